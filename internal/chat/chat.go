@@ -1,0 +1,69 @@
+// Package chat is the vocabulary of conversations: messages, tool calls, tool definitions, usage.
+//
+// Engine, models, tools and journal share it, so it imports nothing of Hocket and does nothing. It refuses to know any provider.
+package chat
+
+import "encoding/json"
+
+// Role says who speaks in a message.
+type Role string
+
+const (
+	RoleSystem    Role = "system"
+	RoleUser      Role = "user"
+	RoleAssistant Role = "assistant"
+	RoleTool      Role = "tool"
+)
+
+// Message is one entry of a conversation. The meaning of the fields depends on Role:
+// an assistant message has Text, ToolCalls or both; a tool message answers the call ToolCallID of the nearest assistant message before it.
+//
+// A Message is a value: nobody changes one that was handed over.
+type Message struct {
+	Role Role   `json:"role"`
+	Text string `json:"text,omitempty"`
+	// Name is the agent that spoke, where several share one conversation.
+	Name       string     `json:"name,omitempty"`
+	ToolCalls  []ToolCall `json:"toolCalls,omitempty"`
+	ToolCallID string     `json:"toolCallId,omitempty"`
+	ToolName   string     `json:"toolName,omitempty"`
+	// IsError marks a tool message whose text tells a failure.
+	IsError bool `json:"isError,omitempty"`
+	// Extra is what the provider wants to see again with this message (signatures of its reasoning, say): opaque, sent back only to the
+	// provider that its own adapter recognises in it. Null for all others.
+	Extra json.RawMessage `json:"extra,omitempty"`
+}
+
+// ToolCall is a model's wish to call a tool. Arguments is a JSON object as the model wrote it; an adapter that receives text which is no
+// JSON hands it on as a JSON string, so that the engine can tell the model.
+type ToolCall struct {
+	ID        string          `json:"id"`
+	Name      string          `json:"name"`
+	Arguments json.RawMessage `json:"arguments,omitempty"`
+	Extra     json.RawMessage `json:"extra,omitempty"`
+}
+
+// ToolDef is a tool as a model is told of it. Parameters is a JSON Schema of type object; null means no arguments.
+type ToolDef struct {
+	Name        string          `json:"name"`
+	Description string          `json:"description,omitempty"`
+	Parameters  json.RawMessage `json:"parameters,omitempty"`
+}
+
+// Usage counts tokens of one model call. InputTokens includes CachedTokens; OutputTokens includes ReasoningTokens.
+type Usage struct {
+	InputTokens     int64 `json:"inputTokens"`
+	OutputTokens    int64 `json:"outputTokens"`
+	CachedTokens    int64 `json:"cachedTokens,omitempty"`
+	ReasoningTokens int64 `json:"reasoningTokens,omitempty"`
+}
+
+// Add gives the sum of u and v.
+func (u Usage) Add(v Usage) Usage {
+	return Usage{
+		InputTokens:     u.InputTokens + v.InputTokens,
+		OutputTokens:    u.OutputTokens + v.OutputTokens,
+		CachedTokens:    u.CachedTokens + v.CachedTokens,
+		ReasoningTokens: u.ReasoningTokens + v.ReasoningTokens,
+	}
+}
