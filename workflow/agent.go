@@ -1,0 +1,102 @@
+package workflow
+
+import "encoding/json"
+
+// Agent is who a model is asked to be: instruction, model, tools, limits.
+type Agent struct {
+	ID          string `json:"id"`
+	Name        string `json:"name,omitempty"`
+	Description string `json:"description,omitempty"`
+	// Model is a reference `provider/model` or a bare name; "" leaves it to the run's default (D26).
+	Model string `json:"model,omitempty"`
+	// Fallbacks are tried in order where the model is overloaded, rate limited or too slow.
+	Fallbacks []string `json:"fallbacks,omitempty"`
+	// System is the system prompt. Where Template is set, `{{ $steps… }}` in it are replaced (S4-15); else it is sent as written (S0-11).
+	System   string      `json:"system,omitempty"`
+	Template bool        `json:"template,omitempty"`
+	Params   ModelParams `json:"params,omitzero"`
+	// Tools are names of tools that the agent may use beside its toolsets; `*` stands for every tool of the operator's tools file.
+	Tools []string `json:"tools,omitempty"`
+	// Toolsets are specifications in the form of steps documents; the tool registry reads them, the engine does not.
+	Toolsets []json.RawMessage `json:"toolsets,omitempty"`
+	// Subagents are agents offered as tools.
+	Subagents []Subagent `json:"subagents,omitempty"`
+	// SubagentFailure says what a failed sub-agent does: SubagentFails (default) fails this agent (S0-56), SubagentReports gives the error to
+	// the model as the tool's result.
+	SubagentFailure string `json:"subagentFailure,omitempty"`
+	// Output asks for a JSON value instead of text; nil: text.
+	Output *Output `json:"output,omitempty"`
+	// MaxTurns bounds model calls of one execution; 0: DefaultMaxTurns.
+	MaxTurns int `json:"maxTurns,omitempty"`
+	// NoProgress ends the step after that many identical tool calls one after another (P27); 0: DefaultNoProgress.
+	NoProgress int `json:"noProgress,omitempty"`
+	// Trim strips blanks around the reply's text; EmptyText stands for an empty one (S0-16).
+	Trim      bool   `json:"trim,omitempty"`
+	EmptyText string `json:"emptyText,omitempty"`
+}
+
+const (
+	SubagentFails   = "fail"
+	SubagentReports = "report"
+)
+
+// Title gives Name, or ID where there is no name.
+func (a *Agent) Title() string {
+	if a.Name != "" {
+		return a.Name
+	}
+	return a.ID
+}
+
+// Turns gives MaxTurns or its default.
+func (a *Agent) Turns() int {
+	if a.MaxTurns <= 0 {
+		return DefaultMaxTurns
+	}
+	return a.MaxTurns
+}
+
+// Repeats gives NoProgress or its default.
+func (a *Agent) Repeats() int {
+	if a.NoProgress <= 0 {
+		return DefaultNoProgress
+	}
+	return a.NoProgress
+}
+
+// Subagent is an agent offered as a tool that takes {"input": string} (S0-55).
+type Subagent struct {
+	Agent       string `json:"agent"`
+	Tool        string `json:"tool"`
+	Description string `json:"description,omitempty"`
+}
+
+// Output is a structured reply.
+type Output struct {
+	Name   string          `json:"name,omitempty"`
+	Schema json.RawMessage `json:"schema"`
+	Strict bool            `json:"strict,omitempty"`
+	// Repairs bounds how often the model is asked to mend a reply that does not fit; nil: DefaultRepairs.
+	Repairs *int `json:"repairs,omitempty"`
+}
+
+// RepairLimit gives Repairs or its default.
+func (o *Output) RepairLimit() int {
+	if o.Repairs == nil {
+		return DefaultRepairs
+	}
+	return *o.Repairs
+}
+
+// ModelParams are handed to the provider as they are; nil and "" leave its default.
+type ModelParams struct {
+	Temperature      *float64                   `json:"temperature,omitempty"`
+	TopP             *float64                   `json:"topP,omitempty"`
+	FrequencyPenalty *float64                   `json:"frequencyPenalty,omitempty"`
+	PresencePenalty  *float64                   `json:"presencePenalty,omitempty"`
+	MaxTokens        *int64                     `json:"maxTokens,omitempty"`
+	ReasoningEffort  string                     `json:"reasoningEffort,omitempty"`
+	ThinkingBudget   *int64                     `json:"thinkingBudget,omitempty"`
+	Stop             []string                   `json:"stop,omitempty"`
+	Provider         map[string]json.RawMessage `json:"provider,omitempty"`
+}

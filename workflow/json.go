@@ -1,0 +1,41 @@
+package workflow
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+)
+
+// Canonical gives the definition as JSON with a fixed order of fields and keys and no white space: equal definitions give equal bytes.
+func (w *Workflow) Canonical() ([]byte, error) {
+	var buf bytes.Buffer
+	enc := json.NewEncoder(&buf)
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(w); err != nil {
+		return nil, fmt.Errorf("encode workflow: %w", err)
+	}
+	return bytes.TrimSuffix(buf.Bytes(), []byte("\n")), nil
+}
+
+// Digest is the SHA-256 of Canonical in hexadecimal digits. Source is no part of it.
+func (w *Workflow) Digest() (string, error) {
+	b, err := w.Canonical()
+	if err != nil {
+		return "", err
+	}
+	sum := sha256.Sum256(b)
+	return hex.EncodeToString(sum[:]), nil
+}
+
+// Parse reads what Canonical wrote. Unknown fields are an error: a definition that says more than this version can read must not run (P17).
+func Parse(data []byte) (*Workflow, error) {
+	dec := json.NewDecoder(bytes.NewReader(data))
+	dec.DisallowUnknownFields()
+	var w Workflow
+	if err := dec.Decode(&w); err != nil {
+		return nil, fmt.Errorf("read workflow: %w", err)
+	}
+	return &w, nil
+}

@@ -1,0 +1,203 @@
+package workflow
+
+import "encoding/json"
+
+// Kind is what a node does.
+type Kind string
+
+const (
+	KindStart   Kind = "start"   // gives the run's input on
+	KindAgent   Kind = "agent"   // runs an agent loop
+	KindTool    Kind = "tool"    // calls one tool
+	KindFunc    Kind = "func"    // calls a Go function
+	KindDecide  Kind = "decide"  // chooses among its ports; no effect
+	KindWait    Kind = "wait"    // opens a question to a person
+	KindFork    Kind = "fork"    // starts branches
+	KindJoin    Kind = "join"    // waits for branches
+	KindExec    Kind = "exec"    // carries out the tool calls that the calling agent asked for
+	KindSubflow Kind = "subflow" // runs another workflow as one step
+	KindEnd     Kind = "end"     // ends the run with its input as output
+)
+
+// Node is one node. Exactly the field of its kind is set; start, end and exec nodes have none.
+//
+// What a kind gives on: start, decide, end and approvals pass their input through as output; a question gives the answer; a fork with its
+// join gives the branches' outputs; all others give their own result.
+type Node struct {
+	// ID is unique in the workflow. Where ids of a document repeat in different scopes it is a path that ends in `/id`.
+	ID string `json:"id"`
+	// Name is what people see; "" means ID.
+	Name string `json:"name,omitempty"`
+	Kind Kind   `json:"kind"`
+	// Parent is the fork in whose branch the node stands; "" outside of all forks.
+	Parent string `json:"parent,omitempty"`
+	// Hidden nodes stand in the compiled graph only: neither entries of the run nor steps (D13). Joins of forks are always hidden.
+	Hidden bool `json:"hidden,omitempty"`
+
+	Agent   *AgentNode `json:"agent,omitempty"`
+	Tool    *ToolNode  `json:"tool,omitempty"`
+	Func    *FuncNode  `json:"func,omitempty"`
+	Decide  *Decide    `json:"decide,omitempty"`
+	Wait    *Wait      `json:"wait,omitempty"`
+	Fork    *Fork      `json:"fork,omitempty"`
+	Join    *Join      `json:"join,omitempty"`
+	Subflow *Subflow   `json:"subflow,omitempty"`
+
+	Retry *Retry `json:"retry,omitempty"`
+	// Timeout bounds one attempt of the step; 0: the driver's default for its calls.
+	Timeout Duration `json:"timeout,omitempty"`
+	// First makes a fired port take only the first edge whose guard holds (S1-4). Default: every one.
+	First bool `json:"first,omitempty"`
+	// Recovery marks a node that an error handler may go to (S2-42).
+	Recovery bool `json:"recovery,omitempty"`
+	// OnError names a Go error handler of the program (S2-42).
+	OnError string `json:"onError,omitempty"`
+	// Reads lists the nodes whose outputs the node's templates and conditions name, sorted, for lint.
+	Reads []string `json:"reads,omitempty"`
+}
+
+// Title gives Name, or ID where there is no name.
+func (n *Node) Title() string {
+	if n.Name != "" {
+		return n.Name
+	}
+	return n.ID
+}
+
+// AgentNode runs the agent loop of one agent.
+type AgentNode struct {
+	// Agent is the id of an entry of Workflow.Agents.
+	Agent  string `json:"agent"`
+	Prompt Prompt `json:"prompt"`
+	// Routing lets the agent choose its successor by value (S3-10); nil: the step fires PortOut.
+	Routing *Routing `json:"routing,omitempty"`
+}
+
+// Prompt says how the user message of an agent step is made.
+type Prompt struct {
+	Mode PromptMode `json:"mode"`
+	// Text depends on Mode.
+	Text string `json:"text,omitempty"`
+}
+
+// PromptMode is a way to make the user message.
+type PromptMode string
+
+const (
+	// PromptTemplate sends Text with every `{{PREVIOUS_OUTPUT}}` replaced by the input; the input itself where Text is blank (S0-11, S0-12).
+	PromptTemplate PromptMode = "template"
+	// PromptContext sends the block of prior outputs that the step can see, a blank line, and the run's input (S4-3); Text stands for an
+	// empty input.
+	PromptContext PromptMode = "context"
+	// PromptTurns sends Text (a turn instruction), the recent turns and the last output (S1-3).
+	PromptTurns PromptMode = "turns"
+	// PromptShared sends the shared conversation (S3-23).
+	PromptShared PromptMode = "shared"
+	// PromptFunc asks the Go function named by Text (D4).
+	PromptFunc PromptMode = "func"
+)
+
+// Routing lets an agent name its successor: by an injected tool, or by a JSON reply with a string `next`.
+type Routing struct {
+	// Tool is the name of the injected tool; "" offers none.
+	Tool string `json:"tool,omitempty"`
+	// Values are the values of the node's edges, in order. Each is a port of the node.
+	Values []string `json:"values,omitempty"`
+	// Else is fired where no value matches; "" where the node has no such edge.
+	Else string `json:"else,omitempty"`
+}
+
+// ToolNode calls one tool.
+type ToolNode struct {
+	Tool string `json:"tool"`
+	// Args is a JSON object whose strings are templates; null sends the input, which must then be an object, or {"input": text}.
+	Args json.RawMessage `json:"args,omitempty"`
+	// ArgsFunc names a Go function that gives the arguments (D4).
+	ArgsFunc string `json:"argsFunc,omitempty"`
+}
+
+// FuncNode calls a Go function that the program registered.
+type FuncNode struct {
+	Func string `json:"func"`
+}
+
+// Decide chooses ports. The first case that holds fires its port; none holding fires Else, or fails the step with `no_route` where Else
+// is empty.
+type Decide struct {
+	Cases []Case `json:"cases"`
+	Else  string `json:"else,omitempty"`
+}
+
+// Case is one way out of a decide node.
+type Case struct {
+	Port string    `json:"port"`
+	When Condition `json:"when"`
+}
+
+// Wait opens a question to a person.
+type Wait struct {
+	// Kind is WaitApproval or WaitQuestion.
+	Kind   string `json:"kind"`
+	Prompt string `json:"prompt,omitempty"`
+	// Options are the answers that are offered; for approvals always approve, reject. A question without options takes free text.
+	Options []string `json:"options,omitempty"`
+	// Deadline after which PortTimeout is fired, or the step fails where no such edge exists; 0: none.
+	Deadline Duration `json:"deadline,omitempty"`
+	// Route fires the port equal to the answer where the node has it (S3-15), else PortOut.
+	Route bool `json:"route,omitempty"`
+	// AutoApprove goes on at once with an empty answer (S2-52).
+	AutoApprove bool `json:"autoApprove,omitempty"`
+}
+
+const (
+	WaitApproval = "approval"
+	WaitQuestion = "question"
+)
+
+// Fork starts one branch for each of its branches and stays running until its join settles; it is one step, retried as a whole (S4-23).
+// Branch i begins at the edge whose port is Branches[i].ID. When the block has settled, the step fires PortOut of the join.
+type Fork struct {
+	Join     string   `json:"join"`
+	Branches []Branch `json:"branches"`
+	// Until says what settles the block: UntilAll (default), UntilAny (first success), UntilRace (first settled) or UntilQuorum.
+	Until  string `json:"until,omitempty"`
+	Quorum int    `json:"quorum,omitempty"`
+	// OnFailure of a branch: FailFast (default), FailCollect or FailContinue (D12). UntilAny and UntilQuorum fail once too few can succeed.
+	OnFailure string `json:"onFailure,omitempty"`
+	// MaxConcurrency bounds branches in flight; 0: all at once.
+	MaxConcurrency int `json:"maxConcurrency,omitempty"`
+	// Shape of the block's output: ShapeSteps (default) or ShapeMap.
+	Shape string `json:"shape,omitempty"`
+	// Merge names a Go function that merges the branches' outputs into the state (S2-57).
+	Merge string `json:"merge,omitempty"`
+}
+
+const (
+	UntilAll    = "all"
+	UntilAny    = "any"
+	UntilRace   = "race"
+	UntilQuorum = "quorum"
+
+	// ShapeSteps is {"steps": {id: {"output", "agent"}}, "order": [ids]} (S4-34).
+	ShapeSteps = "steps"
+	// ShapeMap is {branch: output}, in declared order.
+	ShapeMap = "map"
+)
+
+// Branch is one branch of a fork.
+type Branch struct {
+	// ID names the branch and is the port at which it begins: in ShapeSteps the child step's id.
+	ID string `json:"id"`
+}
+
+// Join waits. With Fork set it closes that fork. Without, it is a free join: it fires once when every inbound path has arrived or can no
+// longer arrive (P2, P5), and its output is an object of the arrived outputs keyed by source node.
+type Join struct {
+	Fork string `json:"fork,omitempty"`
+}
+
+// Subflow runs another workflow as one step.
+type Subflow struct {
+	// Flow is a key of Workflow.Flows.
+	Flow string `json:"flow"`
+}

@@ -1,0 +1,241 @@
+package workflow
+
+import (
+	"encoding/json"
+	"time"
+
+	"github.com/hocket-run/hocket/diag"
+)
+
+// Workflow is a definition: a graph with the agents and limits that it needs.
+type Workflow struct {
+	// ID names the workflow in a catalog; empty for a document that was never stored.
+	ID          string `json:"id,omitempty"`
+	Name        string `json:"name,omitempty"`
+	Description string `json:"description,omitempty"`
+	// Format is the language in which the document was written (`canvas`, `rounds`, `graph`, `routes`, `steps`).
+	Format string `json:"format,omitempty"`
+	// Entry is the id of the node that receives the run's input.
+	Entry  string  `json:"entry"`
+	Nodes  []Node  `json:"nodes"`
+	Edges  []Edge  `json:"edges"`
+	Agents []Agent `json:"agents,omitempty"`
+	Limits Limits  `json:"limits,omitzero"`
+	Rules  Rules   `json:"rules,omitzero"`
+	// Flows are the workflows that subflow nodes name, by that name.
+	Flows map[string]*Workflow `json:"flows,omitempty"`
+	// Providers are model providers that the document declares, by name, for the wiring; the engine does not read them.
+	Providers map[string]Provider `json:"providers,omitempty"`
+
+	// Source tells where the parts stand in the document. It is no part of the definition: not in its JSON, not in its digest.
+	Source Source `json:"-"`
+}
+
+// Provider is a model provider as a document declares it.
+type Provider struct {
+	// Kind is the protocol: `openai` (Chat Completions), `anthropic` or `google`.
+	Kind    string `json:"kind"`
+	BaseURL string `json:"baseURL,omitempty"`
+	// KeyEnv names the environment variable that holds the key; the key itself never stands in a definition.
+	KeyEnv string `json:"keyEnv,omitempty"`
+}
+
+// Edge leads from a port of one node to another node.
+type Edge struct {
+	// ID is the document's own id, where it has one.
+	ID   string `json:"id,omitempty"`
+	From string `json:"from"`
+	// Port is the port of From; "" means PortOut.
+	Port string `json:"port,omitempty"`
+	To   string `json:"to"`
+	// When guards the edge; nil means always.
+	When *Condition `json:"when,omitempty"`
+	// Loop marks a counted back-edge: taking it is one more pass of the loop whose header is To (S4-35).
+	Loop bool `json:"loop,omitempty"`
+	// Label is shown on pictures.
+	Label string `json:"label,omitempty"`
+}
+
+// Ports that the engine fires by itself.
+const (
+	PortOut     = "out"
+	PortError   = "error"
+	PortApprove = "approve"
+	PortReject  = "reject"
+	PortTimeout = "timeout"
+	PortLimit   = "limit"
+	PortTrue    = "true"
+	PortFalse   = "false"
+	// PortCalls is fired by an agent of a shared conversation that asks for tools; its edge leads to an exec node.
+	PortCalls = "calls"
+)
+
+// PortName gives the port of the edge, PortOut where none is written.
+func (e Edge) PortName() string {
+	if e.Port == "" {
+		return PortOut
+	}
+	return e.Port
+}
+
+// Condition is one question with a yes or no. Language says how Text is read:
+//
+//   - LangMatch: Op (`equal`, `contains`) with Text as operand against the step's input (S0-20);
+//   - LangExpr: Text is an expression over step outputs (D9);
+//   - LangFunc: Func names a Go function of the program (D4).
+type Condition struct {
+	Language string `json:"language"`
+	Op       string `json:"op,omitempty"`
+	Text     string `json:"text,omitempty"`
+	Func     string `json:"func,omitempty"`
+}
+
+const (
+	LangMatch = "match"
+	LangExpr  = "expr"
+	LangFunc  = "func"
+)
+
+// Limits bound a run. Zero means the default that stands beside the field; formats and flags may set others.
+type Limits struct {
+	// MaxSteps bounds executions of document nodes; default DefaultMaxSteps. Nil is the default: an explicit 0 allows none (D28).
+	MaxSteps *int `json:"maxSteps,omitempty"`
+	// MaxRounds ends the run as completed after that many full cycles (S1-13); 0: no such end.
+	MaxRounds int `json:"maxRounds,omitempty"`
+	// MaxLoopIterations bounds executions of a loop's header since the loop was entered; default DefaultMaxLoopIterations.
+	MaxLoopIterations int `json:"maxLoopIterations,omitempty"`
+	// Timeout bounds the time in which the run has an owner and is not paused (D21); 0: none.
+	Timeout Duration `json:"timeout,omitempty"`
+	// MaxConcurrency bounds steps in flight; 0: no bound of the run's own.
+	MaxConcurrency int `json:"maxConcurrency,omitempty"`
+	// MaxTokens and MaxCostUSD are budgets; 0: none.
+	MaxTokens  int64   `json:"maxTokens,omitempty"`
+	MaxCostUSD float64 `json:"maxCostUSD,omitempty"`
+}
+
+const (
+	DefaultMaxSteps          = 1000
+	DefaultMaxLoopIterations = 100
+	DefaultMaxTurns          = 50
+	DefaultNoProgress        = 5
+	DefaultRepairs           = 2
+)
+
+// Steps gives MaxSteps or its default.
+func (l Limits) Steps() int {
+	if l.MaxSteps == nil {
+		return DefaultMaxSteps
+	}
+	return *l.MaxSteps
+}
+
+// LoopIterations gives MaxLoopIterations or its default.
+func (l Limits) LoopIterations() int {
+	if l.MaxLoopIterations <= 0 {
+		return DefaultMaxLoopIterations
+	}
+	return l.MaxLoopIterations
+}
+
+// Rules are the points in which formats differ on how a graph runs.
+type Rules struct {
+	// OnFailure says what a step's failure, handled by nobody, does to steps in flight: FailFast (default) cancels them, FailDrain lets
+	// the calls that were started finish and starts nothing new (S0-46).
+	OnFailure string `json:"onFailure,omitempty"`
+	// HoldWhilePaused queues newly ready steps while a wait is open (S0-41, D18). Default: other branches go on (P32).
+	HoldWhilePaused bool `json:"holdWhilePaused,omitempty"`
+	// SharedConversation gives all agents one list of messages (S3-23).
+	SharedConversation bool `json:"sharedConversation,omitempty"`
+	// Conversational offers every agent a tool `end` that ends the run (S3-6).
+	Conversational bool `json:"conversational,omitempty"`
+	// DefaultInput is the run's input where the caller gives an empty one.
+	DefaultInput json.RawMessage `json:"defaultInput,omitempty"`
+	// Handoff is the wait node that is entered instead of failing at the step limit, the timeout or an oscillation (S3-15); "": none.
+	Handoff string `json:"handoff,omitempty"`
+	// Reducers say how a top-level field of the state is merged where branches change it, by field: `append`, `sum`, `merge`, `last` or
+	// `func:NAME` (D27). A field without one may be changed by one branch only.
+	Reducers map[string]string `json:"reducers,omitempty"`
+}
+
+const (
+	FailFast     = "fail_fast"
+	FailCollect  = "collect"
+	FailContinue = "continue"
+	FailDrain    = "drain"
+)
+
+// Retry says how a failed call of a step is tried again.
+type Retry struct {
+	// MaxRetries counts tries after the first; 0 means none (S4-20, D11).
+	MaxRetries int `json:"maxRetries"`
+	// Delay before the first retry; 0: none.
+	Delay Duration `json:"delay,omitempty"`
+	// Multiplier of the delay from one retry to the next; 0 and 1: the delay stays.
+	Multiplier float64 `json:"multiplier,omitempty"`
+	// On lists patterns, any of which must stand in the error's code or message, case aside, `_` and space equal (S4-22); empty: any error.
+	On []string `json:"on,omitempty"`
+	// Func names a Go predicate of the program (D4).
+	Func string `json:"func,omitempty"`
+}
+
+// Duration is a time.Duration that stands in JSON as text such as "1m30s".
+type Duration time.Duration
+
+// MarshalText implements encoding.TextMarshaler.
+func (d Duration) MarshalText() ([]byte, error) { return []byte(time.Duration(d).String()), nil }
+
+// UnmarshalText implements encoding.TextUnmarshaler.
+func (d *Duration) UnmarshalText(b []byte) error {
+	v, err := time.ParseDuration(string(b))
+	*d = Duration(v)
+	return err
+}
+
+// Source maps parts of a workflow to places in its document.
+type Source struct {
+	File   string
+	Nodes  map[string]diag.Span
+	Edges  []diag.Span // beside Workflow.Edges; may be shorter
+	Agents map[string]diag.Span
+}
+
+// Node gives the place of the node id; the file alone where it is not known.
+func (s Source) Node(id string) diag.Span { return s.at(s.Nodes, id) }
+
+// Agent gives the place of the agent id.
+func (s Source) Agent(id string) diag.Span { return s.at(s.Agents, id) }
+
+// Edge gives the place of edge i.
+func (s Source) Edge(i int) diag.Span {
+	if i < len(s.Edges) {
+		return s.Edges[i]
+	}
+	return diag.Span{File: s.File}
+}
+
+func (s Source) at(m map[string]diag.Span, id string) diag.Span {
+	if sp, ok := m[id]; ok {
+		return sp
+	}
+	return diag.Span{File: s.File}
+}
+
+// Node gives the node with that id, nil where there is none.
+func (w *Workflow) Node(id string) *Node {
+	for i := range w.Nodes {
+		if w.Nodes[i].ID == id {
+			return &w.Nodes[i]
+		}
+	}
+	return nil
+}
+
+// Agent gives the agent with that id, nil where there is none.
+func (w *Workflow) Agent(id string) *Agent {
+	for i := range w.Agents {
+		if w.Agents[i].ID == id {
+			return &w.Agents[i]
+		}
+	}
+	return nil
+}
