@@ -1,0 +1,137 @@
+package engine
+
+import (
+	"time"
+
+	"github.com/hocket-run/hocket/internal/chat"
+	"github.com/hocket-run/hocket/workflow"
+)
+
+// Command is work that the engine wants done. A driver may begin it once the events up to its After are durable (D7), and answers it by
+// the input of the same id. Ids are derived: (step, frame, call, attempt) (D6).
+type Command interface{ command() }
+
+// CallModel asks a model to continue a conversation.
+type CallModel struct {
+	ID string
+	// Key is the idempotency key, equal for all attempts of one call (D6).
+	Key     string
+	After   uint64
+	Node    string
+	Step    int
+	Attempt int
+	Agent   *workflow.Agent
+	// Model is the reference to use; "" leaves it to the run's default.
+	Model        string
+	System       string
+	Conversation string
+	// Messages is the conversation, shared and never changed.
+	Messages []chat.Message
+	// Tools are tools that the engine itself answers (sub-agents, routing, end); the driver adds those that the agent is granted.
+	Tools []chat.ToolDef
+	// Timeout bounds the attempt; 0: the driver's default (P11).
+	Timeout time.Duration
+}
+
+// CallTool asks for one tool call.
+type CallTool struct {
+	ID        string
+	Key       string
+	After     uint64
+	Node      string
+	Step      int
+	Attempt   int
+	Agent     *workflow.Agent // nil for tool nodes
+	Tool      string
+	Arguments Value
+	Timeout   time.Duration
+}
+
+// CallFunc asks for one call of a Go function. State and Input are what the step sees.
+type CallFunc struct {
+	ID      string
+	Key     string
+	After   uint64
+	Node    string
+	Step    int
+	Attempt int
+	Func    string
+	Input   Value
+	State   map[string]Value
+	// Outputs are the outputs of the nodes that the step can see.
+	Outputs map[string]Value
+	// Last is the failure of the former attempt; nil on the first (S2-58).
+	Last    *Failure
+	Timeout time.Duration
+}
+
+// StartTimer asks for TimerDue at At. Deadline: the timer is the deadline of a wait, which stays while the run is paused (D21).
+type StartTimer struct {
+	ID       string
+	After    uint64
+	At       time.Time
+	Deadline bool
+}
+
+// CancelCalls asks that the commands named be stopped. Each still answers, with whatever it has (D10).
+type CancelCalls struct {
+	IDs   []string
+	After uint64
+}
+
+// OpenWait tells that a person is asked. It needs no answer from the driver.
+type OpenWait struct {
+	Wait  string
+	After uint64
+	Node  string
+	Step  int
+}
+
+// Finish tells that the run has ended with Status. It is the last command unless the run is reopened.
+type Finish struct {
+	Status Status
+	After  uint64
+}
+
+func (*CallModel) command()   {}
+func (*CallTool) command()    {}
+func (*CallFunc) command()    {}
+func (*StartTimer) command()  {}
+func (*CancelCalls) command() {}
+func (*OpenWait) command()    {}
+func (*Finish) command()      {}
+
+// Status is the state of a run as everybody sees it.
+type Status string
+
+const (
+	StatusPending   Status = "pending"
+	StatusRunning   Status = "running"
+	StatusPaused    Status = "paused"
+	StatusCompleted Status = "completed"
+	StatusFailed    Status = "failed"
+	StatusCancelled Status = "cancelled"
+)
+
+// Ended tells whether the run takes no further step unless it is reopened.
+func (s Status) Ended() bool {
+	return s == StatusCompleted || s == StatusFailed || s == StatusCancelled
+}
+
+// Decision is what an activation gives: events to be stored in one transaction, then commands to be carried out.
+type Decision struct {
+	Events   []Event
+	Commands []Command
+}
+
+// WaitInfo is an open wait as it is shown.
+type WaitInfo struct {
+	ID       string
+	Node     string
+	Step     int
+	Kind     string
+	Prompt   string
+	Options  []string
+	Since    time.Time
+	Deadline time.Time
+}

@@ -1,0 +1,23 @@
+// Package engine is the interpreter of workflows: a deterministic state machine without I/O.
+//
+// Inputs go in ([Input]: results, answers, timers, cancellations), events and commands come out ([Decision]). The same inputs give the same
+// events and commands, byte for byte, on every driver. What was decided stands in the events; recovery folds them with [Run.Apply] and never
+// decides again (D1). The agent loop is part of the engine: every model call and every tool call is a command of its own, so each
+// result is journaled once and never paid twice.
+//
+// It refuses to do I/O, to read a clock, to start goroutines, to log, to hold global state, and to know formats, providers or stores.
+//
+// The flow of one activation:
+//
+//  1. each input is checked against the commands and waits that are open; a bad one leaves the run unchanged;
+//  2. it becomes events, and each event is applied to the state at once (apply.go);
+//  3. decisions follow until nothing more can go on: replies continue agent loops (agent.go), finished steps fire ports (flow.go), settled
+//     branches close their blocks (block.go), ready tokens start steps, and the run pauses or ends (status.go);
+//  4. the new events and the commands that they opened are handed out.
+//
+// Words: a token is an output on its way along an edge; a step is one execution of a node; a scope is what one branch of a fork, one sub-flow,
+// or the whole run may see; a frame is one agent loop inside a step, the step's own or a sub-agent's.
+//
+// Invariants: Seq has no gaps; every open call, timer and wait is a function of the state; a step's output never changes; a scope is settled
+// when no token and no step lives in it; state changes in apply only.
+package engine

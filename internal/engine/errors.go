@@ -1,0 +1,74 @@
+package engine
+
+import (
+	"errors"
+	"fmt"
+)
+
+// Failure is why a call, a step or a run did not succeed. It is data: it stands in events, survives replay, and is never a Go error.
+type Failure struct {
+	// Code is one of the Code constants, or a provider's or tool's own word.
+	Code    string `json:"code"`
+	Message string `json:"message"`
+	// Node is where it happened first.
+	Node string `json:"node,omitempty"`
+	// Retryable tells that the same call may succeed later.
+	Retryable bool `json:"retryable,omitempty"`
+	// RetryAfterMS is how long the other side asked to wait; 0: it did not say.
+	RetryAfterMS int64 `json:"retryAfterMs,omitempty"`
+}
+
+// Codes of failures that the engine itself makes.
+const (
+	CodeMaxSteps          = "max_steps"
+	CodeMaxLoopIterations = "max_loop_iterations"
+	CodeMaxTurns          = "max_turns"
+	CodeNoProgress        = "no_progress"
+	CodeTimeout           = "timeout"
+	CodeBudget            = "budget"
+	CodeNoRoute           = "no_route"
+	CodeCondition         = "condition"
+	CodeInvalidOutput     = "invalid_output"
+	CodeStateConflict     = "state_conflict"
+	CodeDeadline          = "deadline"
+	CodeSubagent          = "subagent"
+	CodeTool              = "tool"
+	CodeOutcomeUnknown    = "outcome_unknown"
+	CodeFunc              = "func"
+	CodeNodeNotFound      = "node_not_found"
+	CodeCancelled         = "cancelled"
+	CodeBranches          = "branches_failed"
+)
+
+// Errors of Activate. They leave the run unchanged.
+var (
+	// ErrUnknownCommand: an input answers a call or timer that this run never asked for.
+	ErrUnknownCommand = errors.New("input answers a command that the run never gave")
+	// ErrEnded: the run has ended and takes nothing but a reopening.
+	ErrEnded = errors.New("run has ended")
+	// ErrNotStarted, ErrStarted: Start must be the first input, and only the first.
+	ErrNotStarted = errors.New("run has not started")
+	ErrStarted    = errors.New("run has started already")
+	// ErrNotReopenable: the run did not end by a limit (D20).
+	ErrNotReopenable = errors.New("run did not end by a limit")
+	// ErrWaitNotFound: no wait has that id, or no wait is open.
+	ErrWaitNotFound = errors.New("no such wait")
+	// ErrWaitAmbiguous: several waits are open and none was named (P1, D17).
+	ErrWaitAmbiguous = errors.New("several waits are open; name one")
+	// ErrWaitAnswered: the wait has been answered otherwise before (P24).
+	ErrWaitAnswered = errors.New("wait has another answer already")
+	// ErrWaitClosed: the wait was closed without an answer.
+	ErrWaitClosed = errors.New("wait is closed")
+	// ErrAnswer: the answer is none that the wait can take (S0-31).
+	ErrAnswer = errors.New("answer not understood")
+)
+
+// DivergenceError says that a journal cannot come from this definition and engine: nothing may run on it.
+type DivergenceError struct {
+	Seq    uint64
+	Reason string
+}
+
+func (e *DivergenceError) Error() string {
+	return fmt.Sprintf("journal does not fit the workflow at event %d: %s", e.Seq, e.Reason)
+}

@@ -1,0 +1,434 @@
+package engine
+
+import (
+	"encoding/json"
+	"time"
+
+	"github.com/hocket-run/hocket/internal/chat"
+	"github.com/hocket-run/hocket/workflow"
+)
+
+// Value is any JSON value in compact form; nil stands for JSON null. A text is a JSON string. Values are shared and never changed.
+type Value = json.RawMessage
+
+// Type names an event as it is stored and shown.
+type Type string
+
+// Event is one recorded fact of a run. Seq counts from 1 without gaps. At is UTC in microseconds. Node and Step are empty where the event
+// belongs to the whole run.
+type Event struct {
+	Seq  uint64
+	At   time.Time
+	Node string
+	// Step counts executions in the run from 1 (D6).
+	Step int
+	Data Data
+}
+
+// Data is what an event tells; each event type has its own.
+type Data interface {
+	Type() Type
+	data()
+}
+
+// RunCreated is the first event of every run: what is to be run, with what.
+type RunCreated struct {
+	// Version is the engine's behaviour version under which the run goes on for life.
+	Version  int    `json:"version"`
+	Workflow string `json:"workflow,omitempty"` // id in the catalog
+	Name     string `json:"name,omitempty"`
+	Format   string `json:"format,omitempty"`
+	// Digest is the definition's (P9).
+	Digest string `json:"digest"`
+	Input  Value  `json:"input,omitempty"`
+	// Limits are those in force: the definition's under the flags of the run.
+	Limits     workflow.Limits `json:"limits"`
+	ParentRun  string          `json:"parentRun,omitempty"`
+	ForkedFrom string          `json:"forkedFrom,omitempty"`
+	// Meta is for projections: target ids, branch, definition version. The engine does not read it.
+	Meta map[string]string `json:"meta,omitempty"`
+}
+
+// RunStarted says that the entry received the input.
+type RunStarted struct{}
+
+// RunPaused says that nothing can go on before a wait is answered. Wait is the one that is asked first.
+type RunPaused struct {
+	Wait string `json:"wait"`
+}
+
+// RunResumed says that a paused, interrupted or ended run goes on. Reason is `answer`, `deadline`, `recovered` or `reopened` (with new Limits).
+type RunResumed struct {
+	Reason string           `json:"reason"`
+	Limits *workflow.Limits `json:"limits,omitempty"`
+}
+
+// RunCompleted ends a run. OutputStep is the step whose output is the run's; 0: no output.
+type RunCompleted struct {
+	OutputStep int `json:"outputStep,omitempty"`
+}
+
+// RunFailed ends a run.
+type RunFailed struct {
+	Error Failure `json:"error"`
+}
+
+// RunCancelled ends a run.
+type RunCancelled struct {
+	Reason string `json:"reason,omitempty"`
+}
+
+// StepStarted says that a node began to execute: it used up Tokens and stands in Scope.
+type StepStarted struct {
+	Tokens []int         `json:"tokens"`
+	Kind   workflow.Kind `json:"kind"`
+	// Iteration is the n-th execution of this node, from 1.
+	Iteration int `json:"iteration"`
+	Scope     int `json:"scope,omitempty"`
+	// Agent is the id of the agent of an agent step.
+	Agent string `json:"agent,omitempty"`
+	// From is the step whose output is the input; 0: the run's input.
+	From int `json:"from,omitempty"`
+	// Input is what the step was given where it is not the output of From: for an agent, the user message; for a tool, its arguments.
+	Input Value `json:"input,omitempty"`
+	// System is the agent's system prompt where templates made it differ from the definition's.
+	System string `json:"system,omitempty"`
+}
+
+// StepRetrying says that a failed call, or the whole step where Call is empty, is tried again at Until as attempt Attempt.
+type StepRetrying struct {
+	Attempt int       `json:"attempt"`
+	Call    string    `json:"call,omitempty"`
+	Until   time.Time `json:"until"`
+	Error   Failure   `json:"error"`
+}
+
+// StepCompleted ends a step with success.
+type StepCompleted struct {
+	// Output is nil where Same or Reply say what it is, or where a fork's output follows from its branches.
+	Output Value `json:"output,omitempty"`
+	// Same: the output is the step's input.
+	Same bool `json:"same,omitempty"`
+	// Reply: the output is the text of the agent's last reply, as it stands there.
+	Reply bool `json:"reply,omitempty"`
+	// Ports are the ports fired, in order.
+	Ports []string `json:"ports,omitempty"`
+	// Goto lists nodes that override the edges (S2-34).
+	Goto []string `json:"goto,omitempty"`
+	// Update holds the top-level fields of the typed state that the step changed.
+	Update map[string]Value `json:"update,omitempty"`
+}
+
+// StepFailed ends a step without output. Port is PortError or PortLimit where an edge handles the failure, else the failure goes outward.
+type StepFailed struct {
+	Error Failure `json:"error"`
+	Port  string  `json:"port,omitempty"`
+}
+
+// StepCancelled ends a step that was not allowed to finish.
+type StepCancelled struct {
+	Reason string `json:"reason"`
+}
+
+// StepSkipped says that a step can never produce anything: all paths to it were not taken (P2).
+type StepSkipped struct {
+	Reason string `json:"reason"`
+}
+
+// EdgeTaken gives the output of step Event.Step along an edge: a new token at To, or an arrival where To is the join of a fork. Edge is the
+// index of the edge in its workflow, -1 for a goto and for the entry.
+type EdgeTaken struct {
+	Edge  int    `json:"edge"`
+	To    string `json:"to"`
+	Token int    `json:"token,omitempty"`
+	Scope int    `json:"scope,omitempty"`
+	// Branch is the 1-based branch of the fork that the edge begins; the token stands in the new scope Scope.
+	Branch int `json:"branch,omitempty"`
+	// Held: the token waits in the queue of a paused run (D18).
+	Held bool `json:"held,omitempty"`
+}
+
+// ModelCalled asks a model. The conversation is the first Length messages of Conversation after Added were appended (D3).
+type ModelCalled struct {
+	Call         string         `json:"call"`
+	Attempt      int            `json:"attempt"`
+	Frame        int            `json:"frame,omitempty"`
+	Agent        string         `json:"agent"`
+	Model        string         `json:"model,omitempty"`
+	Conversation string         `json:"conversation"`
+	Length       int            `json:"length"`
+	Added        []chat.Message `json:"added,omitempty"`
+}
+
+// ModelReplied is the answer. Late: the call was cancelled before; the answer counts for usage only (D10).
+type ModelReplied struct {
+	Call    string       `json:"call"`
+	Attempt int          `json:"attempt"`
+	Message chat.Message `json:"message"`
+	// Usage is nil where the provider told none; CostUSD is nil where the price is not known (D14).
+	Usage   *chat.Usage `json:"usage,omitempty"`
+	CostUSD *float64    `json:"costUSD,omitempty"`
+	Model   string      `json:"model,omitempty"`
+	Stop    string      `json:"stop,omitempty"`
+	// Source is the entry of a reply script that answered, so that a resumed run knows which are used (D19).
+	Source string `json:"source,omitempty"`
+	Late   bool   `json:"late,omitempty"`
+}
+
+// ModelFailed is a call without answer.
+type ModelFailed struct {
+	Call    string  `json:"call"`
+	Attempt int     `json:"attempt"`
+	Error   Failure `json:"error"`
+	Late    bool    `json:"late,omitempty"`
+}
+
+// ToolCalled is the intent to call a tool (P12). Arguments is nil where they stand in the reply that asked, under ToolCallID.
+type ToolCalled struct {
+	Call       string `json:"call"`
+	Attempt    int    `json:"attempt"`
+	Frame      int    `json:"frame,omitempty"`
+	Tool       string `json:"tool"`
+	ToolCallID string `json:"toolCallId,omitempty"`
+	Arguments  Value  `json:"arguments,omitempty"`
+}
+
+// ToolReturned is a tool's result. IsError: the tool tells a failure, which an agent's model gets to read.
+type ToolReturned struct {
+	Call       string `json:"call"`
+	Attempt    int    `json:"attempt"`
+	Text       string `json:"text"`
+	Structured Value  `json:"structured,omitempty"`
+	IsError    bool   `json:"isError,omitempty"`
+	Late       bool   `json:"late,omitempty"`
+}
+
+// ToolFailed is a call that gave no result.
+type ToolFailed struct {
+	Call    string  `json:"call"`
+	Attempt int     `json:"attempt"`
+	Error   Failure `json:"error"`
+	Late    bool    `json:"late,omitempty"`
+}
+
+// FuncCalled is the intent to call a Go function.
+type FuncCalled struct {
+	Call    string `json:"call"`
+	Attempt int    `json:"attempt"`
+	Func    string `json:"func"`
+}
+
+// FuncReturned is a Go function's result (D27): the changed top-level fields of the state, an output, and where to go.
+type FuncReturned struct {
+	Call    string           `json:"call"`
+	Attempt int              `json:"attempt"`
+	Update  map[string]Value `json:"update,omitempty"`
+	Output  Value            `json:"output,omitempty"`
+	Goto    []string         `json:"goto,omitempty"`
+	Signals []SignalRaised   `json:"signals,omitempty"`
+	// Error is set where the function failed; all else is then empty.
+	Error *Failure `json:"error,omitempty"`
+	Late  bool     `json:"late,omitempty"`
+}
+
+// SubagentStarted opens the frame Frame inside the agent frame Parent, for the tool call ToolCallID of its model.
+type SubagentStarted struct {
+	Frame      int    `json:"frame"`
+	Parent     int    `json:"parent"`
+	ToolCallID string `json:"toolCallId"`
+	// Call identifies this call of the sub-agent; ParentCall that of the enclosing sub-agent, empty at depth 1.
+	Call       string `json:"call"`
+	ParentCall string `json:"parentCall,omitempty"`
+	Agent      string `json:"agent"`
+	Input      string `json:"input"`
+	System     string `json:"system,omitempty"`
+	Depth      int    `json:"depth"`
+}
+
+// SubagentCompleted closes a frame with its output.
+type SubagentCompleted struct {
+	Frame  int    `json:"frame"`
+	Call   string `json:"call"`
+	Output Value  `json:"output,omitempty"`
+	// Reply: the output is the text of the sub-agent's last reply, as it stands there.
+	Reply bool `json:"reply,omitempty"`
+}
+
+// SubagentFailed closes a frame without output.
+type SubagentFailed struct {
+	Frame int     `json:"frame"`
+	Call  string  `json:"call"`
+	Error Failure `json:"error"`
+}
+
+// ConditionChecked records one evaluated condition: Index counts the cases of a decide node, or the edges of a port, from 0.
+type ConditionChecked struct {
+	Index  int    `json:"index"`
+	Op     string `json:"op,omitempty"`
+	Text   string `json:"text,omitempty"`
+	Result bool   `json:"result"`
+}
+
+// WaitOpened asks a person. Call is the tool call whose unknown outcome is asked about, empty for wait nodes.
+type WaitOpened struct {
+	Wait    string   `json:"wait"`
+	Kind    string   `json:"kind"`
+	Prompt  string   `json:"prompt,omitempty"`
+	Options []string `json:"options,omitempty"`
+	Call    string   `json:"call,omitempty"`
+	// Deadline is zero where there is none.
+	Deadline time.Time `json:"deadline,omitzero"`
+}
+
+// WaitAnswered records an answer. For approvals Decision is `approve` or `reject`; for questions Answer is the value.
+type WaitAnswered struct {
+	Wait     string `json:"wait"`
+	Decision string `json:"decision,omitempty"`
+	Note     string `json:"note,omitempty"`
+	Answer   Value  `json:"answer,omitempty"`
+}
+
+// WaitClosed says that a wait will take no answer any more. Reason is `cancelled`, `deadline` or `ended`.
+type WaitClosed struct {
+	Wait   string `json:"wait"`
+	Reason string `json:"reason"`
+}
+
+// SignalRaised is a note that a node sends out.
+type SignalRaised struct {
+	Signal  string           `json:"signal"`
+	Message string           `json:"message,omitempty"`
+	Data    map[string]Value `json:"data,omitempty"`
+}
+
+// LimitReached says which bound was met: `max_steps`, `max_loop_iterations`, `max_rounds`, `max_turns`, `timeout`, `budget`.
+type LimitReached struct {
+	Limit string `json:"limit"`
+	Max   int64  `json:"max"`
+	// Round is the number of the round that ended, for max_rounds and for the trail.
+	Detail string `json:"detail,omitempty"`
+}
+
+// TimerFired says that the time of a timer has come.
+type TimerFired struct {
+	Timer string `json:"timer"`
+}
+
+// CheckpointSaved names the position Event.Seq.
+type CheckpointSaved struct {
+	Label string `json:"label"`
+}
+
+func (*RunCreated) Type() Type        { return "run.created" }
+func (*RunStarted) Type() Type        { return "run.started" }
+func (*RunPaused) Type() Type         { return "run.paused" }
+func (*RunResumed) Type() Type        { return "run.resumed" }
+func (*RunCompleted) Type() Type      { return "run.completed" }
+func (*RunFailed) Type() Type         { return "run.failed" }
+func (*RunCancelled) Type() Type      { return "run.cancelled" }
+func (*StepStarted) Type() Type       { return "step.started" }
+func (*StepRetrying) Type() Type      { return "step.retrying" }
+func (*StepCompleted) Type() Type     { return "step.completed" }
+func (*StepFailed) Type() Type        { return "step.failed" }
+func (*StepCancelled) Type() Type     { return "step.cancelled" }
+func (*StepSkipped) Type() Type       { return "step.skipped" }
+func (*EdgeTaken) Type() Type         { return "edge.taken" }
+func (*ModelCalled) Type() Type       { return "model.called" }
+func (*ModelReplied) Type() Type      { return "model.replied" }
+func (*ModelFailed) Type() Type       { return "model.failed" }
+func (*ToolCalled) Type() Type        { return "tool.called" }
+func (*ToolReturned) Type() Type      { return "tool.returned" }
+func (*ToolFailed) Type() Type        { return "tool.failed" }
+func (*FuncCalled) Type() Type        { return "func.called" }
+func (*FuncReturned) Type() Type      { return "func.returned" }
+func (*SubagentStarted) Type() Type   { return "subagent.started" }
+func (*SubagentCompleted) Type() Type { return "subagent.completed" }
+func (*SubagentFailed) Type() Type    { return "subagent.failed" }
+func (*ConditionChecked) Type() Type  { return "condition.checked" }
+func (*WaitOpened) Type() Type        { return "wait.opened" }
+func (*WaitAnswered) Type() Type      { return "wait.answered" }
+func (*WaitClosed) Type() Type        { return "wait.closed" }
+func (*SignalRaised) Type() Type      { return "signal.raised" }
+func (*LimitReached) Type() Type      { return "limit.reached" }
+func (*TimerFired) Type() Type        { return "timer.fired" }
+func (*CheckpointSaved) Type() Type   { return "checkpoint.saved" }
+
+func (*RunCreated) data()        {}
+func (*RunStarted) data()        {}
+func (*RunPaused) data()         {}
+func (*RunResumed) data()        {}
+func (*RunCompleted) data()      {}
+func (*RunFailed) data()         {}
+func (*RunCancelled) data()      {}
+func (*StepStarted) data()       {}
+func (*StepRetrying) data()      {}
+func (*StepCompleted) data()     {}
+func (*StepFailed) data()        {}
+func (*StepCancelled) data()     {}
+func (*StepSkipped) data()       {}
+func (*EdgeTaken) data()         {}
+func (*ModelCalled) data()       {}
+func (*ModelReplied) data()      {}
+func (*ModelFailed) data()       {}
+func (*ToolCalled) data()        {}
+func (*ToolReturned) data()      {}
+func (*ToolFailed) data()        {}
+func (*FuncCalled) data()        {}
+func (*FuncReturned) data()      {}
+func (*SubagentStarted) data()   {}
+func (*SubagentCompleted) data() {}
+func (*SubagentFailed) data()    {}
+func (*ConditionChecked) data()  {}
+func (*WaitOpened) data()        {}
+func (*WaitAnswered) data()      {}
+func (*WaitClosed) data()        {}
+func (*SignalRaised) data()      {}
+func (*LimitReached) data()      {}
+func (*TimerFired) data()        {}
+func (*CheckpointSaved) data()   {}
+
+// NewData gives an empty value of the event type t, or false where this version does not know t.
+func NewData(t Type) (Data, bool) {
+	make, ok := kinds[t]
+	if !ok {
+		return nil, false
+	}
+	return make(), true
+}
+
+// kinds is never written after start.
+var kinds = map[Type]func() Data{
+	"run.created":        func() Data { return new(RunCreated) },
+	"run.started":        func() Data { return new(RunStarted) },
+	"run.paused":         func() Data { return new(RunPaused) },
+	"run.resumed":        func() Data { return new(RunResumed) },
+	"run.completed":      func() Data { return new(RunCompleted) },
+	"run.failed":         func() Data { return new(RunFailed) },
+	"run.cancelled":      func() Data { return new(RunCancelled) },
+	"step.started":       func() Data { return new(StepStarted) },
+	"step.retrying":      func() Data { return new(StepRetrying) },
+	"step.completed":     func() Data { return new(StepCompleted) },
+	"step.failed":        func() Data { return new(StepFailed) },
+	"step.cancelled":     func() Data { return new(StepCancelled) },
+	"step.skipped":       func() Data { return new(StepSkipped) },
+	"edge.taken":         func() Data { return new(EdgeTaken) },
+	"model.called":       func() Data { return new(ModelCalled) },
+	"model.replied":      func() Data { return new(ModelReplied) },
+	"model.failed":       func() Data { return new(ModelFailed) },
+	"tool.called":        func() Data { return new(ToolCalled) },
+	"tool.returned":      func() Data { return new(ToolReturned) },
+	"tool.failed":        func() Data { return new(ToolFailed) },
+	"func.called":        func() Data { return new(FuncCalled) },
+	"func.returned":      func() Data { return new(FuncReturned) },
+	"subagent.started":   func() Data { return new(SubagentStarted) },
+	"subagent.completed": func() Data { return new(SubagentCompleted) },
+	"subagent.failed":    func() Data { return new(SubagentFailed) },
+	"condition.checked":  func() Data { return new(ConditionChecked) },
+	"wait.opened":        func() Data { return new(WaitOpened) },
+	"wait.answered":      func() Data { return new(WaitAnswered) },
+	"wait.closed":        func() Data { return new(WaitClosed) },
+	"signal.raised":      func() Data { return new(SignalRaised) },
+	"limit.reached":      func() Data { return new(LimitReached) },
+	"timer.fired":        func() Data { return new(TimerFired) },
+	"checkpoint.saved":   func() Data { return new(CheckpointSaved) },
+}

@@ -1,0 +1,89 @@
+package engine
+
+import (
+	"time"
+
+	"github.com/hocket-run/hocket/internal/chat"
+	"github.com/hocket-run/hocket/workflow"
+)
+
+// Input is something that came from outside: a result, an answer, a timer, a cancellation. At is the only time that the engine knows (UTC,
+// microseconds); inputs of one activation are handled in order.
+type Input struct {
+	At   time.Time
+	Data InputData
+}
+
+// InputData is one kind of input.
+type InputData interface{ input() }
+
+// Start begins the run.
+type Start struct{ Created RunCreated }
+
+// ModelResult answers CallModel: Failure is nil on success.
+type ModelResult struct {
+	ID      string // the command's
+	Message chat.Message
+	Usage   *chat.Usage
+	CostUSD *float64
+	Model   string
+	Stop    string
+	Source  string
+	Failure *Failure
+}
+
+// ToolResult answers CallTool.
+type ToolResult struct {
+	ID         string
+	Text       string
+	Structured Value
+	IsError    bool
+	Failure    *Failure
+}
+
+// FuncResult answers CallFunc.
+type FuncResult struct {
+	ID      string
+	Update  map[string]Value
+	Output  Value
+	Goto    []string
+	Signals []SignalRaised
+	Failure *Failure
+}
+
+// TimerDue answers StartTimer.
+type TimerDue struct{ ID string }
+
+// Answer answers a wait. Wait is its id; "" means the open one, which must be the only one unless the workflow holds while paused, where it is
+// the oldest (D17). For an approval Value is read by ParseDecision; Note, where not empty, replaces the note in Value.
+type Answer struct {
+	Wait  string
+	Value Value
+	Note  string
+}
+
+// Cancel cancels the run.
+type Cancel struct{ Reason string }
+
+// Recovered says that a new owner took the run over after its former one died. Lost lists the commands that may have been carried out with
+// unknown outcome, with each one's policy; all other open commands are given again (P12).
+type Recovered struct{ Lost []Lost }
+
+// Lost is a command with unknown outcome. Policy is `retry`, `ask`, `skip` or `fail`.
+type Lost struct {
+	ID     string
+	Policy string
+}
+
+// Reopen lets a run that ended by a limit go on under new limits (D20). Only limits that are set count.
+type Reopen struct{ Limits workflow.Limits }
+
+func (Start) input()       {}
+func (ModelResult) input() {}
+func (ToolResult) input()  {}
+func (FuncResult) input()  {}
+func (TimerDue) input()    {}
+func (Answer) input()      {}
+func (Cancel) input()      {}
+func (Recovered) input()   {}
+func (Reopen) input()      {}
