@@ -1,0 +1,257 @@
+package outbound
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"net/netip"
+	"net/url"
+	"strings"
+	"time"
+
+	"code.dny.dev/ssrf"
+)
+
+// ErrRefused is in the chain of every error of a request that was not sent because of where it led. Trying again does not help.
+var ErrRefused = errors.New("address refused")
+
+// maxRedirects is what browsers and net/http allow too.
+const maxRedirects = 10
+
+// Config says where a client may go. The zero Config may go wherever the public internet is.
+type Config struct {
+	// Allow names targets that are not checked, because the operator named them himself (environment, configuration, flags):
+	// `host:port`, `host` for any port, or a URL, of which scheme and host count. Case does not matter.
+	Allow []string
+	// Proxy chooses the proxy of a request; nil follows HTTP_PROXY, HTTPS_PROXY and NO_PROXY of the process.
+	Proxy func(*http.Request) (*url.URL, error)
+	// DialTimeout bounds name resolution and connection, 30 s where zero.
+	DialTimeout time.Duration
+	// Resolve looks up the addresses of a host that is reached through a proxy; nil asks the system.
+	Resolve func(ctx context.Context, host string) ([]netip.Addr, error)
+}
+
+// New gives a client of its own, with its own connections. It is safe for concurrent use and follows at most ten redirects.
+// Whoever is done with it calls CloseIdleConnections.
+func New(cfg Config) *http.Client {
+	if cfg.Proxy == nil {
+		cfg.Proxy = http.ProxyFromEnvironment
+	}
+	if cfg.DialTimeout == 0 {
+		cfg.DialTimeout = 30 * time.Second
+	}
+	if cfg.Resolve == nil {
+		cfg.Resolve = func(ctx context.Context, host string) ([]netip.Addr, error) {
+			return net.DefaultResolver.LookupNetIP(ctx, "ip", host)
+		}
+	}
+	guard := ssrf.New(ssrf.WithAnyPort())
+	open := &net.Dialer{Timeout: cfg.DialTimeout, KeepAlive: 30 * time.Second}
+	checked := *open
+	checked.Control = guard.Safe
+
+	t := &transport{
+		allow:   hostSet(cfg.Allow),
+		guard:   guard,
+		proxy:   cfg.Proxy,
+		resolve: cfg.Resolve,
+		open:    newTransport(open, cfg.Proxy),
+		guarded: newTransport(&checked, nil),
+	}
+	return &http.Client{Transport: t, CheckRedirect: checkRedirect}
+}
+
+func newTransport(d *net.Dialer, proxy func(*http.Request) (*url.URL, error)) *http.Transport {
+	return &http.Transport{
+		Proxy:                 proxy,
+		DialContext:           d.DialContext,
+		ForceAttemptHTTP2:     true,
+		MaxIdleConns:          100,
+		MaxIdleConnsPerHost:   32,
+		IdleConnTimeout:       90 * time.Second,
+		TLSHandshakeTimeout:   10 * time.Second,
+		ExpectContinueTimeout: time.Second,
+	}
+}
+
+// transport decides for each request by which of two sets of connections it goes. They are apart, so that a connection that was
+// opened to a named target is never taken for a request that may not use it.
+type transport struct {
+	allow         map[string]bool
+	guard         *ssrf.Guardian
+	proxy         func(*http.Request) (*url.URL, error)
+	resolve       func(context.Context, string) ([]netip.Addr, error)
+	open, guarded *http.Transport
+}
+
+// RoundTrip implements http.RoundTripper.
+func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
+	req = withoutSilentRetry(req)
+	if t.isNamed(req) {
+		return t.open.RoundTrip(req)
+	}
+	via, err := t.proxy(req)
+	if err != nil {
+		closeBody(req)
+		return nil, err
+	}
+	if via != nil {
+		if err := t.checkTarget(req); err != nil {
+			closeBody(req)
+			return nil, err
+		}
+		return t.open.RoundTrip(req)
+	}
+	resp, err := t.guarded.RoundTrip(req)
+	if isProhibited(err) {
+		return nil, refused(req.URL.Host, err)
+	}
+	return resp, err
+}
+
+// CloseIdleConnections is what http.Client.CloseIdleConnections calls.
+func (t *transport) CloseIdleConnections() {
+	t.open.CloseIdleConnections()
+	t.guarded.CloseIdleConnections()
+}
+
+// withoutSilentRetry spells an Idempotency-Key in lower case, which says the same on the wire. Spelled the canonical way it makes
+// net/http send a POST again by itself when a used connection breaks, and no call is repeated but by the engine (D8, D11).
+func withoutSilentRetry(req *http.Request) *http.Request {
+	const name = "Idempotency-Key"
+	key, ok := req.Header[name]
+	if !ok {
+		return req
+	}
+	req = req.Clone(req.Context())
+	delete(req.Header, name)
+	req.Header[strings.ToLower(name)] = key
+	return req
+}
+
+// isNamed tells whether the operator named the target of req. A page elsewhere that redirects to such a target does not inherit the
+// operator's word.
+func (t *transport) isNamed(req *http.Request) bool {
+	if !t.allow[hostPort(req.URL)] && !t.allow[strings.ToLower(req.URL.Hostname())] {
+		return false
+	}
+	for r := req; r.Response != nil && r.Response.Request != nil; {
+		r = r.Response.Request
+		if !sameOrigin(r.URL, req.URL) {
+			return false
+		}
+	}
+	return true
+}
+
+// checkTarget resolves the target of a request that a proxy will dial. One address that is not public refuses the whole name, and so
+// does a name that cannot be resolved here: what cannot be checked is not sent.
+func (t *transport) checkTarget(req *http.Request) error {
+	host := req.URL.Hostname()
+	addrs := []netip.Addr{}
+	if addr, err := netip.ParseAddr(host); err == nil {
+		addrs = append(addrs, addr)
+	} else {
+		found, err := t.resolve(req.Context(), host)
+		if err != nil {
+			return fmt.Errorf("%w: %s cannot be resolved before it is asked for through a proxy: %w", ErrRefused, host, err)
+		}
+		for _, addr := range found {
+			addrs = append(addrs, addr.Unmap()) // the resolver writes IPv4 addresses in IPv6 form
+		}
+	}
+	for _, addr := range addrs {
+		if err := t.guard.SafeAddr(addr); err != nil {
+			return refused(req.URL.Host, err)
+		}
+	}
+	if len(addrs) == 0 {
+		return fmt.Errorf("%w: %s has no address", ErrRefused, host)
+	}
+	return nil
+}
+
+func isProhibited(err error) bool {
+	return errors.Is(err, ssrf.ErrProhibitedIP) || errors.Is(err, ssrf.ErrProhibitedNetwork) || errors.Is(err, ssrf.ErrInvalidHostPort)
+}
+
+// refused keeps the library's reason as text; callers are to look for ErrRefused.
+func refused(host string, err error) error {
+	var op *net.OpError
+	if errors.As(err, &op) && op.Err != nil {
+		err = op.Err
+	}
+	return fmt.Errorf("%w: %s: %s", ErrRefused, host, err.Error())
+}
+
+func closeBody(req *http.Request) {
+	if req.Body != nil {
+		_ = req.Body.Close()
+	}
+}
+
+// checkRedirect bounds redirects and leaves credentials behind. net/http itself drops Authorization and cookies only, and only when the
+// domain changes; keys travel in X-Api-Key, X-Goog-Api-Key and whatever else a document names.
+func checkRedirect(req *http.Request, via []*http.Request) error {
+	if len(via) >= maxRedirects {
+		return fmt.Errorf("stopped after %d redirects", maxRedirects)
+	}
+	if s := req.URL.Scheme; s != "http" && s != "https" {
+		return fmt.Errorf("%w: redirect to scheme %q", ErrRefused, s)
+	}
+	for _, prev := range via {
+		if sameOrigin(prev.URL, req.URL) {
+			continue
+		}
+		for name := range req.Header {
+			if !isPlainHeader(name) {
+				delete(req.Header, name)
+			}
+		}
+		break
+	}
+	return nil
+}
+
+// isPlainHeader lists what a foreign origin may know: how the request reads, nothing about who sends it or where it came from.
+func isPlainHeader(name string) bool {
+	switch http.CanonicalHeaderKey(name) {
+	case "Accept", "Accept-Encoding", "Accept-Language", "Content-Encoding", "Content-Language", "Content-Type", "User-Agent":
+		return true
+	}
+	return false
+}
+
+func sameOrigin(a, b *url.URL) bool { return a.Scheme == b.Scheme && hostPort(a) == hostPort(b) }
+
+// hostPort gives the lower-case host:port of u, with the port that its scheme means where none is written.
+func hostPort(u *url.URL) string {
+	port := u.Port()
+	if port == "" {
+		port = "80"
+		if u.Scheme == "https" {
+			port = "443"
+		}
+	}
+	return net.JoinHostPort(strings.ToLower(u.Hostname()), port)
+}
+
+// hostSet reads the forms that Config.Allow documents. Entries that are empty or no URL name nothing.
+func hostSet(entries []string) map[string]bool {
+	set := make(map[string]bool, len(entries))
+	for _, e := range entries {
+		e = strings.TrimSpace(e)
+		switch {
+		case e == "":
+		case strings.Contains(e, "://"):
+			if u, err := url.Parse(e); err == nil && u.Hostname() != "" {
+				set[hostPort(u)] = true
+			}
+		default:
+			set[strings.ToLower(e)] = true
+		}
+	}
+	return set
+}
