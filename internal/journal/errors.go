@@ -1,0 +1,69 @@
+package journal
+
+import (
+	"errors"
+	"fmt"
+)
+
+var (
+	// ErrNotFound says that there is no such run, blob or request.
+	ErrNotFound = errors.New("not found")
+	// ErrExists says that a run with this id is there already.
+	ErrExists = errors.New("run exists")
+	// ErrConflict says that Record.First does not continue the journal. The caller's picture of the run is old: it reads again.
+	ErrConflict = errors.New("record does not continue the journal")
+	// ErrFenced says that the caller does not own the run, or no longer in this epoch. It stops driving it.
+	ErrFenced = errors.New("run is not owned in this epoch")
+	// ErrOwned says that a living owner has the run. The error is an *OwnedError, which names it.
+	ErrOwned = errors.New("run has an owner")
+	// ErrCursor says that a cursor was not given out by List.
+	ErrCursor = errors.New("no such cursor")
+	// ErrClosed says that the store was closed.
+	ErrClosed = errors.New("store is closed")
+	// ErrNotStore says that a file or database is there, and something else than a store of Hocket.
+	ErrNotStore = errors.New("not a store of hocket")
+)
+
+// OwnedError says who has the run. errors.Is(err, ErrOwned) holds.
+type OwnedError struct {
+	Run   string
+	Owner Owner
+}
+
+func (e *OwnedError) Error() string {
+	return fmt.Sprintf("run %s is driven by another process (%s)", e.Run, e.Owner)
+}
+
+// Is makes errors.Is(err, ErrOwned) hold.
+func (e *OwnedError) Is(target error) bool { return target == ErrOwned }
+
+// CorruptError says that stored data is damaged: what was written is not what is there. Nothing was repaired and nothing was left out.
+//
+// Run is empty where the damage is not that of one run (a blob, the file). Seq is the first event that cannot be trusted; 0 where that is
+// not known.
+type CorruptError struct {
+	Run    string
+	Seq    uint64
+	Reason string
+}
+
+func (e *CorruptError) Error() string {
+	switch {
+	case e.Run == "":
+		return "store is damaged: " + e.Reason
+	case e.Seq == 0:
+		return fmt.Sprintf("journal of run %s is damaged: %s", e.Run, e.Reason)
+	}
+	return fmt.Sprintf("journal of run %s is damaged from event %d on: %s", e.Run, e.Seq, e.Reason)
+}
+
+// NewerError says that a newer Hocket wrote this. Have is the newest version that this program reads, Found the one that is there; What
+// names the thing: "record", "store".
+type NewerError struct {
+	What        string
+	Have, Found int
+}
+
+func (e *NewerError) Error() string {
+	return fmt.Sprintf("%s has format version %d, written by a newer hocket; this one reads up to %d", e.What, e.Found, e.Have)
+}

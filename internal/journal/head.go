@@ -1,0 +1,155 @@
+package journal
+
+import (
+	"encoding/base64"
+	"encoding/binary"
+	"fmt"
+	"slices"
+	"time"
+)
+
+// Status is where a run stands, in the words of the run object.
+type Status string
+
+const (
+	StatusPending   Status = "pending"
+	StatusRunning   Status = "running"
+	StatusPaused    Status = "paused"
+	StatusCompleted Status = "completed"
+	StatusFailed    Status = "failed"
+	StatusCancelled Status = "cancelled"
+)
+
+// Statuses lists every status.
+func Statuses() []Status {
+	return []Status{StatusPending, StatusRunning, StatusPaused, StatusCompleted, StatusFailed, StatusCancelled}
+}
+
+// IsKnown tells whether s is one of [Statuses].
+func (s Status) IsKnown() bool { return slices.Contains(Statuses(), s) }
+
+// IsActive tells whether somebody must drive the run: without a living owner it is interrupted (D15).
+func (s Status) IsActive() bool { return s == StatusPending || s == StatusRunning }
+
+// IsEnded tells whether the run is over.
+func (s Status) IsEnded() bool {
+	return s == StatusCompleted || s == StatusFailed || s == StatusCancelled
+}
+
+// Kind is a kind of process. A process recovers runs that its own kind started (D15).
+type Kind string
+
+const (
+	KindRun       Kind = "run"
+	KindServe     Kind = "serve"
+	KindScheduler Kind = "scheduler"
+	KindWorker    Kind = "worker"
+)
+
+// Head is the index entry of a run: what a list shows without reading a record. Times are UTC in microseconds; a store cuts off the rest.
+type Head struct {
+	Run string
+	NewRun
+	// Status, Waiting and Updated are those of the last append. Ended is the time of the append that ended the run, zero before.
+	Status         Status
+	Waiting        int
+	Updated, Ended time.Time
+	// LastSeq is the number of the last event.
+	LastSeq uint64
+	// Epoch counts the owners that the run had, from 1. Owner is the id of the present one, empty for none; it may be dead.
+	Epoch uint64
+	Owner string
+	// Interrupted: the run is active and has no living owner.
+	Interrupted bool
+}
+
+// NewRun is what is known of a run when it is created, and never changes.
+type NewRun struct {
+	// Workflow is the id of the stored workflow or the name of the document, WorkflowName what people call it, Format the way it was written.
+	Workflow, WorkflowName, Format string
+	// Parent is the run that started this one, or empty.
+	Parent string
+	// Kind is the kind of process that may recover the run.
+	Kind Kind
+	// Definition is the hash of the blob with the definition; empty where there is none.
+	Definition string
+	Created    time.Time
+	// Meta is for whoever starts runs: small, shown in lists, not searched. Nil and empty are the same.
+	Meta map[string]string
+}
+
+// Query says which runs List gives. The zero Query is all of them. Filters are joined by and.
+type Query struct {
+	// Statuses: any of these; empty means any.
+	Statuses []Status
+	// Workflow, Parent and Kind: exactly this; empty means any.
+	Workflow, Parent string
+	Kind             Kind
+	// Interrupted: only runs that are active and have no living owner.
+	Interrupted bool
+	// CreatedFrom is included, CreatedBefore is not; zero means no bound.
+	CreatedFrom, CreatedBefore time.Time
+	// Limit is the size of a page: 0 means 50, more than 1,000 means 1,000.
+	Limit int
+	// Cursor continues where the page before ended; empty begins with the newest run.
+	Cursor string
+}
+
+const (
+	defaultLimit = 50
+	maxLimit     = 1000
+)
+
+// PageSize is the number of runs on a page of q.
+func (q Query) PageSize() int {
+	switch {
+	case q.Limit <= 0:
+		return defaultLimit
+	case q.Limit > maxLimit:
+		return maxLimit
+	}
+	return q.Limit
+}
+
+// Cursor is the place of a run in the order of List: newest first by Created, then by Key, which grows with every run that a store takes.
+// Its text is opaque to everybody but stores.
+type Cursor struct {
+	Created int64 // microseconds since 1970
+	Key     int64
+}
+
+// String gives the text for Query.Cursor.
+func (c Cursor) String() string {
+	var b [16]byte
+	binary.BigEndian.PutUint64(b[:], uint64(c.Created))
+	binary.BigEndian.PutUint64(b[8:], uint64(c.Key))
+	return base64.RawURLEncoding.EncodeToString(b[:])
+}
+
+// ParseCursor reads the text of a cursor. The error is ErrCursor, wrapped.
+func ParseCursor(text string) (Cursor, error) {
+	b, err := base64.RawURLEncoding.Strict().DecodeString(text)
+	if err != nil || len(b) != 16 {
+		return Cursor{}, fmt.Errorf("list runs: %w", ErrCursor)
+	}
+	return Cursor{Created: int64(binary.BigEndian.Uint64(b)), Key: int64(binary.BigEndian.Uint64(b[8:]))}, nil
+}
+
+// PruneQuery says which runs go. The zero query takes none. A run with a living owner is never taken by a time.
+type PruneQuery struct {
+	// EndedBefore takes runs that ended before it, PausedBefore runs that are paused and were last written before it. Zero takes none.
+	EndedBefore, PausedBefore time.Time
+	// Runs takes these, whatever their status.
+	Runs []string
+}
+
+// PruneResult tells what a Prune did.
+type PruneResult struct {
+	// Runs and Blobs are the numbers of those that are gone.
+	Runs, Blobs int
+	// Freed is by how many bytes the store became smaller on disk. It may be negative where others wrote meanwhile.
+	Freed int64
+}
+
+// microseconds is t as stores keep it.
+func microseconds(t time.Time) time.Time { return t.UTC().Truncate(time.Microsecond) }

@@ -1,0 +1,312 @@
+package journal
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"crypto/sha256"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"sync"
+	"time"
+)
+
+// Memory is a store that is gone with the process: for `--db :memory:`, for tests and simulation. It is what several handles share; a handle
+// that was closed is a dead owner, so that a crash is played by closing one handle and opening another. Safe for concurrent use.
+type Memory struct {
+	mu     sync.Mutex
+	keys   int64
+	owners map[string]bool // true while alive
+	runs   map[string]*memRun
+	blobs  map[[sha256.Size]byte]*memBlob
+	inbox  memInbox
+}
+
+// NewMemory gives an empty store.
+func NewMemory() *Memory {
+	return &Memory{
+		owners: map[string]bool{},
+		runs:   map[string]*memRun{},
+		blobs:  map[[sha256.Size]byte]*memBlob{},
+		inbox:  memInbox{open: map[uint64]*memRequest{}},
+	}
+}
+
+// Open gives a handle with an owner of its own. kind stands in the errors that other handles get.
+func (m *Memory) Open(kind Kind) Backend {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	h := &memHandle{m: m, owner: Owner{ID: "owner-" + strconv.Itoa(len(m.owners)+1), Kind: kind}}
+	m.owners[h.owner.ID] = true
+	return h
+}
+
+type memRun struct {
+	key      int64
+	head     Head // Interrupted is worked out when asked for
+	owner    Owner
+	sum      Sum
+	links    []Link
+	blobs    map[[sha256.Size]byte]bool
+	snapshot []byte
+	snapAt   uint64
+	snapSum  Sum
+}
+
+type memBlob struct {
+	data    []byte
+	holders int
+}
+
+type memHandle struct {
+	m      *Memory
+	owner  Owner
+	closed bool // guarded by m.mu
+}
+
+// lock begins a call; every one of them is a single critical section, which is the transaction.
+func (h *memHandle) lock(ctx context.Context) (unlock func(), err error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	h.m.mu.Lock()
+	if h.closed {
+		h.m.mu.Unlock()
+		return nil, ErrClosed
+	}
+	return h.m.mu.Unlock, nil
+}
+
+func (m *Memory) run(op, id string) (*memRun, error) {
+	if r := m.runs[id]; r != nil {
+		return r, nil
+	}
+	return nil, fmt.Errorf("%s %s: %w", op, id, ErrNotFound)
+}
+
+func (h *memHandle) Append(ctx context.Context, a Append) error {
+	if err := a.Validate(); err != nil {
+		return err
+	}
+	rec := a.Record
+	rec.Version = cmp.Or(rec.Version, RecordVersion)
+	rec.Data = bytes.Clone(rec.Data)
+	digest := rec.Digest()
+	unlock, err := h.lock(ctx)
+	if err != nil {
+		return err
+	}
+	defer unlock()
+
+	r, err := h.target(a)
+	if err != nil {
+		return fmt.Errorf("append to run %s: %w", a.Run, err)
+	}
+	for _, b := range a.Blobs {
+		hash, _ := ParseHash(b.Hash) // Validate saw it
+		if b.Data == nil && h.m.blobs[hash] == nil {
+			return fmt.Errorf("append to run %s: blob %s: %w", a.Run, b.Hash, ErrNotFound)
+		}
+	}
+
+	// Nothing fails from here on.
+	h.m.runs[a.Run] = r
+	for _, b := range a.Blobs {
+		h.m.hold(r, b)
+	}
+	r.sum = r.sum.Next(rec, digest)
+	r.links = append(r.links, Link{Record: rec, Sum: r.sum})
+	r.head.LastSeq = rec.Last
+	r.head.Updated = microseconds(a.At)
+	r.head.Status, r.head.Waiting, r.head.Ended = a.Status, a.Waiting, time.Time{}
+	if a.Status.IsEnded() {
+		r.head.Ended = r.head.Updated
+	}
+	if a.Snapshot != nil {
+		r.snapshot, r.snapAt = bytes.Clone(a.Snapshot), rec.Last
+		r.snapSum = SnapshotSum(a.Run, rec.Last, r.snapshot)
+	}
+	if a.Release {
+		r.head.Owner, r.owner = "", Owner{}
+	}
+	return nil
+}
+
+// target gives the run that a continues, or the new run, which is not yet in the store.
+func (h *memHandle) target(a Append) (*memRun, error) {
+	r := h.m.runs[a.Run]
+	switch {
+	case a.Create != nil && r != nil:
+		return nil, ErrExists
+	case a.Create != nil:
+		h.m.keys++
+		r = &memRun{key: h.m.keys, owner: h.owner, sum: Genesis(a.Run), blobs: map[[sha256.Size]byte]bool{}}
+		r.head = Head{Run: a.Run, NewRun: *a.Create, Epoch: 1, Owner: h.owner.ID}
+		r.head.Created = microseconds(a.Create.Created)
+		r.head.Meta = maps.Clone(a.Create.Meta)
+		return r, nil
+	case r == nil:
+		return nil, ErrNotFound
+	case r.head.Owner != h.owner.ID || r.head.Epoch != a.Epoch:
+		return nil, ErrFenced
+	case r.head.LastSeq+1 != a.Record.First:
+		return nil, ErrConflict
+	}
+	return r, nil
+}
+
+func (m *Memory) hold(r *memRun, b Blob) {
+	hash, _ := ParseHash(b.Hash)
+	stored := m.blobs[hash]
+	if stored == nil {
+		stored = &memBlob{data: bytes.Clone(b.Data)}
+		m.blobs[hash] = stored
+	}
+	if !r.blobs[hash] {
+		r.blobs[hash] = true
+		stored.holders++
+	}
+}
+
+func (h *memHandle) Read(ctx context.Context, run string, after uint64) ([]Record, error) {
+	unlock, err := h.lock(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer unlock()
+	r, err := h.m.run("read run", run)
+	if err != nil {
+		return nil, err
+	}
+	from, base := 0, Genesis(run)
+	seq := uint64(0)
+	for from < len(r.links) && r.links[from].Last <= after {
+		seq, base = r.links[from].Last, r.links[from].Sum
+		from++
+	}
+	if err := VerifyChain(run, seq, base, r.links[from:], r.head.LastSeq, r.sum); err != nil {
+		return nil, err
+	}
+	records := make([]Record, 0, len(r.links)-from)
+	for _, l := range r.links[from:] {
+		l.Data = bytes.Clone(l.Data)
+		records = append(records, l.Record)
+	}
+	return records, nil
+}
+
+func (h *memHandle) Blob(ctx context.Context, hash string) ([]byte, error) {
+	sum, err := ParseHash(hash)
+	if err != nil {
+		return nil, fmt.Errorf("read blob %q: %w", hash, ErrNotFound)
+	}
+	unlock, err := h.lock(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer unlock()
+	b := h.m.blobs[sum]
+	if b == nil {
+		return nil, fmt.Errorf("read blob %s: %w", hash, ErrNotFound)
+	}
+	if HashOf(b.data) != hash {
+		return nil, &CorruptError{Reason: "blob " + hash + " has other data"}
+	}
+	return append([]byte{}, b.data...), nil
+}
+
+func (h *memHandle) Snapshot(ctx context.Context, run string) ([]byte, uint64, error) {
+	unlock, err := h.lock(ctx)
+	if err != nil {
+		return nil, 0, err
+	}
+	defer unlock()
+	r, err := h.m.run("read snapshot of run", run)
+	if err != nil {
+		return nil, 0, err
+	}
+	if r.snapshot == nil || r.snapAt > r.head.LastSeq || SnapshotSum(run, r.snapAt, r.snapshot) != r.snapSum {
+		return nil, 0, nil
+	}
+	return append([]byte{}, r.snapshot...), r.snapAt, nil
+}
+
+func (h *memHandle) Head(ctx context.Context, run string) (Head, error) {
+	unlock, err := h.lock(ctx)
+	if err != nil {
+		return Head{}, err
+	}
+	defer unlock()
+	r, err := h.m.run("look up run", run)
+	if err != nil {
+		return Head{}, err
+	}
+	return h.m.headOf(r), nil
+}
+
+func (m *Memory) headOf(r *memRun) Head {
+	head := r.head
+	head.Meta = maps.Clone(head.Meta)
+	head.Interrupted = head.Status.IsActive() && !m.owners[head.Owner]
+	return head
+}
+
+func (h *memHandle) List(ctx context.Context, q Query) ([]Head, string, error) {
+	last := Cursor{}
+	if q.Cursor != "" {
+		c, err := ParseCursor(q.Cursor)
+		if err != nil {
+			return nil, "", err
+		}
+		last = c
+	}
+	unlock, err := h.lock(ctx)
+	if err != nil {
+		return nil, "", err
+	}
+	defer unlock()
+	type entry struct {
+		Cursor
+		head Head
+	}
+	newestFirst := func(a, b Cursor) int { return cmp.Or(cmp.Compare(b.Created, a.Created), cmp.Compare(b.Key, a.Key)) }
+	var found []entry
+	for _, r := range h.m.runs {
+		e := entry{Cursor{r.head.Created.UnixMicro(), r.key}, h.m.headOf(r)}
+		if q.Cursor != "" && newestFirst(e.Cursor, last) <= 0 || !q.matches(e.head) {
+			continue
+		}
+		found = append(found, e)
+	}
+	slices.SortFunc(found, func(a, b entry) int { return newestFirst(a.Cursor, b.Cursor) })
+	next := ""
+	if n := q.PageSize(); len(found) > n {
+		found = found[:n]
+		next = found[n-1].String()
+	}
+	page := make([]Head, len(found))
+	for i, e := range found {
+		page[i] = e.head
+	}
+	return page, next, nil
+}
+
+func (q Query) matches(h Head) bool {
+	return (len(q.Statuses) == 0 || slices.Contains(q.Statuses, h.Status)) &&
+		(q.Workflow == "" || q.Workflow == h.Workflow) &&
+		(q.Parent == "" || q.Parent == h.Parent) &&
+		(q.Kind == "" || q.Kind == h.Kind) &&
+		(!q.Interrupted || h.Interrupted) &&
+		(q.CreatedFrom.IsZero() || !h.Created.Before(q.CreatedFrom)) &&
+		(q.CreatedBefore.IsZero() || h.Created.Before(q.CreatedBefore))
+}
+
+func (h *memHandle) Close() error {
+	h.m.mu.Lock()
+	defer h.m.mu.Unlock()
+	h.closed = true
+	h.m.owners[h.owner.ID] = false
+	return nil
+}

@@ -1,0 +1,190 @@
+package journal
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"slices"
+)
+
+func (h *memHandle) Owner() Owner { return h.owner }
+
+func (h *memHandle) Alive(ctx context.Context, owner string) (bool, error) {
+	unlock, err := h.lock(ctx)
+	if err != nil {
+		return false, err
+	}
+	defer unlock()
+	return h.m.owners[owner], nil
+}
+
+func (h *memHandle) Claim(ctx context.Context, run string) (Head, error) {
+	unlock, err := h.lock(ctx)
+	if err != nil {
+		return Head{}, err
+	}
+	defer unlock()
+	r, err := h.m.run("claim run", run)
+	if err != nil {
+		return Head{}, err
+	}
+	if h.m.owners[r.head.Owner] {
+		return Head{}, &OwnedError{Run: run, Owner: r.owner}
+	}
+	r.head.Owner, r.owner = h.owner.ID, h.owner
+	r.head.Epoch++
+	return h.m.headOf(r), nil
+}
+
+func (h *memHandle) Release(ctx context.Context, run string, epoch uint64) error {
+	unlock, err := h.lock(ctx)
+	if err != nil {
+		return err
+	}
+	defer unlock()
+	r, err := h.m.run("release run", run)
+	if err != nil {
+		return err
+	}
+	if r.head.Owner != h.owner.ID || r.head.Epoch != epoch {
+		return fmt.Errorf("release run %s: %w", run, ErrFenced)
+	}
+	r.head.Owner, r.owner = "", Owner{}
+	return nil
+}
+
+func (h *memHandle) Prune(ctx context.Context, q PruneQuery) (PruneResult, error) {
+	unlock, err := h.lock(ctx)
+	if err != nil {
+		return PruneResult{}, err
+	}
+	defer unlock()
+	for _, id := range q.Runs {
+		r, err := h.m.run("prune run", id)
+		if err != nil {
+			return PruneResult{}, err
+		}
+		if h.m.owners[r.head.Owner] {
+			return PruneResult{}, &OwnedError{Run: id, Owner: r.owner}
+		}
+	}
+	var res PruneResult
+	for id, r := range h.m.runs {
+		if !slices.Contains(q.Runs, id) && (h.m.owners[r.head.Owner] || !q.takes(r.head)) {
+			continue
+		}
+		res.Runs++
+		blobs, bytes := h.m.drop(r)
+		res.Blobs += blobs
+		res.Freed += bytes
+	}
+	return res, nil
+}
+
+func (q PruneQuery) takes(h Head) bool {
+	return h.Status.IsEnded() && h.Ended.Before(q.EndedBefore) || h.Status == StatusPaused && h.Updated.Before(q.PausedBefore)
+}
+
+// drop removes a run and what only it held.
+func (m *Memory) drop(r *memRun) (blobs int, freed int64) {
+	delete(m.runs, r.head.Run)
+	freed = int64(len(r.snapshot))
+	for _, l := range r.links {
+		freed += int64(len(l.Data))
+	}
+	for hash := range r.blobs {
+		b := m.blobs[hash]
+		if b.holders--; b.holders == 0 {
+			delete(m.blobs, hash)
+			blobs++
+			freed += int64(len(b.data))
+		}
+	}
+	for id, q := range m.inbox.open {
+		if q.Run == r.head.Run {
+			delete(m.inbox.open, id)
+		}
+	}
+	return blobs, freed
+}
+
+// memInbox keeps requests until their run is pruned.
+type memInbox struct {
+	last uint64
+	open map[uint64]*memRequest
+}
+
+type memRequest struct {
+	Request
+	taken  string // the owner that has it
+	done   bool
+	result []byte
+}
+
+func (h *memHandle) Post(ctx context.Context, q Request) (uint64, error) {
+	unlock, err := h.lock(ctx)
+	if err != nil {
+		return 0, err
+	}
+	defer unlock()
+	if _, err := h.m.run("post to run", q.Run); err != nil {
+		return 0, err
+	}
+	h.m.inbox.last++
+	q.ID = h.m.inbox.last
+	q.Data = bytes.Clone(q.Data)
+	q.At = microseconds(q.At)
+	h.m.inbox.open[q.ID] = &memRequest{Request: q}
+	return q.ID, nil
+}
+
+func (h *memHandle) Take(ctx context.Context) ([]Request, error) {
+	unlock, err := h.lock(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer unlock()
+	var taken []Request
+	for _, q := range h.m.inbox.open {
+		if q.done || q.taken == h.owner.ID || h.m.runs[q.Run].head.Owner != h.owner.ID {
+			continue
+		}
+		q.taken = h.owner.ID
+		r := q.Request
+		r.Data = bytes.Clone(r.Data)
+		taken = append(taken, r)
+	}
+	slices.SortFunc(taken, func(a, b Request) int { return int(a.ID) - int(b.ID) })
+	return taken, nil
+}
+
+func (h *memHandle) Settle(ctx context.Context, id uint64, result []byte) error {
+	unlock, err := h.lock(ctx)
+	if err != nil {
+		return err
+	}
+	defer unlock()
+	q := h.m.inbox.open[id]
+	if q == nil {
+		return fmt.Errorf("settle request %d: %w", id, ErrNotFound)
+	}
+	if !q.done {
+		q.done, q.result = true, bytes.Clone(result)
+	}
+	return nil
+}
+
+func (h *memHandle) Result(ctx context.Context, id uint64) ([]byte, bool, error) {
+	unlock, err := h.lock(ctx)
+	if err != nil {
+		return nil, false, err
+	}
+	defer unlock()
+	q := h.m.inbox.open[id]
+	if q == nil {
+		return nil, false, fmt.Errorf("look up request %d: %w", id, ErrNotFound)
+	}
+	return bytes.Clone(q.result), q.done, nil
+}
+
+var _ Backend = (*memHandle)(nil)

@@ -1,0 +1,136 @@
+package journal
+
+import (
+	"crypto/sha256"
+	"encoding/binary"
+	"encoding/hex"
+	"errors"
+	"fmt"
+)
+
+const (
+	// RecordVersion is the newest version of Record.Data that this program reads. Whoever changes the encoding of events raises it.
+	RecordVersion = 1
+	// SnapshotVersion is the version of Append.Snapshot. A snapshot of another version is none.
+	SnapshotVersion = 1
+)
+
+// Record is what one activation adds to a run: events First to Last, encoded. Stored whole, in one transaction, and never changed.
+type Record struct {
+	// First and Last are the numbers of the events, both included. First is the Last before it plus one; the first record of a run has
+	// First 1. Last is not below First.
+	First, Last uint64
+	// Version says how Data is encoded. In Append 0 means RecordVersion; Read never gives 0.
+	Version uint8
+	// Data is opaque and not empty. A store copies it: the slice stays the caller's.
+	Data []byte
+}
+
+// Digest is the SHA-256 of r's data. It is apart from [Sum.Next] so that it can be taken before it is known what r continues.
+func (r Record) Digest() [sha256.Size]byte { return sha256.Sum256(r.Data) }
+
+// Sum is the checksum of a journal up to and including one record: 128 bits of a SHA-256 over the sum before it and the record. It finds
+// damage; it is no defence against somebody who may write to the store.
+type Sum [16]byte
+
+// Genesis is the sum before the first record of run. The id is part of it, so that records of two runs cannot be exchanged.
+func Genesis(run string) Sum {
+	h := sha256.Sum256([]byte("hocket journal\x00" + run))
+	return Sum(h[:16])
+}
+
+// Next is the sum after r, where digest is r.Digest().
+func (s Sum) Next(r Record, digest [sha256.Size]byte) Sum {
+	var b [16 + 1 + 8 + 8 + sha256.Size]byte
+	copy(b[:], s[:])
+	b[16] = r.Version
+	binary.BigEndian.PutUint64(b[17:], r.First)
+	binary.BigEndian.PutUint64(b[25:], r.Last)
+	copy(b[33:], digest[:])
+	h := sha256.Sum256(b[:])
+	return Sum(h[:16])
+}
+
+// Link is a record as a store keeps it: with the sum that it was given when it was written.
+type Link struct {
+	Record
+	Sum Sum
+}
+
+// VerifyChain tells whether links, in ascending order, continue the journal of run from event after and sum base on, without a gap and up
+// to exactly the event and sum that the head tells. It checks every version before any sum, since a newer format may sum otherwise.
+//
+// Errors: *NewerError, *CorruptError.
+func VerifyChain(run string, after uint64, base Sum, links []Link, head uint64, headSum Sum) error {
+	for _, l := range links {
+		if l.Version > RecordVersion {
+			return &NewerError{What: "record of run " + run, Have: RecordVersion, Found: int(l.Version)}
+		}
+	}
+	seq, sum := after, base
+	for _, l := range links {
+		if l.First != seq+1 || l.Last < l.First {
+			return &CorruptError{Run: run, Seq: seq + 1, Reason: "a record is missing"}
+		}
+		sum = sum.Next(l.Record, l.Digest())
+		if sum != l.Sum {
+			return &CorruptError{Run: run, Seq: l.First, Reason: "checksum does not match"}
+		}
+		seq = l.Last
+	}
+	switch {
+	case seq < head:
+		return &CorruptError{Run: run, Seq: seq + 1, Reason: "the last records are missing"}
+	case seq > head:
+		return &CorruptError{Run: run, Seq: head + 1, Reason: "records stand behind the end"}
+	case sum != headSum:
+		return &CorruptError{Run: run, Seq: seq, Reason: "checksum does not match the head"}
+	}
+	return nil
+}
+
+// SnapshotSum is the checksum of a snapshot of run at event at.
+func SnapshotSum(run string, at uint64, data []byte) Sum {
+	h := sha256.New()
+	fmt.Fprintf(h, "hocket snapshot %d\x00%s\x00%d\x00", SnapshotVersion, run, at)
+	h.Write(data)
+	return Sum(h.Sum(nil)[:16])
+}
+
+// Blob is a value that lies beside the records under its content: large values, definitions, attachments. A store keeps equal blobs once
+// over all runs, and as long as a run holds them.
+type Blob struct {
+	// Hash is [HashOf] the data.
+	Hash string
+	// Data may be nil where the caller knows that the blob is stored: the run then only holds it too, and the append fails with ErrNotFound
+	// where it is not. An empty blob has data that is empty but not nil.
+	Data []byte
+}
+
+// NewBlob is the blob with this data. It keeps the slice.
+func NewBlob(data []byte) Blob {
+	if data == nil {
+		data = []byte{}
+	}
+	return Blob{Hash: HashOf(data), Data: data}
+}
+
+// HashOf is the name of a blob: the SHA-256 of its data in lower-case hexadecimal.
+func HashOf(data []byte) string {
+	h := sha256.Sum256(data)
+	return hex.EncodeToString(h[:])
+}
+
+// ParseHash is the inverse of the hexadecimal form; it refuses every other spelling, so that a blob has one name.
+func ParseHash(hash string) ([sha256.Size]byte, error) {
+	var sum [sha256.Size]byte
+	if len(hash) != hex.EncodedLen(len(sum)) {
+		return sum, errHash
+	}
+	if _, err := hex.Decode(sum[:], []byte(hash)); err != nil || hex.EncodeToString(sum[:]) != hash {
+		return sum, errHash
+	}
+	return sum, nil
+}
+
+var errHash = errors.New("no hash of a blob")

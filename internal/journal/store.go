@@ -1,0 +1,154 @@
+package journal
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+)
+
+// Append adds one record to a run, and with it everything else that changes in the same transaction.
+type Append struct {
+	Run string
+	// Create makes the run, with epoch 1 and the handle as its owner; Epoch is then not looked at. Nil adds to a run that is there.
+	Create *NewRun
+	// Epoch is the one in which the caller owns the run.
+	Epoch  uint64
+	Record Record
+	// Blobs are held by the run from now on, as long as it is there: the values that Record puts aside, and the definitions it was started
+	// with. Naming one again does nothing.
+	Blobs []Blob
+	// At becomes Head.Updated, and Head.Ended where Status is an ended one. An active or paused status clears Head.Ended.
+	At time.Time
+	// Status and Waiting are the run's after Record. Status must be a known one.
+	Status  Status
+	Waiting int
+	// Release gives the run up in the same transaction, as a run that pauses or ends does.
+	Release bool
+	// Snapshot, if not nil, takes the place of the former one and stands for the run at Record.Last. It is a cache.
+	Snapshot []byte
+}
+
+// Validate tells what no store accepts. Every Append calls it first.
+func (a Append) Validate() error {
+	switch r := a.Record; {
+	case a.Run == "":
+		return errors.New("append journal: run has no id")
+	case r.First == 0 || r.Last < r.First:
+		return fmt.Errorf("append journal: record of events %d to %d", r.First, r.Last)
+	case a.Create != nil && r.First != 1:
+		return fmt.Errorf("append journal: new run begins with event %d", r.First)
+	case len(r.Data) == 0:
+		return errors.New("append journal: record has no data")
+	case r.Version > RecordVersion:
+		return &NewerError{What: "record", Have: RecordVersion, Found: int(r.Version)}
+	case !a.Status.IsKnown():
+		return fmt.Errorf("append journal: unknown status %q", a.Status)
+	}
+	for _, b := range a.Blobs {
+		if _, err := ParseHash(b.Hash); err != nil {
+			return fmt.Errorf("append journal: blob %q: %w", b.Hash, err)
+		}
+		if b.Data != nil && HashOf(b.Data) != b.Hash {
+			return fmt.Errorf("append journal: blob %s: data has another hash", b.Hash)
+		}
+	}
+	return nil
+}
+
+// Store keeps journals. A Store is a handle: it belongs to one owner, and several handles, in one process or many, may share what is stored.
+// All stores pass journaltest.Run. Safe for concurrent use. Slices handed in stay the caller's; slices given out are the caller's own.
+type Store interface {
+	// Append stores a and returns when it is durable. Appends of several runs may share one commit; one that is refused does not hinder the
+	// others. A done ctx ends only the wait for a place in a commit: then the error is ctx's and nothing was written. Once the commit has
+	// begun its outcome is waited for.
+	//
+	// Errors: ErrFenced, ErrConflict, ErrNotFound, ErrExists (Create), each with nothing changed. After any other error it is not known
+	// whether a was stored: the caller reads again.
+	Append(ctx context.Context, a Append) error
+	// Read gives the records with events beyond after, in order; the first of them may begin before it. It verifies them (P17).
+	//
+	// Errors: ErrNotFound, *CorruptError, *NewerError; never a part of the journal.
+	Read(ctx context.Context, run string, after uint64) ([]Record, error)
+	// Blob gives a blob's data. Errors: ErrNotFound, *CorruptError.
+	Blob(ctx context.Context, hash string) ([]byte, error)
+	// Head gives the index entry of a run, or ErrNotFound.
+	Head(ctx context.Context, run string) (Head, error)
+	// List gives a page of runs, newest first, and the cursor of the next page: empty after the last. Runs that are made or pruned meanwhile
+	// neither repeat nor hide others. Errors: ErrCursor.
+	List(ctx context.Context, q Query) (page []Head, next string, err error)
+	// Prune deletes runs with all they hold, and blobs that no run holds any more, in small steps between which others write. Not atomic:
+	// after an error a part may be gone, each run whole.
+	//
+	// Errors: ErrNotFound and *OwnedError for runs named in q.Runs, before anything is deleted.
+	Prune(ctx context.Context, q PruneQuery) (PruneResult, error)
+	// Snapshot gives the run's snapshot and the event at which it stands; nil and 0 where there is no sound one of this version. Errors:
+	// ErrNotFound for the run.
+	Snapshot(ctx context.Context, run string) (data []byte, at uint64, err error)
+	// Close waits for appends under way, gives up every run that the handle owns, and frees it. Every call after it fails with ErrClosed; a
+	// second Close does nothing.
+	Close() error
+}
+
+// Owner is whoever drives runs through one handle.
+type Owner struct {
+	ID   string // unique over all handles there ever are
+	Kind Kind
+	PID  int // 0 where there is no process, as in memory
+}
+
+// String gives the kind and process for people.
+func (o Owner) String() string {
+	switch {
+	case o.PID != 0:
+		return fmt.Sprintf("hocket %s, process %d", o.Kind, o.PID)
+	case o.Kind != "":
+		return fmt.Sprintf("hocket %s", o.Kind)
+	}
+	return "owner " + o.ID
+}
+
+// Leases says who drives which run (P18, D15). Owning has no time limit: an owner has a run until it gives it up or dies, and its death is
+// seen at once. Whoever takes a run over fences the former owner by the epoch, even if that one only seemed dead.
+type Leases interface {
+	// Owner is the handle's own.
+	Owner() Owner
+	// Claim makes the handle the owner of a run that has none, or a dead one, in the next epoch. Of several that claim at once, one wins.
+	//
+	// Errors: ErrNotFound; *OwnedError where a living owner has it, the handle itself included.
+	Claim(ctx context.Context, run string) (Head, error)
+	// Release gives up a run that the handle owns in this epoch. Errors: ErrNotFound, ErrFenced.
+	Release(ctx context.Context, run string, epoch uint64) error
+	// Alive tells whether the owner with this id lives. An id that was never seen does not.
+	Alive(ctx context.Context, owner string) (bool, error)
+}
+
+// Request is a wish to a run that another process owns: an answer, a cancel (D16).
+type Request struct {
+	ID   uint64 // given by Post
+	Run  string
+	Kind string // a word of the service layer: answer, cancel
+	Data []byte // opaque
+	At   time.Time
+}
+
+// Inbox carries requests to owners and results back. A request is handed out at least once: if its owner dies before Settle, the next owner
+// of the run gets it too, so what it asks for must be safe to ask twice.
+type Inbox interface {
+	// Post leaves a request for whoever owns the run now or later. Errors: ErrNotFound for the run.
+	Post(ctx context.Context, r Request) (id uint64, err error)
+	// Take gives the open requests to runs that this handle owns, oldest first, each once per handle. It is cheap where there are none and
+	// meant to be called every 250 ms.
+	Take(ctx context.Context) ([]Request, error)
+	// Settle stores the result of a request. The first result stays; a second Settle changes nothing. Errors: ErrNotFound.
+	Settle(ctx context.Context, id uint64, result []byte) error
+	// Result gives the result, once there is one. Errors: ErrNotFound, also after the run was pruned.
+	Result(ctx context.Context, id uint64) (result []byte, done bool, err error)
+}
+
+// Backend is what a store offers altogether. Ask for the smaller ports where they do.
+type Backend interface {
+	Store
+	Leases
+	Inbox
+}
