@@ -1,0 +1,239 @@
+package expr
+
+import (
+	"errors"
+	"fmt"
+	"regexp"
+	"strings"
+	"unicode/utf8"
+
+	"cel.dev/cel-go/cel"
+	"cel.dev/cel-go/common"
+	"cel.dev/cel-go/common/ast"
+	"cel.dev/cel-go/common/types"
+	"cel.dev/cel-go/common/types/ref"
+	"cel.dev/cel-go/interpreter"
+)
+
+// program is a condition that CEL evaluates. It is immutable.
+type program struct {
+	prog     cel.Program
+	s        *scanned
+	operands map[int64][2]string // by the id of an operator, its operands as an error names them; "" where they have no short name
+	constant *bool
+}
+
+// compile checks the scanned text and plans it. The environment is made anew for each condition: that costs some 10 µs and needs no shared state.
+func compile(s *scanned, opts Options) (*program, []Problem) {
+	env, err := newCELEnv(s)
+	if err != nil {
+		return nil, []Problem{errorAt(0, len(s.src), CodeBadCondition, "", "%s", err)}
+	}
+	parsed, iss := env.Parse(s.text)
+	if iss.Err() != nil {
+		return nil, s.issues(iss)
+	}
+	r := &rewriter{s: s, fac: ast.NewExprFactory(), info: parsed.NativeRep().SourceInfo(), operands: map[int64][2]string{}, names: map[string]int{}}
+	for i := range s.vars {
+		r.names[s.name(i)] = i
+	}
+	r.nextID = ast.MaxID(parsed.NativeRep())
+	root := parsed.NativeRep().Expr()
+	constant := r.fold(root)
+	r.walk(root)
+	if len(r.problems) > 0 {
+		return nil, r.problems
+	}
+	checked, iss := env.Check(parsed)
+	if iss.Err() != nil {
+		return nil, s.issues(iss)
+	}
+	if problems := r.static(checked.NativeRep(), opts); len(problems) > 0 {
+		return nil, problems
+	}
+	prog, err := env.Program(checked, cel.CostLimit(MaxCost), cel.CostTracking(costs{}), cel.EvalOptions(cel.OptOptimize))
+	if err != nil {
+		return nil, []Problem{errorAt(0, len(s.src), CodeBadCondition, "", "%s", err)}
+	}
+	return &program{prog: prog, s: s, operands: r.operands, constant: constant}, nil
+}
+
+// eval gives the outcome, or the reason why there is none.
+func (p *program) eval(env Env) (value bool, reason string) {
+	out, _, err := p.prog.Eval(&activation{env: env, s: p.s, values: make([]ref.Val, len(p.s.vars))})
+	if err != nil {
+		return false, p.reason(err)
+	}
+	switch v := out.(type) {
+	case types.Bool:
+		return bool(v), ""
+	case types.String:
+		if b, ok := textTruth(string(v)); ok {
+			return b, ""
+		}
+		return false, "it gives " + describe(quote(string(v)))
+	}
+	return false, "it gives " + kindOf(out).String() + ", not a boolean"
+}
+
+// reason words an error of the evaluation in terms of the source.
+func (p *program) reason(err error) string {
+	var cancelled interpreter.EvalCancelledError
+	if errors.As(err, &cancelled) {
+		return fmt.Sprintf("it costs more than %d units to evaluate", MaxCost)
+	}
+	var none *missingError
+	if errors.As(err, &none) {
+		return missing(none.ref)
+	}
+	var mismatch *typeError
+	if errors.As(err, &mismatch) {
+		var names [2]string
+		var node *types.Err
+		if errors.As(err, &node) {
+			names = p.operands[node.NodeID()]
+		}
+		return mismatch.named(names)
+	}
+	text := p.s.unname(err.Error())
+	if key, ok := strings.CutPrefix(text, "no such key: "); ok {
+		return fmt.Sprintf("there is no field %q", key)
+	}
+	if strings.HasPrefix(text, "no such overload") {
+		return "a function or an operator got a value of a type that it does not take (" + text + ")"
+	}
+	return text
+}
+
+// activation binds variables to references, resolved when they are first read.
+type activation struct {
+	env    Env
+	s      *scanned
+	values []ref.Val
+}
+
+type missingError struct{ ref Ref }
+
+func (e *missingError) Error() string { return missing(e.ref) }
+
+// ResolveName implements interpreter.Activation.
+func (a *activation) ResolveName(name string) (any, bool) {
+	i, ok := a.s.variableIndex(name)
+	if !ok {
+		return nil, false
+	}
+	if a.values[i] == nil {
+		a.values[i] = a.resolve(a.s.vars[i])
+	}
+	return a.values[i], true
+}
+
+func (a *activation) resolve(r Ref) ref.Val {
+	raw, ok := r.Resolve(a.env)
+	if !ok {
+		return types.WrapErr(&missingError{ref: r})
+	}
+	v, err := celValue(raw)
+	if err != nil {
+		return types.WrapErr(fmt.Errorf("%s: %w", r.Text, err))
+	}
+	return v
+}
+
+// Parent implements interpreter.Activation.
+func (*activation) Parent() interpreter.Activation { return nil }
+
+func (s *scanned) variableIndex(name string) (int, bool) {
+	for i := range s.vars {
+		if s.name(i) == name {
+			return i, true
+		}
+	}
+	return 0, false
+}
+
+// unname puts references back in place of variables in a text of CEL's.
+func (s *scanned) unname(text string) string {
+	for i, r := range s.vars {
+		text = strings.ReplaceAll(text, s.name(i), r.Text)
+	}
+	return text
+}
+
+// offset gives the source offset of a rune offset into text.
+func (s *scanned) offset(runes int) int {
+	i := 0
+	for ; runes > 0 && i < len(s.text); runes-- {
+		_, size := utf8.DecodeRuneInString(s.text[i:])
+		i += size
+	}
+	return s.at[i]
+}
+
+// issues turns CEL's errors into problems, with references back in their messages and places in the source.
+func (s *scanned) issues(iss *cel.Issues) []Problem {
+	var out []Problem
+	for _, e := range iss.Errors() {
+		message := s.unname(strings.TrimSpace(e.Message))
+		message, _, _ = strings.Cut(message, " expecting ") // a list of every token there is
+		message = strings.ReplaceAll(message, "<EOF>", "the end")
+		code := CodeBadCondition
+		if strings.Contains(message, "recursion limit") || strings.Contains(message, "nesting") {
+			code = CodeTooComplex
+		}
+		at := s.place(e.Location)
+		out = append(out, errorAt(at, 0, code, s.hint(message), "%s", lowerFirst(message)))
+		if len(out) == 5 {
+			break // CEL repeats itself after the first syntax error
+		}
+	}
+	return out
+}
+
+// place finds a location of CEL's in the source: lines from 1, columns in runes from 0.
+func (s *scanned) place(loc common.Location) int {
+	if loc.Line() < 1 {
+		return 0
+	}
+	i := 0
+	for range loc.Line() - 1 {
+		n := strings.IndexByte(s.text[i:], '\n')
+		if n < 0 {
+			break
+		}
+		i += n + 1
+	}
+	return s.offset(utf8.RuneCountInString(s.text[:i]) + max(loc.Column(), 0))
+}
+
+func (s *scanned) hint(message string) string {
+	switch {
+	case strings.Contains(message, "undeclared reference"):
+		if _, rest, ok := strings.Cut(message, "'"); ok && strings.Contains(s.text, strings.SplitN(rest, "'", 2)[0]+"(") {
+			return "functions: size, contains, startsWith, endsWith, matches, trim, lowerAscii, bool, int, double, string, has, all, exists, existsOne, map, filter"
+		}
+		return "a step's output is $steps.<id>.output; text stands in quotes"
+	case !strings.HasPrefix(message, "Syntax error"):
+		return ""
+	case regexp.MustCompile(`(^|[^=!<>])=([^=]|$)`).MatchString(s.text):
+		return "equality is =="
+	case regexp.MustCompile(`(?i)\b(and|or|not)\b`).MatchString(s.text):
+		return "write && for and, || for or, ! for not"
+	}
+	return ""
+}
+
+func lowerFirst(s string) string {
+	if s == "" {
+		return s
+	}
+	return strings.ToLower(s[:1]) + s[1:]
+}
+
+func (s *scanned) problemAt(r *rewriter, id int64, code, hint, format string, args ...any) Problem {
+	at := 0
+	if rng, ok := r.info.GetOffsetRange(id); ok {
+		at = s.offset(int(rng.Start))
+	}
+	return errorAt(at, 0, code, hint, format, args...)
+}

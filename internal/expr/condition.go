@@ -1,0 +1,293 @@
+package expr
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"github.com/hocket-run/hocket/diag"
+)
+
+// Bounds of a condition. They are part of the language: a document that passes today must pass on every machine, so none depends on time.
+const (
+	MaxConditionBytes = 4096    // length of the source
+	MaxNesting        = 64      // parentheses, calls and lists inside one another
+	MaxLoops          = 2       // exists, all, map, filter inside one another
+	MaxCost           = 100_000 // CEL's cost units of one evaluation; a comparison of two numbers costs about 3
+)
+
+// Condition is a text that resolves to true or false, parsed once and evaluated any number of times. Safe for concurrent use.
+type Condition struct {
+	src      string
+	refs     []Ref
+	lone     bool
+	prog     *program // nil for a lone reference and where there were errors
+	constant *bool
+}
+
+// EvalError says why a condition gave neither true nor false. Source is the condition as written.
+type EvalError struct {
+	Source string
+	Reason string
+}
+
+// Error gives the text that S4-10 promises, the source as it was written, and the reason.
+func (e *EvalError) Error() string {
+	return fmt.Sprintf("condition did not resolve to boolean: \"%s\": %s", e.Source, e.Reason)
+}
+
+// ParseCondition reads src, which is a lone reference (`{{ $steps.qa.output.is_approved }}`) or a CEL expression in which references stand for
+// their values, each or the whole of it between `{{` and `}}` or bare. Text inside CEL's string literals is not looked into.
+//
+// The language is CEL's with these differences, all of them because the values are JSON:
+//
+//   - comparing values of different types is an error, inside lists and objects too; comparing with a literal null is allowed (P25);
+//   - && and || go from left to right and hide no errors; their operands must be booleans;
+//   - there is one kind of number: arithmetic mixes 1 and 1.5, and 1 / 2 is 0.5;
+//   - has() also takes a reference: has($steps.qa.output.note);
+//   - there are no object literals, times, durations or protocol buffer types; trim() and lowerAscii() of a string are added.
+//
+// The condition is never nil, its Refs are those that could be read; where a problem is an error, Eval always fails.
+func ParseCondition(src string, opts Options) (*Condition, []Problem) {
+	c := &Condition{src: src}
+	if len(src) > MaxConditionBytes {
+		return c, []Problem{errorAt(MaxConditionBytes, 0, CodeTooLong, "let an agent decide and read its answer",
+			"the condition has %d bytes; at most %d are allowed", len(src), MaxConditionBytes)}
+	}
+	if strings.TrimSpace(src) == "" {
+		return c, []Problem{errorAt(0, len(src), CodeEmpty, "", "the condition is empty")}
+	}
+	s := scan(src, opts)
+	c.refs = s.refs
+	if hasErrors(s.problems) {
+		sortProblems(s.problems)
+		return c, s.problems
+	}
+	if s.isLone() {
+		c.lone = true
+		ref := s.refs[0]
+		if k := refKinds(ref, opts); k&(kindBool|kindString) == 0 {
+			s.problems = append(s.problems, errorAt(ref.Offset, ref.Length, CodeNotBoolean, "",
+				"%s is %s by its declaration, so it can never resolve to a boolean", ref.Text, k))
+		}
+		return c, s.problems
+	}
+	prog, problems := compile(s, opts)
+	problems = append(s.problems, problems...)
+	sortProblems(problems)
+	if hasErrors(problems) {
+		return c, problems
+	}
+	c.prog = prog
+	c.constant = prog.constant
+	if len(s.refs) == 0 {
+		v, err := c.Eval(EnvMap(nil))
+		if err != nil {
+			problems = append(problems, errorAt(0, len(src), CodeNotBoolean, "", "the condition can never resolve to a boolean: %s", err.(*EvalError).Reason))
+			c.prog = nil
+			return c, problems
+		}
+		c.constant = &v
+	}
+	return c, problems
+}
+
+// Source gives the text that was parsed.
+func (c *Condition) Source() string { return c.src }
+
+// Refs gives the references in the order of the text, repeated ones each time. The caller owns the slice.
+func (c *Condition) Refs() []Ref { return append([]Ref(nil), c.refs...) }
+
+// Lone gives the reference where the condition is nothing else.
+func (c *Condition) Lone() (Ref, bool) {
+	if !c.lone {
+		return Ref{}, false
+	}
+	return c.refs[0], true
+}
+
+// Constant tells whether the condition can only ever give one value (or fail), whatever the steps say: `true`, `$steps.a.output == "x" || true`.
+// It finds the plain cases, not every one.
+func (c *Condition) Constant() (value, ok bool) {
+	if c.constant == nil {
+		return false, false
+	}
+	return *c.constant, true
+}
+
+// Eval gives the outcome (S4-10): a JSON boolean, or a string true/yes/1, false/no/0 in any case, white space aside. Everything else, a reference
+// that has nothing, a comparison of different types and an evaluation beyond MaxCost are an *[EvalError].
+func (c *Condition) Eval(env Env) (bool, error) {
+	switch {
+	case c.lone:
+		v, ok := c.refs[0].Resolve(env)
+		if !ok {
+			return false, c.fail(missing(c.refs[0]))
+		}
+		if b, ok := truth(v); ok {
+			return b, nil
+		}
+		return false, c.fail(c.refs[0].Text + " is " + describe(v))
+	case c.prog == nil:
+		return false, c.fail("the condition is not valid")
+	}
+	b, reason := c.prog.eval(env)
+	if reason != "" {
+		return false, c.fail(reason)
+	}
+	return b, nil
+}
+
+func (c *Condition) fail(reason string) error {
+	return &EvalError{Source: c.src, Reason: reason}
+}
+
+func missing(r Ref) string {
+	return r.Text + " has no value"
+}
+
+// describe names a value in an error: short text is shown, long text is cut at a rune.
+func describe(v json.RawMessage) string {
+	const most = 60
+	s := []rune(string(v))
+	if len(v) > 8*most {
+		s = []rune(string(v[:8*most]))
+	}
+	if len(s) > most {
+		s = append(s[:most], '…')
+	}
+	return string(s)
+}
+
+// scanned is a condition's source, cut up: text is what CEL reads, with a variable in place of each reference and parentheses in place of double
+// braces. at gives the source offset of each byte of text, and one for its end.
+type scanned struct {
+	src      string
+	text     string
+	at       []int
+	refs     []Ref
+	vars     []Ref          // distinct references; vars[i] is bound to name(i)
+	index    map[string]int // Ref.Text to its place in vars
+	prefix   string
+	problems []Problem
+}
+
+func (s *scanned) name(i int) string { return fmt.Sprintf("%s%d_", s.prefix, i) }
+
+// isLone tells whether the source is one reference, bare or between braces, and nothing else.
+func (s *scanned) isLone() bool {
+	if len(s.refs) != 1 {
+		return false
+	}
+	text := strings.TrimSpace(s.src)
+	if strings.HasPrefix(text, "{{") && strings.HasSuffix(text, "}}") {
+		text = strings.TrimSpace(text[2 : len(text)-2])
+	}
+	return text == s.refs[0].Text
+}
+
+// scan separates references, braces and string literals. It does not know CEL's grammar beyond that.
+func scan(src string, opts Options) *scanned {
+	s := &scanned{src: src, index: map[string]int{}, prefix: "ref_"}
+	for strings.Contains(src, s.prefix) {
+		s.prefix += "x_"
+	}
+	var b strings.Builder
+	emit := func(text string, from int, inSource bool) {
+		for i := range len(text) {
+			if inSource {
+				s.at = append(s.at, from+i)
+			} else {
+				s.at = append(s.at, from)
+			}
+		}
+		b.WriteString(text)
+	}
+	open := -1
+	for i := 0; i < len(src); {
+		rest := src[i:]
+		switch {
+		case rest[0] == '$':
+			l := &lexer{src: src, pos: i, expr: true, opts: opts}
+			ref, problem := l.ref()
+			if problem != nil {
+				s.problems = append(s.problems, *problem)
+			} else {
+				emit(s.variable(ref), i, false)
+			}
+			i = l.pos
+		case rest[0] == '"' || rest[0] == '\'':
+			n := literalEnd(src, i)
+			if at := strings.Index(src[i:n], "$steps"); at >= 0 {
+				s.problems = append(s.problems, Problem{
+					Code: CodeQuotedReference, Severity: diag.Warning, Offset: i + at, Length: len("$steps"),
+					Message: "this reference stands inside quotes, where it is plain text",
+					Hint:    "remove the quotes around the reference",
+				})
+			}
+			emit(src[i:n], i, true)
+			i = n
+		case strings.HasPrefix(rest, "//"):
+			n := strings.IndexByte(rest, '\n')
+			if n < 0 {
+				n = len(rest)
+			}
+			emit(rest[:n], i, true)
+			i += n
+		case strings.HasPrefix(rest, "{{"):
+			if open >= 0 {
+				s.problems = append(s.problems, errorAt(i, 2, CodeUnclosed, "close the outer {{ first, or leave the inner one out", "{{ inside {{"))
+			}
+			open = i
+			emit("( ", i, true)
+			i += 2
+		case strings.HasPrefix(rest, "}}"):
+			if open < 0 {
+				s.problems = append(s.problems, errorAt(i, 2, CodeUnclosed, "", "}} without its {{"))
+			}
+			open = -1
+			emit(" )", i, true)
+			i += 2
+		default:
+			emit(rest[:1], i, true)
+			i++
+		}
+	}
+	if open >= 0 {
+		s.problems = append(s.problems, errorAt(open, 2, CodeUnclosed, "write }} at the end", "{{ is never closed"))
+	}
+	s.text = b.String()
+	s.at = append(s.at, len(src))
+	return s
+}
+
+func (s *scanned) variable(r Ref) string {
+	s.refs = append(s.refs, r)
+	i, known := s.index[r.Text]
+	if !known {
+		i = len(s.vars)
+		s.index[r.Text] = i
+		s.vars = append(s.vars, r)
+	}
+	return s.name(i)
+}
+
+// literalEnd gives the place after the CEL string literal whose first quote stands at i: one quote or three, with backslashes unless an r stands in
+// front. A literal that is never closed runs to the end; CEL then says so.
+func literalEnd(src string, i int) int {
+	quote := src[i : i+1]
+	if triple := strings.Repeat(quote, 3); strings.HasPrefix(src[i:], triple) {
+		quote = triple
+	}
+	prefix := src[max(i-2, 0):i]
+	raw := strings.HasSuffix(prefix, "r") || strings.HasSuffix(prefix, "R") || (len(prefix) == 2 && strings.EqualFold(prefix, "rb"))
+	for j := i + len(quote); j < len(src); j++ {
+		switch {
+		case src[j] == '\\' && !raw:
+			j++
+		case strings.HasPrefix(src[j:], quote):
+			return j + len(quote)
+		}
+	}
+	return len(src)
+}

@@ -1,0 +1,158 @@
+package expr
+
+import (
+	"bytes"
+	"encoding/json"
+)
+
+// Env is the engine's view of what has run, asked only for the steps that a text names and only when it is evaluated.
+//
+// Step gives the entry of a step of the outermost list, false while it has not run. It must answer the same for the length of one evaluation.
+// An Env is called from one goroutine at a time.
+type Env interface {
+	Step(id string) (Entry, bool)
+}
+
+// Entry is what one step left behind.
+//
+// An agent step has Output and Agent. A parallel step has Children: all of them, in declared order, whether they ran or not; its Output may be nil,
+// then the object of S4-34 is built from the children where a reference asks for it. Output nil means "has not run". The slices stay the Env's;
+// nothing here changes them.
+type Entry struct {
+	Agent    string
+	Output   json.RawMessage
+	Children []Child
+}
+
+// Child is a child of a parallel step with its id.
+type Child struct {
+	ID    string
+	Entry Entry
+}
+
+// EnvMap is an Env over a plain map, for tests and for callers that have everything at hand.
+type EnvMap map[string]Entry
+
+// Step implements [Env].
+func (m EnvMap) Step(id string) (Entry, bool) {
+	e, ok := m[id]
+	return e, ok
+}
+
+// Resolve gives the value that r points at, false where the step has not run or has nothing there (S4-15). The bytes may be shared with the Env.
+func (r Ref) Resolve(env Env) (json.RawMessage, bool) {
+	if len(r.Steps) == 0 {
+		return nil, false
+	}
+	e, ok := env.Step(r.Steps[0].ID)
+	if !ok {
+		return nil, false
+	}
+	for _, hop := range r.Steps[1:] {
+		if e, ok = e.child(hop); !ok {
+			return nil, false
+		}
+	}
+	switch r.Field {
+	case FieldAgent:
+		if e.Agent == "" {
+			return nil, false
+		}
+		return quote(e.Agent), true
+	case FieldOutputs:
+		if e.Children == nil {
+			return nil, false
+		}
+		return follow(e.outputs(), r.Path)
+	case FieldOrder:
+		if e.Children == nil {
+			return nil, false
+		}
+		return follow(e.order(), r.Path)
+	case FieldEntry:
+		return follow(e.object(), r.Path)
+	}
+	if e.Output == nil && e.Children != nil {
+		return follow(e.object(), r.Path)
+	}
+	return follow(e.Output, r.Path)
+}
+
+func (e Entry) child(hop Hop) (Entry, bool) {
+	if hop.ID == "" {
+		if hop.Index < 0 || hop.Index >= len(e.Children) {
+			return Entry{}, false
+		}
+		return e.Children[hop.Index].Entry, true
+	}
+	for _, c := range e.Children {
+		if c.ID == hop.ID {
+			return c.Entry, true
+		}
+	}
+	return Entry{}, false
+}
+
+// object gives the step context's entry of S4-34: {"output","agent"} or {"steps","order"}.
+func (e Entry) object() json.RawMessage {
+	var b bytes.Buffer
+	e.write(&b)
+	return b.Bytes()
+}
+
+func (e Entry) write(b *bytes.Buffer) {
+	if e.Children != nil {
+		b.WriteString(`{"steps":`)
+		b.Write(e.outputs())
+		b.WriteString(`,"order":`)
+		b.Write(e.order())
+		b.WriteByte('}')
+		return
+	}
+	b.WriteString(`{"output":`)
+	if len(e.Output) == 0 {
+		b.WriteString("null")
+	} else {
+		b.Write(e.Output)
+	}
+	b.WriteString(`,"agent":`)
+	b.Write(quote(e.Agent))
+	b.WriteByte('}')
+}
+
+func (e Entry) outputs() json.RawMessage {
+	var b bytes.Buffer
+	b.WriteByte('{')
+	for i, c := range e.Children {
+		if i > 0 {
+			b.WriteByte(',')
+		}
+		b.Write(quote(c.ID))
+		b.WriteByte(':')
+		c.Entry.write(&b)
+	}
+	b.WriteByte('}')
+	return b.Bytes()
+}
+
+func (e Entry) order() json.RawMessage {
+	var b bytes.Buffer
+	b.WriteByte('[')
+	for i, c := range e.Children {
+		if i > 0 {
+			b.WriteByte(',')
+		}
+		b.Write(quote(c.ID))
+	}
+	b.WriteByte(']')
+	return b.Bytes()
+}
+
+// quote gives s as a JSON string. HTML characters stay as they are: this is text for models and people, never for a browser's script.
+func quote(s string) json.RawMessage {
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	_ = enc.Encode(s) // a string into a Buffer: neither can fail
+	return bytes.TrimSuffix(b.Bytes(), []byte("\n"))
+}

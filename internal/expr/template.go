@@ -1,0 +1,125 @@
+package expr
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/hocket-run/hocket/diag"
+)
+
+// Template is a text with references in it, parsed once and expanded any number of times. Safe for concurrent use.
+type Template struct {
+	src   string
+	parts []part
+}
+
+// part is literal text, followed by a reference unless it is the last one.
+type part struct {
+	text string
+	ref  *Ref
+}
+
+// ParseTemplate reads src. `{{ $steps… }}` is a reference, white space inside the braces aside; a `{{ … }}` that does not begin with `$` is
+// literal text (D9), and so are single braces. There is no escape: text that must show `{{ $…` literally cannot be written.
+//
+// The template is never nil: what had a problem stays in it as literal text. Problems come in the order of the text: an unclosed `{{ $`, a
+// reference that is malformed, names an unknown step (S4-15), or shares its braces with something else.
+func ParseTemplate(src string, opts Options) (*Template, []Problem) {
+	t := &Template{src: src}
+	var problems []Problem
+	literal := 0 // where the text that is not yet in parts begins
+	for i := 0; i < len(src); {
+		open := strings.Index(src[i:], "{{")
+		if open < 0 {
+			break
+		}
+		open += i
+		dollar := skipSpace(src, open+2)
+		if dollar == len(src) || src[dollar] != '$' {
+			i = open + 1 // not open+2: `{{{ $x` opens at the second brace
+			continue
+		}
+		l := &lexer{src: src, pos: dollar, opts: opts}
+		ref, problem := l.ref()
+		end := skipSpace(src, l.pos)
+		if problem == nil && strings.HasPrefix(src[end:], "}}") {
+			t.parts = append(t.parts, part{text: src[literal:open], ref: &ref})
+			i = end + 2
+			literal = i
+			continue
+		}
+		closing, next := strings.Index(src[end:], "}}"), strings.Index(src[end:], "{{")
+		unclosed := closing < 0 || (next >= 0 && next < closing)
+		switch {
+		case unclosed:
+			problems = append(problems, errorAt(open, l.pos-open, CodeUnclosed, "write }} after the reference", "{{ is never closed"))
+			i = max(l.pos, open+2)
+		case problem != nil:
+			i = end + closing + 2
+		default:
+			problems = append(problems, errorAt(end, closing, CodeBadReference, "keep only the reference between {{ and }}",
+				"%q does not belong in a template", strings.TrimSpace(src[end:end+closing])))
+			i = end + closing + 2
+		}
+		if problem != nil {
+			problems = append(problems, *problem)
+		}
+	}
+	t.parts = append(t.parts, part{text: src[literal:]})
+	return t, problems
+}
+
+// Source gives the text that was parsed.
+func (t *Template) Source() string { return t.src }
+
+// Refs gives the references in the order of the text. The caller owns the slice.
+func (t *Template) Refs() []Ref {
+	var refs []Ref
+	for _, p := range t.parts {
+		if p.ref != nil {
+			refs = append(refs, *p.ref)
+		}
+	}
+	return refs
+}
+
+// Expand puts the values in, each as [Text] and literally: whatever an inserted value looks like, it is not expanded again (S4-16, SEC3). A step that
+// has not run and a path that is not there give nothing (S4-15).
+func (t *Template) Expand(env Env) string {
+	if len(t.parts) == 1 {
+		return t.parts[0].text
+	}
+	var b strings.Builder
+	for _, p := range t.parts {
+		b.WriteString(p.text)
+		if p.ref == nil {
+			continue
+		}
+		if v, ok := p.ref.Resolve(env); ok {
+			b.WriteString(Text(v))
+		}
+	}
+	return b.String()
+}
+
+func skipSpace(s string, i int) int {
+	for i < len(s) && strings.IndexByte(" \t\r\n", s[i]) >= 0 {
+		i++
+	}
+	return i
+}
+
+func sortProblems(ps []Problem) {
+	slices.SortStableFunc(ps, func(a, b Problem) int {
+		if a.Offset != b.Offset {
+			return a.Offset - b.Offset
+		}
+		if a.Severity != b.Severity && (a.Severity == diag.Error || b.Severity == diag.Error) {
+			if a.Severity == diag.Error {
+				return -1
+			}
+			return 1
+		}
+		return 0
+	})
+}

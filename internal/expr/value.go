@@ -1,0 +1,130 @@
+package expr
+
+import (
+	"bytes"
+	"encoding/json"
+	"strconv"
+	"strings"
+)
+
+// Text gives the text of a value as a template inserts it and as canvas documents compare it: a JSON string is decoded, null and the absent value
+// are empty, anything else is its compact JSON text with numbers as they were written. Bytes that are not JSON come back as they are.
+func Text(v json.RawMessage) string {
+	v = bytes.TrimSpace(v)
+	switch {
+	case len(v) == 0 || string(v) == "null":
+		return ""
+	case v[0] == '"':
+		var s string
+		if json.Unmarshal(v, &s) != nil {
+			return string(v)
+		}
+		return s
+	}
+	var b bytes.Buffer
+	if json.Compact(&b, v) != nil {
+		return string(v)
+	}
+	return b.String()
+}
+
+// JSONIn finds the JSON value that a text reply holds: the whole text, or else the one fenced block in it (“```json” or a bare fence, with
+// or without prose around it). Two fenced blocks are ambiguous and give false, as does text without JSON.
+//
+// Package schema has the same rule for structured output; the two do not import each other.
+func JSONIn(text string) (json.RawMessage, bool) {
+	whole := strings.TrimSpace(text)
+	if json.Valid([]byte(whole)) {
+		return json.RawMessage(whole), true
+	}
+	block, found, inside := "", false, false
+	var body []string
+	for line := range strings.Lines(text) {
+		fence := strings.TrimLeft(line, " ")
+		switch isFence := strings.HasPrefix(fence, "```"); {
+		case isFence && inside:
+			block, found, inside = strings.Join(body, ""), true, false
+		case isFence && found:
+			return nil, false
+		case isFence:
+			inside = true
+		case inside:
+			body = append(body, line)
+		}
+	}
+	block = strings.TrimSpace(block)
+	if !found || inside || !json.Valid([]byte(block)) {
+		return nil, false
+	}
+	return json.RawMessage(block), true
+}
+
+// follow walks path through v. Where v is a string, the JSON in it is walked instead (S4-17); that is done once, at the root. A list takes an index,
+// an object a key. It gives false where there is nothing at the path; a null that is there is found.
+func follow(v json.RawMessage, path []string) (json.RawMessage, bool) {
+	v = bytes.TrimSpace(v)
+	if len(v) == 0 {
+		return nil, false
+	}
+	if len(path) > 0 && v[0] == '"' {
+		inner, ok := JSONIn(Text(v))
+		if !ok {
+			return nil, false
+		}
+		v = bytes.TrimSpace(inner)
+	}
+	for _, seg := range path {
+		switch {
+		case len(v) > 0 && v[0] == '{':
+			var fields map[string]json.RawMessage
+			if json.Unmarshal(v, &fields) != nil {
+				return nil, false
+			}
+			next, ok := fields[seg]
+			if !ok {
+				return nil, false
+			}
+			v = next
+		case len(v) > 0 && v[0] == '[':
+			i, err := strconv.Atoi(seg)
+			if err != nil || i < 0 {
+				return nil, false
+			}
+			var items []json.RawMessage
+			if json.Unmarshal(v, &items) != nil || i >= len(items) {
+				return nil, false
+			}
+			v = items[i]
+		default:
+			return nil, false
+		}
+		v = bytes.TrimSpace(v)
+	}
+	return v, true
+}
+
+// truth reads a value as a condition's outcome (S4-10): a JSON boolean, or a string true/yes/1, false/no/0 in any case, white space aside.
+// Numbers, null, lists and objects are neither.
+func truth(v json.RawMessage) (value, ok bool) {
+	v = bytes.TrimSpace(v)
+	switch string(v) {
+	case "true":
+		return true, true
+	case "false":
+		return false, true
+	}
+	if len(v) == 0 || v[0] != '"' {
+		return false, false
+	}
+	return textTruth(Text(v))
+}
+
+func textTruth(s string) (value, ok bool) {
+	switch strings.ToLower(strings.TrimSpace(s)) {
+	case "true", "yes", "1":
+		return true, true
+	case "false", "no", "0":
+		return false, true
+	}
+	return false, false
+}
