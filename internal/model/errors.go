@@ -1,0 +1,93 @@
+package model
+
+import (
+	"errors"
+	"time"
+)
+
+// ErrorKind says what went wrong with a call. Documents name kinds (`retry.on`), journals keep them: they are never renamed.
+type ErrorKind string
+
+const (
+	// KindRateLimit: too many calls or tokens; Error.RetryAfter may say how long to wait.
+	KindRateLimit ErrorKind = "rate_limit"
+	// KindTimeout: the provider did not answer in time.
+	KindTimeout ErrorKind = "timeout"
+	// KindOverloaded: the provider has no capacity now.
+	KindOverloaded ErrorKind = "overloaded"
+	// KindAuth: no key, a wrong key, or one that may not do this.
+	KindAuth ErrorKind = "auth"
+	// KindInvalidRequest: the provider will never take this request, whenever it is sent.
+	KindInvalidRequest ErrorKind = "invalid_request"
+	// KindContentFilter: the request or the answer was withheld by a filter.
+	KindContentFilter ErrorKind = "content_filter"
+	// KindNetwork: no connection, or it broke before the answer was complete.
+	KindNetwork ErrorKind = "network"
+	// KindServer: the provider failed, or answered what cannot be read.
+	KindServer ErrorKind = "server"
+	// KindNoReply: a reply script has no entry for the call.
+	KindNoReply ErrorKind = "no_reply"
+)
+
+// ErrorKinds lists every kind, for hints and documentation.
+func ErrorKinds() []ErrorKind {
+	return []ErrorKind{
+		KindRateLimit, KindTimeout, KindOverloaded, KindAuth, KindInvalidRequest, KindContentFilter, KindNetwork, KindServer, KindNoReply,
+	}
+}
+
+// IsTransient tells whether the same call may well succeed later. Only such failures are retried where nothing else is said (P12).
+func (k ErrorKind) IsTransient() bool {
+	switch k {
+	case KindRateLimit, KindTimeout, KindOverloaded, KindNetwork, KindServer:
+		return true
+	}
+	return false
+}
+
+// Error is a failed model call, as data for a journal: kind, the provider's own words, and how long it asks to wait.
+type Error struct {
+	Kind ErrorKind
+	// Message is the provider's own text where it gave one, never empty, without keys (SEC11).
+	Message string
+	// Status is the HTTP status, 0 where there was none.
+	Status int
+	// RetryAfter is the wait that the provider asked for, 0 where it asked for none.
+	RetryAfter time.Duration
+	// Source is the entry of the reply script that told this failure, as Reply.Source.
+	Source int
+	// Err is the cause where it is one of ours or the standard library's; never an error of an SDK, which might hold the request and its key.
+	Err error
+}
+
+// Error gives kind and message.
+func (e *Error) Error() string { return string(e.Kind) + ": " + e.Message }
+
+// Unwrap gives the cause.
+func (e *Error) Unwrap() error { return e.Err }
+
+// Interrupted is the error of a scripted call whose context ended while it waited. The entry counts as used: a call that ran into a
+// time limit was made.
+type Interrupted struct {
+	Source int
+	Err    error
+}
+
+// Error gives the cause's text.
+func (e *Interrupted) Error() string { return e.Err.Error() }
+
+// Unwrap gives the context's error.
+func (e *Interrupted) Unwrap() error { return e.Err }
+
+// SourceOf gives the entry of the reply script that err used up, 0 where it used none.
+func SourceOf(err error) int {
+	var failed *Error
+	if errors.As(err, &failed) && failed.Source != 0 {
+		return failed.Source
+	}
+	var stopped *Interrupted
+	if errors.As(err, &stopped) {
+		return stopped.Source
+	}
+	return 0
+}

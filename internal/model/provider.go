@@ -1,0 +1,150 @@
+package model
+
+import (
+	"fmt"
+	"net/url"
+	"slices"
+	"strings"
+)
+
+// Protocol is the way in which a provider is spoken to: which adapter serves it.
+type Protocol string
+
+const (
+	ProtocolOpenAI    Protocol = "openai"
+	ProtocolAnthropic Protocol = "anthropic"
+	ProtocolGoogle    Protocol = "google"
+)
+
+// Env reads one environment variable; an empty value is the same as none. os.Getenv is one.
+type Env func(name string) string
+
+// provider is a provider that Hocket knows by name.
+type provider struct {
+	name     string
+	protocol Protocol
+	baseURL  string
+	// baseEnv names the variable that puts another server in its place; "" where there is none.
+	baseEnv string
+	// keyEnv are the variables that may hold the key, the first set one wins; none where no key is needed.
+	keyEnv []string
+}
+
+// builtins are the providers whose address and key variable are settled facts, the three with adapters of their own and Ollama first.
+// The others speak Chat Completions.
+func builtins() []provider {
+	compatible := func(name, baseURL, keyEnv string) provider {
+		return provider{name: name, protocol: ProtocolOpenAI, baseURL: baseURL, keyEnv: []string{keyEnv}}
+	}
+	return []provider{
+		{name: "openai", protocol: ProtocolOpenAI, baseURL: "https://api.openai.com/v1", baseEnv: "OPENAI_BASE_URL", keyEnv: []string{"OPENAI_API_KEY"}},
+		{name: "anthropic", protocol: ProtocolAnthropic, baseURL: "https://api.anthropic.com", baseEnv: "ANTHROPIC_BASE_URL", keyEnv: []string{"ANTHROPIC_API_KEY"}},
+		{name: "google", protocol: ProtocolGoogle, baseURL: "https://generativelanguage.googleapis.com", baseEnv: "GOOGLE_GEMINI_BASE_URL", keyEnv: []string{"GOOGLE_API_KEY", "GEMINI_API_KEY"}},
+		{name: "ollama", protocol: ProtocolOpenAI, baseURL: "http://127.0.0.1:11434/v1", baseEnv: "OLLAMA_HOST"},
+		compatible("baseten", "https://inference.baseten.co/v1", "BASETEN_API_KEY"),
+		compatible("cerebras", "https://api.cerebras.ai/v1", "CEREBRAS_API_KEY"),
+		compatible("deepseek", "https://api.deepseek.com/v1", "DEEPSEEK_API_KEY"),
+		compatible("fireworks", "https://api.fireworks.ai/inference/v1", "FIREWORKS_API_KEY"),
+		compatible("groq", "https://api.groq.com/openai/v1", "GROQ_API_KEY"),
+		compatible("huggingface", "https://router.huggingface.co/v1", "HF_TOKEN"),
+		compatible("mistral", "https://api.mistral.ai/v1", "MISTRAL_API_KEY"),
+		compatible("moonshot", "https://api.moonshot.ai/v1", "MOONSHOT_API_KEY"),
+		compatible("nebius", "https://api.studio.nebius.com/v1", "NEBIUS_API_KEY"),
+		compatible("nvidia", "https://integrate.api.nvidia.com/v1", "NVIDIA_API_KEY"),
+		compatible("openrouter", "https://openrouter.ai/api/v1", "OPENROUTER_API_KEY"),
+		compatible("requesty", "https://router.requesty.ai/v1", "REQUESTY_API_KEY"),
+		compatible("together", "https://api.together.xyz/v1", "TOGETHER_API_KEY"),
+		compatible("xai", "https://api.x.ai/v1", "XAI_API_KEY"),
+	}
+}
+
+// builtin looks a known provider up by name.
+func builtin(name string) (provider, bool) {
+	all := builtins()
+	i := slices.IndexFunc(all, func(p provider) bool { return p.name == name })
+	if i < 0 {
+		return provider{}, false
+	}
+	return all[i], true
+}
+
+// ownProvider is the known provider that gave a protocol its name.
+func ownProvider(p Protocol) (provider, bool) { return builtin(string(p)) }
+
+// base gives the address under env, and whether the environment chose it.
+func (p provider) base(env Env) (baseURL string, fromEnv bool, err error) {
+	value := ""
+	if p.baseEnv != "" {
+		value = strings.TrimSpace(env(p.baseEnv))
+	}
+	if value == "" {
+		return p.baseURL, false, nil
+	}
+	if p.name == "ollama" {
+		value = ollamaURL(value)
+	}
+	baseURL, err = cleanURL(value)
+	if err != nil {
+		return "", true, fmt.Errorf("%s: %w", p.baseEnv, err)
+	}
+	return baseURL, true, nil
+}
+
+// key gives the first key that is set, with the name of its variable.
+func (p provider) key(env Env) (key, name string) {
+	for _, name := range p.keyEnv {
+		if key := strings.TrimSpace(env(name)); key != "" {
+			return key, name
+		}
+	}
+	return "", ""
+}
+
+// ollamaURL reads OLLAMA_HOST as Ollama itself does: scheme, port and host may each be missing, and the address on which a server
+// listens to everybody is reached on loopback.
+func ollamaURL(value string) string {
+	if !strings.Contains(value, "://") {
+		value = "http://" + value
+	}
+	u, err := url.Parse(value)
+	if err != nil {
+		return value
+	}
+	host, port := u.Hostname(), u.Port()
+	switch host {
+	case "", "0.0.0.0", "::":
+		host = "127.0.0.1"
+	}
+	if port == "" {
+		port = "11434"
+		if u.Scheme == "https" {
+			port = "443"
+		}
+	}
+	if strings.Contains(host, ":") {
+		host = "[" + host + "]"
+	}
+	u.Host = host + ":" + port
+	if strings.Trim(u.Path, "/") == "" {
+		u.Path = "/v1"
+	}
+	return u.String()
+}
+
+// cleanURL checks an address of a provider and takes the slash off its end. The error never shows what might be a password in it.
+func cleanURL(value string) (string, error) {
+	u, err := url.Parse(value)
+	if err != nil || (u.Scheme != "http" && u.Scheme != "https") || u.Hostname() == "" {
+		return "", fmt.Errorf("%q is not an http or https URL", Scrub(value))
+	}
+	return strings.TrimRight(u.String(), "/"), nil
+}
+
+// shownURL gives an address without user, password, query and fragment.
+func shownURL(value string) string {
+	u, err := url.Parse(value)
+	if err != nil {
+		return ""
+	}
+	return (&url.URL{Scheme: u.Scheme, Host: u.Host, Path: u.Path}).String()
+}

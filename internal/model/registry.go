@@ -1,0 +1,283 @@
+package model
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"time"
+)
+
+// Endpoint is where and how one provider is reached. It holds the key: it is handed to an adapter and never printed or stored.
+type Endpoint struct {
+	Provider string
+	Protocol Protocol
+	// BaseURL has no slash at its end.
+	BaseURL string
+	// Key is empty where none is needed.
+	Key string
+	// Named tells that the operator or Hocket itself named the address, so that it may be private (SEC8, D34).
+	Named bool
+	// Own tells that this is the protocol's own service (api.openai.com, say) and not a server that is merely compatible with it.
+	Own bool
+}
+
+// String gives provider and address, never the key.
+func (e Endpoint) String() string { return e.Provider + " at " + shownURL(e.BaseURL) }
+
+// GoString is String, so that %#v shows no key either.
+func (e Endpoint) GoString() string { return e.String() }
+
+// Factory builds the adapter of an endpoint. It must not connect.
+type Factory func(Endpoint) (Client, error)
+
+// ProviderDef is a provider that a document or the operator defines (`providers:` of steps documents).
+type ProviderDef struct {
+	// Protocol is openai where empty.
+	Protocol Protocol
+	// BaseURL is the protocol's own service where empty.
+	BaseURL string
+	// KeyEnv names the variable that holds the key. Empty: the key of the known provider of the same address, if any.
+	KeyEnv string
+	// Trusted: the operator stands behind this definition. Otherwise its address must be public and gets no key but the one that
+	// belongs to it anyway, since a document could name any variable and any address.
+	Trusted bool
+}
+
+// ModelDef is a model under a name of its own (`models:` of steps documents). BaseURL and KeyEnv, where set, win over the provider's.
+type ModelDef struct {
+	Provider, Model string
+	BaseURL, KeyEnv string
+	Trusted         bool
+}
+
+// Config is what a Registry is made of. The zero Config knows the built-in providers and has no key and no adapter.
+type Config struct {
+	// Env is the environment; nil: nothing is set.
+	Env Env
+	// Providers and Models are definitions by name; a name here wins over a built-in one.
+	Providers map[string]ProviderDef
+	Models    map[string]ModelDef
+	// Adapters serve the protocols.
+	Adapters map[Protocol]Factory
+	// TotalTimeout and IdleTimeout bound each call as WithTimeouts says.
+	TotalTimeout, IdleTimeout time.Duration
+}
+
+// Registry finds the provider of a reference. It is a Client whose requests name models by reference. Making one reads nothing and
+// connects to nothing; adapters are built on first use and kept. Safe for concurrent use.
+type Registry struct {
+	cfg Config
+
+	mu      sync.Mutex
+	clients map[Endpoint]Client
+}
+
+// NewRegistry makes a Registry of cfg, whose maps must not change any more.
+func NewRegistry(cfg Config) *Registry {
+	if cfg.Env == nil {
+		cfg.Env = func(string) string { return "" }
+	}
+	return &Registry{cfg: cfg, clients: map[Endpoint]Client{}}
+}
+
+// Call implements Client. Reply.Model is the reference in its full form.
+func (r *Registry) Call(ctx context.Context, req Request, onDelta func(Delta)) (Reply, error) {
+	client, ref, err := r.Client(req.Model)
+	if err != nil {
+		kind := KindInvalidRequest
+		if errors.Is(err, ErrMissingKey) {
+			kind = KindAuth
+		}
+		return Reply{}, &Error{Kind: kind, Message: err.Error(), Err: err}
+	}
+	req.Model = ref.Model
+	reply, err := client.Call(ctx, req, onDelta)
+	if err != nil {
+		return Reply{}, err
+	}
+	reply.Model = ref.String()
+	return reply, nil
+}
+
+// Check tells before a run whether calls of ref have somewhere to go: nil, or a *RefError that names the provider, what is missing and the
+// ways out (S0-17). It connects to nothing, so a wrong key or an unknown model is found by the first call only.
+func (r *Registry) Check(ref string) error {
+	_, _, err := r.Client(ref)
+	return err
+}
+
+// Client gives the client of ref, bounded by the configured timeouts, and ref in its full form. Errors: *RefError.
+func (r *Registry) Client(ref string) (Client, Ref, error) {
+	c, full, err := r.client(strings.TrimSpace(ref))
+	if err != nil {
+		return nil, Ref{}, r.withWaysOut(err)
+	}
+	return c, full, nil
+}
+
+func (r *Registry) client(ref string) (Client, Ref, error) {
+	full, endpoint, err := r.resolve(ref)
+	if err != nil {
+		return nil, Ref{}, err
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if c, ok := r.clients[endpoint]; ok {
+		return c, full, nil
+	}
+	factory := r.cfg.Adapters[endpoint.Protocol]
+	if factory == nil {
+		return nil, Ref{}, problem(ref, full.Provider, ErrBadProvider, fmt.Sprintf("nothing here speaks the protocol %q", endpoint.Protocol))
+	}
+	adapter, err := factory(endpoint)
+	if err != nil {
+		return nil, Ref{}, problem(ref, full.Provider, ErrBadProvider, Scrub(err.Error(), endpoint.Key))
+	}
+	c := WithTimeouts(adapter, r.cfg.TotalTimeout, r.cfg.IdleTimeout)
+	r.clients[endpoint] = c
+	return c, full, nil
+}
+
+// resolve finds what ref means: a model that a definition names, else provider and model.
+func (r *Registry) resolve(ref string) (Ref, Endpoint, error) {
+	if ref == "" {
+		return Ref{}, Endpoint{}, problem("", "", ErrNoModel, "no model is named")
+	}
+	if def, ok := r.cfg.Models[ref]; ok {
+		full := Ref{Provider: def.Provider, Model: def.Model}
+		e, err := r.endpointOfModel(ref, def)
+		return full, e, err
+	}
+	full, err := ParseRef(ref)
+	if err != nil {
+		return Ref{}, Endpoint{}, problem(ref, "", ErrBadRef, err.Error())
+	}
+	if strings.Contains(ref, "/") {
+		e, err := r.endpoint(ref, full.Provider)
+		return full, e, err
+	}
+
+	// A bare name: the provider that its prefix tells, if it can be used; else the server that OPENAI_BASE_URL names (D26).
+	if full.Provider != "" {
+		e, err := r.endpoint(ref, full.Provider)
+		if err == nil || !r.hasOpenAIServer() {
+			return full, e, err
+		}
+	}
+	if r.hasOpenAIServer() {
+		full.Provider = "openai"
+		e, err := r.endpoint(ref, full.Provider)
+		return full, e, err
+	}
+	return Ref{}, Endpoint{}, problem(ref, "", ErrUnclearRef, fmt.Sprintf("model %q does not tell its provider; write provider/%s", ref, ref))
+}
+
+func (r *Registry) hasOpenAIServer() bool {
+	return strings.TrimSpace(r.cfg.Env("OPENAI_BASE_URL")) != ""
+}
+
+// endpoint finds a provider by name.
+func (r *Registry) endpoint(ref, name string) (Endpoint, error) {
+	if def, ok := r.cfg.Providers[name]; ok {
+		return r.defined(ref, name, def)
+	}
+	p, ok := builtin(name)
+	if !ok {
+		return Endpoint{}, r.unknown(ref, name)
+	}
+	base, fromEnv, err := p.base(r.cfg.Env)
+	if err != nil {
+		return Endpoint{}, problem(ref, name, ErrBadProvider, err.Error())
+	}
+	key, _ := p.key(r.cfg.Env)
+	if key == "" && len(p.keyEnv) > 0 && !fromEnv {
+		return Endpoint{}, missingKey(ref, name, strings.Join(p.keyEnv, " or "))
+	}
+	return Endpoint{Provider: name, Protocol: p.protocol, BaseURL: base, Key: key, Named: true, Own: base == p.baseURL && name == string(p.protocol)}, nil
+}
+
+// endpointOfModel lets a model's own address and key win over those of its provider.
+func (r *Registry) endpointOfModel(ref string, m ModelDef) (Endpoint, error) {
+	if m.Model == "" || m.Provider == "" {
+		return Endpoint{}, problem(ref, m.Provider, ErrBadRef, fmt.Sprintf("the definition of %q names no provider or no model", ref))
+	}
+	if m.BaseURL == "" && m.KeyEnv == "" {
+		return r.endpoint(ref, m.Provider)
+	}
+	def, ok := r.cfg.Providers[m.Provider]
+	if !ok {
+		p, ok := builtin(m.Provider)
+		if !ok {
+			return Endpoint{}, r.unknown(ref, m.Provider)
+		}
+		base, fromEnv, err := p.base(r.cfg.Env)
+		if err != nil {
+			return Endpoint{}, problem(ref, m.Provider, ErrBadProvider, err.Error())
+		}
+		def = ProviderDef{Protocol: p.protocol, BaseURL: base, Trusted: fromEnv || m.Trusted || m.BaseURL == ""}
+	}
+	if m.BaseURL != "" {
+		def.BaseURL, def.Trusted = m.BaseURL, m.Trusted
+	}
+	if m.KeyEnv != "" {
+		def.KeyEnv = m.KeyEnv
+	}
+	return r.defined(ref, m.Provider, def)
+}
+
+// defined makes the endpoint of a definition.
+func (r *Registry) defined(ref, name string, def ProviderDef) (Endpoint, error) {
+	if def.Protocol == "" {
+		def.Protocol = ProtocolOpenAI
+	}
+	own, ok := ownProvider(def.Protocol)
+	if !ok {
+		return Endpoint{}, problem(ref, name, ErrBadProvider, fmt.Sprintf("provider %q has the unknown kind %q", name, def.Protocol))
+	}
+	e := Endpoint{Provider: name, Protocol: def.Protocol, Named: def.Trusted}
+	if def.BaseURL == "" {
+		base, _, err := own.base(r.cfg.Env)
+		if err != nil {
+			return Endpoint{}, problem(ref, name, ErrBadProvider, err.Error())
+		}
+		def.BaseURL = base
+	}
+	base, err := cleanURL(strings.TrimSpace(def.BaseURL))
+	if err != nil {
+		return Endpoint{}, problem(ref, name, ErrBadProvider, fmt.Sprintf("provider %q: base URL: %s", name, err))
+	}
+	e.BaseURL, e.Own = base, base == own.baseURL
+
+	known, isKnown := r.knownAt(base)
+	e.Named = e.Named || isKnown
+	switch {
+	case def.KeyEnv != "":
+		if !def.Trusted && !isKnown {
+			return Endpoint{}, problem(ref, name, ErrUntrusted,
+				fmt.Sprintf("the document wants %s sent to %s; run it with --trust if that is right", def.KeyEnv, shownURL(base)))
+		}
+		if e.Key = strings.TrimSpace(r.cfg.Env(def.KeyEnv)); e.Key == "" {
+			return Endpoint{}, missingKey(ref, name, def.KeyEnv)
+		}
+	case isKnown:
+		if e.Key, _ = known.key(r.cfg.Env); e.Key == "" && len(known.keyEnv) > 0 && base == known.baseURL {
+			return Endpoint{}, missingKey(ref, name, strings.Join(known.keyEnv, " or "))
+		}
+	case def.Trusted && name == own.name:
+		// `provider: openai` with an address of its own, which the operator stands behind: its usual key, if there is one.
+		e.Key, _ = own.key(r.cfg.Env)
+	}
+	return e, nil
+}
+
+// knownAt gives the known provider whose address base is, by default or by the environment.
+func (r *Registry) knownAt(base string) (provider, bool) {
+	for _, p := range builtins() {
+		if at, _, err := p.base(r.cfg.Env); err == nil && (at == base || p.baseURL == base) {
+			return p, true
+		}
+	}
+	return provider{}, false
+}
