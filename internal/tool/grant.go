@@ -1,0 +1,179 @@
+package tool
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strconv"
+)
+
+// All in [Grant.Names] stands for every tool of the extra toolsets.
+const All = "*"
+
+// Grant is what one agent may use.
+type Grant struct {
+	// Toolsets are the agent's own, from its document.
+	Toolsets []Spec
+	// Names are whole names: of a built-in tool, of a tool of the extra toolsets (its own name, or `TOOLSET_TOOL`), or of an extra toolset, which
+	// stands for all its tools; in this order, the first that there is. All stands for every extra tool. Nothing is matched by a part of it.
+	Names []string
+}
+
+// binding is one tool that one agent may call.
+type binding struct {
+	inst      *instance // nil for a built-in
+	entry     *pinned
+	own       string
+	qualified bool // the grant names it with its toolset
+	offered   string
+}
+
+// table is everything that one agent may call.
+type table struct {
+	bindings []*binding // in the order in which they are offered
+	byName   map[string]*binding
+	// missing are the granted names that nothing answers to; unsupported the titles of listed toolsets that cannot be opened here.
+	missing     []string
+	unsupported []string
+}
+
+// nameSpecs gives every spec a name, unique in its list: its own, else its type, with a number where that is taken.
+func nameSpecs(specs []Spec) []string {
+	taken := map[string]bool{}
+	for _, s := range specs {
+		if s.Name != "" {
+			taken[s.Name] = true
+		}
+	}
+	names := make([]string, len(specs))
+	given := map[string]bool{}
+	for i, s := range specs {
+		name := s.Name
+		if name == "" || given[name] {
+			base := s.Title()
+			name = base
+			for n := 2; taken[name] || given[name]; n++ {
+				name = base + "_" + strconv.Itoa(n)
+			}
+		}
+		names[i], given[name] = name, true
+	}
+	return names
+}
+
+// build works out an agent's table, opening the toolsets that it needs.
+func (s *Set) build(ctx context.Context, agent string) (*table, error) {
+	grant := s.agents[agent]
+	t := &table{byName: map[string]*binding{}}
+	for _, in := range s.own[agent] {
+		entries, err := in.open(ctx, s)
+		if err != nil {
+			return nil, err
+		}
+		t.addInstance(in, entries)
+	}
+	if err := s.addNames(ctx, t, grant.Names); err != nil {
+		return nil, err
+	}
+	taken := map[string]bool{}
+	for name := range s.reserved {
+		taken[name] = true
+	}
+	var offered []*binding
+	for _, b := range t.bindings {
+		if b.inst == nil {
+			b.offered = b.own
+			taken[b.own] = true
+			continue
+		}
+		offered = append(offered, b)
+	}
+	offerNames(offered, taken)
+	for _, b := range t.bindings {
+		t.byName[b.offered] = b
+	}
+	return t, nil
+}
+
+// addNames resolves a grant's names. An extra toolset that cannot be opened is an error only where a name might have meant a tool of it.
+func (s *Set) addNames(ctx context.Context, t *table, names []string) error {
+	var rest []string
+	for _, name := range names {
+		if b, ok := s.builtins[name]; ok {
+			t.add(&binding{entry: b, own: b.own})
+			continue
+		}
+		rest = append(rest, name)
+	}
+	if len(rest) == 0 {
+		return nil
+	}
+	listed := map[*instance][]*pinned{}
+	var failures []error
+	for _, in := range s.extra {
+		entries, err := in.open(ctx, s)
+		if err != nil {
+			failures = append(failures, err)
+			continue
+		}
+		listed[in] = entries
+	}
+	for _, name := range rest {
+		found := false
+		if name == All {
+			if len(failures) > 0 {
+				return errors.Join(failures...)
+			}
+			for _, in := range s.extra {
+				t.addInstance(in, listed[in])
+			}
+			continue
+		}
+		for _, in := range s.extra {
+			for _, e := range listed[in] {
+				if e.own == name {
+					t.add(&binding{inst: in, entry: e, own: e.own})
+					found = true
+				}
+			}
+		}
+		for _, in := range s.extra {
+			for _, e := range listed[in] {
+				if !found && qualifiedName(in.name, e.own) == name {
+					t.add(&binding{inst: in, entry: e, own: e.own, qualified: true})
+					found = true
+				}
+			}
+		}
+		for _, in := range s.extra {
+			if !found && in.name == name && listed[in] != nil {
+				t.addInstance(in, listed[in])
+				found = true
+			}
+		}
+		if !found {
+			t.missing = append(t.missing, name)
+		}
+	}
+	if len(t.missing) > 0 && len(failures) > 0 {
+		return errors.Join(failures...)
+	}
+	return nil
+}
+
+func (t *table) addInstance(in *instance, entries []*pinned) {
+	if !in.known {
+		t.unsupported = append(t.unsupported, in.spec.Type)
+		return
+	}
+	for _, e := range entries {
+		t.add(&binding{inst: in, entry: e, own: e.own})
+	}
+}
+
+// add grants one tool, once.
+func (t *table) add(b *binding) {
+	if !slices.ContainsFunc(t.bindings, func(o *binding) bool { return o.entry == b.entry }) {
+		t.bindings = append(t.bindings, b)
+	}
+}

@@ -1,0 +1,215 @@
+package tool
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/hocket-run/hocket/internal/chat"
+)
+
+// instance is one opened (or not yet opened) toolset of a run, with the definitions that the run pinned.
+type instance struct {
+	spec Spec
+	name string
+	// pinPrefix begins the keys of this instance in Pins.
+	pinPrefix []string
+	typ       Type
+	known     bool // typ is there
+
+	// gate holds one token; whoever has it may open and list. A channel, so that waiting ends with the waiter's context.
+	gate chan struct{}
+
+	mu      sync.Mutex
+	toolset Toolset
+	entries []*pinned // nil until the first listing succeeded
+	closed  bool
+}
+
+// pinned is one tool as this run first saw it.
+type pinned struct {
+	own    string
+	def    chat.ToolDef
+	policy Policy
+	hash   string
+	schema schema
+	// blocked tells that an earlier process of this run pinned another definition: the tool is known, not offered, and not called.
+	blocked bool
+	// tool is the Tool of the first listing; restoring uses it.
+	tool Tool
+}
+
+func newInstance(spec Spec, name string, pinPrefix []string, types map[string]Type) *instance {
+	spec.Name = name
+	typ, ok := types[spec.Type]
+	return &instance{spec: spec, name: name, pinPrefix: pinPrefix, typ: typ, known: ok, gate: make(chan struct{}, 1)}
+}
+
+// open gives the pinned tools, listing them on first use. A failure is not remembered: the next call tries again.
+func (in *instance) open(ctx context.Context, s *Set) ([]*pinned, error) {
+	in.mu.Lock()
+	entries, closed := in.entries, in.closed
+	in.mu.Unlock()
+	switch {
+	case closed:
+		return nil, ErrClosed
+	case entries != nil:
+		return entries, nil
+	case !in.known:
+		return nil, nil // its calls fail with what unsupported says
+	}
+	select {
+	case in.gate <- struct{}{}:
+		defer func() { <-in.gate }()
+	case <-ctx.Done():
+		return nil, fmt.Errorf("open toolset %q: %w", in.name, context.Cause(ctx))
+	}
+	in.mu.Lock()
+	entries, ts, closed := in.entries, in.toolset, in.closed
+	in.mu.Unlock()
+	if entries != nil || closed {
+		return entries, nil
+	}
+	if ts == nil {
+		var err error
+		if ts, err = in.typ.Open(in.spec); err != nil {
+			return nil, in.wrap(err)
+		}
+		in.mu.Lock()
+		if in.closed {
+			in.mu.Unlock()
+			return nil, errors.Join(ErrClosed, ts.Close())
+		}
+		in.toolset = ts
+		in.mu.Unlock()
+	}
+	tools, err := ts.Tools(ctx)
+	if err != nil {
+		return nil, in.wrap(err)
+	}
+	entries = s.pin(in, tools)
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	in.entries = entries
+	return entries, nil
+}
+
+// wrap makes an *Error of a failure to open, unless it is one or a done context.
+func (in *instance) wrap(err error) error {
+	var e *Error
+	if errors.As(err, &e) || errors.Is(err, context.Canceled) || errors.Is(err, ErrClosed) {
+		return fmt.Errorf("open toolset %q: %w", in.name, err)
+	}
+	kind := KindFailed
+	var untrusted *UntrustedError
+	switch {
+	case errors.As(err, &untrusted):
+		kind = KindUntrusted
+	case errors.Is(err, context.DeadlineExceeded):
+		kind = KindTimeout
+	}
+	return Errorf(kind, in.name, "open toolset %q: %w", in.name, err)
+}
+
+// pin remembers what tools look like now. Tools that an earlier process of the run did not pin, though it pinned others of this instance, are
+// new and left out; those that it pinned otherwise are blocked (SEC14).
+func (s *Set) pin(in *instance, tools []Tool) []*pinned {
+	prefix := pinKey(slices.Clone(in.pinPrefix)...) + "/"
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	seenBefore := false
+	for key := range s.pins {
+		seenBefore = seenBefore || strings.HasPrefix(key, prefix)
+	}
+	entries := []*pinned{}
+	for _, t := range tools {
+		def := t.Def()
+		if len(in.spec.Tools) > 0 && !slices.Contains(in.spec.Tools, def.Name) {
+			continue
+		}
+		if slices.ContainsFunc(entries, func(e *pinned) bool { return e.own == def.Name }) {
+			s.log.Warn("toolset lists a tool twice", "toolset", in.name, "tool", def.Name)
+			continue
+		}
+		policy := t.Policy()
+		if in.spec.Policy != "" {
+			policy = in.spec.Policy
+		}
+		if !policy.Valid() {
+			policy = PolicyAsk
+		}
+		e := &pinned{own: def.Name, def: def, policy: policy, hash: Hash(def, t.Policy()), tool: t}
+		key := pinKey(append(slices.Clone(in.pinPrefix), def.Name)...)
+		before, ok := s.pins[key]
+		switch {
+		case ok && before != e.hash:
+			e.blocked = true
+		case !ok && seenBefore:
+			s.log.Warn("toolset has a tool that it did not have when the run began; it is not offered", "toolset", in.name, "tool", def.Name)
+			continue
+		}
+		var err error
+		if e.schema, err = compileSchema(def.Parameters); err != nil {
+			s.log.Warn("arguments of a tool cannot be checked", "toolset", in.name, "tool", def.Name, "err", err)
+		}
+		if !ok {
+			s.pins[key] = e.hash
+		}
+		entries = append(entries, e)
+	}
+	for _, name := range in.spec.Tools {
+		if !slices.ContainsFunc(entries, func(e *pinned) bool { return e.own == name }) {
+			s.log.Warn("toolset has no tool of a name that its list names", "toolset", in.name, "tool", name)
+		}
+	}
+	return entries
+}
+
+// current gives the tool as it is listed now, or the error that says that it is another one than the run pinned.
+func (in *instance) current(ctx context.Context, e *pinned) (Tool, error) {
+	in.mu.Lock()
+	ts, closed := in.toolset, in.closed
+	in.mu.Unlock()
+	if closed {
+		return nil, ErrClosed
+	}
+	if e.blocked {
+		return nil, changed(e.own, in.name)
+	}
+	tools, err := ts.Tools(ctx)
+	if err != nil {
+		return nil, in.wrap(err)
+	}
+	for _, t := range tools {
+		if t.Def().Name != e.own {
+			continue
+		}
+		if Hash(t.Def(), t.Policy()) != e.hash {
+			return nil, changed(e.own, in.name)
+		}
+		return t, nil
+	}
+	return nil, Errorf(KindChanged, e.own, "tool %q is gone: toolset %q no longer offers it", e.own, in.name)
+}
+
+func changed(tool, toolset string) *Error {
+	return Errorf(KindChanged, tool, "tool %q of toolset %q is not what it was when this run began: its definition changed, so it is not called",
+		tool, toolset)
+}
+
+func (in *instance) close() error {
+	in.mu.Lock()
+	ts := in.toolset
+	in.closed = true
+	in.mu.Unlock()
+	if ts == nil {
+		return nil
+	}
+	if err := ts.Close(); err != nil {
+		return fmt.Errorf("close toolset %q: %w", in.name, err)
+	}
+	return nil
+}

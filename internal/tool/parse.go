@@ -1,0 +1,318 @@
+package tool
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/hocket-run/hocket/diag"
+	"go.yaml.in/yaml/v4"
+)
+
+// maxTimeout bounds what a document may ask for: no call is without end (P11).
+const maxTimeout = 24 * time.Hour
+
+// Place says where a YAML node stands: the file, and the path of the node in the document.
+type Place struct {
+	File string
+	Path string
+}
+
+// ParseToolsFile reads the file of --tools: a `toolsets:` list, and optionally `mcps:`, definitions that a toolset's `ref` may name. YAML or
+// JSON. What could be read is returned even when the list holds errors.
+func ParseToolsFile(file string, data []byte) ([]Spec, diag.List) {
+	var list diag.List
+	var doc yaml.Node
+	if err := yaml.Load(joinSurrogates(data), &doc); err != nil {
+		addLoadError(&list, file, err)
+		return nil, list
+	}
+	p := parser{file: file, list: &list}
+	var specs []Spec
+	var mcps map[string]Spec
+	seen := false
+	for _, e := range p.entries(&doc, "") {
+		switch e.key {
+		case "toolsets":
+			seen = true
+			specs = p.specs(e.value, e.path)
+		case "mcps":
+			mcps = ParseMCPs(e.value, Place{File: file, Path: e.path}, &list)
+		default:
+			d := list.Errorf(p.span(e.node), e.path, "unknown-key", "unknown key %q in a tools file", e.key)
+			d.Hint = diag.DidYouMean(e.key, []string{"toolsets", "mcps"})
+		}
+	}
+	if !seen {
+		list.Errorf(p.span(&doc), "", "missing-key", "a tools file needs a list `toolsets`")
+	}
+	for i := range specs {
+		specs[i] = specs[i].Resolve(mcps)
+	}
+	p.checkNames(specs)
+	return specs, list
+}
+
+// ParseSpecs reads the list of a `toolsets:` key. Problems go to list; entries that cannot be read are left out.
+func ParseSpecs(n *yaml.Node, at Place, list *diag.List) []Spec {
+	p := parser{file: at.File, list: list}
+	specs := p.specs(n, at.Path)
+	p.checkNames(specs)
+	return specs
+}
+
+// ParseSpec reads one entry of a `toolsets:` list; false means that it is no toolset at all.
+func ParseSpec(n *yaml.Node, at Place, list *diag.List) (Spec, bool) {
+	p := parser{file: at.File, list: list}
+	return p.spec(n, at.Path, "")
+}
+
+// ParseMCPs reads the map of an `mcps:` key: definitions by name, for [Spec.Resolve].
+func ParseMCPs(n *yaml.Node, at Place, list *diag.List) map[string]Spec {
+	p := parser{file: at.File, list: list}
+	out := map[string]Spec{}
+	for _, e := range p.entries(n, at.Path) {
+		if s, ok := p.spec(e.value, e.path, TypeMCP); ok {
+			out[e.key] = s
+		}
+	}
+	return out
+}
+
+// knownTypes are the types of toolsets that documents of this form may name. Those that map to false are not there yet.
+var knownTypes = map[string]bool{
+	TypeMCP: true, TypeThink: true, TypeTodo: true,
+	"a2a": false, "api": false, "background_agents": false, "fetch": false, "filesystem": false, "handoff": false, "http": false, "lsp": false,
+	"memory": false, "model_picker": false, "openapi": false, "rag": false, "script": false, "search": false, "shell": false, "tasks": false,
+	"user_prompt": false, "web_search": false,
+}
+
+// commonKeys stand in toolsets of every type, mcpKeys in those of type mcp only.
+var (
+	commonKeys = []string{"type", "name", "tools", "instruction", "timeout", "shared", "policy", "toon", "model", "defer"}
+	mcpKeys    = []string{"command", "args", "env", "working_dir", "cwd", "remote", "ref", "config", "version", "idle_timeout", "connect_timeout"}
+)
+
+func (p *parser) specs(n *yaml.Node, path string) []Spec {
+	n = follow(n)
+	if n == nil || isNull(n) {
+		return nil
+	}
+	if n.Kind != yaml.SequenceNode {
+		p.list.Errorf(p.span(n), path, "wrong-type", "toolsets must be a list, got %s", nodeKind(n))
+		return nil
+	}
+	var out []Spec
+	for i, item := range n.Content {
+		if s, ok := p.spec(item, fmt.Sprintf("%s[%d]", path, i), ""); ok {
+			out = append(out, s)
+		}
+	}
+	return out
+}
+
+func (p *parser) checkNames(specs []Spec) {
+	first := map[string]Spec{}
+	for _, s := range specs {
+		if s.Name == "" {
+			continue
+		}
+		if f, ok := first[s.Name]; ok {
+			d := p.list.Errorf(s.Span, "", "duplicate-name", "two toolsets have the name %q", s.Name)
+			d.Related = []diag.Related{{Span: f.Span, Message: "the first one"}}
+			continue
+		}
+		first[s.Name] = s
+	}
+}
+
+// spec reads one entry; implied is the type of entries that need not say it.
+func (p *parser) spec(n *yaml.Node, path, implied string) (Spec, bool) {
+	n = follow(n)
+	if n == nil || n.Kind != yaml.MappingNode {
+		p.list.Errorf(p.span(n), path, "wrong-type", "a toolset must be a map, got %s", nodeKind(n))
+		return Spec{}, false
+	}
+	s := Spec{Type: implied, Span: p.span(n)}
+	entries := p.entries(n, path)
+	for _, e := range entries {
+		if e.key == "type" {
+			s.Type = p.text(e)
+		}
+	}
+	if s.Type == "" {
+		d := p.list.Errorf(p.span(n), path, "missing-key", "a toolset needs a type")
+		d.Hint = "for example `type: mcp`"
+		return Spec{}, false
+	}
+	supported, known := knownTypes[s.Type]
+	if !supported {
+		d := p.list.Warnf(p.span(n), join(path, "type"), "unsupported-toolset", "toolsets of type %q are not supported yet", s.Type)
+		d.Hint = "agents that list it run without its tools"
+		if hint := diag.DidYouMean(s.Type, slices.Sorted(maps.Keys(knownTypes))); hint != "" && !known {
+			d.Hint = hint
+		}
+	}
+	options := map[string]any{}
+	for _, e := range entries {
+		p.key(&s, e, supported, options)
+	}
+	s.Options = marshalOptions(options)
+	if s.Type == TypeMCP {
+		p.checkMCP(&s, n, path, entries)
+	}
+	return s, true
+}
+
+// key reads one key of an entry. Keys of types that are not supported are kept as they are, whatever they mean.
+func (p *parser) key(s *Spec, e entry, supported bool, options map[string]any) {
+	mcp := s.Type == TypeMCP
+	switch {
+	case e.key == "type":
+	case e.key == "name":
+		s.Name = p.text(e)
+	case e.key == "tools":
+		s.Tools = p.texts(e)
+	case e.key == "instruction":
+		s.Instruction = p.text(e)
+	case e.key == "shared":
+		s.Shared = p.flag(e)
+	case e.key == "timeout" && supported:
+		s.Timeout = p.duration(e)
+	case e.key == "policy" && supported:
+		s.Policy = Policy(p.text(e))
+		if !s.Policy.Valid() {
+			p.list.Errorf(p.span(e.value), e.path, "bad-value", "policy must be retry, ask, skip or fail, got %q", s.Policy)
+			s.Policy = ""
+		}
+	case mcp && e.key == "command":
+		s.Command = p.text(e)
+	case mcp && e.key == "args":
+		s.Args = p.texts(e)
+	case mcp && e.key == "env":
+		s.Env = p.textMap(e)
+		for name := range s.Env {
+			if name == "" || strings.ContainsAny(name, "=\x00") {
+				p.list.Errorf(p.span(e.value), e.path, "bad-value", "%q is no name of a variable", name)
+			}
+		}
+	case mcp && (e.key == "working_dir" || e.key == "cwd"):
+		s.Dir = p.text(e)
+	case mcp && e.key == "remote":
+		s.Remote = p.remote(e)
+	case mcp && e.key == "ref":
+		s.Ref = p.text(e)
+	case mcp && e.key == "idle_timeout":
+		s.IdleTimeout = p.duration(e)
+	case mcp && e.key == "connect_timeout":
+		s.ConnectTimeout = p.duration(e)
+	case supported && slices.Contains([]string{"toon", "model", "defer", "config", "version"}, e.key):
+		p.list.Warnf(p.span(e.node), e.path, "no-effect", "%q has no effect on a toolset of type %s", e.key, s.Type)
+		options[e.key] = p.any(e.value)
+	case supported:
+		keys := commonKeys
+		if mcp {
+			keys = append(slices.Clone(commonKeys), mcpKeys...)
+		}
+		d := p.list.Errorf(p.span(e.node), e.path, "unknown-key", "unknown key %q in a toolset of type %s", e.key, s.Type)
+		d.Hint = diag.DidYouMean(e.key, keys)
+	default:
+		options[e.key] = p.any(e.value)
+	}
+}
+
+func (p *parser) remote(e entry) *Remote {
+	if e.value.Kind != yaml.MappingNode {
+		p.list.Errorf(p.span(e.value), e.path, "wrong-type", "remote must be a map with a url, got %s", nodeKind(e.value))
+		return nil
+	}
+	r, hasURL := &Remote{}, false
+	for _, k := range p.entries(e.value, e.path) {
+		switch k.key {
+		case "url":
+			r.URL, hasURL = p.text(k), true
+			p.checkURL(k, r.URL)
+		case "transport_type":
+			r.Transport = p.text(k)
+			switch r.Transport {
+			case "", "streamable", "streamable-http", "streamable_http", "http":
+			default:
+				d := p.list.Warnf(p.span(k.value), k.path, "unsupported-transport", "transport %q is not supported", r.Transport)
+				d.Hint = "streamable HTTP is; leave transport_type out if the server speaks it"
+			}
+		case "headers":
+			r.Headers = p.textMap(k)
+		default:
+			d := p.list.Errorf(p.span(k.node), k.path, "unknown-key", "unknown key %q in remote", k.key)
+			d.Hint = diag.DidYouMean(k.key, []string{"url", "transport_type", "headers"})
+		}
+	}
+	if !hasURL {
+		p.list.Errorf(p.span(e.value), e.path, "missing-key", "remote needs a url")
+	}
+	return r
+}
+
+// checkURL judges an address that holds no reference; one that does is judged when it is opened.
+func (p *parser) checkURL(e entry, text string) {
+	if strings.Contains(text, "$") {
+		return
+	}
+	u, err := url.Parse(text)
+	if err != nil || (u.Scheme != "http" && u.Scheme != "https") || u.Host == "" {
+		p.list.Errorf(p.span(e.value), e.path, "bad-value", "url must be a whole http or https address, got %q", text)
+	}
+}
+
+func (p *parser) checkMCP(s *Spec, n *yaml.Node, path string, entries []entry) {
+	has := func(keys ...string) (count int) {
+		for _, e := range entries {
+			if slices.Contains(keys, e.key) {
+				count++
+			}
+		}
+		return count
+	}
+	switch sources := has("command", "remote", "ref"); {
+	case sources == 0:
+		p.list.Errorf(p.span(n), path, "missing-key", "an mcp toolset needs a command, a remote or a ref")
+	case sources > 1:
+		p.list.Errorf(p.span(n), path, "conflicting-keys", "an mcp toolset has one of command, remote and ref, not several")
+	case has("command") == 1 && s.Command == "":
+		p.list.Errorf(p.span(n), join(path, "command"), "missing-key", "command is empty")
+	case has("remote") == 1 && has("args", "working_dir", "cwd", "env") > 0:
+		p.list.Warnf(p.span(n), path, "no-effect", "args, env and working_dir are for a command and have no effect on a remote server")
+	case strings.HasPrefix(s.Ref, "docker:"):
+		d := p.list.Warnf(p.span(n), join(path, "ref"), "unsupported-ref", "the catalog of Docker (%q) is not supported", s.Ref)
+		d.Hint = "name the server's command or its remote url instead"
+	}
+}
+
+func (p *parser) duration(e entry) time.Duration {
+	text := p.text(e)
+	d, err := time.ParseDuration(text)
+	if secs, numErr := strconv.ParseFloat(text, 64); numErr == nil {
+		d, err = time.Duration(secs*float64(time.Second)), nil
+	}
+	if err != nil || d <= 0 || d > maxTimeout {
+		p.list.Errorf(p.span(e.value), e.path, "bad-value", "%s must be seconds or a duration such as 90s, at most %s, got %q", e.key, maxTimeout, text)
+		return 0
+	}
+	return d
+}
+
+func addLoadError(list *diag.List, file string, err error) {
+	var one *yaml.LoadError
+	span := diag.Span{File: file}
+	text := err.Error()
+	if errors.As(err, &one) {
+		span.Start = diag.Pos{Line: one.Mark.Line, Column: one.Mark.Column}
+		text = strings.TrimSpace(one.Message)
+	}
+	list.Errorf(span, "", "syntax", "%s", text)
+}

@@ -1,0 +1,42 @@
+package tool
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"maps"
+	"net/url"
+	"strings"
+
+	"github.com/hocket-run/hocket/internal/chat"
+)
+
+// Pins maps the tools of one run to the hash of the definition that was offered first. It is plain data: whoever resumes a run in another
+// process gives it back, and a definition that changed in between is still noticed (SEC14). The keys are opaque.
+type Pins map[string]string
+
+// Hash gives the fingerprint of a definition: name, description, parameters (however they are spaced and ordered) and policy.
+func Hash(def chat.ToolDef, p Policy) string {
+	var params any
+	if len(def.Parameters) > 0 && json.Unmarshal(def.Parameters, &params) != nil {
+		params = string(def.Parameters)
+	}
+	// Marshal sorts the keys of maps; the value came out of Unmarshal, so it cannot fail.
+	b, _ := json.Marshal([]any{def.Name, def.Description, params, p})
+	sum := sha256.Sum256(b)
+	return hex.EncodeToString(sum[:])
+}
+
+func pinKey(parts ...string) string {
+	for i, p := range parts {
+		parts[i] = url.PathEscape(p)
+	}
+	return strings.Join(parts, "/")
+}
+
+func (p Pins) clone() Pins {
+	if p == nil {
+		return Pins{}
+	}
+	return maps.Clone(p)
+}

@@ -1,0 +1,298 @@
+package tool
+
+import (
+	"cmp"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/hocket-run/hocket/internal/chat"
+)
+
+// Config says which tools a run may use. The zero Config is a run without tools.
+type Config struct {
+	// Agents maps an agent to what it may use. An agent that is not in it has no tools.
+	Agents map[string]Grant
+	// Extra are the toolsets of the operator's tools file. All agents share them.
+	Extra []Spec
+	// Builtin are tools that agents may name beside the extra ones. They keep their names; other tools give way.
+	Builtin []Tool
+	// Types says how each `type:` is opened. A toolset of another type offers nothing, and calls say so.
+	Types map[string]Type
+	// Reserved are names that belong to the engine (routing tools, sub-agents): a tool of such a name is offered with its toolset in front.
+	Reserved []string
+	// Pins are what [Set.Pins] gave when this run was last driven; nil for a new run.
+	Pins Pins
+	// CallTimeout bounds a call whose spec says nothing, checks and reconnecting included; 0: 5 minutes.
+	CallTimeout time.Duration
+	// MaxResultBytes bounds Text and Structured of one result together; 0: 4 MiB. More is a failed call (SEC17).
+	MaxResultBytes int
+	// Logger; nil: none.
+	Logger *slog.Logger
+}
+
+const (
+	defaultCallTimeout    = 5 * time.Minute
+	defaultMaxResultBytes = 4 << 20
+	// abandonAfter is how long a tool may go on after its context is done; then Call returns without it.
+	abandonAfter = 2 * time.Second
+)
+
+// Set is the tools of one run. Safe for concurrent use. No lock is held while a tool works (P40).
+type Set struct {
+	agents   map[string]Grant
+	builtins map[string]*pinned
+	reserved map[string]bool
+	timeout  time.Duration
+	maxBytes int
+	log      *slog.Logger
+
+	// own and extra are fixed when the Set is made; opening happens inside them.
+	own   map[string][]*instance
+	extra []*instance
+	all   []*instance // each once
+
+	mu     sync.Mutex
+	tables map[string]*table
+	pins   Pins
+	closed bool
+}
+
+// NewSet makes the tools of one run. It opens nothing.
+func NewSet(cfg Config) (*Set, error) {
+	s := &Set{
+		agents:   cfg.Agents,
+		builtins: map[string]*pinned{},
+		reserved: map[string]bool{},
+		timeout:  cmp.Or(cfg.CallTimeout, defaultCallTimeout),
+		maxBytes: cmp.Or(cfg.MaxResultBytes, defaultMaxResultBytes),
+		log:      cfg.Logger,
+		own:      map[string][]*instance{},
+		tables:   map[string]*table{},
+		pins:     cfg.Pins.clone(),
+	}
+	if s.log == nil {
+		s.log = slog.New(slog.DiscardHandler)
+	}
+	for _, name := range cfg.Reserved {
+		s.reserved[name] = true
+	}
+	for _, t := range cfg.Builtin {
+		def := t.Def()
+		if _, ok := s.builtins[def.Name]; ok {
+			return nil, fmt.Errorf("two built-in tools have the name %q", def.Name)
+		}
+		e := &pinned{own: def.Name, def: def, policy: t.Policy(), tool: t}
+		var err error
+		if e.schema, err = compileSchema(def.Parameters); err != nil {
+			return nil, fmt.Errorf("built-in tool %q: %w", def.Name, err)
+		}
+		s.builtins[def.Name] = e
+	}
+	for i, name := range nameSpecs(cfg.Extra) {
+		in := newInstance(cfg.Extra[i], name, []string{"extra", name}, cfg.Types)
+		s.extra = append(s.extra, in)
+		s.all = append(s.all, in)
+	}
+	if err := s.addOwn(cfg); err != nil {
+		return nil, err
+	}
+	return s, nil
+}
+
+// addOwn makes the instances of the agents' own toolsets: one per agent, but one for all where equal specs are shared.
+func (s *Set) addOwn(cfg Config) error {
+	shared := map[string]*instance{}
+	agents := make([]string, 0, len(cfg.Agents))
+	for name := range cfg.Agents {
+		agents = append(agents, name)
+	}
+	slices.Sort(agents)
+	for _, agent := range agents {
+		specs := cfg.Agents[agent].Toolsets
+		for i, name := range nameSpecs(specs) {
+			spec := specs[i]
+			if !spec.Shared {
+				in := newInstance(spec, name, []string{"agent", agent, name}, cfg.Types)
+				s.own[agent] = append(s.own[agent], in)
+				s.all = append(s.all, in)
+				continue
+			}
+			key, err := json.Marshal(spec)
+			if err != nil {
+				return err
+			}
+			in := shared[string(key)]
+			if in == nil {
+				sum := sha256.Sum256(key)
+				in = newInstance(spec, name, []string{"shared", hex.EncodeToString(sum[:8])}, cfg.Types)
+				shared[string(key)] = in
+				s.all = append(s.all, in)
+			}
+			s.own[agent] = append(s.own[agent], in)
+		}
+	}
+	return nil
+}
+
+// table gives what an agent may call, working it out on first use.
+func (s *Set) table(ctx context.Context, agent string) (*table, error) {
+	s.mu.Lock()
+	t, closed := s.tables[agent], s.closed
+	s.mu.Unlock()
+	if closed {
+		return nil, ErrClosed
+	}
+	if t != nil {
+		return t, nil
+	}
+	// Two callers may work out the same table at once; they open each toolset once and come to equal tables.
+	t, err := s.build(ctx, agent)
+	if err != nil {
+		return nil, err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if first := s.tables[agent]; first != nil {
+		return first, nil
+	}
+	s.tables[agent] = t
+	return t, nil
+}
+
+// Defs tells what to offer agent's model, in a stable order and, once it has answered, the same for the rest of the run. It opens the toolsets
+// that the agent needs and may block for as long as they take to start; where one cannot be opened the error says which and why.
+func (s *Set) Defs(ctx context.Context, agent string) ([]chat.ToolDef, error) {
+	t, err := s.table(ctx, agent)
+	if err != nil {
+		return nil, err
+	}
+	var defs []chat.ToolDef
+	for _, b := range t.bindings {
+		if b.entry.blocked {
+			continue
+		}
+		def := b.entry.def
+		def.Name = b.offered
+		defs = append(defs, def)
+	}
+	return defs, nil
+}
+
+// Missing lists the names in agent's grant that nothing answers to, for a warning. It opens toolsets as Defs does.
+func (s *Set) Missing(ctx context.Context, agent string) ([]string, error) {
+	t, err := s.table(ctx, agent)
+	if err != nil {
+		return nil, err
+	}
+	return slices.Clone(t.missing), nil
+}
+
+// Instructions gives what agent's own toolsets say about their use, for its system prompt; "" for nothing. It opens toolsets as Defs does.
+func (s *Set) Instructions(ctx context.Context, agent string) (string, error) {
+	if _, err := s.table(ctx, agent); err != nil {
+		return "", err
+	}
+	var parts []string
+	for _, in := range s.own[agent] {
+		in.mu.Lock()
+		ts := in.toolset
+		in.mu.Unlock()
+		text := ""
+		if i, ok := ts.(Instructor); ok {
+			text = i.Instructions()
+		}
+		if in.spec.Instruction != "" {
+			text = strings.ReplaceAll(in.spec.Instruction, "{ORIGINAL_INSTRUCTIONS}", text)
+		}
+		if text = strings.TrimSpace(text); text != "" {
+			parts = append(parts, text)
+		}
+	}
+	return strings.Join(parts, "\n\n"), nil
+}
+
+// Policy tells what to do with a call of name by agent whose outcome is unknown; PolicyAsk for a tool that agent does not have. It opens
+// toolsets as Defs does.
+func (s *Set) Policy(ctx context.Context, agent, name string) (Policy, error) {
+	t, err := s.table(ctx, agent)
+	if err != nil {
+		return PolicyAsk, err
+	}
+	if b := t.byName[name]; b != nil {
+		return b.entry.policy, nil
+	}
+	return PolicyAsk, nil
+}
+
+// Pins gives the definitions that the run holds on to, to be stored with it.
+func (s *Set) Pins() Pins {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.pins.clone()
+}
+
+// Restore gives the run's finished calls, in the journal's order, back to the tools that hold state. Call it once, before Defs and Call, when a
+// run is driven again. It opens only toolsets of stateful types: no process is started and no network used.
+func (s *Set) Restore(ctx context.Context, calls []Finished) error {
+	for _, f := range calls {
+		b, err := s.stateful(ctx, f.Call.Agent, f.Call.Name)
+		if err != nil {
+			return fmt.Errorf("restore tools: %w", err)
+		}
+		if b == nil {
+			continue
+		}
+		c := f.Call
+		c.Name = b.own
+		b.tool.(Restorer).Restore(c, f.Result)
+	}
+	return nil
+}
+
+// stateful finds the Restorer that agent called by the offered name. It does without the agent's table, because that would open everything: a
+// tool's own name is offered only where no other tool has it, and else the qualified one, so either is an answer.
+func (s *Set) stateful(ctx context.Context, agent, name string) (*pinned, error) {
+	grant := s.agents[agent]
+	for i, in := range slices.Concat(s.own[agent], s.extra) {
+		if !in.known || !in.typ.Stateful {
+			continue
+		}
+		entries, err := in.open(ctx, s)
+		if err != nil {
+			return nil, err
+		}
+		for _, e := range entries {
+			qualified := qualifiedName(in.name, e.own)
+			granted := i < len(s.own[agent]) || slices.ContainsFunc(grant.Names, func(n string) bool {
+				return n == All || n == e.own || n == qualified || n == in.name
+			})
+			if _, ok := e.tool.(Restorer); ok && granted && (cleanName(e.own) == name || qualified == name) {
+				return e, nil
+			}
+		}
+	}
+	return nil, nil
+}
+
+// Close ends everything that the run opened, within 5 s, and makes later calls fail with ErrClosed. It is idempotent.
+func (s *Set) Close() error {
+	s.mu.Lock()
+	s.closed = true
+	s.mu.Unlock()
+	errs := make([]error, len(s.all))
+	var wg sync.WaitGroup
+	for i, in := range s.all {
+		wg.Go(func() { errs[i] = in.close() })
+	}
+	wg.Wait()
+	return errors.Join(errs...)
+}

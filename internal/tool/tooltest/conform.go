@@ -1,0 +1,131 @@
+package tooltest
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/hocket-run/hocket/internal/tool"
+)
+
+// Case is a toolset under test.
+type Case struct {
+	// Open makes a new toolset; it is called for each rule.
+	Open func(t *testing.T) tool.Toolset
+	// Good is a call of one of its tools that succeeds. Agent and Key are set by Conform.
+	Good tool.Call
+}
+
+// Conform checks the rules that [tool.Tool] and [tool.Toolset] state and that hold for every toolset.
+func Conform(t *testing.T, c Case) {
+	t.Helper()
+	open := func(t *testing.T) (tool.Toolset, []tool.Tool) {
+		t.Helper()
+		ts := c.Open(t)
+		t.Cleanup(func() { _ = ts.Close() })
+		tools, err := ts.Tools(t.Context())
+		if err != nil {
+			t.Fatalf("Tools: %v", err)
+		}
+		return ts, tools
+	}
+	t.Run("definitions", func(t *testing.T) {
+		ts, tools := open(t)
+		if ts.Name() == "" || len(tools) == 0 {
+			t.Fatalf("name %q, %d tools; want a name and tools", ts.Name(), len(tools))
+		}
+		seen := map[string]bool{}
+		for _, tl := range tools {
+			def := tl.Def()
+			if def.Name == "" || seen[def.Name] {
+				t.Errorf("name %q is empty or not unique", def.Name)
+			}
+			seen[def.Name] = true
+			if !tl.Policy().Valid() {
+				t.Errorf("%s: policy %q", def.Name, tl.Policy())
+			}
+			var schema struct {
+				Type string `json:"type"`
+			}
+			if def.Parameters == nil {
+				continue
+			}
+			if err := json.Unmarshal(def.Parameters, &schema); err != nil || schema.Type != "object" {
+				t.Errorf("%s: parameters are no schema of an object: %s", def.Name, def.Parameters)
+			}
+		}
+	})
+	t.Run("listing is stable", func(t *testing.T) {
+		ts, first := open(t)
+		second, err := ts.Tools(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(defs(first), defs(second)); diff != "" {
+			t.Errorf("second listing differs (-first +second):\n%s", diff)
+		}
+	})
+	t.Run("call", func(t *testing.T) {
+		_, tools := open(t)
+		call := c.Good
+		call.Agent, call.Key = "agent", "run/1/call/1"
+		res, err := find(t, tools, call.Name).Call(t.Context(), call)
+		if err != nil || res.IsError {
+			t.Fatalf("Call: %+v, %v", res, err)
+		}
+	})
+	t.Run("done context", func(t *testing.T) {
+		_, tools := open(t)
+		ctx, cancel := context.WithCancel(t.Context())
+		cancel()
+		call := c.Good
+		call.Agent, call.Key = "agent", "run/1/call/2"
+		if _, err := find(t, tools, call.Name).Call(ctx, call); !errors.Is(err, context.Canceled) {
+			t.Errorf("Call with a done context: %v, want one that is context.Canceled", err)
+		}
+	})
+	t.Run("close", func(t *testing.T) {
+		ts, tools := open(t)
+		start := time.Now()
+		for range 2 {
+			if err := ts.Close(); err != nil {
+				t.Errorf("Close: %v", err)
+			}
+		}
+		if d := time.Since(start); d > 5*time.Second {
+			t.Errorf("Close took %s; P11 gives it 5 s", d)
+		}
+		if _, err := ts.Tools(t.Context()); !errors.Is(err, tool.ErrClosed) {
+			t.Errorf("Tools after Close: %v, want ErrClosed", err)
+		}
+		call := c.Good
+		call.Agent, call.Key = "agent", "run/1/call/3"
+		if _, err := find(t, tools, call.Name).Call(t.Context(), call); !errors.Is(err, tool.ErrClosed) {
+			t.Errorf("Call after Close: %v, want ErrClosed", err)
+		}
+	})
+}
+
+func find(t *testing.T, tools []tool.Tool, name string) tool.Tool {
+	t.Helper()
+	for _, tl := range tools {
+		if tl.Def().Name == name {
+			return tl
+		}
+	}
+	t.Fatalf("no tool %q", name)
+	return nil
+}
+
+// defs gives definitions in a form that compares by meaning.
+func defs(tools []tool.Tool) []string {
+	var out []string
+	for _, tl := range tools {
+		out = append(out, strings.Join([]string{tl.Def().Name, tool.Hash(tl.Def(), tl.Policy())}, " "))
+	}
+	return out
+}
