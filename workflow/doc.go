@@ -8,7 +8,8 @@
 // the step's output as input. Nodes without a join run once for each arriving token.
 //
 // The flow of a definition: a format builds a Workflow and fills [Workflow.Source] with the places of its parts; [Validate] reports what
-// keeps it from running and [Lint] what looks wrong; [Workflow.Digest] names exactly this definition, and a run keeps that name for life.
+// keeps it from running and [Lint] what looks wrong, [Print] shows it to people who debug; [Workflow.Digest] names exactly this definition, and a run keeps that name for life.
 //
-// Invariants after Validate: ids are unique, every edge joins two nodes, the entry exists, every fork and its join name each other.
+// Invariants after Validate: ids are unique, every edge joins two nodes, the entry exists, every fork and its join name each other, every
+// branch is entered by its fork and left by its join, sub-agents and flows contain no cycle.
 package workflow

@@ -5,7 +5,9 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"io"
 )
 
 // Canonical gives the definition as JSON with a fixed order of fields and keys and no white space: equal definitions give equal bytes.
@@ -36,6 +38,9 @@ func Parse(data []byte) (*Workflow, error) {
 	var w Workflow
 	if err := dec.Decode(&w); err != nil {
 		return nil, fmt.Errorf("read workflow: %w", err)
+	}
+	if _, err := dec.Token(); err != io.EOF {
+		return nil, errors.New("read workflow: more text after the definition")
 	}
 	return &w, nil
 }

@@ -54,6 +54,16 @@ type Node struct {
 	OnError string `json:"onError,omitempty"`
 	// Reads lists the nodes whose outputs the node's templates and conditions name, sorted, for lint.
 	Reads []string `json:"reads,omitempty"`
+	// Notes are warnings of the document that the run's log repeats at this node.
+	Notes []Note `json:"notes,omitempty"`
+}
+
+// Note is a warning that belongs to one port of a node: a run's log shows Text each time that the node fires Port (S0-6).
+type Note struct {
+	Port string `json:"port,omitempty"` // "" means PortOut
+	Text string `json:"text"`
+	// Target is the node that an edge of the document names and that does not exist, where that is the warning.
+	Target string `json:"target,omitempty"`
 }
 
 // Title gives Name, or ID where there is no name.

@@ -1,0 +1,87 @@
+package workflow
+
+import (
+	"maps"
+	"slices"
+	"strconv"
+)
+
+func (p *printer) agent(a *Agent) {
+	p.line("agent", ident(a.ID), key("name", a.Name), key("model", a.Model), key("description", a.Description))
+	p.in(func() {
+		if a.System != "" || a.Template {
+			p.line("system", quote(a.System), flag("template", a.Template))
+		}
+		m := a.Params
+		p.facts([]string{"params", pointer("temperature", m.Temperature), pointer("topP", m.TopP), pointer("frequencyPenalty", m.FrequencyPenalty),
+			pointer("presencePenalty", m.PresencePenalty), pointer("maxTokens", m.MaxTokens), word("reasoningEffort", m.ReasoningEffort),
+			pointer("thinkingBudget", m.ThinkingBudget), list("stop", m.Stop)})
+		for _, name := range slices.Sorted(maps.Keys(m.Provider)) {
+			p.line("param", quote(name), raw("value", m.Provider[name]))
+		}
+		p.facts([]string{"fallbacks", list("models", a.Fallbacks)})
+		p.facts([]string{"tools", list("names", a.Tools)})
+		for _, t := range a.Toolsets {
+			p.line("toolset", raw("spec", t))
+		}
+		for _, s := range a.Subagents {
+			p.line("subagent", ident(s.Agent), key("tool", s.Tool), key("description", s.Description))
+		}
+		if o := a.Output; o != nil {
+			p.line("output", key("name", o.Name), raw("schema", o.Schema), flag("strict", o.Strict), pointer("repairs", o.Repairs))
+		}
+		p.facts([]string{"limits", number("maxTurns", a.MaxTurns), number("noProgress", a.NoProgress), word("subagentFailure", a.SubagentFailure)})
+		p.facts([]string{"text", flag("trim", a.Trim), key("empty", a.EmptyText)})
+	})
+}
+
+func (p *printer) node(n *Node) {
+	p.line("node", ident(n.ID), ident(string(n.Kind)), key("name", n.Name), key("parent", n.Parent), flag("hidden", n.Hidden))
+	p.in(func() {
+		if v := n.Agent; v != nil {
+			p.line("agent", ident(v.Agent))
+			p.line("prompt", ident(string(v.Prompt.Mode)), quote(v.Prompt.Text))
+			if r := v.Routing; r != nil {
+				p.line("routing", key("tool", r.Tool), list("values", r.Values), key("else", r.Else))
+			}
+		}
+		if v := n.Tool; v != nil {
+			p.line("tool", ident(v.Tool), raw("args", v.Args), key("argsFunc", v.ArgsFunc))
+		}
+		if v := n.Func; v != nil {
+			p.line("func", ident(v.Func))
+		}
+		if v := n.Decide; v != nil {
+			p.line("decide", word("else", v.Else))
+			for _, k := range v.Cases {
+				p.line("case", ident(k.Port), "when", condition(&k.When))
+			}
+		}
+		if v := n.Wait; v != nil {
+			p.line("wait", ident(v.Kind), key("prompt", v.Prompt), list("options", v.Options), duration("deadline", v.Deadline),
+				flag("route", v.Route), flag("autoApprove", v.AutoApprove))
+		}
+		if v := n.Fork; v != nil {
+			p.line("fork", "join="+ident(v.Join), word("until", v.Until), number("quorum", v.Quorum), word("onFailure", v.OnFailure),
+				number("maxConcurrency", v.MaxConcurrency), word("shape", v.Shape), key("merge", v.Merge))
+			for _, b := range v.Branches {
+				p.line("branch", ident(b.ID))
+			}
+		}
+		if v := n.Join; v != nil {
+			p.line("join", word("fork", v.Fork))
+		}
+		if v := n.Subflow; v != nil {
+			p.line("subflow", ident(v.Flow))
+		}
+		if r := n.Retry; r != nil {
+			p.line("retry", "maxRetries="+strconv.Itoa(r.MaxRetries), duration("delay", r.Delay), number("multiplier", r.Multiplier),
+				list("on", r.On), key("func", r.Func))
+		}
+		p.facts([]string{"step", duration("timeout", n.Timeout), flag("first", n.First), flag("recovery", n.Recovery), key("onError", n.OnError)})
+		p.facts([]string{"reads", list("nodes", n.Reads)})
+		for _, note := range n.Notes {
+			p.line("note", word("port", note.Port), quote(note.Text), key("target", note.Target))
+		}
+	})
+}

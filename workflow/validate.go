@@ -1,0 +1,222 @@
+package workflow
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/hocket-run/hocket/diag"
+)
+
+// MaxFlowDepth bounds how deep flows may contain flows.
+const MaxFlowDepth = 16
+
+// Validate reports everything that keeps w from running, all of it errors, sorted by place. A workflow without errors has the
+// invariants that the package comment names. It never panics, whatever w holds, and takes time in proportion to w's size.
+//
+// Spans come from w.Source; messages name nodes and agents by id, so that a workflow without a document is still readable.
+// Flows are validated too; their messages begin with the flow's name.
+//
+// The codes are stable: no-nodes, no-entry, unknown-entry, entry-in-branch, empty-id, duplicate-node, duplicate-agent, unknown-node,
+// unknown-agent, unknown-kind, missing-spec, foreign-spec, missing-name, unknown-word, bad-condition, bad-json, negative-limit,
+// decide-without-cases, empty-port, subagent-self, subagent-cycle, subagent-tool, fork-without-branches, duplicate-branch, branch-without-edge,
+// branch-target, bad-quorum, fork-join, join-fork, bad-parent, edge-crosses-branch, bad-handoff, unknown-flow, flow-recursion, flow-too-deep.
+func Validate(w *Workflow) diag.List {
+	var l diag.List
+	validateFlow(w, nil, nil, &l)
+	l.Sort()
+	return l
+}
+
+// validateFlow checks w, which stands at the end of the flows named path inside the workflows of chain.
+func validateFlow(w *Workflow, path []string, chain []*Workflow, l *diag.List) {
+	c := newChecker(w, path, l)
+	c.checkEntry()
+	c.checkIDs()
+	c.checkAgents()
+	c.checkSubagentCycles()
+	c.checkLimits()
+	c.checkRules()
+	for i := range w.Nodes {
+		c.checkNode(&w.Nodes[i])
+	}
+	c.checkEdges()
+	c.checkForks()
+	c.checkParents()
+	c.checkFlowNames(path, chain)
+
+	chain = append(slices.Clip(chain), w)
+	for _, name := range slices.Sorted(maps.Keys(w.Flows)) {
+		flow := w.Flows[name]
+		sub := append(slices.Clip(path), name)
+		switch {
+		case flow == nil:
+			c.errorf(diag.Span{File: w.Source.File}, "unknown-flow", "flow %q is empty", name)
+		case slices.Contains(chain, flow):
+			c.errorf(diag.Span{File: w.Source.File}, "flow-recursion", "flow %q contains itself", name)
+		case len(sub) > MaxFlowDepth:
+			c.errorf(diag.Span{File: w.Source.File}, "flow-too-deep", "flow %q stands more than %d flows deep", name, MaxFlowDepth)
+		default:
+			validateFlow(flow, sub, chain, l)
+		}
+	}
+}
+
+// checker holds one workflow with its indexes.
+type checker struct {
+	w      *Workflow
+	prefix string
+	l      *diag.List
+	nodes  map[string]*Node
+	agents map[string]*Agent
+	ports  map[port]bool // ports that an edge leaves by
+	begins map[port]bool // ports of forks that begin a branch
+
+	nodeIDs, agentIDs []string // sorted
+	hints             int
+}
+
+type port struct{ node, name string }
+
+// maxHints bounds how many names are compared with all others, which is slow in a document that is wrong throughout.
+const maxHints = 50
+
+func newChecker(w *Workflow, path []string, l *diag.List) *checker {
+	c := &checker{w: w, l: l, nodes: map[string]*Node{}, agents: map[string]*Agent{}, ports: map[port]bool{}, begins: map[port]bool{}}
+	for _, name := range path {
+		c.prefix += fmt.Sprintf("flow %q: ", name)
+	}
+	for i := range w.Nodes {
+		n := &w.Nodes[i]
+		if c.nodes[n.ID] == nil {
+			c.nodes[n.ID] = n
+		}
+		if n.Fork != nil {
+			for _, b := range n.Fork.Branches {
+				c.begins[port{n.ID, b.ID}] = true
+			}
+		}
+	}
+	for i := range w.Agents {
+		if a := &w.Agents[i]; c.agents[a.ID] == nil {
+			c.agents[a.ID] = a
+		}
+	}
+	for _, e := range w.Edges {
+		c.ports[port{e.From, e.PortName()}] = true
+	}
+	c.nodeIDs = slices.Sorted(maps.Keys(c.nodes))
+	c.agentIDs = slices.Sorted(maps.Keys(c.agents))
+	return c
+}
+
+func (c *checker) errorf(span diag.Span, code, format string, args ...any) *diag.Diagnostic {
+	return c.l.Errorf(span, "", code, "%s", c.prefix+fmt.Sprintf(format, args...))
+}
+
+func (c *checker) nodeErrorf(n *Node, code, format string, args ...any) *diag.Diagnostic {
+	return c.errorf(c.w.Source.Node(n.ID), code, "node %q: %s", n.ID, fmt.Sprintf(format, args...))
+}
+
+func (c *checker) agentErrorf(a *Agent, code, format string, args ...any) *diag.Diagnostic {
+	return c.errorf(c.w.Source.Agent(a.ID), code, "agent %q: %s", a.ID, fmt.Sprintf(format, args...))
+}
+
+func (c *checker) checkEntry() {
+	span := diag.Span{File: c.w.Source.File}
+	entry := c.nodes[c.w.Entry]
+	switch {
+	case len(c.w.Nodes) == 0:
+		c.errorf(span, "no-nodes", "the workflow has no nodes")
+	case c.w.Entry == "":
+		c.errorf(span, "no-entry", "the workflow does not say where it begins")
+	case entry == nil:
+		c.errorf(span, "unknown-entry", "the entry %q is no node", c.w.Entry).Hint = c.similar(c.w.Entry, c.nodeIDs)
+	case entry.Parent != "":
+		c.nodeErrorf(entry, "entry-in-branch", "the entry stands in a branch of %q", entry.Parent)
+	}
+}
+
+func (c *checker) checkIDs() {
+	for i := range c.w.Nodes {
+		n := &c.w.Nodes[i]
+		if n.ID == "" {
+			c.errorf(c.w.Source.Node(""), "empty-id", "a node of kind %q has no id", n.Kind)
+		} else if c.nodes[n.ID] != n {
+			c.errorf(c.w.Source.Node(n.ID), "duplicate-node", "node id %q is used twice", n.ID)
+		}
+	}
+	for i := range c.w.Agents {
+		a := &c.w.Agents[i]
+		if a.ID == "" {
+			c.errorf(c.w.Source.Agent(""), "empty-id", "agent %q has no id", a.Name)
+		} else if c.agents[a.ID] != a {
+			c.errorf(c.w.Source.Agent(a.ID), "duplicate-agent", "agent id %q is used twice", a.ID)
+		}
+	}
+}
+
+func (c *checker) checkEdges() {
+	for i, e := range c.w.Edges {
+		span := c.w.Source.Edge(i)
+		if c.nodes[e.From] == nil {
+			c.errorf(span, "unknown-node", "an edge begins at %q, which is no node", e.From).Hint = c.similar(e.From, c.nodeIDs)
+		}
+		if c.nodes[e.To] == nil {
+			c.errorf(span, "unknown-node", "an edge from %q leads to %q, which is no node", e.From, e.To).Hint = c.similar(e.To, c.nodeIDs)
+		}
+		if e.When != nil {
+			if msg := badCondition(*e.When); msg != "" {
+				c.errorf(span, "bad-condition", "the guard of the edge from %q to %q %s", e.From, e.To, msg)
+			}
+		}
+	}
+}
+
+func (c *checker) checkFlowNames(path []string, chain []*Workflow) {
+	for i := range c.w.Nodes {
+		n := &c.w.Nodes[i]
+		if n.Kind != KindSubflow || n.Subflow == nil {
+			continue
+		}
+		name := n.Subflow.Flow
+		if _, ok := c.w.Flows[name]; ok {
+			continue
+		}
+		// A flow sees its own flows only; a name of one that encloses it is a call of itself, which would never end.
+		if slices.Contains(path, name) {
+			c.nodeErrorf(n, "flow-recursion", "flow %q contains itself", name)
+			continue
+		}
+		c.nodeErrorf(n, "unknown-flow", "flow %q is not defined", name).Hint =
+			c.similar(name, slices.Sorted(maps.Keys(c.w.Flows)))
+	}
+}
+
+// similar gives a hint at the name that was meant, "" where there is none.
+func (c *checker) similar(name string, names []string) string {
+	if c.hints++; c.hints > maxHints || slices.Contains(names, name) {
+		return ""
+	}
+	return diag.DidYouMean(name, names)
+}
+
+// badCondition gives what is wrong with a condition, "" where it can be evaluated. The text of an expression is the format's to parse.
+func badCondition(c Condition) string {
+	switch c.Language {
+	case LangMatch:
+		return "" // any operator and any operand: S0-21
+	case LangExpr:
+		if strings.TrimSpace(c.Text) == "" {
+			return "has no expression"
+		}
+	case LangFunc:
+		if c.Func == "" {
+			return "names no function"
+		}
+	default:
+		return fmt.Sprintf("has the unknown language %q", c.Language)
+	}
+	return ""
+}

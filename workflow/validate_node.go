@@ -1,0 +1,288 @@
+package workflow
+
+import (
+	"bytes"
+	"encoding/json"
+	"maps"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/hocket-run/hocket/diag"
+)
+
+// specs gives the kind of every specification that n holds.
+func (n *Node) specs() []Kind {
+	var kinds []Kind
+	for _, s := range []struct {
+		kind Kind
+		set  bool
+	}{
+		{KindAgent, n.Agent != nil},
+		{KindTool, n.Tool != nil},
+		{KindFunc, n.Func != nil},
+		{KindDecide, n.Decide != nil},
+		{KindWait, n.Wait != nil},
+		{KindFork, n.Fork != nil},
+		{KindJoin, n.Join != nil},
+		{KindSubflow, n.Subflow != nil},
+	} {
+		if s.set {
+			kinds = append(kinds, s.kind)
+		}
+	}
+	return kinds
+}
+
+var (
+	bareKinds = []Kind{KindStart, KindExec, KindEnd}
+	specKinds = []Kind{KindAgent, KindTool, KindFunc, KindDecide, KindWait, KindFork, KindJoin, KindSubflow}
+)
+
+func (c *checker) checkNode(n *Node) {
+	specs := n.specs()
+	switch {
+	case slices.Contains(bareKinds, n.Kind):
+	case !slices.Contains(specKinds, n.Kind):
+		c.nodeErrorf(n, "unknown-kind", "unknown kind %q", n.Kind)
+	case !slices.Contains(specs, n.Kind):
+		c.nodeErrorf(n, "missing-spec", "is of kind %s and says nothing about it", n.Kind)
+	}
+	for _, kind := range specs {
+		if kind != n.Kind {
+			c.nodeErrorf(n, "foreign-spec", "is of kind %s and holds the specification of a node of kind %s", n.Kind, kind)
+		}
+	}
+	c.negative(n, n.Timeout < 0, "timeout")
+	if r := n.Retry; r != nil {
+		c.negative(n, r.MaxRetries < 0, "retry.maxRetries")
+		c.negative(n, r.Delay < 0, "retry.delay")
+		c.negative(n, badFloat(r.Multiplier), "retry.multiplier")
+	}
+	switch {
+	case n.Kind == KindAgent && n.Agent != nil:
+		c.checkAgentNode(n)
+	case n.Kind == KindTool && n.Tool != nil:
+		c.required(n, n.Tool.Tool, "tool")
+		if len(n.Tool.Args) > 0 && !isObject(n.Tool.Args) {
+			c.nodeErrorf(n, "bad-json", "args must be a JSON object")
+		}
+	case n.Kind == KindFunc && n.Func != nil:
+		c.required(n, n.Func.Func, "func")
+	case n.Kind == KindDecide && n.Decide != nil:
+		c.checkDecide(n)
+	case n.Kind == KindWait && n.Wait != nil:
+		c.word(n, "wait.kind", n.Wait.Kind, WaitApproval, WaitQuestion)
+		c.negative(n, n.Wait.Deadline < 0, "wait.deadline")
+	}
+}
+
+func (c *checker) checkAgentNode(n *Node) {
+	a := n.Agent
+	if c.agents[a.Agent] == nil {
+		c.nodeErrorf(n, "unknown-agent", "agent %q is not defined", a.Agent).Hint = c.similar(a.Agent, c.agentIDs)
+	}
+	c.word(n, "prompt.mode", string(a.Prompt.Mode), string(PromptTemplate), string(PromptContext), string(PromptTurns), string(PromptShared), string(PromptFunc))
+	if a.Prompt.Mode == PromptFunc {
+		c.required(n, a.Prompt.Text, "prompt.text")
+	}
+	if a.Routing != nil && slices.Contains(a.Routing.Values, "") {
+		c.nodeErrorf(n, "empty-port", "a routing value is empty")
+	}
+}
+
+func (c *checker) checkDecide(n *Node) {
+	if len(n.Decide.Cases) == 0 && n.Decide.Else == "" {
+		c.nodeErrorf(n, "decide-without-cases", "has neither a case nor an else")
+	}
+	for i, k := range n.Decide.Cases {
+		if k.Port == "" {
+			c.nodeErrorf(n, "empty-port", "case %d has no port", i)
+		}
+		if msg := badCondition(k.When); msg != "" {
+			c.nodeErrorf(n, "bad-condition", "case %d %s", i, msg)
+		}
+	}
+}
+
+func (c *checker) checkAgents() {
+	for i := range c.w.Agents {
+		a := &c.w.Agents[i]
+		tools := map[string]bool{}
+		for _, s := range a.Subagents {
+			switch {
+			case s.Agent == a.ID:
+				c.agentErrorf(a, "subagent-self", "cannot be a sub-agent of itself")
+			case c.agents[s.Agent] == nil:
+				c.agentErrorf(a, "unknown-agent", "sub-agent %q is not defined", s.Agent).Hint = c.similar(s.Agent, c.agentIDs)
+			}
+			switch {
+			case s.Tool == "":
+				c.agentErrorf(a, "subagent-tool", "sub-agent %q has no tool name", s.Agent)
+			case tools[s.Tool]:
+				c.agentErrorf(a, "subagent-tool", "two sub-agents share the tool name %q", s.Tool)
+			}
+			tools[s.Tool] = true
+		}
+		c.agentWord(a, "subagentFailure", a.SubagentFailure, SubagentFails, SubagentReports)
+		c.agentNegative(a, a.MaxTurns < 0, "maxTurns")
+		c.agentNegative(a, a.NoProgress < 0, "noProgress")
+		for _, t := range a.Toolsets {
+			if !json.Valid(t) {
+				c.agentErrorf(a, "bad-json", "a toolset is no JSON")
+			}
+		}
+		if o := a.Output; o != nil {
+			c.agentNegative(a, o.Repairs != nil && *o.Repairs < 0, "output.repairs")
+			if !json.Valid(o.Schema) {
+				c.agentErrorf(a, "bad-json", "the schema of the output is no JSON")
+			}
+		}
+		c.checkParams(a)
+	}
+}
+
+func (c *checker) checkParams(a *Agent) {
+	p := &a.Params
+	c.agentNegative(a, p.MaxTokens != nil && *p.MaxTokens < 0, "params.maxTokens")
+	c.agentNegative(a, p.ThinkingBudget != nil && *p.ThinkingBudget < 0, "params.thinkingBudget")
+	for _, f := range []*float64{p.Temperature, p.TopP, p.FrequencyPenalty, p.PresencePenalty} {
+		if f != nil && (math.IsNaN(*f) || math.IsInf(*f, 0)) {
+			c.agentErrorf(a, "bad-json", "a model parameter is no finite number")
+		}
+	}
+	for _, key := range slices.Sorted(maps.Keys(p.Provider)) {
+		if !json.Valid(p.Provider[key]) {
+			c.agentErrorf(a, "bad-json", "params.provider.%s is no JSON", key)
+		}
+	}
+}
+
+// checkSubagentCycles reports each cycle of sub-agents once, at its first agent in the list.
+func (c *checker) checkSubagentCycles() {
+	const (
+		unseen = iota
+		open
+		done
+	)
+	state := map[string]int{}
+	var path []string
+	var visit func(id string)
+	visit = func(id string) {
+		state[id] = open
+		path = append(path, id)
+		for _, s := range c.agents[id].Subagents {
+			if s.Agent == id || c.agents[s.Agent] == nil {
+				continue // reported by checkAgents
+			}
+			switch state[s.Agent] {
+			case unseen:
+				visit(s.Agent)
+			case open:
+				cycle := append(slices.Clone(path[slices.Index(path, s.Agent):]), s.Agent)
+				c.agentErrorf(c.agents[s.Agent], "subagent-cycle", "sub-agents form a cycle: %s", strings.Join(cycle, " -> "))
+			}
+		}
+		path = path[:len(path)-1]
+		state[id] = done
+	}
+	for i := range c.w.Agents {
+		if id := c.w.Agents[i].ID; state[id] == unseen {
+			visit(id)
+		}
+	}
+}
+
+func (c *checker) checkLimits() {
+	l := c.w.Limits
+	span := diag.Span{File: c.w.Source.File}
+	for _, v := range []struct {
+		name string
+		bad  bool
+	}{
+		{"maxSteps", l.MaxSteps != nil && *l.MaxSteps < 0},
+		{"maxRounds", l.MaxRounds < 0},
+		{"maxLoopIterations", l.MaxLoopIterations < 0},
+		{"timeout", l.Timeout < 0},
+		{"maxConcurrency", l.MaxConcurrency < 0}, // P31
+		{"maxTokens", l.MaxTokens < 0},
+		{"maxCostUSD", badFloat(l.MaxCostUSD)},
+	} {
+		if v.bad {
+			c.errorf(span, "negative-limit", "%s must not be negative", v.name)
+		}
+	}
+}
+
+func (c *checker) checkRules() {
+	r := c.w.Rules
+	span := diag.Span{File: c.w.Source.File}
+	if !slices.Contains([]string{"", FailFast, FailDrain}, r.OnFailure) {
+		c.errorf(span, "unknown-word", "rules.onFailure is %q, not one of %s, %s", r.OnFailure, FailFast, FailDrain)
+	}
+	if len(r.DefaultInput) > 0 && !json.Valid(r.DefaultInput) {
+		c.errorf(span, "bad-json", "the default input is no JSON")
+	}
+	if r.Handoff != "" {
+		if n := c.nodes[r.Handoff]; n == nil {
+			c.errorf(span, "bad-handoff", "the handoff %q is no node", r.Handoff).Hint = c.similar(r.Handoff, c.nodeIDs)
+		} else if n.Kind != KindWait {
+			c.nodeErrorf(n, "bad-handoff", "the handoff must be a node of kind %s", KindWait)
+		}
+	}
+	for _, field := range slices.Sorted(maps.Keys(r.Reducers)) {
+		word := r.Reducers[field]
+		name, isFunc := strings.CutPrefix(word, "func:")
+		if isFunc && name != "" || slices.Contains([]string{"append", "sum", "merge", "last"}, word) {
+			continue
+		}
+		c.errorf(span, "unknown-word", "the reducer of %q is %q, not one of append, sum, merge, last, func:NAME", field, word)
+	}
+	for _, name := range slices.Sorted(maps.Keys(c.w.Providers)) {
+		if kind := c.w.Providers[name].Kind; !slices.Contains([]string{"openai", "anthropic", "google"}, kind) {
+			c.errorf(span, "unknown-word", "provider %q is of kind %q, not one of openai, anthropic, google", name, kind)
+		}
+	}
+}
+
+func (c *checker) negative(n *Node, bad bool, field string) {
+	if bad {
+		c.nodeErrorf(n, "negative-limit", "%s must not be negative", field)
+	}
+}
+
+func (c *checker) agentNegative(a *Agent, bad bool, field string) {
+	if bad {
+		c.agentErrorf(a, "negative-limit", "%s must not be negative", field)
+	}
+}
+
+func (c *checker) required(n *Node, value, field string) {
+	if value == "" {
+		c.nodeErrorf(n, "missing-name", "%s is empty", field)
+	}
+}
+
+// word checks a value that must be one of words; words may contain "".
+func (c *checker) word(n *Node, field, value string, words ...string) {
+	if !slices.Contains(words, value) {
+		c.nodeErrorf(n, "unknown-word", "%s is %q, not one of %s", field, value, listed(words)).Hint = c.similar(value, words)
+	}
+}
+
+func (c *checker) agentWord(a *Agent, field, value string, words ...string) {
+	if value != "" && !slices.Contains(words, value) {
+		c.agentErrorf(a, "unknown-word", "%s is %q, not one of %s", field, value, listed(words)).Hint = c.similar(value, words)
+	}
+}
+
+func listed(words []string) string {
+	return strings.Join(slices.DeleteFunc(slices.Clone(words), func(s string) bool { return s == "" }), ", ")
+}
+
+// badFloat tells that f is negative, or none that JSON can hold.
+func badFloat(f float64) bool { return f < 0 || math.IsNaN(f) || math.IsInf(f, 0) }
+
+func isObject(raw json.RawMessage) bool {
+	return json.Valid(raw) && bytes.HasPrefix(bytes.TrimSpace(raw), []byte("{"))
+}

@@ -1,0 +1,295 @@
+package workflow_test
+
+import (
+	"encoding/json"
+	"math"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/hocket-run/hocket/diag"
+	. "github.com/hocket-run/hocket/workflow"
+)
+
+func ptr[T any](v T) *T { return &v }
+
+// sample is a workflow without problems that has every kind of node: start, decide, agent, fork with two branches, approval, tool, exec, func,
+// free join, subflow and end.
+func sample() *Workflow {
+	return &Workflow{
+		Name: "Sample", Format: "steps", Entry: "start",
+		Nodes: []Node{
+			{ID: "start", Kind: KindStart},
+			{ID: "check", Kind: KindDecide, Decide: &Decide{
+				Cases: []Case{{Port: "yes", When: Condition{Language: LangMatch, Op: "contains", Text: "go"}}}, Else: "no"}},
+			{ID: "writer", Kind: KindAgent, Agent: &AgentNode{Agent: "w", Prompt: Prompt{Mode: PromptTemplate}}},
+			{ID: "par", Kind: KindFork, Fork: &Fork{Join: "par/join", Branches: []Branch{{ID: "a"}, {ID: "b"}}}},
+			{ID: "a", Kind: KindAgent, Parent: "par", Agent: &AgentNode{Agent: "w", Prompt: Prompt{Mode: PromptContext}}},
+			{ID: "b", Kind: KindTool, Parent: "par", Tool: &ToolNode{Tool: "search", Args: json.RawMessage(`{"q": "x"}`)}},
+			{ID: "par/join", Kind: KindJoin, Hidden: true, Join: &Join{Fork: "par"}},
+			{ID: "gate", Kind: KindWait, Wait: &Wait{Kind: WaitApproval}},
+			{ID: "fn", Kind: KindFunc, Func: &FuncNode{Func: "count"}},
+			{ID: "meet", Kind: KindJoin, Join: &Join{}},
+			{ID: "inner", Kind: KindSubflow, Subflow: &Subflow{Flow: "other"}},
+			{ID: "end", Kind: KindEnd},
+		},
+		Edges: []Edge{
+			{From: "start", To: "check"},
+			{From: "check", Port: "yes", To: "writer"},
+			{From: "check", Port: "no", To: "par"},
+			{From: "par", Port: "a", To: "a"},
+			{From: "par", Port: "b", To: "b"},
+			{From: "a", To: "par/join"},
+			{From: "b", To: "par/join"},
+			{From: "par/join", To: "gate"},
+			{From: "gate", Port: PortApprove, To: "fn"},
+			{From: "gate", Port: PortReject, To: "meet"},
+			{From: "fn", To: "meet"},
+			{From: "writer", To: "meet"},
+			{From: "meet", To: "inner"},
+			{From: "inner", To: "end"},
+		},
+		Agents: []Agent{{ID: "w", Name: "Writer", Subagents: []Subagent{{Agent: "s", Tool: "ask_s"}}}, {ID: "s"}},
+		Flows: map[string]*Workflow{"other": {Entry: "only", Nodes: []Node{{ID: "only", Kind: KindEnd}}}},
+	}
+}
+
+func TestValidateAcceptsTheSample(t *testing.T) {
+	t.Parallel()
+	if l := Validate(sample()); len(l) > 0 {
+		t.Errorf("Validate:\n%s", l.Error())
+	}
+	if l := Lint(sample()); len(l) > 0 {
+		t.Errorf("Lint:\n%s", l.Error())
+	}
+}
+
+// messages gives `severity code: message` by line, hints after a semicolon.
+func messages(l diag.List) []string {
+	var out []string
+	for _, d := range l {
+		s := d.Code + ": " + d.Message
+		if d.Severity != diag.Error {
+			s = string(d.Severity) + " " + s
+		}
+		if d.Hint != "" {
+			s += "; " + d.Hint
+		}
+		out = append(out, s)
+	}
+	return out
+}
+
+func TestValidate(t *testing.T) {
+	t.Parallel()
+	node := func(w *Workflow, id string) *Node { return w.Node(id) }
+	edge := func(w *Workflow, from, to string) *Edge {
+		i := slices.IndexFunc(w.Edges, func(e Edge) bool { return e.From == from && e.To == to })
+		return &w.Edges[i]
+	}
+	tests := []struct {
+		name string
+		edit func(w *Workflow)
+		want []string
+	}{
+		{"no nodes", func(w *Workflow) { *w = Workflow{} }, []string{"no-nodes: the workflow has no nodes"}},
+		{"no entry", func(w *Workflow) { w.Entry = "" }, []string{"no-entry: the workflow does not say where it begins"}},
+		{"unknown entry", func(w *Workflow) { w.Entry = "strat" }, []string{`unknown-entry: the entry "strat" is no node; did you mean "start"?`}},
+		{"entry in a branch", func(w *Workflow) { w.Entry = "a" }, []string{`entry-in-branch: node "a": the entry stands in a branch of "par"`}},
+		{"duplicate node", func(w *Workflow) { w.Nodes = append(w.Nodes, Node{ID: "end", Kind: KindEnd}) }, []string{`duplicate-node: node id "end" is used twice`}},
+		{"node without id", func(w *Workflow) { w.Nodes = append(w.Nodes, Node{Kind: KindEnd}) }, []string{`empty-id: a node of kind "end" has no id`}},
+		{"duplicate agent", func(w *Workflow) { w.Agents = append(w.Agents, Agent{ID: "s"}) }, []string{`duplicate-agent: agent id "s" is used twice`}},
+		{"agent without id", func(w *Workflow) { w.Agents = append(w.Agents, Agent{Name: "X"}) }, []string{`empty-id: agent "X" has no id`}},
+		{"edge from nowhere", func(w *Workflow) { edge(w, "inner", "end").From = "iner" }, []string{`unknown-node: an edge begins at "iner", which is no node; did you mean "inner"?`}},
+		{"edge to nowhere", func(w *Workflow) { edge(w, "inner", "end").To = "xyz" }, []string{`unknown-node: an edge from "inner" leads to "xyz", which is no node`}},
+		{"unknown kind", func(w *Workflow) { node(w, "end").Kind = "stop" }, []string{`unknown-kind: node "end": unknown kind "stop"`}},
+		{"kind without its spec", func(w *Workflow) { node(w, "fn").Func = nil }, []string{`missing-spec: node "fn": is of kind func and says nothing about it`}},
+		{"spec of another kind", func(w *Workflow) { node(w, "end").Wait = &Wait{} }, []string{`foreign-spec: node "end": is of kind end and holds the specification of a node of kind wait`}},
+		{"unknown agent", func(w *Workflow) { node(w, "a").Agent.Agent = "v" }, []string{`unknown-agent: node "a": agent "v" is not defined; did you mean "s"?`}},
+		{"unknown sub-agent", func(w *Workflow) { w.Agents[0].Subagents[0].Agent = "nobody" }, []string{`unknown-agent: agent "w": sub-agent "nobody" is not defined`}},
+		{"sub-agent of itself", func(w *Workflow) { w.Agents[0].Subagents[0].Agent = "w" }, []string{`subagent-self: agent "w": cannot be a sub-agent of itself`}},
+		{"sub-agent cycle", func(w *Workflow) {
+			w.Agents[1].Subagents = []Subagent{{Agent: "x", Tool: "x"}}
+			w.Agents = append(w.Agents, Agent{ID: "x", Subagents: []Subagent{{Agent: "s", Tool: "s"}}})
+		}, []string{`subagent-cycle: agent "s": sub-agents form a cycle: s -> x -> s`}},
+		{"sub-agent tools", func(w *Workflow) {
+			w.Agents[0].Subagents = []Subagent{{Agent: "s", Tool: "t"}, {Agent: "s", Tool: "t"}, {Agent: "s"}}
+		}, []string{`subagent-tool: agent "w": two sub-agents share the tool name "t"`, `subagent-tool: agent "w": sub-agent "s" has no tool name`}},
+		{"decide with nothing", func(w *Workflow) { node(w, "check").Decide = &Decide{} }, []string{`decide-without-cases: node "check": has neither a case nor an else`}},
+		{"case without port", func(w *Workflow) { node(w, "check").Decide.Cases[0].Port = "" }, []string{`empty-port: node "check": case 0 has no port`}},
+		{"case without expression", func(w *Workflow) { node(w, "check").Decide.Cases[0].When = Condition{Language: LangExpr, Text: " "} },
+			[]string{`bad-condition: node "check": case 0 has no expression`}},
+		{"guard in no language", func(w *Workflow) { edge(w, "fn", "meet").When = &Condition{Language: "lua"} },
+			[]string{`bad-condition: the guard of the edge from "fn" to "meet" has the unknown language "lua"`}},
+		{"guard without function", func(w *Workflow) { edge(w, "fn", "meet").When = &Condition{Language: LangFunc} },
+			[]string{`bad-condition: the guard of the edge from "fn" to "meet" names no function`}},
+		{"fork names no join", func(w *Workflow) { node(w, "par").Fork.Join = "meat" }, []string{
+			`fork-join: node "par": names the join "meat", which is no join; did you mean "meet"?`,
+			`join-fork: node "par/join": closes fork "par", which names "meat" as its join`,
+		}},
+		{"fork names another's join", func(w *Workflow) { node(w, "par").Fork.Join = "meet" }, []string{
+			`fork-join: node "par": names the join "meet", which closes ""`,
+			`join-fork: node "par/join": closes fork "par", which names "meet" as its join`,
+		}},
+		{"join closes no fork", func(w *Workflow) { node(w, "meet").Join.Fork = "fn" }, []string{
+			`join-fork: node "meet": closes "fn", which is no fork`,
+			`edge-crosses-branch: "gate" leads to the join of fork "fn", but stands in none of its branches`,
+			`edge-crosses-branch: "fn" leads to the join of fork "fn", but stands in none of its branches`,
+			`edge-crosses-branch: "writer" leads to the join of fork "fn", but stands in none of its branches`,
+		}},
+		{"fork without branches", func(w *Workflow) {
+			node(w, "par").Fork.Branches = nil
+			w.Edges = slices.DeleteFunc(w.Edges, func(e Edge) bool { return e.From == "par" })
+		}, []string{`fork-without-branches: node "par": has no branches`}},
+		{"branch without edge", func(w *Workflow) { node(w, "par").Fork.Branches = append(node(w, "par").Fork.Branches, Branch{ID: "c"}) },
+			[]string{`branch-without-edge: node "par": no edge begins branch "c"`}},
+		{"branch twice", func(w *Workflow) { node(w, "par").Fork.Branches = append(node(w, "par").Fork.Branches, Branch{ID: "a"}) },
+			[]string{`duplicate-branch: node "par": branch id "a" is used twice`}},
+		{"branch without id", func(w *Workflow) { node(w, "par").Fork.Branches = append(node(w, "par").Fork.Branches, Branch{}) },
+			[]string{`empty-id: node "par": a branch has no id`}},
+		{"branch begins outside", func(w *Workflow) { edge(w, "par", "a").To = "writer" },
+			[]string{`branch-target: branch "a" of fork "par" begins at "writer", which does not stand in it`}},
+		{"quorum of none", func(w *Workflow) { node(w, "par").Fork.Until = UntilQuorum }, []string{`bad-quorum: node "par": the quorum is 0 of 2 branches`}},
+		{"quorum too large", func(w *Workflow) { node(w, "par").Fork.Until, node(w, "par").Fork.Quorum = UntilQuorum, 3 },
+			[]string{`bad-quorum: node "par": the quorum is 3 of 2 branches`}},
+		{"quorum without need", func(w *Workflow) { node(w, "par").Fork.Until, node(w, "par").Fork.Quorum = UntilAny, 1 },
+			[]string{`bad-quorum: node "par": has a quorum, but waits for "any"`}},
+		{"fork in unknown words", func(w *Workflow) {
+			f := node(w, "par").Fork
+			f.Until, f.OnFailure, f.Shape = "al", "drain", "list"
+		}, []string{
+			`unknown-word: node "par": fork.until is "al", not one of all, any, race, quorum; did you mean "all"?`,
+			`unknown-word: node "par": fork.onFailure is "drain", not one of fail_fast, collect, continue`,
+			`unknown-word: node "par": fork.shape is "list", not one of steps, map`,
+		}},
+		{"P31: negative concurrency", func(w *Workflow) { w.Limits.MaxConcurrency, node(w, "par").Fork.MaxConcurrency = -1, -2 }, []string{
+			`negative-limit: maxConcurrency must not be negative`,
+			`negative-limit: node "par": fork.maxConcurrency must not be negative`,
+		}},
+		{"negative limits", func(w *Workflow) {
+			w.Limits = Limits{MaxSteps: ptr(-1), MaxRounds: -1, MaxLoopIterations: -1, Timeout: -1, MaxTokens: -1, MaxCostUSD: math.NaN()}
+		}, []string{
+			"negative-limit: maxSteps must not be negative", "negative-limit: maxRounds must not be negative",
+			"negative-limit: maxLoopIterations must not be negative", "negative-limit: timeout must not be negative",
+			"negative-limit: maxTokens must not be negative", "negative-limit: maxCostUSD must not be negative",
+		}},
+		{"D28: no steps at all is a limit", func(w *Workflow) { w.Limits.MaxSteps = ptr(0) }, nil},
+		{"negative values of nodes", func(w *Workflow) {
+			n := node(w, "gate")
+			n.Timeout, n.Wait.Deadline, n.Retry = -1, -1, &Retry{MaxRetries: -1, Delay: -1, Multiplier: -1}
+		}, []string{
+			`negative-limit: node "gate": timeout must not be negative`, `negative-limit: node "gate": retry.maxRetries must not be negative`,
+			`negative-limit: node "gate": retry.delay must not be negative`, `negative-limit: node "gate": retry.multiplier must not be negative`,
+			`negative-limit: node "gate": wait.deadline must not be negative`,
+		}},
+		{"bad agent", func(w *Workflow) {
+			w.Agents[1] = Agent{ID: "s", MaxTurns: -1, NoProgress: -1, SubagentFailure: "ignore", Toolsets: []json.RawMessage{json.RawMessage("{")},
+				Output: &Output{Schema: json.RawMessage("x"), Repairs: ptr(-1)},
+				Params: ModelParams{MaxTokens: ptr(int64(-1)), Temperature: ptr(math.Inf(1)), Provider: map[string]json.RawMessage{"k": nil}}}
+		}, []string{
+			`unknown-word: agent "s": subagentFailure is "ignore", not one of fail, report`,
+			`negative-limit: agent "s": maxTurns must not be negative`, `negative-limit: agent "s": noProgress must not be negative`,
+			`bad-json: agent "s": a toolset is no JSON`, `negative-limit: agent "s": output.repairs must not be negative`,
+			`bad-json: agent "s": the schema of the output is no JSON`, `negative-limit: agent "s": params.maxTokens must not be negative`,
+			`bad-json: agent "s": a model parameter is no finite number`, `bad-json: agent "s": params.provider.k is no JSON`,
+		}},
+		{"bad rules", func(w *Workflow) {
+			w.Rules = Rules{OnFailure: FailCollect, DefaultInput: json.RawMessage("nope"), Handoff: "ghost", Reducers: map[string]string{"a": "sum", "b": "func:f", "c": "func:", "d": "max"}}
+			w.Providers = map[string]Provider{"p": {Kind: "azure"}, "q": {Kind: "google"}}
+		}, []string{
+			`unknown-word: rules.onFailure is "collect", not one of fail_fast, drain`, `bad-json: the default input is no JSON`,
+			`bad-handoff: the handoff "ghost" is no node`,
+			`unknown-word: the reducer of "c" is "func:", not one of append, sum, merge, last, func:NAME`,
+			`unknown-word: the reducer of "d" is "max", not one of append, sum, merge, last, func:NAME`,
+			`unknown-word: provider "p" is of kind "azure", not one of openai, anthropic, google`,
+		}},
+		{"handoff is no wait", func(w *Workflow) { w.Rules.Handoff = "fn" }, []string{`bad-handoff: node "fn": the handoff must be a node of kind wait`}},
+		{"names left out", func(w *Workflow) {
+			node(w, "b").Tool = &ToolNode{Args: json.RawMessage("[]")}
+			node(w, "fn").Func.Func = ""
+			node(w, "a").Agent.Prompt = Prompt{Mode: PromptFunc}
+			node(w, "writer").Agent.Prompt.Mode = "context "
+			node(w, "gate").Wait.Kind = ""
+			node(w, "writer").Agent.Routing = &Routing{Values: []string{""}}
+		}, []string{
+			`unknown-word: node "writer": prompt.mode is "context ", not one of template, context, turns, shared, func; did you mean "context"?`,
+			`empty-port: node "writer": a routing value is empty`,
+			`missing-name: node "a": prompt.text is empty`, `missing-name: node "b": tool is empty`, `bad-json: node "b": args must be a JSON object`,
+			`unknown-word: node "gate": wait.kind is "", not one of approval, question`, `missing-name: node "fn": func is empty`,
+		}},
+		{"parent is no fork", func(w *Workflow) { node(w, "end").Parent = "gate" }, []string{
+			`bad-parent: node "end": stands in "gate", which is no fork`,
+			`edge-crosses-branch: the edge from "inner" to "end" crosses the border of a branch: a branch is entered by its fork and left by its join`,
+		}},
+		{"parent is no node", func(w *Workflow) { node(w, "b").Parent = "per" }, []string{
+			`bad-parent: node "b": stands in "per", which is no node; did you mean "par"?`,
+			`branch-target: branch "b" of fork "par" begins at "b", which does not stand in it`,
+			`edge-crosses-branch: "b" leads to the join of fork "par", but stands in none of its branches`,
+		}},
+		{"fork in itself", func(w *Workflow) { node(w, "par").Parent = "par" }, []string{
+			`bad-parent: node "par": stands in itself`, `bad-parent: node "a": stands in itself`, `bad-parent: node "b": stands in itself`,
+			`edge-crosses-branch: the edge from "check" to "par" crosses the border of a branch: a branch is entered by its fork and left by its join`,
+		}},
+		{"join stands elsewhere", func(w *Workflow) { node(w, "par/join").Parent = "par" }, []string{
+			`bad-parent: node "par/join": stands in "par", its fork in ""`,
+			`edge-crosses-branch: the edge from "par/join" to "gate" crosses the border of a branch: a branch is entered by its fork and left by its join`,
+		}},
+		{"edge out of a branch", func(w *Workflow) { edge(w, "a", "par/join").To = "end" }, []string{
+			`edge-crosses-branch: the edge from "a" to "end" crosses the border of a branch: a branch is entered by its fork and left by its join`,
+		}},
+		{"unknown flow", func(w *Workflow) { node(w, "inner").Subflow.Flow = "othr" }, []string{`unknown-flow: node "inner": flow "othr" is not defined; did you mean "other"?`}},
+		{"empty flow", func(w *Workflow) { w.Flows["other"] = nil }, []string{`unknown-flow: flow "other" is empty`}},
+		{"flow with a problem", func(w *Workflow) { w.Flows["other"].Entry = "" }, []string{`no-entry: flow "other": the workflow does not say where it begins`}},
+		{"flow that calls itself", func(w *Workflow) {
+			w.Flows["other"].Nodes = []Node{{ID: "only", Kind: KindSubflow, Subflow: &Subflow{Flow: "other"}}}
+		}, []string{`flow-recursion: flow "other": node "only": flow "other" contains itself`}},
+		{"flow that holds its workflow", func(w *Workflow) { w.Flows["other"].Flows = map[string]*Workflow{"x": w} }, []string{`flow-recursion: flow "other": flow "x" contains itself`}},
+		{"flows too deep", func(w *Workflow) {
+			for f, i := w.Flows["other"], 0; i < MaxFlowDepth; i++ {
+				next := &Workflow{Entry: "only", Nodes: []Node{{ID: "only", Kind: KindEnd}}}
+				f.Flows = map[string]*Workflow{"f": next}
+				f = next
+			}
+		}, []string{"flow-too-deep: " + `flow "other": ` + strings.Repeat(`flow "f": `, MaxFlowDepth-1) + `flow "f" stands more than 16 flows deep`}},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			w := sample()
+			tt.edit(w)
+			got := messages(Validate(w)) // in the order of codes: nothing here has a place
+			slices.Sort(got)
+			slices.Sort(tt.want)
+			if diff := cmp.Diff(got, tt.want); diff != "" {
+				t.Errorf("(-got +want):\n%s", diff)
+			}
+		})
+	}
+}
+
+// A document's places stand in the diagnostics, which come in the document's order.
+func TestValidatePlaces(t *testing.T) {
+	t.Parallel()
+	at := func(line int) diag.Span { return diag.Span{File: "f.json", Start: diag.Pos{Line: line, Column: 2}} }
+	w := sample()
+	w.Source = Source{File: "f.json", Nodes: map[string]diag.Span{"fn": at(9)}, Agents: map[string]diag.Span{"s": at(3)}, Edges: []diag.Span{at(5)}}
+	w.Node("fn").Func = nil
+	w.Agents[1].MaxTurns = -1
+	w.Edges[0].To = "ghost"
+	w.Limits.MaxRounds = -1
+	var got []string
+	for _, d := range Validate(w) {
+		got = append(got, d.String())
+	}
+	want := []string{
+		"f.json: error: maxRounds must not be negative (negative-limit)",
+		`f.json:3:2: error: agent "s": maxTurns must not be negative (negative-limit)`,
+		`f.json:5:2: error: an edge from "start" leads to "ghost", which is no node (unknown-node)`,
+		`f.json:9:2: error: node "fn": is of kind func and says nothing about it (missing-spec)`,
+	}
+	if diff := cmp.Diff(got, want); diff != "" {
+		t.Errorf("(-got +want):\n%s", diff)
+	}
+}
