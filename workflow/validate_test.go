@@ -52,7 +52,7 @@ func sample() *Workflow {
 			{From: "inner", To: "end"},
 		},
 		Agents: []Agent{{ID: "w", Name: "Writer", Subagents: []Subagent{{Agent: "s", Tool: "ask_s"}}}, {ID: "s"}},
-		Flows: map[string]*Workflow{"other": {Entry: "only", Nodes: []Node{{ID: "only", Kind: KindEnd}}}},
+		Flows:  map[string]*Workflow{"other": {Entry: "only", Nodes: []Node{{ID: "only", Kind: KindEnd}}}},
 	}
 }
 
@@ -143,9 +143,13 @@ func TestValidate(t *testing.T) {
 			node(w, "par").Fork.Branches = nil
 			w.Edges = slices.DeleteFunc(w.Edges, func(e Edge) bool { return e.From == "par" })
 		}, []string{`fork-without-branches: node "par": has no branches`}},
-		{"branch without edge", func(w *Workflow) { node(w, "par").Fork.Branches = append(node(w, "par").Fork.Branches, Branch{ID: "c"}) },
+		{"branch without edge", func(w *Workflow) {
+			node(w, "par").Fork.Branches = append(node(w, "par").Fork.Branches, Branch{ID: "c"})
+		},
 			[]string{`branch-without-edge: node "par": no edge begins branch "c"`}},
-		{"branch twice", func(w *Workflow) { node(w, "par").Fork.Branches = append(node(w, "par").Fork.Branches, Branch{ID: "a"}) },
+		{"branch twice", func(w *Workflow) {
+			node(w, "par").Fork.Branches = append(node(w, "par").Fork.Branches, Branch{ID: "a"})
+		},
 			[]string{`duplicate-branch: node "par": branch id "a" is used twice`}},
 		{"branch without id", func(w *Workflow) { node(w, "par").Fork.Branches = append(node(w, "par").Fork.Branches, Branch{}) },
 			[]string{`empty-id: node "par": a branch has no id`}},
