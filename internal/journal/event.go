@@ -1,0 +1,325 @@
+package journal
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"reflect"
+	"strconv"
+	"time"
+	"unicode/utf8"
+
+	"github.com/hocket-run/hocket/internal/engine"
+)
+
+// AsideBytes is the size beyond which a text or a value does not stand in a record but beside it, as a blob (D2).
+const AsideBytes = 32 << 10
+
+// The stored form of one activation, version 1. Nothing but what stands here is accepted, white space neither:
+//
+//	{"v":1,"seq":17,"at":1767225600000000,"aside":[[0,"/output","<hash>","text"]],"events":[["step.completed",0,"writer",4,{…}],…]}
+//
+// seq is the number of the first event, the others follow without gaps; at is µs since 1970. An event is its type, the µs since the event
+// before it, node, step, and data with the field names of package engine.
+//
+// Values put aside are named out of band, by index of the event, JSON pointer into its data, hash, and what the blob holds: `json` a
+// value's JSON, `text` a text, or the text of a value that is a JSON string. In their own place stands "" for a text and null for a value.
+// Nothing in data is ever looked at for such names, so that no data of users can be taken for ours (SEC6).
+const (
+	asideJSON = "json"
+	asideText = "text"
+)
+
+// Encode gives Record.Data for the events of one activation, and the blobs that it names. Equal events give equal bytes.
+//
+// Texts and values over AsideBytes are put aside, and so is every text that is not UTF-8, which JSON cannot hold: each comes back byte for
+// byte. Times are cut to µs, UTC. Encode keeps no reference to events, but a blob may share the bytes of a value.
+//
+// Errors: events that are none, are not numbered in a row from 1 on, or hold a Value that is not JSON; these are defects of the caller.
+func Encode(events []engine.Event) (data []byte, blobs []Blob, err error) {
+	return encode(events, AsideBytes)
+}
+
+// encode is Encode with another limit than AsideBytes.
+func encode(events []engine.Event, limit int) (data []byte, blobs []Blob, err error) {
+	if len(events) == 0 {
+		return nil, nil, errors.New("encode events: there are none")
+	}
+	first := events[0].Seq
+	if first == 0 {
+		return nil, nil, errors.New("encode events: event has no number")
+	}
+	w := writer{buf: make([]byte, 0, 64+160*len(events)), limit: limit}
+	at := events[0].At.UnixMicro()
+	base := at
+	w.buf = append(w.buf, `"events":[`...)
+	for i := range events {
+		e := &events[i]
+		if e.Seq != first+uint64(i) {
+			return nil, nil, fmt.Errorf("encode events: event %d stands where %d belongs", e.Seq, first+uint64(i))
+		}
+		if i > 0 {
+			w.buf = append(w.buf, ',')
+		}
+		w.event = i
+		if err := w.stored(e, at); err != nil {
+			return nil, nil, fmt.Errorf("encode event %d: %w", e.Seq, err)
+		}
+		at = e.At.UnixMicro()
+	}
+	w.buf = append(w.buf, `]}`...)
+
+	head := make([]byte, 0, 64+128*len(w.refs)+len(w.buf))
+	head = append(head, `{"v":`...)
+	head = strconv.AppendInt(head, RecordVersion, 10)
+	head = append(head, `,"seq":`...)
+	head = strconv.AppendUint(head, first, 10)
+	head = append(head, `,"at":`...)
+	head = strconv.AppendInt(head, base, 10)
+	head = append(head, ',')
+	head = appendAsides(head, w.refs)
+	return append(head, w.buf...), w.blobs, nil
+}
+
+func appendAsides(b []byte, refs []asideRef) []byte {
+	if len(refs) == 0 {
+		return b
+	}
+	b = append(b, `"aside":[`...)
+	for i, r := range refs {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		b = append(b, '[')
+		b = strconv.AppendInt(b, int64(r.event), 10)
+		b = append(b, ',')
+		b, _ = appendString(b, r.path)
+		b = append(b, `,"`...)
+		b = append(b, r.hash...)
+		b = append(b, `","`...)
+		b = append(b, r.form...)
+		b = append(b, `"]`...)
+	}
+	return append(b, `],`...)
+}
+
+// stored appends e in its stored form; before is the time of the event before it.
+func (w *writer) stored(e *engine.Event, before int64) error {
+	p, v, err := dataPlan(e.Data)
+	if err != nil {
+		return err
+	}
+	w.buf = append(w.buf, `["`...)
+	w.buf = append(w.buf, e.Data.Type()...)
+	w.buf = append(w.buf, `",`...)
+	w.buf = strconv.AppendInt(w.buf, e.At.UnixMicro()-before, 10)
+	w.buf = append(w.buf, ',')
+	if err := w.name(e.Node); err != nil {
+		return err
+	}
+	w.buf = append(w.buf, ',')
+	w.buf = strconv.AppendInt(w.buf, int64(e.Step), 10)
+	w.buf = append(w.buf, ',')
+	if err := w.value(p, v); err != nil {
+		return err
+	}
+	w.buf = append(w.buf, ']')
+	return nil
+}
+
+// dataPlan gives the plan and the struct behind d.
+func dataPlan(d engine.Data) (*plan, reflect.Value, error) {
+	v := reflect.ValueOf(d)
+	if !v.IsValid() || v.Kind() != reflect.Pointer || v.IsNil() {
+		return nil, v, errors.New("event has no data")
+	}
+	p, err := planOf(v.Type().Elem())
+	return p, v.Elem(), err
+}
+
+// Decode gives the events that Encode was given. blob gives the data of the blob with that hash; it is asked only for values put aside.
+// The events keep no reference to data. A nil Value inside a map comes back as null.
+//
+// Errors: *NewerError for a record of a later version; *CorruptError, without Run, for everything else that Encode cannot have written, an
+// unknown event type or field and a blob of other content among it (P17); what blob returns, wrapped. No events are given beside an error.
+func Decode(data []byte, blob func(hash string) ([]byte, error)) ([]engine.Event, error) {
+	r := &reader{data: data}
+	r.expect(`{"v":`)
+	if v := r.int(); r.err == nil && v != RecordVersion {
+		if v > RecordVersion {
+			return nil, &NewerError{What: "record", Have: RecordVersion, Found: int(v)}
+		}
+		r.fail("record has no version")
+	}
+	r.expect(`,"seq":`)
+	seq := r.uint()
+	if r.err == nil && seq == 0 {
+		r.fail("event has no number")
+	}
+	r.expect(`,"at":`)
+	at := r.int()
+	r.expect(`,`)
+	refs := r.asides()
+	r.expect(`"events":[`)
+	var events []engine.Event
+	for r.err == nil {
+		e := engine.Event{Seq: seq + uint64(len(events))}
+		at = r.stored(&e, at)
+		if r.err != nil {
+			return nil, r.corrupt(e.Seq)
+		}
+		events = append(events, e)
+		if !r.next(',') {
+			break
+		}
+	}
+	r.expect(`]}`)
+	if r.err == nil && r.pos != len(r.data) {
+		r.fail("data stands behind the end")
+	}
+	if r.err != nil {
+		return nil, r.corrupt(seq)
+	}
+	if err := restore(events, refs, blob); err != nil {
+		return nil, err
+	}
+	return events, nil
+}
+
+// stored reads one event and gives its time.
+func (r *reader) stored(e *engine.Event, before int64) int64 {
+	r.expect(`[`)
+	t := engine.Type(r.string())
+	r.expect(`,`)
+	at := before + r.int()
+	r.expect(`,`)
+	e.Node = r.string()
+	r.expect(`,`)
+	e.Step = int(r.int())
+	r.expect(`,`)
+	if r.err != nil {
+		return at
+	}
+	d, ok := engine.NewData(t)
+	if !ok {
+		r.fail(fmt.Sprintf("unknown event type %q", t))
+		return at
+	}
+	p, v, err := dataPlan(d)
+	if err != nil {
+		r.fail(err.Error())
+		return at
+	}
+	r.value(p, v)
+	r.expect(`]`)
+	e.At, e.Data = time.UnixMicro(at).UTC(), d
+	return at
+}
+
+func (r *reader) asides() []asideRef {
+	if !r.has(`"aside":[`) {
+		return nil
+	}
+	var refs []asideRef
+	for r.err == nil {
+		r.expect(`[`)
+		ref := asideRef{event: int(r.int())}
+		r.expect(`,`)
+		ref.path = r.string()
+		r.expect(`,`)
+		ref.hash = r.string()
+		r.expect(`,`)
+		ref.form = r.string()
+		r.expect(`]`)
+		refs = append(refs, ref)
+		if !r.next(',') {
+			break
+		}
+	}
+	r.expect(`],`)
+	return refs
+}
+
+// restore puts the values that stand aside in their places.
+func restore(events []engine.Event, refs []asideRef, blob func(string) ([]byte, error)) error {
+	seen := map[string][]byte{}
+	for _, ref := range refs {
+		if ref.event < 0 || ref.event >= len(events) {
+			return &CorruptError{Seq: events[0].Seq, Reason: "value aside belongs to no event"}
+		}
+		e := &events[ref.event]
+		if _, err := ParseHash(ref.hash); err != nil {
+			return &CorruptError{Seq: e.Seq, Reason: "value aside has no hash"}
+		}
+		data, ok := seen[ref.hash]
+		if !ok {
+			var err error
+			if data, err = blob(ref.hash); err != nil {
+				return fmt.Errorf("read value %s of event %d: %w", ref.hash, e.Seq, err)
+			}
+			if HashOf(data) != ref.hash {
+				return &CorruptError{Seq: e.Seq, Reason: "value aside has other content: " + ref.hash}
+			}
+			seen[ref.hash] = data
+		}
+		p, v, err := dataPlan(e.Data)
+		if err == nil {
+			err = p.restore(v, ref, data)
+		}
+		if err != nil {
+			return &CorruptError{Seq: e.Seq, Reason: fmt.Sprintf("value aside at %q: %v", ref.path, err)}
+		}
+	}
+	return nil
+}
+
+// MarshalEvent gives the event of run as one line of JSON without line end, as everybody outside sees it:
+//
+//	{"run":"…","seq":17,"time":"2026-01-01T00:00:00.000000Z","type":"…","node":"…","step":4,"data":{…}}
+//
+// node and step are null where the event belongs to the whole run. Data is as it stands in the event; who wants arguments, inputs and
+// outputs that follow from former events shows the event expanded (package project). What is not UTF-8 becomes U+FFFD.
+//
+// Errors: those of Encode. Source: contract.md, "Events".
+func MarshalEvent(run string, e engine.Event) ([]byte, error) {
+	p, v, err := dataPlan(e.Data)
+	if err != nil {
+		return nil, fmt.Errorf("show event %d: %w", e.Seq, err)
+	}
+	w := writer{buf: make([]byte, 0, 256)}
+	w.buf = append(w.buf, `{"run":`...)
+	w.text(run)
+	w.buf = append(w.buf, `,"seq":`...)
+	w.buf = strconv.AppendUint(w.buf, e.Seq, 10)
+	w.buf = append(w.buf, `,"time":`...)
+	w.buf = appendTime(w.buf, e.At)
+	w.buf = append(w.buf, `,"type":"`...)
+	w.buf = append(w.buf, e.Data.Type()...)
+	w.buf = append(w.buf, `","node":`...)
+	if e.Node == "" {
+		w.buf = append(w.buf, `null`...)
+	} else {
+		w.text(e.Node)
+	}
+	w.buf = append(w.buf, `,"step":`...)
+	if e.Step == 0 {
+		w.buf = append(w.buf, `null`...)
+	} else {
+		w.buf = strconv.AppendInt(w.buf, int64(e.Step), 10)
+	}
+	w.buf = append(w.buf, `,"data":`...)
+	if err := w.value(p, v); err != nil {
+		return nil, fmt.Errorf("show event %d: %w", e.Seq, err)
+	}
+	w.buf = append(w.buf, '}')
+	// Line ends can only be white space of a Value: in texts they are escaped.
+	if bytes.ContainsAny(w.buf, "\n\r") || !utf8.Valid(w.buf) {
+		w.buf = bytes.Map(func(c rune) rune {
+			if c == '\n' || c == '\r' {
+				return ' '
+			}
+			return c
+		}, w.buf)
+	}
+	return w.buf, nil
+}

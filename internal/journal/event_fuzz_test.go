@@ -1,0 +1,78 @@
+package journal
+
+import (
+	"encoding/json"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/hocket-run/hocket/internal/engine"
+)
+
+// FuzzDecode: any bytes give events or a typed error; events that were read can be stored again and come back.
+func FuzzDecode(f *testing.F) {
+	big := make([]byte, AsideBytes+1)
+	for i := range big {
+		big[i] = 'x'
+	}
+	hash := HashOf(big)
+	load := func(h string) ([]byte, error) {
+		if h == hash {
+			return big, nil
+		}
+		return nil, ErrNotFound
+	}
+	for _, typ := range eventTypes(f) {
+		for _, rich := range []bool{false, true} {
+			data, _, err := Encode([]engine.Event{{Seq: 3, Node: "n", Step: 1, Data: filled(f, &sample{rich: rich}, typ)}})
+			if err != nil {
+				f.Fatal(err)
+			}
+			f.Add(data)
+		}
+	}
+	data, _, err := Encode([]engine.Event{{Seq: 1, Data: &engine.ToolReturned{Text: string(big)}}})
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Add(data)
+	f.Fuzz(func(t *testing.T, data []byte) {
+		events, err := Decode(data, load)
+		if err != nil {
+			if events != nil {
+				t.Error("events beside an error")
+			}
+			return
+		}
+		again, blobs, err := Encode(events)
+		if err != nil {
+			t.Fatalf("encode what was read: %v", err)
+		}
+		got, err := Decode(again, blobsOf(t, blobs))
+		if err != nil {
+			t.Fatalf("decode again: %v", err)
+		}
+		third, _, err := Encode(got)
+		if err != nil || string(third) != string(again) {
+			t.Fatalf("encoding is not stable: %v\n%s", err, cmp.Diff(string(third), string(again)))
+		}
+	})
+}
+
+// FuzzScan: the scanner of values agrees with encoding/json on any bytes.
+func FuzzScan(f *testing.F) {
+	for _, s := range []string{`{"a":[1,-0.5e+3,"\u00e9"]}`, `"\ud83d\ude00"`, ` [ ] `, `01`, `"a`, `{"a"}`} {
+		f.Add([]byte(s))
+	}
+	f.Fuzz(func(t *testing.T, v []byte) {
+		if got, want := isJSON(v), json.Valid(v); got != want {
+			t.Fatalf("isJSON(%q) = %v, encoding/json says %v", v, got, want)
+		}
+		if s, ok := unquote(v); ok {
+			var want string
+			if err := json.Unmarshal(v, &want); err != nil || want != s {
+				t.Fatalf("unquote(%q) = %q, encoding/json says %q, %v", v, s, want, err)
+			}
+		}
+	})
+}

@@ -1,0 +1,174 @@
+package journal
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"reflect"
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+
+	"github.com/hocket-run/hocket/internal/engine"
+)
+
+// Whatever the events, what comes back is what was stored, and large texts stand aside (D2, SEC6).
+func TestEventsComeBackAsTheyWere(t *testing.T) {
+	t.Parallel()
+	types := eventTypes(t)
+	rapid.Check(t, func(rt *rapid.T) {
+		events := drawEvents(rt, t, types)
+		data, blobs, err := encode(events, testLimit)
+		if err != nil {
+			rt.Fatalf("encode: %v", err)
+		}
+		if !json.Valid(data) || !utf8.Valid(data) {
+			if !hasBrokenValue(events) {
+				rt.Fatalf("record is not JSON: %q", data)
+			}
+		}
+		got, err := Decode(data, blobsOf(t, blobs))
+		if err != nil {
+			rt.Fatalf("decode %q: %v", data, err)
+		}
+		if diff := cmp.Diff(got, events); diff != "" {
+			rt.Fatalf("events changed (-got +want):\n%s", diff)
+		}
+		again, _, err := encode(got, testLimit)
+		if err != nil || !bytes.Equal(again, data) {
+			rt.Fatalf("second encoding differs: %v\n%q\n%q", err, again, data)
+		}
+	})
+}
+
+// hasBrokenValue tells whether a Value, which is stored as it stands, is not UTF-8.
+func hasBrokenValue(events []engine.Event) bool {
+	for _, e := range events {
+		b, err := json.Marshal(e.Data)
+		if err != nil || !utf8.Valid(b) {
+			return true
+		}
+	}
+	return false
+}
+
+// The public line says the same as encoding/json says of the data, on one line.
+func TestPublicLineIsTheData(t *testing.T) {
+	t.Parallel()
+	types := eventTypes(t)
+	rapid.Check(t, func(rt *rapid.T) {
+		e := drawEvents(rt, t, types)[0]
+		line, err := MarshalEvent("run \xff1", e)
+		if err != nil {
+			rt.Fatalf("marshal: %v", err)
+		}
+		if !json.Valid(line) || !utf8.Valid(line) || bytes.ContainsAny(line, "\n\r") {
+			rt.Fatalf("not one line of JSON: %q", line)
+		}
+		var got struct {
+			Run, Type, Time string
+			Seq             uint64
+			Node            *string
+			Step            *int
+			Data            json.RawMessage
+		}
+		if err := json.Unmarshal(line, &got); err != nil {
+			rt.Fatal(err)
+		}
+		if got.Seq != e.Seq || got.Type != string(e.Data.Type()) || got.Run != "run \uFFFD1" || got.Time != e.At.Format(timeLayout) {
+			rt.Fatalf("wrong head: %s", line)
+		}
+		if (got.Node == nil) != (e.Node == "") || (got.Step == nil) != (e.Step == 0) {
+			rt.Fatalf("wrong node or step: %s", line)
+		}
+		wantJSON, err := json.Marshal(e.Data)
+		if err != nil {
+			rt.Fatal(err)
+		}
+		want, _ := engine.NewData(e.Data.Type())
+		if err := json.Unmarshal(wantJSON, want); err != nil {
+			rt.Fatal(err)
+		}
+		have, _ := engine.NewData(e.Data.Type())
+		if err := json.Unmarshal(got.Data, have); err != nil {
+			rt.Fatal(err)
+		}
+		if diff := cmp.Diff(normal(have), normal(want)); diff != "" {
+			rt.Fatalf("data changed (-got +want):\n%s", diff)
+		}
+	})
+}
+
+// normal gives d as it is after encoding/json, which escapes otherwise than we do.
+func normal(d engine.Data) any {
+	b, err := json.Marshal(d)
+	if err != nil {
+		return err
+	}
+	dec := json.NewDecoder(bytes.NewReader(b))
+	dec.UseNumber()
+	var v any
+	if err := dec.Decode(&v); err != nil {
+		return err
+	}
+	return v
+}
+
+// A record cut anywhere, or with any bit turned, is a typed error or, where the bit stood inside a value, other data; never a panic and
+// never a part of the events (P17).
+func TestDamageIsATypedError(t *testing.T) {
+	t.Parallel()
+	var events []engine.Event
+	for i, typ := range eventTypes(t) {
+		events = append(events, engine.Event{Seq: uint64(7 + i), Node: "n", Step: i, Data: filled(t, &sample{rich: true}, typ)})
+	}
+	data, blobs, err := encode(events, 40)
+	if err != nil {
+		t.Fatal(err)
+	}
+	load := blobsOf(t, blobs)
+	for n := range data {
+		if got, err := Decode(data[:n], load); !isTyped(err) || got != nil {
+			t.Fatalf("cut at %d: %d events, error %v", n, len(got), err)
+		}
+	}
+	for n := range data {
+		for bit := range 8 {
+			bad := bytes.Clone(data)
+			bad[n] ^= 1 << bit
+			got, err := Decode(bad, load)
+			if err != nil && (!isTyped(err) || got != nil) {
+				t.Fatalf("byte %d bit %d: error %v", n, bit, err)
+			}
+			if err == nil && (len(got) != len(events) || reflect.DeepEqual(got, events)) {
+				t.Fatalf("byte %d bit %d (%q): damage goes unseen", n, bit, bad[max(0, n-10):n+1])
+			}
+		}
+	}
+}
+
+func isTyped(err error) bool {
+	var corrupt *CorruptError
+	var newer *NewerError
+	return errors.As(err, &corrupt) || errors.As(err, &newer)
+}
+
+// The scanner of values accepts what encoding/json accepts.
+func TestScannerAgreesWithJSON(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(rt *rapid.T) {
+		parts := rapid.SliceOfN(rapid.SampledFrom([]string{"{", "}", "[", "]", ",", ":", `"a"`, `"`, `\`, `\u00e9`, `\ud800`, "-", "0", "12", ".5", "e+1", "E",
+			"true", "null", "nul", " ", "\n", "\x00", "\xff"}), 0, 12).Draw(rt, "parts")
+		text := strings.Join(parts, "")
+		if got, want := isJSON([]byte(text)), json.Valid([]byte(text)); got != want {
+			rt.Fatalf("isJSON(%q) = %v", text, got)
+		}
+	})
+	deep := strings.Repeat("[", maxDepth) + strings.Repeat("]", maxDepth)
+	if !isJSON([]byte(deep)) || isJSON([]byte("["+deep+"]")) {
+		t.Error("depth is not bounded as in encoding/json")
+	}
+}

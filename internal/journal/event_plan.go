@@ -1,0 +1,245 @@
+package journal
+
+import (
+	"encoding"
+	"encoding/json"
+	"fmt"
+	"reflect"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+)
+
+// op is a way to write and read a Go value.
+type op uint8
+
+const (
+	opString op = iota + 1
+	opBool
+	opInt
+	opUint
+	opFloat
+	opValue   // json.RawMessage
+	opTime    // time.Time, as text
+	opText    // encoding.TextMarshaler with the pointer's TextUnmarshaler
+	opStruct  // fields by their JSON names
+	opSlice   // of anything
+	opMap     // string keys; texts or values
+	opPointer // to anything; null is nil
+)
+
+// plan tells how values of one Go type are stored: as encoding/json would, but that every type, field and number must fit.
+//
+// It is taken from the type once, so that no event type needs code of its own and a field added to one cannot be forgotten.
+type plan struct {
+	op     op
+	typ    reflect.Type
+	elem   *plan
+	fields []field
+}
+
+type field struct {
+	name  string
+	key   string // `"name":`
+	index int
+	omit  bool // not written where empty
+	plan  *plan
+}
+
+// plans holds a *plan by reflect.Type. It only saves time: a plan is a function of its type.
+var plans sync.Map
+
+var (
+	typeValue = reflect.TypeFor[json.RawMessage]()
+	typeTime  = reflect.TypeFor[time.Time]()
+	typeText  = reflect.TypeFor[encoding.TextMarshaler]()
+	typeParse = reflect.TypeFor[encoding.TextUnmarshaler]()
+)
+
+func planOf(t reflect.Type) (*plan, error) {
+	if p, ok := plans.Load(t); ok {
+		return p.(*plan), nil
+	}
+	p, err := newPlan(t)
+	if err != nil {
+		return nil, err
+	}
+	plans.Store(t, p)
+	return p, nil
+}
+
+func newPlan(t reflect.Type) (*plan, error) {
+	p := &plan{typ: t}
+	switch {
+	case t == typeValue:
+		p.op = opValue
+		return p, nil
+	case t == typeTime:
+		p.op = opTime
+		return p, nil
+	case t.Implements(typeText) && reflect.PointerTo(t).Implements(typeParse):
+		p.op = opText
+		return p, nil
+	}
+	var err error
+	switch t.Kind() {
+	case reflect.String:
+		p.op = opString
+	case reflect.Bool:
+		p.op = opBool
+	case reflect.Int, reflect.Int64, reflect.Int32:
+		p.op = opInt
+	case reflect.Uint, reflect.Uint64, reflect.Uint32:
+		p.op = opUint
+	case reflect.Float64:
+		p.op = opFloat
+	case reflect.Struct:
+		p.op = opStruct
+		err = p.addFields()
+	case reflect.Slice:
+		p.op = opSlice
+		p.elem, err = newPlan(t.Elem())
+	case reflect.Pointer:
+		p.op = opPointer
+		p.elem, err = newPlan(t.Elem())
+	case reflect.Map:
+		p.op = opMap
+		if p.elem, err = newPlan(t.Elem()); err == nil && (t.Key().Kind() != reflect.String || p.elem.op != opString && p.elem.op != opValue) {
+			err = fmt.Errorf("map %s has no stored form", t)
+		}
+	default:
+		err = fmt.Errorf("type %s has no stored form", t)
+	}
+	return p, err
+}
+
+func (p *plan) addFields() error {
+	if p.typ.NumField() > 64 {
+		return fmt.Errorf("type %s has more fields than the reader can tell apart", p.typ)
+	}
+	for i := range p.typ.NumField() {
+		sf := p.typ.Field(i)
+		name, opts, _ := strings.Cut(sf.Tag.Get("json"), ",")
+		if !sf.IsExported() || sf.Anonymous || name == "" || name == "-" {
+			return fmt.Errorf("field %s.%s has no stored form", p.typ, sf.Name)
+		}
+		fp, err := newPlan(sf.Type)
+		if err != nil {
+			return err
+		}
+		f := field{name: name, key: strconv.Quote(name) + ":", index: i, omit: opts != "", plan: fp}
+		switch {
+		case opts == "" || opts == "omitzero":
+		case opts == "omitempty" && fp.op != opTime && fp.op != opStruct:
+		default:
+			return fmt.Errorf("field %s.%s: option %q has no stored form", p.typ, sf.Name, opts)
+		}
+		p.fields = append(p.fields, f)
+	}
+	return nil
+}
+
+// empty tells whether a field with the value v is left out where it may be.
+func (p *plan) empty(v reflect.Value) bool {
+	switch p.op {
+	case opString, opValue, opSlice, opMap:
+		return v.Len() == 0
+	case opPointer:
+		return v.IsNil()
+	case opTime:
+		return v.Interface().(time.Time).IsZero()
+	}
+	return v.IsZero()
+}
+
+// restore puts a value that stood aside in its place, of which v is the root. The place must be there and empty.
+func (p *plan) restore(v reflect.Value, ref asideRef, data []byte) error {
+	rest := ref.path
+	for rest != "" {
+		var token string
+		token, rest, _ = strings.Cut(strings.TrimPrefix(rest, "/"), "/")
+		if rest != "" {
+			rest = "/" + rest
+		}
+		token = pointerUnescape.Replace(token)
+		for p.op == opPointer && !v.IsNil() {
+			p, v = p.elem, v.Elem()
+		}
+		switch p.op {
+		case opStruct:
+			i := p.find(token, 0)
+			if i < 0 {
+				return errPlace
+			}
+			f := p.fields[i]
+			p, v = f.plan, v.Field(f.index)
+		case opSlice:
+			i, err := strconv.Atoi(token)
+			if err != nil || i < 0 || i >= v.Len() {
+				return errPlace
+			}
+			p, v = p.elem, v.Index(i)
+		case opMap:
+			key := reflect.ValueOf(token).Convert(p.typ.Key())
+			old := v.MapIndex(key)
+			if !old.IsValid() || rest != "" {
+				return errPlace
+			}
+			// Map entries cannot be set in place.
+			leaf := reflect.New(p.elem.typ).Elem()
+			leaf.Set(old)
+			if err := p.elem.fill(leaf, ref.form, data); err != nil {
+				return err
+			}
+			v.SetMapIndex(key, leaf)
+			return nil
+		default:
+			return errPlace
+		}
+	}
+	return p.fill(v, ref.form, data)
+}
+
+func (p *plan) fill(v reflect.Value, form string, data []byte) error {
+	switch {
+	case p.op == opString && form == asideText:
+		if v.Len() != 0 {
+			return errPlace
+		}
+		v.SetString(string(data))
+	case p.op == opValue && (form == asideText || form == asideJSON):
+		if string(v.Bytes()) != "null" {
+			return errPlace
+		}
+		if form == asideText {
+			quoted, ok := appendString(make([]byte, 0, len(data)+len(data)/8), string(data))
+			if !ok {
+				return fmt.Errorf("text is not UTF-8")
+			}
+			v.SetBytes(quoted)
+			return nil
+		}
+		if !isJSON(data) {
+			return fmt.Errorf("value is not JSON")
+		}
+		v.SetBytes(append([]byte(nil), data...))
+	default:
+		return errPlace
+	}
+	return nil
+}
+
+// find gives the index of the field with that name, -1 where there is none. Fields come in their order, so the search begins at hint.
+func (p *plan) find(name string, hint int) int {
+	for i := range p.fields {
+		j := hint + i
+		if j >= len(p.fields) {
+			j -= len(p.fields)
+		}
+		if p.fields[j].name == name {
+			return j
+		}
+	}
+	return -1
+}

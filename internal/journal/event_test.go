@@ -1,0 +1,241 @@
+package journal
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/hocket-run/hocket/internal/chat"
+	"github.com/hocket-run/hocket/internal/engine"
+)
+
+var testTime = time.Date(2026, 1, 2, 3, 4, 5, 678000, time.UTC)
+
+func TestStoredForm(t *testing.T) {
+	t.Parallel()
+	data, blobs, err := Encode([]engine.Event{
+		{Seq: 17, At: testTime, Node: "writer", Step: 4, Data: &engine.StepStarted{Tokens: []int{3}, Kind: "agent", Iteration: 1, Input: engine.Value(`"hi"`)}},
+		{Seq: 18, At: testTime.Add(5 * time.Microsecond), Data: &engine.RunStarted{}},
+	})
+	if err != nil || blobs != nil {
+		t.Fatal(err, blobs)
+	}
+	want := `{"v":1,"seq":17,"at":1767323045000678,"events":[["step.started",0,"writer",4,{"tokens":[3],"kind":"agent","iteration":1,"input":"hi"}],` +
+		`["run.started",5,"",0,{}]]}`
+	if diff := cmp.Diff(string(data), want); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// contract.md, "Events".
+func TestMarshalEvent(t *testing.T) {
+	t.Parallel()
+	tests := map[string]struct {
+		event engine.Event
+		want  string
+	}{
+		"of a step": {
+			engine.Event{Seq: 17, At: testTime, Node: "n2", Step: 4, Data: &engine.StepFailed{Error: engine.Failure{Code: "timeout", Message: "too <slow>\n"}}},
+			`{"run":"r1","seq":17,"time":"2026-01-02T03:04:05.000678Z","type":"step.failed","node":"n2","step":4,"data":{"error":{"code":"timeout","message":"too <slow>\n"}}}`,
+		},
+		"of the run": {
+			engine.Event{Seq: 1, At: testTime.Add(-678 * time.Microsecond), Data: &engine.RunStarted{}},
+			`{"run":"r1","seq":1,"time":"2026-01-02T03:04:05.000000Z","type":"run.started","node":null,"step":null,"data":{}}`,
+		},
+		"value over several lines": {
+			engine.Event{Seq: 1, At: testTime, Data: &engine.RunCreated{Digest: "d", Input: engine.Value("[1,\n 2]")}},
+			`{"run":"r1","seq":1,"time":"2026-01-02T03:04:05.000678Z","type":"run.created","node":null,"step":null,"data":{"version":0,"digest":"d","input":[1,  2],"limits":{}}}`,
+		},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			got, err := MarshalEvent("r1", tt.event)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(string(got), tt.want); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
+
+// D2: over 32 KiB aside, once by content, whether it stands as a text or as a value.
+func TestLargeValuesStandAside(t *testing.T) {
+	t.Parallel()
+	text := strings.Repeat("ä", AsideBytes/2)
+	big := text + "!"
+	quoted, err := json.Marshal(big)
+	if err != nil {
+		t.Fatal(err)
+	}
+	object := engine.Value(`{"a":"` + text + `"}`)
+	events := []engine.Event{
+		{Seq: 1, Step: 1, Data: &engine.StepStarted{Tokens: []int{1}, Input: quoted}},
+		{Seq: 2, Step: 1, Data: &engine.ModelCalled{Added: []chat.Message{{Role: "user", Text: "short"}, {Role: "user", Text: big}}}},
+		{Seq: 3, Step: 1, Data: &engine.ModelReplied{Message: chat.Message{Text: text}}},
+		{Seq: 4, Step: 1, Data: &engine.StepCompleted{Output: object, Update: map[string]engine.Value{"~a/b": object, "c": engine.Value(`1`)}}},
+	}
+	data, blobs, err := Encode(events)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(blobs) != 2 || string(blobs[0].Data) != big || string(blobs[1].Data) != string(object) {
+		t.Fatalf("%d blobs", len(blobs))
+	}
+	for _, part := range []string{
+		fmt.Sprintf(`"aside":[[0,"/input","%s","text"],[1,"/added/1/text","%[1]s","text"],[3,"/output","%s","json"],[3,"/update/~0a~1b","%[2]s","json"]],`,
+			blobs[0].Hash, blobs[1].Hash),
+		`"input":null}`, `{"role":"user","text":""}`, `{"output":null,"update":{"c":1,"~a/b":null}}`, text + `"`,
+	} {
+		if !strings.Contains(string(data), part) {
+			t.Errorf("record lacks %.80s", part)
+		}
+	}
+	got, err := Decode(data, blobsOf(t, blobs))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(got, events, cmp.Comparer(func(a, b time.Time) bool { return a.Equal(b) })); diff != "" {
+		t.Error("events changed")
+	}
+}
+
+// SEC6: what users write is data, whatever it looks like.
+func TestUserDataIsNeverAnEnvelope(t *testing.T) {
+	t.Parallel()
+	hash := HashOf([]byte("secret of another run"))
+	asked := false
+	load := func(string) ([]byte, error) { asked = true; return []byte("secret of another run"), nil }
+	for _, forged := range []string{
+		`{"v":1,"seq":1,"at":0,"aside":[[0,"/output","` + hash + `","text"]],"events":[["step.completed",0,"",0,{"output":null}]]}`,
+		`[0,"/output","` + hash + `","text"]`, `"` + hash + `"`, `null`, `""`, `{"aside":[[0,"","` + hash + `","json"]]}`,
+	} {
+		events := []engine.Event{{Seq: 1, At: testTime, Node: forged, Step: 1, Data: &engine.StepCompleted{Output: engine.Value(forged),
+			Update: map[string]engine.Value{forged: engine.Value(forged)}}}, {Seq: 2, At: testTime, Data: &engine.ToolReturned{Text: forged}}}
+		data, blobs, err := Encode(events)
+		if err != nil || blobs != nil {
+			t.Fatal(err, blobs)
+		}
+		got, err := Decode(data, load)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(got, events); diff != "" || asked {
+			t.Errorf("data was read as ours (%v): %s", asked, diff)
+		}
+	}
+}
+
+func TestEncodeRefuses(t *testing.T) {
+	t.Parallel()
+	var none *engine.RunStarted
+	tests := map[string]struct {
+		events []engine.Event
+		want   string
+	}{
+		"nothing":          {nil, "there are none"},
+		"no number":        {[]engine.Event{{Data: &engine.RunStarted{}}}, "has no number"},
+		"a gap":            {[]engine.Event{{Seq: 1, Data: &engine.RunStarted{}}, {Seq: 3, Data: &engine.RunStarted{}}}, "event 3 stands where 2 belongs"},
+		"no data":          {[]engine.Event{{Seq: 1}}, "no data"},
+		"nil data":         {[]engine.Event{{Seq: 1, Data: none}}, "no data"},
+		"value not JSON":   {[]engine.Event{{Seq: 1, Data: &engine.StepCompleted{Output: engine.Value(`{"a":1} x`)}}}, "output: value is not JSON"},
+		"value in a map":   {[]engine.Event{{Seq: 1, Data: &engine.StepCompleted{Update: map[string]engine.Value{"f": engine.Value(`}`)}}}}, "update: f: value is not JSON"},
+		"key not UTF-8":    {[]engine.Event{{Seq: 1, Data: &engine.RunCreated{Meta: map[string]string{"\xff": ""}}}}, "not UTF-8"},
+		"node not UTF-8":   {[]engine.Event{{Seq: 1, Node: "\xff", Data: &engine.RunStarted{}}}, "not UTF-8"},
+		"number not known": {[]engine.Event{{Seq: 1, Data: &engine.ModelReplied{CostUSD: new(math.NaN())}}}, "NaN"},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			if _, _, err := Encode(tt.events); err == nil || !strings.Contains(err.Error(), tt.want) {
+				t.Errorf("got %v, want %q", err, tt.want)
+			}
+		})
+	}
+}
+
+// P17: each kind of damage is a typed error, and no events come with it.
+func TestDecodeRefuses(t *testing.T) {
+	t.Parallel()
+	content := []byte("content")
+	hash := HashOf(content)
+	load := func(h string) ([]byte, error) {
+		switch h {
+		case hash:
+			return content, nil
+		case HashOf([]byte("other")):
+			return content, nil
+		}
+		return nil, ErrNotFound
+	}
+	record := func(aside, events string) string {
+		return `{"v":1,"seq":5,"at":0,` + aside + `"events":[` + events + `]}`
+	}
+	completed := `["step.completed",0,"n",1,{"output":null}]`
+	tests := map[string]struct {
+		data, want string
+		seq        uint64
+	}{
+		"empty":               {``, `"{\"v\":" is missing`, 0},
+		"no record":           {`{"a":1}`, "is missing", 0},
+		"version 0":           {`{"v":0,"seq":1,"at":0,"events":[]}`, "no version", 0},
+		"event 0":             {`{"v":1,"seq":0,"at":0,"events":[["run.started",0,"",0,{}]]}`, "no number", 0},
+		"no events":           {record(``, ``), `"[" is missing`, 5},
+		"unknown type":        {record(``, `["run.started",0,"",0,{}],["run.danced",0,"",0,{}]`), `unknown event type "run.danced"`, 6},
+		"unknown field":       {record(``, `["run.paused",0,"",0,{"wait":"w","until":1}]`), `unknown field "until"`, 5},
+		"unknown inner field": {record(``, `["run.failed",0,"",0,{"error":{"code":"a","message":"b","extra":1}}]`), `unknown field "extra"`, 5},
+		"other case":          {record(``, `["run.paused",0,"",0,{"Wait":"w"}]`), `unknown field "Wait"`, 5},
+		"field twice":         {record(``, `["run.paused",0,"",0,{"wait":"w","wait":"v"}]`), `field "wait" stands twice`, 5},
+		"key twice":           {record(``, `["step.completed",0,"",0,{"update":{"a":1,"a":2}}]`), `key "a" stands twice`, 5},
+		"wrong type":          {record(``, `["run.paused",0,"",0,{"wait":3}]`), "no text", 5},
+		"fraction":            {record(``, `["run.completed",0,"",0,{"outputStep":1.5}]`), "no whole number", 5},
+		"other time":          {record(``, `["wait.opened",0,"",0,{"wait":"w","kind":"k","deadline":"2026-01-02T03:04:05Z"}]`), "no time", 5},
+		"white space":         {record(``, ` ["run.started",0,"",0,{}]`), `"[" is missing`, 5},
+		"behind the end":      {record(``, `["run.started",0,"",0,{}]`) + " ", "behind the end", 5},
+		"broken text":         {record(``, `["run.paused",0,"",0,{"wait":"\ud800"}]`), "no text", 5},
+		"not UTF-8":           {record(``, "[\"run.paused\",0,\"\",0,{\"wait\":\"\xff\"}]"), "no text", 5},
+		"aside of no event":   {record(`"aside":[[1,"/output","`+hash+`","text"]],`, completed), "belongs to no event", 5},
+		"aside without hash":  {record(`"aside":[[0,"/output","../x","text"]],`, completed), "has no hash", 5},
+		"aside elsewhere":     {record(`"aside":[[0,"/outputs","`+hash+`","text"]],`, completed), "no such place", 5},
+		"aside too deep":      {record(`"aside":[[0,"/output/a","`+hash+`","text"]],`, completed), "no such place", 5},
+		"aside at the root":   {record(`"aside":[[0,"","`+hash+`","text"]],`, completed), "no such place", 5},
+		"aside twice":         {record(`"aside":[[0,"/output","`+hash+`","text"],[0,"/output","`+hash+`","text"]],`, completed), "no such place", 5},
+		"aside of no form":    {record(`"aside":[[0,"/output","`+hash+`","gob"]],`, completed), "no such place", 5},
+		"aside no JSON":       {record(`"aside":[[0,"/output","`+hash+`","json"]],`, completed), "not JSON", 5},
+		"aside of other hash": {record(`"aside":[[0,"/output","`+HashOf([]byte("other"))+`","text"]],`, completed), "other content", 5},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			events, err := Decode([]byte(tt.data), load)
+			var corrupt *CorruptError
+			if !errors.As(err, &corrupt) || !strings.Contains(corrupt.Reason, tt.want) || corrupt.Seq != tt.seq || events != nil {
+				t.Errorf("got %#v, want %q at %d", err, tt.want, tt.seq)
+			}
+		})
+	}
+
+	t.Run("newer", func(t *testing.T) {
+		t.Parallel()
+		_, err := Decode([]byte(`{"v":2,"everything":"else may differ"`), load)
+		var newer *NewerError
+		if !errors.As(err, &newer) || newer.Found != 2 || newer.Have != RecordVersion {
+			t.Errorf("got %v", err)
+		}
+	})
+	t.Run("blob missing", func(t *testing.T) {
+		t.Parallel()
+		_, err := Decode([]byte(record(`"aside":[[0,"/output","`+HashOf([]byte("gone"))+`","text"]],`, completed)), load)
+		if !errors.Is(err, ErrNotFound) || !strings.Contains(err.Error(), "event 5") {
+			t.Errorf("got %v", err)
+		}
+	})
+}

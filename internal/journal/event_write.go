@@ -1,0 +1,293 @@
+package journal
+
+import (
+	"encoding"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math"
+	"reflect"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+	"unicode/utf8"
+)
+
+// timeLayout is RFC 3339 with µs, of which there are always six digits.
+const timeLayout = "2006-01-02T15:04:05.000000Z07:00"
+
+var (
+	errPlace        = errors.New("there is no such place")
+	pointerEscape   = strings.NewReplacer("~", "~0", "/", "~1")
+	pointerUnescape = strings.NewReplacer("~1", "/", "~0", "~")
+)
+
+// asideRef names a value that stands aside: see the stored form.
+type asideRef struct {
+	event int
+	path  string
+	hash  string
+	form  string
+}
+
+// writer appends JSON, and puts values of more than limit bytes aside; 0: none.
+type writer struct {
+	buf   []byte
+	limit int
+
+	event int
+	path  []pathStep
+	refs  []asideRef
+	blobs []Blob
+}
+
+// pathStep is an index, or a name where the index is negative. No pointer is made before a value is put aside.
+type pathStep struct {
+	name  string
+	index int
+}
+
+func (w *writer) value(p *plan, v reflect.Value) error {
+	switch p.op {
+	case opString:
+		w.text(v.String())
+	case opBool:
+		w.buf = strconv.AppendBool(w.buf, v.Bool())
+	case opInt:
+		w.buf = strconv.AppendInt(w.buf, v.Int(), 10)
+	case opUint:
+		w.buf = strconv.AppendUint(w.buf, v.Uint(), 10)
+	case opFloat:
+		return w.float(v.Float())
+	case opValue:
+		return w.json(v.Bytes())
+	case opTime:
+		w.buf = appendTime(w.buf, v.Interface().(time.Time))
+	case opText:
+		b, err := v.Interface().(encoding.TextMarshaler).MarshalText()
+		if err != nil {
+			return err
+		}
+		return w.name(string(b))
+	case opStruct:
+		return w.fields(p, v)
+	case opSlice:
+		return w.slice(p, v)
+	case opMap:
+		return w.mapping(p, v)
+	case opPointer:
+		if v.IsNil() {
+			w.buf = append(w.buf, `null`...)
+			return nil
+		}
+		return w.value(p.elem, v.Elem())
+	}
+	return nil
+}
+
+func (w *writer) fields(p *plan, v reflect.Value) error {
+	w.buf = append(w.buf, '{')
+	n := len(w.path)
+	w.path = append(w.path, pathStep{})
+	empty := true
+	for i := range p.fields {
+		f := &p.fields[i]
+		fv := v.Field(f.index)
+		if f.omit && f.plan.empty(fv) {
+			continue
+		}
+		if !empty {
+			w.buf = append(w.buf, ',')
+		}
+		empty = false
+		w.buf = append(w.buf, f.key...)
+		w.path[n] = pathStep{name: f.name, index: -1}
+		if err := w.value(f.plan, fv); err != nil {
+			return fmt.Errorf("%s: %w", f.name, err)
+		}
+	}
+	w.path = w.path[:n]
+	w.buf = append(w.buf, '}')
+	return nil
+}
+
+func (w *writer) slice(p *plan, v reflect.Value) error {
+	if v.IsNil() {
+		w.buf = append(w.buf, `null`...)
+		return nil
+	}
+	w.buf = append(w.buf, '[')
+	n := len(w.path)
+	w.path = append(w.path, pathStep{})
+	for i := range v.Len() {
+		if i > 0 {
+			w.buf = append(w.buf, ',')
+		}
+		w.path[n].index = i
+		if err := w.value(p.elem, v.Index(i)); err != nil {
+			return fmt.Errorf("%d: %w", i, err)
+		}
+	}
+	w.path = w.path[:n]
+	w.buf = append(w.buf, ']')
+	return nil
+}
+
+func (w *writer) mapping(p *plan, v reflect.Value) error {
+	if v.IsNil() {
+		w.buf = append(w.buf, `null`...)
+		return nil
+	}
+	keys := make([]string, 0, v.Len())
+	for it := v.MapRange(); it.Next(); {
+		keys = append(keys, it.Key().String())
+	}
+	slices.Sort(keys)
+	w.buf = append(w.buf, '{')
+	n := len(w.path)
+	w.path = append(w.path, pathStep{})
+	for i, key := range keys {
+		if i > 0 {
+			w.buf = append(w.buf, ',')
+		}
+		if err := w.name(key); err != nil {
+			return err
+		}
+		w.buf = append(w.buf, ':')
+		w.path[n] = pathStep{name: key, index: -1}
+		if err := w.value(p.elem, v.MapIndex(reflect.ValueOf(key).Convert(p.typ.Key()))); err != nil {
+			return fmt.Errorf("%s: %w", key, err)
+		}
+	}
+	w.path = w.path[:n]
+	w.buf = append(w.buf, '}')
+	return nil
+}
+
+// name appends a text that can stand nowhere else: a key, an id.
+func (w *writer) name(s string) error {
+	var ok bool
+	if w.buf, ok = appendString(w.buf, s); !ok {
+		return fmt.Errorf("%q is not UTF-8", s)
+	}
+	return nil
+}
+
+// text appends a text, or puts it aside.
+func (w *writer) text(s string) {
+	if w.limit > 0 && len(s) > w.limit {
+		w.putAside([]byte(s), asideText)
+		w.buf = append(w.buf, `""`...)
+		return
+	}
+	n := len(w.buf)
+	var ok bool
+	if w.buf, ok = appendString(w.buf, s); ok {
+		return
+	}
+	w.buf = w.buf[:n]
+	if w.limit > 0 {
+		w.putAside([]byte(s), asideText)
+		w.buf = append(w.buf, `""`...)
+		return
+	}
+	w.buf, _ = appendString(w.buf, string([]rune(s)))
+}
+
+// json appends a Value as it stands, or puts it aside.
+func (w *writer) json(v json.RawMessage) error {
+	if len(v) == 0 {
+		w.buf = append(w.buf, `null`...)
+		return nil
+	}
+	if !isJSON(v) {
+		return fmt.Errorf("value is not JSON: %.40q", v)
+	}
+	if w.limit == 0 || len(v) <= w.limit {
+		w.buf = append(w.buf, v...)
+		return nil
+	}
+	// A text stands in some events as a text and in others as a value: it is one blob if the value can be made from it again.
+	if text, ok := unquote(v); ok {
+		if again, ok := appendString(make([]byte, 0, len(v)), text); ok && string(again) == string(v) {
+			w.putAside([]byte(text), asideText)
+			w.buf = append(w.buf, `null`...)
+			return nil
+		}
+	}
+	w.putAside(v, asideJSON)
+	w.buf = append(w.buf, `null`...)
+	return nil
+}
+
+func (w *writer) putAside(data []byte, form string) {
+	b := NewBlob(data)
+	var path strings.Builder
+	for _, s := range w.path {
+		path.WriteByte('/')
+		if s.index >= 0 {
+			path.WriteString(strconv.Itoa(s.index))
+		} else {
+			path.WriteString(pointerEscape.Replace(s.name))
+		}
+	}
+	w.refs = append(w.refs, asideRef{event: w.event, path: path.String(), hash: b.Hash, form: form})
+	if !slices.ContainsFunc(w.blobs, func(o Blob) bool { return o.Hash == b.Hash }) {
+		w.blobs = append(w.blobs, b)
+	}
+}
+
+func (w *writer) float(f float64) error {
+	if math.IsNaN(f) || math.IsInf(f, 0) {
+		return fmt.Errorf("number %v has no stored form", f)
+	}
+	w.buf = strconv.AppendFloat(w.buf, f, 'g', -1, 64)
+	return nil
+}
+
+func appendTime(b []byte, t time.Time) []byte {
+	b = append(b, '"')
+	b = t.UTC().AppendFormat(b, timeLayout)
+	return append(b, '"')
+}
+
+const hexDigits = "0123456789abcdef"
+
+// appendString appends s as a JSON string; false, with b in any state, where s is not UTF-8. Each text has one form.
+func appendString(b []byte, s string) ([]byte, bool) {
+	b = append(b, '"')
+	start := 0
+	for i := 0; i < len(s); {
+		c := s[i]
+		if c >= ' ' && c != '"' && c != '\\' && c < utf8.RuneSelf {
+			i++
+			continue
+		}
+		if c >= utf8.RuneSelf {
+			r, n := utf8.DecodeRuneInString(s[i:])
+			if r == utf8.RuneError && n == 1 {
+				return b, false
+			}
+			i += n
+			continue
+		}
+		b = append(b, s[start:i]...)
+		switch c {
+		case '"', '\\':
+			b = append(b, '\\', c)
+		case '\n':
+			b = append(b, '\\', 'n')
+		case '\r':
+			b = append(b, '\\', 'r')
+		case '\t':
+			b = append(b, '\\', 't')
+		default:
+			b = append(b, '\\', 'u', '0', '0', hexDigits[c>>4], hexDigits[c&15])
+		}
+		i++
+		start = i
+	}
+	b = append(b, s[start:]...)
+	return append(b, '"'), true
+}
