@@ -25,7 +25,7 @@ var (
 		overloads.Size, overloads.Contains, overloads.StartsWith, overloads.EndsWith, overloads.Matches,
 		overloads.TypeConvertBool, overloads.TypeConvertInt, overloads.TypeConvertDouble, overloads.TypeConvertString,
 	}
-	stdMacros = []string{operators.All, operators.Exists, operators.ExistsOne, "existsOne", operators.Map, operators.Filter}
+	stdMacros = []string{operators.All, operators.Exists, operators.ExistsOne, operators.Map, operators.Filter}
 )
 
 // maxRegexProgram bounds a pattern of matches(), which may come out of a value, in instructions of Go's regexp.

@@ -33,10 +33,7 @@ func compile(s *scanned, opts Options) (*program, []Problem) {
 	if iss.Err() != nil {
 		return nil, s.issues(iss)
 	}
-	r := &rewriter{s: s, fac: ast.NewExprFactory(), info: parsed.NativeRep().SourceInfo(), operands: map[int64][2]string{}, names: map[string]int{}}
-	for i := range s.vars {
-		r.names[s.name(i)] = i
-	}
+	r := &rewriter{s: s, fac: ast.NewExprFactory(), info: parsed.NativeRep().SourceInfo(), operands: map[int64][2]string{}}
 	r.nextID = ast.MaxID(parsed.NativeRep())
 	root := parsed.NativeRep().Expr()
 	constant := r.fold(root)
@@ -118,7 +115,7 @@ func (e *missingError) Error() string { return missing(e.ref) }
 
 // ResolveName implements interpreter.Activation.
 func (a *activation) ResolveName(name string) (any, bool) {
-	i, ok := a.s.variableIndex(name)
+	i, ok := a.s.names[name]
 	if !ok {
 		return nil, false
 	}
@@ -142,15 +139,6 @@ func (a *activation) resolve(r Ref) ref.Val {
 
 // Parent implements interpreter.Activation.
 func (*activation) Parent() interpreter.Activation { return nil }
-
-func (s *scanned) variableIndex(name string) (int, bool) {
-	for i := range s.vars {
-		if s.name(i) == name {
-			return i, true
-		}
-	}
-	return 0, false
-}
 
 // unname puts references back in place of variables in a text of CEL's.
 func (s *scanned) unname(text string) string {
@@ -178,7 +166,7 @@ func (s *scanned) issues(iss *cel.Issues) []Problem {
 		message, _, _ = strings.Cut(message, " expecting ") // a list of every token there is
 		message = strings.ReplaceAll(message, "<EOF>", "the end")
 		code := CodeBadCondition
-		if strings.Contains(message, "recursion limit") || strings.Contains(message, "nesting") {
+		if strings.Contains(message, "recursion") || strings.Contains(message, "nesting") {
 			code = CodeTooComplex
 		}
 		at := s.place(e.Location)
@@ -210,7 +198,7 @@ func (s *scanned) hint(message string) string {
 	switch {
 	case strings.Contains(message, "undeclared reference"):
 		if _, rest, ok := strings.Cut(message, "'"); ok && strings.Contains(s.text, strings.SplitN(rest, "'", 2)[0]+"(") {
-			return "functions: size, contains, startsWith, endsWith, matches, trim, lowerAscii, bool, int, double, string, has, all, exists, existsOne, map, filter"
+			return "functions: size, contains, startsWith, endsWith, matches, trim, lowerAscii, bool, int, double, string, has, all, exists, exists_one, map, filter"
 		}
 		return "a step's output is $steps.<id>.output; text stands in quotes"
 	case !strings.HasPrefix(message, "Syntax error"):

@@ -10,10 +10,11 @@ import (
 
 // Bounds of a condition. They are part of the language: a document that passes today must pass on every machine, so none depends on time.
 const (
-	MaxConditionBytes = 4096    // length of the source
-	MaxNesting        = 64      // parentheses, calls and lists inside one another
-	MaxLoops          = 2       // exists, all, map, filter inside one another
-	MaxCost           = 100_000 // CEL's cost units of one evaluation; a comparison of two numbers costs about 3
+	MaxConditionBytes = 4096      // length of the source
+	MaxNesting        = 64        // parentheses, calls and lists inside one another
+	MaxLoops          = 2         // exists, all, map, filter inside one another
+	MaxProblems       = 20        // problems reported for one text
+	MaxCost           = 1_000_000 // CEL's cost units of one evaluation; a comparison of two numbers costs about 3
 )
 
 // Condition is a text that resolves to true or false, parsed once and evaluated any number of times. Safe for concurrent use.
@@ -60,8 +61,7 @@ func ParseCondition(src string, opts Options) (*Condition, []Problem) {
 	s := scan(src, opts)
 	c.refs = s.refs
 	if hasErrors(s.problems) {
-		sortProblems(s.problems)
-		return c, s.problems
+		return c, finish(s.problems)
 	}
 	if s.isLone() {
 		c.lone = true
@@ -73,8 +73,7 @@ func ParseCondition(src string, opts Options) (*Condition, []Problem) {
 		return c, s.problems
 	}
 	prog, problems := compile(s, opts)
-	problems = append(s.problems, problems...)
-	sortProblems(problems)
+	problems = finish(append(s.problems, problems...))
 	if hasErrors(problems) {
 		return c, problems
 	}
@@ -168,6 +167,7 @@ type scanned struct {
 	refs     []Ref
 	vars     []Ref          // distinct references; vars[i] is bound to name(i)
 	index    map[string]int // Ref.Text to its place in vars
+	names    map[string]int // name(i) to i
 	prefix   string
 	problems []Problem
 }
@@ -188,7 +188,7 @@ func (s *scanned) isLone() bool {
 
 // scan separates references, braces and string literals. It does not know CEL's grammar beyond that.
 func scan(src string, opts Options) *scanned {
-	s := &scanned{src: src, index: map[string]int{}, prefix: "ref_"}
+	s := &scanned{src: src, index: map[string]int{}, names: map[string]int{}, prefix: "ref_"}
 	for strings.Contains(src, s.prefix) {
 		s.prefix += "x_"
 	}
@@ -267,6 +267,7 @@ func (s *scanned) variable(r Ref) string {
 	if !known {
 		i = len(s.vars)
 		s.index[r.Text] = i
+		s.names[s.name(i)] = i
 		s.vars = append(s.vars, r)
 	}
 	return s.name(i)

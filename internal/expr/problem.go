@@ -1,7 +1,9 @@
 package expr
 
 import (
+	"cmp"
 	"fmt"
+	"slices"
 
 	"github.com/hocket-run/hocket/diag"
 )
@@ -56,4 +58,19 @@ func hasErrors(ps []Problem) bool {
 		}
 	}
 	return false
+}
+
+// finish puts problems in the order of the text, errors first at one place, and keeps the first MaxProblems.
+func finish(ps []Problem) []Problem {
+	slices.SortStableFunc(ps, func(a, b Problem) int {
+		return cmp.Or(cmp.Compare(a.Offset, b.Offset), cmp.Compare(rank(a), rank(b)))
+	})
+	return ps[:min(len(ps), MaxProblems)]
+}
+
+func rank(p Problem) int {
+	if p.Severity == diag.Error {
+		return 0
+	}
+	return 1
 }

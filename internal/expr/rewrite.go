@@ -44,7 +44,6 @@ type rewriter struct {
 	fac      ast.ExprFactory
 	info     *ast.SourceInfo
 	nextID   int64
-	names    map[string]int
 	operands map[int64][2]string
 	checks   []check
 	problems []Problem
@@ -134,7 +133,7 @@ func (r *rewriter) newID(at ast.Expr) int64 {
 func (r *rewriter) nameOf(e ast.Expr) string {
 	switch e.Kind() {
 	case ast.IdentKind:
-		if i, ok := r.names[e.AsIdent()]; ok {
+		if i, ok := r.s.names[e.AsIdent()]; ok {
 			return r.s.vars[i].Text
 		}
 		return e.AsIdent()
@@ -153,7 +152,7 @@ func (r *rewriter) nameOf(e ast.Expr) string {
 func (r *rewriter) static(tree *ast.AST, opts Options) []Problem {
 	kindsOf := func(e ast.Expr) kinds {
 		if e.Kind() == ast.IdentKind {
-			if i, ok := r.names[e.AsIdent()]; ok {
+			if i, ok := r.s.names[e.AsIdent()]; ok {
 				return refKinds(r.s.vars[i], opts)
 			}
 		}

@@ -1,10 +1,7 @@
 package expr
 
 import (
-	"slices"
 	"strings"
-
-	"github.com/hocket-run/hocket/diag"
 )
 
 // Template is a text with references in it, parsed once and expanded any number of times. Safe for concurrent use.
@@ -66,7 +63,7 @@ func ParseTemplate(src string, opts Options) (*Template, []Problem) {
 		}
 	}
 	t.parts = append(t.parts, part{text: src[literal:]})
-	return t, problems
+	return t, finish(problems)
 }
 
 // Source gives the text that was parsed.
@@ -107,19 +104,4 @@ func skipSpace(s string, i int) int {
 		i++
 	}
 	return i
-}
-
-func sortProblems(ps []Problem) {
-	slices.SortStableFunc(ps, func(a, b Problem) int {
-		if a.Offset != b.Offset {
-			return a.Offset - b.Offset
-		}
-		if a.Severity != b.Severity && (a.Severity == diag.Error || b.Severity == diag.Error) {
-			if a.Severity == diag.Error {
-				return -1
-			}
-			return 1
-		}
-		return 0
-	})
 }

@@ -1,0 +1,48 @@
+package expr
+
+import (
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// The package must be replayable: no I/O, clock, randomness, goroutine or lock, and nothing of Hocket but diag.
+func TestPurity(t *testing.T) {
+	t.Parallel()
+	banned := []string{"time", "os", "net", "math/rand", "crypto/rand", "sync", "context", "log", "io/fs", "unsafe", "reflect"}
+	files, err := filepath.Glob("*.go")
+	if err != nil || len(files) == 0 {
+		t.Fatal(files, err)
+	}
+	for _, name := range files {
+		if strings.HasSuffix(name, "_test.go") {
+			continue
+		}
+		fset := token.NewFileSet()
+		f, err := parser.ParseFile(fset, name, nil, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, spec := range f.Imports {
+			path := strings.Trim(spec.Path.Value, `"`)
+			for _, b := range banned {
+				if path == b || strings.HasPrefix(path, b+"/") {
+					t.Errorf("%s imports %s", name, path)
+				}
+			}
+			if strings.Contains(path, ".") && path != "github.com/hocket-run/hocket/diag" && !strings.HasPrefix(path, "cel.dev/cel-go/") {
+				t.Errorf("%s imports %s", name, path)
+			}
+		}
+		ast.Inspect(f, func(n ast.Node) bool {
+			switch n.(type) {
+			case *ast.GoStmt, *ast.SelectStmt, *ast.ChanType:
+				t.Errorf("%s: %T", fset.Position(n.Pos()), n)
+			}
+			return true
+		})
+	}
+}

@@ -1,0 +1,202 @@
+package expr
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+)
+
+func TestTemplateExpand(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct{ name, src, want string }{
+		{"no reference", "Just text.", "Just text."},
+		{"empty", "", ""},
+		{"one", "Improve: {{ $steps.gen.output }}!", "Improve: A draft!"},
+		{"no spaces", "{{$steps.gen.output}}", "A draft"},
+		{"line breaks inside", "{{\n\t$steps.gen.output\r\n}}", "A draft"},
+		{"two", "{{ $steps.a.output }}-{{ $steps.qa.output.n }}", "yes-1"},
+		{"number as written", "{{ $steps.qa.output.big }} {{ $steps.qa.output.score }}", "9007199254740993 0.9"},
+		{"object is compact JSON", "{{ $steps.qa.output.o }}", `{"b":1,"a":2}`},
+		{"HTML stays", "{{ $steps.qa.output.html }}", "<b>&"},
+		{"null is nothing", "[{{ $steps.qa.output.nothing }}]", "[]"},
+		{"S4-15 known but not yet run", "[{{ $steps.dot.ted.output }}]", "[]"},
+		{"missing path", "[{{ $steps.qa.output.gone }}]", "[]"},
+		{"S4-36 order", "{{ $steps.par.order }}", `["gen_1","gen-2","output"]`},
+		{"S4-36 outputs", "{{ $steps.outer.outputs.inner.outputs }}", `{"researcher":{"output":"found","agent":"researcher"},"sum.up":{"output":"short","agent":"summarizer"}}`},
+		{"D9 not a reference", "{{ name }} {{PREVIOUS_OUTPUT}} {{}} {{", "{{ name }} {{PREVIOUS_OUTPUT}} {{}} {{"},
+		{"D9 a reference later in the braces", "{{ x $steps.gen.output }}", "{{ x $steps.gen.output }}"},
+		{"bare reference is text", "see $steps.gen.output", "see $steps.gen.output"},
+		{"three braces", "{{{ $steps.a.output }}}", "{yes}"},
+		{"literal braces before", "{{ {{ $steps.a.output }}", "{{ yes"},
+		{"single braces", "{ $steps.a.output }", "{ $steps.a.output }"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			tmpl, ps := ParseTemplate(test.src, Options{Steps: steps})
+			if len(ps) > 0 {
+				t.Fatalf("problems: %v", ps)
+			}
+			if diff := cmp.Diff(tmpl.Expand(world), test.want); diff != "" {
+				t.Errorf("expanded (-got +want):\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestTemplateProblems(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct {
+		name, src string
+		want      []string
+	}{
+		{"unclosed", "a {{ $steps.gen.output", []string{`2: error: {{ is never closed (unclosed-template); hint: write }} after the reference`}},
+		{"unclosed before another", "{{ $steps.gen.output and {{ $steps.a.output }}", []string{`0: error: {{ is never closed (unclosed-template); hint: write }} after the reference`}},
+		{"one brace too few", "{{ $steps.gen.output } x", []string{`0: error: {{ is never closed (unclosed-template); hint: write }} after the reference`}},
+		{"filter", "{{ $steps.gen.output | upper }}", []string{`21: error: "| upper" does not belong in a template (bad-reference); hint: keep only the reference between {{ and }}`}},
+		{"S4-15 unknown step", "{{ $steps.gen.output }} {{ $steps.nope.output }}", []string{`34: error: there is no step "nope" (unknown-step); hint: steps here: gen, a, a-b, dot.ted, two words, qa, par, outer`}},
+		{"all are reported", "{{ $steps.gne.output }}{{ $env }}{{ $steps.a.output }}", []string{
+			`10: error: there is no step "gne" (unknown-step); hint: did you mean "gen"?`,
+			`26: error: unknown reference $env; only $steps can be referenced (bad-reference); hint: ` + refForm,
+		}},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			tmpl, ps := ParseTemplate(test.src, Options{Steps: steps})
+			if tmpl == nil {
+				t.Fatal("no template")
+			}
+			if diff := cmp.Diff(texts(ps), test.want); diff != "" {
+				t.Errorf("problems (-got +want):\n%s", diff)
+			}
+			for _, p := range ps {
+				if p.Offset < 0 || p.Length < 0 || p.Offset+p.Length > len(test.src) {
+					t.Errorf("%v lies outside the text", p)
+				}
+			}
+		})
+	}
+}
+
+func texts(ps []Problem) []string {
+	var out []string
+	for _, p := range ps {
+		out = append(out, p.String())
+	}
+	return out
+}
+
+func TestTemplateRefs(t *testing.T) {
+	t.Parallel()
+	src := "{{ $steps.gen.output }} and {{ $steps.par.outputs[0].output.x }} and {{ $steps.gen.output }}"
+	tmpl, ps := ParseTemplate(src, Options{Steps: steps})
+	if len(ps) > 0 {
+		t.Fatal(ps)
+	}
+	var got []string
+	for _, r := range tmpl.Refs() {
+		if src[r.Offset:r.Offset+r.Length] != r.Text {
+			t.Errorf("%q is not at %d", r.Text, r.Offset)
+		}
+		got = append(got, strings.Join(append(ids(r), r.Path...), "/"))
+	}
+	if diff := cmp.Diff(got, []string{"gen", "par/gen_1/x", "gen"}); diff != "" {
+		t.Errorf("refs (-got +want):\n%s", diff)
+	}
+}
+
+// SEC3, S4-16: for any string v, a template that inserts v yields v verbatim, whatever v looks like.
+func TestTemplateInsertsVerbatim(t *testing.T) {
+	t.Parallel()
+	tmpl, ps := ParseTemplate("<{{ $steps.a.output }}|{{ $steps.b.output.p }}>", Options{})
+	if len(ps) > 0 {
+		t.Fatal(ps)
+	}
+	hostile := rapid.OneOf(rapid.String(), rapid.SampledFrom([]string{
+		"{{ $steps.b.output }}", "{{ $steps.a.output }}", "$steps.a.output", "$&", "$1", "$`", "}}", "{{", `\u0000`, `"`, "null", "\u2028", "{{PREVIOUS_OUTPUT}}",
+	}))
+	rapid.Check(t, func(t *rapid.T) {
+		v, w := hostile.Draw(t, "v")+hostile.Draw(t, "v2"), hostile.Draw(t, "w")
+		p, err := json.Marshal(map[string]string{"p": w})
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := tmpl.Expand(EnvMap{"a": {Output: quote(v)}, "b": {Output: p}})
+		if want := "<" + v + "|" + w + ">"; got != want {
+			t.Fatalf("got %q, want %q", got, want)
+		}
+	})
+}
+
+// S0-11, S0-13, SEC3: the canvas token is replaced everywhere, literally, once.
+func TestExpandToken(t *testing.T) {
+	t.Parallel()
+	const token = "{{PREVIOUS_OUTPUT}}"
+	for _, test := range []struct{ name, src, value, want string }{
+		{"every occurrence", "a " + token + " b " + token, "x", "a x b x"},
+		{"exact token only", "{{ PREVIOUS_OUTPUT }}", "x", "{{ PREVIOUS_OUTPUT }}"},
+		{"JavaScript patterns", token, "$& $1 $` $'", "$& $1 $` $'"},
+		{"the token in the value", token, token + token, token + token},
+		{"no token", "plain", "x", "plain"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			if got := ExpandToken(test.src, token, test.value); got != test.want {
+				t.Errorf("got %q, want %q", got, test.want)
+			}
+		})
+	}
+	if got := ExpandToken("abc", "", "x"); got != "abc" {
+		t.Errorf("empty token: got %q", got)
+	}
+	rapid.Check(t, func(t *rapid.T) {
+		before, v, after := rapid.StringMatching(`[^{}]*`).Draw(t, "before"), rapid.String().Draw(t, "v"), rapid.StringMatching(`[^{}]*`).Draw(t, "after")
+		if got := ExpandToken(before+token+after, token, v); got != before+v+after {
+			t.Fatalf("got %q", got)
+		}
+	})
+}
+
+func TestText(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct{ v, want string }{
+		{`"a\nb"`, "a\nb"}, {`""`, ""}, {`null`, ""}, {``, ""}, {` 1.50 `, "1.50"}, {`true`, "true"},
+		{`{ "b" : [ 1 , 2 ] , "a" : "<&>" }`, `{"b":[1,2],"a":"<&>"}`}, {`1e400`, "1e400"}, {`not json`, "not json"}, {`"broken`, `"broken`},
+	} {
+		if got := Text(raw(test.v)); got != test.want {
+			t.Errorf("Text(%s) = %q, want %q", test.v, got, test.want)
+		}
+	}
+}
+
+// S0-20, S0-21.
+func TestMatch(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct {
+		op, operand, input string
+		want               bool
+	}{
+		{"equal", "Yes", `"yES"`, true},
+		{"equal", "  yes\t", `"yes"`, true},
+		{"equal", "yes", `" yes "`, false},
+		{"contains", "DOG", `"a dog barks"`, true},
+		{"contains", " dog ", `"hotdogs"`, true},
+		{"contains", "cat", `"a dog"`, false},
+		{"contains", "", `"anything"`, false},
+		{"contains", "  \n", `"anything"`, false},
+		{"equal", "", `""`, false},
+		{"starts_with", "yes", `"yes"`, true},
+		{"starts_with", "yes", `"yes indeed"`, false},
+		{"Contains", "yes", `"yes indeed"`, false},
+		{"", "yes", `"YES"`, true},
+		{"contains", `"b":1`, `{"a":2, "b":1}`, true},
+		{"equal", "12", `12`, true},
+		{"equal", "null", `null`, false},
+	} {
+		if got := Match(test.op, test.operand, raw(test.input)); got != test.want {
+			t.Errorf("Match(%q, %q, %s) = %v", test.op, test.operand, test.input, got)
+		}
+	}
+}
