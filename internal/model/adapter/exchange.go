@@ -1,0 +1,121 @@
+package adapter
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net/http"
+	"sync"
+	"time"
+)
+
+// maxErrorBody bounds what is kept of an error answer.
+const maxErrorBody = 16 << 10
+
+// Client gives a copy of base whose exchanges can be watched. Connections are shared with base.
+func Client(base *http.Client) *http.Client {
+	c := *base
+	next := c.Transport
+	c.Transport = &watcher{next: next}
+	return &c
+}
+
+type exchangeKey struct{}
+
+// Begin starts watching the requests made with the context that it gives. onBytes, which may be nil, is called whenever a part of the
+// answer came in, by the goroutine that reads it.
+func Begin(ctx context.Context, onBytes func()) (context.Context, *Exchange) {
+	x := &Exchange{onBytes: onBytes}
+	return context.WithValue(ctx, exchangeKey{}, x), x
+}
+
+// Exchange is what was seen of one call. It belongs to the call's goroutine; what the transport's own goroutines add is guarded.
+type Exchange struct {
+	onBytes func()
+
+	mu      sync.Mutex
+	status  int
+	header  http.Header
+	body    []byte
+	readErr error
+	sendErr error
+}
+
+// Status is the HTTP status of the last answer, 0 where there was none.
+func (x *Exchange) Status() int {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	return x.status
+}
+
+// Header gives a header of the last answer.
+func (x *Exchange) Header(name string) string {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	return x.header.Get(name)
+}
+
+// watcher notes answers of requests that are watched.
+type watcher struct{ next http.RoundTripper }
+
+// RoundTrip implements http.RoundTripper.
+func (w *watcher) RoundTrip(req *http.Request) (*http.Response, error) {
+	resp, err := w.next.RoundTrip(req)
+	x, ok := req.Context().Value(exchangeKey{}).(*Exchange)
+	if !ok {
+		return resp, err
+	}
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	x.sendErr = err
+	if err != nil {
+		return nil, err
+	}
+	x.status, x.header, x.body, x.readErr = resp.StatusCode, resp.Header, nil, nil
+	resp.Body = &watchedBody{ReadCloser: resp.Body, x: x, keep: resp.StatusCode >= 400}
+	return resp, nil
+}
+
+// CloseIdleConnections is what http.Client.CloseIdleConnections calls.
+func (w *watcher) CloseIdleConnections() {
+	if c, ok := w.next.(interface{ CloseIdleConnections() }); ok {
+		c.CloseIdleConnections()
+	}
+}
+
+// watchedBody notes how reading went. A broken connection is noted and then told as the end of the body, because one of the SDKs prints
+// read errors on standard error: Exchange.Failure tells it instead.
+type watchedBody struct {
+	io.ReadCloser
+	x    *Exchange
+	keep bool
+}
+
+// Read implements io.Reader.
+func (b *watchedBody) Read(p []byte) (int, error) {
+	n, err := b.ReadCloser.Read(p)
+	if n > 0 && b.x.onBytes != nil {
+		b.x.onBytes()
+	}
+	b.x.mu.Lock()
+	defer b.x.mu.Unlock()
+	if b.keep {
+		b.x.body = append(b.x.body, p[:min(n, maxErrorBody-len(b.x.body))]...)
+	}
+	if err != nil && !errors.Is(err, io.EOF) {
+		b.x.readErr = err
+		return n, io.EOF
+	}
+	return n, err
+}
+
+// drainTime bounds the wait for the end of a body whose content is complete.
+const drainTime = 250 * time.Millisecond
+
+// Drain reads a body to its end after a complete answer, so that the connection can be used again. A server that does not close the
+// stream is left after a moment by cancel, which must end the request.
+func Drain(body io.Reader, cancel context.CancelFunc) {
+	t := time.AfterFunc(drainTime, cancel)
+	defer t.Stop()
+	_, _ = io.CopyN(io.Discard, body, 64<<10) // only the connection is at stake
+}

@@ -1,0 +1,240 @@
+package adapter
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"net"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/hocket-run/hocket/internal/model"
+	"github.com/hocket-run/hocket/internal/outbound"
+)
+
+// maxMessage bounds the text of an error, in bytes: a proxy's error page is no message.
+const maxMessage = 2000
+
+// Failure tells what went wrong with the call: err is what the SDK said, nil where it noticed nothing. It gives nil where nothing went
+// wrong, ctx.Err() where ctx is done, else a *model.Error without secrets. After it the SDK's error must not be passed on.
+func (x *Exchange) Failure(ctx context.Context, err error, secrets ...string) error {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	if ctx.Err() != nil && (err != nil || x.readErr != nil || x.sendErr != nil) {
+		return ctx.Err()
+	}
+	var failed *model.Error
+	switch {
+	case x.sendErr != nil:
+		failed = unreachable(x.sendErr)
+	case x.status >= 400:
+		failed = FromStatus(x.status, x.header, x.body)
+	case x.readErr != nil:
+		failed = &model.Error{Kind: model.KindNetwork, Message: "the answer broke off: " + x.readErr.Error(), Status: x.status, Err: x.readErr}
+		if isTimeout(x.readErr) {
+			failed.Kind = model.KindTimeout
+		}
+	case err == nil:
+		return nil
+	case errors.As(err, &failed):
+	default:
+		failed = &model.Error{Kind: model.KindServer, Message: "the answer cannot be read: " + err.Error(), Status: x.status}
+	}
+	failed.Message = shorten(model.Scrub(failed.Message, secrets...))
+	return failed
+}
+
+// BrokeOff is the error of a stream that ended before the answer was complete.
+func BrokeOff() *model.Error {
+	return &model.Error{Kind: model.KindNetwork, Message: "the answer broke off: the stream ended before the answer was complete"}
+}
+
+// StreamError is the error that a provider told inside a stream: the value of an "error" key. A number as its code is an HTTP status.
+func StreamError(raw json.RawMessage) *model.Error {
+	message, code := ErrorObject(raw)
+	var e struct {
+		Code int `json:"code"`
+	}
+	_ = json.Unmarshal(raw, &e) // the code may be a word
+	status := 0
+	if e.Code >= 400 && e.Code < 600 {
+		status = e.Code
+	}
+	if message == "" {
+		message = cmp.Or(code, string(raw))
+	}
+	return &model.Error{Kind: KindOf(status, code), Message: message, Status: status}
+}
+
+// Filtered is the error of an answer that a filter withheld.
+func Filtered(detail string) *model.Error {
+	msg := "the provider's content filter withheld the answer"
+	if detail != "" {
+		msg += ": " + detail
+	}
+	return &model.Error{Kind: model.KindContentFilter, Message: msg}
+}
+
+// unreachable tells a request that got no answer.
+func unreachable(err error) *model.Error {
+	kind := model.KindNetwork
+	switch {
+	case errors.Is(err, outbound.ErrRefused):
+		kind = model.KindInvalidRequest // it would be refused again
+	case isTimeout(err):
+		kind = model.KindTimeout
+	}
+	var u *url.Error
+	if errors.As(err, &u) {
+		err = u.Err
+	}
+	return &model.Error{Kind: kind, Message: err.Error(), Err: err}
+}
+
+func isTimeout(err error) bool {
+	var n net.Error
+	return errors.As(err, &n) && n.Timeout()
+}
+
+// FromStatus reads an error answer.
+func FromStatus(status int, header http.Header, body []byte) *model.Error {
+	message, code := details(body)
+	if message == "" {
+		message = strings.TrimSpace(strconv.Itoa(status) + " " + http.StatusText(status))
+	}
+	return &model.Error{Kind: KindOf(status, code), Message: message, Status: status, RetryAfter: retryAfter(header, time.Now())}
+}
+
+// KindOf tells the kind by the provider's own word (type, code or status name of an error object), where it is clear, else by the HTTP
+// status. Status 0 means that there was none, as in an error inside a stream.
+func KindOf(status int, code string) model.ErrorKind {
+	switch strings.ToLower(code) {
+	case "rate_limit_error", "rate_limit_exceeded", "rate_limit", "resource_exhausted", "insufficient_quota", "too_many_requests":
+		return model.KindRateLimit
+	case "overloaded_error", "overloaded", "unavailable", "service_unavailable":
+		return model.KindOverloaded
+	case "authentication_error", "permission_error", "billing_error", "invalid_api_key", "unauthenticated", "permission_denied":
+		return model.KindAuth
+	case "timeout_error", "deadline_exceeded", "timeout":
+		return model.KindTimeout
+	case "content_filter", "content_policy_violation":
+		return model.KindContentFilter
+	case "context_length_exceeded", "not_found_error", "request_too_large", "failed_precondition", "not_found":
+		return model.KindInvalidRequest
+	case "invalid_request_error", "invalid_argument":
+		if status == 0 {
+			return model.KindInvalidRequest
+		}
+	}
+	switch {
+	case status == http.StatusTooManyRequests:
+		return model.KindRateLimit
+	case status == http.StatusRequestTimeout, status == http.StatusGatewayTimeout:
+		return model.KindTimeout
+	case status == http.StatusServiceUnavailable, status == 529:
+		return model.KindOverloaded
+	case status == http.StatusUnauthorized, status == http.StatusForbidden, status == http.StatusPaymentRequired:
+		return model.KindAuth
+	case status >= 400 && status < 500:
+		return model.KindInvalidRequest
+	}
+	return model.KindServer
+}
+
+// details finds message and code of an error in the forms that providers and servers compatible with them use:
+// {"error": {"message", "type", "code" | "status"}}, {"error": "text"}, {"message"}, {"detail"}, or an array around one of these.
+func details(body []byte) (message, code string) {
+	body = bytes.TrimSpace(body)
+	if len(body) > 0 && body[0] == '[' {
+		var list []json.RawMessage
+		if json.Unmarshal(body, &list) == nil && len(list) > 0 {
+			body = list[0]
+		}
+	}
+	var envelope struct {
+		Error   json.RawMessage `json:"error"`
+		Message string          `json:"message"`
+		Detail  json.RawMessage `json:"detail"`
+	}
+	if json.Unmarshal(body, &envelope) != nil {
+		return plainText(body), ""
+	}
+	if m, c := ErrorObject(envelope.Error); m != "" || c != "" {
+		return m, c
+	}
+	if envelope.Message != "" {
+		return envelope.Message, ""
+	}
+	if text := ""; json.Unmarshal(envelope.Detail, &text) == nil && text != "" {
+		return text, ""
+	}
+	return plainText(body), ""
+}
+
+// ErrorObject reads the value of an "error" key: an object or a text. The code is the most telling of its words.
+func ErrorObject(raw json.RawMessage) (message, code string) {
+	if json.Unmarshal(raw, &message) == nil {
+		return message, ""
+	}
+	var e struct {
+		Message string          `json:"message"`
+		Type    string          `json:"type"`
+		Status  string          `json:"status"`
+		Code    json.RawMessage `json:"code"`
+	}
+	if json.Unmarshal(raw, &e) != nil {
+		return "", ""
+	}
+	_ = json.Unmarshal(e.Code, &code) // a number is the HTTP status again
+	for _, word := range []string{code, e.Status, e.Type} {
+		if word != "" && KindOf(0, word) != model.KindServer {
+			return e.Message, word
+		}
+	}
+	return e.Message, cmp.Or(code, e.Status, e.Type)
+}
+
+// plainText gives an error body that is no JSON, unless it is a page.
+func plainText(body []byte) string {
+	if len(body) == 0 || !utf8.Valid(body) || body[0] == '<' {
+		return ""
+	}
+	return string(body)
+}
+
+// retryAfter reads Retry-After-Ms and Retry-After: seconds, fractions of them, or a date. What lies in the past or cannot be read is 0.
+func retryAfter(h http.Header, now time.Time) time.Duration {
+	if ms, err := strconv.ParseFloat(h.Get("Retry-After-Ms"), 64); err == nil && ms > 0 {
+		return bounded(ms * float64(time.Millisecond))
+	}
+	v := h.Get("Retry-After")
+	if s, err := strconv.ParseFloat(v, 64); err == nil && s > 0 {
+		return bounded(s * float64(time.Second))
+	}
+	if at, err := http.ParseTime(v); err == nil && at.After(now) {
+		return at.Sub(now)
+	}
+	return 0
+}
+
+// bounded turns a number of nanoseconds into a Duration of a day at most.
+func bounded(ns float64) time.Duration { return time.Duration(min(ns, float64(24*time.Hour))) }
+
+// shorten cuts a message at a rune's edge.
+func shorten(s string) string {
+	s = strings.TrimSpace(s)
+	if len(s) <= maxMessage {
+		return s
+	}
+	cut := maxMessage
+	for cut > 0 && !utf8.RuneStart(s[cut]) {
+		cut--
+	}
+	return s[:cut] + "…"
+}

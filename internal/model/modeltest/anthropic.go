@@ -1,0 +1,163 @@
+package modeltest
+
+import (
+	"encoding/json"
+	"errors"
+
+	"github.com/hocket-run/hocket/internal/chat"
+)
+
+// anthropicWire is Anthropic's Messages.
+type anthropicWire struct{}
+
+type anthropicBlock struct {
+	Type      string
+	Text      string
+	ID        string
+	Name      string
+	Input     json.RawMessage
+	ToolUseID string `json:"tool_use_id"`
+	IsError   bool   `json:"is_error"`
+	Content   json.RawMessage
+	Thinking  string
+	Signature string
+}
+
+func (anthropicWire) decode(_ string, body []byte) (Request, error) {
+	var in struct {
+		Model     string
+		Stream    bool
+		MaxTokens int64 `json:"max_tokens"`
+		System    json.RawMessage
+		Messages  []struct {
+			Role    string
+			Content json.RawMessage
+		}
+		Tools []struct {
+			Name, Description string
+			InputSchema       json.RawMessage `json:"input_schema"`
+		}
+		OutputConfig struct {
+			Format struct{ Schema json.RawMessage }
+		} `json:"output_config"`
+	}
+	if err := json.Unmarshal(body, &in); err != nil {
+		return Request{}, err
+	}
+	if in.MaxTokens == 0 {
+		return Request{}, errors.New("max_tokens is missing")
+	}
+	req := Request{Model: in.Model, Stream: in.Stream, System: textOf(in.System), Schema: in.OutputConfig.Format.Schema}
+	for _, m := range in.Messages {
+		var blocks []anthropicBlock
+		if json.Unmarshal(m.Content, &blocks) != nil {
+			req.Messages = append(req.Messages, chat.Message{Role: chat.Role(m.Role), Text: textOf(m.Content)})
+			continue
+		}
+		req.Messages = append(req.Messages, fromBlocks(chat.Role(m.Role), blocks)...)
+	}
+	for _, t := range in.Tools {
+		req.Tools = append(req.Tools, chat.ToolDef{Name: t.Name, Description: t.Description, Parameters: t.InputSchema})
+	}
+	return req, nil
+}
+
+// fromBlocks gives the messages that one message of blocks stands for: each tool result is one.
+func fromBlocks(role chat.Role, blocks []anthropicBlock) []chat.Message {
+	var out []chat.Message
+	msg := chat.Message{Role: role}
+	for _, b := range blocks {
+		switch b.Type {
+		case "text":
+			msg.Text += b.Text
+		case "thinking":
+			msg.Extra = json.RawMessage(toJSON(obj{"thinking": b.Thinking, "signature": b.Signature}))
+		case "tool_use":
+			msg.ToolCalls = append(msg.ToolCalls, chat.ToolCall{ID: b.ID, Name: b.Name, Arguments: b.Input})
+		case "tool_result":
+			out = append(out, chat.Message{Role: chat.RoleTool, Text: textOf(b.Content), ToolCallID: b.ToolUseID, IsError: b.IsError})
+		}
+	}
+	if msg.Text != "" || msg.ToolCalls != nil || len(out) == 0 {
+		out = append(out, msg)
+	}
+	return out
+}
+
+func (anthropicWire) errorBody(a Answer) string {
+	kind := a.Code
+	if kind == "" {
+		kind = map[int]string{400: "invalid_request_error", 401: "authentication_error", 429: "rate_limit_error", 529: "overloaded_error"}[a.Status]
+	}
+	if kind == "" {
+		kind = "api_error"
+	}
+	return toJSON(obj{"type": "error", "error": obj{"type": kind, "message": a.Error}})
+}
+
+func (anthropicWire) stop(a Answer) string {
+	switch {
+	case a.Finish == "length":
+		return "max_tokens"
+	case a.Finish == "content_filter":
+		return "refusal"
+	case len(a.ToolCalls) > 0:
+		return "tool_use"
+	}
+	return "end_turn"
+}
+
+func (w anthropicWire) events(req Request, a Answer) []string {
+	var out []string
+	add := func(kind string, v obj) {
+		v["type"] = kind
+		out = append(out, "event: "+kind+"\ndata: "+toJSON(v)+"\n\n")
+	}
+	usage := obj{"input_tokens": a.Usage.InputTokens - a.Usage.CachedTokens, "cache_read_input_tokens": a.Usage.CachedTokens, "output_tokens": 1}
+	add("message_start", obj{"message": obj{
+		"id": "m" + itoa(req.Seq), "type": "message", "role": "assistant", "model": req.Model, "content": []any{}, "stop_reason": nil, "usage": usage,
+	}})
+	add("ping", obj{})
+	index := 0
+	block := func(start obj, deltas ...obj) {
+		add("content_block_start", obj{"index": index, "content_block": start})
+		for _, d := range deltas {
+			add("content_block_delta", obj{"index": index, "delta": d})
+		}
+		add("content_block_stop", obj{"index": index})
+		index++
+	}
+	deltas := func(kind, key, text string) (ds []obj) {
+		for _, p := range pieces(text) {
+			ds = append(ds, obj{"type": kind, key: p})
+		}
+		return ds
+	}
+	if a.Reasoning != "" {
+		ds := append(deltas("thinking_delta", "thinking", a.Reasoning), obj{"type": "signature_delta", "signature": "sig-" + itoa(req.Seq)})
+		block(obj{"type": "thinking", "thinking": "", "signature": ""}, ds...)
+	}
+	if a.Text != "" {
+		block(obj{"type": "text", "text": ""}, deltas("text_delta", "text", a.Text)...)
+	}
+	for _, c := range a.ToolCalls {
+		block(obj{"type": "tool_use", "id": c.ID, "name": c.Name, "input": obj{}}, deltas("input_json_delta", "partial_json", wireArguments(c.Arguments))...)
+	}
+	add("message_delta", obj{"delta": obj{"stop_reason": w.stop(a), "stop_sequence": nil}, "usage": obj{"output_tokens": a.Usage.OutputTokens}})
+	add("message_stop", obj{})
+	return out
+}
+
+func (w anthropicWire) whole(req Request, a Answer) string {
+	var content []obj
+	if a.Text != "" {
+		content = append(content, obj{"type": "text", "text": a.Text})
+	}
+	for _, c := range a.ToolCalls {
+		content = append(content, obj{"type": "tool_use", "id": c.ID, "name": c.Name, "input": c.Arguments})
+	}
+	return toJSON(obj{
+		"id": "m" + itoa(req.Seq), "type": "message", "role": "assistant", "model": req.Model, "content": content, "stop_reason": w.stop(a),
+		"usage": obj{"input_tokens": a.Usage.InputTokens, "output_tokens": a.Usage.OutputTokens},
+	})
+}

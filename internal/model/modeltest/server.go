@@ -1,0 +1,342 @@
+package modeltest
+
+import (
+	"context"
+	"encoding/json"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/hocket-run/hocket/internal/chat"
+)
+
+// Request is a model call as the server saw it.
+type Request struct {
+	// Seq counts from 1 in the order of arrival.
+	Seq   int    `json:"seq"`
+	Path  string `json:"path"`
+	Model string `json:"model"`
+	// System is the system prompt, all parts joined by LF; Messages is the conversation without it.
+	System   string          `json:"system"`
+	Messages []chat.Message  `json:"messages"`
+	Tools    []chat.ToolDef  `json:"tools,omitempty"`
+	Schema   json.RawMessage `json:"schema,omitempty"`
+	Stream   bool            `json:"stream"`
+	// Remote is the client's address: one for each connection.
+	Remote string          `json:"-"`
+	Header http.Header     `json:"-"`
+	Body   json.RawMessage `json:"-"`
+	// Context ends when the client goes away.
+	Context context.Context `json:"-"`
+}
+
+// LastText is the text of the last message.
+func (r Request) LastText() string {
+	if len(r.Messages) == 0 {
+		return ""
+	}
+	return r.Messages[len(r.Messages)-1].Text
+}
+
+// LastUser is the text of the last message of the user.
+func (r Request) LastUser() string {
+	for i := len(r.Messages) - 1; i >= 0; i-- {
+		if r.Messages[i].Role == chat.RoleUser {
+			return r.Messages[i].Text
+		}
+	}
+	return ""
+}
+
+// Fault is a way in which an answer goes wrong.
+type Fault string
+
+const (
+	// FaultHang accepts the call and never answers.
+	FaultHang Fault = "hang"
+	// FaultDrop closes the connection in place of an answer.
+	FaultDrop Fault = "drop"
+	// FaultCut closes the connection in the middle of the answer.
+	FaultCut Fault = "cut"
+	// FaultEnd ends the stream properly, but in the middle of the answer.
+	FaultEnd Fault = "end"
+	// FaultMalformed answers with what is no JSON.
+	FaultMalformed Fault = "malformed"
+	// FaultWhole ignores that a stream was asked for and answers with one JSON value (Chat Completions only).
+	FaultWhole Fault = "whole"
+	// FaultLate sends the error inside the stream, after half of the answer.
+	FaultLate Fault = "late"
+)
+
+// Answer is what the server does with a call. The zero Answer is an empty text.
+type Answer struct {
+	Text, Reasoning string
+	// ToolCalls get ids where they have none.
+	ToolCalls []chat.ToolCall
+	// Finish is Chat Completions' word (stop, length, tool_calls, content_filter), translated for the others. Empty: by the content.
+	Finish string
+	// Usage is counted in words where nil; NoUsage leaves it out.
+	Usage   *chat.Usage
+	NoUsage bool
+	// Status of 400 or more answers with an error of Code and Error.
+	Status     int
+	Error      string
+	Code       string
+	RetryAfter time.Duration
+	// Latency delays the answer; Wait, where not nil, until it is closed.
+	Latency time.Duration
+	Wait    <-chan struct{}
+	Fault   Fault
+}
+
+// Func answers a call. It is called from several goroutines at once.
+type Func func(Request) Answer
+
+// Server is a fake model server. Its methods are safe for concurrent use.
+type Server struct {
+	answer Func
+	url    string
+
+	mu        sync.Mutex
+	requests  []Request
+	used      chat.Usage
+	inFlight  int
+	maxFlight int
+}
+
+// New makes a Server that serves nothing yet; it is an http.Handler.
+func New(answer Func) *Server { return &Server{answer: answer} }
+
+// Start serves answer on loopback until the test ends.
+func Start(t testing.TB, answer Func) *Server {
+	t.Helper()
+	s := New(answer)
+	srv := httptest.NewServer(s)
+	s.url = srv.URL
+	t.Cleanup(func() {
+		srv.CloseClientConnections() // else a hanging call keeps Close waiting
+		srv.Close()
+	})
+	return s
+}
+
+// URL is the origin of a started server, which Anthropic's and Google's clients want; OpenAI's want BaseURL.
+func (s *Server) URL() string { return s.url }
+
+// BaseURL is what OPENAI_BASE_URL is set to.
+func (s *Server) BaseURL() string { return s.url + "/v1" }
+
+// Requests gives the calls so far, in order of arrival.
+func (s *Server) Requests() []Request {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return append([]Request(nil), s.requests...)
+}
+
+// Count is the number of calls so far whose system prompt contains marker; "" counts all.
+func (s *Server) Count(marker string) int {
+	n := 0
+	for _, r := range s.Requests() {
+		if strings.Contains(r.System, marker) {
+			n++
+		}
+	}
+	return n
+}
+
+// Counts is the number of calls by the first line of the system prompt.
+func (s *Server) Counts() map[string]int {
+	out := map[string]int{}
+	for _, r := range s.Requests() {
+		line, _, _ := strings.Cut(r.System, "\n")
+		out[line]++
+	}
+	return out
+}
+
+// Ledger is the sum of what the complete answers said of their tokens.
+func (s *Server) Ledger() chat.Usage {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.used
+}
+
+// MaxInFlight is the largest number of calls that were under way at once.
+func (s *Server) MaxInFlight() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.maxFlight
+}
+
+// Reset forgets requests, ledger and the largest number in flight.
+func (s *Server) Reset() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.requests, s.used, s.maxFlight = nil, chat.Usage{}, s.inFlight
+}
+
+// Report is what GET /__calls answers, for tests in other processes.
+type Report struct {
+	Total       int            `json:"total"`
+	Counts      map[string]int `json:"counts"`
+	Usage       chat.Usage     `json:"usage"`
+	MaxInFlight int            `json:"maxInFlight"`
+	Requests    []Request      `json:"requests"`
+}
+
+// wire reads and writes one protocol.
+type wire interface {
+	decode(path string, body []byte) (Request, error)
+	errorBody(a Answer) string
+	// events gives the answer as the parts of a stream, whole as one value.
+	events(req Request, a Answer) []string
+	whole(req Request, a Answer) string
+}
+
+func wireOf(path string) wire {
+	switch {
+	case strings.HasSuffix(path, "/chat/completions"):
+		return openaiWire{}
+	case strings.HasSuffix(path, "/messages"):
+		return anthropicWire{}
+	case strings.Contains(path, ":streamGenerateContent"):
+		return googleWire{}
+	}
+	return nil
+}
+
+// ServeHTTP implements http.Handler.
+func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if r.Method == http.MethodGet && r.URL.Path == "/__calls" {
+		w.Header().Set("Content-Type", "application/json")
+		_ = json.NewEncoder(w).Encode(Report{
+			Total: s.Count(""), Counts: s.Counts(), Usage: s.Ledger(), MaxInFlight: s.MaxInFlight(), Requests: s.Requests(),
+		})
+		return
+	}
+	wire := wireOf(r.URL.Path)
+	if wire == nil || r.Method != http.MethodPost {
+		http.Error(w, `{"error":{"message":"no such path: `+r.URL.Path+`"}}`, http.StatusNotFound)
+		return
+	}
+	body, err := io.ReadAll(r.Body)
+	if err != nil {
+		return
+	}
+	req, err := wire.decode(r.URL.Path, body)
+	if err != nil {
+		http.Error(w, `{"error":{"message":"the fake server cannot read the request: `+err.Error()+`"}}`, http.StatusBadRequest)
+		return
+	}
+	req.Path, req.Header, req.Body, req.Context, req.Remote = r.URL.Path, r.Header, body, r.Context(), r.RemoteAddr
+	defer s.enter(&req)()
+
+	a := s.answer(req)
+	for i := range a.ToolCalls {
+		if a.ToolCalls[i].ID == "" {
+			a.ToolCalls[i].ID = "call_" + itoa(req.Seq) + "_" + itoa(i)
+		}
+	}
+	if a.Usage == nil {
+		a.Usage = countWords(req, a)
+	}
+	if !pause(r.Context(), a) {
+		return
+	}
+	if s.write(w, r, wire, req, a) {
+		s.mu.Lock()
+		s.used = s.used.Add(*a.Usage)
+		s.mu.Unlock()
+	}
+}
+
+// enter keeps the request and counts it as in flight until the returned function is called.
+func (s *Server) enter(req *Request) func() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	req.Seq = len(s.requests) + 1
+	s.requests = append(s.requests, *req)
+	s.inFlight++
+	s.maxFlight = max(s.maxFlight, s.inFlight)
+	return func() {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.inFlight--
+	}
+}
+
+// pause waits as the answer says; false: the client went away.
+func pause(ctx context.Context, a Answer) bool {
+	if a.Fault == FaultHang {
+		<-ctx.Done()
+		return false
+	}
+	if a.Latency > 0 {
+		t := time.NewTimer(a.Latency)
+		defer t.Stop()
+		select {
+		case <-ctx.Done():
+			return false
+		case <-t.C:
+		}
+	}
+	if a.Wait != nil {
+		select {
+		case <-ctx.Done():
+			return false
+		case <-a.Wait:
+		}
+	}
+	return true
+}
+
+// write sends the answer and tells whether it was a whole and good one.
+func (s *Server) write(w http.ResponseWriter, r *http.Request, wire wire, req Request, a Answer) bool {
+	switch {
+	case a.Fault == FaultDrop:
+		panic(http.ErrAbortHandler)
+	case a.Status >= 400 && a.Fault != FaultLate:
+		if a.RetryAfter > 0 {
+			w.Header().Set("Retry-After", itoa(int(a.RetryAfter/time.Second)))
+		}
+		w.Header().Set("Content-Type", "application/json")
+		w.WriteHeader(a.Status)
+		_, _ = io.WriteString(w, wire.errorBody(a))
+		return false
+	case a.Fault == FaultMalformed:
+		w.Header().Set("Content-Type", "text/event-stream")
+		_, _ = io.WriteString(w, "data: {\"choices\": [{\"del\n\n")
+		return false
+	case !req.Stream || a.Fault == FaultWhole:
+		w.Header().Set("Content-Type", "application/json; charset=utf-8")
+		_, _ = io.WriteString(w, wire.whole(req, a))
+		return true
+	}
+	w.Header().Set("Content-Type", "text/event-stream; charset=utf-8")
+	events := wire.events(req, a)
+	stop := len(events)
+	if a.Fault == FaultCut || a.Fault == FaultEnd || a.Fault == FaultLate {
+		stop = max(len(events)/2, 1)
+	}
+	for _, e := range events[:stop] {
+		_, _ = io.WriteString(w, e)
+		w.(http.Flusher).Flush()
+		if r.Context().Err() != nil {
+			return false
+		}
+	}
+	switch a.Fault {
+	case FaultCut:
+		panic(http.ErrAbortHandler)
+	case FaultLate:
+		_, _ = io.WriteString(w, "event: error\ndata: "+strings.ReplaceAll(wire.errorBody(a), "\n", " ")+"\n\n")
+		return false
+	case FaultEnd:
+		return false
+	}
+	return true
+}

@@ -1,0 +1,177 @@
+package openai
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	sdk "github.com/openai/openai-go/v3"
+	"github.com/openai/openai-go/v3/packages/respjson"
+
+	"github.com/hocket-run/hocket/internal/chat"
+	"github.com/hocket-run/hocket/internal/model"
+	"github.com/hocket-run/hocket/internal/model/adapter"
+)
+
+// answer gathers what comes in.
+type answer struct {
+	// turn makes ids of tool calls unique in the conversation where a server gives none.
+	turn                     int
+	text, reasoning, refusal strings.Builder
+	calls                    []*pendingCall
+	usage                    *chat.Usage
+	model                    string
+	finish                   string
+	done                     bool
+	chunks                   int
+}
+
+// pendingCall is a tool call of which pieces may still come.
+type pendingCall struct {
+	index    int64 // the server's number of it
+	id, name string
+	args     strings.Builder
+}
+
+// add takes in one chunk.
+func (a *answer) add(chunk sdk.ChatCompletionChunk, onDelta func(model.Delta)) {
+	a.chunks++
+	if chunk.Model != "" {
+		a.model = chunk.Model
+	}
+	if chunk.JSON.Usage.Valid() {
+		a.setUsage(chunk.Usage)
+	}
+	for _, choice := range chunk.Choices {
+		if choice.Index != 0 {
+			continue
+		}
+		d := choice.Delta
+		if d.Content != "" {
+			a.text.WriteString(d.Content)
+			onDelta(model.Delta{Text: d.Content})
+		}
+		if r := reasoningOf(d.JSON.ExtraFields); r != "" {
+			a.reasoning.WriteString(r)
+			onDelta(model.Delta{Reasoning: r})
+		}
+		a.refusal.WriteString(d.Refusal)
+		for _, piece := range d.ToolCalls {
+			a.addCall(piece, onDelta)
+		}
+		if choice.FinishReason != "" {
+			a.finish = choice.FinishReason
+		}
+	}
+}
+
+// addCall takes in a piece of a tool call. Pieces belong together by their index; a server that numbers every call 0 is told by a second id.
+func (a *answer) addCall(piece sdk.ChatCompletionChunkChoiceDeltaToolCall, onDelta func(model.Delta)) {
+	at := -1
+	for i, c := range a.calls {
+		if c.index == piece.Index && (piece.ID == "" || c.id == "" || c.id == piece.ID) {
+			at = i
+		}
+	}
+	if at < 0 {
+		a.calls = append(a.calls, &pendingCall{index: piece.Index})
+		at = len(a.calls) - 1
+	}
+	c := a.calls[at]
+	if piece.ID != "" {
+		c.id = piece.ID
+	}
+	if piece.Function.Name != "" {
+		c.name = piece.Function.Name
+	}
+	c.args.WriteString(piece.Function.Arguments)
+	onDelta(model.Delta{ToolCall: &model.ToolCallDelta{
+		Index: at, ID: piece.ID, Name: piece.Function.Name, Arguments: piece.Function.Arguments,
+	}})
+}
+
+// addWhole takes in an answer that came as one value.
+func (a *answer) addWhole(c sdk.ChatCompletion) {
+	a.model, a.done = c.Model, true
+	if c.JSON.Usage.Valid() {
+		a.setUsage(c.Usage)
+	}
+	if len(c.Choices) == 0 {
+		return
+	}
+	choice := c.Choices[0]
+	a.finish = choice.FinishReason
+	a.text.WriteString(choice.Message.Content)
+	a.refusal.WriteString(choice.Message.Refusal)
+	a.reasoning.WriteString(reasoningOf(choice.Message.JSON.ExtraFields))
+	for i, call := range choice.Message.ToolCalls {
+		p := &pendingCall{index: int64(i), id: call.ID, name: call.Function.Name}
+		p.args.WriteString(call.Function.Arguments)
+		a.calls = append(a.calls, p)
+	}
+}
+
+func (a *answer) setUsage(u sdk.CompletionUsage) {
+	a.usage = &chat.Usage{
+		InputTokens:     u.PromptTokens,
+		OutputTokens:    u.CompletionTokens,
+		CachedTokens:    u.PromptTokensDetails.CachedTokens,
+		ReasoningTokens: u.CompletionTokensDetails.ReasoningTokens,
+	}
+}
+
+// problem tells why a is no Reply, nil where it is one. Complete is what said so: by a finish reason or by the end mark.
+func (a *answer) problem(contentType string) error {
+	if a.finish == "content_filter" {
+		return adapter.Filtered(a.refusal.String())
+	}
+	if a.finish == "" && !a.done {
+		if a.chunks == 0 && contentType != "" && !strings.HasPrefix(strings.ToLower(contentType), "text/event-stream") {
+			return fmt.Errorf("it is %s, neither JSON nor a stream of events", contentType)
+		}
+		return adapter.BrokeOff()
+	}
+	return nil
+}
+
+func (a *answer) reply() model.Reply {
+	r := model.Reply{
+		Message:    chat.Message{Role: chat.RoleAssistant, Text: a.text.String()},
+		Reasoning:  a.reasoning.String(),
+		Usage:      a.usage,
+		StopReason: model.StopEnd,
+		Model:      a.model,
+	}
+	for i, c := range a.calls {
+		id := c.id
+		if id == "" {
+			id = fmt.Sprintf("call_%d_%d", a.turn, i)
+		}
+		r.Message.ToolCalls = append(r.Message.ToolCalls, chat.ToolCall{ID: id, Name: c.name, Arguments: adapter.Arguments(c.args.String())})
+	}
+	switch {
+	case a.finish == "length":
+		r.StopReason = model.StopLength
+	case len(a.calls) > 0:
+		r.StopReason = model.StopToolCalls
+	case a.refusal.Len() > 0:
+		r.StopReason = model.StopRefusal
+		if r.Message.Text == "" {
+			r.Message.Text = a.refusal.String()
+		}
+	}
+	return r
+}
+
+// reasoningOf reads the model's shown thinking, for which compatible servers have two names and OpenAI none.
+func reasoningOf(extra map[string]respjson.Field) string {
+	for _, name := range []string{"reasoning_content", "reasoning"} {
+		if f, ok := extra[name]; ok {
+			var text string
+			if json.Unmarshal([]byte(f.Raw()), &text) == nil && text != "" {
+				return text
+			}
+		}
+	}
+	return ""
+}

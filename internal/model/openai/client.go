@@ -1,0 +1,174 @@
+package openai
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+
+	sdk "github.com/openai/openai-go/v3"
+	"github.com/openai/openai-go/v3/option"
+
+	"github.com/hocket-run/hocket/internal/model"
+	"github.com/hocket-run/hocket/internal/model/adapter"
+)
+
+// maxAnswer bounds an answer that comes as one JSON value, in bytes.
+const maxAnswer = 64 << 20
+
+// Config says where to call.
+type Config struct {
+	// BaseURL is the address in front of /chat/completions. Required.
+	BaseURL string
+	// Key goes into the Authorization header; empty: no header.
+	Key string
+	// Own tells that this is OpenAI's own service, which knows parameters that compatible servers mostly do not.
+	Own bool
+	// HTTP makes the requests. Required: internal/outbound makes it.
+	HTTP *http.Client
+}
+
+// Client is a model.Client. Safe for concurrent use.
+type Client struct {
+	cfg Config
+	sdk sdk.Client
+}
+
+// New makes a Client. It does not connect.
+func New(cfg Config) (*Client, error) {
+	if cfg.BaseURL == "" || cfg.HTTP == nil {
+		return nil, errors.New("openai: base URL and HTTP client are required")
+	}
+	opts := []option.RequestOption{
+		option.WithBaseURL(cfg.BaseURL),
+		option.WithHTTPClient(adapter.Client(cfg.HTTP)),
+		option.WithMaxRetries(0),
+	}
+	if cfg.Key != "" {
+		opts = append(opts, option.WithAPIKey(cfg.Key))
+	}
+	// Not sdk.NewClient: that one reads the environment.
+	return &Client{cfg: cfg, sdk: sdk.Client{Options: opts}}, nil
+}
+
+// Call implements model.Client.
+func (c *Client) Call(ctx context.Context, req model.Request, onDelta func(model.Delta)) (model.Reply, error) {
+	if onDelta == nil {
+		onDelta = func(model.Delta) {}
+	}
+	watched, x := adapter.Begin(ctx, func() { onDelta(model.Delta{}) })
+	watched, cancel := context.WithCancel(watched)
+	defer cancel()
+
+	opts := []option.RequestOption{option.WithJSONSet("stream", true), option.WithHeader("Accept", "text/event-stream, application/json")}
+	if req.IdempotencyKey != "" {
+		opts = append(opts, option.WithHeader("Idempotency-Key", req.IdempotencyKey))
+	}
+	for path, value := range req.Params.ProviderOptions {
+		opts = append(opts, option.WithJSONSet(path, value))
+	}
+	var resp *http.Response
+	err := c.sdk.Post(watched, "chat/completions", c.params(req), &resp, opts...)
+	if resp != nil && resp.Body != nil {
+		defer resp.Body.Close()
+	}
+	if err != nil {
+		return model.Reply{}, c.failure(ctx, x, err)
+	}
+
+	body := bufio.NewReader(resp.Body)
+	a := answer{turn: len(req.Messages)}
+	if adapter.IsJSON(resp.Header) || startsWithBrace(body) {
+		err = a.readWhole(body)
+	} else {
+		err = a.readStream(body, onDelta)
+	}
+	if err == nil {
+		err = a.problem(resp.Header.Get("Content-Type"))
+	}
+	if err != nil {
+		return model.Reply{}, c.failure(ctx, x, err)
+	}
+	adapter.Drain(body, cancel)
+	return a.reply(), nil
+}
+
+// failure makes sure that an error which nobody else noticed is not lost.
+func (c *Client) failure(ctx context.Context, x *adapter.Exchange, err error) error {
+	return x.Failure(ctx, err, c.cfg.Key)
+}
+
+// startsWithBrace tells an answer in JSON that does not say so.
+func startsWithBrace(r *bufio.Reader) bool {
+	for {
+		b, err := r.ReadByte()
+		if err != nil {
+			return false
+		}
+		if b == ' ' || b == '\n' || b == '\r' || b == '\t' {
+			continue
+		}
+		_ = r.UnreadByte() // a byte was just read
+		return b == '{'
+	}
+}
+
+// readStream reads events until the answer is complete.
+func (a *answer) readStream(r io.Reader, onDelta func(model.Delta)) error {
+	for event, err := range adapter.Events(r) {
+		if err != nil {
+			return err
+		}
+		if string(event.Data) == "[DONE]" {
+			a.done = true
+			return nil
+		}
+		if failed := toldError(event.Data); failed != nil {
+			return failed
+		}
+		var parsed sdk.ChatCompletionChunk
+		if err := json.Unmarshal(event.Data, &parsed); err != nil {
+			return fmt.Errorf("event of the stream: %w", err)
+		}
+		a.add(parsed, onDelta)
+	}
+	return nil
+}
+
+// toldError finds an error that was told in place of an answer, nil where there is none. Most events do not even contain the word.
+func toldError(data []byte) error {
+	if !bytes.Contains(data, []byte(`"error"`)) {
+		return nil
+	}
+	var e struct {
+		Error json.RawMessage `json:"error"`
+	}
+	if json.Unmarshal(data, &e) != nil || len(e.Error) == 0 || string(e.Error) == "null" {
+		return nil
+	}
+	return adapter.StreamError(e.Error)
+}
+
+// readWhole reads an answer that is one JSON value.
+func (a *answer) readWhole(r io.Reader) error {
+	raw, err := io.ReadAll(io.LimitReader(r, maxAnswer))
+	if err != nil {
+		return err
+	}
+	if failed := toldError(raw); failed != nil {
+		return failed
+	}
+	var parsed sdk.ChatCompletion
+	if err := json.Unmarshal(raw, &parsed); err != nil {
+		return err
+	}
+	if len(parsed.Choices) == 0 {
+		return errors.New("it has no choices")
+	}
+	a.addWhole(parsed)
+	return nil
+}

@@ -1,0 +1,116 @@
+package openai
+
+import (
+	"strings"
+
+	sdk "github.com/openai/openai-go/v3"
+	"github.com/openai/openai-go/v3/packages/param"
+	"github.com/openai/openai-go/v3/shared"
+
+	"github.com/hocket-run/hocket/internal/chat"
+	"github.com/hocket-run/hocket/internal/model"
+	"github.com/hocket-run/hocket/internal/model/adapter"
+)
+
+// params builds the body of a request. Params.ThinkingBudget has no counterpart in Chat Completions.
+func (c *Client) params(req model.Request) sdk.ChatCompletionNewParams {
+	p := sdk.ChatCompletionNewParams{
+		Model:            req.Model,
+		Messages:         messages(req),
+		StreamOptions:    sdk.ChatCompletionStreamOptionsParam{IncludeUsage: param.NewOpt(true)},
+		Temperature:      opt(req.Params.Temperature),
+		TopP:             opt(req.Params.TopP),
+		FrequencyPenalty: opt(req.Params.FrequencyPenalty),
+		PresencePenalty:  opt(req.Params.PresencePenalty),
+		ReasoningEffort:  shared.ReasoningEffort(req.Params.ReasoningEffort),
+	}
+	// OpenAI's newer models take max_completion_tokens only, many compatible servers max_tokens only.
+	if c.cfg.Own {
+		p.MaxCompletionTokens = opt(req.Params.MaxTokens)
+	} else {
+		p.MaxTokens = opt(req.Params.MaxTokens)
+	}
+	if len(req.Params.Stop) > 0 {
+		p.Stop.OfStringArray = req.Params.Stop
+	}
+	for _, tool := range req.Tools {
+		def := shared.FunctionDefinitionParam{Name: tool.Name, Parameters: adapter.Object(tool.Parameters)}
+		if tool.Description != "" {
+			def.Description = param.NewOpt(tool.Description)
+		}
+		p.Tools = append(p.Tools, sdk.ChatCompletionFunctionTool(def))
+	}
+	if req.Schema != nil {
+		p.ResponseFormat.OfJSONSchema = &shared.ResponseFormatJSONSchemaParam{JSONSchema: shared.ResponseFormatJSONSchemaJSONSchemaParam{
+			Name:   schemaName(req.Schema.Name),
+			Schema: adapter.Object(req.Schema.JSON),
+			Strict: param.NewOpt(req.Schema.Strict),
+		}}
+	}
+	return p
+}
+
+func opt[T comparable](v *T) param.Opt[T] {
+	if v == nil {
+		return param.Opt[T]{}
+	}
+	return param.NewOpt(*v)
+}
+
+// messages gives the conversation. chat.Message.Name is not sent: names with spaces are refused, and the engine writes speakers into
+// the text where they matter (D30).
+func messages(req model.Request) []sdk.ChatCompletionMessageParamUnion {
+	out := make([]sdk.ChatCompletionMessageParamUnion, 0, len(req.Messages)+1)
+	if req.System != "" {
+		out = append(out, sdk.SystemMessage(req.System))
+	}
+	for _, m := range req.Messages {
+		switch m.Role {
+		case chat.RoleSystem:
+			out = append(out, sdk.SystemMessage(m.Text))
+		case chat.RoleAssistant:
+			out = append(out, assistant(m))
+		case chat.RoleTool:
+			out = append(out, sdk.ToolMessage(m.Text, m.ToolCallID))
+		default:
+			out = append(out, sdk.UserMessage(m.Text))
+		}
+	}
+	return out
+}
+
+func assistant(m chat.Message) sdk.ChatCompletionMessageParamUnion {
+	if len(m.ToolCalls) == 0 {
+		return sdk.AssistantMessage(m.Text)
+	}
+	var a sdk.ChatCompletionAssistantMessageParam
+	if m.Text != "" {
+		a.Content.OfString = param.NewOpt(m.Text)
+	}
+	for _, call := range m.ToolCalls {
+		a.ToolCalls = append(a.ToolCalls, sdk.ChatCompletionMessageToolCallUnionParam{
+			OfFunction: &sdk.ChatCompletionMessageFunctionToolCallParam{
+				ID: call.ID,
+				Function: sdk.ChatCompletionMessageFunctionToolCallFunctionParam{
+					Name: call.Name, Arguments: adapter.ArgumentsText(call.Arguments),
+				},
+			},
+		})
+	}
+	return sdk.ChatCompletionMessageParamUnion{OfAssistant: &a}
+}
+
+// schemaName makes a name of the letters that the API takes, 64 of them at most.
+func schemaName(name string) string {
+	name = strings.Map(func(r rune) rune {
+		switch {
+		case r >= 'a' && r <= 'z', r >= 'A' && r <= 'Z', r >= '0' && r <= '9', r == '_', r == '-':
+			return r
+		}
+		return '_'
+	}, name)
+	if name == "" {
+		return "output"
+	}
+	return name[:min(len(name), 64)]
+}
