@@ -193,10 +193,13 @@ type ToolCalled struct {
 	Arguments  Value  `json:"arguments,omitempty"`
 }
 
-// ToolReturned is a tool's result. IsError: the tool tells a failure, which an agent's model gets to read.
+// ToolReturned is a tool's result. IsError: the tool tells a failure, which an agent's model gets to read. Where the engine itself answered
+// (arguments that are no JSON, a routing tool), Call is empty and Frame and ToolCallID say what was answered.
 type ToolReturned struct {
-	Call       string `json:"call"`
-	Attempt    int    `json:"attempt"`
+	Call       string `json:"call,omitempty"`
+	Attempt    int    `json:"attempt,omitempty"`
+	Frame      int    `json:"frame,omitempty"`
+	ToolCallID string `json:"toolCallId,omitempty"`
 	Text       string `json:"text"`
 	Structured Value  `json:"structured,omitempty"`
 	IsError    bool   `json:"isError,omitempty"`

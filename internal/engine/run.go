@@ -1,1 +1,286 @@
 package engine
+
+import (
+	"cmp"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/hocket-run/hocket/workflow"
+)
+
+// Run is one execution of a plan. Not safe for concurrent use.
+type Run struct {
+	plan *Plan
+	id   string
+	s    state
+	// flows are the compiled workflows beside s.Flows.
+	flows []*flow
+	calls int // calls that are out, cancelled ones included
+	busy  int // running steps that have effects
+
+	// What one activation gathers; empty between activations.
+	now    time.Time
+	out    []Event
+	opened []Command
+	wake   []int // scopes that may have settled
+	broken error
+	// announced: the timer for cancelled calls was asked for.
+	announced bool
+}
+
+// New gives a run that has not started. id enters the idempotency keys of its calls.
+func New(p *Plan, id string) *Run {
+	return &Run{plan: p, id: id, s: state{Status: StatusPending}}
+}
+
+// Apply folds events that were stored before, in order. It decides nothing and gives no commands. On error, a *[DivergenceError], the run must
+// be thrown away. Apply keeps the Data of the events; nobody may change them afterwards.
+func (r *Run) Apply(events []Event) error {
+	for i := range events {
+		if err := r.apply(&events[i]); err != nil {
+			return err
+		}
+	}
+	r.wake = r.wake[:0]
+	return nil
+}
+
+// Activate feeds inputs to the run and returns the events to be stored and the commands that it now wants done, in order.
+//
+// The events continue the journal: Events[0].Seq == r.Seq()+1, no gaps. The caller owns the slices; what events and commands point at is shared
+// and must not be changed. Activate reads no clock: Input.At (UTC, truncated to microseconds, never going back) is the only time that it knows.
+// Start, Answer, Cancel, Recovered and Reopen must be the only input of their activation.
+//
+// A result for a call that was settled before is ignored and gives an empty decision. Errors leave the run unchanged: the Err variables of
+// this package. A *[DivergenceError] is a defect of Hocket: the run must be thrown away and folded again, or quarantined.
+//
+// Source: decisions D1, D4, D7.
+func (r *Run) Activate(inputs []Input) (Decision, error) {
+	if len(inputs) == 0 {
+		return Decision{}, nil
+	}
+	for _, in := range inputs {
+		if len(inputs) > 1 && !result(in.Data) {
+			return Decision{}, fmt.Errorf("%T must be the only input of an activation", in.Data)
+		}
+		if err := r.check(in.Data); err != nil {
+			return Decision{}, err
+		}
+	}
+	r.out, r.opened, r.wake, r.broken = nil, nil, r.wake[:0], nil
+	for _, in := range inputs {
+		if at := in.At.UTC().Truncate(time.Microsecond); at.After(r.s.At) {
+			r.now = at
+		} else {
+			r.now = r.s.At
+		}
+		r.handle(in.Data)
+		r.advance()
+	}
+	d := Decision{Events: r.out, Commands: r.commands()}
+	err := r.broken
+	r.out, r.opened, r.broken = nil, nil, nil
+	if err != nil {
+		return Decision{}, err
+	}
+	return d, nil
+}
+
+// result tells whether an input answers a command; only those come in groups.
+func result(d InputData) bool {
+	switch d.(type) {
+	case ModelResult, ToolResult, FuncResult, TimerDue:
+		return true
+	}
+	return false
+}
+
+// emit records an event and applies it at once.
+func (r *Run) emit(step int, node string, d Data) {
+	if r.broken != nil {
+		return
+	}
+	ev := Event{Seq: r.s.Seq + 1, At: r.now, Node: node, Step: step, Data: d}
+	if err := r.apply(&ev); err != nil {
+		r.broken = err
+		return
+	}
+	r.out = append(r.out, ev)
+}
+
+// emitStep records an event of a step that has started.
+func (r *Run) emitStep(step int, d Data) { r.emit(step, r.nodeID(step), d) }
+
+// Status gives the state of the run.
+func (r *Run) Status() Status { return r.s.Status }
+
+// Seq gives the number of the last event.
+func (r *Run) Seq() uint64 { return r.s.Seq }
+
+// InFlight counts the calls whose results are still awaited, those of cancelled steps included.
+func (r *Run) InFlight() int { return r.calls }
+
+// EndedByLimit names the limit that ended the run, "" where none did.
+func (r *Run) EndedByLimit() string {
+	if r.s.Status != StatusFailed {
+		return ""
+	}
+	return r.s.Limit
+}
+
+// Created gives the first event's data, nil before it.
+func (r *Run) Created() *RunCreated { return r.s.Created }
+
+// Waits gives the open waits, oldest first. The slice is the caller's.
+func (r *Run) Waits() []WaitInfo {
+	var out []WaitInfo
+	for i := range r.s.Waits {
+		if w := &r.s.Waits[i]; w.open() {
+			out = append(out, WaitInfo{ID: w.ID, Node: r.nodeID(w.Step), Step: w.Step, Kind: w.Kind, Prompt: w.Prompt, Options: w.Options, Since: w.Since, Deadline: w.Deadline})
+		}
+	}
+	return out
+}
+
+// snapshot is the stored form of a state. Version guards against reading one that means something else.
+type snapshot struct {
+	Version int    `json:"version"`
+	Digest  string `json:"digest"`
+	State   state  `json:"state"`
+}
+
+// snapshotVersion changes whenever the state's form does; other versions are not read, the journal is folded instead.
+const snapshotVersion = 1
+
+// ErrSnapshot: the bytes are no snapshot of this plan by this version. The journal tells the same.
+var ErrSnapshot = errors.New("snapshot cannot be used")
+
+// Snapshot gives the state at Seq as JSON: a cache, never the truth.
+func (r *Run) Snapshot() ([]byte, error) {
+	b, err := json.Marshal(snapshot{Version: snapshotVersion, Digest: r.plan.digest, State: r.s})
+	if err != nil {
+		return nil, fmt.Errorf("encode snapshot: %w", err)
+	}
+	return b, nil
+}
+
+// Restore makes the run that gave a snapshot. The error is ErrSnapshot, wrapped; fold the journal then.
+func Restore(p *Plan, id string, data []byte) (*Run, error) {
+	var s snapshot
+	if err := json.Unmarshal(data, &s); err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrSnapshot, err)
+	}
+	if s.Version != snapshotVersion || s.Digest != p.digest {
+		return nil, fmt.Errorf("%w: it belongs to another version or definition", ErrSnapshot)
+	}
+	r := &Run{plan: p, id: id, s: s.State}
+	for _, fr := range s.State.Flows {
+		if fr.Step == 0 {
+			r.flows = append(r.flows, p.root)
+			continue
+		}
+		if fr.Step > len(s.State.Steps) || r.s.Steps[fr.Step-1].Scope >= len(r.s.Scopes) {
+			return nil, fmt.Errorf("%w: sub-flow of a step that is not there", ErrSnapshot)
+		}
+		n := r.stepNode(fr.Step)
+		if n.Subflow == nil {
+			return nil, fmt.Errorf("%w: step %d runs no sub-flow", ErrSnapshot, fr.Step)
+		}
+		r.flows = append(r.flows, r.flowOf(fr.Step).flows[n.Subflow.Flow])
+	}
+	for _, c := range r.s.Calls {
+		if c.State == callOpen || c.State == callCancelled {
+			r.calls++
+		}
+	}
+	for _, id := range r.s.Running {
+		r.busy += effect(r.stepNode(id).Kind)
+	}
+	return r, nil
+}
+
+func (r *Run) step(id int) *step       { return &r.s.Steps[id-1] }
+func (r *Run) scope(id int) *scope     { return &r.s.Scopes[id] }
+func (r *Run) stepScope(id int) *scope { return r.scope(r.step(id).Scope) }
+func (r *Run) flowOf(id int) *flow     { return r.flows[r.stepScope(id).Flow] }
+func (r *Run) stepNode(id int) *node   { return &r.flowOf(id).nodes[r.step(id).Node] }
+func (r *Run) frame(id, fr int) *frame { return &r.step(id).Agent.Frames[fr] }
+func (r *Run) agent(id, fr int) *agent { return r.flowOf(id).agents[r.frame(id, fr).Agent] }
+func (r *Run) idle(scope int)          { r.wake = append(r.wake, scope) }
+
+// nodeID is the node's id as events show it: inside sub-flows a path.
+func (r *Run) nodeID(id int) string { return r.pathOf(r.stepScope(id).Flow, r.stepNode(id).ID) }
+
+func (r *Run) pathOf(flow int, node string) string {
+	for flow > 0 {
+		owner := r.s.Flows[flow].Step
+		node = r.stepNode(owner).ID + "/" + node
+		flow = r.stepScope(owner).Flow
+	}
+	return node
+}
+
+func (r *Run) wait(id string) *wait {
+	for i := range r.s.Waits {
+		if r.s.Waits[i].ID == id {
+			return &r.s.Waits[i]
+		}
+	}
+	return nil
+}
+
+// effect is 1 for kinds whose steps ask for calls, which MaxConcurrency bounds.
+func effect(k workflow.Kind) int {
+	switch k {
+	case workflow.KindAgent, workflow.KindTool, workflow.KindFunc, workflow.KindExec:
+		return 1
+	}
+	return 0
+}
+
+func isFreeJoin(n *node) bool { return n.Kind == workflow.KindJoin && n.fork < 0 }
+
+func convID(step, frame int) string { return strconv.Itoa(step) + "." + strconv.Itoa(frame) }
+func callID(step, frame, n int) string {
+	return strconv.Itoa(step) + "." + strconv.Itoa(frame) + "." + strconv.Itoa(n)
+}
+func callTimer(call string) string { return "retry:" + call }
+func stepTimer(step int) string    { return "retry:" + strconv.Itoa(step) }
+func waitTimer(wait string) string { return "deadline:" + wait }
+
+// commandID names one attempt of a call.
+func commandID(call string, attempt int) string { return call + "#" + strconv.Itoa(attempt) }
+
+// parseCommandID undoes commandID.
+func parseCommandID(id string) (call string, attempt int, ok bool) {
+	call, a, found := strings.Cut(id, "#")
+	attempt, err := strconv.Atoi(a)
+	return call, attempt, found && err == nil
+}
+
+func sortedKeys[V any](m map[string]V) []string {
+	if len(m) == 0 {
+		return nil
+	}
+	return slices.Sorted(maps.Keys(m))
+}
+
+// sortedCalls gives the ids of calls in the order in which they were asked.
+func (r *Run) sortedCalls(keep func(*call) bool) []string {
+	var ids []string
+	for id, c := range r.s.Calls {
+		if keep(c) {
+			ids = append(ids, id)
+		}
+	}
+	slices.SortFunc(ids, func(a, b string) int {
+		return cmp.Or(cmp.Compare(r.s.Calls[a].Seq, r.s.Calls[b].Seq), cmp.Compare(a, b))
+	})
+	return ids
+}

@@ -1,0 +1,266 @@
+package engine
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/hocket-run/hocket/internal/chat"
+	"github.com/hocket-run/hocket/internal/expr"
+	"github.com/hocket-run/hocket/internal/schema"
+	"github.com/hocket-run/hocket/workflow"
+)
+
+// ask makes the next model call of a frame, with messages that the engine adds first.
+func (r *Run) ask(id, fr int, added ...chat.Message) {
+	f, a := r.frame(id, fr), r.agent(id, fr)
+	if f.Turns >= a.Turns() {
+		r.emitStep(id, &LimitReached{Limit: CodeMaxTurns, Max: int64(a.Turns())})
+		r.frameFailed(id, fr, Failure{Code: CodeMaxTurns, Message: fmt.Sprintf("agent %s did not finish within %d turns", a.Title(), a.Turns())})
+		return
+	}
+	if r.overBudget(id) {
+		return
+	}
+	r.emitStep(id, &ModelCalled{
+		Call: callID(id, fr, r.step(id).Calls+1), Attempt: 1, Frame: fr, Agent: a.ID, Model: r.modelOf(id, fr),
+		Conversation: f.Conv, Length: len(r.s.Convs[f.Conv]) + len(added), Added: added,
+	})
+}
+
+// modelOf is the reference that a frame uses now: the agent's own, or one of its fallbacks.
+func (r *Run) modelOf(id, fr int) string {
+	f, a := r.frame(id, fr), r.agent(id, fr)
+	if f.Model > 0 && f.Model <= len(a.Fallbacks) {
+		return a.Fallbacks[f.Model-1]
+	}
+	return a.Model
+}
+
+// system is the system prompt of a frame.
+func (r *Run) system(id, fr int) string {
+	if s := r.frame(id, fr).System; s != "" {
+		return s
+	}
+	return r.agent(id, fr).System
+}
+
+// expandSystem gives the system prompt of an agent where its templates make it differ from the definition's.
+func (r *Run) expandSystem(a *agent, scope int) string {
+	if a.system == nil {
+		return ""
+	}
+	return a.system.Expand(env{r: r, scope: scope})
+}
+
+// replied goes on after a model's reply: with its tool calls, or with its answer.
+func (r *Run) replied(id, fr int) {
+	if r.broken != nil {
+		return
+	}
+	f, a := r.frame(id, fr), r.agent(id, fr)
+	last := r.lastReply(id, fr)
+	if r.s.Ending != nil && !r.s.Ending.Limit && len(f.Turn) > 0 {
+		r.cancelStep(id, "the run failed") // nothing new starts (S0-46)
+		return
+	}
+	if n := r.stepNode(id); n.Kind == workflow.KindAgent && f.Parent < 0 && n.Agent.Prompt.Mode == workflow.PromptShared {
+		r.repliedShared(id, fr, last)
+		return
+	}
+	if len(f.Turn) == 0 {
+		r.answered(id, fr, last)
+		return
+	}
+	if f.Same >= a.Repeats() {
+		r.emitStep(id, &LimitReached{Limit: CodeNoProgress, Max: int64(a.Repeats())})
+		r.frameFailed(id, fr, Failure{Code: CodeNoProgress, Message: fmt.Sprintf("agent %s called %s with the same arguments %d times", a.Title(), f.Turn[len(f.Turn)-1].Name, f.Same)})
+		return
+	}
+	for _, tc := range last.ToolCalls {
+		r.callTool(id, fr, tc)
+		if r.broken != nil || r.step(id).Status != stepRunning {
+			return
+		}
+	}
+	r.turnAnswered(id, fr)
+}
+
+// callTool begins one tool call of a reply: a sub-agent, a tool, or an answer at once where the call makes no sense.
+func (r *Run) callTool(id, fr int, tc chat.ToolCall) {
+	a := r.agent(id, fr)
+	var args map[string]json.RawMessage
+	if raw := tc.Arguments; len(raw) > 0 && json.Unmarshal(raw, &args) != nil {
+		r.emitStep(id, &ToolReturned{Frame: fr, ToolCallID: tc.ID, IsError: true, Text: "The arguments of this call are not a JSON object. Call the tool again with a JSON object."})
+		return
+	}
+	sub, ok := a.subs[tc.Name]
+	if !ok {
+		r.emitStep(id, &ToolCalled{Call: callID(id, fr, r.step(id).Calls+1), Attempt: 1, Frame: fr, Tool: tc.Name, ToolCallID: tc.ID})
+		return
+	}
+	input := expr.Text(args["input"])
+	f := r.frame(id, fr)
+	next := len(r.step(id).Agent.Frames)
+	target := r.flowOf(id).agents[sub.Agent]
+	r.emitStep(id, &SubagentStarted{
+		Frame: next, Parent: fr, ToolCallID: tc.ID, Call: convID(id, next), ParentCall: f.Call, Agent: sub.Agent, Input: input,
+		System: r.expandSystem(target, r.step(id).Scope), Depth: f.Depth + 1,
+	})
+	r.ask(id, next)
+}
+
+// turnAnswered makes the next model call once every tool call of the turn has its result.
+func (r *Run) turnAnswered(id, fr int) {
+	if r.broken != nil || r.step(id).Status != stepRunning || r.frame(id, fr).Done {
+		return
+	}
+	waiting := len(r.frame(id, fr).Turn) > 0
+	switch exec := r.stepNode(id).Kind == workflow.KindExec; {
+	case exec && waiting:
+		r.execNext(id)
+		return
+	case exec:
+		r.execDone(id)
+		return
+	case waiting:
+		return
+	}
+	if r.s.Ending != nil && !r.s.Ending.Limit {
+		r.cancelStep(id, "the run failed")
+		return
+	}
+	r.ask(id, fr)
+}
+
+// lastReply is the last assistant message of a frame.
+func (r *Run) lastReply(id, fr int) chat.Message {
+	msgs := r.s.Convs[r.frame(id, fr).Conv]
+	for i := len(msgs) - 1; i >= 0; i-- {
+		if msgs[i].Role == chat.RoleAssistant {
+			return msgs[i]
+		}
+	}
+	return chat.Message{}
+}
+
+// answered ends a frame with its answer, or asks the model to mend it (P25).
+func (r *Run) answered(id, fr int, reply chat.Message) {
+	a := r.agent(id, fr)
+	out, reason := finalOutput(a, reply.Text)
+	if reason != "" {
+		if r.frame(id, fr).Repairs < a.Output.RepairLimit() && (r.s.Ending == nil || r.s.Ending.Limit) {
+			r.ask(id, fr, chat.Message{Role: chat.RoleUser, Text: "Your reply does not fit what was asked for: " + reason + "\nReply again with only the corrected JSON."})
+			return
+		}
+		r.frameFailed(id, fr, Failure{Code: CodeInvalidOutput, Message: fmt.Sprintf("reply of agent %s does not fit its schema: %s", a.Title(), reason)})
+		return
+	}
+	done := StepCompleted{Output: out}
+	if text := r.replyText(id, fr); string(text) == string(out) {
+		done.Output, done.Reply = nil, true
+	}
+	if f := r.frame(id, fr); f.Parent >= 0 {
+		parent := f.Parent
+		r.emitStep(id, &SubagentCompleted{Frame: fr, Call: f.Call, Output: done.Output, Reply: done.Reply})
+		r.turnAnswered(id, parent)
+		return
+	}
+	r.complete(id, &done, workflow.PortOut)
+}
+
+// finalOutput makes an agent's output of a reply's text. reason tells why the text does not fit the agent's schema, "" where it does.
+func finalOutput(a *agent, text string) (out Value, reason string) {
+	if a.output != nil {
+		v, ok := schema.ExtractJSON(text)
+		if !ok {
+			return nil, "it is not JSON."
+		}
+		if vs := a.output.Validate(v); len(vs) > 0 {
+			return nil, schema.Describe(vs)
+		}
+		return v, ""
+	}
+	if a.Trim {
+		text = strings.TrimSpace(text)
+	}
+	if text == "" {
+		text = a.EmptyText
+	}
+	return expr.Quote(text), ""
+}
+
+// frameFailed fails an agent loop: a sub-agent's failure is its parent's, or a result that the parent's model reads (S0-56).
+func (r *Run) frameFailed(id, fr int, f Failure) {
+	if r.broken != nil || r.step(id).Status != stepRunning {
+		return
+	}
+	fa := r.frame(id, fr)
+	if fa.Parent < 0 {
+		r.failStep(id, f)
+		return
+	}
+	parent := fa.Parent
+	if r.agent(id, parent).SubagentFailure == workflow.SubagentReports {
+		r.cancelCalls(func(c *call) bool { return c.Step == id && r.inside(id, c.Frame, fr) })
+		r.emitStep(id, &SubagentFailed{Frame: fr, Call: fa.Call, Error: f})
+		r.turnAnswered(id, parent)
+		return
+	}
+	r.frameFailed(id, parent, f)
+}
+
+// inside tells whether frame fr is frame outer or lies in it.
+func (r *Run) inside(id, fr, outer int) bool {
+	for fr >= 0 {
+		if fr == outer {
+			return true
+		}
+		fr = r.frame(id, fr).Parent
+	}
+	return false
+}
+
+// modelFailed tries a fallback model, then the step's retry policy (D11), then gives up.
+func (r *Run) modelFailed(key string, c *call, f Failure) {
+	if r.broken != nil {
+		return
+	}
+	id, fr := c.Step, c.Frame
+	fa, a := r.frame(id, fr), r.agent(id, fr)
+	if slices.Contains([]string{"rate_limit", "overloaded", "timeout"}, f.Code) && fa.Model < len(a.Fallbacks) && (r.s.Ending == nil || r.s.Ending.Limit) {
+		r.again(key, c, a.Fallbacks[fa.Model])
+		return
+	}
+	if f.Node == "" {
+		f.Node = r.nodeID(id)
+	}
+	if !r.handledByProgram(id, &f) {
+		if delay, ok := r.retry(id, f); ok {
+			r.emitStep(id, &StepRetrying{Attempt: r.step(id).Retries + 2, Call: key, Until: r.now.Add(delay), Error: f})
+			return
+		}
+		r.abandonFrames(id, fr, f)
+	}
+}
+
+// abandonFrames carries a model's failure outward through the sub-agents that were at work, each of which is told (S0-54), and ends the step.
+func (r *Run) abandonFrames(id, fr int, f Failure) {
+	fa := r.frame(id, fr)
+	if fa.Parent >= 0 {
+		if r.agent(id, fa.Parent).SubagentFailure == workflow.SubagentReports {
+			r.frameFailed(id, fr, f)
+			return
+		}
+	}
+	frames := r.step(id).Agent.Frames
+	for i := len(frames) - 1; i >= 0 && r.broken == nil; i-- {
+		if frames[i].Parent >= 0 && !frames[i].Done && r.step(id).Status == stepRunning {
+			r.cancelCalls(func(c *call) bool { return c.Step == id && r.inside(id, c.Frame, i) })
+			r.emitStep(id, &SubagentFailed{Frame: i, Call: frames[i].Call, Error: f})
+			frames = r.step(id).Agent.Frames
+		}
+	}
+	r.giveUp(id, f)
+}

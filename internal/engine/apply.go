@@ -1,0 +1,449 @@
+package engine
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/hocket-run/hocket/internal/chat"
+	"github.com/hocket-run/hocket/internal/expr"
+	"github.com/hocket-run/hocket/workflow"
+)
+
+// settleTime is how long an ending run waits for the calls that it cancelled (D10).
+const settleTime = 5 * time.Second
+
+// apply folds one event into the state. It decides nothing: whatever it does follows from the event and the state alone. An event that does
+// not fit is a *DivergenceError, after which the state must not be used.
+func (r *Run) apply(ev *Event) error {
+	if ev.Seq != r.s.Seq+1 {
+		return r.diverge(ev, "expected event %d", r.s.Seq+1)
+	}
+	if r.s.Created == nil {
+		if _, ok := ev.Data.(*RunCreated); !ok {
+			return r.diverge(ev, "the first event is %s", ev.Data.Type())
+		}
+	}
+	if ev.Step < 0 || ev.Step > len(r.s.Steps)+1 {
+		return r.diverge(ev, "step %d does not exist", ev.Step)
+	}
+	if _, resumed := ev.Data.(*RunResumed); r.s.Status == StatusRunning && !resumed {
+		r.s.Active += max(0, ev.At.Sub(r.s.At))
+	}
+	r.s.Seq, r.s.At = ev.Seq, ev.At
+	switch d := ev.Data.(type) {
+	case *StepStarted:
+		return r.applyStepStarted(ev, d)
+	case *EdgeTaken:
+		return r.applyEdge(ev, d)
+	case *StepCompleted, *StepFailed, *StepCancelled, *StepSkipped, *StepRetrying:
+		if ev.Step < 1 || ev.Step > len(r.s.Steps) {
+			return r.diverge(ev, "step %d does not exist", ev.Step)
+		}
+		return r.applyStep(ev)
+	case *ModelCalled, *ModelReplied, *ModelFailed, *ToolCalled, *ToolReturned, *ToolFailed, *FuncCalled, *FuncReturned:
+		if ev.Step < 1 || ev.Step > len(r.s.Steps) {
+			return r.diverge(ev, "step %d does not exist", ev.Step)
+		}
+		return r.applyCall(ev)
+	case *SubagentStarted, *SubagentCompleted, *SubagentFailed:
+		if ev.Step < 1 || ev.Step > len(r.s.Steps) || r.step(ev.Step).Agent == nil {
+			return r.diverge(ev, "step %d runs no agent", ev.Step)
+		}
+		return r.applySubagent(ev)
+	case *WaitOpened, *WaitAnswered, *WaitClosed:
+		return r.applyWait(ev)
+	case *TimerFired:
+		return r.applyTimer(ev, d)
+	case *ConditionChecked, *SignalRaised, *CheckpointSaved:
+		return nil
+	default:
+		return r.applyRun(ev)
+	}
+}
+
+func (r *Run) diverge(ev *Event, format string, args ...any) error {
+	return &DivergenceError{Seq: ev.Seq, Reason: fmt.Sprintf("%s: %s", ev.Data.Type(), fmt.Sprintf(format, args...))}
+}
+
+func (r *Run) applyRun(ev *Event) error {
+	switch d := ev.Data.(type) {
+	case *RunCreated:
+		if r.s.Created != nil {
+			return r.diverge(ev, "the run exists already")
+		}
+		if d.Digest != r.plan.digest {
+			return r.diverge(ev, "the run belongs to definition %.12s, not %.12s", d.Digest, r.plan.digest)
+		}
+		if d.Version > Version {
+			return r.diverge(ev, "the run needs engine version %d; this is %d", d.Version, Version)
+		}
+		r.s.Created, r.s.Limits, r.s.Status = d, d.Limits, StatusPending
+		r.s.Flows, r.s.Scopes = []flowRun{{}}, []scope{{}}
+		r.flows = append(r.flows[:0], r.plan.root)
+		if r.plan.root.w.Rules.SharedConversation {
+			r.conv(sharedConv, chat.Message{Role: chat.RoleUser, Text: expr.Text(d.Input)})
+		}
+	case *RunStarted:
+		r.s.Status = StatusRunning
+	case *RunPaused:
+		r.s.Status, r.s.Drain = StatusPaused, drain{}
+	case *RunResumed:
+		r.s.Status = StatusRunning
+		if d.Limits != nil {
+			r.s.Limits, r.s.Ending, r.s.Limit = *d.Limits, nil, ""
+		}
+	case *RunCompleted:
+		r.s.Status = StatusCompleted
+	case *RunFailed:
+		r.s.Status = StatusFailed
+	case *RunCancelled:
+		r.s.Status = StatusCancelled
+	case *LimitReached:
+		r.applyLimit(ev, d)
+	default:
+		return r.diverge(ev, "unknown event")
+	}
+	return nil
+}
+
+func (r *Run) applyLimit(ev *Event, d *LimitReached) {
+	switch d.Limit {
+	case CodeMaxSteps, CodeTimeout, CodeBudget:
+	case limitRounds:
+		r.s.Round++
+		clear(r.s.Seen)
+		return
+	default:
+		return // the failure of a step follows
+	}
+	if d.Detail == detailHandoff {
+		r.s.Used, r.s.Active, r.s.Trips = 0, 0, nil
+		for _, t := range r.s.Ready {
+			r.scope(t.Scope).Live--
+		}
+		r.s.Ready, r.s.Parked = nil, 0
+		return
+	}
+	r.s.Limit = d.Limit
+	r.s.Ending = &ending{Status: StatusFailed, Limit: true, Failure: limitFailure(d, ev.Node)}
+}
+
+// conv appends messages to a conversation.
+func (r *Run) conv(id string, messages ...chat.Message) {
+	if r.s.Convs == nil {
+		r.s.Convs = map[string][]chat.Message{}
+	}
+	r.s.Convs[id] = append(r.s.Convs[id], messages...)
+}
+
+func (r *Run) applyEdge(ev *Event, d *EdgeTaken) error {
+	if d.Branch > 0 && d.Scope == len(r.s.Scopes) {
+		if ev.Step < 1 || r.step(ev.Step).Block == nil {
+			return r.diverge(ev, "step %d is no fork", ev.Step)
+		}
+		b := r.step(ev.Step).Block
+		r.s.Scopes = append(r.s.Scopes, scope{Flow: r.stepScope(ev.Step).Flow, Owner: ev.Step, Branch: d.Branch, Base: b.Base, View: b.View})
+		b.Scopes = append(b.Scopes, d.Scope)
+	}
+	if d.Scope < 0 || d.Scope >= len(r.s.Scopes) {
+		return r.diverge(ev, "scope %d does not exist", d.Scope)
+	}
+	sc := r.scope(d.Scope)
+	f := r.flows[sc.Flow]
+	idx, ok := f.index[d.To]
+	if !ok {
+		return r.diverge(ev, "node %q does not exist", d.To)
+	}
+	n := &f.nodes[idx]
+	if n.fork >= 0 && sc.Owner > 0 && r.stepNode(sc.Owner).idx == n.fork {
+		sc.Arrived = ev.Step
+		r.idle(d.Scope)
+		return nil
+	}
+	group := 0
+	if ev.Step > 0 {
+		group = r.step(ev.Step).Group
+	}
+	if n.header && (d.Edge < 0 || !f.w.Edges[d.Edge].Loop) {
+		delete(sc.Loops, idx)
+	}
+	t := token{ID: d.Token, Node: idx, Scope: d.Scope, From: ev.Step, Edge: d.Edge, Group: group}
+	if ev.Step > 0 && r.step(ev.Step).Block != nil && d.Scope != r.step(ev.Step).Scope {
+		t.From = r.step(ev.Step).From // a branch or sub-flow begins with what its owner was given
+	}
+	if r.s.Tokens++; r.s.Tokens != d.Token {
+		return r.diverge(ev, "expected token %d", r.s.Tokens)
+	}
+	sc.Live++
+	if d.Held {
+		r.s.Held = append(r.s.Held, t)
+		return nil
+	}
+	if isFreeJoin(n) {
+		r.s.Parked++
+	}
+	r.s.Ready = append(r.s.Ready, t)
+	return nil
+}
+
+func (r *Run) applyStepStarted(ev *Event, d *StepStarted) error {
+	if ev.Step != len(r.s.Steps)+1 {
+		return r.diverge(ev, "expected step %d", len(r.s.Steps)+1)
+	}
+	if d.Scope < 0 || d.Scope >= len(r.s.Scopes) {
+		return r.diverge(ev, "scope %d does not exist", d.Scope)
+	}
+	sc := r.scope(d.Scope)
+	f := r.flows[sc.Flow]
+	st := step{Node: -1, Scope: d.Scope, Iter: d.Iteration, From: d.From, Input: d.Input}
+	for _, id := range d.Tokens {
+		t, ok := r.take(id)
+		if !ok || t.Scope != d.Scope {
+			return r.diverge(ev, "token %d does not exist", id)
+		}
+		st.Node, st.Group = t.Node, t.Group
+	}
+	if st.Node < 0 || st.Node >= len(f.nodes) || f.nodes[st.Node].Kind != d.Kind {
+		return r.diverge(ev, "node %q does not fit", ev.Node)
+	}
+	n := &f.nodes[st.Node]
+	sc.Live += 1 - len(d.Tokens)
+	sc.Started = true
+	fr := &r.s.Flows[sc.Flow]
+	if fr.Counts == nil {
+		fr.Counts = map[int]int{}
+	}
+	fr.Counts[st.Node]++
+	if n.header {
+		if sc.Loops == nil {
+			sc.Loops = map[int]int{}
+		}
+		sc.Loops[st.Node]++
+	}
+	if !n.Hidden {
+		r.s.Used++
+	}
+	if r.s.Limits.MaxRounds > 0 {
+		if r.s.Seen == nil {
+			r.s.Seen = map[int]bool{}
+		}
+		r.s.Seen[st.Node] = true
+	}
+	r.s.Steps = append(r.s.Steps, st)
+	r.s.Running = append(r.s.Running, ev.Step)
+	r.busy += effect(n.Kind)
+	p := r.step(ev.Step)
+	switch n.Kind {
+	case workflow.KindAgent:
+		r.openFrame(ev.Step, n.Agent.Agent, d.System, -1)
+		if n.Agent.Prompt.Mode != workflow.PromptShared {
+			r.conv(p.Agent.Frames[0].Conv, chat.Message{Role: chat.RoleUser, Text: expr.Text(r.stepInput(ev.Step))})
+		}
+	case workflow.KindExec:
+		return r.openExec(ev, d.From)
+	case workflow.KindFork:
+		p.Block = &block{Base: r.seen(d.Scope), View: r.stateAt(d.Scope)}
+	case workflow.KindSubflow:
+		p.Flow = len(r.s.Flows)
+		r.s.Flows = append(r.s.Flows, flowRun{Step: ev.Step})
+		r.flows = append(r.flows, f.flows[n.Subflow.Flow])
+		p.Block = &block{Scopes: []int{len(r.s.Scopes)}}
+		r.s.Scopes = append(r.s.Scopes, scope{Flow: p.Flow, Owner: ev.Step})
+	}
+	return nil
+}
+
+// take removes a token from where it waits. The first token taken from the queue of a draining run begins that entry's turn (D18).
+func (r *Run) take(id int) (token, bool) {
+	for i, t := range r.s.Ready {
+		if t.ID == id {
+			if isFreeJoin(&r.flows[r.scope(t.Scope).Flow].nodes[t.Node]) {
+				r.s.Parked--
+			}
+			if i == 0 {
+				r.s.Ready = r.s.Ready[1:]
+			} else {
+				r.s.Ready = slices.Delete(r.s.Ready, i, i+1)
+			}
+			return t, true
+		}
+	}
+	for i, t := range r.s.Held {
+		if t.ID == id {
+			r.s.Held = slices.Delete(r.s.Held, i, i+1)
+			t.Group = t.ID
+			r.s.Drain.Group = t.ID
+			return t, true
+		}
+	}
+	return token{}, false
+}
+
+func (r *Run) applyStep(ev *Event) error {
+	st, sc := r.step(ev.Step), r.stepScope(ev.Step)
+	n := r.stepNode(ev.Step)
+	if st.Status != stepRunning {
+		return r.diverge(ev, "step %d has ended", ev.Step)
+	}
+	switch d := ev.Data.(type) {
+	case *StepRetrying:
+		return r.applyRetrying(ev, d)
+	case *StepCompleted:
+		st.Status, st.Goto, st.Update = stepCompleted, d.Goto, d.Update
+		st.Output = d.Output
+		switch {
+		case d.Same:
+			st.Output = r.stepInput(ev.Step)
+		case d.Reply:
+			st.Output = r.replyText(ev.Step, st.Agent.Root)
+		case n.Kind == workflow.KindFork:
+			st.Output = r.blockOutput(ev.Step)
+		case n.Kind == workflow.KindSubflow:
+			if last := r.scope(st.Block.Scopes[0]).Last; last > 0 {
+				st.Output = r.step(last).Output
+			}
+		}
+		sc.Last = ev.Step
+		if n.Kind == workflow.KindEnd {
+			r.dropTokens([]int{st.Scope})
+		}
+		if hasOutput(n.Kind) {
+			sc.record(n.idx, ev.Step)
+		}
+		for _, field := range sortedKeys(d.Update) {
+			if sc.Writes == nil {
+				sc.Writes = map[string]write{}
+			}
+			sc.Writes[field] = write{Value: d.Update[field], Node: n.ID}
+		}
+	case *StepFailed:
+		st.Status = stepFailed
+		f := d.Error
+		if d.Port != "" {
+			st.Output = f.value()
+		} else if sc.Failed == nil {
+			sc.Failed = &f
+			if sc.Owner == 0 && r.s.Ending == nil {
+				r.s.Ending = &ending{Status: StatusFailed, Failure: f}
+			}
+		}
+	case *StepCancelled:
+		st.Status = stepCancelled
+		if d.Reason == reasonRun && r.s.Ending == nil {
+			r.s.Ending = &ending{Status: StatusCancelled}
+		}
+	case *StepSkipped:
+		st.Status = stepSkipped
+	}
+	r.endStep(ev.Step)
+	return nil
+}
+
+// endStep takes a step out of what is alive: its calls that are still out are cancelled, its timers are gone, its branches are dead.
+func (r *Run) endStep(id int) {
+	st := r.step(id)
+	if i := slices.Index(r.s.Running, id); i >= 0 {
+		r.s.Running = slices.Delete(r.s.Running, i, i+1)
+	}
+	r.busy -= effect(r.stepNode(id).Kind)
+	r.dropCalls(id)
+	delete(r.s.Timers, stepTimer(id))
+	if st.Block != nil {
+		r.killScopes(st.Block.Scopes)
+	}
+	if st.Agent != nil {
+		for i := range st.Agent.Frames {
+			if c := st.Agent.Frames[i].Conv; c != sharedConv {
+				delete(r.s.Convs, c)
+			}
+		}
+		st.Agent = nil
+	}
+	r.scope(st.Scope).Live--
+	r.idle(st.Scope)
+}
+
+// dropCalls forgets the calls of a step that wait for nothing outside and marks those that are out as cancelled.
+func (r *Run) dropCalls(id int) {
+	for key, c := range r.s.Calls {
+		if c.Step != id || c.State == callCancelled {
+			continue
+		}
+		if c.State == callOpen {
+			c.State, c.Args = callCancelled, nil
+			r.s.SettleAt = r.s.At.Add(settleTime)
+			continue
+		}
+		delete(r.s.Calls, key)
+		delete(r.s.Timers, callTimer(key))
+	}
+}
+
+// killScopes drops the tokens of scopes in which nothing may happen any more.
+func (r *Run) killScopes(ids []int) {
+	r.dropTokens(ids)
+	for _, id := range ids {
+		r.scope(id).Dead, r.scope(id).Live = true, 0
+	}
+}
+
+func (r *Run) dropTokens(scopes []int) {
+	dead := func(t token) bool {
+		if !slices.Contains(scopes, t.Scope) {
+			return false
+		}
+		sc := r.scope(t.Scope)
+		sc.Live--
+		if isFreeJoin(&r.flows[sc.Flow].nodes[t.Node]) {
+			r.s.Parked--
+		}
+		return true
+	}
+	r.s.Ready = slices.DeleteFunc(r.s.Ready, dead)
+	r.s.Held = slices.DeleteFunc(r.s.Held, dead)
+}
+
+func (r *Run) applyRetrying(ev *Event, d *StepRetrying) error {
+	st := r.step(ev.Step)
+	f := d.Error
+	st.Retries, st.Last = st.Retries+1, &f
+	if r.s.Timers == nil {
+		r.s.Timers = map[string]timer{}
+	}
+	if d.Call != "" {
+		c := r.s.Calls[d.Call]
+		if c == nil {
+			return r.diverge(ev, "call %s does not exist", d.Call)
+		}
+		c.State = callSleeping
+		r.s.Timers[callTimer(d.Call)] = timer{At: d.Until, Step: ev.Step, Seq: ev.Seq}
+		return nil
+	}
+	r.dropCalls(ev.Step)
+	if st.Block != nil {
+		r.killScopes(st.Block.Scopes)
+		st.Block.Scopes = nil
+	}
+	r.s.Timers[stepTimer(ev.Step)] = timer{At: d.Until, Step: ev.Step, Seq: ev.Seq}
+	return nil
+}
+
+func (r *Run) applyTimer(ev *Event, d *TimerFired) error {
+	delete(r.s.Timers, d.Timer)
+	if ev.Step > 0 && d.Timer == stepTimer(ev.Step) {
+		st := r.step(ev.Step)
+		if n := r.stepNode(ev.Step); n.Kind == workflow.KindAgent && st.Agent != nil {
+			old := st.Agent.Frames[st.Agent.Root]
+			for i := range st.Agent.Frames {
+				st.Agent.Frames[i].Done = true
+			}
+			st.Agent.Root = len(st.Agent.Frames)
+			r.openFrame(ev.Step, old.Agent, old.System, -1)
+			if old.Conv != sharedConv {
+				r.conv(st.Agent.Frames[st.Agent.Root].Conv, chat.Message{Role: chat.RoleUser, Text: expr.Text(r.stepInput(ev.Step))})
+			}
+		}
+	}
+	return nil
+}

@@ -1,0 +1,345 @@
+package engine
+
+import (
+	"slices"
+
+	"github.com/hocket-run/hocket/internal/chat"
+	"github.com/hocket-run/hocket/internal/expr"
+	"github.com/hocket-run/hocket/workflow"
+)
+
+// sharedConv is the conversation of all agents of a run (S3-23).
+const sharedConv = "run"
+
+// openFrame begins an agent loop in a step.
+func (r *Run) openFrame(id int, agent, system string, parent int) *frame {
+	st := r.step(id)
+	if st.Agent == nil {
+		st.Agent = &agentRun{}
+	}
+	fr := frame{Agent: agent, System: system, Parent: parent, Conv: convID(id, len(st.Agent.Frames))}
+	if n := r.stepNode(id); parent < 0 && (n.Kind == workflow.KindExec || n.Agent.Prompt.Mode == workflow.PromptShared) {
+		fr.Conv = sharedConv
+	}
+	st.Agent.Frames = append(st.Agent.Frames, fr)
+	return &st.Agent.Frames[len(st.Agent.Frames)-1]
+}
+
+// openExec gives an exec step the tool calls of the agent step before it.
+func (r *Run) openExec(ev *Event, from int) error {
+	if from < 1 || r.stepNode(from).Kind != workflow.KindAgent {
+		return r.diverge(ev, "step %d is no agent", from)
+	}
+	fr := r.openFrame(ev.Step, r.stepNode(from).Agent.Agent, "", -1)
+	for _, tc := range r.lastReply(ev.Step, 0).ToolCalls {
+		fr.Turn = append(fr.Turn, turnCall{ID: tc.ID, Name: tc.Name})
+	}
+	return nil
+}
+
+func (r *Run) applyCall(ev *Event) error {
+	switch d := ev.Data.(type) {
+	case *ModelCalled:
+		return r.applyModelCalled(ev, d)
+	case *ModelReplied:
+		if d.Usage != nil {
+			r.s.Tally.Usage = r.s.Tally.Usage.Add(*d.Usage)
+		}
+		if d.CostUSD != nil {
+			r.s.Tally.CostUSD += *d.CostUSD
+		}
+		c, err := r.endCall(ev, d.Call, callModel, d.Late)
+		if c == nil {
+			return err
+		}
+		r.applyReply(c, &d.Message)
+	case *ModelFailed:
+		return r.failCall(ev, d.Call, callModel, d.Late)
+	case *ToolCalled:
+		if err := r.beginCall(ev, d.Call, call{Kind: callTool, Frame: d.Frame, Attempt: d.Attempt, Tool: d.Tool, ToolID: d.ToolCallID, Args: d.Arguments}); err != nil {
+			return err
+		}
+		r.s.Calls[d.Call].Args = d.Arguments
+	case *ToolReturned:
+		if d.Call == "" { // answered by the engine itself
+			return r.answerTurn(ev, d.Frame, turnCall{ID: d.ToolCallID, Text: d.Text, Err: d.IsError})
+		}
+		c, err := r.endCall(ev, d.Call, callTool, d.Late)
+		if c == nil {
+			return err
+		}
+		if c.ToolID != "" {
+			return r.answerTurn(ev, c.Frame, turnCall{ID: c.ToolID, Text: d.Text, Err: d.IsError})
+		}
+	case *ToolFailed:
+		if c := r.s.Calls[d.Call]; c != nil && c.ToolID != "" && c.State != callCancelled {
+			delete(r.s.Calls, d.Call)
+			r.calls--
+			return r.answerTurn(ev, c.Frame, turnCall{ID: c.ToolID, Text: d.Error.Message, Err: true})
+		}
+		return r.failCall(ev, d.Call, callTool, d.Late)
+	case *FuncCalled:
+		return r.beginCall(ev, d.Call, call{Kind: callFunc, Attempt: d.Attempt, Tool: d.Func})
+	case *FuncReturned:
+		if d.Error != nil {
+			return r.failCall(ev, d.Call, callFunc, d.Late)
+		}
+		_, err := r.endCall(ev, d.Call, callFunc, d.Late)
+		return err
+	}
+	return nil
+}
+
+func (r *Run) applyModelCalled(ev *Event, d *ModelCalled) error {
+	st := r.step(ev.Step)
+	if st.Agent == nil || d.Frame < 0 || d.Frame >= len(st.Agent.Frames) {
+		return r.diverge(ev, "frame %d does not exist", d.Frame)
+	}
+	fr := &st.Agent.Frames[d.Frame]
+	fresh := r.s.Calls[d.Call] == nil
+	if err := r.beginCall(ev, d.Call, call{Kind: callModel, Frame: d.Frame, Attempt: d.Attempt}); err != nil {
+		return err
+	}
+	if len(d.Added) > 0 {
+		fr.Repairs++
+		r.conv(fr.Conv, d.Added...)
+	}
+	if have := len(r.s.Convs[fr.Conv]); have != d.Length {
+		return r.diverge(ev, "conversation %s has %d messages, not %d", fr.Conv, have, d.Length)
+	}
+	if fresh {
+		fr.Turns++
+	}
+	c := r.s.Calls[d.Call]
+	c.Model, c.Length = d.Model, d.Length
+	if a := r.flowOf(ev.Step).agents[fr.Agent]; a != nil {
+		fr.Model = 1 + slices.Index(a.Fallbacks, d.Model)
+	}
+	return nil
+}
+
+// beginCall opens a call, or a further attempt of one.
+func (r *Run) beginCall(ev *Event, key string, c call) error {
+	st := r.step(ev.Step)
+	if st.Status != stepRunning {
+		return r.diverge(ev, "step %d has ended", ev.Step)
+	}
+	if r.s.Calls == nil {
+		r.s.Calls = map[string]*call{}
+	}
+	c.Step, c.Seq = ev.Step, ev.Seq
+	if old := r.s.Calls[key]; old != nil {
+		if old.State == callOpen {
+			r.calls--
+		}
+		c.N = old.N
+		*old = c
+	} else {
+		st.Calls++
+		c.N = st.Calls
+		r.s.Calls[key] = &c
+	}
+	r.calls++
+	return nil
+}
+
+// endCall takes a call out. It gives nil where the answer came too late to matter.
+func (r *Run) endCall(ev *Event, key string, kind callKind, late bool) (*call, error) {
+	c := r.s.Calls[key]
+	if c == nil || c.Kind != kind || c.Step != ev.Step {
+		return nil, r.diverge(ev, "call %s does not exist", key)
+	}
+	if late != (c.State == callCancelled) {
+		return nil, r.diverge(ev, "call %s is in another state", key)
+	}
+	delete(r.s.Calls, key)
+	if c.State == callOpen || late {
+		r.calls--
+	}
+	if late {
+		return nil, nil
+	}
+	return c, nil
+}
+
+func (r *Run) failCall(ev *Event, key string, kind callKind, late bool) error {
+	c := r.s.Calls[key]
+	if c == nil || c.Kind != kind || c.Step != ev.Step {
+		return r.diverge(ev, "call %s does not exist", key)
+	}
+	if late {
+		delete(r.s.Calls, key)
+		r.calls--
+		return nil
+	}
+	if c.State == callOpen {
+		r.calls--
+	}
+	c.State = callFailed
+	return nil
+}
+
+// applyReply appends a reply to its conversation and opens the turn of its tool calls.
+func (r *Run) applyReply(c *call, m *chat.Message) {
+	st := r.step(c.Step)
+	fr := &st.Agent.Frames[c.Frame]
+	msg := *m
+	if fr.Conv == sharedConv {
+		msg.Name = r.flowOf(c.Step).agents[fr.Agent].Title()
+	}
+	r.conv(fr.Conv, msg)
+	fr.Turn = nil
+	for _, tc := range m.ToolCalls {
+		fr.Turn = append(fr.Turn, turnCall{ID: tc.ID, Name: tc.Name})
+		if sig := tc.Name + "\x00" + string(tc.Arguments); sig == fr.Sig {
+			fr.Same++
+		} else {
+			fr.Sig, fr.Same = sig, 1
+		}
+	}
+}
+
+// answerTurn notes the result of one tool call. When it was the last one of its turn, all results join the conversation, in the order in which
+// the model asked: which result came first does not matter (P42).
+func (r *Run) answerTurn(ev *Event, frameID int, result turnCall) error {
+	st := r.step(ev.Step)
+	if st.Agent == nil || frameID < 0 || frameID >= len(st.Agent.Frames) {
+		return r.diverge(ev, "frame %d does not exist", frameID)
+	}
+	fr := &st.Agent.Frames[frameID]
+	i := slices.IndexFunc(fr.Turn, func(t turnCall) bool { return t.ID == result.ID && !t.Done })
+	if i < 0 {
+		return r.diverge(ev, "tool call %s is not open", result.ID)
+	}
+	fr.Turn[i].Done, fr.Turn[i].Text, fr.Turn[i].Err = true, result.Text, result.Err
+	for _, t := range fr.Turn {
+		if !t.Done {
+			return nil
+		}
+	}
+	for _, t := range fr.Turn {
+		r.conv(fr.Conv, chat.Message{Role: chat.RoleTool, Text: t.Text, ToolCallID: t.ID, ToolName: t.Name, IsError: t.Err})
+	}
+	fr.Turn = nil
+	return nil
+}
+
+func (r *Run) applySubagent(ev *Event) error {
+	st := r.step(ev.Step)
+	switch d := ev.Data.(type) {
+	case *SubagentStarted:
+		if d.Frame != len(st.Agent.Frames) || d.Parent < 0 || d.Parent >= len(st.Agent.Frames) {
+			return r.diverge(ev, "frame %d does not fit", d.Frame)
+		}
+		if r.flowOf(ev.Step).agents[d.Agent] == nil {
+			return r.diverge(ev, "agent %q does not exist", d.Agent)
+		}
+		fr := r.openFrame(ev.Step, d.Agent, d.System, d.Parent)
+		fr.ToolCallID, fr.Call, fr.Depth = d.ToolCallID, d.Call, d.Depth
+		r.conv(fr.Conv, chat.Message{Role: chat.RoleUser, Text: d.Input})
+	case *SubagentCompleted:
+		fr, err := r.endFrame(ev, d.Frame)
+		if err != nil {
+			return err
+		}
+		text := expr.Text(d.Output)
+		if d.Reply {
+			text = expr.Text(r.replyText(ev.Step, d.Frame))
+		}
+		delete(r.s.Convs, fr.Conv)
+		return r.answerTurn(ev, fr.Parent, turnCall{ID: fr.ToolCallID, Text: text})
+	case *SubagentFailed:
+		fr, err := r.endFrame(ev, d.Frame)
+		if err != nil {
+			return err
+		}
+		delete(r.s.Convs, fr.Conv)
+		return r.answerTurn(ev, fr.Parent, turnCall{ID: fr.ToolCallID, Text: d.Error.Message, Err: true})
+	}
+	return nil
+}
+
+func (r *Run) endFrame(ev *Event, id int) (*frame, error) {
+	st := r.step(ev.Step)
+	if id < 0 || id >= len(st.Agent.Frames) || st.Agent.Frames[id].Parent < 0 || st.Agent.Frames[id].Done {
+		return nil, r.diverge(ev, "frame %d is not at work", id)
+	}
+	r.closeFrame(ev.Step, id)
+	return &st.Agent.Frames[id], nil
+}
+
+// closeFrame ends a frame and those inside it: what they still wait for counts no more.
+func (r *Run) closeFrame(step, id int) {
+	frames := r.step(step).Agent.Frames
+	frames[id].Done = true
+	for key, c := range r.s.Calls {
+		if c.Step != step || c.Frame != id || c.State == callCancelled {
+			continue
+		}
+		if c.State == callOpen {
+			c.State, c.Args = callCancelled, nil
+			r.s.SettleAt = r.s.At.Add(settleTime)
+			continue
+		}
+		delete(r.s.Calls, key)
+		delete(r.s.Timers, callTimer(key))
+	}
+	for i := range frames {
+		if frames[i].Parent == id && !frames[i].Done {
+			r.closeFrame(step, i)
+		}
+	}
+}
+
+func (r *Run) applyWait(ev *Event) error {
+	switch d := ev.Data.(type) {
+	case *WaitOpened:
+		if ev.Step < 1 || ev.Step > len(r.s.Steps) {
+			return r.diverge(ev, "step %d does not exist", ev.Step)
+		}
+		r.s.Waits = append(r.s.Waits, wait{ID: d.Wait, Step: ev.Step, Kind: d.Kind, Prompt: d.Prompt, Options: d.Options, Call: d.Call, Since: ev.At, Deadline: d.Deadline})
+		r.s.Open++
+		r.s.Drain = drain{}
+		if d.Call == "" {
+			r.step(ev.Step).Wait = d.Wait
+		} else if c := r.s.Calls[d.Call]; c != nil {
+			if c.State == callOpen {
+				r.calls--
+			}
+			c.State = callAsking
+		}
+		if !d.Deadline.IsZero() {
+			if r.s.Timers == nil {
+				r.s.Timers = map[string]timer{}
+			}
+			r.s.Timers[waitTimer(d.Wait)] = timer{At: d.Deadline, Deadline: true, Step: ev.Step, Seq: ev.Seq}
+		}
+	case *WaitAnswered:
+		w := r.wait(d.Wait)
+		if w == nil || !w.open() {
+			return r.diverge(ev, "wait %s is not open", d.Wait)
+		}
+		w.Answer = d
+		if r.plan.root.w.Rules.SharedConversation && w.Call == "" && w.Kind == workflow.WaitQuestion {
+			r.conv(sharedConv, chat.Message{Role: chat.RoleUser, Text: expr.Text(d.Answer)})
+		}
+		r.s.Open--
+		delete(r.s.Timers, waitTimer(d.Wait))
+		if r.plan.root.w.Rules.HoldWhilePaused && w.Call == "" {
+			st := r.step(w.Step)
+			st.Group = -w.Step
+			if !r.s.Drain.On {
+				r.s.Drain = drain{On: true, Group: st.Group}
+			}
+		}
+	case *WaitClosed:
+		w := r.wait(d.Wait)
+		if w == nil || !w.open() {
+			return r.diverge(ev, "wait %s is not open", d.Wait)
+		}
+		w.Closed = d.Reason
+		r.s.Open--
+		delete(r.s.Timers, waitTimer(d.Wait))
+	}
+	return nil
+}

@@ -1,0 +1,251 @@
+package engine
+
+import (
+	"fmt"
+
+	"github.com/hocket-run/hocket/workflow"
+)
+
+// fork starts the branches of a fork, each in a scope of its own.
+func (r *Run) fork(id int, n *node) {
+	f := r.flowOf(id)
+	for i, b := range n.Fork.Branches {
+		scopeID := len(r.s.Scopes)
+		for _, e := range n.ports[b.ID] {
+			to := f.w.Edges[e].To
+			d := &EdgeTaken{Edge: e, To: to, Scope: scopeID, Branch: i + 1}
+			if f.index[to] != n.join {
+				d.Token = r.s.Tokens + 1
+			}
+			r.emitStep(id, d)
+		}
+	}
+	r.settleBlock(id)
+}
+
+// outcome of a branch as its block sees it.
+type outcome uint8
+
+const (
+	branchRunning outcome = iota
+	branchArrived
+	branchEnded // ended before the join: not taken, or without successor
+	branchFailed
+)
+
+func (r *Run) outcome(scopeID int) outcome {
+	switch sc := r.scope(scopeID); {
+	case sc.Failed != nil:
+		return branchFailed
+	case sc.Live > 0:
+		return branchRunning
+	case sc.Arrived > 0:
+		return branchArrived
+	default:
+		return branchEnded
+	}
+}
+
+// settleBlock ends a fork once its branches say so (D12): by Until which branches are waited for, by OnFailure what a failed one does.
+func (r *Run) settleBlock(id int) {
+	st, n := r.step(id), r.stepNode(id)
+	if st.Status != stepRunning || st.Block == nil || st.Block.Scopes == nil || r.broken != nil {
+		return
+	}
+	count := map[outcome]int{}
+	var failed []int
+	for _, s := range st.Block.Scopes {
+		o := r.outcome(s)
+		count[o]++
+		if o == branchFailed {
+			failed = append(failed, s)
+		}
+	}
+	need := 0
+	switch n.Fork.Until {
+	case workflow.UntilAny, workflow.UntilRace:
+		need = 1
+	case workflow.UntilQuorum:
+		need = n.Fork.Quorum
+	}
+	switch {
+	case need > 0 && count[branchArrived] >= need:
+		r.completeBlock(id)
+	case n.Fork.Until == workflow.UntilRace && len(failed) > 0:
+		r.failBlock(id, failed)
+	case need > 0 && len(failed) > 0 && count[branchArrived]+count[branchRunning] < need:
+		r.failBlock(id, failed)
+	case need == 0 && len(failed) > 0 && n.Fork.OnFailure != workflow.FailCollect && n.Fork.OnFailure != workflow.FailContinue:
+		r.failBlock(id, failed)
+	case count[branchRunning] > 0:
+	case len(failed) > 0 && (n.Fork.OnFailure != workflow.FailContinue || count[branchArrived] == 0):
+		r.failBlock(id, failed)
+	case count[branchArrived] == 0:
+		r.emitStep(id, &StepSkipped{Reason: "no branch reached " + n.Fork.Join})
+	default:
+		r.completeBlock(id)
+	}
+}
+
+func (r *Run) completeBlock(id int) {
+	n := r.stepNode(id)
+	update, failure := r.mergeBranches(id)
+	if failure != nil {
+		r.cancelBranches(id, "the block failed")
+		r.failStep(id, *failure)
+		return
+	}
+	r.cancelBranches(id, "another branch of "+n.ID+" settled the block")
+	r.complete(id, &StepCompleted{Update: update}, workflow.PortOut)
+}
+
+// failBlock fails a fork with the failure of the first failed branch, in declared order; for any, with that of the last (S2-51).
+func (r *Run) failBlock(id int, failed []int) {
+	f := *r.scope(failed[0]).Failed
+	if n := r.stepNode(id); n.Fork.Until == workflow.UntilAny || n.Fork.Until == workflow.UntilQuorum {
+		f.Message = fmt.Sprintf("%d of %d branches failed; the first: %s", len(failed), len(n.Fork.Branches), f.Message)
+	}
+	r.cancelBranches(id, "another branch of "+r.stepNode(id).ID+" failed")
+	r.failStep(id, f)
+}
+
+// cancelBranches cancels every step that still runs below a fork or subflow step, innermost last started first.
+func (r *Run) cancelBranches(owner int, reason string) {
+	for _, s := range r.step(owner).Block.Scopes {
+		r.cancelScope(s, reason)
+	}
+}
+
+func (r *Run) cancelScope(scopeID int, reason string) {
+	for i := len(r.s.Running) - 1; i >= 0; i-- {
+		if i >= len(r.s.Running) {
+			continue
+		}
+		if id := r.s.Running[i]; r.step(id).Scope == scopeID {
+			r.cancelStep(id, reason)
+		}
+	}
+}
+
+// cancelStep cancels a running step with all that runs below it.
+func (r *Run) cancelStep(id int, reason string) {
+	if r.step(id).Status != stepRunning || r.broken != nil {
+		return
+	}
+	if r.step(id).Block != nil {
+		r.cancelBranches(id, reason)
+	}
+	r.closeWaits(id, "cancelled")
+	r.cancelCalls(func(c *call) bool { return c.Step == id })
+	r.emitStep(id, &StepCancelled{Reason: reason})
+}
+
+// cancelCalls asks the driver to stop the open calls that match.
+func (r *Run) cancelCalls(match func(*call) bool) {
+	var ids []string
+	for _, key := range r.sortedCalls(func(c *call) bool { return c.State == callOpen && match(c) }) {
+		ids = append(ids, commandID(key, r.s.Calls[key].Attempt))
+	}
+	if len(ids) > 0 {
+		r.opened = append(r.opened, &CancelCalls{IDs: ids, After: r.s.Seq + 1})
+	}
+}
+
+// callFailed decides what follows a failed call of a tool or function node, or of a model that has no fallback left.
+func (r *Run) callFailed(key string, c *call, f Failure) {
+	if c == nil {
+		return
+	}
+	if f.Node == "" {
+		f.Node = r.nodeID(c.Step)
+	}
+	if r.handledByProgram(c.Step, &f) {
+		return
+	}
+	if delay, ok := r.retry(c.Step, f); ok {
+		r.emitStep(c.Step, &StepRetrying{Attempt: r.step(c.Step).Retries + 2, Call: key, Until: r.now.Add(delay), Error: f})
+		return
+	}
+	r.giveUp(c.Step, f)
+}
+
+// failStep fails a step as a whole: its retry policy begins it anew (S4-23).
+func (r *Run) failStep(id int, f Failure) {
+	if r.broken != nil || r.step(id).Status != stepRunning {
+		return
+	}
+	if f.Node == "" {
+		f.Node = r.nodeID(id)
+	}
+	if r.handledByProgram(id, &f) {
+		return
+	}
+	r.cancelCalls(func(c *call) bool { return c.Step == id })
+	if delay, ok := r.retry(id, f); ok && !isLimit(f.Code) {
+		r.emitStep(id, &StepRetrying{Attempt: r.step(id).Retries + 2, Until: r.now.Add(delay), Error: f})
+		return
+	}
+	r.giveUp(id, f)
+}
+
+// restart begins a step anew after its retry timer.
+func (r *Run) restart(id int) {
+	if r.step(id).Status == stepRunning {
+		r.begin(id, r.stepNode(id))
+	}
+}
+
+// isLimit tells whether a failure code is a bound that trying again would only meet again.
+func isLimit(code string) bool {
+	switch code {
+	case CodeMaxLoopIterations, CodeMaxSteps, CodeNoProgress, CodeMaxTurns, CodeBudget:
+		return true
+	}
+	return false
+}
+
+// giveUp fails a step for good: along its error edge, else outward.
+func (r *Run) giveUp(id int, f Failure) {
+	n := r.stepNode(id)
+	r.closeWaits(id, "cancelled")
+	r.cancelCalls(func(c *call) bool { return c.Step == id })
+	port := ""
+	if isLimit(f.Code) && len(n.ports[workflow.PortLimit]) > 0 {
+		port = workflow.PortLimit
+	} else if len(n.ports[workflow.PortError]) > 0 {
+		port = workflow.PortError
+	}
+	r.emitStep(id, &StepFailed{Error: f, Port: port})
+	if r.broken != nil || (r.s.Ending != nil && r.s.Ending.Status == StatusFailed && port != "" && !r.s.Ending.Limit) {
+		return
+	}
+	if port == "" {
+		r.fail(id, f)
+		return
+	}
+	held := r.holding(id)
+	for _, e := range n.ports[port] {
+		r.takeEdge(id, e, r.flowOf(id).w.Edges[e].To, held)
+	}
+}
+
+// fail carries a failure that nobody handled outward: to the fork whose branch it ends, to the sub-flow's step, to the run.
+func (r *Run) fail(id int, f Failure) {
+	if r.broken != nil {
+		return
+	}
+	sc := r.stepScope(id)
+	if sc.Owner == 0 {
+		if r.plan.root.w.Rules.OnFailure != workflow.FailDrain {
+			r.cancelScope(0, "the run failed")
+		}
+		return
+	}
+	r.cancelScope(r.step(id).Scope, "the branch failed")
+	owner := sc.Owner
+	if r.stepNode(owner).Kind == workflow.KindSubflow {
+		r.failStep(owner, f)
+		return
+	}
+	r.settleBlock(owner)
+}

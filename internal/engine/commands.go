@@ -1,0 +1,160 @@
+package engine
+
+import (
+	"slices"
+	"time"
+
+	"github.com/hocket-run/hocket/internal/chat"
+	"github.com/hocket-run/hocket/internal/expr"
+)
+
+// Timer ids of the run itself; those of calls, steps and waits are built by callTimer, stepTimer and waitTimer.
+const (
+	timerTimeout = "timeout"
+	timerSettle  = "settle"
+)
+
+// commands gives what this activation opened and what is still open of it.
+func (r *Run) commands() []Command {
+	var cmds []Command
+	for i := range r.out {
+		ev := &r.out[i]
+		switch d := ev.Data.(type) {
+		case *ModelCalled:
+			cmds = r.appendCall(cmds, d.Call, ev.Seq)
+		case *ToolCalled:
+			cmds = r.appendCall(cmds, d.Call, ev.Seq)
+		case *FuncCalled:
+			cmds = r.appendCall(cmds, d.Call, ev.Seq)
+		case *StepRetrying:
+			id := stepTimer(ev.Step)
+			if d.Call != "" {
+				id = callTimer(d.Call)
+			}
+			if t, ok := r.s.Timers[id]; ok && t.Seq == ev.Seq {
+				cmds = append(cmds, &StartTimer{ID: id, After: ev.Seq, At: t.At})
+			}
+		case *WaitOpened:
+			if w := r.wait(d.Wait); !w.open() {
+				continue
+			}
+			cmds = append(cmds, &OpenWait{Wait: d.Wait, After: ev.Seq, Node: ev.Node, Step: ev.Step})
+			if t, ok := r.s.Timers[waitTimer(d.Wait)]; ok {
+				cmds = append(cmds, &StartTimer{ID: waitTimer(d.Wait), After: ev.Seq, At: t.At, Deadline: true})
+			}
+		case *RunStarted, *RunResumed:
+			if t := r.timeout(ev.Seq); t != nil {
+				cmds = append(cmds, t)
+			}
+		case *RunCompleted:
+			cmds = append(cmds, &Finish{Status: StatusCompleted, After: ev.Seq})
+		case *RunFailed:
+			cmds = append(cmds, &Finish{Status: StatusFailed, After: ev.Seq})
+		case *RunCancelled:
+			cmds = append(cmds, &Finish{Status: StatusCancelled, After: ev.Seq})
+		}
+	}
+	return append(cmds, r.opened...)
+}
+
+func (r *Run) appendCall(cmds []Command, key string, seq uint64) []Command {
+	if c := r.s.Calls[key]; c != nil && c.State == callOpen && c.Seq == seq {
+		return append(cmds, r.command(key, c))
+	}
+	return cmds
+}
+
+// Open gives the commands without result, to be given again after a fold, in the order in which they were first given. After an activation
+// with Recovered the same commands stand in its Decision.
+func (r *Run) Open() []Command {
+	var cmds []Command
+	if r.s.Status == StatusRunning {
+		for _, key := range r.sortedCalls(func(c *call) bool { return c.State == callOpen }) {
+			cmds = append(cmds, r.command(key, r.s.Calls[key]))
+		}
+		if t := r.timeout(r.s.Seq); t != nil {
+			cmds = append(cmds, t)
+		}
+		if r.settling() {
+			cmds = append(cmds, &StartTimer{ID: timerSettle, After: r.s.Seq, At: r.s.SettleAt})
+		}
+	}
+	if !r.s.Status.Ended() {
+		for _, id := range sortedKeys(r.s.Timers) {
+			t := r.s.Timers[id]
+			cmds = append(cmds, &StartTimer{ID: id, After: t.Seq, At: t.At, Deadline: t.Deadline})
+		}
+	}
+	return cmds
+}
+
+// timeout gives the timer of the run's own time limit, nil where there is none.
+func (r *Run) timeout(seq uint64) Command {
+	limit := time.Duration(r.s.Limits.Timeout)
+	if limit <= 0 || r.s.Status != StatusRunning {
+		return nil
+	}
+	return &StartTimer{ID: timerTimeout, After: seq, At: r.s.At.Add(max(0, limit-r.s.Active))}
+}
+
+// command builds the command of an open call from the state alone.
+func (r *Run) command(key string, c *call) Command {
+	st, n := r.step(c.Step), r.stepNode(c.Step)
+	id, idem, node, limit := commandID(key, c.Attempt), r.id+"/"+key, r.nodeID(c.Step), time.Duration(n.Timeout)
+	switch c.Kind {
+	case callModel:
+		fr, a := r.frame(c.Step, c.Frame), r.agent(c.Step, c.Frame)
+		msgs := r.s.Convs[fr.Conv]
+		cmd := &CallModel{
+			ID: id, Key: idem, After: c.Seq, Node: node, Step: c.Step, Attempt: c.Attempt, Agent: a.Agent, Model: c.Model,
+			System: r.system(c.Step, c.Frame), Conversation: fr.Conv, Messages: slices.Clip(msgs[:c.Length]),
+			Tools: r.toolDefs(c.Step, c.Frame), Timeout: limit,
+		}
+		if fr.Conv == sharedConv {
+			cmd.Messages = renderShared(cmd.Messages, a)
+		}
+		return cmd
+	case callTool:
+		cmd := &CallTool{ID: id, Key: idem, After: c.Seq, Node: node, Step: c.Step, Attempt: c.Attempt, Tool: c.Tool, Arguments: c.Args, Timeout: limit}
+		if st.Agent != nil {
+			cmd.Agent = r.agent(c.Step, c.Frame).Agent
+		}
+		if cmd.Arguments == nil && c.ToolID != "" {
+			cmd.Arguments = r.arguments(c)
+		}
+		return cmd
+	default:
+		cmd := &CallFunc{
+			ID: id, Key: idem, After: c.Seq, Node: node, Step: c.Step, Attempt: c.Attempt, Func: c.Tool,
+			Input: r.stepInput(c.Step), State: r.stateAt(st.Scope), Outputs: r.outputs(st.Scope), Timeout: limit,
+		}
+		if c.Attempt > 1 {
+			cmd.Last = st.Last
+		}
+		return cmd
+	}
+}
+
+// arguments finds the arguments of a tool call in the reply that asked for it.
+func (r *Run) arguments(c *call) Value {
+	msgs := r.s.Convs[r.frame(c.Step, c.Frame).Conv]
+	for i := len(msgs) - 1; i >= 0; i-- {
+		for _, tc := range msgs[i].ToolCalls {
+			if tc.ID == c.ToolID {
+				return tc.Arguments
+			}
+		}
+	}
+	return nil
+}
+
+// replyText is the text of the last reply in a frame, as a JSON string.
+func (r *Run) replyText(step, fr int) Value {
+	msgs := r.s.Convs[r.frame(step, fr).Conv]
+	for i := len(msgs) - 1; i >= 0; i-- {
+		if msgs[i].Role == chat.RoleAssistant {
+			return expr.Quote(msgs[i].Text)
+		}
+	}
+	return nil
+}

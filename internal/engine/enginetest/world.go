@@ -1,0 +1,308 @@
+package enginetest
+
+import (
+	"bytes"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/hocket-run/hocket/internal/chat"
+	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/workflow"
+)
+
+// Epoch is when every World begins.
+var Epoch = time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+
+// World runs one run. Outstanding commands stand in Pending in the order in which they were given; timers apart in Timers.
+type World struct {
+	T    testing.TB
+	Plan *engine.Plan
+	Run  *engine.Run
+	// Model, Tool and Func answer commands. A nil answer leaves the command pending.
+	Model func(*engine.CallModel) *engine.ModelResult
+	Tool  func(*engine.CallTool) *engine.ToolResult
+	Func  func(*engine.CallFunc) *engine.FuncResult
+
+	Now       time.Time
+	Events    []engine.Event
+	Pending   []engine.Command
+	Timers    []*engine.StartTimer
+	Cancelled map[string]bool
+	// Batches are the lengths of the journal after each activation.
+	Batches []int
+	// Calls counts the commands given, by command id.
+	Calls map[string]int
+	// SkipLaws leaves out the checks, for long runs.
+	SkipLaws bool
+}
+
+// New makes a world for a workflow; host may be nil.
+func New(t testing.TB, w *workflow.Workflow, host engine.Host) *World {
+	t.Helper()
+	p, err := engine.Compile(w, host)
+	if err != nil {
+		t.Fatalf("compile: %v", err)
+	}
+	return &World{T: t, Plan: p, Run: engine.New(p, "run1"), Now: Epoch, Cancelled: map[string]bool{}, Calls: map[string]int{}}
+}
+
+// Start begins the run with a text as input.
+func (w *World) Start(input string) { w.StartWith(engine.RunCreated{Input: Text(input)}) }
+
+// StartWith begins the run.
+func (w *World) StartWith(c engine.RunCreated) {
+	w.T.Helper()
+	w.Feed(engine.Start{Created: c})
+}
+
+// Feed activates the run with one input and fails the test on an error.
+func (w *World) Feed(in engine.InputData) {
+	w.T.Helper()
+	if err := w.Try(in); err != nil {
+		w.T.Fatalf("activate %T: %v\n%s", in, err, w.Log())
+	}
+}
+
+// Try activates the run with one input.
+func (w *World) Try(in engine.InputData) error {
+	w.T.Helper()
+	w.Now = w.Now.Add(time.Millisecond)
+	d, err := w.Run.Activate([]engine.Input{{At: w.Now, Data: in}})
+	if err != nil {
+		return err
+	}
+	w.Events = append(w.Events, d.Events...)
+	w.Batches = append(w.Batches, len(w.Events))
+	w.accept(d.Commands)
+	if !w.SkipLaws {
+		w.laws()
+	}
+	return nil
+}
+
+func (w *World) accept(cmds []engine.Command) {
+	for _, c := range cmds {
+		switch c := c.(type) {
+		case *engine.StartTimer:
+			w.Timers = append(slices.DeleteFunc(w.Timers, func(t *engine.StartTimer) bool { return t.ID == c.ID }), c)
+		case *engine.CancelCalls:
+			for _, id := range c.IDs {
+				w.Cancelled[id] = true
+			}
+		case *engine.OpenWait, *engine.Finish:
+		default:
+			w.Calls[ID(c)]++
+			w.Pending = append(w.Pending, c)
+		}
+	}
+}
+
+// ID gives the id of a command that asks for a call.
+func ID(c engine.Command) string {
+	switch c := c.(type) {
+	case *engine.CallModel:
+		return c.ID
+	case *engine.CallTool:
+		return c.ID
+	case *engine.CallFunc:
+		return c.ID
+	}
+	return ""
+}
+
+// Answer makes the result of a command by the world's script; nil leaves it pending.
+func (w *World) Answer(c engine.Command) engine.InputData {
+	if w.Cancelled[ID(c)] {
+		f := &engine.Failure{Code: engine.CodeCancelled, Message: "cancelled"}
+		switch c := c.(type) {
+		case *engine.CallModel:
+			return engine.ModelResult{ID: c.ID, Failure: f}
+		case *engine.CallTool:
+			return engine.ToolResult{ID: c.ID, Failure: f}
+		case *engine.CallFunc:
+			return engine.FuncResult{ID: c.ID, Failure: f}
+		}
+	}
+	switch c := c.(type) {
+	case *engine.CallModel:
+		if w.Model != nil {
+			if r := w.Model(c); r != nil {
+				r.ID = c.ID
+				return *r
+			}
+		}
+	case *engine.CallTool:
+		if w.Tool != nil {
+			if r := w.Tool(c); r != nil {
+				r.ID = c.ID
+				return *r
+			}
+		}
+	case *engine.CallFunc:
+		if w.Func != nil {
+			if r := w.Func(c); r != nil {
+				r.ID = c.ID
+				return *r
+			}
+		}
+	}
+	return nil
+}
+
+// Go answers pending commands until none can be answered, the one at index pick(n) of the n pending ones first; nil picks the oldest. Timers fire
+// when no command is left, the earliest first; deadlines of waits never.
+func (w *World) Go(pick func(n int) int) {
+	w.T.Helper()
+	for range 100_000 {
+		if !w.step(pick) {
+			return
+		}
+	}
+	w.T.Fatalf("the run does not come to rest\n%s", w.Log())
+}
+
+func (w *World) step(pick func(n int) int) bool {
+	w.T.Helper()
+	n := len(w.Pending)
+	for i := range n {
+		at := i
+		if pick != nil && i == 0 {
+			at = pick(n)
+		}
+		c := w.Pending[at]
+		in := w.Answer(c)
+		if in == nil {
+			continue
+		}
+		w.Pending = slices.Delete(w.Pending, at, at+1)
+		w.Feed(in)
+		return true
+	}
+	var next *engine.StartTimer
+	for _, t := range w.Timers {
+		if !t.Deadline && t.ID != "timeout" && (next == nil || t.At.Before(next.At)) {
+			next = t
+		}
+	}
+	if next == nil || w.Run.Status().Ended() {
+		return false
+	}
+	w.Fire(next.ID)
+	return true
+}
+
+// Fire lets the time of a timer come.
+func (w *World) Fire(id string) {
+	w.T.Helper()
+	i := slices.IndexFunc(w.Timers, func(t *engine.StartTimer) bool { return t.ID == id })
+	if i < 0 {
+		w.T.Fatalf("no timer %q\n%s", id, w.Log())
+	}
+	if at := w.Timers[i].At; at.After(w.Now) {
+		w.Now = at
+	}
+	w.Timers = slices.Delete(w.Timers, i, i+1)
+	w.Feed(engine.TimerDue{ID: id})
+}
+
+// laws checks what holds after every activation (D1): folding the journal gives the live state; a snapshot gives it too; the open commands follow from
+// the state and are those that were given and not answered; the sequence has no gaps.
+func (w *World) laws() {
+	w.T.Helper()
+	live := w.snapshot(w.Run)
+	folded := w.Fold(len(w.Events))
+	if got := w.snapshot(folded); !bytes.Equal(got, live) {
+		w.T.Fatalf("replay differs from live\nlive   %s\nreplay %s\n%s", live, got, w.Log())
+	}
+	restored, err := engine.Restore(w.Plan, "run1", live)
+	if err != nil {
+		w.T.Fatalf("restore: %v", err)
+	}
+	if got := w.snapshot(restored); !bytes.Equal(got, live) {
+		w.T.Fatalf("snapshot differs from live\nlive     %s\nrestored %s", live, got)
+	}
+	if w.Run.Status() != engine.StatusRunning {
+		return
+	}
+	var want []string
+	for _, c := range w.Pending {
+		if !w.Cancelled[ID(c)] {
+			want = append(want, fmt.Sprintf("%+v", deref(c)))
+		}
+	}
+	var got []string
+	for _, c := range folded.Open() {
+		if ID(c) != "" {
+			got = append(got, fmt.Sprintf("%+v", deref(c)))
+		}
+	}
+	slices.Sort(got)
+	slices.Sort(want)
+	if !slices.Equal(got, want) {
+		w.T.Fatalf("open commands after a fold differ from those given\nfold  %s\ngiven %s\n%s", strings.Join(got, "\n      "), strings.Join(want, "\n      "), w.Log())
+	}
+}
+
+// deref shows a command by value, its agent by id.
+func deref(c engine.Command) any {
+	switch c := c.(type) {
+	case *engine.CallModel:
+		v := *c
+		v.Agent = nil
+		return v
+	case *engine.CallTool:
+		v := *c
+		v.Agent = nil
+		return v
+	case *engine.CallFunc:
+		return *c
+	}
+	return c
+}
+
+// Fold gives the run as it is after the first n events.
+func (w *World) Fold(n int) *engine.Run {
+	w.T.Helper()
+	r := engine.New(w.Plan, "run1")
+	if err := r.Apply(w.Events[:n]); err != nil {
+		w.T.Fatalf("fold: %v\n%s", err, w.Log())
+	}
+	return r
+}
+
+// Crash forgets the live run and every call under way, folds the journal and recovers it with the lost calls given.
+func (w *World) Crash(lost ...engine.Lost) {
+	w.T.Helper()
+	w.Run = w.Fold(len(w.Events))
+	w.Pending, w.Timers, w.Cancelled = nil, nil, map[string]bool{}
+	if w.Run.Status() == engine.StatusRunning {
+		w.Feed(engine.Recovered{Lost: lost})
+		return
+	}
+	w.accept(w.Run.Open())
+}
+
+func (w *World) snapshot(r *engine.Run) []byte {
+	w.T.Helper()
+	b, err := r.Snapshot()
+	if err != nil {
+		w.T.Fatalf("snapshot: %v", err)
+	}
+	return b
+}
+
+// Log prints the journal, a line an event.
+func (w *World) Log() string { return Print(w.Events) }
+
+// Reply makes a model result with a text.
+func Reply(text string) *engine.ModelResult {
+	return &engine.ModelResult{Message: chat.Message{Text: text}, Usage: &chat.Usage{InputTokens: 1, OutputTokens: 1}}
+}
+
+// Fails makes a failed model result.
+func Fails(code, message string) *engine.ModelResult {
+	return &engine.ModelResult{Failure: &engine.Failure{Code: code, Message: message}}
+}

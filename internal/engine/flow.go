@@ -1,0 +1,425 @@
+package engine
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/hocket-run/hocket/internal/expr"
+	"github.com/hocket-run/hocket/workflow"
+)
+
+// Names of limits and details that are not failure codes of their own.
+const (
+	limitRounds   = "max_rounds"
+	detailHandoff = "handoff"
+)
+
+// advance decides until nothing more can go on, then pauses or ends the run.
+func (r *Run) advance() {
+	for r.broken == nil {
+		if r.startReady() || r.closeScopes() || r.fireJoins() {
+			continue
+		}
+		break
+	}
+	if r.broken == nil {
+		r.rest()
+	}
+}
+
+// startReady starts every token that may start, in order. It tells whether any did.
+func (r *Run) startReady() bool {
+	started := false
+	for i := 0; i < len(r.s.Ready) && r.startable(); {
+		t := r.s.Ready[i]
+		if !r.mayStart(t) {
+			i++
+			continue
+		}
+		r.startToken(t)
+		if r.broken != nil {
+			return false
+		}
+		started = true
+		if i < len(r.s.Ready) && r.s.Ready[i].ID == t.ID {
+			return started // a limit kept it
+		}
+	}
+	for len(r.s.Held) > 0 && r.startable() && r.releases() && r.mayStart(r.s.Held[0]) {
+		r.startToken(r.s.Held[0])
+		if r.broken != nil {
+			return false
+		}
+		started = true
+		if !r.s.Drain.On {
+			continue
+		}
+		break
+	}
+	return started
+}
+
+// startable tells whether the run starts anything at all.
+func (r *Run) startable() bool {
+	return r.broken == nil && r.s.Ending == nil && (r.s.Status == StatusRunning || r.s.Status == StatusPaused)
+}
+
+// mayStart tells whether nothing but its turn keeps a token from starting.
+func (r *Run) mayStart(t token) bool {
+	sc := r.scope(t.Scope)
+	n := &r.flows[sc.Flow].nodes[t.Node]
+	if isFreeJoin(n) {
+		return false
+	}
+	if limit := r.s.Limits.MaxConcurrency; limit > 0 && effect(n.Kind) > 0 && r.busy-r.sleeping() >= limit {
+		return false
+	}
+	if sc.Started || sc.Branch == 0 {
+		return true
+	}
+	limit := r.stepNode(sc.Owner).Fork.MaxConcurrency
+	if limit <= 0 {
+		return true
+	}
+	at := 0
+	for _, id := range r.step(sc.Owner).Block.Scopes {
+		if b := r.scope(id); b.Started && b.Live > 0 {
+			at++
+		}
+	}
+	return at < limit
+}
+
+// sleeping counts steps that only wait for a retry: they hold no slot (P14).
+func (r *Run) sleeping() int {
+	n := 0
+	for _, t := range r.s.Timers {
+		if !t.Deadline {
+			n++
+		}
+	}
+	return n
+}
+
+// startToken starts the step of a token, or meets a limit and leaves the token where it is.
+func (r *Run) startToken(t token) {
+	sc := r.scope(t.Scope)
+	f := r.flows[sc.Flow]
+	n := &f.nodes[t.Node]
+	path := r.pathOf(sc.Flow, n.ID)
+	if !n.Hidden && r.s.Used >= r.s.Limits.Steps() {
+		r.limitAt(CodeMaxSteps, int64(r.s.Limits.Steps()), path, t.From)
+		return
+	}
+	if r.s.Limits.MaxRounds > 0 && sc.Flow == 0 && r.s.Seen[t.Node] {
+		r.emit(0, path, &LimitReached{Limit: limitRounds, Max: int64(r.s.Limits.MaxRounds), Detail: fmt.Sprint(r.s.Round + 1)})
+		if r.s.Round >= r.s.Limits.MaxRounds {
+			r.finish(&RunCompleted{OutputStep: r.scope(0).Last})
+			return
+		}
+	}
+	id := len(r.s.Steps) + 1
+	d := &StepStarted{Tokens: []int{t.ID}, Kind: n.Kind, Iteration: r.s.Flows[sc.Flow].Counts[t.Node] + 1, Scope: t.Scope, From: t.From}
+	if max := r.s.Limits.LoopIterations(); n.header && sc.Loops[t.Node] >= max {
+		r.emit(id, path, d)
+		r.emit(id, path, &LimitReached{Limit: CodeMaxLoopIterations, Max: int64(max)})
+		r.failStep(id, Failure{Code: CodeMaxLoopIterations, Message: fmt.Sprintf("workflow: max loop iterations exceeded (step: %s, limit: %d)", localID(n.ID), max)})
+		return
+	}
+	var failure *Failure
+	switch n.Kind {
+	case workflow.KindAgent:
+		d.Agent = n.Agent.Agent
+		failure = r.prompt(n, t, d)
+	case workflow.KindTool:
+		failure = r.toolArguments(n, t, d)
+	}
+	r.emit(id, path, d)
+	if failure != nil {
+		r.failStep(id, *failure)
+		return
+	}
+	r.begin(id, n)
+}
+
+// begin does what a step does first.
+func (r *Run) begin(id int, n *node) {
+	if r.broken != nil {
+		return
+	}
+	switch n.Kind {
+	case workflow.KindStart:
+		r.complete(id, &StepCompleted{Same: true}, workflow.PortOut)
+	case workflow.KindEnd:
+		r.complete(id, &StepCompleted{Same: true})
+		r.endAll(id)
+	case workflow.KindAgent:
+		r.ask(id, r.step(id).Agent.Root)
+	case workflow.KindTool:
+		r.emitStep(id, &ToolCalled{Call: callID(id, 0, 1), Attempt: 1, Tool: n.Tool.Tool, Arguments: r.toolArgs(id)})
+	case workflow.KindFunc:
+		r.emitStep(id, &FuncCalled{Call: callID(id, 0, 1), Attempt: 1, Func: n.Func.Func})
+	case workflow.KindDecide:
+		r.decide(id, n)
+	case workflow.KindWait:
+		r.openWait(id, n)
+	case workflow.KindFork:
+		r.fork(id, n)
+	case workflow.KindExec:
+		r.exec(id)
+	case workflow.KindSubflow:
+		sub := r.flows[r.step(id).Flow]
+		r.emitStep(id, &EdgeTaken{Edge: -1, To: sub.w.Entry, Token: r.s.Tokens + 1, Scope: r.step(id).Block.Scopes[0]})
+	}
+}
+
+// decide evaluates the cases of a decide node.
+func (r *Run) decide(id int, n *node) {
+	for i := range n.Decide.Cases {
+		c := &n.Decide.Cases[i]
+		ok, err := r.holds(id, &c.When, n.conds[i], nil)
+		if err != nil {
+			r.failStep(id, Failure{Code: CodeCondition, Message: err.Error()})
+			return
+		}
+		r.emitStep(id, &ConditionChecked{Index: i, Op: c.When.Op, Text: c.When.Text + c.When.Func, Result: ok})
+		if ok {
+			r.complete(id, &StepCompleted{Same: true}, c.Port)
+			return
+		}
+	}
+	if n.Decide.Else == "" {
+		r.failStep(id, Failure{Code: CodeNoRoute, Message: fmt.Sprintf("no condition of %s holds for %s", n.Title(), compact(r.stepInput(id)))})
+		return
+	}
+	r.complete(id, &StepCompleted{Same: true}, n.Decide.Else)
+}
+
+// holds evaluates one condition as step id sees it: before it completes where done is nil, else as completed by done.
+func (r *Run) holds(id int, c *workflow.Condition, compiled *expr.Condition, done *StepCompleted) (bool, error) {
+	switch c.Language {
+	case workflow.LangMatch:
+		if done != nil {
+			return expr.Match(c.Op, c.Text, r.outputOf(id, done)), nil
+		}
+		return expr.Match(c.Op, c.Text, r.stepInput(id)), nil
+	case workflow.LangExpr:
+		if compiled == nil {
+			var err error
+			if compiled, err = compileCondition(c, expr.Options{}); err != nil {
+				return false, err
+			}
+		}
+		return compiled.Eval(env{r, r.step(id).Scope, id, done})
+	default:
+		var ok bool
+		err := r.plan.ask(c.Func, func(h Host) (err error) {
+			ok, err = h.Condition(c.Func, r.view(id, done))
+			return err
+		})
+		return ok, err
+	}
+}
+
+// complete ends a step with success and takes every edge of the fired ports whose guard holds.
+func (r *Run) complete(id int, d *StepCompleted, ports ...string) {
+	d.Ports = ports
+	f, n := r.flowOf(id), r.stepNode(id)
+	if n.Kind == workflow.KindFork {
+		n = &f.nodes[n.join]
+	}
+	if len(d.Goto) > 0 {
+		d.Ports, ports = nil, nil
+	}
+	for _, to := range d.Goto {
+		if _, ok := f.index[to]; !ok {
+			r.giveUp(id, Failure{Code: CodeNodeNotFound, Message: fmt.Sprintf("Node %q not found in graph", to)})
+			return
+		}
+	}
+	edges, failure := r.passable(id, n, ports, d)
+	if failure != nil {
+		r.failStep(id, *failure)
+		return
+	}
+	r.emitStep(id, d)
+	if r.broken != nil || (r.s.Ending != nil && !r.s.Ending.Limit) {
+		return
+	}
+	held := r.holding(id)
+	for _, e := range edges {
+		r.takeEdge(id, e, f.w.Edges[e].To, held)
+	}
+	for i, to := range d.Goto {
+		if !slices.Contains(d.Goto[:i], to) {
+			r.takeEdge(id, -1, to, held)
+		}
+	}
+}
+
+// passable gives the edges of the ports whose guards hold. Guards see the step as completed.
+func (r *Run) passable(id int, n *node, ports []string, d *StepCompleted) ([]int, *Failure) {
+	f := r.flowOf(id)
+	var out []int
+	for _, port := range ports {
+		for i, e := range n.ports[port] {
+			if w := f.w.Edges[e].When; w != nil {
+				ok, err := r.holds(id, w, nil, d)
+				if err != nil {
+					return nil, &Failure{Code: CodeCondition, Message: err.Error()}
+				}
+				r.emitStep(id, &ConditionChecked{Index: i, Op: w.Op, Text: w.Text + w.Func, Result: ok})
+				if !ok {
+					continue
+				}
+			}
+			out = append(out, e)
+			if n.First {
+				break
+			}
+		}
+	}
+	return out, nil
+}
+
+// takeEdge takes one edge, or goes to a node where edge is -1, inside the scope of the step.
+func (r *Run) takeEdge(id, edge int, to string, held bool) {
+	d := &EdgeTaken{Edge: edge, To: to, Scope: r.step(id).Scope}
+	f := r.flowOf(id)
+	n := &f.nodes[f.index[to]]
+	sc := r.stepScope(id)
+	if n.fork < 0 || sc.Owner == 0 || r.stepNode(sc.Owner).idx != n.fork {
+		d.Token = r.s.Tokens + 1
+		d.Held = held && n.Kind != workflow.KindWait
+	}
+	r.emitStep(id, d)
+}
+
+// fireJoins starts free joins for which every inbound path has arrived or can no longer arrive (P2, P5).
+func (r *Run) fireJoins() bool {
+	if r.s.Parked == 0 || !r.startable() {
+		return false
+	}
+	type group struct{ node, scope int }
+	var groups []group
+	for _, t := range r.s.Ready {
+		if g := (group{t.Node, t.Scope}); isFreeJoin(&r.flows[r.scope(t.Scope).Flow].nodes[t.Node]) && !slices.Contains(groups, g) {
+			groups = append(groups, g)
+		}
+	}
+	for _, g := range groups {
+		if r.joinReady(g.node, g.scope, false) {
+			r.join(g.node, g.scope)
+			return true
+		}
+	}
+	// Joins that only wait for each other: the first in declared order goes on.
+	slices.SortStableFunc(groups, func(a, b group) int { return a.node - b.node })
+	for _, g := range groups {
+		if r.joinReady(g.node, g.scope, true) {
+			r.join(g.node, g.scope)
+			return true
+		}
+	}
+	return false
+}
+
+// joinReady tells whether nothing can arrive at a free join any more. Tokens at other free joins count unless alone is set.
+func (r *Run) joinReady(join, scopeID int, alone bool) bool {
+	f := r.flows[r.scope(scopeID).Flow]
+	arrived := map[int]bool{}
+	for _, t := range r.s.Ready {
+		if t.Node == join && t.Scope == scopeID {
+			arrived[t.Edge] = true
+		}
+	}
+	if len(arrived) >= f.nodes[join].in {
+		return true
+	}
+	for _, list := range [2][]token{r.s.Ready, r.s.Held} {
+		for _, t := range list {
+			if t.Scope != scopeID || t.Node == join {
+				continue
+			}
+			if isFreeJoin(&f.nodes[t.Node]) {
+				if !alone && f.reach[t.Node].has(join) {
+					return false
+				}
+				continue
+			}
+			if f.reach[t.Node].has(join) {
+				return false
+			}
+		}
+	}
+	for _, id := range r.s.Running {
+		if st := r.step(id); st.Scope == scopeID && f.reach[st.Node].has(join) {
+			return false
+		}
+	}
+	return true
+}
+
+// join starts and completes a free join with one token for each arrived edge.
+func (r *Run) join(nodeIdx, scopeID int) {
+	f := r.flows[r.scope(scopeID).Flow]
+	n := &f.nodes[nodeIdx]
+	var ids []int
+	edges := map[int]bool{}
+	var from []token
+	for _, t := range r.s.Ready {
+		if t.Node == nodeIdx && t.Scope == scopeID && !edges[t.Edge] {
+			edges[t.Edge] = true
+			ids = append(ids, t.ID)
+			from = append(from, t)
+		}
+	}
+	slices.SortFunc(from, func(a, b token) int { return a.Edge - b.Edge })
+	id := len(r.s.Steps) + 1
+	r.emit(id, r.pathOf(r.scope(scopeID).Flow, n.ID), &StepStarted{
+		Tokens: ids, Kind: n.Kind, Iteration: r.s.Flows[r.scope(scopeID).Flow].Counts[nodeIdx] + 1, Scope: scopeID, From: from[0].From,
+	})
+	out := make([]field, len(from))
+	for i, t := range from {
+		out[i] = field{r.tokenSource(t), r.value(t.From)}
+	}
+	r.complete(id, &StepCompleted{Output: object(out)}, workflow.PortOut)
+}
+
+// tokenSource names the node that a token came from.
+func (r *Run) tokenSource(t token) string {
+	if t.From == 0 {
+		return "input"
+	}
+	return r.stepNode(t.From).ID
+}
+
+// closeScopes looks at scopes in which nothing lives any more and lets their owners go on.
+func (r *Run) closeScopes() bool {
+	if len(r.wake) == 0 {
+		return false
+	}
+	wake := slices.Clone(r.wake)
+	r.wake = r.wake[:0]
+	slices.Sort(wake)
+	acted := false
+	for _, id := range slices.Compact(wake) {
+		sc := r.scope(id)
+		if sc.Dead || sc.Owner == 0 || r.step(sc.Owner).Status != stepRunning || (r.s.Ending != nil && !r.s.Ending.Limit) {
+			continue
+		}
+		before := r.s.Seq
+		if r.stepNode(sc.Owner).Kind == workflow.KindSubflow {
+			if sc.Live == 0 {
+				r.complete(sc.Owner, &StepCompleted{}, workflow.PortOut)
+			}
+		} else {
+			r.settleBlock(sc.Owner)
+		}
+		acted = acted || r.s.Seq != before
+		if r.broken != nil {
+			return false
+		}
+	}
+	return acted
+}

@@ -1,0 +1,373 @@
+package engine
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/hocket-run/hocket/internal/chat"
+	"github.com/hocket-run/hocket/internal/expr"
+	"github.com/hocket-run/hocket/workflow"
+)
+
+// check refuses inputs that this run cannot take, before anything changes.
+func (r *Run) check(in InputData) error {
+	if _, ok := in.(Start); ok {
+		if r.s.Created != nil {
+			return ErrStarted
+		}
+		return nil
+	}
+	if r.s.Created == nil {
+		return ErrNotStarted
+	}
+	switch d := in.(type) {
+	case ModelResult:
+		return r.checkCall(d.ID)
+	case ToolResult:
+		return r.checkCall(d.ID)
+	case FuncResult:
+		return r.checkCall(d.ID)
+	case TimerDue:
+		return nil // timers are never unknown: a stale one is ignored
+	case Answer:
+		_, _, err := r.checkAnswer(d)
+		return err
+	case Cancel:
+		if r.s.Status.Ended() && r.s.Status != StatusCancelled {
+			return ErrEnded
+		}
+	case Recovered:
+		if r.s.Status.Ended() {
+			return ErrEnded
+		}
+	case Reopen:
+		if r.s.Status != StatusFailed || r.s.Limit == "" {
+			return ErrNotReopenable
+		}
+	default:
+		return fmt.Errorf("input %T: %w", in, ErrUnknownCommand)
+	}
+	return nil
+}
+
+// checkCall refuses ids that no command of this run ever had. Ids of calls that have settled pass: their results come late and are ignored.
+func (r *Run) checkCall(id string) error {
+	key, attempt, ok := parseCommandID(id)
+	if ok && attempt > 0 {
+		if c := r.s.Calls[key]; c != nil && attempt <= c.Attempt {
+			return nil
+		}
+		part := strings.Split(key, ".")
+		if len(part) == 3 {
+			step, err1 := strconv.Atoi(part[0])
+			n, err2 := strconv.Atoi(part[2])
+			if err1 == nil && err2 == nil && step >= 1 && step <= len(r.s.Steps) && n >= 1 && n <= r.step(step).Calls && r.s.Calls[key] == nil {
+				return nil
+			}
+		}
+	}
+	return fmt.Errorf("%w: %q", ErrUnknownCommand, id)
+}
+
+// open gives the call that a result belongs to, nil where it is stale.
+func (r *Run) openCall(id string, kind callKind) (string, *call) {
+	key, attempt, _ := parseCommandID(id)
+	c := r.s.Calls[key]
+	if c == nil || c.Attempt != attempt || c.Kind != kind || (c.State != callOpen && c.State != callCancelled) || r.s.Status.Ended() {
+		return "", nil
+	}
+	return key, c
+}
+
+func (r *Run) handle(in InputData) {
+	switch d := in.(type) {
+	case Start:
+		r.start(d)
+	case ModelResult:
+		r.handleModel(d)
+	case ToolResult:
+		r.handleTool(d)
+	case FuncResult:
+		r.handleFunc(d)
+	case TimerDue:
+		r.handleTimer(d.ID)
+	case Answer:
+		r.handleAnswer(d)
+	case Cancel:
+		r.handleCancel(d)
+	case Recovered:
+		r.handleRecovered(d)
+	case Reopen:
+		limits := mergeLimits(r.s.Limits, d.Limits)
+		r.emit(0, "", &RunResumed{Reason: "reopened", Limits: &limits})
+		r.reissue()
+		r.goOn()
+	}
+}
+
+func (r *Run) start(d Start) {
+	c := d.Created
+	c.Version, c.Digest, c.Format = Version, r.plan.digest, r.plan.root.w.Format
+	if c.Name == "" {
+		c.Name = r.plan.root.w.Name
+	}
+	c.Limits = mergeLimits(r.plan.root.w.Limits, c.Limits)
+	if rules := r.plan.root.w.Rules; isEmptyInput(c.Input) && rules.DefaultInput != nil {
+		c.Input = rules.DefaultInput
+	}
+	if c.Input == nil {
+		c.Input = Value(`""`)
+	}
+	r.emit(0, "", &c)
+	r.emit(0, "", &RunStarted{})
+	r.emit(0, "", &EdgeTaken{Edge: -1, To: r.plan.root.w.Entry, Token: r.s.Tokens + 1})
+}
+
+func isEmptyInput(v Value) bool {
+	return len(v) == 0 || bytes.Equal(v, []byte(`""`)) || bytes.Equal(v, []byte(`null`))
+}
+
+// mergeLimits puts the limits that are set in over above those in base.
+func mergeLimits(base, over workflow.Limits) workflow.Limits {
+	if over.MaxSteps != nil {
+		base.MaxSteps = over.MaxSteps
+	}
+	if over.MaxRounds > 0 {
+		base.MaxRounds = over.MaxRounds
+	}
+	if over.MaxLoopIterations > 0 {
+		base.MaxLoopIterations = over.MaxLoopIterations
+	}
+	if over.Timeout > 0 {
+		base.Timeout = over.Timeout
+	}
+	if over.MaxConcurrency > 0 {
+		base.MaxConcurrency = over.MaxConcurrency
+	}
+	if over.MaxTokens > 0 {
+		base.MaxTokens = over.MaxTokens
+	}
+	if over.MaxCostUSD > 0 {
+		base.MaxCostUSD = over.MaxCostUSD
+	}
+	return base
+}
+
+func (r *Run) handleModel(d ModelResult) {
+	key, c := r.openCall(d.ID, callModel)
+	if c == nil {
+		return
+	}
+	late, step, fr := c.State == callCancelled, c.Step, c.Frame
+	if d.Failure != nil {
+		r.emitStep(step, &ModelFailed{Call: key, Attempt: c.Attempt, Error: *d.Failure, Late: late})
+		if !late {
+			r.modelFailed(key, c, *d.Failure)
+		}
+		return
+	}
+	m := d.Message
+	m.Role = chat.RoleAssistant
+	m.ToolCalls = uniqueIDs(m.ToolCalls)
+	r.emitStep(step, &ModelReplied{Call: key, Attempt: c.Attempt, Message: m, Usage: d.Usage, CostUSD: d.CostUSD, Model: d.Model, Stop: d.Stop, Source: d.Source, Late: late})
+	if !late {
+		r.replied(step, fr)
+	}
+}
+
+// uniqueIDs gives every tool call an id of its own within its reply; providers and scripts may leave them out.
+func uniqueIDs(calls []chat.ToolCall) []chat.ToolCall {
+	seen := map[string]bool{}
+	out := calls
+	for i, c := range calls {
+		if c.ID == "" || seen[c.ID] {
+			if &out[0] == &calls[0] {
+				out = append([]chat.ToolCall(nil), calls...)
+			}
+			out[i].ID = "call_" + strconv.Itoa(i+1)
+		}
+		seen[out[i].ID] = true
+	}
+	return out
+}
+
+func (r *Run) handleTool(d ToolResult) {
+	key, c := r.openCall(d.ID, callTool)
+	if c == nil {
+		return
+	}
+	late, step, fr, attempt := c.State == callCancelled, c.Step, c.Frame, c.Attempt
+	inAgent := c.ToolID != ""
+	if d.Failure != nil {
+		r.emitStep(step, &ToolFailed{Call: key, Attempt: attempt, Error: *d.Failure, Late: late})
+	} else {
+		r.emitStep(step, &ToolReturned{Call: key, Attempt: attempt, Text: d.Text, Structured: d.Structured, IsError: d.IsError, Late: late})
+	}
+	switch {
+	case late:
+	case inAgent:
+		r.turnAnswered(step, fr)
+	case d.Failure != nil:
+		r.callFailed(key, r.s.Calls[key], *d.Failure)
+	case d.IsError:
+		r.failStep(step, Failure{Code: CodeTool, Message: d.Text})
+	default:
+		out := d.Structured
+		if out == nil {
+			out = expr.Quote(d.Text)
+		}
+		r.complete(step, &StepCompleted{Output: out}, workflow.PortOut)
+	}
+}
+
+func (r *Run) handleFunc(d FuncResult) {
+	key, c := r.openCall(d.ID, callFunc)
+	if c == nil {
+		return
+	}
+	late, step, attempt := c.State == callCancelled, c.Step, c.Attempt
+	r.emitStep(step, &FuncReturned{Call: key, Attempt: attempt, Update: d.Update, Output: d.Output, Goto: d.Goto, Signals: d.Signals, Error: d.Failure, Late: late})
+	switch {
+	case late:
+	case d.Failure != nil:
+		r.callFailed(key, r.s.Calls[key], *d.Failure)
+	default:
+		for i := range d.Signals {
+			r.emitStep(step, &d.Signals[i])
+		}
+		r.complete(step, &StepCompleted{Output: d.Output, Update: d.Update, Goto: d.Goto}, workflow.PortOut)
+	}
+}
+
+func (r *Run) handleTimer(id string) {
+	if r.s.Status.Ended() {
+		return
+	}
+	switch id {
+	case timerTimeout:
+		if limit := time.Duration(r.s.Limits.Timeout); r.s.Status == StatusRunning && limit > 0 && r.s.Ending == nil &&
+			r.s.Active+r.now.Sub(r.s.At) >= limit {
+			r.limit(CodeTimeout, limit.Milliseconds(), 0)
+		}
+		return
+	case timerSettle:
+		if r.settling() && !r.now.Before(r.s.SettleAt) {
+			r.abandon("no answer within " + settleTime.String() + " of the cancellation")
+		}
+		return
+	}
+	t, ok := r.s.Timers[id]
+	if !ok || r.now.Before(t.At) {
+		return
+	}
+	r.emitStep(t.Step, &TimerFired{Timer: id})
+	switch {
+	case t.Deadline:
+		r.deadline(strings.TrimPrefix(id, "deadline:"))
+	case id == stepTimer(t.Step):
+		r.restart(t.Step)
+	default:
+		key := strings.TrimPrefix(id, "retry:")
+		if c := r.s.Calls[key]; c != nil && c.State == callSleeping {
+			r.again(key, c, c.Model)
+		}
+	}
+}
+
+// again asks for the next attempt of a call.
+func (r *Run) again(key string, c *call, model string) {
+	switch c.Kind {
+	case callModel:
+		fr := r.frame(c.Step, c.Frame)
+		r.emitStep(c.Step, &ModelCalled{Call: key, Attempt: c.Attempt + 1, Frame: c.Frame, Agent: fr.Agent, Model: model, Conversation: fr.Conv, Length: len(r.s.Convs[fr.Conv])})
+	case callTool:
+		r.emitStep(c.Step, &ToolCalled{Call: key, Attempt: c.Attempt + 1, Frame: c.Frame, Tool: c.Tool, ToolCallID: c.ToolID, Arguments: c.Args})
+	default:
+		r.emitStep(c.Step, &FuncCalled{Call: key, Attempt: c.Attempt + 1, Func: c.Tool})
+	}
+}
+
+// handleRecovered goes on after a crash: cancelled calls are given up, lost ones are treated by their policy, all others are given again (P12).
+func (r *Run) handleRecovered(d Recovered) {
+	if r.s.Status == StatusRunning {
+		r.emit(0, "", &RunResumed{Reason: "recovered"})
+	}
+	r.abandon("the process that made the call died")
+	for _, l := range d.Lost {
+		key, c := r.openCall(l.ID, callTool)
+		if c == nil {
+			continue
+		}
+		switch l.Policy {
+		case "retry":
+		case "skip":
+			r.lost(key, "skip")
+		case "fail":
+			r.lost(key, "fail")
+		default:
+			r.emitStep(c.Step, &WaitOpened{
+				Wait: "w" + key, Kind: workflow.WaitQuestion, Call: key, Options: []string{"retry", "skip", "fail"},
+				Prompt: fmt.Sprintf("The outcome of the call of tool %s with %s is unknown: the process died while it ran. Retry it, skip it, or fail the step?", c.Tool, compact(r.argumentsOf(c))),
+			})
+		}
+	}
+	r.reissue()
+}
+
+// lost settles a call with unknown outcome as a person or its policy says.
+func (r *Run) lost(key, what string) {
+	c := r.s.Calls[key]
+	step, fr, inAgent := c.Step, c.Frame, c.ToolID != ""
+	switch what {
+	case "skip":
+		r.emitStep(step, &ToolReturned{Call: key, Attempt: c.Attempt, Text: "The outcome of this call is unknown; it was not repeated.", IsError: true})
+	default:
+		f := Failure{Code: CodeOutcomeUnknown, Message: fmt.Sprintf("outcome of tool %s is unknown", c.Tool)}
+		r.failStep(step, f)
+		return
+	}
+	if inAgent {
+		r.turnAnswered(step, fr)
+		return
+	}
+	r.complete(step, &StepCompleted{}, workflow.PortOut)
+}
+
+// reissue hands out every open command that the events of this activation do not hand out already.
+func (r *Run) reissue() {
+	fresh := r.s.Seq
+	if len(r.out) > 0 {
+		fresh = r.out[0].Seq
+	}
+	for _, key := range r.sortedCalls(func(c *call) bool { return c.State == callOpen && c.Seq < fresh }) {
+		r.opened = append(r.opened, r.command(key, r.s.Calls[key]))
+	}
+	for _, id := range sortedKeys(r.s.Timers) {
+		if t := r.s.Timers[id]; t.Seq < fresh {
+			r.opened = append(r.opened, &StartTimer{ID: id, After: t.Seq, At: t.At, Deadline: t.Deadline})
+		}
+	}
+}
+
+func (r *Run) argumentsOf(c *call) Value {
+	if c.Args != nil {
+		return c.Args
+	}
+	return r.arguments(c)
+}
+
+// compact shortens a value for a text that people read.
+func compact(v Value) string {
+	var b bytes.Buffer
+	if json.Compact(&b, v) != nil {
+		return "no arguments"
+	}
+	if s := []rune(b.String()); len(s) > 400 {
+		return string(s[:400]) + "…"
+	}
+	return b.String()
+}

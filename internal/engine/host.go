@@ -1,0 +1,57 @@
+package engine
+
+import "fmt"
+
+// Host calls the pure functions of a Go program that its graph names (D4): conditions, prompts, arguments, merges, error handlers. What they
+// give is recorded, so recovery never calls them again. A panic in one is a failure of the step.
+//
+// All methods must be deterministic and must not keep or change what they are given.
+type Host interface {
+	// Condition answers an edge's or a decide node's question.
+	Condition(name string, v View) (bool, error)
+	// Value gives a prompt (a JSON string) or a tool's arguments (a JSON object).
+	Value(name string, v View) (Value, error)
+	// Merge combines the outputs of a fork's branches, keyed by branch id, into changes of the state (S2-57).
+	Merge(name string, outputs map[string]Value, v View) (map[string]Value, error)
+	// Reduce merges a branch's change of one field: what it was at the fork, what is there now, what the branch made of it (D27).
+	Reduce(name string, base, mine, theirs Value) (Value, error)
+	// OnError decides what becomes of a failed attempt (S2-42).
+	OnError(name string, f Failure, v View) (ErrorAction, error)
+	// RetryOn tells whether a failure is worth another attempt (S2-41).
+	RetryOn(name string, f Failure) (bool, error)
+}
+
+// View is what a step sees of the run: its input, the state and the outputs as of its scope (D5).
+type View struct {
+	Node    string
+	Input   Value
+	State   map[string]Value
+	Outputs map[string]Value
+}
+
+// ErrorAction is an error handler's answer.
+type ErrorAction struct {
+	// Kind is `retry`, `skip`, `abort` or `goto`; "" means that the retry policy decides.
+	Kind string
+	// DelayMS replaces the policy's delay of a retry where not nil.
+	DelayMS *int64
+	// Update is merged into the state on skip.
+	Update map[string]Value
+	// Failure replaces the failure on abort where not nil.
+	Failure *Failure
+	// Node is the recovery node of goto.
+	Node string
+}
+
+// ask calls fn and turns a missing host or a panic into an error.
+func (p *Plan) ask(name string, fn func(Host) error) (err error) {
+	if p.host == nil {
+		return fmt.Errorf("function %q: this workflow needs the Go program that registered it", name)
+	}
+	defer func() {
+		if v := recover(); v != nil {
+			err = fmt.Errorf("function %q panicked: %v", name, v)
+		}
+	}()
+	return fn(p.host)
+}

@@ -1,0 +1,310 @@
+package engine
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/hocket-run/hocket/internal/chat"
+	"github.com/hocket-run/hocket/internal/expr"
+	"github.com/hocket-run/hocket/internal/schema"
+	"github.com/hocket-run/hocket/workflow"
+)
+
+// Version is the behaviour version that new runs record. A change in what a journal means gets a new number and keeps the old behaviour.
+const Version = 1
+
+// Plan is a workflow made ready to run: names resolved, templates, conditions and schemas parsed. It never changes and is safe for
+// concurrent use by any number of runs.
+type Plan struct {
+	root   *flow
+	digest string
+	host   Host
+}
+
+// Workflow gives the definition that the plan was made of.
+func (p *Plan) Workflow() *workflow.Workflow { return p.root.w }
+
+// Digest gives the definition's digest.
+func (p *Plan) Digest() string { return p.digest }
+
+// flow is one workflow of a plan: the root or a sub-flow.
+type flow struct {
+	w      *workflow.Workflow
+	nodes  []node
+	index  map[string]int
+	agents map[string]*agent
+	flows  map[string]*flow
+	// joins are the free joins, in declared order; reach[i] tells which nodes can be reached from node i by edges. Nil without free joins.
+	joins []int
+	reach []bitset
+}
+
+type node struct {
+	*workflow.Node
+	idx   int
+	ports map[string][]int // edges by port, in declared order
+	in    int              // number of inbound edges
+	join  int              // of a fork: the index of its join
+	fork  int              // of a fork's join: the index of the fork; else -1
+	// header: a counted back-edge leads here.
+	header bool
+	conds  []*expr.Condition // beside Decide.Cases; nil where the language needs none
+	// children of a fork are the nodes of its branches that have outputs, in declared order.
+	children []int
+	args     *expr.Template // of a tool node's Args
+}
+
+type agent struct {
+	*workflow.Agent
+	system *expr.Template
+	output *schema.Schema
+	subs   map[string]*workflow.Subagent
+}
+
+// Compile makes a plan. The workflow must be valid ([workflow.Validate]); what Compile itself finds wrong, such as a template that cannot be
+// parsed or a Go function that host does not have, is an error. host may be nil for workflows without Go functions.
+func Compile(w *workflow.Workflow, host Host) (*Plan, error) {
+	digest, err := w.Digest()
+	if err != nil {
+		return nil, err
+	}
+	root, err := compileFlow(w, 0)
+	if err != nil {
+		return nil, err
+	}
+	return &Plan{root: root, digest: digest, host: host}, nil
+}
+
+// maxFlowDepth bounds sub-flows inside sub-flows.
+const maxFlowDepth = 32
+
+func compileFlow(w *workflow.Workflow, depth int) (*flow, error) {
+	if depth > maxFlowDepth {
+		return nil, fmt.Errorf("compile workflow %q: sub-flows are nested more than %d deep", w.Name, maxFlowDepth)
+	}
+	f := &flow{w: w, nodes: make([]node, len(w.Nodes)), index: make(map[string]int, len(w.Nodes)), agents: make(map[string]*agent, len(w.Agents))}
+	for i := range w.Nodes {
+		f.nodes[i] = node{Node: &w.Nodes[i], idx: i, join: -1, fork: -1, ports: map[string][]int{}}
+		f.index[w.Nodes[i].ID] = i
+	}
+	if _, ok := f.index[w.Entry]; !ok {
+		return nil, fmt.Errorf("compile workflow %q: entry %q is no node", w.Name, w.Entry)
+	}
+	for i, e := range w.Edges {
+		from, ok := f.index[e.From]
+		to, ok2 := f.index[e.To]
+		if !ok || !ok2 {
+			return nil, fmt.Errorf("compile workflow %q: edge %d from %q to %q leads nowhere", w.Name, i, e.From, e.To)
+		}
+		f.nodes[from].ports[e.PortName()] = append(f.nodes[from].ports[e.PortName()], i)
+		f.nodes[to].in++
+		if e.Loop {
+			f.nodes[to].header = true
+		}
+	}
+	opts := expr.Options{Steps: f.stepTree("", 0)}
+	for i := range w.Agents {
+		a, err := compileAgent(&w.Agents[i], opts)
+		if err != nil {
+			return nil, err
+		}
+		f.agents[a.ID] = a
+	}
+	for i := range f.nodes {
+		if err := f.compileNode(&f.nodes[i], opts); err != nil {
+			return nil, fmt.Errorf("compile node %q: %w", f.nodes[i].ID, err)
+		}
+	}
+	for name, sub := range w.Flows {
+		c, err := compileFlow(sub, depth+1)
+		if err != nil {
+			return nil, err
+		}
+		if f.flows == nil {
+			f.flows = map[string]*flow{}
+		}
+		f.flows[name] = c
+	}
+	if len(f.joins) > 0 {
+		f.reach = reachability(f)
+	}
+	return f, nil
+}
+
+func (f *flow) compileNode(n *node, opts expr.Options) error {
+	switch n.Kind {
+	case workflow.KindAgent:
+		if n.Agent == nil || f.agents[n.Agent.Agent] == nil {
+			return fmt.Errorf("no agent")
+		}
+	case workflow.KindDecide:
+		for _, c := range n.Decide.Cases {
+			cond, err := compileCondition(&c.When, opts)
+			if err != nil {
+				return err
+			}
+			n.conds = append(n.conds, cond)
+		}
+	case workflow.KindFork:
+		join, ok := f.index[n.Fork.Join]
+		if !ok || f.nodes[join].Kind != workflow.KindJoin {
+			return fmt.Errorf("join %q is no join", n.Fork.Join)
+		}
+		n.join = join
+		f.nodes[join].fork = n.idx
+	case workflow.KindJoin:
+		if n.Join == nil || n.Join.Fork == "" {
+			f.joins = append(f.joins, n.idx)
+		}
+	case workflow.KindTool:
+		if len(n.Tool.Args) > 0 {
+			t, problems := expr.ParseTemplate(string(n.Tool.Args), opts)
+			if len(problems) > 0 {
+				return fmt.Errorf("arguments: %s", problems[0].Message)
+			}
+			n.args = t
+		}
+	case workflow.KindSubflow:
+		if f.w.Flows[n.Subflow.Flow] == nil {
+			return fmt.Errorf("workflow not found: %s", n.Subflow.Flow)
+		}
+	}
+	return nil
+}
+
+// stepTree gives the steps that templates and conditions may name: all nodes with outputs, forks with those of their branches.
+func (f *flow) stepTree(parent string, depth int) []expr.Step {
+	steps := []expr.Step{}
+	if depth > maxFlowDepth {
+		return steps
+	}
+	for i := range f.nodes {
+		n := &f.nodes[i]
+		if n.Parent != parent || !hasOutput(n.Kind) {
+			continue
+		}
+		s := expr.Step{ID: n.ID}
+		if parent != "" {
+			s.ID = localID(n.ID)
+			p := &f.nodes[f.index[parent]]
+			p.children = append(p.children, i)
+		}
+		if n.Kind == workflow.KindFork {
+			s.Children = f.stepTree(n.ID, depth+1)
+		}
+		steps = append(steps, s)
+	}
+	return steps
+}
+
+// hasOutput tells whether steps of kind k stand in the step context (S4-34).
+func hasOutput(k workflow.Kind) bool {
+	switch k {
+	case workflow.KindStart, workflow.KindDecide, workflow.KindJoin, workflow.KindEnd:
+		return false
+	}
+	return true
+}
+
+// localID is the id as the document writes it: the part after the last slash.
+func localID(id string) string { return id[strings.LastIndexByte(id, '/')+1:] }
+
+func compileCondition(c *workflow.Condition, opts expr.Options) (*expr.Condition, error) {
+	if c.Language != workflow.LangExpr {
+		return nil, nil
+	}
+	cond, problems := expr.ParseCondition(c.Text, opts)
+	if len(problems) > 0 {
+		return nil, fmt.Errorf("condition: %s", problems[0].Message)
+	}
+	return cond, nil
+}
+
+func compileAgent(a *workflow.Agent, opts expr.Options) (*agent, error) {
+	c := &agent{Agent: a, subs: make(map[string]*workflow.Subagent, len(a.Subagents))}
+	for i := range a.Subagents {
+		c.subs[a.Subagents[i].Tool] = &a.Subagents[i]
+	}
+	if a.Template {
+		t, problems := expr.ParseTemplate(a.System, opts)
+		if len(problems) > 0 {
+			return nil, fmt.Errorf("compile agent %q: instruction: %s", a.ID, problems[0].Message)
+		}
+		if len(t.Refs()) > 0 {
+			c.system = t
+		}
+	}
+	if a.Output != nil {
+		s, err := schema.Compile(a.Output.Schema)
+		if err != nil {
+			return nil, fmt.Errorf("compile agent %q: output schema: %w", a.ID, err)
+		}
+		c.output = s
+	}
+	return c, nil
+}
+
+// bitset is a set of node indexes.
+type bitset []uint64
+
+func (b bitset) has(i int) bool { return b[i/64]&(1<<(i%64)) != 0 }
+func (b bitset) add(i int)      { b[i/64] |= 1 << (i % 64) }
+
+// union adds c to b and tells whether b grew.
+func (b bitset) union(c bitset) bool {
+	grew := false
+	for i, w := range c {
+		if b[i]|w != b[i] {
+			b[i] |= w
+			grew = true
+		}
+	}
+	return grew
+}
+
+// reachability gives, for each node, the nodes that edges lead to from it in one step or more. A fork reaches what its join reaches.
+func reachability(f *flow) []bitset {
+	words := (len(f.nodes) + 63) / 64
+	reach := make([]bitset, len(f.nodes))
+	for i := range reach {
+		reach[i] = make(bitset, words)
+	}
+	for _, e := range f.w.Edges {
+		reach[f.index[e.From]].add(f.index[e.To])
+	}
+	for i := range f.nodes {
+		if j := f.nodes[i].join; j >= 0 {
+			reach[i].add(j)
+		}
+	}
+	for grew := true; grew; {
+		grew = false
+		for i := range reach {
+			for j := range f.nodes {
+				if reach[i].has(j) && reach[i].union(reach[j]) {
+					grew = true
+				}
+			}
+		}
+	}
+	return reach
+}
+
+// toolDefs are the tools that the engine itself answers for agent a.
+func (f *flow) toolDefs(a *agent) []chat.ToolDef {
+	defs := make([]chat.ToolDef, 0, len(a.Subagents))
+	for _, s := range a.Subagents {
+		desc := s.Description
+		if desc == "" {
+			if sub := f.agents[s.Agent]; sub != nil {
+				desc = sub.Description
+			}
+		}
+		defs = append(defs, chat.ToolDef{Name: s.Tool, Description: desc, Parameters: subagentParams})
+	}
+	return slices.Clip(defs)
+}
+
+var subagentParams = json.RawMessage(`{"type":"object","properties":{"input":{"type":"string","description":"The task for this agent, with everything it needs to know."}},"required":["input"],"additionalProperties":false}`)

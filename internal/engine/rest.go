@@ -1,0 +1,219 @@
+package engine
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/hocket-run/hocket/internal/chat"
+	"github.com/hocket-run/hocket/workflow"
+)
+
+// reasonRun is the reason of steps that end because the run is cancelled.
+const reasonRun = "the run was cancelled"
+
+// rest pauses or ends the run where nothing is left to do or to wait for.
+func (r *Run) rest() {
+	switch {
+	case r.s.Status != StatusRunning && (r.s.Status != StatusPaused || r.s.Ending == nil):
+		return
+	case r.s.Ending != nil && r.s.Ending.Limit:
+		r.restLimit()
+	case r.s.Ending != nil:
+		r.restEnding()
+	case r.scope(0).Live == 0:
+		if !r.settle() {
+			r.finish(&RunCompleted{OutputStep: r.scope(0).Last})
+		}
+	case r.calls == 0 && r.sleeping() == 0 && r.s.Open > 0:
+		r.pause()
+	case r.calls == 0 && r.sleeping() == 0 && r.broken == nil:
+		r.broken = &DivergenceError{Seq: r.s.Seq, Reason: "nothing can go on and nobody is asked"}
+	}
+}
+
+func (r *Run) pause() {
+	for i := range r.s.Waits {
+		if w := &r.s.Waits[i]; w.open() {
+			r.emitStep(w.Step, &RunPaused{Wait: w.ID})
+			return
+		}
+	}
+}
+
+// restLimit ends a run that met a limit, once what was started has finished. A time limit does not wait; its calls are given again when the run
+// is reopened (D20).
+func (r *Run) restLimit() {
+	if r.s.Limit == CodeTimeout {
+		r.cancelCalls(func(*call) bool { return true })
+	} else if r.calls > 0 || r.sleeping() > 0 {
+		return
+	}
+	r.finish(&RunFailed{Error: r.s.Ending.Failure})
+}
+
+// restEnding ends a run that failed or was cancelled: started calls finish or are cancelled (D12), cancelled ones settle (D10).
+func (r *Run) restEnding() {
+	for _, c := range r.s.Calls {
+		if c.State == callOpen {
+			return
+		}
+	}
+	r.cancelScope(0, "the run ended")
+	if r.settle() {
+		return
+	}
+	if r.s.Ending.Status == StatusCancelled {
+		r.finish(&RunCancelled{})
+		return
+	}
+	r.finish(&RunFailed{Error: r.s.Ending.Failure})
+}
+
+// settle waits for cancelled calls and tells whether there are any.
+func (r *Run) settle() bool {
+	if !r.settling() {
+		return false
+	}
+	if !r.announced {
+		r.announced = true
+		r.opened = append(r.opened, &StartTimer{ID: timerSettle, After: r.s.Seq, At: r.s.SettleAt})
+	}
+	return true
+}
+
+// settling tells whether the run only waits for the calls that it cancelled.
+func (r *Run) settling() bool {
+	if r.calls == 0 || r.s.Status.Ended() || (r.s.Ending == nil && r.scope(0).Live > 0) || (r.s.Ending != nil && r.s.Ending.Limit) {
+		return false
+	}
+	for _, c := range r.s.Calls {
+		if c.State == callOpen {
+			return false
+		}
+	}
+	return true
+}
+
+// abandon gives up on cancelled calls: what they used stays unknown.
+func (r *Run) abandon(why string) {
+	f := Failure{Code: CodeCancelled, Message: why}
+	for _, key := range r.sortedCalls(func(c *call) bool { return c.State == callCancelled }) {
+		c := r.s.Calls[key]
+		switch c.Kind {
+		case callModel:
+			r.emitStep(c.Step, &ModelFailed{Call: key, Attempt: c.Attempt, Error: f, Late: true})
+		case callTool:
+			r.emitStep(c.Step, &ToolFailed{Call: key, Attempt: c.Attempt, Error: f, Late: true})
+		default:
+			r.emitStep(c.Step, &FuncReturned{Call: key, Attempt: c.Attempt, Error: &f, Late: true})
+		}
+	}
+}
+
+// finish ends the run.
+func (r *Run) finish(d Data) {
+	if r.s.Ending == nil || !r.s.Ending.Limit {
+		r.cancelScope(0, "the run ended")
+		r.closeWaits(0, "ended")
+	}
+	r.emit(0, "", d)
+}
+
+func (r *Run) handleCancel(d Cancel) {
+	if r.s.Status.Ended() {
+		return
+	}
+	r.cancelScope(0, reasonRun)
+	if r.s.Ending == nil || r.s.Ending.Status != StatusCancelled {
+		r.closeWaits(0, "cancelled")
+		r.emit(0, "", &RunCancelled{Reason: d.Reason})
+	}
+}
+
+// limit ends the run by a bound that no step met by itself.
+func (r *Run) limit(code string, most int64, from int) { r.limitAt(code, most, "", from) }
+
+// limitAt ends the run by a bound, or hands over to a person where the workflow says so (S3-15).
+func (r *Run) limitAt(code string, most int64, path string, from int) {
+	w := r.plan.root.w
+	if w.Rules.Handoff == "" || r.s.Ending != nil {
+		r.emit(0, path, &LimitReached{Limit: code, Max: most})
+		return
+	}
+	r.cancelScope(0, "handed over to a person")
+	if r.broken == nil && from == 0 {
+		from = r.scope(0).Last
+	}
+	r.emit(0, path, &LimitReached{Limit: code, Max: most, Detail: detailHandoff})
+	node := ""
+	if from > 0 {
+		node = r.nodeID(from)
+	}
+	r.emit(from, node, &EdgeTaken{Edge: -1, To: w.Rules.Handoff, Token: r.s.Tokens + 1})
+}
+
+// overBudget ends the run before a call that would be beyond its budget (P20).
+func (r *Run) overBudget(id int) bool {
+	l := r.s.Limits
+	used := r.s.Tally.Usage.InputTokens + r.s.Tally.Usage.OutputTokens
+	switch {
+	case r.s.Ending != nil:
+		return r.s.Ending.Limit && r.s.Limit == CodeBudget
+	case l.MaxTokens > 0 && used >= l.MaxTokens:
+		r.emitStep(id, &LimitReached{Limit: CodeBudget, Max: l.MaxTokens, Detail: "tokens"})
+	case l.MaxCostUSD > 0 && r.s.Tally.CostUSD >= l.MaxCostUSD:
+		r.emitStep(id, &LimitReached{Limit: CodeBudget, Max: int64(l.MaxCostUSD * 1e6), Detail: "micro-USD"})
+	default:
+		return false
+	}
+	return true
+}
+
+// limitFailure words the failure of a run that met a limit.
+func limitFailure(d *LimitReached, node string) Failure {
+	f := Failure{Code: d.Limit, Node: node}
+	switch d.Limit {
+	case CodeMaxSteps:
+		f.Message = fmt.Sprintf("Exceeded maximum steps (%d)", d.Max)
+	case CodeTimeout:
+		f.Message = fmt.Sprintf("run timed out after %dms", d.Max)
+	case CodeBudget:
+		f.Message = fmt.Sprintf("the run's budget of %d %s is used up", d.Max, d.Detail)
+	default:
+		f.Message = fmt.Sprintf("limit %s of %d reached", d.Limit, d.Max)
+	}
+	return f
+}
+
+// goOn makes the model calls that a budget withheld, after the run was reopened.
+func (r *Run) goOn() {
+	for _, id := range slices.Clone(r.s.Running) {
+		st := r.step(id)
+		if st.Agent == nil || r.stepNode(id).Kind != workflow.KindAgent {
+			continue
+		}
+		for fr := range st.Agent.Frames {
+			if r.frameIdle(id, fr) {
+				r.ask(id, fr)
+			}
+		}
+	}
+}
+
+// frameIdle tells whether a frame is neither done nor waiting for anything.
+func (r *Run) frameIdle(id, fr int) bool {
+	f := r.frame(id, fr)
+	if f.Done || len(f.Turn) > 0 {
+		return false
+	}
+	for _, c := range r.s.Calls {
+		if c.Step == id && c.Frame == fr {
+			return false
+		}
+	}
+	if _, asleep := r.s.Timers[stepTimer(id)]; asleep {
+		return false
+	}
+	msgs := r.s.Convs[f.Conv]
+	return len(msgs) > 0 && msgs[len(msgs)-1].Role != chat.RoleAssistant
+}

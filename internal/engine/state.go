@@ -1,0 +1,249 @@
+package engine
+
+import (
+	"time"
+
+	"github.com/hocket-run/hocket/internal/chat"
+	"github.com/hocket-run/hocket/workflow"
+)
+
+// state is everything that a run knows. It is plain data: JSON of it is a snapshot, and only apply changes it.
+type state struct {
+	Seq     uint64          `json:"seq"`
+	At      time.Time       `json:"at"`
+	Status  Status          `json:"status"`
+	Created *RunCreated     `json:"created,omitempty"`
+	Limits  workflow.Limits `json:"limits"`
+	// Active is the time spent running (D21).
+	Active time.Duration `json:"active"`
+
+	Flows   []flowRun `json:"flows"`
+	Scopes  []scope   `json:"scopes"`
+	Steps   []step    `json:"steps"`             // step n is Steps[n-1]
+	Running []int     `json:"running,omitempty"` // steps that have not ended, in order of start
+	Ready   []token   `json:"ready,omitempty"`
+	Held    []token   `json:"held,omitempty"`   // the queue of a paused run (D18)
+	Tokens  int       `json:"tokens"`           // tokens made so far
+	Parked  int       `json:"parked,omitempty"` // tokens of Ready that stand at a free join
+
+	Convs  map[string][]chat.Message `json:"convs,omitempty"`
+	Calls  map[string]*call          `json:"calls,omitempty"`
+	Timers map[string]timer          `json:"timers,omitempty"`
+	Waits  []wait                    `json:"waits,omitempty"`
+	Open   int                       `json:"open,omitempty"` // open waits
+
+	Used  int   `json:"used"` // steps that count against MaxSteps
+	Tally tally `json:"tally"`
+	Round int   `json:"round,omitempty"`
+	// Seen are the nodes run in this round, while MaxRounds is set.
+	Seen map[int]bool `json:"seen,omitempty"`
+	// Ending is set once the run can only end, by failure, limit or cancellation.
+	Ending *ending `json:"ending,omitempty"`
+	// Limit is the bound that ended the run, so that it may be reopened (D20).
+	Limit string `json:"limit,omitempty"`
+	Drain drain  `json:"drain,omitzero"`
+	// Trips counts transitions with equal output, where Rules.Handoff is set (S3-15).
+	Trips map[string]int `json:"trips,omitempty"`
+	// SettleAt is when the run stops waiting for cancelled calls (D10).
+	SettleAt time.Time `json:"settleAt,omitzero"`
+}
+
+// tally sums what was used.
+type tally struct {
+	Usage   chat.Usage `json:"usage"`
+	CostUSD float64    `json:"costUSD"`
+}
+
+// ending is why the run is about to end.
+type ending struct {
+	Status  Status  `json:"status"`
+	Failure Failure `json:"failure,omitzero"`
+	// Limit: tokens and calls are kept for a reopening.
+	Limit bool `json:"limit,omitempty"`
+}
+
+// drain is the order in which a held run goes on after an answer (D18): the branch of the answer, then each entry of Held.
+type drain struct {
+	On    bool `json:"on,omitempty"`
+	Group int  `json:"group,omitempty"`
+}
+
+// flowRun is one execution of a workflow's graph: the run itself (0) or a sub-flow.
+type flowRun struct {
+	// Step is the subflow step; 0 for the run.
+	Step   int         `json:"step,omitempty"`
+	Counts map[int]int `json:"counts,omitempty"` // executions by node
+}
+
+// scope is what one branch, one sub-flow or the run (0) may see, and what it counts.
+type scope struct {
+	Flow  int `json:"flow,omitempty"`
+	Owner int `json:"owner,omitempty"` // the fork or subflow step; 0 for the run
+	// Branch counts the branches of the owner from 1; 0 for flows.
+	Branch int `json:"branch,omitempty"`
+	// Live counts tokens and steps in the scope itself. Steps that own scopes live as long as those.
+	Live    int  `json:"live"`
+	Started bool `json:"started,omitempty"`
+	Dead    bool `json:"dead,omitempty"` // cancelled or settled: nothing may happen in it any more
+	// Arrived is the step whose output reached the join last; Last the step that completed last.
+	Arrived int      `json:"arrived,omitempty"`
+	Last    int      `json:"last,omitempty"`
+	Failed  *Failure `json:"failed,omitempty"`
+	// Base are the outputs seen at the fork, Entries those since (D5). One entry a node, at the place of its first execution (S4-4).
+	Base    []entry          `json:"base,omitempty"`
+	Entries []entry          `json:"entries,omitempty"`
+	Loops   map[int]int      `json:"loops,omitempty"`
+	Writes  map[string]write `json:"writes,omitempty"`
+	// View is the state at the fork.
+	View map[string]Value `json:"view,omitempty"`
+}
+
+type entry struct {
+	Node int `json:"n"`
+	Step int `json:"s"`
+}
+
+// write is a change of one field of the typed state and who made it.
+type write struct {
+	Value Value  `json:"v"`
+	Node  string `json:"n"`
+}
+
+type token struct {
+	ID    int `json:"id"`
+	Node  int `json:"n"`
+	Scope int `json:"sc,omitempty"`
+	From  int `json:"f,omitempty"` // step whose output it carries; 0: the run's input
+	Edge  int `json:"e"`
+	Group int `json:"g,omitempty"`
+}
+
+type stepStatus uint8
+
+const (
+	stepRunning stepStatus = iota
+	stepCompleted
+	stepFailed
+	stepCancelled
+	stepSkipped
+)
+
+// step is one execution of a node.
+type step struct {
+	Node    int              `json:"n"`
+	Scope   int              `json:"sc,omitempty"`
+	Iter    int              `json:"i"`
+	Status  stepStatus       `json:"st"`
+	From    int              `json:"f,omitempty"`
+	Group   int              `json:"g,omitempty"`
+	Input   Value            `json:"in,omitempty"`
+	Output  Value            `json:"out,omitempty"`
+	Goto    []string         `json:"goto,omitempty"`
+	Retries int              `json:"r,omitempty"`
+	Calls   int              `json:"c,omitempty"` // calls numbered so far
+	Last    *Failure         `json:"last,omitempty"`
+	Wait    string           `json:"w,omitempty"`
+	Update  map[string]Value `json:"up,omitempty"`
+	Agent   *agentRun        `json:"agent,omitempty"`
+	Block   *block           `json:"block,omitempty"`
+	// Flow is the sub-flow that the step runs.
+	Flow int `json:"flow,omitempty"`
+}
+
+// block is a fork at work: Scopes are those of its branches, in declared order, of the present attempt.
+type block struct {
+	Scopes []int            `json:"scopes"`
+	Base   []entry          `json:"base,omitempty"`
+	View   map[string]Value `json:"view,omitempty"`
+}
+
+// agentRun is an agent loop at work. Root is the frame of the step's own agent.
+type agentRun struct {
+	Root   int     `json:"root"`
+	Frames []frame `json:"frames"`
+}
+
+// frame is one agent loop: the step's own, or a sub-agent's inside another frame.
+type frame struct {
+	Agent  string `json:"a"`
+	Conv   string `json:"c"`
+	System string `json:"sys,omitempty"` // where it differs from the definition's
+	// Parent frame and tool call of a sub-agent; Parent is -1 for a root.
+	Parent     int    `json:"p"`
+	ToolCallID string `json:"tc,omitempty"`
+	Call       string `json:"call,omitempty"`
+	Depth      int    `json:"d,omitempty"`
+	Turns      int    `json:"t,omitempty"`
+	Repairs    int    `json:"rep,omitempty"`
+	Model      int    `json:"m,omitempty"` // 0: Agent.Model, n: Fallbacks[n-1]
+	Done       bool   `json:"done,omitempty"`
+	// Turn are the tool calls of the last reply that are not all answered yet.
+	Turn []turnCall `json:"turn,omitempty"`
+	// Sig and Same count identical tool calls one after another (P27).
+	Sig  string `json:"sig,omitempty"`
+	Same int    `json:"same,omitempty"`
+}
+
+type turnCall struct {
+	ID   string `json:"id"`
+	Name string `json:"n"`
+	Done bool   `json:"d,omitempty"`
+	Text string `json:"x,omitempty"`
+	Err  bool   `json:"e,omitempty"`
+}
+
+type callKind uint8
+
+const (
+	callModel callKind = iota + 1
+	callTool
+	callFunc
+)
+
+type callState uint8
+
+const (
+	callOpen      callState = iota // asked for, no result
+	callFailed                     // failed, and what follows is being decided
+	callSleeping                   // waits for its retry timer
+	callAsking                     // a person is asked what became of it
+	callCancelled                  // cancelled, has not settled
+)
+
+// call is a command without its last word.
+type call struct {
+	Kind    callKind  `json:"k"`
+	State   callState `json:"st,omitempty"`
+	Step    int       `json:"s"`
+	Frame   int       `json:"f,omitempty"`
+	N       int       `json:"n"`
+	Attempt int       `json:"a"`
+	Model   string    `json:"m,omitempty"`
+	Length  int       `json:"l,omitempty"`
+	Tool    string    `json:"t,omitempty"` // or the function's name
+	ToolID  string    `json:"ti,omitempty"`
+	Args    Value     `json:"args,omitempty"`
+	Seq     uint64    `json:"q"` // the event that asked
+}
+
+type timer struct {
+	At       time.Time `json:"at"`
+	Deadline bool      `json:"dl,omitempty"`
+	Step     int       `json:"s"`
+	Seq      uint64    `json:"q"`
+}
+
+type wait struct {
+	ID       string        `json:"id"`
+	Step     int           `json:"s"`
+	Kind     string        `json:"k"`
+	Prompt   string        `json:"p,omitempty"`
+	Options  []string      `json:"o,omitempty"`
+	Call     string        `json:"c,omitempty"`
+	Since    time.Time     `json:"at"`
+	Deadline time.Time     `json:"dl,omitzero"`
+	Answer   *WaitAnswered `json:"ans,omitempty"`
+	Closed   string        `json:"x,omitempty"`
+}
+
+func (w *wait) open() bool { return w.Answer == nil && w.Closed == "" }

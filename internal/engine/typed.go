@@ -1,0 +1,243 @@
+package engine
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"math"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/hocket-run/hocket/workflow"
+)
+
+// stateAt gives the typed state as a scope sees it: as it was at its fork, with the scope's own changes (D5). Nil where there is none.
+func (r *Run) stateAt(scopeID int) map[string]Value {
+	sc := r.scope(scopeID)
+	if len(sc.View) == 0 && len(sc.Writes) == 0 {
+		return nil
+	}
+	out := make(map[string]Value, len(sc.View)+len(sc.Writes))
+	maps.Copy(out, sc.View)
+	for k, w := range sc.Writes {
+		out[k] = w.Value
+	}
+	return out
+}
+
+// mergeBranches gives what the branches of a settled fork change in the state, merged in declared order (D5, D27).
+func (r *Run) mergeBranches(id int) (map[string]Value, *Failure) {
+	st, n := r.step(id), r.stepNode(id)
+	out := map[string]Value{}
+	by := map[string]string{}
+	for _, s := range st.Block.Scopes {
+		sc := r.scope(s)
+		if r.outcome(s) != branchArrived {
+			continue
+		}
+		for _, name := range sortedKeys(sc.Writes) {
+			w := sc.Writes[name]
+			if by[name] == "" {
+				out[name], by[name] = w.Value, w.Node
+				continue
+			}
+			reducer := r.flowOf(id).w.Rules.Reducers[name]
+			if reducer == "" {
+				return nil, &Failure{Code: CodeStateConflict, Message: fmt.Sprintf("nodes %q and %q both changed field %q at the same time; declare how it is merged", by[name], w.Node, name)}
+			}
+			v, err := r.reduce(reducer, st.Block.View[name], out[name], w.Value)
+			if err != nil {
+				return nil, &Failure{Code: CodeStateConflict, Message: fmt.Sprintf("merge field %q: %v", name, err)}
+			}
+			out[name] = v
+		}
+	}
+	if name := n.Fork.Merge; name != "" {
+		outputs := map[string]Value{}
+		for _, s := range st.Block.Scopes {
+			if sc := r.scope(s); r.outcome(s) == branchArrived && sc.Arrived > 0 {
+				outputs[n.Fork.Branches[sc.Branch-1].ID] = r.step(sc.Arrived).Output
+			}
+		}
+		err := r.plan.ask(name, func(h Host) error {
+			merged, err := h.Merge(name, outputs, r.view(id, nil))
+			maps.Copy(out, merged)
+			return err
+		})
+		if err != nil {
+			return nil, &Failure{Code: CodeFunc, Message: err.Error()}
+		}
+	}
+	if len(out) == 0 {
+		return nil, nil
+	}
+	return out, nil
+}
+
+// reduce merges two changes of one field: base is what it was at the fork. Built in are append, sum, merge and last.
+func (r *Run) reduce(name string, base, mine, theirs Value) (Value, error) {
+	if f, ok := strings.CutPrefix(name, "func:"); ok {
+		var out Value
+		err := r.plan.ask(f, func(h Host) (err error) {
+			out, err = h.Reduce(f, base, mine, theirs)
+			return err
+		})
+		return out, err
+	}
+	switch name {
+	case "last":
+		return theirs, nil
+	case "append":
+		return reduceAs(base, mine, theirs, func(b, m, t []json.RawMessage) ([]json.RawMessage, error) {
+			if len(t) < len(b) {
+				return nil, fmt.Errorf("a branch made the list shorter")
+			}
+			return append(slices.Clone(m), t[len(b):]...), nil
+		})
+	case "sum":
+		return reduceAs(base, mine, theirs, func(b, m, t float64) (float64, error) {
+			if sum := m + t - b; !math.IsInf(sum, 0) {
+				return sum, nil
+			}
+			return 0, fmt.Errorf("the sum is too large")
+		})
+	case "merge":
+		return reduceAs(base, mine, theirs, func(b, m, t map[string]json.RawMessage) (map[string]json.RawMessage, error) {
+			out := maps.Clone(m)
+			for k, v := range t {
+				if !bytes.Equal(b[k], v) {
+					if out == nil {
+						out = map[string]json.RawMessage{}
+					}
+					out[k] = v
+				}
+			}
+			for k := range b {
+				if _, kept := t[k]; !kept {
+					delete(out, k)
+				}
+			}
+			return out, nil
+		})
+	}
+	return nil, fmt.Errorf("no reducer is called %q", name)
+}
+
+func reduceAs[T any](base, mine, theirs Value, f func(b, m, t T) (T, error)) (Value, error) {
+	var b, m, t T
+	for _, x := range []struct {
+		from Value
+		to   *T
+	}{{base, &b}, {mine, &m}, {theirs, &t}} {
+		if len(x.from) == 0 {
+			continue
+		}
+		if err := json.Unmarshal(x.from, x.to); err != nil {
+			return nil, err
+		}
+	}
+	out, err := f(b, m, t)
+	if err != nil {
+		return nil, err
+	}
+	return json.Marshal(out)
+}
+
+// retry asks the step's policy for another attempt and gives the time to wait before it.
+func (r *Run) retry(id int, f Failure) (time.Duration, bool) {
+	p := r.stepNode(id).Retry
+	done := r.step(id).Retries
+	if p == nil || done >= p.MaxRetries || (r.s.Ending != nil && !r.s.Ending.Limit) || !matches(p.On, f) {
+		return 0, false
+	}
+	if p.Func != "" {
+		ok := false
+		err := r.plan.ask(p.Func, func(h Host) (err error) {
+			ok, err = h.RetryOn(p.Func, f)
+			return err
+		})
+		if err != nil || !ok {
+			return 0, false
+		}
+	}
+	delay := float64(p.Delay)
+	if p.Multiplier > 1 {
+		delay *= math.Pow(p.Multiplier, float64(done))
+	}
+	d := maxDelay
+	if delay < float64(maxDelay) {
+		d = time.Duration(delay)
+	}
+	return max(d, min(time.Duration(f.RetryAfterMS)*time.Millisecond, maxDelay)), true
+}
+
+// maxDelay bounds the wait before a retry, whatever the policy or the other side says.
+const maxDelay = 24 * time.Hour
+
+// matches tells whether a failure is one of those that patterns name: part of its code or message, case aside, `_` and space equal (S4-22).
+func matches(patterns []string, f Failure) bool {
+	if len(patterns) == 0 {
+		return true
+	}
+	plain := func(s string) string { return strings.ReplaceAll(strings.ToLower(s), "_", " ") }
+	code, msg := plain(f.Code), plain(f.Message)
+	return slices.ContainsFunc(patterns, func(p string) bool {
+		p = plain(p)
+		return strings.Contains(code, p) || strings.Contains(msg, p)
+	})
+}
+
+// handledByProgram asks the node's error handler and does what it says (S2-42). f may be replaced. False: the retry policy decides.
+func (r *Run) handledByProgram(id int, f *Failure) bool {
+	n := r.stepNode(id)
+	if n.OnError == "" {
+		return false
+	}
+	var act ErrorAction
+	err := r.plan.ask(n.OnError, func(h Host) (err error) {
+		act, err = h.OnError(n.OnError, *f, r.view(id, nil))
+		return err
+	})
+	if err != nil {
+		*f = Failure{Code: CodeFunc, Message: err.Error(), Node: f.Node}
+		r.giveUp(id, *f)
+		return true
+	}
+	switch act.Kind {
+	case "skip":
+		r.cancelCalls(func(c *call) bool { return c.Step == id })
+		r.complete(id, &StepCompleted{Update: act.Update}, workflow.PortOut)
+	case "abort":
+		if act.Failure != nil {
+			*f = *act.Failure
+		}
+		r.giveUp(id, *f)
+	case "goto":
+		to := r.flowOf(id).w.Node(act.Node)
+		switch {
+		case to == nil:
+			r.giveUp(id, Failure{Code: CodeNodeNotFound, Message: fmt.Sprintf("onError goto target %q not found in graph", act.Node), Node: f.Node})
+		case !to.Recovery:
+			r.giveUp(id, Failure{Code: CodeNodeNotFound, Message: fmt.Sprintf("onError goto target %q must set isRecoveryNode: true", act.Node), Node: f.Node})
+		default:
+			r.cancelCalls(func(c *call) bool { return c.Step == id })
+			r.complete(id, &StepCompleted{Goto: []string{act.Node}})
+		}
+	case "retry":
+		p := n.Retry
+		if p == nil || r.step(id).Retries >= p.MaxRetries {
+			r.giveUp(id, *f)
+			return true
+		}
+		if act.DelayMS == nil {
+			return false
+		}
+		r.cancelCalls(func(c *call) bool { return c.Step == id })
+		r.emitStep(id, &StepRetrying{Attempt: r.step(id).Retries + 2, Until: r.now.Add(time.Duration(*act.DelayMS) * time.Millisecond), Error: *f})
+	default:
+		return false
+	}
+	return true
+}

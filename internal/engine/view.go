@@ -1,0 +1,372 @@
+package engine
+
+import (
+	"bytes"
+	"encoding/json"
+	"slices"
+	"strings"
+
+	"github.com/hocket-run/hocket/internal/expr"
+	"github.com/hocket-run/hocket/workflow"
+)
+
+// previousOutput is replaced by the step's input in prompts (S0-11).
+const previousOutput = "{{PREVIOUS_OUTPUT}}"
+
+// value is the output of a step, or the run's input for step 0.
+func (r *Run) value(step int) Value {
+	if step == 0 {
+		return r.s.Created.Input
+	}
+	return r.step(step).Output
+}
+
+// stepInput is what a step was given.
+func (r *Run) stepInput(id int) Value {
+	if st := r.step(id); st.Input != nil {
+		return st.Input
+	}
+	return r.value(r.step(id).From)
+}
+
+// outputOf is the output that a step has once done is applied.
+func (r *Run) outputOf(id int, done *StepCompleted) Value {
+	switch {
+	case done.Same:
+		return r.stepInput(id)
+	case done.Reply:
+		return r.replyText(id, r.step(id).Agent.Root)
+	case done.Output == nil && r.stepNode(id).Kind == workflow.KindFork:
+		return r.blockOutput(id)
+	}
+	return done.Output
+}
+
+// seen gives the outputs that a scope sees: those at its fork under its own.
+func (r *Run) seen(scopeID int) []entry {
+	sc := r.scope(scopeID)
+	if len(sc.Base) == 0 {
+		return slices.Clone(sc.Entries)
+	}
+	out := slices.Clone(sc.Base)
+	for _, e := range sc.Entries {
+		if i := slices.IndexFunc(out, func(x entry) bool { return x.Node == e.Node }); i >= 0 {
+			out[i] = e
+			continue
+		}
+		out = append(out, e)
+	}
+	return out
+}
+
+// record notes the output of a step: a node keeps the place of its first execution (S4-4).
+func (sc *scope) record(node, step int) {
+	for i := range sc.Entries {
+		if sc.Entries[i].Node == node {
+			sc.Entries[i].Step = step
+			return
+		}
+	}
+	sc.Entries = append(sc.Entries, entry{node, step})
+}
+
+// outputs gives the outputs that a scope sees, by node id.
+func (r *Run) outputs(scopeID int) map[string]Value {
+	seen := r.seen(scopeID)
+	if len(seen) == 0 {
+		return nil
+	}
+	out := make(map[string]Value, len(seen))
+	f := r.flows[r.scope(scopeID).Flow]
+	for _, e := range seen {
+		out[f.nodes[e.Node].ID] = r.step(e.Step).Output
+	}
+	return out
+}
+
+// view is what the program's functions see of a step; as completed by done where that is not nil.
+func (r *Run) view(id int, done *StepCompleted) View {
+	st, n := r.step(id), r.stepNode(id)
+	v := View{Node: n.ID, Input: r.stepInput(id), State: r.stateAt(st.Scope), Outputs: r.outputs(st.Scope)}
+	if done == nil {
+		return v
+	}
+	if v.Outputs == nil {
+		v.Outputs = map[string]Value{}
+	}
+	v.Outputs[n.ID] = r.outputOf(id, done)
+	for k, x := range done.Update {
+		if v.State == nil {
+			v.State = map[string]Value{}
+		}
+		v.State[k] = x
+	}
+	return v
+}
+
+// env shows the outputs of a scope to templates and conditions. Where done is not nil, step counts as completed by it.
+type env struct {
+	r     *Run
+	scope int
+	step  int
+	done  *StepCompleted
+}
+
+// Step implements expr.Env.
+func (e env) Step(id string) (expr.Entry, bool) {
+	f := e.r.flows[e.r.scope(e.scope).Flow]
+	if e.done != nil && e.r.stepNode(e.step).ID == id {
+		return expr.Entry{Output: e.r.outputOf(e.step, e.done), Agent: e.r.agentName(f, e.r.step(e.step).Node)}, true
+	}
+	seen := e.r.seen(e.scope)
+	idx, known := f.index[id]
+	for _, x := range seen {
+		if (known && x.Node == idx) || (!known && localID(f.nodes[x.Node].ID) == id) {
+			return e.r.entry(f, x), true
+		}
+	}
+	return expr.Entry{}, false
+}
+
+// entry shows one step's output with its branches.
+func (r *Run) entry(f *flow, e entry) expr.Entry {
+	out := expr.Entry{Output: r.step(e.Step).Output, Agent: r.agentName(f, e.Node)}
+	if f.nodes[e.Node].Kind == workflow.KindFork {
+		out.Children = r.children(f, e.Step)
+	}
+	return out
+}
+
+// children shows the steps of a fork's branches that have run, in declared order.
+func (r *Run) children(f *flow, step int) []expr.Child {
+	out := []expr.Child{}
+	ran := map[int]int{}
+	for _, s := range r.step(step).Block.Scopes {
+		for _, x := range r.scope(s).Entries {
+			ran[x.Node] = x.Step
+		}
+	}
+	for _, c := range f.nodes[r.step(step).Node].children {
+		if s, ok := ran[c]; ok {
+			out = append(out, expr.Child{ID: localID(f.nodes[c].ID), Entry: r.entry(f, entry{c, s})})
+		}
+	}
+	return out
+}
+
+func (r *Run) agentName(f *flow, node int) string {
+	n := &f.nodes[node]
+	if n.Agent == nil {
+		return ""
+	}
+	return f.agents[n.Agent.Agent].Title()
+}
+
+// blockOutput is the output of a fork whose branches have settled (S4-34).
+func (r *Run) blockOutput(step int) Value {
+	f := r.flowOf(step)
+	n := r.stepNode(step)
+	if n.Fork.Shape != workflow.ShapeMap {
+		return expr.Entry{Children: r.children(f, step)}.JSON()
+	}
+	var out []field
+	for _, s := range r.step(step).Block.Scopes {
+		sc := r.scope(s)
+		if sc.Arrived > 0 && r.outcome(s) == branchArrived {
+			out = append(out, field{n.Fork.Branches[sc.Branch-1].ID, r.step(sc.Arrived).Output})
+		}
+	}
+	return object(out)
+}
+
+// prompt makes the user message and the system prompt of an agent step.
+func (r *Run) prompt(n *node, t token, d *StepStarted) *Failure {
+	f := r.flows[r.scope(t.Scope).Flow]
+	a := f.agents[n.Agent.Agent]
+	d.System = r.expandSystem(a, t.Scope)
+	input := r.value(t.From)
+	p := n.Agent.Prompt
+	switch p.Mode {
+	case workflow.PromptContext:
+		d.Input = expr.Quote(r.contextPrompt(f, t.Scope, p.Text))
+	case workflow.PromptTurns:
+		d.Input = expr.Quote(r.turnsPrompt(f, t, p.Text))
+	case workflow.PromptShared:
+	case workflow.PromptFunc:
+		err := r.plan.ask(p.Text, func(h Host) (err error) {
+			d.Input, err = h.Value(p.Text, View{Node: n.ID, Input: input, State: r.stateAt(t.Scope), Outputs: r.outputs(t.Scope)})
+			return err
+		})
+		if err != nil {
+			return &Failure{Code: CodeFunc, Message: err.Error()}
+		}
+	default:
+		if strings.TrimSpace(p.Text) != "" {
+			d.Input = expr.Quote(expr.ExpandToken(p.Text, previousOutput, expr.Text(input)))
+		}
+	}
+	if bytes.Equal(d.Input, input) {
+		d.Input = nil
+	}
+	return nil
+}
+
+// contextPrompt is the block of prior outputs, a blank line and the run's input (S4-3); the input alone where there are no outputs.
+func (r *Run) contextPrompt(f *flow, scopeID int, missing string) string {
+	prompt := expr.Text(r.s.Created.Input)
+	if prompt == "" {
+		prompt = missing
+	}
+	var b strings.Builder
+	for _, e := range r.seen(scopeID) {
+		r.writePrior(&b, f, "", r.entryChild(f, e))
+	}
+	if b.Len() == 0 {
+		return prompt
+	}
+	return "--- Prior Step Outputs ---\n\n" + b.String() + "--- End Prior Step Outputs ---\n\n" + prompt
+}
+
+func (r *Run) entryChild(f *flow, e entry) expr.Child {
+	return expr.Child{ID: localID(f.nodes[e.Node].ID), Entry: r.entry(f, e)}
+}
+
+// writePrior writes one step's output, or those of its branches under the whole path of parallel ids (S4-13, S4-37). Empty ones are left out (S4-5).
+func (r *Run) writePrior(b *strings.Builder, f *flow, path string, c expr.Child) {
+	if c.Entry.Children != nil {
+		for _, sub := range c.Entry.Children {
+			r.writePrior(b, f, path+c.ID+"/", sub)
+		}
+		return
+	}
+	text := expr.Text(c.Entry.Output)
+	if text == "" {
+		return
+	}
+	b.WriteString("[" + path + c.ID)
+	if c.Entry.Agent != "" {
+		b.WriteString(" (agent: " + c.Entry.Agent + ")")
+	}
+	b.WriteString("]:\n" + text + "\n\n")
+}
+
+// recentTurns is how many former turns a prompt of mode turns shows (S1-3).
+const recentTurns = 12
+
+// turnsPrompt is the turn instruction, the recent turns and the last output (S1-3).
+func (r *Run) turnsPrompt(f *flow, t token, instruction string) string {
+	type turn struct{ name, text string }
+	var turns []turn
+	for i := range r.s.Steps {
+		if st := &r.s.Steps[i]; st.Status == stepCompleted && st.Scope == t.Scope && f.nodes[st.Node].Kind == workflow.KindAgent {
+			turns = append(turns, turn{r.agentName(f, st.Node), expr.Text(st.Output)})
+		}
+	}
+	var parts []string
+	if instruction != "" {
+		parts = append(parts, instruction)
+	}
+	if input := expr.Text(r.s.Created.Input); input != "" && len(turns) == 0 {
+		parts = append(parts, input)
+	}
+	if len(turns) > 0 {
+		lines := []string{"Recent turns:"}
+		for _, x := range turns[max(0, len(turns)-recentTurns):] {
+			lines = append(lines, x.name+": "+x.text)
+		}
+		last := turns[len(turns)-1]
+		parts = append(parts, strings.Join(lines, "\n"), "Output from "+last.name+":\n"+last.text)
+	}
+	if len(parts) == 0 {
+		return "Execute your task."
+	}
+	return strings.Join(parts, "\n\n")
+}
+
+// toolArguments makes the arguments of a tool node.
+func (r *Run) toolArguments(n *node, t token, d *StepStarted) *Failure {
+	input := r.value(t.From)
+	switch {
+	case n.Tool.ArgsFunc != "":
+		err := r.plan.ask(n.Tool.ArgsFunc, func(h Host) (err error) {
+			d.Input, err = h.Value(n.Tool.ArgsFunc, View{Node: n.ID, Input: input, State: r.stateAt(t.Scope), Outputs: r.outputs(t.Scope)})
+			return err
+		})
+		if err != nil {
+			return &Failure{Code: CodeFunc, Message: err.Error()}
+		}
+	case n.args != nil:
+		var v any
+		if err := json.Unmarshal(n.Tool.Args, &v); err != nil {
+			return &Failure{Code: CodeTool, Message: "arguments: " + err.Error()}
+		}
+		out, err := json.Marshal(r.expandStrings(v, t))
+		if err != nil {
+			return &Failure{Code: CodeTool, Message: "arguments: " + err.Error()}
+		}
+		d.Input = out
+	case len(input) > 0 && input[0] != '{':
+		d.Input = object([]field{{"input", expr.Quote(expr.Text(input))}})
+	}
+	return nil
+}
+
+// expandStrings expands every string of a JSON value by itself, so that an output can never change the shape of the arguments.
+func (r *Run) expandStrings(v any, t token) any {
+	switch x := v.(type) {
+	case string:
+		tpl, _ := expr.ParseTemplate(x, expr.Options{})
+		s := tpl.Expand(env{r: r, scope: t.Scope})
+		if s == x {
+			s = expr.ExpandToken(x, previousOutput, expr.Text(r.value(t.From)))
+		}
+		return s
+	case []any:
+		for i := range x {
+			x[i] = r.expandStrings(x[i], t)
+		}
+	case map[string]any:
+		for k := range x {
+			x[k] = r.expandStrings(x[k], t)
+		}
+	}
+	return v
+}
+
+// toolArgs are the arguments of a tool step that has started.
+func (r *Run) toolArgs(id int) Value { return r.stepInput(id) }
+
+// field is one member of an object whose order matters.
+type field struct {
+	name  string
+	value Value
+}
+
+// object writes an object with its members in the order given.
+func object(fields []field) Value {
+	var b bytes.Buffer
+	b.WriteByte('{')
+	for i, f := range fields {
+		if i > 0 {
+			b.WriteByte(',')
+		}
+		b.Write(expr.Quote(f.name))
+		b.WriteByte(':')
+		if len(f.value) == 0 {
+			b.WriteString("null")
+		} else {
+			b.Write(f.value)
+		}
+	}
+	b.WriteByte('}')
+	return b.Bytes()
+}
+
+// value is the failure as the token of an error edge carries it (P30).
+func (f Failure) value() Value {
+	b, err := json.Marshal(map[string]Failure{"error": f})
+	if err != nil { // strings, numbers and booleans always encode
+		return nil
+	}
+	return b
+}

@@ -1,0 +1,232 @@
+package engine
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/hocket-run/hocket/internal/expr"
+	"github.com/hocket-run/hocket/workflow"
+)
+
+// ParseDecision reads an answer to an approval (S0-31). An object counts by its string `decision`; a text is a rejection if it contains
+// "reject" or is no, n, deny or false, and an approval only if the whole of it is one of approve, approved, yes, y, ok, true. Everything else is
+// ErrAnswer: a gate does not open on what nobody meant.
+func ParseDecision(v Value) (decision, note string, err error) {
+	var obj map[string]json.RawMessage
+	if json.Unmarshal(v, &obj) == nil && obj != nil {
+		var text string
+		if json.Unmarshal(obj["note"], &note) != nil {
+			note = ""
+		}
+		if json.Unmarshal(obj["decision"], &text) == nil {
+			switch strings.ToLower(strings.TrimSpace(text)) {
+			case workflow.PortApprove:
+				return workflow.PortApprove, note, nil
+			case workflow.PortReject:
+				return workflow.PortReject, note, nil
+			}
+		}
+		return "", "", fmt.Errorf(`%w: "decision" must be "approve" or "reject"`, ErrAnswer)
+	}
+	var text string
+	if json.Unmarshal(v, &text) != nil || len(bytes.TrimSpace(v)) == 0 {
+		return "", "", fmt.Errorf(`%w: answer "approve" or "reject"`, ErrAnswer)
+	}
+	word := strings.ToLower(strings.Trim(strings.TrimSpace(text), " \t\r\n.,;:!?"))
+	switch word {
+	case "no", "n", "deny", "false":
+		return workflow.PortReject, "", nil
+	case "approve", "approved", "yes", "y", "ok", "true":
+		return workflow.PortApprove, "", nil
+	}
+	if strings.Contains(strings.ToLower(text), "reject") {
+		return workflow.PortReject, "", nil
+	}
+	return "", "", fmt.Errorf(`%w: %q is neither approve nor reject`, ErrAnswer, text)
+}
+
+// checkAnswer finds the wait that an answer is for and reads the answer. A nil wait with a nil error means that the same answer was given before.
+func (r *Run) checkAnswer(d Answer) (*wait, *WaitAnswered, error) {
+	w, err := r.findWait(d.Wait)
+	if err != nil {
+		return nil, nil, err
+	}
+	ans := &WaitAnswered{Wait: w.ID}
+	if w.Kind == workflow.WaitApproval {
+		if ans.Decision, ans.Note, err = ParseDecision(d.Value); err != nil {
+			return nil, nil, err
+		}
+		if d.Note != "" {
+			ans.Note = d.Note
+		}
+	} else {
+		if len(d.Value) == 0 {
+			return nil, nil, fmt.Errorf("%w: the question %q needs an answer", ErrAnswer, w.Prompt)
+		}
+		ans.Answer, ans.Note = d.Value, d.Note
+		if w.Call != "" && !contains(w.Options, expr.Text(d.Value)) {
+			return nil, nil, fmt.Errorf("%w: answer one of %s", ErrAnswer, strings.Join(w.Options, ", "))
+		}
+	}
+	switch {
+	case w.Answer != nil && w.Answer.Decision == ans.Decision && bytes.Equal(w.Answer.Answer, ans.Answer):
+		return nil, nil, nil
+	case w.Answer != nil:
+		return nil, nil, fmt.Errorf("%w: wait %s", ErrWaitAnswered, w.ID)
+	case w.Closed != "" || r.s.Status.Ended():
+		return nil, nil, fmt.Errorf("%w: wait %s", ErrWaitClosed, w.ID)
+	}
+	return w, ans, nil
+}
+
+func contains(list []string, s string) bool {
+	for _, x := range list {
+		if x == s {
+			return true
+		}
+	}
+	return false
+}
+
+// findWait gives the wait with that id; without id the only open one, or the oldest where the workflow holds while paused (D17).
+func (r *Run) findWait(id string) (*wait, error) {
+	if id != "" {
+		if w := r.wait(id); w != nil {
+			return w, nil
+		}
+		return nil, fmt.Errorf("%w: %q", ErrWaitNotFound, id)
+	}
+	if r.s.Open == 0 {
+		return nil, fmt.Errorf("%w: the run waits for nothing", ErrWaitNotFound)
+	}
+	if r.s.Open > 1 && !r.plan.root.w.Rules.HoldWhilePaused {
+		return nil, ErrWaitAmbiguous
+	}
+	for i := range r.s.Waits {
+		if r.s.Waits[i].open() {
+			return &r.s.Waits[i], nil
+		}
+	}
+	return nil, ErrWaitNotFound
+}
+
+func (r *Run) handleAnswer(d Answer) {
+	w, ans, err := r.checkAnswer(d)
+	if err != nil || w == nil {
+		return
+	}
+	step, call := w.Step, w.Call
+	if r.s.Status == StatusPaused {
+		r.emit(0, "", &RunResumed{Reason: "answer"})
+	}
+	r.emitStep(step, ans)
+	if call != "" {
+		if c := r.s.Calls[call]; c != nil && expr.Text(ans.Answer) == "retry" {
+			r.again(call, c, c.Model)
+		} else if c != nil {
+			r.lost(call, expr.Text(ans.Answer))
+		}
+		return
+	}
+	if ans.Decision != "" {
+		r.complete(step, &StepCompleted{Same: true}, ans.Decision)
+		return
+	}
+	r.answeredQuestion(step, ans.Answer)
+}
+
+func (r *Run) answeredQuestion(step int, answer Value) {
+	n := r.stepNode(step)
+	done := &StepCompleted{Output: answer}
+	if port := expr.Text(answer); n.Wait.Route && len(n.ports[port]) > 0 {
+		r.complete(step, done, port)
+		return
+	}
+	if n.ID == r.flowOf(step).w.Rules.Handoff && len(n.ports[workflow.PortOut]) == 0 {
+		done.Goto = []string{r.flowOf(step).w.Entry}
+	}
+	r.complete(step, done, workflow.PortOut)
+}
+
+// openWait asks a person.
+func (r *Run) openWait(id int, n *node) {
+	if n.Wait.AutoApprove {
+		if n.Wait.Kind == workflow.WaitApproval {
+			r.complete(id, &StepCompleted{Same: true}, workflow.PortApprove)
+		} else {
+			r.answeredQuestion(id, Value(`""`))
+		}
+		return
+	}
+	d := &WaitOpened{Wait: fmt.Sprintf("w%d", id), Kind: n.Wait.Kind, Options: n.Wait.Options}
+	if n.Wait.Kind == workflow.WaitApproval {
+		d.Options = []string{workflow.PortApprove, workflow.PortReject}
+	}
+	d.Prompt = expr.ExpandToken(n.Wait.Prompt, previousOutput, expr.Text(r.stepInput(id)))
+	if n.Wait.Deadline > 0 {
+		d.Deadline = r.now.Add(time.Duration(n.Wait.Deadline))
+	}
+	r.emitStep(id, d)
+}
+
+// deadline ends a wait that nobody answered in time.
+func (r *Run) deadline(id string) {
+	w := r.wait(id)
+	if w == nil || !w.open() {
+		return
+	}
+	step := w.Step
+	if r.s.Status == StatusPaused {
+		r.emit(0, "", &RunResumed{Reason: "deadline"})
+	}
+	r.emitStep(step, &WaitClosed{Wait: id, Reason: "deadline"})
+	if n := r.stepNode(step); len(n.ports[workflow.PortTimeout]) > 0 {
+		r.complete(step, &StepCompleted{Same: true}, workflow.PortTimeout)
+		return
+	}
+	r.failStep(step, Failure{Code: CodeDeadline, Message: "nobody answered before the deadline"})
+}
+
+// closeWaits closes the open waits of a step; of all steps where step is 0.
+func (r *Run) closeWaits(step int, reason string) {
+	if r.s.Open == 0 {
+		return
+	}
+	for i := range r.s.Waits {
+		if w := &r.s.Waits[i]; w.open() && (step == 0 || w.Step == step) {
+			r.emitStep(w.Step, &WaitClosed{Wait: w.ID, Reason: reason})
+		}
+	}
+}
+
+// holding tells whether steps that become ready through step id are queued (D18): an open wait holds everything but the branch whose turn it is.
+func (r *Run) holding(id int) bool {
+	if !r.plan.root.w.Rules.HoldWhilePaused || r.s.Open == 0 && !r.s.Drain.On {
+		return false
+	}
+	if r.s.Drain.On {
+		return r.step(id).Group != r.s.Drain.Group
+	}
+	return true
+}
+
+// releases tells whether the first entry of the queue may start: its turn has come, or nothing holds any more.
+func (r *Run) releases() bool {
+	if !r.s.Drain.On {
+		return r.s.Open == 0
+	}
+	for _, t := range r.s.Ready {
+		if t.Group == r.s.Drain.Group {
+			return false
+		}
+	}
+	for _, id := range r.s.Running {
+		if st := r.step(id); st.Group == r.s.Drain.Group && st.Wait == "" {
+			return false
+		}
+	}
+	return true
+}
