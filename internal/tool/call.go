@@ -126,8 +126,7 @@ func (t *table) unknown(name string) *Error {
 	text := fmt.Sprintf("there is no tool %q", name)
 	switch {
 	case len(t.unsupported) > 0:
-		types := slices.Compact(slices.Sorted(slices.Values(t.unsupported)))
-		text += "; toolsets of type " + strings.Join(types, ", ") + " are not supported"
+		text += "; " + strings.Join(t.unsupported, "; ")
 	case len(names) == 0:
 		text += "; this agent has no tools"
 	}

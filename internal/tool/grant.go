@@ -32,7 +32,7 @@ type binding struct {
 type table struct {
 	bindings []*binding // in the order in which they are offered
 	byName   map[string]*binding
-	// missing are the granted names that nothing answers to; unsupported the titles of listed toolsets that cannot be opened here.
+	// missing are the granted names that nothing answers to; unsupported says which listed toolsets Hocket cannot open.
 	missing     []string
 	unsupported []string
 }
@@ -67,7 +67,7 @@ func (s *Set) build(ctx context.Context, agent string) (*table, error) {
 	t := &table{byName: map[string]*binding{}}
 	for _, in := range s.own[agent] {
 		entries, err := in.open(ctx, s)
-		if err != nil {
+		if err != nil && !t.isUnsupported(err) {
 			return nil, err
 		}
 		t.addInstance(in, entries)
@@ -112,7 +112,7 @@ func (s *Set) addNames(ctx context.Context, t *table, names []string) error {
 	var failures []error
 	for _, in := range s.extra {
 		entries, err := in.open(ctx, s)
-		if err != nil {
+		if err != nil && !t.isUnsupported(err) {
 			failures = append(failures, err)
 			continue
 		}
@@ -161,11 +161,19 @@ func (s *Set) addNames(ctx context.Context, t *table, names []string) error {
 	return nil
 }
 
-func (t *table) addInstance(in *instance, entries []*pinned) {
-	if !in.known {
-		t.unsupported = append(t.unsupported, in.spec.Type)
-		return
+// isUnsupported keeps the reason of a toolset that Hocket cannot open: it offers nothing, and calls say so, but it is no reason to stop.
+func (t *table) isUnsupported(err error) bool {
+	var e *Error
+	if !errors.As(err, &e) || e.Kind != KindUnsupported {
+		return false
 	}
+	if !slices.Contains(t.unsupported, e.Message) {
+		t.unsupported = append(t.unsupported, e.Message)
+	}
+	return true
+}
+
+func (t *table) addInstance(in *instance, entries []*pinned) {
 	for _, e := range entries {
 		t.add(&binding{inst: in, entry: e, own: e.own})
 	}

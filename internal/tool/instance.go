@@ -59,7 +59,7 @@ func (in *instance) open(ctx context.Context, s *Set) ([]*pinned, error) {
 	case entries != nil:
 		return entries, nil
 	case !in.known:
-		return nil, nil // its calls fail with what unsupported says
+		return nil, Errorf(KindUnsupported, in.name, "toolsets of type %s are not supported", in.spec.Type)
 	}
 	select {
 	case in.gate <- struct{}{}:

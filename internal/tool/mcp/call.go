@@ -1,0 +1,136 @@
+package mcp
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net"
+	"syscall"
+	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/hocket-run/hocket/internal/chat"
+	"github.com/hocket-run/hocket/internal/tool"
+)
+
+// MetaKey is where a call's `_meta` holds its idempotency key (P12).
+const MetaKey = "hocket/idempotencyKey"
+
+// remoteTool is one tool as a server listed it once.
+type remoteTool struct {
+	set    *Toolset
+	def    chat.ToolDef
+	policy tool.Policy
+	hash   string
+}
+
+func (t *remoteTool) Def() chat.ToolDef { return t.def }
+
+// Policy is retry for tools that their server declares to be read-only or idempotent.
+func (t *remoteTool) Policy() tool.Policy { return t.policy }
+
+func (t *remoteTool) Call(ctx context.Context, c tool.Call) (tool.Result, error) {
+	for attempt := 0; ; attempt++ {
+		conn, tools, err := t.set.ready(ctx)
+		if err != nil {
+			return tool.Result{}, err
+		}
+		now := find(tools, t.def.Name)
+		if now == nil || now.hash != t.hash {
+			return tool.Result{}, tool.Errorf(tool.KindChanged, t.def.Name,
+				"tool %q of toolset %q is not what it was: the server changed its definition, so it is not called", t.def.Name, t.set.Name())
+		}
+		res, err := t.send(ctx, conn, c)
+		if err == nil {
+			return t.set.result(res)
+		}
+		if attempt == 0 && ctx.Err() == nil && unsent(err) {
+			conn.kill() // found broken; the next round connects anew
+			<-conn.dead
+			continue
+		}
+		return tool.Result{}, t.callError(ctx, conn, err)
+	}
+}
+
+// send makes one attempt. Its own limit is the time without a sign of life.
+func (t *remoteTool) send(ctx context.Context, conn *conn, c tool.Call) (*sdk.CallToolResult, error) {
+	ctx, cancel := t.set.join(ctx)
+	defer cancel(nil)
+	limit := t.set.cfg.IdleTimeout
+	idle := time.AfterFunc(limit, func() { cancel(errIdleTimeout) })
+	defer idle.Stop()
+	token, unwatch := conn.watch(func() { idle.Reset(limit) })
+	defer unwatch()
+
+	args := c.Arguments
+	if len(args) == 0 {
+		args = json.RawMessage("{}")
+	}
+	params := &sdk.CallToolParams{Name: t.def.Name, Arguments: args, Meta: sdk.Meta{MetaKey: c.Key}}
+	params.SetProgressToken(token)
+	res, err := do(ctx, conn, func(ctx context.Context) (*sdk.CallToolResult, error) { return conn.sess.CallTool(ctx, params) })
+	if err == nil {
+		return res, nil
+	}
+	if cause := context.Cause(ctx); cause != nil {
+		return nil, cause
+	}
+	return nil, err
+}
+
+// callError says why there is no answer.
+func (t *remoteTool) callError(ctx context.Context, conn *conn, err error) error {
+	name := t.def.Name
+	if ctx.Err() != nil {
+		return fmt.Errorf("call tool %q: %w", name, context.Cause(ctx))
+	}
+	if errors.Is(err, tool.ErrClosed) {
+		return tool.ErrClosed
+	}
+	if errors.Is(err, errIdleTimeout) {
+		e := tool.Errorf(tool.KindTimeout, name, "tool %q showed no sign of life for %s (idle_timeout)", name, t.set.cfg.IdleTimeout)
+		e.OutcomeUnknown, e.Err = true, err
+		return e
+	}
+	red := t.set.red
+	var refused *jsonrpc.Error
+	if errors.As(err, &refused) {
+		kind := tool.KindFailed
+		if refused.Code == jsonrpc.CodeInvalidParams {
+			kind = tool.KindInvalidArguments
+		}
+		return tool.Errorf(kind, name, "tool %q failed: %w", name, red.error(refused))
+	}
+	e := tool.Errorf(tool.KindNetwork, name, "tool %q gave no answer: %w", name, red.error(err))
+	if conn.proc != nil && conn.proc.waitFor(conn.grace) {
+		e.Message = fmt.Sprintf("tool %q gave no answer: the server %s", name, conn.proc.epitaph(red))
+	}
+	e.OutcomeUnknown = !unsent(err)
+	return e
+}
+
+// isAnswer tells errors that the server itself gave from those of the way there.
+func isAnswer(err error) bool {
+	var refused *jsonrpc.Error
+	return errors.As(err, &refused)
+}
+
+// unsent tells that the server cannot have seen the whole request: it may be sent again over a new connection.
+func unsent(err error) bool {
+	var op *net.OpError
+	switch {
+	case errors.Is(err, sdk.ErrConnectionClosed): // the SDK found the connection closed before it wrote
+		return true
+	case errors.Is(err, sdk.ErrSessionMissing): // refused: the server has forgotten the session
+		return true
+	case errors.Is(err, syscall.EPIPE): // the line was not taken to its end
+		return true
+	case errors.As(err, &op):
+		return op.Op == "dial"
+	}
+	return false
+}

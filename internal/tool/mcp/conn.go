@@ -1,0 +1,220 @@
+package mcp
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/url"
+	"strconv"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
+)
+
+// greetFirst is the protocol version that is tried first: its `initialize` is what nearly every server understands, while a server that does not
+// know the newer `server/discover` may hang or end on it. A server that knows only the newer greeting says so, and is greeted so.
+const greetFirst = "2025-11-25"
+
+// dialer knows how to reach one server.
+type dialer struct {
+	name     string
+	cfg      Config // with defaults
+	argv     []string
+	dir      string
+	env      []string
+	endpoint *url.URL
+	headers  map[string]string
+	red      redactor
+}
+
+// conn is one connection to a server.
+type conn struct {
+	sess *sdk.ClientSession
+	// kill breaks the transport at once: pending reads and writes return, the process and its children end.
+	kill func()
+	proc *process // nil over HTTP
+	// dead is closed when the session has ended, from whichever side.
+	dead  chan struct{}
+	stale atomic.Bool // the server announced that its list changed
+	grace time.Duration
+
+	token    atomic.Int64
+	mu       sync.Mutex
+	progress map[string]func() // by progress token: what to do on a sign of life
+}
+
+// dial connects and greets. Whatever it started is gone again when it fails.
+func (d *dialer) dial(ctx context.Context) (*conn, error) {
+	c, err := d.dialWith(ctx, greetFirst)
+	var refused *jsonrpc.Error
+	if errors.As(err, &refused) && (refused.Code == sdk.CodeUnsupportedProtocolVersion || refused.Code == codeMethodNotFound) {
+		return d.dialWith(ctx, "")
+	}
+	return c, err
+}
+
+const codeMethodNotFound = -32601
+
+func (d *dialer) dialWith(ctx context.Context, version string) (*conn, error) {
+	c := &conn{dead: make(chan struct{}), grace: d.cfg.CloseGrace, progress: map[string]func(){}}
+	transport, err := d.transport(c)
+	if err != nil {
+		return nil, err
+	}
+	client := sdk.NewClient(&sdk.Implementation{Name: "hocket", Version: d.cfg.Version}, &sdk.ClientOptions{
+		Logger:       d.cfg.Logger,
+		Capabilities: &sdk.ClientCapabilities{}, // no roots, no sampling, no elicitation
+		ToolListChangedHandler: func(context.Context, *sdk.ToolListChangedRequest) {
+			c.stale.Store(true)
+		},
+		ProgressNotificationHandler: func(_ context.Context, req *sdk.ProgressNotificationClientRequest) {
+			c.alive(fmt.Sprint(req.Params.ProgressToken))
+		},
+	})
+	// The SDK's Connect does not always return when ctx is done: it may be stuck writing to a server that does not read.
+	unwatch := context.AfterFunc(ctx, c.kill)
+	sess, err := client.Connect(ctx, transport, &sdk.ClientSessionOptions{ProtocolVersion: version})
+	if !unwatch() && err == nil {
+		err = context.Cause(ctx)
+		_ = sess.Close()
+	}
+	if err != nil {
+		return nil, d.giveUp(ctx, c, err)
+	}
+	c.sess = sess
+	go func() {
+		_ = sess.Wait()
+		close(c.dead)
+	}()
+	return c, nil
+}
+
+// transport starts the process or prepares the HTTP client, and sets c.kill.
+func (d *dialer) transport(c *conn) (sdk.Transport, error) {
+	if d.endpoint != nil {
+		ctx, cancel := context.WithCancel(context.Background())
+		c.kill = cancel
+		return &sdk.StreamableClientTransport{
+			Endpoint:   d.endpoint.String(),
+			HTTPClient: scopedClient(d.cfg.HTTPClient, ctx, d.endpoint, d.headers),
+		}, nil
+	}
+	proc, err := startProcess(d.argv, d.dir, d.env, func(line string) {
+		d.cfg.Logger.Debug("mcp server", "toolset", d.name, "stderr", d.red.text(line))
+	})
+	if err != nil {
+		return nil, fmt.Errorf("start %q: %w", d.argv[0], err)
+	}
+	c.proc = proc
+	c.kill = sync.OnceFunc(proc.kill)
+	return &sdk.IOTransport{Reader: proc.stdout, Writer: proc.stdin}, nil
+}
+
+// giveUp ends what dialWith started and says why it failed, with the last words of a server that ended by itself.
+func (d *dialer) giveUp(ctx context.Context, c *conn, err error) error {
+	if c.proc == nil {
+		c.kill()
+		return err
+	}
+	if ctx.Err() != nil {
+		c.kill()
+	}
+	_ = c.proc.stop(c.grace)
+	words := d.red.text(c.proc.last.String())
+	switch {
+	case isAnswer(err):
+		return err
+	case ctx.Err() != nil && words != "":
+		return fmt.Errorf("%w; the server said: %s", err, words)
+	case ctx.Err() != nil:
+		return err
+	}
+	return fmt.Errorf("the server %s: %w", c.proc.epitaph(d.red), err)
+}
+
+// isDead tells whether the session has ended.
+func (c *conn) isDead() bool {
+	select {
+	case <-c.dead:
+		return true
+	default:
+		return false
+	}
+}
+
+// close ends the session and the process. It returns when both are gone, at the latest after some multiples of the grace.
+func (c *conn) close() error {
+	closed := make(chan error, 1)
+	go func() { closed <- c.sess.Close() }()
+	t := time.NewTimer(c.grace)
+	defer t.Stop()
+	select {
+	case <-closed:
+	case <-t.C:
+		c.kill() // makes Close return
+		select {
+		case <-closed:
+		case <-time.After(c.grace):
+			return errors.New("session does not end")
+		}
+	}
+	if c.proc != nil {
+		return c.proc.stop(c.grace)
+	}
+	c.kill()
+	return nil
+}
+
+// watch registers what to do on a sign of life for a call, and gives its progress token.
+func (c *conn) watch(alive func()) (token string, unwatch func()) {
+	token = "call-" + strconv.FormatInt(c.token.Add(1), 10)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.progress[token] = alive
+	return token, func() {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		delete(c.progress, token)
+	}
+}
+
+func (c *conn) alive(token string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if f := c.progress[token]; f != nil {
+		f()
+	}
+}
+
+// do makes a request and returns when ctx is done, even if the server does not read what it is sent.
+func do[R any](ctx context.Context, c *conn, request func(context.Context) (R, error)) (R, error) {
+	type outcome struct {
+		res R
+		err error
+	}
+	done := make(chan outcome, 1)
+	go func() {
+		res, err := request(ctx)
+		done <- outcome{res, err}
+	}()
+	select {
+	case o := <-done:
+		return o.res, o.err
+	case <-ctx.Done():
+	}
+	// The SDK returns now and tells the server, unless it hangs in a write into a pipe that nobody empties. Such a server is past use.
+	t := time.NewTimer(c.grace)
+	defer t.Stop()
+	select {
+	case o := <-done:
+		return o.res, o.err
+	case <-t.C:
+		c.kill()
+		o := <-done
+		return o.res, o.err
+	}
+}

@@ -1,0 +1,129 @@
+package mcp
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"mime"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+)
+
+const (
+	// maxBodyBytes bounds an answer that is not a stream; the SDK bounds the events of streams likewise.
+	maxBodyBytes = 16 << 20
+	// listenWait is how long the server may take to open the stream on which it announces changes. The SDK waits for it without an end.
+	listenWait = 5 * time.Second
+)
+
+var (
+	errKilled   = errors.New("connection closed")
+	errNoStream = errors.New("no stream of announcements")
+)
+
+// scoped is a RoundTripper that ties requests to the life of one connection, adds the spec's headers, and bounds what is read. All of the SDK's
+// requests go through it, those too that it makes with contexts of its own.
+type scoped struct {
+	base    http.RoundTripper
+	ctx     context.Context // ends with the connection
+	origin  string
+	headers map[string]string
+}
+
+// scopedClient gives client with its RoundTripper wrapped. Redirects and cookies stay the client's matter.
+func scopedClient(client *http.Client, ctx context.Context, endpoint *url.URL, headers map[string]string) *http.Client {
+	c := *client
+	c.Timeout = 0 // would cut streams
+	base := client.Transport
+	if base == nil {
+		base = http.DefaultTransport
+	}
+	c.Transport = &scoped{base: base, ctx: ctx, origin: origin(endpoint), headers: headers}
+	return &c
+}
+
+func (s *scoped) RoundTrip(req *http.Request) (*http.Response, error) {
+	ctx, cancel := context.WithCancelCause(req.Context())
+	stop := context.AfterFunc(s.ctx, func() { cancel(errKilled) })
+	done := func() {
+		stop()
+		cancel(nil)
+	}
+	req = req.Clone(ctx)
+	if origin(req.URL) == s.origin {
+		for name, value := range s.headers {
+			req.Header.Set(name, value)
+		}
+	} else {
+		// A redirect elsewhere: credentials belong to the host that the spec named (SEC8).
+		for _, name := range []string{"Authorization", "Cookie", "Mcp-Session-Id"} {
+			req.Header.Del(name)
+		}
+	}
+	resp, err := s.roundTrip(req, cancel)
+	if err != nil {
+		done()
+		return nil, err
+	}
+	limit := int64(maxBodyBytes)
+	if media, _, _ := mime.ParseMediaType(resp.Header.Get("Content-Type")); media == "text/event-stream" {
+		limit = -1
+	}
+	resp.Body = &body{ReadCloser: resp.Body, left: limit, done: done}
+	return resp, nil
+}
+
+// roundTrip sends req. A server that does not begin to answer the request for announcements is taken for one that has none.
+func (s *scoped) roundTrip(req *http.Request, cancel context.CancelCauseFunc) (*http.Response, error) {
+	if req.Method != http.MethodGet || req.Header.Get("Last-Event-ID") != "" {
+		return s.base.RoundTrip(req)
+	}
+	timer := time.AfterFunc(listenWait, func() { cancel(errNoStream) })
+	defer timer.Stop()
+	resp, err := s.base.RoundTrip(req)
+	if err != nil && context.Cause(req.Context()) == errNoStream {
+		return &http.Response{
+			Status: "405 Method Not Allowed", StatusCode: http.StatusMethodNotAllowed, Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
+			Header: http.Header{}, Body: http.NoBody, Request: req,
+		}, nil
+	}
+	return resp, err
+}
+
+// body bounds what is read of an answer and ends the request's context when it is closed. left < 0: no bound.
+type body struct {
+	io.ReadCloser
+	left int64
+	done func()
+}
+
+func (b *body) Read(p []byte) (int, error) {
+	if b.left == 0 {
+		return 0, fmt.Errorf("answer has more than %d bytes", maxBodyBytes)
+	}
+	if b.left > 0 && int64(len(p)) > b.left {
+		p = p[:b.left]
+	}
+	n, err := b.ReadCloser.Read(p)
+	if b.left > 0 {
+		b.left -= int64(n)
+	}
+	return n, err
+}
+
+func (b *body) Close() error {
+	err := b.ReadCloser.Close()
+	b.done()
+	return err
+}
+
+func origin(u *url.URL) string {
+	port := u.Port()
+	if port == "" {
+		port = map[string]string{"http": "80", "https": "443"}[u.Scheme]
+	}
+	return strings.ToLower(u.Scheme + "://" + u.Hostname() + ":" + port)
+}

@@ -1,0 +1,532 @@
+package mcp_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/hocket-run/hocket/internal/tool"
+	"github.com/hocket-run/hocket/internal/tool/mcp"
+	"github.com/hocket-run/hocket/internal/tool/tooltest"
+)
+
+// stdio gives the spec of a server that is this test binary in the given mode.
+func stdio(t *testing.T, mode string) tool.Spec {
+	t.Helper()
+	exe, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return tool.Spec{Type: tool.TypeMCP, Name: "srv", Command: exe, Env: map[string]string{modeVar: mode}, Trusted: true}
+}
+
+// quick are limits that let a test of an unresponsive server end soon.
+func quick() mcp.Config {
+	return mcp.Config{ReconnectDelay: time.Millisecond, CloseGrace: 100 * time.Millisecond}
+}
+
+// open makes a toolset that is closed with the test.
+func open(t *testing.T, cfg mcp.Config, spec tool.Spec) *mcp.Toolset {
+	t.Helper()
+	ts, err := mcp.New(cfg, spec)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := ts.Close(); err != nil {
+			t.Errorf("Close: %v", err)
+		}
+	})
+	return ts
+}
+
+func named(t *testing.T, ts *mcp.Toolset, name string) tool.Tool {
+	t.Helper()
+	tools, err := ts.Tools(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, tl := range tools {
+		if tl.Def().Name == name {
+			return tl
+		}
+	}
+	t.Fatalf("no tool %q", name)
+	return nil
+}
+
+func call(t *testing.T, ts *mcp.Toolset, name, args string) (tool.Result, error) {
+	t.Helper()
+	return named(t, ts, name).Call(t.Context(), tool.Call{Name: name, Arguments: json.RawMessage(args), Key: "run/1/call/7"})
+}
+
+// wantError checks an error's kind, words and whether the outcome is known.
+func wantError(t *testing.T, err error, kind tool.ErrorKind, unknown bool, words ...string) {
+	t.Helper()
+	var e *tool.Error
+	if !errors.As(err, &e) || e.Kind != kind || e.OutcomeUnknown != unknown {
+		t.Fatalf("got %#v (%v), want kind %s, outcome unknown %v", e, err, kind, unknown)
+	}
+	for _, w := range words {
+		if !strings.Contains(err.Error(), w) {
+			t.Errorf("error %q does not say %q", err, w)
+		}
+	}
+}
+
+func TestConformStdio(t *testing.T) {
+	t.Parallel()
+	tooltest.Conform(t, tooltest.Case{
+		Open: func(t *testing.T) tool.Toolset { return open(t, quick(), stdio(t, "basic")) },
+		Good: tool.Call{Name: "echo", Arguments: json.RawMessage(`{"text":"x"}`)},
+	})
+}
+
+func TestList(t *testing.T) {
+	t.Parallel()
+	ts := open(t, quick(), stdio(t, "basic"))
+	tools, err := ts.Tools(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := map[string]tool.Policy{}
+	for _, tl := range tools {
+		got[tl.Def().Name] = tl.Policy()
+	}
+	if len(got) < 12 { // the server's pages hold 5
+		t.Errorf("%d tools; want those of all pages", len(got))
+	}
+	for name, want := range map[string]tool.Policy{"echo": tool.PolicyRetry, "put": tool.PolicyRetry, "buy": tool.PolicyAsk} {
+		if got[name] != want {
+			t.Errorf("%s: policy %s, want %s", name, got[name], want)
+		}
+	}
+	if def := named(t, ts, "echo").Def(); def.Description != "Says it again" || !strings.Contains(string(def.Parameters), `"required":["text"]`) {
+		t.Errorf("echo: %+v", def)
+	}
+	if got := ts.Instructions(); got != "Ask nicely." {
+		t.Errorf("instructions %q", got)
+	}
+}
+
+func TestResults(t *testing.T) {
+	t.Parallel()
+	ts := open(t, quick(), stdio(t, "basic"))
+	for _, tc := range []struct {
+		tool, args string
+		want       tool.Result
+	}{
+		{"echo", `{"text":"hi"}`, tool.Result{Text: "hi"}},
+		{"meta", ``, tool.Result{Text: "run/1/call/7"}},
+		{"sorry", `{}`, tool.Result{Text: "no such record", IsError: true}},
+		{"structured", `{}`, tool.Result{Text: `{"n":1}`, Structured: json.RawMessage(`{"n":1}`)}},
+		{"rich", `{}`, tool.Result{
+			Text: "before\n[image: image/png, 3 bytes]\n[audio: audio/wav, 4 bytes]\n[resource: file:///a.txt, a, text/plain]\n" +
+				"[resource: mem://b, text/plain]\ninside\n[resource: mem://c, 5 bytes]",
+			Structured: json.RawMessage(`{"content":[{"type":"text","text":"before"},{"type":"image","mimeType":"image/png","data":"cG5n"},` +
+				`{"type":"audio","mimeType":"audio/wav","data":"d2F2ZQ=="},` +
+				`{"type":"resource_link","mimeType":"text/plain","uri":"file:///a.txt","name":"a"},` +
+				`{"type":"resource","resource":{"uri":"mem://b","mimeType":"text/plain","text":"inside"}},` +
+				`{"type":"resource","resource":{"uri":"mem://c","blob":"YmxvYiE="}}],"structuredContent":{"n":1}}`),
+		}},
+	} {
+		t.Run(tc.tool, func(t *testing.T) {
+			got, err := call(t, ts, tc.tool, tc.args)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(tc.want, got); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+// TestModernServer: a server that knows only the newer greeting is greeted so.
+func TestModernServer(t *testing.T) {
+	t.Parallel()
+	r, err := call(t, open(t, quick(), stdio(t, "modern")), "echo", `{"text":"hi"}`)
+	if err != nil || r.Text != "hi" {
+		t.Errorf("%+v, %v", r, err)
+	}
+}
+
+// TestUntrusted: nothing starts unless it is trusted (SEC5).
+func TestUntrusted(t *testing.T) {
+	t.Parallel()
+	spec := stdio(t, "basic")
+	spec.Trusted, spec.Command, spec.Args = false, "server", []string{"--all"}
+	_, err := mcp.New(quick(), spec)
+	var untrusted *tool.UntrustedError
+	if !errors.As(err, &untrusted) {
+		t.Fatalf("got %v, want *tool.UntrustedError", err)
+	}
+	if diff := cmp.Diff([]string{"env", modeVar + "=basic", "server", "--all"}, untrusted.Command); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestNewRefuses(t *testing.T) {
+	t.Parallel()
+	for _, tc := range []struct {
+		name string
+		spec tool.Spec
+		kind tool.ErrorKind
+		want string
+	}{
+		{"catalog", tool.Spec{Ref: "docker:context7"}, tool.KindUnsupported, "catalog of Docker"},
+		{"unknown ref", tool.Spec{Ref: "x"}, tool.KindFailed, "unknown definition"},
+		{"nothing", tool.Spec{}, tool.KindFailed, "names no command"},
+		{"remote without client", tool.Spec{Remote: &tool.Remote{URL: "http://h/"}}, tool.KindUnsupported, "not allowed here"},
+		{"transport", tool.Spec{Remote: &tool.Remote{URL: "http://h/", Transport: "sse"}}, tool.KindUnsupported, "streamable HTTP is"},
+		{"variable", tool.Spec{Command: "x", Trusted: true, Env: map[string]string{"A": "${NOPE}"}}, tool.KindFailed, "variable NOPE is not set"},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			t.Parallel()
+			tc.spec.Type = tool.TypeMCP
+			_, err := mcp.New(mcp.Config{}, tc.spec)
+			wantError(t, err, tc.kind, false, tc.want)
+		})
+	}
+}
+
+// TestEnvironment: a server sees what the spec names and basics, never our keys.
+func TestEnvironment(t *testing.T) {
+	t.Parallel()
+	spec := stdio(t, "basic")
+	spec.Env["NAMED"], spec.Env["LITERAL"] = "${env.REGION}", "a$$b"
+	cfg := quick()
+	cfg.Environ = func() []string { return append(os.Environ(), "OPENAI_API_KEY=sk-123456789", "LANG=C") }
+	cfg.Lookup = func(name string) (string, bool) { return map[string]string{"REGION": "north"}[name], name == "REGION" }
+	ts := open(t, cfg, spec)
+	for name, want := range map[string]string{
+		"OPENAI_API_KEY": " false", "REGION": " false", "NAMED": "north true", "LITERAL": "a$b true", "LANG": "C true", "PATH": os.Getenv("PATH") + " true",
+	} {
+		if r, err := call(t, ts, "env", `{"name":"`+name+`"}`); err != nil || r.Text != want {
+			t.Errorf("%s: got %q (%v), want %q", name, r.Text, err, want)
+		}
+	}
+}
+
+// TestSecrets: a secret that a server got is in no result, error or log line, whatever the server does with it (SEC11).
+func TestSecrets(t *testing.T) {
+	t.Parallel()
+	const canary = "canary-4711-secret"
+	var mu sync.Mutex
+	var logged bytes.Buffer
+	cfg := quick()
+	cfg.Lookup = func(string) (string, bool) { return canary, true }
+	cfg.Logger = slog.New(slog.NewTextHandler(writerFunc(func(p []byte) (int, error) {
+		mu.Lock()
+		defer mu.Unlock()
+		return logged.Write(p)
+	}), &slog.HandlerOptions{Level: slog.LevelDebug}))
+	check := func(what, text string) {
+		t.Helper()
+		if strings.Contains(text, canary) || !strings.Contains(text, "[redacted]") {
+			t.Errorf("%s: %q; want the secret blotted out", what, text)
+		}
+	}
+	spec := stdio(t, "basic")
+	spec.Env["API_TOKEN"] = "$API_TOKEN"
+	ts := open(t, cfg, spec)
+	r, err := call(t, ts, "env", `{"name":"API_TOKEN"}`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	check("result", r.Text)
+	_, err = call(t, ts, "refuse", `{}`)
+	check("error", fmt.Sprint(err))
+
+	dying := stdio(t, "die")
+	dying.Env["API_TOKEN"] = "$API_TOKEN"
+	_, err = open(t, cfg, dying).Tools(t.Context())
+	check("last words", fmt.Sprint(err))
+	mu.Lock()
+	defer mu.Unlock()
+	check("log", logged.String())
+}
+
+type writerFunc func([]byte) (int, error)
+
+func (f writerFunc) Write(p []byte) (int, error) { return f(p) }
+
+func TestOpenFailures(t *testing.T) {
+	t.Parallel()
+	cfg := quick()
+	cfg.ConnectTimeout = 300 * time.Millisecond
+	silent := stdio(t, "silent")
+	die := stdio(t, "die")
+	die.ConnectTimeout = 20 * time.Second
+	endless := stdio(t, "endless")
+	endless.ConnectTimeout = 20 * time.Second
+	for _, tc := range []struct {
+		name  string
+		spec  tool.Spec
+		kind  tool.ErrorKind
+		words []string
+	}{
+		{"never answers (P11)", silent, tool.KindTimeout, []string{"did not answer within 300ms"}},
+		{"ends at once", die, tool.KindFailed, []string{"exit status 3", "cannot read the licence file"}},
+		{"no such program", tool.Spec{Type: "mcp", Command: "no-such-program-here", Trusted: true}, tool.KindFailed, []string{"no-such-program-here", "not found"}},
+		{"no protocol", tool.Spec{Type: "mcp", Command: "echo", Args: []string{"hello"}, Trusted: true}, tool.KindFailed, nil},
+		{"pages without end", endless, tool.KindFailed, []string{"more than 100 pages"}},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			t.Parallel()
+			ts := open(t, cfg, tc.spec)
+			_, err := ts.Tools(t.Context())
+			wantError(t, err, tc.kind, false, tc.words...)
+		})
+	}
+}
+
+// TestCallFailures: what the caller learns when there is no good answer.
+func TestCallFailures(t *testing.T) {
+	t.Parallel()
+	t.Run("the server refuses", func(t *testing.T) {
+		t.Parallel()
+		_, err := call(t, open(t, quick(), stdio(t, "basic")), "refuse", `{}`)
+		wantError(t, err, tool.KindFailed, false, "not today")
+	})
+	t.Run("the server ends in the call", func(t *testing.T) {
+		t.Parallel()
+		ts := open(t, quick(), stdio(t, "basic"))
+		_, err := call(t, ts, "crash", `{}`)
+		wantError(t, err, tool.KindNetwork, true, "exit status 3", "out of luck")
+		// The next call finds the connection broken and makes it anew.
+		if r, err := call(t, ts, "echo", `{"text":"again"}`); err != nil || r.Text != "again" {
+			t.Errorf("after the crash: %+v, %v", r, err)
+		}
+	})
+	t.Run("the server is killed in the call", func(t *testing.T) {
+		t.Parallel()
+		ts := open(t, quick(), stdio(t, "basic"))
+		var pid, child int
+		r, err := call(t, ts, "pids", `{}`)
+		if err != nil {
+			t.Fatal(err)
+		}
+		fmt.Sscan(r.Text, &pid, &child)
+		dir := t.TempDir()
+		failed := make(chan error, 1)
+		go func() {
+			_, err := call(t, ts, "hang", `{"dir":"`+dir+`"}`)
+			failed <- err
+		}()
+		waitFor(t, func() bool { return exists(dir, "began") })
+		if err := kill(pid); err != nil {
+			t.Fatal(err)
+		}
+		wantError(t, <-failed, tool.KindNetwork, true, "signal: killed")
+		waitFor(t, func() bool { return !alive(child) }) // the group goes with its leader
+	})
+	t.Run("never answers: idle timeout (P11)", func(t *testing.T) {
+		t.Parallel()
+		spec, dir := stdio(t, "basic"), t.TempDir()
+		spec.IdleTimeout = 200 * time.Millisecond
+		_, err := call(t, open(t, quick(), spec), "hang", `{"dir":"`+dir+`"}`)
+		wantError(t, err, tool.KindTimeout, true, "no sign of life for 200ms")
+		waitFor(t, func() bool { return exists(dir, "cancelled") }) // the server was told
+	})
+	t.Run("progress is a sign of life", func(t *testing.T) {
+		t.Parallel()
+		spec := stdio(t, "basic")
+		spec.IdleTimeout = time.Second
+		r, err := call(t, open(t, quick(), spec), "progress", `{"times":6,"ms":300}`)
+		if err != nil || r.Text != "done" {
+			t.Errorf("%+v, %v", r, err)
+		}
+	})
+	t.Run("does not read: cancelled all the same", func(t *testing.T) {
+		t.Parallel()
+		ts := open(t, quick(), stdio(t, "deaf"))
+		say := named(t, ts, "say")
+		ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
+		defer cancel()
+		big := `{"x":"` + strings.Repeat("x", 1<<20) + `"}` // more than a pipe holds
+		_, err := say.Call(ctx, tool.Call{Arguments: json.RawMessage(big)})
+		if !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("got %v, want context.DeadlineExceeded", err)
+		}
+	})
+}
+
+// TestCancel: a cancelled call returns at once, the server is told, and the connection stays good.
+func TestCancel(t *testing.T) {
+	t.Parallel()
+	ts, dir := open(t, quick(), stdio(t, "basic")), t.TempDir()
+	hang := named(t, ts, "hang")
+	ctx, cancel := context.WithCancel(t.Context())
+	failed := make(chan error, 1)
+	go func() {
+		_, err := hang.Call(ctx, tool.Call{Arguments: json.RawMessage(`{"dir":"` + dir + `"}`)})
+		failed <- err
+	}()
+	waitFor(t, func() bool { return exists(dir, "began") })
+	cancel()
+	if err := <-failed; !errors.Is(err, context.Canceled) {
+		t.Errorf("got %v, want context.Canceled", err)
+	}
+	waitFor(t, func() bool { return exists(dir, "cancelled") })
+	if r, err := call(t, ts, "echo", `{"text":"hi"}`); err != nil || r.Text != "hi" {
+		t.Errorf("after cancel: %+v, %v", r, err)
+	}
+}
+
+// TestClose: no process is left, however the server behaves, and calls in flight end (P11).
+func TestClose(t *testing.T) {
+	t.Parallel()
+	for _, mode := range []string{"basic", "stubborn"} {
+		t.Run(mode, func(t *testing.T) {
+			t.Parallel()
+			ts := open(t, quick(), stdio(t, mode))
+			var pid, child int
+			r, err := call(t, ts, "pids", `{}`)
+			if err != nil {
+				t.Fatal(err)
+			}
+			fmt.Sscan(r.Text, &pid, &child)
+			dir := t.TempDir()
+			failed := make(chan error, 1)
+			go func() {
+				_, err := call(t, ts, "hang", `{"dir":"`+dir+`"}`)
+				failed <- err
+			}()
+			waitFor(t, func() bool { return exists(dir, "began") })
+			start := time.Now()
+			if err := ts.Close(); err != nil {
+				t.Error(err)
+			}
+			if d := time.Since(start); d > 5*time.Second {
+				t.Errorf("Close took %s", d)
+			}
+			if err := <-failed; !errors.Is(err, tool.ErrClosed) {
+				t.Errorf("call in flight: %v, want ErrClosed", err)
+			}
+			if alive(pid) {
+				t.Error("the server is still there")
+			}
+			waitFor(t, func() bool { return !alive(child) }) // killed already; the kernel takes its time
+		})
+	}
+	t.Run("while it connects", func(t *testing.T) {
+		t.Parallel()
+		ts := open(t, quick(), stdio(t, "silent"))
+		failed := make(chan error, 1)
+		began := make(chan struct{})
+		go func() {
+			close(began)
+			_, err := ts.Tools(t.Context())
+			failed <- err
+		}()
+		<-began
+		if err := ts.Close(); err != nil {
+			t.Error(err)
+		}
+		if err := <-failed; !errors.Is(err, tool.ErrClosed) {
+			t.Errorf("got %v, want ErrClosed", err)
+		}
+	})
+}
+
+// TestChanged: a Tool is not called any more once the server lists another definition under its name (SEC14).
+func TestChanged(t *testing.T) {
+	t.Parallel()
+	for _, tc := range []struct {
+		how     string
+		refused bool
+	}{{"describe", true}, {"remove", true}, {"add", false}} {
+		t.Run(tc.how, func(t *testing.T) {
+			t.Parallel()
+			ts := open(t, quick(), stdio(t, "basic"))
+			echo, before := named(t, ts, "echo"), hashes(t, ts)
+			if _, err := call(t, ts, "change", `{"how":"`+tc.how+`"}`); err != nil {
+				t.Fatal(err)
+			}
+			// The announcement comes on its own.
+			waitFor(t, func() bool { return !slices.Equal(hashes(t, ts), before) })
+			r, err := echo.Call(t.Context(), tool.Call{Arguments: json.RawMessage(`{"text":"x"}`)})
+			if tc.refused {
+				wantError(t, err, tool.KindChanged, false, "changed its definition")
+			} else if err != nil || r.Text != "x" {
+				t.Errorf("%+v, %v", r, err)
+			}
+		})
+	}
+}
+
+func hashes(t *testing.T, ts *mcp.Toolset) []string {
+	t.Helper()
+	tools, err := ts.Tools(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	var out []string
+	for _, tl := range tools {
+		out = append(out, tool.Hash(tl.Def(), tl.Policy()))
+	}
+	return out
+}
+
+// TestParallelCalls: calls do not wait for each other (P40).
+func TestParallelCalls(t *testing.T) {
+	t.Parallel()
+	ts, dir := open(t, quick(), stdio(t, "basic")), t.TempDir()
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	hang := named(t, ts, "hang")
+	var wg sync.WaitGroup
+	wg.Go(func() { _, _ = hang.Call(ctx, tool.Call{Arguments: json.RawMessage(`{"dir":"` + dir + `"}`)}) })
+	waitFor(t, func() bool { return exists(dir, "began") })
+	for i := range 20 {
+		wg.Go(func() {
+			if r, err := call(t, ts, "echo", fmt.Sprintf(`{"text":"%d"}`, i)); err != nil || r.Text != fmt.Sprint(i) {
+				t.Errorf("%d: %+v, %v", i, r, err)
+			}
+			if i == 19 {
+				cancel()
+			}
+		})
+	}
+	wg.Wait()
+}
+
+func exists(dir, name string) bool {
+	_, err := os.Stat(filepath.Join(dir, name))
+	return err == nil
+}
+
+// waitFor polls for something that another process does.
+func waitFor(t *testing.T, ok func() bool) {
+	t.Helper()
+	tick := time.NewTicker(5 * time.Millisecond)
+	defer tick.Stop()
+	deadline := time.After(10 * time.Second)
+	for !ok() {
+		select {
+		case <-tick.C:
+		case <-deadline:
+			t.Fatal("it did not happen within 10 s")
+		}
+	}
+}
+
+func kill(pid int) error {
+	p, err := os.FindProcess(pid)
+	if err != nil {
+		return err
+	}
+	return p.Kill()
+}

@@ -1,0 +1,171 @@
+package mcp
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"strings"
+	"sync"
+	"time"
+)
+
+// drainAfter is how long the pipes of a process that has ended are still read: a grandchild that left the group may hold them open for ever.
+const drainAfter = time.Second
+
+// process is a server with its standard streams, in a process group of its own, so that it ends with all its children.
+type process struct {
+	cmd    *exec.Cmd
+	stdin  *os.File // our ends
+	stdout *os.File
+	// gone is closed when the process has ended, its group was killed and its standard error was read to the end. state is set then.
+	gone  chan struct{}
+	state string
+	last  lastLines
+}
+
+// startProcess starts argv with env as its whole environment. onLine gets each line of its standard error, from one goroutine.
+func startProcess(argv []string, dir string, env []string, onLine func(string)) (*process, error) {
+	cmd := exec.Command(argv[0], argv[1:]...)
+	cmd.Dir, cmd.Env = dir, env
+	ownGroup(cmd)
+
+	// Pipes of our own rather than the Cmd's: its Wait would close them while the last answer is still unread.
+	var files []*os.File
+	pipe := func() (r, w *os.File, err error) {
+		r, w, err = os.Pipe()
+		if err == nil {
+			files = append(files, r, w)
+		}
+		return r, w, err
+	}
+	closeAll := func() {
+		for _, f := range files {
+			_ = f.Close()
+		}
+	}
+	inR, inW, err1 := pipe()
+	outR, outW, err2 := pipe()
+	errR, errW, err3 := pipe()
+	if err := errors.Join(err1, err2, err3); err != nil {
+		closeAll()
+		return nil, err
+	}
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = inR, outW, errW
+	if err := cmd.Start(); err != nil {
+		closeAll()
+		return nil, err
+	}
+	for _, f := range []*os.File{inR, outW, errW} {
+		_ = f.Close()
+	}
+	p := &process{cmd: cmd, stdin: inW, stdout: outR, gone: make(chan struct{})}
+	read := make(chan struct{})
+	go func() {
+		defer close(read)
+		p.readErrors(errR, onLine)
+	}()
+	go func() {
+		defer close(p.gone)
+		err := cmd.Wait()
+		// The group outlives its leader where that left children behind.
+		killGroup(cmd.Process.Pid)
+		deadline := time.Now().Add(drainAfter)
+		_ = outR.SetReadDeadline(deadline)
+		_ = errR.SetReadDeadline(deadline)
+		<-read
+		_ = errR.Close()
+		p.state = "exit status 0"
+		if err != nil {
+			p.state = err.Error()
+		}
+	}()
+	return p, nil
+}
+
+// readErrors hands on what the process writes to standard error, line by line. A line that is too long is handed on in pieces.
+func (p *process) readErrors(r io.Reader, onLine func(string)) {
+	br := bufio.NewReaderSize(r, 4096)
+	for {
+		line, _, err := br.ReadLine()
+		if len(line) > 0 {
+			text := strings.ToValidUTF8(string(line), "\uFFFD")
+			p.last.add(text)
+			onLine(text)
+		}
+		if err != nil {
+			return
+		}
+	}
+}
+
+// kill ends the process and its children at once and makes pending reads and writes return.
+func (p *process) kill() {
+	killGroup(p.cmd.Process.Pid)
+	_ = p.stdin.Close()
+	_ = p.stdout.Close()
+}
+
+// stop ends the process: its input is closed, then it is asked to end, then it and its children are killed, grace apart. It returns when
+// everything is gone.
+func (p *process) stop(grace time.Duration) error {
+	_ = p.stdin.Close()
+	if p.waitFor(grace) {
+		return nil
+	}
+	terminateGroup(p.cmd.Process.Pid)
+	if p.waitFor(grace) {
+		return nil
+	}
+	p.kill()
+	if p.waitFor(grace + drainAfter) {
+		return nil
+	}
+	return fmt.Errorf("process %d does not end", p.cmd.Process.Pid)
+}
+
+// epitaph says how a process that is gone ended, and its last words.
+func (p *process) epitaph(red redactor) string {
+	text := "ended (" + p.state + ")"
+	if words := p.last.String(); words != "" {
+		text += ", saying: " + red.text(words)
+	}
+	return text
+}
+
+func (p *process) waitFor(d time.Duration) bool {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-p.gone:
+		_ = p.stdout.Close()
+		return true
+	case <-t.C:
+		return false
+	}
+}
+
+// lastLines keeps the end of what was written, for error messages.
+type lastLines struct {
+	mu   sync.Mutex
+	text string
+}
+
+const maxLastBytes = 1024
+
+func (l *lastLines) add(line string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.text = strings.TrimSpace(l.text + "\n" + line)
+	if over := len(l.text) - maxLastBytes; over > 0 {
+		l.text = strings.ToValidUTF8("…"+l.text[over:], "")
+	}
+}
+
+func (l *lastLines) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.text
+}

@@ -1,0 +1,19 @@
+//go:build !unix
+
+package mcp
+
+import (
+	"os"
+	"os/exec"
+)
+
+// Where there are no process groups only the process itself is ended; children that it leaves behind lose their input and output.
+func ownGroup(*exec.Cmd) {}
+
+func killGroup(pid int) {
+	if p, err := os.FindProcess(pid); err == nil {
+		_ = p.Kill()
+	}
+}
+
+func terminateGroup(pid int) { killGroup(pid) }

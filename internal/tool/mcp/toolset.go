@@ -1,0 +1,326 @@
+package mcp
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/url"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/hocket-run/hocket/internal/chat"
+	"github.com/hocket-run/hocket/internal/tool"
+)
+
+// What one server may list. Beyond that it is broken or hostile.
+const (
+	maxPages       = 100
+	maxTools       = 1000
+	maxSchemaBytes = 256 << 10
+)
+
+var (
+	errConnectTimeout = errors.New("connect timeout")
+	errIdleTimeout    = errors.New("idle timeout")
+)
+
+// Toolset is the tools of one server. It implements [tool.Toolset] and [tool.Instructor]. The connection is made on first use and, when it breaks,
+// anew on next use.
+type Toolset struct {
+	dial dialer
+	cfg  Config
+	red  redactor
+
+	// life ends with Close; whatever waits, waits for it too.
+	life   context.Context
+	end    context.CancelFunc
+	gate   chan struct{} // one token: who has it may connect and list
+	closed chan struct{} // closed when Close is through
+	once   sync.Once
+	err    error // of Close
+
+	mu           sync.Mutex
+	conn         *conn
+	tools        []tool.Tool
+	listed       bool // tools are those of conn
+	everListed   bool
+	instructions string
+}
+
+// New checks spec and resolves its references; it starts nothing. Errors: *tool.UntrustedError for a command that is not trusted; *tool.Error of
+// kind not_supported for a catalog reference, another transport, or a remote server without a client to reach it.
+func New(cfg Config, spec tool.Spec) (*Toolset, error) {
+	cfg = cfg.withDefaults(spec)
+	name := spec.Title()
+	exp := &expander{lookup: cfg.Lookup}
+	d := dialer{name: name, cfg: cfg, dir: spec.Dir}
+	var err error
+	switch {
+	case strings.HasPrefix(spec.Ref, "docker:"):
+		return nil, tool.Errorf(tool.KindUnsupported, name, "toolset %q needs the catalog of Docker (%s), which is not supported", name, spec.Ref)
+	case spec.Ref != "" && spec.Command == "" && spec.Remote == nil:
+		return nil, tool.Errorf(tool.KindFailed, name, "toolset %q refers to an unknown definition %q", name, spec.Ref)
+	case spec.Remote != nil:
+		err = d.prepareRemote(exp, *spec.Remote)
+	case spec.Command == "":
+		return nil, tool.Errorf(tool.KindFailed, name, "toolset %q names no command and no remote", name)
+	case !spec.Trusted:
+		return nil, &tool.UntrustedError{Toolset: name, Command: spec.Argv()}
+	default:
+		d.argv = append([]string{spec.Command}, spec.Args...)
+		d.env, err = exp.environment(cfg.Environ(), spec.Env)
+	}
+	if err != nil {
+		var known *tool.Error
+		if errors.As(err, &known) {
+			return nil, err
+		}
+		return nil, tool.Errorf(tool.KindFailed, name, "toolset %q: %w", name, err)
+	}
+	d.red = exp.redactor()
+	ts := &Toolset{dial: d, cfg: cfg, red: d.red, gate: make(chan struct{}, 1), closed: make(chan struct{})}
+	ts.life, ts.end = context.WithCancel(context.Background())
+	return ts, nil
+}
+
+func (d *dialer) prepareRemote(exp *expander, r tool.Remote) error {
+	switch r.Transport {
+	case "", "streamable", "streamable-http", "streamable_http", "http":
+	default:
+		return tool.Errorf(tool.KindUnsupported, d.name, "toolset %q asks for transport %q, which is not supported; streamable HTTP is", d.name, r.Transport)
+	}
+	if d.cfg.HTTPClient == nil {
+		return tool.Errorf(tool.KindUnsupported, d.name, "toolset %q is remote, and remote servers are not allowed here", d.name)
+	}
+	text, err := exp.expand(r.URL, true)
+	if err != nil {
+		return fmt.Errorf("url: %w", err)
+	}
+	d.endpoint, err = url.Parse(text)
+	if err != nil || (d.endpoint.Scheme != "http" && d.endpoint.Scheme != "https") || d.endpoint.Host == "" {
+		return fmt.Errorf("url %q is not a whole http or https address", r.URL) // as written: what it became may hold a secret
+	}
+	d.headers = map[string]string{}
+	for name, value := range r.Headers {
+		if d.headers[name], err = exp.expand(value, true); err != nil {
+			return fmt.Errorf("header %s: %w", name, err)
+		}
+	}
+	return nil
+}
+
+func (ts *Toolset) Name() string { return ts.dial.name }
+
+// Instructions is what the server says about its use.
+func (ts *Toolset) Instructions() string {
+	ts.mu.Lock()
+	defer ts.mu.Unlock()
+	return ts.instructions
+}
+
+func (ts *Toolset) Tools(ctx context.Context) ([]tool.Tool, error) {
+	_, tools, err := ts.ready(ctx)
+	return tools, err
+}
+
+// Close ends the connection and the server. Calls in flight fail with ErrClosed.
+func (ts *Toolset) Close() error {
+	ts.once.Do(func() {
+		ts.end()
+		ts.gate <- struct{}{} // whoever connects gives up now; never given back
+		ts.mu.Lock()
+		c := ts.conn
+		ts.conn = nil
+		ts.mu.Unlock()
+		if c != nil {
+			ts.err = c.close()
+		}
+		close(ts.closed)
+	})
+	<-ts.closed
+	return ts.err
+}
+
+// ready gives a live connection and its tools, connecting and listing where need be.
+func (ts *Toolset) ready(ctx context.Context) (*conn, []tool.Tool, error) {
+	if c, tools := ts.live(); c != nil {
+		return c, tools, nil
+	}
+	if ctx.Err() != nil {
+		return nil, nil, context.Cause(ctx)
+	}
+	select {
+	case <-ts.life.Done():
+		return nil, nil, tool.ErrClosed
+	case <-ctx.Done():
+		return nil, nil, context.Cause(ctx)
+	case ts.gate <- struct{}{}:
+	}
+	defer func() { <-ts.gate }()
+	if c, tools := ts.live(); c != nil {
+		return c, tools, nil
+	}
+	ctx, cancel := ts.join(ctx)
+	defer cancel(nil)
+	limit := time.AfterFunc(ts.cfg.ConnectTimeout, func() { cancel(errConnectTimeout) })
+	defer limit.Stop()
+	c, tools, err := ts.connect(ctx)
+	if err != nil {
+		return nil, nil, ts.openError(ctx, err)
+	}
+	return c, tools, nil
+}
+
+// live gives the connection if it can be used as it is.
+func (ts *Toolset) live() (*conn, []tool.Tool) {
+	ts.mu.Lock()
+	defer ts.mu.Unlock()
+	if ts.life.Err() != nil || ts.conn == nil || ts.conn.isDead() || !ts.listed || ts.conn.stale.Load() {
+		return nil, nil
+	}
+	return ts.conn, ts.tools
+}
+
+// join gives a context that ends with ctx and with the toolset.
+func (ts *Toolset) join(ctx context.Context) (context.Context, context.CancelCauseFunc) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	stop := context.AfterFunc(ts.life, func() { cancel(tool.ErrClosed) })
+	return ctx, func(cause error) {
+		stop()
+		cancel(cause)
+	}
+}
+
+// connect makes the connection, unless it is alive, and lists. The caller holds the gate.
+func (ts *Toolset) connect(ctx context.Context) (*conn, []tool.Tool, error) {
+	ts.mu.Lock()
+	c, again := ts.conn, ts.everListed
+	ts.mu.Unlock()
+	if c != nil && c.isDead() {
+		_ = c.close() // reaps the process
+		c = nil
+	}
+	if c == nil {
+		if again {
+			if err := sleep(ctx, ts.cfg.ReconnectDelay); err != nil {
+				return nil, nil, err
+			}
+		}
+		var err error
+		if c, err = ts.dial.dial(ctx); err != nil {
+			return nil, nil, err
+		}
+		ts.mu.Lock()
+		ts.conn, ts.listed = c, false
+		ts.mu.Unlock()
+	}
+	c.stale.Store(false) // before listing: a change during it is not lost
+	tools, err := ts.list(ctx, c)
+	if err != nil {
+		return nil, nil, err
+	}
+	ts.mu.Lock()
+	defer ts.mu.Unlock()
+	ts.tools, ts.listed = tools, true
+	if !ts.everListed {
+		ts.everListed = true
+		ts.instructions = c.sess.InitializeResult().Instructions
+	}
+	return c, tools, nil
+}
+
+// list reads all pages.
+func (ts *Toolset) list(ctx context.Context, c *conn) ([]tool.Tool, error) {
+	var out []tool.Tool
+	params := &sdk.ListToolsParams{}
+	seen := map[string]bool{}
+	for range maxPages {
+		page, err := do(ctx, c, func(ctx context.Context) (*sdk.ListToolsResult, error) { return c.sess.ListTools(ctx, params) })
+		if err != nil {
+			return nil, fmt.Errorf("list tools: %w", err)
+		}
+		for _, t := range page.Tools {
+			if t == nil || t.Name == "" || seen[t.Name] {
+				continue
+			}
+			seen[t.Name] = true
+			schema, err := json.Marshal(t.InputSchema)
+			if err != nil || len(schema) > maxSchemaBytes {
+				ts.cfg.Logger.Warn("tool left out: its schema cannot be used", "toolset", ts.Name(), "tool", t.Name, "bytes", len(schema))
+				continue
+			}
+			if string(schema) == "null" {
+				schema = nil
+			}
+			out = append(out, ts.newTool(t, schema))
+			if len(out) > maxTools {
+				return nil, fmt.Errorf("list tools: the server lists more than %d tools", maxTools)
+			}
+		}
+		if page.NextCursor == "" {
+			return out, nil
+		}
+		if page.NextCursor == params.Cursor {
+			return nil, errors.New("list tools: the server's pages do not end")
+		}
+		params = &sdk.ListToolsParams{Cursor: page.NextCursor}
+	}
+	return nil, fmt.Errorf("list tools: the server's list has more than %d pages", maxPages)
+}
+
+func (ts *Toolset) newTool(t *sdk.Tool, schema json.RawMessage) *remoteTool {
+	r := &remoteTool{set: ts, policy: tool.PolicyAsk}
+	r.def = chat.ToolDef{Name: t.Name, Description: ts.red.text(t.Description), Parameters: ts.red.json(schema)}
+	if r.def.Description == "" {
+		r.def.Description = t.Title
+	}
+	if a := t.Annotations; a != nil && (a.ReadOnlyHint || a.IdempotentHint) {
+		r.policy = tool.PolicyRetry
+	}
+	r.hash = tool.Hash(r.def, r.policy)
+	return r
+}
+
+// openError makes a *tool.Error of a failure to connect or list.
+func (ts *Toolset) openError(ctx context.Context, err error) error {
+	err = ts.red.error(err)
+	name := ts.Name()
+	switch cause := context.Cause(ctx); {
+	case errors.Is(cause, tool.ErrClosed):
+		return tool.ErrClosed
+	case cause == errConnectTimeout:
+		return tool.Errorf(tool.KindTimeout, name, "toolset %q did not answer within %s: %w", name, ts.cfg.ConnectTimeout, err)
+	case cause != nil:
+		return fmt.Errorf("connect toolset %q: %w", name, cause)
+	}
+	kind := tool.KindNetwork
+	if ts.dial.endpoint == nil || isAnswer(err) {
+		kind = tool.KindFailed
+	}
+	return tool.Errorf(kind, name, "connect toolset %q: %w", name, err)
+}
+
+func sleep(ctx context.Context, d time.Duration) error {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
+// find gives the tool of that name, or nil.
+func find(tools []tool.Tool, name string) *remoteTool {
+	i := slices.IndexFunc(tools, func(t tool.Tool) bool { return t.Def().Name == name })
+	if i < 0 {
+		return nil
+	}
+	return tools[i].(*remoteTool)
+}
