@@ -1,0 +1,172 @@
+package show
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/hocket-run/hocket/workflow"
+)
+
+// definition is a workflow with its parts by id.
+type definition struct {
+	*workflow.Workflow
+	nodes  map[string]*workflow.Node
+	agents map[string]*workflow.Agent
+}
+
+func define(w *workflow.Workflow) *definition {
+	d := &definition{Workflow: w, nodes: map[string]*workflow.Node{}, agents: map[string]*workflow.Agent{}}
+	for i := range w.Nodes {
+		if n := &w.Nodes[i]; d.nodes[n.ID] == nil {
+			d.nodes[n.ID] = n
+		}
+	}
+	for i := range w.Agents {
+		if a := &w.Agents[i]; d.agents[a.ID] == nil {
+			d.agents[a.ID] = a
+		}
+	}
+	return d
+}
+
+// nodeTitle is the name that people see, never empty.
+func nodeTitle(n *workflow.Node) string { return named(n.Name, n.ID) }
+
+func agentTitle(a *workflow.Agent) string { return named(a.Name, a.ID) }
+
+func named(words ...string) string {
+	for _, word := range words {
+		if s := clean(word); s != "" {
+			return s
+		}
+	}
+	return "(no name)"
+}
+
+// detail says in a few words what a node does.
+func (d *definition) detail(n *workflow.Node) string {
+	var parts []string
+	add := func(format string, args ...any) { parts = append(parts, clean(fmt.Sprintf(format, args...))) }
+	switch {
+	case n.Agent != nil:
+		add("agent")
+		parts = append(parts, agentWords(d.agents[n.Agent.Agent], n)...)
+	case n.Tool != nil:
+		add("tool %s", n.Tool.Tool)
+	case n.Func != nil:
+		add("func %s", n.Func.Func)
+	case n.Decide != nil:
+		add("condition")
+	case n.Wait != nil:
+		add("%s", n.Wait.Kind)
+		if n.Wait.AutoApprove {
+			add("goes on at once")
+		}
+	case n.Fork != nil:
+		add("parallel")
+		add("%s", until(n.Fork))
+		if n.Fork.MaxConcurrency > 0 {
+			add("%d at a time", n.Fork.MaxConcurrency)
+		}
+	case n.Join != nil:
+		add("join")
+	case n.Subflow != nil:
+		add("flow %s", n.Subflow.Flow)
+	case n.Kind == workflow.KindExec:
+		add("runs tool calls")
+	default:
+		add("%s", n.Kind)
+	}
+	if n.Retry != nil && n.Retry.MaxRetries > 0 {
+		add("%d retries", n.Retry.MaxRetries)
+	}
+	return strings.Join(parts, " · ")
+}
+
+func until(f *workflow.Fork) string {
+	switch f.Until {
+	case workflow.UntilAny:
+		return "first success"
+	case workflow.UntilRace:
+		return "first to end"
+	case workflow.UntilQuorum:
+		return fmt.Sprintf("%d of %d", f.Quorum, len(f.Branches))
+	}
+	return "all"
+}
+
+// agentWords names the agent where the node does not, then model and tools.
+func agentWords(a *workflow.Agent, n *workflow.Node) []string {
+	if a == nil {
+		return []string{clean(n.Agent.Agent) + " (unknown)"}
+	}
+	var parts []string
+	if title := agentTitle(a); title != nodeTitle(n) && title != clean(n.ID) {
+		parts = append(parts, title)
+	}
+	return append(parts, modelWords(a)...)
+}
+
+func modelWords(a *workflow.Agent) []string {
+	var parts []string
+	if a.Model != "" {
+		parts = append(parts, clean(a.Model))
+	}
+	if len(a.Tools) > 0 {
+		parts = append(parts, clean(strings.Join(a.Tools, ", ")))
+	}
+	return parts
+}
+
+// edgeLabel says when an edge is taken; "" where it always is.
+func (d *definition) edgeLabel(e workflow.Edge) string {
+	if e.Label != "" {
+		return clean(e.Label)
+	}
+	label := portLabel(d.nodes[e.From], d.nodes[e.To], e.PortName())
+	if e.When != nil {
+		label = strings.TrimSpace(label + " if " + condition(*e.When))
+	}
+	if e.Loop {
+		label = strings.TrimSpace(label + " (loop)")
+	}
+	return label
+}
+
+func portLabel(from, to *workflow.Node, port string) string {
+	switch {
+	case port == workflow.PortOut || from == nil:
+		return ""
+	case from.Decide != nil:
+		for _, k := range from.Decide.Cases {
+			if k.Port == port {
+				return condition(k.When)
+			}
+		}
+		if port == from.Decide.Else {
+			return "else"
+		}
+	case from.Fork != nil && to != nil && (port == to.ID || port == to.Title() || strings.HasSuffix(to.ID, "/"+port)):
+		return "" // the branch is its first node
+	}
+	return clean(port)
+}
+
+func condition(c workflow.Condition) string {
+	switch c.Language {
+	case workflow.LangFunc:
+		return clean(c.Func + "()")
+	case workflow.LangMatch:
+		if c.Op == "contains" {
+			return clean(fmt.Sprintf("contains %q", c.Text))
+		}
+		return clean(fmt.Sprintf("is %q", c.Text))
+	}
+	text := strings.TrimSpace(c.Text)
+	if inner, ok := strings.CutPrefix(text, "{{"); ok {
+		if inner, ok := strings.CutSuffix(inner, "}}"); ok {
+			text = inner
+		}
+	}
+	return clean(text)
+}

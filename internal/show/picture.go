@@ -1,0 +1,295 @@
+package show
+
+import (
+	"maps"
+	"slices"
+
+	"github.com/hocket-run/hocket/workflow"
+)
+
+// picture is a workflow as boxes and arrows, with clean texts. Boxes are known by their index.
+type picture struct {
+	title  string
+	entry  int // -1 where there is none
+	boxes  []box
+	arrows []arrow
+	groups []group
+}
+
+// style of a box, by what it stands for.
+type style string
+
+const (
+	styleStart   style = "start"
+	styleEnd     style = "end"
+	styleAgent   style = "agent"
+	styleSub     style = "subagent"
+	styleTool    style = "tool"
+	styleFunc    style = "func"
+	styleDecide  style = "decide"
+	styleWait    style = "wait"
+	styleFork    style = "fork"
+	styleJoin    style = "join"
+	styleSubflow style = "subflow"
+	stylePoint   style = "point" // a hidden node
+)
+
+type box struct {
+	title  string
+	detail string
+	style  style
+	group  int // index into groups, -1 for none
+}
+
+type arrow struct {
+	from, to int
+	label    string
+	// asks: not a way of the run but an agent that is offered as a tool.
+	asks bool
+	// back: leads to a box that the run has passed before.
+	back bool
+	// fails: taken on an error, a limit or a deadline.
+	fails bool
+}
+
+// group is a frame around a fork, its branches and its join, or around a flow.
+type group struct {
+	title string
+	outer int // the group around it, -1 for none
+	// fork and join are boxes; -1 in the group of a flow.
+	fork, join int
+}
+
+func newPicture(w *workflow.Workflow) *picture {
+	p := &picture{title: clean(w.Name), entry: -1}
+	if p.title == "" {
+		p.title = clean(w.ID)
+	}
+	p.add(w, -1, map[*workflow.Workflow]bool{})
+	p.markBack()
+	return p
+}
+
+// add draws w inside the group outer, then its flows, each in a group of its own.
+func (p *picture) add(w *workflow.Workflow, outer int, above map[*workflow.Workflow]bool) {
+	if above[w] || len(above) > workflow.MaxFlowDepth {
+		return
+	}
+	above[w] = true
+	defer delete(above, w)
+	a := &adder{
+		picture: p, definition: define(w), outer: outer,
+		index: map[string]int{}, groupOf: map[string]int{}, subs: map[subKey]int{}, used: map[string]bool{},
+	}
+	a.addGroups()
+	a.addNodes()
+	a.addEdges()
+	if b, ok := a.index[w.Entry]; ok && p.entry < 0 {
+		p.entry = b
+	}
+	for _, name := range slices.Sorted(maps.Keys(w.Flows)) {
+		if flow := w.Flows[name]; flow != nil {
+			p.groups = append(p.groups, group{title: "flow " + clean(name), outer: outer, fork: -1, join: -1})
+			p.add(flow, len(p.groups)-1, above)
+		}
+	}
+}
+
+type subKey struct {
+	group int
+	agent string
+}
+
+type adder struct {
+	*picture
+	*definition
+	outer   int
+	index   map[string]int // box by node id
+	groupOf map[string]int // group by fork id
+	subs    map[subKey]int
+	used    map[string]bool // agents that are drawn, as a node or a sub-agent
+}
+
+func (a *adder) addGroups() {
+	for i := range a.Nodes {
+		if n := &a.Nodes[i]; n.Fork != nil {
+			if _, ok := a.groupOf[n.ID]; !ok {
+				a.groupOf[n.ID] = len(a.groups)
+				a.groups = append(a.groups, group{outer: a.outer, fork: -1, join: -1})
+			}
+		}
+	}
+	for i := range a.Nodes {
+		n := &a.Nodes[i]
+		if g, ok := a.groupOf[n.ID]; ok && n.Fork != nil {
+			// Parents that go in a circle are no frames.
+			if up := a.parent(n); up != g && !a.within(up, g) {
+				a.groups[g].outer = up
+			}
+		}
+	}
+}
+
+// parent is the group in which n stands.
+func (a *adder) parent(n *workflow.Node) int {
+	if g, ok := a.groupOf[n.Parent]; ok && n.Parent != "" {
+		return g
+	}
+	return a.outer
+}
+
+// within tells whether group g is top or stands inside of it.
+func (a *adder) within(g, top int) bool {
+	for ; g >= 0; g = a.groups[g].outer {
+		if g == top {
+			return true
+		}
+	}
+	return false
+}
+
+func (a *adder) addNodes() {
+	for i := range a.Nodes {
+		n := &a.Nodes[i]
+		if _, ok := a.index[n.ID]; ok {
+			continue
+		}
+		b := box{title: nodeTitle(n), detail: a.detail(n), style: styleOf(n), group: a.parent(n)}
+		switch {
+		case n.Fork != nil:
+			b.group = a.groupOf[n.ID]
+			a.groups[b.group].fork = len(a.boxes)
+		case n.Join != nil && n.Join.Fork != "":
+			if g, ok := a.groupOf[n.Join.Fork]; ok {
+				b.group = g
+				a.groups[g].join = len(a.boxes)
+			}
+		}
+		a.index[n.ID] = len(a.boxes)
+		a.boxes = append(a.boxes, b)
+		if n.Agent != nil {
+			a.used[n.Agent.Agent] = true
+			a.addSubagents(a.index[n.ID], b.group, n.Agent.Agent)
+		}
+	}
+	// Agents that no node and no agent uses are part of the document too.
+	for i := range a.Agents {
+		if agent := &a.Agents[i]; !a.used[agent.ID] {
+			a.subagent(a.outer, agent, "agent, not used")
+		}
+	}
+}
+
+// addSubagents draws the agents that the agent of a box may ask: in each frame each of them once.
+func (a *adder) addSubagents(from, group int, agent string) {
+	owner := a.agents[agent]
+	if owner == nil {
+		return
+	}
+	for _, s := range owner.Subagents {
+		target := a.agents[s.Agent]
+		if target == nil {
+			continue
+		}
+		a.arrows = append(a.arrows, arrow{from: from, to: a.subagent(group, target, "sub-agent"), asks: true})
+	}
+}
+
+func (a *adder) subagent(group int, agent *workflow.Agent, words string) int {
+	k := subKey{group, agent.ID}
+	if b, ok := a.subs[k]; ok {
+		return b
+	}
+	b := len(a.boxes)
+	a.subs[k] = b
+	a.used[agent.ID] = true
+	for _, m := range modelWords(agent) {
+		words += " · " + m
+	}
+	a.boxes = append(a.boxes, box{title: agentTitle(agent), detail: words, style: styleSub, group: group})
+	a.addSubagents(b, group, agent.ID)
+	return b
+}
+
+func (a *adder) addEdges() {
+	for _, e := range a.Edges {
+		from, ok1 := a.index[e.From]
+		to, ok2 := a.index[e.To]
+		if !ok1 || !ok2 {
+			continue
+		}
+		port := e.PortName()
+		a.arrows = append(a.arrows, arrow{
+			from: from, to: to, label: a.edgeLabel(e), back: e.Loop,
+			fails: port == workflow.PortError || port == workflow.PortLimit || port == workflow.PortTimeout,
+		})
+	}
+}
+
+func styleOf(n *workflow.Node) style {
+	if n.Hidden {
+		return stylePoint
+	}
+	switch n.Kind {
+	case workflow.KindStart:
+		return styleStart
+	case workflow.KindEnd:
+		return styleEnd
+	case workflow.KindAgent:
+		return styleAgent
+	case workflow.KindTool, workflow.KindExec:
+		return styleTool
+	case workflow.KindDecide:
+		return styleDecide
+	case workflow.KindWait:
+		return styleWait
+	case workflow.KindFork:
+		return styleFork
+	case workflow.KindJoin:
+		return styleJoin
+	case workflow.KindSubflow:
+		return styleSubflow
+	}
+	return styleFunc
+}
+
+// markBack marks arrows that lead to a box on the way by which a walk in the order of the document came.
+func (p *picture) markBack() {
+	out := make([][]int, len(p.boxes))
+	for i, a := range p.arrows {
+		out[a.from] = append(out[a.from], i)
+	}
+	const (
+		open = 1
+		done = 2
+	)
+	state := make([]int, len(p.boxes))
+	type frame struct{ box, next int }
+	for i := -1; i < len(p.boxes); i++ {
+		root := i
+		if i < 0 {
+			root = p.entry // first, wherever it stands in the document
+		}
+		if root < 0 || state[root] != 0 {
+			continue
+		}
+		state[root] = open
+		for stack := []frame{{box: root}}; len(stack) > 0; {
+			f := &stack[len(stack)-1]
+			if f.next == len(out[f.box]) {
+				state[f.box] = done
+				stack = stack[:len(stack)-1]
+				continue
+			}
+			a := &p.arrows[out[f.box][f.next]]
+			f.next++
+			switch state[a.to] {
+			case 0:
+				state[a.to] = open
+				stack = append(stack, frame{box: a.to})
+			case open:
+				a.back = true
+			}
+		}
+	}
+}

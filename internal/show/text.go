@@ -1,0 +1,84 @@
+package show
+
+import (
+	"fmt"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// maxText bounds one label in runes, so that a document cannot make a picture that no viewer opens.
+const maxText = 160
+
+// clean makes one line of safe text out of anything: white space becomes one blank; control characters, and the invisible ones that turn
+// or hide text, become `\u{…}`; what is no UTF-8 becomes `�`; what is too long is cut with `…`.
+func clean(s string) string {
+	var b strings.Builder
+	count, blank := 0, false
+	for _, r := range s {
+		if unicode.IsSpace(r) {
+			blank = count > 0
+			continue
+		}
+		if blank {
+			b.WriteByte(' ')
+			count++
+			blank = false
+		}
+		if count >= maxText {
+			return b.String() + "…"
+		}
+		switch {
+		case r == utf8.RuneError || unicode.IsGraphic(r) && !hides(r):
+			b.WriteRune(r)
+			count++
+		default:
+			n, _ := fmt.Fprintf(&b, `\u{%x}`, r)
+			count += n
+		}
+	}
+	return b.String()
+}
+
+// hides tells of graphic characters that show nothing.
+func hides(r rune) bool { return r == '\u2800' || r == '\u3164' || r == '\uffa0' }
+
+// wrap breaks text into lines of at most width runes where blanks allow it, and within words where they do not; lines beyond the limit are
+// cut with `…`.
+func wrap(text string, width, lines int) []string {
+	var out []string
+	line, length := "", 0
+	for word := range strings.FieldsSeq(text) {
+		for _, part := range chop(word, width) {
+			n := utf8.RuneCountInString(part)
+			switch {
+			case length == 0:
+				line, length = part, n
+			case length+1+n <= width:
+				line, length = line+" "+part, length+1+n
+			default:
+				out = append(out, line)
+				line, length = part, n
+			}
+		}
+	}
+	if length > 0 || len(out) == 0 {
+		out = append(out, line)
+	}
+	if len(out) > lines {
+		out = out[:lines]
+		out[lines-1] += "…"
+	}
+	return out
+}
+
+// chop cuts a word into parts of at most width runes.
+func chop(word string, width int) []string {
+	runes := []rune(word)
+	var out []string
+	for len(runes) > width {
+		out = append(out, string(runes[:width]))
+		runes = runes[width:]
+	}
+	return append(out, string(runes))
+}

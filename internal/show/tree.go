@@ -1,0 +1,383 @@
+package show
+
+import (
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/hocket-run/hocket/workflow"
+)
+
+// maxTreeDepth bounds the nesting of a tree; what lies deeper is drawn below as a tree of its own.
+const maxTreeDepth = 24
+
+// Tree gives w as text for a terminal, without colours. A chain of steps runs downwards; where the flow divides, each way hangs on a branch, and
+// what all ways come to again goes on below them. `↺` leads back to a step on the way here, `→` to one that is drawn elsewhere, `↓` says that
+// the way goes on below. Sub-agents stand under their agent. Steps that no path reaches and agents that nobody uses come last.
+func Tree(w *workflow.Workflow) string {
+	t := &tree{}
+	title := clean(w.Name)
+	if title == "" {
+		title = clean(w.ID)
+	}
+	if title == "" {
+		title = "workflow"
+	}
+	if w.Format != "" {
+		title += "  (" + clean(w.Format) + ")"
+	}
+	t.write(title)
+	t.workflow(w, map[*workflow.Workflow]bool{})
+	return t.b.String()
+}
+
+type tree struct{ b strings.Builder }
+
+func (t *tree) write(parts ...string) {
+	t.b.WriteString(strings.TrimRight(strings.Join(parts, ""), " "))
+	t.b.WriteByte('\n')
+}
+
+func (t *tree) workflow(w *workflow.Workflow, above map[*workflow.Workflow]bool) {
+	if above[w] || len(above) > workflow.MaxFlowDepth {
+		t.write("contains itself")
+		return
+	}
+	above[w] = true
+	defer delete(above, w)
+	s := newSketch(t, w)
+	if _, ok := s.index[w.Entry]; ok {
+		t.write()
+		s.draw(w.Entry)
+	}
+	s.rest()
+	for _, name := range slices.Sorted(maps.Keys(w.Flows)) {
+		if flow := w.Flows[name]; flow != nil {
+			t.write()
+			t.write("flow ", clean(name))
+			t.workflow(flow, above)
+		}
+	}
+}
+
+// sketch draws the graph of one workflow.
+type sketch struct {
+	*tree
+	*definition
+	index   map[string]int
+	ways    map[string][]way
+	meet    []int
+	state   map[string]int
+	stops   []string        // where the ways being drawn meet again, innermost last
+	twice   map[string]bool // titles that several nodes have
+	later   []string        // what lay too deep
+	used    map[string]bool // agents that were drawn
+	pending []string        // labels on the way to the next line
+}
+
+const (
+	stateOpen = iota + 1
+	stateDone
+)
+
+// way is a way out of a node.
+type way struct {
+	label  string
+	to     string
+	branch bool // begins a branch of a fork
+	joins  bool // ends the branch in which the node stands
+}
+
+func newSketch(t *tree, w *workflow.Workflow) *sketch {
+	s := &sketch{
+		tree: t, definition: define(w), index: map[string]int{}, ways: map[string][]way{},
+		state: map[string]int{}, twice: map[string]bool{}, used: map[string]bool{},
+	}
+	titles := map[string]bool{}
+	for i := range w.Nodes {
+		n := &w.Nodes[i]
+		if _, ok := s.index[n.ID]; ok {
+			continue
+		}
+		s.index[n.ID] = i
+		title := nodeTitle(n)
+		s.twice[title] = titles[title]
+		titles[title] = true
+	}
+	succ := make([][]int, len(w.Nodes))
+	for _, e := range w.Edges {
+		from, to := s.nodes[e.From], s.nodes[e.To]
+		if from == nil || to == nil {
+			continue
+		}
+		v := way{label: s.edgeLabel(e), to: e.To}
+		v.branch = from.Fork != nil && slices.ContainsFunc(from.Fork.Branches, func(b workflow.Branch) bool { return b.ID == e.PortName() })
+		v.joins = to.Join != nil && to.Join.Fork != "" && to.Join.Fork == from.Parent
+		s.ways[e.From] = append(s.ways[e.From], v)
+		if !v.branch && !v.joins {
+			succ[s.index[e.From]] = append(succ[s.index[e.From]], s.index[e.To])
+		}
+	}
+	for i := range w.Nodes {
+		if f := w.Nodes[i].Fork; f != nil {
+			if j, ok := s.index[f.Join]; ok {
+				succ[i] = append(succ[i], j)
+			}
+		}
+	}
+	s.meet = meets(succ)
+	return s
+}
+
+// draw draws the tree that begins at id, then what lay too deep in it.
+func (s *sketch) draw(id string) {
+	s.sequence(id, "", "", 0)
+	for len(s.later) > 0 {
+		id := s.later[0]
+		s.later = s.later[1:]
+		if s.state[id] == 0 {
+			s.write()
+			s.write("… from ", s.title(id))
+			s.sequence(id, "", "", 0)
+		}
+	}
+}
+
+// rest draws what no path from the entry reaches, and agents that nobody uses.
+func (s *sketch) rest() {
+	heading := false
+	for i := range s.Nodes {
+		n := &s.Nodes[i]
+		if s.state[n.ID] != 0 || n.Hidden {
+			continue
+		}
+		s.write()
+		if !heading {
+			s.write("not reached from the entry:")
+			heading = true
+		}
+		s.draw(n.ID)
+	}
+	heading = false
+	for i := range s.Agents {
+		a := &s.Agents[i]
+		if s.used[a.ID] {
+			continue
+		}
+		if !heading {
+			s.write()
+			s.write("agents that are not used:")
+			heading = true
+		}
+		s.agent(a, "  ", "")
+	}
+}
+
+// sequence draws the chain that begins at id: its first line after first, the others after prefix.
+func (s *sketch) sequence(id, first, prefix string, depth int) {
+	var opened []string
+	s.pending = nil
+	defer func() {
+		for _, id := range opened {
+			s.state[id] = stateDone
+		}
+		s.pending = nil
+	}()
+	for id != "" {
+		if ref := s.reference(id, depth); ref != "" {
+			if len(s.stops) == 0 || s.stops[len(s.stops)-1] != id {
+				s.connect(prefix)
+				s.write(first, ref)
+			}
+			return
+		}
+		n := s.nodes[id]
+		s.state[id] = stateOpen
+		opened = append(opened, id)
+		ways, next := s.waysOut(n)
+		if !n.Hidden || len(ways) > 0 {
+			s.connect(prefix)
+			s.node(n, first, prefix, len(ways) > 0 || next.to != "")
+			first = prefix
+			s.pending = []string{""}
+		}
+		if len(ways) > 0 {
+			s.branches(n, ways, next.to, prefix, depth)
+			s.pending = []string{""}
+		}
+		if next.label != "" {
+			s.pending = append(s.pending[:len(s.pending):len(s.pending)], next.label)
+		}
+		id = next.to
+	}
+}
+
+// connect draws the line that leads to the next node, with what stands on it.
+func (s *sketch) connect(prefix string) {
+	for _, label := range s.pending {
+		if label == "" && len(s.pending) > 1 {
+			continue
+		}
+		s.write(prefix, "│ ", label)
+	}
+	s.pending = nil
+}
+
+// waysOut gives the ways that hang on branches of n, and the one that goes on below them.
+func (s *sketch) waysOut(n *workflow.Node) (branches []way, next way) {
+	all := s.ways[n.ID]
+	if f := n.Fork; f != nil {
+		if _, ok := s.index[f.Join]; ok && f.Join != n.ID {
+			next.to = f.Join
+		}
+		return all, next
+	}
+	if len(all) == 1 && !all[0].branch {
+		if all[0].joins {
+			return nil, way{}
+		}
+		return nil, all[0]
+	}
+	if m := s.meet[s.index[n.ID]]; m >= 0 && len(all) > 0 {
+		if id := s.Nodes[m].ID; s.state[id] == 0 && !slices.Contains(s.stops, id) {
+			next.to = id
+		}
+	}
+	return all, next
+}
+
+func (s *sketch) branches(n *workflow.Node, ways []way, next, prefix string, depth int) {
+	defer func(stops []string) { s.stops = stops }(s.stops)
+	if m := s.meet[s.index[n.ID]]; n.Fork != nil && m >= 0 {
+		s.stops = append(slices.Clip(s.stops), s.Nodes[m].ID) // its error edges may come to where its join does
+	}
+	goesOn := s.goesOn(next)
+	if next != "" {
+		s.stops = append(slices.Clip(s.stops), next)
+	}
+	for i, v := range ways {
+		mark, below := "├─ ", "│  "
+		if !goesOn && i == len(ways)-1 {
+			mark, below = "└─ ", "   "
+		}
+		ref := s.reference(v.to, depth+1)
+		switch {
+		case v.joins:
+			ref = "↓"
+		case v.to == next && next != "":
+			ref = "↓"
+		}
+		switch {
+		case ref != "":
+			s.write(prefix, mark, strings.TrimSpace(v.label+" "+ref))
+		case v.label == "":
+			s.sequence(v.to, prefix+mark, prefix+below, depth+1)
+		default:
+			s.write(prefix, mark, v.label)
+			s.sequence(v.to, prefix+below, prefix+below, depth+1)
+		}
+	}
+}
+
+// goesOn tells whether anything is drawn on this level from id on.
+func (s *sketch) goesOn(id string) bool {
+	for range len(s.Nodes) {
+		n := s.nodes[id]
+		if n == nil {
+			return false
+		}
+		if ways := s.ways[id]; !n.Hidden || len(ways) > 1 {
+			return len(s.stops) == 0 || s.stops[len(s.stops)-1] != id
+		} else if len(ways) == 0 || ways[0].joins {
+			return false
+		} else {
+			id = ways[0].to
+		}
+	}
+	return false
+}
+
+// reference gives what stands for id where it is not drawn here, "" where it is.
+func (s *sketch) reference(id string, depth int) string {
+	switch {
+	case s.state[id] == stateOpen:
+		return "↺ " + s.title(id)
+	case s.state[id] == stateDone:
+		return "→ " + s.title(id) + " (above)"
+	case slices.Contains(s.stops, id):
+		return "→ " + s.title(id) + " (below)"
+	case depth > maxTreeDepth:
+		s.later = append(s.later, id)
+		return "→ " + s.title(id) + " (below)"
+	}
+	return ""
+}
+
+// title names a node; with its id where the name alone does not tell which.
+func (s *sketch) title(id string) string {
+	// A hidden node is where its successors are.
+	for range len(s.Nodes) {
+		n := s.nodes[id]
+		if !n.Hidden || len(s.ways[id]) != 1 {
+			break
+		}
+		id = s.ways[id][0].to
+	}
+	n := s.nodes[id]
+	title := nodeTitle(n)
+	if s.twice[title] && title != clean(id) {
+		title += " [" + clean(id) + "]"
+	}
+	return title
+}
+
+var symbols = map[workflow.Kind]string{
+	workflow.KindStart: "●", workflow.KindEnd: "◉", workflow.KindAgent: "■", workflow.KindTool: "▸", workflow.KindExec: "▸", workflow.KindFunc: "ƒ",
+	workflow.KindDecide: "◆", workflow.KindWait: "◐", workflow.KindFork: "∥", workflow.KindJoin: "⋈", workflow.KindSubflow: "▤",
+}
+
+func (s *sketch) node(n *workflow.Node, first, prefix string, goesOn bool) {
+	if n.Hidden {
+		s.write(first, "·")
+		return
+	}
+	symbol := symbols[n.Kind]
+	if symbol == "" {
+		symbol = "?"
+	}
+	title := s.title(n.ID)
+	words := s.detail(n)
+	if words == strings.ToLower(title) {
+		words = ""
+	}
+	s.write(first, symbol, " ", title, "  ", words)
+	if n.Agent == nil {
+		return
+	}
+	s.used[n.Agent.Agent] = true
+	if a := s.agents[n.Agent.Agent]; a != nil {
+		line := "   "
+		if goesOn {
+			line = "│  "
+		}
+		s.subagents(a, prefix+line, map[string]bool{a.ID: true})
+	}
+}
+
+// subagents draws the agents that a may ask, each once: under the first that asks it.
+func (s *sketch) subagents(a *workflow.Agent, prefix string, seen map[string]bool) {
+	for _, sub := range a.Subagents {
+		target := s.agents[sub.Agent]
+		if target == nil || seen[sub.Agent] || len(prefix) > 300 {
+			continue
+		}
+		seen[sub.Agent] = true
+		s.agent(target, prefix, "may ask ")
+		s.subagents(target, prefix+"  ", seen)
+	}
+}
+
+func (s *sketch) agent(a *workflow.Agent, prefix, verb string) {
+	s.used[a.ID] = true
+	s.write(prefix, "┄ ", verb, agentTitle(a), "  ", strings.Join(modelWords(a), " · "))
+}
