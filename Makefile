@@ -1,0 +1,47 @@
+# `make` or `make help` lists the targets. They hold no logic of their own.
+.DEFAULT_GOAL := help
+GOLANGCI := v2.15.0
+LINT     := .cache/bin/golangci-lint-$(GOLANGCI)
+AIMOCK   := scripts/aimock/node_modules/.package-lock.json
+
+.PHONY: help run test bench lint fuzz build docs soak clean
+
+help: ## list the targets
+	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 10
+
+run: ## run an example offline, with a reply script in place of a model
+	go run ./cmd/hocket run examples/newsroom/newsroom.yaml --replies examples/newsroom/replies.yaml "The town library opens on Sundays"
+
+test: lint $(AIMOCK) ## everything that must hold: lint, unit tests with the race detector, model servers, scripts
+	go build ./...
+	HOCKET_AIMOCK=1 go test -race -timeout 25m ./...
+
+bench: ## measure: engine, durable steps, cold start, paused runs, each beside its floor
+	go test -run '^$$' -bench . -benchtime 1s ./bench/...
+
+lint: $(LINT) ## gofmt, vet, golangci-lint, go.mod is tidy
+	go mod tidy -diff
+	$(LINT) run ./...
+
+fuzz: ## each fuzz target for FUZZTIME (default 1m)
+	go run ./internal/cmd/fuzz -time $(or $(FUZZTIME),1m)
+
+build: ## the static binary, bin/hocket
+	CGO_ENABLED=0 go build -trimpath -ldflags="-s -w" -o bin/hocket ./cmd/hocket
+
+docs: ## regenerate the command line reference in docs/
+	go run ./internal/cmd/docs
+
+soak: ## the long forms: many kills, long fuzzing
+	HOCKET_SOAK=1 HOCKET_AIMOCK=1 go test -race -timeout 3h ./...
+
+clean: ## remove what the other targets made
+	rm -rf bin .cache scripts/aimock/node_modules
+
+$(LINT):
+	GOBIN=$(CURDIR)/.cache/bin go install github.com/golangci/golangci-lint/v2/cmd/golangci-lint@$(GOLANGCI)
+	mv .cache/bin/golangci-lint $@
+
+$(AIMOCK): scripts/aimock/package-lock.json
+	cd scripts/aimock && npm ci --no-audit --no-fund
+	touch $@
