@@ -120,8 +120,11 @@ func (h *memHandle) Append(ctx context.Context, a Append) error {
 	r.links = append(r.links, Link{Record: rec, Sum: r.sum})
 	r.head.LastSeq = rec.Last
 	r.head.Updated = microseconds(a.At)
-	r.head.Status, r.head.Waiting, r.head.Ended = a.Status, a.Waiting, time.Time{}
-	if a.Status.IsEnded() {
+	r.head.Status, r.head.Waiting = a.Status, a.Waiting
+	switch {
+	case !a.Status.IsEnded():
+		r.head.Ended = time.Time{}
+	case r.head.Ended.IsZero():
 		r.head.Ended = r.head.Updated
 	}
 	if a.Snapshot != nil {

@@ -18,7 +18,8 @@ type Append struct {
 	// Blobs are held by the run from now on, as long as it is there: the values that Record puts aside, and the definitions it was started
 	// with. Naming one again does nothing.
 	Blobs []Blob
-	// At becomes Head.Updated, and Head.Ended where Status is an ended one. An active or paused status clears Head.Ended.
+	// At becomes Head.Updated, and Head.Ended where Status is an ended one and that of the append before was not. An active or paused status
+	// clears Head.Ended.
 	At time.Time
 	// Status and Waiting are the run's after Record. Status must be a known one.
 	Status  Status

@@ -1,0 +1,266 @@
+package journaltest
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/hocket-run/hocket/internal/journal"
+)
+
+func testAppendRead(t *testing.T, m Medium) {
+	a, b := handle(t, m), handle(t, m)
+	two := next("r1", 2)
+	two.Record = record(2, 4)
+	mustAppend(t, a, create("r1", 0), create("r2", 0), two, next("r2", 2), next("r1", 5))
+	for _, tt := range []struct {
+		run   string
+		after uint64
+		want  string
+	}{
+		{"r1", 0, "[1-1 v1 events 1 to 1][2-4 v1 events 2 to 4][5-5 v1 events 5 to 5]"},
+		{"r1", 1, "[2-4 v1 events 2 to 4][5-5 v1 events 5 to 5]"},
+		{"r1", 2, "[2-4 v1 events 2 to 4][5-5 v1 events 5 to 5]"},
+		{"r1", 4, "[5-5 v1 events 5 to 5]"},
+		{"r1", 5, ""},
+		{"r1", 99, ""},
+		{"r2", 1, "[2-2 v1 events 2 to 2]"},
+	} {
+		for i, h := range []journal.Backend{a, b} {
+			got, err := dump(t.Context(), h, tt.run, tt.after)
+			if err != nil || got != tt.want {
+				t.Errorf("handle %d: Read(%s, %d) = %s, %v, want %s", i, tt.run, tt.after, got, err, tt.want)
+			}
+		}
+	}
+	_, err := a.Read(t.Context(), "r3", 0)
+	refused(t, "read of a run that is not there", err, journal.ErrNotFound)
+}
+
+func testAppendRefuses(t *testing.T, m Medium) {
+	h := handle(t, m)
+	mustAppend(t, h, create("r1", 0), next("r1", 2))
+	other := handle(t, m)
+	change := func(a journal.Append, f func(a *journal.Append)) journal.Append {
+		f(&a)
+		return a
+	}
+	for _, tt := range []struct {
+		name string
+		by   journal.Store
+		a    journal.Append
+		want error // nil: any
+	}{
+		{"a run that is there", h, create("r1", 0), journal.ErrExists},
+		{"a run that is not there", h, next("r9", 2), journal.ErrNotFound},
+		{"an event that is there", h, next("r1", 2), journal.ErrConflict},
+		{"a gap", h, next("r1", 4), journal.ErrConflict},
+		{"an epoch that never was", h, change(next("r1", 3), func(a *journal.Append) { a.Epoch = 2 }), journal.ErrFenced},
+		{"no epoch", h, change(next("r1", 3), func(a *journal.Append) { a.Epoch = 0 }), journal.ErrFenced},
+		{"another's run", other, next("r1", 3), journal.ErrFenced},
+		{"a blob that is not stored", h, change(next("r1", 3), func(a *journal.Append) {
+			a.Blobs = []journal.Blob{{Hash: journal.HashOf([]byte("never"))}}
+		}), journal.ErrNotFound},
+		{"no id", h, next("", 3), nil},
+		{"no data", h, change(next("r1", 3), func(a *journal.Append) { a.Record.Data = nil }), nil},
+		{"no status", h, change(next("r1", 3), func(a *journal.Append) { a.Status = "" }), nil},
+		{"event 0", h, next("r1", 0), nil},
+		{"a record backwards", h, change(next("r1", 3), func(a *journal.Append) { a.Record.Last = 2 }), nil},
+		{"a new run in the middle", h, change(create("r9", 0), func(a *journal.Append) { a.Record = record(2, 2) }), nil},
+		{"a blob with another hash", h, change(next("r1", 3), func(a *journal.Append) {
+			a.Blobs = []journal.Blob{{Hash: journal.HashOf([]byte("a")), Data: []byte("b")}}
+		}), nil},
+	} {
+		err := tt.by.Append(t.Context(), tt.a)
+		if err == nil || tt.want != nil && !errors.Is(err, tt.want) {
+			t.Errorf("%s: got error %v, want %v", tt.name, err, tt.want)
+		}
+	}
+	newer := next("r1", 3)
+	newer.Record.Version = journal.RecordVersion + 1
+	if _, ok := errors.AsType[*journal.NewerError](h.Append(t.Context(), newer)); !ok {
+		t.Error("a record of a version that cannot be read was taken")
+	}
+	if got, err := dump(t.Context(), h, "r1", 1); err != nil || got != "[2-2 v1 events 2 to 2]" {
+		t.Errorf("after the refusals the run has %s, %v", got, err)
+	}
+	mustAppend(t, h, next("r1", 3))
+}
+
+// testAppendAtomic: an append that is refused leaves nothing of itself behind, blobs included.
+func testAppendAtomic(t *testing.T, m Medium) {
+	h := handle(t, m)
+	mustAppend(t, h, create("r1", 0))
+	b := journal.NewBlob([]byte("value"))
+	for _, a := range []journal.Append{next("r1", 7), create("r1", 0), next("r8", 2)} {
+		a.Blobs = []journal.Blob{b}
+		a.Snapshot = []byte("snapshot")
+		a.Status = journal.StatusPaused
+		if err := h.Append(t.Context(), a); err == nil {
+			t.Fatal("append was taken")
+		}
+	}
+	if _, err := h.Blob(t.Context(), b.Hash); !errors.Is(err, journal.ErrNotFound) {
+		t.Errorf("blob of a refused append: got error %v", err)
+	}
+	if data, _, err := h.Snapshot(t.Context(), "r1"); data != nil || err != nil {
+		t.Errorf("snapshot of a refused append: got %q, %v", data, err)
+	}
+	if got := head(t, h, "r1").Status; got != journal.StatusRunning {
+		t.Errorf("status after refused appends: %s", got)
+	}
+}
+
+func testSlices(t *testing.T, m Medium) {
+	h := handle(t, m)
+	a := create("r1", 0)
+	a.Record.Data = []byte("record")
+	a.Snapshot = []byte("snapshot")
+	b := journal.NewBlob([]byte("blob"))
+	a.Blobs = []journal.Blob{b}
+	a.Create.Meta = map[string]string{"k": "v"}
+	mustAppend(t, h, a)
+	for _, mine := range [][]byte{a.Record.Data, a.Snapshot, b.Data} {
+		mine[0] = 'X'
+	}
+	a.Create.Meta["k"] = "X"
+	for range 2 { // the second time shows whether what was given out is the store's own
+		records, err := h.Read(t.Context(), "r1", 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		snapshot, _, err := h.Snapshot(t.Context(), "r1")
+		if err != nil {
+			t.Fatal(err)
+		}
+		blob, err := h.Blob(t.Context(), b.Hash)
+		if err != nil {
+			t.Fatal(err)
+		}
+		meta := head(t, h, "r1").Meta
+		if got, want := fmt.Sprintf("%s %s %s %s", records[0].Data, snapshot, blob, meta["k"]), "record snapshot blob v"; got != want {
+			t.Errorf("got %s, want %s", got, want)
+		}
+		records[0].Data[0], snapshot[0], blob[0], meta["k"] = 'Y', 'Y', 'Y', "Y"
+	}
+}
+
+func testAppendContext(t *testing.T, m Medium) {
+	h := handle(t, m)
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	refused(t, "append", h.Append(ctx, create("r1", 0)), context.Canceled)
+	_, err := h.Head(t.Context(), "r1")
+	refused(t, "the run afterwards", err, journal.ErrNotFound)
+}
+
+func testAppendConcurrent(t *testing.T, m Medium) {
+	const runs, events = 50, 20
+	handles := []journal.Backend{handle(t, m), handle(t, m)}
+	var wg sync.WaitGroup
+	for i := range runs {
+		wg.Go(func() {
+			run, h := fmt.Sprintf("r%d", i), handles[i%2]
+			if err := h.Append(t.Context(), create(run, i)); err != nil {
+				t.Error(err)
+				return
+			}
+			for seq := uint64(2); seq <= events; seq++ {
+				if err := h.Append(t.Context(), next(run, seq)); err != nil {
+					t.Error(err)
+					return
+				}
+			}
+		})
+	}
+	wg.Wait()
+	for i := range runs {
+		records, err := handles[i/2%2].Read(t.Context(), fmt.Sprintf("r%d", i), 0)
+		if err != nil || len(records) != events {
+			t.Fatalf("run %d: %d records, %v", i, len(records), err)
+		}
+	}
+}
+
+// testAppendContended: of many that write the same event, one does.
+func testAppendContended(t *testing.T, m Medium) {
+	h := handle(t, m)
+	mustAppend(t, h, create("r1", 0))
+	for seq := uint64(2); seq < 12; seq++ {
+		var (
+			wg   sync.WaitGroup
+			mu   sync.Mutex
+			wins []string
+		)
+		for i := range 10 {
+			wg.Go(func() {
+				a := next("r1", seq)
+				a.Record.Data = fmt.Appendf(nil, "by %d", i)
+				err := h.Append(t.Context(), a)
+				mu.Lock()
+				defer mu.Unlock()
+				if err == nil {
+					wins = append(wins, string(a.Record.Data))
+				} else if !errors.Is(err, journal.ErrConflict) {
+					t.Errorf("got error %v", err)
+				}
+			})
+		}
+		wg.Wait()
+		got, err := dump(t.Context(), h, "r1", seq-1)
+		if want := fmt.Sprintf("[%d-%d v1 %s]", seq, seq, strings.Join(wins, ",")); err != nil || got != want {
+			t.Fatalf("got %s, %v, want %s", got, err, want)
+		}
+	}
+}
+
+func testBlobs(t *testing.T, m Medium) {
+	h := handle(t, m)
+	value, empty := journal.NewBlob(bytes.Repeat([]byte("x"), 100_000)), journal.NewBlob(nil)
+	a, b := create("r1", 0), create("r2", 0)
+	a.Blobs = []journal.Blob{value, empty, value}
+	b.Blobs = []journal.Blob{{Hash: value.Hash}} // held by name
+	mustAppend(t, h, a, b)
+	for _, want := range []journal.Blob{value, empty} {
+		got, err := h.Blob(t.Context(), want.Hash)
+		if err != nil || got == nil || !bytes.Equal(got, want.Data) {
+			t.Errorf("blob of %d bytes: got %d bytes, %v", len(want.Data), len(got), err)
+		}
+	}
+	for _, hash := range []string{journal.HashOf([]byte("never")), "", "zz", strings.ToUpper(value.Hash), value.Hash + "00"} {
+		_, err := h.Blob(t.Context(), hash)
+		refused(t, "blob "+hash, err, journal.ErrNotFound)
+	}
+}
+
+func testSnapshots(t *testing.T, m Medium) {
+	h := handle(t, m)
+	get := func(want string, wantAt uint64) {
+		t.Helper()
+		data, at, err := h.Snapshot(t.Context(), "r1")
+		if err != nil || string(data) != want || at != wantAt || (data == nil) != (wantAt == 0) {
+			t.Errorf("snapshot: got %q at %d, %v, want %q at %d", data, at, err, want, wantAt)
+		}
+	}
+	_, _, err := h.Snapshot(t.Context(), "r1")
+	refused(t, "snapshot of no run", err, journal.ErrNotFound)
+	mustAppend(t, h, create("r1", 0))
+	get("", 0)
+	two := next("r1", 2)
+	two.Snapshot = []byte("at two")
+	mustAppend(t, h, two, next("r1", 3))
+	get("at two", 2)
+	four := next("r1", 4)
+	four.Snapshot = []byte{}
+	mustAppend(t, h, four)
+	get("", 4)
+	if diff := cmp.Diff(uint64(4), head(t, h, "r1").LastSeq); diff != "" {
+		t.Error(diff)
+	}
+}

@@ -1,0 +1,165 @@
+package journaltest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/hocket-run/hocket/internal/journal"
+)
+
+// Medium is a place that is stored on, with any number of handles.
+type Medium struct {
+	// Open gives a new handle, that is, a new owner. The suite closes it.
+	Open func(t *testing.T) journal.Backend
+	// Damage harms what is stored behind the back of all handles.
+	Damage func(t *testing.T, d Damage)
+}
+
+// Damage is one harm. Run and Seq name the record that holds the event; Hash names a blob.
+type Damage struct {
+	Kind DamageKind
+	Run  string
+	Seq  uint64
+	Hash string
+}
+
+// DamageKind says what happens to the thing.
+type DamageKind string
+
+const (
+	FlipRecord    DamageKind = "flip a bit of a record"
+	DropRecord    DamageKind = "drop a record"
+	NewerRecord   DamageKind = "raise the version of a record"
+	FlipSnapshot  DamageKind = "flip a bit of a snapshot"
+	NewerSnapshot DamageKind = "raise the version of a snapshot"
+	FlipBlob      DamageKind = "flip a bit of a blob"
+)
+
+// Run checks that a store does what package journal says. open gives an empty medium for each test.
+func Run(t *testing.T, open func(t *testing.T) Medium) {
+	tests := []struct {
+		name string
+		test func(t *testing.T, m Medium)
+	}{
+		{"append and read", testAppendRead},
+		{"append refuses", testAppendRefuses},
+		{"append is atomic", testAppendAtomic},
+		{"append keeps no slices", testSlices},
+		{"append with a done context", testAppendContext},
+		{"appends at once", testAppendConcurrent},
+		{"appends to one run at once", testAppendContended},
+		{"blobs", testBlobs},
+		{"snapshots", testSnapshots},
+		{"head", testHead},
+		{"list filters", testListFilters},
+		{"list pages", testListPages},
+		{"list takes any text", testListText},
+		{"claim", testClaim},
+		{"claim at once", testClaimConcurrent},
+		{"fencing", testFencing},
+		{"release", testRelease},
+		{"interrupted", testInterrupted},
+		{"prune by age", testPruneAge},
+		{"prune by name", testPruneNamed},
+		{"prune keeps shared blobs", testPruneBlobs},
+		{"inbox", testInbox},
+		{"inbox of a dead owner", testInboxDeadOwner},
+		{"damage", testDamage},
+		{"close", testClose},
+		{"law", testLaw},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			tt.test(t, open(t))
+		})
+	}
+}
+
+// epoch0 is when the suite's time begins.
+var epoch0 = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+
+func at(minutes int) time.Time { return epoch0.Add(time.Duration(minutes) * time.Minute) }
+
+func handle(t *testing.T, m Medium) journal.Backend {
+	t.Helper()
+	h := m.Open(t)
+	t.Cleanup(func() {
+		if err := h.Close(); err != nil {
+			t.Errorf("close: %v", err)
+		}
+	})
+	return h
+}
+
+func record(first, last uint64) journal.Record {
+	return journal.Record{First: first, Last: last, Data: fmt.Appendf(nil, "events %d to %d", first, last)}
+}
+
+// create is an append that makes a run with one event.
+func create(run string, minutes int) journal.Append {
+	return journal.Append{
+		Run:    run,
+		Create: &journal.NewRun{Workflow: "flow", WorkflowName: "Flow", Format: "steps", Kind: journal.KindRun, Created: at(minutes)},
+		Record: record(1, 1),
+		At:     at(minutes),
+		Status: journal.StatusRunning,
+	}
+}
+
+// next is an append of one event to a run of epoch 1.
+func next(run string, seq uint64) journal.Append {
+	return journal.Append{Run: run, Epoch: 1, Record: record(seq, seq), At: at(int(seq)), Status: journal.StatusRunning}
+}
+
+func mustAppend(t *testing.T, s journal.Store, as ...journal.Append) {
+	t.Helper()
+	for _, a := range as {
+		if err := s.Append(t.Context(), a); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// refused checks the error of something that must change nothing.
+func refused(t *testing.T, what string, err, want error) {
+	t.Helper()
+	if !errors.Is(err, want) {
+		t.Errorf("%s: got error %v, want %v", what, err, want)
+	}
+}
+
+// ids gives the runs of a list as one line.
+func ids(heads []journal.Head) string {
+	var s []string
+	for _, h := range heads {
+		s = append(s, h.Run)
+	}
+	return strings.Join(s, " ")
+}
+
+func head(t *testing.T, s journal.Store, run string) journal.Head {
+	t.Helper()
+	h, err := s.Head(t.Context(), run)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return h
+}
+
+// dump gives a run's records as text.
+func dump(ctx context.Context, s journal.Store, run string, after uint64) (string, error) {
+	records, err := s.Read(ctx, run, after)
+	if err != nil {
+		return "", err
+	}
+	var b strings.Builder
+	for _, r := range records {
+		fmt.Fprintf(&b, "[%d-%d v%d %s]", r.First, r.Last, r.Version, r.Data)
+	}
+	return b.String(), nil
+}

@@ -1,0 +1,333 @@
+package sqlite
+
+import (
+	"cmp"
+	"context"
+	"crypto/sha256"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"github.com/hocket-run/hocket/internal/journal"
+)
+
+// maxMemory bounds what the writer remembers of runs: about 200 bytes each, and only of those that the handle is driving.
+const maxMemory = 16384
+
+// memory is what the writer knows of the runs it appended to, by id. It saves a query per append and is believed only as far as the
+// conditions of sqlMoveHead go: another process may have done anything meanwhile. Only the writer's goroutine touches it.
+type memory map[string]*target
+
+// target is where an append goes.
+type target struct {
+	id            int64
+	epoch         uint64
+	owner         int64
+	last          uint64
+	sum           journal.Sum
+	record        int64
+	status        journal.Status
+	waiting       int
+	ended         int64
+	isRemembered  bool
+	isJustCreated bool
+}
+
+// Append implements journal.Store.
+func (s *Store) Append(ctx context.Context, a journal.Append) error {
+	if err := a.Validate(); err != nil {
+		return err
+	}
+	a.Record.Version = cmp.Or(a.Record.Version, journal.RecordVersion)
+	p := &pendingAppend{Append: a, digest: a.Record.Digest()}
+	size := len(a.Record.Data) + len(a.Snapshot)
+	for _, b := range a.Blobs {
+		hash, _ := journal.ParseHash(b.Hash) // Validate saw it
+		p.hashes = append(p.hashes, hash)
+		size += len(b.Data)
+	}
+	if a.Create != nil {
+		if err := p.create(ctx, s); err != nil {
+			return err
+		}
+	} else {
+		p.owner = s.owners.number.Load()
+	}
+	if err := s.writer.write(ctx, size, func(c *conn) error { return s.writer.append(c, p) }); err != nil {
+		return fmt.Errorf("append to run %s: %w", a.Run, err)
+	}
+	return nil
+}
+
+// pendingAppend is an append with all that can be worked out before its turn comes.
+type pendingAppend struct {
+	journal.Append
+	owner      int64 // 0 where the handle never owned a run
+	digest     [sha256.Size]byte
+	hashes     [][sha256.Size]byte
+	definition []byte
+	meta       []byte
+}
+
+func (p *pendingAppend) create(ctx context.Context, s *Store) (err error) {
+	if p.owner, err = s.owners.register(ctx, s.writer); err != nil {
+		return err
+	}
+	if p.Create.Definition != "" {
+		hash, err := journal.ParseHash(p.Create.Definition)
+		if err != nil {
+			return fmt.Errorf("append journal: definition %q: %w", p.Create.Definition, err)
+		}
+		p.definition = hash[:]
+	}
+	if len(p.Create.Meta) > 0 {
+		if p.meta, err = json.Marshal(p.Create.Meta); err != nil {
+			return fmt.Errorf("append journal: %w", err)
+		}
+	}
+	return nil
+}
+
+// append runs on the writer's goroutine inside a transaction.
+func (w *writer) append(c *conn, p *pendingAppend) error {
+	t, err := w.target(c, p)
+	if err != nil {
+		return err
+	}
+	if err := w.named(c, p); err != nil {
+		return err
+	}
+	sum := t.sum.Next(p.Record, p.digest)
+	if t.isJustCreated {
+		err = w.first(c, p, t, sum)
+	} else {
+		err = w.next(c, p, t, sum)
+	}
+	if err != nil {
+		return err
+	}
+	return w.besides(c, p, t)
+}
+
+// named refuses p where a blob that it only names is not stored.
+func (w *writer) named(c *conn, p *pendingAppend) error {
+	for i, b := range p.Blobs {
+		if b.Data != nil {
+			continue
+		}
+		r, err := c.one(context.Background(), sqlBlobID, p.hashes[i][:])
+		if err != nil {
+			return err
+		}
+		if r != nil {
+			continue
+		}
+		// Perhaps it is gone because the run is: that is the better answer.
+		delete(w.memory, p.Run)
+		if _, err := w.target(c, p); err != nil {
+			return err
+		}
+		return refusal{fmt.Errorf("blob %s: %w", b.Hash, journal.ErrNotFound)}
+	}
+	return nil
+}
+
+// target finds where p goes, and refuses what has no place.
+func (w *writer) target(c *conn, p *pendingAppend) (*target, error) {
+	t := w.memory[p.Run]
+	if t == nil || p.Create != nil {
+		r, err := c.one(context.Background(), sqlTarget, p.Run)
+		if err != nil {
+			return nil, err
+		}
+		switch {
+		case p.Create != nil && r != nil:
+			return nil, refusal{journal.ErrExists}
+		case p.Create != nil:
+			return &target{owner: p.owner, epoch: 1, sum: journal.Genesis(p.Run), isJustCreated: true}, nil
+		case r == nil:
+			return nil, refusal{journal.ErrNotFound}
+		}
+		_, sum := unseal(r.bytes(4))
+		t = &target{
+			id: r.int(0), epoch: uint64(r.int(1)), owner: r.int(2), last: uint64(r.int(3)), sum: sum, record: r.int(5),
+			status: journal.Status(r.text(6)), waiting: int(r.int(7)), ended: r.int(8),
+		}
+	}
+	switch {
+	case t.isRemembered && (t.epoch != p.Epoch || t.last+1 != p.Record.First):
+		// Memory may be old; the refusal must not be.
+		delete(w.memory, p.Run)
+		return w.target(c, p)
+	case t.owner != p.owner || p.owner == 0 || t.epoch != p.Epoch:
+		return nil, refusal{journal.ErrFenced}
+	case t.last+1 != p.Record.First:
+		return nil, refusal{journal.ErrConflict}
+	}
+	return t, nil
+}
+
+// first stores a new run with its first record.
+func (w *writer) first(c *conn, p *pendingAppend, t *target, sum journal.Sum) error {
+	n := p.Create
+	t.status, t.waiting, t.ended = p.Status, p.Waiting, p.ended(0)
+	res, err := c.exec(sqlNewRun, p.Run, micros(n.Created), string(p.Status), p.Waiting, t.ended, n.Workflow, n.WorkflowName, n.Format,
+		n.Parent, string(n.Kind), nullable(p.definition), nullableText(p.meta))
+	if err != nil {
+		return err
+	}
+	if t.id, err = res.LastInsertId(); err != nil {
+		return err
+	}
+	if err := w.insert(c, p, t, sum); err != nil {
+		return err
+	}
+	_, err = c.exec(sqlNewHead, t.id, t.owner, t.last, seal(p.Record.Version, sum), t.record, micros(p.At))
+	return err
+}
+
+// next stores a record that continues a run.
+func (w *writer) next(c *conn, p *pendingAppend, t *target, sum journal.Sum) error {
+	former := *t
+	if err := w.insert(c, p, t, sum); err != nil {
+		return err
+	}
+	n, err := c.change(sqlMoveHead, t.last, seal(p.Record.Version, sum), t.record, micros(p.At), t.id, t.epoch, former.last, former.record)
+	switch {
+	case err != nil:
+		return err
+	case n == 0 && !t.isRemembered:
+		return fmt.Errorf("head of run %s changed inside a transaction", p.Run)
+	case n == 0:
+		// Another process did something to the run. Look again, without memory.
+		if _, err := c.exec(sqlUndoRecord, t.record); err != nil {
+			return err
+		}
+		delete(w.memory, p.Run)
+		if t, err = w.target(c, p); err != nil {
+			return err
+		}
+		return w.next(c, p, t, t.sum.Next(p.Record, p.digest))
+	}
+	return nil
+}
+
+func (w *writer) insert(c *conn, p *pendingAppend, t *target, sum journal.Sum) error {
+	res, err := c.exec(sqlNewRecord, t.id, t.record, p.Record.Last, seal(p.Record.Version, sum), p.Record.Data)
+	if err != nil {
+		return err
+	}
+	t.last, t.sum = p.Record.Last, sum
+	t.record, err = res.LastInsertId()
+	return err
+}
+
+// besides stores what comes with a record, and remembers the run. After it fails the transaction is rolled back and memory with it.
+func (w *writer) besides(c *conn, p *pendingAppend, t *target) error {
+	for i, b := range p.Blobs {
+		if err := hold(c, t.id, p.hashes[i][:], b.Data); err != nil {
+			return err
+		}
+	}
+	if t.status != p.Status || t.waiting != p.Waiting {
+		t.status, t.waiting, t.ended = p.Status, p.Waiting, p.ended(t.ended)
+		if _, err := c.exec(sqlSetStatus, string(t.status), t.waiting, t.ended, t.id); err != nil {
+			return err
+		}
+	}
+	if p.Snapshot != nil {
+		sum := journal.SnapshotSum(p.Run, t.last, p.Snapshot)
+		if _, err := c.exec(sqlSetSnapshot, t.id, t.last, journal.SnapshotVersion, sum[:], p.Snapshot); err != nil {
+			return err
+		}
+	}
+	if p.Release {
+		delete(w.memory, p.Run)
+		_, err := c.exec(sqlDisown, t.id, t.epoch, t.owner)
+		return err
+	}
+	if len(w.memory) >= maxMemory {
+		clear(w.memory)
+	}
+	t.isRemembered, t.isJustCreated = true, false
+	w.memory[p.Run] = t
+	return nil
+}
+
+// hold stores a blob if it is new and makes run one of its holders.
+func hold(c *conn, run int64, hash, data []byte) error {
+	r, err := c.one(context.Background(), sqlBlobID, hash)
+	if err != nil {
+		return err
+	}
+	var id int64
+	switch {
+	case r != nil:
+		id = r.int(0)
+	case data == nil:
+		return fmt.Errorf("blob %x went inside a transaction", hash)
+	default:
+		res, err := c.exec(sqlNewBlob, hash, data)
+		if err != nil {
+			return err
+		}
+		if id, err = res.LastInsertId(); err != nil {
+			return err
+		}
+	}
+	_, err = c.exec(sqlHold, run, id)
+	return err
+}
+
+// ended gives the time at which the run ended, where former is the one before p.
+func (p *pendingAppend) ended(former int64) int64 {
+	switch {
+	case !p.Status.IsEnded():
+		return 0
+	case former != 0:
+		return former
+	}
+	return micros(p.At)
+}
+
+// seal is how the version and sum of a record are stored: one version byte, then the sum.
+func seal(version uint8, sum journal.Sum) []byte {
+	return append([]byte{version}, sum[:]...)
+}
+
+// unseal is the inverse of seal. A seal that is not one reads as version 0 with a sum that matches nothing that was stored with it.
+func unseal(b []byte) (version uint8, sum journal.Sum) {
+	if len(b) != 1+len(sum) {
+		return 0, sum
+	}
+	return b[0], journal.Sum(b[1:])
+}
+
+// micros is a time as the tables keep it.
+func micros(t time.Time) int64 {
+	if t.IsZero() {
+		return 0
+	}
+	return t.UnixMicro()
+}
+
+func fromMicros(us int64) time.Time {
+	if us == 0 {
+		return time.Time{}
+	}
+	return time.UnixMicro(us).UTC()
+}
+
+func nullable(b []byte) any {
+	if b == nil {
+		return nil
+	}
+	return b
+}
+
+func nullableText(b []byte) any {
+	if b == nil {
+		return nil
+	}
+	return string(b)
+}

@@ -1,0 +1,196 @@
+package sqlite
+
+import (
+	"context"
+	"database/sql/driver"
+	"errors"
+	"fmt"
+	"io"
+	"net/url"
+	"path/filepath"
+
+	"modernc.org/sqlite"
+	lib "modernc.org/sqlite/lib"
+
+	"github.com/hocket-run/hocket/internal/journal"
+)
+
+// sqlText is SQL. Its values are the constants of queries.go and the embedded migrations: a string that was built converts to it only
+// explicitly, and a test forbids the conversion (SEC7).
+type sqlText string
+
+// conn is one connection with its prepared statements. It speaks to the driver directly: database/sql would cost as much as the statements.
+// Not safe for concurrent use.
+type conn struct {
+	c     driver.Conn
+	stmts map[sqlText]stmt
+	args  []driver.NamedValue
+}
+
+type stmt interface {
+	driver.Stmt
+	driver.StmtExecContext
+	driver.StmtQueryContext
+}
+
+func dial(ctx context.Context, path string) (*conn, error) {
+	uri := url.URL{Scheme: "file", OmitHost: true, Path: filepath.ToSlash(path)}
+	connector, err := sqlite.NewConnector(uri.String())
+	if err != nil {
+		return nil, err
+	}
+	c, err := connector.Connect(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return &conn{c: c, stmts: map[sqlText]stmt{}}, nil
+}
+
+func (c *conn) close() error {
+	errs := make([]error, 0, len(c.stmts)+1)
+	for _, s := range c.stmts {
+		errs = append(errs, s.Close())
+	}
+	return errors.Join(append(errs, c.c.Close())...)
+}
+
+// prepare gives q compiled, once per connection.
+func (c *conn) prepare(q sqlText) (stmt, error) {
+	if s, ok := c.stmts[q]; ok {
+		return s, nil
+	}
+	p, err := c.c.Prepare(string(q))
+	if err != nil {
+		return nil, err
+	}
+	s, ok := p.(stmt)
+	if !ok {
+		return nil, fmt.Errorf("statement of type %T", p)
+	}
+	c.stmts[q] = s
+	return s, nil
+}
+
+// bind makes arguments of int64, string, []byte and nil. A nil []byte is an empty blob: nothing here is NULL unless it is said.
+func (c *conn) bind(args []any) []driver.NamedValue {
+	c.args = c.args[:0]
+	for i, a := range args {
+		switch v := a.(type) {
+		case int:
+			a = int64(v)
+		case uint64:
+			a = int64(v)
+		case []byte:
+			if v == nil {
+				a = []byte{}
+			}
+		}
+		c.args = append(c.args, driver.NamedValue{Ordinal: i + 1, Value: a})
+	}
+	return c.args
+}
+
+// exec runs q to its end.
+func (c *conn) exec(q sqlText, args ...any) (driver.Result, error) {
+	s, err := c.prepare(q)
+	if err != nil {
+		return nil, err
+	}
+	return s.ExecContext(context.Background(), c.bind(args))
+}
+
+// change runs q and tells how many rows it changed.
+func (c *conn) change(q sqlText, args ...any) (int64, error) {
+	res, err := c.exec(q, args...)
+	if err != nil {
+		return 0, err
+	}
+	return res.RowsAffected()
+}
+
+// script runs several statements that have no arguments.
+func (c *conn) script(q sqlText) error {
+	s, err := c.c.Prepare(string(q))
+	if err != nil {
+		return err
+	}
+	_, err = s.(stmt).ExecContext(context.Background(), nil)
+	return errors.Join(err, s.Close())
+}
+
+// query calls each for every row of q. The row is each's only during the call, what its columns hold for ever.
+func (c *conn) query(ctx context.Context, q sqlText, each func(row) error, args ...any) error {
+	s, err := c.prepare(q)
+	if err != nil {
+		return err
+	}
+	rows, err := s.QueryContext(ctx, c.bind(args))
+	if err != nil {
+		return err
+	}
+	r := make(row, len(rows.Columns()))
+	for {
+		if err := rows.Next(r); err != nil {
+			if errors.Is(err, io.EOF) {
+				err = nil
+			}
+			return errors.Join(err, rows.Close())
+		}
+		if err := each(r); err != nil {
+			return errors.Join(err, rows.Close())
+		}
+	}
+}
+
+// one gives the only row of q in a row of its own; nil where there is none.
+func (c *conn) one(ctx context.Context, q sqlText, args ...any) (row, error) {
+	var found row
+	err := c.query(ctx, q, func(r row) error {
+		found = append(row(nil), r...)
+		return nil
+	}, args...)
+	return found, err
+}
+
+// row is a result. A column of another type than asked for reads as zero: whoever damaged it is found by the checksums.
+type row []driver.Value
+
+func (r row) int(i int) int64 {
+	v, _ := r[i].(int64)
+	return v
+}
+
+func (r row) text(i int) string {
+	v, _ := r[i].(string)
+	return v
+}
+
+func (r row) bytes(i int) []byte {
+	v, _ := r[i].([]byte)
+	return v
+}
+
+// code gives SQLite's result code of err without its extension, or 0.
+func code(err error) int {
+	if e, ok := errors.AsType[*sqlite.Error](err); ok {
+		return e.Code() & 0xff
+	}
+	return 0
+}
+
+// isBusy tells whether another connection was in the way, so that asking again helps.
+func isBusy(err error) bool {
+	c := code(err)
+	return c == lib.SQLITE_BUSY || c == lib.SQLITE_LOCKED
+}
+
+// explain gives SQLite's words for damage the types that callers look for.
+func explain(err error) error {
+	switch code(err) {
+	case lib.SQLITE_CORRUPT:
+		return &journal.CorruptError{Reason: err.Error()}
+	case lib.SQLITE_NOTADB:
+		return fmt.Errorf("%w: %w", journal.ErrNotStore, err)
+	}
+	return err
+}

@@ -1,0 +1,2 @@
+// Package sqlite keeps journals in one SQLite file that several processes may share.
+package sqlite

@@ -1,0 +1,103 @@
+package sqlite
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/hocket-run/hocket/internal/journal"
+)
+
+// Post implements journal.Inbox.
+func (s *Store) Post(ctx context.Context, q journal.Request) (uint64, error) {
+	var id int64
+	err := s.writer.write(ctx, len(q.Data), func(c *conn) error {
+		res, err := c.exec(sqlPost, q.Kind, q.Data, micros(q.At), q.Run)
+		if err != nil {
+			return err
+		}
+		if n, err := res.RowsAffected(); err != nil || n == 0 {
+			return refusal{journal.ErrNotFound}
+		}
+		id, err = res.LastInsertId()
+		return err
+	})
+	if err != nil {
+		return 0, fmt.Errorf("post to run %s: %w", q.Run, err)
+	}
+	return uint64(id), nil
+}
+
+// Take implements journal.Inbox. Where nothing is open it reads one index and writes nothing.
+func (s *Store) Take(ctx context.Context) ([]journal.Request, error) {
+	self := s.owners.number.Load()
+	if self == 0 {
+		if s.writer.closed.Load() {
+			return nil, journal.ErrClosed
+		}
+		return nil, ctx.Err() // a handle that owns nothing
+	}
+	var open []journal.Request
+	err := s.readers.read(ctx, func(c *conn) error {
+		open = nil
+		return c.query(ctx, sqlOpen, func(r row) error {
+			open = append(open, journal.Request{
+				ID: uint64(r.int(0)), Run: r.text(1), Kind: r.text(2), Data: r.bytes(3), At: fromMicros(r.int(4)),
+			})
+			return nil
+		}, self, self)
+	})
+	var taken []journal.Request
+	if err == nil && len(open) > 0 {
+		err = s.writer.write(ctx, 0, func(c *conn) error {
+			taken = nil
+			for _, q := range open {
+				n, err := c.change(sqlTake, self, q.ID, self)
+				if err != nil {
+					return err
+				}
+				if n > 0 {
+					taken = append(taken, q)
+				}
+			}
+			return nil
+		})
+	}
+	if err != nil {
+		return nil, fmt.Errorf("take requests: %w", err)
+	}
+	return taken, nil
+}
+
+// Settle implements journal.Inbox.
+func (s *Store) Settle(ctx context.Context, id uint64, result []byte) error {
+	err := s.writer.write(ctx, len(result), func(c *conn) error {
+		n, err := c.change(sqlSettle, result, id)
+		if err != nil || n > 0 {
+			return err
+		}
+		r, err := c.one(context.Background(), sqlResult, id)
+		if err == nil && r == nil {
+			err = refusal{journal.ErrNotFound}
+		}
+		return err
+	})
+	if err != nil {
+		return fmt.Errorf("settle request %d: %w", id, err)
+	}
+	return nil
+}
+
+// Result implements journal.Inbox.
+func (s *Store) Result(ctx context.Context, id uint64) ([]byte, bool, error) {
+	var r row
+	err := s.readers.read(ctx, func(c *conn) (err error) {
+		if r, err = c.one(ctx, sqlResult, id); err == nil && r == nil {
+			err = journal.ErrNotFound
+		}
+		return err
+	})
+	if err != nil {
+		return nil, false, fmt.Errorf("look up request %d: %w", id, err)
+	}
+	return r.bytes(1), r.int(0) == 1, nil
+}

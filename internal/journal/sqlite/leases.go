@@ -1,0 +1,117 @@
+package sqlite
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/hocket-run/hocket/internal/journal"
+)
+
+// Owner implements journal.Leases.
+func (s *Store) Owner() journal.Owner {
+	s.owners.mu.Lock()
+	defer s.owners.mu.Unlock()
+	return s.owners.self
+}
+
+// Alive implements journal.Leases.
+func (s *Store) Alive(ctx context.Context, owner string) (bool, error) {
+	if s.writer.closed.Load() {
+		return false, journal.ErrClosed
+	}
+	if err := ctx.Err(); err != nil {
+		return false, err
+	}
+	return s.owners.isAlive(owner)
+}
+
+// errMoved says that the run changed between looking at its owner and claiming it.
+var errMoved = errors.New("owner changed")
+
+// Claim implements journal.Leases.
+func (s *Store) Claim(ctx context.Context, run string) (journal.Head, error) {
+	self, err := s.owners.register(ctx, s.writer)
+	if err != nil {
+		return journal.Head{}, fmt.Errorf("claim run %s: %w", run, err)
+	}
+	for {
+		// Whether the owner lives is asked outside of the transaction. A dead one does not come back, and whoever else claims the run
+		// meanwhile changes its epoch.
+		seen, err := s.lookAtOwner(ctx, run)
+		if err != nil {
+			return journal.Head{}, err
+		}
+		err = s.writer.write(ctx, 0, func(c *conn) error {
+			n, err := c.change(sqlClaim, self, seen.id, seen.epoch, seen.number)
+			if err == nil && n == 0 {
+				err = refusal{errMoved}
+			}
+			return err
+		})
+		switch {
+		case errors.Is(err, errMoved):
+			continue
+		case err != nil:
+			return journal.Head{}, fmt.Errorf("claim run %s: %w", run, err)
+		}
+		return s.Head(ctx, run)
+	}
+}
+
+// ownership is who has a run, and that owner lives or is none.
+type ownership struct {
+	id, epoch, number, last int64
+}
+
+// lookAtOwner gives a run's owner, or an *OwnedError where it lives.
+func (s *Store) lookAtOwner(ctx context.Context, run string) (ownership, error) {
+	var r row
+	err := s.readers.read(ctx, func(c *conn) (err error) {
+		if r, err = c.one(ctx, sqlHead, run); err == nil && r == nil {
+			err = journal.ErrNotFound
+		}
+		return err
+	})
+	if err != nil {
+		return ownership{}, fault("look up owner of run", run, err)
+	}
+	owner := journal.Owner{ID: r.text(17), Kind: journal.Kind(r.text(18)), PID: int(r.int(19))}
+	if owner.ID != "" {
+		alive, err := s.owners.isAlive(owner.ID)
+		if err != nil {
+			return ownership{}, fmt.Errorf("look up owner of run %s: %w", run, err)
+		}
+		if alive {
+			return ownership{}, &journal.OwnedError{Run: run, Owner: owner}
+		}
+	}
+	return ownership{id: r.int(0), epoch: r.int(13), number: r.int(16), last: r.int(14)}, nil
+}
+
+// Release implements journal.Leases.
+func (s *Store) Release(ctx context.Context, run string, epoch uint64) error {
+	err := s.writer.write(ctx, 0, func(c *conn) error {
+		delete(s.writer.memory, run)
+		r, err := c.one(context.Background(), sqlTarget, run)
+		if err != nil {
+			return err
+		}
+		if r == nil {
+			return refusal{journal.ErrNotFound}
+		}
+		self := s.owners.number.Load()
+		if self == 0 || r.int(2) != self {
+			return refusal{journal.ErrFenced}
+		}
+		n, err := c.change(sqlDisown, r.int(0), epoch, self)
+		if err == nil && n == 0 {
+			err = refusal{journal.ErrFenced}
+		}
+		return err
+	})
+	if err != nil {
+		return fmt.Errorf("release run %s: %w", run, err)
+	}
+	return nil
+}

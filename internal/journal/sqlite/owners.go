@@ -1,0 +1,169 @@
+package sqlite
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"sync/atomic"
+
+	"github.com/gofrs/flock"
+	"github.com/google/uuid"
+
+	"github.com/hocket-run/hocket/internal/journal"
+)
+
+const lockSuffix = ".lock"
+
+// owners says who lives. An owner that drives runs holds an exclusive lock on a file of its own in dir as long as it lives; the operating
+// system drops the lock however it dies. Others see that at once: no file, or a file that can be locked, is a dead owner (D15).
+//
+// The name of an owner is never used again, and a file is removed only by its owner or under a shared lock, so that nobody takes a lock
+// that others do not see:
+//
+//  1. A makes the file and has not locked it yet.
+//  2. B sweeps, locks it shared, removes it.
+//  3. A fails to lock it, or has locked a file that has no name any more, which it checks. It takes another name.
+type owners struct {
+	dir string
+
+	mu     sync.Mutex
+	self   journal.Owner
+	lock   *flock.Flock // nil until the handle owns something
+	number atomic.Int64 // in the table of owners; 0 until then
+	closed bool
+}
+
+func newOwners(dir string, kind journal.Kind) *owners {
+	return &owners{dir: dir, self: journal.Owner{ID: uuid.NewString(), Kind: kind, PID: os.Getpid()}}
+}
+
+// register makes the handle an owner, if it is none yet, and gives its number. Handles that only read never come here: they leave no trace.
+func (o *owners) register(ctx context.Context, w *writer) (int64, error) {
+	if n := o.number.Load(); n != 0 {
+		return n, nil
+	}
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if n := o.number.Load(); n != 0 {
+		return n, nil
+	}
+	if o.closed {
+		return 0, journal.ErrClosed
+	}
+	if o.lock == nil {
+		if err := o.live(); err != nil {
+			return 0, fmt.Errorf("register owner: %w", err)
+		}
+		o.sweep()
+	}
+	var number int64
+	err := w.write(ctx, 0, func(c *conn) error {
+		res, err := c.exec(sqlNewOwner, o.self.ID, string(o.self.Kind), o.self.PID)
+		if err != nil {
+			return err
+		}
+		number, err = res.LastInsertId()
+		return err
+	})
+	if err != nil {
+		return 0, fmt.Errorf("register owner: %w", err)
+	}
+	o.number.Store(number)
+	return number, nil
+}
+
+// live takes the lock that says that this owner lives.
+func (o *owners) live() error {
+	if err := os.MkdirAll(o.dir, 0o700); err != nil {
+		return err
+	}
+	for {
+		path := o.path(o.self.ID)
+		lock := flock.New(path, flock.SetPermissions(0o600))
+		ok, err := lock.TryLock()
+		if err != nil {
+			return err
+		}
+		if ok && isSameFile(lock, path) {
+			o.lock = lock
+			return nil
+		}
+		if err := lock.Close(); err != nil {
+			return err
+		}
+		o.self.ID = uuid.NewString()
+	}
+}
+
+func isSameFile(lock *flock.Flock, path string) bool {
+	named, err := os.Stat(path)
+	if err != nil {
+		return false
+	}
+	held, err := lock.Stat()
+	return err == nil && os.SameFile(named, held)
+}
+
+func (o *owners) path(id string) string { return filepath.Join(o.dir, id+lockSuffix) }
+
+// isAlive tells whether the owner with this id holds its lock.
+func (o *owners) isAlive(id string) (bool, error) {
+	if _, err := uuid.Parse(id); err != nil {
+		return false, nil // no owner has such a name, and it must not become a path
+	}
+	dead, lock, err := o.probe(o.path(id))
+	if lock != nil {
+		err = errors.Join(err, lock.Close())
+	}
+	return !dead && err == nil, err
+}
+
+// probe tells whether nobody holds the lock at path. If so and the file is there, it gives it locked shared: others may look too.
+func (o *owners) probe(path string) (dead bool, _ *flock.Flock, _ error) {
+	lock := flock.New(path, flock.SetFlag(os.O_RDONLY))
+	ok, err := lock.TryRLock()
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return true, nil, nil
+	case err != nil:
+		return false, nil, fmt.Errorf("look for owner: %w", err)
+	case !ok:
+		return false, nil, lock.Close()
+	}
+	return true, lock, nil
+}
+
+// sweep removes the files of dead owners. What cannot be removed stays for the next time.
+func (o *owners) sweep() {
+	entries, err := os.ReadDir(o.dir)
+	if err != nil {
+		return
+	}
+	for _, e := range entries {
+		id, isLock := strings.CutSuffix(e.Name(), lockSuffix)
+		if !isLock || id == o.self.ID {
+			continue
+		}
+		if dead, lock, err := o.probe(o.path(id)); err == nil && dead && lock != nil {
+			_ = os.Remove(lock.Path())
+			_ = lock.Close()
+		}
+	}
+}
+
+func (o *owners) close() error {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.closed = true
+	if o.lock == nil {
+		return nil
+	}
+	err := errors.Join(os.Remove(o.lock.Path()), o.lock.Close())
+	o.lock = nil
+	return err
+}

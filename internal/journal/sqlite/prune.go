@@ -1,0 +1,311 @@
+package sqlite
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"os"
+	"time"
+
+	"github.com/hocket-run/hocket/internal/journal"
+)
+
+const (
+	pruneRuns    = 50      // runs that vanish in one transaction
+	pruneRecords = 500     // records deleted in one transaction
+	pruneBytes   = 4 << 20 // of data deleted in one transaction
+)
+
+// victim is a run to delete, if it still is as it was when it was chosen.
+type victim struct {
+	id, epoch, last int64
+}
+
+// Prune implements journal.Store.
+//
+// A run vanishes in one transaction, which leaves its records to the trash; those are deleted a few hundred at a time, so that appends of
+// others wait for milliseconds at most. A process that dies on the way leaves trash, which the next Prune deletes.
+func (s *Store) Prune(ctx context.Context, q journal.PruneQuery) (journal.PruneResult, error) {
+	var res journal.PruneResult
+	size := s.size()
+	err := s.prune(ctx, q, &res)
+	res.Freed = size - s.size()
+	if err != nil {
+		return res, fmt.Errorf("prune: %w", err)
+	}
+	return res, nil
+}
+
+func (s *Store) prune(ctx context.Context, q journal.PruneQuery, res *journal.PruneResult) error {
+	for _, run := range q.Runs {
+		if _, err := s.lookAtOwner(ctx, run); err != nil {
+			return err
+		}
+	}
+	for _, run := range q.Runs {
+		if err := s.dropNamed(ctx, run, res); err != nil {
+			return err
+		}
+	}
+	for _, status := range journal.Statuses() {
+		var err error
+		switch {
+		case status.IsEnded() && !q.EndedBefore.IsZero():
+			err = s.dropOld(ctx, sqlEnded, status, q.EndedBefore, res)
+		case status == journal.StatusPaused && !q.PausedBefore.IsZero():
+			err = s.dropOld(ctx, sqlPaused, status, q.PausedBefore, res)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	if err := s.emptyTrash(ctx, res); err != nil {
+		return err
+	}
+	if err := s.forgetOwners(ctx); err != nil {
+		return err
+	}
+	return s.shrink(ctx)
+}
+
+// dropNamed deletes a run that was asked for by name, whatever happened to it since, unless it got an owner.
+func (s *Store) dropNamed(ctx context.Context, run string, res *journal.PruneResult) error {
+	for {
+		o, err := s.lookAtOwner(ctx, run)
+		if err != nil {
+			return err
+		}
+		before := res.Runs
+		if err := s.drop(ctx, []victim{{id: o.id, epoch: o.epoch, last: o.last}}, res); err != nil || res.Runs > before {
+			return err
+		}
+	}
+}
+
+// dropOld deletes the runs of a status that have no living owner and are old enough.
+func (s *Store) dropOld(ctx context.Context, text sqlText, status journal.Status, before time.Time, res *journal.PruneResult) error {
+	var created, id int64 = math.MinInt64, 0
+	alive := map[string]bool{}
+	for {
+		rows := 0
+		var victims []victim
+		err := s.readers.read(ctx, func(c *conn) error {
+			rows, victims = 0, nil
+			fromCreated, fromID := created, id
+			return c.query(ctx, text, func(r row) error {
+				rows++
+				created, id = r.int(0), r.int(1)
+				owned, err := s.isAlive(r.text(5), alive)
+				if err == nil && !owned {
+					victims = append(victims, victim{id: id, epoch: r.int(2), last: r.int(3)})
+				}
+				return err
+			}, string(status), fromCreated, fromCreated, fromID, ceilMicros(before))
+		})
+		if err != nil || rows == 0 {
+			return err
+		}
+		for len(victims) > 0 {
+			n := min(pruneRuns, len(victims))
+			if err := s.drop(ctx, victims[:n], res); err != nil {
+				return err
+			}
+			victims = victims[n:]
+		}
+		// Trash is emptied as it comes, so that what is deleted can be used again at once.
+		if err := s.emptyTrash(ctx, res); err != nil {
+			return err
+		}
+	}
+}
+
+// drop makes runs vanish in one transaction.
+func (s *Store) drop(ctx context.Context, victims []victim, res *journal.PruneResult) error {
+	var runs, blobs int
+	err := s.writer.write(ctx, 0, func(c *conn) error {
+		runs, blobs = 0, 0
+		for _, v := range victims {
+			r, err := c.one(context.Background(), sqlHeadRecord, v.id, v.epoch, v.last)
+			if err != nil {
+				return err
+			}
+			if r == nil {
+				continue // somebody went on with it
+			}
+			n, err := dropRun(c, v.id, r.int(0))
+			if err != nil {
+				return err
+			}
+			runs++
+			blobs += n
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	res.Runs += runs
+	res.Blobs += blobs
+	return nil
+}
+
+// dropRun deletes all of a run but its records, and tells how many blobs went with it.
+func dropRun(c *conn, id, record int64) (blobs int, err error) {
+	var held []int64
+	err = c.query(context.Background(), sqlHeld, func(r row) error {
+		held = append(held, r.int(0))
+		return nil
+	}, id)
+	if err != nil {
+		return 0, err
+	}
+	for _, q := range []sqlText{sqlDropHolds, sqlDropSnap, sqlDropInbox, sqlDropHead, sqlDropRun} {
+		if _, err := c.exec(q, id); err != nil {
+			return 0, err
+		}
+	}
+	for _, blob := range held {
+		n, err := c.change(sqlDropBlob, blob)
+		if err != nil {
+			return 0, err
+		}
+		blobs += int(n)
+	}
+	_, err = c.exec(sqlToTrash, record)
+	return blobs, err
+}
+
+// emptyTrash deletes the records of vanished runs.
+func (s *Store) emptyTrash(ctx context.Context, _ *journal.PruneResult) error {
+	for {
+		more := false
+		err := s.writer.write(ctx, 0, func(c *conn) (err error) {
+			more, err = takeOutTrash(c)
+			return err
+		})
+		if err != nil || !more {
+			return err
+		}
+	}
+}
+
+// takeOutTrash deletes as many records as one transaction may, along their chains, and leaves the rest of a chain in the trash.
+func takeOutTrash(c *conn) (more bool, err error) {
+	var bytes int64
+	for n := 0; n < pruneRecords && bytes < pruneBytes; {
+		r, err := c.one(context.Background(), sqlTrash)
+		if err != nil || r == nil {
+			return false, err
+		}
+		tail := r.int(0)
+		if _, err := c.exec(sqlDropTrash, tail); err != nil {
+			return false, err
+		}
+		at := tail
+		for ; at != 0 && n < pruneRecords && bytes < pruneBytes; n++ {
+			r, err := c.one(context.Background(), sqlRecordAt, at)
+			if err != nil {
+				return false, err
+			}
+			if r == nil {
+				at = 0 // a damaged chain ends here
+				break
+			}
+			if _, err := c.exec(sqlDropRecord, at); err != nil {
+				return false, err
+			}
+			at, bytes = r.int(0), bytes+r.int(1)
+		}
+		if at != 0 {
+			if _, err := c.exec(sqlToTrash, at); err != nil {
+				return false, err
+			}
+		}
+	}
+	return true, nil
+}
+
+// forgetOwners deletes the rows of dead owners that no run names any more.
+func (s *Store) forgetOwners(ctx context.Context) error {
+	for from := int64(0); ; {
+		rows := 0
+		var dead []int64
+		err := s.readers.read(ctx, func(c *conn) error {
+			start := from
+			rows, dead = 0, nil
+			return c.query(ctx, sqlUnused, func(r row) error {
+				rows++
+				from = r.int(0)
+				alive, err := s.owners.isAlive(r.text(1))
+				if err == nil && !alive {
+					dead = append(dead, from)
+				}
+				return err
+			}, start)
+		})
+		if err != nil || rows == 0 {
+			return err
+		}
+		err = s.writer.write(ctx, 0, func(c *conn) error {
+			for _, id := range dead {
+				if _, err := c.exec(sqlForget, id); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+		if err != nil {
+			return err
+		}
+	}
+}
+
+// shrink gives free pages back to the file system, and the log's.
+func (s *Store) shrink(ctx context.Context) error {
+	for {
+		var free int64
+		err := s.writer.write(ctx, 0, func(c *conn) error {
+			if _, err := c.exec(sqlVacuum); err != nil {
+				return err
+			}
+			r, err := c.one(context.Background(), sqlFreePages)
+			if err == nil {
+				free = r.int(0)
+			}
+			return err
+		})
+		if err != nil {
+			return err
+		}
+		if free == 0 {
+			break
+		}
+	}
+	return s.writer.outside(ctx, func(c *conn) error {
+		_, err := c.exec(sqlTruncateWAL)
+		if isBusy(err) {
+			err = nil // a reader needs it: the log is cut by whoever writes later
+		}
+		return err
+	})
+}
+
+// size is that of the file and its log on disk.
+func (s *Store) size() int64 {
+	var n int64
+	for _, path := range []string{s.path, s.path + "-wal"} {
+		if st, err := os.Stat(path); err == nil {
+			n += st.Size()
+		}
+	}
+	return n
+}
+
+// ceilMicros is t in microseconds, rounded up: what is before t is below it.
+func ceilMicros(t time.Time) int64 {
+	us := t.UnixMicro()
+	if t.Nanosecond()%1000 != 0 {
+		us++
+	}
+	return us
+}

@@ -1,0 +1,142 @@
+package sqlite
+
+// All SQL that is not a migration. Placeholders are plain ?: the driver looks named ones up by their text.
+
+// Connections.
+const (
+	sqlBusyWriter = sqlText(`PRAGMA busy_timeout = 50`) // the writer asks again by itself
+	sqlBusyReader = sqlText(`PRAGMA busy_timeout = 5000`)
+	sqlVacuumMode = sqlText(`PRAGMA auto_vacuum = INCREMENTAL`) // before the first table, or never
+	sqlWAL        = sqlText(`PRAGMA journal_mode = WAL`)
+	sqlSync       = sqlText(`PRAGMA synchronous = FULL`)
+	sqlWALPages   = sqlText(`PRAGMA wal_autocheckpoint = 4000`)
+	sqlWALLimit   = sqlText(`PRAGMA journal_size_limit = 67108864`)
+	sqlCache      = sqlText(`PRAGMA cache_size = -8192`)
+	sqlTemp       = sqlText(`PRAGMA temp_store = MEMORY`)
+	sqlReadOnly   = sqlText(`PRAGMA query_only = ON`)
+
+	sqlAppID    = sqlText(`PRAGMA application_id`)
+	sqlSetAppID = sqlText(`PRAGMA application_id = 1212896330`)
+	sqlVersion  = sqlText(`PRAGMA user_version`)
+	sqlTables   = sqlText(`SELECT count(*) FROM sqlite_schema`)
+
+	sqlBegin     = sqlText(`BEGIN`)
+	sqlImmediate = sqlText(`BEGIN IMMEDIATE`)
+	sqlCommit    = sqlText(`COMMIT`)
+	sqlRollback  = sqlText(`ROLLBACK`)
+
+	sqlRestartWAL  = sqlText(`PRAGMA wal_checkpoint(RESTART)`)
+	sqlTruncateWAL = sqlText(`PRAGMA wal_checkpoint(TRUNCATE)`)
+	sqlFreePages   = sqlText(`PRAGMA freelist_count`)
+	sqlVacuum      = sqlText(`PRAGMA incremental_vacuum(512)`)
+)
+
+// Appends.
+const (
+	sqlTarget = sqlText(`SELECT r.id, h.epoch, h.owner, h.last, h.seal, h.record, r.status, r.waiting, r.ended
+FROM runs r JOIN heads h ON h.id = r.id WHERE r.run = ?`)
+
+	sqlNewRun = sqlText(`INSERT INTO runs (run, created, status, waiting, ended, workflow, name, format, parent, kind, definition, meta)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`)
+	sqlNewHead = sqlText(`INSERT INTO heads (id, epoch, owner, last, seal, record, updated) VALUES (?, 1, ?, ?, ?, ?, ?)`)
+
+	sqlNewRecord  = sqlText(`INSERT INTO records (run, prev, last, seal, data) VALUES (?, ?, ?, ?, ?)`)
+	sqlUndoRecord = sqlText(`DELETE FROM records WHERE id = ?`)
+
+	// The conditions are what the writer remembers of the run. The record is one of them because pruning moves records.
+	sqlMoveHead = sqlText(`UPDATE heads SET last = ?, seal = ?, record = ?, updated = ?
+WHERE id = ? AND epoch = ? AND last = ? AND record = ?`)
+	sqlSetStatus = sqlText(`UPDATE runs SET status = ?, waiting = ?, ended = ? WHERE id = ?`)
+	sqlDisown    = sqlText(`UPDATE heads SET owner = 0 WHERE id = ? AND epoch = ? AND owner = ?`)
+
+	sqlBlobID  = sqlText(`SELECT id FROM blobs WHERE hash = ?`)
+	sqlNewBlob = sqlText(`INSERT INTO blobs (hash, data) VALUES (?, ?)`)
+	sqlHold    = sqlText(`INSERT INTO holds (run, blob) VALUES (?, ?) ON CONFLICT DO NOTHING`)
+
+	sqlSetSnapshot = sqlText(`INSERT INTO snapshots (run, at, version, sum, data) VALUES (?, ?, ?, ?, ?)
+ON CONFLICT (run) DO UPDATE SET at = excluded.at, version = excluded.version, sum = excluded.sum, data = excluded.data`)
+)
+
+// Reading a run.
+const (
+	sqlPosition = sqlText(`SELECT h.last, h.seal, h.record FROM runs r JOIN heads h ON h.id = r.id WHERE r.run = ?`)
+
+	// The chain from its end down to the record that holds event ?2, that one included. prev < id ends it even where damage made a ring.
+	sqlChain = sqlText(`WITH RECURSIVE chain (id, prev, last) AS (
+  SELECT id, prev, last FROM records WHERE id = ?
+  UNION ALL
+  SELECT p.id, p.prev, p.last FROM chain c JOIN records p ON p.id = c.prev WHERE c.last > ? AND c.prev < c.id
+)
+SELECT r.prev, r.last, r.seal, r.data FROM chain c JOIN records r ON r.id = c.id`)
+
+	sqlBlob = sqlText(`SELECT data FROM blobs WHERE hash = ?`)
+
+	sqlSnapshot = sqlText(`SELECT s.at, s.version, s.sum, s.data, h.last
+FROM runs r JOIN heads h ON h.id = r.id LEFT JOIN snapshots s ON s.run = r.id WHERE r.run = ?`)
+)
+
+// Heads. Lists are read newest first, in streams that an index gives in order; INDEXED BY makes a missing index an error, not a slow list.
+const (
+	headColumns = `r.id, r.run, r.created, r.status, r.waiting, r.ended, r.workflow, r.name, r.format, r.parent, r.kind, r.definition, r.meta,
+  h.epoch, h.last, h.updated, h.owner, o.owner, o.kind, o.pid`
+	headJoins = ` CROSS JOIN heads h ON h.id = r.id LEFT JOIN owners o ON o.id = h.owner `
+
+	// Arguments: from, the created of the cursor twice and its key; kind twice; a flag and a JSON list of living owners' numbers; limit.
+	inPage  = ` r.created >= ? AND r.created <= ? AND (r.created, r.id) < (?, ?) AND (? = '' OR r.kind = ?) AND (? = 0 OR h.owner NOT IN (SELECT value FROM json_each(?)))`
+	inOrder = ` ORDER BY r.created DESC, r.id DESC LIMIT ?`
+
+	sqlHead = sqlText(`SELECT ` + headColumns + ` FROM runs r` + headJoins + `WHERE r.run = ?`)
+
+	sqlListAll      = sqlText(`SELECT ` + headColumns + ` FROM runs r INDEXED BY runs_created` + headJoins + `WHERE` + inPage + inOrder)
+	sqlListStatus   = sqlText(`SELECT ` + headColumns + ` FROM runs r INDEXED BY runs_status` + headJoins + `WHERE r.status = ? AND` + inPage + inOrder)
+	sqlListWorkflow = sqlText(`SELECT ` + headColumns + ` FROM runs r INDEXED BY runs_workflow` + headJoins +
+		`WHERE r.workflow = ? AND r.status = ? AND` + inPage + inOrder)
+	// A parent has few children: whatever else is asked for is looked at in each.
+	sqlListParent = sqlText(`SELECT ` + headColumns + ` FROM runs r INDEXED BY runs_parent` + headJoins +
+		`WHERE r.parent = ? AND r.parent <> '' AND (? = '' OR r.workflow = ?) AND r.status IN (SELECT value FROM json_each(?)) AND` + inPage + inOrder)
+
+	sqlActiveOwners = sqlText(`SELECT DISTINCT h.owner, o.owner FROM runs r INDEXED BY runs_status
+CROSS JOIN heads h ON h.id = r.id JOIN owners o ON o.id = h.owner WHERE r.status IN ('pending', 'running')`)
+)
+
+// Owners.
+const (
+	sqlNewOwner = sqlText(`INSERT INTO owners (owner, kind, pid) VALUES (?, ?, ?)`)
+	sqlClaim    = sqlText(`UPDATE heads SET owner = ?, epoch = epoch + 1 WHERE id = ? AND epoch = ? AND owner = ?`)
+	sqlUnused   = sqlText(`SELECT id, owner FROM owners WHERE id > ? AND id NOT IN (SELECT owner FROM heads) ORDER BY id LIMIT 500`)
+	sqlForget   = sqlText(`DELETE FROM owners WHERE id = ? AND id NOT IN (SELECT owner FROM heads)`)
+)
+
+// Inbox.
+const (
+	sqlPost = sqlText(`INSERT INTO inbox (run, kind, data, posted, taken, done) SELECT id, ?, ?, ?, 0, 0 FROM runs WHERE run = ?`)
+	sqlOpen = sqlText(`SELECT i.id, r.run, i.kind, i.data, i.posted FROM inbox i INDEXED BY inbox_open
+CROSS JOIN heads h ON h.id = i.run JOIN runs r ON r.id = i.run
+WHERE i.done = 0 AND i.taken <> ? AND h.owner = ? ORDER BY i.id`)
+	sqlTake   = sqlText(`UPDATE inbox SET taken = ? WHERE id = ? AND done = 0 AND taken <> ?`)
+	sqlSettle = sqlText(`UPDATE inbox SET done = 1, result = ? WHERE id = ? AND done = 0`)
+	sqlResult = sqlText(`SELECT done, result FROM inbox WHERE id = ?`)
+)
+
+// Pruning.
+const (
+	// Oldest first, on from (created, id). A run ends and pauses after it was created, which bounds the index.
+	sqlEnded = sqlText(`SELECT r.created, r.id, h.epoch, h.last, h.owner, o.owner FROM runs r INDEXED BY runs_status` + headJoins + `
+WHERE r.status = ? AND r.created >= ? AND (r.created, r.id) > (?, ?) AND r.ended < ? ORDER BY r.created, r.id LIMIT 200`)
+	sqlPaused = sqlText(`SELECT r.created, r.id, h.epoch, h.last, h.owner, o.owner FROM runs r INDEXED BY runs_status` + headJoins + `
+WHERE r.status = ? AND r.created >= ? AND (r.created, r.id) > (?, ?) AND h.updated < ? ORDER BY r.created, r.id LIMIT 200`)
+
+	sqlHeadRecord = sqlText(`SELECT record FROM heads WHERE id = ? AND epoch = ? AND last = ?`)
+	sqlHeld       = sqlText(`SELECT blob FROM holds WHERE run = ?`)
+	sqlDropHolds  = sqlText(`DELETE FROM holds WHERE run = ?`)
+	sqlDropBlob   = sqlText(`DELETE FROM blobs WHERE id = ? AND NOT EXISTS (SELECT 1 FROM holds WHERE blob = blobs.id)`)
+	sqlDropSnap   = sqlText(`DELETE FROM snapshots WHERE run = ?`)
+	sqlDropInbox  = sqlText(`DELETE FROM inbox WHERE run = ?`)
+	sqlDropHead   = sqlText(`DELETE FROM heads WHERE id = ?`)
+	sqlDropRun    = sqlText(`DELETE FROM runs WHERE id = ?`)
+	sqlToTrash    = sqlText(`INSERT INTO trash (record) VALUES (?)`)
+	sqlTrash      = sqlText(`SELECT record FROM trash LIMIT 1`)
+	sqlDropTrash  = sqlText(`DELETE FROM trash WHERE record = ?`)
+	sqlRecordAt   = sqlText(`SELECT prev, length(data) FROM records WHERE id = ?`)
+	sqlDropRecord = sqlText(`DELETE FROM records WHERE id = ?`)
+)

@@ -1,0 +1,200 @@
+package sqlite
+
+import (
+	"context"
+	"embed"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/hocket-run/hocket/internal/journal"
+)
+
+//go:embed migrations/*.sql
+var migrations embed.FS
+
+// appID marks a file as a store of Hocket ("HKTJ"); sqlSetAppID writes it.
+const appID = 0x484b544a
+
+// Config says how to open a store. The zero Config is good for reading.
+type Config struct {
+	// Kind is the kind of process, for the errors that others get when it owns a run.
+	Kind journal.Kind
+}
+
+// Store is a handle on a database file. Safe for concurrent use.
+type Store struct {
+	path    string
+	writer  *writer
+	readers *readers
+	owners  *owners
+}
+
+var _ journal.Backend = (*Store)(nil)
+
+// Open opens the store in the file path and makes it, readable by its owner alone, where there is none; folders above it likewise. It brings
+// an older store up to date.
+//
+// Errors: journal.ErrNotStore where the file is something else, *journal.NewerError where a newer Hocket made it. The file is then unchanged.
+func Open(ctx context.Context, path string, cfg Config) (*Store, error) {
+	path, err := place(path)
+	if err != nil {
+		return nil, fmt.Errorf("open store: %w", err)
+	}
+	c, err := openWriter(ctx, path)
+	if err != nil {
+		return nil, fmt.Errorf("open store %s: %w", path, explain(err))
+	}
+	return &Store{
+		path:    path,
+		writer:  startWriter(path, c),
+		readers: newReaders(path),
+		owners:  newOwners(path+".owners", cfg.Kind),
+	}, nil
+}
+
+// Close implements journal.Store.
+func (s *Store) Close() error {
+	// Readers first: the last connection to close folds the log into the file, and the writer is allowed to.
+	return errors.Join(s.readers.close(), s.writer.close(), s.owners.close())
+}
+
+// place makes sure that path is a file, and gives the one name by which all processes know it, whatever links lead there.
+func place(path string) (string, error) {
+	path, err := filepath.Abs(path)
+	if err != nil {
+		return "", err
+	}
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		return "", err
+	}
+	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
+		if err := createPrivate(path); err != nil {
+			return "", err
+		}
+	}
+	return filepath.EvalSymlinks(path)
+}
+
+// createPrivate makes an empty file with mode 0600. It is made under another name and linked into place: closing a file handle on a
+// database would drop the locks that other connections of this process have on it.
+func createPrivate(path string) error {
+	f, err := os.CreateTemp(filepath.Dir(path), ".hocket-*")
+	if err != nil {
+		return err
+	}
+	defer func() { _ = os.Remove(f.Name()) }()
+	if err := f.Close(); err != nil {
+		return err
+	}
+	if err := os.Link(f.Name(), path); err == nil || errors.Is(err, fs.ErrExist) {
+		return nil
+	}
+	// No hard links here. Renaming could replace a file that another process made just now, so make it in place.
+	g, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_RDWR, 0o600)
+	if errors.Is(err, fs.ErrExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	return g.Close()
+}
+
+func openWriter(ctx context.Context, path string) (*conn, error) {
+	c, err := dial(ctx, path)
+	if err != nil {
+		return nil, err
+	}
+	for {
+		// Another process may be changing the journal mode or the schema; SQLite does not always wait by itself then.
+		err := setUp(ctx, c)
+		if err == nil {
+			return c, nil
+		}
+		if !isBusy(err) || ctx.Err() != nil {
+			return nil, errors.Join(err, c.close())
+		}
+		time.Sleep(time.Millisecond)
+	}
+}
+
+func setUp(ctx context.Context, c *conn) error {
+	if _, err := c.exec(sqlBusyWriter); err != nil {
+		return err
+	}
+	newest, err := schemaVersions()
+	if err != nil {
+		return err
+	}
+	have, err := schemaVersion(ctx, c, len(newest))
+	if err != nil {
+		return err
+	}
+	for _, q := range []sqlText{sqlVacuumMode, sqlWAL, sqlSync, sqlWALPages, sqlWALLimit, sqlCache, sqlTemp} {
+		if _, err := c.exec(q); err != nil {
+			return err
+		}
+	}
+	if have < len(newest) {
+		return migrate(ctx, c, newest)
+	}
+	return nil
+}
+
+// schemaVersion gives the number of the last migration that the file has: 0 for an empty one.
+func schemaVersion(ctx context.Context, c *conn, newest int) (int, error) {
+	var n [3]int64
+	for i, q := range []sqlText{sqlAppID, sqlVersion, sqlTables} {
+		r, err := c.one(ctx, q)
+		if err != nil {
+			return 0, err
+		}
+		n[i] = r.int(0)
+	}
+	switch app, version, tables := n[0], int(n[1]), n[2]; {
+	case app != appID && (app != 0 || version != 0 || tables != 0):
+		return 0, fmt.Errorf("%w: a database of another program", journal.ErrNotStore)
+	case version > newest:
+		return 0, &journal.NewerError{What: "store", Have: newest, Found: version}
+	default:
+		return version, nil
+	}
+}
+
+// schemaVersions gives the names of the migrations; the n-th, from 1, leads to version n.
+func schemaVersions() ([]string, error) {
+	return fs.Glob(migrations, "migrations/*.sql")
+}
+
+// migrate does what is missing, each step in a transaction. Of several processes that come at once the first does it.
+func migrate(ctx context.Context, c *conn, names []string) error {
+	for i, name := range names {
+		text, err := migrations.ReadFile(name)
+		if err != nil {
+			return err
+		}
+		if _, err := c.exec(sqlImmediate); err != nil {
+			return err
+		}
+		have, err := schemaVersion(ctx, c, len(names))
+		if err == nil && have == i {
+			_, err = c.exec(sqlSetAppID)
+			if err == nil {
+				err = c.script(sqlText(text))
+			}
+		}
+		if err == nil {
+			_, err = c.exec(sqlCommit)
+		}
+		if err != nil {
+			_, _ = c.exec(sqlRollback)
+			return fmt.Errorf("migrate with %s: %w", strings.TrimPrefix(name, "migrations/"), err)
+		}
+	}
+	return nil
+}
