@@ -1,0 +1,343 @@
+package embedded
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"sync"
+	"time"
+
+	"github.com/hocket-run/hocket/internal/driver"
+	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/journal"
+)
+
+// actor drives one run for as long as it is in memory. Everything below mu belongs to its goroutine alone.
+type actor struct {
+	d    *Driver
+	id   string
+	log  *slog.Logger
+	gone chan struct{} // closed when the actor has left Driver.runs
+
+	// ctx is that of the calls; it ends when the run is to be interrupted, or has left.
+	ctx    context.Context
+	cancel context.CancelCauseFunc
+
+	mu     sync.Mutex
+	mail   []*message
+	left   bool
+	notify chan struct{} // holds one token while there may be mail
+
+	plan compiled
+	info driver.Info
+	kit  *driver.Kit
+	// kitErr: the kit cannot be opened. Such a run can be cancelled, no more.
+	kitErr error
+	run    *engine.Run
+	epoch  uint64
+	owned  bool
+	create *journal.NewRun // until the first commit
+	blobs  []journal.Blob  // likewise
+	snapAt uint64          // event of the last snapshot
+	pause  backoff         // between appends that fail
+
+	// takeover: the run was left by an owner that did not finish it, and nothing was written since.
+	takeover bool
+	// fresh: the commands that were open when the run was read have not been looked at.
+	fresh  bool
+	calls  map[string]*call
+	timers map[string]*timer
+	// left-over commands of a former owner, which were not begun here.
+	orphans map[string]engine.Command
+	asked   map[string]bool // waits that ApproveAll answered
+	work    sync.WaitGroup  // calls
+}
+
+// message is something for a run. done, where there is one, hears what became of it: the engine's refusal, or nil once it is durable.
+type message struct {
+	at   time.Time
+	data engine.InputData // nil for a touch, which fires deadlines that are due
+	// resume: continue the run if it was interrupted.
+	resume bool
+	done   func(error)
+}
+
+func (d *Driver) newActor(run string) *actor {
+	a := &actor{
+		d: d, id: run, log: d.cfg.Logger.With("run", run), gone: make(chan struct{}), notify: make(chan struct{}, 1),
+		calls: map[string]*call{}, timers: map[string]*timer{}, orphans: map[string]engine.Command{}, asked: map[string]bool{},
+	}
+	a.ctx, a.cancel = context.WithCancelCause(d.work)
+	return a
+}
+
+// put adds to the mailbox. Results for an actor that has left are dropped: the calls are open in the journal.
+func (a *actor) put(m *message) {
+	a.mu.Lock()
+	if a.left {
+		a.mu.Unlock()
+		return
+	}
+	a.mail = append(a.mail, m)
+	a.mu.Unlock()
+	select {
+	case a.notify <- struct{}{}:
+	default:
+	}
+}
+
+func (a *actor) take() []*message {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	mail := a.mail
+	a.mail = nil
+	return mail
+}
+
+// next waits for mail and gives all there is; nil when the run is to be interrupted.
+func (a *actor) next() []*message {
+	for {
+		if a.ctx.Err() != nil {
+			return nil
+		}
+		if mail := a.take(); len(mail) > 0 {
+			return mail
+		}
+		select {
+		case <-a.notify:
+		case <-a.ctx.Done():
+		}
+	}
+}
+
+// main is the actor's goroutine.
+func (a *actor) main() {
+	a.leave(a.live())
+}
+
+// live drives the run until it has paused, ended, been interrupted (all nil) or cannot be driven here.
+func (a *actor) live() error {
+	if a.create != nil {
+		a.run = engine.New(a.plan.plan, a.id)
+	} else if err := a.load(); err != nil {
+		return err
+	}
+	for {
+		batch := a.next()
+		if batch == nil {
+			return a.windDown()
+		}
+		if err := a.step(batch); err != nil {
+			reply(batch, err)
+			return err
+		}
+		if a.settled() {
+			return nil
+		}
+	}
+}
+
+func reply(batch []*message, err error) {
+	for _, m := range batch {
+		m.answer(err)
+	}
+}
+
+// answer tells the sender, once.
+func (m *message) answer(err error) {
+	if m.done != nil {
+		m.done(err)
+		m.done = nil
+	}
+}
+
+// settled tells whether the run needs nobody until somebody touches it.
+func (a *actor) settled() bool {
+	s := a.run.Status()
+	return s.Ended() || s == engine.StatusPaused && a.run.InFlight() == 0 || s == engine.StatusPending
+}
+
+// step activates a batch, makes what follows durable, and carries it out. An error ends the actor; messages of the batch that were not
+// answered get it too.
+func (a *actor) step(batch []*message) error {
+	if a.kitErr != nil {
+		if batch = a.cancelsOnly(batch); len(batch) == 0 {
+			return errLeft
+		}
+	}
+	if a.takeover {
+		var err error
+		if batch, err = a.mayTakeOver(batch); err != nil {
+			return err
+		}
+		if len(batch) == 0 {
+			return errLeft
+		}
+	}
+	for {
+		dec, err := a.decide(batch)
+		if err != nil {
+			return a.quarantine(err)
+		}
+		if len(dec.Events) > 0 {
+			committed, err := a.commit(dec)
+			var defect *defectError
+			switch {
+			case errors.As(err, &defect):
+				return a.quarantine(err)
+			case err != nil:
+				return err
+			case !committed:
+				continue // the run was read again, as it was before the batch
+			}
+		}
+		a.takeover = false
+		a.accepted(batch)
+		a.publish(dec.Events)
+		reply(batch, nil)
+		a.carry(dec.Commands)
+		if a.fresh {
+			a.fresh = false
+			a.carry(a.run.Open())
+		}
+		a.approveAll()
+		return nil
+	}
+}
+
+// errLeft: a run that was left by its owner stays as it is, since nobody asked to go on with it.
+var errLeft = errors.New("run stays interrupted")
+
+// cancelsOnly refuses everything but cancellations, for a run whose models and tools cannot be opened.
+func (a *actor) cancelsOnly(batch []*message) []*message {
+	var kept []*message
+	for _, m := range batch {
+		if _, ok := m.data.(engine.Cancel); ok || m.done == nil && m.data != nil {
+			kept = append(kept, m)
+			continue
+		}
+		m.answer(a.kitErr)
+	}
+	return kept
+}
+
+// mayTakeOver gives the messages that are reason enough to go on with a run that was left by its owner: a wish to resume it, a cancellation, an
+// answer that it can take. Others are refused here, and the run stays as it is. Whether an answer can be taken is tried on the run in memory,
+// which is read again if so.
+func (a *actor) mayTakeOver(batch []*message) ([]*message, error) {
+	var kept []*message
+	tried := false
+	for _, m := range batch {
+		if m.data == nil && !m.resume {
+			m.answer(nil)
+			continue
+		}
+		if _, ok := m.data.(engine.Cancel); m.data != nil && !ok {
+			inputs := append(a.due(m.at), engine.Input{At: m.at, Data: m.data})
+			if err := a.try(inputs); err != nil {
+				m.answer(err)
+				continue
+			}
+			tried = true
+		}
+		kept = append(kept, m)
+	}
+	if tried {
+		return kept, a.reread()
+	}
+	return kept, nil
+}
+
+// try activates inputs one by one and gives the error of the last. The run is spoilt afterwards unless the first failed.
+func (a *actor) try(inputs []engine.Input) (err error) {
+	defer recovered(&err)
+	for _, in := range inputs {
+		_, err = a.run.Activate([]engine.Input{in})
+	}
+	return err
+}
+
+// due gives the timers of waits whose time has come by now, for a run that was just read (D21).
+func (a *actor) due(now time.Time) []engine.Input {
+	var due []engine.Input
+	for _, c := range a.run.Open() {
+		if t, ok := c.(*engine.StartTimer); ok && t.Deadline && !t.At.After(now) {
+			due = append(due, engine.Input{At: now, Data: engine.TimerDue{ID: t.ID}})
+		}
+	}
+	return due
+}
+
+// accepted forgets the calls and timers whose results are in the journal now.
+func (a *actor) accepted(batch []*message) {
+	for _, m := range batch {
+		switch d := m.data.(type) {
+		case engine.ModelResult:
+			delete(a.calls, d.ID)
+		case engine.ToolResult:
+			delete(a.calls, d.ID)
+		case engine.FuncResult:
+			delete(a.calls, d.ID)
+		case engine.TimerDue:
+			if t := a.timers[d.ID]; t != nil && !t.at.After(m.at) {
+				delete(a.timers, d.ID)
+			}
+		}
+	}
+}
+
+// approveAll answers approvals that are open (D24).
+func (a *actor) approveAll() {
+	for _, w := range a.unapproved() {
+		a.asked[w.ID] = true
+		a.put(&message{at: a.d.now(), data: engine.Answer{Wait: w.ID, Value: engine.Value(`"approve"`)}})
+	}
+}
+
+// leave takes the actor out of the driver. Mail that came in the last moment goes to a new actor, or is refused with err.
+func (a *actor) leave(err error) {
+	for _, t := range a.timers {
+		t.timer.Stop()
+	}
+	a.cancel(errInterrupted)
+	a.release()
+	d := a.d
+	paused := err == nil && a.run != nil && a.run.Status() == engine.StatusPaused
+	var deadline time.Time
+	if paused {
+		deadline = earliest(a.run.Open())
+	}
+	kit := a.kit
+	d.wg.Go(func() {
+		a.work.Wait()
+		if err := kit.Close(); err != nil {
+			a.log.Warn("close tools", "err", err)
+		}
+	})
+
+	d.mu.Lock()
+	a.mu.Lock()
+	a.left = true
+	var rest []*message
+	for _, m := range a.mail {
+		if m.done != nil {
+			rest = append(rest, m)
+		}
+	}
+	a.mail = nil
+	a.mu.Unlock()
+	delete(d.runs, a.id)
+	switch {
+	case d.closed:
+		err = driver.ErrClosed
+	case len(rest) > 0 && (err == nil || errors.Is(err, errLeft) || errors.Is(err, errStopped)):
+		next := d.newActor(a.id)
+		next.mail, rest = rest, nil
+		d.launch(next)
+	case !deadline.IsZero():
+		d.park(a.id, deadline)
+	}
+	d.mu.Unlock()
+	close(a.gone)
+	reply(rest, err)
+}

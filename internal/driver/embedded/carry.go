@@ -1,0 +1,237 @@
+package embedded
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/hocket-run/hocket/internal/driver"
+	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/model"
+)
+
+// call is a command under way. The first result that is told counts: the call's own, or that it was given up.
+type call struct {
+	cmd    engine.Command
+	cancel context.CancelCauseFunc
+	once   sync.Once
+}
+
+type timer struct {
+	at    time.Time
+	timer *time.Timer
+}
+
+// grace is how long an adapter may go on after its call was cancelled or its time was over. Then the call is given up and its slot is free,
+// though its goroutine may live on: an adapter that does not heed its context must not hold a run for ever (P11).
+const grace = 2 * time.Second
+
+// carry carries out commands. Those that are under way already are left alone, so that giving a command twice does no harm.
+func (a *actor) carry(cmds []engine.Command) {
+	for _, c := range cmds {
+		switch c := c.(type) {
+		case *engine.CallModel:
+			limit := cmp.Or(c.Timeout, a.kit.ModelTimeout, model.DefaultTotalTimeout)
+			a.begin(c.ID, c, limit, func(ctx context.Context) engine.InputData { return a.kit.CallModel(ctx, &a.info, c, a.say) })
+		case *engine.CallTool:
+			a.begin(c.ID, c, c.Timeout, func(ctx context.Context) engine.InputData { return a.kit.CallTool(ctx, &a.info, c) })
+		case *engine.CallFunc:
+			a.begin(c.ID, c, c.Timeout, func(ctx context.Context) engine.InputData { return a.kit.CallFunc(ctx, &a.info, c) })
+		case *engine.StartTimer:
+			a.startTimer(c)
+		case *engine.CancelCalls:
+			for _, id := range c.IDs {
+				a.cancelCall(id)
+			}
+		case *engine.OpenWait, *engine.Finish:
+			// What they say stands in the events.
+		}
+	}
+}
+
+// callID gives the id of a command that has a result; "" for others.
+func callID(c engine.Command) string {
+	switch c := c.(type) {
+	case *engine.CallModel:
+		return c.ID
+	case *engine.CallTool:
+		return c.ID
+	case *engine.CallFunc:
+		return c.ID
+	}
+	return ""
+}
+
+// begin starts a call in a goroutine of its own. limit bounds it from the moment at which it gets its slot; 0: it bounds itself.
+func (a *actor) begin(id string, cmd engine.Command, limit time.Duration, do func(context.Context) engine.InputData) {
+	if a.calls[id] != nil {
+		return
+	}
+	delete(a.orphans, id)
+	c := &call{cmd: cmd}
+	var ctx context.Context
+	ctx, c.cancel = context.WithCancelCause(a.ctx)
+	a.calls[id] = c
+	tell := func(data engine.InputData) {
+		c.once.Do(func() { a.put(&message{at: a.d.now(), data: data}) })
+	}
+	a.work.Add(1)
+	a.d.wg.Go(func() {
+		defer a.work.Done()
+		defer c.cancel(nil)
+		select {
+		case a.d.slots <- struct{}{}:
+		case <-ctx.Done():
+			tell(driver.Cancelled(cmd))
+			return
+		}
+		release := sync.OnceFunc(func() { <-a.d.slots })
+		defer release()
+		giveUp := func(why error) {
+			tell(driver.GivenUp(cmd, why))
+			release()
+		}
+		if limit > 0 {
+			t := time.AfterFunc(limit+grace, func() { giveUp(fmt.Errorf("no answer within %s, and none since", limit)) })
+			defer t.Stop()
+		}
+		stop := context.AfterFunc(ctx, func() {
+			time.AfterFunc(grace, func() { giveUp(fmt.Errorf("no answer within %s of the cancellation", grace)) })
+		})
+		defer stop()
+		tell(do(ctx))
+	})
+}
+
+// cancelCall stops a call; its result still comes. One that was never begun here is answered at once.
+func (a *actor) cancelCall(id string) {
+	if c := a.calls[id]; c != nil {
+		c.cancel(context.Canceled)
+		return
+	}
+	if cmd := a.orphans[id]; cmd != nil {
+		delete(a.orphans, id)
+		a.put(&message{at: a.d.now(), data: driver.Cancelled(cmd)})
+	}
+}
+
+// startTimer starts a timer in the place of a former one of that id.
+func (a *actor) startTimer(c *engine.StartTimer) {
+	if old := a.timers[c.ID]; old != nil {
+		if old.at.Equal(c.At) {
+			return
+		}
+		old.timer.Stop()
+	}
+	t := &timer{at: c.At}
+	t.timer = time.AfterFunc(c.At.Sub(a.d.now()), func() {
+		// The engine ignores a timer that comes before its time, which clocks that were set may make of this one.
+		at := a.d.now()
+		if at.Before(c.At) {
+			at = c.At
+		}
+		a.put(&message{at: at, data: engine.TimerDue{ID: c.ID}})
+	})
+	a.timers[c.ID] = t
+}
+
+// lost lists the tool calls that the former owner may have made, each with its tool's policy (P12).
+func (a *actor) lost() []engine.Lost {
+	var lost []engine.Lost
+	for _, c := range a.run.Open() {
+		if c, ok := c.(*engine.CallTool); ok {
+			lost = append(lost, engine.Lost{ID: c.ID, Policy: string(a.kit.Policy(a.ctx, c))})
+		}
+	}
+	return lost
+}
+
+// windDown interrupts the run. Calls are stopped; what comes back nevertheless is paid for and is journaled, as long as it asks for no tool call:
+// a tool call that is journaled and never made would have to be asked about when somebody resumes (P12).
+func (a *actor) windDown() error {
+	if a.create != nil {
+		return driver.ErrClosed
+	}
+	var results, rest []*message
+	told := map[string]bool{}
+	late := time.NewTimer(grace)
+	defer late.Stop()
+	for waiting := true; waiting; {
+		for _, m := range a.take() {
+			id, good := outcome(m.data)
+			if id != "" {
+				told[id] = true
+			}
+			if good {
+				results = append(results, m)
+			}
+			if m.done != nil {
+				rest = append(rest, m)
+			}
+		}
+		if len(told) >= len(a.calls) {
+			break
+		}
+		select {
+		case <-a.notify:
+		case <-late.C:
+			waiting = false
+		case <-a.d.root.Done():
+			waiting = false
+		}
+	}
+	for _, m := range rest {
+		a.put(m) // leave sees to them
+	}
+	for _, m := range results {
+		if a.takeover || !a.owned {
+			break
+		}
+		dec, err := a.decide([]*message{m})
+		if err != nil {
+			break
+		}
+		if asksForTool(dec) {
+			if a.reread() != nil {
+				break
+			}
+			continue
+		}
+		if len(dec.Events) == 0 {
+			continue
+		}
+		if ok, err := a.commit(dec); !ok || err != nil {
+			break
+		}
+		a.publish(dec.Events)
+	}
+	return errStopped
+}
+
+// errStopped: the run was interrupted and is in memory what it may not be in the journal.
+var errStopped = errors.New("run was interrupted")
+
+// outcome gives the id of the call that d answers, and whether it is more than a failure.
+func outcome(d engine.InputData) (id string, good bool) {
+	switch d := d.(type) {
+	case engine.ModelResult:
+		return d.ID, d.Failure == nil
+	case engine.ToolResult:
+		return d.ID, d.Failure == nil
+	case engine.FuncResult:
+		return d.ID, d.Failure == nil
+	}
+	return "", false
+}
+
+func asksForTool(dec engine.Decision) bool {
+	for _, c := range dec.Commands {
+		if _, ok := c.(*engine.CallTool); ok {
+			return true
+		}
+	}
+	return false
+}

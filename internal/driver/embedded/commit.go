@@ -1,0 +1,332 @@
+package embedded
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/hocket-run/hocket/internal/driver"
+	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/journal"
+	"github.com/hocket-run/hocket/workflow"
+)
+
+// decide activates a batch in order of arrival: what the run's former owner left first, results together, everything else by itself. It gives
+// one decision for all of it. What a sender did wrong is told to the sender; an error is a defect.
+func (a *actor) decide(batch []*message) (dec engine.Decision, err error) {
+	defer recovered(&err)
+	add := func(inputs ...engine.Input) error {
+		part, err := a.run.Activate(inputs)
+		dec.Events = append(dec.Events, part.Events...)
+		dec.Commands = append(dec.Commands, part.Commands...)
+		return err
+	}
+	if a.takeover && !cancels(batch) {
+		in := engine.Input{At: batch[0].at, Data: engine.Recovered{Lost: a.lost()}}
+		if err := add(in); err != nil && !refusal(err) {
+			return dec, err
+		}
+	}
+	if a.fresh {
+		for _, in := range a.due(batch[0].at) {
+			if err := add(in); err != nil {
+				return dec, err
+			}
+		}
+	}
+	var group []engine.Input
+	flush := func() error {
+		if len(group) == 0 {
+			return nil
+		}
+		err := add(group...)
+		if err != nil && refusal(err) { // one of them is stale; the others count
+			err = nil
+			for _, in := range group {
+				if e := add(in); e != nil && !refusal(e) {
+					err = e
+				}
+			}
+		}
+		group = nil
+		return err
+	}
+	for _, m := range batch {
+		if m.data == nil {
+			if m.resume && a.run.Status().Ended() {
+				m.answer(engine.ErrEnded)
+			}
+			continue
+		}
+		in := engine.Input{At: m.at, Data: m.data}
+		if m.done == nil && isResult(m.data) {
+			group = append(group, in)
+			continue
+		}
+		if err := flush(); err != nil {
+			return dec, err
+		}
+		if err := add(in); err != nil {
+			if !refusal(err) {
+				return dec, err
+			}
+			m.answer(err)
+		}
+	}
+	return dec, flush()
+}
+
+func cancels(batch []*message) bool {
+	for _, m := range batch {
+		if _, ok := m.data.(engine.Cancel); ok {
+			return true
+		}
+	}
+	return false
+}
+
+func isResult(d engine.InputData) bool {
+	switch d.(type) {
+	case engine.ModelResult, engine.ToolResult, engine.FuncResult, engine.TimerDue:
+		return true
+	}
+	return false
+}
+
+// refusal tells whether err is the engine's answer to an input that it cannot take. Everything else is a defect.
+func refusal(err error) bool {
+	for _, known := range refusals {
+		if errors.Is(err, known) {
+			return true
+		}
+	}
+	return false
+}
+
+// refusals are never written.
+var refusals = []error{
+	engine.ErrUnknownCommand, engine.ErrEnded, engine.ErrNotStarted, engine.ErrStarted, engine.ErrNotReopenable, engine.ErrWaitNotFound,
+	engine.ErrWaitAmbiguous, engine.ErrWaitAnswered, engine.ErrWaitClosed, engine.ErrAnswer,
+}
+
+// recovered turns a panic of the engine into an error: a defect in one run must not stop the others.
+func recovered(err *error) {
+	if v := recover(); v != nil {
+		*err = &defectError{fmt.Errorf("engine panicked: %v", v)}
+	}
+}
+
+// defectError is an error that would come again however often the same is tried.
+type defectError struct{ err error }
+
+func (e *defectError) Error() string { return e.err.Error() }
+func (e *defectError) Unwrap() error { return e.err }
+
+// Snapshots are written when the journal has doubled since the last one, so that all of them together cost no more than the journal (P6).
+const (
+	snapshotFrom   = 512
+	snapshotGrowth = 2
+)
+
+// commit stores the events of a decision. committed is false with a nil error where they are not stored and the run was read again; then the
+// same inputs may be given once more. After an error nothing may be given any more.
+func (a *actor) commit(dec engine.Decision) (committed bool, err error) {
+	ap, err := a.append(dec.Events)
+	if err != nil {
+		return false, &defectError{err}
+	}
+	if err := a.d.cfg.Store.Append(a.d.root, ap); err != nil {
+		return a.uncertain(ap, err)
+	}
+	a.stored(ap)
+	return true, nil
+}
+
+// append builds what is stored in one transaction.
+func (a *actor) append(events []engine.Event) (journal.Append, error) {
+	data, blobs, err := journal.Encode(events)
+	if err != nil {
+		return journal.Append{}, err
+	}
+	status := a.run.Status()
+	if status == engine.StatusPaused && a.run.InFlight() > 0 {
+		status = engine.StatusRunning // it needs an owner
+	}
+	first, last := events[0].Seq, events[len(events)-1].Seq
+	ap := journal.Append{
+		Run: a.id, Create: a.create, Epoch: a.epoch, At: a.d.now(),
+		Record: journal.Record{First: first, Last: last, Data: data},
+		Blobs:  append(a.blobs[:len(a.blobs):len(a.blobs)], blobs...),
+		Status: journal.Status(status), Waiting: len(a.run.Waits()),
+		Release: a.settled() && !a.hasMail() && len(a.unapproved()) == 0,
+	}
+	if last >= snapshotFrom && last >= snapshotGrowth*a.snapAt {
+		if ap.Snapshot, err = a.run.Snapshot(); err != nil {
+			return ap, err
+		}
+	}
+	return ap, ap.Validate()
+}
+
+func (a *actor) hasMail() bool {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return len(a.mail) > 0
+}
+
+// unapproved are the waits that ApproveAll has yet to answer.
+func (a *actor) unapproved() []engine.WaitInfo {
+	if !a.d.cfg.ApproveAll {
+		return nil
+	}
+	var open []engine.WaitInfo
+	for _, w := range a.run.Waits() {
+		if w.Kind == workflow.WaitApproval && !a.asked[w.ID] {
+			open = append(open, w)
+		}
+	}
+	return open
+}
+
+// stored notes that ap is durable.
+func (a *actor) stored(ap journal.Append) {
+	if a.create != nil {
+		a.create, a.blobs, a.epoch = nil, nil, 1
+	}
+	a.owned, a.pause = !ap.Release, backoff{}
+	if ap.Snapshot != nil {
+		a.snapAt = ap.Record.Last
+	}
+}
+
+// uncertain finds out what became of an append that gave an error. The run in memory is ahead of the journal or not; only the journal can
+// tell, and it is asked until it answers:
+//
+//  1. Append fails after the disk has the record, or before.
+//  2. The journal says which: it holds exactly this record, or it does not.
+//  3. If it is there, the run in memory is right. If not, the run is read again and the inputs are given again.
+func (a *actor) uncertain(ap journal.Append, cause error) (committed bool, err error) {
+	switch {
+	case errors.Is(cause, journal.ErrFenced):
+		a.owned = false
+		return false, cause
+	case errors.Is(cause, journal.ErrExists), errors.Is(cause, journal.ErrNotFound), errors.Is(cause, journal.ErrClosed):
+		a.owned = false
+		return false, cause
+	}
+	a.log.Warn("append failed; reading the journal again", "err", cause)
+	for {
+		head, err := a.d.cfg.Store.Head(a.d.root, a.id)
+		switch {
+		case err == nil:
+			return a.compare(ap, head)
+		case errors.Is(err, journal.ErrNotFound):
+			a.owned = false
+			return false, cause // a new run that was not stored
+		case errors.Is(err, journal.ErrClosed):
+			a.owned = false
+			return false, err
+		}
+		if err := a.pause.wait(a.d.root); err != nil {
+			return false, err
+		}
+	}
+}
+
+func (a *actor) compare(ap journal.Append, head journal.Head) (committed bool, err error) {
+	epoch := ap.Epoch
+	if ap.Create != nil {
+		epoch = 1
+	}
+	mine := head.Owner == a.d.cfg.Store.Owner().ID && head.Epoch == epoch
+	err = a.persist("read run", func() error {
+		committed, err = a.d.holds(ap)
+		return err
+	})
+	switch {
+	case err != nil:
+		return false, err
+	case committed:
+		a.stored(ap)
+		a.owned = mine
+		return true, nil
+	case ap.Create != nil:
+		a.owned = false
+		return false, fmt.Errorf("start run %s: %w", a.id, journal.ErrExists)
+	case !mine:
+		a.owned = false
+		return false, fmt.Errorf("append to run %s: %w", a.id, journal.ErrFenced)
+	}
+	// The store answers and does not take the record: a full disk, say. Do not turn in circles.
+	if err := a.pause.wait(a.d.root); err != nil {
+		return false, err
+	}
+	return false, a.reread()
+}
+
+// holds tells whether the journal has exactly the record of ap.
+func (d *Driver) holds(ap journal.Append) (bool, error) {
+	records, err := d.cfg.Store.Read(d.root, ap.Run, ap.Record.First-1)
+	if err != nil || len(records) == 0 {
+		return false, err
+	}
+	r := records[0]
+	return r.First == ap.Record.First && r.Last == ap.Record.Last && bytes.Equal(r.Data, ap.Record.Data), nil
+}
+
+// quarantine gives the run up after a defect: it ends as failed if its journal still allows to say so (P18). It is logged here, once.
+func (a *actor) quarantine(cause error) error {
+	q := &driver.QuarantineError{Run: a.id, Err: cause}
+	a.log.Error("run cannot go on", "err", cause)
+	if a.create != nil {
+		return q
+	}
+	a.d.mu.Lock()
+	a.d.bad[a.id] = q
+	a.d.mu.Unlock()
+	if !a.owned || a.reread() != nil {
+		return q
+	}
+	end := []engine.Event{{
+		Seq: a.run.Seq() + 1, At: a.d.now(),
+		Data: &engine.RunFailed{Error: engine.Failure{Code: codeDefect, Message: cause.Error()}},
+	}}
+	if a.run.Status().Ended() || a.run.Apply(end) != nil {
+		return q
+	}
+	if ok, err := a.commit(engine.Decision{Events: end}); ok && err == nil {
+		a.publish(end)
+	}
+	return q
+}
+
+// codeDefect is the code of a run that ended by a defect of Hocket.
+const codeDefect = "internal"
+
+// release gives the run up, for as long as it takes: a run that is owned by a living process and driven by nobody would stand still for ever.
+func (a *actor) release() {
+	var b backoff
+	for a.owned {
+		err := a.d.cfg.Store.Release(a.d.root, a.id, a.epoch)
+		if err == nil || errors.Is(err, journal.ErrFenced) || errors.Is(err, journal.ErrNotFound) || errors.Is(err, journal.ErrClosed) {
+			break
+		}
+		a.log.Warn("release failed", "err", err)
+		if b.wait(a.d.root) != nil {
+			break
+		}
+	}
+	a.owned = false
+}
+
+// earliest gives the first deadline of a wait among open commands; zero where there is none.
+func earliest(open []engine.Command) time.Time {
+	var first time.Time
+	for _, c := range open {
+		if t, ok := c.(*engine.StartTimer); ok && t.Deadline && (first.IsZero() || t.At.Before(first)) {
+			first = t.At
+		}
+	}
+	return first
+}

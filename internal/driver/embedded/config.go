@@ -1,0 +1,64 @@
+package embedded
+
+import (
+	"cmp"
+	"errors"
+	"log/slog"
+	"time"
+
+	"github.com/hocket-run/hocket/internal/driver"
+	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/journal"
+	"github.com/hocket-run/hocket/workflow"
+)
+
+// Config is what a Driver is made of. Only Store must be set.
+type Config struct {
+	// Store keeps the runs. The driver does not close it; whoever does closes the driver first.
+	Store journal.Backend
+	// Kind is the kind of the runs that are started here, and of those that Recover takes up; "": that of the store's owner (D15).
+	Kind journal.Kind
+	// Open opens models and tools of a run. Nil: every call fails.
+	Open driver.OpenFunc
+	// Program finds the Go program of a workflow, nil for a document. Nil: there are only documents.
+	Program func(w *workflow.Workflow) (driver.Program, error)
+	// MaxCalls bounds the calls in flight over all runs. Calls beyond it wait for their turn, oldest first; a retry that sleeps and a run that is
+	// paused need none (P14). 0: 256.
+	MaxCalls int
+	// ApproveAll answers approvals with approve; never questions and unknown outcomes (D24).
+	ApproveAll bool
+	// Hooks are told of all runs that are driven here.
+	Hooks Hooks
+	// Now is the clock for the times of events. Nil: time.Now. Timers run on the process's own clock.
+	Now func() time.Time
+	// Logger; nil: none.
+	Logger *slog.Logger
+}
+
+// Hooks are called by the goroutine of the run that they are about, so they must be quick. Nil ones are not called.
+type Hooks struct {
+	// Events gives events once they are durable, in order, as one activation made them.
+	Events func(run string, events []engine.Event)
+	// Delta gives what a model is saying.
+	Delta func(run string, d driver.Delta)
+}
+
+const defaultMaxCalls = 256
+
+func (c Config) withDefaults() (Config, error) {
+	if c.Store == nil {
+		return c, errors.New("driver has no store")
+	}
+	if c.MaxCalls < 0 {
+		return c, errors.New("driver: MaxCalls is negative")
+	}
+	c.Kind = cmp.Or(c.Kind, c.Store.Owner().Kind)
+	c.MaxCalls = cmp.Or(c.MaxCalls, defaultMaxCalls)
+	if c.Now == nil {
+		c.Now = time.Now
+	}
+	if c.Logger == nil {
+		c.Logger = slog.New(slog.DiscardHandler)
+	}
+	return c, nil
+}

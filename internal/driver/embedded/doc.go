@@ -1,0 +1,18 @@
+// Package embedded drives runs inside one process: goroutines, timers and a journal in a store.
+//
+// It refuses to decide anything about a run (package engine), to know formats and providers, to open or close stores, and to recover runs that
+// another kind of process started (D15).
+//
+// One actor owns one active run. Its flow:
+//
+//  1. It claims the run, folds snapshot and records, and finds out what its former owner left open (load.go). A new run has nothing to fold.
+//  2. It takes everything that waits in its mailbox (results, timers, answers, cancellations) and activates it (actor.go).
+//  3. It appends the events of all that in one transaction, together with the status, a snapshot now and then, and the release of a run that
+//     pauses or ends (commit.go). Watchers and callers hear of it only now.
+//  4. It carries out the commands: calls in goroutines of their own, bounded over all runs; timers; cancellations (carry.go).
+//  5. A run that paused or ended leaves memory. Whatever comes for it later makes a new actor.
+//
+// Invariants: a command begins only after the events before it are durable (D7); after an append of unknown outcome the run in memory is thrown
+// away and read again, and the inputs are given again only if they are not in the journal; a fenced actor drops its run and writes nothing;
+// no lock is held across a call or a commit (P40); a defect met in one run stops that run alone.
+package embedded

@@ -1,0 +1,335 @@
+package embedded
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/hocket-run/hocket/internal/driver"
+	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/journal"
+	"github.com/hocket-run/hocket/workflow"
+)
+
+// Driver drives runs in this process. It implements driver.Driver. Safe for concurrent use.
+type Driver struct {
+	cfg   Config
+	plans plans
+	hubs  hubs
+	// slots bounds calls over all runs, loads bounds runs that are being folded.
+	slots, loads chan struct{}
+
+	// root lives until Close gives up waiting; stores are asked under it. work ends when Close begins; calls run under it.
+	root, work context.Context
+	kill, stop context.CancelCauseFunc
+	wg         sync.WaitGroup
+
+	mu     sync.Mutex
+	closed bool
+	runs   map[string]*actor
+	// parked are the deadlines of paused runs.
+	parked map[string]*parked
+	// bad are the runs that this process cannot drive.
+	bad     map[string]error
+	polling bool
+}
+
+var _ driver.Driver = (*Driver)(nil)
+
+// errInterrupted is the cause with which calls end that are stopped so that somebody may resume the run later.
+var errInterrupted = errors.New("interrupted")
+
+// New makes a driver. It starts nothing until a run is started, resumed or recovered.
+func New(cfg Config) (*Driver, error) {
+	cfg, err := cfg.withDefaults()
+	if err != nil {
+		return nil, err
+	}
+	d := &Driver{
+		cfg:    cfg,
+		slots:  make(chan struct{}, cfg.MaxCalls),
+		loads:  make(chan struct{}, maxLoads),
+		runs:   map[string]*actor{},
+		parked: map[string]*parked{},
+		bad:    map[string]error{},
+	}
+	d.root, d.kill = context.WithCancelCause(context.Background())
+	d.work, d.stop = context.WithCancelCause(d.root)
+	return d, nil
+}
+
+// maxLoads bounds how many runs are folded at once, so that recovering thousands needs the memory of few.
+const maxLoads = 32
+
+func (d *Driver) now() time.Time { return d.cfg.Now().UTC().Truncate(time.Microsecond) }
+
+// Close interrupts every run: its calls are stopped, what came back is journaled, its lease is given up, and somebody may resume it. It returns
+// when no goroutine of the driver is left, or with ctx's error when that takes longer than ctx allows. Later calls fail with ErrClosed; a
+// second Close waits like the first.
+func (d *Driver) Close(ctx context.Context) error {
+	d.mu.Lock()
+	d.closed = true
+	for run, p := range d.parked {
+		p.timer.Stop()
+		delete(d.parked, run)
+	}
+	d.mu.Unlock()
+	d.stop(errInterrupted)
+	done := make(chan struct{})
+	go func() {
+		d.wg.Wait()
+		close(done)
+	}()
+	select {
+	case <-done:
+		d.kill(driver.ErrClosed)
+		return nil
+	case <-ctx.Done():
+		d.kill(driver.ErrClosed)
+		return fmt.Errorf("close driver: calls are still running: %w", ctx.Err())
+	}
+}
+
+// Start implements driver.Driver.
+func (d *Driver) Start(ctx context.Context, spec driver.Spec) (string, error) {
+	if spec.Workflow == nil {
+		return "", errors.New("start run: no workflow")
+	}
+	canonical, err := spec.Workflow.Canonical()
+	if err != nil {
+		return "", fmt.Errorf("start run: %w", err)
+	}
+	definition := journal.NewBlob(canonical)
+	p, err := d.plans.compile(definition.Hash, spec.Workflow, d.cfg.Program)
+	if err != nil {
+		return "", err
+	}
+	run := cmp.Or(spec.Run, driver.NewRunID(d.now()))
+	blobs := []journal.Blob{definition}
+	meta := maps.Clone(spec.Meta)
+	if meta == nil {
+		meta = map[string]string{}
+	}
+	if spec.Model != "" {
+		meta[metaModel] = spec.Model
+	}
+	for _, name := range slices.Sorted(maps.Keys(spec.Files)) {
+		b := journal.NewBlob(spec.Files[name])
+		meta[metaFile+name] = b.Hash
+		blobs = append(blobs, b)
+	}
+	w := p.plan.Workflow()
+	a := d.newActor(run)
+	a.plan = p
+	a.blobs = blobs
+	a.create = &journal.NewRun{
+		Workflow: cmp.Or(w.ID, w.Name), WorkflowName: w.Name, Format: w.Format, Parent: spec.ParentRun, Kind: d.cfg.Kind,
+		Definition: definition.Hash, Created: d.now(), Meta: meta,
+	}
+	a.info = d.info(run, w, *a.create, func(_ context.Context, name string) ([]byte, error) {
+		if data, ok := spec.Files[name]; ok {
+			return data, nil
+		}
+		return nil, fmt.Errorf("file %q of run %s: %w", name, run, journal.ErrNotFound)
+	})
+	a.info.History = func(context.Context) (*driver.History, error) { return driver.NewHistory(run), nil }
+	if a.kit, err = d.open(ctx, a.info); err != nil {
+		return "", err
+	}
+	start := engine.Start{Created: engine.RunCreated{
+		Workflow: w.ID, Name: w.Name, Format: w.Format, Input: spec.Input, Limits: spec.Limits,
+		ParentRun: spec.ParentRun, ForkedFrom: spec.ForkedFrom, Meta: spec.Meta,
+	}}
+	reply := make(chan error, 1)
+	a.mail = append(a.mail, &message{at: d.now(), data: start, done: func(err error) { reply <- err }})
+
+	d.mu.Lock()
+	switch {
+	case d.closed:
+		err = driver.ErrClosed
+	case d.runs[run] != nil:
+		err = fmt.Errorf("start run %s: %w", run, journal.ErrExists)
+	default:
+		d.launch(a)
+	}
+	d.mu.Unlock()
+	if err != nil {
+		return "", errors.Join(err, a.kit.Close())
+	}
+	return run, await(ctx, reply)
+}
+
+// Keys of NewRun.Meta that are the driver's own.
+const (
+	metaOwn   = "hocket."
+	metaModel = "hocket.model"
+	metaFile  = "hocket.file."
+)
+
+// info tells of a run what its calls need to know; file reads one of its files.
+func (d *Driver) info(run string, w *workflow.Workflow, n journal.NewRun, file func(context.Context, string) ([]byte, error)) driver.Info {
+	return driver.Info{Run: run, Workflow: w, Model: n.Meta[metaModel], Meta: withoutOwn(n.Meta), File: file}
+}
+
+func (d *Driver) open(ctx context.Context, info driver.Info) (*driver.Kit, error) {
+	if d.cfg.Open == nil {
+		return &driver.Kit{}, nil
+	}
+	k, err := d.cfg.Open(ctx, info)
+	if err != nil {
+		return nil, fmt.Errorf("open models and tools: %w", err)
+	}
+	if k == nil {
+		k = &driver.Kit{}
+	}
+	return k, nil
+}
+
+// Resume implements driver.Driver.
+func (d *Driver) Resume(ctx context.Context, run string) error {
+	return d.ask(ctx, run, &message{resume: true})
+}
+
+// Reopen implements driver.Driver.
+func (d *Driver) Reopen(ctx context.Context, run string, limits workflow.Limits) error {
+	return d.ask(ctx, run, &message{data: engine.Reopen{Limits: limits}})
+}
+
+// Answer implements driver.Driver.
+func (d *Driver) Answer(ctx context.Context, run string, a engine.Answer) error {
+	return d.send(ctx, run, a)
+}
+
+// Cancel implements driver.Driver.
+func (d *Driver) Cancel(ctx context.Context, run, reason string) error {
+	return d.send(ctx, run, engine.Cancel{Reason: reason})
+}
+
+// Interrupt stops driving a run: as Close does, for one run. It returns when the run has left memory; one that is not driven here is left alone.
+func (d *Driver) Interrupt(ctx context.Context, run string) error {
+	d.mu.Lock()
+	a := d.runs[run]
+	d.mu.Unlock()
+	if a == nil {
+		return nil
+	}
+	a.cancel(errInterrupted)
+	select {
+	case <-a.gone:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// ask gives a message to the run's actor, bringing the run into memory where it is not, and waits for what becomes of it.
+func (d *Driver) ask(ctx context.Context, run string, m *message) error {
+	reply := make(chan error, 1)
+	m.done = func(err error) { reply <- err }
+	if err := d.post(run, m); err != nil {
+		return err
+	}
+	return await(ctx, reply)
+}
+
+func await(ctx context.Context, reply <-chan error) error {
+	select {
+	case err := <-reply:
+		return err
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// post puts a message into the mailbox of a run. The message's done is called exactly once if post gives no error.
+func (d *Driver) post(run string, m *message) error {
+	if m.at.IsZero() {
+		m.at = d.now()
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.closed {
+		return driver.ErrClosed
+	}
+	if a := d.runs[run]; a != nil {
+		a.put(m)
+		return nil
+	}
+	a := d.newActor(run)
+	a.mail = append(a.mail, m)
+	d.launch(a)
+	return nil
+}
+
+// launch starts an actor, and the poll of the inbox with the first one. d.mu is held.
+func (d *Driver) launch(a *actor) {
+	d.runs[a.id] = a
+	if p := d.parked[a.id]; p != nil {
+		p.timer.Stop()
+		delete(d.parked, a.id)
+	}
+	d.wg.Go(a.main)
+	if !d.polling {
+		d.polling = true
+		d.wg.Go(d.poll)
+	}
+}
+
+// Wait implements driver.Driver. For a run that nobody in this process drives it looks four times a second.
+func (d *Driver) Wait(ctx context.Context, run string) (driver.State, error) {
+	for {
+		d.mu.Lock()
+		a, closed := d.runs[run], d.closed
+		d.mu.Unlock()
+		if a != nil {
+			select {
+			case <-a.gone:
+				continue
+			case <-ctx.Done():
+				return driver.State{}, ctx.Err()
+			}
+		}
+		head, err := d.cfg.Store.Head(ctx, run)
+		if err != nil {
+			return driver.State{}, err
+		}
+		state := driver.State{Status: engine.Status(head.Status), Interrupted: head.Interrupted}
+		d.mu.Lock()
+		bad, now := d.bad[run], d.runs[run]
+		d.mu.Unlock()
+		switch {
+		case now != nil:
+			continue
+		case !head.Status.IsActive():
+			return state, nil
+		case bad != nil:
+			return state, bad
+		case head.Interrupted:
+			return state, nil
+		case closed:
+			return state, driver.ErrClosed
+		}
+		if err := sleep(ctx, d.root, pollEvery); err != nil {
+			return state, err
+		}
+	}
+}
+
+// sleep waits for a while, for either context at most, and tells which ended it.
+func sleep(ctx, root context.Context, wait time.Duration) error {
+	t := time.NewTimer(wait)
+	defer t.Stop()
+	select {
+	case <-t.C:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-root.Done():
+		return context.Cause(root)
+	}
+}

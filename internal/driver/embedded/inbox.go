@@ -1,0 +1,223 @@
+package embedded
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/hocket-run/hocket/internal/driver"
+	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/journal"
+)
+
+// pollEvery is how soon an owner sees a request, and a watcher what another process does (D16).
+const pollEvery = 250 * time.Millisecond
+
+// Kinds of requests in the inbox.
+const (
+	requestAnswer = "answer"
+	requestCancel = "cancel"
+)
+
+// request is the stored form of an answer or a cancellation.
+type request struct {
+	Wait   string       `json:"wait,omitempty"`
+	Value  engine.Value `json:"value,omitempty"`
+	Note   string       `json:"note,omitempty"`
+	Reason string       `json:"reason,omitempty"`
+}
+
+func encodeRequest(data engine.InputData) (kind string, body []byte, err error) {
+	switch d := data.(type) {
+	case engine.Answer:
+		kind = requestAnswer
+		body, err = json.Marshal(request{Wait: d.Wait, Value: d.Value, Note: d.Note})
+	case engine.Cancel:
+		kind = requestCancel
+		body, err = json.Marshal(request{Reason: d.Reason})
+	default:
+		err = fmt.Errorf("%T cannot be asked of another process", data)
+	}
+	return kind, body, err
+}
+
+func decodeRequest(kind string, body []byte) (engine.InputData, error) {
+	var r request
+	if err := json.Unmarshal(body, &r); err != nil {
+		return nil, fmt.Errorf("read request: %w", err)
+	}
+	switch kind {
+	case requestAnswer:
+		return engine.Answer{Wait: r.Wait, Value: r.Value, Note: r.Note}, nil
+	case requestCancel:
+		return engine.Cancel{Reason: r.Reason}, nil
+	}
+	return nil, fmt.Errorf("request of unknown kind %q", kind)
+}
+
+// result is the stored outcome of a request; an empty Code is success.
+type result struct {
+	Code    string `json:"code,omitempty"`
+	Message string `json:"message,omitempty"`
+}
+
+// codes name the errors that must be the same on both sides of the inbox. Never written.
+var codes = map[string]error{
+	"ended":          engine.ErrEnded,
+	"wait_not_found": engine.ErrWaitNotFound,
+	"wait_ambiguous": engine.ErrWaitAmbiguous,
+	"wait_answered":  engine.ErrWaitAnswered,
+	"wait_closed":    engine.ErrWaitClosed,
+	"answer":         engine.ErrAnswer,
+	"not_reopenable": engine.ErrNotReopenable,
+}
+
+const codeOther = "other"
+
+func encodeResult(err error) []byte {
+	r := result{}
+	if err != nil {
+		r = result{Code: codeOther, Message: err.Error()}
+		for code, known := range codes {
+			if errors.Is(err, known) {
+				r.Code = code
+			}
+		}
+	}
+	body, _ := json.Marshal(r) // two strings
+	return body
+}
+
+// remoteError is a refusal that another process gave, in its words.
+type remoteError struct {
+	message string
+	known   error
+}
+
+func (e *remoteError) Error() string { return e.message }
+func (e *remoteError) Unwrap() error { return e.known }
+
+func decodeResult(body []byte) error {
+	var r result
+	if err := json.Unmarshal(body, &r); err != nil {
+		return fmt.Errorf("read result of request: %w", err)
+	}
+	if r.Code == "" {
+		return nil
+	}
+	return &remoteError{message: r.Message, known: codes[r.Code]}
+}
+
+// poll looks for requests to runs that are driven here, as long as there are any.
+func (d *Driver) poll() {
+	t := time.NewTicker(pollEvery)
+	defer t.Stop()
+	for {
+		select {
+		case <-t.C:
+		case <-d.work.Done():
+		}
+		d.mu.Lock()
+		if len(d.runs) == 0 || d.closed {
+			d.polling = false
+			d.mu.Unlock()
+			return
+		}
+		d.mu.Unlock()
+		requests, err := d.cfg.Store.Take(d.root)
+		if err != nil {
+			d.cfg.Logger.Warn("look for requests", "err", err)
+			continue
+		}
+		for _, q := range requests {
+			d.serve(q)
+		}
+	}
+}
+
+// serve does what a request asks for and stores the result. A request that cannot be settled now stays for the run's next owner.
+func (d *Driver) serve(q journal.Request) {
+	settle := func(err error) {
+		if errors.Is(err, driver.ErrClosed) || errors.Is(err, journal.ErrOwned) || errors.Is(err, journal.ErrFenced) {
+			return
+		}
+		d.wg.Go(func() {
+			if err := d.cfg.Store.Settle(d.root, q.ID, encodeResult(err)); err != nil {
+				d.cfg.Logger.Warn("settle request", "run", q.Run, "err", err)
+			}
+		})
+	}
+	data, err := decodeRequest(q.Kind, q.Data)
+	if err != nil {
+		settle(err)
+		return
+	}
+	if err := d.post(q.Run, &message{data: data, done: settle}); err != nil {
+		settle(err)
+	}
+}
+
+// send gives an answer or a cancellation to whoever owns the run (D16).
+//
+//  1. Nobody does, or this process: it is done here.
+//  2. Another process does: the request goes into the inbox, and its result is waited for.
+//  3. That process gives the run up or dies before it has seen the request: back to 1. Should it have seen it after all, asking twice does no
+//     harm (P24).
+func (d *Driver) send(ctx context.Context, run string, data engine.InputData) error {
+	var id uint64
+	for {
+		err := d.ask(ctx, run, &message{data: data})
+		if !errors.Is(err, journal.ErrOwned) && !errors.Is(err, journal.ErrFenced) {
+			if id != 0 && !errors.Is(err, driver.ErrClosed) && ctx.Err() == nil {
+				if e := d.cfg.Store.Settle(ctx, id, encodeResult(err)); e != nil {
+					d.cfg.Logger.Warn("settle request", "run", run, "err", e)
+				}
+			}
+			return err
+		}
+		if id == 0 {
+			kind, body, err := encodeRequest(data)
+			if err != nil {
+				return err
+			}
+			if id, err = d.cfg.Store.Post(ctx, journal.Request{Run: run, Kind: kind, Data: body, At: d.now()}); err != nil {
+				return fmt.Errorf("ask the owner of run %s: %w", run, err)
+			}
+		}
+		if done, err := d.await(ctx, run, id); done || err != nil {
+			return err
+		}
+	}
+}
+
+// await waits for the result of a request; done is false when the run has no living owner any more.
+func (d *Driver) await(ctx context.Context, run string, id uint64) (done bool, err error) {
+	for {
+		body, done, err := d.cfg.Store.Result(ctx, id)
+		if err != nil {
+			return false, fmt.Errorf("ask the owner of run %s: %w", run, err)
+		}
+		if done {
+			return true, decodeResult(body)
+		}
+		head, err := d.cfg.Store.Head(ctx, run)
+		if err != nil {
+			return false, err
+		}
+		if head.Owner == "" {
+			return false, nil
+		}
+		alive, err := d.cfg.Store.Alive(ctx, head.Owner)
+		if err != nil {
+			return false, err
+		}
+		if !alive {
+			return false, nil
+		}
+		if err := sleep(ctx, d.root, pollEvery/5); err != nil {
+			return false, err
+		}
+	}
+}

@@ -1,0 +1,265 @@
+package embedded
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/hocket-run/hocket/internal/driver"
+	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/journal"
+	"github.com/hocket-run/hocket/workflow"
+)
+
+// backoff spaces out what is tried again while a store does not answer. The zero value begins.
+type backoff struct{ last time.Duration }
+
+const (
+	backoffFirst = 20 * time.Millisecond
+	backoffMost  = 5 * time.Second
+)
+
+// wait waits a while, longer each time. The error says why ctx ended.
+func (b *backoff) wait(ctx context.Context) error {
+	b.last = min(max(backoffFirst, 2*b.last), backoffMost)
+	return sleep(ctx, ctx, b.last)
+}
+
+// permanent tells whether asking a store again would give the same.
+func permanent(err error) bool {
+	var (
+		corrupt *journal.CorruptError
+		newer   *journal.NewerError
+	)
+	return errors.As(err, &corrupt) || errors.As(err, &newer) || errors.Is(err, journal.ErrNotFound) || errors.Is(err, journal.ErrClosed) ||
+		errors.Is(err, journal.ErrOwned)
+}
+
+// load claims the run and reads it. A store that does not answer is asked until it does (P18), unless the driver is closed meanwhile.
+func (a *actor) load() error {
+	select {
+	case a.d.loads <- struct{}{}:
+		defer func() { <-a.d.loads }()
+	case <-a.ctx.Done():
+		return driver.ErrClosed
+	}
+	var head journal.Head
+	err := a.persist("claim run", func() (err error) {
+		head, err = a.claim()
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	a.owned, a.epoch = true, head.Epoch
+	err = a.persist("read run", func() error { return a.prepare(a.d.root, head) })
+	if err == nil {
+		err = a.reread()
+	}
+	if err != nil {
+		return err
+	}
+	a.takeover = head.Status.IsActive() || a.run.InFlight() > 0
+	a.fresh = true
+	a.d.mu.Lock()
+	delete(a.d.bad, a.id)
+	a.d.mu.Unlock()
+	if a.run.Status().Ended() {
+		a.kit = &driver.Kit{}
+		return nil
+	}
+	a.kit, a.kitErr = a.equip(a.ctx)
+	return nil
+}
+
+// claim makes this process the run's owner. If it is that already, it lost the answer to a former claim, or the run: nobody else drives a run
+// under this handle.
+func (a *actor) claim() (journal.Head, error) {
+	head, err := a.d.cfg.Store.Claim(a.d.root, a.id)
+	var owned *journal.OwnedError
+	if errors.As(err, &owned) && owned.Owner.ID == a.d.cfg.Store.Owner().ID {
+		return a.d.cfg.Store.Head(a.d.root, a.id)
+	}
+	return head, err
+}
+
+// persist tries until fn succeeds, fails for good, or the run is to be interrupted. Failing for good by damage puts the run into quarantine.
+func (a *actor) persist(what string, fn func() error) error {
+	var b backoff
+	for {
+		err := fn()
+		var (
+			corrupt *journal.CorruptError
+			newer   *journal.NewerError
+			defect  *defectError
+			diverge *engine.DivergenceError
+		)
+		switch {
+		case err == nil:
+			return nil
+		case errors.As(err, &corrupt), errors.As(err, &newer), errors.As(err, &defect), errors.As(err, &diverge):
+			q := &driver.QuarantineError{Run: a.id, Err: err}
+			a.d.mu.Lock()
+			known := a.d.bad[a.id] != nil
+			a.d.bad[a.id] = q
+			a.d.mu.Unlock()
+			if !known {
+				a.log.Error("run cannot be read", "err", err)
+			}
+			return q
+		case permanent(err):
+			return err
+		}
+		if a.ctx.Err() != nil {
+			return driver.ErrClosed
+		}
+		if b.last == 0 {
+			a.log.Warn("store does not answer", "doing", what, "err", err)
+		}
+		if b.wait(a.ctx) != nil {
+			return driver.ErrClosed
+		}
+	}
+}
+
+// prepare compiles the run's definition and finds out what was kept with it.
+func (a *actor) prepare(ctx context.Context, head journal.Head) error {
+	c, err := a.d.definition(ctx, head.Definition)
+	if err != nil {
+		return err
+	}
+	a.plan = c
+	a.info = a.d.info(a.id, c.plan.Workflow(), head.NewRun, func(ctx context.Context, name string) ([]byte, error) {
+		hash, ok := head.Meta[metaFile+name]
+		if !ok {
+			return nil, fmt.Errorf("file %q of run %s: %w", name, a.id, journal.ErrNotFound)
+		}
+		return a.d.cfg.Store.Blob(ctx, hash)
+	})
+	a.info.History = a.history
+	return nil
+}
+
+// definition gives the compiled definition with this digest. A definition that is gone or cannot be compiled is a defect: it could once.
+func (d *Driver) definition(ctx context.Context, digest string) (compiled, error) {
+	if c, ok := d.plans.get(digest); ok {
+		return c, nil
+	}
+	data, err := d.cfg.Store.Blob(ctx, digest)
+	if errors.Is(err, journal.ErrNotFound) {
+		return compiled{}, &defectError{err}
+	}
+	if err != nil {
+		return compiled{}, err
+	}
+	w, err := workflow.Parse(data)
+	if err != nil {
+		return compiled{}, &defectError{err}
+	}
+	c, err := d.plans.compile(digest, w, d.cfg.Program)
+	if err != nil {
+		return compiled{}, &defectError{err}
+	}
+	return c, nil
+}
+
+// equip opens models and tools and gives stateful tools what they were told so far.
+func (a *actor) equip(ctx context.Context) (*driver.Kit, error) {
+	k, err := a.d.open(ctx, a.info)
+	if err != nil {
+		return nil, err
+	}
+	if k.Program == nil {
+		k.Program = a.plan.program
+	}
+	if k.Tools == nil || k.Stateless {
+		return k, nil
+	}
+	h, err := a.history(ctx)
+	if err == nil && len(h.Tools) > 0 {
+		err = k.Tools.Restore(ctx, h.Tools)
+	}
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("restore tools: %w", err), k.Close())
+	}
+	return k, nil
+}
+
+// history reads what the journal tells of calls made so far.
+func (a *actor) history(ctx context.Context) (*driver.History, error) {
+	h := driver.NewHistory(a.id)
+	err := a.d.events(ctx, a.id, 0, func(events []engine.Event) error {
+		for _, e := range events {
+			h.Add(e)
+		}
+		return nil
+	})
+	return h, err
+}
+
+// events reads the events after seq, record by record.
+func (d *Driver) events(ctx context.Context, run string, after uint64, fn func([]engine.Event) error) error {
+	records, err := d.cfg.Store.Read(ctx, run, after)
+	if err != nil {
+		return err
+	}
+	for _, r := range records {
+		events, err := journal.Decode(r.Data, func(hash string) ([]byte, error) { return d.cfg.Store.Blob(ctx, hash) })
+		if err != nil {
+			return fmt.Errorf("read run %s: %w", run, err)
+		}
+		for len(events) > 0 && events[0].Seq <= after {
+			events = events[1:]
+		}
+		if len(events) == 0 {
+			continue
+		}
+		if err := fn(events); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// reread makes the run in memory equal to the journal.
+func (a *actor) reread() error {
+	if a.create != nil {
+		a.run = engine.New(a.plan.plan, a.id)
+		return nil
+	}
+	return a.persist("read run", func() error {
+		run, at, err := a.d.fold(a.d.root, a.id, a.plan.plan)
+		if err != nil {
+			return err
+		}
+		a.run, a.snapAt = run, at
+		a.orphans = map[string]engine.Command{}
+		for _, c := range run.Open() {
+			if id := callID(c); id != "" && a.calls[id] == nil {
+				a.orphans[id] = c
+			}
+		}
+		return nil
+	})
+}
+
+// fold makes a run of its snapshot and the records after it, and tells at which event the snapshot stands.
+func (d *Driver) fold(ctx context.Context, id string, plan *engine.Plan) (run *engine.Run, snapAt uint64, err error) {
+	defer recovered(&err)
+	data, at, err := d.cfg.Store.Snapshot(ctx, id)
+	if err != nil {
+		return nil, 0, err
+	}
+	if data != nil {
+		run, err = engine.Restore(plan, id, data)
+		if err != nil {
+			d.cfg.Logger.Info("snapshot not used", "run", id, "err", err)
+		}
+	}
+	if run == nil || run.Seq() != at {
+		run, at = engine.New(plan, id), 0
+	}
+	err = d.events(ctx, id, at, run.Apply)
+	return run, at, err
+}

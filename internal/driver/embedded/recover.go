@@ -1,0 +1,232 @@
+package embedded
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"github.com/hocket-run/hocket/internal/driver"
+	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/journal"
+)
+
+// parked is a paused run with a deadline: all that is kept of it in memory.
+type parked struct {
+	timer *time.Timer
+	at    time.Time
+}
+
+const (
+	recoverEvery = 5 * time.Second
+	sweepEvery   = time.Minute
+)
+
+// Tend is the work of a process that stays: it recovers interrupted runs of its kind and fires the deadlines of paused ones, again and again,
+// until ctx is done or the driver is closed (D15, D21). It gives no error: what goes wrong is logged and tried again.
+func (d *Driver) Tend(ctx context.Context) {
+	seen := map[string]time.Time{}
+	var swept time.Time
+	for {
+		if err := d.Recover(ctx); err != nil && ctx.Err() == nil && d.work.Err() == nil {
+			d.cfg.Logger.Warn("recover runs", "err", err)
+		}
+		if now := time.Now(); now.Sub(swept) >= sweepEvery {
+			if err := d.sweep(ctx, seen); err != nil {
+				if ctx.Err() == nil && d.work.Err() == nil {
+					d.cfg.Logger.Warn("look for deadlines", "err", err)
+				}
+			} else {
+				swept = now
+			}
+		}
+		if sleep(ctx, d.work, recoverEvery) != nil {
+			return
+		}
+	}
+}
+
+// Recover takes up all runs of the driver's kind that have no living owner and returns when each goes on or has been given up on. A run that
+// cannot be driven is logged once and left alone from then on (P18). While the store does not answer it is asked again. Errors: ctx's,
+// ErrClosed.
+func (d *Driver) Recover(ctx context.Context) error {
+	var wg sync.WaitGroup
+	q := journal.Query{Kind: d.cfg.Kind, Interrupted: true, Limit: 1000}
+	for {
+		heads, next, err := d.list(ctx, q)
+		if err != nil {
+			return err
+		}
+		for _, h := range heads {
+			d.mu.Lock()
+			skip := d.bad[h.Run] != nil || d.runs[h.Run] != nil
+			d.mu.Unlock()
+			if skip {
+				continue
+			}
+			wg.Add(1)
+			done := func(err error) {
+				defer wg.Done()
+				d.gaveUp(h.Run, err)
+			}
+			if err := d.post(h.Run, &message{resume: true, done: done}); err != nil {
+				wg.Done()
+				return err
+			}
+		}
+		if next == "" {
+			break
+		}
+		q.Cursor = next
+	}
+	all := make(chan struct{})
+	go func() {
+		wg.Wait()
+		close(all)
+	}()
+	select {
+	case <-all:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// gaveUp remembers a run that cannot be recovered for a reason that will not pass.
+func (d *Driver) gaveUp(run string, err error) {
+	if err == nil || permanent(err) || d.work.Err() != nil {
+		return
+	}
+	d.mu.Lock()
+	known := d.bad[run] != nil
+	if !known {
+		d.bad[run] = &driver.QuarantineError{Run: run, Err: err}
+	}
+	d.mu.Unlock()
+	if !known {
+		d.cfg.Logger.Error("run cannot be recovered", "run", run, "err", err)
+	}
+}
+
+// list asks for a page until the store answers (P18).
+func (d *Driver) list(ctx context.Context, q journal.Query) (heads []journal.Head, next string, err error) {
+	var b backoff
+	for {
+		heads, next, err = d.cfg.Store.List(ctx, q)
+		if err == nil || permanent(err) || ctx.Err() != nil {
+			return heads, next, err
+		}
+		d.cfg.Logger.Warn("list runs", "err", err)
+		if err := b.wait(ctx); err != nil {
+			return nil, "", err
+		}
+		if d.work.Err() != nil {
+			return nil, "", driver.ErrClosed
+		}
+	}
+}
+
+// sweep finds the deadlines of paused runs that somebody else left. seen keeps what was looked at, by run and last change.
+func (d *Driver) sweep(ctx context.Context, seen map[string]time.Time) error {
+	q := journal.Query{Statuses: []journal.Status{journal.StatusPaused}, Limit: 1000}
+	present := map[string]bool{}
+	for {
+		heads, next, err := d.list(ctx, q)
+		if err != nil {
+			return err
+		}
+		for _, h := range heads {
+			present[h.Run] = true
+			if seen[h.Run].Equal(h.Updated) {
+				continue
+			}
+			if err := d.parkHead(ctx, h); err != nil {
+				d.cfg.Logger.Warn("read paused run", "run", h.Run, "err", err)
+			}
+			seen[h.Run] = h.Updated
+		}
+		if next == "" {
+			break
+		}
+		q.Cursor = next
+	}
+	for run := range seen {
+		if !present[run] {
+			delete(seen, run)
+		}
+	}
+	return nil
+}
+
+// parkHead reads a paused run, without claiming it, and parks it where it has a deadline. Definitions without deadlines are not read twice.
+func (d *Driver) parkHead(ctx context.Context, h journal.Head) error {
+	c, err := d.definition(ctx, h.Definition)
+	if err != nil || !c.deadlines {
+		return err
+	}
+	run, _, err := d.fold(ctx, h.Run, c.plan)
+	if err != nil || run.Status() != engine.StatusPaused {
+		return err
+	}
+	if at := earliest(run.Open()); !at.IsZero() {
+		d.mu.Lock()
+		defer d.mu.Unlock()
+		if d.runs[h.Run] == nil && !d.closed {
+			d.park(h.Run, at)
+		}
+	}
+	return nil
+}
+
+// park remembers that a paused run has to be touched at a time. d.mu is held.
+func (d *Driver) park(run string, at time.Time) {
+	if old := d.parked[run]; old != nil {
+		old.timer.Stop()
+	}
+	p := &parked{at: at}
+	p.timer = time.AfterFunc(at.Sub(d.now()), func() { d.touch(run, p) })
+	d.parked[run] = p
+}
+
+// touch fires the deadlines of a run that is still paused; who else drives it will see to them.
+func (d *Driver) touch(run string, p *parked) {
+	d.mu.Lock()
+	mine := d.parked[run] == p && !d.closed
+	if mine {
+		delete(d.parked, run)
+		d.wg.Add(1)
+	}
+	d.mu.Unlock()
+	if !mine {
+		return
+	}
+	defer d.wg.Done()
+	head, err := d.cfg.Store.Head(d.root, run)
+	if err != nil || head.Status != journal.StatusPaused {
+		if err != nil && !permanent(err) {
+			d.again(run)
+		}
+		return
+	}
+	done := func(err error) {
+		if err != nil && !permanent(err) {
+			d.cfg.Logger.Warn("fire deadline", "run", run, "err", err)
+		}
+	}
+	// The process's clock and that of events may differ a little: the message must not come before its time.
+	m := &message{at: d.now(), done: done}
+	if m.at.Before(p.at) {
+		m.at = p.at
+	}
+	if err := d.post(run, m); err != nil {
+		done(err)
+	}
+}
+
+// again parks a run for a while, because the store did not answer.
+func (d *Driver) again(run string) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if !d.closed && d.runs[run] == nil {
+		d.park(run, d.now().Add(recoverEvery))
+	}
+}

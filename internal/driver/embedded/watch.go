@@ -1,0 +1,241 @@
+package embedded
+
+import (
+	"context"
+	"fmt"
+	"iter"
+	"sync"
+	"time"
+
+	"github.com/hocket-run/hocket/internal/driver"
+	"github.com/hocket-run/hocket/internal/engine"
+)
+
+// hubs hand what happens to whoever watches. The zero value is ready.
+type hubs struct {
+	mu   sync.RWMutex
+	subs map[string][]*subscription
+}
+
+// subscription is what one watcher has not seen yet. It is bounded: a watcher that is too slow loses deltas, and reads events from the store.
+type subscription struct {
+	mu     sync.Mutex
+	items  []driver.Update
+	behind bool // events were left out
+	notify chan struct{}
+}
+
+const (
+	maxPending = 1024
+	// maxPendingDeltas leaves room for events behind a flood of deltas.
+	maxPendingDeltas = 768
+)
+
+func (h *hubs) subscribe(run string) *subscription {
+	s := &subscription{notify: make(chan struct{}, 1)}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.subs == nil {
+		h.subs = map[string][]*subscription{}
+	}
+	h.subs[run] = append(h.subs[run][:len(h.subs[run]):len(h.subs[run])], s)
+	return s
+}
+
+func (h *hubs) unsubscribe(run string, s *subscription) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	var rest []*subscription
+	for _, o := range h.subs[run] {
+		if o != s {
+			rest = append(rest, o)
+		}
+	}
+	if h.subs[run] = rest; len(rest) == 0 {
+		delete(h.subs, run)
+	}
+}
+
+// of gives the watchers of a run; the slice is never changed.
+func (h *hubs) of(run string) []*subscription {
+	h.mu.RLock()
+	defer h.mu.RUnlock()
+	return h.subs[run]
+}
+
+func (s *subscription) put(items ...driver.Update) {
+	s.mu.Lock()
+	for _, u := range items {
+		switch {
+		case u.Delta != nil && len(s.items) < maxPendingDeltas, u.Event != nil && len(s.items) < maxPending && !s.behind:
+			s.items = append(s.items, u)
+		case u.Event != nil:
+			s.behind = true
+		}
+	}
+	s.mu.Unlock()
+	select {
+	case s.notify <- struct{}{}:
+	default:
+	}
+}
+
+func (s *subscription) take() (items []driver.Update, behind bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	items, behind = s.items, s.behind
+	s.items, s.behind = nil, false
+	return items, behind
+}
+
+// publish tells of events that are durable now.
+func (a *actor) publish(events []engine.Event) {
+	if len(events) == 0 {
+		return
+	}
+	if fn := a.d.cfg.Hooks.Events; fn != nil {
+		fn(a.id, events)
+	}
+	subs := a.d.hubs.of(a.id)
+	if len(subs) == 0 {
+		return
+	}
+	items := make([]driver.Update, len(events))
+	for i := range events {
+		items[i].Event = &events[i]
+	}
+	for _, s := range subs {
+		s.put(items...)
+	}
+}
+
+// say tells of a piece of a model's answer.
+func (a *actor) say(delta driver.Delta) {
+	if fn := a.d.cfg.Hooks.Delta; fn != nil {
+		fn(a.id, delta)
+	}
+	for _, s := range a.d.hubs.of(a.id) {
+		s.put(driver.Update{Delta: &delta})
+	}
+}
+
+// Watch implements driver.Driver. What this process drives is seen at once; for all else the store is looked at four times a second.
+func (d *Driver) Watch(ctx context.Context, run string, from uint64) iter.Seq2[driver.Update, error] {
+	return func(yield func(driver.Update, error) bool) {
+		sub := d.hubs.subscribe(run)
+		defer d.hubs.unsubscribe(run, sub)
+		w := watcher{d: d, run: run, seq: from, yield: yield}
+		if err := w.follow(ctx, sub); err != nil && !w.left {
+			yield(driver.Update{}, err)
+		}
+	}
+}
+
+// watcher is one Watch at work. seq is the last event that was given.
+type watcher struct {
+	d     *Driver
+	run   string
+	seq   uint64
+	ended bool // the last event given ends the run
+	left  bool // the consumer wants no more
+	yield func(driver.Update, error) bool
+}
+
+func (w *watcher) follow(ctx context.Context, sub *subscription) error {
+	poll := time.NewTicker(pollEvery)
+	defer poll.Stop()
+	if err := w.catchUp(ctx); err != nil {
+		return err
+	}
+	for !w.left && !w.ended {
+		select {
+		case <-sub.notify:
+			items, behind := sub.take()
+			for _, u := range items {
+				if !w.live(u) {
+					behind = true
+					break
+				}
+			}
+			if behind && !w.left && !w.ended {
+				if err := w.catchUp(ctx); err != nil {
+					return err
+				}
+			}
+		case <-poll.C:
+			if err := w.look(ctx); err != nil {
+				return err
+			}
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-w.d.root.Done():
+			return driver.ErrClosed
+		}
+	}
+	return nil
+}
+
+// look reads on where somebody else drives the run.
+func (w *watcher) look(ctx context.Context) error {
+	w.d.mu.Lock()
+	here := w.d.runs[w.run] != nil
+	w.d.mu.Unlock()
+	if here {
+		return nil
+	}
+	head, err := w.d.cfg.Store.Head(ctx, w.run)
+	if err != nil {
+		return err
+	}
+	if head.LastSeq <= w.seq {
+		return nil
+	}
+	return w.catchUp(ctx)
+}
+
+// live gives an update on, unless it is an event that was given before. False: an event before it is missing.
+func (w *watcher) live(u driver.Update) bool {
+	switch {
+	case w.left || w.ended:
+	case u.Event == nil:
+		w.left = !w.yield(u, nil)
+	case u.Event.Seq <= w.seq:
+	case u.Event.Seq > w.seq+1:
+		return false
+	default:
+		w.give(u.Event)
+	}
+	return true
+}
+
+func (w *watcher) give(e *engine.Event) {
+	w.seq = e.Seq
+	w.left = !w.yield(driver.Update{Event: e}, nil)
+	switch e.Data.(type) {
+	case *engine.RunCompleted, *engine.RunFailed, *engine.RunCancelled:
+		w.ended = true
+	default:
+		w.ended = false
+	}
+}
+
+// catchUp reads what the journal has after seq. A run that ended and was reopened goes on.
+func (w *watcher) catchUp(ctx context.Context) error {
+	head, err := w.d.cfg.Store.Head(ctx, w.run)
+	if err != nil {
+		return err
+	}
+	if head.LastSeq < w.seq {
+		return fmt.Errorf("watch run %s: it has %d events, not %d", w.run, head.LastSeq, w.seq)
+	}
+	w.ended = head.LastSeq == w.seq && head.Status.IsEnded()
+	return w.d.events(ctx, w.run, w.seq, func(events []engine.Event) error {
+		for i := range events {
+			if w.left {
+				return nil
+			}
+			w.give(&events[i])
+		}
+		return nil
+	})
+}

@@ -1,0 +1,67 @@
+package driver
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/model"
+	"github.com/hocket-run/hocket/internal/tool"
+)
+
+// ErrClosed says that the driver was closed.
+var ErrClosed = errors.New("driver is closed")
+
+// QuarantineError says that a run cannot be driven by this program: its journal is damaged, written by a newer Hocket, or does not fit its
+// definition, or the engine has a defect. Other runs are not concerned. The journal is left as it is, except that a defect met while the run
+// was going on ends it as failed.
+type QuarantineError struct {
+	Run string
+	Err error
+}
+
+func (e *QuarantineError) Error() string { return fmt.Sprintf("run %s cannot go on: %v", e.Run, e.Err) }
+
+// Unwrap gives the cause.
+func (e *QuarantineError) Unwrap() error { return e.Err }
+
+// FailureOf turns the error of a call into what a journal says of it: code, the other side's own words, and whether the same call may succeed
+// later. ctx is the call's; what it was cancelled with tells a timeout from a cancellation.
+func FailureOf(ctx context.Context, err error) *engine.Failure {
+	var (
+		me *model.Error
+		te *tool.Error
+	)
+	switch {
+	case errors.As(err, &me):
+		return &engine.Failure{
+			Code:         string(me.Kind),
+			Message:      me.Message,
+			Retryable:    me.Kind.IsTransient(),
+			RetryAfterMS: me.RetryAfter.Milliseconds(),
+		}
+	case errors.As(err, &te):
+		// A call that may have been carried out is not worth repeating by itself (P12).
+		transient := te.Kind == tool.KindTimeout || te.Kind == tool.KindNetwork
+		return &engine.Failure{Code: string(te.Kind), Message: te.Message, Retryable: transient && !te.OutcomeUnknown}
+	case errors.Is(err, errTimeout), errors.Is(context.Cause(ctx), errTimeout), errors.Is(err, context.DeadlineExceeded):
+		return &engine.Failure{Code: engine.CodeTimeout, Message: timeoutMessage(ctx, err), Retryable: true}
+	case ctx.Err() != nil, errors.Is(err, context.Canceled):
+		return &engine.Failure{Code: engine.CodeCancelled, Message: "cancelled"}
+	}
+	return &engine.Failure{Code: codeInternal, Message: err.Error()}
+}
+
+// codeInternal is the code of a failure that no adapter named.
+const codeInternal = "internal"
+
+// errTimeout is the cause of a context that ended because the call's own time was over.
+var errTimeout = errors.New("no answer in time")
+
+func timeoutMessage(ctx context.Context, err error) string {
+	if cause := context.Cause(ctx); errors.Is(cause, errTimeout) {
+		return cause.Error()
+	}
+	return err.Error()
+}

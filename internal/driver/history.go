@@ -1,0 +1,85 @@
+package driver
+
+import (
+	"strconv"
+
+	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/tool"
+)
+
+// History is what a journal tells of the calls that were made: what stateful tools and reply scripts need to go on where they were (D19). Fill
+// it with Add, event by event from the first. The zero History is ready.
+type History struct {
+	// Tools are the finished tool calls, in the journal's order.
+	Tools []tool.Finished
+	// Replies are the entries of the reply script that are used up, counted from 1.
+	Replies []int
+
+	agents map[frame]string      // whose frame it is
+	asked  map[wish]engine.Value // arguments of tool calls that models asked for
+	open   map[string]tool.Call  // by call
+	run    string
+}
+
+type frame struct{ step, frame int }
+
+type wish struct {
+	step int
+	id   string
+}
+
+// NewHistory makes the history of a run.
+func NewHistory(run string) *History {
+	return &History{run: run, agents: map[frame]string{}, asked: map[wish]engine.Value{}, open: map[string]tool.Call{}}
+}
+
+// Add takes the next event in.
+func (h *History) Add(e engine.Event) {
+	switch d := e.Data.(type) {
+	case *engine.StepStarted:
+		h.agents[frame{e.Step, 0}] = d.Agent
+	case *engine.SubagentStarted:
+		h.agents[frame{e.Step, d.Frame}] = d.Agent
+	case *engine.ModelReplied:
+		for _, c := range d.Message.ToolCalls {
+			h.asked[wish{e.Step, c.ID}] = c.Arguments
+		}
+		h.used(d.Source)
+	case *engine.ToolCalled:
+		c := tool.Call{Run: h.run, Node: e.Node, Name: d.Tool, Arguments: d.Arguments, Key: d.Call}
+		c.Agent = h.agentOf(e.Step, d.Frame)
+		if c.Arguments == nil {
+			c.Arguments = h.asked[wish{e.Step, d.ToolCallID}]
+		}
+		h.open[d.Call] = c
+	case *engine.ToolReturned:
+		if c, ok := h.open[d.Call]; ok {
+			delete(h.open, d.Call)
+			h.Tools = append(h.Tools, tool.Finished{Call: c, Result: tool.Result{Text: d.Text, IsError: d.IsError, Structured: d.Structured}})
+		}
+	case *engine.ToolFailed:
+		delete(h.open, d.Call)
+	}
+}
+
+// agentOf gives the agent of a frame. A frame that began anew with a retried step is the step's own agent again.
+func (h *History) agentOf(step, n int) string {
+	if a, ok := h.agents[frame{step, n}]; ok {
+		return a
+	}
+	return h.agents[frame{step, 0}]
+}
+
+func (h *History) used(source string) {
+	if n, err := strconv.Atoi(source); err == nil && n > 0 {
+		h.Replies = append(h.Replies, n)
+	}
+}
+
+// source is the entry n of a reply script as an event names it; "" for none.
+func source(n int) string {
+	if n <= 0 {
+		return ""
+	}
+	return strconv.Itoa(n)
+}

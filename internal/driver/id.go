@@ -1,0 +1,21 @@
+package driver
+
+import (
+	"crypto/rand"
+	"encoding/base32"
+	"encoding/binary"
+	"time"
+)
+
+// NewRunID makes the id of a run: 26 characters that sort by time, 48 bits of milliseconds and 80 random ones.
+//
+// Source: the ULID specification, https://github.com/ulid/spec.
+func NewRunID(now time.Time) string {
+	var b [20]byte // 160 bits: the first 30 are not of the id, so that the rest is a whole number of characters
+	binary.BigEndian.PutUint64(b[2:], uint64(now.UnixMilli()))
+	rand.Read(b[10:])
+	return crockford.EncodeToString(b[:])[6:]
+}
+
+// crockford is the alphabet of ULIDs, without the letters that look like digits.
+var crockford = base32.NewEncoding("0123456789ABCDEFGHJKMNPQRSTVWXYZ").WithPadding(base32.NoPadding)

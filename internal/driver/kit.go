@@ -1,0 +1,283 @@
+package driver
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/hocket-run/hocket/internal/chat"
+	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/model"
+	"github.com/hocket-run/hocket/internal/tool"
+	"github.com/hocket-run/hocket/workflow"
+)
+
+// Info is what is known of a run before any of its calls.
+type Info struct {
+	Run      string
+	Workflow *workflow.Workflow
+	// Model overrides the model of every agent; "" overrides none.
+	Model string
+	// Meta is Spec.Meta.
+	Meta map[string]string
+	// Files are Spec.Files; a file is read when it is asked for. Errors: journal.ErrNotFound where the run has no such file.
+	File func(ctx context.Context, name string) ([]byte, error)
+	// History is what the journal tells of calls made so far; empty for a new run.
+	History func(ctx context.Context) (*History, error)
+}
+
+// OpenFunc opens what the calls of one run need. It is called once each time that a run comes into memory, before its first call, and should
+// connect to nothing. An error of a new run keeps it from starting.
+type OpenFunc func(ctx context.Context, info Info) (*Kit, error)
+
+// Tools are the tools of one run; *tool.Set is one. Agents go by their id, tool nodes by "".
+type Tools interface {
+	Defs(ctx context.Context, agent string) ([]chat.ToolDef, error)
+	Instructions(ctx context.Context, agent string) (string, error)
+	Policy(ctx context.Context, agent, name string) (tool.Policy, error)
+	Call(ctx context.Context, c tool.Call) (tool.Result, error)
+	Restore(ctx context.Context, calls []tool.Finished) error
+	Close() error
+}
+
+// Kit is what the calls of one run need. The zero Kit fails every call. Safe for concurrent use.
+type Kit struct {
+	// Models answers model calls; requests name models by reference.
+	Models model.Client
+	// DefaultModel is for agents without a model of their own (D26).
+	DefaultModel string
+	// Price tells what a call cost, nil where that is not known (D14). Nil knows no price.
+	Price func(ref string, u chat.Usage) *float64
+	// Tools may be nil: no tools.
+	Tools Tools
+	// Stateless says that no tool of the run is a tool.Restorer, which saves reading the journal for them.
+	Stateless bool
+	// Program carries out CallFunc; nil for documents.
+	Program Program
+	// ModelTimeout and ModelIdle bound model calls whose node says nothing; 0: the defaults of package model (P11).
+	ModelTimeout, ModelIdle time.Duration
+}
+
+// Close ends what the kit opened. A nil Kit is closed.
+func (k *Kit) Close() error {
+	if k == nil || k.Tools == nil {
+		return nil
+	}
+	return k.Tools.Close()
+}
+
+// CallModel carries out one model call and always gives a result for c.ID. onDelta may be nil; it is called as model.Client says.
+func (k *Kit) CallModel(ctx context.Context, info *Info, c *engine.CallModel, onDelta func(Delta)) (res engine.ModelResult) {
+	defer func() {
+		if v := recover(); v != nil {
+			res = engine.ModelResult{ID: c.ID, Failure: panicked("model client", v)}
+		}
+	}()
+	if k.Models == nil {
+		return engine.ModelResult{ID: c.ID, Failure: &engine.Failure{Code: string(model.KindInvalidRequest), Message: "there are no models here"}}
+	}
+	req, err := k.request(ctx, info, c)
+	if err != nil {
+		return engine.ModelResult{ID: c.ID, Failure: FailureOf(ctx, err)}
+	}
+	total := k.ModelTimeout
+	if c.Timeout > 0 {
+		total = c.Timeout
+	}
+	reply, err := model.WithTimeouts(k.Models, total, k.ModelIdle).Call(ctx, req, deltas(c, onDelta))
+	if err != nil {
+		return engine.ModelResult{ID: c.ID, Model: req.Model, Source: source(model.SourceOf(err)), Failure: FailureOf(ctx, err)}
+	}
+	res = engine.ModelResult{
+		ID:      c.ID,
+		Message: reply.Message,
+		Usage:   reply.Usage,
+		Model:   reply.Model,
+		Stop:    string(reply.StopReason),
+		Source:  source(reply.Source),
+	}
+	if res.Model == "" {
+		res.Model = req.Model
+	}
+	if k.Price != nil && reply.Usage != nil {
+		res.CostUSD = k.Price(res.Model, *reply.Usage)
+	}
+	return res
+}
+
+func (k *Kit) request(ctx context.Context, info *Info, c *engine.CallModel) (model.Request, error) {
+	req := model.Request{
+		Model:          k.modelOf(info, c),
+		System:         c.System,
+		Messages:       c.Messages,
+		Tools:          c.Tools,
+		IdempotencyKey: c.Key,
+		Node:           c.Node,
+	}
+	a := c.Agent
+	if a == nil {
+		return req, nil
+	}
+	req.Agent = a.Title()
+	req.Params = params(a.Params)
+	if a.Output != nil {
+		req.Schema = &model.Schema{Name: a.Output.Name, JSON: a.Output.Schema, Strict: a.Output.Strict}
+	}
+	if k.Tools == nil {
+		return req, nil
+	}
+	defs, err := k.Tools.Defs(ctx, a.ID)
+	if err != nil {
+		return req, err
+	}
+	req.Tools = append(req.Tools[:len(req.Tools):len(req.Tools)], defs...)
+	text, err := k.Tools.Instructions(ctx, a.ID)
+	if err != nil {
+		return req, err
+	}
+	switch {
+	case text == "":
+	case req.System == "":
+		req.System = text
+	default:
+		req.System += "\n\n" + text
+	}
+	return req, nil
+}
+
+// modelOf chooses the model: the run's override, the agent's own, the default (D26).
+func (k *Kit) modelOf(info *Info, c *engine.CallModel) string {
+	switch {
+	case info.Model != "":
+		return info.Model
+	case c.Model != "":
+		return c.Model
+	}
+	return k.DefaultModel
+}
+
+func params(p workflow.ModelParams) model.Params {
+	return model.Params{
+		Temperature:      p.Temperature,
+		TopP:             p.TopP,
+		FrequencyPenalty: p.FrequencyPenalty,
+		PresencePenalty:  p.PresencePenalty,
+		MaxTokens:        p.MaxTokens,
+		ReasoningEffort:  p.ReasoningEffort,
+		ThinkingBudget:   p.ThinkingBudget,
+		Stop:             p.Stop,
+		ProviderOptions:  p.Provider,
+	}
+}
+
+// deltas numbers the pieces of one attempt; nil where nobody watches.
+func deltas(c *engine.CallModel, onDelta func(Delta)) func(model.Delta) {
+	if onDelta == nil {
+		return nil
+	}
+	offset := 0
+	return func(d model.Delta) {
+		if d.Text == "" && d.Reasoning == "" {
+			return
+		}
+		onDelta(Delta{Node: c.Node, Step: c.Step, Call: c.Key, Attempt: c.Attempt, Offset: offset, Text: d.Text, Reasoning: d.Reasoning})
+		offset += len(d.Text)
+	}
+}
+
+// CallTool carries out one tool call and always gives a result for c.ID. Where c says no time limit, the toolset's holds.
+func (k *Kit) CallTool(ctx context.Context, info *Info, c *engine.CallTool) (res engine.ToolResult) {
+	defer func() {
+		if v := recover(); v != nil {
+			res = engine.ToolResult{ID: c.ID, Failure: panicked(fmt.Sprintf("tool %q", c.Tool), v)}
+		}
+	}()
+	if k.Tools == nil {
+		return engine.ToolResult{ID: c.ID, Failure: &engine.Failure{
+			Code: string(tool.KindUnknownTool), Message: fmt.Sprintf("there is no tool %q", c.Tool),
+		}}
+	}
+	ctx, cancel := withTimeout(ctx, c.Timeout)
+	defer cancel()
+	out, err := k.Tools.Call(ctx, tool.Call{Run: info.Run, Agent: agentID(c.Agent), Node: c.Node, Name: c.Tool, Arguments: c.Arguments, Key: c.Key})
+	if err != nil {
+		return engine.ToolResult{ID: c.ID, Failure: FailureOf(ctx, err)}
+	}
+	return engine.ToolResult{ID: c.ID, Text: out.Text, Structured: out.Structured, IsError: out.IsError}
+}
+
+// CallFunc carries out one call of a node function and always gives a result for c.ID. Without c.Timeout it may take as long as it likes:
+// it is the program's own code.
+func (k *Kit) CallFunc(ctx context.Context, info *Info, c *engine.CallFunc) (res engine.FuncResult) {
+	defer func() {
+		if v := recover(); v != nil {
+			res = engine.FuncResult{ID: c.ID, Failure: &engine.Failure{Code: engine.CodeFunc, Message: fmt.Sprintf("function %q panicked: %v", c.Func, v)}}
+		}
+	}()
+	if k.Program == nil {
+		return engine.FuncResult{ID: c.ID, Failure: &engine.Failure{
+			Code: engine.CodeFunc, Message: fmt.Sprintf("function %q: this workflow needs the Go program that registered it", c.Func),
+		}}
+	}
+	ctx, cancel := withTimeout(ctx, c.Timeout)
+	defer cancel()
+	res = k.Program.Call(ctx, info.Run, c)
+	res.ID = c.ID
+	if cause := context.Cause(ctx); res.Failure != nil && cause != nil {
+		res.Failure = FailureOf(ctx, cause)
+	}
+	return res
+}
+
+// Policy tells what to do with a tool call whose outcome is not known (P12); a tool that cannot be asked about is PolicyAsk.
+func (k *Kit) Policy(ctx context.Context, c *engine.CallTool) tool.Policy {
+	if k == nil || k.Tools == nil {
+		return tool.PolicyAsk
+	}
+	p, err := k.Tools.Policy(ctx, agentID(c.Agent), c.Tool)
+	if err != nil || !p.Valid() {
+		return tool.PolicyAsk
+	}
+	return p
+}
+
+// Cancelled is the result of a command that was cancelled before it began; nil for commands without result.
+func Cancelled(c engine.Command) engine.InputData {
+	return resultOf(c, engine.CodeCancelled, "cancelled")
+}
+
+// GivenUp is the result of a call that did not end though it was told to.
+func GivenUp(c engine.Command, why error) engine.InputData {
+	return resultOf(c, engine.CodeTimeout, why.Error())
+}
+
+func resultOf(c engine.Command, code, message string) engine.InputData {
+	f := &engine.Failure{Code: code, Message: message}
+	switch c := c.(type) {
+	case *engine.CallModel:
+		return engine.ModelResult{ID: c.ID, Failure: f}
+	case *engine.CallTool:
+		return engine.ToolResult{ID: c.ID, Failure: f}
+	case *engine.CallFunc:
+		return engine.FuncResult{ID: c.ID, Failure: f}
+	}
+	return nil
+}
+
+func withTimeout(ctx context.Context, limit time.Duration) (context.Context, context.CancelFunc) {
+	if limit <= 0 {
+		return context.WithCancel(ctx)
+	}
+	return context.WithTimeoutCause(ctx, limit, fmt.Errorf("%w: the limit is %s", errTimeout, limit))
+}
+
+func panicked(who string, v any) *engine.Failure {
+	return &engine.Failure{Code: codeInternal, Message: fmt.Sprintf("%s panicked: %v", who, v)}
+}
+
+func agentID(a *workflow.Agent) string {
+	if a == nil {
+		return ""
+	}
+	return a.ID
+}
