@@ -313,7 +313,7 @@ func MarshalEvent(run string, e engine.Event) ([]byte, error) {
 	}
 	w.buf = append(w.buf, '}')
 	// Line ends can only be white space of a Value: in texts they are escaped.
-	if bytes.ContainsAny(w.buf, "\n\r") || !utf8.Valid(w.buf) {
+	if bytes.IndexByte(w.buf, '\n') >= 0 || bytes.IndexByte(w.buf, '\r') >= 0 || !utf8.Valid(w.buf) {
 		w.buf = bytes.Map(func(c rune) rune {
 			if c == '\n' || c == '\r' {
 				return ' '

@@ -1,0 +1,36 @@
+package project
+
+import (
+	"slices"
+
+	"github.com/hocket-run/hocket/internal/engine"
+)
+
+// Context gives the step context (S4-34): one object by step id, in the order in which the steps were first executed, each with its latest output;
+// blocks nested; start, conditions, joins and ends absent. Of a block that did not end it has what the branches have finished.
+//
+// The value is JSON without white space; the caller may indent it.
+func (f *Folder) Context() engine.Value {
+	root := f.scopes[0]
+	steps := slices.Clone(root.entries)
+	for _, st := range f.order {
+		if st.scope == root && st.def.Fork != nil && st.status != StepCompleted && hasResult(st) && !slices.ContainsFunc(steps, func(o *step) bool { return o.node == st.node }) {
+			steps = append(steps, st)
+		}
+	}
+	var o object
+	for _, st := range steps {
+		o.add(st.node, contextEntry(st))
+	}
+	return o.value()
+}
+
+// hasResult tells whether any branch of a fork has a result.
+func hasResult(st *step) bool {
+	for _, sc := range st.branches {
+		if sc.arrived != nil || sc.fork != nil && hasResult(sc.fork) {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,230 @@
+package project
+
+import (
+	"time"
+
+	"github.com/hocket-run/hocket/internal/chat"
+	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/workflow"
+)
+
+// Folder folds the events of one run. Not safe for concurrent use.
+type Folder struct {
+	id  string
+	def *workflow.Workflow
+
+	created   engine.RunCreated
+	status    engine.Status
+	startedAt time.Time
+	endedAt   time.Time
+	failure   *engine.Failure
+	reason    string // of a cancellation
+	output    int    // the step whose output is the run's; 0: none
+
+	steps  map[int]*step
+	order  []*step // as they started
+	scopes map[int]*scope
+	waits  []*wait
+	calls  map[string]*call // those without result
+	total  tally
+
+	outputs   map[string]*step            // last output, by node
+	decisions map[string]approvalDecision // last answer, by approval node
+	state     map[string]engine.Value     // typed state, as the run's own scope sees it
+
+	round int
+	seen  map[string]bool // nodes run in this round
+
+	nodes map[*workflow.Workflow]map[string]*workflow.Node
+}
+
+// scope is what the engine calls a scope: the run's own (0), a branch of a fork, a sub-flow.
+type scope struct {
+	flow   *workflow.Workflow
+	prefix string // of the node ids in events
+	owner  *step  // nil for the run
+	// arrived is the step that reached the join last, last the one that completed last, fork the last fork that started.
+	arrived, last, fork *step
+	// entries are the last completed steps by node, at the place of the node's first (S4-4).
+	entries []*step
+}
+
+// step is one execution of a node.
+type step struct {
+	n     int
+	node  string         // as events name it
+	def   *workflow.Node // never nil
+	scope *scope
+	data  *engine.StepStarted
+
+	startedAt, endedAt time.Time
+	status             StepStatus
+	attempt            int
+	round              int
+
+	output  engine.Value
+	failure *engine.Failure
+	reason  string // of a cancellation or skip
+	sentTo  string
+	waiting int // open waits
+
+	model string
+	tally tally
+	// root is the frame of the agent's own loop; a step that is tried again has a new one.
+	root   int
+	frames map[int]*frame
+	// branches are the scopes of a fork's branches, from 1, in the present attempt; child is that of a sub-flow.
+	branches map[int]*scope
+	child    *scope
+	// modelError is the text of the last failed model call.
+	modelError string
+}
+
+// frame is one agent loop in a step.
+type frame struct {
+	sub   *engine.SubagentStarted // nil for the step's own
+	reply *chat.Message           // the last one
+	// closed: the log tells of its end.
+	closed bool
+}
+
+// call is a model, tool or function call without result.
+type call struct {
+	step  *step
+	frame int
+	model bool
+}
+
+type wait struct {
+	engine.WaitOpened
+	step  *step
+	node  string
+	since time.Time
+	seq   uint64
+	done  bool
+}
+
+// tally sums what was used.
+type tally struct {
+	input, output int64
+	cost          float64
+	costUnknown   bool
+	models, tools int
+}
+
+// NewFolder gives a folder for the run with that id of that definition, which it only reads.
+func NewFolder(run string, def *workflow.Workflow) *Folder {
+	if def == nil {
+		def = &workflow.Workflow{}
+	}
+	return &Folder{
+		id: run, def: def, status: engine.StatusPending,
+		steps: map[int]*step{}, scopes: map[int]*scope{0: {flow: def}}, calls: map[string]*call{},
+		outputs: map[string]*step{}, decisions: map[string]approvalDecision{}, state: map[string]engine.Value{},
+		seen: map[string]bool{}, nodes: map[*workflow.Workflow]map[string]*workflow.Node{},
+	}
+}
+
+// Fold gives a folder that has seen events.
+func Fold(run string, def *workflow.Workflow, events []engine.Event) *Folder {
+	f := NewFolder(run, def)
+	for _, e := range events {
+		f.Add(e)
+	}
+	return f
+}
+
+// Add folds the next event. It keeps the event's data, which nobody may change afterwards.
+func (f *Folder) Add(e engine.Event) {
+	switch d := e.Data.(type) {
+	case *engine.RunCreated, *engine.RunStarted, *engine.RunPaused, *engine.RunResumed, *engine.RunCompleted, *engine.RunFailed, *engine.RunCancelled:
+		f.addRun(e)
+	case *engine.StepStarted:
+		f.startStep(e, d)
+	case *engine.WaitOpened, *engine.WaitAnswered, *engine.WaitClosed:
+		f.addWait(e)
+	default:
+		st := f.steps[e.Step]
+		if st == nil {
+			if d, ok := d.(*engine.StepSkipped); ok {
+				f.skip(e, d)
+			}
+			return
+		}
+		switch d := d.(type) {
+		case *engine.StepRetrying, *engine.StepCompleted, *engine.StepFailed, *engine.StepCancelled, *engine.StepSkipped:
+			f.addStep(st, e)
+		case *engine.EdgeTaken:
+			f.addEdge(st, d)
+		default:
+			f.addCall(st, e)
+		}
+	}
+}
+
+func (f *Folder) addRun(e engine.Event) {
+	switch d := e.Data.(type) {
+	case *engine.RunCreated:
+		f.created = *d
+		f.initState(d)
+	case *engine.RunStarted:
+		f.status, f.startedAt = engine.StatusRunning, e.At
+	case *engine.RunPaused:
+		f.status = engine.StatusPaused
+	case *engine.RunResumed:
+		f.status, f.endedAt, f.failure, f.reason = engine.StatusRunning, time.Time{}, nil, ""
+	case *engine.RunCompleted:
+		f.status, f.endedAt, f.output = engine.StatusCompleted, e.At, d.OutputStep
+	case *engine.RunFailed:
+		f.status, f.endedAt, f.failure = engine.StatusFailed, e.At, &d.Error
+	case *engine.RunCancelled:
+		f.status, f.endedAt, f.reason = engine.StatusCancelled, e.At, d.Reason
+	}
+}
+
+func (f *Folder) addWait(e engine.Event) {
+	switch d := e.Data.(type) {
+	case *engine.WaitOpened:
+		w := &wait{WaitOpened: *d, step: f.steps[e.Step], node: e.Node, since: e.At, seq: e.Seq}
+		if w.step != nil {
+			w.step.waiting++
+		}
+		f.waits = append(f.waits, w)
+	case *engine.WaitAnswered:
+		if w := f.endWait(d.Wait); w != nil && d.Decision != "" {
+			f.decisions[w.node] = approvalDecision{Decision: d.Decision, Note: d.Note}
+		}
+	case *engine.WaitClosed:
+		f.endWait(d.Wait)
+	}
+}
+
+func (f *Folder) endWait(id string) *wait {
+	w := f.wait(id)
+	if w == nil || w.done {
+		return nil
+	}
+	w.done = true
+	if w.step != nil {
+		w.step.waiting--
+	}
+	return w
+}
+
+// wait gives the last wait with that id.
+func (f *Folder) wait(id string) *wait {
+	for i := len(f.waits) - 1; i >= 0; i-- {
+		if f.waits[i].Wait == id {
+			return f.waits[i]
+		}
+	}
+	return nil
+}
+
+// agent gives the title of an agent of the workflow in which st stands.
+func (st *step) agent(id string) string {
+	if a := st.scope.flow.Agent(id); a != nil {
+		return a.Title()
+	}
+	return id
+}

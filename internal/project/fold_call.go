@@ -1,0 +1,106 @@
+package project
+
+import (
+	"github.com/hocket-run/hocket/internal/chat"
+	"github.com/hocket-run/hocket/internal/engine"
+)
+
+// addCall folds what happens inside a step: calls, and the loops of its agents.
+func (f *Folder) addCall(st *step, e engine.Event) {
+	switch d := e.Data.(type) {
+	case *engine.ModelCalled:
+		st.tally.models++
+		f.total.models++
+		f.calls[d.Call] = &call{step: st, frame: d.Frame, model: true}
+		if fr := st.frame(d.Frame); fr.sub == nil {
+			st.root = d.Frame
+			if d.Model != "" {
+				st.model = d.Model
+			}
+		}
+	case *engine.ModelReplied:
+		f.use(st, d)
+		c := f.calls[d.Call]
+		delete(f.calls, d.Call)
+		if d.Late || c == nil {
+			return
+		}
+		fr := st.frame(c.frame)
+		fr.reply = &d.Message
+		if fr.sub == nil && d.Model != "" {
+			st.model = d.Model
+		}
+	case *engine.ModelFailed:
+		delete(f.calls, d.Call)
+		st.modelError = d.Error.Message
+		// What a call cost that was cut off is not known (D10).
+		if d.Late || d.Error.Code == engine.CodeCancelled || d.Error.Code == engine.CodeTimeout {
+			st.tally.costUnknown, f.total.costUnknown = true, true
+		}
+	case *engine.ToolCalled:
+		st.tally.tools++
+		f.total.tools++
+		f.calls[d.Call] = &call{step: st, frame: d.Frame}
+	case *engine.ToolReturned:
+		delete(f.calls, d.Call)
+	case *engine.ToolFailed:
+		delete(f.calls, d.Call)
+	case *engine.SubagentStarted:
+		st.frame(d.Frame).sub = d
+	}
+}
+
+// use adds what a model call used, late ones too (D10).
+func (f *Folder) use(st *step, d *engine.ModelReplied) {
+	for _, t := range []*tally{&st.tally, &f.total} {
+		if d.Usage != nil {
+			t.input += d.Usage.InputTokens
+			t.output += d.Usage.OutputTokens
+		}
+		if d.CostUSD != nil {
+			t.cost += *d.CostUSD
+		} else {
+			t.costUnknown = true
+		}
+	}
+}
+
+func (st *step) frame(n int) *frame {
+	if st.frames == nil {
+		st.frames = map[int]*frame{}
+	}
+	fr := st.frames[n]
+	if fr == nil {
+		fr = &frame{}
+		st.frames[n] = fr
+	}
+	return fr
+}
+
+// reply gives the last reply in a frame, nil where there is none.
+func (st *step) reply(frame int) *chat.Message {
+	if fr := st.frames[frame]; fr != nil {
+		return fr.reply
+	}
+	return nil
+}
+
+// arguments finds the arguments of a tool call in the reply that asked for it: in the step's own frame, or, for a step that carries out the calls
+// of another, in that one's.
+func (f *Folder) arguments(st *step, d *engine.ToolCalled) engine.Value {
+	replies := []*chat.Message{st.reply(d.Frame)}
+	if from := f.steps[st.data.From]; from != nil {
+		replies = append(replies, from.reply(from.root))
+	}
+	for _, m := range replies {
+		if m == nil {
+			continue
+		}
+		for _, tc := range m.ToolCalls {
+			if tc.ID == d.ToolCallID {
+				return tc.Arguments
+			}
+		}
+	}
+	return nil
+}

@@ -1,0 +1,159 @@
+package project
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/workflow"
+)
+
+func (f *Folder) startStep(e engine.Event, d *engine.StepStarted) {
+	if f.steps[e.Step] != nil {
+		return
+	}
+	st := f.newStep(e, f.scopes[d.Scope], d)
+	f.steps[e.Step] = st
+	f.order = append(f.order, st)
+	if st.def.Kind == workflow.KindFork {
+		st.scope.fork = st
+	}
+	if st.def.Hidden {
+		return
+	}
+	// A full cycle is one return to a node already run in this round (S1-13).
+	if f.seen[st.node] {
+		f.round++
+		clear(f.seen)
+	}
+	f.seen[st.node] = true
+	st.round = f.round
+}
+
+func (f *Folder) newStep(e engine.Event, sc *scope, d *engine.StepStarted) *step {
+	if sc == nil {
+		sc = f.scopes[0]
+	}
+	st := &step{n: e.Step, node: e.Node, scope: sc, data: d, startedAt: e.At, status: StepRunning, attempt: 1}
+	st.def = f.node(sc.flow, strings.TrimPrefix(e.Node, sc.prefix))
+	if st.def == nil {
+		st.def = &workflow.Node{ID: e.Node, Kind: d.Kind}
+	}
+	return st
+}
+
+// skip notes a step that never started.
+func (f *Folder) skip(e engine.Event, d *engine.StepSkipped) {
+	st := f.newStep(e, nil, &engine.StepStarted{})
+	if st.data.Kind = st.def.Kind; e.Node == "" {
+		return
+	}
+	st.data.Iteration = 1
+	st.status, st.endedAt, st.reason = StepSkipped, e.At, d.Reason
+	if e.Step > 0 {
+		f.steps[e.Step] = st
+	}
+	f.order = append(f.order, st)
+}
+
+func (f *Folder) node(w *workflow.Workflow, id string) *workflow.Node {
+	byID, ok := f.nodes[w]
+	if !ok {
+		byID = make(map[string]*workflow.Node, len(w.Nodes))
+		for i := range w.Nodes {
+			byID[w.Nodes[i].ID] = &w.Nodes[i]
+		}
+		f.nodes[w] = byID
+	}
+	return byID[id]
+}
+
+func (f *Folder) addStep(st *step, e engine.Event) {
+	if d, ok := e.Data.(*engine.StepRetrying); ok {
+		st.attempt = d.Attempt
+		if d.Call == "" {
+			st.branches = nil // a block is tried again as a whole (S4-23)
+		}
+		return
+	}
+	st.endedAt = e.At
+	switch d := e.Data.(type) {
+	case *engine.StepCompleted:
+		st.status = StepCompleted
+		st.output = f.completed(st, d)
+		f.complete(st, d)
+	case *engine.StepFailed:
+		st.status, st.failure = StepFailed, &d.Error
+		if d.Port != "" {
+			st.output = failureValue(&d.Error)
+		}
+	case *engine.StepCancelled:
+		st.status, st.reason = StepCancelled, d.Reason
+	case *engine.StepSkipped:
+		st.status, st.reason = StepSkipped, d.Reason
+	}
+}
+
+func (f *Folder) complete(st *step, d *engine.StepCompleted) {
+	sc := st.scope
+	sc.last = st
+	if !st.def.Hidden {
+		f.outputs[st.node] = st
+	}
+	if inContext(st.def) {
+		if i := slices.IndexFunc(sc.entries, func(o *step) bool { return o.node == st.node }); i >= 0 {
+			sc.entries[i] = st
+		} else {
+			sc.entries = append(sc.entries, st)
+		}
+	}
+	if sc.owner == nil {
+		for field, v := range d.Update {
+			f.state[field] = v
+		}
+	}
+	if st.frames != nil {
+		st.frames = map[int]*frame{st.root: {reply: st.reply(st.root)}}
+	}
+}
+
+// inContext tells whether steps of n stand in the step context (S4-34).
+func inContext(n *workflow.Node) bool {
+	switch n.Kind {
+	case workflow.KindStart, workflow.KindDecide, workflow.KindJoin, workflow.KindEnd:
+		return false
+	}
+	return !n.Hidden
+}
+
+func (f *Folder) addEdge(st *step, d *engine.EdgeTaken) {
+	switch {
+	case d.Branch > 0:
+		if st.branches[d.Branch] == nil {
+			if st.branches == nil {
+				st.branches = map[int]*scope{}
+			}
+			sc := &scope{flow: st.scope.flow, prefix: st.scope.prefix, owner: st}
+			st.branches[d.Branch], f.scopes[d.Scope] = sc, sc
+		}
+	case st.def.Kind == workflow.KindSubflow && st.status == StepRunning:
+		sub := st.scope.flow.Flows[st.def.Subflow.Flow]
+		if sub == nil {
+			sub = &workflow.Workflow{}
+		}
+		st.child = &scope{flow: sub, prefix: st.node + "/", owner: st}
+		f.scopes[d.Scope] = st.child
+		return
+	}
+	sc := f.scopes[d.Scope]
+	if sc == nil {
+		return
+	}
+	if o := sc.owner; o != nil && o.def.Fork != nil && o.def.Fork.Join == d.To {
+		sc.arrived = st
+		return
+	}
+	if n := f.node(sc.flow, d.To); st.sentTo == "" && (n == nil || !n.Hidden) {
+		st.sentTo = sc.prefix + d.To
+	}
+}

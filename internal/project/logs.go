@@ -1,0 +1,232 @@
+package project
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/expr"
+	"github.com/hocket-run/hocket/workflow"
+)
+
+// LogEntry is one line of a run's log, as canvas documents have it; all formats are shown so.
+type LogEntry struct {
+	Timestamp time.Time `json:"timestamp"`
+	// NodeID is `system` where no node is meant.
+	NodeID  string  `json:"nodeId"`
+	Type    LogType `json:"type"`
+	Content string  `json:"content"`
+}
+
+// LogType says what an entry tells.
+type LogType string
+
+const (
+	LogStepStart     LogType = "step_start"
+	LogStartPrompt   LogType = "start_prompt"
+	LogLogicCheck    LogType = "logic_check"
+	LogWaitInput     LogType = "wait_input"
+	LogInputReceived LogType = "input_received"
+	LogLLMResponse   LogType = "llm_response"
+	LogLLMError      LogType = "llm_error"
+	LogWarn          LogType = "warn"
+	LogError         LogType = "error"
+	LogSubagentStart LogType = "subagent_call_start"
+	LogSubagentEnd   LogType = "subagent_call_end"
+	LogSubagentError LogType = "subagent_call_error"
+)
+
+// systemNode stands for no node (S0-3).
+const systemNode = "system"
+
+// MissingTarget is a connection of the document to a node that is not there (S0-6).
+type MissingTarget struct {
+	Node   string `json:"node"`
+	Port   string `json:"port,omitempty"` // "" means PortOut
+	Target string `json:"target"`
+}
+
+// LogFolder is a Folder that also tells what each event adds to the log.
+type LogFolder struct {
+	*Folder
+	missing []MissingTarget
+	resumed uint64 // the last answer or deadline that let the run go on
+	logged  map[string]bool
+}
+
+// NewLogFolder gives a LogFolder for the run with that id of that definition.
+func NewLogFolder(run string, def *workflow.Workflow) *LogFolder {
+	return &LogFolder{Folder: NewFolder(run, def), logged: map[string]bool{}}
+}
+
+// Logs gives the log of a run.
+func Logs(def *workflow.Workflow, events []engine.Event) []LogEntry {
+	l := NewLogFolder("", def)
+	out := []LogEntry{}
+	for _, e := range events {
+		out = append(out, l.Add(e)...)
+	}
+	return out
+}
+
+// Add folds the next event and gives the entries that it adds, in order.
+func (l *LogFolder) Add(e engine.Event) []LogEntry {
+	l.Folder.Add(e)
+	log := &entries{at: e.At, node: e.Node}
+	switch d := e.Data.(type) {
+	case *engine.RunCreated:
+		if json.Unmarshal([]byte(d.Meta[MetaMissing]), &l.missing) != nil {
+			l.missing = nil
+		}
+	case *engine.RunResumed:
+		if d.Reason == "answer" || d.Reason == "deadline" {
+			l.resumed = e.Seq
+		}
+	case *engine.RunPaused:
+		l.pausedAgain(log, d)
+	case *engine.RunFailed:
+		if !l.logged[d.Error.Message] {
+			log.node = systemNode
+			if d.Error.Node != "" {
+				log.node = d.Error.Node
+			}
+			log.add(LogError, d.Error.Message)
+		}
+	default:
+		if st := l.steps[e.Step]; st != nil && !st.def.Hidden {
+			l.addStep(log, st, e.Data)
+		}
+	}
+	return log.list
+}
+
+// entries gathers what one event adds.
+type entries struct {
+	at   time.Time
+	node string
+	list []LogEntry
+}
+
+func (l *entries) add(t LogType, content string) {
+	l.list = append(l.list, LogEntry{Timestamp: l.at, NodeID: l.node, Type: t, Content: content})
+}
+
+func (l *LogFolder) addStep(log *entries, st *step, data engine.Data) {
+	switch d := data.(type) {
+	case *engine.StepStarted:
+		log.add(LogStepStart, startText(st))
+		if d.Kind == workflow.KindAgent {
+			log.add(LogStartPrompt, expr.Text(l.input(st)))
+		}
+	case *engine.StepRetrying:
+		if d.Call == "" {
+			st.failOpen(log, d.Error.Message)
+		}
+		log.add(LogWarn, fmt.Sprintf("Attempt %d follows: %s", d.Attempt, d.Error.Message))
+	case *engine.StepCompleted:
+		if st.data.Kind == workflow.KindAgent {
+			log.add(LogLLMResponse, expr.Text(st.output))
+		}
+		for _, m := range l.missing {
+			if m.Node == st.node && slices.Contains(d.Ports, workflow.Edge{Port: m.Port}.PortName()) {
+				log.add(LogWarn, fmt.Sprintf("Connection target %q not found", m.Target))
+			}
+		}
+	case *engine.StepFailed:
+		l.failed(log, st, &d.Error)
+	case *engine.StepCancelled:
+		st.failOpen(log, d.Reason)
+	case *engine.ConditionChecked:
+		log.add(LogLogicCheck, checkText(d))
+	case *engine.WaitOpened:
+		log.add(LogWaitInput, waitText(d))
+	case *engine.WaitAnswered:
+		log.add(LogInputReceived, answerText(d))
+	case *engine.SubagentStarted:
+		log.add(LogSubagentStart, st.subagentText(LogSubagentStart, d, ""))
+	case *engine.SubagentCompleted:
+		st.closeFrames(log, d.Frame, LogSubagentEnd, "")
+	case *engine.SubagentFailed:
+		st.closeFrames(log, d.Frame, LogSubagentError, d.Error.Message)
+	}
+}
+
+// failed logs a failure once: as the model's where it was one, and not again when it goes outward (S0-15).
+func (l *LogFolder) failed(log *entries, st *step, f *engine.Failure) {
+	st.failOpen(log, f.Message)
+	switch {
+	case st.modelError != "" && st.modelError == f.Message:
+		log.add(LogLLMError, f.Message)
+	case l.logged[f.Message] && (st.def.Fork != nil || st.child != nil):
+		return
+	default:
+		log.add(LogError, f.Message)
+	}
+	l.logged[f.Message] = true
+}
+
+// pausedAgain logs that the run waits on a wait that had been reached before the last answer (S0-44, D18).
+func (l *LogFolder) pausedAgain(log *entries, d *engine.RunPaused) {
+	if w := l.wait(d.Wait); w != nil && w.seq < l.resumed {
+		log.node = w.node
+		log.add(LogWaitInput, waitText(&w.WaitOpened))
+	}
+}
+
+// startText is the text of a step_start (S0-19).
+func startText(st *step) string {
+	switch st.data.Kind {
+	case workflow.KindStart:
+		return "start node"
+	case workflow.KindDecide:
+		return "condition node"
+	case workflow.KindEnd:
+		return "end node"
+	case workflow.KindWait:
+		if st.def.Wait == nil || st.def.Wait.Kind == workflow.WaitApproval {
+			return "approval node"
+		}
+		return "question node"
+	case workflow.KindAgent:
+		return st.agent(st.data.Agent) + " agent node"
+	}
+	return st.def.Title() + " " + string(st.data.Kind) + " node"
+}
+
+// checkText is the text of a logic_check (S0-24).
+func checkText(d *engine.ConditionChecked) string {
+	what := d.Text
+	if d.Op != "" {
+		what = fmt.Sprintf(`%s "%s"`, d.Op, d.Text)
+	}
+	return fmt.Sprintf("Condition %d (%s) evaluated as %t", d.Index+1, what, d.Result)
+}
+
+// waitText is the text of a wait_input (S0-30).
+func waitText(d *engine.WaitOpened) string {
+	switch {
+	case d.Kind == workflow.WaitApproval:
+		return "Waiting for user approval"
+	case d.Prompt != "":
+		return d.Prompt
+	}
+	return "Waiting for user input"
+}
+
+// answerText is the text of an input_received (S0-33).
+func answerText(d *engine.WaitAnswered) string {
+	text := expr.Text(d.Answer)
+	switch d.Decision {
+	case workflow.PortApprove:
+		text = "User approved this step."
+	case workflow.PortReject:
+		text = "User rejected this step."
+	}
+	if note := strings.TrimSpace(d.Note); note != "" {
+		text += " Feedback: " + note
+	}
+	return text
+}

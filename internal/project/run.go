@@ -1,0 +1,288 @@
+package project
+
+import (
+	"maps"
+	"math"
+	"time"
+
+	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/workflow"
+)
+
+// Run is the run object of contract.md. Its JSON is the contract: every field stands there, null where there is nothing, but those of formats.
+type Run struct {
+	ID       string        `json:"id"`
+	Workflow WorkflowRef   `json:"workflow"`
+	Status   engine.Status `json:"status"`
+	Input    engine.Value  `json:"input"`
+	// Output is that of the terminal step that finished last; null for runs that did not complete.
+	Output engine.Value `json:"output"`
+	// Outputs holds the last output of every node that gave one.
+	Outputs map[string]engine.Value `json:"outputs"`
+	Error   *Error                  `json:"error"`
+	// Waiting holds the open waits, oldest first.
+	Waiting []Waiting `json:"waiting"`
+	// Steps are in the order in which they started.
+	Steps      []Step     `json:"steps"`
+	Usage      TotalUsage `json:"usage"`
+	StartedAt  *time.Time `json:"startedAt"`
+	EndedAt    *time.Time `json:"endedAt"`
+	ParentRun  *string    `json:"parentRun"`
+	ForkedFrom *string    `json:"forkedFrom"`
+	// Interrupted says that nobody drives the run. Events do not tell it: the caller sets it (D15).
+	Interrupted bool `json:"interrupted"`
+
+	// State is there for canvas documents (S0-37) and Go graphs.
+	State map[string]engine.Value `json:"state,omitzero"`
+	*CanvasFields
+	*RoundsFields
+}
+
+// CanvasFields are further fields of runs of canvas documents (S0-37).
+type CanvasFields struct {
+	WaitingForInput bool    `json:"waitingForInput"`
+	CurrentNodeID   *string `json:"currentNodeId"`
+}
+
+// RoundsFields are further fields of runs of rounds documents (S1-28).
+type RoundsFields struct {
+	TargetType     string `json:"targetType"`
+	TargetID       string `json:"targetId"`
+	TargetBranchID string `json:"targetBranchId,omitempty"`
+}
+
+// Keys of RunCreated.Meta that this package reads.
+const (
+	MetaVersion = "version" // of the definition in the catalog, a whole number
+	MetaBranch  = "branch"  // of a rounds document
+	// MetaTargetType, MetaTargetID and MetaTargetBranchID are shown as they are (S1-24).
+	MetaTargetType     = "targetType"
+	MetaTargetID       = "targetId"
+	MetaTargetBranchID = "targetBranchId"
+	// MetaMissing is a JSON list of MissingTarget: connections of the document that lead nowhere and are not in the graph (S0-6).
+	MetaMissing = "missingTargets"
+)
+
+// WorkflowRef names what ran.
+type WorkflowRef struct {
+	ID      *string `json:"id"`
+	Name    *string `json:"name"`
+	Format  *string `json:"format"`
+	Version *int    `json:"version"`
+	Branch  *string `json:"branch"`
+}
+
+// Error is why a run or a step did not succeed.
+type Error struct {
+	Code    string  `json:"code"`
+	Message string  `json:"message"`
+	Node    *string `json:"node"`
+}
+
+// Waiting is an open wait.
+type Waiting struct {
+	ID      string    `json:"id"`
+	Node    string    `json:"node"`
+	Kind    string    `json:"kind"`
+	Prompt  string    `json:"prompt"`
+	Options []string  `json:"options"`
+	Since   time.Time `json:"since"`
+}
+
+// StepStatus is the state of a step as everybody sees it.
+type StepStatus string
+
+const (
+	StepRunning   StepStatus = "running"
+	StepWaiting   StepStatus = "waiting"
+	StepCompleted StepStatus = "completed"
+	StepFailed    StepStatus = "failed"
+	StepCancelled StepStatus = "cancelled"
+	StepSkipped   StepStatus = "skipped"
+)
+
+// Step is one execution of a node. Seq is the `step` of its events.
+type Step struct {
+	Seq       int           `json:"seq"`
+	Node      string        `json:"node"`
+	Name      string        `json:"name"`
+	Kind      workflow.Kind `json:"kind"`
+	Attempt   int           `json:"attempt"`
+	Iteration int           `json:"iteration"`
+	Status    StepStatus    `json:"status"`
+	Input     engine.Value  `json:"input"`
+	Output    engine.Value  `json:"output"`
+	Error     *Error        `json:"error"`
+	// Usage sums the step's model calls, those of its sub-agents and failed attempts too.
+	Usage     Usage     `json:"usage"`
+	Model     *string   `json:"model"`
+	StartedAt time.Time `json:"startedAt"`
+	// DurationMS is null while the step goes on.
+	DurationMS *int64 `json:"durationMs"`
+}
+
+// Usage counts tokens and money. CostUSD is null where any part of it is not known (D14).
+type Usage struct {
+	InputTokens  int64    `json:"inputTokens"`
+	OutputTokens int64    `json:"outputTokens"`
+	CostUSD      *float64 `json:"costUSD"`
+}
+
+// TotalUsage is what a run used. Calls are counted by attempt.
+type TotalUsage struct {
+	Usage
+	ModelCalls int `json:"modelCalls"`
+	ToolCalls  int `json:"toolCalls"`
+}
+
+// approvalDecision is `<id>_approval` in the state of canvas runs (S0-18).
+type approvalDecision struct {
+	Decision string `json:"decision"`
+	Note     string `json:"note"`
+}
+
+// Run gives the run object as of the last event. It is the caller's; the values in it are shared.
+func (f *Folder) Run() Run {
+	r := Run{
+		ID: f.id, Workflow: f.workflow(), Status: f.status, Input: f.created.Input,
+		Outputs: make(map[string]engine.Value, len(f.outputs)), Error: f.runError(), Waiting: f.openWaits(), Steps: []Step{},
+		Usage:     TotalUsage{Usage: f.total.usage(f.open(nil)), ModelCalls: f.total.models, ToolCalls: f.total.tools},
+		StartedAt: someTime(f.startedAt), EndedAt: someTime(f.endedAt), ParentRun: some(f.created.ParentRun), ForkedFrom: some(f.created.ForkedFrom),
+	}
+	if st := f.steps[f.output]; st != nil && f.status == engine.StatusCompleted {
+		r.Output = st.output
+	}
+	for node, st := range f.outputs {
+		r.Outputs[node] = st.output
+	}
+	for _, st := range f.order {
+		if !st.def.Hidden {
+			r.Steps = append(r.Steps, f.step(st))
+		}
+	}
+	f.addFormat(&r)
+	return r
+}
+
+func (f *Folder) step(st *step) Step {
+	s := Step{
+		Seq: st.n, Node: st.node, Name: st.def.Title(), Kind: st.data.Kind, Attempt: st.attempt, Iteration: st.data.Iteration,
+		Status: f.stepStatus(st), Input: f.input(st), Error: f.stepError(st), Usage: st.tally.usage(f.open(st)), Model: some(st.model), StartedAt: st.startedAt,
+	}
+	if st.status == StepCompleted {
+		s.Output = st.output
+	}
+	end := st.endedAt
+	if end.IsZero() {
+		end = f.endedAt
+	}
+	if !end.IsZero() {
+		ms := end.Sub(st.startedAt).Milliseconds()
+		s.DurationMS = &ms
+	}
+	return s
+}
+
+// stepStatus shows a step that had not ended when the run did as cancelled (P36).
+func (f *Folder) stepStatus(st *step) StepStatus {
+	switch {
+	case st.status != StepRunning:
+		return st.status
+	case f.status.Ended():
+		return StepCancelled
+	case st.waiting > 0:
+		return StepWaiting
+	}
+	return StepRunning
+}
+
+func (f *Folder) stepError(st *step) *Error {
+	switch f.stepStatus(st) {
+	case StepFailed:
+		return showError(st.failure, st.node)
+	case StepCancelled:
+		reason := st.reason
+		if reason == "" {
+			reason = "the run ended"
+		}
+		return &Error{Code: engine.CodeCancelled, Message: reason, Node: some(st.node)}
+	}
+	return nil
+}
+
+// cancelText is what a cancellation without reason is shown as (S1-24).
+const cancelText = "Run cancelled by user"
+
+func (f *Folder) runError() *Error {
+	switch {
+	case f.failure != nil:
+		return showError(f.failure, "")
+	case f.status == engine.StatusCancelled && f.reason != "":
+		return &Error{Code: engine.CodeCancelled, Message: f.reason}
+	case f.status == engine.StatusCancelled:
+		return &Error{Code: engine.CodeCancelled, Message: cancelText}
+	}
+	return nil
+}
+
+func showError(e *engine.Failure, node string) *Error {
+	if e.Node != "" {
+		node = e.Node
+	}
+	return &Error{Code: e.Code, Message: e.Message, Node: some(node)}
+}
+
+func (f *Folder) openWaits() []Waiting {
+	out := []Waiting{}
+	if f.status.Ended() {
+		return out
+	}
+	for _, w := range f.waits {
+		if w.done {
+			continue
+		}
+		options := w.Options
+		if w.Kind == workflow.WaitApproval && len(options) == 0 {
+			options = []string{workflow.PortApprove, workflow.PortReject}
+		}
+		out = append(out, Waiting{ID: w.Wait, Node: w.node, Kind: w.Kind, Prompt: w.Prompt, Options: append([]string{}, options...), Since: w.since})
+	}
+	return out
+}
+
+// open tells whether a model call of st, or of any step where st is nil, was left without answer by a run that ended: what it cost is not known.
+func (f *Folder) open(st *step) bool {
+	if !f.status.Ended() {
+		return false
+	}
+	for c := range maps.Values(f.calls) {
+		if c.model && (st == nil || c.step == st) {
+			return true
+		}
+	}
+	return false
+}
+
+func (t tally) usage(unknown bool) Usage {
+	u := Usage{InputTokens: t.input, OutputTokens: t.output}
+	if !t.costUnknown && !unknown {
+		// Sums of prices carry noise in digits that no price has.
+		cost := math.Round(t.cost*1e12) / 1e12
+		u.CostUSD = &cost
+	}
+	return u
+}
+
+func some(s string) *string {
+	if s == "" {
+		return nil
+	}
+	return &s
+}
+
+func someTime(t time.Time) *time.Time {
+	if t.IsZero() {
+		return nil
+	}
+	return &t
+}

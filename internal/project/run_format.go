@@ -1,0 +1,86 @@
+package project
+
+import (
+	"cmp"
+	"encoding/json"
+	"strconv"
+
+	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/workflow"
+)
+
+// Formats with fields of their own.
+const (
+	formatCanvas = "canvas"
+	formatRounds = "rounds"
+	formatGraph  = "graph"
+)
+
+func (f *Folder) format() string { return cmp.Or(f.created.Format, f.def.Format) }
+
+func (f *Folder) workflow() WorkflowRef {
+	ref := WorkflowRef{
+		ID: some(cmp.Or(f.created.Workflow, f.def.ID)), Name: some(cmp.Or(f.created.Name, f.def.Name)), Format: some(f.format()),
+		Branch: some(cmp.Or(f.created.Meta[MetaBranch], f.created.Meta[MetaTargetBranchID])),
+	}
+	if v, err := strconv.Atoi(f.created.Meta[MetaVersion]); err == nil {
+		ref.Version = &v
+	}
+	return ref
+}
+
+// addFormat adds the fields that one format only has.
+func (f *Folder) addFormat(r *Run) {
+	switch f.format() {
+	case formatCanvas:
+		r.State = f.canvasState()
+		r.CanvasFields = &CanvasFields{WaitingForInput: len(r.Waiting) > 0}
+		if len(r.Waiting) > 0 {
+			r.CurrentNodeID = &r.Waiting[0].Node
+		}
+	case formatGraph:
+		r.State = make(map[string]engine.Value, len(f.state))
+		for field, v := range f.state {
+			r.State[field] = v
+		}
+	}
+	m := f.created.Meta
+	if f.format() == formatRounds || m[MetaTargetType] != "" {
+		r.RoundsFields = &RoundsFields{
+			TargetType: cmp.Or(m[MetaTargetType], "workflow"), TargetID: cmp.Or(m[MetaTargetID], f.created.Workflow, f.def.ID),
+			TargetBranchID: cmp.Or(m[MetaTargetBranchID], m[MetaBranch]),
+		}
+	}
+}
+
+// canvasState is the output by node, but for `if` nodes (S0-25), and the decisions of approvals (S0-18).
+func (f *Folder) canvasState() map[string]engine.Value {
+	state := make(map[string]engine.Value, len(f.outputs)+len(f.decisions))
+	for node, st := range f.outputs {
+		if st.def.Kind != workflow.KindDecide {
+			state[node] = st.output
+		}
+	}
+	for node, d := range f.decisions {
+		b, err := json.Marshal(d)
+		if err != nil {
+			continue // two texts always have a form
+		}
+		state[node+"_approval"] = b
+	}
+	return state
+}
+
+// initState takes the fields of a Go graph's first state, which is its input.
+func (f *Folder) initState(d *engine.RunCreated) {
+	if f.format() != formatGraph {
+		return
+	}
+	var fields map[string]engine.Value
+	if json.Unmarshal(d.Input, &fields) != nil {
+		return // a graph that begins with something else begins with an empty state
+	}
+	for field, v := range fields {
+		f.state[field] = v
+	}
+}
