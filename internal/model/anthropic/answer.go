@@ -1,0 +1,218 @@
+package anthropic
+
+import (
+	"encoding/json"
+	"strings"
+
+	sdk "github.com/anthropics/anthropic-sdk-go"
+
+	"github.com/hocket-run/hocket/internal/chat"
+	"github.com/hocket-run/hocket/internal/model"
+	"github.com/hocket-run/hocket/internal/model/adapter"
+)
+
+// answer gathers what comes in.
+type answer struct {
+	// schemaTool is the tool whose arguments are the answer, "" for none.
+	schemaTool string
+	blocks     []*pending
+	usage      *chat.Usage
+	model      string
+	stop       sdk.StopReason
+	detail     string
+	done       bool
+}
+
+// pending is a content block of which pieces may still come.
+type pending struct {
+	index               int64
+	kind                string
+	id, name            string
+	text, args          strings.Builder
+	thinking, signature strings.Builder
+	redacted            string
+	call                int // its number among the calls that the caller sees
+	isSchemaTool        bool
+}
+
+// add takes in one event.
+func (a *answer) add(e sdk.MessageStreamEventUnion, onDelta func(model.Delta)) {
+	switch e.Type {
+	case "message_start":
+		a.model = e.Message.Model
+		a.setUsage(e.Message.Usage)
+	case "content_block_start":
+		a.start(e, onDelta)
+	case "content_block_delta":
+		if b := a.block(e.Index); b != nil {
+			a.delta(b, e.Delta, onDelta)
+		}
+	case "message_delta":
+		if e.Delta.StopReason != "" {
+			a.stop = e.Delta.StopReason
+		}
+		a.detail = e.Delta.StopDetails.Explanation
+		a.updateUsage(e.Usage)
+	case "message_stop":
+		a.done = true
+	}
+}
+
+func (a *answer) block(index int64) *pending {
+	for _, b := range a.blocks {
+		if b.index == index {
+			return b
+		}
+	}
+	return nil
+}
+
+func (a *answer) start(e sdk.MessageStreamEventUnion, onDelta func(model.Delta)) {
+	cb := e.ContentBlock
+	b := &pending{index: e.Index, kind: cb.Type, id: cb.ID, name: cb.Name, redacted: cb.Data}
+	b.text.WriteString(cb.Text)
+	b.thinking.WriteString(cb.Thinking)
+	b.signature.WriteString(cb.Signature)
+	a.place(b)
+	if input, err := json.Marshal(cb.Input); err == nil && cb.Input != nil && string(input) != "{}" {
+		b.args.Write(input)
+	}
+	a.blocks = append(a.blocks, b)
+	switch {
+	case b.kind == "tool_use" && !b.isSchemaTool:
+		onDelta(model.Delta{ToolCall: &model.ToolCallDelta{Index: b.call, ID: b.id, Name: b.name, Arguments: b.args.String()}})
+	case cb.Text != "":
+		onDelta(model.Delta{Text: cb.Text})
+	}
+}
+
+// place numbers the calls that the caller sees.
+func (a *answer) place(b *pending) {
+	b.isSchemaTool = b.kind == "tool_use" && b.name == a.schemaTool
+	for _, other := range a.blocks {
+		if other.kind == "tool_use" && !other.isSchemaTool {
+			b.call++
+		}
+	}
+}
+
+func (a *answer) delta(b *pending, d sdk.MessageStreamEventUnionDelta, onDelta func(model.Delta)) {
+	switch d.Type {
+	case "text_delta":
+		b.text.WriteString(d.Text)
+		onDelta(model.Delta{Text: d.Text})
+	case "thinking_delta":
+		b.thinking.WriteString(d.Thinking)
+		onDelta(model.Delta{Reasoning: d.Thinking})
+	case "signature_delta":
+		b.signature.WriteString(d.Signature)
+	case "input_json_delta":
+		b.args.WriteString(d.PartialJSON)
+		if b.isSchemaTool {
+			onDelta(model.Delta{Text: d.PartialJSON})
+		} else if d.PartialJSON != "" {
+			onDelta(model.Delta{ToolCall: &model.ToolCallDelta{Index: b.call, Arguments: d.PartialJSON}})
+		}
+	}
+}
+
+// addWhole takes in an answer that came as one value.
+func (a *answer) addWhole(m sdk.Message) {
+	a.model, a.stop, a.detail, a.done = m.Model, m.StopReason, m.StopDetails.Explanation, true
+	a.setUsage(m.Usage)
+	for i, cb := range m.Content {
+		b := &pending{index: int64(i), kind: cb.Type, id: cb.ID, name: cb.Name, redacted: cb.Data}
+		b.text.WriteString(cb.Text)
+		b.thinking.WriteString(cb.Thinking)
+		b.signature.WriteString(cb.Signature)
+		b.args.Write(cb.Input)
+		a.place(b)
+		a.blocks = append(a.blocks, b)
+	}
+}
+
+// setUsage counts what was read from the cache and written to it as input, as chat.Usage wants.
+func (a *answer) setUsage(u sdk.Usage) {
+	if !u.JSON.InputTokens.Valid() && !u.JSON.OutputTokens.Valid() {
+		return
+	}
+	a.usage = &chat.Usage{
+		InputTokens:     u.InputTokens + u.CacheReadInputTokens + u.CacheCreationInputTokens,
+		OutputTokens:    u.OutputTokens,
+		CachedTokens:    u.CacheReadInputTokens,
+		ReasoningTokens: u.OutputTokensDetails.ThinkingTokens,
+	}
+}
+
+// updateUsage takes the totals that come last; those for input are often left out there.
+func (a *answer) updateUsage(u sdk.MessageDeltaUsage) {
+	if !u.JSON.OutputTokens.Valid() {
+		return
+	}
+	if a.usage == nil {
+		a.usage = &chat.Usage{}
+	}
+	a.usage.OutputTokens = u.OutputTokens
+	if u.JSON.InputTokens.Valid() && u.InputTokens > 0 {
+		a.usage.InputTokens = u.InputTokens + u.CacheReadInputTokens + u.CacheCreationInputTokens
+		a.usage.CachedTokens = u.CacheReadInputTokens
+	}
+	if u.OutputTokensDetails.ThinkingTokens > 0 {
+		a.usage.ReasoningTokens = u.OutputTokensDetails.ThinkingTokens
+	}
+}
+
+// problem tells why a is no Reply, nil where it is one. The API's "refusal" is its filter stepping in, not the model's own words.
+func (a *answer) problem() error {
+	if a.stop == sdk.StopReasonRefusal {
+		return adapter.Filtered(a.detail)
+	}
+	if a.stop == "" {
+		return adapter.BrokeOff()
+	}
+	return nil
+}
+
+func (a *answer) reply() model.Reply {
+	r := model.Reply{Message: chat.Message{Role: chat.RoleAssistant}, Usage: a.usage, StopReason: model.StopEnd, Model: a.model}
+	var text, reasoning strings.Builder
+	var layout []block
+	thinks := false
+	for _, b := range a.blocks {
+		switch {
+		case b.kind == "text":
+			text.WriteString(b.text.String())
+			layout = append(layout, block{Text: b.text.Len()})
+		case b.kind == "thinking":
+			reasoning.WriteString(b.thinking.String())
+			if b.signature.Len() > 0 {
+				layout = append(layout, block{Thinking: b.thinking.String(), Signature: b.signature.String()})
+				thinks = true
+			}
+		case b.kind == "redacted_thinking":
+			layout = append(layout, block{Redacted: b.redacted})
+			thinks = true
+		case b.isSchemaTool:
+			answer := string(adapter.Arguments(b.args.String()))
+			text.Reset()
+			text.WriteString(answer)
+			layout = []block{{Text: len(answer)}}
+			thinks = false
+		case b.kind == "tool_use":
+			i := len(r.Message.ToolCalls)
+			layout = append(layout, block{Call: &i})
+			r.Message.ToolCalls = append(r.Message.ToolCalls, chat.ToolCall{ID: b.id, Name: b.name, Arguments: adapter.Arguments(b.args.String())})
+		}
+	}
+	r.Message.Text, r.Reasoning = text.String(), reasoning.String()
+	if thinks {
+		r.Message.Extra, _ = json.Marshal(extra{Anthropic: layout}) // plain strings and numbers always encode
+	}
+	switch {
+	case a.stop == sdk.StopReasonMaxTokens || a.stop == sdk.StopReasonModelContextWindowExceeded:
+		r.StopReason = model.StopLength
+	case len(r.Message.ToolCalls) > 0:
+		r.StopReason = model.StopToolCalls
+	}
+	return r
+}

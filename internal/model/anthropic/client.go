@@ -1,0 +1,145 @@
+package anthropic
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+
+	sdk "github.com/anthropics/anthropic-sdk-go"
+	"github.com/anthropics/anthropic-sdk-go/option"
+
+	"github.com/hocket-run/hocket/internal/model"
+	"github.com/hocket-run/hocket/internal/model/adapter"
+)
+
+// maxAnswer bounds an answer that comes as one JSON value, in bytes.
+const maxAnswer = 64 << 20
+
+// Config says where to call.
+type Config struct {
+	// BaseURL is the address in front of /v1/messages. Required.
+	BaseURL string
+	// Key goes into the X-Api-Key header; empty: no header.
+	Key string
+	// HTTP makes the requests. Required: internal/outbound makes it.
+	HTTP *http.Client
+}
+
+// Client is a model.Client. Safe for concurrent use.
+type Client struct {
+	cfg Config
+	sdk sdk.Client
+}
+
+// New makes a Client. It does not connect.
+func New(cfg Config) (*Client, error) {
+	if cfg.BaseURL == "" || cfg.HTTP == nil {
+		return nil, errors.New("anthropic: base URL and HTTP client are required")
+	}
+	cfg.BaseURL = strings.TrimSuffix(strings.TrimRight(cfg.BaseURL, "/"), "/v1")
+	opts := []option.RequestOption{
+		option.WithBaseURL(cfg.BaseURL),
+		option.WithHTTPClient(adapter.Client(cfg.HTTP)),
+		option.WithMaxRetries(0),
+	}
+	if cfg.Key != "" {
+		opts = append(opts, option.WithAPIKey(cfg.Key))
+	}
+	// Not sdk.NewClient: that one reads the environment.
+	return &Client{cfg: cfg, sdk: sdk.Client{Options: opts}}, nil
+}
+
+// Call implements model.Client.
+func (c *Client) Call(ctx context.Context, req model.Request, onDelta func(model.Delta)) (model.Reply, error) {
+	if onDelta == nil {
+		onDelta = func(model.Delta) {}
+	}
+	watched, x := adapter.Begin(ctx, func() { onDelta(model.Delta{}) })
+	watched, cancel := context.WithCancel(watched)
+	defer cancel()
+
+	opts := []option.RequestOption{option.WithJSONSet("stream", true)}
+	if req.IdempotencyKey != "" {
+		opts = append(opts, option.WithHeader("Idempotency-Key", req.IdempotencyKey))
+	}
+	for path, value := range req.Params.ProviderOptions {
+		opts = append(opts, option.WithJSONSet(path, value))
+	}
+	var resp *http.Response
+	err := c.sdk.Post(watched, "v1/messages", params(req), &resp, opts...)
+	if resp != nil && resp.Body != nil {
+		defer resp.Body.Close()
+	}
+	if err != nil {
+		return model.Reply{}, x.Failure(ctx, err, c.cfg.Key)
+	}
+
+	body := bufio.NewReader(resp.Body)
+	a := answer{schemaTool: schemaTool(req)}
+	if adapter.IsJSON(resp.Header) {
+		err = a.readWhole(body)
+	} else {
+		err = a.readStream(body, onDelta)
+	}
+	if err == nil {
+		err = a.problem()
+	}
+	if err != nil {
+		return model.Reply{}, x.Failure(ctx, err, c.cfg.Key)
+	}
+	adapter.Drain(body, cancel)
+	return a.reply(), nil
+}
+
+// readStream reads events until the answer is complete.
+func (a *answer) readStream(r io.Reader, onDelta func(model.Delta)) error {
+	for event, err := range adapter.Events(r) {
+		if err != nil {
+			return err
+		}
+		var e sdk.MessageStreamEventUnion
+		if err := json.Unmarshal(event.Data, &e); err != nil {
+			return fmt.Errorf("event of the stream: %w", err)
+		}
+		if e.Type == "error" || event.Name == "error" {
+			var told struct {
+				Error json.RawMessage `json:"error"`
+			}
+			_ = json.Unmarshal(event.Data, &told) // it is JSON
+			return adapter.StreamError(told.Error)
+		}
+		a.add(e, onDelta)
+		if a.done {
+			return nil
+		}
+	}
+	return nil
+}
+
+// readWhole reads an answer that is one JSON value.
+func (a *answer) readWhole(r io.Reader) error {
+	raw, err := io.ReadAll(io.LimitReader(r, maxAnswer))
+	if err != nil {
+		return err
+	}
+	var m sdk.Message
+	if err := json.Unmarshal(raw, &m); err != nil {
+		return err
+	}
+	if m.Type != "message" {
+		var told struct {
+			Error json.RawMessage `json:"error"`
+		}
+		if json.Unmarshal(raw, &told) == nil && len(told.Error) > 0 {
+			return adapter.StreamError(told.Error)
+		}
+		return errors.New("it is no message")
+	}
+	a.addWhole(m)
+	return nil
+}
