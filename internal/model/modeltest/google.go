@@ -103,6 +103,8 @@ func (googleWire) errorBody(a Answer) string {
 	return toJSON(obj{"error": obj{"code": a.Status, "message": a.Error, "status": a.Code}})
 }
 
+func (w googleWire) lateError(a Answer) string { return "data: " + w.errorBody(a) + "\r\n\r\n" }
+
 func (googleWire) events(req Request, a Answer) []string {
 	var parts []obj
 	for _, p := range pieces(a.Reasoning) {

@@ -130,6 +130,8 @@ func (openaiWire) errorBody(a Answer) string {
 	return toJSON(obj{"error": obj{"message": a.Error, "type": "error", "code": a.Code}})
 }
 
+func (w openaiWire) lateError(a Answer) string { return "data: " + w.errorBody(a) + "\n\n" }
+
 func (openaiWire) finish(a Answer) string {
 	switch {
 	case a.Finish != "":

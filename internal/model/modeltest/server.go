@@ -192,6 +192,8 @@ type Report struct {
 type wire interface {
 	decode(path string, body []byte) (Request, error)
 	errorBody(a Answer) string
+	// lateError gives an error as an event of a stream.
+	lateError(a Answer) string
 	// events gives the answer as the parts of a stream, whole as one value.
 	events(req Request, a Answer) []string
 	whole(req Request, a Answer) string
@@ -333,7 +335,7 @@ func (s *Server) write(w http.ResponseWriter, r *http.Request, wire wire, req Re
 	case FaultCut:
 		panic(http.ErrAbortHandler)
 	case FaultLate:
-		_, _ = io.WriteString(w, "event: error\ndata: "+strings.ReplaceAll(wire.errorBody(a), "\n", " ")+"\n\n")
+		_, _ = io.WriteString(w, wire.lateError(a))
 		return false
 	case FaultEnd:
 		return false

@@ -1,0 +1,134 @@
+package google
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"google.golang.org/genai"
+
+	"github.com/hocket-run/hocket/internal/chat"
+	"github.com/hocket-run/hocket/internal/model"
+	"github.com/hocket-run/hocket/internal/model/adapter"
+)
+
+// answer gathers what comes in.
+type answer struct {
+	// turn makes ids of calls unique in the conversation where the API gives none.
+	turn int
+	// schemaTool is the function whose arguments are the answer, "" for none.
+	schemaTool      string
+	text, reasoning strings.Builder
+	signature       []byte
+	calls           []chat.ToolCall
+	usage           *chat.Usage
+	model           string
+	finish          genai.FinishReason
+	detail          string
+	blocked         string
+}
+
+// add takes in one chunk.
+func (a *answer) add(chunk *genai.GenerateContentResponse, onDelta func(model.Delta)) {
+	if chunk.ModelVersion != "" {
+		a.model = chunk.ModelVersion
+	}
+	if u := chunk.UsageMetadata; u != nil {
+		a.usage = &chat.Usage{
+			InputTokens:     int64(u.PromptTokenCount) + int64(u.ToolUsePromptTokenCount),
+			OutputTokens:    int64(u.CandidatesTokenCount) + int64(u.ThoughtsTokenCount),
+			CachedTokens:    int64(u.CachedContentTokenCount),
+			ReasoningTokens: int64(u.ThoughtsTokenCount),
+		}
+	}
+	if f := chunk.PromptFeedback; f != nil && f.BlockReason != "" {
+		a.blocked = strings.TrimSpace(string(f.BlockReason) + " " + f.BlockReasonMessage)
+	}
+	if len(chunk.Candidates) == 0 {
+		return
+	}
+	c := chunk.Candidates[0]
+	if c.Content != nil {
+		for _, p := range c.Content.Parts {
+			a.addPart(p, onDelta)
+		}
+	}
+	if c.FinishReason != "" && c.FinishReason != genai.FinishReasonUnspecified {
+		a.finish, a.detail = c.FinishReason, c.FinishMessage
+	}
+}
+
+func (a *answer) addPart(p *genai.Part, onDelta func(model.Delta)) {
+	switch {
+	case p.FunctionCall != nil:
+		a.addCall(p, onDelta)
+	case p.Thought:
+		a.reasoning.WriteString(p.Text)
+		onDelta(model.Delta{Reasoning: p.Text})
+	default:
+		if len(p.ThoughtSignature) > 0 {
+			a.signature = p.ThoughtSignature
+		}
+		a.text.WriteString(p.Text)
+		onDelta(model.Delta{Text: p.Text})
+	}
+}
+
+// addCall takes in a call, which this API always gives whole.
+func (a *answer) addCall(p *genai.Part, onDelta func(model.Delta)) {
+	args := json.RawMessage("{}")
+	if len(p.FunctionCall.Args) > 0 {
+		args, _ = json.Marshal(p.FunctionCall.Args) // it came out of JSON
+	}
+	if a.schemaTool != "" && p.FunctionCall.Name == a.schemaTool {
+		a.text.Reset()
+		a.text.Write(args)
+		onDelta(model.Delta{Text: string(args)})
+		return
+	}
+	i := len(a.calls)
+	call := chat.ToolCall{ID: p.FunctionCall.ID, Name: p.FunctionCall.Name, Arguments: args, Extra: extraOf(p.ThoughtSignature)}
+	if call.ID == "" {
+		call.ID = fmt.Sprintf("call_%d_%d", a.turn, i)
+	}
+	a.calls = append(a.calls, call)
+	onDelta(model.Delta{ToolCall: &model.ToolCallDelta{Index: i, ID: call.ID, Name: call.Name, Arguments: string(args)}})
+}
+
+// problem tells why a is no Reply, nil where it is one.
+func (a *answer) problem() error {
+	if a.blocked != "" {
+		return adapter.Filtered(a.blocked)
+	}
+	switch a.finish {
+	case "":
+		return adapter.BrokeOff()
+	case genai.FinishReasonSafety, genai.FinishReasonRecitation, genai.FinishReasonBlocklist, genai.FinishReasonProhibitedContent,
+		genai.FinishReasonSPII, genai.FinishReasonImageSafety, genai.FinishReasonImageProhibitedContent, genai.FinishReasonImageRecitation:
+		return adapter.Filtered(strings.TrimSpace(string(a.finish) + " " + a.detail))
+	case genai.FinishReasonMalformedFunctionCall, genai.FinishReasonUnexpectedToolCall, genai.FinishReasonTooManyToolCalls,
+		genai.FinishReasonOther, genai.FinishReasonLanguage:
+		return &model.Error{Kind: model.KindServer, Message: strings.TrimSpace("the model stopped without an answer: " + string(a.finish) + " " + a.detail)}
+	}
+	return nil
+}
+
+func (a *answer) reply() model.Reply {
+	r := model.Reply{
+		Message:    chat.Message{Role: chat.RoleAssistant, Text: a.text.String(), ToolCalls: a.calls},
+		Reasoning:  a.reasoning.String(),
+		Usage:      a.usage,
+		StopReason: model.StopEnd,
+		Model:      a.model,
+	}
+	if r.Message.Text != "" {
+		r.Message.Extra = extraOf(a.signature)
+	}
+	switch {
+	case a.finish == genai.FinishReasonMaxTokens:
+		r.StopReason = model.StopLength
+	case len(a.calls) > 0:
+		r.StopReason = model.StopToolCalls
+	}
+	return r
+}

@@ -1,0 +1,104 @@
+package google
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"time"
+
+	"google.golang.org/genai"
+
+	"github.com/hocket-run/hocket/internal/model"
+	"github.com/hocket-run/hocket/internal/model/adapter"
+)
+
+// graceTime bounds the wait for the end of a stream whose answer is complete.
+const graceTime = 250 * time.Millisecond
+
+// noKey is sent where a server needs no key: the SDK insists on one.
+const noKey = "none"
+
+// Config says where to call.
+type Config struct {
+	// BaseURL is the address in front of /v1beta. Required.
+	BaseURL string
+	// Key goes into the X-Goog-Api-Key header; empty: the word none.
+	Key string
+	// HTTP makes the requests. Required: internal/outbound makes it.
+	HTTP *http.Client
+}
+
+// Client is a model.Client. Safe for concurrent use.
+type Client struct {
+	key string
+	sdk *genai.Client
+}
+
+// New makes a Client. It does not connect.
+func New(cfg Config) (*Client, error) {
+	if cfg.BaseURL == "" || cfg.HTTP == nil {
+		return nil, errors.New("google: base URL and HTTP client are required")
+	}
+	if cfg.Key == "" {
+		cfg.Key = noKey
+	}
+	c, err := genai.NewClient(context.Background(), &genai.ClientConfig{ // the context is for credentials of Vertex AI
+		APIKey:      cfg.Key,
+		Backend:     genai.BackendGeminiAPI,
+		HTTPClient:  adapter.Client(cfg.HTTP),
+		HTTPOptions: genai.HTTPOptions{BaseURL: cfg.BaseURL},
+	})
+	if err != nil {
+		return nil, errors.New("google: " + model.Scrub(err.Error(), cfg.Key)) // its errors print the whole configuration
+	}
+	return &Client{key: cfg.Key, sdk: c}, nil
+}
+
+// Call implements model.Client.
+func (c *Client) Call(ctx context.Context, req model.Request, onDelta func(model.Delta)) (model.Reply, error) {
+	if onDelta == nil {
+		onDelta = func(model.Delta) {}
+	}
+	watched, x := adapter.Begin(ctx, func() { onDelta(model.Delta{}) })
+	watched, cancel := context.WithCancel(watched)
+	defer cancel()
+
+	a := answer{turn: len(req.Messages), schemaTool: schemaTool(req)}
+	var err error
+	var grace *time.Timer
+	for chunk, chunkErr := range c.sdk.Models.GenerateContentStream(watched, req.Model, contents(req.Messages), config(req)) {
+		if chunkErr != nil {
+			err = told(chunkErr)
+			break
+		}
+		a.add(chunk, onDelta)
+		if a.finish != "" && grace == nil {
+			grace = time.AfterFunc(graceTime, cancel)
+			defer grace.Stop()
+		}
+	}
+	// What breaks after the answer is complete takes nothing away from it.
+	if a.finish != "" {
+		err = nil
+	}
+	if err == nil {
+		err = a.problem()
+	}
+	if err != nil {
+		return model.Reply{}, x.Failure(ctx, err, c.key)
+	}
+	return a.reply(), nil
+}
+
+// told turns an error that came inside the stream into one of ours; the SDK's other errors stay for Exchange.Failure.
+func told(err error) error {
+	var api genai.APIError
+	if !errors.As(err, &api) {
+		return err
+	}
+	message := api.Message
+	if message == "" {
+		message = api.Status
+	}
+	return &model.Error{Kind: adapter.KindOf(api.Code, api.Status), Message: message, Status: api.Code}
+}

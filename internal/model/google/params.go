@@ -1,0 +1,219 @@
+package google
+
+import (
+	"encoding/json"
+	"math"
+	"strings"
+
+	"google.golang.org/genai"
+
+	"github.com/hocket-run/hocket/internal/chat"
+	"github.com/hocket-run/hocket/internal/model"
+	"github.com/hocket-run/hocket/internal/model/adapter"
+)
+
+// emptyText stands where the API refuses an empty part: a workflow may well begin without input.
+const emptyText = "(empty)"
+
+// config builds everything of a request but the conversation.
+func config(req model.Request) *genai.GenerateContentConfig {
+	p := req.Params
+	cfg := &genai.GenerateContentConfig{
+		Temperature:       float(p.Temperature),
+		TopP:              float(p.TopP),
+		PresencePenalty:   float(p.PresencePenalty),
+		FrequencyPenalty:  float(p.FrequencyPenalty),
+		StopSequences:     p.Stop,
+		SystemInstruction: system(req),
+		ThinkingConfig:    thinking(p),
+		HTTPOptions:       &genai.HTTPOptions{},
+	}
+	if p.MaxTokens != nil {
+		cfg.MaxOutputTokens = int32(min(*p.MaxTokens, math.MaxInt32))
+	}
+	if req.IdempotencyKey != "" {
+		cfg.HTTPOptions.Headers = map[string][]string{"Idempotency-Key": {req.IdempotencyKey}}
+	}
+	if len(p.ProviderOptions) > 0 {
+		cfg.HTTPOptions.ExtrasRequestProvider = func(body map[string]any) map[string]any {
+			for path, value := range p.ProviderOptions {
+				setPath(body, strings.Split(path, "."), value)
+			}
+			return body
+		}
+	}
+	var functions []*genai.FunctionDeclaration
+	for _, tool := range req.Tools {
+		f := &genai.FunctionDeclaration{Name: tool.Name, Description: tool.Description}
+		if len(tool.Parameters) > 0 {
+			f.ParametersJsonSchema = adapter.Object(tool.Parameters)
+		}
+		functions = append(functions, f)
+	}
+	if req.Schema != nil {
+		if name := schemaTool(req); name != "" {
+			functions = append(functions, &genai.FunctionDeclaration{
+				Name: name, Description: "Gives the final answer. Call it exactly once, when the answer is complete.",
+				ParametersJsonSchema: adapter.Object(req.Schema.JSON),
+			})
+			cfg.ToolConfig = &genai.ToolConfig{FunctionCallingConfig: &genai.FunctionCallingConfig{Mode: genai.FunctionCallingConfigModeAny}}
+		} else {
+			cfg.ResponseMIMEType = "application/json"
+			cfg.ResponseJsonSchema = adapter.Object(req.Schema.JSON)
+		}
+	}
+	if functions != nil {
+		cfg.Tools = []*genai.Tool{{FunctionDeclarations: functions}}
+	}
+	return cfg
+}
+
+// schemaTool names the function whose arguments are the structured answer: models before Gemini 3 refuse a response schema beside
+// functions. "" where it is not needed.
+func schemaTool(req model.Request) string {
+	name := strings.TrimPrefix(strings.ToLower(req.Model), "models/")
+	if req.Schema == nil || len(req.Tools) == 0 || (!strings.HasPrefix(name, "gemini-1") && !strings.HasPrefix(name, "gemini-2")) {
+		return ""
+	}
+	tool := "final_answer"
+	for _, t := range req.Tools {
+		if t.Name == tool {
+			tool += "_"
+		}
+	}
+	return tool
+}
+
+func thinking(p model.Params) *genai.ThinkingConfig {
+	if p.ThinkingBudget == nil && p.ReasoningEffort == "" {
+		return nil
+	}
+	t := &genai.ThinkingConfig{IncludeThoughts: true, ThinkingLevel: genai.ThinkingLevel(strings.ToUpper(p.ReasoningEffort))}
+	if p.ThinkingBudget != nil {
+		budget := int32(max(min(*p.ThinkingBudget, math.MaxInt32), -1))
+		t.ThinkingBudget, t.IncludeThoughts = &budget, budget != 0
+	}
+	return t
+}
+
+func float(v *float64) *float32 {
+	if v == nil {
+		return nil
+	}
+	f := float32(*v)
+	return &f
+}
+
+// system gathers the system prompt and every system message: the API knows one place only.
+func system(req model.Request) *genai.Content {
+	var parts []*genai.Part
+	if req.System != "" {
+		parts = append(parts, &genai.Part{Text: req.System})
+	}
+	for _, m := range req.Messages {
+		if m.Role == chat.RoleSystem && m.Text != "" {
+			parts = append(parts, &genai.Part{Text: m.Text})
+		}
+	}
+	if parts == nil {
+		return nil
+	}
+	return &genai.Content{Parts: parts}
+}
+
+// contents gives the conversation; neighbours of one role become one content, so that all results of a turn stand together.
+func contents(list []chat.Message) []*genai.Content {
+	var out []*genai.Content
+	names := map[string]string{}
+	add := func(role genai.Role, parts ...*genai.Part) {
+		if len(parts) == 0 {
+			return
+		}
+		if n := len(out); n > 0 && out[n-1].Role == string(role) {
+			out[n-1].Parts = append(out[n-1].Parts, parts...)
+			return
+		}
+		out = append(out, &genai.Content{Role: string(role), Parts: parts})
+	}
+	for _, m := range list {
+		switch m.Role {
+		case chat.RoleSystem:
+		case chat.RoleAssistant:
+			for _, c := range m.ToolCalls {
+				names[c.ID] = c.Name
+			}
+			add(genai.RoleModel, assistant(m)...)
+		case chat.RoleTool:
+			name := m.ToolName
+			if name == "" {
+				name = names[m.ToolCallID]
+			}
+			key := "output"
+			if m.IsError {
+				key = "error"
+			}
+			add(genai.RoleUser, &genai.Part{FunctionResponse: &genai.FunctionResponse{
+				ID: m.ToolCallID, Name: name, Response: map[string]any{key: m.Text},
+			}})
+		default:
+			text := m.Text
+			if text == "" {
+				text = emptyText
+			}
+			add(genai.RoleUser, &genai.Part{Text: text})
+		}
+	}
+	return out
+}
+
+func assistant(m chat.Message) []*genai.Part {
+	var parts []*genai.Part
+	if m.Text != "" {
+		parts = append(parts, &genai.Part{Text: m.Text, ThoughtSignature: signatureOf(m.Extra)})
+	}
+	for _, c := range m.ToolCalls {
+		parts = append(parts, &genai.Part{
+			FunctionCall:     &genai.FunctionCall{ID: c.ID, Name: c.Name, Args: adapter.Object(adapter.ArgumentsObject(c.Arguments))},
+			ThoughtSignature: signatureOf(c.Extra),
+		})
+	}
+	return parts
+}
+
+// extra is the form of Message.Extra and ToolCall.Extra by which this adapter knows its own.
+type extra struct {
+	Google struct {
+		Signature []byte `json:"signature"`
+	} `json:"google"`
+}
+
+func extraOf(signature []byte) json.RawMessage {
+	if len(signature) == 0 {
+		return nil
+	}
+	var e extra
+	e.Google.Signature = signature
+	raw, _ := json.Marshal(e) // bytes always encode
+	return raw
+}
+
+func signatureOf(raw json.RawMessage) []byte {
+	var e extra
+	if len(raw) == 0 || json.Unmarshal(raw, &e) != nil {
+		return nil
+	}
+	return e.Google.Signature
+}
+
+// setPath sets value in a tree of objects, making those that are missing.
+func setPath(in map[string]any, path []string, value any) {
+	for _, name := range path[:len(path)-1] {
+		next, ok := in[name].(map[string]any)
+		if !ok {
+			next = map[string]any{}
+			in[name] = next
+		}
+		in = next
+	}
+	in[path[len(path)-1]] = value
+}
