@@ -95,7 +95,9 @@ func (anthropicWire) errorBody(a Answer) string {
 	return toJSON(obj{"type": "error", "error": obj{"type": kind, "message": a.Error}})
 }
 
-func (w anthropicWire) lateError(a Answer) string { return "event: error\ndata: " + w.errorBody(a) + "\n\n" }
+func (w anthropicWire) lateError(a Answer) string {
+	return "event: error\ndata: " + w.errorBody(a) + "\n\n"
+}
 
 func (anthropicWire) stop(a Answer) string {
 	switch {

@@ -1,0 +1,57 @@
+// Package providers puts the registry, the adapters and the HTTP client together: what a command needs to call models.
+//
+// It refuses to hold state or decide anything: it is the one place that imports every adapter, so that neither the port nor the driver
+// knows an SDK.
+package providers
+
+import (
+	"fmt"
+	"net/http"
+	"net/url"
+
+	"github.com/hocket-run/hocket/internal/model"
+	"github.com/hocket-run/hocket/internal/model/anthropic"
+	"github.com/hocket-run/hocket/internal/model/google"
+	"github.com/hocket-run/hocket/internal/model/openai"
+	"github.com/hocket-run/hocket/internal/outbound"
+)
+
+// New makes a registry with an adapter for every protocol; cfg.Adapters, where set, wins. proxy chooses the proxy of a request, nil follows
+// the process environment. Each endpoint gets an HTTP client of its own, which may reach that endpoint and nothing else that is
+// private (SEC8). Nothing is connected or built before the first call.
+func New(cfg model.Config, proxy func(*http.Request) (*url.URL, error)) *model.Registry {
+	if cfg.Adapters == nil {
+		cfg.Adapters = Adapters(proxy)
+	}
+	return model.NewRegistry(cfg)
+}
+
+// Adapters gives the factory of each protocol.
+func Adapters(proxy func(*http.Request) (*url.URL, error)) map[model.Protocol]model.Factory {
+	client := func(e model.Endpoint) *http.Client {
+		cfg := outbound.Config{Proxy: proxy}
+		if e.Named {
+			cfg.Allow = []string{e.BaseURL}
+		}
+		return outbound.New(cfg)
+	}
+	return map[model.Protocol]model.Factory{
+		model.ProtocolOpenAI: func(e model.Endpoint) (model.Client, error) {
+			return wrap(openai.New(openai.Config{BaseURL: e.BaseURL, Key: e.Key, Own: e.Own, HTTP: client(e)}))
+		},
+		model.ProtocolAnthropic: func(e model.Endpoint) (model.Client, error) {
+			return wrap(anthropic.New(anthropic.Config{BaseURL: e.BaseURL, Key: e.Key, HTTP: client(e)}))
+		},
+		model.ProtocolGoogle: func(e model.Endpoint) (model.Client, error) {
+			return wrap(google.New(google.Config{BaseURL: e.BaseURL, Key: e.Key, HTTP: client(e)}))
+		},
+	}
+}
+
+// wrap keeps a nil adapter from becoming a Client that is not nil.
+func wrap[C model.Client](c C, err error) (model.Client, error) {
+	if err != nil {
+		return nil, fmt.Errorf("make the adapter: %w", err)
+	}
+	return c, nil
+}
