@@ -20,15 +20,18 @@ func (f *Folder) Context() engine.Value {
 	}
 	var o object
 	for _, st := range steps {
+		if st.def.Hidden {
+			continue
+		}
 		o.add(st.node, contextEntry(st))
 	}
 	return o.value()
 }
 
-// hasResult tells whether any branch of a fork has a result.
+// hasResult tells whether any step in the branches of a fork has a result.
 func hasResult(st *step) bool {
 	for _, sc := range st.branches {
-		if sc.arrived != nil || sc.fork != nil && hasResult(sc.fork) {
+		if len(sc.entries) > 0 || sc.fork != nil && hasResult(sc.fork) {
 			return true
 		}
 	}

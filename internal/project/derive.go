@@ -3,6 +3,7 @@ package project
 import (
 	"bytes"
 	"encoding/json"
+	"strings"
 
 	"github.com/hocket-run/hocket/internal/engine"
 	"github.com/hocket-run/hocket/workflow"
@@ -19,10 +20,14 @@ func (f *Folder) input(st *step) engine.Value {
 	if st.data.From == 0 {
 		return f.created.Input
 	}
-	if from := f.steps[st.data.From]; from != nil {
-		return from.output
+	from := f.steps[st.data.From]
+	switch {
+	case from == nil:
+		return nil
+	case from == st.scope.owner:
+		return f.input(from) // the branch of a fork begins with what the fork was given
 	}
-	return nil
+	return from.output
 }
 
 // completed gives the output of a step that ends with d.
@@ -44,68 +49,80 @@ func (f *Folder) completed(st *step, d *engine.StepCompleted) engine.Value {
 	return nil
 }
 
-// blockOutput gives the output of a fork from what its branches brought to the join, in declared order.
+// blockOutput gives the output of a fork from what its branches did.
 func blockOutput(st *step) engine.Value {
-	if st.def.Fork == nil {
-		return nil
-	}
-	if st.def.Fork.Shape != workflow.ShapeMap {
+	if st.def.Fork == nil || st.def.Fork.Shape != workflow.ShapeMap {
 		return blockSteps(st)
 	}
 	var o object
 	for i, b := range st.def.Fork.Branches {
-		if sc := st.branches[i+1]; sc != nil && sc.arrived != nil {
+		if sc := st.branches[i+1]; sc != nil && sc.arrived != nil && !sc.failed {
 			o.add(b.ID, sc.arrived.output)
 		}
 	}
 	return o.value()
 }
 
-// blockSteps is {"steps":{id:entry},"order":[ids]} of the branches that have a result (S4-34).
+// blockSteps is {"steps":{id:entry},"order":[ids]} of the steps that ran in a fork's branches, in declared order (S4-34).
 func blockSteps(st *step) engine.Value {
-	var steps object
-	order := []string{}
-	for i, b := range st.def.Fork.Branches {
+	ran := map[string]*step{}
+	for i := range len(st.branches) {
 		sc := st.branches[i+1]
 		if sc == nil {
 			continue
 		}
-		last := sc.arrived
-		if last == nil {
-			// A block that was cut short inside one that was: what it has done is shown.
-			if last = sc.fork; last == nil || len(last.branches) == 0 {
-				continue
-			}
+		for _, o := range sc.entries {
+			ran[o.def.ID] = o
 		}
-		steps.add(b.ID, contextEntry(last))
-		order = append(order, b.ID)
+		// Of a block that was cut short inside one that was, what it has done is shown.
+		if o := sc.fork; o != nil && o.status != StepCompleted && hasResult(o) {
+			ran[o.def.ID] = o
+		}
+	}
+	var steps object
+	order := []string{}
+	nodes := st.scope.flow.Nodes
+	for i := range nodes {
+		if nodes[i].Parent != st.def.ID {
+			continue
+		}
+		if o := ran[nodes[i].ID]; o != nil {
+			id := localID(o.def.ID)
+			steps.add(id, contextEntry(o))
+			order = append(order, id)
+		}
+	}
+	var names list
+	for _, id := range order {
+		names.add(quote(id))
 	}
 	var o object
 	o.add("steps", steps.value())
-	names, err := json.Marshal(order)
-	if err != nil {
-		return null
-	}
-	o.add("order", names)
+	o.add("order", names.value())
 	return o.value()
 }
 
-// contextEntry is a step as the step context shows it (S4-34).
+// localID is the id as the document writes it.
+func localID(id string) string { return id[strings.LastIndexByte(id, '/')+1:] }
+
+// contextEntry is a step as the step context shows it (S4-34). Steps without agent have "" for it.
 func contextEntry(st *step) engine.Value {
-	if st.def.Fork != nil {
+	if st.def.Kind == workflow.KindFork {
 		return blockSteps(st)
+	}
+	agent := ""
+	if st.def.Agent != nil {
+		agent = st.agent(st.def.Agent.Agent)
 	}
 	var o object
 	o.add("output", st.output)
-	if st.data.Agent != "" {
-		o.add("agent", quote(st.agent(st.data.Agent)))
-	}
+	o.add("agent", quote(agent))
 	return o.value()
 }
 
-// failureValue is what an error edge carries.
+// failureValue is what an error edge carries (P30).
 func failureValue(e *engine.Failure) engine.Value {
-	b, err := json.Marshal(e)
+	b, err := json.Marshal(map[string]*engine.Failure{"error": e})
 	if err != nil {
 		return null
 	}
@@ -128,6 +145,20 @@ func (o *object) add(key string, v engine.Value) {
 
 func (o *object) value() engine.Value {
 	return append(append([]byte{'{'}, o.buf...), '}')
+}
+
+// list builds a JSON list.
+type list struct{ buf []byte }
+
+func (l *list) add(v engine.Value) {
+	if len(l.buf) > 0 {
+		l.buf = append(l.buf, ',')
+	}
+	l.buf = append(l.buf, v...)
+}
+
+func (l *list) value() engine.Value {
+	return append(append([]byte{'['}, l.buf...), ']')
 }
 
 // quote gives a text as a Value.

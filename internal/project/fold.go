@@ -45,6 +45,7 @@ type scope struct {
 	owner  *step  // nil for the run
 	// arrived is the step that reached the join last, last the one that completed last, fork the last fork that started.
 	arrived, last, fork *step
+	failed              bool // by a step that no error edge took over
 	// entries are the last completed steps by node, at the place of the node's first (S4-4).
 	entries []*step
 }

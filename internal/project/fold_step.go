@@ -86,6 +86,8 @@ func (f *Folder) addStep(st *step, e engine.Event) {
 		st.status, st.failure = StepFailed, &d.Error
 		if d.Port != "" {
 			st.output = failureValue(&d.Error)
+		} else {
+			st.scope.failed = true
 		}
 	case *engine.StepCancelled:
 		st.status, st.reason = StepCancelled, d.Reason
@@ -100,7 +102,7 @@ func (f *Folder) complete(st *step, d *engine.StepCompleted) {
 	if !st.def.Hidden {
 		f.outputs[st.node] = st
 	}
-	if inContext(st.def) {
+	if hasOutput(st.def.Kind) {
 		if i := slices.IndexFunc(sc.entries, func(o *step) bool { return o.node == st.node }); i >= 0 {
 			sc.entries[i] = st
 		} else {
@@ -117,13 +119,13 @@ func (f *Folder) complete(st *step, d *engine.StepCompleted) {
 	}
 }
 
-// inContext tells whether steps of n stand in the step context (S4-34).
-func inContext(n *workflow.Node) bool {
-	switch n.Kind {
+// hasOutput tells whether steps of kind k stand in the step context (S4-34).
+func hasOutput(k workflow.Kind) bool {
+	switch k {
 	case workflow.KindStart, workflow.KindDecide, workflow.KindJoin, workflow.KindEnd:
 		return false
 	}
-	return !n.Hidden
+	return true
 }
 
 func (f *Folder) addEdge(st *step, d *engine.EdgeTaken) {

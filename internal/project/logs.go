@@ -53,7 +53,7 @@ type MissingTarget struct {
 type LogFolder struct {
 	*Folder
 	missing []MissingTarget
-	resumed uint64 // the last answer or deadline that let the run go on
+	settled uint64 // the last event that ended a wait
 	logged  map[string]bool
 }
 
@@ -76,14 +76,14 @@ func Logs(def *workflow.Workflow, events []engine.Event) []LogEntry {
 func (l *LogFolder) Add(e engine.Event) []LogEntry {
 	l.Folder.Add(e)
 	log := &entries{at: e.At, node: e.Node}
+	switch e.Data.(type) {
+	case *engine.WaitAnswered, *engine.WaitClosed:
+		l.settled = e.Seq
+	}
 	switch d := e.Data.(type) {
 	case *engine.RunCreated:
 		if json.Unmarshal([]byte(d.Meta[MetaMissing]), &l.missing) != nil {
 			l.missing = nil
-		}
-	case *engine.RunResumed:
-		if d.Reason == "answer" || d.Reason == "deadline" {
-			l.resumed = e.Seq
 		}
 	case *engine.RunPaused:
 		l.pausedAgain(log, d)
@@ -168,9 +168,9 @@ func (l *LogFolder) failed(log *entries, st *step, f *engine.Failure) {
 	l.logged[f.Message] = true
 }
 
-// pausedAgain logs that the run waits on a wait that had been reached before the last answer (S0-44, D18).
+// pausedAgain logs that the run waits on a wait that had been reached before another one was answered (S0-44, D18).
 func (l *LogFolder) pausedAgain(log *entries, d *engine.RunPaused) {
-	if w := l.wait(d.Wait); w != nil && w.seq < l.resumed {
+	if w := l.wait(d.Wait); w != nil && w.seq < l.settled {
 		log.node = w.node
 		log.add(LogWaitInput, waitText(&w.WaitOpened))
 	}
