@@ -1,0 +1,174 @@
+package source
+
+import (
+	"bytes"
+	"fmt"
+	"unicode/utf8"
+
+	"github.com/hocket-run/hocket/diag"
+)
+
+// Bounds of a document, where Options do not say otherwise.
+const (
+	DefaultMaxBytes    = 8 << 20 // 8 MiB
+	DefaultMaxDepth    = 200     // maps and lists inside one another, aliases included
+	DefaultMaxValues   = 200_000 // values in the tree, aliases expanded
+	DefaultMaxProblems = 100     // problems reported by Parse and by the accessors of one document
+)
+
+// Codes of this package's diagnostics.
+const (
+	CodeTooLarge      = "document-too-large"
+	CodeTooDeep       = "document-too-deep"
+	CodeTooManyValues = "too-many-values"
+	CodeTooMany       = "too-many-problems"
+	CodeEncoding      = "bad-encoding"
+	CodeSyntax        = "syntax"
+	CodeEmpty         = "empty-document"
+	CodeDocuments     = "multiple-documents"
+	CodeDuplicateKey  = "duplicate-key"
+	CodeBadKey        = "bad-key"
+	CodeBadAlias      = "bad-alias"
+	CodeBadMerge      = "bad-merge"
+	CodeUnknownTag    = "unknown-tag"
+	CodeNotJSON       = "not-json"
+	CodeWrongType     = "wrong-type"
+	CodeMissingKey    = "missing-key"
+	CodeUnknownKey    = "unknown-key"
+)
+
+// Options bound a document. Zero fields are the defaults; the zero Options is ready for use.
+type Options struct {
+	MaxBytes    int
+	MaxDepth    int
+	MaxValues   int
+	MaxProblems int
+}
+
+func (o Options) withDefaults() Options {
+	set := func(field *int, value int) {
+		if *field <= 0 {
+			*field = value
+		}
+	}
+	set(&o.MaxBytes, DefaultMaxBytes)
+	set(&o.MaxDepth, DefaultMaxDepth)
+	set(&o.MaxValues, DefaultMaxValues)
+	set(&o.MaxProblems, DefaultMaxProblems)
+	return o
+}
+
+// Parse reads one document with the default bounds. file is the name that spans carry; data is not kept changed or written to, but Node keeps it.
+func Parse(file string, data []byte) (*Node, diag.List) {
+	return Options{}.Parse(file, data)
+}
+
+// Parse reads one document: JSON where its first character is `{` or `[`, YAML otherwise. A byte order mark and CRLF line ends are fine.
+//
+// The Node is nil where nothing could be read. A syntax error ends the reading; everything else (duplicate keys, keys that are not text) is
+// collected, up to MaxProblems. Every error of a bound names the bound.
+func (o Options) Parse(file string, data []byte) (*Node, diag.List) {
+	o = o.withDefaults()
+	p := &parser{opts: o, diags: new(diag.List)}
+	if len(data) > o.MaxBytes {
+		p.diags.Errorf(diag.Span{File: file}, "", CodeTooLarge, "the document has %d bytes; the limit is %d", len(data), o.MaxBytes)
+		return nil, *p.diags
+	}
+	p.file = newFile(file, data)
+	if at := invalidUTF8(data); at >= 0 {
+		p.errorAt(at, at+1, CodeEncoding, "the byte 0x%02X is not UTF-8", data[at]).Hint = "save the file as UTF-8"
+		return nil, *p.diags
+	}
+	first := bytes.TrimLeft(p.file.text(), " \t\r\n")
+	var root *Node
+	switch {
+	case len(first) == 0:
+		p.empty()
+	case first[0] == '{' || first[0] == '[':
+		root = p.json()
+	default:
+		root = p.yaml()
+	}
+	return root, *p.diags
+}
+
+// parser holds the state of one Parse.
+type parser struct {
+	opts   Options
+	file   *file
+	diags  *diag.List
+	values int
+	full   bool // MaxProblems reached
+	failed bool // a bound or a syntax error was hit: reading is over
+}
+
+func (p *parser) empty() {
+	p.errorAt(0, 0, CodeEmpty, "the document is empty")
+}
+
+// errorAt adds an error for the bytes from start to end. Past MaxProblems it gives a diagnostic that goes nowhere.
+func (p *parser) errorAt(start, end int, code, format string, args ...any) *diag.Diagnostic {
+	return p.error(p.file.span(start, end), "", code, format, args...)
+}
+
+func (p *parser) error(span diag.Span, path, code, format string, args ...any) *diag.Diagnostic {
+	return addError(p.diags, p.opts.MaxProblems, diag.Error, span, path, code, fmt.Sprintf(format, args...))
+}
+
+// addError adds a diagnostic unless the list is full; the last one that fits says that there are more.
+func addError(list *diag.List, most int, sev diag.Severity, span diag.Span, path, code, message string) *diag.Diagnostic {
+	d := diag.Diagnostic{Code: code, Severity: sev, Span: span, Path: path, Message: message}
+	switch n := len(*list); {
+	case n >= most:
+		return &d
+	case n == most-1:
+		d = diag.Diagnostic{Code: CodeTooMany, Severity: diag.Error, Span: span, Message: fmt.Sprintf("there are %d problems or more; only the first %d are shown", most, most-1)}
+		list.Add(d)
+		return &d
+	}
+	list.Add(d)
+	return &(*list)[len(*list)-1]
+}
+
+// enter counts a value at a depth and tells whether the bounds allow it.
+func (p *parser) enter(depth, start int) bool {
+	if p.failed {
+		return false
+	}
+	p.values++
+	switch {
+	case p.values > p.opts.MaxValues:
+		p.errorAt(start, start, CodeTooManyValues, "the document has more than %d values, aliases expanded; that is the limit", p.opts.MaxValues)
+	case depth > p.opts.MaxDepth:
+		p.tooDeep(start)
+	default:
+		return true
+	}
+	p.failed = true
+	return false
+}
+
+func (p *parser) tooDeep(at int) {
+	p.errorAt(at, at, CodeTooDeep, "maps and lists stand in one another more than %d deep; that is the limit", p.opts.MaxDepth)
+}
+
+// duplicate reports a key that stands twice, with both places.
+func (p *parser) duplicate(key string, second, first diag.Span, path string) {
+	d := p.error(second, path, CodeDuplicateKey, "the key %q stands twice in this map", key)
+	d.Related = []diag.Related{{Span: first, Message: "it stands here first"}}
+}
+
+// invalidUTF8 gives the offset of the first byte that is not UTF-8, -1 where there is none.
+func invalidUTF8(data []byte) int {
+	if utf8.Valid(data) {
+		return -1
+	}
+	for i := 0; i < len(data); {
+		r, size := utf8.DecodeRune(data[i:])
+		if r == utf8.RuneError && size <= 1 {
+			return i
+		}
+		i += size
+	}
+	return -1
+}
