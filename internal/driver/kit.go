@@ -2,7 +2,11 @@ package driver
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
+	"maps"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/hocket-run/hocket/internal/chat"
@@ -84,9 +88,12 @@ func (k *Kit) CallModel(ctx context.Context, info *Info, c *engine.CallModel, on
 	if c.Timeout > 0 {
 		total = c.Timeout
 	}
-	reply, err := model.WithTimeouts(k.Models, total, k.ModelIdle).Call(ctx, req, deltas(c, onDelta))
+	reply, err := model.WithTimeouts(k.Models, total, k.ModelIdle).Call(ctx, req, deltas(info, c, onDelta))
 	if err != nil {
 		return engine.ModelResult{ID: c.ID, Model: req.Model, Source: source(model.SourceOf(err)), Failure: FailureOf(ctx, err)}
+	}
+	if f := badMessage(reply.Message); f != nil {
+		return engine.ModelResult{ID: c.ID, Model: req.Model, Usage: reply.Usage, Source: source(reply.Source), Failure: f}
 	}
 	res = engine.ModelResult{
 		ID:      c.ID,
@@ -171,16 +178,16 @@ func params(p workflow.ModelParams) model.Params {
 }
 
 // deltas numbers the pieces of one attempt; nil where nobody watches.
-func deltas(c *engine.CallModel, onDelta func(Delta)) func(model.Delta) {
+func deltas(info *Info, c *engine.CallModel, onDelta func(Delta)) func(model.Delta) {
 	if onDelta == nil {
 		return nil
 	}
-	offset := 0
+	offset, call := 0, strings.TrimPrefix(c.Key, info.Run+"/")
 	return func(d model.Delta) {
 		if d.Text == "" && d.Reasoning == "" {
 			return
 		}
-		onDelta(Delta{Node: c.Node, Step: c.Step, Call: c.Key, Attempt: c.Attempt, Offset: offset, Text: d.Text, Reasoning: d.Reasoning})
+		onDelta(Delta{Node: c.Node, Step: c.Step, Call: call, Attempt: c.Attempt, Offset: offset, Text: d.Text, Reasoning: d.Reasoning})
 		offset += len(d.Text)
 	}
 }
@@ -202,6 +209,9 @@ func (k *Kit) CallTool(ctx context.Context, info *Info, c *engine.CallTool) (res
 	out, err := k.Tools.Call(ctx, tool.Call{Run: info.Run, Agent: agentID(c.Agent), Node: c.Node, Name: c.Tool, Arguments: c.Arguments, Key: c.Key})
 	if err != nil {
 		return engine.ToolResult{ID: c.ID, Failure: FailureOf(ctx, err)}
+	}
+	if f := badJSON("tool", c.Tool, out.Structured); f != nil {
+		return engine.ToolResult{ID: c.ID, Failure: f}
 	}
 	return engine.ToolResult{ID: c.ID, Text: out.Text, Structured: out.Structured, IsError: out.IsError}
 }
@@ -226,7 +236,35 @@ func (k *Kit) CallFunc(ctx context.Context, info *Info, c *engine.CallFunc) (res
 	if cause := context.Cause(ctx); res.Failure != nil && cause != nil {
 		res.Failure = FailureOf(ctx, cause)
 	}
+	values := append(slices.Collect(maps.Values(res.Update)), res.Output)
+	for _, s := range res.Signals {
+		values = slices.AppendSeq(values, maps.Values(s.Data))
+	}
+	if f := badJSON("function", c.Func, values...); f != nil {
+		return engine.FuncResult{ID: c.ID, Failure: f}
+	}
 	return res
+}
+
+// badJSON refuses values that no journal can hold; nil where all are JSON or absent.
+func badJSON(kind, name string, values ...engine.Value) *engine.Failure {
+	for _, v := range values {
+		if v != nil && !json.Valid(v) {
+			return &engine.Failure{Code: codeInternal, Message: fmt.Sprintf("%s %q gave a value that is not JSON", kind, name)}
+		}
+	}
+	return nil
+}
+
+func badMessage(m chat.Message) *engine.Failure {
+	values := []engine.Value{m.Extra}
+	for _, c := range m.ToolCalls {
+		values = append(values, c.Arguments, c.Extra)
+	}
+	if badJSON("", "", values...) == nil {
+		return nil
+	}
+	return &engine.Failure{Code: string(model.KindServer), Message: "the model's answer holds a value that is not JSON", Retryable: true}
 }
 
 // Policy tells what to do with a tool call whose outcome is not known (P12); a tool that cannot be asked about is PolicyAsk.

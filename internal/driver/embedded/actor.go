@@ -131,7 +131,7 @@ func (a *actor) live() error {
 			reply(batch, err)
 			return err
 		}
-		if a.settled() {
+		if a.settled() && (!a.owned || !a.hasMail()) {
 			return nil
 		}
 	}

@@ -90,6 +90,10 @@ func (a *actor) begin(id string, cmd engine.Command, limit time.Duration, do fun
 		}
 		release := sync.OnceFunc(func() { <-a.d.slots })
 		defer release()
+		if ctx.Err() != nil {
+			tell(driver.Cancelled(cmd)) // it was never made
+			return
+		}
 		giveUp := func(why error) {
 			tell(driver.GivenUp(cmd, why))
 			release()

@@ -65,7 +65,7 @@ func (a *actor) load() error {
 	a.d.mu.Lock()
 	delete(a.d.bad, a.id)
 	a.d.mu.Unlock()
-	if a.run.Status().Ended() {
+	if a.run.Status().Ended() && a.run.EndedByLimit() == "" {
 		a.kit = &driver.Kit{}
 		return nil
 	}

@@ -150,19 +150,14 @@ func (w *watcher) follow(ctx context.Context, sub *subscription) error {
 	for !w.left && !w.ended {
 		select {
 		case <-sub.notify:
-			items, behind := sub.take()
-			for _, u := range items {
-				if !w.live(u) {
-					behind = true
-					break
-				}
-			}
-			if behind && !w.left && !w.ended {
-				if err := w.catchUp(ctx); err != nil {
-					return err
-				}
+			if err := w.drain(ctx, sub); err != nil {
+				return err
 			}
 		case <-poll.C:
+			// What was said stands before what the store has.
+			if err := w.drain(ctx, sub); err != nil {
+				return err
+			}
 			if err := w.look(ctx); err != nil {
 				return err
 			}
@@ -175,12 +170,27 @@ func (w *watcher) follow(ctx context.Context, sub *subscription) error {
 	return nil
 }
 
+// drain gives on what the subscription has.
+func (w *watcher) drain(ctx context.Context, sub *subscription) error {
+	items, behind := sub.take()
+	for _, u := range items {
+		if !w.live(u) {
+			behind = true
+			break
+		}
+	}
+	if !behind || w.left || w.ended {
+		return nil
+	}
+	return w.catchUp(ctx)
+}
+
 // look reads on where somebody else drives the run.
 func (w *watcher) look(ctx context.Context) error {
 	w.d.mu.Lock()
 	here := w.d.runs[w.run] != nil
 	w.d.mu.Unlock()
-	if here {
+	if here || w.left || w.ended {
 		return nil
 	}
 	head, err := w.d.cfg.Store.Head(ctx, w.run)

@@ -1,0 +1,503 @@
+package drivertest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/journal"
+	"github.com/hocket-run/hocket/internal/model"
+	"github.com/hocket-run/hocket/internal/sim"
+	"github.com/hocket-run/hocket/internal/tool"
+	"github.com/hocket-run/hocket/workflow"
+)
+
+func testInterrupt(t *testing.T, c Cluster) {
+	w := &sim.World{Model: func(ctx context.Context, q model.Request) (model.Reply, error) {
+		if q.Node == "kept" {
+			<-ctx.Done() // it is told to stop, and has the answer nevertheless
+			return sim.Reply("kept"), nil
+		}
+		return sim.Reply("ok"), wait(ctx, time.Minute)
+	}}
+	p := c.Open(t, Options{World: w})
+	run := start(t, p, chain().fork("", "f", workflow.Fork{}, nodes(agent("kept")), nodes(agent("stopped"))))
+	synctest.Wait()
+	began := time.Now()
+	closeAll(t, p)
+	if took := time.Since(began); took > 5*time.Second {
+		t.Errorf("closing took %s", took)
+	}
+	q := c.Open(t, Options{World: w})
+	if s, err := q.Wait(t.Context(), run); err != nil || !s.Interrupted || s.Status != engine.StatusRunning {
+		t.Fatalf("after close: %+v, %v; want running and interrupted", s, err)
+	}
+	if err := q.Resume(t.Context(), run); err != nil {
+		t.Fatal(err)
+	}
+	settle(t, c, q, run, engine.StatusCompleted)
+	if n := w.Count("model", "kept"); n != 1 {
+		t.Errorf("%d calls of kept, want 1: its answer came in time (D8)", n)
+	}
+	if n := w.Count("model", "stopped"); n != 2 {
+		t.Errorf("%d calls of stopped, want 2", n)
+	}
+	closeAll(t, q)
+}
+
+// everything is a workflow with a join, a loop, an approval, a tool and a retry (P4).
+func everything() (*flow, *sim.World) {
+	f := chain(agent("a"), agent("head"))
+	f.add(workflow.Node{ID: "more", Kind: workflow.KindDecide, Decide: &workflow.Decide{
+		Cases: []workflow.Case{{Port: "again", When: workflow.Condition{Language: workflow.LangMatch, Op: "contains", Text: "again"}}}, Else: "go",
+	}})
+	f.edge("head", "", "more")
+	f.Edges = append(f.Edges, workflow.Edge{From: "more", Port: "again", To: "head", Loop: true})
+	n := toolNode("act", "act")
+	shaky := agent("shaky")
+	shaky.Retry = &workflow.Retry{MaxRetries: 3, Delay: workflow.Duration(time.Second)}
+	f.edge("more", "go", "f")
+	mark := len(f.Edges)
+	f.fork("more", "f", workflow.Fork{}, nodes(agent("x"), approval("ok")), nodes(shaky), nodes(agent("y"), n))
+	f.Edges = slices.Delete(f.Edges, mark, mark+1) // the block begins at the port above
+	f.then("f/join", agent("end"))
+
+	w := &sim.World{
+		Model: func(ctx context.Context, q model.Request) (model.Reply, error) {
+			if err := wait(ctx, 50*time.Millisecond); err != nil {
+				return model.Reply{}, err
+			}
+			switch q.Node {
+			case "head":
+				if len(q.LastText()) < 30 {
+					return sim.Reply("%s again", q.LastText()), nil
+				}
+				return sim.Reply("enough"), nil
+			case "end":
+				return sim.Reply("the end"), nil
+			}
+			return sim.Reply("%s-%s", q.LastText(), q.Node), nil
+		},
+		Tools: map[string]sim.Tool{"act": {Policy: tool.PolicyRetry}},
+	}
+	inner := w.Model
+	var mu sync.Mutex
+	failed := map[string]bool{}
+	w.Model = func(ctx context.Context, q model.Request) (model.Reply, error) {
+		mu.Lock()
+		first := q.Node == "shaky" && !failed[q.IdempotencyKey]
+		failed[q.IdempotencyKey] = true
+		mu.Unlock()
+		if first {
+			return model.Reply{}, &model.Error{Kind: model.KindOverloaded, Message: "try again"}
+		}
+		return inner(ctx, q)
+	}
+	return f, w
+}
+
+// drive brings the run of everything to its end, whatever processes die on the way, and gives its events.
+func drive(t *testing.T, c Cluster, w *sim.World, f *flow, fault func(process int) func(string, int) sim.Fault) (events []engine.Event, writes int) {
+	t.Helper()
+	run, begun := "r", false
+	for process := range 10 {
+		p := c.Open(t, Options{World: w, Fault: fault(process)})
+		alive := func() bool {
+			select {
+			case <-p.Dead():
+				return false
+			default:
+				return true
+			}
+		}
+		for alive() {
+			var err error
+			switch {
+			case !begun:
+				err = tryStart(t, p, run, f)
+				if _, e := journalHas(t, c, run); e {
+					begun = true
+				}
+			default:
+				err = p.Resume(t.Context(), run)
+			}
+			if err == nil {
+				var s = engine.StatusPending
+				s, err = waitAnswer(t, p, c, run)
+				if err == nil && s.Ended() {
+					writes = p.Writes()
+					closeAll(t, p)
+					return c.Events(t, run), writes
+				}
+			}
+			if err != nil && alive() && !errors.Is(err, engine.ErrEnded) {
+				t.Fatalf("process %d: %v", process, err)
+			}
+			if errors.Is(err, engine.ErrEnded) {
+				closeAll(t, p)
+				return c.Events(t, run), p.Writes()
+			}
+		}
+		p.Kill()
+	}
+	t.Fatal("the run does not come to its end")
+	return nil, 0
+}
+
+// waitAnswer waits for the run and answers its approval.
+func waitAnswer(t *testing.T, p Process, c Cluster, run string) (engine.Status, error) {
+	for {
+		s, err := p.Wait(t.Context(), run)
+		if err != nil || s.Status != engine.StatusPaused {
+			return s.Status, err
+		}
+		for _, id := range waits(c.Events(t, run)) {
+			if err := p.Answer(t.Context(), run, engine.Answer{Wait: id, Value: text("approve")}); err != nil {
+				return s.Status, err
+			}
+		}
+	}
+}
+
+// outcome is what must not depend on crashes: the nodes that ran, what they gave, and how the run ended.
+func outcome(events []engine.Event) map[string]any {
+	out := map[string]any{}
+	for _, e := range events {
+		switch d := e.Data.(type) {
+		case *engine.StepCompleted:
+			key := "step " + e.Node
+			list, _ := out[key].([]string)
+			out[key] = append(list, fmt.Sprint(d.Ports))
+		case *engine.ModelReplied:
+			key := "reply " + e.Node
+			list, _ := out[key].([]string)
+			out[key] = append(list, d.Message.Text)
+		case *engine.RunCompleted, *engine.RunFailed, *engine.RunCancelled:
+			out["end"] = e.Data.Type()
+		}
+	}
+	return out
+}
+
+func testKillEverywhere(t *testing.T, c Cluster) {
+	f, w := everything()
+	clean, writes := drive(t, c, w, f, func(int) func(string, int) sim.Fault { return nil })
+	want := outcome(clean)
+	if want["end"] != engine.Type("run.completed") {
+		t.Fatalf("the run does not complete\n%s", show(clean))
+	}
+	if writes < 10 {
+		t.Fatalf("only %d writes", writes)
+	}
+	for _, how := range []sim.Fault{sim.FaultDieBefore, sim.FaultDieAfter} {
+		for n := 1; n <= writes; n++ {
+			f, w := everything()
+			c := c.Fresh(t)
+			events, _ := drive(t, c, w, f, func(process int) func(string, int) sim.Fault {
+				return func(_ string, k int) sim.Fault {
+					if process == 0 && k == n {
+						return how
+					}
+					return sim.FaultNone
+				}
+			})
+			if got := outcome(events); !cmp.Equal(got, want) {
+				t.Errorf("death at write %d (%v):\n%s\n%s", n, how, cmp.Diff(want, got), show(events))
+			}
+			if again := w.Repeated(); len(again) > 0 {
+				t.Errorf("death at write %d (%v): calls made again though their result was durable (D8): %v", n, how, again)
+			}
+		}
+	}
+}
+
+func testFailingWrites(t *testing.T, c Cluster) {
+	f, w := everything()
+	clean, writes := drive(t, c, w, f, func(int) func(string, int) sim.Fault { return nil })
+	want := outcome(clean)
+	for _, how := range []sim.Fault{sim.FaultError, sim.FaultSilent} {
+		for n := 2; n <= writes; n++ {
+			f, w := everything()
+			c := c.Fresh(t)
+			events, _ := drive(t, c, w, f, func(int) func(string, int) sim.Fault {
+				return func(_ string, k int) sim.Fault {
+					if k >= n && k < n+3 {
+						return how
+					}
+					return sim.FaultNone
+				}
+			})
+			if got := outcome(events); !cmp.Equal(got, want) {
+				t.Errorf("errors from write %d on (%v):\n%s\n%s", n, how, cmp.Diff(want, got), show(events))
+			}
+			if again := w.Repeated(); len(again) > 0 {
+				t.Errorf("errors from write %d on (%v): calls made again: %v", n, how, again)
+			}
+			for _, call := range w.Calls() {
+				if most := 1 + boolInt(call.Node == "shaky"); w.Begun(call.Key) > most {
+					t.Errorf("errors from write %d on (%v): call %s was made %d times; no process died", n, how, call.Key, w.Begun(call.Key))
+				}
+			}
+		}
+	}
+	// The very first write: nothing is stored, and the caller is told.
+	p := c.Open(t, Options{World: w, Fault: func(_ string, n int) sim.Fault {
+		if n == 1 {
+			return sim.FaultError
+		}
+		return sim.FaultNone
+	}})
+	if err := tryStart(t, p, "first", f); !errors.Is(err, sim.ErrDisk) {
+		t.Errorf("start on a failing disk: %v, want its error", err)
+	}
+	if _, err := p.Wait(t.Context(), "first"); !errors.Is(err, journal.ErrNotFound) {
+		t.Errorf("run that was not stored: %v, want ErrNotFound", err)
+	}
+	closeAll(t, p)
+}
+
+func boolInt(b bool) int {
+	if b {
+		return 1
+	}
+	return 0
+}
+
+func testLostTools(t *testing.T, c Cluster) {
+	tests := []struct {
+		policy tool.Policy
+		// answer to the question, where there is one
+		answer string
+		calls  int
+		status engine.Status
+		text   string // of the agent's reply
+	}{
+		{policy: tool.PolicyRetry, calls: 2, status: engine.StatusCompleted, text: "acted"},
+		{policy: tool.PolicySkip, calls: 1, status: engine.StatusCompleted, text: "The outcome of this call is unknown; it was not repeated."},
+		{policy: tool.PolicyFail, calls: 1, status: engine.StatusFailed},
+		{policy: tool.PolicyAsk, answer: "retry", calls: 2, status: engine.StatusCompleted, text: "acted"},
+		{policy: tool.PolicyAsk, answer: "skip", calls: 1, status: engine.StatusCompleted, text: "The outcome of this call is unknown; it was not repeated."},
+		{policy: tool.PolicyAsk, answer: "fail", calls: 1, status: engine.StatusFailed},
+		{policy: "", answer: "skip", calls: 1, status: engine.StatusCompleted, text: "The outcome of this call is unknown; it was not repeated."},
+	}
+	for _, tt := range tests {
+		name := fmt.Sprintf("%s/%s", tt.policy, tt.answer)
+		var p Process
+		var mu sync.Mutex
+		hang := true
+		w := &sim.World{Model: callsTool("act")}
+		w.Tools = map[string]sim.Tool{"act": {Policy: tt.policy, Do: func(ctx context.Context, _ tool.Call) (tool.Result, error) {
+			mu.Lock()
+			h := hang
+			mu.Unlock()
+			if h {
+				<-ctx.Done()
+				return tool.Result{}, ctx.Err()
+			}
+			return tool.Result{Text: "acted"}, nil
+		}}}
+		p = c.Open(t, Options{World: w})
+		run := start(t, p, chain(agent("a")))
+		synctest.Wait()
+		p.Kill()
+		mu.Lock()
+		hang = false
+		mu.Unlock()
+		q := c.Open(t, Options{World: w})
+		if err := q.Resume(t.Context(), run); err != nil {
+			t.Fatal(err)
+		}
+		if tt.answer != "" {
+			settle(t, c, q, run, engine.StatusPaused)
+			if err := q.Answer(t.Context(), run, engine.Answer{Value: text(tt.answer)}); err != nil {
+				t.Fatalf("%s: answer: %v", name, err)
+			}
+		}
+		settle(t, c, q, run, tt.status)
+		calls := w.Count("tool", "")
+		if calls != tt.calls {
+			t.Errorf("%s: %d calls, want %d", name, calls, tt.calls)
+		}
+		keys := map[string]bool{}
+		for _, call := range w.Calls() {
+			if call.Kind == "tool" {
+				keys[call.Key] = true
+			}
+		}
+		if len(keys) != 1 || keys[""] {
+			t.Errorf("%s: keys %v, want one for all attempts (P12)", name, keys)
+		}
+		if got := replies(c.Events(t, run))["a"]; tt.text != "" && got[len(got)-1] != tt.text {
+			t.Errorf("%s: reply %q, want %q", name, got, tt.text)
+		}
+		closeAll(t, q)
+	}
+}
+
+func testRestore(t *testing.T, c Cluster) {
+	w := &sim.World{Model: callsTool("one", "two"), Tools: map[string]sim.Tool{
+		"one": {Do: func(context.Context, tool.Call) (tool.Result, error) { return tool.Result{Text: "first"}, nil }},
+		"two": {Policy: tool.PolicyRetry, Do: func(ctx context.Context, _ tool.Call) (tool.Result, error) {
+			<-ctx.Done()
+			return tool.Result{}, ctx.Err()
+		}},
+	}}
+	p := c.Open(t, Options{World: w})
+	run := start(t, p, chain(agent("a")))
+	synctest.Wait()
+	p.Kill()
+	q := c.Open(t, Options{World: w})
+	if err := q.Resume(t.Context(), run); err != nil {
+		t.Fatal(err)
+	}
+	got := w.Restored()
+	if len(got) != 1 || got[0].Call.Name != "one" || got[0].Call.Agent != "a" || string(got[0].Call.Arguments) != "{}" || got[0].Result.Text != "first" {
+		t.Errorf("restored %+v, want the finished call of one", got)
+	}
+	closeAll(t, q)
+}
+
+func testFenced(t *testing.T, c Cluster) {
+	var mu sync.Mutex
+	var hung []chan struct{}
+	w := &sim.World{Model: func(ctx context.Context, q model.Request) (model.Reply, error) {
+		if q.Node == "b" {
+			mu.Lock()
+			n := len(hung)
+			let := make(chan struct{})
+			hung = append(hung, let)
+			mu.Unlock()
+			if n == 0 {
+				<-let // the zombie's call
+			}
+		}
+		return sim.Reply("%s", q.Node), nil
+	}}
+	zombie := c.Open(t, Options{World: w})
+	run := start(t, zombie, chain(agent("a"), agent("b"), agent("c")))
+	synctest.Wait()
+	zombie.Fence()
+	heir := c.Open(t, Options{World: w})
+	if err := heir.Resume(t.Context(), run); err != nil {
+		t.Fatal(err)
+	}
+	settle(t, c, heir, run, engine.StatusCompleted)
+	before := c.Events(t, run)
+	mu.Lock()
+	close(hung[0])
+	mu.Unlock()
+	synctest.Wait()
+	if after := c.Events(t, run); len(after) != len(before) {
+		t.Errorf("a fenced owner wrote %d events", len(after)-len(before))
+	}
+	if n := w.Count("model", "c"); n != 1 {
+		t.Errorf("%d calls of c: the fenced owner went on", n)
+	}
+	closeAll(t, heir, zombie)
+}
+
+func testTwoResume(t *testing.T, c Cluster) {
+	w := &sim.World{Model: func(ctx context.Context, q model.Request) (model.Reply, error) {
+		return sim.Reply("ok"), wait(ctx, time.Second)
+	}}
+	p := c.Open(t, Options{World: w})
+	run := start(t, p, chain(agent("a"), agent("b")))
+	synctest.Wait()
+	p.Kill()
+	var ps []Process
+	var wg sync.WaitGroup
+	errs := make([]error, 8)
+	for i := range errs {
+		q := c.Open(t, Options{World: w})
+		ps = append(ps, q)
+		wg.Go(func() { errs[i] = q.Resume(t.Context(), run) })
+	}
+	wg.Wait()
+	won := 0
+	for _, err := range errs {
+		switch {
+		case err == nil:
+			won++
+		case !errors.Is(err, journal.ErrOwned):
+			t.Errorf("resume: %v, want ErrOwned", err)
+		}
+	}
+	if won != 1 {
+		t.Errorf("%d processes own the run, want 1", won)
+	}
+	settle(t, c, ps[0], run, engine.StatusCompleted)
+	if n := w.Count("model", "a"); n != 2 {
+		t.Errorf("%d calls of a, want 2: one died", n)
+	}
+	closeAll(t, ps...)
+}
+
+func testRecoverMany(t *testing.T, c Cluster) {
+	w := &sim.World{Model: func(ctx context.Context, q model.Request) (model.Reply, error) {
+		return sim.Reply("ok"), wait(ctx, time.Second)
+	}}
+	p := c.Open(t, Options{World: w})
+	var runs []string
+	for range 50 {
+		runs = append(runs, start(t, p, chain(agent("a"), agent("b"))))
+	}
+	paused := start(t, p, chain(approval("ok")))
+	settle(t, c, p, paused, engine.StatusPaused)
+	synctest.Wait()
+	p.Kill()
+	n := 0
+	q := c.Open(t, Options{World: w, Fault: func(op string, _ int) sim.Fault {
+		if n++; op == "claim" && n%3 == 0 {
+			return sim.FaultSilent // P18: the store fails during recovery
+		}
+		return sim.FaultNone
+	}})
+	if err := q.Recover(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	for _, run := range runs {
+		settle(t, c, q, run, engine.StatusCompleted)
+	}
+	settle(t, c, q, paused, engine.StatusPaused)
+	closeAll(t, q)
+}
+
+func testSnapshots(t *testing.T, c Cluster) {
+	w := &sim.World{Model: callsTool(slices.Repeat([]string{"act"}, 400)...), Tools: map[string]sim.Tool{"act": {}}}
+	n := 0
+	w.Tools["act"] = sim.Tool{Policy: tool.PolicyRetry, Do: func(context.Context, tool.Call) (tool.Result, error) {
+		n++
+		return tool.Result{Text: fmt.Sprint(n)}, nil
+	}}
+	f := chain(agent("a"), agent("b"))
+	for i := range f.Agents {
+		f.Agents[i].MaxTurns, f.Agents[i].NoProgress = 1000, 1000
+	}
+	writes := 0
+	p := c.Open(t, Options{World: w, Fault: func(string, int) sim.Fault {
+		if writes++; writes == 1000 {
+			return sim.FaultDieAfter
+		}
+		return sim.FaultNone
+	}})
+	run := start(t, p, f)
+	<-p.Dead()
+	p.Kill()
+	q := c.Open(t, Options{World: w})
+	if err := q.Resume(t.Context(), run); err != nil {
+		t.Fatal(err)
+	}
+	settle(t, c, q, run, engine.StatusCompleted)
+	if again := w.Repeated(); len(again) > 0 {
+		t.Errorf("calls made again: %v", again)
+	}
+	closeAll(t, q)
+}

@@ -1,0 +1,293 @@
+package drivertest
+
+import (
+	"context"
+	"fmt"
+	"iter"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/hocket-run/hocket/internal/driver"
+	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/sim"
+	"github.com/hocket-run/hocket/workflow"
+)
+
+// Options are what a process of a cluster is made with.
+type Options struct {
+	World      *sim.World
+	ApproveAll bool
+	MaxCalls   int
+	// Fault tells what happens at each write of the process; nil: nothing.
+	Fault func(op string, n int) sim.Fault
+}
+
+// Process is a driver as one process has it.
+type Process interface {
+	driver.Driver
+	// Recover takes up interrupted runs of the process's kind.
+	Recover(ctx context.Context) error
+	// Tend recovers and fires deadlines until ctx is done.
+	Tend(ctx context.Context)
+	// Close interrupts all runs.
+	Close(ctx context.Context) error
+	// Kill lets the process die: nothing of it reaches the journal any more. It returns when its goroutines are gone.
+	Kill()
+	// Dead is closed when the process has died, by Kill or by a fault.
+	Dead() <-chan struct{}
+	// Fence makes the other processes take this one for dead, which it does not know.
+	Fence()
+	// Writes counts the writes so far.
+	Writes() int
+}
+
+// Cluster is a place where runs are kept. Processes that are still open at the end of the test are closed by it.
+type Cluster interface {
+	Open(t *testing.T, o Options) Process
+	// Events reads a run's journal; nil where there is no such run.
+	Events(t *testing.T, run string) []engine.Event
+	// Fresh makes another empty cluster.
+	Fresh(t *testing.T) Cluster
+}
+
+// Run runs the suite. open makes an empty cluster.
+func Run(t *testing.T, open func(t *testing.T) Cluster) {
+	tests := []struct {
+		name string
+		fn   func(t *testing.T, c Cluster)
+	}{
+		{"linear run", testLinear},
+		{"parallel branches", testParallel},
+		{"start is refused", testStartRefused},
+		{"answers in every order (P1)", testAnswerOrders},
+		{"double and late answers (P24)", testDoubleAnswers},
+		{"answer refused changes nothing", testAnswerRefused},
+		{"approve all (D24)", testApproveAll},
+		{"deadline in memory (D21)", testDeadline},
+		{"deadline after a restart (D21)", testDeadlineRestart},
+		{"deadline at the next touch (D21)", testDeadlineTouch},
+		{"cancel (P11)", testCancel},
+		{"cancel of a deaf call (P11)", testCancelDeaf},
+		{"cancel of a paused run", testCancelPaused},
+		{"cancel of an interrupted run", testCancelInterrupted},
+		{"time limit of a deaf call (P11)", testDeafTimeout},
+		{"late result of a loser (D10)", testLateResult},
+		{"panics stay in their call", testPanics},
+		{"retries sleep without a slot (P14)", testRetrySlots},
+		{"200 slow runs at once (P40)", testManyRuns},
+		{"close interrupts, resume goes on", testInterrupt},
+		{"kill at every write (P4, D8)", testKillEverywhere},
+		{"failing writes (D7)", testFailingWrites},
+		{"lost tool calls (P12)", testLostTools},
+		{"tools are restored after a restart", testRestore},
+		{"fenced owner (P18)", testFenced},
+		{"two resume one run (P18)", testTwoResume},
+		{"recover many", testRecoverMany},
+		{"answer and cancel another process's run (D16)", testInbox},
+		{"inbox of an owner that dies (D16)", testInboxDeath},
+		{"watch from every event (P22)", testWatchEverywhere},
+		{"watch another process's run", testWatchRemote},
+		{"deltas (P22)", testDeltas},
+		{"reopen after a limit (D20)", testReopen},
+		{"long run with snapshots (P6)", testSnapshots},
+		{"node functions", testFuncs},
+		{"run's model and files are kept (D19)", testKept},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) { tt.fn(t, open(t)) })
+		})
+	}
+}
+
+// flow is a workflow in the making.
+type flow struct{ workflow.Workflow }
+
+func agent(id string) workflow.Node {
+	return workflow.Node{ID: id, Kind: workflow.KindAgent, Agent: &workflow.AgentNode{Agent: id, Prompt: workflow.Prompt{Mode: workflow.PromptTemplate}}}
+}
+
+func toolNode(id, tool string) workflow.Node {
+	return workflow.Node{ID: id, Kind: workflow.KindTool, Tool: &workflow.ToolNode{Tool: tool}}
+}
+
+func approval(id string) workflow.Node {
+	return workflow.Node{ID: id, Kind: workflow.KindWait, Wait: &workflow.Wait{Kind: workflow.WaitApproval, Prompt: "go on with " + id + "?"}}
+}
+
+func within(parent string, n workflow.Node) workflow.Node {
+	n.Parent = parent
+	return n
+}
+
+// chain joins nodes one after another. Agents get an entry each.
+func chain(nodes ...workflow.Node) *flow {
+	f := &flow{}
+	f.Name = "test"
+	for i, n := range nodes {
+		f.add(n)
+		if i == 0 {
+			f.Entry = n.ID
+		} else {
+			port := ""
+			if nodes[i-1].Kind == workflow.KindWait && nodes[i-1].Wait.Kind == workflow.WaitApproval {
+				port = workflow.PortApprove
+			}
+			f.edge(nodes[i-1].ID, port, n.ID)
+		}
+	}
+	return f
+}
+
+func (f *flow) add(n workflow.Node) {
+	f.Nodes = append(f.Nodes, n)
+	if n.Kind == workflow.KindAgent {
+		f.Agents = append(f.Agents, workflow.Agent{ID: n.ID, Name: n.ID})
+	}
+}
+
+func (f *flow) edge(from, port, to string) {
+	f.Edges = append(f.Edges, workflow.Edge{From: from, Port: port, To: to})
+}
+
+// fork adds a block with one branch for each list of nodes, after the node before. Branches are named by their first node.
+func (f *flow) fork(before, id string, set workflow.Fork, branches ...[]workflow.Node) *flow {
+	join := id + "/join"
+	set.Join = join
+	for _, b := range branches {
+		set.Branches = append(set.Branches, workflow.Branch{ID: b[0].ID})
+	}
+	f.add(workflow.Node{ID: id, Kind: workflow.KindFork, Fork: &set})
+	if before == "" {
+		f.Entry = id
+	} else {
+		f.edge(before, "", id)
+	}
+	for _, b := range branches {
+		last := ""
+		for i, n := range b {
+			f.add(within(id, n))
+			if i == 0 {
+				f.edge(id, n.ID, n.ID)
+			} else {
+				f.edge(last, portOf(b[i-1]), n.ID)
+			}
+			last = n.ID
+		}
+		f.edge(last, portOf(b[len(b)-1]), join)
+	}
+	f.add(workflow.Node{ID: join, Kind: workflow.KindJoin, Hidden: true, Join: &workflow.Join{Fork: id}})
+	return f
+}
+
+func portOf(n workflow.Node) string {
+	if n.Kind == workflow.KindWait && n.Wait.Kind == workflow.WaitApproval {
+		return workflow.PortApprove
+	}
+	return ""
+}
+
+func (f *flow) then(after string, n workflow.Node) *flow {
+	f.add(n)
+	f.edge(after, "", n.ID)
+	return f
+}
+
+func (f *flow) workflow() *workflow.Workflow {
+	if f.Name == "" {
+		f.Name = "test"
+	}
+	return &f.Workflow
+}
+
+func text(s string) engine.Value { return engine.Value(fmt.Sprintf("%q", s)) }
+
+func start(t *testing.T, p Process, w *flow) string {
+	t.Helper()
+	run, err := p.Start(t.Context(), driver.Spec{Workflow: w.workflow(), Input: text("in")})
+	if err != nil {
+		t.Fatalf("start: %v", err)
+	}
+	return run
+}
+
+// settle waits for the run and fails where it does not stand at want.
+func settle(t *testing.T, c Cluster, p Process, run string, want engine.Status) {
+	t.Helper()
+	s, err := p.Wait(t.Context(), run)
+	if err != nil {
+		t.Fatalf("wait: %v", err)
+	}
+	if s.Status != want || s.Interrupted {
+		t.Fatalf("run stands at %+v, want %s\n%s", s, want, show(c.Events(t, run)))
+	}
+}
+
+func closeAll(t *testing.T, ps ...Process) {
+	t.Helper()
+	for _, p := range ps {
+		if err := p.Close(t.Context()); err != nil {
+			t.Errorf("close: %v", err)
+		}
+	}
+}
+
+// count tells how many events of a type there are.
+func count(events []engine.Event, typ engine.Type) int {
+	n := 0
+	for _, e := range events {
+		if e.Data.Type() == typ {
+			n++
+		}
+	}
+	return n
+}
+
+// outputs gives the outputs of all model replies by node, in order.
+func replies(events []engine.Event) map[string][]string {
+	out := map[string][]string{}
+	for _, e := range events {
+		if d, ok := e.Data.(*engine.ModelReplied); ok && !d.Late {
+			out[e.Node] = append(out[e.Node], d.Message.Text)
+		}
+	}
+	return out
+}
+
+// collect reads a watch to its end.
+func collect(seq iter.Seq2[driver.Update, error]) (events []engine.Event, deltas []driver.Delta, err error) {
+	for u, e := range seq {
+		switch {
+		case e != nil:
+			return events, deltas, e
+		case u.Event != nil:
+			events = append(events, *u.Event)
+		default:
+			deltas = append(deltas, *u.Delta)
+		}
+	}
+	return events, deltas, nil
+}
+
+// until gives a context that ends after d.
+func until(t *testing.T, d time.Duration) context.Context {
+	ctx, cancel := context.WithTimeout(t.Context(), d)
+	t.Cleanup(cancel)
+	return ctx
+}
+
+func retryOnce() *workflow.Retry { return &workflow.Retry{MaxRetries: 1} }
+
+// tryStart starts a run under an id.
+func tryStart(t *testing.T, p Process, run string, f *flow) error {
+	_, err := p.Start(t.Context(), driver.Spec{Run: run, Workflow: f.workflow(), Input: text("in")})
+	return err
+}
+
+// journalHas tells whether the run is stored.
+func journalHas(t *testing.T, c Cluster, run string) ([]engine.Event, bool) {
+	events := c.Events(t, run)
+	return events, len(events) > 0
+}

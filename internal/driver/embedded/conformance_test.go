@@ -1,0 +1,93 @@
+package embedded_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+
+	"github.com/hocket-run/hocket/internal/driver"
+	"github.com/hocket-run/hocket/internal/driver/drivertest"
+	"github.com/hocket-run/hocket/internal/driver/embedded"
+	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/journal"
+	"github.com/hocket-run/hocket/internal/sim"
+	"github.com/hocket-run/hocket/workflow"
+)
+
+func TestConformance(t *testing.T) {
+	drivertest.Run(t, func(t *testing.T) drivertest.Cluster { return memoryCluster() })
+}
+
+// cluster is processes that share one store.
+type cluster struct {
+	open   func() journal.Backend
+	reader journal.Backend
+}
+
+func memoryCluster() *cluster {
+	m := journal.NewMemory()
+	return &cluster{open: func() journal.Backend { return m.Open(journal.KindServe) }, reader: m.Open("")}
+}
+
+func (c *cluster) Fresh(*testing.T) drivertest.Cluster { return memoryCluster() }
+
+func (c *cluster) Open(t *testing.T, o drivertest.Options) drivertest.Process {
+	t.Helper()
+	p := &process{dead: make(chan struct{})}
+	p.disk = sim.NewDisk(c.open(), c.reader, o.Fault, func() { close(p.dead) })
+	cfg := embedded.Config{Store: p.disk, ApproveAll: o.ApproveAll, MaxCalls: o.MaxCalls}
+	if w := o.World; w != nil {
+		cfg.Open = w.Open
+		cfg.Program = func(*workflow.Workflow) (driver.Program, error) { return w.Program(), nil }
+		cfg.Hooks.Events = w.Durable
+	}
+	d, err := embedded.New(cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p.Driver = d
+	t.Cleanup(p.Kill)
+	return p
+}
+
+func (c *cluster) Events(t *testing.T, run string) []engine.Event {
+	t.Helper()
+	records, err := c.reader.Read(context.Background(), run, 0)
+	if errors.Is(err, journal.ErrNotFound) {
+		return nil
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	var all []engine.Event
+	for _, r := range records {
+		events, err := journal.Decode(r.Data, func(hash string) ([]byte, error) { return c.reader.Blob(context.Background(), hash) })
+		if err != nil {
+			t.Fatal(err)
+		}
+		all = append(all, events...)
+	}
+	return all
+}
+
+type process struct {
+	*embedded.Driver
+	disk *sim.Disk
+	dead chan struct{}
+}
+
+func (p *process) Kill() {
+	p.disk.Kill()
+	p.Driver.Close(context.Background())
+}
+
+// Close gives the store up too, as the end of a process does.
+func (p *process) Close(ctx context.Context) error {
+	err := p.Driver.Close(ctx)
+	p.disk.Kill()
+	return err
+}
+
+func (p *process) Dead() <-chan struct{} { return p.dead }
+func (p *process) Fence()                { p.disk.Fence() }
+func (p *process) Writes() int           { return p.disk.Writes() }

@@ -1,0 +1,228 @@
+package sim
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/hocket-run/hocket/internal/chat"
+	"github.com/hocket-run/hocket/internal/driver"
+	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/model"
+	"github.com/hocket-run/hocket/internal/tool"
+)
+
+// World is the outside of all processes of a test: models, tools and the book of who was called. It is one world over crashes. Set the
+// functions before it is used; they may be called at once by many goroutines.
+type World struct {
+	// Model answers model calls; nil: an echo of the last message.
+	Model func(ctx context.Context, q model.Request) (model.Reply, error)
+	// Tools answer tool calls, by name.
+	Tools map[string]Tool
+	// Func answers node functions.
+	Func func(ctx context.Context, run string, c *engine.CallFunc) engine.FuncResult
+
+	mu       sync.Mutex
+	calls    []Call
+	begun    map[string]int
+	settled  map[string]bool
+	repeated []string
+	restored []tool.Finished
+	infos    map[string]driver.Info
+}
+
+// Tool is a tool of the world.
+type Tool struct {
+	Policy tool.Policy
+	Do     func(ctx context.Context, c tool.Call) (tool.Result, error)
+}
+
+// Call is one call that reached the world.
+type Call struct {
+	Key  string
+	Node string
+	// Kind is `model`, `tool` or `func`; Name the tool or function.
+	Kind, Name string
+	Text       string
+}
+
+// Open implements driver.OpenFunc.
+func (w *World) Open(_ context.Context, info driver.Info) (*driver.Kit, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.infos == nil {
+		w.infos = map[string]driver.Info{}
+	}
+	w.infos[info.Run] = info
+	return &driver.Kit{Models: worldModels{w, info.Run}, Tools: &worldTools{w: w}, DefaultModel: "sim/default", Program: program{w: w}}, nil
+}
+
+// Program implements Config.Program of drivers, for workflows with functions.
+func (w *World) Program() driver.Program { return program{w: w} }
+
+// Info gives what the driver told of a run when it last opened it.
+func (w *World) Info(run string) driver.Info {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.infos[run]
+}
+
+// Begun tells how often calls of this key were made.
+func (w *World) Begun(key string) int {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.begun[key]
+}
+
+// Calls gives the calls so far, in the order in which they began.
+func (w *World) Calls() []Call {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return slices.Clone(w.calls)
+}
+
+// Count tells how many calls of a kind came from a node; "" counts all nodes.
+func (w *World) Count(kind, node string) int {
+	n := 0
+	for _, c := range w.Calls() {
+		if c.Kind == kind && (node == "" || c.Node == node) {
+			n++
+		}
+	}
+	return n
+}
+
+// Restored gives what was handed to tools after restarts.
+func (w *World) Restored() []tool.Finished {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return slices.Clone(w.restored)
+}
+
+// Repeated gives the keys of calls that were made though their result was durable: violations of D8.
+func (w *World) Repeated() []string {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return slices.Clone(w.repeated)
+}
+
+// Durable is a hook for events: it notes which calls have a result in the journal. Events of all processes of a world go through it.
+func (w *World) Durable(run string, events []engine.Event) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for _, e := range events {
+		key := ""
+		switch d := e.Data.(type) {
+		case *engine.ModelReplied:
+			key = d.Call
+		case *engine.ToolReturned:
+			key = d.Call
+		case *engine.FuncReturned:
+			if d.Error == nil {
+				key = d.Call
+			}
+		}
+		if key != "" {
+			if w.settled == nil {
+				w.settled = map[string]bool{}
+			}
+			w.settled[run+"/"+key] = true
+		}
+	}
+}
+
+func (w *World) begin(c Call) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.begun == nil {
+		w.begun = map[string]int{}
+	}
+	w.begun[c.Key]++
+	w.calls = append(w.calls, c)
+	if w.settled[c.Key] {
+		w.repeated = append(w.repeated, c.Key)
+	}
+}
+
+type worldModels struct {
+	w   *World
+	run string
+}
+
+// Call implements model.Client.
+func (m worldModels) Call(ctx context.Context, q model.Request, onDelta func(model.Delta)) (model.Reply, error) {
+	m.w.begin(Call{Key: q.IdempotencyKey, Node: q.Node, Kind: "model", Name: q.Agent, Text: q.LastText()})
+	reply := model.Reply{Message: chat.Message{Role: chat.RoleAssistant, Text: q.LastText()}}
+	if m.w.Model != nil {
+		var err error
+		if reply, err = m.w.Model(ctx, q); err != nil {
+			return model.Reply{}, err
+		}
+	}
+	if onDelta != nil && reply.Message.Text != "" {
+		half := len(reply.Message.Text) / 2
+		onDelta(model.Delta{Text: reply.Message.Text[:half]})
+		onDelta(model.Delta{Text: reply.Message.Text[half:]})
+	}
+	return reply, nil
+}
+
+// Reply makes a reply with a text.
+func Reply(format string, args ...any) model.Reply {
+	return model.Reply{
+		Message: chat.Message{Role: chat.RoleAssistant, Text: fmt.Sprintf(format, args...)},
+		Usage:   &chat.Usage{InputTokens: 2, OutputTokens: 1},
+	}
+}
+
+// worldTools implements driver.Tools: every agent has every tool.
+type worldTools struct{ w *World }
+
+func (t *worldTools) Defs(context.Context, string) ([]chat.ToolDef, error) {
+	var defs []chat.ToolDef
+	for name := range t.w.Tools {
+		defs = append(defs, chat.ToolDef{Name: name})
+	}
+	slices.SortFunc(defs, func(a, b chat.ToolDef) int { return strings.Compare(a.Name, b.Name) })
+	return defs, nil
+}
+
+func (t *worldTools) Instructions(context.Context, string) (string, error) { return "", nil }
+
+func (t *worldTools) Policy(_ context.Context, _, name string) (tool.Policy, error) {
+	return t.w.Tools[name].Policy, nil
+}
+
+func (t *worldTools) Call(ctx context.Context, c tool.Call) (tool.Result, error) {
+	t.w.begin(Call{Key: c.Key, Node: c.Node, Kind: "tool", Name: c.Name, Text: string(c.Arguments)})
+	do := t.w.Tools[c.Name].Do
+	if do == nil {
+		return tool.Result{Text: "done"}, nil
+	}
+	return do(ctx, c)
+}
+
+func (t *worldTools) Restore(_ context.Context, calls []tool.Finished) error {
+	t.w.mu.Lock()
+	defer t.w.mu.Unlock()
+	t.w.restored = slices.Clone(calls)
+	return nil
+}
+
+func (t *worldTools) Close() error { return nil }
+
+// program implements driver.Program; the pure functions of the host are not in use.
+type program struct {
+	engine.Host
+	w *World
+}
+
+func (p program) Call(ctx context.Context, run string, c *engine.CallFunc) engine.FuncResult {
+	p.w.begin(Call{Key: c.Key, Node: c.Node, Kind: "func", Name: c.Func, Text: string(c.Input)})
+	if p.w.Func == nil {
+		return engine.FuncResult{Output: c.Input}
+	}
+	return p.w.Func(ctx, run, c)
+}
