@@ -137,6 +137,14 @@ func (r *Run) EndedByLimit() string {
 // Created gives the first event's data, nil before it.
 func (r *Run) Created() *RunCreated { return r.s.Created }
 
+// Output gives the output of the step that completed last in the run itself, which is the run's output once it has completed.
+func (r *Run) Output() Value {
+	if len(r.s.Scopes) == 0 || r.scope(0).Last == 0 {
+		return nil
+	}
+	return r.step(r.scope(0).Last).Output
+}
+
 // Waits gives the open waits, oldest first. The slice is the caller's.
 func (r *Run) Waits() []WaitInfo {
 	var out []WaitInfo

@@ -1,0 +1,77 @@
+package cli
+
+import (
+	"fmt"
+	"text/tabwriter"
+
+	"github.com/spf13/cobra"
+
+	"github.com/hocket-run/hocket/internal/service"
+)
+
+func (a *app) doctorCmd() *cobra.Command {
+	var asJSON bool
+	c := &cobra.Command{
+		Use: "doctor", Short: "say which providers, keys, stores and tools are found", Args: cobra.NoArgs,
+		RunE: func(c *cobra.Command, _ []string) error {
+			r := service.Diagnose(c.Context(), a.config())
+			if asJSON {
+				if err := writeJSON(a.Out, r, a.OutTerminal); err != nil {
+					return err
+				}
+			} else if err := a.showReport(r); err != nil {
+				return err
+			}
+			if r.Store.Problem != "" {
+				return &exit{status: ExitFailed}
+			}
+			return nil
+		},
+	}
+	c.Flags().BoolVar(&asJSON, "json", false, "print the findings as JSON")
+	return c
+}
+
+func (a *app) showReport(r service.Report) error {
+	t := tabwriter.NewWriter(a.Out, 0, 0, 2, ' ', 0)
+	fmt.Fprintf(t, "hocket\t%s\n", r.Version)
+	switch {
+	case r.Store.Problem != "":
+		fmt.Fprintf(t, "store\t%s\t%s\n", r.Store.Path, r.Store.Problem)
+	case !r.Store.Exists:
+		fmt.Fprintf(t, "store\t%s\tnot there yet; the first run makes it\n", r.Store.Path)
+	default:
+		fmt.Fprintf(t, "store\t%s\t%s\n", r.Store.Path, bytesText(r.Store.Bytes))
+	}
+	fmt.Fprintf(t, "default model\t%s\n", orNone(r.DefaultModel))
+	fmt.Fprintln(t, "\nPROVIDER\tUSABLE\tKEY\tADDRESS")
+	for _, p := range r.Providers {
+		key := "none needed"
+		if p.KeyEnv != "" {
+			key = p.KeyEnv + " is not set"
+			if p.KeySet {
+				key = p.KeyEnv + " is set"
+			}
+		}
+		usable := "yes"
+		if !p.Usable {
+			usable = "no"
+		}
+		fmt.Fprintf(t, "%s\t%s\t%s\t%s\n", p.Provider, usable, key, p.BaseURL)
+	}
+	fmt.Fprintln(t, "\nTOOLS\tHOW")
+	for _, x := range r.Tools {
+		fmt.Fprintf(t, "%s\t%s\n", x.Type, x.How)
+	}
+	if err := t.Flush(); err != nil {
+		return fmt.Errorf("write findings: %w", err)
+	}
+	return nil
+}
+
+func orNone(s string) string {
+	if s == "" {
+		return "none (set HOCKET_MODEL, or name one in the document)"
+	}
+	return s
+}

@@ -1,0 +1,89 @@
+package cli
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/hocket-run/hocket/internal/journal"
+)
+
+func (a *app) runsPruneCmd() *cobra.Command {
+	var (
+		ended, paused string
+		asJSON        bool
+	)
+	c := &cobra.Command{
+		Use: "prune [RUN...]", Short: "delete old runs, or those named, and give the space back",
+		Long:              "Deletes runs that ended more than 30 days ago, or as --ended says; or just the runs named, whatever their status.\nPaused runs are kept for ever unless --paused says otherwise. The file becomes smaller.",
+		ValidArgsFunction: a.completeRuns,
+		RunE: func(c *cobra.Command, args []string) error {
+			q := journal.PruneQuery{Runs: args}
+			now := time.Now()
+			if len(args) == 0 || c.Flags().Changed("ended") {
+				d, err := age("--ended", ended)
+				if err != nil {
+					return err
+				}
+				q.EndedBefore = now.Add(-d)
+			}
+			if paused != "" {
+				d, err := age("--paused", paused)
+				if err != nil {
+					return err
+				}
+				q.PausedBefore = now.Add(-d)
+			}
+			s, err := a.open(c.Context())
+			if err != nil {
+				return err
+			}
+			defer s.Close()
+			res, err := s.Prune(c.Context(), q)
+			if err != nil {
+				return err
+			}
+			if asJSON {
+				return writeJSON(a.Out, map[string]int64{"runs": int64(res.Runs), "values": int64(res.Blobs), "freedBytes": res.Freed}, a.OutTerminal)
+			}
+			if !a.quiet {
+				fmt.Fprintf(a.Err, "deleted %d runs; the store is %s smaller\n", res.Runs, bytesText(max(0, res.Freed)))
+			}
+			return nil
+		},
+	}
+	c.Flags().StringVar(&ended, "ended", "30d", "delete runs that ended longer ago than `AGE`, such as 12h or 7d; 0 is all ended runs")
+	c.Flags().StringVar(&paused, "paused", "", "delete runs that have been paused longer than `AGE`")
+	c.Flags().BoolVar(&asJSON, "json", false, "print what was deleted as JSON")
+	return c
+}
+
+// age reads a duration, in days too.
+func age(flag, s string) (time.Duration, error) {
+	if s == "0" {
+		return 0, nil
+	}
+	if days, ok := strings.CutSuffix(s, "d"); ok {
+		if n, err := strconv.ParseFloat(days, 64); err == nil && n >= 0 && n < 100_000 {
+			return time.Duration(n * float64(24*time.Hour)), nil
+		}
+	}
+	d, err := time.ParseDuration(s)
+	if err != nil || d < 0 {
+		return 0, usef("%s %q: it is an age such as 90m, 12h or 30d", flag, s)
+	}
+	return d, nil
+}
+
+func bytesText(n int64) string {
+	switch {
+	case n >= 1<<20:
+		return fmt.Sprintf("%.1f MiB", float64(n)/(1<<20))
+	case n >= 1<<10:
+		return fmt.Sprintf("%.1f KiB", float64(n)/(1<<10))
+	}
+	return fmt.Sprintf("%d bytes", n)
+}

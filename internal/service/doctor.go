@@ -1,0 +1,82 @@
+package service
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"os"
+
+	"github.com/hocket-run/hocket/internal/journal/sqlite"
+	"github.com/hocket-run/hocket/internal/model"
+	"github.com/hocket-run/hocket/workflow"
+)
+
+// Report is what Diagnose finds.
+type Report struct {
+	Version      string          `json:"version"`
+	Store        StoreReport     `json:"store"`
+	DefaultModel string          `json:"defaultModel"`
+	Providers    []model.Finding `json:"providers"`
+	Tools        []ToolReport    `json:"tools"`
+}
+
+// StoreReport is the state of the store. Problem is empty where it can be used.
+type StoreReport struct {
+	Path    string `json:"path"`
+	Exists  bool   `json:"exists"`
+	Bytes   int64  `json:"bytes"`
+	Problem string `json:"problem,omitempty"`
+}
+
+// ToolReport is one kind of tool that agents may have.
+type ToolReport struct {
+	Type string `json:"type"`
+	How  string `json:"how"`
+}
+
+// Diagnose looks at what this machine offers. It connects to nothing and makes nothing.
+func Diagnose(ctx context.Context, cfg Config) Report {
+	if cfg.Env == nil {
+		cfg.Env = os.Getenv
+	}
+	r := Report{Version: cfg.Version, DefaultModel: cfg.Env("HOCKET_MODEL"), Store: diagnoseStore(ctx, cfg)}
+	r.Providers = newKits(cfg).registry(&workflow.Workflow{}, false).Found()
+	r.Tools = []ToolReport{
+		{"mcp", "toolset in a document or in --tools; commands need --trust, or --tools that names them"},
+		{"think", "toolset in a document or in --tools"},
+		{"todo", "toolset in a document or in --tools"},
+	}
+	return r
+}
+
+func diagnoseStore(ctx context.Context, cfg Config) StoreReport {
+	path := cfg.DB
+	if path == "" {
+		var err error
+		if path, err = DefaultDB(cfg.Env); err != nil {
+			return StoreReport{Problem: err.Error()}
+		}
+	}
+	r := StoreReport{Path: path}
+	if path == Memory {
+		return r
+	}
+	st, err := os.Stat(path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return r
+	case err != nil:
+		r.Problem = err.Error()
+		return r
+	}
+	r.Exists, r.Bytes = true, st.Size()
+	s, err := sqlite.Open(ctx, path, sqlite.Config{Kind: cfg.Kind})
+	if err != nil {
+		r.Problem = err.Error()
+		return r
+	}
+	if err := s.Close(); err != nil {
+		r.Problem = err.Error()
+	}
+	return r
+}

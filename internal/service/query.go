@@ -1,0 +1,82 @@
+package service
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/journal"
+	"github.com/hocket-run/hocket/internal/project"
+	"github.com/hocket-run/hocket/workflow"
+)
+
+// Recorded is a run as its journal tells it.
+type Recorded struct {
+	Head     journal.Head
+	Workflow *workflow.Workflow
+	Events   []engine.Event
+}
+
+// Read reads the journal of a run with its definition. Errors: journal.ErrNotFound; *journal.CorruptError and *journal.NewerError, then nothing
+// is given (P17).
+func (s *Service) Read(ctx context.Context, run string) (Recorded, error) {
+	h, err := s.store.Head(ctx, run)
+	if err != nil {
+		return Recorded{}, err
+	}
+	def, err := s.store.Blob(ctx, h.Definition)
+	if err != nil {
+		return Recorded{}, fmt.Errorf("read definition of run %s: %w", run, err)
+	}
+	w, err := workflow.Parse(def)
+	if err != nil {
+		return Recorded{}, fmt.Errorf("read definition of run %s: %w", run, err)
+	}
+	events, err := s.Events(ctx, run, 0)
+	if err != nil {
+		return Recorded{}, err
+	}
+	return Recorded{Head: h, Workflow: w, Events: events}, nil
+}
+
+// Events gives the events of a run after the event after.
+func (s *Service) Events(ctx context.Context, run string, after uint64) ([]engine.Event, error) {
+	records, err := s.store.Read(ctx, run, after)
+	if err != nil {
+		return nil, err
+	}
+	var events []engine.Event
+	for _, rec := range records {
+		evs, err := journal.Decode(rec.Data, func(hash string) ([]byte, error) { return s.store.Blob(ctx, hash) })
+		if err != nil {
+			return nil, fmt.Errorf("read run %s: %w", run, err)
+		}
+		for _, e := range evs {
+			if e.Seq > after {
+				events = append(events, e)
+			}
+		}
+	}
+	return events, nil
+}
+
+// Show gives the run object.
+func (s *Service) Show(ctx context.Context, run string) (project.Run, error) {
+	rec, err := s.Read(ctx, run)
+	if err != nil {
+		return project.Run{}, err
+	}
+	return rec.Object(), nil
+}
+
+// Object gives the run object of a recorded run.
+func (r Recorded) Object() project.Run {
+	o := project.Fold(r.Head.Run, r.Workflow, r.Events).Run()
+	o.Interrupted = r.Head.Interrupted
+	return o
+}
+
+// List gives a page of runs, newest first.
+func (s *Service) List(ctx context.Context, q journal.Query) ([]journal.Head, string, error) {
+	return s.store.List(ctx, q)
+}

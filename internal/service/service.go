@@ -1,0 +1,131 @@
+package service
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/hocket-run/hocket/internal/driver"
+	"github.com/hocket-run/hocket/internal/driver/embedded"
+	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/journal"
+	"github.com/hocket-run/hocket/internal/journal/sqlite"
+	"github.com/hocket-run/hocket/internal/model"
+)
+
+// Memory is the path of a store that keeps nothing.
+const Memory = ":memory:"
+
+// Config is what a Service is made of.
+type Config struct {
+	// DB is the path of the store, or Memory; "" is DefaultDB(Env).
+	DB string
+	// Kind is what kind of process this is (D15); "" is journal.KindRun.
+	Kind journal.Kind
+	// Env gives the environment; nil: os.Getenv.
+	Env func(string) string
+	// Adapters serve the model protocols.
+	Adapters map[model.Protocol]model.Factory
+	// ApproveAll answers every approval with approve (D24).
+	ApproveAll bool
+	// MaxCalls bounds calls in flight over all runs; 0: the driver's default.
+	MaxCalls int
+	// Version is what other programs are told of us.
+	Version string
+	// Logger; nil: none.
+	Logger *slog.Logger
+	// OnEvents and OnDelta are told of what happens in runs that this process drives, once it is durable. They must be quick.
+	OnEvents func(run string, events []engine.Event)
+	OnDelta  func(run string, d driver.Delta)
+}
+
+// Service is the use cases over one store. Safe for concurrent use.
+type Service struct {
+	cfg    Config
+	store  journal.Backend
+	driver *embedded.Driver
+	kits   *kits
+}
+
+// DefaultDB gives the path of the store: HOCKET_DB, else hocket.db in HOCKET_HOME, else in the data folder of the XDG rules.
+func DefaultDB(env func(string) string) (string, error) {
+	if db := env("HOCKET_DB"); db != "" {
+		return db, nil
+	}
+	if home := env("HOCKET_HOME"); home != "" {
+		return filepath.Join(home, "hocket.db"), nil
+	}
+	if data := env("XDG_DATA_HOME"); filepath.IsAbs(data) {
+		return filepath.Join(data, "hocket", "hocket.db"), nil
+	}
+	home := env("HOME")
+	if home == "" {
+		var err error
+		if home, err = os.UserHomeDir(); err != nil {
+			return "", invalidf("there is no home folder for the store; give --db PATH or set HOCKET_HOME")
+		}
+	}
+	return filepath.Join(home, ".local", "share", "hocket", "hocket.db"), nil
+}
+
+// Open opens the store and makes a Service on it. Close it.
+//
+// Errors: those of sqlite.Open; *InvalidError where no path can be told.
+func Open(ctx context.Context, cfg Config) (*Service, error) {
+	if cfg.Env == nil {
+		cfg.Env = os.Getenv
+	}
+	if cfg.Kind == "" {
+		cfg.Kind = journal.KindRun
+	}
+	if cfg.Logger == nil {
+		cfg.Logger = slog.New(slog.DiscardHandler)
+	}
+	if cfg.DB == "" {
+		var err error
+		if cfg.DB, err = DefaultDB(cfg.Env); err != nil {
+			return nil, err
+		}
+	}
+	var store journal.Backend
+	if cfg.DB == Memory {
+		store = journal.NewMemory().Open(cfg.Kind)
+	} else {
+		s, err := sqlite.Open(ctx, cfg.DB, sqlite.Config{Kind: cfg.Kind})
+		if err != nil {
+			return nil, err
+		}
+		store = s
+	}
+	s := &Service{cfg: cfg, store: store, kits: newKits(cfg)}
+	d, err := embedded.New(embedded.Config{
+		Store: store, Kind: cfg.Kind, Open: s.kits.open, MaxCalls: cfg.MaxCalls, ApproveAll: cfg.ApproveAll, Logger: cfg.Logger,
+		Hooks: embedded.Hooks{Events: cfg.OnEvents, Delta: cfg.OnDelta},
+	})
+	if err != nil {
+		return nil, errors.Join(err, store.Close())
+	}
+	s.driver = d
+	return s, nil
+}
+
+// closeTime bounds how long Close waits for calls that were told to stop.
+const closeTime = 10 * time.Second
+
+// Close interrupts what this process drives, so that it can be resumed, and closes the store.
+func (s *Service) Close() error {
+	ctx, cancel := context.WithTimeout(context.Background(), closeTime)
+	defer cancel()
+	err := s.driver.Close(ctx)
+	if cerr := s.store.Close(); cerr != nil {
+		err = errors.Join(err, fmt.Errorf("close store: %w", cerr))
+	}
+	return err
+}
+
+// Tend recovers interrupted runs of this process's kind and fires deadlines until ctx is done (D15, D21). It is for processes that stay.
+func (s *Service) Tend(ctx context.Context) { s.driver.Tend(ctx) }
