@@ -75,7 +75,7 @@ func blockSteps(st *step) engine.Value {
 			ran[o.def.ID] = o
 		}
 		// Of a block that was cut short inside one that was, what it has done is shown.
-		if o := sc.fork; o != nil && o.status != StepCompleted && hasResult(o) {
+		if o := sc.fork; st.status != StepCompleted && o != nil && o.status != StepCompleted && hasResult(o) {
 			ran[o.def.ID] = o
 		}
 	}
