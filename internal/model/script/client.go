@@ -1,0 +1,215 @@
+package script
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/hocket-run/hocket/internal/chat"
+	"github.com/hocket-run/hocket/internal/model"
+)
+
+// Client answers from a Script. Safe for concurrent use: calls that arrive together take their entries in the order of arrival.
+type Client struct {
+	entries []Entry
+
+	mu   sync.Mutex
+	used []int // by entry
+	// first is the number of entries at the beginning that are used up, so that long recordings are not searched from the start.
+	first int
+}
+
+// New makes a client of s. used are the entries that were used before, as Reply.Source and SourceOf told them, one for each use, in any order;
+// numbers that are no entry of s count for nothing, since the script may have been exchanged since.
+func New(s *Script, used []int) *Client {
+	c := &Client{entries: s.Entries, used: make([]int, len(s.Entries))}
+	for _, n := range used {
+		if n >= 1 && n <= len(c.used) {
+			c.used[n-1]++
+		}
+	}
+	return c
+}
+
+// Call implements model.Client. Errors: *model.Error with the entry's code, or with KindNoReply; *model.Interrupted when ctx was done while
+// the entry waited.
+func (c *Client) Call(ctx context.Context, req model.Request, onDelta func(model.Delta)) (model.Reply, error) {
+	if err := ctx.Err(); err != nil {
+		return model.Reply{}, err
+	}
+	at, use := c.take(req)
+	if at < 0 {
+		return model.Reply{}, &model.Error{Kind: model.KindNoReply, Message: c.noReply(req)}
+	}
+	e, source := &c.entries[at], at+1
+	if e.Delay > 0 {
+		t := time.NewTimer(e.Delay)
+		defer t.Stop()
+		select {
+		case <-ctx.Done():
+			return model.Reply{}, &model.Interrupted{Source: source, Err: ctx.Err()}
+		case <-t.C:
+		}
+	}
+	if e.Error != nil {
+		return model.Reply{}, &model.Error{
+			Kind: model.ErrorKind(e.Error.Code), Message: e.Error.Message, RetryAfter: e.Error.RetryAfter, Source: source,
+		}
+	}
+	reply := model.Reply{
+		Message:    chat.Message{Role: chat.RoleAssistant, Text: e.Text, ToolCalls: e.calls(source, use)},
+		Reasoning:  e.Reasoning,
+		StopReason: e.stop(),
+		Model:      req.Model,
+		Source:     source,
+	}
+	if e.Usage != nil {
+		u := *e.Usage
+		reply.Usage = &u
+	}
+	if onDelta != nil {
+		stream(reply, onDelta)
+	}
+	return reply, nil
+}
+
+// take finds the entry of a call and uses it once: its place, or -1, and how often it had been used before.
+func (c *Client) take(req model.Request) (at, use int) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for c.first < len(c.entries) && c.isUsedUp(c.first) {
+		c.first++
+	}
+	last := req.LastText()
+	for i := c.first; i < len(c.entries); i++ {
+		if e := &c.entries[i]; !c.isUsedUp(i) && e.isFor(req) && strings.Contains(last, e.Contains) {
+			c.used[i]++
+			return i, c.used[i] - 1
+		}
+	}
+	return -1, 0
+}
+
+func (c *Client) isUsedUp(i int) bool {
+	times := c.entries[i].Times
+	return times != Always && c.used[i] >= max(times, 1)
+}
+
+// isFor tells whether the caller is the entry's. A node may be named by the end of its path, as people see it.
+func (e *Entry) isFor(req model.Request) bool {
+	switch {
+	case e.Agent == "", e.Agent == req.Agent, e.Agent == req.Node:
+		return true
+	}
+	n := len(req.Node) - len(e.Agent) - 1
+	return n >= 0 && req.Node[n] == '/' && req.Node[n+1:] == e.Agent
+}
+
+// Unused gives the numbers of the entries that were never used, in order.
+func (c *Client) Unused() []int {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	var out []int
+	for i, n := range c.used {
+		if n == 0 {
+			out = append(out, i+1)
+		}
+	}
+	return out
+}
+
+// calls gives the entry's tool calls with ids that no other use of an entry gives.
+func (e *Entry) calls(source, use int) []chat.ToolCall {
+	out := slices.Clone(e.ToolCalls)
+	for i := range out {
+		if out[i].ID == "" {
+			out[i].ID = fmt.Sprintf("call_%d_%d_%d", source, use+1, i+1)
+		}
+	}
+	return out
+}
+
+func (e *Entry) stop() model.StopReason {
+	switch {
+	case e.StopReason != "":
+		return e.StopReason
+	case len(e.ToolCalls) > 0:
+		return model.StopToolCalls
+	}
+	return model.StopEnd
+}
+
+// noReply says what was asked for and what the script had.
+func (c *Client) noReply(req model.Request) string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	who := req.Agent
+	if who == "" {
+		who = req.Node
+	}
+	msg := fmt.Sprintf("the reply script has no reply for agent %q", who)
+	if req.Node != "" && req.Node != who {
+		msg += fmt.Sprintf(" at node %q", req.Node)
+	}
+	fits, usedUp := 0, 0
+	for i := range c.entries {
+		if c.entries[i].isFor(req) {
+			fits++
+			if c.isUsedUp(i) {
+				usedUp++
+			}
+		}
+	}
+	switch {
+	case fits == 0:
+		msg += ": no entry is for it"
+	case fits == usedUp:
+		msg += fmt.Sprintf(": all %d entries for it are used", fits)
+	default:
+		msg += fmt.Sprintf(": of %d entries for it %d are used and the others want another message", fits, usedUp)
+	}
+	return msg + fmt.Sprintf(" (last message: %q)", shorten(req.LastText()))
+}
+
+// shorten gives the beginning of a text on one line.
+func shorten(s string) string {
+	const limit = 120
+	r := []rune(strings.Join(strings.Fields(strings.ToValidUTF8(s[:min(len(s), 8*limit)], "")), " "))
+	if len(r) > limit {
+		return string(r[:limit]) + "…"
+	}
+	return string(r)
+}
+
+// stream tells a reply as a provider would: text in a few pieces, each tool call at once.
+func stream(r model.Reply, onDelta func(model.Delta)) {
+	for piece := range pieces(r.Reasoning) {
+		onDelta(model.Delta{Reasoning: piece})
+	}
+	for piece := range pieces(r.Message.Text) {
+		onDelta(model.Delta{Text: piece})
+	}
+	for i, c := range r.Message.ToolCalls {
+		onDelta(model.Delta{ToolCall: &model.ToolCallDelta{Index: i, ID: c.ID, Name: c.Name, Arguments: string(c.Arguments)}})
+	}
+}
+
+// pieces cuts a text into at most four parts at rune edges.
+func pieces(s string) func(yield func(string) bool) {
+	return func(yield func(string) bool) {
+		size := len(s)/4 + 1
+		for len(s) > 0 {
+			n := min(size, len(s))
+			for n < len(s) && s[n]&0xC0 == 0x80 { // inside a rune
+				n++
+			}
+			if !yield(s[:n]) {
+				return
+			}
+			s = s[n:]
+		}
+	}
+}

@@ -1,0 +1,230 @@
+package script
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/hocket-run/hocket/diag"
+	"github.com/hocket-run/hocket/internal/chat"
+	"github.com/hocket-run/hocket/internal/format/source"
+	"github.com/hocket-run/hocket/internal/model"
+	"github.com/hocket-run/hocket/internal/model/adapter"
+)
+
+// Always is the value of Entry.Times of an entry that is never used up.
+const Always = -1
+
+// maxDelay bounds delayMs and retryAfterMs: more is a slip of the pen.
+const maxDelay = 24 * time.Hour
+
+// CodeBadReply is the code of diagnostics about entries that contradict themselves or say nothing.
+const CodeBadReply = "bad-reply"
+
+// bounds allow recordings of long runs.
+var bounds = source.Options{MaxBytes: 256 << 20, MaxValues: 5_000_000}
+
+// Script is a reply script as read. It does not change.
+type Script struct{ Entries []Entry }
+
+// Entry is one reply. Exactly one of an answer (text, json, tool calls) and Error is there.
+type Entry struct {
+	// Agent is the name of the agent or the id of the node that may be answered; "": any.
+	Agent string
+	// Contains must be in the text of the last message; "": whatever it says.
+	Contains string
+	// Text is the answer; of an entry with `json:` it is that value, compact.
+	Text      string
+	Reasoning string
+	// ToolCalls have an id only where the script gives one.
+	ToolCalls  []chat.ToolCall
+	Error      *Failure
+	StopReason model.StopReason
+	Delay      time.Duration
+	Usage      *chat.Usage
+	// Times is how often the entry may be used, 1 where the script says nothing, or Always.
+	Times int
+	// Span is where the entry stands.
+	Span diag.Span
+}
+
+// Failure is the error that an entry tells. Code is any word; those of model.ErrorKinds mean what they mean there.
+type Failure struct {
+	Code, Message string
+	RetryAfter    time.Duration
+}
+
+// Parse reads a reply script. The Script holds the entries that could be read; it is fit for use only where the list has no errors.
+func Parse(file string, data []byte) (*Script, diag.List) {
+	root, diags := bounds.Parse(file, data)
+	s := &Script{}
+	if root == nil {
+		return s, diags
+	}
+	top := root.Fields(&diags)
+	// A recording that has no entry yet is `replies:` without a value.
+	if _, begun := entryOf(root, "replies"); top != nil && !begun {
+		top.Require("replies")
+	}
+	for _, item := range top.List("replies") {
+		if f := item.Fields(&diags); f != nil {
+			s.Entries = append(s.Entries, readEntry(f, &diags))
+		}
+	}
+	top.Unknown(diag.Error)
+	return s, diags
+}
+
+// entryOf gives a value, null included, and whether its key is there.
+func entryOf(n *source.Node, key string) (*source.Node, bool) {
+	e := n.Entry(key)
+	if e == nil {
+		return nil, false
+	}
+	return e.Value, true
+}
+
+func readEntry(f *source.Fields, diags *diag.List) Entry {
+	e := Entry{
+		Agent:      f.Text("agent"),
+		Contains:   f.Text("contains"),
+		Text:       f.Text("text"),
+		Reasoning:  f.Text("reasoning"),
+		StopReason: model.StopReason(f.Str("stopReason")),
+		ToolCalls:  readCalls(f, diags),
+		Error:      readFailure(f.Map("error"), diags),
+		Delay:      millis(f, "delayMs", diags),
+		Usage:      readUsage(f.Map("usage"), diags),
+		Times:      readTimes(f, diags),
+		Span:       f.Node().Span,
+	}
+	value, hasJSON := entryOf(f.Node(), "json")
+	f.Get("json")
+	if hasJSON {
+		e.Text = string(value.JSON())
+	}
+	hasText := !f.Node().Get("text").IsNull()
+	hasCalls := !f.Node().Get("toolCalls").IsNull()
+	hasError := !f.Node().Get("error").IsNull()
+	if hasError && (hasText || hasJSON || hasCalls || e.Reasoning != "" || e.StopReason != "") {
+		bad(f, "error", diags, "an entry with an error has no answer beside it")
+	}
+	if hasText && hasJSON {
+		bad(f, "json", diags, "an entry has text or json, not both")
+	}
+	if !hasText && !hasJSON && !hasCalls && !hasError {
+		bad(f, "", diags, "an entry needs one of text, json, toolCalls and error")
+	}
+	switch e.StopReason {
+	case "", model.StopEnd, model.StopLength, model.StopToolCalls, model.StopRefusal:
+	default:
+		bad(f, "stopReason", diags, fmt.Sprintf("stopReason is %s, %s, %s or %s", model.StopEnd, model.StopLength, model.StopToolCalls, model.StopRefusal))
+	}
+	f.Unknown(diag.Error)
+	return e
+}
+
+// bad reports a problem of an entry, at the value of a key where there is one.
+func bad(f *source.Fields, key string, diags *diag.List, message string) {
+	n := f.Node()
+	if at := n.Get(key); at != nil {
+		n = at
+	}
+	diags.Errorf(n.Span, n.Path(), CodeBadReply, "%s", message)
+}
+
+func readCalls(f *source.Fields, diags *diag.List) []chat.ToolCall {
+	var out []chat.ToolCall
+	for _, item := range f.List("toolCalls") {
+		c := item.Fields(diags)
+		if c == nil {
+			continue
+		}
+		call := chat.ToolCall{ID: c.Text("id"), Name: c.RequireStr("name"), Arguments: json.RawMessage("{}")}
+		switch args := c.Get("arguments"); {
+		case args.IsNull():
+		case args.Kind == source.Map:
+			call.Arguments = args.JSON()
+		case args.Kind == source.String: // what a model wrote, JSON or not
+			call.Arguments = adapter.Arguments(args.Text)
+		default:
+			bad(c, "arguments", diags, "arguments are a map, or a text that a model might have written instead")
+		}
+		c.Unknown(diag.Error)
+		out = append(out, call)
+	}
+	if n := f.Node().Get("toolCalls"); out == nil && n != nil && n.Kind == source.List && len(n.Items) == 0 {
+		bad(f, "toolCalls", diags, "toolCalls is empty")
+	}
+	return out
+}
+
+func readFailure(f *source.Fields, diags *diag.List) *Failure {
+	if f == nil {
+		return nil
+	}
+	e := &Failure{Code: f.RequireStr("code"), Message: f.Text("message"), RetryAfter: millis(f, "retryAfterMs", diags)}
+	if e.Message == "" {
+		e.Message = e.Code
+	}
+	kinds := model.ErrorKinds()
+	names := make([]string, len(kinds))
+	known := false
+	for i, k := range kinds {
+		names[i] = string(k)
+		known = known || names[i] == e.Code
+	}
+	if hint := diag.DidYouMean(strings.ToLower(strings.ReplaceAll(e.Code, "-", "_")), names); hint != "" && !known {
+		n := f.Node().Get("code")
+		diags.Warnf(n.Span, n.Path(), CodeBadReply, "the error code %q is none that a provider gives", e.Code).Hint = hint
+	}
+	f.Unknown(diag.Error)
+	return e
+}
+
+func readUsage(f *source.Fields, diags *diag.List) *chat.Usage {
+	if f == nil {
+		return nil
+	}
+	count := func(key string) int64 {
+		n, _ := f.Int(key)
+		if n < 0 {
+			bad(f, key, diags, key+" is not below 0")
+		}
+		return n
+	}
+	u := &chat.Usage{
+		InputTokens: count("inputTokens"), OutputTokens: count("outputTokens"),
+		CachedTokens: count("cachedTokens"), ReasoningTokens: count("reasoningTokens"),
+	}
+	f.Unknown(diag.Error)
+	return u
+}
+
+func readTimes(f *source.Fields, diags *diag.List) int {
+	n := f.Get("times")
+	switch {
+	case n.IsNull():
+		return 1
+	case n.Kind == source.String && n.Text == "always":
+		return Always
+	case n.Kind == source.String:
+		bad(f, "times", diags, "times is a number from 1, or always")
+		return 1
+	}
+	times, ok := f.Int("times")
+	if ok && (times < 1 || times > 1<<31-1) {
+		bad(f, "times", diags, "times is a number from 1, or always")
+	}
+	return int(max(times, 1))
+}
+
+func millis(f *source.Fields, key string, diags *diag.List) time.Duration {
+	ms, _ := f.Int(key)
+	if ms < 0 || ms > maxDelay.Milliseconds() {
+		bad(f, key, diags, fmt.Sprintf("%s is a number of milliseconds from 0 to %d", key, maxDelay.Milliseconds()))
+		return 0
+	}
+	return time.Duration(ms) * time.Millisecond
+}
