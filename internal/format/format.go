@@ -1,0 +1,209 @@
+package format
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/hocket-run/hocket/diag"
+	"github.com/hocket-run/hocket/internal/format/source"
+	"github.com/hocket-run/hocket/internal/format/steps"
+	"github.com/hocket-run/hocket/workflow"
+)
+
+// The languages of documents.
+const (
+	Canvas = "canvas"
+	Rounds = "rounds"
+	Routes = "routes"
+	Steps  = "steps"
+)
+
+// Codes of this package's diagnostics.
+const (
+	CodeUnknownFormat     = "unknown-format"
+	CodeUnsupportedFormat = "unsupported-format"
+)
+
+// Options say what the document does not. The zero Options is ready for use.
+type Options struct {
+	// Format names the language; "" detects it.
+	Format string
+	// Agents are agents from beside the document (`--agents`): those of the document win.
+	Agents []workflow.Agent
+	// Toolsets and Providers are the types of toolsets that the program can open and the model providers that it knows, for warnings.
+	// Nil: nothing is said of them.
+	Toolsets  []string
+	Providers []string
+}
+
+// Unsaid is one thing that a workflow says and a language cannot.
+type Unsaid struct {
+	// At names the place: `node "x"`, `agent "x"`, `edge`, `workflow`.
+	At   string
+	What string
+}
+
+// String gives `node "x": the timeout of 30s`.
+func (u Unsaid) String() string { return u.At + ": " + u.What }
+
+// ErrUnknownFormat is the error of a language that there is not.
+var ErrUnknownFormat = errors.New("unknown format")
+
+// ErrUnsupported is the error of a language that this version cannot read or write.
+var ErrUnsupported = errors.New("format not supported by this version yet")
+
+// language is one way to write workflows. Those that this version does not read have no read.
+type language struct {
+	name   string
+	form   string // what its documents look like, for people
+	detect func(*source.Node) bool
+	read   func(*source.Node, Options) (*workflow.Workflow, diag.List)
+	write  func(*workflow.Workflow) ([]byte, []Unsaid)
+}
+
+// languages are all languages in the order in which they are looked for.
+func languages() []language {
+	return []language{
+		{name: Canvas, form: "`nodes` and `connections`", detect: isCanvas},
+		{name: Routes, form: "`entrypointNodeId`, `nodes` with a `nodeType`, and `edges`", detect: isRoutes},
+		{name: Rounds, form: "`nodes` and `edges`, or `branches`", detect: isRounds},
+		{name: Steps, form: "`agents` and a list of steps under `workflow`", detect: steps.Detect, read: readSteps, write: writeSteps},
+	}
+}
+
+// Names gives the languages that Options.Format may name, sorted.
+func Names() []string {
+	var out []string
+	for _, l := range languages() {
+		out = append(out, l.name)
+	}
+	slices.Sort(out)
+	return out
+}
+
+// Detect gives the language of a document, "" where it is of none.
+func Detect(root *source.Node) string {
+	for _, l := range languages() {
+		if l.detect(root) {
+			return l.name
+		}
+	}
+	return ""
+}
+
+// Read reads a document. The workflow may run only where the list has no errors; it is nil where nothing could be understood. The list is sorted by
+// place and holds each problem once.
+func Read(file string, data []byte, opts Options) (*workflow.Workflow, diag.List) {
+	root, diags := source.Parse(file, data)
+	if root == nil {
+		return nil, diags
+	}
+	l, ok := choose(root, opts.Format, &diags)
+	if !ok {
+		diags.Sort()
+		return nil, diags
+	}
+	w, more := l.read(root, opts)
+	diags = append(diags, more...)
+	if w != nil && !diags.HasErrors() {
+		diags = append(diags, workflow.Validate(w)...)
+	}
+	if w != nil && !diags.HasErrors() {
+		diags = append(diags, workflow.Lint(w)...)
+	}
+	diags.Sort()
+	return w, once(diags)
+}
+
+// choose finds the language of a document and reports that there is none, or none that can be read.
+func choose(root *source.Node, name string, diags *diag.List) (language, bool) {
+	span := diag.Span{File: root.Span.File, Start: root.Span.Start}
+	if name == "" {
+		if name = Detect(root); name == "" {
+			diags.Errorf(span, "", CodeUnknownFormat, "%s", unknown(root)).Hint = forms()
+			return language{}, false
+		}
+	}
+	i := slices.IndexFunc(languages(), func(l language) bool { return l.name == name })
+	if i < 0 {
+		d := diags.Errorf(span, "", CodeUnknownFormat, "there is no format %q", name)
+		d.Hint = diag.DidYouMean(name, Names())
+		if d.Hint == "" {
+			d.Hint = "the formats are " + strings.Join(Names(), ", ")
+		}
+		return language{}, false
+	}
+	l := languages()[i]
+	if l.read == nil {
+		diags.Errorf(span, "", CodeUnsupportedFormat, "%s documents are not supported by this version yet", name)
+		return language{}, false
+	}
+	return l, true
+}
+
+// unknown says what a document of no language looks like.
+func unknown(root *source.Node) string {
+	if root.Kind != source.Map {
+		return fmt.Sprintf("a workflow document must be a map, found %s", root.Kind)
+	}
+	if n := root.Get("agents"); n != nil && n.Kind == source.List {
+		return "this is a list of agents without a workflow; give it with --agents"
+	}
+	return "this is no workflow document that Hocket knows"
+}
+
+// forms lists what each language looks like.
+func forms() string {
+	var out []string
+	for _, l := range languages() {
+		out = append(out, l.name+" has "+l.form)
+	}
+	return strings.Join(out, "; ")
+}
+
+// Write gives a workflow as a document of another language, and exactly what that language cannot say of it; where that is not empty, the document is
+// nil or holds less than the workflow. The error is ErrUnknownFormat or ErrUnsupported.
+func Write(w *workflow.Workflow, name string) ([]byte, []Unsaid, error) {
+	i := slices.IndexFunc(languages(), func(l language) bool { return l.name == name })
+	if i < 0 {
+		return nil, nil, fmt.Errorf("write as %q: %w", name, ErrUnknownFormat)
+	}
+	l := languages()[i]
+	if l.write == nil {
+		return nil, nil, fmt.Errorf("write as %s: %w", name, ErrUnsupported)
+	}
+	data, unsaid := l.write(w)
+	return data, unsaid, nil
+}
+
+// once leaves out what was said before at the same place: the checks of a language and those of the graph overlap.
+func once(l diag.List) diag.List {
+	type key struct {
+		span          diag.Span
+		code, message string
+	}
+	seen := map[key]bool{}
+	return slices.DeleteFunc(l, func(d diag.Diagnostic) bool {
+		k := key{diag.Span{File: d.Span.File, Start: d.Span.Start}, d.Code, d.Message}
+		if seen[k] {
+			return true
+		}
+		seen[k] = true
+		return false
+	})
+}
+
+func readSteps(root *source.Node, o Options) (*workflow.Workflow, diag.List) {
+	return steps.Read(root, steps.Options{Agents: o.Agents, Toolsets: o.Toolsets, Providers: o.Providers})
+}
+
+func writeSteps(w *workflow.Workflow) ([]byte, []Unsaid) {
+	data, unsaid := steps.Write(w)
+	out := make([]Unsaid, len(unsaid))
+	for i, u := range unsaid {
+		out[i] = Unsaid(u)
+	}
+	return data, out
+}

@@ -1,0 +1,131 @@
+package format_test
+
+import (
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/hocket-run/hocket/internal/format"
+	"github.com/hocket-run/hocket/internal/format/source"
+	"github.com/hocket-run/hocket/workflow"
+)
+
+const (
+	stepsDoc  = "agents: {a: {}}\nworkflow: [{type: agent, name: a}]\n"
+	canvasDoc = `{"nodes":[{"id":"s","type":"start","x":0,"y":0}],"connections":[]}`
+	roundsDoc = `{"nodes":[{"id":"a1","type":"agent","config":{"agentId":"x"}}],"edges":[{"id":"e1","from":"a1","to":"a1"}],"maxRounds":10}`
+	routesDoc = `{"id":"w","entrypointNodeId":"n1","nodes":[{"id":"n1","workflowId":"w","nodeType":"AGENT","nodeName":"Router","agentId":"r"}],"edges":[]}`
+)
+
+func TestDetect(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct{ name, doc, want string }{
+		{"steps", stepsDoc, format.Steps},
+		{"steps as a map", "workflow: {steps: []}", format.Steps},
+		{"agents alone", "agents: {root: {}}", format.Steps},
+		{"steps as JSON", `{"workflow": [{"type": "agent", "name": "a"}]}`, format.Steps},
+		{"canvas", canvasDoc, format.Canvas},
+		{"canvas without connections", `{"nodes":[{"id":"s","type":"start"}]}`, format.Canvas},
+		{"canvas with agents beside it", `{"agents":[{"id":"a"}],"nodes":[],"connections":[]}`, format.Canvas},
+		{"rounds", roundsDoc, format.Rounds},
+		{"rounds with branches only", `{"branches":[]}`, format.Rounds},
+		{"rounds with one node", `{"nodes":[{"id":"a1","type":"agent","parameters":{"agentId":"x"}}]}`, format.Rounds},
+		{"routes", routesDoc, format.Routes},
+		{"routes in snake case", `{"nodes":[{"id":"n","node_type":"AGENT"}],"edges":[]}`, format.Routes},
+		{"routes in a wrapper", `{"workflow":{"id":"w","entrypointNodeId":"n"},"nodes":[],"edges":[]}`, format.Routes},
+		{"a list of agents", `{"agents":[{"id":"a"}]}`, ""},
+		{"an empty map", `{}`, ""},
+		{"a list", `[]`, ""},
+		{"a text", `hello`, ""},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			root, diags := source.Parse("in", []byte(c.doc))
+			if diags.HasErrors() {
+				t.Fatal(diags.Error())
+			}
+			if got := format.Detect(root); got != c.want {
+				t.Errorf("got %q, want %q", got, c.want)
+			}
+		})
+	}
+}
+
+const forms = "; hint: canvas has `nodes` and `connections`; routes has `entrypointNodeId`, `nodes` with a `nodeType`, and `edges`; " +
+	"rounds has `nodes` and `edges`, or `branches`; steps has `agents` and a list of steps under `workflow`"
+
+func TestReadReports(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		name, doc string
+		opts      format.Options
+		want      string
+	}{
+		{name: "fine", doc: stepsDoc},
+		{name: "unknown", doc: "foo: 1\n", want: "in.yaml:1:1: error: this is no workflow document that Hocket knows (unknown-format)" + forms},
+		{name: "no map", doc: "just text\n", want: "in.yaml:1:1: error: a workflow document must be a map, found a string (unknown-format)" + forms},
+		{name: "agents", doc: "agents: [{id: a}]\n", want: "in.yaml:1:1: error: this is a list of agents without a workflow; give it with --agents (unknown-format)" + forms},
+		{name: "empty", doc: "", want: "in.yaml:1:1: error: the document is empty (empty-document)"},
+		{name: "rounds", doc: roundsDoc, want: "in.yaml:1:1: error: rounds documents are not supported by this version yet (unsupported-format)"},
+		{name: "routes", doc: routesDoc, want: "in.yaml:1:1: error: routes documents are not supported by this version yet (unsupported-format)"},
+		{
+			name: "a format that there is not", doc: stepsDoc, opts: format.Options{Format: "step"},
+			want: `in.yaml:1:1: error: there is no format "step" (unknown-format); hint: did you mean "steps"?`,
+		},
+		{
+			name: "another format that there is not", doc: stepsDoc, opts: format.Options{Format: "bpmn"},
+			want: `in.yaml:1:1: error: there is no format "bpmn" (unknown-format); hint: the formats are canvas, rounds, routes, steps`,
+		},
+		{
+			name: "the caller's word counts", doc: "agents: [{id: a}]\n", opts: format.Options{Format: format.Steps},
+		},
+		{
+			name: "lint is asked where nothing is wrong", doc: "agents: {a: {}, b: {}}\nworkflow: [{type: agent, name: a}]\n",
+			want: `in.yaml:1:17: warning: agent "b" is not used (unused-agent)`,
+		},
+		{
+			name: "agents from beside the document", doc: "workflow: [{type: agent, name: x}]\n",
+			opts: format.Options{Agents: []workflow.Agent{{ID: "x"}, {ID: "unused"}}},
+		},
+		{
+			name: "Validate's own errors stand in the same list", doc: "agents: {a: {sub_agents: [b]}, b: {sub_agents: [a]}}\nworkflow: [{type: agent, name: a}]\n",
+			want: `in.yaml:1:10: error: agent "a": sub-agents form a cycle: a -> b -> a (subagent-cycle)`,
+		},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			_, diags := format.Read("in.yaml", []byte(c.doc), c.opts)
+			if diff := cmp.Diff(c.want, strings.TrimSpace(diags.Error())); diff != "" {
+				t.Errorf("-want +got:\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestWrite(t *testing.T) {
+	t.Parallel()
+	w, diags := format.Read("in.yaml", []byte(stepsDoc), format.Options{})
+	if diags.HasErrors() {
+		t.Fatal(diags.Error())
+	}
+	data, unsaid, err := format.Write(w, format.Steps)
+	if err != nil || len(unsaid) > 0 {
+		t.Fatal(err, unsaid)
+	}
+	want := "agents:\n  a: {}\nworkflow:\n  - type: agent\n    name: a\n"
+	if diff := cmp.Diff(want, string(data)); diff != "" {
+		t.Errorf("-want +got:\n%s", diff)
+	}
+	w.Name = "x"
+	_, unsaid, _ = format.Write(w, format.Steps)
+	if len(unsaid) != 1 || unsaid[0].String() != `workflow: the name "x"` {
+		t.Errorf("unsaid: %v", unsaid)
+	}
+	if _, _, err := format.Write(w, format.Rounds); !errors.Is(err, format.ErrUnsupported) {
+		t.Errorf("rounds: %v", err)
+	}
+	if _, _, err := format.Write(w, "bpmn"); !errors.Is(err, format.ErrUnknownFormat) {
+		t.Errorf("bpmn: %v", err)
+	}
+}

@@ -1,0 +1,278 @@
+package steps
+
+import (
+	"encoding/json"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/hocket-run/hocket/diag"
+	"github.com/hocket-run/hocket/internal/format/agents"
+	"github.com/hocket-run/hocket/internal/format/source"
+	"github.com/hocket-run/hocket/workflow"
+)
+
+// What becomes of the keys of an agent. Name and tools are Hocket's own; the others are those of docker-agent, versions 0 to 7.
+var (
+	agentKeys = []string{
+		"name", "model", "description", "instruction", "tools", "toolsets", "sub_agents", "structured_output", "max_iterations", "fallback",
+	}
+	idleAgentKeys = []string{
+		"welcome_message", "handoffs", "rag", "add_date", "add_environment_info", "code_mode_tools", "add_description_parameter",
+		"num_history_items", "add_prompt_files", "commands", "skills", "hooks", "todo", "think", "memory",
+	}
+	outputKeys   = []string{"name", "description", "strict", "schema"}
+	fallbackKeys = []string{"models", "retries", "cooldown"}
+)
+
+// agent is an agent of the document, or one from beside it that the document names.
+type agent struct {
+	span   diag.Span
+	path   string
+	system *source.Node // the instruction, nil where there is none
+	subs   []field
+}
+
+// agentsSection reads `agents:`, a map by name, or a list in the form of `--agents`; its order is that of the workflow's agents.
+func (r *reader) agentsSection(f field) {
+	if f.value.Kind == source.List {
+		var diags diag.List
+		for _, a := range agents.List(f.value, &diags) {
+			i := slices.IndexFunc(f.value.Items, func(n *source.Node) bool { return n.Get("id") != nil && n.Get("id").Text == a.ID })
+			item := f.value.Items[i]
+			r.addAgent(a, field{path: item.Path(), span: item.Span, value: item}).system = item.Get("systemPrompt")
+		}
+		for _, d := range diags {
+			r.diags.Add(d)
+		}
+		return
+	}
+	for _, g := range r.fieldsOf(f) {
+		if g.key == "" {
+			r.diags.Errorf(g.span, g.path, codeBadValue, "an agent's name is empty")
+			continue
+		}
+		if g.value.IsNull() {
+			r.addAgent(workflow.Agent{ID: g.key}, g)
+			continue
+		}
+		if g.value.Kind != source.Map {
+			r.wrongType(g, "a map that describes the agent")
+			r.addAgent(workflow.Agent{ID: g.key}, g)
+			continue
+		}
+		r.agent(g)
+	}
+}
+
+func (r *reader) addAgent(a workflow.Agent, at field) *agent {
+	a.Template = a.System != "" // S4-15
+	out := &agent{span: at.span, path: at.path}
+	r.agents[a.ID] = out
+	r.w.Agents = append(r.w.Agents, a)
+	r.w.Source.Agents[a.ID] = at.span
+	return out
+}
+
+func (r *reader) agent(at field) {
+	a := workflow.Agent{ID: at.key}
+	var system *source.Node
+	var subs []field
+	modelSaid := field{}
+	for _, f := range r.fields(at.value) {
+		switch f.key {
+		case "name":
+			a.Name = r.text(f)
+		case "model":
+			modelSaid = f
+		case "description":
+			a.Description = r.text(f)
+		case "instruction":
+			a.System, system = r.text(f), f.value
+		case "tools":
+			a.Tools = r.texts(f)
+		case "toolsets":
+			a.Toolsets = r.toolsets(f)
+		case "sub_agents":
+			subs = r.list(f)
+		case "structured_output":
+			a.Output = r.output(f)
+		case "max_iterations":
+			a.MaxTurns = r.notNegative(f)
+		case "fallback":
+			a.Fallbacks = r.fallback(f)
+		default:
+			if slices.Contains(idleAgentKeys, f.key) {
+				r.idle(f, "agent "+strconv.Quote(at.key))
+				continue
+			}
+			r.unknown(f, diag.Warning, "agent "+strconv.Quote(at.key), slices.Concat(agentKeys, idleAgentKeys))
+		}
+	}
+	if modelSaid.value != nil {
+		r.useModel(&a, modelSaid)
+	}
+	out := r.addAgent(a, at)
+	out.system, out.subs = system, subs
+}
+
+// subAgents resolves `sub_agents:` once all agents are known.
+func (r *reader) subAgents() {
+	for i := 0; i < len(r.w.Agents); i++ { // grows where one from beside the document is named
+		id := r.w.Agents[i].ID
+		taken := map[string]bool{}
+		for _, e := range r.agents[id].subs {
+			name, ok := stringOf(e.value)
+			if !ok || name == "" {
+				r.diags.Errorf(e.value.Span, e.path, codeWrongType, "agent %q: a sub-agent must be an agent's name, got %s", id, describe(e.value))
+				continue
+			}
+			if strings.Contains(name, "/") && r.agents[name] == nil {
+				r.diags.Warnf(e.value.Span, e.path, codeUnsupported, "agent %q: the sub-agent %q of a catalog is not supported yet", id, name).Hint =
+					"the agent runs without it"
+				continue
+			}
+			if !r.hasAgent(name) {
+				d := r.diags.Errorf(e.value.Span, e.path, codeUnknownAgent, "agent %q: sub-agent %q not found in agents", id, name)
+				d.Hint = r.diags.similar(name, r.agentIDs)
+				continue
+			}
+			if taken[name] {
+				continue
+			}
+			taken[name] = true
+			a := &r.w.Agents[i]
+			a.SubagentFailure = workflow.SubagentReports
+			a.Subagents = append(a.Subagents, workflow.Subagent{Agent: name})
+		}
+	}
+	for i := range r.w.Agents {
+		tools := map[string]bool{}
+		for j, s := range r.w.Agents[i].Subagents {
+			r.w.Agents[i].Subagents[j] = subagent(s.Agent, r.w.Agent(s.Agent).Description, tools)
+		}
+	}
+}
+
+// subagent makes the tool by which an agent hands a task to another one. taken holds the tool names that the agent has already.
+func subagent(name, description string, taken map[string]bool) workflow.Subagent {
+	clean := strings.Map(func(c rune) rune {
+		if c == '_' || c == '-' || c >= '0' && c <= '9' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' {
+			return c
+		}
+		return '_'
+	}, name)
+	const limit = 60 // providers allow 64
+	base := "transfer_task_" + clean
+	tool := base[:min(len(base), limit)]
+	for n := 2; taken[tool]; n++ {
+		suffix := "_" + strconv.Itoa(n)
+		tool = base[:min(len(base), limit-len(suffix))] + suffix
+	}
+	taken[tool] = true
+	text := "Hand a task to the agent " + strconv.Quote(name) + " and get its result. Say in the input all that it must know."
+	if description != "" {
+		text += " What it does: " + description
+	}
+	return workflow.Subagent{Agent: name, Tool: tool, Description: text}
+}
+
+// hasAgent tells whether name is an agent; one from beside the document becomes part of the workflow.
+func (r *reader) hasAgent(name string) bool {
+	if r.agents[name] != nil {
+		return true
+	}
+	i := slices.IndexFunc(r.opts.Agents, func(a workflow.Agent) bool { return a.ID == name })
+	if i < 0 {
+		return false
+	}
+	r.addAgent(r.opts.Agents[i], field{span: diag.Span{File: r.w.Source.File}})
+	return true
+}
+
+func (r *reader) agentIDs() []string {
+	var out []string
+	for _, a := range r.w.Agents {
+		out = append(out, a.ID)
+	}
+	for _, a := range r.opts.Agents {
+		if !slices.Contains(out, a.ID) {
+			out = append(out, a.ID)
+		}
+	}
+	return out
+}
+
+// output reads `structured_output:`.
+func (r *reader) output(f field) *workflow.Output {
+	if f.value.Kind != source.Map {
+		r.wrongType(f, "a map with a schema")
+		return nil
+	}
+	out := &workflow.Output{}
+	description := ""
+	for _, g := range r.fields(f.value) {
+		switch g.key {
+		case "name":
+			out.Name = r.text(g)
+		case "description":
+			description = r.text(g)
+		case "strict":
+			out.Strict = r.flag(g)
+		case "schema":
+			if g.value.Kind != source.Map {
+				r.wrongType(g, "a JSON Schema")
+				return nil
+			}
+			out.Schema = r.json(g)
+		default:
+			r.unknown(g, diag.Warning, "structured_output", outputKeys)
+		}
+	}
+	if out.Schema == nil {
+		r.diags.Errorf(f.span, f.path, codeMissingKey, "structured_output needs a schema")
+		return nil
+	}
+	out.Schema = describeSchema(out.Schema, description)
+	return out
+}
+
+// describeSchema puts a description into a schema that has none, which is where providers look for it.
+func describeSchema(schema json.RawMessage, description string) json.RawMessage {
+	var has struct {
+		Description json.RawMessage `json:"description"`
+	}
+	if description == "" || json.Unmarshal(schema, &has) != nil || has.Description != nil {
+		return schema
+	}
+	head, _ := json.Marshal(description)
+	rest := strings.TrimPrefix(string(schema), "{")
+	sep := ","
+	if strings.TrimSpace(rest) == "}" {
+		sep = ""
+	}
+	return json.RawMessage(`{"description":` + string(head) + sep + rest)
+}
+
+// fallback reads `fallback:`; each model is tried once more by nobody (D11), so its retries and cooldown have no effect.
+func (r *reader) fallback(f field) []string {
+	var out []string
+	for _, g := range r.fieldsOf(f) {
+		switch g.key {
+		case "models":
+			for _, e := range r.list(g) {
+				name, ok := stringOf(e.value)
+				if !ok {
+					r.diags.Errorf(e.value.Span, e.path, codeWrongType, "a fallback must be a model's name, got %s", describe(e.value))
+					continue
+				}
+				out = append(out, r.fallbackModel(name, e))
+			}
+		case "retries", "cooldown":
+			r.idle(g, "fallback")
+		default:
+			r.unknown(g, diag.Warning, "fallback", fallbackKeys)
+		}
+	}
+	return out
+}

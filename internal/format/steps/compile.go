@@ -1,0 +1,266 @@
+package steps
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/hocket-run/hocket/diag"
+	"github.com/hocket-run/hocket/workflow"
+)
+
+// proceed is the user message of a step where the run has no input (S4-3).
+const proceed = "Please proceed."
+
+// end is a port that still leads nowhere.
+type end struct{ node, port string }
+
+// compile turns the steps that were read into the graph and reports what only the whole shows.
+func (r *reader) compile() {
+	if r.root == nil {
+		return
+	}
+	nameSteps(r.root)
+	r.arrange(r.root)
+	r.refuseUntyped()
+	r.refuseTwins(r.root)
+	setNodes(r.root)
+	r.plain, r.shared = scope{}, nil
+	r.root.walk(func(s *step) {
+		if s.broken {
+			return
+		}
+		switch s.kind {
+		case agentStep:
+			r.checkAgentStep(s)
+		case conditionStep:
+			r.checkCondition(s)
+		}
+	})
+	r.checkInstructions()
+
+	c := &compiler{w: r.w, reader: r, taken: map[string]bool{}}
+	r.root.walk(func(s *step) { c.taken[s.node] = true })
+	c.flow(r.root, nil)
+	c.sortEdges()
+	c.refuseUnreachable(r.root)
+}
+
+// refuseUntyped reports items that would have been jumps, were their id an earlier step's.
+func (r *reader) refuseUntyped() {
+	r.root.walk(func(s *step) {
+		if s.untyped && s.kind != jump {
+			r.checkStep(s, "", nil, false)
+		}
+	})
+}
+
+func (r *reader) checkAgentStep(s *step) {
+	if r.hasAgent(s.name) {
+		return
+	}
+	s.broken = true
+	d := r.diags.Errorf(s.nameField.value.Span, s.nameField.path, codeUnknownAgent, "%s: agent %q not found in agents", s.title(), s.name)
+	d.Hint = r.diags.similar(s.name, r.agentIDs)
+}
+
+// compiler turns arranged steps into nodes and edges.
+type compiler struct {
+	w      *workflow.Workflow
+	reader *reader
+	taken  map[string]bool // ids of the steps' nodes
+}
+
+// flow adds the steps of l, begun from ins, and gives what is left open behind the last one. A first step of the outermost list has no ins.
+func (c *compiler) flow(l *list, ins []end) []end {
+	for _, s := range l.order {
+		if s.broken {
+			continue
+		}
+		if s.kind == jump {
+			if s.target != nil {
+				c.connect(ins, s.target.node, s.goesBack(), s)
+			}
+			ins = nil
+			continue
+		}
+		if c.w.Entry == "" {
+			c.w.Entry = s.node
+		}
+		c.connect(ins, s.node, false, s)
+		ins = c.step(s)
+	}
+	return ins
+}
+
+// step adds one step and gives its open ends.
+func (c *compiler) step(s *step) []end {
+	switch s.kind {
+	case parallelStep:
+		return c.parallel(s)
+	case conditionStep:
+		return c.condition(s)
+	}
+	n := c.node(s, workflow.KindAgent)
+	n.Agent = &workflow.AgentNode{
+		Agent:  s.name,
+		Prompt: workflow.Prompt{Mode: workflow.PromptContext, Text: proceed},
+	}
+	n.Reads = c.reader.agentReads[s.name]
+	c.add(n, s)
+	return []end{{node: s.node}}
+}
+
+func (c *compiler) condition(s *step) []end {
+	n := c.node(s, workflow.KindDecide)
+	n.Decide = &workflow.Decide{
+		Cases: []workflow.Case{{
+			Port: workflow.PortTrue,
+			When: workflow.Condition{Language: workflow.LangExpr, Text: c.reader.conditions[s].text},
+		}},
+		Else: workflow.PortFalse,
+	}
+	n.Reads = c.reader.conditions[s].reads
+	c.add(n, s)
+	open := c.branch(s.yes, end{s.node, workflow.PortTrue})
+	no := c.branch(s.no, end{s.node, workflow.PortFalse})
+	if len(s.hoisted) > 0 && s.no != nil && len(s.no.items) > 0 {
+		// S4-8 (a): what the condition reads is made again, then the condition is asked again.
+		c.connect(no, s.hoisted[0].node, true, s)
+		no = nil
+	}
+	return append(open, no...)
+}
+
+// branch adds one branch; one that is missing or empty goes on with the next step (S4-38).
+func (c *compiler) branch(l *list, in end) []end {
+	if l == nil {
+		return []end{in}
+	}
+	return c.flow(l, []end{in})
+}
+
+func (c *compiler) parallel(s *step) []end {
+	join := c.joinID(s)
+	n := c.node(s, workflow.KindFork)
+	n.Fork = &workflow.Fork{Join: join, Until: workflow.UntilAll, OnFailure: workflow.FailFast, Shape: workflow.ShapeSteps}
+	children := slices.DeleteFunc(slices.Clone(s.children.items), func(t *step) bool { return t.broken })
+	for _, child := range children {
+		n.Fork.Branches = append(n.Fork.Branches, workflow.Branch{ID: child.id})
+	}
+	c.add(n, s)
+	var open []end
+	for _, child := range children {
+		c.connect([]end{{s.node, child.id}}, child.node, false, child)
+		open = append(open, c.step(child)...)
+	}
+	c.add(workflow.Node{ID: join, Kind: workflow.KindJoin, Parent: n.Parent, Hidden: true, Join: &workflow.Join{Fork: s.node}}, s)
+	c.connect(open, join, false, s)
+	return []end{{node: join}}
+}
+
+// joinID gives the id of a block's hidden join, which no step's path has.
+func (c *compiler) joinID(s *step) string {
+	id := s.node + "/join"
+	for c.taken[id] {
+		id += "_"
+	}
+	return id
+}
+
+func (c *compiler) node(s *step, k workflow.Kind) workflow.Node {
+	n := workflow.Node{ID: s.node, Kind: k, Retry: s.retry}
+	if s.node != s.id {
+		n.Name = s.id
+	}
+	if b := s.block(); b != nil {
+		n.Parent = b.node
+	}
+	return n
+}
+
+func (c *compiler) add(n workflow.Node, s *step) {
+	c.w.Nodes = append(c.w.Nodes, n)
+	c.w.Source.Nodes[n.ID] = s.span()
+}
+
+func (c *compiler) connect(from []end, to string, loop bool, at *step) {
+	for _, e := range from {
+		c.w.Edges = append(c.w.Edges, workflow.Edge{From: e.node, Port: e.port, To: to, Loop: loop})
+		c.w.Source.Edges = append(c.w.Source.Edges, at.span())
+	}
+}
+
+// goesBack tells whether a jump makes a loop: its target comes before the step in whose branch the jump stands, or is that step.
+func (s *step) goesBack() bool {
+	for at := s.in.owner; at != nil; at = at.in.owner {
+		if at.in == s.target.in {
+			return at.in.place[s.target] <= at.in.place[at]
+		}
+	}
+	return true
+}
+
+// sortEdges puts edges in the order of their sources, and those of one source in the order of its ports, whatever the order in which the
+// document closes its branches.
+func (c *compiler) sortEdges() {
+	pos := map[string]int{}
+	rank := map[end]int{}
+	for i, n := range c.w.Nodes {
+		pos[n.ID] = i
+		rank[end{n.ID, workflow.PortFalse}] = 1
+		if n.Fork != nil {
+			for j, b := range n.Fork.Branches {
+				rank[end{n.ID, b.ID}] = j
+			}
+		}
+	}
+	order := make([]int, len(c.w.Edges))
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortStableFunc(order, func(i, j int) int {
+		a, b := c.w.Edges[i], c.w.Edges[j]
+		return cmp.Or(cmp.Compare(pos[a.From], pos[b.From]), cmp.Compare(rank[end{a.From, a.Port}], rank[end{b.From, b.Port}]))
+	})
+	edges, spans := make([]workflow.Edge, len(order)), make([]diag.Span, len(order))
+	for i, j := range order {
+		edges[i], spans[i] = c.w.Edges[j], c.w.Source.Edges[j]
+	}
+	c.w.Edges, c.w.Source.Edges = edges, spans
+}
+
+// refuseUnreachable reports steps that nothing leads to, the first of each list, and jumps behind jumps.
+func (c *compiler) refuseUnreachable(root *list) {
+	if c.reader.diags.HasErrors() {
+		return // what is missing may be what leads there
+	}
+	next := map[string][]string{}
+	for _, e := range c.w.Edges {
+		next[e.From] = append(next[e.From], e.To)
+	}
+	reached := map[string]bool{c.w.Entry: true}
+	for queue := []string{c.w.Entry}; len(queue) > 0; {
+		id := queue[len(queue)-1]
+		queue = queue[:len(queue)-1]
+		for _, to := range next[id] {
+			if !reached[to] {
+				reached[to] = true
+				queue = append(queue, to)
+			}
+		}
+	}
+	root.lists(func(l *list) {
+		if l.owner != nil && !reached[l.owner.node] {
+			return
+		}
+		for i, s := range l.order {
+			dead := s.kind != jump && !reached[s.node] || s.kind == jump && i > 0 && l.order[i-1].kind == jump
+			if !dead {
+				continue
+			}
+			c.reader.diags.Errorf(s.span(), s.path(), codeUnreachable, "%s: nothing leads to this step", s.title()).Hint =
+				"what stands before it always goes elsewhere"
+			return
+		}
+	})
+}

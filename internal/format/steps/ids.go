@@ -1,0 +1,87 @@
+package steps
+
+import (
+	"strconv"
+	"strings"
+
+	"github.com/hocket-run/hocket/diag"
+)
+
+// nameSteps gives every step without a written id one that no other step of the document has (S4-6, D31).
+func nameSteps(root *list) {
+	taken := map[string]bool{}
+	root.walk(func(s *step) {
+		if s.written {
+			taken[s.id] = true
+		}
+	})
+	root.walk(func(s *step) {
+		if s.written || s.kind == jump {
+			return
+		}
+		base := strings.ReplaceAll(s.name, "/", "_")
+		if base == "" {
+			base = s.kind.String()
+		}
+		s.id = base
+		for n := 2; taken[s.id]; n++ {
+			s.id = base + "_" + strconv.Itoa(n)
+		}
+		taken[s.id] = true
+	})
+}
+
+func (k kind) String() string {
+	return [...]string{"agent", "condition", "parallel", "jump"}[k]
+}
+
+// refuseTwins reports ids that one list holds twice.
+func (r *reader) refuseTwins(root *list) {
+	root.lists(func(l *list) {
+		seen := map[string]*step{}
+		for _, s := range l.items {
+			if s.kind == jump {
+				continue
+			}
+			first, twice := seen[s.id]
+			if !twice {
+				seen[s.id] = s
+				continue
+			}
+			d := r.diags.Errorf(s.idSpan(), s.path()+".id", codeDuplicateID, "%s: the id %q is taken by %s", s.title(), s.id, first.title())
+			d.Hint = "give one of them another id"
+			d.Related = []diag.Related{{Span: first.idSpan(), Message: "the first step with this id"}}
+		}
+	})
+}
+
+// setNodes gives each step its node id: its own id where that is the only one of the document or stands in the outermost list, else a path.
+func setNodes(root *list) {
+	count := map[string]int{}
+	root.walk(func(s *step) {
+		if s.kind != jump {
+			count[s.id]++
+		}
+	})
+	root.walk(func(s *step) {
+		switch {
+		case s.kind == jump:
+		case count[s.id] == 1 || s.in.owner == nil:
+			s.node = s.id
+		default:
+			s.node = s.scope() + s.id
+		}
+	})
+}
+
+// scope gives the path to s's list, `outer/check/true/`, empty for the outermost list.
+func (s *step) scope() string {
+	if s.in.owner == nil {
+		return ""
+	}
+	p := s.in.owner.scope() + s.in.owner.id + "/"
+	if s.in.kind == branchList {
+		p += s.in.port + "/"
+	}
+	return p
+}

@@ -1,0 +1,177 @@
+package steps
+
+import (
+	"slices"
+
+	"github.com/hocket-run/hocket/diag"
+)
+
+// arrange settles in which order each list runs and where each jump leads.
+//
+// Jumps by a repeated id are looked for twice: a step that a condition hoists comes earlier than it stands, so that a branch may go back to it
+// (S4-7, S4-8).
+func (r *reader) arrange(root *list) {
+	root.lists(func(l *list) { l.setOrder(slices.Clone(l.items)) })
+	r.findRepeats(root)
+	root.lists(r.hoist)
+	r.findRepeats(root)
+	root.walk(func(s *step) {
+		if s.kind == jump && s.target == nil {
+			r.aim(s)
+		}
+	})
+}
+
+// lists calls f for l and every list below it, parents first.
+func (l *list) lists(f func(*list)) {
+	f(l)
+	for _, s := range l.items {
+		for _, sub := range s.lists() {
+			sub.lists(f)
+		}
+	}
+}
+
+func (l *list) setOrder(order []*step) {
+	l.order = order
+	l.place = make(map[*step]int, len(order))
+	for i, s := range order {
+		l.place[s] = i
+	}
+}
+
+// hoist puts later siblings that a condition of l reads before that condition, once each and in declared order (S4-7).
+func (r *reader) hoist(l *list) {
+	if l.kind == lanes {
+		return
+	}
+	order := make([]*step, 0, len(l.items))
+	placed := map[*step]bool{}
+	for _, s := range l.items {
+		if placed[s] {
+			continue
+		}
+		if s.kind == conditionStep {
+			for _, t := range r.readBy(s) {
+				for t.in != l && t.in.owner != nil {
+					t = t.in.owner
+				}
+				if t.in != l || t.index <= s.index || t.kind == conditionStep || t.kind == jump {
+					continue
+				}
+				s.hoisted = append(s.hoisted, t)
+			}
+			slices.SortFunc(s.hoisted, func(a, b *step) int { return a.index - b.index })
+			s.hoisted = slices.Compact(s.hoisted)
+			for _, t := range s.hoisted {
+				if !placed[t] {
+					placed[t] = true
+					order = append(order, t)
+				}
+			}
+		}
+		placed[s] = true
+		order = append(order, s)
+	}
+	l.setOrder(order)
+}
+
+// findRepeats turns items of branches that repeat the written id of a step which comes earlier into jumps (S4-8 b).
+func (r *reader) findRepeats(root *list) {
+	root.walk(func(s *step) {
+		if s.kind == jump || !s.written || s.in.kind != branchList {
+			return
+		}
+		for at := s.in.owner; at != nil; at = at.in.owner {
+			for _, t := range at.in.items {
+				if t.id != s.id || t.kind == jump || !t.written || at.in.place[t] > at.in.place[at] {
+					continue
+				}
+				if at.in.kind == lanes && t != at {
+					continue
+				}
+				if s.says(t) {
+					r.diags.Warnf(s.span(), s.path(), codeJumpIgnores,
+						"%s repeats the id %q, so it goes back to %s; what else it says is not used", s.title(), s.id, t.title())
+				}
+				s.kind, s.target, s.wanted = jump, t, s.id
+				s.yes, s.no, s.children, s.retry = nil, nil, nil, nil
+				return
+			}
+			if at.in.kind == lanes {
+				return
+			}
+		}
+	})
+}
+
+// says tells whether s says more than that it is t again.
+func (s *step) says(t *step) bool {
+	return s.kind != t.kind && !s.bare || s.name != "" && s.name != t.name || s.text != "" && s.text != t.text ||
+		s.yes != nil || s.no != nil || s.children != nil || s.retry != nil
+}
+
+// aim finds the target of a bare scalar (S4-18).
+func (r *reader) aim(s *step) {
+	if s.wanted == "" {
+		r.aimAt(s)
+		return
+	}
+	var known []string
+	var outside *step
+	left := false
+	for at := s.in.owner; at != nil; at = at.in.owner {
+		for _, t := range at.in.items {
+			if t.kind == jump || at.in.kind == lanes && t != at {
+				continue
+			}
+			if t.written && !left {
+				known = append(known, t.id)
+			}
+			if t.id != s.wanted {
+				continue
+			}
+			switch {
+			case left:
+				outside = t
+			case !t.written:
+				d := r.diags.Errorf(s.span(), s.path(), codeUnknownTarget, "%s: %q is no written id; only a written id can be a target", s.title(), s.wanted)
+				d.Hint = "write `id: " + s.wanted + "` on " + t.title()
+				d.Related = []diag.Related{{Span: t.span(), Message: "this step has the id by default"}}
+				return
+			default:
+				s.target = t
+				return
+			}
+		}
+		left = left || at.in.kind == lanes
+	}
+	if outside != nil {
+		r.leaves(s, outside)
+		return
+	}
+	d := r.diags.Errorf(s.span(), s.path(), codeUnknownTarget, "%s: there is no step %q in an enclosing list", s.title(), s.wanted)
+	d.Hint = r.diags.similar(s.wanted, func() []string { return known })
+}
+
+// aimAt finds the target of a bare number: an index into the list in which the condition stands.
+func (r *reader) aimAt(s *step) {
+	in := s.in.owner.in
+	if s.at < 0 || s.at >= len(in.items) || in.items[s.at].kind == jump {
+		d := r.diags.Errorf(s.span(), s.path(), codeUnknownTarget, "%s: there is no step with the index %d in the list of %s",
+			s.title(), s.at, s.in.owner.title())
+		d.Hint = "the first step has the index 0"
+		return
+	}
+	t := in.items[s.at]
+	if in.kind == lanes && t != s.in.owner {
+		r.leaves(s, t)
+		return
+	}
+	s.target = t
+}
+
+func (r *reader) leaves(s, t *step) {
+	d := r.diags.Errorf(s.span(), s.path(), codeUnknownTarget, "%s: a jump to %s would leave its branch of a parallel block", s.title(), t.title())
+	d.Hint = "put the condition after the parallel block"
+}

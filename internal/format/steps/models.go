@@ -1,0 +1,259 @@
+package steps
+
+import (
+	"encoding/json"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/hocket-run/hocket/diag"
+	"github.com/hocket-run/hocket/internal/format/source"
+	"github.com/hocket-run/hocket/workflow"
+)
+
+var (
+	modelKeys = []string{
+		"provider", "model", "temperature", "max_tokens", "top_p", "frequency_penalty", "presence_penalty", "base_url", "token_key",
+		"provider_opts", "thinking_budget", "parallel_tool_calls", "track_usage",
+	}
+	idleModelKeys = []string{"routing", "type"}
+	providerKeys  = []string{"api_type", "base_url", "token_key"}
+)
+
+// model is an entry of `models:`: the reference that agents get, and its parameters.
+type model struct {
+	ref    string
+	params workflow.ModelParams
+}
+
+// modelsSection reads `models:`. Providers are read before it.
+func (r *reader) modelsSection(f field) {
+	for _, g := range r.fieldsOf(f) {
+		if s, ok := stringOf(g.value); ok && s != "" {
+			r.models[g.key] = &model{ref: s}
+			r.judgeProvider(s, g)
+			continue
+		}
+		if g.value.Kind != source.Map {
+			r.wrongType(g, "a map with provider and model")
+			r.models[g.key] = &model{}
+			continue
+		}
+		r.models[g.key] = r.model(g)
+	}
+}
+
+func (r *reader) model(at field) *model {
+	m := &model{}
+	p := &m.params
+	var provider, name, baseURL, key string
+	for _, f := range r.fields(at.value) {
+		switch f.key {
+		case "provider":
+			provider = r.text(f)
+		case "model":
+			name = r.text(f)
+		case "base_url":
+			baseURL = r.text(f)
+		case "token_key":
+			key = r.text(f)
+		case "temperature":
+			p.Temperature = r.floatRef(f)
+		case "top_p":
+			p.TopP = r.floatRef(f)
+		case "frequency_penalty":
+			p.FrequencyPenalty = r.floatRef(f)
+		case "presence_penalty":
+			p.PresencePenalty = r.floatRef(f)
+		case "max_tokens":
+			p.MaxTokens = r.countRef(f)
+		case "thinking_budget":
+			r.thinking(p, f)
+		case "provider_opts":
+			for _, g := range r.fieldsOf(f) {
+				r.option(p, g.key, r.json(g))
+			}
+		case "parallel_tool_calls":
+			r.option(p, f.key, r.json(f))
+		case "track_usage": // usage is always recorded
+		default:
+			if slices.Contains(idleModelKeys, f.key) {
+				r.idle(f, "model "+strconv.Quote(at.key))
+				continue
+			}
+			r.unknown(f, diag.Warning, "model "+strconv.Quote(at.key), slices.Concat(modelKeys, idleModelKeys))
+		}
+	}
+	if baseURL != "" || key != "" {
+		provider = r.ownProvider(at.key, provider, baseURL, key)
+	}
+	m.ref = name
+	if provider != "" {
+		m.ref = provider + "/" + name
+		r.judgeProvider(m.ref, at)
+	}
+	if provider != "" && name == "" {
+		r.diags.Errorf(at.span, at.path, codeMissingKey, "model %q names a provider but no model", at.key)
+		m.ref = ""
+	}
+	return m
+}
+
+func (r *reader) option(p *workflow.ModelParams, key string, v json.RawMessage) {
+	if p.Provider == nil {
+		p.Provider = map[string]json.RawMessage{}
+	}
+	if v != nil {
+		p.Provider[key] = v
+	}
+}
+
+// thinking reads `thinking_budget:`: a level, or a number of tokens.
+func (r *reader) thinking(p *workflow.ModelParams, f field) {
+	n, whole := wholeNumber(f.value)
+	switch {
+	case whole && n >= 0:
+		v := int64(n)
+		p.ThinkingBudget = &v
+	case whole && n == -1:
+		r.diags.Warnf(f.value.Span, f.path, codeUnsupported, "thinking_budget: -1 is not supported yet; the provider's default is used")
+	case whole:
+		r.diags.Errorf(f.value.Span, f.path, codeBadValue, "thinking_budget must not be negative, got %d", n)
+	default:
+		p.ReasoningEffort = r.text(f)
+	}
+}
+
+// ownProvider gives the name of a provider with the address or key that a model says for itself. Models that say the same share one.
+func (r *reader) ownProvider(entry, provider, baseURL, key string) string {
+	p := workflow.Provider{Kind: "openai", BaseURL: baseURL, KeyEnv: key}
+	if base, ok := r.w.Providers[provider]; ok {
+		p.Kind = base.Kind
+		if p.BaseURL == "" {
+			p.BaseURL = base.BaseURL
+		}
+		if p.KeyEnv == "" {
+			p.KeyEnv = base.KeyEnv
+		}
+	} else if provider == "anthropic" || provider == "google" {
+		p.Kind = provider
+	}
+	for _, name := range r.made {
+		if r.w.Providers[name] == p {
+			return name
+		}
+	}
+	clean := strings.ReplaceAll(entry, "/", "_")
+	name := clean
+	for n := 2; name == provider || r.w.Providers[name] != (workflow.Provider{}) || slices.Contains(namedProviders, name); n++ {
+		name = clean + "_" + strconv.Itoa(n)
+	}
+	r.made = append(r.made, name)
+	r.addProvider(name, p)
+	return name
+}
+
+// namedProviders are names that the provider of a single model never takes, so that other models keep theirs.
+var namedProviders = []string{"openai", "anthropic", "google", "ollama"}
+
+func (r *reader) addProvider(name string, p workflow.Provider) {
+	if r.w.Providers == nil {
+		r.w.Providers = map[string]workflow.Provider{}
+	}
+	r.w.Providers[name] = p
+}
+
+// providersSection reads `providers:`.
+func (r *reader) providersSection(f field) {
+	for _, g := range r.fieldsOf(f) {
+		if g.value.Kind != source.Map {
+			r.wrongType(g, "a map with a base_url")
+			continue
+		}
+		p := workflow.Provider{Kind: "openai"}
+		for _, h := range r.fields(g.value) {
+			switch h.key {
+			case "base_url":
+				p.BaseURL = r.text(h)
+			case "token_key":
+				p.KeyEnv = r.text(h)
+			case "api_type":
+				switch word := r.text(h); word {
+				case "", "openai_chatcompletions":
+				case "openai_responses":
+					r.diags.Warnf(h.value.Span, h.path, codeUnsupported,
+						"provider %q: api_type openai_responses is not supported yet; Chat Completions is used", g.key)
+				default:
+					d := r.diags.Errorf(h.value.Span, h.path, codeBadValue, "provider %q: unknown api_type %q", g.key, word)
+					d.Hint = diag.DidYouMean(word, []string{"openai_chatcompletions", "openai_responses"})
+				}
+			default:
+				r.unknown(h, diag.Warning, "provider "+strconv.Quote(g.key), providerKeys)
+			}
+		}
+		if p.BaseURL == "" {
+			r.diags.Errorf(g.span, g.path, codeMissingKey, "provider %q needs a base_url", g.key)
+		}
+		if strings.Contains(g.key, "/") {
+			r.diags.Errorf(g.span, g.path, codeBadValue, "the name of provider %q holds a slash", g.key)
+		}
+		r.addProvider(g.key, p)
+	}
+}
+
+// useModel gives a the model that f names: an entry of `models:`, else a reference.
+func (r *reader) useModel(a *workflow.Agent, f field) {
+	ref := r.text(f)
+	if m := r.models[ref]; m != nil {
+		a.Model, a.Params = m.ref, m.params
+		return
+	}
+	if first, _, several := strings.Cut(ref, ","); several {
+		first = strings.TrimSpace(first)
+		r.diags.Warnf(f.value.Span, f.path, codeUnsupported, "changing between the models %q is not supported yet; %q is used", ref, first)
+		ref = first
+		if m := r.models[ref]; m != nil {
+			a.Model, a.Params = m.ref, m.params
+			return
+		}
+	}
+	if ref == "auto" { // whichever model there is, which is what no model means
+		return
+	}
+	a.Model = ref
+	r.judgeProvider(ref, f)
+}
+
+func (r *reader) fallbackModel(name string, e field) string {
+	m := r.models[name]
+	if m == nil {
+		return name
+	}
+	if !isZero(m.params) {
+		r.diags.Warnf(e.value.Span, e.path, codeUnsupported, "the parameters of model %q as a fallback are not supported yet", name).Hint =
+			"those of the agent's own model are used"
+	}
+	return m.ref
+}
+
+func isZero(p workflow.ModelParams) bool {
+	b, err := json.Marshal(p)
+	return err == nil && string(b) == "{}"
+}
+
+// judgeProvider warns of a provider that the program does not know.
+func (r *reader) judgeProvider(ref string, f field) {
+	provider, _, found := strings.Cut(ref, "/")
+	if !found || r.opts.Providers == nil || slices.Contains(r.opts.Providers, provider) {
+		return
+	}
+	if _, ok := r.w.Providers[provider]; ok || r.judged[provider] {
+		return
+	}
+	r.judged[provider] = true
+	d := r.diags.Warnf(f.value.Span, f.path, codeUnsupported, "the model provider %q is not supported yet", provider)
+	d.Hint = "define it under `providers:` with a base_url, or run with --model"
+	if s := diag.DidYouMean(provider, r.opts.Providers); s != "" {
+		d.Hint = s
+	}
+}

@@ -1,0 +1,304 @@
+package steps
+
+import (
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/hocket-run/hocket/diag"
+	"github.com/hocket-run/hocket/internal/format/source"
+	"github.com/hocket-run/hocket/workflow"
+)
+
+// keys of the parts of `workflow:`. A key that is not here is an error (S4-32).
+var (
+	workflowKeys = []string{"steps", "max_loop_iterations", "overrides"}
+	stepKeys     = map[kind][]string{
+		agentStep:     {"type", "id", "name", "retry"},
+		conditionStep: {"type", "id", "name", "condition", "true", "false", "retry"},
+		parallelStep:  {"type", "id", "name", "steps", "retry"},
+	}
+	allStepKeys = []string{"type", "id", "name", "condition", "true", "false", "steps", "retry"}
+	retryKeys   = []string{"max_attempts", "backoff", "on"}
+	backoffKeys = []string{"type", "initial_delay_seconds"}
+)
+
+// workflowSection reads `workflow:`, a list of steps or a map around one (S4-1, S4-19).
+func (r *reader) workflowSection(f field) {
+	items := f
+	if f.value.Kind == source.Map {
+		items = field{key: "steps", path: f.path + ".steps", value: nil, span: f.span}
+		var limit, override int
+		for _, g := range r.fields(f.value) {
+			switch g.key {
+			case "steps":
+				items = g
+			case "max_loop_iterations":
+				limit = r.whole(g)
+			case "overrides":
+				for _, h := range r.fieldsOf(g) {
+					if h.key == "max_loop_iterations" {
+						override = r.whole(h)
+						continue
+					}
+					r.unknown(h, diag.Error, "overrides", []string{"max_loop_iterations"})
+				}
+			default:
+				r.unknown(g, diag.Error, "workflow", workflowKeys)
+			}
+		}
+		if override > 0 {
+			limit = override
+		}
+		r.w.Limits.MaxLoopIterations = max(limit, 0)
+	}
+	r.root = &list{kind: rootList}
+	if items.value != nil && items.value.Kind != source.List && !items.value.IsNull() {
+		r.wrongType(items, "a list of steps")
+		return
+	}
+	r.items(r.root, items, 0)
+	if items.value == nil || items.value.IsNull() || len(r.list(items)) == 0 {
+		r.noSteps(f)
+	}
+}
+
+func (r *reader) noSteps(f field) {
+	d := r.diags.Errorf(f.span, f.path, codeNoSteps, "workflow: no steps configured")
+	d.Hint = "add a step, for example `- {type: agent, name: root}`"
+}
+
+// items reads a list of steps into l.
+func (r *reader) items(l *list, f field, depth int) {
+	if f.value == nil || f.value.IsNull() {
+		return
+	}
+	if depth > maxDepth {
+		r.diags.Errorf(f.span, f.path, codeTooDeep, "steps stand in one another more than %d deep", maxDepth)
+		return
+	}
+	if f.value.Kind != source.List {
+		r.wrongType(f, "a list of steps")
+		return
+	}
+	for i, item := range r.list(f) {
+		s := &step{in: l, index: i, where: item}
+		l.items = append(l.items, s)
+		switch {
+		case item.value.Kind == source.Map:
+			r.step(s, depth)
+		case item.value.IsScalar() && !item.value.IsNull() && l.kind == branchList:
+			r.jump(s)
+		default:
+			d := r.diags.Errorf(item.span, item.path, codeWrongType, "%s: a step must be a map, got %s", s.title(), describe(item.value))
+			d.Hint = "write `- type: agent` and below it `name: <agent>`"
+			l.items = l.items[:len(l.items)-1]
+		}
+	}
+}
+
+// jump reads a bare scalar in a branch (S4-18).
+func (r *reader) jump(s *step) {
+	s.kind, s.bare = jump, true
+	if n, ok := wholeNumber(s.where.value); ok {
+		s.at = n
+		return
+	}
+	if s.wanted, _ = stringOf(s.where.value); s.wanted == "" {
+		d := r.diags.Errorf(s.span(), s.path(), codeUnknownTarget, "%s: %s is neither a step's id nor an index", s.title(), describe(s.where.value))
+		d.Hint = "write the id of a step, or its place counted from 0"
+		s.broken = true
+	}
+}
+
+// step reads one step. Its type is looked for first, because it decides what the other keys mean.
+func (r *reader) step(s *step, depth int) {
+	keys := r.fieldsOf(s.where)
+	typ := find(keys, "type")
+	word := ""
+	if typ != nil {
+		word = r.text(*typ)
+	}
+	known := word != ""
+	switch word {
+	case "agent":
+		s.kind = agentStep
+	case "condition":
+		s.kind = conditionStep
+	case "parallel":
+		s.kind = parallelStep
+	default:
+		known = false
+	}
+	s.bare = typ == nil
+	for _, f := range keys {
+		r.stepKey(s, f, known, depth)
+	}
+	if s.bare && s.written && s.in.kind == branchList && s.name == "" && s.text == "" {
+		s.untyped = true // a jump back, if the id is an earlier step's (S4-8 b); else an error of its own
+		return
+	}
+	r.checkStep(s, word, typ, known)
+}
+
+// checkStep reports what a step lacks, in the words of S4-2.
+func (r *reader) checkStep(s *step, word string, typ *field, known bool) {
+	at := s.span()
+	switch {
+	case !known:
+		if typ != nil {
+			at = typ.value.Span
+		}
+		d := r.diags.Errorf(at, s.path()+".type", codeBadStep, "%s: unknown type %q", s.title(), word)
+		d.Hint = "the types are agent, condition and parallel"
+		if hint := diag.DidYouMean(word, []string{"agent", "condition", "parallel"}); hint != "" && word != "" {
+			d.Hint = hint
+		}
+		s.broken = true
+	case s.kind == agentStep && s.name == "":
+		r.diags.Errorf(at, s.path(), codeBadStep, "%s: agent step requires name", s.title()).Hint = "name an agent of the section agents"
+		s.broken = true
+	case s.kind == conditionStep && strings.TrimSpace(s.text) == "":
+		r.diags.Errorf(at, s.path(), codeBadStep, "%s: condition step requires condition", s.title()).Hint =
+			`for example condition: "{{ $steps.<id>.output.approved }}"`
+		s.broken = true
+	}
+	if !known {
+		return
+	}
+	switch s.kind {
+	case conditionStep:
+		if s.yes.empty() && s.no.empty() {
+			r.diags.Errorf(at, s.path(), codeBadStep, "%s: condition step requires true or false", s.title()).Hint =
+				"give at least one of the two branches a step" // S4-38
+		}
+		if s.retry != nil {
+			r.diags.Errorf(at, s.path()+".retry", codeBadStep, "%s: a condition cannot be retried", s.title()).Hint =
+				"put the retry on the step that the condition reads" // S4-24
+			s.retry = nil
+		}
+	case parallelStep:
+		if s.children.empty() {
+			r.diags.Errorf(at, s.path(), codeBadStep, "%s: parallel step requires steps", s.title())
+			s.broken = true
+		}
+	}
+}
+
+func (l *list) empty() bool { return l == nil || len(l.items) == 0 }
+
+func (r *reader) stepKey(s *step, f field, known bool, depth int) {
+	if known && !slices.Contains(stepKeys[s.kind], f.key) && slices.Contains(allStepKeys, f.key) {
+		r.diags.Errorf(f.span, f.path, codeUnknownKey, "%s: a step of type %s has no key %q", s.title(), s.kind, f.key)
+		return
+	}
+	switch f.key {
+	case "type":
+	case "id":
+		s.idField = f
+		s.id = r.text(f)
+		s.written = s.id != ""
+		switch {
+		case s.written && strings.ContainsAny(s.id, "/"):
+			r.diags.Errorf(f.value.Span, f.path, codeBadValue, "%s: the id %q holds a slash", s.title(), s.id).Hint =
+				"use letters, digits, `_` and `-`"
+			s.id = strings.ReplaceAll(s.id, "/", "_")
+		case f.value.IsScalar() && s.id == "":
+			r.diags.Errorf(f.value.Span, f.path, codeBadValue, "%s: the id is empty", s.title()).Hint = "leave it out, or write one"
+		}
+	case "name":
+		s.name, s.nameField = r.text(f), f
+	case "condition":
+		s.text, s.value = r.condition(f), f.value
+	case "retry":
+		s.retry = r.retry(s, f)
+	case "steps":
+		s.children = &list{kind: lanes, owner: s}
+		r.items(s.children, f, depth+1)
+	case "true":
+		s.yes = &list{kind: branchList, owner: s, port: "true"}
+		r.branch(s.yes, f, depth+1)
+	case "false":
+		s.no = &list{kind: branchList, owner: s, port: "false"}
+		r.branch(s.no, f, depth+1)
+	default:
+		r.unknown(f, diag.Error, s.title(), allStepKeys)
+	}
+}
+
+// branch reads a list of steps, or one bare scalar (S4-18).
+func (r *reader) branch(l *list, f field, depth int) {
+	if !f.value.IsScalar() || f.value.IsNull() {
+		r.items(l, f, depth)
+		return
+	}
+	l.scalar = true
+	s := &step{in: l, where: f}
+	l.items = append(l.items, s)
+	r.jump(s)
+}
+
+// condition reads the text of a condition; a bare true or false is one too.
+func (r *reader) condition(f field) string {
+	if b, ok := f.value.Bool(); ok {
+		if b {
+			return "true"
+		}
+		return "false"
+	}
+	return r.text(f)
+}
+
+// retry reads `retry:` (S4-20 to S4-24).
+func (r *reader) retry(s *step, f field) *workflow.Retry {
+	out := &workflow.Retry{}
+	if f.value.Kind != source.Map {
+		r.wrongType(f, "a map with max_attempts")
+		return nil
+	}
+	for _, g := range r.fields(f.value) {
+		switch g.key {
+		case "max_attempts":
+			out.MaxRetries = r.notNegative(g)
+		case "backoff":
+			r.backoff(out, g)
+		case "on":
+			out.On = r.texts(g)
+		default:
+			r.unknown(g, diag.Error, s.title()+".retry", retryKeys)
+		}
+	}
+	return out
+}
+
+func (r *reader) backoff(out *workflow.Retry, f field) {
+	word, delay := "fixed", time.Second
+	at := f
+	if f.value.Kind == source.Map {
+		for _, g := range r.fields(f.value) {
+			switch g.key {
+			case "type":
+				word, at = r.text(g), g
+			case "initial_delay_seconds":
+				if secs, ok := r.float(g); ok && (secs < 0 || secs > 1e6) {
+					r.diags.Errorf(g.value.Span, g.path, codeBadValue, "initial_delay_seconds must lie between 0 and 1000000, got %g", secs)
+				} else if ok {
+					delay = time.Duration(secs * float64(time.Second))
+				}
+			default:
+				r.unknown(g, diag.Error, "backoff", backoffKeys)
+			}
+		}
+	} else {
+		word = r.text(f)
+	}
+	switch word {
+	case "fixed":
+	case "exponential":
+		out.Multiplier = 2
+	default:
+		d := r.diags.Errorf(at.value.Span, at.path, codeBadValue, "backoff is %q, not one of fixed, exponential", word)
+		d.Hint = diag.DidYouMean(word, []string{"fixed", "exponential"})
+	}
+	out.Delay = workflow.Duration(delay)
+}

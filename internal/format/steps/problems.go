@@ -1,0 +1,61 @@
+package steps
+
+import (
+	"fmt"
+
+	"github.com/hocket-run/hocket/diag"
+	"github.com/hocket-run/hocket/internal/format/source"
+)
+
+// maxProblems bounds how many errors, and how many warnings, are reported of one document.
+const maxProblems = source.DefaultMaxProblems
+
+// problems is a diag.List that stays short, whatever a document holds.
+type problems struct {
+	list     diag.List
+	errors   int
+	warnings int
+	scratch  diag.Diagnostic
+}
+
+func (p *problems) Errorf(span diag.Span, path, code, format string, args ...any) *diag.Diagnostic {
+	return p.Add(diag.Diagnostic{Code: code, Severity: diag.Error, Span: span, Path: path, Message: fmt.Sprintf(format, args...)})
+}
+
+func (p *problems) Warnf(span diag.Span, path, code, format string, args ...any) *diag.Diagnostic {
+	return p.Add(diag.Diagnostic{Code: code, Severity: diag.Warning, Span: span, Path: path, Message: fmt.Sprintf(format, args...)})
+}
+
+// Add adds d and gives it, for its hint. Past the bound it gives one that goes nowhere.
+func (p *problems) Add(d diag.Diagnostic) *diag.Diagnostic {
+	n, word := &p.warnings, "warnings"
+	if d.Severity == diag.Error {
+		n, word = &p.errors, "errors"
+	}
+	*n++
+	switch {
+	case *n > maxProblems:
+		p.scratch = d
+		return &p.scratch
+	case *n == maxProblems:
+		d = diag.Diagnostic{
+			Code: source.CodeTooMany, Severity: d.Severity, Span: d.Span,
+			Message: fmt.Sprintf("there are %d %s or more; only the first %d are shown", maxProblems, word, maxProblems-1),
+		}
+		p.list.Add(d)
+		p.scratch = d
+		return &p.scratch
+	}
+	p.list.Add(d)
+	return &p.list[len(p.list)-1]
+}
+
+func (p *problems) HasErrors() bool { return p.errors > 0 }
+
+// similar gives a hint at what name was meant; candidates is asked only where the hint will be seen.
+func (p *problems) similar(name string, candidates func() []string) string {
+	if p.errors > maxProblems {
+		return ""
+	}
+	return diag.DidYouMean(name, candidates())
+}

@@ -1,0 +1,388 @@
+package steps
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/hocket-run/hocket/diag"
+	"github.com/hocket-run/hocket/internal/expr"
+	"github.com/hocket-run/hocket/internal/format/source"
+)
+
+// scope is what the texts at one place of the document may name.
+type scope struct {
+	names map[string]*step
+	opts  expr.Options
+}
+
+// checked is a condition that was read: its text with every reference naming a node, and the nodes that it reads.
+type checked struct {
+	text  string
+	reads []string
+}
+
+// scopeOf gives the scope of the condition s, or of an instruction where s is nil.
+//
+// An id that the document has once means that step. Where several steps share an id, the one in the nearest enclosing list is meant, then the one
+// of the outermost list; else the id means nothing and only a node's path does.
+func (r *reader) scopeOf(s *step) scope {
+	if r.plain.names == nil {
+		r.plain.names, r.shared = r.namesOfAll()
+		r.plain.opts = r.options(r.plain.names)
+	}
+	if s == nil || len(r.shared) == 0 {
+		return r.plain
+	}
+	near := map[string]*step{}
+	for at := s; at != nil; at = at.in.owner {
+		for _, t := range at.in.items {
+			if t.kind != jump && r.shared[t.id] && near[t.id] == nil {
+				near[t.id] = t
+			}
+		}
+	}
+	if len(near) == 0 {
+		return r.plain
+	}
+	for id, t := range r.plain.names {
+		if near[id] == nil {
+			near[id] = t
+		}
+	}
+	return scope{names: near, opts: r.options(near)}
+}
+
+func (r *reader) namesOfAll() (names map[string]*step, shared map[string]bool) {
+	names, shared = map[string]*step{}, map[string]bool{}
+	r.root.walk(func(t *step) {
+		if t.kind == jump {
+			return
+		}
+		shared[t.id] = shared[t.id] || names[t.id] != nil
+		names[t.id] = t
+	})
+	for id := range shared {
+		if shared[id] {
+			delete(names, id)
+		} else {
+			delete(shared, id)
+		}
+	}
+	r.root.walk(func(t *step) {
+		if t.kind != jump && t.node != "" {
+			names[t.node] = t
+		}
+	})
+	return names, shared
+}
+
+func (r *reader) options(names map[string]*step) expr.Options {
+	known := make([]expr.Step, 0, len(names))
+	for id, t := range names {
+		known = append(known, expr.Step{ID: id, Children: t.offered()})
+	}
+	slices.SortFunc(known, func(a, b expr.Step) int { return strings.Compare(a.ID, b.ID) })
+	return expr.Options{Steps: known, Types: func(ref expr.Ref) []string { return r.types(names, ref) }}
+}
+
+// offered gives the steps whose outputs a parallel block has by id: its children, and in place of a condition the steps of its branches.
+func (s *step) offered() []expr.Step {
+	if s.children == nil {
+		return nil
+	}
+	var out []expr.Step
+	for _, t := range s.children.items {
+		out = append(out, t.offer()...)
+	}
+	return out
+}
+
+func (s *step) offer() []expr.Step {
+	switch s.kind {
+	case jump:
+		return nil
+	case conditionStep:
+		var out []expr.Step
+		for _, l := range s.lists() {
+			for _, t := range l.items {
+				out = append(out, t.offer()...)
+			}
+		}
+		return out
+	}
+	return []expr.Step{{ID: s.id, Children: s.offered()}}
+}
+
+// meant gives the step that a reference reads, nil where it is not known.
+func meant(names map[string]*step, ref expr.Ref) *step {
+	s := names[ref.Step()]
+	for _, hop := range ref.Steps[1:] {
+		if s == nil || s.children == nil {
+			return nil
+		}
+		s = s.child(hop.ID)
+	}
+	return s
+}
+
+// child gives the step that a block's output holds under id.
+func (s *step) child(id string) *step {
+	var find func(l *list) *step
+	find = func(l *list) *step {
+		for _, t := range l.items {
+			if t.kind != jump && t.kind != conditionStep && t.id == id {
+				return t
+			}
+			if t.kind == conditionStep {
+				for _, sub := range t.lists() {
+					if u := find(sub); u != nil {
+						return u
+					}
+				}
+			}
+		}
+		return nil
+	}
+	return find(s.children)
+}
+
+// readBy gives the steps that the condition s names, before anything is checked.
+func (r *reader) readBy(s *step) []*step {
+	sc := r.scopeOf(s)
+	cond, _ := expr.ParseCondition(s.text, expr.Options{Steps: sc.opts.Steps})
+	var out []*step
+	for _, ref := range cond.Refs() {
+		if t := sc.names[ref.Step()]; t != nil {
+			out = append(out, t)
+		}
+	}
+	return out
+}
+
+// checkCondition reports what is wrong with the condition of s (S4-11, S4-17).
+func (r *reader) checkCondition(s *step) {
+	sc := r.scopeOf(s)
+	cond, problems := expr.ParseCondition(s.text, sc.opts)
+	at := place{value: s.value, path: s.path() + ".condition", title: s.title() + ": "}
+	for _, p := range problems {
+		r.problem(at, p, r.whose(sc, cond, p))
+	}
+	for _, ref := range cond.Refs() {
+		t := meant(sc.names, ref)
+		if t == nil || r.noOutput(at, ref, t) {
+			continue
+		}
+		r.checkPath(at, ref, t)
+		if !earlier(t, s) {
+			d := r.diags.Warnf(at.span(ref.Offset, ref.Length), at.path, codeReadsLater,
+				"%s%s has not run when this condition is first asked, which fails then", at.title, t.title())
+			d.Hint = "put that step before the condition, or into the same list"
+		}
+	}
+	if v, ok := cond.Constant(); ok {
+		d := r.diags.Warnf(at.span(0, len(s.text)), at.path, codeConstant, "%sthe condition is always %t", at.title, v)
+		d.Hint = "read a step's output, for example {{ $steps.<id>.output.approved }}"
+	}
+	text, reads := canonical(s.text, cond.Refs(), sc.names, s.block())
+	r.conditions[s] = checked{text: text, reads: reads}
+}
+
+// checkInstructions checks the templates of all instructions (S4-15) and sets what their steps read.
+func (r *reader) checkInstructions() {
+	users := map[string][]*step{}
+	r.root.walk(func(s *step) {
+		if s.kind == agentStep && !s.broken {
+			users[s.name] = append(users[s.name], s)
+		}
+	})
+	sc := r.scopeOf(nil)
+	for i := range r.w.Agents {
+		a := &r.w.Agents[i]
+		info := r.agents[a.ID]
+		t, problems := expr.ParseTemplate(a.System, expr.Options{Steps: sc.opts.Steps})
+		at := place{value: info.system, path: info.system.Path(), title: "agent " + strconv.Quote(a.ID) + ": ", fallback: info.span}
+		for _, p := range problems {
+			r.problem(at, p, "")
+		}
+		for _, ref := range t.Refs() {
+			if s := meant(sc.names, ref); s != nil && !r.noOutput(at, ref, s) {
+				r.checkPath(at, ref, s)
+			}
+		}
+		a.System, r.agentReads[a.ID] = canonical(a.System, t.Refs(), sc.names, commonBlock(users[a.ID]))
+	}
+}
+
+// commonBlock gives the innermost parallel block in one branch of which all steps stand, nil where there is none.
+func commonBlock(steps []*step) *step {
+	var common *step
+	for i, s := range steps {
+		if i == 0 {
+			common = s.block()
+			continue
+		}
+		for common != nil && !s.inside(common) {
+			common = common.block()
+		}
+	}
+	return common
+}
+
+// inside tells whether s stands in a branch of the parallel block b.
+func (s *step) inside(b *step) bool {
+	for at := s.block(); at != nil; at = at.block() {
+		if at == b {
+			return true
+		}
+	}
+	return false
+}
+
+// place is where a text stands.
+type place struct {
+	value    *source.Node // nil where the text is not of this document
+	path     string
+	title    string
+	fallback diag.Span
+}
+
+func (p place) span(offset, length int) diag.Span {
+	if p.value == nil {
+		return p.fallback
+	}
+	return p.value.SpanAt(offset, length)
+}
+
+// problem reports what is wrong with a text; why is added to the message.
+func (r *reader) problem(at place, p expr.Problem, why string) {
+	r.diags.Add(diag.Diagnostic{
+		Code: p.Code, Severity: p.Severity, Span: at.span(p.Offset, p.Length), Path: at.path,
+		Message: at.title + p.Message + why, Hint: p.Hint,
+	})
+}
+
+// whose names the step and the agent whose declared output makes a lone reference no boolean (S4-17).
+func (r *reader) whose(sc scope, cond *expr.Condition, p expr.Problem) string {
+	refs := cond.Refs()
+	if p.Code != expr.CodeNotBoolean || len(refs) != 1 {
+		return ""
+	}
+	t := meant(sc.names, refs[0])
+	if t == nil || t.kind != agentStep || refs[0].Field != expr.FieldOutput || r.schemaOf(t) == nil {
+		return ""
+	}
+	return fmt.Sprintf(" (structured_output of agent %q, step %q, path %q)", t.name, t.id, strings.Join(refs[0].Path, "."))
+}
+
+func (r *reader) noOutput(at place, ref expr.Ref, t *step) bool {
+	if t.kind != conditionStep {
+		return false
+	}
+	d := r.diags.Errorf(at.span(ref.Offset, ref.Length), at.path, expr.CodeBadReference, "%s%q is a condition, which has no output", at.title, t.id)
+	d.Related = []diag.Related{{Span: t.span(), Message: "the condition"}}
+	return true
+}
+
+// schemaOf gives the schema of what the agent of a step answers, nil where it declares none.
+func (r *reader) schemaOf(t *step) json.RawMessage {
+	a := r.w.Agent(t.name)
+	if a == nil || a.Output == nil {
+		return nil
+	}
+	return a.Output.Schema
+}
+
+// types tells expr what the document declares of a reference (S4-17).
+func (r *reader) types(names map[string]*step, ref expr.Ref) []string {
+	t := meant(names, ref)
+	switch {
+	case t == nil:
+		return nil
+	case t.kind == parallelStep && len(ref.Path) == 0:
+		return []string{"object"}
+	case t.kind != agentStep:
+		return nil
+	}
+	schema := r.schemaOf(t)
+	if schema == nil {
+		if len(ref.Path) == 0 && r.agents[t.name] != nil {
+			return []string{"string"}
+		}
+		return nil
+	}
+	return shapeAt(schema, ref.Path).types
+}
+
+// checkPath checks the path of a reference to an agent's output against what the agent declares (S4-17).
+func (r *reader) checkPath(at place, ref expr.Ref, t *step) {
+	if t.kind != agentStep || ref.Field != expr.FieldOutput || len(ref.Path) == 0 || r.agents[t.name] == nil {
+		return
+	}
+	span, path := at.span(ref.Offset, ref.Length), strings.Join(ref.Path, ".")
+	schema := r.schemaOf(t)
+	if schema == nil {
+		d := r.diags.Warnf(span, at.path, codeNoSchema, "%s%q is read of step %q, but its agent %q declares no structured_output", at.title, path, t.id, t.name)
+		d.Hint = "declare it, so that the reply is checked; the path is now looked up in a reply that is JSON"
+		return
+	}
+	s := shapeAt(schema, ref.Path)
+	if s.found {
+		return
+	}
+	d := r.diags.Errorf(span, at.path, codeUnknownPath, "%sthe structured_output of agent %q (step %q) has no %q", at.title, t.name, t.id, path)
+	d.Hint = diag.DidYouMean(s.missing, s.have)
+	if d.Hint == "" && len(s.have) > 0 && len(s.have) <= 8 {
+		d.Hint = "it has " + strings.Join(s.have, ", ")
+	}
+}
+
+// canonical gives text with the first steps of its references written as the engine looks them up, and the ids of the nodes that are read, sorted.
+//
+// A step is named by its node's id. One in a parallel block that does not enclose the text is reached through the block, whose branches are not
+// seen from outside before it has ended.
+func canonical(text string, refs []expr.Ref, names map[string]*step, block *step) (string, []string) {
+	var b strings.Builder
+	var reads []string
+	last := 0
+	for _, ref := range refs {
+		s := names[ref.Step()]
+		if s == nil {
+			continue
+		}
+		if t := meant(names, ref); t != nil {
+			reads = append(reads, t.node)
+		}
+		name := s.seenFrom(block)
+		const root = "$steps"
+		head := strings.Index(ref.Text[len(root):], ref.Step()) + len(root)
+		if name == ref.Step() || head < len(root) {
+			continue
+		}
+		tail := head + len(ref.Step())
+		if ref.Text[len(root)] == '[' { // $steps['id']
+			tail += strings.IndexByte(ref.Text[tail:], ']') + 1
+		}
+		b.WriteString(text[last:ref.Offset] + root + "." + name)
+		last = ref.Offset + tail
+	}
+	b.WriteString(text[last:])
+	slices.Sort(reads)
+	return b.String(), slices.Compact(reads)
+}
+
+// seenFrom gives what stands after `$steps.` to name s from inside of block, nil for outside of all.
+func (s *step) seenFrom(block *step) string {
+	outer := s.block()
+	for at := block; at != nil && outer != nil; at = at.block() {
+		if at == outer {
+			return s.node
+		}
+	}
+	if outer == nil {
+		return s.node
+	}
+	return outer.seenFrom(block) + ".outputs." + s.id
+}

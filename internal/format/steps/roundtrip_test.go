@@ -1,0 +1,61 @@
+package steps_test
+
+import (
+	"path/filepath"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/hocket-run/hocket/internal/format/steps"
+	"github.com/hocket-run/hocket/workflow"
+	"golang.org/x/tools/txtar"
+)
+
+// TestWriteReadsBack writes every workflow of the corpus and reads it again: the same definition, and nothing that could not be said (P29).
+func TestWriteReadsBack(t *testing.T) {
+	t.Parallel()
+	files, err := filepath.Glob("testdata/read/*.txtar")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, file := range files {
+		t.Run(filepath.Base(file), func(t *testing.T) {
+			t.Parallel()
+			a, err := txtar.ParseFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			w, diags := read(t, string(a.Files[0].Data), steps.Options{})
+			if diags.HasErrors() {
+				return
+			}
+			checkRoundTrip(t, w)
+		})
+	}
+}
+
+func checkRoundTrip(t *testing.T, w *workflow.Workflow) {
+	t.Helper()
+	data, unsaid := steps.Write(w)
+	if len(unsaid) > 0 {
+		t.Errorf("unsaid: %v", unsaid)
+	}
+	again, diags := read(t, string(data), steps.Options{})
+	if diags.HasErrors() {
+		t.Fatalf("written document has errors:\n%s\n%s", diags.Error(), data)
+	}
+	if diff := cmp.Diff(workflow.Print(w), workflow.Print(again)); diff != "" {
+		t.Fatalf("-first +again:\n%s\n%s", diff, data)
+	}
+	if digest(t, w) != digest(t, again) {
+		t.Errorf("the digests differ, though both print alike:\n%s", data)
+	}
+}
+
+func digest(t *testing.T, w *workflow.Workflow) string {
+	t.Helper()
+	d, err := w.Digest()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return d
+}

@@ -1,0 +1,202 @@
+package steps
+
+import (
+	"encoding/json"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/hocket-run/hocket/diag"
+	"github.com/hocket-run/hocket/internal/format/source"
+	"github.com/hocket-run/hocket/workflow"
+)
+
+// What becomes of the top level's keys. Those that are idle are docker-agent's and have no effect yet.
+var (
+	topKeys      = []string{"version", "metadata", "providers", "models", "mcps", "agents", "workflow"}
+	idleTopKeys  = []string{"rag", "permissions", "env"}
+	metadataKeys = []string{"author", "license", "readme", "description", "version"}
+	versions     = []string{"", "0", "1", "2", "3", "4", "5", "6", "7"}
+)
+
+// toolsetTypes are the types of toolsets that documents of this kind know.
+var toolsetTypes = []string{
+	"mcp", "script", "think", "memory", "filesystem", "shell", "tasks", "todo", "fetch", "api", "a2a", "lsp", "user_prompt", "openapi",
+	"model_picker", "background_agents", "http", "search", "files",
+}
+
+func newReader(root *source.Node, opts Options) *reader {
+	w := &workflow.Workflow{Format: Format, Rules: workflow.Rules{OnFailure: workflow.FailFast}}
+	w.Source.Nodes, w.Source.Agents = map[string]diag.Span{}, map[string]diag.Span{}
+	if root != nil {
+		w.Source.File = root.Span.File
+	}
+	return &reader{
+		opts: opts, w: w,
+		agents: map[string]*agent{}, models: map[string]*model{}, mcps: map[string]json.RawMessage{}, judged: map[string]bool{},
+		conditions: map[*step]checked{}, agentReads: map[string][]string{},
+	}
+}
+
+// document reads the sections in the order in which they need each other, whatever their order in the file.
+func (r *reader) document(root *source.Node) {
+	if root == nil || root.Kind != source.Map {
+		d := r.diags.Errorf(diag.Span{File: r.w.Source.File}, "", codeWrongType, "a steps document must be a map with agents and a workflow")
+		if root != nil {
+			d.Span = root.Span
+		}
+		return
+	}
+	fields := r.fields(root)
+	for _, f := range fields {
+		switch {
+		case slices.Contains(idleTopKeys, f.key):
+			r.idle(f, "")
+		case !slices.Contains(topKeys, f.key):
+			r.unknown(f, diag.Warning, "the document", slices.Concat(topKeys, idleTopKeys))
+		}
+	}
+	with := func(key string, read func(field)) bool {
+		f := find(fields, key)
+		if f != nil && !f.value.IsNull() {
+			read(*f)
+		}
+		return f != nil
+	}
+	with("version", r.version)
+	with("metadata", r.metadata)
+	with("providers", r.providersSection)
+	with("models", r.modelsSection)
+	with("mcps", r.mcpsSection)
+	with("agents", r.agentsSection)
+	if !with("workflow", r.workflowSection) {
+		r.oneStep(root)
+	} else if f := find(fields, "workflow"); f.value.IsNull() {
+		r.root = &list{kind: rootList}
+		r.noSteps(*f)
+	}
+	r.subAgents()
+	r.compile()
+}
+
+func (r *reader) version(f field) {
+	if v := r.text(f); !slices.Contains(versions, v) {
+		r.diags.Errorf(f.value.Span, f.path, codeVersion, "version %q is not known", v).Hint = "the versions 0 to 7 are; leave it out for the newest"
+	}
+}
+
+func (r *reader) metadata(f field) {
+	for _, g := range r.fieldsOf(f) {
+		switch {
+		case g.key == "description":
+			r.w.Description = r.text(g)
+		case !slices.Contains(metadataKeys, g.key):
+			r.unknown(g, diag.Warning, "metadata", metadataKeys)
+		}
+	}
+}
+
+// oneStep makes the workflow of a document that has none: its agent root, else its first, as one step (S4-30).
+func (r *reader) oneStep(root *source.Node) {
+	r.root = &list{kind: rootList}
+	if len(r.w.Agents) == 0 {
+		d := r.diags.Errorf(root.Span, "", codeNoAgents, "the document has neither agents nor a workflow")
+		d.Hint = "add agents, and a list of steps under `workflow`"
+		return
+	}
+	name := r.w.Agents[0].ID
+	if r.agents["root"] != nil {
+		name = "root"
+	}
+	s := &step{in: r.root, name: name, where: field{path: r.agents[name].path, span: r.agents[name].span, value: root}}
+	r.root.items = []*step{s}
+}
+
+// mcpsSection reads `mcps:`, definitions of MCP servers that toolsets name.
+func (r *reader) mcpsSection(f field) {
+	for _, g := range r.fieldsOf(f) {
+		if g.value.Kind != source.Map {
+			r.wrongType(g, "a map that describes an MCP server")
+			continue
+		}
+		r.mcps[g.key] = r.json(g)
+	}
+}
+
+// toolsets reads `toolsets:`. Each entry is kept as it is but for a `ref` to the section mcps, which is replaced by what stands there; what
+// the keys mean is the tool registry's to say.
+func (r *reader) toolsets(f field) []json.RawMessage {
+	var out []json.RawMessage
+	for _, e := range r.list(f) {
+		if e.value.Kind != source.Map {
+			d := r.diags.Errorf(e.value.Span, e.path, codeWrongType, "a toolset must be a map with a type, got %s", describe(e.value))
+			d.Hint = "write `- type: mcp`"
+			continue
+		}
+		typ, ref := find(r.fields(e.value), "type"), find(r.fields(e.value), "ref")
+		if typ == nil {
+			r.diags.Errorf(e.value.Span, e.path, codeMissingKey, "a toolset needs a type").Hint = "for example `type: mcp`"
+			continue
+		}
+		word := r.text(*typ)
+		r.judgeToolset(word, *typ)
+		raw := r.json(field{value: e.value, path: e.path, span: e.value.Span})
+		if ref != nil {
+			name, _ := stringOf(ref.value)
+			def, known := r.mcps[name]
+			switch {
+			case known:
+				raw = merge(def, raw, name)
+			case strings.HasPrefix(name, "docker:"):
+				r.diags.Warnf(ref.value.Span, ref.path, codeUnsupported, "servers of Docker's catalog (%q) are not supported yet", name).Hint =
+					"name the server's command or its remote url instead"
+			case word == "mcp":
+				d := r.diags.Warnf(ref.value.Span, ref.path, codeUnsupported, "there is no MCP server %q under mcps", name)
+				d.Hint = r.diags.similar(name, func() []string { return slices.Sorted(maps.Keys(r.mcps)) })
+			}
+		}
+		if raw != nil {
+			out = append(out, raw)
+		}
+	}
+	return out
+}
+
+func (r *reader) judgeToolset(word string, f field) {
+	switch {
+	case word == "":
+	case !slices.Contains(toolsetTypes, word) && !slices.Contains(r.opts.Toolsets, word):
+		d := r.diags.Warnf(f.value.Span, f.path, codeUnsupported, "unknown type of toolset %q", word)
+		d.Hint = diag.DidYouMean(word, toolsetTypes)
+		if d.Hint == "" {
+			d.Hint = "the agent runs without its tools"
+		}
+	case r.opts.Toolsets != nil && !slices.Contains(r.opts.Toolsets, word):
+		r.diags.Warnf(f.value.Span, f.path, codeUnsupported, "toolsets of type %q are not supported yet", word).Hint =
+			"the agent runs without its tools"
+	}
+}
+
+// merge completes a toolset that refers to a definition: what the toolset says wins.
+func merge(def, own json.RawMessage, ref string) json.RawMessage {
+	var d, o map[string]json.RawMessage
+	if json.Unmarshal(def, &d) != nil || json.Unmarshal(own, &o) != nil {
+		return own
+	}
+	delete(o, "ref")
+	var env, more map[string]json.RawMessage
+	if json.Unmarshal(d["env"], &env) == nil && json.Unmarshal(o["env"], &more) == nil && env != nil {
+		maps.Copy(env, more)
+		o["env"], _ = json.Marshal(env) // it was JSON before
+	}
+	maps.Copy(d, o)
+	if _, ok := d["name"]; !ok {
+		d["name"] = json.RawMessage(strconv.Quote(ref))
+	}
+	out, err := json.Marshal(d)
+	if err != nil {
+		return own
+	}
+	return out
+}

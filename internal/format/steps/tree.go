@@ -1,0 +1,143 @@
+package steps
+
+import (
+	"strconv"
+
+	"github.com/hocket-run/hocket/diag"
+	"github.com/hocket-run/hocket/internal/format/source"
+	"github.com/hocket-run/hocket/workflow"
+)
+
+// kind is what an item of a list is. A jump has no step of its own: it stands for the place that it leads to.
+type kind int
+
+const (
+	agentStep kind = iota
+	conditionStep
+	parallelStep
+	jump
+)
+
+// where a list stands, which decides what its items mean.
+type listKind int
+
+const (
+	rootList   listKind = iota // the steps of the workflow
+	branchList                 // the steps of a condition's true or false
+	lanes                      // the steps of a parallel block: they run side by side, so none comes before another
+)
+
+// list is one list of steps. items keeps the order of the document, order the order in which they run (S4-7).
+type list struct {
+	kind  listKind
+	owner *step // nil for the root
+	port  string
+	// scalar: the branch is a bare scalar instead of a list (S4-18)
+	scalar bool
+	items  []*step
+	order  []*step
+	place  map[*step]int // index in order
+}
+
+// step is one item of a list. Fields that its kind does not have are zero.
+type step struct {
+	kind    kind
+	in      *list
+	index   int  // in in.items
+	written bool // the id stands in the document (D31)
+
+	id   string // as it is referenced; unique in its list
+	node string // id of the node; a path that ends in /id where id repeats elsewhere
+
+	name     string // the agent
+	text     string // the condition, as written
+	yes, no  *list
+	children *list
+	retry    *workflow.Retry
+
+	hoisted []*step // of a condition: the later siblings that run before it, in declared order (S4-7)
+	target  *step   // of a jump
+	wanted  string  // of a jump: the id that it names, "" where it names an index
+	at      int     // of a jump: the index that it names
+
+	bare    bool // the item is a scalar, or says no type
+	untyped bool // says nothing but an id, which may be a jump (S4-8 b)
+	broken  bool // was reported, and takes no part in the graph
+
+	where              field // the whole item
+	idField, nameField field
+	value              *source.Node // the condition's text
+}
+
+func (s *step) span() diag.Span { return s.where.span }
+
+func (s *step) path() string { return s.where.path }
+
+func (s *step) idSpan() diag.Span {
+	if s.idField.value != nil {
+		return s.idField.value.Span
+	}
+	return s.span()
+}
+
+// title names the place of a step as messages do: `workflow step[2].true[0]`.
+func (s *step) title() string {
+	if s.in.scalar {
+		return s.in.title()
+	}
+	return s.in.title() + "[" + strconv.Itoa(s.index) + "]"
+}
+
+func (l *list) title() string {
+	switch {
+	case l.owner == nil:
+		return "workflow step"
+	case l.kind == lanes:
+		return l.owner.title() + ".steps"
+	}
+	return l.owner.title() + "." + l.port
+}
+
+// block gives the parallel step in one of whose lanes s stands, nil where there is none.
+func (s *step) block() *step {
+	for l := s.in; l.owner != nil; l = l.owner.in {
+		if l.kind == lanes {
+			return l.owner
+		}
+	}
+	return nil
+}
+
+// lists gives the lists that s itself contains, in the order in which the document's reader meets them.
+func (s *step) lists() []*list {
+	var ls []*list
+	for _, l := range []*list{s.children, s.yes, s.no} {
+		if l != nil {
+			ls = append(ls, l)
+		}
+	}
+	return ls
+}
+
+// walk calls f for every step below l, parents first, in declared order.
+func (l *list) walk(f func(*step)) {
+	for _, s := range l.items {
+		f(s)
+		for _, sub := range s.lists() {
+			sub.walk(f)
+		}
+	}
+}
+
+// earlier tells whether a has its place before b when b's list is first passed: they meet in a list that runs in order, and there a's side
+// comes first. Two lanes of one block never see each other (S4-12).
+func earlier(a, b *step) bool {
+	for x := a; x != nil; x = x.in.owner {
+		for y := b; y != nil; y = y.in.owner {
+			if x.in == y.in {
+				return x != y && x.in.kind != lanes && x.in.place[x] < x.in.place[y]
+			}
+		}
+	}
+	return false
+}

@@ -1,0 +1,282 @@
+package steps
+
+import (
+	"encoding/json"
+	"iter"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/hocket-run/hocket/internal/expr"
+	"github.com/hocket-run/hocket/workflow"
+	"go.yaml.in/yaml/v4"
+)
+
+func sortedKeys[V any](m map[string]V) iter.Seq[string] {
+	return slices.Values(slices.Sorted(maps.Keys(m)))
+}
+
+// agents writes the sections providers, models and agents.
+func (o *writer) agents() {
+	providers, models, agents := mapping(), mapping(), mapping()
+	for name := range sortedKeys(o.w.Providers) {
+		p := o.w.Providers[name]
+		if p.Kind != "openai" || p.BaseURL == "" {
+			continue // said by a model
+		}
+		m := mapping()
+		put(m, "api_type", plain("openai_chatcompletions"))
+		put(m, "base_url", text(p.BaseURL))
+		if p.KeyEnv != "" {
+			put(m, "token_key", text(p.KeyEnv))
+		}
+		put(providers, name, m)
+	}
+	ms := newModelWriter(o, models)
+	for i := range o.w.Agents {
+		a := &o.w.Agents[i]
+		put(agents, a.ID, o.agent(a, ms))
+	}
+	for name := range sortedKeys(o.w.Providers) {
+		if p := o.w.Providers[name]; (p.Kind != "openai" || p.BaseURL == "") && !ms.said[name] {
+			o.unsaid.add("workflow", "the provider %q of kind %q, which no agent uses", name, p.Kind)
+		}
+	}
+	for _, s := range []struct {
+		key string
+		m   *yaml.Node
+	}{{"providers", providers}, {"models", models}, {"agents", agents}} {
+		if len(s.m.Content) > 0 {
+			put(o.doc, s.key, s.m)
+		}
+	}
+}
+
+func (o *writer) agent(a *workflow.Agent, ms *modelWriter) *yaml.Node {
+	m := mapping()
+	at := "agent " + strconv.Quote(a.ID)
+	set := func(key, value string) {
+		if value != "" {
+			put(m, key, text(value))
+		}
+	}
+	set("name", a.Name)
+	set("model", ms.ref(a, at))
+	set("description", a.Description)
+	set("instruction", a.System)
+	t, problems := expr.ParseTemplate(a.System, expr.Options{})
+	if !a.Template && len(t.Refs())+len(problems) > 0 {
+		o.unsaid.add(at, "that `{{ $…` in its instruction is plain text")
+	}
+	if len(a.Tools) > 0 {
+		put(m, "tools", texts(a.Tools))
+	}
+	if len(a.Toolsets) > 0 {
+		seq := &yaml.Node{Kind: yaml.SequenceNode, Tag: "!!seq"}
+		for _, raw := range a.Toolsets {
+			n, err := fromJSON(raw)
+			if err != nil {
+				o.unsaid.add(at, "a toolset that is no JSON")
+				continue
+			}
+			seq.Content = append(seq.Content, n)
+		}
+		put(m, "toolsets", seq)
+	}
+	o.subagents(a, at, m)
+	o.output(a, at, m)
+	if a.MaxTurns != 0 {
+		put(m, "max_iterations", plain(strconv.Itoa(a.MaxTurns)))
+	}
+	if len(a.Fallbacks) > 0 {
+		f := mapping()
+		put(f, "models", texts(a.Fallbacks))
+		put(m, "fallback", f)
+	}
+	if a.NoProgress != 0 {
+		o.unsaid.add(at, "the bound of %d identical tool calls", a.NoProgress)
+	}
+	if a.Trim || a.EmptyText != "" {
+		o.unsaid.add(at, "what becomes of blanks around its reply and of an empty one")
+	}
+	if len(m.Content) == 0 {
+		m.Style = yaml.FlowStyle
+	}
+	return m
+}
+
+func (o *writer) subagents(a *workflow.Agent, at string, m *yaml.Node) {
+	if len(a.Subagents) == 0 {
+		return
+	}
+	var names []string
+	taken := map[string]bool{}
+	for _, s := range a.Subagents {
+		names = append(names, s.Agent)
+		want := subagent(s.Agent, o.description(s.Agent), taken)
+		if s.Tool != want.Tool {
+			o.unsaid.add(at, "the tool name %q of the sub-agent %q", s.Tool, s.Agent)
+		}
+		if s.Description != want.Description {
+			o.unsaid.add(at, "the description of the sub-agent %q as a tool", s.Agent)
+		}
+	}
+	put(m, "sub_agents", texts(names))
+	if a.SubagentFailure != workflow.SubagentReports {
+		o.unsaid.add(at, "that a failed sub-agent fails it: in steps documents the model is told")
+	}
+}
+
+func (o *writer) description(agent string) string {
+	if a := o.w.Agent(agent); a != nil {
+		return a.Description
+	}
+	return ""
+}
+
+func (o *writer) output(a *workflow.Agent, at string, m *yaml.Node) {
+	if a.Output == nil {
+		return
+	}
+	out := mapping()
+	if a.Output.Name != "" {
+		put(out, "name", text(a.Output.Name))
+	}
+	if a.Output.Strict {
+		put(out, "strict", plain("true"))
+	}
+	schema, err := fromJSON(a.Output.Schema)
+	if err != nil {
+		o.unsaid.add(at, "an output schema that is no JSON")
+		return
+	}
+	put(out, "schema", schema)
+	put(m, "structured_output", out)
+	if a.Output.Repairs != nil {
+		o.unsaid.add(at, "the bound of %d repairs of its output", *a.Output.Repairs)
+	}
+}
+
+// modelWriter writes the section models: an entry for every model that has parameters or a server of its own.
+type modelWriter struct {
+	o       *writer
+	section *yaml.Node
+	entries map[string]string // by content
+	taken   map[string]bool   // names of entries, and whatever agents call their models
+	said    map[string]bool   // providers that an entry says
+}
+
+func newModelWriter(o *writer, section *yaml.Node) *modelWriter {
+	ms := &modelWriter{o: o, section: section, entries: map[string]string{}, taken: map[string]bool{}, said: map[string]bool{}}
+	for _, a := range o.w.Agents {
+		ms.taken[a.Model] = true
+		for _, f := range a.Fallbacks {
+			ms.taken[f] = true
+		}
+	}
+	for name := range o.w.Providers {
+		ms.taken[name] = true
+	}
+	return ms
+}
+
+// ref gives what stands under `model` of the agent a.
+func (ms *modelWriter) ref(a *workflow.Agent, at string) string {
+	provider, model, found := strings.Cut(a.Model, "/")
+	if !found {
+		provider, model = "", a.Model
+	}
+	p, declared := ms.o.w.Providers[provider]
+	own := declared && (p.Kind != "openai" || p.BaseURL == "")
+	body := mapping()
+	if own {
+		if p.Kind != "openai" || p.KeyEnv != "" || p.BaseURL != "" {
+			put(body, "provider", text(p.Kind))
+		}
+	} else if provider != "" {
+		put(body, "provider", text(provider))
+	}
+	if model != "" {
+		put(body, "model", text(model))
+	}
+	if own {
+		if p.BaseURL != "" {
+			put(body, "base_url", text(p.BaseURL))
+		}
+		if p.KeyEnv != "" {
+			put(body, "token_key", text(p.KeyEnv))
+		}
+	}
+	before := len(body.Content)
+	ms.params(a.Params, at, body)
+	if !own && len(body.Content) == before {
+		return a.Model
+	}
+	content, _ := yaml.Dump(body)
+	key := provider + "\n" + string(content)
+	if name, ok := ms.entries[key]; ok {
+		return name
+	}
+	name := provider
+	if !own || ms.said[provider] {
+		name = ms.name(a.ID)
+	}
+	ms.said[provider] = ms.said[provider] || own
+	ms.entries[key] = name
+	ms.taken[name] = true
+	put(ms.section, name, body)
+	return name
+}
+
+// name gives a free name for an entry, after the agent that needs it first.
+func (ms *modelWriter) name(agent string) string {
+	base := strings.NewReplacer("/", "_", ",", "_").Replace(agent) + "_model"
+	name := base
+	for n := 2; ms.taken[name]; n++ {
+		name = base + "_" + strconv.Itoa(n)
+	}
+	return name
+}
+
+func (ms *modelWriter) params(p workflow.ModelParams, at string, body *yaml.Node) {
+	for _, f := range []struct {
+		key string
+		v   *float64
+	}{
+		{"temperature", p.Temperature}, {"top_p", p.TopP},
+		{"frequency_penalty", p.FrequencyPenalty}, {"presence_penalty", p.PresencePenalty},
+	} {
+		if f.v != nil {
+			put(body, f.key, number(*f.v))
+		}
+	}
+	if p.MaxTokens != nil {
+		put(body, "max_tokens", plain(strconv.FormatInt(*p.MaxTokens, 10)))
+	}
+	switch {
+	case p.ThinkingBudget != nil:
+		put(body, "thinking_budget", plain(strconv.FormatInt(*p.ThinkingBudget, 10)))
+		if p.ReasoningEffort != "" {
+			ms.o.unsaid.add(at, "a reasoning effort beside a thinking budget")
+		}
+	case p.ReasoningEffort != "":
+		put(body, "thinking_budget", text(p.ReasoningEffort))
+	}
+	if len(p.Stop) > 0 {
+		ms.o.unsaid.add(at, "the stop sequences %q", p.Stop)
+	}
+	if len(p.Provider) > 0 {
+		opts := mapping()
+		for key := range sortedKeys(p.Provider) {
+			v, err := fromJSON(p.Provider[key])
+			if err != nil {
+				raw, _ := json.Marshal(string(p.Provider[key]))
+				ms.o.unsaid.add(at, "the option %q, which is no JSON: %s", key, raw)
+				continue
+			}
+			put(opts, key, v)
+		}
+		put(body, "provider_opts", opts)
+	}
+}
