@@ -30,7 +30,7 @@ func (f *Folder) input(st *step) engine.Value {
 	return from.output
 }
 
-// completed gives the output of a step that ends with d.
+// completed gives the output of a step that ends with d. That of a fork is not known where its definition is not.
 func (f *Folder) completed(st *step, d *engine.StepCompleted) engine.Value {
 	switch {
 	case d.Same:
@@ -41,7 +41,7 @@ func (f *Folder) completed(st *step, d *engine.StepCompleted) engine.Value {
 		}
 	case len(d.Output) > 0:
 		return d.Output
-	case st.def.Kind == workflow.KindFork:
+	case st.def.Fork != nil:
 		return blockOutput(st)
 	case st.child != nil && st.child.last != nil:
 		return st.child.last.output
@@ -51,8 +51,8 @@ func (f *Folder) completed(st *step, d *engine.StepCompleted) engine.Value {
 
 // blockOutput gives the output of a fork from what its branches did.
 func blockOutput(st *step) engine.Value {
-	if st.def.Fork == nil || st.def.Fork.Shape != workflow.ShapeMap {
-		return blockSteps(st)
+	if st.def.Fork.Shape != workflow.ShapeMap {
+		return blockSteps(st, false)
 	}
 	var o object
 	for i, b := range st.def.Fork.Branches {
@@ -63,8 +63,9 @@ func blockOutput(st *step) engine.Value {
 	return o.value()
 }
 
-// blockSteps is {"steps":{id:entry},"order":[ids]} of the steps that ran in a fork's branches, in declared order (S4-34).
-func blockSteps(st *step) engine.Value {
+// blockSteps is {"steps":{id:entry},"order":[ids]} of the steps that ran in a fork's branches, in declared order (S4-34). Where the block was cut
+// short, blocks inside it that were too are shown with what they have done.
+func blockSteps(st *step, cut bool) engine.Value {
 	ran := map[string]*step{}
 	for i := range len(st.branches) {
 		sc := st.branches[i+1]
@@ -74,8 +75,7 @@ func blockSteps(st *step) engine.Value {
 		for _, o := range sc.entries {
 			ran[o.def.ID] = o
 		}
-		// Of a block that was cut short inside one that was, what it has done is shown.
-		if o := sc.fork; st.status != StepCompleted && o != nil && o.status != StepCompleted && hasResult(o) {
+		if o := sc.fork; cut && o != nil && o.status != StepCompleted && hasResult(o) {
 			ran[o.def.ID] = o
 		}
 	}
@@ -108,7 +108,7 @@ func localID(id string) string { return id[strings.LastIndexByte(id, '/')+1:] }
 // contextEntry is a step as the step context shows it (S4-34). Steps without agent have "" for it.
 func contextEntry(st *step) engine.Value {
 	if st.def.Kind == workflow.KindFork {
-		return blockSteps(st)
+		return blockSteps(st, st.status != StepCompleted)
 	}
 	agent := ""
 	if st.def.Agent != nil {
@@ -172,10 +172,13 @@ func quote(s string) engine.Value {
 	return bytes.TrimSuffix(b.Bytes(), []byte("\n"))
 }
 
-// Expand gives an event that Add has just seen with all that follows from the events before it: the input of a step, its output, the arguments of
-// a tool call. It is what people are shown; e itself is not changed.
+// Expand gives an event with all that follows from the events before it: the input of a step, its output, the arguments of a tool call. It is what
+// people are shown; e itself is not changed. The events before e must have been added, those after it not; whether e itself was does not matter.
 func (f *Folder) Expand(e engine.Event) engine.Event {
 	st := f.steps[e.Step]
+	if d, ok := e.Data.(*engine.StepStarted); ok && st == nil {
+		st = f.newStep(e, f.scopes[d.Scope], d)
+	}
 	if st == nil {
 		return e
 	}
@@ -189,7 +192,7 @@ func (f *Folder) Expand(e engine.Event) engine.Event {
 	case *engine.StepCompleted:
 		if len(d.Output) == 0 {
 			c := *d
-			c.Output, c.Same, c.Reply = st.output, false, false
+			c.Output, c.Same, c.Reply = f.completed(st, d), false, false
 			e.Data = &c
 		}
 	case *engine.ToolCalled:

@@ -155,7 +155,11 @@ func TestExpand(t *testing.T) {
 	f := NewFolder("r", def)
 	got := map[string]string{}
 	for _, e := range j.events {
+		early := f.Expand(e)
 		f.Add(e)
+		if diff := cmp.Diff(early, f.Expand(e)); diff != "" {
+			t.Errorf("before and after Add: %s", diff)
+		}
 		before := e.Data
 		switch d := f.Expand(e).Data.(type) {
 		case *engine.StepStarted:

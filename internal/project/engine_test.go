@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
 
 	"github.com/hocket-run/hocket/internal/chat"
 	"github.com/hocket-run/hocket/internal/engine"
@@ -104,7 +105,11 @@ func sameAsEngine(t *testing.T, def *workflow.Workflow, w *enginetest.World) {
 	t.Helper()
 	f := NewFolder("run1", def)
 	for i, e := range w.Events {
+		early := f.Expand(e)
 		f.Add(e)
+		if diff := cmp.Diff(early, f.Expand(e)); diff != "" {
+			t.Fatalf("event %d expanded before and after Add: %s", e.Seq, diff)
+		}
 		b, err := w.Fold(i + 1).Snapshot()
 		if err != nil {
 			t.Fatal(err)
@@ -152,6 +157,26 @@ func sameAsEngine(t *testing.T, def *workflow.Workflow, w *enginetest.World) {
 	if !json.Valid(f.Context()) {
 		t.Errorf("context is no JSON: %s", f.Context())
 	}
+}
+
+// The same for random workflows with loops, decisions and blocks in blocks.
+func TestOutputsOfRandomWorkflows(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(rt *rapid.T) {
+		s := enginetest.DrawShape(rt, 4)
+		s.SetLoops(2)
+		def := s.Compile()
+		w := enginetest.New(t, def, nil)
+		w.SkipLaws = true
+		w.Model = func(c *engine.CallModel) *engine.ModelResult {
+			return enginetest.Reply(enginetest.ReplyTo(c.Node, c.Messages[len(c.Messages)-1].Text))
+		}
+		w.Start("go")
+		w.Go(func(n int) int { return rapid.IntRange(0, n-1).Draw(rt, "pick") })
+		if len(w.Events) < 400 { // folding every prefix takes quadratic time
+			sameAsEngine(t, def, w)
+		}
+	})
 }
 
 // S0-41, S0-44, D18: two approvals side by side, as the engine runs them.

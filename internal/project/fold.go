@@ -113,7 +113,8 @@ type tally struct {
 	models, tools int
 }
 
-// NewFolder gives a folder for the run with that id of that definition, which it only reads.
+// NewFolder gives a folder for the run with that id of that definition, which it only reads. Without a definition (nil) names are ids, no node is
+// hidden, and the outputs of blocks are not known.
 func NewFolder(run string, def *workflow.Workflow) *Folder {
 	if def == nil {
 		def = &workflow.Workflow{}

@@ -139,9 +139,9 @@ func (f *Folder) addEdge(st *step, d *engine.EdgeTaken) {
 			st.branches[d.Branch], f.scopes[d.Scope] = sc, sc
 		}
 	case st.def.Kind == workflow.KindSubflow && st.status == StepRunning:
-		sub := st.scope.flow.Flows[st.def.Subflow.Flow]
-		if sub == nil {
-			sub = &workflow.Workflow{}
+		sub := &workflow.Workflow{}
+		if st.def.Subflow != nil && st.scope.flow.Flows[st.def.Subflow.Flow] != nil {
+			sub = st.scope.flow.Flows[st.def.Subflow.Flow]
 		}
 		st.child = &scope{flow: sub, prefix: st.node + "/", owner: st}
 		f.scopes[d.Scope] = st.child

@@ -177,6 +177,12 @@ func TestAnyPrefix(t *testing.T) {
 			t.Fatalf("after %d events: %s", i+1, diff)
 		}
 	}
+	j.step(20, "sub", started(workflow.KindSubflow, 0), &engine.EdgeTaken{Edge: -1, To: "w", Token: 9, Scope: 9}).agentStep(21, "sub/w", "a", 20, 9, "", "one").
+		step(20, "sub", &engine.StepCompleted{})
+	bare := Fold("r", nil, j.events).Run()
+	if string(bare.Outputs["sub"]) != `"one"` || bare.Outputs["par"] != nil || string(bare.Outputs["y"]) != `"Y"` {
+		t.Errorf("without definition: %s", bare.Outputs)
+	}
 	for skip := range j.events {
 		l := NewLogFolder("r", nil)
 		for i, e := range j.events {
