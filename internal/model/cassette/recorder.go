@@ -1,0 +1,226 @@
+package cassette
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+	"sync"
+
+	"github.com/hocket-run/hocket/internal/model"
+)
+
+// Recorder is a client that writes down what the client behind it answers. Safe for concurrent use.
+type Recorder struct {
+	client model.Client
+
+	mu     sync.Mutex
+	file   *os.File
+	format format
+	end    int64 // where the next entry goes
+	count  int
+	err    error // the first failure to write; recording ends there
+	agents map[string]*agent
+}
+
+// agent is what is known of the calls of one agent.
+type agent struct {
+	nodes map[string]bool
+	// open are calls under way, past the last messages of calls before.
+	open []*call
+	past []string
+	// crowded: two calls were under way at once, or two nodes asked. From then on every entry says more than the name.
+	crowded bool
+}
+
+// call is one call under way.
+type call struct{ node, last string }
+
+// pastLimit is how many earlier questions an entry is told apart from.
+const pastLimit = 64
+
+// New makes a Recorder for client that writes to path, in place of whatever was there. A path that ends in .json is written as JSON, any
+// other as YAML. Close it after the last call.
+func New(client model.Client, path string) (*Recorder, error) {
+	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_TRUNC, 0o644)
+	if err != nil {
+		return nil, fmt.Errorf("record model calls: %w", err)
+	}
+	r := &Recorder{client: client, file: f, format: yamlFormat{}, agents: map[string]*agent{}}
+	if strings.HasSuffix(strings.ToLower(path), ".json") {
+		r.format = jsonFormat{}
+	}
+	head, tail := r.format.head()
+	if _, err := f.WriteString(head + tail); err != nil {
+		return nil, errors.Join(fmt.Errorf("record model calls: %w", err), f.Close())
+	}
+	r.end = int64(len(head))
+	return r, nil
+}
+
+// Close ends the recording. It tells the first failure to write, if there was one.
+func (r *Recorder) Close() error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.file == nil {
+		return r.err
+	}
+	err := r.file.Close()
+	r.file = nil
+	return errors.Join(r.err, err)
+}
+
+// Call implements model.Client. A recording that cannot be written does not fail the call: Close tells it.
+func (r *Recorder) Call(ctx context.Context, req model.Request, onDelta func(model.Delta)) (model.Reply, error) {
+	c := &call{node: req.Node, last: req.LastText()}
+	name := r.begin(req, c)
+	reply, err := r.client.Call(ctx, req, onDelta)
+	r.finish(name, c, req, reply, err)
+	return reply, err
+}
+
+// begin notes a call as under way and gives the name by which its agent is known.
+func (r *Recorder) begin(req model.Request, c *call) string {
+	name := req.Agent
+	if name == "" {
+		name = req.Node
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	a := r.agents[name]
+	if a == nil {
+		a = &agent{nodes: map[string]bool{}}
+		r.agents[name] = a
+	}
+	a.nodes[req.Node] = true
+	a.open = append(a.open, c)
+	a.crowded = a.crowded || len(a.open) > 1 || len(a.nodes) > 1
+	return name
+}
+
+// finish writes the entry of a call.
+func (r *Recorder) finish(name string, c *call, req model.Request, reply model.Reply, err error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	a := r.agents[name]
+	e := entryOf(req, reply, err)
+	e.Agent = name
+	if a.crowded {
+		r.tellApart(a, c, &e)
+	}
+	for i, other := range a.open {
+		if other == c {
+			a.open = append(a.open[:i], a.open[i+1:]...)
+			break
+		}
+	}
+	a.past = append(a.past, c.last)
+	if len(a.past) > pastLimit {
+		a.past = a.past[1:]
+	}
+	var failed *model.Error
+	if err == nil || errors.As(err, &failed) {
+		r.write(e)
+	}
+}
+
+// tellApart adds to an entry what tells its call from the agent's others: the node, where the node is no other agent's, and a piece of the
+// last message that the others do not have. Calls that are alike in both get each other's answers, which then makes no difference that
+// they could show.
+func (r *Recorder) tellApart(a *agent, c *call, e *entry) {
+	if c.node != "" && len(a.nodes) > 1 && !r.isSharedNode(a, c.node) {
+		e.Agent = c.node
+	}
+	others := append([]string(nil), a.past...)
+	for _, o := range a.open {
+		if o != c {
+			others = append(others, o.last)
+		}
+	}
+	e.Contains = quotation(c.last, others)
+}
+
+// isSharedNode tells whether another agent asks from the same node, as sub-agents do.
+func (r *Recorder) isSharedNode(a *agent, node string) bool {
+	for _, other := range r.agents {
+		if other != a && other.nodes[node] {
+			return true
+		}
+	}
+	return false
+}
+
+// maxQuotation bounds a quotation, in bytes.
+const maxQuotation = 160
+
+// quotation gives a line of last, or a piece of one, that is in none of the others (messages equal to last count for nothing); "" where there is
+// none.
+func quotation(last string, others []string) string {
+	rivals := others[:0:0]
+	for _, o := range others {
+		if o != last {
+			rivals = append(rivals, o)
+		}
+	}
+	if len(rivals) == 0 {
+		return ""
+	}
+	for line := range strings.Lines(last) {
+		line = strings.TrimSpace(line)
+		if line == "" {
+			continue
+		}
+		for _, piece := range []string{head(line), tail(line)} {
+			if !inAny(piece, rivals) {
+				return piece
+			}
+		}
+	}
+	return ""
+}
+
+func inAny(piece string, texts []string) bool {
+	for _, t := range texts {
+		if strings.Contains(t, piece) {
+			return true
+		}
+	}
+	return false
+}
+
+// head and tail cut at rune edges.
+func head(s string) string {
+	if len(s) <= maxQuotation {
+		return s
+	}
+	return strings.ToValidUTF8(s[:maxQuotation], "")
+}
+
+func tail(s string) string {
+	if len(s) <= maxQuotation {
+		return s
+	}
+	return strings.ToValidUTF8(s[len(s)-maxQuotation:], "")
+}
+
+// write appends an entry in one write, over the end of the document where the format has one. A half-written entry is cut off again, so
+// that the file stays valid when the disk is full.
+func (r *Recorder) write(e entry) {
+	if r.file == nil || r.err != nil {
+		return
+	}
+	text, end, err := r.format.entry(e, r.count == 0)
+	if err == nil {
+		_, err = r.file.WriteAt([]byte(text+end), r.end)
+	}
+	if err != nil {
+		r.err = fmt.Errorf("record model calls: %w", err)
+		_, closing := r.format.head()
+		_ = r.file.Truncate(r.end) // the first error is the one to tell
+		_, _ = r.file.WriteAt([]byte(closing), r.end)
+		return
+	}
+	r.end += int64(len(text))
+	r.count++
+}
