@@ -109,7 +109,7 @@ func (r *Run) failBlock(id int, failed []int) {
 	r.failStep(id, f)
 }
 
-// cancelBranches cancels every step that still runs below a fork or subflow step, innermost last started first.
+// cancelBranches cancels every step that still runs below a fork or subflow step.
 func (r *Run) cancelBranches(owner int, reason string) {
 	for _, s := range r.step(owner).Block.Scopes {
 		r.cancelScope(s, reason)

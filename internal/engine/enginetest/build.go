@@ -1,0 +1,185 @@
+package enginetest
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/workflow"
+)
+
+// Agent makes an agent node with an agent of the same id, whose prompt is its input.
+func Agent(id string) workflow.Node {
+	return workflow.Node{ID: id, Kind: workflow.KindAgent, Agent: &workflow.AgentNode{Agent: id, Prompt: workflow.Prompt{Mode: workflow.PromptTemplate}}}
+}
+
+// Approval makes an approval node.
+func Approval(id string) workflow.Node {
+	return workflow.Node{ID: id, Kind: workflow.KindWait, Wait: &workflow.Wait{Kind: workflow.WaitApproval}}
+}
+
+// Question makes a node that asks for text.
+func Question(id string) workflow.Node {
+	return workflow.Node{ID: id, Kind: workflow.KindWait, Wait: &workflow.Wait{Kind: workflow.WaitQuestion}}
+}
+
+// In puts a node into the branch of a fork.
+func In(fork string, n workflow.Node) workflow.Node {
+	n.Parent = fork
+	return n
+}
+
+// Fork makes a fork and its join `<id>/join` with a branch for each child, named like it.
+func Fork(id string, f workflow.Fork, children ...string) []workflow.Node {
+	f.Join = id + "/join"
+	if f.Shape == "" {
+		f.Shape = workflow.ShapeMap
+	}
+	for _, c := range children {
+		f.Branches = append(f.Branches, workflow.Branch{ID: c})
+	}
+	return []workflow.Node{
+		{ID: id, Kind: workflow.KindFork, Fork: &f},
+		{ID: f.Join, Kind: workflow.KindJoin, Hidden: true, Join: &workflow.Join{Fork: id}},
+	}
+}
+
+// Graph makes a workflow of nodes and edges written `from -> to`, `from:port -> to`, or `from:port => to` for a counted back-edge. The first
+// node is the entry. Every agent that a node names is made unless agents holds it.
+func Graph(nodes []workflow.Node, edges string, agents ...workflow.Agent) *workflow.Workflow {
+	w := &workflow.Workflow{Name: "test", Entry: nodes[0].ID, Nodes: nodes, Agents: agents}
+	for _, n := range nodes {
+		if n.Agent != nil && w.Agent(n.Agent.Agent) == nil {
+			w.Agents = append(w.Agents, workflow.Agent{ID: n.Agent.Agent})
+		}
+	}
+	for _, line := range strings.FieldsFunc(edges, func(r rune) bool { return r == '\n' || r == ';' }) {
+		if line = strings.TrimSpace(line); line == "" {
+			continue
+		}
+		from, to, ok := strings.Cut(line, "->")
+		loop := false
+		if !ok {
+			if from, to, loop = strings.Cut(line, "=>"); !loop {
+				panic("bad edge " + line)
+			}
+		}
+		from, port, _ := strings.Cut(strings.TrimSpace(from), ":")
+		w.Edges = append(w.Edges, workflow.Edge{From: from, Port: port, To: strings.TrimSpace(to), Loop: loop})
+	}
+	return w
+}
+
+// Trace words what happened in few words, an event each: `+a` a step of a started, `.a` it completed, `!a code` it failed, `xa` it was cancelled,
+// `?a` it opened a wait, `ra` it is tried again, `~a` it was skipped; `paused a`, `resumed`, `completed`, `failed code`, `cancelled`.
+func Trace(events []engine.Event) string {
+	var out []string
+	for _, e := range events {
+		switch d := e.Data.(type) {
+		case *engine.StepStarted:
+			out = append(out, "+"+e.Node)
+		case *engine.StepCompleted:
+			out = append(out, "."+e.Node)
+		case *engine.StepFailed:
+			out = append(out, "!"+e.Node+" "+d.Error.Code)
+		case *engine.StepCancelled:
+			out = append(out, "x"+e.Node)
+		case *engine.StepSkipped:
+			out = append(out, "~"+e.Node)
+		case *engine.StepRetrying:
+			out = append(out, "r"+e.Node)
+		case *engine.WaitOpened:
+			out = append(out, "?"+e.Node)
+		case *engine.RunPaused:
+			out = append(out, "paused "+e.Node)
+		case *engine.RunResumed:
+			out = append(out, "resumed")
+		case *engine.RunCompleted:
+			out = append(out, "completed")
+		case *engine.RunFailed:
+			out = append(out, "failed "+d.Error.Code)
+		case *engine.RunCancelled:
+			out = append(out, "cancelled")
+		}
+	}
+	return strings.Join(out, ", ")
+}
+
+// Trace words what happened since event number after.
+func (w *World) Trace(after int) string { return Trace(w.Events[after:]) }
+
+// Finish answers the pending command of a node and fails the test where there is not exactly one.
+func (w *World) Finish(node string, in any) {
+	w.T.Helper()
+	at := -1
+	for i, c := range w.Pending {
+		if Node(c) == node {
+			if at >= 0 {
+				w.T.Fatalf("several commands of %s are pending\n%s", node, w.Log())
+			}
+			at = i
+		}
+	}
+	if at < 0 {
+		w.T.Fatalf("no command of %s is pending\n%s", node, w.Log())
+	}
+	c := w.Pending[at]
+	w.Pending = append(w.Pending[:at:at], w.Pending[at+1:]...)
+	switch x := in.(type) {
+	case *engine.ModelResult:
+		x.ID = ID(c)
+		w.Feed(*x)
+	case *engine.ToolResult:
+		x.ID = ID(c)
+		w.Feed(*x)
+	case *engine.FuncResult:
+		x.ID = ID(c)
+		w.Feed(*x)
+	default:
+		w.T.Fatalf("result is %T", in)
+	}
+}
+
+// Node gives the node of a command.
+func Node(c engine.Command) string {
+	switch c := c.(type) {
+	case *engine.CallModel:
+		return c.Node
+	case *engine.CallTool:
+		return c.Node
+	case *engine.CallFunc:
+		return c.Node
+	}
+	return ""
+}
+
+// PendingNodes lists the nodes with a pending command, in order.
+func (w *World) PendingNodes() string {
+	var out []string
+	for _, c := range w.Pending {
+		if !w.Cancelled[ID(c)] {
+			out = append(out, Node(c))
+		}
+	}
+	return strings.Join(out, " ")
+}
+
+// Approve and Reject answer the wait of a node.
+func (w *World) Approve(node string) { w.T.Helper(); w.decide(node, workflow.PortApprove) }
+
+// Reject answers the wait of a node with reject.
+func (w *World) Reject(node string) { w.T.Helper(); w.decide(node, workflow.PortReject) }
+
+func (w *World) decide(node, decision string) {
+	w.T.Helper()
+	for _, x := range w.Run.Waits() {
+		if x.Node == node {
+			w.Feed(engine.Answer{Wait: x.ID, Value: Text(decision)})
+			return
+		}
+	}
+	w.T.Fatalf("no wait of %s is open\n%s", node, w.Log())
+}
+
+// Say is Reply for World.Finish.
+func Say(format string, args ...any) *engine.ModelResult { return Reply(fmt.Sprintf(format, args...)) }

@@ -1,0 +1,263 @@
+package enginetest_test
+
+import (
+	"errors"
+	"slices"
+	"testing"
+
+	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/engine/enginetest"
+	"github.com/hocket-run/hocket/workflow"
+)
+
+func nodes(list ...any) (out []workflow.Node) {
+	for _, x := range list {
+		switch x := x.(type) {
+		case workflow.Node:
+			out = append(out, x)
+		case []workflow.Node:
+			out = append(out, x...)
+		case string:
+			out = append(out, enginetest.Agent(x))
+		}
+	}
+	return out
+}
+
+func wantTrace(t *testing.T, w *enginetest.World, after int, want string) {
+	t.Helper()
+	if got := w.Trace(after); got != want {
+		t.Errorf("trace\ngot  %s\nwant %s\n%s", got, want, w.Log())
+	}
+}
+
+func wantStatus(t *testing.T, w *enginetest.World, want engine.Status) {
+	t.Helper()
+	if got := w.Run.Status(); got != want {
+		t.Fatalf("status %s, want %s\n%s", got, want, w.Log())
+	}
+}
+
+// P1: three branches wait for a person; for every order of the answers each branch gets its own exactly once, and the run is paused until the last.
+func TestWaitsInEveryOrder(t *testing.T) {
+	t.Parallel()
+	for _, order := range [][]string{{"a", "b", "c"}, {"a", "c", "b"}, {"b", "a", "c"}, {"b", "c", "a"}, {"c", "a", "b"}, {"c", "b", "a"}} {
+		g := enginetest.Graph(nodes(
+			enginetest.Fork("f", workflow.Fork{}, "a", "b", "c"),
+			enginetest.In("f", enginetest.Question("a")), enginetest.In("f", enginetest.Question("b")), enginetest.In("f", enginetest.Question("c")),
+			"z"), `f:a -> a; f:b -> b; f:c -> c; a -> f/join; b -> f/join; c -> f/join; f/join -> z`)
+		w := enginetest.New(t, g, nil)
+		w.Model = answer
+		w.Start("go")
+		wantStatus(t, w, engine.StatusPaused)
+		seq := w.Run.Seq()
+		if err := w.Try(engine.Answer{Value: enginetest.Text("x")}); !errors.Is(err, engine.ErrWaitAmbiguous) || w.Run.Seq() != seq {
+			t.Errorf("answer without id: %v, want ErrWaitAmbiguous and nothing changed (P1)", err)
+		}
+		for i, node := range order {
+			id := w.Run.Waits()[slices.IndexFunc(w.Run.Waits(), func(x engine.WaitInfo) bool { return x.Node == node })].ID
+			w.Feed(engine.Answer{Wait: id, Value: enginetest.Text("for " + node)})
+			if i < 2 {
+				wantStatus(t, w, engine.StatusPaused)
+			}
+			seq := w.Run.Seq()
+			if err := w.Try(engine.Answer{Wait: id, Value: enginetest.Text("for " + node)}); err != nil || w.Run.Seq() != seq {
+				t.Errorf("same answer again: %v, want no effect (P24)", err)
+			}
+			if err := w.Try(engine.Answer{Wait: id, Value: enginetest.Text("other")}); !errors.Is(err, engine.ErrWaitAnswered) {
+				t.Errorf("other answer: %v, want ErrWaitAnswered (P24)", err)
+			}
+		}
+		if got := w.Pending[0].(*engine.CallModel).Messages[0].Text; got != `{"a":"for a","b":"for b","c":"for c"}` {
+			t.Errorf("join got %s", got)
+		}
+		w.Go(nil)
+		wantStatus(t, w, engine.StatusCompleted)
+	}
+}
+
+// P32: while one branch waits for a person, the other goes on to the join.
+func TestOtherBranchGoesOn(t *testing.T) {
+	t.Parallel()
+	g := enginetest.Graph(nodes(enginetest.Fork("f", workflow.Fork{}, "q", "a"), enginetest.In("f", enginetest.Question("q")),
+		enginetest.In("f", enginetest.Agent("a")), enginetest.In("f", enginetest.Agent("b"))), `f:q -> q; f:a -> a; a -> b; q -> f/join; b -> f/join`)
+	w := enginetest.New(t, g, nil)
+	w.Model = answer
+	w.Start("go")
+	wantStatus(t, w, engine.StatusRunning)
+	w.Go(nil)
+	wantStatus(t, w, engine.StatusPaused)
+	wantTrace(t, w, 0, "+f, +q, ?q, +a, .a, +b, .b, paused q")
+}
+
+func hold(g *workflow.Workflow) *workflow.Workflow {
+	g.Rules.HoldWhilePaused = true
+	g.Rules.OnFailure = workflow.FailDrain
+	return g
+}
+
+// S0-42: the order of connections does not matter; siblings of an approval start with it, exactly once.
+func TestHoldSiblings(t *testing.T) {
+	t.Parallel()
+	for _, edges := range []string{"s -> ok; s -> a; ok:approve -> b", "s -> a; s -> ok; ok:approve -> b"} {
+		w := enginetest.New(t, hold(enginetest.Graph(nodes("s", enginetest.Approval("ok"), "a", "b"), edges)), nil)
+		w.Start("go")
+		w.Finish("s", enginetest.Say("draft"))
+		if got := w.PendingNodes(); got != "a" {
+			t.Errorf("pending %q, want a", got)
+		}
+		wantStatus(t, w, engine.StatusRunning)
+		w.Finish("a", enginetest.Say("done"))
+		wantStatus(t, w, engine.StatusPaused)
+		w.Approve("ok")
+		w.Finish("b", enginetest.Say("end"))
+		wantStatus(t, w, engine.StatusCompleted)
+	}
+}
+
+// S0-41, S0-43, D18: what becomes ready while the run waits is queued; after the answer its branch runs to its end, then the queue in order, one entry
+// to its end before the next.
+func TestHoldQueue(t *testing.T) {
+	t.Parallel()
+	g := hold(enginetest.Graph(nodes("s", enginetest.Approval("ok"), "a", "a2", "b", "b2", "b3", "y", "y2"),
+		"s -> ok; s -> a; s -> b; a -> a2; b -> b2; b2 -> b3; ok:approve -> y; y -> y2"))
+	w := enginetest.New(t, g, nil)
+	w.Start("go")
+	w.Finish("s", enginetest.Say("draft"))
+	w.Finish("b", enginetest.Say("b"))
+	w.Finish("a", enginetest.Say("a"))
+	if got := w.PendingNodes(); got != "" {
+		t.Errorf("pending %q, want nothing: the run waits", got)
+	}
+	wantStatus(t, w, engine.StatusPaused)
+	after := len(w.Events)
+	w.Approve("ok")
+	for _, n := range []string{"y", "y2", "b2", "b3", "a2"} {
+		if got := w.PendingNodes(); got != n {
+			t.Fatalf("pending %q, want %s\n%s", got, n, w.Log())
+		}
+		w.Finish(n, enginetest.Say("done"))
+	}
+	wantTrace(t, w, after, "resumed, .ok, +y, .y, +y2, .y2, +b2, .b2, +b3, .b3, +a2, .a2, completed")
+}
+
+// S0-44, D17, D18: two approvals are answered one after another; the run pauses again on the second after branch and queue are done, and an answer
+// without id is for the oldest.
+func TestHoldTwoApprovals(t *testing.T) {
+	t.Parallel()
+	g := hold(enginetest.Graph(nodes("s", enginetest.Approval("p"), enginetest.Approval("q"), "a", "a2", "b", "c"),
+		"s -> p; s -> q; s -> a; a -> a2; p:approve -> b; q:reject -> c"))
+	w := enginetest.New(t, g, nil)
+	w.Start("go")
+	w.Finish("s", enginetest.Say("draft"))
+	w.Finish("a", enginetest.Say("a"))
+	wantTrace(t, w, 0, "+s, .s, +p, ?p, +q, ?q, +a, .a, paused p")
+	after := len(w.Events)
+	w.Feed(engine.Answer{Value: enginetest.Text("yes")})
+	w.Finish("b", enginetest.Say("b"))
+	w.Finish("a2", enginetest.Say("a2"))
+	wantTrace(t, w, after, "resumed, .p, +b, .b, +a2, .a2, paused q")
+	w.Feed(engine.Answer{Value: enginetest.Text("no")})
+	w.Finish("c", enginetest.Say("c"))
+	wantStatus(t, w, engine.StatusCompleted)
+}
+
+// D18: an approval met on the way opens and holds the rest again; an answer during the drain appends its branch.
+func TestHoldApprovalOnTheWay(t *testing.T) {
+	t.Parallel()
+	g := hold(enginetest.Graph(nodes("s", enginetest.Approval("p"), "a", "a2", enginetest.Approval("q"), "b", "c"),
+		"s -> p; s -> a; a -> a2; p:approve -> q; q:approve -> b; b -> c"))
+	w := enginetest.New(t, g, nil)
+	w.Start("go")
+	w.Finish("s", enginetest.Say("draft"))
+	w.Finish("a", enginetest.Say("a"))
+	after := len(w.Events)
+	w.Approve("p")
+	wantTrace(t, w, after, "resumed, .p, +q, ?q, paused q")
+	after = len(w.Events)
+	w.Approve("q")
+	w.Finish("b", enginetest.Say("b"))
+	w.Finish("c", enginetest.Say("c"))
+	w.Finish("a2", enginetest.Say("a2"))
+	wantTrace(t, w, after, "resumed, .q, +b, .b, +c, .c, +a2, .a2, completed")
+}
+
+// S0-35: a rejection leads back to the writer, and the same approval waits again, each time with the new output.
+func TestRejectCycle(t *testing.T) {
+	t.Parallel()
+	w := enginetest.New(t, hold(enginetest.Graph(nodes("a", enginetest.Approval("ok"), "z"), "a -> ok; ok:reject -> a; ok:approve -> z")), nil)
+	w.Start("go")
+	for _, text := range []string{"one", "two", "three"} {
+		w.Finish("a", enginetest.Say("%s", text))
+		wantStatus(t, w, engine.StatusPaused)
+		if text != "three" {
+			w.Reject("ok")
+		}
+	}
+	w.Approve("ok")
+	if got := w.Pending[0].(*engine.CallModel).Messages[0].Text; got != "three" {
+		t.Errorf("after the approval the prompt is %q, want the output before it (S0-33)", got)
+	}
+}
+
+// S0-45, S0-46: a branch that fails while the run waits fails the run; the sibling's started call finishes, and nothing starts after it.
+func TestHoldFailure(t *testing.T) {
+	t.Parallel()
+	g := hold(enginetest.Graph(nodes("s", enginetest.Approval("ok"), "a", "b", "b2"), "s -> ok; s -> a; s -> b; b -> b2"))
+	w := enginetest.New(t, g, nil)
+	w.Start("go")
+	w.Finish("s", enginetest.Say("draft"))
+	w.Finish("a", enginetest.Fails("server", "boom"))
+	wantStatus(t, w, engine.StatusRunning)
+	if len(w.Cancelled) > 0 {
+		t.Error("the started call of b was cancelled (S0-46)")
+	}
+	w.Finish("b", enginetest.Say("b"))
+	wantStatus(t, w, engine.StatusFailed)
+	wantTrace(t, w, 0, "+s, .s, +ok, ?ok, +a, +b, !a server, .b, xok, failed server")
+	if err := w.Try(engine.Answer{Value: enginetest.Text("yes")}); !errors.Is(err, engine.ErrWaitNotFound) && !errors.Is(err, engine.ErrWaitClosed) {
+		t.Errorf("answer after the end: %v", err)
+	}
+}
+
+// S0-31: what opens a gate, what closes it, and what is refused.
+func TestParseDecision(t *testing.T) {
+	t.Parallel()
+	for in, want := range map[string]string{
+		`"approve"`: "approve", `"Approved."`: "approve", `" yes "`: "approve", `"Y"`: "approve", `"ok!"`: "approve", `"true"`: "approve",
+		`"reject"`: "reject", `"I must REJECT this"`: "reject", `"no"`: "reject", `"n"`: "reject", `"Deny"`: "reject", `"false"`: "reject",
+		`{"decision":"APPROVE"}`: "approve", `{"decision":"reject","note":"why"}`: "reject", `{"decision":"approve","note":7}`: "approve",
+		`"yes, but not like this"`: "", `""`: "", `42`: "", `null`: "", `{}`: "", `{"decision":42}`: "", `{"decision":"maybe"}`: "", `[]`: "", `"approve it later"`: "", ``: "",
+	} {
+		got, note, err := engine.ParseDecision(engine.Value(in))
+		if got != want || (want == "") != errors.Is(err, engine.ErrAnswer) {
+			t.Errorf("%s: %q, %v, want %q", in, got, err, want)
+		}
+		if in == `{"decision":"reject","note":"why"}` && note != "why" {
+			t.Errorf("note %q", note)
+		}
+		if in == `{"decision":"approve","note":7}` && note != "" {
+			t.Errorf("note %q, want none", note)
+		}
+	}
+}
+
+// P33: a deadline takes the timeout edge; without one the step fails. It survives a crash.
+func TestDeadline(t *testing.T) {
+	t.Parallel()
+	q := enginetest.Question("q")
+	q.Wait.Deadline = workflow.Duration(1e9)
+	w := enginetest.New(t, enginetest.Graph(nodes(q, "late"), "q:timeout -> late"), nil)
+	w.Start("go")
+	w.Crash()
+	wantStatus(t, w, engine.StatusPaused)
+	w.Fire(w.Timers[0].ID)
+	wantTrace(t, w, 0, "+q, ?q, paused q, resumed, .q, +late")
+	if err := w.Try(engine.Answer{Wait: "w1", Value: enginetest.Text("x")}); !errors.Is(err, engine.ErrWaitClosed) {
+		t.Errorf("late answer: %v, want ErrWaitClosed (P24)", err)
+	}
+	w = enginetest.New(t, enginetest.Graph(nodes(q), ""), nil)
+	w.Start("go")
+	w.Fire(w.Timers[0].ID)
+	wantTrace(t, w, 0, "+q, ?q, paused q, resumed, !q deadline, failed deadline")
+}

@@ -1,0 +1,37 @@
+package schema
+
+import (
+	"encoding/json"
+	"strings"
+)
+
+// ExtractJSON finds the JSON value that a text reply holds: the whole text, or else the one fenced block in it (“```json” or a bare fence, with or
+// without prose around it). Two fenced blocks are ambiguous and give false, as does text without JSON.
+//
+// Package expr has the same rule for paths into replies (S4-17); the two do not import each other.
+func ExtractJSON(text string) (json.RawMessage, bool) {
+	whole := strings.TrimSpace(text)
+	if json.Valid([]byte(whole)) {
+		return json.RawMessage(whole), true
+	}
+	block, found, inside := "", false, false
+	var body []string
+	for line := range strings.Lines(text) {
+		fence := strings.TrimLeft(line, " ")
+		switch isFence := strings.HasPrefix(fence, "```"); {
+		case isFence && inside:
+			block, found, inside = strings.Join(body, ""), true, false
+		case isFence && found:
+			return nil, false
+		case isFence:
+			inside = true
+		case inside:
+			body = append(body, line)
+		}
+	}
+	block = strings.TrimSpace(block)
+	if !found || inside || !json.Valid([]byte(block)) {
+		return nil, false
+	}
+	return json.RawMessage(block), true
+}

@@ -1,0 +1,195 @@
+package schema
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/santhosh-tekuri/jsonschema/v6"
+)
+
+// Bounds of schemas and values.
+const (
+	MaxSchemaBytes = 256 << 10 // length of a schema
+	MaxValueBytes  = 8 << 20   // length of a value
+	MaxDepth       = 100       // maps and lists inside one another, of both
+	MaxExpansion   = 10_000    // subschemas that one value may have to fit at once, $ref followed: nested allOf and anyOf multiply
+	MaxViolations  = 100       // violations of one value
+)
+
+// ErrInvalid is wrapped by every error of Compile.
+var ErrInvalid = errors.New("invalid JSON Schema")
+
+// Schema is a compiled JSON Schema.
+type Schema struct {
+	raw  json.RawMessage
+	root *jsonschema.Schema
+}
+
+// location is the address under which the library knows a schema; `.invalid` never resolves, and nothing is loaded anyway.
+const location = "https://schema.invalid/schema"
+
+// noLoader refuses every reference to another document. The library's own loader would open files.
+type noLoader struct{}
+
+func (noLoader) Load(string) (any, error) {
+	return nil, errors.New("a schema cannot refer to another document")
+}
+
+// Compile reads a schema. raw is copied. Errors wrap [ErrInvalid] and say where in the schema the trouble is, as a JSON pointer.
+func Compile(raw json.RawMessage) (s *Schema, err error) {
+	defer func() {
+		if r := recover(); r != nil { // the library's metaschema check should keep this from happening
+			s, err = nil, fmt.Errorf("%w: %v", ErrInvalid, r)
+		}
+	}()
+	if len(raw) > MaxSchemaBytes {
+		return nil, fmt.Errorf("%w: it has %d bytes; the limit is %d", ErrInvalid, len(raw), MaxSchemaBytes)
+	}
+	doc, problem := decode(raw)
+	if problem != "" {
+		return nil, fmt.Errorf("%w: %s", ErrInvalid, problem)
+	}
+	c := jsonschema.NewCompiler()
+	c.DefaultDraft(jsonschema.Draft2020)
+	c.UseLoader(noLoader{})
+	if err := c.AddResource(location, doc); err != nil {
+		return nil, fmt.Errorf("%w: %s", ErrInvalid, plain(err))
+	}
+	root, err := c.Compile(location)
+	if err != nil {
+		return nil, fmt.Errorf("%w: %s", ErrInvalid, plain(err))
+	}
+	if !expandsWithin(root, MaxExpansion) {
+		return nil, fmt.Errorf("%w: its allOf, anyOf, oneOf and $ref stand for more than %d subschemas at one place; that is the limit", ErrInvalid, MaxExpansion)
+	}
+	return &Schema{raw: bytes.Clone(raw), root: root}, nil
+}
+
+// Raw gives the schema as it was written. The bytes are the Schema's.
+func (s *Schema) Raw() json.RawMessage { return s.raw }
+
+// plain words an error of the library without the made-up address.
+func plain(err error) string {
+	var mismatch *jsonschema.SchemaValidationError
+	var tree *jsonschema.ValidationError
+	if errors.As(err, &mismatch) && errors.As(mismatch.Err, &tree) {
+		var lines []string
+		for _, v := range flatten(tree) {
+			lines = append(lines, v.String())
+			if len(lines) == 3 {
+				break
+			}
+		}
+		return strings.Join(lines, "; ")
+	}
+	text := strings.ReplaceAll(err.Error(), location, "")
+	return strings.ReplaceAll(text, "https://schema.invalid/", "")
+}
+
+// decode reads one JSON value within the bounds. problem is "" where that went well.
+func decode(raw json.RawMessage) (v any, problem string) {
+	if deeper(raw) {
+		return nil, fmt.Sprintf("maps and lists stand in one another more than %d deep; that is the limit", MaxDepth)
+	}
+	var syntax *json.SyntaxError
+	if err := json.Unmarshal(raw, new(json.RawMessage)); errors.As(err, &syntax) {
+		return nil, fmt.Sprintf("it is not JSON: %s at byte %d", err, syntax.Offset)
+	}
+	d := json.NewDecoder(bytes.NewReader(raw))
+	d.UseNumber()
+	if err := d.Decode(&v); err != nil {
+		return nil, "it is not JSON: " + err.Error()
+	}
+	if n, ok := wildNumber(v); ok {
+		return nil, fmt.Sprintf("the number %.20s… is out of range", n)
+	}
+	return v, ""
+}
+
+// deeper tells whether raw nests more than MaxDepth deep, brackets inside strings aside.
+func deeper(raw []byte) bool {
+	level, quoted := 0, false
+	for i := 0; i < len(raw); i++ {
+		switch b := raw[i]; {
+		case quoted && b == '\\':
+			i++
+		case b == '"':
+			quoted = !quoted
+		case quoted:
+		case b == '{' || b == '[':
+			if level++; level > MaxDepth {
+				return true
+			}
+		case b == '}' || b == ']':
+			level--
+		}
+	}
+	return false
+}
+
+// wildNumber finds a number that no float64 holds or that has hundreds of digits: the library computes with exact fractions, and 1e999999 is a
+// million digits.
+func wildNumber(v any) (json.Number, bool) {
+	switch v := v.(type) {
+	case json.Number:
+		if len(v) > 400 {
+			return v, true
+		}
+		if _, err := v.Float64(); err != nil {
+			return v, true
+		}
+		if i := strings.IndexAny(string(v), "eE"); i >= 0 && len(v)-i > 5 { // e-999999 is a float64, zero
+			return v, true
+		}
+	case []any:
+		for _, x := range v {
+			if n, ok := wildNumber(x); ok {
+				return n, true
+			}
+		}
+	case map[string]any:
+		for _, x := range v {
+			if n, ok := wildNumber(x); ok {
+				return n, true
+			}
+		}
+	}
+	return "", false
+}
+
+// expandsWithin counts the subschemas that apply to one and the same value, and refuses more than most anywhere in the schema. Cycles count once
+// here; the library finds those that never reach a part of the value.
+func expandsWithin(root *jsonschema.Schema, most int) bool {
+	weights := map[*jsonschema.Schema]int{} // 0 while being counted
+	var weigh func(s *jsonschema.Schema) int
+	weigh = func(s *jsonschema.Schema) int {
+		if w, seen := weights[s]; seen {
+			return w
+		}
+		weights[s] = 0
+		w := 1
+		for _, sub := range inPlace(s) {
+			w = min(w+weigh(sub), most+1)
+		}
+		weights[s] = w
+		return w
+	}
+	seen := map[*jsonschema.Schema]bool{}
+	todo := []*jsonschema.Schema{root}
+	for len(todo) > 0 {
+		s := todo[len(todo)-1]
+		todo = todo[:len(todo)-1]
+		if s == nil || seen[s] {
+			continue
+		}
+		seen[s] = true
+		if weigh(s) > most {
+			return false
+		}
+		todo = append(append(todo, inPlace(s)...), below(s)...)
+	}
+	return true
+}
