@@ -71,6 +71,28 @@ func TestCalls(t *testing.T) {
 	}
 }
 
+// D8, D11: one call is one request, however it fails; the SDKs would retry.
+func TestOneRequestPerCall(t *testing.T) {
+	t.Parallel()
+	srv := modeltest.Start(t, modeltest.Conformance)
+	r := providers.New(model.Config{Env: env("OPENAI_BASE_URL", srv.BaseURL(), "ANTHROPIC_BASE_URL", srv.URL(), "GOOGLE_GEMINI_BASE_URL", srv.URL())}, noProxy)
+	prompts := []string{modeltest.PromptDrop, modeltest.PromptCut, modeltest.PromptMalformed, modeltest.PromptText}
+	for _, k := range model.ErrorKinds() {
+		prompts = append(prompts, modeltest.ErrorPrompt(k))
+	}
+	calls := 0
+	for _, ref := range []string{"openai/m", "anthropic/m", "google/m"} {
+		for _, prompt := range prompts {
+			_, _ = r.Call(t.Context(), model.Request{ // what came of it is checked elsewhere
+				Model: ref, IdempotencyKey: "k", Messages: []chat.Message{{Role: chat.RoleUser, Text: prompt}},
+			}, nil)
+			if calls++; srv.Count("") != calls {
+				t.Fatalf("%s, %s: the server saw %d requests after %d calls", ref, prompt, srv.Count(""), calls)
+			}
+		}
+	}
+}
+
 // SEC8: an address of a document is private only where the operator stands behind it.
 func TestPrivateAddressOfDocument(t *testing.T) {
 	t.Parallel()
