@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"path/filepath"
 	"strings"
 	"time"
 
@@ -166,6 +167,9 @@ func (a *app) run(c *cobra.Command, fl *runFlags, args []string) error {
 	}
 	if req.Workflow, err = a.load(args[0], fl.load); err != nil {
 		return err
+	}
+	if req.Workflow.Name == "" && args[0] != "-" {
+		req.Workflow.Name = strings.TrimSuffix(filepath.Base(args[0]), filepath.Ext(args[0]))
 	}
 	if req.Input, err = a.input(args, args[0] == "-"); err != nil {
 		return err

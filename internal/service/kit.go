@@ -11,7 +11,6 @@ import (
 	"github.com/hocket-run/hocket/internal/format/canvas"
 	"github.com/hocket-run/hocket/internal/journal"
 	"github.com/hocket-run/hocket/internal/model"
-	"github.com/hocket-run/hocket/internal/model/cassette"
 	"github.com/hocket-run/hocket/internal/model/script"
 	"github.com/hocket-run/hocket/internal/outbound"
 	"github.com/hocket-run/hocket/internal/tool"
@@ -23,8 +22,9 @@ import (
 
 // kits opens models and tools of runs.
 type kits struct {
-	cfg      Config
-	recorder func(model.Client) model.Client
+	cfg Config
+	// recorder writes down the model calls of this process's runs; nil: nobody does.
+	recorder *recorder
 }
 
 func newKits(cfg Config) *kits { return &kits{cfg: cfg} }
@@ -78,16 +78,6 @@ func (k *kits) checkModels(w *workflow.Workflow, override string, trusted bool) 
 	return nil
 }
 
-// record makes every model call of this process's runs go into a reply script.
-func (k *kits) record(path string) error {
-	f, err := cassette.Create(path)
-	if err != nil {
-		return invalidf("--record: %v", err)
-	}
-	k.recorder = f.Wrap
-	return nil
-}
-
 // open makes what the calls of one run need. It is a driver.OpenFunc.
 func (k *kits) open(ctx context.Context, info driver.Info) (*driver.Kit, error) {
 	kit := &driver.Kit{DefaultModel: k.defaultModel(info.Workflow)}
@@ -119,7 +109,7 @@ func (k *kits) openModels(ctx context.Context, info driver.Info, kit *driver.Kit
 		return err
 	}
 	if k.recorder != nil {
-		kit.Models = k.recorder(kit.Models)
+		kit.Models = k.recorder.over(kit.Models)
 	}
 	return nil
 }

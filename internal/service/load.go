@@ -17,6 +17,9 @@ import (
 // MaxDocumentBytes bounds documents and the files beside them (SEC17).
 const MaxDocumentBytes = 8 << 20
 
+// toolTypes are the toolsets that kits can open.
+var toolTypes = []string{"mcp", "think", "todo"}
+
 // LoadOptions say how a document is read.
 type LoadOptions struct {
 	// Format is `canvas` or `steps`; "" detects it.
@@ -57,7 +60,7 @@ func ReadFile(path string, in io.Reader) ([]byte, error) {
 // Load reads a document and gives its workflow with every problem found, warnings included. The workflow may run where the list has no errors.
 // The error is for files that cannot be read.
 func Load(file string, data []byte, opts LoadOptions) (*workflow.Workflow, diag.List, error) {
-	fo := format.Options{Format: opts.Format}
+	fo := format.Options{Format: opts.Format, Toolsets: toolTypes}
 	var problems diag.List
 	if opts.AgentsFile != "" {
 		text, err := ReadFile(opts.AgentsFile, strings.NewReader(""))

@@ -121,6 +121,9 @@ func (s *Service) Close() error {
 	ctx, cancel := context.WithTimeout(context.Background(), closeTime)
 	defer cancel()
 	err := s.driver.Close(ctx)
+	if r := s.kits.recorder; r != nil {
+		err = errors.Join(err, r.Close())
+	}
 	if cerr := s.store.Close(); cerr != nil {
 		err = errors.Join(err, fmt.Errorf("close store: %w", cerr))
 	}

@@ -51,13 +51,11 @@ func (s *Service) Start(ctx context.Context, q StartRequest) (run string, err er
 	if strings.ContainsAny(q.RunID, " \t\r\n/\\") {
 		return "", invalidf("run id %q: blanks and slashes are not allowed", q.RunID)
 	}
-	var extra []tool.Spec
 	if q.ToolsFile != "" {
-		specs, problems := tool.ParseToolsFile(q.ToolsFile, q.Tools)
+		_, problems := tool.ParseToolsFile(q.ToolsFile, q.Tools)
 		if problems.HasErrors() {
 			return "", &InvalidError{Diagnostics: problems}
 		}
-		extra = specs
 		spec.Files[fileTools] = q.Tools
 	}
 	if q.RepliesFile != "" {
@@ -81,9 +79,8 @@ func (s *Service) Start(ctx context.Context, q StartRequest) (run string, err er
 			return "", err
 		}
 	}
-	_ = extra // parsed again when the run opens its tools; here only to refuse a bad file before anything is stored
 	if q.Record != "" {
-		if err := s.kits.record(q.Record); err != nil {
+		if s.kits.recorder, err = newRecorder(q.Record); err != nil {
 			return "", err
 		}
 	}
