@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"strings"
 	"syscall"
 	"time"
 
@@ -97,15 +98,14 @@ func (t *remoteTool) callError(ctx context.Context, conn *conn, err error) error
 		return e
 	}
 	red := t.set.red
-	var refused *jsonrpc.Error
-	if errors.As(err, &refused) {
+	if refused := answer(err); refused != nil {
 		kind := tool.KindFailed
 		if refused.Code == jsonrpc.CodeInvalidParams {
 			kind = tool.KindInvalidArguments
 		}
 		return tool.Errorf(kind, name, "tool %q failed: %w", name, red.error(refused))
 	}
-	e := tool.Errorf(tool.KindNetwork, name, "tool %q gave no answer: %w", name, red.error(err))
+	e := tool.Errorf(tool.KindNetwork, name, "tool %q gave no answer: %w", name, red.error(plain(err)))
 	if conn.proc != nil && conn.proc.waitFor(conn.grace) {
 		e.Message = fmt.Sprintf("tool %q gave no answer: the server %s", name, conn.proc.epitaph(red))
 	}
@@ -113,10 +113,40 @@ func (t *remoteTool) callError(ctx context.Context, conn *conn, err error) error
 	return e
 }
 
-// isAnswer tells errors that the server itself gave from those of the way there.
-func isAnswer(err error) bool {
-	var refused *jsonrpc.Error
-	return errors.As(err, &refused)
+// answer finds the error that the server itself sent, or nil. The SDK uses the same type for what it says of its own transport.
+func answer(err error) *jsonrpc.Error {
+	switch e := err.(type) {
+	case nil:
+		return nil
+	case *jsonrpc.Error:
+		switch e.Message {
+		case "rejected by transport", "server is closing", "client is closing":
+			return nil
+		}
+		return e
+	case interface{ Unwrap() []error }:
+		for _, inner := range e.Unwrap() {
+			if found := answer(inner); found != nil {
+				return found
+			}
+		}
+		return nil
+	}
+	return answer(errors.Unwrap(err))
+}
+
+// worded gives err a text of its own.
+type worded struct {
+	text string
+	err  error
+}
+
+func (w *worded) Error() string { return w.text }
+func (w *worded) Unwrap() error { return w.err }
+
+// plain takes out of err's text what the SDK says to itself.
+func plain(err error) error {
+	return &worded{strings.ReplaceAll(err.Error(), "rejected by transport: ", ""), err}
 }
 
 // unsent tells that the server cannot have seen the whole request: it may be sent again over a new connection.

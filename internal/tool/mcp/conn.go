@@ -11,8 +11,6 @@ import (
 	"time"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
-
-	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 )
 
 // greetFirst is the protocol version that is tried first: its `initialize` is what nearly every server understands, while a server that does not
@@ -50,8 +48,7 @@ type conn struct {
 // dial connects and greets. Whatever it started is gone again when it fails.
 func (d *dialer) dial(ctx context.Context) (*conn, error) {
 	c, err := d.dialWith(ctx, greetFirst)
-	var refused *jsonrpc.Error
-	if errors.As(err, &refused) && (refused.Code == sdk.CodeUnsupportedProtocolVersion || refused.Code == codeMethodNotFound) {
+	if refused := answer(err); refused != nil && (refused.Code == sdk.CodeUnsupportedProtocolVersion || refused.Code == codeMethodNotFound) {
 		return d.dialWith(ctx, "")
 	}
 	return c, err
@@ -99,8 +96,10 @@ func (d *dialer) transport(c *conn) (sdk.Transport, error) {
 		ctx, cancel := context.WithCancel(context.Background())
 		c.kill = cancel
 		return &sdk.StreamableClientTransport{
-			Endpoint:   d.endpoint.String(),
-			HTTPClient: scopedClient(d.cfg.HTTPClient, ctx, d.endpoint, d.headers),
+			Endpoint: d.endpoint.String(),
+			HTTPClient: scopedClient(d.cfg.HTTPClient, scoped{
+				ctx: ctx, origin: origin(d.endpoint), headers: d.headers, listenWait: d.cfg.ConnectTimeout / 6,
+			}),
 		}, nil
 	}
 	proc, err := startProcess(d.argv, d.dir, d.env, func(line string) {
@@ -126,7 +125,7 @@ func (d *dialer) giveUp(ctx context.Context, c *conn, err error) error {
 	_ = c.proc.stop(c.grace)
 	words := d.red.text(c.proc.last.String())
 	switch {
-	case isAnswer(err):
+	case answer(err) != nil:
 		return err
 	case ctx.Err() != nil && words != "":
 		return fmt.Errorf("%w; the server said: %s", err, words)

@@ -12,12 +12,8 @@ import (
 	"time"
 )
 
-const (
-	// maxBodyBytes bounds an answer that is not a stream; the SDK bounds the events of streams likewise.
-	maxBodyBytes = 16 << 20
-	// listenWait is how long the server may take to open the stream on which it announces changes. The SDK waits for it without an end.
-	listenWait = 5 * time.Second
-)
+// maxBodyBytes bounds an answer that is not a stream; the SDK bounds the events of streams likewise.
+const maxBodyBytes = 16 << 20
 
 var (
 	errKilled   = errors.New("connection closed")
@@ -31,17 +27,18 @@ type scoped struct {
 	ctx     context.Context // ends with the connection
 	origin  string
 	headers map[string]string
+	// listenWait is how long the server may take to begin the stream on which it announces changes. The SDK waits for it without an end.
+	listenWait time.Duration
 }
 
-// scopedClient gives client with its RoundTripper wrapped. Redirects and cookies stay the client's matter.
-func scopedClient(client *http.Client, ctx context.Context, endpoint *url.URL, headers map[string]string) *http.Client {
+// scopedClient gives client with its RoundTripper wrapped in s. Redirects and cookies stay the client's matter.
+func scopedClient(client *http.Client, s scoped) *http.Client {
 	c := *client
 	c.Timeout = 0 // would cut streams
-	base := client.Transport
-	if base == nil {
-		base = http.DefaultTransport
+	if s.base = client.Transport; s.base == nil {
+		s.base = http.DefaultTransport
 	}
-	c.Transport = &scoped{base: base, ctx: ctx, origin: origin(endpoint), headers: headers}
+	c.Transport = &s
 	return &c
 }
 
@@ -59,9 +56,8 @@ func (s *scoped) RoundTrip(req *http.Request) (*http.Response, error) {
 		}
 	} else {
 		// A redirect elsewhere: credentials belong to the host that the spec named (SEC8).
-		for _, name := range []string{"Authorization", "Cookie", "Mcp-Session-Id"} {
-			req.Header.Del(name)
-		}
+		req.Header.Del("Authorization")
+		req.Header.Del("Cookie")
 	}
 	resp, err := s.roundTrip(req, cancel)
 	if err != nil {
@@ -81,7 +77,7 @@ func (s *scoped) roundTrip(req *http.Request, cancel context.CancelCauseFunc) (*
 	if req.Method != http.MethodGet || req.Header.Get("Last-Event-ID") != "" {
 		return s.base.RoundTrip(req)
 	}
-	timer := time.AfterFunc(listenWait, func() { cancel(errNoStream) })
+	timer := time.AfterFunc(s.listenWait, func() { cancel(errNoStream) })
 	defer timer.Stop()
 	resp, err := s.base.RoundTrip(req)
 	if err != nil && context.Cause(req.Context()) == errNoStream {

@@ -35,17 +35,17 @@ func TestMain(m *testing.M) {
 	case "stubborn":
 		// Ends neither at the end of its input nor when asked to.
 		signal.Ignore(syscall.SIGTERM)
-		_ = newServer(mode).Run(context.Background(), &sdk.StdioTransport{})
+		_ = newServer(mode, nil).Run(context.Background(), &sdk.StdioTransport{})
 		select {}
 	default:
-		if err := newServer(mode).Run(context.Background(), &sdk.StdioTransport{}); err != nil {
+		if err := newServer(mode, nil).Run(context.Background(), &sdk.StdioTransport{}); err != nil {
 			fmt.Fprintln(os.Stderr, err)
 		}
 	}
 }
 
-// newServer is a server with a tool for each thing that can happen.
-func newServer(mode string) *sdk.Server {
+// newServer is a server with a tool for each thing that can happen. Its calls that hang end with stop.
+func newServer(mode string, stop <-chan struct{}) *sdk.Server {
 	s := sdk.NewServer(&sdk.Implementation{Name: "test", Version: "1"}, &sdk.ServerOptions{Instructions: "Ask nicely.", PageSize: 5})
 	if mode == "modern" {
 		s.AddReceivingMiddleware(func(next sdk.MethodHandler) sdk.MethodHandler {
@@ -117,9 +117,12 @@ func newServer(mode string) *sdk.Server {
 	})
 	add(&sdk.Tool{Name: "hang"}, func(ctx context.Context, _ *sdk.CallToolRequest, args map[string]any) (*sdk.CallToolResult, error) {
 		touch(args, "began")
-		<-ctx.Done()
-		touch(args, "cancelled")
-		return nil, ctx.Err()
+		select {
+		case <-ctx.Done():
+			touch(args, "cancelled")
+		case <-stop:
+		}
+		return nil, errors.New("stopped")
 	})
 	add(&sdk.Tool{Name: "progress"}, func(ctx context.Context, req *sdk.CallToolRequest, args map[string]any) (*sdk.CallToolResult, error) {
 		for i := range int(args["times"].(float64)) {

@@ -288,7 +288,11 @@ func (ts *Toolset) newTool(t *sdk.Tool, schema json.RawMessage) *remoteTool {
 
 // openError makes a *tool.Error of a failure to connect or list.
 func (ts *Toolset) openError(ctx context.Context, err error) error {
-	err = ts.red.error(err)
+	kind := tool.KindNetwork
+	if ts.dial.endpoint == nil || answer(err) != nil {
+		kind = tool.KindFailed
+	}
+	err = ts.red.error(plain(err))
 	name := ts.Name()
 	switch cause := context.Cause(ctx); {
 	case errors.Is(cause, tool.ErrClosed):
@@ -297,10 +301,6 @@ func (ts *Toolset) openError(ctx context.Context, err error) error {
 		return tool.Errorf(tool.KindTimeout, name, "toolset %q did not answer within %s: %w", name, ts.cfg.ConnectTimeout, err)
 	case cause != nil:
 		return fmt.Errorf("connect toolset %q: %w", name, cause)
-	}
-	kind := tool.KindNetwork
-	if ts.dial.endpoint == nil || isAnswer(err) {
-		kind = tool.KindFailed
 	}
 	return tool.Errorf(kind, name, "connect toolset %q: %w", name, err)
 }

@@ -1,0 +1,292 @@
+package mcp_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/hocket-run/hocket/internal/tool"
+	"github.com/hocket-run/hocket/internal/tool/mcp"
+	"github.com/hocket-run/hocket/internal/tool/tooltest"
+)
+
+// client gives an HTTP client whose idle connections end with the test.
+func client(t *testing.T) *http.Client {
+	t.Helper()
+	tr := &http.Transport{}
+	t.Cleanup(tr.CloseIdleConnections)
+	return &http.Client{Transport: tr, Timeout: time.Minute}
+}
+
+// remote gives the spec of a server at url.
+func remote(url string) tool.Spec {
+	return tool.Spec{Type: tool.TypeMCP, Name: "srv", Remote: &tool.Remote{URL: url}}
+}
+
+func httpConfig(t *testing.T) mcp.Config {
+	t.Helper()
+	cfg := quick()
+	cfg.HTTPClient = client(t)
+	return cfg
+}
+
+// serve starts h and ends it with the test, cutting what is still open.
+func serve(t *testing.T, h http.Handler) *httptest.Server {
+	t.Helper()
+	srv := httptest.NewServer(h)
+	t.Cleanup(func() {
+		srv.CloseClientConnections()
+		srv.Close()
+	})
+	return srv
+}
+
+// streamable serves the test server. One sdk.Server for all sessions, so that a change reaches them all. Sessions and calls that the client left
+// behind end with the test.
+func streamable(t *testing.T, opts *sdk.StreamableHTTPOptions) http.Handler {
+	t.Helper()
+	s := newServer("basic", t.Context().Done()) // is done before the cleanups run
+	t.Cleanup(func() {
+		for session := range s.Sessions() {
+			_ = session.Close()
+		}
+	})
+	return sdk.NewStreamableHTTPHandler(func(*http.Request) *sdk.Server { return s }, opts)
+}
+
+func TestConformHTTP(t *testing.T) {
+	t.Parallel()
+	for name, opts := range map[string]*sdk.StreamableHTTPOptions{
+		"stateful": {}, "stateless": {Stateless: true, PropagateRequestCancellation: true}, "json": {JSONResponse: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			srv := serve(t, streamable(t, opts))
+			tooltest.Conform(t, tooltest.Case{
+				Open: func(t *testing.T) tool.Toolset { return open(t, httpConfig(t), remote(srv.URL)) },
+				Good: tool.Call{Name: "echo", Arguments: json.RawMessage(`{"text":"x"}`)},
+			})
+		})
+	}
+}
+
+// TestHTTPChanged: an announcement over the listening stream makes the list be read again (SEC14).
+func TestHTTPChanged(t *testing.T) {
+	t.Parallel()
+	srv := serve(t, streamable(t, nil))
+	ts := open(t, httpConfig(t), remote(srv.URL))
+	echo, before := named(t, ts, "echo"), strings.Join(hashes(t, ts), " ")
+	if _, err := call(t, ts, "change", `{"how":"describe"}`); err != nil {
+		t.Fatal(err)
+	}
+	waitFor(t, func() bool { return strings.Join(hashes(t, ts), " ") != before })
+	_, err := echo.Call(t.Context(), tool.Call{Arguments: json.RawMessage(`{"text":"x"}`)})
+	wantError(t, err, tool.KindChanged, false)
+}
+
+// TestHeaders: the spec's headers go to the named host, and to no other (SEC8).
+func TestHeaders(t *testing.T) {
+	t.Parallel()
+	var mu sync.Mutex
+	seen := map[string][]string{}
+	note := func(host string, next http.Handler) http.Handler {
+		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			mu.Lock()
+			seen[host] = append(seen[host], r.Header.Get("Authorization")+r.Header.Get("X-Key"))
+			mu.Unlock()
+			next.ServeHTTP(w, r)
+		})
+	}
+	other := serve(t, note("other", streamable(t, nil)))
+	named := serve(t, note("named", http.RedirectHandler(other.URL, http.StatusTemporaryRedirect)))
+	cfg := httpConfig(t)
+	cfg.Lookup = func(name string) (string, bool) { return "s3cr3t-value", name == "TOKEN" }
+	spec := remote(named.URL)
+	spec.Remote.Headers = map[string]string{"Authorization": "Bearer ${TOKEN}", "X-Key": "${env.TOKEN}"}
+	if _, err := open(t, cfg, spec).Tools(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	mu.Lock()
+	defer mu.Unlock()
+	for _, h := range seen["named"] {
+		if h != "Bearer s3cr3t-values3cr3t-value" {
+			t.Errorf("the named host got %q", h)
+		}
+	}
+	if len(seen["other"]) == 0 {
+		t.Error("the other host got nothing; the test tests nothing")
+	}
+	for _, h := range seen["other"] {
+		if h != "" {
+			t.Errorf("the other host got %q", h)
+		}
+	}
+}
+
+func TestHTTPOpenFailures(t *testing.T) {
+	t.Parallel()
+	status := func(code int) http.HandlerFunc {
+		return func(w http.ResponseWriter, _ *http.Request) { http.Error(w, "secret page", code) }
+	}
+	hang := http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		_, _ = io.Copy(io.Discard, r.Body) // else the end of the request is not noticed
+		<-r.Context().Done()
+	})
+	for _, tc := range []struct {
+		name  string
+		h     http.Handler
+		kind  tool.ErrorKind
+		words string
+	}{
+		{"unauthorized", status(http.StatusUnauthorized), tool.KindNetwork, "Unauthorized"},
+		{"unavailable", status(http.StatusServiceUnavailable), tool.KindNetwork, "Service Unavailable"},
+		{"not found", status(http.StatusNotFound), tool.KindNetwork, "Not Found"},
+		{"accepts and never answers (P11)", hang, tool.KindTimeout, "did not answer within"},
+		{"no JSON", http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte("<html>")) }), tool.KindNetwork, ""},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			t.Parallel()
+			srv := serve(t, tc.h)
+			spec := remote(srv.URL + "/?key=${QUERY_KEY}")
+			cfg := httpConfig(t)
+			cfg.Lookup = func(string) (string, bool) { return "qqqqqq-secret", true }
+			cfg.ConnectTimeout = 5 * time.Second
+			if tc.kind == tool.KindTimeout {
+				cfg.ConnectTimeout = 200 * time.Millisecond
+			}
+			_, err := open(t, cfg, spec).Tools(t.Context())
+			wantError(t, err, tc.kind, false, tc.words)
+			if strings.Contains(err.Error(), "qqqqqq-secret") {
+				t.Errorf("the error holds a secret: %v", err)
+			}
+		})
+	}
+	t.Run("nobody listens", func(t *testing.T) {
+		t.Parallel()
+		srv := httptest.NewServer(nil)
+		srv.Close()
+		_, err := open(t, httpConfig(t), remote(srv.URL)).Tools(t.Context())
+		wantError(t, err, tool.KindNetwork, false, "refused")
+	})
+}
+
+// TestSilentStream: a server that accepts the request for announcements and never answers it does not hold up the connection.
+func TestSilentStream(t *testing.T) {
+	t.Parallel()
+	h := streamable(t, nil)
+	srv := serve(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Method == http.MethodGet {
+			<-r.Context().Done()
+			return
+		}
+		h.ServeHTTP(w, r)
+	}))
+	cfg := httpConfig(t)
+	cfg.ConnectTimeout = 3 * time.Second
+	r, err := call(t, open(t, cfg, remote(srv.URL)), "echo", `{"text":"hi"}`)
+	if err != nil || r.Text != "hi" {
+		t.Errorf("%+v, %v", r, err)
+	}
+}
+
+// TestSessionLost: a server that was started anew has forgotten the session; the call is made over a new one, once.
+func TestSessionLost(t *testing.T) {
+	t.Parallel()
+	var mu sync.Mutex
+	h := streamable(t, nil)
+	srv := serve(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		mu.Lock()
+		now := h
+		mu.Unlock()
+		now.ServeHTTP(w, r)
+	}))
+	ts := open(t, httpConfig(t), remote(srv.URL))
+	if _, err := ts.Tools(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		mu.Lock()
+		h = streamable(t, nil)
+		mu.Unlock()
+		if r, err := call(t, ts, "echo", `{"text":"hi"}`); err != nil || r.Text != "hi" {
+			t.Errorf("%+v, %v", r, err)
+		}
+	}
+}
+
+// TestHTTPCallFailures: calls end in time, and what may have been carried out is said to be unknown.
+func TestHTTPCallFailures(t *testing.T) {
+	t.Parallel()
+	t.Run("never answers", func(t *testing.T) {
+		t.Parallel()
+		srv, dir := serve(t, streamable(t, nil)), t.TempDir()
+		spec := remote(srv.URL)
+		spec.IdleTimeout = 200 * time.Millisecond
+		ts := open(t, httpConfig(t), spec)
+		_, err := call(t, ts, "hang", `{"dir":"`+dir+`"}`)
+		wantError(t, err, tool.KindTimeout, true, "no sign of life")
+		waitFor(t, func() bool { return exists(dir, "cancelled") })
+	})
+	t.Run("cancel", func(t *testing.T) {
+		t.Parallel()
+		srv, dir := serve(t, streamable(t, nil)), t.TempDir()
+		ts := open(t, httpConfig(t), remote(srv.URL))
+		hang := named(t, ts, "hang")
+		ctx, cancel := context.WithCancel(t.Context())
+		defer cancel()
+		failed := make(chan error, 1)
+		go func() {
+			_, err := hang.Call(ctx, tool.Call{Arguments: json.RawMessage(`{"dir":"` + dir + `"}`)})
+			failed <- err
+		}()
+		waitFor(t, func() bool { return exists(dir, "began") })
+		cancel()
+		if err := <-failed; !errors.Is(err, context.Canceled) {
+			t.Errorf("got %v, want context.Canceled", err)
+		}
+		waitFor(t, func() bool { return exists(dir, "cancelled") })
+	})
+	t.Run("the connection breaks in the call", func(t *testing.T) {
+		t.Parallel()
+		srv, dir := serve(t, streamable(t, nil)), t.TempDir()
+		ts := open(t, httpConfig(t), remote(srv.URL))
+		hang := named(t, ts, "hang")
+		failed := make(chan error, 1)
+		go func() {
+			_, err := hang.Call(t.Context(), tool.Call{Arguments: json.RawMessage(`{"dir":"` + dir + `"}`)})
+			failed <- err
+		}()
+		waitFor(t, func() bool { return exists(dir, "began") })
+		srv.CloseClientConnections()
+		wantError(t, <-failed, tool.KindNetwork, true)
+	})
+	t.Run("too much", func(t *testing.T) {
+		t.Parallel()
+		h := streamable(t, &sdk.StreamableHTTPOptions{JSONResponse: true})
+		srv := serve(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			if r.Header.Get("Mcp-Session-Id") == "" || r.Method != http.MethodPost {
+				h.ServeHTTP(w, r)
+				return
+			}
+			w.Header().Set("Content-Type", "application/json")
+			chunk := []byte(strings.Repeat(" ", 1<<20))
+			for range 64 {
+				if _, err := w.Write(chunk); err != nil {
+					return
+				}
+			}
+		}))
+		cfg := httpConfig(t)
+		_, err := open(t, cfg, remote(srv.URL)).Tools(t.Context())
+		wantError(t, err, tool.KindNetwork, false)
+	})
+}

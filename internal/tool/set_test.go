@@ -1,0 +1,489 @@
+package tool_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"go.uber.org/goleak"
+
+	"github.com/hocket-run/hocket/internal/chat"
+	"github.com/hocket-run/hocket/internal/tool"
+	"github.com/hocket-run/hocket/internal/tool/tooltest"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// set makes a Set that is closed with the test.
+func set(t *testing.T, cfg tool.Config) *tool.Set {
+	t.Helper()
+	s, err := tool.NewSet(cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return s
+}
+
+func fake(name string, tools ...string) *tooltest.Toolset {
+	var ts []tool.Tool
+	for _, n := range tools {
+		n := n
+		ts = append(ts, &tooltest.Tool{Name: n, Fn: func(context.Context, tool.Call) (tool.Result, error) {
+			return tool.Result{Text: name + "." + n}, nil
+		}})
+	}
+	return tooltest.NewToolset(name, ts...)
+}
+
+func offered(t *testing.T, s *tool.Set, agent string) []string {
+	t.Helper()
+	defs, err := s.Defs(t.Context(), agent)
+	if err != nil {
+		t.Fatal(err)
+	}
+	names := []string{}
+	for _, d := range defs {
+		names = append(names, d.Name)
+	}
+	return names
+}
+
+// TestGrants: an agent gets exactly what its lists name, as whole names; equal names do not shadow each other (SEC13, SEC14).
+func TestGrants(t *testing.T) {
+	t.Parallel()
+	files := fake("files", "read", "read_file", "write")
+	web := fake("web", "read", "fetch")
+	odd := fake("odd", "a.b", "route")
+	limited := files.Spec()
+	limited.Tools = []string{"write", "nothere"}
+	unsupported := tool.Spec{Type: "shell"}
+	for _, tc := range []struct {
+		name    string
+		grant   tool.Grant
+		want    []string
+		missing []string
+		calls   map[string]string // offered name → answer
+	}{
+		{name: "nothing", want: []string{}},
+		{name: "one tool", grant: tool.Grant{Names: []string{"fetch"}}, want: []string{"fetch"}, calls: map[string]string{"fetch": "web.fetch"}},
+		{name: "a name is no prefix", grant: tool.Grant{Names: []string{"rea", "read_"}}, want: []string{}, missing: []string{"rea", "read_"}},
+		{name: "both of a clash", grant: tool.Grant{Names: []string{"read"}}, want: []string{"files_read", "web_read"},
+			calls: map[string]string{"files_read": "files.read", "web_read": "web.read"}},
+		{name: "one of a clash", grant: tool.Grant{Names: []string{"web_read"}}, want: []string{"web_read"}, calls: map[string]string{"web_read": "web.read"}},
+		{name: "a whole toolset", grant: tool.Grant{Names: []string{"web"}}, want: []string{"read", "fetch"}, calls: map[string]string{"read": "web.read"}},
+		{name: "all", grant: tool.Grant{Names: []string{"*"}},
+			want: []string{"files_read", "read_file", "write", "web_read", "fetch", "a_b", "odd_route"}, calls: map[string]string{"a_b": "odd.a.b"}},
+		{name: "twice is once", grant: tool.Grant{Names: []string{"fetch", "web", "fetch"}}, want: []string{"fetch", "read"}},
+		{name: "own toolset", grant: tool.Grant{Toolsets: []tool.Spec{web.Spec()}}, want: []string{"read", "fetch"}},
+		{name: "own toolset and an extra tool", grant: tool.Grant{Toolsets: []tool.Spec{web.Spec()}, Names: []string{"files_read"}},
+			want: []string{"web_read", "fetch", "files_read"}},
+		{name: "tools list of a toolset", grant: tool.Grant{Toolsets: []tool.Spec{limited}}, want: []string{"write"}},
+		{name: "built-in", grant: tool.Grant{Names: []string{"clock"}}, want: []string{"clock"}, calls: map[string]string{"clock": "tick"}},
+		{name: "built-ins are not among all", grant: tool.Grant{Names: []string{"*", "clock"}},
+			want: []string{"clock", "files_read", "read_file", "write", "web_read", "fetch", "a_b", "odd_route"}},
+		{name: "unsupported type", grant: tool.Grant{Toolsets: []tool.Spec{unsupported}, Names: []string{"fetch"}}, want: []string{"fetch"}},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			t.Parallel()
+			s := set(t, tool.Config{
+				Agents: map[string]tool.Grant{"a": tc.grant}, Extra: []tool.Spec{files.Spec(), web.Spec(), odd.Spec()},
+				Types:    map[string]tool.Type{"fake": reopen(files, web, odd)},
+				Builtin:  []tool.Tool{&tooltest.Tool{Name: "clock", Fn: func(context.Context, tool.Call) (tool.Result, error) { return tool.Result{Text: "tick"}, nil }}},
+				Reserved: []string{"route"},
+			})
+			if diff := cmp.Diff(tc.want, offered(t, s, "a")); diff != "" {
+				t.Errorf("offered (-want +got):\n%s", diff)
+			}
+			missing, err := s.Missing(t.Context(), "a")
+			if diff := cmp.Diff(tc.missing, missing); diff != "" || err != nil {
+				t.Errorf("missing: %v (-want +got):\n%s", err, diff)
+			}
+			for name, want := range tc.calls {
+				if r, err := s.Call(t.Context(), tool.Call{Agent: "a", Name: name}); err != nil || r.Text != want {
+					t.Errorf("%s: got %q (%v), want %q", name, r.Text, err, want)
+				}
+			}
+			// Whatever is not offered is not called.
+			granted := map[string]bool{}
+			for _, n := range tc.want {
+				granted[n] = true
+			}
+			for _, n := range []string{"read", "read_file", "write", "fetch", "files_read", "web_read", "web_fetch", "a.b", "clock", "rea", "shell", "*", ""} {
+				if _, err := s.Call(t.Context(), tool.Call{Agent: "a", Name: n}); !granted[n] && kindOf(err) != tool.KindUnknownTool && kindOf(err) != tool.KindUnsupported {
+					t.Errorf("call of %q: %v", n, err)
+				}
+				if _, err := s.Call(t.Context(), tool.Call{Agent: "stranger", Name: n}); kindOf(err) != tool.KindUnknownTool {
+					t.Errorf("call of %q by an agent without a grant: %v", n, err)
+				}
+			}
+		})
+	}
+}
+
+// reopen opens copies of sets, so that parallel tests do not close each other's.
+func reopen(sets ...*tooltest.Toolset) tool.Type {
+	return tool.Type{Open: func(spec tool.Spec) (tool.Toolset, error) {
+		for _, s := range sets {
+			if s.Name() == spec.Name {
+				tools, err := s.Tools(context.Background())
+				return tooltest.NewToolset(s.Name(), tools...), err
+			}
+		}
+		return nil, fmt.Errorf("no toolset %q", spec.Name)
+	}}
+}
+
+func kindOf(err error) tool.ErrorKind {
+	var e *tool.Error
+	if errors.As(err, &e) {
+		return e.Kind
+	}
+	return ""
+}
+
+// TestLazy: a toolset is opened when an agent needs it, once, and not for agents that do not.
+func TestLazy(t *testing.T) {
+	t.Parallel()
+	extra, own := fake("extra", "x"), fake("own", "y")
+	s := set(t, tool.Config{
+		Agents: map[string]tool.Grant{
+			"none": {}, "clock": {Names: []string{"clock"}}, "a": {Names: []string{"x"}}, "b": {Names: []string{"x"}, Toolsets: []tool.Spec{own.Spec()}},
+		},
+		Extra: []tool.Spec{extra.Spec()}, Types: tooltest.Types(extra, own), Builtin: []tool.Tool{&tooltest.Tool{Name: "clock"}},
+	})
+	for _, step := range []struct {
+		agent      string
+		extra, own int
+	}{{"none", 0, 0}, {"clock", 0, 0}, {"a", 1, 0}, {"b", 1, 1}, {"a", 1, 1}} {
+		offered(t, s, step.agent)
+		if extra.Opened() != step.extra || own.Opened() != step.own {
+			t.Errorf("after %s: extra opened %d times, own %d; want %d, %d", step.agent, extra.Opened(), own.Opened(), step.extra, step.own)
+		}
+	}
+	if err := s.Close(); err != nil || !extra.Closed() || !own.Closed() {
+		t.Errorf("Close: %v, extra closed %v, own %v", err, extra.Closed(), own.Closed())
+	}
+	if _, err := s.Defs(t.Context(), "a"); !errors.Is(err, tool.ErrClosed) {
+		t.Errorf("Defs after Close: %v", err)
+	}
+	if _, err := s.Call(t.Context(), tool.Call{Agent: "a", Name: "x"}); !errors.Is(err, tool.ErrClosed) {
+		t.Errorf("Call after Close: %v", err)
+	}
+}
+
+// TestShared: agents have an instance of a toolset each, but one where equal specs are shared.
+func TestShared(t *testing.T) {
+	t.Parallel()
+	for _, shared := range []bool{false, true} {
+		f := fake("f", "x")
+		spec := f.Spec()
+		spec.Shared = shared
+		s := set(t, tool.Config{
+			Agents: map[string]tool.Grant{"a": {Toolsets: []tool.Spec{spec}}, "b": {Toolsets: []tool.Spec{spec}}}, Types: tooltest.Types(f),
+		})
+		offered(t, s, "a")
+		offered(t, s, "b")
+		want := 2
+		if shared {
+			want = 1
+		}
+		if f.Opened() != want {
+			t.Errorf("shared %v: opened %d times, want %d", shared, f.Opened(), want)
+		}
+	}
+}
+
+// TestOpenFailure: a toolset that cannot be opened fails the agents that need it, says which it is, and is tried again.
+func TestOpenFailure(t *testing.T) {
+	t.Parallel()
+	good, bad := fake("good", "x"), fake("bad", "y")
+	bad.SetError(errors.New("out of order"))
+	s := set(t, tool.Config{
+		Agents: map[string]tool.Grant{"all": {Names: []string{"*"}}, "x": {Names: []string{"x"}}, "y": {Names: []string{"y"}}},
+		Extra:  []tool.Spec{good.Spec(), bad.Spec()}, Types: tooltest.Types(good, bad),
+	})
+	for _, agent := range []string{"all", "y"} {
+		_, err := s.Defs(t.Context(), agent)
+		if kindOf(err) != tool.KindFailed || !strings.Contains(err.Error(), `open toolset "bad": out of order`) {
+			t.Errorf("%s: %v", agent, err)
+		}
+	}
+	if got := offered(t, s, "x"); !cmp.Equal(got, []string{"x"}) {
+		t.Errorf("an agent that does not need it: %v", got)
+	}
+	bad.SetError(nil)
+	if got := offered(t, s, "all"); !cmp.Equal(got, []string{"x", "y"}) {
+		t.Errorf("once it works: %v", got)
+	}
+}
+
+// TestPins: what was offered first is what is called; a new definition, or a new tool, is not (SEC14).
+func TestPins(t *testing.T) {
+	t.Parallel()
+	answer := func(text string) func(context.Context, tool.Call) (tool.Result, error) {
+		return func(context.Context, tool.Call) (tool.Result, error) { return tool.Result{Text: text}, nil }
+	}
+	old := &tooltest.Tool{Name: "read", Desc: "Reads", Fn: answer("old")}
+	same := &tooltest.Tool{Name: "read", Desc: "Reads", Fn: answer("same")}
+	for _, tc := range []struct {
+		name string
+		now  []tool.Tool
+		want string // answer, or "" for KindChanged
+	}{
+		{"unchanged", []tool.Tool{old}, "old"},
+		{"an equal definition", []tool.Tool{same}, "same"},
+		{"another tool besides", []tool.Tool{old, &tooltest.Tool{Name: "newcomer"}}, "old"},
+		{"description", []tool.Tool{&tooltest.Tool{Name: "read", Desc: "Reads and tells"}}, ""},
+		{"schema", []tool.Tool{&tooltest.Tool{Name: "read", Desc: "Reads", Params: json.RawMessage(`{"type":"object"}`)}}, ""},
+		{"policy", []tool.Tool{&tooltest.Tool{Name: "read", Desc: "Reads", Retry: true}}, ""},
+		{"gone", nil, ""},
+		{"renamed", []tool.Tool{&tooltest.Tool{Name: "read2", Desc: "Reads"}}, ""},
+	} {
+		for _, restarted := range []bool{false, true} {
+			t.Run(fmt.Sprintf("%s/restarted=%v", tc.name, restarted), func(t *testing.T) {
+				t.Parallel()
+				f := tooltest.NewToolset("f", old)
+				cfg := tool.Config{Agents: map[string]tool.Grant{"a": {Toolsets: []tool.Spec{f.Spec()}}}, Types: tooltest.Types(f)}
+				s := set(t, cfg)
+				before := offered(t, s, "a")
+				f.SetTools(tc.now...)
+				if restarted {
+					cfg.Pins = s.Pins()
+					f2 := tooltest.NewToolset("f", tc.now...)
+					cfg.Types = tooltest.Types(f2)
+					s = set(t, cfg)
+				}
+				r, err := s.Call(t.Context(), tool.Call{Agent: "a", Name: "read"})
+				switch {
+				case tc.want != "" && (err != nil || r.Text != tc.want):
+					t.Errorf("got %q, %v, want %q", r.Text, err, tc.want)
+				case tc.want == "" && kindOf(err) != tool.KindChanged && !(restarted && kindOf(err) == tool.KindUnknownTool):
+					t.Errorf("got %v, want tool_changed", err)
+				}
+				for _, n := range []string{"newcomer", "read2"} {
+					if _, err := s.Call(t.Context(), tool.Call{Agent: "a", Name: n}); kindOf(err) != tool.KindUnknownTool {
+						t.Errorf("%s: %v, want unknown_tool", n, err)
+					}
+				}
+				if after := offered(t, s, "a"); !restarted && !cmp.Equal(before, after) {
+					t.Errorf("offered %v, then %v", before, after)
+				}
+			})
+		}
+	}
+}
+
+// TestArguments: what does not fit the schema is not called, and the model is told why.
+func TestArguments(t *testing.T) {
+	t.Parallel()
+	schema := json.RawMessage(`{"$schema":"http://json-schema.org/draft-07/schema#","type":"object","required":["path"],"additionalProperties":false,
+		"properties":{"path":{"type":"string","pattern":"^(?!/etc)"},"lines":{"type":"array","items":{"type":"object","properties":{"n":{"type":"integer"}}}},
+		"mode":{"enum":["r","w"]},"who":{"anyOf":[{"type":"string"},{"type":"null"}]}}}`)
+	for _, tc := range []struct {
+		name   string
+		schema json.RawMessage
+		args   string
+		want   string // in the error; "" for a call
+		got    string // the arguments of the call
+	}{
+		{"good", schema, ` {"path":"x","who":null} `, "", `{"path":"x","who":null}`},
+		{"big numbers stay whole", nil, `{"n":12345678901234567890}`, "", `{"n":12345678901234567890}`},
+		{"nothing", nil, ``, "", `{}`},
+		{"null", nil, `null`, "", `{}`},
+		{"missing", schema, `{}`, `missing property 'path'`, ""},
+		{"wrong type", schema, `{"path":3}`, `path: got number, want string`, ""},
+		{"deep", schema, `{"path":"x","lines":[{"n":1},{"n":"2"}]}`, `lines[1].n: got string, want integer`, ""},
+		{"enum", schema, `{"path":"x","mode":"rw"}`, `mode: value must be one of 'r', 'w'`, ""},
+		{"alternatives", schema, `{"path":"x","who":3}`, `who: got number, want string`, ""},
+		{"unknown property", schema, `{"path":"x","extra":1}`, `additional properties 'extra' not allowed`, ""},
+		{"several", schema, `{"mode":1}`, `missing property 'path'; mode: value must be`, ""},
+		{"a pattern that Go cannot say is not checked", schema, `{"path":"/etc/passwd"}`, "", `{"path":"/etc/passwd"}`},
+		{"text that is no JSON, as adapters hand it on", schema, `"{path: x"`, "must be a JSON object, got a string", ""},
+		{"array", nil, `[1]`, "must be a JSON object, got an array", ""},
+		{"broken", nil, `{"a":`, "not valid JSON", ""},
+		{"two values", nil, `{} {}`, "not valid JSON", ""},
+		{"a schema that is no use asks for an object", json.RawMessage(`{"type":12}`), `{"a":1}`, "", `{"a":1}`},
+		{"references to files are not followed", json.RawMessage(`{"type":"object","properties":{"a":{"$ref":"file:///etc/passwd"}}}`), `{"a":1}`, "", `{"a":1}`},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			t.Parallel()
+			tl := &tooltest.Tool{Name: "x", Params: tc.schema}
+			f := tooltest.NewToolset("f", tl)
+			s := set(t, tool.Config{Agents: map[string]tool.Grant{"a": {Toolsets: []tool.Spec{f.Spec()}}}, Types: tooltest.Types(f)})
+			r, err := s.Call(t.Context(), tool.Call{Agent: "a", Name: "x", Arguments: json.RawMessage(tc.args)})
+			if tc.want == "" {
+				if err != nil || r.Text != tc.got {
+					t.Errorf("got %s, %v, want %s", r.Text, err, tc.got)
+				}
+				return
+			}
+			if kindOf(err) != tool.KindInvalidArguments || !strings.Contains(err.Error(), tc.want) {
+				t.Errorf("got %v, want invalid_arguments with %q", err, tc.want)
+			}
+			if len(tl.Calls()) != 0 {
+				t.Error("the tool was called")
+			}
+		})
+	}
+}
+
+// TestCallEnds: every call ends in finite time, whatever the tool does (P11).
+func TestCallEnds(t *testing.T) {
+	t.Parallel()
+	obeys := func(ctx context.Context, _ tool.Call) (tool.Result, error) {
+		<-ctx.Done()
+		return tool.Result{}, ctx.Err()
+	}
+	for _, tc := range []struct {
+		name   string
+		fn     func(release <-chan struct{}) func(context.Context, tool.Call) (tool.Result, error)
+		cancel time.Duration // 0: never
+		within time.Duration
+		check  func(error) bool
+	}{
+		{"timeout", func(<-chan struct{}) func(context.Context, tool.Call) (tool.Result, error) { return obeys }, 0, 90 * time.Second, func(err error) bool {
+			var e *tool.Error
+			return errors.As(err, &e) && e.Kind == tool.KindTimeout && e.OutcomeUnknown && e.Error() == `Tool "x" timed out after 90000ms` // S2-46
+		}},
+		{"cancel", func(<-chan struct{}) func(context.Context, tool.Call) (tool.Result, error) { return obeys }, time.Second, time.Second,
+			func(err error) bool { return errors.Is(err, context.Canceled) }},
+		{"a tool that does not obey is left behind", func(release <-chan struct{}) func(context.Context, tool.Call) (tool.Result, error) {
+			return func(context.Context, tool.Call) (tool.Result, error) { <-release; return tool.Result{}, nil }
+		}, time.Second, 3 * time.Second, func(err error) bool { return errors.Is(err, context.Canceled) }},
+		{"panic", func(<-chan struct{}) func(context.Context, tool.Call) (tool.Result, error) {
+			return func(context.Context, tool.Call) (tool.Result, error) { panic("oh no") }
+		}, 0, 0, func(err error) bool { return kindOf(err) == tool.KindFailed && strings.Contains(err.Error(), "oh no") }},
+		{"plain error", func(<-chan struct{}) func(context.Context, tool.Call) (tool.Result, error) {
+			return func(context.Context, tool.Call) (tool.Result, error) { return tool.Result{}, errors.New("broken") }
+		}, 0, 0, func(err error) bool {
+			return kindOf(err) == tool.KindFailed && err.Error() == `tool "x" failed: broken`
+		}},
+		{"too much", func(<-chan struct{}) func(context.Context, tool.Call) (tool.Result, error) {
+			return func(context.Context, tool.Call) (tool.Result, error) {
+				return tool.Result{Text: strings.Repeat("x", 101)}, nil
+			}
+		}, 0, 0, func(err error) bool {
+			return kindOf(err) == tool.KindFailed && strings.Contains(err.Error(), "101 bytes")
+		}},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				release := make(chan struct{})
+				defer close(release)
+				f := tooltest.NewToolset("f", &tooltest.Tool{Name: "x", Fn: tc.fn(release)})
+				spec := f.Spec()
+				spec.Timeout = 90 * time.Second
+				s := set(t, tool.Config{Agents: map[string]tool.Grant{"a": {Toolsets: []tool.Spec{spec}}}, Types: tooltest.Types(f), MaxResultBytes: 100})
+				ctx, cancel := context.WithCancel(t.Context())
+				defer cancel()
+				if tc.cancel > 0 {
+					time.AfterFunc(tc.cancel, cancel)
+				}
+				start := time.Now()
+				_, err := s.Call(ctx, tool.Call{Agent: "a", Name: "x"})
+				if !tc.check(err) {
+					t.Errorf("got %v", err)
+				}
+				if d := time.Since(start); d != tc.within {
+					t.Errorf("took %s, want %s", d, tc.within)
+				}
+			})
+		})
+	}
+}
+
+// TestOpeningCanBeLeft: who waits for a toolset that another one opens stops waiting when his context is done.
+func TestOpeningCanBeLeft(t *testing.T) {
+	t.Parallel()
+	began, release := make(chan struct{}), make(chan struct{})
+	types := map[string]tool.Type{"fake": {Open: func(tool.Spec) (tool.Toolset, error) {
+		close(began)
+		<-release
+		return fake("f", "x"), nil
+	}}}
+	s := set(t, tool.Config{Agents: map[string]tool.Grant{"a": {Toolsets: []tool.Spec{{Type: "fake", Name: "f"}}}}, Types: types})
+	var wg sync.WaitGroup
+	wg.Go(func() { offered(t, s, "a") })
+	<-began
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := s.Defs(ctx, "a"); !errors.Is(err, context.Canceled) {
+		t.Errorf("got %v, want context.Canceled", err)
+	}
+	close(release)
+	wg.Wait()
+}
+
+func TestUnavailable(t *testing.T) {
+	t.Parallel()
+	s := set(t, tool.Config{
+		Agents:  map[string]tool.Grant{"a": {Names: []string{"web_search", "nothere"}}},
+		Builtin: []tool.Tool{tool.Unavailable(chat.ToolDef{Name: "web_search"}, "no search provider is configured")},
+	})
+	if got := offered(t, s, "a"); !cmp.Equal(got, []string{"web_search"}) {
+		t.Errorf("offered %v", got)
+	}
+	_, err := s.Call(t.Context(), tool.Call{Agent: "a", Name: "web_search"})
+	if kindOf(err) != tool.KindUnsupported || err.Error() != `tool "web_search" is not available: no search provider is configured` {
+		t.Errorf("S0-55: %v", err)
+	}
+	if _, err := s.Call(t.Context(), tool.Call{Agent: "a", Name: "nothere"}); kindOf(err) != tool.KindUnsupported {
+		t.Errorf("a granted name that nothing answers to: %v", err)
+	}
+}
+
+func TestPolicyAndInstructions(t *testing.T) {
+	t.Parallel()
+	f := tooltest.NewToolset("f", &tooltest.Tool{Name: "asks"}, &tooltest.Tool{Name: "reads", Retry: true})
+	g := tooltest.NewToolset("g", &tooltest.Tool{Name: "other", Retry: true})
+	spec := g.Spec()
+	spec.Policy, spec.Instruction = tool.PolicySkip, "Be brief. {ORIGINAL_INSTRUCTIONS}"
+	s := set(t, tool.Config{Agents: map[string]tool.Grant{"a": {Toolsets: []tool.Spec{f.Spec(), spec}}}, Types: tooltest.Types(f, g)})
+	for name, want := range map[string]tool.Policy{
+		"asks": tool.PolicyAsk, "reads": tool.PolicyRetry, "other": tool.PolicySkip, "nothere": tool.PolicyAsk,
+	} {
+		if got, err := s.Policy(t.Context(), "a", name); got != want || err != nil {
+			t.Errorf("%s: %s, %v, want %s", name, got, err, want)
+		}
+	}
+	if got, err := s.Instructions(t.Context(), "a"); got != "Be brief." || err != nil {
+		t.Errorf("instructions %q, %v", got, err)
+	}
+}
+
+// TestConcurrentUse lets many callers open and call at once, for the race detector (P26).
+func TestConcurrentUse(t *testing.T) {
+	t.Parallel()
+	f, g := fake("f", "x", "y"), fake("g", "y")
+	s := set(t, tool.Config{
+		Agents: map[string]tool.Grant{"a": {Names: []string{"*"}}, "b": {Names: []string{"x"}, Toolsets: []tool.Spec{g.Spec()}}},
+		Extra:  []tool.Spec{f.Spec(), g.Spec()}, Types: map[string]tool.Type{"fake": reopen(f, g)},
+	})
+	var wg sync.WaitGroup
+	for i := range 32 {
+		wg.Go(func() {
+			agent, name, want := "a", "f_y", "f.y"
+			if i%2 == 1 {
+				agent, name, want = "b", "y", "g.y"
+			}
+			if r, err := s.Call(t.Context(), tool.Call{Agent: agent, Name: name}); err != nil || r.Text != want {
+				t.Errorf("%s %s: %q, %v", agent, name, r.Text, err)
+			}
+			_ = s.Pins()
+		})
+	}
+	wg.Wait()
+}
