@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
+	"slices"
 	"strconv"
 	"time"
 	"unicode/utf8"
@@ -51,7 +52,14 @@ func encode(events []engine.Event, limit int) (data []byte, blobs []Blob, err er
 	}
 	w := writer{buf: make([]byte, 0, 64+160*len(events)), limit: limit}
 	at := events[0].At.UnixMicro()
-	base := at
+	w.buf = append(w.buf, `{"v":`...)
+	w.buf = strconv.AppendInt(w.buf, RecordVersion, 10)
+	w.buf = append(w.buf, `,"seq":`...)
+	w.buf = strconv.AppendUint(w.buf, first, 10)
+	w.buf = append(w.buf, `,"at":`...)
+	w.buf = strconv.AppendInt(w.buf, at, 10)
+	w.buf = append(w.buf, ',')
+	head := len(w.buf)
 	w.buf = append(w.buf, `"events":[`...)
 	for i := range events {
 		e := &events[i]
@@ -69,22 +77,13 @@ func encode(events []engine.Event, limit int) (data []byte, blobs []Blob, err er
 	}
 	w.buf = append(w.buf, `]}`...)
 
-	head := make([]byte, 0, 64+128*len(w.refs)+len(w.buf))
-	head = append(head, `{"v":`...)
-	head = strconv.AppendInt(head, RecordVersion, 10)
-	head = append(head, `,"seq":`...)
-	head = strconv.AppendUint(head, first, 10)
-	head = append(head, `,"at":`...)
-	head = strconv.AppendInt(head, base, 10)
-	head = append(head, ',')
-	head = appendAsides(head, w.refs)
-	return append(head, w.buf...), w.blobs, nil
+	if len(w.refs) > 0 {
+		w.buf = slices.Insert(w.buf, head, appendAsides(nil, w.refs)...)
+	}
+	return w.buf, w.blobs, nil
 }
 
 func appendAsides(b []byte, refs []asideRef) []byte {
-	if len(refs) == 0 {
-		return b
-	}
 	b = append(b, `"aside":[`...)
 	for i, r := range refs {
 		if i > 0 {
