@@ -96,6 +96,9 @@ func (c *linter) lintPorts() {
 			}
 			var lost []string
 			seen := map[string]bool{"": true}
+			for _, note := range n.Notes {
+				seen[Edge{Port: note.Port}.PortName()] = true // the document has an edge there, which leads nowhere
+			}
 			for _, k := range append(slices.Clone(n.Decide.Cases), Case{Port: n.Decide.Else}) {
 				if !seen[k.Port] && !c.ports[port{n.ID, k.Port}] {
 					lost = append(lost, fmt.Sprintf("%q", k.Port))

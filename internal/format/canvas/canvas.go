@@ -1,0 +1,138 @@
+package canvas
+
+import (
+	"maps"
+	"slices"
+
+	"github.com/hocket-run/hocket/diag"
+	"github.com/hocket-run/hocket/internal/format/source"
+	"github.com/hocket-run/hocket/workflow"
+)
+
+// Format is the name of this format.
+const Format = "canvas"
+
+// What agents have where the document says nothing else (S0-10, S0-16).
+const (
+	// DefaultModel is used where neither a flag nor the document nor HOCKET_MODEL names a model (D26). It does not stand in the workflow.
+	DefaultModel  = "gpt-5"
+	defaultSystem = "You are a helpful assistant."
+	defaultEffort = "low"
+	defaultName   = "Agent"
+	maxTurns      = 20
+	emptyText     = "Model returned no text output."
+)
+
+// Types of nodes.
+const (
+	typeStart    = "start"
+	typeAgent    = "agent"
+	typeIf       = "if"
+	typeApproval = "approval"
+	typeInput    = "input" // legacy: approval (S0-2)
+)
+
+// Handles, and the tools that are keys of an agent's `tools`.
+const (
+	handleOutput   = "output"
+	handleInput    = "input"
+	handleSubagent = "subagent"
+	handleTrue     = "true" // legacy: condition-0 (S0-22)
+	portCondition  = "condition-"
+
+	toolSubagents = "subagents"
+	toolWebSearch = "web_search"
+)
+
+// Codes of this package's own diagnostics.
+const (
+	codeInvalidGraph  = "invalid-graph"
+	codeNoStart       = "no-start"
+	codeManyStarts    = "many-starts"
+	codeUnknownType   = "unknown-node-type"
+	codeDuplicateNode = "duplicate-node"
+	codeMissingTarget = "missing-target"
+	codeMissingSource = "missing-source"
+	codeUnknownHandle = "unknown-handle"
+	codeDuplicateLink = "duplicate-link"
+	codeBadValue      = "bad-value"
+	codeEmptyOperand  = "empty-operand"
+	codeNoProvider    = "no-tool-provider"
+	codeMisplacedKey  = "misplaced-key"
+
+	codeSubagentSource    = "subagent-source"
+	codeSubagentTarget    = "subagent-target"
+	codeSubagentDisabled  = "subagent-disabled"
+	codeSubagentHandle    = "subagent-handle"
+	codeSubagentSelf      = "subagent-self"
+	codeSubagentParents   = "subagent-parents"
+	codeSubagentExecution = "subagent-execution"
+	codeSubagentCycle     = "subagent-cycle"
+)
+
+// Options tell Read what the document itself does not. The zero Options is ready for use.
+type Options struct {
+	// Missing names tools that nothing offers here: an agent that lists one gets a warning (S0-55).
+	Missing []string
+}
+
+// Detect tells whether a document is of this format: a map with `connections`, or with nodes of canvas types and no `edges`.
+func Detect(root *source.Node) bool {
+	if root == nil || root.Kind != source.Map {
+		return false
+	}
+	if root.Get("connections") != nil {
+		return true
+	}
+	nodes := root.Get("nodes")
+	if nodes == nil || root.Get("edges") != nil || root.Get("branches") != nil {
+		return false
+	}
+	return slices.ContainsFunc(nodes.Items, func(n *source.Node) bool {
+		t := n.Get("type")
+		return t != nil && slices.Contains([]string{typeStart, typeIf, typeApproval, typeInput}, t.Text)
+	})
+}
+
+// Read compiles a document. The workflow is never nil: it holds what could be understood, and may run only where the list has no errors. The list
+// is sorted by place. What [workflow.Validate] and [workflow.Lint] find in the graph is the caller's to ask.
+func Read(root *source.Node, opts Options) (*workflow.Workflow, diag.List) {
+	r := &reader{opts: opts, nodes: map[string]*node{}}
+	r.document(root)
+	r.diags.Sort()
+	return r.workflow(root), r.diags
+}
+
+// reader is one reading of one document.
+type reader struct {
+	opts  Options
+	diags diag.List
+
+	id, name, description string
+	order                 []*node
+	nodes                 map[string]*node // by id
+	links                 []link           // ways of the run
+	asks                  []link           // sub-agent links
+	ids                   []string         // sorted, once it was asked for
+	hints                 int
+	unclear               bool // some node's id or type is not known: what it is was not understood
+}
+
+// maxHints bounds how many names are compared with all others, which is slow in a document that is wrong throughout.
+const maxHints = 50
+
+// similar gives a hint at the name that was meant, "" where there is none.
+func (r *reader) similar(name string, names ...string) string {
+	if r.hints++; r.hints > maxHints {
+		return ""
+	}
+	return diag.DidYouMean(name, names)
+}
+
+// similarNode is similar among the ids of nodes.
+func (r *reader) similarNode(id string) string {
+	if r.ids == nil {
+		r.ids = slices.Sorted(maps.Keys(r.nodes))
+	}
+	return r.similar(id, r.ids...)
+}

@@ -1,0 +1,296 @@
+package canvas
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/hocket-run/hocket/diag"
+	"github.com/hocket-run/hocket/internal/expr"
+	"github.com/hocket-run/hocket/internal/format/source"
+	"github.com/hocket-run/hocket/workflow"
+)
+
+// node is a node of the document.
+type node struct {
+	at    *source.Node
+	id    string
+	index int
+	kind  string // one of the types; typeApproval for the legacy one
+
+	def   workflow.Node   // Kind is empty where the type is not known
+	agent *workflow.Agent // of agent nodes
+	input json.RawMessage // of start nodes
+
+	tools  map[string]bool // names that stand in agent.Tools
+	ports  map[string]bool // ports of if nodes
+	mayAsk bool            // tools.subagents is on
+	parent string          // the agent that this one is a sub-agent of
+	prompt string          // the system prompt as it is written, for descriptions
+}
+
+// Keys of `data` by type of node.
+var dataKeys = map[string][]string{
+	typeStart:    {"initialInput"},
+	typeAgent:    {"agentName", "systemPrompt", "userPrompt", "model", "reasoningEffort", "tools"},
+	typeIf:       {"conditions", "condition"},
+	typeApproval: {"prompt", "message"},
+}
+
+// meant says what is often written for another key.
+var meant = map[string]map[string]string{
+	typeStart: {"input": "initialInput", "text": "initialInput", "value": "initialInput"},
+	typeAgent: {"name": "agentName", "system": "systemPrompt", "instructions": "systemPrompt", "prompt": "userPrompt", "effort": "reasoningEffort"},
+	typeIf:    {"operator": "conditions", "value": "conditions"},
+}
+
+func (r *reader) node(item *source.Node) {
+	f := item.Fields(&r.diags)
+	if f == nil {
+		r.unclear = true
+		return
+	}
+	n := &node{at: item}
+	if id := f.Require("id"); id != nil {
+		if n.id = f.Text("id"); n.id == "" && id.IsScalar() {
+			r.diags.Errorf(id.Span, id.Path(), source.CodeMissingKey, "the id of a node must not be empty")
+		}
+	}
+	typ := f.Require("type")
+	n.kind = f.Str("type")
+	data := f.Map("data")
+	known := r.nodeType(n, typ)
+	if known {
+		r.misplaced(f, dataKeys[n.kind])
+	}
+	f.Unknown(diag.Warning, nodeExtras...)
+	r.unclear = r.unclear || n.id == "" || !known
+	if n.id != "" {
+		if first := r.nodes[n.id]; first != nil {
+			d := r.diags.Errorf(f.Get("id").Span, item.Path()+".id", codeDuplicateNode, "node id %q is used twice", n.id)
+			d.Related = []diag.Related{{Span: first.at.Get("id").Span, Message: "the first node with this id"}}
+			known = false
+		} else {
+			n.index = len(r.order)
+			r.nodes[n.id] = n
+			r.order = append(r.order, n)
+		}
+	}
+	if !known {
+		return
+	}
+	n.def.ID = n.id
+	switch n.kind {
+	case typeStart:
+		r.start(n, data)
+	case typeAgent:
+		r.agent(n, data)
+	case typeIf:
+		r.condition(n, data)
+	case typeApproval:
+		r.approval(n, data)
+	}
+	r.dataRest(n, data)
+}
+
+// nodeType settles the type and tells whether it is known (S0-2, S0-7).
+func (r *reader) nodeType(n *node, typ *source.Node) bool {
+	if n.kind == "" {
+		if typ != nil && typ.Kind == source.String {
+			r.diags.Errorf(typ.Span, typ.Path(), source.CodeMissingKey, "the type of a node must not be empty")
+		}
+		return false
+	}
+	if n.kind == typeInput {
+		n.kind = typeApproval
+	}
+	if _, ok := dataKeys[n.kind]; ok {
+		return true
+	}
+	d := r.diags.Errorf(typ.Span, typ.Path(), codeUnknownType, "unknown node type %q", n.kind)
+	types := []string{typeStart, typeAgent, typeIf, typeApproval}
+	switch d.Hint = r.similar(n.kind, types...); {
+	case n.kind == "end":
+		d.Hint = "remove the node: a branch ends where no connection leads on"
+	case d.Hint == "":
+		d.Hint = "the types are " + strings.Join(types, ", ")
+	}
+	return false
+}
+
+// misplaced warns of keys of `data` that stand beside it.
+func (r *reader) misplaced(f *source.Fields, keys []string) {
+	for _, key := range keys {
+		if e := f.Node().Entry(key); e != nil {
+			f.Get(key)
+			r.diags.Warnf(e.KeySpan, e.Value.Path(), codeMisplacedKey, "the key %q is not read here", key).Hint = `it belongs into "data"`
+		}
+	}
+}
+
+// dataRest names the node and warns of keys that nobody reads.
+func (r *reader) dataRest(n *node, data *source.Fields) {
+	if data == nil {
+		return
+	}
+	if n.kind != typeAgent {
+		for _, key := range []string{"label", "title"} {
+			if v := data.Node().Get(key); v != nil && v.Kind == source.String && n.def.Name == "" {
+				n.def.Name = v.Text
+			}
+		}
+	}
+	for _, e := range data.Node().Entries {
+		if want := meant[n.kind][e.Key]; want != "" {
+			data.Get(e.Key)
+			d := r.diags.Warnf(e.KeySpan, e.Value.Path(), source.CodeUnknownKey, "the key %q is not known here", e.Key)
+			d.Hint = fmt.Sprintf("did you mean %q?", want)
+		}
+	}
+	data.Unknown(diag.Warning, append(slices.Clone(dataExtras), dataKeys[n.kind]...)...)
+}
+
+// start reads the input of runs that are given none; what is false in JavaScript counts as an empty text (S0-4).
+func (r *reader) start(n *node, data *source.Fields) {
+	n.def.Kind = workflow.KindStart
+	n.input = json.RawMessage(`""`)
+	v := data.Get("initialInput")
+	if v.IsNull() || v.Kind == source.Bool && v.Text == "false" {
+		return
+	}
+	if number, ok := v.Float(); ok && number == 0 {
+		return
+	}
+	n.input = v.JSON()
+}
+
+// agent reads an agent node; every agent node has an agent of its own with the node's id (S0-10).
+func (r *reader) agent(n *node, data *source.Fields) {
+	a := &workflow.Agent{
+		ID: n.id, Name: data.Str("agentName"), System: data.Str("systemPrompt"), Model: data.Str("model"),
+		Params:   workflow.ModelParams{ReasoningEffort: data.Str("reasoningEffort")},
+		MaxTurns: maxTurns, Trim: true, EmptyText: emptyText,
+	}
+	n.prompt, n.tools = a.System, map[string]bool{}
+	if strings.TrimSpace(a.Name) == "" {
+		a.Name = defaultName
+	}
+	if a.System == "" {
+		a.System = defaultSystem
+	}
+	if a.Params.ReasoningEffort == "" {
+		a.Params.ReasoningEffort = defaultEffort
+	} else if efforts := []string{"none", "minimal", "low", "medium", "high", "xhigh"}; !slices.Contains(efforts, a.Params.ReasoningEffort) {
+		v := data.Get("reasoningEffort")
+		d := r.diags.Warnf(v.Span, v.Path(), codeBadValue, "no model is known to take the reasoning effort %q", v.Text)
+		if d.Hint = r.similar(v.Text, efforts...); d.Hint == "" {
+			d.Hint = "usual are " + strings.Join(efforts, ", ")
+		}
+	}
+	r.tools(n, a, data)
+	n.agent = a
+	n.def.Kind, n.def.Name = workflow.KindAgent, a.Name
+	n.def.Agent = &workflow.AgentNode{Agent: n.id, Prompt: workflow.Prompt{Mode: workflow.PromptTemplate, Text: data.Str("userPrompt")}}
+}
+
+// tools reads `tools`: a map of names to true or false, or a list of names. `subagents` is no tool but the leave to have sub-agents; every
+// other name is a tool that the agent may use (S0-10, S0-55).
+func (r *reader) tools(n *node, a *workflow.Agent, data *source.Fields) {
+	v := data.Get("tools")
+	if v.IsNull() {
+		return
+	}
+	if v.Kind == source.List {
+		for _, name := range data.Strs("tools") {
+			r.tool(n, a, name, v)
+		}
+		return
+	}
+	f := data.Map("tools")
+	if f == nil {
+		return
+	}
+	for _, e := range f.Node().Entries {
+		if on, _ := f.Bool(e.Key); on {
+			r.tool(n, a, e.Key, e.Value)
+		}
+		if e.Key == toolSubagents || e.Key == toolWebSearch {
+			continue
+		}
+		if hint := r.similar(e.Key, toolSubagents, toolWebSearch); hint != "" {
+			r.diags.Warnf(e.KeySpan, e.Value.Path(), source.CodeUnknownKey, "%q is taken as the name of a tool", e.Key).Hint = hint
+		}
+	}
+}
+
+func (r *reader) tool(n *node, a *workflow.Agent, name string, at *source.Node) {
+	switch {
+	case name == toolSubagents:
+		n.mayAsk = true
+		return
+	case name == "":
+		r.diags.Errorf(at.Span, at.Path(), codeBadValue, "a tool has no name")
+		return
+	case n.tools[name]:
+		return
+	case slices.Contains(r.opts.Missing, name):
+		r.diags.Warnf(at.Span, at.Path(), codeNoProvider, "nothing offers the tool %q here: calling it is an error in the run", name)
+	}
+	n.tools[name] = true
+	a.Tools = append(a.Tools, name)
+}
+
+// condition reads an if node: conditions in order, each with a port of its own, else `false` (S0-20 to S0-23).
+func (r *reader) condition(n *node, data *source.Fields) {
+	d := &workflow.Decide{Cases: []workflow.Case{}, Else: workflow.PortFalse}
+	items := data.List("conditions")
+	for i, item := range items {
+		f := item.Fields(&r.diags)
+		op := f.Str("operator")
+		if op != "" && op != "equal" && op != expr.OpContains {
+			v := f.Get("operator")
+			w := r.diags.Warnf(v.Span, v.Path(), codeBadValue, "the unknown operator %q counts as equal", op)
+			w.Hint = "the operators are equal, contains"
+			op = ""
+		}
+		if op == "" {
+			op = "equal"
+		}
+		if f != nil {
+			r.operand(item, f.Get("value"))
+		}
+		d.Cases = append(d.Cases, matchCase(i, op, f.Text("value")))
+		f.Unknown(diag.Warning, "id")
+	}
+	// The legacy form counts only where the list is missing or empty (S0-23).
+	if legacy := data.Get("condition"); len(items) == 0 && !legacy.IsNull() {
+		r.operand(legacy, legacy)
+		d.Cases = append(d.Cases, matchCase(0, expr.OpContains, data.Text("condition")))
+	}
+	n.ports = map[string]bool{workflow.PortFalse: true}
+	for _, k := range d.Cases {
+		n.ports[k.Port] = true
+	}
+	n.def.Kind, n.def.Decide = workflow.KindDecide, d
+}
+
+func matchCase(i int, op, text string) workflow.Case {
+	return workflow.Case{Port: fmt.Sprint(portCondition, i), When: workflow.Condition{Language: workflow.LangMatch, Op: op, Text: text}}
+}
+
+// operand warns of a condition that never holds (S0-21).
+func (r *reader) operand(at, value *source.Node) {
+	if value == nil || value.IsScalar() && strings.TrimSpace(value.Text) == "" {
+		r.diags.Warnf(at.Span, at.Path(), codeEmptyOperand, "a condition with an empty value never holds")
+	}
+}
+
+// approval reads an approval node (S0-30).
+func (r *reader) approval(n *node, data *source.Fields) {
+	w := &workflow.Wait{Kind: workflow.WaitApproval, Prompt: data.Str("prompt")}
+	if w.Prompt == "" {
+		w.Prompt = data.Str("message")
+	}
+	n.def.Kind, n.def.Wait = workflow.KindWait, w
+}

@@ -1,0 +1,368 @@
+package canvas
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strconv"
+
+	"github.com/hocket-run/hocket/workflow"
+)
+
+// document is a canvas document as it is written; the order of the fields is that of the file.
+type document struct {
+	ID          string       `json:"id,omitempty"`
+	Name        string       `json:"name,omitempty"`
+	Description string       `json:"description,omitempty"`
+	Nodes       []docNode    `json:"nodes"`
+	Connections []connection `json:"connections"`
+}
+
+type docNode struct {
+	ID   string   `json:"id"`
+	Type string   `json:"type"`
+	X    int      `json:"x"`
+	Y    int      `json:"y"`
+	Data *docData `json:"data,omitempty"`
+}
+
+type docData struct {
+	Label           string          `json:"label,omitempty"`
+	InitialInput    json.RawMessage `json:"initialInput,omitempty"`
+	AgentName       string          `json:"agentName,omitempty"`
+	SystemPrompt    string          `json:"systemPrompt,omitempty"`
+	UserPrompt      string          `json:"userPrompt,omitempty"`
+	Model           string          `json:"model,omitempty"`
+	ReasoningEffort string          `json:"reasoningEffort,omitempty"`
+	Tools           toolSet         `json:"tools,omitempty"`
+	Conditions      []docCondition  `json:"conditions,omitempty"`
+	Prompt          string          `json:"prompt,omitempty"`
+}
+
+type docCondition struct {
+	Operator string `json:"operator"`
+	Value    string `json:"value"`
+}
+
+type connection struct {
+	ID           string `json:"id,omitempty"`
+	Source       string `json:"source"`
+	SourceHandle string `json:"sourceHandle,omitempty"`
+	Target       string `json:"target"`
+	TargetHandle string `json:"targetHandle,omitempty"`
+	Label        string `json:"label,omitempty"`
+}
+
+// toolSet is an object of names that are true, in order.
+type toolSet []string
+
+// MarshalJSON implements json.Marshaler.
+func (t toolSet) MarshalJSON() ([]byte, error) {
+	var b bytes.Buffer
+	b.WriteByte('{')
+	for i, name := range t {
+		if i > 0 {
+			b.WriteByte(',')
+		}
+		key, err := plainJSON(name)
+		if err != nil {
+			return nil, err
+		}
+		b.Write(key)
+		b.WriteString(":true")
+	}
+	b.WriteByte('}')
+	return b.Bytes(), nil
+}
+
+// Write gives w as a canvas document, and exactly what such a document cannot say. Where that is empty, reading the document again gives a workflow
+// with the same digest if w came from a canvas document, and one that runs alike if it did not. Where it is not, the document holds what can
+// be said: it is worth showing, not running.
+//
+// Where w does not begin with a start node, one is put in front; agents that several nodes share are copied, since a canvas agent belongs to its
+// node; boxes get places of their own, because a definition holds none.
+func Write(w *workflow.Workflow) ([]byte, []Unsaid) {
+	o := newWriter(w)
+	o.whole()
+	o.nodes()
+	o.edges()
+	o.asks()
+	o.place()
+	data, err := indented(o.doc)
+	if err != nil {
+		o.unsaid.add("workflow", "a value that JSON cannot hold: %s", err)
+		return nil, o.unsaid
+	}
+	return data, o.unsaid
+}
+
+// plainJSON is JSON without the escapes that only HTML needs.
+func plainJSON(v any) ([]byte, error) {
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(v); err != nil {
+		return nil, fmt.Errorf("encode canvas document: %w", err)
+	}
+	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), nil
+}
+
+func indented(doc document) ([]byte, error) {
+	b, err := plainJSON(doc)
+	if err != nil {
+		return nil, err
+	}
+	var out bytes.Buffer
+	if err := json.Indent(&out, b, "", "  "); err != nil {
+		return nil, fmt.Errorf("indent canvas document: %w", err)
+	}
+	out.WriteByte('\n')
+	return out.Bytes(), nil
+}
+
+type writer struct {
+	w      *workflow.Workflow
+	doc    document
+	unsaid unsaidList
+
+	byID    map[string]*workflow.Node
+	agents  map[string]*workflow.Agent
+	subs    map[string]bool              // sub-agents that have a node of the document
+	written map[string]bool              // ids of document nodes, and names that dangling connections use
+	lost    map[string]bool              // nodes that have no place in a canvas
+	ports   map[string]map[string]string // by decide node: the handle of each port
+	start   string                       // the start node that was put in front, "" where w has one
+	pending []ask
+}
+
+// ask is a sub-agent link that is still to be written.
+type ask struct {
+	from string // document node
+	sub  workflow.Subagent
+}
+
+func newWriter(w *workflow.Workflow) *writer {
+	o := &writer{
+		w: w, byID: map[string]*workflow.Node{}, subs: map[string]bool{}, agents: map[string]*workflow.Agent{}, written: map[string]bool{}, lost: map[string]bool{}, ports: map[string]map[string]string{},
+		doc: document{ID: w.ID, Name: w.Name, Description: w.Description, Nodes: []docNode{}, Connections: []connection{}},
+	}
+	for i := range w.Agents {
+		if a := &w.Agents[i]; o.agents[a.ID] == nil {
+			o.agents[a.ID] = a
+		}
+	}
+	for i := range w.Nodes {
+		o.byID[w.Nodes[i].ID] = &w.Nodes[i]
+		o.written[w.Nodes[i].ID] = true
+		for _, note := range w.Nodes[i].Notes {
+			o.written[note.Target] = true
+		}
+	}
+	return o
+}
+
+// fresh gives an id that no node has.
+func (o *writer) fresh(id string) string {
+	for i := 2; o.written[id]; i++ {
+		next := id + "_" + strconv.Itoa(i)
+		if !o.written[next] {
+			id = next
+		}
+	}
+	o.written[id] = true
+	return id
+}
+
+// nodes writes the nodes in order, and each agent that is a sub-agent only where the list of agents has it, so that reading finds both lists in
+// their order again.
+func (o *writer) nodes() {
+	var subs []*workflow.Agent // agents that no node runs
+	at := map[string]int{}
+	runs := map[string]bool{}
+	for i := range o.w.Nodes {
+		if n := &o.w.Nodes[i]; n.Agent != nil {
+			runs[n.Agent.Agent] = true
+		}
+	}
+	asked := o.asked()
+	for i := range o.w.Agents {
+		a := &o.w.Agents[i]
+		at[a.ID] = i
+		switch {
+		case runs[a.ID] || o.agents[a.ID] != a:
+		case asked[a.ID] && !o.written[a.ID] && o.w.Format == Format:
+			o.written[a.ID], o.subs[a.ID] = true, true
+			subs = append(subs, a)
+		case !asked[a.ID]:
+			o.unsaid.add("agent "+strconv.Quote(a.ID), "an agent that nothing uses")
+		}
+	}
+	if e := o.byID[o.w.Entry]; e == nil || e.Kind != workflow.KindStart {
+		o.start = o.fresh(typeStart)
+		o.doc.Nodes = append(o.doc.Nodes, docNode{ID: o.start, Type: typeStart, Data: o.startData(nil)})
+	}
+	for i := range o.w.Nodes {
+		n := &o.w.Nodes[i]
+		if n.Agent != nil {
+			for len(subs) > 0 && at[subs[0].ID] < at[n.Agent.Agent] {
+				o.doc.Nodes = append(o.doc.Nodes, o.agentNode(subs[0].ID, subs[0], ""))
+				subs = subs[1:]
+			}
+		}
+		o.node(n)
+	}
+	for _, a := range subs {
+		o.doc.Nodes = append(o.doc.Nodes, o.agentNode(a.ID, a, ""))
+	}
+}
+
+// asked tells which agents are sub-agents of an agent that runs.
+func (o *writer) asked() map[string]bool {
+	out := map[string]bool{}
+	var todo []string
+	for i := range o.w.Nodes {
+		if n := &o.w.Nodes[i]; n.Agent != nil {
+			todo = append(todo, n.Agent.Agent)
+		}
+	}
+	seen := map[string]bool{}
+	for len(todo) > 0 {
+		id := todo[len(todo)-1]
+		todo = todo[:len(todo)-1]
+		if seen[id] || o.agents[id] == nil {
+			continue
+		}
+		seen[id] = true
+		for _, s := range o.agents[id].Subagents {
+			out[s.Agent] = true
+			todo = append(todo, s.Agent)
+		}
+	}
+	return out
+}
+
+func (o *writer) startData(n *workflow.Node) *docData {
+	d := &docData{InitialInput: o.w.Rules.DefaultInput}
+	if n != nil {
+		d.Label = n.Name
+	}
+	if string(d.InitialInput) == `""` {
+		d.InitialInput = nil
+	}
+	if d.Label == "" && d.InitialInput == nil {
+		return nil
+	}
+	return d
+}
+
+func (o *writer) node(n *workflow.Node) {
+	o.nodeUnsaid(n)
+	d := docNode{ID: n.ID}
+	switch {
+	case n.Kind == workflow.KindStart:
+		if n.ID != o.w.Entry {
+			o.lose(n, "that it is a second start node")
+			return
+		}
+		d.Type, d.Data = typeStart, o.startData(n)
+	case n.Kind == workflow.KindAgent && n.Agent != nil && o.agents[n.Agent.Agent] != nil:
+		a := o.agents[n.Agent.Agent]
+		if n.Name != "" && n.Name != a.Title() || n.Name == "" && n.ID != a.Title() {
+			o.unsaid.node(n, "a name of its own beside its agent's, %q", a.Title())
+		}
+		d = o.agentNode(n.ID, a, n.Agent.Prompt.Text)
+	case n.Kind == workflow.KindDecide && n.Decide != nil:
+		d.Type, d.Data = typeIf, o.ifData(n)
+	case n.Kind == workflow.KindWait && n.Wait != nil && n.Wait.Kind == workflow.WaitApproval:
+		d.Type = typeApproval
+		if n.Wait.Prompt != "" || n.Name != "" {
+			d.Data = &docData{Label: n.Name, Prompt: n.Wait.Prompt}
+		}
+	case n.Kind == workflow.KindEnd:
+		o.lost[n.ID] = true
+		if o.concurrent() {
+			o.unsaid.node(n, "that reaching it ends the run while other branches still run")
+		}
+		return
+	default:
+		o.lose(n, fmt.Sprintf("a node of kind %s", n.Kind))
+		return
+	}
+	o.doc.Nodes = append(o.doc.Nodes, d)
+}
+
+// lose leaves a node out.
+func (o *writer) lose(n *workflow.Node, what string) {
+	o.lost[n.ID] = true
+	if !n.Hidden || n.Join == nil || n.Join.Fork == "" { // the fork was named
+		o.unsaid.node(n, "%s", what)
+	}
+}
+
+// concurrent tells whether two branches of w can run at once.
+func (o *writer) concurrent() bool {
+	type out struct{ from, port string }
+	seen := map[out]bool{}
+	for _, e := range o.w.Edges {
+		k := out{e.From, e.PortName()}
+		if seen[k] {
+			return true
+		}
+		seen[k] = true
+	}
+	return slices.ContainsFunc(o.w.Nodes, func(n workflow.Node) bool { return n.Fork != nil })
+}
+
+// agentNode writes an agent as a node, and notes its sub-agents for later.
+func (o *writer) agentNode(id string, a *workflow.Agent, prompt string) docNode {
+	o.agentUnsaid(a)
+	d := &docData{AgentName: a.Title(), SystemPrompt: a.System, UserPrompt: prompt, Model: a.Model, ReasoningEffort: a.Params.ReasoningEffort}
+	if d.AgentName == defaultName {
+		d.AgentName = ""
+	}
+	if d.SystemPrompt == defaultSystem {
+		d.SystemPrompt = ""
+	}
+	if d.ReasoningEffort == defaultEffort {
+		d.ReasoningEffort = ""
+	}
+	d.Tools = append(d.Tools, a.Tools...)
+	if len(a.Subagents) > 0 {
+		d.Tools = append(d.Tools, toolSubagents)
+		for _, s := range a.Subagents {
+			o.pending = append(o.pending, ask{id, s})
+		}
+	}
+	return docNode{ID: id, Type: typeAgent, Data: d}
+}
+
+func (o *writer) ifData(n *workflow.Node) *docData {
+	d := &docData{Label: n.Name}
+	handles := map[string]string{}
+	for i, k := range n.Decide.Cases {
+		if k.When.Language != workflow.LangMatch {
+			o.unsaid.node(n, "the condition %s", conditionText(k.When))
+		}
+		d.Conditions = append(d.Conditions, docCondition{Operator: k.When.Op, Value: k.When.Text})
+		handle := fmt.Sprint(portCondition, i)
+		if other, twice := handles[k.Port]; twice && other != handle {
+			o.unsaid.node(n, "two conditions that lead the same way, %q", k.Port)
+			continue
+		}
+		handles[k.Port] = handle
+	}
+	switch _, taken := handles[n.Decide.Else]; {
+	case n.Decide.Else == "":
+		o.unsaid.node(n, "that the step fails where no condition holds")
+	case taken:
+		o.unsaid.node(n, "a condition that leads the same way as no condition, %q", n.Decide.Else)
+	default:
+		handles[n.Decide.Else] = workflow.PortFalse
+	}
+	o.ports[n.ID] = handles
+	if d.Label == "" && len(d.Conditions) == 0 {
+		return nil
+	}
+	return d
+}
