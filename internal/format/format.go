@@ -61,6 +61,8 @@ type language struct {
 	detect func(*source.Node) bool
 	read   func(*source.Node, Options) (*workflow.Workflow, diag.List)
 	write  func(*workflow.Workflow) ([]byte, []Unsaid)
+	// usual are codes of Lint for what is as it should be in this language.
+	usual []string
 }
 
 // languages are all languages in the order in which they are looked for.
@@ -69,7 +71,10 @@ func languages() []language {
 		{name: Canvas, form: "`nodes` and `connections`", detect: isCanvas},
 		{name: Routes, form: "`entrypointNodeId`, `nodes` with a `nodeType`, and `edges`", detect: isRoutes},
 		{name: Rounds, form: "`nodes` and `edges`, or `branches`", detect: isRounds},
-		{name: Steps, form: "`agents` and a list of steps under `workflow`", detect: steps.Detect, read: readSteps, write: writeSteps},
+		{
+			name: Steps, form: "`agents` and a list of steps under `workflow`", detect: steps.Detect, read: readSteps, write: writeSteps,
+			usual: []string{"open-port"}, // a missing branch goes on with the next step, and ends the run where there is none (S4-38)
+		},
 	}
 }
 
@@ -97,7 +102,7 @@ func Detect(root *source.Node) string {
 // place and holds each problem once.
 func Read(file string, data []byte, opts Options) (*workflow.Workflow, diag.List) {
 	root, diags := source.Parse(file, data)
-	if root == nil {
+	if root == nil || incomplete(diags) {
 		return nil, diags
 	}
 	l, ok := choose(root, opts.Format, &diags)
@@ -111,10 +116,21 @@ func Read(file string, data []byte, opts Options) (*workflow.Workflow, diag.List
 		diags = append(diags, workflow.Validate(w)...)
 	}
 	if w != nil && !diags.HasErrors() {
-		diags = append(diags, workflow.Lint(w)...)
+		for _, d := range workflow.Lint(w) {
+			if !slices.Contains(l.usual, d.Code) {
+				diags = append(diags, d)
+			}
+		}
 	}
 	diags.Sort()
 	return w, once(diags)
+}
+
+// incomplete tells that the text was not read to its end, so that what seems to be missing may only be unread.
+func incomplete(diags diag.List) bool {
+	return slices.ContainsFunc(diags, func(d diag.Diagnostic) bool {
+		return slices.Contains([]string{source.CodeSyntax, source.CodeTooManyValues, source.CodeTooDeep, source.CodeEncoding}, d.Code)
+	})
 }
 
 // choose finds the language of a document and reports that there is none, or none that can be read.

@@ -20,11 +20,12 @@ func (r *reader) compile() {
 		return
 	}
 	nameSteps(r.root)
+	r.steps = newIndex(r.root)
 	r.arrange(r.root)
 	r.refuseUntyped()
 	r.refuseTwins(r.root)
 	setNodes(r.root)
-	r.plain, r.shared = scope{}, nil
+	r.steps = newIndex(r.root)
 	r.root.walk(func(s *step) {
 		if s.broken {
 			return

@@ -107,7 +107,7 @@ func (r *reader) whole(f field) int {
 func (r *reader) notNegative(f field) int {
 	n := r.whole(f)
 	if n < 0 {
-		r.diags.Errorf(f.value.Span, f.path, codeBadValue, "%s must not be negative, got %d", f.key, n)
+		r.diags.Errorf(f.value.Span, f.path, codeBadValue, "%s must not be negative, got %d", f.path, n)
 		return 0
 	}
 	return n
@@ -171,7 +171,7 @@ func describe(n *source.Node) string {
 }
 
 func (r *reader) wrongType(f field, want string) {
-	r.diags.Errorf(f.value.Span, f.path, codeWrongType, "%s must be %s, got %s", f.key, want, describe(f.value))
+	r.diags.Errorf(f.value.Span, f.path, codeWrongType, "%s must be %s, got %s", f.path, want, describe(f.value))
 }
 
 // unknown reports a key that the format does not have.

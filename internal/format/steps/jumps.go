@@ -83,19 +83,9 @@ func (r *reader) findRepeats(root *list) {
 			return
 		}
 		for at := s.in.owner; at != nil; at = at.in.owner {
-			for _, t := range at.in.items {
-				if t.id != s.id || t.kind == jump || !t.written || at.in.place[t] > at.in.place[at] {
-					continue
-				}
-				if at.in.kind == lanes && t != at {
-					continue
-				}
-				if s.says(t) {
-					r.diags.Warnf(s.span(), s.path(), codeJumpIgnores,
-						"%s repeats the id %q, so it goes back to %s; what else it says is not used", s.title(), s.id, t.title())
-				}
-				s.kind, s.target, s.wanted = jump, t, s.id
-				s.yes, s.no, s.children, s.retry = nil, nil, nil, nil
+			t := at.in.named[s.id]
+			if t != nil && t.written && t.kind != jump && at.in.place[t] <= at.in.place[at] && (at.in.kind != lanes || t == at) {
+				r.repeat(s, t)
 				return
 			}
 			if at.in.kind == lanes {
@@ -103,6 +93,16 @@ func (r *reader) findRepeats(root *list) {
 			}
 		}
 	})
+}
+
+// repeat makes s a jump back to t.
+func (r *reader) repeat(s, t *step) {
+	if s.says(t) {
+		r.diags.Warnf(s.span(), s.path(), codeJumpIgnores,
+			"%s repeats the id %q, so it goes back to %s; what else it says is not used", s.title(), s.id, t.title())
+	}
+	s.kind, s.target, s.wanted = jump, t, s.id
+	s.yes, s.no, s.children, s.retry = nil, nil, nil, nil
 }
 
 // says tells whether s says more than that it is t again.
@@ -117,32 +117,22 @@ func (r *reader) aim(s *step) {
 		r.aimAt(s)
 		return
 	}
-	var known []string
 	var outside *step
 	left := false
 	for at := s.in.owner; at != nil; at = at.in.owner {
-		for _, t := range at.in.items {
-			if t.kind == jump || at.in.kind == lanes && t != at {
-				continue
-			}
-			if t.written && !left {
-				known = append(known, t.id)
-			}
-			if t.id != s.wanted {
-				continue
-			}
-			switch {
-			case left:
-				outside = t
-			case !t.written:
-				d := r.diags.Errorf(s.span(), s.path(), codeUnknownTarget, "%s: %q is no written id; only a written id can be a target", s.title(), s.wanted)
-				d.Hint = "write `id: " + s.wanted + "` on " + t.title()
-				d.Related = []diag.Related{{Span: t.span(), Message: "this step has the id by default"}}
-				return
-			default:
-				s.target = t
-				return
-			}
+		t := at.in.named[s.wanted]
+		switch {
+		case t == nil || t.kind == jump:
+		case left || at.in.kind == lanes && t != at:
+			outside = t
+		case !t.written:
+			d := r.diags.Errorf(s.span(), s.path(), codeUnknownTarget, "%s: %q is no written id; only a written id can be a target", s.title(), s.wanted)
+			d.Hint = "write `id: " + s.wanted + "` on " + t.title()
+			d.Related = []diag.Related{{Span: t.span(), Message: "this step has the id by default"}}
+			return
+		default:
+			s.target = t
+			return
 		}
 		left = left || at.in.kind == lanes
 	}
@@ -151,7 +141,23 @@ func (r *reader) aim(s *step) {
 		return
 	}
 	d := r.diags.Errorf(s.span(), s.path(), codeUnknownTarget, "%s: there is no step %q in an enclosing list", s.title(), s.wanted)
-	d.Hint = r.diags.similar(s.wanted, func() []string { return known })
+	d.Hint = r.diags.similar(s.wanted, s.targets)
+}
+
+// targets gives the ids that a jump in the branch of s could name.
+func (s *step) targets() []string {
+	var out []string
+	for at := s.in.owner; at != nil; at = at.in.owner {
+		for _, t := range at.in.items {
+			if t.written && t.kind != jump && (at.in.kind != lanes || t == at) {
+				out = append(out, t.id)
+			}
+		}
+		if at.in.kind == lanes {
+			break
+		}
+	}
+	return out
 }
 
 // aimAt finds the target of a bare number: an index into the list in which the condition stands.

@@ -118,7 +118,7 @@ func (r *reader) thinking(p *workflow.ModelParams, f field) {
 	case whole && n == -1:
 		r.diags.Warnf(f.value.Span, f.path, codeUnsupported, "thinking_budget: -1 is not supported yet; the provider's default is used")
 	case whole:
-		r.diags.Errorf(f.value.Span, f.path, codeBadValue, "thinking_budget must not be negative, got %d", n)
+		r.diags.Errorf(f.value.Span, f.path, codeBadValue, "%s must not be negative, got %d", f.path, n)
 	default:
 		p.ReasoningEffort = r.text(f)
 	}

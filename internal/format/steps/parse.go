@@ -75,6 +75,7 @@ func (r *reader) items(l *list, f field, depth int) {
 	}
 	if depth > maxDepth {
 		r.diags.Errorf(f.span, f.path, codeTooDeep, "steps stand in one another more than %d deep", maxDepth)
+		l.owner.garbled = true
 		return
 	}
 	if f.value.Kind != source.List {
@@ -138,6 +139,11 @@ func (r *reader) step(s *step, depth int) {
 		s.untyped = true // a jump back, if the id is an earlier step's (S4-8 b); else an error of its own
 		return
 	}
+	s.garbled = s.garbled || slices.ContainsFunc(keys, func(f field) bool {
+		list := f.key == "steps" || f.key == "true" || f.key == "false"
+		text := f.key == "name" || f.key == "condition"
+		return text && !f.value.IsScalar() || list && f.value.Kind == source.Map
+	})
 	r.checkStep(s, word, typ, known)
 }
 
@@ -155,6 +161,9 @@ func (r *reader) checkStep(s *step, word string, typ *field, known bool) {
 			d.Hint = hint
 		}
 		s.broken = true
+	case s.garbled: // which was reported where it stands
+		s.broken = true
+		return
 	case s.kind == agentStep && s.name == "":
 		r.diags.Errorf(at, s.path(), codeBadStep, "%s: agent step requires name", s.title()).Hint = "name an agent of the section agents"
 		s.broken = true
@@ -203,11 +212,16 @@ func (r *reader) stepKey(s *step, f field, known bool, depth int) {
 			r.diags.Errorf(f.value.Span, f.path, codeBadValue, "%s: the id %q holds a slash", s.title(), s.id).Hint =
 				"use letters, digits, `_` and `-`"
 			s.id = strings.ReplaceAll(s.id, "/", "_")
+		case len(s.id) > maxIDBytes:
+			r.tooLong(f, &s.id)
 		case f.value.IsScalar() && s.id == "":
 			r.diags.Errorf(f.value.Span, f.path, codeBadValue, "%s: the id is empty", s.title()).Hint = "leave it out, or write one"
 		}
 	case "name":
 		s.name, s.nameField = r.text(f), f
+		if len(s.name) > maxIDBytes {
+			r.tooLong(f, &s.name)
+		}
 	case "condition":
 		s.text, s.value = r.condition(f), f.value
 	case "retry":
@@ -224,6 +238,11 @@ func (r *reader) stepKey(s *step, f field, known bool, depth int) {
 	default:
 		r.unknown(f, diag.Error, s.title(), allStepKeys)
 	}
+}
+
+func (r *reader) tooLong(f field, text *string) {
+	r.diags.Errorf(f.value.Span, f.path, codeBadValue, "%s is longer than %d bytes", f.path, maxIDBytes)
+	*text = strings.ToValidUTF8((*text)[:maxIDBytes], "")
 }
 
 // branch reads a list of steps, or one bare scalar (S4-18).

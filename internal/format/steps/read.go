@@ -89,8 +89,7 @@ type reader struct {
 	judged map[string]bool // providers that were warned of
 
 	root       *list
-	plain      scope
-	shared     map[string]bool
+	steps      *index
 	conditions map[*step]checked
 	agentReads map[string][]string
 }

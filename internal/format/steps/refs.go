@@ -12,150 +12,19 @@ import (
 	"github.com/hocket-run/hocket/internal/format/source"
 )
 
-// scope is what the texts at one place of the document may name.
-type scope struct {
-	names map[string]*step
-	opts  expr.Options
-}
-
 // checked is a condition that was read: its text with every reference naming a node, and the nodes that it reads.
 type checked struct {
 	text  string
 	reads []string
 }
 
-// scopeOf gives the scope of the condition s, or of an instruction where s is nil.
-//
-// An id that the document has once means that step. Where several steps share an id, the one in the nearest enclosing list is meant, then the one
-// of the outermost list; else the id means nothing and only a node's path does.
-func (r *reader) scopeOf(s *step) scope {
-	if r.plain.names == nil {
-		r.plain.names, r.shared = r.namesOfAll()
-		r.plain.opts = r.options(r.plain.names)
-	}
-	if s == nil || len(r.shared) == 0 {
-		return r.plain
-	}
-	near := map[string]*step{}
-	for at := s; at != nil; at = at.in.owner {
-		for _, t := range at.in.items {
-			if t.kind != jump && r.shared[t.id] && near[t.id] == nil {
-				near[t.id] = t
-			}
-		}
-	}
-	if len(near) == 0 {
-		return r.plain
-	}
-	for id, t := range r.plain.names {
-		if near[id] == nil {
-			near[id] = t
-		}
-	}
-	return scope{names: near, opts: r.options(near)}
-}
-
-func (r *reader) namesOfAll() (names map[string]*step, shared map[string]bool) {
-	names, shared = map[string]*step{}, map[string]bool{}
-	r.root.walk(func(t *step) {
-		if t.kind == jump {
-			return
-		}
-		shared[t.id] = shared[t.id] || names[t.id] != nil
-		names[t.id] = t
-	})
-	for id := range shared {
-		if shared[id] {
-			delete(names, id)
-		} else {
-			delete(shared, id)
-		}
-	}
-	r.root.walk(func(t *step) {
-		if t.kind != jump && t.node != "" {
-			names[t.node] = t
-		}
-	})
-	return names, shared
-}
-
-func (r *reader) options(names map[string]*step) expr.Options {
-	known := make([]expr.Step, 0, len(names))
-	for id, t := range names {
-		known = append(known, expr.Step{ID: id, Children: t.offered()})
-	}
-	slices.SortFunc(known, func(a, b expr.Step) int { return strings.Compare(a.ID, b.ID) })
-	return expr.Options{Steps: known, Types: func(ref expr.Ref) []string { return r.types(names, ref) }}
-}
-
-// offered gives the steps whose outputs a parallel block has by id: its children, and in place of a condition the steps of its branches.
-func (s *step) offered() []expr.Step {
-	if s.children == nil {
-		return nil
-	}
-	var out []expr.Step
-	for _, t := range s.children.items {
-		out = append(out, t.offer()...)
-	}
-	return out
-}
-
-func (s *step) offer() []expr.Step {
-	switch s.kind {
-	case jump:
-		return nil
-	case conditionStep:
-		var out []expr.Step
-		for _, l := range s.lists() {
-			for _, t := range l.items {
-				out = append(out, t.offer()...)
-			}
-		}
-		return out
-	}
-	return []expr.Step{{ID: s.id, Children: s.offered()}}
-}
-
-// meant gives the step that a reference reads, nil where it is not known.
-func meant(names map[string]*step, ref expr.Ref) *step {
-	s := names[ref.Step()]
-	for _, hop := range ref.Steps[1:] {
-		if s == nil || s.children == nil {
-			return nil
-		}
-		s = s.child(hop.ID)
-	}
-	return s
-}
-
-// child gives the step that a block's output holds under id.
-func (s *step) child(id string) *step {
-	var find func(l *list) *step
-	find = func(l *list) *step {
-		for _, t := range l.items {
-			if t.kind != jump && t.kind != conditionStep && t.id == id {
-				return t
-			}
-			if t.kind == conditionStep {
-				for _, sub := range t.lists() {
-					if u := find(sub); u != nil {
-						return u
-					}
-				}
-			}
-		}
-		return nil
-	}
-	return find(s.children)
-}
-
 // readBy gives the steps that the condition s names, before anything is checked.
 func (r *reader) readBy(s *step) []*step {
-	sc := r.scopeOf(s)
-	cond, _ := expr.ParseCondition(s.text, expr.Options{Steps: sc.opts.Steps})
+	sc := scope{r: r, at: s}
+	cond, _ := expr.ParseCondition(s.text, expr.Options{Steps: sc.near(s.text)})
 	var out []*step
 	for _, ref := range cond.Refs() {
-		if t := sc.names[ref.Step()]; t != nil {
+		if t := sc.find(ref.Step()); t != nil {
 			out = append(out, t)
 		}
 	}
@@ -164,14 +33,14 @@ func (r *reader) readBy(s *step) []*step {
 
 // checkCondition reports what is wrong with the condition of s (S4-11, S4-17).
 func (r *reader) checkCondition(s *step) {
-	sc := r.scopeOf(s)
-	cond, problems := expr.ParseCondition(s.text, sc.opts)
+	sc := scope{r: r, at: s}
+	cond, problems := expr.ParseCondition(s.text, sc.options(s.text))
 	at := place{value: s.value, path: s.path() + ".condition", title: s.title() + ": "}
 	for _, p := range problems {
 		r.problem(at, p, r.whose(sc, cond, p))
 	}
 	for _, ref := range cond.Refs() {
-		t := meant(sc.names, ref)
+		t := sc.meant(ref)
 		if t == nil || r.noOutput(at, ref, t) {
 			continue
 		}
@@ -186,7 +55,7 @@ func (r *reader) checkCondition(s *step) {
 		d := r.diags.Warnf(at.span(0, len(s.text)), at.path, codeConstant, "%sthe condition is always %t", at.title, v)
 		d.Hint = "read a step's output, for example {{ $steps.<id>.output.approved }}"
 	}
-	text, reads := canonical(s.text, cond.Refs(), sc.names, s.block())
+	text, reads := canonical(s.text, cond.Refs(), sc, s.block())
 	r.conditions[s] = checked{text: text, reads: reads}
 }
 
@@ -198,21 +67,21 @@ func (r *reader) checkInstructions() {
 			users[s.name] = append(users[s.name], s)
 		}
 	})
-	sc := r.scopeOf(nil)
+	sc := scope{r: r}
 	for i := range r.w.Agents {
 		a := &r.w.Agents[i]
 		info := r.agents[a.ID]
-		t, problems := expr.ParseTemplate(a.System, expr.Options{Steps: sc.opts.Steps})
+		t, problems := expr.ParseTemplate(a.System, expr.Options{Steps: sc.near(a.System)})
 		at := place{value: info.system, path: info.system.Path(), title: "agent " + strconv.Quote(a.ID) + ": ", fallback: info.span}
 		for _, p := range problems {
 			r.problem(at, p, "")
 		}
 		for _, ref := range t.Refs() {
-			if s := meant(sc.names, ref); s != nil && !r.noOutput(at, ref, s) {
+			if s := sc.meant(ref); s != nil && !r.noOutput(at, ref, s) {
 				r.checkPath(at, ref, s)
 			}
 		}
-		a.System, r.agentReads[a.ID] = canonical(a.System, t.Refs(), sc.names, commonBlock(users[a.ID]))
+		a.System, r.agentReads[a.ID] = canonical(a.System, t.Refs(), sc, commonBlock(users[a.ID]))
 	}
 }
 
@@ -270,7 +139,7 @@ func (r *reader) whose(sc scope, cond *expr.Condition, p expr.Problem) string {
 	if p.Code != expr.CodeNotBoolean || len(refs) != 1 {
 		return ""
 	}
-	t := meant(sc.names, refs[0])
+	t := sc.meant(refs[0])
 	if t == nil || t.kind != agentStep || refs[0].Field != expr.FieldOutput || r.schemaOf(t) == nil {
 		return ""
 	}
@@ -296,8 +165,8 @@ func (r *reader) schemaOf(t *step) json.RawMessage {
 }
 
 // types tells expr what the document declares of a reference (S4-17).
-func (r *reader) types(names map[string]*step, ref expr.Ref) []string {
-	t := meant(names, ref)
+func (r *reader) types(sc scope, ref expr.Ref) []string {
+	t := sc.meant(ref)
 	switch {
 	case t == nil:
 		return nil
@@ -343,16 +212,16 @@ func (r *reader) checkPath(at place, ref expr.Ref, t *step) {
 //
 // A step is named by its node's id. One in a parallel block that does not enclose the text is reached through the block, whose branches are not
 // seen from outside before it has ended.
-func canonical(text string, refs []expr.Ref, names map[string]*step, block *step) (string, []string) {
+func canonical(text string, refs []expr.Ref, sc scope, block *step) (string, []string) {
 	var b strings.Builder
 	var reads []string
 	last := 0
 	for _, ref := range refs {
-		s := names[ref.Step()]
+		s := sc.find(ref.Step())
 		if s == nil {
 			continue
 		}
-		if t := meant(names, ref); t != nil {
+		if t := sc.meant(ref); t != nil {
 			reads = append(reads, t.node)
 		}
 		name := s.seenFrom(block)

@@ -4,6 +4,7 @@ import (
 	"strconv"
 
 	"github.com/hocket-run/hocket/diag"
+	"github.com/hocket-run/hocket/internal/expr"
 	"github.com/hocket-run/hocket/internal/format/source"
 	"github.com/hocket-run/hocket/workflow"
 )
@@ -36,7 +37,8 @@ type list struct {
 	scalar bool
 	items  []*step
 	order  []*step
-	place  map[*step]int // index in order
+	place  map[*step]int    // index in order
+	named  map[string]*step // by id, the first where several have one
 }
 
 // step is one item of a list. Fields that its kind does not have are zero.
@@ -54,6 +56,7 @@ type step struct {
 	yes, no  *list
 	children *list
 	retry    *workflow.Retry
+	offered  []expr.Step // what a parallel block's output holds; made when it is first asked for
 
 	hoisted []*step // of a condition: the later siblings that run before it, in declared order (S4-7)
 	target  *step   // of a jump
@@ -62,6 +65,7 @@ type step struct {
 
 	bare    bool // the item is a scalar, or says no type
 	untyped bool // says nothing but an id, which may be a jump (S4-8 b)
+	garbled bool // what its type needs is there, but of the wrong type
 	broken  bool // was reported, and takes no part in the graph
 
 	where              field // the whole item

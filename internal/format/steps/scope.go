@@ -1,0 +1,192 @@
+package steps
+
+import (
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/hocket-run/hocket/internal/expr"
+)
+
+// maxIDBytes bounds ids and the names from which default ids are made.
+const maxIDBytes = 200
+
+// index finds the steps of a document by what texts call them.
+type index struct {
+	names   map[string]*step // by id where the document has it once, and by node
+	shared  map[string]bool  // ids that several steps have
+	lengths []int            // of names and shared ids, each once
+	all     []expr.Step      // made when it is first asked for
+}
+
+func newIndex(root *list) *index {
+	x := &index{names: map[string]*step{}, shared: map[string]bool{}}
+	root.walk(func(t *step) {
+		if t.kind == jump {
+			return
+		}
+		if x.names[t.id] != nil {
+			x.shared[t.id] = true
+		}
+		x.names[t.id] = t
+	})
+	for id := range x.shared {
+		delete(x.names, id)
+	}
+	root.walk(func(t *step) {
+		if t.kind != jump && t.node != "" {
+			x.names[t.node] = t
+		}
+	})
+	seen := map[int]bool{}
+	for id := range x.names {
+		seen[len(id)] = true
+	}
+	for id := range x.shared {
+		seen[len(id)] = true
+	}
+	x.lengths = slices.Sorted(maps.Keys(seen))
+	return x
+}
+
+// scope is what the texts at one place of the document may name.
+type scope struct {
+	r  *reader
+	at *step // the condition; nil for an instruction, which stands in no list
+}
+
+// find gives the step that an id means.
+//
+// An id that the document has once means that step. Where several steps share an id, the one in the nearest enclosing list is meant, then the one
+// of the outermost list; else the id means nothing and only a node's path does.
+func (sc scope) find(id string) *step {
+	x := sc.r.steps
+	if x.shared[id] {
+		for at := sc.at; at != nil; at = at.in.owner {
+			if t := at.in.named[id]; t != nil && t.kind != jump {
+				return t
+			}
+		}
+	}
+	return x.names[id]
+}
+
+// meant gives the step that a reference reads, nil where it is not known.
+func (sc scope) meant(ref expr.Ref) *step {
+	s := sc.find(ref.Step())
+	for _, hop := range ref.Steps[1:] {
+		if s == nil || s.children == nil {
+			return nil
+		}
+		s = s.child(hop.ID)
+	}
+	return s
+}
+
+func (sc scope) options(text string) expr.Options {
+	return expr.Options{Steps: sc.near(text), Types: func(ref expr.Ref) []string { return sc.r.types(sc, ref) }}
+}
+
+// near gives the steps that the references of a text may mean: those whose id stands right after a `$steps`. Where one of them names none, it
+// gives all, for the hint at what was meant.
+func (sc scope) near(text string) []expr.Step {
+	const root = "$steps"
+	found := map[string]*step{}
+	unknown := false
+	for rest := text; ; {
+		i := strings.Index(rest, root)
+		if i < 0 {
+			break
+		}
+		rest = strings.TrimLeft(rest[i+len(root):], ".[ \t\r\n'\"")
+		known := false
+		for _, n := range sc.r.steps.lengths {
+			if n > len(rest) {
+				break
+			}
+			if t := sc.find(rest[:n]); t != nil {
+				found[rest[:n]], known = t, true
+			}
+		}
+		unknown = unknown || !known
+	}
+	if unknown && sc.r.diags.errors <= maxProblems {
+		return sc.all()
+	}
+	return offers(found)
+}
+
+func (sc scope) all() []expr.Step {
+	x := sc.r.steps
+	if x.all == nil {
+		x.all = offers(x.names)
+	}
+	if len(x.shared) == 0 {
+		return x.all
+	}
+	out := slices.Clone(x.all)
+	for _, id := range slices.Sorted(maps.Keys(x.shared)) {
+		if t := sc.find(id); t != nil && x.names[id] == nil {
+			out = append(out, t.offer(id))
+		}
+	}
+	return out
+}
+
+func offers(steps map[string]*step) []expr.Step {
+	out := make([]expr.Step, 0, len(steps))
+	for _, id := range slices.Sorted(maps.Keys(steps)) {
+		out = append(out, steps[id].offer(id))
+	}
+	return out
+}
+
+// offer declares s under a name, a parallel block with what its output holds.
+func (s *step) offer(id string) expr.Step {
+	out := expr.Step{ID: id}
+	if s.children == nil {
+		return out
+	}
+	if s.offered == nil {
+		s.offered = []expr.Step{}
+		s.children.inside(func(t *step) bool {
+			s.offered = append(s.offered, t.offer(t.id))
+			return true
+		})
+	}
+	out.Children = s.offered
+	return out
+}
+
+// child gives the step that a block's output holds under id.
+func (s *step) child(id string) *step {
+	var found *step
+	s.children.inside(func(t *step) bool {
+		if t.id == id {
+			found = t
+		}
+		return found == nil
+	})
+	return found
+}
+
+// inside calls f for the steps whose outputs a block with the branches l has: its children, and in place of a condition the steps of that
+// condition's branches (S4-34). It ends early where f gives false.
+func (l *list) inside(f func(*step) bool) bool {
+	for _, t := range l.items {
+		switch t.kind {
+		case jump:
+		case conditionStep:
+			for _, sub := range t.lists() {
+				if !sub.inside(f) {
+					return false
+				}
+			}
+		default:
+			if !f(t) {
+				return false
+			}
+		}
+	}
+	return true
+}
