@@ -118,24 +118,11 @@ func own(s *jsonschema.Schema, path []string, steps *int) (types, bool) {
 		}
 	}
 	key := path[0]
-	matched := false
-	if sub, ok := s.Properties[key]; ok {
-		matched = true
+	for _, sub := range keySchemas(s, key) {
 		also(sub)
 	}
-	for pattern, sub := range s.PatternProperties {
-		if pattern.MatchString(key) {
-			matched = true
-			also(sub)
-		}
-	}
-	if !matched {
-		switch x := s.AdditionalProperties.(type) {
-		case *jsonschema.Schema:
-			also(x)
-		case bool:
-			known = known || x
-		}
+	if allowed, ok := s.AdditionalProperties.(bool); ok && allowed {
+		known = true
 	}
 	if i, err := strconv.Atoi(key); err == nil && i >= 0 {
 		if sub := itemSchema(s, i); sub != nil {

@@ -16,6 +16,8 @@ const (
 	MaxValueBytes  = 8 << 20   // length of a value
 	MaxDepth       = 100       // maps and lists inside one another, of both
 	MaxExpansion   = 10_000    // subschemas that one value may have to fit at once, $ref followed: nested allOf and anyOf multiply
+	MaxChain       = 200       // of them, how many lead on from one another
+	MaxWork        = 1_000_000 // subschemas that a whole value is checked against, each part as often as it is met
 	MaxViolations  = 100       // violations of one value
 )
 
@@ -62,7 +64,10 @@ func Compile(raw json.RawMessage) (s *Schema, err error) {
 	if err != nil {
 		return nil, fmt.Errorf("%w: %s", ErrInvalid, plain(err))
 	}
-	if !expandsWithin(root, MaxExpansion) {
+	switch weight, chain := expansion(root); {
+	case chain > MaxChain:
+		return nil, fmt.Errorf("%w: its $ref, allOf, anyOf and oneOf lead on from one another more than %d times; that is the limit", ErrInvalid, MaxChain)
+	case weight > MaxExpansion:
 		return nil, fmt.Errorf("%w: its allOf, anyOf, oneOf and $ref stand for more than %d subschemas at one place; that is the limit", ErrInvalid, MaxExpansion)
 	}
 	return &Schema{raw: bytes.Clone(raw), root: root}, nil
@@ -158,38 +163,4 @@ func wildNumber(v any) (json.Number, bool) {
 		}
 	}
 	return "", false
-}
-
-// expandsWithin counts the subschemas that apply to one and the same value, and refuses more than most anywhere in the schema. Cycles count once
-// here; the library finds those that never reach a part of the value.
-func expandsWithin(root *jsonschema.Schema, most int) bool {
-	weights := map[*jsonschema.Schema]int{} // 0 while being counted
-	var weigh func(s *jsonschema.Schema) int
-	weigh = func(s *jsonschema.Schema) int {
-		if w, seen := weights[s]; seen {
-			return w
-		}
-		weights[s] = 0
-		w := 1
-		for _, sub := range inPlace(s) {
-			w = min(w+weigh(sub), most+1)
-		}
-		weights[s] = w
-		return w
-	}
-	seen := map[*jsonschema.Schema]bool{}
-	todo := []*jsonschema.Schema{root}
-	for len(todo) > 0 {
-		s := todo[len(todo)-1]
-		todo = todo[:len(todo)-1]
-		if s == nil || seen[s] {
-			continue
-		}
-		seen[s] = true
-		if weigh(s) > most {
-			return false
-		}
-		todo = append(append(todo, inPlace(s)...), below(s)...)
-	}
-	return true
 }

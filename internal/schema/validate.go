@@ -46,6 +46,9 @@ func (s *Schema) Validate(value json.RawMessage) (violations []Violation) {
 	if problem != "" {
 		return []Violation{{Message: "cannot be read: " + problem}}
 	}
+	if work(s.root, v) > MaxWork {
+		return []Violation{{Message: fmt.Sprintf("takes more than %d steps to check against this schema; that is the limit", MaxWork)}}
+	}
 	err := s.root.Validate(v)
 	var tree *jsonschema.ValidationError
 	switch {
@@ -89,6 +92,16 @@ func flatten(tree *jsonschema.ValidationError) []Violation {
 				out = append(out, alternatives(e, "one"))
 				return
 			}
+		case *kind.PropertyNames:
+			for _, c := range e.Causes {
+				for _, v := range flatten(c) {
+					out = append(out, Violation{Path: pointer(e.InstanceLocation), Message: fmt.Sprintf("has the key %q, which %s", k.Property, v.Message)})
+				}
+			}
+			return
+		case *kind.Contains, *kind.MinContains: // why each item does not count is of no use
+			out = append(out, Violation{Path: pointer(e.InstanceLocation), Message: message(e.ErrorKind)})
+			return
 		}
 		if len(e.Causes) == 0 {
 			out = append(out, Violation{Path: pointer(e.InstanceLocation), Message: message(e.ErrorKind)})
@@ -192,8 +205,6 @@ func message(k jsonschema.ErrorKind) string {
 		return fmt.Sprintf("must have at least %d keys, has %d", k.Want, k.Got)
 	case *kind.MaxProperties:
 		return fmt.Sprintf("must have at most %d keys, has %d", k.Want, k.Got)
-	case *kind.PropertyNames:
-		return fmt.Sprintf("has the key %q, which is not allowed", k.Property)
 	case *kind.Dependency:
 		return fmt.Sprintf("has %q and so lacks %s", k.Prop, quoted(k.Missing))
 	case *kind.DependentRequired:
