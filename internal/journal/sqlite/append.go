@@ -97,16 +97,10 @@ func (w *writer) append(c *conn, p *pendingAppend) error {
 	if err := w.named(c, p); err != nil {
 		return err
 	}
-	sum := t.sum.Next(p.Record, p.digest)
 	if t.isJustCreated {
-		err = w.first(c, p, t, sum)
-	} else {
-		err = w.next(c, p, t, sum)
+		return w.first(c, p, t)
 	}
-	if err != nil {
-		return err
-	}
-	return w.besides(c, p, t)
+	return w.next(c, p, t)
 }
 
 // named refuses p where a blob that it only names is not stored.
@@ -168,7 +162,7 @@ func (w *writer) target(c *conn, p *pendingAppend) (*target, error) {
 }
 
 // first stores a new run with its first record.
-func (w *writer) first(c *conn, p *pendingAppend, t *target, sum journal.Sum) error {
+func (w *writer) first(c *conn, p *pendingAppend, t *target) error {
 	n := p.Create
 	t.status, t.waiting, t.ended = p.Status, p.Waiting, p.ended(0)
 	res, err := c.exec(sqlNewRun, p.Run, micros(n.Created), string(p.Status), p.Waiting, t.ended, n.Workflow, n.WorkflowName, n.Format,
@@ -179,47 +173,54 @@ func (w *writer) first(c *conn, p *pendingAppend, t *target, sum journal.Sum) er
 	if t.id, err = res.LastInsertId(); err != nil {
 		return err
 	}
-	if err := w.insert(c, p, t, sum); err != nil {
-		return err
-	}
-	_, err = c.exec(sqlNewHead, t.id, t.owner, t.last, seal(p.Record.Version, sum), t.record, micros(p.At))
-	return err
-}
-
-// next stores a record that continues a run.
-func (w *writer) next(c *conn, p *pendingAppend, t *target, sum journal.Sum) error {
-	former := *t
-	if err := w.insert(c, p, t, sum); err != nil {
-		return err
-	}
-	n, err := c.change(sqlMoveHead, t.last, seal(p.Record.Version, sum), t.record, micros(p.At), t.id, t.epoch, former.last, former.record)
-	switch {
-	case err != nil:
-		return err
-	case n == 0 && !t.isRemembered:
-		return fmt.Errorf("head of run %s changed inside a transaction", p.Run)
-	case n == 0:
-		// Another process did something to the run. Look again, without memory.
-		if _, err := c.exec(sqlUndoRecord, t.record); err != nil {
-			return err
-		}
-		delete(w.memory, p.Run)
-		if t, err = w.target(c, p); err != nil {
-			return err
-		}
-		return w.next(c, p, t, t.sum.Next(p.Record, p.digest))
-	}
-	return nil
-}
-
-func (w *writer) insert(c *conn, p *pendingAppend, t *target, sum journal.Sum) error {
-	res, err := c.exec(sqlNewRecord, t.id, t.record, p.Record.Last, seal(p.Record.Version, sum), p.Record.Data)
+	sealed, err := w.insert(c, p, t)
 	if err != nil {
 		return err
 	}
-	t.last, t.sum = p.Record.Last, sum
+	if _, err := c.exec(sqlNewHead, t.id, t.owner, t.last, sealed, t.record, micros(p.At)); err != nil {
+		return err
+	}
+	return w.besides(c, p, t)
+}
+
+// next stores a record that continues a run.
+func (w *writer) next(c *conn, p *pendingAppend, t *target) error {
+	former := t.record
+	sealed, err := w.insert(c, p, t)
+	if err != nil {
+		return err
+	}
+	n, err := c.change(sqlMoveHead, t.last, sealed, t.record, micros(p.At), t.id, t.epoch, former)
+	switch {
+	case err != nil:
+		return err
+	case n > 0:
+		return w.besides(c, p, t)
+	case !t.isRemembered:
+		return fmt.Errorf("head of run %s changed inside a transaction", p.Run)
+	}
+	// Another process did something to the run. Look again, without memory.
+	if _, err := c.exec(sqlUndoRecord, t.record); err != nil {
+		return err
+	}
+	delete(w.memory, p.Run)
+	if t, err = w.target(c, p); err != nil {
+		return err
+	}
+	return w.next(c, p, t)
+}
+
+// insert stores the record, moves t to it and gives its seal.
+func (w *writer) insert(c *conn, p *pendingAppend, t *target) (sealed []byte, err error) {
+	t.sum = t.sum.Next(p.Record, p.digest)
+	sealed = seal(p.Record.Version, t.sum)
+	res, err := c.exec(sqlNewRecord, t.id, t.record, p.Record.Last, sealed, p.Record.Data)
+	if err != nil {
+		return nil, err
+	}
+	t.last = p.Record.Last
 	t.record, err = res.LastInsertId()
-	return err
+	return sealed, err
 }
 
 // besides stores what comes with a record, and remembers the run. After it fails the transaction is rolled back and memory with it.
@@ -292,7 +293,10 @@ func (p *pendingAppend) ended(former int64) int64 {
 
 // seal is how the version and sum of a record are stored: one version byte, then the sum.
 func seal(version uint8, sum journal.Sum) []byte {
-	return append([]byte{version}, sum[:]...)
+	b := make([]byte, 1+len(sum))
+	b[0] = version
+	copy(b[1:], sum[:])
+	return b
 }
 
 // unseal is the inverse of seal. A seal that is not one reads as version 0 with a sum that matches nothing that was stored with it.

@@ -12,8 +12,8 @@ import (
 
 const (
 	pruneRuns    = 50      // runs that vanish in one transaction
-	pruneRecords = 500     // records deleted in one transaction
-	pruneBytes   = 4 << 20 // of data deleted in one transaction
+	pruneRecords = 500     // records deleted or moved in one transaction
+	pruneBytes   = 4 << 20 // of data deleted or moved in one transaction
 )
 
 // victim is a run to delete, if it still is as it was when it was chosen.
@@ -59,10 +59,13 @@ func (s *Store) prune(ctx context.Context, q journal.PruneQuery, res *journal.Pr
 			return err
 		}
 	}
-	if err := s.emptyTrash(ctx, res); err != nil {
+	if err := s.emptyTrash(ctx); err != nil {
 		return err
 	}
 	if err := s.forgetOwners(ctx); err != nil {
+		return err
+	}
+	if err := s.repack(ctx); err != nil {
 		return err
 	}
 	return s.shrink(ctx)
@@ -113,7 +116,7 @@ func (s *Store) dropOld(ctx context.Context, text sqlText, status journal.Status
 			victims = victims[n:]
 		}
 		// Trash is emptied as it comes, so that what is deleted can be used again at once.
-		if err := s.emptyTrash(ctx, res); err != nil {
+		if err := s.emptyTrash(ctx); err != nil {
 			return err
 		}
 	}
@@ -171,16 +174,16 @@ func dropRun(c *conn, id, record int64) (blobs int, err error) {
 		}
 		blobs += int(n)
 	}
-	_, err = c.exec(sqlToTrash, record)
+	_, err = c.exec(sqlToTrash, record, id)
 	return blobs, err
 }
 
 // emptyTrash deletes the records of vanished runs.
-func (s *Store) emptyTrash(ctx context.Context, _ *journal.PruneResult) error {
+func (s *Store) emptyTrash(ctx context.Context) error {
 	for {
 		more := false
 		err := s.writer.write(ctx, 0, func(c *conn) (err error) {
-			more, err = takeOutTrash(c)
+			more, err = takeOutTrash(c, s.pruneRecords)
 			return err
 		})
 		if err != nil || !more {
@@ -190,20 +193,20 @@ func (s *Store) emptyTrash(ctx context.Context, _ *journal.PruneResult) error {
 }
 
 // takeOutTrash deletes as many records as one transaction may, along their chains, and leaves the rest of a chain in the trash.
-func takeOutTrash(c *conn) (more bool, err error) {
+func takeOutTrash(c *conn, records int) (more bool, err error) {
 	var bytes int64
-	for n := 0; n < pruneRecords && bytes < pruneBytes; {
+	for n := 0; n < records && bytes < pruneBytes; {
 		r, err := c.one(context.Background(), sqlTrash)
 		if err != nil || r == nil {
 			return false, err
 		}
-		tail := r.int(0)
+		tail, run := r.int(0), r.int(1)
 		if _, err := c.exec(sqlDropTrash, tail); err != nil {
 			return false, err
 		}
 		at := tail
-		for ; at != 0 && n < pruneRecords && bytes < pruneBytes; n++ {
-			r, err := c.one(context.Background(), sqlRecordAt, at)
+		for ; at != 0 && n < records && bytes < pruneBytes; n++ {
+			r, err := c.one(context.Background(), sqlRecordAt, at, run)
 			if err != nil {
 				return false, err
 			}
@@ -217,77 +220,12 @@ func takeOutTrash(c *conn) (more bool, err error) {
 			at, bytes = r.int(0), bytes+r.int(1)
 		}
 		if at != 0 {
-			if _, err := c.exec(sqlToTrash, at); err != nil {
+			if _, err := c.exec(sqlToTrash, at, run); err != nil {
 				return false, err
 			}
 		}
 	}
 	return true, nil
-}
-
-// forgetOwners deletes the rows of dead owners that no run names any more.
-func (s *Store) forgetOwners(ctx context.Context) error {
-	for from := int64(0); ; {
-		rows := 0
-		var dead []int64
-		err := s.readers.read(ctx, func(c *conn) error {
-			start := from
-			rows, dead = 0, nil
-			return c.query(ctx, sqlUnused, func(r row) error {
-				rows++
-				from = r.int(0)
-				alive, err := s.owners.isAlive(r.text(1))
-				if err == nil && !alive {
-					dead = append(dead, from)
-				}
-				return err
-			}, start)
-		})
-		if err != nil || rows == 0 {
-			return err
-		}
-		err = s.writer.write(ctx, 0, func(c *conn) error {
-			for _, id := range dead {
-				if _, err := c.exec(sqlForget, id); err != nil {
-					return err
-				}
-			}
-			return nil
-		})
-		if err != nil {
-			return err
-		}
-	}
-}
-
-// shrink gives free pages back to the file system, and the log's.
-func (s *Store) shrink(ctx context.Context) error {
-	for {
-		var free int64
-		err := s.writer.write(ctx, 0, func(c *conn) error {
-			if _, err := c.exec(sqlVacuum); err != nil {
-				return err
-			}
-			r, err := c.one(context.Background(), sqlFreePages)
-			if err == nil {
-				free = r.int(0)
-			}
-			return err
-		})
-		if err != nil {
-			return err
-		}
-		if free == 0 {
-			break
-		}
-	}
-	return s.writer.outside(ctx, func(c *conn) error {
-		_, err := c.exec(sqlTruncateWAL)
-		if isBusy(err) {
-			err = nil // a reader needs it: the log is cut by whoever writes later
-		}
-		return err
-	})
 }
 
 // size is that of the file and its log on disk.

@@ -43,9 +43,10 @@ VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`)
 	sqlNewRecord  = sqlText(`INSERT INTO records (run, prev, last, seal, data) VALUES (?, ?, ?, ?, ?)`)
 	sqlUndoRecord = sqlText(`DELETE FROM records WHERE id = ?`)
 
-	// The conditions are what the writer remembers of the run. The record is one of them because pruning moves records.
+	// The conditions are what the writer remembers of the run: as long as its last record is the same one, so is everything else that only
+	// its owner changes.
 	sqlMoveHead = sqlText(`UPDATE heads SET last = ?, seal = ?, record = ?, updated = ?
-WHERE id = ? AND epoch = ? AND last = ? AND record = ?`)
+WHERE id = ? AND epoch = ? AND record = ?`)
 	sqlSetStatus = sqlText(`UPDATE runs SET status = ?, waiting = ?, ended = ? WHERE id = ?`)
 	sqlDisown    = sqlText(`UPDATE heads SET owner = 0 WHERE id = ? AND epoch = ? AND owner = ?`)
 
@@ -61,13 +62,14 @@ ON CONFLICT (run) DO UPDATE SET at = excluded.at, version = excluded.version, su
 const (
 	sqlPosition = sqlText(`SELECT h.last, h.seal, h.record FROM runs r JOIN heads h ON h.id = r.id WHERE r.run = ?`)
 
-	// The chain from its end down to the record that holds event ?2, that one included. prev < id ends it even where damage made a ring.
+	// The chain from a record down to the one that holds an event, that one included. Events go down with every step, so that it ends even
+	// where damage made a ring.
 	sqlChain = sqlText(`WITH RECURSIVE chain (id, prev, last) AS (
   SELECT id, prev, last FROM records WHERE id = ?
   UNION ALL
-  SELECT p.id, p.prev, p.last FROM chain c JOIN records p ON p.id = c.prev WHERE c.last > ? AND c.prev < c.id
+  SELECT p.id, p.prev, p.last FROM chain c JOIN records p ON p.id = c.prev WHERE c.last > ? AND p.last < c.last
 )
-SELECT r.prev, r.last, r.seal, r.data FROM chain c JOIN records r ON r.id = c.id`)
+SELECT r.prev, r.last, r.seal, r.data FROM chain c CROSS JOIN records r ON r.id = c.id`)
 
 	sqlBlob = sqlText(`SELECT data FROM blobs WHERE hash = ?`)
 
@@ -134,9 +136,24 @@ WHERE r.status = ? AND r.created >= ? AND (r.created, r.id) > (?, ?) AND h.updat
 	sqlDropInbox  = sqlText(`DELETE FROM inbox WHERE run = ?`)
 	sqlDropHead   = sqlText(`DELETE FROM heads WHERE id = ?`)
 	sqlDropRun    = sqlText(`DELETE FROM runs WHERE id = ?`)
-	sqlToTrash    = sqlText(`INSERT INTO trash (record) VALUES (?)`)
-	sqlTrash      = sqlText(`SELECT record FROM trash LIMIT 1`)
+	sqlToTrash    = sqlText(`INSERT INTO trash (record, run) VALUES (?, ?)`)
+	sqlTrash      = sqlText(`SELECT record, run FROM trash LIMIT 1`)
 	sqlDropTrash  = sqlText(`DELETE FROM trash WHERE record = ?`)
-	sqlRecordAt   = sqlText(`SELECT prev, length(data) FROM records WHERE id = ?`)
+	sqlRecordAt   = sqlText(`SELECT prev, length(data) FROM records WHERE id = ? AND run = ?`)
 	sqlDropRecord = sqlText(`DELETE FROM records WHERE id = ?`)
+
+	// How full the pages of records are. Only its own pages are read.
+	sqlFill     = sqlText(`SELECT pgsize, unused FROM dbstat WHERE name = 'records' AND aggregate = TRUE`)
+	sqlRunsFrom = sqlText(`SELECT id FROM heads WHERE id > ? ORDER BY id LIMIT 200`)
+	sqlLastOf   = sqlText(`SELECT record FROM heads WHERE id = ?`)
+	sqlPrevOf   = sqlText(`SELECT prev FROM records WHERE id = ? AND run = ?`)
+	sqlPiece    = sqlText(`WITH RECURSIVE chain (id, prev, last) AS (
+  SELECT id, prev, last FROM records WHERE id = ?
+  UNION ALL
+  SELECT p.id, p.prev, p.last FROM chain c JOIN records p ON p.id = c.prev WHERE p.last < c.last
+  LIMIT ?
+)
+SELECT r.id, r.prev, r.last, r.seal, r.data FROM chain c CROSS JOIN records r ON r.id = c.id`)
+	sqlSetLast = sqlText(`UPDATE heads SET record = ? WHERE id = ?`)
+	sqlSetPrev = sqlText(`UPDATE records SET prev = ? WHERE id = ?`)
 )

@@ -32,6 +32,8 @@ type Store struct {
 	writer  *writer
 	readers *readers
 	owners  *owners
+
+	pruneRecords int // a test makes it small
 }
 
 var _ journal.Backend = (*Store)(nil)
@@ -51,9 +53,11 @@ func Open(ctx context.Context, path string, cfg Config) (*Store, error) {
 	}
 	return &Store{
 		path:    path,
-		writer:  startWriter(path, c),
+		writer:  newWriter(path, c),
 		readers: newReaders(path),
 		owners:  newOwners(path+".owners", cfg.Kind),
+
+		pruneRecords: pruneRecords,
 	}, nil
 }
 

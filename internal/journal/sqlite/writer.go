@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"os"
+	"runtime"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -17,6 +18,8 @@ const (
 	maxBatch      = 1000     // operations in one transaction
 	maxBatchBytes = 16 << 20 // of data in one transaction: it bounds the log
 	maxWAL        = 48 << 20 // from here on the writer waits for readers until the log begins anew (P10: under 64 MB)
+	checkWAL      = 1 << 20  // of data between two looks at the size of the log
+	opBytes       = 512      // what an operation costs the log beside its data, about
 	closeWait     = 10 * time.Second
 )
 
@@ -27,7 +30,8 @@ type op struct {
 	bytes int
 	alone bool // outside of any transaction: checkpoints
 	state atomic.Int32
-	done  chan error
+	err   error // set before done is sent to
+	done  chan struct{}
 }
 
 const (
@@ -36,210 +40,276 @@ const (
 	opGivenUp
 )
 
+func newOp(bytes int, do func(c *conn) error) *op {
+	return &op{do: do, bytes: bytes, done: make(chan struct{}, 1)}
+}
+
+// take keeps the caller of o from giving it up. It tells false where that is too late.
+func (o *op) take() bool { return o.state.CompareAndSwap(opWaiting, opTaken) }
+
+func (o *op) answer(err error) {
+	if r, ok := errors.AsType[refusal](err); ok {
+		err = r.error
+	}
+	o.err = err
+	o.done <- struct{}{}
+}
+
 // refusal is an answer, not a fault: the store is as it was, and the others in the batch commit.
 type refusal struct{ error }
 
 func (r refusal) Unwrap() error { return r.error }
 
-// writer owns the only connection that writes. It takes whatever waits into one transaction and answers after the commit (group commit).
+// writer owns the only connection that writes. Whatever waits shares a transaction, and is answered after the commit (group commit).
+//
+// Whoever comes while nobody writes does it himself, for all that wait by then: one run alone pays for no change of goroutines. What came
+// meanwhile is left to a goroutine, which ends when nothing waits.
 type writer struct {
-	path   string
-	conn   *conn
-	memory memory
+	path string
 
-	closing sync.RWMutex // held shared while an operation is put into the queue
-	closed  atomic.Bool
-	queue   chan *op
-	stopped chan struct{}
+	// Of whoever writes.
+	conn     *conn
+	memory   memory
+	batch    []*op // done in the present transaction
+	line     []*op // out of the queue, in its order, from at on
+	at       int
+	wrote    int       // bytes since the last look at the log
+	patience time.Time // when to stop waiting for other processes; set by the first wait after close
+
+	mu     sync.Mutex
+	idle   sync.Cond // isBusy became false
+	isBusy bool      // somebody writes
+	queue  []*op
+	closed atomic.Bool // set with mu held
 }
 
-func startWriter(path string, c *conn) *writer {
-	w := &writer{
-		path:    path,
-		conn:    c,
-		memory:  memory{},
-		queue:   make(chan *op, maxBatch),
-		stopped: make(chan struct{}),
-	}
-	go w.loop()
+func newWriter(path string, c *conn) *writer {
+	w := &writer{path: path, conn: c, memory: memory{}}
+	w.idle.L = &w.mu
 	return w
 }
 
-// write hands do to the writer and waits for its commit. A done ctx takes the operation back as long as its transaction has not begun; after
+// write does do in a transaction and returns after its commit. A done ctx takes the operation back as long as its turn has not come; after
 // that the outcome is waited for, since only it tells whether something was written.
 func (w *writer) write(ctx context.Context, bytes int, do func(c *conn) error) error {
-	return w.submit(ctx, &op{do: do, bytes: bytes, done: make(chan error, 1)})
+	return w.submit(ctx, newOp(bytes, do))
 }
 
 // outside is write for what cannot run inside a transaction.
 func (w *writer) outside(ctx context.Context, do func(c *conn) error) error {
-	return w.submit(ctx, &op{do: do, alone: true, done: make(chan error, 1)})
+	o := newOp(0, do)
+	o.alone = true
+	return w.submit(ctx, o)
 }
 
 func (w *writer) submit(ctx context.Context, o *op) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	w.closing.RLock()
+	w.mu.Lock()
 	if w.closed.Load() {
-		w.closing.RUnlock()
+		w.mu.Unlock()
 		return journal.ErrClosed
 	}
-	select {
-	case w.queue <- o:
-		w.closing.RUnlock()
-	case <-ctx.Done():
-		w.closing.RUnlock()
-		return ctx.Err()
+	w.queue = append(w.queue, o)
+	leads := !w.isBusy
+	w.isBusy = true
+	w.mu.Unlock()
+	if leads {
+		w.round(ctx)
+		if !w.rest() {
+			go w.drain()
+		}
 	}
 	select {
-	case err := <-o.done:
-		return err
+	case <-o.done:
+		return o.err
 	case <-ctx.Done():
 	}
 	if o.state.CompareAndSwap(opWaiting, opGivenUp) {
 		return ctx.Err()
 	}
-	return <-o.done
+	<-o.done
+	return o.err
 }
 
-// close answers what is queued and closes the connection.
+// drain writes until nothing waits.
+func (w *writer) drain() {
+	for {
+		w.gather()
+		w.round(context.Background())
+		if w.rest() {
+			return
+		}
+	}
+}
+
+// gather lets those who were answered just now come again before the next commit, as long as there come more: without it a commit for many
+// is followed by one for the few that were quickest.
+func (w *writer) gather() {
+	for seen := -1; ; {
+		w.mu.Lock()
+		n := len(w.queue)
+		w.mu.Unlock()
+		if n <= seen || n >= maxBatch {
+			return
+		}
+		seen = n
+		runtime.Gosched()
+	}
+}
+
+// rest makes room for the next writer, unless something waits.
+func (w *writer) rest() bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.at < len(w.line) || len(w.queue) > 0 {
+		return false
+	}
+	w.isBusy = false
+	w.idle.Broadcast()
+	return true
+}
+
+// close answers what waits and closes the connection.
 func (w *writer) close() error {
-	w.closing.Lock()
-	first := !w.closed.Swap(true)
-	w.closing.Unlock()
-	if !first {
-		<-w.stopped
+	w.mu.Lock()
+	isFirst := !w.closed.Swap(true)
+	for w.isBusy {
+		w.idle.Wait()
+	}
+	w.mu.Unlock()
+	if !isFirst {
 		return nil
 	}
-	close(w.queue)
-	<-w.stopped
 	return w.conn.close()
 }
 
-func (w *writer) loop() {
-	defer close(w.stopped)
-	var batch []*op
-	for first := range w.queue {
-		if first.alone {
-			if first.state.CompareAndSwap(opWaiting, opTaken) {
-				first.done <- first.do(w.conn)
+// peek gives the operation whose turn it is, or nil where none waits. Its caller may still give it up.
+func (w *writer) peek() *op {
+	for {
+		for ; w.at < len(w.line); w.at++ {
+			if o := w.line[w.at]; o.state.Load() == opWaiting {
+				return o
 			}
-			continue
 		}
-		batch = w.batch(batch[:0], first)
-		w.limitLog()
+		clear(w.line)
+		w.line, w.at = w.line[:0], 0
+		w.mu.Lock()
+		w.line, w.queue = w.queue, w.line
+		w.mu.Unlock()
+		if len(w.line) == 0 {
+			return nil
+		}
 	}
 }
 
-// batch commits first and whatever waits behind it, and answers all of them. It gives the slice back for the next time.
-func (w *writer) batch(batch []*op, first *op) []*op {
-	if err := w.begin(first); err != nil {
-		w.answer(first, err)
-		return batch
-	}
-	var (
-		next  = first
-		errs  []error
-		size  int
-		alone *op
-		fault bool
-	)
-	for next != nil {
-		if next.alone {
-			alone = next
-			break
-		}
-		if next.state.CompareAndSwap(opWaiting, opTaken) {
-			err := next.do(w.conn)
-			batch, errs = append(batch, next), append(errs, err)
-			size += next.bytes
-			if _, refused := errors.AsType[refusal](err); err != nil && !refused {
-				fault = true
-				break
-			}
-		}
-		if len(batch) == maxBatch || size >= maxBatchBytes {
-			break
-		}
-		select {
-		case next = <-w.queue: // nil once it is closed and empty
-		default:
-			next = nil
-		}
-	}
+// round does one batch: what waits now, and what comes until it is done, up to the bounds. It comes back without having done anything where
+// ctx ends while another process has the lock.
+func (w *writer) round(ctx context.Context) {
+	first := w.peek()
 	switch {
-	case fault:
-		// One operation of several cannot be done. Which of the others were right is not known any more, so each is done by itself.
+	case first == nil:
+		return
+	case first.alone:
+		if first.take() {
+			first.answer(explain(first.do(w.conn)))
+		}
+		return
+	}
+	// Who comes while another process has the lock shares the transaction, so nothing is taken yet, and everybody may still go away.
+	err := w.begin(func() bool { return ctx.Err() != nil || w.peek() == nil })
+	switch {
+	case errors.Is(err, errNobody):
+		return
+	case err != nil:
+		if first := w.peek(); first != nil && first.take() {
+			first.answer(err)
+		}
+		return
+	}
+	err = w.perform()
+	if _, isRefusal := errors.AsType[refusal](err); err != nil && !isRefusal {
+		// One operation of several cannot be done. What the others saw is not so any more: each is done again by itself.
 		w.rollback()
-		for _, o := range batch {
-			o.done <- w.single(o)
+		for _, o := range w.batch {
+			o.answer(w.single(o))
 		}
-	default:
+	} else {
 		err := w.commit()
-		for i, o := range batch {
+		for _, o := range w.batch {
 			if err != nil {
-				errs[i] = err
+				o.err = err
 			}
-			o.done <- unwrapRefusal(errs[i])
+			o.answer(o.err)
 		}
 	}
-	if alone != nil && alone.state.CompareAndSwap(opWaiting, opTaken) {
-		alone.done <- alone.do(w.conn)
+	clear(w.batch)
+	w.batch = w.batch[:0]
+	w.limitLog()
+}
+
+// perform does operations inside the transaction, and keeps them in w.batch with what each said, until the first that cannot be done.
+func (w *writer) perform() error {
+	size := 0
+	defer func() { w.wrote += size + opBytes*len(w.batch) }()
+	for len(w.batch) < maxBatch && size < maxBatchBytes {
+		o := w.peek()
+		if o == nil || o.alone {
+			return nil
+		}
+		if !o.take() {
+			continue
+		}
+		o.err = o.do(w.conn)
+		size += o.bytes
+		w.batch = append(w.batch, o)
+		if _, isRefusal := errors.AsType[refusal](o.err); o.err != nil && !isRefusal {
+			return o.err
+		}
 	}
-	clear(batch)
-	return batch
+	return nil
 }
 
 // single does o in a transaction of its own.
 func (w *writer) single(o *op) error {
-	if err := w.begin(nil); err != nil {
+	if err := w.begin(func() bool { return false }); err != nil {
 		return err
 	}
 	if err := o.do(w.conn); err != nil {
 		w.rollback()
-		return unwrapRefusal(explain(err))
+		return explain(err)
 	}
 	return w.commit()
 }
 
-func (w *writer) answer(o *op, err error) {
-	if o.state.CompareAndSwap(opWaiting, opTaken) {
-		o.done <- err
-	}
-}
+// errNobody says that nobody waits any more for the lock.
+var errNobody = errors.New("nobody waits")
 
-func unwrapRefusal(err error) error {
-	if r, ok := errors.AsType[refusal](err); ok {
-		return r.error
-	}
-	return err
-}
-
-// begin takes the write lock. Another process may have it: then it is asked for again until it is free, for as long as somebody waits for
-// the operation (P10: no SQLITE_BUSY reaches a caller).
-func (w *writer) begin(first *op) error {
-	var deadline time.Time
+// begin takes the write lock. Another process may have it: then it is asked for again until it is free (P10: no SQLITE_BUSY reaches a
+// caller), until isOver, which gives errNobody, or some time after the store was closed.
+func (w *writer) begin(isOver func() bool) error {
 	for {
 		_, err := w.conn.exec(sqlImmediate)
 		if err == nil || !isBusy(err) {
 			return explain(err)
 		}
-		if first != nil && first.state.Load() == opGivenUp {
-			return err // nobody hears it
+		if isOver() {
+			return errNobody
 		}
 		if w.closed.Load() {
-			switch now := time.Now(); {
-			case deadline.IsZero():
-				deadline = now.Add(closeWait)
-			case now.After(deadline):
-				return fmt.Errorf("write while another process locks the store: %w", journal.ErrClosed)
+			if w.patience.IsZero() {
+				w.patience = time.Now().Add(closeWait)
+			}
+			if time.Now().After(w.patience) {
+				return fmt.Errorf("another process locks the store: %w", journal.ErrClosed)
 			}
 		}
-		time.Sleep(time.Duration(rand.Int64N(int64(2 * time.Millisecond))))
+		time.Sleep(rand.N(2 * time.Millisecond))
 	}
 }
 
+// commit makes the transaction durable.
 func (w *writer) commit() error {
 	for {
 		_, err := w.conn.exec(sqlCommit)
@@ -262,7 +332,11 @@ func (w *writer) rollback() {
 // limitLog keeps the log under its bound where readers that overlap never let it begin anew: while the writer waits here, new readers need
 // nothing of the log, and the old ones end.
 func (w *writer) limitLog() {
+	if w.wrote < checkWAL {
+		return
+	}
+	w.wrote = 0
 	if st, err := os.Stat(w.path + "-wal"); err == nil && st.Size() > maxWAL {
-		_, _ = w.conn.exec(sqlRestartWAL) // asked again after the next batch
+		_, _ = w.conn.exec(sqlRestartWAL) // asked again a little later
 	}
 }

@@ -43,7 +43,10 @@ CREATE TABLE records (
 );
 
 -- Chains of pruned runs that wait to be deleted, by their last record.
-CREATE TABLE trash (record INTEGER PRIMARY KEY);
+CREATE TABLE trash (
+  record INTEGER PRIMARY KEY,
+  run    INTEGER NOT NULL
+);
 
 CREATE TABLE blobs (
   id   INTEGER PRIMARY KEY,

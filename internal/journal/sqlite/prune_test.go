@@ -1,0 +1,217 @@
+package sqlite_test
+
+import (
+	"bytes"
+	"database/sql"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/hocket-run/hocket/internal/journal"
+)
+
+func size(t testing.TB, path string) int64 {
+	t.Helper()
+	st, err := os.Stat(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return st.Size()
+}
+
+// TestPruneShrinks: P10, after 90 % of the runs are gone the file is at most 1.5 times the size of what is left, without a restart, and the
+// log is empty. What is left is measured by a copy without any gaps.
+func TestPruneShrinks(t *testing.T) {
+	t.Parallel()
+	const runs, steps = 2000, 20
+	path := filepath.Join(t.TempDir(), "hocket.db")
+	s := open(t, path)
+	ended := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+	kept := rand.New(rand.NewPCG(1, 2)).Perm(runs)[:runs/10]
+	keep := map[int]bool{}
+	for _, i := range kept {
+		keep[i] = true
+	}
+	var wg sync.WaitGroup
+	for i := range runs {
+		wg.Go(func() {
+			a := benchCreate(i)
+			for n := range steps {
+				a.At, a.Release = ended, n == steps-1
+				if a.Release && !keep[i] {
+					a.Status = journal.StatusCompleted
+				}
+				if n == 3 {
+					a.Blobs = []journal.Blob{journal.NewBlob(fmt.Appendf(nil, "%d %04000d", i, n))}
+				}
+				if n%5 == 4 {
+					a.Snapshot = make([]byte, 2000)
+				}
+				if err := s.Append(t.Context(), a); err != nil {
+					t.Error(err)
+					return
+				}
+				a = benchNext(i, a.Record.Last+1, a.Record.Data)
+			}
+		})
+	}
+	wg.Wait()
+	full := size(t, path)
+	start := time.Now()
+	res, err := s.Prune(t.Context(), journal.PruneQuery{EndedBefore: ended.Add(time.Hour)})
+	if err != nil || res.Runs != runs-len(kept) || res.Blobs != res.Runs || res.Freed <= 0 {
+		t.Fatalf("prune: %+v, %v", res, err)
+	}
+	copied := path + ".copy"
+	db, err := sql.Open("sqlite", "file:"+path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	if _, err := db.ExecContext(t.Context(), `VACUUM INTO ?`, copied); err != nil {
+		t.Fatal(err)
+	}
+	got, live := size(t, path), size(t, copied)
+	t.Logf("%d bytes of %d are left, %.2f times what they hold, after %v", got, full, float64(got)/float64(live), time.Since(start))
+	if float64(got) > 1.5*float64(live) {
+		t.Errorf("file has %d bytes, what is left %d", got, live)
+	}
+	if wal := size(t, path+"-wal"); wal != 0 {
+		t.Errorf("the log has %d bytes", wal)
+	}
+	for _, i := range kept {
+		records, err := s.Read(t.Context(), benchRun(i), 0)
+		if err != nil || len(records) != steps {
+			t.Fatalf("run %d: %d records, %v", i, len(records), err)
+		}
+	}
+}
+
+// TestPruneBesideAppends: pruning moves the records of runs that go on meanwhile, long ones in several steps.
+func TestPruneBesideAppends(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "hocket.db")
+	s, other := open(t, path), open(t, path)
+	other.SetPruneRecords(7)
+	const long = 60
+	if err := s.Append(t.Context(), benchCreate(0)); err != nil {
+		t.Fatal(err)
+	}
+	seq := uint64(4)
+	for i := range long {
+		old := benchCreate(1 + i) // lies between two records of the long run
+		old.Record.Data = make([]byte, 5*benchRecord)
+		old.Status, old.Release = journal.StatusFailed, true
+		for _, a := range []journal.Append{old, benchNext(0, seq, make([]byte, benchRecord))} {
+			if err := s.Append(t.Context(), a); err != nil {
+				t.Fatal(err)
+			}
+		}
+		seq += 3
+	}
+	stop := make(chan struct{})
+	var wg sync.WaitGroup
+	wg.Go(func() {
+		for {
+			select {
+			case <-stop:
+				return
+			default:
+			}
+			if err := s.Append(t.Context(), benchNext(0, seq, make([]byte, benchRecord))); err != nil {
+				t.Error(err)
+				return
+			}
+			seq += 3
+		}
+	})
+	wg.Go(func() {
+		for {
+			select {
+			case <-stop:
+				return
+			default:
+			}
+			if records, err := other.Read(t.Context(), benchRun(0), 0); err != nil || len(records) < long {
+				t.Errorf("%d records, %v", len(records), err)
+				return
+			}
+		}
+	})
+	res, err := other.Prune(t.Context(), journal.PruneQuery{EndedBefore: time.Date(2027, 1, 1, 0, 0, 0, 0, time.UTC)})
+	close(stop)
+	wg.Wait()
+	if err != nil || res.Runs != long {
+		t.Fatalf("prune: %+v, %v", res, err)
+	}
+	records, err := other.Read(t.Context(), benchRun(0), 0)
+	if err != nil || records[len(records)-1].Last != seq-1 {
+		t.Errorf("%d records, %v", len(records), err)
+	}
+	if first := number(t, path, `SELECT min(id) FROM records`); first <= long {
+		t.Errorf("the first record is still number %d: nothing was moved", first)
+	}
+	if n := number(t, path, `SELECT count(*) FROM records`); n != int64(len(records)) {
+		t.Errorf("there are %d records, %d of the run", n, len(records))
+	}
+}
+
+// number asks the file behind the store's back.
+func number(t testing.TB, path, query string) (n int64) {
+	t.Helper()
+	db, err := sql.Open("sqlite", "file:"+path+"?_pragma=busy_timeout(5000)")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	if err := db.QueryRowContext(t.Context(), query).Scan(&n); err != nil {
+		t.Fatal(err)
+	}
+	return n
+}
+
+// TestLogStaysSmall: P10, the log stays under 64 MB though readers overlap all the time, so that it is never unused.
+func TestLogStaysSmall(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "hocket.db")
+	s := open(t, path)
+	if err := s.Append(t.Context(), benchCreate(0)); err != nil {
+		t.Fatal(err)
+	}
+	stop := make(chan struct{})
+	var wg sync.WaitGroup
+	for range 4 {
+		wg.Go(func() {
+			for {
+				select {
+				case <-stop:
+					return
+				default:
+				}
+				if _, err := s.Read(t.Context(), benchRun(0), 0); err != nil {
+					t.Error(err)
+					return
+				}
+			}
+		})
+	}
+	largest := int64(0)
+	for i := range 100 {
+		a := benchNext(0, uint64(4+3*i), []byte("x"))
+		a.Snapshot = bytes.Repeat([]byte{byte(i)}, 1<<20)
+		if err := s.Append(t.Context(), a); err != nil {
+			t.Error(err)
+		}
+		largest = max(largest, size(t, path+"-wal"))
+	}
+	close(stop)
+	wg.Wait()
+	t.Logf("the log had up to %d MB", largest>>20)
+	if largest >= 64<<20 {
+		t.Errorf("the log had %d bytes", largest)
+	}
+}

@@ -1,0 +1,109 @@
+package sqlite_test
+
+import (
+	"path/filepath"
+	"runtime"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/hocket-run/hocket/internal/journal"
+)
+
+// TestHundredThousandRuns: every list takes at most 50 ms in a store of 100,000 runs, and pruning them keeps under 50 MB of heap (P10).
+//
+// It does not run beside other tests, since it measures.
+func TestHundredThousandRuns(t *testing.T) {
+	const runs, workers = 100_000, 500
+	path := filepath.Join(t.TempDir(), "hocket.db")
+	s := open(t, path)
+	var wg sync.WaitGroup
+	for w := range workers {
+		wg.Go(func() {
+			for i := w; i < runs; i += workers {
+				a := benchCreate(i)
+				a.Status, a.Release = journal.StatusCompleted, true
+				switch {
+				case i%1000 == 0:
+					a.Status, a.Create.Workflow = journal.StatusPaused, "rare"
+				case i%5000 == 1:
+					a.Status, a.Release = journal.StatusRunning, false
+				}
+				if err := s.Append(t.Context(), a); err != nil {
+					t.Error(err)
+					return
+				}
+			}
+		})
+	}
+	wg.Wait()
+	first, cursor, err := s.List(t.Context(), journal.Query{Limit: 1000})
+	if err != nil || len(first) != 1000 {
+		t.Fatal(len(first), err)
+	}
+	middle := first[0].Created.Add(-runs / 2 * time.Second)
+	for _, tt := range []struct {
+		name string
+		q    journal.Query
+		want int
+	}{
+		{"first page", journal.Query{}, 50},
+		{"next page", journal.Query{Cursor: cursor}, 50},
+		{"from the middle", journal.Query{CreatedBefore: middle}, 50},
+		{"common status", journal.Query{Statuses: []journal.Status{"completed"}}, 50},
+		{"rare status", journal.Query{Statuses: []journal.Status{"paused"}, Limit: 1000}, 100},
+		{"no such status", journal.Query{Statuses: []journal.Status{"failed", "cancelled"}}, 0},
+		{"common workflow", journal.Query{Workflow: "reports/weekly.yaml"}, 50},
+		{"common workflow, rare status", journal.Query{Workflow: "reports/weekly.yaml", Statuses: []journal.Status{"running"}}, 20},
+		{"rare workflow, common status", journal.Query{Workflow: "rare", Statuses: []journal.Status{"completed"}}, 0},
+		{"interrupted", journal.Query{Interrupted: true}, 0},
+		{"no such parent", journal.Query{Parent: "r"}, 0},
+	} {
+		var took []time.Duration
+		for range 3 {
+			start := time.Now()
+			page, _, err := s.List(t.Context(), tt.q)
+			took = append(took, time.Since(start))
+			if err != nil || len(page) != tt.want {
+				t.Fatalf("%s: %d runs, %v", tt.name, len(page), err)
+			}
+		}
+		slices.Sort(took)
+		t.Logf("%s: %v", tt.name, took[1])
+		if took[0] > 50*time.Millisecond {
+			t.Errorf("list %s: %v", tt.name, took[0])
+		}
+	}
+
+	var (
+		done atomic.Bool
+		peak uint64
+		mem  runtime.MemStats
+	)
+	runtime.GC()
+	runtime.ReadMemStats(&mem)
+	before := mem.HeapAlloc
+	wg.Go(func() {
+		tick := time.NewTicker(5 * time.Millisecond)
+		defer tick.Stop()
+		for !done.Load() {
+			<-tick.C
+			runtime.ReadMemStats(&mem)
+			peak = max(peak, mem.HeapAlloc)
+		}
+	})
+	start := time.Now()
+	res, err := s.Prune(t.Context(), journal.PruneQuery{EndedBefore: first[0].Created.Add(time.Hour)})
+	took := time.Since(start)
+	done.Store(true)
+	wg.Wait()
+	if err != nil || res.Runs != runs-120 {
+		t.Fatalf("prune: %+v, %v", res, err)
+	}
+	t.Logf("pruned %+v in %v, heap grew by %d kB", res, took, (peak-before)>>10)
+	if peak-before > 50<<20 {
+		t.Errorf("pruning used %d bytes of heap", peak-before)
+	}
+}

@@ -1,0 +1,195 @@
+package sqlite
+
+import (
+	"context"
+	"errors"
+)
+
+// forgetOwners deletes the rows of dead owners that no run names any more.
+func (s *Store) forgetOwners(ctx context.Context) error {
+	for from := int64(0); ; {
+		rows := 0
+		var dead []int64
+		err := s.readers.read(ctx, func(c *conn) error {
+			start := from
+			rows, dead = 0, nil
+			return c.query(ctx, sqlUnused, func(r row) error {
+				rows++
+				from = r.int(0)
+				alive, err := s.owners.isAlive(r.text(1))
+				if err == nil && !alive {
+					dead = append(dead, from)
+				}
+				return err
+			}, start)
+		})
+		if err != nil || rows == 0 {
+			return err
+		}
+		err = s.writer.write(ctx, 0, func(c *conn) error {
+			for _, id := range dead {
+				if _, err := c.exec(sqlForget, id); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+		if err != nil {
+			return err
+		}
+	}
+}
+
+// shrink gives free pages back to the file system, and the log's.
+func (s *Store) shrink(ctx context.Context) error {
+	for {
+		var free int64
+		err := s.writer.write(ctx, 0, func(c *conn) error {
+			if _, err := c.exec(sqlVacuum); err != nil {
+				return err
+			}
+			r, err := c.one(context.Background(), sqlFreePages)
+			if err == nil {
+				free = r.int(0)
+			}
+			return err
+		})
+		if err != nil {
+			return err
+		}
+		if free == 0 {
+			break
+		}
+	}
+	return s.writer.outside(ctx, func(c *conn) error {
+		_, err := c.exec(sqlTruncateWAL)
+		if isBusy(err) {
+			err = nil // a reader needs it: the log is cut by whoever writes later
+		}
+		return err
+	})
+}
+
+// maxUnused is the part of the pages of records that may be empty: 1/n.
+const maxUnused = 5
+
+// repack moves the records that are left together where pruning left pages half empty: SQLite by itself joins pages only when they are
+// less than a third full. Each run's records come to the end of the table, in transactions as small as those of pruning; appends go on
+// between them, and a run can be read at any time. It costs as much as the live data, and only after a fifth of the space can be won.
+func (s *Store) repack(ctx context.Context) error {
+	isSparse := false
+	err := s.readers.read(ctx, func(c *conn) error {
+		r, err := c.one(ctx, sqlFill)
+		isSparse = r != nil && r.int(1) > r.int(0)/maxUnused
+		return err
+	})
+	if err != nil || !isSparse {
+		return err
+	}
+	for from := int64(0); ; {
+		var runs []int64
+		err := s.readers.read(ctx, func(c *conn) error {
+			runs = nil
+			return c.query(ctx, sqlRunsFrom, func(r row) error {
+				runs = append(runs, r.int(0))
+				return nil
+			}, from)
+		})
+		if err != nil || len(runs) == 0 {
+			return err
+		}
+		from = runs[len(runs)-1]
+		if err := s.move(ctx, runs); err != nil {
+			return err
+		}
+	}
+}
+
+// move moves the records of runs.
+func (s *Store) move(ctx context.Context, runs []int64) error {
+	for p := (piece{}); len(runs) > 0; {
+		rest, next := runs, p
+		err := s.writer.write(ctx, 0, func(c *conn) error {
+			rest, next = runs, p
+			next.records, next.bytes = 0, 0
+			for len(rest) > 0 && next.records < s.pruneRecords && next.bytes < pruneBytes {
+				isDone, err := next.move(c, rest[0], s.pruneRecords)
+				if err != nil {
+					return err
+				}
+				if isDone {
+					rest, next.after = rest[1:], 0
+				}
+			}
+			return nil
+		})
+		if err != nil {
+			return err
+		}
+		runs, p = rest, next
+	}
+	return nil
+}
+
+// piece is where the moving of a run's chain is: the records from its end to after are moved. after is 0 where none is.
+type piece struct {
+	after   int64
+	records int
+	bytes   int64
+}
+
+// errFull ends a query when enough was read.
+var errFull = errors.New("enough")
+
+// move moves the next records of the chain, from newer to older, so that only what points to the newest of them changes: the head, or the
+// record moved last. At most limit records are moved, and pruneBytes with the one that passes it.
+func (p *piece) move(c *conn, run int64, limit int) (isDone bool, err error) {
+	var r row
+	if p.after == 0 {
+		r, err = c.one(context.Background(), sqlLastOf, run)
+	} else {
+		r, err = c.one(context.Background(), sqlPrevOf, p.after, run)
+	}
+	if err != nil || r == nil || r.int(0) == 0 {
+		return true, err // the run was pruned, or all is moved
+	}
+	var olds []row
+	size := int64(0)
+	err = c.query(context.Background(), sqlPiece, func(r row) error {
+		olds = append(olds, append(row(nil), r...))
+		if size += int64(len(r.bytes(4))); size >= pruneBytes {
+			return errFull
+		}
+		return nil
+	}, r.int(0), limit)
+	if err != nil && !errors.Is(err, errFull) || len(olds) == 0 {
+		return true, err // without a record: a damaged chain ends here
+	}
+	prev, first := olds[len(olds)-1].int(1), int64(0)
+	for i := len(olds) - 1; i >= 0; i-- {
+		res, err := c.exec(sqlNewRecord, run, prev, olds[i].int(2), olds[i].bytes(3), olds[i].bytes(4))
+		if err != nil {
+			return false, err
+		}
+		if prev, err = res.LastInsertId(); err != nil {
+			return false, err
+		}
+		if first == 0 {
+			first = prev
+		}
+	}
+	for _, old := range olds {
+		if _, err := c.exec(sqlDropRecord, old.int(0)); err != nil {
+			return false, err
+		}
+	}
+	if p.after == 0 {
+		_, err = c.exec(sqlSetLast, prev, run)
+	} else {
+		_, err = c.exec(sqlSetPrev, prev, p.after)
+	}
+	p.after = first
+	p.records += len(olds)
+	p.bytes += size
+	return olds[len(olds)-1].int(1) == 0, err
+}
