@@ -15,6 +15,7 @@ import (
 	"github.com/hocket-run/hocket/internal/journal"
 	"github.com/hocket-run/hocket/internal/project"
 	"github.com/hocket-run/hocket/internal/service"
+	"github.com/hocket-run/hocket/workflow"
 )
 
 // follower shows one run while it goes on, asks its questions on a terminal, and ends with its result.
@@ -24,16 +25,15 @@ type follower struct {
 	json    bool
 	events  bool
 	context bool
-	all     bool // approve all
 
 	progress progress
 	mu       sync.Mutex
-	folders  map[string]*project.Folder
+	folder   *project.Folder // what the events so far tell, where they are printed
 	closed   bool
 }
 
-func (a *app) newFollower(asJSON, events, stepContext, all bool) *follower {
-	f := &follower{app: a, json: asJSON, events: events, context: stepContext, all: all, folders: map[string]*project.Folder{}}
+func (a *app) newFollower(asJSON, events, stepContext bool) *follower {
+	f := &follower{app: a, json: asJSON, events: events, context: stepContext}
 	switch {
 	case a.quiet:
 		f.progress = silent{}
@@ -43,6 +43,19 @@ func (a *app) newFollower(asJSON, events, stepContext, all bool) *follower {
 		f.progress = newPlain(a)
 	}
 	return f
+}
+
+// tell prepares the printing of events: past are those of the run so far, which are not printed again.
+func (f *follower) tell(run string, w *workflow.Workflow, past []engine.Event) {
+	if !f.events {
+		return
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.folder = project.NewFolder(run, w)
+	for _, e := range past {
+		f.folder.Add(e)
+	}
 }
 
 // attach makes the service tell of what happens.
@@ -55,12 +68,9 @@ func (f *follower) onEvents(run string, events []engine.Event) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	for _, e := range events {
-		if f.events {
-			if f.folders[run] == nil {
-				f.folders[run] = project.NewFolder(run, nil)
-			}
-			line, err := journal.MarshalEvent(run, f.folders[run].Expand(e))
-			f.folders[run].Add(e)
+		if f.folder != nil {
+			line, err := journal.MarshalEvent(run, f.folder.Expand(e))
+			f.folder.Add(e)
 			if err == nil {
 				f.Out.Write(append(line, '\n')) //nolint:errcheck // a reader that left is seen at the end
 			}

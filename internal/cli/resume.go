@@ -117,7 +117,7 @@ func (a *app) resume(c *cobra.Command, fl *resumeFlags, run string) error {
 	if answers && fl.hasReopens {
 		return usef("answer the run or raise its limits, not both at once")
 	}
-	fo := a.newFollower(fl.json, fl.events, false, fl.all)
+	fo := a.newFollower(fl.json, fl.events, false)
 	cfg := a.config()
 	cfg.ApproveAll = fl.all
 	fo.attach(&cfg)
@@ -127,10 +127,11 @@ func (a *app) resume(c *cobra.Command, fl *resumeFlags, run string) error {
 	}
 	fo.service = s
 	defer fo.close()
-	o, err := s.Show(ctx, run)
+	rec, err := s.Read(ctx, run)
 	if err != nil {
 		return notFound(err, run)
 	}
+	fo.tell(run, rec.Workflow, rec.Events)
 	switch {
 	case fl.hasReopens:
 		if err := s.Reopen(ctx, run, limits); err != nil {
@@ -143,8 +144,8 @@ func (a *app) resume(c *cobra.Command, fl *resumeFlags, run string) error {
 		if err := a.takeUp(ctx, s, run); err != nil {
 			return err
 		}
-	case o.Status.Ended():
-		return usef("run %s has ended (%s); there is nothing to resume", run, o.Status)
+	case rec.Head.Status.IsEnded():
+		return usef("run %s has ended (%s); there is nothing to resume", run, rec.Head.Status)
 	default:
 		if err := a.takeUp(ctx, s, run); err != nil {
 			return err

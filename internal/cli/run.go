@@ -185,7 +185,7 @@ func (a *app) run(c *cobra.Command, fl *runFlags, args []string) error {
 			return err
 		}
 	}
-	fo := a.newFollower(fl.json, fl.events, fl.context, fl.approveAll)
+	fo := a.newFollower(fl.json, fl.events, fl.context)
 	cfg := a.config()
 	cfg.ApproveAll = fl.approveAll
 	fo.attach(&cfg)
@@ -195,6 +195,7 @@ func (a *app) run(c *cobra.Command, fl *runFlags, args []string) error {
 	}
 	fo.service = s
 	defer fo.close()
+	fo.tell(req.RunID, req.Workflow, nil)
 	run, err := a.start(ctx, s, req)
 	if err != nil {
 		return err

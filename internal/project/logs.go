@@ -1,7 +1,6 @@
 package project
 
 import (
-	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
@@ -42,17 +41,9 @@ const (
 // systemNode stands for no node (S0-3).
 const systemNode = "system"
 
-// MissingTarget is a connection of the document to a node that is not there (S0-6).
-type MissingTarget struct {
-	Node   string `json:"node"`
-	Port   string `json:"port,omitempty"` // "" means PortOut
-	Target string `json:"target"`
-}
-
 // LogFolder is a Folder that also tells what each event adds to the log.
 type LogFolder struct {
 	*Folder
-	missing []MissingTarget
 	settled uint64 // the last event that ended a wait
 	logged  map[string]bool
 }
@@ -81,10 +72,6 @@ func (l *LogFolder) Add(e engine.Event) []LogEntry {
 		l.settled = e.Seq
 	}
 	switch d := e.Data.(type) {
-	case *engine.RunCreated:
-		if json.Unmarshal([]byte(d.Meta[MetaMissing]), &l.missing) != nil {
-			l.missing = nil
-		}
 	case *engine.RunPaused:
 		l.pausedAgain(log, d)
 	case *engine.RunFailed:
@@ -130,9 +117,9 @@ func (l *LogFolder) addStep(log *entries, st *step, data engine.Data) {
 		if st.data.Kind == workflow.KindAgent {
 			log.add(LogLLMResponse, expr.Text(st.output))
 		}
-		for _, m := range l.missing {
-			if m.Node == st.node && slices.Contains(d.Ports, workflow.Edge{Port: m.Port}.PortName()) {
-				log.add(LogWarn, fmt.Sprintf("Connection target %q not found", m.Target))
+		for _, note := range st.def.Notes {
+			if slices.Contains(d.Ports, workflow.Edge{Port: note.Port}.PortName()) {
+				log.add(LogWarn, note.Text)
 			}
 		}
 	case *engine.StepFailed:

@@ -20,6 +20,8 @@ func TestLogs(t *testing.T) {
 	t.Parallel()
 	def := definition("canvas", node("s", workflow.KindStart), node("if", workflow.KindDecide), approval("ok"), approval("ok2"), node("w", workflow.KindAgent),
 		workflow.Node{ID: "q", Kind: workflow.KindWait, Wait: &workflow.Wait{Kind: workflow.WaitQuestion}}, workflow.Node{ID: "t", Name: "Count", Kind: workflow.KindTool},
+		workflow.Node{ID: "dangling", Kind: workflow.KindStart, Notes: []workflow.Note{
+			{Text: `Connection target "ghost" not found`, Target: "ghost"}, {Port: "x", Text: `Connection target "other" not found`, Target: "other"}}},
 		workflow.Node{ID: "glue", Kind: workflow.KindJoin, Hidden: true}, fork("par", "j", "", "w"))
 	wait := func(id string) *engine.WaitOpened {
 		return &engine.WaitOpened{Wait: id, Kind: "approval", Prompt: "Sure?", Options: []string{"approve", "reject"}}
@@ -77,8 +79,8 @@ func TestLogs(t *testing.T) {
 			{"ok", "step_start", "approval node"}, {"ok", "wait_input", "Waiting for user approval"}}},
 		"question": {"", begun(`"x"`).step(1, "q", started(workflow.KindWait, 0), &engine.WaitOpened{Wait: "w", Kind: "question", Prompt: "Which?"}, &engine.WaitAnswered{Wait: "w", Answer: engine.Value(`"blue"`)}), []entry{
 			{"q", "step_start", "question node"}, {"q", "wait_input", "Which?"}, {"q", "input_received", "blue"}}},
-		"missing target": {"S0-6", new(journal).run(&engine.RunCreated{Meta: map[string]string{MetaMissing: `[{"node":"s","target":"ghost"},{"node":"s","port":"x","target":"other"}]`}}).
-			step(1, "s", started(workflow.KindStart, 0), same), []entry{{"s", "step_start", "start node"}, {"s", "warn", `Connection target "ghost" not found`}}},
+		"missing target": {"S0-6", begun(`1`).step(1, "dangling", started(workflow.KindStart, 0), same), []entry{
+			{"dangling", "step_start", "start node"}, {"dangling", "warn", `Connection target "ghost" not found`}}},
 		"hidden node": {"D13", begun(`1`).step(1, "glue", started(workflow.KindJoin, 0), same), nil},
 		"other kinds": {"", begun(`1`).step(1, "t", started(workflow.KindTool, 0), same), []entry{{"t", "step_start", "Count tool node"}}},
 		"sub-agents": {"S0-54", begun(`"x"`).step(1, "w", agentStarted("a", 0, ""), sub(1, 0, 1, "sub", "1.1", ""), sub(2, 1, 2, "sub2", "1.2", "1.1"),

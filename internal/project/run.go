@@ -59,8 +59,6 @@ const (
 	MetaTargetType     = "targetType"
 	MetaTargetID       = "targetId"
 	MetaTargetBranchID = "targetBranchId"
-	// MetaMissing is a JSON list of MissingTarget: connections of the document that lead nowhere and are not in the graph (S0-6).
-	MetaMissing = "missingTargets"
 )
 
 // WorkflowRef names what ran.
