@@ -90,6 +90,13 @@ func (f *follower) close() error {
 	return err
 }
 
+// begin says which run this is, so that it can be found again whatever happens.
+func (f *follower) begin(run, name string) {
+	if !f.quiet && f.db != service.Memory {
+		fmt.Fprintln(f.Err, f.color.dim("run "+run+"  "+clean(name)))
+	}
+}
+
 // follow waits for the run, answers its approvals on a terminal, and gives the result as an exit error.
 func (f *follower) follow(ctx context.Context, run string) error {
 	for {
@@ -192,6 +199,9 @@ func (f *follower) status(o project.Run) error {
 // paused tells how to answer.
 func (f *follower) paused(o project.Run) error {
 	var b bytes.Buffer
+	if f.db == service.Memory {
+		return &exit{ExitPaused, "run " + o.ID + " waits for a person, but --db " + service.Memory + " keeps nothing: run it with a store to answer it later"}
+	}
 	fmt.Fprintf(&b, "run %s is paused and waits for a person:", o.ID)
 	for _, w := range o.Waiting {
 		fmt.Fprintf(&b, "\n  %s at %s (%s)", w.ID, w.Node, w.Kind)

@@ -195,6 +195,10 @@ func (a *app) run(c *cobra.Command, fl *runFlags, args []string) error {
 	}
 	fo.service = s
 	defer fo.close()
+	if req.RunID == "" {
+		req.RunID = service.NewRunID()
+	}
+	fo.begin(req.RunID, req.Workflow.Name)
 	fo.tell(req.RunID, req.Workflow, nil)
 	run, err := a.start(ctx, s, req)
 	if err != nil {

@@ -20,6 +20,9 @@ const MaxDocumentBytes = 8 << 20
 // toolTypes are the toolsets that kits can open.
 var toolTypes = []string{"mcp", "think", "todo"}
 
+// missingTools are tools that documents may name and nothing offers yet (S0-55).
+var missingTools = []string{"web_search"}
+
 // LoadOptions say how a document is read.
 type LoadOptions struct {
 	// Format is `canvas` or `steps`; "" detects it.
@@ -60,7 +63,7 @@ func ReadFile(path string, in io.Reader) ([]byte, error) {
 // Load reads a document and gives its workflow with every problem found, warnings included. The workflow may run where the list has no errors.
 // The error is for files that cannot be read.
 func Load(file string, data []byte, opts LoadOptions) (*workflow.Workflow, diag.List, error) {
-	fo := format.Options{Format: opts.Format, Toolsets: toolTypes}
+	fo := format.Options{Format: opts.Format, Toolsets: toolTypes, MissingTools: missingTools}
 	var problems diag.List
 	if opts.AgentsFile != "" {
 		text, err := ReadFile(opts.AgentsFile, strings.NewReader(""))

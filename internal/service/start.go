@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"strings"
+	"time"
 
 	"github.com/hocket-run/hocket/diag"
 	"github.com/hocket-run/hocket/internal/driver"
@@ -39,6 +40,9 @@ type StartRequest struct {
 	// Trust allows the commands that the document names (SEC5).
 	Trust bool
 }
+
+// NewRunID makes an id that no run has; ids sort by the time at which they were made.
+func NewRunID() string { return driver.NewRunID(time.Now()) }
 
 // Start checks what can be known before the first call and begins the run. It returns once the run is stored.
 //

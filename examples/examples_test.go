@@ -1,0 +1,86 @@
+// Package examples_test runs every example as README says, offline.
+package examples_test
+
+import (
+	"bytes"
+	"context"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/hocket-run/hocket/internal/cli"
+)
+
+// hocket runs one command line with its own store and gives standard output, standard error and the exit status.
+func hocket(t *testing.T, db string, args ...string) (stdout, stderr string, status int) {
+	t.Helper()
+	var out, errs bytes.Buffer
+	st := cli.Streams{In: strings.NewReader(""), Out: &out, Err: &errs, Env: func(string) string { return "" }}
+	status = cli.Main(context.Background(), append(args, "--db", db), st, cli.Wiring{Version: "test"})
+	return out.String(), errs.String(), status
+}
+
+// Each folder holds a document of its name, replies.yaml, output.txt, and where it needs them input.txt and answers.txt, a line of resume flags
+// for each answer.
+func TestExamples(t *testing.T) {
+	t.Parallel()
+	folders, err := filepath.Glob("*/replies.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(folders) < 8 {
+		t.Fatalf("found %d examples, want at least 8", len(folders))
+	}
+	for _, path := range folders {
+		name := filepath.Dir(path)
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			docs, err := filepath.Glob(filepath.Join(name, name+".*"))
+			if err != nil || len(docs) != 1 {
+				t.Fatalf("documents %v %v, want one", docs, err)
+			}
+			db := filepath.Join(t.TempDir(), "hocket.db")
+			if out, errs, status := hocket(t, db, "validate", docs[0]); status != 0 || out != "" {
+				t.Errorf("validate: status %d\n%s%s", status, out, errs)
+			}
+			args := []string{"run", docs[0], "--replies", path, "--run-id", name}
+			if in, err := os.ReadFile(filepath.Join(name, "input.txt")); err == nil {
+				args = append(args, strings.TrimSpace(string(in)))
+			}
+			out, errs, status := hocket(t, db, args...)
+			answers, _ := os.ReadFile(filepath.Join(name, "answers.txt"))
+			for _, line := range strings.Split(strings.TrimSpace(string(answers)), "\n") {
+				if line == "" {
+					continue
+				}
+				if status != cli.ExitPaused {
+					t.Fatalf("status %d before the answer %s, want 3\n%s", status, line, errs)
+				}
+				out, errs, status = hocket(t, db, append([]string{"resume", name}, split(line)...)...)
+			}
+			if status != 0 {
+				t.Fatalf("status %d\n%s", status, errs)
+			}
+			want, err := os.ReadFile(filepath.Join(name, "output.txt"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if out != string(want) {
+				t.Errorf("output\ngot  %q\nwant %q", out, want)
+			}
+		})
+	}
+}
+
+// split cuts a line of flags at blanks outside of double quotes.
+func split(line string) (out []string) {
+	for i, part := range strings.Split(line, `"`) {
+		if i%2 == 1 {
+			out = append(out, part)
+			continue
+		}
+		out = append(out, strings.Fields(part)...)
+	}
+	return out
+}
