@@ -36,6 +36,14 @@ func (r *reader) connection(item *source.Node) {
 	if from == nil || to == nil || !from.IsScalar() || !to.IsScalar() {
 		return
 	}
+	for key, id := range map[string]*source.Node{"source": from, "target": to} {
+		if id.Text == "" {
+			r.diags.Errorf(id.Span, id.Path(), source.CodeMissingKey, "the %s of a connection must not be empty", key)
+		}
+	}
+	if from.Text == "" || to.Text == "" {
+		return
+	}
 	if h := f.Get("sourceHandle"); !h.IsNull() && !h.IsScalar() {
 		return
 	}

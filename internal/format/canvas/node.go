@@ -172,7 +172,7 @@ func (r *reader) agent(n *node, data *source.Fields) {
 		Params:   workflow.ModelParams{ReasoningEffort: data.Str("reasoningEffort")},
 		MaxTurns: maxTurns, Trim: true, EmptyText: emptyText,
 	}
-	n.prompt, n.tools = a.System, map[string]bool{}
+	n.tools = map[string]bool{}
 	if strings.TrimSpace(a.Name) == "" {
 		a.Name = defaultName
 	}
@@ -212,8 +212,14 @@ func (r *reader) tools(n *node, a *workflow.Agent, data *source.Fields) {
 		return
 	}
 	for _, e := range f.Node().Entries {
-		if on, _ := f.Bool(e.Key); on {
-			r.tool(n, a, e.Key, e.Value)
+		switch e.Value.Kind {
+		case source.Bool:
+			if e.Value.Text == "true" {
+				r.tool(n, a, e.Key, e.Value)
+			}
+		case source.Null:
+		default:
+			f.Bool(e.Key) // says what is wrong
 		}
 		if e.Key == toolSubagents || e.Key == toolWebSearch {
 			continue

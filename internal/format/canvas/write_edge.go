@@ -65,19 +65,20 @@ func (o *writer) handle(id, port string) (string, bool) {
 func (o *writer) asks() {
 	linked := map[string]bool{}
 	const bound = 10000 // copies of shared sub-agents may breed
-	for n := 0; len(o.pending) > 0; n++ {
+	copies := 0
+	for len(o.pending) > 0 {
 		a := o.pending[0]
 		o.pending = o.pending[1:]
 		target := o.agents[a.sub.Agent]
 		if target == nil {
 			continue
 		}
-		if n > bound {
-			o.unsaid.add("workflow", "more than %d sub-agents", bound)
-			return
-		}
 		id := target.ID
 		if !o.subs[id] || linked[id] {
+			if copies++; copies > bound {
+				o.unsaid.add("workflow", "more than %d sub-agents", bound)
+				return
+			}
 			id = o.fresh(target.ID)
 			o.doc.Nodes = append(o.doc.Nodes, o.agentNode(id, target, ""))
 		}

@@ -1,0 +1,186 @@
+package canvas_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+
+	"github.com/hocket-run/hocket/diag"
+	"github.com/hocket-run/hocket/internal/format/canvas"
+	"github.com/hocket-run/hocket/workflow"
+)
+
+type object = map[string]any
+
+func someText(t *rapid.T, label string) string {
+	return rapid.OneOf(
+		rapid.SampledFrom([]string{"", " ", "Agent", "Writer", "{{PREVIOUS_OUTPUT}}", "You are a helpful assistant.", "low", "a\"<b>&\n\u2028", "日本"}),
+		rapid.String(),
+	).Draw(t, label)
+}
+
+// document draws a canvas document without errors: a start node, agents, ifs and approvals joined at random, trees of sub-agents, missing
+// targets, handles that nothing fires, legacy spellings.
+func document(t *rapid.T) object {
+	var nodes []object
+	var connections []object
+	add := func(n object) string {
+		id := fmt.Sprintf("n%d", len(nodes))
+		if rapid.IntRange(0, 5).Draw(t, "strange id") == 0 {
+			id += rapid.SampledFrom([]string{" x", ".1", "-Ü", "/a", `"`}).Draw(t, "suffix")
+		}
+		n["id"] = id
+		nodes = append(nodes, n)
+		return id
+	}
+	agent := func(subagents bool) string {
+		data := object{}
+		for _, key := range []string{"agentName", "systemPrompt", "userPrompt", "model"} {
+			if rapid.Bool().Draw(t, key) {
+				data[key] = someText(t, key)
+			}
+		}
+		if rapid.Bool().Draw(t, "effort") {
+			data["reasoningEffort"] = rapid.SampledFrom([]string{"", "low", "high"}).Draw(t, "effort")
+		}
+		tools := object{"subagents": subagents}
+		for _, name := range []string{"web_search", "read_file", "*"} {
+			if rapid.Bool().Draw(t, name) {
+				tools[name] = rapid.Bool().Draw(t, name)
+			}
+		}
+		data["tools"] = tools
+		return add(object{"type": "agent", "data": data})
+	}
+	start := object{"type": "start"}
+	if rapid.Bool().Draw(t, "input") {
+		start["data"] = object{"initialInput": rapid.SampledFrom([]any{"", "x", 0, 1.5, true, false, nil, []any{1, "a"}, object{"k": object{}}}).Draw(t, "initialInput")}
+	}
+	var runs []string // nodes of the run
+	for i, n := 0, rapid.IntRange(0, 6).Draw(t, "before start"); i <= n; i++ {
+		if i == n/2 {
+			runs = append(runs, add(start))
+			continue
+		}
+		switch rapid.IntRange(0, 3).Draw(t, "type") {
+		case 0:
+			conditions := []object{}
+			for range rapid.IntRange(0, 3).Draw(t, "conditions") {
+				conditions = append(conditions, object{
+					"operator": rapid.SampledFrom([]string{"equal", "contains", "is"}).Draw(t, "operator"), "value": someText(t, "value")})
+			}
+			data := object{"conditions": conditions, "label": someText(t, "label")}
+			if rapid.Bool().Draw(t, "legacy") {
+				data["condition"] = someText(t, "condition")
+			}
+			runs = append(runs, add(object{"type": "if", "data": data}))
+		case 1:
+			runs = append(runs, add(object{"type": rapid.SampledFrom([]string{"approval", "input"}).Draw(t, "approval"), "data": object{"prompt": someText(t, "prompt")}}))
+		default:
+			sub := rapid.Bool().Draw(t, "subagents")
+			id := agent(sub)
+			runs = append(runs, id)
+			parents := []string{id}
+			for range rapid.IntRange(0, 3).Draw(t, "sub-agents") {
+				if !sub {
+					break
+				}
+				child := agent(true)
+				connections = append(connections, object{
+					"source": rapid.SampledFrom(parents).Draw(t, "parent"), "target": child, "sourceHandle": "subagent",
+					"targetHandle": rapid.SampledFrom([]any{nil, "", "input"}).Draw(t, "targetHandle"),
+				})
+				parents = append(parents, child)
+			}
+		}
+	}
+	for range rapid.IntRange(0, 10).Draw(t, "connections") {
+		c := object{
+			"source": rapid.SampledFrom(runs).Draw(t, "source"), "target": rapid.SampledFrom(append([]string{"ghost"}, runs...)).Draw(t, "target"),
+			"sourceHandle": rapid.SampledFrom([]any{nil, "output", "true", "false", "condition-0", "condition-1", "condition-7", "approve", "reject", "x"}).Draw(t, "handle"),
+		}
+		if rapid.Bool().Draw(t, "named") {
+			c["id"], c["label"] = someText(t, "id"), someText(t, "label")
+		}
+		connections = append(connections, c)
+	}
+	order := append([]object{}, rapid.Permutation(connections).Draw(t, "order")...)
+	return object{"name": someText(t, "name"), "nodes": nodes, "connections": order}
+}
+
+func digest(t interface{ Fatal(...any) }, w *workflow.Workflow) string {
+	d, err := w.Digest()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return d
+}
+
+// What Write makes of a canvas document reads back as the same definition (P29), nothing is unsaid, and writing it again changes no byte.
+func TestRoundTrip(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		data, err := json.Marshal(document(t))
+		if err != nil {
+			t.Fatal(err)
+		}
+		w, diags := read("first.json", data, canvas.Options{})
+		if diags.HasErrors() {
+			t.Fatalf("%s\n%s", data, diags.Error())
+		}
+		checkRoundTrip(t, w)
+	})
+}
+
+func checkRoundTrip(t interface {
+	Fatal(...any)
+	Fatalf(string, ...any)
+}, w *workflow.Workflow,
+) {
+	text, unsaid := canvas.Write(w)
+	if len(unsaid) > 0 {
+		t.Fatalf("unsaid: %v\n%s", unsaid, workflow.Print(w))
+	}
+	back, diags := read("second.json", text, canvas.Options{})
+	if diags.HasErrors() {
+		t.Fatalf("%s\n%s", text, diags.Error())
+	}
+	if digest(t, w) != digest(t, back) {
+		t.Fatalf("another definition (-before +after):\n%s\n%s", cmp.Diff(workflow.Print(w), workflow.Print(back)), text)
+	}
+	if again, _ := canvas.Write(back); string(again) != string(text) {
+		t.Fatalf("written differently the second time:\n%s", cmp.Diff(string(text), string(again)))
+	}
+}
+
+// Whatever a document holds: Read comes back with a workflow, in bounded time, and says something wherever the graph would not run.
+func FuzzRead(f *testing.F) {
+	for _, seed := range corpus(f) {
+		f.Add(seed)
+	}
+	f.Fuzz(func(t *testing.T, data []byte) {
+		w, diags := read("fuzz.json", data, canvas.Options{Missing: []string{"web_search"}})
+		if w == nil {
+			if len(diags) == 0 {
+				t.Fatal("neither a workflow nor a problem")
+			}
+			return
+		}
+		for _, d := range diags {
+			if d.Code == "" || d.Message == "" || strings.ContainsAny(d.Code, " A") || d.Severity == diag.Error && !d.Span.Start.IsKnown() {
+				t.Fatalf("bad diagnostic: %+v", d)
+			}
+		}
+		if diags.HasErrors() {
+			return
+		}
+		if problems := workflow.Validate(w); problems.HasErrors() {
+			t.Fatalf("Read accepted what Validate refuses:\n%s", problems.Error())
+		}
+		checkRoundTrip(t, w)
+	})
+}
