@@ -85,8 +85,7 @@ func SourceOf(err error) int {
 	if errors.As(err, &failed) && failed.Source != 0 {
 		return failed.Source
 	}
-	var stopped *Interrupted
-	if errors.As(err, &stopped) {
+	if stopped, ok := errors.AsType[*Interrupted](err); ok {
 		return stopped.Source
 	}
 	return 0

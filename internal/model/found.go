@@ -113,7 +113,7 @@ func (r *Registry) unknown(ref, name string) *RefError {
 	}
 	text += " (known: " + strings.Join(slices.Compact(names), ", ") + ")"
 	if r.hasOpenAIServer() {
-		text += fmt.Sprintf("; a model of the server at OPENAI_BASE_URL is openai/%s", ref)
+		text += "; a model of the server at OPENAI_BASE_URL is openai/" + ref
 	}
 	return problem(ref, name, ErrUnknownProvider, text)
 }

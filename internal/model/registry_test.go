@@ -17,7 +17,6 @@ func TestParseRef(t *testing.T) {
 	t.Parallel()
 	for in, want := range map[string]model.Ref{
 		"openai/gpt-5-mini":             {Provider: "openai", Model: "gpt-5-mini"},
-		" openai/gpt-5 ":                {Provider: "openai", Model: "gpt-5"},
 		"openrouter/meta-llama/llama-3": {Provider: "openrouter", Model: "meta-llama/llama-3"},
 		"ollama/qwen3:8b":               {Provider: "ollama", Model: "qwen3:8b"},
 		"gpt-4o":                        {Provider: "openai", Model: "gpt-4o"},
@@ -33,6 +32,9 @@ func TestParseRef(t *testing.T) {
 		if got, err := model.ParseRef(in); got != want || err != nil {
 			t.Errorf("ParseRef(%q): got %+v, %v; want %+v", in, got, err, want)
 		}
+	}
+	if got, err := model.ParseRef(" openai/gpt-5\n"); got.String() != "openai/gpt-5" || err != nil {
+		t.Errorf("spaces around a reference: got %+v, %v", got, err)
 	}
 	for _, in := range []string{"", "  ", "/x", "openai/", "/", "a b", "openai/gpt 5"} {
 		if got, err := model.ParseRef(in); !errors.Is(err, model.ErrBadRef) {

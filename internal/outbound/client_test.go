@@ -171,7 +171,7 @@ func proxied(t *testing.T, hosts map[string]string, h http.HandlerFunc, allow ..
 		Proxy: func(*http.Request) (*url.URL, error) { return via, nil },
 		Resolve: func(_ context.Context, host string) ([]netip.Addr, error) {
 			var out []netip.Addr
-			for _, a := range strings.Fields(hosts[host]) {
+			for a := range strings.FieldsSeq(hosts[host]) {
 				out = append(out, netip.MustParseAddr(a))
 			}
 			if out == nil {
@@ -292,7 +292,11 @@ func TestCancel(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	go func() { <-entered; cancel() }()
 	req, _ := http.NewRequestWithContext(ctx, http.MethodGet, srv.URL, nil)
-	if _, err := c.Do(req); !errors.Is(err, context.Canceled) {
+	resp, err := c.Do(req)
+	if err == nil {
+		resp.Body.Close()
+	}
+	if !errors.Is(err, context.Canceled) {
 		t.Errorf("got %v; want context.Canceled", err)
 	}
 }

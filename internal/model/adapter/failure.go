@@ -90,8 +90,7 @@ func unreachable(err error) *model.Error {
 	case isTimeout(err):
 		kind = model.KindTimeout
 	}
-	var u *url.Error
-	if errors.As(err, &u) {
+	if u, ok := errors.AsType[*url.Error](err); ok {
 		err = u.Err
 	}
 	return &model.Error{Kind: kind, Message: err.Error(), Err: err}

@@ -47,7 +47,9 @@ func Quote(s string) json.RawMessage {
 	var b bytes.Buffer
 	enc := json.NewEncoder(&b)
 	enc.SetEscapeHTML(false)
-	_ = enc.Encode(s) // a string always encodes
+	if err := enc.Encode(s); err != nil {
+		return json.RawMessage(`""`) // a string always encodes
+	}
 	return bytes.TrimSpace(b.Bytes())
 }
 

@@ -3,6 +3,7 @@ package aimocktest
 import (
 	"bufio"
 	"encoding/json"
+	"maps"
 	"net/http"
 	"net/url"
 	"os"
@@ -104,9 +105,7 @@ func fixtures() []obj {
 		match["userMessage"] = prompt
 		f := obj{"match": match, "response": response}
 		for _, m := range more {
-			for k, v := range m {
-				f[k] = v
-			}
+			maps.Copy(f, m)
 		}
 		out = append(out, f)
 	}

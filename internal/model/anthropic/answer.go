@@ -206,7 +206,9 @@ func (a *answer) reply() model.Reply {
 	}
 	r.Message.Text, r.Reasoning = text.String(), reasoning.String()
 	if thinks {
-		r.Message.Extra, _ = json.Marshal(extra{Anthropic: layout}) // plain strings and numbers always encode
+		if raw, err := json.Marshal(extra{Anthropic: layout}); err == nil { // strings and numbers always encode
+			r.Message.Extra = raw
+		}
 	}
 	switch {
 	case a.stop == sdk.StopReasonMaxTokens || a.stop == sdk.StopReasonModelContextWindowExceeded:

@@ -26,7 +26,7 @@ type Config struct {
 	BaseURL string
 	// Key goes into the X-Api-Key header; empty: no header.
 	Key string
-	// HTTP makes the requests. Required: internal/outbound makes it.
+	// HTTP makes the requests. Required, with a transport: internal/outbound makes it.
 	HTTP *http.Client
 }
 
@@ -38,7 +38,7 @@ type Client struct {
 
 // New makes a Client. It does not connect.
 func New(cfg Config) (*Client, error) {
-	if cfg.BaseURL == "" || cfg.HTTP == nil {
+	if cfg.BaseURL == "" || cfg.HTTP == nil || cfg.HTTP.Transport == nil {
 		return nil, errors.New("anthropic: base URL and HTTP client are required")
 	}
 	cfg.BaseURL = strings.TrimSuffix(strings.TrimRight(cfg.BaseURL, "/"), "/v1")

@@ -34,8 +34,6 @@ func TestConformance(t *testing.T) {
 	modeltest.Run(t, modeltest.Harness{Client: newClient(t, srv, modeltest.Canary), Model: "claude-test"})
 }
 
-func ptr[T any](v T) *T { return &v }
-
 func wantBody(t *testing.T, body []byte, want string) {
 	t.Helper()
 	var got, wanted any
@@ -72,7 +70,7 @@ func TestRequestBody(t *testing.T) {
 		},
 		Tools: []chat.ToolDef{{Name: "f", Description: "does f", Parameters: json.RawMessage(`{"type":"object","properties":{"x":{"type":"integer"}},"required":["x"],"$defs":{}}`)}, {Name: "g"}},
 		Params: model.Params{
-			Temperature: ptr(0.0), TopP: ptr(0.5), ThinkingBudget: ptr(int64(2000)), Stop: []string{"END"}, ReasoningEffort: "high",
+			Temperature: new(0.0), TopP: new(0.5), ThinkingBudget: new(int64(2000)), Stop: []string{"END"}, ReasoningEffort: "high",
 			ProviderOptions: map[string]json.RawMessage{"metadata.user_id": json.RawMessage(`"u"`)},
 		},
 	}
@@ -117,9 +115,9 @@ func TestThinkingAndBounds(t *testing.T) {
 		want   string
 	}{
 		"nothing set": {model.Params{}, `"max_tokens": 16384`},
-		"bound":       {model.Params{MaxTokens: ptr(int64(5)), ThinkingBudget: ptr(int64(2000))}, `"max_tokens": 5, "thinking": {"type": "enabled", "budget_tokens": 2000}`},
-		"off":         {model.Params{ThinkingBudget: ptr(int64(0))}, `"max_tokens": 16384, "thinking": {"type": "disabled"}`},
-		"adaptive":    {model.Params{ThinkingBudget: ptr(int64(-1))}, `"max_tokens": 16384, "thinking": {"type": "adaptive"}`},
+		"bound":       {model.Params{MaxTokens: new(int64(5)), ThinkingBudget: new(int64(2000))}, `"max_tokens": 5, "thinking": {"type": "enabled", "budget_tokens": 2000}`},
+		"off":         {model.Params{ThinkingBudget: new(int64(0))}, `"max_tokens": 16384, "thinking": {"type": "disabled"}`},
+		"adaptive":    {model.Params{ThinkingBudget: new(int64(-1))}, `"max_tokens": 16384, "thinking": {"type": "adaptive"}`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

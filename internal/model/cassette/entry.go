@@ -44,8 +44,7 @@ type failure struct {
 
 // entryOf gives what a call came to.
 func entryOf(req model.Request, reply model.Reply, err error) entry {
-	var failed *model.Error
-	if errors.As(err, &failed) {
+	if failed, ok := errors.AsType[*model.Error](err); ok {
 		return entry{Error: &failure{Code: failed.Kind, Message: failed.Message, RetryAfterMs: failed.RetryAfter.Milliseconds()}}
 	}
 	m := reply.Message
@@ -137,11 +136,10 @@ func (yamlFormat) entry(e entry, _ bool) (string, string, error) {
 		return "", "", err
 	}
 	plain := "- " + line + "\n"
-	block, err := blockText(line)
-	if err != nil || !sameEntry(block, line) {
-		return plain, "", nil
+	if block, err := blockText(line); err == nil && sameEntry(block, line) {
+		return block, "", nil
 	}
-	return block, "", nil
+	return plain, "", nil
 }
 
 // blockText turns an entry in JSON into block YAML: texts of several lines as they are, tool calls and usage on one line each.

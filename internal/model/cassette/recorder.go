@@ -40,10 +40,10 @@ type call struct{ node, last string }
 // pastLimit is how many earlier questions an entry is told apart from.
 const pastLimit = 64
 
-// New makes a Recorder for client that writes to path, in place of whatever was there. A path that ends in .json is written as JSON, any
+// New makes a Recorder for client that writes to path, in place of whatever was there; only its owner may read it, since conversations are private. A path that ends in .json is written as JSON, any
 // other as YAML. Close it after the last call.
 func New(client model.Client, path string) (*Recorder, error) {
-	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_TRUNC, 0o644)
+	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_TRUNC, 0o600)
 	if err != nil {
 		return nil, fmt.Errorf("record model calls: %w", err)
 	}

@@ -96,8 +96,7 @@ type outcome struct {
 }
 
 func outcomeOf(reply model.Reply, err error) outcome {
-	var failed *model.Error
-	if errors.As(err, &failed) {
+	if failed, ok := errors.AsType[*model.Error](err); ok {
 		return outcome{Kind: failed.Kind, Text: failed.Message, Retry: failed.RetryAfter}
 	}
 	return outcome{Message: reply.Message, Reasoning: reply.Reasoning, Usage: reply.Usage, Stop: reply.StopReason}

@@ -78,7 +78,9 @@ func (a *answer) addPart(p *genai.Part, onDelta func(model.Delta)) {
 func (a *answer) addCall(p *genai.Part, onDelta func(model.Delta)) {
 	args := json.RawMessage("{}")
 	if len(p.FunctionCall.Args) > 0 {
-		args, _ = json.Marshal(p.FunctionCall.Args) // it came out of JSON
+		if raw, err := json.Marshal(p.FunctionCall.Args); err == nil { // it came out of JSON
+			args = raw
+		}
 	}
 	if a.schemaTool != "" && p.FunctionCall.Name == a.schemaTool {
 		a.text.Reset()

@@ -24,7 +24,7 @@ type Config struct {
 	BaseURL string
 	// Key goes into the X-Goog-Api-Key header; empty: the word none.
 	Key string
-	// HTTP makes the requests. Required: internal/outbound makes it.
+	// HTTP makes the requests. Required, with a transport: internal/outbound makes it.
 	HTTP *http.Client
 }
 
@@ -36,7 +36,7 @@ type Client struct {
 
 // New makes a Client. It does not connect.
 func New(cfg Config) (*Client, error) {
-	if cfg.BaseURL == "" || cfg.HTTP == nil {
+	if cfg.BaseURL == "" || cfg.HTTP == nil || cfg.HTTP.Transport == nil {
 		return nil, errors.New("google: base URL and HTTP client are required")
 	}
 	if cfg.Key == "" {

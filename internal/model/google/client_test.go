@@ -45,8 +45,6 @@ func TestConformance(t *testing.T) {
 	})
 }
 
-func ptr[T any](v T) *T { return &v }
-
 func wantBody(t *testing.T, body []byte, want string) {
 	t.Helper()
 	var got, wanted any
@@ -86,8 +84,8 @@ func TestRequestBody(t *testing.T) {
 		Tools:  []chat.ToolDef{{Name: "f", Description: "does f", Parameters: json.RawMessage(`{"type":"object","properties":{"x":{"type":"integer"}}}`)}, {Name: "g"}},
 		Schema: &model.Schema{JSON: json.RawMessage(`{"type":"object","properties":{}}`)},
 		Params: model.Params{
-			Temperature: ptr(0.0), TopP: ptr(0.5), FrequencyPenalty: ptr(0.25), PresencePenalty: ptr(-0.5), MaxTokens: ptr(int64(9)),
-			ThinkingBudget: ptr(int64(128)), Stop: []string{"END"},
+			Temperature: new(0.0), TopP: new(0.5), FrequencyPenalty: new(0.25), PresencePenalty: new(-0.5), MaxTokens: new(int64(9)),
+			ThinkingBudget: new(int64(128)), Stop: []string{"END"},
 			ProviderOptions: map[string]json.RawMessage{"generationConfig.seed": json.RawMessage(`7`), "labels.a.b": json.RawMessage(`[1]`)},
 		},
 	}
@@ -138,8 +136,8 @@ func TestThinking(t *testing.T) {
 		params model.Params
 		want   string
 	}{
-		"off":    {model.Params{ThinkingBudget: ptr(int64(0))}, `{"thinkingBudget": 0}`},
-		"free":   {model.Params{ThinkingBudget: ptr(int64(-1))}, `{"thinkingBudget": -1, "includeThoughts": true}`},
+		"off":    {model.Params{ThinkingBudget: new(int64(0))}, `{"thinkingBudget": 0}`},
+		"free":   {model.Params{ThinkingBudget: new(int64(-1))}, `{"thinkingBudget": -1, "includeThoughts": true}`},
 		"effort": {model.Params{ReasoningEffort: "low"}, `{"thinkingLevel": "LOW", "includeThoughts": true}`},
 		"none":   {model.Params{}, `null`},
 	} {

@@ -193,7 +193,10 @@ func extraOf(signature []byte) json.RawMessage {
 	}
 	var e extra
 	e.Google.Signature = signature
-	raw, _ := json.Marshal(e) // bytes always encode
+	raw, err := json.Marshal(e)
+	if err != nil {
+		return nil // bytes always encode
+	}
 	return raw
 }
 

@@ -11,34 +11,37 @@ import (
 type anthropicWire struct{}
 
 type anthropicBlock struct {
-	Type      string
-	Text      string
-	ID        string
-	Name      string
-	Input     json.RawMessage
-	ToolUseID string `json:"tool_use_id"`
-	IsError   bool   `json:"is_error"`
-	Content   json.RawMessage
-	Thinking  string
-	Signature string
+	Type      string          `json:"type"`
+	Text      string          `json:"text"`
+	ID        string          `json:"id"`
+	Name      string          `json:"name"`
+	Input     json.RawMessage `json:"input"`
+	ToolUseID string          `json:"tool_use_id"`
+	IsError   bool            `json:"is_error"`
+	Content   json.RawMessage `json:"content"`
+	Thinking  string          `json:"thinking"`
+	Signature string          `json:"signature"`
 }
 
 func (anthropicWire) decode(_ string, body []byte) (Request, error) {
 	var in struct {
-		Model     string
-		Stream    bool
-		MaxTokens int64 `json:"max_tokens"`
-		System    json.RawMessage
+		Model     string          `json:"model"`
+		Stream    bool            `json:"stream"`
+		MaxTokens int64           `json:"max_tokens"`
+		System    json.RawMessage `json:"system"`
 		Messages  []struct {
-			Role    string
-			Content json.RawMessage
-		}
+			Role    string          `json:"role"`
+			Content json.RawMessage `json:"content"`
+		} `json:"messages"`
 		Tools []struct {
-			Name, Description string
-			InputSchema       json.RawMessage `json:"input_schema"`
-		}
+			Name        string          `json:"name"`
+			Description string          `json:"description"`
+			InputSchema json.RawMessage `json:"input_schema"`
+		} `json:"tools"`
 		OutputConfig struct {
-			Format struct{ Schema json.RawMessage }
+			Format struct {
+				Schema json.RawMessage `json:"schema"`
+			} `json:"format"`
 		} `json:"output_config"`
 	}
 	if err := json.Unmarshal(body, &in); err != nil {

@@ -3,6 +3,7 @@ package modeltest
 import (
 	"encoding/json"
 	"net/http"
+	"slices"
 	"strings"
 	"time"
 
@@ -114,8 +115,7 @@ func Conformance(req Request) Answer {
 // afterTools answers once every tool call of the last assistant message has its result, and complains otherwise, as providers do.
 func afterTools(req Request) Answer {
 	got := map[string]string{}
-	for i := len(req.Messages) - 1; i >= 0; i-- {
-		m := req.Messages[i]
+	for _, m := range slices.Backward(req.Messages) {
 		if m.Role == chat.RoleTool {
 			got[m.ToolCallID] = m.Text
 			continue

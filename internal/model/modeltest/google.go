@@ -11,36 +11,39 @@ import (
 type googleWire struct{}
 
 type googlePart struct {
-	Text             string
-	Thought          bool
-	ThoughtSignature string
+	Text             string `json:"text"`
+	Thought          bool   `json:"thought"`
+	ThoughtSignature string `json:"thoughtSignature"`
 	FunctionCall     *struct {
-		ID, Name string
-		Args     json.RawMessage
-	}
+		ID   string          `json:"id"`
+		Name string          `json:"name"`
+		Args json.RawMessage `json:"args"`
+	} `json:"functionCall"`
 	FunctionResponse *struct {
-		ID, Name string
-		Response json.RawMessage
-	}
+		ID       string          `json:"id"`
+		Name     string          `json:"name"`
+		Response json.RawMessage `json:"response"`
+	} `json:"functionResponse"`
 }
 
 func (googleWire) decode(path string, body []byte) (Request, error) {
 	type content struct {
-		Role  string
-		Parts []googlePart
+		Role  string       `json:"role"`
+		Parts []googlePart `json:"parts"`
 	}
 	var in struct {
-		SystemInstruction content
-		Contents          []content
+		SystemInstruction content   `json:"systemInstruction"`
+		Contents          []content `json:"contents"`
 		Tools             []struct {
 			FunctionDeclarations []struct {
-				Name, Description    string
+				Name                 string          `json:"name"`
+				Description          string          `json:"description"`
 				ParametersJSONSchema json.RawMessage `json:"parametersJsonSchema"`
-			}
-		}
+			} `json:"functionDeclarations"`
+		} `json:"tools"`
 		GenerationConfig struct {
 			ResponseJSONSchema json.RawMessage `json:"responseJsonSchema"`
-		}
+		} `json:"generationConfig"`
 	}
 	if err := json.Unmarshal(body, &in); err != nil {
 		return Request{}, err
@@ -79,7 +82,8 @@ func fromParts(role chat.Role, parts []googlePart) []chat.Message {
 			msg.ToolCalls = append(msg.ToolCalls, call)
 		case p.FunctionResponse != nil:
 			var r struct {
-				Output, Error any
+				Output any `json:"output"`
+				Error  any `json:"error"`
 			}
 			_ = json.Unmarshal(p.FunctionResponse.Response, &r) // the fake reads our own form only
 			m := chat.Message{Role: chat.RoleTool, ToolCallID: p.FunctionResponse.ID, ToolName: p.FunctionResponse.Name}

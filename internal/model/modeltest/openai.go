@@ -66,25 +66,31 @@ type openaiWire struct{}
 
 func (openaiWire) decode(_ string, body []byte) (Request, error) {
 	var in struct {
-		Model    string
-		Stream   bool
+		Model    string `json:"model"`
+		Stream   bool   `json:"stream"`
 		Messages []struct {
-			Role       string
-			Content    json.RawMessage
-			ToolCallID string `json:"tool_call_id"`
+			Role       string          `json:"role"`
+			Content    json.RawMessage `json:"content"`
+			ToolCallID string          `json:"tool_call_id"`
 			ToolCalls  []struct {
-				ID       string
-				Function struct{ Name, Arguments string }
+				ID       string `json:"id"`
+				Function struct {
+					Name      string `json:"name"`
+					Arguments string `json:"arguments"`
+				} `json:"function"`
 			} `json:"tool_calls"`
-		}
+		} `json:"messages"`
 		Tools []struct {
 			Function struct {
-				Name, Description string
-				Parameters        json.RawMessage
-			}
-		}
+				Name        string          `json:"name"`
+				Description string          `json:"description"`
+				Parameters  json.RawMessage `json:"parameters"`
+			} `json:"function"`
+		} `json:"tools"`
 		ResponseFormat struct {
-			JSONSchema struct{ Schema json.RawMessage } `json:"json_schema"`
+			JSONSchema struct {
+				Schema json.RawMessage `json:"schema"`
+			} `json:"json_schema"`
 		} `json:"response_format"`
 	}
 	if err := json.Unmarshal(body, &in); err != nil {

@@ -6,6 +6,7 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -44,9 +45,9 @@ func (r Request) LastText() string {
 
 // LastUser is the text of the last message of the user.
 func (r Request) LastUser() string {
-	for i := len(r.Messages) - 1; i >= 0; i-- {
-		if r.Messages[i].Role == chat.RoleUser {
-			return r.Messages[i].Text
+	for _, v := range slices.Backward(r.Messages) {
+		if v.Role == chat.RoleUser {
+			return v.Text
 		}
 	}
 	return ""

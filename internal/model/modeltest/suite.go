@@ -285,8 +285,7 @@ func (h Harness) cancel(t *testing.T) {
 	if !errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("got %v; want the context's error", err)
 	}
-	var failed *model.Error
-	if errors.As(err, &failed) {
+	if _, ok := errors.AsType[*model.Error](err); ok {
 		t.Errorf("got a provider's error %v for the caller's own cancelling", err)
 	}
 	if took := time.Since(begin); took > h.Wait+3*time.Second {

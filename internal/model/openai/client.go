@@ -28,7 +28,7 @@ type Config struct {
 	Key string
 	// Own tells that this is OpenAI's own service, which knows parameters that compatible servers mostly do not.
 	Own bool
-	// HTTP makes the requests. Required: internal/outbound makes it.
+	// HTTP makes the requests. Required, with a transport: internal/outbound makes it.
 	HTTP *http.Client
 }
 
@@ -40,7 +40,7 @@ type Client struct {
 
 // New makes a Client. It does not connect.
 func New(cfg Config) (*Client, error) {
-	if cfg.BaseURL == "" || cfg.HTTP == nil {
+	if cfg.BaseURL == "" || cfg.HTTP == nil || cfg.HTTP.Transport == nil {
 		return nil, errors.New("openai: base URL and HTTP client are required")
 	}
 	opts := []option.RequestOption{
@@ -147,10 +147,10 @@ func toldError(data []byte) error {
 	var e struct {
 		Error json.RawMessage `json:"error"`
 	}
-	if json.Unmarshal(data, &e) != nil || len(e.Error) == 0 || string(e.Error) == "null" {
-		return nil
+	if json.Unmarshal(data, &e) == nil && len(e.Error) > 0 && string(e.Error) != "null" {
+		return adapter.StreamError(e.Error)
 	}
-	return adapter.StreamError(e.Error)
+	return nil
 }
 
 // readWhole reads an answer that is one JSON value.

@@ -18,8 +18,6 @@ import (
 	"github.com/hocket-run/hocket/internal/outbound"
 )
 
-func ptr[T any](v T) *T { return &v }
-
 func fullRequest() model.Request {
 	return model.Request{
 		Model: "m-1", System: "sys", IdempotencyKey: "run1/n1/1",
@@ -38,8 +36,8 @@ func fullRequest() model.Request {
 		Tools:  []chat.ToolDef{{Name: "f", Description: "does f", Parameters: json.RawMessage(`{"type":"object","properties":{"x":{"type":"integer"}}}`)}, {Name: "g"}},
 		Schema: &model.Schema{Name: "my schema!", JSON: json.RawMessage(`{"type":"object","properties":{}}`), Strict: true},
 		Params: model.Params{
-			Temperature: ptr(0.0), TopP: ptr(0.5), FrequencyPenalty: ptr(0.1), PresencePenalty: ptr(-0.1), MaxTokens: ptr(int64(0)),
-			ReasoningEffort: "low", ThinkingBudget: ptr(int64(5)), Stop: []string{"END"},
+			Temperature: new(0.0), TopP: new(0.5), FrequencyPenalty: new(0.1), PresencePenalty: new(-0.1), MaxTokens: new(int64(0)),
+			ReasoningEffort: "low", ThinkingBudget: new(int64(5)), Stop: []string{"END"},
 			ProviderOptions: map[string]json.RawMessage{"seed": json.RawMessage(`7`), "extra.deep": json.RawMessage(`{"a":[1]}`), "top_p": json.RawMessage(`0.9`)},
 		},
 	}

@@ -3,6 +3,7 @@ package providers_test
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"go/parser"
 	"go/token"
 	"io/fs"
@@ -130,6 +131,31 @@ func TestNothingOnTheLogger(t *testing.T) {
 	}
 }
 
+// Keys and addresses come from the Env that was given, never from the process. Not parallel: the environment is the process's.
+func TestProcessEnvironmentIsLeftAlone(t *testing.T) {
+	for _, name := range []string{
+		"OPENAI_API_KEY", "OPENAI_ORG_ID", "OPENAI_PROJECT_ID", "ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "ANTHROPIC_CUSTOM_HEADERS", "GEMINI_API_KEY",
+	} {
+		t.Setenv(name, "x-leaked: leaked-canary")
+	}
+	for _, name := range []string{"OPENAI_BASE_URL", "ANTHROPIC_BASE_URL", "GOOGLE_GEMINI_BASE_URL"} {
+		t.Setenv(name, "http://127.0.0.1:1")
+	}
+	t.Setenv("GOOGLE_GENAI_USE_VERTEXAI", "true")
+	srv := modeltest.Start(t, modeltest.Conformance)
+	r := providers.New(model.Config{Env: env("OPENAI_BASE_URL", srv.BaseURL(), "ANTHROPIC_BASE_URL", srv.URL(), "GOOGLE_GEMINI_BASE_URL", srv.URL())}, noProxy)
+	for _, ref := range []string{"openai/m", "anthropic/m", "google/m"} {
+		if _, err := r.Call(t.Context(), model.Request{Model: ref, Messages: []chat.Message{{Role: chat.RoleUser, Text: modeltest.PromptText}}}, nil); err != nil {
+			t.Errorf("%s: %v", ref, err)
+		}
+	}
+	for _, seen := range srv.Requests() {
+		if strings.Contains(fmt.Sprint(seen.Header), "leaked-canary") {
+			t.Errorf("%s: the process environment was sent: %v", seen.Path, seen.Header)
+		}
+	}
+}
+
 // Only model/<provider> imports that provider's SDK.
 func TestSDKsStayInside(t *testing.T) {
 	t.Parallel()
@@ -152,7 +178,7 @@ func TestSDKsStayInside(t *testing.T) {
 		}
 		file, err := parser.ParseFile(token.NewFileSet(), path, nil, parser.ImportsOnly)
 		if err != nil {
-			return nil // the compiler says it better
+			return err
 		}
 		rel, err := filepath.Rel(root, path)
 		if err != nil {

@@ -100,8 +100,8 @@ func (c *Client) isUsedUp(i int) bool {
 
 // isFor tells whether the caller is the entry's. A node may be named by the end of its path, as people see it.
 func (e *Entry) isFor(req model.Request) bool {
-	switch {
-	case e.Agent == "", e.Agent == req.Agent, e.Agent == req.Node:
+	switch e.Agent {
+	case "", req.Agent, req.Node:
 		return true
 	}
 	n := len(req.Node) - len(e.Agent) - 1
@@ -163,10 +163,10 @@ func (c *Client) noReply(req model.Request) string {
 			}
 		}
 	}
-	switch {
-	case fits == 0:
+	switch fits {
+	case 0:
 		msg += ": no entry is for it"
-	case fits == usedUp:
+	case usedUp:
 		msg += fmt.Sprintf(": all %d entries for it are used", fits)
 	default:
 		msg += fmt.Sprintf(": of %d entries for it %d are used and the others want another message", fits, usedUp)

@@ -9,7 +9,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
-	"github.com/hocket-run/hocket/diag"
 	"github.com/hocket-run/hocket/internal/chat"
 	"github.com/hocket-run/hocket/internal/model/script"
 )
@@ -127,7 +126,6 @@ func TestSpans(t *testing.T) {
 	if got := s.Entries[1].Span.Start; got.Line != 5 || got.Column != 5 {
 		t.Errorf("got %+v", got)
 	}
-	var _ diag.Span = s.Entries[0].Span
 }
 
 func FuzzParse(f *testing.F) {

@@ -1,0 +1,285 @@
+package adapter
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+	"testing/iotest"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/hocket-run/hocket/internal/model"
+)
+
+// events gives what Events reads, "name=data" each, and the error that ended it.
+func events(r io.Reader) (out []string, failure error) {
+	for e, err := range Events(r) {
+		if err != nil {
+			return out, err
+		}
+		out = append(out, e.Name+"="+string(e.Data))
+	}
+	return out, nil
+}
+
+func TestEvents(t *testing.T) {
+	t.Parallel()
+	for name, tc := range map[string]struct {
+		in   string
+		want []string
+	}{
+		"plain":             {"data: a\n\ndata: b\n\n", []string{"=a", "=b"}},
+		"CRLF":              {"event: x\r\ndata: a\r\n\r\n", []string{"x=a"}},
+		"no space":          {"data:a\n\n", []string{"=a"}},
+		"one space only":    {"data:  a\n\n", []string{"= a"}},
+		"several lines":     {"data: a\ndata: b\n\n", []string{"=a\nb"}},
+		"comments":          {": hello\n\n:\n\ndata: a\n: in between\n\n", []string{"=a"}},
+		"no data":           {"event: ping\n\ndata: a\n\n", []string{"=a"}},
+		"empty data":        {"data:\n\ndata: a\n\n", []string{"=a"}},
+		"other fields":      {"id: 7\nretry: 3\nnonsense\ndata: a\n\n", []string{"=a"}},
+		"cut off at end":    {"data: a\n\ndata: b", []string{"=a", "=b"}},
+		"name is not kept":  {"event: x\ndata: a\n\ndata: b\n\n", []string{"x=a", "=b"}},
+		"nothing":           {"", nil},
+		"long line":         {"data: " + strings.Repeat("x", 20_000) + "\n\n", []string{"=" + strings.Repeat("x", 20_000)}},
+		"many empty lines":  {"\n\n\ndata: a\n\n\n\n", []string{"=a"}},
+		"data with a colon": {"data: {\"a\":1}\n\n", []string{`={"a":1}`}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			for way, r := range map[string]io.Reader{"whole": strings.NewReader(tc.in), "by bytes": iotest.OneByteReader(strings.NewReader(tc.in))} {
+				got, err := events(r)
+				if d := cmp.Diff(got, tc.want); d != "" || err != nil {
+					t.Errorf("%s: %v -got +want\n%s", way, err, d)
+				}
+			}
+		})
+	}
+	boom := errors.New("boom")
+	if got, err := events(io.MultiReader(strings.NewReader("data: a\n\ndata: b"), iotest.ErrReader(boom))); !errors.Is(err, boom) || len(got) != 1 {
+		t.Errorf("got %q, %v; want one event and the error", got, err)
+	}
+	if _, err := events(io.LimitReader(endless('x'), maxEvent+1<<20)); err == nil {
+		t.Error("got no error from an endless line")
+	}
+	if _, err := events(io.LimitReader(&repeated{text: "data: xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx\n"}, 2*maxEvent)); err == nil {
+		t.Error("got no error from an endless event")
+	}
+}
+
+type endless byte
+
+func (e endless) Read(p []byte) (int, error) {
+	for i := range p {
+		p[i] = byte(e)
+	}
+	return len(p), nil
+}
+
+type repeated struct {
+	text string
+	at   int
+}
+
+func (r *repeated) Read(p []byte) (int, error) {
+	for i := range p {
+		p[i] = r.text[r.at]
+		r.at = (r.at + 1) % len(r.text)
+	}
+	return len(p), nil
+}
+
+func FuzzEvents(f *testing.F) {
+	f.Add([]byte("event: x\r\ndata: a\n: c\ndata: b\n\ndata: [DONE]"))
+	f.Fuzz(func(t *testing.T, in []byte) {
+		whole, err := events(bytes.NewReader(in))
+		if err != nil {
+			t.Fatal(err)
+		}
+		split, err := events(iotest.HalfReader(bytes.NewReader(in)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if d := cmp.Diff(whole, split); d != "" {
+			t.Errorf("how the bytes arrive matters: %s", d)
+		}
+	})
+}
+
+func TestRetryAfter(t *testing.T) {
+	t.Parallel()
+	now := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
+	for name, tc := range map[string]struct {
+		header http.Header
+		want   time.Duration
+	}{
+		"none":         {http.Header{}, 0},
+		"seconds":      {http.Header{"Retry-After": {"7"}}, 7 * time.Second},
+		"fraction":     {http.Header{"Retry-After": {"0.5"}}, 500 * time.Millisecond},
+		"milliseconds": {http.Header{"Retry-After": {"7"}, "Retry-After-Ms": {"1500"}}, 1500 * time.Millisecond},
+		"date":         {http.Header{"Retry-After": {now.Add(time.Minute).Format(http.TimeFormat)}}, time.Minute},
+		"past":         {http.Header{"Retry-After": {now.Add(-time.Minute).Format(http.TimeFormat)}}, 0},
+		"negative":     {http.Header{"Retry-After": {"-3"}}, 0},
+		"nonsense":     {http.Header{"Retry-After": {"soon"}}, 0},
+		"not a number": {http.Header{"Retry-After": {"NaN"}}, 0},
+		"too long":     {http.Header{"Retry-After": {"1e30"}}, 24 * time.Hour},
+		"infinite":     {http.Header{"Retry-After": {"Inf"}}, 24 * time.Hour},
+	} {
+		if got := retryAfter(tc.header, now); got != tc.want {
+			t.Errorf("%s: got %s; want %s", name, got, tc.want)
+		}
+	}
+}
+
+func TestArguments(t *testing.T) {
+	t.Parallel()
+	for in, want := range map[string]string{
+		"": "{}", "null": "{}", "{\"a\": 1}\n": `{"a": 1}`, `{"a`: `"{\"a"`, "[1]": `"[1]"`, "7": `"7"`, `"x"`: `"\"x\""`, "<b>": `"<b>"`,
+	} {
+		got := Arguments(in)
+		if string(got) != want || !json.Valid(got) {
+			t.Errorf("Arguments(%q): got %s; want %s", in, got, want)
+		}
+		if back := ArgumentsText(got); strings.TrimSpace(in) != "" && in != "null" && back != strings.TrimSpace(in) {
+			t.Errorf("ArgumentsText: got %q; want %q", back, in)
+		}
+		if object := ArgumentsObject(got); object[0] != '{' || !json.Valid(object) {
+			t.Errorf("ArgumentsObject(%s): got %s", got, object)
+		}
+	}
+}
+
+// A kind for every status and every word; a word inside a stream stands alone.
+func TestKindOf(t *testing.T) {
+	t.Parallel()
+	for _, tc := range []struct {
+		status int
+		code   string
+		want   model.ErrorKind
+	}{
+		{400, "", model.KindInvalidRequest}, {401, "", model.KindAuth}, {402, "", model.KindAuth}, {403, "", model.KindAuth}, {404, "", model.KindInvalidRequest},
+		{408, "", model.KindTimeout}, {409, "", model.KindInvalidRequest}, {413, "", model.KindInvalidRequest}, {422, "", model.KindInvalidRequest},
+		{429, "", model.KindRateLimit}, {500, "", model.KindServer}, {502, "", model.KindServer}, {503, "", model.KindOverloaded}, {504, "", model.KindTimeout},
+		{529, "", model.KindOverloaded}, {599, "", model.KindServer},
+		{0, "overloaded_error", model.KindOverloaded}, {0, "rate_limit_error", model.KindRateLimit}, {0, "invalid_request_error", model.KindInvalidRequest},
+		{0, "RESOURCE_EXHAUSTED", model.KindRateLimit}, {0, "api_error", model.KindServer}, {0, "", model.KindServer},
+		{400, "content_filter", model.KindContentFilter}, {400, "context_length_exceeded", model.KindInvalidRequest}, {401, "invalid_request_error", model.KindAuth},
+		{500, "insufficient_quota", model.KindRateLimit},
+	} {
+		if got := KindOf(tc.status, tc.code); got != tc.want {
+			t.Errorf("KindOf(%d, %q): got %s; want %s", tc.status, tc.code, got, tc.want)
+		}
+	}
+}
+
+// roundTrip is a transport made of a function.
+type roundTrip func(*http.Request) (*http.Response, error)
+
+func (f roundTrip) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
+
+// exchange makes one watched GET and reads the answer.
+func exchange(t *testing.T, ctx context.Context, f roundTrip) (*Exchange, error) {
+	t.Helper()
+	watched, x := Begin(ctx, nil)
+	req, err := http.NewRequestWithContext(watched, http.MethodGet, "http://h/", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	resp, err := Client(&http.Client{Transport: f}).Do(req)
+	if err != nil {
+		return x, err
+	}
+	defer resp.Body.Close()
+	_, err = io.Copy(io.Discard, resp.Body)
+	return x, err
+}
+
+func answering(status int, body io.Reader) roundTrip {
+	return func(*http.Request) (*http.Response, error) {
+		return &http.Response{StatusCode: status, Header: http.Header{"X-Id": {"7"}}, Body: io.NopCloser(body)}, nil
+	}
+}
+
+func TestFailure(t *testing.T) {
+	t.Parallel()
+	cancelled, cancel := context.WithCancel(t.Context())
+	cancel()
+	late := model.Error{Kind: model.KindOverloaded, Message: "busy with key-1234"}
+	for name, tc := range map[string]struct {
+		ctx  context.Context
+		f    roundTrip
+		sdk  error
+		kind model.ErrorKind
+		says string
+	}{
+		"fine":            {t.Context(), answering(200, strings.NewReader("ok")), nil, "", ""},
+		"unreadable":      {t.Context(), answering(200, strings.NewReader("ok")), errors.New("bad JSON"), model.KindServer, "the answer cannot be read: bad JSON"},
+		"told":            {t.Context(), answering(200, strings.NewReader("ok")), &late, model.KindOverloaded, "busy with [secret]"},
+		"status":          {t.Context(), answering(429, strings.NewReader(`{"error":{"message":"slow down key-1234"}}`)), errors.New("lost"), model.KindRateLimit, "slow down [secret]"},
+		"long body":       {t.Context(), answering(500, strings.NewReader(strings.Repeat("é", 50_000))), nil, model.KindServer, "…"},
+		"broken":          {t.Context(), answering(200, io.MultiReader(strings.NewReader("o"), iotest.ErrReader(io.ErrUnexpectedEOF))), nil, model.KindNetwork, "broke off: unexpected EOF"},
+		"broken, told":    {t.Context(), answering(200, iotest.ErrReader(io.ErrUnexpectedEOF)), BrokeOff(), model.KindNetwork, "unexpected EOF"},
+		"broken by time":  {t.Context(), answering(200, iotest.ErrReader(iotest.ErrTimeout)), nil, model.KindNetwork, "timeout"},
+		"read past time":  {t.Context(), answering(200, iotest.ErrReader(context.DeadlineExceeded)), nil, model.KindTimeout, ""},
+		"unreachable":     {t.Context(), func(*http.Request) (*http.Response, error) { return nil, errors.New("no route to key-1234") }, nil, model.KindNetwork, "no route to [secret]"},
+		"cancelled":       {cancelled, func(*http.Request) (*http.Response, error) { return nil, errors.New("x") }, nil, "", ""},
+		"cancelled, told": {cancelled, answering(200, strings.NewReader("")), errors.New("x"), "", ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			x, err := exchange(t, tc.ctx, tc.f)
+			if tc.sdk == nil {
+				tc.sdk = err
+			}
+			got := x.Failure(tc.ctx, tc.sdk, "key-1234")
+			if tc.kind == "" {
+				if !errors.Is(got, tc.ctx.Err()) {
+					t.Errorf("got %v; want %v", got, tc.ctx.Err())
+				}
+				return
+			}
+			var failed *model.Error
+			if !errors.As(got, &failed) || failed.Kind != tc.kind || !strings.Contains(failed.Message, tc.says) || len(failed.Message) > maxMessage+8 {
+				t.Errorf("got %v; want %s saying %q", got, tc.kind, tc.says)
+			}
+			if strings.Contains(fmt.Sprintf("%v %+v", got, failed), "key-1234") {
+				t.Errorf("the key is in %+v", failed)
+			}
+		})
+	}
+	x, err := exchange(t, t.Context(), answering(201, strings.NewReader("")))
+	if err != nil || x.Status() != 201 || x.Header("x-id") != "7" {
+		t.Errorf("got %d, %q, %v", x.Status(), x.Header("x-id"), err)
+	}
+}
+
+// A server that does not end its stream is left after a moment.
+func TestDrain(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithCancel(t.Context())
+		defer cancel()
+		begin := time.Now()
+		Drain(readerFunc(func([]byte) (int, error) { <-ctx.Done(); return 0, ctx.Err() }), cancel)
+		if got := time.Since(begin); got != drainTime {
+			t.Errorf("left after %s; want %s", got, drainTime)
+		}
+		ctx2, cancel2 := context.WithCancel(t.Context())
+		defer cancel2()
+		Drain(strings.NewReader("rest"), cancel2)
+		if ctx2.Err() != nil {
+			t.Error("a request that ended well was cancelled")
+		}
+	})
+}
+
+type readerFunc func([]byte) (int, error)
+
+func (f readerFunc) Read(p []byte) (int, error) { return f(p) }
