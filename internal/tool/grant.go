@@ -5,6 +5,7 @@ import (
 	"errors"
 	"slices"
 	"strconv"
+	"sync"
 )
 
 // All in [Grant.Names] stands for every tool of the extra toolsets.
@@ -65,12 +66,11 @@ func nameSpecs(specs []Spec) []string {
 func (s *Set) build(ctx context.Context, agent string) (*table, error) {
 	grant := s.agents[agent]
 	t := &table{byName: map[string]*binding{}}
-	for _, in := range s.own[agent] {
-		entries, err := in.open(ctx, s)
-		if err != nil && !t.isUnsupported(err) {
-			return nil, err
+	for _, o := range s.openAll(ctx, s.own[agent]) {
+		if o.err != nil && !t.isUnsupported(o.err) {
+			return nil, o.err
 		}
-		t.addInstance(in, entries)
+		t.addInstance(o.inst, o.entries)
 	}
 	if err := s.addNames(ctx, t, grant.Names); err != nil {
 		return nil, err
@@ -95,6 +95,27 @@ func (s *Set) build(ctx context.Context, agent string) (*table, error) {
 	return t, nil
 }
 
+// opened is what came of opening one instance.
+type opened struct {
+	inst    *instance
+	entries []*pinned
+	err     error
+}
+
+// openAll opens instances side by side, so that an agent waits for the slowest server and not for all in turn. The order is that of list.
+func (s *Set) openAll(ctx context.Context, list []*instance) []opened {
+	out := make([]opened, len(list))
+	var wg sync.WaitGroup
+	for i, in := range list {
+		wg.Go(func() {
+			entries, err := in.open(ctx, s)
+			out[i] = opened{in, entries, err}
+		})
+	}
+	wg.Wait()
+	return out
+}
+
 // addNames resolves a grant's names. An extra toolset that cannot be opened is an error only where a name might have meant a tool of it.
 func (s *Set) addNames(ctx context.Context, t *table, names []string) error {
 	var rest []string
@@ -110,13 +131,12 @@ func (s *Set) addNames(ctx context.Context, t *table, names []string) error {
 	}
 	listed := map[*instance][]*pinned{}
 	var failures []error
-	for _, in := range s.extra {
-		entries, err := in.open(ctx, s)
-		if err != nil && !t.isUnsupported(err) {
-			failures = append(failures, err)
+	for _, o := range s.openAll(ctx, s.extra) {
+		if o.err != nil && !t.isUnsupported(o.err) {
+			failures = append(failures, o.err)
 			continue
 		}
-		listed[in] = entries
+		listed[o.inst] = o.entries
 	}
 	for _, name := range rest {
 		found := false

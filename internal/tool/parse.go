@@ -51,11 +51,24 @@ func ParseToolsFile(file string, data []byte) ([]Spec, diag.List) {
 	if !seen {
 		list.Errorf(p.span(&doc), "", "missing-key", "a tools file needs a list `toolsets`")
 	}
-	for i := range specs {
-		specs[i] = specs[i].Resolve(mcps)
-	}
+	ResolveRefs(specs, mcps, Place{File: file}, &list)
 	p.checkNames(specs)
 	return specs, list
+}
+
+// ResolveRefs completes, in place, the specs whose Ref names a definition of `mcps:`. One that names none is an error.
+func ResolveRefs(specs []Spec, mcps map[string]Spec, at Place, list *diag.List) {
+	for i, s := range specs {
+		_, ok := mcps[s.Ref]
+		switch {
+		case s.Ref == "" || s.Type != TypeMCP:
+		case ok:
+			specs[i] = s.Resolve(mcps)
+		case !strings.HasPrefix(s.Ref, "docker:"):
+			d := list.Errorf(s.Span, at.Path, "unknown-ref", "ref %q names no definition of mcps", s.Ref)
+			d.Hint = diag.DidYouMean(s.Ref, slices.Sorted(maps.Keys(mcps)))
+		}
+	}
 }
 
 // ParseSpecs reads the list of a `toolsets:` key. Problems go to list; entries that cannot be read are left out.
@@ -84,12 +97,19 @@ func ParseMCPs(n *yaml.Node, at Place, list *diag.List) map[string]Spec {
 	return out
 }
 
-// knownTypes are the types of toolsets that documents of this form may name. Those that map to false are not there yet.
-var knownTypes = map[string]bool{
-	TypeMCP: true, TypeThink: true, TypeTodo: true,
-	"a2a": false, "api": false, "background_agents": false, "fetch": false, "filesystem": false, "handoff": false, "http": false, "lsp": false,
-	"memory": false, "model_picker": false, "openapi": false, "rag": false, "script": false, "search": false, "shell": false, "tasks": false,
-	"user_prompt": false, "web_search": false,
+// typeInfo says how entries of one type are read.
+type typeInfo struct {
+	// supported types have all their keys checked. Entries of other types are kept whole, with a warning.
+	supported bool
+	// options are the keys that the type's own package reads from Spec.Options, which it checks itself.
+	options []string
+}
+
+// knownTypes are the types of toolsets that documents of this form may name. To support one more, give its keys here.
+var knownTypes = map[string]typeInfo{
+	TypeMCP: {supported: true}, TypeThink: {supported: true}, TypeTodo: {supported: true},
+	"a2a": {}, "api": {}, "background_agents": {}, "fetch": {}, "filesystem": {}, "handoff": {}, "http": {}, "lsp": {}, "memory": {},
+	"model_picker": {}, "openapi": {}, "rag": {}, "script": {}, "search": {}, "shell": {}, "tasks": {}, "user_prompt": {}, "web_search": {},
 }
 
 // commonKeys stand in toolsets of every type, mcpKeys in those of type mcp only.
@@ -150,8 +170,8 @@ func (p *parser) spec(n *yaml.Node, path, implied string) (Spec, bool) {
 		d.Hint = "for example `type: mcp`"
 		return Spec{}, false
 	}
-	supported, known := knownTypes[s.Type]
-	if !supported {
+	info, known := knownTypes[s.Type]
+	if !info.supported {
 		d := p.list.Warnf(p.span(n), join(path, "type"), "unsupported-toolset", "toolsets of type %q are not supported yet", s.Type)
 		d.Hint = "agents that list it run without its tools"
 		if hint := diag.DidYouMean(s.Type, slices.Sorted(maps.Keys(knownTypes))); hint != "" && !known {
@@ -160,7 +180,7 @@ func (p *parser) spec(n *yaml.Node, path, implied string) (Spec, bool) {
 	}
 	options := map[string]any{}
 	for _, e := range entries {
-		p.key(&s, e, supported, options)
+		p.key(&s, e, info, options)
 	}
 	s.Options = marshalOptions(options)
 	if s.Type == TypeMCP {
@@ -170,8 +190,8 @@ func (p *parser) spec(n *yaml.Node, path, implied string) (Spec, bool) {
 }
 
 // key reads one key of an entry. Keys of types that are not supported are kept as they are, whatever they mean.
-func (p *parser) key(s *Spec, e entry, supported bool, options map[string]any) {
-	mcp := s.Type == TypeMCP
+func (p *parser) key(s *Spec, e entry, info typeInfo, options map[string]any) {
+	mcp, supported := s.Type == TypeMCP, info.supported
 	switch {
 	case e.key == "type":
 	case e.key == "name":
@@ -211,13 +231,15 @@ func (p *parser) key(s *Spec, e entry, supported bool, options map[string]any) {
 		s.IdleTimeout = p.duration(e)
 	case mcp && e.key == "connect_timeout":
 		s.ConnectTimeout = p.duration(e)
+	case slices.Contains(info.options, e.key):
+		options[e.key] = p.any(e.value)
 	case supported && slices.Contains([]string{"toon", "model", "defer", "config", "version"}, e.key):
 		p.list.Warnf(p.span(e.node), e.path, "no-effect", "%q has no effect on a toolset of type %s", e.key, s.Type)
 		options[e.key] = p.any(e.value)
 	case supported:
-		keys := commonKeys
+		keys := slices.Concat(commonKeys, info.options)
 		if mcp {
-			keys = append(slices.Clone(commonKeys), mcpKeys...)
+			keys = append(keys, mcpKeys...)
 		}
 		d := p.list.Errorf(p.span(e.node), e.path, "unknown-key", "unknown key %q in a toolset of type %s", e.key, s.Type)
 		d.Hint = diag.DidYouMean(e.key, keys)

@@ -55,6 +55,8 @@ mcps:
 toolsets:
   - {type: mcp, ref: gh, tools: [y], env: {B: "3"}}
 `, []tool.Spec{{Type: "mcp", Name: "gh", Command: "gh-mcp", Env: map[string]string{"A": "1", "B": "3"}, Tools: []string{"y"}}}, ""},
+		{"unknown definition", "mcps: {gh: {command: x}}\ntoolsets: [{type: mcp, ref: hg}]", []tool.Spec{{Type: "mcp", Ref: "hg"}},
+			"\nf.yaml:2:12: error: ref \"hg\" names no definition of mcps (unknown-ref); hint: did you mean \"gh\"?"},
 		{"anchors and merge", `
 toolsets:
   - &base {type: mcp, name: a, command: x, args: &args [1]}

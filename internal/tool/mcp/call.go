@@ -44,28 +44,31 @@ func (t *remoteTool) Call(ctx context.Context, c tool.Call) (tool.Result, error)
 			return tool.Result{}, tool.Errorf(tool.KindChanged, t.def.Name,
 				"tool %q of toolset %q is not what it was: the server changed its definition, so it is not called", t.def.Name, t.set.Name())
 		}
-		res, err := t.send(ctx, conn, c)
+		res, sent, err := t.send(ctx, conn, c)
 		if err == nil {
 			return t.set.result(res)
 		}
-		if attempt == 0 && ctx.Err() == nil && unsent(err) {
-			conn.kill() // found broken; the next round connects anew
-			<-conn.dead
-			continue
+		if attempt == 0 && !sent && t.set.life.Err() == nil && ctx.Err() == nil {
+			if !refused(err) {
+				conn.broken.Store(true) // the next round connects anew
+				continue
+			}
+			if sleep(ctx, t.set.cfg.ReconnectDelay) == nil {
+				continue
+			}
 		}
-		return tool.Result{}, t.callError(ctx, conn, err)
+		return tool.Result{}, t.callError(ctx, conn, sent, err)
 	}
 }
 
-// send makes one attempt. Its own limit is the time without a sign of life.
-func (t *remoteTool) send(ctx context.Context, conn *conn, c tool.Call) (*sdk.CallToolResult, error) {
+// send makes one attempt. Its own limit is the time without a sign of life. sent tells whether the server may have seen the request.
+func (t *remoteTool) send(ctx context.Context, conn *conn, c tool.Call) (res *sdk.CallToolResult, sent bool, err error) {
 	ctx, cancel := t.set.join(ctx)
 	defer cancel(nil)
 	limit := t.set.cfg.IdleTimeout
 	idle := time.AfterFunc(limit, func() { cancel(errIdleTimeout) })
 	defer idle.Stop()
-	token, unwatch := conn.watch(func() { idle.Reset(limit) })
-	defer unwatch()
+	token := conn.watch(func() { idle.Reset(limit) })
 
 	args := c.Arguments
 	if len(args) == 0 {
@@ -73,18 +76,16 @@ func (t *remoteTool) send(ctx context.Context, conn *conn, c tool.Call) (*sdk.Ca
 	}
 	params := &sdk.CallToolParams{Name: t.def.Name, Arguments: args, Meta: sdk.Meta{MetaKey: c.Key}}
 	params.SetProgressToken(token)
-	res, err := do(ctx, conn, func(ctx context.Context) (*sdk.CallToolResult, error) { return conn.sess.CallTool(ctx, params) })
-	if err == nil {
-		return res, nil
+	res, err = do(ctx, conn, func(ctx context.Context) (*sdk.CallToolResult, error) { return conn.sess.CallTool(ctx, params) })
+	sent = conn.unwatch(token) && !unsent(err)
+	if cause := context.Cause(ctx); err != nil && cause != nil {
+		err = cause
 	}
-	if cause := context.Cause(ctx); cause != nil {
-		return nil, cause
-	}
-	return nil, err
+	return res, sent, err
 }
 
 // callError says why there is no answer.
-func (t *remoteTool) callError(ctx context.Context, conn *conn, err error) error {
+func (t *remoteTool) callError(ctx context.Context, conn *conn, sent bool, err error) error {
 	name := t.def.Name
 	if ctx.Err() != nil {
 		return fmt.Errorf("call tool %q: %w", name, context.Cause(ctx))
@@ -94,22 +95,22 @@ func (t *remoteTool) callError(ctx context.Context, conn *conn, err error) error
 	}
 	if errors.Is(err, errIdleTimeout) {
 		e := tool.Errorf(tool.KindTimeout, name, "tool %q showed no sign of life for %s (idle_timeout)", name, t.set.cfg.IdleTimeout)
-		e.OutcomeUnknown, e.Err = true, err
+		e.OutcomeUnknown, e.Err = sent, err
 		return e
 	}
 	red := t.set.red
-	if refused := answer(err); refused != nil {
+	if said := answer(err); said != nil {
 		kind := tool.KindFailed
-		if refused.Code == jsonrpc.CodeInvalidParams {
+		if said.Code == jsonrpc.CodeInvalidParams {
 			kind = tool.KindInvalidArguments
 		}
-		return tool.Errorf(kind, name, "tool %q failed: %w", name, red.error(refused))
+		return tool.Errorf(kind, name, "tool %q failed: %w", name, red.error(said))
 	}
 	e := tool.Errorf(tool.KindNetwork, name, "tool %q gave no answer: %w", name, red.error(plain(err)))
 	if conn.proc != nil && conn.proc.waitFor(conn.grace) {
 		e.Message = fmt.Sprintf("tool %q gave no answer: the server %s", name, conn.proc.epitaph(red))
 	}
-	e.OutcomeUnknown = !unsent(err)
+	e.OutcomeUnknown = sent
 	return e
 }
 
@@ -151,7 +152,6 @@ func plain(err error) error {
 
 // unsent tells that the server cannot have seen the whole request: it may be sent again over a new connection.
 func unsent(err error) bool {
-	var op *net.OpError
 	switch {
 	case errors.Is(err, sdk.ErrConnectionClosed): // the SDK found the connection closed before it wrote
 		return true
@@ -159,8 +159,12 @@ func unsent(err error) bool {
 		return true
 	case errors.Is(err, syscall.EPIPE): // the line was not taken to its end
 		return true
-	case errors.As(err, &op):
-		return op.Op == "dial"
 	}
-	return false
+	return refused(err)
+}
+
+// refused tells that no network connection could be made; the session, if there is one, may be as good as ever.
+func refused(err error) bool {
+	var op *net.OpError
+	return errors.As(err, &op) && op.Op == "dial"
 }

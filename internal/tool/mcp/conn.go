@@ -1,6 +1,7 @@
 package mcp
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -38,11 +39,19 @@ type conn struct {
 	// dead is closed when the session has ended, from whichever side.
 	dead  chan struct{}
 	stale atomic.Bool // the server announced that its list changed
-	grace time.Duration
+	// broken is set when requests can no longer be written, whatever may still be read.
+	broken atomic.Bool
+	grace  time.Duration
 
-	token    atomic.Int64
-	mu       sync.Mutex
-	progress map[string]func() // by progress token: what to do on a sign of life
+	token atomic.Int64
+	mu    sync.Mutex
+	calls map[string]*inFlight // by progress token
+}
+
+// inFlight is a call that waits for its answer.
+type inFlight struct {
+	alive func() // called on a sign of life
+	sent  bool   // the whole request was written; known for processes only
 }
 
 // dial connects and greets. Whatever it started is gone again when it fails.
@@ -57,7 +66,7 @@ func (d *dialer) dial(ctx context.Context) (*conn, error) {
 const codeMethodNotFound = -32601
 
 func (d *dialer) dialWith(ctx context.Context, version string) (*conn, error) {
-	c := &conn{dead: make(chan struct{}), grace: d.cfg.CloseGrace, progress: map[string]func(){}}
+	c := &conn{dead: make(chan struct{}), grace: d.cfg.CloseGrace, calls: map[string]*inFlight{}}
 	transport, err := d.transport(c)
 	if err != nil {
 		return nil, err
@@ -94,13 +103,17 @@ func (d *dialer) dialWith(ctx context.Context, version string) (*conn, error) {
 func (d *dialer) transport(c *conn) (sdk.Transport, error) {
 	if d.endpoint != nil {
 		ctx, cancel := context.WithCancel(context.Background())
-		c.kill = cancel
-		return &sdk.StreamableClientTransport{
+		t := &capture{Transport: &sdk.StreamableClientTransport{
 			Endpoint: d.endpoint.String(),
 			HTTPClient: scopedClient(d.cfg.HTTPClient, scoped{
 				ctx: ctx, origin: origin(d.endpoint), headers: d.headers, listenWait: d.cfg.ConnectTimeout / 6,
 			}),
-		}, nil
+		}}
+		c.kill = func() {
+			cancel() // first, so that nothing that closing sends is waited for
+			t.close()
+		}
+		return t, nil
 	}
 	proc, err := startProcess(d.argv, d.dir, d.env, func(line string) {
 		d.cfg.Logger.Debug("mcp server", "toolset", d.name, "stderr", d.red.text(line))
@@ -110,7 +123,31 @@ func (d *dialer) transport(c *conn) (sdk.Transport, error) {
 	}
 	c.proc = proc
 	c.kill = sync.OnceFunc(proc.kill)
-	return &sdk.IOTransport{Reader: proc.stdout, Writer: proc.stdin}, nil
+	return &sdk.IOTransport{Reader: proc.stdout, Writer: c}, nil
+}
+
+// capture is a transport whose connection can be closed past the session, which would wait for its calls.
+type capture struct {
+	sdk.Transport
+	mu   sync.Mutex
+	conn sdk.Connection
+}
+
+func (t *capture) Connect(ctx context.Context) (sdk.Connection, error) {
+	conn, err := t.Transport.Connect(ctx)
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.conn = conn
+	return conn, err
+}
+
+func (t *capture) close() {
+	t.mu.Lock()
+	conn := t.conn
+	t.mu.Unlock()
+	if conn != nil {
+		_ = conn.Close()
+	}
 }
 
 // giveUp ends what dialWith started and says why it failed, with the last words of a server that ended by itself.
@@ -135,8 +172,11 @@ func (d *dialer) giveUp(ctx context.Context, c *conn, err error) error {
 	return fmt.Errorf("the server %s: %w", c.proc.epitaph(d.red), err)
 }
 
-// isDead tells whether the session has ended.
+// isDead tells whether the session has ended or is of no more use.
 func (c *conn) isDead() bool {
+	if c.broken.Load() {
+		return true
+	}
 	select {
 	case <-c.dead:
 		return true
@@ -145,8 +185,8 @@ func (c *conn) isDead() bool {
 	}
 }
 
-// close ends the session and the process. It returns when both are gone, at the latest after some multiples of the grace.
-func (c *conn) close() error {
+// end closes the session and the process. It returns when both are gone, at the latest after some multiples of the grace.
+func (c *conn) end() error {
 	closed := make(chan error, 1)
 	go func() { closed <- c.sess.Close() }()
 	t := time.NewTimer(c.grace)
@@ -168,26 +208,49 @@ func (c *conn) close() error {
 	return nil
 }
 
-// watch registers what to do on a sign of life for a call, and gives its progress token.
-func (c *conn) watch(alive func()) (token string, unwatch func()) {
+// watch registers a call and gives its progress token.
+func (c *conn) watch(alive func()) (token string) {
 	token = "call-" + strconv.FormatInt(c.token.Add(1), 10)
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.progress[token] = alive
-	return token, func() {
-		c.mu.Lock()
-		defer c.mu.Unlock()
-		delete(c.progress, token)
-	}
+	c.calls[token] = &inFlight{alive: alive}
+	return token
+}
+
+// unwatch forgets a call and tells whether its request may have reached the server.
+func (c *conn) unwatch(token string) (sent bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	call := c.calls[token]
+	delete(c.calls, token)
+	return c.proc == nil || call.sent
 }
 
 func (c *conn) alive(token string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if f := c.progress[token]; f != nil {
-		f()
+	if call := c.calls[token]; call != nil {
+		call.alive()
 	}
 }
+
+// Write hands a message on to the process and notes which call it was. When a connection breaks, the SDK fails calls with the same error whether
+// or not they were written before, and only those that were not may be made again over another connection.
+func (c *conn) Write(line []byte) (int, error) {
+	n, err := c.proc.stdin.Write(line)
+	if err != nil {
+		return n, err
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for token, call := range c.calls {
+		call.sent = call.sent || bytes.Contains(line, []byte(`"progressToken":"`+token+`"`))
+	}
+	return n, nil
+}
+
+// Close closes the process's input.
+func (c *conn) Close() error { return c.proc.stdin.Close() }
 
 // do makes a request and returns when ctx is done, even if the server does not read what it is sent.
 func do[R any](ctx context.Context, c *conn, request func(context.Context) (R, error)) (R, error) {

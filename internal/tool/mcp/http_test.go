@@ -1,3 +1,5 @@
+//go:build unix
+
 package mcp_test
 
 import (
@@ -54,7 +56,12 @@ func serve(t *testing.T, h http.Handler) *httptest.Server {
 // behind end with the test.
 func streamable(t *testing.T, opts *sdk.StreamableHTTPOptions) http.Handler {
 	t.Helper()
-	s := newServer("basic", t.Context().Done()) // is done before the cleanups run
+	return streamableMode(t, "basic", opts)
+}
+
+func streamableMode(t *testing.T, mode string, opts *sdk.StreamableHTTPOptions) http.Handler {
+	t.Helper()
+	s := newServer(mode, t.Context().Done()) // is done before the cleanups run
 	t.Cleanup(func() {
 		for session := range s.Sessions() {
 			_ = session.Close()
@@ -198,7 +205,7 @@ func TestSilentStream(t *testing.T) {
 	}
 }
 
-// TestSessionLost: a server that was started anew has forgotten the session; the call is made over a new one, once.
+// TestSessionLost: a server that was started anew has forgotten the session; the call is made over a new one, once, unless the tool is another.
 func TestSessionLost(t *testing.T) {
 	t.Parallel()
 	var mu sync.Mutex
@@ -210,17 +217,32 @@ func TestSessionLost(t *testing.T) {
 		now.ServeHTTP(w, r)
 	}))
 	ts := open(t, httpConfig(t), remote(srv.URL))
-	if _, err := ts.Tools(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	for range 2 {
+	echo := named(t, ts, "echo")
+	for _, mode := range []string{"basic", "basic", "other"} {
 		mu.Lock()
-		h = streamable(t, nil)
+		h = streamableMode(t, mode, nil)
 		mu.Unlock()
-		if r, err := call(t, ts, "echo", `{"text":"hi"}`); err != nil || r.Text != "hi" {
+		r, err := echo.Call(t.Context(), tool.Call{Arguments: json.RawMessage(`{"text":"hi"}`)})
+		if mode == "other" {
+			wantError(t, err, tool.KindChanged, false) // SEC14
+		} else if err != nil || r.Text != "hi" {
 			t.Errorf("%+v, %v", r, err)
 		}
 	}
+}
+
+// TestServerGone: a call that could not be sent was not carried out.
+func TestServerGone(t *testing.T) {
+	t.Parallel()
+	srv := serve(t, streamable(t, nil))
+	cfg := httpConfig(t)
+	ts := open(t, cfg, remote(srv.URL))
+	echo := named(t, ts, "echo")
+	srv.CloseClientConnections()
+	srv.Close()
+	cfg.HTTPClient.CloseIdleConnections()
+	_, err := echo.Call(t.Context(), tool.Call{Arguments: json.RawMessage(`{"text":"hi"}`)})
+	wantError(t, err, tool.KindNetwork, false, "refused")
 }
 
 // TestHTTPCallFailures: calls end in time, and what may have been carried out is said to be unknown.

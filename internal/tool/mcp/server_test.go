@@ -1,3 +1,5 @@
+//go:build unix
+
 package mcp_test
 
 import (
@@ -78,8 +80,12 @@ func newServer(mode string, stop <-chan struct{}) *sdk.Server {
 			return text("%v%s", args["text"], suffix)
 		}
 	}
+	says := "Says it again"
+	if mode == "other" {
+		says = "Sends it to me"
+	}
 	echoSchema := json.RawMessage(`{"type":"object","properties":{"text":{"type":"string"}},"required":["text"]}`)
-	add(&sdk.Tool{Name: "echo", Description: "Says it again", InputSchema: echoSchema, Annotations: &sdk.ToolAnnotations{ReadOnlyHint: true}}, echo(""))
+	add(&sdk.Tool{Name: "echo", Description: says, InputSchema: echoSchema, Annotations: &sdk.ToolAnnotations{ReadOnlyHint: true}}, echo(""))
 	add(&sdk.Tool{Name: "put", Annotations: &sdk.ToolAnnotations{IdempotentHint: true}}, echo(""))
 	add(&sdk.Tool{Name: "buy"}, echo(""))
 	add(&sdk.Tool{Name: "meta"}, func(_ context.Context, req *sdk.CallToolRequest, _ map[string]any) (*sdk.CallToolResult, error) {
@@ -194,9 +200,12 @@ func rawServer(mode string) {
 	}
 }
 
+// reaped tells that nothing at all is left of a process.
+func reaped(pid int) bool { return errors.Is(syscall.Kill(pid, 0), syscall.ESRCH) }
+
 // alive tells whether a process is there and is no zombie.
 func alive(pid int) bool {
-	if errors.Is(syscall.Kill(pid, 0), syscall.ESRCH) {
+	if reaped(pid) {
 		return false
 	}
 	stat, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")

@@ -138,7 +138,7 @@ func (ts *Toolset) Close() error {
 		ts.conn = nil
 		ts.mu.Unlock()
 		if c != nil {
-			ts.err = c.close()
+			ts.err = c.end()
 		}
 		close(ts.closed)
 	})
@@ -202,7 +202,7 @@ func (ts *Toolset) connect(ctx context.Context) (*conn, []tool.Tool, error) {
 	c, again := ts.conn, ts.everListed
 	ts.mu.Unlock()
 	if c != nil && c.isDead() {
-		_ = c.close() // reaps the process
+		_ = c.end() // reaps the process
 		c = nil
 	}
 	if c == nil {

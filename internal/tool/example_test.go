@@ -1,0 +1,58 @@
+package tool_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+
+	"github.com/hocket-run/hocket/internal/tool"
+	"github.com/hocket-run/hocket/internal/tool/todo"
+)
+
+// A run's tools: an agent of a steps document lists a toolset, its model is told of the tools, and calls one.
+func ExampleSet() {
+	set, err := tool.NewSet(tool.Config{
+		Agents: map[string]tool.Grant{"planner": {Toolsets: []tool.Spec{{Type: tool.TypeTodo, Tools: []string{"create_todo", "list_todos"}}}}},
+		Types:  map[string]tool.Type{tool.TypeTodo: todo.Type()},
+	})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer set.Close()
+	ctx := context.Background()
+	defs, _ := set.Defs(ctx, "planner")
+	for _, d := range defs {
+		fmt.Println(d.Name)
+	}
+	for _, args := range []string{`{"description":"write"}`, `{"text":"write"}`} {
+		res, err := set.Call(ctx, tool.Call{Agent: "planner", Name: "create_todo", Arguments: json.RawMessage(args), Key: "run/n1/1/1" + args})
+		fmt.Println(res.Text, err)
+	}
+	// Output:
+	// create_todo
+	// list_todos
+	// {"created":[{"id":"todo_1","description":"write","status":"pending"}],"todos":[{"id":"todo_1","description":"write","status":"pending"}],"revision":1,"reminder":"not completed yet: todo_1 (pending)"} <nil>
+	//  tool "create_todo" was not called: arguments do not fit the schema: missing property 'description'; additional properties 'text' not allowed
+}
+
+// What a document would start is shown to a person before it starts, and the yes is kept as a hash.
+func ExampleCommands() {
+	specs, problems := tool.ParseToolsFile("tools.yaml", []byte(`
+toolsets:
+  - {type: mcp, name: files, command: npx, args: [-y, some-server], env: {TOKEN: "${TOKEN}"}}
+  - {type: mcp, name: docs, remote: {url: "https://example.com/mcp"}}
+  - {type: thnk}
+`))
+	for _, p := range problems {
+		fmt.Println(p)
+	}
+	for _, argv := range tool.Commands(specs) {
+		fmt.Printf("%q\n", argv)
+	}
+	fmt.Println(len(tool.TrustHash(specs)))
+	// Output:
+	// tools.yaml:5:5: warning: toolsets of type "thnk" are not supported yet (unsupported-toolset); hint: did you mean "think"?
+	// ["env" "TOKEN=${TOKEN}" "npx" "-y" "some-server"]
+	// 64
+}
