@@ -1,0 +1,3 @@
+// Package bench measures Hocket beside its floors, in the same run: closures for the engine, raw inserts with the same SQLite driver for durable steps.
+// `make bench` runs it. docs/performance.md says what was seen, on what.
+package bench

@@ -1,0 +1,15 @@
+package bench
+
+import (
+	"net/http"
+	"net/http/httptest"
+	"testing"
+)
+
+// serve serves h on loopback until the benchmark ends.
+func serve(b *testing.B, h http.Handler) string {
+	b.Helper()
+	s := httptest.NewServer(h)
+	b.Cleanup(s.Close)
+	return s.URL
+}
