@@ -223,3 +223,9 @@ func (d *Disk) Alive(ctx context.Context, owner string) (bool, error) {
 	}
 	return b.Alive(ctx, owner)
 }
+
+// Fenced tells whether the process is taken for dead.
+func (d *Disk) Fenced() bool {
+	_, fenced := d.state()
+	return fenced
+}

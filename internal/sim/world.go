@@ -21,14 +21,15 @@ type World struct {
 	Model func(ctx context.Context, q model.Request) (model.Reply, error)
 	// Tools answer tool calls, by name.
 	Tools map[string]Tool
+	// Journal, if set, reads what is stored of a run, and every call is checked against it: see Wrong.
+	Journal func(run string) []engine.Event
 	// Func answers node functions.
 	Func func(ctx context.Context, run string, c *engine.CallFunc) engine.FuncResult
 
 	mu       sync.Mutex
 	calls    []Call
 	begun    map[string]int
-	settled  map[string]bool
-	repeated []string
+	wrong    []string
 	restored []tool.Finished
 	infos    map[string]driver.Info
 }
@@ -101,39 +102,19 @@ func (w *World) Restored() []tool.Finished {
 	return slices.Clone(w.restored)
 }
 
-// Repeated gives the keys of calls that were made though their result was durable: violations of D8.
-func (w *World) Repeated() []string {
+// Wrong lists the calls that should not have been made when they were (D7, D8). It needs Journal.
+func (w *World) Wrong() []string {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	return slices.Clone(w.repeated)
+	return slices.Clone(w.wrong)
 }
 
-// Durable is a hook for events: it notes which calls have a result in the journal. Events of all processes of a world go through it.
-func (w *World) Durable(run string, events []engine.Event) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	for _, e := range events {
-		key := ""
-		switch d := e.Data.(type) {
-		case *engine.ModelReplied:
-			key = d.Call
-		case *engine.ToolReturned:
-			key = d.Call
-		case *engine.FuncReturned:
-			if d.Error == nil {
-				key = d.Call
-			}
-		}
-		if key != "" {
-			if w.settled == nil {
-				w.settled = map[string]bool{}
-			}
-			w.settled[run+"/"+key] = true
-		}
+// begin writes a call into the book and checks it against the journal: it must stand there as asked for (D7), and without a result (D8).
+func (w *World) begin(run string, c Call) {
+	problem := ""
+	if w.Journal != nil {
+		problem = check(w.Journal(run), strings.TrimPrefix(c.Key, run+"/"))
 	}
-}
-
-func (w *World) begin(c Call) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.begun == nil {
@@ -141,9 +122,40 @@ func (w *World) begin(c Call) {
 	}
 	w.begun[c.Key]++
 	w.calls = append(w.calls, c)
-	if w.settled[c.Key] {
-		w.repeated = append(w.repeated, c.Key)
+	if problem != "" {
+		w.wrong = append(w.wrong, fmt.Sprintf("%s call %s of %s %s", c.Kind, c.Key, c.Node, problem))
 	}
+}
+
+// check tells what is wrong with making a call now; "" for nothing.
+func check(events []engine.Event, call string) string {
+	asked := false
+	for _, e := range events {
+		switch d := e.Data.(type) {
+		case *engine.ModelCalled:
+			asked = asked || d.Call == call
+		case *engine.ToolCalled:
+			asked = asked || d.Call == call
+		case *engine.FuncCalled:
+			asked = asked || d.Call == call
+		case *engine.ModelReplied:
+			if d.Call == call {
+				return "was made again though its answer is in the journal (D8)"
+			}
+		case *engine.ToolReturned:
+			if d.Call == call {
+				return "was made again though its result is in the journal (D8)"
+			}
+		case *engine.FuncReturned:
+			if d.Call == call && d.Error == nil {
+				return "was made again though its result is in the journal (D8)"
+			}
+		}
+	}
+	if !asked {
+		return "was made before the journal has it (D7)"
+	}
+	return ""
 }
 
 type worldModels struct {
@@ -153,7 +165,7 @@ type worldModels struct {
 
 // Call implements model.Client.
 func (m worldModels) Call(ctx context.Context, q model.Request, onDelta func(model.Delta)) (model.Reply, error) {
-	m.w.begin(Call{Key: q.IdempotencyKey, Node: q.Node, Kind: "model", Name: q.Agent, Text: q.LastText()})
+	m.w.begin(m.run, Call{Key: q.IdempotencyKey, Node: q.Node, Kind: "model", Name: q.Agent, Text: q.LastText()})
 	reply := model.Reply{Message: chat.Message{Role: chat.RoleAssistant, Text: q.LastText()}}
 	if m.w.Model != nil {
 		var err error
@@ -196,7 +208,7 @@ func (t *worldTools) Policy(_ context.Context, _, name string) (tool.Policy, err
 }
 
 func (t *worldTools) Call(ctx context.Context, c tool.Call) (tool.Result, error) {
-	t.w.begin(Call{Key: c.Key, Node: c.Node, Kind: "tool", Name: c.Name, Text: string(c.Arguments)})
+	t.w.begin(c.Run, Call{Key: c.Key, Node: c.Node, Kind: "tool", Name: c.Name, Text: string(c.Arguments)})
 	do := t.w.Tools[c.Name].Do
 	if do == nil {
 		return tool.Result{Text: "done"}, nil
@@ -220,7 +232,7 @@ type program struct {
 }
 
 func (p program) Call(ctx context.Context, run string, c *engine.CallFunc) engine.FuncResult {
-	p.w.begin(Call{Key: c.Key, Node: c.Node, Kind: "func", Name: c.Func, Text: string(c.Input)})
+	p.w.begin(run, Call{Key: c.Key, Node: c.Node, Kind: "func", Name: c.Func, Text: string(c.Input)})
 	if p.w.Func == nil {
 		return engine.FuncResult{Output: c.Input}
 	}

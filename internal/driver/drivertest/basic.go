@@ -27,9 +27,16 @@ func testLinear(t *testing.T, c Cluster) {
 	w := &sim.World{Model: func(_ context.Context, q model.Request) (model.Reply, error) {
 		return sim.Reply("%s+%s", q.LastText(), q.Node), nil
 	}}
-	p := c.Open(t, Options{World: w})
+	var ops []string
+	p := c.Open(t, Options{World: w, Fault: func(op string, _ int) sim.Fault {
+		ops = append(ops, op)
+		return sim.FaultNone
+	}})
 	run := start(t, p, chain(agent("a"), agent("b")))
 	settle(t, c, p, run, engine.StatusCompleted)
+	if want := []string{"append", "append", "append"}; !slices.Equal(ops, want) {
+		t.Errorf("writes %v, want %v: one commit a result, the last gives the run up too", ops, want)
+	}
 	events := c.Events(t, run)
 	for i, e := range events {
 		if e.Seq != uint64(i+1) {
@@ -149,6 +156,9 @@ func testCancelDeaf(t *testing.T, c Cluster) {
 	// The call that was given up holds no slot.
 	w.Model = nil
 	settle(t, c, p, start(t, p, chain(agent("a"))), engine.StatusCompleted)
+	if took := time.Since(began); took > 5*time.Second {
+		t.Errorf("the slot of the deaf call was free after %s", took)
+	}
 	close(let)
 	closeAll(t, p)
 }
@@ -180,10 +190,14 @@ func testCancelInterrupted(t *testing.T, c Cluster) {
 	if s, err := q.Wait(t.Context(), run); err != nil || !s.Interrupted {
 		t.Fatalf("after a kill: %+v, %v; want interrupted", s, err)
 	}
+	began := time.Now()
 	if err := q.Cancel(t.Context(), run, ""); err != nil {
 		t.Fatal(err)
 	}
 	settle(t, c, q, run, engine.StatusCancelled)
+	if took := time.Since(began); took > time.Second {
+		t.Errorf("cancelling took %s, though no call was in flight", took)
+	}
 	if n := w.Count("tool", ""); n != 1 {
 		t.Errorf("%d tool calls, want 1", n)
 	}

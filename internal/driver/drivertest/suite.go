@@ -16,7 +16,9 @@ import (
 
 // Options are what a process of a cluster is made with.
 type Options struct {
+	// World is the outside. Its calls are checked against the journal unless Unchecked is set, which long runs do.
 	World      *sim.World
+	Unchecked  bool
 	ApproveAll bool
 	MaxCalls   int
 	// Fault tells what happens at each write of the process; nil: nothing.

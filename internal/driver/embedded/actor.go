@@ -60,6 +60,8 @@ type message struct {
 	// resume: continue the run if it was interrupted.
 	resume bool
 	done   func(error)
+	// refused is what the engine said of it, until it is known that the engine spoke of the run as it is.
+	refused error
 }
 
 func (d *Driver) newActor(run string) *actor {
@@ -190,11 +192,15 @@ func (a *actor) step(batch []*message) error {
 			case !committed:
 				continue // the run was read again, as it was before the batch
 			}
+		} else if err := a.stillOwned(batch); err != nil {
+			return err
 		}
 		a.takeover = false
 		a.accepted(batch)
 		a.publish(dec.Events)
-		reply(batch, nil)
+		for _, m := range batch {
+			m.answer(m.refused)
+		}
 		a.carry(dec.Commands)
 		if a.fresh {
 			a.fresh = false

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/hocket-run/hocket/internal/driver"
@@ -53,9 +54,10 @@ func (a *actor) decide(batch []*message) (dec engine.Decision, err error) {
 		return err
 	}
 	for _, m := range batch {
+		m.refused = nil
 		if m.data == nil {
 			if m.resume && a.run.Status().Ended() {
-				m.answer(engine.ErrEnded)
+				m.refused = engine.ErrEnded
 			}
 			continue
 		}
@@ -71,7 +73,7 @@ func (a *actor) decide(batch []*message) (dec engine.Decision, err error) {
 			if !refusal(err) {
 				return dec, err
 			}
-			m.answer(err)
+			m.refused = err
 		}
 	}
 	return dec, flush()
@@ -263,6 +265,24 @@ func (a *actor) compare(ap journal.Append, head journal.Head) (committed bool, e
 		return false, err
 	}
 	return false, a.reread()
+}
+
+// stillOwned makes sure that a refusal is true. A process that was taken for dead knows the run as it was: its commits fail, but a refusal
+// commits nothing.
+func (a *actor) stillOwned(batch []*message) error {
+	if !slices.ContainsFunc(batch, func(m *message) bool { return m.refused != nil && m.done != nil }) || !a.owned {
+		return nil
+	}
+	var head journal.Head
+	err := a.persist("look at the run's owner", func() (err error) {
+		head, err = a.d.cfg.Store.Head(a.d.root, a.id)
+		return err
+	})
+	if err == nil && (head.Owner != a.d.cfg.Store.Owner().ID || head.Epoch != a.epoch) {
+		a.owned = false
+		err = fmt.Errorf("drive run %s: %w", a.id, journal.ErrFenced)
+	}
+	return err
 }
 
 // holds tells whether the journal has exactly the record of ap.

@@ -39,7 +39,9 @@ func (c *cluster) Open(t *testing.T, o drivertest.Options) drivertest.Process {
 	if w := o.World; w != nil {
 		cfg.Open = w.Open
 		cfg.Program = func(*workflow.Workflow) (driver.Program, error) { return w.Program(), nil }
-		cfg.Hooks.Events = w.Durable
+		if !o.Unchecked {
+			w.Journal = func(run string) []engine.Event { return c.Events(t, run) }
+		}
 	}
 	d, err := embedded.New(cfg)
 	if err != nil {

@@ -1,0 +1,135 @@
+package sim
+
+import (
+	"context"
+	"encoding/binary"
+	"encoding/json"
+	"fmt"
+	"hash/fnv"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/hocket-run/hocket/internal/chat"
+	"github.com/hocket-run/hocket/internal/model"
+	"github.com/hocket-run/hocket/internal/tool"
+)
+
+// Behave gives the world in which workflows of [Generate] run: models and tools that take their time, fail now and then, and answer by what they
+// are asked. A call that failed once by chance succeeds when it is made again.
+func Behave(seed uint64) *World {
+	b := &behaviour{seed: seed, failed: map[string]bool{}}
+	return &World{
+		Model: b.model,
+		Tools: map[string]Tool{
+			"read": {Policy: tool.PolicyRetry, Do: b.tool},
+			"act":  {Policy: tool.PolicyRetry, Do: b.tool},
+		},
+	}
+}
+
+type behaviour struct {
+	seed uint64
+
+	mu     sync.Mutex
+	failed map[string]bool
+}
+
+// hash is a number that follows from the seed and the words.
+func (b *behaviour) hash(words ...string) uint64 { return Hash(b.seed, words...) }
+
+// Hash is a number that follows from a seed and words.
+func Hash(seed uint64, words ...string) uint64 {
+	h := fnv.New64a()
+	var s [8]byte
+	binary.LittleEndian.PutUint64(s[:], seed)
+	h.Write(s[:])
+	for _, w := range words {
+		h.Write([]byte(w))
+		h.Write([]byte{0})
+	}
+	x := h.Sum64() // FNV leaves the low bits poor: mix, as SplitMix64 does
+	x = (x ^ x>>30) * 0xbf58476d1ce4e5b9
+	x = (x ^ x>>27) * 0x94d049bb133111eb
+	return x ^ x>>31
+}
+
+// delay takes a while: most calls a little, some none, some long.
+func (b *behaviour) delay(ctx context.Context, key string) error {
+	h := b.hash("delay", key)
+	d := time.Duration(h%400) * time.Millisecond
+	switch h >> 32 % 10 {
+	case 0:
+		return ctx.Err()
+	case 1:
+		d *= 20
+	}
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// fails tells whether the call fails this time.
+func (b *behaviour) fails(key string) bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.failed[key] || b.hash("fail", key)%5 != 0 {
+		return false
+	}
+	b.failed[key] = true
+	return true
+}
+
+func (b *behaviour) model(ctx context.Context, q model.Request) (model.Reply, error) {
+	if err := b.delay(ctx, q.IdempotencyKey); err != nil {
+		return model.Reply{}, err
+	}
+	if b.fails(q.IdempotencyKey) {
+		return model.Reply{}, &model.Error{Kind: model.KindOverloaded, Message: "try again", RetryAfter: time.Second}
+	}
+	kind, _, _ := strings.Cut(q.Agent, "-")
+	last := q.LastText()
+	h := b.hash(q.Node, last)
+	switch {
+	case kind == "tools" && q.Messages[len(q.Messages)-1].Role == chat.RoleUser && h%3 > 0:
+		reply := model.Reply{Message: chat.Message{Role: chat.RoleAssistant}, Usage: &chat.Usage{InputTokens: 1, OutputTokens: 1}}
+		for i := range 1 + h%2 {
+			args, _ := json.Marshal(map[string]string{"q": fmt.Sprint(h, i)})
+			name := []string{"read", "act"}[(h>>8+i)%2]
+			reply.Message.ToolCalls = append(reply.Message.ToolCalls, chat.ToolCall{ID: fmt.Sprintf("t%d", i), Name: name, Arguments: args})
+		}
+		return reply, nil
+	case kind == "loop":
+		n := passes(last)
+		if n < b.hash("passes", q.Node)%4 {
+			return Reply("again#%d %s", n+1, short(h)), nil
+		}
+	}
+	return Reply("%s", short(h)), nil
+}
+
+func short(h uint64) string { return strconv.FormatUint(h%1e9, 10) }
+
+// passes reads how often a loop went round from the text that goes round with it.
+func passes(text string) uint64 {
+	_, rest, ok := strings.Cut(text, "again#")
+	if !ok {
+		return 0
+	}
+	digits, _, _ := strings.Cut(rest, " ")
+	n, _ := strconv.ParseUint(digits, 10, 64)
+	return n
+}
+
+func (b *behaviour) tool(ctx context.Context, c tool.Call) (tool.Result, error) {
+	if err := b.delay(ctx, c.Key); err != nil {
+		return tool.Result{}, err
+	}
+	return tool.Result{Text: short(b.hash("tool", c.Name, string(c.Arguments)))}, nil
+}

@@ -1,0 +1,361 @@
+package sim_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"flag"
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/hocket-run/hocket/internal/driver"
+	"github.com/hocket-run/hocket/internal/driver/embedded"
+	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/journal"
+	"github.com/hocket-run/hocket/internal/sim"
+	"github.com/hocket-run/hocket/workflow"
+)
+
+var (
+	seeds = flag.Int("sim.seeds", 60, "how many seeds TestSeeds plays; make soak plays more")
+	only  = flag.Uint64("sim.seed", 0, "the one seed to play")
+)
+
+// TestSeeds plays random workflows under random faults and compares them with the same workflows on a disk without faults (P4, P18, D7, D8).
+func TestSeeds(t *testing.T) {
+	t.Parallel()
+	first, n := uint64(1), uint64(*seeds)
+	if *only != 0 {
+		first, n = *only, 1
+	}
+	for seed := first; seed < first+n; seed++ {
+		t.Run(fmt.Sprint("seed ", seed), func(t *testing.T) {
+			t.Parallel()
+			var want, got map[string]any
+			synctest.Test(t, func(t *testing.T) { want = play(t, seed, false) })
+			synctest.Test(t, func(t *testing.T) { got = play(t, seed, true) })
+			if diff := cmp.Diff(want, got); diff != "" {
+				t.Errorf("seed %d ends otherwise with faults than without; play it again with -sim.seed %d\n%s", seed, seed, diff)
+			}
+		})
+	}
+}
+
+// TestSameSeed holds the generator and the world to their word: equal seeds give equal runs.
+func TestSameSeed(t *testing.T) {
+	t.Parallel()
+	for seed := uint64(1); seed <= 5; seed++ {
+		var a, b map[string]any
+		synctest.Test(t, func(t *testing.T) { a = play(t, seed, false) })
+		synctest.Test(t, func(t *testing.T) { b = play(t, seed, false) })
+		if diff := cmp.Diff(a, b); diff != "" {
+			t.Errorf("seed %d:\n%s", seed, diff)
+		}
+	}
+}
+
+const (
+	runs      = 3
+	processes = 2
+	// deaths bounds how often processes die, so that the test ends.
+	deaths = 25
+	// patience is the longest that a run may take, in the bubble's time.
+	patience = 2 * time.Hour
+)
+
+// house is a store with processes on it, which die and are replaced.
+type house struct {
+	t      *testing.T
+	seed   uint64
+	faults bool
+	store  *journal.Memory
+	reader journal.Backend
+	world  *sim.World
+
+	mu    sync.Mutex
+	rng   *rand.Rand
+	died  int
+	procs []*proc
+	last  map[string]error // of the last answer to each run
+}
+
+type proc struct {
+	*embedded.Driver
+	disk *sim.Disk
+	dead chan struct{}
+}
+
+// play drives a few runs of one workflow to their ends and gives what came of them.
+func play(t *testing.T, seed uint64, faults bool) map[string]any {
+	h := &house{t: t, seed: seed, faults: faults, store: journal.NewMemory(), world: sim.Behave(seed), rng: rand.New(rand.NewPCG(seed, 2)), last: map[string]error{}}
+	h.reader = h.store.Open("")
+	h.world.Journal = h.events
+	w := sim.Generate(seed)
+	ctx, stop := context.WithTimeout(t.Context(), patience)
+	var wg sync.WaitGroup
+	h.procs = make([]*proc, processes)
+	for i := range h.procs {
+		h.procs[i] = h.open()
+		wg.Go(func() { h.keep(ctx, i) })
+	}
+	out := map[string]any{}
+	var mu sync.Mutex
+	var people sync.WaitGroup
+	for i := range runs {
+		people.Go(func() {
+			run := fmt.Sprint("r", i)
+			h.start(ctx, run, w)
+			h.attend(ctx, run)
+			mu.Lock()
+			defer mu.Unlock()
+			out[run] = outcome(h.events(run))
+			if head, err := h.reader.Head(ctx, run); err == nil && head.Owner != "" {
+				out[run+" owner"] = "an ended run has an owner"
+			}
+		})
+	}
+	people.Wait()
+	if ctx.Err() != nil {
+		t.Errorf("seed %d: the runs do not come to their end in %s", seed, patience)
+		for i := range runs {
+			head, _ := h.reader.Head(context.Background(), fmt.Sprint("r", i))
+			t.Logf("faults %v %+v, last answer: %v\n%s", faults, head, h.last[fmt.Sprint("r", i)], show(h.events(fmt.Sprint("r", i))))
+		}
+	}
+	stop()
+	wg.Wait()
+	for _, wrong := range h.world.Wrong() {
+		t.Errorf("seed %d: %s", seed, wrong)
+	}
+	return out
+}
+
+// open starts a process.
+func (h *house) open() *proc {
+	p := &proc{dead: make(chan struct{})}
+	p.disk = sim.NewDisk(h.store.Open(journal.KindServe), h.reader, h.fault, func() { close(p.dead) })
+	d, err := embedded.New(embedded.Config{Store: p.disk, Open: h.world.Open, MaxCalls: 5})
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	p.Driver = d
+	return p
+}
+
+// fault decides about one write.
+func (h *house) fault(string, int) sim.Fault {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if !h.faults || h.died >= deaths {
+		return sim.FaultNone
+	}
+	switch n := h.rng.IntN(100); {
+	case n < 8:
+		return sim.FaultError
+	case n < 16:
+		return sim.FaultSilent
+	case n < 19:
+		h.died++
+		return sim.FaultDieBefore
+	case n < 22:
+		h.died++
+		return sim.FaultDieAfter
+	case n < 23:
+		h.died++
+		return sim.FaultFence
+	}
+	return sim.FaultNone
+}
+
+// keep lets process i do its work and puts another in its place when it dies; one that was only taken for dead is stopped after a while.
+func (h *house) keep(ctx context.Context, i int) {
+	for {
+		h.mu.Lock()
+		p := h.procs[i]
+		h.mu.Unlock()
+		tending, stop := context.WithCancel(ctx)
+		var wg sync.WaitGroup
+		wg.Go(func() { p.Tend(tending) })
+		var fenced <-chan time.Time
+		tick := time.NewTicker(7 * time.Second)
+		for waiting := true; waiting; {
+			select {
+			case <-p.dead:
+				waiting = false
+			case <-fenced:
+				waiting = false
+			case <-tick.C:
+				if p.disk.Fenced() && fenced == nil {
+					fenced = time.After(20 * time.Second)
+				}
+			case <-ctx.Done():
+				waiting = false
+			}
+		}
+		tick.Stop()
+		stop()
+		if ctx.Err() != nil {
+			p.Close(context.Background())
+			p.disk.Kill()
+			wg.Wait()
+			return
+		}
+		p.disk.Kill()
+		p.Close(context.Background())
+		wg.Wait()
+		next := h.open()
+		h.mu.Lock()
+		h.procs[i] = next
+		h.mu.Unlock()
+	}
+}
+
+// some gives a process that is there now.
+func (h *house) some() *proc {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.procs[h.rng.IntN(len(h.procs))]
+}
+
+// start asks processes to start the run until it is stored.
+func (h *house) start(ctx context.Context, run string, w *workflow.Workflow) {
+	for ctx.Err() == nil {
+		_, err := h.some().Start(ctx, driver.Spec{Run: run, Workflow: w, Input: engine.Value(fmt.Sprintf("%q", "in "+run))})
+		if err == nil || errors.Is(err, journal.ErrExists) {
+			return
+		}
+		h.sleep(ctx, time.Second)
+	}
+}
+
+// attend answers what the run asks until it has ended. Answers follow from the question and the seed.
+func (h *house) attend(ctx context.Context, run string) {
+	for ctx.Err() == nil {
+		h.sleep(ctx, time.Second)
+		head, err := h.reader.Head(ctx, run)
+		if err != nil {
+			continue
+		}
+		if head.Status.IsEnded() {
+			return
+		}
+		for node, w := range open(h.events(run)) {
+			ask, cancel := context.WithTimeout(ctx, 30*time.Second)
+			err := h.some().Answer(ask, run, engine.Answer{Wait: w.Wait, Value: h.answer(node, w)})
+			cancel()
+			h.mu.Lock()
+			h.last[run] = err
+			h.mu.Unlock()
+			if errors.Is(err, engine.ErrWaitAnswered) || errors.Is(err, engine.ErrAnswer) || errors.Is(err, engine.ErrWaitNotFound) {
+				h.t.Errorf("seed %d: answer to %s of %s: %v", h.seed, w.Wait, run, err)
+			}
+		}
+	}
+}
+
+func (h *house) answer(node string, w *engine.WaitOpened) engine.Value {
+	switch {
+	case w.Call != "":
+		return engine.Value(`"retry"`)
+	case sim.Hash(h.seed, "answer", node)%2 == 0:
+		return engine.Value(`"approve"`)
+	}
+	return engine.Value(`"reject"`)
+}
+
+func (h *house) sleep(ctx context.Context, d time.Duration) {
+	select {
+	case <-time.After(d):
+	case <-ctx.Done():
+	}
+}
+
+// events reads a run's journal.
+func (h *house) events(run string) []engine.Event {
+	records, err := h.reader.Read(context.Background(), run, 0)
+	if errors.Is(err, journal.ErrNotFound) {
+		return nil
+	}
+	if err != nil {
+		h.t.Errorf("seed %d: %v", h.seed, err)
+		return nil
+	}
+	var all []engine.Event
+	for _, r := range records {
+		events, err := journal.Decode(r.Data, func(hash string) ([]byte, error) { return h.reader.Blob(context.Background(), hash) })
+		if err != nil {
+			h.t.Errorf("seed %d: %v", h.seed, err)
+		}
+		all = append(all, events...)
+	}
+	return all
+}
+
+// open gives the waits that are open, by node and call.
+func open(events []engine.Event) map[string]*engine.WaitOpened {
+	list := map[string]*engine.WaitOpened{}
+	for _, e := range events {
+		closed := ""
+		switch d := e.Data.(type) {
+		case *engine.WaitOpened:
+			list[e.Node+" "+d.Call] = d
+		case *engine.WaitAnswered:
+			closed = d.Wait
+		case *engine.WaitClosed:
+			closed = d.Wait
+		}
+		if closed != "" {
+			maps.DeleteFunc(list, func(_ string, w *engine.WaitOpened) bool { return w.Wait == closed })
+		}
+	}
+	return list
+}
+
+// outcome is what must not depend on faults and timing: how the run ended, what models and tools said, by node, and which ports were fired.
+// Sorted, since branches go at their own pace.
+func outcome(events []engine.Event) map[string]any {
+	out := map[string]any{}
+	add := func(key, value string) {
+		list, _ := out[key].([]string)
+		out[key] = append(list, value)
+	}
+	for _, e := range events {
+		switch d := e.Data.(type) {
+		case *engine.StepCompleted:
+			add("ports "+e.Node, fmt.Sprint(d.Ports))
+		case *engine.ModelReplied:
+			add("reply "+e.Node, d.Message.Text)
+		case *engine.ToolReturned:
+			add("tool "+e.Node, d.Text)
+		case *engine.RunFailed:
+			out["end"] = "failed: " + d.Error.Message
+		case *engine.RunCompleted, *engine.RunCancelled:
+			out["end"] = string(e.Data.Type())
+		}
+	}
+	for _, v := range out {
+		if list, ok := v.([]string); ok {
+			slices.Sort(list)
+		}
+	}
+	return out
+}
+
+// show prints events, a line each.
+func show(events []engine.Event) string {
+	var b strings.Builder
+	for _, e := range events {
+		data, _ := json.Marshal(e.Data)
+		fmt.Fprintf(&b, "%3d %s %-16s %-6s #%d %s\n", e.Seq, e.At.Format("15:04:05.000"), e.Data.Type(), e.Node, e.Step, data)
+	}
+	return b.String()
+}
