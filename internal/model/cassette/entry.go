@@ -135,11 +135,24 @@ func (yamlFormat) entry(e entry, _ bool) (string, string, error) {
 	if err != nil {
 		return "", "", err
 	}
-	plain := "- " + line + "\n"
+	plain := "- " + escapeOdd(line) + "\n"
 	if block, err := blockText(line); err == nil && sameEntry(block, line) {
 		return block, "", nil
 	}
 	return plain, "", nil
+}
+
+// escapeOdd escapes the characters that JSON takes as they are and YAML does not. In JSON text they stand inside strings only.
+func escapeOdd(line string) string {
+	var b strings.Builder
+	for _, r := range line {
+		if (r >= 0x7f && r <= 0x9f) || r == 0x2028 || r == 0x2029 || r == 0xfeff || r == 0xfffe || r == 0xffff {
+			fmt.Fprintf(&b, `\u%04x`, r)
+			continue
+		}
+		b.WriteRune(r)
+	}
+	return b.String()
 }
 
 // blockText turns an entry in JSON into block YAML: texts of several lines as they are, tool calls and usage on one line each.

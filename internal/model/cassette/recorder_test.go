@@ -197,7 +197,7 @@ func TestAnyText(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	rapid.Check(t, func(rt *rapid.T) {
-		odd := rapid.SampledFrom([]string{"\n", " ", "\t", "#", ": ", "- ", "'", `"`, "\\", "{", "}", "|", "%", "\r", "\u2028", "\u00a0", "\x00", "\x7f", "\ufeff", "~", "true", "0x1", "🌞", "é"})
+		odd := rapid.SampledFrom([]string{"\n", " ", "\t", "#", ": ", "- ", "'", `"`, "\\", "{", "}", "|", "%", "\r", "\u2028", "\u00a0", "\x00", "\x7f", "\u0085", "\u009f", "\ufffe", "\uffff", "\U000fffff", "\ufeff", "~", "true", "0x1", "🌞", "é"})
 		text := rapid.Map(rapid.SliceOfN(rapid.OneOf(odd, rapid.String()), 0, 8), func(parts []string) string { return strings.Join(parts, "") })
 		call := chat.ToolCall{ID: text.Draw(rt, "id"), Name: "f" + text.Draw(rt, "name"), Arguments: mustJSON(map[string]any{text.Draw(rt, "key"): text.Draw(rt, "value")})}
 		reply := model.Reply{Message: chat.Message{Role: chat.RoleAssistant, Text: text.Draw(rt, "text")}, StopReason: model.StopEnd, Reasoning: text.Draw(rt, "reasoning")}
