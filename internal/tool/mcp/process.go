@@ -101,9 +101,14 @@ func (p *process) readErrors(r io.Reader, onLine func(string)) {
 	}
 }
 
-// kill ends the process and its children at once and makes pending reads and writes return.
+// kill ends the process and its children at once and makes pending reads and writes return. Once the process is gone it signals nobody: its
+// number may be another's by then.
 func (p *process) kill() {
-	killGroup(p.cmd.Process.Pid)
+	select {
+	case <-p.gone:
+	default:
+		killGroup(p.cmd.Process.Pid)
+	}
 	_ = p.stdin.Close()
 	_ = p.stdout.Close()
 }
