@@ -108,7 +108,7 @@ func (l *plan) measure() {
 			continue
 		}
 		l.titles[i] = wrap(b.title, titleWidth, maxLines)
-		if b.detail != "" && b.detail != b.title {
+		if b.detail != "" {
 			l.details[i] = wrap(b.detail, noteWidth, maxLines)
 		}
 		w := minWidth

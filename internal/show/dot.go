@@ -31,6 +31,9 @@ func DOT(w *workflow.Workflow) string {
 		if a.asks {
 			attrs = append(attrs, "style=dashed")
 		}
+		if a.back {
+			attrs = append(attrs, "constraint=false") // what follows stands below
+		}
 		if d.picture.boxes[a.to].style == stylePoint {
 			attrs = append(attrs, "arrowhead=none")
 		}
@@ -92,7 +95,7 @@ func dotShape(s style) string {
 	case styleStart, styleEnd:
 		return `, shape=box, style="rounded,filled", margin="0.3,0.08"`
 	case styleDecide:
-		return `, shape=hexagon, style="filled"`
+		return `, shape=hexagon, style="filled", margin="0.08,0.05"`
 	case styleSub:
 		return `, style="rounded,filled,dashed"`
 	case styleSubflow:

@@ -2,6 +2,7 @@ package show
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/hocket-run/hocket/workflow"
@@ -80,7 +81,12 @@ func (d *definition) detail(n *workflow.Node) string {
 	if n.Retry != nil && n.Retry.MaxRetries > 0 {
 		add("%d retries", n.Retry.MaxRetries)
 	}
-	return strings.Join(parts, " · ")
+	return joined(parts)
+}
+
+// joined puts dots between words that are not empty.
+func joined(words []string) string {
+	return strings.Join(slices.DeleteFunc(words, func(s string) bool { return s == "" }), " · ")
 }
 
 func until(f *workflow.Fork) string {

@@ -155,6 +155,9 @@ func (a *adder) addNodes() {
 			continue
 		}
 		b := box{title: nodeTitle(n), detail: a.detail(n), style: styleOf(n), group: a.parent(n)}
+		if b.detail == b.title {
+			b.detail = ""
+		}
 		switch {
 		case n.Fork != nil:
 			b.group = a.groupOf[n.ID]
@@ -203,10 +206,7 @@ func (a *adder) subagent(group int, agent *workflow.Agent, words string) int {
 	b := len(a.boxes)
 	a.subs[k] = b
 	a.used[agent.ID] = true
-	for _, m := range modelWords(agent) {
-		words += " · " + m
-	}
-	a.boxes = append(a.boxes, box{title: agentTitle(agent), detail: words, style: styleSub, group: group})
+	a.boxes = append(a.boxes, box{title: agentTitle(agent), detail: joined(append([]string{words}, modelWords(agent)...)), style: styleSub, group: group})
 	a.addSubagents(b, group, agent.ID)
 	return b
 }

@@ -379,5 +379,5 @@ func (s *sketch) subagents(a *workflow.Agent, prefix string, seen map[string]boo
 
 func (s *sketch) agent(a *workflow.Agent, prefix, verb string) {
 	s.used[a.ID] = true
-	s.write(prefix, "┄ ", verb, agentTitle(a), "  ", strings.Join(modelWords(a), " · "))
+	s.write(prefix, "┄ ", verb, agentTitle(a), "  ", joined(modelWords(a)))
 }
