@@ -36,11 +36,19 @@ func scopedClient(client *http.Client, s scoped) *http.Client {
 	c := *client
 	c.Timeout = 0 // would cut streams
 	if s.base = client.Transport; s.base == nil {
-		s.base = http.DefaultTransport
+		s.base = unguarded{}
 	}
 	c.Transport = &s
 	return &c
 }
+
+// unguarded stands for the transport of a client that has none of its own: http.DefaultTransport would go anywhere (SEC8).
+type unguarded struct{}
+
+var errUnguarded = errors.New("the HTTP client for MCP servers has no transport that checks addresses")
+
+// RoundTrip refuses.
+func (unguarded) RoundTrip(*http.Request) (*http.Response, error) { return nil, errUnguarded }
 
 func (s *scoped) RoundTrip(req *http.Request) (*http.Response, error) {
 	ctx, cancel := context.WithCancelCause(req.Context())
