@@ -26,7 +26,7 @@ import (
 )
 
 var (
-	seeds = flag.Int("sim.seeds", 60, "how many seeds TestSeeds plays; make soak plays more")
+	seeds = flag.Int("sim.seeds", 40, "how many seeds TestSeeds plays; make soak plays more")
 	only  = flag.Uint64("sim.seed", 0, "the one seed to play")
 )
 
@@ -98,7 +98,7 @@ type proc struct {
 func play(t *testing.T, seed uint64, faults bool) map[string]any {
 	h := &house{t: t, seed: seed, faults: faults, store: journal.NewMemory(), world: sim.Behave(seed), rng: rand.New(rand.NewPCG(seed, 2)), last: map[string]error{}}
 	h.reader = h.store.Open("")
-	h.world.Journal = h.events
+	h.world.Check(h.events)
 	w := sim.Generate(seed)
 	ctx, stop := context.WithTimeout(t.Context(), patience)
 	var wg sync.WaitGroup

@@ -21,13 +21,12 @@ type World struct {
 	Model func(ctx context.Context, q model.Request) (model.Reply, error)
 	// Tools answer tool calls, by name.
 	Tools map[string]Tool
-	// Journal, if set, reads what is stored of a run, and every call is checked against it: see Wrong.
-	Journal func(run string) []engine.Event
 	// Func answers node functions.
 	Func func(ctx context.Context, run string, c *engine.CallFunc) engine.FuncResult
 
 	mu       sync.Mutex
 	calls    []Call
+	journal  func(run string) []engine.Event
 	begun    map[string]int
 	wrong    []string
 	restored []tool.Finished
@@ -102,7 +101,16 @@ func (w *World) Restored() []tool.Finished {
 	return slices.Clone(w.restored)
 }
 
-// Wrong lists the calls that should not have been made when they were (D7, D8). It needs Journal.
+// Check has every call checked against what read says is stored of its run, see Wrong. Setting it again does nothing.
+func (w *World) Check(read func(run string) []engine.Event) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.journal == nil {
+		w.journal = read
+	}
+}
+
+// Wrong lists the calls that should not have been made when they were (D7, D8). It needs Check.
 func (w *World) Wrong() []string {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -112,8 +120,11 @@ func (w *World) Wrong() []string {
 // begin writes a call into the book and checks it against the journal: it must stand there as asked for (D7), and without a result (D8).
 func (w *World) begin(run string, c Call) {
 	problem := ""
-	if w.Journal != nil {
-		problem = check(w.Journal(run), strings.TrimPrefix(c.Key, run+"/"))
+	w.mu.Lock()
+	journal := w.journal
+	w.mu.Unlock()
+	if journal != nil {
+		problem = check(journal(run), strings.TrimPrefix(c.Key, run+"/"))
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()

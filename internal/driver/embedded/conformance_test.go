@@ -3,6 +3,7 @@ package embedded_test
 import (
 	"context"
 	"errors"
+	"path/filepath"
 	"testing"
 
 	"github.com/hocket-run/hocket/internal/driver"
@@ -10,6 +11,7 @@ import (
 	"github.com/hocket-run/hocket/internal/driver/embedded"
 	"github.com/hocket-run/hocket/internal/engine"
 	"github.com/hocket-run/hocket/internal/journal"
+	"github.com/hocket-run/hocket/internal/journal/sqlite"
 	"github.com/hocket-run/hocket/internal/sim"
 	"github.com/hocket-run/hocket/workflow"
 )
@@ -18,18 +20,42 @@ func TestConformance(t *testing.T) {
 	drivertest.Run(t, func(t *testing.T) drivertest.Cluster { return memoryCluster() })
 }
 
+// TestConformanceSQLite holds the driver to the same on files, where the suite's bubble sees real locks and real commits.
+func TestConformanceSQLite(t *testing.T) {
+	drivertest.Run(t, func(t *testing.T) drivertest.Cluster { return sqliteCluster(t) })
+}
+
 // cluster is processes that share one store.
 type cluster struct {
 	open   func() journal.Backend
 	reader journal.Backend
+	fresh  func(t *testing.T) *cluster
 }
 
 func memoryCluster() *cluster {
 	m := journal.NewMemory()
-	return &cluster{open: func() journal.Backend { return m.Open(journal.KindServe) }, reader: m.Open("")}
+	return &cluster{
+		open:   func() journal.Backend { return m.Open(journal.KindServe) },
+		reader: m.Open(""),
+		fresh:  func(*testing.T) *cluster { return memoryCluster() },
+	}
 }
 
-func (c *cluster) Fresh(*testing.T) drivertest.Cluster { return memoryCluster() }
+func sqliteCluster(t *testing.T) *cluster {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "hocket.db")
+	open := func() journal.Backend {
+		s, err := sqlite.Open(context.Background(), path, sqlite.Config{Kind: journal.KindServe})
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { s.Close() })
+		return s
+	}
+	return &cluster{open: open, reader: open(), fresh: sqliteCluster}
+}
+
+func (c *cluster) Fresh(t *testing.T) drivertest.Cluster { return c.fresh(t) }
 
 func (c *cluster) Open(t *testing.T, o drivertest.Options) drivertest.Process {
 	t.Helper()
@@ -40,7 +66,7 @@ func (c *cluster) Open(t *testing.T, o drivertest.Options) drivertest.Process {
 		cfg.Open = w.Open
 		cfg.Program = func(*workflow.Workflow) (driver.Program, error) { return w.Program(), nil }
 		if !o.Unchecked {
-			w.Journal = func(run string) []engine.Event { return c.Events(t, run) }
+			w.Check(func(run string) []engine.Event { return c.Events(t, run) })
 		}
 	}
 	d, err := embedded.New(cfg)

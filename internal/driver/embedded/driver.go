@@ -3,6 +3,7 @@ package embedded
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
@@ -99,6 +100,9 @@ func (d *Driver) Close(ctx context.Context) error {
 func (d *Driver) Start(ctx context.Context, spec driver.Spec) (string, error) {
 	if spec.Workflow == nil {
 		return "", errors.New("start run: no workflow")
+	}
+	if spec.Input != nil && !json.Valid(spec.Input) {
+		return "", errors.New("start run: the input is not JSON")
 	}
 	canonical, err := spec.Workflow.Canonical()
 	if err != nil {
@@ -202,6 +206,9 @@ func (d *Driver) Reopen(ctx context.Context, run string, limits workflow.Limits)
 
 // Answer implements driver.Driver.
 func (d *Driver) Answer(ctx context.Context, run string, a engine.Answer) error {
+	if a.Value != nil && !json.Valid(a.Value) {
+		return fmt.Errorf("%w: it is not JSON", engine.ErrAnswer)
+	}
 	return d.send(ctx, run, a)
 }
 

@@ -1,0 +1,428 @@
+package embedded_test
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"github.com/hocket-run/hocket/internal/driver"
+	"github.com/hocket-run/hocket/internal/driver/embedded"
+	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/journal"
+	"github.com/hocket-run/hocket/internal/model"
+	"github.com/hocket-run/hocket/internal/sim"
+	"github.com/hocket-run/hocket/workflow"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// agents is a chain of agents with these ids.
+func agents(ids ...string) *workflow.Workflow {
+	w := &workflow.Workflow{Name: "test", Entry: ids[0]}
+	for i, id := range ids {
+		w.Agents = append(w.Agents, workflow.Agent{ID: id, Name: id})
+		w.Nodes = append(w.Nodes, workflow.Node{ID: id, Kind: workflow.KindAgent, Agent: &workflow.AgentNode{
+			Agent: id, Prompt: workflow.Prompt{Mode: workflow.PromptTemplate},
+		}})
+		if i > 0 {
+			w.Edges = append(w.Edges, workflow.Edge{From: ids[i-1], To: id})
+		}
+	}
+	return w
+}
+
+func approval() *workflow.Workflow {
+	return &workflow.Workflow{Name: "test", Entry: "ok", Nodes: []workflow.Node{
+		{ID: "ok", Kind: workflow.KindWait, Wait: &workflow.Wait{Kind: workflow.WaitApproval}},
+	}}
+}
+
+// bubble runs fn with a driver on a store of its own.
+func bubble(t *testing.T, cfg embedded.Config, fn func(t *testing.T, d *embedded.Driver, m *journal.Memory)) {
+	t.Helper()
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		m := journal.NewMemory()
+		fn(t, open(t, m, cfg), m)
+	})
+}
+
+func open(t *testing.T, m *journal.Memory, cfg embedded.Config) *embedded.Driver {
+	t.Helper()
+	if cfg.Store == nil {
+		cfg.Store = m.Open(journal.KindServe)
+	}
+	if cfg.Open == nil {
+		cfg.Open = (&sim.World{}).Open
+	}
+	d, err := embedded.New(cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := d.Close(context.Background()); err != nil {
+			t.Error(err)
+		}
+		cfg.Store.Close()
+	})
+	return d
+}
+
+func start(t *testing.T, d *embedded.Driver, w *workflow.Workflow) string {
+	t.Helper()
+	run, err := d.Start(t.Context(), driver.Spec{Workflow: w})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return run
+}
+
+func status(t *testing.T, d *embedded.Driver, run string) driver.State {
+	t.Helper()
+	s, err := d.Wait(t.Context(), run)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+func TestConfig(t *testing.T) {
+	t.Parallel()
+	if _, err := embedded.New(embedded.Config{}); err == nil {
+		t.Error("a driver without store")
+	}
+	store := journal.NewMemory().Open("")
+	if _, err := embedded.New(embedded.Config{Store: store, MaxCalls: -1}); err == nil {
+		t.Error("a driver with a negative number of calls")
+	}
+}
+
+// TestZeroKit: a driver that was given no models and tools fails calls and nothing else.
+func TestZeroKit(t *testing.T) {
+	cfg := embedded.Config{Open: func(context.Context, driver.Info) (*driver.Kit, error) { return nil, nil }}
+	bubble(t, cfg, func(t *testing.T, d *embedded.Driver, _ *journal.Memory) {
+		if s := status(t, d, start(t, d, agents("a"))); s.Status != engine.StatusFailed {
+			t.Errorf("%+v, want failed", s)
+		}
+		if s := status(t, d, start(t, d, approval())); s.Status != engine.StatusPaused {
+			t.Errorf("%+v, want paused", s)
+		}
+	})
+}
+
+// TestNotJSON: what is not JSON is refused before it can spoil a run.
+func TestNotJSON(t *testing.T) {
+	bubble(t, embedded.Config{}, func(t *testing.T, d *embedded.Driver, _ *journal.Memory) {
+		if _, err := d.Start(t.Context(), driver.Spec{Workflow: agents("a"), Input: engine.Value("{")}); err == nil {
+			t.Error("started with an input that is not JSON")
+		}
+		w := approval()
+		w.Nodes[0].Wait.Kind = workflow.WaitQuestion
+		run := start(t, d, w)
+		status(t, d, run)
+		if err := d.Answer(t.Context(), run, engine.Answer{Value: engine.Value("{")}); !errors.Is(err, engine.ErrAnswer) {
+			t.Errorf("answer that is not JSON: %v, want ErrAnswer", err)
+		}
+		if err := d.Answer(t.Context(), run, engine.Answer{Value: engine.Value(`{"a": 1}`)}); err != nil {
+			t.Error(err)
+		}
+		if s := status(t, d, run); s.Status != engine.StatusCompleted {
+			t.Errorf("%+v, want completed", s)
+		}
+	})
+}
+
+// TestInterrupt: one run is interrupted, the others go on (D22).
+func TestInterrupt(t *testing.T) {
+	w := &sim.World{Model: func(ctx context.Context, _ model.Request) (model.Reply, error) {
+		select {
+		case <-time.After(time.Minute):
+			return sim.Reply("ok"), nil
+		case <-ctx.Done():
+			return model.Reply{}, ctx.Err()
+		}
+	}}
+	bubble(t, embedded.Config{Open: w.Open}, func(t *testing.T, d *embedded.Driver, _ *journal.Memory) {
+		one, two := start(t, d, agents("a")), start(t, d, agents("a"))
+		synctest.Wait()
+		if err := d.Interrupt(t.Context(), one); err != nil {
+			t.Fatal(err)
+		}
+		if s := status(t, d, one); !s.Interrupted {
+			t.Errorf("%+v, want interrupted", s)
+		}
+		if s := status(t, d, two); s.Status != engine.StatusCompleted {
+			t.Errorf("%+v, want completed", s)
+		}
+		if err := d.Resume(t.Context(), one); err != nil {
+			t.Fatal(err)
+		}
+		if s := status(t, d, one); s.Status != engine.StatusCompleted {
+			t.Errorf("%+v, want completed", s)
+		}
+		if err := d.Interrupt(t.Context(), one); err != nil {
+			t.Errorf("interrupt of a run that is not in memory: %v", err)
+		}
+	})
+}
+
+// TestSlowWatcher: a watcher that falls far behind still gets every event once and in order.
+func TestSlowWatcher(t *testing.T) {
+	bubble(t, embedded.Config{}, func(t *testing.T, d *embedded.Driver, _ *journal.Memory) {
+		ids := make([]string, 400)
+		for i := range ids {
+			ids[i] = "n" + strings.Repeat("i", i)
+		}
+		run := start(t, d, agents(ids...))
+		var wg sync.WaitGroup
+		wg.Go(func() {
+			next := uint64(1)
+			for u, err := range d.Watch(t.Context(), run, 0) {
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				if u.Event == nil {
+					continue
+				}
+				if u.Event.Seq == 1 {
+					time.Sleep(time.Hour)
+				}
+				if u.Event.Seq != next {
+					t.Errorf("event %d stands where %d belongs", u.Event.Seq, next)
+					return
+				}
+				next++
+			}
+			if next < 2000 {
+				t.Errorf("only %d events", next-1)
+			}
+		})
+		wg.Wait()
+	})
+}
+
+// counting is a store that notes from which event on a run is read.
+type counting struct {
+	journal.Backend
+	mu   sync.Mutex
+	from []uint64
+}
+
+func (c *counting) Read(ctx context.Context, run string, after uint64) ([]journal.Record, error) {
+	c.mu.Lock()
+	c.from = append(c.from, after)
+	c.mu.Unlock()
+	return c.Backend.Read(ctx, run, after)
+}
+
+// TestSnapshotIsUsed: a long run is not folded from its first event on (P6).
+func TestSnapshotIsUsed(t *testing.T) {
+	stateless := func(context.Context, driver.Info) (*driver.Kit, error) {
+		return &driver.Kit{Models: echo{}, Stateless: true}, nil
+	}
+	bubble(t, embedded.Config{Open: stateless}, func(t *testing.T, d *embedded.Driver, m *journal.Memory) {
+		ids := make([]string, 300)
+		for i := range ids {
+			ids[i] = "n" + strings.Repeat("i", i)
+		}
+		w := agents(ids...)
+		w.Nodes = append(w.Nodes, approval().Nodes...)
+		w.Edges = append(w.Edges, workflow.Edge{From: ids[len(ids)-1], To: "ok"})
+		run := start(t, d, w)
+		status(t, d, run)
+		c := &counting{Backend: m.Open(journal.KindServe)}
+		data, at, err := c.Snapshot(t.Context(), run)
+		head, _ := c.Head(t.Context(), run)
+		if err != nil || data == nil || at < head.LastSeq/4 {
+			t.Fatalf("snapshot of %d bytes at event %d of %d, %v", len(data), at, head.LastSeq, err)
+		}
+		if err := open(t, m, embedded.Config{Store: c, Open: stateless}).Answer(t.Context(), run, engine.Answer{Value: engine.Value(`"yes"`)}); err != nil {
+			t.Fatal(err)
+		}
+		if len(c.from) == 0 || c.from[0] != at {
+			t.Errorf("read from %v, want %d", c.from, at)
+		}
+	})
+}
+
+type echo struct{}
+
+func (echo) Call(_ context.Context, q model.Request, _ func(model.Delta)) (model.Reply, error) {
+	return sim.Reply("%s", q.LastText()), nil
+}
+
+// TestOpenFails: a run whose models cannot be opened stays as it is, and can still be cancelled.
+func TestOpenFails(t *testing.T) {
+	bubble(t, embedded.Config{}, func(t *testing.T, d *embedded.Driver, m *journal.Memory) {
+		run := start(t, d, approval())
+		status(t, d, run)
+		broken := errors.New("tools file is gone")
+		e := open(t, m, embedded.Config{Open: func(context.Context, driver.Info) (*driver.Kit, error) { return nil, broken }})
+		if err := e.Answer(t.Context(), run, engine.Answer{Value: engine.Value(`"yes"`)}); !errors.Is(err, broken) {
+			t.Errorf("answer: %v, want the error of opening", err)
+		}
+		if s := status(t, e, run); s.Status != engine.StatusPaused {
+			t.Errorf("%+v, want paused", s)
+		}
+		if err := e.Cancel(t.Context(), run, ""); err != nil {
+			t.Error(err)
+		}
+		if s := status(t, e, run); s.Status != engine.StatusCancelled {
+			t.Errorf("%+v, want cancelled", s)
+		}
+		if _, err := e.Start(t.Context(), driver.Spec{Run: "new", Workflow: agents("a")}); !errors.Is(err, broken) {
+			t.Errorf("start: %v, want the error of opening", err)
+		}
+	})
+}
+
+// TestQuarantine: a journal that does not fit stops its own run, is told of once, and is left alone (P18).
+func TestQuarantine(t *testing.T) {
+	bubble(t, embedded.Config{}, func(t *testing.T, d *embedded.Driver, m *journal.Memory) {
+		h := m.Open(journal.KindServe)
+		events := []engine.Event{
+			{Seq: 1, Data: &engine.RunCreated{Version: 1, Digest: "of another definition"}},
+			{Seq: 2, Data: &engine.RunStarted{}},
+		}
+		data, _, err := journal.Encode(events)
+		if err != nil {
+			t.Fatal(err)
+		}
+		canonical, err := agents("a").Canonical()
+		if err != nil {
+			t.Fatal(err)
+		}
+		def := journal.NewBlob(canonical)
+		err = h.Append(t.Context(), journal.Append{
+			Run: "bad", Create: &journal.NewRun{Kind: journal.KindServe, Definition: def.Hash}, Record: journal.Record{First: 1, Last: 2, Data: data},
+			Blobs: []journal.Blob{def}, Status: journal.StatusRunning, Release: true,
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		good := start(t, d, agents("a"))
+		if err := d.Recover(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		var q *driver.QuarantineError
+		var diverged *engine.DivergenceError
+		if err := d.Resume(t.Context(), "bad"); !errors.As(err, &q) || !errors.As(err, &diverged) {
+			t.Errorf("resume: %v, want a *QuarantineError of a *DivergenceError", err)
+		}
+		if _, err := d.Wait(t.Context(), "bad"); !errors.As(err, &q) {
+			t.Errorf("wait: %v, want a *QuarantineError", err)
+		}
+		if s := status(t, d, good); s.Status != engine.StatusCompleted {
+			t.Errorf("the other run: %+v, want completed", s)
+		}
+		head, err := h.Head(t.Context(), "bad")
+		if err != nil || head.Owner != "" || head.LastSeq != 2 {
+			t.Errorf("head of the run: %+v, %v; want it as it was, without owner", head, err)
+		}
+	})
+}
+
+// TestStoreDown: while the store does not answer, callers wait for as long as they like and the run goes on when it does.
+func TestStoreDown(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		m := journal.NewMemory()
+		var mu sync.Mutex
+		down := false
+		disk := sim.NewDisk(m.Open(journal.KindServe), m.Open(""), func(string, int) sim.Fault {
+			mu.Lock()
+			defer mu.Unlock()
+			if down {
+				return sim.FaultError
+			}
+			return sim.FaultNone
+		}, nil)
+		d := open(t, m, embedded.Config{Store: disk})
+		run := start(t, d, approval())
+		status(t, d, run)
+		set := func(v bool) { mu.Lock(); down = v; mu.Unlock() }
+		set(true)
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		defer cancel()
+		if err := d.Answer(ctx, run, engine.Answer{Value: engine.Value(`"yes"`)}); !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("answer while the store is down: %v, want the caller's deadline", err)
+		}
+		set(false)
+		if s := status(t, d, run); s.Status != engine.StatusCompleted {
+			t.Errorf("%+v, want completed", s)
+		}
+	})
+}
+
+// TestCloseIsBounded: an adapter that is deaf does not keep Close longer than its caller wants.
+func TestCloseIsBounded(t *testing.T) {
+	let := make(chan struct{})
+	w := &sim.World{Model: func(context.Context, model.Request) (model.Reply, error) {
+		<-let
+		return sim.Reply("ok"), nil
+	}}
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		let = make(chan struct{})
+		d, err := embedded.New(embedded.Config{Store: journal.NewMemory().Open(""), Open: w.Open})
+		if err != nil {
+			t.Fatal(err)
+		}
+		start(t, d, agents("a"))
+		synctest.Wait()
+		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+		defer cancel()
+		if err := d.Close(ctx); !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("close: %v, want that calls are still running", err)
+		}
+		close(let)
+		if err := d.Close(t.Context()); err != nil {
+			t.Errorf("second close: %v", err)
+		}
+	})
+}
+
+// TestHooks: hooks see what is durable, in order, and what is said.
+func TestHooks(t *testing.T) {
+	var mu sync.Mutex
+	var seqs []uint64
+	said := ""
+	cfg := embedded.Config{Hooks: embedded.Hooks{
+		Events: func(_ string, events []engine.Event) {
+			mu.Lock()
+			defer mu.Unlock()
+			for _, e := range events {
+				seqs = append(seqs, e.Seq)
+			}
+		},
+		Delta: func(_ string, delta driver.Delta) {
+			mu.Lock()
+			defer mu.Unlock()
+			said += delta.Text
+		},
+	}}
+	bubble(t, cfg, func(t *testing.T, d *embedded.Driver, _ *journal.Memory) {
+		run, err := d.Start(t.Context(), driver.Spec{Workflow: agents("a"), Input: engine.Value(`"hello"`)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		status(t, d, run)
+		mu.Lock()
+		defer mu.Unlock()
+		for i, s := range seqs {
+			if s != uint64(i+1) {
+				t.Fatalf("events %v", seqs)
+			}
+		}
+		if len(seqs) == 0 || said != "hello" {
+			t.Errorf("%d events, said %q", len(seqs), said)
+		}
+	})
+}
