@@ -46,7 +46,7 @@ func (h *History) Add(e engine.Event) {
 		}
 		h.used(d.Source)
 	case *engine.ToolCalled:
-		c := tool.Call{Run: h.run, Node: e.Node, Name: d.Tool, Arguments: d.Arguments, Key: d.Call}
+		c := tool.Call{Run: h.run, Node: e.Node, Name: d.Tool, Arguments: d.Arguments, Key: h.run + "/" + d.Call}
 		c.Agent = h.agentOf(e.Step, d.Frame)
 		if c.Arguments == nil {
 			c.Arguments = h.asked[wish{e.Step, d.ToolCallID}]

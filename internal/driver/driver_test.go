@@ -1,0 +1,284 @@
+package driver_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/hocket-run/hocket/internal/chat"
+	"github.com/hocket-run/hocket/internal/driver"
+	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/model"
+	"github.com/hocket-run/hocket/internal/tool"
+	"github.com/hocket-run/hocket/workflow"
+)
+
+func TestFailureOf(t *testing.T) {
+	t.Parallel()
+	live := t.Context()
+	done, cancel := context.WithCancel(live)
+	cancel()
+	tests := []struct {
+		name string
+		ctx  context.Context
+		err  error
+		want engine.Failure
+	}{
+		{"the provider's own words", live, &model.Error{Kind: model.KindRateLimit, Message: "slow down", RetryAfter: 1500 * time.Millisecond},
+			engine.Failure{Code: "rate_limit", Message: "slow down", Retryable: true, RetryAfterMS: 1500}},
+		{"never again", live, &model.Error{Kind: model.KindAuth, Message: "no key"}, engine.Failure{Code: "auth", Message: "no key"}},
+		{"wrapped", live, fmt.Errorf("layer: %w", &model.Error{Kind: model.KindServer, Message: "500"}),
+			engine.Failure{Code: "server", Message: "500", Retryable: true}},
+		{"tool", live, &tool.Error{Kind: tool.KindNetwork, Message: "refused"}, engine.Failure{Code: "network", Message: "refused", Retryable: true}},
+		{"tool that may have acted (P12)", live, &tool.Error{Kind: tool.KindTimeout, Message: "late", OutcomeUnknown: true},
+			engine.Failure{Code: "timeout", Message: "late"}},
+		{"cancelled", done, done.Err(), engine.Failure{Code: engine.CodeCancelled, Message: "cancelled"}},
+		{"cancelled in other words", done, errors.New("connection closed"), engine.Failure{Code: engine.CodeCancelled, Message: "cancelled"}},
+		{"deadline", live, context.DeadlineExceeded, engine.Failure{Code: engine.CodeTimeout, Message: context.DeadlineExceeded.Error(), Retryable: true}},
+		{"anything else", live, errors.New("odd"), engine.Failure{Code: "internal", Message: "odd"}},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			if diff := cmp.Diff(&tt.want, driver.FailureOf(tt.ctx, tt.err)); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
+
+func TestNewRunID(t *testing.T) {
+	t.Parallel()
+	// Source: the ULID specification: 01ARYZ6S41 is the time 1469918176385.
+	at := time.UnixMilli(1469918176385)
+	id := driver.NewRunID(at)
+	if len(id) != 26 || id[:10] != "01ARYZ6S41" {
+		t.Errorf("id %q, want 26 characters that begin with 01ARYZ6S41", id)
+	}
+	if driver.NewRunID(at) == id {
+		t.Error("two ids are equal")
+	}
+	if later := driver.NewRunID(at.Add(time.Millisecond)); later <= id {
+		t.Errorf("%q does not sort behind %q", later, id)
+	}
+}
+
+// clientFunc is a model.Client.
+type clientFunc func(ctx context.Context, q model.Request, onDelta func(model.Delta)) (model.Reply, error)
+
+func (f clientFunc) Call(ctx context.Context, q model.Request, onDelta func(model.Delta)) (model.Reply, error) {
+	return f(ctx, q, onDelta)
+}
+
+// tools is driver.Tools with one tool.
+type tools struct {
+	driver.Tools
+	def  chat.ToolDef
+	call func(ctx context.Context, c tool.Call) (tool.Result, error)
+	err  error
+}
+
+func (t *tools) Defs(context.Context, string) ([]chat.ToolDef, error) {
+	return []chat.ToolDef{t.def}, t.err
+}
+func (t *tools) Instructions(context.Context, string) (string, error) { return "use it well", nil }
+func (t *tools) Policy(context.Context, string, string) (tool.Policy, error) {
+	return tool.PolicyRetry, t.err
+}
+
+func (t *tools) Call(ctx context.Context, c tool.Call) (tool.Result, error) { return t.call(ctx, c) }
+
+func TestCallModel(t *testing.T) {
+	t.Parallel()
+	price := 0.5
+	warm := 0.7
+	own := []chat.ToolDef{{Name: "route"}, {Name: "spare"}}[:1]
+	var got model.Request
+	kit := &driver.Kit{
+		DefaultModel: "sim/default",
+		Tools:        &tools{def: chat.ToolDef{Name: "search"}},
+		Price:        func(ref string, u chat.Usage) *float64 { return &price },
+		Models: clientFunc(func(_ context.Context, q model.Request, _ func(model.Delta)) (model.Reply, error) {
+			got = q
+			return model.Reply{Message: chat.Message{Text: "hi"}, Usage: &chat.Usage{InputTokens: 1}, StopReason: model.StopEnd, Source: 3}, nil
+		}),
+	}
+	cmd := &engine.CallModel{
+		ID: "1.0.1#2", Key: "r/1.0.1", Node: "n", Step: 1, Attempt: 2, System: "be kind", Messages: []chat.Message{{Role: chat.RoleUser, Text: "hello"}},
+		Tools: own,
+		Agent: &workflow.Agent{ID: "a", Name: "Writer", Params: workflow.ModelParams{Temperature: &warm},
+			Output: &workflow.Output{Name: "out", Schema: json.RawMessage(`{}`), Strict: true}},
+	}
+	res := kit.CallModel(t.Context(), &driver.Info{Run: "r"}, cmd, nil)
+	wantReq := model.Request{
+		Model: "sim/default", System: "be kind\n\nuse it well", Messages: cmd.Messages, Tools: []chat.ToolDef{{Name: "route"}, {Name: "search"}},
+		Schema: &model.Schema{Name: "out", JSON: json.RawMessage(`{}`), Strict: true}, Params: model.Params{Temperature: &warm},
+		IdempotencyKey: "r/1.0.1", Agent: "Writer", Node: "n",
+	}
+	if diff := cmp.Diff(wantReq, got); diff != "" {
+		t.Errorf("request:\n%s", diff)
+	}
+	if own[:2][1].Name != "spare" {
+		t.Error("the engine's list of tools was written over")
+	}
+	wantRes := engine.ModelResult{ID: "1.0.1#2", Message: chat.Message{Text: "hi"}, Usage: &chat.Usage{InputTokens: 1}, CostUSD: &price,
+		Model: "sim/default", Stop: "stop", Source: "3"}
+	if diff := cmp.Diff(wantRes, res); diff != "" {
+		t.Errorf("result:\n%s", diff)
+	}
+}
+
+func TestModelChoice(t *testing.T) {
+	t.Parallel()
+	tests := []struct{ name, override, own, fallback, want string }{
+		{"override wins (D26)", "o", "a", "d", "o"},
+		{"then the agent's", "", "a", "d", "a"},
+		{"then the default", "", "", "d", "d"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			var got string
+			kit := &driver.Kit{DefaultModel: tt.fallback, Models: clientFunc(func(_ context.Context, q model.Request, _ func(model.Delta)) (model.Reply, error) {
+				got = q.Model
+				return model.Reply{}, nil
+			})}
+			kit.CallModel(t.Context(), &driver.Info{Model: tt.override}, &engine.CallModel{Model: tt.own}, nil)
+			if got != tt.want {
+				t.Errorf("asked %q, want %q", got, tt.want)
+			}
+		})
+	}
+}
+
+// TestFailures lists what can go wrong with a call, and what is said of it.
+func TestFailures(t *testing.T) {
+	t.Parallel()
+	bad := json.RawMessage(`{"half`)
+	reply := func(m chat.Message, err error) clientFunc {
+		return func(context.Context, model.Request, func(model.Delta)) (model.Reply, error) {
+			return model.Reply{Message: m}, err
+		}
+	}
+	result := func(r tool.Result, err error) *tools {
+		return &tools{call: func(context.Context, tool.Call) (tool.Result, error) { return r, err }}
+	}
+	ask := func(k *driver.Kit) *engine.Failure {
+		return k.CallModel(t.Context(), &driver.Info{}, &engine.CallModel{Agent: &workflow.Agent{ID: "a"}}, nil).Failure
+	}
+	use := func(k *driver.Kit) *engine.Failure {
+		return k.CallTool(t.Context(), &driver.Info{}, &engine.CallTool{Tool: "x"}).Failure
+	}
+	call := func(k *driver.Kit) *engine.Failure {
+		return k.CallFunc(t.Context(), &driver.Info{}, &engine.CallFunc{Func: "f"}).Failure
+	}
+	tests := []struct {
+		name string
+		do   func(*driver.Kit) *engine.Failure
+		kit  driver.Kit
+		code string
+	}{
+		{"no models", ask, driver.Kit{}, "invalid_request"},
+		{"tools that do not open", ask, driver.Kit{Models: reply(chat.Message{}, nil), Tools: &tools{err: &tool.Error{Kind: tool.KindUntrusted, Message: "no"}}}, "untrusted"},
+		{"arguments that are not JSON", ask, driver.Kit{Models: reply(chat.Message{ToolCalls: []chat.ToolCall{{Arguments: bad}}}, nil)}, "server"},
+		{"a model that fails", ask, driver.Kit{Models: reply(chat.Message{}, &model.Error{Kind: model.KindContentFilter, Message: "no"})}, "content_filter"},
+		{"no tools", use, driver.Kit{}, "unknown_tool"},
+		{"a tool that fails", use, driver.Kit{Tools: result(tool.Result{}, &tool.Error{Kind: tool.KindFailed, Message: "no"})}, "failed"},
+		{"a result that is not JSON", use, driver.Kit{Tools: result(tool.Result{Structured: bad}, nil)}, "internal"},
+		{"no program", call, driver.Kit{}, engine.CodeFunc},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			f := tt.do(&tt.kit)
+			if f == nil || f.Code != tt.code || f.Message == "" {
+				t.Errorf("failure %+v, want code %s and a message", f, tt.code)
+			}
+		})
+	}
+}
+
+// TestTimeout: the node's own limit bounds a call, and the failure says so (P11).
+func TestTimeout(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		stuck := func(ctx context.Context) error { <-ctx.Done(); return ctx.Err() }
+		kit := &driver.Kit{
+			Models: clientFunc(func(ctx context.Context, _ model.Request, _ func(model.Delta)) (model.Reply, error) {
+				return model.Reply{}, stuck(ctx)
+			}),
+			Tools: &tools{call: func(ctx context.Context, _ tool.Call) (tool.Result, error) { return tool.Result{}, stuck(ctx) }},
+		}
+		failures := []*engine.Failure{
+			kit.CallModel(t.Context(), &driver.Info{}, &engine.CallModel{Timeout: time.Second}, nil).Failure,
+			kit.CallTool(t.Context(), &driver.Info{}, &engine.CallTool{Timeout: time.Second}).Failure,
+		}
+		for i, f := range failures {
+			if f == nil || f.Code != engine.CodeTimeout {
+				t.Errorf("call %d: %+v, want a timeout", i, f)
+			}
+		}
+	})
+}
+
+func TestPolicy(t *testing.T) {
+	t.Parallel()
+	cmd := &engine.CallTool{Tool: "x"}
+	tests := []struct {
+		name string
+		kit  *driver.Kit
+		want tool.Policy
+	}{
+		{"no kit", nil, tool.PolicyAsk},
+		{"no tools", &driver.Kit{}, tool.PolicyAsk},
+		{"the tool's own", &driver.Kit{Tools: &tools{}}, tool.PolicyRetry},
+		{"nobody to ask", &driver.Kit{Tools: &tools{err: errors.New("down")}}, tool.PolicyAsk},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			if got := tt.kit.Policy(t.Context(), cmd); got != tt.want {
+				t.Errorf("policy %q, want %q", got, tt.want)
+			}
+		})
+	}
+}
+
+// TestHistory: arguments are found where they stand, sub-agents keep theirs apart, and failed calls are not told (D19).
+func TestHistory(t *testing.T) {
+	t.Parallel()
+	asks := func(id, args string) *engine.ModelReplied {
+		return &engine.ModelReplied{Source: "2", Message: chat.Message{ToolCalls: []chat.ToolCall{{ID: id, Name: "t", Arguments: json.RawMessage(args)}}}}
+	}
+	h := driver.NewHistory("r")
+	for _, e := range []engine.Event{
+		{Node: "n", Step: 1, Data: &engine.StepStarted{Agent: "outer"}},
+		{Node: "n", Step: 1, Data: asks("c1", `{"by":"reply"}`)},
+		{Node: "n", Step: 1, Data: &engine.ToolCalled{Call: "1.0.2", Tool: "t", ToolCallID: "c1"}},
+		{Node: "n", Step: 1, Data: &engine.SubagentStarted{Frame: 1, Agent: "inner"}},
+		{Node: "n", Step: 1, Data: &engine.ToolCalled{Call: "1.1.1", Frame: 1, Tool: "t", Arguments: engine.Value(`{"by":"itself"}`)}},
+		{Node: "n", Step: 1, Data: &engine.ToolFailed{Call: "1.1.1"}},
+		{Node: "n", Step: 1, Data: &engine.ToolCalled{Call: "1.1.1", Attempt: 2, Frame: 1, Tool: "t", Arguments: engine.Value(`{"by":"itself"}`)}},
+		{Node: "n", Step: 1, Data: &engine.ToolReturned{Call: "1.1.1", Text: "inner"}},
+		{Node: "n", Step: 1, Data: &engine.ToolReturned{Call: "1.0.2", Text: "outer", IsError: true}},
+		{Node: "m", Step: 2, Data: &engine.ToolCalled{Call: "2.0.1", Tool: "u"}},
+	} {
+		h.Add(e)
+	}
+	want := []tool.Finished{
+		{Call: tool.Call{Run: "r", Agent: "inner", Node: "n", Name: "t", Arguments: json.RawMessage(`{"by":"itself"}`), Key: "r/1.1.1"}, Result: tool.Result{Text: "inner"}},
+		{Call: tool.Call{Run: "r", Agent: "outer", Node: "n", Name: "t", Arguments: json.RawMessage(`{"by":"reply"}`), Key: "r/1.0.2"}, Result: tool.Result{Text: "outer", IsError: true}},
+	}
+	if diff := cmp.Diff(want, h.Tools); diff != "" {
+		t.Error(diff)
+	}
+	if diff := cmp.Diff([]int{2}, h.Replies); diff != "" {
+		t.Error(diff)
+	}
+}
