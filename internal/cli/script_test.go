@@ -1,0 +1,77 @@
+package cli_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+	"github.com/rogpeppe/go-internal/testscript"
+
+	"github.com/hocket-run/hocket/internal/cli"
+	"github.com/hocket-run/hocket/internal/model/modeltest"
+	"github.com/hocket-run/hocket/internal/model/providers"
+)
+
+// Scripts run the command as a process of its own: this test binary under another name.
+func TestMain(m *testing.M) {
+	testscript.Main(m, map[string]func(){
+		"hocket":  func() { os.Exit(cli.Process(cli.Wiring{Version: "v0-test", Adapters: providers.Adapters(nil)})) },
+		"mcptool": mcpTool,
+	})
+}
+
+// TestScripts holds the command line to the outer contract, one script for each part of it.
+func TestScripts(t *testing.T) {
+	t.Parallel()
+	model := modeltest.Start(t, func(r modeltest.Request) modeltest.Answer {
+		return modeltest.Answer{Text: fmt.Sprintf("%s says: %s", r.Model, r.LastUser())}
+	})
+	testscript.Run(t, testscript.Params{
+		Dir:                 filepath.Join("testdata", "script"),
+		UpdateScripts:       *update,
+		RequireExplicitExec: true,
+		RequireUniqueNames:  true,
+		Setup: func(env *testscript.Env) error {
+			env.Values[children{}] = map[string]*child{}
+			home := filepath.Join(env.WorkDir, ".home")
+			env.Setenv("HOME", home)
+			env.Setenv("MODEL_URL", model.BaseURL())
+			return os.Mkdir(home, 0o700)
+		},
+		Condition: func(cond string) (bool, error) {
+			if cond == "root" { // permissions do not bind root
+				return os.Geteuid() == 0, nil
+			}
+			return false, fmt.Errorf("unknown condition %q", cond)
+		},
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){
+			"exits": cmdExits, "start": cmdStart, "signal": cmdSignal, "finish": cmdFinish, "await": cmdAwait,
+			"value": cmdValue, "shape": cmdShape, "events": cmdEvents, "damage": cmdDamage, "poke": cmdPoke, "empty": cmdEmpty,
+		},
+	})
+}
+
+// mcpTool is an MCP server with the tool `shout`.
+func mcpTool() {
+	s := sdk.NewServer(&sdk.Implementation{Name: "test", Version: "1"}, nil)
+	s.AddTool(&sdk.Tool{Name: "shout", InputSchema: json.RawMessage(`{"type":"object","properties":{"text":{"type":"string"}}}`)},
+		func(_ context.Context, req *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
+			var args struct{ Text string }
+			if err := json.Unmarshal(req.Params.Arguments, &args); err != nil {
+				return nil, err
+			}
+			return &sdk.CallToolResult{Content: []sdk.Content{&sdk.TextContent{Text: strings.ToUpper(args.Text)}}}, nil
+		})
+	if err := s.Run(context.Background(), &sdk.StdioTransport{}); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+	}
+}
+
+// patience bounds what a script waits for.
+const patience = 60 * time.Second

@@ -1,0 +1,271 @@
+package cli_test
+
+import (
+	"bytes"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"os/exec"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/rogpeppe/go-internal/testscript"
+)
+
+var update = flag.Bool("update", false, "write what scripts print into their golden files")
+
+// children is the key of the processes that a script started.
+type children struct{}
+
+type child struct {
+	cmd    *exec.Cmd
+	exited chan struct{}
+}
+
+// cmdExits runs a program and compares its exit status: exits STATUS PROGRAM ARG...
+func cmdExits(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) < 2 {
+		ts.Fatalf("usage: exits STATUS PROGRAM ARG...")
+	}
+	want, err := strconv.Atoi(args[0])
+	ts.Check(err)
+	status := 0
+	var exit *exec.ExitError
+	if err := ts.Exec(args[1], args[2:]...); errors.As(err, &exit) {
+		status = exit.ExitCode()
+	} else if err != nil {
+		ts.Fatalf("%v", err)
+	}
+	if status != want {
+		ts.Fatalf("exit status %d, want %d", status, want)
+	}
+}
+
+// cmdStart runs a program in the background, with its output in NAME.out and NAME.err: start NAME PROGRAM ARG...
+func cmdStart(ts *testscript.TestScript, _ bool, args []string) {
+	if len(args) < 2 {
+		ts.Fatalf("usage: start NAME PROGRAM ARG...")
+	}
+	stdout, err := os.Create(ts.MkAbs(args[0] + ".out"))
+	ts.Check(err)
+	stderr, err := os.Create(ts.MkAbs(args[0] + ".err"))
+	ts.Check(err)
+	c := &child{cmd: exec.Command(args[1], args[2:]...), exited: make(chan struct{})}
+	c.cmd.Dir, c.cmd.Stdout, c.cmd.Stderr = ts.MkAbs("."), stdout, stderr
+	for _, name := range []string{"HOME", "PATH", "MODEL_URL", "HOCKET_HOME", "HOCKET_DB", "TMPDIR"} {
+		c.cmd.Env = append(c.cmd.Env, name+"="+ts.Getenv(name))
+	}
+	ts.Check(c.cmd.Start())
+	ts.Value(children{}).(map[string]*child)[args[0]] = c
+	go func() {
+		defer close(c.exited)
+		_ = c.cmd.Wait()
+		_ = stdout.Close()
+		_ = stderr.Close()
+	}()
+	ts.Defer(func() {
+		_ = c.cmd.Process.Kill() // our own child; it may have ended
+		<-c.exited
+	})
+}
+
+func find(ts *testscript.TestScript, name string) *child {
+	c := ts.Value(children{}).(map[string]*child)[name]
+	if c == nil {
+		ts.Fatalf("no process %s was started", name)
+	}
+	return c
+}
+
+// cmdSignal sends INT, TERM or KILL to a process of start: signal NAME SIGNAL
+func cmdSignal(ts *testscript.TestScript, _ bool, args []string) {
+	sig := map[string]os.Signal{"INT": os.Interrupt, "TERM": syscall.SIGTERM, "KILL": os.Kill}[args[1]]
+	ts.Check(find(ts, args[0]).cmd.Process.Signal(sig))
+}
+
+// cmdFinish waits for a process of start and compares its exit status, -1 for one that was killed: finish NAME STATUS
+func cmdFinish(ts *testscript.TestScript, _ bool, args []string) {
+	c := find(ts, args[0])
+	want, err := strconv.Atoi(args[1])
+	ts.Check(err)
+	select {
+	case <-c.exited:
+	case <-time.After(patience):
+		ts.Fatalf("%s does not end", args[0])
+	}
+	if got := c.cmd.ProcessState.ExitCode(); got != want {
+		ts.Fatalf("%s: exit status %d, want %d\n%s", args[0], got, want, ts.ReadFile(args[0]+".err"))
+	}
+}
+
+// cmdAwait waits until a file holds a text: await FILE TEXT
+func cmdAwait(ts *testscript.TestScript, _ bool, args []string) {
+	deadline := time.Now().Add(patience)
+	look := time.NewTicker(5 * time.Millisecond) // what another process writes is seen only by looking
+	defer look.Stop()
+	for ; time.Now().Before(deadline); <-look.C {
+		if data, err := os.ReadFile(ts.MkAbs(args[0])); err == nil && bytes.Contains(data, []byte(args[1])) {
+			return
+		}
+	}
+	ts.Fatalf("%s does not get %q:\n%s", args[0], args[1], ts.ReadFile(args[0]))
+}
+
+// at finds a value: fields and places separated by dots, `-1` for the last of a list, `#` for its length.
+func at(ts *testscript.TestScript, v any, path string) any {
+	for key := range strings.SplitSeq(strings.Trim(path, "."), ".") {
+		switch x := v.(type) {
+		case map[string]any:
+			next, ok := x[key]
+			if !ok {
+				ts.Fatalf("no %s in %s", key, path)
+			}
+			v = next
+		case []any:
+			n, err := strconv.Atoi(key)
+			switch {
+			case key == "#":
+				v = float64(len(x))
+				continue
+			case err == nil && n < 0:
+				n += len(x)
+			}
+			if err != nil || n < 0 || n >= len(x) {
+				ts.Fatalf("no %s in %s: %d entries", key, path, len(x))
+			}
+			v = x[n]
+		default:
+			ts.Fatalf("%s: nothing below %v", path, v)
+		}
+	}
+	return v
+}
+
+func decode(ts *testscript.TestScript, file string) any {
+	var v any
+	if err := json.Unmarshal([]byte(ts.ReadFile(file)), &v); err != nil {
+		ts.Fatalf("%s is not one JSON value: %v", file, err)
+	}
+	return v
+}
+
+// cmdValue compares a value inside JSON, or keeps it in a variable: value FILE PATH JSON, value FILE PATH -> NAME
+func cmdValue(ts *testscript.TestScript, neg bool, args []string) {
+	got := at(ts, decode(ts, args[0]), args[1])
+	if len(args) == 4 && args[2] == "->" {
+		ts.Setenv(args[3], fmt.Sprint(got))
+		return
+	}
+	var want any
+	if err := json.Unmarshal([]byte(args[2]), &want); err != nil {
+		want = args[2]
+	}
+	g, _ := json.Marshal(got)
+	w, _ := json.Marshal(want)
+	if bytes.Equal(g, w) == neg {
+		ts.Fatalf("%s is %s, want %s", args[1], g, w)
+	}
+}
+
+// cmdShape prints the paths of a JSON value with their types, so that the next command can compare them: shape FILE
+func cmdShape(ts *testscript.TestScript, _ bool, args []string) {
+	seen := map[string]string{}
+	var walk func(path string, v any)
+	walk = func(path string, v any) {
+		typ := ""
+		switch x := v.(type) {
+		case nil:
+			typ = "null"
+		case map[string]any:
+			typ = "object"
+			for k, v := range x {
+				walk(path+"."+k, v)
+			}
+		case []any:
+			typ = "list"
+			for _, v := range x {
+				walk(path+"[]", v)
+			}
+		default:
+			typ = strings.TrimSuffix(fmt.Sprintf("%T", x), "64")
+		}
+		if !slices.Contains(strings.Split(seen[path], "|"), typ) {
+			types := append(strings.Split(seen[path], "|"), typ)
+			slices.Sort(types)
+			seen[path] = strings.Trim(strings.Join(types, "|"), "|")
+		}
+	}
+	walk("", decode(ts, args[0]))
+	lines := make([]string, 0, len(seen))
+	for path, typ := range seen {
+		if path != "" {
+			lines = append(lines, path+" "+typ)
+		}
+	}
+	slices.Sort(lines)
+	fmt.Fprintln(ts.Stdout(), strings.Join(lines, "\n"))
+}
+
+// cmdEvents checks that a file holds events, one valid JSON line each, numbered without gaps from FIRST (1) to LAST, if given: events FILE [FIRST [LAST]]
+func cmdEvents(ts *testscript.TestScript, _ bool, args []string) {
+	next := 1
+	if len(args) > 1 {
+		next, _ = strconv.Atoi(args[1])
+	}
+	text := ts.ReadFile(args[0])
+	for line := range strings.Lines(text) {
+		var e struct {
+			Run, Type string
+			Seq       int
+			Time      time.Time
+			Data      json.RawMessage
+		}
+		if err := json.Unmarshal([]byte(line), &e); err != nil || e.Seq != next || e.Run == "" || e.Type == "" || e.Time.IsZero() || e.Data == nil {
+			ts.Fatalf("event %d: %v: %s", next, err, line)
+		}
+		next++
+	}
+	if text == "" || len(args) > 2 && strconv.Itoa(next-1) != args[2] {
+		ts.Fatalf("the last event is %d", next-1)
+	}
+}
+
+// cmdDamage changes one byte of a file in the middle of the first TEXT: damage FILE TEXT
+func cmdDamage(ts *testscript.TestScript, _ bool, args []string) {
+	path := ts.MkAbs(args[0])
+	data, err := os.ReadFile(path)
+	ts.Check(err)
+	i := bytes.Index(data, []byte(args[1]))
+	if i < 0 {
+		ts.Fatalf("no %q in %s", args[1], args[0])
+	}
+	data[i+len(args[1])/2] ^= 1
+	ts.Check(os.WriteFile(path, data, 0o600))
+}
+
+// cmdPoke writes bytes into a file: poke FILE OFFSET HEX
+func cmdPoke(ts *testscript.TestScript, _ bool, args []string) {
+	f, err := os.OpenFile(ts.MkAbs(args[0]), os.O_WRONLY, 0)
+	ts.Check(err)
+	offset, err := strconv.ParseInt(args[1], 10, 64)
+	ts.Check(err)
+	data, err := hex.DecodeString(args[2])
+	ts.Check(err)
+	_, err = f.WriteAt(data, offset)
+	ts.Check(errors.Join(err, f.Close()))
+}
+
+// cmdEmpty checks that a file, stdout or stderr is empty: empty FILE...
+func cmdEmpty(ts *testscript.TestScript, neg bool, args []string) {
+	for _, name := range args {
+		if text := ts.ReadFile(name); (text == "") == neg {
+			ts.Fatalf("%s: %q", name, text)
+		}
+	}
+}
