@@ -15,14 +15,14 @@ const All = "*"
 type Grant struct {
 	// Toolsets are the agent's own, from its document.
 	Toolsets []Spec
-	// Names are whole names: of a built-in tool, of a tool of the extra toolsets (its own name, or `TOOLSET_TOOL`), or of an extra toolset, which
-	// stands for all its tools; in this order, the first that there is. All stands for every extra tool. Nothing is matched by a part of it.
+	// Names are whole names: of a built-in tool, of a tool of the extra toolsets (its own name, or `TOOLSET_TOOL`), of an extra toolset, which
+	// stands for all its tools, or of a fallback; in this order, the first that there is. All stands for every extra tool. Nothing is matched by a part of it.
 	Names []string
 }
 
 // binding is one tool that one agent may call.
 type binding struct {
-	inst      *instance // nil for a built-in
+	inst      *instance // nil for a built-in or a fallback
 	entry     *pinned
 	own       string
 	qualified bool // the grant names it with its toolset
@@ -131,6 +131,7 @@ func (s *Set) addNames(ctx context.Context, t *table, names []string) error {
 	}
 	listed := map[*instance][]*pinned{}
 	var failures []error
+	unanswered := false
 	for _, o := range s.openAll(ctx, s.extra) {
 		if o.err != nil && !t.isUnsupported(o.err) {
 			failures = append(failures, o.err)
@@ -171,11 +172,19 @@ func (s *Set) addNames(ctx context.Context, t *table, names []string) error {
 				found = true
 			}
 		}
-		if !found {
-			t.missing = append(t.missing, name)
+		if found {
+			continue
 		}
+		unanswered = true
+		if e := s.fallbacks[name]; e != nil {
+			if !slices.ContainsFunc(t.bindings, func(b *binding) bool { return b.own == name }) { // a toolset of the agent's own answers to it
+				t.add(&binding{entry: e, own: e.own})
+			}
+			continue
+		}
+		t.missing = append(t.missing, name)
 	}
-	if len(t.missing) > 0 && len(failures) > 0 {
+	if unanswered && len(failures) > 0 {
 		return errors.Join(failures...)
 	}
 	return nil

@@ -25,6 +25,9 @@ type Config struct {
 	Extra []Spec
 	// Builtin are tools that agents may name beside the extra ones. They keep their names; other tools give way.
 	Builtin []Tool
+	// Fallback are tools that agents may name where no built-in and no extra tool answers to the name: what would do the work, or says that
+	// nothing here does ([Unavailable]).
+	Fallback []Tool
 	// Types says how each `type:` is opened. A toolset of another type offers nothing, and calls say so.
 	Types map[string]Type
 	// Reserved are names that belong to the engine (routing tools, sub-agents): a tool of such a name is offered with its toolset in front.
@@ -48,12 +51,13 @@ const (
 
 // Set is the tools of one run. Safe for concurrent use. No lock is held while a tool works (P40).
 type Set struct {
-	agents   map[string]Grant
-	builtins map[string]*pinned
-	reserved map[string]bool
-	timeout  time.Duration
-	maxBytes int
-	log      *slog.Logger
+	agents    map[string]Grant
+	builtins  map[string]*pinned
+	fallbacks map[string]*pinned
+	reserved  map[string]bool
+	timeout   time.Duration
+	maxBytes  int
+	log       *slog.Logger
 
 	// own and extra are fixed when the Set is made; opening happens inside them.
 	own   map[string][]*instance
@@ -69,15 +73,16 @@ type Set struct {
 // NewSet makes the tools of one run. It opens nothing.
 func NewSet(cfg Config) (*Set, error) {
 	s := &Set{
-		agents:   cfg.Agents,
-		builtins: map[string]*pinned{},
-		reserved: map[string]bool{},
-		timeout:  cmp.Or(cfg.CallTimeout, defaultCallTimeout),
-		maxBytes: cmp.Or(cfg.MaxResultBytes, defaultMaxResultBytes),
-		log:      cfg.Logger,
-		own:      map[string][]*instance{},
-		tables:   map[string]*table{},
-		pins:     cfg.Pins.clone(),
+		agents:    cfg.Agents,
+		builtins:  map[string]*pinned{},
+		fallbacks: map[string]*pinned{},
+		reserved:  map[string]bool{},
+		timeout:   cmp.Or(cfg.CallTimeout, defaultCallTimeout),
+		maxBytes:  cmp.Or(cfg.MaxResultBytes, defaultMaxResultBytes),
+		log:       cfg.Logger,
+		own:       map[string][]*instance{},
+		tables:    map[string]*table{},
+		pins:      cfg.Pins.clone(),
 	}
 	if s.log == nil {
 		s.log = slog.New(slog.DiscardHandler)
@@ -85,17 +90,11 @@ func NewSet(cfg Config) (*Set, error) {
 	for _, name := range cfg.Reserved {
 		s.reserved[name] = true
 	}
-	for _, t := range cfg.Builtin {
-		def := t.Def()
-		if _, ok := s.builtins[def.Name]; ok {
-			return nil, fmt.Errorf("two built-in tools have the name %q", def.Name)
-		}
-		e := &pinned{own: def.Name, def: def, policy: t.Policy(), tool: t}
-		var err error
-		if e.schema, err = compileSchema(def.Parameters); err != nil {
-			return nil, fmt.Errorf("built-in tool %q: %w", def.Name, err)
-		}
-		s.builtins[def.Name] = e
+	if err := pinAll(s.builtins, cfg.Builtin); err != nil {
+		return nil, err
+	}
+	if err := pinAll(s.fallbacks, cfg.Fallback); err != nil {
+		return nil, err
 	}
 	for i, name := range nameSpecs(cfg.Extra) {
 		in := newInstance(cfg.Extra[i], name, []string{"extra", name}, cfg.Types)
@@ -106,6 +105,23 @@ func NewSet(cfg Config) (*Set, error) {
 		return nil, err
 	}
 	return s, nil
+}
+
+// pinAll adds tools that are no toolset's to a map by name.
+func pinAll(to map[string]*pinned, tools []Tool) error {
+	for _, t := range tools {
+		def := t.Def()
+		if _, ok := to[def.Name]; ok {
+			return fmt.Errorf("two built-in tools have the name %q", def.Name)
+		}
+		e := &pinned{own: def.Name, def: def, policy: t.Policy(), tool: t}
+		var err error
+		if e.schema, err = compileSchema(def.Parameters); err != nil {
+			return fmt.Errorf("built-in tool %q: %w", def.Name, err)
+		}
+		to[def.Name] = e
+	}
+	return nil
 }
 
 // addOwn makes the instances of the agents' own toolsets: one per agent, but one for all where equal specs are shared.

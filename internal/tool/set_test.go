@@ -323,6 +323,29 @@ func TestUnavailable(t *testing.T) {
 	}
 }
 
+// A fallback answers to a name only where nothing else does (S0-55).
+func TestFallback(t *testing.T) {
+	t.Parallel()
+	f := tooltest.NewToolset("f", &tooltest.Tool{Name: "web_search"})
+	fallback := []tool.Tool{tool.Unavailable(chat.ToolDef{Name: "web_search"}, "nothing here searches"), tool.Unavailable(chat.ToolDef{Name: "other"}, "no")}
+	s := set(t, tool.Config{
+		Agents: map[string]tool.Grant{"a": {Names: []string{"web_search", "other"}}, "b": {}}, Fallback: fallback,
+		Extra: []tool.Spec{f.Spec()}, Types: tooltest.Types(f),
+	})
+	if got := offered(t, s, "a"); !cmp.Equal(got, []string{"web_search", "other"}) {
+		t.Errorf("offered %v", got)
+	}
+	if _, err := s.Call(t.Context(), tool.Call{Agent: "a", Name: "web_search"}); err != nil {
+		t.Errorf("an extra tool does not win over the fallback: %v", err)
+	}
+	if _, err := s.Call(t.Context(), tool.Call{Agent: "a", Name: "other"}); kindOf(err) != tool.KindUnsupported {
+		t.Errorf("the fallback says %v", err)
+	}
+	if got := offered(t, s, "b"); len(got) > 0 {
+		t.Errorf("offered %v to an agent that names no tool", got)
+	}
+}
+
 func TestPolicyAndInstructions(t *testing.T) {
 	t.Parallel()
 	f := tooltest.NewToolset("f", &tooltest.Tool{Name: "asks"}, &tooltest.Tool{Name: "reads", Retry: true})
