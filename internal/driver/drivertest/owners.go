@@ -14,6 +14,7 @@ import (
 	"github.com/hocket-run/hocket/internal/model"
 	"github.com/hocket-run/hocket/internal/sim"
 	"github.com/hocket-run/hocket/internal/tool"
+	"github.com/hocket-run/hocket/workflow"
 )
 
 func testFenced(t *testing.T, c Cluster) {
@@ -52,6 +53,37 @@ func testFenced(t *testing.T, c Cluster) {
 	if n := w.Count("model", "c"); n != 1 {
 		t.Errorf("%d calls of c: the fenced owner went on", n)
 	}
+	closeAll(t, heir, zombie)
+}
+
+// testFencedRefusal: what a fenced owner remembers of a run is old, and no ground to refuse an answer.
+func testFencedRefusal(t *testing.T, c Cluster) {
+	var mu sync.Mutex
+	heard := map[string]bool{}
+	w := &sim.World{Model: func(ctx context.Context, q model.Request) (model.Reply, error) {
+		mu.Lock()
+		latency := time.Second
+		if !heard[q.IdempotencyKey] && (q.Node == "a" || q.Node == "b") {
+			latency = time.Hour // the zombie's calls; were they to come back, it would find out what it is
+		}
+		heard[q.IdempotencyKey] = true
+		mu.Unlock()
+		return sim.Reply("ok"), wait(ctx, latency)
+	}}
+	zombie := c.Open(t, Options{World: w})
+	run := start(t, zombie, chain().fork("", "f", workflow.Fork{}, nodes(agent("a"), approval("ok")), nodes(agent("b"), agent("c"), agent("d"))))
+	synctest.Wait()
+	zombie.Fence()
+	heir := c.Open(t, Options{World: w})
+	if err := heir.Resume(t.Context(), run); err != nil {
+		t.Fatal(err)
+	}
+	time.Sleep(1500 * time.Millisecond)
+	id := waits(c.Events(t, run))["ok"]
+	if err := zombie.Answer(t.Context(), run, engine.Answer{Wait: id, Value: text("yes")}); err != nil {
+		t.Errorf("answer by way of a fenced process: %v", err)
+	}
+	settle(t, c, heir, run, engine.StatusCompleted)
 	closeAll(t, heir, zombie)
 }
 

@@ -84,6 +84,7 @@ func Run(t *testing.T, open func(t *testing.T) Cluster) {
 		{"lost tool calls (P12)", testLostTools},
 		{"tools are restored after a restart", testRestore},
 		{"fenced owner (P18)", testFenced},
+		{"fenced owner does not refuse (P18)", testFencedRefusal},
 		{"two resume one run (P18)", testTwoResume},
 		{"recover many", testRecoverMany},
 		{"answer and cancel another process's run (D16)", testInbox},

@@ -88,6 +88,24 @@ func testWatchRemote(t *testing.T, c Cluster) {
 		t.Error(diff)
 	}
 
+	// The other process answers once and this one at once after it: what the other wrote is not missing.
+	run = start(t, owner, chain(approval("one"), approval("two")))
+	settle(t, c, owner, run, engine.StatusPaused)
+	wg.Go(func() { seen, _, err = collect(owner.Watch(t.Context(), run, 0)) })
+	synctest.Wait()
+	for _, p := range []Process{other, owner} {
+		if e := p.Answer(t.Context(), run, engine.Answer{Value: text("yes")}); e != nil {
+			t.Fatal(e)
+		}
+	}
+	wg.Wait()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(c.Events(t, run), seen); diff != "" {
+		t.Error(diff)
+	}
+
 	ctx, cancel := context.WithCancel(t.Context())
 	run = start(t, owner, chain(approval("ok")))
 	wg.Go(func() { _, _, err = collect(other.Watch(ctx, run, 0)) })
