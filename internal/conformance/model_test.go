@@ -1,0 +1,190 @@
+package conformance_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"sync"
+	"testing"
+
+	"github.com/hocket-run/hocket/internal/chat"
+	"github.com/hocket-run/hocket/internal/model"
+)
+
+// line is one answer of a fake model.
+type line struct {
+	text  string
+	tools []chat.ToolCall
+	fail  *model.Error
+	gate  <-chan struct{} // the answer comes once it is closed, unless the call is cancelled before
+	usage *chat.Usage
+}
+
+func say(text string) line { return line{text: text} }
+
+func fail(kind model.ErrorKind, message string) line {
+	return line{fail: &model.Error{Kind: kind, Message: message}}
+}
+
+// use calls tools: name and arguments in turn.
+func use(nameAndArguments ...string) line {
+	var l line
+	for i := 0; i < len(nameAndArguments); i += 2 {
+		l.tools = append(l.tools, chat.ToolCall{Name: nameAndArguments[i], Arguments: json.RawMessage(nameAndArguments[i+1])})
+	}
+	return l
+}
+
+func (l line) behind(gate <-chan struct{}) line {
+	l.gate = gate
+	return l
+}
+
+// fake is a model that answers from lines by the name of the agent and records every request. An agent without lines says `<name> said`; one whose
+// lines are used up fails the test. Safe for concurrent use.
+type fake struct {
+	t *testing.T
+
+	mu       sync.Mutex
+	lines    map[string][]line
+	requests []model.Request
+	// ended are the agents whose calls ended, in that order; cancelled those whose calls were cut off.
+	ended, cancelled []string
+}
+
+func newFake(t *testing.T) *fake { return &fake{t: t, lines: map[string][]line{}} }
+
+// plays gives an agent its lines.
+func (f *fake) plays(agent string, lines ...line) *fake {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.lines[agent] = append(f.lines[agent], lines...)
+	return f
+}
+
+// says gives an agent texts to say.
+func (f *fake) says(agent string, texts ...string) *fake {
+	for _, text := range texts {
+		f.plays(agent, say(text))
+	}
+	return f
+}
+
+// Call implements model.Client.
+func (f *fake) Call(ctx context.Context, req model.Request, _ func(model.Delta)) (model.Reply, error) {
+	l := f.next(req)
+	if l.gate != nil {
+		select {
+		case <-l.gate:
+		case <-ctx.Done():
+			f.mu.Lock()
+			f.cancelled = append(f.cancelled, req.Agent)
+			f.mu.Unlock()
+			return model.Reply{}, ctx.Err()
+		}
+	}
+	f.mu.Lock()
+	f.ended = append(f.ended, req.Agent)
+	f.mu.Unlock()
+	if l.fail != nil {
+		return model.Reply{}, l.fail
+	}
+	return model.Reply{Message: chat.Message{Role: chat.RoleAssistant, Text: l.text, ToolCalls: l.tools}, Model: req.Model, Usage: l.usage}, nil
+}
+
+func (f *fake) next(req model.Request) line {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	req.Messages = slices.Clone(req.Messages)
+	f.requests = append(f.requests, req)
+	lines, scripted := f.lines[req.Agent]
+	switch {
+	case !scripted:
+		return say(req.Agent + " said")
+	case len(lines) == 0:
+		f.t.Errorf("agent %s was asked once more than its script knows: %q", req.Agent, req.LastText())
+		return fail(model.KindNoReply, "the script is used up")
+	}
+	f.lines[req.Agent] = lines[1:]
+	return lines[0]
+}
+
+// asked gives the agents in the order in which they were asked.
+func (f *fake) asked() []string {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	out := []string{}
+	for _, q := range f.requests {
+		out = append(out, q.Agent)
+	}
+	return out
+}
+
+// askedSorted gives them in the order of their names, for those that are asked at once.
+func (f *fake) askedSorted() []string {
+	out := f.asked()
+	slices.Sort(out)
+	return out
+}
+
+// of gives the requests of one agent.
+func (f *fake) of(agent string) []model.Request {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	var out []model.Request
+	for _, q := range f.requests {
+		if q.Agent == agent {
+			out = append(out, q)
+		}
+	}
+	return out
+}
+
+// prompts gives the last message of every request of one agent.
+func (f *fake) prompts(agent string) []string {
+	var out []string
+	for _, q := range f.of(agent) {
+		out = append(out, q.LastText())
+	}
+	return out
+}
+
+// request gives the only request of an agent.
+func (f *fake) request(agent string) model.Request {
+	f.t.Helper()
+	qs := f.of(agent)
+	if len(qs) != 1 {
+		f.t.Fatalf("agent %s was asked %d times, want once; asked were %v", agent, len(qs), f.asked())
+	}
+	return qs[0]
+}
+
+// prompt gives the last message of the only request of an agent.
+func (f *fake) prompt(agent string) string {
+	f.t.Helper()
+	q := f.request(agent)
+	return q.LastText()
+}
+
+// tools names the tools that a request offered.
+func tools(q model.Request) []string {
+	out := []string{}
+	for _, d := range q.Tools {
+		out = append(out, d.Name)
+	}
+	return out
+}
+
+// transcript shows the messages of a request, a line each.
+func transcript(q model.Request) []string {
+	var out []string
+	for _, m := range q.Messages {
+		s := fmt.Sprintf("%s: %s", m.Role, m.Text)
+		for _, c := range m.ToolCalls {
+			s += fmt.Sprintf("[%s %s]", c.Name, c.Arguments)
+		}
+		out = append(out, s)
+	}
+	return out
+}

@@ -1,0 +1,324 @@
+package conformance_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/hocket-run/hocket/diag"
+	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/model"
+	"github.com/hocket-run/hocket/internal/project"
+	"github.com/hocket-run/hocket/internal/service"
+	"github.com/hocket-run/hocket/workflow"
+)
+
+// patience bounds a wait, in the time of the test's bubble where it has one.
+const patience = time.Minute
+
+// world is a service on a store, with a fake model behind it.
+type world struct {
+	*service.Service
+	*fake
+	t   *testing.T
+	cfg service.Config
+}
+
+// newWorld opens a service on a store in memory. with may change the configuration.
+func newWorld(t *testing.T, with ...func(*service.Config)) *world {
+	t.Helper()
+	f := newFake(t)
+	cfg := service.Config{
+		DB:       service.Memory,
+		Env:      env(map[string]string{"OPENAI_API_KEY": "test", "HOCKET_MODEL": "openai/fake"}),
+		Adapters: map[model.Protocol]model.Factory{model.ProtocolOpenAI: func(model.Endpoint) (model.Client, error) { return f, nil }},
+	}
+	for _, change := range with {
+		change(&cfg)
+	}
+	return openWorld(t, f, cfg)
+}
+
+func openWorld(t *testing.T, f *fake, cfg service.Config) *world {
+	t.Helper()
+	s, err := service.Open(t.Context(), cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := &world{s, f, t, cfg}
+	t.Cleanup(w.close)
+	return w
+}
+
+// close ends the service once.
+func (w *world) close() {
+	w.t.Helper()
+	if w.Service == nil {
+		return
+	}
+	if err := w.Service.Close(); err != nil {
+		w.t.Error(err)
+	}
+	w.Service = nil
+}
+
+// restart ends the service and opens a new one on the same file, as another process would.
+func (w *world) restart() *world {
+	w.t.Helper()
+	w.close()
+	return openWorld(w.t, w.fake, w.cfg)
+}
+
+// env is an environment of these variables alone.
+func env(vars map[string]string) func(string) string {
+	vars = maps.Clone(vars)
+	return func(name string) string { return vars[name] }
+}
+
+// onDisk gives the world a store in a file.
+func onDisk(path string) func(*service.Config) {
+	return func(c *service.Config) { c.DB = path }
+}
+
+// load reads a document that must be fit to run; its warnings are given back.
+func load(t *testing.T, doc string, opts ...service.LoadOptions) (*workflow.Workflow, diag.List) {
+	t.Helper()
+	w, problems := read(t, doc, opts...)
+	if problems.HasErrors() {
+		t.Fatalf("the document has errors:\n%v", problems)
+	}
+	return w, problems
+}
+
+func read(t *testing.T, doc string, opts ...service.LoadOptions) (*workflow.Workflow, diag.List) {
+	t.Helper()
+	var o service.LoadOptions
+	if len(opts) > 0 {
+		o = opts[0]
+	}
+	w, problems, err := service.Load("doc", []byte(doc), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return w, problems
+}
+
+// refused gives the messages of a document's errors; none: the test fails.
+func refused(t *testing.T, doc string, opts ...service.LoadOptions) []string {
+	t.Helper()
+	_, problems := read(t, doc, opts...)
+	if !problems.HasErrors() {
+		t.Errorf("this document is accepted:\n%s", doc)
+	}
+	return messages(problems, diag.Error)
+}
+
+func messages(l diag.List, s diag.Severity) []string {
+	var out []string
+	for _, d := range l {
+		if d.Severity == s {
+			out = append(out, d.Message)
+		}
+	}
+	return out
+}
+
+// testdata reads a file of testdata.
+func testdata(t *testing.T, name string) string {
+	t.Helper()
+	data, err := os.ReadFile("testdata/" + name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(data)
+}
+
+// run is one run in a world.
+type run struct {
+	w  *world
+	id string
+}
+
+// begin starts a run of a document; with may change the request.
+func (w *world) begin(doc, input string, with ...func(*service.StartRequest)) *run {
+	w.t.Helper()
+	wf, _ := load(w.t, doc)
+	return w.beginWorkflow(wf, input, with...)
+}
+
+func (w *world) beginWorkflow(wf *workflow.Workflow, input string, with ...func(*service.StartRequest)) *run {
+	w.t.Helper()
+	q := service.StartRequest{Workflow: wf, Input: input}
+	for _, change := range with {
+		change(&q)
+	}
+	id, err := w.Start(w.t.Context(), q)
+	if err != nil {
+		w.t.Fatalf("start: %v", err)
+	}
+	return &run{w, id}
+}
+
+// runs starts a run and waits until it has ended or is paused.
+func (w *world) runs(doc, input string, with ...func(*service.StartRequest)) *run {
+	w.t.Helper()
+	r := w.begin(doc, input, with...)
+	r.rest()
+	return r
+}
+
+// completes starts a run that must complete, and gives its run object.
+func (w *world) completes(doc, input string, with ...func(*service.StartRequest)) project.Run {
+	w.t.Helper()
+	return w.runs(doc, input, with...).is(engine.StatusCompleted)
+}
+
+// rest waits until the run has ended or is paused with no call in flight.
+func (r *run) rest() engine.Status {
+	r.w.t.Helper()
+	ctx, cancel := context.WithTimeout(r.w.t.Context(), patience)
+	defer cancel()
+	st, err := r.w.Wait(ctx, r.id)
+	if err != nil {
+		r.w.t.Fatalf("wait for run %s: %v", r.id, err)
+	}
+	return st.Status
+}
+
+// is waits and demands a status.
+func (r *run) is(want engine.Status) project.Run {
+	r.w.t.Helper()
+	r.rest()
+	o := r.show()
+	if o.Status != want {
+		r.w.t.Fatalf("the run is %s, want %s; error %s", o.Status, want, asJSON(o.Error))
+	}
+	return o
+}
+
+func (r *run) show() project.Run {
+	r.w.t.Helper()
+	o, err := r.w.Show(r.w.t.Context(), r.id)
+	if err != nil {
+		r.w.t.Fatal(err)
+	}
+	return o
+}
+
+// recorded reads the journal.
+func (r *run) recorded() service.Recorded {
+	r.w.t.Helper()
+	rec, err := r.w.Read(r.w.t.Context(), r.id)
+	if err != nil {
+		r.w.t.Fatal(err)
+	}
+	return rec
+}
+
+// answer gives an answer, at a node where one is named.
+func (r *run) answer(value any, node ...string) error {
+	r.w.t.Helper()
+	a := service.AnswerRequest{}
+	if value != nil {
+		a.Value = engine.Value(asJSON(value))
+	}
+	if len(node) > 0 {
+		a.Node = node[0]
+	}
+	return r.w.Answer(r.w.t.Context(), r.id, a)
+}
+
+// answers gives an answer that must be taken.
+func (r *run) answers(value any, node ...string) {
+	r.w.t.Helper()
+	if err := r.answer(value, node...); err != nil {
+		r.w.t.Fatalf("answer %v: %v", value, err)
+	}
+}
+
+// log gives the log, a line `node type content` for each entry.
+func (r *run) log() []string {
+	r.w.t.Helper()
+	rec := r.recorded()
+	out := []string{}
+	for _, e := range project.Logs(rec.Workflow, rec.Events) {
+		out = append(out, fmt.Sprintf("%s %s %s", e.NodeID, e.Type, e.Content))
+	}
+	return out
+}
+
+// logOf gives the lines of the log that begin so.
+func (r *run) logOf(prefix string) []string {
+	r.w.t.Helper()
+	out := []string{}
+	for _, line := range r.log() {
+		if strings.HasPrefix(line, prefix) {
+			out = append(out, line)
+		}
+	}
+	return out
+}
+
+// stepContext gives the step context.
+func (r *run) stepContext() string {
+	r.w.t.Helper()
+	rec := r.recorded()
+	return string(project.Fold(r.id, rec.Workflow, rec.Events).Context())
+}
+
+// events gives the data of the events of one type.
+func events[T engine.Data](r *run) []T {
+	r.w.t.Helper()
+	var out []T
+	for _, e := range r.recorded().Events {
+		if d, ok := e.Data.(T); ok {
+			out = append(out, d)
+		}
+	}
+	return out
+}
+
+// noRuns demands that the store holds no run and that no model was asked (D25).
+func (w *world) noRuns() {
+	w.t.Helper()
+	heads, _, err := w.List(w.t.Context(), listAll)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	if len(heads) > 0 || len(w.asked()) > 0 {
+		w.t.Errorf("%d runs are stored and %v were asked, want none", len(heads), w.asked())
+	}
+}
+
+// asJSON gives a value as JSON text.
+func asJSON(v any) string {
+	b, err := json.Marshal(v)
+	if err != nil {
+		panic(err)
+	}
+	return string(b)
+}
+
+// same compares.
+func same[T any](t *testing.T, what string, got, want T) {
+	t.Helper()
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("%s (-want +got):\n%s", what, diff)
+	}
+}
+
+// text gives a JSON string as text, and any other value as it is.
+func text(v engine.Value) string {
+	var s string
+	if json.Unmarshal(v, &s) == nil {
+		return s
+	}
+	return string(v)
+}
