@@ -109,7 +109,7 @@ func (w *writer) named(c *conn, p *pendingAppend) error {
 		if b.Data != nil {
 			continue
 		}
-		r, err := c.one(context.Background(), sqlBlobID, p.hashes[i][:])
+		r, err := c.lookUp(sqlBlobID, p.hashes[i][:])
 		if err != nil {
 			return err
 		}
@@ -130,7 +130,7 @@ func (w *writer) named(c *conn, p *pendingAppend) error {
 func (w *writer) target(c *conn, p *pendingAppend) (*target, error) {
 	t := w.memory[p.Run]
 	if t == nil || p.Create != nil {
-		r, err := c.one(context.Background(), sqlTarget, p.Run)
+		r, err := c.lookUp(sqlTarget, p.Run)
 		if err != nil {
 			return nil, err
 		}
@@ -257,7 +257,7 @@ func (w *writer) besides(c *conn, p *pendingAppend, t *target) error {
 
 // hold stores a blob if it is new and makes run one of its holders.
 func hold(c *conn, run int64, hash, data []byte) error {
-	r, err := c.one(context.Background(), sqlBlobID, hash)
+	r, err := c.lookUp(sqlBlobID, hash)
 	if err != nil {
 		return err
 	}

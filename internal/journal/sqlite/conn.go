@@ -15,6 +15,9 @@ import (
 	"github.com/hocket-run/hocket/internal/journal"
 )
 
+// always is the context of statements that belong to several callers, so that none of them can end it.
+var always = context.Background()
+
 // sqlText is SQL. Its values are the constants of queries.go and the embedded migrations: a string that was built converts to it only
 // explicitly, and a test forbids the conversion (SEC7).
 type sqlText string
@@ -90,13 +93,15 @@ func (c *conn) bind(args []any) []driver.NamedValue {
 	return c.args
 }
 
-// exec runs q to its end.
+// exec runs q to its end, whatever becomes of the callers.
+//
+//nolint:contextcheck,nolintlint // see always
 func (c *conn) exec(q sqlText, args ...any) (driver.Result, error) {
 	s, err := c.prepare(q)
 	if err != nil {
 		return nil, err
 	}
-	return s.ExecContext(context.Background(), c.bind(args))
+	return s.ExecContext(always, c.bind(args))
 }
 
 // change runs q and tells how many rows it changed.
@@ -109,12 +114,14 @@ func (c *conn) change(q sqlText, args ...any) (int64, error) {
 }
 
 // script runs several statements that have no arguments.
+//
+//nolint:contextcheck,nolintlint // see always
 func (c *conn) script(q sqlText) error {
 	s, err := c.c.Prepare(string(q))
 	if err != nil {
 		return err
 	}
-	_, err = s.(stmt).ExecContext(context.Background(), nil)
+	_, err = s.(stmt).ExecContext(always, nil)
 	return errors.Join(err, s.Close())
 }
 
@@ -151,6 +158,18 @@ func (c *conn) one(ctx context.Context, q sqlText, args ...any) (row, error) {
 	}, args...)
 	return found, err
 }
+
+// each is query, to its end whatever becomes of the callers.
+//
+//nolint:contextcheck,nolintlint // see always
+func (c *conn) each(q sqlText, each func(row) error, args ...any) error {
+	return c.query(always, q, each, args...)
+}
+
+// lookUp is one, to its end whatever becomes of the callers.
+//
+//nolint:contextcheck,nolintlint // see always
+func (c *conn) lookUp(q sqlText, args ...any) (row, error) { return c.one(always, q, args...) }
 
 // row is a result. A column of another type than asked for reads as zero: whoever damaged it is found by the checksums.
 type row []driver.Value

@@ -1,2 +1,28 @@
 // Package sqlite keeps journals in one SQLite file that several processes may share.
+//
+// It refuses to know what records mean, to serve more than one machine (its locks are those of a local file system), and to wait for
+// leases to expire: an owner is alive as long as its process holds a lock on a file beside the database.
+//
+// The flow of an append:
+//
+//  1. The caller takes hashes of its record, and puts an operation in line.
+//  2. If nobody writes, the caller does: it takes the write lock of the file and does all operations in line in one transaction, each on
+//     condition that its run still has the epoch and the last record that the caller believes in. A refused one drops out alone.
+//  3. After the commit (WAL, synchronous=FULL: one sync) all callers of the batch are answered. Those who came meanwhile are written by a
+//     goroutine, up to 1,000 together.
+//  4. Every few milliseconds the writer looks whether another process waits for the lock, and steps aside.
+//
+// Readers have connections of their own, which cannot write, and never wait for writers.
+//
+// Invariants:
+//
+//   - records only grows at its end, so that 1,000 busy runs touch few pages; a run's records are a chain from its head back. heads is apart
+//     from runs for the same reason.
+//   - SQL text is constant (sqlText); what varies is bound.
+//   - No SQLITE_BUSY reaches a caller. The log is at most 64 MB while readers are short.
+//   - Pruning gives space back: it deletes in steps of milliseconds, moves records of half-empty pages together, and cuts file and log.
+//   - Nothing ever closes a plain file handle on the database: that would drop this process's locks on it.
+//
+// The schema is migrated by the numbered files in migrations, each in a transaction, its number in user_version. No migration library does
+// it: there is one dialect, and the loop has a dozen lines.
 package sqlite

@@ -75,7 +75,7 @@ func (s *Store) Settle(ctx context.Context, id uint64, result []byte) error {
 		if err != nil || n > 0 {
 			return err
 		}
-		r, err := c.one(context.Background(), sqlResult, id)
+		r, err := c.lookUp(sqlResult, id)
 		if err == nil && r == nil {
 			err = refusal{journal.ErrNotFound}
 		}

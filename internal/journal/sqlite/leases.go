@@ -93,7 +93,7 @@ func (s *Store) lookAtOwner(ctx context.Context, run string) (ownership, error) 
 func (s *Store) Release(ctx context.Context, run string, epoch uint64) error {
 	err := s.writer.write(ctx, 0, func(c *conn) error {
 		delete(s.writer.memory, run)
-		r, err := c.one(context.Background(), sqlTarget, run)
+		r, err := c.lookUp(sqlTarget, run)
 		if err != nil {
 			return err
 		}

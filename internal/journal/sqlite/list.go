@@ -69,7 +69,7 @@ func (s *Store) List(ctx context.Context, q journal.Query) ([]journal.Head, stri
 	next := ""
 	if n := q.PageSize(); len(found) > n {
 		found = found[:n]
-		next = found[n-1].Cursor.String()
+		next = found[n-1].String()
 	}
 	page := make([]journal.Head, len(found))
 	for i, e := range found {
@@ -108,7 +108,7 @@ func (s *Store) list(ctx context.Context, c *conn, q journal.Query, from cursor)
 
 	var found []entry
 	stream := func(text sqlText, by ...any) error {
-		args := append(by, from.from, from.upTo.Created, from.upTo.Created, from.upTo.Key, string(q.Kind), string(q.Kind),
+		args := append(slices.Clip(by), from.from, from.upTo.Created, from.upTo.Created, from.upTo.Key, string(q.Kind), string(q.Kind),
 			owned, string(owners), q.PageSize()+1)
 		return c.query(ctx, text, func(r row) error {
 			e, err := s.entry(r, alive)

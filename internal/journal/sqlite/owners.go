@@ -17,7 +17,10 @@ import (
 	"github.com/hocket-run/hocket/internal/journal"
 )
 
-const lockSuffix = ".lock"
+const (
+	ownersSuffix = ".owners" // of the folder beside the file
+	lockSuffix   = ".lock"
+)
 
 // owners says who lives. An owner that drives runs holds an exclusive lock on a file of its own in dir as long as it lives; the operating
 // system drops the lock however it dies. Others see that at once: no file, or a file that can be locked, is a dead owner (D15).
@@ -113,8 +116,9 @@ func (o *owners) path(id string) string { return filepath.Join(o.dir, id+lockSuf
 
 // isAlive tells whether the owner with this id holds its lock.
 func (o *owners) isAlive(id string) (bool, error) {
-	if _, err := uuid.Parse(id); err != nil {
-		return false, nil // no owner has such a name, and it must not become a path
+	isName := uuid.Validate(id) == nil
+	if !isName {
+		return false, nil // no owner has it, and it must not become a path
 	}
 	dead, lock, err := o.probe(o.path(id))
 	if lock != nil {

@@ -128,7 +128,7 @@ func (s *Store) drop(ctx context.Context, victims []victim, res *journal.PruneRe
 	err := s.writer.write(ctx, 0, func(c *conn) error {
 		runs, blobs = 0, 0
 		for _, v := range victims {
-			r, err := c.one(context.Background(), sqlHeadRecord, v.id, v.epoch, v.last)
+			r, err := c.lookUp(sqlHeadRecord, v.id, v.epoch, v.last)
 			if err != nil {
 				return err
 			}
@@ -155,7 +155,7 @@ func (s *Store) drop(ctx context.Context, victims []victim, res *journal.PruneRe
 // dropRun deletes all of a run but its records, and tells how many blobs went with it.
 func dropRun(c *conn, id, record int64) (blobs int, err error) {
 	var held []int64
-	err = c.query(context.Background(), sqlHeld, func(r row) error {
+	err = c.each(sqlHeld, func(r row) error {
 		held = append(held, r.int(0))
 		return nil
 	}, id)
@@ -196,7 +196,7 @@ func (s *Store) emptyTrash(ctx context.Context) error {
 func takeOutTrash(c *conn, records int) (more bool, err error) {
 	var bytes int64
 	for n := 0; n < records && bytes < pruneBytes; {
-		r, err := c.one(context.Background(), sqlTrash)
+		r, err := c.lookUp(sqlTrash)
 		if err != nil || r == nil {
 			return false, err
 		}
@@ -206,7 +206,7 @@ func takeOutTrash(c *conn, records int) (more bool, err error) {
 		}
 		at := tail
 		for ; at != 0 && n < records && bytes < pruneBytes; n++ {
-			r, err := c.one(context.Background(), sqlRecordAt, at, run)
+			r, err := c.lookUp(sqlRecordAt, at, run)
 			if err != nil {
 				return false, err
 			}

@@ -4,7 +4,8 @@ package sqlite
 
 // Connections.
 const (
-	sqlBusyWriter = sqlText(`PRAGMA busy_timeout = 50`) // the writer asks again by itself
+	sqlBusyNow    = sqlText(`PRAGMA busy_timeout = 0`)  // the writer asks again by itself: SQLite would do so ever more seldom
+	sqlBusyWriter = sqlText(`PRAGMA busy_timeout = 50`) // while it waits for readers
 	sqlBusyReader = sqlText(`PRAGMA busy_timeout = 5000`)
 	sqlVacuumMode = sqlText(`PRAGMA auto_vacuum = INCREMENTAL`) // before the first table, or never
 	sqlWAL        = sqlText(`PRAGMA journal_mode = WAL`)
@@ -15,10 +16,10 @@ const (
 	sqlTemp       = sqlText(`PRAGMA temp_store = MEMORY`)
 	sqlReadOnly   = sqlText(`PRAGMA query_only = ON`)
 
-	sqlAppID    = sqlText(`PRAGMA application_id`)
+	// One statement: another process may be making the store between two.
+	sqlWhose = sqlText(`SELECT (SELECT application_id FROM pragma_application_id), (SELECT user_version FROM pragma_user_version),
+  (SELECT count(*) FROM sqlite_schema)`)
 	sqlSetAppID = sqlText(`PRAGMA application_id = 1212896330`)
-	sqlVersion  = sqlText(`PRAGMA user_version`)
-	sqlTables   = sqlText(`SELECT count(*) FROM sqlite_schema`)
 
 	sqlBegin     = sqlText(`BEGIN`)
 	sqlImmediate = sqlText(`BEGIN IMMEDIATE`)

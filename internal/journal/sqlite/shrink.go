@@ -3,6 +3,7 @@ package sqlite
 import (
 	"context"
 	"errors"
+	"slices"
 )
 
 // forgetOwners deletes the rows of dead owners that no run names any more.
@@ -48,7 +49,7 @@ func (s *Store) shrink(ctx context.Context) error {
 			if _, err := c.exec(sqlVacuum); err != nil {
 				return err
 			}
-			r, err := c.one(context.Background(), sqlFreePages)
+			r, err := c.lookUp(sqlFreePages)
 			if err == nil {
 				free = r.int(0)
 			}
@@ -61,13 +62,8 @@ func (s *Store) shrink(ctx context.Context) error {
 			break
 		}
 	}
-	return s.writer.outside(ctx, func(c *conn) error {
-		_, err := c.exec(sqlTruncateWAL)
-		if isBusy(err) {
-			err = nil // a reader needs it: the log is cut by whoever writes later
-		}
-		return err
-	})
+	// If a reader needs the log now, it is cut by whoever writes later.
+	return s.writer.outside(ctx, func(c *conn) error { return checkpoint(c, sqlTruncateWAL) })
 }
 
 // maxUnused is the part of the pages of records that may be empty: 1/n.
@@ -146,16 +142,16 @@ var errFull = errors.New("enough")
 func (p *piece) move(c *conn, run int64, limit int) (isDone bool, err error) {
 	var r row
 	if p.after == 0 {
-		r, err = c.one(context.Background(), sqlLastOf, run)
+		r, err = c.lookUp(sqlLastOf, run)
 	} else {
-		r, err = c.one(context.Background(), sqlPrevOf, p.after, run)
+		r, err = c.lookUp(sqlPrevOf, p.after, run)
 	}
 	if err != nil || r == nil || r.int(0) == 0 {
 		return true, err // the run was pruned, or all is moved
 	}
 	var olds []row
 	size := int64(0)
-	err = c.query(context.Background(), sqlPiece, func(r row) error {
+	err = c.each(sqlPiece, func(r row) error {
 		olds = append(olds, append(row(nil), r...))
 		if size += int64(len(r.bytes(4))); size >= pruneBytes {
 			return errFull
@@ -166,8 +162,8 @@ func (p *piece) move(c *conn, run int64, limit int) (isDone bool, err error) {
 		return true, err // without a record: a damaged chain ends here
 	}
 	prev, first := olds[len(olds)-1].int(1), int64(0)
-	for i := len(olds) - 1; i >= 0; i-- {
-		res, err := c.exec(sqlNewRecord, run, prev, olds[i].int(2), olds[i].bytes(3), olds[i].bytes(4))
+	for _, old := range slices.Backward(olds) {
+		res, err := c.exec(sqlNewRecord, run, prev, old.int(2), old.bytes(3), old.bytes(4))
 		if err != nil {
 			return false, err
 		}

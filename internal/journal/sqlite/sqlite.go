@@ -20,6 +20,9 @@ var migrations embed.FS
 // appID marks a file as a store of Hocket ("HKTJ"); sqlSetAppID writes it.
 const appID = 0x484b544a
 
+// minSize is that of the smallest page. SQLite takes a shorter file for an empty database, and would overwrite it.
+const minSize = 512
+
 // Config says how to open a store. The zero Config is good for reading.
 type Config struct {
 	// Kind is the kind of process, for the errors that others get when it owns a run.
@@ -55,7 +58,7 @@ func Open(ctx context.Context, path string, cfg Config) (*Store, error) {
 		path:    path,
 		writer:  newWriter(path, c),
 		readers: newReaders(path),
-		owners:  newOwners(path+".owners", cfg.Kind),
+		owners:  newOwners(path+ownersSuffix, cfg.Kind),
 
 		pruneRecords: pruneRecords,
 	}, nil
@@ -76,10 +79,15 @@ func place(path string) (string, error) {
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return "", err
 	}
-	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
-		if err := createPrivate(path); err != nil {
-			return "", err
-		}
+	st, err := os.Stat(path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		err = createPrivate(path)
+	case err == nil && st.Size() > 0 && st.Size() < minSize:
+		err = fmt.Errorf("%w: file %s has %d bytes", journal.ErrNotStore, path, st.Size())
+	}
+	if err != nil {
+		return "", err
 	}
 	return filepath.EvalSymlinks(path)
 }
@@ -128,7 +136,7 @@ func openWriter(ctx context.Context, path string) (*conn, error) {
 }
 
 func setUp(ctx context.Context, c *conn) error {
-	if _, err := c.exec(sqlBusyWriter); err != nil {
+	if _, err := c.exec(sqlBusyNow); err != nil {
 		return err
 	}
 	newest, err := schemaVersions()
@@ -152,15 +160,11 @@ func setUp(ctx context.Context, c *conn) error {
 
 // schemaVersion gives the number of the last migration that the file has: 0 for an empty one.
 func schemaVersion(ctx context.Context, c *conn, newest int) (int, error) {
-	var n [3]int64
-	for i, q := range []sqlText{sqlAppID, sqlVersion, sqlTables} {
-		r, err := c.one(ctx, q)
-		if err != nil {
-			return 0, err
-		}
-		n[i] = r.int(0)
+	r, err := c.one(ctx, sqlWhose)
+	if err != nil {
+		return 0, err
 	}
-	switch app, version, tables := n[0], int(n[1]), n[2]; {
+	switch app, version, tables := r.int(0), int(r.int(1)), r.int(2); {
 	case app != appID && (app != 0 || version != 0 || tables != 0):
 		return 0, fmt.Errorf("%w: a database of another program", journal.ErrNotStore)
 	case version > newest:

@@ -17,7 +17,7 @@ import (
 const (
 	maxBatch      = 1000     // operations in one transaction
 	maxBatchBytes = 16 << 20 // of data in one transaction: it bounds the log
-	maxWAL        = 48 << 20 // from here on the writer waits for readers until the log begins anew (P10: under 64 MB)
+	maxWAL        = 40 << 20 // from here on the writer waits for readers until the log begins anew (P10: under 64 MB)
 	checkWAL      = 1 << 20  // of data between two looks at the size of the log
 	opBytes       = 512      // what an operation costs the log beside its data, about
 	closeWait     = 10 * time.Second
@@ -73,7 +73,8 @@ type writer struct {
 	batch    []*op // done in the present transaction
 	line     []*op // out of the queue, in its order, from at on
 	at       int
-	wrote    int       // bytes since the last look at the log
+	wrote    int // bytes since the last look at the log
+	turn     turn
 	patience time.Time // when to stop waiting for other processes; set by the first wait after close
 
 	mu     sync.Mutex
@@ -84,7 +85,7 @@ type writer struct {
 }
 
 func newWriter(path string, c *conn) *writer {
-	w := &writer{path: path, conn: c, memory: memory{}}
+	w := &writer{path: path, conn: c, memory: memory{}, turn: turn{path: path + ownersSuffix + "/turn"}}
 	w.idle.L = &w.mu
 	return w
 }
@@ -134,10 +135,12 @@ func (w *writer) submit(ctx context.Context, o *op) error {
 }
 
 // drain writes until nothing waits.
+//
+//nolint:contextcheck,nolintlint // see always
 func (w *writer) drain() {
 	for {
 		w.gather()
-		w.round(context.Background())
+		w.round(always)
 		if w.rest() {
 			return
 		}
@@ -247,6 +250,7 @@ func (w *writer) round(ctx context.Context) {
 	clear(w.batch)
 	w.batch = w.batch[:0]
 	w.limitLog()
+	w.turn.pass()
 }
 
 // perform does operations inside the transaction, and keeps them in w.batch with what each said, until the first that cannot be done.
@@ -289,11 +293,13 @@ var errNobody = errors.New("nobody waits")
 // begin takes the write lock. Another process may have it: then it is asked for again until it is free (P10: no SQLITE_BUSY reaches a
 // caller), until isOver, which gives errNobody, or some time after the store was closed.
 func (w *writer) begin(isOver func() bool) error {
+	defer w.turn.came()
 	for {
 		_, err := w.conn.exec(sqlImmediate)
 		if err == nil || !isBusy(err) {
 			return explain(err)
 		}
+		w.turn.wait()
 		if isOver() {
 			return errNobody
 		}
@@ -305,8 +311,13 @@ func (w *writer) begin(isOver func() bool) error {
 				return fmt.Errorf("another process locks the store: %w", journal.ErrClosed)
 			}
 		}
-		time.Sleep(rand.N(2 * time.Millisecond))
+		pause()
 	}
+}
+
+// pause lets another process go on, for a time that differs from its own pauses.
+func pause() {
+	time.Sleep(rand.N(time.Millisecond / 2)) //nolint:gosec // no secret
 }
 
 // commit makes the transaction durable.
@@ -320,6 +331,7 @@ func (w *writer) commit() error {
 			w.rollback()
 			return fmt.Errorf("commit: %w", explain(err))
 		}
+		pause()
 	}
 }
 
@@ -337,6 +349,16 @@ func (w *writer) limitLog() {
 	}
 	w.wrote = 0
 	if st, err := os.Stat(w.path + "-wal"); err == nil && st.Size() > maxWAL {
-		_, _ = w.conn.exec(sqlRestartWAL) // asked again a little later
+		_ = checkpoint(w.conn, sqlRestartWAL) // asked again a little later
 	}
+}
+
+// checkpoint folds the log into the file, and waits a moment for readers that need it.
+func checkpoint(c *conn, text sqlText) error {
+	for _, q := range []sqlText{sqlBusyWriter, text, sqlBusyNow} {
+		if _, err := c.exec(q); err != nil && !isBusy(err) {
+			return err
+		}
+	}
+	return nil
 }

@@ -1,0 +1,224 @@
+package journaltest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+
+	"github.com/hocket-run/hocket/internal/journal"
+)
+
+// ErrInjected is what a Faulty gives instead of doing, or after having done, what it was asked for.
+var ErrInjected = errors.New("injected fault")
+
+// Faulty is a handle that fails, or dies, on demand (D36). It counts writes: Append, Claim, Release, Prune, Post, Settle, and a Take that
+// hands something out. A simulation runs once to count them, then once per write and way to fail.
+//
+// To fail before a write is what a full disk does: nothing happened. To fail after it is what a lost answer does: it happened and the caller
+// does not know. A dead handle does neither reads nor writes; its medium still knows its owner as living, until Close. Safe for concurrent
+// use; writes wait for each other, so that the n-th is the n-th.
+type Faulty struct {
+	journal.Backend
+
+	mu     sync.Mutex
+	writes int
+	plan   map[int]fault
+	isDead bool
+}
+
+type fault struct{ isAfter, isDeath bool }
+
+var _ journal.Backend = (*Faulty)(nil)
+
+// NewFaulty wraps a handle. Without a plan it only counts.
+func NewFaulty(b journal.Backend) *Faulty { return &Faulty{Backend: b, plan: map[int]fault{}} }
+
+// FailBefore makes the n-th write from the beginning, counted from 1, fail without being done. Later ones are not hindered.
+func (f *Faulty) FailBefore(n int) { f.set(n, fault{}) }
+
+// FailAfter makes the n-th write fail though it is done.
+func (f *Faulty) FailAfter(n int) { f.set(n, fault{isAfter: true}) }
+
+// DieBefore is FailBefore, after which every call fails until Revive.
+func (f *Faulty) DieBefore(n int) { f.set(n, fault{isDeath: true}) }
+
+// DieAfter is FailAfter, after which every call fails until Revive.
+func (f *Faulty) DieAfter(n int) { f.set(n, fault{isAfter: true, isDeath: true}) }
+
+func (f *Faulty) set(n int, plan fault) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.plan[n] = plan
+}
+
+// Revive makes a dead handle do again what it is asked for, as after an interruption of the network. A process that died comes back as a
+// new handle on the medium instead.
+func (f *Faulty) Revive() {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.isDead = false
+}
+
+// IsDead tells whether every call fails.
+func (f *Faulty) IsDead() bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.isDead
+}
+
+// Writes tells how many writes there were, failed ones included.
+func (f *Faulty) Writes() int {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.writes
+}
+
+// write does one write as planned.
+func (f *Faulty) write(what string, do func() error) error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.isDead {
+		return fmt.Errorf("%s: dead: %w", what, ErrInjected)
+	}
+	f.writes++
+	plan, isPlanned := f.plan[f.writes]
+	if isPlanned {
+		f.isDead = plan.isDeath
+		if !plan.isAfter {
+			return fmt.Errorf("%s: before write %d: %w", what, f.writes, ErrInjected)
+		}
+	}
+	if err := do(); err != nil || !isPlanned {
+		return err
+	}
+	return fmt.Errorf("%s: after write %d: %w", what, f.writes, ErrInjected)
+}
+
+// alive refuses reads of a dead handle.
+func (f *Faulty) alive(what string) error {
+	if f.IsDead() {
+		return fmt.Errorf("%s: dead: %w", what, ErrInjected)
+	}
+	return nil
+}
+
+// Append implements journal.Store.
+func (f *Faulty) Append(ctx context.Context, a journal.Append) error {
+	return f.write("append", func() error { return f.Backend.Append(ctx, a) })
+}
+
+// Read implements journal.Store.
+func (f *Faulty) Read(ctx context.Context, run string, after uint64) ([]journal.Record, error) {
+	if err := f.alive("read"); err != nil {
+		return nil, err
+	}
+	return f.Backend.Read(ctx, run, after)
+}
+
+// Blob implements journal.Store.
+func (f *Faulty) Blob(ctx context.Context, hash string) ([]byte, error) {
+	if err := f.alive("read blob"); err != nil {
+		return nil, err
+	}
+	return f.Backend.Blob(ctx, hash)
+}
+
+// Head implements journal.Store.
+func (f *Faulty) Head(ctx context.Context, run string) (journal.Head, error) {
+	if err := f.alive("look up run"); err != nil {
+		return journal.Head{}, err
+	}
+	return f.Backend.Head(ctx, run)
+}
+
+// List implements journal.Store.
+func (f *Faulty) List(ctx context.Context, q journal.Query) ([]journal.Head, string, error) {
+	if err := f.alive("list runs"); err != nil {
+		return nil, "", err
+	}
+	return f.Backend.List(ctx, q)
+}
+
+// Prune implements journal.Store.
+func (f *Faulty) Prune(ctx context.Context, q journal.PruneQuery) (res journal.PruneResult, err error) {
+	err = f.write("prune", func() (err error) {
+		res, err = f.Backend.Prune(ctx, q)
+		return err
+	})
+	return res, err
+}
+
+// Snapshot implements journal.Store.
+func (f *Faulty) Snapshot(ctx context.Context, run string) ([]byte, uint64, error) {
+	if err := f.alive("read snapshot"); err != nil {
+		return nil, 0, err
+	}
+	return f.Backend.Snapshot(ctx, run)
+}
+
+// Claim implements journal.Leases.
+func (f *Faulty) Claim(ctx context.Context, run string) (h journal.Head, err error) {
+	err = f.write("claim run", func() (err error) {
+		h, err = f.Backend.Claim(ctx, run)
+		return err
+	})
+	if err != nil {
+		return journal.Head{}, err
+	}
+	return h, nil
+}
+
+// Release implements journal.Leases.
+func (f *Faulty) Release(ctx context.Context, run string, epoch uint64) error {
+	return f.write("release run", func() error { return f.Backend.Release(ctx, run, epoch) })
+}
+
+// Alive implements journal.Leases.
+func (f *Faulty) Alive(ctx context.Context, owner string) (bool, error) {
+	if err := f.alive("look for owner"); err != nil {
+		return false, err
+	}
+	return f.Backend.Alive(ctx, owner)
+}
+
+// Post implements journal.Inbox.
+func (f *Faulty) Post(ctx context.Context, r journal.Request) (id uint64, err error) {
+	err = f.write("post request", func() (err error) {
+		id, err = f.Backend.Post(ctx, r)
+		return err
+	})
+	if err != nil {
+		return 0, err
+	}
+	return id, nil
+}
+
+// Take implements journal.Inbox. A Take that finds nothing is a read.
+func (f *Faulty) Take(ctx context.Context) ([]journal.Request, error) {
+	if err := f.alive("take requests"); err != nil {
+		return nil, err
+	}
+	taken, err := f.Backend.Take(ctx)
+	if err != nil || len(taken) == 0 {
+		return taken, err
+	}
+	// Whether it was a write is only known now. Failing before it would be the same: the requests come again with the next owner.
+	if err := f.write("take requests", func() error { return nil }); err != nil {
+		return nil, err
+	}
+	return taken, nil
+}
+
+// Settle implements journal.Inbox.
+func (f *Faulty) Settle(ctx context.Context, id uint64, result []byte) error {
+	return f.write("settle request", func() error { return f.Backend.Settle(ctx, id, result) })
+}
+
+// Result implements journal.Inbox.
+func (f *Faulty) Result(ctx context.Context, id uint64) ([]byte, bool, error) {
+	if err := f.alive("look up request"); err != nil {
+		return nil, false, err
+	}
+	return f.Backend.Result(ctx, id)
+}
