@@ -9,16 +9,6 @@ import (
 // A document is told by what only its language has. Where a document lacks even that, the shape of its nodes decides; a document that is broken
 // should still be read by the reader whose errors help its author.
 
-func isCanvas(root *source.Node) bool {
-	if root.Get("connections") != nil {
-		return true
-	}
-	return noEdges(root) && anyNode(root, func(n *source.Node) bool {
-		t := n.Get("type")
-		return n.Get("data") != nil || t != nil && slices.Contains([]string{"start", "if", "approval", "input"}, t.Text)
-	})
-}
-
 func isRoutes(root *source.Node) bool {
 	if root.Get("entrypointNodeId") != nil || root.Get("entrypoint_node_id") != nil {
 		return true
@@ -37,8 +27,6 @@ func isRounds(root *source.Node) bool {
 	}
 	return anyNode(root, func(n *source.Node) bool { return n.Get("config") != nil || n.Get("parameters") != nil })
 }
-
-func noEdges(root *source.Node) bool { return root.Get("edges") == nil && root.Get("branches") == nil }
 
 func anyNode(root *source.Node, f func(*source.Node) bool) bool {
 	nodes := root.Get("nodes")

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/hocket-run/hocket/diag"
+	"github.com/hocket-run/hocket/internal/format/canvas"
 	"github.com/hocket-run/hocket/internal/format/source"
 	"github.com/hocket-run/hocket/internal/format/steps"
 	"github.com/hocket-run/hocket/workflow"
@@ -36,6 +37,8 @@ type Options struct {
 	// Nil: nothing is said of them.
 	Toolsets  []string
 	Providers []string
+	// MissingTools are tools that nothing offers here: an agent of a canvas that lists one gets a warning (S0-55).
+	MissingTools []string
 }
 
 // Unsaid is one thing that a workflow says and a language cannot.
@@ -68,7 +71,7 @@ type language struct {
 // languages are all languages in the order in which they are looked for.
 func languages() []language {
 	return []language{
-		{name: Canvas, form: "`nodes` and `connections`", detect: isCanvas},
+		{name: Canvas, form: "`nodes` and `connections`", detect: canvas.Detect, read: readCanvas, write: writeCanvas},
 		{name: Routes, form: "`entrypointNodeId`, `nodes` with a `nodeType`, and `edges`", detect: isRoutes},
 		{name: Rounds, form: "`nodes` and `edges`, or `branches`", detect: isRounds},
 		{
@@ -209,6 +212,19 @@ func once(l diag.List) diag.List {
 		seen[k] = true
 		return false
 	})
+}
+
+func readCanvas(root *source.Node, o Options) (*workflow.Workflow, diag.List) {
+	return canvas.Read(root, canvas.Options{Missing: o.MissingTools})
+}
+
+func writeCanvas(w *workflow.Workflow) ([]byte, []Unsaid) {
+	data, unsaid := canvas.Write(w)
+	out := make([]Unsaid, len(unsaid))
+	for i, u := range unsaid {
+		out[i] = Unsaid(u)
+	}
+	return data, out
 }
 
 func readSteps(root *source.Node, o Options) (*workflow.Workflow, diag.List) {

@@ -129,3 +129,44 @@ func TestWrite(t *testing.T) {
 		t.Errorf("bpmn: %v", err)
 	}
 }
+
+// TestConvert holds that a conversion names what the other language cannot say, each thing once (P29).
+func TestConvert(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct{ name, doc, to, want string }{
+		{
+			name: "canvas to steps", to: format.Steps,
+			doc: `{"nodes":[
+				{"id":"s","type":"start","data":{"initialInput":"hi"}},
+				{"id":"w","type":"agent","data":{"agentName":"Writer","userPrompt":"Write: {{PREVIOUS_OUTPUT}}"}},
+				{"id":"c","type":"if","data":{"conditions":[{"operator":"contains","value":"yes"}]}},
+				{"id":"h","type":"approval","data":{}}],
+				"connections":[{"source":"s","target":"w"},{"source":"w","target":"c"},{"source":"c","target":"h","sourceHandle":"condition-0"}]}`,
+			want: `workflow: the rule that a failure is handled by "drain": a step's failure stops the others
+workflow: the rules {"holdWhilePaused":true,"defaultInput":"hi"}
+node "h": a node of kind wait
+agent "w": what becomes of blanks around its reply and of an empty one
+node "w": that its user message is made by "template": a step sends the outputs of all steps before it and the run's input
+node "c": the comparison of its input with "yes"`,
+		},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			w, diags := format.Read("in", []byte(c.doc), format.Options{})
+			if diags.HasErrors() {
+				t.Fatal(diags.Error())
+			}
+			_, unsaid, err := format.Write(w, c.to)
+			if err != nil {
+				t.Fatal(err)
+			}
+			var got []string
+			for _, u := range unsaid {
+				got = append(got, u.String())
+			}
+			if diff := cmp.Diff(c.want, strings.Join(got, "\n")); diff != "" {
+				t.Errorf("-want +got:\n%s", diff)
+			}
+		})
+	}
+}

@@ -9,6 +9,7 @@ import (
 	"github.com/hocket-run/hocket/diag"
 	"github.com/hocket-run/hocket/internal/format/agents"
 	"github.com/hocket-run/hocket/internal/format/source"
+	"github.com/hocket-run/hocket/internal/schema"
 	"github.com/hocket-run/hocket/workflow"
 )
 
@@ -31,6 +32,10 @@ type agent struct {
 	path   string
 	system *source.Node // the instruction, nil where there is none
 	subs   []field
+
+	schema   *source.Node // of structured_output, nil where there is none
+	output   *schema.Schema
+	compiled bool
 }
 
 // agentsSection reads `agents:`, a map by name, or a list in the form of `--agents`; its order is that of the workflow's agents.
@@ -78,6 +83,7 @@ func (r *reader) agent(at field) {
 	a := workflow.Agent{ID: at.key}
 	var system *source.Node
 	var subs []field
+	var said *source.Node
 	modelSaid := field{}
 	for _, f := range r.fields(at.value) {
 		switch f.key {
@@ -97,6 +103,7 @@ func (r *reader) agent(at field) {
 			subs = r.list(f)
 		case "structured_output":
 			a.Output = r.output(f)
+			said = f.value.Get("schema")
 		case "max_iterations":
 			a.MaxTurns = r.notNegative(f)
 		case "fallback":
@@ -113,7 +120,8 @@ func (r *reader) agent(at field) {
 		r.useModel(&a, modelSaid)
 	}
 	out := r.addAgent(a, at)
-	out.system, out.subs = system, subs
+	out.system, out.subs, out.schema = system, subs, said
+	r.outputSchema(a.ID)
 }
 
 // subAgents resolves `sub_agents:` once all agents are known.

@@ -1,6 +1,7 @@
 package steps
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 
@@ -43,24 +44,59 @@ func (k kind) String() string {
 	return [...]string{"agent", "condition", "parallel", "jump"}[k]
 }
 
-// refuseTwins reports ids that one list holds twice.
+// refuseTwins reports ids that one list holds twice, or one block: its output tells steps by their id (S4-34). The two branches of a condition
+// may share ids, since one of them runs.
 func (r *reader) refuseTwins(root *list) {
+	said := map[*step]bool{}
 	root.lists(func(l *list) {
 		seen := map[string]*step{}
 		for _, s := range l.items {
 			if s.kind == jump {
 				continue
 			}
-			first, twice := seen[s.id]
-			if !twice {
-				seen[s.id] = s
+			if first := seen[s.id]; first != nil {
+				r.twin(s, first)
+				said[s] = true
 				continue
 			}
-			d := r.diags.Errorf(s.idSpan(), s.path()+".id", codeDuplicateID, "%s: the id %q is taken by %s", s.title(), s.id, first.title())
-			d.Hint = "give one of them another id"
-			d.Related = []diag.Related{{Span: first.idSpan(), Message: "the first step with this id"}}
+			seen[s.id] = s
 		}
 	})
+	root.walk(func(block *step) {
+		if block.children == nil {
+			return
+		}
+		seen := map[string][]*step{}
+		block.children.inside(func(s *step) bool {
+			i := slices.IndexFunc(seen[s.id], func(t *step) bool { return !exclude(s, t) })
+			if i >= 0 && !said[s] {
+				r.twin(s, seen[s.id][i])
+			}
+			seen[s.id] = append(seen[s.id], s)
+			return true
+		})
+	})
+}
+
+func (r *reader) twin(s, first *step) {
+	d := r.diags.Errorf(s.idSpan(), s.path()+".id", codeDuplicateID, "%s: the id %q is taken by %s", s.title(), s.id, first.title())
+	d.Hint = "give one of them another id"
+	d.Related = []diag.Related{{Span: first.idSpan(), Message: "the first step with this id"}}
+}
+
+// exclude tells whether a and b stand in different branches of one condition.
+func exclude(a, b *step) bool {
+	for x := a; x.in.owner != nil; x = x.in.owner {
+		for y := b; y.in.owner != nil; y = y.in.owner {
+			if x.in == y.in {
+				return false
+			}
+			if x.in.owner == y.in.owner {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // setNodes gives each step its node id: its own id where that is the only one of the document or stands in the outermost list, else a path.

@@ -40,8 +40,8 @@ const (
 	codeReadsLater    = "condition-reads-later"
 	codeConstant      = "condition-constant"
 	codeNoSchema      = "no-structured-output"
+	codeBadSchema     = "bad-schema"
 	codeUnknownPath   = "unknown-path"
-	codeNotBoolean    = "not-boolean"
 	codeTooDeep       = "too-deep"
 	codeVersion       = "unknown-version"
 )

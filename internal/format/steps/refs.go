@@ -1,7 +1,6 @@
 package steps
 
 import (
-	"encoding/json"
 	"fmt"
 	"slices"
 	"strconv"
@@ -140,7 +139,7 @@ func (r *reader) whose(sc scope, cond *expr.Condition, p expr.Problem) string {
 		return ""
 	}
 	t := sc.meant(refs[0])
-	if t == nil || t.kind != agentStep || refs[0].Field != expr.FieldOutput || r.schemaOf(t) == nil {
+	if t == nil || t.kind != agentStep || refs[0].Field != expr.FieldOutput || r.outputSchema(t.name) == nil {
 		return ""
 	}
 	return fmt.Sprintf(" (structured_output of agent %q, step %q, path %q)", t.name, t.id, strings.Join(refs[0].Path, "."))
@@ -155,15 +154,6 @@ func (r *reader) noOutput(at place, ref expr.Ref, t *step) bool {
 	return true
 }
 
-// schemaOf gives the schema of what the agent of a step answers, nil where it declares none.
-func (r *reader) schemaOf(t *step) json.RawMessage {
-	a := r.w.Agent(t.name)
-	if a == nil || a.Output == nil {
-		return nil
-	}
-	return a.Output.Schema
-}
-
 // types tells expr what the document declares of a reference (S4-17).
 func (r *reader) types(sc scope, ref expr.Ref) []string {
 	t := sc.meant(ref)
@@ -175,14 +165,18 @@ func (r *reader) types(sc scope, ref expr.Ref) []string {
 	case t.kind != agentStep:
 		return nil
 	}
-	schema := r.schemaOf(t)
-	if schema == nil {
-		if len(ref.Path) == 0 && r.agents[t.name] != nil {
-			return []string{"string"}
-		}
+	a := r.w.Agent(t.name)
+	switch {
+	case a == nil:
 		return nil
+	case a.Output == nil && len(ref.Path) == 0:
+		return []string{"string"}
 	}
-	return shapeAt(schema, ref.Path).types
+	if s := r.outputSchema(t.name); s != nil {
+		allowed, _ := s.PathType(ref.Path)
+		return allowed
+	}
+	return nil
 }
 
 // checkPath checks the path of a reference to an agent's output against what the agent declares (S4-17).
@@ -191,20 +185,24 @@ func (r *reader) checkPath(at place, ref expr.Ref, t *step) {
 		return
 	}
 	span, path := at.span(ref.Offset, ref.Length), strings.Join(ref.Path, ".")
-	schema := r.schemaOf(t)
-	if schema == nil {
+	a := r.w.Agent(t.name)
+	if a.Output == nil {
 		d := r.diags.Warnf(span, at.path, codeNoSchema, "%s%q is read of step %q, but its agent %q declares no structured_output", at.title, path, t.id, t.name)
 		d.Hint = "declare it, so that the reply is checked; the path is now looked up in a reply that is JSON"
 		return
 	}
-	s := shapeAt(schema, ref.Path)
-	if s.found {
+	s := r.outputSchema(t.name)
+	if s == nil {
+		return
+	}
+	if _, known := s.PathType(ref.Path); known {
 		return
 	}
 	d := r.diags.Errorf(span, at.path, codeUnknownPath, "%sthe structured_output of agent %q (step %q) has no %q", at.title, t.name, t.id, path)
-	d.Hint = diag.DidYouMean(s.missing, s.have)
-	if d.Hint == "" && len(s.have) > 0 && len(s.have) <= 8 {
-		d.Hint = "it has " + strings.Join(s.have, ", ")
+	missing, have := properties(a.Output.Schema, ref.Path)
+	d.Hint = diag.DidYouMean(missing, have)
+	if d.Hint == "" && len(have) > 0 && len(have) <= 8 {
+		d.Hint = "it has " + strings.Join(have, ", ")
 	}
 }
 

@@ -23,30 +23,42 @@ type frame struct {
 	items *[]*item
 	kind  listKind
 	owner *item
+	port  string // of a branch: true or false, whatever the node calls it
 	up    *frame
 }
 
 // unraveler turns a graph back into nested lists.
 type unraveler struct {
-	w      *workflow.Workflow
-	nodes  map[string]*workflow.Node
-	pos    map[string]int
-	out    map[string][]int // edges by source, in order
-	back   []bool           // beside w.Edges
-	after  map[string]string
-	done   map[string]*item
-	unsaid *unsaidList
+	w       *workflow.Workflow
+	nodes   map[string]*workflow.Node
+	pos     map[string]int
+	paths   []string         // ids that are paths
+	out     map[string][]int // edges by source, in order
+	back    []bool           // beside w.Edges
+	jumpers map[string]int   // by the target of a jump: the place of the last node that jumps there
+	after   map[string]string
+	done    map[string]*item
+	lost    []*item // nodes that stand in no list
+	unsaid  *unsaidList
+	work    int
+	ahead   []ahead
 }
 
-// unravel gives the lists of w. What no list can say goes to unsaid; the rest is still given.
-func unravel(w *workflow.Workflow, unsaid *unsaidList) []*item {
+// ahead is a condition that reads a node which stands behind it, both by their places in the list of nodes.
+type ahead struct{ condition, read int }
+
+// unravel gives the lists of w, and the nodes that fit into none. What no list can say goes to unsaid; the rest is still given.
+func unravel(w *workflow.Workflow, unsaid *unsaidList) (items, lost []*item) {
 	u := &unraveler{
 		w: w, nodes: map[string]*workflow.Node{}, pos: map[string]int{}, out: map[string][]int{},
-		back: make([]bool, len(w.Edges)), done: map[string]*item{}, unsaid: unsaid,
+		back: make([]bool, len(w.Edges)), jumpers: map[string]int{}, done: map[string]*item{}, unsaid: unsaid,
 	}
 	for i := range w.Nodes {
 		u.nodes[w.Nodes[i].ID] = &w.Nodes[i]
 		u.pos[w.Nodes[i].ID] = i
+		if isPath(&w.Nodes[i]) {
+			u.paths = append(u.paths, w.Nodes[i].ID)
+		}
 	}
 	for i, e := range w.Edges {
 		if u.nodes[e.From] == nil || u.nodes[e.To] == nil {
@@ -56,16 +68,73 @@ func unravel(w *workflow.Workflow, unsaid *unsaidList) []*item {
 		u.out[e.From] = append(u.out[e.From], i)
 	}
 	u.findBack()
-	u.after = u.postdominators()
-	var items []*item
-	u.seq(&frame{items: &items, kind: rootList}, w.Entry, "")
 	for i := range w.Nodes {
-		if n := &w.Nodes[i]; u.done[n.ID] == nil && n.Kind != workflow.KindJoin && n.Kind != workflow.KindStart && n.Kind != workflow.KindEnd {
-			unsaid.node(n, "the node, which no list of steps reaches")
+		for _, id := range w.Nodes[i].Reads {
+			if w.Nodes[i].Decide != nil && u.pos[id] > i {
+				u.ahead = append(u.ahead, ahead{condition: i, read: u.pos[id]})
+			}
 		}
 	}
-	return items
+	for i, e := range w.Edges {
+		if u.back[i] {
+			u.jumpers[e.To] = max(u.jumpers[e.To], u.pos[e.From])
+		}
+	}
+	u.after = u.postdominators()
+	u.seq(&frame{items: &items, kind: rootList}, w.Entry, "")
+	u.rest()
+	return items, u.lost
 }
+
+// rest looks at the nodes that stand in no list. What is behind something that could not be said has not been looked at yet.
+func (u *unraveler) rest() {
+	behind := map[string]bool{u.w.Entry: true}
+	for queue := []string{u.w.Entry}; len(queue) > 0; {
+		id := queue[len(queue)-1]
+		queue = queue[:len(queue)-1]
+		for _, i := range u.out[id] {
+			if to := u.w.Edges[i].To; !behind[to] {
+				behind[to] = true
+				queue = append(queue, to)
+			}
+		}
+	}
+	for i := range u.w.Nodes {
+		n := &u.w.Nodes[i]
+		switch {
+		case u.done[n.ID] != nil || slices.Contains([]workflow.Kind{workflow.KindStart, workflow.KindEnd}, n.Kind):
+		case n.Kind == workflow.KindJoin && n.Join != nil && n.Join.Fork != "":
+		case !behind[n.ID]:
+			u.unsaid.node(n, "a node to which nothing leads")
+		case !slices.Contains([]workflow.Kind{workflow.KindAgent, workflow.KindFork, workflow.KindDecide}, n.Kind):
+			u.unsaid.node(n, "a node of kind %s", n.Kind)
+		default:
+			u.lost = append(u.lost, &item{node: n, id: n.ID[strings.LastIndex(n.ID, "/")+1:]})
+		}
+	}
+}
+
+// target gives the first node to which a port leads without a jump.
+func (u *unraveler) target(id, port string) string {
+	for _, i := range u.out[id] {
+		if u.w.Edges[i].PortName() == port && !u.back[i] {
+			return u.w.Edges[i].To
+		}
+	}
+	return ""
+}
+
+// ways gives the ports of a decide node that a condition calls true and false, whatever the node calls them.
+func ways(n *workflow.Node) (yes, no string) {
+	yes, no = workflow.PortTrue, n.Decide.Else
+	if len(n.Decide.Cases) > 0 {
+		yes = n.Decide.Cases[0].Port
+	}
+	return yes, no
+}
+
+// isPath tells whether a node's id names the lists around it.
+func isPath(n *workflow.Node) bool { return !n.Hidden && strings.Contains(n.ID, "/") }
 
 // findBack marks the edges that close a cycle: those that say so, and in graphs that do not say so those to a node on the way from the entry.
 func (u *unraveler) findBack() {
@@ -128,13 +197,16 @@ func (u *unraveler) seq(f *frame, id, stop string) {
 			id = u.follow(f, join.ID, workflow.PortOut, stop)
 		case workflow.KindDecide:
 			it := u.append(f, n)
-			merge := u.merge(n, stop)
-			u.branch(f, it, &it.yes, workflow.PortTrue, merge)
-			u.branch(f, it, &it.no, workflow.PortFalse, merge)
+			merge := u.merge(f, it, stop)
+			yes, no := ways(n)
+			u.branch(&frame{items: &it.yes, kind: branchList, owner: it, port: workflow.PortTrue, up: f}, yes, merge)
+			u.branch(&frame{items: &it.no, kind: branchList, owner: it, port: workflow.PortFalse, up: f}, no, merge)
+			if len(it.yes)+len(it.no) == 0 && len(n.Decide.Cases) == 1 && u.target(n.ID, yes) == u.target(n.ID, no) {
+				u.unsaid.node(n, "a decision both of whose answers go on in the same way")
+			}
 			id = merge
 		default:
-			u.unsaid.node(n, "a node of kind %s", n.Kind)
-			return
+			return // rest tells of it
 		}
 	}
 }
@@ -218,16 +290,13 @@ func (u *unraveler) lane(f *frame, it *item, port, join string) {
 	it.children = append(it.children, lane...)
 }
 
-func (u *unraveler) branch(f *frame, it *item, items *[]*item, port, merge string) {
-	in := &frame{items: items, kind: branchList, owner: it, up: f}
+// branch fills in with what begins at a port of its condition.
+func (u *unraveler) branch(in *frame, port, merge string) {
+	it := in.owner
 	found := false
 	for _, i := range u.out[it.node.ID] {
 		e := u.w.Edges[i]
 		switch {
-		case e.PortName() != workflow.PortTrue && e.PortName() != workflow.PortFalse:
-			if port == workflow.PortTrue {
-				u.unsaid.node(it.node, "the port %q", e.PortName())
-			}
 		case e.PortName() != port:
 		case e.When != nil:
 			u.unsaid.node(it.node, "the guard of the edge to %q", e.To)
@@ -241,172 +310,4 @@ func (u *unraveler) branch(f *frame, it *item, items *[]*item, port, merge strin
 	if !found && merge != "" {
 		u.unsaid.node(it.node, "that the port %q ends the run while other steps follow", port)
 	}
-}
-
-// merge gives the node at which the branches of n come together again, stop or "" where they do not before that.
-//
-// The order of the nodes tells branches from what follows them: all nodes of the branches stand before the node at which they merge. Where no
-// node fits, as in documents that were drawn, it is the first one that all ways pass.
-func (u *unraveler) merge(n *workflow.Node, stop string) string {
-	first := u.after[n.ID]
-	own := n.ID + "/"
-	for m := first; m != ""; m = u.after[m] {
-		if m == stop {
-			return stop
-		}
-		if !strings.HasPrefix(m, own) && u.ordered(n.ID, m) {
-			return m
-		}
-	}
-	if first != "" && u.meet(n.ID) {
-		return first
-	}
-	return stop
-}
-
-// ordered tells whether every node between n and m stands between them in the list of nodes too.
-func (u *unraveler) ordered(n, m string) bool {
-	return u.between(n, m, func(id string) bool { return u.pos[id] < u.pos[m] })
-}
-
-// between calls f for the nodes that can be reached from n without passing m, until f gives false.
-func (u *unraveler) between(n, m string, f func(string) bool) bool {
-	seen := map[string]bool{n: true, m: true}
-	queue := []string{n}
-	for len(queue) > 0 {
-		id := queue[len(queue)-1]
-		queue = queue[:len(queue)-1]
-		for _, i := range u.out[id] {
-			to := u.w.Edges[i].To
-			if u.back[i] || seen[to] {
-				continue
-			}
-			if !f(to) {
-				return false
-			}
-			seen[to] = true
-			queue = append(queue, to)
-		}
-	}
-	return true
-}
-
-// meet tells whether two ports of n lead to a common node.
-func (u *unraveler) meet(n string) bool {
-	seen := map[string]bool{}
-	for _, i := range u.out[n] {
-		if u.back[i] {
-			continue
-		}
-		to := u.w.Edges[i].To
-		mine := map[string]bool{to: true}
-		u.between(to, "", func(id string) bool { mine[id] = true; return true })
-		for id := range mine {
-			if seen[id] {
-				return true
-			}
-			seen[id] = true
-		}
-	}
-	return false
-}
-
-// postdominators gives for each node the next one that every way to an end passes; no entry where there is none.
-//
-// Ways that end in a jump back count as no way, since what follows a jump does not depend on the place that it leaves.
-// Source: Cooper, Harvey, Kennedy, "A Simple, Fast Dominance Algorithm", 2001.
-func (u *unraveler) postdominators() map[string]string {
-	const exit = ""
-	preds := map[string][]string{} // in the reversed graph: who is reached next
-	var rev = map[string][]string{}
-	for i := range u.w.Nodes {
-		id := u.w.Nodes[i].ID
-		open := u.openPort(&u.w.Nodes[i])
-		for _, e := range u.out[id] {
-			if !u.back[e] {
-				to := u.w.Edges[e].To
-				preds[id] = append(preds[id], to)
-				rev[to] = append(rev[to], id)
-			}
-		}
-		if open {
-			preds[id] = append(preds[id], exit)
-			rev[exit] = append(rev[exit], id)
-		}
-	}
-	order, number := reversePostorder(rev, exit)
-	doms := map[string]string{exit: exit}
-	for changed := true; changed; {
-		changed = false
-		for _, id := range order[1:] {
-			best, found := "", false
-			for _, p := range preds[id] {
-				if _, ok := doms[p]; !ok {
-					continue
-				}
-				if !found {
-					best, found = p, true
-					continue
-				}
-				for a, b := best, p; ; {
-					if a == b {
-						best = a
-						break
-					}
-					if number[a] > number[b] {
-						a = doms[a]
-					} else {
-						b = doms[b]
-					}
-				}
-			}
-			if old, ok := doms[id]; found && (!ok || old != best) {
-				doms[id] = best
-				changed = true
-			}
-		}
-	}
-	delete(doms, exit)
-	return doms
-}
-
-// openPort tells whether the run may end at n.
-func (u *unraveler) openPort(n *workflow.Node) bool {
-	ports := map[string]bool{}
-	for _, i := range u.out[n.ID] {
-		ports[u.w.Edges[i].PortName()] = true
-	}
-	if n.Kind == workflow.KindDecide {
-		return !ports[workflow.PortTrue] || !ports[workflow.PortFalse]
-	}
-	return len(ports) == 0
-}
-
-func reversePostorder(next map[string][]string, root string) ([]string, map[string]int) {
-	type visit struct {
-		id string
-		i  int
-	}
-	seen := map[string]bool{root: true}
-	var post []string
-	for path := []visit{{id: root}}; len(path) > 0; {
-		v := &path[len(path)-1]
-		if v.i == len(next[v.id]) {
-			post = append(post, v.id)
-			path = path[:len(path)-1]
-			continue
-		}
-		to := next[v.id][v.i]
-		v.i++
-		if !seen[to] {
-			seen[to] = true
-			path = append(path, visit{id: to})
-		}
-	}
-	slices.Reverse(post)
-	number := make(map[string]int, len(post))
-	for i, id := range post {
-		number[id] = i
-	}
-	return post, number
 }

@@ -46,7 +46,7 @@ func (l *unsaidList) node(n *workflow.Node, format string, args ...any) {
 func Write(w *workflow.Workflow) ([]byte, []Unsaid) {
 	out := writer{w: w, doc: mapping()}
 	out.limits()
-	items := unravel(w, &out.unsaid)
+	items, lost := unravel(w, &out.unsaid)
 	if w.Description != "" {
 		meta := mapping()
 		put(meta, "description", text(w.Description))
@@ -54,6 +54,9 @@ func Write(w *workflow.Workflow) ([]byte, []Unsaid) {
 	}
 	out.agents()
 	steps := out.steps(items)
+	for _, it := range lost {
+		out.node(it)
+	}
 	if n := w.Limits.MaxLoopIterations; n != 0 {
 		m := mapping()
 		put(m, "max_loop_iterations", plain(strconv.Itoa(n)))
@@ -143,9 +146,6 @@ func (o *writer) step(it *item) *yaml.Node {
 	case n.Fork != nil:
 		put(m, "steps", o.steps(it.children))
 	case n.Decide != nil:
-		if len(it.yes)+len(it.no) == 0 {
-			o.unsaid.node(n, "a decision both of whose answers go on in the same way")
-		}
 		for _, b := range []struct {
 			key   string
 			items []*item
@@ -228,9 +228,12 @@ func (o *writer) decide(n *workflow.Node) {
 	if n.Name != "" && n.Name != n.ID[strings.LastIndex(n.ID, "/")+1:] {
 		o.unsaid.node(n, "the name %q", n.Name)
 	}
-	if len(d.Cases) != 1 || d.Cases[0].Port != workflow.PortTrue || d.Else != workflow.PortFalse {
+	if len(d.Cases) != 1 {
 		o.unsaid.node(n, "a choice among %d ways: a condition has true and false", len(d.Cases)+1)
 		return
+	}
+	if d.Else == "" {
+		o.unsaid.node(n, "that it fails where its condition does not hold")
 	}
 	switch c := d.Cases[0].When; c.Language {
 	case workflow.LangExpr:
