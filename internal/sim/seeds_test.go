@@ -96,7 +96,10 @@ type proc struct {
 
 // play drives a few runs of one workflow to their ends and gives what came of them.
 func play(t *testing.T, seed uint64, faults bool) map[string]any {
-	h := &house{t: t, seed: seed, faults: faults, store: journal.NewMemory(), world: sim.Behave(seed), rng: rand.New(rand.NewPCG(seed, 2)), last: map[string]error{}}
+	h := &house{
+		t: t, seed: seed, faults: faults, store: journal.NewMemory(), world: sim.Behave(seed),
+		rng: rand.New(rand.NewPCG(seed, 2)), last: map[string]error{},
+	}
 	h.reader = h.store.Open("")
 	h.world.Check(h.events)
 	w := sim.Generate(seed)

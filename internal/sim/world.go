@@ -56,8 +56,11 @@ func (w *World) Open(_ context.Context, info driver.Info) (*driver.Kit, error) {
 		w.infos = map[string]driver.Info{}
 	}
 	w.infos[info.Run] = info
-	return &driver.Kit{Models: worldModels{w, info.Run}, Tools: &worldTools{w: w}, DefaultModel: "sim/default", Program: program{w: w}}, nil
+	return &driver.Kit{Models: w.Models(info.Run), Tools: &worldTools{w: w}, DefaultModel: "sim/default", Program: program{w: w}}, nil
 }
+
+// Models are the models of the world as a run sees them.
+func (w *World) Models(run string) model.Client { return worldModels{w, run} }
 
 // Program implements Config.Program of drivers, for workflows with functions.
 func (w *World) Program() driver.Program { return program{w: w} }
@@ -177,7 +180,7 @@ type worldModels struct {
 // Call implements model.Client.
 func (m worldModels) Call(ctx context.Context, q model.Request, onDelta func(model.Delta)) (model.Reply, error) {
 	m.w.begin(m.run, Call{Key: q.IdempotencyKey, Node: q.Node, Kind: "model", Name: q.Agent, Text: q.LastText()})
-	reply := model.Reply{Message: chat.Message{Role: chat.RoleAssistant, Text: q.LastText()}}
+	reply := Reply("%s", q.LastText())
 	if m.w.Model != nil {
 		var err error
 		if reply, err = m.w.Model(ctx, q); err != nil {

@@ -390,7 +390,8 @@ func callsTool(names ...string) func(context.Context, model.Request) (model.Repl
 		}
 		if len(results) < len(names) {
 			name := names[len(results)]
-			return model.Reply{Message: chat.Message{ToolCalls: []chat.ToolCall{{ID: fmt.Sprintf("c%d", len(results)), Name: name, Arguments: []byte(`{}`)}}}}, nil
+			call := chat.ToolCall{ID: fmt.Sprintf("c%d", len(results)), Name: name, Arguments: []byte(`{}`)}
+			return model.Reply{Message: chat.Message{ToolCalls: []chat.ToolCall{call}}}, nil
 		}
 		return sim.Reply("%s", strings.Join(results, ",")), nil
 	}

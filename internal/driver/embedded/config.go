@@ -14,7 +14,8 @@ import (
 
 // Config is what a Driver is made of. Only Store must be set.
 type Config struct {
-	// Store keeps the runs. The driver does not close it; whoever does closes the driver first.
+	// Store keeps the runs. It is a handle of this driver alone, since what the handle owns is what the driver drives. The driver does not close
+	// it; whoever does closes the driver first.
 	Store journal.Backend
 	// Kind is the kind of the runs that are started here, and of those that Recover takes up; "": that of the store's owner (D15).
 	Kind journal.Kind

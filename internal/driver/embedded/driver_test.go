@@ -3,6 +3,7 @@ package embedded_test
 import (
 	"context"
 	"errors"
+	"math"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -10,6 +11,7 @@ import (
 
 	"go.uber.org/goleak"
 
+	"github.com/hocket-run/hocket/internal/chat"
 	"github.com/hocket-run/hocket/internal/driver"
 	"github.com/hocket-run/hocket/internal/driver/embedded"
 	"github.com/hocket-run/hocket/internal/engine"
@@ -238,6 +240,43 @@ func TestQuarantine(t *testing.T) {
 		head, err := h.Head(t.Context(), "bad")
 		if err != nil || head.Owner != "" || head.LastSeq != 2 {
 			t.Errorf("head of the run: %+v, %v; want it as it was, without owner", head, err)
+		}
+	})
+}
+
+// TestDefect: what no journal can hold is a defect; it ends its own run as failed, and no other (P18).
+func TestDefect(t *testing.T) {
+	odd := func(_ context.Context, info driver.Info) (*driver.Kit, error) {
+		k := &driver.Kit{Models: (&sim.World{}).Models(info.Run)}
+		if info.Meta["odd"] != "" {
+			k.Price = func(string, chat.Usage) *float64 { return new(math.NaN()) }
+		}
+		return k, nil
+	}
+	bubble(t, embedded.Config{Open: odd}, func(t *testing.T, d *embedded.Driver, m *journal.Memory) {
+		run, err := d.Start(t.Context(), driver.Spec{Workflow: agents("a"), Meta: map[string]string{"odd": "yes"}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		good := start(t, d, agents("a"))
+		if s := status(t, d, run); s.Status != engine.StatusFailed || s.Interrupted {
+			t.Errorf("%+v, want failed", s)
+		}
+		if s := status(t, d, good); s.Status != engine.StatusCompleted {
+			t.Errorf("the other run: %+v, want completed", s)
+		}
+		var last engine.Data
+		for u, err := range d.Watch(t.Context(), run, 0) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			last = u.Event.Data
+		}
+		if f, ok := last.(*engine.RunFailed); !ok || f.Error.Code != "internal" {
+			t.Errorf("the last event is %+v, want run.failed with the code internal", last)
+		}
+		if head, err := m.Open("").Head(t.Context(), run); err != nil || head.Owner != "" {
+			t.Errorf("the run has an owner: %+v, %v", head, err)
 		}
 	})
 }
