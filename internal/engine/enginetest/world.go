@@ -2,9 +2,7 @@ package enginetest
 
 import (
 	"bytes"
-	"fmt"
 	"slices"
-	"strings"
 	"testing"
 	"time"
 
@@ -31,8 +29,9 @@ type World struct {
 	Pending   []engine.Command
 	Timers    []*engine.StartTimer
 	Cancelled map[string]bool
-	// Batches are the lengths of the journal after each activation.
+	// Batches are the lengths of the journal after each activation, Inputs what each was given.
 	Batches []int
+	Inputs  [][]engine.Input
 	// Calls counts the commands given, by command id.
 	Calls map[string]int
 	// SkipLaws leaves out the checks, for long runs.
@@ -66,16 +65,28 @@ func (w *World) Feed(in engine.InputData) {
 	}
 }
 
-// Try activates the run with one input.
-func (w *World) Try(in engine.InputData) error {
+// Try activates the run with inputs. An error must leave the run as it was.
+func (w *World) Try(data ...engine.InputData) error {
 	w.T.Helper()
 	w.Now = w.Now.Add(time.Millisecond)
-	d, err := w.Run.Activate([]engine.Input{{At: w.Now, Data: in}})
+	inputs := make([]engine.Input, len(data))
+	for i, in := range data {
+		inputs[i] = engine.Input{At: w.Now, Data: in}
+	}
+	var before []byte
+	if !w.SkipLaws {
+		before = w.snapshot(w.Run)
+	}
+	d, err := w.Run.Activate(inputs)
 	if err != nil {
+		if after := w.snapshot(w.Run); before != nil && !bytes.Equal(after, before) {
+			w.T.Fatalf("%v changed the run\nbefore %s\nafter  %s", err, before, after)
+		}
 		return err
 	}
 	w.Events = append(w.Events, d.Events...)
 	w.Batches = append(w.Batches, len(w.Events))
+	w.Inputs = append(w.Inputs, inputs)
 	w.accept(d.Commands)
 	if !w.SkipLaws {
 		w.laws()
@@ -206,61 +217,6 @@ func (w *World) Fire(id string) {
 	}
 	w.Timers = slices.Delete(w.Timers, i, i+1)
 	w.Feed(engine.TimerDue{ID: id})
-}
-
-// laws checks what holds after every activation (D1): folding the journal gives the live state; a snapshot gives it too; the open commands follow from
-// the state and are those that were given and not answered; the sequence has no gaps.
-func (w *World) laws() {
-	w.T.Helper()
-	live := w.snapshot(w.Run)
-	folded := w.Fold(len(w.Events))
-	if got := w.snapshot(folded); !bytes.Equal(got, live) {
-		w.T.Fatalf("replay differs from live\nlive   %s\nreplay %s\n%s", live, got, w.Log())
-	}
-	restored, err := engine.Restore(w.Plan, "run1", live)
-	if err != nil {
-		w.T.Fatalf("restore: %v", err)
-	}
-	if got := w.snapshot(restored); !bytes.Equal(got, live) {
-		w.T.Fatalf("snapshot differs from live\nlive     %s\nrestored %s", live, got)
-	}
-	if w.Run.Status() != engine.StatusRunning {
-		return
-	}
-	var want []string
-	for _, c := range w.Pending {
-		if !w.Cancelled[ID(c)] {
-			want = append(want, fmt.Sprintf("%+v", deref(c)))
-		}
-	}
-	var got []string
-	for _, c := range folded.Open() {
-		if ID(c) != "" {
-			got = append(got, fmt.Sprintf("%+v", deref(c)))
-		}
-	}
-	slices.Sort(got)
-	slices.Sort(want)
-	if !slices.Equal(got, want) {
-		w.T.Fatalf("open commands after a fold differ from those given\nfold  %s\ngiven %s\n%s", strings.Join(got, "\n      "), strings.Join(want, "\n      "), w.Log())
-	}
-}
-
-// deref shows a command by value, its agent by id.
-func deref(c engine.Command) any {
-	switch c := c.(type) {
-	case *engine.CallModel:
-		v := *c
-		v.Agent = nil
-		return v
-	case *engine.CallTool:
-		v := *c
-		v.Agent = nil
-		return v
-	case *engine.CallFunc:
-		return *c
-	}
-	return c
 }
 
 // Fold gives the run as it is after the first n events.

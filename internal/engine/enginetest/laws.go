@@ -1,0 +1,155 @@
+package enginetest
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/hocket-run/hocket/internal/engine"
+)
+
+// laws checks what holds after every activation (D1): folding the journal gives the live state; a snapshot gives it too; the open commands follow from
+// the state and are those that were given and not answered; no timer is lost; the sequence has no gaps; steps end once, and all of them when the
+// run does (P2).
+func (w *World) laws() {
+	w.T.Helper()
+	live := w.snapshot(w.Run)
+	folded := w.Fold(len(w.Events))
+	if got := w.snapshot(folded); !bytes.Equal(got, live) {
+		w.T.Fatalf("replay differs from live\nlive   %s\nreplay %s\n%s", live, got, w.Log())
+	}
+	restored, err := engine.Restore(w.Plan, "run1", live)
+	if err != nil {
+		w.T.Fatalf("restore: %v", err)
+	}
+	if got := w.snapshot(restored); !bytes.Equal(got, live) {
+		w.T.Fatalf("snapshot differs from live\nlive     %s\nrestored %s", live, got)
+	}
+	if a, b := show(folded.Open()), show(restored.Open()); a != b {
+		w.T.Fatalf("open commands of a snapshot differ\nfold     %s\nsnapshot %s", a, b)
+	}
+	w.stepLaws()
+	w.openLaws(folded)
+}
+
+// openLaws compares the commands that are open after a fold with those that were given.
+func (w *World) openLaws(folded *engine.Run) {
+	w.T.Helper()
+	var got, want []string
+	for _, c := range folded.Open() {
+		if t, ok := c.(*engine.StartTimer); ok {
+			if !slices.ContainsFunc(w.Timers, func(x *engine.StartTimer) bool { return x.ID == t.ID && x.At.Equal(t.At) }) {
+				w.T.Fatalf("timer %s at %s is open, but was never given or has fired\n%s", t.ID, t.At, w.Log())
+			}
+			continue
+		}
+		got = append(got, show([]engine.Command{c}))
+	}
+	if w.Run.Status() != engine.StatusRunning {
+		if len(got) > 0 {
+			w.T.Fatalf("a run that is %s has open calls: %s", w.Run.Status(), got)
+		}
+		return
+	}
+	for _, c := range w.Pending {
+		if !w.Cancelled[ID(c)] {
+			want = append(want, show([]engine.Command{c}))
+		}
+	}
+	slices.Sort(got)
+	slices.Sort(want)
+	if !slices.Equal(got, want) {
+		w.T.Fatalf("open commands after a fold differ from those given\nfold  %s\ngiven %s\n%s", strings.Join(got, "\n      "), strings.Join(want, "\n      "), w.Log())
+	}
+}
+
+// stepLaws checks that no step goes on after its end, and that none is left when the run has ended, unless a reopening may go on with it.
+func (w *World) stepLaws() {
+	w.T.Helper()
+	ended := map[int]engine.Type{}
+	started := 0
+	for i, e := range w.Events {
+		if e.Seq != uint64(i+1) {
+			w.T.Fatalf("event %d has number %d\n%s", i+1, e.Seq, w.Log())
+		}
+		switch d := e.Data.(type) {
+		case *engine.StepStarted:
+			if started++; e.Step != started {
+				w.T.Fatalf("event %d starts step %d, want %d\n%s", e.Seq, e.Step, started, w.Log())
+			}
+		case *engine.StepCompleted, *engine.StepFailed, *engine.StepCancelled, *engine.StepSkipped:
+			if was, ok := ended[e.Step]; ok {
+				w.T.Fatalf("event %d: step %d has ended by %s before\n%s", e.Seq, e.Step, was, w.Log())
+			}
+			ended[e.Step] = d.Type()
+		case *engine.ModelCalled, *engine.ToolCalled, *engine.FuncCalled, *engine.StepRetrying, *engine.WaitOpened, *engine.SubagentStarted:
+			if was, ok := ended[e.Step]; ok {
+				w.T.Fatalf("event %d: step %d goes on after %s\n%s", e.Seq, e.Step, was, w.Log())
+			}
+		}
+	}
+	if w.Run.Status().Ended() && w.Run.EndedByLimit() == "" && len(ended) != started {
+		w.T.Fatalf("the run is %s, but %d of %d steps have not ended\n%s", w.Run.Status(), started-len(ended), started, w.Log())
+	}
+}
+
+// CheckPrefixes folds the journal up to the end of each activation and feeds the inputs that came after it again: the same events must follow
+// (D1). Every run of the world must have begun with Start.
+func (w *World) CheckPrefixes() {
+	w.T.Helper()
+	for i, n := range w.Batches {
+		r := w.Fold(n)
+		for k := i + 1; k < len(w.Batches); k++ {
+			d, err := r.Activate(w.Inputs[k])
+			if err != nil {
+				w.T.Fatalf("fold of %d events, then input %d: %v\n%s", n, k, err, w.Log())
+			}
+			want := w.Events[w.Batches[k-1]:w.Batches[k]]
+			if got, want := encode(d.Events), encode(want); got != want {
+				w.T.Fatalf("fold of %d events, then input %d\ngot  %s\nwant %s\n%s", n, k, got, want, w.Log())
+			}
+		}
+	}
+}
+
+func encode(events []engine.Event) string {
+	b, err := json.Marshal(events)
+	if err != nil {
+		return err.Error()
+	}
+	return string(b)
+}
+
+// show prints commands by value, without their agents.
+func show(cmds []engine.Command) string {
+	var b strings.Builder
+	for _, c := range cmds {
+		v, err := json.Marshal(deref(c))
+		if err != nil {
+			v = []byte(err.Error())
+		}
+		fmt.Fprintf(&b, "%T%s ", c, v)
+	}
+	return b.String()
+}
+
+// deref shows a command by value, its agent by id.
+func deref(c engine.Command) any {
+	switch c := c.(type) {
+	case *engine.CallModel:
+		v := *c
+		v.Agent = nil
+		return v
+	case *engine.CallTool:
+		v := *c
+		v.Agent = nil
+		return v
+	case *engine.CallFunc:
+		return *c
+	case *engine.StartTimer:
+		return *c
+	}
+	return c
+}
