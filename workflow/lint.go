@@ -51,10 +51,8 @@ func (c *linter) warnf(span diag.Span, code, format string, args ...any) *diag.D
 	return c.l.Warnf(span, "", code, "%s", c.prefix+fmt.Sprintf(format, args...))
 }
 
-func (c *linter) infof(span diag.Span, code, format string, args ...any) *diag.Diagnostic {
-	d := c.warnf(span, code, format, args...)
-	d.Severity = diag.Info
-	return d
+func (c *linter) infof(span diag.Span, code, format string, args ...any) {
+	c.warnf(span, code, format, args...).Severity = diag.Info
 }
 
 func (c *linter) span(i int) diag.Span { return c.w.Source.Node(c.w.Nodes[i].ID) }

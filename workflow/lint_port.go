@@ -8,35 +8,35 @@ import (
 
 // firedPorts lists the ports that n can fire; open tells that others may be fired too.
 func firedPorts(n *Node) (names []string, open bool) {
-	failing := []string{PortError, PortLimit, PortTimeout}
+	names = []string{PortError, PortLimit, PortTimeout}
 	switch {
 	case n.Kind == KindStart:
 		return []string{PortOut}, false
 	case n.Kind == KindEnd:
 		return nil, false
 	case n.Kind == KindAgent && n.Agent != nil:
-		names = append(failing, PortOut, PortCalls)
+		names = append(names, PortOut, PortCalls)
 		if r := n.Agent.Routing; r != nil {
 			names = append(append(names, r.Values...), r.Else)
 		}
 		return names, false
 	case n.Kind == KindDecide && n.Decide != nil:
-		names = append(failing, n.Decide.Else)
+		names = append(names, n.Decide.Else)
 		for _, k := range n.Decide.Cases {
 			names = append(names, k.Port)
 		}
 		return names, false
 	case n.Kind == KindWait && n.Wait != nil && n.Wait.Kind == WaitApproval:
-		return append(failing, PortApprove, PortReject), n.Wait.AutoApprove
+		return append(names, PortApprove, PortReject), n.Wait.AutoApprove
 	case n.Kind == KindWait && n.Wait != nil:
-		return append(failing, PortOut), n.Wait.Route
+		return append(names, PortOut), n.Wait.Route
 	case n.Kind == KindFork && n.Fork != nil:
 		for _, b := range n.Fork.Branches {
-			failing = append(failing, b.ID)
+			names = append(names, b.ID)
 		}
-		return failing, false
+		return names, false
 	case slices.Contains([]Kind{KindTool, KindFunc, KindJoin, KindSubflow}, n.Kind):
-		return append(failing, PortOut), false
+		return append(names, PortOut), false
 	}
 	return nil, true
 }

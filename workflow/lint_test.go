@@ -63,7 +63,7 @@ func TestLint(t *testing.T) {
 			func(w *Workflow) { w.Rules.Handoff = "h" }, nil},
 		{"S0-47: free cycle", chain([]Node{a, b}, loop...), nil,
 			[]string{`warning unbounded-cycle: cycle a -> b -> a has no bound of its own: only maxSteps ends it; maxSteps is 1000 where nothing else is said`}},
-		{"free cycle under an explicit limit", chain([]Node{a, b}, loop...), func(w *Workflow) { w.Limits.MaxSteps = ptr(15) },
+		{"free cycle under an explicit limit", chain([]Node{a, b}, loop...), func(w *Workflow) { w.Limits.MaxSteps = new(15) },
 			[]string{`info unbounded-cycle: cycle a -> b -> a has no bound of its own: only maxSteps (15) ends it`}},
 		{"node that follows itself", chain([]Node{a}, [3]string{"a", "", "a"}), nil,
 			[]string{`warning unbounded-cycle: cycle a -> a has no bound of its own: only maxSteps ends it; maxSteps is 1000 where nothing else is said`}},

@@ -117,13 +117,14 @@ func condition(c *Condition) string {
 	if c == nil {
 		return ""
 	}
-	s := ident(c.Language)
+	var s strings.Builder
+	s.WriteString(ident(c.Language))
 	for _, part := range []string{word("op", c.Op), key("func", c.Func), key("text", c.Text)} {
 		if part != "" {
-			s += " " + part
+			s.WriteString(" " + part)
 		}
 	}
-	return s
+	return s.String()
 }
 
 func quote(s string) string { return strconv.Quote(s) }

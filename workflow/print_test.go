@@ -18,7 +18,7 @@ var update = flag.Bool("update", false, "write the golden files anew")
 func TestPrint(t *testing.T) {
 	t.Parallel()
 	w := sample()
-	w.Limits = Limits{MaxSteps: ptr(0), Timeout: Duration(90 * time.Second)}
+	w.Limits = Limits{MaxSteps: new(0), Timeout: Duration(90 * time.Second)}
 	w.Rules = Rules{OnFailure: FailDrain, HoldWhilePaused: true, DefaultInput: json.RawMessage(`{"a": 1}`), Reducers: map[string]string{"log": "append"}}
 	w.Agents[0].System = "You write.\nIn `Go`, \"well\"."
 	w.Node("writer").Notes = []Note{{Text: `Connection target "ghost" not found`, Target: "ghost"}}

@@ -44,7 +44,7 @@ func validateFlow(w *Workflow, path []string, chain []*Workflow, l *diag.List) {
 	c.checkEdges()
 	c.checkForks()
 	c.checkParents()
-	c.checkFlowNames(path, chain)
+	c.checkFlowNames(path)
 
 	chain = append(slices.Clip(chain), w)
 	for _, name := range slices.Sorted(maps.Keys(w.Flows)) {
@@ -174,7 +174,7 @@ func (c *checker) checkEdges() {
 	}
 }
 
-func (c *checker) checkFlowNames(path []string, chain []*Workflow) {
+func (c *checker) checkFlowNames(path []string) {
 	for i := range c.w.Nodes {
 		n := &c.w.Nodes[i]
 		if n.Kind != KindSubflow || n.Subflow == nil {

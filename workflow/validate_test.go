@@ -13,8 +13,6 @@ import (
 	. "github.com/hocket-run/hocket/workflow"
 )
 
-func ptr[T any](v T) *T { return &v }
-
 // sample is a workflow without problems that has every kind of node: start, decide, agent, fork with two branches, approval, tool, exec, func,
 // free join, subflow and end.
 func sample() *Workflow {
@@ -96,7 +94,7 @@ func TestValidate(t *testing.T) {
 	}{
 		{"no nodes", func(w *Workflow) { *w = Workflow{} }, []string{"no-nodes: the workflow has no nodes"}},
 		{"no entry", func(w *Workflow) { w.Entry = "" }, []string{"no-entry: the workflow does not say where it begins"}},
-		{"unknown entry", func(w *Workflow) { w.Entry = "strat" }, []string{`unknown-entry: the entry "strat" is no node; did you mean "start"?`}},
+		{"unknown entry", func(w *Workflow) { w.Entry = "stat" }, []string{`unknown-entry: the entry "stat" is no node; did you mean "start"?`}},
 		{"entry in a branch", func(w *Workflow) { w.Entry = "a" }, []string{`entry-in-branch: node "a": the entry stands in a branch of "par"`}},
 		{"duplicate node", func(w *Workflow) { w.Nodes = append(w.Nodes, Node{ID: "end", Kind: KindEnd}) }, []string{`duplicate-node: node id "end" is used twice`}},
 		{"node without id", func(w *Workflow) { w.Nodes = append(w.Nodes, Node{Kind: KindEnd}) }, []string{`empty-id: a node of kind "end" has no id`}},
@@ -173,13 +171,13 @@ func TestValidate(t *testing.T) {
 			`negative-limit: node "par": fork.maxConcurrency must not be negative`,
 		}},
 		{"negative limits", func(w *Workflow) {
-			w.Limits = Limits{MaxSteps: ptr(-1), MaxRounds: -1, MaxLoopIterations: -1, Timeout: -1, MaxTokens: -1, MaxCostUSD: math.NaN()}
+			w.Limits = Limits{MaxSteps: new(-1), MaxRounds: -1, MaxLoopIterations: -1, Timeout: -1, MaxTokens: -1, MaxCostUSD: math.NaN()}
 		}, []string{
 			"negative-limit: maxSteps must not be negative", "negative-limit: maxRounds must not be negative",
 			"negative-limit: maxLoopIterations must not be negative", "negative-limit: timeout must not be negative",
 			"negative-limit: maxTokens must not be negative", "negative-limit: maxCostUSD must not be negative",
 		}},
-		{"D28: no steps at all is a limit", func(w *Workflow) { w.Limits.MaxSteps = ptr(0) }, nil},
+		{"D28: no steps at all is a limit", func(w *Workflow) { w.Limits.MaxSteps = new(0) }, nil},
 		{"negative values of nodes", func(w *Workflow) {
 			n := node(w, "gate")
 			n.Timeout, n.Wait.Deadline, n.Retry = -1, -1, &Retry{MaxRetries: -1, Delay: -1, Multiplier: -1}
@@ -190,8 +188,8 @@ func TestValidate(t *testing.T) {
 		}},
 		{"bad agent", func(w *Workflow) {
 			w.Agents[1] = Agent{ID: "s", MaxTurns: -1, NoProgress: -1, SubagentFailure: "ignore", Toolsets: []json.RawMessage{json.RawMessage("{")},
-				Output: &Output{Schema: json.RawMessage("x"), Repairs: ptr(-1)},
-				Params: ModelParams{MaxTokens: ptr(int64(-1)), Temperature: ptr(math.Inf(1)), Provider: map[string]json.RawMessage{"k": nil}}}
+				Output: &Output{Schema: json.RawMessage("x"), Repairs: new(-1)},
+				Params: ModelParams{MaxTokens: new(int64(-1)), Temperature: new(math.Inf(1)), Provider: map[string]json.RawMessage{"k": nil}}}
 		}, []string{
 			`unknown-word: agent "s": subagentFailure is "ignore", not one of fail, report`,
 			`negative-limit: agent "s": maxTurns must not be negative`, `negative-limit: agent "s": noProgress must not be negative`,
