@@ -45,11 +45,9 @@ func loop(n int) *workflow.Workflow {
 		Entry: "a", Nodes: []workflow.Node{funcNode("a"), {ID: "d", Kind: workflow.KindDecide, Decide: &workflow.Decide{Cases: []workflow.Case{
 			{Port: "done", When: workflow.Condition{Language: workflow.LangMatch, Op: "equal", Text: "done"}}}, Else: "again"}}},
 		Edges:  []workflow.Edge{{From: "a", To: "d"}, {From: "d", Port: "again", To: "a", Loop: true}},
-		Limits: workflow.Limits{MaxLoopIterations: n + 1, MaxSteps: ptr(2*most + 2)},
+		Limits: workflow.Limits{MaxLoopIterations: n + 1, MaxSteps: new(2*most + 2)},
 	}
 }
-
-func ptr[T any](v T) *T { return &v }
 
 // fan is a fork of n function nodes and its join.
 func fan(n int) *workflow.Workflow {
