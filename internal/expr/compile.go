@@ -75,19 +75,15 @@ func (p *program) eval(env Env) (value bool, reason string) {
 
 // reason words an error of the evaluation in terms of the source.
 func (p *program) reason(err error) string {
-	var cancelled interpreter.EvalCancelledError
-	if errors.As(err, &cancelled) {
+	if _, ok := errors.AsType[interpreter.EvalCancelledError](err); ok {
 		return fmt.Sprintf("it costs more than %d units to evaluate", MaxCost)
 	}
-	var none *missingError
-	if errors.As(err, &none) {
+	if none, ok := errors.AsType[*missingError](err); ok {
 		return missing(none.ref)
 	}
-	var mismatch *typeError
-	if errors.As(err, &mismatch) {
+	if mismatch, ok := errors.AsType[*typeError](err); ok {
 		var names [2]string
-		var node *types.Err
-		if errors.As(err, &node) {
+		if node, ok := errors.AsType[*types.Err](err); ok {
 			names = p.operands[node.NodeID()]
 		}
 		return mismatch.named(names)

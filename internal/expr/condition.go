@@ -80,9 +80,9 @@ func ParseCondition(src string, opts Options) (*Condition, []Problem) {
 	c.prog = prog
 	c.constant = prog.constant
 	if len(s.refs) == 0 {
-		v, err := c.Eval(EnvMap(nil))
-		if err != nil {
-			problems = append(problems, errorAt(0, len(src), CodeNotBoolean, "", "the condition can never resolve to a boolean: %s", err.(*EvalError).Reason))
+		v, reason := prog.eval(EnvMap(nil))
+		if reason != "" {
+			problems = append(problems, errorAt(0, len(src), CodeNotBoolean, "", "the condition can never resolve to a boolean: %s", reason))
 			c.prog = nil
 			return c, problems
 		}

@@ -21,12 +21,18 @@ func outcome(t *testing.T, src string, env Env) string {
 	if err == nil {
 		return fmt.Sprint(v)
 	}
-	var failed *EvalError
-	if !errors.As(err, &failed) {
-		t.Fatalf("error is a %T", err)
-	}
 	if want := fmt.Sprintf("condition did not resolve to boolean: \"%s\"", src); !strings.HasPrefix(err.Error(), want) { // S4-10
 		t.Errorf("error %q does not begin with %q", err, want)
+	}
+	return reasonOf(t, err)
+}
+
+// reasonOf gives the Reason of an *EvalError; any other error ends the test.
+func reasonOf(t *testing.T, err error) string {
+	t.Helper()
+	failed, ok := errors.AsType[*EvalError](err)
+	if !ok {
+		t.Fatalf("error is a %T", err)
 	}
 	return failed.Reason
 }
@@ -51,7 +57,7 @@ func TestConditionTruth(t *testing.T) {
 		v, err := c.Eval(EnvMap{"x": {Output: raw(test.output)}})
 		got := fmt.Sprint(v)
 		if err != nil {
-			got = err.(*EvalError).Reason
+			got = reasonOf(t, err)
 		}
 		if got != test.want {
 			t.Errorf("%s: got %s, want %s", test.output, got, test.want)
@@ -302,7 +308,7 @@ func TestConditionBounds(t *testing.T) {
 			t.Fatal(ps)
 		}
 		_, err := c.Eval(env)
-		if want := fmt.Sprintf("it costs more than %d units to evaluate", MaxCost); err == nil || err.(*EvalError).Reason != want {
+		if want := fmt.Sprintf("it costs more than %d units to evaluate", MaxCost); err == nil || reasonOf(t, err) != want {
 			t.Errorf("%s: %v, want %s", src, err, want)
 		}
 	}

@@ -3,6 +3,7 @@ package expr
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"maps"
@@ -23,7 +24,7 @@ func celValue(raw json.RawMessage) (ref.Val, error) {
 		return nil, fmt.Errorf("read value: %w", err)
 	}
 	if _, err := d.Token(); err != io.EOF {
-		return nil, fmt.Errorf("read value: more than one JSON value")
+		return nil, errors.New("read value: more than one JSON value")
 	}
 	return fromJSON(v)
 }
@@ -117,7 +118,7 @@ func (e *typeError) named(names [2]string) string {
 // equalInside is equal for the elements of lists and objects.
 func equalInside(a, b ref.Val) (bool, error) {
 	same, err := equal(a, b)
-	if mismatch, ok := err.(*typeError); ok {
+	if mismatch, ok := errors.AsType[*typeError](err); ok {
 		mismatch.inside = true
 	}
 	return same, err
