@@ -111,7 +111,7 @@ func (f *Fields) Int(key string) (int64, bool) {
 		return int64(v), true
 	}
 	if n.Kind == Int {
-		report(f.diags, diag.Error, n.Span, n.Path(), CodeWrongType, fmt.Sprintf("%s is too large a number", n.Text))
+		report(f.diags, diag.Error, n.Span, n.Path(), CodeWrongType, n.Text+" is too large a number")
 	} else {
 		n.wrong(f.diags, "a whole number")
 	}

@@ -8,7 +8,7 @@ import (
 )
 
 func ExampleParse() {
-	root, diags := source.Parse("flow.yaml", []byte("workflow:\n  - id: gen\n    nmae: generator\n    true: 1\n"))
+	root, diags := source.Parse("flow.yaml", []byte("workflow:\n  - id: gen\n    nam: generator\n    true: 1\n"))
 	doc := root.Fields(&diags)
 	for _, item := range doc.List("workflow") {
 		step := item.Fields(&diags)
@@ -19,5 +19,5 @@ func ExampleParse() {
 	// Output:
 	// workflow[0] gen  1
 	// flow.yaml:2:5: error: "name" is missing (missing-key)
-	// flow.yaml:3:5: error: the key "nmae" is not known here (unknown-key); hint: did you mean "name"?
+	// flow.yaml:3:5: error: the key "nam" is not known here (unknown-key); hint: did you mean "name"?
 }

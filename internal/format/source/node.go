@@ -3,6 +3,7 @@ package source
 import (
 	"bytes"
 	"encoding/json"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -119,12 +120,12 @@ func (n *Node) Path() string {
 		chain = append(chain, at)
 	}
 	var b strings.Builder
-	for i := len(chain) - 1; i >= 0; i-- {
-		if chain[i].parent.Kind == List {
-			b.WriteString("[" + strconv.Itoa(chain[i].index) + "]")
+	for _, c := range slices.Backward(chain) {
+		if c.parent.Kind == List {
+			b.WriteString("[" + strconv.Itoa(c.index) + "]")
 			continue
 		}
-		b.WriteString(joinPath(b.Len() > 0, chain[i].key))
+		b.WriteString(joinPath(b.Len() > 0, c.key))
 	}
 	return b.String()
 }
@@ -193,6 +194,6 @@ func (n *Node) write(b *bytes.Buffer) {
 func writeString(b *bytes.Buffer, s string) {
 	enc := json.NewEncoder(b)
 	enc.SetEscapeHTML(false)
-	_ = enc.Encode(s)       // a string into a Buffer: neither can fail
+	_ = enc.Encode(s)       //nolint:errchkjson // a string into a Buffer: neither can fail
 	b.Truncate(b.Len() - 1) // the encoder's line end
 }

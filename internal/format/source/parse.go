@@ -98,7 +98,6 @@ type parser struct {
 	file   *file
 	diags  *diag.List
 	values int
-	full   bool // MaxProblems reached
 	failed bool // a bound or a syntax error was hit: reading is over
 }
 

@@ -126,7 +126,7 @@ func escape(src []byte) (r rune, size int) {
 // doubled walks single-quoted source, where ” is one quote, beside its text.
 func doubled(src []byte, text string, offset int) (int, bool) {
 	i := 0
-	for t := 0; t < offset; t++ {
+	for t := range offset {
 		if i >= len(src) || src[i] != text[t] {
 			return 0, false
 		}

@@ -31,7 +31,7 @@ func (p *parser) yaml() *Node {
 	}
 	var doc, second yaml.Node
 	switch err := loader.Load(&doc); {
-	case err == io.EOF:
+	case errors.Is(err, io.EOF):
 		p.empty()
 		return nil
 	case err != nil:
@@ -41,7 +41,7 @@ func (p *parser) yaml() *Node {
 	switch err := loader.Load(&second); {
 	case err == nil:
 		r.errorNode(&second, CodeDocuments, "a second document begins here").Hint = "a file holds one document; remove the line ---"
-	case err != io.EOF:
+	case !errors.Is(err, io.EOF):
 		r.syntax(err)
 		return nil
 	}
@@ -75,7 +75,7 @@ func controlCharacter(text []byte) int {
 // yamlLines gives where lines begin by YAML's rule, which also breaks at U+0085, U+2028 and U+2029. The library counts by it, people do not.
 func yamlLines(text []byte) []int {
 	lines := []int{0}
-	for i := 0; i < len(text); i++ {
+	for i := range text {
 		rest := text[i:]
 		switch b := text[i]; {
 		case b == '\n', b == '\r' && (len(rest) == 1 || rest[1] != '\n'):
