@@ -27,7 +27,6 @@ type node struct {
 	ports  map[string]bool // ports of if nodes
 	mayAsk bool            // tools.subagents is on
 	parent string          // the agent that this one is a sub-agent of
-	prompt string          // the system prompt as it is written, for descriptions
 }
 
 // Keys of `data` by type of node.

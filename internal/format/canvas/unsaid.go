@@ -1,11 +1,11 @@
 package canvas
 
 import (
-	"bytes"
 	"encoding/json"
 	"fmt"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/hocket-run/hocket/workflow"
@@ -22,82 +22,82 @@ func (u Unsaid) String() string { return u.At + ": " + u.What }
 
 type unsaidList []Unsaid
 
-func (l *unsaidList) add(at, format string, args ...any) {
+func (l *unsaidList) addf(at, format string, args ...any) {
 	u := Unsaid{At: at, What: fmt.Sprintf(format, args...)}
 	if !slices.Contains(*l, u) {
 		*l = append(*l, u)
 	}
 }
 
-func (l *unsaidList) node(n *workflow.Node, format string, args ...any) {
-	l.add("node "+strconv.Quote(n.ID), format, args...)
+func (l *unsaidList) nodef(n *workflow.Node, format string, args ...any) {
+	l.addf("node "+strconv.Quote(n.ID), format, args...)
 }
 
-func (l *unsaidList) edge(e workflow.Edge, format string, args ...any) {
-	l.add(fmt.Sprintf("edge %q -> %q", e.From, e.To), format, args...)
+func (l *unsaidList) edgef(e workflow.Edge, format string, args ...any) {
+	l.addf(fmt.Sprintf("edge %q -> %q", e.From, e.To), format, args...)
 }
 
 // whole notes what the workflow as a whole says.
 func (o *writer) whole() {
 	w := o.w
 	if limits, err := json.Marshal(w.Limits); err == nil && string(limits) != "{}" {
-		o.unsaid.add("workflow", "the limits %s", limits)
+		o.unsaid.addf("workflow", "the limits %s", limits)
 	}
 	r := w.Rules
 	if r.OnFailure != workflow.FailDrain {
-		o.unsaid.add("workflow", "that a failure stops the calls in flight: in a canvas they finish")
+		o.unsaid.addf("workflow", "that a failure stops the calls in flight: in a canvas they finish")
 	}
 	if !r.HoldWhilePaused {
-		o.unsaid.add("workflow", "that other branches go on while an approval waits: in a canvas they are held")
+		o.unsaid.addf("workflow", "that other branches go on while an approval waits: in a canvas they are held")
 	}
 	r.OnFailure, r.HoldWhilePaused, r.DefaultInput = "", false, nil
 	if rules, err := json.Marshal(r); err == nil && string(rules) != "{}" {
-		o.unsaid.add("workflow", "the rules %s", rules)
+		o.unsaid.addf("workflow", "the rules %s", rules)
 	}
 	for name := range w.Flows {
-		o.unsaid.add("workflow", "the flow %q", name)
+		o.unsaid.addf("workflow", "the flow %q", name)
 	}
 	for name := range w.Providers {
-		o.unsaid.add("workflow", "the model provider %q", name)
+		o.unsaid.addf("workflow", "the model provider %q", name)
 	}
-	slices.SortStableFunc(o.unsaid, func(a, b Unsaid) int { return bytes.Compare([]byte(a.What), []byte(b.What)) })
+	slices.SortStableFunc(o.unsaid, func(a, b Unsaid) int { return strings.Compare(a.What, b.What) })
 }
 
 // nodeUnsaid notes what a node says beside its kind.
 func (o *writer) nodeUnsaid(n *workflow.Node) {
 	u := &o.unsaid
 	if n.Retry != nil {
-		u.node(n, "%d retries", n.Retry.MaxRetries)
+		u.nodef(n, "%d retries", n.Retry.MaxRetries)
 	}
 	if n.Timeout > 0 {
-		u.node(n, "the timeout of %s", time.Duration(n.Timeout))
+		u.nodef(n, "the timeout of %s", time.Duration(n.Timeout))
 	}
 	if n.OnError != "" {
-		u.node(n, "the error handler %q", n.OnError)
+		u.nodef(n, "the error handler %q", n.OnError)
 	}
 	if n.Recovery {
-		u.node(n, "that error handlers may go to it")
+		u.nodef(n, "that error handlers may go to it")
 	}
 	if n.First && o.several(n.ID) {
-		u.node(n, "that only the first edge whose condition holds is taken")
+		u.nodef(n, "that only the first edge whose condition holds is taken")
 	}
 	switch {
 	case n.Agent != nil:
 		if m := n.Agent.Prompt.Mode; m != workflow.PromptTemplate {
-			u.node(n, "a prompt of mode %s", m)
+			u.nodef(n, "a prompt of mode %s", m)
 		}
 		if n.Agent.Routing != nil {
-			u.node(n, "that the agent chooses its successor")
+			u.nodef(n, "that the agent chooses its successor")
 		}
 		if o.agents[n.Agent.Agent] == nil {
-			u.node(n, "the unknown agent %q", n.Agent.Agent)
+			u.nodef(n, "the unknown agent %q", n.Agent.Agent)
 		}
 	case n.Wait != nil:
 		if n.Wait.Deadline > 0 {
-			u.node(n, "the deadline of %s", time.Duration(n.Wait.Deadline))
+			u.nodef(n, "the deadline of %s", time.Duration(n.Wait.Deadline))
 		}
 		if n.Wait.AutoApprove {
-			u.node(n, "that it goes on at once")
+			u.nodef(n, "that it goes on at once")
 		}
 	}
 }
@@ -118,49 +118,49 @@ func (o *writer) several(id string) bool {
 
 // agentUnsaid notes what an agent says beside what canvas agents have, and where it differs from what all of them are.
 func (o *writer) agentUnsaid(a *workflow.Agent) {
-	add := func(format string, args ...any) { o.unsaid.add("agent "+strconv.Quote(a.ID), format, args...) }
+	addf := func(format string, args ...any) { o.unsaid.addf("agent "+strconv.Quote(a.ID), format, args...) }
 	if a.Template {
-		add("a system prompt with templates")
+		addf("a system prompt with templates")
 	}
 	if a.System == "" {
-		add("that there is no system prompt")
+		addf("that there is no system prompt")
 	}
 	if a.Description != "" {
-		add("the description %q", a.Description)
+		addf("the description %q", a.Description)
 	}
 	for _, f := range a.Fallbacks {
-		add("the fallback model %q", f)
+		addf("the fallback model %q", f)
 	}
 	p := a.Params
 	if p.ReasoningEffort == "" {
-		add("that the model chooses the reasoning effort: in a canvas it is %s", defaultEffort)
+		addf("that the model chooses the reasoning effort: in a canvas it is %s", defaultEffort)
 	}
 	p.ReasoningEffort = ""
 	if params, err := json.Marshal(p); err == nil && string(params) != "{}" {
-		add("the model parameters %s", params)
+		addf("the model parameters %s", params)
 	}
 	if len(a.Toolsets) > 0 {
-		add("%d toolsets", len(a.Toolsets))
+		addf("%d toolsets", len(a.Toolsets))
 	}
 	if a.Output != nil {
-		add("structured output")
+		addf("structured output")
 	}
 	if a.SubagentFailure == workflow.SubagentReports {
-		add("that a failed sub-agent is reported to the model")
+		addf("that a failed sub-agent is reported to the model")
 	}
 	if a.Turns() != maxTurns {
-		add("a limit of %d model calls: in a canvas it is %d", a.Turns(), maxTurns)
+		addf("a limit of %d model calls: in a canvas it is %d", a.Turns(), maxTurns)
 	}
 	if a.NoProgress > 0 && a.NoProgress != workflow.DefaultNoProgress {
-		add("a limit of %d equal tool calls", a.NoProgress)
+		addf("a limit of %d equal tool calls", a.NoProgress)
 	}
 	if !a.Trim {
-		add("that blanks around replies are kept")
+		addf("that blanks around replies are kept")
 	}
 	if a.EmptyText != emptyText {
-		add("the text %q for empty replies", a.EmptyText)
+		addf("the text %q for empty replies", a.EmptyText)
 	}
 	if slices.Contains(a.Tools, toolSubagents) {
-		add("a tool with the name %q", toolSubagents)
+		addf("a tool with the name %q", toolSubagents)
 	}
 }

@@ -91,7 +91,7 @@ func Write(w *workflow.Workflow) ([]byte, []Unsaid) {
 	o.place()
 	data, err := indented(o.doc)
 	if err != nil {
-		o.unsaid.add("workflow", "a value that JSON cannot hold: %s", err)
+		o.unsaid.addf("workflow", "a value that JSON cannot hold: %s", err)
 		return nil, o.unsaid
 	}
 	return data, o.unsaid
@@ -195,7 +195,7 @@ func (o *writer) nodes() {
 			o.written[a.ID], o.subs[a.ID] = true, true
 			subs = append(subs, a)
 		case !asked[a.ID]:
-			o.unsaid.add("agent "+strconv.Quote(a.ID), "an agent that nothing uses")
+			o.unsaid.addf("agent "+strconv.Quote(a.ID), "an agent that nothing uses")
 		}
 	}
 	if e := o.byID[o.w.Entry]; e == nil || e.Kind != workflow.KindStart {
@@ -269,7 +269,7 @@ func (o *writer) node(n *workflow.Node) {
 	case n.Kind == workflow.KindAgent && n.Agent != nil && o.agents[n.Agent.Agent] != nil:
 		a := o.agents[n.Agent.Agent]
 		if n.Name != "" && n.Name != a.Title() || n.Name == "" && n.ID != a.Title() {
-			o.unsaid.node(n, "a name of its own beside its agent's, %q", a.Title())
+			o.unsaid.nodef(n, "a name of its own beside its agent's, %q", a.Title())
 		}
 		d = o.agentNode(n.ID, a, n.Agent.Prompt.Text)
 	case n.Kind == workflow.KindDecide && n.Decide != nil:
@@ -282,7 +282,7 @@ func (o *writer) node(n *workflow.Node) {
 	case n.Kind == workflow.KindEnd:
 		o.lost[n.ID] = true
 		if o.concurrent() {
-			o.unsaid.node(n, "that reaching it ends the run while other branches still run")
+			o.unsaid.nodef(n, "that reaching it ends the run while other branches still run")
 		}
 		return
 	default:
@@ -296,7 +296,7 @@ func (o *writer) node(n *workflow.Node) {
 func (o *writer) lose(n *workflow.Node, what string) {
 	o.lost[n.ID] = true
 	if !n.Hidden || n.Join == nil || n.Join.Fork == "" { // the fork was named
-		o.unsaid.node(n, "%s", what)
+		o.unsaid.nodef(n, "%s", what)
 	}
 }
 
@@ -342,21 +342,21 @@ func (o *writer) ifData(n *workflow.Node) *docData {
 	handles := map[string]string{}
 	for i, k := range n.Decide.Cases {
 		if k.When.Language != workflow.LangMatch {
-			o.unsaid.node(n, "the condition %s", conditionText(k.When))
+			o.unsaid.nodef(n, "the condition %s", conditionText(k.When))
 		}
 		d.Conditions = append(d.Conditions, docCondition{Operator: k.When.Op, Value: k.When.Text})
 		handle := fmt.Sprint(portCondition, i)
 		if other, twice := handles[k.Port]; twice && other != handle {
-			o.unsaid.node(n, "two conditions that lead the same way, %q", k.Port)
+			o.unsaid.nodef(n, "two conditions that lead the same way, %q", k.Port)
 			continue
 		}
 		handles[k.Port] = handle
 	}
 	switch _, taken := handles[n.Decide.Else]; {
 	case n.Decide.Else == "":
-		o.unsaid.node(n, "that the step fails where no condition holds")
+		o.unsaid.nodef(n, "that the step fails where no condition holds")
 	case taken:
-		o.unsaid.node(n, "a condition that leads the same way as no condition, %q", n.Decide.Else)
+		o.unsaid.nodef(n, "a condition that leads the same way as no condition, %q", n.Decide.Else)
 	default:
 		handles[n.Decide.Else] = workflow.PortFalse
 	}
