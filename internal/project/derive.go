@@ -21,10 +21,10 @@ func (f *Folder) input(st *step) engine.Value {
 		return f.created.Input
 	}
 	from := f.steps[st.data.From]
-	switch {
-	case from == nil:
+	switch from {
+	case nil:
 		return nil
-	case from == st.scope.owner:
+	case st.scope.owner:
 		return f.input(from) // the branch of a fork begins with what the fork was given
 	}
 	return from.output

@@ -261,11 +261,12 @@ func TestSubagentsOfTheEngine(t *testing.T) {
 			if l.NodeID != "w" || sub.ParentNodeID != "w" || sub.Type != l.Type || (sub.Depth == 2) != (sub.ParentCallID != "") {
 				t.Errorf("%s: %+v", mode, l)
 			}
-			if l.Type == LogSubagentStart {
+			switch {
+			case l.Type == LogSubagentStart:
 				open[sub.CallID] = true
-			} else if !open[sub.CallID] {
+			case !open[sub.CallID]:
 				t.Errorf("%s: call %s ends without being open", mode, sub.CallID)
-			} else {
+			default:
 				delete(open, sub.CallID)
 			}
 		}

@@ -1,6 +1,7 @@
 package project
 
 import (
+	"slices"
 	"time"
 
 	"github.com/hocket-run/hocket/internal/chat"
@@ -215,9 +216,9 @@ func (f *Folder) endWait(id string) *wait {
 
 // wait gives the last wait with that id.
 func (f *Folder) wait(id string) *wait {
-	for i := len(f.waits) - 1; i >= 0; i-- {
-		if f.waits[i].Wait == id {
-			return f.waits[i]
+	for _, v := range slices.Backward(f.waits) {
+		if v.Wait == id {
+			return v
 		}
 	}
 	return nil

@@ -1,6 +1,7 @@
 package project
 
 import (
+	"maps"
 	"slices"
 	"strings"
 
@@ -110,9 +111,7 @@ func (f *Folder) complete(st *step, d *engine.StepCompleted) {
 		}
 	}
 	if sc.owner == nil {
-		for field, v := range d.Update {
-			f.state[field] = v
-		}
+		maps.Copy(f.state, d.Update)
 	}
 	if st.frames != nil {
 		st.frames = map[int]*frame{st.root: {reply: st.reply(st.root)}}

@@ -3,6 +3,7 @@ package project
 import (
 	"cmp"
 	"encoding/json"
+	"maps"
 	"strconv"
 
 	"github.com/hocket-run/hocket/internal/engine"
@@ -40,9 +41,7 @@ func (f *Folder) addFormat(r *Run) {
 		}
 	case formatGraph:
 		r.State = make(map[string]engine.Value, len(f.state))
-		for field, v := range f.state {
-			r.State[field] = v
-		}
+		maps.Copy(r.State, f.state)
 	}
 	m := f.created.Meta
 	if f.format() == formatRounds || m[MetaTargetType] != "" {
@@ -80,7 +79,5 @@ func (f *Folder) initState(d *engine.RunCreated) {
 	if json.Unmarshal(d.Input, &fields) != nil {
 		return // a graph that begins with something else begins with an empty state
 	}
-	for field, v := range fields {
-		f.state[field] = v
-	}
+	maps.Copy(f.state, fields)
 }
