@@ -12,12 +12,12 @@ import (
 // all of HTML's characters escaped.
 func DOT(w *workflow.Workflow) string {
 	d := dot{picture: newPicture(w)}
-	d.line(0, "digraph workflow {")
-	d.line(1, `graph [rankdir=TB, nodesep=0.45, ranksep=0.45, pad=0.3, bgcolor="white", fontname="Helvetica,Arial,sans-serif", fontsize=11, fontcolor="%s"];`, inkDetail)
-	d.line(1, `node [shape=box, style="rounded,filled", fontname="Helvetica,Arial,sans-serif", fontsize=12, fontcolor="%s", margin="0.2,0.1", penwidth=1.3];`, inkText)
-	d.line(1, `edge [fontname="Helvetica,Arial,sans-serif", fontsize=10, fontcolor="%s", color="%s", arrowsize=0.8];`, inkDetail, inkArrow)
+	d.linef(0, "digraph workflow {")
+	d.linef(1, `graph [rankdir=TB, nodesep=0.45, ranksep=0.45, pad=0.3, bgcolor="white", fontname="Helvetica,Arial,sans-serif", fontsize=11, fontcolor="%s"];`, inkDetail)
+	d.linef(1, `node [shape=box, style="rounded,filled", fontname="Helvetica,Arial,sans-serif", fontsize=12, fontcolor="%s", margin="0.2,0.1", penwidth=1.3];`, inkText)
+	d.linef(1, `edge [fontname="Helvetica,Arial,sans-serif", fontsize=10, fontcolor="%s", color="%s", arrowsize=0.8];`, inkDetail, inkArrow)
 	if d.title != "" {
-		d.line(1, "label=%s; labelloc=t;", dotText(d.title))
+		d.linef(1, "label=%s; labelloc=t;", dotText(d.title))
 	}
 	d.boxes(-1, 1)
 	for _, a := range d.arrows {
@@ -41,9 +41,9 @@ func DOT(w *workflow.Workflow) string {
 		if len(attrs) > 0 {
 			list = " [" + strings.Join(attrs, ", ") + "]"
 		}
-		d.line(1, "n%d -> n%d%s;", a.from, a.to, list)
+		d.linef(1, "n%d -> n%d%s;", a.from, a.to, list)
 	}
-	d.line(0, "}")
+	d.linef(0, "}")
 	return d.b.String()
 }
 
@@ -52,7 +52,7 @@ type dot struct {
 	b strings.Builder
 }
 
-func (d *dot) line(depth int, format string, args ...any) {
+func (d *dot) linef(depth int, format string, args ...any) {
 	d.b.WriteString(strings.Repeat("  ", depth))
 	fmt.Fprintf(&d.b, format, args...)
 	d.b.WriteByte('\n')
@@ -65,7 +65,7 @@ func (d *dot) boxes(group, depth int) {
 			continue
 		}
 		if b.style == stylePoint {
-			d.line(depth, `n%d [shape=point, width=0.09, color="%s", tooltip=%s];`, i, paintOf(b.style).stroke, dotQuote(b.title))
+			d.linef(depth, `n%d [shape=point, width=0.09, color="%s", tooltip=%s];`, i, paintOf(b.style).stroke, dotQuote(b.title))
 			continue
 		}
 		c := paintOf(b.style)
@@ -73,19 +73,19 @@ func (d *dot) boxes(group, depth int) {
 		if b.detail != "" {
 			label += fmt.Sprintf(`<BR/><FONT POINT-SIZE="10" COLOR="%s">%s</FONT>`, inkDetail, dotLines(b.detail, 36))
 		}
-		d.line(depth, `n%d [label=<%s>, fillcolor="%s", color="%s"%s];`, i, label, c.fill, c.stroke, dotShape(b.style))
+		d.linef(depth, `n%d [label=<%s>, fillcolor="%s", color="%s"%s];`, i, label, c.fill, c.stroke, dotShape(b.style))
 	}
 	for i, g := range d.groups {
 		if g.outer == group {
-			d.line(depth, "subgraph cluster_%d {", i)
-			d.line(depth+1, `style="rounded,filled"; fillcolor="%s"; color="%s"; margin=14;`, fillFrame, inkFrame)
+			d.linef(depth, "subgraph cluster_%d {", i)
+			d.linef(depth+1, `style="rounded,filled"; fillcolor="%s"; color="%s"; margin=14;`, fillFrame, inkFrame)
 			if g.title == "" {
-				d.line(depth+1, `label="";`)
+				d.linef(depth+1, `label="";`)
 			} else {
-				d.line(depth+1, "label=%s;", dotText(g.title))
+				d.linef(depth+1, "label=%s;", dotText(g.title))
 			}
 			d.boxes(i, depth+1)
-			d.line(depth, "}")
+			d.linef(depth, "}")
 		}
 	}
 }

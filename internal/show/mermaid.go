@@ -12,7 +12,7 @@ import (
 func Mermaid(w *workflow.Workflow) string {
 	p := newPicture(w)
 	m := mermaid{picture: p}
-	m.line(0, "flowchart TD")
+	m.linef(0, "flowchart TD")
 	m.boxes(-1, 1)
 	for i, a := range p.arrows {
 		op := "-->"
@@ -22,20 +22,20 @@ func Mermaid(w *workflow.Workflow) string {
 		if a.label != "" {
 			op += `|"` + mermaidText(a.label) + `"|`
 		}
-		m.line(1, "n%d %s n%d", a.from, op, a.to)
+		m.linef(1, "n%d %s n%d", a.from, op, a.to)
 		if a.ink() != inkArrow {
 			m.styles = append(m.styles, fmt.Sprintf("linkStyle %d stroke:%s", i, a.ink()))
 		}
 	}
 	for _, s := range m.styles {
-		m.line(1, "%s", s)
+		m.linef(1, "%s", s)
 	}
 	for _, c := range palette {
 		dash := ""
 		if c.style == styleSub {
 			dash = ",stroke-dasharray:4 3"
 		}
-		m.line(1, "classDef %s fill:%s,stroke:%s,color:%s%s", mermaidClass(c.style), c.fill, c.stroke, inkText, dash)
+		m.linef(1, "classDef %s fill:%s,stroke:%s,color:%s%s", mermaidClass(c.style), c.fill, c.stroke, inkText, dash)
 	}
 	return m.b.String()
 }
@@ -46,7 +46,7 @@ type mermaid struct {
 	styles []string
 }
 
-func (m *mermaid) line(depth int, format string, args ...any) {
+func (m *mermaid) linef(depth int, format string, args ...any) {
 	m.b.WriteString(strings.Repeat("  ", depth))
 	fmt.Fprintf(&m.b, format, args...)
 	m.b.WriteByte('\n')
@@ -64,7 +64,7 @@ func (m *mermaid) boxes(group, depth int) {
 			if b.style == stylePoint {
 				label = " "
 			}
-			m.line(depth, `n%d%s"%s"%s:::%s`, i, opening, label, closing, mermaidClass(b.style))
+			m.linef(depth, `n%d%s"%s"%s:::%s`, i, opening, label, closing, mermaidClass(b.style))
 		}
 	}
 	for i, g := range m.groups {
@@ -73,9 +73,9 @@ func (m *mermaid) boxes(group, depth int) {
 			if g.title != "" {
 				title = mermaidText(g.title)
 			}
-			m.line(depth, `subgraph g%d["%s"]`, i, title)
+			m.linef(depth, `subgraph g%d["%s"]`, i, title)
 			m.boxes(i, depth+1)
-			m.line(depth, "end")
+			m.linef(depth, "end")
 			m.styles = append(m.styles, fmt.Sprintf("style g%d fill:%s,stroke:%s", i, fillFrame, inkFrame))
 		}
 	}

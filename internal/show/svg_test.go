@@ -21,7 +21,7 @@ func texts(t *testing.T, picture []byte) (content, elements []string) {
 	dec := xml.NewDecoder(bytes.NewReader(picture))
 	for {
 		tok, err := dec.Token()
-		if err == io.EOF {
+		if errors.Is(err, io.EOF) {
 			return content, elements
 		}
 		if err != nil {

@@ -206,7 +206,7 @@ func (s *sketch) sequence(id, first, prefix string, depth int) {
 			s.pending = []string{""}
 		}
 		if next.label != "" {
-			s.pending = append(s.pending[:len(s.pending):len(s.pending)], next.label)
+			s.pending = append(slices.Clip(s.pending), next.label)
 		}
 		id = next.to
 	}

@@ -1,5 +1,7 @@
 package layout
 
+import "slices"
+
 // turn turns around the edges that close a cycle on a walk through the nodes: first from those that nothing leads to, in their order.
 func (g *graph) turn() {
 	out := make([][]int, len(g.nodes))
@@ -76,8 +78,7 @@ func (g *graph) rank() {
 	}
 	// Longest paths from the top leave nodes with more ways down than up too high.
 	for range 4 {
-		for i := len(order) - 1; i >= 0; i-- {
-			n := order[i]
+		for _, n := range slices.Backward(order) {
 			if len(down[n]) == 0 || len(down[n]) <= len(up[n]) {
 				continue
 			}
