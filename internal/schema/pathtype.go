@@ -30,7 +30,7 @@ var typeBits = map[string]types{
 func (t types) names() []string {
 	var out []string
 	for _, name := range []string{"null", "boolean", "number", "integer", "string", "array", "object"} {
-		if bits := typeBits[name]; t&bits == bits && !(name == "integer" && t&typeFraction != 0) {
+		if bits := typeBits[name]; t&bits == bits && (name != "integer" || t&typeFraction == 0) {
 			out = append(out, name)
 		}
 	}

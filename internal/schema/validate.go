@@ -190,7 +190,7 @@ func message(k jsonschema.ErrorKind) string {
 	case *kind.MaxLength:
 		return fmt.Sprintf("must have at most %d characters, has %d", k.Want, k.Got)
 	case *kind.Pattern:
-		return fmt.Sprintf("must match the pattern %s", k.Want)
+		return "must match the pattern " + k.Want
 	case *kind.Format:
 		return "must be a valid " + k.Want
 	case *kind.MinItems:
