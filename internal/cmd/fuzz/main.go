@@ -10,7 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"os/signal"
-	"path/filepath"
+	"path"
 	"regexp"
 	"strings"
 	"time"
@@ -21,10 +21,10 @@ func main() {
 	only := flag.String("run", "", "only targets whose package or name matches this expression")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
-	defer stop()
-	if err := run(ctx, *each, *only); err != nil {
+	err := run(ctx, *each, *only)
+	stop()
+	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
-		stop()
 		os.Exit(1)
 	}
 }
@@ -39,7 +39,7 @@ func run(ctx context.Context, each time.Duration, only string) error {
 	if err != nil {
 		return fmt.Errorf("-run: %w", err)
 	}
-	targets, err := find(".")
+	targets, err := find(os.DirFS("."))
 	if err != nil {
 		return err
 	}
@@ -57,26 +57,26 @@ func run(ctx context.Context, each time.Duration, only string) error {
 	return nil
 }
 
-// find lists the fuzz targets below root, in the order of their files.
-func find(root string) ([]target, error) {
+// find lists the fuzz targets of a tree, in the order of their files.
+func find(root fs.FS) ([]target, error) {
 	var out []target
-	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
+	err := fs.WalkDir(root, ".", func(file string, d fs.DirEntry, err error) error {
 		switch {
 		case err != nil:
 			return err
-		case d.IsDir() && path != root && (strings.HasPrefix(d.Name(), ".") || d.Name() == "testdata" || d.Name() == "node_modules"):
-			return filepath.SkipDir
-		case !strings.HasSuffix(path, "_test.go"):
+		case d.IsDir() && file != "." && (strings.HasPrefix(d.Name(), ".") || d.Name() == "testdata" || d.Name() == "node_modules"):
+			return fs.SkipDir
+		case !strings.HasSuffix(file, "_test.go"):
 			return nil
 		}
-		f, err := os.Open(path)
+		f, err := root.Open(file)
 		if err != nil {
 			return err
 		}
 		defer f.Close()
 		for lines := bufio.NewScanner(f); lines.Scan(); {
 			if m := fuzzFunc.FindStringSubmatch(lines.Text()); m != nil {
-				out = append(out, target{filepath.ToSlash(filepath.Dir(path)), m[1]})
+				out = append(out, target{path.Dir(file), m[1]})
 			}
 		}
 		return nil
