@@ -128,6 +128,13 @@ func (f *fake) askedSorted() []string {
 	return out
 }
 
+// over gives the agents whose calls were answered, in that order, and those whose calls were cut off.
+func (f *fake) over() (answered, cut []string) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return slices.Clone(f.ended), slices.Clone(f.cancelled)
+}
+
 // of gives the requests of one agent.
 func (f *fake) of(agent string) []model.Request {
 	f.mu.Lock()
