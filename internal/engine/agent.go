@@ -17,7 +17,7 @@ func (r *Run) ask(id, fr int, added ...chat.Message) {
 	f, a := r.frame(id, fr), r.agent(id, fr)
 	if f.Turns >= a.Turns() {
 		r.emitStep(id, &LimitReached{Limit: CodeMaxTurns, Max: int64(a.Turns())})
-		r.frameFailed(id, fr, Failure{Code: CodeMaxTurns, Message: fmt.Sprintf("agent %s did not finish within %d turns", a.Title(), a.Turns())})
+		r.frameFailed(id, fr, Failure{Code: CodeMaxTurns, Message: fmt.Sprintf("agent %s did not finish within %d turns", a.Title(), a.Turns())}, r.failStep)
 		return
 	}
 	if r.overBudget(id) {
@@ -75,7 +75,7 @@ func (r *Run) replied(id, fr int) {
 	}
 	if f.Same >= a.Repeats() {
 		r.emitStep(id, &LimitReached{Limit: CodeNoProgress, Max: int64(a.Repeats())})
-		r.frameFailed(id, fr, Failure{Code: CodeNoProgress, Message: fmt.Sprintf("agent %s called %s with the same arguments %d times", a.Title(), f.Turn[len(f.Turn)-1].Name, f.Same)})
+		r.frameFailed(id, fr, Failure{Code: CodeNoProgress, Message: fmt.Sprintf("agent %s called %s with the same arguments %d times", a.Title(), f.Turn[len(f.Turn)-1].Name, f.Same)}, r.failStep)
 		return
 	}
 	for _, tc := range last.ToolCalls {
@@ -154,7 +154,7 @@ func (r *Run) answered(id, fr int, reply chat.Message) {
 			r.ask(id, fr, chat.Message{Role: chat.RoleUser, Text: "Your reply does not fit what was asked for: " + reason + "\nReply again with only the corrected JSON."})
 			return
 		}
-		r.frameFailed(id, fr, Failure{Code: CodeInvalidOutput, Message: fmt.Sprintf("reply of agent %s does not fit its schema: %s", a.Title(), reason)})
+		r.frameFailed(id, fr, Failure{Code: CodeInvalidOutput, Message: fmt.Sprintf("reply of agent %s does not fit its schema: %s", a.Title(), reason)}, r.failStep)
 		return
 	}
 	done := StepCompleted{Output: out}
@@ -191,24 +191,48 @@ func finalOutput(a *agent, text string) (out Value, reason string) {
 	return expr.Quote(text), ""
 }
 
-// frameFailed fails an agent loop: a sub-agent's failure is its parent's, or a result that the parent's model reads (S0-56).
-func (r *Run) frameFailed(id, fr int, f Failure) {
+// frameFailed fails an agent loop: a sub-agent's failure is its parent's (S0-56), and so on outward, up to a parent whose model reads it as the
+// call's result. Where there is none, end fails the step.
+func (r *Run) frameFailed(id, fr int, f Failure, end func(int, Failure)) {
 	if r.broken != nil || r.step(id).Status != stepRunning {
 		return
 	}
-	fa := r.frame(id, fr)
-	if fa.Parent < 0 {
-		r.failStep(id, f)
+	for {
+		parent := r.frame(id, fr).Parent
+		if parent < 0 {
+			end(id, f)
+			return
+		}
+		if r.agent(id, parent).SubagentFailure == workflow.SubagentReports {
+			r.unwind(id, fr, f)
+			r.emitStep(id, &SubagentFailed{Frame: fr, Call: r.frame(id, fr).Call, Error: f})
+			r.turnAnswered(id, parent)
+			return
+		}
+		fr = parent
+	}
+}
+
+// unwind ends what is at work inside frame outer of a step, the whole step where outer is negative: calls are cancelled, questions about calls are
+// closed, and every sub-agent inside is told, innermost first (S0-54).
+func (r *Run) unwind(id, outer int, f Failure) {
+	within := func(fr int) bool { return outer < 0 || r.inside(id, fr, outer) }
+	r.closeWaits(func(w *wait) bool {
+		if w.Step != id {
+			return false
+		}
+		c := r.s.Calls[w.Call]
+		return outer < 0 || c != nil && within(c.Frame)
+	}, "cancelled")
+	r.cancelCalls(func(c *call) bool { return c.Step == id && within(c.Frame) })
+	if r.step(id).Agent == nil {
 		return
 	}
-	parent := fa.Parent
-	if r.agent(id, parent).SubagentFailure == workflow.SubagentReports {
-		r.cancelCalls(func(c *call) bool { return c.Step == id && r.inside(id, c.Frame, fr) })
-		r.emitStep(id, &SubagentFailed{Frame: fr, Call: fa.Call, Error: f})
-		r.turnAnswered(id, parent)
-		return
+	for i := len(r.step(id).Agent.Frames) - 1; i >= 0 && r.broken == nil; i-- {
+		if fr := r.frame(id, i); fr.Parent >= 0 && !fr.Done && i != outer && within(i) {
+			r.emitStep(id, &SubagentFailed{Frame: i, Call: fr.Call, Error: f})
+		}
 	}
-	r.frameFailed(id, parent, f)
 }
 
 // inside tells whether frame fr is frame outer or lies in it.
@@ -241,26 +265,6 @@ func (r *Run) modelFailed(key string, c *call, f Failure) {
 			r.emitStep(id, &StepRetrying{Attempt: r.step(id).Retries + 2, Call: key, Until: r.now.Add(delay), Error: f})
 			return
 		}
-		r.abandonFrames(id, fr, f)
+		r.frameFailed(id, fr, f, r.giveUp)
 	}
-}
-
-// abandonFrames carries a model's failure outward through the sub-agents that were at work, each of which is told (S0-54), and ends the step.
-func (r *Run) abandonFrames(id, fr int, f Failure) {
-	fa := r.frame(id, fr)
-	if fa.Parent >= 0 {
-		if r.agent(id, fa.Parent).SubagentFailure == workflow.SubagentReports {
-			r.frameFailed(id, fr, f)
-			return
-		}
-	}
-	frames := r.step(id).Agent.Frames
-	for i := len(frames) - 1; i >= 0 && r.broken == nil; i-- {
-		if frames[i].Parent >= 0 && !frames[i].Done && r.step(id).Status == stepRunning {
-			r.cancelCalls(func(c *call) bool { return c.Step == id && r.inside(id, c.Frame, i) })
-			r.emitStep(id, &SubagentFailed{Frame: i, Call: frames[i].Call, Error: f})
-			frames = r.step(id).Agent.Frames
-		}
-	}
-	r.giveUp(id, f)
 }

@@ -135,7 +135,7 @@ func (r *Run) cancelStep(id int, reason string) {
 	if r.step(id).Block != nil {
 		r.cancelBranches(id, reason)
 	}
-	r.closeWaits(id, "cancelled")
+	r.closeWaits(func(w *wait) bool { return w.Step == id }, "cancelled")
 	r.cancelCalls(func(c *call) bool { return c.Step == id })
 	r.emitStep(id, &StepCancelled{Reason: reason})
 }
@@ -180,8 +180,8 @@ func (r *Run) failStep(id int, f Failure) {
 	if r.handledByProgram(id, &f) {
 		return
 	}
-	r.cancelCalls(func(c *call) bool { return c.Step == id })
 	if delay, ok := r.retry(id, f); ok && !isLimit(f.Code) {
+		r.unwind(id, -1, f)
 		r.emitStep(id, &StepRetrying{Attempt: r.step(id).Retries + 2, Until: r.now.Add(delay), Error: f})
 		return
 	}
@@ -207,8 +207,7 @@ func isLimit(code string) bool {
 // giveUp fails a step for good: along its error edge, else outward.
 func (r *Run) giveUp(id int, f Failure) {
 	n := r.stepNode(id)
-	r.closeWaits(id, "cancelled")
-	r.cancelCalls(func(c *call) bool { return c.Step == id })
+	r.unwind(id, -1, f)
 	port := ""
 	if isLimit(f.Code) && len(n.ports[workflow.PortLimit]) > 0 {
 		port = workflow.PortLimit

@@ -180,7 +180,9 @@ type ModelFailed struct {
 	Call    string  `json:"call"`
 	Attempt int     `json:"attempt"`
 	Error   Failure `json:"error"`
-	Late    bool    `json:"late,omitempty"`
+	// Source is the entry of a reply script that failed the call, as in ModelReplied.
+	Source string `json:"source,omitempty"`
+	Late   bool   `json:"late,omitempty"`
 }
 
 // ToolCalled is the intent to call a tool (P12). Arguments is nil where they stand in the reply that asked, under ToolCallID.

@@ -164,7 +164,7 @@ func (r *Run) handleModel(d ModelResult) {
 	}
 	late, step, fr := c.State == callCancelled, c.Step, c.Frame
 	if d.Failure != nil {
-		r.emitStep(step, &ModelFailed{Call: key, Attempt: c.Attempt, Error: *d.Failure, Late: late})
+		r.emitStep(step, &ModelFailed{Call: key, Attempt: c.Attempt, Error: *d.Failure, Source: d.Source, Late: late})
 		if !late {
 			r.modelFailed(key, c, *d.Failure)
 		}
@@ -310,7 +310,7 @@ func (r *Run) handleRecovered(d Recovered) {
 			r.lost(key, "fail")
 		default:
 			r.emitStep(c.Step, &WaitOpened{
-				Wait: "w" + key, Kind: workflow.WaitQuestion, Call: key, Options: []string{"retry", "skip", "fail"},
+				Wait: fmt.Sprintf("w%s.%d", key, c.Attempt), Kind: workflow.WaitQuestion, Call: key, Options: []string{"retry", "skip", "fail"},
 				Prompt: fmt.Sprintf("The outcome of the call of tool %s with %s is unknown: the process died while it ran. Retry it, skip it, or fail the step?", c.Tool, compact(r.argumentsOf(c))),
 			})
 		}

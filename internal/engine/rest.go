@@ -114,7 +114,7 @@ func (r *Run) abandon(why string) {
 func (r *Run) finish(d Data) {
 	if r.s.Ending == nil || !r.s.Ending.Limit {
 		r.cancelScope(0, "the run ended")
-		r.closeWaits(0, "ended")
+		r.closeWaits(anyWait, "ended")
 	}
 	r.emit(0, "", d)
 }
@@ -125,7 +125,7 @@ func (r *Run) handleCancel(d Cancel) {
 	}
 	r.cancelScope(0, reasonRun)
 	if r.s.Ending == nil || r.s.Ending.Status != StatusCancelled {
-		r.closeWaits(0, "cancelled")
+		r.closeWaits(anyWait, "cancelled")
 		r.emit(0, "", &RunCancelled{Reason: d.Reason})
 	}
 }

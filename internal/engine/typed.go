@@ -207,7 +207,7 @@ func (r *Run) handledByProgram(id int, f *Failure) bool {
 	}
 	switch act.Kind {
 	case "skip":
-		r.cancelCalls(func(c *call) bool { return c.Step == id })
+		r.unwind(id, -1, *f)
 		r.complete(id, &StepCompleted{Update: act.Update}, workflow.PortOut)
 	case "abort":
 		if act.Failure != nil {
@@ -222,7 +222,7 @@ func (r *Run) handledByProgram(id int, f *Failure) bool {
 		case !to.Recovery:
 			r.giveUp(id, Failure{Code: CodeNodeNotFound, Message: fmt.Sprintf("onError goto target %q must set isRecoveryNode: true", act.Node), Node: f.Node})
 		default:
-			r.cancelCalls(func(c *call) bool { return c.Step == id })
+			r.unwind(id, -1, *f)
 			r.complete(id, &StepCompleted{Goto: []string{act.Node}})
 		}
 	case "retry":
@@ -234,7 +234,7 @@ func (r *Run) handledByProgram(id int, f *Failure) bool {
 		if act.DelayMS == nil {
 			return false
 		}
-		r.cancelCalls(func(c *call) bool { return c.Step == id })
+		r.unwind(id, -1, *f)
 		r.emitStep(id, &StepRetrying{Attempt: r.step(id).Retries + 2, Until: r.now.Add(time.Duration(*act.DelayMS) * time.Millisecond), Error: *f})
 	default:
 		return false

@@ -190,17 +190,19 @@ func (r *Run) deadline(id string) {
 	r.failStep(step, Failure{Code: CodeDeadline, Message: "nobody answered before the deadline"})
 }
 
-// closeWaits closes the open waits of a step; of all steps where step is 0.
-func (r *Run) closeWaits(step int, reason string) {
+// closeWaits closes the open waits that match.
+func (r *Run) closeWaits(match func(*wait) bool, reason string) {
 	if r.s.Open == 0 {
 		return
 	}
 	for i := range r.s.Waits {
-		if w := &r.s.Waits[i]; w.open() && (step == 0 || w.Step == step) {
+		if w := &r.s.Waits[i]; w.open() && match(w) {
 			r.emitStep(w.Step, &WaitClosed{Wait: w.ID, Reason: reason})
 		}
 	}
 }
+
+func anyWait(*wait) bool { return true }
 
 // holding tells whether steps that become ready through step id are queued (D18): an open wait holds everything but the branch whose turn it is.
 func (r *Run) holding(id int) bool {

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/hocket-run/hocket/internal/chat"
 	"github.com/hocket-run/hocket/internal/engine"
 	"github.com/hocket-run/hocket/workflow"
 )
@@ -71,7 +72,7 @@ func Graph(nodes []workflow.Node, edges string, agents ...workflow.Agent) *workf
 }
 
 // Trace words what happened in few words, an event each: `+a` a step of a started, `.a` it completed, `!a code` it failed, `xa` it was cancelled,
-// `?a` it opened a wait, `ra` it is tried again, `~a` it was skipped; `paused a`, `resumed`, `completed`, `failed code`, `cancelled`.
+// `?a` it opened a wait, `ra` it is tried again, `~a` it was skipped; `(b` a sub-agent b began, `1)` that of frame 1 ended, `1!)` it failed; `paused a`, `resumed`, `completed`, `failed code`, `cancelled`.
 func Trace(events []engine.Event) string {
 	var out []string
 	for _, e := range events {
@@ -100,6 +101,12 @@ func Trace(events []engine.Event) string {
 			out = append(out, "failed "+d.Error.Code)
 		case *engine.RunCancelled:
 			out = append(out, "cancelled")
+		case *engine.SubagentStarted:
+			out = append(out, "("+d.Agent)
+		case *engine.SubagentCompleted:
+			out = append(out, fmt.Sprintf("%d)", d.Frame))
+		case *engine.SubagentFailed:
+			out = append(out, fmt.Sprintf("%d!)", d.Frame))
 		}
 	}
 	return strings.Join(out, ", ")
@@ -108,36 +115,114 @@ func Trace(events []engine.Event) string {
 // Trace words what happened since event number after.
 func (w *World) Trace(after int) string { return Trace(w.Events[after:]) }
 
-// Finish answers the pending command of a node and fails the test where there is not exactly one.
-func (w *World) Finish(node string, in any) {
+// Finish answers the pending command of a node and fails the test where there is not exactly one. Where a node has several, "agent ID" names the
+// model call of an agent and "tool NAME" the call of a tool.
+func (w *World) Finish(which string, in any) {
 	w.T.Helper()
 	at := -1
 	for i, c := range w.Pending {
-		if Node(c) == node {
+		if matches(c, which) {
 			if at >= 0 {
-				w.T.Fatalf("several commands of %s are pending\n%s", node, w.Log())
+				w.T.Fatalf("several commands of %s are pending\n%s", which, w.Log())
 			}
 			at = i
 		}
 	}
 	if at < 0 {
-		w.T.Fatalf("no command of %s is pending\n%s", node, w.Log())
+		w.T.Fatalf("no command of %s is pending\n%s", which, w.Log())
 	}
-	c := w.Pending[at]
-	w.Pending = append(w.Pending[:at:at], w.Pending[at+1:]...)
+	w.FinishAt(at, in)
+}
+
+// FinishAt answers the pending command number i.
+func (w *World) FinishAt(i int, in any) {
+	w.T.Helper()
+	c := w.Pending[i]
+	w.Pending = append(w.Pending[:i:i], w.Pending[i+1:]...)
+	w.Feed(w.result(ID(c), in))
+}
+
+// result makes the result of the command id out of what a test says.
+func (w *World) result(id string, in any) engine.InputData {
+	w.T.Helper()
 	switch x := in.(type) {
 	case *engine.ModelResult:
-		x.ID = ID(c)
-		w.Feed(*x)
+		r := *x
+		r.ID = id
+		return r
 	case *engine.ToolResult:
-		x.ID = ID(c)
-		w.Feed(*x)
+		r := *x
+		r.ID = id
+		return r
 	case *engine.FuncResult:
-		x.ID = ID(c)
-		w.Feed(*x)
-	default:
-		w.T.Fatalf("result is %T", in)
+		r := *x
+		r.ID = id
+		return r
 	}
+	w.T.Fatalf("result is %T", in)
+	return nil
+}
+
+func matches(c engine.Command, which string) bool {
+	kind, name, _ := strings.Cut(which, " ")
+	switch c := c.(type) {
+	case *engine.CallModel:
+		if kind == "agent" {
+			return c.Agent.ID == name
+		}
+	case *engine.CallTool:
+		if kind == "tool" {
+			return c.Tool == name
+		}
+	}
+	return Node(c) == which
+}
+
+// Asked gives the pending model call of an agent or node.
+func (w *World) Asked(which string) *engine.CallModel {
+	w.T.Helper()
+	for _, c := range w.Pending {
+		if m, ok := c.(*engine.CallModel); ok && matches(c, which) {
+			return m
+		}
+	}
+	w.T.Fatalf("no model call of %s is pending\n%s", which, w.Log())
+	return nil
+}
+
+// Asks makes a model result that asks for tool calls.
+func Asks(calls ...chat.ToolCall) *engine.ModelResult {
+	r := Reply("")
+	r.Message.ToolCalls = calls
+	return r
+}
+
+// Call is a model's wish to call a tool; args is written as it stands.
+func Call(id, name, args string) chat.ToolCall {
+	return chat.ToolCall{ID: id, Name: name, Arguments: engine.Value(args)}
+}
+
+// Returns makes a tool result.
+func Returns(text string) *engine.ToolResult { return &engine.ToolResult{Text: text} }
+
+// Conv shows messages in few words, one a line: `user: text`, `assistant: text [name(args) id]`, `tool id: text`, `tool! id: text` for failures.
+func Conv(messages []chat.Message) string {
+	var b strings.Builder
+	for _, m := range messages {
+		b.WriteString(string(m.Role))
+		if m.IsError {
+			b.WriteString("!")
+		}
+		if m.ToolCallID != "" {
+			b.WriteString(" " + m.ToolCallID)
+		}
+		b.WriteString(": " + m.Text)
+		for _, c := range m.ToolCalls {
+			fmt.Fprintf(&b, " [%s(%s) %s]", c.Name, c.Arguments, c.ID)
+		}
+		b.WriteByte('\n')
+	}
+	return b.String()
 }
 
 // Node gives the node of a command.
