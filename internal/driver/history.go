@@ -45,6 +45,8 @@ func (h *History) Add(e engine.Event) {
 			h.asked[wish{e.Step, c.ID}] = c.Arguments
 		}
 		h.used(d.Source)
+	case *engine.ModelFailed:
+		h.used(d.Source)
 	case *engine.ToolCalled:
 		c := tool.Call{Run: h.run, Node: e.Node, Name: d.Tool, Arguments: d.Arguments, Key: h.run + "/" + d.Call}
 		c.Agent = h.agentOf(e.Step, d.Frame)

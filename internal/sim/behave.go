@@ -24,7 +24,7 @@ func Behave(seed uint64) *World {
 		Model: b.model,
 		Tools: map[string]Tool{
 			"read": {Policy: tool.PolicyRetry, Do: b.tool},
-			"act":  {Policy: tool.PolicyRetry, Do: b.tool},
+			"act":  {Policy: tool.PolicyAsk, Do: b.tool},
 		},
 	}
 }
