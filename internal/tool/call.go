@@ -47,13 +47,12 @@ func (s *Set) Call(ctx context.Context, c Call) (Result, error) {
 		return s.bound(offered, res)
 	case ctx.Err() != nil:
 		return Result{}, fmt.Errorf("call tool %q: %w", offered, context.Cause(ctx))
-	case context.Cause(callCtx) == errCallTimeout:
+	case errors.Is(context.Cause(callCtx), errCallTimeout):
 		e := Errorf(KindTimeout, offered, "Tool %q timed out after %dms", offered, limit.Milliseconds())
 		e.OutcomeUnknown, e.Err = true, err
 		return Result{}, e
 	}
-	var known *Error
-	if errors.As(err, &known) {
+	if known, ok := errors.AsType[*Error](err); ok {
 		named := *known
 		named.Tool = offered
 		return Result{}, &named
@@ -77,9 +76,9 @@ func (b *binding) run(ctx context.Context, c Call) (Result, error) {
 		var o outcome
 		defer func() {
 			if r := recover(); r != nil {
-				o.err = Errorf(KindFailed, c.Name, "tool %q panicked: %v", c.Name, r)
-				o.err.(*Error).Err = fmt.Errorf("%s", debug.Stack())
-				o.err.(*Error).OutcomeUnknown = true
+				e := Errorf(KindFailed, c.Name, "tool %q panicked: %v", c.Name, r)
+				e.OutcomeUnknown, e.Err = true, fmt.Errorf("%s", debug.Stack())
+				o.err = e
 			}
 			done <- o
 		}()

@@ -329,10 +329,9 @@ func (p *parser) duration(e entry) time.Duration {
 }
 
 func addLoadError(list *diag.List, file string, err error) {
-	var one *yaml.LoadError
 	span := diag.Span{File: file}
 	text := err.Error()
-	if errors.As(err, &one) {
+	if one, ok := errors.AsType[*yaml.LoadError](err); ok {
 		span.Start = diag.Pos{Line: one.Mark.Line, Column: one.Mark.Column}
 		text = strings.TrimSpace(one.Message)
 	}

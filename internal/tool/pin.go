@@ -21,8 +21,8 @@ func Hash(def chat.ToolDef, p Policy) string {
 	if len(def.Parameters) > 0 && json.Unmarshal(def.Parameters, &params) != nil {
 		params = string(def.Parameters)
 	}
-	// Marshal sorts the keys of maps; the value came out of Unmarshal, so it cannot fail.
-	b, _ := json.Marshal([]any{def.Name, def.Description, params, p})
+	// Marshal sorts the keys of maps.
+	b, _ := json.Marshal([]any{def.Name, def.Description, params, p}) //nolint:errchkjson // params came out of Unmarshal, so it cannot fail
 	sum := sha256.Sum256(b)
 	return hex.EncodeToString(sum[:])
 }

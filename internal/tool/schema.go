@@ -65,11 +65,10 @@ func (anyPattern) MatchString(string) bool { return true }
 func (p anyPattern) String() string        { return string(p) }
 
 func compilePattern(p string) (jsonschema.Regexp, error) {
-	re, err := regexp.Compile(p)
-	if err != nil {
-		return anyPattern(p), nil
+	if re, err := regexp.Compile(p); err == nil {
+		return re, nil
 	}
-	return re, nil
+	return anyPattern(p), nil
 }
 
 // check gives the arguments as an object ({} for none), or what is wrong with them, for the model to read.

@@ -37,7 +37,6 @@ func set(t *testing.T, cfg tool.Config) *tool.Set {
 func fake(name string, tools ...string) *tooltest.Toolset {
 	var ts []tool.Tool
 	for _, n := range tools {
-		n := n
 		ts = append(ts, &tooltest.Tool{Name: n, Fn: func(context.Context, tool.Call) (tool.Result, error) {
 			return tool.Result{Text: name + "." + n}, nil
 		}})
@@ -144,8 +143,7 @@ func reopen(sets ...*tooltest.Toolset) tool.Type {
 }
 
 func kindOf(err error) tool.ErrorKind {
-	var e *tool.Error
-	if errors.As(err, &e) {
+	if e, ok := errors.AsType[*tool.Error](err); ok {
 		return e.Kind
 	}
 	return ""
@@ -267,7 +265,7 @@ func TestPins(t *testing.T) {
 				switch {
 				case tc.want != "" && (err != nil || r.Text != tc.want):
 					t.Errorf("got %q, %v, want %q", r.Text, err, tc.want)
-				case tc.want == "" && kindOf(err) != tool.KindChanged && !(restarted && kindOf(err) == tool.KindUnknownTool):
+				case tc.want == "" && kindOf(err) != tool.KindChanged && (!restarted || kindOf(err) != tool.KindUnknownTool):
 					t.Errorf("got %v, want tool_changed", err)
 				}
 				for _, n := range []string{"newcomer", "read2"} {

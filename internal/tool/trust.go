@@ -50,8 +50,7 @@ func TrustHash(specs []Spec) string {
 		return ""
 	}
 	slices.SortFunc(commands, slices.Compare[[]string])
-	// Marshal of strings cannot fail.
-	b, _ := json.Marshal(commands)
+	b, _ := json.Marshal(commands) //nolint:errchkjson // strings cannot fail
 	sum := sha256.Sum256(b)
 	return hex.EncodeToString(sum[:])
 }

@@ -116,7 +116,7 @@ func (t *remoteTool) callError(ctx context.Context, conn *conn, sent bool, err e
 
 // answer finds the error that the server itself sent, or nil. The SDK uses the same type for what it says of its own transport.
 func answer(err error) *jsonrpc.Error {
-	switch e := err.(type) {
+	switch e := err.(type) { //nolint:errorlint // it walks the tree itself, past those of the transport
 	case nil:
 		return nil
 	case *jsonrpc.Error:

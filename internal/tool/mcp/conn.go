@@ -187,8 +187,11 @@ func (c *conn) isDead() bool {
 
 // end closes the session and the process. It returns when both are gone, at the latest after some multiples of the grace.
 func (c *conn) end() error {
-	closed := make(chan error, 1)
-	go func() { closed <- c.sess.Close() }()
+	closed := make(chan struct{})
+	go func() {
+		_ = c.sess.Close() // a session that ends badly has ended as well
+		close(closed)
+	}()
 	t := time.NewTimer(c.grace)
 	defer t.Stop()
 	select {

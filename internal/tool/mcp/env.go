@@ -70,7 +70,7 @@ func reference(s string) (name, after string, ok bool) {
 }
 
 func isName(s string) bool {
-	return s != "" && !(s[0] >= '0' && s[0] <= '9') && strings.IndexFunc(s, func(r rune) bool { return !nameRune(r) }) < 0
+	return s != "" && (s[0] < '0' || s[0] > '9') && strings.IndexFunc(s, func(r rune) bool { return !nameRune(r) }) < 0
 }
 
 func nameRune(r rune) bool {

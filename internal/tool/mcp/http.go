@@ -52,7 +52,7 @@ func (unguarded) RoundTrip(*http.Request) (*http.Response, error) { return nil, 
 
 func (s *scoped) RoundTrip(req *http.Request) (*http.Response, error) {
 	ctx, cancel := context.WithCancelCause(req.Context())
-	stop := context.AfterFunc(s.ctx, func() { cancel(errKilled) })
+	stop := context.AfterFunc(s.ctx, func() { cancel(errKilled) }) //nolint:contextcheck // a request ends with either of two contexts
 	done := func() {
 		stop()
 		cancel(nil)
@@ -88,7 +88,7 @@ func (s *scoped) roundTrip(req *http.Request, cancel context.CancelCauseFunc) (*
 	timer := time.AfterFunc(s.listenWait, func() { cancel(errNoStream) })
 	defer timer.Stop()
 	resp, err := s.base.RoundTrip(req)
-	if err != nil && context.Cause(req.Context()) == errNoStream {
+	if err != nil && errors.Is(context.Cause(req.Context()), errNoStream) {
 		return &http.Response{
 			Status: "405 Method Not Allowed", StatusCode: http.StatusMethodNotAllowed, Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
 			Header: http.Header{}, Body: http.NoBody, Request: req,

@@ -28,7 +28,7 @@ type process struct {
 
 // startProcess starts argv with env as its whole environment. onLine gets each line of its standard error, from one goroutine.
 func startProcess(argv []string, dir string, env []string, onLine func(string)) (*process, error) {
-	cmd := exec.Command(argv[0], argv[1:]...)
+	cmd := exec.Command(argv[0], argv[1:]...) //nolint:noctx // it outlives the call that starts it, and ends by stop
 	cmd.Dir, cmd.Env = dir, env
 	ownGroup(cmd)
 

@@ -132,7 +132,7 @@ func newServer(mode string, stop <-chan struct{}) *sdk.Server {
 	})
 	add(&sdk.Tool{Name: "progress"}, func(ctx context.Context, req *sdk.CallToolRequest, args map[string]any) (*sdk.CallToolResult, error) {
 		for i := range int(args["times"].(float64)) {
-			time.Sleep(time.Duration(args["ms"].(float64)) * time.Millisecond) // the passing of time is what is tested
+			time.Sleep(time.Duration(args["ms"].(float64) * float64(time.Millisecond))) // the passing of time is what is tested
 			_ = req.Session.NotifyProgress(ctx, &sdk.ProgressNotificationParams{ProgressToken: req.Params.GetProgressToken(), Progress: float64(i)})
 		}
 		return text("done")

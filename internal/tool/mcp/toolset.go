@@ -76,8 +76,7 @@ func New(cfg Config, spec tool.Spec) (*Toolset, error) {
 		d.env, err = exp.environment(cfg.Environ(), spec.Env)
 	}
 	if err != nil {
-		var known *tool.Error
-		if errors.As(err, &known) {
+		if _, ok := errors.AsType[*tool.Error](err); ok {
 			return nil, err
 		}
 		return nil, tool.Errorf(tool.KindFailed, name, "toolset %q: %w", name, err)
@@ -297,7 +296,7 @@ func (ts *Toolset) openError(ctx context.Context, err error) error {
 	switch cause := context.Cause(ctx); {
 	case errors.Is(cause, tool.ErrClosed):
 		return tool.ErrClosed
-	case cause == errConnectTimeout:
+	case errors.Is(cause, errConnectTimeout):
 		return tool.Errorf(tool.KindTimeout, name, "toolset %q did not answer within %s: %w", name, ts.cfg.ConnectTimeout, err)
 	case cause != nil:
 		return fmt.Errorf("connect toolset %q: %w", name, cause)
