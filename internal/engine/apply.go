@@ -330,8 +330,8 @@ func (r *Run) applyStep(ev *Event) error {
 		}
 	case *StepCancelled:
 		st.Status = stepCancelled
-		if d.Reason == reasonRun && r.s.Ending == nil {
-			r.s.Ending = &ending{Status: StatusCancelled}
+		if d.Run != nil {
+			r.s.Ending, r.s.Limit = &ending{Status: StatusCancelled, Reason: d.Run.Reason}, ""
 		}
 	case *StepSkipped:
 		st.Status = stepSkipped

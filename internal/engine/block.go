@@ -137,7 +137,8 @@ func (r *Run) cancelStep(id int, reason string) {
 	}
 	r.closeWaits(func(w *wait) bool { return w.Step == id }, "cancelled")
 	r.cancelCalls(func(c *call) bool { return c.Step == id })
-	r.emitStep(id, &StepCancelled{Reason: reason})
+	r.emitStep(id, &StepCancelled{Reason: reason, Run: r.cancelling})
+	r.cancelling = nil
 }
 
 // cancelCalls asks the driver to stop the open calls that match.

@@ -128,6 +128,8 @@ type StepFailed struct {
 // StepCancelled ends a step that was not allowed to finish.
 type StepCancelled struct {
 	Reason string `json:"reason"`
+	// Run is set on the first step that ends because the whole run is being cancelled: the run will end so, once its calls have settled.
+	Run *RunCancelled `json:"run,omitempty"`
 }
 
 // StepSkipped says that a step can never produce anything: all paths to it were not taken (P2).

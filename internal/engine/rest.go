@@ -8,9 +8,6 @@ import (
 	"github.com/hocket-run/hocket/workflow"
 )
 
-// reasonRun is the reason of steps that end because the run is cancelled.
-const reasonRun = "the run was cancelled"
-
 // rest pauses or ends the run where nothing is left to do or to wait for.
 func (r *Run) rest() {
 	switch {
@@ -63,7 +60,7 @@ func (r *Run) restEnding() {
 		return
 	}
 	if r.s.Ending.Status == StatusCancelled {
-		r.finish(&RunCancelled{})
+		r.finish(&RunCancelled{Reason: r.s.Ending.Reason})
 		return
 	}
 	r.finish(&RunFailed{Error: r.s.Ending.Failure})
@@ -123,10 +120,15 @@ func (r *Run) handleCancel(d Cancel) {
 	if r.s.Status.Ended() {
 		return
 	}
-	r.cancelScope(0, reasonRun)
-	if r.s.Ending == nil || r.s.Ending.Status != StatusCancelled {
+	if r.s.Ending != nil && r.s.Ending.Status == StatusCancelled {
+		return
+	}
+	r.cancelling = &RunCancelled{Reason: d.Reason}
+	r.cancelScope(0, "the run was cancelled")
+	if end := r.cancelling; end != nil { // no step ran; cancelled calls were all that was awaited
+		r.cancelling = nil
 		r.closeWaits(anyWait, "cancelled")
-		r.emit(0, "", &RunCancelled{Reason: d.Reason})
+		r.emit(0, "", end)
 	}
 }
 

@@ -30,6 +30,8 @@ type Run struct {
 	opened []Command
 	wake   []int // scopes that may have settled
 	broken error
+	// cancelling is what the next cancelled step is to say of the whole run.
+	cancelling *RunCancelled
 	// announced: the timer for cancelled calls was asked for.
 	announced bool
 }

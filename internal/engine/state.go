@@ -58,6 +58,8 @@ type tally struct {
 type ending struct {
 	Status  Status  `json:"status"`
 	Failure Failure `json:"failure,omitzero"`
+	// Reason is that of a cancellation.
+	Reason string `json:"reason,omitempty"`
 	// Limit: tokens and calls are kept for a reopening.
 	Limit bool `json:"limit,omitempty"`
 }
