@@ -3,6 +3,7 @@ package journal
 import (
 	"encoding"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"reflect"
 	"strconv"
@@ -215,13 +216,13 @@ func (p *plan) fill(v reflect.Value, form string, data []byte) error {
 		if form == asideText {
 			quoted, ok := appendString(make([]byte, 0, len(data)+len(data)/8), string(data))
 			if !ok {
-				return fmt.Errorf("text is not UTF-8")
+				return errors.New("text is not UTF-8")
 			}
 			v.SetBytes(quoted)
 			return nil
 		}
 		if !isJSON(data) {
-			return fmt.Errorf("value is not JSON")
+			return errors.New("value is not JSON")
 		}
 		v.SetBytes(append([]byte(nil), data...))
 	default:
