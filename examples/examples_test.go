@@ -50,7 +50,7 @@ func TestExamples(t *testing.T) {
 			}
 			out, errs, status := hocket(t, db, args...)
 			answers, _ := os.ReadFile(filepath.Join(name, "answers.txt"))
-			for _, line := range strings.Split(strings.TrimSpace(string(answers)), "\n") {
+			for line := range strings.SplitSeq(strings.TrimSpace(string(answers)), "\n") {
 				if line == "" {
 					continue
 				}
