@@ -12,7 +12,7 @@ import (
 func (a *app) doctorCmd() *cobra.Command {
 	var asJSON bool
 	c := &cobra.Command{
-		Use: "doctor", Short: "say which providers, keys, stores and tools are found", Args: cobra.NoArgs,
+		Use: "doctor", Short: "say which providers, keys, stores and tools are found", Args: takes(),
 		RunE: func(c *cobra.Command, _ []string) error {
 			r := service.Diagnose(c.Context(), a.config())
 			if asJSON {

@@ -3,6 +3,7 @@ package cli
 import (
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -18,22 +19,14 @@ func (a *app) validateCmd() *cobra.Command {
 		asJSON bool
 	)
 	c := &cobra.Command{
-		Use: "validate FILE...", Short: "check documents and print every problem",
-		Long: "Checks documents and prints every problem as FILE:LINE:COL: severity: message (code). Ends with 0, or 2 where a document cannot run.",
-		Args: cobra.MinimumNArgs(1),
+		Use: "validate FILE…", Short: "check documents and print every problem",
+		Long:    "Checks documents and prints every problem as FILE:LINE:COL: severity: message (code). Ends with 0, or 2 where a document cannot run.",
+		Example: "  hocket validate *.yaml\n  hocket validate --json newsroom.yaml | jq '.[].message'",
+		Args:    takes("FILE…"), ValidArgsFunction: documents,
 		RunE: func(_ *cobra.Command, args []string) error {
 			all := diag.List{}
 			for _, path := range args {
-				data, err := service.ReadFile(path, a.In)
-				if err != nil {
-					var inv *service.InvalidError
-					if !errors.As(err, &inv) {
-						return err
-					}
-					all.Errorf(diag.Span{File: path}, "", "unreadable", "%s", inv.Message)
-					continue
-				}
-				_, problems, err := service.Load(path, data, opts)
+				problems, err := a.problems(path, opts)
 				if err != nil {
 					return err
 				}
@@ -45,10 +38,9 @@ func (a *app) validateCmd() *cobra.Command {
 					return err
 				}
 			} else {
-				colour := newPalette(a.OutTerminal && a.color.on)
 				for _, d := range all {
 					if d.Severity == diag.Error || !a.quiet {
-						fmt.Fprintln(a.Out, colour.diagnostic(d))
+						fmt.Fprintln(a.Out, a.outColor.diagnostic(d))
 					}
 				}
 			}
@@ -61,11 +53,29 @@ func (a *app) validateCmd() *cobra.Command {
 			return nil
 		},
 	}
-	c.Flags().StringVar(&opts.Format, "format", "", "canvas or steps (default: detected)")
-	c.Flags().StringVar(&opts.AgentsFile, "agents", "", "`FILE` with agent definitions")
+	addLoadFlags(c, &opts)
 	c.Flags().BoolVar(&asJSON, "json", false, "print a list of problems as JSON")
 	return c
 }
+
+// problems gives all problems of a document; one that cannot be read is a problem too.
+func (a *app) problems(path string, opts service.LoadOptions) (diag.List, error) {
+	data, err := service.ReadFile(path, a.In)
+	var invalid *service.InvalidError
+	switch {
+	case errors.As(err, &invalid):
+		var list diag.List
+		list.Errorf(diag.Span{File: path}, "", "unreadable", "%s", strings.TrimPrefix(invalid.Message, path+": "))
+		return list, nil
+	case err != nil:
+		return nil, err
+	}
+	_, problems, err := service.Load(path, data, opts)
+	return problems, err
+}
+
+// drawings are the forms in which workflows are drawn.
+var drawings = []string{"tree", "mermaid", "dot", "svg"}
 
 func (a *app) showCmd() *cobra.Command {
 	var (
@@ -73,7 +83,7 @@ func (a *app) showCmd() *cobra.Command {
 		as   string
 	)
 	c := &cobra.Command{
-		Use: "show FILE", Short: "draw a workflow", Args: cobra.ExactArgs(1),
+		Use: "show FILE", Short: "draw a workflow", Args: takes("FILE"), ValidArgsFunction: firstIsDocument,
 		Example: "  hocket show newsroom.yaml\n  hocket show newsroom.yaml --as svg > newsroom.svg",
 		RunE: func(_ *cobra.Command, args []string) error {
 			w, err := a.load(args[0], opts)
@@ -95,7 +105,7 @@ func (a *app) showCmd() *cobra.Command {
 				}
 				text = string(svg)
 			default:
-				return usef("--as %q: it is tree, mermaid, dot or svg", as)
+				return mustBe("as", strings.Join(drawings, ", "), as)
 			}
 			if _, err := fmt.Fprint(a.Out, text); err != nil {
 				return fmt.Errorf("write picture: %w", err)
@@ -103,10 +113,9 @@ func (a *app) showCmd() *cobra.Command {
 			return nil
 		},
 	}
-	c.Flags().StringVar(&as, "as", "tree", "tree, mermaid, dot or svg")
-	c.Flags().StringVar(&opts.Format, "format", "", "canvas or steps (default: detected)")
-	c.Flags().StringVar(&opts.AgentsFile, "agents", "", "`FILE` with agent definitions")
-	must(c.RegisterFlagCompletionFunc("as", cobra.FixedCompletions([]string{"tree", "mermaid", "dot", "svg"}, cobra.ShellCompDirectiveNoFileComp)))
+	c.Flags().StringVar(&as, "as", "tree", "`FORM` of the picture: tree, mermaid, dot or svg")
+	addLoadFlags(c, &opts)
+	must(c.RegisterFlagCompletionFunc("as", cobra.FixedCompletions(drawings, cobra.ShellCompDirectiveNoFileComp)))
 	return c
 }
 
@@ -117,11 +126,12 @@ func (a *app) convertCmd() *cobra.Command {
 	)
 	c := &cobra.Command{
 		Use: "convert FILE --to FORMAT", Short: "write a workflow in another format",
-		Long: "Writes the same workflow in another format on standard output, or says exactly what that format cannot say and ends with 2.",
-		Args: cobra.ExactArgs(1),
+		Long:    "Writes the same workflow in another format on standard output, or says exactly what that format cannot say and ends with 2.",
+		Example: "  hocket convert newsroom.yaml --to canvas > newsroom.json",
+		Args:    takes("FILE"), ValidArgsFunction: firstIsDocument,
 		RunE: func(_ *cobra.Command, args []string) error {
 			if to == "" {
-				return usef("say the format: --to canvas or --to steps")
+				return usef("--to is missing: it says the format, %s", strings.Join(formats, " or "))
 			}
 			w, err := a.load(args[0], opts)
 			if err != nil {
@@ -144,9 +154,8 @@ func (a *app) convertCmd() *cobra.Command {
 			return nil
 		},
 	}
-	c.Flags().StringVar(&to, "to", "", "canvas or steps")
-	c.Flags().StringVar(&opts.Format, "format", "", "format of FILE (default: detected)")
-	c.Flags().StringVar(&opts.AgentsFile, "agents", "", "`FILE` with agent definitions")
-	must(c.RegisterFlagCompletionFunc("to", cobra.FixedCompletions([]string{"canvas", "steps"}, cobra.ShellCompDirectiveNoFileComp)))
+	c.Flags().StringVar(&to, "to", "", "`FORMAT` to write: canvas or steps")
+	addLoadFlags(c, &opts)
+	must(c.RegisterFlagCompletionFunc("to", cobra.FixedCompletions(formats, cobra.ShellCompDirectiveNoFileComp)))
 	return c
 }

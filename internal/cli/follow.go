@@ -1,39 +1,41 @@
 package cli
 
 import (
-	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"os"
 	"sync"
+	"time"
 
-	"github.com/hocket-run/hocket/internal/driver"
 	"github.com/hocket-run/hocket/internal/engine"
-	"github.com/hocket-run/hocket/internal/expr"
 	"github.com/hocket-run/hocket/internal/journal"
 	"github.com/hocket-run/hocket/internal/project"
 	"github.com/hocket-run/hocket/internal/service"
 	"github.com/hocket-run/hocket/workflow"
 )
 
-// follower shows one run while it goes on, asks its questions on a terminal, and ends with its result.
+// follower shows one run while it goes on, whoever drives it, asks its questions on a terminal, and ends with its result.
 type follower struct {
 	*app
 	service *service.Service
+	run     string
 	json    bool
-	events  bool
 	context bool
+	// again takes the run up after its owner died; nil where this process began it.
+	again func(ctx context.Context) error
 
 	progress progress
-	mu       sync.Mutex
-	folder   *project.Folder // what the events so far tell, where they are printed
-	closed   bool
+	leave    context.CancelFunc // ends the watching
+	watching sync.WaitGroup
+
+	mu     sync.Mutex
+	seq    uint64        // the last event that was shown
+	events *eventPrinter // nil: events are not printed
+	closed bool
 }
 
-func (a *app) newFollower(asJSON, events, stepContext bool) *follower {
-	f := &follower{app: a, json: asJSON, events: events, context: stepContext}
+func (a *app) newFollower() *follower {
+	f := &follower{app: a, leave: func() {}}
 	switch {
 	case a.quiet:
 		f.progress = silent{}
@@ -42,41 +44,65 @@ func (a *app) newFollower(asJSON, events, stepContext bool) *follower {
 	default:
 		f.progress = newPlain(a)
 	}
+	a.shown = f.progress
 	return f
 }
 
-// tell prepares the printing of events: past are those of the run so far, which are not printed again.
-func (f *follower) tell(run string, w *workflow.Workflow, past []engine.Event) {
-	if !f.events {
-		return
+// watch begins to show the run. past are the events so far, which are taken in and not shown.
+func (f *follower) watch(ctx context.Context, run string, w *workflow.Workflow, past []engine.Event, print bool) {
+	f.run = run
+	if print {
+		f.events = newEventPrinter(f.app, run, w)
 	}
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	f.folder = project.NewFolder(run, w)
 	for _, e := range past {
-		f.folder.Add(e)
+		f.seq = e.Seq
+		f.progress.past(e)
+		if f.events != nil {
+			f.events.skip(e)
+		}
 	}
-}
-
-// attach makes the service tell of what happens.
-func (f *follower) attach(cfg *service.Config) {
-	cfg.OnEvents = f.onEvents
-	cfg.OnDelta = func(_ string, d driver.Delta) { f.progress.delta(d) }
-}
-
-func (f *follower) onEvents(run string, events []engine.Event) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	for _, e := range events {
-		if f.folder != nil {
-			line, err := journal.MarshalEvent(run, f.folder.Expand(e))
-			f.folder.Add(e)
-			if err == nil {
-				f.Out.Write(append(line, '\n')) //nolint:errcheck // a reader that left is seen at the end
+	ctx, f.leave = context.WithCancel(ctx)
+	from := f.seq
+	f.watching.Go(func() {
+		for u, err := range f.service.Watch(ctx, run, from) {
+			switch {
+			case err != nil:
+				return // the run's end tells what is wrong; what was not shown is shown by sync
+			case u.Delta != nil:
+				f.progress.delta(*u.Delta)
+			case u.Event != nil:
+				f.mu.Lock()
+				f.show(*u.Event)
+				f.mu.Unlock()
 			}
 		}
-		f.progress.event(e)
+	})
+}
+
+// show shows an event once. f.mu is held.
+func (f *follower) show(e engine.Event) {
+	if e.Seq <= f.seq {
+		return
 	}
+	f.seq = e.Seq
+	if f.events != nil {
+		f.events.print(e)
+	}
+	f.progress.event(e)
+}
+
+// sync shows what the journal has and the watching has not brought yet, and gives the run.
+func (f *follower) sync(ctx context.Context) (service.Recorded, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	rec, err := f.service.Read(ctx, f.run)
+	if err != nil {
+		return rec, err
+	}
+	for _, e := range rec.Events {
+		f.show(e)
+	}
+	return rec, nil
 }
 
 // close ends what the invocation drives and the drawing.
@@ -85,88 +111,117 @@ func (f *follower) close() error {
 		return nil
 	}
 	f.closed = true
-	err := f.service.Close()
+	f.leave()
+	f.watching.Wait()
 	f.progress.done()
-	return err
+	return f.service.Close()
 }
 
-// begin says which run this is, so that it can be found again whatever happens.
-func (f *follower) begin(run, name string) {
-	if !f.quiet && f.db != service.Memory {
-		fmt.Fprintln(f.Err, f.color.dim("run "+run+"  "+clean(name)))
-	}
-}
-
-// follow waits for the run, answers its approvals on a terminal, and gives the result as an exit error.
-func (f *follower) follow(ctx context.Context, run string) error {
+// follow waits for the run, answers its questions on a terminal, and gives the result as an exit error.
+func (f *follower) follow(ctx context.Context) error {
 	for {
-		st, err := f.service.Wait(ctx, run)
+		st, err := f.service.Wait(ctx, f.run)
 		if ctx.Err() != nil {
-			return f.interrupted(run)
+			return f.interrupted()
 		}
 		if err != nil {
 			return err
 		}
-		if st.Status == engine.StatusPaused && f.InTerminal && f.ErrTerminal {
-			again, err := f.ask(ctx, run)
-			if ctx.Err() != nil {
-				return f.interrupted(run)
-			}
-			if err != nil {
-				return err
-			}
-			if again {
-				continue
-			}
+		again := false
+		switch {
+		case st.Interrupted && f.again != nil:
+			again, err = true, f.again(ctx)
+		case st.Status == engine.StatusPaused && f.InTerminal && f.ErrTerminal:
+			again, err = f.ask(ctx)
 		}
-		return f.result(ctx, run)
-	}
-}
-
-// interrupted ends the invocation after Ctrl-C: the run stays and can be resumed.
-func (f *follower) interrupted(run string) error {
-	if err := f.close(); err != nil && !errors.Is(err, context.Canceled) {
-		fmt.Fprintf(f.Err, "hocket: %v\n", err)
-	}
-	if f.db == service.Memory {
-		return &exit{ExitInterrupted, "interrupted"}
-	}
-	return &exit{ExitInterrupted, fmt.Sprintf("interrupted; run %s is stored. Continue it with:\n  hocket resume %s%s", run, run, f.dbFlag())}
-}
-
-// dbFlag is the --db flag that a further command needs.
-func (f *follower) dbFlag() string {
-	if f.db == "" {
-		return ""
-	}
-	return " --db " + f.db
-}
-
-// result prints what the run gave and turns its status into an exit error.
-func (f *follower) result(ctx context.Context, run string) error {
-	rec, err := f.service.Read(ctx, run)
-	if err != nil {
-		return err
-	}
-	o := rec.Object()
-	f.progress.done()
-	switch {
-	case f.json:
-		if err := writeJSON(f.Out, o, f.OutTerminal); err != nil {
+		switch {
+		case ctx.Err() != nil:
+			return f.interrupted()
+		case err != nil:
+			return err
+		case again:
+			continue
+		}
+		rec, err := f.sync(ctx)
+		if err != nil {
 			return err
 		}
-	case f.events:
+		if err := f.result(rec); err != nil {
+			return err
+		}
+		return f.status(rec.Object())
+	}
+}
+
+// interruptTime bounds how long an interrupted invocation waits for its calls.
+const interruptTime = 10 * time.Second
+
+// interrupted ends the invocation after Ctrl-C: the run stays and can be resumed.
+func (f *follower) interrupted() error {
+	ctx, cancel := context.WithTimeout(context.Background(), interruptTime)
+	defer cancel()
+	if f.service.Interrupt(ctx, f.run) != nil {
+		return &exit{ExitInterrupted, "interrupted; run " + f.run + " did not stop in time" + f.toContinue("")}
+	}
+	rec, err := f.sync(ctx)
+	switch {
+	case errors.Is(err, journal.ErrNotFound):
+		return &exit{ExitInterrupted, "interrupted before the run began; nothing is stored"}
+	case err != nil:
+		return err
+	}
+	if err := f.result(rec); err != nil {
+		return err
+	}
+	switch o := rec.Object(); {
+	case o.Status.Ended():
+		return f.status(o)
+	case f.db == service.Memory:
+		return &exit{ExitInterrupted, "interrupted"}
+	case o.Status == engine.StatusPaused:
+		return &exit{ExitInterrupted, "interrupted; " + f.waits(o)}
+	case !o.Interrupted:
+		return &exit{ExitInterrupted, "stopped looking; run " + o.ID + " goes on in another process"}
+	default:
+		return &exit{ExitInterrupted, "interrupted; run " + o.ID + " is stored" + f.toContinue("")}
+	}
+}
+
+// toContinue is the command that takes the run up, with further flags.
+func (f *follower) toContinue(flags string) string {
+	return ". Continue it with:\n  " + f.resumeLine(flags)
+}
+
+// result prints what the run gave.
+func (f *follower) result(rec service.Recorded) error {
+	f.progress.done()
+	o := rec.Object()
+	switch {
+	case f.json:
+		if err := writeJSON(f.Out, o, f.OutTerminal && f.events == nil); err != nil {
+			return err
+		}
+	case f.events != nil:
 	case o.Status == engine.StatusCompleted:
-		if _, err := fmt.Fprintln(f.Out, outputText(o.Output)); err != nil {
+		text := outputText(o.Output)
+		if f.OutTerminal {
+			text = printable(text)
+		}
+		if _, err := fmt.Fprintln(f.Out, text); err != nil {
 			return fmt.Errorf("write output: %w", err)
 		}
 	}
 	if f.context {
-		fmt.Fprintf(f.Err, "--- Step Context ---\n%s\n", indent(project.Fold(run, rec.Workflow, rec.Events).Context()))
+		text := string(indent(project.Fold(f.run, rec.Workflow, rec.Events).Context()))
+		if f.ErrTerminal {
+			text = printable(text)
+		}
+		fmt.Fprintf(f.Err, "--- Step Context ---\n%s\n", text)
 	}
-	return f.status(o)
+	return nil
 }
 
+// status turns the status of a run that nobody drives any more into an exit error.
 func (f *follower) status(o project.Run) error {
 	switch o.Status {
 	case engine.StatusCompleted:
@@ -174,77 +229,67 @@ func (f *follower) status(o project.Run) error {
 	case engine.StatusCancelled:
 		return &exit{ExitCancelled, "run " + o.ID + " was cancelled"}
 	case engine.StatusPaused:
-		return f.paused(o)
-	case engine.StatusFailed:
-		msg := "run " + o.ID + " failed"
-		if o.Error != nil {
-			msg = fmt.Sprintf("run %s failed: %s (%s)", o.ID, o.Error.Message, o.Error.Code)
-			if o.Error.Node != nil && *o.Error.Node != "" {
-				msg = fmt.Sprintf("run %s failed at %s: %s (%s)", o.ID, *o.Error.Node, o.Error.Message, o.Error.Code)
-			}
-			switch o.Error.Code {
-			case engine.CodeMaxSteps:
-				msg += fmt.Sprintf("\ncontinue it with: hocket resume %s%s --max-steps N", o.ID, f.dbFlag())
-			case engine.CodeTimeout:
-				if o.Error.Node == nil || *o.Error.Node == "" {
-					msg += fmt.Sprintf("\ncontinue it with: hocket resume %s%s --timeout DURATION", o.ID, f.dbFlag())
-				}
-			}
+		if f.db == service.Memory {
+			return &exit{ExitPaused, "run " + o.ID + " waits for a person, but --db " + service.Memory + " keeps nothing: run it with a store to answer it later"}
 		}
-		return &exit{ExitFailed, msg}
+		return &exit{ExitPaused, f.waits(o)}
+	case engine.StatusFailed:
+		return &exit{ExitFailed, f.failure(o)}
 	}
-	return &exit{ExitInterrupted, fmt.Sprintf("run %s has no process that drives it. Continue it with:\n  hocket resume %s%s", o.ID, o.ID, f.dbFlag())}
+	return &exit{ExitInterrupted, "run " + o.ID + " has no process that drives it" + f.toContinue("")}
 }
 
-// paused tells how to answer.
-func (f *follower) paused(o project.Run) error {
-	var b bytes.Buffer
-	if f.db == service.Memory {
-		return &exit{ExitPaused, "run " + o.ID + " waits for a person, but --db " + service.Memory + " keeps nothing: run it with a store to answer it later"}
+// failure words why the run failed, and how it goes on where a limit ended it.
+func (f *follower) failure(o project.Run) string {
+	msg := "run " + o.ID + " failed"
+	if o.Error == nil {
+		return msg
 	}
-	fmt.Fprintf(&b, "run %s is paused and waits for a person:", o.ID)
+	if o.Error.Node != nil && *o.Error.Node != "" {
+		msg += " at " + *o.Error.Node
+	}
+	msg += fmt.Sprintf(": %s (%s)", o.Error.Message, o.Error.Code)
+	if f.db == service.Memory {
+		return msg
+	}
+	switch o.Error.Code {
+	case engine.CodeMaxSteps:
+		msg += f.toContinue(" --max-steps N")
+	case engine.CodeBudget:
+		msg += f.toContinue(" --budget N")
+	case engine.CodeTimeout:
+		if o.Error.Node == nil || *o.Error.Node == "" {
+			msg += f.toContinue(" --timeout DURATION")
+		}
+	}
+	return msg
+}
+
+// waits tells what the run waits for and how to answer.
+func (f *follower) waits(o project.Run) string {
+	msg := "run " + o.ID + " is paused and waits for a person:"
 	for _, w := range o.Waiting {
-		fmt.Fprintf(&b, "\n  %s at %s (%s)", w.ID, w.Node, w.Kind)
+		msg += fmt.Sprintf("\n  %s at %s (%s)", w.ID, clean(w.Node), w.Kind)
 		if w.Prompt != "" {
-			fmt.Fprintf(&b, ": %s", short(clean(w.Prompt), 200))
+			msg += ": " + short(clean(w.Prompt), 200)
 		}
 		pick := ""
 		if len(o.Waiting) > 1 {
-			pick = " --wait " + w.ID
+			pick = " --wait " + quote(w.ID)
 		}
-		if w.Kind == "approval" {
-			fmt.Fprintf(&b, "\n    hocket resume %s%s%s --approve    (or --reject, with --note TEXT)", o.ID, f.dbFlag(), pick)
+		if w.Kind == workflow.WaitApproval {
+			msg += "\n    " + f.resumeLine(pick+" --approve") + "    (or --reject, with --note TEXT)"
 		} else {
-			fmt.Fprintf(&b, "\n    hocket resume %s%s%s --input TEXT", o.ID, f.dbFlag(), pick)
+			msg += "\n    " + f.resumeLine(pick+" --input TEXT")
 		}
 	}
-	return &exit{ExitPaused, b.String()}
+	return msg
 }
 
-// outputText is an output as people want it: a text as it is, anything else as JSON.
-func outputText(v engine.Value) string { return expr.Text(v) }
-
-func indent(v []byte) []byte {
-	var b bytes.Buffer
-	if json.Indent(&b, v, "", "  ") != nil {
-		return v
+func (f *follower) resumeLine(flags string) string {
+	db := ""
+	if f.db != "" {
+		db = " --db " + quote(f.db)
 	}
-	return b.Bytes()
-}
-
-// writeJSON writes v as JSON, indented for people.
-func writeJSON(w interface{ Write([]byte) (int, error) }, v any, pretty bool) error {
-	var b bytes.Buffer
-	enc := json.NewEncoder(&b)
-	enc.SetEscapeHTML(false)
-	if pretty {
-		enc.SetIndent("", "  ")
-	}
-	if err := enc.Encode(v); err != nil {
-		return fmt.Errorf("write JSON: %w", err)
-	}
-	if _, err := w.Write(b.Bytes()); err != nil && !errors.Is(err, os.ErrClosed) {
-		return fmt.Errorf("write JSON: %w", err)
-	}
-	return nil
+	return "hocket resume " + quote(f.run) + db + flags
 }

@@ -11,7 +11,7 @@ import (
 )
 
 // live draws the running steps at the bottom of a terminal, each with a spinner, its time, its tokens and the end of what its model says; finished
-// steps stay above as lines.
+// steps stay above as lines. No line is longer than the terminal is wide, so that a line drawn is a line on the screen.
 type live struct {
 	mu     sync.Mutex
 	app    *app
@@ -28,6 +28,9 @@ const drawEvery = 100 * time.Millisecond
 
 // maxDrawn bounds the lines at the bottom; more running steps are counted.
 const maxDrawn = 8
+
+// keptRunes bounds what is kept of what a model says: more than any terminal is wide.
+const keptRunes = 400
 
 var spinner = []string{"⠋", "⠙", "⠹", "⠸", "⠼", "⠴", "⠦", "⠧", "⠇", "⠏"}
 
@@ -48,12 +51,16 @@ func (l *live) spin() {
 		case <-tick.C:
 			l.mu.Lock()
 			l.frame++
-			if !l.hidden {
-				l.draw()
-			}
+			l.write("")
 			l.mu.Unlock()
 		}
 	}
+}
+
+func (l *live) past(e engine.Event) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.board.add(e)
 }
 
 func (l *live) event(e engine.Event) {
@@ -66,13 +73,8 @@ func (l *live) event(e engine.Event) {
 	if _, ok := e.Data.(*engine.RunResumed); ok {
 		l.hidden = false
 	}
-	if ln == nil {
-		return
-	}
-	l.erase()
-	fmt.Fprintf(l.app.Err, "%s %s\n", l.paint(ln.mark), short(ln.text, l.width()-2))
-	if !l.hidden {
-		l.draw()
+	if ln != nil {
+		l.write(l.paint(ln.mark) + " " + short(ln.text, l.width()-2) + "\n")
 	}
 }
 
@@ -87,16 +89,22 @@ func (l *live) delta(d driver.Delta) {
 		a.said = ""
 	}
 	a.said += d.Text
-	if r := []rune(a.said); len(r) > 400 {
-		a.said = string(r[len(r)-200:])
+	if r := []rune(a.said); len(r) > 2*keptRunes {
+		a.said = string(r[len(r)-keptRunes:])
 	}
+}
+
+func (l *live) say(text string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.write(text)
 }
 
 func (l *live) hide() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.erase()
 	l.hidden = true
+	l.write("")
 }
 
 func (l *live) done() {
@@ -106,7 +114,7 @@ func (l *live) done() {
 		return
 	}
 	l.ended = true
-	l.erase()
+	l.write("")
 	close(l.stop)
 	l.mu.Unlock()
 	<-l.gone
@@ -114,60 +122,57 @@ func (l *live) done() {
 
 func (l *live) width() int {
 	if l.app.Width != nil {
-		if w := l.app.Width(); w > 10 {
+		if w := l.app.Width(); w > 0 {
 			return w
 		}
 	}
 	return 80
 }
 
-// erase takes the lines at the bottom away.
-func (l *live) erase() {
-	if l.drawn > 0 {
-		fmt.Fprintf(l.app.Err, "\x1b[%dA\r\x1b[J", l.drawn)
-		l.drawn = 0
-	}
-}
-
-func (l *live) draw() {
-	if l.ended || (len(l.board.running) == 0 && l.drawn == 0) {
-		return
-	}
+// write puts whole lines above the running steps, which are drawn anew: one write, so that nothing flickers. l.mu is held.
+func (l *live) write(lines string) {
 	var b strings.Builder
 	if l.drawn > 0 {
 		fmt.Fprintf(&b, "\x1b[%dA\r\x1b[J", l.drawn)
 	}
+	b.WriteString(lines)
 	l.drawn = 0
+	if !l.ended && !l.hidden {
+		l.draw(&b)
+	}
+	if b.Len() > 0 {
+		fmt.Fprint(l.app.Err, b.String())
+	}
+}
+
+func (l *live) draw(b *strings.Builder) {
 	width := l.width() - 1
 	for i, a := range l.board.running {
 		if i == maxDrawn {
-			fmt.Fprintf(&b, "  and %d more\n", len(l.board.running)-i)
+			b.WriteString(short(fmt.Sprintf("  and %d more", len(l.board.running)-i), width) + "\n")
 			l.drawn++
-			break
+			return
 		}
-		head := a.title() + "  " + duration(time.Since(a.started).Truncate(100*time.Millisecond))
+		head := a.title() + "  " + duration(time.Since(a.started).Truncate(drawEvery))
 		if t := a.usage.InputTokens + a.usage.OutputTokens; t > 0 {
-			head += fmt.Sprintf("  %d tokens", t)
+			head += "  " + counted(t, "token")
 		}
 		tail := a.doing
 		if a.said != "" {
 			tail = clean(a.said)
 		}
-		room := width - 2 - len([]rune(head))
-		if tail != "" && room > 8 {
-			r := []rune(strings.TrimSpace(tail))
-			if len(r) > room-2 {
-				r = append([]rune{'…'}, r[len(r)-(room-3):]...)
-			}
-			tail = "  " + l.app.color.dim(string(r))
+		if room := width - 4 - columns(head); tail != "" && room >= minTail {
+			tail = "  " + l.app.color.dim(ending(strings.TrimSpace(tail), room))
 		} else {
 			tail = ""
 		}
-		fmt.Fprintf(&b, "%s %s%s\n", l.app.color.blue(spinner[l.frame%len(spinner)]), short(head, width-2), tail)
+		fmt.Fprintf(b, "%s %s%s\n", l.app.color.blue(spinner[l.frame%len(spinner)]), short(head, width-2), tail)
 		l.drawn++
 	}
-	fmt.Fprint(l.app.Err, b.String())
 }
+
+// minTail is the room below which what a step does is not worth showing.
+const minTail = 8
 
 func (l *live) paint(mark string) string {
 	c := l.app.color

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"bufio"
 	"context"
 	"errors"
 	"fmt"
@@ -8,11 +9,11 @@ import (
 	"log/slog"
 	"os"
 	"runtime/debug"
-	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/hocket-run/hocket/diag"
+	"github.com/hocket-run/hocket/internal/driver"
 	"github.com/hocket-run/hocket/internal/model"
 	"github.com/hocket-run/hocket/internal/service"
 )
@@ -45,18 +46,6 @@ type Wiring struct {
 	Adapters map[model.Protocol]model.Factory
 }
 
-// exit is an error that knows its status. An empty message prints nothing.
-type exit struct {
-	status  int
-	message string
-}
-
-func (e *exit) Error() string { return e.message }
-
-func usef(format string, args ...any) error {
-	return &exit{ExitUse, fmt.Sprintf(format, args...)}
-}
-
 // app is one invocation.
 type app struct {
 	Streams
@@ -67,7 +56,12 @@ type app struct {
 	verbose   bool
 	logFormat string
 	noColor   bool
-	color     palette
+	// color is for Err, outColor for Out.
+	color, outColor palette
+	// shown is what draws on Err at the moment, nil where nothing does.
+	shown progress
+	// lines reads In where a person answers.
+	lines *bufio.Reader
 }
 
 // Main runs one command line and gives its exit status. No panic leaves it.
@@ -81,7 +75,8 @@ func Main(ctx context.Context, args []string, st Streams, w Wiring) (status int)
 			status = ExitDefect
 		}
 	}()
-	a := &app{Streams: st, wiring: w}
+	st.In = &patient{ctx: ctx, r: st.In}
+	a := &app{Streams: st, wiring: w, lines: bufio.NewReader(st.In)}
 	root := a.root()
 	root.SetArgs(args)
 	root.SetIn(st.In)
@@ -97,41 +92,43 @@ func Main(ctx context.Context, args []string, st Streams, w Wiring) (status int)
 // report prints an error for people and gives the exit status.
 func (a *app) report(ctx context.Context, err error) int {
 	var (
-		ex   *exit
-		inv  *service.InvalidError
-		list diag.List
+		ex         *exit
+		invalid    *service.InvalidError
+		list       diag.List
+		commands   *service.CommandsError
+		quarantine *driver.QuarantineError
 	)
+	status := ExitFailed
 	switch {
 	case errors.As(err, &ex):
 		if ex.message != "" {
-			fmt.Fprintf(a.Err, "hocket: %s\n", ex.message)
+			a.complain(ex.message)
 		}
 		return ex.status
-	case ctx.Err() != nil && errors.Is(err, context.Canceled):
+	case ctx.Err() != nil:
+		a.complain("interrupted")
 		return ExitInterrupted
-	case errors.As(err, &inv) && len(inv.Diagnostics) > 0:
-		a.diagnostics(inv.Diagnostics, diag.Warning)
+	case errors.As(err, &invalid) && len(invalid.Diagnostics) > 0:
+		a.diagnostics(invalid.Diagnostics, diag.Warning)
 		return ExitUse
 	case errors.As(err, &list):
 		a.diagnostics(list, diag.Warning)
 		return ExitUse
-	}
-	fmt.Fprintf(a.Err, "hocket: %s\n", err)
-	if service.IsUse(err) || isFlagError(err) {
+	case errors.As(err, &commands):
+		a.complain(a.wants(commands) + "\nallow it with --trust")
 		return ExitUse
+	case service.CodeOf(err) != service.CodeInternal:
+		status = ExitUse
+	case errors.As(err, &quarantine):
+		status = ExitDefect
 	}
-	return ExitFailed
+	a.complain(err.Error())
+	return status
 }
 
-// isFlagError tells cobra's own complaints about verbs, flags and arguments.
-func isFlagError(err error) bool {
-	s := err.Error()
-	for _, p := range []string{"unknown command", "unknown flag", "unknown shorthand", "invalid argument", "flag needs an argument", "accepts ", "requires ", "if any flags in the group", "bad flag", "required flag", "no such flag"} {
-		if strings.HasPrefix(s, p) {
-			return true
-		}
-	}
-	return false
+// complain prints an error, without what could upset a terminal.
+func (a *app) complain(message string) {
+	fmt.Fprintf(a.Err, "hocket: %s\n", printable(message))
 }
 
 func (a *app) root() *cobra.Command {
@@ -142,37 +139,71 @@ func (a *app) root() *cobra.Command {
 		Version:       a.wiring.Version,
 		SilenceUsage:  true,
 		SilenceErrors: true,
+		Args:          takes(),
+		RunE:          func(c *cobra.Command, _ []string) error { return c.Help() },
 		PersistentPreRunE: func(*cobra.Command, []string) error {
 			if a.logFormat != "text" && a.logFormat != "json" {
-				return usef("--log-format %q: it is text or json", a.logFormat)
+				return mustBe("log-format", "text or json", a.logFormat)
 			}
-			a.color = newPalette(a.ErrTerminal && !a.noColor && a.Env("NO_COLOR") == "")
+			wanted := !a.noColor && a.Env("NO_COLOR") == "" && a.Env("TERM") != "dumb"
+			a.color, a.outColor = palette{wanted && a.ErrTerminal}, palette{wanted && a.OutTerminal}
 			return nil
 		},
 	}
 	root.SetVersionTemplate("hocket {{.Version}}\n")
 	f := root.PersistentFlags()
-	f.StringVar(&a.db, "db", "", "the store; :memory: keeps nothing (default $HOCKET_DB, $HOCKET_HOME/hocket.db or ~/.local/share/hocket/hocket.db)")
+	f.StringVar(&a.db, "db", "", "`PATH` of the store; :memory: keeps nothing (default $HOCKET_DB, $HOCKET_HOME/hocket.db or ~/.local/share/hocket/hocket.db)")
 	f.BoolVarP(&a.quiet, "quiet", "q", false, "say nothing but results and errors")
 	f.BoolVarP(&a.verbose, "verbose", "v", false, "log what happens inside")
-	f.StringVar(&a.logFormat, "log-format", "text", "text or json")
+	f.StringVar(&a.logFormat, "log-format", "text", "`FORM` of what is logged: text or json")
 	f.BoolVar(&a.noColor, "no-color", false, "no colour, also where NO_COLOR is set")
+	must(root.RegisterFlagCompletionFunc("log-format", cobra.FixedCompletions([]string{"text", "json"}, cobra.ShellCompDirectiveNoFileComp)))
+	root.SetFlagErrorFunc(flagError)
+	root.SetHelpCommand(a.helpCmd())
 	root.AddCommand(a.runCmd(), a.execCmd(), a.validateCmd(), a.showCmd(), a.convertCmd(), a.resumeCmd(), a.cancelCmd(), a.runsCmd(), a.doctorCmd())
 	root.InitDefaultCompletionCmd()
-	root.CompletionOptions.SetDefaultShellCompDirective(cobra.ShellCompDirectiveDefault)
+	for _, c := range root.Commands() {
+		if c.Name() == "completion" {
+			c.Args, c.RunE = takes("SHELL"), func(c *cobra.Command, _ []string) error { return c.Help() }
+			for _, shell := range c.Commands() {
+				shell.Args = takes()
+			}
+		}
+	}
 	return root
 }
 
-// logger gives the logger of this invocation: silent unless -v.
+// must is for calls that fail only if the program itself is wrong.
+func must(err error) {
+	if err != nil {
+		panic(err)
+	}
+}
+
+// logger gives the logger of this invocation: warnings, nothing with -q, everything with -v. What ends in an error is told by that error.
 func (a *app) logger() *slog.Logger {
-	if !a.verbose {
+	if a.quiet {
 		return slog.New(slog.DiscardHandler)
 	}
-	opts := &slog.HandlerOptions{Level: slog.LevelDebug}
-	if a.logFormat == "json" {
-		return slog.New(slog.NewJSONHandler(a.Err, opts))
+	opts := &slog.HandlerOptions{Level: slog.LevelWarn}
+	if a.verbose {
+		opts.Level = slog.LevelDebug
 	}
-	return slog.New(slog.NewTextHandler(a.Err, opts))
+	if a.logFormat == "json" {
+		return slog.New(slog.NewJSONHandler(logWriter{a}, opts))
+	}
+	return slog.New(slog.NewTextHandler(logWriter{a}, opts))
+}
+
+// logWriter writes beside whatever is drawn on Err.
+type logWriter struct{ *app }
+
+func (w logWriter) Write(p []byte) (int, error) {
+	if w.shown != nil {
+		w.shown.say(string(p))
+		return len(p), nil
+	}
+	return w.Err.Write(p)
 }
 
 // config gives the service's configuration of this invocation.
@@ -180,9 +211,9 @@ func (a *app) config() service.Config {
 	return service.Config{DB: a.db, Env: a.Env, Adapters: a.wiring.Adapters, Version: a.wiring.Version, Logger: a.logger()}
 }
 
-// open opens the service for verbs that only look.
-func (a *app) open(ctx context.Context) (*service.Service, error) {
-	return service.Open(ctx, a.config())
+// look opens the service for verbs that only look.
+func (a *app) look(ctx context.Context) (*service.Service, error) {
+	return service.Look(ctx, a.config())
 }
 
 // diagnostics prints problems as FILE:LINE:COL: severity: message (code), those of least severity and worse.

@@ -15,17 +15,23 @@ import (
 
 // progress shows a run while it goes on. Safe for concurrent use; after done it shows nothing.
 type progress interface {
+	// past takes an event in without showing it.
+	past(e engine.Event)
 	event(e engine.Event)
 	delta(d driver.Delta)
-	// hide takes what is drawn away until the next event, so that something else may be written.
+	// say writes whole lines of something else.
+	say(text string)
+	// hide takes what is drawn away until the run goes on, so that a person may be asked.
 	hide()
 	done()
 }
 
 type silent struct{}
 
+func (silent) past(engine.Event)  {}
 func (silent) event(engine.Event) {}
 func (silent) delta(driver.Delta) {}
+func (silent) say(string)         {}
 func (silent) hide()              {}
 func (silent) done()              {}
 
@@ -122,10 +128,23 @@ func (b *board) add(e engine.Event) *line {
 		return &line{markWait, fmt.Sprintf("%s  waits for a person (%s)", clean(e.Node), d.Kind)}
 	case *engine.LimitReached:
 		if d.Limit != "max_rounds" {
-			return &line{markStop, fmt.Sprintf("limit %s of %d reached", d.Limit, d.Max)}
+			return &line{markStop, "limit reached: " + limitText(d)}
 		}
 	}
 	return nil
+}
+
+// limitText words a bound that was met.
+func limitText(d *engine.LimitReached) string {
+	switch {
+	case d.Limit == engine.CodeTimeout:
+		return duration(time.Duration(d.Max)*time.Millisecond) + " of running time"
+	case d.Limit == engine.CodeBudget && d.Detail == "tokens":
+		return counted(d.Max, "token")
+	case d.Limit == engine.CodeBudget:
+		return fmt.Sprintf("%.2f USD", float64(d.Max)/1e6)
+	}
+	return fmt.Sprintf("%s %d", d.Limit, d.Max)
 }
 
 func (b *board) end(a *activity, e engine.Event, mark, text string) *line {
@@ -134,14 +153,14 @@ func (b *board) end(a *activity, e engine.Event, mark, text string) *line {
 	}
 	b.running = slices.DeleteFunc(b.running, func(x *activity) bool { return x == a })
 	parts := []string{a.title()}
-	if text != "" {
-		parts = append(parts, text)
-	}
 	if d := e.At.Sub(a.started); a.kind != workflow.KindStart && a.kind != workflow.KindDecide {
 		parts = append(parts, duration(d))
 	}
 	if t := a.usage.InputTokens + a.usage.OutputTokens; t > 0 {
-		parts = append(parts, fmt.Sprintf("%d tokens", t))
+		parts = append(parts, counted(t, "token"))
+	}
+	if text != "" {
+		parts = append(parts, text)
 	}
 	return &line{mark, strings.Join(parts, "  ")}
 }
@@ -156,12 +175,24 @@ type plain struct {
 
 func newPlain(a *app) *plain { return &plain{app: a} }
 
+func (p *plain) past(e engine.Event) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.board.add(e)
+}
+
 func (p *plain) event(e engine.Event) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if l := p.board.add(e); l != nil && !p.ended {
 		fmt.Fprintf(p.app.Err, "%s %s\n", l.mark, l.text)
 	}
+}
+
+func (p *plain) say(text string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	fmt.Fprint(p.app.Err, text)
 }
 
 func (p *plain) delta(driver.Delta) {}

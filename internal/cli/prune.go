@@ -17,31 +17,37 @@ func (a *app) runsPruneCmd() *cobra.Command {
 		asJSON        bool
 	)
 	c := &cobra.Command{
-		Use: "prune [RUN...]", Short: "delete old runs, or those named, and give the space back",
+		Use: "prune [RUN]…", Short: "delete old runs, or those named, and give the space back",
 		Long:              "Deletes runs that ended more than 30 days ago, or as --ended says; or just the runs named, whatever their status.\nPaused runs are kept for ever unless --paused says otherwise. The file becomes smaller.",
-		ValidArgsFunction: a.completeRuns,
+		Args:              takes("[RUN]…"),
+		ValidArgsFunction: a.completeManyRuns,
 		RunE: func(c *cobra.Command, args []string) error {
 			q := journal.PruneQuery{Runs: args}
 			now := time.Now()
 			if len(args) == 0 || c.Flags().Changed("ended") {
-				d, err := age("--ended", ended)
+				d, err := age("ended", ended)
 				if err != nil {
 					return err
 				}
 				q.EndedBefore = now.Add(-d)
 			}
 			if paused != "" {
-				d, err := age("--paused", paused)
+				d, err := age("paused", paused)
 				if err != nil {
 					return err
 				}
 				q.PausedBefore = now.Add(-d)
 			}
-			s, err := a.open(c.Context())
+			s, err := a.look(c.Context())
 			if err != nil {
 				return err
 			}
 			defer s.Close()
+			for _, run := range args {
+				if _, err := s.Head(c.Context(), run); err != nil {
+					return notFound(err, run)
+				}
+			}
 			res, err := s.Prune(c.Context(), q)
 			if err != nil {
 				return err
@@ -50,7 +56,7 @@ func (a *app) runsPruneCmd() *cobra.Command {
 				return writeJSON(a.Out, map[string]int64{"runs": int64(res.Runs), "values": int64(res.Blobs), "freedBytes": res.Freed}, a.OutTerminal)
 			}
 			if !a.quiet {
-				fmt.Fprintf(a.Err, "deleted %d runs; the store is %s smaller\n", res.Runs, bytesText(max(0, res.Freed)))
+				fmt.Fprintf(a.Err, "deleted %s; the store is %s smaller\n", counted(res.Runs, "run"), bytesText(max(0, res.Freed)))
 			}
 			return nil
 		},
@@ -73,17 +79,7 @@ func age(flag, s string) (time.Duration, error) {
 	}
 	d, err := time.ParseDuration(s)
 	if err != nil || d < 0 {
-		return 0, usef("%s %q: it is an age such as 90m, 12h or 30d", flag, s)
+		return 0, mustBe(flag, "an age such as 90m, 12h or 30d", s)
 	}
 	return d, nil
-}
-
-func bytesText(n int64) string {
-	switch {
-	case n >= 1<<20:
-		return fmt.Sprintf("%.1f MiB", float64(n)/(1<<20))
-	case n >= 1<<10:
-		return fmt.Sprintf("%.1f KiB", float64(n)/(1<<10))
-	}
-	return fmt.Sprintf("%d bytes", n)
 }

@@ -4,10 +4,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
+	"strconv"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
+	"github.com/hocket-run/hocket/diag"
 	"github.com/hocket-run/hocket/internal/engine"
 	"github.com/hocket-run/hocket/internal/expr"
 	"github.com/hocket-run/hocket/internal/journal"
@@ -16,14 +20,15 @@ import (
 )
 
 type resumeFlags struct {
-	approve, reject      bool
-	note, input          string
-	wait, node           string
-	json, events, all    bool
-	maxSteps             int
-	timeout              time.Duration
-	budget               string
-	hasInput, hasReopens bool
+	files           fileFlags
+	approve, reject bool
+	note, input     string
+	wait, node      string
+	json, events    bool
+	approveAll      bool
+	maxSteps        int
+	timeout         time.Duration
+	budget          string
 }
 
 func (a *app) resumeCmd() *cobra.Command {
@@ -31,15 +36,16 @@ func (a *app) resumeCmd() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "resume RUN",
 		Short: "continue an interrupted run, or answer the wait of a paused one",
-		Example: "  hocket resume 01a2… --approve --note \"looks good\"\n  hocket resume 01a2… --input \"blue\" --wait w7\n" +
-			"  hocket resume 01a2… --max-steps 2000",
-		Args:              cobra.ExactArgs(1),
+		Long: "Continues a run whose process died or was interrupted, or answers the wait of a paused run and goes on with it. A run that another process drives is\n" +
+			"answered there and followed here. It uses the model, tools and limits that the run was started with; keys come from the environment.\n\n" + waitHelp +
+			" 2 also means\nthat the answer was refused or the run does not wait; it is then unchanged.",
+		Example: "  hocket resume RUN                                    # after Ctrl-C or a crash\n" +
+			"  hocket resume RUN --approve --note \"looks good\"\n" +
+			"  hocket resume RUN --wait w7 --input blue             # where several wait\n" +
+			"  hocket resume RUN --max-steps 2000                   # after it ended by its step limit",
+		Args:              takes("RUN"),
 		ValidArgsFunction: a.completeRuns,
-		RunE: func(c *cobra.Command, args []string) error {
-			fl.hasInput = c.Flags().Changed("input")
-			fl.hasReopens = c.Flags().Changed("max-steps") || c.Flags().Changed("timeout") || c.Flags().Changed("budget")
-			return a.resume(c, fl, args[0])
-		},
+		RunE:              func(c *cobra.Command, args []string) error { return a.resume(c, fl, args[0]) },
 	}
 	f := c.Flags()
 	f.BoolVar(&fl.approve, "approve", false, "approve what waits")
@@ -48,26 +54,32 @@ func (a *app) resumeCmd() *cobra.Command {
 	f.StringVar(&fl.input, "input", "", "answer: `TEXT_OR_JSON`")
 	f.StringVar(&fl.wait, "wait", "", "`ID` of the wait, where several are open")
 	f.StringVar(&fl.node, "node", "", "`ID` of the node that waits")
-	f.IntVar(&fl.maxSteps, "max-steps", 0, "reopen a run that ended by its step limit with `N` steps in all")
-	f.DurationVar(&fl.timeout, "timeout", 0, "reopen a run that ended by its time limit")
-	f.StringVar(&fl.budget, "budget", "", "reopen a run that ended by its budget: tokens such as `200000`, or money such as 2.50usd")
+	f.IntVar(&fl.maxSteps, "max-steps", 0, "reopen a run that ended by its step limit, with `N` steps in all")
+	f.DurationVar(&fl.timeout, "timeout", 0, "reopen a run that ended by its time limit, with this much running time in all")
+	f.StringVar(&fl.budget, "budget", "", "reopen a run that ended by its budget, with `AMOUNT` in all: tokens such as 200000, or money such as 2.50usd")
+	fl.files.add(c)
 	f.BoolVar(&fl.json, "json", false, "print the run object instead of the final output")
 	f.BoolVar(&fl.events, "events", false, "print every event as one JSON line while the run goes on")
-	f.BoolVar(&fl.all, "approve-all", false, "answer every approval with approve")
-	c.MarkFlagsMutuallyExclusive("approve", "reject", "input")
-	c.MarkFlagsMutuallyExclusive("wait", "node")
+	f.BoolVar(&fl.approveAll, "approve-all", false, "answer every approval with approve")
+	must(c.RegisterFlagCompletionFunc("wait", a.completeWaits(false)))
+	must(c.RegisterFlagCompletionFunc("node", a.completeWaits(true)))
 	return c
 }
 
 // answer gives the answer of the flags; false where they hold none.
-func (fl *resumeFlags) answer() (service.AnswerRequest, bool, error) {
+func (fl *resumeFlags) answer(c *cobra.Command) (service.AnswerRequest, bool, error) {
 	q := service.AnswerRequest{Wait: fl.wait, Node: fl.node, Note: fl.note}
+	for _, names := range [][]string{{"approve", "reject", "input"}, {"wait", "node"}} {
+		if err := atMostOne(c, names...); err != nil {
+			return q, false, err
+		}
+	}
 	switch {
 	case fl.approve:
 		q.Value = expr.Quote(workflow.PortApprove)
 	case fl.reject:
 		q.Value = expr.Quote(workflow.PortReject)
-	case fl.hasInput:
+	case c.Flags().Changed("input"):
 		q.Value = textOrJSON(fl.input)
 	case fl.note != "" || fl.wait != "" || fl.node != "":
 		return q, false, usef("say what the answer is: --approve, --reject or --input")
@@ -77,137 +89,127 @@ func (fl *resumeFlags) answer() (service.AnswerRequest, bool, error) {
 	return q, true, nil
 }
 
-// limits gives the limits of a reopening.
-func (fl *resumeFlags) limits() (workflow.Limits, error) {
-	var l workflow.Limits
-	if fl.maxSteps != 0 {
-		if fl.maxSteps < 0 {
-			return l, usef("--max-steps %d: it cannot be negative", fl.maxSteps)
+// limits gives the limits of a reopening; false where the flags hold none.
+func (fl *resumeFlags) limits(c *cobra.Command) (l workflow.Limits, reopens bool, err error) {
+	if c.Flags().Changed("max-steps") {
+		if reopens = true; fl.maxSteps < 0 {
+			return l, true, mustBe("max-steps", "0 or more", strconv.Itoa(fl.maxSteps))
 		}
 		l.MaxSteps = &fl.maxSteps
 	}
-	if fl.timeout < 0 {
-		return l, usef("--timeout %s: it must be above 0", fl.timeout)
+	if c.Flags().Changed("timeout") {
+		if reopens = true; fl.timeout <= 0 {
+			return l, true, mustBe("timeout", "above 0", fl.timeout.String())
+		}
+		l.Timeout = workflow.Duration(fl.timeout)
 	}
-	l.Timeout = workflow.Duration(fl.timeout)
-	if fl.budget != "" {
-		var money float64
-		var tokens int64
-		if n, err := fmt.Sscanf(fl.budget, "%gusd", &money); err == nil && n == 1 && money > 0 {
-			l.MaxCostUSD = money
-		} else if n, err := fmt.Sscanf(fl.budget, "%d", &tokens); err == nil && n == 1 && tokens > 0 && fmt.Sprint(tokens) == fl.budget {
-			l.MaxTokens = tokens
+	if c.Flags().Changed("budget") {
+		reopens = true
+		if money, ok := strings.CutSuffix(strings.ToLower(fl.budget), "usd"); ok {
+			l.MaxCostUSD, err = strconv.ParseFloat(strings.TrimSpace(money), 64)
 		} else {
-			return l, usef("--budget %q: it is a number of tokens, or money such as 2.50usd", fl.budget)
+			l.MaxTokens, err = strconv.ParseInt(fl.budget, 10, 64)
+		}
+		if err != nil || l.MaxTokens < 0 || l.MaxCostUSD < 0 || math.IsInf(l.MaxCostUSD, 0) || l.MaxTokens == 0 && !(l.MaxCostUSD > 0) {
+			return l, true, mustBe("budget", "a number of tokens, or money such as 2.50usd", fl.budget)
 		}
 	}
-	return l, nil
+	return l, reopens, nil
 }
 
 func (a *app) resume(c *cobra.Command, fl *resumeFlags, run string) error {
 	ctx := c.Context()
-	answer, answers, err := fl.answer()
+	answer, answers, err := fl.answer(c)
 	if err != nil {
 		return err
 	}
-	limits, err := fl.limits()
+	limits, reopens, err := fl.limits(c)
 	if err != nil {
 		return err
 	}
-	if answers && fl.hasReopens {
+	if answers && reopens {
 		return usef("answer the run or raise its limits, not both at once")
 	}
-	fo := a.newFollower(fl.json, fl.events, false)
-	cfg := a.config()
-	cfg.ApproveAll = fl.all
-	fo.attach(&cfg)
-	s, err := service.Open(ctx, cfg)
+	files, err := fl.files.read(a.In)
 	if err != nil {
 		return err
 	}
-	fo.service = s
+	cfg := a.config()
+	cfg.ApproveAll = fl.approveAll
+	s, err := service.Look(ctx, cfg)
+	if err != nil {
+		return err
+	}
+	fo := a.newFollower()
+	fo.service, fo.run, fo.json = s, run, fl.json
+	fo.again = func(ctx context.Context) error { return takeUp(ctx, s, run) }
 	defer fo.close()
 	rec, err := s.Read(ctx, run)
 	if err != nil {
 		return notFound(err, run)
 	}
-	fo.tell(run, rec.Workflow, rec.Events)
-	switch {
-	case fl.hasReopens:
-		if err := s.Reopen(ctx, run, limits); err != nil {
-			return err
-		}
-	case answers:
-		if err := s.Answer(ctx, run, answer); err != nil {
-			return refused(err, run)
-		}
-		if err := a.takeUp(ctx, s, run); err != nil {
-			return err
-		}
-	case rec.Head.Status.IsEnded():
+	if !answers && !reopens && rec.Head.Status.IsEnded() {
 		return usef("run %s has ended (%s); there is nothing to resume", run, rec.Head.Status)
-	default:
-		if err := a.takeUp(ctx, s, run); err != nil {
+	}
+	if files.Tools != nil || files.Replies != nil {
+		problems, err := s.Give(run, files)
+		if err != nil {
 			return err
 		}
+		a.diagnostics(problems, diag.Warning)
 	}
-	return fo.follow(ctx, run)
+	fo.watch(ctx, run, rec.Workflow, rec.Events, fl.events)
+	switch {
+	case reopens:
+		err = s.Reopen(ctx, run, limits)
+	case answers:
+		if err = s.Answer(ctx, run, answer); err == nil {
+			err = takeUp(ctx, s, run)
+		}
+	default:
+		err = takeUp(ctx, s, run)
+	}
+	switch {
+	case ctx.Err() != nil:
+		return fo.interrupted()
+	case err != nil:
+		return refused(err, answer, rec)
+	}
+	return fo.follow(ctx)
 }
 
-// takeUp drives a run that has no owner; one that another process drives is followed there.
-func (a *app) takeUp(ctx context.Context, s *service.Service, run string) error {
+// takeUp drives a run that has no owner; one that another process drives is followed there, and one that has ended since is shown.
+func takeUp(ctx context.Context, s *service.Service, run string) error {
 	err := s.Resume(ctx, run)
-	var owned *journal.OwnedError
-	switch {
-	case errors.As(err, &owned), errors.Is(err, engine.ErrEnded):
+	if errors.Is(err, journal.ErrOwned) || errors.Is(err, engine.ErrEnded) {
 		return nil
 	}
 	return err
 }
 
-// refused words the errors of answers.
-func refused(err error, run string) error {
-	switch {
-	case errors.Is(err, engine.ErrWaitNotFound), errors.Is(err, engine.ErrWaitAnswered), errors.Is(err, engine.ErrWaitClosed),
-		errors.Is(err, engine.ErrWaitAmbiguous), errors.Is(err, engine.ErrAnswer), errors.Is(err, engine.ErrEnded):
-		return usef("run %s: %v", run, err)
+// refused words why a run did not take what it was told; it is unchanged.
+func refused(err error, q service.AnswerRequest, rec service.Recorded) error {
+	run, o := rec.Head.Run, rec.Object()
+	switch code := service.CodeOf(err); {
+	case errors.Is(err, engine.ErrWaitAmbiguous):
+		msg := fmt.Sprintf("run %s waits for %d answers; name one:", run, len(o.Waiting))
+		for _, w := range o.Waiting {
+			msg += fmt.Sprintf("\n  --wait %s    %s at %s", w.ID, w.Kind, clean(w.Node))
+		}
+		return usef("%s", msg)
+	case errors.Is(err, engine.ErrNotReopenable):
+		return usef("run %s did not end by a limit, it is %s; nothing was changed", run, rec.Head.Status)
+	case errors.Is(err, engine.ErrWaitNotFound) && q.Wait == "" && q.Node == "":
+		return usef("run %s waits for nothing, it is %s; nothing was changed", run, rec.Head.Status)
+	case errors.Is(err, engine.ErrWaitNotFound), errors.Is(err, engine.ErrAnswer), code == service.CodeConflict, code == service.CodeGone:
+		return usef("run %s: %v; nothing was changed", run, err)
 	}
 	return err
 }
 
 func notFound(err error, run string) error {
 	if errors.Is(err, journal.ErrNotFound) {
-		return usef("there is no run %s in this store", run)
+		return usef("there is no run %s in this store; see hocket runs", quote(run))
 	}
 	return err
-}
-
-func (a *app) cancelCmd() *cobra.Command {
-	reason := ""
-	c := &cobra.Command{
-		Use: "cancel RUN", Short: "stop a run", Args: cobra.ExactArgs(1), ValidArgsFunction: a.completeRuns,
-		RunE: func(c *cobra.Command, args []string) error {
-			s, err := a.open(c.Context())
-			if err != nil {
-				return err
-			}
-			defer s.Close()
-			if err := s.Cancel(c.Context(), args[0], reason); err != nil {
-				if errors.Is(err, engine.ErrEnded) {
-					return usef("run %s has ended already", args[0])
-				}
-				return notFound(err, args[0])
-			}
-			st, err := s.Wait(c.Context(), args[0])
-			if err != nil {
-				return err
-			}
-			if !a.quiet {
-				fmt.Fprintf(a.Err, "run %s: %s\n", args[0], st.Status)
-			}
-			return nil
-		},
-	}
-	c.Flags().StringVar(&reason, "reason", "", "`TEXT` that is kept with the run")
-	return c
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"time"
 
@@ -19,9 +20,8 @@ import (
 // runFlags are those of run and exec.
 type runFlags struct {
 	load       service.LoadOptions
+	files      fileFlags
 	model      string
-	tools      string
-	replies    string
 	record     string
 	trust      bool
 	json       bool
@@ -34,59 +34,55 @@ type runFlags struct {
 	context    bool // exec: print the step context
 }
 
+const inputHelp = "INPUT is the prompt; in a canvas document it replaces initialInput. `-`, or a pipe with no INPUT, reads standard input; an INPUT that begins\nwith a dash goes after --. FILE may be `-` too.\n\n"
+
+const waitHelp = "On a terminal, live progress is shown on standard error and approvals are asked. Elsewhere a run that must wait is stored, and the command ends\nwith 3 and the line to type.\n\n" +
+	"Exit status: 0 completed, 1 failed, 2 not acceptable (nothing ran), 3 paused for a person, 4 cancelled, 130 interrupted (the run is stored)."
+
 func (a *app) runCmd() *cobra.Command {
-	fl := &runFlags{}
-	c := &cobra.Command{
+	return a.runVerb(&cobra.Command{
 		Use:   "run FILE [INPUT]",
 		Short: "run a workflow document and print its final output",
-		Long:  "Runs a workflow document and prints its final output on standard output, nothing else there.\n\nINPUT is the prompt. `-`, or a pipe with no INPUT, reads standard input.",
+		Long:  "Runs a workflow document and prints its final output on standard output, nothing else there.\n\n" + inputHelp + waitHelp,
 		Example: "  hocket run newsroom.yaml \"The library opens on Sundays\"\n" +
-			"  echo \"text\" | hocket run translate.yaml\n" +
-			"  hocket run triage.json --replies replies.yaml --json",
-		Args: cobra.RangeArgs(1, 2),
-		RunE: func(c *cobra.Command, args []string) error { return a.run(c, fl, args) },
-	}
-	a.addRunFlags(c, fl)
-	return c
+			"  git diff | hocket run review.json\n" +
+			"  hocket run triage.json --json | jq .usage\n" +
+			"  hocket run newsroom.yaml --record replies.yaml      # once with a model\n" +
+			"  hocket run newsroom.yaml --replies replies.yaml     # again without one",
+	}, &runFlags{})
 }
 
 func (a *app) execCmd() *cobra.Command {
-	fl := &runFlags{context: true}
-	c := &cobra.Command{
-		Use:   "exec FILE [INPUT]",
-		Short: "run a workflow document and also print its step context",
-		Long:  "Does what run does and then prints the step context to standard error, under a line `--- Step Context ---`, as indented JSON; also when the run failed.",
-		Args:  cobra.RangeArgs(1, 2),
-		RunE:  func(c *cobra.Command, args []string) error { return a.run(c, fl, args) },
-	}
+	return a.runVerb(&cobra.Command{
+		Use:     "exec FILE [INPUT]",
+		Short:   "run a workflow document and also print its step context",
+		Long:    "Does what run does and then prints the step context to standard error, under a line `--- Step Context ---`, as indented JSON; also when the run failed.\n\n" + inputHelp + waitHelp,
+		Example: "  hocket exec translation.yaml \"The library opens on Sundays\"",
+	}, &runFlags{context: true})
+}
+
+func (a *app) runVerb(c *cobra.Command, fl *runFlags) *cobra.Command {
+	c.Args, c.ValidArgsFunction = takes("FILE", "[INPUT]"), firstIsDocument
+	c.RunE = func(c *cobra.Command, args []string) error { return a.run(c, fl, args) }
 	a.addRunFlags(c, fl)
 	return c
 }
 
 func (a *app) addRunFlags(c *cobra.Command, fl *runFlags) {
 	f := c.Flags()
-	f.StringVar(&fl.load.Format, "format", "", "canvas or steps (default: detected)")
-	f.StringVar(&fl.load.AgentsFile, "agents", "", "`FILE` with agent definitions; those in the document win")
+	addLoadFlags(c, &fl.load)
 	f.StringVar(&fl.model, "model", "", "`REF` of the model for every agent, such as openai/gpt-5-mini")
-	f.StringVar(&fl.tools, "tools", "", "`FILE` with extra tools (`toolsets:`); what it names is trusted")
-	f.StringVar(&fl.replies, "replies", "", "`FILE` with a reply script that answers model calls: no network, no key")
+	fl.files.add(c)
 	f.StringVar(&fl.record, "record", "", "`FILE` to which the model calls are written as a reply script")
-	f.BoolVar(&fl.trust, "trust", false, "let the document start the commands that it names")
+	f.BoolVar(&fl.trust, "trust", false, "let the document start the commands that it names and use the addresses that it names")
 	f.BoolVar(&fl.json, "json", false, "print the run object instead of the final output")
 	f.BoolVar(&fl.events, "events", false, "print every event as one JSON line while the run goes on")
 	f.BoolVar(&fl.approveAll, "approve-all", false, "answer every approval with approve")
 	f.IntVar(&fl.maxSteps, "max-steps", 0, "at most `N` steps, whatever the document says")
 	f.DurationVar(&fl.timeout, "timeout", 0, "at most this much running time, such as 90s")
-	f.IntVar(&fl.maxConc, "max-concurrency", 0, "at most `N` steps at once")
+	f.IntVar(&fl.maxConc, "max-concurrency", 0, "at most `N` calls at once")
 	f.StringVar(&fl.runID, "run-id", "", "`ID` of the run; it must be new")
-	must(c.RegisterFlagCompletionFunc("format", cobra.FixedCompletions([]string{"canvas", "steps"}, cobra.ShellCompDirectiveNoFileComp)))
-}
-
-// must is for calls that fail only if the program itself is wrong.
-func must(err error) {
-	if err != nil {
-		panic(err)
-	}
+	must(c.MarkFlagFilename("record"))
 }
 
 // limits gives the limits that the flags set.
@@ -94,19 +90,19 @@ func (fl *runFlags) limits(c *cobra.Command) (workflow.Limits, error) {
 	var l workflow.Limits
 	if c.Flags().Changed("max-steps") {
 		if fl.maxSteps < 0 {
-			return l, usef("--max-steps %d: it cannot be negative", fl.maxSteps)
+			return l, mustBe("max-steps", "0 or more", strconv.Itoa(fl.maxSteps))
 		}
 		l.MaxSteps = &fl.maxSteps
 	}
 	if c.Flags().Changed("timeout") {
 		if fl.timeout <= 0 {
-			return l, usef("--timeout %s: it must be above 0", fl.timeout)
+			return l, mustBe("timeout", "above 0", fl.timeout.String())
 		}
 		l.Timeout = workflow.Duration(fl.timeout)
 	}
 	if c.Flags().Changed("max-concurrency") {
 		if fl.maxConc < 1 {
-			return l, usef("--max-concurrency %d: it must be at least 1", fl.maxConc)
+			return l, mustBe("max-concurrency", "1 or more", strconv.Itoa(fl.maxConc))
 		}
 		l.MaxConcurrency = fl.maxConc
 	}
@@ -134,18 +130,12 @@ func (a *app) load(path string, opts service.LoadOptions) (*workflow.Workflow, e
 	return w, nil
 }
 
-// input gives the prompt: the argument, or standard input where that is a pipe.
-func (a *app) input(args []string, documentFromStdin bool) (string, error) {
+// input gives the prompt: the argument, or standard input where that is a pipe which nothing else reads.
+func (a *app) input(args []string, taken bool) (string, error) {
 	if len(args) > 1 && args[1] != "-" {
 		return args[1], nil
 	}
-	if documentFromStdin {
-		if len(args) > 1 {
-			return "", usef("document and input cannot both come from standard input")
-		}
-		return "", nil
-	}
-	if len(args) < 2 && a.InTerminal {
+	if len(args) < 2 && (taken || a.InTerminal) {
 		return "", nil
 	}
 	b, err := io.ReadAll(io.LimitReader(a.In, service.MaxDocumentBytes+1))
@@ -158,73 +148,102 @@ func (a *app) input(args []string, documentFromStdin bool) (string, error) {
 	return strings.TrimSuffix(strings.TrimSuffix(string(b), "\n"), "\r"), nil
 }
 
+// oneReader refuses two readers of standard input and tells whether a file is read from there.
+func (fl *runFlags) oneReader(args []string) (taken bool, err error) {
+	readers := 0
+	for _, path := range []string{args[0], fl.files.tools, fl.files.replies, fl.load.AgentsFile} {
+		if path == "-" {
+			readers++
+		}
+	}
+	if readers > 1 || readers == 1 && len(args) > 1 && args[1] == "-" {
+		return true, usef("standard input can be read only once, and `-` stands in several places")
+	}
+	return readers == 1, nil
+}
+
 func (a *app) run(c *cobra.Command, fl *runFlags, args []string) error {
 	ctx := c.Context()
-	req := service.StartRequest{Model: fl.model, ToolsFile: fl.tools, RepliesFile: fl.replies, Record: fl.record, RunID: fl.runID, Trust: fl.trust}
-	var err error
+	req := service.StartRequest{Model: fl.model, Record: fl.record, RunID: fl.runID, Trust: fl.trust}
+	taken, err := fl.oneReader(args)
+	if err != nil {
+		return err
+	}
 	if req.Limits, err = fl.limits(c); err != nil {
 		return err
 	}
+	fl.load.Stdin = a.In
 	if req.Workflow, err = a.load(args[0], fl.load); err != nil {
 		return err
 	}
 	if req.Workflow.Name == "" && args[0] != "-" {
 		req.Workflow.Name = strings.TrimSuffix(filepath.Base(args[0]), filepath.Ext(args[0]))
 	}
-	if req.Input, err = a.input(args, args[0] == "-"); err != nil {
+	if req.Files, err = fl.files.read(a.In); err != nil {
 		return err
 	}
-	for _, x := range []struct {
-		path string
-		to   *[]byte
-	}{{fl.tools, &req.Tools}, {fl.replies, &req.Replies}} {
-		if x.path == "" {
-			continue
-		}
-		if *x.to, err = service.ReadFile(x.path, a.In); err != nil {
-			return err
-		}
+	if req.Input, err = a.input(args, taken); err != nil {
+		return err
 	}
-	fo := a.newFollower(fl.json, fl.events, fl.context)
+	if req.RunID == "" {
+		req.RunID = service.NewRunID()
+	}
 	cfg := a.config()
 	cfg.ApproveAll = fl.approveAll
-	fo.attach(&cfg)
 	s, err := service.Open(ctx, cfg)
 	if err != nil {
 		return err
 	}
-	fo.service = s
+	fo := a.newFollower()
+	fo.service, fo.run, fo.json, fo.context = s, req.RunID, fl.json, fl.context
 	defer fo.close()
-	if req.RunID == "" {
-		req.RunID = service.NewRunID()
+	if err := a.start(ctx, s, req); err != nil {
+		if ctx.Err() != nil {
+			return fo.interrupted()
+		}
+		return err
 	}
-	fo.begin(req.RunID, req.Workflow.Name)
-	fo.tell(req.RunID, req.Workflow, nil)
-	run, err := a.start(ctx, s, req)
+	if !a.quiet && a.db != service.Memory {
+		fo.progress.say(a.color.dim("run "+req.RunID+"  "+clean(req.Workflow.Name)) + "\n")
+	}
+	fo.watch(ctx, req.RunID, req.Workflow, nil, fl.events)
+	return fo.follow(ctx)
+}
+
+// start begins a run; where the document wants what nobody allowed, the person at the terminal is asked (SEC5).
+func (a *app) start(ctx context.Context, s *service.Service, req service.StartRequest) error {
+	_, err := s.Start(ctx, req)
+	var commands *service.CommandsError
+	if !errors.As(err, &commands) || !a.InTerminal || !a.ErrTerminal {
+		return err
+	}
+	fmt.Fprintln(a.Err, a.wants(commands))
+	ok, err := a.yes("Allow it for this run?")
 	if err != nil {
 		return err
 	}
-	return fo.follow(ctx, run)
-}
-
-// start begins a run; where the document wants to start commands, the person at the terminal is asked (SEC5).
-func (a *app) start(ctx context.Context, s *service.Service, req service.StartRequest) (string, error) {
-	run, err := s.Start(ctx, req)
-	var commands *service.CommandsError
-	if !errors.As(err, &commands) || !a.InTerminal || !a.ErrTerminal {
-		return run, err
-	}
-	fmt.Fprintln(a.Err, "This document wants to start these commands on your machine:")
-	for _, argv := range commands.Commands {
-		fmt.Fprintf(a.Err, "  %s\n", clean(strings.Join(argv, " ")))
-	}
-	ok, err := a.yes(ctx, "Allow them for this run?")
-	if err != nil {
-		return "", err
-	}
 	if !ok {
-		return "", usef("not allowed; nothing was started")
+		return usef("not allowed; nothing was started")
 	}
 	req.Trust = true
-	return s.Start(ctx, req)
+	_, err = s.Start(ctx, req)
+	return err
+}
+
+// wants words what a document wants, for a person to allow.
+func (a *app) wants(e *service.CommandsError) string {
+	text := ""
+	if len(e.Commands) > 0 {
+		text += "this document wants to start commands on your machine:\n"
+		for _, argv := range e.Commands {
+			text += "  " + quoteAll(argv) + "\n"
+		}
+	}
+	if len(e.Sends) > 0 {
+		text += "this document wants to send variables of your environment:\n"
+		for _, s := range e.Sends {
+			text += "  " + clean(s) + "\n"
+		}
+	}
+	return strings.TrimSuffix(text, "\n")
 }

@@ -2,7 +2,10 @@ package service
 
 import (
 	"context"
+	"fmt"
 	"iter"
+	"strings"
+	"time"
 
 	"github.com/hocket-run/hocket/internal/driver"
 	"github.com/hocket-run/hocket/internal/engine"
@@ -32,26 +35,37 @@ type AnswerRequest struct {
 	Note       string
 }
 
-// waitOf finds the open wait of a node.
+// waitOf finds the wait of a node: the open one, else the last one, so that the same answer twice is told from one that nobody waits for (P24).
+// A nested node may be named by the end of its path.
 func (s *Service) waitOf(ctx context.Context, run, node string) (string, error) {
-	r, err := s.Show(ctx, run)
+	rec, err := s.Read(ctx, run)
 	if err != nil {
 		return "", err
 	}
-	found := ""
-	for _, w := range r.Waiting {
-		if w.Node != node {
-			continue
+	names := func(at string) bool { return at == node || strings.HasSuffix(at, "/"+node) }
+	var open []string
+	for _, w := range rec.Object().Waiting {
+		if names(w.Node) {
+			open = append(open, w.ID)
 		}
-		if found != "" {
-			return "", invalidf("node %q waits more than once; name one wait: %s or %s", node, found, w.ID)
+	}
+	switch len(open) {
+	case 0:
+	case 1:
+		return open[0], nil
+	default:
+		return "", fmt.Errorf("node %q: %w (%s)", node, engine.ErrWaitAmbiguous, strings.Join(open, ", "))
+	}
+	last := ""
+	for _, e := range rec.Events {
+		if d, ok := e.Data.(*engine.WaitOpened); ok && names(e.Node) {
+			last = d.Wait
 		}
-		found = w.ID
 	}
-	if found == "" {
-		return "", invalidf("run %s does not wait at node %q", run, node)
+	if last == "" {
+		return "", fmt.Errorf("%w: the run does not wait at node %q", engine.ErrWaitNotFound, node)
 	}
-	return found, nil
+	return last, nil
 }
 
 // Cancel stops a run, whoever drives it.
@@ -59,9 +73,41 @@ func (s *Service) Cancel(ctx context.Context, run, reason string) error {
 	return s.driver.Cancel(ctx, run, reason)
 }
 
-// Reopen lets a run that ended by a limit go on under new limits (D20).
+// Reopen lets a run that ended by a limit go on under new limits (D20). Errors: engine.ErrNotReopenable; *InvalidError where the limits are not
+// those that ended it, or no higher; the run is then unchanged.
 func (s *Service) Reopen(ctx context.Context, run string, limits workflow.Limits) error {
+	rec, err := s.Read(ctx, run)
+	if err != nil {
+		return err
+	}
+	if o := rec.Object(); o.Status == engine.StatusFailed {
+		if err := raises(rec.Events, o.Error.Code, limits); err != nil {
+			return err
+		}
+	}
 	return s.driver.Reopen(ctx, run, limits)
+}
+
+// raises tells whether new limits let a run go on that failed with this code.
+func raises(events []engine.Event, code string, l workflow.Limits) error {
+	var met *engine.LimitReached
+	for _, e := range events {
+		if d, ok := e.Data.(*engine.LimitReached); ok {
+			met = d
+		}
+	}
+	switch {
+	case met == nil || met.Limit != code:
+	case met.Limit == engine.CodeMaxSteps && (l.MaxSteps == nil || int64(*l.MaxSteps) <= met.Max):
+		return invalidf("the run ended at its limit of %d steps; it goes on with a higher one", met.Max)
+	case met.Limit == engine.CodeTimeout && time.Duration(l.Timeout).Milliseconds() <= met.Max:
+		return invalidf("the run ended at its time limit of %s; it goes on with a longer one", time.Duration(met.Max)*time.Millisecond)
+	case met.Limit == engine.CodeBudget && met.Detail == "tokens" && l.MaxTokens <= met.Max:
+		return invalidf("the run ended at its budget of %d tokens; it goes on with a larger one", met.Max)
+	case met.Limit == engine.CodeBudget && met.Detail != "tokens" && int64(l.MaxCostUSD*1e6) <= met.Max:
+		return invalidf("the run ended at its budget of %.2f USD; it goes on with a larger one", float64(met.Max)/1e6)
+	}
+	return nil
 }
 
 // Wait waits until the run has ended, is paused with no call in flight, or has no living owner.

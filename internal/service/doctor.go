@@ -3,8 +3,10 @@ package service
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
+	"path/filepath"
 
 	"github.com/hocket-run/hocket/internal/journal/sqlite"
 	"github.com/hocket-run/hocket/internal/model"
@@ -13,9 +15,11 @@ import (
 
 // Report is what Diagnose finds.
 type Report struct {
-	Version      string          `json:"version"`
-	Store        StoreReport     `json:"store"`
-	DefaultModel string          `json:"defaultModel"`
+	Version      string      `json:"version"`
+	Store        StoreReport `json:"store"`
+	DefaultModel string      `json:"defaultModel"`
+	// ModelProblem is why the default model cannot be used; empty where it can, or where there is none.
+	ModelProblem string          `json:"modelProblem,omitempty"`
 	Providers    []model.Finding `json:"providers"`
 	Tools        []ToolReport    `json:"tools"`
 }
@@ -34,13 +38,19 @@ type ToolReport struct {
 	How  string `json:"how"`
 }
 
-// Diagnose looks at what this machine offers. It connects to nothing and makes nothing.
+// Diagnose looks at what this machine offers. It connects to nothing and leaves nothing behind.
 func Diagnose(ctx context.Context, cfg Config) Report {
 	if cfg.Env == nil {
 		cfg.Env = os.Getenv
 	}
 	r := Report{Version: cfg.Version, DefaultModel: cfg.Env("HOCKET_MODEL"), Store: diagnoseStore(ctx, cfg)}
-	r.Providers = newKits(cfg).registry(&workflow.Workflow{}, false).Found()
+	reg := newKits(cfg).registry(&workflow.Workflow{}, false)
+	r.Providers = reg.Found()
+	if r.DefaultModel != "" {
+		if err := reg.Check(r.DefaultModel); err != nil {
+			r.ModelProblem = err.Error()
+		}
+	}
 	r.Tools = []ToolReport{
 		{"mcp", "toolset in a document or in --tools; commands need --trust, or --tools that names them"},
 		{"think", "toolset in a document or in --tools"},
@@ -64,6 +74,9 @@ func diagnoseStore(ctx context.Context, cfg Config) StoreReport {
 	st, err := os.Stat(path)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
+		if err := canMake(path); err != nil {
+			r.Problem = err.Error()
+		}
 		return r
 	case err != nil:
 		r.Problem = err.Error()
@@ -79,4 +92,26 @@ func diagnoseStore(ctx context.Context, cfg Config) StoreReport {
 		r.Problem = err.Error()
 	}
 	return r
+}
+
+// canMake tells whether a file can be made at path, in folders that may not be there yet.
+func canMake(path string) error {
+	dir := filepath.Dir(path)
+	for {
+		st, err := os.Stat(dir)
+		switch {
+		case errors.Is(err, fs.ErrNotExist) && filepath.Dir(dir) != dir:
+			dir = filepath.Dir(dir)
+			continue
+		case err != nil:
+			return err
+		case !st.IsDir():
+			return fmt.Errorf("%s is no folder", dir)
+		}
+		f, err := os.CreateTemp(dir, ".hocket-*")
+		if err != nil {
+			return fmt.Errorf("%s is not writable: %w", dir, err)
+		}
+		return errors.Join(f.Close(), os.Remove(f.Name()))
+	}
 }

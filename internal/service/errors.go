@@ -6,7 +6,6 @@ import (
 	"strings"
 
 	"github.com/hocket-run/hocket/diag"
-	"github.com/hocket-run/hocket/internal/driver"
 	"github.com/hocket-run/hocket/internal/engine"
 	"github.com/hocket-run/hocket/internal/journal"
 	"github.com/hocket-run/hocket/internal/model"
@@ -26,6 +25,8 @@ const (
 	CodeConflict
 	// CodeGone: the wait is closed.
 	CodeGone
+	// CodeUnusable: the store, or what it holds of this run, cannot be used; nothing ran (P17).
+	CodeUnusable
 )
 
 // InvalidError says that a request was not acceptable. Diagnostics, where there are any, say where and why.
@@ -49,15 +50,33 @@ func invalidf(format string, args ...any) error {
 	return &InvalidError{Message: fmt.Sprintf(format, args...)}
 }
 
-// CommandsError says that a document wants to start commands that nobody allowed (SEC5).
-type CommandsError struct{ Commands [][]string }
+// StoreError says that the store cannot be opened.
+type StoreError struct {
+	Path string
+	Err  error
+}
+
+func (e *StoreError) Error() string { return e.Err.Error() }
+
+// Unwrap gives the cause.
+func (e *StoreError) Unwrap() error { return e.Err }
+
+// CommandsError says that a document wants what nobody allowed (SEC5): to start commands, or to send variables of the environment to servers, as
+// `NAME to ADDRESS`.
+type CommandsError struct {
+	Commands [][]string
+	Sends    []string
+}
 
 func (e *CommandsError) Error() string {
-	lines := make([]string, len(e.Commands))
-	for i, c := range e.Commands {
-		lines[i] = "  " + strings.Join(c, " ")
+	lines := make([]string, 0, len(e.Commands)+len(e.Sends))
+	for _, c := range e.Commands {
+		lines = append(lines, "start "+strings.Join(c, " "))
 	}
-	return "the document wants to start commands:\n" + strings.Join(lines, "\n") + "\nallow them with --trust"
+	for _, s := range e.Sends {
+		lines = append(lines, "send "+s)
+	}
+	return "the document wants to " + strings.Join(lines, ", ")
 }
 
 // CodeOf sorts an error into its family.
@@ -68,8 +87,14 @@ func CodeOf(err error) Code {
 		ref      *model.RefError
 		owned    *journal.OwnedError
 		list     diag.List
+		store    *StoreError
+		corrupt  *journal.CorruptError
+		newer    *journal.NewerError
+		diverge  *engine.DivergenceError
 	)
 	switch {
+	case errors.Is(err, journal.ErrExists):
+		return CodeConflict
 	case errors.As(err, &invalid), errors.As(err, &commands), errors.As(err, &ref), errors.As(err, &list),
 		errors.Is(err, engine.ErrAnswer), errors.Is(err, journal.ErrCursor), errors.Is(err, engine.ErrNotReopenable):
 		return CodeInvalid
@@ -77,15 +102,10 @@ func CodeOf(err error) Code {
 		return CodeNotFound
 	case errors.Is(err, engine.ErrWaitClosed):
 		return CodeGone
-	case errors.Is(err, engine.ErrWaitAmbiguous), errors.Is(err, engine.ErrWaitAnswered), errors.Is(err, engine.ErrEnded),
-		errors.Is(err, journal.ErrExists), errors.As(err, &owned):
+	case errors.Is(err, engine.ErrWaitAmbiguous), errors.Is(err, engine.ErrWaitAnswered), errors.Is(err, engine.ErrEnded), errors.As(err, &owned):
 		return CodeConflict
+	case errors.As(err, &store), errors.As(err, &corrupt), errors.As(err, &newer), errors.As(err, &diverge):
+		return CodeUnusable
 	}
 	return CodeInternal
-}
-
-// IsUse tells whether an error is the caller's to mend rather than a failure of Hocket or the machine.
-func IsUse(err error) bool {
-	var quarantine *driver.QuarantineError
-	return CodeOf(err) != CodeInternal || errors.As(err, &quarantine)
 }

@@ -1,22 +1,17 @@
 package service
 
 import (
+	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"os"
+	"sync"
 
 	"github.com/hocket-run/hocket/internal/driver"
 	"github.com/hocket-run/hocket/internal/format/canvas"
 	"github.com/hocket-run/hocket/internal/journal"
 	"github.com/hocket-run/hocket/internal/model"
 	"github.com/hocket-run/hocket/internal/model/script"
-	"github.com/hocket-run/hocket/internal/outbound"
-	"github.com/hocket-run/hocket/internal/tool"
-	"github.com/hocket-run/hocket/internal/tool/mcp"
-	"github.com/hocket-run/hocket/internal/tool/think"
-	"github.com/hocket-run/hocket/internal/tool/todo"
 	"github.com/hocket-run/hocket/workflow"
 )
 
@@ -25,9 +20,12 @@ type kits struct {
 	cfg Config
 	// recorder writes down the model calls of this process's runs; nil: nobody does.
 	recorder *recorder
+
+	mu    sync.Mutex
+	again map[string]*given // by run
 }
 
-func newKits(cfg Config) *kits { return &kits{cfg: cfg} }
+func newKits(cfg Config) *kits { return &kits{cfg: cfg, again: map[string]*given{}} }
 
 // defaultModel is what agents without a model of their own use (D26).
 func (k *kits) defaultModel(w *workflow.Workflow) string {
@@ -91,22 +89,19 @@ func (k *kits) open(ctx context.Context, info driver.Info) (*driver.Kit, error) 
 }
 
 func (k *kits) openModels(ctx context.Context, info driver.Info, kit *driver.Kit) error {
-	replies, err := info.File(ctx, fileReplies)
+	replies, err := k.replies(ctx, info)
 	switch {
-	case err == nil:
-		doc, problems := script.Parse("replies", replies)
-		if err := problems.Err(); err != nil {
-			return fmt.Errorf("read reply script: %w", err)
-		}
-		h, err := info.History(ctx)
-		if err != nil {
+	case err != nil:
+		return err
+	case replies != nil:
+		kit.Models = replies
+	default:
+		trusted := info.Meta[metaTrusted] != ""
+		// Whoever resumes a run may lack the key that its start had: then it stays as it is (S0-17, D19).
+		if err := k.checkModels(info.Workflow, info.Model, trusted); err != nil {
 			return err
 		}
-		kit.Models = script.New(doc, h.Replies)
-	case errors.Is(err, journal.ErrNotFound):
-		kit.Models = k.registry(info.Workflow, info.Meta[metaTrusted] != "")
-	default:
-		return err
+		kit.Models = k.registry(info.Workflow, trusted)
 	}
 	if k.recorder != nil {
 		kit.Models = k.recorder.over(kit.Models)
@@ -114,74 +109,26 @@ func (k *kits) openModels(ctx context.Context, info driver.Info, kit *driver.Kit
 	return nil
 }
 
-func (k *kits) openTools(ctx context.Context, info driver.Info, kit *driver.Kit) error {
-	cfg := tool.Config{Agents: map[string]tool.Grant{}, Types: k.types(), Logger: k.cfg.Logger.With("run", info.Run)}
-	if err := grants(info.Workflow, info.Meta[metaTrusted], cfg.Agents); err != nil {
-		return err
+// replies gives the client of the run's reply script, nil where it has none.
+func (k *kits) replies(ctx context.Context, info driver.Info) (model.Client, error) {
+	stored, err := info.File(ctx, fileReplies)
+	if err != nil && !errors.Is(err, journal.ErrNotFound) {
+		return nil, err
 	}
-	switch data, err := info.File(ctx, fileTools); {
-	case err == nil:
-		specs, problems := tool.ParseToolsFile("tools", data)
-		if err := problems.Err(); err != nil {
-			return fmt.Errorf("read tools file: %w", err)
-		}
-		for i := range specs {
-			specs[i].Trusted = true // the operator's own file (SEC5)
-		}
-		cfg.Extra = specs
-	case !errors.Is(err, journal.ErrNotFound):
-		return err
+	g := k.givenTo(info.Run)
+	switch {
+	case g != nil && g.script != nil && !bytes.Equal(g.replies, stored):
+		return g.script, nil
+	case err != nil:
+		return nil, nil
 	}
-	set, err := tool.NewSet(cfg)
-	if err != nil {
-		return err
-	}
-	kit.Tools = set
-	return nil
-}
-
-// grants says what each agent of a workflow may use. trusted is the hash of the commands that were allowed.
-func grants(w *workflow.Workflow, trusted string, into map[string]tool.Grant) error {
-	all, problems := documentSpecs(w)
+	doc, problems := script.Parse("replies", stored)
 	if err := problems.Err(); err != nil {
-		return err
+		return nil, fmt.Errorf("read reply script: %w", err)
 	}
-	allowed := trusted != "" && tool.TrustHash(all) == trusted
-	for i := range w.Agents {
-		a := &w.Agents[i]
-		g := tool.Grant{Names: a.Tools}
-		for _, raw := range a.Toolsets {
-			var sp tool.Spec
-			if err := json.Unmarshal(raw, &sp); err != nil {
-				return fmt.Errorf("agent %q: toolset: %w", a.ID, err)
-			}
-			sp.Trusted = allowed
-			g.Toolsets = append(g.Toolsets, sp)
-		}
-		into[a.ID] = g
+	h, err := info.History(ctx)
+	if err != nil {
+		return nil, err
 	}
-	for i := range w.Nodes {
-		if n := &w.Nodes[i]; n.Tool != nil {
-			g := into[""]
-			g.Names = append(g.Names, n.Tool.Tool)
-			into[""] = g
-		}
-	}
-	return nil
-}
-
-// types are the kinds of toolsets that Hocket can open.
-func (k *kits) types() map[string]tool.Type {
-	return map[string]tool.Type{
-		"mcp": mcp.Type(mcp.Config{
-			HTTPClient: outbound.New(outbound.Config{}),
-			Lookup: func(name string) (string, bool) {
-				v := k.cfg.Env(name)
-				return v, v != ""
-			},
-			Environ: os.Environ, Version: k.cfg.Version, Logger: k.cfg.Logger,
-		}),
-		"think": think.Type(),
-		"todo":  todo.Type(),
-	}
+	return script.New(doc, h.Replies), nil
 }

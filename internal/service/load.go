@@ -6,7 +6,6 @@ import (
 	"io"
 	"io/fs"
 	"os"
-	"strings"
 
 	"github.com/hocket-run/hocket/diag"
 	"github.com/hocket-run/hocket/internal/format"
@@ -27,15 +26,18 @@ var missingTools = []string{"web_search"}
 type LoadOptions struct {
 	// Format is `canvas` or `steps`; "" detects it.
 	Format string
-	// AgentsFile holds agent definitions; a definition inside the document wins.
+	// AgentsFile holds agent definitions; a definition inside the document wins. `-` is Stdin, which may be nil otherwise.
 	AgentsFile string
+	Stdin      io.Reader
 }
 
 // ReadFile reads a file that the user named; `-` is in.
 func ReadFile(path string, in io.Reader) ([]byte, error) {
 	var src io.Reader
 	if path == "-" {
-		src = in
+		if src = in; in == nil {
+			return nil, invalidf("standard input cannot be read here")
+		}
 	} else {
 		f, err := os.Open(path)
 		if err != nil {
@@ -66,7 +68,7 @@ func Load(file string, data []byte, opts LoadOptions) (*workflow.Workflow, diag.
 	fo := format.Options{Format: opts.Format, Toolsets: toolTypes, MissingTools: missingTools}
 	var problems diag.List
 	if opts.AgentsFile != "" {
-		text, err := ReadFile(opts.AgentsFile, strings.NewReader(""))
+		text, err := ReadFile(opts.AgentsFile, opts.Stdin)
 		if err != nil {
 			return nil, nil, err
 		}

@@ -60,6 +60,11 @@ func (s *Service) Events(ctx context.Context, run string, after uint64) ([]engin
 	return events, nil
 }
 
+// Head gives the index entry of a run. Errors: journal.ErrNotFound.
+func (s *Service) Head(ctx context.Context, run string) (journal.Head, error) {
+	return s.store.Head(ctx, run)
+}
+
 // Show gives the run object.
 func (s *Service) Show(ctx context.Context, run string) (project.Run, error) {
 	rec, err := s.Read(ctx, run)

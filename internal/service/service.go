@@ -4,14 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"log/slog"
 	"os"
 	"path/filepath"
 	"time"
 
-	"github.com/hocket-run/hocket/internal/driver"
 	"github.com/hocket-run/hocket/internal/driver/embedded"
-	"github.com/hocket-run/hocket/internal/engine"
 	"github.com/hocket-run/hocket/internal/journal"
 	"github.com/hocket-run/hocket/internal/journal/sqlite"
 	"github.com/hocket-run/hocket/internal/model"
@@ -38,9 +37,6 @@ type Config struct {
 	Version string
 	// Logger; nil: none.
 	Logger *slog.Logger
-	// OnEvents and OnDelta are told of what happens in runs that this process drives, once it is durable. They must be quick.
-	OnEvents func(run string, events []engine.Event)
-	OnDelta  func(run string, d driver.Delta)
 }
 
 // Service is the use cases over one store. Safe for concurrent use.
@@ -72,9 +68,26 @@ func DefaultDB(env func(string) string) (string, error) {
 	return filepath.Join(home, ".local", "share", "hocket", "hocket.db"), nil
 }
 
+// Look is Open for those who only look: a store that is not there is an empty one, and is not made.
+func Look(ctx context.Context, cfg Config) (*Service, error) {
+	if cfg.Env == nil {
+		cfg.Env = os.Getenv
+	}
+	if cfg.DB == "" {
+		var err error
+		if cfg.DB, err = DefaultDB(cfg.Env); err != nil {
+			return nil, err
+		}
+	}
+	if _, err := os.Stat(cfg.DB); errors.Is(err, fs.ErrNotExist) {
+		cfg.DB = Memory
+	}
+	return Open(ctx, cfg)
+}
+
 // Open opens the store and makes a Service on it. Close it.
 //
-// Errors: those of sqlite.Open; *InvalidError where no path can be told.
+// Errors: *StoreError around those of sqlite.Open; *InvalidError where no path can be told.
 func Open(ctx context.Context, cfg Config) (*Service, error) {
 	if cfg.Env == nil {
 		cfg.Env = os.Getenv
@@ -97,14 +110,13 @@ func Open(ctx context.Context, cfg Config) (*Service, error) {
 	} else {
 		s, err := sqlite.Open(ctx, cfg.DB, sqlite.Config{Kind: cfg.Kind})
 		if err != nil {
-			return nil, err
+			return nil, &StoreError{cfg.DB, err}
 		}
 		store = s
 	}
 	s := &Service{cfg: cfg, store: store, kits: newKits(cfg)}
 	d, err := embedded.New(embedded.Config{
 		Store: store, Kind: cfg.Kind, Open: s.kits.open, MaxCalls: cfg.MaxCalls, ApproveAll: cfg.ApproveAll, Logger: cfg.Logger,
-		Hooks: embedded.Hooks{Events: cfg.OnEvents, Delta: cfg.OnDelta},
 	})
 	if err != nil {
 		return nil, errors.Join(err, store.Close())

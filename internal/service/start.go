@@ -3,13 +3,17 @@ package service
 import (
 	"context"
 	"encoding/json"
+	"errors"
+	"fmt"
 	"strings"
 	"time"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/hocket-run/hocket/diag"
 	"github.com/hocket-run/hocket/internal/driver"
 	"github.com/hocket-run/hocket/internal/expr"
-	"github.com/hocket-run/hocket/internal/model/script"
+	"github.com/hocket-run/hocket/internal/journal"
 	"github.com/hocket-run/hocket/internal/tool"
 	"github.com/hocket-run/hocket/workflow"
 )
@@ -31,9 +35,7 @@ type StartRequest struct {
 	RunID string
 	// Model overrides every agent's model.
 	Model string
-	// ToolsFile and RepliesFile name files with extra tools and with a reply script; Tools and Replies are their content.
-	ToolsFile, RepliesFile string
-	Tools, Replies         []byte
+	Files
 	// Record names a file to which the model calls of the run are written as a reply script; "" writes none.
 	Record string
 	Limits workflow.Limits
@@ -52,33 +54,29 @@ func (s *Service) Start(ctx context.Context, q StartRequest) (run string, err er
 		Run: q.RunID, Workflow: q.Workflow, Input: expr.Quote(q.Input), Limits: q.Limits, Model: q.Model,
 		Meta: map[string]string{}, Files: map[string][]byte{},
 	}
-	if strings.ContainsAny(q.RunID, " \t\r\n/\\") {
-		return "", invalidf("run id %q: blanks and slashes are not allowed", q.RunID)
+	if err := s.checkRunID(ctx, q.RunID); err != nil {
+		return "", err
 	}
-	if q.ToolsFile != "" {
-		_, problems := tool.ParseToolsFile(q.ToolsFile, q.Tools)
-		if problems.HasErrors() {
-			return "", &InvalidError{Diagnostics: problems}
-		}
+	if _, problems := q.check(); problems.HasErrors() {
+		return "", &InvalidError{Diagnostics: problems}
+	}
+	if q.Tools != nil {
 		spec.Files[fileTools] = q.Tools
 	}
-	if q.RepliesFile != "" {
-		if _, problems := script.Parse(q.RepliesFile, q.Replies); problems.HasErrors() {
-			return "", &InvalidError{Diagnostics: problems}
-		}
+	if q.Replies != nil {
 		spec.Files[fileReplies] = q.Replies
 	}
 	specs, problems := documentSpecs(q.Workflow)
 	if problems.HasErrors() {
 		return "", &InvalidError{Diagnostics: problems}
 	}
-	if commands := tool.Commands(specs); len(commands) > 0 {
-		if !q.Trust {
-			return "", &CommandsError{Commands: commands}
-		}
-		spec.Meta[metaTrusted] = tool.TrustHash(specs)
+	if commands, sends := tool.Commands(specs), sent(specs); !q.Trust && len(commands)+len(sends) > 0 {
+		return "", &CommandsError{commands, sends}
 	}
-	if q.RepliesFile == "" {
+	if q.Trust {
+		spec.Meta[metaTrusted] = trustOf(specs)
+	}
+	if q.Replies == nil {
 		if err := s.kits.checkModels(q.Workflow, q.Model, q.Trust); err != nil {
 			return "", err
 		}
@@ -89,6 +87,28 @@ func (s *Service) Start(ctx context.Context, q StartRequest) (run string, err er
 		}
 	}
 	return s.driver.Start(ctx, spec)
+}
+
+// maxRunID bounds ids that people give.
+const maxRunID = 200
+
+// checkRunID tells whether a run may get this id. It is asked before anything is touched, a recording too.
+func (s *Service) checkRunID(ctx context.Context, id string) error {
+	if id == "" {
+		return nil
+	}
+	bad := func(r rune) bool { return r == '/' || r == '\\' || unicode.IsSpace(r) || !unicode.IsPrint(r) }
+	if len(id) > maxRunID || strings.HasPrefix(id, "-") || strings.HasPrefix(id, ".") || strings.ContainsFunc(id, bad) || !utf8.ValidString(id) {
+		return invalidf("run id %q: it has at most %d bytes, no blanks, slashes and control characters, and begins with neither dash nor dot", id, maxRunID)
+	}
+	_, err := s.store.Head(ctx, id)
+	switch {
+	case errors.Is(err, journal.ErrNotFound):
+		return nil
+	case err != nil:
+		return err
+	}
+	return &InvalidError{Message: fmt.Sprintf("there is a run %s already", id), Err: journal.ErrExists}
 }
 
 // documentSpecs gives the toolsets that the agents of a workflow list.

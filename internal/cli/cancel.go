@@ -1,0 +1,42 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"github.com/hocket-run/hocket/internal/engine"
+)
+
+func (a *app) cancelCmd() *cobra.Command {
+	reason := ""
+	c := &cobra.Command{
+		Use: "cancel RUN", Short: "stop a run",
+		Long: "Stops a run, whatever process drives it, and waits until it has stopped. What it did so far stays. Ends with 2 where the run has ended already.",
+		Args: takes("RUN"), ValidArgsFunction: a.completeRuns,
+		RunE: func(c *cobra.Command, args []string) error {
+			s, err := a.look(c.Context())
+			if err != nil {
+				return err
+			}
+			defer s.Close()
+			if err := s.Cancel(c.Context(), args[0], reason); err != nil {
+				if errors.Is(err, engine.ErrEnded) {
+					return usef("run %s has ended already", args[0])
+				}
+				return notFound(err, args[0])
+			}
+			st, err := s.Wait(c.Context(), args[0])
+			if err != nil {
+				return err
+			}
+			if !a.quiet {
+				fmt.Fprintf(a.Err, "run %s: %s\n", args[0], st.Status)
+			}
+			return nil
+		},
+	}
+	c.Flags().StringVar(&reason, "reason", "", "`TEXT` that is kept with the run")
+	return c
+}

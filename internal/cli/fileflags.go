@@ -1,0 +1,63 @@
+package cli
+
+import (
+	"io"
+
+	"github.com/spf13/cobra"
+
+	"github.com/hocket-run/hocket/internal/service"
+)
+
+// formats are those that documents can be read from and written to.
+var formats = []string{"canvas", "steps"}
+
+// addLoadFlags adds the flags that say how a document is read.
+func addLoadFlags(c *cobra.Command, o *service.LoadOptions) {
+	f := c.Flags()
+	f.StringVar(&o.Format, "format", "", "`FORMAT` of the document, canvas or steps (default: detected)")
+	f.StringVar(&o.AgentsFile, "agents", "", "`FILE` with agent definitions; those in the document win")
+	must(c.RegisterFlagCompletionFunc("format", cobra.FixedCompletions(formats, cobra.ShellCompDirectiveNoFileComp)))
+	must(c.MarkFlagFilename("agents", documentEnds...))
+}
+
+// documentEnds are how names of documents end.
+var documentEnds = []string{"yaml", "yml", "json"}
+
+// documents completes names of documents.
+func documents(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+	return documentEnds, cobra.ShellCompDirectiveFilterFileExt
+}
+
+// firstIsDocument completes the name of one document.
+func firstIsDocument(c *cobra.Command, args []string, prefix string) ([]string, cobra.ShellCompDirective) {
+	if len(args) > 0 {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	return documents(c, args, prefix)
+}
+
+// fileFlags name the files beside a document.
+type fileFlags struct{ tools, replies string }
+
+func (ff *fileFlags) add(c *cobra.Command) {
+	f := c.Flags()
+	f.StringVar(&ff.tools, "tools", "", "`FILE` with extra tools (toolsets:); what it names is trusted")
+	f.StringVar(&ff.replies, "replies", "", "`FILE` with a reply script that answers model calls: no network, no key")
+	must(c.MarkFlagFilename("tools", documentEnds...))
+	must(c.MarkFlagFilename("replies", documentEnds...))
+}
+
+func (ff *fileFlags) read(stdin io.Reader) (f service.Files, err error) {
+	f.ToolsFile, f.RepliesFile = ff.tools, ff.replies
+	if ff.tools != "" {
+		if f.Tools, err = service.ReadFile(ff.tools, stdin); err != nil {
+			return f, err
+		}
+	}
+	if ff.replies != "" {
+		if f.Replies, err = service.ReadFile(ff.replies, stdin); err != nil {
+			return f, err
+		}
+	}
+	return f, nil
+}

@@ -1,0 +1,187 @@
+package cli
+
+import (
+	"fmt"
+	"io"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/project"
+)
+
+func (a *app) runsShowCmd() *cobra.Command {
+	var asJSON, logs, trail, stepContext bool
+	c := &cobra.Command{
+		Use: "show RUN", Short: "show one run", Args: takes("RUN"), ValidArgsFunction: a.completeRuns,
+		Long:    "Shows one run: what it is, what it waits for, its steps and its output; or one of its projections.",
+		Example: "  hocket runs show RUN\n  hocket runs show RUN --json\n  hocket runs show RUN --trail",
+		RunE: func(c *cobra.Command, args []string) error {
+			if err := atMostOne(c, "logs", "trail", "context"); err != nil {
+				return err
+			}
+			s, err := a.look(c.Context())
+			if err != nil {
+				return err
+			}
+			defer s.Close()
+			rec, err := s.Read(c.Context(), args[0])
+			if err != nil {
+				return notFound(err, args[0])
+			}
+			folder := project.Fold(args[0], rec.Workflow, rec.Events)
+			switch {
+			case logs && asJSON:
+				return writeJSON(a.Out, project.Logs(rec.Workflow, rec.Events), a.OutTerminal)
+			case logs:
+				return a.showLogs(project.Logs(rec.Workflow, rec.Events))
+			case trail && asJSON:
+				return writeJSON(a.Out, folder.Trail(), a.OutTerminal)
+			case trail:
+				return a.showTrail(folder.Trail())
+			case stepContext:
+				return writeJSON(a.Out, folder.Context(), !asJSON || a.OutTerminal)
+			case asJSON:
+				return writeJSON(a.Out, rec.Object(), a.OutTerminal)
+			}
+			return a.showRun(rec.Object())
+		},
+	}
+	c.Flags().BoolVar(&asJSON, "json", false, "print JSON: the run object, or the projection asked for")
+	c.Flags().BoolVar(&logs, "logs", false, "the log entries")
+	c.Flags().BoolVar(&trail, "trail", false, "input and output of each agent")
+	c.Flags().BoolVar(&stepContext, "context", false, "the step context")
+	return c
+}
+
+func (a *app) showLogs(entries []project.LogEntry) error {
+	t := tabwriter.NewWriter(a.Out, 0, 0, 2, ' ', 0)
+	for _, e := range entries {
+		fmt.Fprintf(t, "%s\t%s\t%s\t%s\n", e.Timestamp.Local().Format(time.TimeOnly), clean(e.NodeID), e.Type, clean(e.Content))
+	}
+	return flush(t)
+}
+
+func flush(t *tabwriter.Writer) error {
+	if err := t.Flush(); err != nil {
+		return fmt.Errorf("write run: %w", err)
+	}
+	return nil
+}
+
+func (a *app) showTrail(entries []project.TrailEntry) error {
+	for _, e := range entries {
+		title := clean(e.NodeID)
+		if name := clean(e.AgentName); name != "" && name != title {
+			title += " (" + name + ")"
+		}
+		fmt.Fprintf(a.Out, "%s\n", a.outColor.bold(fmt.Sprintf("%d  %s", e.Order, title)))
+		block(a.Out, "in", outputText(e.Input))
+		if e.Error != nil {
+			block(a.Out, "error", *e.Error)
+			continue
+		}
+		block(a.Out, "out", outputText(e.Output))
+	}
+	return nil
+}
+
+// block prints a text of several lines beside a label.
+func block(w io.Writer, label, text string) {
+	for l := range strings.SplitSeq(printable(text), "\n") {
+		fmt.Fprintf(w, "   %-5s  %s\n", label, l)
+		label = ""
+	}
+}
+
+func (a *app) showRun(o project.Run) error {
+	t := tabwriter.NewWriter(a.Out, 0, 0, 2, ' ', 0)
+	status := string(o.Status)
+	if o.Interrupted {
+		status += " (interrupted: no process drives it; hocket resume " + quote(o.ID) + ")"
+	}
+	fmt.Fprintf(t, "run\t%s\nstatus\t%s\n", o.ID, status)
+	for _, x := range []struct {
+		label string
+		value *string
+	}{{"workflow", o.Workflow.Name}, {"format", o.Workflow.Format}, {"parent", o.ParentRun}, {"forked from", o.ForkedFrom}} {
+		if x.value != nil && *x.value != "" {
+			fmt.Fprintf(t, "%s\t%s\n", x.label, clean(*x.value))
+		}
+	}
+	if input := clean(outputText(o.Input)); input != "" {
+		fmt.Fprintf(t, "input\t%s\n", short(input, 100))
+	}
+	if o.StartedAt != nil {
+		fmt.Fprintf(t, "started\t%s\n", o.StartedAt.Local().Format(time.DateTime))
+	}
+	if o.EndedAt != nil && o.StartedAt != nil {
+		fmt.Fprintf(t, "ended\t%s, after %s\n", o.EndedAt.Local().Format(time.DateTime), duration(o.EndedAt.Sub(*o.StartedAt)))
+	}
+	fmt.Fprintf(t, "used\t%s\n", usageText(o.Usage))
+	if o.Error != nil {
+		at := ""
+		if o.Error.Node != nil && *o.Error.Node != "" {
+			at = "at " + clean(*o.Error.Node) + ": "
+		}
+		fmt.Fprintf(t, "error\t%s%s (%s)\n", at, clean(o.Error.Message), o.Error.Code)
+	}
+	if err := flush(t); err != nil {
+		return err
+	}
+	if err := a.showSteps(o.Steps); err != nil {
+		return err
+	}
+	for _, w := range o.Waiting {
+		fmt.Fprintf(a.Out, "\n%s\n", a.outColor.bold(fmt.Sprintf("waits: %s, %s at %s since %s", w.ID, w.Kind, clean(w.Node), w.Since.Local().Format(time.DateTime))))
+		for _, x := range [][2]string{{"asks", w.Prompt}, {"about", toApprove(o, w)}} {
+			if x[1] != "" {
+				block(a.Out, x[0], x[1])
+			}
+		}
+	}
+	if o.Status == engine.StatusCompleted {
+		fmt.Fprintf(a.Out, "\n%s\n", printable(outputText(o.Output)))
+	}
+	return nil
+}
+
+func (a *app) showSteps(steps []project.Step) error {
+	if len(steps) == 0 {
+		return nil
+	}
+	fmt.Fprintln(a.Out)
+	t := tabwriter.NewWriter(a.Out, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(t, "STEP\tNODE\tKIND\tSTATUS\tTRIES\tTIME\tTOKENS\tMODEL")
+	for _, st := range steps {
+		node, took, tokens, model := clean(st.Node), "", "", ""
+		if st.Iteration > 1 {
+			node += fmt.Sprintf(" (%d)", st.Iteration)
+		}
+		if st.DurationMS != nil {
+			took = duration(time.Duration(*st.DurationMS) * time.Millisecond)
+		}
+		if n := st.Usage.InputTokens + st.Usage.OutputTokens; n > 0 {
+			tokens = fmt.Sprint(n)
+		}
+		if st.Model != nil {
+			model = clean(*st.Model)
+		}
+		fmt.Fprintf(t, "%d\t%s\t%s\t%s\t%d\t%s\t%s\t%s\n", st.Seq, node, st.Kind, st.Status, st.Attempt, took, tokens, model)
+	}
+	return flush(t)
+}
+
+func usageText(u project.TotalUsage) string {
+	text := fmt.Sprintf("%s, %s, %s in, %d out", counted(u.ModelCalls, "model call"), counted(u.ToolCalls, "tool call"), counted(u.InputTokens, "token"), u.OutputTokens)
+	switch {
+	case u.CostUSD == nil:
+		return text + ", cost unknown"
+	case *u.CostUSD == 0:
+		return text
+	}
+	return text + fmt.Sprintf(", %.4f USD", *u.CostUSD)
+}

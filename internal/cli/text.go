@@ -1,0 +1,147 @@
+package cli
+
+import (
+	"fmt"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/mattn/go-runewidth"
+)
+
+// isUnsafe tells of runes that change what a terminal shows around them: control characters, and those that turn the direction of text or break
+// lines without a line end. Text of models, tools and documents is shown without them, so that what a person reads is what is there.
+func isUnsafe(r rune) bool {
+	switch {
+	case r < 0x20, r >= 0x7f && r < 0xa0:
+		return true
+	case r == 0x200e, r == 0x200f, r == 0x061c, r >= 0x202a && r <= 0x202e, r >= 0x2066 && r <= 0x2069:
+		return true
+	case r == 0x2028, r == 0x2029, r >= 0xe0000 && r <= 0xe007f:
+		return true
+	}
+	return false
+}
+
+// clean makes text from outside fit for one line of a terminal.
+func clean(s string) string {
+	return strings.Map(func(r rune) rune {
+		switch {
+		case r == '\n' || r == '\t' || r == '\r' || r == 0x2028 || r == 0x2029:
+			return ' '
+		case isUnsafe(r):
+			return -1
+		}
+		return r
+	}, s)
+}
+
+// printable makes text from outside fit for a terminal and keeps its lines and tabs.
+func printable(s string) string {
+	return strings.Map(func(r rune) rune {
+		switch {
+		case r == '\n' || r == '\t':
+			return r
+		case r == 0x2028 || r == 0x2029:
+			return '\n'
+		case isUnsafe(r):
+			return -1
+		}
+		return r
+	}, strings.ReplaceAll(s, "\r\n", "\n"))
+}
+
+// columns is how many columns a line takes on a terminal.
+func columns(s string) int { return runewidth.StringWidth(s) }
+
+// short cuts text to at most n columns.
+func short(s string, n int) string {
+	if n < 1 {
+		return ""
+	}
+	return runewidth.Truncate(s, n, "…")
+}
+
+// ending cuts text to its last n columns, with an ellipsis before them.
+func ending(s string, n int) string {
+	if columns(s) <= n {
+		return s
+	}
+	if n < 1 {
+		return ""
+	}
+	room, at := n-1, len(s)
+	for at > 0 {
+		_, size := utf8.DecodeLastRuneInString(s[:at])
+		if columns(s[at-size:]) > room {
+			break
+		}
+		at -= size
+	}
+	return "…" + s[at:]
+}
+
+// quote makes an argument fit to be typed into a shell.
+func quote(arg string) string {
+	plain := func(r rune) bool {
+		return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("-_./:@%+=,", r)
+	}
+	if arg != "" && strings.IndexFunc(arg, func(r rune) bool { return !plain(r) }) < 0 {
+		return arg
+	}
+	return "'" + strings.ReplaceAll(clean(arg), "'", `'\''`) + "'"
+}
+
+// quoteAll is a command as it would be typed.
+func quoteAll(argv []string) string {
+	words := make([]string, len(argv))
+	for i, a := range argv {
+		words[i] = quote(a)
+	}
+	return strings.Join(words, " ")
+}
+
+// duration words a time for people.
+func duration(d time.Duration) string {
+	switch {
+	case d < time.Second:
+		return fmt.Sprintf("%dms", max(0, d.Milliseconds()))
+	case d < time.Minute:
+		return fmt.Sprintf("%.1fs", d.Seconds())
+	case d < time.Hour:
+		return fmt.Sprintf("%dm%02ds", int(d.Minutes()), int(d.Seconds())%60)
+	}
+	return fmt.Sprintf("%dh%02dm", int(d.Hours()), int(d.Minutes())%60)
+}
+
+// ago words how long ago a time is.
+func ago(t, now time.Time) string {
+	switch d := max(0, now.Sub(t)); {
+	case d < time.Minute:
+		return fmt.Sprintf("%ds ago", int(d.Seconds()))
+	case d < time.Hour:
+		return fmt.Sprintf("%dm ago", int(d.Minutes()))
+	case d < 48*time.Hour:
+		return fmt.Sprintf("%dh ago", int(d.Hours()))
+	default:
+		return fmt.Sprintf("%dd ago", int(d.Hours()/24))
+	}
+}
+
+// counted is a number with its noun, which takes an s for more than one.
+func counted[T int | int64](n T, noun string) string {
+	if n == 1 {
+		return "1 " + noun
+	}
+	return fmt.Sprintf("%d %ss", n, noun)
+}
+
+func bytesText(n int64) string {
+	switch {
+	case n >= 1<<20:
+		return fmt.Sprintf("%.1f MiB", float64(n)/(1<<20))
+	case n >= 1<<10:
+		return fmt.Sprintf("%.1f KiB", float64(n)/(1<<10))
+	}
+	return counted(n, "byte")
+}

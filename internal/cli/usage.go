@@ -1,0 +1,200 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/hocket-run/hocket/diag"
+)
+
+// exit is an error that knows its status. An empty message prints nothing.
+type exit struct {
+	status  int
+	message string
+}
+
+func (e *exit) Error() string { return e.message }
+
+// usef is for what the caller has to mend: flags, arguments, answers.
+func usef(format string, args ...any) error {
+	return &exit{ExitUse, fmt.Sprintf(format, args...)}
+}
+
+// takes checks the number of arguments: each of names is one, in brackets if it may be left out, and with … at its end if it may come again.
+func takes(names ...string) cobra.PositionalArgs {
+	least, most := 0, len(names)
+	for _, n := range names {
+		if !strings.HasPrefix(n, "[") {
+			least++
+		}
+		if strings.HasSuffix(strings.TrimSuffix(n, "]"), "…") {
+			most = int(^uint(0) >> 1)
+		}
+	}
+	return func(c *cobra.Command, args []string) error {
+		switch {
+		case len(args) > 0 && c.HasAvailableSubCommands():
+			return unknownVerb(c, args[0])
+		case len(args) < least:
+			return usef("%s needs %s; see hocket help %s", c.CommandPath(), strings.TrimSuffix(names[len(args)], "…"), verbPath(c))
+		case len(args) > most && most == 0:
+			return usef("%s takes no arguments, and there is %q", c.CommandPath(), args[0])
+		case len(args) > most:
+			msg := fmt.Sprintf("%s takes %s and no more, and there is also %q", c.CommandPath(), strings.Join(names, " "), args[most])
+			if slices.Contains(names, "[INPUT]") {
+				msg += "; quote an INPUT that has blanks"
+			}
+			return usef("%s", msg)
+		}
+		return nil
+	}
+}
+
+// verbPath is the path of a command without the program's name.
+func verbPath(c *cobra.Command) string {
+	return strings.TrimPrefix(strings.TrimPrefix(c.CommandPath(), c.Root().Name()), " ")
+}
+
+// otherWords are what people type who know other tools.
+var otherWords = map[string]string{
+	"start": "run", "execute": "exec", "check": "validate", "lint": "validate", "draw": "show", "graph": "show", "export": "convert",
+	"ls": "runs list", "list": "runs list", "ps": "runs list", "status": "runs show", "logs": "runs show RUN --logs", "log": "runs show RUN --logs",
+	"events": "runs events", "watch": "runs events RUN --follow", "approve": "resume RUN --approve", "reject": "resume RUN --reject",
+	"answer": "resume RUN --input", "continue": "resume", "stop": "cancel", "kill": "cancel", "abort": "cancel", "version": "--version",
+	"rm": "runs prune", "delete": "runs prune", "prune": "runs prune", "gc": "runs prune",
+}
+
+// unknownVerb says what could have been meant.
+func unknownVerb(c *cobra.Command, word string) error {
+	var verbs []string
+	for _, s := range c.Commands() {
+		if s.IsAvailableCommand() {
+			verbs = append(verbs, s.Name())
+		}
+	}
+	meant := ""
+	if s := diag.Suggest(word, verbs); s != "" {
+		meant = c.CommandPath() + " " + s
+	}
+	if !c.HasParent() && meant == "" {
+		meant = otherWords[strings.ToLower(word)]
+		if st, err := os.Stat(word); err == nil && !st.IsDir() && filepath.Ext(word) != "" {
+			meant = "run " + word
+		}
+		if meant != "" {
+			meant = c.Name() + " " + meant
+		}
+	}
+	if meant == "" {
+		return usef("there is no verb %q; see %s --help", word, c.CommandPath())
+	}
+	return usef("there is no verb %q; did you mean `%s`?", word, meant)
+}
+
+// flagError words what the flag parser found wrong.
+func flagError(c *cobra.Command, err error) error {
+	var (
+		unknown *pflag.NotExistError
+		needs   *pflag.ValueRequiredError
+		invalid *pflag.InvalidValueError
+	)
+	switch {
+	case errors.As(err, &unknown):
+		return unknownFlag(c, unknown)
+	case errors.As(err, &needs):
+		name, use := pflag.UnquoteUsage(needs.GetFlag())
+		return usef("--%s needs a value, %s: %s", needs.GetFlag().Name, name, use)
+	case errors.As(err, &invalid):
+		want, ok := flagTypes[invalid.GetFlag().Value.Type()]
+		if !ok {
+			want = invalid.Unwrap().Error()
+		}
+		return mustBe(invalid.GetFlag().Name, want, invalid.GetValue())
+	}
+	return usef("%v", err)
+}
+
+// flagTypes say what values of a type look like.
+var flagTypes = map[string]string{
+	"int": "a whole number", "uint64": "a whole number from 0", "duration": "a duration such as 90s, 15m or 1h30m", "bool": "true or false",
+}
+
+// mustBe refuses the value of a flag.
+func mustBe(flag, want, got string) error {
+	return usef("--%s must be %s, not %q", flag, want, got)
+}
+
+func unknownFlag(c *cobra.Command, e *pflag.NotExistError) error {
+	// A verb that does not exist is the better news: its flags cannot exist either.
+	if words := c.Flags().Args(); c.HasAvailableSubCommands() && len(words) > 0 {
+		return unknownVerb(c, words[0])
+	}
+	if short := e.GetSpecifiedShortnames(); short != "" {
+		return usef("%s has no flag -%s; a text that begins with a dash goes after --", c.CommandPath(), short)
+	}
+	var names []string
+	c.Flags().VisitAll(func(f *pflag.Flag) { names = append(names, f.Name) })
+	if s := diag.Suggest(e.GetSpecifiedName(), names); s != "" {
+		return usef("%s has no flag --%s; did you mean --%s?", c.CommandPath(), e.GetSpecifiedName(), s)
+	}
+	return usef("%s has no flag --%s; see %s --help", c.CommandPath(), e.GetSpecifiedName(), c.CommandPath())
+}
+
+// atMostOne refuses flags that contradict each other.
+func atMostOne(c *cobra.Command, names ...string) error {
+	var given []string
+	for _, n := range names {
+		if f := c.Flags().Lookup(n); f.Changed && f.Value.String() != "false" {
+			given = append(given, "--"+n)
+		}
+	}
+	if len(given) > 1 {
+		return usef("%s cannot be given together", strings.Join(given, " and "))
+	}
+	return nil
+}
+
+func (a *app) helpCmd() *cobra.Command {
+	find := func(c *cobra.Command, args []string) (*cobra.Command, error) {
+		at := c.Root()
+		for _, word := range args {
+			i := slices.IndexFunc(at.Commands(), func(s *cobra.Command) bool { return s.Name() == word })
+			if i < 0 {
+				return nil, unknownVerb(at, word)
+			}
+			at = at.Commands()[i]
+		}
+		return at, nil
+	}
+	return &cobra.Command{
+		Use: "help [VERB]", Short: "explain a verb, with its flags and examples",
+		ValidArgsFunction: func(c *cobra.Command, args []string, prefix string) ([]string, cobra.ShellCompDirective) {
+			at, err := find(c, args)
+			if err != nil {
+				return nil, cobra.ShellCompDirectiveNoFileComp
+			}
+			var names []string
+			for _, s := range at.Commands() {
+				if s.IsAvailableCommand() && strings.HasPrefix(s.Name(), prefix) {
+					names = append(names, cobra.CompletionWithDesc(s.Name(), s.Short))
+				}
+			}
+			return names, cobra.ShellCompDirectiveNoFileComp
+		},
+		RunE: func(c *cobra.Command, args []string) error {
+			at, err := find(c, args)
+			if err != nil {
+				return err
+			}
+			at.InitDefaultHelpFlag()
+			return at.Help()
+		},
+	}
+}

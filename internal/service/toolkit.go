@@ -1,0 +1,146 @@
+package service
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"os"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/hocket-run/hocket/internal/driver"
+	"github.com/hocket-run/hocket/internal/journal"
+	"github.com/hocket-run/hocket/internal/outbound"
+	"github.com/hocket-run/hocket/internal/tool"
+	"github.com/hocket-run/hocket/internal/tool/mcp"
+	"github.com/hocket-run/hocket/internal/tool/think"
+	"github.com/hocket-run/hocket/internal/tool/todo"
+	"github.com/hocket-run/hocket/workflow"
+)
+
+func (k *kits) openTools(ctx context.Context, info driver.Info, kit *driver.Kit) error {
+	cfg := tool.Config{Agents: map[string]tool.Grant{}, Types: k.types(), Fallback: fallbacks(), Logger: k.cfg.Logger.With("run", info.Run)}
+	if err := grants(info.Workflow, info.Meta[metaTrusted], cfg.Agents); err != nil {
+		return err
+	}
+	data, err := info.File(ctx, fileTools)
+	if g := k.givenTo(info.Run); g != nil && g.tools != nil {
+		data, err = g.tools, nil
+	}
+	switch {
+	case err == nil:
+		specs, problems := tool.ParseToolsFile("tools", data)
+		if err := problems.Err(); err != nil {
+			return fmt.Errorf("read tools file: %w", err)
+		}
+		for i := range specs {
+			specs[i].Trusted = true // the operator's own file (SEC5)
+		}
+		cfg.Extra = specs
+	case !errors.Is(err, journal.ErrNotFound):
+		return err
+	}
+	set, err := tool.NewSet(cfg)
+	if err != nil {
+		return err
+	}
+	kit.Tools = set
+	return nil
+}
+
+// grants says what each agent of a workflow may use. trusted is the hash of the commands that were allowed.
+func grants(w *workflow.Workflow, trusted string, into map[string]tool.Grant) error {
+	all, problems := documentSpecs(w)
+	if err := problems.Err(); err != nil {
+		return err
+	}
+	allowed := trusted != "" && trustOf(all) == trusted
+	for i := range w.Agents {
+		a := &w.Agents[i]
+		g := tool.Grant{Names: a.Tools}
+		for _, raw := range a.Toolsets {
+			var sp tool.Spec
+			if err := json.Unmarshal(raw, &sp); err != nil {
+				return fmt.Errorf("agent %q: toolset: %w", a.ID, err)
+			}
+			sp.Trusted = allowed
+			g.Toolsets = append(g.Toolsets, sp)
+		}
+		into[a.ID] = g
+	}
+	for i := range w.Nodes {
+		if n := &w.Nodes[i]; n.Tool != nil {
+			g := into[""]
+			g.Names = append(g.Names, n.Tool.Tool)
+			into[""] = g
+		}
+	}
+	return nil
+}
+
+// types are the kinds of toolsets that Hocket can open.
+func (k *kits) types() map[string]tool.Type {
+	return map[string]tool.Type{
+		tool.TypeMCP:   {Open: k.openMCP},
+		tool.TypeThink: think.Type(),
+		tool.TypeTodo:  todo.Type(),
+	}
+}
+
+// openMCP opens an MCP toolset. One that the operator stands behind may be at a private address and get what our environment holds (D34); one that
+// only the document names gets neither.
+func (k *kits) openMCP(spec tool.Spec) (tool.Toolset, error) {
+	cfg := mcp.Config{Environ: os.Environ, Version: k.cfg.Version, Logger: k.cfg.Logger}
+	var allow []string
+	if spec.Trusted {
+		cfg.Lookup = func(name string) (string, bool) {
+			v := k.cfg.Env(name)
+			return v, v != ""
+		}
+		if spec.Remote != nil {
+			allow = []string{reference.ReplaceAllStringFunc(spec.Remote.URL, func(ref string) string { return k.cfg.Env(nameIn(ref)) })}
+		}
+	}
+	cfg.HTTPClient = outbound.New(outbound.Config{Allow: allow})
+	return mcp.Type(cfg).Open(spec)
+}
+
+// reference is a variable in the address or a header of a remote toolset; a doubled dollar sign is none.
+var reference = regexp.MustCompile(`\$\$|\$\{\s*(?:env\.)?[A-Za-z_]\w*\s*\}|\$[A-Za-z_]\w*`)
+
+func nameIn(ref string) string {
+	return strings.TrimPrefix(strings.TrimSpace(strings.Trim(ref, "${}")), "env.")
+}
+
+// sent gives what of our environment the remote toolsets of a document would send where: `NAME to ADDRESS`.
+func sent(specs []tool.Spec) []string {
+	var out []string
+	for _, s := range specs {
+		if s.Remote == nil {
+			continue
+		}
+		texts := []string{s.Remote.URL}
+		for _, name := range slices.Sorted(maps.Keys(s.Remote.Headers)) {
+			texts = append(texts, s.Remote.Headers[name])
+		}
+		for _, text := range texts {
+			for _, ref := range reference.FindAllString(text, -1) {
+				if line := nameIn(ref) + " to " + s.Remote.URL; ref != "$$" && !slices.Contains(out, line) {
+					out = append(out, line)
+				}
+			}
+		}
+	}
+	return out
+}
+
+// trustOf tells what was trusted: the hash of the commands, or that there are none.
+func trustOf(specs []tool.Spec) string {
+	if h := tool.TrustHash(specs); h != "" {
+		return h
+	}
+	return "no commands"
+}
