@@ -148,7 +148,9 @@ func (h *memHandle) target(a Append) (*memRun, error) {
 		r = &memRun{key: h.m.keys, owner: h.owner, sum: Genesis(a.Run), blobs: map[[sha256.Size]byte]bool{}}
 		r.head = Head{Run: a.Run, NewRun: *a.Create, Epoch: 1, Owner: h.owner.ID}
 		r.head.Created = microseconds(a.Create.Created)
-		r.head.Meta = maps.Clone(a.Create.Meta)
+		if r.head.Meta = nil; len(a.Create.Meta) > 0 {
+			r.head.Meta = maps.Clone(a.Create.Meta)
+		}
 		return r, nil
 	case r == nil:
 		return nil, ErrNotFound

@@ -151,13 +151,35 @@ func testSlices(t *testing.T, m Medium) {
 	}
 }
 
-func testAppendContext(t *testing.T, m Medium) {
+// testContext: nothing is done under a done context, and the handle is as good as before.
+func testContext(t *testing.T, m Medium) {
 	h := handle(t, m)
+	mustAppend(t, h, create("r1", 0))
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	refused(t, "append", h.Append(ctx, create("r1", 0)), context.Canceled)
-	_, err := h.Head(t.Context(), "r1")
-	refused(t, "the run afterwards", err, journal.ErrNotFound)
+	for range 5 { // more often than there are connections
+		_, readErr := h.Read(ctx, "r1", 0)
+		_, headErr := h.Head(ctx, "r1")
+		_, _, listErr := h.List(ctx, journal.Query{})
+		_, claimErr := h.Claim(ctx, "r1")
+		_, postErr := h.Post(ctx, journal.Request{Run: "r1"})
+		_, takeErr := h.Take(ctx)
+		_, aliveErr := h.Alive(ctx, h.Owner().ID)
+		_, pruneErr := h.Prune(ctx, journal.PruneQuery{EndedBefore: at(1000)})
+		for what, err := range map[string]error{
+			"append": h.Append(ctx, next("r1", 2)), "create": h.Append(ctx, create("r2", 0)), "read": readErr, "head": headErr, "list": listErr,
+			"claim": claimErr, "release": h.Release(ctx, "r1", 1), "post": postErr, "take": takeErr, "settle": h.Settle(ctx, 1, nil),
+			"alive": aliveErr, "prune": pruneErr,
+		} {
+			refused(t, what, err, context.Canceled)
+		}
+	}
+	mustAppend(t, h, next("r1", 2))
+	if got, err := dump(t.Context(), h, "r1", 0); err != nil || got != "[1-1 v1 events 1 to 1][2-2 v1 events 2 to 2]" {
+		t.Errorf("afterwards: %s, %v", got, err)
+	}
+	_, err := h.Head(t.Context(), "r2")
+	refused(t, "the run that was not made", err, journal.ErrNotFound)
 }
 
 func testAppendConcurrent(t *testing.T, m Medium) {

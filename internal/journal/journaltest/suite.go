@@ -49,7 +49,7 @@ func Run(t *testing.T, open func(t *testing.T) Medium) {
 		{"append refuses", testAppendRefuses},
 		{"append is atomic", testAppendAtomic},
 		{"append keeps no slices", testSlices},
-		{"append with a done context", testAppendContext},
+		{"done context", testContext},
 		{"appends at once", testAppendConcurrent},
 		{"appends to one run at once", testAppendContended},
 		{"blobs", testBlobs},

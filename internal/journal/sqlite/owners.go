@@ -167,7 +167,10 @@ func (o *owners) close() error {
 	if o.lock == nil {
 		return nil
 	}
-	err := errors.Join(os.Remove(o.lock.Path()), o.lock.Close())
+	path, err := o.lock.Path(), o.lock.Close()
 	o.lock = nil
+	if rerr := os.Remove(path); !errors.Is(rerr, fs.ErrNotExist) { // somebody may have swept it
+		err = errors.Join(err, rerr)
+	}
 	return err
 }

@@ -27,7 +27,7 @@ func size(t testing.TB, path string) int64 {
 // log is empty. What is left is measured by a copy without any gaps.
 func TestPruneShrinks(t *testing.T) {
 	t.Parallel()
-	const runs, steps = 2000 / slower, 20
+	const runs, steps = 1000 / slower, 12
 	path := filepath.Join(t.TempDir(), "hocket.db")
 	s := open(t, path)
 	ended := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
@@ -179,7 +179,7 @@ func TestLogStaysSmall(t *testing.T) {
 	}
 	stop := make(chan struct{})
 	var wg sync.WaitGroup
-	for range 3 {
+	for range 2 {
 		wg.Go(func() {
 			for {
 				select {
@@ -195,7 +195,7 @@ func TestLogStaysSmall(t *testing.T) {
 		})
 	}
 	largest := int64(0)
-	for i := range 90 {
+	for i := range 75 {
 		a := benchNext(0, uint64(4+3*i), []byte("x"))
 		a.Snapshot = bytes.Repeat([]byte{byte(i)}, 1<<20)
 		if err := s.Append(t.Context(), a); err != nil {

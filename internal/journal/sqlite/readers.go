@@ -50,8 +50,11 @@ func (r *readers) read(ctx context.Context, do func(c *conn) error) error {
 	}
 	for {
 		err := inside(c, do)
-		if isBusy(err) && ctx.Err() == nil {
-			continue // busy_timeout has passed: somebody recovers a large log
+		if isBusy(err) {
+			if ctx.Err() == nil {
+				continue // busy_timeout has passed: somebody recovers a large log
+			}
+			err = ctx.Err()
 		}
 		r.free <- c
 		return explain(err)
