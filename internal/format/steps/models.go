@@ -24,6 +24,17 @@ var (
 type model struct {
 	ref    string
 	params workflow.ModelParams
+	// own is the name of the provider that the model says for itself, "" where it does not; it becomes one of the workflow when the model is used.
+	own string
+}
+
+// use gives the entry that an agent names, nil where there is none.
+func (r *reader) use(name string) *model {
+	m := r.models[name]
+	if m != nil && m.own != "" {
+		r.addProvider(m.own, r.made[m.own])
+	}
+	return m
 }
 
 // modelsSection reads `models:`. Providers are read before it.
@@ -86,6 +97,7 @@ func (r *reader) model(at field) *model {
 	}
 	if baseURL != "" || key != "" {
 		provider = r.ownProvider(at.key, provider, baseURL, key)
+		m.own = provider
 	}
 	m.ref = name
 	if provider != "" {
@@ -138,18 +150,16 @@ func (r *reader) ownProvider(entry, provider, baseURL, key string) string {
 	} else if provider == "anthropic" || provider == "google" {
 		p.Kind = provider
 	}
-	for _, name := range r.made {
-		if r.w.Providers[name] == p {
-			return name
-		}
+	if name, ok := r.shares[p]; ok {
+		return name
 	}
 	clean := strings.ReplaceAll(entry, "/", "_")
 	name := clean
-	for n := 2; name == provider || r.w.Providers[name] != (workflow.Provider{}) || slices.Contains(namedProviders, name); n++ {
+	for n := 2; name == provider || r.w.Providers[name] != (workflow.Provider{}) || r.made[name] != (workflow.Provider{}) ||
+		slices.Contains(namedProviders, name); n++ {
 		name = clean + "_" + strconv.Itoa(n)
 	}
-	r.made = append(r.made, name)
-	r.addProvider(name, p)
+	r.made[name], r.shares[p] = p, name
 	return name
 }
 
@@ -204,7 +214,7 @@ func (r *reader) providersSection(f field) {
 // useModel gives a the model that f names: an entry of `models:`, else a reference.
 func (r *reader) useModel(a *workflow.Agent, f field) {
 	ref := r.text(f)
-	if m := r.models[ref]; m != nil {
+	if m := r.use(ref); m != nil {
 		a.Model, a.Params = m.ref, m.params
 		return
 	}
@@ -212,7 +222,7 @@ func (r *reader) useModel(a *workflow.Agent, f field) {
 		first = strings.TrimSpace(first)
 		r.diags.Warnf(f.value.Span, f.path, codeUnsupported, "changing between the models %q is not supported yet; %q is used", ref, first)
 		ref = first
-		if m := r.models[ref]; m != nil {
+		if m := r.use(ref); m != nil {
 			a.Model, a.Params = m.ref, m.params
 			return
 		}
@@ -225,7 +235,7 @@ func (r *reader) useModel(a *workflow.Agent, f field) {
 }
 
 func (r *reader) fallbackModel(name string, e field) string {
-	m := r.models[name]
+	m := r.use(name)
 	if m == nil {
 		return name
 	}
@@ -247,7 +257,7 @@ func (r *reader) judgeProvider(ref string, f field) {
 	if !found || r.opts.Providers == nil || slices.Contains(r.opts.Providers, provider) {
 		return
 	}
-	if _, ok := r.w.Providers[provider]; ok || r.judged[provider] {
+	if _, ok := r.w.Providers[provider]; ok || r.judged[provider] || r.made[provider] != (workflow.Provider{}) {
 		return
 	}
 	r.judged[provider] = true

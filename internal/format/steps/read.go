@@ -85,8 +85,9 @@ type reader struct {
 	agents map[string]*agent // by id
 	models map[string]*model
 	mcps   map[string]json.RawMessage
-	made   []string        // providers that models made for themselves
-	judged map[string]bool // providers that were warned of
+	made   map[string]workflow.Provider // providers that models say for themselves
+	shares map[workflow.Provider]string // their names
+	judged map[string]bool              // providers that were warned of
 
 	root       *list
 	steps      *index

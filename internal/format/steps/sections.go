@@ -35,6 +35,7 @@ func newReader(root *source.Node, opts Options) *reader {
 	return &reader{
 		opts: opts, w: w,
 		agents: map[string]*agent{}, models: map[string]*model{}, mcps: map[string]json.RawMessage{}, judged: map[string]bool{},
+		made:       map[string]workflow.Provider{},
 		conditions: map[*step]checked{}, agentReads: map[string][]string{},
 	}
 }

@@ -201,9 +201,6 @@ func (u *unraveler) seq(f *frame, id, stop string) {
 			yes, no := ways(n)
 			u.branch(&frame{items: &it.yes, kind: branchList, owner: it, port: workflow.PortTrue, up: f}, yes, merge)
 			u.branch(&frame{items: &it.no, kind: branchList, owner: it, port: workflow.PortFalse, up: f}, no, merge)
-			if len(it.yes)+len(it.no) == 0 && len(n.Decide.Cases) == 1 && u.target(n.ID, yes) == u.target(n.ID, no) {
-				u.unsaid.node(n, "a decision both of whose answers go on in the same way")
-			}
 			id = merge
 		default:
 			return // rest tells of it

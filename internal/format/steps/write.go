@@ -54,8 +54,16 @@ func Write(w *workflow.Workflow) ([]byte, []Unsaid) {
 	}
 	out.agents()
 	steps := out.steps(items)
+	if len(items)+len(lost)+len(out.unsaid) == 0 {
+		out.unsaid.add("workflow", "that it has no steps")
+	}
 	for _, it := range lost {
 		out.node(it)
+	}
+	if len(out.unsaid) == 0 { // else it may be only what could not be said that is missing there
+		for _, n := range out.empty {
+			out.unsaid.node(n, "a decision both of whose answers go on in the same way")
+		}
 	}
 	if n := w.Limits.MaxLoopIterations; n != 0 {
 		m := mapping()
@@ -77,6 +85,7 @@ type writer struct {
 	w      *workflow.Workflow
 	doc    *yaml.Node
 	unsaid unsaidList
+	empty  []*workflow.Node // conditions without branches
 }
 
 // limits notes everything of the workflow as a whole that has no place in the format.
@@ -146,6 +155,9 @@ func (o *writer) step(it *item) *yaml.Node {
 	case n.Fork != nil:
 		put(m, "steps", o.steps(it.children))
 	case n.Decide != nil:
+		if len(it.yes)+len(it.no) == 0 {
+			o.empty = append(o.empty, n)
+		}
 		for _, b := range []struct {
 			key   string
 			items []*item

@@ -62,7 +62,7 @@ func (o *writer) agent(a *workflow.Agent, ms *modelWriter) *yaml.Node {
 		}
 	}
 	set("name", a.Name)
-	set("model", ms.ref(a, at))
+	set("model", ms.ref(a.Model, a.Params, a.ID, at))
 	set("description", a.Description)
 	set("instruction", a.System)
 	t, problems := expr.ParseTemplate(a.System, expr.Options{})
@@ -91,7 +91,11 @@ func (o *writer) agent(a *workflow.Agent, ms *modelWriter) *yaml.Node {
 	}
 	if len(a.Fallbacks) > 0 {
 		f := mapping()
-		put(f, "models", texts(a.Fallbacks))
+		var refs []string
+		for _, ref := range a.Fallbacks {
+			refs = append(refs, ms.ref(ref, workflow.ModelParams{}, a.ID, at))
+		}
+		put(f, "models", texts(refs))
 		put(m, "fallback", f)
 	}
 	if a.NoProgress != 0 {
@@ -181,19 +185,17 @@ func newModelWriter(o *writer, section *yaml.Node) *modelWriter {
 	return ms
 }
 
-// ref gives what stands under `model` of the agent a.
-func (ms *modelWriter) ref(a *workflow.Agent, at string) string {
-	provider, model, found := strings.Cut(a.Model, "/")
+// ref gives what stands for a model of an agent: the reference, or the name of an entry.
+func (ms *modelWriter) ref(ref string, params workflow.ModelParams, agent, at string) string {
+	provider, model, found := strings.Cut(ref, "/")
 	if !found {
-		provider, model = "", a.Model
+		provider, model = "", ref
 	}
 	p, declared := ms.o.w.Providers[provider]
 	own := declared && (p.Kind != "openai" || p.BaseURL == "")
 	body := mapping()
 	if own {
-		if p.Kind != "openai" || p.KeyEnv != "" || p.BaseURL != "" {
-			put(body, "provider", text(p.Kind))
-		}
+		put(body, "provider", text(p.Kind))
 	} else if provider != "" {
 		put(body, "provider", text(provider))
 	}
@@ -209,9 +211,9 @@ func (ms *modelWriter) ref(a *workflow.Agent, at string) string {
 		}
 	}
 	before := len(body.Content)
-	ms.params(a.Params, at, body)
+	ms.params(params, at, body)
 	if !own && len(body.Content) == before {
-		return a.Model
+		return ref
 	}
 	content, _ := yaml.Dump(body)
 	key := provider + "\n" + string(content)
@@ -220,7 +222,7 @@ func (ms *modelWriter) ref(a *workflow.Agent, at string) string {
 	}
 	name := provider
 	if !own || ms.said[provider] {
-		name = ms.name(a.ID)
+		name = ms.name(agent)
 	}
 	ms.said[provider] = ms.said[provider] || own
 	ms.entries[key] = name
