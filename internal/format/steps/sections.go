@@ -35,7 +35,7 @@ func newReader(root *source.Node, opts Options) *reader {
 	return &reader{
 		opts: opts, w: w,
 		agents: map[string]*agent{}, models: map[string]*model{}, mcps: map[string]json.RawMessage{}, judged: map[string]bool{},
-		made:       map[string]workflow.Provider{},
+		made: map[string]workflow.Provider{}, shares: map[workflow.Provider]string{},
 		conditions: map[*step]checked{}, agentReads: map[string][]string{},
 	}
 }
