@@ -102,6 +102,10 @@ var canvasAgent = []rule{
 			r.is(engine.StatusCompleted)
 			same(t, fmt.Sprintf("what follows %q", said), w.prompt("b"), want)
 			same(t, "log", r.logOf("a llm_response"), []string{"a llm_response " + want})
+			w = newWorld(t)
+			w.plays("a", ask("b", "x")).says("a", "done").says("b", said)
+			w.completes(canvas("s -> a; a:subagent -> b", start(), agent("a", mayAsk), agent("b")), "go")
+			same(t, fmt.Sprintf("what a sub-agent's %q is", said), transcript(w.of("a")[1])[2], "tool: "+want)
 		}
 	}},
 	{name: "S0-17 a missing model is found before the run", test: func(t *testing.T) {

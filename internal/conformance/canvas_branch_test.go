@@ -69,6 +69,28 @@ var canvasBranch = []rule{
 		second := map[string]string{"b": "c", "c": "b"}[first]
 		same(t, "order after the answer", w.asked()[2:], []string{"a1", "a2", first + "2", first + "3", second + "2", second + "3"})
 	}},
+	{name: "S0-41 an approval that is met on the way is listed at once and holds the rest", test: func(t *testing.T) {
+		w := newWorld(t)
+		r := w.runs(canvas("s -> ok:approve -> a1 -> ok2:approve -> a2; s -> b -> b2 -> b3; s -> c -> ok3:approve -> c2",
+			append(agents("a1 a2 b b2 b3 c c2"), start(), approval("ok"), approval("ok2"), approval("ok3"))...), "go")
+		waiting := func() []string {
+			var out []string
+			for _, x := range r.is(engine.StatusPaused).Waiting {
+				out = append(out, x.Node)
+			}
+			return out
+		}
+		same(t, "reached while the run pauses", waiting(), []string{"ok", "ok3"})
+		r.answers("approve")
+		same(t, "reached in the branch of the answer", waiting(), []string{"ok3", "ok2"})
+		same(t, "asked before the queue", w.asked()[2:], []string{"a1"})
+		r.answers("approve", "ok2")
+		same(t, "left", waiting(), []string{"ok3"})
+		same(t, "asked with the queue", w.asked()[2:], []string{"a1", "a2", "b2", "b3"})
+		r.answers("approve")
+		r.is(engine.StatusCompleted)
+		same(t, "asked last", w.asked()[6:], []string{"c2"})
+	}},
 	{name: "S0-42 the order of connections does not lose a sibling of an approval", test: func(t *testing.T) {
 		edges := []string{"s -> ok", "s -> a", "s -> b"}
 		for _, order := range permutations(3) {

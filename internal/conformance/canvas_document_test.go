@@ -101,6 +101,11 @@ var canvasDocument = []rule{
 		r = w.runs(canvas("s -> q; q:condition-0 -> ghost; q:false -> a", start(), gate("q", "equal x"), agent("a")), "go")
 		r.is(engine.StatusCompleted)
 		same(t, "warnings of a branch that is not taken", len(r.logOf("q warn")), 0)
+		r = w.runs(canvas("s -> ok; ok:approve -> ghost; ok:approve -> a; ok:reject -> gone", start(), approval("ok"), agent("a")), "go")
+		same(t, "warnings of an approval that waits", r.logOf("ok warn"), []string{})
+		r.answers("approve")
+		r.is(engine.StatusCompleted)
+		same(t, "warnings of an approval", r.logOf("ok warn"), []string{`ok warn Connection target "ghost" not found`})
 		_, problems = load(t, canvas("ghost -> a; s -> a", start(), agent("a")))
 		same(t, "warnings of a missing source", messages(problems, diag.Warning), []string{`Connection source "ghost" not found`})
 	}},

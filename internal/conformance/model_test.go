@@ -7,6 +7,7 @@ import (
 	"slices"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/hocket-run/hocket/internal/chat"
 	"github.com/hocket-run/hocket/internal/model"
@@ -49,6 +50,7 @@ type fake struct {
 	mu       sync.Mutex
 	lines    map[string][]line
 	requests []model.Request
+	at       []time.Time // when they came
 	// ended are the agents whose calls ended, in that order; cancelled those whose calls were cut off.
 	ended, cancelled []string
 }
@@ -98,6 +100,7 @@ func (f *fake) next(req model.Request) line {
 	defer f.mu.Unlock()
 	req.Messages = slices.Clone(req.Messages)
 	f.requests = append(f.requests, req)
+	f.at = append(f.at, time.Now())
 	lines, scripted := f.lines[req.Agent]
 	switch {
 	case !scripted:
@@ -125,6 +128,17 @@ func (f *fake) asked() []string {
 func (f *fake) askedSorted() []string {
 	out := f.asked()
 	slices.Sort(out)
+	return out
+}
+
+// pauses gives the time between each request and the one before it.
+func (f *fake) pauses() []time.Duration {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	var out []time.Duration
+	for i := 1; i < len(f.at); i++ {
+		out = append(out, f.at[i].Sub(f.at[i-1]))
+	}
 	return out
 }
 
