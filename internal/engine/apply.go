@@ -232,7 +232,6 @@ func (r *Run) applyStepStarted(ev *Event, d *StepStarted) error {
 	}
 	r.s.Steps = append(r.s.Steps, st)
 	r.s.Running = append(r.s.Running, ev.Step)
-	r.busy += effect(n.Kind)
 	p := r.step(ev.Step)
 	switch n.Kind {
 	case workflow.KindAgent:
@@ -346,8 +345,7 @@ func (r *Run) endStep(id int) {
 	if i := slices.Index(r.s.Running, id); i >= 0 {
 		r.s.Running = slices.Delete(r.s.Running, i, i+1)
 	}
-	r.busy -= effect(r.stepNode(id).Kind)
-	r.dropCalls(id)
+	r.dropCalls(func(c *call) bool { return c.Step == id })
 	delete(r.s.Timers, stepTimer(id))
 	if st.Block != nil {
 		r.killScopes(st.Block.Scopes)
@@ -362,22 +360,6 @@ func (r *Run) endStep(id int) {
 	}
 	r.scope(st.Scope).Live--
 	r.idle(st.Scope)
-}
-
-// dropCalls forgets the calls of a step that wait for nothing outside and marks those that are out as cancelled.
-func (r *Run) dropCalls(id int) {
-	for key, c := range r.s.Calls {
-		if c.Step != id || c.State == callCancelled {
-			continue
-		}
-		if c.State == callOpen {
-			c.State, c.Args = callCancelled, nil
-			r.s.SettleAt = r.s.At.Add(settleTime)
-			continue
-		}
-		delete(r.s.Calls, key)
-		delete(r.s.Timers, callTimer(key))
-	}
 }
 
 // killScopes drops the tokens of scopes in which nothing may happen any more.
@@ -416,11 +398,11 @@ func (r *Run) applyRetrying(ev *Event, d *StepRetrying) error {
 		if c == nil {
 			return r.diverge(ev, "call %s does not exist", d.Call)
 		}
-		c.State = callSleeping
+		r.setCall(c, callSleeping)
 		r.s.Timers[callTimer(d.Call)] = timer{At: d.Until, Step: ev.Step, Seq: ev.Seq}
 		return nil
 	}
-	r.dropCalls(ev.Step)
+	r.dropCalls(func(c *call) bool { return c.Step == ev.Step })
 	if st.Block != nil {
 		r.killScopes(st.Block.Scopes)
 		st.Block.Scopes = nil

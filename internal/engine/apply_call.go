@@ -73,8 +73,7 @@ func (r *Run) applyCall(ev *Event) error {
 		}
 	case *ToolFailed:
 		if c := r.s.Calls[d.Call]; c != nil && c.ToolID != "" && c.State != callCancelled {
-			delete(r.s.Calls, d.Call)
-			r.calls--
+			r.forget(d.Call, c)
 			return r.answerTurn(ev, c.Frame, turnCall{ID: c.ToolID, Text: d.Error.Message, Err: true})
 		}
 		return r.failCall(ev, d.Call, callTool, d.Late)
@@ -115,67 +114,6 @@ func (r *Run) applyModelCalled(ev *Event, d *ModelCalled) error {
 	if a := r.flowOf(ev.Step).agents[fr.Agent]; a != nil {
 		fr.Model = 1 + slices.Index(a.Fallbacks, d.Model)
 	}
-	return nil
-}
-
-// beginCall opens a call, or a further attempt of one.
-func (r *Run) beginCall(ev *Event, key string, c call) error {
-	st := r.step(ev.Step)
-	if st.Status != stepRunning {
-		return r.diverge(ev, "step %d has ended", ev.Step)
-	}
-	if r.s.Calls == nil {
-		r.s.Calls = map[string]*call{}
-	}
-	c.Step, c.Seq = ev.Step, ev.Seq
-	if old := r.s.Calls[key]; old != nil {
-		if old.State == callOpen {
-			r.calls--
-		}
-		c.N = old.N
-		*old = c
-	} else {
-		st.Calls++
-		c.N = st.Calls
-		r.s.Calls[key] = &c
-	}
-	r.calls++
-	return nil
-}
-
-// endCall takes a call out. It gives nil where the answer came too late to matter.
-func (r *Run) endCall(ev *Event, key string, kind callKind, late bool) (*call, error) {
-	c := r.s.Calls[key]
-	if c == nil || c.Kind != kind || c.Step != ev.Step {
-		return nil, r.diverge(ev, "call %s does not exist", key)
-	}
-	if late != (c.State == callCancelled) {
-		return nil, r.diverge(ev, "call %s is in another state", key)
-	}
-	delete(r.s.Calls, key)
-	if c.State == callOpen || late {
-		r.calls--
-	}
-	if late {
-		return nil, nil
-	}
-	return c, nil
-}
-
-func (r *Run) failCall(ev *Event, key string, kind callKind, late bool) error {
-	c := r.s.Calls[key]
-	if c == nil || c.Kind != kind || c.Step != ev.Step {
-		return r.diverge(ev, "call %s does not exist", key)
-	}
-	if late {
-		delete(r.s.Calls, key)
-		r.calls--
-		return nil
-	}
-	if c.State == callOpen {
-		r.calls--
-	}
-	c.State = callFailed
 	return nil
 }
 
@@ -272,18 +210,7 @@ func (r *Run) endFrame(ev *Event, id int) (*frame, error) {
 func (r *Run) closeFrame(step, id int) {
 	frames := r.step(step).Agent.Frames
 	frames[id].Done = true
-	for key, c := range r.s.Calls {
-		if c.Step != step || c.Frame != id || c.State == callCancelled {
-			continue
-		}
-		if c.State == callOpen {
-			c.State, c.Args = callCancelled, nil
-			r.s.SettleAt = r.s.At.Add(settleTime)
-			continue
-		}
-		delete(r.s.Calls, key)
-		delete(r.s.Timers, callTimer(key))
-	}
+	r.dropCalls(func(c *call) bool { return c.Step == step && c.Frame == id })
 	for i := range frames {
 		if frames[i].Parent == id && !frames[i].Done {
 			r.closeFrame(step, i)
@@ -303,10 +230,7 @@ func (r *Run) applyWait(ev *Event) error {
 		if d.Call == "" {
 			r.step(ev.Step).Wait = d.Wait
 		} else if c := r.s.Calls[d.Call]; c != nil {
-			if c.State == callOpen {
-				r.calls--
-			}
-			c.State = callAsking
+			r.setCall(c, callAsking)
 		}
 		if !d.Deadline.IsZero() {
 			if r.s.Timers == nil {

@@ -71,7 +71,7 @@ func (r *Run) mayStart(t token) bool {
 	if isFreeJoin(n) {
 		return false
 	}
-	if limit := r.s.Limits.MaxConcurrency; limit > 0 && effect(n.Kind) > 0 && r.busy-r.sleeping() >= limit {
+	if limit := r.s.Limits.MaxConcurrency; limit > 0 && effect(n.Kind) && r.busy >= limit {
 		return false
 	}
 	if sc.Started || sc.Branch == 0 {

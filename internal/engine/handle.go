@@ -104,6 +104,7 @@ func (r *Run) handle(in InputData) {
 	case Reopen:
 		limits := mergeLimits(r.s.Limits, d.Limits)
 		r.emit(0, "", &RunResumed{Reason: "reopened", Limits: &limits})
+		r.abandon("the run had ended before")
 		r.reissue()
 		r.goOn()
 	}
@@ -249,19 +250,24 @@ func (r *Run) handleTimer(id string) {
 	}
 	switch id {
 	case timerTimeout:
-		if limit := time.Duration(r.s.Limits.Timeout); r.s.Status == StatusRunning && limit > 0 && r.s.Ending == nil &&
-			r.s.Active+r.now.Sub(r.s.At) >= limit {
-			r.limit(CodeTimeout, limit.Milliseconds(), 0)
-		}
+		r.timeUp()
 		return
 	case timerSettle:
-		if r.settling() && !r.now.Before(r.s.SettleAt) {
+		switch {
+		case !r.settling():
+		case r.now.Before(r.s.SettleAt):
+			r.announced = time.Time{} // it came early: it is asked for again
+		default:
 			r.abandon("no answer within " + settleTime.String() + " of the cancellation")
 		}
 		return
 	}
 	t, ok := r.s.Timers[id]
-	if !ok || r.now.Before(t.At) {
+	if !ok {
+		return
+	}
+	if r.now.Before(t.At) {
+		r.opened = append(r.opened, &StartTimer{ID: id, After: t.Seq, At: t.At, Deadline: t.Deadline})
 		return
 	}
 	r.emitStep(t.Step, &TimerFired{Timer: id})
@@ -275,6 +281,24 @@ func (r *Run) handleTimer(id string) {
 		if c := r.s.Calls[key]; c != nil && c.State == callSleeping {
 			r.again(key, c, c.Model)
 		}
+	}
+}
+
+// timeUp ends the run by its time limit. A run that does nothing any more but wait for calls that it cancelled gives those up instead.
+func (r *Run) timeUp() {
+	limit := time.Duration(r.s.Limits.Timeout)
+	if r.s.Status != StatusRunning || limit <= 0 {
+		return
+	}
+	switch end := r.s.Ending; {
+	case r.s.Active+r.now.Sub(r.s.At) < limit:
+		r.opened = append(r.opened, r.timeout(r.s.Seq)) // it came early
+	case r.settling():
+		r.abandon("the run's time is over")
+	case end == nil || end.Limit:
+		r.limit(CodeTimeout, limit.Milliseconds(), 0)
+	default:
+		r.cancelScope(0, "the run's time is over")
 	}
 }
 
@@ -339,6 +363,7 @@ func (r *Run) lost(key, what string) {
 
 // reissue hands out every open command that the events of this activation do not hand out already.
 func (r *Run) reissue() {
+	r.announced = time.Time{}
 	fresh := r.s.Seq
 	if len(r.out) > 0 {
 		fresh = r.out[0].Seq

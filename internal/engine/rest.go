@@ -12,18 +12,17 @@ import (
 func (r *Run) rest() {
 	switch {
 	case r.s.Status != StatusRunning && (r.s.Status != StatusPaused || r.s.Ending == nil):
-		return
 	case r.s.Ending != nil && r.s.Ending.Limit:
 		r.restLimit()
 	case r.s.Ending != nil:
 		r.restEnding()
+	case r.open > 0 || r.sleeping() > 0:
+	case r.settle():
 	case r.scope(0).Live == 0:
-		if !r.settle() {
-			r.finish(&RunCompleted{OutputStep: r.scope(0).Last})
-		}
-	case r.calls == 0 && r.sleeping() == 0 && r.s.Open > 0:
+		r.finish(&RunCompleted{OutputStep: r.scope(0).Last})
+	case r.s.Open > 0:
 		r.pause()
-	case r.calls == 0 && r.sleeping() == 0 && r.broken == nil:
+	default:
 		r.broken = &DivergenceError{Seq: r.s.Seq, Reason: "nothing can go on and nobody is asked"}
 	}
 }
@@ -37,12 +36,12 @@ func (r *Run) pause() {
 	}
 }
 
-// restLimit ends a run that met a limit, once what was started has finished. A time limit does not wait; its calls are given again when the run
-// is reopened (D20).
+// restLimit ends a run that met a limit, once the calls that were out have come back. Retries that sleep stay for a reopening, and so do, where
+// the time is over, the calls that are out (D20).
 func (r *Run) restLimit() {
 	if r.s.Limit == CodeTimeout {
 		r.cancelCalls(func(*call) bool { return true })
-	} else if r.calls > 0 || r.sleeping() > 0 {
+	} else if r.open > 0 || r.settle() {
 		return
 	}
 	r.finish(&RunFailed{Error: r.s.Ending.Failure})
@@ -50,10 +49,8 @@ func (r *Run) restLimit() {
 
 // restEnding ends a run that failed or was cancelled: started calls finish or are cancelled (D12), cancelled ones settle (D10).
 func (r *Run) restEnding() {
-	for _, c := range r.s.Calls {
-		if c.State == callOpen {
-			return
-		}
+	if r.open > 0 {
+		return
 	}
 	r.cancelScope(0, "the run ended")
 	if r.settle() {
@@ -71,24 +68,19 @@ func (r *Run) settle() bool {
 	if !r.settling() {
 		return false
 	}
-	if !r.announced {
-		r.announced = true
+	if !r.announced.Equal(r.s.SettleAt) {
+		r.announced = r.s.SettleAt
 		r.opened = append(r.opened, &StartTimer{ID: timerSettle, After: r.s.Seq, At: r.s.SettleAt})
 	}
 	return true
 }
 
-// settling tells whether the run only waits for the calls that it cancelled.
+// settling tells whether the run only waits for calls that it cancelled.
 func (r *Run) settling() bool {
-	if r.calls == 0 || r.s.Status.Ended() || (r.s.Ending == nil && r.scope(0).Live > 0) || (r.s.Ending != nil && r.s.Ending.Limit) {
+	if r.late == 0 || r.open > 0 || r.s.Status != StatusRunning && r.s.Status != StatusPaused {
 		return false
 	}
-	for _, c := range r.s.Calls {
-		if c.State == callOpen {
-			return false
-		}
-	}
-	return true
+	return r.s.Ending != nil || r.sleeping() == 0
 }
 
 // abandon gives up on cancelled calls: what they used stays unknown.

@@ -21,8 +21,9 @@ type Run struct {
 	s    state
 	// flows are the compiled workflows beside s.Flows.
 	flows []*flow
-	calls int // calls that are out, cancelled ones included
-	busy  int // running steps that have effects
+	open  int // calls that are out
+	late  int // cancelled calls that have not settled
+	busy  int // steps with a call that is out: they hold the slots of MaxConcurrency
 
 	// What one activation gathers; empty between activations.
 	now    time.Time
@@ -32,8 +33,8 @@ type Run struct {
 	broken error
 	// cancelling is what the next cancelled step is to say of the whole run.
 	cancelling *RunCancelled
-	// announced: the timer for cancelled calls was asked for.
-	announced bool
+	// announced is the time for which the timer for cancelled calls was asked for last.
+	announced time.Time
 }
 
 // New gives a run that has not started. id enters the idempotency keys of its calls.
@@ -126,7 +127,7 @@ func (r *Run) Status() Status { return r.s.Status }
 func (r *Run) Seq() uint64 { return r.s.Seq }
 
 // InFlight counts the calls whose results are still awaited, those of cancelled steps included.
-func (r *Run) InFlight() int { return r.calls }
+func (r *Run) InFlight() int { return r.open + r.late }
 
 // EndedByLimit names the limit that ended the run, "" where none did.
 func (r *Run) EndedByLimit() string {
@@ -205,12 +206,7 @@ func Restore(p *Plan, id string, data []byte) (*Run, error) {
 		r.flows = append(r.flows, r.flowOf(fr.Step).flows[n.Subflow.Flow])
 	}
 	for _, c := range r.s.Calls {
-		if c.State == callOpen || c.State == callCancelled {
-			r.calls++
-		}
-	}
-	for _, id := range r.s.Running {
-		r.busy += effect(r.stepNode(id).Kind)
+		r.count(c, 1)
 	}
 	return r, nil
 }
@@ -245,13 +241,13 @@ func (r *Run) wait(id string) *wait {
 	return nil
 }
 
-// effect is 1 for kinds whose steps ask for calls, which MaxConcurrency bounds.
-func effect(k workflow.Kind) int {
+// effect tells whether steps of kind k ask for calls, which MaxConcurrency bounds.
+func effect(k workflow.Kind) bool {
 	switch k {
 	case workflow.KindAgent, workflow.KindTool, workflow.KindFunc, workflow.KindExec:
-		return 1
+		return true
 	}
-	return 0
+	return false
 }
 
 func isFreeJoin(n *node) bool { return n.Kind == workflow.KindJoin && n.fork < 0 }

@@ -150,6 +150,8 @@ type step struct {
 	Block   *block           `json:"block,omitempty"`
 	// Flow is the sub-flow that the step runs.
 	Flow int `json:"flow,omitempty"`
+	// open counts the step's calls that are out. It follows from Calls.
+	open int
 }
 
 // block is a fork at work: Scopes are those of its branches, in declared order, of the present attempt.

@@ -40,7 +40,8 @@ func (w *World) openLaws(folded *engine.Run) {
 	var got, want []string
 	for _, c := range folded.Open() {
 		if t, ok := c.(*engine.StartTimer); ok {
-			if !slices.ContainsFunc(w.Timers, func(x *engine.StartTimer) bool { return x.ID == t.ID && x.At.Equal(t.At) }) {
+			over := t.ID == "timeout" && !t.At.After(w.Now) // it has had its effect: the run ends as soon as its calls have settled
+			if !over && !slices.ContainsFunc(w.Timers, func(x *engine.StartTimer) bool { return x.ID == t.ID && x.At.Equal(t.At) }) {
 				w.T.Fatalf("timer %s at %s is open, but was never given or has fired\n%s", t.ID, t.At, w.Log())
 			}
 			continue
@@ -115,6 +116,9 @@ func (w *World) CheckPrefixes() {
 }
 
 func encode(events []engine.Event) string {
+	if len(events) == 0 {
+		return ""
+	}
 	b, err := json.Marshal(events)
 	if err != nil {
 		return err.Error()

@@ -1,0 +1,98 @@
+package engine
+
+// count adds n times a call to the counters that follow from Calls.
+func (r *Run) count(c *call, n int) {
+	switch c.State {
+	case callOpen:
+		st := r.step(c.Step)
+		if st.open == 0 {
+			r.busy++
+		}
+		if st.open += n; st.open == 0 {
+			r.busy--
+		}
+		r.open += n
+	case callCancelled:
+		r.late += n
+	}
+}
+
+// setCall moves a call on.
+func (r *Run) setCall(c *call, s callState) {
+	r.count(c, -1)
+	c.State = s
+	r.count(c, 1)
+}
+
+// forget takes a call out.
+func (r *Run) forget(key string, c *call) {
+	r.count(c, -1)
+	delete(r.s.Calls, key)
+}
+
+// dropCalls marks calls that are out as cancelled and forgets those that wait for nothing outside.
+func (r *Run) dropCalls(match func(*call) bool) {
+	for key, c := range r.s.Calls {
+		switch {
+		case !match(c) || c.State == callCancelled:
+		case c.State == callOpen:
+			r.setCall(c, callCancelled)
+			c.Args = nil
+			r.s.SettleAt = r.s.At.Add(settleTime)
+		default:
+			r.forget(key, c)
+			delete(r.s.Timers, callTimer(key))
+		}
+	}
+}
+
+// beginCall opens a call, or a further attempt of one.
+func (r *Run) beginCall(ev *Event, key string, c call) error {
+	st := r.step(ev.Step)
+	if st.Status != stepRunning {
+		return r.diverge(ev, "step %d has ended", ev.Step)
+	}
+	if r.s.Calls == nil {
+		r.s.Calls = map[string]*call{}
+	}
+	c.Step, c.Seq = ev.Step, ev.Seq
+	if old := r.s.Calls[key]; old != nil {
+		r.count(old, -1)
+		c.N = old.N
+	} else {
+		st.Calls++
+		c.N = st.Calls
+	}
+	r.s.Calls[key] = &c
+	r.count(&c, 1)
+	return nil
+}
+
+// endCall takes a call out. It gives nil where the answer came too late to matter.
+func (r *Run) endCall(ev *Event, key string, kind callKind, late bool) (*call, error) {
+	c := r.s.Calls[key]
+	if c == nil || c.Kind != kind || c.Step != ev.Step {
+		return nil, r.diverge(ev, "call %s does not exist", key)
+	}
+	if late != (c.State == callCancelled) {
+		return nil, r.diverge(ev, "call %s is in another state", key)
+	}
+	r.forget(key, c)
+	if late {
+		return nil, nil
+	}
+	return c, nil
+}
+
+func (r *Run) failCall(ev *Event, key string, kind callKind, late bool) error {
+	c := r.s.Calls[key]
+	if c == nil || c.Kind != kind || c.Step != ev.Step {
+		return r.diverge(ev, "call %s does not exist", key)
+	}
+	if late {
+		r.forget(key, c)
+		return nil
+	}
+	r.setCall(c, callFailed)
+	return nil
+}

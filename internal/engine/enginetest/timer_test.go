@@ -1,0 +1,167 @@
+package enginetest_test
+
+import (
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/engine/enginetest"
+	"github.com/hocket-run/hocket/workflow"
+)
+
+func timerAt(w *enginetest.World, id string) time.Time {
+	i := slices.IndexFunc(w.Timers, func(t *engine.StartTimer) bool { return t.ID == id })
+	if i < 0 {
+		return time.Time{}
+	}
+	return w.Timers[i].At
+}
+
+// D21: what a run has used of its time survives a crash; the time without an owner does not count.
+func TestTimeoutAfterRecovery(t *testing.T) {
+	t.Parallel()
+	g := enginetest.Graph(nodes("a", "b"), "a -> b")
+	g.Limits.Timeout = workflow.Duration(time.Minute)
+	w := enginetest.New(t, g, nil)
+	w.Start("go")
+	began := w.Now
+	w.Now = w.Now.Add(20*time.Second - time.Millisecond)
+	w.Finish("a", enginetest.Say("x"))
+	if got := timerAt(w, "timeout").Sub(began); got != time.Minute {
+		t.Errorf("time is over %s after the start, want 1m", got)
+	}
+	w.Now = w.Now.Add(time.Hour)
+	w.Crash()
+	if got := timerAt(w, "timeout").Sub(w.Now); got != 40*time.Second {
+		t.Errorf("time is over %s after the recovery, want 40s", got)
+	}
+	w.Fire("timeout")
+	wantStatus(t, w, engine.StatusFailed)
+	w.CheckPrefixes()
+}
+
+// A timer that comes before its time is ignored and asked for again: nothing may wait for a timer that no driver has any more.
+func TestEarlyTimers(t *testing.T) {
+	t.Parallel()
+	a := enginetest.Agent("a")
+	a.Retry = &workflow.Retry{MaxRetries: 1, Delay: workflow.Duration(time.Hour)}
+	g := enginetest.Graph(nodes(a), "")
+	g.Limits.Timeout = workflow.Duration(24 * time.Hour)
+	w := enginetest.New(t, g, nil)
+	w.Start("go")
+	w.Finish("a", enginetest.Fails("server", "boom"))
+	for _, id := range []string{"timeout", w.Timers[1].ID} {
+		w.Timers = slices.DeleteFunc(w.Timers, func(t *engine.StartTimer) bool { return t.ID == id })
+		w.Feed(engine.TimerDue{ID: id})
+		if timerAt(w, id).IsZero() {
+			t.Errorf("timer %s is lost", id)
+		}
+	}
+	w.Feed(engine.TimerDue{ID: "no such timer"})
+	w.Feed(engine.TimerDue{ID: "settle"})
+}
+
+// race is a race of a and b with a question after it, and an agent z after that.
+func race(t *testing.T, change func(*workflow.Workflow)) *enginetest.World {
+	t.Helper()
+	g := enginetest.Graph(nodes(enginetest.Fork("f", workflow.Fork{Until: workflow.UntilRace}, "a", "b"), enginetest.In("f", enginetest.Agent("a")),
+		enginetest.In("f", enginetest.Agent("b")), enginetest.Question("q"), "z"), `f:a -> a; f:b -> b; a -> f/join; b -> f/join; f/join -> q; q -> z`)
+	if change != nil {
+		change(g)
+	}
+	w := enginetest.New(t, g, nil)
+	w.Start("go")
+	w.Finish("a", enginetest.Say("won"))
+	return w
+}
+
+// D10: a run that only waits for a person pauses when the calls that it cancelled have settled, or after five seconds; `run` ends with status 3
+// only when no call is in flight.
+func TestPauseSettles(t *testing.T) {
+	t.Parallel()
+	w := race(t, nil)
+	wantStatus(t, w, engine.StatusRunning)
+	w.Fire("settle")
+	wantStatus(t, w, engine.StatusPaused)
+	w = race(t, nil)
+	w.Go(nil)
+	wantStatus(t, w, engine.StatusPaused)
+	w.CheckPrefixes()
+	w = race(t, nil)
+	w.Feed(engine.Answer{Value: enginetest.Text("at once")}) // the timer that runs does no harm
+	w.Fire("settle")
+	wantTrace(t, w, 0, "+f, +a, +b, .a, xb, .f, +q, ?q, .q, +z")
+}
+
+// D10: a limit that is met while cancelled calls are out waits for them no longer than five seconds either.
+func TestLimitSettles(t *testing.T) {
+	t.Parallel()
+	w := race(t, func(g *workflow.Workflow) {
+		three := 3
+		g.Limits.MaxSteps = &three
+	})
+	wantStatus(t, w, engine.StatusRunning)
+	w.Fire("settle")
+	wantTrace(t, w, 0, "+f, +a, +b, .a, xb, .f, failed max_steps")
+	four := 4
+	w.Feed(engine.Reopen{Limits: workflow.Limits{MaxSteps: &four}})
+	wantStatus(t, w, engine.StatusPaused)
+}
+
+// D10, D20: after a reopening a run waits for cancelled calls again, with a timer of its own.
+func TestReopenedRunSettles(t *testing.T) {
+	t.Parallel()
+	w := race(t, func(g *workflow.Workflow) {
+		g.Limits.Timeout = workflow.Duration(time.Second)
+		g.Edges = append(g.Edges[:4], workflow.Edge{From: "f/join", To: "z"})
+	})
+	w.Fire("timeout") // before the cancelled call has settled, and while z is asked
+	wantStatus(t, w, engine.StatusFailed)
+	w.Timers, w.Pending, w.Cancelled = nil, nil, map[string]bool{}
+	w.Feed(engine.Reopen{Limits: workflow.Limits{Timeout: workflow.Duration(time.Hour)}})
+	if got := w.PendingNodes(); got != "z" {
+		t.Errorf("pending %q, want z", got)
+	}
+	if got := w.Run.InFlight(); got != 1 {
+		t.Errorf("%d calls in flight, want 1: the cancelled one was given up", got)
+	}
+	w.Finish("z", enginetest.Say("end"))
+	wantStatus(t, w, engine.StatusCompleted)
+}
+
+// D21: a run that has done all its work and only waits for cancelled calls ends as completed when its time is over.
+func TestTimeoutWhileSettling(t *testing.T) {
+	t.Parallel()
+	w := race(t, func(g *workflow.Workflow) {
+		g.Limits.Timeout = workflow.Duration(time.Second)
+		g.Edges = g.Edges[:4]
+	})
+	wantStatus(t, w, engine.StatusRunning)
+	w.Fire("timeout")
+	wantStatus(t, w, engine.StatusCompleted)
+}
+
+// S0-46, D21: the time limit also bounds how long a failing run, or one that met another limit, waits for the calls that it lets finish.
+func TestTimeoutWhileEnding(t *testing.T) {
+	t.Parallel()
+	g := enginetest.Graph(nodes(workflow.Node{ID: "s", Kind: workflow.KindStart}, "a", "b"), "s -> a; s -> b")
+	g.Rules.OnFailure, g.Limits.Timeout = workflow.FailDrain, workflow.Duration(time.Second)
+	w := enginetest.New(t, g, nil)
+	w.Start("go")
+	w.Finish("a", enginetest.Fails("server", "boom"))
+	w.Fire("timeout")
+	w.Go(nil)
+	wantTrace(t, w, 0, "+s, .s, +a, +b, !a server, xb, failed server")
+
+	two := 2
+	g.Limits.MaxSteps = &two
+	w = enginetest.New(t, g, nil)
+	w.Start("go")
+	w.Fire("timeout")
+	wantTrace(t, w, 0, "+s, .s, +a, failed timeout")
+	w.Pending, w.Cancelled = nil, map[string]bool{}
+	w.Feed(engine.Reopen{Limits: workflow.Limits{Timeout: workflow.Duration(time.Hour)}})
+	w.Finish("a", enginetest.Say("end"))
+	wantTrace(t, w, 0, "+s, .s, +a, failed timeout, resumed, .a, failed max_steps")
+}
