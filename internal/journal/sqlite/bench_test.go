@@ -106,23 +106,23 @@ func BenchmarkRawInsert(b *testing.B) {
 			if err != nil {
 				b.Fatal(err)
 			}
+			defer insert.Close()
 			data := make([]byte, benchRecord)
+			exec := func(query string) {
+				if _, err := c.ExecContext(context.Background(), query); err != nil {
+					b.Fatal(err)
+				}
+			}
 			b.ReportAllocs()
 			b.ResetTimer()
 			for n := 0; n < b.N; n += batch {
-				tx, err := c.BeginTx(context.Background(), nil)
-				if err != nil {
-					b.Fatal(err)
-				}
-				stmt := tx.Stmt(insert)
+				exec(`BEGIN IMMEDIATE`)
 				for i := range min(batch, b.N-n) {
-					if _, err := stmt.ExecContext(context.Background(), i, n, data); err != nil {
+					if _, err := insert.ExecContext(context.Background(), i, n, data); err != nil {
 						b.Fatal(err)
 					}
 				}
-				if err := tx.Commit(); err != nil {
-					b.Fatal(err)
-				}
+				exec(`COMMIT`)
 			}
 			b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "rows/s")
 		})
