@@ -19,7 +19,7 @@ type line struct {
 	tools []chat.ToolCall
 	fail  *model.Error
 	gate  <-chan struct{} // the answer comes once it is closed, unless the call is cancelled before
-	usage *chat.Usage
+	delay time.Duration
 }
 
 func say(text string) line { return line{text: text} }
@@ -39,6 +39,12 @@ func use(nameAndArguments ...string) line {
 
 func (l line) behind(gate <-chan struct{}) line {
 	l.gate = gate
+	return l
+}
+
+// slow answers after a second of the bubble's time: after all that need none.
+func (l line) slow() line {
+	l.delay = time.Second
 	return l
 }
 
@@ -76,9 +82,14 @@ func (f *fake) says(agent string, texts ...string) *fake {
 // Call implements model.Client.
 func (f *fake) Call(ctx context.Context, req model.Request, _ func(model.Delta)) (model.Reply, error) {
 	l := f.next(req)
-	if l.gate != nil {
+	if l.gate != nil || l.delay > 0 {
+		var timer <-chan time.Time
+		if l.delay > 0 {
+			timer = time.After(l.delay)
+		}
 		select {
 		case <-l.gate:
+		case <-timer:
 		case <-ctx.Done():
 			f.mu.Lock()
 			f.cancelled = append(f.cancelled, req.Agent)
@@ -92,7 +103,7 @@ func (f *fake) Call(ctx context.Context, req model.Request, _ func(model.Delta))
 	if l.fail != nil {
 		return model.Reply{}, l.fail
 	}
-	return model.Reply{Message: chat.Message{Role: chat.RoleAssistant, Text: l.text, ToolCalls: l.tools}, Model: req.Model, Usage: l.usage}, nil
+	return model.Reply{Message: chat.Message{Role: chat.RoleAssistant, Text: l.text, ToolCalls: l.tools}, Model: req.Model}, nil
 }
 
 func (f *fake) next(req model.Request) line {
