@@ -24,6 +24,7 @@ func (r *reader) compile() {
 	r.arrange(r.root)
 	r.refuseUntyped()
 	r.refuseTwins(r.root)
+	r.refusePorts(r.root)
 	setNodes(r.root)
 	r.steps = newIndex(r.root)
 	r.root.walk(func(s *step) {

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/hocket-run/hocket/diag"
+	"github.com/hocket-run/hocket/workflow"
 )
 
 // nameSteps gives every step without a written id one that no other step of the document has (S4-6, D31).
@@ -97,6 +98,19 @@ func exclude(a, b *step) bool {
 		}
 	}
 	return false
+}
+
+// blockPorts are ports that a block itself may fire, so that no branch can begin there.
+var blockPorts = []string{workflow.PortError, workflow.PortLimit}
+
+// refusePorts reports children of parallel blocks whose ids are ports of the block.
+func (r *reader) refusePorts(root *list) {
+	root.walk(func(s *step) {
+		if s.in.kind == lanes && slices.Contains(blockPorts, s.id) {
+			r.diags.Errorf(s.idSpan(), s.path(), codeBadValue, "%s: a child of a parallel step cannot have the id %q", s.title(), s.id).Hint =
+				"write another `id`"
+		}
+	})
 }
 
 // setNodes gives each step its node id: its own id where that is the only one of the document or stands in the outermost list, else a path.

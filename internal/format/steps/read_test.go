@@ -4,7 +4,9 @@ import (
 	"flag"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -86,4 +88,38 @@ func lines(l diag.List) string {
 		b.WriteString(d.String() + "\n")
 	}
 	return b.String()
+}
+
+// TestCorpusCoversTheRules holds that every rule of the format that a reader can keep or break is cited by a document of the corpus.
+func TestCorpusCoversTheRules(t *testing.T) {
+	t.Parallel()
+	files, err := filepath.Glob("testdata/*/*.txtar")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var comments strings.Builder
+	for _, file := range files {
+		a, err := txtar.ParseFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		comments.Write(a.Comment)
+	}
+	cited := map[string]bool{}
+	for _, m := range regexp.MustCompile(`(S4|D|P)-?([0-9]+)(?: to S4-([0-9]+))?`).FindAllStringSubmatch(comments.String(), -1) {
+		from, _ := strconv.Atoi(m[2])
+		to := from
+		if m[3] != "" {
+			to, _ = strconv.Atoi(m[3])
+		}
+		for n := from; n <= to; n++ {
+			cited[m[1]+"-"+strconv.Itoa(n)] = true
+		}
+	}
+	// The others are rules of runs: of prompts (3, 4, 5, 13, 37), limits (9, 35), values (16, 34, 36) and the command line (31).
+	for _, n := range []int{1, 2, 6, 7, 8, 10, 11, 12, 14, 15, 17, 18, 19, 20, 21, 22, 23, 24, 30, 32, 33, 34, 38} {
+		if rule := "S4-" + strconv.Itoa(n); !cited[rule] {
+			t.Errorf("no document cites %s", rule)
+		}
+	}
 }

@@ -52,6 +52,7 @@ func (r *reader) document(root *source.Node) {
 	fields := r.fields(root)
 	for _, f := range fields {
 		switch {
+		case strings.HasPrefix(f.key, "x-"): // where people keep anchors
 		case slices.Contains(idleTopKeys, f.key):
 			r.idle(f, "")
 		case !slices.Contains(topKeys, f.key):
