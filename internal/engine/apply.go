@@ -3,6 +3,7 @@ package engine
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/hocket-run/hocket/internal/chat"
@@ -347,6 +348,10 @@ func (r *Run) endStep(id int) {
 	}
 	r.dropCalls(func(c *call) bool { return c.Step == id })
 	delete(r.s.Timers, stepTimer(id))
+	if st.Due {
+		st.Due = false
+		r.due--
+	}
 	if st.Block != nil {
 		r.killScopes(st.Block.Scopes)
 	}
@@ -412,20 +417,40 @@ func (r *Run) applyRetrying(ev *Event, d *StepRetrying) error {
 }
 
 func (r *Run) applyTimer(ev *Event, d *TimerFired) error {
+	t, ok := r.s.Timers[d.Timer]
+	if !ok || t.Step != ev.Step {
+		return r.diverge(ev, "timer %s is not running", d.Timer)
+	}
 	delete(r.s.Timers, d.Timer)
-	if ev.Step > 0 && d.Timer == stepTimer(ev.Step) {
-		st := r.step(ev.Step)
-		if n := r.stepNode(ev.Step); n.Kind == workflow.KindAgent && st.Agent != nil {
-			old := st.Agent.Frames[st.Agent.Root]
-			for i := range st.Agent.Frames {
-				st.Agent.Frames[i].Done = true
-			}
-			st.Agent.Root = len(st.Agent.Frames)
-			r.openFrame(ev.Step, old.Agent, old.System, -1)
-			if old.Conv != sharedConv {
-				r.conv(st.Agent.Frames[st.Agent.Root].Conv, chat.Message{Role: chat.RoleUser, Text: expr.Text(r.stepInput(ev.Step))})
-			}
+	switch {
+	case t.Deadline:
+	case d.Timer == stepTimer(ev.Step):
+		r.renew(ev.Step)
+	default:
+		if c := r.s.Calls[strings.TrimPrefix(d.Timer, "retry:")]; c != nil && c.State == callSleeping {
+			r.setCall(c, callDue)
 		}
 	}
 	return nil
+}
+
+// renew makes a step ready to begin anew: an agent with a new conversation.
+func (r *Run) renew(id int) {
+	st, n := r.step(id), r.stepNode(id)
+	if effect(n.Kind) && !st.Due {
+		st.Due = true
+		r.due++
+	}
+	if n.Kind != workflow.KindAgent || st.Agent == nil {
+		return
+	}
+	old := st.Agent.Frames[st.Agent.Root]
+	for i := range st.Agent.Frames {
+		st.Agent.Frames[i].Done = true
+	}
+	st.Agent.Root = len(st.Agent.Frames)
+	r.openFrame(id, old.Agent, old.System, -1)
+	if old.Conv != sharedConv {
+		r.conv(st.Agent.Frames[st.Agent.Root].Conv, chat.Message{Role: chat.RoleUser, Text: expr.Text(r.stepInput(id))})
+	}
 }

@@ -244,6 +244,9 @@ func (r *Run) applyWait(ev *Event) error {
 			return r.diverge(ev, "wait %s is not open", d.Wait)
 		}
 		w.Answer = d
+		if c := r.s.Calls[w.Call]; c != nil && expr.Text(d.Answer) == "retry" {
+			r.setCall(c, callDue)
+		}
 		if r.plan.root.w.Rules.SharedConversation && w.Call == "" && w.Kind == workflow.WaitQuestion {
 			r.conv(sharedConv, chat.Message{Role: chat.RoleUser, Text: expr.Text(d.Answer)})
 		}

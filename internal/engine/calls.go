@@ -14,6 +14,8 @@ func (r *Run) count(c *call, n int) {
 		r.open += n
 	case callCancelled:
 		r.late += n
+	case callDue:
+		r.due += n
 	}
 }
 
@@ -54,6 +56,10 @@ func (r *Run) beginCall(ev *Event, key string, c call) error {
 	}
 	if r.s.Calls == nil {
 		r.s.Calls = map[string]*call{}
+	}
+	if st.Due {
+		st.Due = false
+		r.due--
 	}
 	c.Step, c.Seq = ev.Step, ev.Seq
 	if old := r.s.Calls[key]; old != nil {

@@ -17,7 +17,7 @@ const (
 // advance decides until nothing more can go on, then pauses or ends the run.
 func (r *Run) advance() {
 	for r.broken == nil {
-		if r.startReady() || r.closeScopes() || r.fireJoins() {
+		if r.resumeDue() || r.startReady() || r.closeScopes() || r.fireJoins() {
 			continue
 		}
 		break
@@ -25,6 +25,31 @@ func (r *Run) advance() {
 	if r.broken == nil {
 		r.rest()
 	}
+}
+
+// resumeDue tries calls and steps again whose time has come, as far as there are slots (P14, P31). It tells whether any went on.
+func (r *Run) resumeDue() bool {
+	if r.due == 0 || !r.startable() {
+		return false
+	}
+	before := r.s.Seq
+	for _, key := range r.sortedCalls(func(c *call) bool { return c.State == callDue }) {
+		if c := r.s.Calls[key]; c != nil && c.State == callDue && r.startable() && (r.step(c.Step).open > 0 || r.slot()) {
+			r.again(key, c, c.Model)
+		}
+	}
+	for _, id := range slices.Clone(r.s.Running) {
+		if r.step(id).Due && r.startable() && r.slot() {
+			r.begin(id, r.stepNode(id))
+		}
+	}
+	return r.s.Seq != before
+}
+
+// slot tells whether one more step may have calls out.
+func (r *Run) slot() bool {
+	limit := r.s.Limits.MaxConcurrency
+	return limit <= 0 || r.busy < limit
 }
 
 // startReady starts every token that may start, in order. It tells whether any did.
@@ -71,7 +96,7 @@ func (r *Run) mayStart(t token) bool {
 	if isFreeJoin(n) {
 		return false
 	}
-	if limit := r.s.Limits.MaxConcurrency; limit > 0 && effect(n.Kind) && r.busy >= limit {
+	if effect(n.Kind) && !r.slot() {
 		return false
 	}
 	if sc.Started || sc.Branch == 0 {

@@ -274,13 +274,8 @@ func (r *Run) handleTimer(id string) {
 	switch {
 	case t.Deadline:
 		r.deadline(strings.TrimPrefix(id, "deadline:"))
-	case id == stepTimer(t.Step):
+	case id == stepTimer(t.Step) && !r.step(t.Step).Due:
 		r.restart(t.Step)
-	default:
-		key := strings.TrimPrefix(id, "retry:")
-		if c := r.s.Calls[key]; c != nil && c.State == callSleeping {
-			r.again(key, c, c.Model)
-		}
 	}
 }
 
@@ -306,6 +301,9 @@ func (r *Run) timeUp() {
 func (r *Run) again(key string, c *call, model string) {
 	switch c.Kind {
 	case callModel:
+		if r.overBudget(c.Step) {
+			return
+		}
 		fr := r.frame(c.Step, c.Frame)
 		r.emitStep(c.Step, &ModelCalled{Call: key, Attempt: c.Attempt + 1, Frame: c.Frame, Agent: fr.Agent, Model: model, Conversation: fr.Conv, Length: len(r.s.Convs[fr.Conv])})
 	case callTool:

@@ -181,15 +181,28 @@ func limitFailure(d *LimitReached, node string) Failure {
 
 // goOn makes the model calls that a budget withheld, after the run was reopened.
 func (r *Run) goOn() {
+	for _, key := range r.sortedCalls(func(c *call) bool { return c.State == callFailed }) {
+		c := r.s.Calls[key]
+		r.again(key, c, c.Model)
+	}
 	for _, id := range slices.Clone(r.s.Running) {
 		st := r.step(id)
 		if st.Agent == nil || r.stepNode(id).Kind != workflow.KindAgent {
 			continue
 		}
 		for fr := range st.Agent.Frames {
-			if r.frameIdle(id, fr) {
-				r.ask(id, fr)
+			if r.broken != nil || r.step(id).Status != stepRunning {
+				break
 			}
+			if !r.frameIdle(id, fr) {
+				continue
+			}
+			f := r.frame(id, fr)
+			if msgs := r.s.Convs[f.Conv]; f.Conv != sharedConv && len(msgs) > 0 && msgs[len(msgs)-1].Role == chat.RoleAssistant {
+				r.replied(id, fr) // the request to mend that reply was withheld
+				continue
+			}
+			r.ask(id, fr)
 		}
 	}
 }
@@ -205,9 +218,6 @@ func (r *Run) frameIdle(id, fr int) bool {
 			return false
 		}
 	}
-	if _, asleep := r.s.Timers[stepTimer(id)]; asleep {
-		return false
-	}
-	msgs := r.s.Convs[f.Conv]
-	return len(msgs) > 0 && msgs[len(msgs)-1].Role != chat.RoleAssistant
+	_, asleep := r.s.Timers[stepTimer(id)]
+	return !asleep && !r.step(id).Due
 }

@@ -23,6 +23,7 @@ type Run struct {
 	flows []*flow
 	open  int // calls that are out
 	late  int // cancelled calls that have not settled
+	due   int // calls and steps that are to be tried again as soon as there is a slot
 	busy  int // steps with a call that is out: they hold the slots of MaxConcurrency
 
 	// What one activation gathers; empty between activations.
@@ -207,6 +208,11 @@ func Restore(p *Plan, id string, data []byte) (*Run, error) {
 	}
 	for _, c := range r.s.Calls {
 		r.count(c, 1)
+	}
+	for i := range r.s.Steps {
+		if r.s.Steps[i].Due {
+			r.due++
+		}
 	}
 	return r, nil
 }

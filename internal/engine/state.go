@@ -150,6 +150,8 @@ type step struct {
 	Block   *block           `json:"block,omitempty"`
 	// Flow is the sub-flow that the step runs.
 	Flow int `json:"flow,omitempty"`
+	// Due: the step begins anew as soon as there is a slot.
+	Due bool `json:"due,omitempty"`
 	// open counts the step's calls that are out. It follows from Calls.
 	open int
 }
@@ -212,6 +214,7 @@ const (
 	callSleeping                   // waits for its retry timer
 	callAsking                     // a person is asked what became of it
 	callCancelled                  // cancelled, has not settled
+	callDue                        // to be tried again as soon as there is a slot
 )
 
 // call is a command without its last word.

@@ -124,10 +124,8 @@ func (r *Run) handleAnswer(d Answer) {
 	}
 	r.emitStep(step, ans)
 	if call != "" {
-		if c := r.s.Calls[call]; c != nil && expr.Text(ans.Answer) == "retry" {
-			r.again(call, c, c.Model)
-		} else if c != nil {
-			r.lost(call, expr.Text(ans.Answer))
+		if what := expr.Text(ans.Answer); what != "retry" && r.s.Calls[call] != nil {
+			r.lost(call, what)
 		}
 		return
 	}

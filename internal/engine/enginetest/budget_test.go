@@ -1,0 +1,109 @@
+package enginetest_test
+
+import (
+	"testing"
+
+	"github.com/hocket-run/hocket/internal/chat"
+	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/engine/enginetest"
+	"github.com/hocket-run/hocket/workflow"
+)
+
+// P20, D20: a budget stops the run before the call that would exceed it, wherever that call would be made, keeps what was done, and the run goes on
+// from there under a larger budget: nothing is paid twice.
+func TestBudget(t *testing.T) {
+	t.Parallel()
+	used := func(r *engine.ModelResult) *engine.ModelResult {
+		r.Usage = &chat.Usage{InputTokens: 60, OutputTokens: 40}
+		return r
+	}
+	tool := enginetest.Call("1", "search", `{}`)
+	sub := enginetest.Call("1", "subagent_k", `{"input":"x"}`)
+	for name, tc := range map[string]struct {
+		// before are the answers until the budget is used up, after those when the run goes on.
+		before, after []any
+		agent         workflow.Agent
+		node          func(*workflow.Node)
+	}{
+		"next step":       {before: []any{used(enginetest.Say("x"))}, after: []any{enginetest.Say("z")}},
+		"in a tool loop":  {before: []any{used(enginetest.Asks(tool)), enginetest.Returns("found")}, after: []any{enginetest.Say("x"), enginetest.Say("z")}},
+		"sub-agent":       {before: []any{used(enginetest.Asks(sub))}, after: []any{enginetest.Say("k"), enginetest.Say("x"), enginetest.Say("z")}},
+		"after sub-agent": {before: []any{enginetest.Asks(sub), used(enginetest.Say("k"))}, after: []any{enginetest.Say("x"), enginetest.Say("z")}},
+		"repair": {before: []any{used(enginetest.Say("no JSON"))}, after: []any{enginetest.Say("{}"), enginetest.Say("z")},
+			agent: workflow.Agent{Output: &workflow.Output{Schema: []byte(`{"type":"object"}`)}}},
+		"fallback": {before: []any{used(enginetest.Asks(tool)), enginetest.Returns("found")}, after: []any{enginetest.Fails("overloaded", ""), enginetest.Say("x"), enginetest.Say("z")},
+			agent: workflow.Agent{Fallbacks: []string{"other"}}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			tc.agent.ID, tc.agent.Subagents = "a", []workflow.Subagent{{Agent: "k", Tool: "subagent_k"}}
+			g := enginetest.Graph(nodes("a", "z"), "a -> z", tc.agent, workflow.Agent{ID: "k"})
+			g.Limits.MaxTokens = 100
+			w := enginetest.New(t, g, nil)
+			w.Start("go")
+			for _, in := range tc.before {
+				wantStatus(t, w, engine.StatusRunning)
+				w.FinishAt(0, in)
+			}
+			wantStatus(t, w, engine.StatusFailed)
+			last := w.Events[len(w.Events)-1].Data.(*engine.RunFailed)
+			if last.Error.Code != engine.CodeBudget || w.Run.EndedByLimit() != engine.CodeBudget || len(w.Pending) > 0 {
+				t.Fatalf("got %+v, %d calls out", last.Error, len(w.Pending))
+			}
+			w.Crash()
+			w.Feed(engine.Reopen{Limits: workflow.Limits{MaxTokens: 10_000}})
+			for _, in := range tc.after {
+				if len(w.Pending) != 1 {
+					t.Fatalf("%d calls out, want 1\n%s", len(w.Pending), w.Log())
+				}
+				w.FinishAt(0, in)
+			}
+			wantStatus(t, w, engine.StatusCompleted)
+			for id, n := range w.Calls {
+				if n > 1 {
+					t.Errorf("call %s was made %d times", id, n)
+				}
+			}
+			w.CheckPrefixes()
+		})
+	}
+}
+
+// P20: a retry and a fallback are calls too.
+func TestBudgetStopsRetries(t *testing.T) {
+	t.Parallel()
+	g := enginetest.Graph(nodes(workflow.Node{ID: "s", Kind: workflow.KindStart}, retrying("a", 1), "b", "c"), "s -> a; s -> b; s -> c",
+		workflow.Agent{ID: "c", Fallbacks: []string{"other"}})
+	g.Limits.MaxCostUSD = 0.5
+	w := enginetest.New(t, g, nil)
+	w.Start("go")
+	w.Finish("a", enginetest.Fails("server", "boom"))
+	cost := 0.5
+	b := enginetest.Say("b")
+	b.CostUSD = &cost
+	w.Finish("b", b)
+	wantStatus(t, w, engine.StatusRunning)
+	w.Finish("c", enginetest.Fails("overloaded", "busy"))
+	wantTrace(t, w, 0, "+s, .s, +a, +b, +c, ra, .b, failed budget")
+	w.Feed(engine.Reopen{Limits: workflow.Limits{MaxCostUSD: 5}})
+	w.Finish("c", enginetest.Say("c"))
+	w.Fire("retry:2.0.1")
+	w.Finish("a", enginetest.Say("a"))
+	wantStatus(t, w, engine.StatusCompleted)
+}
+
+// P20: a retry that falls due when the budget is used up is not made.
+func TestBudgetStopsDueRetry(t *testing.T) {
+	t.Parallel()
+	g := enginetest.Graph(nodes(workflow.Node{ID: "s", Kind: workflow.KindStart}, retrying("a", 1), "b"), "s -> a; s -> b")
+	g.Limits.MaxTokens = 1
+	w := enginetest.New(t, g, nil)
+	w.Start("go")
+	w.Finish("a", enginetest.Fails("server", "boom"))
+	w.Finish("b", enginetest.Say("b"))
+	w.Fire("retry:2.0.1")
+	wantTrace(t, w, 0, "+s, .s, +a, +b, ra, .b, failed budget")
+	w.Feed(engine.Reopen{Limits: workflow.Limits{MaxTokens: 10}})
+	w.Finish("a", enginetest.Say("a"))
+	wantStatus(t, w, engine.StatusCompleted)
+}
