@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -28,8 +29,11 @@ func hocket(t *testing.T, f *fake, doc, in string, args ...string) shell {
 	for i, a := range args {
 		args[i] = strings.ReplaceAll(a, "DOC", path)
 	}
+	if !slices.Contains(args, "--db") {
+		args = append(args, "--db", filepath.Join(dir, "hocket.db"))
+	}
 	var out, errs bytes.Buffer
-	status := cli.Main(t.Context(), append(args, "--db", filepath.Join(dir, "hocket.db")), cli.Streams{
+	status := cli.Main(t.Context(), args, cli.Streams{
 		In: strings.NewReader(in), Out: &out, Err: &errs, Env: env(map[string]string{"OPENAI_API_KEY": "test", "HOCKET_MODEL": "openai/fake"}),
 	}, cli.Wiring{Version: "test", Adapters: map[model.Protocol]model.Factory{
 		model.ProtocolOpenAI: func(model.Endpoint) (model.Client, error) { return f, nil },

@@ -63,7 +63,7 @@ type fake struct {
 
 func newFake(t *testing.T) *fake { return &fake{t: t, lines: map[string][]line{}} }
 
-// plays gives an agent its lines.
+// plays gives an agent its lines. `@` and the id of a node stand for the agent of that node alone.
 func (f *fake) plays(agent string, lines ...line) *fake {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -112,7 +112,11 @@ func (f *fake) next(req model.Request) line {
 	req.Messages = slices.Clone(req.Messages)
 	f.requests = append(f.requests, req)
 	f.at = append(f.at, time.Now())
-	lines, scripted := f.lines[req.Agent]
+	who := "@" + req.Node
+	if _, ok := f.lines[who]; !ok {
+		who = req.Agent
+	}
+	lines, scripted := f.lines[who]
 	switch {
 	case !scripted:
 		return say(req.Agent + " said")
@@ -120,7 +124,7 @@ func (f *fake) next(req model.Request) line {
 		f.t.Errorf("agent %s was asked once more than its script knows: %q", req.Agent, req.LastText())
 		return fail(model.KindNoReply, "the script is used up")
 	}
-	f.lines[req.Agent] = lines[1:]
+	f.lines[who] = lines[1:]
 	return lines[0]
 }
 
