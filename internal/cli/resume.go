@@ -201,7 +201,13 @@ func refused(err error, q service.AnswerRequest, rec service.Recorded) error {
 		return usef("run %s did not end by a limit, it is %s; nothing was changed", run, rec.Head.Status)
 	case errors.Is(err, engine.ErrWaitNotFound) && q.Wait == "" && q.Node == "":
 		return usef("run %s waits for nothing, it is %s; nothing was changed", run, rec.Head.Status)
-	case errors.Is(err, engine.ErrWaitNotFound), errors.Is(err, engine.ErrAnswer), code == service.CodeConflict, code == service.CodeGone:
+	case errors.Is(err, engine.ErrWaitNotFound) && q.Wait != "":
+		return usef("run %s has no wait %q; nothing was changed", run, q.Wait)
+	case errors.Is(err, engine.ErrWaitAnswered):
+		return usef("run %s: that wait has another answer already; nothing was changed", run)
+	case errors.Is(err, engine.ErrWaitClosed):
+		return usef("run %s: that wait is closed; nothing was changed", run)
+	case errors.Is(err, engine.ErrWaitNotFound), errors.Is(err, engine.ErrAnswer), code == service.CodeConflict:
 		return usef("run %s: %v; nothing was changed", run, err)
 	}
 	return err

@@ -2,6 +2,7 @@ package cli_test
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/hex"
 	"encoding/json"
 	"errors"
@@ -117,7 +118,7 @@ func cmdAwait(ts *testscript.TestScript, _ bool, args []string) {
 	ts.Fatalf("%s does not get %q:\n%s", args[0], args[1], ts.ReadFile(args[0]))
 }
 
-// at finds a value: fields and places separated by dots, `-1` for the last of a list, `#` for its length.
+// at finds a value: fields and places separated by dots, `-1` for the last of a list, `len` for its length.
 func at(ts *testscript.TestScript, v any, path string) any {
 	for key := range strings.SplitSeq(strings.Trim(path, "."), ".") {
 		switch x := v.(type) {
@@ -130,7 +131,7 @@ func at(ts *testscript.TestScript, v any, path string) any {
 		case []any:
 			n, err := strconv.Atoi(key)
 			switch {
-			case key == "#":
+			case key == "len":
 				v = float64(len(x))
 				continue
 			case err == nil && n < 0:
@@ -157,6 +158,9 @@ func decode(ts *testscript.TestScript, file string) any {
 
 // cmdValue compares a value inside JSON, or keeps it in a variable: value FILE PATH JSON, value FILE PATH -> NAME
 func cmdValue(ts *testscript.TestScript, neg bool, args []string) {
+	if len(args) < 3 {
+		ts.Fatalf("usage: value FILE PATH JSON")
+	}
 	got := at(ts, decode(ts, args[0]), args[1])
 	if len(args) == 4 && args[2] == "->" {
 		ts.Setenv(args[3], fmt.Sprint(got))
@@ -192,8 +196,10 @@ func cmdShape(ts *testscript.TestScript, _ bool, args []string) {
 			for _, v := range x {
 				walk(path+"[]", v)
 			}
+		case float64:
+			typ = "number"
 		default:
-			typ = strings.TrimSuffix(fmt.Sprintf("%T", x), "64")
+			typ = fmt.Sprintf("%T", x)
 		}
 		if !slices.Contains(strings.Split(seen[path], "|"), typ) {
 			types := append(strings.Split(seen[path], "|"), typ)
@@ -204,9 +210,7 @@ func cmdShape(ts *testscript.TestScript, _ bool, args []string) {
 	walk("", decode(ts, args[0]))
 	lines := make([]string, 0, len(seen))
 	for path, typ := range seen {
-		if path != "" {
-			lines = append(lines, path+" "+typ)
-		}
+		lines = append(lines, cmp.Or(path, ".")+" "+typ)
 	}
 	slices.Sort(lines)
 	fmt.Fprintln(ts.Stdout(), strings.Join(lines, "\n"))
