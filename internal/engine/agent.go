@@ -180,7 +180,7 @@ func finalOutput(a *agent, text string) (out Value, reason string) {
 		if vs := a.output.Validate(v); len(vs) > 0 {
 			return nil, schema.Describe(vs)
 		}
-		return v, ""
+		return compacted(v), ""
 	}
 	if a.Trim {
 		text = strings.TrimSpace(text)
@@ -253,9 +253,15 @@ func (r *Run) modelFailed(key string, c *call, f Failure) {
 	}
 	id, fr := c.Step, c.Frame
 	fa, a := r.frame(id, fr), r.agent(id, fr)
-	if slices.Contains([]string{"rate_limit", "overloaded", "timeout"}, f.Code) && fa.Model < len(a.Fallbacks) && (r.s.Ending == nil || r.s.Ending.Limit) {
-		r.again(key, c, a.Fallbacks[fa.Model])
-		return
+	if slices.Contains([]string{"rate_limit", "overloaded", "timeout"}, f.Code) && (r.s.Ending == nil || r.s.Ending.Limit) {
+		next := fa.Model
+		for next < len(a.Fallbacks) && slices.Contains(a.Fallbacks[:next], a.Fallbacks[next]) {
+			next++ // it stands there twice
+		}
+		if next < len(a.Fallbacks) {
+			r.again(key, c, a.Fallbacks[next])
+			return
+		}
 	}
 	if f.Node == "" {
 		f.Node = r.nodeID(id)

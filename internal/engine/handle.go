@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -180,18 +181,28 @@ func (r *Run) handleModel(d ModelResult) {
 	}
 }
 
-// uniqueIDs gives every tool call an id of its own within its reply; providers and scripts may leave them out.
+// uniqueIDs gives every tool call an id of its own within its reply; providers and scripts may leave them out or repeat them.
 func uniqueIDs(calls []chat.ToolCall) []chat.ToolCall {
-	seen := map[string]bool{}
+	given, taken := map[string]bool{}, map[string]bool{}
+	for _, c := range calls {
+		given[c.ID] = true
+	}
 	out := calls
 	for i, c := range calls {
-		if c.ID == "" || seen[c.ID] {
-			if &out[0] == &calls[0] {
-				out = append([]chat.ToolCall(nil), calls...)
+		id := c.ID
+		for n := i + 1; id == "" || taken[id]; n++ {
+			if try := "call_" + strconv.Itoa(n); !given[try] {
+				id = try
 			}
-			out[i].ID = "call_" + strconv.Itoa(i+1)
 		}
-		seen[out[i].ID] = true
+		taken[id], given[id] = true, true
+		if id == c.ID {
+			continue
+		}
+		if &out[0] == &calls[0] {
+			out = slices.Clone(calls)
+		}
+		out[i].ID = id
 	}
 	return out
 }

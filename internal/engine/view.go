@@ -336,6 +336,15 @@ func (r *Run) expandStrings(v any, t token) any {
 // toolArgs are the arguments of a tool step that has started.
 func (r *Run) toolArgs(id int) Value { return r.stepInput(id) }
 
+// compacted gives a JSON value without blanks.
+func compacted(v Value) Value {
+	var b bytes.Buffer
+	if json.Compact(&b, v) != nil || b.Len() == len(v) {
+		return v
+	}
+	return b.Bytes()
+}
+
 // field is one member of an object whose order matters.
 type field struct {
 	name  string

@@ -1,0 +1,351 @@
+package enginetest_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/hocket-run/hocket/internal/chat"
+	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/engine/enginetest"
+	"github.com/hocket-run/hocket/workflow"
+)
+
+// solo is a run of one agent node.
+func solo(t *testing.T, a workflow.Agent, change func(*workflow.Node)) *enginetest.World {
+	t.Helper()
+	a.ID = "a"
+	n := enginetest.Agent("a")
+	if change != nil {
+		change(&n)
+	}
+	w := enginetest.New(t, enginetest.Graph(nodes(n), "", a), nil)
+	w.Start("go")
+	return w
+}
+
+func failure(t *testing.T, w *enginetest.World) engine.Failure {
+	t.Helper()
+	f, ok := w.Events[len(w.Events)-1].Data.(*engine.RunFailed)
+	if !ok {
+		t.Fatalf("the run has not failed\n%s", w.Log())
+	}
+	return f.Error
+}
+
+// P42: the conversation is the same in whatever order the results of parallel tool calls come.
+func TestToolResultsInAnyOrder(t *testing.T) {
+	t.Parallel()
+	for _, order := range [][]string{{"x", "y", "z"}, {"x", "z", "y"}, {"y", "x", "z"}, {"y", "z", "x"}, {"z", "x", "y"}, {"z", "y", "x"}} {
+		w := solo(t, workflow.Agent{}, nil)
+		w.Finish("a", enginetest.Asks(enginetest.Call("1", "x", `{"q":1}`), enginetest.Call("2", "y", `{"q":2}`), enginetest.Call("3", "z", `{}`)))
+		if got := w.Pending[0].(*engine.CallTool); string(got.Arguments) != `{"q":1}` || got.Key != "run1/1.0.2" || got.Agent.ID != "a" {
+			t.Errorf("got %+v", got)
+		}
+		for _, tool := range order {
+			if tool == "y" {
+				w.Finish("tool y", &engine.ToolResult{Failure: &engine.Failure{Code: "tool", Message: "y is down"}})
+				continue
+			}
+			w.Finish("tool "+tool, &engine.ToolResult{Text: "from " + tool, IsError: tool == "z"})
+		}
+		want := `user: go
+assistant:  [x({"q":1}) 1] [y({"q":2}) 2] [z({}) 3]
+tool 1: from x
+tool! 2: y is down
+tool! 3: from z
+`
+		if got := enginetest.Conv(w.Asked("a").Messages); got != want {
+			t.Errorf("order %v\n%swant\n%s", order, got, want)
+		}
+		w.Finish("a", enginetest.Say("end"))
+		wantStatus(t, w, engine.StatusCompleted)
+		w.CheckPrefixes()
+	}
+}
+
+// Arguments that are no JSON object never reach a tool: the model is told, and may try again.
+func TestBadArguments(t *testing.T) {
+	t.Parallel()
+	for _, args := range []string{`"{\"q\": oops"`, `[1]`, `7`, `true`} {
+		w := solo(t, workflow.Agent{}, nil)
+		w.Finish("a", enginetest.Asks(enginetest.Call("1", "x", args), enginetest.Call("2", "x", `{}`)))
+		if got := len(w.Pending); got != 1 {
+			t.Fatalf("%d calls out, want 1", got)
+		}
+		w.Finish("tool x", enginetest.Returns("found"))
+		got := enginetest.Conv(w.Asked("a").Messages[2:])
+		if want := "tool! 1: The arguments of this call are not a JSON object. Call the tool again with a JSON object.\ntool 2: found\n"; got != want {
+			t.Errorf("%s: got\n%swant\n%s", args, got, want)
+		}
+	}
+	w := solo(t, workflow.Agent{}, nil)
+	w.Finish("a", enginetest.Asks(enginetest.Call("1", "x", `"no"`)))
+	w.Asked("a") // every call was answered by the engine: the model is asked at once
+	w = solo(t, workflow.Agent{}, nil)
+	w.Finish("a", enginetest.Asks(chat.ToolCall{ID: "1", Name: "x"}, enginetest.Call("2", "x", `null`)))
+	if got := len(w.Pending); got != 2 {
+		t.Errorf("%d calls out, want 2: no arguments are good arguments", got)
+	}
+}
+
+// Providers and scripts leave ids of tool calls out or repeat them: each call still has its own arguments and its own result.
+func TestToolCallIDs(t *testing.T) {
+	t.Parallel()
+	for name, ids := range map[string][]string{
+		"missing":                  {"", "", ""},
+		"repeated":                 {"x", "x", "x"},
+		"missing and taken after":  {"", "call_1", "call_2"},
+		"missing and taken before": {"call_2", "", "call_3"},
+		"taken twice":              {"call_2", "call_2", "call_2"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := solo(t, workflow.Agent{}, nil)
+			var calls []chat.ToolCall
+			for i, id := range ids {
+				calls = append(calls, enginetest.Call(id, fmt.Sprintf("t%d", i), fmt.Sprintf(`{"n":%d}`, i)))
+			}
+			before := fmt.Sprint(calls)
+			w.Finish("a", enginetest.Asks(calls...))
+			if fmt.Sprint(calls) != before {
+				t.Error("the input was changed")
+			}
+			for i := range ids {
+				if got := string(w.Pending[i].(*engine.CallTool).Arguments); got != fmt.Sprintf(`{"n":%d}`, i) {
+					t.Errorf("call %d has arguments %s", i, got)
+				}
+			}
+			for i := len(ids) - 1; i >= 0; i-- {
+				w.Finish(fmt.Sprintf("tool t%d", i), enginetest.Returns(fmt.Sprintf("r%d", i)))
+			}
+			msgs := w.Asked("a").Messages
+			seen := map[string]bool{}
+			for i, m := range msgs[2:] {
+				if m.Text != fmt.Sprintf("r%d", i) || m.ToolCallID != msgs[1].ToolCalls[i].ID || seen[m.ToolCallID] {
+					t.Errorf("result %d: %+v", i, m)
+				}
+				seen[m.ToolCallID] = true
+			}
+		})
+	}
+}
+
+// The same id in two turns is two calls.
+func TestToolCallIDAgainInNextTurn(t *testing.T) {
+	t.Parallel()
+	w := solo(t, workflow.Agent{}, nil)
+	for i := range 3 {
+		w.Finish("a", enginetest.Asks(enginetest.Call("1", "x", fmt.Sprintf(`{"n":%d}`, i))))
+		c := w.Pending[0].(*engine.CallTool)
+		if want := fmt.Sprintf(`{"n":%d}`, i); string(c.Arguments) != want {
+			t.Errorf("turn %d: arguments %s, want %s", i, c.Arguments, want)
+		}
+		w.Crash()
+		w.Finish("tool x", enginetest.Returns("ok"))
+	}
+}
+
+// S0-16, P11: a finite number of model calls, by default too.
+func TestTurnLimit(t *testing.T) {
+	t.Parallel()
+	for limit, want := range map[int]int{0: workflow.DefaultMaxTurns, 3: 3} {
+		w := solo(t, workflow.Agent{MaxTurns: limit}, nil)
+		turns := 0
+		w.Model = func(*engine.CallModel) *engine.ModelResult {
+			turns++
+			return enginetest.Asks(enginetest.Call("1", "x", fmt.Sprintf(`{"n":%d}`, turns)))
+		}
+		w.Tool = func(*engine.CallTool) *engine.ToolResult { return enginetest.Returns("ok") }
+		w.Go(nil)
+		if f := failure(t, w); turns != want || f.Code != engine.CodeMaxTurns || f.Message != fmt.Sprintf("agent a did not finish within %d turns", want) {
+			t.Errorf("%d turns, then %+v", turns, f)
+		}
+	}
+}
+
+// P27: N identical calls one after another end the step with no_progress; a different one in between starts the count anew.
+func TestNoProgress(t *testing.T) {
+	t.Parallel()
+	for name, tc := range map[string]struct {
+		agent workflow.Agent
+		args  string // a letter for the arguments of each turn
+		turns int    // until the step ends; 0: it does not
+	}{
+		"default is five":        {workflow.Agent{}, "aaaaaaaa", 5},
+		"as the agent says":      {workflow.Agent{NoProgress: 2}, "abbbbbbb", 3},
+		"alternating goes on":    {workflow.Agent{NoProgress: 2}, "abababab", 0},
+		"counts start anew":      {workflow.Agent{}, "aaaabaaaab", 0},
+		"five after a new start": {workflow.Agent{}, "aaaabaaaaa", 10},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := solo(t, tc.agent, nil)
+			turns := 0
+			for _, letter := range tc.args {
+				if w.Run.Status().Ended() {
+					break
+				}
+				turns++
+				w.Finish("a", enginetest.Asks(enginetest.Call("1", "x", fmt.Sprintf(`{"q":"%c"}`, letter))))
+				if !w.Run.Status().Ended() {
+					w.Finish("tool x", enginetest.Returns("same"))
+				}
+			}
+			if tc.turns == 0 {
+				wantStatus(t, w, engine.StatusRunning)
+				return
+			}
+			if f := failure(t, w); f.Code != engine.CodeNoProgress || turns != tc.turns {
+				t.Errorf("after %d turns %+v, want %d turns", turns, f, tc.turns)
+			}
+		})
+	}
+}
+
+// P25: a reply that does not fit the schema is mended, a bounded number of times; what fits is a JSON value of the declared types.
+func TestStructuredOutput(t *testing.T) {
+	t.Parallel()
+	schema := []byte(`{"type":"object","properties":{"ok":{"type":"boolean"}},"required":["ok"],"additionalProperties":false}`)
+	zero, one := 0, 1
+	for name, tc := range map[string]struct {
+		repairs *int
+		replies []string
+		want    string // output; "" fails
+	}{
+		"fits":                    {nil, []string{`{"ok":true}`}, `{"ok":true}`},
+		"in a fence":              {nil, []string{"Here:\n```json\n{\"ok\": false}\n```"}, `{"ok":false}`},
+		"mended once":             {nil, []string{`{"ok":"true"}`, `{"ok":true}`}, `{"ok":true}`},
+		"mended twice by default": {nil, []string{`no`, `{"ok":1}`, `{"ok":true}`}, `{"ok":true}`},
+		"not a third time":        {nil, []string{`no`, `no`, `no`}, ""},
+		"none":                    {&zero, []string{`{}`}, ""},
+		"one":                     {&one, []string{`{}`, `{}`}, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := solo(t, workflow.Agent{Output: &workflow.Output{Schema: schema, Repairs: tc.repairs}}, nil)
+			for i, text := range tc.replies {
+				if i > 0 {
+					msgs := w.Asked("a").Messages
+					if last := msgs[len(msgs)-1]; last.Role != chat.RoleUser || !strings.HasPrefix(last.Text, "Your reply does not fit what was asked for: ") {
+						t.Errorf("asked with %+v", last)
+					}
+					w.Crash()
+				}
+				w.Finish("a", enginetest.Say("%s", text))
+			}
+			if tc.want == "" {
+				if f := failure(t, w); f.Code != engine.CodeInvalidOutput {
+					t.Errorf("got %+v", f)
+				}
+				return
+			}
+			wantStatus(t, w, engine.StatusCompleted)
+			if got := string(w.Run.Output()); got != tc.want {
+				t.Errorf("output %s, want %s", got, tc.want)
+			}
+		})
+	}
+}
+
+// S0-16: trimmed text, and what stands for an empty one.
+func TestReplyText(t *testing.T) {
+	t.Parallel()
+	for _, tc := range []struct {
+		agent       workflow.Agent
+		reply, want string
+	}{
+		{workflow.Agent{}, " x\n", `" x\n"`},
+		{workflow.Agent{Trim: true}, " x\n", `"x"`},
+		{workflow.Agent{Trim: true, EmptyText: "Model returned no text output."}, " \n", `"Model returned no text output."`},
+		{workflow.Agent{EmptyText: "nothing"}, "", `"nothing"`},
+		{workflow.Agent{}, "", `""`},
+	} {
+		w := solo(t, tc.agent, nil)
+		w.Finish("a", enginetest.Say("%s", tc.reply))
+		if got := string(w.Run.Output()); got != tc.want {
+			t.Errorf("%q: output %s, want %s", tc.reply, got, tc.want)
+		}
+	}
+}
+
+// Fallback models are tried in order, at once, for failures that another model may not have; then the retry policy decides, and the agent stays
+// with the model that it came to.
+func TestFallbacks(t *testing.T) {
+	t.Parallel()
+	w := solo(t, workflow.Agent{Model: "m0", Fallbacks: []string{"m1", "m1", "m2"}}, func(n *workflow.Node) { n.Retry = &workflow.Retry{MaxRetries: 1} })
+	for i, code := range []string{"rate_limit", "overloaded", "timeout"} {
+		c := w.Asked("a")
+		if want := fmt.Sprintf("m%d", i); c.Model != want || c.Attempt != i+1 || c.Key != "run1/1.0.1" {
+			t.Fatalf("attempt %d with %s as %s", c.Attempt, c.Model, c.Key)
+		}
+		if i == 1 {
+			w.Crash()
+		}
+		w.Finish("a", enginetest.Fails(code, ""))
+	}
+	w.Fire("retry:1.0.1")
+	if c := w.Asked("a"); c.Model != "m2" || c.Attempt != 4 {
+		t.Errorf("retried as attempt %d with %s, want 4 with m2", c.Attempt, c.Model)
+	}
+	w.Finish("a", enginetest.Asks(enginetest.Call("1", "x", `{}`)))
+	w.Finish("tool x", enginetest.Returns("ok"))
+	if c := w.Asked("a"); c.Model != "m2" || c.Attempt != 1 {
+		t.Errorf("next turn is attempt %d with %s, want 1 with m2", c.Attempt, c.Model)
+	}
+	w.Finish("a", enginetest.Fails("rate_limit", ""))
+	if f := failure(t, w); f.Code != "rate_limit" {
+		t.Errorf("got %+v", f)
+	}
+	w = solo(t, workflow.Agent{Fallbacks: []string{"m1"}}, nil)
+	w.Finish("a", enginetest.Fails("auth", "bad key"))
+	if f := failure(t, w); f.Code != "auth" {
+		t.Errorf("a fallback was tried after %+v", f)
+	}
+}
+
+// P3, P12, ADR 6: a failed model call inside a tool loop is made again by itself; no tool call is repeated.
+func TestRetryInsideToolLoop(t *testing.T) {
+	t.Parallel()
+	w := solo(t, workflow.Agent{}, func(n *workflow.Node) { n.Retry = &workflow.Retry{MaxRetries: 2} })
+	w.Finish("a", enginetest.Asks(enginetest.Call("1", "x", `{}`)))
+	w.Finish("tool x", enginetest.Returns("ok"))
+	before := enginetest.Conv(w.Asked("a").Messages)
+	for range 2 {
+		w.Finish("a", enginetest.Fails("server", "boom"))
+		w.Crash()
+		w.Fire("retry:1.0.3")
+		if got := enginetest.Conv(w.Asked("a").Messages); got != before {
+			t.Errorf("retried with\n%swant\n%s", got, before)
+		}
+	}
+	w.Finish("a", enginetest.Say("end"))
+	wantStatus(t, w, engine.StatusCompleted)
+	tools := 0
+	for id := range w.Calls {
+		if strings.HasPrefix(id, "1.0.2#") {
+			tools++
+		}
+	}
+	if tools != 1 {
+		t.Errorf("the tool was called %d times", tools)
+	}
+}
+
+// A step that fails as a whole begins anew: new conversation, new calls, its attempts counted together.
+func TestRetryOfAgentStep(t *testing.T) {
+	t.Parallel()
+	w := solo(t, workflow.Agent{Output: &workflow.Output{Schema: []byte(`{"type":"object"}`), Repairs: new(int)}}, func(n *workflow.Node) { n.Retry = &workflow.Retry{MaxRetries: 1} })
+	w.Finish("a", enginetest.Asks(enginetest.Call("1", "x", `{}`)))
+	w.Finish("tool x", enginetest.Returns("ok"))
+	w.Finish("a", enginetest.Say("no"))
+	w.Crash()
+	w.Fire("retry:1")
+	if c := w.Asked("a"); len(c.Messages) != 1 || c.Conversation != "1.1" {
+		t.Errorf("began anew with %s in %s", enginetest.Conv(c.Messages), c.Conversation)
+	}
+	w.Finish("a", enginetest.Say("no"))
+	if f := failure(t, w); f.Code != engine.CodeInvalidOutput {
+		t.Errorf("got %+v", f)
+	}
+}
