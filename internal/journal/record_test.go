@@ -51,9 +51,8 @@ func TestVerifyChain(t *testing.T) {
 		case "last":
 			links[i].Last++
 		case "version":
-			if links[i].Version = rapid.Byte().Filter(func(b byte) bool { return b != journal.RecordVersion }).Draw(t, "version"); links[i].Version > journal.RecordVersion {
-				isNewer = true
-			}
+			links[i].Version = rapid.Byte().Filter(func(b byte) bool { return b != journal.RecordVersion }).Draw(t, "version")
+			isNewer = links[i].Version > journal.RecordVersion
 		case "drop":
 			links = slices.Delete(links, i, i+1)
 		case "twice":
@@ -102,7 +101,8 @@ func TestErrorTexts(t *testing.T) {
 		err  error
 		want string
 	}{
-		{&journal.OwnedError{Run: "r", Owner: journal.Owner{Kind: journal.KindServe, PID: 7}}, "run r is driven by another process (hocket serve, process 7)"},
+		{&journal.OwnedError{Run: "r", Owner: journal.Owner{Kind: journal.KindServe, PID: 7}},
+			"run r is driven by another process (hocket serve, process 7)"},
 		{&journal.OwnedError{Run: "r", Owner: journal.Owner{Kind: journal.KindRun}}, "run r is driven by another process (hocket run)"},
 		{&journal.OwnedError{Run: "r", Owner: journal.Owner{ID: "o"}}, "run r is driven by another process (owner o)"},
 		{&journal.CorruptError{Run: "r", Seq: 4, Reason: "why"}, "journal of run r is damaged from event 4 on: why"},
