@@ -59,6 +59,8 @@ var (
 	ErrWaitAnswered = errors.New("wait has another answer already")
 	// ErrWaitClosed: the wait was closed without an answer.
 	ErrWaitClosed = errors.New("wait is closed")
+	// ErrInput: the input of a run, or a result, holds a value that is not JSON.
+	ErrInput = errors.New("value is not JSON")
 	// ErrAnswer: the answer is none that the wait can take (S0-31).
 	ErrAnswer = errors.New("answer not understood")
 )

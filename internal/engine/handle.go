@@ -16,19 +16,29 @@ import (
 
 // check refuses inputs that this run cannot take, before anything changes.
 func (r *Run) check(in InputData) error {
-	if _, ok := in.(Start); ok {
+	if d, ok := in.(Start); ok {
 		if r.s.Created != nil {
 			return ErrStarted
 		}
-		return nil
+		return checkValues("input of the run", d.Created.Input)
 	}
 	if r.s.Created == nil {
 		return ErrNotStarted
 	}
 	switch d := in.(type) {
 	case ModelResult:
+		values := []Value{d.Message.Extra}
+		for _, tc := range d.Message.ToolCalls {
+			values = append(values, tc.Arguments, tc.Extra)
+		}
+		if err := checkValues(d.ID, values...); err != nil {
+			return err
+		}
 		return r.checkCall(d.ID)
 	case ToolResult:
+		if err := checkValues(d.ID, d.Structured); err != nil {
+			return err
+		}
 		return r.checkCall(d.ID)
 	case FuncResult:
 		return r.checkCall(d.ID)
@@ -51,6 +61,16 @@ func (r *Run) check(in InputData) error {
 		}
 	default:
 		return fmt.Errorf("input %T: %w", in, ErrUnknownCommand)
+	}
+	return nil
+}
+
+// checkValues refuses what no event can hold.
+func checkValues(where string, values ...Value) error {
+	for _, v := range values {
+		if len(v) > 0 && !json.Valid(v) {
+			return fmt.Errorf("%s: %w", where, ErrInput)
+		}
 	}
 	return nil
 }
@@ -121,7 +141,7 @@ func (r *Run) start(d Start) {
 	if rules := r.plan.root.w.Rules; isEmptyInput(c.Input) && rules.DefaultInput != nil {
 		c.Input = rules.DefaultInput
 	}
-	if c.Input == nil {
+	if c.Input = compacted(c.Input); len(c.Input) == 0 {
 		c.Input = Value(`""`)
 	}
 	r.emit(0, "", &c)
@@ -166,14 +186,14 @@ func (r *Run) handleModel(d ModelResult) {
 	}
 	late, step, fr := c.State == callCancelled, c.Step, c.Frame
 	if d.Failure != nil {
-		r.emitStep(step, &ModelFailed{Call: key, Attempt: c.Attempt, Error: *d.Failure, Source: d.Source, Late: late})
+		f := d.Failure.clean()
+		r.emitStep(step, &ModelFailed{Call: key, Attempt: c.Attempt, Error: f, Source: d.Source, Late: late})
 		if !late {
-			r.modelFailed(key, c, *d.Failure)
+			r.modelFailed(key, c, f)
 		}
 		return
 	}
-	m := d.Message
-	m.Role = chat.RoleAssistant
+	m := cleanMessage(d.Message)
 	m.ToolCalls = uniqueIDs(m.ToolCalls)
 	r.emitStep(step, &ModelReplied{Call: key, Attempt: c.Attempt, Message: m, Usage: d.Usage, CostUSD: d.CostUSD, Model: d.Model, Stop: d.Stop, Source: d.Source, Late: late})
 	if !late {
@@ -214,8 +234,11 @@ func (r *Run) handleTool(d ToolResult) {
 	}
 	late, step, fr, attempt := c.State == callCancelled, c.Step, c.Frame, c.Attempt
 	inAgent := c.ToolID != ""
+	d.Text, d.Structured = clean(d.Text), compacted(d.Structured)
+	var f Failure
 	if d.Failure != nil {
-		r.emitStep(step, &ToolFailed{Call: key, Attempt: attempt, Error: *d.Failure, Late: late})
+		f = d.Failure.clean()
+		r.emitStep(step, &ToolFailed{Call: key, Attempt: attempt, Error: f, Late: late})
 	} else {
 		r.emitStep(step, &ToolReturned{Call: key, Attempt: attempt, Text: d.Text, Structured: d.Structured, IsError: d.IsError, Late: late})
 	}
@@ -224,7 +247,7 @@ func (r *Run) handleTool(d ToolResult) {
 	case inAgent:
 		r.turnAnswered(step, fr)
 	case d.Failure != nil:
-		r.callFailed(key, r.s.Calls[key], *d.Failure)
+		r.callFailed(key, r.s.Calls[key], f)
 	case d.IsError:
 		r.failStep(step, Failure{Code: CodeTool, Message: d.Text})
 	default:
@@ -242,6 +265,10 @@ func (r *Run) handleFunc(d FuncResult) {
 		return
 	}
 	late, step, attempt := c.State == callCancelled, c.Step, c.Attempt
+	if d.Failure != nil {
+		f := d.Failure.clean()
+		d = FuncResult{Failure: &f}
+	}
 	r.emitStep(step, &FuncReturned{Call: key, Attempt: attempt, Update: d.Update, Output: d.Output, Goto: d.Goto, Signals: d.Signals, Error: d.Failure, Late: late})
 	switch {
 	case late:

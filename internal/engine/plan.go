@@ -104,7 +104,9 @@ func compileFlow(w *workflow.Workflow, depth int) (*flow, error) {
 			f.nodes[to].header = true
 		}
 	}
-	opts := expr.Options{Steps: f.stepTree("", 0)}
+	var inner []expr.Step
+	opts := expr.Options{Steps: f.stepTree("", 0, &inner)}
+	opts.Steps = append(opts.Steps, inner...)
 	for i := range w.Agents {
 		a, err := compileAgent(&w.Agents[i], opts)
 		if err != nil {
@@ -174,8 +176,9 @@ func (f *flow) compileNode(n *node, opts expr.Options) error {
 	return nil
 }
 
-// stepTree gives the steps that templates and conditions may name: all nodes with outputs, forks with those of their branches.
-func (f *flow) stepTree(parent string, depth int) []expr.Step {
+// stepTree gives the steps that templates and conditions may name: all nodes with outputs, forks with those of their branches. What stands in
+// branches is added to inner under its node's id, as texts of the same branch name it.
+func (f *flow) stepTree(parent string, depth int, inner *[]expr.Step) []expr.Step {
 	steps := []expr.Step{}
 	if depth > maxFlowDepth {
 		return steps
@@ -186,13 +189,14 @@ func (f *flow) stepTree(parent string, depth int) []expr.Step {
 			continue
 		}
 		s := expr.Step{ID: n.ID}
+		if n.Kind == workflow.KindFork {
+			s.Children = f.stepTree(n.ID, depth+1, inner)
+		}
 		if parent != "" {
+			*inner = append(*inner, s)
 			s.ID = localID(n.ID)
 			p := &f.nodes[f.index[parent]]
 			p.children = append(p.children, i)
-		}
-		if n.Kind == workflow.KindFork {
-			s.Children = f.stepTree(n.ID, depth+1)
 		}
 		steps = append(steps, s)
 	}

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"bytes"
 	"cmp"
 	"encoding/json"
 	"errors"
@@ -175,11 +176,13 @@ var ErrSnapshot = errors.New("snapshot cannot be used")
 
 // Snapshot gives the state at Seq as JSON: a cache, never the truth.
 func (r *Run) Snapshot() ([]byte, error) {
-	b, err := json.Marshal(snapshot{Version: snapshotVersion, Digest: r.plan.digest, State: r.s})
-	if err != nil {
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false) // values come back byte for byte
+	if err := e.Encode(snapshot{Version: snapshotVersion, Digest: r.plan.digest, State: r.s}); err != nil {
 		return nil, fmt.Errorf("encode snapshot: %w", err)
 	}
-	return b, nil
+	return b.Bytes(), nil
 }
 
 // Restore makes the run that gave a snapshot. The error is ErrSnapshot, wrapped; fold the journal then.

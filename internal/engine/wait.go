@@ -66,7 +66,10 @@ func (r *Run) checkAnswer(d Answer) (*wait, *WaitAnswered, error) {
 		if len(d.Value) == 0 {
 			return nil, nil, fmt.Errorf("%w: the question %q needs an answer", ErrAnswer, w.Prompt)
 		}
-		ans.Answer, ans.Note = d.Value, d.Note
+		if checkValues(w.ID, d.Value) != nil {
+			return nil, nil, fmt.Errorf("%w: it is not JSON", ErrAnswer)
+		}
+		ans.Answer, ans.Note = compacted(d.Value), d.Note
 		if w.Call != "" && !contains(w.Options, expr.Text(d.Value)) {
 			return nil, nil, fmt.Errorf("%w: answer one of %s", ErrAnswer, strings.Join(w.Options, ", "))
 		}

@@ -27,6 +27,9 @@ func (w *World) laws() {
 	if got := w.snapshot(restored); !bytes.Equal(got, live) {
 		w.T.Fatalf("snapshot differs from live\nlive     %s\nrestored %s", live, got)
 	}
+	if a, b := w.Run.Output(), restored.Output(); !bytes.Equal(a, b) {
+		w.T.Fatalf("output of a snapshot differs\nlive     %s\nsnapshot %s", a, b)
+	}
 	if a, b := show(folded.Open()), show(restored.Open()); a != b {
 		w.T.Fatalf("open commands of a snapshot differ\nfold     %s\nsnapshot %s", a, b)
 	}

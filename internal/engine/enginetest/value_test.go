@@ -1,0 +1,56 @@
+package enginetest_test
+
+import (
+	"errors"
+	"testing"
+
+	"github.com/hocket-run/hocket/internal/chat"
+	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/engine/enginetest"
+	"github.com/hocket-run/hocket/workflow"
+)
+
+// What comes in is kept so that a fold, a snapshot and the live run give the same bytes: blanks and broken UTF-8 are gone from the start (D1).
+func TestValuesAreNormal(t *testing.T) {
+	t.Parallel()
+	q := enginetest.Question("q")
+	tool := workflow.Node{ID: "t", Kind: workflow.KindTool, Tool: &workflow.ToolNode{Tool: "x"}}
+	w := enginetest.New(t, enginetest.Graph(nodes(q, tool, "a"), "q -> t; t -> a"), nil)
+	w.StartWith(engine.RunCreated{Input: engine.Value(`{ "in" : "<b>" }`)})
+	w.Feed(engine.Answer{Value: engine.Value(` { "a": "<i>&" } `)})
+	if err := w.Try(engine.Answer{Wait: "w1", Value: engine.Value(`{"a":"<i>&"}`)}); err != nil {
+		t.Errorf("the same answer without blanks: %v", err)
+	}
+	if got := string(w.Pending[0].(*engine.CallTool).Arguments); got != `{"a":"<i>&"}` {
+		t.Errorf("arguments %s", got)
+	}
+	w.Finish("t", &engine.ToolResult{Text: "x", Structured: engine.Value("{\n\"html\": \"<p>\u2028\"}")})
+	if got := w.Asked("a").Messages[0].Text; got != "{\"html\":\"<p>\u2028\"}" {
+		t.Errorf("prompt %q", got)
+	}
+	r := enginetest.Reply("bro\xffken")
+	r.Message.ToolCalls = []chat.ToolCall{{ID: "\xfe", Name: "x\xff"}}
+	w.Finish("a", r)
+	w.Finish("a", enginetest.Returns("al\xffso"))
+	if got, want := enginetest.Conv(w.Asked("a").Messages[1:]), "assistant: bro\ufffdken [x\ufffd() \ufffd]\ntool \ufffd: al\ufffdso\n"; got != want {
+		t.Errorf("got  %q\nwant %q", got, want)
+	}
+	w.Finish("a", &engine.ModelResult{Failure: &engine.Failure{Code: "se\xffrver", Message: "bo\xffom"}})
+	if f := failure(t, w); f.Code != "se\ufffdrver" || f.Message != "bo\ufffdom" {
+		t.Errorf("got %+v", f)
+	}
+}
+
+// What is no JSON at all is refused and changes nothing.
+func TestValuesMustBeJSON(t *testing.T) {
+	t.Parallel()
+	w := enginetest.New(t, enginetest.Graph(nodes(enginetest.Question("q")), ""), nil)
+	if err := w.Try(engine.Start{Created: engine.RunCreated{Input: engine.Value(`{`)}}); !errors.Is(err, engine.ErrInput) {
+		t.Errorf("start: %v, want ErrInput", err)
+	}
+	w.Start("go")
+	if err := w.Try(engine.Answer{Value: engine.Value(`nonsense`)}); !errors.Is(err, engine.ErrAnswer) {
+		t.Errorf("answer: %v, want ErrAnswer", err)
+	}
+	wantStatus(t, w, engine.StatusPaused)
+}
