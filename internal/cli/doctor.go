@@ -37,13 +37,25 @@ func (a *app) showReport(r service.Report) error {
 	fmt.Fprintf(t, "hocket\t%s\n", r.Version)
 	switch {
 	case r.Store.Problem != "":
-		fmt.Fprintf(t, "store\t%s\t%s\n", r.Store.Path, r.Store.Problem)
+		fmt.Fprintf(t, "store\t%s\t%s\n", r.Store.Path, a.outColor.red(r.Store.Problem))
+	case r.Store.Path == service.Memory:
+		fmt.Fprintf(t, "store\t%s\tkeeps nothing\n", r.Store.Path)
 	case !r.Store.Exists:
 		fmt.Fprintf(t, "store\t%s\tnot there yet; the first run makes it\n", r.Store.Path)
 	default:
 		fmt.Fprintf(t, "store\t%s\t%s\n", r.Store.Path, bytesText(r.Store.Bytes))
 	}
-	fmt.Fprintf(t, "default model\t%s\n", orNone(r.DefaultModel))
+	switch {
+	case r.DefaultModel == "":
+		fmt.Fprintln(t, "default model\tnone (set HOCKET_MODEL, or name one in the document or with --model)")
+	case r.ModelProblem != "":
+		fmt.Fprintf(t, "default model\t%s\t%s\n", clean(r.DefaultModel), a.outColor.red(clean(r.ModelProblem)))
+	default:
+		fmt.Fprintf(t, "default model\t%s\n", clean(r.DefaultModel))
+	}
+	if err := t.Flush(); err != nil {
+		return fmt.Errorf("write findings: %w", err)
+	}
 	fmt.Fprintln(t, "\nPROVIDER\tUSABLE\tKEY\tADDRESS")
 	for _, p := range r.Providers {
 		key := "none needed"
@@ -57,7 +69,10 @@ func (a *app) showReport(r service.Report) error {
 		if !p.Usable {
 			usable = "no"
 		}
-		fmt.Fprintf(t, "%s\t%s\t%s\t%s\n", p.Provider, usable, key, p.BaseURL)
+		fmt.Fprintf(t, "%s\t%s\t%s\t%s\n", p.Provider, usable, key, clean(p.BaseURL))
+	}
+	if err := t.Flush(); err != nil {
+		return fmt.Errorf("write findings: %w", err)
 	}
 	fmt.Fprintln(t, "\nTOOLS\tHOW")
 	for _, x := range r.Tools {
@@ -67,11 +82,4 @@ func (a *app) showReport(r service.Report) error {
 		return fmt.Errorf("write findings: %w", err)
 	}
 	return nil
-}
-
-func orNone(s string) string {
-	if s == "" {
-		return "none (set HOCKET_MODEL, or name one in the document)"
-	}
-	return s
 }

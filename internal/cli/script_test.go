@@ -4,6 +4,8 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"strings"
@@ -32,6 +34,8 @@ func TestScripts(t *testing.T) {
 	model := modeltest.Start(t, func(r modeltest.Request) modeltest.Answer {
 		return modeltest.Answer{Text: fmt.Sprintf("%s says: %s", r.Model, r.LastUser())}
 	})
+	tools := httptest.NewServer(sdk.NewStreamableHTTPHandler(func(*http.Request) *sdk.Server { return mcpServer() }, nil))
+	t.Cleanup(tools.Close)
 	testscript.Run(t, testscript.Params{
 		Dir:                 filepath.Join("testdata", "script"),
 		UpdateScripts:       *update,
@@ -42,6 +46,7 @@ func TestScripts(t *testing.T) {
 			home := filepath.Join(env.WorkDir, ".home")
 			env.Setenv("HOME", home)
 			env.Setenv("MODEL_URL", model.BaseURL())
+			env.Setenv("MCP_URL", tools.URL)
 			return os.Mkdir(home, 0o700)
 		},
 		Condition: func(cond string) (bool, error) {
@@ -53,24 +58,48 @@ func TestScripts(t *testing.T) {
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"exits": cmdExits, "start": cmdStart, "signal": cmdSignal, "finish": cmdFinish, "await": cmdAwait,
 			"value": cmdValue, "shape": cmdShape, "events": cmdEvents, "damage": cmdDamage, "poke": cmdPoke, "empty": cmdEmpty,
+			"fill": cmdFill,
 		},
 	})
 }
 
-// mcpTool is an MCP server with the tool `shout`.
+// mcpTool is an MCP server on standard input and output.
 func mcpTool() {
-	s := sdk.NewServer(&sdk.Implementation{Name: "test", Version: "1"}, nil)
-	s.AddTool(&sdk.Tool{Name: "shout", InputSchema: json.RawMessage(`{"type":"object","properties":{"text":{"type":"string"}}}`)},
-		func(_ context.Context, req *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
-			var args struct{ Text string }
-			if err := json.Unmarshal(req.Params.Arguments, &args); err != nil {
-				return nil, err
-			}
-			return &sdk.CallToolResult{Content: []sdk.Content{&sdk.TextContent{Text: strings.ToUpper(args.Text)}}}, nil
-		})
-	if err := s.Run(context.Background(), &sdk.StdioTransport{}); err != nil {
+	if err := mcpServer().Run(context.Background(), &sdk.StdioTransport{}); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 	}
+}
+
+// mcpServer has the tools `shout`, and `buy`, which notes in began.txt that it was called and never answers.
+func mcpServer() *sdk.Server {
+	s := sdk.NewServer(&sdk.Implementation{Name: "test", Version: "1"}, nil)
+	schema := json.RawMessage(`{"type":"object","properties":{"text":{"type":"string"}}}`)
+	text := func(req *sdk.CallToolRequest) (string, error) {
+		var args struct{ Text string }
+		err := json.Unmarshal(req.Params.Arguments, &args)
+		return args.Text, err
+	}
+	s.AddTool(&sdk.Tool{Name: "shout", InputSchema: schema}, func(_ context.Context, req *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
+		said, err := text(req)
+		return &sdk.CallToolResult{Content: []sdk.Content{&sdk.TextContent{Text: strings.ToUpper(said)}}}, err
+	})
+	s.AddTool(&sdk.Tool{Name: "buy", InputSchema: schema}, func(ctx context.Context, req *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
+		said, err := text(req)
+		if err != nil {
+			return nil, err
+		}
+		f, err := os.OpenFile("began.txt", os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
+		if err != nil {
+			return nil, err
+		}
+		fmt.Fprintln(f, said)
+		if err := f.Close(); err != nil {
+			return nil, err
+		}
+		<-ctx.Done()
+		return nil, ctx.Err()
+	})
+	return s
 }
 
 // patience bounds what a script waits for.

@@ -273,3 +273,11 @@ func cmdEmpty(ts *testscript.TestScript, neg bool, args []string) {
 		}
 	}
 }
+
+// cmdFill puts the values of variables into files where they stand as @NAME@: fill NAME FILE...
+func cmdFill(ts *testscript.TestScript, _ bool, args []string) {
+	for _, name := range args[1:] {
+		text := strings.ReplaceAll(ts.ReadFile(name), "@"+args[0]+"@", ts.Getenv(args[0]))
+		ts.Check(os.WriteFile(ts.MkAbs(name), []byte(text), 0o600))
+	}
+}
