@@ -85,14 +85,14 @@ const (
 	headJoins = ` CROSS JOIN heads h ON h.id = r.id LEFT JOIN owners o ON o.id = h.owner `
 
 	// Arguments: from, the created of the cursor twice and its key; kind twice; a flag and a JSON list of living owners' numbers; limit.
-	inPage  = ` r.created >= ? AND r.created <= ? AND (r.created, r.id) < (?, ?) AND (? = '' OR r.kind = ?)
+	inPage = ` r.created >= ? AND r.created <= ? AND (r.created, r.id) < (?, ?) AND (? = '' OR r.kind = ?)
   AND (? = 0 OR h.owner NOT IN (SELECT value FROM json_each(?)))`
 	inOrder = ` ORDER BY r.created DESC, r.id DESC LIMIT ?`
 
 	sqlHead = sqlText(`SELECT ` + headColumns + ` FROM runs r` + headJoins + `WHERE r.run = ?`)
 
-	sqlListAll      = sqlText(`SELECT ` + headColumns + ` FROM runs r INDEXED BY runs_created` + headJoins + `WHERE` + inPage + inOrder)
-	sqlListStatus   = sqlText(`SELECT ` + headColumns + ` FROM runs r INDEXED BY runs_status` + headJoins +
+	sqlListAll    = sqlText(`SELECT ` + headColumns + ` FROM runs r INDEXED BY runs_created` + headJoins + `WHERE` + inPage + inOrder)
+	sqlListStatus = sqlText(`SELECT ` + headColumns + ` FROM runs r INDEXED BY runs_status` + headJoins +
 		`WHERE r.status = ? AND` + inPage + inOrder)
 	sqlListWorkflow = sqlText(`SELECT ` + headColumns + ` FROM runs r INDEXED BY runs_workflow` + headJoins +
 		`WHERE r.workflow = ? AND r.status = ? AND` + inPage + inOrder)
