@@ -7,10 +7,10 @@ import (
 )
 
 func ExampleRead() {
-	list, diags := agents.Read("agents.yaml", []byte("agents:\n  - id: w\n    name: Writer\n    systemPrompt: You write.\n    modle: x\n"))
+	list, diags := agents.Read("agents.yaml", []byte("agents:\n  - id: w\n    name: Writer\n    systemPrompt: You write.\n    modal: x\n"))
 	fmt.Println(list[0].Title(), list[0].System)
 	fmt.Println(diags)
 	// Output:
 	// Writer You write.
-	// agents.yaml:5:5: warning: the key "modle" is not known here (unknown-key); hint: did you mean "model"?
+	// agents.yaml:5:5: warning: the key "modal" is not known here (unknown-key); hint: did you mean "model"?
 }
