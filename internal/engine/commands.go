@@ -69,9 +69,7 @@ func (r *Run) appendCall(cmds []Command, key string, seq uint64) []Command {
 func (r *Run) Open() []Command {
 	var cmds []Command
 	if r.s.Status == StatusRunning {
-		for _, key := range r.sortedCalls(func(c *call) bool { return c.State == callOpen }) {
-			cmds = append(cmds, r.command(key, r.s.Calls[key]))
-		}
+		cmds = r.Unfinished()
 		if t := r.timeout(r.s.Seq); t != nil {
 			cmds = append(cmds, t)
 		}
@@ -84,6 +82,16 @@ func (r *Run) Open() []Command {
 			t := r.s.Timers[id]
 			cmds = append(cmds, &StartTimer{ID: id, After: t.Seq, At: t.At, Deadline: t.Deadline})
 		}
+	}
+	return cmds
+}
+
+// Unfinished gives the calls without result in the order in which they were given, also where the run has ended by a limit and nobody may make them
+// before it is reopened.
+func (r *Run) Unfinished() []Command {
+	var cmds []Command
+	for _, key := range r.sortedCalls(func(c *call) bool { return c.State == callOpen }) {
+		cmds = append(cmds, r.command(key, r.s.Calls[key]))
 	}
 	return cmds
 }

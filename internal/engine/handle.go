@@ -123,11 +123,7 @@ func (r *Run) handle(in InputData) {
 	case Recovered:
 		r.handleRecovered(d)
 	case Reopen:
-		limits := mergeLimits(r.s.Limits, d.Limits)
-		r.emit(0, "", &RunResumed{Reason: "reopened", Limits: &limits})
-		r.abandon("the run had ended before")
-		r.reissue()
-		r.goOn()
+		r.handleReopen(d)
 	}
 }
 
@@ -356,10 +352,23 @@ func (r *Run) handleRecovered(d Recovered) {
 	if r.s.Status == StatusRunning {
 		r.emit(0, "", &RunResumed{Reason: "recovered"})
 	}
-	r.abandon("the process that made the call died")
-	for _, l := range d.Lost {
+	r.takeUp(d.Lost, "the process that made the call died")
+}
+
+// handleReopen goes on with a run that ended by a limit (D20).
+func (r *Run) handleReopen(d Reopen) {
+	limits := mergeLimits(r.s.Limits, d.Limits)
+	r.emit(0, "", &RunResumed{Reason: "reopened", Limits: &limits})
+	r.takeUp(d.Lost, "the run had ended before")
+	r.goOn()
+}
+
+// takeUp goes on with the calls that were out when the run was left.
+func (r *Run) takeUp(lost []Lost, why string) {
+	r.abandon(why)
+	for _, l := range lost {
 		key, c := r.openCall(l.ID, callTool)
-		if c == nil {
+		if c == nil || c.State != callOpen {
 			continue
 		}
 		switch l.Policy {
@@ -371,10 +380,11 @@ func (r *Run) handleRecovered(d Recovered) {
 		default:
 			r.emitStep(c.Step, &WaitOpened{
 				Wait: fmt.Sprintf("w%s.%d", key, c.Attempt), Kind: workflow.WaitQuestion, Call: key, Options: []string{"retry", "skip", "fail"},
-				Prompt: fmt.Sprintf("The outcome of the call of tool %s with %s is unknown: the process died while it ran. Retry it, skip it, or fail the step?", c.Tool, compact(r.argumentsOf(c))),
+				Prompt: fmt.Sprintf("The outcome of the call of tool %s with %s is unknown: it was cut off while it ran. Retry it, skip it, or fail the step?", c.Tool, compact(r.argumentsOf(c))),
 			})
 		}
 	}
+	r.abandon(why) // those that a failure just cancelled
 	r.reissue()
 }
 
@@ -386,8 +396,11 @@ func (r *Run) lost(key, what string) {
 	case "skip":
 		r.emitStep(step, &ToolReturned{Call: key, Attempt: c.Attempt, Text: "The outcome of this call is unknown; it was not repeated.", IsError: true})
 	default:
-		f := Failure{Code: CodeOutcomeUnknown, Message: fmt.Sprintf("outcome of tool %s is unknown", c.Tool)}
-		r.failStep(step, f)
+		// No retry policy applies: trying again is what was decided against.
+		f := Failure{Code: CodeOutcomeUnknown, Message: fmt.Sprintf("outcome of tool %s is unknown", c.Tool), Node: r.nodeID(step)}
+		if !r.handledByProgram(step, &f) {
+			r.giveUp(step, f)
+		}
 		return
 	}
 	if inAgent {
@@ -400,7 +413,7 @@ func (r *Run) lost(key, what string) {
 // reissue hands out every open command that the events of this activation do not hand out already.
 func (r *Run) reissue() {
 	r.announced = time.Time{}
-	fresh := r.s.Seq
+	fresh := r.s.Seq + 1
 	if len(r.out) > 0 {
 		fresh = r.out[0].Seq
 	}

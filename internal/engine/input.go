@@ -75,8 +75,12 @@ type Lost struct {
 	Policy string
 }
 
-// Reopen lets a run that ended by a limit go on under new limits (D20). Only limits that are set count.
-type Reopen struct{ Limits workflow.Limits }
+// Reopen lets a run that ended by a limit go on under new limits (D20). Only limits that are set count. A time limit cuts calls off: Lost says, of
+// those in [Run.Unfinished], which may have been carried out with unknown outcome, as in Recovered.
+type Reopen struct {
+	Limits workflow.Limits
+	Lost   []Lost
+}
 
 func (Start) input()       {}
 func (ModelResult) input() {}

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"strconv"
 	"strings"
 	"time"
 
@@ -162,7 +163,11 @@ func (r *Run) openWait(id int, n *node) {
 		}
 		return
 	}
-	d := &WaitOpened{Wait: fmt.Sprintf("w%d", id), Kind: n.Wait.Kind, Options: n.Wait.Options}
+	name := "w" + strconv.Itoa(id)
+	if n := r.step(id).Retries; n > 0 {
+		name += "." + strconv.Itoa(n+1)
+	}
+	d := &WaitOpened{Wait: name, Kind: n.Wait.Kind, Options: n.Wait.Options}
 	if n.Wait.Kind == workflow.WaitApproval {
 		d.Options = []string{workflow.PortApprove, workflow.PortReject}
 	}
