@@ -215,6 +215,26 @@ var stepsCondition = []rule{
 		w.says("p", "yes", "yes", "yes").says("q", "no", "no", "no")
 		o = w.runs(steps("o a b p q e", two), "go").is(engine.StatusFailed)
 		same(t, "outer loop", o.Error.Message, "workflow: max loop iterations exceeded (step: outer, limit: 3)")
+		// A loop in a branch of a block.
+		w = newWorld(t)
+		w.says("b", "no", "no", "yes").says("c", "no", "yes", "yes").says("q", "no", "yes")
+		w.completes(steps("a b c e q", `  max_loop_iterations: 3
+  steps:
+  - type: parallel
+    id: p
+    steps:
+    - {id: x, type: agent, name: a}
+    - type: condition
+      condition: "true"
+      true:
+      - {id: inner, type: agent, name: b}
+      - {type: condition, condition: "{{ $steps.inner.output }}", false: inner, true: [{id: y, type: agent, name: e}]}
+  - {id: c, type: agent, name: c}
+  - {type: condition, condition: "{{ $steps.c.output }}", false: c}
+  - {id: q, type: agent, name: q}
+  - {type: condition, condition: "{{ $steps.q.output }}", false: c}
+`), "go")
+		same(t, "executions in a block and behind it", []int{len(w.of("a")), len(w.of("b")), len(w.of("e")), len(w.of("c"))}, []int{1, 3, 1, 3})
 		// Steps in no loop and retries are not counted.
 		w = newWorld(t)
 		w.plays("a", fail("server", "down"), fail("server", "down"), fail("server", "down"), say("A"), fail("server", "down"), say("A"))

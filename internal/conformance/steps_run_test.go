@@ -137,7 +137,7 @@ var stepsRun = []rule{
 		w = newWorld(t)
 		w.says("a", `{"ok": true}`)
 		r = w.runs("agents:\n  a:\n    instruction: a\n    structured_output: {name: o, schema: {type: object, properties: {ok: {type: boolean}}}}\nworkflow: [{type: agent, name: a}]\n", "go")
-		same(t, "a declared output", r.stepContext(), `{"a":{"output":{"ok": true},"agent":"a"}}`)
+		same(t, "a declared output", r.stepContext(), `{"a":{"output":{"ok":true},"agent":"a"}}`)
 	}},
 	{name: "S4-34 runs show prints the step context of a run of another process", outside: true, test: func(t *testing.T) {
 		db := filepath.Join(t.TempDir(), "hocket.db")

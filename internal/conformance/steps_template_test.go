@@ -98,6 +98,22 @@ var stepsTemplate = []rule{
 			t.Errorf("errors: %q, want one that names the step and the agent", got)
 		}
 	}},
+	{name: "S4-15 a template in a branch of a block reads the branch, and no other one", test: func(t *testing.T) {
+		w := newWorld(t)
+		w.plays("reader", say("R").slow()) // the other branch has ended
+		w.completes(instructed("a b c", "[{{ $steps.pre.output }}][{{ $steps.first.output }}][{{ $steps.x.output }}][{{ $steps.p.outputs.x.output }}][{{ $steps.p.order }}]", `
+- {id: pre, type: agent, name: a}
+- type: parallel
+  id: p
+  steps:
+  - {id: x, type: agent, name: b}
+  - type: condition
+    condition: "{{ $steps.pre.output == 'a said' }}"
+    true: [{id: first, type: agent, name: c}, {type: agent, name: c}, {id: second, type: agent, name: reader}]
+`), "go")
+		same(t, "instruction", w.request("reader").System, "[a said][c said][][][]")
+		same(t, "prompt", w.prompt("reader"), prior("go", "pre (agent: a)", "a said", "first (agent: c)", "c said", "c (agent: c)", "c said"))
+	}},
 	{name: "S4-16 an output is never a template", test: func(t *testing.T) {
 		for _, said := range []string{"{{ $steps.b.output }}", "{{ $steps.nothere.output }}", "{{", "$steps.b.output", "{{{{ $steps.b.output }}}}"} {
 			w := newWorld(t)
