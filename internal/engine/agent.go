@@ -266,9 +266,9 @@ func (r *Run) modelFailed(key string, c *call, f Failure) {
 	if f.Node == "" {
 		f.Node = r.nodeID(id)
 	}
-	if !r.handledByProgram(id, &f) {
+	if !r.handledByProgram(id, key, &f) {
 		if delay, ok := r.retry(id, f); ok {
-			r.emitStep(id, &StepRetrying{Attempt: r.step(id).Retries + 2, Call: key, Until: r.now.Add(delay), Error: f})
+			r.retryCall(id, key, delay, f)
 			return
 		}
 		r.frameFailed(id, fr, f, r.giveUp)

@@ -242,6 +242,8 @@ func (r *Run) applyStepStarted(ev *Event, d *StepStarted) error {
 		}
 	case workflow.KindExec:
 		return r.openExec(ev, d.From)
+	case workflow.KindFunc:
+		p.Seen, p.View = r.seen(d.Scope), r.stateAt(d.Scope)
 	case workflow.KindFork:
 		p.Block = &block{Base: r.seen(d.Scope), View: r.stateAt(d.Scope)}
 	case workflow.KindSubflow:
@@ -352,6 +354,7 @@ func (r *Run) endStep(id int) {
 		st.Due = false
 		r.due--
 	}
+	st.Seen, st.View = nil, nil
 	if st.Block != nil {
 		r.killScopes(st.Block.Scopes)
 	}

@@ -2,6 +2,7 @@ package engine
 
 import (
 	"fmt"
+	"time"
 
 	"github.com/hocket-run/hocket/workflow"
 )
@@ -160,11 +161,11 @@ func (r *Run) callFailed(key string, c *call, f Failure) {
 	if f.Node == "" {
 		f.Node = r.nodeID(c.Step)
 	}
-	if r.handledByProgram(c.Step, &f) {
+	if r.handledByProgram(c.Step, key, &f) {
 		return
 	}
 	if delay, ok := r.retry(c.Step, f); ok {
-		r.emitStep(c.Step, &StepRetrying{Attempt: r.step(c.Step).Retries + 2, Call: key, Until: r.now.Add(delay), Error: f})
+		r.retryCall(c.Step, key, delay, f)
 		return
 	}
 	r.giveUp(c.Step, f)
@@ -178,15 +179,22 @@ func (r *Run) failStep(id int, f Failure) {
 	if f.Node == "" {
 		f.Node = r.nodeID(id)
 	}
-	if r.handledByProgram(id, &f) {
+	if r.handledByProgram(id, "", &f) {
 		return
 	}
 	if delay, ok := r.retry(id, f); ok && !isLimit(f.Code) {
-		r.unwind(id, -1, f)
-		r.emitStep(id, &StepRetrying{Attempt: r.step(id).Retries + 2, Until: r.now.Add(delay), Error: f})
+		r.retryCall(id, "", delay, f)
 		return
 	}
 	r.giveUp(id, f)
+}
+
+// retryCall makes a call again after a delay, or the whole step where key is empty (ADR 6).
+func (r *Run) retryCall(id int, key string, delay time.Duration, f Failure) {
+	if key == "" {
+		r.unwind(id, -1, f)
+	}
+	r.emitStep(id, &StepRetrying{Attempt: r.step(id).Retries + 2, Call: key, Until: r.now.Add(delay), Error: f})
 }
 
 // restart begins a step anew after its retry timer.

@@ -64,10 +64,11 @@ func (r *Run) beginCall(ev *Event, key string, c call) error {
 	c.Step, c.Seq = ev.Step, ev.Seq
 	if old := r.s.Calls[key]; old != nil {
 		r.count(old, -1)
-		c.N = old.N
 	} else {
 		st.Calls++
-		c.N = st.Calls
+	}
+	if st.Agent == nil {
+		st.Tries = c.Attempt
 	}
 	r.s.Calls[key] = &c
 	r.count(&c, 1)

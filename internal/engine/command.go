@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"iter"
 	"time"
 
 	"github.com/hocket-run/hocket/internal/chat"
@@ -47,7 +48,7 @@ type CallTool struct {
 	Timeout   time.Duration
 }
 
-// CallFunc asks for one call of a Go function. State and Input are what the step sees.
+// CallFunc asks for one call of a Go function. Input, State and Outputs are what the step saw when it started, on every attempt.
 type CallFunc struct {
 	ID      string
 	Key     string
@@ -58,11 +59,38 @@ type CallFunc struct {
 	Func    string
 	Input   Value
 	State   map[string]Value
-	// Outputs are the outputs of the nodes that the step can see.
-	Outputs map[string]Value
+	Outputs Outputs
 	// Last is the failure of the former attempt; nil on the first (S2-58).
 	Last    *Failure
 	Timeout time.Duration
+}
+
+// Outputs are the outputs of the nodes that a step can see. Its methods may be called by any goroutine, at any time.
+type Outputs struct {
+	nodes []node
+	seen  []entry
+	steps []step // those that ended are never written again
+}
+
+// Get gives the output of a node, or false where the step cannot see one.
+func (o Outputs) Get(node string) (Value, bool) {
+	for _, e := range o.seen {
+		if o.nodes[e.Node].ID == node {
+			return o.steps[e.Step-1].Output, true
+		}
+	}
+	return nil, false
+}
+
+// All gives node ids and outputs, in the order in which the nodes first ran.
+func (o Outputs) All() iter.Seq2[string, Value] {
+	return func(yield func(string, Value) bool) {
+		for _, e := range o.seen {
+			if !yield(o.nodes[e.Node].ID, o.steps[e.Step-1].Output) {
+				return
+			}
+		}
+	}
 }
 
 // StartTimer asks for TimerDue at At. Deadline: the timer is the deadline of a wait, which stays while the run is paused (D21).

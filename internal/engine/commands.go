@@ -134,7 +134,7 @@ func (r *Run) command(key string, c *call) Command {
 	default:
 		cmd := &CallFunc{
 			ID: id, Key: idem, After: c.Seq, Node: node, Step: c.Step, Attempt: c.Attempt, Func: c.Tool,
-			Input: r.stepInput(c.Step), State: r.stateAt(st.Scope), Outputs: r.outputs(st.Scope), Timeout: limit,
+			Input: r.stepInput(c.Step), State: st.View, Outputs: Outputs{nodes: r.flowOf(c.Step).nodes, seen: st.Seen, steps: r.s.Steps}, Timeout: limit,
 		}
 		if c.Attempt > 1 {
 			cmd.Last = st.Last

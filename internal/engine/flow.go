@@ -181,13 +181,15 @@ func (r *Run) begin(id int, n *node) {
 	case workflow.KindAgent:
 		r.ask(id, r.step(id).Agent.Root)
 	case workflow.KindTool:
-		r.emitStep(id, &ToolCalled{Call: callID(id, 0, 1), Attempt: 1, Tool: n.Tool.Tool, Arguments: r.toolArgs(id)})
+		r.emitStep(id, &ToolCalled{Call: callID(id, 0, 1), Attempt: r.step(id).Tries + 1, Tool: n.Tool.Tool, Arguments: r.toolArgs(id)})
 	case workflow.KindFunc:
-		r.emitStep(id, &FuncCalled{Call: callID(id, 0, 1), Attempt: 1, Func: n.Func.Func})
+		r.emitStep(id, &FuncCalled{Call: callID(id, 0, 1), Attempt: r.step(id).Tries + 1, Func: n.Func.Func})
 	case workflow.KindDecide:
 		r.decide(id, n)
 	case workflow.KindWait:
 		r.openWait(id, n)
+	case workflow.KindJoin:
+		r.failStep(id, Failure{Code: CodeNoRoute, Message: fmt.Sprintf("%q was reached from outside of the branches that it joins", n.ID)})
 	case workflow.KindFork:
 		r.fork(id, n)
 	case workflow.KindExec:
@@ -257,8 +259,8 @@ func (r *Run) complete(id int, d *StepCompleted, ports ...string) {
 		d.Ports, ports = nil, nil
 	}
 	for _, to := range d.Goto {
-		if _, ok := f.index[to]; !ok {
-			r.giveUp(id, Failure{Code: CodeNodeNotFound, Message: fmt.Sprintf("Node %q not found in graph", to)})
+		if failure := f.unreachable(r.stepNode(id), to); failure != nil {
+			r.giveUp(id, *failure)
 			return
 		}
 	}
@@ -280,6 +282,22 @@ func (r *Run) complete(id int, d *StepCompleted, ports ...string) {
 			r.takeEdge(id, -1, to, held)
 		}
 	}
+}
+
+// unreachable tells why a step of node n cannot go to the node named to: there is none, or it stands in another branch. Nil where it can.
+func (f *flow) unreachable(n *node, to string) *Failure {
+	idx, ok := f.index[to]
+	if !ok {
+		return &Failure{Code: CodeNodeNotFound, Message: fmt.Sprintf("Node %q not found in graph", to)}
+	}
+	parent := f.nodes[idx].Parent
+	if fork := f.nodes[idx].fork; fork >= 0 {
+		parent = f.nodes[fork].ID // a join is reached from inside
+	}
+	if parent != n.Parent {
+		return &Failure{Code: CodeNoRoute, Message: fmt.Sprintf("goto from %q to %q crosses the border of a branch", n.ID, to)}
+	}
+	return nil
 }
 
 // passable gives the edges of the ports whose guards hold. Guards see the step as completed.

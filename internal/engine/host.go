@@ -55,3 +55,34 @@ func (p *Plan) ask(name string, fn func(Host) error) (err error) {
 	}()
 	return fn(p.host)
 }
+
+// askValue calls fn for a value, which must be JSON.
+func (p *Plan) askValue(name string, fn func(Host) (Value, error)) (Value, error) {
+	var out Value
+	err := p.ask(name, func(h Host) (err error) {
+		out, err = fn(h)
+		return err
+	})
+	if err == nil {
+		err = checkValues(fmt.Sprintf("function %q", name), out)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return compacted(out), nil
+}
+
+// askUpdate calls fn for changes of the state, which must be JSON.
+func (p *Plan) askUpdate(name string, fn func(Host) (map[string]Value, error)) (map[string]Value, error) {
+	var out map[string]Value
+	err := p.ask(name, func(h Host) (err error) {
+		out, err = fn(h)
+		return err
+	})
+	for _, field := range sortedKeys(out) {
+		if err == nil {
+			err = checkValues(fmt.Sprintf("function %q: field %q", name, field), out[field])
+		}
+	}
+	return out, err
+}

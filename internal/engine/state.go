@@ -143,11 +143,15 @@ type step struct {
 	Goto    []string         `json:"goto,omitempty"`
 	Retries int              `json:"r,omitempty"`
 	Calls   int              `json:"c,omitempty"` // calls numbered so far
+	Tries   int              `json:"t,omitempty"` // attempts of the call of a tool or function node so far
 	Last    *Failure         `json:"last,omitempty"`
 	Wait    string           `json:"w,omitempty"`
 	Update  map[string]Value `json:"up,omitempty"`
-	Agent   *agentRun        `json:"agent,omitempty"`
-	Block   *block           `json:"block,omitempty"`
+	// Seen and View are what a function sees: the outputs and the state as they were when the step started. They are gone when it ends.
+	Seen  []entry          `json:"seen,omitempty"`
+	View  map[string]Value `json:"view,omitempty"`
+	Agent *agentRun        `json:"agent,omitempty"`
+	Block *block           `json:"block,omitempty"`
 	// Flow is the sub-flow that the step runs.
 	Flow int `json:"flow,omitempty"`
 	// Due: the step begins anew as soon as there is a slot.
@@ -223,7 +227,6 @@ type call struct {
 	State   callState `json:"st,omitempty"`
 	Step    int       `json:"s"`
 	Frame   int       `json:"f,omitempty"`
-	N       int       `json:"n"`
 	Attempt int       `json:"a"`
 	Model   string    `json:"m,omitempty"`
 	Length  int       `json:"l,omitempty"`

@@ -61,14 +61,11 @@ func (r *Run) mergeBranches(id int) (map[string]Value, *Failure) {
 				outputs[n.Fork.Branches[sc.Branch-1].ID] = r.step(sc.Arrived).Output
 			}
 		}
-		err := r.plan.ask(name, func(h Host) error {
-			merged, err := h.Merge(name, outputs, r.view(id, nil))
-			maps.Copy(out, merged)
-			return err
-		})
+		merged, err := r.plan.askUpdate(name, func(h Host) (map[string]Value, error) { return h.Merge(name, outputs, r.view(id, nil)) })
 		if err != nil {
 			return nil, &Failure{Code: CodeFunc, Message: err.Error()}
 		}
+		maps.Copy(out, merged)
 	}
 	if len(out) == 0 {
 		return nil, nil
@@ -79,12 +76,7 @@ func (r *Run) mergeBranches(id int) (map[string]Value, *Failure) {
 // reduce merges two changes of one field: base is what it was at the fork. Built in are append, sum, merge and last.
 func (r *Run) reduce(name string, base, mine, theirs Value) (Value, error) {
 	if f, ok := strings.CutPrefix(name, "func:"); ok {
-		var out Value
-		err := r.plan.ask(f, func(h Host) (err error) {
-			out, err = h.Reduce(f, base, mine, theirs)
-			return err
-		})
-		return out, err
+		return r.plan.askValue(f, func(h Host) (Value, error) { return h.Reduce(f, base, mine, theirs) })
 	}
 	switch name {
 	case "last":
@@ -162,15 +154,20 @@ func (r *Run) retry(id int, f Failure) (time.Duration, bool) {
 			return 0, false
 		}
 	}
-	delay := float64(p.Delay)
+	return delay(p, done, f), true
+}
+
+// delay is the time to wait before retry number done+1: what the policy says, or longer where the other side asked for it (P14).
+func delay(p *workflow.Retry, done int, f Failure) time.Duration {
+	wait := float64(p.Delay)
 	if p.Multiplier > 1 {
-		delay *= math.Pow(p.Multiplier, float64(done))
+		wait *= math.Pow(p.Multiplier, float64(done))
 	}
 	d := maxDelay
-	if delay < float64(maxDelay) {
-		d = time.Duration(delay)
+	if wait < float64(maxDelay) {
+		d = time.Duration(wait)
 	}
-	return max(d, min(time.Duration(f.RetryAfterMS)*time.Millisecond, maxDelay)), true
+	return max(d, min(time.Duration(f.RetryAfterMS)*time.Millisecond, maxDelay))
 }
 
 // maxDelay bounds the wait before a retry, whatever the policy or the other side says.
@@ -189,8 +186,9 @@ func matches(patterns []string, f Failure) bool {
 	})
 }
 
-// handledByProgram asks the node's error handler and does what it says (S2-42). f may be replaced. False: the retry policy decides.
-func (r *Run) handledByProgram(id int, f *Failure) bool {
+// handledByProgram asks the node's error handler and does what it says (S2-42). f may be replaced. key is the call that failed, "" where the step did
+// as a whole. False: the retry policy decides.
+func (r *Run) handledByProgram(id int, key string, f *Failure) bool {
 	n := r.stepNode(id)
 	if n.OnError == "" {
 		return false
@@ -200,6 +198,11 @@ func (r *Run) handledByProgram(id int, f *Failure) bool {
 		act, err = h.OnError(n.OnError, *f, r.view(id, nil))
 		return err
 	})
+	for _, field := range sortedKeys(act.Update) {
+		if err == nil {
+			err = checkValues(fmt.Sprintf("function %q: field %q", n.OnError, field), act.Update[field])
+		}
+	}
 	if err != nil {
 		*f = Failure{Code: CodeFunc, Message: err.Error(), Node: f.Node}
 		r.giveUp(id, *f)
@@ -225,17 +228,16 @@ func (r *Run) handledByProgram(id int, f *Failure) bool {
 			r.unwind(id, -1, *f)
 			r.complete(id, &StepCompleted{Goto: []string{act.Node}})
 		}
-	case "retry":
-		p := n.Retry
-		if p == nil || r.step(id).Retries >= p.MaxRetries {
+	case "retry": // bounded by the policy, whatever failures that is for
+		p, done := n.Retry, r.step(id).Retries
+		switch {
+		case p == nil || done >= p.MaxRetries || r.s.Ending != nil && !r.s.Ending.Limit:
 			r.giveUp(id, *f)
-			return true
+		case act.DelayMS != nil:
+			r.retryCall(id, key, min(max(0, time.Duration(*act.DelayMS)), maxDelay/time.Millisecond)*time.Millisecond, *f)
+		default:
+			r.retryCall(id, key, delay(p, done, *f), *f)
 		}
-		if act.DelayMS == nil {
-			return false
-		}
-		r.unwind(id, -1, *f)
-		r.emitStep(id, &StepRetrying{Attempt: r.step(id).Retries + 2, Until: r.now.Add(time.Duration(*act.DelayMS) * time.Millisecond), Error: *f})
 	default:
 		return false
 	}

@@ -194,13 +194,13 @@ func (r *Run) prompt(n *node, t token, d *StepStarted) *Failure {
 		d.Input = expr.Quote(r.turnsPrompt(f, t, p.Text))
 	case workflow.PromptShared:
 	case workflow.PromptFunc:
-		err := r.plan.ask(p.Text, func(h Host) (err error) {
-			d.Input, err = h.Value(p.Text, View{Node: n.ID, Input: input, State: r.stateAt(t.Scope), Outputs: r.outputs(t.Scope)})
-			return err
+		v, err := r.plan.askValue(p.Text, func(h Host) (Value, error) {
+			return h.Value(p.Text, View{Node: n.ID, Input: input, State: r.stateAt(t.Scope), Outputs: r.outputs(t.Scope)})
 		})
 		if err != nil {
 			return &Failure{Code: CodeFunc, Message: err.Error()}
 		}
+		d.Input = v
 	default:
 		if strings.TrimSpace(p.Text) != "" {
 			d.Input = expr.Quote(expr.ExpandToken(p.Text, previousOutput, expr.Text(input)))
@@ -289,13 +289,13 @@ func (r *Run) toolArguments(n *node, t token, d *StepStarted) *Failure {
 	input := r.value(t.From)
 	switch {
 	case n.Tool.ArgsFunc != "":
-		err := r.plan.ask(n.Tool.ArgsFunc, func(h Host) (err error) {
-			d.Input, err = h.Value(n.Tool.ArgsFunc, View{Node: n.ID, Input: input, State: r.stateAt(t.Scope), Outputs: r.outputs(t.Scope)})
-			return err
+		v, err := r.plan.askValue(n.Tool.ArgsFunc, func(h Host) (Value, error) {
+			return h.Value(n.Tool.ArgsFunc, View{Node: n.ID, Input: input, State: r.stateAt(t.Scope), Outputs: r.outputs(t.Scope)})
 		})
 		if err != nil {
 			return &Failure{Code: CodeFunc, Message: err.Error()}
 		}
+		d.Input = v
 	case n.args != nil:
 		var v any
 		if err := json.Unmarshal(n.Tool.Args, &v); err != nil {

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -154,7 +155,12 @@ func deref(c engine.Command) any {
 		v.Agent = nil
 		return v
 	case *engine.CallFunc:
-		return *c
+		v := *c
+		v.Outputs = engine.Outputs{}
+		return struct {
+			engine.CallFunc
+			All map[string]engine.Value
+		}{v, maps.Collect(c.Outputs.All())}
 	case *engine.StartTimer:
 		return *c
 	}
