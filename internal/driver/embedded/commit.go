@@ -17,6 +17,7 @@ import (
 // one decision for all of it. What a sender did wrong is told to the sender; an error is a defect.
 func (a *actor) decide(batch []*message) (dec engine.Decision, err error) {
 	defer recovered(&err)
+	ended := a.run.Status().Ended() // a recovery may end it, as whoever resumes it wishes
 	add := func(inputs ...engine.Input) error {
 		part, err := a.run.Activate(inputs)
 		dec.Events = append(dec.Events, part.Events...)
@@ -56,7 +57,7 @@ func (a *actor) decide(batch []*message) (dec engine.Decision, err error) {
 	for _, m := range batch {
 		m.refused = nil
 		if m.data == nil {
-			if m.resume && a.run.Status().Ended() {
+			if m.resume && ended {
 				m.refused = engine.ErrEnded
 			}
 			continue
@@ -159,7 +160,7 @@ func (a *actor) append(events []engine.Event) (journal.Append, error) {
 	ap := journal.Append{
 		Run: a.id, Create: a.create, Epoch: a.epoch, At: a.d.now(),
 		Record: journal.Record{First: first, Last: last, Data: data},
-		Blobs:  append(a.blobs[:len(a.blobs):len(a.blobs)], blobs...),
+		Blobs:  append(slices.Clip(a.blobs), blobs...),
 		Status: journal.Status(status), Waiting: len(a.run.Waits()),
 		Release: a.settled() && !a.hasMail() && len(a.unapproved()) == 0,
 	}
