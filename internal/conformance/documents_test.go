@@ -9,7 +9,7 @@ import (
 // a chain that of the way in.
 func canvas(connections string, nodes ...string) string {
 	var edges []string
-	for _, chain := range strings.Split(connections, ";") {
+	for chain := range strings.SplitSeq(connections, ";") {
 		ends := strings.Split(chain, "->")
 		for i := range len(ends) - 1 {
 			from, sourceHandle, _ := strings.Cut(strings.TrimSpace(ends[i]), ":")
@@ -46,7 +46,7 @@ func agent(id string, more ...string) string {
 // agents are several of them.
 func agents(ids string) []string {
 	var out []string
-	for _, id := range strings.Fields(ids) {
+	for id := range strings.FieldsSeq(ids) {
 		out = append(out, agent(id))
 	}
 	return out
@@ -71,7 +71,7 @@ const mayAsk = `"tools":{"subagents":true}`
 // steps writes a steps document with agents of these names.
 func steps(names, workflow string) string {
 	out := "agents:\n"
-	for _, name := range strings.Fields(names) {
+	for name := range strings.FieldsSeq(names) {
 		out += "  " + name + ": {instruction: You are " + name + ".}\n"
 	}
 	return out + "workflow:\n" + strings.TrimPrefix(workflow, "\n")

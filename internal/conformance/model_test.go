@@ -53,15 +53,20 @@ func (l line) slow() line {
 type fake struct {
 	t *testing.T
 
-	mu       sync.Mutex
-	lines    map[string][]line
+	mu    sync.Mutex
+	lines map[string][]line
+	// invents answers for those who have no lines, from the node and how often it was asked; nil: they say that they said something.
+	invents  func(node string, n int) string
+	times    map[string]int // requests by node
 	requests []model.Request
 	at       []time.Time // when they came
 	// ended are the agents whose calls ended, in that order; cancelled those whose calls were cut off.
 	ended, cancelled []string
 }
 
-func newFake(t *testing.T) *fake { return &fake{t: t, lines: map[string][]line{}} }
+func newFake(t *testing.T) *fake {
+	return &fake{t: t, lines: map[string][]line{}, times: map[string]int{}}
+}
 
 // plays gives an agent its lines. `@` and the id of a node stand for the agent of that node alone.
 func (f *fake) plays(agent string, lines ...line) *fake {
@@ -112,12 +117,15 @@ func (f *fake) next(req model.Request) line {
 	req.Messages = slices.Clone(req.Messages)
 	f.requests = append(f.requests, req)
 	f.at = append(f.at, time.Now())
+	f.times[req.Node]++
 	who := "@" + req.Node
 	if _, ok := f.lines[who]; !ok {
 		who = req.Agent
 	}
 	lines, scripted := f.lines[who]
 	switch {
+	case !scripted && f.invents != nil:
+		return say(f.invents(req.Node, f.times[req.Node]))
 	case !scripted:
 		return say(req.Agent + " said")
 	case len(lines) == 0:

@@ -124,7 +124,9 @@ var stepsRun = []rule{
 
 		w = newWorld(t)
 		w.plays("d", fail(model.KindServer, "down").slow())
-		r = w.runs(doc[:strings.Index(doc, "- {id: x")]+doc[strings.Index(doc, "- type: parallel"):], "go")
+		head, _, _ := strings.Cut(doc, "- {id: x")
+		_, block, _ := strings.Cut(doc, "- type: parallel")
+		r = w.runs(head+"- type: parallel"+block, "go")
 		r.is(engine.StatusFailed)
 		same(t, "context of a run that failed in a block", r.stepContext(), `{"par":{"steps":{"one":{"output":"c said","agent":"c"},`+
 			`"deep":{"steps":{"three":{"output":"c said","agent":"c"}},"order":["three"]}},"order":["one","deep"]}}`)

@@ -63,7 +63,7 @@ func (w *world) close() {
 	if w.Service == nil {
 		return
 	}
-	if err := w.Service.Close(); err != nil {
+	if err := w.Close(); err != nil {
 		w.t.Error(err)
 	}
 	w.Service = nil

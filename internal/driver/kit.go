@@ -137,7 +137,7 @@ func (k *Kit) request(ctx context.Context, info *Info, c *engine.CallModel) (mod
 	if err != nil {
 		return req, err
 	}
-	req.Tools = append(req.Tools[:len(req.Tools):len(req.Tools)], defs...)
+	req.Tools = append(slices.Clip(req.Tools), defs...)
 	text, err := k.Tools.Instructions(ctx, a.ID)
 	if err != nil {
 		return req, err

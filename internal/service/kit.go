@@ -120,7 +120,7 @@ func (k *kits) replies(ctx context.Context, info driver.Info) (model.Client, err
 	case g != nil && g.script != nil && !bytes.Equal(g.replies, stored):
 		return g.script, nil
 	case err != nil:
-		return nil, nil
+		return nil, nil //nolint:nilerr // the run has no reply script
 	}
 	doc, problems := script.Parse("replies", stored)
 	if err := problems.Err(); err != nil {

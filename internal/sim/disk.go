@@ -58,7 +58,7 @@ func (d *Disk) Kill() {
 	if was {
 		return
 	}
-	d.Backend.Close()
+	d.Close()
 	if d.died != nil {
 		d.died()
 	}
@@ -71,7 +71,7 @@ func (d *Disk) Fence() {
 	d.fenced = true
 	d.mu.Unlock()
 	if !was {
-		d.Backend.Close()
+		d.Close()
 	}
 }
 

@@ -130,7 +130,7 @@ func drive(t *testing.T, c Cluster, w *sim.World, f *flow, fault func(process in
 				err = p.Resume(t.Context(), run)
 			}
 			if err == nil {
-				var s = engine.StatusPending
+				var s engine.Status
 				s, err = waitAnswer(t, p, c, run)
 				if err == nil && s.Ended() {
 					writes = p.Writes()

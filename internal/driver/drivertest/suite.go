@@ -274,13 +274,6 @@ func collect(seq iter.Seq2[driver.Update, error]) (events []engine.Event, deltas
 	return events, deltas, nil
 }
 
-// until gives a context that ends after d.
-func until(t *testing.T, d time.Duration) context.Context {
-	ctx, cancel := context.WithTimeout(t.Context(), d)
-	t.Cleanup(cancel)
-	return ctx
-}
-
 func retryOnce() *workflow.Retry { return &workflow.Retry{MaxRetries: 1} }
 
 // tryStart starts a run under an id.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"iter"
+	"slices"
 	"sync"
 	"time"
 
@@ -38,7 +39,7 @@ func (h *hubs) subscribe(run string) *subscription {
 	if h.subs == nil {
 		h.subs = map[string][]*subscription{}
 	}
-	h.subs[run] = append(h.subs[run][:len(h.subs[run]):len(h.subs[run])], s)
+	h.subs[run] = append(slices.Clip(h.subs[run]), s)
 	return s
 }
 
