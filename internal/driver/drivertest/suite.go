@@ -6,7 +6,6 @@ import (
 	"iter"
 	"testing"
 	"testing/synctest"
-	"time"
 
 	"github.com/hocket-run/hocket/internal/driver"
 	"github.com/hocket-run/hocket/internal/engine"
