@@ -28,6 +28,7 @@ var (
 
 // agent is an agent of the document, or one from beside it that the document names.
 type agent struct {
+	at     int // in Workflow.Agents
 	span   diag.Span
 	path   string
 	system *source.Node // the instruction, nil where there is none
@@ -72,7 +73,7 @@ func (r *reader) agentsSection(f field) {
 
 func (r *reader) addAgent(a workflow.Agent, at field) *agent {
 	a.Template = a.System != "" // S4-15
-	out := &agent{span: at.span, path: at.path}
+	out := &agent{at: len(r.w.Agents), span: at.span, path: at.path}
 	r.agents[a.ID] = out
 	r.w.Agents = append(r.w.Agents, a)
 	r.w.Source.Agents[a.ID] = at.span
@@ -157,7 +158,7 @@ func (r *reader) subAgents() {
 	for i := range r.w.Agents {
 		tools := map[string]bool{}
 		for j, s := range r.w.Agents[i].Subagents {
-			r.w.Agents[i].Subagents[j] = subagent(s.Agent, r.w.Agent(s.Agent).Description, tools)
+			r.w.Agents[i].Subagents[j] = subagent(s.Agent, r.w.Agents[r.agents[s.Agent].at].Description, tools)
 		}
 	}
 }
@@ -185,13 +186,21 @@ func subagent(name, description string, taken map[string]bool) workflow.Subagent
 	return workflow.Subagent{Agent: name, Tool: tool, Description: text}
 }
 
+// agentOf gives the agent with that id, nil where there is none.
+func (r *reader) agentOf(id string) *workflow.Agent {
+	if info := r.agents[id]; info != nil {
+		return &r.w.Agents[info.at]
+	}
+	return nil
+}
+
 // hasAgent tells whether name is an agent; one from beside the document becomes part of the workflow.
 func (r *reader) hasAgent(name string) bool {
 	if r.agents[name] != nil {
 		return true
 	}
-	i := slices.IndexFunc(r.opts.Agents, func(a workflow.Agent) bool { return a.ID == name })
-	if i < 0 {
+	i, ok := r.beside[name]
+	if !ok {
 		return false
 	}
 	r.addAgent(r.opts.Agents[i], field{span: diag.Span{File: r.w.Source.File}})
@@ -204,7 +213,7 @@ func (r *reader) agentIDs() []string {
 		out = append(out, a.ID)
 	}
 	for _, a := range r.opts.Agents {
-		if !slices.Contains(out, a.ID) {
+		if r.agents[a.ID] == nil {
 			out = append(out, a.ID)
 		}
 	}

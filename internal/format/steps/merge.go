@@ -16,23 +16,27 @@ func (u *unraveler) merge(f *frame, it *item, stop string) string {
 	if f.kind == lanes && u.fits(f, it, stop) { // a branch of a block is one step, so nothing can follow it there
 		return stop
 	}
-	fallback, found := "", false
+	best := map[risk]string{}
 	for m := range u.ends(it.node, stop) {
-		if !u.fits(f, it, m) {
+		if dir, ok := u.placed[m]; ok && dir != f.scope() || !u.fits(f, it, m) {
 			continue
 		}
-		if !u.hoists(f, it, m, stop) && !u.strands(f, it, m, stop) {
+		r := max(u.hoists(f, it, m, stop), u.strands(f, it, m, stop))
+		if r == safe {
 			return m
 		}
-		if !found {
-			fallback, found = m, true
+		if _, ok := best[r]; !ok {
+			best[r] = m
 		}
 	}
-	switch {
-	case u.fits(f, it, stop):
+	if m, ok := best[unclear]; ok {
+		return m
+	}
+	if u.fits(f, it, stop) {
 		return stop
-	case found:
-		return fallback
+	}
+	if m, ok := best[wrong]; ok {
+		return m
 	}
 	for m := u.after[it.node.ID]; m != "" && m != stop; m = u.after[m] {
 		if u.beside(it.node, m) {
@@ -41,6 +45,15 @@ func (u *unraveler) merge(f *frame, it *item, stop string) string {
 	}
 	return stop
 }
+
+// risk is how likely it is that a list would not say the graph again.
+type risk int
+
+const (
+	safe risk = iota
+	unclear
+	wrong
+)
 
 // ends gives the nodes before stop at which every way from n arrives that does not end in a jump, as far as the order of the nodes tells: those
 // between n and such a node lead to nodes between them and to it, nowhere else, and no jump behind it leads in between.
@@ -78,12 +91,12 @@ func (u *unraveler) beside(n *workflow.Node, m string) bool {
 }
 
 // fits tells whether the nodes between a condition and m can stand in its branches: the true branch's before the false branch's before m in the
-// list of nodes, and ids that are paths in the lists that they name.
+// list of nodes, and nodes whose ids name their list there.
 func (u *unraveler) fits(f *frame, it *item, m string) bool {
 	yes, no := ways(it.node)
 	own := f.scope() + it.id + "/"
-	for _, id := range u.paths {
-		if m != "" && strings.HasPrefix(id, own) && u.pos[id] >= u.pos[m] {
+	for id, dir := range u.placed {
+		if m != "" && strings.HasPrefix(dir, own) && u.pos[id] >= u.pos[m] {
 			return false
 		}
 	}
@@ -92,8 +105,8 @@ func (u *unraveler) fits(f *frame, it *item, m string) bool {
 		highest := last
 		if !u.region(u.target(it.node.ID, port), m, func(id string) bool {
 			highest = max(highest, u.pos[id])
-			return u.pos[id] > last && (m == "" || u.pos[id] < u.pos[m]) &&
-				(!isPath(u.nodes[id]) || strings.HasPrefix(id, own))
+			dir, placed := u.placed[id]
+			return u.pos[id] > last && (m == "" || u.pos[id] < u.pos[m]) && (!placed || strings.HasPrefix(dir, own))
 		}) {
 			return false
 		}
@@ -102,24 +115,33 @@ func (u *unraveler) fits(f *frame, it *item, m string) bool {
 	return true
 }
 
-// hoists tells whether, with what follows from m on in f behind the condition it, a condition could get a later sibling that it reads: it would be
-// made a deferred one (S4-7). A deferred condition stands behind what it reads in the list of nodes, so only the others matter.
-func (u *unraveler) hoists(f *frame, it *item, m, stop string) bool {
+// hoists tells whether, with what follows from m on in f behind the condition it, a condition would get a later sibling that it reads: it would be
+// made a deferred one (S4-7). A deferred condition stands behind what it reads in the list of nodes, so only the others matter. Of two nodes that
+// both follow it is not known whether they become siblings.
+func (u *unraveler) hoists(f *frame, it *item, m, stop string) risk {
 	limit := len(u.w.Nodes)
 	if stop != "" {
 		limit = u.pos[stop]
 	}
-	return slices.ContainsFunc(u.ahead, func(a ahead) bool {
-		c := u.done[u.w.Nodes[a.condition].ID]
-		return a.read >= u.pos[m] && a.read < limit && (a.condition >= u.pos[m] || c == it || slices.Contains(*f.items, c))
-	})
+	r := safe
+	for _, a := range u.ahead {
+		n := &u.w.Nodes[a.condition]
+		switch {
+		case a.read < u.pos[m] || a.read >= limit || n.Parent != it.node.Parent:
+		case u.done[n.ID] == it || u.done[n.ID] != nil && slices.Contains(*f.items, u.done[n.ID]):
+			return wrong
+		case a.condition >= u.pos[m]:
+			r = unclear
+		}
+	}
+	return r
 }
 
 // strands tells whether what follows from m on, put into f behind the condition it, ends in a jump that cannot stand there: only branches hold
 // jumps, and only to lists around them.
-func (u *unraveler) strands(f *frame, it *item, m, stop string) bool {
+func (u *unraveler) strands(f *frame, it *item, m, stop string) risk {
 	if _, ends := u.after[m]; ends {
-		return false // the run can end from here, so what follows is not all jumps
+		return safe // the run can end from here, so what follows is not all jumps
 	}
 	ends, inside := false, false
 	u.region(m, stop, func(id string) bool {
@@ -134,7 +156,10 @@ func (u *unraveler) strands(f *frame, it *item, m, stop string) bool {
 		}
 		return !ends
 	})
-	return !ends && (f.kind != branchList || inside)
+	if !ends && (f.kind != branchList || inside) {
+		return wrong
+	}
+	return safe
 }
 
 // scope gives the path of the nodes in f whose ids are paths.

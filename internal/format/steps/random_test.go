@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
 	"github.com/hocket-run/hocket/diag"
 	"github.com/hocket-run/hocket/internal/format/steps"
 	"github.com/hocket-run/hocket/workflow"
@@ -123,7 +124,7 @@ func TestRandomDocuments(t *testing.T) {
 			rt.Fatalf("%s\nfirst:\n%s\nagain:\n%s", diags.Error(), doc, data)
 		}
 		if workflow.Print(w) != workflow.Print(again) {
-			rt.Fatalf("first:\n%s\n%s\nagain:\n%s\n%s", doc, workflow.Print(w), data, workflow.Print(again))
+			rt.Fatalf("-first +again:\n%s\nfirst:\n%s\nagain:\n%s", cmp.Diff(workflow.Print(w), workflow.Print(again)), doc, data)
 		}
 	})
 	t.Logf("%d of %d documents without errors", fine, all)

@@ -83,6 +83,7 @@ type reader struct {
 	diags problems
 
 	agents map[string]*agent // by id
+	beside map[string]int    // in Options.Agents, by id
 	models map[string]*model
 	mcps   map[string]json.RawMessage
 	made   map[string]workflow.Provider // providers that models say for themselves

@@ -165,7 +165,7 @@ func (r *reader) types(sc scope, ref expr.Ref) []string {
 	case t.kind != agentStep:
 		return nil
 	}
-	a := r.w.Agent(t.name)
+	a := r.agentOf(t.name)
 	switch {
 	case a == nil:
 		return nil
@@ -185,7 +185,7 @@ func (r *reader) checkPath(at place, ref expr.Ref, t *step) {
 		return
 	}
 	span, path := at.span(ref.Offset, ref.Length), strings.Join(ref.Path, ".")
-	a := r.w.Agent(t.name)
+	a := r.agentOf(t.name)
 	if a.Output == nil {
 		d := r.diags.Warnf(span, at.path, codeNoSchema, "%s%q is read of step %q, but its agent %q declares no structured_output", at.title, path, t.id, t.name)
 		d.Hint = "declare it, so that the reply is checked; the path is now looked up in a reply that is JSON"

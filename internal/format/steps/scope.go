@@ -34,8 +34,12 @@ func newIndex(root *list) *index {
 		delete(x.names, id)
 	}
 	root.walk(func(t *step) {
-		if t.kind != jump && t.node != "" {
-			x.names[t.node] = t
+		if t.kind == jump || t.node == "" {
+			return
+		}
+		x.names[t.node] = t
+		if t.in.owner == nil && x.shared[t.id] {
+			x.names["/"+t.id] = t
 		}
 	})
 	seen := map[int]bool{}
@@ -58,7 +62,8 @@ type scope struct {
 // find gives the step that an id means.
 //
 // An id that the document has once means that step. Where several steps share an id, the one in the nearest enclosing list is meant, then the one
-// of the outermost list; else the id means nothing and only a node's path does.
+// of the outermost list; else the id means nothing and only a node's path does. A slash before an id means the outermost list, whatever is nearer:
+// what Write puts there, since ids in a workflow are those of nodes.
 func (sc scope) find(id string) *step {
 	x := sc.r.steps
 	if x.shared[id] {

@@ -32,8 +32,13 @@ func newReader(root *source.Node, opts Options) *reader {
 	if root != nil {
 		w.Source.File = root.Span.File
 	}
+	beside := map[string]int{}
+	for i, a := range opts.Agents {
+		beside[a.ID] = i
+	}
 	return &reader{
-		opts: opts, w: w,
+		beside: beside,
+		opts:   opts, w: w,
 		agents: map[string]*agent{}, models: map[string]*model{}, mcps: map[string]json.RawMessage{}, judged: map[string]bool{},
 		made: map[string]workflow.Provider{}, shares: map[workflow.Provider]string{},
 		conditions: map[*step]checked{}, agentReads: map[string][]string{},

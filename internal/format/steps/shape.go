@@ -13,7 +13,7 @@ import (
 // outputSchema compiles the schema of an agent's structured output, nil where it has none or one that was reported.
 func (r *reader) outputSchema(name string) *schema.Schema {
 	info := r.agents[name]
-	a := r.w.Agent(name)
+	a := r.agentOf(name)
 	if info == nil || a == nil || a.Output == nil {
 		return nil
 	}

@@ -32,10 +32,10 @@ type unraveler struct {
 	w       *workflow.Workflow
 	nodes   map[string]*workflow.Node
 	pos     map[string]int
-	paths   []string         // ids that are paths
-	out     map[string][]int // edges by source, in order
-	back    []bool           // beside w.Edges
-	jumpers map[string]int   // by the target of a jump: the place of the last node that jumps there
+	placed  map[string]string // nodes whose ids tell in which list they stand: the path of that list, "" for the outermost
+	out     map[string][]int  // edges by source, in order
+	back    []bool            // beside w.Edges
+	jumpers map[string]int    // by the target of a jump: the place of the last node that jumps there
 	after   map[string]string
 	done    map[string]*item
 	lost    []*item // nodes that stand in no list
@@ -50,14 +50,22 @@ type ahead struct{ condition, read int }
 // unravel gives the lists of w, and the nodes that fit into none. What no list can say goes to unsaid; the rest is still given.
 func unravel(w *workflow.Workflow, unsaid *unsaidList) (items, lost []*item) {
 	u := &unraveler{
-		w: w, nodes: map[string]*workflow.Node{}, pos: map[string]int{}, out: map[string][]int{},
+		w: w, nodes: map[string]*workflow.Node{}, pos: map[string]int{}, placed: map[string]string{}, out: map[string][]int{},
 		back: make([]bool, len(w.Edges)), jumpers: map[string]int{}, done: map[string]*item{}, unsaid: unsaid,
 	}
 	for i := range w.Nodes {
 		u.nodes[w.Nodes[i].ID] = &w.Nodes[i]
 		u.pos[w.Nodes[i].ID] = i
-		if isPath(&w.Nodes[i]) {
-			u.paths = append(u.paths, w.Nodes[i].ID)
+	}
+	for i := range w.Nodes {
+		n := &w.Nodes[i]
+		if !isPath(n) {
+			continue
+		}
+		slash := strings.LastIndex(n.ID, "/") + 1
+		u.placed[n.ID] = n.ID[:slash]
+		if u.nodes[n.ID[slash:]] != nil { // which has no path although its id is not the only one: it stands in the outermost list
+			u.placed[n.ID[slash:]] = ""
 		}
 	}
 	for i, e := range w.Edges {

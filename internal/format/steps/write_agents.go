@@ -133,7 +133,7 @@ func (o *writer) subagents(a *workflow.Agent, at string, m *yaml.Node) {
 }
 
 func (o *writer) description(agent string) string {
-	if a := o.w.Agent(agent); a != nil {
+	if a := o.agentByID[agent]; a != nil {
 		return a.Description
 	}
 	return ""
