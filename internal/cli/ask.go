@@ -20,6 +20,7 @@ import (
 func (a *app) readLine() (string, error) {
 	text, err := a.lines.ReadString('\n')
 	if err != nil && (text == "" || !errors.Is(err, io.EOF)) {
+		fmt.Fprintln(a.Err) // the next words begin a line of their own
 		return "", err
 	}
 	return strings.TrimRight(text, "\r\n"), nil
@@ -28,7 +29,7 @@ func (a *app) readLine() (string, error) {
 func (a *app) yes(question string) (bool, error) {
 	fmt.Fprintf(a.Err, "%s [y/N] ", question)
 	text, err := a.readLine()
-	if err != nil {
+	if err != nil && !errors.Is(err, io.EOF) {
 		return false, err
 	}
 	switch strings.ToLower(strings.TrimSpace(text)) {
@@ -52,25 +53,30 @@ func (f *follower) ask(ctx context.Context) (bool, error) {
 	w := o.Waiting[0]
 	f.progress.hide()
 	f.pose(o, w)
-	text, err := f.readLine()
-	if errors.Is(err, io.EOF) || (err == nil && strings.TrimSpace(text) == "") {
-		fmt.Fprintln(f.Err)
-		return false, nil
+	for {
+		fmt.Fprint(f.Err, f.color.bold("> "))
+		text, err := f.readLine()
+		if errors.Is(err, io.EOF) || (err == nil && strings.TrimSpace(text) == "") {
+			return false, nil
+		}
+		if err != nil {
+			return false, err
+		}
+		q := service.AnswerRequest{Wait: w.ID, Value: expr.Quote(strings.TrimSpace(text))}
+		if w.Kind == workflow.WaitApproval {
+			word, note, _ := strings.Cut(text, ":")
+			q.Value, q.Note = expr.Quote(strings.TrimSpace(word)), strings.TrimSpace(note)
+		}
+		switch err = f.service.Answer(ctx, f.run, q); {
+		case errors.Is(err, engine.ErrAnswer):
+			fmt.Fprintln(f.Err, printable(err.Error()))
+			continue
+		case errors.Is(err, engine.ErrWaitAnswered), errors.Is(err, engine.ErrWaitClosed):
+			fmt.Fprintln(f.Err, "it was answered elsewhere meanwhile")
+			return true, nil
+		}
+		return err == nil, err
 	}
-	if err != nil {
-		return false, err
-	}
-	q := service.AnswerRequest{Wait: w.ID, Value: expr.Quote(strings.TrimSpace(text))}
-	if w.Kind == workflow.WaitApproval {
-		word, note, _ := strings.Cut(text, ":")
-		q.Value, q.Note = expr.Quote(strings.TrimSpace(word)), strings.TrimSpace(note)
-	}
-	switch err = f.service.Answer(ctx, f.run, q); {
-	case errors.Is(err, engine.ErrAnswer), errors.Is(err, engine.ErrWaitAnswered), errors.Is(err, engine.ErrWaitClosed):
-		fmt.Fprintf(f.Err, "%s\n", printable(err.Error()))
-		return true, nil
-	}
-	return err == nil, err
 }
 
 // pose prints a question with all that a person needs to answer it: what is to be approved as it is, not a summary (SEC12).
@@ -85,14 +91,14 @@ func (f *follower) pose(o project.Run, w project.Waiting) {
 	if text := toApprove(o, w); text != "" {
 		fmt.Fprintf(f.Err, "%s\n%s\n", f.color.dim("to approve:"), printable(text))
 	}
-	if w.Kind == workflow.WaitApproval {
-		fmt.Fprint(f.Err, "approve or reject, with a note after a colon if you like (empty: leave it for later): ")
-		return
+	switch {
+	case w.Kind == workflow.WaitApproval:
+		fmt.Fprintln(f.Err, f.color.dim("approve or reject? a note may follow a colon; an empty line leaves it for later"))
+	case len(w.Options) > 0:
+		fmt.Fprintln(f.Err, f.color.dim("one of "+clean(strings.Join(w.Options, ", "))+"; an empty line leaves it for later"))
+	default:
+		fmt.Fprintln(f.Err, f.color.dim("an empty line leaves it for later"))
 	}
-	if len(w.Options) > 0 {
-		fmt.Fprintf(f.Err, "options: %s\n", clean(strings.Join(w.Options, ", ")))
-	}
-	fmt.Fprint(f.Err, "answer (empty: leave it for later): ")
 }
 
 // toApprove is what an approval is about: the input of the step that waits.

@@ -51,6 +51,7 @@ func (a *app) newFollower() *follower {
 // watch begins to show the run. past are the events so far, which are taken in and not shown.
 func (f *follower) watch(ctx context.Context, run string, w *workflow.Workflow, past []engine.Event, print bool) {
 	f.run = run
+	f.progress.name(w)
 	if print {
 		f.events = newEventPrinter(f.app, run, w)
 	}
@@ -63,7 +64,7 @@ func (f *follower) watch(ctx context.Context, run string, w *workflow.Workflow, 
 	}
 	ctx, f.leave = context.WithCancel(ctx)
 	from := f.seq
-	f.watching.Go(func() {
+	f.guard(f.watching.Go, func() {
 		for u, err := range f.service.Watch(ctx, run, from) {
 			switch {
 			case err != nil:

@@ -8,6 +8,7 @@ import (
 
 	"github.com/hocket-run/hocket/internal/driver"
 	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/workflow"
 )
 
 // live draws the running steps at the bottom of a terminal, each with a spinner, its time, its tokens and the end of what its model says; finished
@@ -16,7 +17,7 @@ type live struct {
 	mu     sync.Mutex
 	app    *app
 	board  board
-	drawn  int // lines on the screen below the finished ones
+	drawn  []int // columns of the lines on the screen below the finished ones
 	frame  int
 	ended  bool
 	hidden bool
@@ -36,7 +37,7 @@ var spinner = []string{"⠋", "⠙", "⠹", "⠸", "⠼", "⠴", "⠦", "⠧", "
 
 func newLive(a *app) *live {
 	l := &live{app: a, stop: make(chan struct{}), gone: make(chan struct{})}
-	go l.spin()
+	a.guard(func(spin func()) { go spin() }, l.spin)
 	return l
 }
 
@@ -57,6 +58,12 @@ func (l *live) spin() {
 	}
 }
 
+func (l *live) name(w *workflow.Workflow) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.board.name(w)
+}
+
 func (l *live) past(e engine.Event) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -74,7 +81,7 @@ func (l *live) event(e engine.Event) {
 		l.hidden = false
 	}
 	if ln != nil {
-		l.write(l.paint(ln.mark) + " " + short(ln.text, l.width()-2) + "\n")
+		l.write(l.paint(ln.mark) + " " + ln.fit(l.width()-3) + "\n")
 	}
 }
 
@@ -132,47 +139,51 @@ func (l *live) width() int {
 // write puts whole lines above the running steps, which are drawn anew: one write, so that nothing flickers. l.mu is held.
 func (l *live) write(lines string) {
 	var b strings.Builder
-	if l.drawn > 0 {
-		fmt.Fprintf(&b, "\x1b[%dA\r\x1b[J", l.drawn)
+	width := l.width()
+	// The terminal may have become narrower, and what was drawn takes more rows now.
+	rows := 0
+	for _, w := range l.drawn {
+		rows += max(1, (w+width-1)/width)
+	}
+	if rows > 0 {
+		fmt.Fprintf(&b, "\x1b[%dA\r\x1b[J", rows)
 	}
 	b.WriteString(lines)
-	l.drawn = 0
+	l.drawn = l.drawn[:0]
 	if !l.ended && !l.hidden {
-		l.draw(&b)
+		l.draw(&b, width-1)
 	}
 	if b.Len() > 0 {
 		fmt.Fprint(l.app.Err, b.String())
 	}
 }
 
-func (l *live) draw(b *strings.Builder) {
-	width := l.width() - 1
+// draw draws the running steps in lines of at most width columns.
+func (l *live) draw(b *strings.Builder, width int) {
 	for i, a := range l.board.running {
 		if i == maxDrawn {
-			b.WriteString(short(fmt.Sprintf("  and %d more", len(l.board.running)-i), width) + "\n")
-			l.drawn++
+			more := short(fmt.Sprintf("  and %d more", len(l.board.running)-i), width)
+			b.WriteString(more + "\n")
+			l.drawn = append(l.drawn, columns(more))
 			return
 		}
-		head := a.title() + "  " + duration(time.Since(a.started).Truncate(drawEvery))
-		if t := a.usage.InputTokens + a.usage.OutputTokens; t > 0 {
-			head += "  " + counted(t, "token")
-		}
-		tail := a.doing
+		ln := line{title: a.title(), facts: a.facts(a.started.Add(time.Since(a.started).Truncate(drawEvery)))}
+		head, tail := ln.fit(width-2), a.doing
 		if a.said != "" {
 			tail = clean(a.said)
 		}
-		if room := width - 4 - columns(head); tail != "" && room >= minTail {
-			tail = "  " + l.app.color.dim(ending(strings.TrimSpace(tail), room))
+		took := 2 + columns(head)
+		if room := width - took - 2; tail != "" && room >= minTail {
+			tail = ending(strings.TrimSpace(tail), room)
+			took += 2 + columns(tail)
+			tail = "  " + l.app.color.dim(tail)
 		} else {
 			tail = ""
 		}
-		fmt.Fprintf(b, "%s %s%s\n", l.app.color.blue(spinner[l.frame%len(spinner)]), short(head, width-2), tail)
-		l.drawn++
+		fmt.Fprintf(b, "%s %s%s\n", l.app.color.blue(spinner[l.frame%len(spinner)]), head, tail)
+		l.drawn = append(l.drawn, took)
 	}
 }
-
-// minTail is the room below which what a step does is not worth showing.
-const minTail = 8
 
 func (l *live) paint(mark string) string {
 	c := l.app.color

@@ -9,6 +9,7 @@ import (
 	"log/slog"
 	"os"
 	"runtime/debug"
+	"sync/atomic"
 
 	"github.com/spf13/cobra"
 
@@ -62,31 +63,63 @@ type app struct {
 	shown progress
 	// lines reads In where a person answers.
 	lines *bufio.Reader
+
+	// abort ends the invocation after a defect.
+	abort  context.CancelFunc
+	defect atomic.Pointer[defect]
 }
 
 // Main runs one command line and gives its exit status. No panic leaves it.
 func Main(ctx context.Context, args []string, st Streams, w Wiring) (status int) {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	st.In = &patient{ctx: ctx, r: st.In}
+	a := &app{Streams: st, wiring: w, lines: bufio.NewReader(st.In), abort: cancel}
 	defer func() {
 		if v := recover(); v != nil {
-			fmt.Fprintf(st.Err, "hocket: defect: %v\nPlease report it with the command that you typed. HOCKET_DEBUG=1 shows where it happened.\n", v)
+			a.broke(v)
+		}
+		if d := a.defect.Load(); d != nil {
+			a.complain(fmt.Sprintf("defect: %v\nPlease report it with the command that you typed. HOCKET_DEBUG=1 shows where it happened.", d.value))
 			if st.Env("HOCKET_DEBUG") != "" {
-				fmt.Fprintf(st.Err, "%s\n", debug.Stack())
+				fmt.Fprintf(st.Err, "%s\n", d.stack)
 			}
 			status = ExitDefect
 		}
 	}()
-	st.In = &patient{ctx: ctx, r: st.In}
-	a := &app{Streams: st, wiring: w, lines: bufio.NewReader(st.In)}
 	root := a.root()
 	root.SetArgs(args)
 	root.SetIn(st.In)
 	root.SetOut(st.Out)
 	root.SetErr(st.Err)
-	err := root.ExecuteContext(ctx)
-	if err == nil {
-		return ExitOK
+	if err := root.ExecuteContext(ctx); err != nil {
+		return a.report(ctx, err)
 	}
-	return a.report(ctx, err)
+	return ExitOK
+}
+
+// defect is a panic and where it happened.
+type defect struct {
+	value any
+	stack []byte
+}
+
+// broke notes a panic, the first of several, and ends the invocation: what it drives is stored.
+func (a *app) broke(v any) {
+	a.defect.CompareAndSwap(nil, &defect{v, debug.Stack()})
+	a.abort()
+}
+
+// guard has f run by another goroutine, whose panic is a defect like one of our own.
+func (a *app) guard(start func(func()), f func()) {
+	start(func() {
+		defer func() {
+			if v := recover(); v != nil {
+				a.broke(v)
+			}
+		}()
+		f()
+	})
 }
 
 // report prints an error for people and gives the exit status.

@@ -15,6 +15,8 @@ import (
 
 // progress shows a run while it goes on. Safe for concurrent use; after done it shows nothing.
 type progress interface {
+	// name tells how the run's nodes are called. It comes before any event.
+	name(w *workflow.Workflow)
 	// past takes an event in without showing it.
 	past(e engine.Event)
 	event(e engine.Event)
@@ -28,17 +30,18 @@ type progress interface {
 
 type silent struct{}
 
-func (silent) past(engine.Event)  {}
-func (silent) event(engine.Event) {}
-func (silent) delta(driver.Delta) {}
-func (silent) say(string)         {}
-func (silent) hide()              {}
-func (silent) done()              {}
+func (silent) name(*workflow.Workflow) {}
+func (silent) past(engine.Event)       {}
+func (silent) event(engine.Event)      {}
+func (silent) delta(driver.Delta)      {}
+func (silent) say(string)              {}
+func (silent) hide()                   {}
+func (silent) done()                   {}
 
 // activity is one running step as it is shown.
 type activity struct {
 	step    int
-	node    string
+	name    string
 	kind    workflow.Kind
 	iter    int
 	started time.Time
@@ -49,13 +52,49 @@ type activity struct {
 
 func (a *activity) title() string {
 	if a.iter > 1 {
-		return fmt.Sprintf("%s (%d)", clean(a.node), a.iter)
+		return fmt.Sprintf("%s (%d)", a.name, a.iter)
 	}
-	return clean(a.node)
+	return a.name
 }
 
 // board keeps the running steps and words finished ones. It is the part that both forms share.
-type board struct{ running []*activity }
+type board struct {
+	titles  map[string]string // by path of the node
+	running []*activity
+}
+
+// name fills titles: a node goes by its title, with its id where several have that.
+func (b *board) name(w *workflow.Workflow) {
+	b.titles = map[string]string{}
+	count := map[string]int{}
+	var walk func(w *workflow.Workflow, prefix string, depth int)
+	walk = func(w *workflow.Workflow, prefix string, depth int) {
+		for i := range w.Nodes {
+			n := &w.Nodes[i]
+			b.titles[prefix+n.ID] = n.Title()
+			count[n.Title()]++
+			if n.Subflow != nil && w.Flows[n.Subflow.Flow] != nil && depth < maxFlowDepth {
+				walk(w.Flows[n.Subflow.Flow], prefix+n.ID+"/", depth+1)
+			}
+		}
+	}
+	walk(w, "", 0)
+	for path, title := range b.titles {
+		if count[title] > 1 {
+			b.titles[path] = title + " [" + path + "]"
+		}
+	}
+}
+
+// maxFlowDepth bounds how deep flows inside flows are named.
+const maxFlowDepth = 8
+
+func (b *board) title(path string) string {
+	if t := b.titles[path]; t != "" {
+		return clean(t)
+	}
+	return clean(path)
+}
 
 func (b *board) find(step int) *activity {
 	for _, a := range b.running {
@@ -66,11 +105,31 @@ func (b *board) find(step int) *activity {
 	return nil
 }
 
-// line is what an event is worth: a mark, a text, and how it is meant.
+// line is what an event is worth.
 type line struct {
-	mark string // one of the marks below
-	text string
+	mark  string // one of the marks below
+	title string
+	facts string // time, tokens
+	text  string
 }
+
+// anyWidth is the width of what is no terminal.
+const anyWidth = 1 << 20
+
+// fit gives the line without its mark in at most width columns. The title gives way to the facts, the text to both.
+func (l *line) fit(width int) string {
+	parts := []string{l.title}
+	if l.facts != "" {
+		parts = []string{short(l.title, max(width-2-columns(l.facts), minTail)), l.facts}
+	}
+	if l.text != "" {
+		parts = append(parts, l.text)
+	}
+	return short(strings.Join(parts, "  "), width)
+}
+
+// minTail is the room below which a text is not worth showing.
+const minTail = 8
 
 const (
 	markDone  = "✓"
@@ -88,7 +147,7 @@ func (b *board) add(e engine.Event) *line {
 		if d.Kind == workflow.KindJoin {
 			return nil
 		}
-		b.running = append(b.running, &activity{step: e.Step, node: e.Node, kind: d.Kind, iter: d.Iteration, started: e.At})
+		b.running = append(b.running, &activity{step: e.Step, name: b.title(e.Node), kind: d.Kind, iter: d.Iteration, started: e.At})
 	case *engine.ModelCalled:
 		if a != nil {
 			a.doing, a.said = "", ""
@@ -111,10 +170,14 @@ func (b *board) add(e engine.Event) *line {
 	case *engine.StepRetrying:
 		if a != nil {
 			a.doing = fmt.Sprintf("tries again (attempt %d)", d.Attempt)
-			return &line{markRetry, fmt.Sprintf("%s  attempt %d follows: %s (%s)", a.title(), d.Attempt, clean(d.Error.Message), d.Error.Code)}
+			return &line{markRetry, a.title(), fmt.Sprintf("attempt %d follows", d.Attempt), clean(d.Error.Message) + " (" + d.Error.Code + ")"}
 		}
 	case *engine.StepCompleted:
-		return b.end(a, e, markDone, "")
+		text := ""
+		if a != nil && (a.kind == workflow.KindDecide || a.kind == workflow.KindWait) && len(d.Ports) > 0 {
+			text = "→ " + clean(strings.Join(d.Ports, ", "))
+		}
+		return b.end(a, e, markDone, text)
 	case *engine.StepFailed:
 		return b.end(a, e, markFail, clean(d.Error.Message)+" ("+d.Error.Code+")")
 	case *engine.StepCancelled:
@@ -125,10 +188,10 @@ func (b *board) add(e engine.Event) *line {
 		if a != nil {
 			a.doing = "waits for a person"
 		}
-		return &line{markWait, fmt.Sprintf("%s  waits for a person (%s)", clean(e.Node), d.Kind)}
+		return &line{markWait, b.title(e.Node), "waits for a person (" + d.Kind + ")", ""}
 	case *engine.LimitReached:
 		if d.Limit != "max_rounds" {
-			return &line{markStop, "limit reached: " + limitText(d)}
+			return &line{mark: markStop, title: "limit reached: " + limitText(d)}
 		}
 	}
 	return nil
@@ -152,17 +215,22 @@ func (b *board) end(a *activity, e engine.Event, mark, text string) *line {
 		return nil
 	}
 	b.running = slices.DeleteFunc(b.running, func(x *activity) bool { return x == a })
-	parts := []string{a.title()}
-	if d := e.At.Sub(a.started); a.kind != workflow.KindStart && a.kind != workflow.KindDecide {
-		parts = append(parts, duration(d))
+	if a.kind == workflow.KindStart {
+		return nil
 	}
+	if a.kind == workflow.KindDecide {
+		return &line{mark: mark, title: a.title(), text: text}
+	}
+	return &line{mark, a.title(), a.facts(e.At), text}
+}
+
+// facts are the time until now and the tokens.
+func (a *activity) facts(now time.Time) string {
+	s := duration(now.Sub(a.started))
 	if t := a.usage.InputTokens + a.usage.OutputTokens; t > 0 {
-		parts = append(parts, counted(t, "token"))
+		s += "  " + counted(t, "token")
 	}
-	if text != "" {
-		parts = append(parts, text)
-	}
-	return &line{mark, strings.Join(parts, "  ")}
+	return s
 }
 
 // plain writes a line for each step that ends, for logs and pipes.
@@ -175,6 +243,12 @@ type plain struct {
 
 func newPlain(a *app) *plain { return &plain{app: a} }
 
+func (p *plain) name(w *workflow.Workflow) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.board.name(w)
+}
+
 func (p *plain) past(e engine.Event) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -185,7 +259,7 @@ func (p *plain) event(e engine.Event) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if l := p.board.add(e); l != nil && !p.ended {
-		fmt.Fprintf(p.app.Err, "%s %s\n", l.mark, l.text)
+		fmt.Fprintf(p.app.Err, "%s %s\n", l.mark, l.fit(anyWidth))
 	}
 }
 

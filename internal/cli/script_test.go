@@ -65,6 +65,7 @@ func TestScripts(t *testing.T) {
 
 // mcpTool is an MCP server on standard input and output.
 func mcpTool() {
+	fmt.Fprintln(os.Stderr, "mcptool is ready")
 	if err := mcpServer().Run(context.Background(), &sdk.StdioTransport{}); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 	}

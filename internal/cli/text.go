@@ -2,6 +2,7 @@ package cli
 
 import (
 	"fmt"
+	"strconv"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -81,15 +82,19 @@ func ending(s string, n int) string {
 	return "…" + s[at:]
 }
 
-// quote makes an argument fit to be typed into a shell.
+// quote makes an argument fit to be typed into a shell. One that could upset a terminal is spelled out, so that what is shown is what is meant.
 func quote(arg string) string {
 	plain := func(r rune) bool {
 		return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("-_./:@%+=,", r)
 	}
-	if arg != "" && strings.IndexFunc(arg, func(r rune) bool { return !plain(r) }) < 0 {
+	switch {
+	case strings.ContainsFunc(arg, isUnsafe) || !utf8.ValidString(arg):
+		q := strconv.Quote(arg)
+		return "$'" + strings.ReplaceAll(strings.ReplaceAll(q[1:len(q)-1], `\"`, `"`), "'", `\'`) + "'"
+	case arg != "" && !strings.ContainsFunc(arg, func(r rune) bool { return !plain(r) }):
 		return arg
 	}
-	return "'" + strings.ReplaceAll(clean(arg), "'", `'\''`) + "'"
+	return "'" + strings.ReplaceAll(arg, "'", `'\''`) + "'"
 }
 
 // quoteAll is a command as it would be typed.
