@@ -40,10 +40,11 @@ func (r *Run) modelOf(id, fr int) string {
 
 // system is the system prompt of a frame.
 func (r *Run) system(id, fr int) string {
-	if s := r.frame(id, fr).System; s != "" {
-		return s
+	f, a := r.frame(id, fr), r.agent(id, fr)
+	if f.System != "" || a.system != nil { // a template may expand to nothing (S4-15)
+		return f.System
 	}
-	return r.agent(id, fr).System
+	return a.System
 }
 
 // expandSystem gives the system prompt of an agent where its templates make it differ from the definition's.
@@ -137,9 +138,9 @@ func (r *Run) turnAnswered(id, fr int) {
 // lastReply is the last assistant message of a frame.
 func (r *Run) lastReply(id, fr int) chat.Message {
 	msgs := r.s.Convs[r.frame(id, fr).Conv]
-	for i := len(msgs) - 1; i >= 0; i-- {
-		if msgs[i].Role == chat.RoleAssistant {
-			return msgs[i]
+	for _, m := range slices.Backward(msgs) {
+		if m.Role == chat.RoleAssistant {
+			return m
 		}
 	}
 	return chat.Message{}

@@ -225,7 +225,7 @@ func (r *Run) applyStepStarted(ev *Event, d *StepStarted) error {
 	if !n.Hidden {
 		r.s.Used++
 	}
-	if r.s.Limits.MaxRounds > 0 {
+	if r.s.Limits.MaxRounds > 0 && sc.Flow == 0 {
 		if r.s.Seen == nil {
 			r.s.Seen = map[int]bool{}
 		}

@@ -118,7 +118,7 @@ func (r *Run) cancelBranches(owner int, reason string) {
 }
 
 func (r *Run) cancelScope(scopeID int, reason string) {
-	for i := len(r.s.Running) - 1; i >= 0; i-- {
+	for i := len(r.s.Running) - 1; i >= 0; i-- { //nolint:modernize // cancelling takes steps out of the list
 		if i >= len(r.s.Running) {
 			continue
 		}

@@ -146,8 +146,8 @@ func (r *Run) command(key string, c *call) Command {
 // arguments finds the arguments of a tool call in the reply that asked for it.
 func (r *Run) arguments(c *call) Value {
 	msgs := r.s.Convs[r.frame(c.Step, c.Frame).Conv]
-	for i := len(msgs) - 1; i >= 0; i-- {
-		for _, tc := range msgs[i].ToolCalls {
+	for _, m := range slices.Backward(msgs) {
+		for _, tc := range m.ToolCalls {
 			if tc.ID == c.ToolID {
 				return tc.Arguments
 			}
@@ -159,9 +159,9 @@ func (r *Run) arguments(c *call) Value {
 // replyText is the text of the last reply in a frame, as a JSON string.
 func (r *Run) replyText(step, fr int) Value {
 	msgs := r.s.Convs[r.frame(step, fr).Conv]
-	for i := len(msgs) - 1; i >= 0; i-- {
-		if msgs[i].Role == chat.RoleAssistant {
-			return expr.Quote(msgs[i].Text)
+	for _, m := range slices.Backward(msgs) {
+		if m.Role == chat.RoleAssistant {
+			return expr.Quote(m.Text)
 		}
 	}
 	return nil

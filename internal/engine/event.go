@@ -396,11 +396,11 @@ func (*CheckpointSaved) data()   {}
 
 // NewData gives an empty value of the event type t, or false where this version does not know t.
 func NewData(t Type) (Data, bool) {
-	make, ok := kinds[t]
+	fresh, ok := kinds[t]
 	if !ok {
 		return nil, false
 	}
-	return make(), true
+	return fresh(), true
 }
 
 // kinds is never written after start.

@@ -3,6 +3,7 @@ package engine
 import (
 	"fmt"
 	"slices"
+	"strconv"
 
 	"github.com/hocket-run/hocket/internal/expr"
 	"github.com/hocket-run/hocket/workflow"
@@ -137,7 +138,7 @@ func (r *Run) startToken(t token) {
 		return
 	}
 	if r.s.Limits.MaxRounds > 0 && sc.Flow == 0 && r.s.Seen[t.Node] {
-		r.emit(0, path, &LimitReached{Limit: limitRounds, Max: int64(r.s.Limits.MaxRounds), Detail: fmt.Sprint(r.s.Round + 1)})
+		r.emit(0, path, &LimitReached{Limit: limitRounds, Max: int64(r.s.Limits.MaxRounds), Detail: strconv.Itoa(r.s.Round + 1)})
 		if r.s.Round >= r.s.Limits.MaxRounds {
 			r.finish(&RunCompleted{OutputStep: r.scope(0).Last})
 			return
@@ -145,10 +146,10 @@ func (r *Run) startToken(t token) {
 	}
 	id := len(r.s.Steps) + 1
 	d := &StepStarted{Tokens: []int{t.ID}, Kind: n.Kind, Iteration: r.s.Flows[sc.Flow].Counts[t.Node] + 1, Scope: t.Scope, From: t.From}
-	if max := r.s.Limits.LoopIterations(); n.header && sc.Loops[t.Node] >= max {
+	if most := r.s.Limits.LoopIterations(); n.header && sc.Loops[t.Node] >= most {
 		r.emit(id, path, d)
-		r.emit(id, path, &LimitReached{Limit: CodeMaxLoopIterations, Max: int64(max)})
-		r.failStep(id, Failure{Code: CodeMaxLoopIterations, Message: fmt.Sprintf("workflow: max loop iterations exceeded (step: %s, limit: %d)", localID(n.ID), max)})
+		r.emit(id, path, &LimitReached{Limit: CodeMaxLoopIterations, Max: int64(most)})
+		r.failStep(id, Failure{Code: CodeMaxLoopIterations, Message: fmt.Sprintf("workflow: max loop iterations exceeded (step: %s, limit: %d)", localID(n.ID), most)})
 		return
 	}
 	var failure *Failure
@@ -231,12 +232,6 @@ func (r *Run) holds(id int, c *workflow.Condition, compiled *expr.Condition, don
 		}
 		return expr.Match(c.Op, c.Text, r.stepInput(id)), nil
 	case workflow.LangExpr:
-		if compiled == nil {
-			var err error
-			if compiled, err = compileCondition(c, expr.Options{}); err != nil {
-				return false, err
-			}
-		}
 		return compiled.Eval(env{r, r.step(id).Scope, id, done})
 	default:
 		var ok bool
@@ -307,7 +302,7 @@ func (r *Run) passable(id int, n *node, ports []string, d *StepCompleted) ([]int
 	for _, port := range ports {
 		for i, e := range n.ports[port] {
 			if w := f.w.Edges[e].When; w != nil {
-				ok, err := r.holds(id, w, nil, d)
+				ok, err := r.holds(id, w, f.guards[e], d)
 				if err != nil {
 					return nil, &Failure{Code: CodeCondition, Message: err.Error()}
 				}

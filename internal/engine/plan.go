@@ -2,6 +2,7 @@ package engine
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -36,6 +37,7 @@ type flow struct {
 	index  map[string]int
 	agents map[string]*agent
 	flows  map[string]*flow
+	guards []*expr.Condition // beside Workflow.Edges; nil where the language needs none
 	// joins are the free joins, in declared order; reach[i] tells which nodes can be reached from node i by edges. Nil without free joins.
 	joins []int
 	reach []bitset
@@ -53,7 +55,7 @@ type node struct {
 	conds  []*expr.Condition // beside Decide.Cases; nil where the language needs none
 	// children of a fork are the nodes of its branches that have outputs, in declared order.
 	children []int
-	args     *expr.Template // of a tool node's Args
+	args     any // of a tool node: see compileArgs
 }
 
 type agent struct {
@@ -107,6 +109,16 @@ func compileFlow(w *workflow.Workflow, depth int) (*flow, error) {
 	var inner []expr.Step
 	opts := expr.Options{Steps: f.stepTree("", 0, &inner)}
 	opts.Steps = append(opts.Steps, inner...)
+	f.guards = make([]*expr.Condition, len(w.Edges))
+	for i, e := range w.Edges {
+		if e.When == nil {
+			continue
+		}
+		var err error
+		if f.guards[i], err = compileCondition(e.When, opts); err != nil {
+			return nil, fmt.Errorf("compile edge %d from %q to %q: %w", i, e.From, e.To, err)
+		}
+	}
 	for i := range w.Agents {
 		a, err := compileAgent(&w.Agents[i], opts)
 		if err != nil {
@@ -139,7 +151,7 @@ func (f *flow) compileNode(n *node, opts expr.Options) error {
 	switch n.Kind {
 	case workflow.KindAgent:
 		if n.Agent == nil || f.agents[n.Agent.Agent] == nil {
-			return fmt.Errorf("no agent")
+			return errors.New("no agent")
 		}
 	case workflow.KindDecide:
 		for _, c := range n.Decide.Cases {
@@ -162,11 +174,11 @@ func (f *flow) compileNode(n *node, opts expr.Options) error {
 		}
 	case workflow.KindTool:
 		if len(n.Tool.Args) > 0 {
-			t, problems := expr.ParseTemplate(string(n.Tool.Args), opts)
-			if len(problems) > 0 {
-				return fmt.Errorf("arguments: %s", problems[0].Message)
+			args, err := compileArgs(n.Tool.Args, opts)
+			if err != nil {
+				return err
 			}
-			n.args = t
+			n.args = args
 		}
 	case workflow.KindSubflow:
 		if f.w.Flows[n.Subflow.Flow] == nil {

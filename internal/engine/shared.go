@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/hocket-run/hocket/internal/chat"
 	"github.com/hocket-run/hocket/internal/expr"
@@ -42,7 +43,11 @@ func (r *Run) repliedShared(id, fr int, reply chat.Message) {
 	}
 	next, text := "", reply.Text
 	for _, tc := range own {
-		var args struct{ Next, Content, Message string }
+		var args struct {
+			Next    string `json:"next"`
+			Content string `json:"content"`
+			Message string `json:"message"`
+		}
 		_ = json.Unmarshal(tc.Arguments, &args) // what is missing stays empty
 		next = args.Next
 		if tc.Name == endTool {
@@ -103,11 +108,12 @@ func renderShared(msgs []chat.Message, a *agent) []chat.Message {
 				out = append(out, m)
 				continue
 			}
-			text := m.Text
+			var text strings.Builder
+			text.WriteString(m.Name + ": " + m.Text)
 			for _, tc := range m.ToolCalls {
-				text += fmt.Sprintf("\n[calls %s %s]", tc.Name, compact(tc.Arguments))
+				fmt.Fprintf(&text, "\n[calls %s %s]", tc.Name, compact(tc.Arguments))
 			}
-			out = append(out, chat.Message{Role: chat.RoleUser, Text: m.Name + ": " + text})
+			out = append(out, chat.Message{Role: chat.RoleUser, Text: text.String()})
 		case chat.RoleTool:
 			if mine {
 				out = append(out, m)

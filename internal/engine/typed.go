@@ -3,6 +3,7 @@ package engine
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"math"
@@ -84,7 +85,7 @@ func (r *Run) reduce(name string, base, mine, theirs Value) (Value, error) {
 	case "append":
 		return reduceAs(base, mine, theirs, func(b, m, t []json.RawMessage) ([]json.RawMessage, error) {
 			if len(t) < len(b) {
-				return nil, fmt.Errorf("a branch made the list shorter")
+				return nil, errors.New("a branch made the list shorter")
 			}
 			return append(slices.Clone(m), t[len(b):]...), nil
 		})
@@ -93,7 +94,7 @@ func (r *Run) reduce(name string, base, mine, theirs Value) (Value, error) {
 			if sum := m + t - b; !math.IsInf(sum, 0) {
 				return sum, nil
 			}
-			return 0, fmt.Errorf("the sum is too large")
+			return 0, errors.New("the sum is too large")
 		})
 	case "merge":
 		return reduceAs(base, mine, theirs, func(b, m, t map[string]json.RawMessage) (map[string]json.RawMessage, error) {
@@ -234,7 +235,7 @@ func (r *Run) handledByProgram(id int, key string, f *Failure) bool {
 		case p == nil || done >= p.MaxRetries || r.s.Ending != nil && !r.s.Ending.Limit:
 			r.giveUp(id, *f)
 		case act.DelayMS != nil:
-			r.retryCall(id, key, min(max(0, time.Duration(*act.DelayMS)), maxDelay/time.Millisecond)*time.Millisecond, *f)
+			r.retryCall(id, key, milliseconds(*act.DelayMS), *f)
 		default:
 			r.retryCall(id, key, delay(p, done, *f), *f)
 		}
@@ -242,4 +243,9 @@ func (r *Run) handledByProgram(id int, key string, f *Failure) bool {
 		return false
 	}
 	return true
+}
+
+// milliseconds gives n ms as a delay within its bounds.
+func milliseconds(n int64) time.Duration {
+	return time.Duration(min(max(0, n), maxDelay.Milliseconds()) * int64(time.Millisecond))
 }

@@ -220,7 +220,7 @@ func (r *Run) contextPrompt(f *flow, scopeID int, missing string) string {
 	}
 	var b strings.Builder
 	for _, e := range r.seen(scopeID) {
-		r.writePrior(&b, f, "", r.entryChild(f, e))
+		r.writePrior(&b, "", r.entryChild(f, e))
 	}
 	if b.Len() == 0 {
 		return prompt
@@ -233,10 +233,10 @@ func (r *Run) entryChild(f *flow, e entry) expr.Child {
 }
 
 // writePrior writes one step's output, or those of its branches under the whole path of parallel ids (S4-13, S4-37). Empty ones are left out (S4-5).
-func (r *Run) writePrior(b *strings.Builder, f *flow, path string, c expr.Child) {
+func (r *Run) writePrior(b *strings.Builder, path string, c expr.Child) {
 	if c.Entry.Children != nil {
 		for _, sub := range c.Entry.Children {
-			r.writePrior(b, f, path+c.ID+"/", sub)
+			r.writePrior(b, path+c.ID+"/", sub)
 		}
 		return
 	}
@@ -297,11 +297,7 @@ func (r *Run) toolArguments(n *node, t token, d *StepStarted) *Failure {
 		}
 		d.Input = v
 	case n.args != nil:
-		var v any
-		if err := json.Unmarshal(n.Tool.Args, &v); err != nil {
-			return &Failure{Code: CodeTool, Message: "arguments: " + err.Error()}
-		}
-		out, err := json.Marshal(r.expandStrings(v, t))
+		out, err := r.expandArgs(n.args, t)
 		if err != nil {
 			return &Failure{Code: CodeTool, Message: "arguments: " + err.Error()}
 		}
@@ -310,28 +306,6 @@ func (r *Run) toolArguments(n *node, t token, d *StepStarted) *Failure {
 		d.Input = object([]field{{"input", expr.Quote(expr.Text(input))}})
 	}
 	return nil
-}
-
-// expandStrings expands every string of a JSON value by itself, so that an output can never change the shape of the arguments.
-func (r *Run) expandStrings(v any, t token) any {
-	switch x := v.(type) {
-	case string:
-		tpl, _ := expr.ParseTemplate(x, expr.Options{})
-		s := tpl.Expand(env{r: r, scope: t.Scope})
-		if s == x {
-			s = expr.ExpandToken(x, previousOutput, expr.Text(r.value(t.From)))
-		}
-		return s
-	case []any:
-		for i := range x {
-			x[i] = r.expandStrings(x[i], t)
-		}
-	case map[string]any:
-		for k := range x {
-			x[k] = r.expandStrings(x[k], t)
-		}
-	}
-	return v
 }
 
 // toolArgs are the arguments of a tool step that has started.

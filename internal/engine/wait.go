@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -71,7 +72,7 @@ func (r *Run) checkAnswer(d Answer) (*wait, *WaitAnswered, error) {
 			return nil, nil, fmt.Errorf("%w: it is not JSON", ErrAnswer)
 		}
 		ans.Answer, ans.Note = compacted(d.Value), d.Note
-		if w.Call != "" && !contains(w.Options, expr.Text(d.Value)) {
+		if w.Call != "" && !slices.Contains(w.Options, expr.Text(d.Value)) {
 			return nil, nil, fmt.Errorf("%w: answer one of %s", ErrAnswer, strings.Join(w.Options, ", "))
 		}
 	}
@@ -84,15 +85,6 @@ func (r *Run) checkAnswer(d Answer) (*wait, *WaitAnswered, error) {
 		return nil, nil, fmt.Errorf("%w: wait %s", ErrWaitClosed, w.ID)
 	}
 	return w, ans, nil
-}
-
-func contains(list []string, s string) bool {
-	for _, x := range list {
-		if x == s {
-			return true
-		}
-	}
-	return false
 }
 
 // findWait gives the wait with that id; without id the only open one, or the oldest where the workflow holds while paused (D17).

@@ -2,6 +2,7 @@ package enginetest_test
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -116,7 +117,7 @@ func TestToolCallIDs(t *testing.T) {
 					t.Errorf("call %d has arguments %s", i, got)
 				}
 			}
-			for i := len(ids) - 1; i >= 0; i-- {
+			for i := range slices.Backward(ids) {
 				w.Finish(fmt.Sprintf("tool t%d", i), enginetest.Returns(fmt.Sprintf("r%d", i)))
 			}
 			msgs := w.Asked("a").Messages

@@ -27,7 +27,7 @@ func TestTwin(t *testing.T) {
 		want, calls, failed := enginetest.Twin(s, enginetest.Text("go"))
 		w := enginetest.New(t, s.Compile(), nil)
 		w.SkipLaws = rapid.IntRange(0, 3).Draw(rt, "laws") > 0
-		w.Model = func(c *engine.CallModel) *engine.ModelResult { return answer(c) }
+		w.Model = answer
 		w.Start("go")
 		crash := rapid.Bool().Draw(rt, "crash")
 		journaled := map[string]bool{}

@@ -51,7 +51,7 @@ func drawShape(t *rapid.T, depth int, n *int) *Shape {
 	return s
 }
 
-// Reply is what every agent answers: a text that depends on who asks and on the prompt alone, with "yes" in about half of them.
+// ReplyTo is what every agent answers: a text that depends on who asks and on the prompt alone, with "yes" in about half of them.
 func ReplyTo(node, prompt string) string {
 	sum := sha256.Sum256([]byte(node + "\x00" + prompt))
 	word := "no"

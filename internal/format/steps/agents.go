@@ -262,7 +262,7 @@ func describeSchema(schema json.RawMessage, description string) json.RawMessage 
 	if description == "" || json.Unmarshal(schema, &has) != nil || has.Description != nil {
 		return schema
 	}
-	head, _ := json.Marshal(description)
+	head := encode(description)
 	rest := strings.TrimPrefix(string(schema), "{")
 	sep := ","
 	if strings.TrimSpace(rest) == "}" {

@@ -1,6 +1,7 @@
 package steps
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"math"
@@ -145,6 +146,15 @@ func (r *reader) json(f field) json.RawMessage {
 		return nil
 	}
 	return f.value.JSON()
+}
+
+// encode gives a value that came from JSON as JSON, in the spelling of source.Node.JSON: characters of HTML stay as they are.
+func encode(v any) json.RawMessage {
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	_ = enc.Encode(v) // strings and JSON into a Buffer: neither can fail
+	return bytes.TrimSuffix(b.Bytes(), []byte("\n"))
 }
 
 func wholeNumber(n *source.Node) (int, bool) {

@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"maps"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/hocket-run/hocket/diag"
@@ -195,15 +194,11 @@ func merge(def, own json.RawMessage, ref string) json.RawMessage {
 	var env, more map[string]json.RawMessage
 	if json.Unmarshal(d["env"], &env) == nil && json.Unmarshal(o["env"], &more) == nil && env != nil {
 		maps.Copy(env, more)
-		o["env"], _ = json.Marshal(env) // it was JSON before
+		o["env"] = encode(env)
 	}
 	maps.Copy(d, o)
 	if _, ok := d["name"]; !ok {
-		d["name"] = json.RawMessage(strconv.Quote(ref))
+		d["name"] = encode(ref)
 	}
-	out, err := json.Marshal(d)
-	if err != nil {
-		return own
-	}
-	return out
+	return encode(d)
 }

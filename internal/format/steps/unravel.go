@@ -70,7 +70,7 @@ func unravel(w *workflow.Workflow, unsaid *unsaidList) (items, lost []*item) {
 	}
 	for i, e := range w.Edges {
 		if u.nodes[e.From] == nil || u.nodes[e.To] == nil {
-			unsaid.add("edge", "the edge from %q to %q, which does not join two nodes", e.From, e.To)
+			unsaid.addf("edge", "the edge from %q to %q, which does not join two nodes", e.From, e.To)
 			continue
 		}
 		u.out[e.From] = append(u.out[e.From], i)
@@ -113,9 +113,9 @@ func (u *unraveler) rest() {
 		case u.done[n.ID] != nil || slices.Contains([]workflow.Kind{workflow.KindStart, workflow.KindEnd}, n.Kind):
 		case n.Kind == workflow.KindJoin && n.Join != nil && n.Join.Fork != "":
 		case !behind[n.ID]:
-			u.unsaid.node(n, "a node to which nothing leads")
+			u.unsaid.nodef(n, "a node to which nothing leads")
 		case !slices.Contains([]workflow.Kind{workflow.KindAgent, workflow.KindFork, workflow.KindDecide}, n.Kind):
-			u.unsaid.node(n, "a node of kind %s", n.Kind)
+			u.unsaid.nodef(n, "a node of kind %s", n.Kind)
 		default:
 			u.lost = append(u.lost, &item{node: n, id: n.ID[strings.LastIndex(n.ID, "/")+1:]})
 		}
@@ -187,22 +187,22 @@ func (u *unraveler) seq(f *frame, id, stop string) {
 		switch n.Kind {
 		case workflow.KindStart, workflow.KindEnd:
 			u.done[id] = &item{node: n}
-			id = u.follow(f, id, workflow.PortOut, stop)
+			id = u.follow(f, id, workflow.PortOut)
 		case workflow.KindAgent:
 			u.append(f, n)
-			id = u.follow(f, id, workflow.PortOut, stop)
+			id = u.follow(f, id, workflow.PortOut)
 		case workflow.KindFork:
 			it := u.append(f, n)
 			join := u.nodes[n.Fork.Join]
 			if join == nil {
-				u.unsaid.node(n, "a block without its join")
+				u.unsaid.nodef(n, "a block without its join")
 				return
 			}
 			for _, b := range n.Fork.Branches {
 				u.lane(f, it, b.ID, join.ID)
 			}
 			u.done[join.ID] = it
-			id = u.follow(f, join.ID, workflow.PortOut, stop)
+			id = u.follow(f, join.ID, workflow.PortOut)
 		case workflow.KindDecide:
 			it := u.append(f, n)
 			merge := u.merge(f, it, stop)
@@ -224,17 +224,17 @@ func (u *unraveler) append(f *frame, n *workflow.Node) *item {
 }
 
 // follow gives the node to which the one edge of a port leads, "" where nothing follows or where a jump was written instead.
-func (u *unraveler) follow(f *frame, id, port, stop string) string {
+func (u *unraveler) follow(f *frame, id, port string) string {
 	edge := -1
 	for _, i := range u.out[id] {
 		e := u.w.Edges[i]
 		switch {
 		case e.PortName() != port:
-			u.unsaid.add(nodeAt(id), "the port %q", e.PortName())
+			u.unsaid.addf(nodeAt(id), "the port %q", e.PortName())
 		case e.When != nil:
-			u.unsaid.add(nodeAt(id), "the guard of the edge to %q", e.To)
+			u.unsaid.addf(nodeAt(id), "the guard of the edge to %q", e.To)
 		case edge >= 0:
-			u.unsaid.add(nodeAt(id), "that %q and %q both follow it without a parallel block", u.w.Edges[edge].To, e.To)
+			u.unsaid.addf(nodeAt(id), "that %q and %q both follow it without a parallel block", u.w.Edges[edge].To, e.To)
 		default:
 			edge = i
 		}
@@ -242,10 +242,10 @@ func (u *unraveler) follow(f *frame, id, port, stop string) string {
 	if edge < 0 {
 		return ""
 	}
-	return u.enter(f, edge, stop)
+	return u.enter(f, edge)
 }
 
-func (u *unraveler) enter(f *frame, edge int, stop string) string {
+func (u *unraveler) enter(f *frame, edge int) string {
 	to := u.w.Edges[edge].To
 	if u.back[edge] {
 		u.jump(f, to)
@@ -276,7 +276,7 @@ func (u *unraveler) jump(f *frame, to string) {
 	} else if f.owner != nil {
 		last = fmt.Sprintf("%q", f.owner.node.ID)
 	}
-	u.unsaid.add("edge", "the way from %s to %q: only a condition's branch can go to another step, and only to one of a list around it", last, to)
+	u.unsaid.addf("edge", "the way from %s to %q: only a condition's branch can go to another step, and only to one of a list around it", last, to)
 }
 
 func (u *unraveler) lane(f *frame, it *item, port, join string) {
@@ -284,13 +284,13 @@ func (u *unraveler) lane(f *frame, it *item, port, join string) {
 	in := &frame{items: &lane, kind: lanes, owner: it, up: f}
 	for _, i := range u.out[it.node.ID] {
 		if e := u.w.Edges[i]; e.PortName() == port {
-			u.seq(in, u.enter(in, i, join), join)
+			u.seq(in, u.enter(in, i), join)
 		}
 	}
 	if len(lane) != 1 {
-		u.unsaid.node(it.node, "the branch %q of %d steps: a branch of a parallel block is one step", port, len(lane))
+		u.unsaid.nodef(it.node, "the branch %q of %d steps: a branch of a parallel block is one step", port, len(lane))
 	} else if lane[0].id != port {
-		u.unsaid.node(it.node, "the name %q of the branch of step %q", port, lane[0].id)
+		u.unsaid.nodef(it.node, "the name %q of the branch of step %q", port, lane[0].id)
 	}
 	it.children = append(it.children, lane...)
 }
@@ -304,15 +304,15 @@ func (u *unraveler) branch(in *frame, port, merge string) {
 		switch {
 		case e.PortName() != port:
 		case e.When != nil:
-			u.unsaid.node(it.node, "the guard of the edge to %q", e.To)
+			u.unsaid.nodef(it.node, "the guard of the edge to %q", e.To)
 		case found:
-			u.unsaid.node(it.node, "that the port %q leads to several nodes", port)
+			u.unsaid.nodef(it.node, "that the port %q leads to several nodes", port)
 		default:
 			found = true
-			u.seq(in, u.enter(in, i, merge), merge)
+			u.seq(in, u.enter(in, i), merge)
 		}
 	}
 	if !found && merge != "" {
-		u.unsaid.node(it.node, "that the port %q ends the run while other steps follow", port)
+		u.unsaid.nodef(it.node, "that the port %q ends the run while other steps follow", port)
 	}
 }

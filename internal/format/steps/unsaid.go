@@ -22,7 +22,7 @@ func (u Unsaid) String() string { return u.At + ": " + u.What }
 
 type unsaidList []Unsaid
 
-func (l *unsaidList) add(at, format string, args ...any) {
+func (l *unsaidList) addf(at, format string, args ...any) {
 	u := Unsaid{At: at, What: fmt.Sprintf(format, args...)}
 	if !slices.Contains(*l, u) {
 		*l = append(*l, u)
@@ -31,8 +31,8 @@ func (l *unsaidList) add(at, format string, args ...any) {
 
 func nodeAt(id string) string { return "node " + strconv.Quote(id) }
 
-func (l *unsaidList) node(n *workflow.Node, format string, args ...any) {
-	l.add(nodeAt(n.ID), format, args...)
+func (l *unsaidList) nodef(n *workflow.Node, format string, args ...any) {
+	l.addf(nodeAt(n.ID), format, args...)
 }
 
 // limits notes everything of the workflow as a whole that has no place in the format.
@@ -42,21 +42,21 @@ func (o *writer) limits() {
 	l.MaxLoopIterations = 0
 	if l != zero {
 		b, _ := json.Marshal(l)
-		o.unsaid.add("workflow", "the limits %s", b)
+		o.unsaid.addf("workflow", "the limits %s", b)
 	}
 	r := w.Rules
 	if r.OnFailure != "" && r.OnFailure != workflow.FailFast {
-		o.unsaid.add("workflow", "the rule that a failure is handled by %q: a step's failure stops the others", r.OnFailure)
+		o.unsaid.addf("workflow", "the rule that a failure is handled by %q: a step's failure stops the others", r.OnFailure)
 	}
 	r.OnFailure = ""
 	if b, _ := json.Marshal(r); string(b) != "{}" {
-		o.unsaid.add("workflow", "the rules %s", b)
+		o.unsaid.addf("workflow", "the rules %s", b)
 	}
 	if w.Name != "" {
-		o.unsaid.add("workflow", "the name %q", w.Name)
+		o.unsaid.addf("workflow", "the name %q", w.Name)
 	}
 	for name := range sortedKeys(w.Flows) {
-		o.unsaid.add("workflow", "the flow %q", name)
+		o.unsaid.addf("workflow", "the flow %q", name)
 	}
 }
 
@@ -64,13 +64,13 @@ func (o *writer) limits() {
 func (o *writer) node(it *item) {
 	n := it.node
 	if n.Timeout != 0 {
-		o.unsaid.node(n, "the timeout of %s", time.Duration(n.Timeout))
+		o.unsaid.nodef(n, "the timeout of %s", time.Duration(n.Timeout))
 	}
 	if n.Recovery || n.OnError != "" {
-		o.unsaid.node(n, "the error handler")
+		o.unsaid.nodef(n, "the error handler")
 	}
 	if it.id == "" || n.ID != it.id && n.Name != it.id {
-		o.unsaid.node(n, "its id, which holds a slash")
+		o.unsaid.nodef(n, "its id, which holds a slash")
 	}
 	switch {
 	case n.Agent != nil:
@@ -88,61 +88,61 @@ func (o *writer) agentNode(n *workflow.Node) {
 		title = a.Title()
 	}
 	if n.Name != "" && n.Name != title && n.Name != n.ID[strings.LastIndex(n.ID, "/")+1:] {
-		o.unsaid.node(n, "the name %q", n.Name)
+		o.unsaid.nodef(n, "the name %q", n.Name)
 	}
 	switch p := n.Agent.Prompt; {
 	case p.Mode != workflow.PromptContext:
-		o.unsaid.node(n, "that its user message is made by %q: a step sends the outputs of all steps before it and the run's input", p.Mode)
+		o.unsaid.nodef(n, "that its user message is made by %q: a step sends the outputs of all steps before it and the run's input", p.Mode)
 	case p.Text != proceed && p.Text != "":
-		o.unsaid.node(n, "the text %q for an empty input", p.Text)
+		o.unsaid.nodef(n, "the text %q for an empty input", p.Text)
 	}
 	if n.Agent.Routing != nil {
-		o.unsaid.node(n, "that the agent names its successor")
+		o.unsaid.nodef(n, "that the agent names its successor")
 	}
 }
 
 func (o *writer) fork(n *workflow.Node) {
 	f := n.Fork
 	if f.Until != "" && f.Until != workflow.UntilAll {
-		o.unsaid.node(n, "that it waits for %q: a parallel block waits for all", f.Until)
+		o.unsaid.nodef(n, "that it waits for %q: a parallel block waits for all", f.Until)
 	}
 	if f.OnFailure != "" && f.OnFailure != workflow.FailFast {
-		o.unsaid.node(n, "that a failure is handled by %q: a parallel block fails at once", f.OnFailure)
+		o.unsaid.nodef(n, "that a failure is handled by %q: a parallel block fails at once", f.OnFailure)
 	}
 	if f.Shape == workflow.ShapeMap {
-		o.unsaid.node(n, "the shape of its output")
+		o.unsaid.nodef(n, "the shape of its output")
 	}
 	if f.MaxConcurrency != 0 {
-		o.unsaid.node(n, "the bound of %d branches at a time", f.MaxConcurrency)
+		o.unsaid.nodef(n, "the bound of %d branches at a time", f.MaxConcurrency)
 	}
 	if f.Merge != "" {
-		o.unsaid.node(n, "the function %q that merges its branches", f.Merge)
+		o.unsaid.nodef(n, "the function %q that merges its branches", f.Merge)
 	}
 	if n.Name != "" && n.Name != n.ID[strings.LastIndex(n.ID, "/")+1:] {
-		o.unsaid.node(n, "the name %q", n.Name)
+		o.unsaid.nodef(n, "the name %q", n.Name)
 	}
 }
 
 func (o *writer) decide(n *workflow.Node) {
 	d := n.Decide
 	if n.Name != "" && n.Name != n.ID[strings.LastIndex(n.ID, "/")+1:] {
-		o.unsaid.node(n, "the name %q", n.Name)
+		o.unsaid.nodef(n, "the name %q", n.Name)
 	}
 	if len(d.Cases) != 1 {
-		o.unsaid.node(n, "a choice among %d ways: a condition has true and false", len(d.Cases)+1)
+		o.unsaid.nodef(n, "a choice among %d ways: a condition has true and false", len(d.Cases)+1)
 		return
 	}
 	if d.Else == "" {
-		o.unsaid.node(n, "that it fails where its condition does not hold")
+		o.unsaid.nodef(n, "that it fails where its condition does not hold")
 	}
 	switch c := d.Cases[0].When; c.Language {
 	case workflow.LangExpr:
 	case workflow.LangMatch:
-		o.unsaid.node(n, "the comparison of its input with %q", c.Text)
+		o.unsaid.nodef(n, "the comparison of its input with %q", c.Text)
 	default:
-		o.unsaid.node(n, "the condition of the Go function %q", c.Func)
+		o.unsaid.nodef(n, "the condition of the Go function %q", c.Func)
 	}
 	if n.Retry != nil {
-		o.unsaid.node(n, "the retry of a condition")
+		o.unsaid.nodef(n, "the retry of a condition")
 	}
 }

@@ -31,14 +31,14 @@ func Write(w *workflow.Workflow) ([]byte, []Unsaid) {
 	out.agents()
 	steps := out.steps(items)
 	if len(items)+len(lost)+len(out.unsaid) == 0 {
-		out.unsaid.add("workflow", "that it has no steps")
+		out.unsaid.addf("workflow", "that it has no steps")
 	}
 	for _, it := range lost {
 		out.node(it)
 	}
 	if len(out.unsaid) == 0 { // else it may be only what could not be said that is missing there
 		for _, n := range out.empty {
-			out.unsaid.node(n, "a decision both of whose answers go on in the same way")
+			out.unsaid.nodef(n, "a decision both of whose answers go on in the same way")
 		}
 	}
 	if n := w.Limits.MaxLoopIterations; n != 0 {
@@ -51,7 +51,7 @@ func Write(w *workflow.Workflow) ([]byte, []Unsaid) {
 
 	data, err := yaml.Dump(out.doc, yaml.WithIndent(2), yaml.WithCompactSeqIndent(false), yaml.WithLineWidth(-1))
 	if err != nil {
-		out.unsaid.add("workflow", "a text that YAML cannot hold: %s", err)
+		out.unsaid.addf("workflow", "a text that YAML cannot hold: %s", err)
 		return nil, out.unsaid
 	}
 	return data, out.unsaid
@@ -170,7 +170,7 @@ func (o *writer) retry(n *workflow.Node) *yaml.Node {
 	m := mapping()
 	put(m, "max_attempts", plain(strconv.Itoa(r.MaxRetries)))
 	if r.Func != "" {
-		o.unsaid.node(n, "the Go function %q that decides on retries", r.Func)
+		o.unsaid.nodef(n, "the Go function %q that decides on retries", r.Func)
 	}
 	kind := "fixed"
 	switch r.Multiplier {
@@ -178,7 +178,7 @@ func (o *writer) retry(n *workflow.Node) *yaml.Node {
 	case 2:
 		kind = "exponential"
 	default:
-		o.unsaid.node(n, "a delay that grows by %g", r.Multiplier)
+		o.unsaid.nodef(n, "a delay that grows by %g", r.Multiplier)
 	}
 	switch d := time.Duration(r.Delay); {
 	case d == time.Second:

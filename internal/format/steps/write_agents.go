@@ -40,7 +40,7 @@ func (o *writer) agents() {
 	}
 	for name := range sortedKeys(o.w.Providers) {
 		if p := o.w.Providers[name]; (p.Kind != "openai" || p.BaseURL == "") && !ms.said[name] {
-			o.unsaid.add("workflow", "the provider %q of kind %q, which no agent uses", name, p.Kind)
+			o.unsaid.addf("workflow", "the provider %q of kind %q, which no agent uses", name, p.Kind)
 		}
 	}
 	for _, s := range []struct {
@@ -67,7 +67,7 @@ func (o *writer) agent(a *workflow.Agent, ms *modelWriter) *yaml.Node {
 	set("instruction", a.System)
 	t, problems := expr.ParseTemplate(a.System, expr.Options{})
 	if !a.Template && len(t.Refs())+len(problems) > 0 {
-		o.unsaid.add(at, "that `{{ $…` in its instruction is plain text")
+		o.unsaid.addf(at, "that `{{ $…` in its instruction is plain text")
 	}
 	if len(a.Tools) > 0 {
 		put(m, "tools", texts(a.Tools))
@@ -77,7 +77,7 @@ func (o *writer) agent(a *workflow.Agent, ms *modelWriter) *yaml.Node {
 		for _, raw := range a.Toolsets {
 			n, err := fromJSON(raw)
 			if err != nil {
-				o.unsaid.add(at, "a toolset that is no JSON")
+				o.unsaid.addf(at, "a toolset that is no JSON")
 				continue
 			}
 			seq.Content = append(seq.Content, n)
@@ -99,10 +99,10 @@ func (o *writer) agent(a *workflow.Agent, ms *modelWriter) *yaml.Node {
 		put(m, "fallback", f)
 	}
 	if a.NoProgress != 0 {
-		o.unsaid.add(at, "the bound of %d identical tool calls", a.NoProgress)
+		o.unsaid.addf(at, "the bound of %d identical tool calls", a.NoProgress)
 	}
 	if a.Trim || a.EmptyText != "" {
-		o.unsaid.add(at, "what becomes of blanks around its reply and of an empty one")
+		o.unsaid.addf(at, "what becomes of blanks around its reply and of an empty one")
 	}
 	if len(m.Content) == 0 {
 		m.Style = yaml.FlowStyle
@@ -120,15 +120,15 @@ func (o *writer) subagents(a *workflow.Agent, at string, m *yaml.Node) {
 		names = append(names, s.Agent)
 		want := subagent(s.Agent, o.description(s.Agent), taken)
 		if s.Tool != want.Tool {
-			o.unsaid.add(at, "the tool name %q of the sub-agent %q", s.Tool, s.Agent)
+			o.unsaid.addf(at, "the tool name %q of the sub-agent %q", s.Tool, s.Agent)
 		}
 		if s.Description != want.Description {
-			o.unsaid.add(at, "the description of the sub-agent %q as a tool", s.Agent)
+			o.unsaid.addf(at, "the description of the sub-agent %q as a tool", s.Agent)
 		}
 	}
 	put(m, "sub_agents", texts(names))
 	if a.SubagentFailure != workflow.SubagentReports {
-		o.unsaid.add(at, "that a failed sub-agent fails it: in steps documents the model is told")
+		o.unsaid.addf(at, "that a failed sub-agent fails it: in steps documents the model is told")
 	}
 }
 
@@ -152,13 +152,13 @@ func (o *writer) output(a *workflow.Agent, at string, m *yaml.Node) {
 	}
 	schema, err := fromJSON(a.Output.Schema)
 	if err != nil {
-		o.unsaid.add(at, "an output schema that is no JSON")
+		o.unsaid.addf(at, "an output schema that is no JSON")
 		return
 	}
 	put(out, "schema", schema)
 	put(m, "structured_output", out)
 	if a.Output.Repairs != nil {
-		o.unsaid.add(at, "the bound of %d repairs of its output", *a.Output.Repairs)
+		o.unsaid.addf(at, "the bound of %d repairs of its output", *a.Output.Repairs)
 	}
 }
 
@@ -212,7 +212,7 @@ func (ms *modelWriter) ref(ref string, params workflow.ModelParams, agent, at st
 	}
 	before := len(body.Content)
 	ms.params(params, at, body)
-	if !own && len(body.Content) == before {
+	if bare := ref != "auto" && !strings.Contains(ref, ","); bare && !own && len(body.Content) == before {
 		return ref
 	}
 	content, _ := yaml.Dump(body)
@@ -260,13 +260,13 @@ func (ms *modelWriter) params(p workflow.ModelParams, at string, body *yaml.Node
 	case p.ThinkingBudget != nil:
 		put(body, "thinking_budget", plain(strconv.FormatInt(*p.ThinkingBudget, 10)))
 		if p.ReasoningEffort != "" {
-			ms.o.unsaid.add(at, "a reasoning effort beside a thinking budget")
+			ms.o.unsaid.addf(at, "a reasoning effort beside a thinking budget")
 		}
 	case p.ReasoningEffort != "":
 		put(body, "thinking_budget", text(p.ReasoningEffort))
 	}
 	if len(p.Stop) > 0 {
-		ms.o.unsaid.add(at, "the stop sequences %q", p.Stop)
+		ms.o.unsaid.addf(at, "the stop sequences %q", p.Stop)
 	}
 	if len(p.Provider) > 0 {
 		opts := mapping()
@@ -274,7 +274,7 @@ func (ms *modelWriter) params(p workflow.ModelParams, at string, body *yaml.Node
 			v, err := fromJSON(p.Provider[key])
 			if err != nil {
 				raw, _ := json.Marshal(string(p.Provider[key]))
-				ms.o.unsaid.add(at, "the option %q, which is no JSON: %s", key, raw)
+				ms.o.unsaid.addf(at, "the option %q, which is no JSON: %s", key, raw)
 				continue
 			}
 			put(opts, key, v)
