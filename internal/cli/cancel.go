@@ -13,7 +13,7 @@ func (a *app) cancelCmd() *cobra.Command {
 	reason := ""
 	c := &cobra.Command{
 		Use: "cancel RUN", Short: "stop a run",
-		Long: "Stops a run, whatever process drives it, and waits until it has stopped. What it did so far stays. Ends with 2 where the run has ended already.",
+		Long: "Stops a run, whatever process drives it, and waits until it has stopped. What\nit did so far stays. Ends with 2 where the run completed or failed before.",
 		Args: takes("RUN"), ValidArgsFunction: a.completeRuns,
 		RunE: func(c *cobra.Command, args []string) error {
 			s, err := a.look(c.Context())

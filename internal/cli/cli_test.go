@@ -16,6 +16,7 @@ import (
 	"github.com/hocket-run/hocket/internal/cli"
 	"github.com/hocket-run/hocket/internal/model"
 	"github.com/hocket-run/hocket/internal/model/providers"
+	"github.com/hocket-run/hocket/internal/service"
 )
 
 // desk is a person at a terminal.
@@ -307,5 +308,18 @@ func TestDefect(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// An input beyond the limit is refused before anything runs (SEC17).
+func TestInputTooLarge(t *testing.T) {
+	t.Parallel()
+	d := newDesk(t, "", map[string]string{"doc.yaml": document, "replies.yaml": "replies: [{text: hello}]"})
+	d.In, d.InTerminal = strings.NewReader(strings.Repeat("x", service.MaxDocumentBytes+1)), false
+	if got := d.main(t.Context(), "run", "$DIR/doc.yaml", "--replies", "$DIR/replies.yaml"); got != cli.ExitUse {
+		t.Errorf("exit status %d, want %d", got, cli.ExitUse)
+	}
+	if !strings.Contains(d.err.String(), "larger than the limit") {
+		t.Errorf("standard error: %s", &d.err)
 	}
 }

@@ -20,7 +20,7 @@ func (a *app) validateCmd() *cobra.Command {
 	)
 	c := &cobra.Command{
 		Use: "validate FILE…", Short: "check documents and print every problem",
-		Long:    "Checks documents and prints every problem as FILE:LINE:COL: severity: message (code). Ends with 0, or 2 where a document cannot run.",
+		Long:    "Checks documents and prints every problem as\nFILE:LINE:COL: severity: message (code). Ends with 0, or 2 where a document\ncannot run.",
 		Example: "  hocket validate *.yaml\n  hocket validate --json newsroom.yaml | jq '.[].message'",
 		Args:    takes("FILE…"), ValidArgsFunction: documents,
 		RunE: func(_ *cobra.Command, args []string) error {
@@ -126,7 +126,7 @@ func (a *app) convertCmd() *cobra.Command {
 	)
 	c := &cobra.Command{
 		Use: "convert FILE --to FORMAT", Short: "write a workflow in another format",
-		Long:    "Writes the same workflow in another format on standard output, or says exactly what that format cannot say and ends with 2.",
+		Long:    "Writes the same workflow in another format on standard output, or says exactly\nwhat that format cannot say and ends with 2.",
 		Example: "  hocket convert newsroom.yaml --to canvas > newsroom.json",
 		Args:    takes("FILE"), ValidArgsFunction: firstIsDocument,
 		RunE: func(_ *cobra.Command, args []string) error {

@@ -53,7 +53,9 @@ const maxEventText = 100
 
 // shortEvent is a line for people: number, time, type, node with step, and the beginning of what the event holds.
 func shortEvent(e engine.Event, whole []byte) []byte {
-	var shown struct{ Data json.RawMessage }
+	var shown struct {
+		Data json.RawMessage `json:"data"`
+	}
 	if json.Unmarshal(whole, &shown) != nil {
 		return harmless(whole)
 	}

@@ -13,7 +13,7 @@ func (a *app) runsEventsCmd() *cobra.Command {
 	)
 	c := &cobra.Command{
 		Use: "events RUN", Short: "print the events of a run", Args: takes("RUN"), ValidArgsFunction: a.completeRuns,
-		Long:    "Prints the events of a run: one JSON line each with --json and wherever standard output is no terminal, short lines for people on a terminal.",
+		Long:    "Prints the events of a run: one JSON line each with --json and wherever standard\noutput is no terminal, short lines for people on a terminal.",
 		Example: "  hocket runs events RUN --follow\n  hocket runs events RUN --json | jq .type",
 		RunE: func(c *cobra.Command, args []string) error {
 			ctx, run := c.Context(), args[0]
@@ -28,7 +28,7 @@ func (a *app) runsEventsCmd() *cobra.Command {
 			}
 			p := newEventPrinter(a, run, rec.Workflow)
 			p.short = a.OutTerminal && !asJSON
-			print := func(e engine.Event) {
+			tell := func(e engine.Event) {
 				if e.Seq <= after {
 					p.skip(e)
 				} else {
@@ -37,7 +37,7 @@ func (a *app) runsEventsCmd() *cobra.Command {
 			}
 			last := uint64(0)
 			for _, e := range rec.Events {
-				print(e)
+				tell(e)
 				last = e.Seq
 			}
 			if !follow || p.err != nil {
@@ -50,7 +50,7 @@ func (a *app) runsEventsCmd() *cobra.Command {
 				case err != nil:
 					return err
 				case u.Event != nil:
-					print(*u.Event)
+					tell(*u.Event)
 				}
 				if p.err != nil {
 					return p.err

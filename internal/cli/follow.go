@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"sync"
 	"time"
 
@@ -21,6 +22,8 @@ type follower struct {
 	run     string
 	json    bool
 	context bool
+	// left: the run was left by its process some time ago, and what it was doing then begins anew.
+	left bool
 	// again takes the run up after its owner died; nil where this process began it.
 	again func(ctx context.Context) error
 
@@ -49,15 +52,20 @@ func (a *app) newFollower() *follower {
 }
 
 // watch begins to show the run. past are the events so far, which are taken in and not shown.
-func (f *follower) watch(ctx context.Context, run string, w *workflow.Workflow, past []engine.Event, print bool) {
+func (f *follower) watch(ctx context.Context, run string, w *workflow.Workflow, past []engine.Event, events bool) {
 	f.run = run
 	f.progress.name(w)
-	if print {
+	if events {
 		f.events = newEventPrinter(f.app, run, w)
 	}
+	now := time.Now()
 	for _, e := range past {
 		f.seq = e.Seq
-		f.progress.past(e)
+		shown := e
+		if f.left {
+			shown.At = now
+		}
+		f.progress.past(shown)
 		if f.events != nil {
 			f.events.skip(e)
 		}
@@ -268,24 +276,28 @@ func (f *follower) failure(o project.Run) string {
 
 // waits tells what the run waits for and how to answer.
 func (f *follower) waits(o project.Run) string {
-	msg := "run " + o.ID + " is paused and waits for a person:"
+	var b strings.Builder
+	b.WriteString("run " + o.ID + " is paused and waits for a person:")
 	for _, w := range o.Waiting {
-		msg += fmt.Sprintf("\n  %s at %s (%s)", w.ID, clean(w.Node), w.Kind)
+		fmt.Fprintf(&b, "\n  %s at %s (%s)", w.ID, clean(w.Node), w.Kind)
 		if w.Prompt != "" {
-			msg += ": " + short(clean(w.Prompt), 200)
+			b.WriteString(": " + short(clean(w.Prompt), maxPrompt))
 		}
 		pick := ""
 		if len(o.Waiting) > 1 {
 			pick = " --wait " + quote(w.ID)
 		}
 		if w.Kind == workflow.WaitApproval {
-			msg += "\n    " + f.resumeLine(pick+" --approve") + "    (or --reject, with --note TEXT)"
+			b.WriteString("\n    " + f.resumeLine(pick+" --approve") + "    (or --reject, with --note TEXT)")
 		} else {
-			msg += "\n    " + f.resumeLine(pick+" --input TEXT")
+			b.WriteString("\n    " + f.resumeLine(pick+" --input TEXT"))
 		}
 	}
-	return msg
+	return b.String()
 }
+
+// maxPrompt bounds the columns of a question where it is only mentioned.
+const maxPrompt = 200
 
 func (f *follower) resumeLine(flags string) string {
 	db := ""

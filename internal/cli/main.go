@@ -166,14 +166,15 @@ func (a *app) complain(message string) {
 
 func (a *app) root() *cobra.Command {
 	root := &cobra.Command{
-		Use:           "hocket",
-		Short:         "Run agent workflows, durably",
-		Long:          "Hocket runs workflows of agents, tools, conditions, loops, parallel branches and human decisions.\nEvery result is journaled before anything that depends on it, so a run survives its process.",
-		Version:       a.wiring.Version,
-		SilenceUsage:  true,
-		SilenceErrors: true,
-		Args:          takes(),
-		RunE:          func(c *cobra.Command, _ []string) error { return c.Help() },
+		Use:                   "hocket",
+		DisableFlagsInUseLine: true,
+		Short:                 "Run agent workflows, durably",
+		Long:                  "Hocket runs workflows of agents, tools, conditions, loops, parallel branches and\nhuman decisions. Every result is journaled before anything that depends on it,\nso a run survives its process.",
+		Version:               a.wiring.Version,
+		SilenceUsage:          true,
+		SilenceErrors:         true,
+		Args:                  takes(),
+		RunE:                  func(c *cobra.Command, _ []string) error { return c.Help() },
 		PersistentPreRunE: func(*cobra.Command, []string) error {
 			if a.logFormat != "text" && a.logFormat != "json" {
 				return mustBe("log-format", "text or json", a.logFormat)
@@ -185,18 +186,32 @@ func (a *app) root() *cobra.Command {
 	}
 	root.SetVersionTemplate("hocket {{.Version}}\n")
 	f := root.PersistentFlags()
-	f.StringVar(&a.db, "db", "", "`PATH` of the store; :memory: keeps nothing (default $HOCKET_DB, $HOCKET_HOME/hocket.db or ~/.local/share/hocket/hocket.db)")
+	f.StringVar(&a.db, "db", "", "`PATH` of the store; :memory: keeps nothing (default: see hocket doctor)")
 	f.BoolVarP(&a.quiet, "quiet", "q", false, "say nothing but results and errors")
 	f.BoolVarP(&a.verbose, "verbose", "v", false, "log what happens inside")
 	f.StringVar(&a.logFormat, "log-format", "text", "`FORM` of what is logged: text or json")
-	f.BoolVar(&a.noColor, "no-color", false, "no colour, also where NO_COLOR is set")
+	f.BoolVar(&a.noColor, "no-color", false, "no colour; NO_COLOR in the environment says the same")
 	must(root.RegisterFlagCompletionFunc("log-format", cobra.FixedCompletions([]string{"text", "json"}, cobra.ShellCompDirectiveNoFileComp)))
 	root.SetFlagErrorFunc(flagError)
 	root.SetHelpCommand(a.helpCmd())
-	root.AddCommand(a.runCmd(), a.execCmd(), a.validateCmd(), a.showCmd(), a.convertCmd(), a.resumeCmd(), a.cancelCmd(), a.runsCmd(), a.doctorCmd())
+	for _, g := range []struct {
+		title string
+		verbs []*cobra.Command
+	}{
+		{"Run workflows:", []*cobra.Command{a.runCmd(), a.execCmd(), a.resumeCmd(), a.cancelCmd(), a.runsCmd()}},
+		{"Work on documents:", []*cobra.Command{a.validateCmd(), a.showCmd(), a.convertCmd()}},
+	} {
+		root.AddGroup(&cobra.Group{ID: g.title, Title: g.title})
+		for _, c := range g.verbs {
+			c.GroupID = g.title
+			root.AddCommand(c)
+		}
+	}
+	root.AddCommand(a.doctorCmd())
 	root.InitDefaultCompletionCmd()
 	for _, c := range root.Commands() {
 		if c.Name() == "completion" {
+			c.Short = "write the completion script of a shell: bash, zsh, fish or powershell"
 			c.Args, c.RunE = takes("SHELL"), func(c *cobra.Command, _ []string) error { return c.Help() }
 			for _, shell := range c.Commands() {
 				shell.Args = takes()

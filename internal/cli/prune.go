@@ -18,7 +18,7 @@ func (a *app) runsPruneCmd() *cobra.Command {
 	)
 	c := &cobra.Command{
 		Use: "prune [RUN]…", Short: "delete old runs, or those named, and give the space back",
-		Long:              "Deletes runs that ended more than 30 days ago, or as --ended says; or just the runs named, whatever their status.\nPaused runs are kept for ever unless --paused says otherwise. The file becomes smaller.",
+		Long:              "Deletes runs that ended more than 30 days ago, or as --ended says; or just the\nruns named, whatever their status. Paused runs are kept for ever unless\n--paused says otherwise. The file becomes smaller.",
 		Args:              takes("[RUN]…"),
 		ValidArgsFunction: a.completeManyRuns,
 		RunE: func(c *cobra.Command, args []string) error {

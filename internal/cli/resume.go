@@ -31,14 +31,19 @@ type resumeFlags struct {
 	budget          string
 }
 
+const resumeHelp = `Continues a run whose process died or was interrupted, or answers the wait of
+a paused run and goes on with it. A run that another process drives is answered
+there and followed here. It uses the model, tools and limits that the run was
+started with; keys come from the environment.
+
+`
+
 func (a *app) resumeCmd() *cobra.Command {
 	fl := &resumeFlags{}
 	c := &cobra.Command{
 		Use:   "resume RUN",
 		Short: "continue an interrupted run, or answer the wait of a paused one",
-		Long: "Continues a run whose process died or was interrupted, or answers the wait of a paused run and goes on with it. A run that another process drives is\n" +
-			"answered there and followed here. It uses the model, tools and limits that the run was started with; keys come from the environment.\n\n" + waitHelp +
-			" 2 also means\nthat the answer was refused or the run does not wait; it is then unchanged.",
+		Long:  resumeHelp + waitHelp + " 2 also\nmeans that the answer was refused or the run does not wait; it is unchanged.",
 		Example: "  hocket resume RUN                                    # after Ctrl-C or a crash\n" +
 			"  hocket resume RUN --approve --note \"looks good\"\n" +
 			"  hocket resume RUN --wait w7 --input blue             # where several wait\n" +
@@ -55,7 +60,7 @@ func (a *app) resumeCmd() *cobra.Command {
 	f.StringVar(&fl.wait, "wait", "", "`ID` of the wait, where several are open")
 	f.StringVar(&fl.node, "node", "", "`ID` of the node that waits")
 	f.IntVar(&fl.maxSteps, "max-steps", 0, "reopen a run that ended by its step limit, with `N` steps in all")
-	f.DurationVar(&fl.timeout, "timeout", 0, "reopen a run that ended by its time limit, with this much running time in all")
+	f.DurationVar(&fl.timeout, "timeout", 0, "reopen a run that ended by its time limit, with this much running time in all (`DURATION`)")
 	f.StringVar(&fl.budget, "budget", "", "reopen a run that ended by its budget, with `AMOUNT` in all: tokens such as 200000, or money such as 2.50usd")
 	fl.files.add(c)
 	f.BoolVar(&fl.json, "json", false, "print the run object instead of the final output")
@@ -158,6 +163,7 @@ func (a *app) resume(c *cobra.Command, fl *resumeFlags, run string) error {
 		}
 		a.diagnostics(problems, diag.Warning)
 	}
+	fo.left = rec.Head.Interrupted
 	fo.watch(ctx, run, rec.Workflow, rec.Events, fl.events)
 	switch {
 	case reopens:
@@ -192,11 +198,11 @@ func refused(err error, q service.AnswerRequest, rec service.Recorded) error {
 	run, o := rec.Head.Run, rec.Object()
 	switch code := service.CodeOf(err); {
 	case errors.Is(err, engine.ErrWaitAmbiguous):
-		msg := fmt.Sprintf("run %s waits for %d answers; name one:", run, len(o.Waiting))
+		lines := []string{fmt.Sprintf("run %s waits for %d answers; name one:", run, len(o.Waiting))}
 		for _, w := range o.Waiting {
-			msg += fmt.Sprintf("\n  --wait %s    %s at %s", w.ID, w.Kind, clean(w.Node))
+			lines = append(lines, fmt.Sprintf("  --wait %s    %s at %s", w.ID, w.Kind, clean(w.Node)))
 		}
-		return usef("%s", msg)
+		return usef("%s", strings.Join(lines, "\n"))
 	case errors.Is(err, engine.ErrNotReopenable):
 		return usef("run %s did not end by a limit, it is %s; nothing was changed", run, rec.Head.Status)
 	case errors.Is(err, engine.ErrWaitNotFound) && q.Wait == "" && q.Node == "":

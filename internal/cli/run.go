@@ -34,16 +34,24 @@ type runFlags struct {
 	context    bool // exec: print the step context
 }
 
-const inputHelp = "INPUT is the prompt; in a canvas document it replaces initialInput. `-`, or a pipe with no INPUT, reads standard input; an INPUT that begins\nwith a dash goes after --. FILE may be `-` too.\n\n"
+const inputHelp = `INPUT is the prompt; in a canvas document it replaces initialInput. "-", or
+a pipe with no INPUT, reads standard input; an INPUT that begins with a dash
+goes after --. FILE may be "-" too.
 
-const waitHelp = "On a terminal, live progress is shown on standard error and approvals are asked. Elsewhere a run that must wait is stored, and the command ends\nwith 3 and the line to type.\n\n" +
-	"Exit status: 0 completed, 1 failed, 2 not acceptable (nothing ran), 3 paused for a person, 4 cancelled, 130 interrupted (the run is stored)."
+`
+
+const waitHelp = `On a terminal, live progress is shown on standard error and approvals are
+asked. Elsewhere a run that must wait is stored, and the command ends with
+status 3 and the line to type.
+
+Exit status: 0 completed, 1 failed, 2 not acceptable (nothing ran), 3 paused
+for a person, 4 cancelled, 130 interrupted (the run is stored).`
 
 func (a *app) runCmd() *cobra.Command {
 	return a.runVerb(&cobra.Command{
 		Use:   "run FILE [INPUT]",
 		Short: "run a workflow document and print its final output",
-		Long:  "Runs a workflow document and prints its final output on standard output, nothing else there.\n\n" + inputHelp + waitHelp,
+		Long:  "Runs a workflow document and prints its final output on standard output,\nnothing else there.\n\n" + inputHelp + waitHelp,
 		Example: "  hocket run newsroom.yaml \"The library opens on Sundays\"\n" +
 			"  git diff | hocket run review.json\n" +
 			"  hocket run triage.json --json | jq .usage\n" +
@@ -56,7 +64,7 @@ func (a *app) execCmd() *cobra.Command {
 	return a.runVerb(&cobra.Command{
 		Use:     "exec FILE [INPUT]",
 		Short:   "run a workflow document and also print its step context",
-		Long:    "Does what run does and then prints the step context to standard error, under a line `--- Step Context ---`, as indented JSON; also when the run failed.\n\n" + inputHelp + waitHelp,
+		Long:    "Does what run does and then prints the step context to standard error, under\na line \"--- Step Context ---\", as indented JSON; also when the run failed.\n\n" + inputHelp + waitHelp,
 		Example: "  hocket exec translation.yaml \"The library opens on Sundays\"",
 	}, &runFlags{context: true})
 }
@@ -79,8 +87,8 @@ func (a *app) addRunFlags(c *cobra.Command, fl *runFlags) {
 	f.BoolVar(&fl.events, "events", false, "print every event as one JSON line while the run goes on")
 	f.BoolVar(&fl.approveAll, "approve-all", false, "answer every approval with approve")
 	f.IntVar(&fl.maxSteps, "max-steps", 0, "at most `N` steps, whatever the document says")
-	f.DurationVar(&fl.timeout, "timeout", 0, "at most this much running time, such as 90s")
-	f.IntVar(&fl.maxConc, "max-concurrency", 0, "at most `N` calls at once")
+	f.DurationVar(&fl.timeout, "timeout", 0, "at most this much running time (`DURATION`), such as 90s")
+	f.IntVar(&fl.maxConc, "max-concurrency", 0, "at most `N` steps at once")
 	f.StringVar(&fl.runID, "run-id", "", "`ID` of the run; it must be new")
 	must(c.MarkFlagFilename("record"))
 }
@@ -232,18 +240,18 @@ func (a *app) start(ctx context.Context, s *service.Service, req service.StartRe
 
 // wants words what a document wants, for a person to allow.
 func (a *app) wants(e *service.CommandsError) string {
-	text := ""
+	var lines []string
 	if len(e.Commands) > 0 {
-		text += "this document wants to start commands on your machine:\n"
+		lines = append(lines, "this document wants to start commands on your machine:")
 		for _, argv := range e.Commands {
-			text += "  " + quoteAll(argv) + "\n"
+			lines = append(lines, "  "+quoteAll(argv))
 		}
 	}
 	if len(e.Sends) > 0 {
-		text += "this document wants to send variables of your environment:\n"
+		lines = append(lines, "this document wants to send variables of your environment:")
 		for _, s := range e.Sends {
-			text += "  " + clean(s) + "\n"
+			lines = append(lines, "  "+clean(s))
 		}
 	}
-	return strings.TrimSuffix(text, "\n")
+	return strings.Join(lines, "\n")
 }

@@ -182,7 +182,7 @@ func cmdShape(ts *testscript.TestScript, _ bool, args []string) {
 	seen := map[string]string{}
 	var walk func(path string, v any)
 	walk = func(path string, v any) {
-		typ := ""
+		var typ string
 		switch x := v.(type) {
 		case nil:
 			typ = "null"

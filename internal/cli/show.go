@@ -3,6 +3,7 @@ package cli
 import (
 	"fmt"
 	"io"
+	"strconv"
 	"strings"
 	"text/tabwriter"
 	"time"
@@ -165,7 +166,7 @@ func (a *app) showSteps(steps []project.Step) error {
 			took = duration(time.Duration(*st.DurationMS) * time.Millisecond)
 		}
 		if n := st.Usage.InputTokens + st.Usage.OutputTokens; n > 0 {
-			tokens = fmt.Sprint(n)
+			tokens = strconv.FormatInt(n, 10)
 		}
 		if st.Model != nil {
 			model = clean(*st.Model)

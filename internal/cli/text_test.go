@@ -99,7 +99,7 @@ func TestTimes(t *testing.T) {
 func TestTextOrJSON(t *testing.T) {
 	t.Parallel()
 	for in, want := range map[string]string{
-		"blue": `"blue"`, `{"decision":"reject"}`: `{"decision":"reject"}`, " [1]": "[1]", `"quoted"`: `"quoted"`, "{broken": `"{broken"`, "true": `"true"`, "": `""`, "12": `"12"`,
+		"blue": `"blue"`, `{"decision":"reject"}`: `{"decision":"reject"}`, "\n[1]": "[1]", `"quoted"`: `"quoted"`, "{broken": `"{broken"`, "true": `"true"`, "": `""`, "12": `"12"`,
 	} {
 		if got := textOrJSON(in); string(got) != want {
 			t.Errorf("%q: %s, want %s", in, got, want)
