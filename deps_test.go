@@ -1,0 +1,121 @@
+package hocket_test
+
+import (
+	"os/exec"
+	"slices"
+	"strings"
+	"testing"
+)
+
+const module = "github.com/hocket-run/hocket/"
+
+// layer says what a room may import of Hocket, by room; a room not named under may is out of bounds. Imports of tests do not count.
+type layer struct {
+	room   string // a package, or all below it where it ends in /...
+	may    []string
+	reason string
+}
+
+// layers is the import table of ARCHITECTURE.md. Imports go downward only; siblings do not know each other.
+var layers = []layer{
+	{"diag", nil, "places and problems are for everybody, so they know nobody"},
+	{"workflow", []string{"diag"}, "the graph is what formats and engine share; it knows neither"},
+	{"internal/chat", nil, "the vocabulary of conversations is a leaf"},
+	{"internal/schema", nil, "the validator is a leaf"},
+	{"internal/outbound", nil, "the one HTTP client is a leaf"},
+	{"internal/expr", []string{"diag"}, "expressions see steps through a port, not the engine"},
+	{"internal/engine", []string{"workflow", "internal/expr", "internal/schema", "internal/chat"}, "the engine does no I/O and knows no driver, store, model or format"},
+	{"internal/engine/enginetest", []string{"internal/engine", "workflow", "internal/expr", "internal/chat"}, "test support stands on the engine alone"},
+	{"internal/format/source", []string{"diag"}, "the loader knows no format"},
+	{"internal/format/canvas", []string{"internal/format/source", "workflow", "diag", "internal/expr", "internal/schema"}, "a format knows the graph, not its siblings"},
+	{"internal/format/steps", []string{"internal/format/source", "internal/format/agents", "workflow", "diag", "internal/expr", "internal/schema"}, "a format knows the graph, not its siblings; agents files have a section of it in common"},
+	{"internal/format/agents", []string{"internal/format/source", "workflow", "diag"}, "agent definitions belong to no one format"},
+	{"internal/format", []string{"internal/format/...", "workflow", "diag"}, "the parent finds the language and asks the child"},
+	{"internal/journal", []string{"internal/engine", "internal/chat", "workflow"}, "the journal stores events; it runs nothing"},
+	{"internal/journal/sqlite", []string{"internal/journal"}, "a store knows records, not events"},
+	{"internal/journal/journaltest", []string{"internal/journal"}, "one suite for all stores"},
+	{"internal/project", []string{"internal/engine", "internal/chat", "internal/expr", "workflow"}, "views are functions of events"},
+	{"internal/model", []string{"internal/chat", "diag"}, "the port knows no provider"},
+	{"internal/model/adapter", []string{"internal/model", "internal/chat", "internal/outbound"}, "what adapters share"},
+	{"internal/model/openai", []string{"internal/model", "internal/model/adapter", "internal/chat"}, "an adapter knows its port, not its siblings"},
+	{"internal/model/anthropic", []string{"internal/model", "internal/model/adapter", "internal/chat"}, "an adapter knows its port, not its siblings"},
+	{"internal/model/google", []string{"internal/model", "internal/model/adapter", "internal/chat"}, "an adapter knows its port, not its siblings"},
+	{"internal/model/script", []string{"internal/model", "internal/model/adapter", "internal/chat", "internal/format/source", "diag"}, "a script is a document, so it uses the documents' loader"},
+	{"internal/model/cassette", []string{"internal/model", "internal/model/script", "internal/model/adapter", "internal/chat", "internal/format/source"}, "a recording is a reply script"},
+	{"internal/model/providers", []string{"internal/model/...", "internal/model", "internal/outbound"}, "the one place that knows every adapter"},
+	{"internal/model/modeltest", []string{"internal/model", "internal/chat"}, "one suite for all adapters"},
+	{"internal/tool", []string{"internal/chat", "diag"}, "the port knows no tool"},
+	{"internal/tool/mcp", []string{"internal/tool", "internal/chat"}, "a toolset knows its port, not its siblings"},
+	{"internal/tool/think", []string{"internal/tool", "internal/chat"}, "a toolset knows its port, not its siblings"},
+	{"internal/tool/todo", []string{"internal/tool", "internal/chat"}, "a toolset knows its port, not its siblings"},
+	{"internal/tool/tooltest", []string{"internal/tool", "internal/chat"}, "test support stands on the port alone"},
+	{"internal/driver", []string{"internal/engine", "internal/model", "internal/tool", "internal/journal", "internal/chat", "workflow"}, "drivers stand on the engine and the ports"},
+	{"internal/driver/embedded", []string{"internal/driver", "internal/engine", "internal/model", "internal/tool", "internal/journal", "internal/chat", "workflow"}, "no SDK and no database in a driver: they come through ports"},
+	{"internal/show", []string{"workflow", "internal/show/layout", "internal/expr"}, "pictures are drawn from the graph"},
+	{"internal/show/layout", nil, "boxes and arrows know no workflow"},
+}
+
+// owners says which package alone may import a library, with the reason.
+var owners = []struct{ library, owner, reason string }{
+	{"github.com/openai/openai-go", "internal/model/openai", "no SDK type leaves its adapter"},
+	{"github.com/anthropics/anthropic-sdk-go", "internal/model/anthropic", "no SDK type leaves its adapter"},
+	{"google.golang.org/genai", "internal/model/google", "no SDK type leaves its adapter"},
+	{"modernc.org/sqlite", "internal/journal/sqlite", "only a store knows a database driver"},
+	{"github.com/modelcontextprotocol/go-sdk", "internal/tool/mcp", "no SDK type leaves its toolset"},
+	{"cel.dev/cel-go", "internal/expr", "conditions have one language and one place"},
+	{"github.com/spf13/cobra", "internal/cli", "verbs and flags are the command line's matter"},
+}
+
+// imports gives the imports of each package of the module, tests left out.
+func imports(t *testing.T) map[string][]string {
+	t.Helper()
+	out, err := exec.CommandContext(t.Context(), "go", "list", "-f", `{{.ImportPath}} {{join .Imports " "}}`, "./...").Output()
+	if err != nil {
+		t.Fatalf("go list: %v", err)
+	}
+	all := map[string][]string{}
+	for line := range strings.Lines(string(out)) {
+		f := strings.Fields(line)
+		all[strings.TrimPrefix(f[0], module)] = f[1:]
+	}
+	if len(all) < 30 {
+		t.Fatalf("go list found %d packages", len(all))
+	}
+	return all
+}
+
+func TestLayers(t *testing.T) {
+	t.Parallel()
+	all := imports(t)
+	for _, l := range layers {
+		list, ok := all[l.room]
+		if !ok {
+			t.Errorf("room %s does not exist; take it out of the table", l.room)
+		}
+		for _, imp := range list {
+			if room, ours := strings.CutPrefix(imp, module); ours && !slices.ContainsFunc(l.may, func(m string) bool { return within(room, m) }) {
+				t.Errorf("%s imports %s: %s", l.room, room, l.reason)
+			}
+		}
+	}
+}
+
+func within(room, pattern string) bool {
+	if below, ok := strings.CutSuffix(pattern, "/..."); ok {
+		return strings.HasPrefix(room, below+"/")
+	}
+	return room == pattern
+}
+
+func TestOwners(t *testing.T) {
+	t.Parallel()
+	for room, list := range imports(t) {
+		for _, imp := range list {
+			for _, o := range owners {
+				if (imp == o.library || strings.HasPrefix(imp, o.library+"/")) && room != o.owner {
+					t.Errorf("%s imports %s, which only %s may: %s", room, imp, o.owner, o.reason)
+				}
+			}
+		}
+	}
+}
