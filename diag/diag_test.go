@@ -1,0 +1,71 @@
+package diag_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/hocket-run/hocket/diag"
+)
+
+func span(line, col int) diag.Span {
+	return diag.Span{File: "a.yaml", Start: diag.Pos{Line: line, Column: col}}
+}
+
+func TestString(t *testing.T) {
+	t.Parallel()
+	var l diag.List
+	l.Errorf(span(3, 5), "nodes[0]", "unknown-node", "no node %q", "x").Hint = "did you mean \"y\"?"
+	l.Warnf(diag.Span{}, "", "odd", "hm")
+	if got, want := l[0].String(), `a.yaml:3:5: error: no node "x" (unknown-node); hint: did you mean "y"?`; got != want {
+		t.Errorf("got  %s\nwant %s", got, want)
+	}
+	if got, want := l[1].String(), `-: warning: hm (odd)`; got != want {
+		t.Errorf("got  %s\nwant %s", got, want)
+	}
+}
+
+func TestSortAndErr(t *testing.T) {
+	t.Parallel()
+	var l diag.List
+	l.Warnf(span(2, 1), "", "b", "second line")
+	l.Warnf(span(1, 9), "", "w", "a warning")
+	l.Errorf(span(1, 9), "", "e", "an error at the same place")
+	l.Errorf(span(1, 2), "", "a", "first")
+	l.Sort()
+	var got []string
+	for _, d := range l {
+		got = append(got, d.Code)
+	}
+	if s := strings.Join(got, " "); s != "a e w b" {
+		t.Errorf("order %s, want a e w b", s)
+	}
+	if l.Err() == nil || !strings.Contains(l.Err().Error(), "first") {
+		t.Errorf("Err gives %v", l.Err())
+	}
+	if (diag.List{{Severity: diag.Warning}}).Err() != nil {
+		t.Error("warnings alone are an error")
+	}
+}
+
+func TestSuggest(t *testing.T) {
+	t.Parallel()
+	known := []string{"nodes", "connections", "type", "agentName"}
+	for in, want := range map[string]string{
+		"node": "nodes", "conections": "connections", "tpye": "type", "agentname": "agentName", "xyz": "", "": "", strings.Repeat("n", 100): "",
+	} {
+		if got := diag.Suggest(in, known); got != want {
+			t.Errorf("%q: %q, want %q", in, got, want)
+		}
+	}
+	if got := diag.DidYouMean("nods", known); got != `did you mean "nodes"?` {
+		t.Errorf("got %s", got)
+	}
+}
+
+func ExampleList() {
+	var problems diag.List
+	problems.Errorf(diag.Span{File: "a.yaml", Start: diag.Pos{Line: 2, Column: 3}}, "agents", "no-agents", "there are no agents")
+	fmt.Println(problems.Err())
+	// Output: a.yaml:2:3: error: there are no agents (no-agents)
+}
