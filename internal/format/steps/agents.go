@@ -58,6 +58,10 @@ func (r *reader) agentsSection(f field) {
 			r.diags.Errorf(g.span, g.path, codeBadValue, "an agent's name is empty")
 			continue
 		}
+		if len(g.key) > maxIDBytes {
+			r.diags.Errorf(g.span, f.path, codeBadValue, "the name of an agent is longer than %d bytes", maxIDBytes)
+			continue
+		}
 		if g.value.IsNull() {
 			r.addAgent(workflow.Agent{ID: g.key}, g)
 			continue

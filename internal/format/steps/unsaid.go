@@ -55,6 +55,11 @@ func (o *writer) limits() {
 	if w.Name != "" {
 		o.unsaid.addf("workflow", "the name %q", w.Name)
 	}
+	for i := range w.Agents {
+		if id := w.Agents[i].ID; len(id) > maxIDBytes {
+			o.unsaid.addf("agent "+strconv.Quote(id), "its id, which is longer than %d bytes", maxIDBytes)
+		}
+	}
 	for name := range sortedKeys(w.Flows) {
 		o.unsaid.addf("workflow", "the flow %q", name)
 	}
@@ -114,6 +119,11 @@ func (o *writer) fork(n *workflow.Node) {
 	}
 	if f.MaxConcurrency != 0 {
 		o.unsaid.nodef(n, "the bound of %d branches at a time", f.MaxConcurrency)
+	}
+	for _, b := range f.Branches {
+		if slices.Contains(blockPorts, b.ID) {
+			o.unsaid.nodef(n, "the branch %q: a parallel block fires that port itself", b.ID)
+		}
 	}
 	if f.Merge != "" {
 		o.unsaid.nodef(n, "the function %q that merges its branches", f.Merge)
