@@ -110,7 +110,7 @@ func (r *Run) applyRun(ev *Event) error {
 
 func (r *Run) applyLimit(ev *Event, d *LimitReached) {
 	switch d.Limit {
-	case CodeMaxSteps, CodeTimeout, CodeBudget:
+	case CodeMaxSteps, CodeTimeout, CodeBudget, CodeOscillation:
 	case limitRounds:
 		r.s.Round++
 		clear(r.s.Seen)
@@ -127,7 +127,7 @@ func (r *Run) applyLimit(ev *Event, d *LimitReached) {
 		return
 	}
 	r.s.Limit = d.Limit
-	r.s.Ending = &ending{Status: StatusFailed, Limit: true, Failure: limitFailure(d, ev.Node)}
+	r.s.Ending = &ending{Status: StatusFailed, Limit: true, Failure: r.limitFailure(d, ev.Node)}
 }
 
 // conv appends messages to a conversation.
@@ -155,6 +155,12 @@ func (r *Run) applyEdge(ev *Event, d *EdgeTaken) error {
 	idx, ok := f.index[d.To]
 	if !ok {
 		return r.diverge(ev, "node %q does not exist", d.To)
+	}
+	if key := r.trip(ev.Step, d.To); key != "" {
+		if r.s.Trips == nil {
+			r.s.Trips = map[string]int{}
+		}
+		r.s.Trips[key]++
 	}
 	n := &f.nodes[idx]
 	if n.fork >= 0 && sc.Owner > 0 && r.stepNode(sc.Owner).idx == n.fork {
@@ -241,7 +247,7 @@ func (r *Run) applyStepStarted(ev *Event, d *StepStarted) error {
 			r.conv(p.Agent.Frames[0].Conv, chat.Message{Role: chat.RoleUser, Text: expr.Text(r.stepInput(ev.Step))})
 		}
 	case workflow.KindExec:
-		return r.openExec(ev, d.From)
+		r.openExec(ev.Step, d.From)
 	case workflow.KindFunc:
 		p.Seen, p.View = r.seen(d.Scope), r.stateAt(d.Scope)
 	case workflow.KindFork:
@@ -359,6 +365,9 @@ func (r *Run) endStep(id int) {
 		r.killScopes(st.Block.Scopes)
 	}
 	if st.Agent != nil {
+		if r.stepNode(id).Kind == workflow.KindExec {
+			r.joinTurn(&st.Agent.Frames[0]) // what was done before it was cut off
+		}
 		for i := range st.Agent.Frames {
 			if c := st.Agent.Frames[i].Conv; c != sharedConv {
 				delete(r.s.Convs, c)

@@ -25,16 +25,19 @@ func (r *Run) openFrame(id int, agent, system string, parent int) *frame {
 	return &st.Agent.Frames[len(st.Agent.Frames)-1]
 }
 
-// openExec gives an exec step the tool calls of the agent step before it.
-func (r *Run) openExec(ev *Event, from int) error {
-	if from < 1 || r.stepNode(from).Kind != workflow.KindAgent {
-		return r.diverge(ev, "step %d is no agent", from)
+// openExec gives an exec step the tool calls of the agent step before it; none where no agent of the shared conversation is before it.
+func (r *Run) openExec(id, from int) {
+	if from < 1 || r.stepScope(from).Flow != r.stepScope(id).Flow {
+		return
 	}
-	fr := r.openFrame(ev.Step, r.stepNode(from).Agent.Agent, "", -1)
-	for _, tc := range r.lastReply(ev.Step, 0).ToolCalls {
+	caller := r.stepNode(from)
+	if caller.Kind != workflow.KindAgent || caller.Agent.Prompt.Mode != workflow.PromptShared {
+		return
+	}
+	fr := r.openFrame(id, caller.Agent.Agent, "", -1)
+	for _, tc := range r.lastReply(id, 0).ToolCalls {
 		fr.Turn = append(fr.Turn, turnCall{ID: tc.ID, Name: tc.Name})
 	}
-	return nil
 }
 
 func (r *Run) applyCall(ev *Event) error {
@@ -155,11 +158,18 @@ func (r *Run) answerTurn(ev *Event, frameID int, result turnCall) error {
 			return nil
 		}
 	}
+	r.joinTurn(fr)
+	return nil
+}
+
+// joinTurn appends the results of a turn to the conversation.
+func (r *Run) joinTurn(fr *frame) {
 	for _, t := range fr.Turn {
-		r.conv(fr.Conv, chat.Message{Role: chat.RoleTool, Text: t.Text, ToolCallID: t.ID, ToolName: t.Name, IsError: t.Err})
+		if t.Done {
+			r.conv(fr.Conv, chat.Message{Role: chat.RoleTool, Text: t.Text, ToolCallID: t.ID, ToolName: t.Name, IsError: t.Err})
+		}
 	}
 	fr.Turn = nil
-	return nil
 }
 
 func (r *Run) applySubagent(ev *Event) error {
@@ -246,6 +256,9 @@ func (r *Run) applyWait(ev *Event) error {
 		w.Answer = d
 		if c := r.s.Calls[w.Call]; c != nil && expr.Text(d.Answer) == "retry" {
 			r.setCall(c, callDue)
+		}
+		if w.Call == "" && r.stepScope(w.Step).Flow == 0 && r.stepNode(w.Step).ID == r.plan.root.w.Rules.Handoff {
+			r.s.Used, r.s.Active, r.s.Trips = 0, 0, nil // steps and clock start again (S3-15)
 		}
 		if r.plan.root.w.Rules.SharedConversation && w.Call == "" && w.Kind == workflow.WaitQuestion {
 			r.conv(sharedConv, chat.Message{Role: chat.RoleUser, Text: expr.Text(d.Answer)})

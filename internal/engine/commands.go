@@ -43,8 +43,10 @@ func (r *Run) commands() []Command {
 				cmds = append(cmds, &StartTimer{ID: waitTimer(d.Wait), After: ev.Seq, At: t.At, Deadline: true})
 			}
 		case *RunStarted, *RunResumed:
-			if t := r.timeout(ev.Seq); t != nil {
-				cmds = append(cmds, t)
+			cmds = r.appendTimeout(cmds, ev.Seq)
+		case *LimitReached:
+			if d.Detail == detailHandoff { // the clock starts again
+				cmds = r.appendTimeout(cmds, ev.Seq)
 			}
 		case *RunCompleted:
 			cmds = append(cmds, &Finish{Status: StatusCompleted, After: ev.Seq})
@@ -55,6 +57,13 @@ func (r *Run) commands() []Command {
 		}
 	}
 	return append(cmds, r.opened...)
+}
+
+func (r *Run) appendTimeout(cmds []Command, seq uint64) []Command {
+	if t := r.timeout(seq); t != nil {
+		return append(cmds, t)
+	}
+	return cmds
 }
 
 func (r *Run) appendCall(cmds []Command, key string, seq uint64) []Command {
@@ -69,10 +78,7 @@ func (r *Run) appendCall(cmds []Command, key string, seq uint64) []Command {
 func (r *Run) Open() []Command {
 	var cmds []Command
 	if r.s.Status == StatusRunning {
-		cmds = r.Unfinished()
-		if t := r.timeout(r.s.Seq); t != nil {
-			cmds = append(cmds, t)
-		}
+		cmds = r.appendTimeout(r.Unfinished(), r.s.Seq)
 		if r.settling() {
 			cmds = append(cmds, &StartTimer{ID: timerSettle, After: r.s.Seq, At: r.s.SettleAt})
 		}

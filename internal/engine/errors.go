@@ -26,6 +26,7 @@ const (
 	CodeNoProgress        = "no_progress"
 	CodeTimeout           = "timeout"
 	CodeBudget            = "budget"
+	CodeOscillation       = "oscillation"
 	CodeNoRoute           = "no_route"
 	CodeCondition         = "condition"
 	CodeInvalidOutput     = "invalid_output"

@@ -308,7 +308,7 @@ type SignalRaised struct {
 	Data    map[string]Value `json:"data,omitempty"`
 }
 
-// LimitReached says which bound was met: `max_steps`, `max_loop_iterations`, `max_rounds`, `max_turns`, `timeout`, `budget`.
+// LimitReached says which bound was met: `max_steps`, `max_loop_iterations`, `max_rounds`, `max_turns`, `no_progress`, `timeout`, `budget`, `oscillation`.
 type LimitReached struct {
 	Limit string `json:"limit"`
 	Max   int64  `json:"max"`

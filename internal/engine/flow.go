@@ -270,11 +270,13 @@ func (r *Run) complete(id int, d *StepCompleted, ports ...string) {
 	}
 	held := r.holding(id)
 	for _, e := range edges {
-		r.takeEdge(id, e, f.w.Edges[e].To, held)
+		if !r.takeEdge(id, e, f.w.Edges[e].To, held) {
+			return
+		}
 	}
 	for i, to := range d.Goto {
-		if !slices.Contains(d.Goto[:i], to) {
-			r.takeEdge(id, -1, to, held)
+		if !slices.Contains(d.Goto[:i], to) && !r.takeEdge(id, -1, to, held) {
+			return
 		}
 	}
 }
@@ -320,17 +322,23 @@ func (r *Run) passable(id int, n *node, ports []string, d *StepCompleted) ([]int
 	return out, nil
 }
 
-// takeEdge takes one edge, or goes to a node where edge is -1, inside the scope of the step.
-func (r *Run) takeEdge(id, edge int, to string, held bool) {
+// takeEdge takes one edge, or goes to a node where edge is -1, inside the scope of the step. False: the run was handed over to a person, because the
+// same was said on the same way too often (S3-15).
+func (r *Run) takeEdge(id, edge int, to string, held bool) bool {
+	if key := r.trip(id, to); key != "" && r.s.Trips[key] >= maxTrips {
+		r.limitAt(CodeOscillation, maxTrips, r.nodeID(id), id)
+		return false
+	}
 	d := &EdgeTaken{Edge: edge, To: to, Scope: r.step(id).Scope}
 	f := r.flowOf(id)
 	n := &f.nodes[f.index[to]]
 	sc := r.stepScope(id)
 	if n.fork < 0 || sc.Owner == 0 || r.stepNode(sc.Owner).idx != n.fork {
 		d.Token = r.s.Tokens + 1
-		d.Held = held && n.Kind != workflow.KindWait
+		d.Held = held && n.Kind != workflow.KindWait && !isFreeJoin(n)
 	}
 	r.emitStep(id, d)
+	return true
 }
 
 // fireJoins starts free joins for which every inbound path has arrived or can no longer arrive (P2, P5).

@@ -164,11 +164,14 @@ func (r *Run) overBudget(id int) bool {
 }
 
 // limitFailure words the failure of a run that met a limit.
-func limitFailure(d *LimitReached, node string) Failure {
+func (r *Run) limitFailure(d *LimitReached, node string) Failure {
 	f := Failure{Code: d.Limit, Node: node}
 	switch d.Limit {
 	case CodeMaxSteps:
 		f.Message = fmt.Sprintf("Exceeded maximum steps (%d)", d.Max)
+		if r.plan.root.w.Rules.SharedConversation {
+			f.Message = fmt.Sprintf("step limit of %d reached", d.Max) // S3-13
+		}
 	case CodeTimeout:
 		f.Message = fmt.Sprintf("run timed out after %dms", d.Max)
 	case CodeBudget:

@@ -1,6 +1,8 @@
 package engine
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -18,39 +20,34 @@ const endTool = "end"
 // endNext is the value that ends a run where no edge says otherwise (S3-5).
 const endNext = "END"
 
+// ownCall tells whether a tool call of an agent node is one that the engine answers by routing.
+func (r *Run) ownCall(n *node, rules workflow.Rules, tool string) bool {
+	route := n.Agent.Routing
+	return route != nil && route.Tool != "" && tool == route.Tool || rules.Conversational && tool == endTool
+}
+
 // repliedShared routes after a reply in a shared conversation. Tool calls win over `next` (S3-9).
 func (r *Run) repliedShared(id, fr int, reply chat.Message) {
 	n, rules := r.stepNode(id), r.flowOf(id).w.Rules
 	route := n.Agent.Routing
-	if route == nil {
-		route = &workflow.Routing{}
-	}
-	var tools, own []chat.ToolCall
+	next, text := "", reply.Text
+	own := false
 	for _, tc := range reply.ToolCalls {
-		if (route.Tool != "" && tc.Name == route.Tool) || (rules.Conversational && tc.Name == endTool) {
-			own = append(own, tc)
-		} else {
-			tools = append(tools, tc)
+		if r.ownCall(n, rules, tc.Name) {
+			continue
 		}
-	}
-	if len(tools) > 0 {
 		if len(n.ports[workflow.PortCalls]) == 0 {
-			r.giveUp(id, Failure{Code: CodeNoRoute, Message: fmt.Sprintf("agent node %q called tool %s, but no edge leads from it to a tool_executor node", n.Title(), tools[0].Name)})
+			r.giveUp(id, Failure{Code: CodeNoRoute, Message: fmt.Sprintf("agent node %q called tool %s, but no edge leads from it to a tool_executor node", n.Title(), tc.Name)})
 			return
 		}
 		r.complete(id, &StepCompleted{Reply: true}, workflow.PortCalls)
 		return
 	}
-	next, text := "", reply.Text
-	for _, tc := range own {
-		var args struct {
-			Next    string `json:"next"`
-			Content string `json:"content"`
-			Message string `json:"message"`
-		}
+	for _, tc := range reply.ToolCalls {
+		var args routing
 		_ = json.Unmarshal(tc.Arguments, &args) // what is missing stays empty
-		next = args.Next
-		if tc.Name == endTool {
+		next, own = args.Next, true
+		if tc.Name == endTool && rules.Conversational {
 			next, args.Content = endNext, args.Message
 		}
 		if text == "" {
@@ -58,26 +55,50 @@ func (r *Run) repliedShared(id, fr int, reply chat.Message) {
 		}
 		r.emitStep(id, &ToolReturned{Frame: fr, ToolCallID: tc.ID, Text: "routed to " + next})
 	}
-	if len(own) == 0 {
+	if route != nil && !own {
 		next = nextOf(text)
+	}
+	if next == endNext && text == "" {
+		text = r.lastWords(id)
 	}
 	done := &StepCompleted{Output: expr.Quote(text)}
 	if text == reply.Text {
 		done = &StepCompleted{Reply: true}
 	}
 	switch {
-	case next != "" && len(n.ports[next]) > 0:
+	case next != "" && route != nil && slices.Contains(route.Values, next) && len(n.ports[next]) > 0:
 		r.complete(id, done, next)
 	case next == endNext:
 		r.complete(id, done)
 		r.endAll(id)
+	case route == nil:
+		r.complete(id, done, workflow.PortOut)
 	case route.Else != "" && len(n.ports[route.Else]) > 0:
 		r.complete(id, done, route.Else)
-	case next != "":
+	case next != "" && len(route.Values) > 0:
 		r.giveUp(id, Failure{Code: CodeNoRoute, Message: fmt.Sprintf("no edge of %q for next %q", n.Title(), next)})
 	default:
 		r.complete(id, done)
 	}
+}
+
+// routing are the arguments of the tools by which an agent routes.
+type routing struct {
+	Next    string `json:"next"`
+	Content string `json:"content"`
+	Message string `json:"message"`
+}
+
+// lastWords is what an agent said last before step id (S3-22).
+func (r *Run) lastWords(id int) string {
+	for i := id - 1; i >= 1; i-- {
+		if st := r.step(i); st.Status == stepCompleted && r.stepNode(i).Kind == workflow.KindAgent {
+			if text := expr.Text(st.Output); text != "" {
+				return text
+			}
+		}
+	}
+	return ""
 }
 
 // nextOf reads `next` of a reply that is a JSON object (S3-10).
@@ -95,17 +116,23 @@ func nextOf(text string) string {
 	return reply.Next
 }
 
-// renderShared shows the shared conversation to one agent (D30): its own messages as they are, those of others as text under their names.
+// renderShared shows the shared conversation to one agent (D30): its own messages as they are, those of others as text under their names. A call of
+// its own that was never answered, because a person took over, is answered here: no provider takes a call without a result.
 func renderShared(msgs []chat.Message, a *agent) []chat.Message {
 	out := make([]chat.Message, 0, len(msgs)+1)
 	mine := false
-	for _, m := range msgs {
+	for i, m := range msgs {
 		switch m.Role {
 		case chat.RoleAssistant:
 			mine = m.Name == a.Title()
 			if mine {
 				m.Name = ""
 				out = append(out, m)
+				for _, tc := range m.ToolCalls {
+					if !answeredLater(msgs[i+1:], tc.ID) {
+						out = append(out, chat.Message{Role: chat.RoleTool, Text: "This call was not made.", ToolCallID: tc.ID, ToolName: tc.Name, IsError: true})
+					}
+				}
 				continue
 			}
 			var text strings.Builder
@@ -128,6 +155,19 @@ func renderShared(msgs []chat.Message, a *agent) []chat.Message {
 		out = append(out, chat.Message{Role: chat.RoleUser, Text: "Go on."})
 	}
 	return out
+}
+
+// answeredLater tells whether the results that follow a reply hold one for the call id.
+func answeredLater(msgs []chat.Message, id string) bool {
+	for _, m := range msgs {
+		if m.Role != chat.RoleTool {
+			return false
+		}
+		if m.ToolCallID == id {
+			return true
+		}
+	}
+	return false
 }
 
 // toolDefs gives the tools that the engine answers for a frame.
@@ -154,13 +194,15 @@ func (r *Run) toolDefs(id, fr int) []chat.ToolDef {
 	return defs
 }
 
-// exec carries out the tool calls of the reply before it, one after another (S3-16).
+// exec carries out the tool calls of the reply before it, one after another (S3-16). Without any, its input goes on.
 func (r *Run) exec(id int) {
-	caller := r.stepNode(r.step(id).From)
-	route := caller.Agent.Routing
-	rules := r.flowOf(id).w.Rules
-	for _, tc := range r.lastReply(id, 0).ToolCalls {
-		if (route != nil && route.Tool != "" && tc.Name == route.Tool) || (rules.Conversational && tc.Name == endTool) {
+	if st := r.step(id); st.Agent == nil || len(st.Agent.Frames[0].Turn) == 0 {
+		r.complete(id, &StepCompleted{Same: true}, workflow.PortOut)
+		return
+	}
+	caller, rules := r.stepNode(r.step(id).From), r.flowOf(id).w.Rules
+	for _, tc := range slices.Clone(r.frame(id, 0).Turn) {
+		if !tc.Done && r.ownCall(caller, rules, tc.Name) {
 			r.emitStep(id, &ToolReturned{Frame: 0, ToolCallID: tc.ID, Text: "not taken: tools were called in the same reply"})
 		}
 	}
@@ -171,27 +213,62 @@ func (r *Run) execNext(id int) {
 	f := r.frame(id, 0)
 	i := slices.IndexFunc(f.Turn, func(t turnCall) bool { return !t.Done })
 	if i < 0 {
+		r.execDone(id)
 		return
 	}
 	r.emitStep(id, &ToolCalled{Call: callID(id, 0, r.step(id).Calls+1), Attempt: 1, Tool: f.Turn[i].Name, ToolCallID: f.Turn[i].ID})
 }
 
-// execDone routes after the tools (S3-4): by the last tool's name, else by the one fallback edge, else back to the caller.
+// execDone routes after the tools (S3-4): by the tool that was executed last, else by the one fallback edge, else back to the caller.
 func (r *Run) execDone(id int) {
-	n := r.stepNode(id)
-	msgs := r.s.Convs[sharedConv]
-	last := msgs[len(msgs)-1]
-	done := &StepCompleted{Output: expr.Quote(last.Text)}
-	switch port := "tool:" + last.ToolName; {
+	n, caller, rules := r.stepNode(id), r.stepNode(r.step(id).From), r.flowOf(id).w.Rules
+	var last chat.ToolCall
+	for _, tc := range r.lastReply(id, 0).ToolCalls {
+		if !r.ownCall(caller, rules, tc.Name) {
+			last = tc
+		}
+	}
+	done := &StepCompleted{}
+	for _, m := range r.s.Convs[sharedConv] {
+		if m.Role == chat.RoleTool && m.ToolCallID == last.ID {
+			done.Output = expr.Quote(m.Text)
+		}
+	}
+	switch port := "tool:" + last.Name; {
 	case len(n.ports[port]) > 0:
 		r.complete(id, done, port)
 	case len(n.ports[workflow.PortOut]) > 0:
 		r.complete(id, done, workflow.PortOut)
 	default:
-		done.Goto = []string{r.stepNode(r.step(id).From).ID}
+		done.Goto = []string{caller.ID}
 		r.complete(id, done)
 	}
 }
+
+// trip names a transition with what went along, so that one that comes again and again is seen (S3-15); "" where nobody would be asked. Calls of
+// tools count as part of what was said: agents that work say little.
+func (r *Run) trip(id int, to string) string {
+	handoff := r.plan.root.w.Rules.Handoff
+	if handoff == "" || to == handoff || id < 1 || r.stepScope(id).Flow != 0 || r.stepNode(id).Kind == workflow.KindWait {
+		return ""
+	}
+	h := sha256.New()
+	h.Write(r.step(id).Output)
+	if k := r.stepNode(id).Kind; r.plan.root.w.Rules.SharedConversation && (k == workflow.KindAgent || k == workflow.KindExec) {
+		for _, m := range slices.Backward(r.s.Convs[sharedConv]) {
+			if m.Role == chat.RoleAssistant {
+				for _, tc := range m.ToolCalls {
+					fmt.Fprintf(h, "\x00%s\x00%s", tc.Name, tc.Arguments)
+				}
+				break
+			}
+		}
+	}
+	return r.stepNode(id).ID + " " + to + " " + hex.EncodeToString(h.Sum(nil)[:8])
+}
+
+// maxTrips is how often the same transition may be taken.
+const maxTrips = 2
 
 // endAll cancels whatever else runs in the scope of step id, which ends it.
 func (r *Run) endAll(id int) {

@@ -42,7 +42,7 @@ type state struct {
 	// Limit is the bound that ended the run, so that it may be reopened (D20).
 	Limit string `json:"limit,omitempty"`
 	Drain drain  `json:"drain,omitzero"`
-	// Trips counts transitions with equal output, where Rules.Handoff is set (S3-15).
+	// Trips counts transitions by trip, where Rules.Handoff is set (S3-15).
 	Trips map[string]int `json:"trips,omitempty"`
 	// SettleAt is when the run stops waiting for cancelled calls (D10).
 	SettleAt time.Time `json:"settleAt,omitzero"`

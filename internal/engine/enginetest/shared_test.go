@@ -1,0 +1,410 @@
+package enginetest_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/hocket-run/hocket/internal/chat"
+	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/engine/enginetest"
+	"github.com/hocket-run/hocket/workflow"
+)
+
+// routes is a workflow of agents that share one conversation. Edges that leave an agent by another port than `calls` are its values; `else` is its
+// fallback. exec nodes are named x, the human h.
+func routes(t *testing.T, ids, edges string, change func(*workflow.Workflow)) *enginetest.World {
+	t.Helper()
+	var list []workflow.Node
+	for _, id := range strings.FieldsSeq(ids) {
+		switch id {
+		case "x":
+			list = append(list, workflow.Node{ID: id, Kind: workflow.KindExec})
+		case "h":
+			n := enginetest.Question(id)
+			n.Wait.Route = true
+			list = append(list, n)
+		default:
+			list = append(list, workflow.Node{ID: id, Kind: workflow.KindAgent, Agent: &workflow.AgentNode{
+				Agent: id, Prompt: workflow.Prompt{Mode: workflow.PromptShared}, Routing: &workflow.Routing{Tool: "route_to"}}})
+		}
+	}
+	g := enginetest.Graph(list, edges)
+	g.Rules.SharedConversation = true
+	for _, e := range g.Edges {
+		n := g.Node(e.From)
+		if n.Agent == nil {
+			continue
+		}
+		switch e.PortName() {
+		case workflow.PortCalls:
+		case "else":
+			n.Agent.Routing.Else = "else"
+		default:
+			n.Agent.Routing.Values = append(n.Agent.Routing.Values, e.PortName())
+		}
+	}
+	if change != nil {
+		change(g)
+	}
+	w := enginetest.New(t, g, nil)
+	w.Start("help me")
+	return w
+}
+
+func route(next, content string) chat.ToolCall {
+	return enginetest.Call("r", "route_to", fmt.Sprintf(`{"next":%q,"content":%q}`, next, content))
+}
+
+// ends tells how a run went: the nodes that ran, and its output or failure.
+func ends(w *enginetest.World) string {
+	switch w.Run.Status() {
+	case engine.StatusCompleted:
+		return order(w) + " = " + string(w.Run.Output())
+	case engine.StatusFailed:
+		f := w.Events[len(w.Events)-1].Data.(*engine.RunFailed).Error
+		return order(w) + " ! " + f.Code + ": " + f.Message
+	}
+	return order(w) + " " + string(w.Run.Status())
+}
+
+// S3-2, S3-5, S3-6, S3-9 to S3-12, S3-22: where a reply leads, and what the run's output is.
+func TestRouting(t *testing.T) {
+	t.Parallel()
+	const pair = "a:B -> b; a:calls -> x; b:else -> a"
+	end := func(args string) *engine.ModelResult { return enginetest.Asks(enginetest.Call("e", "end", args)) }
+	for name, tc := range map[string]struct {
+		edges   string
+		replies []*engine.ModelResult
+		want    string
+	}{
+		"JSON next":                          {pair, []*engine.ModelResult{enginetest.Say(`{"next":"B"}`), enginetest.Say("bye")}, "a b a running"},
+		"JSON next in a fence":               {pair, []*engine.ModelResult{enginetest.Say("```json\n{\"next\": \"B\"}\n```")}, "a b running"},
+		"routing tool":                       {pair, []*engine.ModelResult{enginetest.Asks(route("B", "over to you"))}, "a b running"},
+		"exact value only (S3-2)":            {pair, []*engine.ModelResult{enginetest.Say(`{"next":"b"}`)}, `a ! no_route: no edge of "a" for next "b"`},
+		"unmatched takes the fallback":       {"a:B -> b; a:else -> b", []*engine.ModelResult{enginetest.Say(`{"next":"nobody"}`)}, "a b running"},
+		"unset takes the fallback":           {"a:B -> b; a:else -> b", []*engine.ModelResult{enginetest.Say("text")}, "a b running"},
+		"unset without fallback ends":        {"a:B -> b", []*engine.ModelResult{enginetest.Say("text")}, `a = "text"`},
+		"no edges at all ends":               {"", []*engine.ModelResult{enginetest.Say(`{"next":"B"}`)}, `a = "{\"next\":\"B\"}"`},
+		"END halts without an edge (S3-5)":   {"a:B -> b; a:else -> b", []*engine.ModelResult{enginetest.Say(`{"next":"END"}`)}, `a = "{\"next\":\"END\"}"`},
+		"END by the tool, its content":       {pair, []*engine.ModelResult{enginetest.Asks(route("END", "done"))}, `a = "done"`},
+		"END without words: the last ones":   {pair, []*engine.ModelResult{enginetest.Say(`{"next":"B"}`), enginetest.Asks(route("END", ""))}, `a b = "{\"next\":\"B\"}"`},
+		"names of other ports are no values": {pair, []*engine.ModelResult{enginetest.Say(`{"next":"calls"}`)}, `a ! no_route: no edge of "a" for next "calls"`},
+		"a stale next routes nobody (S3-12)": {"a:B -> b; b:B -> a", []*engine.ModelResult{enginetest.Say(`{"next":"B"}`), enginetest.Say("no idea")}, `a b = "no idea"`},
+		"end tool with a message (S3-22)":    {pair, []*engine.ModelResult{end(`{"message":"good bye"}`)}, `a = "good bye"`},
+		"end tool: the text wins":            {pair, []*engine.ModelResult{func() *engine.ModelResult { r := end(`{"message":"good bye"}`); r.Message.Text = "text"; return r }()}, `a = "text"`},
+		"end tool: else the last text":       {pair, []*engine.ModelResult{enginetest.Asks(route("B", "said before")), end(`{}`)}, `a b = "said before"`},
+		"end tool without any text":          {pair, []*engine.ModelResult{end(`{}`)}, `a = ""`},
+		"odd arguments are no next":          {pair, []*engine.ModelResult{enginetest.Asks(enginetest.Call("r", "route_to", `"B"`))}, `a = ""`},
+		"tool calls win over next (S3-9)": {pair, []*engine.ModelResult{func() *engine.ModelResult {
+			r := enginetest.Asks(enginetest.Call("1", "search", `{}`))
+			r.Message.Text = `{"next":"B"}`
+			return r
+		}()}, "a x running"},
+		"no executor (S3-7)": {"a:B -> b", []*engine.ModelResult{enginetest.Asks(enginetest.Call("1", "search", `{}`))}, `a ! no_route: agent node "a" called tool search, but no edge leads from it to a tool_executor node`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := routes(t, "a b x", tc.edges, func(g *workflow.Workflow) { g.Rules.Conversational = true })
+			for i, r := range tc.replies {
+				if i > 0 {
+					w.Crash()
+				}
+				w.FinishAt(0, r)
+			}
+			if got := ends(w); got != tc.want {
+				t.Errorf("got  %s\nwant %s\n%s", got, tc.want, w.Log())
+			}
+			w.CheckPrefixes()
+		})
+	}
+}
+
+// S3-6: the end tool is offered only where the workflow is conversational; the routing tool lists the values.
+func TestRoutingTools(t *testing.T) {
+	t.Parallel()
+	names := func(w *enginetest.World) string {
+		var out []string
+		for _, d := range w.Pending[0].(*engine.CallModel).Tools {
+			out = append(out, d.Name+string(d.Parameters))
+		}
+		return strings.Join(out, "\n")
+	}
+	const tool = `route_to{"type":"object","properties":{"next":{"type":"string","enum":["B","C"]},"content":{"type":"string","description":"What you want to say."}},"required":["next"]}`
+	w := routes(t, "a b", "a:B -> b; a:C -> b", nil)
+	if got := names(w); got != tool {
+		t.Errorf("tools\n%s", got)
+	}
+	w = routes(t, "a b", "a:B -> b; a:C -> b", func(g *workflow.Workflow) { g.Rules.Conversational = true })
+	if got := names(w); !strings.HasPrefix(got, tool+"\nend{") {
+		t.Errorf("tools\n%s", got)
+	}
+}
+
+// An agent of a shared conversation without routing goes on by its ordinary edge, whatever its text looks like.
+func TestSharedWithoutRouting(t *testing.T) {
+	t.Parallel()
+	w := routes(t, "a b", "a -> b", func(g *workflow.Workflow) { g.Nodes[0].Agent.Routing = nil })
+	w.FinishAt(0, enginetest.Say(`{"next":"nobody"}`))
+	if got := ends(w); got != "a b running" {
+		t.Errorf("got %s", got)
+	}
+}
+
+// S3-23, D30: one list for all; each agent sees its own messages as they are, those of others as text under their names; calls keep their results;
+// the list ends with a user or tool message.
+func TestSharedConversation(t *testing.T) {
+	t.Parallel()
+	w := routes(t, "a b x", "a:B -> b; a:calls -> x; b:calls -> x; b:A -> a; x:out -> b", func(g *workflow.Workflow) {
+		for i := range g.Agents {
+			g.Agents[i].System = "you are " + g.Agents[i].ID
+		}
+	})
+	check := func(which, want string) {
+		t.Helper()
+		c := w.Asked(which)
+		if got := enginetest.Conv(c.Messages); got != want || c.System != "you are "+which {
+			t.Errorf("%s (%s) reads\n%swant\n%s", which, c.System, got, want)
+		}
+	}
+	check("a", "user: help me\n")
+	r := enginetest.Asks(route("B", "b, please"))
+	r.Message.Text = "I pass on."
+	w.FinishAt(0, r)
+	check("b", "user: help me\nuser: a: I pass on.\n[calls route_to {\"next\":\"B\",\"content\":\"b, please\"}]\nuser: [route_to returned] routed to B\n")
+	w.FinishAt(0, enginetest.Asks(enginetest.Call("1", "search", `{"q":1}`), enginetest.Call("2", "look", `{}`)))
+	w.FinishAt(0, enginetest.Returns("found"))
+	w.FinishAt(0, &engine.ToolResult{Failure: &engine.Failure{Code: "tool", Message: "no eyes"}}) // S3-17
+	check("b", "user: help me\nuser: a: I pass on.\n[calls route_to {\"next\":\"B\",\"content\":\"b, please\"}]\nuser: [route_to returned] routed to B\n"+
+		"assistant:  [search({\"q\":1}) 1] [look({}) 2]\ntool 1: found\ntool! 2: no eyes\n")
+	w.FinishAt(0, enginetest.Say(`{"next":"A"}`))
+	check("a", "user: help me\nassistant: I pass on. [route_to({\"next\":\"B\",\"content\":\"b, please\"}) r]\ntool r: routed to B\n"+
+		"user: b: \n[calls search {\"q\":1}]\n[calls look {}]\nuser: [search returned] found\nuser: [look returned] no eyes\nuser: b: {\"next\":\"A\"}\n")
+	w.Crash()
+	w.FinishAt(0, enginetest.Say("a alone"))
+	if got := ends(w); got != `a b x b a = "a alone"` {
+		t.Errorf("got %s", got)
+	}
+}
+
+// D30: where an agent follows itself, the list still ends with a message of somebody else.
+func TestSharedSelf(t *testing.T) {
+	t.Parallel()
+	w := routes(t, "a", "a:else -> a", nil)
+	w.FinishAt(0, enginetest.Say("one"))
+	if got := enginetest.Conv(w.Asked("a").Messages); got != "user: help me\nassistant: one\nuser: Go on.\n" {
+		t.Errorf("got\n%s", got)
+	}
+}
+
+// S3-3, S3-4, S3-16: tools run one after another in one step; the last executed one chooses the edge, else the one without condition, else it goes back.
+func TestExecutor(t *testing.T) {
+	t.Parallel()
+	calls := func(names ...string) *engine.ModelResult {
+		r := enginetest.Asks()
+		for i, n := range names {
+			r.Message.ToolCalls = append(r.Message.ToolCalls, enginetest.Call(fmt.Sprint(i), n, `{"next":"B"}`))
+		}
+		return r
+	}
+	for name, tc := range map[string]struct {
+		edges string
+		reply *engine.ModelResult
+		tools string // in the order in which they are called
+		want  string
+	}{
+		"by the tool":                     {"x:tool:search -> b; x:out -> c", calls("search"), "search", "a x b running"},
+		"by the last of several":          {"x:tool:search -> b; x:tool:look -> c", calls("search", "look"), "search look", "a x c running"},
+		"fallback (S3-4)":                 {"x:tool:search -> b; x:out -> c", calls("look"), "look", "a x c running"},
+		"back to the caller":              {"x:tool:search -> b", calls("look"), "look", "a x a running"},
+		"routing call last is not a tool": {"x:tool:search -> b; x:out -> c", calls("search", "route_to"), "search", "a x b running"},
+		"routing call first":              {"x:tool:search -> b; x:out -> c", calls("route_to", "search"), "search", "a x b running"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := routes(t, "a b c x", "a:calls -> x; "+tc.edges, nil)
+			w.FinishAt(0, tc.reply)
+			var got []string
+			for len(w.Pending) == 1 && len(got) < 5 {
+				c, ok := w.Pending[0].(*engine.CallTool)
+				if !ok {
+					break
+				}
+				if c.Agent == nil || c.Agent.ID != "a" {
+					t.Errorf("called as %+v, want the caller's tools", c.Agent)
+				}
+				got = append(got, c.Tool)
+				w.Crash()
+				w.FinishAt(0, enginetest.Returns("from "+c.Tool))
+			}
+			if strings.Join(got, " ") != tc.tools {
+				t.Errorf("called %v, want %s", got, tc.tools)
+			}
+			if got := ends(w); got != tc.want {
+				t.Errorf("got  %s\nwant %s", got, tc.want)
+			}
+			w.CheckPrefixes()
+		})
+	}
+	t.Run("nothing to execute", func(t *testing.T) {
+		t.Parallel()
+		w := routes(t, "a x b", "a:else -> x; x:out -> b", nil)
+		w.FinishAt(0, enginetest.Say("no tools"))
+		if got := ends(w); got != "a x b running" {
+			t.Errorf("got %s", got)
+		}
+		w = routes(t, "x", "", nil)
+		if got := ends(w); got != `x = "help me"` {
+			t.Errorf("got %s", got)
+		}
+	})
+}
+
+// S3-13: fifteen steps may run, agents and executors alike; the sixteenth is not started, and finishing on the fifteenth is fine.
+func TestStepLimitOfRoutes(t *testing.T) {
+	t.Parallel()
+	for _, n := range []int{15, 16} {
+		w := routes(t, "a x", "a:calls -> x; a:again -> a", func(g *workflow.Workflow) {
+			fifteen := 15
+			g.Limits.MaxSteps = &fifteen
+		})
+		for i := 1; i < n && !w.Run.Status().Ended(); i++ {
+			w.FinishAt(0, enginetest.Say(`{"next":"again","n":%d}`, i))
+		}
+		if n == 15 {
+			w.FinishAt(0, enginetest.Say("end"))
+			wantStatus(t, w, engine.StatusCompleted)
+			continue
+		}
+		if f := failure(t, w); f.Code != engine.CodeMaxSteps || !strings.Contains(f.Message, "step limit") || len(w.Calls) != 15 {
+			t.Errorf("%d calls, then %+v", len(w.Calls), f)
+		}
+	}
+}
+
+// S3-15: at the step limit, at the timeout and at an oscillation a person takes over; the answer joins the conversation, steps and clock start again,
+// and the answer chooses the edge, else the one without condition, else the entry.
+func TestHandoff(t *testing.T) {
+	t.Parallel()
+	loop := func(w *enginetest.World, n int, text string) {
+		for i := range n {
+			w.FinishAt(0, enginetest.Say(text, i))
+		}
+	}
+	same := func(w *enginetest.World, n int) {
+		for range n {
+			w.FinishAt(0, enginetest.Say(`{"next":"A"}`))
+		}
+	}
+	for name, tc := range map[string]struct {
+		until func(*enginetest.World)
+		edges string
+		then  string // the node that follows the answer
+		ran   string
+	}{
+		"step limit":               {func(w *enginetest.World) { loop(w, 4, `{"next":"A","n":%d}`) }, "h:yes -> b; h:out -> c", "b", "a a a a h"},
+		"step limit, other answer": {func(w *enginetest.World) { loop(w, 4, `{"next":"A","n":%d}`) }, "h:no -> b; h:out -> c", "c", "a a a a h"},
+		"step limit, no edges":     {func(w *enginetest.World) { loop(w, 4, `{"next":"A","n":%d}`) }, "", "a", "a a a a h"},
+		"timeout":                  {func(w *enginetest.World) { w.Fire("timeout"); w.Go(nil) }, "h:yes -> b", "b", "a h"},
+		"oscillation":              {func(w *enginetest.World) { same(w, 3) }, "h:yes -> b", "b", "a a a h"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := routes(t, "a b c x h", "a:A -> a; a:calls -> x; "+tc.edges, func(g *workflow.Workflow) {
+				four := 4
+				g.Rules.Handoff, g.Limits.MaxSteps, g.Limits.Timeout = "h", &four, workflow.Duration(time.Minute)
+			})
+			tc.until(w)
+			wantStatus(t, w, engine.StatusPaused)
+			if got := order(w); got != tc.ran {
+				t.Errorf("ran %s, want %s", got, tc.ran)
+			}
+			w.Now = w.Now.Add(time.Hour)
+			w.Crash()
+			w.Feed(engine.Answer{Value: enginetest.Text("yes")})
+			c := w.Pending[0].(*engine.CallModel)
+			if c.Node != tc.then || c.Messages[len(c.Messages)-1].Text != "yes" {
+				t.Fatalf("%s reads\n%s", c.Node, enginetest.Conv(c.Messages))
+			}
+			if got := timerAt(w, "timeout").Sub(w.Now); got != time.Minute {
+				t.Errorf("the clock has %s left, want a minute", got)
+			}
+			if tc.then != "a" {
+				w.FinishAt(0, enginetest.Say("end"))
+				wantStatus(t, w, engine.StatusCompleted)
+				return
+			}
+			loop(w, 4, `{"next":"A","again":%d}`) // four more steps
+			wantStatus(t, w, engine.StatusPaused)
+			w.CheckPrefixes()
+		})
+	}
+}
+
+// S3-15: an oscillation is the same source, target and output; other words, other tool calls, and what a person says again and again are none.
+func TestNoOscillation(t *testing.T) {
+	t.Parallel()
+	handoff := func(g *workflow.Workflow) { g.Rules.Handoff = "h" }
+	w := routes(t, "a x h", "a:calls -> x", handoff)
+	for i := range 10 {
+		w.FinishAt(0, enginetest.Asks(enginetest.Call("1", "write", fmt.Sprintf(`{"n":%d}`, i))))
+		w.FinishAt(0, enginetest.Returns("ok"))
+	}
+	if strings.Contains(order(w), "h") {
+		t.Errorf("a working agent was handed over: %s", order(w))
+	}
+	for range 3 {
+		w.FinishAt(0, enginetest.Asks(enginetest.Call("1", "write", `{}`)))
+		if w.Run.Status() == engine.StatusRunning {
+			w.FinishAt(0, enginetest.Returns("ok"))
+		}
+	}
+	wantStatus(t, w, engine.StatusPaused)
+
+	w = routes(t, "a b h", "a:B -> b; b:else -> a", nil)
+	for range 20 {
+		w.FinishAt(0, enginetest.Say(`{"next":"B"}`))
+		w.FinishAt(0, enginetest.Say("no"))
+	}
+	wantStatus(t, w, engine.StatusRunning) // nobody to hand over to: the step limit ends it
+
+	w = routes(t, "h a", "h:out -> a; a:H -> h", handoff)
+	for i := range 5 {
+		w.Feed(engine.Answer{Value: enginetest.Text("go on")})
+		w.FinishAt(0, enginetest.Say(`{"next":"H","n":%d}`, i))
+		wantStatus(t, w, engine.StatusPaused)
+	}
+}
+
+// A person who takes over between a call and its result leaves no call without one: no provider takes such a list.
+func TestHandoffClosesCalls(t *testing.T) {
+	t.Parallel()
+	two := 2
+	for name, steps := range map[string]*int{"before the executor": new(int), "inside it": &two} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			if *steps == 0 {
+				*steps = 1
+			}
+			w := routes(t, "a x h", "a:calls -> x; h:out -> a", func(g *workflow.Workflow) {
+				g.Rules.Handoff, g.Limits.MaxSteps, g.Limits.Timeout = "h", steps, workflow.Duration(time.Minute)
+			})
+			w.FinishAt(0, enginetest.Asks(enginetest.Call("1", "search", `{}`), enginetest.Call("2", "look", `{}`)))
+			if *steps == 2 {
+				w.FinishAt(0, enginetest.Returns("found"))
+				w.Fire("timeout")
+				w.Go(nil)
+			}
+			wantStatus(t, w, engine.StatusPaused)
+			w.Feed(engine.Answer{Value: enginetest.Text("yes")})
+			want := "user: help me\nassistant:  [search({}) 1] [look({}) 2]\ntool! 1: This call was not made.\ntool! 2: This call was not made.\nuser: yes\n"
+			if *steps == 2 { // what was done is kept
+				want = "user: help me\nassistant:  [search({}) 1] [look({}) 2]\ntool! 2: This call was not made.\ntool 1: found\nuser: yes\n"
+			}
+			if got := enginetest.Conv(w.Asked("a").Messages); got != want {
+				t.Errorf("got\n%swant\n%s", got, want)
+			}
+		})
+	}
+}
