@@ -122,8 +122,9 @@ func (f *follower) close() error {
 	f.closed = true
 	f.leave()
 	f.watching.Wait()
+	err := f.service.Close()
 	f.progress.done()
-	return f.service.Close()
+	return err
 }
 
 // follow waits for the run, answers its questions on a terminal, and gives the result as an exit error.

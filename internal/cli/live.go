@@ -50,12 +50,17 @@ func (l *live) spin() {
 		case <-l.stop:
 			return
 		case <-tick.C:
-			l.mu.Lock()
-			l.frame++
-			l.write("")
-			l.mu.Unlock()
+			l.turn()
 		}
 	}
+}
+
+// turn draws anew, with the spinner's next picture.
+func (l *live) turn() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.frame++
+	l.write("")
 }
 
 func (l *live) name(w *workflow.Workflow) {
@@ -115,16 +120,22 @@ func (l *live) hide() {
 }
 
 func (l *live) done() {
+	if l.end() {
+		<-l.gone
+	}
+}
+
+// end takes what is drawn away for good; false where that was done before.
+func (l *live) end() bool {
 	l.mu.Lock()
+	defer l.mu.Unlock()
 	if l.ended {
-		l.mu.Unlock()
-		return
+		return false
 	}
 	l.ended = true
-	l.write("")
 	close(l.stop)
-	l.mu.Unlock()
-	<-l.gone
+	l.write("")
+	return true
 }
 
 func (l *live) width() int {

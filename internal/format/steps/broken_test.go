@@ -52,7 +52,7 @@ func TestReadRawText(t *testing.T) {
 	}
 }
 
-// TestReadReportsBounded holds that a document which is wrong throughout gives a bounded list, in bounded time.
+// TestReadReportsBounded holds that a document which is wrong throughout gives a bounded list.
 func TestReadReportsBounded(t *testing.T) {
 	t.Parallel()
 	var b strings.Builder
@@ -64,16 +64,12 @@ func TestReadReportsBounded(t *testing.T) {
 	for i := range 5000 {
 		fmt.Fprintf(&b, "  - {type: agent, name: agnet%d}\n", i)
 	}
-	start := time.Now()
 	_, diags := read(t, b.String(), steps.Options{})
 	if len(diags) != 100 {
 		t.Errorf("%d diagnostics, want 100", len(diags))
 	}
 	if last := diags[99]; last.Code != "too-many-problems" {
 		t.Errorf("the last one is %s", last)
-	}
-	if d := time.Since(start); d > 5*time.Second {
-		t.Errorf("took %s", d)
 	}
 }
 
