@@ -17,7 +17,7 @@ import (
 func routes(t *testing.T, ids, edges string, change func(*workflow.Workflow)) *enginetest.World {
 	t.Helper()
 	var list []workflow.Node
-	for _, id := range strings.FieldsSeq(ids) {
+	for id := range strings.FieldsSeq(ids) {
 		switch id {
 		case "x":
 			list = append(list, workflow.Node{ID: id, Kind: workflow.KindExec})
