@@ -323,7 +323,7 @@ func (r *Run) applyStep(ev *Event) error {
 			if sc.Writes == nil {
 				sc.Writes = map[string]write{}
 			}
-			sc.Writes[field] = write{Value: d.Update[field], Node: n.ID}
+			sc.Writes[field] = write{Value: d.Update[field], Node: r.writer(ev.Step, field)}
 		}
 	case *StepFailed:
 		st.Status = stepFailed

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"maps"
 	"math"
+	"math/big"
 	"slices"
 	"strings"
 	"time"
@@ -35,7 +36,8 @@ func (r *Run) mergeBranches(id int) (map[string]Value, *Failure) {
 	by := map[string]string{}
 	for _, s := range st.Block.Scopes {
 		sc := r.scope(s)
-		if r.outcome(s) != branchArrived {
+		// A branch that ended before the join changed the state all the same, unless it lost.
+		if o := r.outcome(s); o != branchArrived && (o != branchEnded || losers(n.Fork.Until)) {
 			continue
 		}
 		for _, name := range sortedKeys(sc.Writes) {
@@ -74,6 +76,18 @@ func (r *Run) mergeBranches(id int) (map[string]Value, *Failure) {
 	return out, nil
 }
 
+// writer names the node that changed a field by step id: for a block, the last one inside it that did.
+func (r *Run) writer(id int, field string) string {
+	if b := r.step(id).Block; b != nil {
+		for _, s := range slices.Backward(b.Scopes) {
+			if w, ok := r.scope(s).Writes[field]; ok {
+				return w.Node
+			}
+		}
+	}
+	return r.stepNode(id).ID
+}
+
 // reduce merges two changes of one field: base is what it was at the fork. Built in are append, sum, merge and last.
 func (r *Run) reduce(name string, base, mine, theirs Value) (Value, error) {
 	if f, ok := strings.CutPrefix(name, "func:"); ok {
@@ -90,6 +104,9 @@ func (r *Run) reduce(name string, base, mine, theirs Value) (Value, error) {
 			return append(slices.Clone(m), t[len(b):]...), nil
 		})
 	case "sum":
+		if v, ok := sumWhole(base, mine, theirs); ok {
+			return v, nil
+		}
 		return reduceAs(base, mine, theirs, func(b, m, t float64) (float64, error) {
 			if sum := m + t - b; !math.IsInf(sum, 0) {
 				return sum, nil
@@ -116,6 +133,31 @@ func (r *Run) reduce(name string, base, mine, theirs Value) (Value, error) {
 		})
 	}
 	return nil, fmt.Errorf("no reducer is called %q", name)
+}
+
+// losers tells whether a fork that waits until then has branches that do not count.
+func losers(until string) bool {
+	return until == workflow.UntilAny || until == workflow.UntilRace || until == workflow.UntilQuorum
+}
+
+// sumWhole is mine + theirs - base where all are whole numbers, whatever their size; floats would round them.
+func sumWhole(base, mine, theirs Value) (Value, bool) {
+	sum := new(big.Int)
+	for i, v := range []Value{mine, theirs, base} {
+		n := new(big.Int)
+		if len(v) > 0 && len(v) < 100 {
+			if _, ok := n.SetString(string(v), 10); !ok {
+				return nil, false
+			}
+		} else if len(v) > 0 {
+			return nil, false
+		}
+		if i == 2 {
+			n.Neg(n)
+		}
+		sum.Add(sum, n)
+	}
+	return Value(sum.String()), true
 }
 
 func reduceAs[T any](base, mine, theirs Value, f func(b, m, t T) (T, error)) (Value, error) {
