@@ -1,8 +1,6 @@
 package cli
 
 import (
-	"io"
-
 	"github.com/spf13/cobra"
 
 	"github.com/hocket-run/hocket/internal/service"
@@ -47,17 +45,18 @@ func (ff *fileFlags) add(c *cobra.Command) {
 	must(c.MarkFlagFilename("replies", documentEnds...))
 }
 
-func (ff *fileFlags) read(stdin io.Reader) (f service.Files, err error) {
+// files reads the files of flags, prints their problems and gives them where they can be used.
+func (a *app) files(ff fileFlags) (f service.Files, err error) {
 	f.ToolsFile, f.RepliesFile = ff.tools, ff.replies
 	if ff.tools != "" {
-		if f.Tools, err = service.ReadFile(ff.tools, stdin); err != nil {
+		if f.Tools, err = service.ReadFile(ff.tools, a.In); err != nil {
 			return f, err
 		}
 	}
 	if ff.replies != "" {
-		if f.Replies, err = service.ReadFile(ff.replies, stdin); err != nil {
+		if f.Replies, err = service.ReadFile(ff.replies, a.In); err != nil {
 			return f, err
 		}
 	}
-	return f, nil
+	return f, a.refuse(f.Problems())
 }

@@ -186,7 +186,7 @@ func (f *follower) interrupted() error {
 	switch o := rec.Object(); {
 	case o.Status.Ended():
 		return f.status(o)
-	case f.db == service.Memory:
+	case f.service.DB() == service.Memory:
 		return &exit{ExitInterrupted, "interrupted"}
 	case o.Status == engine.StatusPaused:
 		return &exit{ExitInterrupted, "interrupted; " + f.waits(o)}
@@ -239,7 +239,7 @@ func (f *follower) status(o project.Run) error {
 	case engine.StatusCancelled:
 		return &exit{ExitCancelled, "run " + o.ID + " was cancelled"}
 	case engine.StatusPaused:
-		if f.db == service.Memory {
+		if f.service.DB() == service.Memory {
 			return &exit{ExitPaused, "run " + o.ID + " waits for a person, but --db " + service.Memory + " keeps nothing: run it with a store to answer it later"}
 		}
 		return &exit{ExitPaused, f.waits(o)}
@@ -259,7 +259,7 @@ func (f *follower) failure(o project.Run) string {
 		msg += " at " + *o.Error.Node
 	}
 	msg += fmt.Sprintf(": %s (%s)", o.Error.Message, o.Error.Code)
-	if f.db == service.Memory {
+	if f.service.DB() == service.Memory {
 		return msg
 	}
 	switch o.Error.Code {

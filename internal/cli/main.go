@@ -142,10 +142,10 @@ func (a *app) report(ctx context.Context, err error) int {
 		a.complain("interrupted")
 		return ExitInterrupted
 	case errors.As(err, &invalid) && len(invalid.Diagnostics) > 0:
-		a.diagnostics(invalid.Diagnostics, diag.Warning)
+		a.diagnostics(invalid.Diagnostics)
 		return ExitUse
 	case errors.As(err, &list):
-		a.diagnostics(list, diag.Warning)
+		a.diagnostics(list)
 		return ExitUse
 	case errors.As(err, &commands):
 		a.complain(a.wants(commands) + "\nallow it with --trust")
@@ -264,15 +264,23 @@ func (a *app) look(ctx context.Context) (*service.Service, error) {
 	return service.Look(ctx, a.config())
 }
 
-// diagnostics prints problems as FILE:LINE:COL: severity: message (code), those of least severity and worse.
-func (a *app) diagnostics(list diag.List, least diag.Severity) {
+// diagnostics prints problems as FILE:LINE:COL: severity: message (code), with -q only errors.
+func (a *app) diagnostics(list diag.List) {
 	list.Sort()
 	for _, d := range list {
-		if d.Severity == diag.Info && least != diag.Info || d.Severity == diag.Warning && least == diag.Error {
-			continue
+		if d.Severity == diag.Error || d.Severity == diag.Warning && !a.quiet {
+			fmt.Fprintln(a.Err, a.color.diagnostic(d))
 		}
-		fmt.Fprintln(a.Err, a.color.diagnostic(d))
 	}
+}
+
+// refuse prints problems; the error is for those that keep anything from running.
+func (a *app) refuse(list diag.List) error {
+	a.diagnostics(list)
+	if list.HasErrors() {
+		return &exit{status: ExitUse}
+	}
+	return nil
 }
 
 // System gives the streams of the process.

@@ -11,7 +11,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/hocket-run/hocket/diag"
 	"github.com/hocket-run/hocket/internal/engine"
 	"github.com/hocket-run/hocket/internal/expr"
 	"github.com/hocket-run/hocket/internal/journal"
@@ -135,7 +134,7 @@ func (a *app) resume(c *cobra.Command, fl *resumeFlags, run string) error {
 	if answers && reopens {
 		return usef("answer the run or raise its limits, not both at once")
 	}
-	files, err := fl.files.read(a.In)
+	files, err := a.files(fl.files)
 	if err != nil {
 		return err
 	}
@@ -157,11 +156,9 @@ func (a *app) resume(c *cobra.Command, fl *resumeFlags, run string) error {
 		return usef("run %s has ended (%s); there is nothing to resume", run, rec.Head.Status)
 	}
 	if files.Tools != nil || files.Replies != nil {
-		problems, err := s.Give(run, files)
-		if err != nil {
+		if err := s.Give(run, files); err != nil {
 			return err
 		}
-		a.diagnostics(problems, diag.Warning)
 	}
 	fo.left = rec.Head.Interrupted
 	fo.watch(ctx, run, rec.Workflow, rec.Events, fl.events)

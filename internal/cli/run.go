@@ -12,7 +12,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/hocket-run/hocket/diag"
 	"github.com/hocket-run/hocket/internal/service"
 	"github.com/hocket-run/hocket/workflow"
 )
@@ -127,15 +126,7 @@ func (a *app) load(path string, opts service.LoadOptions) (*workflow.Workflow, e
 	if err != nil {
 		return nil, err
 	}
-	least := diag.Warning
-	if a.quiet {
-		least = diag.Error
-	}
-	a.diagnostics(problems, least)
-	if problems.HasErrors() {
-		return nil, &exit{status: ExitUse}
-	}
-	return w, nil
+	return w, a.refuse(problems)
 }
 
 // input gives the prompt: the argument, or standard input where that is a pipe which nothing else reads.
@@ -187,7 +178,7 @@ func (a *app) run(c *cobra.Command, fl *runFlags, args []string) error {
 	if req.Workflow.Name == "" && args[0] != "-" {
 		req.Workflow.Name = strings.TrimSuffix(filepath.Base(args[0]), filepath.Ext(args[0]))
 	}
-	if req.Files, err = fl.files.read(a.In); err != nil {
+	if req.Files, err = a.files(fl.files); err != nil {
 		return err
 	}
 	if req.Input, err = a.input(args, taken); err != nil {
@@ -211,7 +202,7 @@ func (a *app) run(c *cobra.Command, fl *runFlags, args []string) error {
 		}
 		return err
 	}
-	if !a.quiet && a.db != service.Memory {
+	if !a.quiet && s.DB() != service.Memory {
 		fo.progress.say(a.color.dim("run "+req.RunID+"  "+clean(req.Workflow.Name)) + "\n")
 	}
 	fo.watch(ctx, req.RunID, req.Workflow, nil, fl.events)

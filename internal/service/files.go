@@ -12,7 +12,12 @@ type Files struct {
 	Tools, Replies         []byte
 }
 
-// check reads the files and gives all their problems.
+// Problems gives all problems of the files, warnings too. Start and Give refuse files with errors.
+func (f Files) Problems() diag.List {
+	_, problems := f.check()
+	return problems
+}
+
 func (f Files) check() (*script.Script, diag.List) {
 	var (
 		problems diag.List
@@ -38,12 +43,11 @@ type given struct {
 
 // Give lets a run go on in this process with other files than those that it was started with (D19). Call it before the run is resumed or answered.
 //
-// A reply script equal to the stored one goes on where that one was; any other begins anew. Problems that are no errors are returned beside a nil
-// error. Errors: *InvalidError.
-func (s *Service) Give(run string, f Files) (diag.List, error) {
+// A reply script equal to the stored one goes on where that one was; any other begins anew. Errors: *InvalidError.
+func (s *Service) Give(run string, f Files) error {
 	replies, problems := f.check()
 	if problems.HasErrors() {
-		return nil, &InvalidError{Diagnostics: problems}
+		return &InvalidError{Diagnostics: problems}
 	}
 	g := &given{tools: f.Tools, replies: f.Replies}
 	if replies != nil {
@@ -52,7 +56,7 @@ func (s *Service) Give(run string, f Files) (diag.List, error) {
 	s.kits.mu.Lock()
 	defer s.kits.mu.Unlock()
 	s.kits.again[run] = g
-	return problems, nil
+	return nil
 }
 
 func (k *kits) givenTo(run string) *given {

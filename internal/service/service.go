@@ -125,6 +125,9 @@ func Open(ctx context.Context, cfg Config) (*Service, error) {
 	return s, nil
 }
 
+// DB is the path of the store, or Memory.
+func (s *Service) DB() string { return s.cfg.DB }
+
 // closeTime bounds how long Close waits for calls that were told to stop.
 const closeTime = 10 * time.Second
 
