@@ -10,7 +10,7 @@ import (
 )
 
 // Lint reports what looks wrong in a workflow that may run: warnings and notes, never errors, sorted by place. It expects a workflow without
-// errors of [Validate] and never panics on others. Flows are looked at too.
+// errors of [Validate] and never panics on others. Flows and branches are looked at too.
 //
 // Where formats.md lets a format run what P16 refuses (S0-6, S0-25, S0-32, S0-47, S1-5, S3-8), the problem is found here.
 //
@@ -19,13 +19,18 @@ import (
 // step limit makes them a choice.
 func Lint(w *Workflow) diag.List {
 	var l diag.List
-	lintFlow(w, nil, nil, &l)
+	lintFlow(w, "", nil, nil, &l)
+	for _, b := range w.Branches {
+		if b != nil {
+			lintFlow(b, fmt.Sprintf("branch %q: ", b.ID), nil, nil, &l)
+		}
+	}
 	l.Sort()
 	return l
 }
 
-func lintFlow(w *Workflow, path []string, chain []*Workflow, l *diag.List) {
-	c := &linter{checker: newChecker(w, path, l), g: newGraph(w)}
+func lintFlow(w *Workflow, prefix string, path []string, chain []*Workflow, l *diag.List) {
+	c := &linter{checker: newChecker(w, prefix+flowPrefix(path), l), g: newGraph(w)}
 	c.lintReach()
 	c.lintCycles()
 	c.lintJoins()
@@ -36,7 +41,7 @@ func lintFlow(w *Workflow, path []string, chain []*Workflow, l *diag.List) {
 	chain = append(slices.Clip(chain), w)
 	for _, name := range slices.Sorted(maps.Keys(w.Flows)) {
 		if flow := w.Flows[name]; flow != nil && !slices.Contains(chain, flow) && len(path) < MaxFlowDepth {
-			lintFlow(flow, append(slices.Clip(path), name), chain, l)
+			lintFlow(flow, prefix, append(slices.Clip(path), name), chain, l)
 		}
 	}
 }

@@ -52,6 +52,9 @@ func (p *printer) in(body func()) {
 
 func (p *printer) workflow(w *Workflow, above map[*Workflow]bool) {
 	p.line("workflow", key("id", w.ID), key("name", w.Name), word("format", w.Format), word("entry", w.Entry), key("description", w.Description))
+	if s := w.Schedule; s != nil {
+		p.line("schedule", word("mode", s.Mode), key("spec", s.Spec), key("timeZone", s.TimeZone))
+	}
 	p.limits(w.Limits)
 	p.rules(w.Rules)
 	for _, name := range slices.Sorted(maps.Keys(w.Providers)) {
@@ -78,6 +81,17 @@ func (p *printer) workflow(w *Workflow, above map[*Workflow]bool) {
 		default:
 			p.line("flow", ident(name))
 			p.in(func() { p.workflow(flow, above) })
+		}
+	}
+	for _, b := range w.Branches {
+		switch {
+		case b == nil:
+			p.line("branch", "empty")
+		case above[b]:
+			p.line("branch", ident(b.ID), "contains itself")
+		default:
+			p.line("branch", ident(b.ID))
+			p.in(func() { p.workflow(b, above) })
 		}
 	}
 	delete(above, w)

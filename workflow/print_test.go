@@ -62,7 +62,7 @@ func TestPrintShowsEveryField(t *testing.T) {
 			}
 			return
 		case reflect.Slice:
-			if v.Type() != reflect.TypeFor[json.RawMessage]() {
+			if v.Type() != reflect.TypeFor[json.RawMessage]() && v.Len() > 0 {
 				walk(v.Index(0), path+"[0]")
 			}
 		case reflect.Pointer:
@@ -109,7 +109,7 @@ func fill(v reflect.Value, depth int) {
 	switch v.Kind() {
 	case reflect.Struct:
 		for i := range v.NumField() {
-			if f := v.Type().Field(i); f.Name == "Source" || f.Name == "Flows" && depth > 0 {
+			if f := v.Type().Field(i); f.Name == "Source" || (f.Name == "Flows" || f.Name == "Branches") && depth > 0 {
 				continue
 			}
 			fill(v.Field(i), depth)

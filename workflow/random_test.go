@@ -90,6 +90,11 @@ func genWorkflow(t *rapid.T, depth int) *Workflow {
 	if depth < 2 && rapid.IntRange(0, 3).Draw(t, "flow") == 0 {
 		w.Flows = map[string]*Workflow{word(t, "name"): genWorkflow(t, depth+1)}
 	}
+	for range rapid.IntRange(-2, 2-2*depth).Draw(t, "branches") {
+		b := genWorkflow(t, depth+1)
+		b.ID = word(t, "branch")
+		w.Branches = append(w.Branches, b)
+	}
 	return w
 }
 

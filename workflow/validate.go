@@ -16,22 +16,43 @@ const MaxFlowDepth = 16
 // invariants that the package comment names. It never panics, whatever w holds, and takes time in proportion to w's size.
 //
 // Spans come from w.Source; messages name nodes and agents by id, so that a workflow without a document is still readable.
-// Flows are validated too; their messages begin with the flow's name.
+// Flows and branches are validated too; their messages begin with the flow's name or the branch's id.
 //
 // The codes are stable: no-nodes, no-entry, unknown-entry, entry-in-branch, empty-id, duplicate-node, duplicate-agent, unknown-node,
 // unknown-agent, unknown-kind, missing-spec, foreign-spec, missing-name, unknown-word, bad-condition, bad-json, negative-limit,
 // decide-without-cases, empty-port, subagent-self, subagent-cycle, subagent-tool, fork-without-branches, duplicate-branch, branch-without-edge,
-// branch-target, bad-quorum, fork-join, join-fork, bad-parent, edge-crosses-branch, bad-handoff, unknown-flow, flow-recursion, flow-too-deep.
+// branch-target, bad-quorum, fork-join, join-fork, bad-parent, edge-crosses-branch, bad-handoff, unknown-flow, flow-recursion, flow-too-deep, empty-branch,
+// duplicate-branch-id, nested-branches.
 func Validate(w *Workflow) diag.List {
 	var l diag.List
-	validateFlow(w, nil, nil, &l)
+	validateFlow(w, "", nil, nil, &l)
+	c := newChecker(w, "", &l)
+	file := diag.Span{File: w.Source.File}
+	taken := map[string]bool{}
+	for i, b := range w.Branches {
+		switch {
+		case b == nil:
+			c.errorf(file, "empty-branch", "branch %d is empty", i+1)
+			continue
+		case b.ID == "":
+			c.errorf(file, "empty-branch", "branch %d has no id", i+1)
+		case taken[b.ID]:
+			c.errorf(file, "duplicate-branch-id", "two branches have the id %q", b.ID)
+		}
+		taken[b.ID] = true
+		prefix := fmt.Sprintf("branch %q: ", b.ID)
+		if len(b.Branches) > 0 {
+			newChecker(b, prefix, &l).errorf(file, "nested-branches", "a branch has no branches of its own")
+		}
+		validateFlow(b, prefix, nil, nil, &l)
+	}
 	l.Sort()
 	return l
 }
 
-// validateFlow checks w, which stands at the end of the flows named path inside the workflows of chain.
-func validateFlow(w *Workflow, path []string, chain []*Workflow, l *diag.List) {
-	c := newChecker(w, path, l)
+// validateFlow checks w, which stands at the end of the flows named path inside the workflows of chain, in the branch that prefix names.
+func validateFlow(w *Workflow, prefix string, path []string, chain []*Workflow, l *diag.List) {
+	c := newChecker(w, prefix+flowPrefix(path), l)
 	c.checkEntry()
 	c.checkIDs()
 	c.checkAgents()
@@ -58,7 +79,7 @@ func validateFlow(w *Workflow, path []string, chain []*Workflow, l *diag.List) {
 		case len(sub) > MaxFlowDepth:
 			c.errorf(diag.Span{File: w.Source.File}, "flow-too-deep", "flow %q stands more than %d flows deep", name, MaxFlowDepth)
 		default:
-			validateFlow(flow, sub, chain, l)
+			validateFlow(flow, prefix, sub, chain, l)
 		}
 	}
 }
@@ -82,11 +103,16 @@ type port struct{ node, name string }
 // maxHints bounds how many names are compared with all others, which is slow in a document that is wrong throughout.
 const maxHints = 50
 
-func newChecker(w *Workflow, path []string, l *diag.List) *checker {
-	c := &checker{w: w, l: l, nodes: map[string]*Node{}, agents: map[string]*Agent{}, ports: map[port]bool{}, begins: map[port]bool{}}
+func flowPrefix(path []string) string {
+	var b strings.Builder
 	for _, name := range path {
-		c.prefix += fmt.Sprintf("flow %q: ", name)
+		fmt.Fprintf(&b, "flow %q: ", name)
 	}
+	return b.String()
+}
+
+func newChecker(w *Workflow, prefix string, l *diag.List) *checker {
+	c := &checker{w: w, prefix: prefix, l: l, nodes: map[string]*Node{}, agents: map[string]*Agent{}, ports: map[port]bool{}, begins: map[port]bool{}}
 	for i := range w.Nodes {
 		n := &w.Nodes[i]
 		if c.nodes[n.ID] == nil {

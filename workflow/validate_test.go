@@ -242,6 +242,11 @@ func TestValidate(t *testing.T) {
 			`edge-crosses-branch: the edge from "a" to "end" crosses the border of a branch: a branch is entered by its fork and left by its join`,
 		}},
 		{"unknown flow", func(w *Workflow) { node(w, "inner").Subflow.Flow = "othr" }, []string{`unknown-flow: node "inner": flow "othr" is not defined; did you mean "other"?`}},
+		{"branch with a problem", func(w *Workflow) { w.Branches = []*Workflow{{ID: "b", Nodes: []Node{{ID: "only", Kind: KindEnd}}}} }, []string{`no-entry: branch "b": the workflow does not say where it begins`}},
+		{"empty branch", func(w *Workflow) { w.Branches = []*Workflow{nil} }, []string{"empty-branch: branch 1 is empty"}},
+		{"branch without id", func(w *Workflow) { w.Branches = []*Workflow{one("")} }, []string{"empty-branch: branch 1 has no id"}},
+		{"two branches with one id", func(w *Workflow) { w.Branches = []*Workflow{one("b"), one("b")} }, []string{`duplicate-branch-id: two branches have the id "b"`}},
+		{"branches in a branch", func(w *Workflow) { w.Branches = []*Workflow{one("b", one("c"))} }, []string{`nested-branches: branch "b": a branch has no branches of its own`}},
 		{"empty flow", func(w *Workflow) { w.Flows["other"] = nil }, []string{`unknown-flow: flow "other" is empty`}},
 		{"flow with a problem", func(w *Workflow) { w.Flows["other"].Entry = "" }, []string{`no-entry: flow "other": the workflow does not say where it begins`}},
 		{"flow that calls itself", func(w *Workflow) {
@@ -293,5 +298,34 @@ func TestValidatePlaces(t *testing.T) {
 	}
 	if diff := cmp.Diff(got, want); diff != "" {
 		t.Errorf("(-got +want):\n%s", diff)
+	}
+}
+
+// one is a branch of a single node.
+func one(id string, branches ...*Workflow) *Workflow {
+	return &Workflow{ID: id, Entry: "only", Nodes: []Node{{ID: "only", Kind: KindEnd}}, Branches: branches}
+}
+
+// A run of the main graph or of a branch has a definition of its own, which changes beside it leave alone (S1-20, S1-21).
+func TestGraph(t *testing.T) {
+	t.Parallel()
+	w := &Workflow{Name: "w", Entry: "only", Nodes: []Node{{ID: "only", Kind: KindEnd}}, Schedule: &Schedule{Mode: ModeInterval, Spec: "60"}, Branches: []*Workflow{one("b"), one("c")}}
+	alone := *w
+	alone.Branches, alone.Schedule = nil, nil
+	want, err := alone.Digest()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, err := w.Graph("").Digest(); err != nil || got != want {
+		t.Errorf("the main graph has digest %s, %v, want %s", got, err, want)
+	}
+	if g := w.Graph("c"); g == nil || g.ID != "c" {
+		t.Errorf("branch c is %v", g)
+	}
+	if g := w.Graph("d"); g != nil {
+		t.Errorf("branch d is %v", g)
+	}
+	if len(w.Branches) != 2 || w.Schedule == nil {
+		t.Error("Graph changed the workflow")
 	}
 }

@@ -2,6 +2,7 @@ package workflow
 
 import (
 	"encoding/json"
+	"slices"
 	"time"
 
 	"github.com/hocket-run/hocket/diag"
@@ -24,6 +25,11 @@ type Workflow struct {
 	Rules  Rules   `json:"rules,omitzero"`
 	// Flows are the workflows that subflow nodes name, by that name.
 	Flows map[string]*Workflow `json:"flows,omitempty"`
+	// Branches are graphs beside the main one, not connected with it or each other, each run by itself (S1-20). Their ids tell them apart; they have
+	// none of their own. [Workflow.Graph] picks what a run runs.
+	Branches []*Workflow `json:"branches,omitempty"`
+	// Schedule says when runs of the main graph, or of the branch, start by themselves; nil: never.
+	Schedule *Schedule `json:"schedule,omitempty"`
 	// Providers are model providers that the document declares, by name, for the wiring; the engine does not read them.
 	Providers map[string]Provider `json:"providers,omitempty"`
 
@@ -39,6 +45,23 @@ type Provider struct {
 	// KeyEnv names the environment variable that holds the key; the key itself never stands in a definition.
 	KeyEnv string `json:"keyEnv,omitempty"`
 }
+
+// Schedule says when runs start by themselves (S1-22, S1-23). Its words are checked by the format that it came from, and read by package schedule.
+type Schedule struct {
+	// Mode is ModeInterval or ModeContinuous.
+	Mode string `json:"mode"`
+	// Spec is `60`, `daily@09:00` or `weekly@1,3,5`; in ModeContinuous the seconds between two runs, "" for the default of one second.
+	Spec string `json:"spec,omitempty"`
+	// TimeZone names the zone of the calendar, as in the IANA database; "" is that of the process.
+	TimeZone string `json:"timeZone,omitempty"`
+}
+
+// Modes of execution.
+const (
+	ModeOneTime    = "one_time"
+	ModeInterval   = "interval"
+	ModeContinuous = "continuous"
+)
 
 // Edge leads from a port of one node to another node.
 type Edge struct {
@@ -228,6 +251,22 @@ func (w *Workflow) Node(id string) *Node {
 		}
 	}
 	return nil
+}
+
+// Graph gives what a run of the branch with that id runs, the main graph for "": a definition of its own, without the branches beside it and without
+// a schedule, so that changes of those do not change its digest. Nil where there is no such branch (S1-21).
+func (w *Workflow) Graph(branch string) *Workflow {
+	g := w
+	if branch != "" {
+		i := slices.IndexFunc(w.Branches, func(b *Workflow) bool { return b != nil && b.ID == branch })
+		if i < 0 {
+			return nil
+		}
+		g = w.Branches[i]
+	}
+	c := *g
+	c.Branches, c.Schedule = nil, nil
+	return &c
 }
 
 // Agent gives the agent with that id, nil where there is none.
