@@ -3,7 +3,6 @@ package engine
 import (
 	"bytes"
 	"encoding/json"
-	"fmt"
 	"slices"
 	"strconv"
 	"strings"
@@ -13,96 +12,6 @@ import (
 	"github.com/hocket-run/hocket/internal/expr"
 	"github.com/hocket-run/hocket/workflow"
 )
-
-// check refuses inputs that this run cannot take, before anything changes.
-func (r *Run) check(in InputData) error {
-	if d, ok := in.(Start); ok {
-		if r.s.Created != nil {
-			return ErrStarted
-		}
-		return checkValues("input of the run", d.Created.Input)
-	}
-	if r.s.Created == nil {
-		return ErrNotStarted
-	}
-	switch d := in.(type) {
-	case ModelResult:
-		values := []Value{d.Message.Extra}
-		for _, tc := range d.Message.ToolCalls {
-			values = append(values, tc.Arguments, tc.Extra)
-		}
-		if err := checkValues(d.ID, values...); err != nil {
-			return err
-		}
-		return r.checkCall(d.ID)
-	case ToolResult:
-		if err := checkValues(d.ID, d.Structured); err != nil {
-			return err
-		}
-		return r.checkCall(d.ID)
-	case FuncResult:
-		return r.checkCall(d.ID)
-	case TimerDue:
-		return nil // timers are never unknown: a stale one is ignored
-	case Answer:
-		_, _, err := r.checkAnswer(d)
-		return err
-	case Cancel:
-		if r.s.Status.Ended() && r.s.Status != StatusCancelled {
-			return ErrEnded
-		}
-	case Recovered:
-		if r.s.Status.Ended() {
-			return ErrEnded
-		}
-	case Reopen:
-		if r.s.Status != StatusFailed || r.s.Limit == "" {
-			return ErrNotReopenable
-		}
-	default:
-		return fmt.Errorf("input %T: %w", in, ErrUnknownCommand)
-	}
-	return nil
-}
-
-// checkValues refuses what no event can hold.
-func checkValues(where string, values ...Value) error {
-	for _, v := range values {
-		if len(v) > 0 && !json.Valid(v) {
-			return fmt.Errorf("%s: %w", where, ErrInput)
-		}
-	}
-	return nil
-}
-
-// checkCall refuses ids that no command of this run ever had. Ids of calls that have settled pass: their results come late and are ignored.
-func (r *Run) checkCall(id string) error {
-	key, attempt, ok := parseCommandID(id)
-	if ok && attempt > 0 {
-		if c := r.s.Calls[key]; c != nil && attempt <= c.Attempt {
-			return nil
-		}
-		part := strings.Split(key, ".")
-		if len(part) == 3 {
-			step, err1 := strconv.Atoi(part[0])
-			n, err2 := strconv.Atoi(part[2])
-			if err1 == nil && err2 == nil && step >= 1 && step <= len(r.s.Steps) && n >= 1 && n <= r.step(step).Calls && r.s.Calls[key] == nil {
-				return nil
-			}
-		}
-	}
-	return fmt.Errorf("%w: %q", ErrUnknownCommand, id)
-}
-
-// open gives the call that a result belongs to, nil where it is stale.
-func (r *Run) openCall(id string, kind callKind) (string, *call) {
-	key, attempt, _ := parseCommandID(id)
-	c := r.s.Calls[key]
-	if c == nil || c.Attempt != attempt || c.Kind != kind || (c.State != callOpen && c.State != callCancelled) || r.s.Status.Ended() {
-		return "", nil
-	}
-	return key, c
-}
 
 func (r *Run) handle(in InputData) {
 	switch d := in.(type) {
@@ -344,86 +253,6 @@ func (r *Run) again(key string, c *call, model string) {
 		r.emitStep(c.Step, &ToolCalled{Call: key, Attempt: c.Attempt + 1, Frame: c.Frame, Tool: c.Tool, ToolCallID: c.ToolID, Arguments: c.Args})
 	default:
 		r.emitStep(c.Step, &FuncCalled{Call: key, Attempt: c.Attempt + 1, Func: c.Tool})
-	}
-}
-
-// handleRecovered goes on after a crash: cancelled calls are given up, lost ones are treated by their policy, all others are given again (P12).
-func (r *Run) handleRecovered(d Recovered) {
-	if r.s.Status == StatusRunning {
-		r.emit(0, "", &RunResumed{Reason: "recovered"})
-	}
-	r.takeUp(d.Lost, "the process that made the call died")
-}
-
-// handleReopen goes on with a run that ended by a limit (D20).
-func (r *Run) handleReopen(d Reopen) {
-	limits := mergeLimits(r.s.Limits, d.Limits)
-	r.emit(0, "", &RunResumed{Reason: "reopened", Limits: &limits})
-	r.takeUp(d.Lost, "the run had ended before")
-	r.goOn()
-}
-
-// takeUp goes on with the calls that were out when the run was left.
-func (r *Run) takeUp(lost []Lost, why string) {
-	r.abandon(why)
-	for _, l := range lost {
-		key, c := r.openCall(l.ID, callTool)
-		if c == nil || c.State != callOpen {
-			continue
-		}
-		switch l.Policy {
-		case "retry":
-		case "skip":
-			r.lost(key, "skip")
-		case "fail":
-			r.lost(key, "fail")
-		default:
-			r.emitStep(c.Step, &WaitOpened{
-				Wait: fmt.Sprintf("w%s.%d", key, c.Attempt), Kind: workflow.WaitQuestion, Call: key, Options: []string{"retry", "skip", "fail"},
-				Prompt: fmt.Sprintf("The outcome of the call of tool %s with %s is unknown: it was cut off while it ran. Retry it, skip it, or fail the step?", c.Tool, compact(r.argumentsOf(c))),
-			})
-		}
-	}
-	r.abandon(why) // those that a failure just cancelled
-	r.reissue()
-}
-
-// lost settles a call with unknown outcome as a person or its policy says.
-func (r *Run) lost(key, what string) {
-	c := r.s.Calls[key]
-	step, fr, inAgent := c.Step, c.Frame, c.ToolID != ""
-	switch what {
-	case "skip":
-		r.emitStep(step, &ToolReturned{Call: key, Attempt: c.Attempt, Text: "The outcome of this call is unknown; it was not repeated.", IsError: true})
-	default:
-		// No retry policy applies: trying again is what was decided against.
-		f := Failure{Code: CodeOutcomeUnknown, Message: fmt.Sprintf("outcome of tool %s is unknown", c.Tool), Node: r.nodeID(step)}
-		if !r.handledByProgram(step, "", &f) {
-			r.giveUp(step, f)
-		}
-		return
-	}
-	if inAgent {
-		r.turnAnswered(step, fr)
-		return
-	}
-	r.complete(step, &StepCompleted{}, workflow.PortOut)
-}
-
-// reissue hands out every open command that the events of this activation do not hand out already.
-func (r *Run) reissue() {
-	r.announced = time.Time{}
-	fresh := r.s.Seq + 1
-	if len(r.out) > 0 {
-		fresh = r.out[0].Seq
-	}
-	for _, key := range r.sortedCalls(func(c *call) bool { return c.State == callOpen && c.Seq < fresh }) {
-		r.opened = append(r.opened, r.command(key, r.s.Calls[key]))
-	}
-	for _, id := range sortedKeys(r.s.Timers) {
-		if t := r.s.Timers[id]; t.Seq < fresh {
-			r.opened = append(r.opened, &StartTimer{ID: id, After: t.Seq, At: t.At, Deadline: t.Deadline})
-		}
 	}
 }
 

@@ -1,0 +1,283 @@
+package engine
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/hocket-run/hocket/internal/chat"
+	"github.com/hocket-run/hocket/internal/expr"
+	"github.com/hocket-run/hocket/workflow"
+)
+
+func (r *Run) applyStepStarted(ev *Event, d *StepStarted) error {
+	if ev.Step != len(r.s.Steps)+1 {
+		return r.diverge(ev, "expected step %d", len(r.s.Steps)+1)
+	}
+	if d.Scope < 0 || d.Scope >= len(r.s.Scopes) {
+		return r.diverge(ev, "scope %d does not exist", d.Scope)
+	}
+	sc := r.scope(d.Scope)
+	f := r.flows[sc.Flow]
+	st := step{Node: -1, Scope: d.Scope, Iter: d.Iteration, From: d.From, Input: d.Input}
+	for _, id := range d.Tokens {
+		t, ok := r.take(id)
+		if !ok || t.Scope != d.Scope {
+			return r.diverge(ev, "token %d does not exist", id)
+		}
+		st.Node, st.Group = t.Node, t.Group
+	}
+	if st.Node < 0 || st.Node >= len(f.nodes) || f.nodes[st.Node].Kind != d.Kind {
+		return r.diverge(ev, "node %q does not fit", ev.Node)
+	}
+	n := &f.nodes[st.Node]
+	sc.Live += 1 - len(d.Tokens)
+	sc.Started = true
+	fr := &r.s.Flows[sc.Flow]
+	if fr.Counts == nil {
+		fr.Counts = map[int]int{}
+	}
+	fr.Counts[st.Node]++
+	if n.header {
+		if sc.Loops == nil {
+			sc.Loops = map[int]int{}
+		}
+		sc.Loops[st.Node]++
+	}
+	if !n.Hidden {
+		r.s.Used++
+	}
+	if r.s.Limits.MaxRounds > 0 && sc.Flow == 0 {
+		if r.s.Seen == nil {
+			r.s.Seen = map[int]bool{}
+		}
+		r.s.Seen[st.Node] = true
+	}
+	r.s.Steps = append(r.s.Steps, st)
+	r.s.Running = append(r.s.Running, ev.Step)
+	p := r.step(ev.Step)
+	switch n.Kind {
+	case workflow.KindAgent:
+		r.openFrame(ev.Step, n.Agent.Agent, d.System, -1)
+		if n.Agent.Prompt.Mode != workflow.PromptShared {
+			r.conv(p.Agent.Frames[0].Conv, chat.Message{Role: chat.RoleUser, Text: expr.Text(r.stepInput(ev.Step))})
+		}
+	case workflow.KindExec:
+		r.openExec(ev.Step, d.From)
+	case workflow.KindFunc:
+		p.Seen, p.View = r.seen(d.Scope), r.stateAt(d.Scope)
+	case workflow.KindFork:
+		p.Block = &block{Base: r.seen(d.Scope), View: r.stateAt(d.Scope)}
+	case workflow.KindSubflow:
+		p.Flow = len(r.s.Flows)
+		r.s.Flows = append(r.s.Flows, flowRun{Step: ev.Step})
+		r.flows = append(r.flows, f.flows[n.Subflow.Flow])
+		p.Block = &block{Scopes: []int{len(r.s.Scopes)}}
+		r.s.Scopes = append(r.s.Scopes, scope{Flow: p.Flow, Owner: ev.Step})
+	}
+	return nil
+}
+
+// take removes a token from where it waits. The first token taken from the queue of a draining run begins that entry's turn (D18).
+func (r *Run) take(id int) (token, bool) {
+	for i, t := range r.s.Ready {
+		if t.ID == id {
+			if isFreeJoin(&r.flows[r.scope(t.Scope).Flow].nodes[t.Node]) {
+				r.s.Parked--
+			}
+			if i == 0 {
+				r.s.Ready = r.s.Ready[1:]
+			} else {
+				r.s.Ready = slices.Delete(r.s.Ready, i, i+1)
+			}
+			return t, true
+		}
+	}
+	for i, t := range r.s.Held {
+		if t.ID == id {
+			r.s.Held = slices.Delete(r.s.Held, i, i+1)
+			t.Group = t.ID
+			r.s.Drain.Group = t.ID
+			return t, true
+		}
+	}
+	return token{}, false
+}
+
+func (r *Run) applyStep(ev *Event) error {
+	st, sc := r.step(ev.Step), r.stepScope(ev.Step)
+	n := r.stepNode(ev.Step)
+	if st.Status != stepRunning {
+		return r.diverge(ev, "step %d has ended", ev.Step)
+	}
+	switch d := ev.Data.(type) {
+	case *StepRetrying:
+		return r.applyRetrying(ev, d)
+	case *StepCompleted:
+		st.Status, st.Goto, st.Update = stepCompleted, d.Goto, d.Update
+		st.Output = d.Output
+		switch {
+		case d.Same:
+			st.Output = r.stepInput(ev.Step)
+		case d.Reply:
+			st.Output = r.replyText(ev.Step, st.Agent.Root)
+		case n.Kind == workflow.KindFork:
+			st.Output = r.blockOutput(ev.Step)
+		case n.Kind == workflow.KindSubflow:
+			if last := r.scope(st.Block.Scopes[0]).Last; last > 0 {
+				st.Output = r.step(last).Output
+			}
+		}
+		sc.Last = ev.Step
+		if n.Kind == workflow.KindEnd {
+			r.dropTokens([]int{st.Scope})
+		}
+		if hasOutput(n.Kind) {
+			sc.record(n.idx, ev.Step)
+		}
+		for _, field := range sortedKeys(d.Update) {
+			if sc.Writes == nil {
+				sc.Writes = map[string]write{}
+			}
+			sc.Writes[field] = write{Value: d.Update[field], Node: r.writer(ev.Step, field)}
+		}
+	case *StepFailed:
+		st.Status = stepFailed
+		f := d.Error
+		if d.Port != "" {
+			st.Output = f.value()
+		} else if sc.Failed == nil {
+			sc.Failed = &f
+			if sc.Owner == 0 && r.s.Ending == nil {
+				r.s.Ending = &ending{Status: StatusFailed, Failure: f}
+			}
+		}
+	case *StepCancelled:
+		st.Status = stepCancelled
+		if d.Run != nil {
+			r.s.Ending, r.s.Limit = &ending{Status: StatusCancelled, Reason: d.Run.Reason}, ""
+		}
+	case *StepSkipped:
+		st.Status = stepSkipped
+	}
+	r.endStep(ev.Step)
+	return nil
+}
+
+// endStep takes a step out of what is alive: its calls that are still out are cancelled, its timers are gone, its branches are dead.
+func (r *Run) endStep(id int) {
+	st := r.step(id)
+	if i := slices.Index(r.s.Running, id); i >= 0 {
+		r.s.Running = slices.Delete(r.s.Running, i, i+1)
+	}
+	r.dropCalls(func(c *call) bool { return c.Step == id })
+	delete(r.s.Timers, stepTimer(id))
+	if st.Due {
+		st.Due = false
+		r.due--
+	}
+	st.Seen, st.View = nil, nil
+	if st.Block != nil {
+		r.killScopes(st.Block.Scopes)
+	}
+	if st.Agent != nil {
+		if r.stepNode(id).Kind == workflow.KindExec {
+			r.joinTurn(&st.Agent.Frames[0]) // what was done before it was cut off
+		}
+		for i := range st.Agent.Frames {
+			if c := st.Agent.Frames[i].Conv; c != sharedConv {
+				delete(r.s.Convs, c)
+			}
+		}
+		st.Agent = nil
+	}
+	r.scope(st.Scope).Live--
+	r.idle(st.Scope)
+}
+
+// killScopes drops the tokens of scopes in which nothing may happen any more.
+func (r *Run) killScopes(ids []int) {
+	r.dropTokens(ids)
+	for _, id := range ids {
+		r.scope(id).Dead, r.scope(id).Live = true, 0
+	}
+}
+
+func (r *Run) dropTokens(scopes []int) {
+	dead := func(t token) bool {
+		if !slices.Contains(scopes, t.Scope) {
+			return false
+		}
+		sc := r.scope(t.Scope)
+		sc.Live--
+		if isFreeJoin(&r.flows[sc.Flow].nodes[t.Node]) {
+			r.s.Parked--
+		}
+		return true
+	}
+	r.s.Ready = slices.DeleteFunc(r.s.Ready, dead)
+	r.s.Held = slices.DeleteFunc(r.s.Held, dead)
+}
+
+func (r *Run) applyRetrying(ev *Event, d *StepRetrying) error {
+	st := r.step(ev.Step)
+	f := d.Error
+	st.Retries, st.Last = st.Retries+1, &f
+	if r.s.Timers == nil {
+		r.s.Timers = map[string]timer{}
+	}
+	if d.Call != "" {
+		c := r.s.Calls[d.Call]
+		if c == nil {
+			return r.diverge(ev, "call %s does not exist", d.Call)
+		}
+		r.setCall(c, callSleeping)
+		r.s.Timers[callTimer(d.Call)] = timer{At: d.Until, Step: ev.Step, Seq: ev.Seq}
+		return nil
+	}
+	r.dropCalls(func(c *call) bool { return c.Step == ev.Step })
+	if st.Block != nil {
+		r.killScopes(st.Block.Scopes)
+		st.Block.Scopes = nil
+	}
+	r.s.Timers[stepTimer(ev.Step)] = timer{At: d.Until, Step: ev.Step, Seq: ev.Seq}
+	return nil
+}
+
+func (r *Run) applyTimer(ev *Event, d *TimerFired) error {
+	t, ok := r.s.Timers[d.Timer]
+	if !ok || t.Step != ev.Step {
+		return r.diverge(ev, "timer %s is not running", d.Timer)
+	}
+	delete(r.s.Timers, d.Timer)
+	switch {
+	case t.Deadline:
+	case d.Timer == stepTimer(ev.Step):
+		r.renew(ev.Step)
+	default:
+		if c := r.s.Calls[strings.TrimPrefix(d.Timer, "retry:")]; c != nil && c.State == callSleeping {
+			r.setCall(c, callDue)
+		}
+	}
+	return nil
+}
+
+// renew makes a step ready to begin anew: an agent with a new conversation.
+func (r *Run) renew(id int) {
+	st, n := r.step(id), r.stepNode(id)
+	if effect(n.Kind) && !st.Due {
+		st.Due = true
+		r.due++
+	}
+	if n.Kind != workflow.KindAgent || st.Agent == nil {
+		return
+	}
+	old := st.Agent.Frames[st.Agent.Root]
+	for i := range st.Agent.Frames {
+		st.Agent.Frames[i].Done = true
+	}
+	st.Agent.Root = len(st.Agent.Frames)
+	r.openFrame(id, old.Agent, old.System, -1)
+	if old.Conv != sharedConv {
+		r.conv(st.Agent.Frames[st.Agent.Root].Conv, chat.Message{Role: chat.RoleUser, Text: expr.Text(r.stepInput(id))})
+	}
+}

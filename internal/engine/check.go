@@ -1,0 +1,98 @@
+package engine
+
+import (
+	"encoding/json"
+	"fmt"
+	"strconv"
+	"strings"
+)
+
+// check refuses inputs that this run cannot take, before anything changes.
+func (r *Run) check(in InputData) error {
+	if d, ok := in.(Start); ok {
+		if r.s.Created != nil {
+			return ErrStarted
+		}
+		return checkValues("input of the run", d.Created.Input)
+	}
+	if r.s.Created == nil {
+		return ErrNotStarted
+	}
+	switch d := in.(type) {
+	case ModelResult:
+		values := []Value{d.Message.Extra}
+		for _, tc := range d.Message.ToolCalls {
+			values = append(values, tc.Arguments, tc.Extra)
+		}
+		if err := checkValues(d.ID, values...); err != nil {
+			return err
+		}
+		return r.checkCall(d.ID)
+	case ToolResult:
+		if err := checkValues(d.ID, d.Structured); err != nil {
+			return err
+		}
+		return r.checkCall(d.ID)
+	case FuncResult:
+		return r.checkCall(d.ID)
+	case TimerDue:
+		return nil // timers are never unknown: a stale one is ignored
+	case Answer:
+		_, _, err := r.checkAnswer(d)
+		return err
+	case Cancel:
+		if r.s.Status.Ended() && r.s.Status != StatusCancelled {
+			return ErrEnded
+		}
+	case Recovered:
+		if r.s.Status.Ended() {
+			return ErrEnded
+		}
+	case Reopen:
+		if r.s.Status != StatusFailed || r.s.Limit == "" {
+			return ErrNotReopenable
+		}
+	default:
+		return fmt.Errorf("input %T: %w", in, ErrUnknownCommand)
+	}
+	return nil
+}
+
+// checkValues refuses what no event can hold.
+func checkValues(where string, values ...Value) error {
+	for _, v := range values {
+		if len(v) > 0 && !json.Valid(v) {
+			return fmt.Errorf("%s: %w", where, ErrInput)
+		}
+	}
+	return nil
+}
+
+// checkCall refuses ids that no command of this run ever had. Ids of calls that have settled pass: their results come late and are ignored.
+func (r *Run) checkCall(id string) error {
+	key, attempt, ok := parseCommandID(id)
+	if ok && attempt > 0 {
+		if c := r.s.Calls[key]; c != nil && attempt <= c.Attempt {
+			return nil
+		}
+		part := strings.Split(key, ".")
+		if len(part) == 3 {
+			step, err1 := strconv.Atoi(part[0])
+			n, err2 := strconv.Atoi(part[2])
+			if err1 == nil && err2 == nil && step >= 1 && step <= len(r.s.Steps) && n >= 1 && n <= r.step(step).Calls && r.s.Calls[key] == nil {
+				return nil
+			}
+		}
+	}
+	return fmt.Errorf("%w: %q", ErrUnknownCommand, id)
+}
+
+// open gives the call that a result belongs to, nil where it is stale.
+func (r *Run) openCall(id string, kind callKind) (string, *call) {
+	key, attempt, _ := parseCommandID(id)
+	c := r.s.Calls[key]
+	if c == nil || c.Attempt != attempt || c.Kind != kind || (c.State != callOpen && c.State != callCancelled) || r.s.Status.Ended() {
+		return "", nil
+	}
+	return key, c
+}

@@ -1,0 +1,115 @@
+package engine
+
+func (*RunCreated) Type() Type        { return "run.created" }
+func (*RunStarted) Type() Type        { return "run.started" }
+func (*RunPaused) Type() Type         { return "run.paused" }
+func (*RunResumed) Type() Type        { return "run.resumed" }
+func (*RunCompleted) Type() Type      { return "run.completed" }
+func (*RunFailed) Type() Type         { return "run.failed" }
+func (*RunCancelled) Type() Type      { return "run.cancelled" }
+func (*StepStarted) Type() Type       { return "step.started" }
+func (*StepRetrying) Type() Type      { return "step.retrying" }
+func (*StepCompleted) Type() Type     { return "step.completed" }
+func (*StepFailed) Type() Type        { return "step.failed" }
+func (*StepCancelled) Type() Type     { return "step.cancelled" }
+func (*StepSkipped) Type() Type       { return "step.skipped" }
+func (*EdgeTaken) Type() Type         { return "edge.taken" }
+func (*ModelCalled) Type() Type       { return "model.called" }
+func (*ModelReplied) Type() Type      { return "model.replied" }
+func (*ModelFailed) Type() Type       { return "model.failed" }
+func (*ToolCalled) Type() Type        { return "tool.called" }
+func (*ToolReturned) Type() Type      { return "tool.returned" }
+func (*ToolFailed) Type() Type        { return "tool.failed" }
+func (*FuncCalled) Type() Type        { return "func.called" }
+func (*FuncReturned) Type() Type      { return "func.returned" }
+func (*SubagentStarted) Type() Type   { return "subagent.started" }
+func (*SubagentCompleted) Type() Type { return "subagent.completed" }
+func (*SubagentFailed) Type() Type    { return "subagent.failed" }
+func (*ConditionChecked) Type() Type  { return "condition.checked" }
+func (*WaitOpened) Type() Type        { return "wait.opened" }
+func (*WaitAnswered) Type() Type      { return "wait.answered" }
+func (*WaitClosed) Type() Type        { return "wait.closed" }
+func (*SignalRaised) Type() Type      { return "signal.raised" }
+func (*LimitReached) Type() Type      { return "limit.reached" }
+func (*TimerFired) Type() Type        { return "timer.fired" }
+func (*CheckpointSaved) Type() Type   { return "checkpoint.saved" }
+
+func (*RunCreated) data()        {}
+func (*RunStarted) data()        {}
+func (*RunPaused) data()         {}
+func (*RunResumed) data()        {}
+func (*RunCompleted) data()      {}
+func (*RunFailed) data()         {}
+func (*RunCancelled) data()      {}
+func (*StepStarted) data()       {}
+func (*StepRetrying) data()      {}
+func (*StepCompleted) data()     {}
+func (*StepFailed) data()        {}
+func (*StepCancelled) data()     {}
+func (*StepSkipped) data()       {}
+func (*EdgeTaken) data()         {}
+func (*ModelCalled) data()       {}
+func (*ModelReplied) data()      {}
+func (*ModelFailed) data()       {}
+func (*ToolCalled) data()        {}
+func (*ToolReturned) data()      {}
+func (*ToolFailed) data()        {}
+func (*FuncCalled) data()        {}
+func (*FuncReturned) data()      {}
+func (*SubagentStarted) data()   {}
+func (*SubagentCompleted) data() {}
+func (*SubagentFailed) data()    {}
+func (*ConditionChecked) data()  {}
+func (*WaitOpened) data()        {}
+func (*WaitAnswered) data()      {}
+func (*WaitClosed) data()        {}
+func (*SignalRaised) data()      {}
+func (*LimitReached) data()      {}
+func (*TimerFired) data()        {}
+func (*CheckpointSaved) data()   {}
+
+// NewData gives an empty value of the event type t, or false where this version does not know t.
+func NewData(t Type) (Data, bool) {
+	fresh, ok := kinds[t]
+	if !ok {
+		return nil, false
+	}
+	return fresh(), true
+}
+
+// kinds is never written after start.
+var kinds = map[Type]func() Data{
+	"run.created":        func() Data { return new(RunCreated) },
+	"run.started":        func() Data { return new(RunStarted) },
+	"run.paused":         func() Data { return new(RunPaused) },
+	"run.resumed":        func() Data { return new(RunResumed) },
+	"run.completed":      func() Data { return new(RunCompleted) },
+	"run.failed":         func() Data { return new(RunFailed) },
+	"run.cancelled":      func() Data { return new(RunCancelled) },
+	"step.started":       func() Data { return new(StepStarted) },
+	"step.retrying":      func() Data { return new(StepRetrying) },
+	"step.completed":     func() Data { return new(StepCompleted) },
+	"step.failed":        func() Data { return new(StepFailed) },
+	"step.cancelled":     func() Data { return new(StepCancelled) },
+	"step.skipped":       func() Data { return new(StepSkipped) },
+	"edge.taken":         func() Data { return new(EdgeTaken) },
+	"model.called":       func() Data { return new(ModelCalled) },
+	"model.replied":      func() Data { return new(ModelReplied) },
+	"model.failed":       func() Data { return new(ModelFailed) },
+	"tool.called":        func() Data { return new(ToolCalled) },
+	"tool.returned":      func() Data { return new(ToolReturned) },
+	"tool.failed":        func() Data { return new(ToolFailed) },
+	"func.called":        func() Data { return new(FuncCalled) },
+	"func.returned":      func() Data { return new(FuncReturned) },
+	"subagent.started":   func() Data { return new(SubagentStarted) },
+	"subagent.completed": func() Data { return new(SubagentCompleted) },
+	"subagent.failed":    func() Data { return new(SubagentFailed) },
+	"condition.checked":  func() Data { return new(ConditionChecked) },
+	"wait.opened":        func() Data { return new(WaitOpened) },
+	"wait.answered":      func() Data { return new(WaitAnswered) },
+	"wait.closed":        func() Data { return new(WaitClosed) },
+	"signal.raised":      func() Data { return new(SignalRaised) },
+	"limit.reached":      func() Data { return new(LimitReached) },
+	"timer.fired":        func() Data { return new(TimerFired) },
+	"checkpoint.saved":   func() Data { return new(CheckpointSaved) },
+}

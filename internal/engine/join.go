@@ -1,0 +1,106 @@
+package engine
+
+import (
+	"slices"
+
+	"github.com/hocket-run/hocket/workflow"
+)
+
+// fireJoins starts free joins for which every inbound path has arrived or can no longer arrive (P2, P5).
+func (r *Run) fireJoins() bool {
+	if r.s.Parked == 0 || !r.startable() {
+		return false
+	}
+	type group struct{ node, scope int }
+	var groups []group
+	for _, t := range r.s.Ready {
+		if g := (group{t.Node, t.Scope}); isFreeJoin(&r.flows[r.scope(t.Scope).Flow].nodes[t.Node]) && !slices.Contains(groups, g) {
+			groups = append(groups, g)
+		}
+	}
+	for _, g := range groups {
+		if r.joinReady(g.node, g.scope, false) {
+			r.join(g.node, g.scope)
+			return true
+		}
+	}
+	// Joins that only wait for each other: the first in declared order goes on.
+	slices.SortStableFunc(groups, func(a, b group) int { return a.node - b.node })
+	for _, g := range groups {
+		if r.joinReady(g.node, g.scope, true) {
+			r.join(g.node, g.scope)
+			return true
+		}
+	}
+	return false
+}
+
+// joinReady tells whether nothing can arrive at a free join any more. Tokens at other free joins count unless alone is set.
+func (r *Run) joinReady(join, scopeID int, alone bool) bool {
+	f := r.flows[r.scope(scopeID).Flow]
+	arrived := map[int]bool{}
+	for _, t := range r.s.Ready {
+		if t.Node == join && t.Scope == scopeID {
+			arrived[t.Edge] = true
+		}
+	}
+	if len(arrived) >= f.nodes[join].in {
+		return true
+	}
+	for _, list := range [2][]token{r.s.Ready, r.s.Held} {
+		for _, t := range list {
+			if t.Scope != scopeID || t.Node == join {
+				continue
+			}
+			if isFreeJoin(&f.nodes[t.Node]) {
+				if !alone && f.reach[t.Node].has(join) {
+					return false
+				}
+				continue
+			}
+			if f.reach[t.Node].has(join) {
+				return false
+			}
+		}
+	}
+	for _, id := range r.s.Running {
+		if st := r.step(id); st.Scope == scopeID && f.reach[st.Node].has(join) {
+			return false
+		}
+	}
+	return true
+}
+
+// join starts and completes a free join with one token for each arrived edge.
+func (r *Run) join(nodeIdx, scopeID int) {
+	f := r.flows[r.scope(scopeID).Flow]
+	n := &f.nodes[nodeIdx]
+	var ids []int
+	edges := map[int]bool{}
+	var from []token
+	for _, t := range r.s.Ready {
+		if t.Node == nodeIdx && t.Scope == scopeID && !edges[t.Edge] {
+			edges[t.Edge] = true
+			ids = append(ids, t.ID)
+			from = append(from, t)
+		}
+	}
+	slices.SortFunc(from, func(a, b token) int { return a.Edge - b.Edge })
+	id := len(r.s.Steps) + 1
+	r.emit(id, r.pathOf(r.scope(scopeID).Flow, n.ID), &StepStarted{
+		Tokens: ids, Kind: n.Kind, Iteration: r.s.Flows[r.scope(scopeID).Flow].Counts[nodeIdx] + 1, Scope: scopeID, From: from[0].From,
+	})
+	out := make([]field, len(from))
+	for i, t := range from {
+		out[i] = field{r.tokenSource(t), r.value(t.From)}
+	}
+	r.complete(id, &StepCompleted{Output: object(out)}, workflow.PortOut)
+}
+
+// tokenSource names the node that a token came from.
+func (r *Run) tokenSource(t token) string {
+	if t.From == 0 {
+		return "input"
+	}
+	return r.stepNode(t.From).ID
+}

@@ -1,0 +1,88 @@
+package engine
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/hocket-run/hocket/workflow"
+)
+
+// handleRecovered goes on after a crash: cancelled calls are given up, lost ones are treated by their policy, all others are given again (P12).
+func (r *Run) handleRecovered(d Recovered) {
+	if r.s.Status == StatusRunning {
+		r.emit(0, "", &RunResumed{Reason: "recovered"})
+	}
+	r.takeUp(d.Lost, "the process that made the call died")
+}
+
+// handleReopen goes on with a run that ended by a limit (D20).
+func (r *Run) handleReopen(d Reopen) {
+	limits := mergeLimits(r.s.Limits, d.Limits)
+	r.emit(0, "", &RunResumed{Reason: "reopened", Limits: &limits})
+	r.takeUp(d.Lost, "the run had ended before")
+	r.goOn()
+}
+
+// takeUp goes on with the calls that were out when the run was left.
+func (r *Run) takeUp(lost []Lost, why string) {
+	r.abandon(why)
+	for _, l := range lost {
+		key, c := r.openCall(l.ID, callTool)
+		if c == nil || c.State != callOpen {
+			continue
+		}
+		switch l.Policy {
+		case "retry":
+		case "skip":
+			r.lost(key, "skip")
+		case "fail":
+			r.lost(key, "fail")
+		default:
+			r.emitStep(c.Step, &WaitOpened{
+				Wait: fmt.Sprintf("w%s.%d", key, c.Attempt), Kind: workflow.WaitQuestion, Call: key, Options: []string{"retry", "skip", "fail"},
+				Prompt: fmt.Sprintf("The outcome of the call of tool %s with %s is unknown: it was cut off while it ran. Retry it, skip it, or fail the step?", c.Tool, compact(r.argumentsOf(c))),
+			})
+		}
+	}
+	r.abandon(why) // those that a failure just cancelled
+	r.reissue()
+}
+
+// lost settles a call with unknown outcome as a person or its policy says.
+func (r *Run) lost(key, what string) {
+	c := r.s.Calls[key]
+	step, fr, inAgent := c.Step, c.Frame, c.ToolID != ""
+	switch what {
+	case "skip":
+		r.emitStep(step, &ToolReturned{Call: key, Attempt: c.Attempt, Text: "The outcome of this call is unknown; it was not repeated.", IsError: true})
+	default:
+		// No retry policy applies: trying again is what was decided against.
+		f := Failure{Code: CodeOutcomeUnknown, Message: fmt.Sprintf("outcome of tool %s is unknown", c.Tool), Node: r.nodeID(step)}
+		if !r.handledByProgram(step, "", &f) {
+			r.giveUp(step, f)
+		}
+		return
+	}
+	if inAgent {
+		r.turnAnswered(step, fr)
+		return
+	}
+	r.complete(step, &StepCompleted{}, workflow.PortOut)
+}
+
+// reissue hands out every open command that the events of this activation do not hand out already.
+func (r *Run) reissue() {
+	r.announced = time.Time{}
+	fresh := r.s.Seq + 1
+	if len(r.out) > 0 {
+		fresh = r.out[0].Seq
+	}
+	for _, key := range r.sortedCalls(func(c *call) bool { return c.State == callOpen && c.Seq < fresh }) {
+		r.opened = append(r.opened, r.command(key, r.s.Calls[key]))
+	}
+	for _, id := range sortedKeys(r.s.Timers) {
+		if t := r.s.Timers[id]; t.Seq < fresh {
+			r.opened = append(r.opened, &StartTimer{ID: id, After: t.Seq, At: t.At, Deadline: t.Deadline})
+		}
+	}
+}
