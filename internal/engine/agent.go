@@ -24,7 +24,7 @@ func (r *Run) ask(id, fr int, added ...chat.Message) {
 		return
 	}
 	r.emitStep(id, &ModelCalled{
-		Call: callID(id, fr, r.step(id).Calls+1), Attempt: 1, Frame: fr, Agent: a.ID, Model: r.modelOf(id, fr),
+		Call: r.callID(id, fr, r.step(id).Calls+1), Attempt: 1, Frame: fr, Agent: a.ID, Model: r.modelOf(id, fr),
 		Conversation: f.Conv, Length: len(r.s.Convs[f.Conv]) + len(added), Added: added,
 	})
 }
@@ -98,7 +98,7 @@ func (r *Run) callTool(id, fr int, tc chat.ToolCall) {
 	}
 	sub, ok := a.subs[tc.Name]
 	if !ok {
-		r.emitStep(id, &ToolCalled{Call: callID(id, fr, r.step(id).Calls+1), Attempt: 1, Frame: fr, Tool: tc.Name, ToolCallID: tc.ID})
+		r.emitStep(id, &ToolCalled{Call: r.callID(id, fr, r.step(id).Calls+1), Attempt: 1, Frame: fr, Tool: tc.Name, ToolCallID: tc.ID})
 		return
 	}
 	input := expr.Text(args["input"])
@@ -168,7 +168,7 @@ func (r *Run) answered(id, fr int, reply chat.Message) {
 		r.turnAnswered(id, parent)
 		return
 	}
-	r.complete(id, &done, workflow.PortOut)
+	r.complete(id, &done, r.plan.out...)
 }
 
 // finalOutput makes an agent's output of a reply's text. reason tells why the text does not fit the agent's schema, "" where it does.

@@ -22,7 +22,7 @@ func (r *Run) apply(ev *Event) error {
 			return r.diverge(ev, "the first event is %s", ev.Data.Type())
 		}
 	}
-	if ev.Step < 0 || ev.Step > len(r.s.Steps)+1 {
+	if ev.Step < 0 || ev.Step > r.s.Steps.len()+1 {
 		return r.diverge(ev, "step %d does not exist", ev.Step)
 	}
 	if _, resumed := ev.Data.(*RunResumed); r.s.Status == StatusRunning && !resumed {
@@ -35,17 +35,17 @@ func (r *Run) apply(ev *Event) error {
 	case *EdgeTaken:
 		return r.applyEdge(ev, d)
 	case *StepCompleted, *StepFailed, *StepCancelled, *StepSkipped, *StepRetrying:
-		if ev.Step < 1 || ev.Step > len(r.s.Steps) {
+		if ev.Step < 1 || ev.Step > r.s.Steps.len() {
 			return r.diverge(ev, "step %d does not exist", ev.Step)
 		}
 		return r.applyStep(ev)
 	case *ModelCalled, *ModelReplied, *ModelFailed, *ToolCalled, *ToolReturned, *ToolFailed, *FuncCalled, *FuncReturned:
-		if ev.Step < 1 || ev.Step > len(r.s.Steps) {
+		if ev.Step < 1 || ev.Step > r.s.Steps.len() {
 			return r.diverge(ev, "step %d does not exist", ev.Step)
 		}
 		return r.applyCall(ev)
 	case *SubagentStarted, *SubagentCompleted, *SubagentFailed:
-		if ev.Step < 1 || ev.Step > len(r.s.Steps) || r.step(ev.Step).Agent == nil {
+		if ev.Step < 1 || ev.Step > r.s.Steps.len() || r.step(ev.Step).Agent == nil {
 			return r.diverge(ev, "step %d runs no agent", ev.Step)
 		}
 		return r.applySubagent(ev)
@@ -170,7 +170,9 @@ func (r *Run) applyEdge(ev *Event, d *EdgeTaken) error {
 		group = r.step(ev.Step).Group
 	}
 	if n.header && (d.Edge < 0 || !f.w.Edges[d.Edge].Loop) {
-		delete(sc.Loops, idx)
+		if sc.Loops.of(idx) > 0 {
+			sc.Loops.set(idx, 0, len(f.nodes))
+		}
 	}
 	t := token{ID: d.Token, Node: idx, Scope: d.Scope, From: ev.Step, Edge: d.Edge, Group: group}
 	if ev.Step > 0 && r.step(ev.Step).Block != nil && d.Scope != r.step(ev.Step).Scope {

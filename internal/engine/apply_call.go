@@ -231,7 +231,7 @@ func (r *Run) closeFrame(step, id int) {
 func (r *Run) applyWait(ev *Event) error {
 	switch d := ev.Data.(type) {
 	case *WaitOpened:
-		if ev.Step < 1 || ev.Step > len(r.s.Steps) {
+		if ev.Step < 1 || ev.Step > r.s.Steps.len() {
 			return r.diverge(ev, "step %d does not exist", ev.Step)
 		}
 		r.s.Waits = append(r.s.Waits, wait{ID: d.Wait, Step: ev.Step, Kind: d.Kind, Prompt: d.Prompt, Options: d.Options, Call: d.Call, Since: ev.At, Deadline: d.Deadline})

@@ -10,8 +10,8 @@ import (
 )
 
 func (r *Run) applyStepStarted(ev *Event, d *StepStarted) error {
-	if ev.Step != len(r.s.Steps)+1 {
-		return r.diverge(ev, "expected step %d", len(r.s.Steps)+1)
+	if ev.Step != r.s.Steps.len()+1 {
+		return r.diverge(ev, "expected step %d", r.s.Steps.len()+1)
 	}
 	if d.Scope < 0 || d.Scope >= len(r.s.Scopes) {
 		return r.diverge(ev, "scope %d does not exist", d.Scope)
@@ -33,15 +33,9 @@ func (r *Run) applyStepStarted(ev *Event, d *StepStarted) error {
 	sc.Live += 1 - len(d.Tokens)
 	sc.Started = true
 	fr := &r.s.Flows[sc.Flow]
-	if fr.Counts == nil {
-		fr.Counts = map[int]int{}
-	}
-	fr.Counts[st.Node]++
+	fr.Counts.set(st.Node, fr.Counts.of(st.Node)+1, len(f.nodes))
 	if n.header {
-		if sc.Loops == nil {
-			sc.Loops = map[int]int{}
-		}
-		sc.Loops[st.Node]++
+		sc.Loops.set(st.Node, sc.Loops.of(st.Node)+1, len(f.nodes))
 	}
 	if !n.Hidden {
 		r.s.Used++
@@ -52,7 +46,7 @@ func (r *Run) applyStepStarted(ev *Event, d *StepStarted) error {
 		}
 		r.s.Seen[st.Node] = true
 	}
-	r.s.Steps = append(r.s.Steps, st)
+	r.s.Steps.add(st)
 	r.s.Running = append(r.s.Running, ev.Step)
 	p := r.step(ev.Step)
 	switch n.Kind {
@@ -84,9 +78,12 @@ func (r *Run) take(id int) (token, bool) {
 			if isFreeJoin(&r.flows[r.scope(t.Scope).Flow].nodes[t.Node]) {
 				r.s.Parked--
 			}
-			if i == 0 {
+			switch {
+			case len(r.s.Ready) == 1:
+				r.s.Ready = r.s.Ready[:0]
+			case i == 0:
 				r.s.Ready = r.s.Ready[1:]
-			} else {
+			default:
 				r.s.Ready = slices.Delete(r.s.Ready, i, i+1)
 			}
 			return t, true
@@ -132,7 +129,7 @@ func (r *Run) applyStep(ev *Event) error {
 			r.dropTokens([]int{st.Scope})
 		}
 		if hasOutput(n.Kind) {
-			sc.record(n.idx, ev.Step)
+			sc.record(n.idx, ev.Step, r.s.Flows[sc.Flow].Counts.of(n.idx) == 1)
 		}
 		for _, field := range sortedKeys(d.Update) {
 			if sc.Writes == nil {
@@ -169,8 +166,12 @@ func (r *Run) endStep(id int) {
 	if i := slices.Index(r.s.Running, id); i >= 0 {
 		r.s.Running = slices.Delete(r.s.Running, i, i+1)
 	}
-	r.dropCalls(func(c *call) bool { return c.Step == id })
-	delete(r.s.Timers, stepTimer(id))
+	if st.calls > 0 {
+		r.dropCalls(func(c *call) bool { return c.Step == id })
+	}
+	if len(r.s.Timers) > 0 {
+		delete(r.s.Timers, stepTimer(id))
+	}
 	if st.Due {
 		st.Due = false
 		r.due--

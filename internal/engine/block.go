@@ -53,7 +53,7 @@ func (r *Run) settleBlock(id int) {
 	if st.Status != stepRunning || st.Block == nil || st.Block.Scopes == nil || r.broken != nil {
 		return
 	}
-	count := map[outcome]int{}
+	var count [branchFailed + 1]int
 	var failed []int
 	for _, s := range st.Block.Scopes {
 		o := r.outcome(s)
@@ -97,7 +97,7 @@ func (r *Run) completeBlock(id int) {
 		return
 	}
 	r.cancelBranches(id, "another branch of "+n.ID+" settled the block")
-	r.complete(id, &StepCompleted{Update: update}, workflow.PortOut)
+	r.complete(id, &StepCompleted{Update: update}, r.plan.out...)
 }
 
 // failBlock fails a fork with the failure of the first failed branch, in declared order; for any, with that of the last (S2-51).

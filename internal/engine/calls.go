@@ -2,6 +2,7 @@ package engine
 
 // count adds n times a call to the counters that follow from Calls.
 func (r *Run) count(c *call, n int) {
+	r.step(c.Step).calls += n
 	switch c.State {
 	case callOpen:
 		st := r.step(c.Step)
@@ -70,8 +71,9 @@ func (r *Run) beginCall(ev *Event, key string, c call) error {
 	if st.Agent == nil {
 		st.Tries = c.Attempt
 	}
-	r.s.Calls[key] = &c
-	r.count(&c, 1)
+	p := r.mem.calls.put(c)
+	r.s.Calls[key] = p
+	r.count(p, 1)
 	return nil
 }
 

@@ -69,14 +69,14 @@ type CallFunc struct {
 type Outputs struct {
 	nodes []node
 	seen  []entry
-	steps []step // those that ended are never written again
+	steps stepList // those that ended are never written again
 }
 
 // Get gives the output of a node, or false where the step cannot see one.
 func (o Outputs) Get(node string) (Value, bool) {
 	for _, e := range o.seen {
 		if o.nodes[e.Node].ID == node {
-			return o.steps[e.Step-1].Output, true
+			return o.steps.at(e.Step - 1).Output, true
 		}
 	}
 	return nil, false
@@ -86,7 +86,7 @@ func (o Outputs) Get(node string) (Value, bool) {
 func (o Outputs) All() iter.Seq2[string, Value] {
 	return func(yield func(string, Value) bool) {
 		for _, e := range o.seen {
-			if !yield(o.nodes[e.Node].ID, o.steps[e.Step-1].Output) {
+			if !yield(o.nodes[e.Node].ID, o.steps.at(e.Step-1).Output) {
 				return
 			}
 		}

@@ -114,7 +114,8 @@ func (r *Run) timeout(seq uint64) Command {
 // command builds the command of an open call from the state alone.
 func (r *Run) command(key string, c *call) Command {
 	st, n := r.step(c.Step), r.stepNode(c.Step)
-	id, idem, node, limit := commandID(key, c.Attempt), r.id+"/"+key, r.nodeID(c.Step), time.Duration(n.Timeout)
+	id, idem := r.commandIDs(key, c.Attempt)
+	node, limit := r.nodeID(c.Step), time.Duration(n.Timeout)
 	switch c.Kind {
 	case callModel:
 		fr, a := r.frame(c.Step, c.Frame), r.agent(c.Step, c.Frame)
@@ -138,10 +139,10 @@ func (r *Run) command(key string, c *call) Command {
 		}
 		return cmd
 	default:
-		cmd := &CallFunc{
+		cmd := r.mem.funcs.put(CallFunc{
 			ID: id, Key: idem, After: c.Seq, Node: node, Step: c.Step, Attempt: c.Attempt, Func: c.Tool,
 			Input: r.stepInput(c.Step), State: st.View, Outputs: Outputs{nodes: r.flowOf(c.Step).nodes, seen: st.Seen, steps: r.s.Steps}, Timeout: limit,
-		}
+		})
 		if c.Attempt > 1 {
 			cmd.Last = st.Last
 		}

@@ -144,9 +144,11 @@ func (r *Run) startToken(t token) {
 			return
 		}
 	}
-	id := len(r.s.Steps) + 1
-	d := &StepStarted{Tokens: []int{t.ID}, Kind: n.Kind, Iteration: r.s.Flows[sc.Flow].Counts[t.Node] + 1, Scope: t.Scope, From: t.From}
-	if most := r.s.Limits.LoopIterations(); n.header && sc.Loops[t.Node] >= most {
+	id := r.s.Steps.len() + 1
+	d := r.mem.started.put(StepStarted{
+		Tokens: r.mem.tokens.one(t.ID), Kind: n.Kind, Iteration: r.s.Flows[sc.Flow].Counts.of(t.Node) + 1, Scope: t.Scope, From: t.From,
+	})
+	if most := r.s.Limits.LoopIterations(); n.header && sc.Loops.of(t.Node) >= most {
 		r.emit(id, path, d)
 		r.emit(id, path, &LimitReached{Limit: CodeMaxLoopIterations, Max: int64(most)})
 		r.failStep(id, Failure{Code: CodeMaxLoopIterations, Message: fmt.Sprintf("workflow: max loop iterations exceeded (step: %s, limit: %d)", localID(n.ID), most)})
@@ -175,16 +177,16 @@ func (r *Run) begin(id int, n *node) {
 	}
 	switch n.Kind {
 	case workflow.KindStart:
-		r.complete(id, &StepCompleted{Same: true}, workflow.PortOut)
+		r.complete(id, r.completed(StepCompleted{Same: true}), r.plan.out...)
 	case workflow.KindEnd:
 		r.complete(id, &StepCompleted{Same: true})
 		r.endAll(id)
 	case workflow.KindAgent:
 		r.ask(id, r.step(id).Agent.Root)
 	case workflow.KindTool:
-		r.emitStep(id, &ToolCalled{Call: callID(id, 0, 1), Attempt: r.step(id).Tries + 1, Tool: n.Tool.Tool, Arguments: r.toolArgs(id)})
+		r.emitStep(id, &ToolCalled{Call: r.callID(id, 0, 1), Attempt: r.step(id).Tries + 1, Tool: n.Tool.Tool, Arguments: r.toolArgs(id)})
 	case workflow.KindFunc:
-		r.emitStep(id, &FuncCalled{Call: callID(id, 0, 1), Attempt: r.step(id).Tries + 1, Func: n.Func.Func})
+		r.emitStep(id, r.mem.asked.put(FuncCalled{Call: r.callID(id, 0, 1), Attempt: r.step(id).Tries + 1, Func: n.Func.Func}))
 	case workflow.KindDecide:
 		r.decide(id, n)
 	case workflow.KindWait:
@@ -210,9 +212,9 @@ func (r *Run) decide(id int, n *node) {
 			r.failStep(id, Failure{Code: CodeCondition, Message: err.Error()})
 			return
 		}
-		r.emitStep(id, &ConditionChecked{Index: i, Op: c.When.Op, Text: c.When.Text + c.When.Func, Result: ok})
+		r.emitStep(id, r.mem.checked.put(ConditionChecked{Index: i, Op: c.When.Op, Text: c.When.Text + c.When.Func, Result: ok}))
 		if ok {
-			r.complete(id, &StepCompleted{Same: true}, c.Port)
+			r.complete(id, r.completed(StepCompleted{Same: true}), n.casePorts[i]...)
 			return
 		}
 	}
@@ -220,7 +222,7 @@ func (r *Run) decide(id int, n *node) {
 		r.failStep(id, Failure{Code: CodeNoRoute, Message: fmt.Sprintf("no condition of %s holds for %s", n.Title(), compact(r.stepInput(id)))})
 		return
 	}
-	r.complete(id, &StepCompleted{Same: true}, n.Decide.Else)
+	r.complete(id, r.completed(StepCompleted{Same: true}), n.elsePort...)
 }
 
 // holds evaluates one condition as step id sees it: before it completes where done is nil, else as completed by done.
@@ -242,6 +244,8 @@ func (r *Run) holds(id int, c *workflow.Condition, compiled *expr.Condition, don
 		return ok, err
 	}
 }
+
+func (r *Run) completed(d StepCompleted) *StepCompleted { return r.mem.completed.put(d) }
 
 // complete ends a step with success and takes every edge of the fired ports whose guard holds.
 func (r *Run) complete(id int, d *StepCompleted, ports ...string) {
@@ -297,10 +301,10 @@ func (f *flow) unreachable(n *node, to string) *Failure {
 	return nil
 }
 
-// passable gives the edges of the ports whose guards hold. Guards see the step as completed.
+// passable gives the edges of the ports whose guards hold, until it is called again. Guards see the step as completed.
 func (r *Run) passable(id int, n *node, ports []string, d *StepCompleted) ([]int, *Failure) {
 	f := r.flowOf(id)
-	var out []int
+	out := r.passing[:0]
 	for _, port := range ports {
 		for i, e := range n.ports[port] {
 			if w := f.w.Edges[e].When; w != nil {
@@ -308,7 +312,7 @@ func (r *Run) passable(id int, n *node, ports []string, d *StepCompleted) ([]int
 				if err != nil {
 					return nil, &Failure{Code: CodeCondition, Message: err.Error()}
 				}
-				r.emitStep(id, &ConditionChecked{Index: i, Op: w.Op, Text: w.Text + w.Func, Result: ok})
+				r.emitStep(id, r.mem.checked.put(ConditionChecked{Index: i, Op: w.Op, Text: w.Text + w.Func, Result: ok}))
 				if !ok {
 					continue
 				}
@@ -319,6 +323,7 @@ func (r *Run) passable(id int, n *node, ports []string, d *StepCompleted) ([]int
 			}
 		}
 	}
+	r.passing = out
 	return out, nil
 }
 
@@ -329,7 +334,7 @@ func (r *Run) takeEdge(id, edge int, to string, held bool) bool {
 		r.limitAt(CodeOscillation, maxTrips, r.nodeID(id), id)
 		return false
 	}
-	d := &EdgeTaken{Edge: edge, To: to, Scope: r.step(id).Scope}
+	d := r.mem.edges.put(EdgeTaken{Edge: edge, To: to, Scope: r.step(id).Scope})
 	f := r.flowOf(id)
 	n := &f.nodes[f.index[to]]
 	sc := r.stepScope(id)
@@ -346,8 +351,8 @@ func (r *Run) closeScopes() bool {
 	if len(r.wake) == 0 {
 		return false
 	}
-	wake := slices.Clone(r.wake)
-	r.wake = r.wake[:0]
+	r.wake, r.awake = r.awake[:0], r.wake
+	wake := r.awake
 	slices.Sort(wake)
 	acted := false
 	for _, id := range slices.Compact(wake) {
@@ -358,7 +363,7 @@ func (r *Run) closeScopes() bool {
 		before := r.s.Seq
 		if r.stepNode(sc.Owner).Kind == workflow.KindSubflow {
 			if sc.Live == 0 {
-				r.complete(sc.Owner, &StepCompleted{}, workflow.PortOut)
+				r.complete(sc.Owner, &StepCompleted{}, r.plan.out...)
 			}
 		} else {
 			r.settleBlock(sc.Owner)

@@ -160,7 +160,7 @@ func (r *Run) handleTool(d ToolResult) {
 		if out == nil {
 			out = expr.Quote(d.Text)
 		}
-		r.complete(step, &StepCompleted{Output: out}, workflow.PortOut)
+		r.complete(step, &StepCompleted{Output: out}, r.plan.out...)
 	}
 }
 
@@ -174,7 +174,9 @@ func (r *Run) handleFunc(d FuncResult) {
 		f := d.Failure.clean()
 		d = FuncResult{Failure: &f}
 	}
-	r.emitStep(step, &FuncReturned{Call: key, Attempt: attempt, Update: d.Update, Output: d.Output, Goto: d.Goto, Signals: d.Signals, Error: d.Failure, Late: late})
+	r.emitStep(step, r.mem.returned.put(FuncReturned{
+		Call: key, Attempt: attempt, Update: d.Update, Output: d.Output, Goto: d.Goto, Signals: d.Signals, Error: d.Failure, Late: late,
+	}))
 	switch {
 	case late:
 	case d.Failure != nil:
@@ -183,7 +185,7 @@ func (r *Run) handleFunc(d FuncResult) {
 		for i := range d.Signals {
 			r.emitStep(step, &d.Signals[i])
 		}
-		r.complete(step, &StepCompleted{Output: d.Output, Update: d.Update, Goto: d.Goto}, workflow.PortOut)
+		r.complete(step, r.completed(StepCompleted{Output: d.Output, Update: d.Update, Goto: d.Goto}), r.plan.out...)
 	}
 }
 

@@ -2,8 +2,6 @@ package engine
 
 import (
 	"slices"
-
-	"github.com/hocket-run/hocket/workflow"
 )
 
 // fireJoins starts free joins for which every inbound path has arrived or can no longer arrive (P2, P5).
@@ -86,15 +84,15 @@ func (r *Run) join(nodeIdx, scopeID int) {
 		}
 	}
 	slices.SortFunc(from, func(a, b token) int { return a.Edge - b.Edge })
-	id := len(r.s.Steps) + 1
+	id := r.s.Steps.len() + 1
 	r.emit(id, r.pathOf(r.scope(scopeID).Flow, n.ID), &StepStarted{
-		Tokens: ids, Kind: n.Kind, Iteration: r.s.Flows[r.scope(scopeID).Flow].Counts[nodeIdx] + 1, Scope: scopeID, From: from[0].From,
+		Tokens: ids, Kind: n.Kind, Iteration: r.s.Flows[r.scope(scopeID).Flow].Counts.of(nodeIdx) + 1, Scope: scopeID, From: from[0].From,
 	})
 	out := make([]field, len(from))
 	for i, t := range from {
 		out[i] = field{r.tokenSource(t), r.value(t.From)}
 	}
-	r.complete(id, &StepCompleted{Output: object(out)}, workflow.PortOut)
+	r.complete(id, &StepCompleted{Output: object(out)}, r.plan.out...)
 }
 
 // tokenSource names the node that a token came from.

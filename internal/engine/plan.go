@@ -21,6 +21,7 @@ const Version = 1
 type Plan struct {
 	root   *flow
 	digest string
+	out    []string // PortOut alone
 	host   Host
 }
 
@@ -53,6 +54,9 @@ type node struct {
 	// header: a counted back-edge leads here.
 	header bool
 	conds  []*expr.Condition // beside Decide.Cases; nil where the language needs none
+	// casePorts are the ports of Decide.Cases, each as a list; elsePort that of Decide.Else.
+	casePorts [][]string
+	elsePort  []string
 	// children of a fork are the nodes of its branches that have outputs, in declared order.
 	children []int
 	args     any // of a tool node: see compileArgs
@@ -76,7 +80,7 @@ func Compile(w *workflow.Workflow, host Host) (*Plan, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Plan{root: root, digest: digest, host: host}, nil
+	return &Plan{root: root, digest: digest, host: host, out: []string{workflow.PortOut}}, nil
 }
 
 // maxFlowDepth bounds sub-flows inside sub-flows.
@@ -160,7 +164,9 @@ func (f *flow) compileNode(n *node, opts expr.Options) error {
 				return err
 			}
 			n.conds = append(n.conds, cond)
+			n.casePorts = append(n.casePorts, []string{c.Port})
 		}
+		n.elsePort = []string{n.Decide.Else}
 	case workflow.KindFork:
 		join, ok := f.index[n.Fork.Join]
 		if !ok || f.nodes[join].Kind != workflow.KindJoin {

@@ -67,7 +67,7 @@ func (r *Run) lost(key, what string) {
 		r.turnAnswered(step, fr)
 		return
 	}
-	r.complete(step, &StepCompleted{}, workflow.PortOut)
+	r.complete(step, &StepCompleted{}, r.plan.out...)
 }
 
 // reissue hands out every open command that the events of this activation do not hand out already.

@@ -22,6 +22,7 @@ type Run struct {
 	s    state
 	// flows are the compiled workflows beside s.Flows.
 	flows []*flow
+	mem   slabs
 	open  int // calls that are out
 	late  int // cancelled calls that have not settled
 	due   int // calls and steps that are to be tried again as soon as there is a slot
@@ -30,9 +31,15 @@ type Run struct {
 	// What one activation gathers; empty between activations.
 	now    time.Time
 	out    []Event
+	hint   int // how many events the activation before gave
 	opened []Command
 	wake   []int // scopes that may have settled
-	broken error
+	awake  []int // those that closeScopes looks at
+	// named is the command id of the call that was named last, with the run's id before it.
+	named string
+	// passing is what passable gave last.
+	passing []int
+	broken  error
 	// cancelling is what the next cancelled step is to say of the whole run.
 	cancelling *RunCancelled
 	// announced is the time for which the timer for cancelled calls was asked for last.
@@ -78,7 +85,7 @@ func (r *Run) Activate(inputs []Input) (Decision, error) {
 			return Decision{}, err
 		}
 	}
-	r.out, r.opened, r.wake, r.broken = nil, nil, r.wake[:0], nil
+	r.out, r.opened, r.wake, r.broken = make([]Event, 0, max(8, r.hint)), nil, r.wake[:0], nil
 	for _, in := range inputs {
 		if at := in.At.UTC().Truncate(time.Microsecond); at.After(r.s.At) {
 			r.now = at
@@ -88,6 +95,7 @@ func (r *Run) Activate(inputs []Input) (Decision, error) {
 		r.handle(in.Data)
 		r.advance()
 	}
+	r.hint = len(r.out)
 	d := Decision{Events: r.out, Commands: r.commands()}
 	err := r.broken
 	r.out, r.opened, r.broken = nil, nil, nil
@@ -111,12 +119,10 @@ func (r *Run) emit(step int, node string, d Data) {
 	if r.broken != nil {
 		return
 	}
-	ev := Event{Seq: r.s.Seq + 1, At: r.now, Node: node, Step: step, Data: d}
-	if err := r.apply(&ev); err != nil {
+	r.out = append(r.out, Event{Seq: r.s.Seq + 1, At: r.now, Node: node, Step: step, Data: d})
+	if err := r.apply(&r.out[len(r.out)-1]); err != nil {
 		r.broken = err
-		return
 	}
-	r.out = append(r.out, ev)
 }
 
 // emitStep records an event of a step that has started.
@@ -169,7 +175,7 @@ type snapshot struct {
 }
 
 // snapshotVersion changes whenever the state's form does; other versions are not read, the journal is folded instead.
-const snapshotVersion = 2
+const snapshotVersion = 3
 
 // ErrSnapshot: the bytes are no snapshot of this plan by this version. The journal tells the same.
 var ErrSnapshot = errors.New("snapshot cannot be used")
@@ -200,7 +206,7 @@ func Restore(p *Plan, id string, data []byte) (*Run, error) {
 			r.flows = append(r.flows, p.root)
 			continue
 		}
-		if fr.Step > len(s.State.Steps) || r.s.Steps[fr.Step-1].Scope >= len(r.s.Scopes) {
+		if fr.Step > s.State.Steps.len() || r.step(fr.Step).Scope >= len(r.s.Scopes) {
 			return nil, fmt.Errorf("%w: sub-flow of a step that is not there", ErrSnapshot)
 		}
 		n := r.stepNode(fr.Step)
@@ -212,15 +218,15 @@ func Restore(p *Plan, id string, data []byte) (*Run, error) {
 	for _, c := range r.s.Calls {
 		r.count(c, 1)
 	}
-	for i := range r.s.Steps {
-		if r.s.Steps[i].Due {
+	for i := range r.s.Steps.len() {
+		if r.s.Steps.at(i).Due {
 			r.due++
 		}
 	}
 	return r, nil
 }
 
-func (r *Run) step(id int) *step       { return &r.s.Steps[id-1] }
+func (r *Run) step(id int) *step       { return r.s.Steps.at(id - 1) }
 func (r *Run) scope(id int) *scope     { return &r.s.Scopes[id] }
 func (r *Run) stepScope(id int) *scope { return r.scope(r.step(id).Scope) }
 func (r *Run) flowOf(id int) *flow     { return r.flows[r.stepScope(id).Flow] }
@@ -262,15 +268,36 @@ func effect(k workflow.Kind) bool {
 func isFreeJoin(n *node) bool { return n.Kind == workflow.KindJoin && n.fork < 0 }
 
 func convID(step, frame int) string { return strconv.Itoa(step) + "." + strconv.Itoa(frame) }
-func callID(step, frame, n int) string {
-	return strconv.Itoa(step) + "." + strconv.Itoa(frame) + "." + strconv.Itoa(n)
-}
-func callTimer(call string) string { return "retry:" + call }
-func stepTimer(step int) string    { return "retry:" + strconv.Itoa(step) }
-func waitTimer(wait string) string { return "deadline:" + wait }
+func callTimer(call string) string  { return "retry:" + call }
+func stepTimer(step int) string     { return "retry:" + strconv.Itoa(step) }
+func waitTimer(wait string) string  { return "deadline:" + wait }
 
 // commandID names one attempt of a call.
 func commandID(call string, attempt int) string { return call + "#" + strconv.Itoa(attempt) }
+
+// callID names a call of a step's frame by number. The names of its first attempt's command are made with it.
+func (r *Run) callID(step, frame, n int) string {
+	var buf [64]byte
+	b := append(append(buf[:0], r.id...), '/')
+	b = append(strconv.AppendInt(b, int64(step), 10), '.')
+	b = append(strconv.AppendInt(b, int64(frame), 10), '.')
+	r.named = string(append(strconv.AppendInt(b, int64(n), 10), firstAttempt...))
+	return r.named[len(r.id)+1 : len(r.named)-len(firstAttempt)]
+}
+
+const firstAttempt = "#1"
+
+// commandIDs gives the id of one attempt of a call and the idempotency key of all of them (D6).
+func (r *Run) commandIDs(call string, attempt int) (id, key string) {
+	n := len(r.id) + 1 + len(call)
+	if s := r.named; attempt == 1 && len(s) == n+len(firstAttempt) && s[len(r.id)+1:n] == call {
+		return s[len(r.id)+1:], s[:n]
+	}
+	var buf [64]byte
+	b := append(append(append(buf[:0], r.id...), '/'), call...)
+	s := string(strconv.AppendInt(append(b, '#'), int64(attempt), 10))
+	return s[len(r.id)+1:], s[:n]
+}
 
 // parseCommandID undoes commandID.
 func parseCommandID(id string) (call string, attempt int, ok bool) {

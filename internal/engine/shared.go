@@ -72,7 +72,7 @@ func (r *Run) repliedShared(id, fr int, reply chat.Message) {
 		r.complete(id, done)
 		r.endAll(id)
 	case route == nil:
-		r.complete(id, done, workflow.PortOut)
+		r.complete(id, done, r.plan.out...)
 	case route.Else != "" && len(n.ports[route.Else]) > 0:
 		r.complete(id, done, route.Else)
 	case next != "" && len(route.Values) > 0:
@@ -197,7 +197,7 @@ func (r *Run) toolDefs(id, fr int) []chat.ToolDef {
 // exec carries out the tool calls of the reply before it, one after another (S3-16). Without any, its input goes on.
 func (r *Run) exec(id int) {
 	if st := r.step(id); st.Agent == nil || len(st.Agent.Frames[0].Turn) == 0 {
-		r.complete(id, &StepCompleted{Same: true}, workflow.PortOut)
+		r.complete(id, &StepCompleted{Same: true}, r.plan.out...)
 		return
 	}
 	caller, rules := r.stepNode(r.step(id).From), r.flowOf(id).w.Rules
@@ -216,7 +216,7 @@ func (r *Run) execNext(id int) {
 		r.execDone(id)
 		return
 	}
-	r.emitStep(id, &ToolCalled{Call: callID(id, 0, r.step(id).Calls+1), Attempt: 1, Tool: f.Turn[i].Name, ToolCallID: f.Turn[i].ID})
+	r.emitStep(id, &ToolCalled{Call: r.callID(id, 0, r.step(id).Calls+1), Attempt: 1, Tool: f.Turn[i].Name, ToolCallID: f.Turn[i].ID})
 }
 
 // execDone routes after the tools (S3-4): by the tool that was executed last, else by the one fallback edge, else back to the caller.
@@ -238,7 +238,7 @@ func (r *Run) execDone(id int) {
 	case len(n.ports[port]) > 0:
 		r.complete(id, done, port)
 	case len(n.ports[workflow.PortOut]) > 0:
-		r.complete(id, done, workflow.PortOut)
+		r.complete(id, done, r.plan.out...)
 	default:
 		done.Goto = []string{caller.ID}
 		r.complete(id, done)

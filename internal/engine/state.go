@@ -19,7 +19,7 @@ type state struct {
 
 	Flows   []flowRun `json:"flows"`
 	Scopes  []scope   `json:"scopes"`
-	Steps   []step    `json:"steps"`             // step n is Steps[n-1]
+	Steps   stepList  `json:"steps"`             // step n is at n-1
 	Running []int     `json:"running,omitempty"` // steps that have not ended, in order of start
 	Ready   []token   `json:"ready,omitempty"`
 	Held    []token   `json:"held,omitempty"`   // the queue of a paused run (D18)
@@ -73,8 +73,8 @@ type drain struct {
 // flowRun is one execution of a workflow's graph: the run itself (0) or a sub-flow.
 type flowRun struct {
 	// Step is the subflow step; 0 for the run.
-	Step   int         `json:"step,omitempty"`
-	Counts map[int]int `json:"counts,omitempty"` // executions by node
+	Step   int    `json:"step,omitempty"`
+	Counts counts `json:"counts,omitempty"` // executions by node
 }
 
 // scope is what one branch, one sub-flow or the run (0) may see, and what it counts.
@@ -94,10 +94,12 @@ type scope struct {
 	// Base are the outputs seen at the fork, Entries those since (D5). One entry a node, at the place of its first execution (S4-4).
 	Base    []entry          `json:"base,omitempty"`
 	Entries []entry          `json:"entries,omitempty"`
-	Loops   map[int]int      `json:"loops,omitempty"`
+	Loops   counts           `json:"loops,omitempty"`
 	Writes  map[string]write `json:"writes,omitempty"`
 	// View is the state at the fork.
 	View map[string]Value `json:"view,omitempty"`
+	// shared: Entries were handed out, so they are copied before one of them changes.
+	shared bool
 }
 
 type entry struct {
@@ -156,8 +158,8 @@ type step struct {
 	Flow int `json:"flow,omitempty"`
 	// Due: the step begins anew as soon as there is a slot.
 	Due bool `json:"due,omitempty"`
-	// open counts the step's calls that are out. It follows from Calls.
-	open int
+	// calls counts the step's entries in Calls, open those that are out. They follow from Calls.
+	calls, open int
 }
 
 // block is a fork at work: Scopes are those of its branches, in declared order, of the present attempt.

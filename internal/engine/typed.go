@@ -254,7 +254,7 @@ func (r *Run) handledByProgram(id int, key string, f *Failure) bool {
 	switch act.Kind {
 	case "skip":
 		r.unwind(id, -1, *f)
-		r.complete(id, &StepCompleted{Update: act.Update}, workflow.PortOut)
+		r.complete(id, &StepCompleted{Update: act.Update}, r.plan.out...)
 	case "abort":
 		if act.Failure != nil {
 			*f = *act.Failure

@@ -43,11 +43,12 @@ func (r *Run) outputOf(id int, done *StepCompleted) Value {
 	return done.Output
 }
 
-// seen gives the outputs that a scope sees: those at its fork under its own.
+// seen gives the outputs that a scope sees: those at its fork under its own. They do not change afterwards; nobody may write them.
 func (r *Run) seen(scopeID int) []entry {
 	sc := r.scope(scopeID)
 	if len(sc.Base) == 0 {
-		return slices.Clone(sc.Entries)
+		sc.shared = true
+		return slices.Clip(sc.Entries)
 	}
 	out := slices.Clone(sc.Base)
 	for _, e := range sc.Entries {
@@ -60,10 +61,13 @@ func (r *Run) seen(scopeID int) []entry {
 	return out
 }
 
-// record notes the output of a step: a node keeps the place of its first execution (S4-4).
-func (sc *scope) record(node, step int) {
-	for i := range sc.Entries {
+// record notes the output of a step: a node keeps the place of its first execution (S4-4). fresh tells that the node runs for the first time.
+func (sc *scope) record(node, step int, fresh bool) {
+	for i := 0; i < len(sc.Entries) && !fresh; i++ {
 		if sc.Entries[i].Node == node {
+			if sc.shared {
+				sc.Entries, sc.shared = slices.Clone(sc.Entries), false
+			}
 			sc.Entries[i].Step = step
 			return
 		}
@@ -258,8 +262,8 @@ const recentTurns = 12
 func (r *Run) turnsPrompt(f *flow, t token, instruction string) string {
 	type turn struct{ name, text string }
 	var turns []turn
-	for i := range r.s.Steps {
-		if st := &r.s.Steps[i]; st.Status == stepCompleted && st.Scope == t.Scope && f.nodes[st.Node].Kind == workflow.KindAgent {
+	for i := range r.s.Steps.len() {
+		if st := r.s.Steps.at(i); st.Status == stepCompleted && st.Scope == t.Scope && f.nodes[st.Node].Kind == workflow.KindAgent {
 			turns = append(turns, turn{r.agentName(f, st.Node), expr.Text(st.Output)})
 		}
 	}

@@ -142,7 +142,7 @@ func (r *Run) answeredQuestion(step int, answer Value) {
 	if n.ID == r.flowOf(step).w.Rules.Handoff && len(n.ports[workflow.PortOut]) == 0 {
 		done.Goto = []string{r.flowOf(step).w.Entry}
 	}
-	r.complete(step, done, workflow.PortOut)
+	r.complete(step, done, r.plan.out...)
 }
 
 // openWait asks a person.

@@ -15,6 +15,9 @@ func Text(v json.RawMessage) string {
 	case len(v) == 0 || string(v) == "null":
 		return ""
 	case v[0] == '"':
+		if plain(v) {
+			return string(v[1 : len(v)-1])
+		}
 		var s string
 		if json.Unmarshal(v, &s) != nil {
 			return string(v)
@@ -26,6 +29,16 @@ func Text(v json.RawMessage) string {
 		return string(v)
 	}
 	return b.String()
+}
+
+// plain tells whether a JSON string stands for itself: quotes around ASCII without quotes, escapes and control characters.
+func plain(v json.RawMessage) bool {
+	for i, c := range v {
+		if quote := i == 0 || i == len(v)-1; quote != (c == '"') || c < ' ' || c > '~' || c == '\\' {
+			return false
+		}
+	}
+	return len(v) >= 2
 }
 
 // JSONIn finds the JSON value that a text reply holds: the whole text, or else the one fenced block in it (“```json” or a bare fence, with

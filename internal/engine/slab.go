@@ -1,0 +1,115 @@
+package engine
+
+import (
+	"bytes"
+	"encoding/json"
+	"math/bits"
+)
+
+// slabMax bounds a block of a slab: what is kept of one value keeps its whole block.
+const slabMax = 32
+
+// slab hands out values from blocks of its own, so that a step costs fewer allocations than it has events. The zero slab is ready for use.
+type slab[T any] struct {
+	free []T
+	size int
+}
+
+// put gives a place of its own to v.
+func (s *slab[T]) put(v T) *T { return &s.one(v)[0] }
+
+// one is put as a list of one.
+func (s *slab[T]) one(v T) []T {
+	if len(s.free) == 0 {
+		s.size = min(max(1, 2*s.size), slabMax)
+		s.free = make([]T, s.size)
+	}
+	p := s.free[:1:1]
+	s.free = s.free[1:]
+	p[0] = v
+	return p
+}
+
+// slabs are those for what a run makes at every step.
+type slabs struct {
+	started   slab[StepStarted]
+	completed slab[StepCompleted]
+	edges     slab[EdgeTaken]
+	checked   slab[ConditionChecked]
+	asked     slab[FuncCalled]
+	returned  slab[FuncReturned]
+	calls     slab[call]
+	funcs     slab[CallFunc]
+	tokens    slab[int]
+}
+
+// stepList is a growing list of steps that never move: commands on their way look at those that have ended while more are added.
+type stepList struct {
+	blocks [][]step // block i holds firstBlock<<i steps
+	n      int
+}
+
+const firstBlock = 8
+
+func (l *stepList) len() int { return l.n }
+
+// at gives step i, counted from 0. It stays where it is.
+func (l *stepList) at(i int) *step {
+	j := uint(i + firstBlock)
+	b := bits.Len(j) - bits.Len(firstBlock)
+	return &l.blocks[b][j-firstBlock<<b]
+}
+
+func (l *stepList) add(s step) {
+	if l.n == firstBlock<<len(l.blocks)-firstBlock {
+		l.blocks = append(l.blocks, make([]step, firstBlock<<len(l.blocks)))
+	}
+	l.n++
+	*l.at(l.n - 1) = s
+}
+
+// MarshalJSON implements json.Marshaler: a plain list.
+func (l stepList) MarshalJSON() ([]byte, error) {
+	flat := make([]*step, l.n)
+	for i := range flat {
+		flat[i] = l.at(i)
+	}
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false) // values come back byte for byte
+	if err := e.Encode(flat); err != nil {
+		return nil, err
+	}
+	return b.Bytes(), nil
+}
+
+// UnmarshalJSON implements json.Unmarshaler.
+func (l *stepList) UnmarshalJSON(b []byte) error {
+	var flat []step
+	if err := json.Unmarshal(b, &flat); err != nil {
+		return err
+	}
+	*l = stepList{}
+	for i := range flat {
+		l.add(flat[i])
+	}
+	return nil
+}
+
+// counts are counts by node.
+type counts []int
+
+func (c counts) of(node int) int {
+	if node < len(c) {
+		return c[node]
+	}
+	return 0
+}
+
+// set gives the counts with that of node set; nodes is how many there are.
+func (c *counts) set(node, n, nodes int) {
+	if *c == nil {
+		*c = make(counts, nodes)
+	}
+	(*c)[node] = n
+}
