@@ -1,0 +1,84 @@
+package schedule
+
+import (
+	_ "embed"
+	"fmt"
+	"regexp"
+	"strconv"
+	"strings"
+	"time"
+	_ "time/tzdata" // machines without the database of time zones know all zones too
+
+	"github.com/hocket-run/hocket/diag"
+)
+
+// zoneNames are the names of the time zone database, one a line, sorted: it offers no list by itself. They serve hints and completion only; a zone
+// that is newer than the list loads all the same.
+//
+//go:embed zones.txt
+var zoneNames string
+
+// ZoneNames gives the names of the time zone database, sorted. The slice is the caller's.
+func ZoneNames() []string { return strings.Fields(zoneNames) }
+
+// Zone gives the time zone with an IANA name such as `Europe/Berlin` or `UTC`. "" and `local` are local, which may be nil for UTC.
+//
+// Errors: *[Error] with the name that was meant, where it can be told.
+func Zone(name string, local *time.Location) (*time.Location, error) {
+	trimmed := strings.TrimSpace(name)
+	if trimmed == "" || strings.EqualFold(trimmed, "local") {
+		if local == nil {
+			local = time.UTC
+		}
+		return local, nil
+	}
+	loc, err := time.LoadLocation(trimmed)
+	if err != nil {
+		return nil, &Error{CodeUnknownZone, fmt.Sprintf("unknown time zone %q", name), zoneHint(trimmed)}
+	}
+	return loc, nil
+}
+
+// fixed is an offset as people write it: `+02:00`, `UTC+2`, `GMT-5`.
+var fixed = regexp.MustCompile(`^(?i:UTC|GMT)?\s*([+-])\s*0?(1[0-4]|\d)(?::?00)?$`)
+
+func zoneHint(name string) string {
+	const example = `name a place as the time zone database does, such as "Europe/Berlin", or "UTC"`
+	if m := fixed.FindStringSubmatch(name); m != nil {
+		if m[2] == "0" {
+			return `did you mean "UTC"?`
+		}
+		// The database counts to the west, as POSIX does.
+		sign := map[string]string{"+": "-", "-": "+"}[m[1]]
+		n, _ := strconv.Atoi(m[2])
+		return fmt.Sprintf(`a fixed distance of %s%d hours from UTC is "Etc/GMT%s%d"; better name a place, which knows when clocks change`, m[1], n, sign, n)
+	}
+	names := ZoneNames()
+	plain := strings.ReplaceAll(name, " ", "_")
+	for _, n := range names {
+		if strings.EqualFold(n, plain) {
+			return `did you mean "` + n + `"?`
+		}
+	}
+	for _, n := range names {
+		if _, city, ok := strings.Cut(n, "/"); ok && (strings.EqualFold(city, plain) || strings.EqualFold(city[strings.LastIndex(city, "/")+1:], plain)) {
+			return `did you mean "` + n + `"?`
+		}
+	}
+	if hint := diag.DidYouMean(plain, names); hint != "" {
+		return hint
+	}
+	cities := map[string]string{}
+	var list []string
+	for _, n := range names {
+		city := n[strings.LastIndex(n, "/")+1:]
+		if cities[city] == "" {
+			cities[city] = n
+			list = append(list, city)
+		}
+	}
+	if city := diag.Suggest(plain, list); city != "" && len(plain) > 4 {
+		return `did you mean "` + cities[city] + `"?`
+	}
+	return example
+}
