@@ -238,7 +238,7 @@ func (r *Run) applyRetrying(ev *Event, d *StepRetrying) error {
 	r.dropCalls(func(c *call) bool { return c.Step == ev.Step })
 	if st.Block != nil {
 		r.killScopes(st.Block.Scopes)
-		st.Block.Scopes = nil
+		st.Block.Scopes, st.Block.settled = nil, 0
 	}
 	r.s.Timers[stepTimer(ev.Step)] = timer{At: d.Until, Step: ev.Step, Seq: ev.Seq}
 	return nil

@@ -88,6 +88,19 @@ func (r *Run) settleBlock(id int) {
 	}
 }
 
+// awaits tells whether a fork that waits for all of its branches still waits for another one than sc, which has just settled without failing. It
+// looks at each branch once over the life of the fork, however many settle.
+func (r *Run) awaits(id int, sc *scope) bool {
+	b, until := r.step(id).Block, r.stepNode(id).Fork.Until
+	if sc.Failed != nil || losers(until) {
+		return false
+	}
+	for b.settled < len(b.Scopes) && r.outcome(b.Scopes[b.settled]) != branchRunning {
+		b.settled++
+	}
+	return b.settled < len(b.Scopes)
+}
+
 func (r *Run) completeBlock(id int) {
 	n := r.stepNode(id)
 	update, failure := r.mergeBranches(id)

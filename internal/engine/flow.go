@@ -365,7 +365,7 @@ func (r *Run) closeScopes() bool {
 			if sc.Live == 0 {
 				r.complete(sc.Owner, &StepCompleted{}, r.plan.out...)
 			}
-		} else {
+		} else if !r.awaits(sc.Owner, sc) {
 			r.settleBlock(sc.Owner)
 		}
 		acted = acted || r.s.Seq != before

@@ -167,6 +167,8 @@ type block struct {
 	Scopes []int            `json:"scopes"`
 	Base   []entry          `json:"base,omitempty"`
 	View   map[string]Value `json:"view,omitempty"`
+	// settled counts the branches, from the first on, that are known to have settled.
+	settled int
 }
 
 // agentRun is an agent loop at work. Root is the frame of the step's own agent.
