@@ -119,6 +119,9 @@ func (r *Run) emit(step int, node string, d Data) {
 	if r.broken != nil {
 		return
 	}
+	if len(r.out) == cap(r.out) {
+		r.out = slices.Grow(r.out, 3*len(r.out)) // long activations, such as chains of decisions, are copied seldom
+	}
 	r.out = append(r.out, Event{Seq: r.s.Seq + 1, At: r.now, Node: node, Step: step, Data: d})
 	if err := r.apply(&r.out[len(r.out)-1]); err != nil {
 		r.broken = err
