@@ -17,7 +17,10 @@ func firedPorts(n *Node) (names []string, open bool) {
 	case n.Kind == KindAgent && n.Agent != nil:
 		names = append(names, PortOut, PortCalls)
 		if r := n.Agent.Routing; r != nil {
-			names = append(append(names, r.Values...), r.Else)
+			names = append(names, r.Else)
+			for _, v := range r.Values {
+				names = append(names, NextPort(v))
+			}
 		}
 		return names, false
 	case n.Kind == KindDecide && n.Decide != nil:

@@ -111,11 +111,19 @@ const (
 type Routing struct {
 	// Tool is the name of the injected tool; "" offers none.
 	Tool string `json:"tool,omitempty"`
-	// Values are the values of the node's edges, in order. Each is a port of the node.
+	// Values are what the agent may choose, in order. A value fires the port [NextPort] of it.
 	Values []string `json:"values,omitempty"`
+	// Calls are values that lead to an exec node as a tool call does: they fire PortCalls and are not offered, since calling a tool is enough (S3-9).
+	Calls []string `json:"calls,omitempty"`
 	// Else is fired where no value matches; "" where the node has no such edge.
 	Else string `json:"else,omitempty"`
 }
+
+// NextPort is the port that a value fires, chosen by an agent or a person; no value can meet a port that the engine fires by itself.
+func NextPort(value string) string { return "next:" + value }
+
+// ToolPort is the port that an exec node fires after the tool (S3-3).
+func ToolPort(tool string) string { return "tool:" + tool }
 
 // ToolNode calls one tool.
 type ToolNode struct {
@@ -153,7 +161,7 @@ type Wait struct {
 	Options []string `json:"options,omitempty"`
 	// Deadline after which PortTimeout is fired, or the step fails where no such edge exists; 0: none.
 	Deadline Duration `json:"deadline,omitempty"`
-	// Route fires the port equal to the answer where the node has it (S3-15), else PortOut.
+	// Route fires [NextPort] of the answer where an edge leaves by it (S3-15), else PortOut; where no edge leaves there either, the entry follows.
 	Route bool `json:"route,omitempty"`
 	// AutoApprove goes on at once with an empty answer (S2-52).
 	AutoApprove bool `json:"autoApprove,omitempty"`

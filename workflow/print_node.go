@@ -42,7 +42,7 @@ func (p *printer) node(n *Node) {
 			p.line("agent", ident(v.Agent))
 			p.line("prompt", ident(string(v.Prompt.Mode)), quote(v.Prompt.Text))
 			if r := v.Routing; r != nil {
-				p.line("routing", key("tool", r.Tool), list("values", r.Values), key("else", r.Else))
+				p.line("routing", key("tool", r.Tool), list("values", r.Values), list("calls", r.Calls), key("else", r.Else))
 			}
 		}
 		if v := n.Tool; v != nil {

@@ -86,7 +86,7 @@ func (c *checker) checkAgentNode(n *Node) {
 	if a.Prompt.Mode == PromptFunc {
 		c.required(n, a.Prompt.Text, "prompt.text")
 	}
-	if a.Routing != nil && slices.Contains(a.Routing.Values, "") {
+	if r := a.Routing; r != nil && (slices.Contains(r.Values, "") || slices.Contains(r.Calls, "")) {
 		c.nodeErrorf(n, "empty-port", "a routing value is empty")
 	}
 }

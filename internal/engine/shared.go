@@ -66,8 +66,10 @@ func (r *Run) repliedShared(id, fr int, reply chat.Message) {
 		done = &StepCompleted{Reply: true}
 	}
 	switch {
-	case next != "" && route != nil && slices.Contains(route.Values, next) && len(n.ports[next]) > 0:
-		r.complete(id, done, next)
+	case route != nil && slices.Contains(route.Values, next) && len(n.ports[workflow.NextPort(next)]) > 0:
+		r.complete(id, done, workflow.NextPort(next))
+	case route != nil && slices.Contains(route.Calls, next) && len(n.ports[workflow.PortCalls]) > 0:
+		r.complete(id, done, workflow.PortCalls)
 	case next == endNext:
 		r.complete(id, done)
 		r.endAll(id)
@@ -75,7 +77,7 @@ func (r *Run) repliedShared(id, fr int, reply chat.Message) {
 		r.complete(id, done, r.plan.out...)
 	case route.Else != "" && len(n.ports[route.Else]) > 0:
 		r.complete(id, done, route.Else)
-	case next != "" && len(route.Values) > 0:
+	case next != "" && len(route.Values)+len(route.Calls) > 0:
 		r.giveUp(id, Failure{Code: CodeNoRoute, Message: fmt.Sprintf("no edge of %q for next %q", n.Title(), next)})
 	default:
 		r.complete(id, done)
@@ -178,7 +180,7 @@ func (r *Run) toolDefs(id, fr int) []chat.ToolDef {
 	if n.Agent == nil || r.frame(id, fr).Parent >= 0 || n.Agent.Prompt.Mode != workflow.PromptShared {
 		return defs
 	}
-	if route := n.Agent.Routing; route != nil && route.Tool != "" {
+	if route := n.Agent.Routing; route != nil && route.Tool != "" && len(route.Values) > 0 {
 		values, _ := json.Marshal(route.Values) // strings always encode
 		defs = append(defs, chat.ToolDef{
 			Name: route.Tool, Description: "Hand over to the agent or place named by next. Your turn ends with this call.",
@@ -194,10 +196,15 @@ func (r *Run) toolDefs(id, fr int) []chat.ToolDef {
 	return defs
 }
 
-// exec carries out the tool calls of the reply before it, one after another (S3-16). Without any, its input goes on.
+// exec carries out the tool calls of the reply before it, one after another (S3-16). Without any, its input goes on as after tools: by the edge
+// without condition, else back to who sent it (S3-4).
 func (r *Run) exec(id int) {
 	if st := r.step(id); st.Agent == nil || len(st.Agent.Frames[0].Turn) == 0 {
-		r.complete(id, &StepCompleted{Same: true}, r.plan.out...)
+		done := &StepCompleted{Same: true}
+		if n := r.stepNode(id); st.From > 0 && len(n.ports[workflow.PortOut]) == 0 {
+			done.Goto = []string{r.stepNode(st.From).ID}
+		}
+		r.complete(id, done, r.plan.out...)
 		return
 	}
 	caller, rules := r.stepNode(r.step(id).From), r.flowOf(id).w.Rules
@@ -234,7 +241,7 @@ func (r *Run) execDone(id int) {
 			done.Output = expr.Quote(m.Text)
 		}
 	}
-	switch port := "tool:" + last.Name; {
+	switch port := workflow.ToolPort(last.Name); {
 	case len(n.ports[port]) > 0:
 		r.complete(id, done, port)
 	case len(n.ports[workflow.PortOut]) > 0:

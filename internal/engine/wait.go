@@ -135,11 +135,11 @@ func (r *Run) handleAnswer(d Answer) {
 func (r *Run) answeredQuestion(step int, answer Value) {
 	n := r.stepNode(step)
 	done := &StepCompleted{Output: answer}
-	if port := expr.Text(answer); n.Wait.Route && len(n.ports[port]) > 0 {
+	if port := workflow.NextPort(expr.Text(answer)); n.Wait.Route && len(n.ports[port]) > 0 {
 		r.complete(step, done, port)
 		return
 	}
-	if n.ID == r.flowOf(step).w.Rules.Handoff && len(n.ports[workflow.PortOut]) == 0 {
+	if (n.Wait.Route || n.ID == r.flowOf(step).w.Rules.Handoff) && len(n.ports[workflow.PortOut]) == 0 {
 		done.Goto = []string{r.flowOf(step).w.Entry}
 	}
 	r.complete(step, done, r.plan.out...)

@@ -13,7 +13,7 @@ import (
 )
 
 // routes is a workflow of agents that share one conversation. Edges that leave an agent by another port than `calls` are its values; `else` is its
-// fallback. exec nodes are named x, the human h.
+// fallback; those that leave the human are answers. exec nodes are named x, the human h.
 func routes(t *testing.T, ids, edges string, change func(*workflow.Workflow)) *enginetest.World {
 	t.Helper()
 	var list []workflow.Node
@@ -32,17 +32,19 @@ func routes(t *testing.T, ids, edges string, change func(*workflow.Workflow)) *e
 	}
 	g := enginetest.Graph(list, edges)
 	g.Rules.SharedConversation = true
-	for _, e := range g.Edges {
-		n := g.Node(e.From)
-		if n.Agent == nil {
-			continue
-		}
-		switch e.PortName() {
-		case workflow.PortCalls:
-		case "else":
+	for i := range g.Edges {
+		e := &g.Edges[i]
+		n, value := g.Node(e.From), e.PortName()
+		switch {
+		case value == workflow.PortCalls || value == workflow.PortOut:
+		case n.Wait != nil:
+			e.Port = workflow.NextPort(value)
+		case n.Agent == nil:
+		case value == "else":
 			n.Agent.Routing.Else = "else"
 		default:
-			n.Agent.Routing.Values = append(n.Agent.Routing.Values, e.PortName())
+			e.Port = workflow.NextPort(value)
+			n.Agent.Routing.Values = append(n.Agent.Routing.Values, value)
 		}
 	}
 	if change != nil {
@@ -102,7 +104,9 @@ func TestRouting(t *testing.T) {
 			r.Message.Text = `{"next":"B"}`
 			return r
 		}()}, "a x running"},
-		"no executor (S3-7)": {"a:B -> b", []*engine.ModelResult{enginetest.Asks(enginetest.Call("1", "search", `{}`))}, `a ! no_route: agent node "a" called tool search, but no edge leads from it to a tool_executor node`},
+		"a value named like a port of the engine": {"a:error -> b", []*engine.ModelResult{enginetest.Say(`{"next":"error"}`)}, "a b running"},
+		"such a value is no error edge":           {"a:error -> b", []*engine.ModelResult{{Failure: &engine.Failure{Code: "auth", Message: "no key"}}}, "a ! auth: no key"},
+		"no executor (S3-7)":                      {"a:B -> b", []*engine.ModelResult{enginetest.Asks(enginetest.Call("1", "search", `{}`))}, `a ! no_route: agent node "a" called tool search, but no edge leads from it to a tool_executor node`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -252,6 +256,11 @@ func TestExecutor(t *testing.T) {
 		w := routes(t, "a x b", "a:else -> x; x:out -> b", nil)
 		w.FinishAt(0, enginetest.Say("no tools"))
 		if got := ends(w); got != "a x b running" {
+			t.Errorf("got %s", got)
+		}
+		w = routes(t, "a x", "a:x -> x", nil) // back to who sent it, as after tools
+		w.FinishAt(0, enginetest.Say(`{"next":"x"}`))
+		if got := ends(w); got != "a x a running" {
 			t.Errorf("got %s", got)
 		}
 		w = routes(t, "x", "", nil)
