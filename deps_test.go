@@ -28,6 +28,7 @@ var layers = []layer{
 	{"internal/engine/enginetest", []string{"internal/engine", "workflow", "internal/expr", "internal/chat"}, "test support stands on the engine alone"},
 	{"internal/format/source", []string{"diag"}, "the loader knows no format"},
 	{"internal/format/canvas", []string{"internal/format/source", "workflow", "diag", "internal/expr", "internal/schema"}, "a format knows the graph, not its siblings"},
+	{"internal/format/routes", []string{"internal/format/source", "internal/format/agents", "workflow", "diag"}, "a format knows the graph, not its siblings; the key agents is a section of agents files"},
 	{"internal/format/steps", []string{"internal/format/source", "internal/format/agents", "workflow", "diag", "internal/expr", "internal/schema"}, "a format knows the graph, not its siblings; agents files have a section of it in common"},
 	{"internal/format/agents", []string{"internal/format/source", "workflow", "diag"}, "agent definitions belong to no one format"},
 	{"internal/format", []string{"internal/format/...", "workflow", "diag"}, "the parent finds the language and asks the child"},

@@ -75,7 +75,7 @@ func (c *linter) lintEdges() {
 		if e.When != nil {
 			k.when = *e.When
 		}
-		if seen[k] {
+		if seen[k] && !n.First {
 			c.warnf(c.w.Source.Edge(i), "duplicate-edge", "the edge from %q to %q stands here a second time: %q is started twice", e.From, e.To, e.To)
 		}
 		seen[k] = true

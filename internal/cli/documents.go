@@ -131,7 +131,7 @@ func (a *app) convertCmd() *cobra.Command {
 		Args:    takes("FILE"), ValidArgsFunction: firstIsDocument,
 		RunE: func(_ *cobra.Command, args []string) error {
 			if to == "" {
-				return usef("--to is missing: it says the format, %s", strings.Join(formats, " or "))
+				return usef("--to is missing: it says the format, %s", orList(formats))
 			}
 			w, err := a.load(args[0], opts)
 			if err != nil {
@@ -154,7 +154,7 @@ func (a *app) convertCmd() *cobra.Command {
 			return nil
 		},
 	}
-	c.Flags().StringVar(&to, "to", "", "`FORMAT` to write: canvas or steps")
+	c.Flags().StringVar(&to, "to", "", "`FORMAT` to write: "+orList(formats))
 	addLoadFlags(c, &opts)
 	must(c.RegisterFlagCompletionFunc("to", cobra.FixedCompletions(formats, cobra.ShellCompDirectiveNoFileComp)))
 	return c

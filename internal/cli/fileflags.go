@@ -2,17 +2,18 @@ package cli
 
 import (
 	"github.com/spf13/cobra"
+	"strings"
 
 	"github.com/hocket-run/hocket/internal/service"
 )
 
 // formats are those that documents can be read from and written to.
-var formats = []string{"canvas", "steps"}
+var formats = []string{"canvas", "routes", "steps"}
 
 // addLoadFlags adds the flags that say how a document is read.
 func addLoadFlags(c *cobra.Command, o *service.LoadOptions) {
 	f := c.Flags()
-	f.StringVar(&o.Format, "format", "", "`FORMAT` of the document, canvas or steps (default: detected)")
+	f.StringVar(&o.Format, "format", "", "`FORMAT` of the document, "+orList(formats)+" (default: detected)")
 	f.StringVar(&o.AgentsFile, "agents", "", "`FILE` with agent definitions; those in the document win")
 	must(c.RegisterFlagCompletionFunc("format", cobra.FixedCompletions(formats, cobra.ShellCompDirectiveNoFileComp)))
 	must(c.MarkFlagFilename("agents", documentEnds...))
@@ -59,4 +60,10 @@ func (a *app) files(ff fileFlags) (f service.Files, err error) {
 		}
 	}
 	return f, a.refuse(f.Problems())
+}
+
+// orList joins words as `a, b or c`.
+func orList(words []string) string {
+	last := len(words) - 1
+	return strings.Join(words[:last], ", ") + " or " + words[last]
 }

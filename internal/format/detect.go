@@ -9,16 +9,6 @@ import (
 // A document is told by what only its language has. Where a document lacks even that, the shape of its nodes decides; a document that is broken
 // should still be read by the reader whose errors help its author.
 
-func isRoutes(root *source.Node) bool {
-	if root.Get("entrypointNodeId") != nil || root.Get("entrypoint_node_id") != nil {
-		return true
-	}
-	if w := root.Get("workflow"); w != nil && w.Get("entrypointNodeId") != nil {
-		return true
-	}
-	return anyNode(root, func(n *source.Node) bool { return n.Get("nodeType") != nil || n.Get("node_type") != nil })
-}
-
 func isRounds(root *source.Node) bool {
 	for _, key := range []string{"edges", "branches", "maxRounds", "executionMode"} {
 		if root.Get(key) != nil {

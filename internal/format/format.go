@@ -8,6 +8,7 @@ import (
 
 	"github.com/hocket-run/hocket/diag"
 	"github.com/hocket-run/hocket/internal/format/canvas"
+	"github.com/hocket-run/hocket/internal/format/routes"
 	"github.com/hocket-run/hocket/internal/format/source"
 	"github.com/hocket-run/hocket/internal/format/steps"
 	"github.com/hocket-run/hocket/workflow"
@@ -72,7 +73,10 @@ type language struct {
 func languages() []language {
 	return []language{
 		{name: Canvas, form: "`nodes` and `connections`", detect: canvas.Detect, read: readCanvas, write: writeCanvas},
-		{name: Routes, form: "`entrypointNodeId`, `nodes` with a `nodeType`, and `edges`", detect: isRoutes},
+		{
+			name: Routes, form: "`entrypointNodeId`, `nodes` with a `nodeType`, and `edges`", detect: routes.Detect, read: readRoutes, write: writeRoutes,
+			usual: []string{"unbounded-cycle"}, // agents that route to each other are what the language is for; the step limit ends them (S3-13)
+		},
 		{name: Rounds, form: "`nodes` and `edges`, or `branches`", detect: isRounds},
 		{
 			name: Steps, form: "`agents` and a list of steps under `workflow`", detect: steps.Detect, read: readSteps, write: writeSteps,
@@ -220,6 +224,19 @@ func readCanvas(root *source.Node, o Options) (*workflow.Workflow, diag.List) {
 
 func writeCanvas(w *workflow.Workflow) ([]byte, []Unsaid) {
 	data, unsaid := canvas.Write(w)
+	out := make([]Unsaid, len(unsaid))
+	for i, u := range unsaid {
+		out[i] = Unsaid(u)
+	}
+	return data, out
+}
+
+func readRoutes(root *source.Node, o Options) (*workflow.Workflow, diag.List) {
+	return routes.Read(root, routes.Options{Agents: o.Agents})
+}
+
+func writeRoutes(w *workflow.Workflow) ([]byte, []Unsaid) {
+	data, unsaid := routes.Write(w)
 	out := make([]Unsaid, len(unsaid))
 	for i, u := range unsaid {
 		out[i] = Unsaid(u)

@@ -68,7 +68,11 @@ func TestReadReports(t *testing.T) {
 		{name: "agents", doc: "agents: [{id: a}]\n", want: "in.yaml:1:1: error: this is a list of agents without a workflow; give it with --agents (unknown-format)" + forms},
 		{name: "empty", doc: "", want: "in.yaml:1:1: error: the document is empty (empty-document)"},
 		{name: "rounds", doc: roundsDoc, want: "in.yaml:1:1: error: rounds documents are not supported by this version yet (unsupported-format)"},
-		{name: "routes", doc: routesDoc, want: "in.yaml:1:1: error: routes documents are not supported by this version yet (unsupported-format)"},
+		{
+			name: "routes without its agents", doc: routesDoc,
+			want: "in.yaml:1:121: error: Agent not found: r (unknown-agent); hint: agents are defined under the key agents, or in the file of --agents",
+		},
+		{name: "routes", doc: routesDoc, opts: format.Options{Agents: []workflow.Agent{{ID: "r"}}}},
 		{
 			name: "a format that there is not", doc: stepsDoc, opts: format.Options{Format: "step"},
 			want: `in.yaml:1:1: error: there is no format "step" (unknown-format); hint: did you mean "steps"?`,

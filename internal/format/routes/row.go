@@ -1,0 +1,105 @@
+package routes
+
+import (
+	"strings"
+
+	"github.com/hocket-run/hocket/diag"
+	"github.com/hocket-run/hocket/internal/format/source"
+)
+
+// row reads the keys of one or two maps that say the same kind of thing: a row of a table, or the workflow's own keys, which may stand in `workflow`
+// and beside it. Each key may be written in camelCase or in snake_case (S3-1). A key that stands there more than once is an error.
+type row struct {
+	maps  []*source.Fields
+	diags *diag.List
+	told  map[string]bool // keys that were reported
+}
+
+func newRow(diags *diag.List, maps ...*source.Fields) row { return row{maps, diags, map[string]bool{}} }
+
+// at finds where a key stands; nil and the key itself where it is absent.
+func (x row) at(key string) (*source.Fields, string) {
+	var (
+		in    *source.Fields
+		as    string
+		first *source.Entry
+	)
+	for _, f := range x.maps {
+		if f == nil {
+			continue
+		}
+		f.Get(key) // it counts as known, for hints
+		for _, spelling := range []string{key, snake(key)} {
+			e := f.Node().Entry(spelling)
+			switch {
+			case e == nil || first != nil && spelling == as && f == in:
+			case first == nil:
+				in, as, first = f, spelling, e
+			default:
+				f.Get(spelling)
+				if x.told[key] {
+					continue
+				}
+				x.told[key] = true
+				d := x.diags.Errorf(e.KeySpan, e.Value.Path(), codeSaidTwice, "%q is said twice", key)
+				d.Related = []diag.Related{{Span: first.KeySpan, Message: "the first time"}}
+			}
+		}
+	}
+	return in, as
+}
+
+func (x row) get(key string) *source.Node {
+	f, as := x.at(key)
+	return f.Get(as)
+}
+
+func (x row) text(key string) string {
+	f, as := x.at(key)
+	return f.Text(as)
+}
+
+func (x row) str(key string) string {
+	f, as := x.at(key)
+	return f.Str(as)
+}
+
+// require gives a text that must be there and not be empty; "" where it is not, which was said.
+func (x row) require(key string) string {
+	f, as := x.at(key)
+	if f == nil {
+		for i := len(x.maps) - 1; i >= 0 && f == nil; i-- {
+			f = x.maps[i]
+		}
+		as = key
+	}
+	n := f.Require(as)
+	if n == nil {
+		return ""
+	}
+	text := f.Text(as)
+	if text == "" && n.IsScalar() {
+		x.diags.Errorf(n.Span, n.Path(), source.CodeMissingKey, "%q must not be empty", key)
+	}
+	return text
+}
+
+// unknown warns of keys that nobody asked for.
+func (x row) unknown(known ...string) {
+	for _, f := range x.maps {
+		f.Unknown(diag.Warning, known...)
+	}
+}
+
+// snake gives a camelCase key in snake_case.
+func snake(key string) string {
+	var b strings.Builder
+	for _, c := range key {
+		if c >= 'A' && c <= 'Z' {
+			b.WriteByte('_')
+			c += 'a' - 'A'
+		}
+		b.WriteRune(c)
+	}
+	return b.String()
+}

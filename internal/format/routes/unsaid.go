@@ -1,0 +1,229 @@
+package routes
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/hocket-run/hocket/workflow"
+)
+
+// Unsaid is one thing that a workflow says and a routes document cannot.
+type Unsaid struct {
+	At   string // `node "x"`, `agent "x"`, `edge "x" -> "y"`, `workflow`
+	What string
+}
+
+// String gives `node "x": the timeout of 30s`.
+func (u Unsaid) String() string { return u.At + ": " + u.What }
+
+type unsaidList []Unsaid
+
+func (l *unsaidList) addf(at, format string, args ...any) {
+	u := Unsaid{At: at, What: fmt.Sprintf(format, args...)}
+	if !slices.Contains(*l, u) {
+		*l = append(*l, u)
+	}
+}
+
+// compare names everything in which the workflow differs from what reading the written document gave. That list is whole by itself: what is neither
+// in the document nor in the list does not exist.
+func (o *writer) compare(back *workflow.Workflow) {
+	w := o.w
+	u := &o.unsaid
+	for _, side := range []struct {
+		name        string
+		said, heard any
+	}{{"limit", w.Limits, back.Limits}, {"rule", w.Rules, back.Rules}} {
+		for key, d := range differences(side.said, side.heard) {
+			switch {
+			case key == "sharedConversation":
+				u.addf("workflow", "that agents do not share one conversation")
+			case key == "maxSteps" && d.said == "":
+				u.addf("workflow", "the default limit of steps: here it is %s", d.heard)
+			case key == "handoff" && o.lost[w.Rules.Handoff]: // the node was named
+			case key == "timeout" && d.said == "":
+				u.addf("workflow", "a run without a time limit: here it is %s", d.heard)
+			default:
+				u.addf("workflow", "the %s %s", side.name, d.text(key))
+			}
+		}
+	}
+	rest, restBack := *w, *back
+	for _, x := range []*workflow.Workflow{&rest, &restBack} {
+		x.Format, x.Nodes, x.Edges, x.Agents, x.Limits, x.Rules = "", nil, nil, nil, workflow.Limits{}, workflow.Rules{}
+		if n := o.byID[x.Entry]; n == nil || o.lost[x.Entry] {
+			x.Entry = "" // the node was named
+		}
+	}
+	if rest.Entry == "" {
+		restBack.Entry = ""
+	}
+	for key, d := range differences(rest, restBack) {
+		u.addf("workflow", "%s", d.text(key))
+	}
+	o.compareNodes(back)
+	o.compareEdges(back)
+	o.compareAgents(back)
+	if len(o.unsaid) == 0 {
+		for _, message := range o.refused {
+			u.addf("workflow", "what reading the document again refuses: %s", message)
+		}
+	}
+	if len(o.unsaid) == 0 {
+		o.compareWhole(back)
+	}
+}
+
+// compareWhole catches what is the same part by part and yet another definition: the order of nodes and agents.
+func (o *writer) compareWhole(back *workflow.Workflow) {
+	a, b := *o.w, *back
+	a.Format, b.Format = "", ""
+	before, err1 := a.Canonical()
+	after, err2 := b.Canonical()
+	if err1 != nil || err2 != nil || string(before) != string(after) {
+		o.unsaid.addf("workflow", "the order of its nodes and agents")
+	}
+}
+
+func (o *writer) compareNodes(back *workflow.Workflow) {
+	seen := map[string]bool{}
+	for i := range o.w.Nodes {
+		n := &o.w.Nodes[i]
+		if o.lost[n.ID] {
+			continue
+		}
+		other := back.Node(n.ID)
+		switch {
+		case seen[n.ID]:
+			o.unsaid.addf(nodeAt(n.ID), "a second node with this id")
+			continue
+		case other == nil && n.Kind == workflow.KindEnd:
+			o.unsaid.addf(nodeAt(n.ID), "an end node of its own: here edges without a target end the run")
+			continue
+		case other == nil:
+			o.unsaid.addf(nodeAt(n.ID), "a node of kind %s", n.Kind)
+			continue
+		}
+		seen[n.ID] = true
+		said, heard := *n, *other
+		if said.Agent != nil && heard.Agent != nil {
+			for key, d := range differences(said.Agent.Prompt, heard.Agent.Prompt) {
+				o.unsaid.addf(nodeAt(n.ID), "a prompt with the %s", d.text(key))
+			}
+			o.compareRouting(n, said.Agent.Routing, heard.Agent.Routing)
+			said.Agent, heard.Agent = nil, nil
+		}
+		if said.Wait != nil && heard.Wait != nil {
+			for key, d := range differences(said.Wait, heard.Wait) {
+				o.unsaid.addf(nodeAt(n.ID), "a question with the %s", d.text(key))
+			}
+			said.Wait, heard.Wait = nil, nil
+		}
+		for key, d := range differences(said, heard) {
+			o.unsaid.addf(nodeAt(n.ID), "%s", d.text(key))
+		}
+	}
+}
+
+func (o *writer) compareRouting(n *workflow.Node, said, heard *workflow.Routing) {
+	if said == nil {
+		o.unsaid.addf(nodeAt(n.ID), "that the agent does not choose its successor")
+		return
+	}
+	for key, d := range differences(said, heard) {
+		o.unsaid.addf(nodeAt(n.ID), "a choice of successors with the %s", d.text(key))
+	}
+}
+
+// compareEdges compares edge by edge: what the document says of edges, it says in their order.
+func (o *writer) compareEdges(back *workflow.Workflow) {
+	at := 0
+	for i, e := range o.w.Edges {
+		if o.dropped[i] {
+			continue
+		}
+		var other workflow.Edge
+		if at < len(back.Edges) {
+			other = back.Edges[at]
+		}
+		if other.From != e.From || other.PortName() != e.PortName() || other.To != e.To && o.byID[e.To].Kind != workflow.KindEnd {
+			if e.PortName() == workflow.PortOut {
+				o.unsaid.addf(edgeAt(e), "a second edge that is always taken")
+			} else {
+				o.unsaid.addf(edgeAt(e), "an edge by the way out %q", e.PortName())
+			}
+			continue
+		}
+		at++
+		if o.byID[e.To].Kind == workflow.KindEnd {
+			other.To = e.To
+		}
+		for key, d := range differences(e, other) {
+			o.unsaid.addf(edgeAt(e), "%s", d.text(key))
+		}
+	}
+}
+
+func (o *writer) compareAgents(back *workflow.Workflow) {
+	seen := map[string]bool{}
+	for i := range o.w.Agents {
+		a := &o.w.Agents[i]
+		at := "agent " + strconv.Quote(a.ID)
+		other := back.Agent(a.ID)
+		if other == nil || seen[a.ID] {
+			o.unsaid.addf(at, "an agent of this id")
+			continue
+		}
+		seen[a.ID] = true
+		for key, d := range differences(a, other) {
+			o.unsaid.addf(at, "%s", d.text(key))
+		}
+	}
+}
+
+// difference is a field of the workflow beside what the document says of it, both as JSON; "" where it is absent.
+type difference struct{ said, heard string }
+
+// text tells what is not said: `maxTurns 20`, or that a field is absent.
+func (d difference) text(key string) string {
+	const most = 200
+	said := d.said
+	if said == "" {
+		return fmt.Sprintf("absent %s: here it is %s", key, d.heard)
+	}
+	if len(said) > most {
+		said = strings.ToValidUTF8(said[:most], "") + "…"
+	}
+	return key + " " + said
+}
+
+// differences gives the fields in which two values differ, by the names of their JSON, in order.
+func differences(said, heard any) func(func(string, difference) bool) {
+	a, b := fields(said), fields(heard)
+	keys := map[string]bool{}
+	for _, m := range []map[string]json.RawMessage{a, b} {
+		for key := range m {
+			keys[key] = true
+		}
+	}
+	return func(yield func(string, difference) bool) {
+		for _, key := range slices.Sorted(maps.Keys(keys)) {
+			if d := (difference{string(a[key]), string(b[key])}); d.said != d.heard && !yield(key, d) {
+				return
+			}
+		}
+	}
+}
+
+func fields(v any) map[string]json.RawMessage {
+	var out map[string]json.RawMessage
+	data, err := json.Marshal(v)
+	if err != nil || json.Unmarshal(data, &out) != nil {
+		return map[string]json.RawMessage{"value": nil} // no JSON: Validate says so
+	}
+	return out
+}
