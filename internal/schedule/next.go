@@ -29,29 +29,29 @@ func (s Schedule) NextFrom(registered, after time.Time, loc *time.Location) time
 	}
 }
 
-// LastFrom gives the last planned time that is later than after and not later than until; the zero time where there is none. It is what a
-// scheduler that was away until until missed last.
-func (s Schedule) LastFrom(registered, after, until time.Time, loc *time.Location) time.Time {
-	if loc == nil {
-		loc = time.UTC
+// Missed gives the planned times that are later than after and not later than until, oldest first: what a scheduler slept through that looked last
+// at after. Of more than limit it gives the last ones; limit under 1 gives none.
+func (s Schedule) Missed(registered, after, until time.Time, loc *time.Location, limit int) []time.Time {
+	if !s.IsTimed() || limit < 1 || !until.After(after) {
+		return nil
 	}
-	var last time.Time
-	switch s.Kind {
-	case KindEvery:
-		if t := s.nextTick(registered, until).Add(-s.Every); t.After(registered) && t.After(after) && !t.After(until) {
-			last = t.In(loc)
+	// Where there may be many, it begins near the end: a year of seconds is no work.
+	from := after
+	if s.Kind == KindEvery {
+		if t := addSeconds(until, -int64(s.Every/time.Second)*int64(limit+1)); t.After(from) {
+			from = t
 		}
-	case KindDaily, KindWeekly:
-		from := until.AddDate(0, 0, -searchDays)
-		if from.Before(after) {
-			from = after
-		}
-		for t := s.nextDay(from, loc); !t.IsZero() && !t.After(until); t = s.nextDay(t, loc) {
-			last = t
-		}
-	default:
+	} else if t := until.AddDate(0, 0, -7*(limit+1)-searchDays); t.After(from) {
+		from = t
 	}
-	return last
+	var missed []time.Time
+	for t := s.NextFrom(registered, from, loc); !t.IsZero() && !t.After(until); t = s.NextFrom(registered, t, loc) {
+		if len(missed) == limit {
+			missed = missed[1:]
+		}
+		missed = append(missed, t)
+	}
+	return missed
 }
 
 // nextTick works on seconds and nanoseconds apart, as a time.Duration holds no more than 292 years.
