@@ -41,10 +41,17 @@ func (r *Run) modelOf(id, fr int) string {
 // system is the system prompt of a frame.
 func (r *Run) system(id, fr int) string {
 	f, a := r.frame(id, fr), r.agent(id, fr)
+	system := a.System
 	if f.System != "" || a.system != nil { // a template may expand to nothing (S4-15)
-		return f.System
+		system = f.System
 	}
-	return a.System
+	if f.Parent >= 0 || !r.converses(id) {
+		return system
+	}
+	if system == "" {
+		return endInstruction
+	}
+	return system + "\n\n" + endInstruction
 }
 
 // expandSystem gives the system prompt of an agent where its templates make it differ from the definition's.

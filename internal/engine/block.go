@@ -228,6 +228,9 @@ func isLimit(code string) bool {
 
 // giveUp fails a step for good: along its error edge, else outward.
 func (r *Run) giveUp(id int, f Failure) {
+	if f.Node == "" {
+		f.Node = r.nodeID(id)
+	}
 	n := r.stepNode(id)
 	r.unwind(id, -1, f)
 	port := ""

@@ -17,6 +17,15 @@ import (
 // endTool is the tool by which an agent ends a conversation (S3-6).
 const endTool = "end"
 
+// endInstruction is appended to the system prompt of every agent that is offered endTool (S3-6, S3-22).
+const endInstruction = "When the conversation is over and nobody has to act any more, end it: call the tool `end`, with your last words as its message."
+
+// converses tells whether the agent of step id may end the run by endTool.
+func (r *Run) converses(id int) bool {
+	n := r.stepNode(id)
+	return n.Agent != nil && n.Agent.Prompt.Mode == workflow.PromptShared && r.flowOf(id).w.Rules.Conversational
+}
+
 // endNext is the value that ends a run where no edge says otherwise (S3-5).
 const endNext = "END"
 
@@ -187,7 +196,7 @@ func (r *Run) toolDefs(id, fr int) []chat.ToolDef {
 			Parameters: json.RawMessage(`{"type":"object","properties":{"next":{"type":"string","enum":` + string(values) + `},"content":{"type":"string","description":"What you want to say."}},"required":["next"]}`),
 		})
 	}
-	if f.w.Rules.Conversational {
+	if r.converses(id) {
 		defs = append(defs, chat.ToolDef{
 			Name: endTool, Description: "End the conversation. Call it when the task is finished.",
 			Parameters: json.RawMessage(`{"type":"object","properties":{"message":{"type":"string","description":"A last message."}}}`),

@@ -197,6 +197,9 @@ func (r *Run) prompt(n *node, t token, d *StepStarted) *Failure {
 	case workflow.PromptTurns:
 		d.Input = expr.Quote(r.turnsPrompt(f, t, p.Text))
 	case workflow.PromptShared:
+		if msgs := renderShared(r.s.Convs[sharedConv], a); len(msgs) > 0 {
+			d.Input = expr.Quote(msgs[len(msgs)-1].Text)
+		}
 	case workflow.PromptFunc:
 		v, err := r.plan.askValue(p.Text, func(h Host) (Value, error) {
 			return h.Value(p.Text, View{Node: n.ID, Input: input, State: r.stateAt(t.Scope), Outputs: r.outputs(t.Scope)})
