@@ -60,18 +60,23 @@ func (a *activity) title() string {
 // board keeps the running steps and words finished ones. It is the part that both forms share.
 type board struct {
 	titles  map[string]string // by path of the node
+	hidden  map[string]bool   // paths of nodes that no document has (D13)
 	running []*activity
 }
 
 // name fills titles: a node goes by its title, with its id where several have that.
 func (b *board) name(w *workflow.Workflow) {
-	b.titles = map[string]string{}
+	b.titles, b.hidden = map[string]string{}, map[string]bool{}
 	count := map[string]int{}
 	var walk func(w *workflow.Workflow, prefix string, depth int)
 	walk = func(w *workflow.Workflow, prefix string, depth int) {
 		for i := range w.Nodes {
 			n := &w.Nodes[i]
 			b.titles[prefix+n.ID] = n.Title()
+			if n.Hidden {
+				b.hidden[prefix+n.ID] = true
+				continue
+			}
 			count[n.Title()]++
 			if n.Subflow != nil && w.Flows[n.Subflow.Flow] != nil && depth < maxFlowDepth {
 				walk(w.Flows[n.Subflow.Flow], prefix+n.ID+"/", depth+1)
@@ -144,7 +149,7 @@ func (b *board) add(e engine.Event) *line {
 	a := b.find(e.Step)
 	switch d := e.Data.(type) {
 	case *engine.StepStarted:
-		if d.Kind == workflow.KindJoin {
+		if d.Kind == workflow.KindJoin || b.hidden[e.Node] {
 			return nil
 		}
 		b.running = append(b.running, &activity{step: e.Step, name: b.title(e.Node), kind: d.Kind, iter: d.Iteration, started: e.At})
@@ -175,7 +180,7 @@ func (b *board) add(e engine.Event) *line {
 	case *engine.StepCompleted:
 		text := ""
 		if a != nil && (a.kind == workflow.KindDecide || a.kind == workflow.KindWait) && len(d.Ports) > 0 {
-			text = "→ " + clean(strings.Join(d.Ports, ", "))
+			text = "→ " + clean(strings.TrimPrefix(strings.Join(d.Ports, ", "), workflow.NextPort("")))
 		}
 		return b.end(a, e, markDone, text)
 	case *engine.StepFailed:
