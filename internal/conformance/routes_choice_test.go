@@ -1,0 +1,154 @@
+package conformance_test
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/hocket-run/hocket/internal/engine"
+)
+
+// choice is one case of a routing rule: what the agents play, and how the run goes.
+type choice struct {
+	what, nodes, edges string
+	more               []string
+	plays              map[string][]line
+	want               string // nodes that ran, then `= output` or `! message`
+}
+
+// check runs the case in a world of its own.
+func (c choice) check(t *testing.T) {
+	t.Helper()
+	w := newWorld(t)
+	for agent, lines := range c.plays {
+		w.plays(agent, lines...)
+	}
+	same(t, c.what, w.went(routes(c.nodes, c.edges, c.more...), "hi"), c.want)
+}
+
+func checkAll(cases ...choice) func(t *testing.T) {
+	return func(t *testing.T) {
+		for _, c := range cases {
+			c.check(t)
+		}
+	}
+}
+
+const conversational = `"isConversational": true`
+
+func next(value string) line { return say(asJSON(row{"next": value})) }
+
+var (
+	think = use("think", `{"thought":"hm"}`)
+	todo  = use("create_todo", `{"description":"buy"}`)
+)
+
+var routesChoice = []rule{
+	{name: "S3-2 the value of the edge is matched exactly, whatever the target is called", test: checkAll(
+		choice{"a value that is no name", "a b", "a:go left -> b", nil, map[string][]line{"a": {next("go left")}}, "a b = b said"},
+		choice{"the name of the target is no value", "a b", "a:go left -> b", nil, map[string][]line{"a": {next("b")}}, `a ! no edge of "a" for next "b"`},
+		choice{"case counts", "a b", "a:B -> b", nil, map[string][]line{"a": {next("b")}}, `a ! no edge of "a" for next "b"`},
+		choice{"blanks count", "a b", "a:B -> b", nil, map[string][]line{"a": {next(" B")}}, `a ! no edge of "a" for next " B"`},
+		choice{"a value like a port of the engine", "a b", "a:error -> b", nil, map[string][]line{"a": {next("error")}}, "a b = b said"},
+		choice{"the first of two edges of one value", "a b c", "a:B -> b; a:B -> c", nil, map[string][]line{"a": {next("B")}}, "a b = b said"},
+	)},
+	{name: "S3-3 after an executor the name of the tool chooses", test: checkAll(
+		choice{"by the tool", "a+* b c x", "a -> x; x:think -> b; x:create_todo -> c", nil, map[string][]line{"a": {think}}, "a x b = b said"},
+		choice{"by another tool", "a+* b c x", "a -> x; x:think -> b; x:create_todo -> c", nil, map[string][]line{"a": {todo}}, "a x c = c said"},
+		choice{"an end after a tool", "a+* x", "a -> x; x:think -> .", nil, map[string][]line{"a": {think}}, "a x = Thoughts:\nhm"},
+	)},
+	{name: "S3-4 three tiers after a tool: its own edge, the ALWAYS edge, back to the caller", test: checkAll(
+		choice{"1 before 2", "a+* b c x", "a -> x; x -> c; x:think -> b", nil, map[string][]line{"a": {think}}, "a x b = b said"},
+		choice{"2 where no edge matches", "a+* b c x", "a -> x; x:think -> b; x -> c", nil, map[string][]line{"a": {todo}}, "a x c = c said"},
+		choice{"2 beats 3 when the caller is another node", "r a+* x", "r:A -> a; a -> x; x -> r", nil,
+			map[string][]line{"r": {next("A"), say("done")}, "a": {think}}, "r a x r = done"},
+		choice{"3 where there is neither", "a+* b+* x", "a:B -> b; a -> x; b -> x; x:other -> a", nil,
+			map[string][]line{"a": {next("B")}, "b": {think, say("done")}}, "a b x b = done"},
+		choice{"3 for each caller", "a+* b+* x", "a:B -> b; a -> x; b -> x", nil,
+			map[string][]line{"a": {think, next("B")}, "b": {think, say("done")}}, "a x a b x b = done"},
+	)},
+	{name: "S3-5 END halts, with an END edge and without", test: checkAll(
+		choice{"with an edge", "a b", "a:END -> .; a -> b", nil, map[string][]line{"a": {next("END")}}, `a = {"next":"END"}`},
+		choice{"without an edge", "a b", "a:B -> b; a -> b", nil, map[string][]line{"a": {next("END")}}, `a = {"next":"END"}`},
+		choice{"by the tool", "a b", "a:END -> .; a -> b", nil, map[string][]line{"a": {route("END", "That is all.")}}, `a = That is all.`},
+		choice{"case counts", "a b", "a:END -> .", nil, map[string][]line{"a": {next("end")}}, `a ! no edge of "a" for next "end"`},
+		choice{"an ALWAYS edge without a target", "a b", "a:B -> b; b -> .", nil, map[string][]line{"a": {next("B")}}, "a b = b said"},
+		choice{"an edge for END that has a target", "a b", "a:END -> b", nil, map[string][]line{"a": {next("END")}}, "a b = b said"},
+	)},
+	{name: "S3-6 isConversational offers the tool end and an instruction, to every agent", test: func(t *testing.T) {
+		for _, more := range [][]string{nil, {`"isConversational": false`}, {conversational}} {
+			w := newWorld(t)
+			w.plays("a", next("B"))
+			w.completes(routes("a b", "a:B -> b", more...), "hi")
+			for _, agent := range []string{"a", "b"} {
+				q := w.request(agent)
+				offered := slices.Contains(more, conversational)
+				same(t, agent+" is offered end", slices.Contains(tools(q), "end"), offered)
+				instruction, ok := strings.CutPrefix(q.System, "You are "+agent+".")
+				same(t, agent+" has its own prompt first", ok, true)
+				same(t, agent+" is told of end", strings.Contains(instruction, "`end`"), offered)
+			}
+		}
+		choice{"calling it ends the run", "a b", "a -> b; b -> a", []string{conversational}, map[string][]line{"b": {use("end", `{"message":"Bye."}`)}}, "a b = Bye."}.check(t)
+		w := newWorld(t)
+		w.plays("a", use("end", `{}`))
+		o := w.runs(routes("a x", "a:B -> a"), "hi").is(engine.StatusFailed)
+		if !strings.Contains(o.Error.Message, "end") || !strings.Contains(o.Error.Message, "tool_executor") {
+			t.Errorf("end is a tool like others where it is not offered; error %q", o.Error.Message)
+		}
+	}},
+	{name: "S3-9 calls of tools go to the executor along any edge, and win over next", test: checkAll(
+		choice{"a CONDITIONAL edge", "a+* x", "a:tool_executor -> x", nil, map[string][]line{"a": {think, say("done")}}, "a x a = done"},
+		choice{"a CONDITIONAL edge of any value", "a+* x", "a:whatever -> x", nil, map[string][]line{"a": {think, say("done")}}, "a x a = done"},
+		choice{"an ALWAYS edge", "a+* x", "a -> x", nil, map[string][]line{"a": {think, say("done")}}, "a x a = done"},
+		choice{"an edge for each tool", "a+* x", "a:think -> x; a:create_todo -> x", nil, map[string][]line{"a": {todo, say("done")}}, "a x a = done"},
+		choice{"calls win over next", "a+* b x", "a:B -> b; a -> x", nil, map[string][]line{"a": {think.saying(`{"next":"B"}`), say("done")}}, "a x a = done"},
+		choice{"calls win over the routing tool", "a+* b x", "a:B -> b; a:t -> x", nil,
+			map[string][]line{"a": {use("route_to", `{"next":"B"}`, "think", `{"thought":"hm"}`), say("done")}}, "a x a = done"},
+		choice{"next may name the executor, which then has nothing to execute", "a+* b x", "a:tools -> x; a:B -> b; x -> b", nil,
+			map[string][]line{"a": {next("tools")}}, "a x b = b said"},
+		choice{"such a value is no other's", "a+* b x", "a:tools -> x; a:B -> b", nil, map[string][]line{"a": {next("tool")}}, `a ! no edge of "a" for next "tool"`},
+	)},
+	{name: "S3-10 next stands in a JSON reply or in a call of the routing tool", test: func(t *testing.T) {
+		checkAll(
+			choice{"JSON", "a b", "a:B -> b", nil, map[string][]line{"a": {say(`{"next":"B","why":1}`)}}, "a b = b said"},
+			choice{"JSON in a fence", "a b", "a:B -> b", nil, map[string][]line{"a": {say("```json\n{\"next\": \"B\"}\n```")}}, "a b = b said"},
+			choice{"a next that is no text", "a b", "a:B -> b", nil, map[string][]line{"a": {say(`{"next":7}`)}}, `a = {"next":7}`},
+			choice{"the routing tool", "a b", "a:B -> b", nil, map[string][]line{"a": {route("B", "Over to you.")}}, "a b = b said"},
+			choice{"the last of two calls", "a b c", "a:B -> b; a:C -> c", nil,
+				map[string][]line{"a": {use("route_to", `{"next":"B"}`, "route_to", `{"next":"C"}`)}}, "a c = c said"},
+		)(t)
+		w := newWorld(t)
+		w.completes(routes("a+* b x", "a:B -> b; a:tools -> x; a:END -> .; b -> ."), "hi", thinking)
+		var offered []string
+		for _, d := range w.request("a").Tools {
+			if strings.Contains(d.Name, "route") {
+				offered = append(offered, d.Name+" "+string(d.Parameters))
+			}
+		}
+		same(t, "the routing tool", offered, []string{`route_to {"type":"object","properties":{"next":{"type":"string","enum":["B","END"]},` +
+			`"content":{"type":"string","description":"What you want to say."}},"required":["next"]}`})
+		w = newWorld(t)
+		w.completes(routes("a b", "a -> b"), "hi")
+		same(t, "tools where there is nothing to choose", tools(w.request("a")), []string{})
+	}},
+	{name: "S3-11 a CONDITIONAL edge, else the ALWAYS edge, else the end; a next for which there is nothing fails", test: checkAll(
+		choice{"CONDITIONAL first", "a b c", "a -> c; a:B -> b", nil, map[string][]line{"a": {next("B")}}, "a b = b said"},
+		choice{"unset, ALWAYS", "a b c", "a:B -> b; a -> c", nil, nil, "a c = c said"},
+		choice{"unmatched, ALWAYS", "a b c", "a:B -> b; a -> c", nil, map[string][]line{"a": {next("nobody")}}, "a c = c said"},
+		choice{"unset and no ALWAYS", "a b", "a:B -> b", nil, nil, "a = a said"},
+		choice{"unmatched and no ALWAYS", "a b", "a:B -> b", nil, map[string][]line{"a": {next("nobody")}}, `a ! no edge of "a" for next "nobody"`},
+		choice{"a single node", "a", "", nil, map[string][]line{"a": {next("B")}}, `a = {"next":"B"}`},
+		choice{"an ALWAYS edge to an executor is for calls", "a+* x", "a -> x; x -> a", nil, nil, "a = a said"},
+	)},
+	{name: "S3-12 a next of one agent does not route the agent after it", test: checkAll(
+		choice{"no ALWAYS", "a b", "a:B -> b; b:B -> a", nil, map[string][]line{"a": {next("B")}}, "a b = b said"},
+		choice{"after tools", "a+* b x", "a:B -> b; a:t -> x", nil, map[string][]line{"a": {think.saying(`{"next":"B"}`), say("no idea")}}, "a x a = no idea"},
+	)},
+}
+
+func TestRoutesChoice(t *testing.T) { check(t, routesChoice) }
+
+func TestRoutesChoiceCovered(t *testing.T) {
+	covered(t, routesChoice, "S3-2", "S3-3", "S3-4", "S3-5", "S3-6", "S3-9", "S3-10", "S3-11", "S3-12")
+}
