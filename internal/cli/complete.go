@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/hocket-run/hocket/internal/journal"
+	"github.com/hocket-run/hocket/internal/service"
 )
 
 // maxOffered bounds the ids that a shell is offered.
@@ -50,6 +51,64 @@ func (a *app) completeRuns(c *cobra.Command, args []string, prefix string) ([]st
 // completeManyRuns completes the ids of further runs.
 func (a *app) completeManyRuns(c *cobra.Command, args []string, prefix string) ([]string, cobra.ShellCompDirective) {
 	return a.runIDs(c, prefix, args), orderedWords
+}
+
+// completeWorkflow completes the id of a stored workflow.
+func (a *app) completeWorkflow(c *cobra.Command, _ []string, prefix string) ([]string, cobra.ShellCompDirective) {
+	return a.catalogIDs(c, prefix, func(ctx context.Context, s *service.Service) (words []string) {
+		entries, err := s.Entries(ctx)
+		if err != nil {
+			return nil
+		}
+		for _, e := range entries {
+			words = append(words, cobra.CompletionWithDesc(clean(e.ID), e.Format+" "+clean(e.Name)))
+		}
+		return words
+	})
+}
+
+// completeAgent completes the id of a stored agent.
+func (a *app) completeAgent(c *cobra.Command, _ []string, prefix string) ([]string, cobra.ShellCompDirective) {
+	return a.catalogIDs(c, prefix, func(ctx context.Context, s *service.Service) (words []string) {
+		rows, err := s.Agents(ctx)
+		if err != nil {
+			return nil
+		}
+		for _, r := range rows {
+			words = append(words, cobra.CompletionWithDesc(clean(r.ID()), clean(r.Text(1))))
+		}
+		return words
+	})
+}
+
+// once completes the first argument alone.
+func once(f cobra.CompletionFunc) cobra.CompletionFunc {
+	return func(c *cobra.Command, args []string, prefix string) ([]string, cobra.ShellCompDirective) {
+		if len(args) > 0 {
+			return nil, cobra.ShellCompDirectiveNoFileComp
+		}
+		return f(c, args, prefix)
+	}
+}
+
+// catalogIDs gives what list says of a store that is there, as far as it begins with prefix.
+func (a *app) catalogIDs(c *cobra.Command, prefix string, list func(context.Context, *service.Service) []string) ([]string, cobra.ShellCompDirective) {
+	ctx := c.Context()
+	if ctx == nil {
+		ctx = context.Background()
+	}
+	s, err := a.look(ctx)
+	if err != nil {
+		return nil, orderedWords
+	}
+	defer s.Close()
+	var words []string
+	for _, w := range list(ctx, s) {
+		if strings.HasPrefix(w, prefix) && len(words) < maxOffered {
+			words = append(words, w)
+		}
+	}
+	return words, orderedWords
 }
 
 // completeWaits completes ids of the open waits of the run that stands before, or of their nodes.

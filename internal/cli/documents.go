@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"strings"
@@ -23,10 +24,10 @@ func (a *app) validateCmd() *cobra.Command {
 		Long:    "Checks documents and prints every problem as\nFILE:LINE:COL: severity: message (code). Ends with 0, or 2 where a document\ncannot run.",
 		Example: "  hocket validate *.yaml\n  hocket validate --json newsroom.yaml | jq '.[].message'",
 		Args:    takes("FILE…"), ValidArgsFunction: documents,
-		RunE: func(_ *cobra.Command, args []string) error {
+		RunE: func(c *cobra.Command, args []string) error {
 			all := diag.List{}
 			for _, path := range args {
-				problems, err := a.problems(path, opts)
+				problems, err := a.problems(c.Context(), path, opts)
 				if err != nil {
 					return err
 				}
@@ -59,7 +60,7 @@ func (a *app) validateCmd() *cobra.Command {
 }
 
 // problems gives all problems of a document; one that cannot be read is a problem too.
-func (a *app) problems(path string, opts service.LoadOptions) (diag.List, error) {
+func (a *app) problems(ctx context.Context, path string, opts service.LoadOptions) (diag.List, error) {
 	data, err := service.ReadFile(path, a.In)
 	var invalid *service.InvalidError
 	switch {
@@ -70,7 +71,8 @@ func (a *app) problems(path string, opts service.LoadOptions) (diag.List, error)
 	case err != nil:
 		return nil, err
 	}
-	_, problems, err := service.Load(path, data, opts)
+	opts.Catalog = a.catalogAgents
+	_, problems, err := service.Load(ctx, path, data, opts)
 	return problems, err
 }
 
@@ -85,8 +87,8 @@ func (a *app) showCmd() *cobra.Command {
 	c := &cobra.Command{
 		Use: "show FILE", Short: "draw a workflow", Args: takes("FILE"), ValidArgsFunction: firstIsDocument,
 		Example: "  hocket show newsroom.yaml\n  hocket show newsroom.yaml --as svg > newsroom.svg",
-		RunE: func(_ *cobra.Command, args []string) error {
-			w, err := a.load(args[0], opts)
+		RunE: func(c *cobra.Command, args []string) error {
+			w, err := a.load(c.Context(), args[0], opts)
 			if err != nil {
 				return err
 			}
@@ -129,11 +131,11 @@ func (a *app) convertCmd() *cobra.Command {
 		Long:    "Writes the same workflow in another format on standard output, or says exactly\nwhat that format cannot say and ends with 2.",
 		Example: "  hocket convert newsroom.yaml --to canvas > newsroom.json",
 		Args:    takes("FILE"), ValidArgsFunction: firstIsDocument,
-		RunE: func(_ *cobra.Command, args []string) error {
+		RunE: func(c *cobra.Command, args []string) error {
 			if to == "" {
 				return usef("--to is missing: it says the format, %s", orList(formats))
 			}
-			w, err := a.load(args[0], opts)
+			w, err := a.load(c.Context(), args[0], opts)
 			if err != nil {
 				return err
 			}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/hocket-run/hocket/diag"
 	"github.com/hocket-run/hocket/internal/service"
 	"github.com/hocket-run/hocket/workflow"
 )
@@ -19,6 +20,8 @@ import (
 // runFlags are those of run and exec.
 type runFlags struct {
 	load       service.LoadOptions
+	workflow   string
+	draft      bool
 	files      fileFlags
 	model      string
 	record     string
@@ -48,12 +51,13 @@ for a person, 4 cancelled, 130 interrupted (the run is stored).`
 
 func (a *app) runCmd() *cobra.Command {
 	return a.runVerb(&cobra.Command{
-		Use:   "run FILE [INPUT]",
+		Use:   "run FILE|--workflow ID [INPUT]",
 		Short: "run a workflow document and print its final output",
 		Long:  "Runs a workflow document and prints its final output on standard output,\nnothing else there.\n\n" + inputHelp + waitHelp,
 		Example: "  hocket run newsroom.yaml \"The library opens on Sundays\"\n" +
 			"  git diff | hocket run review.json\n" +
 			"  hocket run triage.json --json | jq .usage\n" +
+			"  hocket run --workflow newsroom \"The library opens on Sundays\"\n" +
 			"  hocket run newsroom.yaml --record replies.yaml      # once with a model\n" +
 			"  hocket run newsroom.yaml --replies replies.yaml     # again without one",
 	}, &runFlags{})
@@ -61,7 +65,7 @@ func (a *app) runCmd() *cobra.Command {
 
 func (a *app) execCmd() *cobra.Command {
 	return a.runVerb(&cobra.Command{
-		Use:     "exec FILE [INPUT]",
+		Use:     "exec FILE|--workflow ID [INPUT]",
 		Short:   "run a workflow document and also print its step context",
 		Long:    "Does what run does and then prints the step context to standard error, under\na line \"--- Step Context ---\", as indented JSON; also when the run failed.\n\n" + inputHelp + waitHelp,
 		Example: "  hocket exec translation.yaml \"The library opens on Sundays\"",
@@ -69,7 +73,18 @@ func (a *app) execCmd() *cobra.Command {
 }
 
 func (a *app) runVerb(c *cobra.Command, fl *runFlags) *cobra.Command {
-	c.Args, c.ValidArgsFunction = takes("FILE", "[INPUT]"), firstIsDocument
+	c.Args = func(c *cobra.Command, args []string) error {
+		if c.Flags().Changed("workflow") {
+			return takes("[INPUT]")(c, args)
+		}
+		return takes("FILE", "[INPUT]")(c, args)
+	}
+	c.ValidArgsFunction = func(c *cobra.Command, args []string, prefix string) ([]string, cobra.ShellCompDirective) {
+		if fl.workflow != "" {
+			return nil, cobra.ShellCompDirectiveNoFileComp
+		}
+		return firstIsDocument(c, args, prefix)
+	}
 	c.RunE = func(c *cobra.Command, args []string) error { return a.run(c, fl, args) }
 	a.addRunFlags(c, fl)
 	return c
@@ -78,6 +93,9 @@ func (a *app) runVerb(c *cobra.Command, fl *runFlags) *cobra.Command {
 func (a *app) addRunFlags(c *cobra.Command, fl *runFlags) {
 	f := c.Flags()
 	addLoadFlags(c, &fl.load)
+	f.StringVar(&fl.workflow, "workflow", "", "run the stored workflow `ID` instead of a FILE")
+	f.BoolVar(&fl.draft, "draft", false, "with --workflow: run its draft, not what is published")
+	must(c.RegisterFlagCompletionFunc("workflow", a.completeWorkflow))
 	f.StringVar(&fl.model, "model", "", "`REF` of the model for every agent, such as openai/gpt-5-mini")
 	fl.files.add(c)
 	f.StringVar(&fl.record, "record", "", "`FILE` to which the model calls are written as a reply script")
@@ -117,16 +135,44 @@ func (fl *runFlags) limits(c *cobra.Command) (workflow.Limits, error) {
 }
 
 // load reads a document, prints its problems and gives it where it may run.
-func (a *app) load(path string, opts service.LoadOptions) (*workflow.Workflow, error) {
+func (a *app) load(ctx context.Context, path string, opts service.LoadOptions) (*workflow.Workflow, error) {
 	data, err := service.ReadFile(path, a.In)
 	if err != nil {
 		return nil, err
 	}
-	w, problems, err := service.Load(path, data, opts)
+	opts.Catalog = a.catalogAgents
+	w, problems, err := service.Load(ctx, path, data, opts)
 	if err != nil {
 		return nil, err
 	}
 	return w, a.refuse(problems)
+}
+
+// loadStored reads a workflow of the catalog, prints its problems and gives it where it may run, with the number of its version.
+func (a *app) loadStored(ctx context.Context, id string, which service.Which, opts service.LoadOptions) (*workflow.Workflow, int, error) {
+	s, err := a.look(ctx)
+	if err != nil {
+		return nil, 0, err
+	}
+	defer s.Close()
+	w, d, problems, err := s.LoadStored(ctx, id, which, opts)
+	if err != nil {
+		return nil, 0, err
+	}
+	if d.Changed && d.Entry.Published > 0 && !a.quiet {
+		fmt.Fprintf(a.Err, "workflow %s was changed by SQL since version %d\n", clean(id), d.Entry.Published)
+	}
+	return w, d.Version, a.refuse(problems)
+}
+
+// catalogAgents is a service.LoadOptions.Catalog for documents that are files. It makes no store.
+func (a *app) catalogAgents(ctx context.Context, wanted []string) ([]workflow.Agent, diag.List, error) {
+	s, err := a.look(ctx)
+	if err != nil {
+		return nil, nil, err
+	}
+	defer s.Close()
+	return s.CatalogAgents(ctx, wanted)
 }
 
 // input gives the prompt: the argument, or standard input where that is a pipe which nothing else reads.
@@ -164,6 +210,17 @@ func (fl *runFlags) oneReader(args []string) (taken bool, err error) {
 func (a *app) run(c *cobra.Command, fl *runFlags, args []string) error {
 	ctx := c.Context()
 	req := service.StartRequest{Model: fl.model, Record: fl.record, RunID: fl.runID, Trust: fl.trust}
+	stored := c.Flags().Changed("workflow")
+	switch {
+	case stored && fl.workflow == "":
+		return mustBe("workflow", "the id of a stored workflow", "")
+	case stored && fl.load.Format != "":
+		return usef("--format and --workflow cannot be given together: a stored workflow has its format")
+	case fl.draft && !stored:
+		return usef("--draft needs --workflow ID")
+	case stored:
+		args = append([]string{""}, args...) // there is no FILE
+	}
 	taken, err := fl.oneReader(args)
 	if err != nil {
 		return err
@@ -172,7 +229,12 @@ func (a *app) run(c *cobra.Command, fl *runFlags, args []string) error {
 		return err
 	}
 	fl.load.Stdin = a.In
-	if req.Workflow, err = a.load(args[0], fl.load); err != nil {
+	if stored {
+		req.Workflow, req.Version, err = a.loadStored(ctx, fl.workflow, service.Which{Draft: fl.draft}, fl.load)
+	} else {
+		req.Workflow, err = a.load(ctx, args[0], fl.load)
+	}
+	if err != nil {
 		return err
 	}
 	if req.Workflow.Name == "" && args[0] != "-" {

@@ -103,7 +103,7 @@ func read(t *testing.T, doc string, opts ...service.LoadOptions) (*workflow.Work
 	if len(opts) > 0 {
 		o = opts[0]
 	}
-	w, problems, err := service.Load("doc", []byte(doc), o)
+	w, problems, err := service.Load(t.Context(), "doc", []byte(doc), o)
 	if err != nil {
 		t.Fatal(err)
 	}

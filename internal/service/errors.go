@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/hocket-run/hocket/diag"
+	"github.com/hocket-run/hocket/internal/catalog"
 	"github.com/hocket-run/hocket/internal/engine"
 	"github.com/hocket-run/hocket/internal/journal"
 	"github.com/hocket-run/hocket/internal/model"
@@ -61,6 +62,35 @@ func (e *StoreError) Error() string { return e.Err.Error() }
 // Unwrap gives the cause.
 func (e *StoreError) Unwrap() error { return e.Err }
 
+// NotFoundError says that the catalog has no such thing (S1-6).
+type NotFoundError struct {
+	// What is `Workflow` or `Agent`.
+	What, ID string
+	// Hint is empty, or says what was meant.
+	Hint string
+}
+
+func (e *NotFoundError) Error() string {
+	s := e.What + " not found: " + e.ID
+	if e.Hint != "" {
+		s += "; " + e.Hint
+	}
+	return s
+}
+
+// Is makes errors.Is(err, catalog.ErrNotFound) hold.
+func (e *NotFoundError) Is(target error) bool { return target == catalog.ErrNotFound }
+
+// InUseError says that stored workflows need an agent.
+type InUseError struct {
+	Agent     string
+	Workflows []string
+}
+
+func (e *InUseError) Error() string {
+	return fmt.Sprintf("agent %s is used by %s", e.Agent, strings.Join(e.Workflows, ", "))
+}
+
 // CommandsError says that a document wants what nobody allowed (SEC5): to start commands, or to send variables of the environment to servers, as
 // `NAME to ADDRESS`.
 type CommandsError struct {
@@ -91,6 +121,7 @@ func CodeOf(err error) Code {
 		corrupt  *journal.CorruptError
 		newer    *journal.NewerError
 		diverge  *engine.DivergenceError
+		inUse    *InUseError
 	)
 	switch {
 	case errors.Is(err, journal.ErrExists):
@@ -98,11 +129,12 @@ func CodeOf(err error) Code {
 	case errors.As(err, &invalid), errors.As(err, &commands), errors.As(err, &ref), errors.As(err, &list),
 		errors.Is(err, engine.ErrAnswer), errors.Is(err, journal.ErrCursor), errors.Is(err, engine.ErrNotReopenable):
 		return CodeInvalid
-	case errors.Is(err, journal.ErrNotFound), errors.Is(err, engine.ErrWaitNotFound):
+	case errors.Is(err, journal.ErrNotFound), errors.Is(err, catalog.ErrNotFound), errors.Is(err, engine.ErrWaitNotFound):
 		return CodeNotFound
 	case errors.Is(err, engine.ErrWaitClosed):
 		return CodeGone
-	case errors.Is(err, engine.ErrWaitAmbiguous), errors.Is(err, engine.ErrWaitAnswered), errors.Is(err, engine.ErrEnded), errors.As(err, &owned):
+	case errors.Is(err, engine.ErrWaitAmbiguous), errors.Is(err, engine.ErrWaitAnswered), errors.Is(err, engine.ErrEnded), errors.As(err, &owned),
+		errors.As(err, &inUse):
 		return CodeConflict
 	case errors.As(err, &store), errors.As(err, &corrupt), errors.As(err, &newer), errors.As(err, &diverge):
 		return CodeUnusable

@@ -1,11 +1,15 @@
 package service
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
 	"io/fs"
 	"os"
+	"regexp"
+	"slices"
+	"strconv"
 
 	"github.com/hocket-run/hocket/diag"
 	"github.com/hocket-run/hocket/internal/format"
@@ -29,6 +33,9 @@ type LoadOptions struct {
 	// AgentsFile holds agent definitions; a definition inside the document wins. `-` is Stdin, which may be nil otherwise.
 	AgentsFile string
 	Stdin      io.Reader
+	// Catalog gives the agents of the catalog with the problems of those that are wanted; nil: there are none. It is asked only where the document
+	// names agents that neither it nor AgentsFile defines.
+	Catalog func(ctx context.Context, wanted []string) ([]workflow.Agent, diag.List, error)
 }
 
 // ReadFile reads a file that the user named; `-` is in.
@@ -64,18 +71,68 @@ func ReadFile(path string, in io.Reader) ([]byte, error) {
 
 // Load reads a document and gives its workflow with every problem found, warnings included. The workflow may run where the list has no errors.
 // The error is for files that cannot be read.
-func Load(file string, data []byte, opts LoadOptions) (*workflow.Workflow, diag.List, error) {
-	fo := format.Options{Format: opts.Format, Toolsets: toolTypes, MissingTools: missingTools}
-	var problems diag.List
-	if opts.AgentsFile != "" {
-		text, err := ReadFile(opts.AgentsFile, opts.Stdin)
-		if err != nil {
-			return nil, nil, err
-		}
-		list, ds := agents.Read(opts.AgentsFile, text)
-		problems = append(problems, ds...)
-		fo.Agents = list
+func Load(ctx context.Context, file string, data []byte, opts LoadOptions) (*workflow.Workflow, diag.List, error) {
+	beside, problems, err := opts.agents()
+	if err != nil {
+		return nil, nil, err
 	}
+	w, ds, err := read(ctx, file, data, opts, beside)
+	return w, append(problems, ds...), err
+}
+
+// agents reads the agents file.
+func (o LoadOptions) agents() ([]workflow.Agent, diag.List, error) {
+	if o.AgentsFile == "" {
+		return nil, nil, nil
+	}
+	text, err := ReadFile(o.AgentsFile, o.Stdin)
+	if err != nil {
+		return nil, nil, err
+	}
+	list, problems := agents.Read(o.AgentsFile, text)
+	return list, problems, nil
+}
+
+// read reads a document with agents from beside it, and with those of the catalog behind them.
+func read(ctx context.Context, file string, data []byte, opts LoadOptions, beside []workflow.Agent) (*workflow.Workflow, diag.List, error) {
+	fo := format.Options{Format: opts.Format, Toolsets: toolTypes, MissingTools: missingTools, Agents: beside}
 	w, ds := format.Read(file, data, fo)
+	wanted := missing(ds)
+	if len(wanted) == 0 || opts.Catalog == nil {
+		return w, ds, nil
+	}
+	more, problems, err := opts.Catalog(ctx, wanted)
+	if err != nil {
+		return nil, nil, err
+	}
+	if len(more) > 0 {
+		fo.Agents = slices.Concat(beside, more)
+		w, ds = format.Read(file, data, fo)
+	}
 	return w, append(problems, ds...), nil
+}
+
+// notFound are the messages of an agent that a document names and nobody defines (S1-6, S3-21, S4-2).
+var notFound = regexp.MustCompile(`^(?:Agent not found: (.*)|.*agent (".*") not found in agents)$`)
+
+// missingAgent gives the agent that a problem misses.
+func missingAgent(d diag.Diagnostic) (string, bool) {
+	m := notFound.FindStringSubmatch(d.Message)
+	if m == nil || d.Severity != diag.Error {
+		return "", false
+	}
+	if id, err := strconv.Unquote(m[2]); err == nil {
+		return id, true
+	}
+	return m[1], m[1] != ""
+}
+
+// missing gives the agents that a document names and nobody defines, each once.
+func missing(list diag.List) (ids []string) {
+	for _, d := range list {
+		if id, ok := missingAgent(d); ok && !slices.Contains(ids, id) {
+			ids = append(ids, id)
+		}
+	}
+	return ids
 }

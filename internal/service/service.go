@@ -10,6 +10,8 @@ import (
 	"path/filepath"
 	"time"
 
+	"github.com/hocket-run/hocket/internal/catalog"
+	catsqlite "github.com/hocket-run/hocket/internal/catalog/sqlite"
 	"github.com/hocket-run/hocket/internal/driver/embedded"
 	"github.com/hocket-run/hocket/internal/journal"
 	"github.com/hocket-run/hocket/internal/journal/sqlite"
@@ -43,6 +45,7 @@ type Config struct {
 type Service struct {
 	cfg    Config
 	store  journal.Backend
+	stored catalog.Store
 	driver *embedded.Driver
 	kits   *kits
 }
@@ -104,17 +107,20 @@ func Open(ctx context.Context, cfg Config) (*Service, error) {
 			return nil, err
 		}
 	}
-	var store journal.Backend
+	var (
+		store  journal.Backend
+		stored catalog.Store
+	)
 	if cfg.DB == Memory {
-		store = journal.NewMemory().Open(cfg.Kind)
+		store, stored = journal.NewMemory().Open(cfg.Kind), &catalog.Memory{}
 	} else {
 		s, err := sqlite.Open(ctx, cfg.DB, sqlite.Config{Kind: cfg.Kind})
 		if err != nil {
 			return nil, &StoreError{cfg.DB, err}
 		}
-		store = s
+		store, stored = s, catsqlite.New(s)
 	}
-	s := &Service{cfg: cfg, store: store, kits: newKits(cfg)}
+	s := &Service{cfg: cfg, store: store, stored: stored, kits: newKits(cfg)}
 	d, err := embedded.New(embedded.Config{
 		Store: store, Kind: cfg.Kind, Open: s.kits.open, MaxCalls: cfg.MaxCalls, ApproveAll: cfg.ApproveAll, Logger: cfg.Logger,
 	})

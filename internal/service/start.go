@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strconv"
 	"strings"
 	"time"
 	"unicode"
@@ -14,6 +15,7 @@ import (
 	"github.com/hocket-run/hocket/internal/driver"
 	"github.com/hocket-run/hocket/internal/expr"
 	"github.com/hocket-run/hocket/internal/journal"
+	"github.com/hocket-run/hocket/internal/project"
 	"github.com/hocket-run/hocket/internal/tool"
 	"github.com/hocket-run/hocket/workflow"
 )
@@ -30,7 +32,9 @@ const metaTrusted = "trusted"
 // StartRequest says what to run.
 type StartRequest struct {
 	Workflow *workflow.Workflow
-	Input    string
+	// Version is that of a stored workflow; 0: it has none.
+	Version int
+	Input   string
 	// RunID must be new; "" makes one.
 	RunID string
 	// Model overrides every agent's model.
@@ -53,6 +57,9 @@ func (s *Service) Start(ctx context.Context, q StartRequest) (run string, err er
 	spec := driver.Spec{
 		Run: q.RunID, Workflow: q.Workflow, Input: expr.Quote(q.Input), Limits: q.Limits, Model: q.Model,
 		Meta: map[string]string{}, Files: map[string][]byte{},
+	}
+	if q.Version > 0 {
+		spec.Meta[project.MetaVersion] = strconv.Itoa(q.Version)
 	}
 	if err := s.checkRunID(ctx, q.RunID); err != nil {
 		return "", err

@@ -26,6 +26,10 @@ const (
 	sqlCommit    = sqlText(`COMMIT`)
 	sqlRollback  = sqlText(`ROLLBACK`)
 
+	sqlSavepoint        = sqlText(`SAVEPOINT lent`)
+	sqlRollbackTo       = sqlText(`ROLLBACK TO lent`)
+	sqlReleaseSavepoint = sqlText(`RELEASE lent`)
+
 	sqlRestartWAL  = sqlText(`PRAGMA wal_checkpoint(RESTART)`)
 	sqlTruncateWAL = sqlText(`PRAGMA wal_checkpoint(TRUNCATE)`)
 	sqlFreePages   = sqlText(`PRAGMA freelist_count`)

@@ -1,0 +1,110 @@
+package catalog
+
+import (
+	"context"
+	"errors"
+	"time"
+)
+
+// ErrNotFound says that there is no such workflow, version or agent.
+var ErrNotFound = errors.New("not found")
+
+// FormatRoutes is the format whose published documents are rows.
+const FormatRoutes = "routes"
+
+// Entry is a stored workflow without its documents.
+type Entry struct {
+	ID string
+	// Name and Format are those of the published version, else of the draft, else of the rows.
+	Name, Format string
+	// Published and Draft are numbers of versions; 0: none. They are never equal but for 0.
+	Published, Draft int
+	// HasRows tells that the table agent_workflows has the id, whoever wrote it.
+	HasRows bool
+	// Updated is when a version was stored or published last, UTC in microseconds; zero where there is none.
+	Updated time.Time
+}
+
+// Version is a document as it was stored.
+type Version struct {
+	Workflow string
+	Number   int // from 1
+	// Format is the language of the text; Name the workflow's name, which may be empty; File what the document was called where it came from.
+	Format, Name, File string
+	// Digest is that of the graph as it was read when the version was stored; "" where agents were missing then.
+	Digest  string
+	Text    []byte
+	Created time.Time // UTC, microseconds
+}
+
+// Put is a document to be stored. Format, Name, File, Digest and Text are those of Version.
+type Put struct {
+	ID                         string
+	Format, Name, File, Digest string
+	Text                       []byte
+	// Draft stores the document as a draft and leaves what is published alone.
+	Draft bool
+	// Rows are those of a routes document that is published; nil for all others. Rows that are there are changed, those that Rows lacks are deleted; with
+	// Replace all of them are deleted first (S3-20). Where Rows is nil and the document is published, rows of the id are deleted.
+	Rows    *Rows
+	Replace bool
+	At      time.Time
+}
+
+// Stored says what became of a Put.
+type Stored struct {
+	Entry Entry
+	// Version holds the text.
+	Version int
+	// Unchanged tells that everything was there already.
+	Unchanged bool
+}
+
+// Publication makes a version the published one. If it is the draft, there is no draft any more.
+type Publication struct {
+	ID      string
+	Version int
+	Rows    *Rows // as in Put
+	At      time.Time
+}
+
+// Workflows keeps workflows. Safe for concurrent use, by several processes too where the medium allows it. Slices handed in stay the caller's; slices
+// given out are the caller's own.
+type Workflows interface {
+	// Put stores documents, in their order, all or none, and agents with them, which may be none; agents are changed as PutAgents does.
+	//
+	// A document is published, unless it is a draft: the text of the published version again makes no new version; nor does that of the draft, which is
+	// published then. A draft with the text of the present draft, or of the published version where there is no draft, makes none either.
+	Put(ctx context.Context, puts []Put, agents []Row) ([]Stored, error)
+	// Publish publishes a version. Errors: ErrNotFound.
+	Publish(ctx context.Context, p Publication) (Entry, error)
+	// Entry gives one workflow. Errors: ErrNotFound.
+	Entry(ctx context.Context, id string) (Entry, error)
+	// Entries gives all workflows by id.
+	Entries(ctx context.Context) ([]Entry, error)
+	// Versions gives the versions of a workflow from the first to the last, without their texts; none where there are only rows.
+	Versions(ctx context.Context, id string) ([]Version, error)
+	// Version gives a version with its text. Errors: ErrNotFound; *journal.CorruptError where the text is not what was stored.
+	Version(ctx context.Context, id string, number int) (Version, error)
+	// Rows gives the rows of a workflow. Errors: ErrNotFound.
+	Rows(ctx context.Context, id string) (Rows, error)
+	// Delete deletes a workflow with all versions and rows, rows of nodes and edges without a workflow too. Errors: ErrNotFound.
+	Delete(ctx context.Context, id string) error
+}
+
+// Agents keeps agents, by their columns (AgentColumns). As Workflows otherwise.
+type Agents interface {
+	// PutAgents changes the agents that are there and adds the others, all or none. With replace their rows are deleted first, so that what other
+	// programs wrote into columns of their own goes with them.
+	PutAgents(ctx context.Context, agents []Row, replace bool) error
+	// Agents gives all agents by id.
+	Agents(ctx context.Context) ([]Row, error)
+	// DeleteAgent deletes one. Errors: ErrNotFound.
+	DeleteAgent(ctx context.Context, id string) error
+}
+
+// Store is a whole catalog.
+type Store interface {
+	Workflows
+	Agents
+}

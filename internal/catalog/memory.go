@@ -1,0 +1,277 @@
+package catalog
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"sync"
+	"time"
+)
+
+// Memory is a catalog that is gone with the process. The zero Memory is empty and ready for use.
+type Memory struct {
+	mu        sync.Mutex
+	workflows map[string]*memWorkflow
+	agents    map[string]Row
+}
+
+var _ Store = (*Memory)(nil)
+
+type memWorkflow struct {
+	published, draft int
+	latest           int
+	updated          time.Time
+	versions         []Version // by number
+	rows             *Rows
+}
+
+// isThere tells of one that was not deleted: those only keep their latest number.
+func (w *memWorkflow) isThere() bool { return w != nil && (len(w.versions) > 0 || w.rows != nil) }
+
+func (w *memWorkflow) version(n int) *Version {
+	i := slices.IndexFunc(w.versions, func(v Version) bool { return v.Number == n })
+	if i < 0 {
+		return nil
+	}
+	return &w.versions[i]
+}
+
+func (w *memWorkflow) entry(id string) Entry {
+	e := Entry{ID: id, Published: w.published, Draft: w.draft, HasRows: w.rows != nil, Updated: w.updated}
+	switch v := w.version(max(w.published, 0)); {
+	case v != nil:
+		e.Name, e.Format = v.Name, v.Format
+	case w.rows != nil:
+		e.Name, e.Format = w.rows.Workflow.Text(1), FormatRoutes
+	default:
+		v = w.version(w.draft)
+		e.Name, e.Format = v.Name, v.Format
+	}
+	return e
+}
+
+// Put implements Workflows.
+func (m *Memory) Put(ctx context.Context, puts []Put, agents []Row) ([]Stored, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.workflows == nil {
+		m.workflows = map[string]*memWorkflow{}
+	}
+	var out []Stored
+	for _, p := range puts {
+		w := m.workflows[p.ID]
+		if w == nil {
+			w = &memWorkflow{}
+			m.workflows[p.ID] = w
+		}
+		out = append(out, w.put(p))
+	}
+	m.putAgents(agents)
+	return out, nil
+}
+
+func (w *memWorkflow) put(p Put) Stored {
+	says := func(n int) bool {
+		v := w.version(n)
+		return v != nil && v.Format == p.Format && bytes.Equal(v.Text, p.Text)
+	}
+	now := Plan(p.Draft, w.published, w.draft, w.latest, says)
+	same := !now.IsNew && now.Published == w.published && now.Draft == w.draft
+	if now.IsNew {
+		w.versions = append(w.versions, Version{
+			Workflow: p.ID, Number: now.Version, Format: p.Format, Name: p.Name, File: p.File, Digest: p.Digest,
+			Text: bytes.Clone(p.Text), Created: p.At.UTC().Truncate(time.Microsecond),
+		})
+		w.latest = now.Version
+	}
+	if !p.Draft {
+		same = w.setRows(p.Rows) && same
+	}
+	w.published, w.draft = now.Published, now.Draft
+	if !same {
+		w.updated = p.At.UTC().Truncate(time.Microsecond)
+	}
+	return Stored{Entry: w.entry(p.ID), Version: now.Version, Unchanged: same}
+}
+
+// setRows tells whether they were so already.
+func (w *memWorkflow) setRows(r *Rows) bool {
+	before := w.rows
+	if w.rows = nil; r != nil {
+		c := r.Normal()
+		w.rows = &c
+	}
+	if before == nil || w.rows == nil {
+		return before == w.rows
+	}
+	return before.Equal(*w.rows)
+}
+
+// Publish implements Workflows.
+func (m *Memory) Publish(ctx context.Context, p Publication) (Entry, error) {
+	if err := ctx.Err(); err != nil {
+		return Entry{}, err
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	w := m.workflows[p.ID]
+	if !w.isThere() || w.version(p.Version) == nil {
+		return Entry{}, fmt.Errorf("publish version %d of workflow %s: %w", p.Version, p.ID, ErrNotFound)
+	}
+	w.published = p.Version
+	if w.draft == p.Version {
+		w.draft = 0
+	}
+	w.setRows(p.Rows)
+	w.updated = p.At.UTC().Truncate(time.Microsecond)
+	return w.entry(p.ID), nil
+}
+
+func (m *Memory) find(ctx context.Context, verb, id string) (*memWorkflow, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	if w := m.workflows[id]; w.isThere() {
+		return w, nil
+	}
+	return nil, fmt.Errorf("%s %s: %w", verb, id, ErrNotFound)
+}
+
+// Entry implements Workflows.
+func (m *Memory) Entry(ctx context.Context, id string) (Entry, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	w, err := m.find(ctx, "read workflow", id)
+	if err != nil {
+		return Entry{}, err
+	}
+	return w.entry(id), nil
+}
+
+// Entries implements Workflows.
+func (m *Memory) Entries(ctx context.Context) ([]Entry, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	var out []Entry
+	for _, id := range slices.Sorted(maps.Keys(m.workflows)) {
+		if w := m.workflows[id]; w.isThere() {
+			out = append(out, w.entry(id))
+		}
+	}
+	return out, nil
+}
+
+// Versions implements Workflows.
+func (m *Memory) Versions(ctx context.Context, id string) ([]Version, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	w, err := m.find(ctx, "read workflow", id)
+	if err != nil {
+		return nil, err
+	}
+	out := slices.Clone(w.versions)
+	for i := range out {
+		out[i].Text = nil
+	}
+	return out, nil
+}
+
+// Version implements Workflows.
+func (m *Memory) Version(ctx context.Context, id string, number int) (Version, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	w, err := m.find(ctx, "read workflow", id)
+	if err != nil {
+		return Version{}, err
+	}
+	v := w.version(number)
+	if v == nil {
+		return Version{}, fmt.Errorf("read version %d of workflow %s: %w", number, id, ErrNotFound)
+	}
+	c := *v
+	c.Text = bytes.Clone(v.Text)
+	return c, nil
+}
+
+// Rows implements Workflows.
+func (m *Memory) Rows(ctx context.Context, id string) (Rows, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	w, err := m.find(ctx, "read rows of workflow", id)
+	switch {
+	case err != nil:
+		return Rows{}, err
+	case w.rows == nil:
+		return Rows{}, fmt.Errorf("read rows of workflow %s: %w", id, ErrNotFound)
+	}
+	return w.rows.Normal(), nil
+}
+
+// Delete implements Workflows.
+func (m *Memory) Delete(ctx context.Context, id string) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	w, err := m.find(ctx, "delete workflow", id)
+	if err != nil {
+		return err
+	}
+	*w = memWorkflow{latest: w.latest}
+	return nil
+}
+
+// PutAgents implements Agents.
+func (m *Memory) PutAgents(ctx context.Context, agents []Row, _ bool) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.putAgents(agents)
+	return nil
+}
+
+func (m *Memory) putAgents(agents []Row) {
+	if m.agents == nil {
+		m.agents = map[string]Row{}
+	}
+	for _, a := range agents {
+		a = a.Normal()
+		m.agents[a.ID()] = a
+	}
+}
+
+// Agents implements Agents.
+func (m *Memory) Agents(ctx context.Context) ([]Row, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	var out []Row
+	for _, id := range slices.Sorted(maps.Keys(m.agents)) {
+		out = append(out, slices.Clone(m.agents[id]))
+	}
+	return out, nil
+}
+
+// DeleteAgent implements Agents.
+func (m *Memory) DeleteAgent(ctx context.Context, id string) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.agents[id] == nil {
+		return fmt.Errorf("delete agent %s: %w", id, ErrNotFound)
+	}
+	delete(m.agents, id)
+	return nil
+}

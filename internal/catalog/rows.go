@@ -1,0 +1,269 @@
+package catalog
+
+import (
+	"bytes"
+	"encoding/json"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/hocket-run/hocket/internal/format/source"
+)
+
+// Row is a row by the position of its columns: nil (NULL), string, int64 or float64, and whatever else other programs wrote there. Rows made here hold
+// nil, string and int64 alone.
+type Row []any
+
+// Text gives a column as text, "" for NULL.
+func (r Row) Text(i int) string {
+	s, _ := plain(r[i]).(string)
+	return s
+}
+
+// ID gives the first column.
+func (r Row) ID() string { return r.Text(0) }
+
+// Rows are the tables of one routes workflow. Nodes and Edges are in the order of the document.
+type Rows struct {
+	Workflow Row
+	Nodes    []Row
+	Edges    []Row
+}
+
+// Equal tells whether both say the same.
+func (r Rows) Equal(o Rows) bool {
+	a, _ := r.Document()
+	b, _ := o.Document()
+	return bytes.Equal(a, b)
+}
+
+// kind is how a column stands in a document.
+type kind int
+
+const (
+	text   kind = iota
+	number      // a whole number
+	flag        // 0 or 1
+	raw         // JSON
+)
+
+// Column is a column of a table and the key that it is in documents (S3-1).
+type Column struct {
+	Name, Key string
+	kind      kind
+	shown     bool // as null where it is NULL: the key must not be missing
+}
+
+// WorkflowColumns are those of agent_workflows.
+func WorkflowColumns() []Column {
+	return []Column{
+		{"id", "id", text, true}, {"name", "name", text, false}, {"description", "description", text, false},
+		{"is_conversational", "isConversational", flag, false}, {"entrypoint_node_id", "entrypointNodeId", text, true},
+		{"human_handoff", "humanHandoff", text, false}, {"max_steps", "maxSteps", number, false}, {"timeout_ms", "timeoutMs", number, false},
+		{"agents", "agents", raw, false},
+	}
+}
+
+// NodeColumns are those of agent_workflow_nodes.
+func NodeColumns() []Column {
+	return []Column{
+		{"id", "id", text, true}, {"workflow_id", "workflowId", text, true}, {"node_type", "nodeType", text, true},
+		{"node_name", "nodeName", text, false}, {"agent_id", "agentId", text, true}, {"prompt", "prompt", text, false},
+	}
+}
+
+// EdgeColumns are those of agent_workflow_edges.
+func EdgeColumns() []Column {
+	return []Column{
+		{"id", "id", text, false}, {"workflow_id", "workflowId", text, true}, {"source_node_id", "sourceNodeId", text, true},
+		{"target_node_id", "targetNodeId", text, true}, {"condition_type", "conditionType", text, true},
+		{"condition_value", "conditionValue", text, true},
+	}
+}
+
+// ownerColumn is the position of workflow_id in nodes and edges.
+const ownerColumn = 1
+
+// FromDocument gives the rows of a routes document that was read without errors, as those of the workflow id. root is its tree.
+func FromDocument(root *source.Node, id string) Rows {
+	maps := []*source.Node{root}
+	if w := root.Get("workflow"); w != nil {
+		maps = []*source.Node{w, root}
+	}
+	rows := Rows{Workflow: columnsOf(WorkflowColumns(), maps...)}
+	rows.Workflow[0] = id
+	list := func(key string, columns []Column) (out []Row) {
+		n := find(key, "", maps...)
+		if n == nil {
+			return nil
+		}
+		for _, item := range n.Items {
+			r := columnsOf(columns, item)
+			r[ownerColumn] = id
+			out = append(out, r)
+		}
+		return out
+	}
+	rows.Nodes, rows.Edges = list("nodes", NodeColumns()), list("edges", EdgeColumns())
+	for _, e := range rows.Edges {
+		if e[0] == "" {
+			e[0] = nil // many edges may have none
+		}
+	}
+	return rows
+}
+
+// find gives the value of a key in either spelling, in the first map that has it.
+func find(key, snake string, maps ...*source.Node) *source.Node {
+	for _, m := range maps {
+		for _, k := range []string{key, snake} {
+			if n := m.Get(k); n != nil {
+				return n
+			}
+		}
+	}
+	return nil
+}
+
+func columnsOf(columns []Column, maps ...*source.Node) Row {
+	r := make(Row, len(columns))
+	for i, c := range columns {
+		n := find(c.Key, c.Name, maps...)
+		switch {
+		case n.IsNull():
+		case c.kind == raw:
+			r[i] = string(n.JSON())
+		case c.kind == flag:
+			r[i] = int64(0)
+			if on, _ := n.Bool(); on {
+				r[i] = int64(1)
+			}
+		case c.kind == number:
+			if v, ok := n.Int(); ok {
+				r[i] = v
+			} else if v, ok := n.Float(); ok {
+				r[i] = int64(v)
+			}
+		default:
+			r[i] = n.Text
+		}
+	}
+	return r
+}
+
+// plain gives what stands in a column as nil, int64, float64 or string.
+func plain(v any) any {
+	if b, ok := v.([]byte); ok {
+		return string(b)
+	}
+	return v
+}
+
+// Document gives the rows as a routes document in JSON, each row of nodes and edges on a line of its own, for [Rows.Locate]. What other programs wrote
+// stands there as it is, whether or not it can run.
+func (r Rows) Document() ([]byte, Lines) {
+	var b bytes.Buffer
+	b.WriteString("{\n")
+	fields(&b, WorkflowColumns(), r.Workflow, "  ", ",\n")
+	at := Lines{id: r.Workflow.ID(), first: map[string]int{}}
+	lists := []struct {
+		key     string
+		columns []Column
+		rows    []Row
+	}{{"nodes", NodeColumns(), r.Nodes}, {"edges", EdgeColumns(), r.Edges}}
+	for i, l := range lists {
+		b.WriteString("  \"" + l.key + "\": [")
+		at.first[l.key] = bytes.Count(b.Bytes(), []byte("\n")) + 2
+		for j, row := range l.rows {
+			if j > 0 {
+				b.WriteByte(',')
+			}
+			b.WriteString("\n    {")
+			fields(&b, l.columns, row, "", ", ")
+			b.Truncate(b.Len() - len(", "))
+			b.WriteByte('}')
+		}
+		if len(l.rows) > 0 {
+			b.WriteString("\n  ")
+		}
+		b.WriteByte(']')
+		if i == 0 {
+			b.WriteByte(',')
+		}
+		b.WriteByte('\n')
+	}
+	b.WriteString("}\n")
+	at.nodes, at.edges = r.Nodes, r.Edges
+	return b.Bytes(), at
+}
+
+// fields writes `"key": value` for each column, with indent before and end after it.
+func fields(b *bytes.Buffer, columns []Column, r Row, indent, end string) {
+	for i, c := range columns {
+		v := plain(r[i])
+		if v == nil && !c.shown {
+			continue
+		}
+		b.WriteString(indent)
+		b.Write(encode(c.Key))
+		b.WriteString(": ")
+		b.Write(value(c, v))
+		b.WriteString(end)
+	}
+}
+
+// value gives a column as JSON: of the type that its key has in documents, where what stands there can be that.
+func value(c Column, v any) []byte {
+	switch s, isText := v.(string); {
+	case c.kind == flag && (v == int64(0) || isText && strings.EqualFold(s, "false")):
+		return []byte("false")
+	case c.kind == flag && (v == int64(1) || isText && strings.EqualFold(s, "true")):
+		return []byte("true")
+	case c.kind == raw && isText && json.Valid([]byte(s)):
+		var b bytes.Buffer
+		_ = json.Compact(&b, []byte(s)) // it is valid
+		return b.Bytes()
+	case c.kind == text && v != nil && !isText:
+		v = strings.Trim(string(encode(v)), `"`) // a number without quotes
+	}
+	return encode(v)
+}
+
+// encode gives JSON of nil, text or a number; of what has no form, such as an infinite number, its name.
+func encode(v any) []byte {
+	if f, ok := v.(float64); ok {
+		if s := strconv.FormatFloat(f, 'g', -1, 64); !json.Valid([]byte(s)) {
+			v = s
+		}
+	}
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(v); err != nil {
+		return []byte("null")
+	}
+	return bytes.TrimSuffix(b.Bytes(), []byte("\n"))
+}
+
+// Normal gives rows as stores keep them.
+func (r Rows) Normal() Rows {
+	all := func(rows []Row) (out []Row) {
+		for _, row := range rows {
+			out = append(out, row.Normal())
+		}
+		return out
+	}
+	return Rows{r.Workflow.Normal(), all(r.Nodes), all(r.Edges)}
+}
+
+// Normal gives a row as stores keep it: text in UTF-8, so that it is read back as it was written.
+func (r Row) Normal() Row {
+	out := slices.Clone(r)
+	for i, v := range out {
+		if s, ok := v.(string); ok && !utf8.ValidString(s) {
+			out[i] = strings.ToValidUTF8(s, "\ufffd")
+		}
+	}
+	return out
+}

@@ -1,0 +1,163 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/spf13/cobra"
+
+	"github.com/hocket-run/hocket/internal/catalog"
+	"github.com/hocket-run/hocket/internal/service"
+)
+
+func (a *app) agentsCmd() *cobra.Command {
+	list := a.agentsListCmd()
+	c := &cobra.Command{
+		Use: "agents", Short: "keep agents in the store, for documents that name them by id",
+		Long:    "Keeps agents in the store. Documents that name agents by id find them there,\nbehind those of the document and of --agents. Without a further verb it lists\nthem.",
+		Example: "  hocket agents apply agents.json\n  hocket agents show > agents.json",
+		Args:    takes(), RunE: list.RunE,
+	}
+	c.Flags().AddFlagSet(list.Flags())
+	c.AddCommand(a.agentsApplyCmd(), list, a.agentsShowCmd(), a.agentsDeleteCmd())
+	return c
+}
+
+func (a *app) agentsApplyCmd() *cobra.Command {
+	var replace bool
+	c := &cobra.Command{
+		Use: "apply FILE…", Short: "store agents",
+		Long: "Stores agents of lists such as\n{\"agents\": [{\"id\": …, \"name\": …, \"systemPrompt\": …, \"model\": …, \"tools\": […]}]}\n" +
+			"in JSON or YAML. An agent with the same id is changed. Where a list has errors,\nnothing is stored.",
+		Args: takes("FILE…"), ValidArgsFunction: documents,
+		RunE: func(c *cobra.Command, args []string) error {
+			docs, err := a.documents(args)
+			if err != nil {
+				return err
+			}
+			s, err := a.open(c.Context())
+			if err != nil {
+				return err
+			}
+			defer s.Close()
+			ids, problems, err := s.ApplyAgents(c.Context(), docs, replace)
+			if err != nil {
+				return err
+			}
+			if err := a.refuse(problems); err != nil {
+				return err
+			}
+			return a.applied(service.Applied{Agents: ids}, false, false)
+		},
+	}
+	c.Flags().BoolVar(&replace, "replace", false, "delete the rows of these agents and write them anew, in one transaction")
+	return c
+}
+
+// agentLine is an agent in `agents list --json`.
+type agentLine struct {
+	ID          string `json:"id"`
+	Name        string `json:"name"`
+	Description string `json:"description"`
+	Model       string `json:"model"`
+}
+
+func (a *app) agentsListCmd() *cobra.Command {
+	var asJSON bool
+	c := &cobra.Command{
+		Use: "list", Short: "list stored agents", Args: takes(),
+		RunE: func(c *cobra.Command, _ []string) error {
+			s, err := a.open(c.Context()) // as for workflows
+			if err != nil {
+				return err
+			}
+			defer s.Close()
+			rows, err := s.Agents(c.Context())
+			if err != nil {
+				return err
+			}
+			lines := make([]agentLine, len(rows))
+			for i, r := range rows {
+				lines[i] = agentLineOf(r)
+			}
+			if asJSON {
+				return writeJSON(a.Out, lines, a.OutTerminal)
+			}
+			return a.agentTable(lines)
+		},
+	}
+	c.Flags().BoolVar(&asJSON, "json", false, "print a list as JSON")
+	return c
+}
+
+func agentLineOf(r catalog.Row) agentLine {
+	return agentLine{ID: r.ID(), Name: r.Text(1), Description: r.Text(2), Model: r.Text(4)}
+}
+
+func (a *app) agentTable(lines []agentLine) error {
+	if len(lines) == 0 {
+		if !a.quiet {
+			fmt.Fprintln(a.Err, "no agents")
+		}
+		return nil
+	}
+	t := tabwriter.NewWriter(a.Out, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(t, "AGENT\tNAME\tMODEL\tDESCRIPTION")
+	for _, l := range lines {
+		fmt.Fprintf(t, "%s\t%s\t%s\t%s\n", clean(l.ID), clean(l.Name), clean(l.Model), clean(l.Description))
+	}
+	if err := t.Flush(); err != nil {
+		return fmt.Errorf("write list: %w", err)
+	}
+	return nil
+}
+
+func (a *app) agentsShowCmd() *cobra.Command {
+	return &cobra.Command{
+		Use: "show [ID]…", Short: "print stored agents as the list that apply takes",
+		Args: takes("[ID]…"), ValidArgsFunction: a.completeAgent,
+		RunE: func(c *cobra.Command, args []string) error {
+			s, err := a.look(c.Context())
+			if err != nil {
+				return err
+			}
+			defer s.Close()
+			text, err := s.AgentsText(c.Context(), args)
+			if err != nil {
+				return err
+			}
+			if _, err := a.Out.Write(text); err != nil {
+				return fmt.Errorf("write agents: %w", err)
+			}
+			return nil
+		},
+	}
+}
+
+func (a *app) agentsDeleteCmd() *cobra.Command {
+	var force bool
+	c := &cobra.Command{
+		Use: "delete ID", Short: "delete a stored agent",
+		Long: "Deletes a stored agent. One that stored workflows need is kept unless --force\nis given.",
+		Args: takes("ID"), ValidArgsFunction: once(a.completeAgent),
+		RunE: func(c *cobra.Command, args []string) error {
+			s, err := a.look(c.Context())
+			if err != nil {
+				return err
+			}
+			defer s.Close()
+			err = s.DeleteAgent(c.Context(), args[0], force)
+			if used, ok := errors.AsType[*service.InUseError](err); ok {
+				return usef("agent %s is used by stored workflows: %s; --force deletes it all the same", args[0], strings.Join(used.Workflows, ", "))
+			}
+			if err == nil && !a.quiet {
+				fmt.Fprintf(a.Out, "%s: deleted\n", clean(args[0]))
+			}
+			return err
+		},
+	}
+	c.Flags().BoolVar(&force, "force", false, "delete it even where workflows need it")
+	return c
+}

@@ -1,0 +1,403 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"text/tabwriter"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/hocket-run/hocket/internal/catalog"
+	"github.com/hocket-run/hocket/internal/service"
+)
+
+func (a *app) workflowsCmd() *cobra.Command {
+	list := a.workflowsListCmd()
+	c := &cobra.Command{
+		Use: "workflows", Short: "keep workflows in the store, and publish them",
+		Long: "Keeps workflows in the store, in versions; run them by their id with\nhocket run --workflow ID. Without a further verb it lists them. The tables are\n" +
+			"open to other programs: see docs/catalog.md.",
+		Example: "  hocket workflows apply newsroom.yaml\n  hocket workflows apply newsroom.yaml --draft && hocket run --workflow newsroom --draft\n" +
+			"  hocket workflows publish newsroom\n  hocket workflows show newsroom > newsroom.yaml",
+		Args: takes(), RunE: list.RunE,
+	}
+	c.Flags().AddFlagSet(list.Flags())
+	c.AddCommand(a.workflowsApplyCmd(), list, a.workflowsShowCmd(), a.workflowsPublishCmd(), a.workflowsDeleteCmd())
+	return c
+}
+
+// open opens the service on a store that is made where there is none.
+func (a *app) open(ctx context.Context) (*service.Service, error) {
+	return service.Open(ctx, a.config())
+}
+
+func (a *app) workflowsApplyCmd() *cobra.Command {
+	var (
+		q      service.ApplyRequest
+		asJSON bool
+	)
+	c := &cobra.Command{
+		Use: "apply FILE…", Short: "store documents, and publish them",
+		Long: "Stores documents as the next version of their workflows and publishes them.\nWhere one has errors, nothing is stored. A workflow's id is the one in the\n" +
+			"document, else --id, else the name of the file. The text of the present version\nagain changes nothing.\n\n" +
+			"The rows of a routes document are written into the tables of the store: rows\nwith the same id are changed, those that the file lacks are deleted.",
+		Example: "  hocket workflows apply newsroom.yaml\n  hocket workflows apply chat.json --agents agents.json --replace",
+		Args:    takes("FILE…"), ValidArgsFunction: documents,
+		RunE: func(c *cobra.Command, args []string) error {
+			q.Stdin = a.In
+			docs, err := a.documents(args)
+			if err != nil {
+				return err
+			}
+			q.Documents = docs
+			s, err := a.open(c.Context())
+			if err != nil {
+				return err
+			}
+			defer s.Close()
+			done, problems, err := s.Apply(c.Context(), q)
+			if err != nil {
+				return err
+			}
+			if err := a.refuse(problems); err != nil {
+				return err
+			}
+			return a.applied(done, q.Draft, asJSON)
+		},
+	}
+	addLoadFlags(c, &q.LoadOptions)
+	c.Flags().Lookup("agents").Usage = "`FILE` with agent definitions, which are stored too; those in the document win"
+	c.Flags().StringVar(&q.ID, "id", "", "`ID` of a document that has none of its own (default: the name of the file)")
+	c.Flags().BoolVar(&q.Draft, "draft", false, "store a draft and leave what is published alone")
+	c.Flags().BoolVar(&q.Replace, "replace", false, "delete all rows of the workflow and write them anew, in one transaction")
+	c.Flags().BoolVar(&asJSON, "json", false, "print a list of what was stored as JSON")
+	return c
+}
+
+// documents reads files.
+func (a *app) documents(paths []string) ([]service.Document, error) {
+	docs := make([]service.Document, len(paths))
+	stdin := 0
+	for i, path := range paths {
+		if path == "-" {
+			stdin++
+		}
+		if stdin > 1 {
+			return nil, usef("standard input can be read only once, and `-` stands in several places")
+		}
+		data, err := service.ReadFile(path, a.In)
+		if err != nil {
+			return nil, err
+		}
+		docs[i] = service.Document{File: path, Data: data}
+	}
+	return docs, nil
+}
+
+// appliedLine is an entry of `workflows apply --json`.
+type appliedLine struct {
+	ID      string `json:"id"`
+	Format  string `json:"format"`
+	Version int    `json:"version"`
+	// Published tells whether the version is the one that runs; Unchanged that all of it was stored before.
+	Published bool `json:"published"`
+	Unchanged bool `json:"unchanged"`
+}
+
+func (a *app) applied(done service.Applied, draft, asJSON bool) error {
+	if asJSON {
+		lines := make([]appliedLine, len(done.Workflows))
+		for i, w := range done.Workflows {
+			e := w.Entry
+			lines[i] = appliedLine{ID: e.ID, Format: e.Format, Version: w.Version, Published: e.Published == w.Version, Unchanged: w.Unchanged}
+		}
+		return writeJSON(a.Out, lines, a.OutTerminal)
+	}
+	if a.quiet {
+		return nil
+	}
+	for _, id := range done.Agents {
+		fmt.Fprintf(a.Out, "%s: agent stored\n", clean(id))
+	}
+	for _, w := range done.Workflows {
+		state := "published"
+		switch {
+		case w.Unchanged && w.Entry.Published == w.Version:
+			state = "unchanged, it is published"
+		case w.Unchanged:
+			state = "unchanged, it is the draft"
+		case draft:
+			state = "stored as a draft"
+		}
+		fmt.Fprintf(a.Out, "%s: version %d %s\n", clean(w.Entry.ID), w.Version, state)
+	}
+	return nil
+}
+
+// workflowLine is a workflow in `workflows list --json`. Version numbers are null where there is none.
+type workflowLine struct {
+	ID        string     `json:"id"`
+	Name      string     `json:"name"`
+	Format    string     `json:"format"`
+	Published *int       `json:"published"`
+	Draft     *int       `json:"draft"`
+	Changed   bool       `json:"changedBySQL"`
+	UpdatedAt *time.Time `json:"updatedAt"`
+}
+
+func workflowLineOf(e catalog.Entry, changed bool) workflowLine {
+	l := workflowLine{ID: e.ID, Name: e.Name, Format: e.Format, Published: some(e.Published), Draft: some(e.Draft), Changed: changed}
+	if !e.Updated.IsZero() {
+		l.UpdatedAt = &e.Updated
+	}
+	return l
+}
+
+// some is nil for 0.
+func some(n int) *int {
+	if n == 0 {
+		return nil
+	}
+	return &n
+}
+
+func (a *app) workflowsListCmd() *cobra.Command {
+	var asJSON bool
+	c := &cobra.Command{
+		Use: "list", Short: "list stored workflows", Args: takes(),
+		RunE: func(c *cobra.Command, _ []string) error {
+			// Whoever lists an empty catalog may be about to fill its tables: the store is made.
+			s, err := a.open(c.Context())
+			if err != nil {
+				return err
+			}
+			defer s.Close()
+			entries, err := s.Entries(c.Context())
+			if err != nil {
+				return err
+			}
+			lines := []workflowLine{}
+			for _, e := range entries {
+				changed, err := isChanged(c.Context(), s, e)
+				if err != nil {
+					return err
+				}
+				lines = append(lines, workflowLineOf(e, changed))
+			}
+			if asJSON {
+				return writeJSON(a.Out, lines, a.OutTerminal)
+			}
+			return a.workflowTable(lines)
+		},
+	}
+	c.Flags().BoolVar(&asJSON, "json", false, "print a list as JSON")
+	return c
+}
+
+// isChanged tells whether what is published are rows that no version has.
+func isChanged(ctx context.Context, s *service.Service, e catalog.Entry) (bool, error) {
+	if !e.HasRows {
+		return false, nil
+	}
+	d, err := s.Definition(ctx, e.ID, service.Which{})
+	var invalid *service.InvalidError
+	if errors.As(err, &invalid) || errors.Is(err, catalog.ErrNotFound) {
+		return false, nil
+	}
+	return d.Changed, err
+}
+
+func (a *app) workflowTable(lines []workflowLine) error {
+	if len(lines) == 0 {
+		if !a.quiet {
+			fmt.Fprintln(a.Err, "no workflows")
+		}
+		return nil
+	}
+	now := time.Now()
+	number := func(n *int) string {
+		if n == nil {
+			return "-"
+		}
+		return strconv.Itoa(*n)
+	}
+	t := tabwriter.NewWriter(a.Out, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(t, "WORKFLOW\tFORMAT\tPUBLISHED\tDRAFT\tUPDATED\tNAME")
+	for _, l := range lines {
+		published, updated := number(l.Published), "-"
+		switch {
+		case l.Changed && l.Published != nil:
+			published += ", changed by SQL since"
+		case l.Changed:
+			published = "by SQL"
+		}
+		if l.UpdatedAt != nil {
+			updated = ago(*l.UpdatedAt, now)
+		}
+		fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\t%s\n", clean(l.ID), l.Format, published, number(l.Draft), updated, clean(l.Name))
+	}
+	if err := t.Flush(); err != nil {
+		return fmt.Errorf("write list: %w", err)
+	}
+	return nil
+}
+
+// workflowObject is `workflows show --json`.
+type workflowObject struct {
+	workflowLine
+
+	Versions []versionLine `json:"versions"`
+	// Version is the number of the document's version, null for rows that no version has.
+	Version  *int   `json:"version"`
+	Document string `json:"document"`
+}
+
+type versionLine struct {
+	Version int    `json:"version"`
+	State   string `json:"state"` // published, draft or former
+	Format  string `json:"format"`
+	Name    string `json:"name"`
+	File    string `json:"file"`
+	// Digest is that of the graph, null where agents were missing when the version was stored.
+	Digest    *string   `json:"digest"`
+	CreatedAt time.Time `json:"createdAt"`
+}
+
+func (a *app) workflowsShowCmd() *cobra.Command {
+	var (
+		which  service.Which
+		asJSON bool
+	)
+	c := &cobra.Command{
+		Use: "show ID", Short: "print the document of a stored workflow, byte for byte",
+		Long:    "Prints the published document as it was stored, byte for byte. Rows that other\nprograms wrote are printed as the routes document that they are.",
+		Example: "  hocket workflows show newsroom > newsroom.yaml\n  hocket workflows show newsroom --json | jq .versions",
+		Args:    takes("ID"), ValidArgsFunction: once(a.completeWorkflow),
+		RunE: func(c *cobra.Command, args []string) error {
+			if err := atMostOne(c, "draft", "version"); err != nil {
+				return err
+			}
+			if c.Flags().Changed("version") && which.Version < 1 {
+				return mustBe("version", "1 or more", strconv.Itoa(which.Version))
+			}
+			s, err := a.look(c.Context())
+			if err != nil {
+				return err
+			}
+			defer s.Close()
+			if asJSON && !which.Draft && which.Version == 0 {
+				if e, err := s.Entry(c.Context(), args[0]); err == nil && e.Published == 0 && !e.HasRows {
+					which.Draft = true // there is nothing else to tell of
+				}
+			}
+			d, err := s.Definition(c.Context(), args[0], which)
+			if err != nil {
+				return err
+			}
+			if asJSON {
+				return a.workflowObject(c.Context(), s, d)
+			}
+			if d.Changed && d.Entry.Published > 0 && !a.quiet {
+				fmt.Fprintf(a.Err, "the rows were changed by SQL since version %d\n", d.Entry.Published)
+			}
+			if _, err := a.Out.Write(d.Text); err != nil {
+				return fmt.Errorf("write document: %w", err)
+			}
+			return nil
+		},
+	}
+	c.Flags().BoolVar(&which.Draft, "draft", false, "the draft")
+	c.Flags().IntVar(&which.Version, "version", 0, "the version `N`")
+	c.Flags().BoolVar(&asJSON, "json", false, "print the workflow with its versions as JSON")
+	return c
+}
+
+func (a *app) workflowObject(ctx context.Context, s *service.Service, d service.Definition) error {
+	versions, err := s.Versions(ctx, d.Entry.ID)
+	if err != nil {
+		return err
+	}
+	changed, err := isChanged(ctx, s, d.Entry)
+	if err != nil {
+		return err
+	}
+	o := workflowObject{workflowLine: workflowLineOf(d.Entry, changed), Versions: []versionLine{}, Version: some(d.Version), Document: string(d.Text)}
+	for _, v := range versions {
+		l := versionLine{Version: v.Number, State: "former", Format: v.Format, Name: v.Name, File: v.File, CreatedAt: v.Created}
+		switch v.Number {
+		case d.Entry.Published:
+			l.State = "published"
+		case d.Entry.Draft:
+			l.State = "draft"
+		}
+		if v.Digest != "" {
+			l.Digest = &v.Digest
+		}
+		o.Versions = append(o.Versions, l)
+	}
+	return writeJSON(a.Out, o, a.OutTerminal)
+}
+
+func (a *app) workflowsPublishCmd() *cobra.Command {
+	var number int
+	c := &cobra.Command{
+		Use: "publish ID", Short: "publish the draft of a stored workflow, or another version",
+		Long: "Publishes the draft, or the version that --version names. It is checked first,\nas apply does. Runs that were started keep the version that they have.",
+		Args: takes("ID"), ValidArgsFunction: once(a.completeWorkflow),
+		RunE: func(c *cobra.Command, args []string) error {
+			if c.Flags().Changed("version") && number < 1 {
+				return mustBe("version", "1 or more", strconv.Itoa(number))
+			}
+			s, err := a.look(c.Context())
+			if err != nil {
+				return err
+			}
+			defer s.Close()
+			e, problems, err := s.Publish(c.Context(), args[0], number)
+			if err != nil {
+				return err
+			}
+			if err := a.refuse(problems); err != nil {
+				return err
+			}
+			if !a.quiet {
+				fmt.Fprintf(a.Out, "%s: version %d published\n", clean(e.ID), e.Published)
+			}
+			return nil
+		},
+	}
+	c.Flags().IntVar(&number, "version", 0, "publish the version `N`")
+	return c
+}
+
+func (a *app) workflowsDeleteCmd() *cobra.Command {
+	return &cobra.Command{
+		Use: "delete ID…", Short: "delete stored workflows with all their versions and rows",
+		Long: "Deletes stored workflows with all their versions and rows. Recorded runs stay,\nand go on if they are resumed: a run keeps its definition.",
+		Args: takes("ID…"), ValidArgsFunction: a.completeWorkflow,
+		RunE: func(c *cobra.Command, args []string) error {
+			s, err := a.look(c.Context())
+			if err != nil {
+				return err
+			}
+			defer s.Close()
+			for _, id := range args {
+				if _, err := s.Entry(c.Context(), id); err != nil {
+					return err
+				}
+			}
+			for _, id := range args {
+				if err := s.DeleteWorkflow(c.Context(), id); err != nil {
+					return err
+				}
+				if !a.quiet {
+					fmt.Fprintf(a.Out, "%s: deleted\n", clean(id))
+				}
+			}
+			return nil
+		},
+	}
+}

@@ -1,0 +1,132 @@
+package service
+
+import (
+	"context"
+	"errors"
+	"slices"
+
+	"github.com/hocket-run/hocket/diag"
+	"github.com/hocket-run/hocket/internal/catalog"
+	"github.com/hocket-run/hocket/internal/format/agents"
+	"github.com/hocket-run/hocket/workflow"
+)
+
+// Agents gives the rows of all stored agents by id.
+func (s *Service) Agents(ctx context.Context) ([]catalog.Row, error) { return s.stored.Agents(ctx) }
+
+// CatalogAgents gives all agents of the catalog: it is a LoadOptions.Catalog. An agent whose row cannot be read is left out; the list says why, if it
+// is wanted.
+func (s *Service) CatalogAgents(ctx context.Context, wanted []string) (out []workflow.Agent, problems diag.List, err error) {
+	rows, err := s.stored.Agents(ctx)
+	if err != nil {
+		return nil, nil, err
+	}
+	for _, r := range rows {
+		one := []catalog.Row{r}
+		list, ds := agents.Read(catalog.AgentsFile, catalog.AgentsDocument(one))
+		if slices.Contains(wanted, r.ID()) {
+			problems = append(problems, catalog.LocateAgents(one, ds)...)
+		}
+		if !ds.HasErrors() {
+			out = append(out, list...)
+		}
+	}
+	return out, problems, nil
+}
+
+// ApplyAgents stores the agents of a list and gives their ids. Where the list has errors nothing is stored, and the list of problems says why.
+func (s *Service) ApplyAgents(ctx context.Context, docs []Document, replace bool) (ids []string, problems diag.List, err error) {
+	var rows []catalog.Row
+	for _, d := range docs {
+		list, ds := agents.Read(d.File, d.Data)
+		problems = append(problems, ds...)
+		for _, a := range list {
+			if slices.Contains(ids, a.ID) {
+				problems.Errorf(diag.Span{File: d.File}, "", agents.CodeDuplicate, "agent id %q is used twice", a.ID)
+				continue
+			}
+			ids = append(ids, a.ID)
+			rows = append(rows, catalog.FromAgent(a))
+		}
+	}
+	if problems.HasErrors() {
+		return nil, problems, nil
+	}
+	return ids, problems, s.stored.PutAgents(ctx, rows, replace)
+}
+
+// AgentsText gives agents as the document that ApplyAgents takes, all where ids is empty. Errors: *NotFoundError.
+func (s *Service) AgentsText(ctx context.Context, ids []string) ([]byte, error) {
+	rows, err := s.stored.Agents(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if len(ids) > 0 {
+		all := rows
+		rows = nil
+		for _, id := range ids {
+			i := slices.IndexFunc(all, func(r catalog.Row) bool { return r.ID() == id })
+			if i < 0 {
+				return nil, agentNotFound(all, id)
+			}
+			rows = append(rows, all[i])
+		}
+	}
+	return catalog.AgentsDocument(rows), nil
+}
+
+func agentNotFound(all []catalog.Row, id string) error {
+	ids := make([]string, len(all))
+	for i, r := range all {
+		ids[i] = r.ID()
+	}
+	return &NotFoundError{What: "Agent", ID: id, Hint: diag.DidYouMean(id, ids)}
+}
+
+// DeleteAgent deletes a stored agent. Unless anyway is set it refuses one that stored workflows need. Errors: *NotFoundError, *InUseError.
+func (s *Service) DeleteAgent(ctx context.Context, id string, anyway bool) error {
+	rows, err := s.stored.Agents(ctx)
+	if err != nil {
+		return err
+	}
+	if !slices.ContainsFunc(rows, func(r catalog.Row) bool { return r.ID() == id }) {
+		return agentNotFound(rows, id)
+	}
+	if !anyway {
+		users, err := s.AgentUsers(ctx, id)
+		if err != nil {
+			return err
+		}
+		if len(users) > 0 {
+			return &InUseError{Agent: id, Workflows: users}
+		}
+	}
+	return s.stored.DeleteAgent(ctx, id)
+}
+
+// AgentUsers gives the stored workflows, published or drafts, that name an agent and do not define it themselves.
+func (s *Service) AgentUsers(ctx context.Context, id string) (users []string, err error) {
+	entries, err := s.stored.Entries(ctx)
+	if err != nil {
+		return nil, err
+	}
+	for _, e := range entries {
+		for _, which := range []Which{{}, {Draft: true}} {
+			d, err := s.Definition(ctx, e.ID, which)
+			if _, isInvalid := errors.AsType[*InvalidError](err); isInvalid || errors.Is(err, catalog.ErrNotFound) {
+				continue // there is no such document, or none any more
+			}
+			if err != nil {
+				return nil, err
+			}
+			_, problems, err := s.readStored(ctx, d, LoadOptions{}, nil)
+			if err != nil {
+				return nil, err
+			}
+			if slices.Contains(missing(problems), id) && !slices.Contains(users, e.ID) {
+				users = append(users, e.ID)
+			}
+		}
+	}
+	return users, nil
+}

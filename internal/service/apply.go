@@ -1,0 +1,193 @@
+package service
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/hocket-run/hocket/diag"
+	"github.com/hocket-run/hocket/internal/catalog"
+	"github.com/hocket-run/hocket/internal/format/source"
+	"github.com/hocket-run/hocket/workflow"
+)
+
+// Document is a text and what it is called where it comes from.
+type Document struct {
+	File string
+	Data []byte
+}
+
+// ApplyRequest says what to store.
+type ApplyRequest struct {
+	Documents []Document
+	// ID names a document that has no id of its own; "" takes the name of its file.
+	ID string
+	// LoadOptions say how documents are read. Agents of AgentsFile are stored too.
+	LoadOptions
+	// Draft stores drafts and publishes nothing; Replace deletes rows before they are written (S3-20).
+	Draft, Replace bool
+}
+
+// Applied says what became of a request.
+type Applied struct {
+	Workflows []catalog.Stored
+	Agents    []string // ids of the agents that came with them
+}
+
+// Apply stores documents in the catalog, and publishes them. All are checked first: where any has an error, nothing is stored, and the list says why
+// (S1-22). Agents that a document names and nobody defines are warnings (P29): a run of it will say so as an error.
+//
+// The error is for what is not a document's fault.
+func (s *Service) Apply(ctx context.Context, q ApplyRequest) (Applied, diag.List, error) {
+	var done Applied
+	if q.ID != "" && len(q.Documents) > 1 {
+		return done, nil, invalidf("--id names one document, and there are %d", len(q.Documents))
+	}
+	q.Catalog = s.CatalogAgents
+	beside, problems, err := q.agents()
+	if err != nil {
+		return done, nil, err
+	}
+	var puts []catalog.Put
+	now, taken := time.Now(), map[string]string{}
+	for _, d := range q.Documents {
+		p, list, err := q.put(ctx, d, beside)
+		if err != nil {
+			return done, nil, err
+		}
+		if other, ok := taken[p.ID]; ok && p.ID != "" {
+			list.Errorf(diag.Span{File: d.File}, "id", "same-id", "the id %q is that of %s too", p.ID, other)
+		}
+		taken[p.ID] = d.File
+		list.Sort()
+		problems = append(problems, list...)
+		p.At = now
+		puts = append(puts, p)
+	}
+	if problems.HasErrors() {
+		return done, problems, nil
+	}
+	rows := make([]catalog.Row, len(beside))
+	for i, a := range beside {
+		rows[i] = catalog.FromAgent(a)
+		done.Agents = append(done.Agents, a.ID)
+	}
+	done.Workflows, err = s.stored.Put(ctx, puts, rows)
+	return done, problems, err
+}
+
+// put reads one document.
+func (q ApplyRequest) put(ctx context.Context, d Document, beside []workflow.Agent) (catalog.Put, diag.List, error) {
+	p := catalog.Put{File: filepath.Base(d.File), Text: d.Data, Draft: q.Draft, Replace: q.Replace}
+	w, problems, err := read(ctx, d.File, d.Data, q.LoadOptions, beside)
+	if err != nil {
+		return p, nil, err
+	}
+	absent := missing(problems)
+	if len(absent) > 0 {
+		for _, id := range absent {
+			beside = append(slices.Clip(beside), workflow.Agent{ID: id})
+		}
+		gone := problems
+		if w, problems, err = read(ctx, d.File, d.Data, q.LoadOptions, beside); err != nil {
+			return p, nil, err
+		}
+		for _, was := range gone {
+			if _, ok := missingAgent(was); ok {
+				was.Severity = diag.Warning
+				was.Hint = "a run needs it: store it with `hocket agents apply`, or give it with --agents"
+				problems = append(problems, was)
+			}
+		}
+	}
+	if w == nil || problems.HasErrors() {
+		return p, problems, nil
+	}
+	if p.ID, err = workflowID(w.ID, q.ID, d.File); err != nil {
+		problems.Errorf(diag.Span{File: d.File}, "id", "bad-id", "%v", err)
+		return p, problems, nil
+	}
+	p.Format, p.Name = w.Format, w.Name
+	if w.ID = p.ID; len(absent) == 0 {
+		if p.Digest, err = w.Digest(); err != nil {
+			return p, nil, fmt.Errorf("digest of %s: %w", d.File, err)
+		}
+	}
+	if w.Format == catalog.FormatRoutes && !q.Draft {
+		p.Rows = rowsOf(p)
+	}
+	return p, problems, nil
+}
+
+// rowsOf gives the rows of a document that was read without errors.
+func rowsOf(p catalog.Put) *catalog.Rows {
+	root, _ := source.Parse(p.File, p.Text)
+	rows := catalog.FromDocument(root, p.ID)
+	return &rows
+}
+
+// maxID bounds the ids of workflows.
+const maxID = 200
+
+// workflowID gives the id under which a document is stored: its own, else the one that is given, else the name of its file.
+func workflowID(own, given, file string) (string, error) {
+	switch {
+	case own != "" && given != "" && own != given:
+		return "", fmt.Errorf("the document has the id %q, and --id says %q", own, given)
+	case own != "":
+		return own, checkID(own)
+	case given != "":
+		return given, checkID(given)
+	}
+	base := filepath.Base(file)
+	id := strings.Trim(strings.Map(func(r rune) rune {
+		if unicode.IsLetter(r) || unicode.IsDigit(r) || r == '_' || r == '.' {
+			return r
+		}
+		return '-'
+	}, strings.TrimSuffix(base, filepath.Ext(base))), "-.")
+	if id == "" || checkID(id) != nil {
+		return "", errors.New("the document has no id, and its name gives none; say one with --id")
+	}
+	return id, nil
+}
+
+// checkID tells whether a workflow may have this id: people type it, and it stands in addresses.
+func checkID(id string) error {
+	bad := func(r rune) bool { return r == '/' || r == '\\' || !unicode.IsPrint(r) }
+	if id == "" || len(id) > maxID || !utf8.ValidString(id) || strings.TrimSpace(id) != id || strings.HasPrefix(id, "-") || strings.HasPrefix(id, ".") ||
+		strings.ContainsFunc(id, bad) {
+		return fmt.Errorf("the id %q cannot be used: it has at most %d bytes, no slashes and control characters, and begins with neither dash nor dot", id, maxID)
+	}
+	return nil
+}
+
+// Publish makes a version of a stored workflow the one that runs: the draft where number is 0. The version is checked as it is now, like one that is applied.
+func (s *Service) Publish(ctx context.Context, id string, number int) (catalog.Entry, diag.List, error) {
+	e, err := s.Entry(ctx, id)
+	if err != nil {
+		return e, nil, err
+	}
+	if number == 0 {
+		if number = e.Draft; number == 0 {
+			return e, nil, invalidf("workflow %s has no draft", id)
+		}
+	}
+	v, err := s.version(ctx, id, number)
+	if err != nil {
+		return e, nil, err
+	}
+	q := ApplyRequest{LoadOptions: LoadOptions{Format: v.Format, Catalog: s.CatalogAgents}, ID: id}
+	p, problems, err := q.put(ctx, Document{File: v.File, Data: v.Text}, nil)
+	if err != nil || problems.HasErrors() {
+		return e, problems, err
+	}
+	e, err = s.stored.Publish(ctx, catalog.Publication{ID: id, Version: number, Rows: p.Rows, At: time.Now()})
+	return e, problems, err
+}

@@ -1,0 +1,206 @@
+package service
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/hocket-run/hocket/diag"
+	"github.com/hocket-run/hocket/internal/catalog"
+	"github.com/hocket-run/hocket/internal/format/source"
+	"github.com/hocket-run/hocket/workflow"
+)
+
+// Which says which of a workflow's documents is meant; the zero Which is what is published.
+type Which struct {
+	// Draft is the draft; Version, unless it is 0, a certain version.
+	Draft   bool
+	Version int
+}
+
+// Definition is a document of the catalog.
+type Definition struct {
+	Entry catalog.Entry
+	// Version is the number of the version; 0 where the document is rows that no version has.
+	Version int
+	Format  string
+	// File is what the document is called in messages; Text is what was stored, byte for byte, and for rows that no version has a document of them.
+	File string
+	Text []byte
+	// Changed tells that other programs changed rows since the published version, or wrote all of them.
+	Changed bool
+
+	rows  []byte // the document that runs, where the workflow is rows
+	lines catalog.Lines
+}
+
+// Entry gives a stored workflow without documents. Errors: *NotFoundError.
+func (s *Service) Entry(ctx context.Context, id string) (catalog.Entry, error) {
+	e, err := s.stored.Entry(ctx, id)
+	if errors.Is(err, catalog.ErrNotFound) {
+		return e, s.workflowNotFound(ctx, id)
+	}
+	return e, err
+}
+
+func (s *Service) workflowNotFound(ctx context.Context, id string) error {
+	entries, err := s.stored.Entries(ctx)
+	if err != nil {
+		return err
+	}
+	ids := make([]string, len(entries))
+	for i, e := range entries {
+		ids[i] = e.ID
+	}
+	return &NotFoundError{What: "Workflow", ID: id, Hint: diag.DidYouMean(id, ids)}
+}
+
+// Entries gives all stored workflows by id.
+func (s *Service) Entries(ctx context.Context) ([]catalog.Entry, error) { return s.stored.Entries(ctx) }
+
+// Versions gives the versions of a stored workflow, without texts. Errors: *NotFoundError.
+func (s *Service) Versions(ctx context.Context, id string) ([]catalog.Version, error) {
+	if _, err := s.Entry(ctx, id); err != nil {
+		return nil, err
+	}
+	return s.stored.Versions(ctx, id)
+}
+
+func (s *Service) version(ctx context.Context, id string, number int) (catalog.Version, error) {
+	v, err := s.stored.Version(ctx, id, number)
+	if errors.Is(err, catalog.ErrNotFound) {
+		return v, &NotFoundError{What: "Version", ID: fmt.Sprintf("%d of workflow %s", number, id)}
+	}
+	return v, err
+}
+
+// Definition gives a document of the catalog. Errors: *NotFoundError; *InvalidError where the workflow has no such document.
+func (s *Service) Definition(ctx context.Context, id string, which Which) (Definition, error) {
+	e, err := s.Entry(ctx, id)
+	if err != nil {
+		return Definition{}, err
+	}
+	number := cmp.Or(which.Version, e.Published)
+	if which.Draft {
+		if number = e.Draft; number == 0 {
+			return Definition{}, invalidf("workflow %s has no draft", id)
+		}
+	}
+	live := !which.Draft && which.Version == 0
+	d := Definition{Entry: e, Version: number, Format: e.Format}
+	switch {
+	case live && e.HasRows && number > 0 && e.Format != catalog.FormatRoutes:
+		return d, invalidf("workflow %s is published as a %s document, and the table agent_workflows has rows of it too; delete one of them", id, e.Format)
+	case live && e.HasRows:
+		return s.ofRows(ctx, d)
+	case live && number == 0:
+		return d, invalidf("workflow %s is a draft only; publish it with `hocket workflows publish %s`, or use --draft", id, id)
+	case live && e.Format == catalog.FormatRoutes:
+		return d, invalidf("the rows of workflow %s were deleted; `hocket workflows publish %s --version %d` writes them again", id, id, number)
+	}
+	v, err := s.version(ctx, id, number)
+	d.Format, d.File, d.Text = v.Format, v.File, v.Text
+	return d, err
+}
+
+// ofRows completes the definition of a workflow that is rows.
+func (s *Service) ofRows(ctx context.Context, d Definition) (Definition, error) {
+	rows, err := s.stored.Rows(ctx, d.Entry.ID)
+	if err != nil {
+		return d, err
+	}
+	d.Format, d.Changed = catalog.FormatRoutes, true
+	d.rows, d.lines = rows.Document()
+	d.File, d.Text = d.lines.File(), d.rows
+	if d.Version > 0 {
+		v, err := s.version(ctx, d.Entry.ID, d.Version)
+		if err != nil {
+			return d, err
+		}
+		if root, _ := source.Parse(v.File, v.Text); root != nil && catalog.FromDocument(root, d.Entry.ID).Normal().Equal(rows) {
+			d.File, d.Text, d.Changed = v.File, v.Text, false
+		}
+	}
+	if d.Changed {
+		d.Version = 0
+	}
+	return d, nil
+}
+
+// LoadStored reads a document of the catalog as Load reads files, with the catalog's agents behind those of opts. Problems of rows name the rows.
+// Errors: as Definition.
+func (s *Service) LoadStored(ctx context.Context, id string, which Which, opts LoadOptions) (*workflow.Workflow, Definition, diag.List, error) {
+	d, err := s.Definition(ctx, id, which)
+	if err != nil {
+		return nil, d, nil, err
+	}
+	opts.Catalog = s.CatalogAgents
+	beside, problems, err := opts.agents()
+	if err != nil {
+		return nil, d, nil, err
+	}
+	w, more, err := s.readStored(ctx, d, opts, beside)
+	return w, d, append(problems, more...), err
+}
+
+func (s *Service) readStored(ctx context.Context, d Definition, opts LoadOptions, beside []workflow.Agent) (*workflow.Workflow, diag.List, error) {
+	file, text := d.File, d.Text
+	if d.rows != nil {
+		file, text = d.lines.File(), d.rows
+	}
+	opts.Format = d.Format
+	w, problems, err := read(ctx, file, text, opts, beside)
+	if d.rows != nil {
+		problems = d.lines.Locate(problems)
+	}
+	if w != nil {
+		w.ID = d.Entry.ID
+		w.Name = cmp.Or(w.Name, d.Entry.ID)
+	}
+	return w, problems, err
+}
+
+// Published is a published workflow of the catalog.
+type Published struct {
+	Definition
+	// Workflow may run where Problems has no errors; nil where nothing could be understood.
+	Workflow *workflow.Workflow
+	Problems diag.List
+}
+
+// Published gives every workflow that is published, by id; drafts are left out (P38). What cannot be read is there with its problems.
+func (s *Service) Published(ctx context.Context) ([]Published, error) {
+	entries, err := s.stored.Entries(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var out []Published
+	for _, e := range entries {
+		if e.Published == 0 && !e.HasRows {
+			continue
+		}
+		w, d, problems, err := s.LoadStored(ctx, e.ID, Which{}, LoadOptions{})
+		if invalid, ok := errors.AsType[*InvalidError](err); ok {
+			d.Entry = e
+			problems.Errorf(diag.Span{}, "", "not-published", "%s", invalid.Message)
+			err = nil
+		}
+		switch {
+		case errors.Is(err, catalog.ErrNotFound): // it was deleted meanwhile
+		case err != nil:
+			return nil, err
+		default:
+			out = append(out, Published{d, w, problems})
+		}
+	}
+	return out, nil
+}
+
+// DeleteWorkflow deletes a stored workflow with all versions and rows. Runs of it keep their definition (D19). Errors: *NotFoundError.
+func (s *Service) DeleteWorkflow(ctx context.Context, id string) error {
+	if _, err := s.Entry(ctx, id); err != nil {
+		return err
+	}
+	return s.stored.Delete(ctx, id)
+}
