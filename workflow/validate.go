@@ -53,7 +53,7 @@ func Validate(w *Workflow) diag.List {
 // validateFlow checks w, which stands at the end of the flows named path inside the workflows of chain, in the branch that prefix names.
 func validateFlow(w *Workflow, prefix string, path []string, chain []*Workflow, l *diag.List) {
 	c := newChecker(w, prefix+flowPrefix(path), l)
-	c.checkEntry()
+	c.checkEntry(len(path) > 0)
 	c.checkIDs()
 	c.checkAgents()
 	c.checkSubagentCycles()
@@ -149,12 +149,14 @@ func (c *checker) agentErrorf(a *Agent, code, format string, args ...any) *diag.
 	return c.errorf(c.w.Source.Agent(a.ID), code, "agent %q: %s", a.ID, fmt.Sprintf(format, args...))
 }
 
-func (c *checker) checkEntry() {
+// checkEntry lets a workflow have no nodes: its runs complete at once, without output (S1-7). A flow that is a step has a result to give.
+func (c *checker) checkEntry(flow bool) {
 	span := diag.Span{File: c.w.Source.File}
 	entry := c.nodes[c.w.Entry]
 	switch {
-	case len(c.w.Nodes) == 0:
+	case len(c.w.Nodes) == 0 && flow:
 		c.errorf(span, "no-nodes", "the workflow has no nodes")
+	case len(c.w.Nodes) == 0 && c.w.Entry == "":
 	case c.w.Entry == "":
 		c.errorf(span, "no-entry", "the workflow does not say where it begins")
 	case entry == nil:

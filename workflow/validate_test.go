@@ -92,7 +92,9 @@ func TestValidate(t *testing.T) {
 		edit func(w *Workflow)
 		want []string
 	}{
-		{"no nodes", func(w *Workflow) { *w = Workflow{} }, []string{"no-nodes: the workflow has no nodes"}},
+		{"no nodes complete at once", func(w *Workflow) { *w = Workflow{} }, nil},
+		{"an entry without nodes", func(w *Workflow) { *w = Workflow{Entry: "a"} }, []string{`unknown-entry: the entry "a" is no node`}},
+		{"a flow without nodes", func(w *Workflow) { *w.Flows["other"] = Workflow{} }, []string{`no-nodes: flow "other": the workflow has no nodes`}},
 		{"no entry", func(w *Workflow) { w.Entry = "" }, []string{"no-entry: the workflow does not say where it begins"}},
 		{"unknown entry", func(w *Workflow) { w.Entry = "stat" }, []string{`unknown-entry: the entry "stat" is no node; did you mean "start"?`}},
 		{"entry in a branch", func(w *Workflow) { w.Entry = "a" }, []string{`entry-in-branch: node "a": the entry stands in a branch of "par"`}},

@@ -16,7 +16,7 @@ type Workflow struct {
 	Description string `json:"description,omitempty"`
 	// Format is the language in which the document was written (`canvas`, `rounds`, `graph`, `routes`, `steps`).
 	Format string `json:"format,omitempty"`
-	// Entry is the id of the node that receives the run's input.
+	// Entry is the id of the node that receives the run's input; "" where there are no nodes: a run then completes at once, without output (S1-7).
 	Entry  string  `json:"entry"`
 	Nodes  []Node  `json:"nodes"`
 	Edges  []Edge  `json:"edges"`

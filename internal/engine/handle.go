@@ -51,7 +51,9 @@ func (r *Run) start(d Start) {
 	}
 	r.emit(0, "", &c)
 	r.emit(0, "", &RunStarted{})
-	r.emit(0, "", &EdgeTaken{Edge: -1, To: r.plan.root.w.Entry, Token: r.s.Tokens + 1})
+	if r.plan.root.w.Entry != "" { // a workflow without nodes has nothing to begin with (S1-7)
+		r.emit(0, "", &EdgeTaken{Edge: -1, To: r.plan.root.w.Entry, Token: r.s.Tokens + 1})
+	}
 }
 
 func isEmptyInput(v Value) bool {

@@ -95,7 +95,7 @@ func compileFlow(w *workflow.Workflow, depth int) (*flow, error) {
 		f.nodes[i] = node{Node: &w.Nodes[i], idx: i, join: -1, fork: -1, ports: map[string][]int{}}
 		f.index[w.Nodes[i].ID] = i
 	}
-	if _, ok := f.index[w.Entry]; !ok {
+	if _, ok := f.index[w.Entry]; !ok && (depth > 0 || len(w.Nodes) > 0 || w.Entry != "") {
 		return nil, fmt.Errorf("compile workflow %q: entry %q is no node", w.Name, w.Entry)
 	}
 	for i, e := range w.Edges {

@@ -74,6 +74,21 @@ func TestMaxRounds(t *testing.T) {
 	}
 }
 
+// S1-7: a workflow without nodes completes at once, without output.
+func TestNoNodes(t *testing.T) {
+	t.Parallel()
+	w := enginetest.New(t, &workflow.Workflow{}, nil)
+	w.Start("go")
+	wantStatus(t, w, engine.StatusCompleted)
+	if got := order(w); got != "" {
+		t.Errorf("ran %s", got)
+	}
+	if got := w.Run.Output(); got != nil {
+		t.Errorf("output %s, want none", got)
+	}
+	w.CheckPrefixes()
+}
+
 // Rounds are those of the run's own graph: nodes of a sub-flow that stand at the same place of another list do not count.
 func TestMaxRoundsAndSubflow(t *testing.T) {
 	t.Parallel()
