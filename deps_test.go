@@ -30,6 +30,7 @@ var layers = []layer{
 	{"internal/format/canvas", []string{"internal/format/source", "workflow", "diag", "internal/expr", "internal/schema"}, "a format knows the graph, not its siblings"},
 	{"internal/format/routes", []string{"internal/format/source", "internal/format/agents", "workflow", "diag"}, "a format knows the graph, not its siblings; the key agents is a section of agents files"},
 	{"internal/format/steps", []string{"internal/format/source", "internal/format/agents", "workflow", "diag", "internal/expr", "internal/schema"}, "a format knows the graph, not its siblings; agents files have a section of it in common"},
+	{"internal/format/rounds", []string{"internal/format/source", "internal/format/agents", "internal/schedule", "workflow", "diag"}, "a format knows the graph, not its siblings; a schedule is rejected where it is written (S1-22)"},
 	{"internal/format/agents", []string{"internal/format/source", "workflow", "diag"}, "agent definitions belong to no one format"},
 	{"internal/format", []string{"internal/format/...", "workflow", "diag"}, "the parent finds the language and asks the child"},
 	{"internal/journal", []string{"internal/engine", "internal/chat", "workflow"}, "the journal stores events; it runs nothing"},

@@ -8,7 +8,7 @@ import (
 )
 
 // formats are those that documents can be read from and written to.
-var formats = []string{"canvas", "routes", "steps"}
+var formats = []string{"canvas", "rounds", "routes", "steps"}
 
 // addLoadFlags adds the flags that say how a document is read.
 func addLoadFlags(c *cobra.Command, o *service.LoadOptions) {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/hocket-run/hocket/diag"
 	"github.com/hocket-run/hocket/internal/format/canvas"
+	"github.com/hocket-run/hocket/internal/format/rounds"
 	"github.com/hocket-run/hocket/internal/format/routes"
 	"github.com/hocket-run/hocket/internal/format/source"
 	"github.com/hocket-run/hocket/internal/format/steps"
@@ -22,11 +23,8 @@ const (
 	Steps  = "steps"
 )
 
-// Codes of this package's diagnostics.
-const (
-	CodeUnknownFormat     = "unknown-format"
-	CodeUnsupportedFormat = "unsupported-format"
-)
+// CodeUnknownFormat is the code of a document of no language, and of a language that there is not.
+const CodeUnknownFormat = "unknown-format"
 
 // Options say what the document does not. The zero Options is ready for use.
 type Options struct {
@@ -55,10 +53,7 @@ func (u Unsaid) String() string { return u.At + ": " + u.What }
 // ErrUnknownFormat is the error of a language that there is not.
 var ErrUnknownFormat = errors.New("unknown format")
 
-// ErrUnsupported is the error of a language that this version cannot read or write.
-var ErrUnsupported = errors.New("format not supported by this version yet")
-
-// language is one way to write workflows. Those that this version does not read have no read.
+// language is one way to write workflows.
 type language struct {
 	name   string
 	form   string // what its documents look like, for people
@@ -77,7 +72,7 @@ func languages() []language {
 			name: Routes, form: "`entrypointNodeId`, `nodes` with a `nodeType`, and `edges`", detect: routes.Detect, read: readRoutes, write: writeRoutes,
 			usual: []string{"unbounded-cycle"}, // agents that route to each other are what the language is for; the step limit ends them (S3-13)
 		},
-		{name: Rounds, form: "`nodes` and `edges`, or `branches`", detect: isRounds},
+		{name: Rounds, form: "`nodes` and `edges`, or `branches`", detect: rounds.Detect, read: readRounds, write: writeRounds},
 		{
 			name: Steps, form: "`agents` and a list of steps under `workflow`", detect: steps.Detect, read: readSteps, write: writeSteps,
 			usual: []string{"open-port"}, // a missing branch goes on with the next step, and ends the run where there is none (S4-38)
@@ -140,7 +135,7 @@ func incomplete(diags diag.List) bool {
 	})
 }
 
-// choose finds the language of a document and reports that there is none, or none that can be read.
+// choose finds the language of a document and reports that there is none.
 func choose(root *source.Node, name string, diags *diag.List) (language, bool) {
 	span := diag.Span{File: root.Span.File, Start: root.Span.Start}
 	if name == "" {
@@ -158,12 +153,7 @@ func choose(root *source.Node, name string, diags *diag.List) (language, bool) {
 		}
 		return language{}, false
 	}
-	l := languages()[i]
-	if l.read == nil {
-		diags.Errorf(span, "", CodeUnsupportedFormat, "%s documents are not supported by this version yet", name)
-		return language{}, false
-	}
-	return l, true
+	return languages()[i], true
 }
 
 // unknown says what a document of no language looks like.
@@ -187,16 +177,13 @@ func forms() string {
 }
 
 // Write gives a workflow as a document of another language, and exactly what that language cannot say of it; where that is not empty, the document is
-// nil or holds less than the workflow. The error is ErrUnknownFormat or ErrUnsupported.
+// nil or holds less than the workflow. The error is ErrUnknownFormat.
 func Write(w *workflow.Workflow, name string) ([]byte, []Unsaid, error) {
 	i := slices.IndexFunc(languages(), func(l language) bool { return l.name == name })
 	if i < 0 {
 		return nil, nil, fmt.Errorf("write as %q: %w", name, ErrUnknownFormat)
 	}
 	l := languages()[i]
-	if l.write == nil {
-		return nil, nil, fmt.Errorf("write as %s: %w", name, ErrUnsupported)
-	}
 	data, unsaid := l.write(w)
 	return data, unsaid, nil
 }
@@ -237,6 +224,19 @@ func readRoutes(root *source.Node, o Options) (*workflow.Workflow, diag.List) {
 
 func writeRoutes(w *workflow.Workflow) ([]byte, []Unsaid) {
 	data, unsaid := routes.Write(w)
+	out := make([]Unsaid, len(unsaid))
+	for i, u := range unsaid {
+		out[i] = Unsaid(u)
+	}
+	return data, out
+}
+
+func readRounds(root *source.Node, o Options) (*workflow.Workflow, diag.List) {
+	return rounds.Read(root, rounds.Options{Agents: o.Agents})
+}
+
+func writeRounds(w *workflow.Workflow) ([]byte, []Unsaid) {
+	data, unsaid := rounds.Write(w)
 	out := make([]Unsaid, len(unsaid))
 	for i, u := range unsaid {
 		out[i] = Unsaid(u)

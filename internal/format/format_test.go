@@ -67,7 +67,7 @@ func TestReadReports(t *testing.T) {
 		{name: "no map", doc: "just text\n", want: "in.yaml:1:1: error: a workflow document must be a map, found a string (unknown-format)" + forms},
 		{name: "agents", doc: "agents: [{id: a}]\n", want: "in.yaml:1:1: error: this is a list of agents without a workflow; give it with --agents (unknown-format)" + forms},
 		{name: "empty", doc: "", want: "in.yaml:1:1: error: the document is empty (empty-document)"},
-		{name: "rounds", doc: roundsDoc, want: "in.yaml:1:1: error: rounds documents are not supported by this version yet (unsupported-format)"},
+		{name: "rounds", doc: roundsDoc, opts: format.Options{Agents: []workflow.Agent{{ID: "x"}}}},
 		{
 			name: "routes without its agents", doc: routesDoc,
 			want: "in.yaml:1:121: error: Agent not found: r (unknown-agent); hint: agents are defined under the key agents, or in the file of --agents",
@@ -125,9 +125,6 @@ func TestWrite(t *testing.T) {
 	_, unsaid, _ = format.Write(w, format.Steps)
 	if len(unsaid) != 1 || unsaid[0].String() != `workflow: the name "x"` {
 		t.Errorf("unsaid: %v", unsaid)
-	}
-	if _, _, err := format.Write(w, format.Rounds); !errors.Is(err, format.ErrUnsupported) {
-		t.Errorf("rounds: %v", err)
 	}
 	if _, _, err := format.Write(w, "bpmn"); !errors.Is(err, format.ErrUnknownFormat) {
 		t.Errorf("bpmn: %v", err)

@@ -28,7 +28,7 @@ var missingTools = []string{"web_search"}
 
 // LoadOptions say how a document is read.
 type LoadOptions struct {
-	// Format is `canvas` or `steps`; "" detects it.
+	// Format is one of format.Names; "" detects it.
 	Format string
 	// AgentsFile holds agent definitions; a definition inside the document wins. `-` is Stdin, which may be nil otherwise.
 	AgentsFile string

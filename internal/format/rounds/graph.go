@@ -1,0 +1,164 @@
+package rounds
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/hocket-run/hocket/diag"
+	"github.com/hocket-run/hocket/internal/format/source"
+	"github.com/hocket-run/hocket/workflow"
+)
+
+// graph is the main graph or a branch while it is read.
+type graph struct {
+	r           *reader
+	f           *source.Fields
+	branch      string // "" for the main graph
+	instruction string
+
+	order     []*node
+	nodes     map[string]*node // by id
+	ids       []string         // sorted, once they were asked for
+	edges     []*edge          // those that the run can follow, one for each node at most
+	led       bool             // an edge leads from a node, wherever to
+	maxRounds int
+	unclear   bool // some node was not understood
+
+	unknownRounds bool // maxRounds is there and was not understood
+}
+
+// read reads nodes, edges and rounds. A main graph beside branches may be empty.
+func (g *graph) read(beside bool) {
+	g.nodes = map[string]*node{}
+	items, ok := g.f.RequireList("nodes")
+	for _, item := range items {
+		g.node(item)
+	}
+	g.unclear = g.unclear || !ok
+	if ok && len(items) == 0 && !beside {
+		n := g.f.Get("nodes")
+		g.r.diags.Warnf(n.Span, n.Path(), codeNoNodes, "%s has no nodes: a run of it completes at once, without output", g.title())
+	}
+	g.readRounds()
+	for _, item := range g.f.List("edges") {
+		g.edge(item)
+	}
+	g.inOrder()
+	g.ends()
+}
+
+// noNodes is a document of branches alone.
+func (g *graph) noNodes(f *source.Fields) {
+	g.nodes = map[string]*node{}
+	f.Get("nodes")
+	f.Get("edges")
+	g.readRounds()
+}
+
+func (g *graph) title() string {
+	if g.branch == "" {
+		return "the workflow"
+	}
+	return fmt.Sprintf("branch %q", g.branch)
+}
+
+// readRounds reads maxRounds; null, 0 and less are as if it were not there (S1-11).
+func (g *graph) readRounds() {
+	n, ok := g.f.Int(keyMaxRounds)
+	g.unknownRounds = !ok && !g.f.Get(keyMaxRounds).IsNull()
+	if ok && n > 0 {
+		g.maxRounds = int(min(n, math.MaxInt32))
+	}
+}
+
+// inOrder chains the nodes of a graph without edges in the order of the array (S1-16).
+func (g *graph) inOrder() {
+	n := g.f.Get("nodes")
+	if g.led || g.unclear || len(g.order) < 2 {
+		return
+	}
+	span := diag.Span{File: n.Span.File, Start: n.Span.Start}
+	d := g.r.diags.Warnf(span, n.Path(), codeNoEdges, "%s has %d nodes and no edges: they run once, in the order of the array", g.title(), len(g.order))
+	d.Hint = "write edges to say so yourself"
+	for i, n := range g.order[1:] {
+		from := g.order[i]
+		from.next = &edge{at: n.at, edge: workflow.Edge{From: from.id, To: n.id}}
+		g.edges = append(g.edges, from.next)
+	}
+}
+
+// ends refuses a path that comes back to itself and that no number of rounds ends (S1-12).
+func (g *graph) ends() {
+	if g.maxRounds > 0 || g.unknownRounds || len(g.order) == 0 || g.unclear {
+		return
+	}
+	var path []string
+	seen := map[*node]bool{}
+	for n := g.order[0]; ; {
+		seen[n] = true
+		path = append(path, n.id)
+		if n.next == nil {
+			return
+		}
+		to := g.nodes[n.next.edge.To]
+		if !seen[to] {
+			n = to
+			continue
+		}
+		cycle := append(slices.Clone(path[slices.Index(path, to.id):]), to.id)
+		d := g.r.diags.Errorf(n.next.at.Span, n.next.at.Path(), codeMissingMaxRounds, "the cycle %s never ends: maxRounds must be a positive number", arrows(cycle))
+		d.Hint = `"maxRounds": 10 ends it after 10 full cycles`
+		if v := g.f.Get(keyMaxRounds); !v.IsNull() {
+			d.Related = []diag.Related{{Span: v.Span, Message: "0 and less count as not set"}}
+		}
+		return
+	}
+}
+
+// arrows shows a path; of a long one its beginning and its end.
+func arrows(ids []string) string {
+	const most = 12
+	if len(ids) > most {
+		ids = append(append(slices.Clone(ids[:most-2]), "…"), ids[len(ids)-1])
+	}
+	return strings.Join(ids, " -> ")
+}
+
+// workflow makes the graph of what was read.
+func (g *graph) workflow(at *source.Node) *workflow.Workflow {
+	w := emptyWorkflow(at)
+	w.Limits = limits(g.maxRounds, len(g.order))
+	if len(g.order) > 0 {
+		w.Entry = g.order[0].id // S1-2
+	}
+	listed := map[string]bool{}
+	for _, n := range g.order {
+		w.Nodes = append(w.Nodes, n.def)
+		w.Source.Nodes[n.id] = n.at.Span
+		if n.agent != nil && !listed[n.agent.ID] {
+			listed[n.agent.ID] = true
+			w.Agents = append(w.Agents, n.agent.Agent)
+			if n.agent.span != (diag.Span{}) {
+				w.Source.Agents[n.agent.ID] = n.agent.span
+			}
+		}
+	}
+	for _, e := range g.edges {
+		w.Edges = append(w.Edges, e.edge)
+		w.Source.Edges = append(w.Source.Edges, e.at.Span)
+	}
+	return w
+}
+
+// limits are those of a graph. Rounds are a bound that the document sets itself, so where they need more steps than a run has by default, they may
+// take them: a round runs a node at most once (S1-13).
+func limits(maxRounds, nodes int) workflow.Limits {
+	l := workflow.Limits{MaxRounds: maxRounds}
+	if steps := int64(maxRounds) * int64(nodes); steps > workflow.DefaultMaxSteps {
+		n := int(min(steps, math.MaxInt32))
+		l.MaxSteps = &n
+	}
+	return l
+}

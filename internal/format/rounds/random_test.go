@@ -1,0 +1,140 @@
+package rounds_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"github.com/hocket-run/hocket/internal/format/rounds"
+	"github.com/hocket-run/hocket/internal/format/source"
+	"github.com/hocket-run/hocket/workflow"
+)
+
+type object = map[string]any
+
+func someText(t *rapid.T, label string) string {
+	return rapid.OneOf(rapid.SampledFrom([]string{"", " ", "Ann", "daily@09:00", "a\"<b>&\n\u2028", "日本"}), rapid.String()).Draw(t, label)
+}
+
+// randomGraph draws a graph without errors: nodes of known agents, edges of any kind, dangling ones and fan-out too, rounds wherever.
+func randomGraph(t *rapid.T) object {
+	g := object{"maxRounds": rapid.IntRange(1, 5000).Draw(t, "rounds")}
+	nodes := []object{}
+	for i := range rapid.IntRange(0, 5).Draw(t, "nodes") {
+		n := object{"id": fmt.Sprintf("n%d", i), "type": "agent"}
+		n[rapid.SampledFrom([]string{"config", "parameters"}).Draw(t, "key")] = object{"agentId": rapid.SampledFrom([]string{"ann", "bob", "eve"}).Draw(t, "agent")}
+		if rapid.Bool().Draw(t, "named") {
+			n["name"] = someText(t, "name")
+		}
+		nodes = append(nodes, n)
+	}
+	id := func(label string) string { return fmt.Sprintf("n%d", rapid.IntRange(0, len(nodes)).Draw(t, label)) }
+	edges := []object{}
+	for range rapid.IntRange(0, 7).Draw(t, "edges") {
+		keys := rapid.SampledFrom([][2]string{{"from", "to"}, {"source", "target"}}).Draw(t, "ends")
+		e := object{keys[0]: id("from"), keys[1]: id("to")}
+		if rapid.Bool().Draw(t, "with id") {
+			e["id"] = someText(t, "edge id")
+		}
+		if rapid.Bool().Draw(t, "labelled") {
+			e["label"] = someText(t, "label")
+		}
+		edges = append(edges, e)
+	}
+	g["nodes"], g["edges"] = nodes, edges
+	for _, key := range []string{"name", "description", "turnInstruction"} {
+		if rapid.Bool().Draw(t, "has "+key) {
+			g[key] = someText(t, key)
+		}
+	}
+	switch rapid.IntRange(0, 3).Draw(t, "mode") {
+	case 1:
+		g["executionMode"] = "one_time"
+	case 2:
+		g["executionMode"] = "interval"
+		g["schedule"] = rapid.SampledFrom([]any{"60", 60, "daily@9:30", " weekly@1,3 "}).Draw(t, "schedule")
+	case 3:
+		g["executionMode"] = "continuous"
+		if rapid.Bool().Draw(t, "delayed") {
+			g["schedule"] = "5"
+		}
+	}
+	if rapid.Bool().Draw(t, "zoned") {
+		g["timeZone"] = rapid.SampledFrom([]string{"", "UTC", "Europe/Berlin", "local"}).Draw(t, "zone")
+	}
+	return g
+}
+
+func randomDocument(t *rapid.T) []byte {
+	d := randomGraph(t)
+	agents := []object{}
+	for _, id := range []string{"ann", "bob"} {
+		a := object{"id": id}
+		for _, key := range []string{"name", "description", "systemPrompt", "model"} {
+			if rapid.Bool().Draw(t, "agent has "+key) {
+				a[key] = someText(t, key)
+			}
+		}
+		if rapid.Bool().Draw(t, "has tools") {
+			a["tools"] = []string{"search", someText(t, "tool")}
+		}
+		agents = append(agents, a)
+	}
+	d["agents"] = agents
+	if d["id"] = someText(t, "id"); rapid.Bool().Draw(t, "has branches") {
+		branches := []object{}
+		for i := range rapid.IntRange(0, 3).Draw(t, "branches") {
+			b := randomGraph(t)
+			if b["id"] = fmt.Sprint("b", i); b["executionMode"] == nil {
+				b["executionMode"] = "one_time"
+			}
+			branches = append(branches, b)
+		}
+		d["branches"] = branches
+	}
+	text, err := json.Marshal(d)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return text
+}
+
+// Documents without errors come through Write and Read (P29).
+func TestRandomDocumentsComeBack(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		text := randomDocument(t)
+		w, diags := read("f.json", text)
+		if diags.HasErrors() {
+			t.Fatalf("%s\n%s", diags.Error(), text)
+		}
+		comesBack(t, w)
+	})
+}
+
+// FuzzRead holds that no document makes Read or Write panic, that a document without errors of its own gives a valid graph, and that such a graph
+// comes through Write and Read.
+func FuzzRead(f *testing.F) {
+	for _, data := range corpus(f) {
+		f.Add(data)
+	}
+	f.Fuzz(func(t *testing.T, data []byte) {
+		root, diags := source.Options{MaxBytes: 1 << 16}.Parse("in.yaml", data)
+		if root == nil {
+			return
+		}
+		rounds.Detect(root)
+		w, more := rounds.Read(root, beside)
+		if diags.HasErrors() || more.HasErrors() {
+			rounds.Write(w)
+			return
+		}
+		if l := workflow.Validate(w); l.HasErrors() {
+			t.Fatalf("%s\n%s", l.Error(), data)
+		}
+		workflow.Lint(w)
+		comesBack(t, w)
+	})
+}

@@ -1,0 +1,169 @@
+package rounds
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/hocket-run/hocket/diag"
+	"github.com/hocket-run/hocket/internal/format/agents"
+	"github.com/hocket-run/hocket/internal/format/source"
+	"github.com/hocket-run/hocket/workflow"
+)
+
+// Keys that editors and stores write for themselves; they say nothing about the run.
+var (
+	rootExtras = []string{"$schema", "version", "viewport", "zoom", "pan", "offset", "metadata", "createdAt", "updatedAt"}
+	nodeExtras = []string{
+		"x", "y", "width", "height", "position", "positionAbsolute", "selected", "dragging", "resizing", "zIndex", "style", "className", "measured",
+		"draggable", "selectable", "connectable", "deletable", "sourcePosition", "targetPosition",
+	}
+	edgeExtras = []string{"type", "animated", "selected", "style", "className", "markerStart", "markerEnd", "zIndex", "sourceHandle", "targetHandle"}
+)
+
+// meant says what is often written for another key.
+var meant = map[string]string{
+	"connections": "edges", "links": "edges", "rounds": keyMaxRounds, "max_rounds": keyMaxRounds, "maxCycles": keyMaxRounds,
+	"mode": keyExecutionMode, "execution_mode": keyExecutionMode, "cron": keySchedule, "interval": keySchedule,
+	"tz": keyTimeZone, "time_zone": keyTimeZone, "timezone": keyTimeZone, "instruction": keyTurnInstruction, "turn_instruction": keyTurnInstruction,
+	"agent_id": keyAgentID, "agent": keyAgentID, "agentID": keyAgentID,
+}
+
+// unknown warns of the keys that nobody asked for.
+func (r *reader) unknown(f *source.Fields, keys []string, extras ...string) {
+	for _, e := range f.Node().Entries {
+		if want := meant[e.Key]; want != "" && slices.Contains(keys, want) {
+			f.Get(e.Key)
+			r.diags.Warnf(e.KeySpan, e.Value.Path(), source.CodeUnknownKey, "the key %q is not known here", e.Key).Hint = fmt.Sprintf("did you mean %q?", want)
+		}
+	}
+	f.Unknown(diag.Warning, append(slices.Clone(keys), extras...)...)
+}
+
+// inherited is what branches have of the workflow where they say nothing themselves (S1-20).
+type inherited struct {
+	mode        string // "" where there is none, or none that is known
+	modeAt      *source.Node
+	instruction string
+	zone        string
+}
+
+// graphKeys are those of the main graph and of branches alike.
+var graphKeys = []string{"id", "name", "description", "nodes", "edges", keyMaxRounds, keyExecutionMode, keySchedule, keyTimeZone, keyTurnInstruction}
+
+func (r *reader) document(root *source.Node, opts Options) *workflow.Workflow {
+	f := root.Fields(&r.diags)
+	if f == nil {
+		return emptyWorkflow(root)
+	}
+	r.readAgents(f.Get("agents"), opts)
+	branches := f.List("branches")
+	var top inherited
+	top.mode, top.modeAt = r.mode(f, inherited{})
+	top.instruction = f.Str(keyTurnInstruction)
+	top.zone = r.zone(f, "")
+	main := graph{r: r, f: f, instruction: top.instruction}
+	if len(branches) == 0 || !f.Get("nodes").IsNull() {
+		main.read(len(branches) > 0)
+	} else {
+		main.noNodes(f)
+	}
+	w := main.workflow(root)
+	w.ID, w.Name, w.Description = f.Text("id"), f.Text("name"), f.Text("description")
+	if len(branches) == 0 {
+		w.Schedule = r.schedule(f, top)
+	} else {
+		r.neverScheduled(f)
+	}
+	r.branches(w, branches, top)
+	r.unknown(f, append([]string{"agents", "branches"}, graphKeys...), rootExtras...)
+	r.unused()
+	return w
+}
+
+func emptyWorkflow(at *source.Node) *workflow.Workflow {
+	w := &workflow.Workflow{
+		Format: Format, Nodes: []workflow.Node{}, Edges: []workflow.Edge{},
+		Source: workflow.Source{Nodes: map[string]diag.Span{}, Agents: map[string]diag.Span{}},
+	}
+	if at != nil {
+		w.Source.File = at.Span.File
+	}
+	return w
+}
+
+// readAgents reads the agents of the document and puts those from beside it behind them.
+func (r *reader) readAgents(n *source.Node, opts Options) {
+	if !n.IsNull() {
+		spans := map[string]diag.Span{}
+		for _, item := range n.Items {
+			if id := item.Get("id"); id != nil {
+				if _, ok := spans[id.Text]; !ok {
+					spans[id.Text] = id.Span
+				}
+			}
+		}
+		before := len(r.diags)
+		for _, a := range agents.List(n, &r.diags) {
+			r.agents[a.ID] = &agent{Agent: a, span: spans[a.ID]}
+		}
+		r.broken = slices.ContainsFunc(r.diags[before:], func(d diag.Diagnostic) bool { return d.Severity == diag.Error })
+	}
+	for _, a := range opts.Agents {
+		if r.agents[a.ID] == nil {
+			r.agents[a.ID] = &agent{Agent: a}
+		}
+	}
+	r.ids = slices.Sorted(maps.Keys(r.agents))
+}
+
+// unused warns of agents of the document that no graph of it names. Where there are errors, a name that was not understood may be one of theirs.
+func (r *reader) unused() {
+	if r.diags.HasErrors() {
+		return
+	}
+	for _, id := range r.ids {
+		if a := r.agents[id]; !a.used && a.span != (diag.Span{}) {
+			r.diags.Warnf(a.span, "", codeUnusedAgent, "agent %q is not used", id)
+		}
+	}
+}
+
+// branches reads the graphs beside the main one (S1-20).
+func (r *reader) branches(w *workflow.Workflow, items []*source.Node, top inherited) {
+	first := map[string]diag.Span{}
+	for _, item := range items {
+		f := item.Fields(&r.diags)
+		if f == nil {
+			continue
+		}
+		id := f.Require("id")
+		g := graph{r: r, f: f, instruction: top.instruction, branch: f.Text("id")}
+		if text, ok := f.OptStr(keyTurnInstruction); ok {
+			g.instruction = text
+		}
+		switch {
+		case id == nil || !id.IsScalar():
+		case id.Text == "":
+			r.diags.Errorf(id.Span, id.Path(), source.CodeMissingKey, "the id of a branch must not be empty")
+		default:
+			if span, twice := first[id.Text]; twice {
+				d := r.diags.Errorf(id.Span, id.Path(), codeDuplicateBranch, "branch id %q is used twice", id.Text)
+				d.Related = []diag.Related{{Span: span, Message: "the first branch with this id"}}
+			} else {
+				first[id.Text] = id.Span
+			}
+		}
+		g.read(false)
+		b := g.workflow(item)
+		b.ID, b.Name, b.Description = g.branch, f.Text("name"), f.Text("description")
+		own := top
+		if mode, at := r.mode(f, top); at != nil {
+			own.mode, own.modeAt = mode, at
+		}
+		own.zone = r.zone(f, top.zone)
+		b.Schedule = r.schedule(f, own)
+		r.unknown(f, graphKeys, rootExtras...)
+		w.Branches = append(w.Branches, b)
+	}
+}

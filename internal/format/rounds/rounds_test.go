@@ -1,0 +1,247 @@
+package rounds_test
+
+import (
+	"bytes"
+	"flag"
+	"fmt"
+	"os"
+	"path"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/rogpeppe/go-internal/txtar"
+
+	"github.com/hocket-run/hocket/diag"
+	"github.com/hocket-run/hocket/internal/format/rounds"
+	"github.com/hocket-run/hocket/internal/format/source"
+	"github.com/hocket-run/hocket/workflow"
+)
+
+var update = flag.Bool("update", false, "write the golden files anew")
+
+// beside are agents from beside the documents, as --agents gives them.
+var beside = rounds.Options{Agents: []workflow.Agent{{ID: "ann", Name: "Ann Beside"}, {ID: "eve", Name: "Eve", System: "You are Eve."}}}
+
+// read does what package format does with a document: parse, read, and look at the graph where that gave no errors.
+func read(name string, data []byte) (*workflow.Workflow, diag.List) {
+	root, diags := source.Parse(name, data)
+	if root == nil {
+		return nil, diags
+	}
+	w, more := rounds.Read(root, beside)
+	diags = append(diags, more...)
+	if !diags.HasErrors() {
+		diags = append(diags, workflow.Validate(w)...)
+	}
+	if !diags.HasErrors() {
+		diags = append(diags, workflow.Lint(w)...)
+	}
+	diags.Sort()
+	return w, diags
+}
+
+// report gives the problems as lines, with the places that belong to them.
+func report(l diag.List) string {
+	var b strings.Builder
+	for _, d := range l {
+		b.WriteString(d.String())
+		if d.Path != "" {
+			b.WriteString(" @ " + d.Path)
+		}
+		b.WriteByte('\n')
+		for _, r := range d.Related {
+			fmt.Fprintf(&b, "\t%s: %s\n", r.Span, r.Message)
+		}
+	}
+	return b.String()
+}
+
+// The archives of testdata hold documents, each with the workflow (`.ir`, left out where there are errors) and the problems (`.diag`, left out
+// where there are none) that reading it gives.
+func TestCorpus(t *testing.T) {
+	t.Parallel()
+	files, err := filepath.Glob("testdata/*.txtar")
+	if err != nil || len(files) == 0 {
+		t.Fatal("no corpus", err)
+	}
+	for _, file := range files {
+		t.Run(filepath.Base(file), func(t *testing.T) {
+			t.Parallel()
+			a, err := txtar.ParseFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			got := &txtar.Archive{Comment: a.Comment}
+			add := func(name, text string) {
+				if text != "" {
+					got.Files = append(got.Files, txtar.File{Name: name, Data: []byte(text)})
+				}
+			}
+			for _, f := range a.Files {
+				name := strings.TrimSuffix(f.Name, path.Ext(f.Name))
+				if ext := path.Ext(f.Name); ext != ".json" && ext != ".yaml" {
+					continue
+				}
+				got.Files = append(got.Files, f)
+				w, diags := read(f.Name, f.Data)
+				if !diags.HasErrors() {
+					add(name+".ir", workflow.Print(w))
+				}
+				add(name+".diag", report(diags))
+			}
+			text := txtar.Format(got)
+			if *update {
+				if err := os.WriteFile(file, text, 0o644); err != nil {
+					t.Fatal(err)
+				}
+				return
+			}
+			if diff := cmp.Diff(string(text), string(txtar.Format(a))); diff != "" {
+				t.Errorf("(-got +want):\n%s", diff)
+			}
+		})
+	}
+}
+
+// corpus gives all documents of testdata.
+func corpus(t testing.TB) map[string][]byte {
+	t.Helper()
+	files, err := filepath.Glob("testdata/*.txtar")
+	if err != nil {
+		t.Fatal(err)
+	}
+	all := map[string][]byte{}
+	for _, file := range files {
+		a, err := txtar.ParseFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, f := range a.Files {
+			if ext := path.Ext(f.Name); ext == ".json" || ext == ".yaml" {
+				all[f.Name] = f.Data
+			}
+		}
+	}
+	return all
+}
+
+// Every rule of S1 that speaks of reading has a document in the corpus whose name cites it, and at least 25 documents are broken.
+func TestCorpusCoversTheRules(t *testing.T) {
+	t.Parallel()
+	all := corpus(t)
+	broken := 0
+	for name, data := range all {
+		if _, diags := read(name, data); diags.HasErrors() {
+			broken++
+		}
+	}
+	if broken < 25 {
+		t.Errorf("%d broken documents, want at least 25", broken)
+	}
+	for _, rule := range []int{1, 2, 4, 5, 6, 7, 8, 10, 11, 12, 13, 14, 16, 20, 22, 23, 27, 30, 31, 32, 39} {
+		found := false
+		for name := range all {
+			found = found || strings.HasPrefix(name, fmt.Sprintf("s1-%d-", rule))
+		}
+		if !found {
+			t.Errorf("no document for S1-%d", rule)
+		}
+	}
+}
+
+// What Write gives reads as the same workflow, for every document of the corpus that can run.
+func TestCorpusComesBack(t *testing.T) {
+	t.Parallel()
+	n := 0
+	for name, data := range corpus(t) {
+		w, diags := read(name, data)
+		if diags.HasErrors() {
+			continue
+		}
+		n++
+		comesBack(t, w)
+	}
+	if n < 15 {
+		t.Errorf("%d documents came back, want at least 15", n)
+	}
+}
+
+// comesBack demands that Write says all of w and that reading it again gives the same definition, and the same text when written again.
+func comesBack(t interface {
+	Helper()
+	Fatalf(format string, args ...any)
+}, w *workflow.Workflow,
+) {
+	t.Helper()
+	text, unsaid := rounds.Write(w)
+	if len(unsaid) > 0 {
+		t.Fatalf("unsaid: %v\n%s", unsaid, workflow.Print(w))
+	}
+	back, diags := read("again.json", text)
+	if diags.HasErrors() {
+		t.Fatalf("%s\n%s", diags.Error(), text)
+	}
+	want, err1 := w.Digest()
+	got, err2 := back.Digest()
+	if err1 != nil || err2 != nil || got != want {
+		t.Fatalf("%v %v (-got +want):\n%s\n%s", err1, err2, cmp.Diff(workflow.Print(back), workflow.Print(w)), text)
+	}
+	if again, _ := rounds.Write(back); !bytes.Equal(again, text) {
+		t.Fatalf("written again (-got +want):\n%s", cmp.Diff(string(again), string(text)))
+	}
+}
+
+func TestDetect(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]bool{
+		`{"nodes": [], "edges": []}`:                                  true,
+		`{"branches": []}`:                                            true,
+		`{"nodes": [], "maxRounds": 3}`:                               true,
+		`{"executionMode": "interval"}`:                               true,
+		`{"nodes": [{"id": "n", "config": {"agentId": "a"}}, null]}`:  true,
+		`{"nodes": [{"id": "n", "parameters": {"agentId": "a"}}, 1]}`: true,
+		`{"nodes": [{"id": "s", "type": "start"}]}`:                   false,
+		`{"nodes": "x"}`:                                              false,
+		`[]`:                                                          false,
+	} {
+		root, _ := source.Parse("f", []byte(text))
+		if got := rounds.Detect(root); got != want {
+			t.Errorf("%s: got %t", text, got)
+		}
+	}
+	if rounds.Detect(nil) {
+		t.Error("nothing is taken for a rounds document")
+	}
+}
+
+// What is no map at all is a document of no workflow, and says so.
+func TestReadNothing(t *testing.T) {
+	t.Parallel()
+	w, diags := rounds.Read(nil, rounds.Options{})
+	if w == nil || len(w.Nodes) > 0 || len(diags) > 0 {
+		t.Errorf("%v %v", w, diags)
+	}
+}
+
+// Names are compared only so often: a document that is wrong throughout is still read in time.
+func TestManyProblems(t *testing.T) {
+	t.Parallel()
+	var b strings.Builder
+	b.WriteString(`{"nodes": [`)
+	for i := range 400 {
+		fmt.Fprintf(&b, `{"id": "n%d", "type": "agent", "config": {"agentId": "agent-%d"}},`, i, i)
+	}
+	b.WriteString(`{"id": "end", "type": "agent", "config": {"agentId": "evf"}}], "edges": []}`)
+	_, diags := read("f", []byte(b.String()))
+	errors := 0
+	for _, d := range diags {
+		if d.Severity == diag.Error {
+			errors++
+		}
+	}
+	if errors != 401 {
+		t.Errorf("%d errors, want one for each node", errors)
+	}
+}

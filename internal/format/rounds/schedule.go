@@ -1,0 +1,96 @@
+package rounds
+
+import (
+	"errors"
+
+	"github.com/hocket-run/hocket/diag"
+	"github.com/hocket-run/hocket/internal/format/source"
+	"github.com/hocket-run/hocket/internal/schedule"
+	"github.com/hocket-run/hocket/workflow"
+)
+
+// mode reads an execution mode. The node is nil where none is written. A mode that does not exist is reported and counts as one_time.
+func (r *reader) mode(f *source.Fields, top inherited) (string, *source.Node) {
+	mode, ok := f.OptStr(keyExecutionMode)
+	if !ok {
+		return top.mode, nil
+	}
+	at := f.Get(keyExecutionMode)
+	if _, err := schedule.Parse(mode, ""); hasCode(err, schedule.CodeUnknownMode) {
+		r.problem(at.Span, at.Path(), err)
+		return "", at
+	}
+	return mode, at
+}
+
+// zone reads the name of a time zone; top is that of the workflow. One that does not exist is reported and counts as not written.
+func (r *reader) zone(f *source.Fields, top string) string {
+	name, ok := f.OptStr(keyTimeZone)
+	if !ok {
+		return top
+	}
+	if _, err := schedule.Zone(name, nil); err != nil {
+		at := f.Get(keyTimeZone)
+		r.problem(at.Span, at.Path(), err)
+		return ""
+	}
+	return name
+}
+
+// schedule reads when runs start by themselves; nil: never (S1-22, S1-23, S1-27, S1-39). own holds what f says of mode and zone, or inherits.
+func (r *reader) schedule(f *source.Fields, own inherited) *workflow.Schedule {
+	spec := f.Text(keySchedule) // a number of seconds is often written without quotes
+	at := f.Get(keySchedule)
+	if at != nil && !at.IsScalar() {
+		return nil // that was said
+	}
+	if own.mode == "" || own.mode == workflow.ModeOneTime {
+		if written := f.Get(keyExecutionMode); !at.IsNull() && (written.IsNull() || written.Text == own.mode) {
+			e := f.Node().Entry(keySchedule)
+			d := r.diags.Warnf(e.KeySpan, at.Path(), codeUnusedSchedule, "schedule %q has no effect: the execution mode is %s", spec, workflow.ModeOneTime)
+			d.Hint = `for runs at these times write "executionMode": "interval"`
+		}
+		return nil
+	}
+	_, err := schedule.Parse(own.mode, spec)
+	switch {
+	case hasCode(err, schedule.CodeMissingSchedule) && at.IsNull():
+		span := diag.Span{File: f.Node().Span.File, Start: f.Node().Span.Start}
+		if mode := f.Get(keyExecutionMode); mode != nil {
+			span = mode.Span
+		}
+		d := r.problem(span, f.Node().Path(), err)
+		if f.Get(keyExecutionMode) == nil && own.modeAt != nil {
+			d.Related = []diag.Related{{Span: own.modeAt.Span, Message: "the mode is inherited from here"}}
+		}
+		return nil
+	case err != nil:
+		r.problem(at.Span, at.Path(), err)
+		return nil
+	}
+	return &workflow.Schedule{Mode: own.mode, Spec: spec, TimeZone: own.zone}
+}
+
+// neverScheduled looks at the schedule of a main graph that stands beside branches (S1-27).
+func (r *reader) neverScheduled(f *source.Fields) {
+	if n := f.Get(keySchedule); !n.IsNull() {
+		e := f.Node().Entry(keySchedule)
+		d := r.diags.Warnf(e.KeySpan, n.Path(), codeUnusedSchedule, "the main graph is never scheduled beside branches")
+		d.Hint = "a schedule belongs into the branch that it is for"
+	}
+}
+
+// problem reports what package schedule says.
+func (r *reader) problem(span diag.Span, path string, err error) *diag.Diagnostic {
+	if e, ok := errors.AsType[*schedule.Error](err); ok {
+		d := r.diags.Errorf(span, path, e.Code, "%s", e.Message)
+		d.Hint = e.Hint
+		return d
+	}
+	return r.diags.Errorf(span, path, schedule.CodeBadSchedule, "%v", err)
+}
+
+func hasCode(err error, code string) bool {
+	e, ok := errors.AsType[*schedule.Error](err)
+	return ok && e.Code == code
+}

@@ -1,0 +1,194 @@
+package rounds
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/hocket-run/hocket/workflow"
+)
+
+// Unsaid is one thing that a workflow says and a rounds document cannot.
+type Unsaid struct {
+	At   string // `node "x"`, `agent "x"`, `edge "x" -> "y"`, `workflow`, `branch "b"`; those of a branch begin with `branch "b": `
+	What string
+}
+
+// String gives `node "x": the timeout of 30s`.
+func (u Unsaid) String() string { return u.At + ": " + u.What }
+
+type unsaidList []Unsaid
+
+func (l *unsaidList) addf(at, format string, args ...any) {
+	u := Unsaid{At: at, What: fmt.Sprintf(format, args...)}
+	if !slices.Contains(*l, u) {
+		*l = append(*l, u)
+	}
+}
+
+// whole notes what the workflow as a whole says.
+func (o *writer) whole() {
+	for _, name := range slices.Sorted(maps.Keys(o.w.Providers)) {
+		o.unsaid.addf("workflow", "the model provider %q", name)
+	}
+}
+
+// whole notes what a graph as a whole says.
+func (p *part) whole() {
+	l := p.w.Limits
+	expected := limits(l.MaxRounds, len(p.w.Nodes))
+	if l.MaxSteps != nil && expected.MaxSteps != nil && *l.MaxSteps == *expected.MaxSteps {
+		l.MaxSteps = nil
+	} else if expected.MaxSteps != nil {
+		p.addf("workflow", "a limit of %d steps: in a rounds document that many rounds may take %d", l.Steps(), *expected.MaxSteps)
+		l.MaxSteps = nil
+	}
+	if l.MaxRounds < 0 {
+		p.addf("workflow", "a negative number of rounds")
+	}
+	l.MaxRounds = 0
+	if limits, err := json.Marshal(l); err == nil && string(limits) != "{}" {
+		p.addf("workflow", "the limits %s", limits)
+	}
+	rules := p.w.Rules
+	if rules.OnFailure == workflow.FailFast {
+		rules.OnFailure = "" // the default
+	}
+	if rules, err := json.Marshal(rules); err == nil && string(rules) != "{}" {
+		p.addf("workflow", "the rules %s", rules)
+	}
+	for _, name := range slices.Sorted(maps.Keys(p.w.Flows)) {
+		p.addf("workflow", "the flow %q", name)
+	}
+	if p.prefix != "" {
+		for _, name := range slices.Sorted(maps.Keys(p.w.Providers)) {
+			p.addf("workflow", "the model provider %q", name)
+		}
+	}
+}
+
+// nodeUnsaid notes what a node says beside its agent.
+func (p *part) nodeUnsaid(n *workflow.Node) {
+	addf := func(format string, args ...any) { p.addf("node "+strconv.Quote(n.ID), format, args...) }
+	if n.Kind != workflow.KindAgent || n.Agent == nil {
+		addf("a node of kind %s", n.Kind)
+		return
+	}
+	if m := n.Agent.Prompt.Mode; m != workflow.PromptTurns {
+		addf("a prompt of mode %s", m)
+	} else if n.Agent.Prompt.Text != p.instruction {
+		addf("a turn instruction of its own")
+	}
+	if n.Agent.Routing != nil {
+		addf("that the agent chooses its successor")
+	}
+	if n.Retry != nil {
+		addf("%d retries", n.Retry.MaxRetries)
+	}
+	if n.Timeout > 0 {
+		addf("the timeout of %s", time.Duration(n.Timeout))
+	}
+	if n.OnError != "" {
+		addf("the error handler %q", n.OnError)
+	}
+	if n.Recovery {
+		addf("that error handlers may go to it")
+	}
+	if n.Hidden {
+		addf("that it is hidden")
+	}
+	if n.Parent != "" {
+		addf("that it stands in a branch of %q", n.Parent)
+	}
+	if len(n.Reads) > 0 {
+		addf("that it reads the outputs of other nodes")
+	}
+}
+
+func (p *part) edgeUnsaid(e workflow.Edge) {
+	addf := func(format string, args ...any) { p.addf(fmt.Sprintf("edge %q -> %q", e.From, e.To), format, args...) }
+	if e.PortName() != workflow.PortOut {
+		addf("the way out %q", e.PortName())
+	}
+	if e.When != nil {
+		addf("a condition")
+	}
+	if e.Loop {
+		addf("that its passes are counted")
+	}
+}
+
+// several notes that more than one edge leaves a node.
+func (p *part) several(id string) {
+	if n := p.w.Node(id); n == nil || !n.First {
+		p.addf("node "+strconv.Quote(id), "that more than one edge is followed")
+		return
+	}
+	p.addf("node "+strconv.Quote(id), "edges beside the first one")
+}
+
+// paths notes where the path through the document would not be that of the workflow: rounds documents chain nodes that no edge leaves, and refuse a
+// cycle without rounds (S1-12, S1-16).
+func (p *part) paths(edges []docEdge) {
+	if len(edges) == 0 && len(p.w.Nodes) > 1 {
+		p.addf("workflow", "that nodes without edges do not follow each other")
+	}
+	if p.w.Limits.MaxRounds > 0 {
+		return
+	}
+	next := map[string]string{}
+	for _, e := range p.w.Edges {
+		if _, ok := next[e.From]; !ok {
+			next[e.From] = e.To
+		}
+	}
+	seen := map[string]bool{}
+	for id, ok := p.w.Entry, true; ok; id, ok = next[id] {
+		if seen[id] {
+			p.addf("workflow", "a cycle without a number of rounds")
+			return
+		}
+		seen[id] = true
+	}
+}
+
+// agentUnsaid notes what an agent says beside what agents of rounds documents have.
+func (p *part) agentUnsaid(a *workflow.Agent) {
+	addf := func(format string, args ...any) { p.addf("agent "+strconv.Quote(a.ID), format, args...) }
+	if a.Template {
+		addf("a system prompt with templates")
+	}
+	for _, f := range a.Fallbacks {
+		addf("the fallback model %q", f)
+	}
+	if params, err := json.Marshal(a.Params); err == nil && string(params) != "{}" {
+		addf("the model parameters %s", params)
+	}
+	if len(a.Toolsets) > 0 {
+		addf("%d toolsets", len(a.Toolsets))
+	}
+	for _, s := range a.Subagents {
+		addf("the sub-agent %q", s.Agent)
+	}
+	if a.SubagentFailure == workflow.SubagentReports {
+		addf("that a failed sub-agent is reported to the model")
+	}
+	if a.Output != nil {
+		addf("structured output")
+	}
+	if a.Turns() != workflow.DefaultMaxTurns {
+		addf("a limit of %d model calls", a.Turns())
+	}
+	if a.Repeats() != workflow.DefaultNoProgress {
+		addf("a limit of %d equal tool calls", a.Repeats())
+	}
+	if a.Trim {
+		addf("that blanks around replies are stripped")
+	}
+	if a.EmptyText != "" {
+		addf("the text %q for empty replies", a.EmptyText)
+	}
+}

@@ -1,0 +1,245 @@
+package rounds
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strconv"
+
+	"github.com/hocket-run/hocket/workflow"
+)
+
+// document is a rounds document as it is written; the order of the fields is that of the file.
+type document struct {
+	docGraph
+	Agents   []docAgent `json:"agents,omitempty"`
+	Branches []docGraph `json:"branches,omitempty"`
+}
+
+type docGraph struct {
+	ID              string    `json:"id,omitempty"`
+	Name            string    `json:"name,omitempty"`
+	Description     string    `json:"description,omitempty"`
+	TurnInstruction *string   `json:"turnInstruction,omitempty"`
+	ExecutionMode   string    `json:"executionMode,omitempty"`
+	Schedule        string    `json:"schedule,omitempty"`
+	TimeZone        string    `json:"timeZone,omitempty"`
+	Nodes           []docNode `json:"nodes"`
+	Edges           []docEdge `json:"edges"`
+	MaxRounds       int       `json:"maxRounds,omitempty"`
+}
+
+type docAgent struct {
+	ID           string   `json:"id"`
+	Name         string   `json:"name,omitempty"`
+	Description  string   `json:"description,omitempty"`
+	SystemPrompt string   `json:"systemPrompt,omitempty"`
+	Model        string   `json:"model,omitempty"`
+	Tools        []string `json:"tools,omitempty"`
+}
+
+type docNode struct {
+	ID     string    `json:"id"`
+	Type   string    `json:"type"`
+	Name   string    `json:"name,omitempty"`
+	Config docConfig `json:"config"`
+}
+
+type docConfig struct {
+	AgentID string `json:"agentId"`
+}
+
+type docEdge struct {
+	ID    string `json:"id,omitempty"`
+	From  string `json:"from"`
+	To    string `json:"to"`
+	Label string `json:"label,omitempty"`
+}
+
+// Write gives w as a rounds document, and exactly what such a document cannot say. Where that is empty, reading the document again gives a workflow
+// with the same digest if w came from a rounds document, and one that runs alike if it did not. Where it is not, the document holds what can be said:
+// it is worth showing, not running.
+//
+// Agents are written into the document, also those that came from beside it; what branches inherit is written in each branch.
+func Write(w *workflow.Workflow) ([]byte, []Unsaid) {
+	o := &writer{w: w, seen: map[string]*workflow.Agent{}}
+	o.whole()
+	o.doc.docGraph = o.graph(w, "")
+	if s := w.Schedule; s != nil && len(w.Branches) > 0 {
+		o.unsaid.addf("workflow", "a schedule of the main graph beside branches")
+	}
+	ids := map[string]bool{}
+	for i, b := range w.Branches {
+		switch {
+		case b == nil || b.ID == "":
+			o.unsaid.addf("workflow", "branch %d, which has no id", i+1)
+			continue
+		case ids[b.ID]:
+			o.unsaid.addf("workflow", "a second branch with the id %q", b.ID)
+			continue
+		case len(b.Branches) > 0:
+			o.unsaid.addf("branch "+strconv.Quote(b.ID), "branches of a branch")
+		}
+		ids[b.ID] = true
+		g := o.graph(b, fmt.Sprintf("branch %q: ", b.ID))
+		if g.ExecutionMode == "" {
+			g.ExecutionMode = workflow.ModeOneTime
+		}
+		o.doc.Branches = append(o.doc.Branches, g)
+	}
+	if len(o.doc.Branches) > 0 {
+		o.doc.ExecutionMode, o.doc.Schedule, o.doc.TimeZone = "", "", ""
+	}
+	data, err := indented(o.doc)
+	if err != nil {
+		o.unsaid.addf("workflow", "a value that JSON cannot hold: %s", err)
+		return nil, o.unsaid
+	}
+	return data, o.unsaid
+}
+
+func indented(doc document) ([]byte, error) {
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	enc.SetIndent("", "  ")
+	if err := enc.Encode(doc); err != nil {
+		return nil, fmt.Errorf("encode rounds document: %w", err)
+	}
+	return b.Bytes(), nil
+}
+
+type writer struct {
+	w      *workflow.Workflow
+	doc    document
+	unsaid unsaidList
+	seen   map[string]*workflow.Agent // those that are written, by id
+}
+
+// graph writes the main graph or a branch. prefix names the branch in what is unsaid.
+func (o *writer) graph(w *workflow.Workflow, prefix string) docGraph {
+	g := docGraph{ID: w.ID, Name: w.Name, Description: w.Description, MaxRounds: w.Limits.MaxRounds, Nodes: []docNode{}, Edges: []docEdge{}}
+	if s := w.Schedule; s != nil {
+		g.ExecutionMode, g.Schedule, g.TimeZone = s.Mode, s.Spec, s.TimeZone
+	}
+	p := &part{writer: o, w: w, prefix: prefix, agents: map[string]*workflow.Agent{}, out: map[string]int{}}
+	p.whole()
+	for i := range w.Agents {
+		if a := &w.Agents[i]; p.agents[a.ID] == nil {
+			p.agents[a.ID] = a
+		}
+	}
+	nodes := p.nodes()
+	if i := slices.IndexFunc(nodes, func(n *workflow.Node) bool { return n.Agent != nil && n.Agent.Prompt.Mode == workflow.PromptTurns }); i >= 0 {
+		p.instruction = nodes[i].Agent.Prompt.Text
+	}
+	used := map[string]bool{}
+	for _, n := range nodes {
+		g.Nodes = append(g.Nodes, p.node(n))
+		if n.Agent != nil {
+			used[n.Agent.Agent] = true
+			p.agent(n.Agent.Agent)
+		}
+	}
+	for i := range w.Agents {
+		if a := &w.Agents[i]; !used[a.ID] {
+			p.addf("agent "+strconv.Quote(a.ID), "an agent that no node names")
+		}
+	}
+	if p.instruction != "" || prefix != "" {
+		g.TurnInstruction = &p.instruction
+	}
+	g.Edges = append(g.Edges, p.edges()...)
+	p.paths(g.Edges)
+	return g
+}
+
+// part is the writing of one graph.
+type part struct {
+	*writer
+	w           *workflow.Workflow
+	prefix      string
+	agents      map[string]*workflow.Agent
+	instruction string
+	out         map[string]int // edges that leave a node and lead to one
+}
+
+func (p *part) addf(at, format string, args ...any) { p.unsaid.addf(p.prefix+at, format, args...) }
+
+// nodes gives the nodes with the entry first (S1-2).
+func (p *part) nodes() []*workflow.Node {
+	var out []*workflow.Node
+	for i := range p.w.Nodes {
+		n := &p.w.Nodes[i]
+		if n.ID == p.w.Entry {
+			out = slices.Insert(out, 0, n)
+		} else {
+			out = append(out, n)
+		}
+	}
+	return out
+}
+
+func (p *part) node(n *workflow.Node) docNode {
+	d := docNode{ID: n.ID, Type: typeAgent}
+	p.nodeUnsaid(n)
+	if n.Agent == nil {
+		d.Name = n.Name
+		return d
+	}
+	d.Config.AgentID = n.Agent.Agent
+	if a := p.agents[n.Agent.Agent]; a == nil || a.Title() != n.Title() {
+		d.Name = n.Title()
+	}
+	return d
+}
+
+// agent writes an agent into the document, once for all graphs.
+func (p *part) agent(id string) {
+	a := p.agents[id]
+	at := "agent " + strconv.Quote(id)
+	switch first := p.seen[id]; {
+	case a == nil:
+		p.addf(at, "that it is not defined")
+		return
+	case first == nil:
+		p.seen[id] = a
+	case !sameAgent(first, a):
+		p.addf(at, "another definition of the same agent than in a graph before")
+		return
+	default:
+		return
+	}
+	p.agentUnsaid(a)
+	p.doc.Agents = append(p.doc.Agents, docAgent{ID: a.ID, Name: a.Name, Description: a.Description, SystemPrompt: a.System, Model: a.Model, Tools: a.Tools})
+}
+
+func sameAgent(a, b *workflow.Agent) bool {
+	x, err1 := json.Marshal(a)
+	y, err2 := json.Marshal(b)
+	return err1 == nil && err2 == nil && bytes.Equal(x, y)
+}
+
+// edges writes the edges, and those to missing nodes of which notes tell (S1-5).
+func (p *part) edges() []docEdge {
+	var out []docEdge
+	for _, e := range p.w.Edges {
+		p.edgeUnsaid(e)
+		if p.out[e.From]++; p.out[e.From] == 2 {
+			p.several(e.From)
+		}
+		out = append(out, docEdge{ID: e.ID, From: e.From, To: e.To, Label: e.Label})
+	}
+	for i := range p.w.Nodes {
+		n := &p.w.Nodes[i]
+		for _, note := range n.Notes {
+			if note.Target == "" || note.Text != missingTarget(note.Target) || note.Port != "" || p.w.Node(note.Target) != nil {
+				p.addf("node "+strconv.Quote(n.ID), "the note %q", note.Text)
+				continue
+			}
+			out = append(out, docEdge{From: n.ID, To: note.Target})
+		}
+	}
+	return out
+}
