@@ -22,6 +22,8 @@ type Memory struct {
 	runs   map[string]*memRun
 	blobs  map[[sha256.Size]byte]*memBlob
 	inbox  memInbox
+
+	schedules memSchedules
 }
 
 // NewMemory gives an empty store.
@@ -31,6 +33,8 @@ func NewMemory() *Memory {
 		runs:   map[string]*memRun{},
 		blobs:  map[[sha256.Size]byte]*memBlob{},
 		inbox:  memInbox{open: map[uint64]*memRequest{}},
+
+		schedules: memSchedules{entries: map[[2]string]Registration{}},
 	}
 }
 

@@ -152,4 +152,5 @@ type Backend interface {
 	Store
 	Leases
 	Inbox
+	Schedules
 }

@@ -127,6 +127,21 @@ WHERE i.done = 0 AND i.taken <> ? AND h.owner = ? ORDER BY i.id`)
 	sqlResult = sqlText(`SELECT done, result FROM inbox WHERE id = ?`)
 )
 
+// Schedules.
+const (
+	sqlSchedules = sqlText(`SELECT workflow, branch, version, mode, spec, time_zone, registered, planned, catch_up_after, catch_up_to, run
+FROM schedules ORDER BY workflow, branch`)
+	sqlRegister = sqlText(`INSERT INTO schedules
+  (workflow, branch, version, mode, spec, time_zone, registered, planned, catch_up_after, catch_up_to, run) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+ON CONFLICT (workflow, branch) DO UPDATE SET version = excluded.version, mode = excluded.mode, spec = excluded.spec, time_zone = excluded.time_zone,
+  registered = excluded.registered, planned = excluded.planned, catch_up_after = excluded.catch_up_after, catch_up_to = excluded.catch_up_to,
+  run = excluded.run`)
+	sqlUnregister = sqlText(`DELETE FROM schedules WHERE workflow = ? AND branch = ?`)
+	sqlLeader     = sqlText(`SELECT owner, kind, pid FROM schedule_leader`)
+	sqlLead       = sqlText(`INSERT INTO schedule_leader (id, owner, kind, pid) VALUES (1, ?, ?, ?)
+ON CONFLICT (id) DO UPDATE SET owner = excluded.owner, kind = excluded.kind, pid = excluded.pid WHERE owner = ?`)
+)
+
 // Pruning.
 const (
 	// Oldest first, on from (created, id). A run ends and pauses after it was created, which bounds the index.

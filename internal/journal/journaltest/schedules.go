@@ -1,0 +1,126 @@
+package journaltest
+
+import (
+	"fmt"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/hocket-run/hocket/internal/journal"
+)
+
+func mustRegister(t *testing.T, h journal.Backend, r journal.Registration) {
+	t.Helper()
+	if err := h.Register(t.Context(), r); err != nil {
+		t.Fatalf("register %s/%s: %v", r.Workflow, r.Branch, err)
+	}
+}
+
+func registrations(t *testing.T, h journal.Backend) []journal.Registration {
+	t.Helper()
+	list, err := h.Registrations(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return list
+}
+
+func testSchedules(t *testing.T, m Medium) {
+	a, b := handle(t, m), handle(t, m)
+	if got := registrations(t, a); len(got) != 0 {
+		t.Errorf("an empty store has %v", got)
+	}
+	full := journal.Registration{
+		Workflow: "w'2\x00", Branch: `b"`, Version: 7, Mode: "interval", Spec: "60", TimeZone: "Europe/Berlin", Registered: at(1), Planned: at(2),
+		CatchUpAfter: at(3), CatchUpTo: at(4), Run: "r1",
+	}
+	bare := journal.Registration{Workflow: "w1", Branch: "z"}
+	fine := journal.Registration{Workflow: "w1", Branch: "", Registered: at(1).Add(1234567 * time.Nanosecond).In(time.FixedZone("", 3600))}
+	for _, r := range []journal.Registration{bare, full, fine} {
+		mustRegister(t, a, r)
+	}
+	fine.Registered = at(1).Add(1234 * time.Microsecond)
+	for i, h := range []journal.Backend{a, b} {
+		if diff := cmp.Diff([]journal.Registration{full, fine, bare}, registrations(t, h)); diff != "" {
+			t.Errorf("handle %d (-want +got):\n%s", i, diff)
+		}
+	}
+	full.Planned, full.CatchUpAfter, full.CatchUpTo, full.Run = at(9), time.Time{}, time.Time{}, "r2"
+	mustRegister(t, b, full)
+	for _, key := range [][2]string{{"w1", "z"}, {"w1", "z"}, {"never", ""}} {
+		if err := a.Unregister(t.Context(), key[0], key[1]); err != nil {
+			t.Errorf("unregister %v: %v", key, err)
+		}
+	}
+	if diff := cmp.Diff([]journal.Registration{full, fine}, registrations(t, a)); diff != "" {
+		t.Errorf("after changes (-want +got):\n%s", diff)
+	}
+	if err := a.Register(t.Context(), journal.Registration{Branch: "b"}); err == nil {
+		t.Error("a schedule without a workflow is registered")
+	}
+}
+
+func testLead(t *testing.T, m Medium) {
+	reader, a, b := handle(t, m), m.Open(t), handle(t, m)
+	leader := func() string {
+		t.Helper()
+		o, alive, err := reader.Leader(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		return fmt.Sprint(o.ID, " ", alive)
+	}
+	lead := func(h journal.Backend, want string) {
+		t.Helper()
+		if o, err := h.Lead(t.Context()); err != nil || o.ID != want {
+			t.Fatalf("Lead gives %v, %v; want %s", o, err, want)
+		}
+	}
+	if got := leader(); got != " false" {
+		t.Errorf("at first the leader is %s", got)
+	}
+	lead(a, a.Owner().ID)
+	first := a.Owner().ID
+	lead(b, first)
+	lead(a, first)
+	if got := leader(); got != first+" true" {
+		t.Errorf("the leader is %s, want %s", got, first)
+	}
+	if err := a.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if got := leader(); got != first+" false" {
+		t.Errorf("after its end the leader is %s", got)
+	}
+	lead(b, b.Owner().ID)
+	if got := leader(); got != b.Owner().ID+" true" {
+		t.Errorf("the leader is %s, want %s", got, b.Owner().ID)
+	}
+}
+
+// Of several that begin at once one leads, and all know which.
+func testLeadConcurrent(t *testing.T, m Medium) {
+	const n = 4
+	var (
+		wg      sync.WaitGroup
+		leaders [n]string
+	)
+	for i := range n {
+		h := handle(t, m)
+		wg.Go(func() {
+			o, err := h.Lead(t.Context())
+			if err != nil {
+				t.Error(err)
+			}
+			leaders[i] = o.ID
+		})
+	}
+	wg.Wait()
+	for _, id := range leaders {
+		if id == "" || id != leaders[0] {
+			t.Fatalf("leaders %v", leaders)
+		}
+	}
+}

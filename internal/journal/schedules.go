@@ -1,0 +1,128 @@
+package journal
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"slices"
+	"time"
+)
+
+// Registration is where the schedule of one branch stands. It is what a scheduler needs to know of the time before it began. Times are UTC in
+// microseconds; zero is none.
+type Registration struct {
+	// Workflow is the id of the stored workflow; Branch is empty for its main graph. The two together are the key.
+	Workflow, Branch string
+	// Version is that of the workflow when the schedule was registered; 0 where it has none.
+	Version int
+	// Mode, Spec and TimeZone are the schedule in the words of the document.
+	Mode, Spec, TimeZone string
+	// Registered is the instant from which intervals count (S1-37).
+	Registered time.Time
+	// Planned: every planned time up to and including it is done with, save those that are still to be caught up.
+	Planned time.Time
+	// CatchUpAfter and CatchUpTo: planned times later than the one and not later than the other are still to be caught up, oldest first.
+	CatchUpAfter, CatchUpTo time.Time
+	// Run is the last run that the schedule started, or empty.
+	Run string
+}
+
+// Validate tells what no store accepts.
+func (r Registration) Validate() error {
+	if r.Workflow == "" {
+		return errors.New("register schedule: workflow has no id")
+	}
+	return nil
+}
+
+// stored gives r as stores keep it.
+func (r Registration) stored() Registration {
+	for _, t := range []*time.Time{&r.Registered, &r.Planned, &r.CatchUpAfter, &r.CatchUpTo} {
+		if !t.IsZero() {
+			*t = microseconds(*t)
+		}
+	}
+	return r
+}
+
+// Schedules keeps where schedules stand, and which of several processes minds them (P37).
+type Schedules interface {
+	// Registrations gives all of them, by workflow and branch.
+	Registrations(ctx context.Context) ([]Registration, error)
+	// Register stores r in place of what was stored for its workflow and branch.
+	Register(ctx context.Context, r Registration) error
+	// Unregister forgets a schedule. One that is not there is no error.
+	Unregister(ctx context.Context, workflow, branch string) error
+	// Lead makes the handle the one that minds the schedules, unless another living handle does, and gives whoever does now. A handle leads until
+	// it is closed or its process dies, which is seen at once, as with [Leases].
+	Lead(ctx context.Context) (Owner, error)
+	// Leader gives whoever minds the schedules; false where nobody who lives does.
+	Leader(ctx context.Context) (Owner, bool, error)
+}
+
+// memSchedules is the part of Memory that keeps schedules; guarded by Memory.mu.
+type memSchedules struct {
+	leader  Owner
+	entries map[[2]string]Registration
+}
+
+func (h *memHandle) Registrations(ctx context.Context) ([]Registration, error) {
+	unlock, err := h.lock(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer unlock()
+	list := make([]Registration, 0, len(h.m.schedules.entries))
+	for _, r := range h.m.schedules.entries {
+		list = append(list, r)
+	}
+	slices.SortFunc(list, func(a, b Registration) int {
+		return cmp.Or(cmp.Compare(a.Workflow, b.Workflow), cmp.Compare(a.Branch, b.Branch))
+	})
+	return list, nil
+}
+
+func (h *memHandle) Register(ctx context.Context, r Registration) error {
+	if err := r.Validate(); err != nil {
+		return err
+	}
+	unlock, err := h.lock(ctx)
+	if err != nil {
+		return err
+	}
+	defer unlock()
+	h.m.schedules.entries[[2]string{r.Workflow, r.Branch}] = r.stored()
+	return nil
+}
+
+func (h *memHandle) Unregister(ctx context.Context, workflow, branch string) error {
+	unlock, err := h.lock(ctx)
+	if err != nil {
+		return err
+	}
+	defer unlock()
+	delete(h.m.schedules.entries, [2]string{workflow, branch})
+	return nil
+}
+
+func (h *memHandle) Lead(ctx context.Context) (Owner, error) {
+	unlock, err := h.lock(ctx)
+	if err != nil {
+		return Owner{}, err
+	}
+	defer unlock()
+	if !h.m.owners[h.m.schedules.leader.ID] {
+		h.m.schedules.leader = h.owner
+	}
+	return h.m.schedules.leader, nil
+}
+
+func (h *memHandle) Leader(ctx context.Context) (Owner, bool, error) {
+	unlock, err := h.lock(ctx)
+	if err != nil {
+		return Owner{}, false, err
+	}
+	defer unlock()
+	l := h.m.schedules.leader
+	return l, h.m.owners[l.ID], nil
+}

@@ -1,0 +1,99 @@
+package sqlite
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/hocket-run/hocket/internal/journal"
+)
+
+// Registrations implements journal.Schedules.
+func (s *Store) Registrations(ctx context.Context) ([]journal.Registration, error) {
+	var list []journal.Registration
+	err := s.readers.read(ctx, func(c *conn) error {
+		list = []journal.Registration{}
+		return c.query(ctx, sqlSchedules, func(r row) error {
+			list = append(list, journal.Registration{
+				Workflow: r.text(0), Branch: r.text(1), Version: int(r.int(2)), Mode: r.text(3), Spec: r.text(4), TimeZone: r.text(5),
+				Registered: fromMicros(r.int(6)), Planned: fromMicros(r.int(7)),
+				CatchUpAfter: fromMicros(r.int(8)), CatchUpTo: fromMicros(r.int(9)), Run: r.text(10),
+			})
+			return nil
+		})
+	})
+	if err != nil {
+		return nil, fmt.Errorf("read schedules: %w", err)
+	}
+	return list, nil
+}
+
+// Register implements journal.Schedules.
+func (s *Store) Register(ctx context.Context, r journal.Registration) error {
+	if err := r.Validate(); err != nil {
+		return err
+	}
+	err := s.writer.write(ctx, 0, func(c *conn) error {
+		_, err := c.exec(sqlRegister, r.Workflow, r.Branch, r.Version, r.Mode, r.Spec, r.TimeZone, micros(r.Registered), micros(r.Planned),
+			micros(r.CatchUpAfter), micros(r.CatchUpTo), r.Run)
+		return err
+	})
+	if err != nil {
+		return fmt.Errorf("register schedule of workflow %s: %w", r.Workflow, err)
+	}
+	return nil
+}
+
+// Unregister implements journal.Schedules.
+func (s *Store) Unregister(ctx context.Context, workflow, branch string) error {
+	err := s.writer.write(ctx, 0, func(c *conn) error {
+		_, err := c.exec(sqlUnregister, workflow, branch)
+		return err
+	})
+	if err != nil {
+		return fmt.Errorf("unregister schedule of workflow %s: %w", workflow, err)
+	}
+	return nil
+}
+
+// Leader implements journal.Schedules.
+func (s *Store) Leader(ctx context.Context) (journal.Owner, bool, error) {
+	var found journal.Owner
+	err := s.readers.read(ctx, func(c *conn) error {
+		found = journal.Owner{}
+		r, err := c.one(ctx, sqlLeader)
+		if r != nil {
+			found = journal.Owner{ID: r.text(0), Kind: journal.Kind(r.text(1)), PID: int(r.int(2))}
+		}
+		return err
+	})
+	var alive bool
+	if err == nil && found.ID != "" {
+		alive, err = s.owners.isAlive(found.ID)
+	}
+	if err != nil {
+		return journal.Owner{}, false, fmt.Errorf("look who minds the schedules: %w", err)
+	}
+	return found, alive, nil
+}
+
+// Lead implements journal.Schedules. Where somebody leads it writes nothing. Whether the former leader lives is asked outside of the
+// transaction: a dead one does not come back, and of several that take its place the first does.
+func (s *Store) Lead(ctx context.Context) (journal.Owner, error) {
+	if _, err := s.owners.register(ctx, s.writer); err != nil {
+		return journal.Owner{}, fmt.Errorf("mind schedules: %w", err)
+	}
+	self := s.Owner()
+	for {
+		former, alive, err := s.Leader(ctx)
+		if alive || err != nil {
+			return former, err
+		}
+		err = s.writer.write(ctx, 0, func(c *conn) error {
+			_, err := c.exec(sqlLead, self.ID, string(self.Kind), self.PID, former.ID)
+			return err
+		})
+		if err != nil {
+			return journal.Owner{}, fmt.Errorf("mind schedules: %w", err)
+		}
+	}
+}
