@@ -1,0 +1,285 @@
+package scheduler
+
+import (
+	"context"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/hocket-run/hocket/internal/journal"
+	"github.com/hocket-run/hocket/internal/schedule"
+	"github.com/hocket-run/hocket/workflow"
+)
+
+// entry is one schedule.
+type entry struct {
+	key Key
+	// words are what sched and loc were read from.
+	words workflow.Schedule
+	sched schedule.Schedule
+	loc   *time.Location
+	// reg is stored when it is dirty and nothing is being decided, so that no planned time is marked before its run is durable.
+	reg   journal.Registration
+	dirty bool
+	// due is the planned time after reg.Planned; zero: to be worked out again.
+	due time.Time
+	// inert: the workflow cannot be read.
+	inert bool
+	// deciding: a worker looks whether a run may start, and starts it.
+	deciding bool
+	// running is the run whose end is waited for, "" for none.
+	running string
+	// next is when a continuous branch starts its next run; zero: now. retry is when to ask again after an error.
+	next, retry time.Time
+	backoff     time.Duration
+	// refused and refusedAt are the last refusal that was reported.
+	refused   string
+	refusedAt time.Time
+}
+
+// refresh compares what is published with what is registered.
+func (s *Scheduler) refresh(ctx context.Context) {
+	list, err := s.cfg.Source.Branches(ctx)
+	if s.failed(ctx, "source", "read the published workflows", err) {
+		return
+	}
+	now := s.now()
+	seen, broken := map[Key]bool{}, map[string]bool{}
+	for _, b := range list {
+		sched, loc, err := s.read(b)
+		about := "broken " + b.String()
+		if err != nil {
+			broken[b.Workflow] = true
+			if s.told[about] != err.Error() {
+				s.told[about] = err.Error()
+				s.cfg.Report(Event{Kind: EventBroken, At: now, Key: b.Key, Err: err})
+			}
+			continue
+		}
+		delete(s.told, about)
+		if !sched.IsTimed() && sched.Kind != schedule.KindContinuous {
+			continue
+		}
+		seen[b.Key] = true
+		s.register(b, sched, loc, now)
+	}
+	for _, key := range slices.SortedFunc(maps.Keys(s.all), compareKeys) {
+		e := s.all[key]
+		if e.inert = broken[key.Workflow] && !seen[key]; seen[key] || e.inert {
+			continue
+		}
+		if s.forget(ctx, key) {
+			delete(s.all, key)
+			s.cfg.Report(Event{Kind: EventRemoved, At: now, Key: key})
+		} else {
+			e.inert = true
+		}
+	}
+	// What was registered before this process and is not there any more.
+	for _, key := range slices.SortedFunc(maps.Keys(s.stored), compareKeys) {
+		if !broken[key.Workflow] && s.all[key] == nil {
+			s.forget(ctx, key)
+		}
+	}
+}
+
+func (s *Scheduler) read(b Branch) (schedule.Schedule, *time.Location, error) {
+	if b.Err != nil {
+		return schedule.Schedule{}, nil, b.Err
+	}
+	if e := s.all[b.Key]; e != nil && e.words == b.Schedule {
+		return e.sched, e.loc, nil
+	}
+	sched, err := schedule.Parse(b.Schedule.Mode, b.Schedule.Spec)
+	if err != nil {
+		return sched, nil, err
+	}
+	loc, err := schedule.Zone(b.Schedule.TimeZone, s.cfg.Zone)
+	return sched, loc, err
+}
+
+func (s *Scheduler) forget(ctx context.Context, key Key) bool {
+	if s.failed(ctx, "forget "+key.String(), "unregister a schedule", s.cfg.Book.Unregister(ctx, key.Workflow, key.Branch)) {
+		return false
+	}
+	delete(s.stored, key)
+	return true
+}
+
+// register takes up a published schedule. Another schedule than before begins anew; so does an interval whose workflow has another version
+// (S1-38). A calendar does not depend on when it was registered, so a planned time that passed while its workflow changed is not lost.
+func (s *Scheduler) register(b Branch, sched schedule.Schedule, loc *time.Location, now time.Time) {
+	e := s.all[b.Key]
+	fresh := false
+	if e == nil {
+		e = &entry{key: b.Key}
+		s.all[b.Key] = e
+		var known bool
+		if e.reg, known = s.stored[b.Key]; !known {
+			fresh = true
+		}
+		delete(s.stored, b.Key)
+	}
+	e.words, e.sched, e.loc = b.Schedule, sched, loc
+	reg := journal.Registration{
+		Workflow: b.Workflow, Branch: b.Branch, Version: b.Version, Mode: b.Schedule.Mode, Spec: b.Schedule.Spec, TimeZone: b.Schedule.TimeZone,
+		Registered: now, Planned: now, Run: e.reg.Run,
+	}
+	same := e.reg.Mode == reg.Mode && e.reg.Spec == reg.Spec && e.reg.TimeZone == reg.TimeZone
+	switch {
+	case fresh, !same, e.reg.Version != reg.Version && sched.Kind == schedule.KindEvery:
+		e.reg, e.dirty, e.due, e.next, e.retry = reg, true, time.Time{}, time.Time{}, time.Time{}
+		s.cfg.Report(Event{Kind: EventRegistered, At: now, Key: e.key, Next: e.after(now), Detail: sched.String()})
+	case e.reg.Version != reg.Version:
+		e.reg.Version, e.dirty = reg.Version, true
+	}
+}
+
+// after is the next planned time, zero where there is none.
+func (e *entry) after(now time.Time) time.Time {
+	if !e.sched.IsTimed() {
+		return time.Time{}
+	}
+	from := e.reg.Planned
+	if now.After(from) {
+		from = now
+	}
+	return e.sched.NextFrom(e.reg.Registered, from, e.loc)
+}
+
+// save stores what changed, once nothing is being decided.
+func (s *Scheduler) save(ctx context.Context, e *entry) {
+	if e.dirty && !e.deciding && s.all[e.key] == e && !s.failed(ctx, "save "+e.key.String(), "store where a schedule stands", s.cfg.Book.Register(ctx, e.reg)) {
+		e.dirty = false
+	}
+}
+
+// step does what is due for one schedule and tells when to look again; zero: nothing to wait for by the clock.
+func (s *Scheduler) step(ctx context.Context, e *entry, now time.Time) time.Time {
+	switch {
+	case e.inert:
+		return time.Time{}
+	case e.sched.Kind == schedule.KindContinuous:
+		return s.stepContinuous(ctx, e, now)
+	}
+	s.checkClock(e, now)
+	wake := e.nextDue()
+	if !wake.IsZero() && !wake.After(now) {
+		if due := e.sched.Missed(e.reg.Registered, e.reg.Planned, now, e.loc, 1); len(due) > 0 {
+			s.come(ctx, e, due[0].UTC(), now)
+		}
+		wake = e.nextDue()
+	}
+	if e.deciding || e.running != "" || e.reg.CatchUpTo.IsZero() {
+		return wake
+	}
+	if e.retry.After(now) {
+		return earlier(wake, e.retry)
+	}
+	slot := e.sched.NextFrom(e.reg.Registered, e.reg.CatchUpAfter, e.loc).UTC()
+	if slot.After(e.reg.CatchUpTo) {
+		e.caughtUp(e.reg.CatchUpTo)
+		return wake
+	}
+	s.try(ctx, e, Slot{Key: e.key, Planned: slot, CatchUp: true})
+	return wake
+}
+
+// nextDue is the first planned time that is not done with; zero: never.
+func (e *entry) nextDue() time.Time {
+	if e.due.IsZero() {
+		e.due = e.sched.NextFrom(e.reg.Registered, e.reg.Planned, e.loc)
+	}
+	return e.due
+}
+
+func earlier(a, b time.Time) time.Time {
+	if a.IsZero() || b.Before(a) {
+		return b
+	}
+	return a
+}
+
+// checkClock sees to a clock that was far ahead and has been put right: what was planned and done by the wrong time does not keep the branch silent
+// until that time has come. No planned time runs twice for it, as its run has the same id.
+func (s *Scheduler) checkClock(e *entry, now time.Time) {
+	limit := now.Add(backLimit)
+	if !e.reg.Planned.After(limit) && !e.reg.Registered.After(limit) {
+		return
+	}
+	s.cfg.Report(Event{Kind: EventClock, At: now, Key: e.key, Planned: e.reg.Planned})
+	e.due, e.dirty = time.Time{}, true
+	e.reg.Planned, e.reg.CatchUpAfter, e.reg.CatchUpTo = now, time.Time{}, time.Time{}
+	if e.reg.Registered.After(now) {
+		e.reg.Registered = now
+	}
+}
+
+// come is for planned times up to last that have come. The last of them counts as met where it came while this process looked; all others were
+// missed.
+func (s *Scheduler) come(ctx context.Context, e *entry, last, now time.Time) {
+	met := last.After(s.since) && now.Sub(last) <= s.cfg.Grace
+	until := last
+	if met {
+		until = last.Add(-time.Microsecond)
+	}
+	missed := e.sched.Missed(e.reg.Registered, e.reg.Planned, until, e.loc, MaxCatchUp)
+	if len(missed) > 0 {
+		s.miss(e, missed, met, now)
+	}
+	e.due, e.reg.Planned, e.dirty = time.Time{}, last, true
+	if !met {
+		return
+	}
+	if slot := (Slot{Key: e.key, Planned: last}); e.deciding {
+		s.skip(e, slot, "", now)
+	} else {
+		s.try(ctx, e, slot)
+	}
+}
+
+// miss notes which of the missed planned times are made up for.
+func (s *Scheduler) miss(e *entry, missed []time.Time, met bool, now time.Time) {
+	ev := Event{Kind: EventMissed, At: now, Key: e.key, Planned: missed[len(missed)-1].UTC(), Count: len(missed), Next: e.after(now)}
+	switch {
+	case s.cfg.CatchUp == CatchUpAll:
+		from := missed[0].Add(-time.Microsecond)
+		if !e.reg.CatchUpTo.IsZero() {
+			from = e.reg.CatchUpAfter
+		}
+		waiting := e.sched.Missed(e.reg.Registered, from, ev.Planned, e.loc, MaxCatchUp)
+		e.reg.CatchUpAfter, e.reg.CatchUpTo = waiting[0].UTC().Add(-time.Microsecond), ev.Planned
+		ev.CatchUp = len(waiting)
+	case s.cfg.CatchUp == CatchUpLast && !met:
+		e.reg.CatchUpAfter, e.reg.CatchUpTo = ev.Planned.Add(-time.Microsecond), ev.Planned
+		ev.CatchUp = 1
+	}
+	s.cfg.Report(ev)
+}
+
+// caughtUp notes that planned times up to at need no catching up any more.
+func (e *entry) caughtUp(at time.Time) {
+	e.dirty = true
+	if e.reg.CatchUpAfter = at; !at.Before(e.reg.CatchUpTo) {
+		e.reg.CatchUpAfter, e.reg.CatchUpTo = time.Time{}, time.Time{}
+	}
+}
+
+func (s *Scheduler) skip(e *entry, slot Slot, run string, now time.Time) {
+	s.cfg.Report(Event{Kind: EventSkipped, At: now, Key: e.key, Planned: slot.Planned, Run: run, Next: e.after(now)})
+}
+
+// stepContinuous starts the next run where none goes on and the delay is over. A clock that is set back makes no delay longer.
+func (s *Scheduler) stepContinuous(ctx context.Context, e *entry, now time.Time) time.Time {
+	if e.deciding || e.running != "" {
+		return time.Time{}
+	}
+	if most := now.Add(max(e.backoff, e.sched.Every)); e.next.After(most) {
+		e.next = most
+	}
+	if e.next.After(now) {
+		return e.next
+	}
+	s.try(ctx, e, Slot{Key: e.key, Planned: now})
+	return time.Time{}
+}
