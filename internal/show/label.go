@@ -63,6 +63,9 @@ func (d *definition) detail(n *workflow.Node) string {
 		if n.Wait.AutoApprove {
 			add("goes on at once")
 		}
+		if n.ID == d.Rules.Handoff {
+			add("takes over at a limit")
+		}
 	case n.Fork != nil:
 		add("parallel")
 		add("%s", until(n.Fork))

@@ -8,6 +8,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/rogpeppe/go-internal/txtar"
+
+	"github.com/hocket-run/hocket/workflow"
 )
 
 var update = flag.Bool("update", false, "write the golden files anew")
@@ -35,5 +37,23 @@ func TestGolden(t *testing.T) {
 				t.Errorf("(-got +want):\n%s", diff)
 			}
 		})
+	}
+}
+
+// The person to whom a run is handed over stands apart: no edge leads there, and it is no dead node (S3-15).
+func TestTreeHandoff(t *testing.T) {
+	t.Parallel()
+	w := &workflow.Workflow{
+		Name: "Desk", Entry: "a", Agents: []workflow.Agent{{ID: "a", Name: "Host"}}, Rules: workflow.Rules{Handoff: "h"},
+		Nodes: []workflow.Node{
+			{ID: "a", Kind: workflow.KindAgent, Agent: &workflow.AgentNode{Agent: "a"}},
+			{ID: "h", Name: "boss", Kind: workflow.KindWait, Wait: &workflow.Wait{Kind: workflow.WaitQuestion}},
+			{ID: "dead", Kind: workflow.KindAgent, Agent: &workflow.AgentNode{Agent: "a"}},
+		},
+		Edges: []workflow.Edge{{From: "h", To: "a", Port: workflow.NextPort("go"), Label: "go"}},
+	}
+	want := "Desk\n\n■ a  agent · Host\n\nwhere a limit is met:\n◐ boss  question · takes over at a limit\n│ go\n→ a (above)\n\nnot reached from the entry:\n■ dead  agent · Host\n"
+	if got := Tree(w); got != want {
+		t.Errorf("got\n%s\nwant\n%s", got, want)
 	}
 }

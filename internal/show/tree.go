@@ -145,6 +145,11 @@ func (s *sketch) draw(id string) {
 
 // rest draws what no path from the entry reaches, and agents that nobody uses.
 func (s *sketch) rest() {
+	if id := s.Rules.Handoff; id != "" && s.nodes[id] != nil && s.state[id] == 0 {
+		s.write()
+		s.write("where a limit is met:")
+		s.draw(id)
+	}
 	heading := false
 	for i := range s.Nodes {
 		n := &s.Nodes[i]
