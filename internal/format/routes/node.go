@@ -47,7 +47,7 @@ func (r *reader) node(item *source.Node) {
 	n.agent = x.get("agentId")
 	agent := x.text("agentId")
 	prompt := x.get("prompt")
-	r.unclear = r.unclear || n.id == "" || n.kind == ""
+	r.unclear = r.unclear || n.id == ""
 	r.nodeDef(n, agent, x)
 	if !prompt.IsNull() && n.kind != typeHuman && n.kind != "" {
 		r.diags.Warnf(prompt.Span, prompt.Path(), codeMisplacedKey, "the prompt of a node of type %s is not read", n.kind).Hint =

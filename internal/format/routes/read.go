@@ -37,7 +37,7 @@ type reader struct {
 	edgeIDs            map[string]*source.Node
 	agents             []workflow.Agent // of the document, then those that its nodes name
 	agentAt            map[string]diag.Span
-	unclear            bool // some node has no id or no type: what it is was not understood
+	unclear            bool // some node has no id: names may mean it
 	hints              int
 }
 
