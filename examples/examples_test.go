@@ -21,16 +21,16 @@ func hocket(t *testing.T, db string, args ...string) (stdout, stderr string, sta
 	return out.String(), errs.String(), status
 }
 
-// Each folder holds a document of its name, replies.yaml, output.txt, and where it needs them input.txt and answers.txt, a line of resume flags
-// for each answer.
+// Each folder holds a document of its name, replies.yaml, output.txt, and where it needs them agents.yaml, tools.yaml, input.txt and answers.txt, a line
+// of resume flags for each answer.
 func TestExamples(t *testing.T) {
 	t.Parallel()
 	folders, err := filepath.Glob("*/replies.yaml")
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(folders) < 8 {
-		t.Fatalf("found %d examples, want at least 8", len(folders))
+	if len(folders) < 10 {
+		t.Fatalf("found %d examples, want at least 10", len(folders))
 	}
 	for _, path := range folders {
 		name := filepath.Dir(path)
@@ -41,10 +41,17 @@ func TestExamples(t *testing.T) {
 				t.Fatalf("documents %v %v, want one", docs, err)
 			}
 			db := filepath.Join(t.TempDir(), "hocket.db")
-			if out, errs, status := hocket(t, db, "validate", docs[0]); status != 0 || out != "" {
+			check := []string{"validate", docs[0]}
+			args := []string{"run", docs[0], "--replies", path, "--run-id", name}
+			if agents := filepath.Join(name, "agents.yaml"); exists(agents) {
+				check, args = append(check, "--agents", agents), append(args, "--agents", agents)
+			}
+			if tools := filepath.Join(name, "tools.yaml"); exists(tools) {
+				args = append(args, "--tools", tools)
+			}
+			if out, errs, status := hocket(t, db, check...); status != 0 || out != "" {
 				t.Errorf("validate: status %d\n%s%s", status, out, errs)
 			}
-			args := []string{"run", docs[0], "--replies", path, "--run-id", name}
 			if in, err := os.ReadFile(filepath.Join(name, "input.txt")); err == nil {
 				args = append(args, strings.TrimSpace(string(in)))
 			}
@@ -71,6 +78,11 @@ func TestExamples(t *testing.T) {
 			}
 		})
 	}
+}
+
+func exists(path string) bool {
+	_, err := os.Stat(path)
+	return err == nil
 }
 
 // split cuts a line of flags at blanks outside of double quotes.
