@@ -59,9 +59,10 @@ func AgentsDocument(rows []Row) []byte {
 	return b.Bytes()
 }
 
-var agentPath = regexp.MustCompile(`^agents\[(\d+)\]`)
+var agentPath = regexp.MustCompile(`^agents\[(\d+)\](\.[^.\[]*)?`)
 
-// LocateAgents gives problems of the document of AgentsDocument as those of rows, in the file `agents/ID`, without lines.
+// LocateAgents gives problems of the document of AgentsDocument as those of rows, in the file `agents/ID`, or `agents/ID.column`,
+// without lines.
 func LocateAgents(rows []Row, list diag.List) diag.List {
 	out := make(diag.List, len(list))
 	for i, d := range list {
@@ -69,7 +70,7 @@ func LocateAgents(rows []Row, list diag.List) diag.List {
 			d.Span = diag.Span{File: AgentsFile}
 			if m := agentPath.FindStringSubmatch(d.Path); m != nil {
 				if n, err := strconv.Atoi(m[1]); err == nil && n < len(rows) {
-					d.Span.File += "/" + rows[n].ID()
+					d.Span = at(AgentsFile+"/"+rows[n].ID(), AgentColumns(), m[2])
 				}
 			}
 		}

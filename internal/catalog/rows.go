@@ -166,15 +166,13 @@ func (r Rows) Document() ([]byte, Lines) {
 	var b bytes.Buffer
 	b.WriteString("{\n")
 	fields(&b, WorkflowColumns(), r.Workflow, "  ", ",\n")
-	at := Lines{id: r.Workflow.ID(), first: map[string]int{}}
-	lists := []struct {
-		key     string
-		columns []Column
-		rows    []Row
-	}{{"nodes", NodeColumns(), r.Nodes}, {"edges", EdgeColumns(), r.Edges}}
-	for i, l := range lists {
-		b.WriteString("  \"" + l.key + "\": [")
-		at.first[l.key] = bytes.Count(b.Bytes(), []byte("\n")) + 2
+	at := Lines{id: r.Workflow.ID(), tables: []lines{
+		{name: "agent_workflow_nodes", columns: NodeColumns(), rows: r.Nodes}, {name: "agent_workflow_edges", columns: EdgeColumns(), rows: r.Edges},
+	}}
+	for i, key := range []string{"nodes", "edges"} {
+		l := &at.tables[i]
+		b.WriteString("  \"" + key + "\": [")
+		l.first = bytes.Count(b.Bytes(), []byte("\n")) + 2
 		for j, row := range l.rows {
 			if j > 0 {
 				b.WriteByte(',')
@@ -194,7 +192,6 @@ func (r Rows) Document() ([]byte, Lines) {
 		b.WriteByte('\n')
 	}
 	b.WriteString("}\n")
-	at.nodes, at.edges = r.Nodes, r.Edges
 	return b.Bytes(), at
 }
 

@@ -101,7 +101,6 @@ func (q ApplyRequest) put(ctx context.Context, d Document, beside []workflow.Age
 		for _, was := range gone {
 			if _, ok := missingAgent(was); ok {
 				was.Severity = diag.Warning
-				was.Hint = "a run needs it: store it with `hocket agents apply`, or give it with --agents"
 				problems = append(problems, was)
 			}
 		}

@@ -10,8 +10,10 @@ import (
 	"regexp"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/hocket-run/hocket/diag"
+	"github.com/hocket-run/hocket/internal/catalog"
 	"github.com/hocket-run/hocket/internal/format"
 	"github.com/hocket-run/hocket/internal/format/agents"
 	"github.com/hocket-run/hocket/workflow"
@@ -108,6 +110,19 @@ func read(ctx context.Context, file string, data []byte, opts LoadOptions, besid
 	if len(more) > 0 {
 		fo.Agents = slices.Concat(beside, more)
 		w, ds = format.Read(file, data, fo)
+	}
+	for i := range ds {
+		id, isMissing := missingAgent(ds[i])
+		broken := func(d diag.Diagnostic) bool {
+			return d.Severity == diag.Error && strings.HasPrefix(d.Span.File+".", catalog.AgentsFile+"/"+id+".")
+		}
+		switch {
+		case !isMissing:
+		case slices.ContainsFunc(problems, broken):
+			ds[i].Hint = "its row in the table agents has errors"
+		case !strings.HasPrefix(ds[i].Hint, "did you mean"):
+			ds[i].Hint = "give it with --agents, or store it with `hocket agents apply`"
+		}
 	}
 	return w, append(problems, ds...), nil
 }

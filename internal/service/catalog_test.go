@@ -1,0 +1,337 @@
+package service_test
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/rogpeppe/go-internal/txtar"
+
+	"github.com/hocket-run/hocket/diag"
+	"github.com/hocket-run/hocket/internal/catalog"
+	"github.com/hocket-run/hocket/internal/service"
+)
+
+// inMemory opens a service that keeps nothing.
+func inMemory(t *testing.T) *service.Service {
+	t.Helper()
+	s, err := service.Open(t.Context(), service.Config{DB: service.Memory, Env: func(string) string { return "" }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return s
+}
+
+func apply(t *testing.T, s *service.Service, q service.ApplyRequest) (service.Applied, diag.List) {
+	t.Helper()
+	done, problems, err := s.Apply(t.Context(), q)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return done, problems
+}
+
+func applyText(t *testing.T, s *service.Service, file, text string, draft bool) (service.Applied, diag.List) {
+	t.Helper()
+	return apply(t, s, service.ApplyRequest{Documents: []service.Document{{File: file, Data: []byte(text)}}, Draft: draft})
+}
+
+// corpus gives the documents of the formats' archives by name.
+func corpus(t *testing.T, format string) map[string][]byte {
+	t.Helper()
+	files, err := filepath.Glob(filepath.Join("..", "format", format, "testdata", "*.txtar"))
+	if err != nil || len(files) == 0 {
+		t.Fatalf("%v, %v", files, err)
+	}
+	docs := map[string][]byte{}
+	for _, f := range files {
+		data, err := os.ReadFile(f)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, m := range txtar.Parse(data).Files {
+			if ext := filepath.Ext(m.Name); ext == ".json" || ext == ".yaml" {
+				docs[m.Name] = m.Data
+			}
+		}
+	}
+	return docs
+}
+
+// TestStoredDocuments: every document of the formats that reads without errors is the same workflow when it is stored and read again, routes documents by
+// their rows, and its text comes back byte for byte (S3-20, P29). Others are refused, and nothing is stored.
+func TestStoredDocuments(t *testing.T) {
+	t.Parallel()
+	stored := 0
+	for _, format := range []string{"canvas", "rounds", "routes"} {
+		for name, text := range corpus(t, format) {
+			t.Run(format+"/"+name, func(t *testing.T) {
+				s := inMemory(t)
+				direct, problems, err := service.Load(t.Context(), name, text, service.LoadOptions{})
+				if err != nil {
+					t.Fatal(err)
+				}
+				done, said, err := s.Apply(t.Context(), service.ApplyRequest{Documents: []service.Document{{File: name, Data: text}}})
+				if err != nil {
+					t.Fatal(err)
+				}
+				if said.HasErrors() {
+					if entries, err := s.Entries(t.Context()); err != nil || len(entries) != 0 {
+						t.Errorf("stored in spite of errors: %v, %v", entries, err)
+					}
+					return
+				}
+				id := done.Workflows[0].Entry.ID
+				w, d, again, err := s.LoadStored(t.Context(), id, service.Which{}, service.LoadOptions{})
+				if err != nil || d.Changed || d.Version != 1 || string(d.Text) != string(text) {
+					t.Fatalf("definition: changed %v, version %d, %v\n%s", d.Changed, d.Version, err, d.Text)
+				}
+				if problems.HasErrors() != again.HasErrors() {
+					t.Fatalf("problems of the file:\n%v\nof what is stored:\n%v", problems, again)
+				}
+				if problems.HasErrors() {
+					return
+				}
+				stored++
+				direct.ID, direct.Name = w.ID, w.Name // a stored workflow has both
+				if diff := cmp.Diff(digest(t, direct), digest(t, w)); diff != "" {
+					a, _ := direct.Canonical()
+					b, _ := w.Canonical()
+					t.Errorf("another workflow (-file +stored):\n%s", cmp.Diff(string(a), string(b)))
+				}
+			})
+		}
+	}
+	if stored < 30 {
+		t.Errorf("only %d documents were stored", stored)
+	}
+}
+
+func digest(t *testing.T, w interface{ Digest() (string, error) }) string {
+	t.Helper()
+	d, err := w.Digest()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return d
+}
+
+const (
+	hello = "agents:\n  root: {model: openai/gpt-5-mini, instruction: Hello}\nworkflow:\n  - {type: agent, name: root}\n"
+	lobby = `{"id": "lobby", "name": "Lobby", "entrypointNodeId": "n1", "nodes": [
+  {"id": "n1", "workflowId": "lobby", "nodeType": "AGENT", "nodeName": "Desk", "agentId": "desk"}], "edges": []}`
+	desk = `{"agents": [{"id": "desk", "name": "Desk", "model": "openai/gpt-5-mini"}]}`
+)
+
+func applyAgents(t *testing.T, s *service.Service, text string) {
+	t.Helper()
+	_, problems, err := s.ApplyAgents(t.Context(), []service.Document{{File: "agents.json", Data: []byte(text)}}, false)
+	if err != nil || len(problems) > 0 {
+		t.Fatalf("%v, %v", problems, err)
+	}
+}
+
+// TestUnresolved: agents that nobody defines are listed when a document is stored, and an error when it runs, until there are such agents (P29).
+func TestUnresolved(t *testing.T) {
+	t.Parallel()
+	s := inMemory(t)
+	done, problems := applyText(t, s, "lobby.json", lobby, false)
+	if len(done.Workflows) != 1 || len(problems) != 1 || problems[0].Severity != diag.Warning || problems[0].Message != "Agent not found: desk" {
+		t.Fatalf("got %+v\n%v", done, problems)
+	}
+	if v, err := s.Versions(t.Context(), "lobby"); err != nil || v[0].Digest != "" {
+		t.Errorf("a digest of a graph that is not whole: %+v, %v", v, err)
+	}
+	_, _, problems, err := s.LoadStored(t.Context(), "lobby", service.Which{}, service.LoadOptions{})
+	if err != nil || !problems.HasErrors() || problems[0].Span.String() != "agent_workflow_nodes/n1.agent_id" {
+		t.Errorf("got %v, %v", problems, err)
+	}
+	applyAgents(t, s, desk)
+	w, d, problems, err := s.LoadStored(t.Context(), "lobby", service.Which{}, service.LoadOptions{})
+	if err != nil || len(problems) > 0 || w.Agent("desk").Name != "Desk" || d.Version != 1 {
+		t.Errorf("got version %d, %v, %v", d.Version, problems, err)
+	}
+	// What stands nearer wins: the document, then --agents, then the catalog.
+	file := filepath.Join(t.TempDir(), "agents.yaml")
+	if err := os.WriteFile(file, []byte("agents: [{id: desk, name: Nearer}]"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	w, _, _, err = s.LoadStored(t.Context(), "lobby", service.Which{}, service.LoadOptions{AgentsFile: file})
+	if err != nil || w.Agent("desk").Name != "Nearer" {
+		t.Errorf("got %+v, %v", w, err)
+	}
+	inside := strings.Replace(lobby, `"edges": []`, `"edges": [], "agents": [{"id": "desk", "name": "Inside"}]`, 1)
+	applyText(t, s, "lobby.json", inside, false)
+	w, _, _, err = s.LoadStored(t.Context(), "lobby", service.Which{}, service.LoadOptions{AgentsFile: file})
+	if err != nil || w.Agent("desk").Name != "Inside" {
+		t.Errorf("got %+v, %v", w, err)
+	}
+}
+
+// TestDrafts: P38.
+func TestDrafts(t *testing.T) {
+	t.Parallel()
+	s := inMemory(t)
+	ctx := t.Context()
+	applyText(t, s, "hello.yaml", hello, true)
+	if _, _, _, err := s.LoadStored(ctx, "hello", service.Which{}, service.LoadOptions{}); service.CodeOf(err) != service.CodeInvalid {
+		t.Errorf("a draft ran: %v", err)
+	}
+	if list, err := s.Published(ctx); err != nil || len(list) != 0 {
+		t.Errorf("published: %v, %v", list, err)
+	}
+	if _, d, problems, err := s.LoadStored(ctx, "hello", service.Which{Draft: true}, service.LoadOptions{}); err != nil || d.Version != 1 || len(problems) > 0 {
+		t.Errorf("draft: version %d, %v, %v", d.Version, problems, err)
+	}
+	if e, problems, err := s.Publish(ctx, "hello", 0); err != nil || len(problems) > 0 || e.Published != 1 || e.Draft != 0 {
+		t.Fatalf("got %+v, %v, %v", e, problems, err)
+	}
+	if _, _, err := s.Publish(ctx, "hello", 0); service.CodeOf(err) != service.CodeInvalid {
+		t.Errorf("published no draft: %v", err)
+	}
+	applyText(t, s, "hello.yaml", hello+"# more\n", true)
+	list, err := s.Published(ctx)
+	if err != nil || len(list) != 1 || list[0].Version != 1 || list[0].Workflow == nil || list[0].Problems.HasErrors() {
+		t.Errorf("published: %+v, %v", list, err)
+	}
+	// The draft of rows is text until it is published.
+	applyAgents(t, s, desk)
+	applyText(t, s, "lobby.json", lobby, true)
+	if e, err := s.Entry(ctx, "lobby"); err != nil || e.HasRows {
+		t.Errorf("got %+v, %v", e, err)
+	}
+	if e, problems, err := s.Publish(ctx, "lobby", 0); err != nil || len(problems) > 0 || !e.HasRows {
+		t.Errorf("got %+v, %v, %v", e, problems, err)
+	}
+	if list, err = s.Published(ctx); err != nil || len(list) != 2 || list[1].Version != 1 {
+		t.Errorf("published: %+v, %v", list, err)
+	}
+}
+
+func TestApplyRefuses(t *testing.T) {
+	t.Parallel()
+	document := func(file, text string) service.Document { return service.Document{File: file, Data: []byte(text)} }
+	for _, tt := range []struct {
+		name string
+		q    service.ApplyRequest
+		want string // a part of the problem or error
+	}{
+		{"a document with errors beside a good one", service.ApplyRequest{Documents: []service.Document{document("a.yaml", hello), document("b.json", "{")}}, "b.json"},
+		{"two of one id", service.ApplyRequest{Documents: []service.Document{document("x/a.yaml", hello), document("y/a.yaml", hello)}}, `the id "a" is that of x/a.yaml too`},
+		{"an id for two", service.ApplyRequest{Documents: []service.Document{document("a.yaml", hello), document("b.yaml", hello)}, ID: "c"}, "--id names one document"},
+		{"another id", service.ApplyRequest{Documents: []service.Document{document("a.json", lobby)}, ID: "c"}, `the document has the id "lobby", and --id says "c"`},
+		{"no name", service.ApplyRequest{Documents: []service.Document{document("-", hello)}}, "say one with --id"},
+		{"a path for an id", service.ApplyRequest{Documents: []service.Document{document("a.yaml", hello)}, ID: "../a"}, `the id "../a" cannot be used`},
+		{"a row of another workflow (S3-20)", service.ApplyRequest{Documents: []service.Document{document("a.json", strings.Replace(lobby, `"workflowId": "lobby"`, `"workflowId": "other"`, 1))}}, `this row belongs to the workflow "other", not to "lobby"`},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			s := inMemory(t)
+			_, problems, err := s.Apply(t.Context(), tt.q)
+			said := problems.Error()
+			if err != nil {
+				said = err.Error()
+			}
+			if !strings.Contains(said, tt.want) || err == nil && !problems.HasErrors() {
+				t.Errorf("got %q, %v", said, err)
+			}
+			if entries, err := s.Entries(t.Context()); err != nil || len(entries) != 0 {
+				t.Errorf("stored: %v, %v", entries, err)
+			}
+		})
+	}
+}
+
+func TestWorkflowIDs(t *testing.T) {
+	t.Parallel()
+	for file, want := range map[string]string{
+		"news room.yaml": "news-room", "/tmp/Über uns.v2.yaml": "Über-uns.v2", ".hidden.yaml": "hidden", "--x--.yaml": "x", "a/b/c.yml": "c", "plain": "plain",
+	} {
+		s := inMemory(t)
+		done, problems := applyText(t, s, file, hello, false)
+		if problems.HasErrors() || done.Workflows[0].Entry.ID != want {
+			t.Errorf("%s: got %+v, %v", file, done, problems)
+		}
+	}
+}
+
+// TestNotFound: S1-6.
+func TestNotFound(t *testing.T) {
+	t.Parallel()
+	s := inMemory(t)
+	ctx := t.Context()
+	applyText(t, s, "hello.yaml", hello, false)
+	applyAgents(t, s, desk)
+	for name, tt := range map[string]struct {
+		call func() error
+		want string
+	}{
+		"a typo":          {func() error { _, err := s.Definition(ctx, "helo", service.Which{}); return err }, `Workflow not found: helo; did you mean "hello"?`},
+		"nothing like it": {func() error { return s.DeleteWorkflow(ctx, "zzz") }, "Workflow not found: zzz"},
+		"a version":       {func() error { _, err := s.Definition(ctx, "hello", service.Which{Version: 7}); return err }, "Version not found: 7 of workflow hello"},
+		"an agent":        {func() error { return s.DeleteAgent(ctx, "dask", false) }, `Agent not found: dask; did you mean "desk"?`},
+		"agents to show":  {func() error { _, err := s.AgentsText(ctx, []string{"zzz"}); return err }, "Agent not found: zzz"},
+		"versions":        {func() error { _, err := s.Versions(ctx, "zzz"); return err }, "Workflow not found: zzz"},
+		"publish":         {func() error { _, _, err := s.Publish(ctx, "zzz", 0); return err }, "Workflow not found: zzz"},
+	} {
+		err := tt.call()
+		if err == nil || err.Error() != tt.want || !errors.Is(err, catalog.ErrNotFound) || service.CodeOf(err) != service.CodeNotFound {
+			t.Errorf("%s: got %v", name, err)
+		}
+	}
+}
+
+// TestAgentUsers: an agent is needed by published workflows and drafts of every format that name it and do not define it.
+func TestAgentUsers(t *testing.T) {
+	t.Parallel()
+	s := inMemory(t)
+	ctx := t.Context()
+	applyAgents(t, s, desk)
+	applyText(t, s, "lobby.json", lobby, false)
+	applyText(t, s, "rounds.json", `{"nodes": [{"id": "a", "type": "agent", "config": {"agentId": "desk"}}], "edges": [], "maxRounds": 1}`, true)
+	applyText(t, s, "own.json", strings.Replace(strings.ReplaceAll(lobby, `"lobby"`, `"own"`), `"edges": []`, `"edges": [], "agents": [{"id": "desk"}]`, 1), false)
+	users, err := s.AgentUsers(ctx, "desk")
+	if diff := cmp.Diff([]string{"lobby", "rounds"}, users); err != nil || diff != "" {
+		t.Errorf("users (-want +got): %v\n%s", err, diff)
+	}
+	err = s.DeleteAgent(ctx, "desk", false)
+	if used, ok := errors.AsType[*service.InUseError](err); !ok || len(used.Workflows) != 2 || service.CodeOf(err) != service.CodeConflict {
+		t.Errorf("got %v", err)
+	}
+	if err := s.DeleteAgent(ctx, "desk", true); err != nil {
+		t.Error(err)
+	}
+	if rows, err := s.Agents(ctx); err != nil || len(rows) != 0 {
+		t.Errorf("agents %v, %v", rows, err)
+	}
+}
+
+// TestAgentsRoundTrip: what agents show prints is what agents apply takes, byte for byte (P29).
+func TestAgentsRoundTrip(t *testing.T) {
+	t.Parallel()
+	s := inMemory(t)
+	applyAgents(t, s, `{"agents": [{"id": "z"}, {"id": "a", "name": "<A> & \"B\"", "description": "d", "systemPrompt": "one\ntwo\u0000\u2028", "model": "m", "tools": ["x", "y"]}]}`)
+	first, err := s.AgentsText(t.Context(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	again := inMemory(t)
+	applyAgents(t, again, string(first))
+	second, err := again.AgentsText(t.Context(), nil)
+	if diff := cmp.Diff(string(first), string(second)); err != nil || diff != "" {
+		t.Errorf("(-first +second): %v\n%s", err, diff)
+	}
+	list, problems, err := again.CatalogAgents(t.Context(), []string{"a"})
+	if err != nil || len(problems) > 0 || len(list) != 2 || list[0].System != "one\ntwo\x00\u2028" || !slices.Equal(list[0].Tools, []string{"x", "y"}) {
+		t.Errorf("got %+v, %v, %v", list, problems, err)
+	}
+}
