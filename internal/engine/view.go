@@ -264,8 +264,8 @@ const recentTurns = 12
 // turnsPrompt is the turn instruction, the recent turns and the last output (S1-3).
 func (r *Run) turnsPrompt(f *flow, t token, instruction string) string {
 	type turn struct{ name, text string }
-	var turns []turn
-	for i := range r.s.Steps.len() {
+	var turns []turn // the last one first
+	for i := r.s.Steps.len() - 1; i >= 0 && len(turns) < recentTurns; i-- {
 		if st := r.s.Steps.at(i); st.Status == stepCompleted && st.Scope == t.Scope && f.nodes[st.Node].Kind == workflow.KindAgent {
 			turns = append(turns, turn{r.agentName(f, st.Node), expr.Text(st.Output)})
 		}
@@ -279,10 +279,10 @@ func (r *Run) turnsPrompt(f *flow, t token, instruction string) string {
 	}
 	if len(turns) > 0 {
 		lines := []string{"Recent turns:"}
-		for _, x := range turns[max(0, len(turns)-recentTurns):] {
+		for _, x := range slices.Backward(turns) {
 			lines = append(lines, x.name+": "+x.text)
 		}
-		last := turns[len(turns)-1]
+		last := turns[0]
 		parts = append(parts, strings.Join(lines, "\n"), "Output from "+last.name+":\n"+last.text)
 	}
 	if len(parts) == 0 {
