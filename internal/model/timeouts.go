@@ -17,7 +17,8 @@ const (
 var errTimeLimit = errors.New("time limit of the model call")
 
 // WithTimeouts bounds every call of c: total from beginning to end, idle between two signs of life (the first one included). Zero means the
-// default, a negative value no limit. A call that runs into a limit fails with [KindTimeout]; deltas without content end here.
+// default, a negative value no limit. A call that runs into a limit fails with [KindTimeout]. Deltas without content are passed on: whoever bounds
+// the call further up needs the signs of life too.
 //
 // The client must heed its context; every adapter here does.
 func WithTimeouts(c Client, total, idle time.Duration) Client {
@@ -53,7 +54,7 @@ func (l *limited) Call(ctx context.Context, req Request, onDelta func(Delta)) (R
 
 	reply, err := l.client.Call(bounded, req, func(d Delta) {
 		alive()
-		if onDelta != nil && !d.IsEmpty() {
+		if onDelta != nil {
 			onDelta(d)
 		}
 	})
