@@ -1,0 +1,72 @@
+package service
+
+import (
+	"context"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/hocket-run/hocket/internal/chat"
+	"github.com/hocket-run/hocket/internal/driver"
+	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/model"
+	"github.com/hocket-run/hocket/workflow"
+)
+
+// slow answers after a while, and gives signs of life on the way.
+type slow time.Duration
+
+func (s slow) Call(ctx context.Context, _ model.Request, onDelta func(model.Delta)) (model.Reply, error) {
+	end := time.NewTimer(time.Duration(s))
+	defer end.Stop()
+	alive := time.NewTicker(time.Minute)
+	defer alive.Stop()
+	for {
+		select {
+		case <-end.C:
+			return model.Reply{Message: chat.Message{Role: chat.RoleAssistant, Text: "done"}}, nil
+		case <-alive.C:
+			onDelta(model.Delta{})
+		case <-ctx.Done():
+			return model.Reply{}, ctx.Err()
+		}
+	}
+}
+
+// P11: the limit of a node holds, be it longer or shorter than the default; where a node says nothing the default does.
+func TestModelCallLimit(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct {
+		limit, takes, ends time.Duration
+		code               string
+	}{
+		"longer than the default":  {time.Hour, 40 * time.Minute, 40 * time.Minute, ""},
+		"shorter than the default": {time.Minute, 2 * time.Minute, time.Minute, engine.CodeTimeout},
+		"default":                  {0, time.Hour, model.DefaultTotalTimeout, engine.CodeTimeout},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				k := newKits(Config{
+					Env: func(name string) string { return map[string]string{"OPENAI_API_KEY": "k-1234"}[name] },
+					Adapters: map[model.Protocol]model.Factory{
+						model.ProtocolOpenAI: func(model.Endpoint) (model.Client, error) { return slow(tt.takes), nil },
+					},
+				})
+				kit := &driver.Kit{Models: k.registry(&workflow.Workflow{}, false)}
+				began := time.Now()
+				res := kit.CallModel(t.Context(), &driver.Info{}, &engine.CallModel{ID: "1", Model: "openai/m", Timeout: tt.limit}, nil)
+				if got := time.Since(began); got != tt.ends {
+					t.Errorf("the call ended after %s; want %s", got, tt.ends)
+				}
+				code := ""
+				if res.Failure != nil {
+					code = res.Failure.Code
+				}
+				if code != tt.code {
+					t.Errorf("got code %q (%+v); want %q", code, res.Failure, tt.code)
+				}
+			})
+		})
+	}
+}
