@@ -55,8 +55,8 @@ func TestWithTimeouts(t *testing.T) {
 		"silent but alive, bounded twice": {
 			model.WithTimeouts(ticking(50, time.Second, model.Delta{}), 0, 2*time.Second), 0, 2 * time.Second, 50 * time.Second, false,
 		},
-		"alive for too long":        {ticking(100, time.Second, model.Delta{Text: "x"}), 30 * time.Second, 2 * time.Second, 30 * time.Second, true},
-		"no limits":                 {ticking(2, time.Hour, model.Delta{}), -1, -1, 2 * time.Hour, false},
+		"alive for too long": {ticking(100, time.Second, model.Delta{Text: "x"}), 30 * time.Second, 2 * time.Second, 30 * time.Second, true},
+		"no limits":          {ticking(2, time.Hour, model.Delta{}), -1, -1, 2 * time.Hour, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
