@@ -131,10 +131,50 @@ func TestRetryAfter(t *testing.T) {
 		"not a number": {http.Header{"Retry-After": {"NaN"}}, 0},
 		"too long":     {http.Header{"Retry-After": {"1e30"}}, 24 * time.Hour},
 		"infinite":     {http.Header{"Retry-After": {"Inf"}}, 24 * time.Hour},
+		"far date":     {http.Header{"Retry-After": {now.AddDate(1, 0, 0).Format(http.TimeFormat)}}, 24 * time.Hour},
 	} {
 		if got := retryAfter(tc.header, now); got != tc.want {
 			t.Errorf("%s: got %s; want %s", name, got, tc.want)
 		}
+	}
+}
+
+// P14: Google asks for a wait in the body, not in a header.
+func TestRetryInfo(t *testing.T) {
+	t.Parallel()
+	const info = `{"@type":"type.googleapis.com/google.rpc.RetryInfo","retryDelay":"34.5s"}`
+	for name, tc := range map[string]struct {
+		header http.Header
+		body   string
+		want   time.Duration
+	}{
+		"info":            {nil, `{"error":{"message":"m","details":[{"@type":"other","retryDelay":7},` + info + `]}}`, 34500 * time.Millisecond},
+		"info in a list":  {nil, `[{"error":{"details":[` + info + `]}}]`, 34500 * time.Millisecond},
+		"header wins":     {http.Header{"Retry-After": {"2"}}, `{"error":{"details":[` + info + `]}}`, 2 * time.Second},
+		"no wait":         {nil, `{"error":{"details":[{"retryDelay":"-1s"},{"retryDelay":"soon"}]}}`, 0},
+		"too long":        {nil, `{"error":{"details":[{"retryDelay":"99999h"}]}}`, 24 * time.Hour},
+		"details a text":  {nil, `{"error":{"details":"busy"}}`, 0},
+		"error is a text": {nil, `{"error":"busy"}`, 0},
+	} {
+		if got := FromStatus(http.StatusTooManyRequests, tc.header, []byte(tc.body)).RetryAfter; got != tc.want {
+			t.Errorf("%s: got %s; want %s", name, got, tc.want)
+		}
+	}
+}
+
+// SEC17: an answer without an end fails, in whatever way it is read.
+func TestEndlessAnswer(t *testing.T) {
+	t.Parallel()
+	x, err := exchange(t, t.Context(), answering(200, io.LimitReader(endless('x'), maxAnswer+1)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var failed *model.Error
+	if err := x.Failure(t.Context(), nil); !errors.As(err, &failed) || failed.Kind != model.KindServer || !strings.Contains(failed.Message, "larger than") {
+		t.Errorf("got %v; want that it is too large", err)
+	}
+	if x, err = exchange(t, t.Context(), answering(200, io.LimitReader(endless('x'), maxAnswer))); err != nil || x.Failure(t.Context(), nil) != nil {
+		t.Errorf("an answer at the limit: %v, %v", err, x.Failure(t.Context(), nil))
 	}
 }
 

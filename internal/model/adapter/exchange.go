@@ -3,6 +3,7 @@ package adapter
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"net/http"
 	"sync"
@@ -11,6 +12,11 @@ import (
 
 // maxErrorBody bounds what is kept of an error answer.
 const maxErrorBody = 16 << 10
+
+// maxAnswer bounds an answer, in bytes.
+const maxAnswer = 64 << 20
+
+var errTooLarge = fmt.Errorf("the answer is larger than %d bytes", maxAnswer)
 
 // Client gives a copy of base whose exchanges can be watched. Connections are shared with base.
 func Client(base *http.Client) *http.Client {
@@ -72,7 +78,7 @@ func (w *watcher) RoundTrip(req *http.Request) (*http.Response, error) {
 		return nil, err
 	}
 	x.status, x.header, x.body, x.readErr = resp.StatusCode, resp.Header, nil, nil
-	resp.Body = &watchedBody{ReadCloser: resp.Body, x: x, keep: resp.StatusCode >= 400}
+	resp.Body = &watchedBody{ReadCloser: resp.Body, x: x, keep: resp.StatusCode >= 400, left: maxAnswer}
 	return resp, nil
 }
 
@@ -89,11 +95,15 @@ type watchedBody struct {
 	io.ReadCloser
 	x    *Exchange
 	keep bool
+	left int64 // bytes that may still come
 }
 
 // Read implements io.Reader.
 func (b *watchedBody) Read(p []byte) (int, error) {
 	n, err := b.ReadCloser.Read(p)
+	if b.left -= int64(n); b.left < 0 {
+		err = errTooLarge
+	}
 	if n > 0 && b.x.onBytes != nil {
 		b.x.onBytes()
 	}

@@ -35,6 +35,8 @@ func (x *Exchange) Failure(ctx context.Context, err error, secrets ...string) er
 		failed = unreachable(x.sendErr)
 	case x.status >= 400:
 		failed = FromStatus(x.status, x.header, x.body)
+	case errors.Is(x.readErr, errTooLarge):
+		failed = &model.Error{Kind: model.KindServer, Message: x.readErr.Error(), Status: x.status}
 	case x.readErr != nil:
 		failed = &model.Error{Kind: model.KindNetwork, Message: "the answer broke off: " + x.readErr.Error(), Status: x.status, Err: x.readErr}
 		if isTimeout(x.readErr) {
@@ -103,11 +105,13 @@ func isTimeout(err error) bool {
 
 // FromStatus reads an error answer.
 func FromStatus(status int, header http.Header, body []byte) *model.Error {
+	body = unwrap(body)
 	message, code := details(body)
 	if message == "" {
 		message = strings.TrimSpace(strconv.Itoa(status) + " " + http.StatusText(status))
 	}
-	return &model.Error{Kind: KindOf(status, code), Message: message, Status: status, RetryAfter: retryAfter(header, time.Now())}
+	wait := cmp.Or(retryAfter(header, time.Now()), retryInfo(body))
+	return &model.Error{Kind: KindOf(status, code), Message: message, Status: status, RetryAfter: wait}
 }
 
 // KindOf tells the kind by the provider's own word (type, code or status name of an error object), where it is clear, else by the HTTP
@@ -146,16 +150,21 @@ func KindOf(status int, code string) model.ErrorKind {
 	return model.KindServer
 }
 
-// details finds message and code of an error in the forms that providers and servers compatible with them use:
-// {"error": {"message", "type", "code" | "status"}}, {"error": "text"}, {"message"}, {"detail"}, or an array around one of these.
-func details(body []byte) (message, code string) {
+// unwrap gives the error in an array of one, as Google sends it, and any other body as it is.
+func unwrap(body []byte) []byte {
 	body = bytes.TrimSpace(body)
 	if len(body) > 0 && body[0] == '[' {
 		var list []json.RawMessage
 		if json.Unmarshal(body, &list) == nil && len(list) > 0 {
-			body = list[0]
+			return list[0]
 		}
 	}
+	return body
+}
+
+// details finds message and code of an error in the forms that providers and servers compatible with them use:
+// {"error": {"message", "type", "code" | "status"}}, {"error": "text"}, {"message"}, {"detail"}.
+func details(body []byte) (message, code string) {
 	var envelope struct {
 		Error   json.RawMessage `json:"error"`
 		Message string          `json:"message"`
@@ -217,13 +226,36 @@ func retryAfter(h http.Header, now time.Time) time.Duration {
 		return bounded(s * float64(time.Second))
 	}
 	if at, err := http.ParseTime(v); err == nil && at.After(now) {
-		return at.Sub(now)
+		return min(at.Sub(now), maxWait)
 	}
 	return 0
 }
 
-// bounded turns a number of nanoseconds into a Duration of a day at most.
-func bounded(ns float64) time.Duration { return time.Duration(min(ns, float64(24*time.Hour))) }
+// retryInfo reads the wait that Google asks for in the body: an entry of error.details with a retryDelay such as "34.5s"; 0 where there is none.
+func retryInfo(body []byte) time.Duration {
+	var e struct {
+		Error struct{ Details []json.RawMessage }
+	}
+	if json.Unmarshal(body, &e) != nil {
+		return 0
+	}
+	for _, raw := range e.Error.Details {
+		var info struct{ RetryDelay string }
+		if json.Unmarshal(raw, &info) != nil {
+			continue
+		}
+		if wait, err := time.ParseDuration(info.RetryDelay); err == nil && wait > 0 {
+			return min(wait, maxWait)
+		}
+	}
+	return 0
+}
+
+// maxWait bounds what a provider asks to wait.
+const maxWait = 24 * time.Hour
+
+// bounded turns a number of nanoseconds into a Duration of maxWait at most.
+func bounded(ns float64) time.Duration { return time.Duration(min(ns, float64(maxWait))) }
 
 // shorten cuts a message at a rune's edge.
 func shorten(s string) string {

@@ -17,9 +17,6 @@ import (
 	"github.com/hocket-run/hocket/internal/model/adapter"
 )
 
-// maxAnswer bounds an answer that comes as one JSON value, in bytes.
-const maxAnswer = 64 << 20
-
 // Config says where to call.
 type Config struct {
 	// BaseURL is the address in front of /v1/messages. Required.
@@ -123,7 +120,7 @@ func (a *answer) readStream(r io.Reader, onDelta func(model.Delta)) error {
 
 // readWhole reads an answer that is one JSON value.
 func (a *answer) readWhole(r io.Reader) error {
-	raw, err := io.ReadAll(io.LimitReader(r, maxAnswer))
+	raw, err := io.ReadAll(r)
 	if err != nil {
 		return err
 	}
