@@ -3,6 +3,7 @@ package google
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net/http"
 	"time"
 
@@ -55,7 +56,7 @@ func New(cfg Config) (*Client, error) {
 }
 
 // Call implements model.Client.
-func (c *Client) Call(ctx context.Context, req model.Request, onDelta func(model.Delta)) (model.Reply, error) {
+func (c *Client) Call(ctx context.Context, req model.Request, onDelta func(model.Delta)) (_ model.Reply, err error) {
 	if onDelta == nil {
 		onDelta = func(model.Delta) {}
 	}
@@ -63,8 +64,13 @@ func (c *Client) Call(ctx context.Context, req model.Request, onDelta func(model
 	watched, cancel := context.WithCancel(watched)
 	defer cancel()
 
+	defer func() {
+		if v := recover(); v != nil { // the SDK does, of null where an object belongs
+			err = x.Failure(ctx, fmt.Errorf("%v", v), c.key)
+		}
+	}()
+
 	a := answer{turn: len(req.Messages), schemaTool: schemaTool(req)}
-	var err error
 	var grace *time.Timer
 	for chunk, chunkErr := range c.sdk.Models.GenerateContentStream(watched, req.Model, contents(req.Messages), config(req)) {
 		if chunkErr != nil {

@@ -238,6 +238,8 @@ func TestFinishReasons(t *testing.T) {
 		"malformed call": {`{"candidates":[{"finishReason":"MALFORMED_FUNCTION_CALL","finishMessage":"print(x)"}]}`, model.KindServer, "MALFORMED_FUNCTION_CALL"},
 		"other":          {`{"candidates":[{"finishReason":"OTHER"}]}`, model.KindServer, "OTHER"},
 		"error inside":   {`{"error":{"code":429,"message":"quota of k-1234","status":"RESOURCE_EXHAUSTED"}}`, model.KindRateLimit, "quota of [secret]"},
+		"null candidate": {`{"candidates":[null]}`, model.KindServer, "the answer cannot be read"},
+		"null part":      {`{"candidates":[{"content":{"parts":[null]},"finishReason":"STOP"}]}`, model.KindServer, "the answer cannot be read"},
 		"no candidate":   {`{"usageMetadata":{}}`, model.KindNetwork, "broke off"},
 	} {
 		t.Run(name, func(t *testing.T) {
