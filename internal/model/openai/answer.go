@@ -2,6 +2,7 @@ package openai
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"strings"
 
@@ -23,7 +24,7 @@ type answer struct {
 	model                    string
 	finish                   string
 	done                     bool
-	chunks                   int
+	chunks, choices          int
 }
 
 // pendingCall is a tool call of which pieces may still come.
@@ -46,6 +47,7 @@ func (a *answer) add(chunk sdk.ChatCompletionChunk, onDelta func(model.Delta)) {
 		if choice.Index != 0 {
 			continue
 		}
+		a.choices++
 		d := choice.Delta
 		if d.Content != "" {
 			a.text.WriteString(d.Content)
@@ -96,7 +98,7 @@ func (a *answer) addWhole(c sdk.ChatCompletion) {
 	if c.JSON.Usage.Valid() {
 		a.setUsage(c.Usage)
 	}
-	if len(c.Choices) == 0 {
+	if a.choices = len(c.Choices); a.choices == 0 {
 		return
 	}
 	choice := c.Choices[0]
@@ -130,6 +132,9 @@ func (a *answer) problem(contentType string) error {
 			return fmt.Errorf("it is %s, neither JSON nor a stream of events", contentType)
 		}
 		return adapter.BrokeOff()
+	}
+	if a.choices == 0 {
+		return errors.New("it has no choices")
 	}
 	return nil
 }

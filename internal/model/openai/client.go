@@ -17,9 +17,6 @@ import (
 	"github.com/hocket-run/hocket/internal/model/adapter"
 )
 
-// maxAnswer bounds an answer that comes as one JSON value, in bytes.
-const maxAnswer = 64 << 20
-
 // Config says where to call.
 type Config struct {
 	// BaseURL is the address in front of /chat/completions. Required.
@@ -155,7 +152,7 @@ func toldError(data []byte) error {
 
 // readWhole reads an answer that is one JSON value.
 func (a *answer) readWhole(r io.Reader) error {
-	raw, err := io.ReadAll(io.LimitReader(r, maxAnswer))
+	raw, err := io.ReadAll(r)
 	if err != nil {
 		return err
 	}
@@ -165,9 +162,6 @@ func (a *answer) readWhole(r io.Reader) error {
 	var parsed sdk.ChatCompletion
 	if err := json.Unmarshal(raw, &parsed); err != nil {
 		return err
-	}
-	if len(parsed.Choices) == 0 {
-		return errors.New("it has no choices")
 	}
 	a.addWhole(parsed)
 	return nil

@@ -237,8 +237,13 @@ func TestErrorAnswers(t *testing.T) {
 		"error with status OK": {200, "application/json", `{"error":{"message":"no credit","code":402}}`, model.KindAuth, "no credit"},
 		"error in a stream":    {200, sse, "data: {\"choices\":[{\"delta\":{\"content\":\"a\"}}]}\n\ndata: {\"error\":{\"message\":\"upstream\",\"code\":429}}\n\n", model.KindRateLimit, "upstream"},
 		"no choices":           {200, "application/json", `{"object":"x"}`, model.KindServer, "the answer cannot be read: it has no choices"},
-		"empty stream":         {200, sse, "", model.KindNetwork, ""},
-		"page for an answer":   {200, "text/html", "<html>login</html>", model.KindServer, "the answer cannot be read: it is text/html, neither JSON nor a stream of events"},
+		"stream of nothing":    {200, sse, "data: [DONE]\n\n", model.KindServer, "the answer cannot be read: it has no choices"},
+		"stream of usage": {
+			200, sse, "data: {\"choices\":[],\"usage\":{\"prompt_tokens\":3,\"completion_tokens\":0,\"total_tokens\":3}}\n\ndata: [DONE]\n\n",
+			model.KindServer, "the answer cannot be read: it has no choices",
+		},
+		"empty stream":       {200, sse, "", model.KindNetwork, ""},
+		"page for an answer": {200, "text/html", "<html>login</html>", model.KindServer, "the answer cannot be read: it is text/html, neither JSON nor a stream of events"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
