@@ -234,13 +234,17 @@ func retryAfter(h http.Header, now time.Time) time.Duration {
 // retryInfo reads the wait that Google asks for in the body: an entry of error.details with a retryDelay such as "34.5s"; 0 where there is none.
 func retryInfo(body []byte) time.Duration {
 	var e struct {
-		Error struct{ Details []json.RawMessage }
+		Error struct {
+			Details []json.RawMessage `json:"details"`
+		} `json:"error"`
 	}
 	if json.Unmarshal(body, &e) != nil {
 		return 0
 	}
 	for _, raw := range e.Error.Details {
-		var info struct{ RetryDelay string }
+		var info struct {
+			RetryDelay string `json:"retryDelay"`
+		}
 		if json.Unmarshal(raw, &info) != nil {
 			continue
 		}
