@@ -121,7 +121,7 @@ func read(ctx context.Context, file string, data []byte, opts LoadOptions, besid
 		case slices.ContainsFunc(problems, broken):
 			ds[i].Hint = "its row in the table agents has errors"
 		case !strings.HasPrefix(ds[i].Hint, "did you mean"):
-			ds[i].Hint = "give it with --agents, or store it with `hocket agents apply`"
+			ds[i].Hint = "agents are defined under the key agents, in the file of --agents, or in the catalog (hocket agents apply)"
 		}
 	}
 	return w, append(problems, ds...), nil
