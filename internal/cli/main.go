@@ -200,6 +200,7 @@ func (a *app) root() *cobra.Command {
 	}{
 		{"Run workflows:", []*cobra.Command{a.runCmd(), a.execCmd(), a.resumeCmd(), a.cancelCmd(), a.runsCmd()}},
 		{"Keep workflows:", []*cobra.Command{a.workflowsCmd(), a.agentsCmd()}},
+		{"Run on schedule:", []*cobra.Command{a.scheduleCmd(), a.schedulerCmd()}},
 		{"Work on documents:", []*cobra.Command{a.validateCmd(), a.showCmd(), a.convertCmd()}},
 	} {
 		root.AddGroup(&cobra.Group{ID: g.title, Title: g.title})

@@ -2,6 +2,7 @@ package driver
 
 import (
 	"crypto/rand"
+	"crypto/sha256"
 	"encoding/base32"
 	"encoding/binary"
 	"time"
@@ -19,3 +20,17 @@ func NewRunID(now time.Time) string {
 
 // crockford is the alphabet of ULIDs, without the letters that look like digits.
 var crockford = base32.NewEncoding("0123456789ABCDEFGHJKMNPQRSTVWXYZ").WithPadding(base32.NoPadding)
+
+// DerivedRunID makes the id of a run that two makers must give the same id: the time of at, and a digest of at and parts in place of what is
+// random otherwise.
+func DerivedRunID(at time.Time, parts ...string) string {
+	h := sha256.New()
+	for _, p := range append([]string{at.UTC().Format(time.RFC3339Nano)}, parts...) {
+		_ = binary.Write(h, binary.BigEndian, uint64(len(p))) // a digest takes everything
+		h.Write([]byte(p))
+	}
+	var b [20]byte
+	binary.BigEndian.PutUint64(b[2:], uint64(at.UnixMilli()))
+	copy(b[10:], h.Sum(nil))
+	return crockford.EncodeToString(b[:])[6:]
+}

@@ -53,9 +53,9 @@ type Schedules interface {
 	Register(ctx context.Context, r Registration) error
 	// Unregister forgets a schedule. One that is not there is no error.
 	Unregister(ctx context.Context, workflow, branch string) error
-	// Lead makes the handle the one that minds the schedules, unless another living handle does, and gives whoever does now. A handle leads until
-	// it is closed or its process dies, which is seen at once, as with [Leases].
-	Lead(ctx context.Context) (Owner, error)
+	// Lead makes the handle the one that minds the schedules, unless another living handle does, and gives whoever does now; mine tells that it is
+	// this handle. A handle leads until it is closed or its process dies, which is seen at once, as with [Leases].
+	Lead(ctx context.Context) (leader Owner, mine bool, err error)
 	// Leader gives whoever minds the schedules; false where nobody who lives does.
 	Leader(ctx context.Context) (Owner, bool, error)
 }
@@ -105,16 +105,16 @@ func (h *memHandle) Unregister(ctx context.Context, workflow, branch string) err
 	return nil
 }
 
-func (h *memHandle) Lead(ctx context.Context) (Owner, error) {
+func (h *memHandle) Lead(ctx context.Context) (Owner, bool, error) {
 	unlock, err := h.lock(ctx)
 	if err != nil {
-		return Owner{}, err
+		return Owner{}, false, err
 	}
 	defer unlock()
 	if !h.m.owners[h.m.schedules.leader.ID] {
 		h.m.schedules.leader = h.owner
 	}
-	return h.m.schedules.leader, nil
+	return h.m.schedules.leader, h.m.schedules.leader == h.owner, nil
 }
 
 func (h *memHandle) Leader(ctx context.Context) (Owner, bool, error) {

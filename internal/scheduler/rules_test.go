@@ -334,12 +334,11 @@ func TestTwo(t *testing.T) {
 func TestConfig(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	good := scheduler.Config{Source: w, Runs: w, Book: w.store.Open(journal.KindRun), Self: "me"}
+	good := scheduler.Config{Source: w, Runs: w, Book: w.store.Open(journal.KindRun)}
 	for name, change := range map[string]func(*scheduler.Config){
 		"no source": func(c *scheduler.Config) { c.Source = nil },
 		"no runs":   func(c *scheduler.Config) { c.Runs = nil },
 		"no book":   func(c *scheduler.Config) { c.Book = nil },
-		"nobody":    func(c *scheduler.Config) { c.Self = "" },
 		"poll":      func(c *scheduler.Config) { c.Poll = -1 },
 		"policy":    func(c *scheduler.Config) { c.CatchUp = "some" },
 	} {

@@ -87,13 +87,12 @@ func Policies() []Policy { return []Policy{CatchUpLast, CatchUpNone, CatchUpAll}
 // MaxCatchUp bounds what CatchUpAll makes up for.
 const MaxCatchUp = 100
 
-// Config is what a Scheduler is made of. Source, Runs, Book and Self must be set.
+// Config is what a Scheduler is made of. Source, Runs and Book must be set.
 type Config struct {
 	Source Source
 	Runs   Runs
-	// Book keeps where schedules stand. Self is the id of the owner that its handle is.
+	// Book keeps where schedules stand. It is a handle of this scheduler's process.
 	Book journal.Schedules
-	Self string
 	// Zone is that of calendars whose document names none; nil: UTC.
 	Zone *time.Location
 	// CatchUp; "": CatchUpLast.
@@ -119,8 +118,8 @@ const (
 
 func (c Config) withDefaults() (Config, error) {
 	switch {
-	case c.Source == nil || c.Runs == nil || c.Book == nil || c.Self == "":
-		return c, errors.New("scheduler: Source, Runs, Book or Self is not set")
+	case c.Source == nil || c.Runs == nil || c.Book == nil:
+		return c, errors.New("scheduler: Source, Runs or Book is not set")
 	case c.Poll < 0 || c.Grace < 0:
 		return c, errors.New("scheduler: a time is negative")
 	}
@@ -215,11 +214,11 @@ func (s *Scheduler) round(ctx context.Context) time.Duration {
 
 // lead tells whether this process minds the schedules now.
 func (s *Scheduler) lead(ctx context.Context) bool {
-	leader, err := s.cfg.Book.Lead(ctx)
+	leader, mine, err := s.cfg.Book.Lead(ctx)
 	if s.failed(ctx, "lead", "mind the schedules", err) {
 		return false
 	}
-	if leader.ID != s.cfg.Self {
+	if !mine {
 		if s.told["leader"] != leader.ID {
 			s.told["leader"] = leader.ID
 			s.cfg.Report(Event{Kind: EventWaiting, At: s.now(), Detail: leader.String()})

@@ -181,7 +181,7 @@ type process struct {
 func (w *world) begin(with ...func(*scheduler.Config)) *process {
 	w.t.Helper()
 	p := &process{w: w, handle: w.store.Open(journal.KindScheduler), gone: make(chan struct{})}
-	cfg := scheduler.Config{Source: w, Runs: w, Book: p.handle, Self: p.handle.Owner().ID, Report: func(e scheduler.Event) {
+	cfg := scheduler.Config{Source: w, Runs: w, Book: p.handle, Report: func(e scheduler.Event) {
 		w.mu.Lock()
 		defer w.mu.Unlock()
 		w.events = append(w.events, e)

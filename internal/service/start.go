@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"strconv"
 	"strings"
 	"time"
@@ -45,6 +46,8 @@ type StartRequest struct {
 	Limits workflow.Limits
 	// Trust allows the commands that the document names (SEC5).
 	Trust bool
+	// meta is kept with the run.
+	meta map[string]string
 }
 
 // NewRunID makes an id that no run has; ids sort by the time at which they were made.
@@ -58,6 +61,7 @@ func (s *Service) Start(ctx context.Context, q StartRequest) (run string, err er
 		Run: q.RunID, Workflow: q.Workflow, Input: expr.Quote(q.Input), Limits: q.Limits, Model: q.Model,
 		Meta: map[string]string{}, Files: map[string][]byte{},
 	}
+	maps.Copy(spec.Meta, q.meta)
 	if q.Version > 0 {
 		spec.Meta[project.MetaVersion] = strconv.Itoa(q.Version)
 	}

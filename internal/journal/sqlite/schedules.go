@@ -78,22 +78,22 @@ func (s *Store) Leader(ctx context.Context) (journal.Owner, bool, error) {
 
 // Lead implements journal.Schedules. Where somebody leads it writes nothing. Whether the former leader lives is asked outside of the
 // transaction: a dead one does not come back, and of several that take its place the first does.
-func (s *Store) Lead(ctx context.Context) (journal.Owner, error) {
+func (s *Store) Lead(ctx context.Context) (journal.Owner, bool, error) {
 	if _, err := s.owners.register(ctx, s.writer); err != nil {
-		return journal.Owner{}, fmt.Errorf("mind schedules: %w", err)
+		return journal.Owner{}, false, fmt.Errorf("mind schedules: %w", err)
 	}
 	self := s.Owner()
 	for {
 		former, alive, err := s.Leader(ctx)
 		if alive || err != nil {
-			return former, err
+			return former, former.ID == self.ID, err
 		}
 		err = s.writer.write(ctx, 0, func(c *conn) error {
 			_, err := c.exec(sqlLead, self.ID, string(self.Kind), self.PID, former.ID)
 			return err
 		})
 		if err != nil {
-			return journal.Owner{}, fmt.Errorf("mind schedules: %w", err)
+			return journal.Owner{}, false, fmt.Errorf("mind schedules: %w", err)
 		}
 	}
 }

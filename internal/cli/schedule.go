@@ -1,0 +1,321 @@
+package cli
+
+import (
+	"fmt"
+	"strconv"
+	"text/tabwriter"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/hocket-run/hocket/diag"
+	"github.com/hocket-run/hocket/internal/schedule"
+	"github.com/hocket-run/hocket/internal/service"
+	"github.com/hocket-run/hocket/workflow"
+)
+
+func (a *app) scheduleCmd() *cobra.Command {
+	list := a.scheduleListCmd()
+	c := &cobra.Command{
+		Use: "schedule", Short: "list schedules, and preview their times",
+		Long: "Shows when workflows start by themselves. Without a further verb it lists the\nschedules of all published workflows. hocket scheduler runs them; see\n" +
+			"docs/schedules.md.",
+		Example: "  hocket schedule list\n  hocket schedule preview feeds.json --branch daily --tz America/New_York",
+		Args:    takes(), RunE: list.RunE,
+	}
+	c.Flags().AddFlagSet(list.Flags())
+	c.AddCommand(list, a.schedulePreviewCmd())
+	return c
+}
+
+// addZoneFlag adds --tz.
+func addZoneFlag(c *cobra.Command, tz *string, usage string) {
+	c.Flags().StringVar(tz, "tz", "", usage)
+	must(c.RegisterFlagCompletionFunc("tz", cobra.FixedCompletions(schedule.ZoneNames(), cobra.ShellCompDirectiveNoFileComp)))
+}
+
+// zone reads --tz; nil where it is not given.
+func zone(c *cobra.Command, tz string) (*time.Location, error) {
+	if !c.Flags().Changed("tz") {
+		return nil, nil
+	}
+	loc, err := schedule.Zone(tz, time.Local)
+	if err != nil {
+		return nil, usef("--tz: %v", err)
+	}
+	return loc, nil
+}
+
+// scheduleLine is a schedule in `schedule list --json`.
+type scheduleLine struct {
+	Workflow string  `json:"workflow"`
+	Branch   *string `json:"branch"`
+	Mode     string  `json:"mode"`
+	Schedule string  `json:"schedule"`
+	TimeZone *string `json:"timeZone"`
+	// Next is null where there is no planned time, or nobody knows it yet.
+	Next    *string      `json:"next"`
+	LastRun *lastRunLine `json:"lastRun"`
+	Error   *string      `json:"error"`
+}
+
+type lastRunLine struct {
+	ID string `json:"id"`
+	// Status is null for a run that was pruned.
+	Status *string `json:"status"`
+}
+
+// textOf is a text, nil for none.
+func textOf(s string) *string {
+	if s == "" {
+		return nil
+	}
+	return &s
+}
+
+func (a *app) scheduleListCmd() *cobra.Command {
+	var (
+		asJSON bool
+		tz     string
+	)
+	c := &cobra.Command{
+		Use: "list", Short: "list the schedules of published workflows", Args: takes(),
+		RunE: func(c *cobra.Command, _ []string) error {
+			loc, err := zone(c, tz)
+			if err != nil {
+				return err
+			}
+			s, err := a.look(c.Context())
+			if err != nil {
+				return err
+			}
+			defer s.Close()
+			list, leader, alive, err := s.Schedules(c.Context(), loc)
+			if err != nil {
+				return err
+			}
+			if asJSON {
+				lines := make([]scheduleLine, len(list))
+				for i, sc := range list {
+					lines[i] = lineOfSchedule(sc)
+				}
+				return writeJSON(a.Out, lines, a.OutTerminal)
+			}
+			if err := a.scheduleTable(list); err != nil || a.quiet {
+				return err
+			}
+			switch {
+			case len(list) == 0:
+				fmt.Fprintln(a.Err, "no schedules")
+			case alive:
+				fmt.Fprintf(a.Err, "minded by %s\n", leader)
+			default:
+				fmt.Fprintln(a.Err, "nobody minds them now: hocket scheduler does")
+			}
+			return nil
+		},
+	}
+	c.Flags().BoolVar(&asJSON, "json", false, "print a list as JSON")
+	addZoneFlag(c, &tz, "time `ZONE` of calendars whose document names none (default: the machine's)")
+	return c
+}
+
+func lineOfSchedule(sc service.Scheduled) scheduleLine {
+	l := scheduleLine{Workflow: sc.Workflow, Branch: textOf(sc.Branch.Branch), Mode: sc.Schedule.Mode, Schedule: sc.Schedule.Spec, TimeZone: textOf(sc.Zone)}
+	if !sc.Next.IsZero() {
+		l.Next = textOf(timeText(sc.Next))
+	}
+	if sc.LastRun != "" {
+		l.LastRun = &lastRunLine{sc.LastRun, textOf(string(sc.LastStatus))}
+	}
+	if sc.Err != nil {
+		l.Error = textOf(sc.Err.Error())
+	}
+	return l
+}
+
+// timeText is a time for programs: RFC 3339, with a fraction only where there is one.
+func timeText(t time.Time) string { return t.Format(time.RFC3339Nano) }
+
+func (a *app) scheduleTable(list []service.Scheduled) error {
+	if len(list) == 0 {
+		return nil
+	}
+	t := tabwriter.NewWriter(a.Out, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(t, "WORKFLOW\tBRANCH\tMODE\tSCHEDULE\tZONE\tNEXT\tLAST RUN\tSTATUS")
+	for _, sc := range list {
+		var next string
+		switch {
+		case sc.Err != nil:
+			next = "cannot be read: " + sc.Err.Error()
+		case !sc.Next.IsZero():
+			next = sc.Next.Format("Mon 2006-01-02 15:04:05 -07:00")
+		case sc.Schedule.Mode == workflow.ModeContinuous:
+			next = "after the end of the run before"
+		default:
+			next = "once a scheduler has registered it"
+		}
+		fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\n", clean(sc.Workflow), dash(clean(sc.Branch.Branch)), dash(clean(sc.Schedule.Mode)),
+			dash(clean(sc.Schedule.Spec)), dash(clean(sc.Zone)), clean(next), dash(sc.LastRun), dash(string(sc.LastStatus)))
+	}
+	if err := t.Flush(); err != nil {
+		return fmt.Errorf("write list: %w", err)
+	}
+	return nil
+}
+
+func dash(s string) string {
+	if s == "" {
+		return "-"
+	}
+	return s
+}
+
+// maxPreview bounds --count.
+const maxPreview = 10_000
+
+func (a *app) schedulePreviewCmd() *cobra.Command {
+	var (
+		opts     service.LoadOptions
+		q        service.PreviewRequest
+		tz, from string
+		stored   string
+		asJSON   bool
+	)
+	c := &cobra.Command{
+		Use: "preview FILE", Short: "print the next times at which a workflow would start",
+		Long: "Prints the next times at which a branch of a document, or of a stored workflow,\nwould start by itself. It starts nothing. An interval counts from --from, as if\n" +
+			"it was registered then.",
+		Example: "  hocket schedule preview feeds.json --branch daily --tz Europe/Berlin --count 3\n" +
+			"  hocket schedule preview feeds.json --from 2026-03-07T00:00:00Z --json\n  hocket schedule preview --workflow feeds --branch daily",
+		Args: takes("[FILE]"), ValidArgsFunction: firstIsDocument,
+		RunE: func(c *cobra.Command, args []string) error {
+			var err error
+			if q.Zone, err = zone(c, tz); err != nil {
+				return err
+			}
+			if q.Count < 1 || q.Count > maxPreview {
+				return mustBe("count", fmt.Sprintf("from 1 to %d", maxPreview), strconv.Itoa(q.Count))
+			}
+			var w *workflow.Workflow
+			switch {
+			case len(args) == 1 && stored != "":
+				return usef("give either FILE or --workflow ID")
+			case len(args) == 1:
+				w, err = a.scheduleOf(c, args[0], opts)
+			case c.Flags().Changed("workflow"):
+				w, err = a.storedScheduleOf(c, stored)
+			default:
+				return usef("hocket schedule preview needs FILE or --workflow ID; see hocket help schedule preview")
+			}
+			if err != nil {
+				return err
+			}
+			if q.From, err = a.from(from, q.Zone); err != nil {
+				return err
+			}
+			p, err := service.PreviewOf(w, q)
+			if err != nil {
+				return err
+			}
+			return a.preview(p, asJSON)
+		},
+	}
+	addLoadFlags(c, &opts)
+	c.Flags().StringVar(&q.Branch, "branch", "", "`ID` of the branch")
+	addZoneFlag(c, &tz, "time `ZONE`, such as Europe/Berlin, whatever the document says (default: the document's, else the machine's)")
+	c.Flags().StringVar(&from, "from", "", "`TIME` after which to look, such as 2026-03-07T12:00:00Z (default: now)")
+	c.Flags().IntVar(&q.Count, "count", 10, "print `N` times")
+	c.Flags().StringVar(&stored, "workflow", "", "instead of FILE: `ID` of a stored workflow")
+	c.Flags().BoolVar(&asJSON, "json", false, "print a list of RFC 3339 times as JSON")
+	must(c.RegisterFlagCompletionFunc("workflow", a.completeWorkflow))
+	return c
+}
+
+// fromForms are the forms of --from; those without an offset are local times of the zone.
+var fromForms = []string{time.RFC3339, "2006-01-02T15:04:05", "2006-01-02T15:04", "2006-01-02 15:04:05", "2006-01-02 15:04", "2006-01-02"}
+
+func (a *app) from(text string, loc *time.Location) (time.Time, error) {
+	if text == "" {
+		return time.Now().Truncate(time.Second), nil
+	}
+	if loc == nil {
+		loc = time.Local
+	}
+	for _, form := range fromForms {
+		if t, err := time.ParseInLocation(form, text, loc); err == nil {
+			return t, nil
+		}
+	}
+	return time.Time{}, mustBe("from", "a time such as 2026-03-07T12:00:00Z", text)
+}
+
+// scheduleOf reads a document for its schedules. What keeps it from running, such as an agent that is defined elsewhere, does not matter here.
+func (a *app) scheduleOf(c *cobra.Command, path string, opts service.LoadOptions) (*workflow.Workflow, error) {
+	data, err := service.ReadFile(path, a.In)
+	if err != nil {
+		return nil, err
+	}
+	opts.Stdin, opts.Catalog = a.In, a.catalogAgents
+	w, problems, err := service.Load(c.Context(), path, data, opts)
+	if err != nil {
+		return nil, err
+	}
+	return a.onlySchedules(w, problems)
+}
+
+func (a *app) storedScheduleOf(c *cobra.Command, id string) (*workflow.Workflow, error) {
+	s, err := a.look(c.Context())
+	if err != nil {
+		return nil, err
+	}
+	defer s.Close()
+	w, _, problems, err := s.LoadStored(c.Context(), id, service.Which{}, service.LoadOptions{})
+	if err != nil {
+		return nil, err
+	}
+	return a.onlySchedules(w, problems)
+}
+
+// onlySchedules refuses a document whose schedules, or of which nothing, can be read.
+func (a *app) onlySchedules(w *workflow.Workflow, problems diag.List) (*workflow.Workflow, error) {
+	if w == nil {
+		return nil, a.refuse(problems)
+	}
+	var list diag.List
+	for _, d := range problems {
+		switch d.Code {
+		case schedule.CodeBadSchedule, schedule.CodeMissingSchedule, schedule.CodeUnknownMode, schedule.CodeUnknownZone:
+			list.Add(d)
+		}
+	}
+	return w, a.refuse(list)
+}
+
+// preview prints planned times.
+func (a *app) preview(p service.Preview, asJSON bool) error {
+	switch {
+	case a.quiet || p.Schedule.IsTimed():
+	case p.Schedule.Kind == schedule.KindContinuous:
+		fmt.Fprintf(a.Err, "continuous: the first run starts at once, the next one %s after the end of the one before; there are no planned times\n", p.Schedule.Every)
+	default:
+		fmt.Fprintln(a.Err, "one_time: it never starts by itself")
+	}
+	if asJSON {
+		times := make([]string, len(p.Times))
+		for i, t := range p.Times {
+			times[i] = timeText(t)
+		}
+		return writeJSON(a.Out, times, a.OutTerminal)
+	}
+	for _, t := range p.Times {
+		line := timeText(t) + "  " + t.Format("Mon")
+		if odd := p.Schedule.Explain(t, p.Zone); odd != "" {
+			line += "  " + a.outColor.dim(odd)
+		}
+		if _, err := fmt.Fprintln(a.Out, line); err != nil {
+			return fmt.Errorf("write times: %w", err)
+		}
+	}
+	return nil
+}

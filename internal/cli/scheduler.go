@@ -1,0 +1,231 @@
+package cli
+
+import (
+	"cmp"
+	"fmt"
+	"log/slog"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/hocket-run/hocket/internal/journal"
+	"github.com/hocket-run/hocket/internal/scheduler"
+	"github.com/hocket-run/hocket/internal/service"
+)
+
+func (a *app) schedulerCmd() *cobra.Command {
+	var (
+		q       service.ScheduleRequest
+		files   fileFlags
+		tz      string
+		catchUp string
+	)
+	c := &cobra.Command{
+		Use: "scheduler", Short: "run the schedules of published workflows until stopped",
+		Long: "Starts runs of published workflows when their schedules say so, drives them, and\ntakes up those that a former scheduler left, until it is stopped by Ctrl-C or\n" +
+			"SIGTERM. Then runs under way are stored and go on with the next scheduler.\n\n" +
+			"Several may run on one store: one minds the schedules, the others wait for its\nend. A planned time never has two runs. What was missed while nobody looked is\n" +
+			"made up for as --catch-up says: the last one of each branch, none, or all (at\nmost 100), one after the other.",
+		Example: "  hocket scheduler --tz Europe/Berlin\n  hocket scheduler --catch-up none --log-format json",
+		Args:    takes(),
+		RunE: func(c *cobra.Command, _ []string) error {
+			var err error
+			if q.Zone, err = zone(c, tz); err != nil {
+				return err
+			}
+			q.CatchUp = scheduler.Policy(catchUp)
+			if !slices.Contains(scheduler.Policies(), q.CatchUp) {
+				return mustBe("catch-up", orList(policyNames()), catchUp)
+			}
+			if q.Files, err = a.files(files); err != nil {
+				return err
+			}
+			return a.schedule(c, q)
+		},
+	}
+	f := c.Flags()
+	addZoneFlag(c, &tz, "time `ZONE` of calendars whose document names none (default: the machine's)")
+	f.StringVar(&catchUp, "catch-up", string(scheduler.CatchUpLast), "which of the planned times that were missed are made up for: `last`, none or all")
+	f.StringVar(&q.Model, "model", "", "`MODEL` of every agent, whatever the documents say")
+	f.BoolVar(&q.Trust, "trust", false, "let documents start the commands that they name and use the addresses that they name")
+	files.add(c)
+	must(c.RegisterFlagCompletionFunc("catch-up", cobra.FixedCompletions(policyNames(), cobra.ShellCompDirectiveNoFileComp)))
+	return c
+}
+
+func policyNames() []string {
+	var names []string
+	for _, p := range scheduler.Policies() {
+		names = append(names, string(p))
+	}
+	return names
+}
+
+func (a *app) schedule(c *cobra.Command, q service.ScheduleRequest) error {
+	ctx := c.Context()
+	cfg := a.config()
+	cfg.Kind = journal.KindScheduler
+	s, err := service.Open(ctx, cfg)
+	if err != nil {
+		return err
+	}
+	r := &reporter{app: a, zone: cmp.Or(q.Zone, time.Local), skipped: map[scheduler.Key]skips{}, open: map[string]bool{}}
+	q.Report = r.event
+	if err := s.Schedule(ctx, q); err != nil {
+		_ = s.Close() // nothing was started
+		return err
+	}
+	if err := s.Close(); err != nil {
+		return err
+	}
+	r.stopped()
+	return nil
+}
+
+// reporter prints what a scheduler does, a line each.
+type reporter struct {
+	*app
+	zone    *time.Location
+	skipped map[scheduler.Key]skips
+	open    map[string]bool // runs that began and did not end
+}
+
+// skips counts planned times that found the same run.
+type skips struct {
+	run   string
+	count int
+}
+
+// event prints one event. Of many planned times that find one run the first is told, and their number at the next start.
+func (r *reporter) event(e scheduler.Event) {
+	switch e.Kind {
+	case scheduler.EventStarted:
+		r.open[e.Run] = true
+		if sk := r.skipped[e.Key]; sk.count > 1 {
+			r.line(e, "skipped", fmt.Sprintf("%d planned times in all for run %s", sk.count, sk.run), "run", sk.run, "count", sk.count)
+		}
+		delete(r.skipped, e.Key)
+	case scheduler.EventEnded:
+		delete(r.open, e.Run)
+	case scheduler.EventSkipped:
+		sk := r.skipped[e.Key]
+		if sk.count > 0 && sk.run == e.Run {
+			sk.count++
+			r.skipped[e.Key] = sk
+			return
+		}
+		r.skipped[e.Key] = skips{e.Run, 1}
+	default:
+	}
+	text, args := r.words(e)
+	r.line(e, string(e.Kind), text, args...)
+}
+
+// words tells an event in words, and in fields for programs.
+func (r *reporter) words(e scheduler.Event) (string, []any) {
+	var (
+		parts []string
+		args  []any
+	)
+	add := func(text string, fields ...any) { parts, args = append(parts, text), append(args, fields...) }
+	switch e.Kind {
+	case scheduler.EventLeading:
+		add("this process minds the schedules")
+	case scheduler.EventWaiting:
+		add(e.Detail+" minds the schedules; waiting for its end", "leader", e.Detail)
+	case scheduler.EventRegistered:
+		add("schedule "+e.Detail, "schedule", e.Detail)
+	case scheduler.EventStarted:
+		add("run "+e.Run, "run", e.Run, "planned", e.Planned)
+		if e.CatchUp > 0 {
+			add("makes up for "+r.time(e.Planned), "catchUp", true)
+		}
+	case scheduler.EventEnded:
+		add("run "+e.Run, "run", e.Run)
+		add(fmt.Sprintf("%s after %s", e.Status, duration(e.Took)), "status", string(e.Status), "tookMs", e.Took.Milliseconds())
+	case scheduler.EventSkipped:
+		text := "a run is just starting"
+		if e.Run != "" {
+			text = "run " + e.Run + " has not ended"
+		}
+		add(r.time(e.Planned)+": "+text, "run", e.Run, "planned", e.Planned)
+	case scheduler.EventMissed:
+		add(r.missed(e), "count", e.Count, "planned", e.Planned, "catchUp", e.CatchUp)
+	case scheduler.EventRefused, scheduler.EventBroken:
+		add(e.Err.Error(), "err", e.Err.Error())
+	case scheduler.EventClock:
+		add("the clock was set back by more than a day; it goes on from now", "planned", e.Planned)
+	default:
+	}
+	if !e.Next.IsZero() {
+		add("next "+r.local(e.Next), "next", e.Next)
+	}
+	return strings.Join(parts, ", "), args
+}
+
+// missed tells how many planned times passed while nobody looked, and what becomes of them.
+func (r *reporter) missed(e scheduler.Event) string {
+	made := "dropped"
+	switch {
+	case e.CatchUp == 1:
+		made = "made up for"
+	case e.CatchUp > 1:
+		made = fmt.Sprintf("%d are made up for", e.CatchUp)
+	}
+	switch {
+	case e.Count == 1:
+		return r.time(e.Planned) + ", " + made
+	case e.CatchUp == 1:
+		made = "the last one is made up for"
+	}
+	few := strconv.Itoa(e.Count)
+	if e.Count >= scheduler.MaxCatchUp {
+		few += " or more"
+	}
+	return few + " planned times, the last at " + r.time(e.Planned) + ", " + made
+}
+
+// local is a time in the zone of its schedule, which is named where it is another one.
+func (r *reporter) local(t time.Time) string {
+	_, here := t.In(r.zone).Zone()
+	if _, there := t.Zone(); there != here {
+		return t.Format("2006-01-02 15:04:05 -07:00")
+	}
+	return r.time(t)
+}
+
+func (r *reporter) time(t time.Time) string { return t.In(r.zone).Format("2006-01-02 15:04:05") }
+
+// line prints what happened on standard error, as --log-format says.
+func (r *reporter) line(e scheduler.Event, kind, text string, args ...any) {
+	if r.quiet {
+		return
+	}
+	if r.logFormat == "json" {
+		fields := args
+		if e.Workflow != "" {
+			fields = append([]any{"workflow", e.Workflow, "branch", e.Branch}, args...)
+		}
+		slog.New(slog.NewJSONHandler(logWriter{r.app}, nil)).Info(kind, fields...)
+		return
+	}
+	line := r.time(e.At) + "  " + fmt.Sprintf("%-10s", kind)
+	if e.Workflow != "" {
+		line += "  " + e.String() + ": "
+	} else {
+		line += "  "
+	}
+	fmt.Fprintln(r.Err, clean(line+text))
+}
+
+// stopped tells what was left.
+func (r *reporter) stopped() {
+	text := "no run is under way"
+	if n := len(r.open); n > 0 {
+		text = counted(n, "run") + " under way; the next scheduler goes on with it"
+	}
+	r.line(scheduler.Event{At: time.Now()}, "stopped", text, "open", len(r.open))
+}
