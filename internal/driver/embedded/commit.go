@@ -2,8 +2,10 @@ package embedded
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"slices"
 	"time"
 
@@ -197,6 +199,9 @@ func (a *actor) stored(ap journal.Append) {
 	if a.create != nil {
 		a.create, a.blobs, a.epoch = nil, nil, 1
 	}
+	if a.pause.last > 0 {
+		a.log.Warn("the store takes events again")
+	}
 	a.owned, a.pause = !ap.Release, backoff{}
 	if ap.Snapshot != nil {
 		a.snapAt = ap.Record.Last
@@ -218,7 +223,11 @@ func (a *actor) uncertain(ap journal.Append, cause error) (committed bool, err e
 		a.owned = false
 		return false, cause
 	}
-	a.log.Warn("append failed; reading the journal again", "err", cause)
+	level := slog.LevelDebug
+	if a.pause.last == 0 {
+		level = slog.LevelWarn // once is enough for an outage
+	}
+	a.log.Log(a.d.root, level, "the store does not take events; trying until it does", "err", cause)
 	for {
 		head, err := a.d.cfg.Store.Head(a.d.root, a.id)
 		switch {
@@ -231,10 +240,22 @@ func (a *actor) uncertain(ap journal.Append, cause error) (committed bool, err e
 			a.owned = false
 			return false, err
 		}
-		if err := a.pause.wait(a.d.root); err != nil {
+		if err := a.patience(); err != nil {
 			return false, err
 		}
 	}
+}
+
+// patience waits before the store is asked once more. Whoever interrupts the run is kept waiting for one more try and no longer: what could not be
+// written is asked again when somebody resumes.
+func (a *actor) patience() error {
+	if a.ctx.Err() != nil {
+		return errStopped
+	}
+	if a.pause.wait(a.ctx) != nil && a.d.root.Err() != nil {
+		return context.Cause(a.d.root)
+	}
+	return nil
 }
 
 func (a *actor) compare(ap journal.Append, head journal.Head) (committed bool, err error) {
@@ -262,7 +283,7 @@ func (a *actor) compare(ap journal.Append, head journal.Head) (committed bool, e
 		return false, fmt.Errorf("append to run %s: %w", a.id, journal.ErrFenced)
 	}
 	// The store answers and does not take the record: a full disk, say. Do not turn in circles.
-	if err := a.pause.wait(a.d.root); err != nil {
+	if err := a.patience(); err != nil {
 		return false, err
 	}
 	return false, a.reread()
@@ -325,7 +346,8 @@ func (a *actor) quarantine(cause error) error {
 // codeDefect is the code of a run that ended by a defect of Hocket.
 const codeDefect = "internal"
 
-// release gives the run up, for as long as it takes: a run that is owned by a living process and driven by nobody would stand still for ever.
+// release gives the run up, for as long as it takes: a run that is owned by a living process and driven by nobody would stand still for ever. A
+// driver that is closed tries once: its process ends, and its lease with it.
 func (a *actor) release() {
 	var b backoff
 	for a.owned {
@@ -333,8 +355,10 @@ func (a *actor) release() {
 		if err == nil || errors.Is(err, journal.ErrFenced) || errors.Is(err, journal.ErrNotFound) || errors.Is(err, journal.ErrClosed) {
 			break
 		}
-		a.log.Warn("release failed", "err", err)
-		if b.wait(a.d.root) != nil {
+		if b.last == 0 {
+			a.log.Warn("the store does not take that the run is given up", "err", err)
+		}
+		if b.wait(a.d.work) != nil {
 			break
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"math"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -311,6 +312,46 @@ func TestStoreDown(t *testing.T) {
 			t.Errorf("%+v, want completed", s)
 		}
 	})
+}
+
+// TestInterruptStoreDown: a store that takes nothing does not keep whoever interrupts, or closes, waiting until it does.
+func TestInterruptStoreDown(t *testing.T) {
+	for name, leave := range map[string]func(ctx context.Context, d *embedded.Driver, run string) error{
+		"interrupt": func(ctx context.Context, d *embedded.Driver, run string) error { return d.Interrupt(ctx, run) },
+		"close":     func(ctx context.Context, d *embedded.Driver, _ string) error { return d.Close(ctx) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				m := journal.NewMemory()
+				var down atomic.Bool
+				disk := sim.NewDisk(m.Open(""), m.Open(""), func(op string, _ int) sim.Fault {
+					if down.Load() && (op == "append" || name == "close") {
+						return sim.FaultError
+					}
+					return sim.FaultNone
+				}, nil)
+				calls := 0
+				w := &sim.World{Model: func(context.Context, model.Request) (model.Reply, error) {
+					calls++
+					down.Store(true)
+					return sim.Reply("ok"), nil
+				}}
+				d := open(t, m, embedded.Config{Store: disk, Open: w.Open})
+				run := start(t, d, agents("a"))
+				time.Sleep(time.Minute) // of the bubble's clock
+				ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+				defer cancel()
+				if err := leave(ctx, d, run); err != nil {
+					t.Fatalf("%s while the store takes nothing: %v", name, err)
+				}
+				if calls != 1 {
+					t.Errorf("the model was called %d times, want once however often the store refused", calls)
+				}
+				down.Store(false)
+			})
+		})
+	}
 }
 
 // TestCloseIsBounded: an adapter that is deaf does not keep Close longer than its caller wants.
