@@ -66,8 +66,11 @@ func (a *app) showReport(r service.Report) error {
 			}
 		}
 		usable := "yes"
-		if !p.Usable {
+		switch {
+		case !p.Usable:
 			usable = "no"
+		case p.KeyEnv == "" && !p.Configured:
+			usable = "if it runs" // nothing is connected to here
 		}
 		fmt.Fprintf(t, "%s\t%s\t%s\t%s\n", p.Provider, usable, key, clean(p.BaseURL))
 	}

@@ -92,6 +92,7 @@ func (a *app) showCmd() *cobra.Command {
 			if err != nil {
 				return err
 			}
+			nameAfter(w, args[0])
 			var text string
 			switch as {
 			case "tree":

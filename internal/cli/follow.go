@@ -10,6 +10,7 @@ import (
 
 	"github.com/hocket-run/hocket/internal/engine"
 	"github.com/hocket-run/hocket/internal/journal"
+	"github.com/hocket-run/hocket/internal/model"
 	"github.com/hocket-run/hocket/internal/project"
 	"github.com/hocket-run/hocket/internal/service"
 	"github.com/hocket-run/hocket/workflow"
@@ -164,12 +165,19 @@ func (f *follower) follow(ctx context.Context) error {
 }
 
 // interruptTime bounds how long an interrupted invocation waits for its calls.
-const interruptTime = 10 * time.Second
+const interruptTime = 5 * time.Second
+
+// patienceTime is after how long it says why it is still there.
+const patienceTime = time.Second
 
 // interrupted ends the invocation after Ctrl-C: the run stays and can be resumed.
 func (f *follower) interrupted() error {
 	ctx, cancel := context.WithTimeout(context.Background(), interruptTime)
 	defer cancel()
+	if !f.quiet {
+		slow := time.AfterFunc(patienceTime, func() { f.progress.say("stopping; Ctrl-C again leaves at once, and loses nothing that is stored\n") })
+		defer slow.Stop()
+	}
 	if f.service.Interrupt(ctx, f.run) != nil {
 		return &exit{ExitInterrupted, "interrupted; run " + f.run + " did not stop in time" + f.toContinue("")}
 	}
@@ -259,6 +267,9 @@ func (f *follower) failure(o project.Run) string {
 		msg += " at " + *o.Error.Node
 	}
 	msg += fmt.Sprintf(": %s (%s)", o.Error.Message, o.Error.Code)
+	if h := hint(o); h != "" {
+		msg += "\nhint: " + h
+	}
 	if f.service.DB() == service.Memory {
 		return msg
 	}
@@ -273,6 +284,23 @@ func (f *follower) failure(o project.Run) string {
 		}
 	}
 	return msg
+}
+
+// hint is what a person may do about a failure; empty where nothing is certain to help.
+func hint(o project.Run) string {
+	switch kind := model.ErrorKind(o.Error.Code); {
+	case kind == model.KindAuth:
+		return "is the key right? hocket doctor tells from which variable it comes"
+	case kind == model.KindNetwork && strings.Contains(o.Error.Message, "address refused"):
+		return "--trust lets a document use the addresses that it names"
+	case kind == model.KindNetwork && !strings.HasPrefix(o.Error.Message, "connect toolset"):
+		return "is the address right, and does its server run? hocket doctor shows the addresses"
+	case kind == model.KindInvalidRequest && strings.HasPrefix(o.Error.Message, "404"):
+		return "is the base URL right? most end in /v1; hocket doctor shows it"
+	case (kind == model.KindRateLimit || kind == model.KindOverloaded) && o.Workflow.Format != nil && *o.Workflow.Format == "steps":
+		return "a step that says `retry: {max_attempts: 3, backoff: exponential, on: [rate_limit, overloaded]}` tries again"
+	}
+	return ""
 }
 
 // waits tells what the run waits for and how to answer.

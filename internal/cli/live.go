@@ -191,7 +191,11 @@ func (l *live) draw(b *strings.Builder, width int) {
 		} else {
 			tail = ""
 		}
-		fmt.Fprintf(b, "%s %s%s\n", l.app.color.blue(spinner[l.frame%len(spinner)]), head, tail)
+		mark := l.app.color.blue(spinner[l.frame%len(spinner)])
+		if a.waits {
+			mark = l.paint(markWait) // nothing turns while a person thinks
+		}
+		fmt.Fprintf(b, "%s %s%s\n", mark, head, tail)
 		l.drawn = append(l.drawn, took)
 	}
 }
@@ -203,7 +207,7 @@ func (l *live) paint(mark string) string {
 		return c.green(mark)
 	case markFail:
 		return c.red(mark)
-	case markWait, markRetry:
+	case markWait, markRetry, markOdd:
 		return c.yellow(mark)
 	}
 	return c.dim(mark)

@@ -10,6 +10,7 @@ import (
 	"github.com/hocket-run/hocket/internal/chat"
 	"github.com/hocket-run/hocket/internal/driver"
 	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/model"
 	"github.com/hocket-run/hocket/workflow"
 )
 
@@ -47,6 +48,7 @@ type activity struct {
 	started time.Time
 	usage   chat.Usage
 	doing   string // what it does now, where that is worth a word
+	waits   bool   // for a person
 	said    string // the last of what its model says
 }
 
@@ -141,6 +143,7 @@ const (
 	markFail  = "✗"
 	markWait  = "?"
 	markRetry = "↻"
+	markOdd   = "!"
 	markStop  = "-"
 )
 
@@ -161,8 +164,12 @@ func (b *board) add(e engine.Event) *line {
 		if a != nil && d.Usage != nil {
 			a.usage = a.usage.Add(*d.Usage)
 		}
-		if a != nil {
-			a.said = ""
+		if a == nil {
+			return nil
+		}
+		a.said = ""
+		if d.Stop == string(model.StopLength) {
+			return &line{markOdd, a.title(), "", "the model's answer was cut off: its limit of tokens was reached"}
 		}
 	case *engine.ToolCalled:
 		if a != nil {
@@ -191,7 +198,7 @@ func (b *board) add(e engine.Event) *line {
 		return b.end(a, e, markStop, "skipped: "+d.Reason)
 	case *engine.WaitOpened:
 		if a != nil {
-			a.doing = "waits for a person"
+			a.doing, a.waits = "waits for a person", true
 		}
 		return &line{markWait, b.title(e.Node), "waits for a person (" + d.Kind + ")", ""}
 	case *engine.LimitReached:

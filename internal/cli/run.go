@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/spf13/cobra"
 
@@ -148,6 +149,13 @@ func (a *app) load(ctx context.Context, path string, opts service.LoadOptions) (
 	return w, a.refuse(problems)
 }
 
+// nameAfter gives a workflow without a name that of its file.
+func nameAfter(w *workflow.Workflow, path string) {
+	if w.Name == "" && path != "" && path != "-" {
+		w.Name = strings.TrimSuffix(filepath.Base(path), filepath.Ext(path))
+	}
+}
+
 // loadStored reads a workflow of the catalog, prints its problems and gives it where it may run, with the number of its version.
 func (a *app) loadStored(ctx context.Context, id string, which service.Which, opts service.LoadOptions) (*workflow.Workflow, int, error) {
 	s, err := a.look(ctx)
@@ -178,6 +186,9 @@ func (a *app) catalogAgents(ctx context.Context, wanted []string) ([]workflow.Ag
 // input gives the prompt: the argument, or standard input where that is a pipe which nothing else reads.
 func (a *app) input(args []string, taken bool) (string, error) {
 	if len(args) > 1 && args[1] != "-" {
+		if !utf8.ValidString(args[1]) {
+			return "", usef("the input is not UTF-8 text")
+		}
 		return args[1], nil
 	}
 	if len(args) < 2 && (taken || a.InTerminal) {
@@ -189,6 +200,9 @@ func (a *app) input(args []string, taken bool) (string, error) {
 	}
 	if len(b) > service.MaxDocumentBytes {
 		return "", usef("the input is larger than the limit of %d bytes (max_document_bytes)", service.MaxDocumentBytes)
+	}
+	if !utf8.Valid(b) {
+		return "", usef("the input is not UTF-8 text")
 	}
 	return strings.TrimSuffix(strings.TrimSuffix(string(b), "\n"), "\r"), nil
 }
@@ -237,9 +251,7 @@ func (a *app) run(c *cobra.Command, fl *runFlags, args []string) error {
 	if err != nil {
 		return err
 	}
-	if req.Workflow.Name == "" && args[0] != "-" {
-		req.Workflow.Name = strings.TrimSuffix(filepath.Base(args[0]), filepath.Ext(args[0]))
-	}
+	nameAfter(req.Workflow, args[0])
 	if req.Files, err = a.files(fl.files); err != nil {
 		return err
 	}

@@ -58,6 +58,9 @@ func lineOf(h journal.Head) runLine {
 	return l
 }
 
+// maxListed bounds the runs of one list.
+const maxListed = 1_000_000
+
 // maxPage is the largest page that a store gives.
 const maxPage = 1000
 
@@ -76,6 +79,7 @@ func (a *app) runsListCmd() *cobra.Command {
 			if limit < 1 {
 				return mustBe("limit", "1 or more", strconv.Itoa(limit))
 			}
+			limit = min(limit, maxListed)
 			for _, st := range statuses {
 				if !journal.Status(st).IsKnown() {
 					return mustBe("status", "one of "+strings.Join(statusNames(), ", "), st)
@@ -87,14 +91,22 @@ func (a *app) runsListCmd() *cobra.Command {
 				return err
 			}
 			defer s.Close()
-			lines, err := list(c.Context(), s, q, limit)
+			lines, err := list(c.Context(), s, q, limit+1)
 			if err != nil {
 				return err
 			}
+			more := len(lines) > limit
+			lines = lines[:min(limit, len(lines))]
 			if asJSON {
 				return writeJSON(a.Out, lines, a.OutTerminal)
 			}
-			return a.runTable(lines)
+			if err := a.runTable(lines); err != nil {
+				return err
+			}
+			if more && !a.quiet {
+				fmt.Fprintf(a.Err, "these are the newest %d; --limit shows more\n", limit)
+			}
+			return nil
 		},
 	}
 	c.Flags().StringSliceVar(&statuses, "status", nil, "only runs of this `STATUS`; may be given more than once")

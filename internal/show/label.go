@@ -82,9 +82,16 @@ func (d *definition) detail(n *workflow.Node) string {
 		add("%s", n.Kind)
 	}
 	if n.Retry != nil && n.Retry.MaxRetries > 0 {
-		add("%d retries", n.Retry.MaxRetries)
+		add("%s", retries(n.Retry.MaxRetries))
 	}
 	return joined(parts)
+}
+
+func retries(n int) string {
+	if n == 1 {
+		return "1 retry"
+	}
+	return fmt.Sprintf("%d retries", n)
 }
 
 // joined puts dots between words that are not empty.
