@@ -62,13 +62,20 @@ func (r *Run) applyStepStarted(ev *Event, d *StepStarted) error {
 	case workflow.KindFork:
 		p.Block = &block{Base: r.seen(d.Scope), View: r.stateAt(d.Scope)}
 	case workflow.KindSubflow:
-		p.Flow = len(r.s.Flows)
-		r.s.Flows = append(r.s.Flows, flowRun{Step: ev.Step})
-		r.flows = append(r.flows, f.flows[n.Subflow.Flow])
-		p.Block = &block{Scopes: []int{len(r.s.Scopes)}}
-		r.s.Scopes = append(r.s.Scopes, scope{Flow: p.Flow, Owner: ev.Step})
+		p.Block = &block{}
+		r.openFlow(ev.Step)
 	}
 	return nil
+}
+
+// openFlow gives a subflow step a graph and a scope of its own, empty ones each time that it begins.
+func (r *Run) openFlow(id int) {
+	st := r.step(id)
+	st.Flow = len(r.s.Flows)
+	st.Block.Scopes = []int{len(r.s.Scopes)}
+	r.flows = append(r.flows, r.flowOf(id).flows[r.stepNode(id).Subflow.Flow])
+	r.s.Flows = append(r.s.Flows, flowRun{Step: id})
+	r.s.Scopes = append(r.s.Scopes, scope{Flow: st.Flow, Owner: id})
 }
 
 // take removes a token from where it waits. The first token taken from the queue of a draining run begins that entry's turn (D18).
@@ -239,6 +246,9 @@ func (r *Run) applyRetrying(ev *Event, d *StepRetrying) error {
 	if st.Block != nil {
 		r.killScopes(st.Block.Scopes)
 		st.Block.Scopes, st.Block.settled = nil, 0
+		if r.stepNode(ev.Step).Kind == workflow.KindSubflow {
+			r.openFlow(ev.Step)
+		}
 	}
 	r.s.Timers[stepTimer(ev.Step)] = timer{At: d.Until, Step: ev.Step, Seq: ev.Seq}
 	return nil

@@ -55,6 +55,9 @@ func New(p *Plan, id string) *Run {
 // be thrown away. Apply keeps the Data of the events; nobody may change them afterwards.
 func (r *Run) Apply(events []Event) error {
 	for i := range events {
+		if err := r.fits(&events[i]); err != nil {
+			return err
+		}
 		if err := r.apply(&events[i]); err != nil {
 			return err
 		}

@@ -1,0 +1,54 @@
+package enginetest_test
+
+import (
+	"testing"
+
+	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/engine/enginetest"
+	"github.com/hocket-run/hocket/workflow"
+)
+
+// subflow makes a sub-flow `s` of the graph f that is tried again that often.
+func subflow(f *workflow.Workflow, retries int) *workflow.Workflow {
+	s := workflow.Node{ID: "s", Kind: workflow.KindSubflow, Subflow: &workflow.Subflow{Flow: "f"}}
+	if retries > 0 {
+		s.Retry = &workflow.Retry{MaxRetries: retries}
+	}
+	g := enginetest.Graph(nodes(s, "z"), "s -> z")
+	g.Flows = map[string]*workflow.Workflow{"f": f}
+	return g
+}
+
+// A sub-flow that is tried again begins at its entry with nothing of the former attempt, whatever was under way in it.
+func TestSubflowRetries(t *testing.T) {
+	t.Parallel()
+	w := enginetest.New(t, subflow(enginetest.Graph(nodes(workflow.Node{ID: "s", Kind: workflow.KindStart}, "x", "y"), "s -> x; s -> y"), 1), nil)
+	w.Start("go")
+	w.Finish("s/x", enginetest.Say("x1"))
+	w.Finish("s/y", enginetest.Fails("server", "boom"))
+	w.Fire("retry:1")
+	w.Finish("s/y", enginetest.Say("y2"))
+	w.Finish("s/x", enginetest.Say("x2"))
+	if got := w.Asked("z").Messages[0].Text; got != "x2" {
+		t.Errorf("z was given %q, want x2", got)
+	}
+	w.Finish("z", enginetest.Say("z"))
+	wantTrace(t, w, 0, "+s, +s/s, .s/s, +s/x, +s/y, .s/x, !s/y server, rs, +s/s, .s/s, +s/x, +s/y, .s/y, .s/x, .s, +z, .z, completed")
+	w.CheckPrefixes()
+}
+
+// Calls of the attempt before count for nothing when they come back late, and a crash between the attempts changes nothing.
+func TestSubflowRetriesAfterCrash(t *testing.T) {
+	t.Parallel()
+	w := enginetest.New(t, subflow(enginetest.Graph(nodes(workflow.Node{ID: "s", Kind: workflow.KindStart}, "x", "y"), "s -> x; s -> y"), 1), nil)
+	w.Start("go")
+	w.Finish("s/y", enginetest.Fails("server", "boom"))
+	late := w.Pending[0].(*engine.CallModel)
+	w.Fire("retry:1")
+	w.Feed(engine.ModelResult{ID: late.ID, Message: enginetest.Say("late").Message})
+	w.Crash()
+	w.Finish("s/x", enginetest.Say("x2"))
+	w.Finish("s/y", enginetest.Say("y2"))
+	w.Finish("z", enginetest.Say("z"))
+	wantStatus(t, w, engine.StatusCompleted)
+}

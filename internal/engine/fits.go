@@ -1,0 +1,351 @@
+package engine
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/hocket-run/hocket/workflow"
+)
+
+// fits tells why a stored event cannot follow the state, nil where it can. Journals come from disk, and a checksum that holds does not make one sane: what
+// apply takes for granted of events that the engine has just made is asked here of those that somebody else stored.
+func (r *Run) fits(ev *Event) error {
+	if ev.Data == nil {
+		return &DivergenceError{Seq: ev.Seq, Reason: "an event without data"}
+	}
+	if r.s.Created == nil {
+		return nil // apply takes nothing but RunCreated now
+	}
+	if why := r.misplaced(ev); why != "" {
+		return r.diverge(ev, "%s", why)
+	}
+	why := ""
+	switch d := ev.Data.(type) {
+	case *StepStarted:
+		why = r.oddStart(ev, d)
+	case *EdgeTaken:
+		why = r.oddEdge(ev, d)
+	case *StepCompleted, *StepFailed, *StepCancelled, *StepSkipped, *StepRetrying:
+		why = r.oddStep(ev)
+	case *ModelCalled, *ToolCalled, *FuncCalled:
+		why = r.oddCall(ev)
+	case *ModelReplied:
+		why = r.oddResult(ev, callModel, d.Call, d.Attempt, d.Late)
+	case *ModelFailed:
+		why = r.oddResult(ev, callModel, d.Call, d.Attempt, d.Late)
+	case *ToolReturned:
+		if d.Call != "" {
+			why = r.oddResult(ev, callTool, d.Call, d.Attempt, d.Late)
+		}
+	case *ToolFailed:
+		why = r.oddResult(ev, callTool, d.Call, d.Attempt, d.Late)
+	case *FuncReturned:
+		why = r.oddResult(ev, callFunc, d.Call, d.Attempt, d.Late)
+	case *SubagentStarted:
+		why = r.oddSubagent(ev, d)
+	case *WaitOpened:
+		why = r.oddWait(ev, d)
+	case *WaitAnswered:
+		why = r.oddWaitEnd(ev, d.Wait)
+	case *WaitClosed:
+		why = r.oddWaitEnd(ev, d.Wait)
+	default:
+		why = r.oddRun(ev)
+	}
+	if why != "" {
+		return r.diverge(ev, "%s", why)
+	}
+	return nil
+}
+
+// misplaced looks at what is asked of every event: that the run takes events at all, and that its node is that of its step.
+func (r *Run) misplaced(ev *Event) string {
+	_, started := ev.Data.(*RunStarted)
+	_, resumed := ev.Data.(*RunResumed)
+	switch {
+	case r.s.Status.Ended() && !resumed:
+		return "the run has ended"
+	case r.s.Status == StatusPending && !started:
+		return "the run has not started"
+	}
+	if _, start := ev.Data.(*StepStarted); start || ev.Step == 0 {
+		return ""
+	}
+	if ev.Step < 0 || ev.Step > r.s.Steps.len() {
+		return "step " + strconv.Itoa(ev.Step) + " does not exist"
+	}
+	if ev.Node != r.nodeID(ev.Step) {
+		return "step " + strconv.Itoa(ev.Step) + " is one of node " + strconv.Quote(r.nodeID(ev.Step)) + ", not " + strconv.Quote(ev.Node)
+	}
+	return ""
+}
+
+func (r *Run) oddRun(ev *Event) string {
+	switch d := ev.Data.(type) {
+	case *RunStarted:
+		if r.s.Status != StatusPending {
+			return "the run has started already"
+		}
+	case *RunPaused:
+		if w := r.wait(d.Wait); r.s.Status != StatusRunning || w == nil || !w.open() || w.Step != ev.Step {
+			return "nobody is asked"
+		}
+	case *RunResumed:
+		ended := r.s.Status.Ended()
+		if ended && (r.s.Status != StatusFailed || r.s.Limit == "") || ended != (d.Limits != nil) {
+			return "the run is " + string(r.s.Status)
+		}
+	case *RunCompleted:
+		if d.OutputStep != r.scope(0).Last || len(r.s.Running) > 0 {
+			return "steps have not ended"
+		}
+	case *RunFailed: // drivers fail runs that cannot go on, whatever is at work in them
+	case *RunCancelled:
+		if len(r.s.Running) > 0 {
+			return "steps have not ended"
+		}
+	case *LimitReached:
+		if d.Detail == detailHandoff && (r.plan.root.w.Rules.Handoff == "" || len(r.s.Running) > 0) {
+			return "nobody takes over"
+		}
+	}
+	return ""
+}
+
+func (r *Run) oddStart(ev *Event, d *StepStarted) string {
+	if len(d.Tokens) == 0 {
+		return "it takes no token"
+	}
+	first, from := token{}, false
+	for i, id := range d.Tokens {
+		t, ok := r.waiting(id)
+		if !ok || slices.Contains(d.Tokens[:i], id) {
+			return "token " + strconv.Itoa(id) + " does not exist"
+		}
+		if i == 0 {
+			first = t
+		}
+		if t.Node != first.Node || t.Scope != first.Scope {
+			return "its tokens do not stand together"
+		}
+		from = from || t.From == d.From
+	}
+	sc := r.scope(first.Scope)
+	n := &r.flows[sc.Flow].nodes[first.Node]
+	switch {
+	case !from:
+		return "its input comes from elsewhere"
+	case len(d.Tokens) > 1 && !isFreeJoin(n):
+		return "it takes several tokens"
+	case ev.Node != r.pathOf(sc.Flow, n.ID):
+		return "the token stands at " + strconv.Quote(r.pathOf(sc.Flow, n.ID))
+	case d.Iteration != r.s.Flows[sc.Flow].Counts.of(first.Node)+1:
+		return "it is another execution of the node"
+	}
+	return ""
+}
+
+// waiting gives a token that waits.
+func (r *Run) waiting(id int) (token, bool) {
+	for _, list := range [2][]token{r.s.Ready, r.s.Held} {
+		if i := slices.IndexFunc(list, func(t token) bool { return t.ID == id }); i >= 0 {
+			return list[i], true
+		}
+	}
+	return token{}, false
+}
+
+func (r *Run) oddEdge(ev *Event, d *EdgeTaken) string {
+	handoff := r.plan.root.w.Rules.Handoff
+	if ev.Step == 0 {
+		if d.Edge != -1 || d.Scope != 0 || d.Branch != 0 {
+			return "the run begins elsewhere"
+		}
+		return ""
+	}
+	st, n, f := r.step(ev.Step), r.stepNode(ev.Step), r.flowOf(ev.Step)
+	if d.Edge < -1 || d.Edge >= len(f.w.Edges) {
+		return "there is no such edge"
+	}
+	if d.Edge >= 0 {
+		e := &f.w.Edges[d.Edge]
+		if e.To != d.To || e.From != n.ID && (n.join < 0 || e.From != f.nodes[n.join].ID) {
+			return "it is no edge of the step"
+		}
+	}
+	switch {
+	case d.Branch != 0:
+		known := d.Scope >= 0 && d.Scope < len(r.s.Scopes)
+		if n.Kind != workflow.KindFork || st.Status != stepRunning || d.Branch < 1 || d.Branch > len(n.Fork.Branches) || d.Edge < 0 ||
+			!known && d.Scope != len(r.s.Scopes) || known && (r.scope(d.Scope).Owner != ev.Step || r.scope(d.Scope).Branch != d.Branch || r.scope(d.Scope).Dead) {
+			return "there is no such branch"
+		}
+	case d.Edge < 0 && d.Scope == 0 && handoff != "" && d.To == handoff:
+	case n.Kind == workflow.KindSubflow && st.Status == stepRunning:
+		if d.Edge != -1 || !slices.Contains(st.Block.Scopes, d.Scope) {
+			return "the sub-flow begins elsewhere"
+		}
+	case d.Scope != st.Scope || st.Status != stepCompleted && st.Status != stepFailed || r.stepScope(ev.Step).Dead:
+		return "the step does not lead there"
+	}
+	return ""
+}
+
+func (r *Run) oddStep(ev *Event) string {
+	if ev.Step == 0 {
+		return "" // apply says what is wrong
+	}
+	st := r.step(ev.Step)
+	if st.Wait != "" {
+		if w := r.wait(st.Wait); w != nil && w.open() {
+			return "wait " + st.Wait + " is open"
+		}
+	}
+	if st.Block != nil {
+		inside := func(id int) bool { return slices.Contains(st.Block.Scopes, r.step(id).Scope) }
+		if i := slices.IndexFunc(r.s.Running, inside); i >= 0 {
+			return "step " + strconv.Itoa(r.s.Running[i]) + " inside of it has not ended"
+		}
+	}
+	switch d := ev.Data.(type) {
+	case *StepCompleted:
+		if d.Reply && st.Agent == nil {
+			return "the step runs no agent"
+		}
+	case *StepRetrying:
+		if c := r.s.Calls[d.Call]; d.Call != "" && (c == nil || c.Step != ev.Step || c.State != callFailed) {
+			return "call " + d.Call + " has not failed"
+		}
+	}
+	return ""
+}
+
+// oddCall looks at a call that begins: its name says where it belongs, and its attempts count up.
+func (r *Run) oddCall(ev *Event) string {
+	if ev.Step == 0 {
+		return "" // apply says what is wrong
+	}
+	st, n := r.step(ev.Step), r.stepNode(ev.Step)
+	var c call
+	key, agent, odd := "", true, ""
+	switch d := ev.Data.(type) {
+	case *ModelCalled:
+		key, c = d.Call, call{Kind: callModel, Frame: d.Frame, Attempt: d.Attempt}
+		if n.Kind != workflow.KindAgent {
+			odd = "the step asks no model"
+		}
+	case *ToolCalled:
+		key, c = d.Call, call{Kind: callTool, Frame: d.Frame, Attempt: d.Attempt}
+		if agent = d.ToolCallID != ""; !agent && n.Kind != workflow.KindTool {
+			odd = "the step calls no tool"
+		}
+	case *FuncCalled:
+		key, c, agent = d.Call, call{Kind: callFunc, Attempt: d.Attempt}, false
+		if n.Kind != workflow.KindFunc {
+			odd = "the step calls no function"
+		}
+	}
+	if odd != "" {
+		return odd
+	}
+	next := st.Tries + 1
+	if agent {
+		if st.Agent == nil || c.Frame < 0 || c.Frame >= len(st.Agent.Frames) || st.Agent.Frames[c.Frame].Done {
+			return "frame " + strconv.Itoa(c.Frame) + " is not at work"
+		}
+		next = 1
+	}
+	old := r.s.Calls[key]
+	if old != nil && (old.Kind != c.Kind || old.Step != ev.Step || old.Frame != c.Frame || old.State == callOpen || agent && old.State == callCancelled) {
+		return "call " + key + " is another one"
+	}
+	if old != nil && agent {
+		next = old.Attempt + 1
+	}
+	number, ok := strings.CutPrefix(key, convID(ev.Step, c.Frame)+".")
+	if nth, err := strconv.Atoi(number); !ok || err != nil || nth < 1 || nth > st.Calls+1 {
+		return "call " + strconv.Quote(key) + " belongs elsewhere"
+	}
+	if c.Attempt != next {
+		return "expected attempt " + strconv.Itoa(next)
+	}
+	return r.oddFrame(ev, old)
+}
+
+// oddFrame looks at what a call of an agent loop says about it.
+func (r *Run) oddFrame(ev *Event, old *call) string {
+	switch d := ev.Data.(type) {
+	case *ModelCalled:
+		fr := r.frame(ev.Step, d.Frame)
+		if d.Conversation != fr.Conv || d.Agent != fr.Agent {
+			return "frame " + strconv.Itoa(d.Frame) + " is another agent's"
+		}
+		if len(fr.Turn) > 0 && fr.Conv != sharedConv {
+			return "tool calls are open"
+		}
+	case *ToolCalled:
+		if d.ToolCallID == "" {
+			return ""
+		}
+		if old != nil && old.ToolID != d.ToolCallID || !r.asked(ev.Step, d.Frame, d.ToolCallID) {
+			return "tool call " + d.ToolCallID + " is not open"
+		}
+	}
+	return ""
+}
+
+// asked tells whether the model of a frame waits for the result of a tool call.
+func (r *Run) asked(step, fr int, toolCall string) bool {
+	return slices.ContainsFunc(r.frame(step, fr).Turn, func(t turnCall) bool { return t.ID == toolCall && !t.Done })
+}
+
+// oddResult looks at the end of a call: it must be out, or, where it comes late, cancelled.
+func (r *Run) oddResult(ev *Event, kind callKind, key string, attempt int, late bool) string {
+	c := r.s.Calls[key]
+	switch {
+	case c == nil || c.Kind != kind || c.Step != ev.Step:
+		return "call " + key + " does not exist"
+	case c.Attempt != attempt:
+		return "call " + key + " is at attempt " + strconv.Itoa(c.Attempt)
+	case late != (c.State == callCancelled), !late && c.State != callOpen && c.State != callAsking:
+		return "call " + key + " is in another state"
+	}
+	return ""
+}
+
+func (r *Run) oddSubagent(ev *Event, d *SubagentStarted) string {
+	if ev.Step == 0 || r.step(ev.Step).Agent == nil {
+		return "the step runs no agent"
+	}
+	if d.Parent < 0 || d.Parent >= len(r.step(ev.Step).Agent.Frames) || !r.asked(ev.Step, d.Parent, d.ToolCallID) {
+		return "tool call " + d.ToolCallID + " is not open"
+	}
+	return ""
+}
+
+func (r *Run) oddWait(ev *Event, d *WaitOpened) string {
+	switch {
+	case ev.Step == 0 || r.step(ev.Step).Status != stepRunning:
+		return "the step is not at work"
+	case r.wait(d.Wait) != nil:
+		return "wait " + d.Wait + " exists already"
+	}
+	if d.Call != "" {
+		if c := r.s.Calls[d.Call]; c == nil || c.Step != ev.Step || c.Kind != callTool || c.State != callOpen || d.Kind != workflow.WaitQuestion {
+			return "call " + d.Call + " is not out"
+		}
+		return ""
+	}
+	if n := r.stepNode(ev.Step); n.Kind != workflow.KindWait || n.Wait.Kind != d.Kind {
+		return "the node asks nothing of the kind"
+	}
+	return ""
+}
+
+func (r *Run) oddWaitEnd(ev *Event, id string) string {
+	if w := r.wait(id); w == nil || !w.open() || w.Step != ev.Step {
+		return "wait " + id + " is not open"
+	}
+	return ""
+}
