@@ -90,6 +90,9 @@ func (r *Run) applyRun(ev *Event) error {
 		r.s.Status = StatusRunning
 		if d.Limits != nil {
 			r.s.Limits, r.s.Ending, r.s.Limit = *d.Limits, nil, ""
+			if f := r.scope(0).Failed; f != nil { // a step failed for good while the limit was ending the run
+				r.s.Ending = &ending{Status: StatusFailed, Failure: *f}
+			}
 		}
 	case *RunCompleted:
 		r.s.Status = StatusCompleted

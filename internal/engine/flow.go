@@ -24,6 +24,7 @@ func (r *Run) advance() {
 		break
 	}
 	if r.broken == nil {
+		r.unsent()
 		r.rest()
 	}
 }

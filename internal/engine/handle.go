@@ -201,9 +201,8 @@ func (r *Run) handleTimer(id string) {
 		return
 	case timerSettle:
 		switch {
-		case !r.settling():
-		case r.now.Before(r.s.SettleAt):
-			r.announced = time.Time{} // it came early: it is asked for again
+		case !r.settling(), r.now.Before(r.s.SettleAt):
+			r.announced = time.Time{} // it came early, or while other calls were out: it is asked for again
 		default:
 			r.abandon("no answer within " + settleTime.String() + " of the cancellation")
 		}

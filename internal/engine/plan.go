@@ -286,7 +286,8 @@ func (b bitset) union(c bitset) bool {
 	return grew
 }
 
-// reachability gives, for each node, the nodes that edges lead to from it in one step or more. A fork reaches what its join reaches.
+// reachability gives, for each node, the nodes that edges lead to from it in one step or more. A fork reaches what its join reaches. Counted back-edges
+// do not count: what goes along one belongs to the next iteration, for which no join of this one may wait (P15).
 func reachability(f *flow) []bitset {
 	words := (len(f.nodes) + 63) / 64
 	reach := make([]bitset, len(f.nodes))
@@ -294,7 +295,9 @@ func reachability(f *flow) []bitset {
 		reach[i] = make(bitset, words)
 	}
 	for _, e := range f.w.Edges {
-		reach[f.index[e.From]].add(f.index[e.To])
+		if !e.Loop {
+			reach[f.index[e.From]].add(f.index[e.To])
+		}
 	}
 	for i := range f.nodes {
 		if j := f.nodes[i].join; j >= 0 {

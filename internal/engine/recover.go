@@ -19,9 +19,16 @@ func (r *Run) handleRecovered(d Recovered) {
 func (r *Run) handleReopen(d Reopen) {
 	limits := mergeLimits(r.s.Limits, d.Limits)
 	r.emit(0, "", &RunResumed{Reason: "reopened", Limits: &limits})
-	r.takeUp(d.Lost, "the run had ended before")
+	if r.s.Ending != nil {
+		r.cancelScope(0, "the run failed")
+		r.abandon(endedBefore)
+		return
+	}
+	r.takeUp(d.Lost, endedBefore)
 	r.goOn()
 }
+
+const endedBefore = "the run had ended before"
 
 // takeUp goes on with the calls that were out when the run was left.
 func (r *Run) takeUp(lost []Lost, why string) {

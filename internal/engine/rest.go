@@ -84,9 +84,19 @@ func (r *Run) settling() bool {
 }
 
 // abandon gives up on cancelled calls: what they used stays unknown.
-func (r *Run) abandon(why string) {
+func (r *Run) abandon(why string) { r.abandonSince(0, why) }
+
+// unsent settles calls that this activation cancels before anybody is asked to make them: no result of them will ever come.
+func (r *Run) unsent() {
+	if r.late > 0 && len(r.out) > 0 {
+		r.abandonSince(r.out[0].Seq, "it was cancelled before it was made")
+	}
+}
+
+// abandonSince gives up on the cancelled calls that were asked for by event seq or later.
+func (r *Run) abandonSince(seq uint64, why string) {
 	f := Failure{Code: CodeCancelled, Message: why}
-	for _, key := range r.sortedCalls(func(c *call) bool { return c.State == callCancelled }) {
+	for _, key := range r.sortedCalls(func(c *call) bool { return c.State == callCancelled && c.Seq >= seq }) {
 		c := r.s.Calls[key]
 		switch c.Kind {
 		case callModel:

@@ -219,7 +219,7 @@ func (r *Run) releases() bool {
 		return r.s.Open == 0
 	}
 	for _, t := range r.s.Ready {
-		if t.Group == r.s.Drain.Group {
+		if t.Group == r.s.Drain.Group && !isFreeJoin(&r.flows[r.scope(t.Scope).Flow].nodes[t.Node]) { // a join waits for what may be queued itself
 			return false
 		}
 	}

@@ -24,7 +24,7 @@ func TestTwin(t *testing.T) {
 		loops := rapid.IntRange(1, 4).Draw(rt, "loops")
 		s := enginetest.DrawShape(rt, 4)
 		s.SetLoops(loops)
-		want, calls, failed := enginetest.Twin(s, enginetest.Text("go"))
+		want := enginetest.Twin(s, enginetest.Text("go"))
 		w := enginetest.New(t, s.Compile(), nil)
 		w.SkipLaws = rapid.IntRange(0, 3).Draw(rt, "laws") > 0
 		w.Model = answer
@@ -51,7 +51,7 @@ func TestTwin(t *testing.T) {
 				w.Crash()
 			}
 		}
-		if failed {
+		if want.Failed {
 			if w.Run.Status() != engine.StatusFailed {
 				rt.Fatalf("got %s, want failed: a loop runs too often in %s\n%s", w.Run.Status(), s, w.Log())
 			}
@@ -60,11 +60,11 @@ func TestTwin(t *testing.T) {
 		if w.Run.Status() != engine.StatusCompleted {
 			rt.Fatalf("got %s, want completed: %s\n%s", w.Run.Status(), s, w.Log())
 		}
-		if got := len(journaled); got != calls {
-			rt.Fatalf("made %d calls, twin made %d: %s\n%s", got, calls, s, w.Log())
+		if got := len(journaled); got != want.Calls {
+			rt.Fatalf("made %d calls, twin made %d: %s\n%s", got, want.Calls, s, w.Log())
 		}
-		if got := w.Run.Output(); expr.Text(got) != expr.Text(want) {
-			rt.Fatalf("output %s, twin's %s: %s\n%s", got, want, s, w.Log())
+		if got := w.Run.Output(); expr.Text(got) != expr.Text(want.Output) {
+			rt.Fatalf("output %s, twin's %s: %s\n%s", got, want.Output, s, w.Log())
 		}
 	})
 }

@@ -5,50 +5,124 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
-	"strings"
+	"slices"
 
 	"pgregory.net/rapid"
 
-	"github.com/hocket-run/hocket/internal/engine"
-	"github.com/hocket-run/hocket/internal/expr"
 	"github.com/hocket-run/hocket/workflow"
 )
 
 // Shape is a structured workflow as a tree: easy to make at random, easy to evaluate by hand ([Twin]), and easy to compile to a graph.
 type Shape struct {
-	Kind  string // agent, seq, if, par, loop
+	// Kind is agent, func, tool, helped (an agent that calls a tool and a sub-agent), seq, if, par, loop, ask (an approval), sub (a sub-flow), try (a
+	// step and what follows its failure) or meet (branches without fork that meet at a free join).
+	Kind  string
 	ID    string
 	Parts []*Shape
-	Max   int // loop: how often the body may run
+	Max   int `json:",omitzero"` // loop: how often the body may run
+	// Fixed: an agent whose prompt does not depend on its input.
+	Fixed bool `json:",omitzero"`
+	// Fails is how many attempts of a leaf fail, Retries how often a leaf, a par or a sub is tried again.
+	Fails   int `json:",omitzero"`
+	Retries int `json:",omitzero"`
+	// Of a par: see workflow.Fork.
+	Until     string `json:",omitzero"`
+	OnFailure string `json:",omitzero"`
+	Quorum    int    `json:",omitzero"`
+	Bound     int    `json:",omitzero"`
 }
 
-// DrawShape makes a random shape of at most that depth.
+// DrawShape makes a random shape of at most that depth of agents, sequences, choices, parallel blocks and loops.
 func DrawShape(t *rapid.T, depth int) *Shape {
-	n := 0
-	return drawShape(t, depth, &n)
+	d := drawer{t: t, kinds: []string{"agent", "seq", "if", "par", "loop"}}
+	return d.draw(depth)
 }
 
-func drawShape(t *rapid.T, depth int, n *int) *Shape {
-	kinds := []string{"agent", "seq", "if", "par", "loop"}
-	if depth <= 0 || *n > 40 {
-		kinds = kinds[:1]
+// DrawWild makes a random shape of everything that a shape can be.
+func DrawWild(t *rapid.T, depth int) *Shape {
+	d := drawer{t: t, wild: true, kinds: []string{"agent", "func", "tool", "helped", "seq", "if", "par", "loop", "ask", "sub", "try", "meet"}}
+	return d.draw(depth)
+}
+
+type drawer struct {
+	t     *rapid.T
+	kinds []string
+	wild  bool
+	n     int
+}
+
+func (d *drawer) shape(kind string) *Shape {
+	d.n++
+	return &Shape{Kind: kind, ID: fmt.Sprintf("n%d", d.n)}
+}
+
+func (d *drawer) int(name string, from, to int) int { return rapid.IntRange(from, to).Draw(d.t, name) }
+
+func (d *drawer) draw(depth int) *Shape {
+	kinds := d.kinds
+	if depth <= 0 || d.n > 40 {
+		kinds = slices.DeleteFunc(slices.Clone(kinds), func(k string) bool { return !leaf(k) })
 	}
-	*n++
-	s := &Shape{Kind: rapid.SampledFrom(kinds).Draw(t, "kind"), ID: fmt.Sprintf("n%d", *n)}
+	return d.drawKind(rapid.SampledFrom(kinds).Draw(d.t, "kind"), depth)
+}
+
+func (d *drawer) drawKind(kind string, depth int) *Shape {
+	s := d.shape(kind)
 	parts := 0
-	switch s.Kind {
+	switch kind {
 	case "seq", "par":
-		parts = rapid.IntRange(1, 3).Draw(t, "parts")
+		parts = d.int("parts", 1, 3)
+	case "meet":
+		parts = d.int("parts", 2, 3)
 	case "if":
 		parts = 2
+		if d.wild {
+			parts = d.int("ways", 1, 2) // without the second one the path ends there
+		}
+	case "ask":
+		parts = d.int("ways", 1, 2)
 	case "loop":
+		parts, s.Max = 1, d.int("max", 1, 4)
+	case "sub":
 		parts = 1
-		s.Max = rapid.IntRange(1, 4).Draw(t, "max")
+	case "try":
+		s.Parts = append(s.Parts, d.drawKind(rapid.SampledFrom([]string{"agent", "func", "tool", "par", "sub"}).Draw(d.t, "guarded"), depth-1))
+		s.Parts = append(s.Parts, d.after(d.draw(depth-1)))
 	}
 	for range parts {
-		s.Parts = append(s.Parts, drawShape(t, depth-1, n))
+		s.Parts = append(s.Parts, d.draw(depth-1))
+	}
+	if !d.wild {
+		return s
+	}
+	if leaf(kind) && kind != "helped" && d.int("trouble", 0, 3) == 0 {
+		s.Fails, s.Retries = d.int("fails", 1, 3), d.int("retries", 0, 2)
+	}
+	if kind == "par" || kind == "sub" {
+		s.Retries = max(0, d.int("again", -3, 1))
+	}
+	if kind == "par" {
+		s.OnFailure = rapid.SampledFrom([]string{"", workflow.FailCollect, workflow.FailContinue}).Draw(d.t, "failure")
+		s.Bound = max(0, d.int("bound", -2, 2))
+		s.Until = rapid.SampledFrom([]string{"", "", workflow.UntilAny, workflow.UntilRace, workflow.UntilQuorum}).Draw(d.t, "until")
+		if s.Until == workflow.UntilQuorum {
+			s.Quorum = d.int("quorum", 1, parts)
+		}
 	}
 	return s
+}
+
+// after puts an agent before a shape that says the same whatever it is given.
+func (d *drawer) after(s *Shape) *Shape {
+	first := d.shape("agent")
+	first.Fixed = true
+	seq := d.shape("seq")
+	seq.Parts = []*Shape{first, s}
+	return seq
+}
+
+func leaf(kind string) bool {
+	return kind == "agent" || kind == "func" || kind == "tool" || kind == "helped"
 }
 
 // ReplyTo is what every agent answers: a text that depends on who asks and on the prompt alone, with "yes" in about half of them.
@@ -59,132 +133,6 @@ func ReplyTo(node, prompt string) string {
 		word = "yes"
 	}
 	return fmt.Sprintf("%s says %s %s", node, word, hex.EncodeToString(sum[1:4]))
-}
-
-// Twin evaluates a shape the slow, obvious way: no tokens, no events, no order. failed tells that a loop ran too often.
-func Twin(s *Shape, input engine.Value) (output engine.Value, calls int, failed bool) {
-	switch s.Kind {
-	case "agent":
-		return expr.Quote(ReplyTo(s.ID, expr.Text(input))), 1, false
-	case "seq":
-		for _, p := range s.Parts {
-			out, n, bad := Twin(p, input)
-			calls += n
-			if bad {
-				return nil, calls, true
-			}
-			input = out
-		}
-		return input, calls, false
-	case "if":
-		if strings.Contains(strings.ToLower(expr.Text(input)), "yes") {
-			return Twin(s.Parts[0], input)
-		}
-		return Twin(s.Parts[1], input)
-	case "par":
-		fields := []string{}
-		for i, p := range s.Parts {
-			out, n, bad := Twin(p, input)
-			calls += n
-			failed = failed || bad
-			fields = append(fields, fmt.Sprintf("%q:%s", fmt.Sprintf("b%d", i), out))
-		}
-		return engine.Value("{" + strings.Join(fields, ",") + "}"), calls, failed
-	case "loop":
-		for i := 0; ; i++ {
-			if i == s.Max {
-				return nil, calls, true
-			}
-			out, n, bad := Twin(s.Parts[0], input)
-			calls += n
-			if bad {
-				return nil, calls, true
-			}
-			input = out
-			if strings.Contains(strings.ToLower(expr.Text(input)), "yes") {
-				return input, calls, false
-			}
-		}
-	}
-	panic("unknown kind " + s.Kind)
-}
-
-// Compile makes the graph of a shape, its nodes named like the parts.
-func (s *Shape) Compile() *workflow.Workflow {
-	w := &workflow.Workflow{Name: "shape"}
-	c := &compiler{w: w}
-	entry, _ := c.part(s, "")
-	w.Entry = entry
-	return w
-}
-
-type compiler struct{ w *workflow.Workflow }
-
-// end is a port that is still to be connected.
-type end struct{ node, port string }
-
-func (c *compiler) connect(ends []end, to string, loop bool) {
-	for _, e := range ends {
-		c.w.Edges = append(c.w.Edges, workflow.Edge{From: e.node, Port: e.port, To: to, Loop: loop})
-	}
-}
-
-var yes = workflow.Condition{Language: workflow.LangMatch, Op: "contains", Text: "yes"}
-
-// part adds a shape and gives its first node and its open ends.
-func (c *compiler) part(s *Shape, parent string) (string, []end) {
-	switch s.Kind {
-	case "agent":
-		c.w.Agents = append(c.w.Agents, workflow.Agent{ID: s.ID})
-		c.add(workflow.Node{ID: s.ID, Kind: workflow.KindAgent, Parent: parent, Agent: &workflow.AgentNode{Agent: s.ID, Prompt: workflow.Prompt{Mode: workflow.PromptTemplate}}})
-		return s.ID, []end{{s.ID, workflow.PortOut}}
-	case "seq":
-		first, ends := c.part(s.Parts[0], parent)
-		for _, p := range s.Parts[1:] {
-			next, more := c.part(p, parent)
-			c.connect(ends, next, false)
-			ends = more
-		}
-		return first, ends
-	case "if":
-		c.add(workflow.Node{ID: s.ID, Kind: workflow.KindDecide, Parent: parent, Decide: &workflow.Decide{Cases: []workflow.Case{{Port: "true", When: yes}}, Else: "false"}})
-		var ends []end
-		for i, port := range []string{"true", "false"} {
-			first, more := c.part(s.Parts[i], parent)
-			c.connect([]end{{s.ID, port}}, first, false)
-			ends = append(ends, more...)
-		}
-		return s.ID, ends
-	case "par":
-		join := s.ID + "/join"
-		f := &workflow.Fork{Join: join, Shape: workflow.ShapeMap}
-		i := c.add(workflow.Node{ID: s.ID, Kind: workflow.KindFork, Parent: parent, Fork: f})
-		c.add(workflow.Node{ID: join, Kind: workflow.KindJoin, Parent: parent, Hidden: true, Join: &workflow.Join{Fork: s.ID}})
-		for k, p := range s.Parts {
-			id := fmt.Sprintf("b%d", k)
-			c.w.Nodes[i].Fork.Branches = append(c.w.Nodes[i].Fork.Branches, workflow.Branch{ID: id})
-			first, ends := c.part(p, s.ID)
-			c.connect([]end{{s.ID, id}}, first, false)
-			c.connect(ends, join, false)
-		}
-		return s.ID, []end{{join, workflow.PortOut}}
-	default: // loop: a header that passes on, the body, a question, and a counted way back to the header
-		head, check := s.ID+"-head", s.ID+"-check"
-		pass := &workflow.Decide{Cases: []workflow.Case{{Port: "out", When: workflow.Condition{Language: workflow.LangMatch, Op: "contains", Text: "s"}}}, Else: "out"}
-		c.add(workflow.Node{ID: head, Kind: workflow.KindDecide, Parent: parent, Decide: pass})
-		first, ends := c.part(s.Parts[0], parent)
-		c.connect([]end{{head, "out"}}, first, false)
-		c.add(workflow.Node{ID: check, Kind: workflow.KindDecide, Parent: parent, Decide: &workflow.Decide{Cases: []workflow.Case{{Port: "done", When: yes}}, Else: "again"}})
-		c.connect(ends, check, false)
-		c.connect([]end{{check, "again"}}, head, true)
-		c.w.Limits.MaxLoopIterations = max(c.w.Limits.MaxLoopIterations, s.Max)
-		return head, []end{{check, "done"}}
-	}
-}
-
-func (c *compiler) add(n workflow.Node) int {
-	c.w.Nodes = append(c.w.Nodes, n)
-	return len(c.w.Nodes) - 1
 }
 
 // SetLoops gives every loop of a shape the same bound, as workflows have one for all.

@@ -1,0 +1,218 @@
+package enginetest
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/hocket-run/hocket/internal/chat"
+	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/expr"
+	"github.com/hocket-run/hocket/workflow"
+)
+
+// Compile makes the graph of a shape, its nodes named like the parts.
+func (s *Shape) Compile() *workflow.Workflow {
+	w := &workflow.Workflow{Name: "shape"}
+	c := &compiler{w: w}
+	entry, _ := c.part(s, "")
+	w.Entry = entry
+	return w
+}
+
+type compiler struct{ w *workflow.Workflow }
+
+// end is a port that is still to be connected.
+type end struct{ node, port string }
+
+func (c *compiler) connect(ends []end, to string, loop bool) {
+	for _, e := range ends {
+		c.w.Edges = append(c.w.Edges, workflow.Edge{From: e.node, Port: e.port, To: to, Loop: loop})
+	}
+}
+
+var yes = workflow.Condition{Language: workflow.LangMatch, Op: "contains", Text: "yes"}
+
+// part adds a shape and gives its first node and its open ends.
+func (c *compiler) part(s *Shape, parent string) (string, []end) {
+	switch s.Kind {
+	case "agent", "func", "tool", "helped":
+		return c.leaf(s, parent), []end{{s.ID, workflow.PortOut}}
+	case "seq":
+		first, ends := c.part(s.Parts[0], parent)
+		for _, p := range s.Parts[1:] {
+			next, more := c.part(p, parent)
+			c.connect(ends, next, false)
+			ends = more
+		}
+		return first, ends
+	case "if":
+		c.add(workflow.Node{ID: s.ID, Kind: workflow.KindDecide, Parent: parent, Decide: &workflow.Decide{Cases: []workflow.Case{{Port: "true", When: yes}}, Else: "false"}})
+		return s.ID, c.ways(s, parent, "true", "false")
+	case "ask":
+		c.add(workflow.Node{ID: s.ID, Kind: workflow.KindWait, Parent: parent, Wait: &workflow.Wait{Kind: workflow.WaitApproval, Prompt: "{{PREVIOUS_OUTPUT}}"}})
+		return s.ID, c.ways(s, parent, workflow.PortApprove, workflow.PortReject)
+	case "par":
+		return c.par(s, parent)
+	case "sub":
+		if c.w.Flows == nil {
+			c.w.Flows = map[string]*workflow.Workflow{}
+		}
+		c.w.Flows[s.ID] = s.Parts[0].Compile()
+		c.w.Limits.MaxLoopIterations = max(c.w.Limits.MaxLoopIterations, c.w.Flows[s.ID].Limits.MaxLoopIterations)
+		c.add(workflow.Node{ID: s.ID, Kind: workflow.KindSubflow, Parent: parent, Subflow: &workflow.Subflow{Flow: s.ID}, Retry: retry(s)})
+		return s.ID, []end{{s.ID, workflow.PortOut}}
+	case "try":
+		first, ends := c.part(s.Parts[0], parent)
+		rescue, more := c.part(s.Parts[1], parent)
+		c.connect([]end{{first, workflow.PortError}}, rescue, false)
+		return first, append(ends, more...)
+	case "meet":
+		join := s.ID + "/join"
+		pass := &workflow.Decide{Cases: []workflow.Case{{Port: "out", When: yes}}, Else: "out"}
+		c.add(workflow.Node{ID: s.ID, Kind: workflow.KindDecide, Parent: parent, Decide: pass})
+		c.add(workflow.Node{ID: join, Kind: workflow.KindJoin, Parent: parent, Join: &workflow.Join{}})
+		for _, p := range s.Parts {
+			first, ends := c.part(p, parent)
+			c.connect([]end{{s.ID, "out"}}, first, false)
+			c.connect(ends, join, false)
+		}
+		return s.ID, []end{{join, workflow.PortOut}}
+	default: // loop: a header that passes on, the body, a question, and a counted way back to the header
+		head, check := s.ID+"-head", s.ID+"-check"
+		pass := &workflow.Decide{Cases: []workflow.Case{{Port: "out", When: workflow.Condition{Language: workflow.LangMatch, Op: "contains", Text: "s"}}}, Else: "out"}
+		c.add(workflow.Node{ID: head, Kind: workflow.KindDecide, Parent: parent, Decide: pass})
+		first, ends := c.part(s.Parts[0], parent)
+		c.connect([]end{{head, "out"}}, first, false)
+		c.add(workflow.Node{ID: check, Kind: workflow.KindDecide, Parent: parent, Decide: &workflow.Decide{Cases: []workflow.Case{{Port: "done", When: yes}}, Else: "again"}})
+		c.connect(ends, check, false)
+		c.connect([]end{{check, "again"}}, head, true)
+		c.w.Limits.MaxLoopIterations = max(c.w.Limits.MaxLoopIterations, s.Max)
+		return head, []end{{check, "done"}}
+	}
+}
+
+// ways adds the parts of a choice behind its ports.
+func (c *compiler) ways(s *Shape, parent string, ports ...string) []end {
+	var ends []end
+	for i, p := range s.Parts {
+		first, more := c.part(p, parent)
+		c.connect([]end{{s.ID, ports[i]}}, first, false)
+		ends = append(ends, more...)
+	}
+	return ends
+}
+
+func (c *compiler) par(s *Shape, parent string) (string, []end) {
+	join := s.ID + "/join"
+	f := &workflow.Fork{Join: join, Shape: workflow.ShapeMap, Until: s.Until, OnFailure: s.OnFailure, Quorum: s.Quorum, MaxConcurrency: s.Bound}
+	c.add(workflow.Node{ID: s.ID, Kind: workflow.KindFork, Parent: parent, Fork: f, Retry: retry(s)})
+	c.add(workflow.Node{ID: join, Kind: workflow.KindJoin, Parent: parent, Hidden: true, Join: &workflow.Join{Fork: s.ID}})
+	for k, p := range s.Parts {
+		id := fmt.Sprintf("b%d", k)
+		f.Branches = append(f.Branches, workflow.Branch{ID: id})
+		first, ends := c.part(p, s.ID)
+		c.connect([]end{{s.ID, id}}, first, false)
+		c.connect(ends, join, false)
+	}
+	return s.ID, []end{{join, workflow.PortOut}}
+}
+
+func (c *compiler) leaf(s *Shape, parent string) string {
+	n := workflow.Node{ID: s.ID, Parent: parent, Retry: retry(s)}
+	switch s.Kind {
+	case "func":
+		n.Kind, n.Func = workflow.KindFunc, &workflow.FuncNode{Func: s.ID}
+	case "tool":
+		n.Kind, n.Tool = workflow.KindTool, &workflow.ToolNode{Tool: s.ID}
+	default:
+		n.Kind, n.Agent = workflow.KindAgent, &workflow.AgentNode{Agent: s.ID, Prompt: workflow.Prompt{Mode: workflow.PromptTemplate}}
+		if s.Fixed {
+			n.Agent.Prompt.Text = fixedPrompt
+		}
+		a := workflow.Agent{ID: s.ID}
+		if s.Kind == "helped" {
+			a.Subagents = []workflow.Subagent{{Agent: helper(s.ID), Tool: helper(s.ID)}}
+			c.w.Agents = append(c.w.Agents, workflow.Agent{ID: helper(s.ID)})
+		}
+		c.w.Agents = append(c.w.Agents, a)
+	}
+	c.add(n)
+	return s.ID
+}
+
+func retry(s *Shape) *workflow.Retry {
+	if s.Retries == 0 {
+		return nil
+	}
+	return &workflow.Retry{MaxRetries: s.Retries, Delay: workflow.Duration(time.Second)}
+}
+
+func (c *compiler) add(n workflow.Node) int {
+	c.w.Nodes = append(c.w.Nodes, n)
+	return len(c.w.Nodes) - 1
+}
+
+// Find gives the part of a shape with that id, nil where there is none.
+func (s *Shape) Find(id string) *Shape {
+	if s.ID == id {
+		return s
+	}
+	for _, p := range s.Parts {
+		if found := p.Find(id); found != nil {
+			return found
+		}
+	}
+	return nil
+}
+
+// Answers makes the world answer as [Twin] does.
+func (s *Shape) Answers(w *World) {
+	fails := func(id string, attempt int) *engine.Failure {
+		if p := s.Find(id); p != nil && attempt <= p.Fails {
+			return &engine.Failure{Code: "server", Message: "boom"}
+		}
+		return nil
+	}
+	w.Model = func(c *engine.CallModel) *engine.ModelResult {
+		id := c.Agent.ID
+		if f := fails(id, c.Attempt); f != nil {
+			return &engine.ModelResult{Failure: f}
+		}
+		var heard strings.Builder
+		for _, m := range c.Messages {
+			if m.Role != chat.RoleAssistant {
+				heard.WriteString(m.Text)
+			}
+		}
+		if p := s.Find(id); p != nil && p.Kind == "helped" && len(c.Messages) == 1 {
+			return Asks(Call("1", "search", `{}`), Call("2", helper(id), `{"input":`+string(expr.Quote(id))+`}`))
+		}
+		return Reply(ReplyTo(id, heard.String()))
+	}
+	w.Tool = func(c *engine.CallTool) *engine.ToolResult {
+		if c.Agent != nil {
+			return Returns(found(c.Agent.ID))
+		}
+		if f := fails(c.Tool, c.Attempt); f != nil {
+			return &engine.ToolResult{Failure: f}
+		}
+		return Returns(ReplyTo(c.Tool, string(c.Arguments)))
+	}
+	w.Func = func(c *engine.CallFunc) *engine.FuncResult {
+		if f := fails(c.Func, c.Attempt); f != nil {
+			return &engine.FuncResult{Failure: f}
+		}
+		return &engine.FuncResult{Output: expr.Quote(ReplyTo(c.Func, expr.Text(c.Input)))}
+	}
+}
+
+// Decide answers an approval of a shape as [Twin] does: its prompt is its input.
+func Decide(wait engine.WaitInfo) engine.Answer {
+	node := wait.Node[strings.LastIndexByte(wait.Node, '/')+1:]
+	decision := workflow.PortReject
+	if saysYes(expr.Quote(ReplyTo(node, wait.Prompt))) {
+		decision = workflow.PortApprove
+	}
+	return engine.Answer{Wait: wait.ID, Value: Text(decision)}
+}

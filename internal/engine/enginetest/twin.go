@@ -1,0 +1,204 @@
+package enginetest
+
+import (
+	"bytes"
+	"fmt"
+	"strings"
+
+	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/expr"
+	"github.com/hocket-run/hocket/workflow"
+)
+
+// Outcome is what a shape comes to.
+type Outcome struct {
+	// Output is the output, Source the node that gave it, where Ok.
+	Output engine.Value
+	Source string
+	// Ok: the shape gives its output on. Ended: its path ends inside. Failed: it fails. None of them: that depends on what comes first.
+	Ok, Ended, Failed bool
+	// Vague: the output depends on what comes first.
+	Vague bool
+	// Calls counts model, tool and function calls, attempts included; negative where it depends on what comes first.
+	Calls int
+}
+
+// fixedPrompt is what a fixed agent is asked.
+const fixedPrompt = "take over"
+
+// Twin evaluates a shape the slow, obvious way: no tokens, no events, no order.
+func Twin(s *Shape, input engine.Value) Outcome {
+	switch s.Kind {
+	case "agent", "func", "tool", "helped":
+		return twinLeaf(s, input)
+	case "seq":
+		o := Outcome{Output: input, Ok: true}
+		for _, p := range s.Parts {
+			if o = then(o, p); !o.Ok {
+				break
+			}
+		}
+		return o
+	case "if", "ask":
+		way := 1
+		if s.Kind == "if" && saysYes(input) || s.Kind == "ask" && saysYes(expr.Quote(ReplyTo(s.ID, expr.Text(input)))) {
+			way = 0
+		}
+		if way == len(s.Parts) {
+			return Outcome{Ended: true}
+		}
+		return Twin(s.Parts[way], input)
+	case "loop":
+		o := Outcome{Output: input, Ok: true}
+		for range s.Max {
+			if o = then(o, s.Parts[0]); !o.Ok || o.Vague || saysYes(o.Output) {
+				if o.Vague {
+					return Outcome{Calls: -1}
+				}
+				o.Source = s.ID + "-check"
+				return o
+			}
+		}
+		return Outcome{Failed: true, Calls: o.Calls}
+	case "sub":
+		o := Twin(s.Parts[0], input)
+		if o.Ended { // the output is that of whatever came last inside
+			o.Ended, o.Ok, o.Vague = false, true, true
+		}
+		if !o.Ok && s.Retries > 0 {
+			o.Calls = -1
+		}
+		o.Source = s.ID
+		return o
+	case "try":
+		o := Twin(s.Parts[0], input)
+		switch {
+		case o.Failed:
+			caught := Twin(s.Parts[1], nil)
+			caught.Calls = sum(o.Calls, caught.Calls)
+			return caught
+		case !o.Ok && !o.Ended:
+			return Outcome{Calls: -1}
+		}
+		return o
+	case "meet":
+		return twinMeet(s, input)
+	case "par":
+		return twinPar(s, input)
+	}
+	panic("unknown kind " + s.Kind)
+}
+
+// then goes on with a shape.
+func then(o Outcome, s *Shape) Outcome {
+	if o.Vague && !s.Fixed {
+		if s.Kind != "seq" || !s.Parts[0].Fixed {
+			return Outcome{Calls: -1} // what follows may depend on it
+		}
+	}
+	next := Twin(s, o.Output)
+	next.Calls = sum(o.Calls, next.Calls)
+	return next
+}
+
+func sum(a, b int) int {
+	if a < 0 || b < 0 {
+		return -1
+	}
+	return a + b
+}
+
+func saysYes(v engine.Value) bool { return strings.Contains(strings.ToLower(expr.Text(v)), "yes") }
+
+func twinLeaf(s *Shape, input engine.Value) Outcome {
+	prompt := expr.Text(input)
+	switch {
+	case s.Fixed:
+		prompt = fixedPrompt
+	case s.Kind == "tool" && !bytes.HasPrefix(input, []byte("{")):
+		prompt = `{"input":` + string(expr.Quote(prompt)) + `}`
+	case s.Kind == "helped":
+		return Outcome{Ok: true, Source: s.ID, Calls: 4, Output: expr.Quote(ReplyTo(s.ID, prompt+found(s.ID)+ReplyTo(helper(s.ID), s.ID)))}
+	}
+	if s.Fails > s.Retries {
+		return Outcome{Failed: true, Calls: s.Retries + 1}
+	}
+	return Outcome{Ok: true, Source: s.ID, Calls: s.Fails + 1, Output: expr.Quote(ReplyTo(s.ID, prompt))}
+}
+
+// helper is the sub-agent of a helped agent, found what its tool finds.
+func helper(id string) string { return id + "-helper" }
+func found(id string) string  { return "found for " + id }
+
+// twinMeet: all branches run; the join gives what arrives, by its source, in declared order.
+func twinMeet(s *Shape, input engine.Value) Outcome {
+	o := Outcome{Source: s.ID + "/join"}
+	open := false
+	var fields []string
+	for _, p := range s.Parts {
+		b := Twin(p, input)
+		o.Calls = sum(o.Calls, b.Calls)
+		switch {
+		case b.Failed:
+			return Outcome{Failed: true, Calls: -1} // the others are cancelled
+		case b.Ok:
+			o.Vague = o.Vague || b.Vague
+			fields = append(fields, fmt.Sprintf("%q:%s", b.Source, b.Output))
+		case !b.Ended:
+			open = true
+		}
+	}
+	if open {
+		return Outcome{Calls: -1}
+	}
+	o.Ok, o.Ended = len(fields) > 0, len(fields) == 0
+	o.Output = engine.Value("{" + strings.Join(fields, ",") + "}")
+	return o
+}
+
+func twinPar(s *Shape, input engine.Value) Outcome {
+	o := Outcome{Source: s.ID}
+	var fields []string
+	arrived, failed, vague := 0, 0, 0
+	for i, p := range s.Parts {
+		b := Twin(p, input)
+		o.Calls = sum(o.Calls, b.Calls)
+		switch {
+		case b.Failed:
+			failed++
+		case b.Ok:
+			arrived++
+			o.Vague = o.Vague || b.Vague
+			fields = append(fields, fmt.Sprintf("%q:%s", fmt.Sprintf("b%d", i), b.Output))
+		case !b.Ended:
+			vague++
+		}
+	}
+	o.Output = engine.Value("{" + strings.Join(fields, ",") + "}")
+	early := s.Until == workflow.UntilAny || s.Until == workflow.UntilRace || s.Until == workflow.UntilQuorum
+	fast := !early && s.OnFailure == ""
+	if early && len(s.Parts) > 1 || fast && failed > 0 || s.Retries > 0 && failed > 0 || vague > 0 {
+		o.Calls = -1
+	}
+	need := 1
+	if s.Until == workflow.UntilQuorum {
+		need = s.Quorum
+	}
+	switch {
+	case !early && failed > 0 && (fast || s.OnFailure == workflow.FailCollect):
+		o.Failed = true
+	case vague > 0:
+		return Outcome{Calls: -1}
+	case s.Until == workflow.UntilRace && failed > 0:
+		o.Failed = arrived == 0
+		o.Ok = false
+	case early && arrived >= need:
+		o.Ok = true
+		o.Vague = o.Vague || len(s.Parts) > 1
+	case failed > 0 && (early || arrived == 0):
+		o.Failed = true
+	default:
+		o.Ok, o.Ended = arrived > 0, arrived == 0
+	}
+	return o
+}

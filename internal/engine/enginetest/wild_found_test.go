@@ -1,0 +1,98 @@
+package enginetest_test
+
+import (
+	"testing"
+
+	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/engine/enginetest"
+	"github.com/hocket-run/hocket/workflow"
+)
+
+// What TestWild found, each as small as it gets.
+
+// D20: a step that failed for good while a limit was ending the run has failed it: a reopening does not make it a success, and asks for nothing more.
+func TestReopenAfterFailure(t *testing.T) {
+	t.Parallel()
+	g := enginetest.Graph(nodes(workflow.Node{ID: "s", Kind: workflow.KindStart}, "a", "b"), "s -> a; s -> b")
+	g.Limits.MaxSteps = new(2)
+	w := enginetest.New(t, g, nil)
+	w.Start("go")
+	w.Finish("a", enginetest.Fails("server", "boom"))
+	wantTrace(t, w, 0, "+s, .s, +a, !a server, failed max_steps")
+	at := len(w.Events)
+	w.Feed(engine.Reopen{Limits: workflow.Limits{MaxSteps: new(9)}})
+	wantTrace(t, w, at, "resumed, failed server")
+	if len(w.Pending) > 0 {
+		t.Errorf("pending %s, want nothing", w.PendingNodes())
+	}
+	w.CheckPrefixes()
+}
+
+// P15: joins inside of joins in the body of a loop: a join does not wait for what comes along the way back, and none goes on before those inside of it.
+func TestJoinsInLoop(t *testing.T) {
+	t.Parallel()
+	yes := workflow.Condition{Language: workflow.LangMatch, Op: "contains", Text: "done"}
+	g := enginetest.Graph(nodes(
+		workflow.Node{ID: "head", Kind: workflow.KindStart}, workflow.Node{ID: "s", Kind: workflow.KindStart}, workflow.Node{ID: "outer", Kind: workflow.KindJoin, Join: &workflow.Join{}},
+		workflow.Node{ID: "inner", Kind: workflow.KindJoin, Join: &workflow.Join{}}, "a", enginetest.Approval("b"), "c",
+		workflow.Node{ID: "check", Kind: workflow.KindDecide, Decide: &workflow.Decide{Cases: []workflow.Case{{Port: "done", When: yes}}, Else: "again"}}, "z"),
+		`head -> s; s -> a; s -> b; s -> c; a -> inner; b:approve -> inner; inner -> outer; c -> outer; outer -> check; check:again => head; check:done -> z`)
+	w := enginetest.New(t, g, nil)
+	w.Start("go")
+	for _, text := range []string{"more", "done"} {
+		w.Finish("a", enginetest.Say("a %s", text))
+		w.Finish("c", enginetest.Say("c"))
+		w.Reject("b")
+	}
+	if got, want := w.Asked("z").Messages[0].Text, `{"inner":{"a":"a done"},"c":"c"}`; got != want {
+		t.Errorf("z was given %s, want %s", got, want)
+	}
+	w.Finish("z", enginetest.Say("z"))
+	wantStatus(t, w, engine.StatusCompleted)
+}
+
+// D18: a join that waits for what is queued does not keep the queue back.
+func TestHoldAndJoin(t *testing.T) {
+	t.Parallel()
+	g := enginetest.Graph(nodes(workflow.Node{ID: "s", Kind: workflow.KindStart}, enginetest.Approval("g1"), "a", "b", workflow.Node{ID: "j", Kind: workflow.KindJoin, Join: &workflow.Join{}}, "z"),
+		"s -> g1; s -> a; a -> b; b -> j; g1:approve -> j; j -> z")
+	g.Rules.HoldWhilePaused = true
+	w := enginetest.New(t, g, nil)
+	w.Model = answer
+	w.Start("go")
+	w.Go(nil)
+	w.Approve("g1")
+	w.Go(nil)
+	wantStatus(t, w, engine.StatusCompleted)
+}
+
+// D10: a call that is cancelled before anybody was asked to make it holds nothing up.
+func TestCancelledBeforeMade(t *testing.T) {
+	t.Parallel()
+	g := enginetest.Graph(nodes(enginetest.Fork("f", workflow.Fork{Until: workflow.UntilAny, MaxConcurrency: 1}, "x", "y"), in("f", nodes("x", "y"))),
+		"f:x -> x; x -> f/join; f:y -> y; y -> f/join")
+	w := enginetest.New(t, g, nil)
+	w.Start("go")
+	w.Finish("x", enginetest.Say("x"))
+	wantTrace(t, w, 0, "+f, +x, .x, +y, xy, .f, completed")
+	if len(w.Pending)+len(w.Timers) > 0 {
+		t.Errorf("pending %s, timers %v", w.PendingNodes(), w.Timers)
+	}
+}
+
+// D10: the time for cancelled calls runs out also where other calls were out when its timer fired.
+func TestSettleTimerComesBack(t *testing.T) {
+	t.Parallel()
+	g := enginetest.Graph(nodes(workflow.Node{ID: "s", Kind: workflow.KindStart}, enginetest.Approval("g"), "z",
+		enginetest.Fork("f", workflow.Fork{Until: workflow.UntilAny}, "x", "y"), in("f", nodes("x", "y"))),
+		"s -> g; s -> f; f:x -> x; x -> f/join; f:y -> y; y -> f/join; g:approve -> z")
+	w := enginetest.New(t, g, nil)
+	w.Start("go")
+	w.Finish("x", enginetest.Say("x")) // y never answers
+	w.Approve("g")
+	w.Fire("settle")
+	w.Finish("z", enginetest.Say("z"))
+	wantStatus(t, w, engine.StatusRunning)
+	w.Fire("settle")
+	wantStatus(t, w, engine.StatusCompleted)
+}

@@ -1,0 +1,242 @@
+package enginetest_test
+
+import (
+	"bytes"
+	"errors"
+	"slices"
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/engine/enginetest"
+	"github.com/hocket-run/hocket/internal/expr"
+	"github.com/hocket-run/hocket/workflow"
+)
+
+// wild is a random workflow under way: results, answers and timers come in any order, and it crashes, meets limits and is reopened.
+type wild struct {
+	*enginetest.World
+	rt    *rapid.T
+	shape *enginetest.Shape
+	// done are the results that are in the journal; again counts how often commands may have been given anew, by a crash or a reopening.
+	done   map[string]bool
+	again  int
+	crash  bool
+	limits workflow.Limits
+}
+
+// shrinking fails the property that is being checked, so that rapid looks for a smaller case.
+type shrinking struct {
+	testing.TB
+	rt *rapid.T
+}
+
+func (s shrinking) Helper()                   {}
+func (s shrinking) Fatal(args ...any)         { s.rt.Fatal(args...) }
+func (s shrinking) Fatalf(f string, a ...any) { s.rt.Fatalf(f, a...) }
+
+// newWild draws a workflow and starts it.
+func newWild(t *testing.T, rt *rapid.T, depth int) *wild {
+	t.Helper()
+	s := enginetest.DrawWild(rt, depth)
+	s.SetLoops(rapid.IntRange(1, 4).Draw(rt, "loops"))
+	g := s.Compile()
+	g.Limits.MaxConcurrency = max(0, rapid.IntRange(-3, 3).Draw(rt, "concurrency"))
+	g.Rules.HoldWhilePaused = rapid.IntRange(0, 3).Draw(rt, "hold") == 0
+	g.Rules.OnFailure = rapid.SampledFrom([]string{"", workflow.FailDrain}).Draw(rt, "on failure")
+	w := &wild{World: enginetest.New(shrinking{t, rt}, g, nil), rt: rt, shape: s, done: map[string]bool{}}
+	w.SkipLaws = rapid.IntRange(0, 3).Draw(rt, "laws") > 0
+	w.crash = rapid.IntRange(0, 2).Draw(rt, "crashes") == 0
+	switch rapid.IntRange(0, 5).Draw(rt, "limit") {
+	case 0:
+		w.limits.MaxSteps = new(rapid.IntRange(1, 5).Draw(rt, "steps"))
+	case 1:
+		w.limits.MaxTokens = int64(rapid.IntRange(1, 9).Draw(rt, "tokens"))
+	case 2:
+		w.limits.Timeout = workflow.Duration(rapid.IntRange(1, 20).Draw(rt, "timeout")) * workflow.Duration(time.Second)
+	}
+	s.Answers(w.World)
+	w.StartWith(engine.RunCreated{Input: enginetest.Text("go"), Limits: w.limits})
+	return w
+}
+
+// step lets one thing happen. False: nothing is left that could.
+func (w *wild) step() bool {
+	w.T.Helper()
+	if limit := w.Plan.Workflow().Limits.MaxConcurrency; limit > 0 {
+		busy := map[int]bool{}
+		for _, c := range w.Pending {
+			if !w.Cancelled[enginetest.ID(c)] {
+				busy[stepOf(c)] = true
+			}
+		}
+		if len(busy) > limit {
+			w.T.Fatalf("%d steps have calls out, at most %d may\n%s", len(busy), limit, w.Log())
+		}
+	}
+	if w.Run.Status().Ended() {
+		return w.reopen()
+	}
+	if w.crash && rapid.IntRange(0, 9).Draw(w.rt, "crash") == 0 {
+		w.again++
+		w.Crash()
+		return true
+	}
+	timers := slices.DeleteFunc(slices.Clone(w.Timers), func(t *engine.StartTimer) bool { return t.Deadline })
+	waits := w.Run.Waits()
+	n := len(w.Pending) + len(timers) + len(waits)
+	if n == 0 {
+		return false
+	}
+	switch i := rapid.IntRange(0, n-1).Draw(w.rt, "next"); {
+	case i < len(w.Pending):
+		w.answer(i)
+	case i < len(w.Pending)+len(waits):
+		w.Feed(enginetest.Decide(waits[i-len(w.Pending)]))
+	default:
+		w.Fire(timers[i-len(w.Pending)-len(waits)].ID)
+	}
+	return true
+}
+
+func (w *wild) answer(i int) {
+	w.T.Helper()
+	c := w.Pending[i]
+	id := enginetest.ID(c)
+	if w.done[id] {
+		w.T.Fatalf("call %s was made again though its result is in the journal (D8)\n%s", id, w.Log())
+	}
+	w.done[id] = true
+	if w.Calls[id] > 1+w.again {
+		w.T.Fatalf("call %s was given %d times\n%s", id, w.Calls[id], w.Log())
+	}
+	in := w.Answer(c)
+	w.Pending = slices.Delete(w.Pending, i, i+1)
+	w.Feed(in)
+}
+
+// reopen lets a run that ended by a limit go on under a larger one (D20).
+func (w *wild) reopen() bool {
+	w.T.Helper()
+	var more workflow.Limits
+	switch w.Run.EndedByLimit() {
+	case "":
+		return false
+	case engine.CodeMaxSteps:
+		w.limits.MaxSteps = new(*w.limits.MaxSteps + rapid.IntRange(1, 30).Draw(w.rt, "more steps"))
+		more.MaxSteps = w.limits.MaxSteps
+	case engine.CodeBudget:
+		w.limits.MaxTokens += int64(rapid.IntRange(1, 99).Draw(w.rt, "more tokens"))
+		more.MaxTokens = w.limits.MaxTokens
+	case engine.CodeTimeout:
+		w.limits.Timeout += workflow.Duration(rapid.IntRange(1, 60).Draw(w.rt, "more time")) * workflow.Duration(time.Second)
+		more.Timeout = w.limits.Timeout
+	}
+	w.again++
+	w.Pending, w.Timers, w.Cancelled = nil, nil, map[string]bool{}
+	w.Feed(engine.Reopen{Limits: more})
+	return true
+}
+
+func stepOf(c engine.Command) int {
+	switch c := c.(type) {
+	case *engine.CallModel:
+		return c.Step
+	case *engine.CallTool:
+		return c.Step
+	case *engine.CallFunc:
+		return c.Step
+	}
+	return 0
+}
+
+// TestWild: whatever a workflow is made of and in whatever order things happen, the run ends as the twin says, with its output where that does not depend
+// on the order (P1, P2, P5, P31, D8, D10, D12, D20); the laws of World hold on the way, and those of an ended run at the end.
+func TestWild(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(rt *rapid.T) {
+		w := newWild(t, rt, 4)
+		for n := 0; w.step(); n++ {
+			if n > 3000 {
+				w.T.Fatalf("no end for %s\n%s", w.shape, w.Log())
+			}
+		}
+		want := enginetest.Twin(w.shape, enginetest.Text("go"))
+		got := w.Run.Status()
+		switch {
+		case !got.Ended():
+			w.T.Fatalf("the run is %s and nothing is left to do: %s\n%s", got, w.shape, w.Log())
+		case want.Failed && got != engine.StatusFailed || (want.Ok || want.Ended) && got != engine.StatusCompleted:
+			w.T.Fatalf("the run is %s, the twin says %+v: %s\n%s", got, want, w.shape, w.Log())
+		case want.Ok && !want.Vague && expr.Text(w.Run.Output()) != expr.Text(want.Output):
+			w.T.Fatalf("output %s, twin's %s: %s\n%s", w.Run.Output(), want.Output, w.shape, w.Log())
+		case want.Ok && want.Calls >= 0 && len(w.done) != want.Calls:
+			w.T.Fatalf("made %d calls, twin made %d: %s\n%s", len(w.done), want.Calls, w.shape, w.Log())
+		}
+		w.checkEnded()
+		w.checkPositions()
+		if len(w.Batches) < 40 {
+			w.CheckPrefixes()
+		}
+	})
+}
+
+// checkEnded: an ended run takes no step more.
+func (w *wild) checkEnded() {
+	w.T.Helper()
+	if n := len(w.Run.Waits()); n > 0 || w.Run.InFlight() > 0 {
+		w.T.Fatalf("the run has ended with %d waits and %d calls\n%s", n, w.Run.InFlight(), w.Log())
+	}
+	before := len(w.Events)
+	for id := range w.Calls {
+		w.Feed(engine.ModelResult{ID: id})
+		w.Feed(engine.ToolResult{ID: id})
+		w.Feed(engine.FuncResult{ID: id})
+	}
+	for _, timer := range w.Timers {
+		w.Feed(engine.TimerDue{ID: timer.ID})
+	}
+	if err := w.Try(engine.Recovered{}); !errors.Is(err, engine.ErrEnded) {
+		w.T.Fatalf("recovered after the end: %v", err)
+	}
+	if err := w.Try(engine.Cancel{}); !errors.Is(err, engine.ErrEnded) {
+		w.T.Fatalf("cancelled after the end: %v", err)
+	}
+	if len(w.Events) > before {
+		w.T.Fatalf("the run has ended and goes on\n%s", w.Log())
+	}
+}
+
+// checkPositions: at every position a snapshot is what a fold gives, and the rest of the journal on top of it gives the whole.
+func (w *wild) checkPositions() {
+	w.T.Helper()
+	whole := snapshotOf(w.T, w.Run)
+	for range 5 {
+		n := rapid.IntRange(0, len(w.Events)).Draw(w.rt, "position")
+		snap := snapshotOf(w.T, w.Fold(n))
+		r, err := engine.Restore(w.Plan, "run1", snap)
+		if err != nil {
+			w.T.Fatalf("restore at %d: %v\n%s", n, err, w.Log())
+		}
+		if got := snapshotOf(w.T, r); !bytes.Equal(got, snap) {
+			w.T.Fatalf("snapshot at %d differs from its fold\n%s\n%s", n, got, snap)
+		}
+		if err := r.Apply(w.Events[n:]); err != nil {
+			w.T.Fatalf("snapshot at %d, then the rest: %v\n%s", n, err, w.Log())
+		}
+		if got := snapshotOf(w.T, r); !bytes.Equal(got, whole) {
+			w.T.Fatalf("snapshot at %d and the rest\ngot  %s\nwant %s", n, got, whole)
+		}
+	}
+}
+
+func snapshotOf(t testing.TB, r *engine.Run) []byte {
+	t.Helper()
+	b, err := r.Snapshot()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b
+}
