@@ -40,16 +40,6 @@ type Options struct {
 	MissingTools []string
 }
 
-// Unsaid is one thing that a workflow says and a language cannot.
-type Unsaid struct {
-	// At names the place: `node "x"`, `agent "x"`, `edge`, `workflow`.
-	At   string
-	What string
-}
-
-// String gives `node "x": the timeout of 30s`.
-func (u Unsaid) String() string { return u.At + ": " + u.What }
-
 // ErrUnknownFormat is the error of a language that there is not.
 var ErrUnknownFormat = errors.New("unknown format")
 
@@ -67,14 +57,14 @@ type language struct {
 // languages are all languages in the order in which they are looked for.
 func languages() []language {
 	return []language{
-		{name: Canvas, form: "`nodes` and `connections`", detect: canvas.Detect, read: readCanvas, write: writeCanvas},
+		{name: Canvas, form: "`nodes` and `connections`", detect: canvas.Detect, read: readCanvas, write: writes(canvas.Write)},
 		{
-			name: Routes, form: "`entrypointNodeId`, `nodes` with a `nodeType`, and `edges`", detect: routes.Detect, read: readRoutes, write: writeRoutes,
+			name: Routes, form: "`entrypointNodeId`, `nodes` with a `nodeType`, and `edges`", detect: routes.Detect, read: readRoutes, write: writes(routes.Write),
 			usual: []string{"unbounded-cycle"}, // agents that route to each other are what the language is for; the step limit ends them (S3-13)
 		},
-		{name: Rounds, form: "`nodes` and `edges`, or `branches`", detect: rounds.Detect, read: readRounds, write: writeRounds},
+		{name: Rounds, form: "`nodes` and `edges`, or `branches`", detect: rounds.Detect, read: readRounds, write: writes(rounds.Write)},
 		{
-			name: Steps, form: "`agents` and a list of steps under `workflow`", detect: steps.Detect, read: readSteps, write: writeSteps,
+			name: Steps, form: "`agents` and a list of steps under `workflow`", detect: steps.Detect, read: readSteps, write: writes(steps.Write),
 			usual: []string{"open-port"}, // a missing branch goes on with the next step, and ends the run where there is none (S4-38)
 		},
 	}
@@ -176,18 +166,6 @@ func forms() string {
 	return strings.Join(out, "; ")
 }
 
-// Write gives a workflow as a document of another language, and exactly what that language cannot say of it; where that is not empty, the document is
-// nil or holds less than the workflow. The error is ErrUnknownFormat.
-func Write(w *workflow.Workflow, name string) ([]byte, []Unsaid, error) {
-	i := slices.IndexFunc(languages(), func(l language) bool { return l.name == name })
-	if i < 0 {
-		return nil, nil, fmt.Errorf("write as %q: %w", name, ErrUnknownFormat)
-	}
-	l := languages()[i]
-	data, unsaid := l.write(w)
-	return data, unsaid, nil
-}
-
 // once leaves out what was said before at the same place: the checks of a language and those of the graph overlap.
 func once(l diag.List) diag.List {
 	type key struct {
@@ -203,56 +181,4 @@ func once(l diag.List) diag.List {
 		seen[k] = true
 		return false
 	})
-}
-
-func readCanvas(root *source.Node, o Options) (*workflow.Workflow, diag.List) {
-	return canvas.Read(root, canvas.Options{Missing: o.MissingTools})
-}
-
-func writeCanvas(w *workflow.Workflow) ([]byte, []Unsaid) {
-	data, unsaid := canvas.Write(w)
-	out := make([]Unsaid, len(unsaid))
-	for i, u := range unsaid {
-		out[i] = Unsaid(u)
-	}
-	return data, out
-}
-
-func readRoutes(root *source.Node, o Options) (*workflow.Workflow, diag.List) {
-	return routes.Read(root, routes.Options{Agents: o.Agents})
-}
-
-func writeRoutes(w *workflow.Workflow) ([]byte, []Unsaid) {
-	data, unsaid := routes.Write(w)
-	out := make([]Unsaid, len(unsaid))
-	for i, u := range unsaid {
-		out[i] = Unsaid(u)
-	}
-	return data, out
-}
-
-func readRounds(root *source.Node, o Options) (*workflow.Workflow, diag.List) {
-	return rounds.Read(root, rounds.Options{Agents: o.Agents})
-}
-
-func writeRounds(w *workflow.Workflow) ([]byte, []Unsaid) {
-	data, unsaid := rounds.Write(w)
-	out := make([]Unsaid, len(unsaid))
-	for i, u := range unsaid {
-		out[i] = Unsaid(u)
-	}
-	return data, out
-}
-
-func readSteps(root *source.Node, o Options) (*workflow.Workflow, diag.List) {
-	return steps.Read(root, steps.Options{Agents: o.Agents, Toolsets: o.Toolsets, Providers: o.Providers})
-}
-
-func writeSteps(w *workflow.Workflow) ([]byte, []Unsaid) {
-	data, unsaid := steps.Write(w)
-	out := make([]Unsaid, len(unsaid))
-	for i, u := range unsaid {
-		out[i] = Unsaid(u)
-	}
-	return data, out
 }

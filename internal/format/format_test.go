@@ -143,8 +143,7 @@ func TestConvert(t *testing.T) {
 				{"id":"c","type":"if","data":{"conditions":[{"operator":"contains","value":"yes"}]}},
 				{"id":"h","type":"approval","data":{}}],
 				"connections":[{"source":"s","target":"w"},{"source":"w","target":"c"},{"source":"c","target":"h","sourceHandle":"condition-0"}]}`,
-			want: `workflow: the rule that a failure is handled by "drain": a step's failure stops the others
-workflow: the rules {"holdWhilePaused":true,"defaultInput":"hi"}
+			want: `workflow: the rules {"defaultInput":"hi"}
 node "h": a node of kind wait
 agent "w": what becomes of blanks around its reply and of an empty one
 node "w": that its user message is made by "template": a step sends the outputs of all steps before it and the run's input

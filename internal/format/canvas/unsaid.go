@@ -44,10 +44,10 @@ func (o *writer) whole() {
 		o.unsaid.addf("workflow", "the limits %s", limits)
 	}
 	r := w.Rules
-	if r.OnFailure != workflow.FailDrain {
+	if r.OnFailure != workflow.FailDrain && o.concurrent() {
 		o.unsaid.addf("workflow", "that a failure stops the calls in flight: in a canvas they finish")
 	}
-	if !r.HoldWhilePaused {
+	if !r.HoldWhilePaused && o.concurrent() && slices.ContainsFunc(w.Nodes, func(n workflow.Node) bool { return n.Wait != nil }) {
 		o.unsaid.addf("workflow", "that other branches go on while an approval waits: in a canvas they are held")
 	}
 	r.OnFailure, r.HoldWhilePaused, r.DefaultInput = "", false, nil
@@ -74,6 +74,9 @@ func (o *writer) nodeUnsaid(n *workflow.Node) {
 	}
 	if n.OnError != "" {
 		u.nodef(n, "the error handler %q", n.OnError)
+	}
+	if n.Hidden && n.Kind != workflow.KindEnd && n.Kind != workflow.KindJoin {
+		u.nodef(n, "that it is hidden")
 	}
 	if n.Recovery {
 		u.nodef(n, "that error handlers may go to it")

@@ -94,7 +94,13 @@ func TestUnsaid(t *testing.T) {
 		want []string
 	}{
 		{"limits", func(w *workflow.Workflow) { w.Limits.MaxRounds = 3 }, []string{`workflow: the limits {"maxRounds":3}`}},
-		{"rules", func(w *workflow.Workflow) { w.Rules = workflow.Rules{SharedConversation: true} }, []string{
+		{"rules where nothing runs at once", func(w *workflow.Workflow) { w.Rules = workflow.Rules{SharedConversation: true} }, []string{
+			`workflow: the rules {"sharedConversation":true}`}},
+		{"rules where branches do", func(w *workflow.Workflow) {
+			w.Rules = workflow.Rules{SharedConversation: true}
+			w.Nodes = append(w.Nodes, workflow.Node{ID: "ok", Kind: workflow.KindWait, Wait: &workflow.Wait{Kind: workflow.WaitApproval}})
+			w.Edges = append(w.Edges, workflow.Edge{From: w.Edges[0].From, To: "ok"})
+		}, []string{
 			"workflow: that a failure stops the calls in flight: in a canvas they finish",
 			"workflow: that other branches go on while an approval waits: in a canvas they are held",
 			`workflow: the rules {"sharedConversation":true}`}},
@@ -102,6 +108,7 @@ func TestUnsaid(t *testing.T) {
 			w.Flows = map[string]*workflow.Workflow{"b": nil, "a": nil}
 			w.Providers = map[string]workflow.Provider{"p": {}}
 		}, []string{`workflow: the flow "a"`, `workflow: the flow "b"`, `workflow: the model provider "p"`}},
+		{"hidden", func(w *workflow.Workflow) { w.Nodes[0].Hidden = true }, []string{`node "first": that it is hidden`}},
 		{"kinds", func(w *workflow.Workflow) {
 			w.Nodes = append(w.Nodes, workflow.Node{ID: "t", Kind: workflow.KindTool, Tool: &workflow.ToolNode{Tool: "x"}},
 				workflow.Node{ID: "s", Kind: workflow.KindStart},

@@ -1,13 +1,10 @@
 package routes
 
 import (
-	"encoding/json"
 	"fmt"
-	"maps"
 	"slices"
-	"strconv"
-	"strings"
 
+	"github.com/hocket-run/hocket/internal/format/lost"
 	"github.com/hocket-run/hocket/workflow"
 )
 
@@ -38,32 +35,32 @@ func (o *writer) compare(back *workflow.Workflow) {
 		name        string
 		said, heard any
 	}{{"limit", w.Limits, back.Limits}, {"rule", w.Rules, back.Rules}} {
-		for key, d := range differences(side.said, side.heard) {
+		for key, d := range lost.Fields(side.said, side.heard) {
 			switch {
 			case key == "sharedConversation":
 				u.addf("workflow", "that agents do not share one conversation")
-			case key == "maxSteps" && d.said == "":
-				u.addf("workflow", "the default limit of steps: here it is %s", d.heard)
-			case key == "handoff" && o.lost[w.Rules.Handoff]: // the node was named
-			case key == "timeout" && d.said == "":
-				u.addf("workflow", "a run without a time limit: here it is %s", d.heard)
+			case key == "maxSteps" && d.Said == "":
+				u.addf("workflow", "the default limit of steps: here it is %s", d.Heard)
+			case key == "handoff" && o.gone[w.Rules.Handoff]: // the node was named
+			case key == "timeout" && d.Said == "":
+				u.addf("workflow", "a run without a time limit: here it is %s", d.Heard)
 			default:
-				u.addf("workflow", "the %s %s", side.name, d.text(key))
+				u.addf("workflow", "the %s %s", side.name, d.Text(key))
 			}
 		}
 	}
 	rest, restBack := *w, *back
 	for _, x := range []*workflow.Workflow{&rest, &restBack} {
 		x.Format, x.Nodes, x.Edges, x.Agents, x.Limits, x.Rules = "", nil, nil, nil, workflow.Limits{}, workflow.Rules{}
-		if n := o.byID[x.Entry]; n == nil || o.lost[x.Entry] {
+		if n := o.byID[x.Entry]; n == nil || o.gone[x.Entry] {
 			x.Entry = "" // the node was named
 		}
 	}
 	if rest.Entry == "" {
 		restBack.Entry = ""
 	}
-	for key, d := range differences(rest, restBack) {
-		u.addf("workflow", "%s", d.text(key))
+	for key, d := range lost.Fields(rest, restBack) {
+		u.addf("workflow", "%s", d.Text(key))
 	}
 	o.compareNodes(back)
 	o.compareEdges(back)
@@ -93,49 +90,49 @@ func (o *writer) compareNodes(back *workflow.Workflow) {
 	seen := map[string]bool{}
 	for i := range o.w.Nodes {
 		n := &o.w.Nodes[i]
-		if o.lost[n.ID] {
+		if o.gone[n.ID] {
 			continue
 		}
 		other := back.Node(n.ID)
 		switch {
 		case seen[n.ID]:
-			o.unsaid.addf(nodeAt(n.ID), "a second node with this id")
+			o.unsaid.addf(lost.Node(n.ID), "a second node with this id")
 			continue
 		case other == nil && n.Kind == workflow.KindEnd:
-			o.unsaid.addf(nodeAt(n.ID), "an end node of its own: here edges without a target end the run")
+			o.unsaid.addf(lost.Node(n.ID), "an end node of its own: here edges without a target end the run")
 			continue
 		case other == nil:
-			o.unsaid.addf(nodeAt(n.ID), "a node of kind %s", n.Kind)
+			o.unsaid.addf(lost.Node(n.ID), "a node of kind %s", n.Kind)
 			continue
 		}
 		seen[n.ID] = true
 		said, heard := *n, *other
 		if said.Agent != nil && heard.Agent != nil {
-			for key, d := range differences(said.Agent.Prompt, heard.Agent.Prompt) {
-				o.unsaid.addf(nodeAt(n.ID), "a prompt with the %s", d.text(key))
+			for key, d := range lost.Fields(said.Agent.Prompt, heard.Agent.Prompt) {
+				o.unsaid.addf(lost.Node(n.ID), "a prompt with the %s", d.Text(key))
 			}
 			o.compareRouting(n, said.Agent.Routing, heard.Agent.Routing)
 			said.Agent, heard.Agent = nil, nil
 		}
 		if said.Wait != nil && heard.Wait != nil {
-			for key, d := range differences(said.Wait, heard.Wait) {
-				o.unsaid.addf(nodeAt(n.ID), "a question with the %s", d.text(key))
+			for key, d := range lost.Fields(said.Wait, heard.Wait) {
+				o.unsaid.addf(lost.Node(n.ID), "a question with the %s", d.Text(key))
 			}
 			said.Wait, heard.Wait = nil, nil
 		}
-		for key, d := range differences(said, heard) {
-			o.unsaid.addf(nodeAt(n.ID), "%s", d.text(key))
+		for key, d := range lost.Fields(said, heard) {
+			o.unsaid.addf(lost.Node(n.ID), "%s", d.Text(key))
 		}
 	}
 }
 
 func (o *writer) compareRouting(n *workflow.Node, said, heard *workflow.Routing) {
 	if said == nil {
-		o.unsaid.addf(nodeAt(n.ID), "that the agent does not choose its successor")
+		o.unsaid.addf(lost.Node(n.ID), "that the agent does not choose its successor")
 		return
 	}
-	for key, d := range differences(said, heard) {
-		o.unsaid.addf(nodeAt(n.ID), "a choice of successors with the %s", d.text(key))
+	for key, d := range lost.Fields(said, heard) {
+		o.unsaid.addf(lost.Node(n.ID), "a choice of successors with the %s", d.Text(key))
 	}
 }
 
@@ -152,9 +149,9 @@ func (o *writer) compareEdges(back *workflow.Workflow) {
 		}
 		if other.From != e.From || other.PortName() != e.PortName() || other.To != e.To && o.byID[e.To].Kind != workflow.KindEnd {
 			if e.PortName() == workflow.PortOut {
-				o.unsaid.addf(edgeAt(e), "a second edge that is always taken")
+				o.unsaid.addf(lost.Edge(e), "a second edge that is always taken")
 			} else {
-				o.unsaid.addf(edgeAt(e), "an edge by the way out %q", e.PortName())
+				o.unsaid.addf(lost.Edge(e), "an edge by the way out %q", e.PortName())
 			}
 			continue
 		}
@@ -162,8 +159,8 @@ func (o *writer) compareEdges(back *workflow.Workflow) {
 		if o.byID[e.To].Kind == workflow.KindEnd {
 			other.To = e.To
 		}
-		for key, d := range differences(e, other) {
-			o.unsaid.addf(edgeAt(e), "%s", d.text(key))
+		for key, d := range lost.Fields(e, other) {
+			o.unsaid.addf(lost.Edge(e), "%s", d.Text(key))
 		}
 	}
 }
@@ -172,58 +169,15 @@ func (o *writer) compareAgents(back *workflow.Workflow) {
 	seen := map[string]bool{}
 	for i := range o.w.Agents {
 		a := &o.w.Agents[i]
-		at := "agent " + strconv.Quote(a.ID)
+		at := lost.Agent(a.ID)
 		other := back.Agent(a.ID)
 		if other == nil || seen[a.ID] {
 			o.unsaid.addf(at, "an agent of this id")
 			continue
 		}
 		seen[a.ID] = true
-		for key, d := range differences(a, other) {
-			o.unsaid.addf(at, "%s", d.text(key))
+		for key, d := range lost.Fields(a, other) {
+			o.unsaid.addf(at, "%s", d.Text(key))
 		}
 	}
-}
-
-// difference is a field of the workflow beside what the document says of it, both as JSON; "" where it is absent.
-type difference struct{ said, heard string }
-
-// text tells what is not said: `maxTurns 20`, or that a field is absent.
-func (d difference) text(key string) string {
-	const most = 200
-	said := d.said
-	if said == "" {
-		return fmt.Sprintf("absent %s: here it is %s", key, d.heard)
-	}
-	if len(said) > most {
-		said = strings.ToValidUTF8(said[:most], "") + "…"
-	}
-	return key + " " + said
-}
-
-// differences gives the fields in which two values differ, by the names of their JSON, in order.
-func differences(said, heard any) func(func(string, difference) bool) {
-	a, b := fields(said), fields(heard)
-	keys := map[string]bool{}
-	for _, m := range []map[string]json.RawMessage{a, b} {
-		for key := range m {
-			keys[key] = true
-		}
-	}
-	return func(yield func(string, difference) bool) {
-		for _, key := range slices.Sorted(maps.Keys(keys)) {
-			if d := (difference{string(a[key]), string(b[key])}); d.said != d.heard && !yield(key, d) {
-				return
-			}
-		}
-	}
-}
-
-func fields(v any) map[string]json.RawMessage {
-	var out map[string]json.RawMessage
-	data, err := json.Marshal(v)
-	if err != nil || json.Unmarshal(data, &out) != nil {
-		return map[string]json.RawMessage{"value": nil} // no JSON: Validate says so
-	}
-	return out
 }

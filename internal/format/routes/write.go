@@ -4,11 +4,11 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
-	"strconv"
 	"strings"
 	"time"
 
 	"github.com/hocket-run/hocket/diag"
+	"github.com/hocket-run/hocket/internal/format/lost"
 	"github.com/hocket-run/hocket/internal/format/source"
 	"github.com/hocket-run/hocket/workflow"
 )
@@ -80,7 +80,7 @@ func Write(w *workflow.Workflow) ([]byte, []Unsaid) {
 type writer struct {
 	w       *workflow.Workflow
 	byID    map[string]*workflow.Node
-	lost    map[string]bool // nodes that have no row
+	gone    map[string]bool // nodes that have no row
 	dropped map[int]bool    // edges that have no row and were named, or belong to a node that was
 	refused []string        // what reading the document again objects to
 	unsaid  unsaidList
@@ -99,7 +99,7 @@ func (o *writer) document() ([]byte, error) {
 		a := &w.Agents[i]
 		doc.Agents = append(doc.Agents, docAgent{a.ID, a.Name, a.Description, a.System, a.Model, a.Tools})
 	}
-	o.lost, o.dropped = map[string]bool{}, map[int]bool{}
+	o.gone, o.dropped = map[string]bool{}, map[int]bool{}
 	for i := range w.Nodes {
 		n := &w.Nodes[i]
 		if o.byID[n.ID] == nil {
@@ -149,9 +149,9 @@ func (o *writer) node(doc *document, n *workflow.Node) {
 	case n.Kind == workflow.KindEnd:
 		return // edges to it have no target
 	default:
-		o.lost[n.ID] = true
+		o.gone[n.ID] = true
 		if !n.Hidden || n.Join == nil || n.Join.Fork == "" { // the fork was named
-			o.unsaid.addf(nodeAt(n.ID), "a node of kind %s", n.Kind)
+			o.unsaid.addf(lost.Node(n.ID), "a node of kind %s", n.Kind)
 		}
 		return
 	}
@@ -161,7 +161,7 @@ func (o *writer) node(doc *document, n *workflow.Node) {
 func (o *writer) edge(doc *document, i int) {
 	e := o.w.Edges[i]
 	from, to := o.byID[e.From], o.byID[e.To]
-	if from == nil || to == nil || o.lost[e.From] || o.lost[e.To] {
+	if from == nil || to == nil || o.gone[e.From] || o.gone[e.To] {
 		o.dropped[i] = true // the node was named
 		return
 	}
@@ -187,7 +187,7 @@ func (o *writer) edge(doc *document, i int) {
 	}
 	if !ok || from.Kind == workflow.KindEnd {
 		o.dropped[i] = true
-		o.unsaid.addf(edgeAt(e), "the way out %q", e.PortName())
+		o.unsaid.addf(lost.Edge(e), "the way out %q", e.PortName())
 		return
 	}
 	if d.Type == condConditional {
@@ -195,7 +195,3 @@ func (o *writer) edge(doc *document, i int) {
 	}
 	doc.Edges = append(doc.Edges, d)
 }
-
-func nodeAt(id string) string { return "node " + strconv.Quote(id) }
-
-func edgeAt(e workflow.Edge) string { return fmt.Sprintf("edge %q -> %q", e.From, e.To) }

@@ -134,6 +134,8 @@ workflow:
 		{"limits", func(w *workflow.Workflow) { w.Limits.MaxSteps, w.Limits.MaxConcurrency = &three, 2 }, `workflow: the limits {"maxSteps":3,"maxConcurrency":2}`},
 		{"failure", func(w *workflow.Workflow) { w.Rules.OnFailure = workflow.FailDrain },
 			`workflow: the rule that a failure is handled by "drain": a step's failure stops the others`},
+		{"hidden", func(w *workflow.Workflow) { w.Nodes[0].Hidden = true }, `node "one": that it is hidden`},
+		{"id", func(w *workflow.Workflow) { w.ID = "w1" }, `workflow: the id "w1"`},
 		{"rules", func(w *workflow.Workflow) { w.Rules.SharedConversation = true }, `workflow: the rules {"sharedConversation":true}`},
 		{"flows", func(w *workflow.Workflow) { w.Flows = map[string]*workflow.Workflow{"f": {}} }, `workflow: the flow "f"`},
 		{"provider", func(w *workflow.Workflow) {

@@ -45,12 +45,22 @@ func (o *writer) limits() {
 		o.unsaid.addf("workflow", "the limits %s", b)
 	}
 	r := w.Rules
-	if r.OnFailure != "" && r.OnFailure != workflow.FailFast {
+	concurrent := o.concurrent()
+	if r.OnFailure != "" && r.OnFailure != workflow.FailFast && concurrent {
 		o.unsaid.addf("workflow", "the rule that a failure is handled by %q: a step's failure stops the others", r.OnFailure)
 	}
 	r.OnFailure = ""
+	if !concurrent {
+		r.HoldWhilePaused = false // there is nothing to hold
+	}
+	if string(r.DefaultInput) == `""` {
+		r.DefaultInput = nil // an empty input stays empty
+	}
 	if b, _ := json.Marshal(r); string(b) != "{}" {
 		o.unsaid.addf("workflow", "the rules %s", b)
+	}
+	if w.ID != "" {
+		o.unsaid.addf("workflow", "the id %q", w.ID)
 	}
 	if w.Name != "" {
 		o.unsaid.addf("workflow", "the name %q", w.Name)
@@ -65,11 +75,28 @@ func (o *writer) limits() {
 	}
 }
 
+// concurrent tells whether two branches can run at once.
+func (o *writer) concurrent() bool {
+	type out struct{ from, port string }
+	seen := map[out]bool{}
+	for _, e := range o.w.Edges {
+		k := out{e.From, e.PortName()}
+		if seen[k] {
+			return true
+		}
+		seen[k] = true
+	}
+	return slices.ContainsFunc(o.w.Nodes, func(n workflow.Node) bool { return n.Fork != nil })
+}
+
 // node notes everything of a node that a step cannot say.
 func (o *writer) node(it *item) {
 	n := it.node
 	if n.Timeout != 0 {
 		o.unsaid.nodef(n, "the timeout of %s", time.Duration(n.Timeout))
+	}
+	if n.Hidden && n.Kind != workflow.KindEnd && n.Kind != workflow.KindJoin {
+		o.unsaid.nodef(n, "that it is hidden")
 	}
 	if n.Recovery || n.OnError != "" {
 		o.unsaid.nodef(n, "the error handler")

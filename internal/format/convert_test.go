@@ -1,0 +1,247 @@
+package format_test
+
+import (
+	"encoding/json"
+	"path"
+	"path/filepath"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/rogpeppe/go-internal/txtar"
+	"pgregory.net/rapid"
+
+	"github.com/hocket-run/hocket/internal/format"
+	"github.com/hocket-run/hocket/internal/format/lost"
+	"github.com/hocket-run/hocket/workflow"
+)
+
+// corpus gives the workflows of all documents in the readers' archives that have no errors, in the order of their names.
+func corpus(t testing.TB) []*workflow.Workflow {
+	t.Helper()
+	files, err := filepath.Glob("*/testdata/*.txtar")
+	more, err2 := filepath.Glob("*/testdata/*/*.txtar")
+	if err != nil || err2 != nil {
+		t.Fatal(err, err2)
+	}
+	var agents []workflow.Agent
+	for id := range strings.FieldsSeq("a1 a2 beside agent-uuid-router agent-uuid-rc2 agent-uuid-dm2 agent-uuid-2n writer critic") {
+		agents = append(agents, workflow.Agent{ID: id, Name: id})
+	}
+	var out []*workflow.Workflow
+	found := map[string]int{}
+	for _, file := range append(files, more...) {
+		a, err := txtar.ParseFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, f := range a.Files {
+			if ext := path.Ext(f.Name); ext != ".json" && ext != ".yaml" {
+				continue
+			}
+			if w, diags := format.Read(f.Name, f.Data, format.Options{Agents: agents}); w != nil && !diags.HasErrors() {
+				out = append(out, w)
+				found[w.Format]++
+			}
+		}
+	}
+	for _, name := range format.Names() {
+		if found[name] < 10 {
+			t.Fatalf("the archives hold %d good documents of %s, want at least 10", found[name], name)
+		}
+	}
+	return out
+}
+
+// mustRead reads a document that Write made.
+func mustRead(t fataler, name string, data []byte) *workflow.Workflow {
+	w, diags := format.Read(name, data, format.Options{Format: name})
+	if diags.HasErrors() {
+		t.Fatalf("Write made a %s document that Read refuses:\n%s\n%s", name, data, diags.Error())
+	}
+	return w
+}
+
+type fataler interface{ Fatalf(string, ...any) }
+
+func mustDigest(t fataler, w *workflow.Workflow) string {
+	d, err := w.Digest()
+	if err != nil {
+		t.Fatalf("%v", err)
+	}
+	return d
+}
+
+// checkConvert demands for every language: something of w is named that it cannot say, or w comes back from there. It gives the languages that say all.
+func checkConvert(t fataler, w *workflow.Workflow) []string {
+	own, beyond, err := format.Write(w, w.Format)
+	if err != nil {
+		t.Fatalf("%v", err)
+	}
+	var says []string
+	for _, name := range format.Names() {
+		data, unsaid, err := format.Write(w, name)
+		if err != nil {
+			t.Fatalf("%v", err)
+		}
+		if len(unsaid) > 0 {
+			continue
+		}
+		back := mustRead(t, name, data)
+		if name != w.Format {
+			if len(beyond) > 0 {
+				continue // what its own language cannot say cannot come back there
+			}
+			again, unsaid, err := format.Write(back, w.Format)
+			if err != nil || len(unsaid) > 0 {
+				t.Fatalf("%s says all of this %s document, but the way back loses %v %v\n%s\n%s", name, w.Format, unsaid, err, own, data)
+			}
+			back = mustRead(t, w.Format, again)
+		}
+		if mustDigest(t, back) != mustDigest(t, w) {
+			t.Fatalf("%s says nothing of what it cannot say, and yet this comes back (-before +after):\n%s\n%s", name, cmp.Diff(workflow.Print(w), workflow.Print(back)), data)
+		}
+		says = append(says, name)
+	}
+	return says
+}
+
+// TestConvertCorpus converts every document of the archives into every language and back (P29).
+func TestConvertCorpus(t *testing.T) {
+	t.Parallel()
+	for _, w := range corpus(t) {
+		if says := checkConvert(t, w); !slices.Contains(says, w.Format) {
+			_, unsaid, _ := format.Write(w, w.Format)
+			t.Errorf("%s: its own language %s cannot say %v", w.Source.File, w.Format, unsaid)
+		}
+	}
+}
+
+// TestConvertLosesNothing changes workflows of all languages anywhere, so that they say what no document of theirs says, and demands that whatever a
+// language cannot say is named: otherwise it comes back.
+func TestConvertLosesNothing(t *testing.T) {
+	t.Parallel()
+	all := corpus(t)
+	tried, named := 0, 0
+	rapid.Check(t, func(t *rapid.T) {
+		before := rapid.SampledFrom(all).Draw(t, "workflow")
+		w := clone(t, before)
+		for range rapid.IntRange(1, 3).Draw(t, "changes") {
+			change(t, reflect.ValueOf(w).Elem(), "workflow")
+		}
+		w = clone(t, w) // as JSON tells it: an empty list and none are the same
+		if workflow.Validate(w).HasErrors() || !slices.Contains(format.Names(), w.Format) {
+			return
+		}
+		if found, differ := lost.Compare(before, w), mustDigest(t, before) != mustDigest(t, w); (len(found) > 0) != differ {
+			t.Fatalf("the digests differ: %v; the parts that differ: %v\n%s", differ, found, cmp.Diff(workflow.Print(before), workflow.Print(w)))
+		}
+		tried++
+		if says := checkConvert(t, w); !slices.Contains(says, w.Format) {
+			named++
+		}
+	})
+	if tried < 20 || named == 0 {
+		t.Errorf("%d workflows were tried, of which %d said more than their language: too few", tried, named)
+	}
+}
+
+func clone(t fataler, w *workflow.Workflow) *workflow.Workflow {
+	data, err := w.Canonical()
+	if err != nil {
+		t.Fatalf("%v", err)
+	}
+	out, err := workflow.Parse(data)
+	if err != nil {
+		t.Fatalf("%v", err)
+	}
+	return out
+}
+
+var (
+	rawType      = reflect.TypeFor[json.RawMessage]()
+	sourceType   = reflect.TypeFor[workflow.Source]()
+	workflowType = reflect.TypeFor[workflow.Workflow]()
+)
+
+// change changes one thing somewhere in v.
+func change(t *rapid.T, v reflect.Value, label string) {
+	switch v.Kind() {
+	case reflect.Struct:
+		var fields []int
+		for i := range v.NumField() {
+			if f := v.Type().Field(i); f.Type != sourceType && f.Name != "Format" {
+				fields = append(fields, i)
+			}
+		}
+		i := rapid.SampledFrom(fields).Draw(t, label)
+		change(t, v.Field(i), v.Type().Field(i).Name)
+	case reflect.Pointer:
+		if v.IsNil() {
+			if v.Type().Elem() == workflowType {
+				return
+			}
+			v.Set(reflect.New(v.Type().Elem()))
+		} else if rapid.IntRange(0, 3).Draw(t, label+" nil") == 0 {
+			v.SetZero()
+			return
+		}
+		change(t, v.Elem(), label)
+	case reflect.Slice:
+		changeSlice(t, v, label)
+	case reflect.Map:
+		key := reflect.ValueOf(rapid.SampledFrom([]string{"x", "y"}).Draw(t, label)).Convert(v.Type().Key())
+		if v.Type().Elem().Kind() == reflect.Pointer {
+			return // sub-flows
+		}
+		value := reflect.New(v.Type().Elem()).Elem()
+		change(t, value, label)
+		if v.IsNil() {
+			v.Set(reflect.MakeMap(v.Type()))
+		}
+		v.SetMapIndex(key, value)
+	case reflect.String:
+		v.SetString(rapid.SampledFrom([]string{
+			"", "x", "n1", "a1", "a", "out", "next:x", "tool:x", "calls", "error", "END", "fail_fast", "fail_drain", "collect", "any", "map", "shared", "template",
+			"context", "turns", "match", "expr", "question", "approval", "agent", "exec", "end", "wait", "start", "decide", " ", "{{PREVIOUS_OUTPUT}}",
+		}).Draw(t, label))
+	case reflect.Bool:
+		v.SetBool(!v.Bool())
+	case reflect.Int, reflect.Int64:
+		v.SetInt(rapid.SampledFrom([]int64{0, 1, 3, 15, 20, 50, 1_000_000, 90_000_000_000}).Draw(t, label))
+	case reflect.Float64:
+		v.SetFloat(rapid.SampledFrom([]float64{0, 0.5, 2}).Draw(t, label))
+	}
+}
+
+func changeSlice(t *rapid.T, v reflect.Value, label string) {
+	if v.Type() == rawType {
+		v.SetBytes([]byte(rapid.SampledFrom([]string{`""`, `"x"`, `{}`, `{"type":"think"}`, `{"type":"object"}`, `1`}).Draw(t, label)))
+		return
+	}
+	n := v.Len()
+	what := 0
+	if n > 0 {
+		what = rapid.IntRange(0, 9).Draw(t, label+" item")
+	}
+	switch what {
+	case 0:
+		item := reflect.New(v.Type().Elem()).Elem()
+		if v.Type().Elem().Kind() != reflect.Pointer {
+			change(t, item, label)
+			v.Set(reflect.Append(v, item))
+		}
+	case 1:
+		i := rapid.IntRange(0, n-1).Draw(t, label+" removed")
+		v.Set(reflect.AppendSlice(v.Slice3(0, i, i), v.Slice(i+1, n)))
+	case 2:
+		i, j := rapid.IntRange(0, n-1).Draw(t, label+" from"), rapid.IntRange(0, n-1).Draw(t, label+" to")
+		reflect.Swapper(v.Interface())(i, j)
+	case 3:
+		v.Set(reflect.Append(v, v.Index(rapid.IntRange(0, n-1).Draw(t, label+" twice"))))
+	default:
+		change(t, v.Index(rapid.IntRange(0, n-1).Draw(t, label+" at")), label)
+	}
+}

@@ -1,0 +1,98 @@
+package format
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/hocket-run/hocket/diag"
+	"github.com/hocket-run/hocket/internal/format/lost"
+	"github.com/hocket-run/hocket/internal/format/source"
+	"github.com/hocket-run/hocket/workflow"
+)
+
+// Unsaid is one thing that a workflow says and a language cannot.
+type Unsaid struct {
+	// At names the place: `node "x"`, `agent "x"`, `edge`, `workflow`.
+	At   string
+	What string
+}
+
+// String gives `node "x": the timeout of 30s`.
+func (u Unsaid) String() string { return u.At + ": " + u.What }
+
+// Write gives a workflow as a document of another language, and exactly what that language cannot say of it; where that is not empty, the document is
+// nil or holds less than the workflow. The error is ErrUnknownFormat.
+//
+// Nothing is lost without a word (P29). Where the language's writer names nothing, the document is read again; if it is of the workflow's own language,
+// the two must be one definition, else they must be one after the way back. Any difference is named.
+func Write(w *workflow.Workflow, name string) ([]byte, []Unsaid, error) {
+	l, ok := find(name)
+	if !ok {
+		return nil, nil, fmt.Errorf("write as %q: %w", name, ErrUnknownFormat)
+	}
+	data, unsaid := l.write(w)
+	if len(unsaid) == 0 {
+		unsaid = silent(w, l, data)
+	}
+	return data, unsaid, nil
+}
+
+func find(name string) (language, bool) {
+	i := slices.IndexFunc(languages(), func(l language) bool { return l.name == name })
+	if i < 0 {
+		return language{}, false
+	}
+	return languages()[i], true
+}
+
+// silent names what a document that should say all of w does not say.
+func silent(w *workflow.Workflow, l language, data []byte) []Unsaid {
+	back, unsaid := again(l, data)
+	if len(unsaid) > 0 {
+		return unsaid
+	}
+	if l.name != w.Format {
+		own, ok := find(w.Format)
+		if !ok {
+			return nil // a program's graph: there is no way back
+		}
+		if _, beyond := own.write(w); len(beyond) > 0 {
+			return nil // it says more than its own language can, so it cannot come back there
+		}
+		data, added := own.write(back)
+		for _, u := range added {
+			unsaid = append(unsaid, Unsaid{u.At, fmt.Sprintf("that it is without what a %s document adds: %s", l.name, u.What)})
+		}
+		if len(unsaid) > 0 {
+			return unsaid
+		}
+		if back, unsaid = again(own, data); len(unsaid) > 0 {
+			return unsaid
+		}
+	}
+	for _, d := range lost.Compare(w, back) {
+		unsaid = append(unsaid, Unsaid(d))
+	}
+	return unsaid
+}
+
+// again reads what was written. A document that is refused says nothing.
+func again(l language, data []byte) (*workflow.Workflow, []Unsaid) {
+	root, problems := source.Parse("", data)
+	var w *workflow.Workflow
+	if root != nil {
+		var more diag.List
+		w, more = l.read(root, Options{})
+		problems = append(problems, more...)
+	}
+	if w != nil && !problems.HasErrors() {
+		problems = append(problems, workflow.Validate(w)...)
+	}
+	var unsaid []Unsaid
+	for _, d := range problems {
+		if d.Severity == diag.Error {
+			unsaid = append(unsaid, Unsaid{"workflow", "what reading the document again refuses: " + d.Message})
+		}
+	}
+	return w, unsaid
+}
