@@ -42,7 +42,7 @@ func TestOpenOlder(t *testing.T) {
 		t.Run(filepath.Base(dump), func(t *testing.T) {
 			t.Parallel()
 			path := older(t, dump)
-			was := number(t, path, `PRAGMA user_version`)
+			isFirst := number(t, path, `PRAGMA user_version`) == 1
 			var wg sync.WaitGroup
 			for range 8 {
 				wg.Go(func() {
@@ -64,11 +64,15 @@ func TestOpenOlder(t *testing.T) {
 				})
 			}
 			wg.Wait()
-			if now := number(t, path, `PRAGMA user_version`); now <= was {
-				t.Errorf("version %d, was %d", now, was)
+			fresh := filepath.Join(t.TempDir(), "fresh.db")
+			if err := tryOpen(t, fresh); err != nil {
+				t.Fatal(err)
 			}
-			if n := number(t, path, `SELECT count(*) FROM agent_workflows`); n != 0 {
-				t.Errorf("%d workflows", n)
+			if now, want := number(t, path, `PRAGMA user_version`), number(t, fresh, `PRAGMA user_version`); now != want {
+				t.Errorf("version %d, want %d", now, want)
+			}
+			if n := number(t, path, `SELECT count(*) FROM workflow_versions`); isFirst != (n == 0) {
+				t.Errorf("%d versions of workflows", n)
 			}
 		})
 	}
