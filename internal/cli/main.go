@@ -170,11 +170,13 @@ func (a *app) root() *cobra.Command {
 		DisableFlagsInUseLine: true,
 		Short:                 "Run agent workflows, durably",
 		Long:                  "Hocket runs workflows of agents, tools, conditions, loops, parallel branches and\nhuman decisions. Every result is journaled before anything that depends on it,\nso a run survives its process.",
-		Version:               a.wiring.Version,
-		SilenceUsage:          true,
-		SilenceErrors:         true,
-		Args:                  takes(),
-		RunE:                  func(c *cobra.Command, _ []string) error { return c.Help() },
+		Example: "  hocket run newsroom.yaml \"The library opens on Sundays\"\n  hocket run newsroom.yaml --replies replies.yaml    # without a model\n" +
+			"  hocket validate *.yaml\n  hocket runs --status paused\n  hocket resume RUN --approve",
+		Version:       a.wiring.Version,
+		SilenceUsage:  true,
+		SilenceErrors: true,
+		Args:          takes(),
+		RunE:          func(c *cobra.Command, _ []string) error { return c.Help() },
 		PersistentPreRunE: func(*cobra.Command, []string) error {
 			if a.logFormat != "text" && a.logFormat != "json" {
 				return mustBe("log-format", "text or json", a.logFormat)
@@ -194,21 +196,12 @@ func (a *app) root() *cobra.Command {
 	must(root.RegisterFlagCompletionFunc("log-format", cobra.FixedCompletions([]string{"text", "json"}, cobra.ShellCompDirectiveNoFileComp)))
 	root.SetFlagErrorFunc(flagError)
 	root.SetHelpCommand(a.helpCmd())
-	for _, g := range []struct {
-		title string
-		verbs []*cobra.Command
-	}{
+	arrange(root, []group{
 		{"Run workflows:", []*cobra.Command{a.runCmd(), a.execCmd(), a.resumeCmd(), a.cancelCmd(), a.runsCmd()}},
+		{"Work on documents:", []*cobra.Command{a.validateCmd(), a.showCmd(), a.convertCmd()}},
 		{"Keep workflows:", []*cobra.Command{a.workflowsCmd(), a.agentsCmd()}},
 		{"Run on schedule:", []*cobra.Command{a.scheduleCmd(), a.schedulerCmd()}},
-		{"Work on documents:", []*cobra.Command{a.validateCmd(), a.showCmd(), a.convertCmd()}},
-	} {
-		root.AddGroup(&cobra.Group{ID: g.title, Title: g.title})
-		for _, c := range g.verbs {
-			c.GroupID = g.title
-			root.AddCommand(c)
-		}
-	}
+	})
 	root.AddCommand(a.doctorCmd())
 	root.InitDefaultCompletionCmd()
 	for _, c := range root.Commands() {
@@ -220,6 +213,7 @@ func (a *app) root() *cobra.Command {
 			}
 		}
 	}
+	describeAll(root)
 	return root
 }
 

@@ -31,7 +31,7 @@ func describe(b *strings.Builder, c *cobra.Command, level int) {
 		fmt.Fprintf(b, "\n```\n%s\n```\n", c.UseLine())
 	}
 	if c.Example != "" {
-		fmt.Fprintf(b, "\n```sh\n%s\n```\n", strings.TrimSpace(c.Example))
+		fmt.Fprintf(b, "\n```sh\n%s\n```\n", strings.TrimSpace(strings.ReplaceAll(c.Example, "\n  ", "\n")))
 	}
 	if flags := strings.TrimRight(c.LocalFlags().FlagUsages(), "\n"); flags != "" {
 		fmt.Fprintf(b, "\n```\n%s\n```\n", flags)

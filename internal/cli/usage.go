@@ -174,7 +174,7 @@ func (a *app) helpCmd() *cobra.Command {
 		return at, nil
 	}
 	return &cobra.Command{
-		Use: "help [VERB]", Short: "explain a verb, with its flags and examples",
+		Use: "help [VERB]", Short: "explain a verb, with its flags and examples", Long: "Explains a verb, with its flags and examples.",
 		ValidArgsFunction: func(c *cobra.Command, args []string, prefix string) ([]string, cobra.ShellCompDirective) {
 			at, err := find(c, args)
 			if err != nil {

@@ -1,0 +1,102 @@
+package cli
+
+import (
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+)
+
+// group is a heading of the help with the verbs below it, in the order in which people need them.
+type group struct {
+	title string
+	verbs []*cobra.Command
+}
+
+// arrange puts the groups into root and words its help.
+func arrange(root *cobra.Command, groups []group) {
+	var order []string
+	for _, g := range groups {
+		root.AddGroup(&cobra.Group{ID: g.title, Title: g.title})
+		for _, c := range g.verbs {
+			c.GroupID = g.title
+			root.AddCommand(c)
+			order = append(order, c.Name())
+		}
+	}
+	root.PersistentFlags().BoolP("help", "h", false, "explain the verb, with its flags and examples")
+	root.Flags().Bool("version", false, "print the version")
+	root.SetUsageFunc(func(c *cobra.Command) error {
+		_, err := io.WriteString(c.OutOrStderr(), usage(c, order))
+		return err
+	})
+}
+
+// usage is the help of c below its description. order has the names of root's verbs as they are to be listed; others come last.
+func usage(c *cobra.Command, order []string) string {
+	var b strings.Builder
+	b.WriteString("Usage:\n")
+	if c.Runnable() && c.HasParent() {
+		fmt.Fprintf(&b, "  %s\n", c.UseLine())
+	}
+	if c.HasAvailableSubCommands() {
+		fmt.Fprintf(&b, "  %s VERB [flags]\n", c.CommandPath())
+	}
+	verbs := slices.DeleteFunc(slices.Clone(c.Commands()), func(s *cobra.Command) bool { return !s.IsAvailableCommand() && s.Name() != "help" })
+	if !c.HasParent() {
+		slices.SortStableFunc(verbs, func(x, y *cobra.Command) int { return place(order, x) - place(order, y) })
+	}
+	section := func(title, id string) {
+		heading := "\n" + title + "\n"
+		for _, s := range verbs {
+			if s.GroupID == id {
+				fmt.Fprintf(&b, "%s  %-*s  %s\n", heading, s.NamePadding(), s.Name(), s.Short)
+				heading = ""
+			}
+		}
+	}
+	for _, g := range c.Groups() {
+		section(g.Title, g.ID)
+	}
+	if len(c.Groups()) > 0 {
+		section("Besides:", "")
+	} else {
+		section("Verbs:", "")
+	}
+	if c.HasExample() {
+		fmt.Fprintf(&b, "\nExamples:\n%s\n", strings.TrimRight(c.Example, "\n"))
+	}
+	own, common := "Flags:", "Flags of every verb:"
+	if !c.HasParent() {
+		own = common
+	}
+	if c.HasAvailableLocalFlags() {
+		fmt.Fprintf(&b, "\n%s\n%s\n", own, strings.TrimRight(c.LocalFlags().FlagUsages(), "\n"))
+	}
+	if c.HasAvailableInheritedFlags() {
+		fmt.Fprintf(&b, "\n%s\n%s\n", common, strings.TrimRight(c.InheritedFlags().FlagUsages(), "\n"))
+	}
+	if c.HasAvailableSubCommands() {
+		fmt.Fprintf(&b, "\n`%s` explains a verb.\n", strings.Join(strings.Fields("hocket help "+verbPath(c)+" VERB"), " "))
+	}
+	return b.String()
+}
+
+// describeAll makes a sentence of the short text of each verb that has no long one.
+func describeAll(c *cobra.Command) {
+	if c.Long == "" && c.Short != "" {
+		c.Long = strings.ToUpper(c.Short[:1]) + c.Short[1:] + "."
+	}
+	for _, s := range c.Commands() {
+		describeAll(s)
+	}
+}
+
+func place(order []string, c *cobra.Command) int {
+	if i := slices.Index(order, c.Name()); i >= 0 {
+		return i
+	}
+	return len(order)
+}
