@@ -57,6 +57,15 @@ func (e *CorruptError) Error() string {
 	return fmt.Sprintf("journal of run %s is damaged from event %d on: %s", e.Run, e.Seq, e.Reason)
 }
 
+// InRun names the run in damage that was found by somebody who did not know it, as Decode does. Other errors stay as they are.
+func InRun(run string, err error) error {
+	var c *CorruptError
+	if errors.As(err, &c) && c.Run == "" {
+		return &CorruptError{Run: run, Seq: c.Seq, Reason: c.Reason}
+	}
+	return err
+}
+
 // NewerError says that a newer Hocket wrote this. Have is the newest version that this program reads, Found the one that is there; What
 // names the thing: "record", "store".
 type NewerError struct {

@@ -140,7 +140,8 @@ func dataPlan(d engine.Data) (*plan, reflect.Value, error) {
 // The events keep no reference to data. A nil Value inside a map comes back as null.
 //
 // Errors: *NewerError for a record of a later version; *CorruptError, without Run, for everything else that Encode cannot have written, an
-// unknown event type or field and a blob of other content among it (P17); what blob returns, wrapped. No events are given beside an error.
+// unknown event type or field and a blob that is missing (ErrNotFound) or of other content among it (P17); what else blob returns, wrapped. No events
+// are given beside an error.
 func Decode(data []byte, blob func(hash string) ([]byte, error)) ([]engine.Event, error) {
 	r := &reader{data: data}
 	r.expect(`{"v":`)
@@ -253,7 +254,10 @@ func restore(events []engine.Event, refs []asideRef, blob func(string) ([]byte, 
 		data, ok := seen[ref.hash]
 		if !ok {
 			var err error
-			if data, err = blob(ref.hash); err != nil {
+			switch data, err = blob(ref.hash); {
+			case errors.Is(err, ErrNotFound):
+				return &CorruptError{Seq: e.Seq, Reason: "value aside is missing: " + ref.hash}
+			case err != nil:
 				return fmt.Errorf("read value %s of event %d: %w", ref.hash, e.Seq, err)
 			}
 			if HashOf(data) != ref.hash {

@@ -2,6 +2,7 @@ package service
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"github.com/hocket-run/hocket/internal/engine"
@@ -25,12 +26,15 @@ func (s *Service) Read(ctx context.Context, run string) (Recorded, error) {
 		return Recorded{}, err
 	}
 	def, err := s.store.Blob(ctx, h.Definition)
+	if errors.Is(err, journal.ErrNotFound) {
+		return Recorded{}, &journal.CorruptError{Run: run, Reason: "its definition is missing"}
+	}
 	if err != nil {
-		return Recorded{}, fmt.Errorf("read definition of run %s: %w", run, err)
+		return Recorded{}, fmt.Errorf("read definition of run %s: %w", run, journal.InRun(run, err))
 	}
 	w, err := workflow.Parse(def)
 	if err != nil {
-		return Recorded{}, fmt.Errorf("read definition of run %s: %w", run, err)
+		return Recorded{}, &journal.CorruptError{Run: run, Reason: "its definition cannot be read: " + err.Error()}
 	}
 	events, err := s.Events(ctx, run, 0)
 	if err != nil {
@@ -49,7 +53,7 @@ func (s *Service) Events(ctx context.Context, run string, after uint64) ([]engin
 	for _, rec := range records {
 		evs, err := journal.Decode(rec.Data, func(hash string) ([]byte, error) { return s.store.Blob(ctx, hash) })
 		if err != nil {
-			return nil, fmt.Errorf("read run %s: %w", run, err)
+			return nil, fmt.Errorf("read run %s: %w", run, journal.InRun(run, err))
 		}
 		for _, e := range evs {
 			if e.Seq > after {

@@ -127,7 +127,7 @@ func (a *actor) persist(what string, fn func() error) error {
 func (a *actor) prepare(ctx context.Context, head journal.Head) error {
 	c, err := a.d.definition(ctx, head.Definition)
 	if err != nil {
-		return err
+		return journal.InRun(a.id, err)
 	}
 	a.plan = c
 	a.info = a.d.info(a.id, c.plan.Workflow(), head.NewRun, func(ctx context.Context, name string) ([]byte, error) {
@@ -141,21 +141,22 @@ func (a *actor) prepare(ctx context.Context, head journal.Head) error {
 	return nil
 }
 
-// definition gives the compiled definition with this digest. A definition that is gone or cannot be compiled is a defect: it could once.
+// definition gives the compiled definition with this digest. One that is gone or no definition is damage; one that cannot be compiled is a defect: it
+// could once.
 func (d *Driver) definition(ctx context.Context, digest string) (compiled, error) {
 	if c, ok := d.plans.get(digest); ok {
 		return c, nil
 	}
 	data, err := d.cfg.Store.Blob(ctx, digest)
 	if errors.Is(err, journal.ErrNotFound) {
-		return compiled{}, &defectError{err}
+		return compiled{}, &journal.CorruptError{Reason: "its definition is missing"}
 	}
 	if err != nil {
 		return compiled{}, err
 	}
 	w, err := workflow.Parse(data)
 	if err != nil {
-		return compiled{}, &defectError{err}
+		return compiled{}, &journal.CorruptError{Reason: "its definition cannot be read: " + err.Error()}
 	}
 	c, err := d.plans.compile(digest, w, d.cfg.Program)
 	if err != nil {
@@ -207,7 +208,7 @@ func (d *Driver) events(ctx context.Context, run string, after uint64, fn func([
 	for _, r := range records {
 		events, err := journal.Decode(r.Data, func(hash string) ([]byte, error) { return d.cfg.Store.Blob(ctx, hash) })
 		if err != nil {
-			return fmt.Errorf("read run %s: %w", run, err)
+			return fmt.Errorf("read run %s: %w", run, journal.InRun(run, err))
 		}
 		for len(events) > 0 && events[0].Seq <= after {
 			events = events[1:]
