@@ -222,6 +222,8 @@ func (a *actor) uncertain(ap journal.Append, cause error) (committed bool, err e
 	case errors.Is(cause, journal.ErrExists), errors.Is(cause, journal.ErrNotFound), errors.Is(cause, journal.ErrClosed):
 		a.owned = false
 		return false, cause
+	case isDamage(cause):
+		return false, &defectError{cause}
 	}
 	level := slog.LevelDebug
 	if a.pause.last == 0 {
@@ -239,6 +241,8 @@ func (a *actor) uncertain(ap journal.Append, cause error) (committed bool, err e
 		case errors.Is(err, journal.ErrClosed):
 			a.owned = false
 			return false, err
+		case isDamage(err):
+			return false, &defectError{err}
 		}
 		if err := a.patience(); err != nil {
 			return false, err
@@ -273,7 +277,10 @@ func (a *actor) compare(ap journal.Append, head journal.Head) (committed bool, e
 		return false, err
 	case committed:
 		a.stored(ap)
-		a.owned = mine
+		if a.owned && !mine {
+			a.owned = false
+			return false, fmt.Errorf("append to run %s: %w", a.id, journal.ErrFenced) // its commands are another's now
+		}
 		return true, nil
 	case ap.Create != nil:
 		a.owned = false
@@ -352,7 +359,7 @@ func (a *actor) release() {
 	var b backoff
 	for a.owned {
 		err := a.d.cfg.Store.Release(a.d.root, a.id, a.epoch)
-		if err == nil || errors.Is(err, journal.ErrFenced) || errors.Is(err, journal.ErrNotFound) || errors.Is(err, journal.ErrClosed) {
+		if err == nil || errors.Is(err, journal.ErrFenced) || permanent(err) {
 			break
 		}
 		if b.last == 0 {

@@ -143,11 +143,7 @@ func (d *Driver) serve(q journal.Request) {
 		if errors.Is(err, driver.ErrClosed) || errors.Is(err, journal.ErrOwned) || errors.Is(err, journal.ErrFenced) {
 			return
 		}
-		d.wg.Go(func() {
-			if err := d.cfg.Store.Settle(d.root, q.ID, encodeResult(err)); err != nil {
-				d.cfg.Logger.Warn("settle request", "run", q.Run, "err", err)
-			}
-		})
+		d.wg.Go(func() { d.settle(q, encodeResult(err)) })
 	}
 	data, err := decodeRequest(q.Kind, q.Data)
 	if err != nil {
@@ -156,6 +152,21 @@ func (d *Driver) serve(q journal.Request) {
 	}
 	if err := d.post(q.Run, &message{data: data, done: settle}); err != nil {
 		settle(err)
+	}
+}
+
+// settle stores the result of a request until the store takes it: whoever asked waits for it as long as this process lives.
+func (d *Driver) settle(q journal.Request, result []byte) {
+	var b backoff
+	for {
+		err := d.cfg.Store.Settle(d.root, q.ID, result)
+		if err == nil {
+			return
+		}
+		d.cfg.Logger.Warn("settle request", "run", q.Run, "err", err)
+		if permanent(err) || b.wait(d.work) != nil {
+			return
+		}
 	}
 }
 

@@ -28,12 +28,16 @@ func (b *backoff) wait(ctx context.Context) error {
 
 // permanent tells whether asking a store again would give the same.
 func permanent(err error) bool {
+	return isDamage(err) || errors.Is(err, journal.ErrNotFound) || errors.Is(err, journal.ErrClosed) || errors.Is(err, journal.ErrOwned)
+}
+
+// isDamage tells whether the store holds what this program cannot read.
+func isDamage(err error) bool {
 	var (
 		corrupt *journal.CorruptError
 		newer   *journal.NewerError
 	)
-	return errors.As(err, &corrupt) || errors.As(err, &newer) || errors.Is(err, journal.ErrNotFound) || errors.Is(err, journal.ErrClosed) ||
-		errors.Is(err, journal.ErrOwned)
+	return errors.As(err, &corrupt) || errors.As(err, &newer)
 }
 
 // load claims the run and reads it. A store that does not answer is asked until it does (P18), unless the driver is closed meanwhile.
@@ -90,15 +94,13 @@ func (a *actor) persist(what string, fn func() error) error {
 	for {
 		err := fn()
 		var (
-			corrupt *journal.CorruptError
-			newer   *journal.NewerError
 			defect  *defectError
 			diverge *engine.DivergenceError
 		)
 		switch {
 		case err == nil:
 			return nil
-		case errors.As(err, &corrupt), errors.As(err, &newer), errors.As(err, &defect), errors.As(err, &diverge):
+		case isDamage(err), errors.As(err, &defect), errors.As(err, &diverge):
 			q := &driver.QuarantineError{Run: a.id, Err: err}
 			a.d.mu.Lock()
 			known := a.d.bad[a.id] != nil
@@ -135,10 +137,22 @@ func (a *actor) prepare(ctx context.Context, head journal.Head) error {
 		if !ok {
 			return nil, fmt.Errorf("file %q of run %s: %w", name, a.id, journal.ErrNotFound)
 		}
-		return a.d.cfg.Store.Blob(ctx, hash)
+		return a.file(ctx, name, hash)
 	})
 	a.info.History = a.history
 	return nil
+}
+
+// file reads a file that was kept with the run. Without it the run would go on as another one: with models in the place of a reply script, say.
+func (a *actor) file(ctx context.Context, name, hash string) (data []byte, err error) {
+	err = a.persist("read file", func() error {
+		data, err = a.d.cfg.Store.Blob(ctx, hash)
+		if errors.Is(err, journal.ErrNotFound) {
+			return &journal.CorruptError{Run: a.id, Reason: fmt.Sprintf("its file %q is missing", name)}
+		}
+		return err
+	})
+	return data, err
 }
 
 // definition gives the compiled definition with this digest. One that is gone or no definition is damage; one that cannot be compiled is a defect: it
@@ -189,12 +203,15 @@ func (a *actor) equip(ctx context.Context) (*driver.Kit, error) {
 
 // history reads what the journal tells of calls made so far.
 func (a *actor) history(ctx context.Context) (*driver.History, error) {
-	h := driver.NewHistory(a.id)
-	err := a.d.events(ctx, a.id, 0, func(events []engine.Event) error {
-		for _, e := range events {
-			h.Add(e)
-		}
-		return nil
+	var h *driver.History
+	err := a.persist("read run", func() error {
+		h = driver.NewHistory(a.id)
+		return a.d.events(ctx, a.id, 0, func(events []engine.Event) error {
+			for _, e := range events {
+				h.Add(e)
+			}
+			return nil
+		})
 	})
 	return h, err
 }

@@ -1,0 +1,250 @@
+package embedded_test
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/hocket-run/hocket/internal/driver"
+	"github.com/hocket-run/hocket/internal/driver/embedded"
+	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/journal"
+	"github.com/hocket-run/hocket/internal/model"
+	"github.com/hocket-run/hocket/internal/sim"
+	"github.com/hocket-run/hocket/workflow"
+)
+
+var errStore = errors.New("store fails (test)")
+
+// odd is a store of which single calls are replaced. Nil ones are the store's own.
+type odd struct {
+	journal.Backend
+	append func(ctx context.Context, a journal.Append) error
+	head   func(ctx context.Context, run string) (journal.Head, error)
+	blob   func(ctx context.Context, hash string) ([]byte, error)
+	settle func(ctx context.Context, id uint64, result []byte) error
+}
+
+func (o *odd) Append(ctx context.Context, a journal.Append) error {
+	if o.append != nil {
+		return o.append(ctx, a)
+	}
+	return o.Backend.Append(ctx, a)
+}
+
+func (o *odd) Head(ctx context.Context, run string) (journal.Head, error) {
+	if o.head != nil {
+		return o.head(ctx, run)
+	}
+	return o.Backend.Head(ctx, run)
+}
+
+func (o *odd) Blob(ctx context.Context, hash string) ([]byte, error) {
+	if o.blob != nil {
+		return o.blob(ctx, hash)
+	}
+	return o.Backend.Blob(ctx, hash)
+}
+
+func (o *odd) Settle(ctx context.Context, id uint64, result []byte) error {
+	if o.settle != nil {
+		return o.settle(ctx, id, result)
+	}
+	return o.Backend.Settle(ctx, id, result)
+}
+
+// TestDamageMeetsAppend: a store that turns out to be damaged is not asked for ever.
+func TestDamageMeetsAppend(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		m := journal.NewMemory()
+		var mu sync.Mutex
+		damaged := false
+		state := func() error {
+			mu.Lock()
+			defer mu.Unlock()
+			if damaged {
+				return &journal.CorruptError{Reason: "malformed (test)"}
+			}
+			return nil
+		}
+		o := &odd{Backend: m.Open(journal.KindServe)}
+		o.append = func(ctx context.Context, a journal.Append) error {
+			return orDo(state(), func() error { return o.Backend.Append(ctx, a) })
+		}
+		o.head = func(ctx context.Context, run string) (h journal.Head, err error) {
+			return h, orDo(state(), func() error { h, err = o.Backend.Head(ctx, run); return err })
+		}
+		d := open(t, m, embedded.Config{Store: o})
+		run := start(t, d, approval())
+		status(t, d, run)
+		mu.Lock()
+		damaged = true
+		mu.Unlock()
+		ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
+		defer cancel()
+		var corrupt *journal.CorruptError
+		if err := d.Answer(ctx, run, engine.Answer{Value: engine.Value(`"yes"`)}); !errors.As(err, &corrupt) {
+			t.Errorf("answer: %v, want the damage", err)
+		}
+	})
+}
+
+func orDo(err error, do func() error) error {
+	if err != nil {
+		return err
+	}
+	return do()
+}
+
+// TestFencedAfterLostAnswer: an owner whose append is done but not answered, and which is taken for dead meanwhile, makes no call any more (D7).
+func TestFencedAfterLostAnswer(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		m := journal.NewMemory()
+		heir := m.Open(journal.KindServe)
+		w := &sim.World{}
+		var o *odd
+		var once sync.Once
+		o = &odd{Backend: m.Open(journal.KindServe)}
+		o.append = func(ctx context.Context, a journal.Append) error {
+			if err := o.Backend.Append(ctx, a); err != nil || a.Create == nil {
+				return err
+			}
+			once.Do(func() {
+				if err := o.Close(); err != nil {
+					t.Error(err)
+				}
+				if _, err := heir.Claim(ctx, a.Run); err != nil {
+					t.Error(err)
+				}
+				o.Backend = reader{heir, o.Owner()}
+			})
+			return errStore
+		}
+		d := open(t, m, embedded.Config{Store: o, Open: w.Open})
+		_, err := d.Start(t.Context(), driver.Spec{Run: "r", Workflow: agents("a")})
+		if !errors.Is(err, journal.ErrFenced) {
+			t.Errorf("start: %v, want ErrFenced", err)
+		}
+		synctest.Wait()
+		if n := w.Count("model", "a"); n != 0 {
+			t.Errorf("%d calls by an owner that was fenced", n)
+		}
+	})
+}
+
+// reader is a handle with the owner of another.
+type reader struct {
+	journal.Backend
+	self journal.Owner
+}
+
+func (r reader) Owner() journal.Owner { return r.self }
+
+// TestSettleAgain: whoever asks another process hears the result also when the store failed for a moment (D16).
+func TestSettleAgain(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		m := journal.NewMemory()
+		o := &odd{Backend: m.Open(journal.KindServe)}
+		failed := 0
+		o.settle = func(ctx context.Context, id uint64, result []byte) error {
+			if failed++; failed <= 3 {
+				return errStore
+			}
+			return o.Backend.Settle(ctx, id, result)
+		}
+		w := &sim.World{Model: func(ctx context.Context, _ model.Request) (model.Reply, error) {
+			select {
+			case <-time.After(24 * time.Hour):
+			case <-ctx.Done():
+				return model.Reply{}, ctx.Err()
+			}
+			return sim.Reply("ok"), nil
+		}}
+		owner := open(t, m, embedded.Config{Store: o, Open: w.Open})
+		other := open(t, m, embedded.Config{Open: w.Open})
+		run := start(t, owner, agents("a"))
+		synctest.Wait()
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		defer cancel()
+		// An answer that nobody waits for: the run goes on, and its owner lives.
+		if err := other.Answer(ctx, run, engine.Answer{Wait: "none", Value: engine.Value(`"yes"`)}); !errors.Is(err, engine.ErrWaitNotFound) {
+			t.Errorf("answer: %v, want ErrWaitNotFound", err)
+		}
+		if failed != 4 {
+			t.Errorf("the result was stored after %d attempts, want 4", failed)
+		}
+	})
+}
+
+// TestStoreFailsDuringRecovery: a store that fails while models and tools are opened is asked again (P18). A file that is gone stops the run: without
+// its reply script it would ask models (P17).
+func TestStoreFailsDuringRecovery(t *testing.T) {
+	t.Parallel()
+	file := []byte("replies")
+	for name, tt := range map[string]struct {
+		failure  error
+		failures int
+		damage   bool
+	}{
+		"for a moment": {errStore, 3, false},
+		"gone":         {journal.ErrNotFound, 100, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				m := journal.NewMemory()
+				first := m.Open(journal.KindServe)
+				d, err := embedded.New(embedded.Config{Store: first, Open: (&sim.World{}).Open})
+				if err != nil {
+					t.Fatal(err)
+				}
+				run, err := d.Start(t.Context(), driver.Spec{Workflow: question(), Files: map[string][]byte{"replies": file}})
+				if err != nil {
+					t.Fatal(err)
+				}
+				status(t, d, run)
+				if err := errors.Join(d.Close(t.Context()), first.Close()); err != nil {
+					t.Fatal(err)
+				}
+
+				o := &odd{Backend: m.Open(journal.KindServe)}
+				o.blob = func(ctx context.Context, hash string) ([]byte, error) {
+					if hash == journal.HashOf(file) && tt.failures > 0 {
+						tt.failures--
+						return nil, tt.failure
+					}
+					return o.Backend.Blob(ctx, hash)
+				}
+				e := open(t, m, embedded.Config{Store: o, Open: func(ctx context.Context, info driver.Info) (*driver.Kit, error) {
+					if _, err := info.File(ctx, "replies"); err != nil && !errors.Is(err, journal.ErrNotFound) {
+						return nil, err
+					}
+					return (&sim.World{}).Open(ctx, info)
+				}})
+				var corrupt *journal.CorruptError
+				if err := e.Answer(t.Context(), run, engine.Answer{Value: engine.Value(`"yes"`)}); errors.As(err, &corrupt) != tt.damage || !tt.damage && err != nil {
+					t.Errorf("answer: %v", err)
+				}
+				want := engine.StatusCompleted
+				if tt.damage {
+					want = engine.StatusPaused
+				}
+				if s := status(t, e, run); s.Status != want {
+					t.Errorf("%+v, want %s", s, want)
+				}
+			})
+		})
+	}
+}
+
+func question() *workflow.Workflow {
+	w := approval()
+	w.Nodes[0].Wait.Kind = workflow.WaitQuestion
+	return w
+}
