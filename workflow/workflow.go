@@ -243,6 +243,14 @@ func (s Source) at(m map[string]diag.Span, id string) diag.Span {
 	return diag.Span{File: s.File}
 }
 
+// Mode gives the execution mode of the graph: ModeOneTime where it has no schedule.
+func (w *Workflow) Mode() string {
+	if w.Schedule == nil || w.Schedule.Mode == "" {
+		return ModeOneTime
+	}
+	return w.Schedule.Mode
+}
+
 // Node gives the node with that id, nil where there is none.
 func (w *Workflow) Node(id string) *Node {
 	for i := range w.Nodes {

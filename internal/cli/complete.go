@@ -9,6 +9,7 @@ import (
 
 	"github.com/hocket-run/hocket/internal/journal"
 	"github.com/hocket-run/hocket/internal/service"
+	"github.com/hocket-run/hocket/workflow"
 )
 
 // maxOffered bounds the ids that a shell is offered.
@@ -32,7 +33,7 @@ func (a *app) runIDs(c *cobra.Command, prefix string, but []string) []string {
 	var ids []string
 	for _, l := range lines {
 		if strings.HasPrefix(l.ID, prefix) && !slices.Contains(but, l.ID) {
-			ids = append(ids, cobra.CompletionWithDesc(l.ID, l.Status+" "+clean(l.Workflow)))
+			ids = append(ids, cobra.CompletionWithDesc(l.ID, l.Status+" "+clean(l.title())))
 		}
 	}
 	return ids
@@ -142,4 +143,52 @@ func (a *app) completeWaits(byNode bool) cobra.CompletionFunc {
 		}
 		return words, orderedWords
 	}
+}
+
+// completeBranches completes ids of the branches of the document or the stored workflow that is to run; none where it cannot be read.
+func (a *app) completeBranches(fl *runFlags) cobra.CompletionFunc {
+	return func(c *cobra.Command, args []string, prefix string) ([]string, cobra.ShellCompDirective) {
+		ctx := c.Context()
+		if ctx == nil {
+			ctx = context.Background()
+		}
+		var words []string
+		for _, b := range a.branchesOf(ctx, fl, args) {
+			if strings.HasPrefix(b.ID, prefix) {
+				words = append(words, cobra.CompletionWithDesc(b.ID, strings.TrimSpace(b.Mode()+" "+clean(b.Name))))
+			}
+		}
+		if len(words) > 0 && prefix == "" {
+			words = append(words, cobra.CompletionWithDesc(service.AllBranches, "every one_time branch at once"))
+		}
+		return words, orderedWords
+	}
+}
+
+// branchesOf gives the branches of what the flags and arguments name.
+func (a *app) branchesOf(ctx context.Context, fl *runFlags, args []string) []*workflow.Workflow {
+	var w *workflow.Workflow
+	switch {
+	case fl.workflow != "":
+		s, err := a.look(ctx)
+		if err != nil {
+			return nil
+		}
+		defer s.Close()
+		if w, _, _, err = s.LoadStored(ctx, fl.workflow, service.Which{Draft: fl.draft}, fl.load); err != nil {
+			return nil
+		}
+	case len(args) > 0 && args[0] != "-":
+		data, err := service.ReadFile(args[0], nil)
+		if err != nil {
+			return nil
+		}
+		if w, _, err = service.Load(ctx, args[0], data, fl.load); err != nil {
+			return nil
+		}
+	}
+	if w == nil {
+		return nil
+	}
+	return w.Branches
 }

@@ -23,6 +23,7 @@ type runFlags struct {
 	load       service.LoadOptions
 	workflow   string
 	draft      bool
+	branch     string
 	files      fileFlags
 	model      string
 	record     string
@@ -97,6 +98,8 @@ func (a *app) addRunFlags(c *cobra.Command, fl *runFlags) {
 	f.StringVar(&fl.workflow, "workflow", "", "run the stored workflow `ID` instead of a FILE")
 	f.BoolVar(&fl.draft, "draft", false, "with --workflow: run its draft, not what is published")
 	must(c.RegisterFlagCompletionFunc("workflow", a.completeWorkflow))
+	f.StringVar(&fl.branch, "branch", "", "run the branch with this `ID` of a rounds document; all: every one_time branch at once")
+	must(c.RegisterFlagCompletionFunc("branch", a.completeBranches(fl)))
 	f.StringVar(&fl.model, "model", "", "`REF` of the model for every agent, such as openai/gpt-5-mini")
 	fl.files.add(c)
 	f.StringVar(&fl.record, "record", "", "`FILE` to which the model calls are written as a reply script")
@@ -223,9 +226,11 @@ func (fl *runFlags) oneReader(args []string) (taken bool, err error) {
 
 func (a *app) run(c *cobra.Command, fl *runFlags, args []string) error {
 	ctx := c.Context()
-	req := service.StartRequest{Model: fl.model, Record: fl.record, RunID: fl.runID, Trust: fl.trust}
+	req := service.StartRequest{Branch: fl.branch, Model: fl.model, Record: fl.record, RunID: fl.runID, Trust: fl.trust}
 	stored := c.Flags().Changed("workflow")
 	switch {
+	case c.Flags().Changed("branch") && fl.branch == "":
+		return mustBe("branch", "the id of a branch", "")
 	case stored && fl.workflow == "":
 		return mustBe("workflow", "the id of a stored workflow", "")
 	case stored && fl.load.Format != "":
@@ -249,6 +254,13 @@ func (a *app) run(c *cobra.Command, fl *runFlags, args []string) error {
 		req.Workflow, err = a.load(ctx, args[0], fl.load)
 	}
 	if err != nil {
+		return err
+	}
+	graph, err := service.Choose(req.Workflow, req.Branch)
+	switch {
+	case err != nil && req.Branch == "":
+		return usef("%v\n  with --branch ID, or --branch %s for every %s one at once", err, service.AllBranches, workflow.ModeOneTime)
+	case err != nil:
 		return err
 	}
 	nameAfter(req.Workflow, args[0])
@@ -277,9 +289,13 @@ func (a *app) run(c *cobra.Command, fl *runFlags, args []string) error {
 		return err
 	}
 	if !a.quiet && s.DB() != service.Memory {
-		fo.progress.say(a.color.dim("run "+req.RunID+"  "+clean(req.Workflow.Name)) + "\n")
+		title := clean(req.Workflow.Name)
+		if req.Branch != "" {
+			title += ", branch " + clean(req.Branch)
+		}
+		fo.progress.say(a.color.dim("run "+req.RunID+"  "+title) + "\n")
 	}
-	fo.watch(ctx, req.RunID, req.Workflow, nil, fl.events)
+	fo.watch(ctx, req.RunID, graph, nil, fl.events)
 	return fo.follow(ctx)
 }
 

@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/hocket-run/hocket/internal/journal"
+	"github.com/hocket-run/hocket/internal/project"
 	"github.com/hocket-run/hocket/internal/service"
 )
 
@@ -30,6 +31,7 @@ func (a *app) runsCmd() *cobra.Command {
 type runLine struct {
 	ID          string    `json:"id"`
 	Workflow    string    `json:"workflow"`
+	Branch      *string   `json:"branch"` // of the workflow; null: its main graph
 	Format      string    `json:"format"`
 	Status      string    `json:"status"`
 	Waiting     int       `json:"waiting"`
@@ -49,6 +51,9 @@ func lineOf(h journal.Head) runLine {
 	if l.Workflow == "" {
 		l.Workflow = h.Workflow
 	}
+	if b := h.Meta[project.MetaTargetBranchID]; b != "" {
+		l.Branch = &b
+	}
 	if !h.Ended.IsZero() {
 		l.EndedAt = &h.Ended
 	}
@@ -56,6 +61,14 @@ func lineOf(h journal.Head) runLine {
 		l.ParentRun = &h.Parent
 	}
 	return l
+}
+
+// title names the workflow, and the branch where one ran.
+func (l runLine) title() string {
+	if l.Branch == nil {
+		return l.Workflow
+	}
+	return l.Workflow + ", branch " + *l.Branch
 }
 
 // maxListed bounds the runs of one list.
@@ -166,7 +179,7 @@ func (a *app) runTable(lines []runLine) error {
 		if l.EndedAt != nil {
 			took = duration(l.EndedAt.Sub(l.CreatedAt))
 		}
-		fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\n", l.ID, status, ago(l.CreatedAt, now), took, clean(l.Workflow))
+		fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\n", l.ID, status, ago(l.CreatedAt, now), took, clean(l.title()))
 	}
 	if err := t.Flush(); err != nil {
 		return fmt.Errorf("write list: %w", err)

@@ -56,7 +56,7 @@ func TestScripts(t *testing.T) {
 			return false, fmt.Errorf("unknown condition %q", cond)
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
-			"exits": cmdExits, "start": cmdStart, "signal": cmdSignal, "finish": cmdFinish, "await": cmdAwait,
+			"exits": cmdExits, "start": cmdStart, "signal": cmdSignal, "finish": cmdFinish, "await": cmdAwait, "until": cmdUntil,
 			"value": cmdValue, "shape": cmdShape, "events": cmdEvents, "damage": cmdDamage, "poke": cmdPoke, "empty": cmdEmpty,
 			"fill": cmdFill, "sql": cmdSQL, "page": cmdPage, "crlf": cmdCRLF,
 		},

@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -280,4 +281,19 @@ func cmdFill(ts *testscript.TestScript, _ bool, args []string) {
 		text := strings.ReplaceAll(ts.ReadFile(name), "@"+args[0]+"@", ts.Getenv(args[0]))
 		ts.Check(os.WriteFile(ts.MkAbs(name), []byte(text), 0o600))
 	}
+}
+
+// cmdUntil runs a program until its output matches, as what other processes do is seen only by looking: until COMMAND REGEXP
+func cmdUntil(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 2 {
+		ts.Fatalf("usage: until COMMAND REGEXP")
+	}
+	words, want := strings.Fields(args[0]), regexp.MustCompile(args[1])
+	deadline := time.Now().Add(patience)
+	for time.Now().Before(deadline) {
+		if err := ts.Exec(words[0], words[1:]...); err == nil && want.MatchString(ts.ReadFile("stdout")) {
+			return
+		}
+	}
+	ts.Fatalf("%s never prints %s", args[0], args[1])
 }

@@ -79,7 +79,7 @@ func (a *app) showTrail(entries []project.TrailEntry) error {
 		if name := clean(e.AgentName); name != "" && name != title {
 			title += " (" + name + ")"
 		}
-		fmt.Fprintf(a.Out, "%s\n", a.outColor.bold(fmt.Sprintf("%d  %s", e.Order, title)))
+		fmt.Fprintf(a.Out, "%s\n", a.outColor.bold(fmt.Sprintf("%d  %s", e.Order, title))+a.outColor.dim(trailRest(e)))
 		block(a.Out, "in", outputText(e.Input))
 		if e.Error != nil {
 			block(a.Out, "error", *e.Error)
@@ -88,6 +88,18 @@ func (a *app) showTrail(entries []project.TrailEntry) error {
 		block(a.Out, "out", outputText(e.Output))
 	}
 	return nil
+}
+
+// trailRest tells the round and where the output went, where there is something to tell.
+func trailRest(e project.TrailEntry) string {
+	text := ""
+	if e.Round > 0 {
+		text = fmt.Sprintf("  round %d", e.Round)
+	}
+	if e.SentToNodeID != "" {
+		text += "  to " + clean(e.SentToNodeID)
+	}
+	return text
 }
 
 // block prints a text of several lines beside a label.
@@ -108,7 +120,7 @@ func (a *app) showRun(o project.Run) error {
 	for _, x := range []struct {
 		label string
 		value *string
-	}{{"workflow", o.Workflow.Name}, {"format", o.Workflow.Format}, {"parent", o.ParentRun}, {"forked from", o.ForkedFrom}} {
+	}{{"workflow", o.Workflow.Name}, {"branch", o.Workflow.Branch}, {"format", o.Workflow.Format}, {"parent", o.ParentRun}, {"forked from", o.ForkedFrom}} {
 		if x.value != nil && *x.value != "" {
 			fmt.Fprintf(t, "%s\t%s\n", x.label, clean(*x.value))
 		}

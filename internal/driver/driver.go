@@ -43,6 +43,9 @@ type Spec struct {
 	Run string
 	// Workflow is valid and not changed any more.
 	Workflow *workflow.Workflow
+	// WorkflowID and WorkflowName are those under which the run is listed: of the whole document where Workflow is one of its branches. Both "":
+	// those of Workflow.
+	WorkflowID, WorkflowName string
 	// Input is the run's input; nil is an empty text.
 	Input engine.Value
 	// Limits win over the workflow's where they are set.

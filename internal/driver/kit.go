@@ -56,6 +56,8 @@ type Kit struct {
 	Tools Tools
 	// Stateless says that no tool of the run is a tool.Restorer, which saves reading the journal for them.
 	Stateless bool
+	// Waits says that tool calls of the run do nothing but wait for other runs: they hold none of the slots that those need (Config.MaxCalls).
+	Waits bool
 	// Program carries out CallFunc; nil for documents.
 	Program Program
 	// ModelTimeout and ModelIdle bound model calls whose node says nothing; 0: the defaults of package model (P11).

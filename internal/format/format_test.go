@@ -2,6 +2,7 @@ package format_test
 
 import (
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 
@@ -125,6 +126,12 @@ func TestWrite(t *testing.T) {
 	_, unsaid, _ = format.Write(w, format.Steps)
 	if len(unsaid) != 1 || unsaid[0].String() != `workflow: the name "x"` {
 		t.Errorf("unsaid: %v", unsaid)
+	}
+	// Branches and schedules have a place in rounds documents only.
+	w.Name, w.Schedule, w.Branches = "", &workflow.Schedule{Mode: workflow.ModeInterval, Spec: "60"}, []*workflow.Workflow{{ID: "b"}}
+	_, unsaid, _ = format.Write(w, format.Steps)
+	if want := `[workflow: the schedule "60" of mode interval workflow: the branch "b"]`; fmt.Sprint(unsaid) != want {
+		t.Errorf("unsaid: %v, want %s", unsaid, want)
 	}
 	if _, _, err := format.Write(w, "bpmn"); !errors.Is(err, format.ErrUnknownFormat) {
 		t.Errorf("bpmn: %v", err)

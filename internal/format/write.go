@@ -31,10 +31,27 @@ func Write(w *workflow.Workflow, name string) ([]byte, []Unsaid, error) {
 		return nil, nil, fmt.Errorf("write as %q: %w", name, ErrUnknownFormat)
 	}
 	data, unsaid := l.write(w)
+	if name != Rounds {
+		unsaid = append(roundsOnly(w), unsaid...)
+	}
 	if len(unsaid) == 0 {
 		unsaid = silent(w, l, data)
 	}
 	return data, unsaid, nil
+}
+
+// roundsOnly is what no language but rounds can say: branches and schedules.
+func roundsOnly(w *workflow.Workflow) []Unsaid {
+	var out []Unsaid
+	if s := w.Schedule; s != nil {
+		out = append(out, Unsaid{"workflow", fmt.Sprintf("the schedule %q of mode %s", s.Spec, s.Mode)})
+	}
+	for _, b := range w.Branches {
+		if b != nil {
+			out = append(out, Unsaid{"workflow", fmt.Sprintf("the branch %q", b.ID)})
+		}
+	}
+	return out
 }
 
 func find(name string) (language, bool) {

@@ -178,6 +178,9 @@ func (f *Folder) addRun(e engine.Event) {
 		f.status, f.endedAt, f.failure, f.reason = engine.StatusRunning, time.Time{}, nil, ""
 	case *engine.RunCompleted:
 		f.status, f.endedAt, f.output = engine.StatusCompleted, e.At, d.OutputStep
+		if st := f.steps[d.OutputStep]; st != nil {
+			st.sentTo = "" // the rounds were over: nobody received it
+		}
 	case *engine.RunFailed:
 		f.status, f.endedAt, f.failure = engine.StatusFailed, e.At, &d.Error
 	case *engine.RunCancelled:

@@ -20,9 +20,9 @@ const (
 func (f *Folder) format() string { return cmp.Or(f.created.Format, f.def.Format) }
 
 func (f *Folder) workflow() WorkflowRef {
-	ref := WorkflowRef{
-		ID: some(cmp.Or(f.created.Workflow, f.def.ID)), Name: some(cmp.Or(f.created.Name, f.def.Name)), Format: some(f.format()),
-		Branch: some(cmp.Or(f.created.Meta[MetaBranch], f.created.Meta[MetaTargetBranchID])),
+	ref := WorkflowRef{Format: some(f.format()), Branch: some(cmp.Or(f.created.Meta[MetaBranch], f.created.Meta[MetaTargetBranchID]))}
+	if ref.ID, ref.Name = some(f.created.Workflow), some(f.created.Name); ref.Branch == nil { // the definition of a branch has the branch's id and name
+		ref.ID, ref.Name = some(cmp.Or(f.created.Workflow, f.def.ID)), some(cmp.Or(f.created.Name, f.def.Name))
 	}
 	if v, err := strconv.Atoi(f.created.Meta[MetaVersion]); err == nil {
 		ref.Version = &v

@@ -2,6 +2,7 @@ package service
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"iter"
 	"strings"
@@ -68,9 +69,17 @@ func (s *Service) waitOf(ctx context.Context, run, node string) (string, error) 
 	return last, nil
 }
 
-// Cancel stops a run, whoever drives it.
+// Cancel stops a run, whoever drives it, and the runs of branches that it started: those also where it has ended itself.
 func (s *Service) Cancel(ctx context.Context, run, reason string) error {
-	return s.driver.Cancel(ctx, run, reason)
+	err := s.driver.Cancel(ctx, run, reason)
+	if err != nil && !errors.Is(err, engine.ErrEnded) {
+		return err
+	}
+	found, more := s.cancelBranches(ctx, run, reason)
+	if more != nil || found {
+		return more
+	}
+	return err
 }
 
 // Reopen lets a run that ended by a limit go on under new limits (D20). Errors: engine.ErrNotReopenable; *InvalidError where the limits are not

@@ -7,4 +7,6 @@
 //
 // The flow of a start: [Service.Load] reads the document with all its problems; [Service.Start] checks models, commands and limits and
 // hands the definition with everything a later process needs (tools file, reply script) to the driver; [Service.Wait] and [Service.Watch] follow it.
+//
+// A run of all branches at once is a run of a generated workflow whose tool calls start the runs of the branches and wait for them (together.go, ADR 8).
 package service

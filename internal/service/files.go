@@ -53,10 +53,14 @@ func (s *Service) Give(run string, f Files) error {
 	if replies != nil {
 		g.script = script.New(replies, nil)
 	}
-	s.kits.mu.Lock()
-	defer s.kits.mu.Unlock()
-	s.kits.again[run] = g
+	s.kits.give(run, g)
 	return nil
+}
+
+func (k *kits) give(run string, g *given) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.again[run] = g
 }
 
 func (k *kits) givenTo(run string) *given {

@@ -5,6 +5,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"sync"
 
 	"github.com/hocket-run/hocket/internal/driver"
@@ -18,6 +20,8 @@ import (
 // kits opens models and tools of runs.
 type kits struct {
 	cfg Config
+	// service starts the runs of branches.
+	service *Service
 	// recorder writes down the model calls of this process's runs; nil: nobody does.
 	recorder *recorder
 
@@ -69,7 +73,7 @@ func (k *kits) checkModels(w *workflow.Workflow, override string, trusted bool) 
 			return fmt.Errorf("agent %q: %w", a.Title(), err)
 		}
 	}
-	for _, f := range w.Flows {
+	for _, f := range slices.Concat(slices.Collect(maps.Values(w.Flows)), w.Branches) {
 		if err := k.checkModels(f, override, trusted); err != nil {
 			return err
 		}
@@ -82,6 +86,10 @@ func (k *kits) open(ctx context.Context, info driver.Info) (*driver.Kit, error) 
 	kit := &driver.Kit{DefaultModel: k.defaultModel(info.Workflow)}
 	if err := k.openModels(ctx, info, kit); err != nil {
 		return nil, err
+	}
+	if info.Meta[metaTogether] != "" {
+		kit.Tools, kit.Waits, kit.Stateless = &branchRuns{k.service, info}, true, true
+		return kit, nil
 	}
 	if err := k.openTools(ctx, info, kit); err != nil {
 		return nil, err

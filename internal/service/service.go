@@ -121,6 +121,7 @@ func Open(ctx context.Context, cfg Config) (*Service, error) {
 		store, stored = s, catsqlite.New(s)
 	}
 	s := &Service{cfg: cfg, store: store, stored: stored, kits: newKits(cfg)}
+	s.kits.service = s
 	d, err := embedded.New(embedded.Config{
 		Store: store, Kind: cfg.Kind, Open: s.kits.open, MaxCalls: cfg.MaxCalls, ApproveAll: cfg.ApproveAll, Logger: cfg.Logger,
 	})

@@ -1,11 +1,13 @@
 package service
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -15,6 +17,7 @@ import (
 	"github.com/hocket-run/hocket/diag"
 	"github.com/hocket-run/hocket/internal/driver"
 	"github.com/hocket-run/hocket/internal/expr"
+	"github.com/hocket-run/hocket/internal/format"
 	"github.com/hocket-run/hocket/internal/journal"
 	"github.com/hocket-run/hocket/internal/project"
 	"github.com/hocket-run/hocket/internal/tool"
@@ -32,7 +35,10 @@ const metaTrusted = "trusted"
 
 // StartRequest says what to run.
 type StartRequest struct {
+	// Workflow is the whole workflow, with its branches.
 	Workflow *workflow.Workflow
+	// Branch is the branch to run, as Choose takes it; "" is the main graph.
+	Branch string
 	// Version is that of a stored workflow; 0: it has none.
 	Version int
 	Input   string
@@ -57,11 +63,19 @@ func NewRunID() string { return driver.NewRunID(time.Now()) }
 //
 // Errors: *InvalidError, *CommandsError, *model.RefError with nothing stored (D25); journal.ErrExists.
 func (s *Service) Start(ctx context.Context, q StartRequest) (run string, err error) {
+	graph, err := Choose(q.Workflow, q.Branch)
+	if err != nil {
+		return "", err
+	}
 	spec := driver.Spec{
-		Run: q.RunID, Workflow: q.Workflow, Input: expr.Quote(q.Input), Limits: q.Limits, Model: q.Model,
+		Run: q.RunID, Workflow: graph, WorkflowID: q.Workflow.ID, WorkflowName: q.Workflow.Name,
+		Input: expr.Quote(q.Input), Limits: q.Limits, Model: q.Model,
 		Meta: map[string]string{}, Files: map[string][]byte{},
 	}
 	maps.Copy(spec.Meta, q.meta)
+	if err := q.target(&spec); err != nil {
+		return "", err
+	}
 	if q.Version > 0 {
 		spec.Meta[project.MetaVersion] = strconv.Itoa(q.Version)
 	}
@@ -77,7 +91,7 @@ func (s *Service) Start(ctx context.Context, q StartRequest) (run string, err er
 	if q.Replies != nil {
 		spec.Files[fileReplies] = q.Replies
 	}
-	specs, problems := documentSpecs(q.Workflow)
+	specs, problems := documentSpecs(graph)
 	if problems.HasErrors() {
 		return "", &InvalidError{Diagnostics: problems}
 	}
@@ -88,7 +102,7 @@ func (s *Service) Start(ctx context.Context, q StartRequest) (run string, err er
 		spec.Meta[metaTrusted] = trustOf(specs)
 	}
 	if q.Replies == nil {
-		if err := s.kits.checkModels(q.Workflow, q.Model, q.Trust); err != nil {
+		if err := s.kits.checkModels(graph, q.Model, q.Trust); err != nil {
 			return "", err
 		}
 	}
@@ -98,6 +112,26 @@ func (s *Service) Start(ctx context.Context, q StartRequest) (run string, err er
 		}
 	}
 	return s.driver.Start(ctx, spec)
+}
+
+// target says in spec what the run is a run of (S1-24, S1-28).
+func (q StartRequest) target(spec *driver.Spec) error {
+	if len(spec.Workflow.Branches) > 0 {
+		spec.Meta[metaTogether] = q.Branch
+		limits, err := json.Marshal(q.Limits)
+		if err != nil {
+			return fmt.Errorf("start run: %w", err)
+		}
+		// They are those of each branch: the run above them only waits.
+		spec.Meta[metaLimits], spec.Limits = string(limits), workflow.Limits{}
+	} else if q.Branch != "" {
+		spec.Meta[project.MetaTargetBranchID] = q.Branch
+	}
+	if q.Workflow.Format == format.Rounds {
+		spec.Meta[project.MetaTargetType] = "workflow"
+		spec.Meta[project.MetaTargetID] = cmp.Or(q.Workflow.ID, q.Workflow.Name)
+	}
+	return nil
 }
 
 // maxRunID bounds ids that people give.
@@ -139,7 +173,7 @@ func documentSpecs(w *workflow.Workflow) ([]tool.Spec, diag.List) {
 			specs = append(specs, sp)
 		}
 	}
-	for _, f := range w.Flows {
+	for _, f := range slices.Concat(slices.Collect(maps.Values(w.Flows)), w.Branches) {
 		more, ds := documentSpecs(f)
 		specs = append(specs, more...)
 		problems = append(problems, ds...)

@@ -186,3 +186,29 @@ func condition(c workflow.Condition) string {
 	}
 	return clean(text)
 }
+
+// branchTitle names a branch and tells when it runs.
+func branchTitle(b *workflow.Workflow) string {
+	title := named(b.ID)
+	if name := clean(b.Name); name != "" && name != title {
+		title += "  (" + name + ")"
+	}
+	return title + "  " + strings.Join(append([]string{clean(b.Mode())}, runWords(b)...), "  ")
+}
+
+// runWords tells when runs of a graph start by themselves, and what ends them.
+func runWords(w *workflow.Workflow) (words []string) {
+	if s := w.Schedule; s != nil {
+		for _, word := range []string{s.Spec, s.TimeZone} {
+			if word = clean(word); word != "" {
+				words = append(words, word)
+			}
+		}
+	}
+	if n := w.Limits.MaxRounds; n == 1 {
+		words = append(words, "1 round")
+	} else if n > 1 {
+		words = append(words, fmt.Sprintf("%d rounds", n))
+	}
+	return words
+}

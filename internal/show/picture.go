@@ -93,6 +93,12 @@ func (p *picture) add(w *workflow.Workflow, outer int, above map[*workflow.Workf
 			p.add(flow, len(p.groups)-1, above)
 		}
 	}
+	for _, b := range w.Branches {
+		if b != nil {
+			p.groups = append(p.groups, group{title: "branch " + branchTitle(b), outer: outer, fork: -1, join: -1})
+			p.add(b, len(p.groups)-1, above)
+		}
+	}
 }
 
 type subKey struct {

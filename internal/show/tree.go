@@ -13,7 +13,7 @@ const maxTreeDepth = 24
 
 // Tree gives w as text for a terminal, without colours. A chain of steps runs downwards; where the flow divides, each way hangs on a branch, and
 // what all ways come to again goes on below them. `↺` leads back to a step on the way here, `→` to one that is drawn elsewhere, `↓` says that
-// the way goes on below. Sub-agents stand under their agent. Steps that no path reaches and agents that nobody uses come last.
+// the way goes on below. Sub-agents stand under their agent. Steps that no path reaches and agents that nobody uses come last, and after them the branches.
 func Tree(w *workflow.Workflow) string {
 	t := &tree{}
 	title := clean(w.Name)
@@ -26,6 +26,10 @@ func Tree(w *workflow.Workflow) string {
 	if w.Format != "" {
 		title += "  (" + clean(w.Format) + ")"
 	}
+	if w.Schedule != nil {
+		title += "  " + clean(w.Mode())
+	}
+	title = strings.Join(append([]string{title}, runWords(w)...), "  ")
 	t.write(title)
 	t.workflow(w, map[*workflow.Workflow]bool{})
 	return t.b.String()
@@ -56,6 +60,13 @@ func (t *tree) workflow(w *workflow.Workflow, above map[*workflow.Workflow]bool)
 			t.write()
 			t.write("flow ", clean(name))
 			t.workflow(flow, above)
+		}
+	}
+	for _, b := range w.Branches {
+		if b != nil {
+			t.write()
+			t.write("branch ", branchTitle(b))
+			t.workflow(b, above)
 		}
 	}
 }

@@ -35,11 +35,11 @@ func (a *actor) carry(cmds []engine.Command) {
 		switch c := c.(type) {
 		case *engine.CallModel:
 			limit := cmp.Or(c.Timeout, a.kit.ModelTimeout, model.DefaultTotalTimeout)
-			a.begin(c.ID, c, limit, func(ctx context.Context) engine.InputData { return a.kit.CallModel(ctx, &a.info, c, a.say) })
+			a.begin(c.ID, c, limit, true, func(ctx context.Context) engine.InputData { return a.kit.CallModel(ctx, &a.info, c, a.say) })
 		case *engine.CallTool:
-			a.begin(c.ID, c, c.Timeout, func(ctx context.Context) engine.InputData { return a.kit.CallTool(ctx, &a.info, c) })
+			a.begin(c.ID, c, c.Timeout, !a.kit.Waits, func(ctx context.Context) engine.InputData { return a.kit.CallTool(ctx, &a.info, c) })
 		case *engine.CallFunc:
-			a.begin(c.ID, c, c.Timeout, func(ctx context.Context) engine.InputData { return a.kit.CallFunc(ctx, &a.info, c) })
+			a.begin(c.ID, c, c.Timeout, true, func(ctx context.Context) engine.InputData { return a.kit.CallFunc(ctx, &a.info, c) })
 		case *engine.StartTimer:
 			a.startTimer(c)
 		case *engine.CancelCalls:
@@ -65,8 +65,9 @@ func callID(c engine.Command) string {
 	return ""
 }
 
-// begin starts a call in a goroutine of its own. limit bounds it from the moment at which it gets its slot; 0: it bounds itself.
-func (a *actor) begin(id string, cmd engine.Command, limit time.Duration, do func(context.Context) engine.InputData) {
+// begin starts a call in a goroutine of its own. limit bounds it from the moment at which it gets its slot; 0: it bounds itself. Without slot it
+// needs none.
+func (a *actor) begin(id string, cmd engine.Command, limit time.Duration, slot bool, do func(context.Context) engine.InputData) {
 	if a.calls[id] != nil {
 		return
 	}
@@ -82,13 +83,16 @@ func (a *actor) begin(id string, cmd engine.Command, limit time.Duration, do fun
 	a.d.wg.Go(func() {
 		defer a.work.Done()
 		defer c.cancel(nil)
-		select {
-		case a.d.slots <- struct{}{}:
-		case <-ctx.Done():
-			tell(driver.Cancelled(cmd))
-			return
+		release := func() {}
+		if slot {
+			select {
+			case a.d.slots <- struct{}{}:
+			case <-ctx.Done():
+				tell(driver.Cancelled(cmd))
+				return
+			}
+			release = sync.OnceFunc(func() { <-a.d.slots })
 		}
-		release := sync.OnceFunc(func() { <-a.d.slots })
 		defer release()
 		if ctx.Err() != nil {
 			tell(driver.Cancelled(cmd)) // it was never made

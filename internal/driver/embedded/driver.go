@@ -128,11 +128,15 @@ func (d *Driver) Start(ctx context.Context, spec driver.Spec) (string, error) {
 		blobs = append(blobs, b)
 	}
 	w := p.plan.Workflow()
+	id, name := spec.WorkflowID, spec.WorkflowName
+	if id == "" && name == "" {
+		id, name = w.ID, w.Name
+	}
 	a := d.newActor(run)
 	a.plan = p
 	a.blobs = blobs
 	a.create = &journal.NewRun{
-		Workflow: cmp.Or(w.ID, w.Name), WorkflowName: w.Name, Format: w.Format, Parent: spec.ParentRun, Kind: d.cfg.Kind,
+		Workflow: cmp.Or(id, name), WorkflowName: name, Format: w.Format, Parent: spec.ParentRun, Kind: d.cfg.Kind,
 		Definition: definition.Hash, Created: d.now(), Meta: meta,
 	}
 	a.info = d.info(run, w, *a.create, func(_ context.Context, name string) ([]byte, error) {
@@ -146,7 +150,7 @@ func (d *Driver) Start(ctx context.Context, spec driver.Spec) (string, error) {
 		return "", err
 	}
 	start := engine.Start{Created: engine.RunCreated{
-		Workflow: w.ID, Name: w.Name, Format: w.Format, Input: spec.Input, Limits: spec.Limits,
+		Workflow: id, Name: name, Format: w.Format, Input: spec.Input, Limits: spec.Limits,
 		ParentRun: spec.ParentRun, ForkedFrom: spec.ForkedFrom, Meta: spec.Meta,
 	}}
 	reply := make(chan error, 1)

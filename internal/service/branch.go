@@ -1,0 +1,91 @@
+package service
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/hocket-run/hocket/diag"
+	"github.com/hocket-run/hocket/workflow"
+)
+
+// AllBranches stands for every branch that runs by hand, unless a branch has that id.
+const AllBranches = "all"
+
+// Choose gives the graph that a run of the branch runs, the main graph for "". For AllBranches it is a workflow that runs the one_time branches at
+// once, each as a run of its own (ADR 8).
+//
+// Errors: *InvalidError where there is no such branch (S1-21), or where the main graph is empty and branches stand beside it: none of them is run in
+// its place.
+func Choose(w *workflow.Workflow, branch string) (*workflow.Workflow, error) {
+	if branch == "" && len(w.Nodes) == 0 && len(w.Branches) > 0 {
+		return nil, invalidf("the main graph has no nodes; name the branch to run: %s", branchList(w))
+	}
+	g := w.Graph(branch)
+	switch {
+	case g != nil:
+		return g, nil
+	case len(w.Branches) == 0:
+		return nil, invalidf("branch %q not found: the workflow has no branches", branch)
+	case branch == AllBranches:
+		return together(w)
+	}
+	var ids []string
+	for _, b := range w.Branches {
+		ids = append(ids, b.ID)
+	}
+	text := fmt.Sprintf("branch %q not found; the branches are %s", branch, branchList(w))
+	if hint := diag.DidYouMean(branch, ids); hint != "" {
+		text += "; " + hint
+	}
+	return nil, invalidf("%s", text)
+}
+
+// branchList names the branches of w with their modes.
+func branchList(w *workflow.Workflow) string {
+	var list []string
+	for _, b := range w.Branches {
+		list = append(list, fmt.Sprintf("%s (%s)", b.ID, b.Mode()))
+	}
+	return strings.Join(list, ", ")
+}
+
+// The nodes of a workflow that runs branches together.
+const (
+	togetherFork = "branches"
+	togetherTool = "run_branch"
+)
+
+// together makes the workflow that runs the one_time branches of w at once: a fork with a tool step for each, which starts the run of the branch
+// and waits for it. The branches stand in the definition, so that whoever resumes the run has them.
+func together(w *workflow.Workflow) (*workflow.Workflow, error) {
+	t := &workflow.Workflow{ID: w.ID, Name: w.Name, Description: w.Description, Format: w.Format, Edges: []workflow.Edge{}}
+	var fork workflow.Fork
+	for _, b := range w.Branches {
+		if b.Schedule == nil {
+			t.Branches = append(t.Branches, w.Graph(b.ID))
+			fork.Branches = append(fork.Branches, workflow.Branch{ID: b.ID})
+		}
+	}
+	if len(t.Branches) == 0 {
+		return nil, invalidf("no branch has the execution mode %s; the branches are %s", workflow.ModeOneTime, branchList(w))
+	}
+	free := func(id string) string {
+		for slices.ContainsFunc(t.Branches, func(b *workflow.Workflow) bool { return b.ID == id }) {
+			id += "_"
+		}
+		return id
+	}
+	t.Entry = free(togetherFork)
+	fork.Join = free(togetherFork + "-end")
+	fork.OnFailure, fork.Shape = workflow.FailCollect, workflow.ShapeMap
+	t.Nodes = []workflow.Node{
+		{ID: t.Entry, Kind: workflow.KindFork, Fork: &fork},
+		{ID: fork.Join, Kind: workflow.KindJoin, Hidden: true, Join: &workflow.Join{Fork: t.Entry}},
+	}
+	for _, b := range t.Branches {
+		t.Nodes = append(t.Nodes, workflow.Node{ID: b.ID, Name: b.Name, Kind: workflow.KindTool, Parent: t.Entry, Tool: &workflow.ToolNode{Tool: togetherTool}})
+		t.Edges = append(t.Edges, workflow.Edge{From: t.Entry, Port: b.ID, To: b.ID}, workflow.Edge{From: b.ID, To: fork.Join})
+	}
+	return t, nil
+}
