@@ -169,17 +169,12 @@ func (r scheduledRuns) start(ctx context.Context, slot scheduler.Slot, id string
 	if err := problems.Err(); err != nil || w == nil {
 		return &InvalidError{Diagnostics: problems}
 	}
-	g := w.Graph(slot.Branch)
-	if g == nil {
+	if w.Graph(slot.Branch) == nil {
 		return invalidf("workflow %s has no branch %q any more", slot.Workflow, slot.Branch)
 	}
-	g.ID, g.Name = w.ID, w.Name
-	meta := map[string]string{metaPlanned: slot.Planned.Format(time.RFC3339Nano)}
-	if slot.Branch != "" {
-		meta[project.MetaBranch] = slot.Branch
-	}
 	_, err = r.service.Start(ctx, StartRequest{
-		Workflow: g, Version: d.Version, RunID: id, Model: r.q.Model, Files: r.q.Files, Trust: r.q.Trust, meta: meta,
+		Workflow: w, Branch: slot.Branch, Version: d.Version, RunID: id, Model: r.q.Model, Files: r.q.Files, Trust: r.q.Trust,
+		meta: map[string]string{metaPlanned: slot.Planned.Format(time.RFC3339Nano)},
 	})
 	return err
 }
@@ -198,7 +193,7 @@ func (r scheduledRuns) Active(ctx context.Context, key scheduler.Key) (string, e
 			return "", err
 		}
 		for _, h := range heads {
-			if h.Meta[project.MetaBranch] == key.Branch && (!h.Interrupted || h.Kind == s.cfg.Kind) {
+			if h.Meta[project.MetaTargetBranchID] == key.Branch && (!h.Interrupted || h.Kind == s.cfg.Kind) {
 				return h.Run, nil
 			}
 		}
