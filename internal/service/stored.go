@@ -161,42 +161,6 @@ func (s *Service) readStored(ctx context.Context, d Definition, opts LoadOptions
 	return w, problems, err
 }
 
-// Published is a published workflow of the catalog.
-type Published struct {
-	Definition
-	// Workflow may run where Problems has no errors; nil where nothing could be understood.
-	Workflow *workflow.Workflow
-	Problems diag.List
-}
-
-// Published gives every workflow that is published, by id; drafts are left out (P38). What cannot be read is there with its problems.
-func (s *Service) Published(ctx context.Context) ([]Published, error) {
-	entries, err := s.stored.Entries(ctx)
-	if err != nil {
-		return nil, err
-	}
-	var out []Published
-	for _, e := range entries {
-		if e.Published == 0 && !e.HasRows {
-			continue
-		}
-		w, d, problems, err := s.LoadStored(ctx, e.ID, Which{}, LoadOptions{})
-		if invalid, ok := errors.AsType[*InvalidError](err); ok {
-			d.Entry = e
-			problems.Errorf(diag.Span{}, "", "not-published", "%s", invalid.Message)
-			err = nil
-		}
-		switch {
-		case errors.Is(err, catalog.ErrNotFound): // it was deleted meanwhile
-		case err != nil:
-			return nil, err
-		default:
-			out = append(out, Published{d, w, problems})
-		}
-	}
-	return out, nil
-}
-
 // DeleteWorkflow deletes a stored workflow with all versions and rows. Runs of it keep their definition (D19). Errors: *NotFoundError.
 func (s *Service) DeleteWorkflow(ctx context.Context, id string) error {
 	if _, err := s.Entry(ctx, id); err != nil {
