@@ -185,17 +185,17 @@ var routesRun = []rule{
 	}},
 	{name: "S3-17 a tool that fails or does not exist gives its error as result, and the run goes on", test: func(t *testing.T) {
 		w := newWorld(t)
-		w.plays("a", use("nobody_has_this", `{}`)).plays("a", use("think", `{"thought":7}`)).plays("a", say("done"))
+		w.plays("a", use("nobody_has_this", `{}`)).plays("a", use("think", `{"thought":7}`)).plays("a", use("think", `"hm"`)).plays("a", say("done"))
 		r := w.runs(routes("a+* b x", "a -> x; x:other -> b"), "hi", thinking)
 		same(t, "output", text(r.is(engine.StatusCompleted).Output), "done")
-		same(t, "ran", r.ran(), "a x a x a")
+		same(t, "ran", r.ran(), "a x a x a x a")
 		var errors []string
-		for _, m := range w.of("a")[2].Messages {
+		for _, m := range w.of("a")[3].Messages {
 			if m.IsError {
 				errors = append(errors, m.ToolName)
 			}
 		}
-		same(t, "results that are errors", errors, []string{"nobody_has_this", "think"})
+		same(t, "results that are errors", errors, []string{"nobody_has_this", "think", "think"})
 		w = newWorld(t)
 		w.plays("a", use("nobody_has_this", `{}`))
 		same(t, "its edge is taken too", w.went(routes("a+* b x", "a -> x; x:nobody_has_this -> b"), "hi"), "a x b = b said")

@@ -53,14 +53,13 @@ func (r *Run) repliedShared(id, fr int, reply chat.Message) {
 		return
 	}
 	for _, tc := range reply.ToolCalls {
-		var args routing
-		_ = json.Unmarshal(tc.Arguments, &args) // what is missing stays empty
-		next, own = args.Next, true
+		content := "content"
+		next, own = member(tc.Arguments, "next"), true
 		if tc.Name == endTool && rules.Conversational {
-			next, args.Content = endNext, args.Message
+			next, content = endNext, "message"
 		}
 		if text == "" {
-			text = args.Content
+			text = member(tc.Arguments, content)
 		}
 		r.emitStep(id, &ToolReturned{Frame: fr, ToolCallID: tc.ID, Text: "routed to " + next})
 	}
@@ -93,11 +92,14 @@ func (r *Run) repliedShared(id, fr int, reply chat.Message) {
 	}
 }
 
-// routing are the arguments of the tools by which an agent routes.
-type routing struct {
-	Next    string `json:"next"`
-	Content string `json:"content"`
-	Message string `json:"message"`
+// member gives a text of a JSON object by its exact name; "" where there is none.
+func member(object json.RawMessage, name string) string {
+	var members map[string]json.RawMessage
+	var text string
+	if json.Unmarshal(object, &members) != nil || json.Unmarshal(members[name], &text) != nil {
+		return ""
+	}
+	return text
 }
 
 // lastWords is what an agent said last before step id (S3-22).
@@ -118,14 +120,11 @@ func nextOf(text string) string {
 	if !ok {
 		return ""
 	}
-	var reply struct {
-		Next string `json:"next"`
-	}
-	if json.Unmarshal(v, &reply) != nil {
-		return ""
-	}
-	return reply.Next
+	return member(v, "next")
 }
+
+// noResult answers a call whose result never came: it was not made, or cut off while it ran.
+const noResult = "There is no result: a person took over before this call ended."
 
 // renderShared shows the shared conversation to one agent (D30): its own messages as they are, those of others as text under their names. A call of
 // its own that was never answered, because a person took over, is answered here: no provider takes a call without a result.
@@ -141,7 +140,7 @@ func renderShared(msgs []chat.Message, a *agent) []chat.Message {
 				out = append(out, m)
 				for _, tc := range m.ToolCalls {
 					if !answeredLater(msgs[i+1:], tc.ID) {
-						out = append(out, chat.Message{Role: chat.RoleTool, Text: "This call was not made.", ToolCallID: tc.ID, ToolName: tc.Name, IsError: true})
+						out = append(out, chat.Message{Role: chat.RoleTool, Text: noResult, ToolCallID: tc.ID, ToolName: tc.Name, IsError: true})
 					}
 				}
 				continue
