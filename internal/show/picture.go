@@ -233,7 +233,7 @@ func (a *adder) addEdges() {
 }
 
 func styleOf(n *workflow.Node) style {
-	if n.Hidden {
+	if n.Hidden && n.Kind != workflow.KindEnd {
 		return stylePoint
 	}
 	switch n.Kind {

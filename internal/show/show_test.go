@@ -48,11 +48,15 @@ func TestTreeHandoff(t *testing.T) {
 		Nodes: []workflow.Node{
 			{ID: "a", Kind: workflow.KindAgent, Agent: &workflow.AgentNode{Agent: "a"}},
 			{ID: "h", Name: "boss", Kind: workflow.KindWait, Wait: &workflow.Wait{Kind: workflow.WaitQuestion}},
+			{ID: "END", Kind: workflow.KindEnd, Hidden: true},
 			{ID: "dead", Kind: workflow.KindAgent, Agent: &workflow.AgentNode{Agent: "a"}},
 		},
-		Edges: []workflow.Edge{{From: "h", To: "a", Port: workflow.NextPort("go"), Label: "go"}},
+		Edges: []workflow.Edge{
+			{From: "h", To: "a", Port: workflow.NextPort("go"), Label: "go"}, {From: "h", To: "END", Port: workflow.NextPort("stop"), Label: "stop"},
+			{From: "a", To: "END"},
+		},
 	}
-	want := "Desk\n\n■ a  agent · Host\n\nwhere a limit is met:\n◐ boss  question · takes over at a limit\n│ go\n→ a (above)\n\nnot reached from the entry:\n■ dead  agent · Host\n"
+	want := "Desk\n\n■ a  agent · Host\n│\n◉ end\n\nwhere a limit is met:\n◐ boss  question · takes over at a limit\n├─ go → a (above)\n└─ stop ◉ end\n\nnot reached from the entry:\n■ dead  agent · Host\n"
 	if got := Tree(w); got != want {
 		t.Errorf("got\n%s\nwant\n%s", got, want)
 	}

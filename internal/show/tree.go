@@ -125,7 +125,7 @@ func newSketch(t *tree, w *workflow.Workflow) *sketch {
 		v.branch = from.Fork != nil && slices.ContainsFunc(from.Fork.Branches, func(b workflow.Branch) bool { return b.ID == e.PortName() })
 		v.joins = to.Join != nil && to.Join.Fork != "" && to.Join.Fork == from.Parent
 		s.ways[e.From] = append(s.ways[e.From], v)
-		if !v.branch && !v.joins {
+		if !v.branch && !v.joins && !bareEnd(to) {
 			succ[s.index[e.From]] = append(succ[s.index[e.From]], s.index[e.To])
 		}
 	}
@@ -316,6 +316,8 @@ func (s *sketch) goesOn(id string) bool {
 // reference gives what stands for id where it is not drawn here, "" where it is.
 func (s *sketch) reference(id string, depth int) string {
 	switch {
+	case bareEnd(s.nodes[id]):
+		return symbols[workflow.KindEnd] + " end"
 	case s.state[id] == stateOpen:
 		return "↺ " + s.title(id)
 	case s.state[id] == stateDone:
@@ -328,6 +330,9 @@ func (s *sketch) reference(id string, depth int) string {
 	}
 	return ""
 }
+
+// bareEnd tells whether a node stands for the end of the run alone, so that ways end there and do not meet.
+func bareEnd(n *workflow.Node) bool { return n.Hidden && n.Kind == workflow.KindEnd }
 
 // title names a node; with its id where the name alone does not tell which.
 func (s *sketch) title(id string) string {
