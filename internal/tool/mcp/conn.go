@@ -123,7 +123,10 @@ func (d *dialer) transport(c *conn) (sdk.Transport, error) {
 	}
 	c.proc = proc
 	c.kill = sync.OnceFunc(proc.kill)
-	return &sdk.IOTransport{Reader: proc.stdout, Writer: c}, nil
+	return &sdk.IOTransport{Reader: &chatter{r: proc.stdout, onLine: func(line string) {
+		proc.last.add(line)
+		d.cfg.Logger.Debug("mcp server", "toolset", d.name, "stdout", d.red.text(line))
+	}}, Writer: c}, nil
 }
 
 // capture is a transport whose connection can be closed past the session, which would wait for its calls.
