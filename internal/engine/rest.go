@@ -125,7 +125,7 @@ func (r *Run) handleCancel(d Cancel) {
 	if r.s.Ending != nil && r.s.Ending.Status == StatusCancelled {
 		return
 	}
-	r.cancelling = &RunCancelled{Reason: d.Reason}
+	r.cancelling = &RunCancelled{Reason: clean(d.Reason)}
 	r.cancelScope(0, "the run was cancelled")
 	if end := r.cancelling; end != nil { // no step ran; cancelled calls were all that was awaited
 		r.cancelling = nil

@@ -62,7 +62,7 @@ func (r *Run) checkAnswer(d Answer) (*wait, *WaitAnswered, error) {
 			return nil, nil, err
 		}
 		if d.Note != "" {
-			ans.Note = d.Note
+			ans.Note = clean(d.Note)
 		}
 	} else {
 		if len(d.Value) == 0 {
@@ -71,7 +71,7 @@ func (r *Run) checkAnswer(d Answer) (*wait, *WaitAnswered, error) {
 		if checkValues(w.ID, d.Value) != nil {
 			return nil, nil, fmt.Errorf("%w: it is not JSON", ErrAnswer)
 		}
-		ans.Answer, ans.Note = compacted(d.Value), d.Note
+		ans.Answer, ans.Note = compacted(d.Value), clean(d.Note)
 		if w.Call != "" && !slices.Contains(w.Options, expr.Text(d.Value)) {
 			return nil, nil, fmt.Errorf("%w: answer one of %s", ErrAnswer, strings.Join(w.Options, ", "))
 		}

@@ -14,7 +14,7 @@ import (
 
 // routes is a workflow of agents that share one conversation. Edges that leave an agent by another port than `calls` are its values; `else` is its
 // fallback; those that leave the human are answers. exec nodes are named x, the human h.
-func routes(t *testing.T, ids, edges string, change func(*workflow.Workflow)) *enginetest.World {
+func routes(t testing.TB, ids, edges string, change func(*workflow.Workflow)) *enginetest.World {
 	t.Helper()
 	var list []workflow.Node
 	for id := range strings.FieldsSeq(ids) {
