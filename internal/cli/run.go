@@ -290,6 +290,12 @@ func (a *app) run(c *cobra.Command, fl *runFlags, args []string) error {
 	}
 	if !a.quiet && s.DB() != service.Memory {
 		title := clean(req.Workflow.Name)
+		if req.Version > 0 {
+			title += fmt.Sprintf(", version %d", req.Version)
+		}
+		if fl.draft {
+			title += " (draft)"
+		}
 		if req.Branch != "" {
 			title += ", branch " + clean(req.Branch)
 		}

@@ -31,7 +31,8 @@ func (a *app) runsCmd() *cobra.Command {
 type runLine struct {
 	ID          string    `json:"id"`
 	Workflow    string    `json:"workflow"`
-	Branch      *string   `json:"branch"` // of the workflow; null: its main graph
+	Version     *int      `json:"version"` // in the catalog; null: none
+	Branch      *string   `json:"branch"`  // of the workflow; null: its main graph
 	Format      string    `json:"format"`
 	Status      string    `json:"status"`
 	Waiting     int       `json:"waiting"`
@@ -51,6 +52,9 @@ func lineOf(h journal.Head) runLine {
 	if l.Workflow == "" {
 		l.Workflow = h.Workflow
 	}
+	if v, err := strconv.Atoi(h.Meta[project.MetaVersion]); err == nil {
+		l.Version = &v
+	}
 	if b := h.Meta[project.MetaTargetBranchID]; b != "" {
 		l.Branch = &b
 	}
@@ -63,12 +67,16 @@ func lineOf(h journal.Head) runLine {
 	return l
 }
 
-// title names the workflow, and the branch where one ran.
+// title names the workflow, its version in the catalog, and the branch where one ran (P38).
 func (l runLine) title() string {
-	if l.Branch == nil {
-		return l.Workflow
+	t := l.Workflow
+	if l.Version != nil {
+		t += fmt.Sprintf(", version %d", *l.Version)
 	}
-	return l.Workflow + ", branch " + *l.Branch
+	if l.Branch != nil {
+		t += ", branch " + *l.Branch
+	}
+	return t
 }
 
 // maxListed bounds the runs of one list.

@@ -125,6 +125,9 @@ func (a *app) showRun(o project.Run) error {
 			fmt.Fprintf(t, "%s\t%s\n", x.label, clean(*x.value))
 		}
 	}
+	if o.Workflow.Version != nil {
+		fmt.Fprintf(t, "version\t%d\n", *o.Workflow.Version)
+	}
 	if input := clean(outputText(o.Input)); input != "" {
 		fmt.Fprintf(t, "input\t%s\n", short(input, 100))
 	}

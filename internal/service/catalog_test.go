@@ -2,6 +2,7 @@ package service_test
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -207,6 +208,48 @@ func TestDrafts(t *testing.T) {
 	}
 	if e, problems, err := s.Publish(ctx, "lobby", 0); err != nil || len(problems) > 0 || !e.HasRows {
 		t.Errorf("got %+v, %v, %v", e, problems, err)
+	}
+}
+
+// TestDefinitionIsOfOneTime: while another process stores one document after the other, what is read is one of them, with its rows and its version.
+func TestDefinitionIsOfOneTime(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "hocket.db")
+	var both [2]*service.Service
+	for i := range both {
+		s, err := service.Open(t.Context(), service.Config{DB: path, Env: func(string) string { return "" }})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer s.Close()
+		both[i] = s
+	}
+	text := func(n int) string {
+		return strings.Replace(strings.Replace(lobby, `"name": "Lobby"`, fmt.Sprintf(`"name": "Lobby %d"`, n), 1), `"edges": []`, `"edges": [], "agents": [{"id": "desk"}]`, 1)
+	}
+	applyText(t, both[0], "lobby.json", text(0), false)
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		for n := range 100 {
+			_, problems, err := both[0].Apply(t.Context(), service.ApplyRequest{Documents: []service.Document{{File: "lobby.json", Data: []byte(text(n + 1))}}})
+			if err != nil || problems.HasErrors() {
+				t.Errorf("%v, %v", problems, err)
+			}
+		}
+	}()
+	for {
+		w, d, problems, err := both[1].LoadStored(t.Context(), "lobby", service.Which{}, service.LoadOptions{})
+		if err != nil || problems.HasErrors() || d.Changed || w.Name != fmt.Sprintf("Lobby %d", d.Version-1) {
+			t.Fatalf("version %d, changed %v, %v, %v, %+v", d.Version, d.Changed, problems, err, w)
+		}
+		select {
+		case <-done:
+			if d.Version == 101 {
+				return
+			}
+		default:
+		}
 	}
 }
 

@@ -78,13 +78,24 @@ func (s *Service) version(ctx context.Context, id string, number int) (catalog.V
 // Definition gives a document of the catalog. Errors: *NotFoundError; *InvalidError where the workflow has no such document.
 func (s *Service) Definition(ctx context.Context, id string, which Which) (Definition, error) {
 	e, err := s.Entry(ctx, id)
-	if err != nil {
-		return Definition{}, err
+	for err == nil {
+		d, derr := s.definition(ctx, e, which)
+		// Another process may have stored a document between two reads: then rows and text are not of one time.
+		var now catalog.Entry
+		if now, err = s.Entry(ctx, id); err == nil && now == e {
+			return d, derr
+		}
+		e = now
 	}
+	return Definition{}, err
+}
+
+func (s *Service) definition(ctx context.Context, e catalog.Entry, which Which) (Definition, error) {
+	id := e.ID
 	number := cmp.Or(which.Version, e.Published)
 	if which.Draft {
 		if number = e.Draft; number == 0 {
-			return Definition{}, invalidf("workflow %s has no draft", id)
+			return Definition{Entry: e}, invalidf("workflow %s has no draft", id)
 		}
 	}
 	live := !which.Draft && which.Version == 0
