@@ -35,6 +35,9 @@ func TestMain(m *testing.M) {
 	if run := os.Getenv(envChild); run != "" {
 		os.Exit(child(run))
 	}
+	if db := os.Getenv(envScheduler); db != "" {
+		os.Exit(mindSchedules(db))
+	}
 	os.Exit(m.Run())
 }
 

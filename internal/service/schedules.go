@@ -1,23 +1,17 @@
 package service
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"slices"
-	"strconv"
-	"strings"
 	"sync"
 	"time"
 
-	"github.com/hocket-run/hocket/diag"
 	"github.com/hocket-run/hocket/internal/catalog"
 	"github.com/hocket-run/hocket/internal/driver"
 	"github.com/hocket-run/hocket/internal/journal"
 	"github.com/hocket-run/hocket/internal/project"
-	"github.com/hocket-run/hocket/internal/schedule"
 	"github.com/hocket-run/hocket/internal/scheduler"
 	"github.com/hocket-run/hocket/workflow"
 )
@@ -141,10 +135,8 @@ type scheduledRuns struct {
 	q       ScheduleRequest
 }
 
-// Keys of a run's meta that tell why it was started.
-const (
-	metaPlanned = "planned" // the planned time, RFC 3339
-)
+// metaPlanned is the key of a run's meta that holds the planned time, RFC 3339.
+const metaPlanned = "planned"
 
 // Start implements scheduler.Runs. The run's id is made of workflow, branch and planned time, so that the store refuses a second one (P37).
 func (r scheduledRuns) Start(ctx context.Context, slot scheduler.Slot) (string, bool, error) {
@@ -224,169 +216,4 @@ func (r scheduledRuns) Wait(ctx context.Context, run string) (journal.Status, er
 			return "", ctx.Err()
 		}
 	}
-}
-
-// Scheduled is a schedule of a published workflow as a list shows it.
-type Scheduled struct {
-	scheduler.Branch
-	// Next is the next planned time in the schedule's zone; zero where there is none or nobody knows: a continuous branch, an interval that no scheduler
-	// has registered.
-	Next time.Time
-	// Zone is the zone of the calendar.
-	Zone string
-	// LastRun is the last run that was started by the schedule, LastStatus where it stands; empty where there is none. A run that was pruned has no
-	// status.
-	LastRun    string
-	LastStatus journal.Status
-}
-
-// Schedules lists the schedules of all published workflows by workflow and branch, and who minds them; false: nobody. zone is that of calendars whose
-// document names none; nil: the machine's.
-func (s *Service) Schedules(ctx context.Context, zone *time.Location) ([]Scheduled, journal.Owner, bool, error) {
-	zone = cmp.Or(zone, time.Local)
-	leader, alive, err := s.store.Leader(ctx)
-	if err != nil {
-		return nil, leader, false, err
-	}
-	branches, err := (&publishedBranches{service: s}).Branches(ctx)
-	if err != nil {
-		return nil, leader, alive, err
-	}
-	list, err := s.store.Registrations(ctx)
-	if err != nil {
-		return nil, leader, alive, err
-	}
-	registered := map[scheduler.Key]journal.Registration{}
-	for _, r := range list {
-		registered[scheduler.Key{Workflow: r.Workflow, Branch: r.Branch}] = r
-	}
-	now := time.Now()
-	out := make([]Scheduled, len(branches))
-	for i, b := range branches {
-		sc := Scheduled{Branch: b}
-		if r, ok := registered[b.Key]; ok {
-			if sc.LastRun = r.Run; r.Run != "" {
-				h, err := s.store.Head(ctx, r.Run)
-				if err != nil && !errors.Is(err, journal.ErrNotFound) {
-					return nil, leader, alive, err
-				}
-				sc.LastStatus = h.Status
-			}
-		}
-		if b.Err == nil {
-			sc.next(registered, zone, now)
-		}
-		out[i] = sc
-	}
-	slices.SortStableFunc(out, func(a, b Scheduled) int {
-		return cmp.Or(cmp.Compare(a.Workflow, b.Workflow), cmp.Compare(a.Branch.Branch, b.Branch.Branch))
-	})
-	return out, leader, alive, nil
-}
-
-// next works out the zone and the next planned time.
-func (sc *Scheduled) next(registered map[scheduler.Key]journal.Registration, zone *time.Location, now time.Time) {
-	sched, err := schedule.Parse(sc.Schedule.Mode, sc.Schedule.Spec)
-	loc, zerr := schedule.Zone(sc.Schedule.TimeZone, zone)
-	if err = errors.Join(err, zerr); err != nil {
-		sc.Err = err
-		return
-	}
-	r, known := registered[sc.Key]
-	known = known && r.Mode == sc.Schedule.Mode && r.Spec == sc.Schedule.Spec && r.TimeZone == sc.Schedule.TimeZone
-	switch sched.Kind {
-	case schedule.KindDaily, schedule.KindWeekly:
-		sc.Zone = loc.String()
-		sc.Next = sched.Next(now, loc)
-	case schedule.KindEvery:
-		if known && r.Version == sc.Version {
-			sc.Next = sched.NextFrom(r.Registered, now, loc)
-		}
-	default:
-	}
-}
-
-// Preview is the schedule of a document or a stored workflow that Preview looked at.
-type Preview struct {
-	Branch   string
-	Schedule schedule.Schedule
-	Zone     *time.Location
-	// Times are the planned times; none for a schedule that has none.
-	Times []time.Time
-}
-
-// PreviewRequest says which planned times are wanted.
-type PreviewRequest struct {
-	// Branch is the branch; "" is the main graph, or the only thing that is scheduled.
-	Branch string
-	// Zone, if not nil, is used whatever the document says; Local is that of documents that name none; nil: the machine's.
-	Zone, Local *time.Location
-	From        time.Time
-	Count       int
-}
-
-// PreviewOf tells when a workflow would start by itself. Errors: *InvalidError, such as for an unknown branch (S1-21).
-func PreviewOf(w *workflow.Workflow, q PreviewRequest) (Preview, error) {
-	id, words, err := scheduledPart(w, q.Branch)
-	if err != nil {
-		return Preview{}, err
-	}
-	p := Preview{Branch: id, Zone: cmp.Or(q.Zone, q.Local, time.Local)}
-	if words == nil {
-		return p, nil
-	}
-	if p.Schedule, err = schedule.Parse(words.Mode, words.Spec); err == nil && q.Zone == nil {
-		p.Zone, err = schedule.Zone(words.TimeZone, p.Zone)
-	}
-	if err != nil {
-		return p, &InvalidError{Message: err.Error(), Err: err}
-	}
-	if p.Schedule.IsTimed() {
-		for at := q.From; len(p.Times) < q.Count; {
-			if at = p.Schedule.NextFrom(q.From, at, p.Zone); at.IsZero() {
-				break
-			}
-			p.Times = append(p.Times, at)
-		}
-	}
-	return p, nil
-}
-
-// scheduledPart picks a branch with its schedule, which is nil where there is none.
-func scheduledPart(w *workflow.Workflow, branch string) (string, *workflow.Schedule, error) {
-	ids := map[string]*workflow.Schedule{}
-	var scheduled []string
-	for _, b := range w.Branches {
-		if b == nil {
-			continue
-		}
-		if ids[b.ID] = b.Schedule; b.Schedule != nil {
-			scheduled = append(scheduled, b.ID)
-		}
-	}
-	names := slices.Sorted(maps.Keys(ids))
-	sch, ok := ids[branch]
-	switch {
-	case ok:
-		return branch, sch, nil
-	case branch != "" && len(names) == 0:
-		return "", nil, invalidf("there is no branch %q: the document has no branches", branch)
-	case branch != "":
-		hint := cmp.Or(diag.DidYouMean(branch, names), "there are "+quoted(names))
-		return "", nil, invalidf("there is no branch %q; %s", branch, hint)
-	case len(names) == 0:
-		return "", w.Schedule, nil
-	case len(scheduled) == 1:
-		return scheduled[0], ids[scheduled[0]], nil
-	}
-	return "", nil, invalidf("the document has branches: say with --branch which one, of %s", quoted(names))
-}
-
-// quoted lists names for people.
-func quoted(names []string) string {
-	out := make([]string, len(names))
-	for i, n := range names {
-		out[i] = strconv.Quote(n)
-	}
-	return strings.Join(out, ", ")
 }
