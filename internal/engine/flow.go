@@ -134,16 +134,17 @@ func (r *Run) startToken(t token) {
 	f := r.flows[sc.Flow]
 	n := &f.nodes[t.Node]
 	path := r.pathOf(sc.Flow, n.ID)
-	if !n.Hidden && r.s.Used >= r.s.Limits.Steps() {
-		r.limitAt(CodeMaxSteps, int64(r.s.Limits.Steps()), path, t.From)
-		return
-	}
 	if r.s.Limits.MaxRounds > 0 && sc.Flow == 0 && r.s.Seen[t.Node] {
 		r.emit(0, path, &LimitReached{Limit: limitRounds, Max: int64(r.s.Limits.MaxRounds), Detail: strconv.Itoa(r.s.Round + 1)})
 		if r.s.Round >= r.s.Limits.MaxRounds {
 			r.finish(&RunCompleted{OutputStep: r.scope(0).Last})
 			return
 		}
+	}
+	// After the rounds: a run whose last round is over needs no further step.
+	if !n.Hidden && r.s.Used >= r.s.Limits.Steps() {
+		r.limitAt(CodeMaxSteps, int64(r.s.Limits.Steps()), path, t.From)
+		return
 	}
 	id := r.s.Steps.len() + 1
 	d := r.mem.started.put(StepStarted{

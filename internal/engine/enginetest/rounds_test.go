@@ -74,6 +74,32 @@ func TestMaxRounds(t *testing.T) {
 	}
 }
 
+// Rounds that are over need no further step, so a step limit of just as many steps as they take does not fail them; one less does, and the run that is
+// reopened goes on in the round in which it was.
+func TestMaxRoundsAndSteps(t *testing.T) {
+	t.Parallel()
+	g := enginetest.Graph(nodes("a", "b"), "a -> b; b -> a")
+	g.Limits.MaxRounds = 3
+	for steps := range 7 {
+		g.Limits.MaxSteps = &steps
+		w := enginetest.New(t, g, nil)
+		w.Model = answer
+		w.Start("go")
+		w.Go(nil)
+		if steps < 6 {
+			wantStatus(t, w, engine.StatusFailed)
+			more := 6
+			w.Feed(engine.Reopen{Limits: workflow.Limits{MaxSteps: &more}})
+			w.Go(nil)
+		}
+		wantStatus(t, w, engine.StatusCompleted)
+		if got := order(w); got != "a b a b a b" {
+			t.Errorf("with %d steps at first ran %s", steps, got)
+		}
+		w.CheckPrefixes()
+	}
+}
+
 // S1-7: a workflow without nodes completes at once, without output.
 func TestNoNodes(t *testing.T) {
 	t.Parallel()
