@@ -1,6 +1,6 @@
 // Package conformance holds Hocket to the formats, rule by rule. It has tests only.
 //
-// Each rule of formats.md (S0-1 to S0-60, S3-1 to S3-23, S4-1 to S4-38) and each requirement (P…) that a document can show has a subtest whose name begins
+// Each rule of formats.md (S0-1 to S0-60, S1-1 to S1-28, S3-1 to S3-23, S4-1 to S4-38) and each requirement (P…) that a document can show has a subtest whose name begins
 // with its number. A test loads a document and runs it through package service, as the command line and the API do, with a scripted model in place of a
 // provider, and looks at what anybody can see: the requests that the model got, the run object, the log, the step context, the events. Nothing is
 // asked of the engine itself.
