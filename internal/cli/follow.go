@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"strings"
 	"sync"
 	"time"
@@ -28,6 +29,7 @@ type follower struct {
 	// again takes the run up after its owner died; nil where this process began it.
 	again func(ctx context.Context) error
 
+	log      *slog.Logger // takes each event with -v
 	progress progress
 	leave    context.CancelFunc // ends the watching
 	watching sync.WaitGroup
@@ -39,7 +41,7 @@ type follower struct {
 }
 
 func (a *app) newFollower() *follower {
-	f := &follower{app: a, leave: func() {}}
+	f := &follower{app: a, leave: func() {}, log: a.logger()}
 	switch {
 	case a.quiet:
 		f.progress = silent{}
@@ -95,6 +97,9 @@ func (f *follower) show(e engine.Event) {
 		return
 	}
 	f.seq = e.Seq
+	if f.verbose {
+		f.log.Debug("event", "run", f.run, "seq", e.Seq, "type", string(e.Data.Type()), "node", e.Node, "step", e.Step)
+	}
 	if f.events != nil {
 		f.events.print(e)
 	}

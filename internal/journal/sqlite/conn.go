@@ -210,6 +210,8 @@ func explain(err error) error {
 		return &journal.CorruptError{Reason: err.Error()}
 	case lib.SQLITE_NOTADB:
 		return fmt.Errorf("%w: %w", journal.ErrNotStore, err)
+	case lib.SQLITE_READONLY:
+		return fmt.Errorf("the file or its folder is read-only here: %w", err)
 	}
 	return err
 }
