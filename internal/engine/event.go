@@ -182,6 +182,8 @@ type ModelFailed struct {
 	Call    string  `json:"call"`
 	Attempt int     `json:"attempt"`
 	Error   Failure `json:"error"`
+	// Model is the reference that was asked, as in ModelReplied; "" where none was found.
+	Model string `json:"model,omitempty"`
 	// Source is the entry of a reply script that failed the call, as in ModelReplied.
 	Source string `json:"source,omitempty"`
 	Late   bool   `json:"late,omitempty"`

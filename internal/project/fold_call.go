@@ -31,6 +31,9 @@ func (f *Folder) addCall(st *step, e engine.Event) {
 			st.model = d.Model
 		}
 	case *engine.ModelFailed:
+		if c := f.calls[d.Call]; c != nil && d.Model != "" && st.frame(c.frame).sub == nil {
+			st.model = d.Model
+		}
 		delete(f.calls, d.Call)
 		st.modelError = d.Error.Message
 		// What a call cost that was cut off is not known (D10).
