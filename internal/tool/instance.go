@@ -70,7 +70,10 @@ func (in *instance) open(ctx context.Context, s *Set) ([]*pinned, error) {
 	in.mu.Lock()
 	entries, ts, closed := in.entries, in.toolset, in.closed
 	in.mu.Unlock()
-	if entries != nil || closed {
+	switch {
+	case closed:
+		return nil, ErrClosed
+	case entries != nil:
 		return entries, nil
 	}
 	if ts == nil {
