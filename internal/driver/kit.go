@@ -210,7 +210,9 @@ func (k *Kit) CallTool(ctx context.Context, info *Info, c *engine.CallTool) (res
 	defer cancel()
 	out, err := k.Tools.Call(ctx, tool.Call{Run: info.Run, Agent: agentID(c.Agent), Node: c.Node, Name: c.Tool, Arguments: c.Arguments, Key: c.Key})
 	if err != nil {
-		return engine.ToolResult{ID: c.ID, Failure: FailureOf(ctx, err)}
+		f := FailureOf(ctx, err)
+		f.Retryable = f.Retryable && ctx.Err() == nil // a call that was cut off may have been carried out (P12)
+		return engine.ToolResult{ID: c.ID, Failure: f}
 	}
 	if f := badJSON("tool", c.Tool, out.Structured); f != nil {
 		return engine.ToolResult{ID: c.ID, Failure: f}

@@ -36,11 +36,11 @@ type Config struct {
 	Logger *slog.Logger
 }
 
-// Hooks are called by the goroutine of the run that they are about, so they must be quick. Nil ones are not called.
+// Hooks hold up the run that they are about, so they must be quick. They are called for several runs at once. Nil ones are not called.
 type Hooks struct {
 	// Events gives events once they are durable, in order, as one activation made them.
 	Events func(run string, events []engine.Event)
-	// Delta gives what a model is saying.
+	// Delta gives what a model is saying; calls of one run that go on side by side tell of it side by side.
 	Delta func(run string, d driver.Delta)
 }
 
