@@ -52,7 +52,8 @@ type Spec struct {
 	Limits workflow.Limits
 	// Model overrides the model of every agent (D26); "" overrides none. It is kept for whoever resumes the run.
 	Model string
-	// Meta is kept with the run: target ids, branch, definition version. Keys that begin with `hocket.` are the driver's.
+	// Meta is kept with the run: target ids, branch, definition version. Keys that begin with `hocket.` are the driver's, and
+	// refused.
 	Meta map[string]string
 	// Files are kept with the run by digest, for whoever resumes it (D19): the tools file, the reply script. They hold no secret.
 	Files map[string][]byte

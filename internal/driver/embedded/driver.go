@@ -115,9 +115,9 @@ func (d *Driver) Start(ctx context.Context, spec driver.Spec) (string, error) {
 	}
 	run := cmp.Or(spec.Run, driver.NewRunID(d.now()))
 	blobs := []journal.Blob{definition}
-	meta := maps.Clone(spec.Meta)
-	if meta == nil {
-		meta = map[string]string{}
+	meta := withoutOwn(spec.Meta)
+	if len(meta) != len(spec.Meta) {
+		return "", fmt.Errorf("start run: keys of its meta begin with %s, which is the driver's", metaOwn) // one could name anybody's file
 	}
 	if spec.Model != "" {
 		meta[metaModel] = spec.Model

@@ -140,6 +140,19 @@ func TestNotJSON(t *testing.T) {
 	})
 }
 
+// TestOwnMeta: whoever starts a run cannot give it the files of another one.
+func TestOwnMeta(t *testing.T) {
+	bubble(t, embedded.Config{}, func(t *testing.T, d *embedded.Driver, m *journal.Memory) {
+		spec := driver.Spec{Run: "r", Workflow: agents("a"), Meta: map[string]string{"hocket.file.replies": journal.HashOf([]byte("another's"))}}
+		if _, err := d.Start(t.Context(), spec); err == nil {
+			t.Error("a run was started with a key that is the driver's")
+		}
+		if _, err := m.Open("").Head(t.Context(), "r"); !errors.Is(err, journal.ErrNotFound) {
+			t.Errorf("the run: %v, want that it was not stored (D25)", err)
+		}
+	})
+}
+
 // TestInterrupt: one run is interrupted, the others go on (D22).
 func TestInterrupt(t *testing.T) {
 	w := &sim.World{Model: func(ctx context.Context, _ model.Request) (model.Reply, error) {
