@@ -71,6 +71,9 @@ func LocateAgents(rows []Row, list diag.List) diag.List {
 			if m := agentPath.FindStringSubmatch(d.Path); m != nil {
 				if n, err := strconv.Atoi(m[1]); err == nil && n < len(rows) {
 					d.Span = at(AgentsFile+"/"+rows[n].ID(), AgentColumns(), m[2])
+					if m[2] == ".tools" && d.Hint == "" {
+						d.Hint = `write a JSON list such as ["search"]`
+					}
 				}
 			}
 		}

@@ -1,6 +1,7 @@
 package service_test
 
 import (
+	"database/sql"
 	"errors"
 	"fmt"
 	"os"
@@ -11,6 +12,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/rogpeppe/go-internal/txtar"
+	_ "modernc.org/sqlite" // as other programs write the tables
 
 	"github.com/hocket-run/hocket/diag"
 	"github.com/hocket-run/hocket/internal/catalog"
@@ -284,6 +286,53 @@ func TestApplyRefuses(t *testing.T) {
 				t.Errorf("stored: %v, %v", entries, err)
 			}
 		})
+	}
+}
+
+// TestDefinitionRefuses: what was written by SQL so that it cannot be told what is meant, and what is not published.
+func TestDefinitionRefuses(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "hocket.db")
+	s, err := service.Open(t.Context(), service.Config{DB: path, Env: func(string) string { return "" }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	applyText(t, s, "hello.yaml", hello, false)
+	applyText(t, s, "draft.yaml", hello, true)
+	applyText(t, s, "lobby.json", lobby, false)
+	db, err := sql.Open("sqlite", "file:"+path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	for _, q := range []string{
+		`INSERT INTO agent_workflows (id) VALUES ('hello')`, `DELETE FROM agent_workflows WHERE id = 'lobby'`,
+		`INSERT INTO agents (id, tools) VALUES ('desk', 'search, fetch')`, `INSERT INTO agents (id, name) VALUES ('dask', x'ff')`,
+	} {
+		if _, err := db.ExecContext(t.Context(), q); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for id, want := range map[string]string{
+		"hello": "workflow hello is published as a steps document, and the table agent_workflows has rows of it too; delete one of them",
+		"draft": "workflow draft is a draft only; publish it with `hocket workflows publish draft`, or use --draft",
+		"lobby": "the rows of workflow lobby were deleted; `hocket workflows publish lobby --version 1` writes them again",
+	} {
+		_, err := s.Definition(t.Context(), id, service.Which{})
+		if err == nil || err.Error() != want || service.CodeOf(err) != service.CodeInvalid {
+			t.Errorf("%s: got %v", id, err)
+		}
+	}
+	if _, problems, err := s.Publish(t.Context(), "lobby", 1); err != nil || problems.HasErrors() {
+		t.Fatal(problems, err)
+	}
+	_, _, problems, err := s.LoadStored(t.Context(), "lobby", service.Which{}, service.LoadOptions{})
+	want := "agent_workflow_nodes/n1.agent_id: error: Agent not found: desk (unknown-agent); hint: its row in the table agents has errors\n" +
+		`agents/desk.tools: error: expected a list, found a string (wrong-type); hint: write a JSON list such as ["search"]`
+	problems.Sort()
+	if diff := cmp.Diff(want, problems.Error()); err != nil || diff != "" {
+		t.Errorf("problems (-want +got): %v\n%s", err, diff)
 	}
 }
 
