@@ -15,7 +15,7 @@ const FormatRoutes = "routes"
 // Entry is a stored workflow without its documents.
 type Entry struct {
 	ID string
-	// Name and Format are those of the published version, else of the draft, else of the rows.
+	// Name and Format are those of the rows, where rows are what is published, else of the published version, else of the draft.
 	Name, Format string
 	// Published and Draft are numbers of versions; 0: none. They are never equal but for 0.
 	Published, Draft int

@@ -40,15 +40,15 @@ func (w *memWorkflow) version(n int) *Version {
 
 func (w *memWorkflow) entry(id string) Entry {
 	e := Entry{ID: id, Published: w.published, Draft: w.draft, HasRows: w.rows != nil, Updated: w.updated}
-	switch v := w.version(max(w.published, 0)); {
-	case v != nil:
-		e.Name, e.Format = v.Name, v.Format
-	case w.rows != nil:
+	v := w.version(w.published)
+	switch {
+	case w.rows != nil && (v == nil || v.Format == FormatRoutes):
 		e.Name, e.Format = w.rows.Workflow.Text(1), FormatRoutes
-	default:
+		return e
+	case v == nil:
 		v = w.version(w.draft)
-		e.Name, e.Format = v.Name, v.Format
 	}
+	e.Name, e.Format = v.Name, v.Format
 	return e
 }
 

@@ -135,6 +135,7 @@ func (a *app) runsListCmd() *cobra.Command {
 	c.Flags().BoolVar(&interrupted, "interrupted", false, "only runs that no process drives")
 	c.Flags().IntVar(&limit, "limit", 50, "at most `N`")
 	c.Flags().BoolVar(&asJSON, "json", false, "print a list as JSON")
+	must(c.RegisterFlagCompletionFunc("workflow", a.completeWorkflow))
 	must(c.RegisterFlagCompletionFunc("status", cobra.FixedCompletions(statusNames(), cobra.ShellCompDirectiveNoFileComp)))
 	return c
 }

@@ -15,8 +15,10 @@ VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`)
 WHERE workflow_id = ? AND version = ?`)
 	sqlVersions = db.Text(`SELECT version, format, name, file, digest, created FROM workflow_versions WHERE workflow_id = ? ORDER BY version`)
 
-	// A workflow is there where it has a version or a row. Of the names that of the published version counts, then the draft's, then the row's.
-	entries = `SELECT i.id, coalesce(p.name, d.name, r.name, ''), coalesce(p.format, d.format, 'routes'),
+	// A workflow is there where it has a version or a row. The name is the row's where rows are what is published, else that of the published
+	// version, else the draft's.
+	entries = `SELECT i.id, CASE WHEN r.id IS NOT NULL AND coalesce(p.format, 'routes') = 'routes' THEN coalesce(r.name, '')
+    ELSE coalesce(p.name, d.name, '') END, coalesce(p.format, d.format, 'routes'),
   coalesce(w.published, 0), coalesce(w.draft, 0), r.id IS NOT NULL, coalesce(w.updated, 0)
 FROM (SELECT workflow_id AS id FROM workflow_versions UNION SELECT id FROM agent_workflows) i
 LEFT JOIN workflow_documents w ON w.id = i.id
