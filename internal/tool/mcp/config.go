@@ -12,7 +12,8 @@ import (
 
 // Config is what all MCP toolsets of a process have in common. The zero Config is enough for commands that refer to no variables.
 type Config struct {
-	// HTTPClient reaches remote servers; nil refuses them. Its Timeout is not used, because streams stay open: the limits below hold instead.
+	// HTTPClient reaches remote servers; nil refuses them. Its Timeout is not used, because streams stay open: the limits below hold instead. A
+	// toolset that is closed closes the client's idle connections.
 	HTTPClient *http.Client
 	// Lookup gives the values of the references in a spec (${NAME}, ${env.NAME}, $NAME); nil: none has a value. Only what a spec names is looked up.
 	Lookup func(name string) (string, bool)

@@ -11,6 +11,7 @@ import (
 	"net/http/httptest"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -83,6 +84,35 @@ func TestConformHTTP(t *testing.T) {
 				Good: tool.Call{Name: "echo", Arguments: json.RawMessage(`{"text":"x"}`)},
 			})
 		})
+	}
+}
+
+// counted counts how often idle connections were closed.
+type counted struct {
+	*http.Transport
+	closed atomic.Int64
+}
+
+func (c *counted) CloseIdleConnections() {
+	c.closed.Add(1)
+	c.Transport.CloseIdleConnections()
+}
+
+// TestCloseFreesConnections: a run's remote servers hold no connection after it.
+func TestCloseFreesConnections(t *testing.T) {
+	t.Parallel()
+	tr := &counted{Transport: &http.Transport{}}
+	cfg := quick()
+	cfg.HTTPClient = &http.Client{Transport: tr}
+	ts := open(t, cfg, remote(serve(t, streamable(t, nil)).URL))
+	if _, err := ts.Tools(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if err := ts.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if tr.closed.Load() == 0 {
+		t.Error("idle connections stay open")
 	}
 }
 

@@ -139,6 +139,9 @@ func (ts *Toolset) Close() error {
 		if c != nil {
 			ts.err = c.end()
 		}
+		if ts.cfg.HTTPClient != nil {
+			ts.cfg.HTTPClient.CloseIdleConnections()
+		}
 		close(ts.closed)
 	})
 	<-ts.closed
