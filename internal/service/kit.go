@@ -29,7 +29,43 @@ type kits struct {
 	again map[string]*given // by run
 }
 
-func newKits(cfg Config) *kits { return &kits{cfg: cfg, again: map[string]*given{}} }
+func newKits(cfg Config) *kits {
+	cfg.Adapters = shared(cfg.Adapters)
+	return &kits{cfg: cfg, again: map[string]*given{}}
+}
+
+// maxAdapters bounds how many adapters are kept: documents may name any number of addresses. Dropping one here costs new connections, no more.
+const maxAdapters = 64
+
+// shared keeps adapters over all runs. Each has connections of its own, and stays with them for a while after its last call: one for each run would
+// use up the files that a process may open.
+func shared(factories map[model.Protocol]model.Factory) map[model.Protocol]model.Factory {
+	var mu sync.Mutex
+	kept := map[model.Endpoint]model.Client{}
+	out := map[model.Protocol]model.Factory{}
+	for protocol, factory := range factories {
+		out[protocol] = func(e model.Endpoint) (model.Client, error) {
+			mu.Lock()
+			defer mu.Unlock()
+			if c, ok := kept[e]; ok {
+				return c, nil
+			}
+			c, err := factory(e)
+			if err != nil {
+				return nil, err
+			}
+			for old := range kept {
+				if len(kept) < maxAdapters {
+					break
+				}
+				delete(kept, old)
+			}
+			kept[e] = c
+			return c, nil
+		}
+	}
+	return out
+}
 
 // defaultModel is what agents without a model of their own use (D26).
 func (k *kits) defaultModel(w *workflow.Workflow) string {

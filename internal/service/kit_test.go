@@ -2,6 +2,8 @@ package service
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -68,5 +70,45 @@ func TestModelCallLimit(t *testing.T) {
 				}
 			})
 		})
+	}
+}
+
+// Runs share the adapters, and with them the connections, of an endpoint; another key is another endpoint.
+func TestRunsShareAdapters(t *testing.T) {
+	t.Parallel()
+	key, made, failing := "k-1", 0, true
+	k := newKits(Config{
+		Env: func(name string) string { return map[string]string{"OPENAI_API_KEY": key}[name] },
+		Adapters: map[model.Protocol]model.Factory{
+			model.ProtocolOpenAI: func(model.Endpoint) (model.Client, error) {
+				if failing {
+					return nil, errors.New("not today")
+				}
+				made++
+				return slow(0), nil
+			},
+		},
+	})
+	check := func() error { return k.registry(&workflow.Workflow{}, false).Check("openai/m") }
+	if check() == nil {
+		t.Error("an adapter that cannot be made was given")
+	}
+	failing = false
+	for range 3 {
+		if err := check(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if made != 1 {
+		t.Errorf("%d adapters were made for one endpoint", made)
+	}
+	for i := range 2 * maxAdapters {
+		key = fmt.Sprint("k-", i)
+		if err := check(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if made != 2*maxAdapters {
+		t.Errorf("%d adapters were made for %d endpoints", made, 2*maxAdapters)
 	}
 }
