@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -224,6 +225,25 @@ func (fl *runFlags) oneReader(args []string) (taken bool, err error) {
 	return readers == 1, nil
 }
 
+// ownRecord refuses a recording onto a file that the run reads: it would be emptied before it is used again.
+func (fl *runFlags) ownRecord(document string) error {
+	for _, f := range []struct{ what, path string }{
+		{"FILE", document}, {"--replies", fl.files.replies}, {"--tools", fl.files.tools}, {"--agents", fl.load.AgentsFile},
+	} {
+		if fl.record != "" && f.path != "" && f.path != "-" && sameFile(fl.record, f.path) {
+			return usef("--record would overwrite %s, which this run reads (%s); name another file", fl.record, f.what)
+		}
+	}
+	return nil
+}
+
+// sameFile tells whether two paths lead to one file, links followed.
+func sameFile(a, b string) bool {
+	one, err1 := os.Stat(a)
+	other, err2 := os.Stat(b)
+	return err1 == nil && err2 == nil && os.SameFile(one, other)
+}
+
 func (a *app) run(c *cobra.Command, fl *runFlags, args []string) error {
 	ctx := c.Context()
 	req := service.StartRequest{Branch: fl.branch, Model: fl.model, Record: fl.record, RunID: fl.runID, Trust: fl.trust}
@@ -242,6 +262,9 @@ func (a *app) run(c *cobra.Command, fl *runFlags, args []string) error {
 	}
 	taken, err := fl.oneReader(args)
 	if err != nil {
+		return err
+	}
+	if err := fl.ownRecord(args[0]); err != nil {
 		return err
 	}
 	if req.Limits, err = fl.limits(c); err != nil {

@@ -58,6 +58,16 @@ func builtins() []provider {
 	}
 }
 
+// Known gives the names of the providers that need no definition, in the order in which they are told.
+func Known() []string {
+	all := builtins()
+	names := make([]string, len(all))
+	for i := range all {
+		names[i] = all[i].name
+	}
+	return names
+}
+
 // builtin looks a known provider up by name.
 func builtin(name string) (provider, bool) {
 	all := builtins()

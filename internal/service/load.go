@@ -16,6 +16,7 @@ import (
 	"github.com/hocket-run/hocket/internal/catalog"
 	"github.com/hocket-run/hocket/internal/format"
 	"github.com/hocket-run/hocket/internal/format/agents"
+	"github.com/hocket-run/hocket/internal/model"
 	"github.com/hocket-run/hocket/workflow"
 )
 
@@ -97,7 +98,7 @@ func (o LoadOptions) agents() ([]workflow.Agent, diag.List, error) {
 
 // read reads a document with agents from beside it, and with those of the catalog behind them.
 func read(ctx context.Context, file string, data []byte, opts LoadOptions, beside []workflow.Agent) (*workflow.Workflow, diag.List, error) {
-	fo := format.Options{Format: opts.Format, Toolsets: toolTypes, MissingTools: missingTools, Agents: beside}
+	fo := format.Options{Format: opts.Format, Toolsets: toolTypes, Providers: model.Known(), MissingTools: missingTools, Agents: beside}
 	w, ds := format.Read(file, data, fo)
 	wanted := missing(ds)
 	if len(wanted) == 0 || opts.Catalog == nil {
