@@ -29,8 +29,8 @@ func compileArg(v any, opts expr.Options) (out any, err error) {
 		text := argText{}
 		for part := range strings.SplitSeq(x, previousOutput) {
 			t, problems := expr.ParseTemplate(part, opts)
-			if len(problems) > 0 {
-				return nil, fmt.Errorf("arguments: %s", problems[0].Message)
+			if p := expr.Refusal(problems); p != nil {
+				return nil, fmt.Errorf("arguments: %s", p.Message)
 			}
 			text = append(text, t)
 		}

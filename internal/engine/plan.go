@@ -238,8 +238,8 @@ func compileCondition(c *workflow.Condition, opts expr.Options) (*expr.Condition
 		return nil, nil
 	}
 	cond, problems := expr.ParseCondition(c.Text, opts)
-	if len(problems) > 0 {
-		return nil, fmt.Errorf("condition: %s", problems[0].Message)
+	if p := expr.Refusal(problems); p != nil {
+		return nil, fmt.Errorf("condition: %s", p.Message)
 	}
 	return cond, nil
 }
@@ -251,8 +251,8 @@ func compileAgent(a *workflow.Agent, opts expr.Options) (*agent, error) {
 	}
 	if a.Template {
 		t, problems := expr.ParseTemplate(a.System, opts)
-		if len(problems) > 0 {
-			return nil, fmt.Errorf("compile agent %q: instruction: %s", a.ID, problems[0].Message)
+		if p := expr.Refusal(problems); p != nil {
+			return nil, fmt.Errorf("compile agent %q: instruction: %s", a.ID, p.Message)
 		}
 		if len(t.Refs()) > 0 {
 			c.system = t

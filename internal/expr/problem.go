@@ -51,13 +51,16 @@ func errorAt(offset, length int, code, hint, format string, args ...any) Problem
 	}
 }
 
-func hasErrors(ps []Problem) bool {
-	for _, p := range ps {
-		if p.Severity == diag.Error {
-			return true
+func hasErrors(ps []Problem) bool { return Refusal(ps) != nil }
+
+// Refusal gives the first problem that keeps a text from being used, nil where there are warnings at most.
+func Refusal(ps []Problem) *Problem {
+	for i := range ps {
+		if ps[i].Severity == diag.Error {
+			return &ps[i]
 		}
 	}
-	return false
+	return nil
 }
 
 // finish puts problems in the order of the text, errors first at one place, and keeps the first MaxProblems.
