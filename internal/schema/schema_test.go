@@ -9,7 +9,6 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 )
@@ -138,16 +137,12 @@ func TestCompileErrors(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
-			start := time.Now()
 			_, err := Compile(json.RawMessage(test.schema))
 			if !errors.Is(err, ErrInvalid) || !strings.Contains(err.Error(), test.want) {
 				t.Errorf("error %v, want %s", err, test.want)
 			}
 			if err != nil && strings.Contains(err.Error(), "schema.invalid") {
 				t.Errorf("error %v shows the made-up address", err)
-			}
-			if took := time.Since(start); took > 60*time.Second {
-				t.Errorf("took %v", took)
 			}
 		})
 	}
@@ -165,7 +160,6 @@ func TestWorkIsBounded(t *testing.T) {
 	if vs := tree.Validate(nested(8)); len(vs) > 0 {
 		t.Errorf("depth 8: %v", vs)
 	}
-	start := time.Now()
 	want := []string{"(root): takes more than 1000000 steps to check against this schema; that is the limit"}
 	if diff := cmp.Diff(lines(tree.Validate(nested(60))), want); diff != "" {
 		t.Errorf("depth 60 (-got +want):\n%s", diff)
@@ -173,9 +167,6 @@ func TestWorkIsBounded(t *testing.T) {
 	wide := compile(t, `{"items": {"type": "integer"}, "maxItems": 10}`)
 	if vs := wide.Validate(json.RawMessage("[" + strings.Repeat("1,", 200_000) + "1]")); len(vs) != 1 {
 		t.Errorf("wide: %v", vs)
-	}
-	if took := time.Since(start); took > 60*time.Second {
-		t.Errorf("took %v", took)
 	}
 }
 

@@ -201,10 +201,9 @@ func TestAliasBomb(t *testing.T) {
 		}
 		b.WriteString("    k" + next + ": &" + next + " [" + strings.TrimSuffix(strings.Repeat(prev+", ", 10), ", ") + "]\n")
 	}
-	start := time.Now()
 	_, list := tool.ParseToolsFile("f.yaml", []byte(b.String()))
-	if !list.HasErrors() || time.Since(start) > 5*time.Second {
-		t.Errorf("%v after %s", list, time.Since(start))
+	if !list.HasErrors() {
+		t.Error("no problem was found")
 	}
 }
 

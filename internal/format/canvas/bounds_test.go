@@ -6,7 +6,6 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/rogpeppe/go-internal/txtar"
@@ -114,7 +113,6 @@ func TestLargeDocuments(t *testing.T) {
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			began := time.Now()
 			w, diags := read("f", []byte(tt.data), canvas.Options{})
 			found := tt.code == "" && !diags.HasErrors()
 			for _, d := range diags {
@@ -125,11 +123,6 @@ func TestLargeDocuments(t *testing.T) {
 			}
 			if w != nil && !diags.HasErrors() {
 				checkRoundTrip(t, w)
-			}
-			if took := time.Since(began); took > 60*time.Second {
-				t.Errorf("took %s", took)
-			} else {
-				t.Logf("took %s", took)
 			}
 		})
 	}

@@ -3,7 +3,6 @@ package source
 import (
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -217,11 +216,7 @@ func TestBounds(t *testing.T) {
 		{"wide JSON", "[" + strings.Repeat("1,", 300_000) + "1]", many, ""},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			start := time.Now()
-			_, diags := Parse("f", []byte(test.src))
-			if took := time.Since(start); took > 3*time.Second { // well under 1 s alone; a busy machine may be slower
-				t.Errorf("took %v", took)
-			}
+			_, diags := Parse("f", []byte(test.src)) // without the bounds most of these would not end while the test runs
 			if len(diags) != 1 || diags[0].Code != test.code || test.message != "" && diags[0].Message != test.message {
 				t.Errorf("diagnostics: %v", diags)
 			}

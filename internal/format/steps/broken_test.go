@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/hocket-run/hocket/internal/format/steps"
@@ -82,7 +81,6 @@ func TestReadLarge(t *testing.T) {
 		fmt.Fprintf(&b, "  - {id: s%d, type: agent, name: a}\n", i)
 		fmt.Fprintf(&b, "  - {id: c%d, type: condition, condition: \"{{ $steps.s%d.output }}\", false: [{id: f%d, type: agent, name: b}, s%d]}\n", i, i, i, i)
 	}
-	start := time.Now()
 	w, diags := read(t, b.String(), steps.Options{})
 	if diags.HasErrors() {
 		t.Fatal(diags.Error())
@@ -90,12 +88,7 @@ func TestReadLarge(t *testing.T) {
 	if len(w.Nodes) != 6000 {
 		t.Errorf("%d nodes", len(w.Nodes))
 	}
-	read := time.Since(start)
 	checkRoundTrip(t, w)
-	t.Logf("read %s, all %s", read, time.Since(start))
-	if d := time.Since(start); d > 20*time.Second {
-		t.Errorf("took %s", d)
-	}
 }
 
 // TestAgentsBesideTheDocument holds that an agent of the document wins over one of `--agents`, and that only agents that are named come in.

@@ -313,12 +313,8 @@ func TestOwnerOfOtherProcess(t *testing.T) {
 		t.Fatal(err)
 	}
 	_ = cmd.Wait() // it was killed
-	start := time.Now()
 	if _, err := s.Claim(t.Context(), owned.Run); err != nil {
 		t.Error(err)
-	}
-	if took := time.Since(start); took > 5*time.Second {
-		t.Errorf("claimed after %v", took)
 	}
 }
 
@@ -346,22 +342,22 @@ func TestNobodyStarves(t *testing.T) {
 			}
 		})
 	}
-	var longest time.Duration
+	var longest int64 // what the crowd wrote while the one waited
 	a := benchCreate(many)
 	for n := 0; n < few || count.Load() < 3*many; n++ {
-		start := time.Now()
+		before := count.Load()
 		if err := one.Append(t.Context(), a); err != nil {
 			t.Error(err)
 			break
 		}
-		longest = max(longest, time.Since(start))
+		longest = max(longest, count.Load()-before)
 		a = benchNext(many, a.Record.Last+1, a.Record.Data)
 	}
 	stop.Store(true)
 	wg.Wait()
-	t.Logf("the crowd wrote %d times, the one waited up to %v", count.Load(), longest)
-	if longest > 5*time.Second {
-		t.Errorf("an append waited %v", longest)
+	t.Logf("the crowd wrote %d times, up to %d of them while the one waited", count.Load(), longest)
+	if longest > 50*many {
+		t.Errorf("an append waited for %d of the crowd", longest)
 	}
 }
 
