@@ -264,7 +264,7 @@ const recentTurns = 12
 // turnsPrompt is the turn instruction, the recent turns and the last output (S1-3).
 func (r *Run) turnsPrompt(f *flow, t token, instruction string) string {
 	type turn struct{ name, text string }
-	var turns []turn // the last one first
+	var turns []turn // the last first: a long talk is not read anew for each turn
 	for i := r.s.Steps.len() - 1; i >= 0 && len(turns) < recentTurns; i-- {
 		if st := r.s.Steps.at(i); st.Status == stepCompleted && st.Scope == t.Scope && f.nodes[st.Node].Kind == workflow.KindAgent {
 			turns = append(turns, turn{r.agentName(f, st.Node), expr.Text(st.Output)})
