@@ -3,6 +3,7 @@ package show
 import (
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/hocket-run/hocket/workflow"
@@ -191,16 +192,20 @@ func condition(c workflow.Condition) string {
 func branchTitle(b *workflow.Workflow) string {
 	title := named(b.ID)
 	if name := clean(b.Name); name != "" && name != title {
-		title += "  (" + name + ")"
+		title += " (" + name + ")"
 	}
-	return title + "  " + strings.Join(append([]string{clean(b.Mode())}, runWords(b)...), "  ")
+	return strings.Join(append([]string{title, clean(b.Mode())}, runWords(b)...), ", ")
 }
 
 // runWords tells when runs of a graph start by themselves, and what ends them.
 func runWords(w *workflow.Workflow) (words []string) {
 	if s := w.Schedule; s != nil {
-		for _, word := range []string{s.Spec, s.TimeZone} {
-			if word = clean(word); word != "" {
+		spec := clean(s.Spec)
+		if _, err := strconv.Atoi(spec); err == nil {
+			spec = map[bool]string{true: "after ", false: "every "}[s.Mode == workflow.ModeContinuous] + spec + " s"
+		}
+		for _, word := range []string{spec, clean(s.TimeZone)} {
+			if word != "" {
 				words = append(words, word)
 			}
 		}

@@ -114,7 +114,19 @@ func samples() map[string]*workflow.Workflow {
 		},
 		Flows: map[string]*workflow.Workflow{"review": {Entry: "a", Nodes: []workflow.Node{bare("a", workflow.KindStart), approval("b", "Review")}, Edges: ways("a", "", "b")}},
 	}
-	return map[string]*workflow.Workflow{"canvas": canvas, "steps": steps, "graph": graph, "hostile": hostile(), "empty": {}}
+	talk := func(id, name string) *workflow.Workflow {
+		return &workflow.Workflow{
+			ID: id, Name: name, Entry: "a1", Nodes: []workflow.Node{agent("a1", "Ann", "ann"), agent("a2", "Bob", "bob")}, Edges: ways("a1", "", "a2", "a2", "", "a1"),
+			Agents: []workflow.Agent{{ID: "ann", Name: "Ann"}, {ID: "bob", Name: "Bob"}}, Limits: workflow.Limits{MaxRounds: 10},
+		}
+	}
+	branches := talk("", "Talk")
+	branches.Format = "rounds"
+	branches.Branches = []*workflow.Workflow{talk("once", "By <hand>"), talk("daily", ""), talk("ever", ""), {ID: "empty"}}
+	branches.Branches[1].Schedule = &workflow.Schedule{Mode: workflow.ModeInterval, Spec: "daily@09:00", TimeZone: "Europe/Berlin"}
+	branches.Branches[2].Schedule = &workflow.Schedule{Mode: workflow.ModeContinuous, Spec: "5"}
+	branches.Branches[2].Limits.MaxRounds = 1
+	return map[string]*workflow.Workflow{"branches": branches, "canvas": canvas, "steps": steps, "graph": graph, "hostile": hostile(), "empty": {}}
 }
 
 // hostile has texts that would break out of a careless drawing.

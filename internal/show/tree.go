@@ -27,9 +27,9 @@ func Tree(w *workflow.Workflow) string {
 		title += "  (" + clean(w.Format) + ")"
 	}
 	if w.Schedule != nil {
-		title += "  " + clean(w.Mode())
+		title += ", " + clean(w.Mode())
 	}
-	title = strings.Join(append([]string{title}, runWords(w)...), "  ")
+	title = strings.Join(append([]string{title}, runWords(w)...), ", ")
 	t.write(title)
 	t.workflow(w, map[*workflow.Workflow]bool{})
 	return t.b.String()
