@@ -29,8 +29,8 @@ func TestExamples(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(folders) < 10 {
-		t.Fatalf("found %d examples, want at least 10", len(folders))
+	if len(folders) < 12 {
+		t.Fatalf("found %d examples, want at least 12", len(folders))
 	}
 	for _, path := range folders {
 		name := filepath.Dir(path)
@@ -54,6 +54,9 @@ func TestExamples(t *testing.T) {
 			}
 			if in, err := os.ReadFile(filepath.Join(name, "input.txt")); err == nil {
 				args = append(args, strings.TrimSpace(string(in)))
+			}
+			if branch, err := os.ReadFile(filepath.Join(name, "branch.txt")); err == nil {
+				args = append(args, "--branch", strings.TrimSpace(string(branch)))
 			}
 			out, errs, status := hocket(t, db, args...)
 			answers, _ := os.ReadFile(filepath.Join(name, "answers.txt"))
