@@ -61,6 +61,8 @@ var routesRun = []rule{
 		w = newWorld(t)
 		same(t, "a limit of none", w.went(routes("a", "", `"maxSteps": 0`), "hi"), " ! step limit of 0 reached")
 		w = newWorld(t)
+		same(t, "the end is no step", w.went(routes("a", "a -> .", `"maxSteps": 1`), "hi"), "a = a said")
+		w = newWorld(t)
 		w.plays("a", append(loops(20), say("done"))...)
 		more := 21
 		r = w.runs(doc, "hi", func(q *service.StartRequest) { q.Limits.MaxSteps = &more })
@@ -144,6 +146,16 @@ var routesRun = []rule{
 		r.answers("forty-two") // no edge leaves p: the entrypoint follows
 		same(t, "output", text(r.is(engine.StatusCompleted).Output), "thank you")
 		same(t, "conversation", transcript(w.of("a")[1]), []string{"user: hi", `assistant: {"next":"person"}`, "user: forty-two"})
+	}},
+	{name: "S3-15 a limit of no steps asks a person each time", test: func(t *testing.T) {
+		w := newWorld(t)
+		r := w.runs(routes("a h", "h:stop -> .", `"maxSteps": 0`), "hi")
+		handedOver(t, r, "h")
+		r.answers("go on")
+		handedOver(t, r, "h h")
+		r.answers("stop")
+		same(t, "output", text(r.is(engine.StatusCompleted).Output), "stop")
+		same(t, "asked", w.asked(), []string{})
 	}},
 	{name: "S3-15 the document may name the handoff", test: func(t *testing.T) {
 		w := newWorld(t)

@@ -141,8 +141,9 @@ func (r *Run) startToken(t token) {
 			return
 		}
 	}
-	// After the rounds: a run whose last round is over needs no further step.
-	if !n.Hidden && r.s.Used >= r.s.Limits.Steps() {
+	// After the rounds: a run whose last round is over needs no further step. A person who takes over is no step too many: under a limit of none the
+	// run would be handed over for ever.
+	if !n.Hidden && r.s.Used >= r.s.Limits.Steps() && (sc.Flow != 0 || n.ID != r.plan.root.w.Rules.Handoff) {
 		r.limitAt(CodeMaxSteps, int64(r.s.Limits.Steps()), path, t.From)
 		return
 	}
