@@ -25,13 +25,17 @@ func (r *Run) openFrame(id int, agent, system string, parent int) *frame {
 	return &st.Agent.Frames[len(st.Agent.Frames)-1]
 }
 
-// openExec gives an exec step the tool calls of the agent step before it; none where no agent of the shared conversation is before it.
+// openExec gives an exec step the tool calls of the agent step before it; none where no agent of the shared conversation is before it, or where the
+// calls have their results: an agent may route to an executor by a call too.
 func (r *Run) openExec(id, from int) {
 	if from < 1 || r.stepScope(from).Flow != r.stepScope(id).Flow {
 		return
 	}
 	caller := r.stepNode(from)
 	if caller.Kind != workflow.KindAgent || caller.Agent.Prompt.Mode != workflow.PromptShared {
+		return
+	}
+	if msgs := r.s.Convs[sharedConv]; len(msgs) == 0 || msgs[len(msgs)-1].Role != chat.RoleAssistant {
 		return
 	}
 	fr := r.openFrame(id, caller.Agent.Agent, "", -1)
