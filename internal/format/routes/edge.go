@@ -138,9 +138,16 @@ func (r *reader) dangling(e *edge, at *source.Node, end string) {
 func (r *reader) conditional(e *edge, from *node, executor bool) {
 	value := e.def.Label
 	if first := from.values[value]; first != nil {
-		d := r.diags.Warnf(e.value.Span, e.value.Path(), codeSameValue, "node %q has another edge for %q before this one, which is never taken", from.title(), value)
+		calls := from.kind == typeAgent && executor // the way of tool calls, whatever the value (S3-9)
+		what := "is never taken"
+		if calls {
+			what = "only calls of tools take"
+		}
+		d := r.diags.Warnf(e.value.Span, e.value.Path(), codeSameValue, "node %q has another edge for %q before this one, which %s", from.title(), value, what)
 		d.Related = []diag.Related{{Span: first.at.Span, Message: "the first one"}}
-		e.inert = true
+		if e.inert = !calls; calls {
+			r.calls(e, from)
+		}
 		return
 	}
 	from.values[value] = e
