@@ -56,7 +56,9 @@ type fake struct {
 	mu    sync.Mutex
 	lines map[string][]line
 	// invents answers for those who have no lines, from the node and how often it was asked; nil: they say that they said something.
-	invents  func(node string, n int) string
+	invents func(node string, n int) string
+	// acts answers every request, where it is set, from how many came before.
+	acts     func(before int) line
 	times    map[string]int // requests by node
 	requests []model.Request
 	at       []time.Time // when they came
@@ -118,6 +120,9 @@ func (f *fake) next(req model.Request) line {
 	f.requests = append(f.requests, req)
 	f.at = append(f.at, time.Now())
 	f.times[req.Node]++
+	if f.acts != nil {
+		return f.acts(len(f.requests) - 1)
+	}
 	who := "@" + req.Node
 	if _, ok := f.lines[who]; !ok {
 		who = req.Agent

@@ -107,6 +107,8 @@ var routesChoice = []rule{
 			map[string][]line{"a": {use("route_to", `{"next":"B"}`, "think", `{"thought":"hm"}`), say("done")}}, "a x a = done"},
 		choice{"next may name the executor, which then has nothing to execute", "a+* b x", "a:tools -> x; a:B -> b; x -> b", nil,
 			map[string][]line{"a": {next("tools")}}, "a x b = b said"},
+		choice{"also by the routing tool, which is answered once", "a+* b x", "a:tools -> x; a:B -> b; x -> b", nil,
+			map[string][]line{"a": {route("tools", "as they say")}}, "a x b = b said"},
 		choice{"such a value is no other's", "a+* b x", "a:tools -> x; a:B -> b", nil, map[string][]line{"a": {next("tool")}}, `a ! no edge of "a" for next "tool"`},
 	)},
 	{name: "S3-10 next stands in a JSON reply or in a call of the routing tool", test: func(t *testing.T) {
