@@ -181,8 +181,12 @@ func (b *board) add(e engine.Event) *line {
 		}
 	case *engine.StepRetrying:
 		if a != nil {
-			a.doing = fmt.Sprintf("tries again (attempt %d)", d.Attempt)
-			return &line{markRetry, a.title(), fmt.Sprintf("attempt %d follows", d.Attempt), clean(d.Error.Message) + " (" + d.Error.Code + ")"}
+			in, at := "", ""
+			if wait := d.Until.Sub(e.At); wait >= time.Second { // it may be an hour that the provider asks for
+				in, at = " in "+duration(wait), " at "+d.Until.Local().Format("15:04:05")
+			}
+			a.doing = fmt.Sprintf("tries again%s (attempt %d)", at, d.Attempt)
+			return &line{markRetry, a.title(), fmt.Sprintf("attempt %d follows%s", d.Attempt, in), clean(d.Error.Message) + " (" + d.Error.Code + ")"}
 		}
 	case *engine.StepCompleted:
 		text := ""

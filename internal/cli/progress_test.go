@@ -8,6 +8,36 @@ import (
 	"github.com/hocket-run/hocket/workflow"
 )
 
+// Whoever waits for the next try is told for how long: a provider may ask for an hour.
+func TestRetrying(t *testing.T) {
+	t.Parallel()
+	at := time.Date(2026, 1, 2, 3, 4, 5, 0, time.Local)
+	for name, c := range map[string]struct {
+		wait        time.Duration
+		line, doing string
+	}{
+		"at once":    {0, "↻ w  attempt 2 follows  slow down (rate_limit)", "tries again (attempt 2)"},
+		"soon":       {20 * time.Millisecond, "↻ w  attempt 2 follows  slow down (rate_limit)", "tries again (attempt 2)"},
+		"in seconds": {2 * time.Second, "↻ w  attempt 2 follows in 2.0s  slow down (rate_limit)", "tries again at 03:04:07 (attempt 2)"},
+		"in an hour": {time.Hour, "↻ w  attempt 2 follows in 1h00m  slow down (rate_limit)", "tries again at 04:04:05 (attempt 2)"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := &board{titles: map[string]string{"w": "w"}}
+			b.add(engine.Event{Node: "w", Step: 1, At: at, Data: &engine.StepStarted{Kind: workflow.KindAgent, Iteration: 1}})
+			l := b.add(engine.Event{Node: "w", Step: 1, At: at, Data: &engine.StepRetrying{
+				Attempt: 2, Until: at.Add(c.wait), Error: engine.Failure{Code: "rate_limit", Message: "slow down"},
+			}})
+			if got := l.mark + " " + l.fit(anyWidth); got != c.line {
+				t.Errorf("line %q, want %q", got, c.line)
+			}
+			if got := b.running[0].doing; got != c.doing {
+				t.Errorf("while it waits %q, want %q", got, c.doing)
+			}
+		})
+	}
+}
+
 // An answer that ended at the limit of tokens is a step that completed, with half an answer: that is said.
 func TestCutOff(t *testing.T) {
 	t.Parallel()
