@@ -36,8 +36,7 @@ func (f *Folder) addCall(st *step, e engine.Event) {
 		}
 		delete(f.calls, d.Call)
 		st.modelError = d.Error.Message
-		// What a call cost that was cut off is not known (D10).
-		if d.Late || d.Error.Code == engine.CodeCancelled || d.Error.Code == engine.CodeTimeout {
+		if d.Late || !isFree(d.Error.Code) {
 			st.tally.costUnknown, f.total.costUnknown = true, true
 		}
 	case *engine.ToolCalled:
@@ -51,6 +50,16 @@ func (f *Folder) addCall(st *step, e engine.Event) {
 	case *engine.SubagentStarted:
 		st.frame(d.Frame).sub = d
 	}
+}
+
+// isFree tells whether a model call that failed with this code was turned away before it cost anything. What one cost that was cut off, broke off or
+// was withheld is not known (D10, D14). The codes are those of package model.
+func isFree(code string) bool {
+	switch code {
+	case "rate_limit", "overloaded", "auth", "invalid_request", "no_reply":
+		return true
+	}
+	return false
 }
 
 // use adds what a model call used, late ones too (D10).
