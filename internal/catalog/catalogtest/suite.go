@@ -183,6 +183,7 @@ func testDelete(t *testing.T, s catalog.Store) {
 	p := routes("w", "one")
 	put(t, s, p, "version 1: published 1, draft 0")
 	put(t, s, doc("v", "one"), "version 1: published 1, draft 0")
+	put(t, s, draft(doc("w", "two")), "version 2: published 1, draft 2")
 	if err := s.Delete(t.Context(), "w"); err != nil {
 		t.Fatal(err)
 	}
@@ -193,7 +194,11 @@ func testDelete(t *testing.T, s catalog.Store) {
 		t.Errorf("entries %v, %v", entries, err)
 	}
 	// A run may still show version 1 of what was deleted.
-	put(t, s, doc("w", "one"), "version 2: published 2, draft 0")
+	put(t, s, doc("w", "one"), "version 3: published 3, draft 0")
+	if err := s.Delete(t.Context(), "w"); err != nil {
+		t.Fatal(err)
+	}
+	put(t, s, draft(doc("w", "one")), "version 4: published 0, draft 4")
 }
 
 func agent(id, name string) catalog.Row {
