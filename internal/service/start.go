@@ -117,6 +117,9 @@ func (s *Service) Start(ctx context.Context, q StartRequest) (run string, err er
 // target says in spec what the run is a run of (S1-24, S1-28).
 func (q StartRequest) target(spec *driver.Spec) error {
 	if len(spec.Workflow.Branches) > 0 {
+		if q.Record != "" { // each branch would answer from the calls of all
+			return invalidf("the model calls of several branches cannot be recorded into one reply script; record one branch at a time")
+		}
 		spec.Meta[metaTogether] = q.Branch
 		limits, err := json.Marshal(q.Limits)
 		if err != nil {
