@@ -157,6 +157,11 @@ type Wait struct {
 	// Kind is WaitApproval or WaitQuestion.
 	Kind   string `json:"kind"`
 	Prompt string `json:"prompt,omitempty"`
+	// PromptFunc names a Go function that gives the question (D4): a JSON string, or an object {"prompt": text, "options": [texts]}. It wins over Prompt.
+	PromptFunc string `json:"promptFunc,omitempty"`
+	// Mapper names a Go function that makes changes of the state of the answer (S2-52). It is called as one that merges (see Fork.Merge), with the answer
+	// as the only output, under the node's id.
+	Mapper string `json:"mapper,omitempty"`
 	// Options are the answers that are offered; for approvals always approve, reject. A question without options takes free text.
 	Options []string `json:"options,omitempty"`
 	// Deadline after which PortTimeout is fired, or the step fails where no such edge exists; 0: none.

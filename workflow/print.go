@@ -106,7 +106,7 @@ func (p *printer) limits(l Limits) {
 
 func (p *printer) rules(r Rules) {
 	p.facts([]string{"rules", word("onFailure", r.OnFailure), flag("holdWhilePaused", r.HoldWhilePaused), flag("sharedConversation", r.SharedConversation),
-		flag("conversational", r.Conversational), raw("defaultInput", r.DefaultInput), key("handoff", r.Handoff)})
+		flag("conversational", r.Conversational), flag("typedState", r.TypedState), flag("serial", r.Serial), raw("defaultInput", r.DefaultInput), key("handoff", r.Handoff)})
 	for _, field := range slices.Sorted(maps.Keys(r.Reducers)) {
 		p.line("reducer", ident(field), quote(r.Reducers[field]))
 	}

@@ -171,6 +171,11 @@ type Rules struct {
 	SharedConversation bool `json:"sharedConversation,omitempty"`
 	// Conversational offers every agent a tool `end` that ends the run (S3-6).
 	Conversational bool `json:"conversational,omitempty"`
+	// TypedState makes the fields of the run's input, which must be an object, the state that the first step sees. An empty input is no field.
+	TypedState bool `json:"typedState,omitempty"`
+	// Serial lets a scope start nothing while one of its steps runs or waits: nodes run one at a time, in the order of the queue (S2-30). Branches of
+	// a fork are scopes of their own and run together (S2-62).
+	Serial bool `json:"serial,omitempty"`
 	// DefaultInput is the run's input where the caller gives an empty one.
 	DefaultInput json.RawMessage `json:"defaultInput,omitempty"`
 	// Handoff is the wait node that is entered instead of failing at the step limit, the timeout or an oscillation (S3-15); "": none.

@@ -79,6 +79,13 @@ func (r *Run) applyRun(ev *Event) error {
 		r.s.Created, r.s.Limits, r.s.Status = d, d.Limits, StatusPending
 		r.s.Flows, r.s.Scopes = []flowRun{{}}, []scope{{}}
 		r.flows = append(r.flows[:0], r.plan.root)
+		if r.plan.root.w.Rules.TypedState {
+			fields, err := stateOf(d.Input)
+			if err != nil {
+				return r.diverge(ev, "%v", err)
+			}
+			r.s.Scopes[0].View = fields
+		}
 		if r.plan.root.w.Rules.SharedConversation {
 			r.conv(sharedConv, chat.Message{Role: chat.RoleUser, Text: expr.Text(d.Input)})
 		}

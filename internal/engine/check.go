@@ -13,7 +13,11 @@ func (r *Run) check(in InputData) error {
 		if r.s.Created != nil {
 			return ErrStarted
 		}
-		return checkValues("input of the run", d.Created.Input)
+		if err := checkValues("input of the run", d.Created.Input); err != nil || !r.plan.root.w.Rules.TypedState || isEmptyInput(d.Created.Input) {
+			return err
+		}
+		_, err := stateOf(d.Created.Input)
+		return err
 	}
 	if r.s.Created == nil {
 		return ErrNotStarted

@@ -62,6 +62,8 @@ var (
 	ErrWaitClosed = errors.New("wait is closed")
 	// ErrInput: the input of a run, or a result, holds a value that is not JSON.
 	ErrInput = errors.New("value is not JSON")
+	// ErrState: the input of a run with typed state is no object.
+	ErrState = errors.New("the input of this workflow is its first state, which must be a JSON object")
 	// ErrAnswer: the answer is none that the wait can take (S0-31).
 	ErrAnswer = errors.New("answer not understood")
 )

@@ -101,6 +101,9 @@ func (r *Run) mayStart(t token) bool {
 	if effect(n.Kind) && !r.slot() {
 		return false
 	}
+	if r.flows[sc.Flow].w.Rules.Serial && slices.ContainsFunc(r.s.Running, func(id int) bool { return r.step(id).Scope == t.Scope }) {
+		return false
+	}
 	if sc.Started || sc.Branch == 0 {
 		return true
 	}

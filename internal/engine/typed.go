@@ -15,6 +15,27 @@ import (
 	"github.com/hocket-run/hocket/workflow"
 )
 
+// stateOf gives the fields of an input that is the first state (Rules.TypedState); an empty one has none.
+func stateOf(input Value) (map[string]Value, error) {
+	if isEmptyInput(input) {
+		return nil, nil
+	}
+	var fields map[string]Value
+	if err := json.Unmarshal(input, &fields); err != nil {
+		return nil, ErrState
+	}
+	return fields, nil
+}
+
+// State gives the typed state of the run itself, by top-level field: as it is now, without what open branches change. Nil where there is none. The map
+// is the caller's, the values are not.
+func (r *Run) State() map[string]Value {
+	if len(r.s.Scopes) == 0 {
+		return nil
+	}
+	return r.stateAt(0)
+}
+
 // stateAt gives the typed state as a scope sees it: as it was at its fork, with the scope's own changes (D5). Nil where there is none.
 func (r *Run) stateAt(scopeID int) map[string]Value {
 	sc := r.scope(scopeID)

@@ -135,6 +135,16 @@ func (r *Run) handleAnswer(d Answer) {
 func (r *Run) answeredQuestion(step int, answer Value) {
 	n := r.stepNode(step)
 	done := &StepCompleted{Output: answer}
+	if name := n.Wait.Mapper; name != "" {
+		update, err := r.plan.askUpdate(name, func(h Host) (map[string]Value, error) {
+			return h.Merge(name, map[string]Value{n.ID: answer}, r.view(step, nil))
+		})
+		if err != nil {
+			r.failStep(step, Failure{Code: CodeFunc, Message: err.Error()})
+			return
+		}
+		done.Update = update
+	}
 	if port := workflow.NextPort(expr.Text(answer)); n.Wait.Route && len(n.ports[port]) > 0 {
 		r.complete(step, done, port)
 		return
@@ -164,10 +174,39 @@ func (r *Run) openWait(id int, n *node) {
 		d.Options = []string{workflow.PortApprove, workflow.PortReject}
 	}
 	d.Prompt = expr.ExpandToken(n.Wait.Prompt, previousOutput, expr.Text(r.stepInput(id)))
+	if n.Wait.PromptFunc != "" {
+		if err := r.askPrompt(id, n.Wait.PromptFunc, d); err != nil {
+			r.failStep(id, Failure{Code: CodeFunc, Message: err.Error()})
+			return
+		}
+	}
 	if n.Wait.Deadline > 0 {
 		d.Deadline = r.now.Add(time.Duration(n.Wait.Deadline))
 	}
 	r.emitStep(id, d)
+}
+
+// askPrompt lets the program word a question.
+func (r *Run) askPrompt(id int, name string, d *WaitOpened) error {
+	v, err := r.plan.askValue(name, func(h Host) (Value, error) { return h.Value(name, r.view(id, nil)) })
+	if err != nil {
+		return err
+	}
+	if json.Unmarshal(v, &d.Prompt) == nil {
+		return nil
+	}
+	var q struct {
+		Prompt  string   `json:"prompt"`
+		Options []string `json:"options"`
+	}
+	if err := json.Unmarshal(v, &q); err != nil {
+		return fmt.Errorf("function %q gave no question: %w", name, err)
+	}
+	d.Prompt = q.Prompt
+	if d.Kind == workflow.WaitQuestion {
+		d.Options = q.Options
+	}
+	return nil
 }
 
 // deadline ends a wait that nobody answered in time.
