@@ -20,6 +20,9 @@ type layer struct {
 var layers = []layer{
 	{"diag", nil, "places and problems are for everybody, so they know nobody"},
 	{"workflow", []string{"diag"}, "the graph is what formats and engine share; it knows neither"},
+	{"graph", []string{"workflow", "diag", "internal/program", "internal/schema"}, "the builder describes graphs; it runs none and knows no engine (D29)"},
+	{"internal/program", nil, "the table of functions is what the builder and the running side share, so it knows neither"},
+	{"internal/driver/program", []string{"internal/driver", "internal/engine", "internal/program"}, "a translation between the table and the ports, nothing more"},
 	{"internal/chat", nil, "the vocabulary of conversations is a leaf"},
 	{"internal/schema", nil, "the validator is a leaf"},
 	{"internal/outbound", nil, "the one HTTP client is a leaf"},

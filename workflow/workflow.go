@@ -14,6 +14,8 @@ type Workflow struct {
 	ID          string `json:"id,omitempty"`
 	Name        string `json:"name,omitempty"`
 	Description string `json:"description,omitempty"`
+	// Version is the author's word for this version of a Go graph, whose functions the definition does not hold (D29).
+	Version string `json:"version,omitempty"`
 	// Format is the language in which the document was written (`canvas`, `rounds`, `graph`, `routes`, `steps`).
 	Format string `json:"format,omitempty"`
 	// Entry is the id of the node that receives the run's input; "" where there are no nodes: a run then completes at once, without output (S1-7).

@@ -184,6 +184,9 @@ func (r *Run) limitFailure(d *LimitReached, node string) Failure {
 		}
 	case CodeTimeout:
 		f.Message = fmt.Sprintf("run timed out after %dms", d.Max)
+		if r.plan.root.w.Rules.TypedState {
+			f.Message = fmt.Sprintf("Graph execution timed out after %dms", d.Max) // S2-62
+		}
 	case CodeBudget:
 		f.Message = fmt.Sprintf("the run's budget of %d %s is used up", d.Max, d.Detail)
 	default:

@@ -85,7 +85,12 @@ func (r *Run) mergeBranches(id int) (map[string]Value, *Failure) {
 				outputs[n.Fork.Branches[sc.Branch-1].ID] = r.step(sc.Arrived).Output
 			}
 		}
-		merged, err := r.plan.askUpdate(name, func(h Host) (map[string]Value, error) { return h.Merge(name, outputs, r.view(id, nil)) })
+		v := r.view(id, nil)
+		if v.State == nil {
+			v.State = map[string]Value{}
+		}
+		maps.Copy(v.State, out) // the function sees what the branches changed
+		merged, err := r.plan.askUpdate(name, func(h Host) (map[string]Value, error) { return h.Merge(name, outputs, v) })
 		if err != nil {
 			return nil, &Failure{Code: CodeFunc, Message: err.Error()}
 		}

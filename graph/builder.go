@@ -1,0 +1,277 @@
+package graph
+
+import (
+	"fmt"
+	"path/filepath"
+	"runtime"
+	"slices"
+
+	"github.com/hocket-run/hocket/diag"
+)
+
+// Builder makes a graph by a chain of calls. Each call goes on behind the node added last. Misuse does not panic: it is collected, with the file and
+// line of the call, and [Builder.Compile] tells all of it at once. A builder is not safe for concurrent use and may be used further after Compile.
+type Builder[S any] struct {
+	name     string
+	nodes    []*def[S]
+	index    map[string]*def[S]
+	edges    []edge[S]
+	start    string
+	current  string // "" before the first node and at the begin of a branch
+	ends     []string
+	open     []*conditional[S]
+	counter  int
+	handler  string
+	problems diag.List
+	began    diag.Span
+}
+
+// Edge leads from one node to another.
+type Edge struct {
+	From, To string
+	// Label is shown on pictures: `if-true`, `if-false`, `loop-continue`, `loop-exit`, `parallel-<branch>`, or a route's.
+	Label string
+	// Conditional edges are taken only where the node that they leave says so.
+	Conditional bool
+}
+
+// edge is an Edge with the port by which it leaves.
+type edge[S any] struct {
+	Edge
+	port string // "" is the continuation
+	at   diag.Span
+}
+
+// Labels and ports of generated edges (S2-4).
+const (
+	labelTrue     = "if-true"
+	labelFalse    = "if-false"
+	labelContinue = "loop-continue"
+	labelExit     = "loop-exit"
+	labelParallel = "parallel-"
+)
+
+// New begins a graph whose state is S. The name is how programs and people find it again.
+func New[S any](name string) *Builder[S] {
+	return &Builder[S]{name: name, index: map[string]*def[S]{}, began: caller()}
+}
+
+// caller gives the place in the user's program that called this package.
+func caller() diag.Span {
+	_, file, line, ok := runtime.Caller(2)
+	if !ok {
+		return diag.Span{}
+	}
+	return diag.Span{File: filepath.Base(file), Start: diag.Pos{Line: line, Column: 1}}
+}
+
+func (b *Builder[S]) problem(at diag.Span, code, format string, args ...any) *diag.Diagnostic {
+	return b.problems.Errorf(at, "", code, "%s", fmt.Sprintf(format, args...))
+}
+
+// generated makes the id of a node that the builder adds: one counter for all prefixes (S2-2).
+func (b *Builder[S]) generated(prefix string) string {
+	b.counter++
+	return fmt.Sprintf("%s_%d", prefix, b.counter)
+}
+
+// add keeps a node. False: it cannot be kept, which was reported.
+func (b *Builder[S]) add(at diag.Span, n Node[S]) (*def[S], bool) {
+	if n == nil {
+		b.problem(at, "no-node", "Node is nil")
+		return nil, false
+	}
+	d := n.define()
+	d.at = at
+	if d.problem != "" {
+		b.problem(at, "bad-node", "%s", d.problem)
+	}
+	switch {
+	case d.id == "":
+		b.problem(at, "empty-id", "Node of type %q has no ID", d.typ)
+		return nil, false
+	case b.index[d.id] != nil:
+		b.problem(at, "duplicate-node", "Node with ID %q already exists", d.id)
+		return nil, false
+	}
+	b.nodes = append(b.nodes, d)
+	b.index[d.id] = d
+	return d, true
+}
+
+func (b *Builder[S]) connect(at diag.Span, from, port, to, label string) {
+	b.edges = append(b.edges, edge[S]{Edge: Edge{From: from, To: to, Label: label, Conditional: port != "" && b.index[from].shape != shapeParallel}, port: port, at: at})
+}
+
+// attach goes on at a node: behind the current one, as the begin of a branch, or as the start.
+func (b *Builder[S]) attach(at diag.Span, id string) {
+	switch cur := b.index[b.current]; {
+	case cur != nil && cur.shape == shapeRoutes: // its routes say what follows
+	case cur != nil && cur.shape == shapeLoopCheck:
+		b.connect(at, cur.id, labelExit, id, labelExit)
+	case cur != nil:
+		b.connect(at, cur.id, "", id, "")
+	case len(b.open) > 0:
+		b.open[len(b.open)-1].begin(id)
+	case b.start == "":
+		b.start = id
+	}
+	b.current = id
+}
+
+// then adds a node and goes on at it.
+func (b *Builder[S]) then(at diag.Span, n Node[S]) {
+	d, ok := b.add(at, n)
+	if !ok {
+		return
+	}
+	b.attach(at, d.id)
+	b.branches(at, d)
+}
+
+// branches adds the edges that a parallel block or a decision has of its own.
+func (b *Builder[S]) branches(at diag.Span, d *def[S]) {
+	if d.parallel != nil {
+		for _, br := range d.parallel.Branches {
+			b.connect(at, d.id, br, br, labelParallel+br)
+		}
+	}
+	if d.shape != shapeRoutes {
+		return
+	}
+	for i, r := range d.routes {
+		b.connect(at, d.id, routePort(i), r.Target, r.Label)
+	}
+	b.connect(at, d.id, fallbackPort, d.fallback, "")
+}
+
+const fallbackPort = "fallback"
+
+func routePort(i int) string { return fmt.Sprintf("route-%d", i+1) }
+
+// Start sets the first node.
+func (b *Builder[S]) Start(n Node[S]) *Builder[S] {
+	at := caller()
+	if b.start != "" {
+		b.problem(at, "second-start", "Start node already set. Use then() to add more nodes.")
+		return b
+	}
+	b.then(at, n)
+	return b
+}
+
+// Then adds a node behind the current one. Without a start node it is the start.
+func (b *Builder[S]) Then(n Node[S]) *Builder[S] {
+	b.then(caller(), n)
+	return b
+}
+
+// Tool is Then for a [ToolConfig].
+func (b *Builder[S]) Tool(n Node[S]) *Builder[S] {
+	b.then(caller(), n)
+	return b
+}
+
+// Wait asks a person and pauses the run; use Then with a [WaitConfig] for more than a fixed prompt.
+func (b *Builder[S]) Wait(prompt string) *Builder[S] {
+	b.then(caller(), WaitConfig[S]{ID: b.generated("wait"), Prompt: prompt})
+	return b
+}
+
+// AskUser asks a person a question with choices.
+func (b *Builder[S]) AskUser(c AskUserConfig[S]) *Builder[S] {
+	b.then(caller(), c)
+	return b
+}
+
+// Node adds nodes beside the flow, each behind the one before it: the branches of parallel blocks, the targets of decisions and gotos, recovery nodes.
+// Where the flow goes on does not change.
+func (b *Builder[S]) Node(first Node[S], rest ...Node[S]) *Builder[S] {
+	at := caller()
+	current, open, start := b.current, b.open, b.start
+	b.current, b.open, b.start = "", nil, "beside"
+	for _, n := range append([]Node[S]{first}, rest...) {
+		b.then(at, n)
+	}
+	b.current, b.open, b.start = current, open, start
+	return b
+}
+
+// Parallel runs branches together; they are added with Node, before or after. What follows runs once, after the block (S2-9).
+func (b *Builder[S]) Parallel(c ParallelConfig[S]) *Builder[S] {
+	if c.ID == "" {
+		c.ID = b.generated("parallel")
+	}
+	b.then(caller(), c)
+	return b
+}
+
+// Catch sets the node that runs once when a failure was handled by nothing else. The run then fails with the original error, unless the handler
+// goes on with a goto (S2-7). Its context's Feedback tells of the failure.
+func (b *Builder[S]) Catch(handler Node[S]) *Builder[S] {
+	at := caller()
+	d, ok := b.add(at, handler)
+	switch {
+	case !ok:
+	case b.handler != "":
+		b.problem(at, "second-handler", "Error handler already set: %q", b.handler)
+	case d.shape != shapeFunc:
+		b.problem(at, "bad-handler", "Error handler %q must be a node that calls a function", d.id)
+	default:
+		b.handler = d.id
+	}
+	return b
+}
+
+// End marks the current node as an end of the graph. It does not close anything: the graph may go on behind it (S2-31).
+func (b *Builder[S]) End() *Builder[S] {
+	if b.current != "" && !slices.Contains(b.ends, b.current) {
+		b.ends = append(b.ends, b.current)
+	}
+	return b
+}
+
+// Info tells of a node.
+type Info struct {
+	ID   string
+	Type NodeType
+	// Name is "" where the id is the name.
+	Name, Description string
+	Recovery          bool
+}
+
+func (d *def[S]) info() Info {
+	return Info{ID: d.id, Type: d.typ, Name: d.opts.Name, Description: d.opts.Description, Recovery: d.opts.Recovery}
+}
+
+// Find gives the node with that id, as far as the graph is built.
+func (b *Builder[S]) Find(id string) (Info, bool) { return find(b.nodes, id) }
+
+// EdgesFrom gives the edges that leave a node, in the order in which they were added.
+func (b *Builder[S]) EdgesFrom(id string) []Edge {
+	return pick(b.edges, func(e Edge) bool { return e.From == id })
+}
+
+// EdgesTo gives the edges that lead to a node, in the order in which they were added.
+func (b *Builder[S]) EdgesTo(id string) []Edge {
+	return pick(b.edges, func(e Edge) bool { return e.To == id })
+}
+
+func find[S any](nodes []*def[S], id string) (Info, bool) {
+	for _, d := range nodes {
+		if d.id == id {
+			return d.info(), true
+		}
+	}
+	return Info{}, false
+}
+
+func pick[S any](edges []edge[S], keep func(Edge) bool) []Edge {
+	var out []Edge
+	for _, e := range edges {
+		if keep(e.Edge) {
+			out = append(out, e.Edge)
+		}
+	}
+	return out
+}

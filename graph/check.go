@@ -1,0 +1,172 @@
+package graph
+
+import (
+	"fmt"
+	"maps"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/hocket-run/hocket/diag"
+)
+
+func (c *compiler[S]) problem(at diag.Span, code, format string, args ...any) *diag.Diagnostic {
+	return c.problems.Errorf(at, "", code, "%s", fmt.Sprintf(format, args...))
+}
+
+func (c *compiler[S]) checkConfig() {
+	for _, text := range lossy(c.stateType()) {
+		c.problem(c.at, "lossy-state", "%s", text)
+	}
+	if n := c.config.MaxConcurrency; n != nil && *n < 1 {
+		c.problem(c.at, "bad-limit", "maxConcurrency is %d; it must be at least 1", *n)
+	}
+	if n := c.config.MaxSteps; n != nil && *n < 0 {
+		c.problem(c.at, "bad-limit", "maxSteps is %d; it must not be negative", *n)
+	}
+	if c.config.Timeout < 0 {
+		c.problem(c.at, "bad-limit", "timeout is %s; it must not be negative", c.config.Timeout)
+	}
+	c.checkSchema(c.at, "outputSchema of the graph", c.config.OutputSchema)
+	fields := stateFields(c.stateType())
+	names := slices.Sorted(maps.Keys(fields))
+	for _, name := range names {
+		if reserved(name) {
+			c.problem(c.at, "reserved-field", "State field %q: names that begin with %q belong to the graph", name, outputsPrefix)
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(c.config.Reducers)) {
+		r := c.config.Reducers[name]
+		switch t, ok := fields[name]; {
+		case !ok:
+			c.problem(c.at, "unknown-field", "Reducer for %q: the state has no such field", name).Hint = diag.DidYouMean(name, names)
+		case r.fits == nil:
+			c.problem(c.at, "bad-reducer", "Reducer for %q is empty", name)
+		default:
+			if text := r.fits(t); text != "" {
+				c.problem(c.at, "bad-reducer", "Reducer for %q %s; the field is of type %s", name, text, t)
+			}
+		}
+	}
+}
+
+func (c *compiler[S]) checkSchema(at diag.Span, what string, s *Schema) {
+	if s == nil {
+		return
+	}
+	if s.err != nil {
+		c.problem(at, "bad-schema", "The %s cannot be read: %v", what, s.err)
+	} else if s.compiled == nil {
+		c.problem(at, "bad-schema", "The %s is empty; make it with SchemaOf or SchemaJSON", what)
+	}
+}
+
+func (c *compiler[S]) checkNode(d *def[S]) {
+	if strings.ContainsRune(d.id, '/') {
+		c.problem(d.at, "bad-id", "Node ID %q must not contain a slash", d.id)
+	}
+	c.checkSchema(d.at, fmt.Sprintf("inputSchema of node %q", d.id), d.opts.InputSchema)
+	c.checkSchema(d.at, fmt.Sprintf("outputSchema of node %q", d.id), d.opts.OutputSchema)
+	if r := d.opts.Retry; r != nil {
+		if r.MaxAttempts != nil && *r.MaxAttempts < 1 {
+			c.problem(d.at, "bad-retry", "Node %q: maxAttempts is %d; it counts the first attempt and must be at least 1", d.id, *r.MaxAttempts)
+		}
+		if r.Backoff != nil && *r.Backoff < 0 {
+			c.problem(d.at, "bad-retry", "Node %q: the backoff is negative", d.id)
+		}
+		if r.Multiplier < 0 || math.IsNaN(r.Multiplier) || r.Multiplier > 1e6 {
+			c.problem(d.at, "bad-retry", "Node %q: the multiplier of the backoff must be between 0 and 1,000,000", d.id)
+		}
+	}
+}
+
+// checkTargets checks that branches and decisions lead to nodes (S2-8).
+func (c *compiler[S]) checkTargets() {
+	ids := make([]string, len(c.nodes))
+	for i, d := range c.nodes {
+		ids[i] = d.id
+	}
+	for _, e := range c.edges {
+		if c.index[e.To] != nil {
+			continue
+		}
+		p := c.problem(e.at, "unknown-node", "Node %q not found in graph; %q leads there", e.To, e.From)
+		if c.index[e.From].shape == shapeParallel {
+			p.Message = fmt.Sprintf("Parallel node %q: branch %q is no node of the graph", e.From, e.To)
+		}
+		p.Hint = diag.DidYouMean(e.To, ids)
+	}
+	for _, d := range c.nodes {
+		if d.parallel == nil {
+			continue
+		}
+		for i, br := range d.parallel.Branches {
+			if slices.Contains(d.parallel.Branches[:i], br) {
+				c.problem(d.at, "duplicate-branch", "Parallel node %q names the branch %q twice", d.id, br)
+			}
+		}
+	}
+}
+
+// place finds for each node the parallel block in whose branch it stands.
+func (c *compiler[S]) place() {
+	heads := map[string]bool{}
+	led := map[string]bool{}
+	for _, e := range c.edges {
+		led[e.To] = true
+		if c.branches(e) {
+			heads[e.To] = true
+		}
+	}
+	c.placeAt(c.start, "")
+	for _, d := range c.nodes {
+		if !led[d.id] && !heads[d.id] {
+			c.placeAt(d.id, "")
+		}
+	}
+	for _, d := range c.nodes { // circles that nothing leads into
+		c.placeAt(d.id, c.parent[d.id])
+	}
+}
+
+// branches tells whether an edge begins a branch of a parallel block.
+func (c *compiler[S]) branches(e edge[S]) bool {
+	d := c.index[e.From]
+	return d != nil && d.shape == shapeParallel && e.port != ""
+}
+
+// placeAt puts a node and all that follows it into the branches of a block.
+func (c *compiler[S]) placeAt(id, parent string) {
+	type visit struct{ id, parent string }
+	for todo := []visit{{id, parent}}; len(todo) > 0; {
+		v := todo[len(todo)-1]
+		todo = todo[:len(todo)-1]
+		d := c.index[v.id]
+		if d == nil {
+			continue
+		}
+		if was, placed := c.parent[v.id]; placed {
+			if was != v.parent {
+				c.problem(d.at, "two-places", "Node %q stands both %s and %s; a branch is a part of its own", v.id, where(was), where(v.parent))
+			}
+			continue
+		}
+		c.parent[v.id] = v.parent
+		for _, e := range slices.Backward(c.edges) {
+			switch {
+			case e.From != v.id:
+			case c.branches(e):
+				todo = append(todo, visit{e.To, v.id})
+			default:
+				todo = append(todo, visit{e.To, v.parent})
+			}
+		}
+	}
+}
+
+func where(parent string) string {
+	if parent == "" {
+		return "in the main flow"
+	}
+	return fmt.Sprintf("in a branch of %q", parent)
+}

@@ -1,0 +1,163 @@
+package graph
+
+import (
+	"reflect"
+	"slices"
+	"time"
+
+	"github.com/hocket-run/hocket/diag"
+	"github.com/hocket-run/hocket/internal/program"
+	"github.com/hocket-run/hocket/workflow"
+)
+
+// Defaults and thresholds of the document (S2-60). The two thresholds are fractions; percent = fraction × 100.
+const (
+	BackgroundCompactionThreshold = 0.45
+	BufferExhaustionThreshold     = 0.6
+
+	DefaultMaxConcurrency         = 1
+	DefaultContextWindowThreshold = 45 // percent
+	DefaultAutoCheckpoint         = true
+)
+
+// Config is what a graph is compiled with. The zero value is good.
+type Config struct {
+	// Version tells versions of the graph apart whose nodes and edges are equal and whose functions are not: it enters the digest (D29).
+	Version     string
+	Description string
+	// MaxConcurrency bounds the nodes that run at once; nil runs the queue one at a time, and the branches of a parallel block together (S2-62). Less
+	// than 1 is an error.
+	MaxConcurrency *int
+	// MaxSteps bounds the executions of nodes, generated ones included; nil is 1,000, an explicit 0 lets none run (S2-32).
+	MaxSteps *int
+	// Timeout bounds the time in which the run runs, pauses excluded; 0: none.
+	Timeout time.Duration
+	// Reducers merge fields that concurrent branches change, by the field's name in JSON.
+	Reducers map[string]Reducer
+	// OutputSchema is checked against the state after each node that changed it; nil: no check (S2-61).
+	OutputSchema *Schema
+}
+
+// Compiled is a graph that can run. It never changes and is safe for concurrent use.
+type Compiled[S any] struct {
+	name     string
+	nodes    []*def[S]
+	edges    []edge[S]
+	start    string
+	ends     []string
+	workflow *workflow.Workflow
+	digest   string
+	table    *program.Table
+}
+
+// Compile checks the graph and freezes it; at most one Config counts. The error is a diag.List with every misuse, each at the call that caused it.
+func (b *Builder[S]) Compile(config ...Config) (*Compiled[S], error) {
+	at := caller()
+	var cfg Config
+	if len(config) > 0 {
+		cfg = config[0]
+	}
+	c := &compiler[S]{
+		name: b.name, config: cfg, nodes: slices.Clone(b.nodes), edges: slices.Clone(b.edges), start: b.start, handler: b.handler,
+		problems: slices.Clone(b.problems), at: at, index: map[string]*def[S]{}, parent: map[string]string{},
+	}
+	for _, d := range c.nodes {
+		c.index[d.id] = d
+	}
+	for _, o := range b.open {
+		c.problem(o.at, "open-if", "Missing endif()")
+	}
+	if b.start == "" {
+		c.problem(at, "no-start", "Cannot compile graph without a start node")
+	}
+	c.checkConfig()
+	for _, d := range c.nodes {
+		c.checkNode(d)
+	}
+	c.checkTargets()
+	c.place()
+	if c.problems.HasErrors() {
+		return nil, c.problems.Err()
+	}
+	w := c.lower()
+	if l := workflow.Validate(w); l.HasErrors() {
+		return nil, l.Err()
+	}
+	digest, err := w.Digest()
+	if err != nil {
+		return nil, err
+	}
+	out := &Compiled[S]{name: b.name, nodes: c.nodes, edges: c.edges, start: b.start, ends: slices.Clone(b.ends), workflow: w, digest: digest, table: c.table()}
+	if len(out.ends) == 0 {
+		out.ends = c.terminal()
+	}
+	return out, nil
+}
+
+// Name gives the graph's name.
+func (c *Compiled[S]) Name() string { return c.name }
+
+// Start gives the id of the first node.
+func (c *Compiled[S]) Start() string { return c.start }
+
+// Ends gives the ids of the nodes that were marked with End, or of those that nothing follows (S2-7). The slice is the caller's.
+func (c *Compiled[S]) Ends() []string { return slices.Clone(c.ends) }
+
+// Digest identifies this version of the graph; a run goes on under its own only (P9).
+func (c *Compiled[S]) Digest() string { return c.digest }
+
+// Workflow gives the definition that the engine runs. Nobody may change it.
+func (c *Compiled[S]) Workflow() *workflow.Workflow { return c.workflow }
+
+// Program gives the functions by the names that Workflow uses, for the running side. Nobody may change it.
+func (c *Compiled[S]) Program() *program.Table { return c.table }
+
+// Nodes gives all nodes in the order in which they were added. The slice is the caller's.
+func (c *Compiled[S]) Nodes() []Info {
+	out := make([]Info, len(c.nodes))
+	for i, d := range c.nodes {
+		out[i] = d.info()
+	}
+	return out
+}
+
+// Node gives the node with that id.
+func (c *Compiled[S]) Node(id string) (Info, bool) { return find(c.nodes, id) }
+
+// EdgesFrom gives the edges that leave a node, in the order in which they were added. The slice is the caller's.
+func (c *Compiled[S]) EdgesFrom(id string) []Edge {
+	return pick(c.edges, func(e Edge) bool { return e.From == id })
+}
+
+// EdgesTo gives the edges that lead to a node, in the order in which they were added. The slice is the caller's.
+func (c *Compiled[S]) EdgesTo(id string) []Edge {
+	return pick(c.edges, func(e Edge) bool { return e.To == id })
+}
+
+// compiler holds a graph while it is compiled.
+type compiler[S any] struct {
+	name     string
+	config   Config
+	nodes    []*def[S]
+	edges    []edge[S]
+	index    map[string]*def[S]
+	start    string
+	handler  string
+	problems diag.List
+	at       diag.Span
+	// parent is the parallel block in whose branch a node stands, "" outside; a node that was not placed yet has no entry.
+	parent map[string]string
+}
+
+// terminal gives the nodes that nothing follows.
+func (c *compiler[S]) terminal() []string {
+	var out []string
+	for _, d := range c.nodes {
+		if !slices.ContainsFunc(c.edges, func(e edge[S]) bool { return e.From == d.id }) {
+			out = append(out, d.id)
+		}
+	}
+	return out
+}
+
+func (c *compiler[S]) stateType() reflect.Type { return reflect.TypeFor[S]() }

@@ -1,0 +1,265 @@
+package graph
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"time"
+)
+
+func problemf(format string, args ...any) string { return fmt.Sprintf(format, args...) }
+
+// Route is one way out of a decision: the first whose condition holds is taken. When must be pure.
+type Route[S any] struct {
+	When   func(S) bool
+	Target string
+	Label  string
+}
+
+// DecisionNode makes a node that goes to the target of the first route that holds, else to fallback. What is added behind it with Then is reached
+// only as a target.
+func DecisionNode[S any](id string, routes []Route[S], fallback string) Node[S] {
+	d := &def[S]{id: id, typ: TypeDecision, shape: shapeRoutes, routes: append([]Route[S](nil), routes...), fallback: fallback}
+	for i, r := range routes {
+		if r.When == nil {
+			d.problem = problemf("Decision node %q: route %d has no condition", id, i+1)
+		}
+	}
+	return d
+}
+
+// WaitConfig is a node that asks a person and pauses the run until the answer comes (S2-52). The answer stands in the outputs under ID.
+type WaitConfig[S any] struct {
+	ID     string
+	Prompt string
+	// PromptFunc wins over Prompt where not nil. It must be pure.
+	PromptFunc func(S) string
+	// AutoApprove goes on at once with an empty answer.
+	AutoApprove bool
+	// Input writes the answer into the state; nil leaves the state alone. It must be pure.
+	Input   func(s *S, answer string) error
+	Options NodeOptions[S]
+}
+
+// waiting is a question, whoever asks it.
+type waiting[S any] struct {
+	prompt  string
+	labels  []string
+	ask     func(S) (prompt string, labels []string)
+	input   func(s *S, answer string) error
+	approve bool
+}
+
+func (c WaitConfig[S]) define() *def[S] {
+	w := &waiting[S]{prompt: c.Prompt, input: c.Input, approve: c.AutoApprove}
+	if c.PromptFunc != nil {
+		w.ask = func(s S) (string, []string) { return c.PromptFunc(s), nil }
+	}
+	return &def[S]{id: c.ID, typ: TypeWait, shape: shapeWait, opts: c.Options, wait: w}
+}
+
+// WaitNode makes a WaitConfig with a fixed prompt (S2-76).
+func WaitNode[S any](id, prompt string) Node[S] { return WaitConfig[S]{ID: id, Prompt: prompt} }
+
+// Question is what an ask-user node asks. Without Choices any text is an answer; with them, other text is accepted too (S2-74).
+type Question struct {
+	Question string
+	Header   string
+	Choices  []Choice
+}
+
+// Choice is an answer that is offered.
+type Choice struct {
+	Label       string `json:"label"`
+	Description string `json:"description,omitempty"`
+}
+
+func (q Question) text() (string, []string) {
+	var labels []string
+	for _, c := range q.Choices {
+		labels = append(labels, c.Label)
+	}
+	if q.Header != "" {
+		return q.Header + "\n\n" + q.Question, labels
+	}
+	return q.Question, labels
+}
+
+// AskUserConfig is a node that asks a person a question with choices; the answer stands in the outputs under ID (S2-74).
+type AskUserConfig[S any] struct {
+	ID       string
+	Question Question
+	// Ask wins over Question where not nil. It must be pure.
+	Ask     func(S) Question
+	Options NodeOptions[S]
+}
+
+func (c AskUserConfig[S]) define() *def[S] {
+	w := &waiting[S]{}
+	w.prompt, w.labels = c.Question.text()
+	if c.Ask != nil {
+		w.ask = func(s S) (string, []string) { return c.Ask(s).text() }
+	}
+	return &def[S]{id: c.ID, typ: TypeAskUser, shape: shapeWait, opts: c.Options, wait: w}
+}
+
+// Strategy says what a parallel block waits for (S2-51).
+type Strategy string
+
+const (
+	// All waits for every branch and fails when one fails.
+	All Strategy = "all"
+	// Race goes on with the first branch that settles, even if it failed, and cancels the rest.
+	Race Strategy = "race"
+	// Any goes on with the first branch that succeeds and cancels the rest; it fails when all fail.
+	Any Strategy = "any"
+)
+
+// BranchResult is the output of one branch of a parallel block.
+type BranchResult struct {
+	Branch string
+	Output json.RawMessage
+}
+
+// ParallelConfig is a block of branches that run together. What follows it runs once, after the block (S2-9).
+type ParallelConfig[S any] struct {
+	// ID may be empty with [Builder.Parallel], which makes one.
+	ID string
+	// Branches are the ids of their first nodes, added with [Builder.Node]; at least one.
+	Branches []string
+	// Strategy is All where empty.
+	Strategy Strategy
+	// Merge writes the results into the state, in declared order, those of the winner alone for Race and Any. The state has what the branches changed.
+	// Nil: the results stand in the outputs alone (S2-57). It must be pure.
+	Merge   func(s *S, results []BranchResult) error
+	Options NodeOptions[S]
+}
+
+func (c ParallelConfig[S]) define() *def[S] {
+	c.Branches = append([]string(nil), c.Branches...)
+	d := &def[S]{id: c.ID, typ: TypeParallel, shape: shapeParallel, opts: c.Options, parallel: &c}
+	switch c.Strategy {
+	case "", All, Race, Any:
+	default:
+		d.problem = problemf("Parallel node %q has the unknown strategy %q", c.ID, c.Strategy)
+	}
+	if len(c.Branches) == 0 {
+		d.problem = problemf("Parallel node %q requires at least one branch", c.ID)
+	}
+	return d
+}
+
+// ToolConfig is a node that calls one function with arguments made of the state. A is what the function takes, R what it gives.
+type ToolConfig[S, A, R any] struct {
+	ID string
+	// ToolName is used in messages; "" means ID.
+	ToolName string
+	// Execute is required. It should heed ctx, which is done at the timeout; a tool that does not is failed all the same (S2-46).
+	Execute func(ctx context.Context, args A) (R, error)
+	// Args are the arguments, ArgsFunc makes them of the state and wins.
+	Args     A
+	ArgsFunc func(S) A
+	// Output writes the result into the state. The result stands in the outputs under ID where it is nil.
+	Output func(s *S, result R) error
+	// Timeout of one attempt; 0: none.
+	Timeout time.Duration
+	Options NodeOptions[S]
+}
+
+func (c ToolConfig[S, A, R]) define() *def[S] {
+	d := &def[S]{id: c.ID, typ: TypeTool, opts: c.Options, run: c.call}
+	if c.ToolName == "" {
+		c.ToolName = c.ID
+		d.run = c.call
+	}
+	if d.opts.Name == "" && c.ToolName != c.ID {
+		d.opts.Name = c.ToolName
+	}
+	switch {
+	case c.Execute == nil:
+		d.problem = problemf("Tool node %q requires an execute function", c.ID)
+	case c.Timeout < 0:
+		d.problem = problemf("Tool node %q has a negative timeout", c.ID)
+	}
+	return d
+}
+
+func (c ToolConfig[S, A, R]) call(ctx context.Context, n *Context[S]) (Result[S], error) {
+	args := c.Args
+	if c.ArgsFunc != nil {
+		args = c.ArgsFunc(n.State)
+	}
+	result, err := c.execute(ctx, args)
+	if err != nil {
+		return Result[S]{}, err
+	}
+	if c.Output == nil {
+		return Result[S]{Output: result}, nil
+	}
+	err = c.Output(&n.State, result)
+	return Result[S]{Update: &n.State}, err
+}
+
+// execute calls the tool and leaves it behind at the timeout, or when the run gives it up.
+func (c ToolConfig[S, A, R]) execute(ctx context.Context, args A) (R, error) {
+	if c.Timeout > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeoutCause(ctx, c.Timeout, &TimeoutError{Tool: c.ToolName, After: c.Timeout})
+		defer cancel()
+	}
+	type answer struct {
+		result R
+		err    error
+	}
+	done := make(chan answer, 1)
+	go func() {
+		var a answer
+		defer func() {
+			if v := recover(); v != nil {
+				a.err = fmt.Errorf("tool %q panicked: %v", c.ToolName, v)
+			}
+			done <- a
+		}()
+		a.result, a.err = c.Execute(ctx, args)
+	}()
+	select {
+	case a := <-done:
+		if a.err != nil && ctx.Err() != nil {
+			return a.result, context.Cause(ctx)
+		}
+		return a.result, a.err
+	case <-ctx.Done():
+		var none R
+		return none, context.Cause(ctx)
+	}
+}
+
+// ClearContextConfig is a node that asks for the context window to be cleared (S2-69).
+type ClearContextConfig[S any] struct {
+	ID string
+	// Message is "Clearing context window" where empty; MessageFunc wins.
+	Message     string
+	MessageFunc func(S) string
+	Options     NodeOptions[S]
+}
+
+// clearThreshold stands in the signal of a clear-context node.
+const clearThreshold = 100 * BufferExhaustionThreshold
+
+func (c ClearContextConfig[S]) define() *def[S] {
+	if c.Options.Name == "" {
+		c.Options.Name = "clear-context"
+	}
+	return &def[S]{id: c.ID, typ: TypeTool, opts: c.Options, run: func(_ context.Context, n *Context[S]) (Result[S], error) {
+		text := c.Message
+		if c.MessageFunc != nil {
+			text = c.MessageFunc(n.State)
+		}
+		if text == "" {
+			text = "Clearing context window"
+		}
+		return Result[S]{Signals: []Signal{{Type: SignalContextWindowWarning, Message: text, Data: map[string]any{
+			"usage": 100, "threshold": clearThreshold, "nodeId": c.ID, "action": "summarize",
+		}}}}, nil
+	}}
+}

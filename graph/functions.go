@@ -1,0 +1,292 @@
+package graph
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"strconv"
+
+	"github.com/hocket-run/hocket/internal/program"
+)
+
+// table makes the functions that the workflow names.
+func (c *compiler[S]) table() *program.Table {
+	t := &program.Table{
+		Conditions: map[string]func(program.View) (bool, error){},
+		Values:     map[string]func(program.View) (program.Value, error){},
+		Merges:     map[string]func(map[string]program.Value, program.View) (program.Fields, error){},
+		Reducers:   map[string]func(base, mine, theirs program.Value) (program.Value, error){},
+		OnErrors:   map[string]func(program.Failure, program.View) (program.Action, error){},
+		RetryOns:   map[string]func(program.Failure) (bool, error){},
+		Calls:      map[string]func(context.Context, program.Call) program.Result{},
+	}
+	for field, r := range c.config.Reducers {
+		if r.fn != nil {
+			t.Reducers[reducerPrefix+field] = r.fn
+		}
+	}
+	for _, d := range c.nodes {
+		c.functions(t, d)
+	}
+	return t
+}
+
+func (c *compiler[S]) functions(t *program.Table, d *def[S]) {
+	if d.opts.OnError != nil {
+		t.OnErrors[d.id+suffixError] = c.onError(d)
+	}
+	if r := d.opts.Retry; r != nil && r.RetryOn != nil {
+		t.RetryOns[d.id+suffixRetry] = func(f program.Failure) (bool, error) { return r.RetryOn(errorOf(f)), nil }
+	}
+	switch d.shape {
+	case shapePass:
+	case shapeIf:
+		t.Conditions[d.id+suffixIf] = condition(d.cond)
+	case shapeRoutes:
+		for i, r := range d.routes {
+			t.Conditions[d.id+suffixRoute+routePort(i)] = condition(r.When)
+		}
+	case shapeWait:
+		c.waitFunctions(t, d)
+	case shapeParallel:
+		if d.parallel.Merge != nil {
+			t.Merges[d.id+suffixMerge] = func(outputs map[string]program.Value, v program.View) (program.Fields, error) {
+				var results []BranchResult
+				for _, br := range d.parallel.Branches {
+					if out, ok := outputs[br]; ok {
+						results = append(results, BranchResult{Branch: br, Output: out})
+					}
+				}
+				return changed(v.State, func(s *S) error { return d.parallel.Merge(s, results) })
+			}
+		}
+	case shapeLoopStart:
+		t.Calls[d.id] = func(context.Context, program.Call) program.Result { return counted(d.loop.counter, 0) }
+	case shapeLoopCheck:
+		t.Calls[d.id] = func(_ context.Context, call program.Call) program.Result {
+			return counted(d.loop.counter, passes(call.State, d.loop.counter)+1)
+		}
+		t.Conditions[d.id+suffixContinue] = func(v program.View) (bool, error) {
+			if passes(v.State, d.loop.counter) >= d.loop.most || d.loop.until == nil {
+				return d.loop.until == nil && passes(v.State, d.loop.counter) < d.loop.most, nil
+			}
+			done, err := condition(d.loop.until)(v)
+			return !done, err
+		}
+	default:
+		call := c.call(d)
+		t.Calls[d.id] = call
+		if d.id == c.handler {
+			t.Calls[d.id] = handled(call)
+			t.Calls[d.id+suffixFail] = func(_ context.Context, call program.Call) program.Result {
+				f := caught(call.State[caughtField])
+				return program.Result{Failure: &f}
+			}
+		}
+	}
+}
+
+func (c *compiler[S]) waitFunctions(t *program.Table, d *def[S]) {
+	if d.wait.ask != nil {
+		t.Values[d.id+suffixPrompt] = func(v program.View) (program.Value, error) {
+			s, err := decode[S](v.State)
+			if err != nil {
+				return nil, err
+			}
+			prompt, labels := d.wait.ask(s)
+			return encodeValue(map[string]any{"prompt": prompt, "options": labels})
+		}
+	}
+	if d.wait.input != nil {
+		t.Merges[d.id+suffixInput] = func(outputs map[string]program.Value, v program.View) (program.Fields, error) {
+			raw := outputs[d.id]
+			var answer string
+			if json.Unmarshal(raw, &answer) != nil {
+				answer = string(raw)
+			}
+			return changed(v.State, func(s *S) error { return d.wait.input(s, answer) })
+		}
+	}
+}
+
+func condition[S any](f func(S) bool) func(program.View) (bool, error) {
+	return func(v program.View) (bool, error) {
+		s, err := decode[S](v.State)
+		if err != nil {
+			return false, err
+		}
+		return f(s), nil
+	}
+}
+
+// counted sets the counter of a loop, passes reads it.
+func counted(field string, n int) program.Result {
+	return program.Result{Update: program.Fields{field: json.RawMessage(strconv.Itoa(n))}}
+}
+
+func passes(state program.Fields, field string) int {
+	n, err := strconv.Atoi(string(state[field]))
+	if err != nil {
+		return 0
+	}
+	return n
+}
+
+// call makes one attempt of a node (S2-61): the input is checked, then the function called, then what it changed is checked. A failure changes nothing.
+func (c *compiler[S]) call(d *def[S]) func(context.Context, program.Call) program.Result {
+	return func(ctx context.Context, call program.Call) program.Result {
+		out, err := c.attempt(ctx, d, call)
+		if err != nil {
+			return program.Result{Failure: failureOf(err)}
+		}
+		return out
+	}
+}
+
+func (c *compiler[S]) attempt(ctx context.Context, d *def[S], call program.Call) (out program.Result, err error) {
+	defer func() {
+		if v := recover(); v != nil {
+			err = fmt.Errorf("node %q panicked: %v", d.id, v)
+		}
+	}()
+	s, err := decode[S](call.State)
+	if err != nil {
+		return out, err
+	}
+	before, err := encode(s)
+	if err != nil {
+		return out, err
+	}
+	if err := d.opts.InputSchema.check(fmt.Sprintf("Node %q input", d.id), before); err != nil {
+		return out, err
+	}
+	r, err := d.run(ctx, c.context(d, call, s))
+	if err != nil {
+		return out, err
+	}
+	if r.Update != nil {
+		after, err := encode(*r.Update)
+		if err != nil {
+			return out, err
+		}
+		if err := d.opts.OutputSchema.check(fmt.Sprintf("Node %q output", d.id), after); err != nil {
+			return out, err
+		}
+		if err := c.config.OutputSchema.check("Graph state", after); err != nil {
+			return out, err
+		}
+		out.Update = changes(before, after)
+	}
+	if r.Output != nil {
+		if out.Output, err = encodeValue(r.Output); err != nil {
+			return out, fmt.Errorf("encode output: %w", err)
+		}
+	}
+	out.Goto = r.Goto
+	for _, sig := range r.Signals {
+		data := program.Fields{}
+		for k, v := range sig.Data {
+			if data[k], err = encodeValue(v); err != nil {
+				return out, fmt.Errorf("encode signal %s: %w", sig.Type, err)
+			}
+		}
+		out.Signals = append(out.Signals, program.Signal{Name: string(sig.Type), Message: sig.Message, Data: data})
+	}
+	return out, nil
+}
+
+func (c *compiler[S]) context(d *def[S], call program.Call, s S) *Context[S] {
+	n := &Context[S]{State: s, ExecutionID: call.Run, NodeID: d.id, Attempt: call.Attempt, Key: call.Key, Input: call.Input}
+	n.outputs = func() map[string]json.RawMessage { return c.outputs(maps.Collect(call.Outputs()), call.State) }
+	switch {
+	case call.Last != nil:
+		n.Feedback = feedback(*call.Last, call.Attempt-1, d.attempts())
+	case d.id == c.handler:
+		f := caught(call.Input)
+		n.Feedback = feedback(f, 1, 1)
+		if failed := c.index[f.Node]; failed != nil {
+			n.Feedback.Attempt, n.Feedback.MaxAttempts = failed.attempts(), failed.attempts()
+		}
+	}
+	return n
+}
+
+func feedback(f program.Failure, attempt, most int) *ErrorFeedback {
+	return &ErrorFeedback{FailedNodeID: f.Node, ErrorMessage: f.Message, ErrorType: f.Code, Attempt: attempt, MaxAttempts: most}
+}
+
+func (c *compiler[S]) onError(d *def[S]) func(program.Failure, program.View) (program.Action, error) {
+	return func(f program.Failure, v program.View) (program.Action, error) {
+		s, err := decode[S](v.State)
+		if err != nil {
+			return program.Action{}, err
+		}
+		before, err := encode(s)
+		if err != nil {
+			return program.Action{}, err
+		}
+		n := &Context[S]{State: s, NodeID: d.id, Input: v.Input}
+		n.outputs = func() map[string]json.RawMessage { return c.outputs(v.Outputs, v.State) }
+		act := d.opts.OnError(errorOf(f), n)
+		out := program.Action{Kind: string(act.Action), Node: act.Node}
+		if act.Delay != nil {
+			out.DelayMS = new(act.Delay.Milliseconds())
+		}
+		if act.Err != nil {
+			out.Failure = failureOf(act.Err)
+		}
+		if act.Fallback != nil {
+			after, err := encode(*act.Fallback)
+			if err != nil {
+				return out, err
+			}
+			out.Update = changes(before, after)
+		}
+		return out, nil
+	}
+}
+
+// handled lets the error handler run: unless it goes on elsewhere, the failure that it handled is kept for the node behind it.
+func handled(call func(context.Context, program.Call) program.Result) func(context.Context, program.Call) program.Result {
+	return func(ctx context.Context, c program.Call) program.Result {
+		out := call(ctx, c)
+		if out.Failure != nil { // the run stays failed with the original error
+			f := caught(c.Input)
+			f.Message += " (and the error handler failed: " + out.Failure.Message + ")"
+			return program.Result{Failure: &f}
+		}
+		if len(out.Goto) == 0 {
+			raw, err := encodeValue(handledFailure{Error: failureRecord(caught(c.Input))})
+			if err != nil {
+				return program.Result{Failure: failureOf(err)}
+			}
+			if out.Update == nil {
+				out.Update = program.Fields{}
+			}
+			out.Update[caughtField] = raw
+		}
+		return out
+	}
+}
+
+// handledFailure is a failure as it comes along an error edge and as it is kept.
+type handledFailure struct {
+	Error failureRecord `json:"error"`
+}
+
+type failureRecord struct {
+	Code      string `json:"code"`
+	Message   string `json:"message"`
+	Node      string `json:"node"`
+	Retryable bool   `json:"retryable"`
+}
+
+// caught reads a failure as it comes along an error edge.
+func caught(raw json.RawMessage) program.Failure {
+	var in handledFailure
+	if err := json.Unmarshal(raw, &in); err != nil {
+		return program.Failure{Message: "the failure that was handled cannot be read: " + err.Error()}
+	}
+	return program.Failure(in.Error)
+}

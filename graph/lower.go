@@ -1,0 +1,183 @@
+package graph
+
+import (
+	"encoding/json"
+	"slices"
+
+	"github.com/hocket-run/hocket/workflow"
+)
+
+// Names of functions: a node's own is its id, the others are the id with one of these behind it.
+const (
+	suffixIf       = "/if"
+	suffixRoute    = "/route/"
+	suffixPrompt   = "/prompt"
+	suffixInput    = "/input"
+	suffixMerge    = "/merge"
+	suffixError    = "/error"
+	suffixRetry    = "/retry"
+	suffixContinue = "/continue"
+	suffixFail     = "/fail"   // the hidden node behind the error handler
+	suffixJoin     = "/join"   // the hidden node behind a parallel block
+	reducerPrefix  = "reduce/" // and the field
+)
+
+// lower makes the workflow.
+func (c *compiler[S]) lower() *workflow.Workflow {
+	w := &workflow.Workflow{
+		Name: c.name, Description: c.config.Description, Version: c.config.Version, Format: "graph", Entry: c.start,
+		Rules:  workflow.Rules{TypedState: true, Serial: c.config.MaxConcurrency == nil || *c.config.MaxConcurrency == 1, Reducers: map[string]string{}},
+		Limits: workflow.Limits{MaxSteps: c.config.MaxSteps, Timeout: workflow.Duration(c.config.Timeout)},
+	}
+	if n := c.config.MaxConcurrency; n != nil {
+		w.Limits.MaxConcurrency = *n
+	}
+	for name, r := range c.config.Reducers {
+		if w.Rules.Reducers[name] = r.word; r.fn != nil {
+			w.Rules.Reducers[name] = "func:" + reducerPrefix + name
+		}
+	}
+	for _, d := range c.nodes {
+		w.Nodes = append(w.Nodes, c.node(d))
+		if d.shape == shapeParallel {
+			w.Nodes = append(w.Nodes, workflow.Node{
+				ID: d.id + suffixJoin, Kind: workflow.KindJoin, Hidden: true, Parent: c.parent[d.id], Join: &workflow.Join{Fork: d.id},
+			})
+		}
+	}
+	var back []workflow.Edge
+	for _, e := range c.edges {
+		out := workflow.Edge{From: e.From, To: e.To, Port: e.port, Label: e.Label}
+		switch d := c.index[e.From]; {
+		case d.shape == shapeParallel && e.port == "":
+			out.From += suffixJoin
+		case d.shape == shapeLoopCheck:
+			out.Port = ""
+			if e.port == labelContinue {
+				out.When = &workflow.Condition{Language: workflow.LangFunc, Func: d.id + suffixContinue}
+				back = append(back, out)
+				continue
+			}
+		}
+		w.Edges = append(w.Edges, out)
+	}
+	w.Edges = append(back, w.Edges...) // the way back is asked about first: only where a loop does not go on does anything follow it
+	for _, d := range c.nodes {
+		c.lowerEnds(w, d)
+	}
+	return w
+}
+
+// lowerEnds adds the edges that users do not see: from the last nodes of branches to their join, and from all nodes to the error handler.
+func (c *compiler[S]) lowerEnds(w *workflow.Workflow, d *def[S]) {
+	if p := c.parent[d.id]; p != "" {
+		from := d.id
+		if d.shape == shapeParallel {
+			from += suffixJoin
+		}
+		if !slices.ContainsFunc(c.edges, func(e edge[S]) bool { return e.From == d.id && !c.branches(e) }) {
+			w.Edges = append(w.Edges, workflow.Edge{From: from, To: p + suffixJoin})
+		}
+		return
+	}
+	switch {
+	case c.handler == "":
+	case d.id != c.handler:
+		w.Edges = append(w.Edges, workflow.Edge{From: d.id, Port: workflow.PortError, To: c.handler})
+	default:
+		fail := d.id + suffixFail
+		w.Nodes = append(w.Nodes, workflow.Node{ID: fail, Kind: workflow.KindFunc, Hidden: true, Func: &workflow.FuncNode{Func: fail}})
+		w.Edges = append(w.Edges, workflow.Edge{From: d.id, To: fail})
+	}
+}
+
+func (c *compiler[S]) node(d *def[S]) workflow.Node {
+	n := workflow.Node{ID: d.id, Name: d.opts.Name, Parent: c.parent[d.id], Recovery: d.opts.Recovery, Retry: retryOf(d)}
+	if d.opts.OnError != nil {
+		n.OnError = d.id + suffixError
+	}
+	switch d.shape {
+	case shapePass:
+		n.Kind, n.Decide = workflow.KindDecide, &workflow.Decide{Cases: []workflow.Case{}, Else: workflow.PortOut}
+	case shapeIf:
+		n.Kind, n.Decide = workflow.KindDecide, &workflow.Decide{Else: labelFalse, Cases: []workflow.Case{{
+			Port: labelTrue, When: workflow.Condition{Language: workflow.LangFunc, Func: d.id + suffixIf},
+		}}}
+	case shapeRoutes:
+		n.Kind, n.Decide = workflow.KindDecide, &workflow.Decide{Cases: []workflow.Case{}, Else: fallbackPort}
+		for i := range d.routes {
+			n.Decide.Cases = append(n.Decide.Cases, workflow.Case{
+				Port: routePort(i), When: workflow.Condition{Language: workflow.LangFunc, Func: d.id + suffixRoute + routePort(i)},
+			})
+		}
+	case shapeWait:
+		n.Kind = workflow.KindWait
+		n.Wait = &workflow.Wait{Kind: workflow.WaitQuestion, Prompt: d.wait.prompt, Options: d.wait.labels, AutoApprove: d.wait.approve}
+		if d.wait.ask != nil {
+			n.Wait.PromptFunc = d.id + suffixPrompt
+		}
+		if d.wait.input != nil {
+			n.Wait.Mapper = d.id + suffixInput
+		}
+	case shapeParallel:
+		n.Kind = workflow.KindFork
+		n.Fork = &workflow.Fork{Join: d.id + suffixJoin, Until: string(d.parallel.strategy()), Shape: workflow.ShapeSteps}
+		for _, br := range d.parallel.Branches {
+			n.Fork.Branches = append(n.Fork.Branches, workflow.Branch{ID: br})
+		}
+		if d.parallel.Merge != nil {
+			n.Fork.Merge = d.id + suffixMerge
+		}
+	default:
+		n.Kind, n.Func, n.First = workflow.KindFunc, &workflow.FuncNode{Func: d.id}, d.shape == shapeLoopCheck
+	}
+	return n
+}
+
+func (c *ParallelConfig[S]) strategy() Strategy {
+	if c.Strategy == "" {
+		return All
+	}
+	return c.Strategy
+}
+
+// attempts gives how often a node is tried at most.
+func (d *def[S]) attempts() int {
+	switch r := d.opts.Retry; {
+	case r == nil && (d.shape != shapeFunc):
+		return 1
+	case r == nil || r.MaxAttempts == nil:
+		return DefaultMaxAttempts
+	default:
+		return *r.MaxAttempts
+	}
+}
+
+func retryOf[S any](d *def[S]) *workflow.Retry {
+	r := d.opts.Retry
+	if r == nil {
+		if d.shape != shapeFunc {
+			return nil
+		}
+		r = DefaultRetry()
+	}
+	out := &workflow.Retry{MaxRetries: d.attempts() - 1, Delay: workflow.Duration(DefaultBackoff), Multiplier: DefaultBackoffMultiplier}
+	if r.Backoff != nil {
+		out.Delay = workflow.Duration(*r.Backoff)
+	}
+	if r.Multiplier > 0 {
+		out.Multiplier = r.Multiplier
+	}
+	if r.RetryOn != nil {
+		out.Func = d.id + suffixRetry
+	}
+	return out
+}
+
+// parallelOutput is what stands in the outputs for a parallel block (S2-50, S2-57).
+type parallelOutput struct {
+	Parallel bool                       `json:"_parallel"`
+	Branches []string                   `json:"branches"`
+	Strategy Strategy                   `json:"strategy"`
+	Results  map[string]json.RawMessage `json:"results"`
+}

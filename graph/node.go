@@ -1,0 +1,241 @@
+package graph
+
+import (
+	"context"
+	"encoding/json"
+	"time"
+
+	"github.com/hocket-run/hocket/diag"
+)
+
+// NodeType is what a node is, as pictures and queries show it.
+type NodeType string
+
+const (
+	TypeAgent    NodeType = "agent"
+	TypeTool     NodeType = "tool"
+	TypeDecision NodeType = "decision"
+	TypeWait     NodeType = "wait"
+	TypeAskUser  NodeType = "ask_user"
+	TypeSubgraph NodeType = "subgraph"
+	TypeParallel NodeType = "parallel"
+)
+
+// IsNodeType tells whether s is one of the seven node types (S2-60).
+func IsNodeType(s string) bool {
+	switch NodeType(s) {
+	case TypeAgent, TypeTool, TypeDecision, TypeWait, TypeAskUser, TypeSubgraph, TypeParallel:
+		return true
+	}
+	return false
+}
+
+// Node is a node on its way into a builder: what [Do] and [NewNode] give, or one of the Config structs.
+type Node[S any] interface{ define() *def[S] }
+
+// Func is what a node does. It works on its own copy of the state, returns what changed, and heeds ctx. It may be called again after a failure or a
+// crash; [Context.Key] is then the same.
+type Func[S any] func(ctx context.Context, c *Context[S]) (Result[S], error)
+
+// Context is what one attempt of a node sees. It belongs to the attempt and is not safe for concurrent use.
+type Context[S any] struct {
+	// State is a copy; changes of it count only when they come back in [Result.Update].
+	State S
+	// ExecutionID is the run's id, NodeID the node's.
+	ExecutionID, NodeID string
+	// Attempt counts the tries of this execution from 1.
+	Attempt int
+	// Key is an idempotency key: equal for all attempts of one execution, also after a crash (D6).
+	Key string
+	// Input is the output of the node before, or the run's input for the first.
+	Input json.RawMessage
+	// Feedback tells of the attempt that failed before this one; nil on the first. The handler of [Builder.Catch] gets the failure that it handles (S2-58).
+	Feedback *ErrorFeedback
+
+	outputs func() map[string]json.RawMessage
+	loaded  map[string]json.RawMessage
+}
+
+// Outputs gives the outputs of all nodes that this one can see, by node id. The map is the caller's own to read, not to change.
+func (c *Context[S]) Outputs() map[string]json.RawMessage {
+	if c.loaded == nil && c.outputs != nil {
+		c.loaded = c.outputs()
+	}
+	return c.loaded
+}
+
+// Output gives the output of a node; false where it gave none, or where this node cannot see it: branches do not see each other (P42).
+func (c *Context[S]) Output(node string) (json.RawMessage, bool) {
+	v, ok := c.Outputs()[node]
+	return v, ok
+}
+
+// Result is what a node gave. The zero value changes nothing and follows the edges.
+type Result[S any] struct {
+	// Update is the changed copy of the state. Written are the top-level fields that differ from the copy that the node received (D27); nil: none.
+	Update *S
+	// Output is any value that JSON can hold; it stands under the node's id. Nil: no output.
+	Output any
+	// Goto overrides the edges: the nodes that follow, each once (S2-34). A node cannot leave its branch of a parallel block this way.
+	Goto []string
+	// Signals are notes to whoever watches the run.
+	Signals []Signal
+}
+
+// Signal is a note of a node.
+type Signal struct {
+	Type    SignalType     `json:"type"`
+	Message string         `json:"message,omitempty"`
+	Data    map[string]any `json:"data,omitempty"`
+}
+
+// SignalType names a signal.
+type SignalType string
+
+const (
+	SignalContextWindowWarning SignalType = "context_window_warning"
+	SignalCheckpoint           SignalType = "checkpoint"
+	SignalHumanInputRequired   SignalType = "human_input_required"
+	SignalDebugReport          SignalType = "debug_report_generated"
+)
+
+// IsSignal tells whether s is one of the four signals (S2-60).
+func IsSignal(s string) bool {
+	switch SignalType(s) {
+	case SignalContextWindowWarning, SignalCheckpoint, SignalHumanInputRequired, SignalDebugReport:
+		return true
+	}
+	return false
+}
+
+// NodeOptions are what every kind of node may have. The zero value is good.
+type NodeOptions[S any] struct {
+	// Name is shown to people; "" means the id.
+	Name, Description string
+	// Retry says how failures are tried again. Nil is [DefaultRetry] for nodes that call a function, none for all others.
+	Retry *Retry
+	// OnError decides what becomes of a failed attempt, before Retry does. It must be pure.
+	OnError func(err error, c *Context[S]) ErrorAction[S]
+	// Recovery lets an error handler go to this node (S2-42).
+	Recovery bool
+	// InputSchema is checked against the state before each attempt, OutputSchema against the changed state after it; nil: no check (S2-61).
+	InputSchema, OutputSchema *Schema
+}
+
+// Retry says how a failed attempt is tried again. The delay before attempt n+1 is Backoff * Multiplier^(n-1) (S2-40).
+type Retry struct {
+	// MaxAttempts includes the first; nil is 3. Less than 1 is an error at Compile (S2-41).
+	MaxAttempts *int
+	// Backoff is the delay before the second attempt; nil is 1 s.
+	Backoff *time.Duration
+	// Multiplier of the delay from attempt to attempt; 0 is 2.
+	Multiplier float64
+	// RetryOn tells which errors are worth another attempt; nil: all. It must be pure.
+	RetryOn func(err error) bool
+}
+
+// The defaults of Retry (S2-60).
+const (
+	DefaultMaxAttempts       = 3
+	DefaultBackoff           = time.Second
+	DefaultBackoffMultiplier = 2.0
+)
+
+// DefaultRetry is how nodes that call a function are tried again where they do not say otherwise.
+func DefaultRetry() *Retry {
+	return &Retry{MaxAttempts: new(DefaultMaxAttempts), Backoff: new(DefaultBackoff), Multiplier: DefaultBackoffMultiplier}
+}
+
+// Action is what an error handler wants.
+type Action string
+
+const (
+	// ActionPolicy lets Retry decide, as without a handler.
+	ActionPolicy Action = ""
+	// ActionRetry tries again, within MaxAttempts.
+	ActionRetry Action = "retry"
+	// ActionSkip takes the node for done; its successors run.
+	ActionSkip Action = "skip"
+	// ActionAbort fails the node at once.
+	ActionAbort Action = "abort"
+	// ActionGoto goes on at a recovery node instead of the successors.
+	ActionGoto Action = "goto"
+)
+
+// ErrorAction is the answer of an error handler (S2-42). The zero value lets the retry policy decide.
+type ErrorAction[S any] struct {
+	Action Action
+	// Delay before the retry; nil is the policy's.
+	Delay *time.Duration
+	// Fallback is the state after a skip, as in [Result.Update]; nil changes nothing.
+	Fallback *S
+	// Err replaces the error of an abort; nil keeps it.
+	Err error
+	// Node is the target of a goto; it must have Recovery set.
+	Node string
+}
+
+// shape is what a node is compiled into.
+type shape uint8
+
+const (
+	shapeFunc shape = iota
+	shapePass
+	shapeIf
+	shapeRoutes
+	shapeWait
+	shapeParallel
+	shapeLoopStart
+	shapeLoopCheck
+)
+
+// def is a node as the builder keeps it.
+type def[S any] struct {
+	id    string
+	typ   NodeType
+	shape shape
+	opts  NodeOptions[S]
+	run   Func[S]
+	// problem is a misuse that the constructor met, "" where there was none.
+	problem string
+
+	cond     func(S) bool // shapeIf
+	routes   []Route[S]
+	fallback string
+	wait     *waiting[S]
+	parallel *ParallelConfig[S]
+	loop     *loop[S] // of both loop nodes
+
+	at diag.Span // the call that added it
+}
+
+func (d *def[S]) define() *def[S] {
+	c := *d
+	return &c
+}
+
+// NewNode makes a node of any type that calls fn (S2-76). At most one NodeOptions counts.
+func NewNode[S any](id string, t NodeType, fn Func[S], opts ...NodeOptions[S]) Node[S] {
+	d := &def[S]{id: id, typ: t, run: fn}
+	if len(opts) > 0 {
+		d.opts = opts[0]
+	}
+	switch {
+	case fn == nil:
+		d.problem = problemf("Node %q requires a function", id)
+	case !IsNodeType(string(t)):
+		d.problem = problemf("Node %q is of the unknown type %q", id, t)
+	}
+	return d
+}
+
+// Do makes a node that changes its copy of the state in place; what differs afterwards is written. On an error nothing is.
+func Do[S any](id string, fn func(ctx context.Context, s *S) error, opts ...NodeOptions[S]) Node[S] {
+	if fn == nil {
+		return NewNode(id, TypeTool, Func[S](nil), opts...)
+	}
+	return NewNode(id, TypeTool, func(ctx context.Context, c *Context[S]) (Result[S], error) {
+		err := fn(ctx, &c.State)
+		return Result[S]{Update: &c.State}, err
+	}, opts...)
+}

@@ -1,0 +1,68 @@
+package graph
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"github.com/google/jsonschema-go/jsonschema"
+
+	"github.com/hocket-run/hocket/internal/program"
+	"github.com/hocket-run/hocket/internal/schema"
+)
+
+// Schema is a JSON Schema. One that cannot be read is reported by Compile.
+type Schema struct {
+	compiled *schema.Schema
+	err      error
+}
+
+// SchemaJSON reads a schema, draft 2020-12 where it does not say otherwise. It cannot refer to other documents.
+func SchemaJSON(text string) *Schema {
+	s, err := schema.Compile(json.RawMessage(text))
+	return &Schema{s, err}
+}
+
+// SchemaOf derives the schema of a Go type. Fields are required unless they have omitempty or omitzero, and no others are allowed.
+func SchemaOf[T any]() *Schema {
+	s, err := jsonschema.For[T](nil)
+	if err != nil {
+		return &Schema{err: err}
+	}
+	raw, err := json.Marshal(s)
+	if err != nil {
+		return &Schema{err: err}
+	}
+	return SchemaJSON(string(raw))
+}
+
+// String gives the schema as JSON, "" where it cannot be read.
+func (s *Schema) String() string {
+	if s.compiled == nil {
+		return ""
+	}
+	return string(s.compiled.Raw())
+}
+
+// check tells what of a state does not fit; what begins the text, as `Node "n" input`.
+func (s *Schema) check(what string, fields program.Fields) error {
+	if s == nil {
+		return nil
+	}
+	raw, err := encodeValue(fields)
+	if err != nil {
+		return err
+	}
+	violations := s.compiled.Validate(raw)
+	if len(violations) == 0 {
+		return nil
+	}
+	texts := make([]string, len(violations))
+	for i, v := range violations {
+		texts[i] = v.Message
+		if path := strings.ReplaceAll(strings.TrimPrefix(v.Path, "/"), "/", "."); path != "" {
+			texts[i] = path + ": " + v.Message
+		}
+	}
+	return &SchemaValidationError{Message: fmt.Sprintf("%s validation failed: %s", what, strings.Join(texts, "; "))}
+}

@@ -1,0 +1,162 @@
+package graph_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/hocket-run/hocket/diag"
+	"github.com/hocket-run/hocket/graph"
+	"github.com/hocket-run/hocket/internal/driver/program"
+	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/engine/enginetest"
+)
+
+// state is what the graphs of these tests work on.
+type state struct {
+	N       int            `json:"n"`
+	Log     []string       `json:"log,omitempty"`
+	Seen    map[string]int `json:"seen,omitempty"`
+	Text    string         `json:"text,omitempty"`
+	Counter string         `json:"counter,omitempty"`
+}
+
+// world runs a compiled graph on the real engine.
+type world struct {
+	*enginetest.World
+	program *program.Program
+}
+
+func newWorld(t *testing.T, g *graph.Compiled[state]) *world {
+	t.Helper()
+	p := program.New(g.Program())
+	w := &world{enginetest.New(t, g.Workflow(), p), p}
+	w.Func = func(c *engine.CallFunc) *engine.FuncResult {
+		r := p.Call(t.Context(), "run1", c)
+		return &r
+	}
+	return w
+}
+
+// run compiles a graph and runs it from a state to its rest.
+func run(t *testing.T, b *graph.Builder[state], first state, cfg ...graph.Config) *world {
+	t.Helper()
+	w := newWorld(t, compiled(t, b, cfg...))
+	w.begin(first)
+	return w
+}
+
+func compiled(t *testing.T, b *graph.Builder[state], cfg ...graph.Config) *graph.Compiled[state] {
+	t.Helper()
+	g, err := b.Compile(cfg...)
+	if err != nil {
+		t.Fatalf("compile: %v", err)
+	}
+	return g
+}
+
+func (w *world) begin(first state) {
+	w.T.Helper()
+	raw, err := json.Marshal(first)
+	if err != nil {
+		w.T.Fatal(err)
+	}
+	w.StartWith(engine.RunCreated{Input: raw})
+	w.Go(nil)
+}
+
+// visited are the nodes that ran, in the order in which they started.
+func (w *world) visited() string {
+	var out []string
+	for _, e := range w.Events {
+		if _, ok := e.Data.(*engine.StepStarted); ok && !w.Plan.Workflow().Node(e.Node).Hidden {
+			out = append(out, e.Node)
+		}
+	}
+	return strings.Join(out, ", ")
+}
+
+func (w *world) state() state {
+	w.T.Helper()
+	raw, err := json.Marshal(w.Run.State())
+	if err != nil {
+		w.T.Fatal(err)
+	}
+	var s state
+	if err := json.Unmarshal(raw, &s); err != nil {
+		w.T.Fatalf("state %s: %v", raw, err)
+	}
+	return s
+}
+
+// want checks how the run ended: the nodes visited, and `completed`, `paused` or the failure's message.
+func (w *world) want(visited, end string) {
+	w.T.Helper()
+	got := string(w.Run.Status())
+	if f, ok := w.Events[len(w.Events)-1].Data.(*engine.RunFailed); ok {
+		got = f.Error.Message
+	}
+	if v := w.visited(); v != visited || got != end {
+		w.T.Errorf("visited %s; %s\nwant    %s; %s\n%s", v, got, visited, end, w.Log())
+	}
+	w.CheckPrefixes()
+}
+
+// note makes a node that notes its own id.
+func note(id string, opts ...graph.NodeOptions[state]) graph.Node[state] {
+	return graph.Do(id, func(_ context.Context, s *state) error {
+		s.Log = append(s.Log, id)
+		return nil
+	}, opts...)
+}
+
+// nothing makes a node that does nothing.
+func nothing(id string, opts ...graph.NodeOptions[state]) graph.Node[state] {
+	return graph.NewNode(id, graph.TypeTool, func(context.Context, *graph.Context[state]) (graph.Result[state], error) {
+		return graph.Result[state]{}, nil
+	}, opts...)
+}
+
+func count(id string) graph.Node[state] {
+	return graph.Do(id, func(_ context.Context, s *state) error {
+		s.N++
+		return nil
+	})
+}
+
+// goes makes a node that goes to the nodes given.
+func goes(id string, to ...string) graph.Node[state] {
+	return graph.NewNode(id, graph.TypeTool, func(context.Context, *graph.Context[state]) (graph.Result[state], error) {
+		return graph.Result[state]{Goto: to}, nil
+	})
+}
+
+var errBroken = errors.New("it is broken")
+
+// breaks makes a node that fails its first n attempts, or always where n is negative.
+func breaks(id string, n int, opts ...graph.NodeOptions[state]) graph.Node[state] {
+	return graph.NewNode(id, graph.TypeTool, func(_ context.Context, c *graph.Context[state]) (graph.Result[state], error) {
+		if n < 0 || c.Attempt <= n {
+			return graph.Result[state]{}, errBroken
+		}
+		return graph.Result[state]{}, nil
+	}, opts...)
+}
+
+// once is a retry policy without retries.
+func once() *graph.Retry { return &graph.Retry{MaxAttempts: new(1)} }
+
+func always(state) bool { return true }
+func never(state) bool  { return false }
+
+// problems gives the messages of a list of diagnostics, with the lines where they stand.
+func problems(t *testing.T, err error) []diag.Diagnostic {
+	t.Helper()
+	var l diag.List
+	if !errors.As(err, &l) {
+		t.Fatalf("error %v is no list of diagnostics", err)
+	}
+	return l
+}

@@ -1,0 +1,118 @@
+package program
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/hocket-run/hocket/internal/driver"
+	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/program"
+)
+
+// Program is a driver.Program made of a table. Safe for concurrent use as the table's functions are.
+type Program struct{ table *program.Table }
+
+var _ driver.Program = (*Program)(nil)
+
+// New makes the program of a table, which must not change any more.
+func New(t *program.Table) *Program { return &Program{t} }
+
+// Condition implements engine.Host, as the methods after it do.
+func (p *Program) Condition(name string, v engine.View) (bool, error) {
+	f, ok := p.table.Conditions[name]
+	if !ok {
+		return false, unknown(name)
+	}
+	return f(view(v))
+}
+
+func (p *Program) Value(name string, v engine.View) (engine.Value, error) {
+	f, ok := p.table.Values[name]
+	if !ok {
+		return nil, unknown(name)
+	}
+	return f(view(v))
+}
+
+func (p *Program) Merge(name string, outputs map[string]engine.Value, v engine.View) (map[string]engine.Value, error) {
+	f, ok := p.table.Merges[name]
+	if !ok {
+		return nil, unknown(name)
+	}
+	return f(outputs, view(v))
+}
+
+func (p *Program) Reduce(name string, base, mine, theirs engine.Value) (engine.Value, error) {
+	f, ok := p.table.Reducers[name]
+	if !ok {
+		return nil, unknown(name)
+	}
+	return f(base, mine, theirs)
+}
+
+func (p *Program) OnError(name string, failure engine.Failure, v engine.View) (engine.ErrorAction, error) {
+	f, ok := p.table.OnErrors[name]
+	if !ok {
+		return engine.ErrorAction{}, unknown(name)
+	}
+	a, err := f(failed(failure), view(v))
+	act := engine.ErrorAction{Kind: a.Kind, DelayMS: a.DelayMS, Update: a.Update, Node: a.Node}
+	if a.Failure != nil {
+		act.Failure = failureOf(*a.Failure)
+	}
+	return act, err
+}
+
+func (p *Program) RetryOn(name string, failure engine.Failure) (bool, error) {
+	f, ok := p.table.RetryOns[name]
+	if !ok {
+		return false, unknown(name)
+	}
+	return f(failed(failure))
+}
+
+// Call implements driver.Program. A panic is a failure of the attempt.
+func (p *Program) Call(ctx context.Context, run string, c *engine.CallFunc) (out engine.FuncResult) {
+	f, ok := p.table.Calls[c.Func]
+	if !ok {
+		return engine.FuncResult{Failure: &engine.Failure{Code: engine.CodeFunc, Message: unknown(c.Func).Error()}}
+	}
+	defer func() {
+		if v := recover(); v != nil {
+			out = engine.FuncResult{Failure: &engine.Failure{Code: engine.CodeFunc, Message: fmt.Sprintf("function %q panicked: %v", c.Func, v)}}
+		}
+	}()
+	call := program.Call{
+		Run: run, Node: c.Node, Step: c.Step, Attempt: c.Attempt, Key: c.Key, Input: c.Input, State: c.State, Output: c.Outputs.Get, Outputs: c.Outputs.All,
+	}
+	if c.Last != nil {
+		last := failed(*c.Last)
+		call.Last = &last
+	}
+	r := f(ctx, call)
+	if r.Failure != nil {
+		return engine.FuncResult{Failure: failureOf(*r.Failure)}
+	}
+	out = engine.FuncResult{Update: r.Update, Output: r.Output, Goto: r.Goto}
+	for _, s := range r.Signals {
+		out.Signals = append(out.Signals, engine.SignalRaised{Signal: s.Name, Message: s.Message, Data: s.Data})
+	}
+	return out
+}
+
+func unknown(name string) error { return fmt.Errorf("the program has no function %q", name) }
+
+func view(v engine.View) program.View {
+	return program.View{Node: v.Node, Input: v.Input, State: v.State, Outputs: v.Outputs}
+}
+
+func failed(f engine.Failure) program.Failure {
+	return program.Failure{Code: f.Code, Message: f.Message, Node: f.Node, Retryable: f.Retryable}
+}
+
+func failureOf(f program.Failure) *engine.Failure {
+	if f.Code == "" {
+		f.Code = engine.CodeFunc
+	}
+	return &engine.Failure{Code: f.Code, Message: f.Message, Node: f.Node, Retryable: f.Retryable}
+}

@@ -1,0 +1,83 @@
+package program
+
+import (
+	"context"
+	"encoding/json"
+	"iter"
+)
+
+// Value is a JSON value; nil stands for null.
+type Value = json.RawMessage
+
+// Fields are values by name: top-level fields of the state.
+type Fields = map[string]Value
+
+// View is what a step sees of its run. Nobody may change what it holds.
+type View struct {
+	Node    string
+	Input   Value
+	State   Fields
+	Outputs map[string]Value
+}
+
+// Failure is why an attempt did not succeed. Code is a stable word, "" means the engine's word for functions.
+type Failure struct {
+	Code      string
+	Message   string
+	Node      string
+	Retryable bool
+}
+
+// Action is what an error handler decides (S2-42): Kind is `retry`, `skip`, `abort`, `goto`, or "" to let the retry policy decide.
+type Action struct {
+	Kind    string
+	DelayMS *int64   // of retry; nil: the policy's
+	Update  Fields   // of skip
+	Failure *Failure // of abort; nil: the failure stays
+	Node    string   // of goto
+}
+
+// Call is one attempt of a node function.
+type Call struct {
+	Run, Node string
+	// Step counts executions in the run, Attempt the tries of this one; both from 1.
+	Step, Attempt int
+	// Key is the idempotency key, equal for all attempts (D6).
+	Key   string
+	Input Value
+	State Fields
+	// Output gives the output of a node that the step can see; Outputs all of them, in the order in which the nodes first ran.
+	Output  func(node string) (Value, bool)
+	Outputs func() iter.Seq2[string, Value]
+	// Last is the failure of the attempt before; nil on the first (S2-58).
+	Last *Failure
+}
+
+// Result is what a node function gave. Where Failure is set all else counts for nothing.
+type Result struct {
+	Update  Fields
+	Output  Value
+	Goto    []string
+	Signals []Signal
+	Failure *Failure
+}
+
+// Signal is a note that a node sends out.
+type Signal struct {
+	Name, Message string
+	Data          Fields
+}
+
+// Table holds the functions by name. A nil map has none.
+type Table struct {
+	Conditions map[string]func(View) (bool, error)
+	// Values give prompts, questions and arguments.
+	Values map[string]func(View) (Value, error)
+	// Merges make changes of the state of outputs: those of a fork's branches by branch id, or the answer of a wait by its node.
+	Merges   map[string]func(outputs map[string]Value, v View) (Fields, error)
+	Reducers map[string]func(base, mine, theirs Value) (Value, error)
+	OnErrors map[string]func(Failure, View) (Action, error)
+	RetryOns map[string]func(Failure) (bool, error)
+	// Calls are the node functions. They return soon after ctx is done.
+	Calls map[string]func(ctx context.Context, c Call) Result
+}
