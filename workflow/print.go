@@ -51,7 +51,7 @@ func (p *printer) in(body func()) {
 }
 
 func (p *printer) workflow(w *Workflow, above map[*Workflow]bool) {
-	p.line("workflow", key("id", w.ID), key("name", w.Name), word("format", w.Format), word("entry", w.Entry), key("description", w.Description))
+	p.line("workflow", key("id", w.ID), key("name", w.Name), word("format", w.Format), word("entry", w.Entry), key("description", w.Description), key("version", w.Version))
 	if s := w.Schedule; s != nil {
 		p.line("schedule", word("mode", s.Mode), key("spec", s.Spec), key("timeZone", s.TimeZone))
 	}

@@ -1,0 +1,275 @@
+package graph_test
+
+import (
+	"context"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/hocket-run/hocket/graph"
+)
+
+// S2-1, S2-8, S2-41, S2-62, S2-77, D27: every misuse with its text, and without a panic.
+func TestMisuse(t *testing.T) {
+	t.Parallel()
+	type B = graph.Builder[state]
+	g := func() *B { return graph.New[state]("t").Start(note("s")) }
+	par := func(branches ...string) graph.ParallelConfig[state] {
+		return graph.ParallelConfig[state]{ID: "pp", Branches: branches}
+	}
+	retry := func(r graph.Retry) graph.NodeOptions[state] { return graph.NodeOptions[state]{Retry: &r} }
+	minus, nilNode := -time.Second, graph.Node[state](nil)
+	for name, tc := range map[string]struct {
+		graph  *B
+		config graph.Config
+		want   string
+	}{
+		"S2-1 second start":      {g().Start(note("b")), graph.Config{}, "Start node already set. Use then() to add more nodes."},
+		"S2-1 same id":           {g().Then(note("s")), graph.Config{}, `Node with ID "s" already exists`},
+		"S2-1 no start":          {graph.New[state]("t"), graph.Config{}, "Cannot compile graph without a start node"},
+		"S2-1 only beside":       {graph.New[state]("t").Node(note("a")), graph.Config{}, "Cannot compile graph without a start node"},
+		"S2-1 else without if":   {g().Else(), graph.Config{}, "Cannot use else() without a preceding if()"},
+		"S2-1 endif without if":  {g().EndIf(), graph.Config{}, "Cannot use endif() without a preceding if()"},
+		"S2-1 second else":       {g().If(always).Else().Else().EndIf(), graph.Config{}, "Already in else branch. Use endif() to close."},
+		"S2-1 if without node":   {graph.New[state]("t").If(always).Then(note("a")), graph.Config{}, "Cannot use if() without a preceding node. Use start() first."},
+		"S2-1 empty loop":        {g().Loop(graph.LoopConfig[state]{}), graph.Config{}, "Loop body must contain at least one node"},
+		"S2-1 no branches":       {g().Parallel(par()), graph.Config{}, `Parallel node "pp" requires at least one branch`},
+		"S2-1 tool":              {g().Tool(graph.ToolConfig[state, int, int]{ID: "x"}), graph.Config{}, `Tool node "x" requires an execute function`},
+		"S2-77 open if":          {g().If(always).Then(note("a")), graph.Config{}, "Missing endif()"},
+		"S2-8 unknown branch":    {g().Parallel(par("ab")).Node(note("abc")), graph.Config{}, `Parallel node "pp": branch "ab" is no node of the graph`},
+		"branch twice":           {g().Parallel(par("a", "a")).Node(note("a")), graph.Config{}, `Parallel node "pp" names the branch "a" twice`},
+		"branch in the flow":     {g().Then(note("a")).Parallel(par("a")), graph.Config{}, `Node "a" stands both in the main flow and in a branch of "pp"; a branch is a part of its own`},
+		"unknown strategy":       {g().Parallel(graph.ParallelConfig[state]{ID: "pp", Branches: []string{"a"}, Strategy: "most"}).Node(note("a")), graph.Config{}, `Parallel node "pp" has the unknown strategy "most"`},
+		"unknown target":         {g().Then(graph.DecisionNode[state]("d", nil, "x")), graph.Config{}, `Node "x" not found in graph; "d" leads there`},
+		"route without when":     {g().Then(graph.DecisionNode("d", []graph.Route[state]{{Target: "s"}}, "s")), graph.Config{}, `Decision node "d": route 1 has no condition`},
+		"if without condition":   {g().If(nil).EndIf(), graph.Config{}, `Decision "decision_1" requires a condition`},
+		"no function":            {g().Then(graph.Do[state]("x", nil)), graph.Config{}, `Node "x" requires a function`},
+		"odd type":               {g().Then(graph.NewNode("x", "robot", graph.Func[state](func(context.Context, *graph.Context[state]) (r graph.Result[state], err error) { return }))), graph.Config{}, `Node "x" is of the unknown type "robot"`},
+		"no node":                {g().Then(nilNode), graph.Config{}, "Node is nil"},
+		"no id":                  {g().Then(note("")), graph.Config{}, `Node of type "tool" has no ID`},
+		"slash":                  {g().Then(note("a/b")), graph.Config{}, `Node ID "a/b" must not contain a slash`},
+		"second handler":         {g().Catch(note("h")).Catch(note("i")), graph.Config{}, `Error handler already set: "h"`},
+		"handler that waits":     {g().Catch(graph.WaitNode[state]("h", "?")), graph.Config{}, `Error handler "h" must be a node that calls a function`},
+		"negative iterations":    {g().Loop(graph.LoopConfig[state]{MaxIterations: new(-1)}, note("a")), graph.Config{}, `Loop "loop_start_1": maxIterations must not be negative`},
+		"negative tool timeout":  {g().Tool(graph.ToolConfig[state, int, int]{ID: "x", Timeout: minus, Execute: func(context.Context, int) (int, error) { return 0, nil }}), graph.Config{}, `Tool node "x" has a negative timeout`},
+		"S2-41 no attempts":      {g().Then(note("a", retry(graph.Retry{MaxAttempts: new(0)}))), graph.Config{}, `Node "a": maxAttempts is 0; it counts the first attempt and must be at least 1`},
+		"negative backoff":       {g().Then(note("a", retry(graph.Retry{Backoff: &minus}))), graph.Config{}, `Node "a": the backoff is negative`},
+		"negative multiplier":    {g().Then(note("a", retry(graph.Retry{Multiplier: -1}))), graph.Config{}, `Node "a": the multiplier of the backoff must be between 0 and 1,000,000`},
+		"S2-62 no concurrency":   {g(), graph.Config{MaxConcurrency: new(0)}, "maxConcurrency is 0; it must be at least 1"},
+		"negative steps":         {g(), graph.Config{MaxSteps: new(-1)}, "maxSteps is -1; it must not be negative"},
+		"negative timeout":       {g(), graph.Config{Timeout: minus}, "timeout is -1s; it must not be negative"},
+		"bad schema":             {g(), graph.Config{OutputSchema: graph.SchemaJSON(`{"type": 7}`)}, "The outputSchema of the graph cannot be read: "},
+		"empty schema":           {g().Then(note("a", graph.NodeOptions[state]{InputSchema: &graph.Schema{}})), graph.Config{}, `The inputSchema of node "a" is empty; make it with SchemaOf or SchemaJSON`},
+		"reducer of no field":    {g(), graph.Config{Reducers: map[string]graph.Reducer{"lg": graph.Append()}}, `Reducer for "lg": the state has no such field`},
+		"append to a number":     {g(), graph.Config{Reducers: map[string]graph.Reducer{"n": graph.Append()}}, `Reducer for "n" needs a slice; the field is of type int`},
+		"sum of texts":           {g(), graph.Config{Reducers: map[string]graph.Reducer{"text": graph.Sum()}}, `Reducer for "text" needs a number; the field is of type string`},
+		"merge of a list":        {g(), graph.Config{Reducers: map[string]graph.Reducer{"log": graph.MergeMap()}}, `Reducer for "log" needs a map; the field is of type []string`},
+		"function of other type": {g(), graph.Config{Reducers: map[string]graph.Reducer{"n": graph.Reduce(func(_, _, t string) string { return t })}}, `Reducer for "n" is a function of string; the field is of type int`},
+		"empty reducer":          {g(), graph.Config{Reducers: map[string]graph.Reducer{"n": {}}}, `Reducer for "n" is empty`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			c, err := tc.graph.Compile(tc.config)
+			if err == nil || c != nil {
+				t.Fatalf("compiled, want %s", tc.want)
+			}
+			for _, p := range problems(t, err) {
+				if !strings.HasPrefix(p.Message, tc.want) {
+					t.Errorf("also %s", p)
+				} else if p.Span.File != "build_test.go" || p.Span.Start.Line == 0 {
+					t.Errorf("it stands at %s", p.Span)
+				}
+			}
+		})
+	}
+}
+
+// All misuse is told at once, each at the line of its call, with a hint at what was meant.
+func TestMisuseAtOnce(t *testing.T) {
+	t.Parallel()
+	_, err := graph.New[state]("t").
+		Start(note("s")).
+		Start(note("b")).
+		Then(note("s")).
+		Parallel(graph.ParallelConfig[state]{Branches: []string{"sx"}}).
+		EndIf().
+		Compile()
+	list := problems(t, err)
+	if len(list) != 4 {
+		t.Fatalf("%d problems: %v", len(list), err)
+	}
+	first := list[0].Span.Start.Line
+	for i, want := range []struct {
+		code, hint string
+		line       int
+	}{{"second-start", "", 0}, {"duplicate-node", "", 1}, {"endif-without-if", "", 3}, {"unknown-node", `did you mean "s"?`, 2}} {
+		if got := list[i]; got.Code != want.code || got.Hint != want.hint || got.Span.Start.Line != first+want.line {
+			t.Errorf("problem %d: %s at %s, hint %q; want %+v", i, got.Code, got.Span, got.Hint, want)
+		}
+	}
+}
+
+type unsaid struct {
+	Open  chan int
+	Do    func()
+	C     complex128
+	Inner struct {
+		hidden int
+		Left   int `json:"-"`
+	}
+	Any   any
+	Err   error
+	ByKey map[[2]int]string
+	Time  time.Time
+	Self  *unsaid
+}
+
+// D27: a state that does not survive JSON does not compile; all its fields are told.
+func TestStateMustSurviveJSON(t *testing.T) {
+	t.Parallel()
+	_ = unsaid{}.Inner.hidden
+	_, err := graph.New[unsaid]("t").Start(graph.Do("a", func(context.Context, *unsaid) error { return nil })).Compile()
+	var got []string
+	for _, p := range problems(t, err) {
+		got = append(got, p.Message)
+	}
+	want := []string{
+		"State field Open is a chan, which JSON cannot hold",
+		"State field Do is a func, which JSON cannot hold",
+		"State field C is a complex128, which JSON cannot hold",
+		"State field Inner.hidden is not exported, so nodes would lose it",
+		`State field Inner.Left has the tag json:"-", so nodes would lose it`,
+		"State field Err is the interface error, which JSON cannot read back",
+		"State field ByKey is a map with keys of type [2]int, which JSON cannot hold",
+	}
+	if d := cmp.Diff(got, want); d != "" {
+		t.Errorf("got - want +\n%s", d)
+	}
+	if _, err := graph.New[int]("t").Start(graph.Do("a", func(context.Context, *int) error { return nil })).Compile(); err == nil {
+		t.Error("a number is a state")
+	}
+	type prefixed struct {
+		X int `json:"outputs.x"`
+	}
+	if _, err := graph.New[prefixed]("t").Start(graph.Do("a", func(context.Context, *prefixed) error { return nil })).Compile(); err == nil {
+		t.Error("a field of the graph's own name was taken")
+	}
+}
+
+// S2-2, S2-4, S2-7, S2-9: ids, labels, edges and ends.
+func TestShape(t *testing.T) {
+	t.Parallel()
+	b := graph.New[state]("t").Start(note("s")).
+		If(always).Then(note("t")).EndIf().
+		Loop(graph.LoopConfig[state]{}, note("l1"), note("l2")).
+		Parallel(graph.ParallelConfig[state]{Branches: []string{"p1", "p2"}}).
+		Wait("Go on?").
+		Node(note("p1")).Node(note("p2"), note("p3"))
+	c := compiled(t, b)
+	var ids []string
+	for _, n := range c.Nodes() {
+		ids = append(ids, n.ID)
+	}
+	if got, want := strings.Join(ids, " "), "s decision_1 t merge_2 loop_start_3 l1 l2 loop_check_4 parallel_5 wait_6 p1 p2 p3"; got != want {
+		t.Errorf("nodes\n%s, want\n%s", got, want)
+	}
+	for _, tc := range []struct {
+		from string
+		want []graph.Edge
+	}{
+		{"s", []graph.Edge{{From: "s", To: "decision_1"}}},
+		{"decision_1", []graph.Edge{{From: "decision_1", To: "t", Label: "if-true", Conditional: true}, {From: "decision_1", To: "merge_2", Label: "if-false", Conditional: true}}},
+		{"t", []graph.Edge{{From: "t", To: "merge_2"}}},
+		{"l1", []graph.Edge{{From: "l1", To: "l2"}}},
+		{"loop_check_4", []graph.Edge{{From: "loop_check_4", To: "l1", Label: "loop-continue", Conditional: true}, {From: "loop_check_4", To: "parallel_5", Label: "loop-exit", Conditional: true}}},
+		{"parallel_5", []graph.Edge{{From: "parallel_5", To: "p1", Label: "parallel-p1"}, {From: "parallel_5", To: "p2", Label: "parallel-p2"}, {From: "parallel_5", To: "wait_6"}}},
+		{"wait_6", nil},
+	} {
+		if d := cmp.Diff(c.EdgesFrom(tc.from), tc.want); d != "" {
+			t.Errorf("edges from %s: got - want +\n%s", tc.from, d)
+		}
+		if d := cmp.Diff(b.EdgesFrom(tc.from), tc.want); d != "" {
+			t.Errorf("the builder's edges from %s: got - want +\n%s", tc.from, d)
+		}
+	}
+	if got := c.EdgesTo("merge_2"); len(got) != 2 {
+		t.Errorf("edges to merge_2: %v", got)
+	}
+	if d := cmp.Diff(b.EdgesTo("l1"), []graph.Edge{{From: "loop_start_3", To: "l1"}, {From: "loop_check_4", To: "l1", Label: "loop-continue", Conditional: true}}); d != "" {
+		t.Errorf("edges to l1: got - want +\n%s", d)
+	}
+	if got := strings.Join(c.Ends(), " "); got != "wait_6 p1 p3" {
+		t.Errorf("ends %s", got)
+	}
+	for id, want := range map[string]graph.NodeType{"wait_6": graph.TypeWait, "parallel_5": graph.TypeParallel, "merge_2": graph.TypeDecision, "s": graph.TypeTool} {
+		if n, ok := c.Node(id); !ok || n.Type != want {
+			t.Errorf("node %s: %+v, %t", id, n, ok)
+		}
+		if n, ok := b.Find(id); !ok || n.Type != want {
+			t.Errorf("the builder's node %s: %+v, %t", id, n, ok)
+		}
+	}
+	if _, ok := c.Node("ghost"); ok {
+		t.Error("a node that does not exist was found")
+	}
+	if got := compiled(t, graph.New[state]("t").Start(note("a")).End().Then(note("b"))).Ends(); len(got) != 1 || got[0] != "a" {
+		t.Errorf("explicit ends %v", got)
+	}
+}
+
+// S2-77, D29: a compiled graph does not change with its builder; its digest tells versions apart and is the same in every build.
+func TestFrozen(t *testing.T) {
+	t.Parallel()
+	b := graph.New[state]("t").Start(note("a"))
+	one := compiled(t, b)
+	again := compiled(t, b)
+	version := compiled(t, b, graph.Config{Version: "2"})
+	b.Then(note("b")).Node(note("c"))
+	if _, err := b.Then(note("a")).Compile(); err == nil {
+		t.Error("misuse after Compile was not told")
+	}
+	if n := one.Nodes(); len(n) != 1 || len(one.EdgesFrom("a")) != 0 || len(one.Workflow().Nodes) != 1 {
+		t.Errorf("the compiled graph changed: %v", n)
+	}
+	if one.Digest() != again.Digest() || one.Digest() == version.Digest() || len(one.Digest()) != 64 {
+		t.Errorf("digests %s, %s, %s", one.Digest(), again.Digest(), version.Digest())
+	}
+	if one.Name() != "t" || one.Start() != "a" || one.Workflow().Format != "graph" {
+		t.Errorf("%s begins at %s", one.Name(), one.Start())
+	}
+}
+
+// S2-60, S2-40: words and defaults.
+func TestConstants(t *testing.T) {
+	t.Parallel()
+	for _, word := range []string{"agent", "tool", "decision", "wait", "ask_user", "subgraph", "parallel"} {
+		if !graph.IsNodeType(word) {
+			t.Errorf("%s is no node type", word)
+		}
+	}
+	for _, word := range []string{"context_window_warning", "checkpoint", "human_input_required", "debug_report_generated"} {
+		if !graph.IsSignal(word) || graph.IsNodeType(word) {
+			t.Errorf("%s is no signal", word)
+		}
+	}
+	if graph.IsSignal("") || graph.IsNodeType("") || graph.IsSignal("tool") {
+		t.Error("anything is a word")
+	}
+	r := graph.DefaultRetry()
+	if *r.MaxAttempts != 3 || *r.Backoff != time.Second || r.Multiplier != 2 || r.RetryOn != nil {
+		t.Errorf("default retry %+v", r)
+	}
+	for name, tc := range map[string][2]float64{
+		"compaction": {graph.BackgroundCompactionThreshold, 0.45}, "exhaustion": {graph.BufferExhaustionThreshold, 0.6}, "percent": {graph.DefaultContextWindowThreshold, 45},
+		"concurrency": {graph.DefaultMaxConcurrency, 1}, "iterations": {graph.DefaultMaxIterations, 100},
+	} {
+		if tc[0] != tc[1] {
+			t.Errorf("%s is %v, want %v", name, tc[0], tc[1])
+		}
+	}
+	if !graph.DefaultAutoCheckpoint {
+		t.Error("automatic checkpoints are off")
+	}
+}
