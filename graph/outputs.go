@@ -64,23 +64,27 @@ func (c *compiler[S]) output(out map[string]json.RawMessage, id string, v json.R
 	}
 }
 
-// lastOf gives the node of a branch whose output is the branch's: the last of its chain, where that has run.
+// lastOf gives the node of a branch whose output is the branch's: of those that edges lead to from its first node, one that nothing follows and that has
+// run. "" where there is none: the branch was cut off, or a goto took it elsewhere.
 func (c *compiler[S]) lastOf(branch string, b block) string {
 	seen := map[string]bool{}
-	for id := branch; !seen[id]; {
+	for todo := []string{branch}; len(todo) > 0; {
+		id := todo[0]
+		todo = todo[1:]
+		if seen[id] {
+			continue
+		}
 		seen[id] = true
-		next := ""
+		followed := false
 		for _, e := range c.edges {
-			if _, ran := b.Steps[e.To]; e.From == id && !c.branches(e) && ran {
-				next = e.To
-			} else if e.From == id && !c.branches(e) && next == "" && c.index[id].shape == shapeFunc {
-				return "" // it was cut off
+			if e.From == id && !c.branches(e) {
+				followed = true
+				todo = append(todo, e.To)
 			}
 		}
-		if next == "" {
+		if _, ran := b.Steps[id]; ran && !followed {
 			return id
 		}
-		id = next
 	}
-	return branch
+	return ""
 }

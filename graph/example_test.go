@@ -1,0 +1,226 @@
+package graph_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/hocket-run/hocket/diag"
+	"github.com/hocket-run/hocket/graph"
+	"github.com/hocket-run/hocket/internal/driver/program"
+	"github.com/hocket-run/hocket/internal/engine"
+)
+
+// play runs a compiled graph in memory and gives its last state; timers fire at once.
+func play[S any](g *graph.Compiled[S], first S) (last S, err error) {
+	p := program.New(g.Program())
+	plan, err := engine.Compile(g.Workflow(), p)
+	if err != nil {
+		return last, err
+	}
+	input, err := json.Marshal(first)
+	if err != nil {
+		return last, err
+	}
+	r, now := engine.New(plan, "example"), time.Unix(0, 0)
+	todo := []engine.InputData{engine.Start{Created: engine.RunCreated{Input: input}}}
+	for len(todo) > 0 {
+		d, err := r.Activate([]engine.Input{{At: now, Data: todo[0]}})
+		if err != nil {
+			return last, err
+		}
+		todo = todo[1:]
+		for _, c := range d.Commands {
+			switch c := c.(type) {
+			case *engine.CallFunc:
+				result := p.Call(context.Background(), "example", c)
+				result.ID = c.ID
+				todo = append(todo, result)
+			case *engine.StartTimer:
+				now = c.At
+				todo = append(todo, engine.TimerDue{ID: c.ID})
+			}
+		}
+		for _, e := range d.Events {
+			if f, ok := e.Data.(*engine.RunFailed); ok {
+				return last, errors.New(f.Error.Message)
+			}
+		}
+	}
+	raw, err := json.Marshal(r.State())
+	if err == nil {
+		err = json.Unmarshal(raw, &last)
+	}
+	return last, err
+}
+
+// Article is the state of the examples.
+type Article struct {
+	Topic    string   `json:"topic"`
+	Text     string   `json:"text"`
+	Rounds   int      `json:"rounds"`
+	Approved bool     `json:"approved"`
+	Notes    []string `json:"notes"`
+	Words    int      `json:"words"`
+}
+
+func draft(_ context.Context, a *Article) error {
+	a.Text = "On " + a.Topic
+	return nil
+}
+
+func publish(_ context.Context, a *Article) error {
+	a.Text = strings.ToUpper(a.Text)
+	return nil
+}
+
+// Nodes one after another: each changes its copy of the state in place.
+func ExampleNew() {
+	g, err := graph.New[Article]("chain").
+		Start(graph.Do("draft", draft)).
+		Then(graph.Do("publish", publish)).
+		Compile()
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	a, err := play(g, Article{Topic: "canons"})
+	fmt.Println(a.Text, err)
+	// Output: ON CANONS <nil>
+}
+
+// A conditional with an else-if.
+func ExampleBuilder_IfConfig() {
+	set := func(id, text string) graph.Node[Article] {
+		return graph.Do(id, func(_ context.Context, a *Article) error {
+			a.Text = text
+			return nil
+		})
+	}
+	g, err := graph.New[Article]("branch").
+		Start(graph.Do("count", func(_ context.Context, a *Article) error {
+			a.Words = len(strings.Fields(a.Topic))
+			return nil
+		})).
+		IfConfig(graph.IfConfig[Article]{
+			Condition: func(a Article) bool { return a.Words > 3 },
+			Then:      []graph.Node[Article]{set("long", "a long read")},
+			ElseIf: []graph.ElseIf[Article]{{
+				Condition: func(a Article) bool { return a.Words > 1 },
+				Then:      []graph.Node[Article]{set("short", "a short read")},
+			}},
+			Else: []graph.Node[Article]{set("word", "a word")},
+		}).
+		Compile()
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	for _, topic := range []string{"the art of the hocket", "two voices", "canon"} {
+		a, err := play(g, Article{Topic: topic})
+		fmt.Println(a.Text, err)
+	}
+	// Output:
+	// a long read <nil>
+	// a short read <nil>
+	// a word <nil>
+}
+
+// A review cycle: the body runs until the text is approved, at most five times.
+func ExampleBuilder_Loop() {
+	review := func(_ context.Context, a *Article) error {
+		a.Rounds++
+		a.Approved = strings.HasSuffix(a.Text, "!!")
+		return nil
+	}
+	fix := func(_ context.Context, a *Article) error {
+		if !a.Approved {
+			a.Text += "!"
+		}
+		return nil
+	}
+	g, err := graph.New[Article]("review").
+		Start(graph.Do("draft", draft)).
+		Loop(graph.LoopConfig[Article]{Until: func(a Article) bool { return a.Approved }, MaxIterations: new(5)},
+			graph.Do("review", review), graph.Do("fix", fix)).
+		Then(graph.Do("publish", publish)).
+		Compile()
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	a, err := play(g, Article{Topic: "canons"})
+	fmt.Println(a.Text, a.Rounds, err)
+	// Output: ON CANONS!! 3 <nil>
+}
+
+// Two branches race: the first that settles wins, the other is cancelled.
+func ExampleBuilder_Parallel() {
+	answer := func(id, text string) graph.Node[Article] {
+		return graph.ToolConfig[Article, string, string]{ID: id, ArgsFunc: func(a Article) string { return a.Topic }, Execute: func(_ context.Context, topic string) (string, error) {
+			return text + " about " + topic, nil
+		}}
+	}
+	g, err := graph.New[Article]("race").
+		Parallel(graph.ParallelConfig[Article]{Branches: []string{"quick", "slow"}, Strategy: graph.Race, Merge: func(a *Article, results []graph.BranchResult) error {
+			return json.Unmarshal(results[0].Output, &a.Text)
+		}}).
+		Then(graph.Do("publish", publish)).
+		Node(answer("quick", "a note")).
+		Node(answer("slow", "a book")).
+		Compile()
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	a, err := play(g, Article{Topic: "canons"})
+	fmt.Println(a.Text, err)
+	// Output: A NOTE ABOUT CANONS <nil>
+}
+
+// Branches that change the same fields say how the changes become one.
+func ExampleReducer() {
+	look := func(id string, words int) graph.Node[Article] {
+		return graph.Do(id, func(_ context.Context, a *Article) error {
+			a.Notes = append(a.Notes, "found in "+id)
+			a.Words += words
+			return nil
+		})
+	}
+	b := graph.New[Article]("reducers").
+		Parallel(graph.ParallelConfig[Article]{Branches: []string{"library", "archive"}}).
+		Node(look("library", 300)).
+		Node(look("archive", 20))
+	for _, reducers := range []map[string]graph.Reducer{{"notes": graph.Append(), "words": graph.Sum()}, {"words": graph.Sum()}} {
+		g, err := b.Compile(graph.Config{Reducers: reducers})
+		if err != nil {
+			fmt.Println(err)
+			return
+		}
+		a, err := play(g, Article{Words: 5})
+		fmt.Printf("%q %d %v\n", a.Notes, a.Words, err)
+	}
+	// Output:
+	// ["found in library" "found in archive"] 325 <nil>
+	// [] 0 nodes "library" and "archive" both changed field "notes" at the same time; declare how it is merged
+}
+
+// Misuse is told by Compile, all at once.
+func ExampleBuilder_Compile() {
+	_, err := graph.New[Article]("mistakes").
+		Start(graph.Do("draft", draft)).
+		Then(graph.Do("draft", draft)).
+		If(func(a Article) bool { return a.Approved }).
+		Compile()
+	if list, ok := errors.AsType[diag.List](err); ok {
+		for _, p := range list {
+			fmt.Println(p.Span.File, p.Message)
+		}
+	}
+	// Output:
+	// example_test.go Node with ID "draft" already exists
+	// example_test.go Missing endif()
+}

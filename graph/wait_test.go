@@ -1,0 +1,144 @@
+package graph_test
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/hocket-run/hocket/graph"
+	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/engine/enginetest"
+)
+
+// S2-52, S2-74: a wait pauses the run; the answer is applied and the successors run, after a crash too. The wait does not run again.
+func TestWaits(t *testing.T) {
+	t.Parallel()
+	into := func(s *state, answer string) error {
+		if answer == "bad" {
+			return errors.New("not that")
+		}
+		s.Text = "said " + answer
+		return nil
+	}
+	type waitNode = graph.WaitConfig[state]
+	type askNode = graph.AskUserConfig[state]
+	choices := []graph.Choice{{Label: "yes", Description: "go on"}, {Label: "no"}}
+	for name, tc := range map[string]struct {
+		node    graph.Node[state]
+		prompt  string
+		options []string
+		answer  string
+		end     string
+		text    string
+		output  string
+	}{
+		"prompt":         {waitNode{ID: "w", Prompt: "Go on?"}, "Go on?", nil, `"sure"`, "completed", "", `"sure"`},
+		"of state":       {waitNode{ID: "w", Prompt: "?", PromptFunc: func(s state) string { return "Go on, " + s.Counter + "?" }}, "Go on, you?", nil, `"sure"`, "completed", "", `"sure"`},
+		"mapper":         {waitNode{ID: "w", Prompt: "Go on?", Input: into}, "Go on?", nil, `"sure"`, "completed", "said sure", `"sure"`},
+		"mapper, number": {waitNode{ID: "w", Prompt: "Go on?", Input: into}, "Go on?", nil, `7`, "completed", "said 7", `7`},
+		"mapper fails":   {waitNode{ID: "w", Prompt: "Go on?", Input: into}, "Go on?", nil, `"bad"`, "not that", "", ""},
+		"approved":       {waitNode{ID: "w", AutoApprove: true, Input: into}, "", nil, "", "completed", "said ", `""`},
+		"WaitNode":       {graph.WaitNode[state]("w", "Go on?"), "Go on?", nil, `"sure"`, "completed", "", `"sure"`},
+		"ask":            {askNode{ID: "w", Question: graph.Question{Question: "Go on?", Choices: choices}}, "Go on?", []string{"yes", "no"}, `"yes"`, "completed", "", `"yes"`},
+		"ask, free text": {askNode{ID: "w", Question: graph.Question{Question: "Go on?", Choices: choices}}, "Go on?", []string{"yes", "no"}, `"perhaps"`, "completed", "", `"perhaps"`},
+		"ask with header": {askNode{ID: "w", Ask: func(s state) graph.Question {
+			return graph.Question{Header: s.Counter, Question: "Go on?", Choices: choices[:1]}
+		}}, "you\n\nGo on?", []string{"yes"}, `"yes"`, "completed", "", `"yes"`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			var output string
+			w := run(t, graph.New[state]("t").Start(nothing("s")).Then(tc.node).
+				Then(graph.NewNode("z", graph.TypeTool, func(_ context.Context, c *graph.Context[state]) (graph.Result[state], error) {
+					v, _ := c.Output("w")
+					output = string(v)
+					return graph.Result[state]{}, nil
+				})), state{Counter: "you"})
+			if tc.answer != "" {
+				w.want("s, w", "paused")
+				waits := w.Run.Waits()
+				if len(waits) != 1 || waits[0].Prompt != tc.prompt || !slices.Equal(waits[0].Options, tc.options) {
+					t.Fatalf("waits %+v", waits)
+				}
+				w.Crash()
+				w.Feed(engine.Answer{Wait: waits[0].ID, Value: engine.Value(tc.answer)})
+				w.Go(nil)
+			}
+			visited := "s, w, z"
+			if tc.end != "completed" {
+				visited = "s, w"
+			}
+			w.want(visited, tc.end)
+			if got := w.state().Text; got != tc.text || output != tc.output {
+				t.Errorf("state %q, output %s", got, output)
+			}
+		})
+	}
+}
+
+// S2-63: while a question is open the rest of the queue stays; then all that was pending runs, and no finished node again.
+func TestQueueBehindAWait(t *testing.T) {
+	t.Parallel()
+	w := run(t, graph.New[state]("t").Start(goes("s", "w", "a")).Node(graph.WaitNode[state]("w", "?"), nothing("w2")).Node(nothing("a")), state{})
+	w.want("s, w", "paused")
+	w.Crash()
+	w.Feed(engine.Answer{Value: enginetest.Text("on")})
+	w.Go(nil)
+	w.want("s, w, a, w2", "completed")
+}
+
+// The builder's own waits have ids of the one counter (S2-2).
+func TestBuilderWaits(t *testing.T) {
+	t.Parallel()
+	w := run(t, graph.New[state]("t").Start(nothing("s")).Wait("Sure?").AskUser(graph.AskUserConfig[state]{ID: "ask", Question: graph.Question{Question: "Why?"}}).Wait("Really?"), state{})
+	var prompts []string
+	for w.Run.Status() == engine.StatusPaused {
+		prompts = append(prompts, w.Run.Waits()[0].Node+": "+w.Run.Waits()[0].Prompt)
+		w.Feed(engine.Answer{Value: enginetest.Text("yes")})
+		w.Go(nil)
+	}
+	if d := cmp.Diff(prompts, []string{"wait_1: Sure?", "ask: Why?", "wait_2: Really?"}); d != "" {
+		t.Errorf("got - want +\n%s", d)
+	}
+	w.want("s, wait_1, ask, wait_2", "completed")
+}
+
+// D4, P7: a run that crashes at any point goes on to the same state; what functions gave before is not asked again.
+func TestCrashes(t *testing.T) {
+	t.Parallel()
+	add := func(s *state, k string) { s.Log = append(s.Log, k) }
+	b := graph.New[state]("t").Start(changes("s", func(s *state) { s.N = 1 })).
+		If(func(s state) bool { return s.N == 1 }).
+		Loop(graph.LoopConfig[state]{Until: func(s state) bool { return s.N >= 3 }}, count("l")).
+		EndIf().
+		Parallel(graph.ParallelConfig[state]{Branches: []string{"a", "b"}}).
+		Then(changes("z", func(s *state) { add(s, "z") })).
+		Node(changes("a", func(s *state) { add(s, "a") })).Node(changes("b", func(s *state) { add(s, "b") }), breaks("b2", 1))
+	g := compiled(t, b, graph.Config{Reducers: map[string]graph.Reducer{"log": graph.Append()}})
+	whole := newWorld(t, g)
+	whole.begin(state{})
+	want := state{N: 3, Log: []string{"a", "b", "z"}}
+	if d := cmp.Diff(whole.state(), want); d != "" || whole.Run.Status() != engine.StatusCompleted {
+		t.Fatalf("%s, got - want +\n%s", whole.Run.Status(), d)
+	}
+	for stop := 1; stop < len(whole.Batches); stop++ {
+		w := newWorld(t, g)
+		f, answered := w.Func, 0
+		w.Func = func(c *engine.CallFunc) *engine.FuncResult {
+			if answered++; answered > stop {
+				return nil
+			}
+			return f(c)
+		}
+		w.begin(state{})
+		w.Crash()
+		w.Func = f
+		w.Go(nil)
+		if d := cmp.Diff(w.state(), want); d != "" || w.visited() != whole.visited() {
+			t.Errorf("stopped after %d calls: visited %s, got - want +\n%s", stop, w.visited(), d)
+		}
+	}
+}
