@@ -21,7 +21,8 @@ var (
 	ErrUntrusted       = errors.New("not trusted")
 )
 
-// RefError says why calls of a reference have nowhere to go. Its text is for people and complete: what is wrong and the ways out.
+// RefError says why calls of a reference have nowhere to go. Its text is for people and complete: a line that says what is wrong, one with the ways out, one with
+// the providers that were found.
 type RefError struct {
 	// Ref is the reference as written; Provider is empty where none is clear.
 	Ref, Provider string
@@ -131,10 +132,12 @@ func (r *Registry) withWaysOut(err error) error {
 			text = fmt.Sprintf("model %q: %s", p.Ref, text)
 		}
 	}
-	text += ". Ways out: " + choose + ", answer the calls from a reply script with --replies FILE"
+	ways := []string{choose, "answer the calls from a reply script with --replies FILE"}
 	if !r.hasOpenAIServer() {
-		text += ", or point OPENAI_BASE_URL at an OpenAI-compatible server"
+		ways = append(ways, "point OPENAI_BASE_URL at an OpenAI-compatible server")
 	}
+	last := len(ways) - 1
+	text += "\nways out: " + strings.Join(ways[:last], ", ") + ", or " + ways[last]
 	var usable []string
 	for _, f := range r.Found() {
 		if f.Usable && f.Configured {
@@ -144,6 +147,6 @@ func (r *Registry) withWaysOut(err error) error {
 	if len(usable) == 0 {
 		usable = []string{"none"}
 	}
-	text += ". Providers found: " + strings.Join(usable, ", ")
+	text += "\nproviders found: " + strings.Join(usable, ", ")
 	return &RefError{Ref: p.Ref, Provider: p.Provider, Reason: p.Reason, Message: text}
 }
