@@ -94,6 +94,22 @@ func (e *expander) keep(value string) {
 	}
 }
 
+// named expands the value of a variable or a header and remembers it, if its name says that it is a secret, even where it is written into the file:
+// the whole, and what follows a first word such as Bearer.
+func (e *expander) named(name, text string, secret bool) (string, error) {
+	value, err := e.expand(text, secret || looksSecret(name))
+	if err != nil || !looksSecret(name) {
+		return value, err
+	}
+	e.keep(value)
+	if words := strings.Fields(value); len(words) > 1 {
+		for _, w := range words[1:] {
+			e.keep(w)
+		}
+	}
+	return value, nil
+}
+
 // environment gives what a server gets: the inherited variables and what the spec names, which wins.
 func (e *expander) environment(environ []string, named map[string]string) ([]string, error) {
 	out := map[string]string{}
@@ -104,7 +120,7 @@ func (e *expander) environment(environ []string, named map[string]string) ([]str
 		}
 	}
 	for name, text := range named {
-		value, err := e.expand(text, looksSecret(name))
+		value, err := e.named(name, text, false)
 		if err != nil {
 			return nil, fmt.Errorf("env %s: %w", name, err)
 		}

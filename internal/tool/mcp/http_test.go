@@ -6,6 +6,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -113,6 +114,29 @@ func TestCloseFreesConnections(t *testing.T) {
 	}
 	if tr.closed.Load() == 0 {
 		t.Error("idle connections stay open")
+	}
+}
+
+// TestLiteralHeader: what a header holds that is written into the file is no less a secret (SEC11).
+func TestLiteralHeader(t *testing.T) {
+	t.Parallel()
+	srv := serve(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		var req struct {
+			ID json.RawMessage `json:"id"`
+		}
+		if err := json.NewDecoder(r.Body).Decode(&req); err != nil || req.ID == nil {
+			w.WriteHeader(http.StatusAccepted)
+			return
+		}
+		who := strings.TrimPrefix(r.Header.Get("Authorization"), "Bearer ")
+		w.Header().Set("Content-Type", "application/json")
+		fmt.Fprintf(w, `{"jsonrpc":"2.0","id":%s,"error":{"code":-32000,"message":"who is %s of the %s?"}}`, req.ID, who, r.Header.Get("X-Team"))
+	}))
+	spec := remote(srv.URL)
+	spec.Remote.Headers = map[string]string{"Authorization": "Bearer " + canary, "X-Team": "red-team"}
+	_, err := open(t, httpConfig(t), spec).Tools(t.Context())
+	if text := fmt.Sprint(err); !strings.Contains(text, "who is [redacted] of the red-team?") {
+		t.Errorf("got %v; want the server's words without the secret", err)
 	}
 }
 

@@ -219,10 +219,22 @@ func TestEnvironment(t *testing.T) {
 	}
 }
 
-// TestSecrets: a secret that a server got is in no result, error or log line, whatever the server does with it (SEC11).
+const canary = "canary-4711-secret"
+
+// TestSecrets: a secret that a server got is in no result, error or log line, whatever the server does with it (SEC11), be it referred to as it
+// should be or written into the file.
 func TestSecrets(t *testing.T) {
 	t.Parallel()
-	const canary = "canary-4711-secret"
+	for name, token := range map[string]string{"reference": "$API_TOKEN", "literal": canary, "literal in words": "token " + canary} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			testSecrets(t, token)
+		})
+	}
+}
+
+func testSecrets(t *testing.T, token string) {
+	t.Helper()
 	var mu sync.Mutex
 	var logged bytes.Buffer
 	cfg := quick()
@@ -239,7 +251,7 @@ func TestSecrets(t *testing.T) {
 		}
 	}
 	spec := stdio(t, "basic")
-	spec.Env["API_TOKEN"] = "$API_TOKEN"
+	spec.Env["API_TOKEN"] = token
 	ts := open(t, cfg, spec)
 	r, err := call(t, ts, "env", `{"name":"API_TOKEN"}`)
 	if err != nil {
@@ -250,7 +262,7 @@ func TestSecrets(t *testing.T) {
 	check("error", fmt.Sprint(err))
 
 	dying := stdio(t, "die")
-	dying.Env["API_TOKEN"] = "$API_TOKEN"
+	dying.Env["API_TOKEN"] = token
 	_, err = open(t, cfg, dying).Tools(t.Context())
 	check("last words", fmt.Sprint(err))
 	mu.Lock()

@@ -106,7 +106,7 @@ func (d *dialer) prepareRemote(exp *expander, r tool.Remote) error {
 	}
 	d.headers = map[string]string{}
 	for name, value := range r.Headers {
-		if d.headers[name], err = exp.expand(value, true); err != nil {
+		if d.headers[name], err = exp.named(name, value, true); err != nil {
 			return fmt.Errorf("header %s: %w", name, err)
 		}
 	}
