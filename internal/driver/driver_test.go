@@ -282,3 +282,26 @@ func TestHistory(t *testing.T) {
 		t.Error(diff)
 	}
 }
+
+// P37: whoever makes the id of a planned run makes the same one; other parts give another.
+func TestDerivedRunID(t *testing.T) {
+	t.Parallel()
+	at := time.Date(2026, 3, 8, 3, 0, 0, 1000, time.UTC)
+	id := driver.DerivedRunID(at, "w", "b")
+	if again := driver.DerivedRunID(at.In(time.FixedZone("", 3600)), "w", "b"); again != id || len(id) != 26 {
+		t.Errorf("%s and %s", id, again)
+	}
+	if driver.NewRunID(at)[:10] != id[:10] {
+		t.Errorf("%s does not sort by its time", id)
+	}
+	seen := map[string]bool{id: true}
+	for _, other := range []string{
+		driver.DerivedRunID(at.Add(time.Microsecond), "w", "b"), driver.DerivedRunID(at, "w"), driver.DerivedRunID(at, "w", ""), driver.DerivedRunID(at, "wb"),
+		driver.DerivedRunID(at, "wb", ""), driver.DerivedRunID(at, "b", "w"), driver.DerivedRunID(at, "", "wb"),
+	} {
+		if seen[other] {
+			t.Errorf("%s is that of something else", other)
+		}
+		seen[other] = true
+	}
+}

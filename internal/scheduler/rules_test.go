@@ -1,6 +1,7 @@
 package scheduler_test
 
 import (
+	"context"
 	"fmt"
 	"testing"
 	"testing/synctest"
@@ -213,6 +214,33 @@ func TestCatchUp(t *testing.T) {
 			})
 		})
 	}
+}
+
+// P37: a planned time is done with when its run is durable, not before: a kill while models and tools of the run are opened loses nothing, and holds
+// up no other schedule.
+func TestKilledWhileStarting(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, branch(tick, "interval", "60", ""), branch(day, "interval", "daily@00:02", ""))
+		from := time.Now()
+		hangs := true
+		w.open = func(ctx context.Context) {
+			if hangs {
+				hangs = false
+				<-ctx.Done()
+			}
+		}
+		p := w.begin()
+		rest(150 * time.Second)
+		want(t, "the other schedule", w.planned(day, from), "[2m0s]")
+		want(t, "ticks meanwhile are skipped", w.told(tick), "[registered skipped]")
+		p.die(true)
+		rest(10 * time.Second)
+		p = w.begin(catchUp(scheduler.CatchUpAll))
+		rest(15 * time.Second)
+		p.die(true)
+		want(t, "runs", w.planned(tick, from), "[1m0s 2m0s]")
+	})
 }
 
 func TestCatchUpIsBounded(t *testing.T) {

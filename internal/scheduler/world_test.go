@@ -27,6 +27,8 @@ type world struct {
 	takes func(scheduler.Slot) time.Duration
 	// fail gives the error of a start: before the run is durable, or after.
 	fail func(scheduler.Slot) (before, after error)
+	// open is what a start does before anything is durable.
+	open func(ctx context.Context)
 	runs map[string]*fakeRun
 	list []*fakeRun
 	// up: runs go on.
@@ -49,6 +51,7 @@ func newWorld(t *testing.T, branches ...scheduler.Branch) *world {
 		t: t, store: journal.NewMemory(), branches: branches, runs: map[string]*fakeRun{},
 		takes: func(scheduler.Slot) time.Duration { return time.Second },
 		fail:  func(scheduler.Slot) (error, error) { return nil, nil },
+		open:  func(context.Context) {},
 	}
 }
 
@@ -81,6 +84,7 @@ func idOf(s scheduler.Slot) string {
 }
 
 func (w *world) Start(ctx context.Context, slot scheduler.Slot) (string, bool, error) {
+	w.open(ctx)
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if err := ctx.Err(); err != nil {

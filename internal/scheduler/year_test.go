@@ -21,7 +21,7 @@ type outage struct{ from, to time.Time }
 // for a run under way, or was missed and is not the last one missed (P37, S1-23, S1-36, S1-37).
 func TestYear(t *testing.T) {
 	t.Parallel()
-	for seed := range uint64(2) {
+	for seed := range uint64(seeds) {
 		for _, policy := range scheduler.Policies() {
 			t.Run(fmt.Sprintf("seed %d policy %s", seed, policy), func(t *testing.T) {
 				t.Parallel()
@@ -72,7 +72,7 @@ func simulateYear(t *testing.T, seed uint64, policy scheduler.Policy) {
 	}
 	slow := poll(time.Hour) // nothing is published meanwhile
 	start := time.Now().UTC()
-	end := start.AddDate(1, 0, 0)
+	end := start.AddDate(0, months, 0)
 	var outages []outage
 	p := w.begin(slow, catchUp(policy))
 	for {
@@ -90,7 +90,7 @@ func simulateYear(t *testing.T, seed uint64, policy scheduler.Policy) {
 		p = w.begin(slow, catchUp(policy))
 	}
 	p.die(true)
-	if len(outages) < 20 {
+	if len(outages) < months {
 		t.Fatalf("%d outages", len(outages))
 	}
 	for _, b := range branches {
@@ -211,7 +211,7 @@ func dropped(later []outage, at, up time.Time, runs []*fakeRun) bool {
 // checkChain: while somebody lives, each run of a continuous branch begins a delay after the end of the one before, or some retries later.
 func checkChain(t *testing.T, runs []*fakeRun, b scheduler.Branch, outages []outage) {
 	t.Helper()
-	if len(runs) < 1000 {
+	if len(runs) < 100*months {
 		t.Errorf("%s: %d runs", b.Key, len(runs))
 	}
 	for i := 1; i < len(runs); i++ {

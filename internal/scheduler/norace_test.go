@@ -1,0 +1,8 @@
+//go:build !race
+
+package scheduler_test
+
+const (
+	months = 12
+	seeds  = 2
+)
