@@ -63,7 +63,7 @@ func TestEveryRule(t *testing.T) {
 	var all []rule
 	for _, rules := range [][]rule{
 		canvasDocument, canvasAgent, canvasIf, canvasApproval, canvasBranch, canvasSubagent,
-		roundsDocument, roundsRun,
+		roundsDocument, roundsRun, roundsSchedule,
 		routesDocument, routesChoice, routesRun,
 		stepsDocument, stepsPrompt, stepsCondition, stepsTemplate, stepsRetry, stepsRun,
 	} {
@@ -75,15 +75,15 @@ func TestEveryRule(t *testing.T) {
 		from, to int
 	}{
 		{"S0", 1, 7}, {"S0", 10, 19}, {"S0", 20, 25}, {"S0", 30, 37}, {"S0", 40, 48}, {"S0", 50, 56}, {"S0", 60, 60},
-		{"S1", 1, 8}, {"S1", 10, 16}, {"S1", 20, 28}, // S1-30 to S1-39 are those of schedules
+		{"S1", 1, 8}, {"S1", 10, 16}, {"S1", 20, 28}, {"S1", 30, 39},
 		{"S3", 1, 23}, {"S4", 1, 24}, {"S4", 30, 38},
 	} {
 		for n := part.from; n <= part.to; n++ {
 			want = append(want, fmt.Sprintf("%s-%d", part.format, n))
 		}
 	}
-	if len(want) != 128 {
-		t.Fatalf("formats.md has 128 rules in S0, S1 to S1-28, S3 and S4; these are %d", len(want))
+	if len(want) != 138 {
+		t.Fatalf("formats.md has 138 rules in S0, S1 to S1-39, S3 and S4; these are %d", len(want))
 	}
 	covered(t, all, want...)
 }
