@@ -59,6 +59,8 @@ type fake struct {
 	invents func(node string, n int) string
 	// acts answers every request, where it is set, from how many came before.
 	acts     func(before int) line
+	// replies answers everybody, from the request and how often the node was asked, where it is set.
+	replies  func(q model.Request, n int) line
 	times    map[string]int // requests by node
 	requests []model.Request
 	at       []time.Time // when they came
@@ -122,6 +124,9 @@ func (f *fake) next(req model.Request) line {
 	f.times[req.Node]++
 	if f.acts != nil {
 		return f.acts(len(f.requests) - 1)
+	}
+	if f.replies != nil {
+		return f.replies(req, f.times[req.Node])
 	}
 	who := "@" + req.Node
 	if _, ok := f.lines[who]; !ok {
