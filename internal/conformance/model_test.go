@@ -58,7 +58,7 @@ type fake struct {
 	// invents answers for those who have no lines, from the node and how often it was asked; nil: they say that they said something.
 	invents func(node string, n int) string
 	// acts answers every request, where it is set, from how many came before.
-	acts     func(before int) line
+	acts func(before int) line
 	// replies answers everybody, from the request and how often the node was asked, where it is set.
 	replies  func(q model.Request, n int) line
 	times    map[string]int // requests by node

@@ -30,7 +30,7 @@ func TestStepsTwin(t *testing.T) {
 	var completed, failed, looped int
 	for seed := range uint64(twinDocuments) {
 		d := drawDocument(seed)
-		tw := &twin{doc: d, calls: map[string]int{}, prompts: map[string][]string{}, loops: map[string]int{}}
+		tw := &stepsTwin{doc: d, calls: map[string]int{}, prompts: map[string][]string{}, loops: map[string]int{}}
 		code := tw.run()
 		if code == "" {
 			completed++
@@ -183,8 +183,8 @@ func (d *twinDocument) text() string {
 	return steps(strings.Join(agents, " "), fmt.Sprintf("\n  max_loop_iterations: %d\n  steps: %s\n", d.limit, asJSON(list)))
 }
 
-// twin interprets a document: one step after another, as the rules say it.
-type twin struct {
+// stepsTwin interprets a document: one step after another, as the rules say it.
+type stepsTwin struct {
 	doc     *twinDocument
 	seen    []*twinEntry // the outputs in the order of their first execution
 	calls   map[string]int
@@ -202,7 +202,7 @@ type twinEntry struct {
 	children   []*twinEntry
 }
 
-func (tw *twin) run() (code string) {
+func (tw *stepsTwin) run() (code string) {
 	if tw.list(tw.doc.steps) != "" {
 		panic("a jump leads nowhere")
 	}
@@ -210,7 +210,7 @@ func (tw *twin) run() (code string) {
 }
 
 // list runs steps in sequence. It gives the step to which the last one led back, where that stands in an enclosing list.
-func (tw *twin) list(list []*twinStep) string {
+func (tw *stepsTwin) list(list []*twinStep) string {
 	for i := 0; i < len(list) && tw.failed == ""; i++ {
 		jump := tw.step(list[i])
 		if jump == "" {
@@ -226,7 +226,7 @@ func (tw *twin) list(list []*twinStep) string {
 	return ""
 }
 
-func (tw *twin) step(s *twinStep) string {
+func (tw *stepsTwin) step(s *twinStep) string {
 	if tw.back != s.id {
 		tw.loops[s.id] = 0 // entered from outside (S4-35)
 	}
@@ -259,7 +259,7 @@ func (tw *twin) step(s *twinStep) string {
 }
 
 // agent asks as often as the step's retries allow (S4-20).
-func (tw *twin) agent(s *twinStep, block string) *twinEntry {
+func (tw *stepsTwin) agent(s *twinStep, block string) *twinEntry {
 	prompt := "go"
 	if block != "" {
 		prompt = "--- Prior Step Outputs ---\n\n" + block + "--- End Prior Step Outputs ---\n\ngo"
@@ -276,7 +276,7 @@ func (tw *twin) agent(s *twinStep, block string) *twinEntry {
 }
 
 // parallel runs children that see what was there before, and not each other (S4-12).
-func (tw *twin) parallel(s *twinStep, before []*twinEntry) *twinEntry {
+func (tw *stepsTwin) parallel(s *twinStep, before []*twinEntry) *twinEntry {
 	e := &twinEntry{id: s.id, children: []*twinEntry{}}
 	for _, c := range s.steps {
 		if c.kind == "parallel" {
@@ -289,7 +289,7 @@ func (tw *twin) parallel(s *twinStep, before []*twinEntry) *twinEntry {
 }
 
 // note keeps one entry a step, at the place of its first execution (S4-4).
-func (tw *twin) note(e *twinEntry) {
+func (tw *stepsTwin) note(e *twinEntry) {
 	if i := slices.IndexFunc(tw.seen, func(x *twinEntry) bool { return x.id == e.id }); i >= 0 {
 		tw.seen = slices.Clone(tw.seen)
 		tw.seen[i] = e
@@ -299,7 +299,7 @@ func (tw *twin) note(e *twinEntry) {
 }
 
 // block writes outputs under the whole path of parallel ids (S4-13, S4-37).
-func (tw *twin) block(entries []*twinEntry, path string) string {
+func (tw *stepsTwin) block(entries []*twinEntry, path string) string {
 	var b strings.Builder
 	for _, e := range entries {
 		if e.children != nil {
@@ -312,7 +312,7 @@ func (tw *twin) block(entries []*twinEntry, path string) string {
 }
 
 // holds reads `ok` of the output that a condition names.
-func (tw *twin) holds(on string) bool {
+func (tw *stepsTwin) holds(on string) bool {
 	list := tw.seen
 	path := strings.Split(on, ".outputs.")
 	for i, id := range path {
@@ -345,7 +345,7 @@ func twinReply(id, prompt string) string {
 }
 
 // compare runs the document for real.
-func (tw *twin) compare(t *testing.T, code string) {
+func (tw *stepsTwin) compare(t *testing.T, code string) {
 	t.Helper()
 	w := newWorld(t)
 	w.replies = func(q model.Request, n int) line {
