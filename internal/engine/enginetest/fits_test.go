@@ -1,0 +1,289 @@
+package enginetest_test
+
+import (
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/engine/enginetest"
+	"github.com/hocket-run/hocket/workflow"
+)
+
+// everything is a run with nearly every event in its journal: a fork with a retry, an approval, a tool, a function, a sub-flow, and an agent with a tool and a
+// sub-agent.
+func everything(t *testing.T) *enginetest.World {
+	t.Helper()
+	g := enginetest.Graph(nodes(workflow.Node{ID: "s", Kind: workflow.KindStart},
+		enginetest.Fork("f", workflow.Fork{}, "x", "y"), enginetest.In("f", retrying("x", 1)), enginetest.In("f", enginetest.Agent("y")),
+		enginetest.Approval("g"), tool("k", `{"q":1}`), workflow.Node{ID: "n", Kind: workflow.KindFunc, Func: &workflow.FuncNode{Func: "fn"}},
+		workflow.Node{ID: "u", Kind: workflow.KindSubflow, Subflow: &workflow.Subflow{Flow: "u"}}, "h"),
+		"s -> f; f:x -> x; x -> f/join; f:y -> y; y -> f/join; f/join -> g; g:approve -> k; k -> n; n -> u; u -> h",
+		workflow.Agent{ID: "h", Subagents: []workflow.Subagent{{Agent: "i", Tool: "ask_i"}}}, workflow.Agent{ID: "i"})
+	g.Flows = map[string]*workflow.Workflow{"u": enginetest.Graph(nodes("v"), "")}
+	w := enginetest.New(t, g, nil)
+	w.Start("go")
+	w.Finish("x", enginetest.Fails("server", "boom"))
+	w.Fire("retry:3.0.1")
+	w.Finish("y", enginetest.Say("y"))
+	w.Finish("x", enginetest.Say("x"))
+	w.Approve("g")
+	w.Finish("k", enginetest.Returns("found"))
+	w.Finish("n", &engine.FuncResult{Output: enginetest.Text("n")})
+	w.Finish("u/v", enginetest.Say("v"))
+	w.Finish("h", enginetest.Asks(enginetest.Call("1", "search", `{}`), enginetest.Call("2", "ask_i", `{"input":"x"}`)))
+	w.Finish("tool search", enginetest.Returns("found"))
+	w.Finish("agent i", enginetest.Say("i"))
+	w.Finish("h", enginetest.Say("h"))
+	wantStatus(t, w, engine.StatusCompleted)
+	return w
+}
+
+// find gives the place of the nth event of a type at a node, from 0.
+func find[T engine.Data](t *testing.T, events []engine.Event, node string, nth int) int {
+	t.Helper()
+	for i, ev := range events {
+		if _, ok := ev.Data.(T); ok && ev.Node == node {
+			if nth == 0 {
+				return i
+			}
+			nth--
+		}
+	}
+	t.Fatalf("no such event at %q", node)
+	return 0
+}
+
+// oddity is one change of one event, and what folding it says.
+type oddity struct {
+	name string
+	// make changes the journal; what stands behind the place that it gives is left out.
+	make func(t *testing.T, events []engine.Event) int
+	want string
+}
+
+// odd changes the data of one event.
+func oddData[T engine.Data](name, node string, nth int, change func(T), want string) oddity {
+	return oddity{name, func(t *testing.T, events []engine.Event) int {
+		t.Helper()
+		i := find[T](t, events, node, nth)
+		change(events[i].Data.(T))
+		return i
+	}, want}
+}
+
+// TestFits: a journal that tells what cannot have been is refused at the event that tells it, with the reason.
+func TestFits(t *testing.T) {
+	t.Parallel()
+	w := everything(t)
+	move := func(name, node string, to int, want string) oddity {
+		return oddity{name, func(t *testing.T, events []engine.Event) int {
+			t.Helper()
+			i := find[*engine.StepCompleted](t, events, node, 0)
+			events[i].Step = to
+			return i
+		}, want}
+	}
+	again := func(name, node string, want string, pick func(*testing.T, []engine.Event, string) int) oddity {
+		return oddity{name, func(t *testing.T, events []engine.Event) int {
+			t.Helper()
+			i := pick(t, events, node)
+			events[i+1] = events[i]
+			events[i+1].Seq++
+			return i + 1
+		}, want}
+	}
+	for _, o := range []oddity{
+		{"no data", func(_ *testing.T, e []engine.Event) int { e[3].Data = nil; return 3 }, "without data"},
+		{"gap", func(_ *testing.T, e []engine.Event) int { e[3].Seq++; return 3 }, "expected event 4"},
+		{"begins otherwise", func(_ *testing.T, e []engine.Event) int { e[0].Data = &engine.RunStarted{}; return 0 }, "the first event is run.started"},
+		{"not started", func(_ *testing.T, e []engine.Event) int { e[1].Data = &engine.RunPaused{}; return 1 }, "the run has not started"},
+		{"started twice", func(_ *testing.T, e []engine.Event) int { e[2].Data = &engine.RunStarted{}; return 2 }, "started already"},
+		{"created twice", func(_ *testing.T, e []engine.Event) int { e[2].Data = e[0].Data; return 2 }, "exists already"},
+		{"paused for nobody", func(_ *testing.T, e []engine.Event) int { e[2].Data = &engine.RunPaused{Wait: "w"}; return 2 }, "nobody is asked"},
+		{"reopened at work", func(_ *testing.T, e []engine.Event) int {
+			e[2].Data = &engine.RunResumed{Limits: &workflow.Limits{}}
+			return 2
+		}, "the run is running"},
+		{"completed at work", func(t *testing.T, e []engine.Event) int {
+			i := find[*engine.ModelCalled](t, e, "y", 0)
+			e[i] = engine.Event{Seq: e[i].Seq, Data: &engine.RunCompleted{OutputStep: 1}}
+			return i
+		}, "steps have not ended"},
+		{"cancelled at work", func(t *testing.T, e []engine.Event) int {
+			i := find[*engine.ModelCalled](t, e, "y", 0)
+			e[i] = engine.Event{Seq: e[i].Seq, Data: &engine.RunCancelled{}}
+			return i
+		}, "steps have not ended"},
+		{"handed over to nobody", func(_ *testing.T, e []engine.Event) int {
+			e[3] = engine.Event{Seq: 4, Data: &engine.LimitReached{Limit: "timeout", Detail: "handoff"}}
+			return 3
+		}, "nobody takes over"},
+		{"later version", func(_ *testing.T, e []engine.Event) int { e[0].Data.(*engine.RunCreated).Version = 99; return 0 }, "needs engine version 99"},
+		{"another definition", func(_ *testing.T, e []engine.Event) int { e[0].Data.(*engine.RunCreated).Digest = "x"; return 0 }, "belongs to definition"},
+		{"negative step", func(_ *testing.T, e []engine.Event) int { e[4].Step = -1; return 4 }, "step -1 does not exist"},
+		move("step of another node", "y", 1, `one of node "s"`),
+		move("step that is not there", "y", 99, "step 99 does not exist"),
+		move("no step", "y", 0, "step 0 does not exist"),
+		again("completed twice", "s", "has ended", func(t *testing.T, e []engine.Event, n string) int {
+			t.Helper()
+			return find[*engine.StepCompleted](t, e, n, 0)
+		}),
+		again("called twice", "y", "is another one", func(t *testing.T, e []engine.Event, n string) int {
+			t.Helper()
+			return find[*engine.ModelCalled](t, e, n, 0)
+		}),
+		again("replied twice", "y", "does not exist", func(t *testing.T, e []engine.Event, n string) int {
+			t.Helper()
+			return find[*engine.ModelReplied](t, e, n, 0)
+		}),
+		again("asked twice", "g", "exists already", func(t *testing.T, e []engine.Event, n string) int {
+			t.Helper()
+			return find[*engine.WaitOpened](t, e, n, 0)
+		}),
+		again("answered twice", "g", "is not open", func(t *testing.T, e []engine.Event, n string) int {
+			t.Helper()
+			return find[*engine.WaitAnswered](t, e, n, 0)
+		}),
+		again("fired twice", "x", "is not running", func(t *testing.T, e []engine.Event, n string) int {
+			t.Helper()
+			return find[*engine.TimerFired](t, e, n, 0)
+		}),
+		oddData("no token", "y", 0, func(d *engine.StepStarted) { d.Tokens = nil }, "takes no token"),
+		oddData("unknown token", "y", 0, func(d *engine.StepStarted) { d.Tokens = []int{77} }, "token 77 does not exist"),
+		oddData("token twice", "y", 0, func(d *engine.StepStarted) { d.Tokens = append(d.Tokens, d.Tokens[0]) }, "does not exist"),
+		oddData("tokens of two places", "x", 0, func(d *engine.StepStarted) { d.Tokens = []int{3, 4} }, "do not stand together"),
+		oddData("token of another node", "x", 0, func(d *engine.StepStarted) { d.Tokens = []int{4} }, `the token stands at "y"`),
+		oddData("input from elsewhere", "g", 0, func(d *engine.StepStarted) { d.From = 1 }, "comes from elsewhere"),
+		oddData("another iteration", "y", 0, func(d *engine.StepStarted) { d.Iteration = 2 }, "another execution"),
+		oddData("another kind", "y", 0, func(d *engine.StepStarted) { d.Kind = workflow.KindTool }, "does not fit"),
+		oddData("another scope", "y", 0, func(d *engine.StepStarted) { d.Scope = 9 }, "scope 9 does not exist"),
+		oddData("entry in a scope", "", 0, func(d *engine.EdgeTaken) { d.Scope = 1 }, "begins elsewhere"),
+		oddData("unknown edge", "s", 0, func(d *engine.EdgeTaken) { d.Edge = 99 }, "no such edge"),
+		oddData("another's edge", "s", 0, func(d *engine.EdgeTaken) { d.Edge = 5 }, "no edge of the step"),
+		oddData("another target", "s", 0, func(d *engine.EdgeTaken) { d.To = "g" }, "no edge of the step"),
+		oddData("another token", "s", 0, func(d *engine.EdgeTaken) { d.Token = 9 }, "expected token 2"),
+		oddData("unknown node", "s", 0, func(d *engine.EdgeTaken) { d.Edge, d.To = -1, "nowhere" }, `node "nowhere" does not exist`),
+		oddData("unknown branch", "f", 0, func(d *engine.EdgeTaken) { d.Branch = 9 }, "no such branch"),
+		oddData("another scope for an edge", "x", 0, func(d *engine.EdgeTaken) { d.Scope = 0 }, "does not lead there"),
+		oddData("sub-flow elsewhere", "u", 0, func(d *engine.EdgeTaken) { d.Scope = 0 }, "begins elsewhere"),
+		oddData("reply of no agent", "k", 0, func(d *engine.StepCompleted) { d.Reply = true }, "runs no agent"),
+		oddData("retry of another call", "x", 0, func(d *engine.StepRetrying) { d.Call = "4.0.1" }, "has not failed"),
+		oddData("call of another step", "y", 0, func(d *engine.ModelCalled) { d.Call = "3.0.1" }, "is another one"),
+		oddData("call that skips", "y", 0, func(d *engine.ModelCalled) { d.Call = "4.0.7" }, "belongs elsewhere"),
+		oddData("attempt that skips", "y", 0, func(d *engine.ModelCalled) { d.Attempt = 2 }, "expected attempt 1"),
+		oddData("another retry", "x", 1, func(d *engine.ModelCalled) { d.Attempt = 1 }, "expected attempt 2"),
+		oddData("unknown frame", "y", 0, func(d *engine.ModelCalled) { d.Frame = 4 }, "frame 4 is not at work"),
+		oddData("another conversation", "y", 0, func(d *engine.ModelCalled) { d.Conversation = "9.0" }, "another agent's"),
+		oddData("another length", "y", 0, func(d *engine.ModelCalled) { d.Length = 9 }, "has 1 messages, not 9"),
+		oddData("result of another attempt", "y", 0, func(d *engine.ModelReplied) { d.Attempt = 2 }, "is at attempt 1"),
+		oddData("late result", "y", 0, func(d *engine.ModelReplied) { d.Late = true }, "in another state"),
+		oddData("late failure", "x", 0, func(d *engine.ModelFailed) { d.Late = true }, "in another state"),
+		oddData("tool call nobody asked for", "h", 0, func(d *engine.ToolCalled) { d.ToolCallID = "9" }, "tool call 9 is not open"),
+		oddData("tool of an agent", "k", 0, func(d *engine.ToolCalled) { d.ToolCallID = "1" }, "is not at work"),
+		oddData("sub-agent nobody asked for", "h", 0, func(d *engine.SubagentStarted) { d.ToolCallID = "9" }, "tool call 9 is not open"),
+		oddData("unknown sub-agent", "h", 0, func(d *engine.SubagentStarted) { d.Agent = "nobody" }, `agent "nobody" does not exist`),
+		oddData("sub-agent in another frame", "h", 0, func(d *engine.SubagentStarted) { d.Frame = 7 }, "frame 7 does not fit"),
+		oddData("end of another frame", "h", 0, func(d *engine.SubagentCompleted) { d.Frame = 0 }, "frame 0 is not at work"),
+		oddData("another question", "g", 0, func(d *engine.WaitOpened) { d.Kind = workflow.WaitQuestion }, "nothing of the kind"),
+		oddData("question of a call that is not out", "g", 0, func(d *engine.WaitOpened) { d.Call = "1.0.1" }, "is not out"),
+		oddData("answer to nobody", "g", 0, func(d *engine.WaitAnswered) { d.Wait = "w" }, "wait w is not open"),
+		oddData("result of no function", "n", 0, func(d *engine.FuncReturned) { d.Call = "9.0.1" }, "call 9.0.1 does not exist"),
+		{"end of a step that asks", func(t *testing.T, e []engine.Event) int {
+			t.Helper()
+			i := find[*engine.WaitAnswered](t, e, "g", 0)
+			e[i].Data = &engine.StepCompleted{Same: true}
+			return i
+		}, "is open"},
+		{"end of a block at work", func(t *testing.T, e []engine.Event) int {
+			t.Helper()
+			i := find[*engine.StepRetrying](t, e, "x", 0)
+			e[i] = engine.Event{Seq: e[i].Seq, Step: 2, Node: "f", Data: &engine.StepCompleted{}}
+			return i
+		}, "inside of it has not ended"},
+		{"function of an agent", func(t *testing.T, e []engine.Event) int {
+			t.Helper()
+			i := find[*engine.ModelCalled](t, e, "y", 0)
+			e[i].Data = &engine.FuncCalled{Call: "4.0.1", Attempt: 1}
+			return i
+		}, "calls no function"},
+		{"tool of a function", func(t *testing.T, e []engine.Event) int {
+			t.Helper()
+			i := find[*engine.FuncCalled](t, e, "n", 0)
+			e[i].Data = &engine.ToolCalled{Call: "7.0.1", Attempt: 1}
+			return i
+		}, "calls no tool"},
+		{"model of a function", func(t *testing.T, e []engine.Event) int {
+			t.Helper()
+			i := find[*engine.FuncCalled](t, e, "n", 0)
+			e[i].Data = &engine.ModelCalled{Call: "7.0.1", Attempt: 1}
+			return i
+		}, "asks no model"},
+		{"sub-agent of a function", func(t *testing.T, e []engine.Event) int {
+			t.Helper()
+			i := find[*engine.FuncCalled](t, e, "n", 0)
+			e[i].Data = &engine.SubagentStarted{}
+			return i
+		}, "runs no agent"},
+		{"end of a sub-agent of a function", func(t *testing.T, e []engine.Event) int {
+			t.Helper()
+			i := find[*engine.FuncCalled](t, e, "n", 0)
+			e[i].Data = &engine.SubagentFailed{}
+			return i
+		}, "runs no agent"},
+		{"after the end", func(_ *testing.T, e []engine.Event) int {
+			e[len(e)-2] = engine.Event{Seq: e[len(e)-2].Seq, Data: &engine.RunFailed{}}
+			return len(e) - 1
+		}, "the run has ended"},
+		{"model asked while tools are at work", func(t *testing.T, e []engine.Event) int {
+			t.Helper()
+			i := find[*engine.SubagentStarted](t, e, "h", 0)
+			step := e[i].Step
+			called := find[*engine.ModelCalled](t, e, "h", 0)
+			next := *e[called].Data.(*engine.ModelCalled)
+			next.Call, next.Length = strings.TrimSuffix(next.Call, "1")+"3", 2
+			e[i] = engine.Event{Seq: e[i].Seq, Step: step, Node: "h", Data: &next}
+			return i
+		}, "tool calls are open"},
+	} {
+		t.Run(o.name, func(t *testing.T) {
+			t.Parallel()
+			events := copied(t, w.Events)
+			n := o.make(t, events)
+			r := engine.New(w.Plan, "run1")
+			if err := r.Apply(events[:n]); err != nil {
+				t.Fatalf("the events before do not fit: %v", err)
+			}
+			err := r.Apply(events[n : n+1])
+			diverged := new(engine.DivergenceError)
+			if !errors.As(err, &diverged) || !strings.Contains(err.Error(), o.want) || diverged.Seq != events[n].Seq {
+				t.Errorf("got %v, want %q at event %d\n%s", err, o.want, events[n].Seq, enginetest.Print(w.Events[:n+1]))
+			}
+		})
+	}
+}
+
+// What no event of a run shows: results and questions that a step can no longer have, after all of it was cancelled.
+func TestFitsAfterEnd(t *testing.T) {
+	t.Parallel()
+	w := enginetest.New(t, enginetest.Graph(nodes("a", "b"), "a -> b"), nil)
+	w.Start("go")
+	w.Finish("a", enginetest.Say("a"))
+	for name, d := range map[string]engine.Data{
+		"wait":  &engine.WaitOpened{Wait: "w", Kind: workflow.WaitApproval},
+		"call":  &engine.ModelCalled{Call: "1.0.2", Attempt: 1, Agent: "a", Conversation: "1.0", Length: 2},
+		"timer": &engine.TimerFired{Timer: "retry:1"},
+		"retry": &engine.StepRetrying{Until: time.Now()},
+		"reply": &engine.ToolReturned{ToolCallID: "1"},
+	} {
+		events := append(copied(t, w.Events), engine.Event{Seq: uint64(len(w.Events) + 1), Step: 1, Node: "a", Data: d})
+		if err := engine.New(w.Plan, "run1").Apply(events); err == nil {
+			t.Errorf("%s of a step that has ended is taken", name)
+		}
+	}
+	if !slices.Equal(w.Batches, []int{5, len(w.Events)}) {
+		t.Errorf("batches %v", w.Batches)
+	}
+}
