@@ -3,6 +3,7 @@ package cli
 import (
 	"fmt"
 	"io"
+	"slices"
 	"strconv"
 	"strings"
 	"text/tabwriter"
@@ -11,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/journal"
 	"github.com/hocket-run/hocket/internal/project"
 )
 
@@ -48,7 +50,16 @@ func (a *app) runsShowCmd() *cobra.Command {
 			case asJSON:
 				return writeJSON(a.Out, rec.Object(), a.OutTerminal)
 			}
-			return a.showRun(rec.Object())
+			if err := a.showRun(rec.Object()); err != nil {
+				return err
+			}
+			below, err := list(c.Context(), s, journal.Query{Parent: args[0]}, maxBelow)
+			if err != nil || len(below) == 0 {
+				return err
+			}
+			slices.Reverse(below)
+			fmt.Fprintln(a.Out, "\nruns that it started:")
+			return a.runTable(below)
 		},
 	}
 	c.Flags().BoolVar(&asJSON, "json", false, "print JSON: the run object, or the projection asked for")
@@ -57,6 +68,9 @@ func (a *app) runsShowCmd() *cobra.Command {
 	c.Flags().BoolVar(&stepContext, "context", false, "the step context")
 	return c
 }
+
+// maxBelow bounds the runs that are shown below the one that started them.
+const maxBelow = 1000
 
 func (a *app) showLogs(entries []project.LogEntry) error {
 	t := tabwriter.NewWriter(a.Out, 0, 0, 2, ' ', 0)
