@@ -71,7 +71,7 @@ func TestReadReports(t *testing.T) {
 		{name: "rounds", doc: roundsDoc, opts: format.Options{Agents: []workflow.Agent{{ID: "x"}}}},
 		{
 			name: "routes without its agents", doc: routesDoc,
-			want: "in.yaml:1:121: error: Agent not found: r (unknown-agent); hint: agents are defined under the key agents, in the file of --agents, or stored by hocket agents apply",
+			want: "in.yaml:1:121: error: Agent not found: r (unknown-agent); hint: agents are defined under the key agents, in the file of --agents, or in the catalog (hocket agents apply)",
 		},
 		{name: "routes", doc: routesDoc, opts: format.Options{Agents: []workflow.Agent{{ID: "r"}}}},
 		{
