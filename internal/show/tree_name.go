@@ -1,0 +1,46 @@
+package show
+
+import (
+	"slices"
+
+	"github.com/hocket-run/hocket/workflow"
+)
+
+// reference gives what stands for id where it is not drawn here, "" where it is.
+func (s *sketch) reference(id string, depth int) string {
+	switch {
+	case bareEnd(s.nodes[id]):
+		return symbols[workflow.KindEnd] + " end"
+	case s.state[id] == stateOpen:
+		return "↺ " + s.title(id)
+	case s.state[id] == stateDone:
+		return "→ " + s.title(id) + " (above)"
+	case slices.Contains(s.stops, id):
+		return "→ " + s.title(id) + " (below)"
+	case depth > maxTreeDepth:
+		s.later = append(s.later, id)
+		return "→ " + s.title(id) + " (below)"
+	}
+	return ""
+}
+
+// bareEnd tells whether a node stands for the end of the run alone, so that ways end there and do not meet.
+func bareEnd(n *workflow.Node) bool { return n.Hidden && n.Kind == workflow.KindEnd }
+
+// title names a node; with its id where the name alone does not tell which.
+func (s *sketch) title(id string) string {
+	// A hidden node is where its successors are.
+	for range len(s.Nodes) {
+		n := s.nodes[id]
+		if !n.Hidden || len(s.ways[id]) != 1 {
+			break
+		}
+		id = s.ways[id][0].to
+	}
+	n := s.nodes[id]
+	title := nodeTitle(n)
+	if s.twice[title] && title != clean(id) {
+		title += " [" + clean(id) + "]"
+	}
+	return title
+}
