@@ -4,5 +4,5 @@ package scheduler_test
 
 const (
 	months = 12
-	seeds  = 2
+	seeds  = 1
 )
