@@ -85,6 +85,9 @@ const maxListed = 1_000_000
 // maxPage is the largest page that a store gives.
 const maxPage = 1000
 
+// statusWaiting is what people of rounds documents call paused (formats.md, S1-24).
+const statusWaiting = "waiting_for_user"
+
 func (a *app) runsListCmd() *cobra.Command {
 	var (
 		statuses    []string
@@ -102,6 +105,9 @@ func (a *app) runsListCmd() *cobra.Command {
 			}
 			limit = min(limit, maxListed)
 			for _, st := range statuses {
+				if st == statusWaiting {
+					st = string(journal.StatusPaused)
+				}
 				if !journal.Status(st).IsKnown() {
 					return mustBe("status", "one of "+strings.Join(statusNames(), ", "), st)
 				}
