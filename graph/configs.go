@@ -115,7 +115,7 @@ const (
 	Any Strategy = "any"
 )
 
-// BranchResult is the output of one branch of a parallel block.
+// BranchResult is the output of one branch of a parallel block; Output is nil where the branch gave none.
 type BranchResult struct {
 	Branch string
 	Output json.RawMessage

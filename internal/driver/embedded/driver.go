@@ -146,7 +146,7 @@ func (d *Driver) Start(ctx context.Context, spec driver.Spec) (string, error) {
 		return nil, fmt.Errorf("file %q of run %s: %w", name, run, journal.ErrNotFound)
 	})
 	a.info.History = func(context.Context) (*driver.History, error) { return driver.NewHistory(run), nil }
-	if a.kit, err = d.open(ctx, a.info); err != nil {
+	if a.kit, err = d.open(ctx, a.info, p.program); err != nil {
 		return "", err
 	}
 	start := engine.Start{Created: engine.RunCreated{
@@ -184,9 +184,10 @@ func (d *Driver) info(run string, w *workflow.Workflow, n journal.NewRun, file f
 	return driver.Info{Run: run, Workflow: w, Model: n.Meta[metaModel], Meta: withoutOwn(n.Meta), File: file}
 }
 
-func (d *Driver) open(ctx context.Context, info driver.Info) (*driver.Kit, error) {
+// open opens the models and tools of a run. Its functions are those of program where they come from nowhere else.
+func (d *Driver) open(ctx context.Context, info driver.Info, program driver.Program) (*driver.Kit, error) {
 	if d.cfg.Open == nil {
-		return &driver.Kit{}, nil
+		return &driver.Kit{Program: program}, nil
 	}
 	k, err := d.cfg.Open(ctx, info)
 	if err != nil {
@@ -194,6 +195,9 @@ func (d *Driver) open(ctx context.Context, info driver.Info) (*driver.Kit, error
 	}
 	if k == nil {
 		k = &driver.Kit{}
+	}
+	if k.Program == nil {
+		k.Program = program
 	}
 	return k, nil
 }

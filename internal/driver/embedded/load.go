@@ -181,12 +181,9 @@ func (d *Driver) definition(ctx context.Context, digest string) (compiled, error
 
 // equip opens models and tools and gives stateful tools what they were told so far.
 func (a *actor) equip(ctx context.Context) (*driver.Kit, error) {
-	k, err := a.d.open(ctx, a.info)
+	k, err := a.d.open(ctx, a.info, a.plan.program)
 	if err != nil {
 		return nil, err
-	}
-	if k.Program == nil {
-		k.Program = a.plan.program
 	}
 	if k.Tools == nil || k.Stateless {
 		return k, nil

@@ -1,0 +1,121 @@
+package graph_test
+
+import (
+	"context"
+	"encoding/json"
+	"path/filepath"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/hocket-run/hocket/graph"
+	"github.com/hocket-run/hocket/internal/driver"
+	"github.com/hocket-run/hocket/internal/driver/embedded"
+	"github.com/hocket-run/hocket/internal/driver/program"
+	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/journal"
+	"github.com/hocket-run/hocket/internal/journal/sqlite"
+	"github.com/hocket-run/hocket/workflow"
+)
+
+// open makes a driver over the store at path that knows the program of one graph.
+func open(t *testing.T, path string, g *graph.Compiled[state]) *embedded.Driver {
+	t.Helper()
+	store, err := sqlite.Open(context.Background(), path, sqlite.Config{Kind: journal.KindServe})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { store.Close() })
+	d, err := embedded.New(embedded.Config{Store: store, Program: func(*workflow.Workflow) (driver.Program, error) { return program.New(g.Program()), nil }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { d.Close(context.Background()) })
+	return d
+}
+
+// settled waits until a run has ended or is paused, and folds its journal as a later process would.
+func settled(t *testing.T, d *embedded.Driver, g *graph.Compiled[state], run string) (engine.Status, state) {
+	t.Helper()
+	st, err := d.Wait(t.Context(), run)
+	if err != nil {
+		t.Fatal(err)
+	}
+	plan, err := engine.Compile(g.Workflow(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	r := engine.New(plan, run)
+	for u, err := range d.Watch(ctx, run, 0) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		if u.Event == nil {
+			continue
+		}
+		if err := r.Apply([]engine.Event{*u.Event}); err != nil {
+			t.Fatal(err)
+		}
+		if r.Status() == st.Status {
+			break
+		}
+	}
+	var s state
+	raw, err := json.Marshal(r.State())
+	if err == nil {
+		err = json.Unmarshal(raw, &s)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return st.Status, s
+}
+
+// P9, D4: a graph runs on the embedded driver and its journal, pauses, and is resumed by another process that registers the same graph: nothing that
+// finished runs again, and the state is whole.
+func TestOnTheEmbeddedDriver(t *testing.T) {
+	t.Parallel()
+	var calls atomic.Int64
+	g := compiled(t, graph.New[state]("real").
+		Start(graph.Do("s", func(_ context.Context, s *state) error {
+			calls.Add(1)
+			s.N++
+			return nil
+		})).
+		Loop(graph.LoopConfig[state]{Until: func(s state) bool { return s.N >= 3 }}, count("l")).
+		Parallel(graph.ParallelConfig[state]{Branches: []string{"a", "b"}, Merge: func(s *state, results []graph.BranchResult) error {
+			s.Text = results[0].Branch + results[1].Branch
+			return nil
+		}}).
+		Node(note("a")).Node(note("b"), breaks("b2", 1, graph.NodeOptions[state]{Retry: &graph.Retry{Backoff: new(time.Millisecond)}})).
+		Then(graph.WaitConfig[state]{ID: "w", PromptFunc: func(s state) string { return s.Text }, Input: func(s *state, answer string) error {
+			s.Counter = answer
+			return nil
+		}}).
+		Then(count("z")), graph.Config{Reducers: map[string]graph.Reducer{"log": graph.Append()}})
+	path := filepath.Join(t.TempDir(), "hocket.db")
+	first := open(t, path, g)
+	run, err := first.Start(t.Context(), driver.Spec{Workflow: g.Workflow(), Input: engine.Value(`{"log": ["0"]}`)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := state{N: 3, Log: []string{"0", "a", "b"}, Text: "ab"}
+	if status, s := settled(t, first, g, run); status != engine.StatusPaused || cmp.Diff(s, want) != "" {
+		t.Fatalf("%s with %+v", status, s)
+	}
+	if err := first.Close(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	second := open(t, path, g)
+	if err := second.Answer(t.Context(), run, engine.Answer{Value: engine.Value(`"on"`)}); err != nil {
+		t.Fatal(err)
+	}
+	want.N, want.Counter = 4, "on"
+	if status, s := settled(t, second, g, run); status != engine.StatusCompleted || cmp.Diff(s, want) != "" || calls.Load() != 1 {
+		t.Errorf("%s with %+v after %d calls of the first node", status, s, calls.Load())
+	}
+}

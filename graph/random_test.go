@@ -1,0 +1,134 @@
+package graph_test
+
+import (
+	"context"
+	"fmt"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"github.com/hocket-run/hocket/graph"
+	"github.com/hocket-run/hocket/internal/driver/program"
+	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/engine/enginetest"
+	"github.com/hocket-run/hocket/workflow"
+)
+
+// drawNode makes a node of any kind whose names hit, miss and repeat.
+func drawNode(t *rapid.T, next *int) graph.Node[state] {
+	*next++
+	id := fmt.Sprintf("n%d", *next)
+	if rapid.IntRange(0, 30).Draw(t, "odd") == 0 {
+		id = rapid.SampledFrom([]string{"", "n1", "decision_1", "a/b"}).Draw(t, "odd id")
+	}
+	other := func() string { return fmt.Sprintf("n%d", rapid.IntRange(1, *next+2).Draw(t, "other")) }
+	switch rapid.IntRange(0, 7).Draw(t, "kind") {
+	case 0:
+		return graph.DecisionNode(id, []graph.Route[state]{{When: func(s state) bool { return s.N%2 == 0 }, Target: other()}}, other())
+	case 1:
+		return graph.WaitNode[state](id, "?")
+	case 2:
+		return graph.ParallelConfig[state]{ID: id, Branches: []string{other(), other()}, Strategy: rapid.SampledFrom([]graph.Strategy{"", graph.Any, graph.Race}).Draw(t, "strategy")}
+	case 3:
+		return breaks(id, rapid.IntRange(-1, 2).Draw(t, "fails"))
+	case 4:
+		return goes(id, other())
+	default:
+		return graph.Do(id, func(_ context.Context, s *state) error {
+			s.N++
+			return nil
+		})
+	}
+}
+
+// drawGraph makes any calls of a builder in any order, and mends what it began.
+func drawGraph(t *rapid.T) *graph.Builder[state] {
+	b := graph.New[state]("t")
+	next, open := 0, 0
+	if rapid.IntRange(0, 9).Draw(t, "begin") > 0 {
+		b.Start(count("n1"))
+		next = 1
+	}
+	odd := func(s state) bool { return s.N%2 == 1 }
+	for range rapid.IntRange(0, 12).Draw(t, "calls") {
+		switch rapid.IntRange(0, 11).Draw(t, "call") {
+		case 0:
+			b.If(odd)
+			open++
+		case 1:
+			b.Else()
+		case 2:
+			b.EndIf()
+			open--
+		case 3:
+			b.Loop(graph.LoopConfig[state]{Until: odd, MaxIterations: new(rapid.IntRange(-1, 3).Draw(t, "most"))}, drawNode(t, &next))
+		case 4:
+			b.Parallel(graph.ParallelConfig[state]{Branches: []string{fmt.Sprintf("n%d", next+1), fmt.Sprintf("n%d", next+2)}})
+			b.Node(drawNode(t, &next))
+			b.Node(drawNode(t, &next))
+		case 5:
+			b.Node(drawNode(t, &next), drawNode(t, &next))
+		case 6:
+			b.IfConfig(graph.IfConfig[state]{Condition: odd, Then: []graph.Node[state]{drawNode(t, &next)}, ElseIf: []graph.ElseIf[state]{{Condition: odd}}})
+		case 7:
+			b.Catch(drawNode(t, &next))
+		case 8:
+			b.End()
+		default:
+			b.Then(drawNode(t, &next))
+		}
+	}
+	for ; open > 0; open-- {
+		b.EndIf()
+	}
+	return b
+}
+
+// Whatever is called in whatever order, nothing panics: a graph is refused with reasons, or it is a valid workflow that comes to rest, by the same way
+// each time.
+func TestAnyGraph(t *testing.T) {
+	t.Parallel()
+	ran := 0
+	rapid.Check(t, func(rt *rapid.T) {
+		c, err := drawGraph(rt).Compile(graph.Config{MaxSteps: new(40)})
+		if err != nil {
+			if len(problems(t, err)) == 0 {
+				rt.Fatal("refused without a reason")
+			}
+			return
+		}
+		if l := workflow.Validate(c.Workflow()); l.HasErrors() {
+			rt.Fatalf("not valid: %v", l)
+		}
+		ran++
+		var logs [2]string
+		for i := range logs {
+			p := program.New(c.Program())
+			w := enginetest.New(t, c.Workflow(), p)
+			w.SkipLaws = true
+			w.Func = func(c *engine.CallFunc) *engine.FuncResult {
+				r := p.Call(t.Context(), "run1", c)
+				return &r
+			}
+			w.StartWith(engine.RunCreated{})
+			w.Go(nil)
+			for range 50 {
+				if w.Run.Status() != engine.StatusPaused {
+					break
+				}
+				w.Feed(engine.Answer{Wait: w.Run.Waits()[0].ID, Value: enginetest.Text("on")})
+				w.Go(nil)
+			}
+			if !w.Run.Status().Ended() {
+				rt.Fatalf("at rest as %s\n%s", w.Run.Status(), w.Log())
+			}
+			logs[i] = w.Log()
+		}
+		if logs[0] != logs[1] {
+			rt.Fatalf("two runs differ\n%s\n%s", logs[0], logs[1])
+		}
+	})
+	if ran < 5 {
+		t.Errorf("only %d graphs ran", ran)
+	}
+}
