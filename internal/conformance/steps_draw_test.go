@@ -1,0 +1,155 @@
+package conformance_test
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+)
+
+// twinStep is one step of a random document.
+type twinStep struct {
+	kind string // agent, condition or parallel
+	id   string
+	// fails is how many attempts of an agent's execution fail, retries its retry.max_attempts.
+	fails, retries int
+	// on is what a condition reads, yes and no are its branches; jump names the step to which the branch leads back, "" for none.
+	on              string
+	yes, no         []*twinStep
+	yesJump, noJump string
+	// steps are the children of a parallel step.
+	steps []*twinStep
+}
+
+type twinDocument struct {
+	r     *rand.Rand
+	n     int
+	limit int
+	steps []*twinStep
+}
+
+func drawDocument(seed uint64) *twinDocument {
+	d := &twinDocument{r: rand.New(rand.NewPCG(seed, 4))}
+	d.limit = 1 + d.r.IntN(3)
+	d.steps = d.list(1+d.r.IntN(5), 2, nil, nil)
+	return d
+}
+
+// list draws steps in sequence. refs are what conditions may read, targets the steps to which branches may lead back.
+func (d *twinDocument) list(n, depth int, refs, targets []string) []*twinStep {
+	refs, targets = slices.Clone(refs), slices.Clone(targets)
+	var out []*twinStep
+	for range n {
+		if d.n >= twinSteps {
+			break
+		}
+		switch k := d.r.IntN(6); {
+		case k == 0 && depth > 0:
+			s := d.parallel(depth)
+			for _, c := range s.steps {
+				if c.kind == "agent" {
+					refs = append(refs, fmt.Sprintf("%s.outputs.%s", s.id, c.id))
+				}
+			}
+			targets = append(targets, s.id)
+			out = append(out, s)
+		case k < 3 && depth > 0 && len(refs) > 0:
+			s := &twinStep{kind: "condition", id: d.id("c"), on: refs[d.r.IntN(len(refs))]}
+			s.yes, s.yesJump = d.branch(depth, refs, targets)
+			s.no, s.noJump = d.branch(depth, refs, targets)
+			if s.yesJump != "" {
+				s.noJump = "" // one branch goes on: steps that nothing leads to are refused
+			}
+			if len(s.yes)+len(s.no) == 0 && s.yesJump+s.noJump == "" {
+				s.no = []*twinStep{d.agent()}
+			}
+			out = append(out, s)
+		default:
+			s := d.agent()
+			refs, targets = append(refs, s.id), append(targets, s.id)
+			out = append(out, s)
+		}
+	}
+	return out
+}
+
+func (d *twinDocument) branch(depth int, refs, targets []string) (list []*twinStep, jump string) {
+	list = d.list(d.r.IntN(3), depth-1, refs, targets)
+	if len(targets) > 0 && d.r.IntN(3) == 0 {
+		jump = targets[d.r.IntN(len(targets))]
+	}
+	return list, jump
+}
+
+func (d *twinDocument) parallel(depth int) *twinStep {
+	s := &twinStep{kind: "parallel", id: d.id("p")}
+	for range 1 + d.r.IntN(3) {
+		if depth > 1 && d.r.IntN(4) == 0 {
+			s.steps = append(s.steps, d.parallel(depth-1))
+			continue
+		}
+		c := d.agent()
+		c.fails = min(c.fails, c.retries) // which sibling is cut off when one fails depends on time
+		s.steps = append(s.steps, c)
+	}
+	return s
+}
+
+func (d *twinDocument) agent() *twinStep {
+	s := &twinStep{kind: "agent", id: d.id("s")}
+	if d.r.IntN(6) == 0 {
+		s.retries, s.fails = d.r.IntN(3), d.r.IntN(3)
+	}
+	return s
+}
+
+func (d *twinDocument) id(kind string) string {
+	d.n++
+	return fmt.Sprintf("%s%d", kind, d.n)
+}
+
+// text writes the document; every agent step has an agent of its own, named after it.
+func (d *twinDocument) text() string {
+	var agents []string
+	var write func(list []*twinStep, jump string) []any
+	write = func(list []*twinStep, jump string) []any {
+		out := []any{}
+		for _, s := range list {
+			m := map[string]any{"id": s.id, "type": s.kind}
+			switch s.kind {
+			case "agent":
+				agents = append(agents, "a"+s.id)
+				m["name"] = "a" + s.id
+				if s.retries > 0 {
+					m["retry"] = map[string]any{"max_attempts": s.retries}
+				}
+			case "condition":
+				m["condition"] = "{{ $steps." + s.on + ".output.ok }}"
+				m["true"], m["false"] = write(s.yes, s.yesJump), write(s.no, s.noJump)
+			case "parallel":
+				m["steps"] = write(s.steps, "")
+			}
+			out = append(out, m)
+		}
+		if jump != "" {
+			out = append(out, jump)
+		}
+		return out
+	}
+	list := write(d.steps, "")
+	return steps(strings.Join(agents, " "), fmt.Sprintf("\n  max_loop_iterations: %d\n  steps: %s\n", d.limit, asJSON(list)))
+}
+
+func findTwin(list []*twinStep, id string) *twinStep {
+	for _, s := range list {
+		if s.id == id {
+			return s
+		}
+		for _, inner := range [][]*twinStep{s.yes, s.no, s.steps} {
+			if found := findTwin(inner, id); found != nil {
+				return found
+			}
+		}
+	}
+	return nil
+}
