@@ -206,21 +206,10 @@ func Restore(p *Plan, id string, data []byte) (*Run, error) {
 	if s.Version != snapshotVersion || s.Digest != p.digest {
 		return nil, fmt.Errorf("%w: it belongs to another version or definition", ErrSnapshot)
 	}
-	r := &Run{plan: p, id: id, s: s.State}
-	for _, fr := range s.State.Flows {
-		if fr.Step == 0 {
-			r.flows = append(r.flows, p.root)
-			continue
-		}
-		if fr.Step > s.State.Steps.len() || r.step(fr.Step).Scope >= len(r.s.Scopes) {
-			return nil, fmt.Errorf("%w: sub-flow of a step that is not there", ErrSnapshot)
-		}
-		n := r.stepNode(fr.Step)
-		if n.Subflow == nil {
-			return nil, fmt.Errorf("%w: step %d runs no sub-flow", ErrSnapshot, fr.Step)
-		}
-		r.flows = append(r.flows, r.flowOf(fr.Step).flows[n.Subflow.Flow])
+	if !s.State.sound(p) {
+		return nil, fmt.Errorf("%w: it leads to what is not there", ErrSnapshot)
 	}
+	r := &Run{plan: p, id: id, s: s.State, flows: s.State.plans(p)}
 	for _, c := range r.s.Calls {
 		r.count(c, 1)
 	}

@@ -1,6 +1,7 @@
 package enginetest_test
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"math/rand/v2"
@@ -212,6 +213,41 @@ func copied(t testing.TB, events []engine.Event) []engine.Event {
 			t.Fatal(err)
 		}
 		out[i].Data = fresh
+	}
+	return out
+}
+
+// Snapshots whose numbers were changed are refused, or give a run that can be taken up.
+func TestRestoreAltered(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(rt *rapid.T) {
+		w := scene(t, rt)
+		snap := snapshotOf(w.T, w.Run)
+		for range rapid.IntRange(1, 3).Draw(rt, "changes") {
+			if at := digits(snap); len(at) > 0 {
+				snap[at[rapid.IntRange(0, len(at)-1).Draw(rt, "digit")]] = byte('0' + rapid.IntRange(0, 9).Draw(rt, "to"))
+			}
+		}
+		r, err := engine.Restore(w.Plan, "run1", snap)
+		if err != nil {
+			if !errors.Is(err, engine.ErrSnapshot) {
+				w.T.Fatalf("got %v, want ErrSnapshot", err)
+			}
+			return
+		}
+		r.Output()
+		r.Waits()
+		r.Open()
+	})
+}
+
+// digits gives the places of the digits that stand alone as a value.
+func digits(b []byte) []int {
+	var out []int
+	for i := 1; i+1 < len(b); i++ {
+		if b[i] >= '0' && b[i] <= '9' && bytes.IndexByte([]byte(":[,"), b[i-1]) >= 0 && bytes.IndexByte([]byte(",]}"), b[i+1]) >= 0 {
+			out = append(out, i)
+		}
 	}
 	return out
 }

@@ -1,0 +1,151 @@
+package enginetest_test
+
+import (
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/engine/enginetest"
+	"github.com/hocket-run/hocket/workflow"
+)
+
+// A snapshot of another version, of another definition, or that is none, is refused: the journal tells the same.
+func TestRestoreRefuses(t *testing.T) {
+	t.Parallel()
+	w := enginetest.New(t, subflow(enginetest.Graph(nodes("x"), ""), 0), nil)
+	w.Start("go")
+	snap := string(snapshotOf(t, w.Run))
+	for name, data := range map[string]string{
+		"no JSON":                   `{"version":`,
+		"another version":           strings.Replace(snap, `"version":3`, `"version":2`, 1),
+		"another definition":        strings.Replace(snap, w.Plan.Digest()[:8], "00000000", 1),
+		"steps that are no list":    strings.Replace(snap, `"steps":[`, `"steps":{"n":[`, 1),
+		"sub-flow of no step":       strings.Replace(snap, `"flows":[{"counts":[1,0]},{"step":1`, `"flows":[{"counts":[1,0]},{"step":9`, 1),
+		"sub-flow of another step":  strings.Replace(snap, `"flows":[{"counts":[1,0]},{"step":1`, `"flows":[{"counts":[1,0]},{"step":2`, 1),
+		"steps that are no objects": strings.Replace(snap, `"steps":[`, `"steps":[7,`, 1),
+	} {
+		if data == snap {
+			t.Fatalf("%s: nothing was changed in %s", name, snap)
+		}
+		if r, err := engine.Restore(w.Plan, "run1", []byte(data)); !errors.Is(err, engine.ErrSnapshot) || r != nil {
+			t.Errorf("%s: got %v, want ErrSnapshot", name, err)
+		}
+	}
+}
+
+// Limits of a run stand over those of its definition, one by one.
+func TestLimitsOfRun(t *testing.T) {
+	t.Parallel()
+	over := workflow.Limits{MaxSteps: new(7), MaxRounds: 2, MaxLoopIterations: 3, Timeout: 4, MaxConcurrency: 5, MaxTokens: 6, MaxCostUSD: 0.5}
+	for _, part := range []workflow.Limits{{}, over} {
+		g := enginetest.Graph(nodes("a"), "")
+		g.Limits = workflow.Limits{MaxLoopIterations: 9, MaxConcurrency: 9}
+		w := enginetest.New(t, g, nil)
+		w.StartWith(engine.RunCreated{Limits: part})
+		got, want := w.Run.Created().Limits, part
+		if part.MaxRounds == 0 {
+			want = g.Limits
+		}
+		if got.MaxRounds != want.MaxRounds || got.MaxLoopIterations != want.MaxLoopIterations || got.MaxConcurrency != want.MaxConcurrency ||
+			got.MaxTokens != want.MaxTokens || got.MaxCostUSD != want.MaxCostUSD || got.Timeout != want.Timeout || got.Steps() != want.Steps() {
+			t.Errorf("got %+v, want %+v", got, want)
+		}
+		if string(w.Run.Created().Input) != `""` {
+			t.Errorf("no input is %s, want an empty text", w.Run.Created().Input)
+		}
+	}
+}
+
+// S2-52: a wait that approves itself asks nobody.
+func TestAutoApprove(t *testing.T) {
+	t.Parallel()
+	gate, question := enginetest.Approval("g"), enginetest.Question("q")
+	gate.Wait.AutoApprove, question.Wait.AutoApprove = true, true
+	w := enginetest.New(t, enginetest.Graph(nodes(gate, question, "z"), "g:approve -> q; q -> z"), nil)
+	w.Start("go")
+	w.Finish("z", enginetest.Say("z"))
+	wantTrace(t, w, 0, "+g, .g, +q, .q, +z, .z, completed")
+	if got := w.Events[len(w.Events)-1]; got.Data.Type() != "run.completed" || len(w.Run.Waits()) > 0 {
+		t.Errorf("got %s with %d waits", got.Data.Type(), len(w.Run.Waits()))
+	}
+}
+
+// P21: a bound that a loop meets leads along the edge for limits, where there is one.
+func TestLimitEdge(t *testing.T) {
+	t.Parallel()
+	g := enginetest.Graph(nodes("a", "z"), "a:out => a; a:on_limit -> z")
+	for i := range g.Edges {
+		if g.Edges[i].Port == "on_limit" {
+			g.Edges[i].Port = workflow.PortLimit
+		}
+	}
+	g.Limits.MaxLoopIterations = 2
+	w := enginetest.New(t, g, nil)
+	w.Model = answer
+	w.Start("go")
+	w.Go(nil)
+	wantTrace(t, w, 0, "+a, .a, +a, .a, +a, !a max_loop_iterations, +z, .z, completed")
+}
+
+// What a function raises stands in the journal, and a node that goes to one place twice goes there once (S2-34).
+func TestSignalsAndGoto(t *testing.T) {
+	t.Parallel()
+	g := enginetest.Graph(nodes(workflow.Node{ID: "n", Kind: workflow.KindFunc, Func: &workflow.FuncNode{Func: "fn"}}, "y", "z"), "n -> y")
+	w := enginetest.New(t, g, nil)
+	w.Start("go")
+	w.Finish("n", &engine.FuncResult{Goto: []string{"z", "z"}, Signals: []engine.SignalRaised{{Signal: "note", Message: "here"}}})
+	w.Finish("z", enginetest.Say("z"))
+	wantTrace(t, w, 0, "+n, .n, +z, .z, completed")
+	var raised []string
+	for _, ev := range w.Events {
+		if d, ok := ev.Data.(*engine.SignalRaised); ok {
+			raised = append(raised, ev.Node+" "+d.Signal+" "+d.Message)
+		}
+	}
+	if len(raised) != 1 || raised[0] != "n note here" {
+		t.Errorf("signals %q", raised)
+	}
+}
+
+// A function sees the outputs of the nodes before it, and none that are not.
+func TestOutputs(t *testing.T) {
+	t.Parallel()
+	fn := func(id string) workflow.Node {
+		return workflow.Node{ID: id, Kind: workflow.KindFunc, Func: &workflow.FuncNode{Func: id}}
+	}
+	w := enginetest.New(t, enginetest.Graph(nodes(fn("a"), fn("b"), fn("c")), "a -> b; b -> c"), nil)
+	w.Start("go")
+	w.Finish("a", &engine.FuncResult{Output: enginetest.Text("1")})
+	w.Finish("b", &engine.FuncResult{Output: enginetest.Text("2")})
+	outputs := w.Pending[0].(*engine.CallFunc).Outputs
+	if a, ok := outputs.Get("a"); !ok || string(a) != `"1"` {
+		t.Errorf("output of a: %s, %t", a, ok)
+	}
+	if c, ok := outputs.Get("c"); ok {
+		t.Errorf("c has not run and gave %s", c)
+	}
+	for id := range outputs.All() {
+		if id != "a" {
+			t.Errorf("the first is %s, want a", id)
+		}
+		break
+	}
+}
+
+// Joins that wait for each other alone: the first in declared order goes on, and nothing hangs (P2).
+func TestJoinsWaitForEachOther(t *testing.T) {
+	t.Parallel()
+	join := func(id string) workflow.Node {
+		return workflow.Node{ID: id, Kind: workflow.KindJoin, Join: &workflow.Join{}}
+	}
+	g := enginetest.Graph(nodes(workflow.Node{ID: "s", Kind: workflow.KindStart}, "a", "b", join("j"), join("k"), "z"), "s -> a; s -> b; a -> j; b -> k; j -> k; k -> j; k -> z")
+	g.Limits.MaxSteps = new(9)
+	w := enginetest.New(t, g, nil)
+	w.Model = answer
+	w.Start("go")
+	w.Go(nil)
+	if trace := w.Trace(0); !w.Run.Status().Ended() || !strings.HasPrefix(trace, "+s, .s, +a, +b, .a, .b, +j, .j, +k, .k") {
+		t.Errorf("%s: %s", w.Run.Status(), trace)
+	}
+}

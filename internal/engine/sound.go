@@ -1,0 +1,126 @@
+package engine
+
+// sound tells whether all numbers of a stored state lead somewhere. Snapshots come from disk: one that is not sound is not used, and the journal is folded.
+func (s *state) sound(p *Plan) bool {
+	if s.Created == nil {
+		return len(s.Flows) == 0 && len(s.Scopes) == 0 && s.Steps.len() == 0 && len(s.Ready)+len(s.Held)+len(s.Running)+len(s.Calls)+len(s.Timers)+len(s.Waits) == 0
+	}
+	flows := s.plans(p)
+	if flows == nil || len(s.Scopes) == 0 {
+		return false
+	}
+	steps := s.Steps.len()
+	is := func(id int) bool { return id >= 1 && id <= steps }
+	orNone := func(id int) bool { return id >= 0 && id <= steps }
+	for i := range s.Scopes {
+		sc := &s.Scopes[i]
+		if sc.Flow < 0 || sc.Flow >= len(flows) || !orNone(sc.Owner) || (i > 0) != (sc.Owner > 0) || !orNone(sc.Arrived) || !orNone(sc.Last) || sc.Branch < 0 {
+			return false
+		}
+		for _, list := range [2][]entry{sc.Base, sc.Entries} {
+			for _, e := range list {
+				if e.Node < 0 || e.Node >= len(flows[sc.Flow].nodes) || !is(e.Step) {
+					return false
+				}
+			}
+		}
+	}
+	stands := func(scope, node int) bool {
+		return scope >= 0 && scope < len(s.Scopes) && node >= 0 && node < len(flows[s.Scopes[scope].Flow].nodes)
+	}
+	for i := range steps {
+		if st := s.Steps.at(i); !stands(st.Scope, st.Node) || !orNone(st.From) || !s.soundStep(st, flows) {
+			return false
+		}
+	}
+	for i := range s.Scopes {
+		if sc := &s.Scopes[i]; sc.Branch > 0 {
+			owner := s.Steps.at(sc.Owner - 1)
+			if f := flows[s.Scopes[owner.Scope].Flow].nodes[owner.Node].Fork; f == nil || sc.Branch > len(f.Branches) {
+				return false
+			}
+		}
+	}
+	for _, list := range [2][]token{s.Ready, s.Held} {
+		for _, t := range list {
+			if !stands(t.Scope, t.Node) || !orNone(t.From) {
+				return false
+			}
+		}
+	}
+	for _, id := range s.Running {
+		if !is(id) {
+			return false
+		}
+	}
+	for _, t := range s.Timers {
+		if !is(t.Step) {
+			return false
+		}
+	}
+	for i := range s.Waits {
+		if !is(s.Waits[i].Step) {
+			return false
+		}
+	}
+	for _, c := range s.Calls {
+		if c == nil || !is(c.Step) {
+			return false
+		}
+		st := s.Steps.at(c.Step - 1)
+		if c.State != callCancelled && (c.Kind == callModel || c.ToolID != "") && (st.Agent == nil || c.Frame < 0 || c.Frame >= len(st.Agent.Frames)) {
+			return false
+		}
+		if c.Kind == callModel && c.State != callCancelled && (c.Length < 0 || c.Length > len(s.Convs[st.Agent.Frames[c.Frame].Conv])) {
+			return false
+		}
+	}
+	return true
+}
+
+// plans gives the compiled workflows beside Flows, nil where there is one that cannot be.
+func (s *state) plans(p *Plan) []*flow {
+	var flows []*flow
+	for i, fr := range s.Flows {
+		if i == 0 {
+			flows = append(flows, p.root)
+			continue
+		}
+		if fr.Step < 1 || fr.Step > s.Steps.len() {
+			return nil
+		}
+		st := s.Steps.at(fr.Step - 1)
+		if st.Scope < 0 || st.Scope >= len(s.Scopes) {
+			return nil
+		}
+		at := s.Scopes[st.Scope].Flow // begun before what runs inside of it
+		if at < 0 || at >= i || st.Node < 0 || st.Node >= len(flows[at].nodes) || flows[at].nodes[st.Node].Subflow == nil {
+			return nil
+		}
+		flows = append(flows, flows[at].flows[flows[at].nodes[st.Node].Subflow.Flow])
+	}
+	return flows
+}
+
+func (s *state) soundStep(st *step, flows []*flow) bool {
+	if st.Block != nil {
+		for _, id := range st.Block.Scopes {
+			if id < 1 || id >= len(s.Scopes) {
+				return false
+			}
+		}
+	}
+	if st.Agent == nil {
+		return true
+	}
+	if st.Agent.Root < 0 || st.Agent.Root >= len(st.Agent.Frames) {
+		return false
+	}
+	for i := range st.Agent.Frames {
+		fr := &st.Agent.Frames[i]
+		if fr.Parent < -1 || fr.Parent >= i || flows[s.Scopes[st.Scope].Flow].agents[fr.Agent] == nil {
+			return false
+		}
+	}
+	return true
+}
