@@ -159,6 +159,10 @@ var roundsRun = []rule{
 			same(t, "steps", len(child.Steps), 2)
 		}
 	}},
+	{name: "S1-26 the run above takes no call away from its branches", test: func(t *testing.T) {
+		w := newWorld(t, func(c *service.Config) { c.MaxCalls = 1 })
+		same(t, "output", string(w.three().is(engine.StatusCompleted).Output), `{"x":"a said","y":"a said","z":"a said"}`)
+	}},
 	{name: "S1-26 cancelling the run above cancels the branches, and one that fails fails it at the end", test: func(t *testing.T) {
 		w, hold := newWorld(t), make(chan struct{})
 		defer close(hold)
