@@ -39,6 +39,8 @@ func TestMisuse(t *testing.T) {
 		"S2-1 tool":              {g().Tool(graph.ToolConfig[state, int, int]{ID: "x"}), graph.Config{}, `Tool node "x" requires an execute function`},
 		"S2-77 open if":          {g().If(always).Then(note("a")), graph.Config{}, "Missing endif()"},
 		"S2-8 unknown branch":    {g().Parallel(par("ab")).Node(note("abc")), graph.Config{}, `Parallel node "pp": branch "ab" is no node of the graph`},
+		"branch called error":    {g().Parallel(par("error")).Node(note("error")), graph.Config{}, `Parallel node "pp": a branch cannot be called "error"`},
+		"branch called limit":    {g().Parallel(par("limit")).Node(note("limit")), graph.Config{}, `Parallel node "pp": a branch cannot be called "limit"`},
 		"branch twice":           {g().Parallel(par("a", "a")).Node(note("a")), graph.Config{}, `Parallel node "pp" names the branch "a" twice`},
 		"branch in the flow":     {g().Then(note("a")).Parallel(par("a")), graph.Config{}, `Node "a" stands both in the main flow and in a branch of "pp"; a branch is a part of its own`},
 		"unknown strategy":       {g().Parallel(graph.ParallelConfig[state]{ID: "pp", Branches: []string{"a"}, Strategy: "most"}).Node(note("a")), graph.Config{}, `Parallel node "pp" has the unknown strategy "most"`},

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/hocket-run/hocket/diag"
+	"github.com/hocket-run/hocket/workflow"
 )
 
 func (c *compiler[S]) problem(at diag.Span, code, format string, args ...any) *diag.Diagnostic {
@@ -101,6 +102,9 @@ func (c *compiler[S]) checkTargets() {
 			continue
 		}
 		for i, br := range d.parallel.Branches {
+			if br == workflow.PortError || br == workflow.PortLimit { // a failed block would take the branch for its error edge
+				c.problem(d.at, "reserved-branch", "Parallel node %q: a branch cannot be called %q", d.id, br)
+			}
 			if slices.Contains(d.parallel.Branches[:i], br) {
 				c.problem(d.at, "duplicate-branch", "Parallel node %q names the branch %q twice", d.id, br)
 			}

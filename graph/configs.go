@@ -30,7 +30,8 @@ func DecisionNode[S any](id string, routes []Route[S], fallback string) Node[S] 
 
 // WaitConfig is a node that asks a person and pauses the run until the answer comes (S2-52). The answer stands in the outputs under ID.
 type WaitConfig[S any] struct {
-	ID     string
+	ID string
+	// Prompt is the question; `{{PREVIOUS_OUTPUT}}` in it stands for the output of the node before.
 	Prompt string
 	// PromptFunc wins over Prompt where not nil. It must be pure.
 	PromptFunc func(S) string
