@@ -19,5 +19,5 @@
 // or the whole run may see; a frame is one agent loop inside a step, the step's own or a sub-agent's.
 //
 // Invariants: Seq has no gaps; every open call, timer and wait is a function of the state; a step's output never changes; a scope is settled
-// when no token and no step lives in it; state changes in apply only.
+// when no token and no step lives in it; state changes in apply only; events and snapshots from disk are doubted before they are used (fits.go, sound.go).
 package engine

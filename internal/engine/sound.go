@@ -9,27 +9,39 @@ func (s *state) sound(p *Plan) bool {
 	if flows == nil || len(s.Scopes) == 0 {
 		return false
 	}
-	steps := s.Steps.len()
-	is := func(id int) bool { return id >= 1 && id <= steps }
-	orNone := func(id int) bool { return id >= 0 && id <= steps }
+	return s.soundScopes(flows) && s.soundSteps(flows) && s.soundQueues(flows) && s.soundCalls()
+}
+
+func (s *state) isStep(id int) bool { return id >= 1 && id <= s.Steps.len() }
+
+// orNone takes 0 for the run's input.
+func (s *state) orNone(id int) bool { return id == 0 || s.isStep(id) }
+
+// stands tells whether a scope has a node of that number.
+func (s *state) stands(flows []*flow, scope, node int) bool {
+	return scope >= 0 && scope < len(s.Scopes) && node >= 0 && node < len(flows[s.Scopes[scope].Flow].nodes)
+}
+
+func (s *state) soundScopes(flows []*flow) bool {
 	for i := range s.Scopes {
 		sc := &s.Scopes[i]
-		if sc.Flow < 0 || sc.Flow >= len(flows) || !orNone(sc.Owner) || (i > 0) != (sc.Owner > 0) || !orNone(sc.Arrived) || !orNone(sc.Last) || sc.Branch < 0 {
+		if sc.Flow < 0 || sc.Flow >= len(flows) || !s.orNone(sc.Owner) || (i > 0) != (sc.Owner > 0) || !s.orNone(sc.Arrived) || !s.orNone(sc.Last) || sc.Branch < 0 {
 			return false
 		}
 		for _, list := range [2][]entry{sc.Base, sc.Entries} {
 			for _, e := range list {
-				if e.Node < 0 || e.Node >= len(flows[sc.Flow].nodes) || !is(e.Step) {
+				if e.Node < 0 || e.Node >= len(flows[sc.Flow].nodes) || !s.isStep(e.Step) {
 					return false
 				}
 			}
 		}
 	}
-	stands := func(scope, node int) bool {
-		return scope >= 0 && scope < len(s.Scopes) && node >= 0 && node < len(flows[s.Scopes[scope].Flow].nodes)
-	}
-	for i := range steps {
-		if st := s.Steps.at(i); !stands(st.Scope, st.Node) || !orNone(st.From) || !s.soundStep(st, flows) {
+	return true
+}
+
+func (s *state) soundSteps(flows []*flow) bool {
+	for i := range s.Steps.len() {
+		if st := s.Steps.at(i); !s.stands(flows, st.Scope, st.Node) || !s.orNone(st.From) || !s.soundStep(st, flows) {
 			return false
 		}
 	}
@@ -41,37 +53,45 @@ func (s *state) sound(p *Plan) bool {
 			}
 		}
 	}
+	return true
+}
+
+func (s *state) soundQueues(flows []*flow) bool {
 	for _, list := range [2][]token{s.Ready, s.Held} {
 		for _, t := range list {
-			if !stands(t.Scope, t.Node) || !orNone(t.From) {
+			if !s.stands(flows, t.Scope, t.Node) || !s.orNone(t.From) {
 				return false
 			}
 		}
 	}
 	for _, id := range s.Running {
-		if !is(id) {
+		if !s.isStep(id) {
 			return false
 		}
 	}
+	return true
+}
+
+func (s *state) soundCalls() bool {
 	for _, t := range s.Timers {
-		if !is(t.Step) {
+		if !s.isStep(t.Step) {
 			return false
 		}
 	}
 	for i := range s.Waits {
-		if !is(s.Waits[i].Step) {
+		if !s.isStep(s.Waits[i].Step) {
 			return false
 		}
 	}
 	for _, c := range s.Calls {
-		if c == nil || !is(c.Step) {
+		if c == nil || !s.isStep(c.Step) {
 			return false
 		}
-		st := s.Steps.at(c.Step - 1)
-		if c.State != callCancelled && (c.Kind == callModel || c.ToolID != "") && (st.Agent == nil || c.Frame < 0 || c.Frame >= len(st.Agent.Frames)) {
-			return false
+		if c.State == callCancelled || c.Kind != callModel && c.ToolID == "" {
+			continue
 		}
-		if c.Kind == callModel && c.State != callCancelled && (c.Length < 0 || c.Length > len(s.Convs[st.Agent.Frames[c.Frame].Conv])) {
+		a := s.Steps.at(c.Step - 1).Agent
+		if a == nil || c.Frame < 0 || c.Frame >= len(a.Frames) || c.Kind == callModel && (c.Length < 0 || c.Length > len(s.Convs[a.Frames[c.Frame].Conv])) {
 			return false
 		}
 	}

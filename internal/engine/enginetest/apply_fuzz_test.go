@@ -1,11 +1,11 @@
 package enginetest_test
 
 import (
-	"bytes"
 	"encoding/json"
 	"errors"
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"testing"
 
 	"pgregory.net/rapid"
@@ -245,7 +245,7 @@ func TestRestoreAltered(t *testing.T) {
 func digits(b []byte) []int {
 	var out []int
 	for i := 1; i+1 < len(b); i++ {
-		if b[i] >= '0' && b[i] <= '9' && bytes.IndexByte([]byte(":[,"), b[i-1]) >= 0 && bytes.IndexByte([]byte(",]}"), b[i+1]) >= 0 {
+		if b[i] >= '0' && b[i] <= '9' && strings.IndexByte(":[,", b[i-1]) >= 0 && strings.IndexByte(",]}", b[i+1]) >= 0 {
 			out = append(out, i)
 		}
 	}
