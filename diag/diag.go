@@ -74,6 +74,8 @@ type Diagnostic struct {
 	Message  string    `json:"message"`
 	Hint     string    `json:"hint,omitempty"`
 	Related  []Related `json:"related,omitempty"`
+	// Name is the name that the document misses, for programs that can find it elsewhere: with the code `unknown-agent` the agent's id. It is not shown.
+	Name string `json:"-"`
 }
 
 // String gives the line that `hocket validate` prints: FILE:LINE:COL: severity: message (code), then the hint after a semicolon.

@@ -7,9 +7,7 @@ import (
 	"io"
 	"io/fs"
 	"os"
-	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/hocket-run/hocket/diag"
@@ -128,19 +126,12 @@ func read(ctx context.Context, file string, data []byte, opts LoadOptions, besid
 	return w, append(problems, ds...), nil
 }
 
-// notFound are the messages of an agent that a document names and nobody defines (S1-6, S3-21, S4-2).
-var notFound = regexp.MustCompile(`^(?:Agent not found: (.*)|.*agent (".*") not found in agents)$`)
+// codeMissingAgent is the code of an agent that a document names and nobody defines (S1-6, S3-21, S4-2).
+const codeMissingAgent = "unknown-agent"
 
 // missingAgent gives the agent that a problem misses.
 func missingAgent(d diag.Diagnostic) (string, bool) {
-	m := notFound.FindStringSubmatch(d.Message)
-	if m == nil || d.Severity != diag.Error {
-		return "", false
-	}
-	if id, err := strconv.Unquote(m[2]); err == nil {
-		return id, true
-	}
-	return m[1], m[1] != ""
+	return d.Name, d.Code == codeMissingAgent && d.Severity == diag.Error && d.Name != ""
 }
 
 // missing gives the agents that a document names and nobody defines, each once.

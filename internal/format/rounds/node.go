@@ -124,6 +124,7 @@ func (g *graph) nodeAgent(n *node, f, config, parameters *source.Fields) {
 		return // it may be one of those that could not be read
 	}
 	d := r.diags.Errorf(ref.Span, ref.Path(), codeUnknownAgent, "Agent not found: %s", ref.Text)
+	d.Name = ref.Text
 	if d.Hint = r.similar(ref.Text, r.ids); d.Hint == "" {
 		d.Hint = `agents stand under "agents" in the document, or in a file given with --agents`
 	}

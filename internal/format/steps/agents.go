@@ -147,6 +147,7 @@ func (r *reader) subAgents() {
 			}
 			if !r.hasAgent(name) {
 				d := r.diags.Errorf(e.value.Span, e.path, codeUnknownAgent, "agent %q: sub-agent %q not found in agents", id, name)
+				d.Name = name
 				d.Hint = r.diags.similar(name, r.agentIDs)
 				continue
 			}

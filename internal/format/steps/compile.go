@@ -62,6 +62,7 @@ func (r *reader) checkAgentStep(s *step) {
 	}
 	s.broken = true
 	d := r.diags.Errorf(s.nameField.value.Span, s.nameField.path, codeUnknownAgent, "%s: agent %q not found in agents", s.title(), s.name)
+	d.Name = s.name
 	d.Hint = r.diags.similar(s.name, r.agentIDs)
 }
 
