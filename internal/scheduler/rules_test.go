@@ -3,6 +3,7 @@ package scheduler_test
 import (
 	"context"
 	"fmt"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -223,10 +224,9 @@ func TestKilledWhileStarting(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, branch(tick, "interval", "60", ""), branch(day, "interval", "daily@00:02", ""))
 		from := time.Now()
-		hangs := true
+		var opened atomic.Int32
 		w.open = func(ctx context.Context) {
-			if hangs {
-				hangs = false
+			if opened.Add(1) == 1 {
 				<-ctx.Done()
 			}
 		}

@@ -56,12 +56,13 @@ func (c *chatter) take(b byte) {
 	case c.noisy:
 		c.drop(b)
 	case b == ' ', b == '\t', b == '\r', b == '\n':
-		if c.bracket && b == '\n' {
+		switch {
+		case c.bracket && b == '\n':
 			c.drop('[')
 			c.drop(b)
-			return
+		case !c.bracket: // blanks after a bracket mean nothing to a batch, and are noise otherwise
+			c.kept = append(c.kept, b)
 		}
-		c.kept = append(c.kept, b)
 	case c.bracket && b == '{':
 		c.bracket, c.depth = false, 2
 		c.kept = append(c.kept, '[', '{')

@@ -23,6 +23,8 @@ func TestChatter(t *testing.T) {
 		"between":        {"{\"a\":1}\nDEBUG {x}\r\n{\"b\":2}\n", "{\"a\":1}\n{\"b\":2}\n", []string{"DEBUG {x}"}},
 		"level":          {"[INFO] up\n{\"a\":1}\n", "{\"a\":1}\n", []string{"[INFO] up"}},
 		"bracket alone":  {"[\n{\"a\":1}\n", "{\"a\":1}\n", []string{"["}},
+		"bracket, blank": {"[ \n{\"a\":1}\n", "{\"a\":1}\n", []string{"["}},
+		"batch, blank":   {"[ {\"a\":1}]\n", "[{\"a\":1}]\n", nil},
 		"batch":          {"[{\"a\":1},{\"b\":[2]}]\n", "[{\"a\":1},{\"b\":[2]}]\n", nil},
 		"several lines":  {"{\n  \"a\": [\n 1]\n}\nhi\n", "{\n  \"a\": [\n 1]\n}\n", []string{"hi"}},
 		"without an end": {"{\"a\":1}\nbye", "{\"a\":1}\n", []string{"bye"}},
