@@ -243,6 +243,11 @@ var routesRun = []rule{
 		w.plays("a", next("A"), say("done"))
 		w.completes(routes("a", "a:A -> a"), "hi")
 		same(t, "a list ends with what somebody else says", transcript(w.of("a")[1]), []string{"user: hi", `assistant: {"next":"A"}`, "user: Go on."})
+		w = newWorld(t)
+		o := w.completes(routes("a b", "a -> b"), "")
+		same(t, "a run without input", transcript(w.of("a")[0]), []string{"user: Execute your task."})
+		same(t, "the agent after it", transcript(w.of("b")[0]), []string{"user: Execute your task.", "user: a: a said"})
+		same(t, "the step shows what was sent", text(o.Steps[0].Input), "Execute your task.")
 	}},
 }
 

@@ -126,8 +126,12 @@ func nextOf(text string) string {
 // noResult answers a call whose result never came: it was not made, or cut off while it ran.
 const noResult = "There is no result: a person took over before this call ended."
 
+// goOn asks an agent to speak again where nobody has said anything since.
+const goOn = "Go on."
+
 // renderShared shows the shared conversation to one agent (D30): its own messages as they are, those of others as text under their names. A call of
-// its own that was never answered, because a person took over, is answered here: no provider takes a call without a result.
+// its own that was never answered, because a person took over, is answered here: no provider takes a call without a result. Nor does one take a
+// message without text: an empty input is shown as noInput, an empty answer of a person as goOn.
 func renderShared(msgs []chat.Message, a *agent) []chat.Message {
 	out := make([]chat.Message, 0, len(msgs)+1)
 	mine := false
@@ -158,11 +162,18 @@ func renderShared(msgs []chat.Message, a *agent) []chat.Message {
 			}
 			out = append(out, chat.Message{Role: chat.RoleUser, Text: "[" + m.ToolName + " returned] " + m.Text})
 		default:
+			switch {
+			case strings.TrimSpace(m.Text) != "":
+			case i == 0:
+				m.Text = noInput
+			default:
+				m.Text = goOn
+			}
 			out = append(out, m)
 		}
 	}
 	if len(out) > 0 && out[len(out)-1].Role == chat.RoleAssistant {
-		out = append(out, chat.Message{Role: chat.RoleUser, Text: "Go on."})
+		out = append(out, chat.Message{Role: chat.RoleUser, Text: goOn})
 	}
 	return out
 }

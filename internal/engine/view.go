@@ -261,6 +261,9 @@ func (r *Run) writePrior(b *strings.Builder, path string, c expr.Child) {
 // recentTurns is how many former turns a prompt of mode turns shows (S1-3).
 const recentTurns = 12
 
+// noInput is what an agent is told where neither the run nor the workflow says anything (S1-3).
+const noInput = "Execute your task."
+
 // turnsPrompt is the turn instruction, the recent turns and the last output (S1-3).
 func (r *Run) turnsPrompt(f *flow, t token, instruction string) string {
 	type turn struct{ name, text string }
@@ -286,7 +289,7 @@ func (r *Run) turnsPrompt(f *flow, t token, instruction string) string {
 		parts = append(parts, strings.Join(lines, "\n"), "Output from "+last.name+":\n"+last.text)
 	}
 	if len(parts) == 0 {
-		return "Execute your task."
+		return noInput
 	}
 	return strings.Join(parts, "\n\n")
 }

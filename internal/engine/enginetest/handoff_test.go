@@ -136,3 +136,18 @@ func TestHandoffClosesCalls(t *testing.T) {
 		})
 	}
 }
+
+// S3-15, S3-23: a person may answer nothing; no agent is sent a message without text for it.
+func TestHandoffEmptyAnswer(t *testing.T) {
+	t.Parallel()
+	w := routes(t, "a b c x h", "a:A -> a; a:calls -> x; h:out -> b", func(g *workflow.Workflow) {
+		one := 1
+		g.Rules.Handoff, g.Limits.MaxSteps = "h", &one
+	})
+	w.FinishAt(0, enginetest.Say(`{"next":"A"}`))
+	wantStatus(t, w, engine.StatusPaused)
+	w.Feed(engine.Answer{Value: enginetest.Text(" ")})
+	if got, want := enginetest.Conv(w.Asked("b").Messages), "user: help me\nuser: a: {\"next\":\"A\"}\nuser: Go on.\n"; got != want {
+		t.Errorf("b reads\n%swant\n%s", got, want)
+	}
+}
