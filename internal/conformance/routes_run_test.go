@@ -218,6 +218,10 @@ var routesRun = []rule{
 		choice{"last text", "a b", "a -> b", []string{conversational}, map[string][]line{"b": {use("end", `{}`)}}, "a b = a said"},
 		choice{"content of the routing tool", "a b", "a:END -> .", nil, map[string][]line{"a": {route("END", "Fine.")}}, "a = Fine."},
 		choice{"last text after the routing tool", "a b", "a -> b; b:END -> .", nil, map[string][]line{"b": {use("route_to", `{"next":"END"}`)}}, "a b = a said"},
+		choice{"the message of end, after a call of the routing tool", "a b", "a:B -> b", []string{conversational},
+			map[string][]line{"a": {use("route_to", `{"next":"B","content":"over to b"}`, "end", `{"message":"Bye."}`)}}, "a = Bye."},
+		choice{"a call without words takes none away", "a b", "a:B -> b; b -> .", []string{conversational},
+			map[string][]line{"a": {use("route_to", `{"next":"B","content":"that is all"}`, "end", `{}`)}}, "a = that is all"},
 		choice{"nothing at all", "a", "", []string{conversational}, map[string][]line{"a": {use("end", `{}`)}}, "a = "},
 	)},
 	{name: "S3-23 all agents share one list of messages, each with its own system prompt", test: func(t *testing.T) {

@@ -58,8 +58,8 @@ func (r *Run) repliedShared(id, fr int, reply chat.Message) {
 		if tc.Name == endTool && rules.Conversational {
 			next, content = endNext, "message"
 		}
-		if text == "" {
-			text = member(tc.Arguments, content)
+		if said := member(tc.Arguments, content); reply.Text == "" && said != "" {
+			text = said // of several calls the last one counts, as for next
 		}
 		r.emitStep(id, &ToolReturned{Frame: fr, ToolCallID: tc.ID, Text: "routed to " + next})
 	}
