@@ -42,9 +42,13 @@ var roundsRun = []rule{
 		same(t, "second", w.prompts("b")[0], "Be brief.\n\nRecent turns:\na: a1\n\nOutput from a:\na1")
 		same(t, "last, with twelve turns", w.prompts("b")[7],
 			"Be brief.\n\nRecent turns:\nb: b2\na: a3\nb: b3\na: a4\nb: b4\na: a5\nb: b5\na: a6\nb: b6\na: a7\nb: b7\na: a8\n\nOutput from a:\na8")
-		w = newWorld(t)
-		w.completes(rounds("a", ""), "")
-		same(t, "without any context", w.prompt("a"), "Execute your task.")
+		for what, input := range map[string]string{"without any context": "", "blanks are no context": " \n"} {
+			for _, instruction := range []string{"", " "} {
+				w = newWorld(t)
+				w.completes(rounds("a", "", `"turnInstruction": `+asJSON(instruction)), input)
+				same(t, what, w.prompt("a"), "Execute your task.")
+			}
+		}
 	}},
 	{name: "S1-10 two agents of the reference document, ten rounds: twenty agent runs", test: func(t *testing.T) {
 		wf, problems := load(t, testdata(t, "rounds/two-agents.json"), service.LoadOptions{AgentsFile: "testdata/rounds/agents.json"})

@@ -274,10 +274,10 @@ func (r *Run) turnsPrompt(f *flow, t token, instruction string) string {
 		}
 	}
 	var parts []string
-	if instruction != "" {
+	if strings.TrimSpace(instruction) != "" {
 		parts = append(parts, instruction)
 	}
-	if input := expr.Text(r.s.Created.Input); input != "" && len(turns) == 0 {
+	if input := expr.Text(r.s.Created.Input); strings.TrimSpace(input) != "" && len(turns) == 0 {
 		parts = append(parts, input)
 	}
 	if len(turns) > 0 {
