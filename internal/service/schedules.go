@@ -74,7 +74,7 @@ func (p *publishedBranches) Branches(ctx context.Context) ([]scheduler.Branch, e
 	next := make(map[string]publishedWorkflow, len(entries))
 	var out []scheduler.Branch
 	for _, e := range entries {
-		if e.Published == 0 || e.HasRows {
+		if e.Published == 0 || e.Format == catalog.FormatRoutes {
 			continue // drafts start nothing (P38), and rows have no schedules
 		}
 		w, ok := p.known[e.ID]
@@ -93,21 +93,46 @@ func (p *publishedBranches) Branches(ctx context.Context) ([]scheduler.Branch, e
 
 // scheduledBranches reads the schedules of one workflow. What cannot be read is told as the branch's error.
 func (s *Service) scheduledBranches(ctx context.Context, e catalog.Entry) ([]scheduler.Branch, error) {
-	broken := func(err error) []scheduler.Branch {
-		return []scheduler.Branch{{Key: scheduler.Key{Workflow: e.ID}, Err: err}}
-	}
 	w, _, problems, err := s.LoadStored(ctx, e.ID, Which{}, LoadOptions{})
 	switch {
 	case errors.Is(err, catalog.ErrNotFound):
 		return nil, nil // it was deleted just now
-	case err != nil && CodeOf(err) != CodeInternal:
-		return broken(err), nil
-	case err != nil:
+	case err != nil && CodeOf(err) == CodeInternal:
 		return nil, err
+	case err != nil && e.HasRows:
+		return s.besideRows(ctx, e, err)
+	case err != nil:
+		return broken(e, err), nil
 	case w == nil:
-		return broken(problems.Err()), nil
+		return broken(e, problems.Err()), nil
 	}
 	return branchesOf(w, e), nil
+}
+
+// broken stands for the schedules of a workflow of which nobody knows what they are.
+func broken(e catalog.Entry, err error) []scheduler.Branch {
+	return []scheduler.Branch{{Key: scheduler.Key{Workflow: e.ID}, Err: err}}
+}
+
+// besideRows gives the schedules of a published document that rows of its id keep from running, with the reason as the error of each: somebody wrote
+// those rows, and must learn what they stopped.
+func (s *Service) besideRows(ctx context.Context, e catalog.Entry, reason error) ([]scheduler.Branch, error) {
+	w, _, _, err := s.LoadStored(ctx, e.ID, Which{Version: e.Published}, LoadOptions{})
+	switch {
+	case errors.Is(err, catalog.ErrNotFound):
+		return nil, nil // it was deleted just now
+	case err != nil && CodeOf(err) == CodeInternal:
+		return nil, err
+	case err != nil:
+		return broken(e, err), nil
+	case w == nil:
+		return broken(e, reason), nil
+	}
+	branches := branchesOf(w, e)
+	for i := range branches {
+		branches[i].Err = reason
+	}
+	return branches, nil
 }
 
 // branchesOf gives the scheduled branches of a workflow. With branches the main graph is never scheduled (S1-27).

@@ -2,8 +2,10 @@ package service_test
 
 import (
 	"context"
+	"database/sql"
 	"errors"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/hocket-run/hocket/internal/journal"
@@ -75,5 +77,42 @@ func TestScheduleAfterInterruptedRun(t *testing.T) {
 				t.Errorf("when the schedule's run started, the run that was left was %s (interrupted %v), %v; want %s", head.Status, head.Interrupted, err, c.left)
 			}
 		})
+	}
+}
+
+// A row of its id in agent_workflows keeps a published rounds document from running: its schedules are told as broken, each with the reason, and are not
+// lost without a word (P37). A routes workflow is rows and has no schedules.
+func TestScheduleBesideRows(t *testing.T) {
+	t.Parallel()
+	db := filepath.Join(t.TempDir(), "hocket.db")
+	s, err := service.Open(t.Context(), service.Config{DB: db, Env: func(string) string { return "" }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	for name, doc := range map[string]string{
+		"w.json": `{"id": "w", "agents": [{"id": "a", "name": "a"}], "nodes": [{"id": "n", "type": "agent", "config": {"agentId": "a"}}], "edges": [],
+			"executionMode": "interval", "schedule": "60"}`,
+		"hand.json":  `{"id": "hand", "agents": [{"id": "a"}], "nodes": [{"id": "n", "type": "agent", "config": {"agentId": "a"}}], "edges": [], "maxRounds": 1}`,
+		"lobby.json": lobby,
+	} {
+		if _, problems := applyText(t, s, name, doc, false); problems.HasErrors() {
+			t.Fatal(problems)
+		}
+	}
+	other, err := sql.Open("sqlite", "file:"+db+"?_pragma=busy_timeout(10000)")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer other.Close()
+	if _, err := other.ExecContext(t.Context(), `INSERT INTO agent_workflows (id, name) VALUES ('w', 'stray'), ('hand', 'stray')`); err != nil {
+		t.Fatal(err)
+	}
+	list, _, _, err := s.Schedules(t.Context(), nil)
+	if err != nil || len(list) != 1 {
+		t.Fatalf("got %+v, %v; want the one schedule of w", list, err)
+	}
+	if sc := list[0]; sc.Workflow != "w" || sc.Schedule.Spec != "60" || sc.Err == nil || !strings.Contains(sc.Err.Error(), "agent_workflows has rows of it too") {
+		t.Errorf("got %+v", sc)
 	}
 }
