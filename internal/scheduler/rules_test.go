@@ -110,6 +110,18 @@ func TestRules(t *testing.T) {
 			p.die(true)
 			want(t, "runs", w.planned(loop, from), "[0s 1h1m5s]")
 		}},
+		{"S1-39 P37 a run that nobody will end is waited for no longer", func(t *testing.T) {
+			w := newWorld(t, branch(loop, "continuous", "5", ""))
+			w.takes = func(scheduler.Slot) time.Duration { return time.Hour }
+			from := time.Now()
+			p := w.begin()
+			rest(time.Minute)
+			w.leave(w.list[0].id)
+			rest(time.Minute)
+			p.die(true)
+			want(t, "runs", w.planned(loop, from), "[0s 1m5s]")
+			want(t, "events", w.told(loop), "[registered started started]")
+		}},
 		{"S1-39 after a restart without an unfinished run the next one starts at once", func(t *testing.T) {
 			w := newWorld(t, branch(loop, "continuous", "3600", ""))
 			from := time.Now()

@@ -62,12 +62,16 @@ type Runs interface {
 	Start(ctx context.Context, slot Slot) (run string, fresh bool, err error)
 	// Active gives a run of the branch that has not ended and that somebody will end; "" where there is none.
 	Active(ctx context.Context, key Key) (run string, err error)
-	// Wait waits until a run has ended, paused ones too, and gives its status. Errors: ctx's; journal.ErrNotFound.
+	// Wait waits until a run has ended, paused ones too, and gives its status. Errors: ctx's; journal.ErrNotFound; ErrLeft, wrapped, once nobody will
+	// end the run, which Active gives no more.
 	Wait(ctx context.Context, run string) (journal.Status, error)
 }
 
 // ErrRefused says that a run was not acceptable: nothing was stored (D25).
 var ErrRefused = errors.New("run was refused")
+
+// ErrLeft says that a run has not ended and that nobody will end it unless a person takes it up.
+var ErrLeft = errors.New("run was left by its process")
 
 // Policy says what becomes of planned times that were missed.
 type Policy string

@@ -121,11 +121,11 @@ func (s *Scheduler) follow(ctx context.Context, e *entry, run string, report boo
 	})
 }
 
-// wait asks until the run has ended or is gone.
+// wait asks until the run has ended, or is gone, or was left.
 func (s *Scheduler) wait(ctx context.Context, run string) (journal.Status, error) {
 	for {
 		status, err := s.cfg.Runs.Wait(ctx, run)
-		if err == nil || ctx.Err() != nil || errors.Is(err, journal.ErrNotFound) {
+		if err == nil || ctx.Err() != nil || errors.Is(err, journal.ErrNotFound) || errors.Is(err, ErrLeft) {
 			return status, err
 		}
 		t := time.NewTimer(retryFirst)
@@ -138,7 +138,7 @@ func (s *Scheduler) wait(ctx context.Context, run string) (journal.Status, error
 	}
 }
 
-// ended is for a run that has ended, whatever its status (S1-23).
+// ended is for a run that has ended, whatever its status (S1-23), or whose end nobody waits for any more.
 func (s *Scheduler) ended(e *entry, run string, status journal.Status, err error, report bool, began time.Time) {
 	now := s.now()
 	if e.running == run {

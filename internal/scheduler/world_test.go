@@ -44,6 +44,7 @@ type fakeRun struct {
 	left       time.Duration // while nobody drives it
 	timer      *time.Timer
 	done       chan struct{}
+	lost       chan struct{} // closed when its process is gone for good
 }
 
 func newWorld(t *testing.T, branches ...scheduler.Branch) *world {
@@ -101,7 +102,7 @@ func (w *world) Start(ctx context.Context, slot scheduler.Slot) (string, bool, e
 	if before != nil {
 		return "", false, before
 	}
-	r := &fakeRun{id: id, slot: slot, began: time.Now().UTC(), status: journal.StatusRunning, left: w.takes(slot), done: make(chan struct{})}
+	r := &fakeRun{id: id, slot: slot, began: time.Now().UTC(), status: journal.StatusRunning, left: w.takes(slot), done: make(chan struct{}), lost: make(chan struct{})}
 	w.runs[id] = r
 	w.list = append(w.list, r)
 	if w.up {
@@ -131,6 +132,24 @@ func (w *world) finish(id string, status journal.Status) {
 	close(r.done)
 }
 
+// leave makes a run one that nobody will ever end.
+func (w *world) leave(id string) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	r := w.runs[id]
+	r.timer.Stop()
+	close(r.lost)
+}
+
+func (r *fakeRun) isLost() bool {
+	select {
+	case <-r.lost:
+		return true
+	default:
+		return false
+	}
+}
+
 // drives lets runs go on, or stops them as a kill does.
 func (w *world) drives(up bool) {
 	w.mu.Lock()
@@ -151,7 +170,7 @@ func (w *world) Active(ctx context.Context, key scheduler.Key) (string, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	for _, r := range slices.Backward(w.list) {
-		if r.slot.Key == key && !r.status.IsEnded() {
+		if r.slot.Key == key && !r.status.IsEnded() && !r.isLost() {
 			return r.id, ctx.Err()
 		}
 	}
@@ -168,6 +187,8 @@ func (w *world) Wait(ctx context.Context, run string) (journal.Status, error) {
 	select {
 	case <-r.done:
 		return r.status, nil
+	case <-r.lost:
+		return "", fmt.Errorf("wait for run %s: %w", run, scheduler.ErrLeft)
 	case <-ctx.Done():
 		return "", ctx.Err()
 	}

@@ -210,7 +210,7 @@ func (r scheduledRuns) Active(ctx context.Context, key scheduler.Key) (string, e
 			return "", err
 		}
 		for _, h := range heads {
-			if h.Meta[project.MetaTargetBranchID] == key.Branch && (!h.Interrupted || h.Kind == s.cfg.Kind) {
+			if h.Meta[project.MetaTargetBranchID] == key.Branch && !s.isLeft(h) {
 				return h.Run, nil
 			}
 		}
@@ -219,6 +219,9 @@ func (r scheduledRuns) Active(ctx context.Context, key scheduler.Key) (string, e
 		}
 	}
 }
+
+// isLeft tells of a run that was interrupted and that no process of this kind takes up (D15).
+func (s *Service) isLeft(h journal.Head) bool { return h.Interrupted && h.Kind != s.cfg.Kind }
 
 // restEvery is how often a run that is paused, or has no owner for a moment, is looked at.
 const restEvery = time.Second
@@ -232,6 +235,16 @@ func (r scheduledRuns) Wait(ctx context.Context, run string) (journal.Status, er
 		}
 		if st.Status.Ended() {
 			return journal.Status(st.Status), nil
+		}
+		if st.Interrupted {
+			// Its process may have died since Active gave it.
+			h, err := r.service.store.Head(ctx, run)
+			if err != nil {
+				return "", err
+			}
+			if r.service.isLeft(h) {
+				return "", fmt.Errorf("wait for run %s: %w", run, scheduler.ErrLeft)
+			}
 		}
 		t := time.NewTimer(restEvery)
 		select {

@@ -1,0 +1,48 @@
+package service
+
+import (
+	"context"
+	"errors"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/hocket-run/hocket/internal/journal"
+	"github.com/hocket-run/hocket/internal/scheduler"
+)
+
+// A run by hand may lose its process while a scheduler waits for its end. It then waits for a person, perhaps for ever: the scheduler does not (P37,
+// S1-39), as it would not have begun to wait for it (TestScheduleAfterInterruptedRun).
+func TestWaitForRunThatWasLeft(t *testing.T) {
+	t.Parallel()
+	db := filepath.Join(t.TempDir(), "hocket.db")
+	open := func(kind journal.Kind) *Service {
+		t.Helper()
+		s, err := Open(t.Context(), Config{DB: db, Kind: kind, Env: func(string) string { return "" }})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return s
+	}
+	const doc = "agents:\n  root: {model: openai/gpt-5-mini, instruction: Hello}\nworkflow:\n  - {type: agent, name: root}\n"
+	w, problems, err := Load(t.Context(), "hello.yaml", []byte(doc), LoadOptions{})
+	if err != nil || problems.HasErrors() {
+		t.Fatal(problems, err)
+	}
+	byHand, s := open(journal.KindRun), open(journal.KindScheduler)
+	defer s.Close()
+	run, err := byHand.Start(t.Context(), StartRequest{
+		Workflow: w, Files: Files{Replies: []byte("replies:\n  - {text: late, delayMs: 3600000, times: always}\n")},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := byHand.Close(); err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	defer cancel()
+	if st, err := (scheduledRuns{service: s}).Wait(ctx, run); !errors.Is(err, scheduler.ErrLeft) {
+		t.Errorf("got %q, %v", st, err)
+	}
+}
