@@ -243,18 +243,26 @@ func (s *Scheduler) miss(e *entry, missed []time.Time, met bool, now time.Time) 
 	ev := Event{Kind: EventMissed, At: now, Key: e.key, Planned: missed[len(missed)-1].UTC(), Count: len(missed), Next: e.after(now)}
 	switch {
 	case s.cfg.CatchUp == CatchUpAll:
-		from := missed[0].Add(-time.Microsecond)
-		if !e.reg.CatchUpTo.IsZero() {
-			from = e.reg.CatchUpAfter
-		}
-		waiting := e.sched.Missed(e.reg.Registered, from, ev.Planned, e.loc, MaxCatchUp)
-		e.reg.CatchUpAfter, e.reg.CatchUpTo = waiting[0].UTC().Add(-time.Microsecond), ev.Planned
-		ev.CatchUp = len(waiting)
+		ev.CatchUp = e.makeUp(missed[0], ev.Planned)
 	case s.cfg.CatchUp == CatchUpLast && !met:
 		e.reg.CatchUpAfter, e.reg.CatchUpTo = ev.Planned.Add(-time.Microsecond), ev.Planned
 		ev.CatchUp = 1
 	}
 	s.cfg.Report(ev)
+}
+
+// makeUp notes that the planned times from first to last are to be made up for behind those that wait already, and gives the number of all that wait
+// then: of more than MaxCatchUp the last ones.
+func (e *entry) makeUp(first, last time.Time) int {
+	from := first.Add(-time.Microsecond)
+	if !e.reg.CatchUpTo.IsZero() {
+		from = e.reg.CatchUpAfter
+	}
+	waiting := e.sched.Missed(e.reg.Registered, from, last, e.loc, MaxCatchUp)
+	if len(waiting) > 0 { // none where the schedule has become another one
+		e.reg.CatchUpAfter, e.reg.CatchUpTo, e.dirty = waiting[0].UTC().Add(-time.Microsecond), last, true
+	}
+	return len(waiting)
 }
 
 // caughtUp notes that planned times up to at need no catching up any more.

@@ -255,6 +255,40 @@ func TestKilledWhileStarting(t *testing.T) {
 	})
 }
 
+// P37: what could not be started while the store was down is made up for like what was missed: no more of it than MaxCatchUp.
+func TestOutageOfStoreIsBounded(t *testing.T) {
+	t.Parallel()
+	for _, policy := range scheduler.Policies() {
+		t.Run(string(policy), func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				w := newWorld(t, branch(tick, "interval", "1", ""))
+				w.takes = func(scheduler.Slot) time.Duration { return time.Millisecond }
+				from := time.Now()
+				const down = 10 * time.Minute
+				w.fail = func(scheduler.Slot) (error, error) {
+					if time.Since(from) < down {
+						return errDown, nil
+					}
+					return nil, nil
+				}
+				p := w.begin(catchUp(policy))
+				rest(down + 70*time.Second + 500*time.Millisecond)
+				p.die(true)
+				early := 0
+				for _, r := range w.of(tick) {
+					if r.slot.Planned.Sub(from) < down {
+						early++
+					}
+				}
+				if early == 0 || early > scheduler.MaxCatchUp {
+					t.Errorf("made up for %d planned times, want from 1 to %d", early, scheduler.MaxCatchUp)
+				}
+			})
+		})
+	}
+}
+
 func TestCatchUpIsBounded(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

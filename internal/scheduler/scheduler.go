@@ -88,7 +88,7 @@ const (
 // Policies lists every policy, the default first.
 func Policies() []Policy { return []Policy{CatchUpLast, CatchUpNone, CatchUpAll} }
 
-// MaxCatchUp bounds what CatchUpAll makes up for.
+// MaxCatchUp bounds what a branch makes up for: by CatchUpAll, or, by any policy, because its runs could not be started for a while.
 const MaxCatchUp = 100
 
 // Config is what a Scheduler is made of. Source, Runs and Book must be set.

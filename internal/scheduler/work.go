@@ -84,7 +84,7 @@ func (s *Scheduler) refuse(e *entry, out outcome, now time.Time) {
 }
 
 // again is for an error that may pass: nobody knows whether the run was started. The slot is asked for again, whatever the policy says, as its
-// time was met; a run that was started after all is found under the same id.
+// time was met, but no more than MaxCatchUp of them; a run that was started after all is found under the same id.
 func (s *Scheduler) again(ctx context.Context, e *entry, out outcome, now time.Time) {
 	s.failed(ctx, "start "+e.key.String(), "start a scheduled run", out.err)
 	e.backoff = min(max(2*e.backoff, retryFirst), retryMost)
@@ -94,10 +94,7 @@ func (s *Scheduler) again(ctx context.Context, e *entry, out outcome, now time.T
 	}
 	e.retry = now.Add(e.backoff)
 	if !out.slot.CatchUp {
-		if e.reg.CatchUpTo.IsZero() {
-			e.reg.CatchUpAfter = out.slot.Planned.Add(-time.Microsecond)
-		}
-		e.reg.CatchUpTo, e.dirty = out.slot.Planned, true
+		e.makeUp(out.slot.Planned, out.slot.Planned)
 	}
 	s.save(ctx, e)
 }
