@@ -39,7 +39,10 @@ type runFlags struct {
 	context    bool // exec: print the step context
 }
 
-const inputHelp = `INPUT is the prompt; in a canvas document it replaces initialInput. "-", or
+const inputHelp = `With --workflow ID it is a stored workflow instead of a FILE: what is published,
+or its draft with --draft.
+
+INPUT is the prompt; in a canvas document it replaces initialInput. "-", or
 a pipe with no INPUT, reads standard input; an INPUT that begins with a dash
 goes after --. FILE may be "-" too.
 
@@ -56,7 +59,7 @@ func (a *app) runCmd() *cobra.Command {
 	return a.runVerb(&cobra.Command{
 		Use:   "run FILE|--workflow ID [INPUT]",
 		Short: "run a workflow document and print its final output",
-		Long:  "Runs a workflow document and prints its final output on standard output,\nnothing else there.\n\n" + inputHelp + waitHelp,
+		Long:  "Runs a workflow document, or a stored workflow, and prints its final output on\nstandard output, nothing else there.\n\n" + inputHelp + waitHelp,
 		Example: "  hocket run newsroom.yaml \"The library opens on Sundays\"\n" +
 			"  git diff | hocket run review.json\n" +
 			"  hocket run triage.json --json | jq .usage\n" +
