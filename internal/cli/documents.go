@@ -81,18 +81,20 @@ var drawings = []string{"tree", "mermaid", "dot", "svg"}
 
 func (a *app) showCmd() *cobra.Command {
 	var (
-		opts service.LoadOptions
+		from oneSource
 		as   string
 	)
 	c := &cobra.Command{
-		Use: "show FILE", Short: "draw a workflow", Args: takes("FILE"), ValidArgsFunction: firstIsDocument,
-		Example: "  hocket show newsroom.yaml\n  hocket show newsroom.yaml --as svg > newsroom.svg",
+		Use: "show FILE|--workflow ID", Short: "draw a workflow",
+		Example: "  hocket show newsroom.yaml\n  hocket show newsroom.yaml --as svg > newsroom.svg\n  hocket show --workflow newsroom",
 		RunE: func(c *cobra.Command, args []string) error {
-			w, err := a.load(c.Context(), args[0], opts)
+			w, err := from.read(a, c, args)
 			if err != nil {
 				return err
 			}
-			nameAfter(w, args[0])
+			if len(args) > 0 {
+				nameAfter(w, args[0])
+			}
 			var text string
 			switch as {
 			case "tree":
@@ -117,26 +119,25 @@ func (a *app) showCmd() *cobra.Command {
 		},
 	}
 	c.Flags().StringVar(&as, "as", "tree", "`FORM` of the picture: tree, mermaid, dot or svg")
-	addLoadFlags(c, &opts)
+	from.add(a, c)
 	must(c.RegisterFlagCompletionFunc("as", cobra.FixedCompletions(drawings, cobra.ShellCompDirectiveNoFileComp)))
 	return c
 }
 
 func (a *app) convertCmd() *cobra.Command {
 	var (
-		opts service.LoadOptions
+		from oneSource
 		to   string
 	)
 	c := &cobra.Command{
-		Use: "convert FILE --to FORMAT", Short: "write a workflow in another format",
+		Use: "convert FILE|--workflow ID --to FORMAT", Short: "write a workflow in another format",
 		Long:    "Writes the same workflow in another format on standard output, or says exactly\nwhat that format cannot say and ends with 2.",
 		Example: "  hocket convert newsroom.yaml --to canvas > newsroom.json",
-		Args:    takes("FILE"), ValidArgsFunction: firstIsDocument,
 		RunE: func(c *cobra.Command, args []string) error {
 			if to == "" {
 				return usef("--to is missing: it says the format, %s", orList(formats))
 			}
-			w, err := a.load(c.Context(), args[0], opts)
+			w, err := from.document(a, c, args)
 			if err != nil {
 				return err
 			}
@@ -158,7 +159,7 @@ func (a *app) convertCmd() *cobra.Command {
 		},
 	}
 	c.Flags().StringVar(&to, "to", "", "`FORMAT` to write: "+orList(formats))
-	addLoadFlags(c, &opts)
+	from.add(a, c)
 	must(c.RegisterFlagCompletionFunc("to", cobra.FixedCompletions(formats, cobra.ShellCompDirectiveNoFileComp)))
 	return c
 }

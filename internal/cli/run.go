@@ -250,17 +250,14 @@ func sameFile(a, b string) bool {
 func (a *app) run(c *cobra.Command, fl *runFlags, args []string) error {
 	ctx := c.Context()
 	req := service.StartRequest{Branch: fl.branch, Model: fl.model, Record: fl.record, RunID: fl.runID, Trust: fl.trust}
-	stored := c.Flags().Changed("workflow")
-	switch {
-	case c.Flags().Changed("branch") && fl.branch == "":
+	if c.Flags().Changed("branch") && fl.branch == "" {
 		return mustBe("branch", "the id of a branch", "")
-	case stored && fl.workflow == "":
-		return mustBe("workflow", "the id of a stored workflow", "")
-	case stored && fl.load.Format != "":
-		return usef("--format and --workflow cannot be given together: a stored workflow has its format")
-	case fl.draft && !stored:
-		return usef("--draft needs --workflow ID")
-	case stored:
+	}
+	stored, err := isStored(c, fl.workflow, fl.draft, fl.load)
+	if err != nil {
+		return err
+	}
+	if stored {
 		args = append([]string{""}, args...) // there is no FILE
 	}
 	taken, err := fl.oneReader(args)

@@ -1,0 +1,93 @@
+package cli
+
+import (
+	"github.com/spf13/cobra"
+
+	"github.com/hocket-run/hocket/internal/service"
+	"github.com/hocket-run/hocket/workflow"
+)
+
+// isStored tells whether the flags --workflow and --draft name a stored workflow instead of a FILE, and refuses what does not go together.
+func isStored(c *cobra.Command, id string, draft bool, load service.LoadOptions) (bool, error) {
+	stored := c.Flags().Changed("workflow")
+	switch {
+	case stored && id == "":
+		return false, mustBe("workflow", "the id of a stored workflow", "")
+	case stored && load.Format != "":
+		return false, usef("--format and --workflow cannot be given together: a stored workflow has its format")
+	case draft && !stored:
+		return false, usef("--draft needs --workflow ID")
+	}
+	return stored, nil
+}
+
+// oneSource is what a verb reads that takes a FILE or --workflow ID.
+type oneSource struct {
+	load     service.LoadOptions
+	workflow string
+	draft    bool
+}
+
+// add gives a verb the flags, and the check of its arguments.
+func (o *oneSource) add(a *app, c *cobra.Command) {
+	c.Args = func(c *cobra.Command, args []string) error {
+		switch {
+		case c.Flags().Changed("workflow"):
+			return takes()(c, args)
+		case len(args) == 0:
+			return usef("%s needs FILE or --workflow ID; see hocket help %s", c.CommandPath(), verbPath(c))
+		}
+		return takes("FILE")(c, args)
+	}
+	c.ValidArgsFunction = func(c *cobra.Command, args []string, prefix string) ([]string, cobra.ShellCompDirective) {
+		if o.workflow != "" {
+			return nil, cobra.ShellCompDirectiveNoFileComp
+		}
+		return firstIsDocument(c, args, prefix)
+	}
+	addLoadFlags(c, &o.load)
+	c.Flags().StringVar(&o.workflow, "workflow", "", "instead of FILE: `ID` of a stored workflow")
+	c.Flags().BoolVar(&o.draft, "draft", false, "with --workflow: its draft, not what is published")
+	must(c.RegisterFlagCompletionFunc("workflow", a.completeWorkflow))
+}
+
+// read reads the workflow, prints its problems and gives it where it may run.
+func (o *oneSource) read(a *app, c *cobra.Command, args []string) (*workflow.Workflow, error) {
+	stored, err := isStored(c, o.workflow, o.draft, o.load)
+	switch {
+	case err != nil:
+		return nil, err
+	case stored:
+		w, _, err := a.loadStored(c.Context(), o.workflow, service.Which{Draft: o.draft}, o.load)
+		return w, err
+	}
+	return a.load(c.Context(), args[0], o.load)
+}
+
+// document is read for verbs that want what the document says and nothing else: a stored workflow has the id and the name of the catalog, which its
+// document need not have.
+func (o *oneSource) document(a *app, c *cobra.Command, args []string) (*workflow.Workflow, error) {
+	stored, err := isStored(c, o.workflow, o.draft, o.load)
+	switch {
+	case err != nil:
+		return nil, err
+	case !stored:
+		return a.load(c.Context(), args[0], o.load)
+	}
+	s, err := a.look(c.Context())
+	if err != nil {
+		return nil, err
+	}
+	defer s.Close()
+	d, err := s.Definition(c.Context(), o.workflow, service.Which{Draft: o.draft})
+	if err != nil {
+		return nil, err
+	}
+	opts := o.load
+	opts.Format, opts.Catalog = d.Format, s.CatalogAgents
+	w, problems, err := service.Load(c.Context(), d.File, d.Text, opts)
+	if err != nil {
+		return nil, err
+	}
+	return w, a.refuse(problems)
+}
