@@ -9,6 +9,9 @@ import (
 // ErrNotFound says that there is no such workflow, version or agent.
 var ErrNotFound = errors.New("not found")
 
+// ErrChanged says that the stored workflows are not those that the caller knew of; nothing was done.
+var ErrChanged = errors.New("stored workflows have changed")
+
 // FormatRoutes is the format whose published documents are rows.
 const FormatRoutes = "routes"
 
@@ -99,8 +102,9 @@ type Agents interface {
 	PutAgents(ctx context.Context, agents []Row, replace bool) error
 	// Agents gives all agents by id.
 	Agents(ctx context.Context) ([]Row, error)
-	// DeleteAgent deletes one. Errors: ErrNotFound.
-	DeleteAgent(ctx context.Context, id string) error
+	// DeleteAgent deletes one, if may, called in the same transaction with the entries of all workflows by id, says so; nil says so always. may must not
+	// call the store, and may be called twice. Errors: ErrNotFound; ErrChanged where may said no.
+	DeleteAgent(ctx context.Context, id string, may func(entries []Entry) bool) error
 }
 
 // Store is a whole catalog.

@@ -160,13 +160,16 @@ func (m *Memory) Entries(ctx context.Context) ([]Entry, error) {
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	var out []Entry
+	return m.entries(), nil
+}
+
+func (m *Memory) entries() (out []Entry) {
 	for _, id := range slices.Sorted(maps.Keys(m.workflows)) {
 		if w := m.workflows[id]; w.isThere() {
 			out = append(out, w.entry(id))
 		}
 	}
-	return out, nil
+	return out
 }
 
 // Versions implements Workflows.
@@ -263,14 +266,17 @@ func (m *Memory) Agents(ctx context.Context) ([]Row, error) {
 }
 
 // DeleteAgent implements Agents.
-func (m *Memory) DeleteAgent(ctx context.Context, id string) error {
+func (m *Memory) DeleteAgent(ctx context.Context, id string, may func(entries []Entry) bool) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if m.agents[id] == nil {
+	switch {
+	case m.agents[id] == nil:
 		return fmt.Errorf("delete agent %s: %w", id, ErrNotFound)
+	case may != nil && !may(m.entries()):
+		return fmt.Errorf("delete agent %s: %w", id, ErrChanged)
 	}
 	delete(m.agents, id)
 	return nil

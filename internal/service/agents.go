@@ -83,7 +83,8 @@ func agentNotFound(all []catalog.Row, id string) error {
 	return &NotFoundError{What: "Agent", ID: id, Hint: diag.DidYouMean(id, ids)}
 }
 
-// DeleteAgent deletes a stored agent. Unless anyway is set it refuses one that stored workflows need. Errors: *NotFoundError, *InUseError.
+// DeleteAgent deletes a stored agent. Unless anyway is set it refuses one that stored workflows need, those that another process stores meanwhile too.
+// Errors: *NotFoundError, *InUseError.
 func (s *Service) DeleteAgent(ctx context.Context, id string, anyway bool) error {
 	rows, err := s.stored.Agents(ctx)
 	if err != nil {
@@ -92,23 +93,34 @@ func (s *Service) DeleteAgent(ctx context.Context, id string, anyway bool) error
 	if !slices.ContainsFunc(rows, func(r catalog.Row) bool { return r.ID() == id }) {
 		return agentNotFound(rows, id)
 	}
-	if !anyway {
-		users, err := s.AgentUsers(ctx, id)
+	if anyway {
+		return s.stored.DeleteAgent(ctx, id, nil)
+	}
+	for {
+		users, looked, err := s.agentUsers(ctx, id)
 		if err != nil {
 			return err
 		}
 		if len(users) > 0 {
 			return &InUseError{Agent: id, Workflows: users}
 		}
+		err = s.stored.DeleteAgent(ctx, id, func(now []catalog.Entry) bool { return slices.Equal(now, looked) })
+		if !errors.Is(err, catalog.ErrChanged) {
+			return err
+		}
 	}
-	return s.stored.DeleteAgent(ctx, id)
 }
 
 // AgentUsers gives the stored workflows, published or drafts, that name an agent and do not define it themselves.
-func (s *Service) AgentUsers(ctx context.Context, id string) (users []string, err error) {
-	entries, err := s.stored.Entries(ctx)
-	if err != nil {
-		return nil, err
+func (s *Service) AgentUsers(ctx context.Context, id string) ([]string, error) {
+	users, _, err := s.agentUsers(ctx, id)
+	return users, err
+}
+
+// agentUsers gives the entries too, as they were before it looked at any.
+func (s *Service) agentUsers(ctx context.Context, id string) (users []string, entries []catalog.Entry, err error) {
+	if entries, err = s.stored.Entries(ctx); err != nil {
+		return nil, nil, err
 	}
 	for _, e := range entries {
 		for _, which := range []Which{{}, {Draft: true}} {
@@ -117,16 +129,16 @@ func (s *Service) AgentUsers(ctx context.Context, id string) (users []string, er
 				continue // there is no such document, or none any more
 			}
 			if err != nil {
-				return nil, err
+				return nil, nil, err
 			}
 			_, problems, err := s.readStored(ctx, d, LoadOptions{}, nil)
 			if err != nil {
-				return nil, err
+				return nil, nil, err
 			}
 			if slices.Contains(missing(problems), id) && !slices.Contains(users, e.ID) {
 				users = append(users, e.ID)
 			}
 		}
 	}
-	return users, nil
+	return users, entries, nil
 }

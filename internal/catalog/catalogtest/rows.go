@@ -95,7 +95,7 @@ func testRowTexts(t *testing.T, s catalog.Store) {
 		t.Fatalf("%d agents, %v", len(got), err)
 	}
 	for _, r := range got {
-		if err := s.DeleteAgent(t.Context(), r.ID()); err != nil {
+		if err := s.DeleteAgent(t.Context(), r.ID(), nil); err != nil {
 			t.Errorf("agent %q: %v", r.ID(), err)
 		}
 	}

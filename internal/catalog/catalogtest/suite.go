@@ -170,7 +170,7 @@ func testNotFound(t *testing.T, s catalog.Store) {
 		"delete":           func() error { return s.Delete(ctx, "ghost") },
 		"publish":          func() error { _, err := s.Publish(ctx, catalog.Publication{ID: "ghost", Version: 1}); return err },
 		"publish a number": func() error { _, err := s.Publish(ctx, catalog.Publication{ID: "w", Version: 2}); return err },
-		"delete agent":     func() error { return s.DeleteAgent(ctx, "ghost") },
+		"delete agent":     func() error { return s.DeleteAgent(ctx, "ghost", nil) },
 	} {
 		if err := call(); !errors.Is(err, catalog.ErrNotFound) {
 			t.Errorf("%s: got error %v", name, err)
@@ -220,11 +220,28 @@ func testAgents(t *testing.T, s catalog.Store) {
 			t.Errorf("agents (-want +got): %v\n%s", err, diff)
 		}
 	}
-	if err := s.DeleteAgent(ctx, "b"); err != nil {
-		t.Fatal(err)
+	put(t, s, doc("w", "one"), "version 1: published 1, draft 0")
+	var seen []catalog.Entry
+	for _, c := range []struct {
+		may  func([]catalog.Entry) bool
+		want error
+		left int
+	}{
+		{func(list []catalog.Entry) bool { seen = list; return false }, catalog.ErrChanged, 3},
+		{func([]catalog.Entry) bool { return true }, nil, 2},
+	} {
+		if err := s.DeleteAgent(ctx, "b", c.may); !errors.Is(err, c.want) {
+			t.Errorf("delete: got %v, want %v", err, c.want)
+		}
+		if got, err := s.Agents(ctx); err != nil || len(got) != c.left {
+			t.Errorf("after delete: %v, %v; want %d", got, err, c.left)
+		}
 	}
-	if got, err := s.Agents(ctx); err != nil || len(got) != 2 {
-		t.Errorf("after delete: %v, %v", got, err)
+	if entries, err := s.Entries(ctx); err != nil || len(entries) != 1 || !cmp.Equal(entries, seen) {
+		t.Errorf("delete was told of %v, there are %v, %v", seen, entries, err)
+	}
+	if err := s.DeleteAgent(ctx, "c", nil); err != nil {
+		t.Error(err)
 	}
 }
 

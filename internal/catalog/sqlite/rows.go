@@ -144,11 +144,20 @@ func (s *Store) Agents(ctx context.Context) (out []catalog.Row, err error) {
 }
 
 // DeleteAgent implements catalog.Agents.
-func (s *Store) DeleteAgent(ctx context.Context, id string) error {
+func (s *Store) DeleteAgent(ctx context.Context, id string, may func(entries []catalog.Entry) bool) error {
 	err := s.db.Write(ctx, rowBytes, func(tx db.Tx) error {
 		n, err := tx.Exec(sqlDropAgent, id)
-		if err == nil && n == 0 {
-			err = catalog.ErrNotFound
+		switch {
+		case err != nil:
+			return err
+		case n == 0:
+			return catalog.ErrNotFound
+		case may == nil:
+			return nil
+		}
+		entries, err := readEntries(tx)
+		if err == nil && !may(entries) {
+			err = catalog.ErrChanged // which brings the row back
 		}
 		return err
 	})

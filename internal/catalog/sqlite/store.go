@@ -175,17 +175,22 @@ func (s *Store) Entry(ctx context.Context, id string) (e catalog.Entry, err erro
 
 // Entries implements catalog.Workflows.
 func (s *Store) Entries(ctx context.Context) (out []catalog.Entry, err error) {
-	err = s.db.View(ctx, func(tx db.Tx) error {
-		out = nil
-		return tx.Query(sqlEntries, func(c []any) error {
-			out = append(out, readEntry(c))
-			return nil
-		})
+	err = s.db.View(ctx, func(tx db.Tx) (err error) {
+		out, err = readEntries(tx)
+		return err
 	})
 	if err != nil {
 		return nil, fmt.Errorf("list workflows: %w", err)
 	}
 	return out, nil
+}
+
+func readEntries(tx db.Tx) (out []catalog.Entry, err error) {
+	err = tx.Query(sqlEntries, func(c []any) error {
+		out = append(out, readEntry(c))
+		return nil
+	})
+	return out, err
 }
 
 func readVersion(id string, c []any) catalog.Version {

@@ -1,0 +1,62 @@
+package service
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"testing"
+
+	"github.com/hocket-run/hocket/internal/catalog"
+)
+
+// between is a catalog in which something happens right before an agent is deleted, once.
+type between struct {
+	catalog.Store
+
+	happens func()
+}
+
+func (b *between) DeleteAgent(ctx context.Context, id string, may func([]catalog.Entry) bool) error {
+	if f := b.happens; f != nil {
+		b.happens = nil
+		f()
+	}
+	return b.Store.DeleteAgent(ctx, id, may)
+}
+
+// Who deletes an agent while another process stores a workflow that needs it is told of that workflow: there is no moment between the look for users
+// and the deletion.
+func TestDeleteAgentWhileItIsTaken(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		name, taken string
+		isRefused   bool
+	}{{"by a workflow that needs it", "desk", true}, {"by a workflow that needs another one", "other", false}} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			ctx := t.Context()
+			s, err := Open(ctx, Config{DB: Memory, Env: func(string) string { return "" }})
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer s.Close()
+			if _, problems, err := s.ApplyAgents(ctx, []Document{{"agents.json", []byte(`{"agents": [{"id": "desk"}]}`)}}, false); err != nil || len(problems) > 0 {
+				t.Fatal(problems, err)
+			}
+			s.stored = &between{s.stored, func() {
+				text := `{"id": "w", "nodes": [{"id": "a", "type": "agent", "config": {"agentId": "` + c.taken + `"}}], "edges": [], "maxRounds": 1}`
+				if _, problems, err := s.Apply(ctx, ApplyRequest{Documents: []Document{{"w.json", []byte(text)}}}); err != nil || problems.HasErrors() {
+					t.Error(problems, err)
+				}
+			}}
+			err = s.DeleteAgent(ctx, "desk", false)
+			used, isRefused := errors.AsType[*InUseError](err)
+			if isRefused != c.isRefused || isRefused && !slices.Equal(used.Workflows, []string{"w"}) || !isRefused && err != nil {
+				t.Errorf("got %v", err)
+			}
+			if rows, err := s.Agents(ctx); err != nil || (len(rows) == 1) != c.isRefused {
+				t.Errorf("agents %v, %v", rows, err)
+			}
+		})
+	}
+}
