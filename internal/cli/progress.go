@@ -191,7 +191,9 @@ func (b *board) add(e engine.Event) *line {
 	case *engine.StepCompleted:
 		text := ""
 		if a != nil && (a.kind == workflow.KindDecide || a.kind == workflow.KindWait) && len(d.Ports) > 0 {
-			text = "→ " + clean(strings.TrimPrefix(strings.Join(d.Ports, ", "), workflow.NextPort("")))
+			if way := strings.Join(d.Ports, ", "); way != workflow.PortOut { // the only way tells nothing
+				text = "→ " + clean(strings.TrimPrefix(way, workflow.NextPort("")))
+			}
 		}
 		return b.end(a, e, markDone, text)
 	case *engine.StepFailed:
@@ -222,6 +224,8 @@ func limitText(d *engine.LimitReached) string {
 		return counted(d.Max, "token")
 	case d.Limit == engine.CodeBudget:
 		return fmt.Sprintf("%.2f USD", float64(d.Max)/1e6)
+	case d.Limit == engine.CodeOscillation: // Max may pass; the one after it is the limit (S3-15)
+		return fmt.Sprintf("the same reply on the same way, %d times", d.Max+1)
 	}
 	return fmt.Sprintf("%s %d", d.Limit, d.Max)
 }
