@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -14,6 +15,7 @@ import (
 	"github.com/hocket-run/hocket/internal/engine"
 	"github.com/hocket-run/hocket/internal/expr"
 	"github.com/hocket-run/hocket/internal/journal"
+	"github.com/hocket-run/hocket/internal/project"
 	"github.com/hocket-run/hocket/internal/service"
 	"github.com/hocket-run/hocket/workflow"
 )
@@ -93,6 +95,25 @@ func (fl *resumeFlags) answer(c *cobra.Command) (service.AnswerRequest, bool, er
 	return q, true, nil
 }
 
+// fits refuses --approve and --reject for a question that offers no such answer: the word would be taken for what the person says.
+func (fl *resumeFlags) fits(rec service.Recorded, q service.AnswerRequest) error {
+	decision := workflow.PortApprove
+	switch {
+	case fl.reject:
+		decision = workflow.PortReject
+	case !fl.approve:
+		return nil
+	}
+	open := rec.Object().Waiting
+	open = slices.DeleteFunc(open, func(w project.Waiting) bool {
+		return q.Wait != "" && w.ID != q.Wait || q.Node != "" && w.Node != q.Node
+	})
+	if len(open) != 1 || open[0].Kind != workflow.WaitQuestion || slices.Contains(open[0].Options, decision) {
+		return nil // the engine says what is wrong, if anything is
+	}
+	return usef("run %s asks a question at %s, no approval; answer it with --input TEXT; nothing was changed", rec.Head.Run, clean(open[0].Node))
+}
+
 // limits gives the limits of a reopening; false where the flags hold none.
 func (fl *resumeFlags) limits(c *cobra.Command) (l workflow.Limits, reopens bool, err error) {
 	if c.Flags().Changed("max-steps") {
@@ -157,6 +178,11 @@ func (a *app) resume(c *cobra.Command, fl *resumeFlags, run string) error {
 	}
 	if files.Tools != nil || files.Replies != nil {
 		if err := s.Give(run, files); err != nil {
+			return err
+		}
+	}
+	if answers {
+		if err := fl.fits(rec, answer); err != nil {
 			return err
 		}
 	}
