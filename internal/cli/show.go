@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"context"
 	"fmt"
 	"io"
 	"slices"
@@ -14,6 +15,7 @@ import (
 	"github.com/hocket-run/hocket/internal/engine"
 	"github.com/hocket-run/hocket/internal/journal"
 	"github.com/hocket-run/hocket/internal/project"
+	"github.com/hocket-run/hocket/internal/service"
 )
 
 func (a *app) runsShowCmd() *cobra.Command {
@@ -44,7 +46,11 @@ func (a *app) runsShowCmd() *cobra.Command {
 			case trail && asJSON:
 				return writeJSON(a.Out, folder.Trail(), a.OutTerminal)
 			case trail:
-				return a.showTrail(folder.Trail())
+				entries := folder.Trail()
+				if len(entries) == 0 {
+					return a.noTrail(c.Context(), s, args[0])
+				}
+				return a.showTrail(entries)
 			case stepContext:
 				return writeJSON(a.Out, folder.Context(), !asJSON || a.OutTerminal)
 			case asJSON:
@@ -100,6 +106,20 @@ func (a *app) showTrail(entries []project.TrailEntry) error {
 			continue
 		}
 		block(a.Out, "out", outputText(e.Output))
+	}
+	return nil
+}
+
+// noTrail says why nothing is shown: a run of all branches has no agents of its own.
+func (a *app) noTrail(ctx context.Context, s *service.Service, run string) error {
+	below, err := list(ctx, s, journal.Query{Parent: run}, 1)
+	switch {
+	case err != nil || a.quiet:
+		return err
+	case len(below) > 0:
+		fmt.Fprintf(a.Err, "no agent ran in this run; the runs that it started have trails of their own: hocket runs show %s\n", quote(run))
+	default:
+		fmt.Fprintln(a.Err, "no agent ran in this run")
 	}
 	return nil
 }
