@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -136,6 +137,13 @@ func (a *app) convertCmd() *cobra.Command {
 		RunE: func(c *cobra.Command, args []string) error {
 			if to == "" {
 				return usef("--to is missing: it says the format, %s", orList(formats))
+			}
+			if !slices.Contains(formats, to) {
+				err := mustBe("to", orList(formats), to)
+				if slices.Contains(drawings, to) {
+					err = usef("%v; hocket show --as %s draws it", err, to)
+				}
+				return err
 			}
 			w, err := from.document(a, c, args)
 			if err != nil {

@@ -133,6 +133,22 @@ func TestWrite(t *testing.T) {
 	if want := `[workflow: the schedule "60" of mode interval workflow: the branch "b"]`; fmt.Sprint(unsaid) != want {
 		t.Errorf("unsaid: %v, want %s", unsaid, want)
 	}
+	// Routes names them itself, in the same words, which are told once.
+	_, unsaid, _ = format.Write(w, format.Routes)
+	for _, u := range unsaid {
+		count := 0
+		for _, other := range unsaid {
+			if other == u {
+				count++
+			}
+		}
+		if count > 1 || strings.Contains(u.What, "branches [") || strings.Contains(u.What, "schedule {") {
+			t.Errorf("unsaid in routes: %v, %d times", u, count)
+		}
+	}
+	if len(unsaid) < 2 || fmt.Sprint(unsaid[:2]) != `[workflow: the schedule "60" of mode interval workflow: the branch "b"]` {
+		t.Errorf("unsaid in routes: %v", unsaid)
+	}
 	if _, _, err := format.Write(w, "bpmn"); !errors.Is(err, format.ErrUnknownFormat) {
 		t.Errorf("bpmn: %v", err)
 	}

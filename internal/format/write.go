@@ -32,7 +32,9 @@ func Write(w *workflow.Workflow, name string) ([]byte, []Unsaid, error) {
 	}
 	data, unsaid := l.write(w)
 	if name != Rounds {
-		unsaid = append(roundsOnly(w), unsaid...)
+		named := roundsOnly(w) // a writer may have named them too
+		unsaid = slices.DeleteFunc(unsaid, func(u Unsaid) bool { return slices.Contains(named, u) })
+		unsaid = slices.Concat(named, unsaid)
 	}
 	if len(unsaid) == 0 {
 		unsaid = silent(w, l, data)

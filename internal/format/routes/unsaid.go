@@ -59,6 +59,15 @@ func (o *writer) compare(back *workflow.Workflow) {
 	if rest.Entry == "" {
 		restBack.Entry = ""
 	}
+	for _, b := range rest.Branches {
+		if b != nil {
+			u.addf("workflow", "the branch %q", b.ID)
+		}
+	}
+	if s := rest.Schedule; s != nil {
+		u.addf("workflow", "the schedule %q of mode %s", s.Spec, s.Mode)
+	}
+	rest.Branches, rest.Schedule = nil, nil // named, and no routes document has any
 	for key, d := range lost.Fields(rest, restBack) {
 		u.addf("workflow", "%s", d.Text(key))
 	}
