@@ -48,7 +48,7 @@ func (a *app) schedulerCmd() *cobra.Command {
 	}
 	f := c.Flags()
 	addZoneFlag(c, &tz, "time `ZONE` of calendars whose document names none (default: the machine's)")
-	f.StringVar(&catchUp, "catch-up", string(scheduler.CatchUpLast), "which of the planned times that were missed are made up for: `last`, none or all")
+	f.StringVar(&catchUp, "catch-up", string(scheduler.CatchUpLast), "`POLICY` for planned times that were missed: last, none or all are made up for")
 	f.StringVar(&q.Model, "model", "", "`MODEL` of every agent, whatever the documents say")
 	f.BoolVar(&q.Trust, "trust", false, "let documents start the commands that they name and use the addresses that they name")
 	files.add(c)
@@ -155,7 +155,7 @@ func (r *reporter) words(e scheduler.Event) (string, []any) {
 	case scheduler.EventMissed:
 		add(r.missed(e), "count", e.Count, "planned", e.Planned, "catchUp", e.CatchUp)
 	case scheduler.EventRefused, scheduler.EventBroken:
-		add(e.Err.Error(), "err", e.Err.Error())
+		add(reason(e.Err), "err", e.Err.Error())
 	case scheduler.EventClock:
 		add("the clock was set back by more than a day; it goes on from now", "planned", e.Planned)
 	default:
@@ -164,6 +164,12 @@ func (r *reporter) words(e scheduler.Event) (string, []any) {
 		add("next "+r.local(e.Next), "next", e.Next)
 	}
 	return strings.Join(parts, ", "), args
+}
+
+// reason is an error on one line, without the word that the line begins with.
+func reason(err error) string {
+	text := strings.TrimPrefix(err.Error(), scheduler.ErrRefused.Error()+": ")
+	return strings.ReplaceAll(strings.TrimSpace(text), "\n", "; ")
 }
 
 // missed tells how many planned times passed while nobody looked, and what becomes of them.
