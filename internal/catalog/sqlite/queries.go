@@ -28,7 +28,7 @@ LEFT JOIN workflow_versions d ON d.workflow_id = i.id AND d.version = w.draft AN
 	sqlEntries = db.Text(entries + ` ORDER BY i.id`)
 	sqlEntry   = db.Text(entries + ` WHERE i.id = ?`)
 
-	sqlForgetDocument = db.Text(`UPDATE workflow_documents SET published = 0, draft = 0 WHERE id = ?`)
+	sqlForgetDocument = db.Text(`UPDATE workflow_documents SET published = 0, draft = 0, updated = 0 WHERE id = ?`)
 	sqlDropVersions   = db.Text(`DELETE FROM workflow_versions WHERE workflow_id = ?`)
 	sqlDropWorkflow   = db.Text(`DELETE FROM agent_workflows WHERE id = ?`)
 	sqlDropNodes      = db.Text(`DELETE FROM agent_workflow_nodes WHERE workflow_id = ?`)

@@ -128,6 +128,25 @@ func store(t *testing.T, s catalog.Store, p catalog.Put) (catalog.Stored, error)
 	return got[0], nil
 }
 
+// TestRowsAfterDelete: rows that are written by SQL under the id of a workflow that was deleted are a new workflow: nothing of the old one is told of it.
+func TestRowsAfterDelete(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "hocket.db")
+	s, db := open(t, path), beside(t, path)
+	if _, err := store(t, s, chat("one", "a")); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Delete(t.Context(), "chat"); err != nil {
+		t.Fatal(err)
+	}
+	execute(t, db, `INSERT INTO agent_workflows (id, name) VALUES ('chat', 'new')`)
+	e, err := s.Entry(t.Context(), "chat")
+	want := catalog.Entry{ID: "chat", Name: "new", Format: catalog.FormatRoutes, HasRows: true}
+	if diff := cmp.Diff(want, e); err != nil || diff != "" {
+		t.Errorf("(-want +got): %v\n%s", err, diff)
+	}
+}
+
 // TestOtherColumns: columns that other programs added keep what they hold where a row is changed in place, and go with rows that are replaced (S3-20).
 func TestOtherColumns(t *testing.T) {
 	t.Parallel()
