@@ -67,7 +67,7 @@ var layers = []layer{
 }
 
 // owners says which package alone may import a library, with the reason.
-var owners = []struct{ library, owner, reason string }{
+var owners = []struct{ dependency, owner, reason string }{
 	{"github.com/openai/openai-go", "internal/model/openai", "no SDK type leaves its adapter"},
 	{"github.com/anthropics/anthropic-sdk-go", "internal/model/anthropic", "no SDK type leaves its adapter"},
 	{"google.golang.org/genai", "internal/model/google", "no SDK type leaves its adapter"},
@@ -123,7 +123,7 @@ func TestOwners(t *testing.T) {
 	for room, list := range imports(t) {
 		for _, imp := range list {
 			for _, o := range owners {
-				if (imp == o.library || strings.HasPrefix(imp, o.library+"/")) && room != o.owner {
+				if (imp == o.dependency || strings.HasPrefix(imp, o.dependency+"/")) && room != o.owner {
 					t.Errorf("%s imports %s, which only %s may: %s", room, imp, o.owner, o.reason)
 				}
 			}
