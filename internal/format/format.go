@@ -8,6 +8,7 @@ import (
 
 	"github.com/hocket-run/hocket/diag"
 	"github.com/hocket-run/hocket/internal/format/canvas"
+	"github.com/hocket-run/hocket/internal/format/lost"
 	"github.com/hocket-run/hocket/internal/format/rounds"
 	"github.com/hocket-run/hocket/internal/format/routes"
 	"github.com/hocket-run/hocket/internal/format/source"
@@ -49,7 +50,7 @@ type language struct {
 	form   string // what its documents look like, for people
 	detect func(*source.Node) bool
 	read   func(*source.Node, Options) (*workflow.Workflow, diag.List)
-	write  func(*workflow.Workflow) ([]byte, []Unsaid)
+	write  func(*workflow.Workflow) ([]byte, lost.List)
 	// usual are codes of Lint for what is as it should be in this language.
 	usual []string
 }
@@ -57,14 +58,14 @@ type language struct {
 // languages are all languages in the order in which they are looked for.
 func languages() []language {
 	return []language{
-		{name: Canvas, form: "`nodes` and `connections`", detect: canvas.Detect, read: readCanvas, write: writes(canvas.Write)},
+		{name: Canvas, form: "`nodes` and `connections`", detect: canvas.Detect, read: readCanvas, write: canvas.Write},
 		{
-			name: Routes, form: "`entrypointNodeId`, `nodes` with a `nodeType`, and `edges`", detect: routes.Detect, read: readRoutes, write: writes(routes.Write),
+			name: Routes, form: "`entrypointNodeId`, `nodes` with a `nodeType`, and `edges`", detect: routes.Detect, read: readRoutes, write: routes.Write,
 			usual: []string{"unbounded-cycle"}, // agents that route to each other are what the language is for; the step limit ends them (S3-13)
 		},
-		{name: Rounds, form: "`nodes` and `edges`, or `branches`", detect: rounds.Detect, read: readRounds, write: writes(rounds.Write)},
+		{name: Rounds, form: "`nodes` and `edges`, or `branches`", detect: rounds.Detect, read: readRounds, write: rounds.Write},
 		{
-			name: Steps, form: "`agents` and a list of steps under `workflow`", detect: steps.Detect, read: readSteps, write: writes(steps.Write),
+			name: Steps, form: "`agents` and a list of steps under `workflow`", detect: steps.Detect, read: readSteps, write: steps.Write,
 			usual: []string{"open-port"}, // a missing branch goes on with the next step, and ends the run where there is none (S4-38)
 		},
 	}

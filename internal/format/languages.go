@@ -27,15 +27,3 @@ func readRounds(root *source.Node, o Options) (*workflow.Workflow, diag.List) {
 func readSteps(root *source.Node, o Options) (*workflow.Workflow, diag.List) {
 	return steps.Read(root, steps.Options{Agents: o.Agents, Toolsets: o.Toolsets, Providers: o.Providers})
 }
-
-// writes makes a language's Write give this package's list.
-func writes[T ~struct{ At, What string }](write func(*workflow.Workflow) ([]byte, []T)) func(*workflow.Workflow) ([]byte, []Unsaid) {
-	return func(w *workflow.Workflow) ([]byte, []Unsaid) {
-		data, unsaid := write(w)
-		out := make([]Unsaid, len(unsaid))
-		for i, u := range unsaid {
-			out[i] = Unsaid(u)
-		}
-		return data, out
-	}
-}

@@ -11,14 +11,7 @@ import (
 )
 
 // Unsaid is one thing that a workflow says and a language cannot.
-type Unsaid struct {
-	// At names the place: `node "x"`, `agent "x"`, `edge`, `workflow`.
-	At   string
-	What string
-}
-
-// String gives `node "x": the timeout of 30s`.
-func (u Unsaid) String() string { return u.At + ": " + u.What }
+type Unsaid = lost.Loss
 
 // Write gives a workflow as a document of another language, and exactly what that language cannot say of it; where that is not empty, the document is
 // nil or holds less than the workflow. The error is ErrUnknownFormat.
@@ -43,14 +36,14 @@ func Write(w *workflow.Workflow, name string) ([]byte, []Unsaid, error) {
 }
 
 // roundsOnly is what no language but rounds can say: branches and schedules.
-func roundsOnly(w *workflow.Workflow) []Unsaid {
-	var out []Unsaid
+func roundsOnly(w *workflow.Workflow) lost.List {
+	var out lost.List
 	if s := w.Schedule; s != nil {
-		out = append(out, Unsaid{"workflow", fmt.Sprintf("the schedule %q of mode %s", s.Spec, s.Mode)})
+		out.Addf("workflow", "the schedule %q of mode %s", s.Spec, s.Mode)
 	}
 	for _, b := range w.Branches {
 		if b != nil {
-			out = append(out, Unsaid{"workflow", fmt.Sprintf("the branch %q", b.ID)})
+			out.Addf("workflow", "the branch %q", b.ID)
 		}
 	}
 	return out
@@ -65,7 +58,7 @@ func find(name string) (language, bool) {
 }
 
 // silent names what a document that should say all of w does not say.
-func silent(w *workflow.Workflow, l language, data []byte) []Unsaid {
+func silent(w *workflow.Workflow, l language, data []byte) lost.List {
 	back, unsaid := again(l, data)
 	if len(unsaid) > 0 {
 		return unsaid
@@ -80,7 +73,7 @@ func silent(w *workflow.Workflow, l language, data []byte) []Unsaid {
 		}
 		data, added := own.write(back)
 		for _, u := range added {
-			unsaid = append(unsaid, Unsaid{u.At, fmt.Sprintf("that it is without what a %s document adds: %s", l.name, u.What)})
+			unsaid.Addf(u.At, "that it is without what a %s document adds: %s", l.name, u.What)
 		}
 		if len(unsaid) > 0 {
 			return unsaid
@@ -89,14 +82,11 @@ func silent(w *workflow.Workflow, l language, data []byte) []Unsaid {
 			return unsaid
 		}
 	}
-	for _, d := range lost.Compare(w, back) {
-		unsaid = append(unsaid, Unsaid(d))
-	}
-	return unsaid
+	return append(unsaid, lost.Compare(w, back)...)
 }
 
 // again reads what was written. A document that is refused says nothing.
-func again(l language, data []byte) (*workflow.Workflow, []Unsaid) {
+func again(l language, data []byte) (*workflow.Workflow, lost.List) {
 	root, problems := source.Parse("", data)
 	var w *workflow.Workflow
 	if root != nil {
@@ -107,10 +97,10 @@ func again(l language, data []byte) (*workflow.Workflow, []Unsaid) {
 	if w != nil && !problems.HasErrors() {
 		problems = append(problems, workflow.Validate(w)...)
 	}
-	var unsaid []Unsaid
+	var unsaid lost.List
 	for _, d := range problems {
 		if d.Severity == diag.Error {
-			unsaid = append(unsaid, Unsaid{"workflow", "what reading the document again refuses: " + d.Message})
+			unsaid.Addf("workflow", "what reading the document again refuses: %s", d.Message)
 		}
 	}
 	return w, unsaid

@@ -2,105 +2,79 @@ package canvas
 
 import (
 	"encoding/json"
-	"fmt"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
 
+	"github.com/hocket-run/hocket/internal/format/lost"
 	"github.com/hocket-run/hocket/workflow"
 )
-
-// Unsaid is one thing that a workflow says and a canvas document cannot.
-type Unsaid struct {
-	At   string // `node "x"`, `agent "x"`, `edge "x" -> "y"`, `workflow`
-	What string
-}
-
-// String gives `node "x": the timeout of 30s`.
-func (u Unsaid) String() string { return u.At + ": " + u.What }
-
-type unsaidList []Unsaid
-
-func (l *unsaidList) addf(at, format string, args ...any) {
-	u := Unsaid{At: at, What: fmt.Sprintf(format, args...)}
-	if !slices.Contains(*l, u) {
-		*l = append(*l, u)
-	}
-}
-
-func (l *unsaidList) nodef(n *workflow.Node, format string, args ...any) {
-	l.addf("node "+strconv.Quote(n.ID), format, args...)
-}
-
-func (l *unsaidList) edgef(e workflow.Edge, format string, args ...any) {
-	l.addf(fmt.Sprintf("edge %q -> %q", e.From, e.To), format, args...)
-}
 
 // whole notes what the workflow as a whole says.
 func (o *writer) whole() {
 	w := o.w
 	if limits, err := json.Marshal(w.Limits); err == nil && string(limits) != "{}" {
-		o.unsaid.addf("workflow", "the limits %s", limits)
+		o.unsaid.Addf("workflow", "the limits %s", limits)
 	}
 	r := w.Rules
-	if r.OnFailure != workflow.FailDrain && o.concurrent() {
-		o.unsaid.addf("workflow", "that a failure stops the calls in flight: in a canvas they finish")
+	if r.OnFailure != workflow.FailDrain && lost.Concurrent(o.w) {
+		o.unsaid.Addf("workflow", "that a failure stops the calls in flight: in a canvas they finish")
 	}
-	if !r.HoldWhilePaused && o.concurrent() && slices.ContainsFunc(w.Nodes, func(n workflow.Node) bool { return n.Wait != nil }) {
-		o.unsaid.addf("workflow", "that other branches go on while an approval waits: in a canvas they are held")
+	if !r.HoldWhilePaused && lost.Concurrent(o.w) && slices.ContainsFunc(w.Nodes, func(n workflow.Node) bool { return n.Wait != nil }) {
+		o.unsaid.Addf("workflow", "that other branches go on while an approval waits: in a canvas they are held")
 	}
 	r.OnFailure, r.HoldWhilePaused, r.DefaultInput = "", false, nil
 	if rules, err := json.Marshal(r); err == nil && string(rules) != "{}" {
-		o.unsaid.addf("workflow", "the rules %s", rules)
+		o.unsaid.Addf("workflow", "the rules %s", rules)
 	}
 	for name := range w.Flows {
-		o.unsaid.addf("workflow", "the flow %q", name)
+		o.unsaid.Addf("workflow", "the flow %q", name)
 	}
 	for name := range w.Providers {
-		o.unsaid.addf("workflow", "the model provider %q", name)
+		o.unsaid.Addf("workflow", "the model provider %q", name)
 	}
-	slices.SortStableFunc(o.unsaid, func(a, b Unsaid) int { return strings.Compare(a.What, b.What) })
+	slices.SortStableFunc(o.unsaid, func(a, b lost.Loss) int { return strings.Compare(a.What, b.What) })
 }
 
 // nodeUnsaid notes what a node says beside its kind.
 func (o *writer) nodeUnsaid(n *workflow.Node) {
 	u := &o.unsaid
 	if n.Retry != nil {
-		u.nodef(n, "%d retries", n.Retry.MaxRetries)
+		u.Nodef(n, "%d retries", n.Retry.MaxRetries)
 	}
 	if n.Timeout > 0 {
-		u.nodef(n, "the timeout of %s", time.Duration(n.Timeout))
+		u.Nodef(n, "the timeout of %s", time.Duration(n.Timeout))
 	}
 	if n.OnError != "" {
-		u.nodef(n, "the error handler %q", n.OnError)
+		u.Nodef(n, "the error handler %q", n.OnError)
 	}
 	if n.Hidden && n.Kind != workflow.KindEnd && n.Kind != workflow.KindJoin {
-		u.nodef(n, "that it is hidden")
+		u.Nodef(n, "that it is hidden")
 	}
 	if n.Recovery {
-		u.nodef(n, "that error handlers may go to it")
+		u.Nodef(n, "that error handlers may go to it")
 	}
 	if n.First && o.several(n.ID) {
-		u.nodef(n, "that only the first edge whose condition holds is taken")
+		u.Nodef(n, "that only the first edge whose condition holds is taken")
 	}
 	switch {
 	case n.Agent != nil:
 		if m := n.Agent.Prompt.Mode; m != workflow.PromptTemplate {
-			u.nodef(n, "a prompt of mode %s", m)
+			u.Nodef(n, "a prompt of mode %s", m)
 		}
 		if n.Agent.Routing != nil {
-			u.nodef(n, "that the agent chooses its successor")
+			u.Nodef(n, "that the agent chooses its successor")
 		}
 		if o.agents[n.Agent.Agent] == nil {
-			u.nodef(n, "the unknown agent %q", n.Agent.Agent)
+			u.Nodef(n, "the unknown agent %q", n.Agent.Agent)
 		}
 	case n.Wait != nil:
 		if n.Wait.Deadline > 0 {
-			u.nodef(n, "the deadline of %s", time.Duration(n.Wait.Deadline))
+			u.Nodef(n, "the deadline of %s", time.Duration(n.Wait.Deadline))
 		}
 		if n.Wait.AutoApprove {
-			u.nodef(n, "that it goes on at once")
+			u.Nodef(n, "that it goes on at once")
 		}
 	}
 }
@@ -121,7 +95,7 @@ func (o *writer) several(id string) bool {
 
 // agentUnsaid notes what an agent says beside what canvas agents have, and where it differs from what all of them are.
 func (o *writer) agentUnsaid(a *workflow.Agent) {
-	addf := func(format string, args ...any) { o.unsaid.addf("agent "+strconv.Quote(a.ID), format, args...) }
+	addf := func(format string, args ...any) { o.unsaid.Addf("agent "+strconv.Quote(a.ID), format, args...) }
 	if a.Template {
 		addf("a system prompt with templates")
 	}

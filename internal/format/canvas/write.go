@@ -4,9 +4,9 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
-	"slices"
 	"strconv"
 
+	"github.com/hocket-run/hocket/internal/format/lost"
 	"github.com/hocket-run/hocket/workflow"
 )
 
@@ -82,7 +82,7 @@ func (t toolSet) MarshalJSON() ([]byte, error) {
 //
 // Where w does not begin with a start node, one is put in front; agents that several nodes share are copied, since a canvas agent belongs to its
 // node; boxes get places of their own, because a definition holds none.
-func Write(w *workflow.Workflow) ([]byte, []Unsaid) {
+func Write(w *workflow.Workflow) ([]byte, lost.List) {
 	o := newWriter(w)
 	o.whole()
 	o.nodes()
@@ -91,7 +91,7 @@ func Write(w *workflow.Workflow) ([]byte, []Unsaid) {
 	o.place()
 	data, err := indented(o.doc)
 	if err != nil {
-		o.unsaid.addf("workflow", "a value that JSON cannot hold: %s", err)
+		o.unsaid.Addf("workflow", "a value that JSON cannot hold: %s", err)
 		return nil, o.unsaid
 	}
 	return data, o.unsaid
@@ -124,7 +124,7 @@ func indented(doc document) ([]byte, error) {
 type writer struct {
 	w      *workflow.Workflow
 	doc    document
-	unsaid unsaidList
+	unsaid lost.List
 
 	byID    map[string]*workflow.Node
 	agents  map[string]*workflow.Agent
@@ -195,7 +195,7 @@ func (o *writer) nodes() {
 			o.written[a.ID], o.subs[a.ID] = true, true
 			subs = append(subs, a)
 		case !asked[a.ID]:
-			o.unsaid.addf("agent "+strconv.Quote(a.ID), "an agent that nothing uses")
+			o.unsaid.Addf("agent "+strconv.Quote(a.ID), "an agent that nothing uses")
 		}
 	}
 	if e := o.byID[o.w.Entry]; e == nil || e.Kind != workflow.KindStart {
@@ -269,7 +269,7 @@ func (o *writer) node(n *workflow.Node) {
 	case n.Kind == workflow.KindAgent && n.Agent != nil && o.agents[n.Agent.Agent] != nil:
 		a := o.agents[n.Agent.Agent]
 		if n.Name != "" && n.Name != a.Title() || n.Name == "" && n.ID != a.Title() {
-			o.unsaid.nodef(n, "a name of its own beside its agent's, %q", a.Title())
+			o.unsaid.Nodef(n, "a name of its own beside its agent's, %q", a.Title())
 		}
 		d = o.agentNode(n.ID, a, n.Agent.Prompt.Text)
 	case n.Kind == workflow.KindDecide && n.Decide != nil:
@@ -281,8 +281,8 @@ func (o *writer) node(n *workflow.Node) {
 		}
 	case n.Kind == workflow.KindEnd:
 		o.lost[n.ID] = true
-		if o.concurrent() {
-			o.unsaid.nodef(n, "that reaching it ends the run while other branches still run")
+		if lost.Concurrent(o.w) {
+			o.unsaid.Nodef(n, "that reaching it ends the run while other branches still run")
 		}
 		return
 	default:
@@ -296,22 +296,8 @@ func (o *writer) node(n *workflow.Node) {
 func (o *writer) lose(n *workflow.Node, what string) {
 	o.lost[n.ID] = true
 	if !n.Hidden || n.Join == nil || n.Join.Fork == "" { // the fork was named
-		o.unsaid.nodef(n, "%s", what)
+		o.unsaid.Nodef(n, "%s", what)
 	}
-}
-
-// concurrent tells whether two branches of w can run at once.
-func (o *writer) concurrent() bool {
-	type out struct{ from, port string }
-	seen := map[out]bool{}
-	for _, e := range o.w.Edges {
-		k := out{e.From, e.PortName()}
-		if seen[k] {
-			return true
-		}
-		seen[k] = true
-	}
-	return slices.ContainsFunc(o.w.Nodes, func(n workflow.Node) bool { return n.Fork != nil })
 }
 
 // agentNode writes an agent as a node, and notes its sub-agents for later.
@@ -342,21 +328,21 @@ func (o *writer) ifData(n *workflow.Node) *docData {
 	handles := map[string]string{}
 	for i, k := range n.Decide.Cases {
 		if k.When.Language != workflow.LangMatch {
-			o.unsaid.nodef(n, "the condition %s", conditionText(k.When))
+			o.unsaid.Nodef(n, "the condition %s", conditionText(k.When))
 		}
 		d.Conditions = append(d.Conditions, docCondition{Operator: k.When.Op, Value: k.When.Text})
 		handle := fmt.Sprint(portCondition, i)
 		if other, twice := handles[k.Port]; twice && other != handle {
-			o.unsaid.nodef(n, "two conditions that lead the same way, %q", k.Port)
+			o.unsaid.Nodef(n, "two conditions that lead the same way, %q", k.Port)
 			continue
 		}
 		handles[k.Port] = handle
 	}
 	switch _, taken := handles[n.Decide.Else]; {
 	case n.Decide.Else == "":
-		o.unsaid.nodef(n, "that the step fails where no condition holds")
+		o.unsaid.Nodef(n, "that the step fails where no condition holds")
 	case taken:
-		o.unsaid.nodef(n, "a condition that leads the same way as no condition, %q", n.Decide.Else)
+		o.unsaid.Nodef(n, "a condition that leads the same way as no condition, %q", n.Decide.Else)
 	default:
 		handles[n.Decide.Else] = workflow.PortFalse
 	}

@@ -18,14 +18,14 @@ func (o *writer) edges() {
 		}
 		handle, ok := o.handle(e.From, e.PortName())
 		if !ok {
-			o.unsaid.edgef(e, "the way out %q", e.PortName())
+			o.unsaid.Edgef(e, "the way out %q", e.PortName())
 			continue
 		}
 		if e.When != nil {
-			o.unsaid.edgef(e, "the condition %s", conditionText(*e.When))
+			o.unsaid.Edgef(e, "the condition %s", conditionText(*e.When))
 		}
 		if e.Loop {
-			o.unsaid.edgef(e, "that its passes are counted")
+			o.unsaid.Edgef(e, "that its passes are counted")
 		}
 		o.doc.Connections = append(o.doc.Connections, connection{ID: e.ID, Source: e.From, SourceHandle: handle, Target: e.To, Label: e.Label})
 	}
@@ -37,7 +37,7 @@ func (o *writer) edges() {
 		for _, note := range n.Notes {
 			handle, ok := o.handle(n.ID, workflow.Edge{Port: note.Port}.PortName())
 			if !ok || note.Target == "" {
-				o.unsaid.nodef(n, "the note %q", note.Text)
+				o.unsaid.Nodef(n, "the note %q", note.Text)
 				continue
 			}
 			o.doc.Connections = append(o.doc.Connections, connection{Source: n.ID, SourceHandle: handle, Target: note.Target})
@@ -76,7 +76,7 @@ func (o *writer) asks() {
 		id := target.ID
 		if !o.subs[id] || linked[id] {
 			if copies++; copies > bound {
-				o.unsaid.addf("workflow", "more than %d sub-agents", bound)
+				o.unsaid.Addf("workflow", "more than %d sub-agents", bound)
 				return
 			}
 			id = o.fresh(target.ID)
@@ -85,7 +85,7 @@ func (o *writer) asks() {
 		linked[id] = true
 		o.doc.Connections = append(o.doc.Connections, connection{Source: a.from, SourceHandle: handleSubagent, Target: id, TargetHandle: handleInput})
 		if o.w.Format != Format && a.sub.Tool != toolName(target.Title(), id) {
-			o.unsaid.addf("agent "+strconv.Quote(target.ID), "the name %q of the tool that asks it", a.sub.Tool)
+			o.unsaid.Addf("agent "+strconv.Quote(target.ID), "the name %q of the tool that asks it", a.sub.Tool)
 		}
 	}
 }

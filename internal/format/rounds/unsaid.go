@@ -11,28 +11,10 @@ import (
 	"github.com/hocket-run/hocket/workflow"
 )
 
-// Unsaid is one thing that a workflow says and a rounds document cannot.
-type Unsaid struct {
-	At   string // `node "x"`, `agent "x"`, `edge "x" -> "y"`, `workflow`, `branch "b"`; those of a branch begin with `branch "b": `
-	What string
-}
-
-// String gives `node "x": the timeout of 30s`.
-func (u Unsaid) String() string { return u.At + ": " + u.What }
-
-type unsaidList []Unsaid
-
-func (l *unsaidList) addf(at, format string, args ...any) {
-	u := Unsaid{At: at, What: fmt.Sprintf(format, args...)}
-	if !slices.Contains(*l, u) {
-		*l = append(*l, u)
-	}
-}
-
 // whole notes what the workflow as a whole says.
 func (o *writer) whole() {
 	for _, name := range slices.Sorted(maps.Keys(o.w.Providers)) {
-		o.unsaid.addf("workflow", "the model provider %q", name)
+		o.unsaid.Addf("workflow", "the model provider %q", name)
 	}
 }
 

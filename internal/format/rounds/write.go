@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strconv"
 
+	"github.com/hocket-run/hocket/internal/format/lost"
 	"github.com/hocket-run/hocket/workflow"
 )
 
@@ -62,24 +63,24 @@ type docEdge struct {
 // it is worth showing, not running.
 //
 // Agents are written into the document, also those that came from beside it; what branches inherit is written in each branch.
-func Write(w *workflow.Workflow) ([]byte, []Unsaid) {
+func Write(w *workflow.Workflow) ([]byte, lost.List) {
 	o := &writer{w: w, seen: map[string]*workflow.Agent{}}
 	o.whole()
 	o.doc.docGraph = o.graph(w, "")
 	if s := w.Schedule; s != nil && len(w.Branches) > 0 {
-		o.unsaid.addf("workflow", "a schedule of the main graph beside branches")
+		o.unsaid.Addf("workflow", "a schedule of the main graph beside branches")
 	}
 	ids := map[string]bool{}
 	for i, b := range w.Branches {
 		switch {
 		case b == nil || b.ID == "":
-			o.unsaid.addf("workflow", "branch %d, which has no id", i+1)
+			o.unsaid.Addf("workflow", "branch %d, which has no id", i+1)
 			continue
 		case ids[b.ID]:
-			o.unsaid.addf("workflow", "a second branch with the id %q", b.ID)
+			o.unsaid.Addf("workflow", "a second branch with the id %q", b.ID)
 			continue
 		case len(b.Branches) > 0:
-			o.unsaid.addf("branch "+strconv.Quote(b.ID), "branches of a branch")
+			o.unsaid.Addf("branch "+strconv.Quote(b.ID), "branches of a branch")
 		}
 		ids[b.ID] = true
 		g := o.graph(b, fmt.Sprintf("branch %q: ", b.ID))
@@ -93,7 +94,7 @@ func Write(w *workflow.Workflow) ([]byte, []Unsaid) {
 	}
 	data, err := indented(o.doc)
 	if err != nil {
-		o.unsaid.addf("workflow", "a value that JSON cannot hold: %s", err)
+		o.unsaid.Addf("workflow", "a value that JSON cannot hold: %s", err)
 		return nil, o.unsaid
 	}
 	return data, o.unsaid
@@ -113,7 +114,7 @@ func indented(doc document) ([]byte, error) {
 type writer struct {
 	w      *workflow.Workflow
 	doc    document
-	unsaid unsaidList
+	unsaid lost.List
 	seen   map[string]*workflow.Agent // those that are written, by id
 }
 
@@ -165,7 +166,7 @@ type part struct {
 	out         map[string]int // edges that leave a node and lead to one
 }
 
-func (p *part) addf(at, format string, args ...any) { p.unsaid.addf(p.prefix+at, format, args...) }
+func (p *part) addf(at, format string, args ...any) { p.unsaid.Addf(p.prefix+at, format, args...) }
 
 // nodes gives the nodes with the entry first (S1-2).
 func (p *part) nodes() []*workflow.Node {

@@ -1,30 +1,9 @@
 package routes
 
 import (
-	"fmt"
-	"slices"
-
 	"github.com/hocket-run/hocket/internal/format/lost"
 	"github.com/hocket-run/hocket/workflow"
 )
-
-// Unsaid is one thing that a workflow says and a routes document cannot.
-type Unsaid struct {
-	At   string // `node "x"`, `agent "x"`, `edge "x" -> "y"`, `workflow`
-	What string
-}
-
-// String gives `node "x": the timeout of 30s`.
-func (u Unsaid) String() string { return u.At + ": " + u.What }
-
-type unsaidList []Unsaid
-
-func (l *unsaidList) addf(at, format string, args ...any) {
-	u := Unsaid{At: at, What: fmt.Sprintf(format, args...)}
-	if !slices.Contains(*l, u) {
-		*l = append(*l, u)
-	}
-}
 
 // compare names everything in which the workflow differs from what reading the written document gave. That list is whole by itself: what is neither
 // in the document nor in the list does not exist.
@@ -38,14 +17,14 @@ func (o *writer) compare(back *workflow.Workflow) {
 		for key, d := range lost.Fields(side.said, side.heard) {
 			switch {
 			case key == "sharedConversation":
-				u.addf("workflow", "that agents do not share one conversation")
+				u.Addf("workflow", "that agents do not share one conversation")
 			case key == "maxSteps" && d.Said == "":
-				u.addf("workflow", "the default limit of steps: here it is %s", d.Heard)
+				u.Addf("workflow", "the default limit of steps: here it is %s", d.Heard)
 			case key == "handoff" && o.gone[w.Rules.Handoff]: // the node was named
 			case key == "timeout" && d.Said == "":
-				u.addf("workflow", "a run without a time limit: here it is %s", d.Heard)
+				u.Addf("workflow", "a run without a time limit: here it is %s", d.Heard)
 			default:
-				u.addf("workflow", "the %s %s", side.name, d.Text(key))
+				u.Addf("workflow", "the %s %s", side.name, d.Text(key))
 			}
 		}
 	}
@@ -61,22 +40,22 @@ func (o *writer) compare(back *workflow.Workflow) {
 	}
 	for _, b := range rest.Branches {
 		if b != nil {
-			u.addf("workflow", "the branch %q", b.ID)
+			u.Addf("workflow", "the branch %q", b.ID)
 		}
 	}
 	if s := rest.Schedule; s != nil {
-		u.addf("workflow", "the schedule %q of mode %s", s.Spec, s.Mode)
+		u.Addf("workflow", "the schedule %q of mode %s", s.Spec, s.Mode)
 	}
 	rest.Branches, rest.Schedule = nil, nil // named, and no routes document has any
 	for key, d := range lost.Fields(rest, restBack) {
-		u.addf("workflow", "%s", d.Text(key))
+		u.Addf("workflow", "%s", d.Text(key))
 	}
 	o.compareNodes(back)
 	o.compareEdges(back)
 	o.compareAgents(back)
 	if len(o.unsaid) == 0 {
 		for _, message := range o.refused {
-			u.addf("workflow", "what reading the document again refuses: %s", message)
+			u.Addf("workflow", "what reading the document again refuses: %s", message)
 		}
 	}
 	if len(o.unsaid) == 0 {
@@ -91,7 +70,7 @@ func (o *writer) compareWhole(back *workflow.Workflow) {
 	before, err1 := a.Canonical()
 	after, err2 := b.Canonical()
 	if err1 != nil || err2 != nil || string(before) != string(after) {
-		o.unsaid.addf("workflow", "the order of its nodes and agents")
+		o.unsaid.Addf("workflow", "the order of its nodes and agents")
 	}
 }
 
@@ -105,43 +84,43 @@ func (o *writer) compareNodes(back *workflow.Workflow) {
 		other := back.Node(n.ID)
 		switch {
 		case seen[n.ID]:
-			o.unsaid.addf(lost.Node(n.ID), "a second node with this id")
+			o.unsaid.Addf(lost.Node(n.ID), "a second node with this id")
 			continue
 		case other == nil && n.Kind == workflow.KindEnd:
-			o.unsaid.addf(lost.Node(n.ID), "an end node of its own: here edges without a target end the run")
+			o.unsaid.Addf(lost.Node(n.ID), "an end node of its own: here edges without a target end the run")
 			continue
 		case other == nil:
-			o.unsaid.addf(lost.Node(n.ID), "a node of kind %s", n.Kind)
+			o.unsaid.Addf(lost.Node(n.ID), "a node of kind %s", n.Kind)
 			continue
 		}
 		seen[n.ID] = true
 		said, heard := *n, *other
 		if said.Agent != nil && heard.Agent != nil {
 			for key, d := range lost.Fields(said.Agent.Prompt, heard.Agent.Prompt) {
-				o.unsaid.addf(lost.Node(n.ID), "a prompt with the %s", d.Text(key))
+				o.unsaid.Addf(lost.Node(n.ID), "a prompt with the %s", d.Text(key))
 			}
 			o.compareRouting(n, said.Agent.Routing, heard.Agent.Routing)
 			said.Agent, heard.Agent = nil, nil
 		}
 		if said.Wait != nil && heard.Wait != nil {
 			for key, d := range lost.Fields(said.Wait, heard.Wait) {
-				o.unsaid.addf(lost.Node(n.ID), "a question with the %s", d.Text(key))
+				o.unsaid.Addf(lost.Node(n.ID), "a question with the %s", d.Text(key))
 			}
 			said.Wait, heard.Wait = nil, nil
 		}
 		for key, d := range lost.Fields(said, heard) {
-			o.unsaid.addf(lost.Node(n.ID), "%s", d.Text(key))
+			o.unsaid.Addf(lost.Node(n.ID), "%s", d.Text(key))
 		}
 	}
 }
 
 func (o *writer) compareRouting(n *workflow.Node, said, heard *workflow.Routing) {
 	if said == nil {
-		o.unsaid.addf(lost.Node(n.ID), "that the agent does not choose its successor")
+		o.unsaid.Addf(lost.Node(n.ID), "that the agent does not choose its successor")
 		return
 	}
 	for key, d := range lost.Fields(said, heard) {
-		o.unsaid.addf(lost.Node(n.ID), "a choice of successors with the %s", d.Text(key))
+		o.unsaid.Addf(lost.Node(n.ID), "a choice of successors with the %s", d.Text(key))
 	}
 }
 
@@ -158,9 +137,9 @@ func (o *writer) compareEdges(back *workflow.Workflow) {
 		}
 		if other.From != e.From || other.PortName() != e.PortName() || other.To != e.To && o.byID[e.To].Kind != workflow.KindEnd {
 			if e.PortName() == workflow.PortOut {
-				o.unsaid.addf(lost.Edge(e), "a second edge that is always taken")
+				o.unsaid.Addf(lost.Edge(e), "a second edge that is always taken")
 			} else {
-				o.unsaid.addf(lost.Edge(e), "an edge by the way out %q", e.PortName())
+				o.unsaid.Addf(lost.Edge(e), "an edge by the way out %q", e.PortName())
 			}
 			continue
 		}
@@ -169,7 +148,7 @@ func (o *writer) compareEdges(back *workflow.Workflow) {
 			other.To = e.To
 		}
 		for key, d := range lost.Fields(e, other) {
-			o.unsaid.addf(lost.Edge(e), "%s", d.Text(key))
+			o.unsaid.Addf(lost.Edge(e), "%s", d.Text(key))
 		}
 	}
 }
@@ -181,12 +160,12 @@ func (o *writer) compareAgents(back *workflow.Workflow) {
 		at := lost.Agent(a.ID)
 		other := back.Agent(a.ID)
 		if other == nil || seen[a.ID] {
-			o.unsaid.addf(at, "an agent of this id")
+			o.unsaid.Addf(at, "an agent of this id")
 			continue
 		}
 		seen[a.ID] = true
 		for key, d := range lost.Fields(a, other) {
-			o.unsaid.addf(at, "%s", d.Text(key))
+			o.unsaid.Addf(at, "%s", d.Text(key))
 		}
 	}
 }

@@ -59,11 +59,11 @@ type docEdge struct {
 // with the same digest, the name of the format aside. Where it is not, the document holds what can be said: it is worth showing, not running.
 //
 // Keys are written in camelCase, ON_COMPLETE as ALWAYS, which it means; what holds by default is left out.
-func Write(w *workflow.Workflow) ([]byte, []Unsaid) {
+func Write(w *workflow.Workflow) ([]byte, lost.List) {
 	o := &writer{w: w, byID: map[string]*workflow.Node{}}
 	data, err := o.document()
 	if err != nil {
-		o.unsaid.addf("workflow", "a value that JSON cannot hold: %s", err)
+		o.unsaid.Addf("workflow", "a value that JSON cannot hold: %s", err)
 		return nil, o.unsaid
 	}
 	root, diags := source.Parse("", data)
@@ -83,7 +83,7 @@ type writer struct {
 	gone    map[string]bool // nodes that have no row
 	dropped map[int]bool    // edges that have no row and were named, or belong to a node that was
 	refused []string        // what reading the document again objects to
-	unsaid  unsaidList
+	unsaid  lost.List
 }
 
 func (o *writer) document() ([]byte, error) {
@@ -151,7 +151,7 @@ func (o *writer) node(doc *document, n *workflow.Node) {
 	default:
 		o.gone[n.ID] = true
 		if !n.Hidden || n.Join == nil || n.Join.Fork == "" { // the fork was named
-			o.unsaid.addf(lost.Node(n.ID), "a node of kind %s", n.Kind)
+			o.unsaid.Addf(lost.Node(n.ID), "a node of kind %s", n.Kind)
 		}
 		return
 	}
@@ -187,7 +187,7 @@ func (o *writer) edge(doc *document, i int) {
 	}
 	if !ok || from.Kind == workflow.KindEnd {
 		o.dropped[i] = true
-		o.unsaid.addf(lost.Edge(e), "the way out %q", e.PortName())
+		o.unsaid.Addf(lost.Edge(e), "the way out %q", e.PortName())
 		return
 	}
 	if d.Type == condConditional {

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
 	"github.com/hocket-run/hocket/internal/format/steps"
 	"github.com/hocket-run/hocket/workflow"
 )

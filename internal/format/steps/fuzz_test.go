@@ -4,10 +4,11 @@ import (
 	"path/filepath"
 	"testing"
 
+	"golang.org/x/tools/txtar"
+
 	"github.com/hocket-run/hocket/internal/format/source"
 	"github.com/hocket-run/hocket/internal/format/steps"
 	"github.com/hocket-run/hocket/workflow"
-	"golang.org/x/tools/txtar"
 )
 
 // FuzzRead holds that no document makes Read or Write panic, that a document without errors of its own gives a valid graph, and that such a graph

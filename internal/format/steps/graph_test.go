@@ -7,9 +7,10 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+
 	"github.com/hocket-run/hocket/internal/format/steps"
 	"github.com/hocket-run/hocket/workflow"
-	"pgregory.net/rapid"
 )
 
 // TestRandomGraphs holds for graphs of any shape, not only those that lists make: Write never panics, and where it says that nothing was left

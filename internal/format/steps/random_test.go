@@ -6,10 +6,11 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+
 	"github.com/hocket-run/hocket/diag"
 	"github.com/hocket-run/hocket/internal/format/steps"
 	"github.com/hocket-run/hocket/workflow"
-	"pgregory.net/rapid"
 )
 
 // author writes random documents: every step type at every place, written and default ids, repeated ones, jumps, conditions that read any step.

@@ -5,9 +5,10 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"golang.org/x/tools/txtar"
+
 	"github.com/hocket-run/hocket/internal/format/steps"
 	"github.com/hocket-run/hocket/workflow"
-	"golang.org/x/tools/txtar"
 )
 
 // TestWriteReadsBack writes every workflow of the corpus and reads it again: the same definition, and nothing that could not be said (P29).

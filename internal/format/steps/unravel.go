@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/hocket-run/hocket/internal/format/lost"
 	"github.com/hocket-run/hocket/workflow"
 )
 
@@ -38,8 +39,8 @@ type unraveler struct {
 	jumpers map[string]int    // by the target of a jump: the place of the last node that jumps there
 	after   map[string]string
 	done    map[string]*item
-	lost    []*item // nodes that stand in no list
-	unsaid  *unsaidList
+	loose   []*item // nodes that stand in no list
+	unsaid  *lost.List
 	work    int
 	ahead   []ahead
 }
@@ -48,7 +49,7 @@ type unraveler struct {
 type ahead struct{ condition, read int }
 
 // unravel gives the lists of w, and the nodes that fit into none. What no list can say goes to unsaid; the rest is still given.
-func unravel(w *workflow.Workflow, unsaid *unsaidList) (items, lost []*item) {
+func unravel(w *workflow.Workflow, unsaid *lost.List) (items, loose []*item) {
 	u := &unraveler{
 		w: w, nodes: map[string]*workflow.Node{}, pos: map[string]int{}, placed: map[string]string{}, out: map[string][]int{},
 		back: make([]bool, len(w.Edges)), jumpers: map[string]int{}, done: map[string]*item{}, unsaid: unsaid,
@@ -70,7 +71,7 @@ func unravel(w *workflow.Workflow, unsaid *unsaidList) (items, lost []*item) {
 	}
 	for i, e := range w.Edges {
 		if u.nodes[e.From] == nil || u.nodes[e.To] == nil {
-			unsaid.addf("edge", "the edge from %q to %q, which does not join two nodes", e.From, e.To)
+			unsaid.Addf("edge", "the edge from %q to %q, which does not join two nodes", e.From, e.To)
 			continue
 		}
 		u.out[e.From] = append(u.out[e.From], i)
@@ -91,7 +92,7 @@ func unravel(w *workflow.Workflow, unsaid *unsaidList) (items, lost []*item) {
 	u.after = u.postdominators()
 	u.seq(&frame{items: &items, kind: rootList}, w.Entry, "")
 	u.rest()
-	return items, u.lost
+	return items, u.loose
 }
 
 // rest looks at the nodes that stand in no list. What is behind something that could not be said has not been looked at yet.
@@ -113,11 +114,11 @@ func (u *unraveler) rest() {
 		case u.done[n.ID] != nil || slices.Contains([]workflow.Kind{workflow.KindStart, workflow.KindEnd}, n.Kind):
 		case n.Kind == workflow.KindJoin && n.Join != nil && n.Join.Fork != "":
 		case !behind[n.ID]:
-			u.unsaid.nodef(n, "a node to which nothing leads")
+			u.unsaid.Nodef(n, "a node to which nothing leads")
 		case !slices.Contains([]workflow.Kind{workflow.KindAgent, workflow.KindFork, workflow.KindDecide}, n.Kind):
-			u.unsaid.nodef(n, "a node of kind %s", n.Kind)
+			u.unsaid.Nodef(n, "a node of kind %s", n.Kind)
 		default:
-			u.lost = append(u.lost, &item{node: n, id: n.ID[strings.LastIndex(n.ID, "/")+1:]})
+			u.loose = append(u.loose, &item{node: n, id: n.ID[strings.LastIndex(n.ID, "/")+1:]})
 		}
 	}
 }
@@ -195,7 +196,7 @@ func (u *unraveler) seq(f *frame, id, stop string) {
 			it := u.append(f, n)
 			join := u.nodes[n.Fork.Join]
 			if join == nil {
-				u.unsaid.nodef(n, "a block without its join")
+				u.unsaid.Nodef(n, "a block without its join")
 				return
 			}
 			for _, b := range n.Fork.Branches {
@@ -230,11 +231,11 @@ func (u *unraveler) follow(f *frame, id, port string) string {
 		e := u.w.Edges[i]
 		switch {
 		case e.PortName() != port:
-			u.unsaid.addf(nodeAt(id), "the port %q", e.PortName())
+			u.unsaid.Addf(lost.Node(id), "the port %q", e.PortName())
 		case e.When != nil:
-			u.unsaid.addf(nodeAt(id), "the guard of the edge to %q", e.To)
+			u.unsaid.Addf(lost.Node(id), "the guard of the edge to %q", e.To)
 		case edge >= 0:
-			u.unsaid.addf(nodeAt(id), "that %q and %q both follow it without a parallel block", u.w.Edges[edge].To, e.To)
+			u.unsaid.Addf(lost.Node(id), "that %q and %q both follow it without a parallel block", u.w.Edges[edge].To, e.To)
 		default:
 			edge = i
 		}
@@ -276,7 +277,7 @@ func (u *unraveler) jump(f *frame, to string) {
 	} else if f.owner != nil {
 		last = fmt.Sprintf("%q", f.owner.node.ID)
 	}
-	u.unsaid.addf("edge", "the way from %s to %q: only a condition's branch can go to another step, and only to one of a list around it", last, to)
+	u.unsaid.Addf("edge", "the way from %s to %q: only a condition's branch can go to another step, and only to one of a list around it", last, to)
 }
 
 func (u *unraveler) lane(f *frame, it *item, port, join string) {
@@ -288,9 +289,9 @@ func (u *unraveler) lane(f *frame, it *item, port, join string) {
 		}
 	}
 	if len(lane) != 1 {
-		u.unsaid.nodef(it.node, "the branch %q of %d steps: a branch of a parallel block is one step", port, len(lane))
+		u.unsaid.Nodef(it.node, "the branch %q of %d steps: a branch of a parallel block is one step", port, len(lane))
 	} else if lane[0].id != port {
-		u.unsaid.nodef(it.node, "the name %q of the branch of step %q", port, lane[0].id)
+		u.unsaid.Nodef(it.node, "the name %q of the branch of step %q", port, lane[0].id)
 	}
 	it.children = append(it.children, lane...)
 }
@@ -304,15 +305,15 @@ func (u *unraveler) branch(in *frame, port, merge string) {
 		switch {
 		case e.PortName() != port:
 		case e.When != nil:
-			u.unsaid.nodef(it.node, "the guard of the edge to %q", e.To)
+			u.unsaid.Nodef(it.node, "the guard of the edge to %q", e.To)
 		case found:
-			u.unsaid.nodef(it.node, "that the port %q leads to several nodes", port)
+			u.unsaid.Nodef(it.node, "that the port %q leads to several nodes", port)
 		default:
 			found = true
 			u.seq(in, u.enter(in, i), merge)
 		}
 	}
 	if !found && merge != "" {
-		u.unsaid.nodef(it.node, "that the port %q ends the run while other steps follow", port)
+		u.unsaid.Nodef(it.node, "that the port %q ends the run while other steps follow", port)
 	}
 }

@@ -5,9 +5,11 @@ import (
 	"strings"
 	"time"
 
-	"github.com/hocket-run/hocket/internal/expr"
-	"github.com/hocket-run/hocket/workflow"
 	"go.yaml.in/yaml/v4"
+
+	"github.com/hocket-run/hocket/internal/expr"
+	"github.com/hocket-run/hocket/internal/format/lost"
+	"github.com/hocket-run/hocket/workflow"
 )
 
 // Write gives w as a steps document, and exactly what such a document cannot say. Where that is empty, reading the document again gives a workflow
@@ -15,14 +17,14 @@ import (
 // can be said: it is worth showing, not running.
 //
 // Comments, metadata but the description, and the order of keys of the document from which w may have come do not survive.
-func Write(w *workflow.Workflow) ([]byte, []Unsaid) {
+func Write(w *workflow.Workflow) ([]byte, lost.List) {
 	out := writer{w: w, doc: mapping(), agentByID: map[string]*workflow.Agent{}}
 	for i := range w.Agents {
 		out.agentByID[w.Agents[i].ID] = &w.Agents[i]
 	}
 	out.limits()
 	out.share()
-	items, lost := unravel(w, &out.unsaid)
+	items, loose := unravel(w, &out.unsaid)
 	if w.Description != "" {
 		meta := mapping()
 		put(meta, "description", text(w.Description))
@@ -30,15 +32,15 @@ func Write(w *workflow.Workflow) ([]byte, []Unsaid) {
 	}
 	out.agents()
 	steps := out.steps(items)
-	if len(items)+len(lost)+len(out.unsaid) == 0 {
-		out.unsaid.addf("workflow", "that it has no steps")
+	if len(items)+len(loose)+len(out.unsaid) == 0 {
+		out.unsaid.Addf("workflow", "that it has no steps")
 	}
-	for _, it := range lost {
+	for _, it := range loose {
 		out.node(it)
 	}
 	if len(out.unsaid) == 0 { // else it may be only what could not be said that is missing there
 		for _, n := range out.empty {
-			out.unsaid.nodef(n, "a decision both of whose answers go on in the same way")
+			out.unsaid.Nodef(n, "a decision both of whose answers go on in the same way")
 		}
 	}
 	if n := w.Limits.MaxLoopIterations; n != 0 {
@@ -51,7 +53,7 @@ func Write(w *workflow.Workflow) ([]byte, []Unsaid) {
 
 	data, err := yaml.Dump(out.doc, yaml.WithIndent(2), yaml.WithCompactSeqIndent(false), yaml.WithLineWidth(-1))
 	if err != nil {
-		out.unsaid.addf("workflow", "a text that YAML cannot hold: %s", err)
+		out.unsaid.Addf("workflow", "a text that YAML cannot hold: %s", err)
 		return nil, out.unsaid
 	}
 	return data, out.unsaid
@@ -60,7 +62,7 @@ func Write(w *workflow.Workflow) ([]byte, []Unsaid) {
 type writer struct {
 	w         *workflow.Workflow
 	doc       *yaml.Node
-	unsaid    unsaidList
+	unsaid    lost.List
 	empty     []*workflow.Node // conditions without branches
 	agentByID map[string]*workflow.Agent
 	shared    map[string]bool // ids of the outermost list that other lists have too
@@ -170,7 +172,7 @@ func (o *writer) retry(n *workflow.Node) *yaml.Node {
 	m := mapping()
 	put(m, "max_attempts", plain(strconv.Itoa(r.MaxRetries)))
 	if r.Func != "" {
-		o.unsaid.nodef(n, "the Go function %q that decides on retries", r.Func)
+		o.unsaid.Nodef(n, "the Go function %q that decides on retries", r.Func)
 	}
 	kind := "fixed"
 	switch r.Multiplier {
@@ -178,7 +180,7 @@ func (o *writer) retry(n *workflow.Node) *yaml.Node {
 	case 2:
 		kind = "exponential"
 	default:
-		o.unsaid.nodef(n, "a delay that grows by %g", r.Multiplier)
+		o.unsaid.Nodef(n, "a delay that grows by %g", r.Multiplier)
 	}
 	switch d := time.Duration(r.Delay); {
 	case d == time.Second:

@@ -8,9 +8,10 @@ import (
 	"strconv"
 	"strings"
 
+	"go.yaml.in/yaml/v4"
+
 	"github.com/hocket-run/hocket/internal/expr"
 	"github.com/hocket-run/hocket/workflow"
-	"go.yaml.in/yaml/v4"
 )
 
 func sortedKeys[V any](m map[string]V) iter.Seq[string] {
@@ -40,7 +41,7 @@ func (o *writer) agents() {
 	}
 	for name := range sortedKeys(o.w.Providers) {
 		if p := o.w.Providers[name]; (p.Kind != "openai" || p.BaseURL == "") && !ms.said[name] {
-			o.unsaid.addf("workflow", "the provider %q of kind %q, which no agent uses", name, p.Kind)
+			o.unsaid.Addf("workflow", "the provider %q of kind %q, which no agent uses", name, p.Kind)
 		}
 	}
 	for _, s := range []struct {
@@ -67,7 +68,7 @@ func (o *writer) agent(a *workflow.Agent, ms *modelWriter) *yaml.Node {
 	set("instruction", a.System)
 	t, problems := expr.ParseTemplate(a.System, expr.Options{})
 	if !a.Template && len(t.Refs())+len(problems) > 0 {
-		o.unsaid.addf(at, "that `{{ $…` in its instruction is plain text")
+		o.unsaid.Addf(at, "that `{{ $…` in its instruction is plain text")
 	}
 	if len(a.Tools) > 0 {
 		put(m, "tools", texts(a.Tools))
@@ -77,7 +78,7 @@ func (o *writer) agent(a *workflow.Agent, ms *modelWriter) *yaml.Node {
 		for _, raw := range a.Toolsets {
 			n, err := fromJSON(raw)
 			if err != nil {
-				o.unsaid.addf(at, "a toolset that is no JSON")
+				o.unsaid.Addf(at, "a toolset that is no JSON")
 				continue
 			}
 			seq.Content = append(seq.Content, n)
@@ -99,10 +100,10 @@ func (o *writer) agent(a *workflow.Agent, ms *modelWriter) *yaml.Node {
 		put(m, "fallback", f)
 	}
 	if a.NoProgress != 0 {
-		o.unsaid.addf(at, "the bound of %d identical tool calls", a.NoProgress)
+		o.unsaid.Addf(at, "the bound of %d identical tool calls", a.NoProgress)
 	}
 	if a.Trim || a.EmptyText != "" {
-		o.unsaid.addf(at, "what becomes of blanks around its reply and of an empty one")
+		o.unsaid.Addf(at, "what becomes of blanks around its reply and of an empty one")
 	}
 	if len(m.Content) == 0 {
 		m.Style = yaml.FlowStyle
@@ -120,15 +121,15 @@ func (o *writer) subagents(a *workflow.Agent, at string, m *yaml.Node) {
 		names = append(names, s.Agent)
 		want := subagent(s.Agent, o.description(s.Agent), taken)
 		if s.Tool != want.Tool {
-			o.unsaid.addf(at, "the tool name %q of the sub-agent %q", s.Tool, s.Agent)
+			o.unsaid.Addf(at, "the tool name %q of the sub-agent %q", s.Tool, s.Agent)
 		}
 		if s.Description != want.Description {
-			o.unsaid.addf(at, "the description of the sub-agent %q as a tool", s.Agent)
+			o.unsaid.Addf(at, "the description of the sub-agent %q as a tool", s.Agent)
 		}
 	}
 	put(m, "sub_agents", texts(names))
 	if a.SubagentFailure != workflow.SubagentReports {
-		o.unsaid.addf(at, "that a failed sub-agent fails it: in steps documents the model is told")
+		o.unsaid.Addf(at, "that a failed sub-agent fails it: in steps documents the model is told")
 	}
 }
 
@@ -152,13 +153,13 @@ func (o *writer) output(a *workflow.Agent, at string, m *yaml.Node) {
 	}
 	schema, err := fromJSON(a.Output.Schema)
 	if err != nil {
-		o.unsaid.addf(at, "an output schema that is no JSON")
+		o.unsaid.Addf(at, "an output schema that is no JSON")
 		return
 	}
 	put(out, "schema", schema)
 	put(m, "structured_output", out)
 	if a.Output.Repairs != nil {
-		o.unsaid.addf(at, "the bound of %d repairs of its output", *a.Output.Repairs)
+		o.unsaid.Addf(at, "the bound of %d repairs of its output", *a.Output.Repairs)
 	}
 }
 
@@ -260,13 +261,13 @@ func (ms *modelWriter) params(p workflow.ModelParams, at string, body *yaml.Node
 	case p.ThinkingBudget != nil:
 		put(body, "thinking_budget", plain(strconv.FormatInt(*p.ThinkingBudget, 10)))
 		if p.ReasoningEffort != "" {
-			ms.o.unsaid.addf(at, "a reasoning effort beside a thinking budget")
+			ms.o.unsaid.Addf(at, "a reasoning effort beside a thinking budget")
 		}
 	case p.ReasoningEffort != "":
 		put(body, "thinking_budget", text(p.ReasoningEffort))
 	}
 	if len(p.Stop) > 0 {
-		ms.o.unsaid.addf(at, "the stop sequences %q", p.Stop)
+		ms.o.unsaid.Addf(at, "the stop sequences %q", p.Stop)
 	}
 	if len(p.Provider) > 0 {
 		opts := mapping()
@@ -274,7 +275,7 @@ func (ms *modelWriter) params(p workflow.ModelParams, at string, body *yaml.Node
 			v, err := fromJSON(p.Provider[key])
 			if err != nil {
 				raw, _ := json.Marshal(string(p.Provider[key]))
-				ms.o.unsaid.addf(at, "the option %q, which is no JSON: %s", key, raw)
+				ms.o.unsaid.Addf(at, "the option %q, which is no JSON: %s", key, raw)
 				continue
 			}
 			put(opts, key, v)
