@@ -1,0 +1,247 @@
+package bench
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"path/filepath"
+	"runtime"
+	"testing"
+
+	"github.com/hocket-run/hocket/graph"
+	"github.com/hocket-run/hocket/internal/driver"
+	"github.com/hocket-run/hocket/internal/driver/embedded"
+	"github.com/hocket-run/hocket/internal/driver/program"
+	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/journal"
+	"github.com/hocket-run/hocket/internal/journal/sqlite"
+	"github.com/hocket-run/hocket/workflow"
+)
+
+// small is the typed state of the graphs measured here: what a small agent workflow keeps.
+type small struct {
+	N     int      `json:"n"`
+	Topic string   `json:"topic"`
+	Draft string   `json:"draft,omitempty"`
+	Done  bool     `json:"done"`
+	Notes []string `json:"notes"`
+}
+
+func first() small {
+	return small{Topic: "a state as small ones are", Draft: "a sentence of some length, \"quoted\" once", Notes: []string{"one", "two", "three", "four"}}
+}
+
+// change is what every node does: one number, one element of the list.
+func change(s *small) {
+	s.Notes[s.N%len(s.Notes)] = "changed"
+	s.N++
+}
+
+func changing(id string) graph.Node[small] {
+	return graph.Do(id, func(_ context.Context, s *small) error {
+		change(s)
+		return nil
+	})
+}
+
+// goGraph is one of the graphs: steps is how many nodes run, want the number in the state at the end.
+type goGraph struct {
+	name        string
+	build       func() (*graph.Compiled[small], error)
+	steps, want int
+	direct      func(*small) // the same without any engine
+}
+
+const (
+	chainLength = 100
+	loopLength  = 1000
+	fanWidth    = 100
+)
+
+func goGraphs() []goGraph {
+	return []goGraph{
+		{"chain of 100", func() (*graph.Compiled[small], error) {
+			b := graph.New[small]("chain")
+			for i := range chainLength {
+				b.Then(changing(fmt.Sprintf("n%d", i)))
+			}
+			return b.Compile()
+		}, chainLength, chainLength, func(s *small) {
+			for range chainLength {
+				call(s)
+			}
+		}},
+		{"loop of 1000", func() (*graph.Compiled[small], error) {
+			until := func(s small) bool { return s.N >= loopLength }
+			return graph.New[small]("loop").
+				Loop(graph.LoopConfig[small]{Until: until, MaxIterations: new(loopLength + 1)}, changing("body")).
+				Compile(graph.Config{MaxSteps: new(3 * loopLength)})
+		}, 2*loopLength + 1, loopLength, func(s *small) { // the body and the check of each pass, and the loop's start
+			for s.N < loopLength {
+				call(s)
+			}
+		}},
+		{"fan-out of 100 with join", func() (*graph.Compiled[small], error) {
+			b := graph.New[small]("fan")
+			var ids []string
+			for i := range fanWidth {
+				ids = append(ids, fmt.Sprintf("n%d", i))
+			}
+			b.Parallel(graph.ParallelConfig[small]{ID: "fan", Branches: ids})
+			for _, id := range ids {
+				b.Node(graph.Do(id, func(_ context.Context, s *small) error {
+					s.N++
+					return nil
+				}))
+			}
+			return b.Compile(graph.Config{Reducers: map[string]graph.Reducer{"n": graph.Sum()}})
+		}, fanWidth + 1, fanWidth, func(s *small) {
+			for range fanWidth {
+				call(s)
+			}
+		}},
+	}
+}
+
+// call keeps the compiler from folding a loop of closures into nothing.
+var call = change
+
+// BenchmarkGraph runs Go graphs with a small typed state on the engine alone, on the embedded driver with a journal in memory, and with SQLite and
+// fsync. To be read beside BenchmarkFloorGraph.
+func BenchmarkGraph(b *testing.B) {
+	for _, gg := range goGraphs() {
+		g, err := gg.build()
+		if err != nil {
+			b.Fatal(err)
+		}
+		input, err := json.Marshal(first())
+		if err != nil {
+			b.Fatal(err)
+		}
+		b.Run("engine/"+gg.name, func(b *testing.B) {
+			p := program.New(g.Program())
+			plan, err := engine.Compile(g.Workflow(), p)
+			if err != nil {
+				b.Fatal(err)
+			}
+			perStep(b, gg.steps, func() { driveGraph(b, plan, p, input, gg.want) })
+		})
+		b.Run("memory/"+gg.name, func(b *testing.B) {
+			store := journal.NewMemory().Open(journal.KindServe)
+			driver := openGraph(b, store, g)
+			perStep(b, gg.steps, func() {
+				ended := runGraph(b, driver, g.Workflow(), input)
+				if _, err := store.Prune(b.Context(), journal.PruneQuery{Runs: []string{ended}}); err != nil {
+					b.Fatal(err) // kept runs would fill the memory
+				}
+			})
+		})
+		b.Run("sqlite/"+gg.name, func(b *testing.B) {
+			store, err := sqlite.Open(b.Context(), filepath.Join(b.TempDir(), "hocket.db"), sqlite.Config{Kind: journal.KindServe})
+			if err != nil {
+				b.Fatal(err)
+			}
+			driver := openGraph(b, store, g)
+			perStep(b, gg.steps, func() { runGraph(b, driver, g.Workflow(), input) })
+		})
+	}
+}
+
+// BenchmarkFloorGraph is the same work without an engine: as calls of closures on one state, and with a round trip of the state through JSON around
+// each call, which is what a copy that survives JSON (D27) costs with encoding/json. A step is a call here.
+func BenchmarkFloorGraph(b *testing.B) {
+	for _, gg := range goGraphs() {
+		b.Run("closures/"+gg.name, func(b *testing.B) {
+			perStep(b, gg.want, func() {
+				s := first()
+				gg.direct(&s)
+			})
+		})
+		b.Run("json/"+gg.name, func(b *testing.B) {
+			raw, err := json.Marshal(first())
+			if err != nil {
+				b.Fatal(err)
+			}
+			perStep(b, gg.want, func() {
+				state := raw
+				for range gg.want {
+					var s small
+					if err := json.Unmarshal(state, &s); err != nil {
+						b.Fatal(err)
+					}
+					change(&s)
+					if state, err = json.Marshal(s); err != nil {
+						b.Fatal(err)
+					}
+				}
+			})
+		})
+	}
+}
+
+// perStep measures run and tells its time and allocations for each step.
+func perStep(b *testing.B, steps int, run func()) {
+	b.Helper()
+	run() // opens files, fills pools
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	n := 0
+	for b.Loop() {
+		run()
+		n++
+	}
+	b.StopTimer()
+	runtime.ReadMemStats(&after)
+	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(n)/float64(steps), "ns/step")
+	b.ReportMetric(float64(after.Mallocs-before.Mallocs)/float64(n)/float64(steps), "allocs/step")
+}
+
+// driveGraph runs a graph in memory, each function called in place.
+func driveGraph(b *testing.B, plan *engine.Plan, p *program.Program, input engine.Value, want int) {
+	r := engine.New(plan, "run")
+	d, err := r.Activate([]engine.Input{{At: at, Data: engine.Start{Created: engine.RunCreated{Input: input}}}})
+	queue := d.Commands
+	for err == nil && len(queue) > 0 {
+		c, ok := queue[0].(*engine.CallFunc)
+		queue = queue[1:]
+		if !ok {
+			continue
+		}
+		res := p.Call(context.Background(), "run", c)
+		res.ID = c.ID
+		d, err = r.Activate([]engine.Input{{At: at, Data: res}})
+		queue = append(queue, d.Commands...)
+	}
+	if got := string(r.State()["n"]); err != nil || r.Status() != engine.StatusCompleted || got != fmt.Sprint(want) {
+		b.Fatalf("%v, n is %s, not %d: %v", r.Status(), got, want, err)
+	}
+}
+
+func openGraph(b *testing.B, store journal.Backend, g *graph.Compiled[small]) *embedded.Driver {
+	b.Helper()
+	p := program.New(g.Program())
+	d, err := embedded.New(embedded.Config{Store: store, Program: func(*workflow.Workflow) (driver.Program, error) { return p, nil }})
+	if err != nil {
+		b.Fatal(err)
+	}
+	b.Cleanup(func() {
+		if err := d.Close(context.Background()); err != nil {
+			b.Error(err)
+		}
+		if err := store.Close(); err != nil {
+			b.Error(err)
+		}
+	})
+	return d
+}
+
+func runGraph(b *testing.B, d *embedded.Driver, w *workflow.Workflow, input engine.Value) string {
+	id, err := d.Start(b.Context(), driver.Spec{Workflow: w, Input: input})
+	if err != nil {
+		b.Fatal(err)
+	}
+	if st, err := d.Wait(b.Context(), id); err != nil || st.Status != engine.StatusCompleted {
+		b.Fatalf("%v, %v", st.Status, err)
+	}
+	return id
+}
