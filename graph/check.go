@@ -28,12 +28,15 @@ func (c *compiler[S]) checkConfig() {
 	if c.config.Timeout < 0 {
 		c.problem(c.at, "bad-limit", "timeout is %s; it must not be negative", c.config.Timeout)
 	}
+	if p := c.config.ContextWindowThreshold; !percentage(p) {
+		c.problem(c.at, "bad-limit", "contextWindowThreshold is %v; it must be between 0 and 100", p)
+	}
 	c.checkSchema(c.at, "outputSchema of the graph", c.config.OutputSchema)
 	fields := stateFields(c.stateType())
 	names := slices.Sorted(maps.Keys(fields))
 	for _, name := range names {
 		if reserved(name) {
-			c.problem(c.at, "reserved-field", "State field %q: names that begin with %q belong to the graph", name, outputsPrefix)
+			c.problem(c.at, "reserved-field", "State field %q: this name belongs to the graph", name)
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(c.config.Reducers)) {
@@ -50,6 +53,9 @@ func (c *compiler[S]) checkConfig() {
 		}
 	}
 }
+
+// percentage tells whether p is between 0 and 100; NaN is not.
+func percentage(p float64) bool { return p >= 0 && p <= 100 }
 
 func (c *compiler[S]) checkSchema(at diag.Span, what string, s *Schema) {
 	if s == nil {

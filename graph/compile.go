@@ -36,6 +36,20 @@ type Config struct {
 	Reducers map[string]Reducer
 	// OutputSchema is checked against the state after each node that changed it; nil: no check (S2-61).
 	OutputSchema *Schema
+	// DefaultModel is for nodes that have none of their own (S2-79); "" and "inherit" leave it to the provider.
+	DefaultModel string
+	// ContextWindowThreshold is from how many percent on a context window counts as full, between 0 and 100; 0 is 45 (S2-70).
+	ContextWindowThreshold float64
+	// Runtime is what nodes need of the program; what is nil comes from the engine that runs the graph (S2-71).
+	Runtime Runtime
+}
+
+// threshold gives the threshold that holds.
+func (c Config) threshold() float64 {
+	if c.ContextWindowThreshold == 0 {
+		return DefaultContextWindowThreshold
+	}
+	return c.ContextWindowThreshold
 }
 
 // Compiled is a graph that can run. It never changes and is safe for concurrent use.

@@ -161,7 +161,7 @@ func (c *compiler[S]) attempt(ctx context.Context, d *def[S], call program.Call)
 	if err := d.opts.InputSchema.check(fmt.Sprintf("Node %q input", d.id), before); err != nil {
 		return out, err
 	}
-	r, err := d.run(ctx, c.context(d, call, s))
+	r, err := d.run(ctx, c.context(ctx, d, call, s))
 	if err != nil {
 		return out, err
 	}
@@ -183,6 +183,16 @@ func (c *compiler[S]) attempt(ctx context.Context, d *def[S], call program.Call)
 			return out, fmt.Errorf("encode output: %w", err)
 		}
 	}
+	if r.Usage != nil {
+		raw, err := encodeValue(r.Usage)
+		if err != nil {
+			return out, fmt.Errorf("encode usage: %w", err)
+		}
+		if out.Update == nil {
+			out.Update = program.Fields{}
+		}
+		out.Update[program.FieldUsage] = raw
+	}
 	out.Goto = r.Goto
 	for _, sig := range r.Signals {
 		data := program.Fields{}
@@ -196,8 +206,10 @@ func (c *compiler[S]) attempt(ctx context.Context, d *def[S], call program.Call)
 	return out, nil
 }
 
-func (c *compiler[S]) context(d *def[S], call program.Call, s S) *Context[S] {
+func (c *compiler[S]) context(ctx context.Context, d *def[S], call program.Call, s S) *Context[S] {
 	n := &Context[S]{State: s, ExecutionID: call.Run, NodeID: d.id, Attempt: call.Attempt, Key: call.Key, Input: call.Input}
+	n.Model, n.Runtime = firstModel(d.opts.Model, c.config.DefaultModel), runtimeFor(ctx, c.config.Runtime)
+	n.ContextWindowUsage, n.ContextWindowThreshold = usageIn(call.State), c.config.threshold()
 	n.outputs = func() map[string]json.RawMessage { return c.outputs(maps.Collect(call.Outputs()), call.State) }
 	switch {
 	case call.Last != nil:
@@ -210,6 +222,19 @@ func (c *compiler[S]) context(d *def[S], call program.Call, s S) *Context[S] {
 		}
 	}
 	return n
+}
+
+// usageIn reads the context window usage that stands beside the state, nil where there is none.
+func usageIn(state program.Fields) *ContextWindowUsage {
+	raw, ok := state[program.FieldUsage]
+	if !ok {
+		return nil
+	}
+	var u ContextWindowUsage
+	if json.Unmarshal(raw, &u) != nil {
+		return nil
+	}
+	return &u
 }
 
 func feedback(f program.Failure, attempt, most int) *ErrorFeedback {

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"slices"
 
+	"github.com/hocket-run/hocket/internal/program"
 	"github.com/hocket-run/hocket/workflow"
 )
 
@@ -40,6 +41,7 @@ func (c *compiler[S]) lower() *workflow.Workflow {
 	for _, d := range c.nodes {
 		w.Nodes = append(w.Nodes, c.node(d))
 		if d.shape == shapeParallel {
+			w.Rules.Reducers[program.FieldUsage] = Last().word
 			w.Nodes = append(w.Nodes, workflow.Node{
 				ID: d.id + suffixJoin, Kind: workflow.KindJoin, Hidden: true, Parent: c.parent[d.id], Join: &workflow.Join{Fork: d.id},
 			})

@@ -51,6 +51,13 @@ type Context[S any] struct {
 	Input json.RawMessage
 	// Feedback tells of the attempt that failed before this one; nil on the first. The handler of [Builder.Catch] gets the failure that it handles (S2-58).
 	Feedback *ErrorFeedback
+	// Model is what the node is to use: its own, else that of the graph; "" leaves it to the provider (S2-79).
+	Model string
+	// ContextWindowUsage is how full the window of the last agent was, nil where none has run; ContextWindowThreshold is in percent (S2-70).
+	ContextWindowUsage     *ContextWindowUsage
+	ContextWindowThreshold float64
+	// Runtime is what the program offers; a field that neither the graph nor the engine sets is nil (S2-71).
+	Runtime Runtime
 
 	outputs func() map[string]json.RawMessage
 	loaded  map[string]json.RawMessage
@@ -80,6 +87,8 @@ type Result[S any] struct {
 	Goto []string
 	// Signals are notes to whoever watches the run.
 	Signals []Signal
+	// Usage tells the nodes that follow how full the context window is; nil: as before (S2-70). Of concurrent branches that of the last one declared counts.
+	Usage *ContextWindowUsage
 }
 
 // Signal is a note of a node.
@@ -112,6 +121,8 @@ func IsSignal(s string) bool {
 type NodeOptions[S any] struct {
 	// Name is shown to people; "" means the id.
 	Name, Description string
+	// Model is for nodes that use one; "" and "inherit" leave it to the graph (S2-79).
+	Model string
 	// Retry says how failures are tried again. Nil is [DefaultRetry] for nodes that call a function, none for all others.
 	Retry *Retry
 	// OnError decides what becomes of a failed attempt, before Retry does. It must be pure.

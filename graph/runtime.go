@@ -3,6 +3,8 @@ package graph
 import (
 	"context"
 	"encoding/json"
+
+	"github.com/hocket-run/hocket/internal/program"
 )
 
 // Runtime is what nodes need of the program that runs the graph (S2-71). Package hocket fills what is nil; a node that needs what is nil all the same
@@ -16,6 +18,37 @@ type Runtime struct {
 	Registry SubagentRegistry
 	// Tools are those that custom tool nodes may call.
 	Tools ToolRegistry
+}
+
+// runtimeFor fills what is nil of a graph's runtime from that of the running side, a Runtime among the context's services.
+func runtimeFor(ctx context.Context, r Runtime) Runtime {
+	from, _ := program.Services(ctx).(Runtime)
+	if r.ClientProvider == nil {
+		r.ClientProvider = from.ClientProvider
+	}
+	if r.Subagents == nil {
+		r.Subagents = from.Subagents
+	}
+	if r.Registry == nil {
+		r.Registry = from.Registry
+	}
+	if r.Tools == nil {
+		r.Tools = from.Tools
+	}
+	return r
+}
+
+// ModelInherit stands for no model of one's own, as "" does.
+const ModelInherit = "inherit"
+
+// firstModel gives the first that is a model (S2-79).
+func firstModel(models ...string) string {
+	for _, m := range models {
+		if m != "" && m != ModelInherit {
+			return m
+		}
+	}
+	return ""
 }
 
 // SubagentBridge runs agents. Implementations are safe for concurrent use.

@@ -195,7 +195,9 @@ const (
 	caughtField   = "$caught"
 )
 
-func reserved(name string) bool { return strings.HasPrefix(name, outputsPrefix) || name == caughtField }
+func reserved(name string) bool {
+	return strings.HasPrefix(name, outputsPrefix) || name == caughtField || name == program.FieldUsage
+}
 
 // number tells whether JSON writes values of the type as numbers.
 func number(t reflect.Type) bool {

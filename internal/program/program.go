@@ -12,6 +12,9 @@ type Value = json.RawMessage
 // Fields are values by name: top-level fields of the state.
 type Fields = map[string]Value
 
+// FieldUsage is the field of the state in which a graph keeps the context window usage of its last agent, a graph.ContextWindowUsage in JSON (S2-75).
+const FieldUsage = "$usage"
+
 // View is what a step sees of its run. Nobody may change what it holds.
 type View struct {
 	Node    string

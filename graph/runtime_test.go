@@ -1,0 +1,147 @@
+package graph_test
+
+import (
+	"context"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/hocket-run/hocket/graph"
+	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/program"
+)
+
+// offering compiles a graph and runs it as a program that offers services does.
+func offering(t *testing.T, services any, b *graph.Builder[state], first state, cfg ...graph.Config) *world {
+	t.Helper()
+	w := newWorld(t, compiled(t, b, cfg...))
+	w.Func = func(c *engine.CallFunc) *engine.FuncResult {
+		r := w.program.Call(program.WithServices(t.Context(), services), "run1", c)
+		return &r
+	}
+	w.begin(first)
+	return w
+}
+
+// looks makes a node that hands its context out.
+func looks(id string, into *graph.Context[state], opts ...graph.NodeOptions[state]) graph.Node[state] {
+	return graph.NewNode(id, graph.TypeTool, func(_ context.Context, c *graph.Context[state]) (graph.Result[state], error) {
+		*into = *c
+		return graph.Result[state]{}, nil
+	}, opts...)
+}
+
+// fills makes a node that tells how full the context window is, in percent.
+func fills(id string, percent float64) graph.Node[state] {
+	return graph.NewNode(id, graph.TypeTool, func(context.Context, *graph.Context[state]) (graph.Result[state], error) {
+		return graph.Result[state]{Usage: &graph.ContextWindowUsage{InputTokens: 10, OutputTokens: 20, MaxTokens: 100, UsagePercentage: percent}}, nil
+	})
+}
+
+type toolRegistry map[string]graph.ToolHandler
+
+func (r toolRegistry) Get(name string) (graph.ToolHandler, bool) {
+	h, ok := r[name]
+	return h, ok
+}
+
+func (r toolRegistry) Names() []string {
+	var out []string
+	for _, name := range []string{"a", "b"} {
+		if r[name] != nil {
+			out = append(out, name)
+		}
+	}
+	return out
+}
+
+// S2-71: the graph's own runtime wins, field by field; what is nil comes from the program; what is nil there too stays nil.
+func TestRuntime(t *testing.T) {
+	t.Parallel()
+	mine, theirs := toolRegistry{"a": nil}, toolRegistry{"b": nil}
+	offered := graph.Runtime{Tools: theirs, ClientProvider: func(string) graph.Client { return nil }}
+	for name, tc := range map[string]struct {
+		own       graph.Runtime
+		services  any
+		wantTools graph.ToolRegistry
+		wantOther bool
+	}{
+		"nothing":          {},
+		"from the program": {services: offered, wantTools: theirs, wantOther: true},
+		"own wins":         {own: graph.Runtime{Tools: mine}, services: offered, wantTools: mine, wantOther: true},
+		"own alone":        {own: graph.Runtime{Tools: mine}, wantTools: mine},
+		"foreign services": {services: "something else"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			var seen graph.Context[state]
+			offering(t, tc.services, graph.New[state]("g").Start(looks("n", &seen)), state{}, graph.Config{Runtime: tc.own}).want("n", "completed")
+			if d := cmp.Diff(seen.Runtime.Tools, tc.wantTools, cmp.Comparer(func(a, b graph.ToolHandler) bool { return true })); d != "" {
+				t.Errorf("tools: got - want +\n%s", d)
+			}
+			if (seen.Runtime.ClientProvider != nil) != tc.wantOther || seen.Runtime.Subagents != nil || seen.Runtime.Registry != nil {
+				t.Errorf("runtime %+v", seen.Runtime)
+			}
+		})
+	}
+}
+
+// S2-79: the node's model, else the graph's; `inherit` and empty fall through.
+func TestModelOfContext(t *testing.T) {
+	t.Parallel()
+	for name, tc := range map[string]struct{ node, graph, want string }{
+		"none":         {"", "", ""},
+		"own":          {"p/own", "p/all", "p/own"},
+		"empty":        {"", "p/all", "p/all"},
+		"inherit":      {"inherit", "p/all", "p/all"},
+		"both inherit": {"inherit", "inherit", ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			var seen graph.Context[state]
+			b := graph.New[state]("g").Start(looks("n", &seen, graph.NodeOptions[state]{Model: tc.node}))
+			run(t, b, state{}, graph.Config{DefaultModel: tc.graph}).want("n", "completed")
+			if seen.Model != tc.want {
+				t.Errorf("got %q, want %q", seen.Model, tc.want)
+			}
+		})
+	}
+}
+
+// S2-70: nodes see the usage that the last one told of, and the graph's threshold, 45 where it has none; S2-75: it stands beside the state.
+func TestContextWindowUsage(t *testing.T) {
+	t.Parallel()
+	var before, after, joined graph.Context[state]
+	b := graph.New[state]("g").
+		Start(looks("before", &before)).
+		Then(fills("f", 30)).
+		Then(looks("after", &after)).
+		Parallel(graph.ParallelConfig[state]{Branches: []string{"a", "b"}}).
+		Node(fills("a", 50)).Node(fills("b", 40)).
+		Then(looks("joined", &joined))
+	w := run(t, b, state{})
+	w.want("before, f, after, parallel_1, a, b, joined", "completed")
+	if before.ContextWindowUsage != nil || before.ContextWindowThreshold != 45 {
+		t.Errorf("first node: %+v, %v", before.ContextWindowUsage, before.ContextWindowThreshold)
+	}
+	want := graph.ContextWindowUsage{InputTokens: 10, OutputTokens: 20, MaxTokens: 100, UsagePercentage: 30}
+	if d := cmp.Diff(after.ContextWindowUsage, &want); d != "" {
+		t.Errorf("after the node: got - want +\n%s", d)
+	}
+	if joined.ContextWindowUsage == nil || joined.ContextWindowUsage.UsagePercentage != 40 {
+		t.Errorf("after two branches: %+v, want that of the last", joined.ContextWindowUsage)
+	}
+	if raw := string(w.Run.State()[program.FieldUsage]); raw != `{"inputTokens":10,"outputTokens":20,"maxTokens":100,"usagePercentage":40}` {
+		t.Errorf("beside the state: %s", raw)
+	}
+	run(t, graph.New[state]("g").Start(looks("n", &before)), state{}, graph.Config{ContextWindowThreshold: 70})
+	if before.ContextWindowThreshold != 70 {
+		t.Errorf("threshold %v", before.ContextWindowThreshold)
+	}
+	for _, p := range []float64{-1, 101} {
+		_, err := graph.New[state]("g").Start(nothing("n")).Compile(graph.Config{ContextWindowThreshold: p})
+		if l := problems(t, err); len(l) != 1 || l[0].Code != "bad-limit" {
+			t.Errorf("threshold %v: %v", p, err)
+		}
+	}
+}
