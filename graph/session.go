@@ -10,7 +10,8 @@ import (
 // Client makes sessions with one kind of coding agent: an LLM session kept by Hocket, or a program that speaks the Agent Client Protocol (S2-68).
 // Clients are safe for concurrent use.
 type Client interface {
-	// CreateSession begins a session. The caller destroys it.
+	// CreateSession begins a session, or goes on with that of c.Load. The caller destroys it. ctx bounds the session's life, not this call alone: when it
+	// is done, what the session started is gone within 5 s (P11).
 	CreateSession(ctx context.Context, c SessionConfig) (Session, error)
 }
 
@@ -18,7 +19,8 @@ type Client interface {
 type Session interface {
 	// ID names the session for its agent; it is not empty.
 	ID() string
-	// Stream sends a message and gives what the agent answers, in order. An error ends the sequence; leaving the loop stops the agent's turn.
+	// Stream sends a message and gives what the agent answers, in order. An error ends the sequence, *StopError where the agent stopped before it was done;
+	// leaving the loop stops the agent's turn. Afterwards the session can be used on, unless the error says otherwise.
 	Stream(ctx context.Context, message string) iter.Seq2[AgentMessage, error]
 	// ContextUsage tells how full the context window is. ErrUnknownUsage where the agent does not say.
 	ContextUsage(ctx context.Context) (SessionUsage, error)
@@ -32,10 +34,45 @@ type Session interface {
 var (
 	ErrUnknownUsage = errors.New("the agent does not tell how full its context window is")
 	ErrNoSummarize  = errors.New("the agent cannot summarize its conversation")
+	ErrNoLoad       = errors.New("the agent cannot go on with a former session")
+	// ErrUnknownOutcome: a message was sent to the agent before a crash, and what it did then is not known. It is not sent again by itself (D23).
+	ErrUnknownOutcome = errors.New("the agent was at work on this message when the program died; what it did is not known")
 )
+
+// Reasons of a StopError.
+const (
+	StopRefusal    = "refusal"     // the model declined
+	StopMaxTokens  = "max_tokens"  // a bound of tokens cut the answer
+	StopMaxTurns   = "max_turns"   // the agent made as many model calls as it may
+	StopNoProgress = "no_progress" // the agent made the same call again and again (P27)
+	StopCancelled  = "cancelled"   // somebody else stopped the agent
+)
+
+// StopError says that an agent ended its turn before it was done.
+type StopError struct {
+	// Reason is one of the five.
+	Reason string
+	// Message says more; it may be empty.
+	Message string
+}
+
+// Error gives reason and message.
+func (e *StopError) Error() string {
+	if e.Message == "" {
+		return "the agent stopped: " + e.Reason
+	}
+	return "the agent stopped: " + e.Reason + ": " + e.Message
+}
 
 // SessionConfig is what a session is made of. The zero value leaves everything to the client.
 type SessionConfig struct {
+	// Name is the agent's: scripts and recordings of models answer by it. Node is the id of the node that makes the session. Both may be "".
+	Name, Node string
+	// Key tells the session from others that the same node function makes; it has to be the same when the function runs again after a crash, since what
+	// the session does is journaled under it. "" is Name.
+	Key string
+	// Load is the id of a former session that is to go on; ErrNoLoad where the agent cannot. "" begins a new one.
+	Load string
 	// Model is a reference such as openai/gpt-5-mini; "" is the client's default.
 	Model        string
 	SystemPrompt string
@@ -75,6 +112,16 @@ type SessionUsage struct {
 	InputTokens  int `json:"inputTokens"`
 	OutputTokens int `json:"outputTokens"`
 	MaxTokens    int `json:"maxTokens"`
+}
+
+// Window gives u with its percentage. ErrUnknownUsage where the size of the window is not known: no percentage is made up.
+func (u SessionUsage) Window() (ContextWindowUsage, error) {
+	w := ContextWindowUsage{InputTokens: u.InputTokens, OutputTokens: u.OutputTokens, MaxTokens: u.MaxTokens}
+	if u.MaxTokens <= 0 {
+		return w, ErrUnknownUsage
+	}
+	w.UsagePercentage = min(100, 100*float64(u.InputTokens+u.OutputTokens)/float64(u.MaxTokens))
+	return w, nil
 }
 
 // ContextWindowUsage is how full a context window is. UsagePercentage is between 0 and 100.
