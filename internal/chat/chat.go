@@ -1,6 +1,7 @@
 // Package chat is the vocabulary of conversations: messages, tool calls, tool definitions, usage.
 //
-// Engine, models, tools and journal share it, so it imports nothing of Hocket and does nothing. It refuses to know any provider.
+// Engine, models, tools and journal share it, so it imports nothing of Hocket. It refuses to know any provider. All that it does is find the JSON in a
+// reply ([JSONIn]): conditions, structured output and routing read replies by that one rule.
 package chat
 
 import "encoding/json"

@@ -181,7 +181,7 @@ func (r *Run) answered(id, fr int, reply chat.Message) {
 // finalOutput makes an agent's output of a reply's text. reason tells why the text does not fit the agent's schema, "" where it does.
 func finalOutput(a *agent, text string) (out Value, reason string) {
 	if a.output != nil {
-		v, ok := schema.ExtractJSON(text)
+		v, ok := chat.JSONIn(text)
 		if !ok {
 			return nil, "it is not JSON."
 		}

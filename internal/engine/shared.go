@@ -10,7 +10,6 @@ import (
 
 	"github.com/hocket-run/hocket/internal/chat"
 	"github.com/hocket-run/hocket/internal/expr"
-	"github.com/hocket-run/hocket/internal/schema"
 	"github.com/hocket-run/hocket/workflow"
 )
 
@@ -116,7 +115,7 @@ func (r *Run) lastWords(id int) string {
 
 // nextOf reads `next` of a reply that is a JSON object (S3-10).
 func nextOf(text string) string {
-	v, ok := schema.ExtractJSON(text)
+	v, ok := chat.JSONIn(text)
 	if !ok {
 		return ""
 	}

@@ -73,13 +73,3 @@ func FuzzCondition(f *testing.F) {
 		}
 	})
 }
-
-func FuzzJSONIn(f *testing.F) {
-	f.Add("```json\n{}\n```")
-	f.Add("a ```\n1\n``` b ```")
-	f.Fuzz(func(t *testing.T, text string) {
-		if v, ok := JSONIn(text); ok && !json.Valid(v) {
-			t.Fatalf("%q gives %q", text, v)
-		}
-	})
-}

@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"strconv"
 	"strings"
+
+	"github.com/hocket-run/hocket/internal/chat"
 )
 
 // Text gives the text of a value as a template inserts it and as canvas documents compare it: a JSON string is decoded, null and the absent value
@@ -41,37 +43,6 @@ func plain(v json.RawMessage) bool {
 	return len(v) >= 2
 }
 
-// JSONIn finds the JSON value that a text reply holds: the whole text, or else the one fenced block in it (“```json” or a bare fence, with
-// or without prose around it). Two fenced blocks are ambiguous and give false, as does text without JSON.
-//
-// Package schema has the same rule for structured output; the two do not import each other.
-func JSONIn(text string) (json.RawMessage, bool) {
-	whole := strings.TrimSpace(text)
-	if json.Valid([]byte(whole)) {
-		return json.RawMessage(whole), true
-	}
-	block, found, inside := "", false, false
-	var body []string
-	for line := range strings.Lines(text) {
-		fence := strings.TrimLeft(line, " ")
-		switch isFence := strings.HasPrefix(fence, "```"); {
-		case isFence && inside:
-			block, found, inside = strings.Join(body, ""), true, false
-		case isFence && found:
-			return nil, false
-		case isFence:
-			inside = true
-		case inside:
-			body = append(body, line)
-		}
-	}
-	block = strings.TrimSpace(block)
-	if !found || inside || !json.Valid([]byte(block)) {
-		return nil, false
-	}
-	return json.RawMessage(block), true
-}
-
 // follow walks path through v. Where v is a string, the JSON in it is walked instead (S4-17); that is done once, at the root. A list takes an index,
 // an object a key. It gives false where there is nothing at the path; a null that is there is found.
 func follow(v json.RawMessage, path []string) (json.RawMessage, bool) {
@@ -80,7 +51,7 @@ func follow(v json.RawMessage, path []string) (json.RawMessage, bool) {
 		return nil, false
 	}
 	if len(path) > 0 && v[0] == '"' {
-		inner, ok := JSONIn(Text(v))
+		inner, ok := chat.JSONIn(Text(v))
 		if !ok {
 			return nil, false
 		}

@@ -13,8 +13,7 @@ func ExampleSchema_Validate() {
 		fmt.Println(err)
 		return
 	}
-	value, _ := schema.ExtractJSON("```json\n{\"is_approved\": \"false\"}\n```")
-	fmt.Println(schema.Describe(s.Validate(value)))
+	fmt.Println(schema.Describe(s.Validate(json.RawMessage(`{"is_approved": "false"}`))))
 	fmt.Println(s.PathType([]string{"is_approved"}))
 	// Output:
 	// it does not fit the required JSON Schema:

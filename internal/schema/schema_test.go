@@ -241,31 +241,6 @@ func TestDescribe(t *testing.T) {
 	}
 }
 
-func TestExtractJSON(t *testing.T) {
-	t.Parallel()
-	for _, test := range []struct{ name, text, want string }{
-		{"whole text", " {\"ok\": true}\n", `{"ok": true}`},
-		{"scalar", "true", "true"},
-		{"fenced", "```json\n{\"ok\": 1}\n```", `{"ok": 1}`},
-		{"bare fence with prose", "Here:\n```\n[1]\n```\nDone.", `[1]`},
-		{"CRLF", "```json\r\n1\r\n```\r\n", `1`},
-		{"indented fence", "  ```json\n  {}\n  ```", `{}`},
-		{"two blocks", "```\n1\n```\n```\n2\n```", ""},
-		{"never closed", "```json\n1\n", ""},
-		{"not JSON inside", "```json\n{ok: true}\n```", ""},
-		{"prose", "the answer is {\"ok\": true}", ""},
-		{"empty", "", ""},
-	} {
-		t.Run(test.name, func(t *testing.T) {
-			t.Parallel()
-			v, ok := ExtractJSON(test.text)
-			if string(v) != test.want || ok != (test.want != "") {
-				t.Errorf("got %q, %v", v, ok)
-			}
-		})
-	}
-}
-
 func TestConcurrentUse(t *testing.T) {
 	t.Parallel()
 	s := compile(t, `{"type": "object", "properties": {"a": {"anyOf": [{"type": "string"}, {"minimum": 3, "type": "number"}]}}, "patternProperties": {"^b": {"pattern": "^x"}}}`)

@@ -2,39 +2,15 @@ package canvas_test
 
 import (
 	"fmt"
-	"path"
-	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-	"github.com/rogpeppe/go-internal/txtar"
 
 	"github.com/hocket-run/hocket/internal/format/canvas"
+	"github.com/hocket-run/hocket/internal/format/formattest"
 	"github.com/hocket-run/hocket/internal/format/source"
 )
-
-// corpus gives the documents of testdata.
-func corpus(t testing.TB) [][]byte {
-	t.Helper()
-	files, err := filepath.Glob("testdata/*.txtar")
-	if err != nil {
-		t.Fatal(err)
-	}
-	var out [][]byte
-	for _, file := range files {
-		a, err := txtar.ParseFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, f := range a.Files {
-			if ext := path.Ext(f.Name); ext == ".json" || ext == ".yaml" {
-				out = append(out, f.Data)
-			}
-		}
-	}
-	return out
-}
 
 const small = `{"nodes": [{"id": "s", "type": "start"}], "connections": []}`
 
@@ -60,7 +36,7 @@ func TestBrokenBytes(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			_, diags := read("f", []byte(tt.data), canvas.Options{})
-			if diff := cmp.Diff(report(diags), tt.want); diff != "" {
+			if diff := cmp.Diff(formattest.Report(diags), tt.want); diff != "" {
 				t.Errorf("(-got +want):\n%s", diff)
 			}
 		})

@@ -11,6 +11,7 @@ import (
 
 	"github.com/hocket-run/hocket/diag"
 	"github.com/hocket-run/hocket/internal/format/canvas"
+	"github.com/hocket-run/hocket/internal/format/formattest"
 	"github.com/hocket-run/hocket/workflow"
 )
 
@@ -159,7 +160,7 @@ func checkRoundTrip(t interface {
 
 // Whatever a document holds: Read comes back with a workflow, in bounded time, and says something wherever the graph would not run.
 func FuzzRead(f *testing.F) {
-	for _, seed := range corpus(f) {
+	for _, seed := range formattest.Corpus(f) {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {

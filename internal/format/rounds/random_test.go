@@ -7,6 +7,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/hocket-run/hocket/internal/format/formattest"
 	"github.com/hocket-run/hocket/internal/format/rounds"
 	"github.com/hocket-run/hocket/internal/format/source"
 	"github.com/hocket-run/hocket/workflow"
@@ -117,7 +118,7 @@ func TestRandomDocumentsComeBack(t *testing.T) {
 // FuzzRead holds that no document makes Read or Write panic, that a document without errors of its own gives a valid graph, and that such a graph
 // comes through Write and Read.
 func FuzzRead(f *testing.F) {
-	for _, data := range corpus(f) {
+	for _, data := range formattest.Corpus(f) {
 		f.Add(data)
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {

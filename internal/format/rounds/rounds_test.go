@@ -4,16 +4,13 @@ import (
 	"bytes"
 	"flag"
 	"fmt"
-	"os"
-	"path"
-	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-	"github.com/rogpeppe/go-internal/txtar"
 
 	"github.com/hocket-run/hocket/diag"
+	"github.com/hocket-run/hocket/internal/format/formattest"
 	"github.com/hocket-run/hocket/internal/format/rounds"
 	"github.com/hocket-run/hocket/internal/format/source"
 	"github.com/hocket-run/hocket/workflow"
@@ -24,115 +21,22 @@ var update = flag.Bool("update", false, "write the golden files anew")
 // beside are agents from beside the documents, as --agents gives them.
 var beside = rounds.Options{Agents: []workflow.Agent{{ID: "ann", Name: "Ann Beside"}, {ID: "eve", Name: "Eve", System: "You are Eve."}}}
 
-// read does what package format does with a document: parse, read, and look at the graph where that gave no errors.
 func read(name string, data []byte) (*workflow.Workflow, diag.List) {
-	root, diags := source.Parse(name, data)
-	if root == nil {
-		return nil, diags
-	}
-	w, more := rounds.Read(root, beside)
-	diags = append(diags, more...)
-	if !diags.HasErrors() {
-		diags = append(diags, workflow.Validate(w)...)
-	}
-	if !diags.HasErrors() {
-		diags = append(diags, workflow.Lint(w)...)
-	}
-	diags.Sort()
-	return w, diags
+	return formattest.Read(name, data, func(root *source.Node) (*workflow.Workflow, diag.List) { return rounds.Read(root, beside) })
 }
 
-// report gives the problems as lines, with the places that belong to them.
-func report(l diag.List) string {
-	var b strings.Builder
-	for _, d := range l {
-		b.WriteString(d.String())
-		if d.Path != "" {
-			b.WriteString(" @ " + d.Path)
-		}
-		b.WriteByte('\n')
-		for _, r := range d.Related {
-			fmt.Fprintf(&b, "\t%s: %s\n", r.Span, r.Message)
-		}
-	}
-	return b.String()
-}
-
-// The archives of testdata hold documents, each with the workflow (`.ir`, left out where there are errors) and the problems (`.diag`, left out
-// where there are none) that reading it gives.
 func TestCorpus(t *testing.T) {
 	t.Parallel()
-	files, err := filepath.Glob("testdata/*.txtar")
-	if err != nil || len(files) == 0 {
-		t.Fatal("no corpus", err)
-	}
-	for _, file := range files {
-		t.Run(filepath.Base(file), func(t *testing.T) {
-			t.Parallel()
-			a, err := txtar.ParseFile(file)
-			if err != nil {
-				t.Fatal(err)
-			}
-			got := &txtar.Archive{Comment: a.Comment}
-			add := func(name, text string) {
-				if text != "" {
-					got.Files = append(got.Files, txtar.File{Name: name, Data: []byte(text)})
-				}
-			}
-			for _, f := range a.Files {
-				name := strings.TrimSuffix(f.Name, path.Ext(f.Name))
-				if ext := path.Ext(f.Name); ext != ".json" && ext != ".yaml" {
-					continue
-				}
-				got.Files = append(got.Files, f)
-				w, diags := read(f.Name, f.Data)
-				if !diags.HasErrors() {
-					add(name+".ir", workflow.Print(w))
-				}
-				add(name+".diag", report(diags))
-			}
-			text := txtar.Format(got)
-			if *update {
-				if err := os.WriteFile(file, text, 0o644); err != nil {
-					t.Fatal(err)
-				}
-				return
-			}
-			if diff := cmp.Diff(string(text), string(txtar.Format(a))); diff != "" {
-				t.Errorf("(-got +want):\n%s", diff)
-			}
-		})
-	}
-}
-
-// corpus gives all documents of testdata.
-func corpus(t testing.TB) map[string][]byte {
-	t.Helper()
-	files, err := filepath.Glob("testdata/*.txtar")
-	if err != nil {
-		t.Fatal(err)
-	}
-	all := map[string][]byte{}
-	for _, file := range files {
-		a, err := txtar.ParseFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, f := range a.Files {
-			if ext := path.Ext(f.Name); ext == ".json" || ext == ".yaml" {
-				all[f.Name] = f.Data
-			}
-		}
-	}
-	return all
+	formattest.Golden(t, *update, func(_ *testing.T, _, name string, data []byte) (*workflow.Workflow, diag.List) {
+		return read(name, data)
+	})
 }
 
 // Every rule of S1 that speaks of reading has a document in the corpus whose name cites it, and at least 25 documents are broken.
 func TestCorpusCoversTheRules(t *testing.T) {
 	t.Parallel()
-	all := corpus(t)
 	broken := 0
-	for name, data := range all {
+	for name, data := range formattest.Corpus(t) {
 		if _, diags := read(name, data); diags.HasErrors() {
 			broken++
 		}
@@ -140,22 +44,14 @@ func TestCorpusCoversTheRules(t *testing.T) {
 	if broken < 25 {
 		t.Errorf("%d broken documents, want at least 25", broken)
 	}
-	for _, rule := range []int{1, 2, 4, 5, 6, 7, 8, 10, 11, 12, 13, 14, 16, 20, 22, 23, 27, 30, 31, 32, 39} {
-		found := false
-		for name := range all {
-			found = found || strings.HasPrefix(name, fmt.Sprintf("s1-%d-", rule))
-		}
-		if !found {
-			t.Errorf("no document for S1-%d", rule)
-		}
-	}
+	formattest.CoversRules(t, "s1", 1, 2, 4, 5, 6, 7, 8, 10, 11, 12, 13, 14, 16, 20, 22, 23, 27, 30, 31, 32, 39)
 }
 
 // What Write gives reads as the same workflow, for every document of the corpus that can run.
 func TestCorpusComesBack(t *testing.T) {
 	t.Parallel()
 	n := 0
-	for name, data := range corpus(t) {
+	for name, data := range formattest.Corpus(t) {
 		w, diags := read(name, data)
 		if diags.HasErrors() {
 			continue

@@ -9,6 +9,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/hocket-run/hocket/diag"
+	"github.com/hocket-run/hocket/internal/format/formattest"
 	"github.com/hocket-run/hocket/internal/format/routes"
 	"github.com/hocket-run/hocket/workflow"
 )
@@ -125,7 +126,7 @@ func TestRoundTrip(t *testing.T) {
 
 // Whatever a document holds: Read comes back with a workflow, says something wherever the graph would not run, and Write loses nothing.
 func FuzzRead(f *testing.F) {
-	for _, seed := range corpus(f) {
+	for _, seed := range formattest.Corpus(f) {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {

@@ -1,15 +1,13 @@
-package schema
+package chat
 
 import (
 	"encoding/json"
 	"strings"
 )
 
-// ExtractJSON finds the JSON value that a text reply holds: the whole text, or else the one fenced block in it (“```json” or a bare fence, with or
+// JSONIn finds the JSON value that a text reply holds: the whole text, or else the one fenced block in it (“```json” or a bare fence, with or
 // without prose around it). Two fenced blocks are ambiguous and give false, as does text without JSON.
-//
-// Package expr has the same rule for paths into replies (S4-17); the two do not import each other.
-func ExtractJSON(text string) (json.RawMessage, bool) {
+func JSONIn(text string) (json.RawMessage, bool) {
 	whole := strings.TrimSpace(text)
 	if json.Valid([]byte(whole)) {
 		return json.RawMessage(whole), true

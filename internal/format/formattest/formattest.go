@@ -1,0 +1,140 @@
+package formattest
+
+import (
+	"fmt"
+	"os"
+	"path"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/rogpeppe/go-internal/txtar"
+
+	"github.com/hocket-run/hocket/diag"
+	"github.com/hocket-run/hocket/internal/format/source"
+	"github.com/hocket-run/hocket/workflow"
+)
+
+// ReadFunc is a format's Read with its options.
+type ReadFunc func(root *source.Node) (*workflow.Workflow, diag.List)
+
+// Read does what package format does with a document: parse, read, and look at the graph where that gave no errors.
+func Read(name string, data []byte, read ReadFunc) (*workflow.Workflow, diag.List) {
+	root, diags := source.Parse(name, data)
+	if root == nil {
+		return nil, diags
+	}
+	w, more := read(root)
+	diags = append(diags, more...)
+	if !diags.HasErrors() {
+		diags = append(diags, workflow.Validate(w)...)
+	}
+	if !diags.HasErrors() {
+		diags = append(diags, workflow.Lint(w)...)
+	}
+	diags.Sort()
+	return w, diags
+}
+
+// Report gives the problems as lines, with the places that belong to them.
+func Report(l diag.List) string {
+	var b strings.Builder
+	for _, d := range l {
+		b.WriteString(d.String())
+		if d.Path != "" {
+			b.WriteString(" @ " + d.Path)
+		}
+		b.WriteByte('\n')
+		for _, r := range d.Related {
+			fmt.Fprintf(&b, "\t%s: %s\n", r.Span, r.Message)
+		}
+	}
+	return b.String()
+}
+
+func isDocument(name string) bool { return path.Ext(name) == ".json" || path.Ext(name) == ".yaml" }
+
+func archives(t testing.TB) []string {
+	t.Helper()
+	files, err := filepath.Glob("testdata/*.txtar")
+	if err != nil || len(files) == 0 {
+		t.Fatal("no corpus", err)
+	}
+	return files
+}
+
+// Corpus gives the documents of testdata by name.
+func Corpus(t testing.TB) map[string][]byte {
+	t.Helper()
+	all := map[string][]byte{}
+	for _, file := range archives(t) {
+		a, err := txtar.ParseFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, f := range a.Files {
+			if isDocument(f.Name) {
+				all[f.Name] = f.Data
+			}
+		}
+	}
+	return all
+}
+
+// CoversRules demands a document whose name begins with `prefix-N-` for each rule N.
+func CoversRules(t *testing.T, prefix string, rules ...int) {
+	t.Helper()
+	all := Corpus(t)
+	for _, rule := range rules {
+		found := false
+		for name := range all {
+			found = found || strings.HasPrefix(name, fmt.Sprintf("%s-%d-", prefix, rule))
+		}
+		if !found {
+			t.Errorf("no document for %s-%d", strings.ToUpper(prefix), rule)
+		}
+	}
+}
+
+// Golden reads each document of testdata and compares what it gives with what stands behind it. With update the archives are written anew.
+func Golden(t *testing.T, update bool, read func(t *testing.T, archive, name string, data []byte) (*workflow.Workflow, diag.List)) {
+	t.Helper()
+	for _, file := range archives(t) {
+		t.Run(filepath.Base(file), func(t *testing.T) {
+			t.Parallel()
+			a, err := txtar.ParseFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			got := &txtar.Archive{Comment: a.Comment}
+			add := func(name, text string) {
+				if text != "" {
+					got.Files = append(got.Files, txtar.File{Name: name, Data: []byte(text)})
+				}
+			}
+			for _, f := range a.Files {
+				if !isDocument(f.Name) {
+					continue
+				}
+				got.Files = append(got.Files, f)
+				w, diags := read(t, filepath.Base(file), f.Name, f.Data)
+				name := strings.TrimSuffix(f.Name, path.Ext(f.Name))
+				if !diags.HasErrors() {
+					add(name+".ir", workflow.Print(w))
+				}
+				add(name+".diag", Report(diags))
+			}
+			text := txtar.Format(got)
+			if update {
+				if err := os.WriteFile(file, text, 0o600); err != nil {
+					t.Fatal(err)
+				}
+				return
+			}
+			if diff := cmp.Diff(string(text), string(txtar.Format(a))); diff != "" {
+				t.Errorf("(-got +want):\n%s", diff)
+			}
+		})
+	}
+}
