@@ -12,8 +12,14 @@ type Value = json.RawMessage
 // Fields are values by name: top-level fields of the state.
 type Fields = map[string]Value
 
-// FieldUsage is the field of the state in which a graph keeps the context window usage of its last agent, a graph.ContextWindowUsage in JSON (S2-75).
-const FieldUsage = "$usage"
+// Fields of the state that stand beside the user's own. A graph keeps them, whoever begins a run may set them.
+const (
+	// FieldUsage is the context window usage of the last agent, a graph.ContextWindowUsage in JSON (S2-75).
+	FieldUsage = "$usage"
+	// FieldModel is the model, a text, that the run was begun with, by its parent or by a person. It comes after those of nodes and before that of the
+	// graph (S2-79).
+	FieldModel = "$model"
+)
 
 // View is what a step sees of its run. Nobody may change what it holds.
 type View struct {
