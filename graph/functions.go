@@ -208,7 +208,7 @@ func (c *compiler[S]) attempt(ctx context.Context, d *def[S], call program.Call)
 
 func (c *compiler[S]) context(ctx context.Context, d *def[S], call program.Call, s S) *Context[S] {
 	n := &Context[S]{State: s, ExecutionID: call.Run, NodeID: d.id, Attempt: call.Attempt, Key: call.Key, Input: call.Input}
-	n.Model, n.Runtime = firstModel(d.opts.Model, c.config.DefaultModel), runtimeFor(ctx, c.config.Runtime)
+	n.Model, n.Runtime = c.model(d, call.State), runtimeFor(ctx, c.config.Runtime)
 	n.ContextWindowUsage, n.ContextWindowThreshold = usageIn(call.State), c.config.threshold()
 	n.outputs = func() map[string]json.RawMessage { return c.outputs(maps.Collect(call.Outputs()), call.State) }
 	switch {
@@ -222,6 +222,15 @@ func (c *compiler[S]) context(ctx context.Context, d *def[S], call program.Call,
 		}
 	}
 	return n
+}
+
+// model gives the model of a node: its own, that of the run, that of the graph; "" leaves it to the provider (S2-79).
+func (c *compiler[S]) model(d *def[S], state program.Fields) string {
+	var ofRun string
+	if raw, ok := state[program.FieldModel]; ok && json.Unmarshal(raw, &ofRun) != nil {
+		ofRun = ""
+	}
+	return firstModel(d.opts.Model, ofRun, c.config.DefaultModel)
 }
 
 // usageIn reads the context window usage that stands beside the state, nil where there is none.

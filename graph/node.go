@@ -51,7 +51,7 @@ type Context[S any] struct {
 	Input json.RawMessage
 	// Feedback tells of the attempt that failed before this one; nil on the first. The handler of [Builder.Catch] gets the failure that it handles (S2-58).
 	Feedback *ErrorFeedback
-	// Model is what the node is to use: its own, else that of the graph; "" leaves it to the provider (S2-79).
+	// Model is what the node is to use: its own, else that of the run, else that of the graph; "" leaves it to the provider (S2-79).
 	Model string
 	// ContextWindowUsage is how full the window of the last agent was, nil where none has run; ContextWindowThreshold is in percent (S2-70).
 	ContextWindowUsage     *ContextWindowUsage
@@ -121,7 +121,7 @@ func IsSignal(s string) bool {
 type NodeOptions[S any] struct {
 	// Name is shown to people; "" means the id.
 	Name, Description string
-	// Model is for nodes that use one; "" and "inherit" leave it to the graph (S2-79).
+	// Model is for nodes that use one; "" and "inherit" leave it to the run and the graph (S2-79).
 	Model string
 	// Retry says how failures are tried again. Nil is [DefaultRetry] for nodes that call a function, none for all others.
 	Retry *Retry

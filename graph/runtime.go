@@ -54,7 +54,7 @@ func firstModel(models ...string) string {
 // SubagentBridge runs agents. Implementations are safe for concurrent use.
 type SubagentBridge interface {
 	// Spawn runs one agent to its end. An agent that failed is a result without Success; an error says that it could not be run. Called again with the
-	// same AgentID, as after a crash, it goes on with what it began instead of beginning anew.
+	// same Key, as after a crash, it goes on with what it began instead of beginning anew.
 	Spawn(ctx context.Context, o SpawnOptions) (SubagentResult, error)
 	// SpawnParallel runs agents together and gives their results in order when all have settled: a failed one does not stop the others (S2-79).
 	SpawnParallel(ctx context.Context, o []SpawnOptions) ([]SubagentResult, error)
@@ -64,6 +64,9 @@ type SubagentBridge interface {
 type SpawnOptions struct {
 	// AgentID is derived: `<node>-<execution>`, or `<node>-<index>-<execution>` in parallel; attempts after the first have `-<attempt>` behind it.
 	AgentID string
+	// Key tells this piece of work from all others, equal when it is asked for again after a crash. An AgentID is not enough: a node that runs twice, as
+	// in a loop, gives both the same.
+	Key string
 	// AgentName is the agent's in the registry.
 	AgentName    string
 	Task         string

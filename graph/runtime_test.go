@@ -2,6 +2,7 @@ package graph_test
 
 import (
 	"context"
+	"encoding/json"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -86,21 +87,35 @@ func TestRuntime(t *testing.T) {
 	}
 }
 
-// S2-79: the node's model, else the graph's; `inherit` and empty fall through.
+// S2-79: the node's model, else the run's, else the graph's; `inherit` and empty fall through.
 func TestModelOfContext(t *testing.T) {
 	t.Parallel()
-	for name, tc := range map[string]struct{ node, graph, want string }{
-		"none":         {"", "", ""},
-		"own":          {"p/own", "p/all", "p/own"},
-		"empty":        {"", "p/all", "p/all"},
-		"inherit":      {"inherit", "p/all", "p/all"},
-		"both inherit": {"inherit", "inherit", ""},
+	for name, tc := range map[string]struct{ node, run, graph, want string }{
+		"none":         {"", ``, "", ""},
+		"own":          {"p/own", `"p/run"`, "p/all", "p/own"},
+		"run":          {"", `"p/run"`, "p/all", "p/run"},
+		"inherits run": {"inherit", `"p/run"`, "p/all", "p/run"},
+		"empty":        {"", `""`, "p/all", "p/all"},
+		"inherit":      {"inherit", `"inherit"`, "p/all", "p/all"},
+		"all inherit":  {"inherit", ``, "inherit", ""},
+		"no text":      {"", `7`, "p/all", "p/all"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			var seen graph.Context[state]
 			b := graph.New[state]("g").Start(looks("n", &seen, graph.NodeOptions[state]{Model: tc.node}))
-			run(t, b, state{}, graph.Config{DefaultModel: tc.graph}).want("n", "completed")
+			w := newWorld(t, compiled(t, b, graph.Config{DefaultModel: tc.graph}))
+			first := map[string]json.RawMessage{}
+			if tc.run != "" {
+				first[program.FieldModel] = json.RawMessage(tc.run)
+			}
+			raw, err := json.Marshal(first)
+			if err != nil {
+				t.Fatal(err)
+			}
+			w.StartWith(engine.RunCreated{Input: raw})
+			w.Go(nil)
+			w.want("n", "completed")
 			if seen.Model != tc.want {
 				t.Errorf("got %q, want %q", seen.Model, tc.want)
 			}

@@ -196,7 +196,7 @@ const (
 )
 
 func reserved(name string) bool {
-	return strings.HasPrefix(name, outputsPrefix) || name == caughtField || name == program.FieldUsage
+	return strings.HasPrefix(name, outputsPrefix) || name == caughtField || name == program.FieldUsage || name == program.FieldModel
 }
 
 // number tells whether JSON writes values of the type as numbers.
