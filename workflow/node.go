@@ -219,8 +219,14 @@ type Join struct {
 	Fork string `json:"fork,omitempty"`
 }
 
-// Subflow runs another workflow as one step.
+// Subflow runs another workflow as one step, which is tried again as a whole (S4-23). Steps inside count against the run's limits; the flow's own limits
+// are not looked at. Where the flow has typed state, that is a state of its own.
 type Subflow struct {
 	// Flow is a key of Workflow.Flows.
 	Flow string `json:"flow"`
+	// Input names a Go function that gives the first typed state (D4), a JSON object; "": the state that the step sees.
+	Input string `json:"input,omitempty"`
+	// Mapper names a Go function that makes changes of the step's own state of the flow's last one (S2-66). It is called as one that merges (see
+	// Fork.Merge), with that state as the only output, under the node's id, and the step then has no output. "": the last state is the step's output.
+	Mapper string `json:"mapper,omitempty"`
 }

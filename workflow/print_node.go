@@ -72,7 +72,7 @@ func (p *printer) node(n *Node) {
 			p.line("join", word("fork", v.Fork))
 		}
 		if v := n.Subflow; v != nil {
-			p.line("subflow", ident(v.Flow))
+			p.line("subflow", ident(v.Flow), key("input", v.Input), key("mapper", v.Mapper))
 		}
 		if r := n.Retry; r != nil {
 			p.line("retry", "maxRetries="+strconv.Itoa(r.MaxRetries), duration("delay", r.Delay), number("multiplier", r.Multiplier),

@@ -22,7 +22,7 @@ const MaxFlowDepth = 16
 // unknown-agent, unknown-kind, missing-spec, foreign-spec, missing-name, unknown-word, bad-condition, bad-json, negative-limit,
 // decide-without-cases, empty-port, subagent-self, subagent-cycle, subagent-tool, fork-without-branches, duplicate-branch, branch-without-edge,
 // branch-target, bad-quorum, fork-join, join-fork, bad-parent, edge-crosses-branch, bad-handoff, unknown-flow, flow-recursion, flow-too-deep, empty-branch,
-// duplicate-branch-id, nested-branches.
+// duplicate-branch-id, nested-branches, untyped-flow.
 func Validate(w *Workflow) diag.List {
 	var l diag.List
 	validateFlow(w, "", nil, nil, &l)

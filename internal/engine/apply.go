@@ -169,6 +169,9 @@ func (r *Run) applyEdge(ev *Event, d *EdgeTaken) error {
 		}
 		r.s.Trips[key]++
 	}
+	if d.State != nil {
+		sc.View = d.State
+	}
 	n := &f.nodes[idx]
 	if n.fork >= 0 && sc.Owner > 0 && r.stepNode(sc.Owner).idx == n.fork {
 		sc.Arrived = ev.Step

@@ -32,8 +32,8 @@ func (r *Run) applyStepStarted(ev *Event, d *StepStarted) error {
 	n := &f.nodes[st.Node]
 	sc.Live += 1 - len(d.Tokens)
 	sc.Started = true
-	fr := &r.s.Flows[sc.Flow]
-	fr.Counts.set(st.Node, fr.Counts.of(st.Node)+1, len(f.nodes))
+	ran := r.counts(sc.Flow)
+	ran.set(st.Node, ran.of(st.Node)+1, len(f.nodes))
 	if n.header {
 		sc.Loops.set(st.Node, sc.Loops.of(st.Node)+1, len(f.nodes))
 	}
@@ -66,16 +66,6 @@ func (r *Run) applyStepStarted(ev *Event, d *StepStarted) error {
 		r.openFlow(ev.Step)
 	}
 	return nil
-}
-
-// openFlow gives a subflow step a graph and a scope of its own, empty ones each time that it begins.
-func (r *Run) openFlow(id int) {
-	st := r.step(id)
-	st.Flow = len(r.s.Flows)
-	st.Block.Scopes = []int{len(r.s.Scopes)}
-	r.flows = append(r.flows, r.flowOf(id).flows[r.stepNode(id).Subflow.Flow])
-	r.s.Flows = append(r.s.Flows, flowRun{Step: id})
-	r.s.Scopes = append(r.s.Scopes, scope{Flow: st.Flow, Owner: id})
 }
 
 // take removes a token from where it waits. The first token taken from the queue of a draining run begins that entry's turn (D18).
@@ -126,17 +116,15 @@ func (r *Run) applyStep(ev *Event) error {
 			st.Output = r.replyText(ev.Step, st.Agent.Root)
 		case n.Kind == workflow.KindFork:
 			st.Output = r.blockOutput(ev.Step)
-		case n.Kind == workflow.KindSubflow:
-			if last := r.scope(st.Block.Scopes[0]).Last; last > 0 {
-				st.Output = r.step(last).Output
-			}
+		case n.Kind == workflow.KindSubflow && d.Output == nil:
+			st.Output = r.flowOutput(ev.Step)
 		}
 		sc.Last = ev.Step
 		if n.Kind == workflow.KindEnd {
 			r.dropTokens([]int{st.Scope})
 		}
 		if hasOutput(n.Kind) {
-			sc.record(n.idx, ev.Step, r.s.Flows[sc.Flow].Counts.of(n.idx) == 1)
+			sc.record(n.idx, ev.Step, r.counts(sc.Flow).of(n.idx) == 1)
 		}
 		for _, field := range sortedKeys(d.Update) {
 			if sc.Writes == nil {

@@ -148,6 +148,8 @@ type EdgeTaken struct {
 	Branch int `json:"branch,omitempty"`
 	// Held: the token waits in the queue of a paused run (D18).
 	Held bool `json:"held,omitempty"`
+	// State is the first state of the sub-flow that the edge begins, where the program gave it.
+	State map[string]Value `json:"state,omitempty"`
 }
 
 // ModelCalled asks a model. The conversation is the first Length messages of Conversation after Added were appended (D3).

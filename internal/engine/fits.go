@@ -140,7 +140,7 @@ func (r *Run) oddStart(ev *Event, d *StepStarted) string {
 		return "it takes several tokens"
 	case ev.Node != r.pathOf(sc.Flow, n.ID):
 		return "the token stands at " + strconv.Quote(r.pathOf(sc.Flow, n.ID))
-	case d.Iteration != r.s.Flows[sc.Flow].Counts.of(first.Node)+1:
+	case d.Iteration != r.counts(sc.Flow).of(first.Node)+1:
 		return "it is another execution of the node"
 	}
 	return ""
@@ -159,7 +159,7 @@ func (r *Run) waiting(id int) (token, bool) {
 func (r *Run) oddEdge(ev *Event, d *EdgeTaken) string {
 	handoff := r.plan.root.w.Rules.Handoff
 	if ev.Step == 0 {
-		if d.Edge != -1 || d.Scope != 0 || d.Branch != 0 {
+		if d.Edge != -1 || d.Scope != 0 || d.Branch != 0 || d.State != nil {
 			return "the run begins elsewhere"
 		}
 		return ""
@@ -175,6 +175,8 @@ func (r *Run) oddEdge(ev *Event, d *EdgeTaken) string {
 		}
 	}
 	switch {
+	case d.State != nil && (n.Subflow == nil || n.Subflow.Input == "" || st.Status != stepRunning):
+		return "it begins nothing that has a state"
 	case d.Branch != 0:
 		known := d.Scope >= 0 && d.Scope < len(r.s.Scopes)
 		if n.Kind != workflow.KindFork || st.Status != stepRunning || d.Branch < 1 || d.Branch > len(n.Fork.Branches) || d.Edge < 0 ||

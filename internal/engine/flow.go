@@ -152,7 +152,7 @@ func (r *Run) startToken(t token) {
 	}
 	id := r.s.Steps.len() + 1
 	d := r.mem.started.put(StepStarted{
-		Tokens: r.mem.tokens.one(t.ID), Kind: n.Kind, Iteration: r.s.Flows[sc.Flow].Counts.of(t.Node) + 1, Scope: t.Scope, From: t.From,
+		Tokens: r.mem.tokens.one(t.ID), Kind: n.Kind, Iteration: r.counts(sc.Flow).of(t.Node) + 1, Scope: t.Scope, From: t.From,
 	})
 	if most := r.s.Limits.LoopIterations(); n.header && sc.Loops.of(t.Node) >= most {
 		r.emit(id, path, d)
@@ -204,8 +204,7 @@ func (r *Run) begin(id int, n *node) {
 	case workflow.KindExec:
 		r.exec(id)
 	case workflow.KindSubflow:
-		sub := r.flows[r.step(id).Flow]
-		r.emitStep(id, &EdgeTaken{Edge: -1, To: sub.w.Entry, Token: r.s.Tokens + 1, Scope: r.step(id).Block.Scopes[0]})
+		r.beginFlow(id, n)
 	}
 }
 
@@ -369,7 +368,7 @@ func (r *Run) closeScopes() bool {
 		before := r.s.Seq
 		if r.stepNode(sc.Owner).Kind == workflow.KindSubflow {
 			if sc.Live == 0 {
-				r.complete(sc.Owner, &StepCompleted{}, r.plan.out...)
+				r.endFlow(sc.Owner)
 			}
 		} else if !r.awaits(sc.Owner, sc) {
 			r.settleBlock(sc.Owner)

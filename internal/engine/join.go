@@ -86,7 +86,7 @@ func (r *Run) join(nodeIdx, scopeID int) {
 	slices.SortFunc(from, func(a, b token) int { return a.Edge - b.Edge })
 	id := r.s.Steps.len() + 1
 	r.emit(id, r.pathOf(r.scope(scopeID).Flow, n.ID), &StepStarted{
-		Tokens: ids, Kind: n.Kind, Iteration: r.s.Flows[r.scope(scopeID).Flow].Counts.of(nodeIdx) + 1, Scope: scopeID, From: from[0].From,
+		Tokens: ids, Kind: n.Kind, Iteration: r.counts(r.scope(scopeID).Flow).of(nodeIdx) + 1, Scope: scopeID, From: from[0].From,
 	})
 	out := make([]field, len(from))
 	for i, t := range from {

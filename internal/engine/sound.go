@@ -114,15 +114,23 @@ func (s *state) plans(p *Plan) []*flow {
 			return nil
 		}
 		at := s.Scopes[st.Scope].Flow // begun before what runs inside of it
-		if at < 0 || at >= i || st.Node < 0 || st.Node >= len(flows[at].nodes) || flows[at].nodes[st.Node].Subflow == nil {
+		if at < 0 || at >= i || fr.Like < 0 || fr.Like >= i || st.Node < 0 || st.Node >= len(flows[at].nodes) || flows[at].nodes[st.Node].Subflow == nil {
 			return nil
 		}
 		flows = append(flows, flows[at].flows[flows[at].nodes[st.Node].Subflow.Flow])
+		if fr.Like > 0 && (s.Flows[fr.Like].Like > 0 || flows[fr.Like] != flows[i]) {
+			return nil
+		}
 	}
 	return flows
 }
 
 func (s *state) soundStep(st *step, flows []*flow) bool {
+	if flows[s.Scopes[st.Scope].Flow].nodes[st.Node].Subflow != nil {
+		if st.Block == nil || len(st.Block.Scopes) != 1 || st.Flow < 1 || st.Flow >= len(flows) {
+			return false
+		}
+	}
 	if st.Block != nil {
 		for _, id := range st.Block.Scopes {
 			if id < 1 || id >= len(s.Scopes) {

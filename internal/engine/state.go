@@ -75,6 +75,8 @@ type flowRun struct {
 	// Step is the subflow step; 0 for the run.
 	Step   int    `json:"step,omitempty"`
 	Counts counts `json:"counts,omitempty"` // executions by node
+	// Like is the first execution of the same sub-flow at the same place, which counts for all of them; 0: this one is.
+	Like int `json:"like,omitempty"`
 }
 
 // scope is what one branch, one sub-flow or the run (0) may see, and what it counts.

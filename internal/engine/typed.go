@@ -104,7 +104,7 @@ func (r *Run) mergeBranches(id int) (map[string]Value, *Failure) {
 
 // writer names the node that changed a field by step id: for a block, the last one inside it that did.
 func (r *Run) writer(id int, field string) string {
-	if b := r.step(id).Block; b != nil {
+	if b := r.step(id).Block; b != nil && r.stepNode(id).Kind == workflow.KindFork {
 		for _, s := range slices.Backward(b.Scopes) {
 			if w, ok := r.scope(s).Writes[field]; ok {
 				return w.Node

@@ -39,6 +39,8 @@ func (r *Run) outputOf(id int, done *StepCompleted) Value {
 		return r.replyText(id, r.step(id).Agent.Root)
 	case done.Output == nil && r.stepNode(id).Kind == workflow.KindFork:
 		return r.blockOutput(id)
+	case done.Output == nil && r.stepNode(id).Kind == workflow.KindSubflow:
+		return r.flowOutput(id)
 	}
 	return done.Output
 }

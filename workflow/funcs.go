@@ -1,0 +1,93 @@
+package workflow
+
+import (
+	"slices"
+	"strings"
+)
+
+// reducerFunc begins a reducer that is a Go function.
+const reducerFunc = "func:"
+
+// RenameFuncs gives a copy of w in which the Go functions of the program have the names that rename gives for theirs, in its flows and branches too.
+// w must be valid. Parts that name no function are shared with w, so neither may be changed afterwards.
+func (w *Workflow) RenameFuncs(rename func(string) string) *Workflow {
+	put := func(name *string) {
+		if *name != "" {
+			*name = rename(*name)
+		}
+	}
+	c := *w
+	c.Nodes = slices.Clone(w.Nodes)
+	for i := range c.Nodes {
+		c.Nodes[i].renameFuncs(put)
+	}
+	c.Edges = slices.Clone(w.Edges)
+	for i := range c.Edges {
+		if when := copied(&c.Edges[i].When); when != nil {
+			put(&when.Func)
+		}
+	}
+	if len(w.Rules.Reducers) > 0 {
+		c.Rules.Reducers = map[string]string{}
+	}
+	for field, word := range w.Rules.Reducers {
+		if name, ok := strings.CutPrefix(word, reducerFunc); ok {
+			put(&name)
+			word = reducerFunc + name
+		}
+		c.Rules.Reducers[field] = word
+	}
+	if len(w.Flows) > 0 {
+		c.Flows = map[string]*Workflow{}
+	}
+	for name, f := range w.Flows {
+		c.Flows[name] = f.RenameFuncs(rename)
+	}
+	c.Branches = slices.Clone(w.Branches)
+	for i, b := range c.Branches {
+		c.Branches[i] = b.RenameFuncs(rename)
+	}
+	return &c
+}
+
+// copied puts a copy in the place of what p points at and gives it; nil where there is nothing.
+func copied[T any](p **T) *T {
+	if *p != nil {
+		v := **p
+		*p = &v
+	}
+	return *p
+}
+
+func (n *Node) renameFuncs(put func(*string)) {
+	put(&n.OnError)
+	if v := copied(&n.Retry); v != nil {
+		put(&v.Func)
+	}
+	if v := copied(&n.Agent); v != nil && v.Prompt.Mode == PromptFunc {
+		put(&v.Prompt.Text)
+	}
+	if v := copied(&n.Tool); v != nil {
+		put(&v.ArgsFunc)
+	}
+	if v := copied(&n.Func); v != nil {
+		put(&v.Func)
+	}
+	if v := copied(&n.Decide); v != nil {
+		v.Cases = slices.Clone(v.Cases)
+		for i := range v.Cases {
+			put(&v.Cases[i].When.Func)
+		}
+	}
+	if v := copied(&n.Wait); v != nil {
+		put(&v.PromptFunc)
+		put(&v.Mapper)
+	}
+	if v := copied(&n.Fork); v != nil {
+		put(&v.Merge)
+	}
+	if v := copied(&n.Subflow); v != nil {
+		put(&v.Input)
+		put(&v.Mapper)
+	}
+}
