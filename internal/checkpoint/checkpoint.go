@@ -1,0 +1,71 @@
+package checkpoint
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"unicode/utf8"
+)
+
+// MaxName bounds ids of runs and labels, in bytes.
+const MaxName = 1024
+
+var (
+	// ErrNone says that the run has no checkpoint of that label, or none at all.
+	ErrNone = errors.New("no checkpoint")
+	// ErrClosed says that the store was closed.
+	ErrClosed = errors.New("checkpoints are closed")
+)
+
+// CorruptError says that what is stored is not what was saved. Nothing of it is handed out.
+type CorruptError struct {
+	Execution string
+	// Label is "" where it is not known.
+	Label  string
+	Reason string
+}
+
+func (e *CorruptError) Error() string {
+	if e.Label == "" {
+		return fmt.Sprintf("a checkpoint of run %s is damaged: %s", e.Execution, e.Reason)
+	}
+	return fmt.Sprintf("checkpoint %s of run %s is damaged: %s", e.Label, e.Execution, e.Reason)
+}
+
+// Check tells what no store saves.
+func Check(execution, label string, state []byte) error {
+	if err := CheckNames(execution, label); err != nil {
+		return err
+	}
+	if !json.Valid(state) {
+		return errors.New("the state is no JSON")
+	}
+	return nil
+}
+
+// CheckNames tells what no store looks for.
+func CheckNames(execution, label string) error {
+	if execution == "" {
+		return errors.New("the run has no id")
+	}
+	for what, name := range map[string]string{"the id of the run": execution, "the label": label} {
+		switch {
+		case len(name) > MaxName:
+			return fmt.Errorf("%s has %d bytes, at most %d are kept", what, len(name), MaxName)
+		case !utf8.ValidString(name) || strings.ContainsRune(name, 0):
+			return fmt.Errorf("%s is no text", what)
+		}
+	}
+	return nil
+}
+
+// Name gives the label of a state that is saved without one, beside those that are there.
+func Name(labels []string) string {
+	for n := len(labels) + 1; ; n++ {
+		if label := fmt.Sprintf("checkpoint_%d", n); !slices.Contains(labels, label) {
+			return label
+		}
+	}
+}
