@@ -27,7 +27,9 @@ func openFiles(t *testing.T, dir string) *checkpoint.Files {
 
 func TestFiles(t *testing.T) {
 	t.Parallel()
-	checkpointtest.Run(t, func(t *testing.T) checkpointtest.Store { return openFiles(t, filepath.Join(t.TempDir(), "new", "folder")) })
+	checkpointtest.Run(t, func(t *testing.T) checkpointtest.Store {
+		return openFiles(t, filepath.Join(t.TempDir(), "new", "folder"))
+	})
 }
 
 // saved gives the files of checkpoints below dir, by age.
