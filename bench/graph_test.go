@@ -207,7 +207,7 @@ func driveGraph(b *testing.B, plan *engine.Plan, p *program.Program, input engin
 		if !ok {
 			continue
 		}
-		res := p.Call(context.Background(), "run", c)
+		res := p.Call(context.Background(), "run", c, nil)
 		res.ID = c.ID
 		d, err = r.Activate([]engine.Input{{At: at, Data: res}})
 		queue = append(queue, d.Commands...)

@@ -19,7 +19,7 @@
 //
 // Purity. Conditions, Until, prompts, mappers, reducers, OnError and RetryOn are called by the engine itself, and what they gave is recorded, so that
 // a run that goes on after a crash does not ask again (D4). They must depend on what they are given alone. Functions of nodes may do anything; they are
-// called again after a failure or a crash, with the same [Context.Key].
+// called again after a failure or a crash, with the same [Context.Key]; what they do in a [Once] is not done again.
 //
 // Invariants: ids are unique; a compiled graph does not change when its builder is used further (S2-77); generated nodes are named
 // `<prefix>_<n>` from one counter (S2-2); what follows a loop or a parallel block runs once (S2-9, S2-22).

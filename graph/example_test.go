@@ -36,7 +36,10 @@ func play[S any](g *graph.Compiled[S], first S) (last S, err error) {
 		for _, c := range d.Commands {
 			switch c := c.(type) {
 			case *engine.CallFunc:
-				result := p.Call(context.Background(), "example", c)
+				result := p.Call(context.Background(), "example", c, recorder(func(n engine.FuncNote) error {
+					_, err := r.Activate([]engine.Input{{At: now, Data: n}})
+					return err
+				}))
 				result.ID = c.ID
 				todo = append(todo, result)
 			case *engine.StartTimer:
@@ -56,6 +59,11 @@ func play[S any](g *graph.Compiled[S], first S) (last S, err error) {
 	}
 	return last, err
 }
+
+// recorder takes the notes of sub-steps.
+type recorder func(engine.FuncNote) error
+
+func (f recorder) Record(n engine.FuncNote) error { return f(n) }
 
 // Article is the state of the examples.
 type Article struct {

@@ -161,6 +161,9 @@ func (c *compiler[S]) attempt(ctx context.Context, d *def[S], call program.Call)
 	if err := d.opts.InputSchema.check(fmt.Sprintf("Node %q input", d.id), before); err != nil {
 		return out, err
 	}
+	if call.Notes != nil {
+		ctx = context.WithValue(ctx, notesKey{}, call.Notes)
+	}
 	r, err := d.run(ctx, c.context(ctx, d, call, s))
 	if err != nil {
 		return out, err

@@ -107,7 +107,7 @@ func TestAnyGraph(t *testing.T) {
 			w := enginetest.New(t, c.Workflow(), p)
 			w.SkipLaws = true
 			w.Func = func(c *engine.CallFunc) *engine.FuncResult {
-				r := p.Call(t.Context(), "run1", c)
+				r := p.Call(t.Context(), "run1", c, w)
 				return &r
 			}
 			w.StartWith(engine.RunCreated{})

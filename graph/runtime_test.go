@@ -17,7 +17,7 @@ func offering(t *testing.T, services any, b *graph.Builder[state], first state, 
 	t.Helper()
 	w := newWorld(t, compiled(t, b, cfg...))
 	w.Func = func(c *engine.CallFunc) *engine.FuncResult {
-		r := w.program.Call(program.WithServices(t.Context(), services), "run1", c)
+		r := w.program.Call(program.WithServices(t.Context(), services), "run1", c, w)
 		return &r
 	}
 	w.begin(first)

@@ -34,7 +34,7 @@ func newWorld(t *testing.T, g *graph.Compiled[state]) *world {
 	p := program.New(g.Program())
 	w := &world{enginetest.New(t, g.Workflow(), p), p}
 	w.Func = func(c *engine.CallFunc) *engine.FuncResult {
-		r := p.Call(t.Context(), "run1", c)
+		r := p.Call(t.Context(), "run1", c, w)
 		return &r
 	}
 	return w

@@ -91,6 +91,15 @@ type Delta struct {
 // Program is a Go program that registered functions: the pure ones that the engine calls, and the nodes.
 type Program interface {
 	engine.Host
-	// Call carries out a node function. It returns soon after ctx is done.
-	Call(ctx context.Context, run string, c *engine.CallFunc) engine.FuncResult
+	// Call carries out a node function. It returns soon after ctx is done. rec takes what its sub-steps give.
+	Call(ctx context.Context, run string, c *engine.CallFunc, rec Recorder) engine.FuncResult
+}
+
+// Recorder takes notes of calls that are under way. Safe for concurrent use.
+type Recorder interface {
+	// Record returns nil once the note is durable. It waits for the store as long as that takes, whatever became of the call's context: what was done
+	// when a run was interrupted is kept if there is time.
+	//
+	// Errors: engine.ErrNote; anything else says that the call is not this process's to carry out any more, and that nothing is known of the note.
+	Record(note engine.FuncNote) error
 }

@@ -176,7 +176,7 @@ func TestFailures(t *testing.T) {
 		return k.CallTool(t.Context(), &driver.Info{}, &engine.CallTool{Tool: "x"}).Failure
 	}
 	call := func(k *driver.Kit) *engine.Failure {
-		return k.CallFunc(t.Context(), &driver.Info{}, &engine.CallFunc{Func: "f"}).Failure
+		return k.CallFunc(t.Context(), &driver.Info{}, &engine.CallFunc{Func: "f"}, nil).Failure
 	}
 	tests := []struct {
 		name string

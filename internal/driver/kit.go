@@ -221,8 +221,8 @@ func (k *Kit) CallTool(ctx context.Context, info *Info, c *engine.CallTool) (res
 }
 
 // CallFunc carries out one call of a node function and always gives a result for c.ID. Without c.Timeout it may take as long as it likes:
-// it is the program's own code.
-func (k *Kit) CallFunc(ctx context.Context, info *Info, c *engine.CallFunc) (res engine.FuncResult) {
+// it is the program's own code. rec takes its notes.
+func (k *Kit) CallFunc(ctx context.Context, info *Info, c *engine.CallFunc, rec Recorder) (res engine.FuncResult) {
 	defer func() {
 		if v := recover(); v != nil {
 			res = engine.FuncResult{ID: c.ID, Failure: &engine.Failure{Code: engine.CodeFunc, Message: fmt.Sprintf("function %q panicked: %v", c.Func, v)}}
@@ -235,7 +235,7 @@ func (k *Kit) CallFunc(ctx context.Context, info *Info, c *engine.CallFunc) (res
 	}
 	ctx, cancel := withTimeout(ctx, c.Timeout)
 	defer cancel()
-	res = k.Program.Call(ctx, info.Run, c)
+	res = k.Program.Call(ctx, info.Run, c, rec)
 	res.ID = c.ID
 	if cause := context.Cause(ctx); res.Failure != nil && cause != nil {
 		res.Failure = FailureOf(ctx, cause)

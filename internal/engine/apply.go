@@ -39,7 +39,7 @@ func (r *Run) apply(ev *Event) error {
 			return r.diverge(ev, "step %d does not exist", ev.Step)
 		}
 		return r.applyStep(ev)
-	case *ModelCalled, *ModelReplied, *ModelFailed, *ToolCalled, *ToolReturned, *ToolFailed, *FuncCalled, *FuncReturned:
+	case *ModelCalled, *ModelReplied, *ModelFailed, *ToolCalled, *ToolReturned, *ToolFailed, *FuncCalled, *FuncNoted, *FuncReturned:
 		if ev.Step < 1 || ev.Step > r.s.Steps.len() {
 			return r.diverge(ev, "step %d does not exist", ev.Step)
 		}

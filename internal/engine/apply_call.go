@@ -86,6 +86,13 @@ func (r *Run) applyCall(ev *Event) error {
 		return r.failCall(ev, d.Call, callTool, d.Late)
 	case *FuncCalled:
 		return r.beginCall(ev, d.Call, call{Kind: callFunc, Attempt: d.Attempt, Tool: d.Func})
+	case *FuncNoted:
+		c := r.s.Calls[d.Call]
+		if c == nil || c.Kind != callFunc || c.Step != ev.Step || c.State != callOpen {
+			return r.diverge(ev, "call %s is not open", d.Call)
+		}
+		st := r.step(ev.Step)
+		st.Notes = append(st.Notes, Note{Key: d.Key, Value: d.Value})
 	case *FuncReturned:
 		if d.Error != nil {
 			return r.failCall(ev, d.Call, callFunc, d.Late)

@@ -171,7 +171,7 @@ func (r *Run) endStep(id int) {
 		st.Due = false
 		r.due--
 	}
-	st.Seen, st.View = nil, nil
+	st.Seen, st.View, st.Notes = nil, nil, nil
 	if st.Block != nil {
 		r.killScopes(st.Block.Scopes)
 	}

@@ -39,6 +39,8 @@ func (r *Run) check(in InputData) error {
 		return r.checkCall(d.ID)
 	case FuncResult:
 		return r.checkCall(d.ID)
+	case FuncNote:
+		return r.checkNote(d)
 	case TimerDue:
 		return nil // timers are never unknown: a stale one is ignored
 	case Answer:

@@ -61,8 +61,16 @@ type CallFunc struct {
 	State   map[string]Value
 	Outputs Outputs
 	// Last is the failure of the former attempt; nil on the first (S2-58).
-	Last    *Failure
+	Last *Failure
+	// Notes are those taken of this step so far, oldest first.
+	Notes   []Note
 	Timeout time.Duration
+}
+
+// Note is what a sub-step of a function gave. A nil Value is null.
+type Note struct {
+	Key   string `json:"k"`
+	Value Value  `json:"v,omitempty"`
 }
 
 // Outputs are the outputs of the nodes that a step can see. Its methods may be called by any goroutine, at any time.

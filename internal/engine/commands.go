@@ -141,7 +141,7 @@ func (r *Run) command(key string, c *call) Command {
 	default:
 		cmd := r.mem.funcs.put(CallFunc{
 			ID: id, Key: idem, After: c.Seq, Node: node, Step: c.Step, Attempt: c.Attempt, Func: c.Tool,
-			Input: r.stepInput(c.Step), State: st.View, Outputs: Outputs{nodes: r.flowOf(c.Step).nodes, seen: st.Seen, steps: r.s.Steps}, Timeout: limit,
+			Input: r.stepInput(c.Step), State: st.View, Outputs: Outputs{nodes: r.flowOf(c.Step).nodes, seen: st.Seen, steps: r.s.Steps}, Timeout: limit, Notes: slices.Clip(st.Notes),
 		})
 		if c.Attempt > 1 {
 			cmd.Last = st.Last

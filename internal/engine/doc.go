@@ -18,6 +18,8 @@
 // Words: a token is an output on its way along an edge; a step is one execution of a node; a scope is what one branch of a fork, one sub-flow,
 // or the whole run may see; a frame is one agent loop inside a step, the step's own or a sub-agent's.
 //
+// A note is what a sub-step of a Go function gave; it stands in the state until its step ends, and later attempts are given it (note.go, ADR 12).
+//
 // Invariants: Seq has no gaps; every open call, timer and wait is a function of the state; a step's output never changes; a scope is settled
 // when no token and no step lives in it; state changes in apply only; events and snapshots from disk are doubted before they are used (fits.go, sound.go).
 package engine

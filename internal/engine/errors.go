@@ -62,6 +62,10 @@ var (
 	ErrWaitClosed = errors.New("wait is closed")
 	// ErrInput: the input of a run, or a result, holds a value that is not JSON.
 	ErrInput = errors.New("value is not JSON")
+	// ErrNoteLate: the call that a note belongs to has its result, was cancelled, or is at another attempt.
+	ErrNoteLate = errors.New("call takes no notes any more")
+	// ErrNote: a note has no fit key or no JSON value, comes twice, or is one too many. The text says which.
+	ErrNote = errors.New("note refused")
 	// ErrState: the input of a run with typed state is no object.
 	ErrState = errors.New("the input of this workflow is its first state, which must be a JSON object")
 	// ErrAnswer: the answer is none that the wait can take (S0-31).

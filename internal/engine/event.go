@@ -242,6 +242,15 @@ type FuncReturned struct {
 	Late  bool     `json:"late,omitempty"`
 }
 
+// FuncNoted keeps what a sub-step of a Go function gave, under a key that is unique in its execution: a later attempt finds it instead of doing the
+// sub-step again (ADR 12).
+type FuncNoted struct {
+	Call    string `json:"call"`
+	Attempt int    `json:"attempt"`
+	Key     string `json:"key"`
+	Value   Value  `json:"value,omitempty"`
+}
+
 // SubagentStarted opens the frame Frame inside the agent frame Parent, for the tool call ToolCallID of its model.
 type SubagentStarted struct {
 	Frame      int    `json:"frame"`

@@ -22,6 +22,7 @@ func (*ToolReturned) Type() Type      { return "tool.returned" }
 func (*ToolFailed) Type() Type        { return "tool.failed" }
 func (*FuncCalled) Type() Type        { return "func.called" }
 func (*FuncReturned) Type() Type      { return "func.returned" }
+func (*FuncNoted) Type() Type         { return "func.noted" }
 func (*SubagentStarted) Type() Type   { return "subagent.started" }
 func (*SubagentCompleted) Type() Type { return "subagent.completed" }
 func (*SubagentFailed) Type() Type    { return "subagent.failed" }
@@ -56,6 +57,7 @@ func (*ToolReturned) data()      {}
 func (*ToolFailed) data()        {}
 func (*FuncCalled) data()        {}
 func (*FuncReturned) data()      {}
+func (*FuncNoted) data()         {}
 func (*SubagentStarted) data()   {}
 func (*SubagentCompleted) data() {}
 func (*SubagentFailed) data()    {}
@@ -101,6 +103,7 @@ var kinds = map[Type]func() Data{
 	"tool.failed":        func() Data { return new(ToolFailed) },
 	"func.called":        func() Data { return new(FuncCalled) },
 	"func.returned":      func() Data { return new(FuncReturned) },
+	"func.noted":         func() Data { return new(FuncNoted) },
 	"subagent.started":   func() Data { return new(SubagentStarted) },
 	"subagent.completed": func() Data { return new(SubagentCompleted) },
 	"subagent.failed":    func() Data { return new(SubagentFailed) },

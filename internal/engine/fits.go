@@ -40,6 +40,8 @@ func (r *Run) fits(ev *Event) error {
 		}
 	case *ToolFailed:
 		why = r.oddResult(ev, callTool, d.Call, d.Attempt, d.Late)
+	case *FuncNoted:
+		why = r.oddNote(ev, d)
 	case *FuncReturned:
 		why = r.oddResult(ev, callFunc, d.Call, d.Attempt, d.Late)
 	case *SubagentStarted:

@@ -23,6 +23,8 @@ func (r *Run) handle(in InputData) {
 		r.handleTool(d)
 	case FuncResult:
 		r.handleFunc(d)
+	case FuncNote:
+		r.handleNote(d)
 	case TimerDue:
 		r.handleTimer(d.ID)
 	case Answer:

@@ -51,6 +51,14 @@ type FuncResult struct {
 	Failure *Failure
 }
 
+// FuncNote asks that what a sub-step of the call ID gave be kept for later attempts of the step. It is no result: the call stays open. It is taken
+// while the call is open, and once for each key of the step; otherwise it is refused with ErrNoteLate or ErrNote.
+type FuncNote struct {
+	ID    string
+	Key   string
+	Value Value
+}
+
 // TimerDue answers StartTimer.
 type TimerDue struct{ ID string }
 
@@ -86,6 +94,7 @@ func (Start) input()       {}
 func (ModelResult) input() {}
 func (ToolResult) input()  {}
 func (FuncResult) input()  {}
+func (FuncNote) input()    {}
 func (TimerDue) input()    {}
 func (Answer) input()      {}
 func (Cancel) input()      {}

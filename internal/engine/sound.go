@@ -126,10 +126,12 @@ func (s *state) plans(p *Plan) []*flow {
 }
 
 func (s *state) soundStep(st *step, flows []*flow) bool {
-	if flows[s.Scopes[st.Scope].Flow].nodes[st.Node].Subflow != nil {
-		if st.Block == nil || len(st.Block.Scopes) != 1 || st.Flow < 1 || st.Flow >= len(flows) {
-			return false
-		}
+	n := &flows[s.Scopes[st.Scope].Flow].nodes[st.Node]
+	if n.Subflow != nil && (st.Block == nil || len(st.Block.Scopes) != 1 || st.Flow < 1 || st.Flow >= len(flows)) {
+		return false
+	}
+	if !soundNotes(st, n) {
+		return false
 	}
 	if st.Block != nil {
 		for _, id := range st.Block.Scopes {

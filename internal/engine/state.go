@@ -152,10 +152,12 @@ type step struct {
 	Wait    string           `json:"w,omitempty"`
 	Update  map[string]Value `json:"up,omitempty"`
 	// Seen and View are what a function sees: the outputs and the state as they were when the step started. They are gone when it ends.
-	Seen  []entry          `json:"seen,omitempty"`
-	View  map[string]Value `json:"view,omitempty"`
-	Agent *agentRun        `json:"agent,omitempty"`
-	Block *block           `json:"block,omitempty"`
+	Seen []entry          `json:"seen,omitempty"`
+	View map[string]Value `json:"view,omitempty"`
+	// Notes are what sub-steps of a function gave. They are gone when the step ends.
+	Notes []Note    `json:"notes,omitempty"`
+	Agent *agentRun `json:"agent,omitempty"`
+	Block *block    `json:"block,omitempty"`
 	// Flow is the sub-flow that the step runs.
 	Flow int `json:"flow,omitempty"`
 	// Due: the step begins anew as soon as there is a slot.

@@ -60,6 +60,16 @@ type Call struct {
 	Outputs func() iter.Seq2[string, Value]
 	// Last is the failure of the attempt before; nil on the first (S2-58).
 	Last *Failure
+	// Notes keep what the sub-steps of this execution give.
+	Notes Notes
+}
+
+// Notes keep the results of sub-steps of one execution of a node, over its attempts. Safe for concurrent use.
+type Notes interface {
+	// Once gives the value noted under key, or calls fn and notes its value durably before it gives it. Of calls with the same key at the same time one
+	// calls fn and the others get what it gave, its error too. Errors are not noted. Once the call has ended, or is not this process's any more, it gives
+	// ctx's error. A panic of fn is an error here, and a failure of the attempt whatever the function then returns.
+	Once(ctx context.Context, key string, fn func(context.Context) (Value, error)) (Value, error)
 }
 
 // Result is what a node function gave. Where Failure is set all else counts for nothing.

@@ -21,8 +21,8 @@ type World struct {
 	Model func(ctx context.Context, q model.Request) (model.Reply, error)
 	// Tools answer tool calls, by name.
 	Tools map[string]Tool
-	// Func answers node functions.
-	Func func(ctx context.Context, run string, c *engine.CallFunc) engine.FuncResult
+	// Func answers node functions; rec takes their notes.
+	Func func(ctx context.Context, run string, c *engine.CallFunc, rec driver.Recorder) engine.FuncResult
 
 	mu       sync.Mutex
 	calls    []Call
@@ -245,10 +245,10 @@ type program struct {
 	w *World
 }
 
-func (p program) Call(ctx context.Context, run string, c *engine.CallFunc) engine.FuncResult {
+func (p program) Call(ctx context.Context, run string, c *engine.CallFunc, rec driver.Recorder) engine.FuncResult {
 	p.w.begin(run, Call{Key: c.Key, Node: c.Node, Kind: "func", Name: c.Func, Text: string(c.Input)})
 	if p.w.Func == nil {
 		return engine.FuncResult{Output: c.Input}
 	}
-	return p.w.Func(ctx, run, c)
+	return p.w.Func(ctx, run, c, rec)
 }

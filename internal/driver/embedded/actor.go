@@ -73,11 +73,12 @@ func (d *Driver) newActor(run string) *actor {
 	return a
 }
 
-// put adds to the mailbox. Results for an actor that has left are dropped: the calls are open in the journal.
+// put adds to the mailbox. Results for an actor that has left are dropped: the calls are open in the journal. Notes are refused.
 func (a *actor) put(m *message) {
 	a.mu.Lock()
 	if a.left {
 		a.mu.Unlock()
+		m.answer(errStopped)
 		return
 	}
 	a.mail = append(a.mail, m)
@@ -326,7 +327,10 @@ func (a *actor) leave(err error) {
 	a.left = true
 	var rest []*message
 	for _, m := range a.mail {
-		if m.done != nil {
+		switch {
+		case isNote(m):
+			m.answer(errStopped) // its call is nobody's any more
+		case m.done != nil:
 			rest = append(rest, m)
 		}
 	}

@@ -39,7 +39,7 @@ func (a *actor) carry(cmds []engine.Command) {
 		case *engine.CallTool:
 			a.begin(c.ID, c, c.Timeout, !a.kit.Waits, func(ctx context.Context) engine.InputData { return a.kit.CallTool(ctx, &a.info, c) })
 		case *engine.CallFunc:
-			a.begin(c.ID, c, c.Timeout, true, func(ctx context.Context) engine.InputData { return a.kit.CallFunc(ctx, &a.info, c) })
+			a.begin(c.ID, c, c.Timeout, true, func(ctx context.Context) engine.InputData { return a.kit.CallFunc(ctx, &a.info, c, a) })
 		case *engine.StartTimer:
 			a.startTimer(c)
 		case *engine.CancelCalls:
@@ -163,12 +163,22 @@ func (a *actor) windDown() error {
 	if a.create != nil {
 		return driver.ErrClosed
 	}
-	var results, rest []*message
+	var (
+		results, rest []*message
+		broken        error
+	)
 	told := map[string]bool{}
 	late := time.NewTimer(grace)
 	defer late.Stop()
 	for waiting := true; waiting; {
 		for _, m := range a.take() {
+			if isNote(m) { // its call waits for the answer
+				if broken == nil {
+					broken = a.lastWord(m)
+				}
+				m.answer(errors.Join(broken, m.refused))
+				continue
+			}
 			id, good := outcome(m.data)
 			if id != "" {
 				told[id] = true
@@ -195,26 +205,9 @@ func (a *actor) windDown() error {
 		a.put(m) // leave sees to them
 	}
 	for _, m := range results {
-		if a.takeover || !a.owned {
-			break
+		if broken == nil {
+			broken = a.lastWord(m)
 		}
-		dec, err := a.decide([]*message{m})
-		if err != nil {
-			break
-		}
-		if asksForTool(dec) {
-			if a.reread() != nil {
-				break
-			}
-			continue
-		}
-		if len(dec.Events) == 0 {
-			continue
-		}
-		if ok, err := a.commit(dec); !ok || err != nil {
-			break
-		}
-		a.publish(dec.Events)
 	}
 	return errStopped
 }

@@ -112,7 +112,7 @@ func refusal(err error) bool {
 // refusals are never written.
 var refusals = []error{
 	engine.ErrUnknownCommand, engine.ErrEnded, engine.ErrNotStarted, engine.ErrStarted, engine.ErrNotReopenable, engine.ErrWaitNotFound,
-	engine.ErrWaitAmbiguous, engine.ErrWaitAnswered, engine.ErrWaitClosed, engine.ErrAnswer,
+	engine.ErrWaitAmbiguous, engine.ErrWaitAnswered, engine.ErrWaitClosed, engine.ErrAnswer, engine.ErrNote, engine.ErrNoteLate,
 }
 
 // recovered turns a panic of the engine into an error: a defect in one run must not stop the others.
@@ -299,7 +299,7 @@ func (a *actor) compare(ap journal.Append, head journal.Head) (committed bool, e
 // stillOwned makes sure that a refusal is true. A process that was taken for dead knows the run as it was: its commits fail, but a refusal
 // commits nothing.
 func (a *actor) stillOwned(batch []*message) error {
-	if !slices.ContainsFunc(batch, func(m *message) bool { return m.refused != nil && m.done != nil }) || !a.owned {
+	if !slices.ContainsFunc(batch, func(m *message) bool { return m.refused != nil && m.done != nil && !isNote(m) }) || !a.owned {
 		return nil
 	}
 	var head journal.Head

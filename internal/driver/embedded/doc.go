@@ -10,6 +10,7 @@
 //  3. It appends the events of all that in one transaction, together with the status, a snapshot now and then, and the release of a run that
 //     pauses or ends (commit.go). Watchers and callers hear of it only now.
 //  4. It carries out the commands: calls in goroutines of their own, bounded over all runs; timers; cancellations (carry.go).
+//     A function under way may have notes taken: they are inputs like results, and answered when they are durable (record.go).
 //  5. A run that paused or ended leaves memory. Whatever comes for it later makes a new actor.
 //
 // Invariants: a command begins only after the events before it are durable (D7); after an append of unknown outcome the run in memory is thrown

@@ -71,8 +71,8 @@ func (p *Program) RetryOn(name string, failure engine.Failure) (bool, error) {
 	return f(failed(failure))
 }
 
-// Call implements driver.Program. A panic is a failure of the attempt.
-func (p *Program) Call(ctx context.Context, run string, c *engine.CallFunc) (out engine.FuncResult) {
+// Call implements driver.Program. A panic is a failure of the attempt, in a sub-step too.
+func (p *Program) Call(ctx context.Context, run string, c *engine.CallFunc, rec driver.Recorder) (out engine.FuncResult) {
 	f, ok := p.table.Calls[c.Func]
 	if !ok {
 		return engine.FuncResult{Failure: &engine.Failure{Code: engine.CodeFunc, Message: unknown(c.Func).Error()}}
@@ -82,14 +82,18 @@ func (p *Program) Call(ctx context.Context, run string, c *engine.CallFunc) (out
 			out = engine.FuncResult{Failure: &engine.Failure{Code: engine.CodeFunc, Message: fmt.Sprintf("function %q panicked: %v", c.Func, v)}}
 		}
 	}()
+	n := &notes{ctx: ctx, call: c, rec: rec}
 	call := program.Call{
-		Run: run, Node: c.Node, Step: c.Step, Attempt: c.Attempt, Key: c.Key, Input: c.Input, State: c.State, Output: c.Outputs.Get, Outputs: c.Outputs.All,
+		Notes: n, Run: run, Node: c.Node, Step: c.Step, Attempt: c.Attempt, Key: c.Key, Input: c.Input, State: c.State, Output: c.Outputs.Get, Outputs: c.Outputs.All,
 	}
 	if c.Last != nil {
 		last := failed(*c.Last)
 		call.Last = &last
 	}
 	r := f(ctx, call)
+	if failure := n.panicked(); failure != nil {
+		return engine.FuncResult{Failure: failure}
+	}
 	if r.Failure != nil {
 		return engine.FuncResult{Failure: failureOf(*r.Failure)}
 	}

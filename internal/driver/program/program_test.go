@@ -78,7 +78,7 @@ func TestUnknownNames(t *testing.T) {
 			t.Errorf("%d: %v", i, err)
 		}
 	}
-	if r := p.Call(t.Context(), "r", &engine.CallFunc{Func: "f"}); r.Failure == nil || r.Failure.Code != "func" || !strings.Contains(r.Failure.Message, `no function "f"`) {
+	if r := p.Call(t.Context(), "r", &engine.CallFunc{Func: "f"}, nil); r.Failure == nil || r.Failure.Code != "func" || !strings.Contains(r.Failure.Message, `no function "f"`) {
 		t.Errorf("call: %+v", r.Failure)
 	}
 }
@@ -115,7 +115,7 @@ func TestCall(t *testing.T) {
 				}
 				return tc.gives
 			}}})
-			if d := cmp.Diff(p.Call(t.Context(), "r", c), tc.want); d != "" {
+			if d := cmp.Diff(p.Call(t.Context(), "r", c, nil), tc.want); d != "" {
 				t.Errorf("got - want +\n%s", d)
 			}
 		})

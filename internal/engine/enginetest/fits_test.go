@@ -31,6 +31,9 @@ func everything(t *testing.T) *enginetest.World {
 	w.Finish("x", enginetest.Say("x"))
 	w.Approve("g")
 	w.Finish("k", enginetest.Returns("found"))
+	for _, key := range []string{"k1", "k2"} {
+		w.Feed(engine.FuncNote{ID: enginetest.ID(w.Pending[0]), Key: key, Value: enginetest.Text(key)})
+	}
 	w.Finish("n", &engine.FuncResult{Output: enginetest.Text("n")})
 	w.Finish("u/v", enginetest.Say("v"))
 	w.Finish("h", enginetest.Asks(enginetest.Call("1", "search", `{}`), enginetest.Call("2", "ask_i", `{"input":"x"}`)))
@@ -191,6 +194,22 @@ func TestFits(t *testing.T) {
 		oddData("question of a call that is not out", "g", 0, func(d *engine.WaitOpened) { d.Call = "1.0.1" }, "is not out"),
 		oddData("answer to nobody", "g", 0, func(d *engine.WaitAnswered) { d.Wait = "w" }, "wait w is not open"),
 		oddData("result of no function", "n", 0, func(d *engine.FuncReturned) { d.Call = "9.0.1" }, "call 9.0.1 does not exist"),
+		oddData("note of no function", "n", 0, func(d *engine.FuncNoted) { d.Call = "9.0.1" }, "call 9.0.1 does not exist"),
+		oddData("note of another attempt", "n", 0, func(d *engine.FuncNoted) { d.Attempt = 2 }, "is not open"),
+		oddData("note without key", "n", 1, func(d *engine.FuncNoted) { d.Key = "" }, "the key is empty"),
+		oddData("note taken twice", "n", 1, func(d *engine.FuncNoted) { d.Key = "k1" }, `one of key "k1" already`),
+		{"note of an agent", func(t *testing.T, e []engine.Event) int {
+			t.Helper()
+			i := find[*engine.ModelReplied](t, e, "y", 0)
+			e[i].Data = &engine.FuncNoted{Call: "4.0.1", Attempt: 1, Key: "k"}
+			return i
+		}, "does not exist"},
+		{"note after the result", func(t *testing.T, e []engine.Event) int {
+			t.Helper()
+			i := find[*engine.FuncReturned](t, e, "n", 0)
+			e[i+1].Data = &engine.FuncNoted{Call: "7.0.1", Attempt: 1, Key: "k"}
+			return i + 1
+		}, "does not exist"},
 		{"end of a step that asks", func(t *testing.T, e []engine.Event) int {
 			t.Helper()
 			i := find[*engine.WaitAnswered](t, e, "g", 0)

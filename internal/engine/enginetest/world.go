@@ -87,6 +87,7 @@ func (w *World) Try(data ...engine.InputData) error {
 	w.Events = append(w.Events, d.Events...)
 	w.Batches = append(w.Batches, len(w.Events))
 	w.Inputs = append(w.Inputs, inputs)
+	w.noted(d.Events)
 	w.accept(d.Commands)
 	if !w.SkipLaws {
 		w.laws()
@@ -107,6 +108,26 @@ func (w *World) accept(cmds []engine.Command) {
 		default:
 			w.Calls[ID(c)]++
 			w.Pending = append(w.Pending, c)
+		}
+	}
+}
+
+// Record takes a note of a pending function call, as drivers do.
+func (w *World) Record(note engine.FuncNote) error { return w.Try(note) }
+
+// noted puts the notes of an activation into the pending commands, as a fold gives them.
+func (w *World) noted(events []engine.Event) {
+	for _, e := range events {
+		d, ok := e.Data.(*engine.FuncNoted)
+		if !ok {
+			continue
+		}
+		for i, c := range w.Pending {
+			if c, ok := c.(*engine.CallFunc); ok && c.Step == e.Step && c.Attempt == d.Attempt {
+				next := *c
+				next.Notes = append(slices.Clip(c.Notes), engine.Note{Key: d.Key, Value: d.Value})
+				w.Pending[i] = &next
+			}
 		}
 	}
 }

@@ -1,0 +1,322 @@
+package graph_test
+
+import (
+	"context"
+	"errors"
+	"math"
+	"path/filepath"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/hocket-run/hocket/graph"
+	"github.com/hocket-run/hocket/internal/driver"
+	"github.com/hocket-run/hocket/internal/engine"
+)
+
+// part is a value of sub-steps. What JSON does not carry is lost the first time as every other time.
+type part struct {
+	Name   string
+	N      int
+	hidden bool
+}
+
+// tally counts the calls of sub-steps by key.
+type tally struct {
+	mu sync.Mutex
+	n  map[string]int
+}
+
+func (c *tally) add(key string) int {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.n == nil {
+		c.n = map[string]int{}
+	}
+	c.n[key]++
+	return c.n[key]
+}
+
+func (c *tally) all() map[string]int {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.n
+}
+
+// does is a sub-step that counts its calls and gives its key.
+func (c *tally) does(ctx context.Context, key string) (string, error) {
+	return graph.Once(ctx, key, func(context.Context) (string, error) {
+		c.add(key)
+		return "did " + key, nil
+	})
+}
+
+func fast(n int) graph.NodeOptions[state] {
+	return graph.NodeOptions[state]{Retry: &graph.Retry{MaxAttempts: new(n), Backoff: new(time.Millisecond)}}
+}
+
+// ADR 12: a sub-step whose value is in the journal is not done again by a later attempt; one that failed is. Each execution of a node has keys of its own.
+func TestOnceOverAttempts(t *testing.T) {
+	t.Parallel()
+	var calls tally
+	work := graph.Do("work", func(ctx context.Context, s *state) error {
+		a, err := calls.does(ctx, "a")
+		if err != nil {
+			return err
+		}
+		p, err := graph.Once(ctx, "b", func(context.Context) (*part, error) {
+			if n := calls.add("b"); n%2 == 1 {
+				return nil, errBroken // not kept: the next attempt tries again
+			}
+			return &part{Name: "b", N: s.N, hidden: true}, nil
+		})
+		if err != nil {
+			return err
+		}
+		if p.hidden || p.N != s.N {
+			t.Errorf("b gave %+v in pass %d", p, s.N)
+		}
+		again, err := calls.does(ctx, "a")
+		if err != nil {
+			return err
+		}
+		none, err := graph.Once(ctx, "none", func(context.Context) (*part, error) {
+			calls.add("none")
+			return nil, nil
+		})
+		if err != nil || none != nil {
+			t.Errorf("none gave %v, %v", none, err)
+		}
+		if n := calls.add("end"); n%2 == 1 {
+			return errBroken
+		}
+		s.N++
+		s.Log = append(s.Log, a+again+p.Name)
+		return nil
+	}, fast(5))
+	w := run(t, graph.New[state]("g").Loop(graph.LoopConfig[state]{Until: func(s state) bool { return s.N >= 2 }}, work), state{})
+	w.want("loop_start_1, work, loop_check_2, work, loop_check_2", "completed")
+	if d := cmp.Diff(w.state().Log, []string{"did adid ab", "did adid ab"}); d != "" {
+		t.Error(d)
+	}
+	// Two executions; b fails first each time, and the end does.
+	if d := cmp.Diff(calls.all(), map[string]int{"a": 2, "b": 4, "none": 2, "end": 4}); d != "" {
+		t.Error(d)
+	}
+	for _, e := range w.Events {
+		if d, ok := e.Data.(*engine.FuncNoted); ok && d.Key == "none" && d.Value != nil {
+			t.Errorf("nothing is kept as %s", d.Value)
+		}
+	}
+}
+
+// ADR 12: what cannot be kept is an error that says why, and the node may go on.
+func TestOnceRefusals(t *testing.T) {
+	t.Parallel()
+	type call struct {
+		key   string
+		value func(ctx context.Context) (any, error)
+		want  string
+	}
+	plain := func(context.Context) (any, error) { return 1, nil }
+	for name, c := range map[string]call{
+		"no key":    {"", plain, "the key is empty"},
+		"long key":  {strings.Repeat("k", 257), plain, "the key has 257 bytes; at most 256 are allowed"},
+		"no text":   {"a\xff", plain, "the key is not UTF-8 text"},
+		"no JSON":   {"k", func(context.Context) (any, error) { return math.NaN(), nil }, `once "k": the value does not survive JSON`},
+		"too large": {"k", func(context.Context) (any, error) { return strings.Repeat("x", 16<<20), nil }, "16777218 bytes; at most 16777216 are allowed"},
+		"own key": {"k", func(ctx context.Context) (any, error) {
+			return graph.Once(ctx, "inner", func(ctx context.Context) (any, error) { return graph.Once(ctx, "k", plain) })
+		}, `a sub-step of key "k" is inside of another one of that key`},
+		"error": {"k", func(context.Context) (any, error) { return nil, errBroken }, "it is broken"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := run(t, graph.New[state]("g").Start(graph.Do("n", func(ctx context.Context, s *state) error {
+				v, err := graph.Once(ctx, c.key, c.value)
+				if err == nil || v != nil || !strings.Contains(err.Error(), c.want) {
+					t.Errorf("got %v, %v; want %q", v, err, c.want)
+				}
+				if errors.Is(err, errBroken) != (name == "error") {
+					t.Errorf("%v comes from elsewhere", err)
+				}
+				s.Text = "went on"
+				return nil
+			})), state{})
+			w.want("n", "completed")
+			for _, e := range w.Events {
+				if d, ok := e.Data.(*engine.FuncNoted); ok {
+					t.Errorf("%s was kept", d.Key)
+				}
+			}
+		})
+	}
+}
+
+// ADR 12: the thousand-and-first key is refused before its function is called.
+func TestOnceTooMany(t *testing.T) {
+	t.Parallel()
+	var calls tally
+	g := compiled(t, graph.New[state]("g").Start(graph.Do("n", func(ctx context.Context, _ *state) error {
+		for i := range 1000 {
+			if _, err := calls.does(ctx, strings.Repeat("k", i/200+1)+string(rune('0'+i%200))); err != nil {
+				return err
+			}
+		}
+		_, err := calls.does(ctx, "last")
+		return err
+	}, graph.NodeOptions[state]{Retry: once()})))
+	w := newWorld(t, g)
+	w.SkipLaws = true
+	w.begin(state{})
+	if f, ok := w.Events[len(w.Events)-1].Data.(*engine.RunFailed); !ok || !strings.Contains(f.Error.Message, "at most 1000") {
+		t.Errorf("ended with %+v", w.Events[len(w.Events)-1].Data)
+	}
+	if n := len(calls.all()); n != 1000 || calls.all()["last"] != 0 {
+		t.Errorf("%d keys, the last %d times", n, calls.all()["last"])
+	}
+}
+
+// ADR 12: a panic inside fails the attempt, whatever the function makes of the error; nothing is kept.
+func TestOncePanics(t *testing.T) {
+	t.Parallel()
+	var calls tally
+	w := run(t, graph.New[state]("g").Start(graph.Do("n", func(ctx context.Context, _ *state) error {
+		_, err := graph.Once(ctx, "k", func(context.Context) (int, error) {
+			if calls.add("k") < 3 {
+				panic("oops")
+			}
+			return 1, nil
+		})
+		if (err != nil) != (calls.all()["k"] < 3) || err != nil && err.Error() != `sub-step "k" panicked: oops` {
+			t.Errorf("got %v", err)
+		}
+		return nil
+	}, fast(3))), state{})
+	w.want("n", "completed")
+	if calls.all()["k"] != 3 {
+		t.Errorf("%d calls", calls.all()["k"])
+	}
+}
+
+// Outside of a node function Once calls the function each time.
+func TestOnceOutside(t *testing.T) {
+	t.Parallel()
+	var calls tally
+	for range 2 {
+		if v, err := calls.does(t.Context(), ""); v != "did " || err != nil {
+			t.Errorf("got %q, %v", v, err)
+		}
+	}
+	if calls.all()[""] != 2 {
+		t.Errorf("%d calls", calls.all()[""])
+	}
+}
+
+// P9, D8: on the embedded driver and a file, a node that was interrupted between two sub-steps goes on in another process and does only what is missing. One
+// that was done although the interruption had come already is kept; one that begins after it is not begun.
+func TestOnceInAnotherProcess(t *testing.T) {
+	t.Parallel()
+	var calls tally
+	reached := make(chan struct{})
+	var second atomic.Bool
+	g := compiled(t, graph.New[state]("g").Start(graph.Do("n", func(ctx context.Context, s *state) error {
+		a, err := calls.does(ctx, "a")
+		if err != nil {
+			return err
+		}
+		b, err := graph.Once(ctx, "b", func(ctx context.Context) (string, error) {
+			calls.add("b")
+			if !second.Load() {
+				close(reached)
+				<-ctx.Done() // it comes to its end nevertheless
+			}
+			return "b", nil
+		})
+		if err != nil {
+			return err
+		}
+		c, err := calls.does(ctx, "c")
+		if !second.Load() && !errors.Is(err, context.Canceled) {
+			t.Errorf("after the interruption: %v, want the context's error", err)
+		}
+		if err != nil {
+			return err
+		}
+		s.Log = append(s.Log, a, b, c)
+		return nil
+	})))
+	path := filepath.Join(t.TempDir(), "hocket.db")
+	first := open(t, path, g)
+	run, err := first.Start(t.Context(), driver.Spec{Workflow: g.Workflow(), Input: engine.Value(`{}`)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	<-reached
+	if err := first.Close(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	second.Store(true)
+	next := open(t, path, g)
+	if err := next.Resume(t.Context(), run); err != nil {
+		t.Fatal(err)
+	}
+	if status, s := settled(t, next, g, run); status != engine.StatusCompleted || cmp.Diff(s.Log, []string{"did a", "b", "did c"}) != "" {
+		t.Errorf("%s with %+v", status, s)
+	}
+	if d := cmp.Diff(calls.all(), map[string]int{"a": 1, "b": 1, "c": 1}); d != "" {
+		t.Error(d)
+	}
+}
+
+// ADR 12: sub-steps at the same time: one key is done once, and all get its value; a cancelled run takes no note any more.
+func TestOnceTogether(t *testing.T) {
+	t.Parallel()
+	var calls tally
+	started := make(chan struct{})
+	ended := make(chan error, 1)
+	g := compiled(t, graph.New[state]("g").Start(graph.Do("n", func(ctx context.Context, s *state) error {
+		var wg sync.WaitGroup
+		got := make([]string, 40)
+		for i := range got {
+			wg.Go(func() { got[i], _ = calls.does(ctx, []string{"x", "y"}[i%2]) })
+		}
+		wg.Wait()
+		for i := range got {
+			if want := []string{"did x", "did y"}[i%2]; got[i] != want {
+				t.Errorf("%d got %q, want %q", i, got[i], want)
+			}
+		}
+		return nil
+	})).Then(graph.Do("late", func(ctx context.Context, _ *state) error {
+		_, err := graph.Once(ctx, "z", func(ctx context.Context) (int, error) {
+			close(started)
+			<-ctx.Done()
+			return 1, nil
+		})
+		ended <- err
+		return err
+	})))
+	d := open(t, filepath.Join(t.TempDir(), "hocket.db"), g)
+	run, err := d.Start(t.Context(), driver.Spec{Workflow: g.Workflow(), Input: engine.Value(`{}`)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	<-started
+	if err := d.Cancel(t.Context(), run, "enough"); err != nil {
+		t.Fatal(err)
+	}
+	if err := <-ended; !errors.Is(err, context.Canceled) {
+		t.Errorf("the sub-step of a cancelled run: %v", err)
+	}
+	if status, _ := settled(t, d, g, run); status != engine.StatusCancelled {
+		t.Errorf("the run is %s", status)
+	}
+	if d := cmp.Diff(calls.all(), map[string]int{"x": 1, "y": 1}); d != "" {
+		t.Error(d)
+	}
+}

@@ -1,0 +1,41 @@
+package embedded
+
+import (
+	"errors"
+
+	"github.com/hocket-run/hocket/internal/engine"
+)
+
+// Record implements driver.Recorder for the calls of this actor. The actor answers in each case: it commits the note, or says why it does not.
+func (a *actor) Record(note engine.FuncNote) error {
+	reply := make(chan error, 1)
+	a.put(&message{at: a.d.now(), data: note, done: func(err error) { reply <- err }})
+	return <-reply
+}
+
+func isNote(m *message) bool {
+	_, ok := m.data.(engine.FuncNote)
+	return ok
+}
+
+// lastWord commits a message of a call that was stopped, while the run is still ours. An error ends it: the run in memory may be ahead of its journal.
+func (a *actor) lastWord(m *message) error {
+	if a.takeover || !a.owned {
+		return errStopped
+	}
+	dec, err := a.decide([]*message{m})
+	if err != nil {
+		return err
+	}
+	if asksForTool(dec) {
+		return a.reread()
+	}
+	if len(dec.Events) == 0 {
+		return nil
+	}
+	if ok, err := a.commit(dec); !ok || err != nil {
+		return errors.Join(errStopped, err)
+	}
+	a.publish(dec.Events)
+	return nil
+}

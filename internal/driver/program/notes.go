@@ -1,0 +1,158 @@
+package program
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+
+	"github.com/hocket-run/hocket/internal/driver"
+	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/program"
+)
+
+// notes are those of one attempt: what attempts before it left, and what it adds.
+type notes struct {
+	ctx  context.Context // the call's
+	call *engine.CallFunc
+	rec  driver.Recorder
+
+	mu      sync.Mutex
+	added   []engine.Note
+	flights map[string]*flight
+	panic   *engine.Failure
+}
+
+// flight is a sub-step under way. value and err are written before done is closed.
+type flight struct {
+	key   string
+	owner *notes
+	outer *flight // the sub-step that it is part of
+	done  chan struct{}
+	value engine.Value
+	err   error
+}
+
+// inside is the key of the context that a sub-step's function gets: it holds the flight.
+type inside struct{}
+
+var _ program.Notes = (*notes)(nil)
+
+// Once implements program.Notes.
+func (n *notes) Once(ctx context.Context, key string, fn func(context.Context) (program.Value, error)) (program.Value, error) {
+	if err := n.over(ctx); err != nil {
+		return nil, err
+	}
+	if err := engine.CheckNoteKey(key); err != nil {
+		return nil, err
+	}
+	outer, _ := ctx.Value(inside{}).(*flight)
+	for f := outer; f != nil; f = f.outer {
+		if f.key == key && f.owner == n {
+			return nil, fmt.Errorf("%w: a sub-step of key %q is inside of another one of that key", engine.ErrNote, key)
+		}
+	}
+	n.mu.Lock()
+	if v, ok := n.find(key); ok {
+		n.mu.Unlock()
+		return v, nil
+	}
+	if f := n.flights[key]; f != nil {
+		n.mu.Unlock()
+		return n.join(ctx, f)
+	}
+	if len(n.call.Notes)+len(n.added)+len(n.flights) >= engine.MaxNotes {
+		n.mu.Unlock()
+		return nil, fmt.Errorf("%w: one execution of a node may have at most %d", engine.ErrNote, engine.MaxNotes)
+	}
+	f := &flight{key: key, owner: n, outer: outer, done: make(chan struct{})}
+	if n.flights == nil {
+		n.flights = map[string]*flight{}
+	}
+	n.flights[key] = f
+	n.mu.Unlock()
+	n.fly(ctx, f, fn)
+	return f.value, f.err
+}
+
+// find gives a note. n.mu is held.
+func (n *notes) find(key string) (engine.Value, bool) {
+	for _, list := range [2][]engine.Note{n.call.Notes, n.added} {
+		if i := slices.IndexFunc(list, func(note engine.Note) bool { return note.Key == key }); i >= 0 {
+			return list[i].Value, true
+		}
+	}
+	return nil, false
+}
+
+// join waits for a sub-step that another goroutine does.
+func (n *notes) join(ctx context.Context, f *flight) (engine.Value, error) {
+	select {
+	case <-f.done:
+		return f.value, f.err
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	case <-n.ctx.Done():
+		return nil, n.ctx.Err()
+	}
+}
+
+// over tells why the attempt takes no sub-step any more; nil while it does.
+func (n *notes) over(ctx context.Context) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	return n.ctx.Err()
+}
+
+// fly does a sub-step: what fn gave is durable before anybody gets it.
+func (n *notes) fly(ctx context.Context, f *flight, fn func(context.Context) (program.Value, error)) {
+	f.err = fmt.Errorf("sub-step %q did not return", f.key) // it left its goroutine
+	defer func() {
+		v := recover()
+		n.mu.Lock()
+		defer n.mu.Unlock()
+		if v != nil {
+			f.value, f.err = nil, fmt.Errorf("sub-step %q panicked: %v", f.key, v)
+			if n.panic == nil {
+				n.panic = &engine.Failure{Code: engine.CodeFunc, Message: f.err.Error()}
+			}
+		}
+		if f.err == nil {
+			n.added = append(n.added, engine.Note{Key: f.key, Value: f.value})
+		}
+		delete(n.flights, f.key)
+		close(f.done)
+	}()
+	v, err := fn(context.WithValue(ctx, inside{}, f))
+	if err == nil {
+		err = n.record(ctx, engine.FuncNote{ID: n.call.ID, Key: f.key, Value: v})
+	}
+	if err != nil {
+		f.err = err
+		return
+	}
+	f.value, f.err = v, nil
+}
+
+func (n *notes) record(ctx context.Context, note engine.FuncNote) error {
+	if n.rec == nil {
+		return fmt.Errorf("%w: nobody takes notes here", engine.ErrNote)
+	}
+	err := n.rec.Record(note)
+	if err == nil || errors.Is(err, engine.ErrNote) {
+		return err
+	}
+	if over := n.over(ctx); over != nil {
+		return over
+	}
+	return fmt.Errorf("%w: %w", context.Canceled, err) // the call's context will be done in a moment
+}
+
+// panicked gives the failure of an attempt in which a sub-step panicked.
+func (n *notes) panicked() *engine.Failure {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return n.panic
+}
