@@ -1,0 +1,293 @@
+package llm
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"iter"
+	"slices"
+
+	"github.com/hocket-run/hocket/graph"
+	"github.com/hocket-run/hocket/internal/chat"
+	"github.com/hocket-run/hocket/internal/model"
+)
+
+// session is a graph.Session. It is used by one goroutine at a time.
+type session struct {
+	cfg         Config
+	id, key     string
+	agent, node string
+	model       string
+	system      string
+	tools       []chat.ToolDef
+	window      int
+	destroyed   bool
+
+	conv []entry
+	// calls counts model calls, tool calls and summaries, for their keys.
+	calls int
+	// usage is what the last reply told, nil where it told nothing, or where the conversation is not the one that was counted. asked: there was a reply.
+	usage *chat.Usage
+	asked bool
+	// sig and same count identical calls one after another.
+	sig  string
+	same int
+}
+
+var errDestroyed = errors.New("the session was destroyed")
+
+func (s *session) ID() string { return s.id }
+
+// Stream implements graph.Session. Errors: *model.Error of a call that failed, after which the message counts as not sent where nothing came of it yet;
+// *graph.StopError for refusal, max_tokens, max_turns and no_progress.
+func (s *session) Stream(ctx context.Context, message string) iter.Seq2[graph.AgentMessage, error] {
+	return func(yield func(graph.AgentMessage, error) bool) {
+		if err := s.turn(ctx, message, func(m graph.AgentMessage) bool { return yield(m, nil) }); err != nil && !errors.Is(err, errLeft) {
+			yield(graph.AgentMessage{}, err)
+		}
+	}
+}
+
+// errLeft says that whoever reads the messages has left the loop.
+var errLeft = errors.New("nobody reads on")
+
+func (s *session) turn(ctx context.Context, message string, yield func(graph.AgentMessage) bool) error {
+	if s.destroyed {
+		return errDestroyed
+	}
+	s.answerOpen()
+	if s.fuller(graph.BackgroundCompactionThreshold) {
+		if err := s.compact(ctx); err != nil {
+			if ctx.Err() != nil {
+				return err
+			}
+			// There is room left, so the turn need not fail; before the room is used up it is tried once more.
+			s.cfg.Logger.Warn("compaction failed", "session", s.id, "error", err)
+		}
+	}
+	before := len(s.conv)
+	s.conv = append(s.conv, entryOf(chat.Message{Role: chat.RoleUser, Text: message}))
+	s.sig, s.same = "", 0
+	for n := range s.cfg.MaxTurns {
+		if n > 0 && s.fuller(graph.BufferExhaustionThreshold) {
+			if err := s.compact(ctx); err != nil {
+				return err
+			}
+		}
+		a, err := s.ask(ctx)
+		if err != nil {
+			if n == 0 {
+				s.conv = s.conv[:before]
+			}
+			return err
+		}
+		done, err := s.take(ctx, a, yield)
+		if done || err != nil {
+			return err
+		}
+	}
+	return &graph.StopError{Reason: graph.StopMaxTurns, Message: fmt.Sprintf("%d model calls for one message", s.cfg.MaxTurns)}
+}
+
+// answer is what is kept of a reply.
+type answer struct {
+	Message   chat.Message     `json:"message"`
+	Reasoning string           `json:"reasoning,omitempty"`
+	Usage     *chat.Usage      `json:"usage,omitempty"`
+	Stop      model.StopReason `json:"stop,omitempty"`
+}
+
+func (s *session) ask(ctx context.Context) (answer, error) {
+	sums := make([][sha256.Size]byte, len(s.conv))
+	for i, e := range s.conv {
+		sums[i] = e.digest
+	}
+	a, err := s.call(ctx, "model", digest(s.model, s.system, s.tools, sums), model.Request{
+		Model: s.model, System: s.system, Messages: s.messages(), Tools: s.tools, Params: s.cfg.Params, Agent: s.agent, Node: s.node,
+	})
+	if err != nil {
+		return a, err
+	}
+	s.usage, s.asked = a.Usage, true
+	return a, nil
+}
+
+// call makes one model call, or gives what it gave before.
+func (s *session) call(ctx context.Context, kind string, asked [sha256.Size]byte, req model.Request) (answer, error) {
+	s.calls++
+	key := stepKey(s.key, kind, s.calls, asked)
+	return once(ctx, key, func(ctx context.Context) (a answer, err error) {
+		defer guard("model client", &err)
+		reply, err := model.WithTimeouts(s.cfg.Models, s.cfg.ModelTimeout, s.cfg.ModelIdle).Call(ctx, req, nil)
+		return answer{Message: reply.Message, Reasoning: reply.Reasoning, Usage: reply.Usage, Stop: reply.StopReason}, err
+	})
+}
+
+// take hands an answer on and carries out its calls. done: the turn is over.
+func (s *session) take(ctx context.Context, a answer, yield func(graph.AgentMessage) bool) (done bool, err error) {
+	m := a.Message
+	if m.Text != "" || len(m.ToolCalls) > 0 { // providers refuse an answer of nothing when it is sent back
+		s.conv = append(s.conv, entryOf(m))
+	}
+	say := func(kind, text string) bool {
+		return text == "" || yield(graph.AgentMessage{Type: kind, Role: string(chat.RoleAssistant), Content: text})
+	}
+	if !say(graph.MessageThinking, a.Reasoning) || !say(graph.MessageText, m.Text) {
+		return true, errLeft
+	}
+	if len(m.ToolCalls) == 0 {
+		return true, stopped(a)
+	}
+	for _, c := range m.ToolCalls {
+		if !yield(graph.AgentMessage{
+			Type: graph.MessageToolUse, Role: string(chat.RoleAssistant), Tool: c.Name, ToolCallID: c.ID, Arguments: slices.Clone(c.Arguments),
+		}) {
+			return true, errLeft
+		}
+		s.count(c)
+	}
+	if s.same >= s.cfg.NoProgress {
+		return true, &graph.StopError{
+			Reason:  graph.StopNoProgress,
+			Message: fmt.Sprintf("it called %s with the same arguments %d times", m.ToolCalls[len(m.ToolCalls)-1].Name, s.same),
+		}
+	}
+	for _, c := range m.ToolCalls {
+		r, err := s.use(ctx, c)
+		if err != nil {
+			return true, err
+		}
+		s.conv = append(s.conv, entryOf(chat.Message{Role: chat.RoleTool, ToolCallID: c.ID, ToolName: c.Name, Text: r.Text, IsError: r.IsError}))
+		if !yield(graph.AgentMessage{
+			Type: graph.MessageToolResult, Role: string(chat.RoleTool), Tool: c.Name, ToolCallID: c.ID, Content: r.Text, IsError: r.IsError,
+		}) {
+			return true, errLeft
+		}
+	}
+	return false, nil
+}
+
+// stopped tells whether an answer without calls is the end of the work.
+func stopped(a answer) error {
+	switch a.Stop {
+	case model.StopRefusal:
+		return &graph.StopError{Reason: graph.StopRefusal, Message: a.Message.Text}
+	case model.StopLength:
+		return &graph.StopError{Reason: graph.StopMaxTokens}
+	}
+	return nil
+}
+
+func (s *session) count(c chat.ToolCall) {
+	if sig := c.Name + "\x00" + string(c.Arguments); sig == s.sig {
+		s.same++
+	} else {
+		s.sig, s.same = sig, 1
+	}
+}
+
+// use carries out one call, or gives what it gave before. An error is ctx's or that of the journal; all others the model is told.
+func (s *session) use(ctx context.Context, c chat.ToolCall) (ToolResult, error) {
+	s.calls++
+	if !slices.ContainsFunc(s.tools, func(d chat.ToolDef) bool { return d.Name == c.Name }) {
+		return ToolResult{Text: fmt.Sprintf("there is no tool %q", c.Name), IsError: true}, nil
+	}
+	args := bytes.TrimSpace(c.Arguments)
+	if len(args) == 0 || string(args) == "null" {
+		args = []byte("{}")
+	}
+	if args[0] != '{' || !json.Valid(args) {
+		return ToolResult{Text: "the arguments are not a JSON object", IsError: true}, nil
+	}
+	asked := digest(c.Name, string(args))
+	return once(ctx, stepKey(s.key, "tool", s.calls, asked), func(ctx context.Context) (ToolResult, error) {
+		limited, cancel := context.WithTimeoutCause(ctx, s.cfg.ToolTimeout, fmt.Errorf("the tool took longer than %s", s.cfg.ToolTimeout))
+		defer cancel()
+		r, err := s.callTool(limited, ToolCall{
+			Session: s.id, Agent: s.agent, Node: s.node, Name: c.Name, Arguments: slices.Clone(args), Key: stepKey(s.id, "tool", s.calls, asked),
+		})
+		switch {
+		case err == nil:
+			return r, nil
+		case ctx.Err() != nil:
+			return ToolResult{}, fmt.Errorf("tool %q: %w", c.Name, errors.Join(context.Cause(ctx), err))
+		case limited.Err() != nil:
+			err = context.Cause(limited)
+		}
+		return ToolResult{Text: err.Error(), IsError: true}, nil
+	})
+}
+
+func (s *session) callTool(ctx context.Context, c ToolCall) (r ToolResult, err error) {
+	defer guard(fmt.Sprintf("tool %q", c.Name), &err)
+	return s.cfg.Tools.Call(ctx, c)
+}
+
+// guard makes an error of a panic in somebody else's code.
+func guard(who string, err *error) {
+	if v := recover(); v != nil {
+		*err = fmt.Errorf("%s panicked: %v", who, v)
+	}
+}
+
+// messages gives the conversation as the model is shown it.
+func (s *session) messages() []chat.Message {
+	list := make([]chat.Message, len(s.conv))
+	for i, e := range s.conv {
+		list[i] = e.msg
+	}
+	return list
+}
+
+// answerOpen gives results to calls that a turn left without them: no provider takes a call that was never answered.
+func (s *session) answerOpen() {
+	groups := groupsOf(s.conv)
+	if len(groups) == 0 {
+		return
+	}
+	for _, c := range open(s.conv, groups[len(groups)-1]) {
+		s.conv = append(s.conv, entryOf(chat.Message{
+			Role: chat.RoleTool, ToolCallID: c.ID, ToolName: c.Name, Text: "the call was interrupted or never begun; what it did is not known", IsError: true,
+		}))
+	}
+}
+
+// ContextUsage implements graph.Session. It tells the tokens of the last model call, which the next one will hold: 0 before the first one. MaxTokens is 0
+// where the window's size is not known. Errors: graph.ErrUnknownUsage where the provider counted nothing, and between a compaction and the next
+// model call.
+func (s *session) ContextUsage(context.Context) (graph.SessionUsage, error) {
+	u := graph.SessionUsage{MaxTokens: s.window}
+	switch {
+	case s.destroyed:
+		return u, errDestroyed
+	case !s.asked:
+		return u, nil
+	case s.usage == nil:
+		return u, graph.ErrUnknownUsage
+	}
+	u.InputTokens, u.OutputTokens = int(s.usage.InputTokens), int(s.usage.OutputTokens)
+	return u, nil
+}
+
+// fuller tells whether the context is known to be fuller than a fraction of its window.
+func (s *session) fuller(than float64) bool {
+	return s.usage != nil && s.window > 0 && float64(s.usage.InputTokens+s.usage.OutputTokens) > than*float64(s.window)
+}
+
+// Summarize implements graph.Session: see the package for what a compaction keeps. A conversation with nothing to leave out stays as it is, without error.
+// Errors: those of the model call, and a summary without text; the conversation stays as it was.
+func (s *session) Summarize(ctx context.Context) error {
+	if s.destroyed {
+		return errDestroyed
+	}
+	return s.shorten(ctx, 1)
+}
+
+// Destroy implements graph.Session.
+func (s *session) Destroy(context.Context) error {
+	s.destroyed, s.conv = true, nil
+	return nil
+}
