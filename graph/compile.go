@@ -34,6 +34,8 @@ type Config struct {
 	Timeout time.Duration
 	// Reducers merge fields that concurrent branches change, by the field's name in JSON.
 	Reducers map[string]Reducer
+	// Metadata is for the program's own nodes; nobody else reads it and it is no part of the digest.
+	Metadata map[string]any
 	// OutputSchema is checked against the state after each node that changed it; nil: no check (S2-61).
 	OutputSchema *Schema
 	// DefaultModel is for nodes that have none of their own (S2-79); "" and "inherit" leave it to the provider.
@@ -62,6 +64,7 @@ type Compiled[S any] struct {
 	workflow *workflow.Workflow
 	digest   string
 	table    *program.Table
+	compiler *compiler[S] // never changes any more
 }
 
 // Compile checks the graph and freezes it; at most one Config counts. The error is a diag.List with every misuse, each at the call that caused it.
@@ -101,7 +104,7 @@ func (b *Builder[S]) Compile(config ...Config) (*Compiled[S], error) {
 	if err != nil {
 		return nil, err
 	}
-	out := &Compiled[S]{name: b.name, nodes: c.nodes, edges: c.edges, start: b.start, ends: slices.Clone(b.ends), workflow: w, digest: digest, table: c.table()}
+	out := &Compiled[S]{name: b.name, nodes: c.nodes, edges: c.edges, start: b.start, ends: slices.Clone(b.ends), workflow: w, digest: digest, table: c.table(), compiler: c}
 	if len(out.ends) == 0 {
 		out.ends = c.terminal()
 	}

@@ -28,7 +28,8 @@ func DecisionNode[S any](id string, routes []Route[S], fallback string) Node[S] 
 	return d
 }
 
-// WaitConfig is a node that asks a person and pauses the run until the answer comes (S2-52). The answer stands in the outputs under ID.
+// WaitConfig is a node that asks a person and pauses the run until the answer comes (S2-52). The answer stands in the outputs under ID. The signal
+// `human_input_required` carries the prompt.
 type WaitConfig[S any] struct {
 	ID string
 	// Prompt is the question; `{{PREVIOUS_OUTPUT}}` in it stands for the output of the node before.
@@ -46,7 +47,7 @@ type WaitConfig[S any] struct {
 type waiting[S any] struct {
 	prompt  string
 	labels  []string
-	ask     func(S) (prompt string, labels []string)
+	ask     func(S) asked
 	input   func(s *S, answer string) error
 	approve bool
 }
@@ -54,7 +55,7 @@ type waiting[S any] struct {
 func (c WaitConfig[S]) define() *def[S] {
 	w := &waiting[S]{prompt: c.Prompt, input: c.Input, approve: c.AutoApprove}
 	if c.PromptFunc != nil {
-		w.ask = func(s S) (string, []string) { return c.PromptFunc(s), nil }
+		w.ask = func(s S) asked { return asked{Prompt: c.PromptFunc(s)} }
 	}
 	return &def[S]{id: c.ID, typ: TypeWait, shape: shapeWait, opts: c.Options, wait: w}
 }
@@ -75,18 +76,33 @@ type Choice struct {
 	Description string `json:"description,omitempty"`
 }
 
-func (q Question) text() (string, []string) {
-	var labels []string
-	for _, c := range q.Choices {
-		labels = append(labels, c.Label)
-	}
-	if q.Header != "" {
-		return q.Header + "\n\n" + q.Question, labels
-	}
-	return q.Question, labels
+// asked is a question in the form in which the engine takes it: Data goes along with the signal (S2-53).
+type asked struct {
+	Prompt  string     `json:"prompt"`
+	Options []string   `json:"options"`
+	Data    *askedData `json:"data,omitempty"`
 }
 
-// AskUserConfig is a node that asks a person a question with choices; the answer stands in the outputs under ID (S2-74).
+type askedData struct {
+	Question string   `json:"question"`
+	Header   string   `json:"header"`
+	Options  []Choice `json:"options"`
+}
+
+func (q Question) asked() asked {
+	out := asked{Prompt: q.Question, Data: &askedData{q.Question, q.Header, append([]Choice{}, q.Choices...)}}
+	for _, c := range q.Choices {
+		out.Options = append(out.Options, c.Label)
+	}
+	if q.Header != "" {
+		out.Prompt = q.Header + "\n\n" + q.Question
+	}
+	return out
+}
+
+// AskUserConfig is a node that asks a person a question with choices; the answer stands in the outputs under ID (S2-74). The signal
+// `human_input_required` and an event of the same type tell of it, with requestId, question, header, options and nodeId in their data. While the
+// question is open, [BaseState] says so (S2-53).
 type AskUserConfig[S any] struct {
 	ID       string
 	Question Question
@@ -96,10 +112,10 @@ type AskUserConfig[S any] struct {
 }
 
 func (c AskUserConfig[S]) define() *def[S] {
-	w := &waiting[S]{}
-	w.prompt, w.labels = c.Question.text()
+	fixed := c.Question.asked()
+	w := &waiting[S]{prompt: fixed.Prompt, labels: fixed.Options, ask: func(S) asked { return fixed }}
 	if c.Ask != nil {
-		w.ask = func(s S) (string, []string) { return c.Ask(s).text() }
+		w.ask = func(s S) asked { return c.Ask(s).asked() }
 	}
 	return &def[S]{id: c.ID, typ: TypeAskUser, shape: shapeWait, opts: c.Options, wait: w}
 }
@@ -217,7 +233,7 @@ func (c ToolConfig[S, A, R]) execute(ctx context.Context, args A) (R, error) {
 		var a answer
 		defer func() {
 			if v := recover(); v != nil {
-				a.err = fmt.Errorf("tool %q panicked: %v", c.ToolName, v)
+				a.err = panicked("tool %q panicked: %v", c.ToolName, v)
 			}
 			done <- a
 		}()

@@ -15,7 +15,8 @@
 // State. S is a struct of yours that survives JSON; Compile checks that. The run's input is the first state. Each node gets a copy and gives the
 // changed copy back ([Result.Update]; with [Do] it changes the copy in place): what is written are the top-level fields that differ. Branches of a
 // parallel block see the state as it was at their start, with their own changes. Where two branches change the same field, its [Reducer] merges the
-// changes in declared order; without one that is an error that names both nodes and the field (P7).
+// changes in declared order; without one that is an error that names both nodes and the field (P7). What the graph keeps itself (the execution id, outputs,
+// counters of loops, flags of open questions) stands beside S, in the [Context] and in [BaseState], so S cannot have fields of those names (S2-75).
 //
 // Purity. Conditions, Until, prompts, mappers, reducers, OnError and RetryOn are called by the engine itself, and what they gave is recorded, so that
 // a run that goes on after a crash does not ask again (D4). They must depend on what they are given alone. Functions of nodes may do anything; they are
@@ -44,6 +45,7 @@
 //	isRecoveryNode            NodeOptions.Recovery
 //	GraphConfig               Config              CompiledGraph    Compiled
 //	isNodeType, isSignal      IsNodeType, IsSignal
+//	BaseState                 BaseState           emit             Context.Emit
 //
 // Nodes that stand beside the flow (branches, targets of gotos) are added with [Builder.Node], for which the document has no call (S2-8).
 package graph

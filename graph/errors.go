@@ -1,9 +1,12 @@
 package graph
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"runtime/debug"
+	"strings"
 	"time"
 
 	"github.com/hocket-run/hocket/internal/program"
@@ -51,13 +54,35 @@ type ErrorFeedback struct {
 	// Attempt is the one that failed, from 1.
 	Attempt     int `json:"attempt"`
 	MaxAttempts int `json:"maxAttempts"`
-	// PreviousOutput is nil where the failed attempt gave no output; failures of functions give none.
+	// PreviousOutput is what the failed attempt gave all the same: the Output that came with the error, or what a schema refused (where there was no Output,
+	// the fields of the state that would have been written). Nil where it gave nothing.
 	PreviousOutput json.RawMessage `json:"previousOutput,omitempty"`
+}
+
+// panicError is a panic of a function. Its stack is kept for the debug report and stands in no message.
+type panicError struct{ text, stack string }
+
+func (e *panicError) Error() string { return e.text }
+
+// maxStack bounds the stack that is kept of a panic, in bytes.
+const maxStack = 4 << 10
+
+// panicked makes an error of a panic, in the deferred function that recovered it.
+func panicked(format string, args ...any) error {
+	stack := debug.Stack()
+	if i := bytes.Index(stack, []byte("\npanic(")); i >= 0 { // what is above is the recovery
+		stack = stack[i+1:]
+	}
+	return &panicError{text: fmt.Sprintf(format, args...), stack: strings.ToValidUTF8(string(stack[:min(len(stack), maxStack)]), "")}
 }
 
 // failureOf makes the record of an error.
 func failureOf(err error) *program.Failure {
 	f := &program.Failure{Message: err.Error()}
+	var broken *panicError
+	if errors.As(err, &broken) {
+		f.Stack = broken.stack
+	}
 	var schema *SchemaValidationError
 	var node *NodeExecutionError
 	var timeout *TimeoutError
@@ -72,10 +97,11 @@ func failureOf(err error) *program.Failure {
 	return f
 }
 
-// errorOf makes an error of a record, as error handlers see it: errors.As finds the types of this package, all else is a *NodeExecutionError.
+// errorOf makes an error of a record, as error handlers see it: a *NodeExecutionError, in which errors.As finds a *SchemaValidationError where it was one.
 func errorOf(f program.Failure) error {
+	cause := errors.New(f.Message)
 	if f.Code == codeSchema {
-		return &SchemaValidationError{Message: f.Message}
+		cause = &SchemaValidationError{Message: f.Message}
 	}
-	return &NodeExecutionError{NodeID: f.Node, Cause: errors.New(f.Message)}
+	return &NodeExecutionError{NodeID: f.Node, Cause: cause}
 }

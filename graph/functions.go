@@ -94,8 +94,7 @@ func (c *compiler[S]) waitFunctions(t *program.Table, d *def[S]) {
 			if err != nil {
 				return nil, err
 			}
-			prompt, labels := d.wait.ask(s)
-			return encodeValue(map[string]any{"prompt": prompt, "options": labels})
+			return encodeValue(d.wait.ask(s))
 		}
 	}
 	if d.wait.input != nil {
@@ -138,7 +137,7 @@ func (c *compiler[S]) call(d *def[S]) func(context.Context, program.Call) progra
 	return func(ctx context.Context, call program.Call) program.Result {
 		out, err := c.attempt(ctx, d, call)
 		if err != nil {
-			return program.Result{Failure: failureOf(err)}
+			return program.Result{Failure: failureOf(err), Output: out.Output}
 		}
 		return out
 	}
@@ -147,7 +146,7 @@ func (c *compiler[S]) call(d *def[S]) func(context.Context, program.Call) progra
 func (c *compiler[S]) attempt(ctx context.Context, d *def[S], call program.Call) (out program.Result, err error) {
 	defer func() {
 		if v := recover(); v != nil {
-			err = fmt.Errorf("node %q panicked: %v", d.id, v)
+			err = panicked("node %q panicked: %v", d.id, v)
 		}
 	}()
 	s, err := decode[S](call.State)
@@ -164,7 +163,17 @@ func (c *compiler[S]) attempt(ctx context.Context, d *def[S], call program.Call)
 	if call.Notes != nil {
 		ctx = context.WithValue(ctx, notesKey{}, call.Notes)
 	}
-	r, err := d.run(ctx, c.context(ctx, d, call, s))
+	n := c.context(ctx, d, call, s)
+	r, err := d.run(ctx, n)
+	if r.Output != nil {
+		var bad error
+		if out.Output, bad = encodeValue(r.Output); bad != nil && err == nil {
+			err = fmt.Errorf("encode output: %w", bad)
+		}
+	}
+	if err == nil {
+		err = n.problem
+	}
 	if err != nil {
 		return out, err
 	}
@@ -173,17 +182,16 @@ func (c *compiler[S]) attempt(ctx context.Context, d *def[S], call program.Call)
 		if err != nil {
 			return out, err
 		}
-		if err := d.opts.OutputSchema.check(fmt.Sprintf("Node %q output", d.id), after); err != nil {
-			return out, err
-		}
-		if err := c.config.OutputSchema.check("Graph state", after); err != nil {
-			return out, err
-		}
 		out.Update = changes(before, after)
-	}
-	if r.Output != nil {
-		if out.Output, err = encodeValue(r.Output); err != nil {
-			return out, fmt.Errorf("encode output: %w", err)
+		err = d.opts.OutputSchema.check(fmt.Sprintf("Node %q output", d.id), after)
+		if err == nil {
+			err = c.config.OutputSchema.check("Graph state", after)
+		}
+		if err != nil {
+			if out.Output == nil && out.Update != nil {
+				out.Output, _ = encodeValue(out.Update) // it was encoded before
+			}
+			return out, err
 		}
 	}
 	if r.Usage != nil {
@@ -196,13 +204,11 @@ func (c *compiler[S]) attempt(ctx context.Context, d *def[S], call program.Call)
 		}
 		out.Update[program.FieldUsage] = raw
 	}
-	out.Goto = r.Goto
+	out.Goto, out.Signals = r.Goto, n.emitted
 	for _, sig := range r.Signals {
-		data := program.Fields{}
-		for k, v := range sig.Data {
-			if data[k], err = encodeValue(v); err != nil {
-				return out, fmt.Errorf("encode signal %s: %w", sig.Type, err)
-			}
+		data, err := encodeFields(sig.Data)
+		if err != nil {
+			return out, fmt.Errorf("encode signal %s: %w", sig.Type, err)
 		}
 		out.Signals = append(out.Signals, program.Signal{Name: string(sig.Type), Message: sig.Message, Data: data})
 	}
@@ -210,13 +216,17 @@ func (c *compiler[S]) attempt(ctx context.Context, d *def[S], call program.Call)
 }
 
 func (c *compiler[S]) context(ctx context.Context, d *def[S], call program.Call, s S) *Context[S] {
-	n := &Context[S]{State: s, ExecutionID: call.Run, NodeID: d.id, Attempt: call.Attempt, Key: call.Key, Input: call.Input}
+	n := &Context[S]{
+		State: s, ExecutionID: call.Run, NodeID: d.id, Attempt: call.Attempt, Key: call.Key, Input: call.Input, Errors: executionErrors(call.Errors),
+		LastUpdated: call.Updated, Config: &c.config,
+	}
 	n.Model, n.Runtime = c.model(d, call.State), runtimeFor(ctx, c.config.Runtime)
 	n.ContextWindowUsage, n.ContextWindowThreshold = usageIn(call.State), c.config.threshold()
 	n.outputs = func() map[string]json.RawMessage { return c.outputs(maps.Collect(call.Outputs()), call.State) }
 	switch {
 	case call.Last != nil:
 		n.Feedback = feedback(*call.Last, call.Attempt-1, d.attempts())
+		n.Feedback.PreviousOutput = call.LastOutput
 	case d.id == c.handler:
 		f := caught(call.Input)
 		n.Feedback = feedback(f, 1, 1)
@@ -263,7 +273,10 @@ func (c *compiler[S]) onError(d *def[S]) func(program.Failure, program.View) (pr
 		if err != nil {
 			return program.Action{}, err
 		}
-		n := &Context[S]{State: s, NodeID: d.id, Input: v.Input}
+		n := &Context[S]{
+			State: s, ExecutionID: v.Run, NodeID: d.id, Attempt: v.Attempt, Input: v.Input, Errors: executionErrors(v.Errors), LastUpdated: v.Updated,
+			Model: c.model(d, v.State), ContextWindowUsage: usageIn(v.State), ContextWindowThreshold: c.config.threshold(), Config: &c.config,
+		}
 		n.outputs = func() map[string]json.RawMessage { return c.outputs(v.Outputs, v.State) }
 		act := d.opts.OnError(errorOf(f), n)
 		out := program.Action{Kind: string(act.Action), Node: act.Node}
@@ -317,6 +330,7 @@ type failureRecord struct {
 	Message   string `json:"message"`
 	Node      string `json:"node"`
 	Retryable bool   `json:"retryable"`
+	Stack     string `json:"stack,omitempty"`
 }
 
 // caught reads a failure as it comes along an error edge.

@@ -114,7 +114,7 @@ func (c *compiler[S]) node(d *def[S]) workflow.Node {
 		}
 	case shapeWait:
 		n.Kind = workflow.KindWait
-		n.Wait = &workflow.Wait{Kind: workflow.WaitQuestion, Prompt: d.wait.prompt, Options: d.wait.labels, AutoApprove: d.wait.approve}
+		n.Wait = &workflow.Wait{Kind: workflow.WaitQuestion, Prompt: d.wait.prompt, Options: d.wait.labels, AutoApprove: d.wait.approve, Signal: string(SignalHumanInputRequired)}
 		if d.wait.ask != nil {
 			n.Wait.PromptFunc = d.id + suffixPrompt
 		}

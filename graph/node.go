@@ -3,9 +3,11 @@ package graph
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"time"
 
 	"github.com/hocket-run/hocket/diag"
+	"github.com/hocket-run/hocket/internal/program"
 )
 
 // NodeType is what a node is, as pictures and queries show it.
@@ -49,6 +51,12 @@ type Context[S any] struct {
 	Key string
 	// Input is the output of the node before, or the run's input for the first.
 	Input json.RawMessage
+	// Errors are the failed attempts of the run so far, oldest first; of more than 100 the last (S2-78). The slice is not to be changed.
+	Errors []ExecutionError
+	// LastUpdated is when a node of the run had ended last (S2-75).
+	LastUpdated time.Time
+	// Config is what the graph was compiled with. Nothing that it points at is to be changed.
+	Config *Config
 	// Feedback tells of the attempt that failed before this one; nil on the first. The handler of [Builder.Catch] gets the failure that it handles (S2-58).
 	Feedback *ErrorFeedback
 	// Model is what the node is to use: its own, else that of the run, else that of the graph; "" leaves it to the provider (S2-79).
@@ -61,6 +69,19 @@ type Context[S any] struct {
 
 	outputs func() map[string]json.RawMessage
 	loaded  map[string]json.RawMessage
+	emitted []program.Signal
+	problem error // an event that could not be kept
+}
+
+// Emit sends an event of the program's own, of any type, to whoever watches the run (S2-73). It is recorded with what the attempt gives; those of an
+// attempt that fails are dropped. Data must be what JSON can hold, else the attempt fails.
+func (c *Context[S]) Emit(kind string, data map[string]any) {
+	fields, err := encodeFields(data)
+	if err != nil {
+		c.problem = fmt.Errorf("encode event %s: %w", kind, err)
+		return
+	}
+	c.emitted = append(c.emitted, program.Signal{Name: kind, Data: fields, Event: true, At: time.Now().UTC().Truncate(time.Microsecond)})
 }
 
 // Outputs gives the outputs of all nodes that this one can see, by node id. The map is the caller's own to read, not to change.

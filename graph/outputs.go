@@ -11,6 +11,9 @@ import (
 // outputs gives the outputs as the document has them (S2-20, S2-50, S2-57): by node id, those of branches too, beside the counters of loops.
 func (c *compiler[S]) outputs(raw map[string]program.Value, state program.Fields) map[string]json.RawMessage {
 	out := map[string]json.RawMessage{}
+	if first := state[outputsField]; first != nil && json.Unmarshal(first, &out) != nil || out == nil { // those that the run began with (S2-75)
+		out = map[string]json.RawMessage{}
+	}
 	for id, v := range raw {
 		c.output(out, id, v)
 	}

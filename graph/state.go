@@ -36,6 +36,19 @@ func encodeValue(v any) (json.RawMessage, error) {
 	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), nil
 }
 
+// encodeFields gives values by name.
+func encodeFields(values map[string]any) (program.Fields, error) {
+	out := program.Fields{}
+	for k, v := range values {
+		raw, err := encodeValue(v)
+		if err != nil {
+			return nil, err
+		}
+		out[k] = raw
+	}
+	return out, nil
+}
+
 // decode makes a state of its fields. Fields that S does not have are not its own: counters of loops stand beside them.
 func decode[S any](fields program.Fields) (S, error) {
 	var s S
@@ -187,16 +200,6 @@ func promoted(t reflect.Type, index []int) bool {
 		}
 	}
 	return true
-}
-
-// reservedPrefix begins the names of fields that the graph keeps beside the user's.
-const (
-	outputsPrefix = "outputs."
-	caughtField   = "$caught"
-)
-
-func reserved(name string) bool {
-	return strings.HasPrefix(name, outputsPrefix) || name == caughtField || name == program.FieldUsage || name == program.FieldModel
 }
 
 // number tells whether JSON writes values of the type as numbers.

@@ -157,8 +157,12 @@ type Wait struct {
 	// Kind is WaitApproval or WaitQuestion.
 	Kind   string `json:"kind"`
 	Prompt string `json:"prompt,omitempty"`
-	// PromptFunc names a Go function that gives the question (D4): a JSON string, or an object {"prompt": text, "options": [texts]}. It wins over Prompt.
+	// PromptFunc names a Go function that gives the question (D4): a JSON string, or an object {"prompt": text, "options": [texts], "data": object}. It wins
+	// over Prompt.
 	PromptFunc string `json:"promptFunc,omitempty"`
+	// Signal is raised when the question is opened, with the prompt as its message and, in its data, nodeId, requestId and what PromptFunc gave (S2-53); "":
+	// none. Data of PromptFunc also go out as an event of the program's own.
+	Signal string `json:"signal,omitempty"`
 	// Mapper names a Go function that makes changes of the state of the answer (S2-52). It is called as one that merges (see Fork.Merge), with the answer
 	// as the only output, under the node's id.
 	Mapper string `json:"mapper,omitempty"`

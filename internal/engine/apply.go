@@ -84,7 +84,7 @@ func (r *Run) applyRun(ev *Event) error {
 			if err != nil {
 				return r.diverge(ev, "%v", err)
 			}
-			r.s.Scopes[0].View = fields
+			r.s.Scopes[0].View, r.s.Updated = fields, ev.At
 		}
 		if r.plan.root.w.Rules.SharedConversation {
 			r.conv(sharedConv, chat.Message{Role: chat.RoleUser, Text: expr.Text(d.Input)})

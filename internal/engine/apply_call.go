@@ -95,6 +95,10 @@ func (r *Run) applyCall(ev *Event) error {
 		st.Notes = append(st.Notes, Note{Key: d.Key, Value: d.Value})
 	case *FuncReturned:
 		if d.Error != nil {
+			if c := r.s.Calls[d.Call]; c != nil && !d.Late {
+				c.Last = d.Output
+				r.failed(ev, d.Error.Message, d.Attempt)
+			}
 			return r.failCall(ev, d.Call, callFunc, d.Late)
 		}
 		_, err := r.endCall(ev, d.Call, callFunc, d.Late)

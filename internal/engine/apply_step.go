@@ -108,6 +108,9 @@ func (r *Run) applyStep(ev *Event) error {
 		return r.applyRetrying(ev, d)
 	case *StepCompleted:
 		st.Status, st.Goto, st.Update = stepCompleted, d.Goto, d.Update
+		if r.plan.root.w.Rules.TypedState && !d.Same {
+			r.s.Updated = ev.At
+		}
 		st.Output = d.Output
 		switch {
 		case d.Same:
@@ -134,6 +137,9 @@ func (r *Run) applyStep(ev *Event) error {
 		}
 	case *StepFailed:
 		st.Status = stepFailed
+		if d.Error.Node == ev.Node && !r.callOfFailed(ev.Step) { // neither a call's failure nor that of a step inside, which were noted
+			r.failed(ev, d.Error.Message, st.Retries+1)
+		}
 		f := d.Error
 		if d.Port != "" {
 			st.Output = f.value()
@@ -217,6 +223,9 @@ func (r *Run) dropTokens(scopes []int) {
 func (r *Run) applyRetrying(ev *Event, d *StepRetrying) error {
 	st := r.step(ev.Step)
 	f := d.Error
+	if d.Call == "" && f.Node == ev.Node && !r.callOfFailed(ev.Step) {
+		r.failed(ev, f.Message, st.Retries+1)
+	}
 	st.Retries, st.Last = st.Retries+1, &f
 	if r.s.Timers == nil {
 		r.s.Timers = map[string]timer{}
@@ -240,6 +249,26 @@ func (r *Run) applyRetrying(ev *Event, d *StepRetrying) error {
 	}
 	r.s.Timers[stepTimer(ev.Step)] = timer{At: d.Until, Step: ev.Step, Seq: ev.Seq}
 	return nil
+}
+
+// failed notes a failed attempt of a run with typed state (S2-78).
+func (r *Run) failed(ev *Event, message string, attempt int) {
+	if r.plan.root.w.Rules.TypedState {
+		r.s.Errors = append(r.s.Errors, FailedAttempt{Node: ev.Node, Message: message, At: ev.At, Attempt: attempt})
+	}
+}
+
+// callOfFailed tells whether a call of the step has just failed.
+func (r *Run) callOfFailed(id int) bool {
+	if r.step(id).calls == 0 {
+		return false
+	}
+	for _, c := range r.s.Calls {
+		if c.Step == id && c.State == callFailed {
+			return true
+		}
+	}
+	return false
 }
 
 func (r *Run) applyTimer(ev *Event, d *TimerFired) error {

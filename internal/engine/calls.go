@@ -63,8 +63,12 @@ func (r *Run) beginCall(ev *Event, key string, c call) error {
 		r.due--
 	}
 	c.Step, c.Seq = ev.Step, ev.Seq
+	if c.Kind == callFunc {
+		c.Errors, c.Updated = len(r.s.Errors), r.s.Updated
+	}
 	if old := r.s.Calls[key]; old != nil {
 		r.count(old, -1)
+		c.Last = old.Last
 	} else {
 		st.Calls++
 	}

@@ -62,10 +62,18 @@ type CallFunc struct {
 	Outputs Outputs
 	// Last is the failure of the former attempt; nil on the first (S2-58).
 	Last *Failure
+	// LastOutput is what that attempt gave all the same; nil: nothing.
+	LastOutput Value
+	// Errors are the failed attempts of the run, oldest first, at most [MaxErrors], and Updated is when a step had completed last (S2-75, S2-78).
+	Errors  []FailedAttempt
+	Updated time.Time
 	// Notes are those taken of this step so far, oldest first.
 	Notes   []Note
 	Timeout time.Duration
 }
+
+// MaxErrors bounds the failed attempts that a function is told of: the last ones.
+const MaxErrors = 100
 
 // Note is what a sub-step of a function gave. A nil Value is null.
 type Note struct {

@@ -142,12 +142,21 @@ func (r *Run) command(key string, c *call) Command {
 		cmd := r.mem.funcs.put(CallFunc{
 			ID: id, Key: idem, After: c.Seq, Node: node, Step: c.Step, Attempt: c.Attempt, Func: c.Tool,
 			Input: r.stepInput(c.Step), State: st.View, Outputs: Outputs{nodes: r.flowOf(c.Step).nodes, seen: st.Seen, steps: r.s.Steps}, Timeout: limit, Notes: slices.Clip(st.Notes),
+			Errors: r.errors(c.Errors), Updated: c.Updated,
 		})
 		if c.Attempt > 1 {
-			cmd.Last = st.Last
+			cmd.Last, cmd.LastOutput = st.Last, c.Last
 		}
 		return cmd
 	}
+}
+
+// errors gives the last of the first n failed attempts, nil where there are none.
+func (r *Run) errors(n int) []FailedAttempt {
+	if n > len(r.s.Errors) || n <= 0 {
+		return nil
+	}
+	return slices.Clip(r.s.Errors[max(0, n-MaxErrors):n])
 }
 
 // arguments finds the arguments of a tool call in the reply that asked for it.

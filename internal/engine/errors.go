@@ -3,6 +3,7 @@ package engine
 import (
 	"errors"
 	"fmt"
+	"time"
 )
 
 // Failure is why a call, a step or a run did not succeed. It is data: it stands in events, survives replay, and is never a Go error.
@@ -16,6 +17,16 @@ type Failure struct {
 	Retryable bool `json:"retryable,omitempty"`
 	// RetryAfterMS is how long the other side asked to wait; 0: it did not say.
 	RetryAfterMS int64 `json:"retryAfterMs,omitempty"`
+	// Stack is where a function of a Go program panicked; "" otherwise. It is for whoever mends the program, never a part of the message.
+	Stack string `json:"stack,omitempty"`
+}
+
+// FailedAttempt is one failure of a run with typed state: of a function's attempt, or of a step as a whole (S2-78).
+type FailedAttempt struct {
+	Node    string    `json:"n"`
+	Message string    `json:"m"`
+	At      time.Time `json:"at"`
+	Attempt int       `json:"a"` // from 1
 }
 
 // Codes of failures that the engine itself makes.

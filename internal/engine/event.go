@@ -237,7 +237,7 @@ type FuncReturned struct {
 	Output  Value            `json:"output,omitempty"`
 	Goto    []string         `json:"goto,omitempty"`
 	Signals []SignalRaised   `json:"signals,omitempty"`
-	// Error is set where the function failed; all else is then empty.
+	// Error is set where the function failed; all else but Output is then empty.
 	Error *Failure `json:"error,omitempty"`
 	Late  bool     `json:"late,omitempty"`
 }
@@ -314,11 +314,14 @@ type WaitClosed struct {
 	Reason string `json:"reason"`
 }
 
-// SignalRaised is a note that a node sends out.
+// SignalRaised is a note that a node sends out, or where Event is set an event of the program's own: the latter means nothing to anybody but who reads it.
 type SignalRaised struct {
 	Signal  string           `json:"signal"`
 	Message string           `json:"message,omitempty"`
 	Data    map[string]Value `json:"data,omitempty"`
+	Event   bool             `json:"event,omitempty"`
+	// At is when a function sent it, zero where that is the event's own time.
+	At time.Time `json:"at,omitzero"`
 }
 
 // LimitReached says which bound was met: `max_steps`, `max_loop_iterations`, `max_rounds`, `max_turns`, `no_progress`, `timeout`, `budget`, `oscillation`.

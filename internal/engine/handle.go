@@ -176,7 +176,7 @@ func (r *Run) handleFunc(d FuncResult) {
 	late, step, attempt := c.State == callCancelled, c.Step, c.Attempt
 	if d.Failure != nil {
 		f := d.Failure.clean()
-		d = FuncResult{Failure: &f}
+		d = FuncResult{Failure: &f, Output: d.Output}
 	}
 	r.emitStep(step, r.mem.returned.put(FuncReturned{
 		Call: key, Attempt: attempt, Update: d.Update, Output: d.Output, Goto: d.Goto, Signals: d.Signals, Error: d.Failure, Late: late,

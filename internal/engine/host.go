@@ -1,6 +1,9 @@
 package engine
 
-import "fmt"
+import (
+	"fmt"
+	"time"
+)
 
 // Host calls the pure functions of a Go program that its graph names (D4): conditions, prompts, arguments, merges, error handlers. What they
 // give is recorded, so recovery never calls them again. A panic in one is a failure of the step.
@@ -28,6 +31,11 @@ type View struct {
 	Input   Value
 	State   map[string]Value
 	Outputs map[string]Value
+	// Run is the run's id, Attempt the tries of the step so far; Errors and Updated are as in CallFunc.
+	Run     string
+	Attempt int
+	Errors  []FailedAttempt
+	Updated time.Time
 }
 
 // ErrorAction is an error handler's answer.

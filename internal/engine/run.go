@@ -173,6 +173,12 @@ func (r *Run) Waits() []WaitInfo {
 	return out
 }
 
+// Errors gives the failed attempts of a run with typed state, oldest first, and Updated when a step of it completed last. The slice is the caller's.
+func (r *Run) Errors() []FailedAttempt { return slices.Clone(r.s.Errors) }
+
+// Updated is told at [Run.Errors].
+func (r *Run) Updated() time.Time { return r.s.Updated }
+
 // snapshot is the stored form of a state. Version guards against reading one that means something else.
 type snapshot struct {
 	Version int    `json:"version"`
@@ -181,7 +187,7 @@ type snapshot struct {
 }
 
 // snapshotVersion changes whenever the state's form does; other versions are not read, the journal is folded instead.
-const snapshotVersion = 4
+const snapshotVersion = 5
 
 // ErrSnapshot: the bytes are no snapshot of this plan by this version. The journal tells the same.
 var ErrSnapshot = errors.New("snapshot cannot be used")

@@ -44,6 +44,9 @@ type state struct {
 	Drain drain  `json:"drain,omitzero"`
 	// Trips counts transitions by trip, where Rules.Handoff is set (S3-15).
 	Trips map[string]int `json:"trips,omitempty"`
+	// Errors are the failed attempts, and Updated is when a step completed last, where the state is typed.
+	Errors  []FailedAttempt `json:"errors,omitempty"`
+	Updated time.Time       `json:"updated,omitzero"`
 	// SettleAt is when the run stops waiting for cancelled calls (D10).
 	SettleAt time.Time `json:"settleAt,omitzero"`
 }
@@ -242,6 +245,10 @@ type call struct {
 	ToolID  string    `json:"ti,omitempty"`
 	Args    Value     `json:"args,omitempty"`
 	Seq     uint64    `json:"q"` // the event that asked
+	// Of a function: what the attempt before gave although it failed, how many attempts of the run had failed, and when the state had changed last.
+	Last    Value     `json:"lo,omitempty"`
+	Errors  int       `json:"er,omitempty"`
+	Updated time.Time `json:"up,omitzero"`
 }
 
 type timer struct {

@@ -95,6 +95,7 @@ func (r *Run) outputs(scopeID int) map[string]Value {
 func (r *Run) view(id int, done *StepCompleted) View {
 	st, n := r.step(id), r.stepNode(id)
 	v := View{Node: n.ID, Input: r.stepInput(id), State: r.stateAt(st.Scope), Outputs: r.outputs(st.Scope)}
+	v.Run, v.Attempt, v.Errors, v.Updated = r.id, max(st.Tries, st.Retries+1), r.errors(len(r.s.Errors)), r.s.Updated
 	if done == nil {
 		return v
 	}

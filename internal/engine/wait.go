@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -169,13 +170,15 @@ func (r *Run) openWait(id int, n *node) {
 	if n := r.step(id).Retries; n > 0 {
 		name += "." + strconv.Itoa(n+1)
 	}
+	var data map[string]Value
 	d := &WaitOpened{Wait: name, Kind: n.Wait.Kind, Options: n.Wait.Options}
 	if n.Wait.Kind == workflow.WaitApproval {
 		d.Options = []string{workflow.PortApprove, workflow.PortReject}
 	}
 	d.Prompt = expr.ExpandToken(n.Wait.Prompt, previousOutput, expr.Text(r.stepInput(id)))
 	if n.Wait.PromptFunc != "" {
-		if err := r.askPrompt(id, n.Wait.PromptFunc, d); err != nil {
+		var err error
+		if data, err = r.askPrompt(id, n.Wait.PromptFunc, d); err != nil {
 			r.failStep(id, Failure{Code: CodeFunc, Message: err.Error()})
 			return
 		}
@@ -184,29 +187,47 @@ func (r *Run) openWait(id int, n *node) {
 		d.Deadline = r.now.Add(time.Duration(n.Wait.Deadline))
 	}
 	r.emitStep(id, d)
+	if n.Wait.Signal != "" {
+		r.announce(id, n.Wait.Signal, d, data)
+	}
 }
 
-// askPrompt lets the program word a question.
-func (r *Run) askPrompt(id int, name string, d *WaitOpened) error {
+// announce raises the signal of a question that was opened (S2-53, S2-74). Where the program gave data with the question, an event of its own carries the
+// same.
+func (r *Run) announce(id int, signal string, d *WaitOpened, data map[string]Value) {
+	all := map[string]Value{"nodeId": expr.Quote(r.nodeID(id)), "requestId": expr.Quote(requestID(r.id, d.Wait))}
+	maps.Copy(all, data)
+	if data != nil {
+		r.emitStep(id, &SignalRaised{Signal: signal, Message: d.Prompt, Data: all, Event: true})
+	}
+	r.emitStep(id, &SignalRaised{Signal: signal, Message: d.Prompt, Data: all})
+}
+
+// requestID names a question beyond its run, as package program does too.
+func requestID(run, wait string) string { return run + "/" + wait }
+
+// askPrompt lets the program word a question. It gives the data that the program wants to go with it.
+func (r *Run) askPrompt(id int, name string, d *WaitOpened) (map[string]Value, error) {
 	v, err := r.plan.askValue(name, func(h Host) (Value, error) { return h.Value(name, r.view(id, nil)) })
 	if err != nil {
-		return err
+		return nil, err
 	}
 	if json.Unmarshal(v, &d.Prompt) == nil {
-		return nil
+		return nil, nil
 	}
 	var q struct {
-		Prompt  string   `json:"prompt"`
-		Options []string `json:"options"`
+		Prompt  string           `json:"prompt"`
+		Options []string         `json:"options"`
+		Data    map[string]Value `json:"data"`
 	}
 	if err := json.Unmarshal(v, &q); err != nil {
-		return fmt.Errorf("function %q gave no question: %w", name, err)
+		return nil, fmt.Errorf("function %q gave no question: %w", name, err)
 	}
 	d.Prompt = q.Prompt
 	if d.Kind == workflow.WaitQuestion {
 		d.Options = q.Options
 	}
-	return nil
+	return q.Data, nil
 }
 
 // deadline ends a wait that nobody answered in time.

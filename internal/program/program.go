@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"iter"
+	"time"
 )
 
 // Value is a JSON value; nil stands for null.
@@ -27,6 +28,19 @@ type View struct {
 	Input   Value
 	State   Fields
 	Outputs map[string]Value
+	// Run is the run's id, Attempt the tries of the step so far. Errors and Updated are as in Call.
+	Run     string
+	Attempt int
+	Errors  []FailedAttempt
+	Updated time.Time
+}
+
+// FailedAttempt is one failure of the run (S2-78).
+type FailedAttempt struct {
+	Node    string
+	Message string
+	At      time.Time
+	Attempt int // from 1
 }
 
 // Failure is why an attempt did not succeed. Code is a stable word, "" means the engine's word for functions.
@@ -35,6 +49,8 @@ type Failure struct {
 	Message   string
 	Node      string
 	Retryable bool
+	// Stack is where a function panicked; "" otherwise.
+	Stack string
 }
 
 // Action is what an error handler decides (S2-42): Kind is `retry`, `skip`, `abort`, `goto`, or "" to let the retry policy decide.
@@ -60,6 +76,11 @@ type Call struct {
 	Outputs func() iter.Seq2[string, Value]
 	// Last is the failure of the attempt before; nil on the first (S2-58).
 	Last *Failure
+	// LastOutput is what that attempt gave all the same; nil: nothing.
+	LastOutput Value
+	// Errors are the failed attempts of the run, oldest first; of many the last ones. Updated is when a step had completed last.
+	Errors  []FailedAttempt
+	Updated time.Time
 	// Notes keep what the sub-steps of this execution give.
 	Notes Notes
 }
@@ -72,7 +93,7 @@ type Notes interface {
 	Once(ctx context.Context, key string, fn func(context.Context) (Value, error)) (Value, error)
 }
 
-// Result is what a node function gave. Where Failure is set all else counts for nothing.
+// Result is what a node function gave. Where Failure is set all else but Output counts for nothing.
 type Result struct {
 	Update  Fields
 	Output  Value
@@ -81,11 +102,30 @@ type Result struct {
 	Failure *Failure
 }
 
-// Signal is a note that a node sends out.
+// Signal is a note that a node sends out, or an event of the program's own where Event is set, sent At.
 type Signal struct {
 	Name, Message string
 	Data          Fields
+	Event         bool
+	At            time.Time
 }
+
+// Folded is the typed state of a run as the engine keeps it, at the run itself or inside a branch.
+type Folded struct {
+	// Run is the run's id, Updated is when a step completed last.
+	Run     string
+	Updated time.Time
+	State   Fields
+	Outputs map[string]Value
+	// Waits are the open questions, oldest first.
+	Waits []Wait
+}
+
+// Wait is an open question of a node.
+type Wait struct{ ID, Node string }
+
+// RequestID names a question beyond its run: it follows from the run's id and the wait's.
+func RequestID(run, wait string) string { return run + "/" + wait }
 
 // Table holds the functions by name. A nil map has none.
 type Table struct {

@@ -85,21 +85,22 @@ func (p *Program) Call(ctx context.Context, run string, c *engine.CallFunc, rec 
 	n := &notes{ctx: ctx, call: c, rec: rec}
 	call := program.Call{
 		Notes: n, Run: run, Node: c.Node, Step: c.Step, Attempt: c.Attempt, Key: c.Key, Input: c.Input, State: c.State, Output: c.Outputs.Get, Outputs: c.Outputs.All,
+		Errors: attempts(c.Errors), Updated: c.Updated,
 	}
 	if c.Last != nil {
 		last := failed(*c.Last)
-		call.Last = &last
+		call.Last, call.LastOutput = &last, c.LastOutput
 	}
 	r := f(ctx, call)
 	if failure := n.panicked(); failure != nil {
 		return engine.FuncResult{Failure: failure}
 	}
 	if r.Failure != nil {
-		return engine.FuncResult{Failure: failureOf(*r.Failure)}
+		return engine.FuncResult{Failure: failureOf(*r.Failure), Output: r.Output}
 	}
 	out = engine.FuncResult{Update: r.Update, Output: r.Output, Goto: r.Goto}
 	for _, s := range r.Signals {
-		out.Signals = append(out.Signals, engine.SignalRaised{Signal: s.Name, Message: s.Message, Data: s.Data})
+		out.Signals = append(out.Signals, engine.SignalRaised{Signal: s.Name, Message: s.Message, Data: s.Data, Event: s.Event, At: s.At})
 	}
 	return out
 }
@@ -107,16 +108,29 @@ func (p *Program) Call(ctx context.Context, run string, c *engine.CallFunc, rec 
 func unknown(name string) error { return fmt.Errorf("the program has no function %q", name) }
 
 func view(v engine.View) program.View {
-	return program.View{Node: v.Node, Input: v.Input, State: v.State, Outputs: v.Outputs}
+	return program.View{
+		Node: v.Node, Input: v.Input, State: v.State, Outputs: v.Outputs, Run: v.Run, Attempt: v.Attempt, Errors: attempts(v.Errors), Updated: v.Updated,
+	}
+}
+
+func attempts(list []engine.FailedAttempt) []program.FailedAttempt {
+	if len(list) == 0 {
+		return nil
+	}
+	out := make([]program.FailedAttempt, len(list))
+	for i, a := range list {
+		out[i] = program.FailedAttempt(a)
+	}
+	return out
 }
 
 func failed(f engine.Failure) program.Failure {
-	return program.Failure{Code: f.Code, Message: f.Message, Node: f.Node, Retryable: f.Retryable}
+	return program.Failure{Code: f.Code, Message: f.Message, Node: f.Node, Retryable: f.Retryable, Stack: f.Stack}
 }
 
 func failureOf(f program.Failure) *engine.Failure {
 	if f.Code == "" {
 		f.Code = engine.CodeFunc
 	}
-	return &engine.Failure{Code: f.Code, Message: f.Message, Node: f.Node, Retryable: f.Retryable}
+	return &engine.Failure{Code: f.Code, Message: f.Message, Node: f.Node, Retryable: f.Retryable, Stack: f.Stack}
 }

@@ -3,8 +3,10 @@ package program_test
 import (
 	"context"
 	"encoding/json"
+	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -17,10 +19,15 @@ import (
 func TestTranslation(t *testing.T) {
 	t.Parallel()
 	raw := func(s string) json.RawMessage { return json.RawMessage(s) }
-	v := engine.View{Node: "n", Input: raw("1"), State: map[string]engine.Value{"a": raw("2")}, Outputs: map[string]engine.Value{"b": raw("3")}}
+	v := engine.View{Node: "n", Input: raw("1"), State: map[string]engine.Value{"a": raw("2")}, Outputs: map[string]engine.Value{"b": raw("3")},
+		Run: "r", Attempt: 2, Updated: time.Unix(7, 0), Errors: []engine.FailedAttempt{{Node: "n", Message: "m", Attempt: 1}}}
 	same := func(got program.View) {
 		t.Helper()
-		if d := cmp.Diff(got, program.View{Node: "n", Input: raw("1"), State: program.Fields{"a": raw("2")}, Outputs: map[string]program.Value{"b": raw("3")}}); d != "" {
+		want := program.View{
+			Node: "n", Input: raw("1"), State: program.Fields{"a": raw("2")}, Outputs: map[string]program.Value{"b": raw("3")},
+			Run: "r", Attempt: 2, Updated: time.Unix(7, 0), Errors: []program.FailedAttempt{{Node: "n", Message: "m", Attempt: 1}},
+		}
+		if d := cmp.Diff(got, want); d != "" {
 			t.Errorf("view: got - want +\n%s", d)
 		}
 	}
@@ -86,18 +93,20 @@ func TestUnknownNames(t *testing.T) {
 // Node functions: what they are given, what they give, and what becomes of a failure or a panic.
 func TestCall(t *testing.T) {
 	t.Parallel()
+	at := time.Unix(7, 0)
 	c := &engine.CallFunc{
 		Func: "f", Node: "n", Step: 2, Attempt: 3, Key: "k", Input: engine.Value("1"), State: map[string]engine.Value{"a": engine.Value("2")},
-		Last: &engine.Failure{Code: "c", Message: "m"},
+		Last: &engine.Failure{Code: "c", Message: "m"}, LastOutput: engine.Value("5"), Updated: at,
+		Errors: []engine.FailedAttempt{{Node: "n", Message: "m", At: at, Attempt: 2}},
 	}
 	for name, tc := range map[string]struct {
 		gives program.Result
 		panic bool
 		want  engine.FuncResult
 	}{
-		"result": {program.Result{Update: program.Fields{"a": program.Value("3")}, Output: program.Value("4"), Goto: []string{"x"}, Signals: []program.Signal{{Name: "s", Message: "m"}}}, false,
-			engine.FuncResult{Update: map[string]engine.Value{"a": engine.Value("3")}, Output: engine.Value("4"), Goto: []string{"x"}, Signals: []engine.SignalRaised{{Signal: "s", Message: "m"}}}},
-		"failure":          {program.Result{Output: program.Value("4"), Failure: &program.Failure{Code: "c", Message: "m", Node: "x"}}, false, engine.FuncResult{Failure: &engine.Failure{Code: "c", Message: "m", Node: "x"}}},
+		"result": {program.Result{Update: program.Fields{"a": program.Value("3")}, Output: program.Value("4"), Goto: []string{"x"}, Signals: []program.Signal{{Name: "s", Message: "m", Event: true, At: at}}}, false,
+			engine.FuncResult{Update: map[string]engine.Value{"a": engine.Value("3")}, Output: engine.Value("4"), Goto: []string{"x"}, Signals: []engine.SignalRaised{{Signal: "s", Message: "m", Event: true, At: at}}}},
+		"failure":          {program.Result{Output: program.Value("4"), Failure: &program.Failure{Code: "c", Message: "m", Node: "x", Stack: "s"}}, false, engine.FuncResult{Output: engine.Value("4"), Failure: &engine.Failure{Code: "c", Message: "m", Node: "x", Stack: "s"}}},
 		"failure, no code": {program.Result{Failure: &program.Failure{Message: "m"}}, false, engine.FuncResult{Failure: &engine.Failure{Code: "func", Message: "m"}}},
 		"panic":            {program.Result{}, true, engine.FuncResult{Failure: &engine.Failure{Code: "func", Message: `function "f" panicked: oops`}}},
 	} {
@@ -105,6 +114,9 @@ func TestCall(t *testing.T) {
 			t.Parallel()
 			p := driverprogram.New(&program.Table{Calls: map[string]func(context.Context, program.Call) program.Result{"f": func(_ context.Context, got program.Call) program.Result {
 				if got.Run != "r" || got.Node != "n" || got.Step != 2 || got.Attempt != 3 || got.Key != "k" || string(got.Input) != "1" || string(got.State["a"]) != "2" || got.Last.Message != "m" {
+					t.Errorf("call %+v", got)
+				}
+				if string(got.LastOutput) != "5" || got.Updated != at || !slices.Equal(got.Errors, []program.FailedAttempt{{Node: "n", Message: "m", At: at, Attempt: 2}}) {
 					t.Errorf("call %+v", got)
 				}
 				if _, ok := got.Output("n"); ok {

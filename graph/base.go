@@ -1,0 +1,100 @@
+package graph
+
+import (
+	"encoding/json"
+	"strings"
+	"time"
+
+	"github.com/hocket-run/hocket/internal/program"
+)
+
+// BaseState is what stands beside S in snapshots and in JSON (S2-53, S2-75); nodes find it in their [Context]. No update of a node can change it: S must
+// not have fields of these names.
+type BaseState struct {
+	ExecutionID string `json:"executionId"`
+	// LastUpdated is when a node ended last, or when the run began.
+	LastUpdated time.Time `json:"lastUpdated"`
+	// Outputs are the outputs of nodes by id, those that the run began with, and the counters of loops under `<loop_start id>_iteration`. Never null.
+	Outputs map[string]json.RawMessage `json:"outputs"`
+	// ContextWindowUsage is what the last agent or context monitor node told; nil: none did.
+	ContextWindowUsage *ContextWindowUsage `json:"contextWindowUsage,omitempty"`
+	// The flags of an open question of an ask-user node, the oldest one where there are several; they are gone once it is answered.
+	WaitingForInput  bool   `json:"__waitingForInput,omitempty"`
+	WaitNodeID       string `json:"__waitNodeId,omitempty"`
+	AskUserRequestID string `json:"__askUserRequestId,omitempty"`
+}
+
+// Names of what the graph keeps beside the user's fields.
+const (
+	outputsPrefix = "outputs." // and the name of a loop's counter
+	caughtField   = "$caught"
+	outputsField  = "outputs"
+)
+
+// baseFields are the names of BaseState in JSON.
+var baseFields = []string{
+	"executionId", "lastUpdated", outputsField, "contextWindowUsage", "__waitingForInput", "__waitNodeId", "__askUserRequestId",
+}
+
+// reserved tells whether the graph keeps a field of that name itself. JSON reads names whatever their case.
+func reserved(name string) bool {
+	for _, f := range baseFields {
+		if strings.EqualFold(name, f) {
+			return true
+		}
+	}
+	return strings.HasPrefix(name, outputsPrefix) || strings.HasPrefix(name, "$") // such as caughtField, and the names of package program
+}
+
+// Split takes the typed state of a run, as the engine keeps it, apart: into the user's S and what stands beside it. It is the one place that knows the
+// names under which the graph keeps its own values; package hocket makes steps and snapshots with it.
+//
+// The error says that the state does not fit S. Split is safe for concurrent use and keeps nothing of f.
+func (c *Compiled[S]) Split(f program.Folded) (S, BaseState, error) {
+	base := BaseState{
+		ExecutionID: f.Run, LastUpdated: f.Updated, Outputs: c.compiler.outputs(f.Outputs, f.State), ContextWindowUsage: usageIn(f.State),
+	}
+	for _, w := range f.Waits {
+		if d := c.compiler.index[w.Node]; d != nil && d.typ == TypeAskUser {
+			base.WaitingForInput, base.WaitNodeID, base.AskUserRequestID = true, w.Node, program.RequestID(f.Run, w.ID)
+			break
+		}
+	}
+	s, err := decode[S](f.State)
+	return s, base, err
+}
+
+// Changes gives the fields of S among those that a step wrote: what the graph keeps itself is left out. Nil: none.
+func (c *Compiled[S]) Changes(update map[string]json.RawMessage) map[string]json.RawMessage {
+	var out map[string]json.RawMessage
+	for name, v := range update {
+		if reserved(name) {
+			continue
+		}
+		if out == nil {
+			out = map[string]json.RawMessage{}
+		}
+		out[name] = v
+	}
+	return out
+}
+
+// Model gives the model that a node resolves to in a run whose typed state has these fields (S2-79).
+func (c *Compiled[S]) Model(node string, state map[string]json.RawMessage) string {
+	d := c.compiler.index[node]
+	if d == nil {
+		return ""
+	}
+	return c.compiler.model(d, state)
+}
+
+func executionErrors(list []program.FailedAttempt) []ExecutionError {
+	if len(list) == 0 {
+		return nil
+	}
+	out := make([]ExecutionError, len(list))
+	for i, a := range list {
+		out[i] = ExecutionError{NodeID: a.Node, Error: a.Message, Timestamp: a.At, Attempt: a.Attempt}
+	}
+	return out
+}
