@@ -21,6 +21,7 @@ var layers = []layer{
 	{"diag", nil, "places and problems are for everybody, so they know nobody"},
 	{"workflow", []string{"diag"}, "the graph is what formats and engine share; it knows neither"},
 	{"graph", []string{"workflow", "diag", "internal/program", "internal/schema"}, "the builder describes graphs; it runs none and knows no engine (D29)"},
+	{"oteltrack", nil, "telemetry hears of runs by the public package alone, and nobody who has none links it"},
 	{"internal/program", nil, "the table of functions is what the builder and the running side share, so it knows neither"},
 	{"internal/driver/program", []string{"internal/driver", "internal/engine", "internal/program"}, "a translation between the table and the ports, nothing more"},
 	{"internal/chat", nil, "the vocabulary of conversations is a leaf"},
@@ -78,6 +79,7 @@ var owners = []struct{ dependency, owner, reason string }{
 	{"google.golang.org/genai", "internal/model/google", "no SDK type leaves its adapter"},
 	{"modernc.org/sqlite", "internal/journal/sqlite", "only a store knows a database driver"},
 	{"github.com/modelcontextprotocol/go-sdk", "internal/tool/mcp", "no SDK type leaves its toolset"},
+	{"go.opentelemetry.io/otel", "oteltrack", "programs without telemetry link none"},
 	{"cel.dev/cel-go", "internal/expr", "conditions have one language and one place"},
 	{"github.com/spf13/cobra", "internal/cli", "verbs and flags are the command line's matter"},
 }

@@ -16,7 +16,7 @@ const unnamed = "unnamed"
 type Tracker interface {
 	WorkflowStart(context.Context, TrackedStart)
 	NodeEnter(context.Context, TrackedNode)
-	// NodeExit is called for every node that was entered, once it has settled.
+	// NodeExit is called once for every node that was entered: when it has settled, or before WorkflowComplete.
 	NodeExit(context.Context, TrackedExit)
 	// Error is called for each attempt that failed, and for the run where it failed.
 	Error(context.Context, TrackedError)
@@ -43,7 +43,8 @@ type TrackedNode struct {
 	Type string
 	// Step tells executions of nodes apart within the run; Parent is the step of the parallel block in whose branch the node stands, 0 outside.
 	Step, Parent int
-	At           time.Time
+	// At is when it started; in TrackedExit, when it settled.
+	At time.Time
 }
 
 // TrackedExit says that a node has settled.
@@ -51,8 +52,8 @@ type TrackedExit struct {
 	TrackedNode
 	// Duration is the time since the node started, over all attempts.
 	Duration time.Duration
-	// Status is `completed`, `failed`, `cancelled` or `paused`.
-	Status string
+	// Status is StatusCompleted, StatusFailed, StatusCancelled, or, where the run is left before the node settled, StatusPaused or StatusRunning.
+	Status Status
 }
 
 // TrackedError says that an attempt of a node failed, or, where NodeID is "", the run.

@@ -1,0 +1,159 @@
+package oteltrack
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"go.opentelemetry.io/otel"
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/codes"
+	"go.opentelemetry.io/otel/trace"
+
+	"github.com/hocket-run/hocket"
+)
+
+// Attributes of spans.
+const (
+	// RunIDKey, WorkflowKey and StatusKey stand on spans of runs, and StatusKey on those of nodes, when they end.
+	RunIDKey    = attribute.Key("hocket.run.id")
+	WorkflowKey = attribute.Key("hocket.workflow.name")
+	StatusKey   = attribute.Key("hocket.status")
+	// MaxStepsKey and ResumingKey stand on spans of runs.
+	MaxStepsKey = attribute.Key("hocket.max_steps")
+	ResumingKey = attribute.Key("hocket.resuming")
+	// NodeIDKey, NodeTypeKey and StepKey stand on spans of nodes.
+	NodeIDKey   = attribute.Key("hocket.node.id")
+	NodeTypeKey = attribute.Key("hocket.node.type")
+	StepKey     = attribute.Key("hocket.step")
+)
+
+// Config says where spans go. The zero value takes the program's global provider.
+type Config struct {
+	// Provider gives the tracer; nil: otel.GetTracerProvider.
+	Provider trace.TracerProvider
+	// Attributes stand on every span of a run.
+	Attributes []attribute.KeyValue
+}
+
+// Tracker makes spans. Safe for concurrent use, also by runs of several engines.
+type Tracker struct {
+	tracer     trace.Tracer
+	attributes []attribute.KeyValue
+
+	mu   sync.Mutex
+	runs map[string]*run
+}
+
+var _ hocket.Tracker = (*Tracker)(nil)
+
+// run is a run whose span is open, with the open spans of its nodes by step.
+type run struct {
+	ctx   context.Context //nolint:containedctx,nolintlint // spans travel in contexts
+	span  trace.Span
+	nodes map[int]node
+}
+
+type node struct {
+	ctx  context.Context //nolint:containedctx,nolintlint // spans travel in contexts
+	span trace.Span
+}
+
+// New makes a tracker.
+func New(c Config) *Tracker {
+	if c.Provider == nil {
+		c.Provider = otel.GetTracerProvider()
+	}
+	return &Tracker{
+		tracer: c.Provider.Tracer("github.com/hocket-run/hocket/oteltrack"), attributes: append([]attribute.KeyValue(nil), c.Attributes...),
+		runs: map[string]*run{},
+	}
+}
+
+// WorkflowStart implements hocket.Tracker. A run that is told to start twice without an end is taken to have ended in between.
+func (t *Tracker) WorkflowStart(ctx context.Context, s hocket.TrackedStart) {
+	ctx, span := t.tracer.Start(ctx, "workflow "+s.WorkflowName, trace.WithTimestamp(s.At), trace.WithAttributes(t.attributes...), trace.WithAttributes(
+		RunIDKey.String(s.ExecutionID), WorkflowKey.String(s.WorkflowName), MaxStepsKey.Int(s.MaxSteps), ResumingKey.Bool(s.Resuming)))
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if old := t.runs[s.ExecutionID]; old != nil {
+		old.end(s.At)
+	}
+	t.runs[s.ExecutionID] = &run{ctx: ctx, span: span, nodes: map[int]node{}}
+}
+
+// NodeEnter implements hocket.Tracker.
+func (t *Tracker) NodeEnter(_ context.Context, n hocket.TrackedNode) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	r := t.runs[n.ExecutionID]
+	if r == nil {
+		return
+	}
+	ctx := r.ctx
+	if parent, ok := r.nodes[n.Parent]; ok {
+		ctx = parent.ctx
+	}
+	ctx, span := t.tracer.Start(ctx, "node "+n.NodeID, trace.WithTimestamp(n.At), trace.WithAttributes(t.attributes...), trace.WithAttributes(
+		RunIDKey.String(n.ExecutionID), NodeIDKey.String(n.NodeID), NodeTypeKey.String(n.Type), StepKey.Int(n.Step)))
+	r.nodes[n.Step] = node{ctx, span}
+}
+
+// NodeExit implements hocket.Tracker.
+func (t *Tracker) NodeExit(_ context.Context, n hocket.TrackedExit) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	r := t.runs[n.ExecutionID]
+	if r == nil {
+		return
+	}
+	open, ok := r.nodes[n.Step]
+	if !ok {
+		return
+	}
+	delete(r.nodes, n.Step)
+	open.span.SetAttributes(StatusKey.String(string(n.Status)))
+	if n.Status == hocket.StatusFailed {
+		open.span.SetStatus(codes.Error, "")
+	}
+	open.span.End(trace.WithTimestamp(n.At))
+}
+
+// Error implements hocket.Tracker: an exception event on the span of the node, or of the run.
+func (t *Tracker) Error(_ context.Context, e hocket.TrackedError) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	r := t.runs[e.ExecutionID]
+	if r == nil {
+		return
+	}
+	span := r.span
+	if open, ok := r.nodes[e.Step]; ok && e.NodeID != "" {
+		span = open.span
+	}
+	span.RecordError(e.Err, trace.WithTimestamp(e.At))
+	if e.NodeID == "" && e.Err != nil {
+		span.SetStatus(codes.Error, e.Err.Error())
+	}
+}
+
+// WorkflowComplete implements hocket.Tracker.
+func (t *Tracker) WorkflowComplete(_ context.Context, e hocket.TrackedEnd) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	r := t.runs[e.ExecutionID]
+	if r == nil {
+		return
+	}
+	delete(t.runs, e.ExecutionID)
+	r.span.SetAttributes(StatusKey.String(string(e.Status)))
+	r.end(e.At)
+}
+
+// end ends the run's span and whatever is open below it.
+func (r *run) end(at time.Time) {
+	for _, n := range r.nodes {
+		n.span.End(trace.WithTimestamp(at))
+	}
+	r.span.End(trace.WithTimestamp(at))
+}
