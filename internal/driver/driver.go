@@ -57,6 +57,9 @@ type Spec struct {
 	Meta map[string]string
 	// Files are kept with the run by digest, for whoever resumes it (D19): the tools file, the reply script. They hold no secret.
 	Files map[string][]byte
+	// Program holds the functions of a Go graph until the run leaves memory; then whoever finds programs is asked. Nil: it is asked at once. It must be
+	// comparable.
+	Program Program
 	// ParentRun and ForkedFrom name the run that this one belongs to.
 	ParentRun, ForkedFrom string
 }

@@ -44,6 +44,8 @@ const (
 	KindServe     Kind = "serve"
 	KindScheduler Kind = "scheduler"
 	KindWorker    Kind = "worker"
+	// KindProgram is a Go program that embeds Hocket.
+	KindProgram Kind = "program"
 )
 
 // Head is the index entry of a run: what a list shows without reading a record. Times are UTC in microseconds; a store cuts off the rest.

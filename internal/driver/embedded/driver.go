@@ -109,7 +109,7 @@ func (d *Driver) Start(ctx context.Context, spec driver.Spec) (string, error) {
 		return "", fmt.Errorf("start run: %w", err)
 	}
 	definition := journal.NewBlob(canonical)
-	p, err := d.plans.compile(definition.Hash, spec.Workflow, d.cfg.Program)
+	p, err := d.plans.compile(definition.Hash, spec.Workflow, spec.Program, d.cfg.Program)
 	if err != nil {
 		return "", err
 	}
@@ -201,6 +201,10 @@ func (d *Driver) open(ctx context.Context, info driver.Info, program driver.Prog
 	}
 	return k, nil
 }
+
+// Forget makes the driver ask anew for the program of the definition with this digest when a run of it comes into memory. Runs that are in memory keep
+// theirs.
+func (d *Driver) Forget(digest string) { d.plans.forget(digest) }
 
 // Resume implements driver.Driver.
 func (d *Driver) Resume(ctx context.Context, run string) error {

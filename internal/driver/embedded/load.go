@@ -172,7 +172,7 @@ func (d *Driver) definition(ctx context.Context, digest string) (compiled, error
 	if err != nil {
 		return compiled{}, &journal.CorruptError{Reason: "its definition cannot be read: " + err.Error()}
 	}
-	c, err := d.plans.compile(digest, w, d.cfg.Program)
+	c, err := d.plans.compile(digest, w, nil, d.cfg.Program)
 	if err != nil {
 		return compiled{}, &defectError{err}
 	}

@@ -33,15 +33,14 @@ func (p *plans) get(digest string) (compiled, bool) {
 	return c, ok
 }
 
-func (p *plans) compile(digest string, w *workflow.Workflow, find func(*workflow.Workflow) (driver.Program, error)) (compiled, error) {
-	if c, ok := p.get(digest); ok {
+// compile gives the plan of a definition. program is the one that it is to have, nil for the one that find gives. Of two programs of one definition the
+// plan of the last stays.
+func (p *plans) compile(digest string, w *workflow.Workflow, program driver.Program, find func(*workflow.Workflow) (driver.Program, error)) (compiled, error) {
+	if c, ok := p.get(digest); ok && (program == nil || c.program == program) {
 		return c, nil
 	}
-	var (
-		program driver.Program
-		host    engine.Host
-	)
-	if find != nil {
+	var host engine.Host
+	if program == nil && find != nil {
 		var err error
 		if program, err = find(w); err != nil {
 			return compiled{}, fmt.Errorf("find the program of workflow %q: %w", w.Name, err)
@@ -68,6 +67,13 @@ func (p *plans) compile(digest string, w *workflow.Workflow, find func(*workflow
 	}
 	p.m[digest] = c
 	return c, nil
+}
+
+// forget drops the plan of a definition, whose program is another one now.
+func (p *plans) forget(digest string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	delete(p.m, digest)
 }
 
 func hasDeadlines(w *workflow.Workflow) bool {

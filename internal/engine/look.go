@@ -1,0 +1,76 @@
+package engine
+
+import "github.com/hocket-run/hocket/workflow"
+
+// StepView is one step as it stands, for projections of Go graphs.
+type StepView struct {
+	// Node is the step's node; Hidden and Kind are the node's.
+	Node   string
+	Hidden bool
+	Kind   workflow.Kind
+	// Nested: the step stands in a sub-flow, whose state is another one.
+	Nested bool
+	// State is the typed state as the step's scope sees it now (D5), by top-level field. The map is the caller's, the values are not.
+	State map[string]Value
+	// Output is nil before the step has completed.
+	Output Value
+}
+
+// StepView shows a step; false where there is none of that number.
+func (r *Run) StepView(id int) (StepView, bool) {
+	if id < 1 || id > r.s.Steps.len() {
+		return StepView{}, false
+	}
+	st, n := r.step(id), r.stepNode(id)
+	return StepView{
+		Node: n.ID, Hidden: n.Hidden, Kind: n.Kind, Nested: r.scope(st.Scope).Flow != 0, State: r.stateAt(st.Scope), Output: st.Output,
+	}, true
+}
+
+// Outputs gives the outputs that the run itself sees, by node id; nil where there are none. The map is the caller's, the values are not.
+func (r *Run) Outputs() map[string]Value {
+	if len(r.s.Scopes) == 0 {
+		return nil
+	}
+	return r.outputs(0)
+}
+
+// IsBusy tells whether the run goes on by itself: a call is out, or is to be tried again. A wait's deadline does not count.
+func (r *Run) IsBusy() bool {
+	if r.s.Status.Ended() || r.s.Status == StatusPending {
+		return false
+	}
+	if r.open > 0 || r.due > 0 {
+		return true
+	}
+	for _, t := range r.s.Timers {
+		if !t.Deadline {
+			return true
+		}
+	}
+	return false
+}
+
+// Pending gives the nodes of the run's own graph that are at work or that would run next: running steps in the order of their start, then the queue
+// (S2-63). Steps that wait for a person, blocks around other steps and hidden nodes are left out.
+func (r *Run) Pending() []string {
+	var out []string
+	add := func(scopeID, idx int) {
+		f := r.s.Scopes[scopeID].Flow
+		if n := &r.flows[f].nodes[idx]; f == 0 && !n.Hidden {
+			out = append(out, n.ID)
+		}
+	}
+	for _, id := range r.s.Running {
+		if st := r.step(id); st.Wait == "" && (st.Block == nil || len(st.Block.Scopes) == 0) {
+			add(st.Scope, st.Node)
+		}
+	}
+	for _, t := range r.s.Ready {
+		add(t.Scope, t.Node)
+	}
+	for _, t := range r.s.Held {
+		add(t.Scope, t.Node)
+	}
+	return out
+}

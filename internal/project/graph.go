@@ -1,0 +1,249 @@
+package project
+
+import (
+	"slices"
+	"time"
+
+	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/workflow"
+)
+
+// GraphStep is a node of a Go graph that has settled: it ended, failed for good, was cancelled, or waits for a person.
+type GraphStep struct {
+	// Seq is the position at which it settled.
+	Seq  uint64
+	Node string
+	// State is the typed state after it, as its own branch sees it.
+	State   map[string]engine.Value
+	Update  map[string]engine.Value
+	Output  engine.Value
+	Goto    []string
+	Signals []engine.SignalRaised
+	// Status is the run's with this step: StatusRunning, and for the last one how the run ended or that it is paused.
+	Status engine.Status
+	// Failure is why the node failed; on the last step of a run that failed for another reason, that one.
+	Failure  *engine.Failure
+	Duration time.Duration
+	// Attempts counts the tries, from 1.
+	Attempts int
+}
+
+// GraphError is a failed attempt.
+type GraphError struct {
+	Node    string
+	Message string
+	At      time.Time
+	Attempt int
+}
+
+// GraphState is everything about a run of a Go graph at one moment (S2-63).
+type GraphState struct {
+	Status engine.Status
+	State  map[string]engine.Value
+	// Outputs are those that the run itself sees, in the engine's form.
+	Outputs map[string]engine.Value
+	Current string
+	// Visited are the nodes in the order in which they ended.
+	Visited []string
+	Pending []string
+	Errors  []GraphError
+	Signals []engine.SignalRaised
+	Waits   []engine.WaitInfo
+	// Failure is why the run failed, or that it was cancelled; nil otherwise.
+	Failure *engine.Failure
+	Seq     uint64
+	// EndedAt is zero while the run goes on.
+	StartedAt, UpdatedAt, EndedAt time.Time
+}
+
+// GraphFolder folds the events of a run of a Go graph into its steps. Only nodes of the graph itself count, neither hidden ones nor those of sub-flows.
+// Not safe for concurrent use.
+type GraphFolder struct {
+	run  *engine.Run
+	open map[int]*graphStep
+	// held is a step that settled and may be the last: what the run does next tells.
+	held  *GraphStep
+	state GraphState
+}
+
+// graphStep is a step at work.
+type graphStep struct {
+	node     string
+	started  time.Time
+	attempts int
+	signals  []engine.SignalRaised
+	output   engine.Value
+	// failed is the last attempt whose failure was noted.
+	failed int
+}
+
+// NewGraphFolder makes a folder of a run that has no events yet.
+func NewGraphFolder(id string, p *engine.Plan) *GraphFolder {
+	return &GraphFolder{run: engine.New(p, id), open: map[int]*graphStep{}}
+}
+
+// Add folds the next event and gives the steps of which it is known now how they stand; a step that may be the run's last is given with the event
+// that tells so. The last step of a run is never StatusRunning: where a run ends though no node settled with it (a limit, a cancellation between two
+// nodes), a step of its own says how.
+//
+// Errors: *engine.DivergenceError where the event does not continue the journal. Then the folder is of no use any more.
+func (f *GraphFolder) Add(ev engine.Event) ([]GraphStep, error) {
+	if err := f.run.Apply([]engine.Event{ev}); err != nil {
+		return nil, err
+	}
+	f.state.UpdatedAt = ev.At
+	var out []GraphStep
+	if s := f.settle(&ev); s != nil {
+		out = f.release(out, engine.StatusRunning)
+		f.held = s
+	}
+	out = f.rest(&ev, out)
+	if f.held != nil && f.run.IsBusy() {
+		out = f.release(out, engine.StatusRunning)
+	}
+	return out, nil
+}
+
+// release gives the held step on.
+func (f *GraphFolder) release(out []GraphStep, status engine.Status) []GraphStep {
+	if f.held == nil {
+		return out
+	}
+	f.held.Status = status
+	out = append(out, *f.held)
+	f.held = nil
+	return out
+}
+
+// rest looks at what the event says of the whole run.
+func (f *GraphFolder) rest(ev *engine.Event, out []GraphStep) []GraphStep {
+	switch d := ev.Data.(type) {
+	case *engine.RunCreated:
+		f.state.StartedAt = ev.At
+	case *engine.RunResumed:
+		f.state.EndedAt, f.state.Failure = time.Time{}, nil
+	case *engine.RunPaused:
+		return f.last(ev, out, engine.StatusPaused, nil)
+	case *engine.RunCompleted:
+		f.state.EndedAt = ev.At
+		return f.last(ev, out, engine.StatusCompleted, nil)
+	case *engine.RunFailed:
+		f.state.EndedAt, f.state.Failure = ev.At, &d.Error
+		return f.last(ev, out, engine.StatusFailed, &d.Error)
+	case *engine.RunCancelled:
+		reason := d.Reason
+		if reason == "" {
+			reason = cancelText
+		}
+		failure := &engine.Failure{Code: engine.CodeCancelled, Message: reason}
+		f.state.EndedAt, f.state.Failure = ev.At, failure
+		return f.last(ev, out, engine.StatusCancelled, failure)
+	}
+	return out
+}
+
+// last gives the last step. The held one is it where it explains how the run ended.
+func (f *GraphFolder) last(ev *engine.Event, out []GraphStep, status engine.Status, why *engine.Failure) []GraphStep {
+	if why != nil && f.held != nil && f.held.Failure == nil {
+		out = f.release(out, engine.StatusRunning)
+	}
+	if f.held == nil {
+		s := GraphStep{Seq: ev.Seq, State: f.run.State(), Failure: why, Node: f.state.Current}
+		if why != nil && why.Node != "" {
+			s.Node = why.Node
+		}
+		if waits := f.run.Waits(); status == engine.StatusPaused && len(waits) > 0 {
+			s.Node = waits[0].Node
+		}
+		f.held = &s
+	}
+	return f.release(out, status)
+}
+
+// settle follows the steps and gives one that settled.
+func (f *GraphFolder) settle(ev *engine.Event) *GraphStep {
+	if ev.Step == 0 {
+		return nil
+	}
+	v, ok := f.run.StepView(ev.Step)
+	if !ok || v.Nested || v.Hidden {
+		return nil
+	}
+	st := f.open[ev.Step]
+	if st == nil {
+		st = &graphStep{node: v.Node, started: ev.At, attempts: 1}
+		f.open[ev.Step] = st
+	}
+	s := &GraphStep{Seq: ev.Seq, Node: v.Node, State: v.State, Status: engine.StatusRunning}
+	switch d := ev.Data.(type) {
+	case *engine.FuncReturned:
+		f.returned(ev, st, d)
+		return nil
+	case *engine.SignalRaised:
+		f.signal(st, *d)
+		return nil
+	case *engine.StepRetrying:
+		f.failed(ev, st, d.Error.Message)
+		st.attempts++
+		return nil
+	case *engine.WaitOpened:
+		f.state.Current = v.Node
+	case *engine.StepCompleted:
+		s.Update, s.Output, s.Goto = d.Update, v.Output, d.Goto
+		if v.Kind == workflow.KindFunc && d.Output == nil {
+			s.Output = st.output
+		}
+	case *engine.StepFailed:
+		f.failed(ev, st, d.Error.Message)
+		s.Failure = &d.Error
+	case *engine.StepCancelled:
+		s.Failure = &engine.Failure{Code: engine.CodeCancelled, Message: d.Reason}
+	default:
+		return nil
+	}
+	s.Signals, s.Attempts, s.Duration = st.signals, st.attempts, ev.At.Sub(st.started)
+	if _, waits := ev.Data.(*engine.WaitOpened); !waits {
+		delete(f.open, ev.Step)
+		f.state.Visited = append(f.state.Visited, v.Node)
+		f.state.Current = v.Node
+	}
+	return s
+}
+
+// returned notes what a function gave.
+func (f *GraphFolder) returned(ev *engine.Event, st *graphStep, d *engine.FuncReturned) {
+	if d.Late {
+		return
+	}
+	if d.Error != nil {
+		f.failed(ev, st, d.Error.Message)
+		return
+	}
+	st.output = d.Output
+	for _, s := range d.Signals {
+		f.signal(st, s)
+	}
+}
+
+func (f *GraphFolder) signal(st *graphStep, s engine.SignalRaised) {
+	st.signals = append(st.signals, s)
+	f.state.Signals = append(f.state.Signals, s)
+}
+
+// failed notes a failed attempt, once.
+func (f *GraphFolder) failed(ev *engine.Event, st *graphStep, message string) {
+	if st.failed == st.attempts {
+		return
+	}
+	st.failed = st.attempts
+	f.state.Errors = append(f.state.Errors, GraphError{Node: st.node, Message: message, At: ev.At, Attempt: st.attempts})
+}
+
+// State gives everything about the run as of the last event. The slices are the caller's.
+func (f *GraphFolder) State() GraphState {
+	s := f.state
+	s.Status, s.Seq = f.run.Status(), f.run.Seq()
+	s.State, s.Outputs, s.Pending, s.Waits = f.run.State(), f.run.Outputs(), f.run.Pending(), f.run.Waits()
+	s.Visited, s.Errors, s.Signals = slices.Clone(s.Visited), slices.Clone(s.Errors), slices.Clone(s.Signals)
+	return s
+}
