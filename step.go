@@ -86,7 +86,7 @@ type Snapshot[S any] struct {
 	Status  Status                     `json:"status"`
 	// CurrentNodeID is the node that settled last, or that waits.
 	CurrentNodeID string `json:"currentNodeId,omitempty"`
-	// VisitedNodes are the nodes in the order in which they ended, once for each execution.
+	// VisitedNodes are the nodes in the order in which they ended, once for each execution; those that were cancelled are none.
 	VisitedNodes []string `json:"visitedNodes"`
 	// Pending are the nodes that would run next.
 	Pending []string               `json:"pending"`

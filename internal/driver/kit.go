@@ -24,6 +24,8 @@ type Info struct {
 	Model string
 	// Meta is Spec.Meta.
 	Meta map[string]string
+	// Program has the functions of a Go graph, nil where they are not to be had here, and for documents.
+	Program Program
 	// Files are Spec.Files; a file is read when it is asked for. Errors: journal.ErrNotFound where the run has no such file.
 	File func(ctx context.Context, name string) ([]byte, error)
 	// History is what the journal tells of calls made so far; empty for a new run.

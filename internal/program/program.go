@@ -137,6 +137,8 @@ type Table struct {
 	Reducers map[string]func(base, mine, theirs Value) (Value, error)
 	OnErrors map[string]func(Failure, View) (Action, error)
 	RetryOns map[string]func(Failure) (bool, error)
+	// Outputs gives the outputs of nodes as the graph shows them, of those that the engine has and of the state.
+	Outputs func(outputs map[string]Value, state Fields) map[string]Value
 	// Calls are the node functions. They return soon after ctx is done.
 	Calls map[string]func(ctx context.Context, c Call) Result
 }

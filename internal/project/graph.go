@@ -43,7 +43,7 @@ type GraphState struct {
 	// Outputs are those that the run itself sees, in the engine's form.
 	Outputs map[string]engine.Value
 	Current string
-	// Visited are the nodes in the order in which they ended.
+	// Visited are the nodes in the order in which they ended, without those that were cancelled.
 	Visited []string
 	Pending []string
 	Errors  []GraphError
@@ -59,8 +59,9 @@ type GraphState struct {
 // GraphFolder folds the events of a run of a Go graph into its steps. Only nodes of the graph itself count, neither hidden ones nor those of sub-flows.
 // Not safe for concurrent use.
 type GraphFolder struct {
-	run  *engine.Run
-	open map[int]*graphStep
+	run   *engine.Run
+	entry string
+	open  map[int]*graphStep
 	// held is a step that settled and may be the last: what the run does next tells.
 	held  *GraphStep
 	state GraphState
@@ -79,7 +80,7 @@ type graphStep struct {
 
 // NewGraphFolder makes a folder of a run that has no events yet.
 func NewGraphFolder(id string, p *engine.Plan) *GraphFolder {
-	return &GraphFolder{run: engine.New(p, id), open: map[int]*graphStep{}}
+	return &GraphFolder{run: engine.New(p, id), entry: p.Workflow().Entry, open: map[int]*graphStep{}}
 }
 
 // Add folds the next event and gives the steps of which it is known now how they stand; a step that may be the run's last is given with the event
@@ -128,8 +129,12 @@ func (f *GraphFolder) rest(ev *engine.Event, out []GraphStep) []GraphStep {
 		f.state.EndedAt = ev.At
 		return f.last(ev, out, engine.StatusCompleted, nil)
 	case *engine.RunFailed:
-		f.state.EndedAt, f.state.Failure = ev.At, &d.Error
-		return f.last(ev, out, engine.StatusFailed, &d.Error)
+		why := d.Error
+		if why.Code == engine.CodeMaxSteps { // a Go graph blames its first node (S2-32)
+			why.Node = f.entry
+		}
+		f.state.EndedAt, f.state.Failure = ev.At, &why
+		return f.last(ev, out, engine.StatusFailed, &why)
 	case *engine.RunCancelled:
 		reason := d.Reason
 		if reason == "" {
@@ -204,8 +209,10 @@ func (f *GraphFolder) settle(ev *engine.Event) *GraphStep {
 	s.Signals, s.Attempts, s.Duration = st.signals, st.attempts, ev.At.Sub(st.started)
 	if _, waits := ev.Data.(*engine.WaitOpened); !waits {
 		delete(f.open, ev.Step)
-		f.state.Visited = append(f.state.Visited, v.Node)
 		f.state.Current = v.Node
+		if _, cut := ev.Data.(*engine.StepCancelled); !cut {
+			f.state.Visited = append(f.state.Visited, v.Node)
+		}
 	}
 	return s
 }

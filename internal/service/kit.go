@@ -120,6 +120,11 @@ func (k *kits) checkModels(w *workflow.Workflow, override string, trusted bool) 
 // open makes what the calls of one run need. It is a driver.OpenFunc.
 func (k *kits) open(ctx context.Context, info driver.Info) (*driver.Kit, error) {
 	kit := &driver.Kit{DefaultModel: k.defaultModel(info.Workflow)}
+	if info.Workflow.Format == FormatGraph {
+		if err := k.openProgram(info, kit); err != nil {
+			return nil, err
+		}
+	}
 	if err := k.openModels(ctx, info, kit); err != nil {
 		return nil, err
 	}

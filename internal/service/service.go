@@ -12,6 +12,7 @@ import (
 
 	"github.com/hocket-run/hocket/internal/catalog"
 	catsqlite "github.com/hocket-run/hocket/internal/catalog/sqlite"
+	"github.com/hocket-run/hocket/internal/driver"
 	"github.com/hocket-run/hocket/internal/driver/embedded"
 	"github.com/hocket-run/hocket/internal/journal"
 	"github.com/hocket-run/hocket/internal/journal/sqlite"
@@ -37,6 +38,10 @@ type Config struct {
 	MaxCalls int
 	// Version is what other programs are told of us.
 	Version string
+	// Program names this program to whoever meets runs of its Go graphs elsewhere.
+	Program string
+	// Functions makes the program of one run of Info.Program, to stand around its calls; nil leaves it.
+	Functions func(driver.Info) driver.Program
 	// Logger; nil: none.
 	Logger *slog.Logger
 }
@@ -48,6 +53,7 @@ type Service struct {
 	stored catalog.Store
 	driver *embedded.Driver
 	kits   *kits
+	graphs graphs
 }
 
 // DefaultDB gives the path of the store: HOCKET_DB, else hocket.db in HOCKET_HOME, else in the data folder of the XDG rules.
@@ -123,7 +129,7 @@ func Open(ctx context.Context, cfg Config) (*Service, error) {
 	s := &Service{cfg: cfg, store: store, stored: stored, kits: newKits(cfg)}
 	s.kits.service = s
 	d, err := embedded.New(embedded.Config{
-		Store: store, Kind: cfg.Kind, Open: s.kits.open, MaxCalls: cfg.MaxCalls, ApproveAll: cfg.ApproveAll, Logger: cfg.Logger,
+		Store: store, Kind: cfg.Kind, Open: s.kits.open, Program: s.graphs.find, MaxCalls: cfg.MaxCalls, ApproveAll: cfg.ApproveAll, Logger: cfg.Logger,
 	})
 	if err != nil {
 		return nil, errors.Join(err, store.Close())

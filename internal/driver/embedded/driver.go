@@ -189,6 +189,7 @@ func (d *Driver) open(ctx context.Context, info driver.Info, program driver.Prog
 	if d.cfg.Open == nil {
 		return &driver.Kit{Program: program}, nil
 	}
+	info.Program = program
 	k, err := d.cfg.Open(ctx, info)
 	if err != nil {
 		return nil, fmt.Errorf("open models and tools: %w", err)

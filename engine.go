@@ -1,0 +1,109 @@
+package hocket
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"runtime/debug"
+	"sync"
+
+	"github.com/hocket-run/hocket/internal/journal"
+	"github.com/hocket-run/hocket/internal/service"
+)
+
+// Memory is the store that keeps nothing: the default of [Config.DB].
+const Memory = service.Memory
+
+// Config is what an [Engine] is made of. The zero value is good: a store in memory, keys of models from the environment, no log.
+type Config struct {
+	// DB is the path of the store, a SQLite file that is made where it is not there. Several processes may use one at once. "" and [Memory] keep runs in
+	// memory alone: they are gone with the engine, and a run whose context is done is cancelled instead of interrupted.
+	DB string
+	// Program is the name under which other people's tools, such as `hocket resume`, refer to this program; "" is its module path, or the name of its file.
+	Program string
+	// Env looks up variables of the environment: keys of models, HOCKET_MODEL. Nil is os.Getenv.
+	Env func(name string) string
+	// MaxCalls bounds the calls of models, tools and node functions that are under way at once, over all runs; 0 is 256.
+	MaxCalls int
+	// Logger gets what goes wrong behind the scenes; nil: nobody does.
+	Logger *slog.Logger
+}
+
+// Engine runs workflows over one store. Make one with [Open] and close it. Safe for concurrent use.
+type Engine struct {
+	service *service.Service
+	program string
+	durable bool
+	log     *slog.Logger
+
+	// followed are the contexts of those who follow runs, by run.
+	followed sync.Map
+
+	mu     sync.Mutex
+	graphs map[string]*bound
+	named  map[graphName]string
+}
+
+// Open opens the store and makes an engine on it. It starts nothing: see [Engine.Recover] for runs that a former process left.
+//
+// Errors: the store cannot be opened; it was written by a newer Hocket; MaxCalls is negative.
+func Open(ctx context.Context, cfg Config) (*Engine, error) {
+	e := &Engine{
+		program: cmp.Or(cfg.Program, programName()), durable: cfg.DB != "" && cfg.DB != Memory, log: cfg.Logger,
+		graphs: map[string]*bound{}, named: map[graphName]string{},
+	}
+	if e.log == nil {
+		e.log = slog.New(slog.DiscardHandler)
+	}
+	s, err := service.Open(ctx, service.Config{
+		DB: cmp.Or(cfg.DB, Memory), Kind: journal.KindProgram, Env: cfg.Env, MaxCalls: cfg.MaxCalls, Logger: cfg.Logger, Program: e.program,
+		Functions: e.functionsOf,
+	})
+	if err != nil {
+		return nil, err
+	}
+	e.service = s
+	return e, nil
+}
+
+// programName is how this program is called where nobody said so.
+func programName() string {
+	if info, ok := debug.ReadBuildInfo(); ok && info.Path != "" && info.Path != "command-line-arguments" {
+		return info.Path
+	}
+	return filepath.Base(os.Args[0])
+}
+
+// Close interrupts the runs that go on, so that they can be resumed where there is a store, and closes it. It waits up to ten seconds for functions that
+// were told to stop. Calls of the engine after it fail with [ErrClosed].
+func (e *Engine) Close() error { return e.service.Close() }
+
+// Recover takes up the runs that a former process of this program left when it died, of documents and of graphs that are registered by now, and returns
+// when they go on. Runs that cannot go on here are logged and left alone; paused runs wait for their answers. Call it once, after the calls of [Register].
+func (e *Engine) Recover(ctx context.Context) error {
+	q := journal.Query{Kind: journal.KindProgram, Interrupted: true, Limit: 1000}
+	for {
+		heads, next, err := e.service.List(ctx, q)
+		if err != nil {
+			return known(err)
+		}
+		for _, h := range heads {
+			if h.Meta[service.MetaProgram] != e.program {
+				continue
+			}
+			err := e.service.Resume(ctx, h.Run)
+			switch {
+			case ctx.Err() != nil:
+				return ctx.Err()
+			case err != nil && !errors.Is(err, journal.ErrOwned):
+				e.log.Warn("run is not recovered", "run", h.Run, "err", err)
+			}
+		}
+		if q.Cursor = next; next == "" {
+			return nil
+		}
+	}
+}

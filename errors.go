@@ -1,0 +1,135 @@
+package hocket
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/hocket-run/hocket/graph"
+	"github.com/hocket-run/hocket/internal/driver"
+	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/journal"
+)
+
+// What may be wrong with a call; use errors.Is.
+var (
+	// ErrNotFound: there is no such run.
+	ErrNotFound = errors.New("no such run")
+	// ErrExists: there is a run of that id already.
+	ErrExists = errors.New("there is a run of that id already")
+	// ErrVersion: the run belongs to another version of the graph, or another graph has this name and version. See [VersionError].
+	ErrVersion = errors.New("another version of the graph")
+	// ErrEnded: the run has ended.
+	ErrEnded = errors.New("the run has ended")
+	// ErrPaused: the run waits for a person, so it cannot go on without an answer.
+	ErrPaused = errors.New("the run waits for an answer")
+	// ErrAnswer: the run does not take this answer: nobody waits for it, several do and it names none, or it is not one of those that are offered. The
+	// text says which; the run is unchanged.
+	ErrAnswer = errors.New("the run does not take this answer")
+	// ErrBusy: another process drives the run.
+	ErrBusy = errors.New("another process drives the run")
+	// ErrInterrupted: the run was left before it ended, because the context was done or the engine was closed, and can be resumed. See
+	// [InterruptedError].
+	ErrInterrupted = errors.New("run was interrupted")
+	// ErrClosed: the engine was closed.
+	ErrClosed = errors.New("engine is closed")
+)
+
+// VersionError says which graphs do not fit. It matches [ErrVersion].
+type VersionError struct {
+	// Run is the run that cannot go on, "" for a registration.
+	Run string
+	// Graph is the graph's name, Have the digest of the one that was given, Want of the one that the run or the name belongs to.
+	Graph, Have, Want string
+}
+
+func (e *VersionError) Error() string {
+	if e.Run == "" {
+		return fmt.Sprintf("register graph %q: another graph has this name and version; give it a Version of its own", e.Graph)
+	}
+	return fmt.Sprintf("run %s belongs to another version of graph %q (digest %.12s, not %.12s)", e.Run, e.Graph, e.Want, e.Have)
+}
+
+// Is makes errors.Is(err, ErrVersion) hold.
+func (e *VersionError) Is(target error) bool { return target == ErrVersion }
+
+// InterruptedError says that a run was left before it ended. It matches [ErrInterrupted] and its cause.
+type InterruptedError struct {
+	Run string
+	// Cause is that of the context, or ErrClosed.
+	Cause error
+}
+
+func (e *InterruptedError) Error() string {
+	return fmt.Sprintf("run %s was interrupted: %v", e.Run, e.Cause)
+}
+
+// Unwrap gives the cause.
+func (e *InterruptedError) Unwrap() error { return e.Cause }
+
+// Is makes errors.Is(err, ErrInterrupted) hold.
+func (e *InterruptedError) Is(target error) bool { return target == ErrInterrupted }
+
+// RunError is why a run or a node did not succeed, as it was recorded: the Go error of a function is gone, its text stays.
+//
+// errors.As finds a *graph.SchemaValidationError or *graph.NodeExecutionError where the failure was one; errors.Is(err, context.Canceled) tells a
+// cancellation, errors.Is(err, context.DeadlineExceeded) a time limit.
+type RunError struct {
+	// Code is a stable word: `func` for errors of functions, `schema_validation`, `node_execution`, `timeout`, `max_steps`, `state_conflict`, `cancelled`,
+	// and others that docs/cli.md lists.
+	Code    string `json:"code"`
+	Message string `json:"message"`
+	// Node is where it happened, "" where it concerns the run alone.
+	Node string `json:"node,omitempty"`
+}
+
+func (e *RunError) Error() string { return e.Message }
+
+// Unwrap gives the kind of the failure as an error of Go.
+func (e *RunError) Unwrap() error {
+	switch e.Code {
+	case "schema_validation":
+		return &graph.SchemaValidationError{Message: e.Message}
+	case "node_execution":
+		return &graph.NodeExecutionError{NodeID: e.Node, Cause: errors.New(e.Message)}
+	case engine.CodeCancelled:
+		return context.Canceled
+	case engine.CodeTimeout:
+		return context.DeadlineExceeded
+	}
+	return nil
+}
+
+// runError makes the error of a failure, nil of none.
+func runError(f *engine.Failure, node string) error {
+	if f == nil {
+		return nil
+	}
+	e := &RunError{Code: f.Code, Message: f.Message, Node: f.Node}
+	if e.Node == "" {
+		e.Node = node
+	}
+	return e
+}
+
+// knownError is an error of the rooms below under a name of this package.
+type knownError struct{ is, err error }
+
+func (e *knownError) Error() string        { return e.err.Error() }
+func (e *knownError) Unwrap() error        { return e.err }
+func (e *knownError) Is(target error) bool { return target == e.is }
+
+// known gives an error the name that this package has for it.
+func known(err error) error {
+	for _, k := range []struct{ is, from error }{
+		{ErrNotFound, journal.ErrNotFound}, {ErrExists, journal.ErrExists}, {ErrEnded, engine.ErrEnded}, {ErrBusy, journal.ErrOwned},
+		{ErrClosed, driver.ErrClosed}, {ErrClosed, journal.ErrClosed},
+		{ErrAnswer, engine.ErrAnswer}, {ErrAnswer, engine.ErrWaitNotFound}, {ErrAnswer, engine.ErrWaitAmbiguous},
+		{ErrAnswer, engine.ErrWaitAnswered}, {ErrAnswer, engine.ErrWaitClosed},
+	} {
+		if errors.Is(err, k.from) {
+			return &knownError{k.is, err}
+		}
+	}
+	return err
+}

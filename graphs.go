@@ -1,0 +1,114 @@
+package hocket
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+
+	"github.com/hocket-run/hocket/graph"
+	"github.com/hocket-run/hocket/internal/driver"
+	driverprogram "github.com/hocket-run/hocket/internal/driver/program"
+	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/program"
+	"github.com/hocket-run/hocket/internal/service"
+	"github.com/hocket-run/hocket/workflow"
+)
+
+// graphName is what a graph is registered under.
+type graphName struct{ name, version string }
+
+// bound is a graph that this engine can drive.
+type bound struct {
+	service.Graph
+	table *program.Table
+	plan  *engine.Plan
+}
+
+// Register makes a graph known to the engine, so that [Engine.Resume], [Engine.Answer] and [Engine.Recover] can go on with its runs, by its digest (P9).
+// [Run], [Stream] and [Resume] do that with the graph that they get. Registering the same graph twice does nothing; of two graphs that are equal but for
+// their functions, those of the last count for runs that come into memory from then on.
+//
+// Errors: *[VersionError] where another graph has the name and the version.
+func Register[S any](e *Engine, g *graph.Compiled[S]) error {
+	w := g.Workflow()
+	name := graphName{w.Name, w.Version}
+	e.mu.Lock()
+	was, taken := e.named[name]
+	if !taken {
+		e.named[name] = g.Digest()
+	}
+	e.mu.Unlock()
+	if taken && was != g.Digest() {
+		return &VersionError{Graph: w.Name, Have: g.Digest(), Want: was}
+	}
+	_, err := bind(e, g)
+	return err
+}
+
+// bind makes the functions of a graph those of its digest.
+func bind[S any](e *Engine, g *graph.Compiled[S]) (*bound, error) {
+	return e.bind(g.Workflow(), g.Digest(), g.Program())
+}
+
+func (e *Engine) bind(w *workflow.Workflow, digest string, table *program.Table) (*bound, error) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if b := e.graphs[digest]; b != nil && b.table == table {
+		return b, nil
+	}
+	plan, err := engine.Compile(w, nil) // for folding alone: no function is asked then
+	if err != nil {
+		return nil, fmt.Errorf("graph %q: %w", w.Name, err)
+	}
+	b := &bound{Graph: service.Graph{Workflow: w, Digest: digest, Program: driverprogram.New(table)}, table: table, plan: plan}
+	e.graphs[digest] = b
+	e.service.Register(b.Graph)
+	return b, nil
+}
+
+// functions are those of one run: its node functions get what the engine offers, and none begins once whoever follows the run has given it up (S2-36).
+type functions struct {
+	driver.Program
+	engine  *Engine
+	runtime graph.Runtime
+}
+
+// functionsOf makes the functions of a run.
+func (e *Engine) functionsOf(info driver.Info) driver.Program {
+	return functions{info.Program, e, e.runtime(info)}
+}
+
+// runtime is what the nodes of a run are offered (S2-71).
+func (e *Engine) runtime(driver.Info) graph.Runtime { return graph.Runtime{} }
+
+// Call implements driver.Program.
+func (f functions) Call(ctx context.Context, run string, c *engine.CallFunc) engine.FuncResult {
+	if v, ok := f.engine.followed.Load(run); ok {
+		if follower, ok := v.(context.Context); ok && follower.Err() != nil {
+			<-ctx.Done() // the follower is about to interrupt the run
+			return engine.FuncResult{Failure: &engine.Failure{Code: engine.CodeCancelled, Message: "cancelled"}}
+		}
+	}
+	return f.Program.Call(program.WithServices(ctx, f.runtime), run, c)
+}
+
+// check tells whether a run belongs to the graph.
+func (e *Engine) check(ctx context.Context, b *bound, run string) (last uint64, err error) {
+	h, err := e.service.Head(ctx, run)
+	if err != nil {
+		return 0, known(err)
+	}
+	if h.Definition != b.Digest {
+		return 0, &VersionError{Run: run, Graph: b.Workflow.Name, Have: b.Digest, Want: h.Definition}
+	}
+	return h.LastSeq, nil
+}
+
+// encode makes the first state of a run.
+func encode(state any) (engine.Value, error) {
+	raw, err := json.Marshal(state)
+	if err != nil {
+		return nil, fmt.Errorf("encode state: %w", err)
+	}
+	return raw, nil
+}

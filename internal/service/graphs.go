@@ -1,0 +1,95 @@
+package service
+
+import (
+	"cmp"
+	"context"
+	"sync"
+
+	"github.com/hocket-run/hocket/internal/driver"
+	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/workflow"
+)
+
+// FormatGraph is the format of workflows that are Go graphs: only the program with their functions can drive their runs.
+const FormatGraph = "graph"
+
+// MetaProgram holds the name of the program that started a run of a Go graph (D29).
+const MetaProgram = "program"
+
+// Graph is a Go graph with its functions. Program must be comparable.
+type Graph struct {
+	Workflow *workflow.Workflow
+	Digest   string
+	Program  driver.Program
+}
+
+// graphs are the Go graphs of this program, by digest. The zero value is ready. Safe for concurrent use.
+type graphs struct {
+	mu sync.RWMutex
+	m  map[string]driver.Program
+}
+
+// find gives the functions of a definition, nil where this program has none.
+func (g *graphs) find(w *workflow.Workflow) (driver.Program, error) {
+	if w.Format != FormatGraph {
+		return nil, nil
+	}
+	digest, err := w.Digest()
+	if err != nil {
+		return nil, err
+	}
+	g.mu.RLock()
+	defer g.mu.RUnlock()
+	return g.m[digest], nil
+}
+
+// Register lets runs of a graph go on here. Of several programs for one digest the last one counts, for runs that come into memory from then on.
+func (s *Service) Register(g Graph) {
+	s.graphs.mu.Lock()
+	defer s.graphs.mu.Unlock()
+	if s.graphs.m == nil {
+		s.graphs.m = map[string]driver.Program{}
+	}
+	s.graphs.m[g.Digest] = g.Program
+	s.driver.Forget(g.Digest)
+}
+
+// GraphRequest says how to run a graph.
+type GraphRequest struct {
+	Graph
+	// Input is the first state.
+	Input engine.Value
+	// RunID must be new; "" makes one.
+	RunID  string
+	Model  string
+	Limits workflow.Limits
+	// ParentRun is the run that starts this one, or empty.
+	ParentRun string
+}
+
+// StartGraph begins a run of a Go graph, which need not be registered. It returns once the run is stored. Errors: *InvalidError; journal.ErrExists.
+func (s *Service) StartGraph(ctx context.Context, q GraphRequest) (run string, err error) {
+	if err := s.checkRunID(ctx, q.RunID); err != nil {
+		return "", err
+	}
+	spec := driver.Spec{
+		Run: q.RunID, Workflow: q.Workflow, Program: q.Program, Input: q.Input, Limits: q.Limits, Model: q.Model, ParentRun: q.ParentRun,
+	}
+	if s.cfg.Program != "" {
+		spec.Meta = map[string]string{MetaProgram: s.cfg.Program}
+	}
+	return s.driver.Start(ctx, spec)
+}
+
+// openProgram gives a run of a Go graph its functions, which the program that has them alone can do (D29).
+func (k *kits) openProgram(info driver.Info, kit *driver.Kit) error {
+	if info.Program == nil {
+		return invalidf("run %s belongs to the Go graph %q; it goes on in the program that registered it: %s",
+			info.Run, info.Workflow.Name, cmp.Or(info.Meta[MetaProgram], "a program without name"))
+	}
+	kit.Program = info.Program
+	if k.cfg.Functions != nil {
+		kit.Program = k.cfg.Functions(info)
+	}
+	return nil
+}

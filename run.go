@@ -1,0 +1,400 @@
+package hocket
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"iter"
+	"time"
+
+	"github.com/hocket-run/hocket/graph"
+	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/project"
+	"github.com/hocket-run/hocket/internal/service"
+	"github.com/hocket-run/hocket/workflow"
+)
+
+// Answer answers the question of a run that waits.
+type Answer struct {
+	// Wait is the id of the question, Node the node that asks; both may be "" where one question is open (D17).
+	Wait, Node string
+	// Value is any value that JSON can hold; for an approval "approve" or "reject".
+	Value any
+	// Note goes with a decision.
+	Note string
+}
+
+// Run runs a graph from a state until it has ended or waits for a person.
+//
+// The error tells that the run could not be run, or was left: Result then is nil, or, with an *[InterruptedError], as far as it came. How the run ended
+// is in Result: a failure of a node is Result.Err and no error of Run.
+//
+// Where ctx is done, the functions that run are told so, what they give all the same is recorded, and the run is interrupted: [Resume] goes on with it.
+// In memory it is cancelled instead, which is no error but Result.Status (D22, S2-36).
+//
+// Errors: *[InterruptedError]; [ErrExists]; [ErrClosed]; ctx's own where it was done before the run began, except in memory.
+func Run[S any](ctx context.Context, e *Engine, g *graph.Compiled[S], state S, options ...RunOptions[S]) (*Result[S], error) {
+	f, err := start(ctx, e, g, state, options)
+	if err != nil {
+		return nil, err
+	}
+	return settle[S](ctx, f)
+}
+
+// Stream is [Run] step by step: it gives each step when it settled. The run goes on meanwhile, so that a slow consumer holds up nothing. The last step
+// is the one whose Status is not [StatusRunning]; an error, of the kinds of Run, is the last thing given.
+//
+// Leaving the loop interrupts the run as a done ctx does: [Resume] goes on with it. In memory it is cancelled.
+func Stream[S any](ctx context.Context, e *Engine, g *graph.Compiled[S], state S, options ...RunOptions[S]) iter.Seq2[Step[S], error] {
+	return func(yield func(Step[S], error) bool) {
+		f, err := start(ctx, e, g, state, options)
+		if err != nil {
+			yield(Step[S]{}, err)
+			return
+		}
+		stream(ctx, f, yield)
+	}
+}
+
+// Resume goes on with a run: with an answer, of one that waits; without, of one that was interrupted. It returns like [Run].
+//
+// Nodes that ended do not run again; those that were at work when the run was interrupted do, with the same [graph.Context].Key.
+//
+// Errors: those of Run, and [ErrNotFound]; *[VersionError] where the run belongs to another version of the graph (D29); [ErrAnswer]; [ErrPaused];
+// [ErrEnded]; [ErrBusy]. Then the run is unchanged.
+func Resume[S any](ctx context.Context, e *Engine, g *graph.Compiled[S], run string, answer ...Answer) (*Result[S], error) {
+	f, err := resume(ctx, e, g, run, answer)
+	if err != nil {
+		return nil, err
+	}
+	return settle[S](ctx, f)
+}
+
+// ResumeStream is [Resume] step by step: it gives the steps that settle from then on, as [Stream] does.
+func ResumeStream[S any](ctx context.Context, e *Engine, g *graph.Compiled[S], run string, answer ...Answer) iter.Seq2[Step[S], error] {
+	return func(yield func(Step[S], error) bool) {
+		f, err := resume(ctx, e, g, run, answer)
+		if err != nil {
+			yield(Step[S]{}, err)
+			return
+		}
+		stream(ctx, f, yield)
+	}
+}
+
+// Executor is a graph with the engine that runs it (S2-76). Safe for concurrent use.
+type Executor[S any] struct {
+	engine *Engine
+	graph  *graph.Compiled[S]
+}
+
+// NewExecutor makes an executor.
+func NewExecutor[S any](e *Engine, g *graph.Compiled[S]) *Executor[S] { return &Executor[S]{e, g} }
+
+// Run is [Run].
+func (x *Executor[S]) Run(ctx context.Context, state S, options ...RunOptions[S]) (*Result[S], error) {
+	return Run(ctx, x.engine, x.graph, state, options...)
+}
+
+// Stream is [Stream].
+func (x *Executor[S]) Stream(ctx context.Context, state S, options ...RunOptions[S]) iter.Seq2[Step[S], error] {
+	return Stream(ctx, x.engine, x.graph, state, options...)
+}
+
+// Resume is [Resume].
+func (x *Executor[S]) Resume(ctx context.Context, run string, answer ...Answer) (*Result[S], error) {
+	return Resume(ctx, x.engine, x.graph, run, answer...)
+}
+
+// ResumeStream is [ResumeStream].
+func (x *Executor[S]) ResumeStream(ctx context.Context, run string, answer ...Answer) iter.Seq2[Step[S], error] {
+	return ResumeStream(ctx, x.engine, x.graph, run, answer...)
+}
+
+// start begins a run.
+func start[S any](ctx context.Context, e *Engine, g *graph.Compiled[S], state S, options []RunOptions[S]) (*following, error) {
+	var o RunOptions[S]
+	if len(options) > 0 {
+		o = options[0]
+	}
+	b, err := bind(e, g)
+	if err != nil {
+		return nil, err
+	}
+	if ctx.Err() != nil && e.durable {
+		return nil, context.Cause(ctx)
+	}
+	if o.ResumeFrom != nil {
+		return resume(ctx, e, g, o.ResumeFrom.ExecutionID, nil)
+	}
+	input, err := encode(state)
+	if err != nil {
+		return nil, err
+	}
+	run := cmp.Or(o.ID, service.NewRunID())
+	if ctx.Err() != nil { // an aborted run executes nothing (S2-36)
+		return &following{e: e, b: b, run: run, stillborn: input}, nil
+	}
+	q := service.GraphRequest{
+		Graph: b.Graph, Input: input, RunID: run, Model: o.Model,
+		Limits: workflow.Limits{MaxSteps: o.MaxSteps},
+	}
+	f := follow(ctx, e, b, run)
+	// Under ctx it would not be known whether the run has begun.
+	if _, err := e.service.StartGraph(context.WithoutCancel(ctx), q); err != nil {
+		f.done()
+		return nil, known(err)
+	}
+	return f, nil
+}
+
+// resume goes on with a run.
+func resume[S any](ctx context.Context, e *Engine, g *graph.Compiled[S], run string, answers []Answer) (*following, error) {
+	b, err := bind(e, g)
+	if err != nil {
+		return nil, err
+	}
+	last, err := e.check(ctx, b, run)
+	if err != nil {
+		return nil, err
+	}
+	f := follow(ctx, e, b, run)
+	f.after = last
+	if err := e.goOn(ctx, run, answers); err != nil {
+		f.done()
+		return nil, err
+	}
+	return f, nil
+}
+
+// goOn answers a run, or takes it up.
+func (e *Engine) goOn(ctx context.Context, run string, answers []Answer) error {
+	if len(answers) > 0 && answers[0] != (Answer{}) {
+		return e.Answer(ctx, run, answers[0])
+	}
+	return e.Resume(ctx, run)
+}
+
+// Answer answers a question of a run, whoever drives it, and returns when the answer is stored; the run goes on. The same answer to an answered question
+// is no error.
+//
+// Errors: [ErrNotFound], [ErrAnswer], [ErrEnded], [ErrClosed]; the run belongs to a Go graph that is not registered.
+func (e *Engine) Answer(ctx context.Context, run string, a Answer) error {
+	value, err := json.Marshal(a.Value)
+	if err != nil {
+		return fmt.Errorf("encode answer: %w", err)
+	}
+	return known(e.service.Answer(ctx, run, service.AnswerRequest{Wait: a.Wait, Node: a.Node, Value: value, Note: a.Note}))
+}
+
+// Resume takes up an interrupted run and returns when it goes on.
+//
+// Errors: [ErrNotFound], [ErrPaused], [ErrEnded], [ErrBusy], [ErrClosed]; the run belongs to a Go graph that is not registered.
+func (e *Engine) Resume(ctx context.Context, run string) error {
+	if err := e.service.Resume(ctx, run); err != nil {
+		return known(err)
+	}
+	h, err := e.service.Head(ctx, run)
+	if err != nil {
+		return known(err)
+	}
+	if engine.Status(h.Status) == engine.StatusPaused {
+		return fmt.Errorf("resume run %s: %w", run, ErrPaused)
+	}
+	return nil
+}
+
+// Cancel cancels a run, whoever drives it, with the runs that it started, and returns when that is stored; functions that run are told so. reason may be
+// "". Errors: [ErrNotFound], [ErrEnded], [ErrClosed].
+func (e *Engine) Cancel(ctx context.Context, run, reason string) error {
+	return known(e.service.Cancel(ctx, run, reason))
+}
+
+// following is a run that somebody follows.
+type following struct {
+	e   *Engine
+	b   *bound
+	run string
+	// after is the event from which on steps are given.
+	after uint64
+	// stillborn is the state of a run that was cancelled before it began; nil for all others.
+	stillborn engine.Value
+	done      func()
+}
+
+// follow notes who follows a run; done takes the note back.
+func follow(ctx context.Context, e *Engine, b *bound, run string) *following {
+	e.followed.Store(run, ctx)
+	return &following{e: e, b: b, run: run, done: func() { e.followed.CompareAndDelete(run, ctx) }}
+}
+
+// leaveTime bounds how long a run that is left is told to stop.
+const leaveTime = 10 * time.Second
+
+// leave interrupts the run, or cancels it where nothing keeps it.
+func (f *following) leave(ctx context.Context) error {
+	reason := "nobody follows the run any more"
+	if ctx.Err() != nil {
+		reason = context.Cause(ctx).Error()
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), leaveTime)
+	defer cancel()
+	// What functions give all the same is recorded first: the node from which a run is aborted completes (S2-36).
+	if err := f.e.service.Interrupt(ctx, f.run); err != nil || f.e.durable {
+		return known(err)
+	}
+	if err := f.e.service.Cancel(ctx, f.run, reason); err != nil && !errors.Is(err, engine.ErrEnded) {
+		return known(err)
+	}
+	_, err := f.e.service.Wait(ctx, f.run)
+	return known(err)
+}
+
+// closed says of a run whose engine was closed that it was interrupted.
+func (f *following) closed(err error) error {
+	if errors.Is(err, ErrClosed) && !errors.Is(err, ErrInterrupted) {
+		return &InterruptedError{Run: f.run, Cause: ErrClosed}
+	}
+	return err
+}
+
+// settle waits for the end of the run and gives its result.
+func settle[S any](ctx context.Context, f *following) (*Result[S], error) {
+	if f.stillborn != nil {
+		return stillborn[S](f)
+	}
+	defer f.done()
+	st, err := f.e.service.Wait(ctx, f.run)
+	switch {
+	case ctx.Err() != nil:
+		if err := f.leave(ctx); err != nil {
+			return nil, err
+		}
+	case err != nil:
+		return nil, f.closed(known(err))
+	}
+	r, err := result[S](context.WithoutCancel(ctx), f)
+	switch {
+	case err != nil:
+		return nil, f.closed(err)
+	case r.Status == StatusRunning && ctx.Err() != nil:
+		return r, &InterruptedError{Run: f.run, Cause: context.Cause(ctx)}
+	case r.Status == StatusRunning && st.Interrupted:
+		return r, &InterruptedError{Run: f.run, Cause: ErrClosed}
+	}
+	return r, nil
+}
+
+// result folds the journal of the run.
+func result[S any](ctx context.Context, f *following) (*Result[S], error) {
+	events, err := f.e.service.Events(ctx, f.run, 0)
+	if err != nil {
+		return nil, known(err)
+	}
+	folder := project.NewGraphFolder(f.run, f.b.plan)
+	for _, ev := range events {
+		if _, err := folder.Add(ev); err != nil {
+			return nil, fmt.Errorf("read run %s: %w", f.run, err)
+		}
+	}
+	return resultOf[S](f, folder.State())
+}
+
+// stream follows the run and gives its steps.
+func stream[S any](ctx context.Context, f *following, yield func(Step[S], error) bool) {
+	if f.stillborn != nil {
+		r, err := stillborn[S](f)
+		if err != nil {
+			yield(Step[S]{}, err)
+			return
+		}
+		yield(Step[S]{NodeID: r.Snapshot.CurrentNodeID, State: r.State, Status: r.Status, Error: r.Err}, nil)
+		return
+	}
+	defer f.done()
+	s := &streaming[S]{following: f, folder: project.NewGraphFolder(f.run, f.b.plan), yield: yield}
+	err := s.watch(ctx)
+	switch {
+	case s.ended:
+		return
+	case s.left:
+		if err := f.leave(ctx); err != nil {
+			f.e.log.Warn("run is not interrupted", "run", f.run, "err", err)
+		}
+		return
+	case ctx.Err() != nil:
+		if err = f.leave(ctx); err == nil {
+			err = s.rest(context.WithoutCancel(ctx), context.Cause(ctx))
+		}
+	}
+	if !s.ended && !s.left {
+		yield(Step[S]{}, f.closed(known(err)))
+	}
+}
+
+// streaming is a stream at work.
+type streaming[S any] struct {
+	*following
+	folder      *project.GraphFolder
+	yield       func(Step[S], error) bool
+	seq         uint64
+	ended, left bool
+}
+
+func (s *streaming[S]) watch(ctx context.Context) error {
+	for u, err := range s.e.service.Watch(ctx, s.run, 0) {
+		if err != nil {
+			return err
+		}
+		if u.Event == nil {
+			continue
+		}
+		if err := s.add(*u.Event); err != nil || s.ended || s.left {
+			return err
+		}
+	}
+	return nil
+}
+
+// rest gives what was recorded while the run was interrupted, and then says that it was.
+func (s *streaming[S]) rest(ctx context.Context, cause error) error {
+	events, err := s.e.service.Events(ctx, s.run, s.seq)
+	if err != nil {
+		return err
+	}
+	for _, ev := range events {
+		if err := s.add(ev); err != nil || s.ended || s.left {
+			return err
+		}
+	}
+	return &InterruptedError{Run: s.run, Cause: cause}
+}
+
+func (s *streaming[S]) add(ev engine.Event) error {
+	steps, err := s.folder.Add(ev)
+	if err != nil {
+		return fmt.Errorf("read run %s: %w", s.run, err)
+	}
+	s.seq = ev.Seq
+	for _, g := range steps {
+		if g.Seq <= s.after {
+			continue
+		}
+		step, err := stepOf[S](g)
+		if err != nil {
+			return err
+		}
+		if !s.yield(step, nil) {
+			s.left = true
+		}
+		if step.Status != StatusRunning {
+			s.ended, s.left = true, false
+		}
+		if s.left || s.ended {
+			return nil
+		}
+	}
+	return nil
+}

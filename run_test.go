@@ -1,0 +1,405 @@
+package hocket_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"go.uber.org/goleak"
+
+	"github.com/hocket-run/hocket"
+	"github.com/hocket-run/hocket/graph"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// state is what the graphs of these tests work on.
+type state struct {
+	N    int      `json:"n"`
+	Text string   `json:"text,omitempty"`
+	Log  []string `json:"log,omitempty"`
+}
+
+func open(t *testing.T, cfg hocket.Config) *hocket.Engine {
+	t.Helper()
+	e, err := hocket.Open(t.Context(), cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := e.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return e
+}
+
+// stores are the configurations that every rule of runs holds for.
+func stores(t *testing.T, test func(t *testing.T, e *hocket.Engine)) {
+	t.Helper()
+	for _, name := range []string{"memory", "sqlite"} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			cfg := hocket.Config{}
+			if name == "sqlite" {
+				cfg.DB = filepath.Join(t.TempDir(), "app.db")
+			}
+			test(t, open(t, cfg))
+		})
+	}
+}
+
+func compiled(t *testing.T, b *graph.Builder[state], cfg ...graph.Config) *graph.Compiled[state] {
+	t.Helper()
+	g, err := b.Compile(cfg...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return g
+}
+
+func note(id string, opts ...graph.NodeOptions[state]) graph.Node[state] {
+	return graph.Do(id, func(_ context.Context, s *state) error {
+		s.Log = append(s.Log, id)
+		return nil
+	}, opts...)
+}
+
+func once() graph.NodeOptions[state] {
+	return graph.NodeOptions[state]{Retry: &graph.Retry{MaxAttempts: new(1)}}
+}
+
+func breaks(id, text string) graph.Node[state] {
+	return graph.Do(id, func(context.Context, *state) error { return errors.New(text) }, once())
+}
+
+// trace is a stream in short: node, status, the log in its state; then its error.
+func trace(t *testing.T, steps func(yield func(hocket.Step[state], error) bool)) string {
+	t.Helper()
+	var out []string
+	for s, err := range steps {
+		switch {
+		case err != nil:
+			out = append(out, err.Error())
+		case s.Error != nil:
+			out = append(out, fmt.Sprintf("%s %s (%v)", s.NodeID, s.Status, s.Error))
+		default:
+			out = append(out, fmt.Sprintf("%s %s %s", s.NodeID, s.Status, strings.Join(s.State.Log, "")))
+		}
+	}
+	return strings.Join(out, "; ")
+}
+
+// S2-30, S2-73, D13: Run and Stream tell the same story; the last step says how the run ended, or that it is paused.
+func TestStreamAndRun(t *testing.T) {
+	t.Parallel()
+	once := once()
+	for name, tc := range map[string]struct {
+		build   *graph.Builder[state]
+		config  graph.Config
+		steps   string
+		visited string
+		status  hocket.Status
+		err     string
+	}{
+		"chain": {
+			graph.New[state]("t").Start(note("a")).Then(note("b")), graph.Config{},
+			"a running a; b completed ab", "a b", hocket.StatusCompleted, "",
+		},
+		"failure": {
+			graph.New[state]("t").Start(note("a")).Then(breaks("b", "no luck")).Then(note("c")), graph.Config{},
+			"a running a; b failed (no luck)", "a b", hocket.StatusFailed, "no luck",
+		},
+		"wait": {
+			graph.New[state]("t").Start(note("a")).Wait("Go on?").Then(note("b")), graph.Config{},
+			"a running a; wait_1 paused a", "a", hocket.StatusPaused, "",
+		},
+		"limit": {
+			graph.New[state]("t").Start(note("a")).Then(note("b")).Then(note("c")), graph.Config{MaxSteps: new(2)},
+			"a running a; b running ab; a failed (Exceeded maximum steps (2))", "a b", hocket.StatusFailed, "Exceeded maximum steps (2)",
+		},
+		"no steps": { // S2-32
+			graph.New[state]("t").Start(note("a")), graph.Config{MaxSteps: new(0)},
+			"a failed (Exceeded maximum steps (0))", "", hocket.StatusFailed, "Exceeded maximum steps (0)",
+		},
+		"branches": { // each branch sees its own changes, the block merges them
+			graph.New[state]("t").Start(note("s")).Parallel(graph.ParallelConfig[state]{Branches: []string{"x"}}).Node(note("x")).Then(note("z")),
+			graph.Config{Reducers: map[string]graph.Reducer{"log": graph.Append()}},
+			"s running s; x running sx; parallel_1 running sx; z completed sxz", "s x parallel_1 z", hocket.StatusCompleted, "",
+		},
+		"loop": { // S2-23
+			graph.New[state]("t").Start(note("s")).
+				Loop(graph.LoopConfig[state]{Until: func(s state) bool { return len(s.Log) > 2 }}, note("b")).Then(note("z")), graph.Config{},
+			"s running s; loop_start_1 running s; b running sb; loop_check_2 running sb; b running sbb; loop_check_2 running sbb; z completed sbbz",
+			"s loop_start_1 b loop_check_2 b loop_check_2 z", hocket.StatusCompleted, "",
+		},
+		"handled": { // S2-7: the run stays failed behind its handler
+			graph.New[state]("t").Start(breaks("a", "no luck")).Catch(note("h", once)), graph.Config{},
+			"a running (no luck); h running h; a failed (no luck)", "a h", hocket.StatusFailed, "no luck",
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			stores(t, func(t *testing.T, e *hocket.Engine) {
+				g := compiled(t, tc.build, tc.config)
+				if got := trace(t, hocket.Stream(t.Context(), e, g, state{})); got != tc.steps {
+					t.Errorf("steps %s\nwant  %s", got, tc.steps)
+				}
+				r, err := hocket.Run(t.Context(), e, g, state{})
+				if err != nil {
+					t.Fatal(err)
+				}
+				text := ""
+				if r.Err != nil {
+					text = r.Err.Error()
+				}
+				if got := strings.Join(r.Snapshot.VisitedNodes, " "); got != tc.visited || r.Status != tc.status || text != tc.err {
+					t.Errorf("%s (%s), visited %s", r.Status, text, got)
+				}
+			})
+		})
+	}
+}
+
+// S2-52, S2-63, P9: a run that waits is answered by another engine on the same file; the snapshot counts over both, and nothing that ended runs again.
+func TestResumeElsewhere(t *testing.T) {
+	t.Parallel()
+	var calls atomic.Int64
+	db := filepath.Join(t.TempDir(), "app.db")
+	g := compiled(t, graph.New[state]("t").
+		Start(graph.Do("a", func(_ context.Context, s *state) error {
+			calls.Add(1)
+			s.N = 1
+			return nil
+		})).
+		Then(graph.WaitConfig[state]{ID: "w", Prompt: "Who?", Input: func(s *state, answer string) error {
+			s.Text = answer
+			return nil
+		}}).
+		Then(note("z")))
+	first := open(t, hocket.Config{DB: db})
+	r, err := hocket.Run(t.Context(), first, g, state{}, hocket.RunOptions[state]{ID: "mine"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if w := r.Snapshot.Waiting; r.Status != hocket.StatusPaused || len(w) != 1 || w[0].Prompt != "Who?" || w[0].Node != "w" || r.Snapshot.ExecutionID != "mine" {
+		t.Fatalf("%s, waiting %+v", r.Status, w)
+	}
+	second := open(t, hocket.Config{DB: db})
+	if _, err := hocket.Resume(t.Context(), second, g, "mine"); !errors.Is(err, hocket.ErrPaused) {
+		t.Errorf("resumed without an answer: %v", err)
+	}
+	got := trace(t, hocket.ResumeStream(t.Context(), second, g, "mine", hocket.Answer{Value: "me"}))
+	if want := "w running ; z completed z"; got != want {
+		t.Errorf("steps %s, want %s", got, want)
+	}
+	if _, err := hocket.Resume(t.Context(), second, g, "mine"); !errors.Is(err, hocket.ErrEnded) {
+		t.Errorf("resumed an ended run: %v", err)
+	}
+	if calls.Load() != 1 {
+		t.Errorf("the first node ran %d times", calls.Load())
+	}
+}
+
+// D29: a run goes on under its own version of the graph only, and a name with its version belongs to one graph.
+func TestVersions(t *testing.T) {
+	t.Parallel()
+	e := open(t, hocket.Config{DB: filepath.Join(t.TempDir(), "app.db")})
+	build := func(version string) *graph.Compiled[state] {
+		return compiled(t, graph.New[state]("t").Start(note("a")).Wait("?"), graph.Config{Version: version})
+	}
+	one, two := build("1"), build("2")
+	if err := errors.Join(hocket.Register(e, one), hocket.Register(e, two), hocket.Register(e, build("1"))); err != nil {
+		t.Fatal(err)
+	}
+	other := compiled(t, graph.New[state]("t").Start(note("b")), graph.Config{Version: "1"})
+	var v *hocket.VersionError
+	if err := hocket.Register(e, other); !errors.Is(err, hocket.ErrVersion) || !errors.As(err, &v) || v.Want != one.Digest() {
+		t.Errorf("another graph of that name and version: %v", err)
+	}
+	r, err := hocket.Run(t.Context(), e, one, state{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := hocket.Resume(t.Context(), e, two, r.Snapshot.ExecutionID, hocket.Answer{Value: "yes"}); !errors.Is(err, hocket.ErrVersion) {
+		t.Errorf("resumed under another version: %v", err)
+	}
+	if _, err := hocket.Resume(t.Context(), e, one, "none"); !errors.Is(err, hocket.ErrNotFound) {
+		t.Errorf("resumed what is not there: %v", err)
+	}
+	if _, err := hocket.Run(t.Context(), e, one, state{}, hocket.RunOptions[state]{ID: r.Snapshot.ExecutionID}); !errors.Is(err, hocket.ErrExists) {
+		t.Errorf("ran under an id that is taken: %v", err)
+	}
+}
+
+// D22, S2-36: a done context interrupts a run that is kept, and cancels one that is not; the node from which it is aborted completes.
+func TestDoneContext(t *testing.T) {
+	t.Parallel()
+	stores(t, func(t *testing.T, e *hocket.Engine) {
+		kept := strings.HasSuffix(t.Name(), "sqlite")
+		ctx, cancel := context.WithCancel(t.Context())
+		g := compiled(t, graph.New[state]("t").Start(graph.Do("a", func(_ context.Context, s *state) error {
+			if s.N++; ctx.Err() == nil {
+				cancel()
+			}
+			return nil
+		})).Then(note("z")))
+		r, err := hocket.Run(ctx, e, g, state{})
+		if r == nil || r.State.N != 1 || !slices.Equal(r.Snapshot.VisitedNodes, []string{"a"}) {
+			t.Fatalf("%+v, %v", r, err)
+		}
+		if !kept {
+			if r.Status != hocket.StatusCancelled || err != nil || !errors.Is(r.Err, context.Canceled) {
+				t.Errorf("%s, %v, %v", r.Status, r.Err, err)
+			}
+			return
+		}
+		var left *hocket.InterruptedError
+		if !errors.Is(err, hocket.ErrInterrupted) || !errors.Is(err, context.Canceled) || !errors.As(err, &left) || r.Status != hocket.StatusRunning {
+			t.Fatalf("%s, %v", r.Status, err)
+		}
+		r, err = hocket.Resume(t.Context(), e, g, left.Run)
+		if err != nil || r.Status != hocket.StatusCompleted || r.State.N != 1 || !slices.Equal(r.State.Log, []string{"z"}) {
+			t.Errorf("resumed: %+v, %v", r, err)
+		}
+	})
+}
+
+// D22: leaving the loop interrupts a run that is kept, and cancels one that is not.
+func TestLeavingTheLoop(t *testing.T) {
+	t.Parallel()
+	stores(t, func(t *testing.T, e *hocket.Engine) {
+		block := make(chan struct{})
+		g := compiled(t, graph.New[state]("t").Start(note("a")).Then(graph.Do("b", func(ctx context.Context, s *state) error {
+			select {
+			case <-block:
+				s.Log = append(s.Log, "b")
+				return nil
+			case <-ctx.Done():
+				return ctx.Err()
+			}
+		})))
+		for s, err := range hocket.Stream(t.Context(), e, g, state{}, hocket.RunOptions[state]{ID: "left"}) {
+			if err != nil || s.NodeID != "a" {
+				t.Fatalf("%+v, %v", s, err)
+			}
+			break
+		}
+		close(block)
+		r, err := hocket.Resume(t.Context(), e, g, "left")
+		if strings.HasSuffix(t.Name(), "memory") {
+			if !errors.Is(err, hocket.ErrEnded) {
+				t.Errorf("%v", err)
+			}
+			return
+		}
+		if err != nil || r.Status != hocket.StatusCompleted || cmp.Diff(r.State.Log, []string{"a", "b"}) != "" {
+			t.Errorf("%+v, %v", r, err)
+		}
+	})
+}
+
+// S2-36: a run whose context is done before it begins executes nothing.
+func TestAbortedBefore(t *testing.T) {
+	t.Parallel()
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	stores(t, func(t *testing.T, e *hocket.Engine) {
+		g := compiled(t, graph.New[state]("t").Start(note("a")))
+		r, err := hocket.Run(ctx, e, g, state{N: 7})
+		if strings.HasSuffix(t.Name(), "sqlite") {
+			if r != nil || !errors.Is(err, context.Canceled) {
+				t.Errorf("%+v, %v", r, err)
+			}
+			return
+		}
+		if err != nil || r.Status != hocket.StatusCancelled || r.State.N != 7 || len(r.State.Log) > 0 {
+			t.Errorf("%+v, %v", r, err)
+		}
+		if got, want := trace(t, hocket.Stream(ctx, e, g, state{})), "a cancelled (cancelled before it began)"; got != want {
+			t.Errorf("%s, want %s", got, want)
+		}
+	})
+}
+
+// P7, S2-78: failed attempts stand in the snapshot; a failure keeps its kind.
+func TestErrorsOfNodes(t *testing.T) {
+	t.Parallel()
+	e := open(t, hocket.Config{})
+	g := compiled(t, graph.New[state]("t").Start(graph.NewNode("a", graph.TypeTool, func(_ context.Context, c *graph.Context[state]) (graph.Result[state], error) {
+		return graph.Result[state]{}, &graph.NodeExecutionError{NodeID: "a", Cause: fmt.Errorf("attempt %d", c.Attempt)}
+	}, graph.NodeOptions[state]{Retry: &graph.Retry{MaxAttempts: new(2), Backoff: new(time.Millisecond)}})))
+	r, err := hocket.Run(t.Context(), e, g, state{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var failed *hocket.RunError
+	var node *graph.NodeExecutionError
+	if !errors.As(r.Err, &failed) || !errors.As(r.Err, &node) || failed.Node != "a" || failed.Message != "attempt 2" || failed.Code != "node_execution" {
+		t.Errorf("%#v", r.Err)
+	}
+	var got []string
+	for _, x := range r.Snapshot.Errors {
+		got = append(got, fmt.Sprintf("%s %d %s", x.NodeID, x.Attempt, x.Error))
+	}
+	if d := cmp.Diff(got, []string{"a 1 attempt 1", "a 2 attempt 2"}); d != "" {
+		t.Error(d)
+	}
+}
+
+// D15: a program takes up what a former process of it left, once it has registered the graph; no other program does.
+func TestRecover(t *testing.T) {
+	t.Parallel()
+	db := filepath.Join(t.TempDir(), "app.db")
+	var again atomic.Bool
+	started := make(chan struct{}, 1)
+	g := compiled(t, graph.New[state]("t").Start(note("a")).Then(graph.Do("b", func(ctx context.Context, s *state) error {
+		if again.Load() {
+			s.Log = append(s.Log, "b")
+			return nil
+		}
+		started <- struct{}{}
+		<-ctx.Done()
+		return ctx.Err()
+	})))
+	e, err := hocket.Open(t.Context(), hocket.Config{DB: db, Program: "app"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	failed := make(chan error, 1)
+	go func() {
+		_, err := hocket.Run(t.Context(), e, g, state{}, hocket.RunOptions[state]{ID: "r"})
+		failed <- err
+	}()
+	<-started
+	if err := e.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if err := <-failed; !errors.Is(err, hocket.ErrInterrupted) || !errors.Is(err, hocket.ErrClosed) {
+		t.Errorf("a run whose engine was closed: %v", err)
+	}
+	again.Store(true)
+	other := open(t, hocket.Config{DB: db, Program: "other"})
+	if err := errors.Join(hocket.Register(other, g), other.Recover(t.Context())); err != nil {
+		t.Error(err)
+	}
+	mine := open(t, hocket.Config{DB: db, Program: "app"})
+	if err := mine.Resume(t.Context(), "r"); err == nil || !strings.Contains(err.Error(), "it goes on in the program that registered it: app") {
+		t.Errorf("resumed without functions: %v", err)
+	}
+	if err := errors.Join(hocket.Register(mine, g), mine.Recover(t.Context())); err != nil {
+		t.Fatal(err)
+	}
+	// It may have ended by now: then nothing is left to resume.
+	r, err := hocket.Resume(t.Context(), mine, g, "r")
+	if err == nil && (r.Status != hocket.StatusCompleted || cmp.Diff(r.State.Log, []string{"a", "b"}) != "") || err != nil && !errors.Is(err, hocket.ErrEnded) {
+		t.Errorf("%+v, %v", r, err)
+	}
+}
