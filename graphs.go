@@ -82,14 +82,14 @@ func (e *Engine) functionsOf(info driver.Info) driver.Program {
 func (e *Engine) runtime(driver.Info) graph.Runtime { return graph.Runtime{} }
 
 // Call implements driver.Program.
-func (f functions) Call(ctx context.Context, run string, c *engine.CallFunc) engine.FuncResult {
+func (f functions) Call(ctx context.Context, run string, c *engine.CallFunc, rec driver.Recorder) engine.FuncResult {
 	if v, ok := f.engine.followed.Load(run); ok {
 		if follower, ok := v.(context.Context); ok && follower.Err() != nil {
 			<-ctx.Done() // the follower is about to interrupt the run
 			return engine.FuncResult{Failure: &engine.Failure{Code: engine.CodeCancelled, Message: "cancelled"}}
 		}
 	}
-	return f.Program.Call(program.WithServices(ctx, f.runtime), run, c)
+	return f.Program.Call(program.WithServices(ctx, f.runtime), run, c, rec)
 }
 
 // check tells whether a run belongs to the graph.
