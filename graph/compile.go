@@ -75,7 +75,7 @@ func (b *Builder[S]) Compile(config ...Config) (*Compiled[S], error) {
 		cfg = config[0]
 	}
 	c := &compiler[S]{
-		name: b.name, config: cfg, nodes: slices.Clone(b.nodes), edges: slices.Clone(b.edges), start: b.start, handler: b.handler,
+		codec: newCodec[S](), name: b.name, config: cfg, nodes: slices.Clone(b.nodes), edges: slices.Clone(b.edges), start: b.start, handler: b.handler,
 		problems: slices.Clone(b.problems), at: at, index: map[string]*def[S]{}, parent: map[string]string{},
 	}
 	for _, d := range c.nodes {
@@ -153,6 +153,7 @@ func (c *Compiled[S]) EdgesTo(id string) []Edge {
 
 // compiler holds a graph while it is compiled.
 type compiler[S any] struct {
+	codec    *codec[S]
 	name     string
 	config   Config
 	nodes    []*def[S]

@@ -43,10 +43,10 @@ func (c *compiler[S]) functions(t *program.Table, d *def[S]) {
 	switch d.shape {
 	case shapePass:
 	case shapeIf:
-		t.Conditions[d.id+suffixIf] = condition(d.cond)
+		t.Conditions[d.id+suffixIf] = c.condition(d.cond)
 	case shapeRoutes:
 		for i, r := range d.routes {
-			t.Conditions[d.id+suffixRoute+routePort(i)] = condition(r.When)
+			t.Conditions[d.id+suffixRoute+routePort(i)] = c.condition(r.When)
 		}
 	case shapeWait:
 		c.waitFunctions(t, d)
@@ -59,7 +59,7 @@ func (c *compiler[S]) functions(t *program.Table, d *def[S]) {
 						results = append(results, BranchResult{Branch: br, Output: out})
 					}
 				}
-				return changed(v.State, func(s *S) error { return d.parallel.Merge(s, results) })
+				return c.codec.changed(v.State, func(s *S) error { return d.parallel.Merge(s, results) })
 			}
 		}
 	case shapeLoopStart:
@@ -68,11 +68,12 @@ func (c *compiler[S]) functions(t *program.Table, d *def[S]) {
 		t.Calls[d.id] = func(_ context.Context, call program.Call) program.Result {
 			return counted(d.loop.counter, passes(call.State, d.loop.counter)+1)
 		}
+		until := c.condition(d.loop.until)
 		t.Conditions[d.id+suffixContinue] = func(v program.View) (bool, error) {
 			if passes(v.State, d.loop.counter) >= d.loop.most || d.loop.until == nil {
 				return d.loop.until == nil && passes(v.State, d.loop.counter) < d.loop.most, nil
 			}
-			done, err := condition(d.loop.until)(v)
+			done, err := until(v)
 			return !done, err
 		}
 	default:
@@ -91,7 +92,7 @@ func (c *compiler[S]) functions(t *program.Table, d *def[S]) {
 func (c *compiler[S]) waitFunctions(t *program.Table, d *def[S]) {
 	if d.wait.ask != nil {
 		t.Values[d.id+suffixPrompt] = func(v program.View) (program.Value, error) {
-			s, err := decode[S](v.State)
+			s, err := c.codec.decode(v.State)
 			if err != nil {
 				return nil, err
 			}
@@ -105,14 +106,14 @@ func (c *compiler[S]) waitFunctions(t *program.Table, d *def[S]) {
 			if json.Unmarshal(raw, &answer) != nil {
 				answer = string(raw)
 			}
-			return changed(v.State, func(s *S) error { return d.wait.input(s, answer) })
+			return c.codec.changed(v.State, func(s *S) error { return d.wait.input(s, answer) })
 		}
 	}
 }
 
-func condition[S any](f func(S) bool) func(program.View) (bool, error) {
+func (c *compiler[S]) condition(f func(S) bool) func(program.View) (bool, error) {
 	return func(v program.View) (bool, error) {
-		s, err := decode[S](v.State)
+		s, err := c.codec.decode(v.State)
 		if err != nil {
 			return false, err
 		}
@@ -150,21 +151,17 @@ func (c *compiler[S]) attempt(ctx context.Context, d *def[S], call program.Call)
 			err = panicked("node %q panicked: %v", d.id, v)
 		}
 	}()
-	s, err := decode[S](call.State)
-	if err != nil {
-		return out, err
-	}
-	before, err := encode(s)
-	if err != nil {
-		return out, err
-	}
-	if err := d.opts.InputSchema.check(fmt.Sprintf("Node %q input", d.id), before); err != nil {
-		return out, err
-	}
 	if call.Notes != nil {
 		ctx = context.WithValue(ctx, notesKey{}, call.Notes)
 	}
-	n := c.context(ctx, d, call, s)
+	n := c.context(ctx, d, call)
+	before, err := c.codec.load(call.State, &n.State)
+	if err != nil {
+		return out, err
+	}
+	if err := conforms(n.State, d.opts.InputSchema, "Node %q input", d.id); err != nil {
+		return out, err
+	}
 	r, err := d.run(ctx, n)
 	if r.Output != nil {
 		var bad error
@@ -179,14 +176,12 @@ func (c *compiler[S]) attempt(ctx context.Context, d *def[S], call program.Call)
 		return out, err
 	}
 	if r.Update != nil {
-		after, err := encode(*r.Update)
-		if err != nil {
+		if out.Update, err = c.codec.changes(before, r.Update); err != nil {
 			return out, err
 		}
-		out.Update = changes(before, after)
-		err = d.opts.OutputSchema.check(fmt.Sprintf("Node %q output", d.id), after)
+		err = conforms(*r.Update, d.opts.OutputSchema, "Node %q output", d.id)
 		if err == nil {
-			err = c.config.OutputSchema.check("Graph state", after)
+			err = conforms(*r.Update, c.config.OutputSchema, "Graph state")
 		}
 		if err != nil {
 			if out.Output == nil && out.Update != nil {
@@ -216,9 +211,22 @@ func (c *compiler[S]) attempt(ctx context.Context, d *def[S], call program.Call)
 	return out, nil
 }
 
-func (c *compiler[S]) context(ctx context.Context, d *def[S], call program.Call, s S) *Context[S] {
+// conforms checks a state against a schema; nil takes everything.
+func conforms[S any](s S, schema *Schema, where string, args ...any) error {
+	if schema == nil {
+		return nil
+	}
+	fields, err := encode(s)
+	if err != nil {
+		return err
+	}
+	return schema.check(fmt.Sprintf(where, args...), fields)
+}
+
+// context gives what the attempt sees, but for the state.
+func (c *compiler[S]) context(ctx context.Context, d *def[S], call program.Call) *Context[S] {
 	n := &Context[S]{
-		State: s, ExecutionID: call.Run, NodeID: d.id, Attempt: call.Attempt, Key: call.Key, Input: call.Input, Errors: executionErrors(call.Errors),
+		ExecutionID: call.Run, NodeID: d.id, Attempt: call.Attempt, Key: call.Key, Input: call.Input, Errors: executionErrors(call.Errors),
 		LastUpdated: call.Updated, Config: &c.config,
 	}
 	n.Model, n.Runtime = c.model(d, call.State), runtimeFor(ctx, c.config.Runtime)
@@ -266,17 +274,13 @@ func feedback(f program.Failure, attempt, most int) *ErrorFeedback {
 
 func (c *compiler[S]) onError(d *def[S]) func(program.Failure, program.View) (program.Action, error) {
 	return func(f program.Failure, v program.View) (program.Action, error) {
-		s, err := decode[S](v.State)
-		if err != nil {
-			return program.Action{}, err
-		}
-		before, err := encode(s)
-		if err != nil {
-			return program.Action{}, err
-		}
 		n := &Context[S]{
-			State: s, ExecutionID: v.Run, NodeID: d.id, Attempt: v.Attempt, Input: v.Input, Errors: executionErrors(v.Errors), LastUpdated: v.Updated,
+			ExecutionID: v.Run, NodeID: d.id, Attempt: v.Attempt, Input: v.Input, Errors: executionErrors(v.Errors), LastUpdated: v.Updated,
 			Model: c.model(d, v.State), ContextWindowUsage: usageIn(v.State), ContextWindowThreshold: c.config.threshold(), Config: &c.config,
+		}
+		before, err := c.codec.load(v.State, &n.State)
+		if err != nil {
+			return program.Action{}, err
 		}
 		n.outputs = func() map[string]json.RawMessage { return c.outputs(v.Outputs, v.State) }
 		act := d.opts.OnError(errorOf(f), n)
@@ -288,11 +292,9 @@ func (c *compiler[S]) onError(d *def[S]) func(program.Failure, program.View) (pr
 			out.Failure = failureOf(act.Err)
 		}
 		if act.Fallback != nil {
-			after, err := encode(*act.Fallback)
-			if err != nil {
+			if out.Update, err = c.codec.changes(before, act.Fallback); err != nil {
 				return out, err
 			}
-			out.Update = changes(before, after)
 		}
 		return out, nil
 	}

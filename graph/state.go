@@ -87,26 +87,6 @@ func changes(before, after program.Fields) program.Fields {
 	return out
 }
 
-// changed lets fn work on a state made of fields and gives what it changed.
-func changed[S any](fields program.Fields, fn func(*S) error) (program.Fields, error) {
-	s, err := decode[S](fields)
-	if err != nil {
-		return nil, err
-	}
-	before, err := encode(s)
-	if err != nil {
-		return nil, err
-	}
-	if err := fn(&s); err != nil {
-		return nil, err
-	}
-	after, err := encode(s)
-	if err != nil {
-		return nil, err
-	}
-	return changes(before, after), nil
-}
-
 var (
 	jsonMarshaler   = reflect.TypeFor[json.Marshaler]()
 	jsonUnmarshaler = reflect.TypeFor[json.Unmarshaler]()

@@ -1,0 +1,385 @@
+package graph
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"math"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"github.com/hocket-run/hocket/internal/program"
+)
+
+// Shapes of states: what people write, and what makes encoding/json take turns.
+type (
+	flatShape struct {
+		N     int      `json:"n"`
+		Text  string   `json:"text,omitempty"`
+		Flag  bool     `json:"flag"`
+		Notes []string `json:"notes"`
+		Score float64
+		Small float32 `json:"small,omitempty"`
+		Tiny  int8    `json:"tiny"`
+		U     uint16  `json:"u,omitzero"`
+	}
+	turnShape struct {
+		Role  string   `json:"role"`
+		Text  string   `json:"text,omitempty"`
+		Tools []string `json:"tools,omitempty"`
+		At    *int     `json:"at,omitempty"`
+	}
+	listShape struct {
+		Turns []turnShape          `json:"turns"`
+		Last  *turnShape           `json:"last"`
+		Named map[string]turnShape `json:"named,omitempty"`
+		Grid  [][]int              `json:"grid"`
+		One   turnShape            `json:"one,omitzero"`
+		Names map[string][]string  `json:"names"`
+		Ptr   **string             `json:"ptr"`
+	}
+	baseShape   struct{ ID, Owner string }
+	hiddenShape struct {
+		Hidden string `json:"hidden"`
+	}
+	embeddedShape struct {
+		baseShape
+		hiddenShape
+		N int
+	}
+	pointedShape struct {
+		*turnShape
+		N int `json:"n"`
+	}
+	shadowShape struct {
+		turnShape
+		Text []string `json:"text"`
+	}
+	ownShape struct {
+		At    time.Time         `json:"at"`
+		Later time.Time         `json:"later,omitzero"`
+		Word  textual           `json:"word"`
+		Loud  shouted           `json:"loud"`
+		Quiet *shouted          `json:"quiet,omitempty"`
+		Many  []shouted         `json:"many"`
+		Raw   json.RawMessage   `json:"raw,omitempty"`
+		Count json.Number       `json:"count,omitempty"`
+		Keyed map[textual]int   `json:"keyed"`
+		Bytes []byte            `json:"bytes"`
+		Three [3]string         `json:"three"`
+		Ints  map[int]string    `json:"ints"`
+		Times map[string]shaded `json:"times"`
+	}
+	looseShape struct {
+		Any  any            `json:"any"`
+		Map  map[string]any `json:"map,omitempty"`
+		List []any          `json:"list"`
+	}
+	treeShape struct {
+		Value    string       `json:"value"`
+		Children []*treeShape `json:"children,omitempty"`
+	}
+	foldShape struct {
+		Lower string `json:"name"`
+		Upper string `json:"NAME"`
+	}
+	optionShape struct {
+		N     int    `json:"n,string"`
+		Other string `json:"other"`
+	}
+	oddShape struct {
+		Dash string `json:"a-b.c"`
+		Odd  string `json:"with space"`
+		Html string `json:"a<b"`
+		K    string `json:"k"`
+	}
+	noShape struct{}
+)
+
+type shaded struct {
+	Shade string `json:"shade"`
+	Deep  []struct {
+		X, Y float64
+	} `json:"deep,omitempty"`
+}
+
+// textual stands in JSON as a text of its own, shouted says so by pointer only.
+type textual struct{ W string }
+
+func (x textual) MarshalText() ([]byte, error)  { return []byte("<" + strings.ToUpper(x.W)), nil }
+func (x *textual) UnmarshalText(b []byte) error { x.W = strings.TrimPrefix(string(b), "<"); return nil }
+func (x *shouted) MarshalJSON() ([]byte, error) { return json.Marshal(x.V + "!") }
+func (x *shouted) UnmarshalJSON(b []byte) error { return json.Unmarshal(b, &x.V) }
+func (x shouted) String() string                { return x.V }
+
+type shouted struct{ V string }
+
+// D27: the codec gives what encoding/json gives: the same state of the same fields, the same changes, the same errors.
+func TestCodecIsEncodingJSON(t *testing.T) {
+	t.Parallel()
+	t.Run("flat", sameAsPlain[flatShape](false))
+	t.Run("lists", sameAsPlain[listShape](false))
+	t.Run("embedded", sameAsPlain[embeddedShape](false))
+	t.Run("embedded pointer", sameAsPlain[pointedShape](true))
+	t.Run("shadowed", sameAsPlain[shadowShape](true))
+	t.Run("own forms", sameAsPlain[ownShape](true))
+	t.Run("loose", sameAsPlain[looseShape](false))
+	t.Run("tree", sameAsPlain[treeShape](false))
+	t.Run("names that fold", sameAsPlain[foldShape](true))
+	t.Run("options", sameAsPlain[optionShape](true))
+	t.Run("odd names", sameAsPlain[oddShape](true))
+	t.Run("no fields", sameAsPlain[noShape](false))
+}
+
+// sameAsPlain checks one shape; plain tells whether the codec is to know that it does not know it.
+func sameAsPlain[S any](plain bool) func(*testing.T) {
+	return func(t *testing.T) {
+		t.Parallel()
+		c := newCodec[S]()
+		if c.plain != plain {
+			t.Errorf("takes the plain way: %v", c.plain)
+		}
+		rapid.Check(t, func(t *rapid.T) {
+			var first S
+			fill(t, reflect.ValueOf(&first).Elem(), 3)
+			fields, err := encode(first)
+			if err != nil {
+				t.Skip(err)
+			}
+			disturb(t, fields)
+			kept := map[string]string{}
+			for name, raw := range fields {
+				kept[name] = string(raw)
+			}
+
+			want, wantErr := decode[S](fields)
+			got, gotErr := c.decode(fields)
+			if text(gotErr) != text(wantErr) || gotErr == nil && !reflect.DeepEqual(got, want) {
+				t.Fatalf("decode %s\ngot  %+v, %v\nwant %+v, %v", show(fields), got, gotErr, want, wantErr)
+			}
+			mutate := func(s *S) error { return nil }
+			if v := reflect.ValueOf(&first).Elem(); rapid.Bool().Draw(t, "changes") {
+				fill(t, v, 3)
+				var takes []bool
+				for range v.NumField() {
+					takes = append(takes, rapid.Bool().Draw(t, "takes"))
+				}
+				mutate = func(s *S) error {
+					for i, take := range takes {
+						if at := reflect.ValueOf(s).Elem().Field(i); take && at.CanSet() {
+							at.Set(v.Field(i))
+						}
+					}
+					return nil
+				}
+			}
+			wantUp, wantErr := changedPlain(fields, mutate)
+			gotUp, gotErr := c.changed(fields, mutate)
+			if text(gotErr) != text(wantErr) || show(gotUp) != show(wantUp) {
+				t.Fatalf("changes of %s\ngot  %s, %v\nwant %s, %v", show(fields), show(gotUp), gotErr, show(wantUp), wantErr)
+			}
+			for name, raw := range fields {
+				if kept[name] != string(raw) {
+					t.Fatalf("field %s was %s and is %s", name, kept[name], raw)
+				}
+			}
+		})
+	}
+}
+
+// changedPlain is the slow twin of codec.changed.
+func changedPlain[S any](fields program.Fields, fn func(*S) error) (program.Fields, error) {
+	s, err := decode[S](fields)
+	if err != nil {
+		return nil, err
+	}
+	before, err := encode(s)
+	if err != nil {
+		return nil, err
+	}
+	if err := fn(&s); err != nil {
+		return nil, err
+	}
+	after, err := encode(s)
+	if err != nil {
+		return nil, err
+	}
+	return changes(before, after), nil
+}
+
+func text(err error) string {
+	if err == nil {
+		return ""
+	}
+	return err.Error()
+}
+
+func show(f program.Fields) string {
+	var b strings.Builder
+	for _, name := range slices.Sorted(maps.Keys(f)) {
+		fmt.Fprintf(&b, "%q: %s\n", name, f[name])
+	}
+	return b.String()
+}
+
+var words = []string{"", "a", "plain text", "\"", "\\", "a\nb\tc\r", "\x00\x1f\x7f", "<&>", "\u2028", "x\u2029", "\ufffd", "é😀", "\xff", "a\xc3", "\b\f", strings.Repeat("long ", 300)}
+
+// spellings are values as the first state of a run may have them: of any type, and written as encoding/json would not write them.
+var spellings = []string{
+	"null", `"x"`, "1", "1e3", "1.50", "-0", "300", "[]", "{}", "[null]", "[ ]", "true", "[1, 2]", `["a", "b"]`, `[[1],[2 ]]`, `"\u0061\/"`, "\"\u2028\"",
+	`{"a": 1}`, `{"b":{"role":"x"},"a":{"role":"y"}}`, `{"a":{"role":"y"},"a":{"role":"x"}}`, `{"role":"a","role":"b"}`, `{"text":"t","role":"a"}`, `{"at":1}`,
+	`{"role":"a","text":""}`, `{"role":"a","at":null}`, `{"role":"a","tools":[]}`, `{"role" :"a"}`, `[{"ROLE":"b"},{"role":"c"}]`, `{"role":"","extra":[{}]}`,
+	`{"a":["x"],"b":null}`, `{"b":[],"a":[]}`,
+}
+
+// D27: a field that nobody changed is not written, however it was spelled.
+func TestCodecKnowsOtherSpellings(t *testing.T) {
+	t.Parallel()
+	t.Run("flat", everySpelling[flatShape])
+	t.Run("lists", everySpelling[listShape])
+	t.Run("embedded", everySpelling[embeddedShape])
+	t.Run("loose", everySpelling[looseShape])
+	t.Run("tree", everySpelling[treeShape])
+}
+
+func everySpelling[S any](t *testing.T) {
+	t.Parallel()
+	c := newCodec[S]()
+	nothing := func(*S) error { return nil }
+	for _, f := range c.fields {
+		for _, raw := range spellings {
+			fields := program.Fields{f.name: json.RawMessage(raw)}
+			want, wantErr := changedPlain(fields, nothing)
+			got, gotErr := c.changed(fields, nothing)
+			if text(gotErr) != text(wantErr) || show(got) != show(want) || len(got) > 0 {
+				t.Errorf("%s: %s: got %s, %v; want %s, %v", f.name, raw, show(got), gotErr, show(want), wantErr)
+			}
+			first, err := decode[S](fields)
+			if err != nil {
+				continue
+			}
+			zero := func(s *S) error {
+				*s = *new(S)
+				return nil
+			}
+			want, wantErr = changedPlain(fields, zero)
+			if got, gotErr = c.changed(fields, zero); text(gotErr) != text(wantErr) || show(got) != show(want) {
+				t.Errorf("%s: %s of %+v: got %s, %v; want %s, %v", f.name, raw, first, show(got), gotErr, show(want), wantErr)
+			}
+		}
+	}
+}
+
+// fill puts anything into a value.
+func fill(t *rapid.T, v reflect.Value, depth int) {
+	switch x := v.Addr().Interface().(type) {
+	case *time.Time:
+		*x = time.Unix(rapid.Int64Range(0, 1<<40).Draw(t, "unix"), 0).UTC()
+		return
+	case *json.RawMessage:
+		*x = json.RawMessage(rapid.SampledFrom([]string{"null", "1", `{"b": 1, "a": "<"}`, "broken"}).Draw(t, "raw"))
+		return
+	case *json.Number:
+		*x = json.Number(rapid.SampledFrom([]string{"", "1", "1.50", "no number"}).Draw(t, "number"))
+		return
+	case *any:
+		*x = rapid.SampledFrom([]any{nil, 1.5, "text", true, []any{"a", nil}, map[string]any{"b": 1.0, "a": "<"}, textual{"w"}, math.Inf(1)}).Draw(t, "any")
+		return
+	}
+	switch v.Kind() {
+	case reflect.Bool:
+		v.SetBool(rapid.Bool().Draw(t, "bool"))
+	case reflect.Int, reflect.Int8:
+		v.SetInt(rapid.OneOf(rapid.Just(int64(0)), rapid.Int64Range(-128, 127)).Draw(t, "int"))
+	case reflect.Uint8, reflect.Uint16:
+		v.SetUint(rapid.Uint64Range(0, 255).Draw(t, "uint"))
+	case reflect.Float32:
+		v.SetFloat(float64(rapid.OneOf(rapid.Float32(), rapid.SampledFrom([]float32{0, 1, 1e-7, 1e21, 0.1})).Draw(t, "float32")))
+	case reflect.Float64:
+		v.SetFloat(rapid.OneOf(rapid.Float64(), rapid.SampledFrom([]float64{0, math.Copysign(0, -1), 1, 1e-7, 1e21, 1e-10, 0.1, math.NaN()})).Draw(t, "float64"))
+	case reflect.String:
+		v.SetString(rapid.OneOf(rapid.SampledFrom(words), rapid.String()).Draw(t, "string"))
+	case reflect.Pointer:
+		if v.SetZero(); depth > 0 && rapid.Bool().Draw(t, "set") {
+			v.Set(reflect.New(v.Type().Elem()))
+			fill(t, v.Elem(), depth-1)
+		}
+	case reflect.Slice:
+		n := rapid.IntRange(-1, min(depth, 2)+1).Draw(t, "length")
+		if v.SetZero(); n >= 0 {
+			v.Set(reflect.MakeSlice(v.Type(), n, n))
+			for i := range n {
+				fill(t, v.Index(i), depth-1)
+			}
+		}
+	case reflect.Array:
+		for i := range v.Len() {
+			fill(t, v.Index(i), depth-1)
+		}
+	case reflect.Map:
+		n := rapid.IntRange(-1, min(depth, 2)+1).Draw(t, "size")
+		if v.SetZero(); n >= 0 {
+			v.Set(reflect.MakeMap(v.Type()))
+			for range n {
+				k, e := reflect.New(v.Type().Key()).Elem(), reflect.New(v.Type().Elem()).Elem()
+				fill(t, k, depth-1)
+				fill(t, e, depth-1)
+				v.SetMapIndex(k, e)
+			}
+		}
+	case reflect.Struct:
+		for i := range v.NumField() {
+			if f := v.Field(i); f.CanSet() || v.Type().Field(i).Anonymous && f.Kind() == reflect.Struct {
+				fillField(t, f, depth)
+			}
+		}
+	}
+}
+
+// fillField fills a field, or the fields of an embedded struct that has no name outside of its package.
+func fillField(t *rapid.T, f reflect.Value, depth int) {
+	if f.CanSet() {
+		fill(t, f, depth)
+		return
+	}
+	for _, inner := range f.Fields() {
+		fill(t, inner, depth)
+	}
+}
+
+// disturb makes of fields what else a run may have: other spellings of the same, values of another type, names in other letters, fields too many or too
+// few.
+func disturb(t *rapid.T, fields program.Fields) {
+	for _, name := range slices.Sorted(maps.Keys(fields)) {
+		raw := fields[name]
+		switch rapid.IntRange(0, 11).Draw(t, "how") {
+		case 0:
+			var b bytes.Buffer
+			if json.Indent(&b, raw, "", " ") == nil {
+				fields[name] = b.Bytes()
+			}
+		case 1:
+			var b bytes.Buffer
+			json.HTMLEscape(&b, raw)
+			fields[name] = b.Bytes()
+		case 2:
+			fields[name] = json.RawMessage(rapid.SampledFrom(spellings).Draw(t, "other"))
+		case 3:
+			delete(fields, name)
+		case 4:
+			delete(fields, name)
+			fields[strings.ToUpper(name)] = raw
+		case 5:
+			fields[strings.ToUpper(name)] = json.RawMessage(rapid.SampledFrom(spellings).Draw(t, "beside"))
+		}
+	}
+	if rapid.Bool().Draw(t, "counter") {
+		maps.Copy(fields, program.Fields{"outputs.loop_start_1_iteration": json.RawMessage("3"), "$caught": json.RawMessage(`{"error":{}}`)})
+	}
+}
