@@ -77,6 +77,7 @@ func (b *Builder[S]) Compile(config ...Config) (*Compiled[S], error) {
 	c := &compiler[S]{
 		codec: newCodec[S](), name: b.name, config: cfg, nodes: slices.Clone(b.nodes), edges: slices.Clone(b.edges), start: b.start, handler: b.handler,
 		problems: slices.Clone(b.problems), at: at, index: map[string]*def[S]{}, parent: map[string]string{},
+		origin: new(identity),
 	}
 	for _, d := range c.nodes {
 		c.index[d.id] = d
@@ -96,6 +97,20 @@ func (b *Builder[S]) Compile(config ...Config) (*Compiled[S], error) {
 	if c.problems.HasErrors() {
 		return nil, c.problems.Err()
 	}
+	if c.ends = slices.Clone(b.ends); len(c.ends) == 0 {
+		c.ends = c.terminal()
+	}
+	c.links = map[string]Subgraph{}
+	for _, d := range c.nodes {
+		if d.sub != nil && d.sub.graph != nil {
+			c.links[d.id] = d.sub.graph
+		}
+	}
+	return c.compiled()
+}
+
+// compiled makes the workflow and its functions.
+func (c *compiler[S]) compiled() (*Compiled[S], error) {
 	w := c.lower()
 	if l := workflow.Validate(w); l.HasErrors() {
 		return nil, l.Err()
@@ -104,11 +119,9 @@ func (b *Builder[S]) Compile(config ...Config) (*Compiled[S], error) {
 	if err != nil {
 		return nil, err
 	}
-	out := &Compiled[S]{name: b.name, nodes: c.nodes, edges: c.edges, start: b.start, ends: slices.Clone(b.ends), workflow: w, digest: digest, table: c.table(), compiler: c}
-	if len(out.ends) == 0 {
-		out.ends = c.terminal()
-	}
-	return out, nil
+	return &Compiled[S]{
+		name: c.name, nodes: c.nodes, edges: c.edges, start: c.start, ends: c.ends, workflow: w, digest: digest, table: c.table(), compiler: c,
+	}, nil
 }
 
 // Name gives the graph's name.
@@ -160,11 +173,16 @@ type compiler[S any] struct {
 	edges    []edge[S]
 	index    map[string]*def[S]
 	start    string
+	ends     []string
 	handler  string
 	problems diag.List
 	at       diag.Span
 	// parent is the parallel block in whose branch a node stands, "" outside; a node that was not placed yet has no entry.
 	parent map[string]string
+	// links are the graphs of subgraph nodes as far as they are known; linked: somebody was asked for the names.
+	links  map[string]Subgraph
+	linked bool
+	origin *identity
 }
 
 // terminal gives the nodes that nothing follows.

@@ -33,6 +33,7 @@
 //	createWaitNode            WaitNode            waitNode         WaitConfig
 //	toolNode                  ToolConfig          askUserNode      AskUserConfig
 //	parallelNode              ParallelConfig      clearContextNode ClearContextConfig
+//	subgraphNode              SubgraphConfig      workflowResolver Compiled.Link, Runtime.WorkflowResolver
 //	start, then, if, else     Start, Then, If, Else
 //	if(config), endif, loop   IfConfig, EndIf, Loop
 //	parallel, wait, tool      Parallel, Wait, Tool

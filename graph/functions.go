@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"strconv"
+	"strings"
 
 	"github.com/hocket-run/hocket/internal/program"
 )
@@ -62,6 +63,8 @@ func (c *compiler[S]) functions(t *program.Table, d *def[S]) {
 				return c.codec.changed(v.State, func(s *S) error { return d.parallel.Merge(s, results) })
 			}
 		}
+	case shapeSubgraph:
+		c.subgraphFunctions(t, d)
 	case shapeLoopStart:
 		t.Calls[d.id] = func(context.Context, program.Call) program.Result { return counted(d.loop.counter, 0) }
 	case shapeLoopCheck:
@@ -232,14 +235,19 @@ func (c *compiler[S]) context(ctx context.Context, d *def[S], call program.Call)
 	n.Model, n.Runtime = c.model(d, call.State), runtimeFor(ctx, c.config.Runtime)
 	n.ContextWindowUsage, n.ContextWindowThreshold = usageIn(call.State), c.config.threshold()
 	n.outputs = func() map[string]json.RawMessage { return c.outputs(maps.Collect(call.Outputs()), call.State) }
+	above := strings.TrimSuffix(call.Node, d.id) // an inner graph sees its own names
 	switch {
 	case call.Last != nil:
-		n.Feedback = feedback(*call.Last, call.Attempt-1, d.attempts())
+		f := *call.Last
+		f.Node = strings.TrimPrefix(f.Node, above)
+		n.Feedback = feedback(f, call.Attempt-1, d.attempts())
 		n.Feedback.PreviousOutput = call.LastOutput
 	case d.id == c.handler:
 		f := caught(call.Input)
+		f.Node = strings.TrimPrefix(f.Node, above)
 		n.Feedback = feedback(f, 1, 1)
-		if failed := c.index[f.Node]; failed != nil {
+		id, _, _ := strings.Cut(f.Node, "/")
+		if failed := c.index[id]; failed != nil {
 			n.Feedback.Attempt, n.Feedback.MaxAttempts = failed.attempts(), failed.attempts()
 		}
 	}

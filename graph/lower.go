@@ -20,6 +20,9 @@ const (
 	suffixContinue = "/continue"
 	suffixFail     = "/fail"   // the hidden node behind the error handler
 	suffixJoin     = "/join"   // the hidden node behind a parallel block
+	suffixEnter    = "/enter"  // makes the first state of a subgraph
+	suffixLeave    = "/leave"  // takes its last one
+	suffixGraph    = "/graph/" // and a function of the inner graph
 	reducerPrefix  = "reduce/" // and the field
 )
 
@@ -39,7 +42,7 @@ func (c *compiler[S]) lower() *workflow.Workflow {
 		}
 	}
 	for _, d := range c.nodes {
-		w.Nodes = append(w.Nodes, c.node(d))
+		w.Nodes = append(w.Nodes, c.node(w, d))
 		if d.shape == shapeParallel {
 			w.Rules.Reducers[program.FieldUsage] = Last().word
 			w.Nodes = append(w.Nodes, workflow.Node{
@@ -93,7 +96,7 @@ func (c *compiler[S]) lowerEnds(w *workflow.Workflow, d *def[S]) {
 	}
 }
 
-func (c *compiler[S]) node(d *def[S]) workflow.Node {
+func (c *compiler[S]) node(w *workflow.Workflow, d *def[S]) workflow.Node {
 	n := workflow.Node{ID: d.id, Name: d.opts.Name, Parent: c.parent[d.id], Recovery: d.opts.Recovery, Retry: retryOf(d)}
 	if d.opts.OnError != nil {
 		n.OnError = d.id + suffixError
@@ -130,6 +133,8 @@ func (c *compiler[S]) node(d *def[S]) workflow.Node {
 		if d.parallel.Merge != nil {
 			n.Fork.Merge = d.id + suffixMerge
 		}
+	case shapeSubgraph:
+		c.lowerSubgraph(w, &n, d)
 	default:
 		n.Kind, n.Func, n.First = workflow.KindFunc, &workflow.FuncNode{Func: d.id}, d.shape == shapeLoopCheck
 	}

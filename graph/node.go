@@ -219,6 +219,7 @@ const (
 	shapeParallel
 	shapeLoopStart
 	shapeLoopCheck
+	shapeSubgraph
 )
 
 // def is a node as the builder keeps it.
@@ -237,6 +238,7 @@ type def[S any] struct {
 	wait     *waiting[S]
 	parallel *ParallelConfig[S]
 	loop     *loop[S] // of both loop nodes
+	sub      *subgraph[S]
 
 	at diag.Span // the call that added it
 }

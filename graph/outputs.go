@@ -38,6 +38,9 @@ func (c *compiler[S]) output(out map[string]json.RawMessage, id string, v json.R
 	if d == nil || len(v) == 0 || bytes.Equal(v, []byte("null")) || d.loop != nil {
 		return
 	}
+	if d.sub != nil {
+		v = ownFields(v)
+	}
 	if d.parallel == nil {
 		out[id] = v
 		return

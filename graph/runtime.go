@@ -18,6 +18,9 @@ type Runtime struct {
 	Registry SubagentRegistry
 	// Tools are those that custom tool nodes may call.
 	Tools ToolRegistry
+	// WorkflowResolver finds the graphs that subgraph nodes name. It is asked when a graph is linked ([Compiled.Link]), not while it runs; package hocket
+	// asks for the graphs registered with it where this is nil or finds none.
+	WorkflowResolver func(name string) (Subgraph, bool)
 }
 
 // runtimeFor fills what is nil of a graph's runtime from that of the running side, a Runtime among the context's services.
@@ -34,6 +37,9 @@ func runtimeFor(ctx context.Context, r Runtime) Runtime {
 	}
 	if r.Tools == nil {
 		r.Tools = from.Tools
+	}
+	if r.WorkflowResolver == nil {
+		r.WorkflowResolver = from.WorkflowResolver
 	}
 	return r
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/hocket-run/hocket/internal/driver/program"
 	"github.com/hocket-run/hocket/internal/engine"
 	"github.com/hocket-run/hocket/internal/engine/enginetest"
+	"github.com/hocket-run/hocket/workflow"
 )
 
 // state is what the graphs of these tests work on.
@@ -71,11 +72,20 @@ func (w *world) begin(first state) {
 func (w *world) visited() string {
 	var out []string
 	for _, e := range w.Events {
-		if _, ok := e.Data.(*engine.StepStarted); ok && !w.Plan.Workflow().Node(e.Node).Hidden {
+		if _, ok := e.Data.(*engine.StepStarted); ok && !hidden(w.Plan.Workflow(), e.Node) {
 			out = append(out, e.Node)
 		}
 	}
 	return strings.Join(out, ", ")
+}
+
+// hidden tells whether the node at a path is one that users do not see.
+func hidden(w *workflow.Workflow, path string) bool {
+	if n := w.Node(path); n != nil {
+		return n.Hidden
+	}
+	id, inside, _ := strings.Cut(path, "/")
+	return hidden(w.Flows[id], inside)
 }
 
 func (w *world) state() state {

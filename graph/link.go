@@ -1,0 +1,123 @@
+package graph
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/hocket-run/hocket/diag"
+	"github.com/hocket-run/hocket/workflow"
+)
+
+// resolver finds a graph by its name.
+type resolver func(name string) (Subgraph, bool)
+
+// identity tells graphs of different calls of Compile apart.
+type identity struct{ _ byte }
+
+// ancestor is a graph on the way to one inside of it.
+type ancestor struct {
+	name   string
+	origin *identity
+}
+
+// Link gives the graph with the names of its subgraph nodes bound, and those of inner graphs, so that its digest covers all that runs. A name is
+// looked up in the Runtime.WorkflowResolver of the graph that says it, then in those of the graphs around, then by find, which may be nil. One that
+// nobody knows stays as it was. The graph itself does not change. Package hocket links the graphs that it runs.
+//
+// The error is a diag.List, at the calls that added the nodes: for a graph that contains itself, for graphs inside each other more than
+// [workflow.MaxFlowDepth] deep, for a lookup that panics.
+func (g *Compiled[S]) Link(find func(name string) (Subgraph, bool)) (*Compiled[S], error) {
+	return g.bind(find, nil)
+}
+
+func (g *Compiled[S]) link(find resolver, above []ancestor) (Subgraph, error) {
+	out, err := g.bind(find, above)
+	if err != nil {
+		return nil, err // no nil pointer in an interface
+	}
+	return out, nil
+}
+
+func (g *Compiled[S]) origin() *identity {
+	if g == nil {
+		return nil
+	}
+	return g.compiler.origin
+}
+
+func (g *Compiled[S]) bind(find resolver, above []ancestor) (*Compiled[S], error) {
+	above = append(slices.Clip(above), ancestor{g.name, g.compiler.origin})
+	c := *g.compiler
+	find = c.config.Runtime.before(find)
+	c.linked, c.links = c.linked || find != nil, map[string]Subgraph{}
+	for _, d := range c.nodes {
+		if d.sub == nil {
+			continue
+		}
+		inner, err := d.sub.find(find, g.compiler.links[d.id])
+		if err == nil && inner != nil {
+			err = nests(inner, above)
+		}
+		if err != nil {
+			var l diag.List
+			l.Errorf(d.at, "", "bad-subgraph", "Subgraph node %q: %v", d.id, err)
+			return nil, l.Err()
+		}
+		if inner == nil {
+			continue
+		}
+		if inner, err = inner.link(find, above); err != nil {
+			return nil, err
+		}
+		c.links[d.id] = inner
+	}
+	return c.compiled()
+}
+
+// before gives a resolver that asks r's first; nil where there is none.
+func (r Runtime) before(find resolver) resolver {
+	if r.WorkflowResolver == nil {
+		return find
+	}
+	return func(name string) (Subgraph, bool) {
+		if g, ok := r.WorkflowResolver(name); ok || find == nil {
+			return g, ok
+		}
+		return find(name)
+	}
+}
+
+// find gives the graph of a node: its own, else the one that has the name now, else the one that had it before. Nil: nobody knows it.
+func (s *subgraph[S]) find(find resolver, before Subgraph) (g Subgraph, err error) {
+	if s.graph != nil {
+		return s.graph, nil
+	}
+	if find == nil {
+		return before, nil
+	}
+	defer func() {
+		if v := recover(); v != nil {
+			g, err = nil, fmt.Errorf("looking up workflow %q panicked: %v", s.name, v)
+		}
+	}()
+	if found, ok := find(s.name); ok && found != nil && found.origin() != nil {
+		return found, nil
+	}
+	return before, nil
+}
+
+// nests tells why a graph cannot stand inside of those above, nil where it can.
+func nests(g Subgraph, above []ancestor) error {
+	var names []string
+	for _, a := range above {
+		names = append(names, a.name)
+	}
+	switch {
+	case slices.ContainsFunc(above, func(a ancestor) bool { return a.origin == g.origin() }):
+		return fmt.Errorf("graph %q contains itself: %s", g.Name(), strings.Join(append(names, g.Name()), " -> "))
+	case len(above) > workflow.MaxFlowDepth:
+		return fmt.Errorf("graph %q stands more than %d graphs deep", g.Name(), workflow.MaxFlowDepth)
+	}
+	return nil
+}

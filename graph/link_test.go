@@ -1,0 +1,160 @@
+package graph_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/hocket-run/hocket/graph"
+	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/workflow"
+)
+
+// names makes a graph with a node for each graph that it names.
+func names(t *testing.T, name string, others ...string) *graph.Compiled[piece] {
+	t.Helper()
+	b := graph.New[piece](name).Start(say("s"))
+	for _, o := range others {
+		b.Then(graph.SubgraphConfig[piece, piece]{ID: "to-" + o, Name: o})
+	}
+	return whole(t, b)
+}
+
+// P9: the digest of a linked graph covers the inner ones at any depth; the graph that was linked stays as it was, and linking it again gives the same.
+func TestLinkDigest(t *testing.T) {
+	t.Parallel()
+	a, b := names(t, "a", "b"), names(t, "b", "c")
+	c := func(version string) *graph.Compiled[piece] {
+		return whole(t, graph.New[piece]("c").Start(say("x")), graph.Config{Version: version})
+	}
+	before := a.Digest()
+	one, same, two := linked(t, a, b, c("1")), linked(t, a, b, c("1")), linked(t, a, b, c("2"))
+	if a.Digest() != before || one.Digest() == before || one.Digest() != same.Digest() || one.Digest() == two.Digest() {
+		t.Errorf("digests %.8s, %.8s; linked %.8s, %.8s, %.8s", before, a.Digest(), one.Digest(), same.Digest(), two.Digest())
+	}
+	if again := linked(t, one, c("2")); again.Digest() != two.Digest() {
+		t.Error("names that were bound before and are not known now must stay, others are bound anew")
+	}
+	if again := linked(t, one); again.Digest() != one.Digest() || one.Name() != "a" || one.Start() != "s" || len(one.Ends()) != 1 || len(one.Nodes()) != 2 {
+		t.Error("linking changed more than the names")
+	}
+	direct := whole(t, graph.New[piece]("a").Start(say("s")).Then(graph.SubgraphConfig[piece, piece]{ID: "to-b", Graph: linked(t, b, c("1"))}))
+	if direct.Digest() != one.Digest() {
+		t.Error("a graph that is given and one that is named differ")
+	}
+}
+
+// S2-66: who is asked for a name: the graph that says it, then the graphs around it, then the caller.
+func TestLinkOrder(t *testing.T) {
+	t.Parallel()
+	marked := func(name, mark string) *graph.Compiled[piece] { return whole(t, graph.New[piece](name).Start(say(mark))) }
+	knows := func(graphs ...graph.Subgraph) graph.Config {
+		return graph.Config{Runtime: graph.Runtime{WorkflowResolver: among(graphs...)}}
+	}
+	user := func(name string, cfg graph.Config, others ...string) *graph.Compiled[piece] {
+		b := graph.New[piece](name).Start(say("s"))
+		for _, o := range others {
+			b.Then(graph.SubgraphConfig[piece, piece]{ID: o, Name: o})
+		}
+		return whole(t, b, cfg)
+	}
+	inner := user("in", knows(marked("p", "inner-p")), "p", "q", "r")
+	g := user("t", knows(inner, marked("p", "outer-p"), marked("q", "outer-q")), "in", "p")
+	w := linked(t, g, marked("p", "caller-p"), marked("q", "caller-q"), marked("r", "caller-r")).Workflow()
+	for _, tc := range []struct{ path, want string }{{"in/p", "inner-p"}, {"in/q", "outer-q"}, {"in/r", "caller-r"}, {"p", "outer-p"}} {
+		f := w
+		for name := range strings.SplitSeq(tc.path, "/") {
+			f = f.Flows[name]
+		}
+		if f.Entry != tc.want {
+			t.Errorf("%s is the graph that begins with %s, want %s", tc.path, f.Entry, tc.want)
+		}
+	}
+}
+
+// A graph cannot contain itself, and graphs do not stand inside each other without end. What cannot be linked tells which node and where it was added.
+func TestLinkErrors(t *testing.T) {
+	t.Parallel()
+	a, b, c := names(t, "a", "b"), names(t, "b", "c"), names(t, "c", "a")
+	endless := func(name string) (graph.Subgraph, bool) { return names(t, name, name+"'"), true }
+	var missing *graph.Compiled[piece]
+	for name, tc := range map[string]struct {
+		g    *graph.Compiled[piece]
+		find func(string) (graph.Subgraph, bool)
+		want string
+	}{
+		"itself":         {names(t, "a", "a"), nil, ""},
+		"by itself":      {c, among(c, c), ""},
+		"through others": {a, among(a, b, c), `Subgraph node "to-a": graph "a" contains itself: a -> b -> c -> a`},
+		"begun linked":   {linked(t, a, b), among(a, c), `Subgraph node "to-a": graph "a" contains itself: a -> b -> c -> a`},
+		"endless":        {names(t, "n", "n'"), endless, fmt.Sprintf(`stands more than %d graphs deep`, workflow.MaxFlowDepth)},
+		"panics":         {a, func(string) (graph.Subgraph, bool) { panic("oops") }, `Subgraph node "to-b": looking up workflow "b" panicked: oops`},
+		"nil pointer":    {a, func(string) (graph.Subgraph, bool) { return missing, true }, ""},
+		"nil":            {a, func(string) (graph.Subgraph, bool) { return nil, true }, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			out, err := tc.g.Link(tc.find)
+			if tc.want == "" {
+				if err != nil || out == nil {
+					t.Errorf("error %v", err)
+				}
+				return
+			}
+			if p := problems(t, err); out != nil || len(p) != 1 || !strings.Contains(p[0].Message, tc.want) || p[0].Span.File != "link_test.go" {
+				t.Errorf("got %v, want %s", p, tc.want)
+			}
+		})
+	}
+	self := names(t, "a", "a")
+	_, err := self.Link(among(self))
+	if p := problems(t, err); len(p) != 1 || p[0].Message != `Subgraph node "to-a": graph "a" contains itself: a -> a` {
+		t.Errorf("itself: %v", p)
+	}
+}
+
+// A builder that is used further may take what it was compiled to before: that is another graph.
+func TestSubgraphOfTheSameBuilder(t *testing.T) {
+	t.Parallel()
+	b := graph.New[state]("t").Start(note("a"))
+	first := compiled(t, b)
+	g := linked(t, compiled(t, b.Then(graph.SubgraphConfig[state, state]{ID: "sub", Graph: first, Output: func(s *state, last state) error {
+		*s = last
+		return nil
+	}})), first)
+	w := newWorld(t, g)
+	w.begin(state{})
+	w.want("a, sub, sub/a", "completed")
+	if got := strings.Join(w.state().Log, " "); got != "a a" {
+		t.Errorf("log %s", got)
+	}
+}
+
+// The same graph may stand at several places and inside of each other's parts; functions and states do not meet. 16 graphs may stand inside each other.
+func TestSubgraphEverywhere(t *testing.T) {
+	t.Parallel()
+	g := whole(t, graph.New[piece]("0").Start(say("x")))
+	for i := range workflow.MaxFlowDepth {
+		g = whole(t, graph.New[piece](fmt.Sprint(i+1)).Start(graph.SubgraphConfig[piece, piece]{ID: "in", Graph: g, Output: func(p *piece, last piece) error {
+			p.N = 2 * last.N
+			return nil
+		}}))
+	}
+	leave := func(s *state, p piece) error {
+		s.N = p.N
+		return nil
+	}
+	if _, err := graph.New[state]("t").Start(sub{ID: "a", Graph: g}).Compile(); err == nil || !strings.Contains(err.Error(), "16 flows deep") {
+		t.Errorf("one too deep: %v", err)
+	}
+	small := whole(t, graph.New[piece]("small").Start(say("x")))
+	twice := whole(t, graph.New[piece]("twice").Start(graph.SubgraphConfig[piece, piece]{ID: "in", Graph: small, Output: func(p *piece, last piece) error {
+		p.N = 2 * last.N
+		return nil
+	}}))
+	w := run(t, graph.New[state]("t").Start(sub{ID: "a", Graph: small, Output: leave}).Then(sub{ID: "b", Graph: twice, Output: leave}).Then(sub{ID: "c", Graph: small, Output: leave}), state{N: 1})
+	w.want("a, a/x, b, b/in, b/in/x, c, c/x", "completed")
+	if got := w.state().N; got != 7 || w.Run.Status() != engine.StatusCompleted {
+		t.Errorf("n is %d, want 7", got)
+	}
+}

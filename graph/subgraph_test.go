@@ -1,0 +1,349 @@
+package graph_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/hocket-run/hocket/graph"
+	"github.com/hocket-run/hocket/internal/engine"
+)
+
+// piece is the state of inner graphs: one field has the name of one of state, the other has not.
+type piece struct {
+	N     int      `json:"n"`
+	Words []string `json:"words"`
+}
+
+// say makes a node of an inner graph that notes a word and counts.
+func say(id string) graph.Node[piece] {
+	return graph.Do(id, func(_ context.Context, p *piece) error {
+		p.N++
+		p.Words = append(p.Words, id)
+		return nil
+	})
+}
+
+// whole compiles a graph of any state.
+func whole[S any](t *testing.T, b *graph.Builder[S], cfg ...graph.Config) *graph.Compiled[S] {
+	t.Helper()
+	g, err := b.Compile(cfg...)
+	if err != nil {
+		t.Fatalf("compile: %v", err)
+	}
+	return g
+}
+
+// linked binds names to graphs by their own names.
+func linked[S any](t *testing.T, g *graph.Compiled[S], others ...graph.Subgraph) *graph.Compiled[S] {
+	t.Helper()
+	out, err := g.Link(among(others...))
+	if err != nil {
+		t.Fatalf("link: %v", err)
+	}
+	return out
+}
+
+func among(graphs ...graph.Subgraph) func(string) (graph.Subgraph, bool) {
+	return func(name string) (graph.Subgraph, bool) {
+		for _, g := range graphs {
+			if g.Name() == name {
+				return g, true
+			}
+		}
+		return nil, false
+	}
+}
+
+type sub = graph.SubgraphConfig[state, piece]
+
+// S2-66: how the state goes in and out, for a graph and for a name.
+func TestSubgraphMappers(t *testing.T) {
+	t.Parallel()
+	inner := whole(t, graph.New[piece]("inner").Start(say("x")).Loop(graph.LoopConfig[piece]{Until: func(p piece) bool { return p.N >= 7 }}, say("y")))
+	enter := func(s state) piece { return piece{N: s.N + 1, Words: []string{s.Text}} }
+	leave := func(s *state, p piece) error {
+		s.N, s.Text = p.N, strings.Join(p.Words, " ")
+		return nil
+	}
+	for name, tc := range map[string]struct {
+		in   func(state) piece
+		out  func(*state, piece) error
+		want state
+		left string
+	}{
+		"neither": {nil, nil, state{N: 4, Text: "go"}, `{"n":7,"words":["x","y","y"]}`},
+		"input":   {enter, nil, state{N: 4, Text: "go"}, `{"n":7,"words":["go","x","y"]}`},
+		"output":  {nil, leave, state{N: 7, Text: "x y y"}, ""},
+		"both":    {enter, leave, state{N: 7, Text: "go x y"}, ""},
+	} {
+		for _, named := range []bool{false, true} {
+			t.Run(fmt.Sprintf("%s, named %t", name, named), func(t *testing.T) {
+				t.Parallel()
+				c := sub{ID: "sub", Graph: inner, Input: tc.in, Output: tc.out}
+				if named {
+					c.Graph, c.Name = nil, "inner"
+				}
+				left := ""
+				g := compiled(t, graph.New[state]("t").Start(c).Then(graph.NewNode("z", graph.TypeTool, func(_ context.Context, c *graph.Context[state]) (graph.Result[state], error) {
+					v, _ := c.Output("sub")
+					left = string(v)
+					return graph.Result[state]{}, nil
+				})))
+				if named {
+					g = linked(t, g, inner)
+				}
+				w := newWorld(t, g)
+				w.begin(state{N: 4, Text: "go"})
+				if w.Run.Status() != engine.StatusCompleted {
+					t.Fatalf("%s\n%s", w.Run.Status(), w.Log())
+				}
+				w.CheckPrefixes()
+				if d := cmp.Diff(w.state(), tc.want); d != "" || left != tc.left {
+					t.Errorf("left %s, want %s; state: got - want +\n%s", left, tc.left, d)
+				}
+			})
+		}
+	}
+}
+
+// S2-66: a node takes a graph or a name.
+func TestSubgraphMisuse(t *testing.T) {
+	t.Parallel()
+	inner := whole(t, graph.New[piece]("inner").Start(say("x")))
+	for name, tc := range map[string]struct {
+		node graph.Node[state]
+		want string
+	}{
+		"both":       {sub{ID: "sub", Graph: inner, Name: "inner"}, `Subgraph node "sub" takes a graph or a name, not both`},
+		"neither":    {sub{ID: "sub"}, `Subgraph node "sub" requires a graph or the name of one`},
+		"no struct":  {graph.SubgraphConfig[state, int]{ID: "sub", Name: "x"}, `Subgraph node "sub": State type int must be a struct whose fields stand in JSON`},
+		"bad retry":  {sub{ID: "sub", Graph: inner, Options: graph.NodeOptions[state]{Retry: &graph.Retry{MaxAttempts: new(0)}}}, `Node "sub": maxAttempts is 0; it counts the first attempt and must be at least 1`},
+		"bad schema": {sub{ID: "sub", Graph: inner, Options: graph.NodeOptions[state]{InputSchema: &graph.Schema{}}}, `The inputSchema of node "sub" is empty; make it with SchemaOf or SchemaJSON`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			_, err := graph.New[state]("t").Start(tc.node).Compile()
+			if p := problems(t, err); len(p) != 1 || p[0].Message != tc.want || p[0].Span.File != "subgraph_test.go" {
+				t.Errorf("got %v, want %s", p, tc.want)
+			}
+		})
+	}
+	_, err := graph.New[state]("t").Start(nothing("a")).Catch(sub{ID: "sub", Graph: inner}).Compile()
+	if p := problems(t, err); len(p) != 1 || p[0].Message != `Error handler "sub" must be a node that calls a function` {
+		t.Errorf("handler: %v", p)
+	}
+	if info, ok := whole(t, graph.New[state]("t").Start(sub{ID: "sub", Graph: inner})).Node("sub"); !ok || info.Type != graph.TypeSubgraph {
+		t.Errorf("info %+v", info)
+	}
+}
+
+// S2-66: a name that nobody knows fails the node when it runs, at once; error handlers see it.
+func TestUnknownSubgraph(t *testing.T) {
+	t.Parallel()
+	build := func(opts graph.NodeOptions[state]) *graph.Builder[state] {
+		return graph.New[state]("t").Start(note("s")).Then(sub{ID: "sub", Name: "nowhere", Options: opts}).Then(note("z"))
+	}
+	g := compiled(t, build(graph.NodeOptions[state]{Retry: graph.DefaultRetry()}))
+	w := newWorld(t, g)
+	w.begin(state{})
+	w.want("s, sub", `Cannot resolve workflow "nowhere": No workflow resolver configured. Run the graph with package hocket, or link it first.`)
+	w = newWorld(t, linked(t, g))
+	w.begin(state{})
+	w.want("s, sub", "Workflow not found: nowhere")
+	handled := compiled(t, build(graph.NodeOptions[state]{OnError: func(err error, _ *graph.Context[state]) graph.ErrorAction[state] {
+		return graph.ErrorAction[state]{Action: graph.ActionSkip, Fallback: &state{Text: err.Error()}}
+	}}))
+	w = newWorld(t, linked(t, handled))
+	w.begin(state{})
+	w.want("s, sub, z", "completed")
+	if got := w.state().Text; got != "Workflow not found: nowhere" {
+		t.Errorf("the handler saw %q", got)
+	}
+}
+
+// What the mappers of a subgraph node, its schemas and the schema of the graph refuse fails the node.
+func TestSubgraphRefuses(t *testing.T) {
+	t.Parallel()
+	inner := whole(t, graph.New[piece]("inner").Start(say("x")))
+	little := graph.SchemaJSON(`{"properties": {"n": {"maximum": 1}}}`)
+	leave := func(s *state, p piece) error {
+		s.N += 10
+		return nil
+	}
+	for name, tc := range map[string]struct {
+		node    sub
+		cfg     graph.Config
+		visited string
+		end     string // begins so
+	}{
+		"input panics":  {sub{Input: func(state) piece { panic("oops") }}, graph.Config{}, "sub", `function "sub/enter" panicked: oops`},
+		"output fails":  {sub{Output: func(*state, piece) error { return errBroken }}, graph.Config{}, "sub, sub/x", "it is broken"},
+		"output panics": {sub{Output: func(*state, piece) error { panic("oops") }}, graph.Config{}, "sub, sub/x", `function "sub/leave" panicked: oops`},
+		"input schema":  {sub{Options: graph.NodeOptions[state]{InputSchema: little}}, graph.Config{}, "sub", `Node "sub" input`},
+		"output schema": {sub{Output: leave, Options: graph.NodeOptions[state]{OutputSchema: graph.SchemaJSON(`{"properties": {"n": {"maximum": 5}}}`)}}, graph.Config{}, "sub, sub/x", `Node "sub" output`},
+		"graph schema":  {sub{Output: leave}, graph.Config{OutputSchema: little}, "sub, sub/x", "Graph state"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			tc.node.ID, tc.node.Graph = "sub", inner
+			w := run(t, graph.New[state]("t").Start(tc.node).Then(note("z")), state{N: 3}, tc.cfg)
+			f, ok := w.Events[len(w.Events)-1].Data.(*engine.RunFailed)
+			if !ok || !strings.HasPrefix(f.Error.Message, tc.end) || f.Error.Node != "sub" || w.visited() != tc.visited || w.state().N != 3 {
+				t.Errorf("visited %s, state %+v\n%s", w.visited(), w.state(), w.Log())
+			}
+			w.CheckPrefixes()
+		})
+	}
+	other := graph.SubgraphConfig[state, struct {
+		N string `json:"n"`
+	}]{ID: "sub", Name: "inner"}
+	w := newWorld(t, linked(t, compiled(t, graph.New[state]("t").Start(other)), inner))
+	w.begin(state{N: 3})
+	if f, ok := w.Events[len(w.Events)-1].Data.(*engine.RunFailed); !ok || !strings.HasPrefix(f.Error.Message, "decode state: json: cannot unmarshal number") {
+		t.Errorf("fields of other types were taken over\n%s", w.Log())
+	}
+}
+
+// S2-66, S2-7, S2-42: who handles a failure inside, and with what it goes outward.
+func TestSubgraphFailures(t *testing.T) {
+	t.Parallel()
+	type handler = func(context.Context, *graph.Context[state]) (graph.Result[state], error)
+	catch := func(to ...string) graph.Node[state] {
+		var h handler = func(_ context.Context, c *graph.Context[state]) (graph.Result[state], error) {
+			c.State.Text += fmt.Sprintf("%s:%s:%d/%d ", c.NodeID, c.Feedback.FailedNodeID, c.Feedback.Attempt, c.Feedback.MaxAttempts)
+			return graph.Result[state]{Update: &c.State, Goto: to}, nil
+		}
+		return graph.NewNode("h", graph.TypeTool, graph.Func[state](h))
+	}
+	onError := func(act graph.ErrorAction[state]) graph.NodeOptions[state] {
+		return graph.NodeOptions[state]{OnError: func(error, *graph.Context[state]) graph.ErrorAction[state] { return act }}
+	}
+	again := graph.NodeOptions[state]{Retry: &graph.Retry{MaxAttempts: new(2), Backoff: new(time.Second)}}
+	fails := func(n int) *graph.Builder[state] {
+		return graph.New[state]("in").Start(note("a")).Then(breaks("b", n, graph.NodeOptions[state]{Retry: once()})).Then(note("c"))
+	}
+	leave := func(s *state, last state) error {
+		*s = last
+		return nil
+	}
+	for name, tc := range map[string]struct {
+		inner     *graph.Builder[state]
+		opts      graph.NodeOptions[state]
+		outer     func(*graph.Builder[state]) *graph.Builder[state]
+		want, end string
+		text      string
+	}{
+		"nobody":              {fails(-1), graph.NodeOptions[state]{}, nil, "sub, sub/a, sub/b", "it is broken", ""},
+		"inside":              {fails(-1).Catch(catch()), graph.NodeOptions[state]{}, nil, "sub, sub/a, sub/b, sub/h", "it is broken", ""},
+		"inside, routes on":   {fails(-1).Catch(catch("c")), graph.NodeOptions[state]{}, nil, "sub, sub/a, sub/b, sub/h, sub/c, z", "completed", "h:b:1/1 "},
+		"outside":             {fails(-1), graph.NodeOptions[state]{}, func(b *graph.Builder[state]) *graph.Builder[state] { return b.Catch(catch("z")) }, "sub, sub/a, sub/b, h, z", "completed", "h:sub/b:1/1 "},
+		"outside after retry": {fails(-1), again, func(b *graph.Builder[state]) *graph.Builder[state] { return b.Catch(catch("z")) }, "sub, sub/a, sub/b, sub/a, sub/b, h, z", "completed", "h:sub/b:2/2 "},
+		"both":                {fails(-1).Catch(catch()), graph.NodeOptions[state]{}, func(b *graph.Builder[state]) *graph.Builder[state] { return b.Catch(catch("z")) }, "sub, sub/a, sub/b, sub/h, h, z", "completed", "h:sub/b:1/1 "},
+		"skip":                {fails(-1), onError(graph.ErrorAction[state]{Action: graph.ActionSkip, Fallback: &state{Text: "skipped"}}), nil, "sub, sub/a, sub/b, z", "completed", "skipped"},
+		"abort":               {fails(-1), onError(graph.ErrorAction[state]{Action: graph.ActionAbort, Err: errors.New("no")}), nil, "sub, sub/a, sub/b", "no", ""},
+		"goto": {fails(-1), onError(graph.ErrorAction[state]{Action: graph.ActionGoto, Node: "r"}), func(b *graph.Builder[state]) *graph.Builder[state] {
+			return b.Node(note("r", graph.NodeOptions[state]{Recovery: true}))
+		}, "sub, sub/a, sub/b, r", "completed", ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := graph.New[state]("t").Start(graph.SubgraphConfig[state, state]{ID: "sub", Graph: compiled(t, tc.inner), Output: leave, Options: tc.opts}).Then(note("z"))
+			if tc.outer != nil {
+				b = tc.outer(b)
+			}
+			w := run(t, b, state{})
+			w.want(tc.want, tc.end)
+			if got := w.state().Text; got != tc.text {
+				t.Errorf("text %q, want %q", got, tc.text)
+			}
+			for _, e := range w.Events {
+				if f, ok := e.Data.(*engine.RunFailed); ok && f.Error.Node != "sub/b" && tc.end != "no" {
+					t.Errorf("the failure is at %s", f.Error.Node)
+				}
+			}
+		})
+	}
+}
+
+// S2-66, S2-40: a Retry of a subgraph node runs all of it again, from a first state made anew.
+func TestSubgraphRetry(t *testing.T) {
+	t.Parallel()
+	tries := 0
+	inner := whole(t, graph.New[piece]("inner").Start(say("x")).Then(graph.Do("y", func(_ context.Context, p *piece) error {
+		if tries++; tries == 1 {
+			return errBroken
+		}
+		return nil
+	}, graph.NodeOptions[piece]{Retry: once()})))
+	w := run(t, graph.New[state]("t").Start(sub{
+		ID: "sub", Graph: inner, Options: graph.NodeOptions[state]{Retry: &graph.Retry{MaxAttempts: new(2)}},
+		Output: func(s *state, p piece) error {
+			s.Log = p.Words
+			return nil
+		},
+	}), state{N: 4})
+	w.want("sub, sub/x, sub/y, sub/x, sub/y", "completed")
+	if d := cmp.Diff(w.state(), state{N: 4, Log: []string{"x"}}); d != "" || w.delays() != "1s" {
+		t.Errorf("delays %s; state: got - want +\n%s", w.delays(), d)
+	}
+}
+
+// S2-32, S2-66: steps inside count against the run's MaxSteps, whatever the inner graph would allow by itself.
+func TestSubgraphMaxSteps(t *testing.T) {
+	t.Parallel()
+	inner := whole(t, graph.New[piece]("inner").Start(say("x")).Then(say("y")).Then(say("z")), graph.Config{MaxSteps: new(1)})
+	for most, end := range map[int]string{3: "Exceeded maximum steps (3)", 4: "completed"} {
+		w := run(t, graph.New[state]("t").Start(sub{ID: "sub", Graph: inner}), state{}, graph.Config{MaxSteps: &most})
+		visited := "sub, sub/x, sub/y, sub/z"
+		if most == 3 {
+			visited = "sub, sub/x, sub/y"
+		}
+		w.want(visited, end)
+	}
+}
+
+// S2-79, S2-71: nodes inside use the model of the node, else of the graph around, else of their own graph, and the outer runtime where they have none.
+func TestSubgraphInherits(t *testing.T) {
+	t.Parallel()
+	for name, tc := range map[string]struct {
+		node, outer, inner string // models of the subgraph node, of the graph around, of the inner graph
+		own, want          string
+	}{
+		"nothing":       {"", "", "", "", ""},
+		"inner default": {"", "", "i", "", "i"},
+		"parent":        {"", "o", "i", "", "o"},
+		"node":          {"n", "o", "i", "", "n"},
+		"inherit":       {"inherit", "o", "i", "inherit", "o"},
+		"own":           {"n", "o", "i", "x", "x"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			var model string
+			var tools graph.ToolRegistry
+			innermost := whole(t, graph.New[piece]("innermost").Start(graph.NewNode("x", graph.TypeAgent, func(_ context.Context, c *graph.Context[piece]) (graph.Result[piece], error) {
+				model, tools = c.Model, c.Runtime.Tools
+				return graph.Result[piece]{}, nil
+			}, graph.NodeOptions[piece]{Model: tc.own})), graph.Config{DefaultModel: tc.inner})
+			between := whole(t, graph.New[piece]("between").Start(graph.SubgraphConfig[piece, piece]{ID: "in", Graph: innermost}))
+			var registry noTools
+			w := run(t, graph.New[state]("t").Start(sub{ID: "sub", Graph: between, Options: graph.NodeOptions[state]{Model: tc.node}}), state{},
+				graph.Config{DefaultModel: tc.outer, Runtime: graph.Runtime{Tools: registry}})
+			w.want("sub, sub/in, sub/in/x", "completed")
+			if model != tc.want || tools != registry {
+				t.Errorf("model %q, want %q; tools %v", model, tc.want, tools)
+			}
+		})
+	}
+}
+
+// noTools is a registry without tools.
+type noTools struct{}
+
+func (noTools) Get(string) (graph.ToolHandler, bool) { return nil, false }
+func (noTools) Names() []string                      { return nil }
