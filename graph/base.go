@@ -55,7 +55,7 @@ func (c *Compiled[S]) Split(f program.Folded) (S, BaseState, error) {
 		ExecutionID: f.Run, LastUpdated: f.Updated, Outputs: c.compiler.outputs(f.Outputs, f.State), ContextWindowUsage: usageIn(f.State),
 	}
 	for _, w := range f.Waits {
-		if d := c.compiler.index[w.Node]; d != nil && d.typ == TypeAskUser {
+		if c.asks(w.Node) {
 			base.WaitingForInput, base.WaitNodeID, base.AskUserRequestID = true, w.Node, program.RequestID(f.Run, w.ID)
 			break
 		}
@@ -79,13 +79,32 @@ func (c *Compiled[S]) Changes(update map[string]json.RawMessage) map[string]json
 	return out
 }
 
-// Model gives the model that a node resolves to in a run whose typed state has these fields (S2-79).
+// Model gives the model that a node resolves to (S2-79) where the typed state that it sees has these fields: for one of an inner graph, named by its
+// path, that graph's.
 func (c *Compiled[S]) Model(node string, state map[string]json.RawMessage) string {
-	d := c.compiler.index[node]
-	if d == nil {
-		return ""
+	d, inner, rest := c.at(node)
+	switch {
+	case d != nil:
+		return c.compiler.model(d, state)
+	case inner != nil:
+		return inner.Model(rest, state)
 	}
-	return c.compiler.model(d, state)
+	return ""
+}
+
+// asks tells whether the node at a path is an ask-user node.
+func (c *Compiled[S]) asks(node string) bool {
+	d, inner, rest := c.at(node)
+	return d != nil && d.typ == TypeAskUser || inner != nil && inner.asks(rest)
+}
+
+// at gives the node of that id, or the inner graph into which the path leads and the path there.
+func (c *Compiled[S]) at(node string) (d *def[S], inner Subgraph, rest string) {
+	if d := c.compiler.index[node]; d != nil {
+		return d, nil, ""
+	}
+	id, rest, _ := strings.Cut(node, "/")
+	return nil, c.compiler.links[id], rest
 }
 
 func executionErrors(list []program.FailedAttempt) []ExecutionError {

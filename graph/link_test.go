@@ -47,7 +47,9 @@ func TestLinkDigest(t *testing.T) {
 // S2-66: who is asked for a name: the graph that says it, then the graphs around it, then the caller.
 func TestLinkOrder(t *testing.T) {
 	t.Parallel()
-	marked := func(name, mark string) *graph.Compiled[piece] { return whole(t, graph.New[piece](name).Start(say(mark))) }
+	marked := func(name, mark string) *graph.Compiled[piece] {
+		return whole(t, graph.New[piece](name).Start(say(mark)))
+	}
 	knows := func(graphs ...graph.Subgraph) graph.Config {
 		return graph.Config{Runtime: graph.Runtime{WorkflowResolver: among(graphs...)}}
 	}

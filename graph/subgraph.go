@@ -41,7 +41,10 @@ type Subgraph interface {
 	// Workflow and Program give what runs, as those of [Compiled] do.
 	Workflow() *workflow.Workflow
 	Program() *program.Table
+	// Model gives the model that a node resolves to, as [Compiled.Model] does.
+	Model(node string, state map[string]json.RawMessage) string
 
+	asks(node string) bool
 	link(find resolver, above []ancestor) (Subgraph, error)
 	// origin is equal for all graphs that one Compile led to; nil for a nil pointer.
 	origin() *identity
