@@ -94,6 +94,9 @@ func Run(t *testing.T, open func(t *testing.T) Cluster) {
 		{"reopen after a limit (D20)", testReopen},
 		{"long run with snapshots (P6)", testSnapshots},
 		{"node functions", testFuncs},
+		{"notes of sub-steps, faults at every write (D7, D8)", testNotes},
+		{"notes that are refused", testNotesRefused},
+		{"notes while the run is interrupted", testNotesInterrupted},
 		{"run's model and files are kept (D19)", testKept},
 	}
 	for _, tt := range tests {

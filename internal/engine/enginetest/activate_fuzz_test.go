@@ -33,7 +33,8 @@ func TestActivateOdd(t *testing.T) {
 // refusals are all errors that Activate may give: a *DivergenceError would be a defect.
 var refusals = []error{
 	engine.ErrUnknownCommand, engine.ErrEnded, engine.ErrNotStarted, engine.ErrStarted, engine.ErrNotReopenable, engine.ErrWaitNotFound, engine.ErrWaitAmbiguous,
-	engine.ErrWaitAnswered, engine.ErrWaitClosed, engine.ErrInput, engine.ErrAnswer,
+	engine.ErrWaitAnswered, engine.ErrWaitClosed, engine.ErrInput, engine.ErrAnswer, engine.ErrNote,
+	engine.ErrNoteLate,
 }
 
 func activateOdd(t *testing.T, rt *rapid.T) {
@@ -105,7 +106,7 @@ func (o odd) failure() *engine.Failure {
 }
 
 func (o odd) input() engine.InputData {
-	switch o.int("input", 11) {
+	switch o.int("input", 12) {
 	case 0:
 		return engine.Start{Created: engine.RunCreated{Input: o.value()}}
 	case 1, 2:
@@ -149,6 +150,8 @@ func (o odd) input() engine.InputData {
 		}
 		return engine.Recovered{Lost: lost}
 	case 9:
+		return engine.FuncNote{ID: o.id(), Key: rapid.SampledFrom([]string{"", "k", "l", "\xff", strings.Repeat("k", 999)}).Draw(o.rt, "key"), Value: o.value()}
+	case 10:
 		return engine.Reopen{Limits: workflow.Limits{MaxSteps: new(o.int("steps", 40) - 2), MaxTokens: int64(o.int("tokens", 9)), Timeout: workflow.Duration(o.int("timeout", 3)) * workflow.Duration(time.Hour)}}
 	}
 	return nil

@@ -156,7 +156,7 @@ func (j *altered) alter(ev *engine.Event) {
 		return
 	}
 	// Fields that are left out when they are empty are there to be set all the same.
-	for _, name := range []string{"scope", "frame", "branch", "late", "call", "held", "same", "reply", "from", "attempt", "toolCallId", "wait", "goto", "token", "length", "output", "detail"} {
+	for _, name := range []string{"scope", "frame", "branch", "late", "call", "held", "same", "reply", "from", "attempt", "toolCallId", "wait", "goto", "token", "length", "output", "detail", "key", "value"} {
 		if _, ok := fields[name]; !ok && j.int("more", 12) == 0 {
 			fields[name] = nil
 		}

@@ -21,7 +21,9 @@ type wild struct {
 	rt    *rapid.T
 	shape *enginetest.Shape
 	// done are the results that are in the journal; again counts how often commands may have been given anew, by a crash or a reopening.
-	done   map[string]bool
+	done map[string]bool
+	// notes are those taken, by step.
+	notes  map[int][]engine.Note
 	again  int
 	crash  bool
 	limits workflow.Limits
@@ -46,7 +48,7 @@ func newWild(t *testing.T, rt *rapid.T, depth int) *wild {
 	g.Limits.MaxConcurrency = max(0, rapid.IntRange(-3, 3).Draw(rt, "concurrency"))
 	g.Rules.HoldWhilePaused = rapid.IntRange(0, 3).Draw(rt, "hold") == 0
 	g.Rules.OnFailure = rapid.SampledFrom([]string{"", workflow.FailDrain}).Draw(rt, "on failure")
-	w := &wild{World: enginetest.New(shrinking{t, rt}, g, nil), rt: rt, shape: s, done: map[string]bool{}}
+	w := &wild{World: enginetest.New(shrinking{t, rt}, g, nil), rt: rt, shape: s, done: map[string]bool{}, notes: map[int][]engine.Note{}}
 	w.SkipLaws = rapid.IntRange(0, 3).Draw(rt, "laws") > 0
 	w.crash = rapid.IntRange(0, 2).Draw(rt, "crashes") == 0
 	switch rapid.IntRange(0, 5).Draw(rt, "limit") {
@@ -84,6 +86,9 @@ func (w *wild) step() bool {
 		w.Crash()
 		return true
 	}
+	if w.note() {
+		return true
+	}
 	timers := slices.DeleteFunc(slices.Clone(w.Timers), func(t *engine.StartTimer) bool { return t.Deadline })
 	waits := w.Run.Waits()
 	n := len(w.Pending) + len(timers) + len(waits)
@@ -111,6 +116,9 @@ func (w *wild) answer(i int) {
 	w.done[id] = true
 	if w.Calls[id] > 1+w.again {
 		w.T.Fatalf("call %s was given %d times\n%s", id, w.Calls[id], w.Log())
+	}
+	if c, ok := c.(*engine.CallFunc); ok && !w.Cancelled[id] && !slices.EqualFunc(c.Notes, w.notes[c.Step], sameNote) {
+		w.T.Fatalf("step %d was given the notes %s, want %s\n%s", c.Step, c.Notes, w.notes[c.Step], w.Log())
 	}
 	in := w.Answer(c)
 	w.Pending = slices.Delete(w.Pending, i, i+1)

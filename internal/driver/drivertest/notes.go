@@ -1,0 +1,227 @@
+package drivertest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/hocket-run/hocket/internal/driver"
+	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/sim"
+	"github.com/hocket-run/hocket/workflow"
+)
+
+// noter is a world of functions with sub-steps: it counts how often each was done and finds those that were done though their note is in the journal.
+type noter struct {
+	read func(run string) []engine.Event
+
+	mu    sync.Mutex
+	done  map[string]int
+	wrong []string
+}
+
+// sub does a sub-step unless the call brings its note, and has a note taken of it.
+func (n *noter) sub(run string, c *engine.CallFunc, rec driver.Recorder, key string) error {
+	if slices.ContainsFunc(c.Notes, func(had engine.Note) bool { return had.Key == key }) {
+		return nil
+	}
+	name := fmt.Sprintf("%s.%d/%s", c.Node, c.Step, key)
+	problem := noted(n.read(run), c.Step, key)
+	n.mu.Lock()
+	if n.done == nil {
+		n.done = map[string]int{}
+	}
+	n.done[name]++
+	if problem {
+		n.wrong = append(n.wrong, name+" was done again though its note is in the journal")
+	}
+	n.mu.Unlock()
+	if err := rec.Record(engine.FuncNote{ID: c.ID, Key: key, Value: text("did " + key)}); err != nil {
+		return err
+	}
+	if !noted(n.read(run), c.Step, key) {
+		n.mu.Lock()
+		n.wrong = append(n.wrong, name+" was taken and is not in the journal (D7)")
+		n.mu.Unlock()
+	}
+	return nil
+}
+
+// counts gives how often each sub-step was done.
+func (n *noter) counts() map[string]int {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return n.done
+}
+
+func noted(events []engine.Event, step int, key string) bool {
+	return slices.ContainsFunc(events, func(e engine.Event) bool {
+		d, ok := e.Data.(*engine.FuncNoted)
+		return ok && e.Step == step && d.Key == key
+	})
+}
+
+func funcNode(id string) workflow.Node {
+	return workflow.Node{ID: id, Kind: workflow.KindFunc, Func: &workflow.FuncNode{Func: id}, Retry: &workflow.Retry{MaxRetries: 2, Delay: workflow.Duration(time.Second)}}
+}
+
+// substeps is a workflow of functions with sub-steps: a that fails once after its first, then x and y side by side.
+func substeps(c Cluster, t *testing.T) (*flow, *sim.World, *noter) {
+	n := &noter{read: func(run string) []engine.Event { return c.Events(t, run) }}
+	f := chain(funcNode("a"))
+	f.fork("a", "f", workflow.Fork{}, nodes(funcNode("x")), nodes(funcNode("y")))
+	w := &sim.World{Func: func(_ context.Context, run string, c *engine.CallFunc, rec driver.Recorder) engine.FuncResult {
+		for i, key := range []string{"k1", "k2"} {
+			if err := n.sub(run, c, rec, key); err != nil {
+				return engine.FuncResult{Failure: &engine.Failure{Code: engine.CodeFunc, Message: err.Error(), Retryable: true}}
+			}
+			if i == 0 && c.Node == "a" && c.Attempt == 1 {
+				return engine.FuncResult{Failure: &engine.Failure{Code: engine.CodeFunc, Message: "try again", Retryable: true}}
+			}
+		}
+		return engine.FuncResult{Output: text("from " + c.Node)}
+	}}
+	return f, w, n
+}
+
+// testNotes: sub-steps are done once each over retries, deaths at every write, and stores that fail at every write (ADR 12).
+func testNotes(t *testing.T, c Cluster) {
+	f, w, n := substeps(c, t)
+	clean, writes := drive(t, c, w, f, func(int) func(string, int) sim.Fault { return nil })
+	want, once := outcome(clean), n.counts()
+	if want["end"] != engine.Type("run.completed") || len(once) != 6 || count(clean, "func.noted") != 6 || len(n.wrong) > 0 {
+		t.Fatalf("sub-steps %v, wrong %q\n%s", once, n.wrong, show(clean))
+	}
+	for key, times := range once {
+		if times != 1 {
+			t.Errorf("%s was done %d times", key, times)
+		}
+	}
+	for _, how := range []sim.Fault{sim.FaultDieBefore, sim.FaultDieAfter, sim.FaultError, sim.FaultSilent} {
+		for k := 2; k <= writes; k++ {
+			c := c.Fresh(t)
+			f, w, n := substeps(c, t)
+			events, _ := drive(t, c, w, f, func(process int) func(string, int) sim.Fault {
+				return func(_ string, i int) sim.Fault {
+					if process == 0 && i == k {
+						return how
+					}
+					return sim.FaultNone
+				}
+			})
+			if got := outcome(events); !cmp.Equal(got, want) {
+				t.Errorf("fault %v at write %d:\n%s\n%s", how, k, cmp.Diff(want, got), show(events))
+			}
+			dies := how == sim.FaultDieBefore || how == sim.FaultDieAfter
+			if got := n.counts(); len(n.wrong) > 0 || !dies && !cmp.Equal(got, once) {
+				t.Errorf("fault %v at write %d: wrong %q, sub-steps %v", how, k, n.wrong, got)
+			}
+			if again := w.Wrong(); len(again) > 0 {
+				t.Errorf("fault %v at write %d: calls that were wrong: %q", how, k, again)
+			}
+		}
+	}
+}
+
+// testNotesRefused: what the engine refuses is told to whoever asked, and the run goes on. A cancelled call and one of a process that lost the run take none.
+func testNotesRefused(t *testing.T, c Cluster) {
+	results := make(chan error, 1)
+	var hold chan struct{}
+	w := &sim.World{Func: func(ctx context.Context, _ string, f *engine.CallFunc, rec driver.Recorder) engine.FuncResult {
+		key := "k"
+		switch {
+		case f.Node == "refused":
+			key = ""
+		case hold != nil:
+			<-hold
+		default:
+			<-ctx.Done()
+		}
+		results <- rec.Record(engine.FuncNote{ID: f.ID, Key: key})
+		return engine.FuncResult{Output: text("ok")}
+	}}
+	p := c.Open(t, Options{World: w})
+	run := start(t, p, chain(funcNode("refused")))
+	if err := <-results; !errors.Is(err, engine.ErrNote) {
+		t.Errorf("without key: %v, want ErrNote", err)
+	}
+	settle(t, c, p, run, engine.StatusCompleted)
+
+	run = start(t, p, chain(funcNode("cancelled")))
+	synctest.Wait()
+	if err := p.Cancel(t.Context(), run, "enough"); err != nil {
+		t.Fatal(err)
+	}
+	if err := <-results; !errors.Is(err, engine.ErrNoteLate) {
+		t.Errorf("of a cancelled call: %v, want ErrNoteLate", err)
+	}
+	settle(t, c, p, run, engine.StatusCancelled)
+
+	hold = make(chan struct{})
+	run = start(t, p, chain(funcNode("fenced")))
+	synctest.Wait()
+	p.Fence()
+	q := c.Open(t, Options{World: &sim.World{}})
+	if err := q.Resume(t.Context(), run); err != nil {
+		t.Fatal(err)
+	}
+	settle(t, c, q, run, engine.StatusCompleted)
+	close(hold)
+	if err := <-results; err == nil || errors.Is(err, engine.ErrNote) {
+		t.Errorf("of a process that lost the run: %v", err)
+	}
+	if events := c.Events(t, run); count(events, "func.noted") > 0 {
+		t.Errorf("a note of a process that lost the run is in the journal\n%s", show(events))
+	}
+	closeAll(t, p, q)
+}
+
+// testNotesInterrupted: what a sub-step gives while its run is being interrupted is kept; its function is called again and does what is missing.
+func testNotesInterrupted(t *testing.T, c Cluster) {
+	var did []string
+	w := &sim.World{Func: func(ctx context.Context, _ string, f *engine.CallFunc, rec driver.Recorder) engine.FuncResult {
+		for _, key := range []string{"k1", "k2", "k3"} {
+			if slices.ContainsFunc(f.Notes, func(had engine.Note) bool { return had.Key == key && string(had.Value) == `"`+key+`"` }) {
+				continue
+			}
+			if key == "k3" && len(did) == 2 { // the first process ends here
+				return engine.FuncResult{Failure: &engine.Failure{Code: engine.CodeFunc, Message: "cut off"}}
+			}
+			did = append(did, key)
+			if key == "k2" {
+				<-ctx.Done()
+			}
+			if err := rec.Record(engine.FuncNote{ID: f.ID, Key: key, Value: text(key)}); err != nil {
+				t.Errorf("note %s: %v", key, err)
+			}
+			if key == "k2" { // more than the driver's patience would allow for two
+				if err := wait(context.Background(), time.Second); err != nil {
+					t.Error(err)
+				}
+			}
+		}
+		return engine.FuncResult{Output: text(strings.Join(did, ","))}
+	}}
+	p := c.Open(t, Options{World: w})
+	run := start(t, p, chain(funcNode("n")))
+	synctest.Wait()
+	closeAll(t, p)
+	q := c.Open(t, Options{World: w})
+	did = append(did, "/")
+	if err := q.Resume(t.Context(), run); err != nil {
+		t.Fatal(err)
+	}
+	settle(t, c, q, run, engine.StatusCompleted)
+	if got := strings.Join(did, ","); got != "k1,k2,/,k3" {
+		t.Errorf("sub-steps %s", got)
+	}
+	closeAll(t, q)
+}

@@ -1,0 +1,199 @@
+package program_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+
+	driverprogram "github.com/hocket-run/hocket/internal/driver/program"
+	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/program"
+)
+
+// book takes notes, or gives its error.
+type book struct {
+	mu    sync.Mutex
+	notes []engine.FuncNote
+	err   error
+}
+
+func (b *book) Record(n engine.FuncNote) error {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.err == nil {
+		b.notes = append(b.notes, n)
+	}
+	return b.err
+}
+
+// inside calls fn as a node function with these notes of former attempts.
+func inside(ctx context.Context, b *book, former []engine.Note, fn func(context.Context, program.Notes)) engine.FuncResult {
+	p := driverprogram.New(&program.Table{Calls: map[string]func(context.Context, program.Call) program.Result{
+		"f": func(ctx context.Context, c program.Call) program.Result {
+			fn(ctx, c.Notes)
+			return program.Result{Output: program.Value("1")}
+		},
+	}})
+	c := &engine.CallFunc{ID: "1.0.1#2", Func: "f", Notes: former}
+	if b == nil {
+		return p.Call(ctx, "r", c, nil)
+	}
+	return p.Call(ctx, "r", c, b)
+}
+
+func gives(v string) func(context.Context) (program.Value, error) {
+	return func(context.Context) (program.Value, error) { return program.Value(v), nil }
+}
+
+func wantNote(t *testing.T, n program.Notes, ctx context.Context, key string, fn func(context.Context) (program.Value, error), want string) {
+	t.Helper()
+	if v, err := n.Once(ctx, key, fn); err != nil || string(v) != want {
+		t.Errorf("%s gave %s, %v; want %s", key, v, err, want)
+	}
+}
+
+func wantRefused(t *testing.T, n program.Notes, ctx context.Context, key string, fn func(context.Context) (program.Value, error), want error, text string) {
+	t.Helper()
+	if v, err := n.Once(ctx, key, fn); v != nil || !errors.Is(err, want) || !strings.Contains(fmt.Sprint(err), text) {
+		t.Errorf("%s gave %s, %v; want %v with %q", key, v, err, want, text)
+	}
+}
+
+// ADR 12: what former attempts left is given, what is new is recorded under the id of this attempt, and both are there from then on.
+func TestNotes(t *testing.T) {
+	t.Parallel()
+	b := &book{}
+	never := func(context.Context) (program.Value, error) {
+		t.Error("called though its note is there")
+		return nil, nil
+	}
+	inside(t.Context(), b, []engine.Note{{Key: "old", Value: engine.Value("7")}, {Key: "null"}}, func(ctx context.Context, n program.Notes) {
+		wantNote(t, n, ctx, "old", never, "7")
+		wantNote(t, n, ctx, "null", never, "")
+		wantNote(t, n, ctx, "outer", func(ctx context.Context) (program.Value, error) {
+			wantNote(t, n, ctx, "inner", gives("1"), "1")
+			wantNote(t, n, ctx, "old", never, "7")
+			wantRefused(t, n, ctx, "outer", never, engine.ErrNote, "inside of another one of that key")
+			return program.Value("2"), nil
+		}, "2")
+		wantNote(t, n, ctx, "inner", never, "1")
+		wantNote(t, n, ctx, "outer", never, "2")
+		wantRefused(t, n, ctx, "", never, engine.ErrNote, "the key is empty")
+	})
+	if got, want := fmt.Sprintf("%s", b.notes), "[{1.0.1#2 inner 1} {1.0.1#2 outer 2}]"; got != want {
+		t.Errorf("recorded %s, want %s", got, want)
+	}
+}
+
+// ADR 12: refusals of the engine come through; when the call is not this process's any more the error is that of a context that is done.
+func TestNotesThatAreNotTaken(t *testing.T) {
+	t.Parallel()
+	broken := errors.New("broken")
+	inside(t.Context(), &book{err: fmt.Errorf("%w: so many", engine.ErrNote)}, nil, func(ctx context.Context, n program.Notes) {
+		wantRefused(t, n, ctx, "a", gives("1"), engine.ErrNote, "so many")
+		wantRefused(t, n, ctx, "a", gives("1"), engine.ErrNote, "so many") // it was not kept here either
+		wantRefused(t, n, ctx, "a", func(context.Context) (program.Value, error) { return nil, broken }, broken, "broken")
+	})
+	inside(t.Context(), &book{err: engine.ErrNoteLate}, nil, func(ctx context.Context, n program.Notes) {
+		wantRefused(t, n, ctx, "a", gives("1"), context.Canceled, "no notes any more")
+	})
+	inside(t.Context(), nil, nil, func(ctx context.Context, n program.Notes) {
+		wantRefused(t, n, ctx, "a", gives("1"), engine.ErrNote, "nobody takes notes here")
+	})
+	ctx, cancel := context.WithCancel(t.Context())
+	b := &book{}
+	inside(ctx, b, []engine.Note{{Key: "old"}}, func(ctx context.Context, n program.Notes) {
+		wantNote(t, n, ctx, "a", func(context.Context) (program.Value, error) {
+			cancel()
+			return program.Value("1"), nil // it was done: it is offered
+		}, "1")
+		b.err = broken
+		wantRefused(t, n, ctx, "old", gives("1"), context.Canceled, "context canceled")
+		wantRefused(t, n, context.WithoutCancel(ctx), "b", gives("1"), context.Canceled, "context canceled")
+	})
+	if len(b.notes) != 1 {
+		t.Errorf("recorded %v", b.notes)
+	}
+}
+
+// ADR 12: of calls with one key at the same time one works, and the others get what it gives: a value, an error, the news of a panic.
+func TestNotesTogether(t *testing.T) {
+	t.Parallel()
+	for name, tc := range map[string]struct {
+		fn      func()
+		err     error
+		want    string
+		failure string
+	}{
+		"value": {func() {}, nil, "1 <nil>", ""},
+		"error": {func() {}, errors.New("broken"), " broken", ""},
+		"panic": {func() { panic("oops") }, nil, ` sub-step "k" panicked: oops`, `sub-step "k" panicked: oops`},
+		"exit":  {runtime.Goexit, nil, ` sub-step "k" did not return`, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				b := &book{}
+				calls := 0
+				r := inside(t.Context(), b, nil, func(ctx context.Context, n program.Notes) {
+					release := make(chan struct{})
+					once := func(ctx context.Context) string {
+						v, err := n.Once(ctx, "k", func(context.Context) (program.Value, error) {
+							calls++
+							<-release
+							tc.fn()
+							return program.Value("1"), tc.err
+						})
+						return fmt.Sprintf("%s %v", v, err)
+					}
+					got := make(chan string, 5)
+					for range 5 {
+						go func() { got <- once(ctx) }()
+					}
+					synctest.Wait()
+					impatient, cancel := context.WithCancel(ctx)
+					left := make(chan string, 1)
+					go func() { left <- once(impatient) }()
+					synctest.Wait()
+					cancel()
+					if why := <-left; why != " context canceled" {
+						t.Errorf("who did not wait got %q", why)
+					}
+					close(release)
+					answers := 5
+					if name == "exit" {
+						answers = 4
+					}
+					for range answers {
+						if v := <-got; v != tc.want {
+							t.Errorf("got %q, want %q", v, tc.want)
+						}
+					}
+				})
+				if want := map[bool]int{true: 1}[name == "value"]; calls != 1 || len(b.notes) != want {
+					t.Errorf("%d calls, %d notes", calls, len(b.notes))
+				}
+				if (r.Failure != nil) != (tc.failure != "") || r.Failure != nil && r.Failure.Message != tc.failure {
+					t.Errorf("the attempt gave %+v", r)
+				}
+			})
+		})
+	}
+}
+
+// A sub-step that goes on after its function has returned gets the context's error, whatever context it was given.
+func TestNotesAfterTheEnd(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithCancel(t.Context())
+		var late program.Notes
+		inside(ctx, &book{}, nil, func(_ context.Context, n program.Notes) { late = n })
+		cancel() // as the driver does when the function has returned
+		wantRefused(t, late, t.Context(), "k", gives("1"), context.Canceled, "")
+	})
+}

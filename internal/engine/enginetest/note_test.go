@@ -1,0 +1,199 @@
+package enginetest_test
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/engine/enginetest"
+	"github.com/hocket-run/hocket/workflow"
+)
+
+func sameNote(a, b engine.Note) bool { return a.Key == b.Key && bytes.Equal(a.Value, b.Value) }
+
+// note lets a function that is under way take a note, now and then. False: nothing happened.
+func (w *wild) note() bool {
+	w.T.Helper()
+	var calls []*engine.CallFunc
+	for _, c := range w.Pending {
+		if c, ok := c.(*engine.CallFunc); ok {
+			calls = append(calls, c)
+		}
+	}
+	if len(calls) == 0 || rapid.IntRange(0, 3).Draw(w.rt, "note") > 0 {
+		return false
+	}
+	c := calls[rapid.IntRange(0, len(calls)-1).Draw(w.rt, "call")]
+	n := engine.Note{Key: rapid.SampledFrom([]string{"a", "b", "c"}).Draw(w.rt, "key"), Value: enginetest.Text(fmt.Sprint(len(w.Events)))}
+	var want error
+	switch {
+	case w.Cancelled[c.ID]:
+		want = engine.ErrNoteLate
+	case slices.ContainsFunc(w.notes[c.Step], func(had engine.Note) bool { return had.Key == n.Key }):
+		want = engine.ErrNote
+	}
+	if err := w.Record(engine.FuncNote{ID: c.ID, Key: n.Key, Value: n.Value}); !errors.Is(err, want) {
+		w.T.Fatalf("note %s of call %s: %v, want %v\n%s", n.Key, c.ID, err, want, w.Log())
+	}
+	if want == nil {
+		w.notes[c.Step] = append(w.notes[c.Step], n)
+	}
+	return true
+}
+
+// shaky is a function that is tried again, with another behind it.
+func shaky(t *testing.T, more ...workflow.Node) *enginetest.World {
+	t.Helper()
+	n := funcNode("n")
+	n.Retry = &workflow.Retry{MaxRetries: 2, Delay: workflow.Duration(time.Second)}
+	return enginetest.New(t, enginetest.Graph(append(nodes(n, funcNode("z")), more...), "n -> z"), nil)
+}
+
+func take(t *testing.T, w *enginetest.World, key, value string) {
+	t.Helper()
+	if err := w.Record(engine.FuncNote{ID: enginetest.ID(w.Pending[0]), Key: key, Value: engine.Value(value)}); err != nil {
+		t.Fatalf("note %s: %v", key, err)
+	}
+}
+
+// given are the notes of the pending function, in order.
+func given(w *enginetest.World) string {
+	var b strings.Builder
+	for _, n := range w.Pending[0].(*engine.CallFunc).Notes {
+		fmt.Fprintf(&b, "%s=%s ", n.Key, n.Value)
+	}
+	return b.String()
+}
+
+// ADR 12, D6: notes come back with every further attempt, over crashes too, and are gone from the state when their step has ended.
+func TestNotes(t *testing.T) {
+	t.Parallel()
+	w := shaky(t)
+	w.Start("go")
+	take(t, w, "a", `{"x": 1}`)
+	w.Finish("n", funcFails("server"))
+	w.Fire(w.Timers[0].ID)
+	if got, want := given(w), `a={"x":1} `; got != want {
+		t.Errorf("the second attempt has %s, want %s", got, want)
+	}
+	take(t, w, "none", "null")
+	take(t, w, "empty", "")
+	w.Crash()
+	if got, want := given(w), `a={"x":1} none= empty= `; got != want {
+		t.Errorf("after the crash it has %s, want %s", got, want)
+	}
+	take(t, w, "b", `2`)
+	w.Finish("n", funcFails("server"))
+	w.Crash()
+	w.Fire(w.Timers[0].ID)
+	if got, want := given(w), `a={"x":1} none= empty= b=2 `; got != want {
+		t.Errorf("the third attempt has %s, want %s", got, want)
+	}
+	w.Finish("n", gives("done"))
+	if got := given(w); got != "" {
+		t.Errorf("the next step has %s", got)
+	}
+	if snap := snapshotOf(t, w.Run); bytes.Contains(snap, []byte("notes")) {
+		t.Errorf("the notes of an ended step are kept: %s", snap)
+	}
+	w.Finish("z", gives("end"))
+	wantStatus(t, w, engine.StatusCompleted)
+	w.CheckPrefixes()
+}
+
+// ADR 12: what is refused, and that it changes nothing; [enginetest.World.Try] checks that.
+func TestNotesRefused(t *testing.T) {
+	t.Parallel()
+	for name, tc := range map[string]struct {
+		note engine.FuncNote
+		want error
+		text string
+	}{
+		"no key":          {engine.FuncNote{ID: "1.0.1#1"}, engine.ErrNote, "the key is empty"},
+		"long key":        {engine.FuncNote{ID: "1.0.1#1", Key: strings.Repeat("é", 129)}, engine.ErrNote, "258 bytes; at most 256"},
+		"no text":         {engine.FuncNote{ID: "1.0.1#1", Key: "a\xff"}, engine.ErrNote, "not UTF-8"},
+		"twice":           {engine.FuncNote{ID: "1.0.1#1", Key: "had"}, engine.ErrNote, `one of key "had" already`},
+		"no JSON":         {engine.FuncNote{ID: "1.0.1#1", Key: "a", Value: engine.Value("{")}, engine.ErrNote, `the value of key "a" is not JSON`},
+		"too large":       {engine.FuncNote{ID: "1.0.1#1", Key: "a", Value: enginetest.Text(strings.Repeat("x", engine.MaxNoteBytes))}, engine.ErrNote, "at most 16777216"},
+		"another attempt": {engine.FuncNote{ID: "1.0.1#2", Key: "a"}, engine.ErrUnknownCommand, "1.0.1#2"},
+		"another call":    {engine.FuncNote{ID: "2.0.1#1", Key: "a"}, engine.ErrUnknownCommand, "2.0.1#1"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := shaky(t)
+			w.Start("go")
+			take(t, w, "had", "1")
+			if err := w.Record(tc.note); !errors.Is(err, tc.want) || !strings.Contains(err.Error(), tc.text) {
+				t.Errorf("got %v, want %v with %q", err, tc.want, tc.text)
+			}
+		})
+	}
+	w := shaky(t)
+	w.Start("go")
+	for i := range engine.MaxNotes {
+		w.SkipLaws = i > 2
+		take(t, w, fmt.Sprint(i), "1")
+	}
+	if err := w.Record(engine.FuncNote{ID: "1.0.1#1", Key: "more"}); !errors.Is(err, engine.ErrNote) || !strings.Contains(err.Error(), "there are 1000 already") {
+		t.Errorf("one note too many: %v", err)
+	}
+	if err := w.Try(engine.FuncNote{ID: "1.0.1#1", Key: "x"}, engine.TimerDue{}); err == nil || !strings.Contains(err.Error(), "only input") {
+		t.Errorf("a note beside other inputs: %v", err)
+	}
+}
+
+// ADR 12, D10: a call that has ended, failed, or was cancelled takes no notes any more.
+func TestNotesLate(t *testing.T) {
+	t.Parallel()
+	late := func(t *testing.T, w *enginetest.World) {
+		t.Helper()
+		if err := w.Record(engine.FuncNote{ID: "1.0.1#1", Key: "a"}); !errors.Is(err, engine.ErrNoteLate) {
+			t.Errorf("got %v, want ErrNoteLate", err)
+		}
+	}
+	for name, end := range map[string]func(w *enginetest.World){
+		"returned":  func(w *enginetest.World) { w.Finish("n", gives("done")) },
+		"failed":    func(w *enginetest.World) { w.Finish("n", funcFails("server")) },
+		"retried":   func(w *enginetest.World) { w.Finish("n", funcFails("server")); w.Fire(w.Timers[0].ID) },
+		"cancelled": func(w *enginetest.World) { w.Feed(engine.Cancel{}) },
+		"run ended": func(w *enginetest.World) { w.Finish("n", gives("done")); w.Finish("z", gives("done")) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := shaky(t)
+			w.Start("go")
+			end(w)
+			late(t, w)
+		})
+	}
+}
+
+// A snapshot with notes where none can be is not used.
+func TestNotesUnsound(t *testing.T) {
+	t.Parallel()
+	w := shaky(t)
+	w.Start("go")
+	take(t, w, "a", "1")
+	snap := string(snapshotOf(t, w.Run))
+	if _, err := engine.Restore(w.Plan, "run1", []byte(snap)); err != nil {
+		t.Fatal(err)
+	}
+	for name, odd := range map[string]string{
+		"no key": strings.Replace(snap, `"notes":[{"k":"a"`, `"notes":[{"k":""`, 1),
+		"ended":  strings.Replace(snap, `"st":0,`, `"st":1,`, 1),
+	} {
+		if odd == snap {
+			t.Fatalf("%s: nothing was changed in %s", name, snap)
+		}
+		if _, err := engine.Restore(w.Plan, "run1", []byte(odd)); !errors.Is(err, engine.ErrSnapshot) {
+			t.Errorf("%s: got %v, want ErrSnapshot", name, err)
+		}
+	}
+}
