@@ -197,3 +197,29 @@ func TestNotesUnsound(t *testing.T) {
 		}
 	}
 }
+
+// A journal with a note that cannot have been taken is refused at that note.
+func TestNotesFit(t *testing.T) {
+	t.Parallel()
+	w := everything(t)
+	for _, o := range []oddity{
+		oddData("note of no function", "n", 0, func(d *engine.FuncNoted) { d.Call = "9.0.1" }, "call 9.0.1 does not exist"),
+		oddData("note of another attempt", "n", 0, func(d *engine.FuncNoted) { d.Attempt = 2 }, "is not open"),
+		oddData("note without key", "n", 1, func(d *engine.FuncNoted) { d.Key = "" }, "the key is empty"),
+		oddData("note taken twice", "n", 1, func(d *engine.FuncNoted) { d.Key = "k1" }, `one of key "k1" already`),
+		{"note of an agent", func(t *testing.T, e []engine.Event) int {
+			t.Helper()
+			i := find[*engine.ModelReplied](t, e, "y", 0)
+			e[i].Data = &engine.FuncNoted{Call: "4.0.1", Attempt: 1, Key: "k"}
+			return i
+		}, "does not exist"},
+		{"note after the result", func(t *testing.T, e []engine.Event) int {
+			t.Helper()
+			i := find[*engine.FuncReturned](t, e, "n", 0)
+			e[i+1].Data = &engine.FuncNoted{Call: "7.0.1", Attempt: 1, Key: "k"}
+			return i + 1
+		}, "does not exist"},
+	} {
+		o.check(t, w)
+	}
+}
