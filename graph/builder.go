@@ -172,6 +172,12 @@ func (b *Builder[S]) Tool(n Node[S]) *Builder[S] {
 	return b
 }
 
+// Subagent is Then for a [SubagentConfig]: as the first call it is the start (S2-3).
+func (b *Builder[S]) Subagent(c SubagentConfig[S]) *Builder[S] {
+	b.then(caller(), c)
+	return b
+}
+
 // Wait asks a person and pauses the run; use Then with a [WaitConfig] for more than a fixed prompt.
 func (b *Builder[S]) Wait(prompt string) *Builder[S] {
 	b.then(caller(), WaitConfig[S]{ID: b.generated("wait"), Prompt: prompt})

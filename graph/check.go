@@ -58,13 +58,8 @@ func (c *compiler[S]) checkConfig() {
 func percentage(p float64) bool { return p >= 0 && p <= 100 }
 
 func (c *compiler[S]) checkSchema(at diag.Span, what string, s *Schema) {
-	if s == nil {
-		return
-	}
-	if s.err != nil {
-		c.problem(at, "bad-schema", "The %s cannot be read: %v", what, s.err)
-	} else if s.compiled == nil {
-		c.problem(at, "bad-schema", "The %s is empty; make it with SchemaOf or SchemaJSON", what)
+	if text := s.unusable(); text != "" {
+		c.problem(at, "bad-schema", "The %s %s", what, text)
 	}
 }
 

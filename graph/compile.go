@@ -48,10 +48,7 @@ type Config struct {
 
 // threshold gives the threshold that holds.
 func (c Config) threshold() float64 {
-	if c.ContextWindowThreshold == 0 {
-		return DefaultContextWindowThreshold
-	}
-	return c.ContextWindowThreshold
+	return thresholdOr(c.ContextWindowThreshold, DefaultContextWindowThreshold)
 }
 
 // Compiled is a graph that can run. It never changes and is safe for concurrent use.

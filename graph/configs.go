@@ -206,7 +206,7 @@ func (c ToolConfig[S, A, R]) call(ctx context.Context, n *Context[S]) (Result[S]
 	if c.ArgsFunc != nil {
 		args = c.ArgsFunc(n.State)
 	}
-	result, err := c.execute(ctx, args)
+	result, err := callTool(ctx, c.ToolName, c.Timeout, func(ctx context.Context) (R, error) { return c.Execute(ctx, args) })
 	if err != nil {
 		return Result[S]{}, err
 	}
@@ -215,68 +215,4 @@ func (c ToolConfig[S, A, R]) call(ctx context.Context, n *Context[S]) (Result[S]
 	}
 	err = c.Output(&n.State, result)
 	return Result[S]{Update: &n.State}, err
-}
-
-// execute calls the tool and leaves it behind at the timeout, or when the run gives it up.
-func (c ToolConfig[S, A, R]) execute(ctx context.Context, args A) (R, error) {
-	if c.Timeout > 0 {
-		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeoutCause(ctx, c.Timeout, &TimeoutError{Tool: c.ToolName, After: c.Timeout})
-		defer cancel()
-	}
-	type answer struct {
-		result R
-		err    error
-	}
-	done := make(chan answer, 1)
-	go func() {
-		var a answer
-		defer func() {
-			if v := recover(); v != nil {
-				a.err = panicked("tool %q panicked: %v", c.ToolName, v)
-			}
-			done <- a
-		}()
-		a.result, a.err = c.Execute(ctx, args)
-	}()
-	select {
-	case a := <-done:
-		if a.err != nil && ctx.Err() != nil {
-			return a.result, context.Cause(ctx)
-		}
-		return a.result, a.err
-	case <-ctx.Done():
-		var none R
-		return none, context.Cause(ctx)
-	}
-}
-
-// ClearContextConfig is a node that asks for the context window to be cleared (S2-69).
-type ClearContextConfig[S any] struct {
-	ID string
-	// Message is "Clearing context window" where empty; MessageFunc wins.
-	Message     string
-	MessageFunc func(S) string
-	Options     NodeOptions[S]
-}
-
-// clearThreshold stands in the signal of a clear-context node.
-const clearThreshold = 100 * BufferExhaustionThreshold
-
-func (c ClearContextConfig[S]) define() *def[S] {
-	if c.Options.Name == "" {
-		c.Options.Name = "clear-context"
-	}
-	return &def[S]{id: c.ID, typ: TypeTool, opts: c.Options, run: func(_ context.Context, n *Context[S]) (Result[S], error) {
-		text := c.Message
-		if c.MessageFunc != nil {
-			text = c.MessageFunc(n.State)
-		}
-		if text == "" {
-			text = "Clearing context window"
-		}
-		return Result[S]{Signals: []Signal{{Type: SignalContextWindowWarning, Message: text, Data: map[string]any{
-			"usage": 100, "threshold": clearThreshold, "nodeId": c.ID, "action": "summarize",
-		}}}}, nil
-	}}
 }

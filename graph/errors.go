@@ -17,6 +17,7 @@ const (
 	codeSchema  = "schema_validation"
 	codeNode    = "node_execution"
 	codeTimeout = "timeout"
+	codeUnknown = "unknown_outcome"
 )
 
 // SchemaValidationError says that a state does not fit a schema (S2-45). It is tried again like any error.
@@ -49,7 +50,8 @@ func (e *TimeoutError) Error() string {
 type ErrorFeedback struct {
 	FailedNodeID string `json:"failedNodeId"`
 	ErrorMessage string `json:"errorMessage"`
-	// ErrorType is a stable word: `schema_validation`, `node_execution`, `timeout`, `func` for all other errors of functions, or the engine's code.
+	// ErrorType is a stable word: `schema_validation`, `node_execution`, `timeout`, `unknown_outcome`, `func` for all other errors of functions, or the
+	// engine's code.
 	ErrorType string `json:"errorType"`
 	// Attempt is the one that failed, from 1.
 	Attempt     int `json:"attempt"`
@@ -89,6 +91,8 @@ func failureOf(err error) *program.Failure {
 	switch {
 	case errors.As(err, &schema):
 		f.Code = codeSchema
+	case errors.Is(err, ErrUnknownOutcome):
+		f.Code = codeUnknown
 	case errors.As(err, &timeout):
 		f.Code = codeTimeout
 	case errors.As(err, &node):
@@ -100,8 +104,17 @@ func failureOf(err error) *program.Failure {
 // errorOf makes an error of a record, as error handlers see it: a *NodeExecutionError, in which errors.As finds a *SchemaValidationError where it was one.
 func errorOf(f program.Failure) error {
 	cause := errors.New(f.Message)
-	if f.Code == codeSchema {
+	switch f.Code {
+	case codeSchema:
 		cause = &SchemaValidationError{Message: f.Message}
+	case codeUnknown:
+		cause = &unknownOutcome{f.Message}
 	}
 	return &NodeExecutionError{NodeID: f.Node, Cause: cause}
 }
+
+// unknownOutcome is an ErrUnknownOutcome with the text that it was recorded with.
+type unknownOutcome struct{ text string }
+
+func (e *unknownOutcome) Error() string { return e.text }
+func (e *unknownOutcome) Unwrap() error { return ErrUnknownOutcome }

@@ -311,16 +311,19 @@ func TestBadFunctions(t *testing.T) {
 func TestClearContext(t *testing.T) {
 	t.Parallel()
 	for name, tc := range map[string]struct {
-		node graph.ClearContextConfig[state]
-		want string
+		node      graph.ClearContextConfig[state]
+		config    graph.Config
+		want      string
+		threshold string
 	}{
-		"default":  {graph.ClearContextConfig[state]{ID: "c"}, "Clearing context window"},
-		"message":  {graph.ClearContextConfig[state]{ID: "c", Message: "Enough"}, "Enough"},
-		"of state": {graph.ClearContextConfig[state]{ID: "c", Message: "Enough", MessageFunc: func(s state) string { return fmt.Sprint(s.N) }}, "4"},
+		"default":       {graph.ClearContextConfig[state]{ID: "c"}, graph.Config{}, "Clearing context window", "60"},
+		"own threshold": {graph.ClearContextConfig[state]{ID: "c"}, graph.Config{ContextWindowThreshold: 70}, "Clearing context window", "70"},
+		"message":       {graph.ClearContextConfig[state]{ID: "c", Message: "Enough"}, graph.Config{}, "Enough", "60"},
+		"of state":      {graph.ClearContextConfig[state]{ID: "c", Message: "Enough", MessageFunc: func(s state) string { return fmt.Sprint(s.N) }}, graph.Config{}, "4", "60"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			g := compiled(t, graph.New[state]("t").Start(tc.node))
+			g := compiled(t, graph.New[state]("t").Start(tc.node), tc.config)
 			if n, _ := g.Node("c"); n.Name != "clear-context" || n.Type != graph.TypeTool {
 				t.Errorf("node %+v", n)
 			}
@@ -333,7 +336,7 @@ func TestClearContext(t *testing.T) {
 				}
 			}
 			want := []engine.SignalRaised{{Signal: "context_window_warning", Message: tc.want, Data: map[string]engine.Value{
-				"usage": engine.Value("100"), "threshold": engine.Value("60"), "nodeId": engine.Value(`"c"`), "action": engine.Value(`"summarize"`),
+				"usage": engine.Value("100"), "threshold": engine.Value(tc.threshold), "nodeId": engine.Value(`"c"`), "action": engine.Value(`"summarize"`),
 			}}}
 			if d := cmp.Diff(got, want); d != "" {
 				t.Errorf("got - want +\n%s", d)

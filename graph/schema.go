@@ -44,6 +44,19 @@ func (s *Schema) String() string {
 	return string(s.compiled.Raw())
 }
 
+// unusable tells what is wrong with the schema itself, "" where nothing is; a nil schema is fine.
+func (s *Schema) unusable() string {
+	switch {
+	case s == nil:
+		return ""
+	case s.err != nil:
+		return fmt.Sprintf("cannot be read: %v", s.err)
+	case s.compiled == nil:
+		return "is empty; make it with SchemaOf or SchemaJSON"
+	}
+	return ""
+}
+
 // check tells what of a state does not fit; what begins the text, as `Node "n" input`.
 func (s *Schema) check(what string, fields program.Fields) error {
 	if s == nil {
@@ -52,6 +65,14 @@ func (s *Schema) check(what string, fields program.Fields) error {
 	raw, err := encodeValue(fields)
 	if err != nil {
 		return err
+	}
+	return s.checkValue(what, raw)
+}
+
+// checkValue is check for any value.
+func (s *Schema) checkValue(what string, raw json.RawMessage) error {
+	if s == nil {
+		return nil
 	}
 	violations := s.compiled.Validate(raw)
 	if len(violations) == 0 {

@@ -19,8 +19,9 @@ type Client interface {
 type Session interface {
 	// ID names the session for its agent; it is not empty.
 	ID() string
-	// Stream sends a message and gives what the agent answers, in order. An error ends the sequence, *StopError where the agent stopped before it was done;
-	// leaving the loop stops the agent's turn. Afterwards the session can be used on, unless the error says otherwise.
+	// Stream sends a message and gives what the agent answers, in order. An error ends the sequence, *StopError where the agent stopped before it was done,
+	// that of ctx when it is done; without one the answer is whole. Leaving the loop stops the agent's turn. Afterwards the session can
+	// be used on, unless the error says otherwise.
 	Stream(ctx context.Context, message string) iter.Seq2[AgentMessage, error]
 	// ContextUsage tells how full the context window is. ErrUnknownUsage where the agent does not say.
 	ContextUsage(ctx context.Context) (SessionUsage, error)

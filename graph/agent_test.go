@@ -1,0 +1,444 @@
+package graph_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"path/filepath"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/hocket-run/hocket/graph"
+	"github.com/hocket-run/hocket/internal/driver"
+	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/workflow"
+)
+
+// signals are those that a run raised.
+func (w *world) signals() []engine.SignalRaised {
+	var out []engine.SignalRaised
+	for _, e := range w.Events {
+		if d, ok := e.Data.(*engine.SignalRaised); ok {
+			out = append(out, *d)
+		}
+	}
+	return out
+}
+
+// output is what stands in the outputs for a node, as a node behind it sees it.
+func outputOf(t *testing.T, services graph.Runtime, n graph.Node[state], id string) string {
+	t.Helper()
+	var got string
+	b := graph.New[state]("g").Start(n).Then(graph.NewNode("see", graph.TypeTool, func(_ context.Context, c *graph.Context[state]) (graph.Result[state], error) {
+		v, ok := c.Output(id)
+		if got = string(v); !ok {
+			got = "none"
+		}
+		return graph.Result[state]{}, nil
+	}))
+	offering(t, services, b, state{}).want(id+", see", "completed")
+	return got
+}
+
+// S2-0, S2-68: what an agent node is where nothing is said.
+func TestAgentNodeDefaults(t *testing.T) {
+	t.Parallel()
+	g := compiled(t, graph.New[state]("g").
+		Start(graph.AgentConfig[state]{ID: "a", AgentType: "claude"}).
+		Then(graph.AgentConfig[state]{ID: "b", AgentType: "claude", Options: graph.NodeOptions[state]{
+			Name: "Reviewer", Description: "reads", Retry: &graph.Retry{MaxAttempts: new(5), Backoff: new(time.Minute), Multiplier: 3},
+		}}))
+	if n, _ := g.Node("a"); n.Type != graph.TypeAgent || n.Name != "claude agent" {
+		t.Errorf("node %+v", n)
+	}
+	if n, _ := g.Node("b"); n.Name != "Reviewer" || n.Description != "reads" {
+		t.Errorf("node %+v", n)
+	}
+	for id, want := range map[string]workflow.Retry{
+		"a": {MaxRetries: 2, Delay: workflow.Duration(time.Second), Multiplier: 2, Func: "a/retry"},
+		"b": {MaxRetries: 4, Delay: workflow.Duration(time.Minute), Multiplier: 3, Func: "b/retry"},
+	} {
+		if d := cmp.Diff(*g.Workflow().Node(id).Retry, want); d != "" {
+			t.Errorf("retry of %s: got - want +\n%s", id, d)
+		}
+	}
+	if d := cmp.Diff(graph.AgentNodeRetry(), &graph.Retry{MaxAttempts: new(3), Backoff: new(time.Second), Multiplier: 2}); d != "" {
+		t.Errorf("AgentNodeRetry: got - want +\n%s", d)
+	}
+	_, err := graph.New[state]("g").Start(graph.AgentConfig[state]{ID: "a"}).Compile()
+	if l := problems(t, err); len(l) != 1 || l[0].Message != `Agent node "a" requires an agent type` {
+		t.Errorf("no type: %v", err)
+	}
+}
+
+// S2-68, S2-79: what the session is made of: tools and system prompt of the node win, and the model of the context.
+func TestAgentNodeSession(t *testing.T) {
+	t.Parallel()
+	for name, tc := range map[string]struct {
+		node   graph.AgentConfig[state]
+		config graph.Config
+		want   graph.SessionConfig
+	}{
+		"nothing": {want: graph.SessionConfig{Name: "a", Node: "a", Key: "a"}},
+		"session alone": {
+			node: graph.AgentConfig[state]{Session: graph.SessionConfig{
+				Name: "n", Node: "m", Key: "k", Load: "l", Model: "p/s", SystemPrompt: "be", Tools: []string{"x"}, Dir: "/d", Options: map[string]any{"o": 1},
+			}},
+			want: graph.SessionConfig{Name: "n", Node: "m", Key: "k", Load: "l", Model: "p/s", SystemPrompt: "be", Tools: []string{"x"}, Dir: "/d", Options: map[string]any{"o": 1}},
+		},
+		"node wins": {
+			node: graph.AgentConfig[state]{
+				SystemPrompt: "mine", Tools: []string{"y"}, Options: graph.NodeOptions[state]{Model: "p/node"},
+				Session: graph.SessionConfig{Model: "p/s", SystemPrompt: "be", Tools: []string{"x"}},
+			},
+			config: graph.Config{DefaultModel: "p/graph"},
+			want:   graph.SessionConfig{Name: "a", Node: "a", Key: "a", Model: "p/node", SystemPrompt: "mine", Tools: []string{"y"}},
+		},
+		"no tools at all": {
+			node: graph.AgentConfig[state]{Tools: []string{}, Session: graph.SessionConfig{Tools: []string{"x"}}},
+			want: graph.SessionConfig{Name: "a", Node: "a", Key: "a", Tools: []string{}},
+		},
+		"model of the graph": {
+			node:   graph.AgentConfig[state]{Session: graph.SessionConfig{Model: "p/s"}},
+			config: graph.Config{DefaultModel: "p/graph"},
+			want:   graph.SessionConfig{Name: "a", Node: "a", Key: "a", Model: "p/graph"},
+		},
+		"inherited from nobody": {
+			node: graph.AgentConfig[state]{Session: graph.SessionConfig{Model: "inherit"}},
+			want: graph.SessionConfig{Name: "a", Node: "a", Key: "a"},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			agent := &fakeAgent{}
+			tc.node.ID, tc.node.AgentType = "a", "claude"
+			offering(t, agent.runtime("claude"), graph.New[state]("g").Start(tc.node), state{}, tc.config).want("a", "completed")
+			if d := cmp.Diff(agent.configs, []graph.SessionConfig{tc.want}); d != "" {
+				t.Errorf("got - want +\n%s", d)
+			}
+		})
+	}
+}
+
+// S2-68: the message is made of the state, empty where nothing makes one; the outputs have the list of messages, unless Output writes it into the state.
+func TestAgentNodeMessages(t *testing.T) {
+	t.Parallel()
+	said := []graph.AgentMessage{
+		{Type: graph.MessageThinking, Role: "assistant", Content: "hm"},
+		{Type: graph.MessageToolUse, Role: "assistant", Tool: "ls", ToolCallID: "1", Arguments: json.RawMessage(`{"dir":"."}`)},
+		{Type: graph.MessageToolResult, Role: "tool", Tool: "ls", ToolCallID: "1", Content: "no", IsError: true},
+		{Type: graph.MessageText, Role: "assistant", Content: "done"},
+	}
+	for name, tc := range map[string]struct {
+		message  func(state) string
+		answer   []graph.AgentMessage
+		wantSent string
+		want     string
+	}{
+		"no message": {nil, hello, "", `[{"type":"text","role":"assistant","content":"hello"}]`},
+		"of state":   {func(s state) string { return "to " + s.Text }, hello, "to ", `[{"type":"text","role":"assistant","content":"hello"}]`},
+		"nothing":    {nil, []graph.AgentMessage{}, "", `[]`},
+		"all types": {nil, said, "", `[{"type":"thinking","role":"assistant","content":"hm"},` +
+			`{"type":"tool_use","role":"assistant","content":"","tool":"ls","toolCallId":"1","arguments":{"dir":"."}},` +
+			`{"type":"tool_result","role":"tool","content":"no","tool":"ls","toolCallId":"1","isError":true},{"type":"text","role":"assistant","content":"done"}]`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			agent := &fakeAgent{answer: func(context.Context, int, string) ([]graph.AgentMessage, error) { return tc.answer, nil }}
+			node := graph.AgentConfig[state]{ID: "a", AgentType: "x", Message: tc.message}
+			if got := outputOf(t, agent.runtime("x"), node, "a"); got != tc.want {
+				t.Errorf("outputs: got %s, want %s", got, tc.want)
+			}
+			if d := cmp.Diff(agent.messages(), []string{tc.wantSent}); d != "" {
+				t.Errorf("sent: got - want +\n%s", d)
+			}
+			if d := cmp.Diff(agent.noted(), []string{"create", "send", "usage", "destroy"}); d != "" {
+				t.Errorf("calls: got - want +\n%s", d)
+			}
+			node.Output = func(s *state, messages []graph.AgentMessage) error {
+				if d := cmp.Diff(messages, tc.answer); d != "" {
+					t.Errorf("messages: got - want +\n%s", d)
+				}
+				s.Text = "mapped"
+				return nil
+			}
+			if got := outputOf(t, agent.runtime("x"), node, "a"); got != "none" {
+				t.Errorf("outputs beside Output: %s", got)
+			}
+			w := offering(t, agent.runtime("x"), graph.New[state]("g").Start(node), state{})
+			if w.want("a", "completed"); w.state().Text != "mapped" {
+				t.Errorf("state %+v", w.state())
+			}
+		})
+	}
+}
+
+// S2-68, S2-70: usage at or above the threshold raises the signal; later nodes see it; an agent that cannot tell does not fail the node.
+func TestAgentNodeUsage(t *testing.T) {
+	t.Parallel()
+	for name, tc := range map[string]struct {
+		usage     *graph.SessionUsage
+		usageErr  error
+		threshold float64
+		want      *graph.ContextWindowUsage
+		warns     bool
+	}{
+		"below the default":    {usage: full(44), want: new(windowOf(44))},
+		"at the default":       {usage: full(45), want: new(windowOf(45)), warns: true},
+		"below the graph's":    {usage: full(69), threshold: 70, want: new(windowOf(69))},
+		"at the graph's":       {usage: full(70), threshold: 70, want: new(windowOf(70)), warns: true},
+		"not told":             {},
+		"window not known":     {usage: &graph.SessionUsage{InputTokens: 900}},
+		"cannot tell, this is": {usageErr: errAgent},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			agent := &fakeAgent{usage: tc.usage, usageErr: tc.usageErr}
+			var after graph.Context[state]
+			b := graph.New[state]("g").Start(graph.AgentConfig[state]{ID: "a", AgentType: "x"}).Then(looks("after", &after))
+			w := offering(t, agent.runtime("x"), b, state{}, graph.Config{ContextWindowThreshold: tc.threshold})
+			w.want("a, after", "completed")
+			if d := cmp.Diff(after.ContextWindowUsage, tc.want); d != "" {
+				t.Errorf("seen: got - want +\n%s", d)
+			}
+			var want []engine.SignalRaised
+			if tc.warns {
+				raw, err := json.Marshal(tc.want)
+				if err != nil {
+					t.Fatal(err)
+				}
+				percent, _ := json.Marshal(tc.want.UsagePercentage)
+				want = []engine.SignalRaised{{Signal: "context_window_warning", Message: "Context usage at " + string(percent) + ".0%", Data: map[string]engine.Value{
+					"usagePercent": percent, "contextUsage": raw,
+				}}}
+			}
+			if d := cmp.Diff(w.signals(), want); d != "" {
+				t.Errorf("signals: got - want +\n%s", d)
+			}
+		})
+	}
+}
+
+// S2-68: without a client the node fails and says for what; the session is destroyed whatever happens, and only where there is one.
+func TestAgentNodeFailures(t *testing.T) {
+	t.Parallel()
+	broken := func(context.Context, int, string) ([]graph.AgentMessage, error) { return hello, errAgent }
+	failing := func(*state, []graph.AgentMessage) error { return errBroken }
+	for name, tc := range map[string]struct {
+		agent   *fakeAgent
+		runtime *graph.Runtime
+		output  func(*state, []graph.AgentMessage) error
+		want    string
+		calls   []string
+	}{
+		"no provider":     {runtime: &graph.Runtime{}, want: `No client provider set for agent type "x"`},
+		"no such client":  {runtime: new((&fakeAgent{}).runtime("y")), want: `No client provider set for agent type "x"`},
+		"create":          {agent: &fakeAgent{createErr: errAgent}, want: `create session with agent of type "x": the agent broke`, calls: []string{"create"}},
+		"stream":          {agent: &fakeAgent{answer: broken}, want: "the agent broke", calls: []string{"create", "send", "destroy"}},
+		"stream and end":  {agent: &fakeAgent{answer: broken, destroyErr: errBroken}, want: "the agent broke", calls: []string{"create", "send", "destroy"}},
+		"output":          {output: failing, want: "it is broken", calls: []string{"create", "send", "usage", "destroy"}},
+		"end alone":       {agent: &fakeAgent{destroyErr: errAgent}, want: "completed", calls: []string{"create", "send", "usage", "destroy"}},
+		"panic in output": {output: func(*state, []graph.AgentMessage) error { panic("oops") }, want: `node "a" panicked: oops`, calls: []string{"create", "send", "usage", "destroy"}},
+		"panic in stream": {
+			agent: &fakeAgent{answer: func(context.Context, int, string) ([]graph.AgentMessage, error) { panic("oops") }},
+			want:  `sub-step "message" panicked: oops`, calls: []string{"create", "send", "destroy"},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			agent := tc.agent
+			if agent == nil {
+				agent = &fakeAgent{}
+			}
+			services := agent.runtime("x")
+			if tc.runtime != nil {
+				services = *tc.runtime
+			}
+			node := graph.AgentConfig[state]{ID: "a", AgentType: "x", Output: tc.output, Options: graph.NodeOptions[state]{Retry: once()}}
+			offering(t, services, graph.New[state]("g").Start(node), state{}).want("a", tc.want)
+			if d := cmp.Diff(agent.noted(), tc.calls); d != "" {
+				t.Errorf("calls: got - want +\n%s", d)
+			}
+		})
+	}
+}
+
+// S2-58: a retried prompt says what failed, be it the agent or what was made of its answer; each attempt has a session key of its own. An agent that
+// handles a failure is told of that.
+func TestAgentNodeFeedback(t *testing.T) {
+	t.Parallel()
+	agent := &fakeAgent{answer: func(_ context.Context, n int, _ string) ([]graph.AgentMessage, error) {
+		if n == 1 {
+			return nil, errAgent
+		}
+		return hello, nil
+	}}
+	var outputs atomic.Int32
+	node := graph.AgentConfig[state]{ID: "a", AgentType: "x", Message: func(state) string { return "Write." }, Output: func(*state, []graph.AgentMessage) error {
+		if outputs.Add(1) == 1 {
+			return errors.New("no title")
+		}
+		return nil
+	}}
+	offering(t, agent.runtime("x"), graph.New[state]("g").Start(node), state{}).want("a", "completed")
+	want := []string{"Write.", "Write.\n\nThe attempt before this one failed: the agent broke", "Write.\n\nThe attempt before this one failed: no title"}
+	if d := cmp.Diff(agent.messages(), want); d != "" {
+		t.Errorf("sent: got - want +\n%s", d)
+	}
+	var keys []string
+	for _, c := range agent.configs {
+		keys = append(keys, c.Key)
+	}
+	if d := cmp.Diff(keys, []string{"a", "a-2", "a-3"}); d != "" {
+		t.Errorf("keys: got - want +\n%s", d)
+	}
+
+	helper := &fakeAgent{}
+	b := graph.New[state]("g").Start(breaks("bad", -1, graph.NodeOptions[state]{Retry: once()})).Catch(graph.AgentConfig[state]{ID: "help", AgentType: "x"})
+	offering(t, helper.runtime("x"), b, state{}).want("bad, help", "it is broken")
+	if d := cmp.Diff(helper.messages(), []string{`Node "bad" failed: it is broken`}); d != "" {
+		t.Errorf("sent to the handler: got - want +\n%s", d)
+	}
+}
+
+// D23: a message whose outcome is not known is not sent again by itself; ResendUnknown does, and so may OnError, which knows the error.
+func TestAgentNodeUnknownOutcome(t *testing.T) {
+	t.Parallel()
+	unknown := graph.ErrUnknownOutcome.Error()
+	for name, tc := range map[string]struct {
+		resend  bool
+		retryOn func(error) bool
+		onError func(error, *graph.Context[state]) graph.ErrorAction[state]
+		sent    int
+		want    string
+	}{
+		"default":         {sent: 1, want: unknown},
+		"resent":          {resend: true, sent: 2, want: "completed"},
+		"others retried":  {retryOn: func(error) bool { return true }, sent: 1, want: unknown},
+		"resent, refused": {resend: true, retryOn: func(error) bool { return false }, sent: 1, want: unknown},
+		"handler": {onError: func(err error, _ *graph.Context[state]) graph.ErrorAction[state] {
+			if errors.Is(err, graph.ErrUnknownOutcome) && err.Error() == unknown {
+				return graph.ErrorAction[state]{Action: graph.ActionRetry}
+			}
+			return graph.ErrorAction[state]{}
+		}, sent: 2, want: "completed"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			agent := &fakeAgent{answer: func(_ context.Context, n int, _ string) ([]graph.AgentMessage, error) {
+				if n == 1 {
+					return nil, graph.ErrUnknownOutcome
+				}
+				return hello, nil
+			}}
+			node := graph.AgentConfig[state]{ID: "a", AgentType: "x", ResendUnknown: tc.resend, Options: graph.NodeOptions[state]{
+				Retry: &graph.Retry{RetryOn: tc.retryOn}, OnError: tc.onError,
+			}}
+			offering(t, agent.runtime("x"), graph.New[state]("g").Start(node), state{}).want("a", tc.want)
+			if n := len(agent.messages()); n != tc.sent {
+				t.Errorf("sent %d times, want %d", n, tc.sent)
+			}
+		})
+	}
+}
+
+// S2-41: RetryOn of an agent node is asked about all other errors.
+func TestAgentNodeRetryOn(t *testing.T) {
+	t.Parallel()
+	agent := &fakeAgent{answer: func(context.Context, int, string) ([]graph.AgentMessage, error) { return nil, errAgent }}
+	node := graph.AgentConfig[state]{ID: "a", AgentType: "x", Options: graph.NodeOptions[state]{Retry: &graph.Retry{RetryOn: func(err error) bool {
+		return !strings.Contains(err.Error(), "broke")
+	}}}}
+	offering(t, agent.runtime("x"), graph.New[state]("g").Start(node), state{}).want("a", "the agent broke")
+	if n := len(agent.messages()); n != 1 {
+		t.Errorf("sent %d times", n)
+	}
+}
+
+// S2-68: a cancelled run destroys the session, with a context that still lets it.
+func TestAgentNodeCancelled(t *testing.T) {
+	t.Parallel()
+	reached := make(chan struct{})
+	agent := &fakeAgent{answer: func(ctx context.Context, _ int, _ string) ([]graph.AgentMessage, error) {
+		close(reached)
+		<-ctx.Done()
+		return nil, context.Cause(ctx)
+	}}
+	g := compiled(t, graph.New[state]("g").Start(graph.AgentConfig[state]{ID: "a", AgentType: "x"}), graph.Config{Runtime: agent.runtime("x")})
+	d := open(t, filepath.Join(t.TempDir(), "hocket.db"), g)
+	run, err := d.Start(t.Context(), driver.Spec{Workflow: g.Workflow(), Input: engine.Value(`{}`)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	<-reached
+	if err := d.Cancel(t.Context(), run, "enough"); err != nil {
+		t.Fatal(err)
+	}
+	if status, _ := settled(t, d, g, run); status != engine.StatusCancelled {
+		t.Errorf("the run is %s", status)
+	}
+	if err := d.Close(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if d := cmp.Diff(agent.noted(), []string{"create", "send", "destroy"}); d != "" {
+		t.Errorf("calls: got - want +\n%s", d)
+	}
+}
+
+// P9: an answer that came before the process went is kept: the next process does not ask again. Without an answer it asks, under the same key.
+func TestAgentNodeInAnotherProcess(t *testing.T) {
+	t.Parallel()
+	for name, tc := range map[string]struct {
+		answered bool
+		sent     int
+	}{"answered": {true, 1}, "not answered": {false, 2}} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			reached := make(chan struct{})
+			agent := &fakeAgent{answer: func(ctx context.Context, n int, _ string) ([]graph.AgentMessage, error) {
+				if n > 1 {
+					return hello, nil
+				}
+				close(reached)
+				<-ctx.Done()
+				if tc.answered {
+					return hello, nil
+				}
+				return nil, context.Cause(ctx)
+			}}
+			g := compiled(t, graph.New[state]("g").Start(graph.AgentConfig[state]{ID: "a", AgentType: "x", Output: func(s *state, m []graph.AgentMessage) error {
+				s.Text = m[0].Content
+				return nil
+			}}), graph.Config{Runtime: agent.runtime("x")})
+			path := filepath.Join(t.TempDir(), "hocket.db")
+			first := open(t, path, g)
+			run, err := first.Start(t.Context(), driver.Spec{Workflow: g.Workflow(), Input: engine.Value(`{}`)})
+			if err != nil {
+				t.Fatal(err)
+			}
+			<-reached
+			if err := first.Close(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			next := open(t, path, g)
+			if err := next.Resume(t.Context(), run); err != nil && !errors.Is(err, engine.ErrEnded) {
+				t.Fatal(err)
+			}
+			if status, s := settled(t, next, g, run); status != engine.StatusCompleted || s.Text != "hello" {
+				t.Errorf("%s with %+v", status, s)
+			}
+			if n := len(agent.messages()); n != tc.sent {
+				t.Errorf("sent %d times, want %d", n, tc.sent)
+			}
+			for _, c := range agent.configs {
+				if c.Key != "a" {
+					t.Errorf("key %q", c.Key)
+				}
+			}
+		})
+	}
+}

@@ -1,0 +1,229 @@
+package graph
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+)
+
+// CompactionAction is what is done about a context window that is full (S2-69).
+type CompactionAction string
+
+const (
+	// CompactSummarize has the session replace its conversation by a summary.
+	CompactSummarize CompactionAction = "summarize"
+	// CompactRecreate asks for a new session.
+	CompactRecreate CompactionAction = "recreate"
+	// CompactWarn only tells.
+	CompactWarn CompactionAction = "warn"
+	// CompactNone does nothing.
+	CompactNone CompactionAction = "none"
+)
+
+// DefaultCompactionAction is what suits a type of agent: opencode is summarized, claude recreated, copilot and all others are warned about.
+func DefaultCompactionAction(agentType string) CompactionAction {
+	switch agentType {
+	case "opencode":
+		return CompactSummarize
+	case "claude":
+		return CompactRecreate
+	}
+	return CompactWarn
+}
+
+// ToContextWindowUsage adds the percentage to what a session tells; 0 where the size of the window is not known.
+func ToContextWindowUsage(u SessionUsage) ContextWindowUsage {
+	w, _ := u.Window()
+	return w
+}
+
+// ContextThresholdExceeded tells whether a window is as full as threshold percent, or fuller.
+func ContextThresholdExceeded(u ContextWindowUsage, threshold float64) bool {
+	return u.UsagePercentage >= threshold
+}
+
+// CheckContextUsage asks a session how full its window is and whether that is threshold percent or more; 0 stands for 45.
+//
+// Errors: ErrUnknownUsage where the session does not know; what else kept it from telling.
+func CheckContextUsage(ctx context.Context, s Session, threshold float64) (usage ContextWindowUsage, exceeded bool, err error) {
+	usage, err = usageOf(ctx, s)
+	if err != nil {
+		return usage, false, err
+	}
+	return usage, ContextThresholdExceeded(usage, thresholdOr(threshold, DefaultContextWindowThreshold)), nil
+}
+
+// CompactContext summarizes a session where that suits its type of agent, and tells whether it did.
+func CompactContext(ctx context.Context, s Session, agentType string) (bool, error) {
+	if DefaultCompactionAction(agentType) != CompactSummarize {
+		return false, nil
+	}
+	if err := s.Summarize(ctx); err != nil {
+		return false, err
+	}
+	return true, nil
+}
+
+func usageOf(ctx context.Context, s Session) (ContextWindowUsage, error) {
+	u, err := s.ContextUsage(ctx)
+	if err != nil {
+		return ContextWindowUsage{}, err
+	}
+	return u.Window()
+}
+
+func usageText(u ContextWindowUsage) string {
+	return fmt.Sprintf("Context usage at %.1f%%", u.UsagePercentage)
+}
+
+func thresholdOr(percent, otherwise float64) float64 {
+	if percent == 0 {
+		return otherwise
+	}
+	return percent
+}
+
+// ContextMonitorConfig is a node that looks how full a context window is, tells the nodes that follow, and acts where it is too full (S2-69). The usage
+// comes from Usage, else from Session, else from [Context.ContextWindowUsage]: the first that knows. Where none does, nothing happens.
+type ContextMonitorConfig[S any] struct {
+	ID string
+	// AgentType tells what suits the agent, see [DefaultCompactionAction].
+	AgentType string
+	// Threshold is from how many percent on the node acts, between 0 and 100; 0 is 45.
+	Threshold float64
+	// Action is what suits the agent type where empty.
+	Action CompactionAction
+	// Session gives the session that is looked at and summarized; nil, and a nil session: there is none.
+	Session func(S) Session
+	// Usage tells how full the window is; a nil usage is none.
+	Usage func(ctx context.Context, s S) (*ContextWindowUsage, error)
+	// OnCompaction hears of the usage before, after a summary was made and before a new session is asked for.
+	OnCompaction func(before ContextWindowUsage, action CompactionAction)
+	// Options.Name is "context-monitor" where empty.
+	Options NodeOptions[S]
+}
+
+func (c ContextMonitorConfig[S]) define() *def[S] {
+	if c.Options.Name == "" {
+		c.Options.Name = "context-monitor"
+	}
+	if c.Action == "" {
+		c.Action = DefaultCompactionAction(c.AgentType)
+	}
+	d := &def[S]{id: c.ID, typ: TypeTool, opts: c.Options, run: c.call}
+	switch c.Action {
+	case CompactSummarize, CompactRecreate, CompactWarn, CompactNone:
+	default:
+		d.problem = problemf("Context monitor node %q has the unknown action %q", c.ID, c.Action)
+	}
+	if !percentage(c.Threshold) {
+		d.problem = problemf("Context monitor node %q: the threshold is %v; it must be between 0 and 100", c.ID, c.Threshold)
+	}
+	c.Threshold = thresholdOr(c.Threshold, DefaultContextWindowThreshold)
+	d.run = c.call
+	return d
+}
+
+func (c ContextMonitorConfig[S]) call(ctx context.Context, n *Context[S]) (Result[S], error) {
+	var session Session
+	if c.Session != nil {
+		session = c.Session(n.State)
+	}
+	u, err := c.usage(ctx, n, session)
+	if err != nil || u == nil {
+		return Result[S]{}, err
+	}
+	r := Result[S]{Usage: u}
+	if !ContextThresholdExceeded(*u, c.Threshold) {
+		return r, nil
+	}
+	switch c.Action {
+	case CompactSummarize:
+		if err := summarize(ctx, session); err != nil {
+			if ctx.Err() != nil {
+				return Result[S]{}, context.Cause(ctx)
+			}
+			r.Signals = c.warn(*u, "; it was not summarized: "+err.Error(), map[string]any{"error": err.Error()})
+			return r, nil
+		}
+		c.compacted(*u)
+		r.Usage = nil
+		if after, err := usageOf(ctx, session); err == nil {
+			r.Usage = &after
+		}
+	case CompactRecreate:
+		c.compacted(*u)
+		r.Signals = c.warn(*u, "; a new session is needed", map[string]any{"shouldRecreateSession": true})
+	case CompactWarn:
+		r.Signals = c.warn(*u, "", nil)
+	}
+	return r, nil
+}
+
+// usage gives how full the window is by the first source that knows, nil where none does.
+func (c ContextMonitorConfig[S]) usage(ctx context.Context, n *Context[S], session Session) (*ContextWindowUsage, error) {
+	if c.Usage != nil {
+		if u, err := c.Usage(ctx, n.State); err != nil || u != nil {
+			return u, err
+		}
+	}
+	if session != nil {
+		u, err := usageOf(ctx, session)
+		if err == nil {
+			return &u, nil
+		}
+		if !errors.Is(err, ErrUnknownUsage) {
+			return nil, err
+		}
+	}
+	return n.ContextWindowUsage, nil
+}
+
+func (c ContextMonitorConfig[S]) compacted(before ContextWindowUsage) {
+	if c.OnCompaction != nil {
+		c.OnCompaction(before, c.Action)
+	}
+}
+
+func (c ContextMonitorConfig[S]) warn(u ContextWindowUsage, more string, data map[string]any) []Signal {
+	all := map[string]any{"usagePercentage": u.UsagePercentage, "threshold": c.Threshold, "nodeId": c.ID, "action": c.Action}
+	maps.Copy(all, data)
+	return []Signal{{Type: SignalContextWindowWarning, Message: usageText(u) + more, Data: all}}
+}
+
+func summarize(ctx context.Context, s Session) error {
+	if s == nil {
+		return errors.New("there is no session")
+	}
+	return s.Summarize(ctx)
+}
+
+// ClearContextConfig is a node that asks for the context window to be cleared: by a signal, with the threshold that the graph was compiled with, else 60
+// (S2-69).
+type ClearContextConfig[S any] struct {
+	ID string
+	// Message is "Clearing context window" where empty; MessageFunc wins.
+	Message     string
+	MessageFunc func(S) string
+	// Options.Name is "clear-context" where empty.
+	Options NodeOptions[S]
+}
+
+func (c ClearContextConfig[S]) define() *def[S] {
+	if c.Options.Name == "" {
+		c.Options.Name = "clear-context"
+	}
+	return &def[S]{id: c.ID, typ: TypeTool, opts: c.Options, run: func(_ context.Context, n *Context[S]) (Result[S], error) {
+		text := c.Message
+		if c.MessageFunc != nil {
+			text = c.MessageFunc(n.State)
+		}
+		if text == "" {
+			text = "Clearing context window"
+		}
+		return Result[S]{Signals: []Signal{{Type: SignalContextWindowWarning, Message: text, Data: map[string]any{
+			"usage": 100, "threshold": thresholdOr(n.Config.ContextWindowThreshold, 100*BufferExhaustionThreshold), "nodeId": c.ID, "action": CompactSummarize,
+		}}}}, nil
+	}}
+}

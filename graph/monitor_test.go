@@ -1,0 +1,266 @@
+package graph_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/hocket-run/hocket/graph"
+	"github.com/hocket-run/hocket/internal/engine"
+)
+
+// sessionOf makes a session of an agent.
+func sessionOf(t *testing.T, a *fakeAgent) graph.Session {
+	t.Helper()
+	s, err := a.CreateSession(t.Context(), graph.SessionConfig{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// S2-69: the action that suits an agent type; an unknown one warns.
+func TestDefaultCompactionAction(t *testing.T) {
+	t.Parallel()
+	for agentType, want := range map[string]graph.CompactionAction{
+		"opencode": "summarize", "claude": "recreate", "copilot": "warn", "other": "warn", "": "warn",
+	} {
+		if got := graph.DefaultCompactionAction(agentType); got != want {
+			t.Errorf("%s: got %s, want %s", agentType, got, want)
+		}
+	}
+}
+
+// S2-69: exceeded is >=; percent = fraction × 100 (S2-60); what is not known stays 0.
+func TestContextHelpers(t *testing.T) {
+	t.Parallel()
+	for percent, want := range map[float64]bool{44: true, 45: true, 45.1: false, 46: false} {
+		if got := graph.ContextThresholdExceeded(windowOf(45), percent); got != want {
+			t.Errorf("45 percent of %v: %t", percent, got)
+		}
+	}
+	if d := cmp.Diff(graph.ToContextWindowUsage(graph.SessionUsage{InputTokens: 30, OutputTokens: 20, MaxTokens: 200}), graph.ContextWindowUsage{
+		InputTokens: 30, OutputTokens: 20, MaxTokens: 200, UsagePercentage: 25,
+	}); d != "" {
+		t.Errorf("got - want +\n%s", d)
+	}
+	if d := cmp.Diff(graph.ToContextWindowUsage(graph.SessionUsage{InputTokens: 30}), graph.ContextWindowUsage{InputTokens: 30}); d != "" {
+		t.Errorf("got - want +\n%s", d)
+	}
+}
+
+// S2-69: CheckContextUsage asks the session; the threshold is 45 where none is given.
+func TestCheckContextUsage(t *testing.T) {
+	t.Parallel()
+	for name, tc := range map[string]struct {
+		agent     *fakeAgent
+		threshold float64
+		want      graph.ContextWindowUsage
+		exceeded  bool
+		err       error
+	}{
+		"default, below": {&fakeAgent{usage: full(44)}, 0, windowOf(44), false, nil},
+		"default, at":    {&fakeAgent{usage: full(45)}, 0, windowOf(45), true, nil},
+		"own, below":     {&fakeAgent{usage: full(69)}, 70, windowOf(69), false, nil},
+		"own, at":        {&fakeAgent{usage: full(70)}, 70, windowOf(70), true, nil},
+		"not known":      {&fakeAgent{}, 1, graph.ContextWindowUsage{}, false, graph.ErrUnknownUsage},
+		"broken":         {&fakeAgent{usageErr: errAgent}, 1, graph.ContextWindowUsage{}, false, errAgent},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			got, exceeded, err := graph.CheckContextUsage(t.Context(), sessionOf(t, tc.agent), tc.threshold)
+			if d := cmp.Diff(got, tc.want); d != "" || exceeded != tc.exceeded || !errors.Is(err, tc.err) || (err != nil) != (tc.err != nil) {
+				t.Errorf("%t, %v, got - want +\n%s", exceeded, err, d)
+			}
+		})
+	}
+}
+
+// S2-69: CompactContext summarizes where that suits the agent.
+func TestCompactContext(t *testing.T) {
+	t.Parallel()
+	for name, tc := range map[string]struct {
+		agentType string
+		err       error
+		did       bool
+		calls     []string
+	}{
+		"opencode": {"opencode", nil, true, []string{"create", "summarize"}},
+		"claude":   {"claude", nil, false, []string{"create"}},
+		"copilot":  {"copilot", nil, false, []string{"create"}},
+		"cannot":   {"opencode", graph.ErrNoSummarize, false, []string{"create", "summarize"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			agent := &fakeAgent{summarizeErr: tc.err}
+			did, err := graph.CompactContext(t.Context(), sessionOf(t, agent), tc.agentType)
+			if did != tc.did || !errors.Is(err, tc.err) || cmp.Diff(agent.noted(), tc.calls) != "" {
+				t.Errorf("%t, %v after %q", did, err, agent.noted())
+			}
+		})
+	}
+}
+
+// S2-0, S2-69: what a context monitor does, by its action, its threshold and what it can find out.
+func TestContextMonitor(t *testing.T) {
+	t.Parallel()
+	warns := func(percent, threshold string, action, more string, data map[string]string) []engine.SignalRaised {
+		all := map[string]engine.Value{
+			"usagePercentage": engine.Value(percent), "threshold": engine.Value(threshold), "nodeId": engine.Value(`"m"`), "action": engine.Value(action),
+		}
+		for k, v := range data {
+			all[k] = engine.Value(v)
+		}
+		return []engine.SignalRaised{{Signal: "context_window_warning", Message: "Context usage at " + percent + ".0%" + more, Data: all}}
+	}
+	filled := graph.ContextWindowUsage{InputTokens: 10, OutputTokens: 20, MaxTokens: 100, UsagePercentage: 60} // as before the monitor
+	type heard struct {
+		Before graph.ContextWindowUsage
+		Action graph.CompactionAction
+	}
+	for name, tc := range map[string]struct {
+		agentType string
+		threshold float64
+		action    graph.CompactionAction
+		agent     *fakeAgent // nil: no session
+		signals   []engine.SignalRaised
+		heard     []heard
+		after     *graph.ContextWindowUsage
+	}{
+		"opencode": {
+			agentType: "opencode", agent: &fakeAgent{usage: full(45), summarized: full(5)},
+			heard: []heard{{windowOf(45), "summarize"}}, after: new(windowOf(5)),
+		},
+		"claude": {
+			agentType: "claude", agent: &fakeAgent{usage: full(45)}, heard: []heard{{windowOf(45), "recreate"}}, after: new(windowOf(45)),
+			signals: warns("45", "45", `"recreate"`, "; a new session is needed", map[string]string{"shouldRecreateSession": "true"}),
+		},
+		"copilot":       {agentType: "copilot", agent: &fakeAgent{usage: full(45)}, after: new(windowOf(45)), signals: warns("45", "45", `"warn"`, "", nil)},
+		"unknown":       {agentType: "other", agent: &fakeAgent{usage: full(45)}, after: new(windowOf(45)), signals: warns("45", "45", `"warn"`, "", nil)},
+		"none":          {agentType: "opencode", action: "none", agent: &fakeAgent{usage: full(99)}, after: new(windowOf(99))},
+		"action wins":   {agentType: "opencode", action: "warn", agent: &fakeAgent{usage: full(50)}, after: new(windowOf(50)), signals: warns("50", "45", `"warn"`, "", nil)},
+		"below":         {agentType: "opencode", agent: &fakeAgent{usage: full(44)}, after: new(windowOf(44))},
+		"own threshold": {agentType: "other", threshold: 80, agent: &fakeAgent{usage: full(79)}, after: new(windowOf(79))},
+		"at own": {
+			agentType: "other", threshold: 80, agent: &fakeAgent{usage: full(80)}, after: new(windowOf(80)), signals: warns("80", "80", `"warn"`, "", nil),
+		},
+		"summary failed": {
+			agentType: "opencode", agent: &fakeAgent{usage: full(50), summarizeErr: errAgent}, after: new(windowOf(50)),
+			signals: warns("50", "45", `"summarize"`, "; it was not summarized: the agent broke", map[string]string{"error": `"the agent broke"`}),
+		},
+		"cannot summarize": {
+			agentType: "opencode", agent: &fakeAgent{usage: full(50), summarizeErr: graph.ErrNoSummarize}, after: new(windowOf(50)),
+			signals: warns("50", "45", `"summarize"`, "; it was not summarized: the agent cannot summarize its conversation",
+				map[string]string{"error": `"the agent cannot summarize its conversation"`}),
+		},
+		"no session to summarize": {
+			agentType: "opencode", after: &filled,
+			signals: warns("60", "45", `"summarize"`, "; it was not summarized: there is no session", map[string]string{"error": `"there is no session"`}),
+		},
+		"not known after the summary": {
+			agentType: "opencode", agent: &fakeAgent{usage: full(50)}, heard: []heard{{windowOf(50), "summarize"}}, after: &filled,
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			var got []heard
+			var after graph.Context[state]
+			node := graph.ContextMonitorConfig[state]{
+				ID: "m", AgentType: tc.agentType, Threshold: tc.threshold, Action: tc.action, OnCompaction: func(u graph.ContextWindowUsage, a graph.CompactionAction) {
+					got = append(got, heard{u, a})
+				},
+			}
+			if tc.agent != nil {
+				session := sessionOf(t, tc.agent)
+				node.Session = func(state) graph.Session { return session }
+			}
+			w := run(t, graph.New[state]("g").Start(fills("f", 60)).Then(node).Then(looks("after", &after)), state{})
+			w.want("f, m, after", "completed")
+			if d := cmp.Diff(w.signals(), tc.signals); d != "" {
+				t.Errorf("signals: got - want +\n%s", d)
+			}
+			if d := cmp.Diff(got, tc.heard); d != "" {
+				t.Errorf("OnCompaction: got - want +\n%s", d)
+			}
+			if d := cmp.Diff(after.ContextWindowUsage, tc.after); d != "" {
+				t.Errorf("usage: got - want +\n%s", d)
+			}
+		})
+	}
+	n, _ := compiled(t, graph.New[state]("g").Start(graph.ContextMonitorConfig[state]{ID: "m"})).Node("m")
+	if n.Name != "context-monitor" || n.Type != graph.TypeTool {
+		t.Errorf("node %+v", n)
+	}
+	n, _ = compiled(t, graph.New[state]("g").Start(graph.ContextMonitorConfig[state]{ID: "m", Options: graph.NodeOptions[state]{Name: "N", Description: "D"}})).Node("m")
+	if n.Name != "N" || n.Description != "D" {
+		t.Errorf("node %+v", n)
+	}
+}
+
+// S2-69: a summary comes before OnCompaction, and the usage that later nodes see is that of after it.
+func TestContextMonitorOrder(t *testing.T) {
+	t.Parallel()
+	agent := &fakeAgent{usage: full(50), summarized: full(5)}
+	session := sessionOf(t, agent)
+	run(t, graph.New[state]("g").Start(graph.ContextMonitorConfig[state]{
+		ID: "m", AgentType: "opencode", Session: func(state) graph.Session { return session },
+		OnCompaction: func(graph.ContextWindowUsage, graph.CompactionAction) { agent.note("heard") },
+	}), state{}).want("m", "completed")
+	if d := cmp.Diff(agent.noted(), []string{"create", "usage", "summarize", "heard", "usage"}); d != "" {
+		t.Errorf("got - want +\n%s", d)
+	}
+}
+
+// S2-69: the order of sources: Usage, the session, the context; the first that knows. Errors of the first two fail the node.
+func TestContextMonitorSources(t *testing.T) {
+	t.Parallel()
+	of := func(u *graph.ContextWindowUsage, err error) func(context.Context, state) (*graph.ContextWindowUsage, error) {
+		return func(context.Context, state) (*graph.ContextWindowUsage, error) { return u, err }
+	}
+	for name, tc := range map[string]struct {
+		usage   func(context.Context, state) (*graph.ContextWindowUsage, error)
+		agent   *fakeAgent
+		context bool
+		percent float64 // in the signal; 0: none
+		end     string
+	}{
+		"all":                   {of(new(windowOf(51)), nil), &fakeAgent{usage: full(52)}, true, 51, "completed"},
+		"Usage does not know":   {of(nil, nil), &fakeAgent{usage: full(52)}, true, 52, "completed"},
+		"no Usage":              {nil, &fakeAgent{usage: full(52)}, true, 52, "completed"},
+		"session does not know": {nil, &fakeAgent{}, true, 60, "completed"},
+		"only the context":      {nil, nil, true, 60, "completed"},
+		"nobody":                {of(nil, nil), &fakeAgent{}, false, 0, "completed"},
+		"nothing":               {nil, nil, false, 0, "completed"},
+		"Usage breaks":          {of(nil, errBroken), &fakeAgent{usage: full(52)}, true, 0, "it is broken"},
+		"session breaks":        {nil, &fakeAgent{usageErr: errAgent}, true, 0, "the agent broke"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			node := graph.ContextMonitorConfig[state]{ID: "m", Usage: tc.usage, Options: graph.NodeOptions[state]{Retry: once()}}
+			if tc.agent != nil {
+				session := sessionOf(t, tc.agent)
+				node.Session = func(state) graph.Session { return session }
+			} else {
+				node.Session = func(state) graph.Session { return nil }
+			}
+			b, visited := graph.New[state]("g"), "m"
+			if tc.context {
+				b, visited = b.Start(fills("f", 60)), "f, m"
+			}
+			w := run(t, b.Then(node), state{})
+			w.want(visited, tc.end)
+			var percent float64
+			for _, s := range w.signals() {
+				if err := json.Unmarshal(s.Data["usagePercentage"], &percent); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if percent != tc.percent {
+				t.Errorf("got %v, want %v", percent, tc.percent)
+			}
+		})
+	}
+}

@@ -1,0 +1,188 @@
+package graph
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// SubagentConfig is a node that has an agent of [Runtime.Registry] do a task, by [Runtime.Subagents] (S2-54). From the second attempt on, the task says
+// why the one before failed (S2-58). After a crash the bridge is asked again with the same [SpawnOptions.Key].
+type SubagentConfig[S any] struct {
+	ID string
+	// Agent is its name in the registry. Required.
+	Agent string
+	// Task is what it is to do; TaskFunc makes it of the state and wins. One of them is required. It must be pure.
+	Task     string
+	TaskFunc func(S) string
+	// SystemPrompt takes the place of the agent's own where not empty; SystemPromptFunc wins. It must be pure.
+	SystemPrompt     string
+	SystemPromptFunc func(S) string
+	// Model is [Context.Model] where empty or "inherit" (S2-79).
+	Model string
+	// Tools are those that it may use, instead of its own; nil: its own.
+	Tools []string
+	// Output writes the result into the state. Where it is nil the agent's output, a text, stands in the outputs under ID.
+	Output func(s *S, r SubagentResult) error
+	// Options.Name is Agent where empty.
+	Options NodeOptions[S]
+}
+
+func (c SubagentConfig[S]) define() *def[S] {
+	c.Tools = slices.Clone(c.Tools)
+	if c.Options.Name == "" {
+		c.Options.Name = c.Agent
+	}
+	d := &def[S]{id: c.ID, typ: TypeAgent, opts: c.Options, run: c.call}
+	if text := c.agent().lacks(); text != "" {
+		d.problem = problemf("Sub-agent node %q requires %s", c.ID, text)
+	}
+	return d
+}
+
+func (c SubagentConfig[S]) agent() ParallelAgent[S] {
+	return ParallelAgent[S]{c.Agent, c.Task, c.TaskFunc, c.SystemPrompt, c.SystemPromptFunc, c.Model, c.Tools}
+}
+
+func (c SubagentConfig[S]) call(ctx context.Context, n *Context[S]) (Result[S], error) {
+	bridge, registry := n.Runtime.Subagents, n.Runtime.Registry
+	switch {
+	case bridge == nil:
+		return Result[S]{}, fmt.Errorf("sub-agent node %q needs a sub-agent bridge: Runtime.Subagents is not set", c.ID)
+	case registry == nil:
+		return Result[S]{}, fmt.Errorf("sub-agent node %q needs a sub-agent registry: Runtime.Registry is not set", c.ID)
+	}
+	if _, ok := registry.Get(c.Agent); !ok {
+		var names []string
+		for _, a := range registry.GetAll() {
+			names = append(names, a.Name)
+		}
+		return Result[S]{}, fmt.Errorf("Sub-agent %q not found in registry. Available agents: %s", c.Agent, listed(names)) //nolint:staticcheck // S2-54
+	}
+	r, err := bridge.Spawn(ctx, c.agent().spawn(n, c.ID, ""))
+	if err == nil && !r.Success {
+		err = errors.New("Unknown error")
+		if r.Error != "" {
+			err = errors.New(r.Error)
+		}
+	}
+	switch {
+	case err != nil && ctx.Err() != nil:
+		return Result[S]{}, context.Cause(ctx)
+	case err != nil:
+		return Result[S]{}, fmt.Errorf("Sub-agent %q failed: %w", c.Agent, err) //nolint:staticcheck // S2-54
+	case c.Output == nil:
+		return Result[S]{Output: r.Output}, nil
+	}
+	err = c.Output(&n.State, r)
+	return Result[S]{Update: &n.State}, err
+}
+
+// listed names what there is instead.
+func listed(names []string) string {
+	if len(names) == 0 {
+		return "none"
+	}
+	return strings.Join(names, ", ")
+}
+
+// ParallelAgent is one agent of a [ParallelSubagentConfig]; its fields are those of a [SubagentConfig].
+type ParallelAgent[S any] struct {
+	Agent            string
+	Task             string
+	TaskFunc         func(S) string
+	SystemPrompt     string
+	SystemPromptFunc func(S) string
+	Model            string
+	Tools            []string
+}
+
+// lacks names what is required and not there, "" where nothing is.
+func (a ParallelAgent[S]) lacks() string {
+	switch {
+	case a.Agent == "":
+		return "the name of an agent"
+	case a.Task == "" && a.TaskFunc == nil:
+		return "a task"
+	}
+	return ""
+}
+
+// spawn says what the agent is to do (S2-79). part tells the agents of one node apart; it begins with a dash or is empty.
+func (a ParallelAgent[S]) spawn(n *Context[S], id, part string) SpawnOptions {
+	o := SpawnOptions{
+		AgentID: attemptKey(id+part+"-"+n.ExecutionID, n.Attempt), Key: attemptKey(n.Key+part, n.Attempt), AgentName: a.Agent,
+		Task: a.Task, SystemPrompt: a.SystemPrompt, Model: firstModel(a.Model, n.Model), Tools: slices.Clone(a.Tools),
+	}
+	if a.TaskFunc != nil {
+		o.Task = a.TaskFunc(n.State)
+	}
+	if a.SystemPromptFunc != nil {
+		o.SystemPrompt = a.SystemPromptFunc(n.State)
+	}
+	o.Task = retried(o.Task, n)
+	return o
+}
+
+// ParallelSubagentConfig is a node that has several agents work together, by [Runtime.Subagents]. All settle: an agent that failed does not stop the
+// others and does not fail the node (S2-79).
+type ParallelSubagentConfig[S any] struct {
+	ID string
+	// Agents are at least one. One agent may be named several times.
+	Agents []ParallelAgent[S]
+	// Output writes the results, one for each agent in order, into the state. Required.
+	Output  func(s *S, results []AgentResult) error
+	Options NodeOptions[S]
+}
+
+// AgentResult is what one agent of a [ParallelSubagentConfig] gave. Key is `<agent>-<index>`, counted from 0.
+type AgentResult struct {
+	Key string
+	SubagentResult
+}
+
+func (c ParallelSubagentConfig[S]) define() *def[S] {
+	c.Agents = slices.Clone(c.Agents)
+	d := &def[S]{id: c.ID, typ: TypeParallel, opts: c.Options, run: c.call}
+	for i, a := range c.Agents {
+		c.Agents[i].Tools = slices.Clone(a.Tools)
+		if text := a.lacks(); text != "" && d.problem == "" {
+			d.problem = problemf("Parallel sub-agent node %q: agent %d requires %s", c.ID, i+1, text)
+		}
+	}
+	switch {
+	case c.Output == nil:
+		d.problem = problemf("Parallel sub-agent node %q requires outputMapper (or legacy merge)", c.ID)
+	case len(c.Agents) == 0:
+		d.problem = problemf("Parallel sub-agent node %q requires at least one agent", c.ID)
+	}
+	return d
+}
+
+func (c ParallelSubagentConfig[S]) call(ctx context.Context, n *Context[S]) (Result[S], error) {
+	bridge := n.Runtime.Subagents
+	if bridge == nil {
+		return Result[S]{}, fmt.Errorf("parallel sub-agent node %q needs a sub-agent bridge: Runtime.Subagents is not set", c.ID)
+	}
+	work := make([]SpawnOptions, len(c.Agents))
+	for i, a := range c.Agents {
+		work[i] = a.spawn(n, c.ID, fmt.Sprintf("-%d", i))
+	}
+	results, err := bridge.SpawnParallel(ctx, work)
+	switch {
+	case ctx.Err() != nil:
+		return Result[S]{}, context.Cause(ctx)
+	case err != nil:
+		return Result[S]{}, fmt.Errorf("spawn parallel sub-agents: %w", err)
+	case len(results) != len(work):
+		return Result[S]{}, fmt.Errorf("spawn parallel sub-agents: the bridge gave %d results for %d agents", len(results), len(work))
+	}
+	out := make([]AgentResult, len(results))
+	for i, r := range results {
+		out[i] = AgentResult{Key: fmt.Sprintf("%s-%d", c.Agents[i].Agent, i), SubagentResult: r}
+	}
+	err = c.Output(&n.State, out)
+	return Result[S]{Update: &n.State}, err
+}

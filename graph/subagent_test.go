@@ -1,0 +1,349 @@
+package graph_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"github.com/hocket-run/hocket/graph"
+)
+
+// fakeBridge is a bridge and a registry that note what they are asked.
+type fakeBridge struct {
+	names []string
+	// result answers the n-th agent that is spawned, from 1; nil: it succeeds with its task.
+	result func(n int, o graph.SpawnOptions) (graph.SubagentResult, error)
+	// together answers SpawnParallel where not nil.
+	together func(ctx context.Context, o []graph.SpawnOptions) ([]graph.SubagentResult, error)
+
+	mu      sync.Mutex
+	spawned []graph.SpawnOptions
+}
+
+func (b *fakeBridge) Get(name string) (graph.SubagentInfo, bool) {
+	for _, a := range b.GetAll() {
+		if a.Name == name {
+			return a, true
+		}
+	}
+	return graph.SubagentInfo{}, false
+}
+
+func (b *fakeBridge) GetAll() []graph.SubagentInfo {
+	var out []graph.SubagentInfo
+	for _, n := range b.names {
+		out = append(out, graph.SubagentInfo{Name: n})
+	}
+	return out
+}
+
+func (b *fakeBridge) Spawn(_ context.Context, o graph.SpawnOptions) (graph.SubagentResult, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.spawned = append(b.spawned, o)
+	if b.result != nil {
+		return b.result(len(b.spawned), o)
+	}
+	return graph.SubagentResult{AgentID: o.AgentID, Success: true, Output: "did " + o.Task}, nil
+}
+
+func (b *fakeBridge) SpawnParallel(ctx context.Context, work []graph.SpawnOptions) ([]graph.SubagentResult, error) {
+	if b.together != nil {
+		return b.together(ctx, work)
+	}
+	var out []graph.SubagentResult
+	for _, o := range work {
+		r, err := b.Spawn(ctx, o)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, r)
+	}
+	return out, nil
+}
+
+func (b *fakeBridge) runtime() graph.Runtime { return graph.Runtime{Subagents: b, Registry: b} }
+
+// S2-0, S2-3, S2-79: the fields of a subagent node; as a first call it is the start.
+func TestSubagentNode(t *testing.T) {
+	t.Parallel()
+	for name, tc := range map[string]struct {
+		node   graph.SubagentConfig[state]
+		config graph.Config
+		want   graph.SpawnOptions
+	}{
+		"least": {
+			node: graph.SubagentConfig[state]{Task: "work"},
+			want: graph.SpawnOptions{Task: "work"},
+		},
+		"all": {
+			node: graph.SubagentConfig[state]{
+				Task: "work", SystemPrompt: "be", Model: "p/own", Tools: []string{"x"}, Options: graph.NodeOptions[state]{Model: "p/node"},
+			},
+			config: graph.Config{DefaultModel: "p/graph"},
+			want:   graph.SpawnOptions{Task: "work", SystemPrompt: "be", Model: "p/own", Tools: []string{"x"}},
+		},
+		"of state": {
+			node: graph.SubagentConfig[state]{
+				Task: "work", TaskFunc: func(s state) string { return "do " + s.Text },
+				SystemPrompt: "be", SystemPromptFunc: func(s state) string { return "know " + s.Text },
+			},
+			want: graph.SpawnOptions{Task: "do it", SystemPrompt: "know it"},
+		},
+		"model of the node": {
+			node:   graph.SubagentConfig[state]{Task: "work", Model: "inherit", Options: graph.NodeOptions[state]{Model: "p/node"}},
+			config: graph.Config{DefaultModel: "p/graph"},
+			want:   graph.SpawnOptions{Task: "work", Model: "p/node"},
+		},
+		"model of the graph": {
+			node:   graph.SubagentConfig[state]{Task: "work"},
+			config: graph.Config{DefaultModel: "p/graph"},
+			want:   graph.SpawnOptions{Task: "work", Model: "p/graph"},
+		},
+		"no tools at all": {
+			node: graph.SubagentConfig[state]{Task: "work", Tools: []string{}},
+			want: graph.SpawnOptions{Task: "work", Tools: []string{}},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			bridge := &fakeBridge{names: []string{"coder"}}
+			tc.node.ID, tc.node.Agent = "s", "coder"
+			offering(t, bridge.runtime(), graph.New[state]("g").Subagent(tc.node), state{Text: "it"}, tc.config).want("s", "completed")
+			tc.want.AgentID, tc.want.AgentName = "s-run1", "coder"
+			if d := cmp.Diff(bridge.spawned, []graph.SpawnOptions{tc.want}, cmpopts.IgnoreFields(graph.SpawnOptions{}, "Key")); d != "" {
+				t.Errorf("got - want +\n%s", d)
+			}
+		})
+	}
+	g := compiled(t, graph.New[state]("g").
+		Subagent(graph.SubagentConfig[state]{ID: "s", Agent: "coder", Task: "work"}).
+		Subagent(graph.SubagentConfig[state]{ID: "named", Agent: "coder", Task: "work", Options: graph.NodeOptions[state]{Name: "N", Description: "D"}}))
+	if n, _ := g.Node("s"); g.Start() != "s" || n.Type != graph.TypeAgent || n.Name != "coder" {
+		t.Errorf("start %q, node %+v", g.Start(), n)
+	}
+	if n, _ := g.Node("named"); n.Name != "N" || n.Description != "D" || g.Workflow().Node("named").Retry.MaxRetries != 2 {
+		t.Errorf("node %+v", n)
+	}
+}
+
+// S2-0: the result goes to the outputs as a text, or where Output puts it.
+func TestSubagentNodeOutput(t *testing.T) {
+	t.Parallel()
+	bridge := &fakeBridge{names: []string{"coder"}}
+	node := graph.SubagentConfig[state]{ID: "s", Agent: "coder", Task: "work"}
+	if got := outputOf(t, bridge.runtime(), node, "s"); got != `"did work"` {
+		t.Errorf("outputs: %s", got)
+	}
+	node.Output = func(s *state, r graph.SubagentResult) error {
+		s.Text = r.AgentID + " " + r.Output
+		return nil
+	}
+	if got := outputOf(t, bridge.runtime(), node, "s"); got != "none" {
+		t.Errorf("outputs beside Output: %s", got)
+	}
+	w := offering(t, bridge.runtime(), graph.New[state]("g").Subagent(node), state{})
+	if w.want("s", "completed"); w.state().Text != "s-run1 did work" {
+		t.Errorf("state %+v", w.state())
+	}
+}
+
+// S2-54, S2-71: the texts of failures, and what is missing is named.
+func TestSubagentNodeFailures(t *testing.T) {
+	t.Parallel()
+	gives := func(r graph.SubagentResult, err error) *fakeBridge {
+		return &fakeBridge{names: []string{"x"}, result: func(int, graph.SpawnOptions) (graph.SubagentResult, error) { return r, err }}
+	}
+	ok := &fakeBridge{names: []string{"x"}}
+	for name, tc := range map[string]struct {
+		runtime graph.Runtime
+		output  func(*state, graph.SubagentResult) error
+		want    string
+	}{
+		"no bridge":   {runtime: graph.Runtime{Registry: ok}, want: `sub-agent node "s" needs a sub-agent bridge: Runtime.Subagents is not set`},
+		"no registry": {runtime: graph.Runtime{Subagents: ok}, want: `sub-agent node "s" needs a sub-agent registry: Runtime.Registry is not set`},
+		"unknown":     {runtime: (&fakeBridge{names: []string{"a", "b"}}).runtime(), want: `Sub-agent "x" not found in registry. Available agents: a, b`},
+		"none known":  {runtime: (&fakeBridge{}).runtime(), want: `Sub-agent "x" not found in registry. Available agents: none`},
+		"failed":      {runtime: gives(graph.SubagentResult{Error: "too hard"}, nil).runtime(), want: `Sub-agent "x" failed: too hard`},
+		"no reason":   {runtime: gives(graph.SubagentResult{}, nil).runtime(), want: `Sub-agent "x" failed: Unknown error`},
+		"not run":     {runtime: gives(graph.SubagentResult{}, errAgent).runtime(), want: `Sub-agent "x" failed: the agent broke`},
+		"output":      {runtime: ok.runtime(), output: func(*state, graph.SubagentResult) error { return errBroken }, want: "it is broken"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			node := graph.SubagentConfig[state]{ID: "s", Agent: "x", Task: "work", Output: tc.output, Options: graph.NodeOptions[state]{Retry: once()}}
+			offering(t, tc.runtime, graph.New[state]("g").Subagent(node), state{}).want("s", tc.want)
+		})
+	}
+}
+
+// S2-58, S2-79: attempts after the first have a suffix and say what failed. Executions of one node in a loop share the agent id, as the document has it,
+// and not the key; attempts do not share it either.
+func TestSubagentAttempts(t *testing.T) {
+	t.Parallel()
+	bridge := &fakeBridge{names: []string{"coder"}, result: func(n int, o graph.SpawnOptions) (graph.SubagentResult, error) {
+		return graph.SubagentResult{Success: n != 1, Error: "too hard", Output: o.Task}, nil
+	}}
+	body := graph.SubagentConfig[state]{ID: "s", Agent: "coder", Task: "work", Output: func(s *state, _ graph.SubagentResult) error {
+		s.N++
+		return nil
+	}}
+	b := graph.New[state]("g").Loop(graph.LoopConfig[state]{Until: func(s state) bool { return s.N == 2 }}, body)
+	offering(t, bridge.runtime(), b, state{}).want("loop_start_1, s, loop_check_2, s, loop_check_2", "completed")
+	var ids, tasks []string
+	keys := map[string]bool{}
+	for _, o := range bridge.spawned {
+		ids, tasks = append(ids, o.AgentID), append(tasks, o.Task)
+		keys[o.Key] = true
+	}
+	if d := cmp.Diff(ids, []string{"s-run1", "s-run1-2", "s-run1"}); d != "" {
+		t.Errorf("agent ids: got - want +\n%s", d)
+	}
+	if d := cmp.Diff(tasks, []string{"work", "work\n\nThe attempt before this one failed: Sub-agent \"coder\" failed: too hard", "work"}); d != "" {
+		t.Errorf("tasks: got - want +\n%s", d)
+	}
+	if len(keys) != 3 || keys[""] {
+		t.Errorf("keys %v", keys)
+	}
+}
+
+// S2-54, S2-79: parallel subagents: ids by index, keys in order, failures reach Output as data.
+func TestParallelSubagentNode(t *testing.T) {
+	t.Parallel()
+	bridge := &fakeBridge{result: func(_ int, o graph.SpawnOptions) (graph.SubagentResult, error) {
+		if o.AgentName == "tester" {
+			return graph.SubagentResult{AgentID: o.AgentID, Error: "red"}, nil
+		}
+		return graph.SubagentResult{AgentID: o.AgentID, Success: true, Output: o.Task}, nil
+	}}
+	var got []graph.AgentResult
+	node := graph.ParallelSubagentConfig[state]{ID: "p", Agents: []graph.ParallelAgent[state]{
+		{Agent: "coder", Task: "one", Model: "p/own", Tools: []string{"x"}, SystemPrompt: "be"},
+		{Agent: "tester", TaskFunc: func(s state) string { return "test " + s.Text }, SystemPromptFunc: func(s state) string { return "know " + s.Text }},
+		{Agent: "coder", Task: "two"},
+	}, Output: func(s *state, results []graph.AgentResult) error {
+		got = results
+		s.N = len(results)
+		return nil
+	}, Options: graph.NodeOptions[state]{Model: "p/node"}}
+	w := offering(t, graph.Runtime{Subagents: bridge}, graph.New[state]("g").Start(node), state{Text: "it"})
+	if w.want("p", "completed"); w.state().N != 3 {
+		t.Errorf("state %+v", w.state())
+	}
+	wantSpawned := []graph.SpawnOptions{
+		{AgentID: "p-0-run1", AgentName: "coder", Task: "one", Model: "p/own", Tools: []string{"x"}, SystemPrompt: "be"},
+		{AgentID: "p-1-run1", AgentName: "tester", Task: "test it", Model: "p/node", SystemPrompt: "know it"},
+		{AgentID: "p-2-run1", AgentName: "coder", Task: "two", Model: "p/node"},
+	}
+	if d := cmp.Diff(bridge.spawned, wantSpawned, cmpopts.IgnoreFields(graph.SpawnOptions{}, "Key")); d != "" {
+		t.Errorf("spawned: got - want +\n%s", d)
+	}
+	keys := map[string]bool{}
+	for _, o := range bridge.spawned {
+		keys[o.Key] = true
+	}
+	if len(keys) != 3 {
+		t.Errorf("keys %v", keys)
+	}
+	want := []graph.AgentResult{
+		{Key: "coder-0", SubagentResult: graph.SubagentResult{AgentID: "p-0-run1", Success: true, Output: "one"}},
+		{Key: "tester-1", SubagentResult: graph.SubagentResult{AgentID: "p-1-run1", Error: "red"}},
+		{Key: "coder-2", SubagentResult: graph.SubagentResult{AgentID: "p-2-run1", Success: true, Output: "two"}},
+	}
+	if d := cmp.Diff(got, want); d != "" {
+		t.Errorf("results: got - want +\n%s", d)
+	}
+	if n, _ := compiled(t, graph.New[state]("g").Start(node)).Node("p"); n.Type != graph.TypeParallel || n.Name != "" {
+		t.Errorf("node %+v", n)
+	}
+}
+
+// S2-71: what a bridge does wrong fails the node; the next attempt has ids of its own (S2-79) and says why.
+func TestParallelSubagentFailures(t *testing.T) {
+	t.Parallel()
+	node := func(output func(*state, []graph.AgentResult) error, most int) graph.Node[state] {
+		return graph.ParallelSubagentConfig[state]{
+			ID: "p", Agents: []graph.ParallelAgent[state]{{Agent: "a", Task: "work"}, {Agent: "b", Task: "rest"}}, Output: output, Options: fast(most),
+		}
+	}
+	fine := func(*state, []graph.AgentResult) error { return nil }
+	for name, tc := range map[string]struct {
+		runtime graph.Runtime
+		output  func(*state, []graph.AgentResult) error
+		want    string
+	}{
+		"no bridge": {output: fine, want: `parallel sub-agent node "p" needs a sub-agent bridge: Runtime.Subagents is not set`},
+		"not run": {runtime: graph.Runtime{Subagents: &fakeBridge{together: func(context.Context, []graph.SpawnOptions) ([]graph.SubagentResult, error) {
+			return nil, errAgent
+		}}}, output: fine, want: "spawn parallel sub-agents: the agent broke"},
+		"too few": {runtime: graph.Runtime{Subagents: &fakeBridge{together: func(context.Context, []graph.SpawnOptions) ([]graph.SubagentResult, error) {
+			return make([]graph.SubagentResult, 1), nil
+		}}}, output: fine, want: "spawn parallel sub-agents: the bridge gave 1 results for 2 agents"},
+		"output": {runtime: graph.Runtime{Subagents: &fakeBridge{}}, output: func(*state, []graph.AgentResult) error { return errBroken }, want: "it is broken"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			offering(t, tc.runtime, graph.New[state]("g").Start(node(tc.output, 1)), state{}).want("p", tc.want)
+		})
+	}
+	bridge := &fakeBridge{}
+	offering(t, graph.Runtime{Subagents: bridge}, graph.New[state]("g").Start(node(func(*state, []graph.AgentResult) error {
+		if len(bridge.spawned) == 2 {
+			return errors.New("no agreement")
+		}
+		return nil
+	}, 2)), state{}).want("p", "completed")
+	if o := bridge.spawned[3]; o.AgentID != "p-1-run1-2" || o.Task != "rest\n\nThe attempt before this one failed: no agreement" {
+		t.Errorf("second attempt: %+v", o)
+	}
+}
+
+// S2-1: misuse is told at Compile.
+func TestSubagentMisuse(t *testing.T) {
+	t.Parallel()
+	agents := []graph.ParallelAgent[state]{{Agent: "a", Task: "work"}}
+	output := func(*state, []graph.AgentResult) error { return nil }
+	for want, node := range map[string]graph.Node[state]{
+		`Sub-agent node "x" requires the name of an agent`:                                      graph.SubagentConfig[state]{ID: "x", Task: "work"},
+		`Sub-agent node "x" requires a task`:                                                    graph.SubagentConfig[state]{ID: "x", Agent: "a"},
+		`Parallel sub-agent node "x" requires outputMapper (or legacy merge)`:                   graph.ParallelSubagentConfig[state]{ID: "x", Agents: agents},
+		`Parallel sub-agent node "x" requires at least one agent`:                               graph.ParallelSubagentConfig[state]{ID: "x", Output: output},
+		`Parallel sub-agent node "x": agent 2 requires a task`:                                  graph.ParallelSubagentConfig[state]{ID: "x", Output: output, Agents: append(agents[:1:1], graph.ParallelAgent[state]{Agent: "b"})},
+		`Parallel sub-agent node "x": agent 1 requires the name of an agent`:                    graph.ParallelSubagentConfig[state]{ID: "x", Output: output, Agents: make([]graph.ParallelAgent[state], 2)},
+		`Context monitor node "x" has the unknown action "dance"`:                               graph.ContextMonitorConfig[state]{ID: "x", Action: "dance"},
+		`Context monitor node "x": the threshold is 101; it must be between 0 and 100`:          graph.ContextMonitorConfig[state]{ID: "x", Threshold: 101},
+		`Custom tool node "x" has a negative timeout`:                                           graph.CustomToolConfig[state, int, int]{ID: "x", Timeout: -1},
+		`The inputSchema of custom tool node "x" is empty; make it with SchemaOf or SchemaJSON`: graph.CustomToolConfig[state, int, int]{ID: "x", InputSchema: &graph.Schema{}},
+	} {
+		_, err := graph.New[state]("g").Start(node).Compile()
+		if l := problems(t, err); len(l) != 1 || l[0].Message != want || l[0].Span.File != "subagent_test.go" {
+			t.Errorf("got %v, want %s", err, want)
+		}
+	}
+}
+
+// S2-77: a compiled graph does not change with what it was made of.
+func TestSubagentListsAreCopied(t *testing.T) {
+	t.Parallel()
+	tools := []string{"x"}
+	agents := []graph.ParallelAgent[state]{{Agent: "a", Task: "work", Tools: tools}}
+	bridge := &fakeBridge{names: []string{"a"}}
+	g := compiled(t, graph.New[state]("g").
+		Subagent(graph.SubagentConfig[state]{ID: "s", Agent: "a", Task: "work", Tools: tools}).
+		Then(graph.ParallelSubagentConfig[state]{ID: "p", Agents: agents, Output: func(*state, []graph.AgentResult) error { return nil }}),
+		graph.Config{Runtime: bridge.runtime()})
+	tools[0], agents[0].Agent = "y", "b"
+	w := newWorld(t, g)
+	w.begin(state{})
+	w.want("s, p", "completed")
+	for i, o := range bridge.spawned {
+		if fmt.Sprintf("%s by %s", o.Tools, o.AgentName) != "[x] by a" {
+			t.Errorf("%d: %+v", i, o)
+		}
+	}
+}
