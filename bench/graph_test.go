@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"testing"
 
 	"github.com/hocket-run/hocket/graph"
@@ -200,10 +201,12 @@ func perStep(b *testing.B, steps int, run func()) {
 func driveGraph(b *testing.B, plan *engine.Plan, p *program.Program, input engine.Value, want int) {
 	r := engine.New(plan, "run")
 	d, err := r.Activate([]engine.Input{{At: at, Data: engine.Start{Created: engine.RunCreated{Input: input}}}})
-	queue := d.Commands
-	for err == nil && len(queue) > 0 {
-		c, ok := queue[0].(*engine.CallFunc)
-		queue = queue[1:]
+	queue := slices.Clone(d.Commands)
+	for next := 0; err == nil && next < len(queue); {
+		c, ok := queue[next].(*engine.CallFunc)
+		if next++; next == len(queue) {
+			queue, next = queue[:0], 0
+		}
 		if !ok {
 			continue
 		}

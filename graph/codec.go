@@ -47,12 +47,13 @@ type received struct {
 	values [][]byte       // by field; nil where the field is left out
 	fields program.Fields // instead of values where not nil
 	space  [8][]byte
+	reader reader
 }
 
 // decode makes a state of its fields.
 func (c *codec[S]) decode(fields program.Fields) (S, error) {
 	var s S
-	if !c.read(fields, &s, nil) {
+	if !c.read(fields, &s, nil, new(reader)) {
 		return decode[S](fields)
 	}
 	return s, nil
@@ -62,7 +63,7 @@ func (c *codec[S]) decode(fields program.Fields) (S, error) {
 func (c *codec[S]) load(fields program.Fields, s *S) (*received, error) {
 	before := &received{}
 	before.values = slices.Grow(before.space[:0], len(c.fields))[:len(c.fields)]
-	if c.read(fields, s, before.values) {
+	if c.read(fields, s, before.values, &before.reader) {
 		return before, nil
 	}
 	var err error
@@ -74,7 +75,7 @@ func (c *codec[S]) load(fields program.Fields, s *S) (*received, error) {
 }
 
 // read decodes fields into s and puts into canon how each is encoded, unless canon is nil. False: the plain way must be taken; s is then void.
-func (c *codec[S]) read(fields program.Fields, s *S, canon [][]byte) bool {
+func (c *codec[S]) read(fields program.Fields, s *S, canon [][]byte, r *reader) bool {
 	if c.plain {
 		return false
 	}
@@ -90,7 +91,7 @@ func (c *codec[S]) read(fields program.Fields, s *S, canon [][]byte) bool {
 			continue
 		}
 		found++
-		value, ok := f.read(raw, f.in(v), canon != nil)
+		value, ok := f.read(r, raw, f.in(v), canon != nil)
 		if !ok {
 			return false
 		}

@@ -139,7 +139,15 @@ func (r *reader) runes(raw []byte) bool {
 
 // escaped gives a text that begins at from and has escapes.
 func (r *reader) escaped(from int) (string, bool) {
+	end := r.i
+	for end < len(r.b) && r.b[end] != '"' {
+		if r.b[end] == '\\' {
+			end++
+		}
+		end++
+	}
 	var b strings.Builder
+	b.Grow(max(0, end-from))
 	for start := from; r.i < len(r.b); r.i++ {
 		switch c := r.b[r.i]; {
 		case c == '"':

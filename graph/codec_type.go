@@ -52,15 +52,15 @@ func (f *member) leaves(v reflect.Value) bool {
 	}
 }
 
-// read decodes a whole field into v, which is zero. Where keep is set, it gives how v is encoded, nil where it is left out.
-func (f *member) read(raw []byte, v reflect.Value, keep bool) (canon []byte, ok bool) {
+// read decodes a whole field into v, which is zero, by way of r. Where keep is set, it gives how v is encoded, nil where it is left out.
+func (f *member) read(r *reader, raw []byte, v reflect.Value, keep bool) (canon []byte, ok bool) {
 	if len(raw) == 0 {
 		return nil, false
 	}
 	same := false
 	if f.form != nil {
-		r := reader{b: raw, canon: true}
-		if f.form.read(&r, v) && r.end() {
+		*r = reader{b: raw, canon: true}
+		if f.form.read(r, v) && r.end() {
 			same = r.canon
 		} else {
 			v.SetZero()

@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"maps"
 	"strconv"
 	"strings"
 
@@ -154,15 +153,16 @@ func (c *compiler[S]) attempt(ctx context.Context, d *def[S], call program.Call)
 			err = panicked("node %q panicked: %v", d.id, v)
 		}
 	}()
+	n := c.context(ctx, d, &call)
 	if call.Notes != nil {
-		ctx = context.WithValue(ctx, notesKey{}, call.Notes)
+		n.notes = noted{ctx, call.Notes}
+		ctx = &n.notes
 	}
-	n := c.context(ctx, d, call)
 	before, err := c.codec.load(call.State, &n.State)
 	if err != nil {
 		return out, err
 	}
-	if err := conforms(n.State, d.opts.InputSchema, "Node %q input", d.id); err != nil {
+	if err := conforms(&n.State, d.opts.InputSchema, d.id, "input"); err != nil {
 		return out, err
 	}
 	r, err := d.run(ctx, n)
@@ -182,9 +182,9 @@ func (c *compiler[S]) attempt(ctx context.Context, d *def[S], call program.Call)
 		if out.Update, err = c.codec.changes(before, r.Update); err != nil {
 			return out, err
 		}
-		err = conforms(*r.Update, d.opts.OutputSchema, "Node %q output", d.id)
+		err = conforms(r.Update, d.opts.OutputSchema, d.id, "output")
 		if err == nil {
-			err = conforms(*r.Update, c.config.OutputSchema, "Graph state")
+			err = conforms(r.Update, c.config.OutputSchema, "", "")
 		}
 		if err != nil {
 			if out.Output == nil && out.Update != nil {
@@ -214,27 +214,30 @@ func (c *compiler[S]) attempt(ctx context.Context, d *def[S], call program.Call)
 	return out, nil
 }
 
-// conforms checks a state against a schema; nil takes everything.
-func conforms[S any](s S, schema *Schema, where string, args ...any) error {
+// conforms checks what a node gets or gives against a schema, or the state of the graph where node is ""; a nil schema takes everything.
+func conforms[S any](s *S, schema *Schema, node, side string) error {
 	if schema == nil {
 		return nil
 	}
-	fields, err := encode(s)
+	fields, err := encode(*s)
 	if err != nil {
 		return err
 	}
-	return schema.check(fmt.Sprintf(where, args...), fields)
+	if node == "" {
+		return schema.check("Graph state", fields)
+	}
+	return schema.check(fmt.Sprintf("Node %q %s", node, side), fields)
 }
 
 // context gives what the attempt sees, but for the state.
-func (c *compiler[S]) context(ctx context.Context, d *def[S], call program.Call) *Context[S] {
+func (c *compiler[S]) context(ctx context.Context, d *def[S], call *program.Call) *Context[S] {
 	n := &Context[S]{
 		ExecutionID: call.Run, NodeID: d.id, Attempt: call.Attempt, Key: call.Key, Input: call.Input, Errors: executionErrors(call.Errors),
 		LastUpdated: call.Updated, Config: &c.config,
 	}
 	n.Model, n.Runtime = c.model(d, call.State), runtimeFor(ctx, c.config.Runtime)
 	n.ContextWindowUsage, n.ContextWindowThreshold = usageIn(call.State), c.config.threshold()
-	n.outputs = func() map[string]json.RawMessage { return c.outputs(maps.Collect(call.Outputs()), call.State) }
+	n.graph, n.seen, n.fields = c, call.Outputs, call.State
 	above := strings.TrimSuffix(call.Node, d.id) // an inner graph sees its own names
 	switch {
 	case call.Last != nil:
@@ -256,11 +259,20 @@ func (c *compiler[S]) context(ctx context.Context, d *def[S], call program.Call)
 
 // model gives the model of a node: its own, that of the run, that of the graph; "" leaves it to the provider (S2-79).
 func (c *compiler[S]) model(d *def[S], state program.Fields) string {
-	var ofRun string
-	if raw, ok := state[program.FieldModel]; ok && json.Unmarshal(raw, &ofRun) != nil {
-		ofRun = ""
+	return firstModel(d.opts.Model, modelIn(state), c.config.DefaultModel)
+}
+
+// modelIn reads the model of the run that stands beside the state, "" where there is none.
+func modelIn(state program.Fields) string {
+	raw, ok := state[program.FieldModel]
+	if !ok {
+		return ""
 	}
-	return firstModel(d.opts.Model, ofRun, c.config.DefaultModel)
+	var m string
+	if json.Unmarshal(raw, &m) != nil {
+		return ""
+	}
+	return m
 }
 
 // usageIn reads the context window usage that stands beside the state, nil where there is none.
@@ -290,7 +302,7 @@ func (c *compiler[S]) onError(d *def[S]) func(program.Failure, program.View) (pr
 		if err != nil {
 			return program.Action{}, err
 		}
-		n.outputs = func() map[string]json.RawMessage { return c.outputs(v.Outputs, v.State) }
+		n.graph, n.seen, n.fields = c, viewed(v.Outputs), v.State
 		act := d.opts.OnError(errorOf(f), n)
 		out := program.Action{Kind: string(act.Action), Node: act.Node}
 		if act.Delay != nil {

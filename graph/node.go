@@ -67,8 +67,13 @@ type Context[S any] struct {
 	// Runtime is what the program offers; a field that neither the graph nor the engine sets is nil (S2-71).
 	Runtime Runtime
 
-	outputs func() map[string]json.RawMessage
+	graph interface {
+		outputsOf(program.Outputs, program.Fields) map[string]json.RawMessage
+	}
+	seen    program.Outputs
+	fields  program.Fields
 	loaded  map[string]json.RawMessage
+	notes   noted
 	emitted []program.Signal
 	problem error // an event that could not be kept
 }
@@ -86,8 +91,8 @@ func (c *Context[S]) Emit(kind string, data map[string]any) {
 
 // Outputs gives the outputs of all nodes that this one can see, by node id. The map is the caller's own to read, not to change.
 func (c *Context[S]) Outputs() map[string]json.RawMessage {
-	if c.loaded == nil && c.outputs != nil {
-		c.loaded = c.outputs()
+	if c.loaded == nil && c.graph != nil {
+		c.loaded = c.graph.outputsOf(c.seen, c.fields)
 	}
 	return c.loaded
 }

@@ -68,5 +68,18 @@ func Once[T any](ctx context.Context, key string, fn func(context.Context) (T, e
 	return v, nil
 }
 
+// noted is a context that carries notes.
+type noted struct {
+	context.Context
+	notes program.Notes
+}
+
+func (c *noted) Value(key any) any {
+	if key == (notesKey{}) {
+		return c.notes
+	}
+	return c.Context.Value(key)
+}
+
 // notesKey is the key of the context under which node functions carry their program.Notes.
 type notesKey struct{}

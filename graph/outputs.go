@@ -3,6 +3,8 @@ package graph
 import (
 	"bytes"
 	"encoding/json"
+	"iter"
+	"maps"
 	"strings"
 
 	"github.com/hocket-run/hocket/internal/program"
@@ -24,6 +26,20 @@ func (c *compiler[S]) outputs(raw map[string]program.Value, state program.Fields
 	}
 	return out
 }
+
+func (c *compiler[S]) outputsOf(seen program.Outputs, state program.Fields) map[string]json.RawMessage {
+	return c.outputs(maps.Collect(seen.All()), state)
+}
+
+// viewed are the outputs that a view holds.
+type viewed map[string]program.Value
+
+func (v viewed) Get(node string) (program.Value, bool) {
+	out, ok := v[node]
+	return out, ok
+}
+
+func (v viewed) All() iter.Seq2[string, program.Value] { return maps.All(v) }
 
 // block is the output of a fork in the engine's form.
 type block struct {

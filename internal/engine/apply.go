@@ -170,7 +170,7 @@ func (r *Run) applyEdge(ev *Event, d *EdgeTaken) error {
 		r.s.Trips[key]++
 	}
 	if d.State != nil {
-		sc.View = d.State
+		sc.View, sc.now = d.State, nil
 	}
 	n := &f.nodes[idx]
 	if n.fork >= 0 && sc.Owner > 0 && r.stepNode(sc.Owner).idx == n.fork {

@@ -129,11 +129,14 @@ func (r *Run) applyStep(ev *Event) error {
 		if hasOutput(n.Kind) {
 			sc.record(n.idx, ev.Step, r.counts(sc.Flow).of(n.idx) == 1)
 		}
-		for _, field := range sortedKeys(d.Update) {
+		if len(d.Update) > 0 {
+			sc.now = nil
+		}
+		for field, v := range d.Update { // in any order: each field by itself
 			if sc.Writes == nil {
 				sc.Writes = map[string]write{}
 			}
-			sc.Writes[field] = write{Value: d.Update[field], Node: r.writer(ev.Step, field)}
+			sc.Writes[field] = write{Value: v, Node: r.writer(ev.Step, field)}
 		}
 	case *StepFailed:
 		st.Status = stepFailed

@@ -1,6 +1,10 @@
 package engine
 
-import "github.com/hocket-run/hocket/workflow"
+import (
+	"maps"
+
+	"github.com/hocket-run/hocket/workflow"
+)
 
 // StepView is one step as it stands, for projections of Go graphs.
 type StepView struct {
@@ -23,7 +27,7 @@ func (r *Run) StepView(id int) (StepView, bool) {
 	}
 	st, n := r.step(id), r.stepNode(id)
 	return StepView{
-		Node: n.ID, Hidden: n.Hidden, Kind: n.Kind, Nested: r.scope(st.Scope).Flow != 0, State: r.stateAt(st.Scope), Output: st.Output,
+		Node: n.ID, Hidden: n.Hidden, Kind: n.Kind, Nested: r.scope(st.Scope).Flow != 0, State: maps.Clone(r.stateAt(st.Scope)), Output: st.Output,
 	}, true
 }
 

@@ -103,6 +103,8 @@ type scope struct {
 	Writes  map[string]write `json:"writes,omitempty"`
 	// View is the state at the fork.
 	View map[string]Value `json:"view,omitempty"`
+	// now is View under Writes, made when asked for; nil after a change.
+	now map[string]Value
 	// shared: Entries were handed out, so they are copied before one of them changes.
 	shared bool
 }

@@ -33,21 +33,40 @@ func (r *Run) State() map[string]Value {
 	if len(r.s.Scopes) == 0 {
 		return nil
 	}
-	return r.stateAt(0)
+	return maps.Clone(r.stateAt(0))
 }
 
-// stateAt gives the typed state as a scope sees it: as it was at its fork, with the scope's own changes (D5). Nil where there is none.
+// stateAt gives the typed state as a scope sees it: as it was at its fork, with the scope's own changes (D5). Nil where there is none. It is shared by
+// all who ask before the next change; nobody may write it.
 func (r *Run) stateAt(scopeID int) map[string]Value {
 	sc := r.scope(scopeID)
 	if len(sc.View) == 0 && len(sc.Writes) == 0 {
 		return nil
 	}
-	out := make(map[string]Value, len(sc.View)+len(sc.Writes))
-	maps.Copy(out, sc.View)
-	for k, w := range sc.Writes {
-		out[k] = w.Value
+	if len(sc.Writes) == 0 {
+		return sc.View
 	}
-	return out
+	if sc.now == nil {
+		if sc.now = maps.Clone(sc.View); sc.now == nil {
+			sc.now = make(map[string]Value, len(sc.Writes))
+		}
+		for k, w := range sc.Writes {
+			sc.now[k] = w.Value
+		}
+	}
+	return sc.now
+}
+
+// overlaid gives a state with changes.
+func overlaid(state, changes map[string]Value) map[string]Value {
+	if len(changes) == 0 {
+		return state
+	}
+	if state = maps.Clone(state); state == nil {
+		state = make(map[string]Value, len(changes))
+	}
+	maps.Copy(state, changes)
+	return state
 }
 
 // mergeBranches gives what the branches of a settled fork change in the state, merged in declared order (D5, D27).
@@ -86,10 +105,7 @@ func (r *Run) mergeBranches(id int) (map[string]Value, *Failure) {
 			}
 		}
 		v := r.view(id, nil)
-		if v.State == nil {
-			v.State = map[string]Value{}
-		}
-		maps.Copy(v.State, out) // the function sees what the branches changed
+		v.State = overlaid(v.State, out) // the function sees what the branches changed
 		merged, err := r.plan.askUpdate(name, func(h Host) (map[string]Value, error) { return h.Merge(name, outputs, v) })
 		if err != nil {
 			return nil, &Failure{Code: CodeFunc, Message: err.Error()}

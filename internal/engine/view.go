@@ -103,12 +103,7 @@ func (r *Run) view(id int, done *StepCompleted) View {
 		v.Outputs = map[string]Value{}
 	}
 	v.Outputs[n.ID] = r.outputOf(id, done)
-	for k, x := range done.Update {
-		if v.State == nil {
-			v.State = map[string]Value{}
-		}
-		v.State[k] = x
-	}
+	v.State = overlaid(v.State, done.Update)
 	return v
 }
 

@@ -71,9 +71,8 @@ type Call struct {
 	Key   string
 	Input Value
 	State Fields
-	// Output gives the output of a node that the step can see; Outputs all of them, in the order in which the nodes first ran.
-	Output  func(node string) (Value, bool)
-	Outputs func() iter.Seq2[string, Value]
+	// Outputs are those of the nodes that the step can see.
+	Outputs Outputs
 	// Last is the failure of the attempt before; nil on the first (S2-58).
 	Last *Failure
 	// LastOutput is what that attempt gave all the same; nil: nothing.
@@ -83,6 +82,14 @@ type Call struct {
 	Updated time.Time
 	// Notes keep what the sub-steps of this execution give.
 	Notes Notes
+}
+
+// Outputs are the outputs of nodes. Safe for concurrent use.
+type Outputs interface {
+	// Get gives the output of a node, false where there is none.
+	Get(node string) (Value, bool)
+	// All gives node ids and outputs, in the order in which the nodes first ran.
+	All() iter.Seq2[string, Value]
 }
 
 // Notes keep the results of sub-steps of one execution of a node, over its attempts. Safe for concurrent use.

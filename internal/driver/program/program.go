@@ -84,7 +84,7 @@ func (p *Program) Call(ctx context.Context, run string, c *engine.CallFunc, rec 
 	}()
 	n := &notes{ctx: ctx, call: c, rec: rec}
 	call := program.Call{
-		Notes: n, Run: run, Node: c.Node, Step: c.Step, Attempt: c.Attempt, Key: c.Key, Input: c.Input, State: c.State, Output: c.Outputs.Get, Outputs: c.Outputs.All,
+		Notes: n, Run: run, Node: c.Node, Step: c.Step, Attempt: c.Attempt, Key: c.Key, Input: c.Input, State: c.State, Outputs: &c.Outputs,
 		Errors: attempts(c.Errors), Updated: c.Updated,
 	}
 	if c.Last != nil {

@@ -119,7 +119,7 @@ func TestCall(t *testing.T) {
 				if string(got.LastOutput) != "5" || got.Updated != at || !slices.Equal(got.Errors, []program.FailedAttempt{{Node: "n", Message: "m", At: at, Attempt: 2}}) {
 					t.Errorf("call %+v", got)
 				}
-				if _, ok := got.Output("n"); ok {
+				if _, ok := got.Outputs.Get("n"); ok {
 					t.Error("an output that is not there was seen")
 				}
 				if tc.panic {
