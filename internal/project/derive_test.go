@@ -68,6 +68,18 @@ func TestInputsAndOutputs(t *testing.T) {
 				step(1, "sub", &engine.StepCompleted{Ports: []string{"out"}}).step(4, "w", agentStarted("a", 1, "")),
 			map[string]io{"sub": {`"x"`, `"two"`}, "sub/w": {`"x"`, `"one"`}, "sub/v": {`"one"`, `"two"`}, "w": {`"two"`, ``}},
 		},
+		"sub-flow whose state is its output": { // S2-66
+			typedSub(),
+			begun(`"x"`).step(1, "sub", started(workflow.KindSubflow, 0), &engine.EdgeTaken{Edge: -1, To: "w", Token: 1, Scope: 1, State: map[string]engine.Value{"n": engine.Value("1")}}).
+				agentStep(2, "sub/w", "a", 0, 1, "", "one").step(1, "sub", &engine.StepCompleted{Output: engine.Value(`{"n":1}`), Ports: []string{"out"}}),
+			map[string]io{"sub": {`"x"`, `{"n":1}`}, "sub/w": {`"x"`, `"one"`}},
+		},
+		"sub-flow whose state is written back": { // S2-66
+			typedSub(),
+			begun(`"x"`).step(1, "sub", started(workflow.KindSubflow, 0), &engine.EdgeTaken{Edge: -1, To: "w", Token: 1, Scope: 1}).
+				agentStep(2, "sub/w", "a", 0, 1, "", "one").step(1, "sub", &engine.StepCompleted{Update: map[string]engine.Value{"n": engine.Value("1")}, Ports: []string{"out"}}),
+			map[string]io{"sub": {`"x"`, ``}, "sub/w": {`"x"`, `"one"`}},
+		},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -81,6 +93,14 @@ func TestInputsAndOutputs(t *testing.T) {
 			}
 		})
 	}
+}
+
+// typedSub is a sub-flow with a state of its own.
+func typedSub() *workflow.Workflow {
+	w := definition("", workflow.Node{ID: "sub", Kind: workflow.KindSubflow, Subflow: &workflow.Subflow{Flow: "f"}})
+	w.Flows = map[string]*workflow.Workflow{"f": definition("", node("w", workflow.KindAgent))}
+	w.Flows["f"].Rules.TypedState = true
+	return w
 }
 
 func blockDef(shape string) *workflow.Workflow {

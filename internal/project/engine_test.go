@@ -63,6 +63,12 @@ func TestOutputsAreTheEngines(t *testing.T) {
 			Entry: "a", Agents: definition("").Agents, Nodes: []workflow.Node{agentNode("a", "", "a"), {ID: "sub", Kind: workflow.KindSubflow, Subflow: &workflow.Subflow{Flow: "f"}}, agentNode("b", "", "b")},
 			Edges: []workflow.Edge{{From: "a", To: "sub"}, {From: "sub", To: "b"}}, Flows: map[string]*workflow.Workflow{"f": blockFlow("", "", "", nil)},
 		},
+		"sub-flow with a state": {
+			Entry: "sub", Agents: definition("").Agents, Nodes: []workflow.Node{{ID: "sub", Kind: workflow.KindSubflow, Subflow: &workflow.Subflow{Flow: "f"}}, agentNode("b", "", "b")},
+			Edges: []workflow.Edge{{From: "sub", To: "b"}}, Flows: map[string]*workflow.Workflow{"f": {
+				Entry: "a", Agents: definition("").Agents, Nodes: []workflow.Node{agentNode("a", "", "a")}, Rules: workflow.Rules{TypedState: true},
+			}},
+		},
 		"error edge": {
 			Entry: "a", Agents: definition("").Agents, Nodes: []workflow.Node{agentNode("a", "", "a"), agentNode("b", "", "b"), agentNode("h", "", "gen")},
 			Edges: []workflow.Edge{{From: "a", To: "b"}, {From: "a", Port: workflow.PortError, To: "h"}},

@@ -1,0 +1,81 @@
+package graph_test
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/hocket-run/hocket/graph"
+)
+
+// Check is the state of the inner graph of the examples.
+type Check struct {
+	Text  string   `json:"text"`
+	Wrong []string `json:"wrong"`
+}
+
+// spelling looks for words in a text, in a graph of its own.
+func spelling() (*graph.Compiled[Check], error) {
+	look := func(word string) graph.Node[Check] {
+		return graph.Do("look-for-"+word, func(_ context.Context, c *Check) error {
+			if strings.Contains(c.Text, word) {
+				c.Wrong = append(c.Wrong, word)
+			}
+			return nil
+		})
+	}
+	return graph.New[Check]("spelling").Start(look("teh")).Then(look("canonn")).Compile()
+}
+
+// A graph inside another: its state is made of the outer one, field by field of the same name, and written back by Output.
+func ExampleSubgraphConfig() {
+	inner, err := spelling()
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	g, err := graph.New[Article]("article").
+		Start(graph.Do("draft", draft)).
+		Then(graph.SubgraphConfig[Article, Check]{ID: "check", Graph: inner, Output: func(a *Article, last Check) error {
+			a.Notes = last.Wrong
+			return nil
+		}}).
+		Compile()
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	a, err := play(g, Article{Topic: "teh canonn"})
+	fmt.Printf("%q %v\n", a.Notes, err)
+	// Output: ["teh" "canonn"] <nil>
+}
+
+// A graph that is found by its name when the outer one is linked, as package hocket does with those that are registered.
+func ExampleCompiled_Link() {
+	g, err := graph.New[Article]("article").
+		Start(graph.SubgraphConfig[Article, Check]{
+			ID: "check", Name: "spelling",
+			Input:  func(a Article) Check { return Check{Text: a.Topic} },
+			Output: func(a *Article, last Check) error { a.Notes = last.Wrong; return nil },
+		}).
+		Compile()
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	for _, known := range []bool{false, true} {
+		linked, err := g.Link(func(name string) (graph.Subgraph, bool) {
+			inner, err := spelling()
+			return inner, known && err == nil && name == inner.Name()
+		})
+		if err != nil {
+			fmt.Println(err)
+			return
+		}
+		a, err := play(linked, Article{Topic: "two canonns"})
+		fmt.Printf("%q %v\n", a.Notes, err)
+	}
+	// Output:
+	// [] Workflow not found: spelling
+	// ["canonn"] <nil>
+}

@@ -1,0 +1,362 @@
+package graph_test
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+
+	"github.com/hocket-run/hocket/graph"
+	"github.com/hocket-run/hocket/internal/driver"
+	"github.com/hocket-run/hocket/internal/driver/program"
+	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/engine/enginetest"
+	"github.com/hocket-run/hocket/workflow"
+)
+
+// counters count what nodes did, in whatever process.
+type counters struct {
+	mu sync.Mutex
+	n  map[string]int
+}
+
+func (c *counters) add(name string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.n == nil {
+		c.n = map[string]int{}
+	}
+	c.n[name]++
+}
+
+func (c *counters) all() map[string]int {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return maps.Clone(c.n)
+}
+
+// nested is a graph that pauses twice three graphs deep. Each node counts itself.
+func nested(t *testing.T, c *counters) *graph.Compiled[state] {
+	t.Helper()
+	type node = graph.Node[state]
+	mark := func(id string) node {
+		return graph.Do(id, func(_ context.Context, s *state) error {
+			c.add(id)
+			s.Log = append(s.Log, id)
+			return nil
+		})
+	}
+	ask := func(id string) node {
+		return graph.WaitConfig[state]{ID: id, Prompt: id + "?", Input: func(s *state, answer string) error {
+			s.Text += answer
+			return nil
+		}}
+	}
+	into := func(id string, g *graph.Compiled[state]) node {
+		return graph.SubgraphConfig[state, state]{ID: id, Graph: g, Output: func(s *state, last state) error {
+			*s = last
+			return nil
+		}}
+	}
+	deep := compiled(t, graph.New[state]("deep").Start(mark("d1")).Then(ask("q1")).Then(mark("d2")).Then(ask("q2")).Then(mark("d3")))
+	mid := compiled(t, graph.New[state]("mid").Start(mark("m1")).Then(into("deep", deep)).Then(mark("m2")))
+	top := compiled(t, graph.New[state]("top").Start(mark("t1")).Then(into("mid", mid)).Then(mark("t2")))
+	return compiled(t, graph.New[state]("out").Start(mark("o1")).Then(into("top", top)).Then(mark("o2")))
+}
+
+// P3, S2-66: a pause three graphs deep pauses the run; it is answered after a crash, a snapshot or neither, and goes on inside: every counter that was 1
+// is still 1.
+func TestPauseInSubgraph(t *testing.T) {
+	t.Parallel()
+	for _, crash := range []bool{false, true} {
+		c := &counters{}
+		w := newWorld(t, nested(t, c))
+		w.begin(state{})
+		for _, q := range []string{"q1", "q2"} {
+			waits := w.Run.Waits()
+			if w.Run.Status() != engine.StatusPaused || len(waits) != 1 || waits[0].Node != "top/mid/deep/"+q || waits[0].Prompt != q+"?" {
+				t.Fatalf("%s with %+v\n%s", w.Run.Status(), waits, w.Log())
+			}
+			if crash {
+				w.Crash()
+			}
+			w.Feed(engine.Answer{Value: enginetest.Text("+" + q)})
+			w.Go(nil)
+		}
+		w.want("o1, top, top/t1, top/mid, top/mid/m1, top/mid/deep, top/mid/deep/d1, top/mid/deep/q1, top/mid/deep/d2, top/mid/deep/q2, top/mid/deep/d3, top/mid/m2, top/t2, o2", "completed")
+		log := []string{"o1", "t1", "m1", "d1", "d2", "d3", "m2", "t2", "o2"}
+		if d := cmp.Diff(w.state(), state{Log: log, Text: "+q1+q2"}); d != "" {
+			t.Errorf("state: got - want +\n%s", d)
+		}
+		for _, id := range log {
+			if n := c.all()[id]; n != 1 {
+				t.Errorf("%s ran %d times", id, n)
+			}
+		}
+	}
+}
+
+// P3, P9: the same on the embedded driver: each answer is given by a process of its own, which built the graph anew.
+func TestSubgraphOnTheEmbeddedDriver(t *testing.T) {
+	t.Parallel()
+	c := &counters{}
+	path := filepath.Join(t.TempDir(), "hocket.db")
+	g := nested(t, c)
+	d := open(t, path, g)
+	run, err := d.Start(t.Context(), driver.Spec{Workflow: g.Workflow(), Input: engine.Value(`{}`)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, answer := range []string{"a", "b", ""} {
+		status, s := settled(t, d, g, run)
+		if err := d.Close(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if i == 2 {
+			want := state{Log: []string{"o1", "t1", "m1", "d1", "d2", "d3", "m2", "t2", "o2"}, Text: "ab"}
+			if status != engine.StatusCompleted || cmp.Diff(s, want) != "" {
+				t.Errorf("%s with %+v", status, s)
+			}
+			break
+		}
+		if status != engine.StatusPaused || cmp.Diff(s, state{Log: []string{"o1"}}) != "" {
+			t.Fatalf("%s with %+v", status, s)
+		}
+		g = nested(t, c)
+		d = open(t, path, g)
+		if err := d.Answer(t.Context(), run, engine.Answer{Value: enginetest.Text(answer)}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for id, n := range c.all() {
+		if n != 1 {
+			t.Errorf("%s ran %d times", id, n)
+		}
+	}
+}
+
+// P15, S2-66: a subgraph with a parallel block and a question, in a loop: every node runs once a round, (node, iteration) tells the executions apart, and
+// the answer of one round is not used in the next.
+func TestSubgraphInLoop(t *testing.T) {
+	t.Parallel()
+	inner := compiled(t, graph.New[state]("round").Parallel(graph.ParallelConfig[state]{Branches: []string{"a", "b"}}).Node(note("a")).Node(note("b")).
+		Then(graph.WaitConfig[state]{ID: "q", PromptFunc: func(s state) string { return fmt.Sprintf("%d?", s.N) }, Input: func(s *state, answer string) error {
+			s.Text += answer
+			return nil
+		}}).Then(count("c")), graph.Config{Reducers: map[string]graph.Reducer{"log": graph.Append()}})
+	w := run(t, graph.New[state]("t").Loop(graph.LoopConfig[state]{Until: func(s state) bool { return s.N == 3 }}, graph.SubgraphConfig[state, state]{
+		ID: "sub", Graph: inner, Output: func(s *state, last state) error {
+			*s = last
+			return nil
+		},
+	}), state{})
+	for i := range 3 {
+		waits := w.Run.Waits()
+		if len(waits) != 1 || waits[0].Prompt != fmt.Sprintf("%d?", i) {
+			t.Fatalf("round %d: waits %+v\n%s", i, waits, w.Log())
+		}
+		w.Crash()
+		w.Feed(engine.Answer{Wait: waits[0].ID, Value: enginetest.Text(fmt.Sprint(i))})
+		w.Go(nil)
+	}
+	if w.Run.Status() != engine.StatusCompleted {
+		t.Fatalf("%s\n%s", w.Run.Status(), w.Log())
+	}
+	w.CheckPrefixes()
+	if d := cmp.Diff(w.state(), state{N: 3, Log: []string{"a", "b", "a", "b", "a", "b"}, Text: "012"}); d != "" {
+		t.Errorf("state: got - want +\n%s", d)
+	}
+	ran := map[string][]int{}
+	for _, e := range w.Events {
+		if d, ok := e.Data.(*engine.StepStarted); ok {
+			ran[e.Node] = append(ran[e.Node], d.Iteration)
+		}
+	}
+	for _, node := range []string{"sub", "sub/parallel_1", "sub/a", "sub/b", "sub/q", "sub/c"} {
+		if !slices.Equal(ran[node], []int{1, 2, 3}) {
+			t.Errorf("%s ran as %v", node, ran[node])
+		}
+	}
+}
+
+// S2-66, S2-51: subgraphs in branches run together; the winner of a race cancels what runs inside the other.
+func TestSubgraphInBranches(t *testing.T) {
+	t.Parallel()
+	inner := compiled(t, graph.New[state]("in").Start(note("x")).Then(note("y")))
+	branch := func(id string) graph.Node[state] {
+		return graph.SubgraphConfig[state, state]{ID: id, Graph: inner, Output: func(s *state, last state) error {
+			s.Log = append(s.Log, id+":"+strings.Join(last.Log, ""))
+			return nil
+		}}
+	}
+	for name, tc := range map[string]struct {
+		strategy graph.Strategy
+		finish   string // in this order
+		log      []string
+	}{
+		"all":  {graph.All, "b/x a/x b/y a/y", []string{"a:xy", "b:xy"}},
+		"race": {graph.Race, "b/x b/y", []string{"b:xy"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t, compiled(t, graph.New[state]("t").Parallel(graph.ParallelConfig[state]{Branches: []string{"a", "b"}, Strategy: tc.strategy}).
+				Node(branch("a")).Node(branch("b")), graph.Config{Reducers: map[string]graph.Reducer{"log": graph.Append()}}))
+			w.StartWith(engine.RunCreated{Input: engine.Value(`{}`)})
+			for node := range strings.FieldsSeq(tc.finish) {
+				w.finish(node)
+			}
+			w.Go(nil) // cancelled calls settle
+			if w.Run.Status() != engine.StatusCompleted || cmp.Diff(w.state().Log, tc.log) != "" {
+				t.Errorf("%s with %v\n%s", w.Run.Status(), w.state().Log, w.Log())
+			}
+			w.CheckPrefixes()
+		})
+	}
+}
+
+// S2-66, P7: what two subgraphs in branches write without a reducer is a conflict of the two nodes.
+func TestSubgraphConflict(t *testing.T) {
+	t.Parallel()
+	inner := compiled(t, graph.New[state]("in").Start(count("x")))
+	branch := func(id string) graph.Node[state] {
+		return graph.SubgraphConfig[state, state]{ID: id, Graph: inner, Output: func(s *state, last state) error {
+			s.N = last.N
+			return nil
+		}}
+	}
+	w := run(t, graph.New[state]("t").Parallel(graph.ParallelConfig[state]{Branches: []string{"a", "b"}}).Node(branch("a")).Node(branch("b")), state{})
+	if f, ok := w.Events[len(w.Events)-1].Data.(*engine.RunFailed); !ok || !strings.HasPrefix(f.Error.Message, `nodes "a" and "b" both changed field "n"`) {
+		t.Errorf("no conflict\n%s", w.Log())
+	}
+}
+
+// S2-66: cancelling the run cancels what runs and what waits inside.
+func TestCancelInSubgraph(t *testing.T) {
+	t.Parallel()
+	inner := compiled(t, graph.New[state]("in").Start(note("x")).Then(graph.WaitNode[state]("q", "?")).Then(note("y")))
+	for name, wait := range map[string]bool{"at work": false, "waiting": true} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t, compiled(t, graph.New[state]("t").Start(graph.SubgraphConfig[state, state]{ID: "sub", Graph: inner}).Then(note("z"))))
+			w.StartWith(engine.RunCreated{Input: engine.Value(`{}`)})
+			if wait {
+				w.finish("sub/x")
+			}
+			w.Feed(engine.Cancel{Reason: "enough"})
+			w.Go(nil)
+			cancelled := map[string]bool{}
+			for _, e := range w.Events {
+				if _, ok := e.Data.(*engine.StepCancelled); ok {
+					cancelled[e.Node] = true
+				}
+			}
+			want := map[string]bool{"sub": true, "sub/x": true}
+			if wait {
+				want = map[string]bool{"sub": true, "sub/q": true}
+			}
+			if w.Run.Status() != engine.StatusCancelled || len(w.Run.Waits()) > 0 || cmp.Diff(cancelled, want) != "" {
+				t.Errorf("%s, cancelled %v\n%s", w.Run.Status(), cancelled, w.Log())
+			}
+		})
+	}
+}
+
+// S2-53, S2-75, S2-79: a question inside is told in the base state, and the model of a node inside is found by its path.
+func TestSubgraphPaths(t *testing.T) {
+	t.Parallel()
+	inner := compiled(t, graph.New[state]("in").Start(graph.AskUserConfig[state]{ID: "ask", Question: graph.Question{Question: "?"}}), graph.Config{DefaultModel: "m"})
+	g := compiled(t, graph.New[state]("t").Start(graph.SubgraphConfig[state, state]{ID: "sub", Graph: inner}))
+	w := newWorld(t, g)
+	w.begin(state{})
+	_, base, err := g.Split(w.folded())
+	if err != nil || !base.WaitingForInput || base.WaitNodeID != "sub/ask" || base.AskUserRequestID == "" {
+		t.Errorf("base state %+v, %v", base, err)
+	}
+	for path, want := range map[string]string{"sub/ask": "m", "sub": "", "sub/no": "", "no/ask": "", "": ""} {
+		if got := g.Model(path, nil); got != want {
+			t.Errorf("the model of %q is %q, want %q", path, got, want)
+		}
+	}
+}
+
+// Any graph behaves inside another as it does by itself: the same nodes in the same order, the same end, the same state, through questions, failures,
+// retries and crashes.
+func TestAnySubgraph(t *testing.T) {
+	t.Parallel()
+	ran := 0
+	rapid.Check(t, func(rt *rapid.T) {
+		g, err := drawGraph(rt).Compile()
+		if err != nil {
+			return
+		}
+		outer := compiled(t, graph.New[state]("outer").Start(graph.SubgraphConfig[state, state]{ID: "sub", Graph: g, Output: func(s *state, last state) error {
+			*s = last
+			return nil
+		}}))
+		play := func(g *graph.Compiled[state], most int) (visited, end string, s state) {
+			p := program.New(g.Program())
+			w := &world{enginetest.New(t, g.Workflow(), p), p}
+			w.SkipLaws = rapid.IntRange(0, 3).Draw(rt, "laws") > 0
+			w.Func = func(c *engine.CallFunc) *engine.FuncResult {
+				r := p.Call(context.Background(), "run1", c, w)
+				return &r
+			}
+			w.StartWith(engine.RunCreated{Input: engine.Value(`{}`), Limits: workflow.Limits{MaxSteps: &most}})
+			for range 60 {
+				w.Go(nil)
+				if w.Run.Status().Ended() {
+					break
+				}
+				if rapid.Bool().Draw(rt, "crash") {
+					w.Crash()
+				}
+				w.Feed(engine.Answer{Wait: w.Run.Waits()[0].ID, Value: enginetest.Text("on")})
+			}
+			end = string(w.Run.Status())
+			if f, ok := w.Events[len(w.Events)-1].Data.(*engine.RunFailed); ok {
+				end = f.Error.Message
+			}
+			return w.visited(), end, w.state()
+		}
+		visited, end, s := play(g, 40)
+		inVisited, inEnd, inState := play(outer, 41)
+		want := "sub"
+		for node := range strings.SplitSeq(visited, ", ") {
+			if node != "" {
+				want += ", sub/" + node
+			}
+		}
+		limit := strings.HasPrefix(end, "Exceeded maximum steps")
+		switch {
+		case inVisited != want:
+			rt.Fatalf("visited %s\ninside  %s", visited, inVisited)
+		case limit != strings.HasPrefix(inEnd, "Exceeded maximum steps"), !limit && strings.ReplaceAll(inEnd, "sub/", "") != end:
+			rt.Fatalf("ends %s, inside %s", end, inEnd)
+		case end == "completed" && cmp.Diff(inState, s) != "":
+			rt.Fatalf("state %+v, inside %+v", s, inState)
+		}
+		ran++
+	})
+	if ran < 5 {
+		t.Errorf("only %d graphs ran", ran)
+	}
+}
+
+// S2-62: the run's time limit ends what runs inside.
+func TestTimeoutInSubgraph(t *testing.T) {
+	t.Parallel()
+	inner := compiled(t, graph.New[state]("in").Start(note("x")), graph.Config{Timeout: time.Millisecond})
+	w := newWorld(t, compiled(t, graph.New[state]("t").Start(graph.SubgraphConfig[state, state]{ID: "sub", Graph: inner}), graph.Config{Timeout: time.Hour}))
+	w.StartWith(engine.RunCreated{Input: engine.Value(`{}`)})
+	w.Fire("timeout")
+	w.Go(nil)
+	w.want("sub, sub/x", "Graph execution timed out after 3600000ms")
+}
