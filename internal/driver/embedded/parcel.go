@@ -1,0 +1,118 @@
+package embedded
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/journal"
+	"github.com/hocket-run/hocket/workflow"
+)
+
+// Export gives the run as it is stored now, for Import elsewhere. Files that were kept with a run do not travel. Errors: journal.ErrNotFound,
+// *journal.CorruptError.
+func (d *Driver) Export(ctx context.Context, run string) (journal.Parcel, error) {
+	head, err := d.cfg.Store.Head(ctx, run)
+	if err != nil {
+		return journal.Parcel{}, err
+	}
+	p := journal.Parcel{Run: run, Model: head.Meta[metaModel]}
+	err = d.events(ctx, run, 0, func(events []engine.Event) error {
+		p.Events = append(p.Events, events...)
+		return nil
+	})
+	return p, err
+}
+
+// Import stores a run that comes from another store, owned by nobody: Resume and Answer go on with it. A run that is here already stays as it is, if it
+// begins with the events of p and nothing settled after them.
+//
+// Errors, each with nothing stored: *engine.DivergenceError where p is no run of w; journal.ErrConflict where the run that is here went on, or another
+// way.
+func (d *Driver) Import(ctx context.Context, p journal.Parcel, w *workflow.Workflow) (err error) {
+	defer recovered(&err)
+	canonical, err := w.Canonical()
+	if err != nil {
+		return fmt.Errorf("import run: %w", err)
+	}
+	definition := journal.NewBlob(canonical)
+	c, err := d.plans.compile(definition.Hash, w, d.cfg.Program)
+	if err != nil {
+		return err
+	}
+	run := engine.New(c.plan, p.Run)
+	if err := run.Apply(p.Events); err != nil {
+		return fmt.Errorf("import run %s: %w", p.Run, err)
+	}
+	created, ok := p.Events[0].Data.(*engine.RunCreated)
+	if !ok {
+		return fmt.Errorf("import run %s: %w", p.Run, &journal.CorruptError{Run: p.Run, Seq: 1, Reason: "it was never created"})
+	}
+	data, blobs, err := journal.Encode(p.Events)
+	if err != nil {
+		return fmt.Errorf("import run %s: %w", p.Run, err)
+	}
+	meta := withoutOwn(created.Meta)
+	if p.Model != "" {
+		meta[metaModel] = p.Model
+	}
+	status := run.Status()
+	if status == engine.StatusPaused && run.InFlight() > 0 {
+		status = engine.StatusRunning // it needs an owner
+	}
+	a := journal.Append{
+		Run: p.Run, At: d.now(), Status: journal.Status(status), Waiting: len(run.Waits()), Release: true,
+		Create: &journal.NewRun{
+			Workflow: cmp.Or(created.Workflow, created.Name), WorkflowName: created.Name, Format: created.Format, Parent: created.ParentRun, Kind: d.cfg.Kind,
+			Definition: definition.Hash, Created: p.Events[0].At, Meta: meta,
+		},
+		Record: journal.Record{First: 1, Last: run.Seq(), Data: data},
+		Blobs:  append([]journal.Blob{definition}, blobs...),
+	}
+	if err := a.Validate(); err != nil {
+		return fmt.Errorf("import run %s: %w", p.Run, err)
+	}
+	// Under ctx it would not be known whether the run is stored.
+	err = d.cfg.Store.Append(context.WithoutCancel(ctx), a)
+	if errors.Is(err, journal.ErrExists) {
+		err = d.continues(ctx, p)
+	}
+	if err != nil {
+		return fmt.Errorf("import run %s: %w", p.Run, err)
+	}
+	return nil
+}
+
+// continues tells whether the run that is here is the one of p, at the same point.
+func (d *Driver) continues(ctx context.Context, p journal.Parcel) error {
+	here, err := d.Export(ctx, p.Run)
+	if err != nil {
+		return err
+	}
+	n := len(p.Events)
+	if len(here.Events) < n {
+		return fmt.Errorf("it is here and ends before event %d: %w", n, journal.ErrConflict)
+	}
+	theirs, _, err := journal.Encode(p.Events)
+	if err != nil {
+		return err
+	}
+	ours, _, err := journal.Encode(here.Events[:n])
+	if err != nil {
+		return err
+	}
+	if !bytes.Equal(ours, theirs) {
+		return fmt.Errorf("it is here and went another way: %w", journal.ErrConflict)
+	}
+	for _, ev := range here.Events[n:] {
+		switch ev.Data.(type) {
+		case *engine.StepCompleted, *engine.StepFailed, *engine.StepCancelled, *engine.WaitAnswered, *engine.RunCompleted, *engine.RunFailed,
+			*engine.RunCancelled:
+			return fmt.Errorf("it is here and went on after event %d: %w", n, journal.ErrConflict)
+		}
+	}
+	return nil
+}

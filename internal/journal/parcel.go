@@ -1,0 +1,91 @@
+package journal
+
+import (
+	"crypto/sha256"
+	"encoding/binary"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+
+	"github.com/hocket-run/hocket/internal/engine"
+)
+
+// parcelVersion is that of a parcel's form around its record, which has a version of its own.
+const parcelVersion = 1
+
+// Parcel is a run on its way to another store: all its events, with what they put aside.
+type Parcel struct {
+	Run string
+	// Model is the one that the run was started with, "" for none.
+	Model string
+	// Events are all of the run, from 1 on.
+	Events []engine.Event
+}
+
+// sealed is the stored form of a parcel. Its bytes stand in base64, so that whoever carries it may write its JSON in another way.
+type sealed struct {
+	Version int      `json:"version"`
+	Run     string   `json:"run"`
+	Model   string   `json:"model,omitempty"`
+	Record  []byte   `json:"record"`
+	Blobs   [][]byte `json:"blobs,omitempty"`
+	// Sum is over all of the others: it finds damage, and is no defence against somebody who wants to deceive.
+	Sum string `json:"sum"`
+}
+
+func (s *sealed) sum() string {
+	h := sha256.New()
+	var size [8]byte
+	for _, part := range append([][]byte{[]byte("hocket parcel"), []byte(s.Run), []byte(s.Model), s.Record}, s.Blobs...) {
+		binary.BigEndian.PutUint64(size[:], uint64(len(part)))
+		h.Write(size[:])
+		h.Write(part)
+	}
+	return hex.EncodeToString(h.Sum(nil)[:16])
+}
+
+// Seal gives the parcel as JSON. Equal parcels give equal bytes. Errors: those of Encode.
+func (p Parcel) Seal() (json.RawMessage, error) {
+	data, blobs, err := Encode(p.Events)
+	if err != nil {
+		return nil, fmt.Errorf("seal run %s: %w", p.Run, err)
+	}
+	s := sealed{Version: parcelVersion, Run: p.Run, Model: p.Model, Record: data}
+	for _, b := range blobs {
+		s.Blobs = append(s.Blobs, b.Data)
+	}
+	s.Sum = s.sum()
+	return json.Marshal(s)
+}
+
+// OpenParcel reads what Seal wrote. Errors: *NewerError, *CorruptError; never a part of a run (P17). Whether the events are those of a run at all is for
+// whoever folds them to say.
+func OpenParcel(data []byte) (Parcel, error) {
+	var s sealed
+	if err := json.Unmarshal(data, &s); err != nil {
+		return Parcel{}, &CorruptError{Reason: "it cannot be read: " + err.Error()}
+	}
+	switch {
+	case s.Version > parcelVersion:
+		return Parcel{}, &NewerError{What: "journal of run " + s.Run, Have: parcelVersion, Found: s.Version}
+	case s.Version != parcelVersion || s.Sum != s.sum():
+		return Parcel{}, &CorruptError{Run: s.Run, Reason: "checksum does not match"}
+	}
+	blobs := map[string][]byte{}
+	for _, b := range s.Blobs {
+		blobs[HashOf(b)] = b
+	}
+	events, err := Decode(s.Record, func(hash string) ([]byte, error) {
+		if b, ok := blobs[hash]; ok {
+			return b, nil
+		}
+		return nil, ErrNotFound
+	})
+	if err != nil {
+		return Parcel{}, InRun(s.Run, err)
+	}
+	if events[0].Seq != 1 {
+		return Parcel{}, &CorruptError{Run: s.Run, Seq: 1, Reason: "the first events are missing"}
+	}
+	return Parcel{Run: s.Run, Model: s.Model, Events: events}, nil
+}

@@ -1,0 +1,119 @@
+package journal_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+
+	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/journal"
+)
+
+// parcel is a short run with a value that is put aside.
+func parcel() journal.Parcel {
+	at := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+	return journal.Parcel{Run: "r1", Model: "a/b", Events: []engine.Event{
+		{Seq: 1, At: at, Data: &engine.RunCreated{Version: 1, Name: "<&>", Digest: "d", Input: engine.Value(`"` + strings.Repeat("x", 2*journal.AsideBytes) + `"`)}},
+		{Seq: 2, At: at.Add(time.Second), Data: &engine.RunStarted{}},
+	}}
+}
+
+// TestParcel: a run comes back event by event, whoever wrote its JSON anew on the way (S2-63).
+func TestParcel(t *testing.T) {
+	t.Parallel()
+	sealed, err := parcel().Seal()
+	if err != nil {
+		t.Fatal(err)
+	}
+	again, err := parcel().Seal()
+	if err != nil || !bytes.Equal(sealed, again) {
+		t.Errorf("sealed twice: other bytes, %v", err)
+	}
+	var carried map[string]any
+	if err := json.Unmarshal(sealed, &carried); err != nil {
+		t.Fatal(err)
+	}
+	rewritten, err := json.MarshalIndent(map[string]any{"journal": carried}, "", "\t")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var outer struct{ Journal json.RawMessage }
+	if err := json.Unmarshal(rewritten, &outer); err != nil {
+		t.Fatal(err)
+	}
+	for name, data := range map[string][]byte{"as it was": sealed, "rewritten": outer.Journal} {
+		got, err := journal.OpenParcel(data)
+		if diff := cmp.Diff(parcel(), got); err != nil || diff != "" {
+			t.Errorf("%s: %v (-want +got):\n%s", name, err, diff)
+		}
+	}
+}
+
+// TestParcelDamage: a parcel that was cut or changed anywhere is an error that says so, never a part of a run (P17).
+func TestParcelDamage(t *testing.T) {
+	t.Parallel()
+	sealed, err := parcel().Seal()
+	if err != nil {
+		t.Fatal(err)
+	}
+	damaged := func(t interface{ Errorf(string, ...any) }, what string, data []byte) {
+		got, err := journal.OpenParcel(data)
+		_, isCorrupt := errors.AsType[*journal.CorruptError](err)
+		_, isNewer := errors.AsType[*journal.NewerError](err)
+		if !isCorrupt && !isNewer || got.Events != nil {
+			t.Errorf("%s: got %d events, %v", what, len(got.Events), err)
+		}
+	}
+	for what, data := range map[string]string{"nothing": "", "null": "null", "no object": "7", "empty": "{}", "no record": `{"version":1,"run":"r1"}`} {
+		damaged(t, what, []byte(data))
+	}
+	var fields map[string]json.RawMessage
+	if err := json.Unmarshal(sealed, &fields); err != nil {
+		t.Fatal(err)
+	}
+	for name, other := range map[string]string{"version": "2", "run": `"r2"`, "model": `"c/d"`, "record": `"e30="`, "blobs": "[]", "sum": `"00"`} {
+		changed := map[string]json.RawMessage{}
+		for k, v := range fields {
+			changed[k] = v
+		}
+		changed[name] = json.RawMessage(other)
+		data, err := json.Marshal(changed)
+		if err != nil {
+			t.Fatal(err)
+		}
+		damaged(t, name, data)
+	}
+	rapid.Check(t, func(rt *rapid.T) {
+		damaged(rt, "cut", sealed[:rapid.IntRange(0, len(sealed)-1).Draw(rt, "at")])
+		flipped := bytes.Clone(sealed)
+		at := rapid.IntRange(0, len(flipped)-1).Draw(rt, "flip")
+		flipped[at] ^= 1 << rapid.IntRange(0, 6).Draw(rt, "bit")
+		if got, err := journal.OpenParcel(flipped); err == nil && !cmp.Equal(parcel(), got) {
+			rt.Errorf("byte %d: another run, and no error", at)
+		}
+	})
+}
+
+// TestParcelOfPart: events that do not begin with the run's first are no parcel.
+func TestParcelOfPart(t *testing.T) {
+	t.Parallel()
+	p := parcel()
+	p.Events = p.Events[1:]
+	sealed, err := p.Seal()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, err := journal.OpenParcel(sealed); err == nil {
+		t.Errorf("got %d events", len(got.Events))
+	}
+	p.Events = nil
+	if _, err := p.Seal(); err == nil {
+		t.Error("no events: no error")
+	}
+}
