@@ -39,7 +39,7 @@ func (d *Driver) Import(ctx context.Context, p journal.Parcel, w *workflow.Workf
 		return fmt.Errorf("import run: %w", err)
 	}
 	definition := journal.NewBlob(canonical)
-	c, err := d.plans.compile(definition.Hash, w, d.cfg.Program)
+	c, err := d.plans.compile(definition.Hash, w, nil, d.cfg.Program)
 	if err != nil {
 		return err
 	}
