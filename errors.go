@@ -31,6 +31,8 @@ var (
 	// ErrInterrupted: the run was left before it ended, because the context was done or the engine was closed, and can be resumed. See
 	// [InterruptedError].
 	ErrInterrupted = errors.New("run was interrupted")
+	// ErrConflict: the engine has a run of the snapshot's id that went another way or further. Go on with that one by its id.
+	ErrConflict = errors.New("the run here is not where the snapshot is")
 	// ErrClosed: the engine was closed.
 	ErrClosed = errors.New("engine is closed")
 )
@@ -69,6 +71,20 @@ func (e *InterruptedError) Unwrap() error { return e.Cause }
 
 // Is makes errors.Is(err, ErrInterrupted) hold.
 func (e *InterruptedError) Is(target error) bool { return target == ErrInterrupted }
+
+// SnapshotError says that a snapshot's record was cut or changed, or is no run of the graph (P17). Nothing of it was stored.
+type SnapshotError struct {
+	// Run is the snapshot's ExecutionID.
+	Run string
+	Err error
+}
+
+func (e *SnapshotError) Error() string {
+	return fmt.Sprintf("snapshot of run %s cannot be resumed: %v", e.Run, e.Err)
+}
+
+// Unwrap gives what is wrong.
+func (e *SnapshotError) Unwrap() error { return e.Err }
 
 // RunError is why a run or a node did not succeed, as it was recorded: the Go error of a function is gone, its text stays.
 //
@@ -123,7 +139,7 @@ func (e *knownError) Is(target error) bool { return target == e.is }
 func known(err error) error {
 	for _, k := range []struct{ is, from error }{
 		{ErrNotFound, journal.ErrNotFound}, {ErrExists, journal.ErrExists}, {ErrEnded, engine.ErrEnded}, {ErrBusy, journal.ErrOwned},
-		{ErrClosed, driver.ErrClosed}, {ErrClosed, journal.ErrClosed},
+		{ErrClosed, driver.ErrClosed}, {ErrClosed, journal.ErrClosed}, {ErrConflict, journal.ErrConflict},
 		{ErrAnswer, engine.ErrAnswer}, {ErrAnswer, engine.ErrWaitNotFound}, {ErrAnswer, engine.ErrWaitAmbiguous},
 		{ErrAnswer, engine.ErrWaitAnswered}, {ErrAnswer, engine.ErrWaitClosed},
 	} {

@@ -9,13 +9,16 @@ import (
 type RunOptions[S any] struct {
 	// ID is the run's id; "" makes one. With ResumeFrom it must be "" or the snapshot's.
 	ID string
-	// ResumeFrom goes on with a run from a snapshot: whatever was pending runs, nothing that had ended does (S2-63). The initial state is not looked at
-	// then. An engine that has no run of that id makes it from the snapshot's own record; one that has it goes on with its own, which must begin with
-	// that record.
+	// ResumeFrom goes on with a run from a snapshot: whatever was pending runs, nothing that had ended does (S2-63). The state that is given beside it,
+	// MaxSteps and Model are not looked at: the run keeps its own. An engine that has no run of that id makes it from the snapshot's Journal; one that has
+	// it goes on with its own, where that begins with the snapshot's and no node settled since. A snapshot without Journal goes on with the run that the
+	// engine has. What counts is the Journal: the other fields of the snapshot may be changed, and change nothing.
 	//
-	// Errors: ErrVersion for another version of the graph, ErrConflict for a run that went another way or further, *SnapshotError for a record that was
-	// cut or changed. Nothing ran and nothing was stored then.
+	// Errors: those of [Resume]; *[VersionError] for another version of the graph; [ErrConflict]; *[SnapshotError] for a Journal that was cut or changed.
+	// Nothing ran and nothing was stored then.
 	ResumeFrom *Snapshot[S]
+	// Answer answers the question of the run that ResumeFrom goes on with; nil: it was interrupted, and waits for nobody.
+	Answer *Answer
 	// MaxSteps bounds the executions of nodes, over all resumes; nil is the graph's own bound, an explicit 0 lets none run (S2-32, D28).
 	MaxSteps *int
 	// WorkflowName names the run in telemetry; "" is `unnamed` (S2-72).

@@ -65,7 +65,7 @@ func Stream[S any](ctx context.Context, e *Engine, g *graph.Compiled[S], state S
 // Errors: those of Run, and [ErrNotFound]; *[VersionError] where the run belongs to another version of the graph (D29); [ErrAnswer]; [ErrPaused];
 // [ErrEnded]; [ErrBusy]. Then the run is unchanged.
 func Resume[S any](ctx context.Context, e *Engine, g *graph.Compiled[S], run string, answer ...Answer) (*Result[S], error) {
-	f, err := resume(ctx, e, g, run, answer)
+	f, err := resume(ctx, e, g, run, answer, RunOptions[S]{})
 	if err != nil {
 		return nil, err
 	}
@@ -75,7 +75,7 @@ func Resume[S any](ctx context.Context, e *Engine, g *graph.Compiled[S], run str
 // ResumeStream is [Resume] step by step: it gives the steps that settle from then on, as [Stream] does.
 func ResumeStream[S any](ctx context.Context, e *Engine, g *graph.Compiled[S], run string, answer ...Answer) iter.Seq2[Step[S], error] {
 	return func(yield func(Step[S], error) bool) {
-		f, err := resume(ctx, e, g, run, answer)
+		f, err := resume(ctx, e, g, run, answer, RunOptions[S]{})
 		if err != nil {
 			yield(Step[S]{}, err)
 			return
@@ -127,7 +127,15 @@ func start[S any](ctx context.Context, e *Engine, g *graph.Compiled[S], state S,
 		return nil, context.Cause(ctx)
 	}
 	if o.ResumeFrom != nil {
-		return resume(ctx, e, g, o.ResumeFrom.ExecutionID, nil)
+		run, err := adopt(ctx, e, b, o)
+		if err != nil {
+			return nil, err
+		}
+		var answers []Answer
+		if o.Answer != nil {
+			answers = []Answer{*o.Answer}
+		}
+		return resume(ctx, e, g, run, answers, o)
 	}
 	input, err := encode(state)
 	if err != nil {
@@ -142,6 +150,7 @@ func start[S any](ctx context.Context, e *Engine, g *graph.Compiled[S], state S,
 		Limits: workflow.Limits{MaxSteps: o.MaxSteps},
 	}
 	f := follow(ctx, e, b, run)
+	f.observer = observe(ctx, e, g, run, 0, o)
 	// Under ctx it would not be known whether the run has begun.
 	if _, err := e.service.StartGraph(context.WithoutCancel(ctx), q); err != nil {
 		f.done()
@@ -151,7 +160,7 @@ func start[S any](ctx context.Context, e *Engine, g *graph.Compiled[S], state S,
 }
 
 // resume goes on with a run.
-func resume[S any](ctx context.Context, e *Engine, g *graph.Compiled[S], run string, answers []Answer) (*following, error) {
+func resume[S any](ctx context.Context, e *Engine, g *graph.Compiled[S], run string, answers []Answer, o RunOptions[S]) (*following, error) {
 	b, err := bind(e, g)
 	if err != nil {
 		return nil, err
@@ -162,6 +171,7 @@ func resume[S any](ctx context.Context, e *Engine, g *graph.Compiled[S], run str
 	}
 	f := follow(ctx, e, b, run)
 	f.after = last
+	f.observer = observe(ctx, e, g, run, last, o)
 	if err := e.goOn(ctx, run, answers); err != nil {
 		f.done()
 		return nil, err
@@ -221,7 +231,17 @@ type following struct {
 	after uint64
 	// stillborn is the state of a run that was cancelled before it began; nil for all others.
 	stillborn engine.Value
-	done      func()
+	// observer is told of the run's events; nil: nobody is.
+	observer observer
+	done     func()
+}
+
+// left says that nobody follows the run any more.
+func (f *following) left() {
+	if f.observer != nil {
+		f.observer.left()
+	}
+	f.done()
 }
 
 // follow notes who follows a run; done takes the note back.
@@ -265,12 +285,22 @@ func settle[S any](ctx context.Context, f *following) (*Result[S], error) {
 	if f.stillborn != nil {
 		return stillborn[S](f)
 	}
-	defer f.done()
+	defer f.left()
+	var s *streaming[S]
+	if f.observer != nil {
+		s = newStreaming(f, func(Step[S], error) bool { return true })
+		if err := s.watch(ctx); err != nil && ctx.Err() == nil {
+			f.e.log.Warn("run is not observed to its end", "run", f.run, "err", err)
+		}
+	}
 	st, err := f.e.service.Wait(ctx, f.run)
 	switch {
 	case ctx.Err() != nil:
 		if err := f.leave(ctx); err != nil {
 			return nil, err
+		}
+		if s != nil && !s.ended {
+			_ = s.rest(context.WithoutCancel(ctx), nil) // what was recorded meanwhile; result tells of errors
 		}
 	case err != nil:
 		return nil, f.closed(known(err))
@@ -287,21 +317,6 @@ func settle[S any](ctx context.Context, f *following) (*Result[S], error) {
 	return r, nil
 }
 
-// result folds the journal of the run.
-func result[S any](ctx context.Context, f *following) (*Result[S], error) {
-	events, err := f.e.service.Events(ctx, f.run, 0)
-	if err != nil {
-		return nil, known(err)
-	}
-	folder := project.NewGraphFolder(f.run, f.b.plan)
-	for _, ev := range events {
-		if _, err := folder.Add(ev); err != nil {
-			return nil, fmt.Errorf("read run %s: %w", f.run, err)
-		}
-	}
-	return resultOf[S](f, folder.State())
-}
-
 // stream follows the run and gives its steps.
 func stream[S any](ctx context.Context, f *following, yield func(Step[S], error) bool) {
 	if f.stillborn != nil {
@@ -313,15 +328,18 @@ func stream[S any](ctx context.Context, f *following, yield func(Step[S], error)
 		yield(Step[S]{NodeID: r.Snapshot.CurrentNodeID, State: r.State, Status: r.Status, Error: r.Err}, nil)
 		return
 	}
-	defer f.done()
-	s := &streaming[S]{following: f, folder: project.NewGraphFolder(f.run, f.b.plan), yield: yield}
+	defer f.left()
+	s := newStreaming(f, yield)
 	err := s.watch(ctx)
 	switch {
 	case s.ended:
 		return
-	case s.left:
+	case s.gone:
 		if err := f.leave(ctx); err != nil {
 			f.e.log.Warn("run is not interrupted", "run", f.run, "err", err)
+		} else if f.observer != nil {
+			s.yield, s.gone = func(Step[S], error) bool { return true }, false
+			_ = s.rest(context.WithoutCancel(ctx), nil) // what was recorded meanwhile is told all the same
 		}
 		return
 	case ctx.Err() != nil:
@@ -329,7 +347,7 @@ func stream[S any](ctx context.Context, f *following, yield func(Step[S], error)
 			err = s.rest(context.WithoutCancel(ctx), context.Cause(ctx))
 		}
 	}
-	if !s.ended && !s.left {
+	if !s.ended && !s.gone {
 		yield(Step[S]{}, f.closed(known(err)))
 	}
 }
@@ -340,7 +358,11 @@ type streaming[S any] struct {
 	folder      *project.GraphFolder
 	yield       func(Step[S], error) bool
 	seq         uint64
-	ended, left bool
+	ended, gone bool // the run ended or is paused; the consumer left
+}
+
+func newStreaming[S any](f *following, yield func(Step[S], error) bool) *streaming[S] {
+	return &streaming[S]{following: f, folder: project.NewGraphFolder(f.run, f.b.plan), yield: yield}
 }
 
 func (s *streaming[S]) watch(ctx context.Context) error {
@@ -351,7 +373,7 @@ func (s *streaming[S]) watch(ctx context.Context) error {
 		if u.Event == nil {
 			continue
 		}
-		if err := s.add(*u.Event); err != nil || s.ended || s.left {
+		if err := s.add(*u.Event); err != nil || s.ended || s.gone {
 			return err
 		}
 	}
@@ -365,7 +387,7 @@ func (s *streaming[S]) rest(ctx context.Context, cause error) error {
 		return err
 	}
 	for _, ev := range events {
-		if err := s.add(ev); err != nil || s.ended || s.left {
+		if err := s.add(ev); err != nil || s.ended || s.gone {
 			return err
 		}
 	}
@@ -378,6 +400,9 @@ func (s *streaming[S]) add(ev engine.Event) error {
 		return fmt.Errorf("read run %s: %w", s.run, err)
 	}
 	s.seq = ev.Seq
+	if s.observer != nil {
+		s.observer.saw(&ev, s.folder)
+	}
 	for _, g := range steps {
 		if g.Seq <= s.after {
 			continue
@@ -387,12 +412,12 @@ func (s *streaming[S]) add(ev engine.Event) error {
 			return err
 		}
 		if !s.yield(step, nil) {
-			s.left = true
+			s.gone = true
 		}
 		if step.Status != StatusRunning {
-			s.ended, s.left = true, false
+			s.ended, s.gone = true, false
 		}
-		if s.left || s.ended {
+		if s.gone || s.ended {
 			return nil
 		}
 	}

@@ -51,6 +51,9 @@ func stepOf[S any](g project.GraphStep) (Step[S], error) {
 		NodeID: g.Node, Seq: g.Seq, State: state, Status: Status(g.Status), Error: runError(g.Failure, g.Node), ExecutionTime: g.Duration,
 		RetryCount: max(0, g.Attempts-1), Result: StepResult{Output: g.Output, Goto: g.Goto, Signals: signals(g.Signals)},
 	}
+	for _, e := range g.Emitted {
+		s.EmittedEvents = append(s.EmittedEvents, EmittedEvent{Type: e.Signal, Data: values(e.Data), Timestamp: e.At})
+	}
 	if update := own(g.Update); len(update) > 0 {
 		s.Result.Update = update
 	}
@@ -61,18 +64,23 @@ func stepOf[S any](g project.GraphStep) (Step[S], error) {
 func signals(recorded []engine.SignalRaised) []graph.Signal {
 	var out []graph.Signal
 	for _, r := range recorded {
-		s := graph.Signal{Type: graph.SignalType(r.Signal), Message: r.Message}
-		for name, raw := range r.Data {
-			var v any
-			if json.Unmarshal(raw, &v) != nil {
-				continue
-			}
-			if s.Data == nil {
-				s.Data = map[string]any{}
-			}
-			s.Data[name] = v
+		out = append(out, graph.Signal{Type: graph.SignalType(r.Signal), Message: r.Message, Data: values(r.Data)})
+	}
+	return out
+}
+
+// values shows recorded data; nil where there is none.
+func values(recorded map[string]engine.Value) map[string]any {
+	var out map[string]any
+	for name, raw := range recorded {
+		var v any
+		if json.Unmarshal(raw, &v) != nil {
+			continue
 		}
-		out = append(out, s)
+		if out == nil {
+			out = map[string]any{}
+		}
+		out[name] = v
 	}
 	return out
 }

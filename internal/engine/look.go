@@ -14,6 +14,8 @@ type StepView struct {
 	Kind   workflow.Kind
 	// Nested: the step stands in a sub-flow, whose state is another one.
 	Nested bool
+	// Block is the step of the fork in whose branch this one stands, 0 outside.
+	Block int
 	// State is the typed state as the step's scope sees it now (D5), by top-level field. The map is the caller's, the values are not.
 	State map[string]Value
 	// Output is nil before the step has completed.
@@ -26,8 +28,9 @@ func (r *Run) StepView(id int) (StepView, bool) {
 		return StepView{}, false
 	}
 	st, n := r.step(id), r.stepNode(id)
+	sc := r.scope(st.Scope)
 	return StepView{
-		Node: n.ID, Hidden: n.Hidden, Kind: n.Kind, Nested: r.scope(st.Scope).Flow != 0, State: maps.Clone(r.stateAt(st.Scope)), Output: st.Output,
+		Node: n.ID, Hidden: n.Hidden, Kind: n.Kind, Nested: sc.Flow != 0, Block: sc.Owner, State: maps.Clone(r.stateAt(st.Scope)), Output: st.Output,
 	}, true
 }
 

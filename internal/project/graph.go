@@ -19,6 +19,8 @@ type GraphStep struct {
 	Output  engine.Value
 	Goto    []string
 	Signals []engine.SignalRaised
+	// Emitted are the events of the program's own that the node sent, each with its time.
+	Emitted []engine.SignalRaised
 	// Status is the run's with this step: StatusRunning, and for the last one how the run ended or that it is paused.
 	Status engine.Status
 	// Failure is why the node failed; on the last step of a run that failed for another reason, that one.
@@ -73,6 +75,7 @@ type graphStep struct {
 	started  time.Time
 	attempts int
 	signals  []engine.SignalRaised
+	emitted  []engine.SignalRaised
 	output   engine.Value
 	// failed is the last attempt whose failure was noted.
 	failed int
@@ -185,7 +188,7 @@ func (f *GraphFolder) settle(ev *engine.Event) *GraphStep {
 		f.returned(ev, st, d)
 		return nil
 	case *engine.SignalRaised:
-		f.signal(st, *d)
+		f.signal(ev, st, *d)
 		return nil
 	case *engine.StepRetrying:
 		f.failed(ev, st, d.Error.Message)
@@ -206,7 +209,7 @@ func (f *GraphFolder) settle(ev *engine.Event) *GraphStep {
 	default:
 		return nil
 	}
-	s.Signals, s.Attempts, s.Duration = st.signals, st.attempts, ev.At.Sub(st.started)
+	s.Signals, s.Emitted, s.Attempts, s.Duration = st.signals, st.emitted, st.attempts, ev.At.Sub(st.started)
 	if _, waits := ev.Data.(*engine.WaitOpened); !waits {
 		delete(f.open, ev.Step)
 		f.state.Current = v.Node
@@ -228,11 +231,18 @@ func (f *GraphFolder) returned(ev *engine.Event, st *graphStep, d *engine.FuncRe
 	}
 	st.output = d.Output
 	for _, s := range d.Signals {
-		f.signal(st, s)
+		f.signal(ev, st, s)
 	}
 }
 
-func (f *GraphFolder) signal(st *graphStep, s engine.SignalRaised) {
+func (f *GraphFolder) signal(ev *engine.Event, st *graphStep, s engine.SignalRaised) {
+	if s.Event {
+		if s.At.IsZero() {
+			s.At = ev.At
+		}
+		st.emitted = append(st.emitted, s)
+		return
+	}
 	st.signals = append(st.signals, s)
 	f.state.Signals = append(f.state.Signals, s)
 }
@@ -245,6 +255,9 @@ func (f *GraphFolder) failed(ev *engine.Event, st *graphStep, message string) {
 	st.failed = st.attempts
 	f.state.Errors = append(f.state.Errors, GraphError{Node: st.node, Message: message, At: ev.At, Attempt: st.attempts})
 }
+
+// Step shows a step as of the last event; false where there is none of that number.
+func (f *GraphFolder) Step(id int) (engine.StepView, bool) { return f.run.StepView(id) }
 
 // State gives everything about the run as of the last event. The slices are the caller's.
 func (f *GraphFolder) State() GraphState {

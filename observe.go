@@ -1,0 +1,317 @@
+package hocket
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/hocket-run/hocket/graph"
+	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/project"
+)
+
+// observer is told of the events of a run that is followed, in order, by one goroutine.
+type observer interface {
+	// saw is called after the folder took the event.
+	saw(ev *engine.Event, f *project.GraphFolder)
+	// left is called when nobody follows any more.
+	left()
+}
+
+// observing does what the options of a run ask for beside running it: checkpoints, progress, telemetry. Whatever goes wrong in there is logged: the run
+// goes on (S2-65).
+type observing[S any] struct {
+	ctx     context.Context //nolint:containedctx,nolintlint // trackers are given that of the call
+	options RunOptions[S]
+	engine  *Engine
+	run     string
+	typeOf  func(node string) string
+	// after is the event up to which the run was told of before: it is only folded.
+	after uint64
+
+	steps    map[int]*observed
+	executed int // nodes that settled, over all resumes
+	waiting  int
+	maxSteps int
+	// started is when telemetry was told so; zero before and after.
+	started, now time.Time
+}
+
+// observed is a step at work.
+type observed struct {
+	node    TrackedNode
+	attempt int
+	// failed is the last attempt whose failure was told.
+	failed  int
+	waits   bool
+	signals []engine.SignalRaised
+}
+
+// observe gives the observer that the options ask for, nil where they ask for none.
+func observe[S any](ctx context.Context, e *Engine, g *graph.Compiled[S], run string, after uint64, o RunOptions[S]) observer {
+	if o.Checkpointer == nil && o.OnProgress == nil && o.Telemetry == nil {
+		return nil
+	}
+	return &observing[S]{
+		ctx: ctx, options: o, engine: e, run: run, after: after, steps: map[int]*observed{},
+		typeOf: func(id string) string {
+			info, _ := g.Node(id)
+			return string(info.Type)
+		},
+	}
+}
+
+func (o *observing[S]) saw(ev *engine.Event, f *project.GraphFolder) {
+	o.now = ev.At
+	switch d := ev.Data.(type) {
+	case *engine.RunCreated:
+		o.maxSteps = d.Limits.Steps()
+	case *engine.RunResumed:
+		if d.Limits != nil && d.Limits.MaxSteps != nil {
+			o.maxSteps = *d.Limits.MaxSteps
+		}
+	}
+	if ev.Seq > o.after {
+		o.begin()
+	}
+	if ev.Step != 0 {
+		if v, ok := f.Step(ev.Step); ok && !v.Nested && !v.Hidden {
+			o.step(ev, v)
+		}
+	}
+	if ev.Seq <= o.after {
+		return
+	}
+	switch d := ev.Data.(type) {
+	case *engine.RunPaused:
+		o.complete(StatusPaused)
+	case *engine.RunCompleted:
+		o.complete(StatusCompleted)
+	case *engine.RunCancelled:
+		o.complete(StatusCancelled)
+	case *engine.RunFailed:
+		o.track(func(t Tracker) {
+			t.Error(o.ctx, TrackedError{ExecutionID: o.run, Err: runError(&d.Error, ""), At: o.now})
+		})
+		o.complete(StatusFailed)
+	}
+}
+
+// step follows one step.
+func (o *observing[S]) step(ev *engine.Event, v engine.StepView) {
+	st := o.steps[ev.Step]
+	if st == nil {
+		if _, starts := ev.Data.(*engine.StepStarted); !starts {
+			return
+		}
+		parent := v.Block
+		if o.steps[parent] == nil {
+			parent = 0
+		}
+		st = &observed{attempt: 1, node: TrackedNode{
+			ExecutionID: o.run, NodeID: v.Node, Type: o.typeOf(v.Node), Step: ev.Step, Parent: parent, At: ev.At,
+		}}
+		o.steps[ev.Step] = st
+		if ev.Seq > o.after {
+			o.track(func(t Tracker) { t.NodeEnter(o.ctx, st.node) })
+			o.progress(ProgressNodeStarted, v, 1, "", nil)
+		}
+		return
+	}
+	live := ev.Seq > o.after
+	switch d := ev.Data.(type) {
+	case *engine.FuncReturned:
+		switch {
+		case d.Late:
+		case d.Error != nil:
+			o.failed(st, v, d.Error, live)
+		default:
+			st.signals = append(st.signals, d.Signals...)
+		}
+	case *engine.SignalRaised:
+		st.signals = append(st.signals, *d)
+	case *engine.StepRetrying:
+		o.failed(st, v, &d.Error, live)
+		st.attempt++
+	case *engine.WaitOpened:
+		if !st.waits {
+			st.waits = true
+			o.waiting++
+		}
+		if live {
+			o.checkpoint(v, nil)
+		}
+	case *engine.StepCompleted:
+		o.settled(ev.Step, st)
+		if live {
+			o.exit(st, StatusCompleted)
+			o.progress(ProgressNodeCompleted, v, st.attempt, "", nil)
+			o.checkpoint(v, st.signals)
+		}
+	case *engine.StepFailed:
+		o.settled(ev.Step, st)
+		o.failed(st, v, &d.Error, live)
+		if live {
+			o.exit(st, StatusFailed)
+		}
+	case *engine.StepCancelled:
+		o.settled(ev.Step, st)
+		if live {
+			o.exit(st, StatusCancelled)
+		}
+	}
+}
+
+func (o *observing[S]) settled(step int, st *observed) {
+	delete(o.steps, step)
+	o.executed++
+	if st.waits {
+		o.waiting--
+	}
+}
+
+// failed tells of a failed attempt, once.
+func (o *observing[S]) failed(st *observed, v engine.StepView, f *engine.Failure, live bool) {
+	if st.failed == st.attempt {
+		return
+	}
+	st.failed = st.attempt
+	if !live {
+		return
+	}
+	err := runError(f, v.Node)
+	o.track(func(t Tracker) {
+		t.Error(o.ctx, TrackedError{ExecutionID: o.run, NodeID: v.Node, Step: st.node.Step, Err: err, At: o.now})
+	})
+	o.progress(ProgressNodeError, v, st.attempt, "", err)
+}
+
+// checkpoint saves the state for each signal that asks for it, and by itself (S2-65). Nodes that wait count as executed.
+func (o *observing[S]) checkpoint(v engine.StepView, signals []engine.SignalRaised) {
+	if o.options.Checkpointer == nil {
+		return
+	}
+	n := o.executed + o.waiting
+	for _, s := range signals {
+		if s.Event || graph.SignalType(s.Signal) != graph.SignalCheckpoint {
+			continue
+		}
+		label := fmt.Sprintf("checkpoint_%d", n)
+		var own string
+		if json.Unmarshal(s.Data["label"], &own) == nil && own != "" {
+			label = own
+		}
+		o.save(v, label)
+	}
+	if auto := o.options.AutoCheckpoint; auto == nil || *auto {
+		o.save(v, fmt.Sprintf("step_%d", n))
+	}
+}
+
+func (o *observing[S]) save(v engine.StepView, label string) {
+	err := o.guard(func() error {
+		state, err := json.Marshal(own(v.State))
+		if err != nil {
+			return err
+		}
+		// What was reached is kept also where the run is being interrupted.
+		return o.options.Checkpointer.Save(context.WithoutCancel(o.ctx), o.run, state, label)
+	})
+	if err != nil {
+		o.engine.log.Warn("checkpoint is not saved", "run", o.run, "label", label, "err", err)
+		return
+	}
+	o.progress(ProgressCheckpointSaved, v, 0, label, nil)
+}
+
+// progress tells the callback.
+func (o *observing[S]) progress(kind ProgressType, v engine.StepView, attempt int, label string, cause error) {
+	if o.options.OnProgress == nil {
+		return
+	}
+	err := o.guard(func() error {
+		state, err := decode[S](v.State)
+		if err == nil {
+			o.options.OnProgress(Progress[S]{Type: kind, NodeID: v.Node, State: state, Error: cause, Attempt: attempt, Label: label, Timestamp: o.now})
+		}
+		return err
+	})
+	if err != nil {
+		o.engine.log.Warn("progress is not told", "run", o.run, "node", v.Node, "err", err)
+	}
+}
+
+// begin tells telemetry that the run starts or goes on; nodes that are at work are entered again.
+func (o *observing[S]) begin() {
+	if !o.started.IsZero() {
+		return
+	}
+	o.started = o.now
+	o.track(func(t Tracker) {
+		t.WorkflowStart(o.ctx, TrackedStart{
+			ExecutionID: o.run, WorkflowName: o.name(), MaxSteps: o.maxSteps, Resuming: o.after > 0, At: o.now,
+		})
+	})
+	for _, step := range slices.Sorted(maps.Keys(o.steps)) {
+		o.track(func(t Tracker) {
+			n := o.steps[step].node
+			n.At = o.now
+			t.NodeEnter(o.ctx, n)
+		})
+	}
+}
+
+func (o *observing[S]) name() string { return cmp.Or(o.options.WorkflowName, unnamed) }
+
+func (o *observing[S]) exit(st *observed, status Status) {
+	o.track(func(t Tracker) {
+		n := st.node
+		n.At = o.now
+		t.NodeExit(o.ctx, TrackedExit{TrackedNode: n, Duration: o.now.Sub(st.node.At), Status: status})
+	})
+}
+
+// complete is the last that telemetry hears until the run goes on.
+func (o *observing[S]) complete(status Status) {
+	if o.started.IsZero() {
+		return
+	}
+	for _, step := range slices.Backward(slices.Sorted(maps.Keys(o.steps))) {
+		o.exit(o.steps[step], status)
+	}
+	o.track(func(t Tracker) {
+		t.WorkflowComplete(o.ctx, TrackedEnd{ExecutionID: o.run, WorkflowName: o.name(), Status: status, Duration: o.now.Sub(o.started), At: o.now})
+	})
+	o.started = time.Time{}
+	o.after = 1<<63 - 1 // whatever comes now is for the next one who follows the run
+}
+
+func (o *observing[S]) left() { o.complete(StatusRunning) }
+
+// track tells the tracker.
+func (o *observing[S]) track(fn func(Tracker)) {
+	if o.options.Telemetry == nil {
+		return
+	}
+	err := o.guard(func() error {
+		fn(o.options.Telemetry)
+		return nil
+	})
+	if err != nil {
+		o.engine.log.Warn("telemetry is not told", "run", o.run, "err", err)
+	}
+}
+
+// guard calls a function of the user's: a panic in it is an error.
+func (o *observing[S]) guard(fn func() error) (err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("panic: %v", p)
+		}
+	}()
+	return fn()
+}
