@@ -18,11 +18,11 @@ import (
 	"github.com/hocket-run/hocket/workflow"
 )
 
-// signals are those that a run raised.
+// signals are those that the nodes of a run raised.
 func (w *world) signals() []engine.SignalRaised {
 	var out []engine.SignalRaised
 	for _, e := range w.Events {
-		if d, ok := e.Data.(*engine.SignalRaised); ok {
+		if d, ok := e.Data.(*engine.SignalRaised); ok && e.Step > 0 {
 			out = append(out, *d)
 		}
 	}

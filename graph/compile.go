@@ -73,7 +73,7 @@ func (b *Builder[S]) Compile(config ...Config) (*Compiled[S], error) {
 	}
 	c := &compiler[S]{
 		codec: newCodec[S](), name: b.name, config: cfg, nodes: slices.Clone(b.nodes), edges: slices.Clone(b.edges), start: b.start, handler: b.handler,
-		problems: slices.Clone(b.problems), at: at, index: map[string]*def[S]{}, parent: map[string]string{},
+		problems: slices.Clone(b.problems), at: at, validator: FromGraphConfig(cfg), index: map[string]*def[S]{}, parent: map[string]string{},
 		origin: new(identity),
 	}
 	for _, d := range c.nodes {
@@ -174,6 +174,8 @@ type compiler[S any] struct {
 	handler  string
 	problems diag.List
 	at       diag.Span
+	// validator checks what attempts are given and give.
+	validator StateValidator
 	// parent is the parallel block in whose branch a node stands, "" outside; a node that was not placed yet has no entry.
 	parent map[string]string
 	// links are the graphs of subgraph nodes as far as they are known; linked: somebody was asked for the names.

@@ -46,7 +46,10 @@
 //	isRecoveryNode            NodeOptions.Recovery
 //	GraphConfig               Config              CompiledGraph    Compiled
 //	isNodeType, isSignal      IsNodeType, IsSignal
+//	isBaseState, isNodeResult IsBaseState, IsNodeResult
+//	isDebugReport             IsDebugReport       StateValidator   StateValidator, FromGraphConfig
 //	BaseState                 BaseState           emit             Context.Emit
+//	ErrorFeedback             ErrorFeedback       ExecutionError   ExecutionError
 //
 // Nodes that stand beside the flow (branches, targets of gotos) are added with [Builder.Node], for which the document has no call (S2-8).
 package graph

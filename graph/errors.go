@@ -17,7 +17,9 @@ const (
 	codeSchema  = "schema_validation"
 	codeNode    = "node_execution"
 	codeTimeout = "timeout"
-	codeUnknown = "unknown_outcome"
+	// codeCancelled is the engine's.
+	codeCancelled = "cancelled"
+	codeUnknown   = "unknown_outcome"
 )
 
 // SchemaValidationError says that a state does not fit a schema (S2-45). It is tried again like any error.
@@ -81,8 +83,7 @@ func panicked(format string, args ...any) error {
 // failureOf makes the record of an error.
 func failureOf(err error) *program.Failure {
 	f := &program.Failure{Message: err.Error()}
-	var broken *panicError
-	if errors.As(err, &broken) {
+	if broken, ok := errors.AsType[*panicError](err); ok {
 		f.Stack = broken.stack
 	}
 	var schema *SchemaValidationError

@@ -3,6 +3,7 @@ package graph
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"strconv"
 	"strings"
@@ -22,6 +23,7 @@ func (c *compiler[S]) table() *program.Table {
 		Outputs:    c.outputs,
 		Calls:      map[string]func(context.Context, program.Call) program.Result{},
 	}
+	t.Report = c.report
 	for field, r := range c.config.Reducers {
 		if r.fn != nil {
 			t.Reducers[reducerPrefix+field] = r.fn
@@ -141,7 +143,10 @@ func (c *compiler[S]) call(d *def[S]) func(context.Context, program.Call) progra
 	return func(ctx context.Context, call program.Call) program.Result {
 		out, err := c.attempt(ctx, d, call)
 		if err != nil {
-			return program.Result{Failure: failureOf(err), Output: out.Output}
+			out = program.Result{Failure: failureOf(err), Output: out.Output}
+			if ctx.Err() != nil && errors.Is(err, context.Canceled) { // the node stopped because the run did
+				out.Failure.Code = codeCancelled
+			}
 		}
 		return out
 	}
@@ -162,7 +167,7 @@ func (c *compiler[S]) attempt(ctx context.Context, d *def[S], call program.Call)
 	if err != nil {
 		return out, err
 	}
-	if err := conforms(&n.State, d.opts.InputSchema, d.id, "input"); err != nil {
+	if err := c.validator.ValidateNodeInput(d.id, d.opts.InputSchema, &n.State); err != nil {
 		return out, err
 	}
 	r, err := d.run(ctx, n)
@@ -182,9 +187,9 @@ func (c *compiler[S]) attempt(ctx context.Context, d *def[S], call program.Call)
 		if out.Update, err = c.codec.changes(before, r.Update); err != nil {
 			return out, err
 		}
-		err = conforms(r.Update, d.opts.OutputSchema, d.id, "output")
+		err = c.validator.ValidateNodeOutput(d.id, d.opts.OutputSchema, r.Update)
 		if err == nil {
-			err = conforms(r.Update, c.config.OutputSchema, "", "")
+			err = c.validator.Validate(r.Update)
 		}
 		if err != nil {
 			if out.Output == nil && out.Update != nil {
@@ -212,21 +217,6 @@ func (c *compiler[S]) attempt(ctx context.Context, d *def[S], call program.Call)
 		out.Signals = append(out.Signals, program.Signal{Name: string(sig.Type), Message: sig.Message, Data: data})
 	}
 	return out, nil
-}
-
-// conforms checks what a node gets or gives against a schema, or the state of the graph where node is ""; a nil schema takes everything.
-func conforms[S any](s *S, schema *Schema, node, side string) error {
-	if schema == nil {
-		return nil
-	}
-	fields, err := encode(*s)
-	if err != nil {
-		return err
-	}
-	if node == "" {
-		return schema.check("Graph state", fields)
-	}
-	return schema.check(fmt.Sprintf("Node %q %s", node, side), fields)
 }
 
 // context gives what the attempt sees, but for the state.

@@ -2,12 +2,12 @@ package graph
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"strings"
 
 	"github.com/google/jsonschema-go/jsonschema"
 
-	"github.com/hocket-run/hocket/internal/program"
 	"github.com/hocket-run/hocket/internal/schema"
 )
 
@@ -58,13 +58,18 @@ func (s *Schema) unusable() string {
 }
 
 // check tells what of a state does not fit; what begins the text, as `Node "n" input`.
-func (s *Schema) check(what string, fields program.Fields) error {
-	if s == nil {
+func (s *Schema) check(what string, state any) error {
+	switch {
+	case s == nil:
 		return nil
+	case s.err != nil:
+		return fmt.Errorf("read schema: %w", s.err)
+	case s.compiled == nil:
+		return errors.New("the schema is empty; make it with SchemaOf or SchemaJSON")
 	}
-	raw, err := encodeValue(fields)
+	raw, err := encodeValue(state)
 	if err != nil {
-		return err
+		return fmt.Errorf("encode state: %w", err)
 	}
 	return s.checkValue(what, raw)
 }

@@ -170,7 +170,7 @@ func (c *compiler[S]) entered(d *def[S], state program.Fields) (program.Value, e
 	if err != nil {
 		return nil, err
 	}
-	if err := d.opts.InputSchema.check(fmt.Sprintf("Node %q input", d.id), before); err != nil {
+	if err := c.validator.ValidateNodeInput(d.id, d.opts.InputSchema, before); err != nil {
 		return nil, err
 	}
 	first, err := d.sub.enter(s)
@@ -202,10 +202,10 @@ func (c *compiler[S]) left(d *def[S], last program.Value, state program.Fields) 
 	if err != nil {
 		return nil, err
 	}
-	if err := d.opts.OutputSchema.check(fmt.Sprintf("Node %q output", d.id), after); err != nil {
+	if err := c.validator.ValidateNodeOutput(d.id, d.opts.OutputSchema, after); err != nil {
 		return nil, err
 	}
-	if err := c.config.OutputSchema.check("Graph state", after); err != nil {
+	if err := c.validator.Validate(after); err != nil {
 		return nil, err
 	}
 	return changes(before, after), nil

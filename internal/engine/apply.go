@@ -107,6 +107,9 @@ func (r *Run) applyRun(ev *Event) error {
 		r.s.Status = StatusFailed
 	case *RunCancelled:
 		r.s.Status = StatusCancelled
+	case *RunCancelling:
+		r.s.Ending, r.s.Limit = &ending{Status: StatusCancelled, Reason: d.Reason}, ""
+		r.s.SettleAt = ev.At.Add(settleTime)
 	case *LimitReached:
 		r.applyLimit(ev, d)
 	default:

@@ -97,7 +97,9 @@ func (r *Run) applyCall(ev *Event) error {
 		if d.Error != nil {
 			if c := r.s.Calls[d.Call]; c != nil && !d.Late {
 				c.Last = d.Output
-				r.failed(ev, d.Error.Message, d.Attempt)
+				if d.Error.Code != CodeCancelled {
+					r.failed(ev, d.Error.Message, d.Attempt)
+				}
 			}
 			return r.failCall(ev, d.Call, callFunc, d.Late)
 		}

@@ -240,7 +240,7 @@ func (r *Run) giveUp(id int, f Failure) {
 		port = workflow.PortError
 	}
 	r.emitStep(id, &StepFailed{Error: f, Port: port})
-	if r.broken != nil || (r.s.Ending != nil && r.s.Ending.Status == StatusFailed && port != "" && !r.s.Ending.Limit) {
+	if r.broken != nil || r.cancelled() || (r.s.Ending != nil && port != "" && !r.s.Ending.Limit) {
 		return
 	}
 	if port == "" {

@@ -78,7 +78,10 @@ func (r *Run) appendCall(cmds []Command, key string, seq uint64) []Command {
 func (r *Run) Open() []Command {
 	var cmds []Command
 	if r.s.Status == StatusRunning {
-		cmds = r.appendTimeout(r.Unfinished(), r.s.Seq)
+		if !r.cancelled() { // what is at work may finish; nobody begins it anew
+			cmds = r.Unfinished()
+		}
+		cmds = r.appendTimeout(cmds, r.s.Seq)
 		if r.settling() {
 			cmds = append(cmds, &StartTimer{ID: timerSettle, After: r.s.Seq, At: r.s.SettleAt})
 		}

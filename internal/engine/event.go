@@ -78,6 +78,11 @@ type RunCancelled struct {
 	Reason string `json:"reason,omitempty"`
 }
 
+// RunCancelling says that the run is being cancelled: nothing starts any more, and what its functions give within 5 s still counts (S2-36, D10).
+type RunCancelling struct {
+	Reason string `json:"reason,omitempty"`
+}
+
 // StepStarted says that a node began to execute: it used up Tokens and stands in Scope.
 type StepStarted struct {
 	Tokens []int         `json:"tokens"`

@@ -7,6 +7,7 @@ func (*RunResumed) Type() Type        { return "run.resumed" }
 func (*RunCompleted) Type() Type      { return "run.completed" }
 func (*RunFailed) Type() Type         { return "run.failed" }
 func (*RunCancelled) Type() Type      { return "run.cancelled" }
+func (*RunCancelling) Type() Type     { return "run.cancelling" }
 func (*StepStarted) Type() Type       { return "step.started" }
 func (*StepRetrying) Type() Type      { return "step.retrying" }
 func (*StepCompleted) Type() Type     { return "step.completed" }
@@ -42,6 +43,7 @@ func (*RunResumed) data()        {}
 func (*RunCompleted) data()      {}
 func (*RunFailed) data()         {}
 func (*RunCancelled) data()      {}
+func (*RunCancelling) data()     {}
 func (*StepStarted) data()       {}
 func (*StepRetrying) data()      {}
 func (*StepCompleted) data()     {}
@@ -88,6 +90,7 @@ var kinds = map[Type]func() Data{
 	"run.completed":      func() Data { return new(RunCompleted) },
 	"run.failed":         func() Data { return new(RunFailed) },
 	"run.cancelled":      func() Data { return new(RunCancelled) },
+	"run.cancelling":     func() Data { return new(RunCancelling) },
 	"step.started":       func() Data { return new(StepStarted) },
 	"step.retrying":      func() Data { return new(StepRetrying) },
 	"step.completed":     func() Data { return new(StepCompleted) },

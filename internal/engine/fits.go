@@ -107,6 +107,10 @@ func (r *Run) oddRun(ev *Event) string {
 		if len(r.s.Running) > 0 {
 			return "steps have not ended"
 		}
+	case *RunCancelling:
+		if r.s.Status != StatusRunning || r.cancelled() {
+			return "the run cannot be cancelled now"
+		}
 	case *LimitReached:
 		if d.Detail == detailHandoff && (r.plan.root.w.Rules.Handoff == "" || len(r.s.Running) > 0) {
 			return "nobody takes over"

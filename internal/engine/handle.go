@@ -183,6 +183,8 @@ func (r *Run) handleFunc(d FuncResult) {
 	}))
 	switch {
 	case late:
+	case d.Failure != nil && d.Failure.Code == CodeCancelled && r.cancelled(): // it stopped, or was never made
+		r.cancelStep(step, "the run was cancelled")
 	case d.Failure != nil:
 		r.callFailed(key, r.s.Calls[key], *d.Failure)
 	default:
@@ -206,7 +208,7 @@ func (r *Run) handleTimer(id string) {
 		case !r.settling(), r.now.Before(r.s.SettleAt):
 			r.announced = time.Time{} // it came early, or while other calls were out: it is asked for again
 		default:
-			r.abandon("no answer within " + settleTime.String() + " of the cancellation")
+			r.cutOff("no answer within " + settleTime.String() + " of the cancellation")
 		}
 		return
 	}
@@ -237,7 +239,7 @@ func (r *Run) timeUp() {
 	case r.s.Active+r.now.Sub(r.s.At) < limit:
 		r.opened = append(r.opened, r.timeout(r.s.Seq)) // it came early
 	case r.settling():
-		r.abandon("the run's time is over")
+		r.cutOff("the run's time is over")
 	case end == nil || end.Limit:
 		r.limit(CodeTimeout, limit.Milliseconds(), 0)
 	default:

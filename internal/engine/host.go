@@ -25,6 +25,12 @@ type Host interface {
 	RetryOn(name string, f Failure) (bool, error)
 }
 
+// Reporter is a [Host] that can tell more about a failed run.
+type Reporter interface {
+	// Report makes a signal of the failure with which run ends at a time, nil where there is nothing to tell. It must be pure (S2-59).
+	Report(run string, f Failure, at time.Time) *SignalRaised
+}
+
 // View is what a step sees of the run: its input, the state and the outputs as of its scope (D5).
 type View struct {
 	Node    string

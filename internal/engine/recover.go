@@ -32,6 +32,10 @@ const endedBefore = "the run had ended before"
 
 // takeUp goes on with the calls that were out when the run was left.
 func (r *Run) takeUp(lost []Lost, why string) {
+	if r.cancelled() { // nothing is called again only to be stopped
+		r.cutOff(why)
+		return
+	}
 	r.abandon(why)
 	for _, l := range lost {
 		key, c := r.openCall(l.ID, callTool)

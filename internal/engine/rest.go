@@ -44,23 +44,40 @@ func (r *Run) restLimit() {
 	} else if r.open > 0 || r.settle() {
 		return
 	}
-	r.finish(&RunFailed{Error: r.s.Ending.Failure})
+	r.finishFailed()
 }
 
 // restEnding ends a run that failed or was cancelled: started calls finish or are cancelled (D12), cancelled ones settle (D10).
 func (r *Run) restEnding() {
 	if r.open > 0 {
+		r.settle()
 		return
 	}
 	r.cancelScope(0, "the run ended")
 	if r.settle() {
 		return
 	}
-	if r.s.Ending.Status == StatusCancelled {
+	if r.cancelled() {
 		r.finish(&RunCancelled{Reason: r.s.Ending.Reason})
 		return
 	}
-	r.finish(&RunFailed{Error: r.s.Ending.Failure})
+	r.finishFailed()
+}
+
+// finishFailed ends the run with the failure that it is ending by. A program that can make a report of it does (S2-59).
+func (r *Run) finishFailed() {
+	f := r.s.Ending.Failure
+	if host, ok := r.plan.host.(Reporter); ok && r.plan.root.w.Rules.TypedState {
+		var report *SignalRaised
+		err := r.plan.ask("report", func(Host) error {
+			report = host.Report(r.id, f, r.now)
+			return nil
+		})
+		if err == nil && report != nil {
+			r.emit(0, "", report)
+		}
+	}
+	r.finish(&RunFailed{Error: f})
 }
 
 // settle waits for cancelled calls and tells whether there are any.
@@ -75,9 +92,26 @@ func (r *Run) settle() bool {
 	return true
 }
 
-// settling tells whether the run only waits for calls that it cancelled.
+// cancelled tells whether the run is ending because somebody cancelled it.
+func (r *Run) cancelled() bool { return r.s.Ending != nil && r.s.Ending.Status == StatusCancelled }
+
+// cutOff gives up on everything that a cancelled run still waits for.
+func (r *Run) cutOff(why string) {
+	if r.s.Ending != nil {
+		r.cancelScope(0, why)
+	}
+	r.abandon(why)
+}
+
+// settling tells whether the run only waits for calls that it cancelled or is being cancelled with.
 func (r *Run) settling() bool {
-	if r.late == 0 || r.open > 0 || r.s.Status != StatusRunning && r.s.Status != StatusPaused {
+	if r.s.Status != StatusRunning && r.s.Status != StatusPaused {
+		return false
+	}
+	if r.open > 0 {
+		return r.cancelled() // functions may finish
+	}
+	if r.late == 0 {
 		return false
 	}
 	return r.s.Ending != nil || r.sleeping() == 0
@@ -122,7 +156,12 @@ func (r *Run) handleCancel(d Cancel) {
 	if r.s.Status.Ended() {
 		return
 	}
-	if r.s.Ending != nil && r.s.Ending.Status == StatusCancelled {
+	if r.cancelled() {
+		return
+	}
+	if r.finishes() {
+		r.emit(0, "", &RunCancelling{Reason: clean(d.Reason)})
+		r.cancelCalls(func(*call) bool { return true })
 		return
 	}
 	r.cancelling = &RunCancelled{Reason: clean(d.Reason)}
@@ -132,6 +171,19 @@ func (r *Run) handleCancel(d Cancel) {
 		r.closeWaits(anyWait, "cancelled")
 		r.emit(0, "", end)
 	}
+}
+
+// finishes tells whether functions are at work that may finish although the run is cancelled: the node that is aborted completes first (S2-36).
+func (r *Run) finishes() bool {
+	if r.open == 0 || !r.plan.root.w.Rules.TypedState {
+		return false
+	}
+	for _, c := range r.s.Calls {
+		if c.State == callOpen && c.Kind != callFunc {
+			return false
+		}
+	}
+	return true
 }
 
 // limit ends the run by a bound that no step met by itself.

@@ -146,6 +146,8 @@ type Table struct {
 	RetryOns map[string]func(Failure) (bool, error)
 	// Outputs gives the outputs of nodes as the graph shows them, of those that the engine has and of the state.
 	Outputs func(outputs map[string]Value, state Fields) map[string]Value
+	// Report makes a signal of the failure with which a run ends; nil: there is none (S2-59).
+	Report func(run string, f Failure, at time.Time) *Signal
 	// Calls are the node functions. They return soon after ctx is done.
 	Calls map[string]func(ctx context.Context, c Call) Result
 }

@@ -3,6 +3,7 @@ package program
 import (
 	"context"
 	"fmt"
+	"time"
 
 	"github.com/hocket-run/hocket/internal/driver"
 	"github.com/hocket-run/hocket/internal/engine"
@@ -12,7 +13,10 @@ import (
 // Program is a driver.Program made of a table. Safe for concurrent use as the table's functions are.
 type Program struct{ table *program.Table }
 
-var _ driver.Program = (*Program)(nil)
+var (
+	_ driver.Program  = (*Program)(nil)
+	_ engine.Reporter = (*Program)(nil)
+)
 
 // New makes the program of a table, which must not change any more.
 func New(t *program.Table) *Program { return &Program{t} }
@@ -69,6 +73,18 @@ func (p *Program) RetryOn(name string, failure engine.Failure) (bool, error) {
 		return false, unknown(name)
 	}
 	return f(failed(failure))
+}
+
+// Report implements engine.Reporter.
+func (p *Program) Report(run string, f engine.Failure, at time.Time) *engine.SignalRaised {
+	if p.table.Report == nil {
+		return nil
+	}
+	s := p.table.Report(run, failed(f), at)
+	if s == nil {
+		return nil
+	}
+	return &engine.SignalRaised{Signal: s.Name, Message: s.Message, Data: s.Data}
 }
 
 // Call implements driver.Program. A panic is a failure of the attempt, in a sub-step too.

@@ -1,0 +1,71 @@
+package graph
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/hocket-run/hocket/internal/program"
+)
+
+// DebugReport makes the report of the failure with which a run ended at a time, as the signal `debug_report_generated` before its last event carries
+// it too (S2-59). It follows from what it is given alone. Package hocket puts it on the result.
+func (c *Compiled[S]) DebugReport(run string, f program.Failure, at time.Time) *DebugReport {
+	return c.compiler.debugReport(run, f, at)
+}
+
+func (c *compiler[S]) debugReport(run string, f program.Failure, at time.Time) *DebugReport {
+	r := &DebugReport{
+		ErrorSummary: f.Message, StackTrace: f.Stack, RelevantFiles: []string{}, SuggestedFixes: []string{}, GeneratedAt: at, NodeID: f.Node, ExecutionID: run,
+	}
+	id, _, _ := strings.Cut(f.Node, "/") // inside a subgraph it is a path
+	d := c.index[id]
+	if d != nil && d.at.File != "" {
+		r.RelevantFiles = append(r.RelevantFiles, fmt.Sprintf("%s:%d", d.at.File, d.at.Start.Line))
+	}
+	if fix := suggestion(f); fix != "" {
+		r.SuggestedFixes = append(r.SuggestedFixes, fix)
+	}
+	if d != nil && d.opts.OnError == nil && c.handler == "" && (f.Code == "func" || f.Code == codeNode) {
+		r.SuggestedFixes = append(r.SuggestedFixes, fmt.Sprintf("Give node %q an OnError, or the graph a handler with Catch, if the run should survive this.", id))
+	}
+	return r
+}
+
+// suggestion gives what to try first, by the code of a failure; "" where there is nothing better than its text.
+func suggestion(f program.Failure) string {
+	switch f.Code {
+	case codeSchema:
+		return "Compare the state with the schema that the message names, and with what the nodes before wrote."
+	case codeTimeout:
+		if strings.HasPrefix(f.Message, "Graph execution") {
+			return "Raise Config.Timeout, or find the node that takes most of the time."
+		}
+		return "Raise the node's Timeout, or let its function heed the context."
+	case "max_steps":
+		return "Raise Config.MaxSteps, or check what is to end the loops and the gotos that lead back."
+	case "state_conflict":
+		return "Declare a reducer for the field in Config.Reducers, or let one branch alone change it."
+	case "node_not_found":
+		return "Add the node with Builder.Node, or mend its id where the goto is made; targets of OnError need Recovery."
+	case "no_route":
+		return "Let the goto lead to a node of the same branch."
+	case "condition":
+		return "Mend the condition: it must give an answer for every state that can reach it."
+	case "deadline":
+		return "Answer sooner, or allow more time."
+	}
+	if f.Stack != "" {
+		return "Mend the panic: the stack trace begins where it happened."
+	}
+	return ""
+}
+
+// report makes the signal of a failed run.
+func (c *compiler[S]) report(run string, f program.Failure, at time.Time) *program.Signal {
+	raw, err := encode(c.debugReport(run, f, at))
+	if err != nil {
+		return nil
+	}
+	return &program.Signal{Name: string(SignalDebugReport), Message: f.Message, Data: raw}
+}

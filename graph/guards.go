@@ -1,0 +1,60 @@
+package graph
+
+// The guards look at decoded JSON: what json.Unmarshal puts into an any.
+
+// IsBaseState tells whether v is an object with executionId, lastUpdated and outputs (S2-60).
+func IsBaseState(v any) bool {
+	m, _ := v.(map[string]any)
+	_, outputs := m["outputs"].(map[string]any)
+	return outputs && isText(m, "executionId") && isText(m, "lastUpdated")
+}
+
+// IsNodeResult tells whether v is an object whose stateUpdate, goto and signals are of the right form where they are there (S2-60).
+func IsNodeResult(v any) bool {
+	m, ok := v.(map[string]any)
+	if !ok {
+		return false
+	}
+	if update, there := m["stateUpdate"]; there {
+		if _, ok := update.(map[string]any); !ok {
+			return false
+		}
+	}
+	if to, there := m["goto"]; there {
+		if _, one := to.(string); !one && !areTexts(to) {
+			return false
+		}
+	}
+	signals, there := m["signals"]
+	if !there {
+		return true
+	}
+	list, ok := signals.([]any)
+	for _, s := range list {
+		if m, isObject := s.(map[string]any); !isObject || !isText(m, "type") || !IsSignal(m["type"].(string)) {
+			return false
+		}
+	}
+	return ok
+}
+
+// IsDebugReport tells whether v is an object with errorSummary, relevantFiles, suggestedFixes and generatedAt (S2-60).
+func IsDebugReport(v any) bool {
+	m, _ := v.(map[string]any)
+	return isText(m, "errorSummary") && isText(m, "generatedAt") && areTexts(m["relevantFiles"]) && areTexts(m["suggestedFixes"])
+}
+
+func isText(m map[string]any, name string) bool {
+	_, ok := m[name].(string)
+	return ok
+}
+
+func areTexts(v any) bool {
+	list, ok := v.([]any)
+	for _, x := range list {
+		if _, text := x.(string); !text {
+			return false
+		}
+	}
+	return ok
+}
