@@ -66,6 +66,7 @@ var layers = []layer{
 	{"internal/driver", []string{"internal/engine", "internal/model", "internal/tool", "internal/journal", "internal/chat", "workflow"}, "drivers stand on the engine and the ports"},
 	{"internal/driver/embedded", []string{"internal/driver", "internal/engine", "internal/model", "internal/tool", "internal/journal", "internal/chat", "workflow"}, "no SDK and no database in a driver: they come through ports"},
 	{"internal/session/llm", []string{"graph", "internal/model", "internal/chat"}, "sessions know their port and that of models, not who builds nodes on them"},
+	{"internal/killtest", nil, "the harness kills processes, whatever they run"},
 	{"internal/schedule", []string{"workflow", "diag"}, "fire times are arithmetic: no clock, no store, no run"},
 	{"internal/scheduler", []string{"internal/schedule", "internal/journal", "workflow"}, "policies of schedules know neither how workflows are stored nor how runs are carried out"},
 	{"internal/show", []string{"workflow", "internal/show/layout", "internal/expr"}, "pictures are drawn from the graph"},

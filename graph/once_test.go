@@ -223,9 +223,13 @@ func TestOnceInAnotherProcess(t *testing.T) {
 	t.Parallel()
 	var calls tally
 	reached := make(chan struct{})
+	large := strings.Repeat("large <value> ", 10_000) // it stands beside the journal (D2)
 	var second atomic.Bool
 	g := compiled(t, graph.New[state]("g").Start(graph.Do("n", func(ctx context.Context, s *state) error {
-		a, err := calls.does(ctx, "a")
+		a, err := graph.Once(ctx, "a", func(context.Context) (string, error) {
+			calls.add("a")
+			return large, nil
+		})
 		if err != nil {
 			return err
 		}
@@ -265,7 +269,7 @@ func TestOnceInAnotherProcess(t *testing.T) {
 	if err := next.Resume(t.Context(), run); err != nil {
 		t.Fatal(err)
 	}
-	if status, s := settled(t, next, g, run); status != engine.StatusCompleted || cmp.Diff(s.Log, []string{"did a", "b", "did c"}) != "" {
+	if status, s := settled(t, next, g, run); status != engine.StatusCompleted || cmp.Diff(s.Log, []string{large, "b", "did c"}) != "" {
 		t.Errorf("%s with %+v", status, s)
 	}
 	if d := cmp.Diff(calls.all(), map[string]int{"a": 1, "b": 1, "c": 1}); d != "" {

@@ -4,9 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math/rand/v2"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -18,21 +16,15 @@ import (
 	"github.com/hocket-run/hocket/internal/engine/enginetest"
 	"github.com/hocket-run/hocket/internal/expr"
 	"github.com/hocket-run/hocket/internal/journal"
+	"github.com/hocket-run/hocket/internal/killtest"
 	"github.com/hocket-run/hocket/internal/model/modeltest"
 	"github.com/hocket-run/hocket/internal/model/providers"
 	"github.com/hocket-run/hocket/internal/service"
 	"github.com/hocket-run/hocket/workflow"
 )
 
-// Kill -9 at random moments (D8): 200 with HOCKET_KILLS=200, as make test has it; 20 in a plain go test.
-const (
-	envChild = "HOCKET_TEST_CHILD" // the run to drive, in a child process
-	envKills = "HOCKET_KILLS"
-	exitWait = 3
-)
-
 func TestMain(m *testing.M) {
-	if run := os.Getenv(envChild); run != "" {
+	if run := killtest.Child(); run != "" {
 		os.Exit(child(run))
 	}
 	if db := os.Getenv(envScheduler); db != "" {
@@ -129,104 +121,59 @@ func child(run string) int {
 		fmt.Fprintln(os.Stderr, err)
 		return 1
 	}
-	st, err := s.Wait(ctx, run)
-	switch {
-	case err != nil:
+	if _, err := s.Wait(ctx, run); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		return 1
-	case st.Status == engine.StatusPaused:
-		return exitWait
 	}
 	return 0
 }
 
-// P3, P4, D8: after kill -9 at random moments the run ends as if nothing had happened, and no call whose result is in the journal is made again.
+// P3, P4, D8: after kill -9 at random moments the run ends as if nothing had happened, and no call whose result is in the journal is made again. 200 kills with
+// HOCKET_KILLS=200, as make test has it.
 func TestKill(t *testing.T) {
 	t.Parallel()
-	kills := 20
-	if n, err := strconv.Atoi(os.Getenv(envKills)); err == nil {
-		kills = n
-	}
 	f := &fake{seen: map[string]int{}, done: map[string]bool{}}
 	server := modeltest.Start(t, f.answer)
 	db := filepath.Join(t.TempDir(), "hocket.db")
-	self, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
-	seed := uint64(time.Now().UnixNano())
-	t.Logf("seed %d", seed)
-	rnd := rand.New(rand.NewPCG(seed, 1))
 	ctx := context.Background()
 	watch, err := service.Open(ctx, service.Config{DB: db})
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer watch.Close()
-
-	start := func(run string) *exec.Cmd {
-		c := exec.Command(self)
-		c.Env = append(os.Environ(), envChild+"="+run, "HOCKET_DB="+db, "OPENAI_BASE_URL="+server.BaseURL(), "OPENAI_API_KEY=test")
-		c.Stderr = os.Stderr
-		if err := c.Start(); err != nil {
-			t.Fatal(err)
-		}
-		return c
-	}
-	// How long an undisturbed child takes tells where to strike.
-	begin := time.Now()
-	want := ""
-	for range 2 {
-		_ = start("undisturbed").Wait()
-	}
-	whole := time.Since(begin) / 2
-	if o, err := watch.Show(ctx, "undisturbed"); err != nil || o.Status != engine.StatusCompleted {
-		t.Fatalf("undisturbed run: %v %v", o.Status, err)
-	} else {
-		want = string(o.Output)
-	}
-	undisturbed := len(server.Requests())
-
-	done, runs := 0, 0
-	for done < kills {
-		runs++
-		run := fmt.Sprintf("run%d", runs)
-		for lives := 0; ; lives++ {
-			if lives > 500 {
-				t.Fatalf("run %s does not end", run)
-			}
-			c := start(run)
-			exited := make(chan error, 1)
-			go func() { exited <- c.Wait() }()
-			select {
-			case <-time.After(time.Duration(rnd.Int64N(int64(whole)*11/10 + 1))):
-				_ = c.Process.Kill() // our own child, by its id
-				<-exited
-				done++
-			case <-exited:
-			}
+	want, undisturbed := "", 0
+	h := killtest.Harness{
+		Env: func(string) []string {
+			return []string{"HOCKET_DB=" + db, "OPENAI_BASE_URL=" + server.BaseURL(), "OPENAI_API_KEY=test"}
+		},
+		After: func(run string) bool {
 			o, err := watch.Show(ctx, run)
 			if errors.Is(err, journal.ErrNotFound) {
-				continue // killed before the first commit: nothing was acknowledged
+				return false // killed before the first commit: nothing was acknowledged
 			}
 			if err != nil {
 				t.Fatalf("run %s: %v", run, err)
 			}
 			f.note(t, watch, run)
-			if o.Status.Ended() {
-				if o.Status != engine.StatusCompleted || string(o.Output) != want {
-					t.Fatalf("run %s: %s with output %s, want %s", run, o.Status, o.Output, want)
-				}
-				break
+			if !o.Status.Ended() {
+				return false
 			}
-		}
+			if run == killtest.Undisturbed {
+				want, undisturbed = string(o.Output), len(server.Requests())
+			}
+			if o.Status != engine.StatusCompleted || string(o.Output) != want {
+				t.Fatalf("run %s: %s with output %s, want %s", run, o.Status, o.Output, want)
+			}
+			return true
+		},
 	}
+	runs := h.Kill(t, killtest.Kills())
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if len(f.again) > 0 {
 		t.Errorf("%d calls were made again though their result was in the journal: %v", len(f.again), f.again)
 	}
-	t.Logf("%d kills over %d runs; %d requests, %d would have been enough", done, runs, len(server.Requests())-undisturbed, runs*undisturbed)
+	t.Logf("%d requests, %d would have been enough", len(server.Requests())-undisturbed, runs*undisturbed)
 }
 
 // note marks the calls whose results are in the journal.

@@ -1,0 +1,224 @@
+package killtest_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/hocket-run/hocket"
+	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/journal"
+	"github.com/hocket-run/hocket/internal/killtest"
+	"github.com/hocket-run/hocket/internal/service"
+)
+
+const (
+	envDB     = "HOCKET_TEST_DB"
+	envDiary  = "HOCKET_TEST_DIARY"
+	envAnswer = "HOCKET_TEST_ANSWER" // to the question of the run, "" where none is open
+)
+
+func TestMain(m *testing.M) {
+	if run := killtest.Child(); run != "" {
+		if err := child(run); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		os.Exit(0)
+	}
+	os.Exit(m.Run())
+}
+
+// child drives a run of the graph to its question or its end, as a program that was started again does.
+func child(run string) error {
+	ctx := context.Background()
+	d, err := openDiary(os.Getenv(envDiary))
+	if err != nil {
+		return err
+	}
+	g, err := d.graph()
+	if err != nil {
+		return err
+	}
+	e, err := hocket.Open(ctx, hocket.Config{DB: os.Getenv(envDB), Env: func(string) string { return "" }})
+	if err != nil {
+		return err
+	}
+	defer e.Close()
+	_, err = hocket.Run(ctx, e, g, order{}, hocket.RunOptions[order]{ID: run})
+	if answer := os.Getenv(envAnswer); errors.Is(err, hocket.ErrExists) && answer != "" {
+		_, err = hocket.Resume(ctx, e, g, run, hocket.Answer{Value: answer})
+	} else if errors.Is(err, hocket.ErrExists) {
+		_, err = hocket.Resume(ctx, e, g, run)
+	}
+	return err
+}
+
+// reader is the parent's view of the journal and of the diary.
+type reader struct {
+	t     *testing.T
+	watch *service.Service
+	diary string
+	read  int // bytes of the diary so far
+
+	status map[string]engine.Status
+	// returned are the calls whose results are in the journal, by idempotency key; noted the values of sub-steps in the journal, by that key and their own;
+	// took those that a function was given.
+	returned map[string]bool
+	noted    map[string]string
+	took     map[string]string
+	begun    map[string]int
+	wrong    []string
+}
+
+// page looks at what the last child wrote into the diary; what the journal held before it was started is known.
+func (r *reader) page() {
+	r.t.Helper()
+	raw, err := os.ReadFile(r.diary)
+	if err != nil && !errors.Is(err, os.ErrNotExist) {
+		r.t.Fatal(err)
+	}
+	rest := string(raw[r.read:])
+	for line := range strings.Lines(rest) {
+		if !strings.HasSuffix(line, "\n") {
+			break // the child was killed as it wrote
+		}
+		r.read += len(line)
+		kind, more, _ := strings.Cut(strings.TrimSpace(line), " ")
+		key, value, _ := strings.Cut(more, " ")
+		switch kind {
+		case wroteCall:
+			r.begun[key]++
+			if r.returned[key] {
+				r.wrong = append(r.wrong, "node function "+key+" was called again though its result was in the journal")
+			}
+		case wroteBegun:
+			r.begun[key]++
+			if _, ok := r.noted[key]; ok {
+				r.wrong = append(r.wrong, "sub-step "+key+" was done again though its value was in the journal")
+			}
+			if _, ok := r.took[key]; ok {
+				r.wrong = append(r.wrong, "sub-step "+key+" was done again though its value had been given")
+			}
+		case wroteTook:
+			if was, ok := r.took[key]; ok && was != value {
+				r.wrong = append(r.wrong, fmt.Sprintf("sub-step %s gave %s and then %s", key, was, value))
+			}
+			r.took[key] = value
+		default:
+			r.t.Fatalf("the diary says %q", line)
+		}
+	}
+}
+
+// journal looks at the journal of a run and gives its last state.
+func (r *reader) journal(run string, plan *engine.Plan) (last order, stored bool) {
+	r.t.Helper()
+	events, err := r.watch.Events(context.Background(), run, 0)
+	if errors.Is(err, journal.ErrNotFound) {
+		return last, false
+	}
+	if err != nil {
+		r.t.Fatalf("run %s: %v", run, err)
+	}
+	folded := engine.New(plan, run)
+	if err := folded.Apply(events); err != nil {
+		r.t.Fatalf("run %s: %v", run, err)
+	}
+	r.status[run] = folded.Status()
+	for _, e := range events {
+		switch d := e.Data.(type) {
+		case *engine.FuncReturned:
+			if d.Error == nil {
+				r.returned[run+"/"+d.Call] = true
+			}
+		case *engine.FuncNoted:
+			key, value := run+"/"+d.Call+"/"+d.Key, string(d.Value)
+			if was, ok := r.took[key]; ok && was != value {
+				r.wrong = append(r.wrong, fmt.Sprintf("the journal has %s of sub-step %s, which gave %s", value, key, was))
+			}
+			r.noted[key] = value
+		}
+	}
+	for key := range r.took {
+		if _, ok := r.noted[key]; !ok && strings.HasPrefix(key, run+"/") {
+			r.wrong = append(r.wrong, "sub-step "+key+" gave a value that is not in the journal")
+		}
+	}
+	raw, err := json.Marshal(folded.State())
+	if err == nil {
+		err = json.Unmarshal(raw, &last)
+	}
+	if err != nil {
+		r.t.Fatalf("run %s: %v", run, err)
+	}
+	return last, true
+}
+
+// P3, P4, D8, ADR 12: a graph of Go functions that is killed at random moments ends as if nothing had happened; no function is called again whose result is in the
+// journal, and no sub-step is done again whose value is there. 200 kills with HOCKET_KILLS=200.
+func TestKillGraph(t *testing.T) {
+	t.Parallel()
+	g, err := new(diary).graph()
+	if err != nil {
+		t.Fatal(err)
+	}
+	plan, err := engine.Compile(g.Workflow(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	folder := t.TempDir()
+	db := filepath.Join(folder, "hocket.db")
+	watch, err := service.Open(t.Context(), service.Config{DB: db})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer watch.Close()
+	r := &reader{
+		t: t, watch: watch, diary: filepath.Join(folder, "diary"),
+		status: map[string]engine.Status{}, returned: map[string]bool{}, noted: map[string]string{}, took: map[string]string{}, begun: map[string]int{},
+	}
+	want, undisturbed := finished, 0
+	h := killtest.Harness{
+		Env: func(run string) []string {
+			env := []string{envDB + "=" + db, envDiary + "=" + r.diary}
+			if r.status[run] == engine.StatusPaused {
+				env = append(env, envAnswer+"=gift wrap")
+			}
+			return env
+		},
+		After: func(run string) bool {
+			r.page()
+			last, stored := r.journal(run, plan)
+			if !stored || !r.status[run].Ended() {
+				return false
+			}
+			if run == killtest.Undisturbed {
+				undisturbed = len(r.begun)
+			}
+			if d := cmp.Diff(last, want); d != "" || r.status[run] != engine.StatusCompleted {
+				t.Fatalf("run %s: %s with\n%s", run, r.status[run], d)
+			}
+			return true
+		},
+	}
+	runs := h.Kill(t, killtest.Kills())
+	if len(r.wrong) > 0 {
+		t.Errorf("%d things went wrong:\n%s", len(r.wrong), strings.Join(r.wrong, "\n"))
+	}
+	times := 0
+	for _, n := range r.begun {
+		times += n
+	}
+	if len(r.begun) != undisturbed*(runs+1) {
+		t.Errorf("%d functions and sub-steps over %d runs, %d in one that was not disturbed", len(r.begun), runs+1, undisturbed)
+	}
+	t.Logf("%d functions and sub-steps were begun %d times", len(r.begun), times)
+}

@@ -1,0 +1,153 @@
+package killtest_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"strconv"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/hocket-run/hocket/graph"
+)
+
+// order is the state of the graph that is killed.
+type order struct {
+	Drafts int      `json:"drafts"`
+	Log    []string `json:"log,omitempty"`
+	Wish   string   `json:"wish,omitempty"`
+	Paid   bool     `json:"paid,omitempty"`
+}
+
+// finished is how each run ends.
+var finished = order{Drafts: 3, Log: []string{"plan", "left", "right", "right2", "flaky", "ship"}, Wish: "gift wrap", Paid: true}
+
+// What the diary says: a node function was called, a sub-step begun, the value of a sub-step given.
+const (
+	wroteCall  = "call"
+	wroteBegun = "begun"
+	wroteTook  = "took"
+)
+
+// diary is what the functions write down, outside of the journal: a line for each thing, on disk before the function goes on.
+type diary struct {
+	mu    sync.Mutex
+	file  *os.File
+	count atomic.Int64
+}
+
+func openDiary(path string) (*diary, error) {
+	f, err := os.OpenFile(path, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+	return &diary{file: f}, err
+}
+
+func (d *diary) write(kind, key, value string) error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if _, err := fmt.Fprintln(d.file, kind, key, value); err != nil {
+		return err
+	}
+	return d.file.Sync()
+}
+
+type call = graph.Context[order]
+
+// node is a function that writes its calls down and then does its work, which takes a while, so that kills meet it.
+func (d *diary) node(id string, do func(ctx context.Context, c *call) error, opts ...graph.NodeOptions[order]) graph.Node[order] {
+	return graph.NewNode(id, graph.TypeTool, func(ctx context.Context, c *call) (graph.Result[order], error) {
+		if err := d.write(wroteCall, c.Key, ""); err != nil {
+			return graph.Result[order]{}, err
+		}
+		if err := work(ctx); err != nil {
+			return graph.Result[order]{}, err
+		}
+		if do != nil {
+			if err := do(ctx, c); err != nil {
+				return graph.Result[order]{}, err
+			}
+		}
+		return graph.Result[order]{Update: &c.State}, nil
+	}, opts...)
+}
+
+// logs is a node that logs its id behind what do does.
+func (d *diary) logs(id string, do func(ctx context.Context, c *call) error, opts ...graph.NodeOptions[order]) graph.Node[order] {
+	return d.node(id, func(ctx context.Context, c *call) error {
+		c.State.Log = append(c.State.Log, id)
+		if do == nil {
+			return nil
+		}
+		return do(ctx, c)
+	}, opts...)
+}
+
+func work(ctx context.Context) error {
+	select {
+	case <-time.After(2 * time.Millisecond):
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// once is a sub-step whose value nobody can guess, so that one that was made anew is found out.
+func (d *diary) once(ctx context.Context, c *call, key string) error {
+	name := c.Key + "/" + key
+	v, err := graph.Once(ctx, key, func(ctx context.Context) (string, error) {
+		if err := d.write(wroteBegun, name, ""); err != nil {
+			return "", err
+		}
+		return fmt.Sprintf("%d-%d", os.Getpid(), d.count.Add(1)), work(ctx)
+	})
+	if err != nil {
+		return err
+	}
+	return d.write(wroteTook, name, strconv.Quote(v))
+}
+
+// graph is what is killed: a chain, a loop whose body has a sub-step in each round, a parallel block with sub-steps at the same time, retries between sub-steps,
+// a question, and a node of two sub-steps.
+func (d *diary) graph() (*graph.Compiled[order], error) {
+	retry := graph.NodeOptions[order]{Retry: &graph.Retry{MaxAttempts: new(3), Backoff: new(time.Millisecond), Multiplier: 1}}
+	return graph.New[order]("order").
+		Start(d.logs("plan", nil)).
+		Loop(graph.LoopConfig[order]{Until: func(s order) bool { return s.Drafts >= 3 }},
+			d.node("draft", func(ctx context.Context, c *call) error {
+				c.State.Drafts++
+				return d.once(ctx, c, "fetch")
+			}), d.node("check", nil)).
+		Parallel(graph.ParallelConfig[order]{Branches: []string{"left", "right"}}).
+		Node(d.logs("left", func(ctx context.Context, c *call) error {
+			var wg sync.WaitGroup
+			errs := make([]error, 4)
+			for i := range errs {
+				wg.Go(func() { errs[i] = d.once(ctx, c, []string{"one", "two", "both", "both"}[i]) })
+			}
+			wg.Wait()
+			return errors.Join(errs...)
+		})).
+		Node(d.logs("right", nil), d.logs("right2", nil)).
+		Then(d.logs("flaky", func(ctx context.Context, c *call) error {
+			for i, key := range []string{"first", "second", "third"} {
+				if err := d.once(ctx, c, key); err != nil {
+					return err
+				}
+				if c.Attempt == i+1 && i < 2 {
+					return errors.New("try again")
+				}
+			}
+			return nil
+		}, retry)).
+		Then(graph.WaitConfig[order]{ID: "ask", Prompt: "any wishes?", Input: func(s *order, answer string) error {
+			s.Wish = answer
+			return nil
+		}}).
+		Then(d.node("pay", func(ctx context.Context, c *call) error {
+			c.State.Paid = true
+			return errors.Join(d.once(ctx, c, "charge"), d.once(ctx, c, "mail"))
+		})).
+		Then(d.logs("ship", nil)).
+		Compile(graph.Config{Reducers: map[string]graph.Reducer{"log": graph.Append()}})
+}
