@@ -24,7 +24,7 @@ func spelling() (*graph.Compiled[Check], error) {
 			return nil
 		})
 	}
-	return graph.New[Check]("spelling").Start(look("teh")).Then(look("canonn")).Compile()
+	return graph.New[Check]("spelling").Start(look("kanon")).Then(look("canonn")).Compile()
 }
 
 // A graph inside another: its state is made of the outer one, field by field of the same name, and written back by Output.
@@ -45,9 +45,9 @@ func ExampleSubgraphConfig() {
 		fmt.Println(err)
 		return
 	}
-	a, err := play(g, Article{Topic: "teh canonn"})
+	a, err := play(g, Article{Topic: "kanon canonn"})
 	fmt.Printf("%q %v\n", a.Notes, err)
-	// Output: ["teh" "canonn"] <nil>
+	// Output: ["kanon" "canonn"] <nil>
 }
 
 // A graph that is found by its name when the outer one is linked, as package hocket does with those that are registered.

@@ -213,13 +213,11 @@ func TestSubgraphRefuses(t *testing.T) {
 // S2-66, S2-7, S2-42: who handles a failure inside, and with what it goes outward.
 func TestSubgraphFailures(t *testing.T) {
 	t.Parallel()
-	type handler = func(context.Context, *graph.Context[state]) (graph.Result[state], error)
 	catch := func(to ...string) graph.Node[state] {
-		var h handler = func(_ context.Context, c *graph.Context[state]) (graph.Result[state], error) {
+		return graph.NewNode("h", graph.TypeTool, func(_ context.Context, c *graph.Context[state]) (graph.Result[state], error) {
 			c.State.Text += fmt.Sprintf("%s:%s:%d/%d ", c.NodeID, c.Feedback.FailedNodeID, c.Feedback.Attempt, c.Feedback.MaxAttempts)
 			return graph.Result[state]{Update: &c.State, Goto: to}, nil
-		}
-		return graph.NewNode("h", graph.TypeTool, graph.Func[state](h))
+		})
 	}
 	onError := func(act graph.ErrorAction[state]) graph.NodeOptions[state] {
 		return graph.NodeOptions[state]{OnError: func(error, *graph.Context[state]) graph.ErrorAction[state] { return act }}

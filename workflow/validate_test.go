@@ -241,8 +241,6 @@ func TestValidate(t *testing.T) {
 		{"edge out of a branch", func(w *Workflow) { edge(w, "a", "par/join").To = "end" }, []string{
 			`edge-crosses-branch: the edge from "a" to "end" crosses the border of a branch: a branch is entered by its fork and left by its join`,
 		}},
-		{"untyped flow, input", func(w *Workflow) { node(w, "inner").Subflow.Input = "f" }, []string{`untyped-flow: node "inner": maps states, but flow "other" has no typed state`}},
-		{"untyped flow, mapper", func(w *Workflow) { node(w, "inner").Subflow.Mapper = "f" }, []string{`untyped-flow: node "inner": maps states, but flow "other" has no typed state`}},
 		{"unknown flow", func(w *Workflow) { node(w, "inner").Subflow.Flow = "othr" }, []string{`unknown-flow: node "inner": flow "othr" is not defined; did you mean "other"?`}},
 		{"branch with a problem", func(w *Workflow) { w.Branches = []*Workflow{{ID: "b", Nodes: []Node{{ID: "only", Kind: KindEnd}}}} }, []string{`no-entry: branch "b": the workflow does not say where it begins`}},
 		{"empty branch", func(w *Workflow) { w.Branches = []*Workflow{nil} }, []string{"empty-branch: branch 1 is empty"}},

@@ -25,7 +25,9 @@ func (r *Run) fits(ev *Event) error {
 	case *StepStarted:
 		why = r.oddStart(ev, d)
 	case *EdgeTaken:
-		why = r.oddEdge(ev, d)
+		if why = r.oddEdge(ev, d); why == "" {
+			why = r.oddState(ev, d)
+		}
 	case *StepCompleted, *StepFailed, *StepCancelled, *StepSkipped, *StepRetrying:
 		why = r.oddStep(ev)
 	case *ModelCalled, *ToolCalled, *FuncCalled:
@@ -165,7 +167,7 @@ func (r *Run) waiting(id int) (token, bool) {
 func (r *Run) oddEdge(ev *Event, d *EdgeTaken) string {
 	handoff := r.plan.root.w.Rules.Handoff
 	if ev.Step == 0 {
-		if d.Edge != -1 || d.Scope != 0 || d.Branch != 0 || d.State != nil {
+		if d.Edge != -1 || d.Scope != 0 || d.Branch != 0 {
 			return "the run begins elsewhere"
 		}
 		return ""
@@ -181,8 +183,6 @@ func (r *Run) oddEdge(ev *Event, d *EdgeTaken) string {
 		}
 	}
 	switch {
-	case d.State != nil && (n.Subflow == nil || n.Subflow.Input == "" || st.Status != stepRunning):
-		return "it begins nothing that has a state"
 	case d.Branch != 0:
 		known := d.Scope >= 0 && d.Scope < len(r.s.Scopes)
 		if n.Kind != workflow.KindFork || st.Status != stepRunning || d.Branch < 1 || d.Branch > len(n.Fork.Branches) || d.Edge < 0 ||

@@ -25,12 +25,20 @@ type Shape struct {
 	// Fails is how many attempts of a leaf fail, Retries how often a leaf, a par or a sub is tried again.
 	Fails   int `json:",omitzero"`
 	Retries int `json:",omitzero"`
+	// State of a sub: "" for none of its own, StateOut where its state is its output, StateIn where that goes into the state around it.
+	State string `json:",omitzero"`
 	// Of a par: see workflow.Fork.
 	Until     string `json:",omitzero"`
 	OnFailure string `json:",omitzero"`
 	Quorum    int    `json:",omitzero"`
 	Bound     int    `json:",omitzero"`
 }
+
+// What becomes of the state of a sub-flow.
+const (
+	StateOut = "out"
+	StateIn  = "in"
+)
 
 // DrawShape makes a random shape of at most that depth of agents, sequences, choices, parallel blocks and loops.
 func DrawShape(t *rapid.T, depth int) *Shape {
@@ -101,6 +109,9 @@ func (d *drawer) drawKind(kind string, depth int) *Shape {
 	if kind == "par" || kind == "sub" {
 		s.Retries = max(0, d.int("again", -3, 1))
 	}
+	if kind == "sub" {
+		s.State = rapid.SampledFrom([]string{"", StateOut, StateIn}).Draw(d.t, "state")
+	}
 	if kind == "par" {
 		s.OnFailure = rapid.SampledFrom([]string{"", workflow.FailCollect, workflow.FailContinue}).Draw(d.t, "failure")
 		s.Bound = max(0, d.int("bound", -2, 2))
@@ -133,6 +144,11 @@ func ReplyTo(node, prompt string) string {
 		word = "yes"
 	}
 	return fmt.Sprintf("%s says %s %s", node, word, hex.EncodeToString(sum[1:4]))
+}
+
+// writes tells whether anything in a shape changes the state around it.
+func (s *Shape) writes() bool {
+	return s.State == StateIn || s.State == "" && slices.ContainsFunc(s.Parts, (*Shape).writes)
 }
 
 // SetLoops gives every loop of a shape the same bound, as workflows have one for all.

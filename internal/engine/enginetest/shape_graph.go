@@ -60,7 +60,14 @@ func (c *compiler) part(s *Shape, parent string) (string, []end) {
 		}
 		c.w.Flows[s.ID] = s.Parts[0].Compile()
 		c.w.Limits.MaxLoopIterations = max(c.w.Limits.MaxLoopIterations, c.w.Flows[s.ID].Limits.MaxLoopIterations)
-		c.add(workflow.Node{ID: s.ID, Kind: workflow.KindSubflow, Parent: parent, Subflow: &workflow.Subflow{Flow: s.ID}, Retry: retry(s)})
+		n := workflow.Node{ID: s.ID, Kind: workflow.KindSubflow, Parent: parent, Subflow: &workflow.Subflow{Flow: s.ID}, Retry: retry(s)}
+		if s.State != "" {
+			c.w.Flows[s.ID].Rules.TypedState, n.Subflow.Input = true, s.ID
+		}
+		if s.State == StateIn {
+			n.Subflow.Mapper = s.ID
+		}
+		c.add(n)
 		return s.ID, []end{{s.ID, workflow.PortOut}}
 	case "try":
 		first, ends := c.part(s.Parts[0], parent)

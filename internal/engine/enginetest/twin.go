@@ -65,6 +65,12 @@ func Twin(s *Shape, input engine.Value) Outcome {
 		if o.Ended { // the output is that of whatever came last inside
 			o.Ended, o.Ok, o.Vague = false, true, true
 		}
+		if o.Ok && s.State != "" { // the output is what its state began with
+			o.Output, o.Vague = nil, false
+			if s.State == StateOut {
+				o.Output, o.Vague = object(input), s.Parts[0].writes()
+			}
+		}
 		if !o.Ok && s.Retries > 0 {
 			o.Calls = -1
 		}
@@ -115,7 +121,7 @@ func twinLeaf(s *Shape, input engine.Value) Outcome {
 	switch {
 	case s.Fixed:
 		prompt = fixedPrompt
-	case s.Kind == "tool" && !bytes.HasPrefix(input, []byte("{")):
+	case s.Kind == "tool" && len(input) > 0 && !bytes.HasPrefix(input, []byte("{")):
 		prompt = `{"input":` + string(expr.Quote(prompt)) + `}`
 	case s.Kind == "helped":
 		return Outcome{Ok: true, Source: s.ID, Calls: 4, Output: expr.Quote(ReplyTo(s.ID, prompt+found(s.ID)+ReplyTo(helper(s.ID), s.ID)))}
@@ -143,7 +149,7 @@ func twinMeet(s *Shape, input engine.Value) Outcome {
 			return Outcome{Failed: true, Calls: -1} // the others are cancelled
 		case b.Ok:
 			o.Vague = o.Vague || b.Vague
-			fields = append(fields, fmt.Sprintf("%q:%s", b.Source, b.Output))
+			fields = append(fields, fmt.Sprintf("%q:%s", b.Source, orNull(b.Output)))
 		case !b.Ended:
 			open = true
 		}
@@ -169,7 +175,7 @@ func twinPar(s *Shape, input engine.Value) Outcome {
 		case b.Ok:
 			arrived++
 			o.Vague = o.Vague || b.Vague
-			fields = append(fields, fmt.Sprintf("%q:%s", fmt.Sprintf("b%d", i), b.Output))
+			fields = append(fields, fmt.Sprintf("%q:%s", fmt.Sprintf("b%d", i), orNull(b.Output)))
 		case !b.Ended:
 			vague++
 		}

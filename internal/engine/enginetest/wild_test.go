@@ -48,7 +48,7 @@ func newWild(t *testing.T, rt *rapid.T, depth int) *wild {
 	g.Limits.MaxConcurrency = max(0, rapid.IntRange(-3, 3).Draw(rt, "concurrency"))
 	g.Rules.HoldWhilePaused = rapid.IntRange(0, 3).Draw(rt, "hold") == 0
 	g.Rules.OnFailure = rapid.SampledFrom([]string{"", workflow.FailDrain}).Draw(rt, "on failure")
-	w := &wild{World: enginetest.New(shrinking{t, rt}, g, nil), rt: rt, shape: s, done: map[string]bool{}, notes: map[int][]engine.Note{}}
+	w := &wild{World: enginetest.New(shrinking{t, rt}, g, enginetest.Host{}), rt: rt, shape: s, done: map[string]bool{}, notes: map[int][]engine.Note{}}
 	w.SkipLaws = rapid.IntRange(0, 3).Draw(rt, "laws") > 0
 	w.crash = rapid.IntRange(0, 2).Draw(rt, "crashes") == 0
 	switch rapid.IntRange(0, 5).Draw(rt, "limit") {
