@@ -1,10 +1,10 @@
 package driver
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -222,7 +222,7 @@ func (k *Kit) CallTool(ctx context.Context, info *Info, c *engine.CallTool) (res
 	return engine.ToolResult{ID: c.ID, Text: out.Text, Structured: out.Structured, IsError: out.IsError}
 }
 
-// CallFunc carries out one call of a node function and always gives a result for c.ID. Without c.Timeout it may take as long as it likes:
+// CallFunc carries out one call of a node function and always gives a result for c.ID. The caller ends ctx when it has the result. Without c.Timeout it may take as long as it likes:
 // it is the program's own code. rec takes its notes.
 func (k *Kit) CallFunc(ctx context.Context, info *Info, c *engine.CallFunc, rec Recorder) (res engine.FuncResult) {
 	defer func() {
@@ -235,18 +235,26 @@ func (k *Kit) CallFunc(ctx context.Context, info *Info, c *engine.CallFunc, rec 
 			Code: engine.CodeFunc, Message: fmt.Sprintf("function %q: this workflow needs the Go program that registered it", c.Func),
 		}}
 	}
-	ctx, cancel := withTimeout(ctx, c.Timeout)
-	defer cancel()
+	if c.Timeout > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = withTimeout(ctx, c.Timeout)
+		defer cancel()
+	}
 	res = k.Program.Call(ctx, info.Run, c, rec)
 	res.ID = c.ID
 	if cause := context.Cause(ctx); res.Failure != nil && cause != nil {
 		res.Failure = FailureOf(ctx, cause)
 	}
-	values := append(slices.Collect(maps.Values(res.Update)), res.Output)
-	for _, s := range res.Signals {
-		values = slices.AppendSeq(values, maps.Values(s.Data))
+	f := badJSON("function", c.Func, res.Output)
+	for _, v := range res.Update {
+		f = cmp.Or(f, badJSON("function", c.Func, v))
 	}
-	if f := badJSON("function", c.Func, values...); f != nil {
+	for _, s := range res.Signals {
+		for _, v := range s.Data {
+			f = cmp.Or(f, badJSON("function", c.Func, v))
+		}
+	}
+	if f != nil {
 		return engine.FuncResult{ID: c.ID, Failure: f}
 	}
 	return res

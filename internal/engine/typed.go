@@ -9,6 +9,7 @@ import (
 	"math"
 	"math/big"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -184,6 +185,9 @@ func losers(until string) bool {
 
 // sumWhole is mine + theirs - base where all are whole numbers, whatever their size; floats would round them.
 func sumWhole(base, mine, theirs Value) (Value, bool) {
+	if sum, ok := sumSmall(base, mine, theirs); ok {
+		return strconv.AppendInt(nil, sum, 10), true
+	}
 	sum := new(big.Int)
 	for i, v := range []Value{mine, theirs, base} {
 		n := new(big.Int)
@@ -200,6 +204,24 @@ func sumWhole(base, mine, theirs Value) (Value, bool) {
 		sum.Add(sum, n)
 	}
 	return Value(sum.String()), true
+}
+
+// sumSmall is sumWhole for numbers so small that nothing can overflow.
+func sumSmall(base, mine, theirs Value) (int64, bool) {
+	var n [3]int64
+	for i, v := range [3]Value{base, mine, theirs} {
+		if len(v) == 0 {
+			continue
+		}
+		if len(v) > 18 {
+			return 0, false
+		}
+		var err error
+		if n[i], err = strconv.ParseInt(string(v), 10, 64); err != nil {
+			return 0, false
+		}
+	}
+	return n[1] + n[2] - n[0], true
 }
 
 func reduceAs[T any](base, mine, theirs Value, f func(b, m, t T) (T, error)) (Value, error) {

@@ -3,6 +3,7 @@ package expr
 import (
 	"bytes"
 	"encoding/json"
+	"unicode/utf8"
 )
 
 // Env is the engine's view of what has run, asked only for the steps that a text names and only when it is evaluated.
@@ -116,7 +117,7 @@ func (e Entry) write(b *bytes.Buffer) {
 		b.Write(e.Output)
 	}
 	b.WriteString(`,"agent":`)
-	b.Write(quote(e.Agent))
+	writeQuoted(b, e.Agent)
 	b.WriteByte('}')
 }
 
@@ -127,7 +128,7 @@ func (e Entry) outputs() json.RawMessage {
 		if i > 0 {
 			b.WriteByte(',')
 		}
-		b.Write(quote(c.ID))
+		writeQuoted(&b, c.ID)
 		b.WriteByte(':')
 		c.Entry.write(&b)
 	}
@@ -142,7 +143,7 @@ func (e Entry) order() json.RawMessage {
 		if i > 0 {
 			b.WriteByte(',')
 		}
-		b.Write(quote(c.ID))
+		writeQuoted(&b, c.ID)
 	}
 	b.WriteByte(']')
 	return b.Bytes()
@@ -151,8 +152,31 @@ func (e Entry) order() json.RawMessage {
 // quote gives s as a JSON string. HTML characters stay as they are: this is text for models and people, never for a browser's script.
 func quote(s string) json.RawMessage {
 	var b bytes.Buffer
-	enc := json.NewEncoder(&b)
+	writeQuoted(&b, s)
+	return b.Bytes()
+}
+
+// writeQuoted adds s to b as a JSON string.
+func writeQuoted(b *bytes.Buffer, s string) {
+	if asIs(s) {
+		b.Grow(len(s) + 2)
+		b.WriteByte('"')
+		b.WriteString(s)
+		b.WriteByte('"')
+		return
+	}
+	enc := json.NewEncoder(b)
 	enc.SetEscapeHTML(false)
-	_ = enc.Encode(s) //nolint:errchkjson // a string into a Buffer: neither can fail
-	return bytes.TrimSuffix(b.Bytes(), []byte("\n"))
+	_ = enc.Encode(s)       //nolint:errchkjson // a string into a Buffer: neither can fail
+	b.Truncate(b.Len() - 1) // the line's end
+}
+
+// asIs tells whether s stands in JSON as it is.
+func asIs(s string) bool {
+	for i := range len(s) {
+		if c := s[i]; c < ' ' || c == '"' || c == '\\' || c >= utf8.RuneSelf {
+			return false
+		}
+	}
+	return true
 }

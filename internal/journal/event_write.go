@@ -139,6 +139,9 @@ func (w *writer) mapping(p *plan, v reflect.Value) error {
 		w.buf = append(w.buf, `null`...)
 		return nil
 	}
+	if m, ok := v.Interface().(map[string]json.RawMessage); ok {
+		return w.values(m)
+	}
 	keys := make([]string, 0, v.Len())
 	for it := v.MapRange(); it.Next(); {
 		keys = append(keys, it.Key().String())
@@ -157,6 +160,35 @@ func (w *writer) mapping(p *plan, v reflect.Value) error {
 		w.buf = append(w.buf, ':')
 		w.path[n] = pathStep{name: key, index: -1}
 		if err := w.value(p.elem, v.MapIndex(reflect.ValueOf(key).Convert(p.typ.Key()))); err != nil {
+			return fmt.Errorf("%s: %w", key, err)
+		}
+	}
+	w.path = w.path[:n]
+	w.buf = append(w.buf, '}')
+	return nil
+}
+
+// values is mapping for the fields of a state.
+func (w *writer) values(m map[string]json.RawMessage) error {
+	var space [16]string
+	keys := space[:0]
+	for key := range m {
+		keys = append(keys, key)
+	}
+	slices.Sort(keys)
+	w.buf = append(w.buf, '{')
+	n := len(w.path)
+	w.path = append(w.path, pathStep{})
+	for i, key := range keys {
+		if i > 0 {
+			w.buf = append(w.buf, ',')
+		}
+		if err := w.name(key); err != nil {
+			return err
+		}
+		w.buf = append(w.buf, ':')
+		w.path[n] = pathStep{name: key, index: -1}
+		if err := w.json(m[key]); err != nil {
 			return fmt.Errorf("%s: %w", key, err)
 		}
 	}

@@ -5,7 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/hocket-run/hocket/internal/driver"
@@ -15,9 +15,38 @@ import (
 
 // call is a command under way. The first result that is told counts: the call's own, or that it was given up.
 type call struct {
+	actor  *actor
 	cmd    engine.Command
+	limit  time.Duration
 	cancel context.CancelCauseFunc
-	once   sync.Once
+	told   atomic.Bool
+	slot   atomic.Bool // it holds one of Driver.slots
+}
+
+// tell gives the result to the actor, unless one was told before.
+func (c *call) tell(data engine.InputData) {
+	if c.told.CompareAndSwap(false, true) {
+		c.actor.put(&message{at: c.actor.d.now(), data: data})
+	}
+}
+
+func (c *call) release() {
+	if c.slot.CompareAndSwap(true, false) {
+		<-c.actor.d.slots
+	}
+}
+
+// giveUp tells that the call will have no result, and lets others have its slot.
+func (c *call) giveUp(why error) {
+	c.tell(driver.GivenUp(c.cmd, why))
+	c.release()
+}
+
+func (c *call) overdue() { c.giveUp(fmt.Errorf("no answer within %s, and none since", c.limit)) }
+
+// cancelled begins the time of grace.
+func (c *call) cancelled() {
+	time.AfterFunc(grace, func() { c.giveUp(fmt.Errorf("no answer within %s of the cancellation", grace)) })
 }
 
 type timer struct {
@@ -72,45 +101,37 @@ func (a *actor) begin(id string, cmd engine.Command, limit time.Duration, slot b
 		return
 	}
 	delete(a.orphans, id)
-	c := &call{cmd: cmd}
+	c := &call{actor: a, cmd: cmd, limit: limit}
 	var ctx context.Context
 	ctx, c.cancel = context.WithCancelCause(a.ctx)
 	a.calls[id] = c
-	tell := func(data engine.InputData) {
-		c.once.Do(func() { a.put(&message{at: a.d.now(), data: data}) })
-	}
 	a.work.Add(1)
 	a.d.wg.Go(func() {
 		defer a.work.Done()
 		defer c.cancel(nil)
-		release := func() {}
 		if slot {
 			select {
 			case a.d.slots <- struct{}{}:
+				c.slot.Store(true)
 			case <-ctx.Done():
-				tell(driver.Cancelled(cmd))
+				c.tell(driver.Cancelled(cmd))
 				return
 			}
-			release = sync.OnceFunc(func() { <-a.d.slots })
 		}
-		defer release()
+		defer c.release()
 		if ctx.Err() != nil {
-			tell(driver.Cancelled(cmd)) // it was never made
+			c.tell(driver.Cancelled(cmd)) // it was never made
 			return
 		}
-		giveUp := func(why error) {
-			tell(driver.GivenUp(cmd, why))
-			release()
-		}
 		if limit > 0 {
-			t := time.AfterFunc(limit+grace, func() { giveUp(fmt.Errorf("no answer within %s, and none since", limit)) })
+			t := time.AfterFunc(limit+grace, c.overdue)
 			defer t.Stop()
 		}
-		stop := context.AfterFunc(ctx, func() {
-			time.AfterFunc(grace, func() { giveUp(fmt.Errorf("no answer within %s of the cancellation", grace)) })
-		})
-		defer stop()
-		tell(do(ctx))
+		stop := context.AfterFunc(ctx, c.cancelled)
+		data := do(ctx)
+		stop()
+		c.cancel(nil) // before the result is known: what the call left behind can do nothing more in its name
+		c.tell(data)
 	})
 }
 

@@ -22,6 +22,10 @@ func (a *actor) decide(batch []*message) (dec engine.Decision, err error) {
 	ended := a.run.Status().Ended() // a recovery may end it, as whoever resumes it wishes
 	add := func(inputs ...engine.Input) error {
 		part, err := a.run.Activate(inputs)
+		if len(dec.Events)+len(dec.Commands) == 0 {
+			dec = part
+			return err
+		}
 		dec.Events = append(dec.Events, part.Events...)
 		dec.Commands = append(dec.Commands, part.Commands...)
 		return err

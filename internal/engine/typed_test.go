@@ -1,0 +1,56 @@
+package engine
+
+import (
+	"math/big"
+	"strconv"
+	"testing"
+
+	"pgregory.net/rapid"
+)
+
+// D27: whole numbers are added exactly, whatever their size; the short way for small ones gives what the long way gives.
+func TestSumOfWholeNumbers(t *testing.T) {
+	t.Parallel()
+	numbers := rapid.OneOf(rapid.Int64(), rapid.Int64Range(-9, 9), rapid.SampledFrom([]int64{0, 1e17, 999_999_999_999_999_999, -99_999_999_999_999_999}))
+	rapid.Check(t, func(t *rapid.T) {
+		var v [3]Value
+		want := new(big.Int)
+		for i := range v {
+			if rapid.IntRange(0, 4).Draw(t, "absent") == 0 {
+				continue
+			}
+			n := numbers.Draw(t, "n")
+			v[i] = strconv.AppendInt(nil, n, 10)
+			if x := big.NewInt(n); i == 0 {
+				want.Sub(want, x)
+			} else {
+				want.Add(want, x)
+			}
+		}
+		if got, ok := sumWhole(v[0], v[1], v[2]); !ok || string(got) != want.String() {
+			t.Fatalf("base %s, %s and %s give %s, not %s", v[0], v[1], v[2], got, want)
+		}
+	})
+	for _, no := range []string{"1.5", "1e3", `"1"`, "true"} {
+		if _, ok := sumWhole(nil, Value("1"), Value(no)); ok {
+			t.Errorf("%s is taken for a whole number", no)
+		}
+	}
+}
+
+// Nobody who was given a state sees the changes that come after.
+func TestStateIsSharedUntilItChanges(t *testing.T) {
+	t.Parallel()
+	r := &Run{s: state{Scopes: []scope{{View: map[string]Value{"a": Value("1"), "b": Value("2")}}}}}
+	before := r.stateAt(0)
+	mine := r.State()
+	r.s.Scopes[0].Writes, r.s.Scopes[0].now = map[string]write{"a": {Value: Value("3")}}, nil
+	after := r.stateAt(0)
+	mine["a"] = Value("4")
+	seen := overlaid(after, map[string]Value{"b": Value("5")})
+	for name, got := range map[string]Value{"1": before["a"], "3": after["a"], "2": after["b"], "5": seen["b"]} {
+		if string(got) != name {
+			t.Errorf("got %s, want %s", got, name)
+		}
+	}
+}
