@@ -143,7 +143,7 @@ func (cl *Client) CreateSession(ctx context.Context, c graph.SessionConfig) (gra
 		s.tools = defs
 	}
 	var err error
-	s.id, err = once(ctx, s.key+"/id", func(context.Context) (string, error) { return "llm-" + rand.Text(), nil })
+	s.id, err = graph.Once(ctx, s.key+"/id", func(context.Context) (string, error) { return "llm-" + rand.Text(), nil })
 	if err != nil {
 		return nil, err
 	}

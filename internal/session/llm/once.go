@@ -1,7 +1,6 @@
 package llm
 
 import (
-	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -36,8 +35,4 @@ func digest(values ...any) (sum [sha256.Size]byte) {
 	}
 	h.Sum(sum[:0])
 	return sum
-}
-
-func once[T any](ctx context.Context, _ string, fn func(context.Context) (T, error)) (T, error) {
-	return fn(ctx)
 }

@@ -101,9 +101,9 @@ type answer struct {
 }
 
 func (s *session) ask(ctx context.Context) (answer, error) {
-	sums := make([][sha256.Size]byte, len(s.conv))
-	for i, e := range s.conv {
-		sums[i] = e.digest
+	sums := make([]byte, 0, len(s.conv)*sha256.Size)
+	for _, e := range s.conv {
+		sums = append(sums, e.digest[:]...)
 	}
 	a, err := s.call(ctx, "model", digest(s.model, s.system, s.tools, sums), model.Request{
 		Model: s.model, System: s.system, Messages: s.messages(), Tools: s.tools, Params: s.cfg.Params, Agent: s.agent, Node: s.node,
@@ -119,7 +119,7 @@ func (s *session) ask(ctx context.Context) (answer, error) {
 func (s *session) call(ctx context.Context, kind string, asked [sha256.Size]byte, req model.Request) (answer, error) {
 	s.calls++
 	key := stepKey(s.key, kind, s.calls, asked)
-	return once(ctx, key, func(ctx context.Context) (a answer, err error) {
+	return graph.Once(ctx, key, func(ctx context.Context) (a answer, err error) {
 		defer guard("model client", &err)
 		reply, err := model.WithTimeouts(s.cfg.Models, s.cfg.ModelTimeout, s.cfg.ModelIdle).Call(ctx, req, nil)
 		return answer{Message: reply.Message, Reasoning: reply.Reasoning, Usage: reply.Usage, Stop: reply.StopReason}, err
@@ -203,7 +203,7 @@ func (s *session) use(ctx context.Context, c chat.ToolCall) (ToolResult, error) 
 		return ToolResult{Text: "the arguments are not a JSON object", IsError: true}, nil
 	}
 	asked := digest(c.Name, string(args))
-	return once(ctx, stepKey(s.key, "tool", s.calls, asked), func(ctx context.Context) (ToolResult, error) {
+	return graph.Once(ctx, stepKey(s.key, "tool", s.calls, asked), func(ctx context.Context) (ToolResult, error) {
 		limited, cancel := context.WithTimeoutCause(ctx, s.cfg.ToolTimeout, fmt.Errorf("the tool took longer than %s", s.cfg.ToolTimeout))
 		defer cancel()
 		r, err := s.callTool(limited, ToolCall{

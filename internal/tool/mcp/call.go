@@ -104,11 +104,11 @@ func (t *remoteTool) callError(ctx context.Context, conn *conn, sent bool, err e
 		if said.Code == jsonrpc.CodeInvalidParams {
 			kind = tool.KindInvalidArguments
 		}
-		return tool.Errorf(kind, name, "tool %q failed: %w", name, red.error(said))
+		return tool.Errorf(kind, name, "tool %q failed: %w", name, red.Error(said))
 	}
-	e := tool.Errorf(tool.KindNetwork, name, "tool %q gave no answer: %w", name, red.error(plain(err)))
-	if conn.proc != nil && conn.proc.waitFor(conn.grace) {
-		e.Message = fmt.Sprintf("tool %q gave no answer: the server %s", name, conn.proc.epitaph(red))
+	e := tool.Errorf(tool.KindNetwork, name, "tool %q gave no answer: %w", name, red.Error(plain(err)))
+	if conn.proc != nil && conn.proc.WaitFor(conn.grace) {
+		e.Message = fmt.Sprintf("tool %q gave no answer: the server %s", name, conn.proc.Epitaph(red))
 	}
 	e.OutcomeUnknown = sent
 	return e

@@ -12,6 +12,8 @@ import (
 	"time"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/hocket-run/hocket/internal/process"
 )
 
 // greetFirst is the protocol version that is tried first: its `initialize` is what nearly every server understands, while a server that does not
@@ -27,7 +29,7 @@ type dialer struct {
 	env      []string
 	endpoint *url.URL
 	headers  map[string]string
-	red      redactor
+	red      process.Redactor
 }
 
 // conn is one connection to a server.
@@ -35,7 +37,7 @@ type conn struct {
 	sess *sdk.ClientSession
 	// kill breaks the transport at once: pending reads and writes return, the process and its children end.
 	kill func()
-	proc *process // nil over HTTP
+	proc *process.Process // nil over HTTP
 	// dead is closed when the session has ended, from whichever side.
 	dead  chan struct{}
 	stale atomic.Bool // the server announced that its list changed
@@ -115,18 +117,18 @@ func (d *dialer) transport(c *conn) (sdk.Transport, error) {
 		}
 		return t, nil
 	}
-	proc, err := startProcess(d.argv, d.dir, d.env, func(line string) {
-		d.cfg.Logger.Debug("mcp server", "toolset", d.name, "stderr", d.red.text(line))
+	proc, err := process.Start(d.argv, d.dir, d.env, func(line string) {
+		d.cfg.Logger.Debug("mcp server", "toolset", d.name, "stderr", d.red.Text(line))
 	})
 	if err != nil {
 		return nil, fmt.Errorf("start %q: %w", d.argv[0], err)
 	}
 	c.proc = proc
-	c.kill = sync.OnceFunc(proc.kill)
-	return &sdk.IOTransport{Reader: &chatter{r: proc.stdout, onLine: func(line string) {
-		proc.last.add(line)
-		d.cfg.Logger.Debug("mcp server", "toolset", d.name, "stdout", d.red.text(line))
-	}}, Writer: c}, nil
+	c.kill = sync.OnceFunc(proc.Kill)
+	return &sdk.IOTransport{Reader: process.Messages(proc.Stdout, func(line string) {
+		proc.Note(line)
+		d.cfg.Logger.Debug("mcp server", "toolset", d.name, "stdout", d.red.Text(line))
+	}), Writer: c}, nil
 }
 
 // capture is a transport whose connection can be closed past the session, which would wait for its calls.
@@ -162,8 +164,8 @@ func (d *dialer) giveUp(ctx context.Context, c *conn, err error) error {
 	if ctx.Err() != nil {
 		c.kill()
 	}
-	_ = c.proc.stop(c.grace)
-	words := d.red.text(c.proc.last.String())
+	_ = c.proc.Stop(c.grace)
+	words := d.red.Text(c.proc.LastWords())
 	switch {
 	case answer(err) != nil:
 		return err
@@ -172,7 +174,7 @@ func (d *dialer) giveUp(ctx context.Context, c *conn, err error) error {
 	case ctx.Err() != nil:
 		return err
 	}
-	return fmt.Errorf("the server %s: %w", c.proc.epitaph(d.red), err)
+	return fmt.Errorf("the server %s: %w", c.proc.Epitaph(d.red), err)
 }
 
 // isDead tells whether the session has ended or is of no more use.
@@ -208,7 +210,7 @@ func (c *conn) end() error {
 		}
 	}
 	if c.proc != nil {
-		return c.proc.stop(c.grace)
+		return c.proc.Stop(c.grace)
 	}
 	c.kill()
 	return nil
@@ -243,7 +245,7 @@ func (c *conn) alive(token string) {
 // Write hands a message on to the process and notes which call it was. When a connection breaks, the SDK fails calls with the same error whether
 // or not they were written before, and only those that were not may be made again over another connection.
 func (c *conn) Write(line []byte) (int, error) {
-	n, err := c.proc.stdin.Write(line)
+	n, err := c.proc.Stdin.Write(line)
 	if err != nil {
 		return n, err
 	}
@@ -256,7 +258,7 @@ func (c *conn) Write(line []byte) (int, error) {
 }
 
 // Close closes the process's input.
-func (c *conn) Close() error { return c.proc.stdin.Close() }
+func (c *conn) Close() error { return c.proc.Stdin.Close() }
 
 // do makes a request and returns when ctx is done, even if the server does not read what it is sent.
 func do[R any](ctx context.Context, c *conn, request func(context.Context) (R, error)) (R, error) {

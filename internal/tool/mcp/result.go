@@ -40,7 +40,7 @@ func (ts *Toolset) result(res *sdk.CallToolResult) (tool.Result, error) {
 	if err != nil {
 		return tool.Result{}, fmt.Errorf("read the server's answer: %w", err)
 	}
-	out.Text, out.Structured = ts.red.text(out.Text), ts.red.json(out.Structured)
+	out.Text, out.Structured = ts.red.Text(out.Text), ts.red.JSON(out.Structured)
 	return out, nil
 }
 

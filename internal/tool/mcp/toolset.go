@@ -14,6 +14,7 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/hocket-run/hocket/internal/chat"
+	"github.com/hocket-run/hocket/internal/process"
 	"github.com/hocket-run/hocket/internal/tool"
 )
 
@@ -34,7 +35,7 @@ var (
 type Toolset struct {
 	dial dialer
 	cfg  Config
-	red  redactor
+	red  process.Redactor
 
 	// life ends with Close; whatever waits, waits for it too.
 	life   context.Context
@@ -81,7 +82,7 @@ func New(cfg Config, spec tool.Spec) (*Toolset, error) {
 		}
 		return nil, tool.Errorf(tool.KindFailed, name, "toolset %q: %w", name, err)
 	}
-	d.red = exp.redactor()
+	d.red = process.NewRedactor(exp.secrets)
 	ts := &Toolset{dial: d, cfg: cfg, red: d.red, gate: make(chan struct{}, 1), closed: make(chan struct{})}
 	ts.life, ts.end = context.WithCancel(context.Background())
 	return ts, nil
@@ -277,7 +278,7 @@ func (ts *Toolset) list(ctx context.Context, c *conn) ([]tool.Tool, error) {
 
 func (ts *Toolset) newTool(t *sdk.Tool, schema json.RawMessage) *remoteTool {
 	r := &remoteTool{set: ts, policy: tool.PolicyAsk}
-	r.def = chat.ToolDef{Name: t.Name, Description: ts.red.text(t.Description), Parameters: ts.red.json(schema)}
+	r.def = chat.ToolDef{Name: t.Name, Description: ts.red.Text(t.Description), Parameters: ts.red.JSON(schema)}
 	if r.def.Description == "" {
 		r.def.Description = t.Title
 	}
@@ -294,7 +295,7 @@ func (ts *Toolset) openError(ctx context.Context, err error) error {
 	if ts.dial.endpoint == nil || answer(err) != nil {
 		kind = tool.KindFailed
 	}
-	err = ts.red.error(plain(err))
+	err = ts.red.Error(plain(err))
 	name := ts.Name()
 	switch cause := context.Cause(ctx); {
 	case errors.Is(cause, tool.ErrClosed):

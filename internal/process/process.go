@@ -1,4 +1,4 @@
-package mcp
+package process
 
 import (
 	"bufio"
@@ -15,20 +15,21 @@ import (
 // drainAfter is how long the pipes of a process that has ended are still read: a grandchild that left the group may hold them open for ever.
 const drainAfter = time.Second
 
-// process is a server with its standard streams, in a process group of its own, so that it ends with all its children.
-type process struct {
-	cmd    *exec.Cmd
-	stdin  *os.File // our ends
-	stdout *os.File
+// Process is a program that was started, with our ends of its standard input and output. It has a process group of its own, so that it ends with all its
+// children. Safe for concurrent use, as far as files are.
+type Process struct {
+	Stdin, Stdout *os.File
+
+	cmd *exec.Cmd
 	// gone is closed when the process has ended, its group was killed and its standard error was read to the end. state is set then.
 	gone  chan struct{}
 	state string
 	last  lastLines
 }
 
-// startProcess starts argv with env as its whole environment. onLine gets each line of its standard error, from one goroutine.
-func startProcess(argv []string, dir string, env []string, onLine func(string)) (*process, error) {
-	cmd := exec.Command(argv[0], argv[1:]...) //nolint:noctx // it outlives the call that starts it, and ends by stop
+// Start starts argv in dir ("": ours) with env as its whole environment. onLine gets each line of its standard error, from one goroutine.
+func Start(argv []string, dir string, env []string, onLine func(string)) (*Process, error) {
+	cmd := exec.Command(argv[0], argv[1:]...) //nolint:noctx // it outlives the call that starts it, and ends by Stop
 	cmd.Dir, cmd.Env = dir, env
 	ownGroup(cmd)
 
@@ -61,7 +62,7 @@ func startProcess(argv []string, dir string, env []string, onLine func(string)) 
 	for _, f := range []*os.File{inR, outW, errW} {
 		_ = f.Close()
 	}
-	p := &process{cmd: cmd, stdin: inW, stdout: outR, gone: make(chan struct{})}
+	p := &Process{cmd: cmd, Stdin: inW, Stdout: outR, gone: make(chan struct{})}
 	read := make(chan struct{})
 	go func() {
 		defer close(read)
@@ -86,7 +87,7 @@ func startProcess(argv []string, dir string, env []string, onLine func(string)) 
 }
 
 // readErrors hands on what the process writes to standard error, line by line. A line that is too long is handed on in pieces.
-func (p *process) readErrors(r io.Reader, onLine func(string)) {
+func (p *Process) readErrors(r io.Reader, onLine func(string)) {
 	br := bufio.NewReaderSize(r, 4096)
 	for {
 		line, _, err := br.ReadLine()
@@ -101,56 +102,66 @@ func (p *process) readErrors(r io.Reader, onLine func(string)) {
 	}
 }
 
-// kill ends the process and its children at once and makes pending reads and writes return. Once the process is gone it signals nobody: its
+// Kill ends the process and its children at once and makes pending reads and writes return. Once the process is gone it signals nobody: its
 // number may be another's by then.
-func (p *process) kill() {
+func (p *Process) Kill() {
 	select {
 	case <-p.gone:
 	default:
 		killGroup(p.cmd.Process.Pid)
 	}
-	_ = p.stdin.Close()
-	_ = p.stdout.Close()
+	_ = p.Stdin.Close()
+	_ = p.Stdout.Close()
 }
 
-// stop ends the process: its input is closed, then it is asked to end, then it and its children are killed, grace apart. It returns when
+// Stop ends the process: its input is closed, then it is asked to end, then it and its children are killed, grace apart. It returns when
 // everything is gone.
-func (p *process) stop(grace time.Duration) error {
-	_ = p.stdin.Close()
-	if p.waitFor(grace) {
+func (p *Process) Stop(grace time.Duration) error {
+	_ = p.Stdin.Close()
+	if p.WaitFor(grace) {
 		return nil
 	}
 	terminateGroup(p.cmd.Process.Pid)
-	if p.waitFor(grace) {
+	if p.WaitFor(grace) {
 		return nil
 	}
-	p.kill()
-	if p.waitFor(grace + drainAfter) {
+	p.Kill()
+	if p.WaitFor(grace + drainAfter) {
 		return nil
 	}
 	return fmt.Errorf("process %d does not end", p.cmd.Process.Pid)
 }
 
-// epitaph says how a process that is gone ended, and its last words.
-func (p *process) epitaph(red redactor) string {
+// Epitaph says how a process that is gone ended, and its last words.
+func (p *Process) Epitaph(red Redactor) string {
 	text := "ended (" + p.state + ")"
 	if words := p.last.String(); words != "" {
-		text += ", saying: " + red.text(words)
+		text += ", saying: " + red.Text(words)
 	}
 	return text
 }
 
-func (p *process) waitFor(d time.Duration) bool {
+// WaitFor waits at most d for the process to be gone, and tells whether it is.
+func (p *Process) WaitFor(d time.Duration) bool {
 	t := time.NewTimer(d)
 	defer t.Stop()
 	select {
 	case <-p.gone:
-		_ = p.stdout.Close()
+		_ = p.Stdout.Close()
 		return true
 	case <-t.C:
 		return false
 	}
 }
+
+// Gone is closed when the process has ended, its group was killed, and its standard error was read to the end.
+func (p *Process) Gone() <-chan struct{} { return p.gone }
+
+// Note adds a line to the process's last words: standard error is in them anyway.
+func (p *Process) Note(line string) { p.last.add(line) }
+
+// LastWords gives the end of what the process wrote to standard error and of what was noted, at most 1 KiB.
+func (p *Process) LastWords() string { return p.last.String() }
 
 // lastLines keeps the end of what was written, for error messages.
 type lastLines struct {

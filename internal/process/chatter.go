@@ -1,4 +1,4 @@
-package mcp
+package process
 
 import (
 	"io"
@@ -23,6 +23,11 @@ type chatter struct {
 	bracket         bool // a bracket that begins a batch of messages, or a line such as `[INFO] …`
 	noise           []byte
 	noisy           bool
+}
+
+// Messages gives what r says without the lines that are no messages; see chatter. onLine gets those lines, cut after 1 KiB.
+func Messages(r io.ReadCloser, onLine func(string)) io.ReadCloser {
+	return &chatter{r: r, onLine: onLine}
 }
 
 // Read implements io.Reader.

@@ -1,4 +1,4 @@
-package mcp
+package process
 
 import (
 	"encoding/json"

@@ -1,0 +1,396 @@
+//go:build unix
+
+package acp_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/hocket-run/hocket/graph"
+	"github.com/hocket-run/hocket/internal/session/acp"
+)
+
+func config(t *testing.T, mode string) acp.Config {
+	t.Helper()
+	return acp.Config{
+		Command: command(t), Env: map[string]string{modeVar: mode, "API_TOKEN": "sesame-7"},
+		Environ: func() []string { return []string{"PATH=" + os.Getenv("PATH"), "PASSED=yes", "HIDDEN=yes"} }, PassEnv: []string{"PASSED", "UNSET"},
+	}
+}
+
+func create(ctx context.Context, t *testing.T, cfg acp.Config, c graph.SessionConfig) (graph.Session, error) {
+	t.Helper()
+	client, err := acp.New(cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := client.CreateSession(ctx, c)
+	if err == nil {
+		t.Cleanup(func() {
+			if err := errors.Join(s.Destroy(context.Background()), s.Destroy(context.Background())); err != nil {
+				t.Errorf("destroy: %v", err)
+			}
+		})
+	}
+	return s, err
+}
+
+// open begins a session in a folder of its own.
+func open(t *testing.T, cfg acp.Config, c graph.SessionConfig) (graph.Session, string) {
+	t.Helper()
+	if c.Dir == "" {
+		c.Dir = t.TempDir()
+	}
+	s, err := create(t.Context(), t, cfg, c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s, c.Dir
+}
+
+// talk sends a message and gives the answer, one line a message, and the error.
+func talk(ctx context.Context, s graph.Session, message string) (string, error) {
+	var lines []string
+	for m, err := range s.Stream(ctx, message) {
+		if err != nil {
+			return strings.Join(lines, "\n"), err
+		}
+		line := m.Type + " " + m.Role
+		if m.ToolCallID != "" {
+			line += " " + m.Tool + "#" + m.ToolCallID + string(m.Arguments)
+		}
+		if m.IsError {
+			line += " failed"
+		}
+		lines = append(lines, line+": "+m.Content)
+	}
+	return strings.Join(lines, "\n"), nil
+}
+
+func wantSaid(t *testing.T, s graph.Session, message, want string) {
+	t.Helper()
+	got, err := talk(t.Context(), s, message)
+	if diff := cmp.Diff(want, strings.TrimPrefix(got, "text assistant: ")); diff != "" || err != nil {
+		t.Errorf("%s: %v, -want +got:\n%s", message, err, diff)
+	}
+}
+
+func waitFor(t *testing.T, ok func() bool) {
+	t.Helper()
+	tick := time.NewTicker(5 * time.Millisecond)
+	defer tick.Stop()
+	deadline := time.After(10 * time.Second)
+	for !ok() {
+		select {
+		case <-tick.C:
+		case <-deadline:
+			t.Fatal("it did not happen within 10 s")
+		}
+	}
+}
+
+// gone tells whether a process is no more, or a zombie that somebody else has to bury.
+func gone(pid int) bool {
+	if errors.Is(syscall.Kill(pid, 0), syscall.ESRCH) {
+		return true
+	}
+	stat, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
+	_, after, _ := strings.Cut(string(stat), ") ")
+	return err == nil && strings.HasPrefix(after, "Z")
+}
+
+// TestStream: what the agent says comes in order, a tool call once when its arguments are known and once when it ends (S2-68).
+func TestStream(t *testing.T) {
+	t.Parallel()
+	s, _ := open(t, config(t, "normal"), graph.SessionConfig{SystemPrompt: "Be good."})
+	got, err := talk(t.Context(), s, "work")
+	want := `thinking assistant: hm
+thinking assistant: Plan:
+- [pending] look
+
+text assistant: I 
+text assistant: look.
+tool_use assistant read#1{"path":"a.txt"}: a.txt
+tool_result tool read#1: inside
+[change of /b.txt]
+new
+tool_use assistant search#2: search
+text assistant: [image image/png]
+tool_result tool search#2 failed: {"error":"none"}`
+	if diff := cmp.Diff(want, got); diff != "" || err != nil {
+		t.Errorf("%v, -want +got:\n%s", err, diff)
+	}
+	// The system prompt went before the first message, and only there.
+	wantSaid(t, s, "said", "Be good. | work\nsaid\n<nil>")
+	if s.ID() == "" {
+		t.Error("the session has no id")
+	}
+	if got, err := talk(t.Context(), s, "flood"); err != nil || strings.Count(got, "x") < 3000 {
+		t.Errorf("%d bytes of a flood, %v", len(got), err)
+	}
+}
+
+// TestUsage: what the agent tells, else nothing; Summarize is the agent's own command, where it has one (S2-69).
+func TestUsage(t *testing.T) {
+	t.Parallel()
+	s, _ := open(t, config(t, "normal"), graph.SessionConfig{})
+	if _, err := s.ContextUsage(t.Context()); !errors.Is(err, graph.ErrUnknownUsage) {
+		t.Errorf("before anything was told: %v", err)
+	}
+	if _, err := talk(t.Context(), s, "work"); err != nil {
+		t.Fatal(err)
+	}
+	if u, err := s.ContextUsage(t.Context()); err != nil || u != (graph.SessionUsage{InputTokens: 450, MaxTokens: 1000}) {
+		t.Errorf("%+v, %v", u, err)
+	}
+	if err := s.Summarize(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if u, err := s.ContextUsage(t.Context()); err != nil || u.InputTokens != 10 {
+		t.Errorf("after the summary: %+v, %v", u, err)
+	}
+	plain, _ := open(t, config(t, "plain"), graph.SessionConfig{})
+	if err := plain.Summarize(t.Context()); !errors.Is(err, graph.ErrNoSummarize) {
+		t.Errorf("without the command: %v", err)
+	}
+}
+
+// TestPermissions: denied unless the config allows it (SEC13), for once where the agent offers that.
+func TestPermissions(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		allow   []string
+		decide  func(context.Context, acp.Permission) (bool, error)
+		outcome string
+	}{
+		"by default":                  {nil, nil, "no"},
+		"kind":                        {[]string{"read", "execute"}, nil, "yes"},
+		"title":                       {[]string{"touch done"}, nil, "yes"},
+		"everything":                  {[]string{"*"}, nil, "yes"},
+		"a part of a word is no word": {[]string{"exec", "touch", ""}, nil, "no"},
+		"decided": {nil, func(_ context.Context, p acp.Permission) (bool, error) {
+			return p.Kind == "execute" && p.Tool == "touch done" && string(p.Arguments) == `{"command":"touch done"}` && p.Agent == "Ann" && p.Node == "n" && p.Session != "", nil
+		}, "yes"},
+		"decided against": {nil, func(context.Context, acp.Permission) (bool, error) { return false, nil }, "no"},
+		"undecided":       {nil, func(context.Context, acp.Permission) (bool, error) { return true, errors.New("nobody is here") }, "no"},
+		"panicked":        {nil, func(context.Context, acp.Permission) (bool, error) { panic("ouch") }, "no"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			cfg := config(t, "normal")
+			cfg.Allow, cfg.Decide = c.allow, c.decide
+			s, dir := open(t, cfg, graph.SessionConfig{Name: "Ann", Node: "n"})
+			got, err := talk(t.Context(), s, "tool execute")
+			failed := ""
+			if c.outcome != "yes" {
+				failed = " failed"
+			}
+			want := "tool_use assistant execute#1{\"command\":\"touch done\"}: touch done\ntool_result tool execute#1" + failed + ": " + c.outcome
+			if diff := cmp.Diff(want, got); diff != "" || err != nil {
+				t.Errorf("%v, -want +got:\n%s", err, diff)
+			}
+			if _, err := os.Stat(filepath.Join(dir, "done")); (err == nil) != (c.outcome == "yes") {
+				t.Errorf("the file: %v", err)
+			}
+		})
+	}
+	t.Run("an answer that is not offered is not given", func(t *testing.T) {
+		t.Parallel()
+		s, _ := open(t, config(t, "normal"), graph.SessionConfig{})
+		wantSaid(t, s, "once", "false <nil>")
+	})
+}
+
+// TestWaitingForPerson: while somebody decides, no time limit runs; when nobody waits any more, the question ends.
+func TestWaitingForPerson(t *testing.T) {
+	t.Parallel()
+	cfg := config(t, "normal")
+	cfg.IdleTimeout, cfg.TurnTimeout = 50*time.Millisecond, 100*time.Millisecond
+	cfg.Decide = func(ctx context.Context, _ acp.Permission) (bool, error) {
+		select {
+		case <-time.After(400 * time.Millisecond): // the passing of time is what is tested
+			return true, nil
+		case <-ctx.Done():
+			return false, ctx.Err()
+		}
+	}
+	s, dir := open(t, cfg, graph.SessionConfig{})
+	if got, err := talk(t.Context(), s, "tool execute"); err != nil || read(t, dir, "outcome") != "yes" {
+		t.Errorf("%q, %v", got, err)
+	}
+
+	asked := make(chan struct{})
+	cfg = config(t, "normal")
+	cfg.Decide = func(ctx context.Context, _ acp.Permission) (bool, error) {
+		close(asked)
+		<-ctx.Done()
+		return false, ctx.Err()
+	}
+	s, dir = open(t, cfg, graph.SessionConfig{})
+	ctx, cancel := context.WithCancel(t.Context())
+	go func() {
+		<-asked
+		cancel()
+	}()
+	if _, err := talk(ctx, s, "tool execute"); !errors.Is(err, context.Canceled) {
+		t.Errorf("got %v", err)
+	}
+	if got := read(t, dir, "outcome"); got != "cancelled" {
+		t.Errorf("the agent was told %q", got)
+	}
+}
+
+// TestFiles: through us an agent reaches files of the session's folder, where the config allows it, and nothing else (SEC16).
+func TestFiles(t *testing.T) {
+	t.Parallel()
+	outside := filepath.Join(t.TempDir(), "secret")
+	dir := t.TempDir()
+	for name, text := range map[string]string{outside: "1\n2\n3\n", filepath.Join(dir, "a.txt"): "one\ntwo\nthree\n"} {
+		if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := errors.Join(os.Symlink(outside, filepath.Join(dir, "link")), syscall.Mkfifo(filepath.Join(dir, "pipe"), 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	cfg := config(t, "normal")
+	cfg.ReadFiles, cfg.WriteFiles = true, true
+	s, _ := open(t, cfg, graph.SessionConfig{Dir: dir})
+	if got := read(t, dir, "capabilities"); got != "true true false" {
+		t.Errorf("capabilities: %s", got)
+	}
+	wantSaid(t, s, "read "+dir+"/a.txt", `"two\n" <nil>`)
+	wantSaid(t, s, "write "+dir+"/sub/b.txt", "<nil>")
+	if got := read(t, dir, "sub/b.txt"); got != "new" {
+		t.Errorf("written: %q", got)
+	}
+	for _, path := range []string{outside, dir + "/../" + filepath.Base(filepath.Dir(outside)) + "/secret", dir + "/link", dir, dir + "/pipe", "a.txt"} {
+		for _, verb := range []string{"read ", "write "} {
+			if got, err := talk(t.Context(), s, verb+path); err != nil || strings.HasSuffix(got, "<nil>") {
+				t.Errorf("%s%s: %s, %v", verb, path, got, err)
+			}
+		}
+	}
+	if got, err := os.ReadFile(outside); err != nil || string(got) != "1\n2\n3\n" {
+		t.Errorf("outside: %q, %v", got, err)
+	}
+	closed, shut := open(t, config(t, "normal"), graph.SessionConfig{})
+	if got := read(t, shut, "capabilities"); got != "false false false" {
+		t.Errorf("capabilities: %s", got)
+	}
+	for _, m := range []string{"read " + shut + "/capabilities", "write " + shut + "/x", "terminal"} {
+		if got, err := talk(t.Context(), closed, m); err != nil || !strings.Contains(got, "Method not found") {
+			t.Errorf("%s: %s, %v", m, got, err)
+		}
+	}
+}
+
+// TestEnvironment: an agent gets what the config names, and not our environment.
+func TestEnvironment(t *testing.T) {
+	t.Parallel()
+	s, _ := open(t, config(t, "normal"), graph.SessionConfig{})
+	wantSaid(t, s, "env PASSED", "yes true")
+	wantSaid(t, s, "env HIDDEN", " false")
+	wantSaid(t, s, "env UNSET", " false")
+	wantSaid(t, s, "env API_TOKEN", "sesame-7 true")
+}
+
+// TestChoices: model and mode are those that the agent offers, by either way of the protocol.
+func TestChoices(t *testing.T) {
+	t.Parallel()
+	s, _ := open(t, config(t, "normal"), graph.SessionConfig{Model: "big"})
+	wantSaid(t, s, "model", "big")
+	s, _ = open(t, config(t, "older"), graph.SessionConfig{Options: map[string]any{"mode": "code"}})
+	wantSaid(t, s, "model", "mode code")
+	for name, c := range map[string]struct {
+		mode   string
+		config graph.SessionConfig
+		want   string
+	}{
+		"unknown model":  {"normal", graph.SessionConfig{Model: "huge"}, `model of the agent: the agent does not offer "huge"; it offers small, big`},
+		"no choice":      {"plain", graph.SessionConfig{Model: "big"}, `"big" cannot be set: the agent offers no choice`},
+		"unknown mode":   {"older", graph.SessionConfig{Options: map[string]any{"mode": "x"}}, `it offers ask, code`},
+		"unknown option": {"plain", graph.SessionConfig{Options: map[string]any{"x": "y"}}, `an ACP session has no option "x"`},
+		"option, number": {"plain", graph.SessionConfig{Options: map[string]any{"mode": 1}}, `option "mode" is not a text`},
+		"tools":          {"plain", graph.SessionConfig{Tools: []string{"look"}}, `cannot be given "look"`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			c.config.Dir = t.TempDir()
+			if _, err := create(t.Context(), t, config(t, c.mode), c.config); err == nil || !strings.Contains(err.Error(), c.want) {
+				t.Errorf("got %v, want %q", err, c.want)
+			}
+		})
+	}
+}
+
+// TestStopReasons: every reason of the protocol is told, and the session can be used on.
+func TestStopReasons(t *testing.T) {
+	t.Parallel()
+	s, _ := open(t, config(t, "normal"), graph.SessionConfig{})
+	for reason, want := range map[string]string{
+		"refusal": graph.StopRefusal, "max_tokens": graph.StopMaxTokens, "max_turn_requests": graph.StopMaxTurns, "cancelled": graph.StopCancelled,
+	} {
+		_, err := talk(t.Context(), s, "stop "+reason)
+		if stop, ok := errors.AsType[*graph.StopError](err); !ok || stop.Reason != want {
+			t.Errorf("%s: got %v", reason, err)
+		}
+	}
+	if _, err := talk(t.Context(), s, "stop bored"); err == nil || !strings.Contains(err.Error(), `"bored"`) {
+		t.Errorf("got %v", err)
+	}
+	wantSaid(t, s, "model", "")
+}
+
+// TestLoad: a former session goes on, without its past being told again (D23).
+func TestLoad(t *testing.T) {
+	t.Parallel()
+	first, dir := open(t, config(t, "normal"), graph.SessionConfig{})
+	if _, err := talk(t.Context(), first, "stop end_turn"); err != nil {
+		t.Fatal(err)
+	}
+	if err := first.Destroy(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	s, _ := open(t, config(t, "normal"), graph.SessionConfig{Dir: dir, Load: first.ID(), SystemPrompt: "not again"})
+	if s.ID() != first.ID() {
+		t.Errorf("id %q, want %q", s.ID(), first.ID())
+	}
+	wantSaid(t, s, "said", "stop end_turn\nsaid\n<nil>")
+	if _, err := create(t.Context(), t, config(t, "forgetful"), graph.SessionConfig{Dir: dir, Load: "x"}); !errors.Is(err, graph.ErrNoLoad) {
+		t.Errorf("an agent that cannot: %v", err)
+	}
+	if _, err := create(t.Context(), t, config(t, "normal"), graph.SessionConfig{Dir: dir, Load: "nix"}); err == nil || !strings.Contains(err.Error(), `load session "nix"`) {
+		t.Errorf("a session that is not there: %v", err)
+	}
+}
+
+// TestConfig: what a client cannot be made of, and what is known of agents.
+func TestConfig(t *testing.T) {
+	t.Parallel()
+	if _, err := acp.New(acp.Config{IdleTimeout: -1}); err == nil || !strings.Contains(err.Error(), "field Command is missing") || !strings.Contains(err.Error(), "IdleTimeout is negative") {
+		t.Errorf("got %v", err)
+	}
+	for _, name := range []string{"claude", "copilot", "gemini", "opencode"} {
+		p, ok := acp.PresetOf(name)
+		if !ok || p.Name != name || len(p.Command) == 0 || p.Install == "" {
+			t.Errorf("%s: %+v, %v", name, p, ok)
+		}
+		if _, err := acp.New(acp.Config{Command: p.Command, PassEnv: p.PassEnv}); err != nil {
+			t.Error(err)
+		}
+	}
+	if _, ok := acp.PresetOf("nix"); ok || len(acp.Presets()) != 4 {
+		t.Error("presets: ", fmt.Sprint(acp.Presets()))
+	}
+}

@@ -1,0 +1,183 @@
+package acp
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"sync"
+	"time"
+
+	sdk "github.com/coder/acp-go-sdk"
+
+	"github.com/hocket-run/hocket/internal/process"
+)
+
+// conn is a running agent and the connection to it.
+type conn struct {
+	cfg  Config
+	red  process.Redactor
+	proc *process.Process
+	rpc  *sdk.ClientSideConnection
+	can  sdk.AgentCapabilities
+	auth []string // the agent's ways to log in
+	// life is the context of all requests: it ends with the connection, not with whoever asks.
+	life context.Context
+	end  context.CancelFunc
+	kill func()
+	stop func() error
+}
+
+// dial starts the agent and agrees on the protocol. What it started is gone again when it fails.
+func (cl *Client) dial(ctx context.Context, dir string, p sdk.Client, files sdk.FileSystemCapabilities) (*conn, error) {
+	proc, err := process.Start(cl.cfg.Command, dir, cl.env, func(line string) {
+		cl.cfg.Logger.Debug("coding agent", "command", cl.cfg.Command[0], "stderr", cl.red.Text(line))
+	})
+	if err != nil {
+		return nil, fmt.Errorf("start the agent: %w", err)
+	}
+	c := &conn{cfg: cl.cfg, red: cl.red, proc: proc}
+	c.life, c.end = context.WithCancel(context.Background())
+	c.kill = sync.OnceFunc(proc.Kill)
+	c.stop = sync.OnceValue(func() error {
+		err := proc.Stop(c.cfg.CloseGrace)
+		c.end()
+		if c.rpc != nil {
+			<-c.rpc.Done()
+		}
+		return err
+	})
+	// The SDK's reader starts at once, while its logger can only be set afterwards.
+	ready := make(chan struct{})
+	c.rpc = sdk.NewClientSideConnection(p, proc.Stdin, &gate{ready, process.Messages(proc.Stdout, func(line string) {
+		proc.Note(line)
+		cl.cfg.Logger.Debug("coding agent", "command", cl.cfg.Command[0], "stdout", cl.red.Text(line))
+	})})
+	c.rpc.SetLogger(cl.cfg.Logger)
+	close(ready)
+
+	r, err := do(ctx, c, func(ctx context.Context) (sdk.InitializeResponse, error) {
+		return c.rpc.Initialize(ctx, sdk.InitializeRequest{
+			ProtocolVersion:    sdk.ProtocolVersionNumber,
+			ClientInfo:         &sdk.Implementation{Name: "hocket", Version: cl.cfg.Version},
+			ClientCapabilities: sdk.ClientCapabilities{Fs: files},
+		})
+	})
+	if err == nil && r.ProtocolVersion != sdk.ProtocolVersionNumber {
+		err = fmt.Errorf("it speaks version %d of the protocol, we speak %d", r.ProtocolVersion, sdk.ProtocolVersionNumber)
+	}
+	if err != nil {
+		c.kill()
+		return nil, errors.Join(fmt.Errorf("initialize the agent: %w", err), c.stop())
+	}
+	c.can = r.AgentCapabilities
+	for _, m := range r.AuthMethods {
+		if m.Agent != nil {
+			c.auth = append(c.auth, m.Agent.Name)
+		}
+	}
+	return c, nil
+}
+
+// gate is a reader that begins when it is opened.
+type gate struct {
+	ready <-chan struct{}
+	io.Reader
+}
+
+// Read implements io.Reader.
+func (g *gate) Read(p []byte) (int, error) {
+	<-g.ready
+	return g.Reader.Read(p)
+}
+
+// do makes a request and returns when ctx is done, even if the agent does not read what it is sent: such an agent is killed. Errors say what became of the
+// agent, if it ended.
+func do[R any](ctx context.Context, c *conn, request func(context.Context) (R, error)) (R, error) {
+	type outcome struct {
+		res R
+		err error
+	}
+	done := make(chan outcome, 1)
+	go func() {
+		res, err := request(c.life)
+		done <- outcome{res, err}
+	}()
+	select {
+	case o := <-done:
+		return o.res, c.explain(o.err)
+	case <-ctx.Done():
+		c.kill()
+		<-done
+		var none R
+		return none, c.late(context.Cause(ctx))
+	}
+}
+
+// late is the error of an agent that did not answer in time, with what it said meanwhile.
+func (c *conn) late(cause error) error {
+	if words := c.proc.LastWords(); words != "" {
+		return fmt.Errorf("no answer: %w; the agent said: %s", cause, c.red.Text(words))
+	}
+	return fmt.Errorf("no answer: %w", cause)
+}
+
+// codeAuthRequired is the protocol's code for an agent that wants a login first.
+const codeAuthRequired = -32000
+
+// explain makes an error of ours of one of the SDK's.
+func (c *conn) explain(err error) error {
+	if err == nil {
+		return nil
+	}
+	if c.isDown() {
+		// The end of its output comes a little before the end of the process.
+		if c.proc.WaitFor(c.cfg.CloseGrace) {
+			return fmt.Errorf("the agent %s", c.proc.Epitaph(c.red))
+		}
+		return fmt.Errorf("the connection to the agent broke%s", said(c.red.Text(c.proc.LastWords())))
+	}
+	refused, ok := errors.AsType[*sdk.RequestError](err)
+	switch {
+	case !ok:
+		return c.red.Error(err)
+	case refused.Code == codeAuthRequired:
+		text := "the agent wants a login first"
+		if len(c.auth) > 0 {
+			text += " (" + strings.Join(c.auth, ", ") + ")"
+		}
+		return errors.New(text + ": log in with its own command, or give it a key by Env or PassEnv")
+	}
+	text := refused.Message
+	if refused.Data != nil {
+		text = refused.Error()
+	}
+	return fmt.Errorf("the agent answered with an error: %s", c.red.Text(text))
+}
+
+func said(words string) string {
+	if words == "" {
+		return ""
+	}
+	return ", saying: " + words
+}
+
+func (c *conn) isDown() bool {
+	select {
+	case <-c.rpc.Done():
+		return true
+	default:
+		return false
+	}
+}
+
+// within bounds ctx with an error that says so.
+func within(ctx context.Context, d time.Duration) (context.Context, context.CancelFunc) {
+	return context.WithTimeoutCause(ctx, d, fmt.Errorf("it took longer than %s", d))
+}
+
+func cut(kv string) (name, value string) {
+	name, value, _ = strings.Cut(kv, "=")
+	return name, value
+}

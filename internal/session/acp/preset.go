@@ -1,0 +1,59 @@
+package acp
+
+import "slices"
+
+// Preset is what is known of an agent: how it is started and what it can do. Agents change; what stands here was true of the versions named.
+type Preset struct {
+	Name string
+	// Command starts it; the program has to be installed.
+	Command []string
+	// PassEnv are the variables that hold its keys and settings; those that are set are handed on.
+	PassEnv []string
+	// Install says how to get it.
+	Install string
+	// Notes say what it can do.
+	Notes string
+}
+
+var presets = []Preset{
+	{
+		Name:    "claude",
+		Command: []string{"claude-agent-acp"},
+		PassEnv: []string{"ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "ANTHROPIC_BASE_URL", "ANTHROPIC_MODEL", "CLAUDE_CODE_OAUTH_TOKEN", "CLAUDE_CONFIG_DIR"},
+		Install: "npm i -g @agentclientprotocol/claude-agent-acp (wants Node 22)",
+		Notes:   "The adapter of Claude Code.",
+	},
+	{
+		Name:    "copilot",
+		Command: []string{"copilot", "--acp", "--stdio"},
+		PassEnv: []string{"COPILOT_GITHUB_TOKEN", "GH_TOKEN", "GITHUB_TOKEN"},
+		Install: "npm i -g @github/copilot",
+		Notes:   "Wants a login. ACP is a preview there. Not tried by us.",
+	},
+	{
+		Name:    "gemini",
+		Command: []string{"gemini", "--acp"},
+		PassEnv: []string{"GEMINI_API_KEY", "GOOGLE_API_KEY", "GOOGLE_CLOUD_PROJECT", "GOOGLE_CLOUD_LOCATION", "GOOGLE_GENAI_USE_VERTEXAI"},
+		Install: "npm i -g @google/gemini-cli (before 0.33 the flag was --experimental-acp)",
+		Notes:   "Not tried by us.",
+	},
+	{
+		Name:    "opencode",
+		Command: []string{"opencode", "acp"},
+		PassEnv: []string{"OPENCODE_CONFIG", "OPENCODE_CONFIG_CONTENT", "ANTHROPIC_API_KEY", "OPENAI_API_KEY"},
+		Install: "npm i -g opencode-ai",
+		Notes:   "Asks for permission only where its own config says so.",
+	},
+}
+
+// Presets gives what is known of agents, by name.
+func Presets() []Preset { return slices.Clone(presets) }
+
+// PresetOf gives the preset of a name; ok is false where there is none.
+func PresetOf(name string) (p Preset, ok bool) {
+	i := slices.IndexFunc(presets, func(p Preset) bool { return p.Name == name })
+	if i < 0 {
+		return Preset{}, false
+	}
+	return presets[i], true
+}

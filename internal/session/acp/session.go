@@ -1,0 +1,299 @@
+package acp
+
+import (
+	"cmp"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"iter"
+	"path/filepath"
+	"sync"
+	"time"
+
+	sdk "github.com/coder/acp-go-sdk"
+
+	"github.com/hocket-run/hocket/graph"
+)
+
+// session is a graph.Session: one process with one conversation. It is used by one goroutine at a time.
+type session struct {
+	conn   *conn
+	peer   *peer
+	id     sdk.SessionId
+	key    string
+	system string // "" once it was sent, and for sessions that were loaded
+	repeat bool
+	// sent counts messages, for their keys. lost: the journal knows a session that the agent cannot load, and told of so many messages in it.
+	sent int
+	lost bool
+	told int
+
+	running chan struct{} // holds an element while a turn runs
+	unwatch func() bool
+	destroy func() error
+}
+
+// CreateSession implements graph.Client. It starts the agent in c.Dir, and ends it when ctx is done.
+//
+// c.Model has to be one that the agent offers. The system prompt goes before the first message: the protocol has no place of its own for it. Tools of Hocket
+// cannot be given to an agent, so c.Tools has to be empty. Options: `mode`, the id of one of the agent's modes.
+//
+// Errors say what became of the agent: it cannot be started, it ended with its last words, it did not answer in time, it wants a login. graph.ErrNoLoad where
+// c.Load is set and the agent cannot load sessions.
+func (cl *Client) CreateSession(ctx context.Context, c graph.SessionConfig) (graph.Session, error) {
+	if len(c.Tools) > 0 {
+		return nil, fmt.Errorf("a coding agent has tools of its own and cannot be given %q", c.Tools[0])
+	}
+	mode, err := modeOf(c.Options)
+	if err != nil {
+		return nil, err
+	}
+	dir, err := filepath.Abs(c.Dir)
+	if err != nil {
+		return nil, fmt.Errorf("folder of the session: %w", err)
+	}
+	fs, err := openFiles(dir, cl.cfg.ReadFiles, cl.cfg.WriteFiles)
+	if err != nil {
+		return nil, fmt.Errorf("folder of the session: %w", err)
+	}
+	p := &peer{cfg: cl.cfg, files: fs, agent: c.Name, node: c.Node}
+	limited, cancel := within(ctx, cl.cfg.StartTimeout)
+	defer cancel()
+	conn, err := cl.dial(limited, dir, p, fs.capabilities())
+	if err != nil {
+		fs.close()
+		return nil, err
+	}
+	s := &session{conn: conn, peer: p, key: keyPrefix(cmp.Or(c.Key, c.Name, "session")), system: c.SystemPrompt, repeat: cl.cfg.RepeatUnknown, running: make(chan struct{}, 1)}
+	s.destroy = sync.OnceValue(func() error {
+		err := conn.stop()
+		fs.close()
+		return err
+	})
+	s.unwatch = context.AfterFunc(ctx, func() {
+		// A turn that runs ends first, so that the agent is told to stop before its input is closed.
+		limit := time.NewTimer(cl.cfg.CloseGrace)
+		defer limit.Stop()
+		select {
+		case s.running <- struct{}{}:
+		case <-limit.C:
+		}
+		_ = s.destroy()
+	})
+	if err := s.start(limited, dir, c, mode); err != nil {
+		return nil, errors.Join(err, s.Destroy(context.WithoutCancel(ctx)))
+	}
+	return s, nil
+}
+
+func modeOf(options map[string]any) (mode string, err error) {
+	for name, v := range options {
+		text, ok := v.(string)
+		switch {
+		case name != "mode":
+			return "", fmt.Errorf("an ACP session has no option %q", name)
+		case !ok:
+			return "", fmt.Errorf("option %q is not a text", name)
+		}
+		mode = text
+	}
+	return mode, nil
+}
+
+// start begins the conversation, or goes on with a former one, and settles model and mode.
+func (s *session) start(ctx context.Context, dir string, c graph.SessionConfig, mode string) error {
+	var o offers
+	if c.Load != "" {
+		var err error
+		if o, err = s.load(ctx, sdk.SessionId(c.Load), dir); err != nil {
+			return err
+		}
+		s.system = ""
+	} else if err := s.begin(ctx, dir, &o); err != nil {
+		return err
+	}
+	s.peer.mu.Lock()
+	s.peer.session = string(s.id)
+	s.peer.mu.Unlock()
+	return s.choose(ctx, o, c.Model, mode)
+}
+
+// begin begins a new conversation. Where the journal has one from before a crash, that one is loaded if the agent can do it (D23).
+func (s *session) begin(ctx context.Context, dir string, o *offers) error {
+	fresh := func(ctx context.Context) (string, error) {
+		r, err := do(ctx, s.conn, func(ctx context.Context) (sdk.NewSessionResponse, error) {
+			return s.conn.rpc.NewSession(ctx, sdk.NewSessionRequest{Cwd: dir, McpServers: []sdk.McpServer{}})
+		})
+		if err == nil && r.SessionId == "" {
+			err = errors.New("the agent gave the session no id")
+		}
+		if err != nil {
+			return "", fmt.Errorf("begin a session: %w", err)
+		}
+		s.id, *o = r.SessionId, offers{r.ConfigOptions, r.Models, r.Modes}
+		return string(r.SessionId), nil
+	}
+	former, err := graph.Once(ctx, s.key+"/session", fresh)
+	if err != nil || s.id != "" {
+		return err
+	}
+	*o, err = s.load(ctx, sdk.SessionId(former), dir)
+	if errors.Is(err, graph.ErrNoLoad) {
+		s.lost = true
+		_, err = fresh(ctx)
+	}
+	return err
+}
+
+// load goes on with a former session. What the agent tells of its past is nobody's answer.
+func (s *session) load(ctx context.Context, id sdk.SessionId, dir string) (o offers, err error) {
+	switch {
+	case s.conn.can.LoadSession:
+		var r sdk.LoadSessionResponse
+		r, err = do(ctx, s.conn, func(ctx context.Context) (sdk.LoadSessionResponse, error) {
+			return s.conn.rpc.LoadSession(ctx, sdk.LoadSessionRequest{SessionId: id, Cwd: dir, McpServers: []sdk.McpServer{}})
+		})
+		o = offers{r.ConfigOptions, r.Models, r.Modes}
+	case s.conn.can.SessionCapabilities.Resume != nil:
+		var r sdk.ResumeSessionResponse
+		r, err = do(ctx, s.conn, func(ctx context.Context) (sdk.ResumeSessionResponse, error) {
+			return s.conn.rpc.ResumeSession(ctx, sdk.ResumeSessionRequest{SessionId: id, Cwd: dir})
+		})
+		o = offers{r.ConfigOptions, r.Models, r.Modes}
+	default:
+		return o, fmt.Errorf("load session %q: %w", id, graph.ErrNoLoad)
+	}
+	if err != nil {
+		return o, fmt.Errorf("load session %q: %w", id, err)
+	}
+	s.id = id
+	return o, nil
+}
+
+// ID implements graph.Session: it is the agent's own id of the session.
+func (s *session) ID() string { return string(s.id) }
+
+// record is what the journal keeps of a message that was answered.
+type record struct {
+	Messages []graph.AgentMessage `json:"messages"`
+	Stop     sdk.StopReason       `json:"stop"`
+	Left     bool                 `json:"left,omitempty"` // the reader left the loop; the turn was stopped
+}
+
+// Stream implements graph.Session. Errors: *graph.StopError; graph.ErrUnknownOutcome and graph.ErrNoLoad after a crash; ctx's; an agent that ended, did not
+// answer in time or answered with an error. After those in which the agent ended the session is of no more use.
+func (s *session) Stream(ctx context.Context, message string) iter.Seq2[graph.AgentMessage, error] {
+	return func(yield func(graph.AgentMessage, error) bool) {
+		if err := s.turn(ctx, message, func(m graph.AgentMessage) bool { return yield(m, nil) }); err != nil && !errors.Is(err, errLeft) {
+			yield(graph.AgentMessage{}, err)
+		}
+	}
+}
+
+func (s *session) turn(ctx context.Context, message string, yield func(graph.AgentMessage) bool) error {
+	sum := sha256.Sum256([]byte(message))
+	s.sent++
+	key := fmt.Sprintf("%s/message/%d-%s", s.key, s.sent, hex.EncodeToString(sum[:8]))
+	begun, live := false, false
+	if _, err := graph.Once(ctx, key+"/begun", func(context.Context) (bool, error) { begun = true; return true, nil }); err != nil {
+		return err
+	}
+	r, err := graph.Once(ctx, key, func(ctx context.Context) (record, error) {
+		live = true
+		switch {
+		case !begun && !s.repeat:
+			return record{}, fmt.Errorf("session %s: %w", s.id, graph.ErrUnknownOutcome)
+		case s.lost && s.told > 0:
+			return record{}, fmt.Errorf("session %s knows nothing of the %d messages before: %w", s.id, s.told, graph.ErrNoLoad)
+		}
+		return s.answer(ctx, message, yield)
+	})
+	if err != nil {
+		return err
+	}
+	if !live {
+		s.told++
+		s.system = ""
+		for _, m := range r.Messages {
+			if !yield(m) {
+				return errLeft
+			}
+		}
+	}
+	if r.Left {
+		return errLeft
+	}
+	return stopped(r.Stop)
+}
+
+func (s *session) answer(ctx context.Context, message string, yield func(graph.AgentMessage) bool) (record, error) {
+	blocks := []sdk.ContentBlock{sdk.TextBlock(message)}
+	if s.system != "" {
+		blocks = append([]sdk.ContentBlock{sdk.TextBlock(s.system)}, blocks...)
+		s.system = ""
+	}
+	var r record
+	var err error
+	r.Stop, err = s.send(ctx, blocks, func(m graph.AgentMessage) bool {
+		r.Messages = append(r.Messages, m)
+		return yield(m)
+	})
+	if errors.Is(err, errLeft) {
+		r.Left, err = true, nil
+	}
+	return r, err
+}
+
+// ContextUsage implements graph.Session: what the agent last told. InputTokens is all that its window holds; the protocol does not part it.
+// Errors: graph.ErrUnknownUsage where it told nothing yet, which many never do.
+func (s *session) ContextUsage(context.Context) (graph.SessionUsage, error) {
+	s.peer.mu.Lock()
+	defer s.peer.mu.Unlock()
+	if s.peer.usage == nil {
+		return graph.SessionUsage{}, graph.ErrUnknownUsage
+	}
+	return graph.SessionUsage{InputTokens: s.peer.usage.used, MaxTokens: s.peer.usage.size}, nil
+}
+
+// summarizers are commands by which agents summarize their conversation.
+var summarizers = []string{"compact", "summarize", "compress"}
+
+// Summarize implements graph.Session, by the agent's own command. Errors: graph.ErrNoSummarize where it offers none.
+func (s *session) Summarize(ctx context.Context) error {
+	for _, name := range summarizers {
+		if !s.peer.knows(name) {
+			continue
+		}
+		s.peer.mu.Lock()
+		s.peer.usage = nil // what was told before does not hold any more
+		s.peer.mu.Unlock()
+		reason, err := s.send(ctx, []sdk.ContentBlock{sdk.TextBlock("/" + name)}, func(graph.AgentMessage) bool { return true })
+		if err == nil {
+			err = stopped(reason)
+		}
+		if err != nil {
+			return fmt.Errorf("summarize: %w", err)
+		}
+		return nil
+	}
+	return graph.ErrNoSummarize
+}
+
+// Destroy implements graph.Session. It returns when the agent and its children are gone.
+func (s *session) Destroy(context.Context) error {
+	s.unwatch()
+	return s.destroy()
+}
+
+// maxPrefix leaves room for what follows a session's key, within the 256 bytes of a key of graph.Once.
+const maxPrefix = 120
+
+func keyPrefix(key string) string {
+	if len(key) <= maxPrefix {
+		return key
+	}
+	sum := sha256.Sum256([]byte(key))
+	return hex.EncodeToString(sum[:16])
+}

@@ -1,0 +1,186 @@
+package acp
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	sdk "github.com/coder/acp-go-sdk"
+
+	"github.com/hocket-run/hocket/graph"
+)
+
+// turn is one message and what the agent makes of it.
+type turn struct {
+	// ctx ends when nobody waits for the turn any more.
+	ctx   context.Context
+	wake  chan struct{}
+	begun time.Time
+
+	mu    sync.Mutex
+	queue []graph.AgentMessage
+	// waits counts requests of the agent that we are busy with: it is we who are silent then, since the time of `since`, and were for `waited` before.
+	waits  int
+	since  time.Time
+	waited time.Duration
+}
+
+// wait marks one more request that we are busy with, or one less.
+func (t *turn) wait(d int) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.waits == 0 {
+		t.since = time.Now()
+	}
+	if t.waits += d; t.waits == 0 {
+		t.waited += time.Since(t.since)
+	}
+}
+
+// spent tells how long the agent has been at work, and whether it is: not while it waits for us.
+func (t *turn) spent() (d time.Duration, working bool) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.waits > 0 {
+		return t.since.Sub(t.begun) - t.waited, false
+	}
+	return time.Since(t.begun) - t.waited, true
+}
+
+func (t *turn) push(m ...graph.AgentMessage) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.queue = append(t.queue, m...)
+}
+
+func (t *turn) take() []graph.AgentMessage {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	list := t.queue
+	t.queue = nil
+	return list
+}
+
+func (t *turn) wakeUp() {
+	select {
+	case t.wake <- struct{}{}:
+	default:
+	}
+}
+
+// errLeft says that whoever reads the messages has left the loop.
+var errLeft = errors.New("nobody reads on")
+
+type ending struct {
+	res sdk.PromptResponse
+	err error
+}
+
+// send sends a message and hands on what comes back. It returns when the turn is over, be it that the agent was told to stop or was killed.
+func (s *session) send(ctx context.Context, blocks []sdk.ContentBlock, yield func(graph.AgentMessage) bool) (sdk.StopReason, error) {
+	c := s.conn
+	select {
+	case s.running <- struct{}{}:
+		defer func() { <-s.running }()
+	default:
+		return "", errors.New("the session was destroyed, or is at work on another message")
+	}
+	turnCtx, over := context.WithCancel(ctx)
+	defer over()
+	t := &turn{ctx: turnCtx, wake: make(chan struct{}, 1), begun: time.Now()}
+	s.peer.begin(t)
+	defer s.peer.endTurn()
+
+	done := make(chan ending, 1)
+	go func() {
+		// Not ctx: a turn that is to be stopped still has an end, for which stopTurn waits.
+		res, err := c.rpc.Prompt(c.life, sdk.PromptRequest{SessionId: s.id, Prompt: blocks})
+		done <- ending{res, err}
+	}()
+	idle, total := time.NewTimer(c.cfg.IdleTimeout), time.NewTimer(c.cfg.TurnTimeout)
+	defer idle.Stop()
+	defer total.Stop()
+	handOn := func() bool {
+		for _, m := range t.take() {
+			if !yield(m) {
+				return false
+			}
+		}
+		return true
+	}
+	stop := func(why error) (sdk.StopReason, error) {
+		over()
+		s.stopTurn(done)
+		return "", why
+	}
+	for {
+		select {
+		case <-t.wake:
+			spent, _ := t.spent()
+			idle.Reset(c.cfg.IdleTimeout)
+			total.Reset(c.cfg.TurnTimeout - spent)
+			if !handOn() {
+				return stop(errLeft)
+			}
+		case e := <-done:
+			s.peer.endTurn()
+			if !handOn() {
+				return "", errLeft
+			}
+			return e.res.StopReason, c.explain(e.err)
+		case <-ctx.Done():
+			return stop(ctx.Err())
+		case <-idle.C:
+			if _, working := t.spent(); working { // else the end of the wait wakes us
+				return stop(c.late(fmt.Errorf("no sign of life for %s", c.cfg.IdleTimeout)))
+			}
+		case <-total.C:
+			if _, working := t.spent(); working {
+				return stop(c.late(fmt.Errorf("the turn took longer than %s", c.cfg.TurnTimeout)))
+			}
+		}
+	}
+}
+
+// stopTurn tells the agent to stop, and kills it where it does not.
+func (s *session) stopTurn(done <-chan ending) {
+	c := s.conn
+	told := make(chan struct{})
+	go func() {
+		defer close(told)
+		_ = c.rpc.Cancel(c.life, sdk.CancelNotification{SessionId: s.id})
+	}()
+	limit := time.NewTimer(c.cfg.CloseGrace)
+	defer limit.Stop()
+	select {
+	case <-done:
+	case <-limit.C:
+		c.kill()
+		<-done
+	}
+	select {
+	case <-told:
+	case <-limit.C: // it answered, and reads nothing more
+		c.kill()
+		<-told
+	}
+}
+
+// stopped makes an error of an end before the end.
+func stopped(reason sdk.StopReason) error {
+	switch reason {
+	case sdk.StopReasonEndTurn:
+		return nil
+	case sdk.StopReasonRefusal:
+		return &graph.StopError{Reason: graph.StopRefusal}
+	case sdk.StopReasonMaxTokens:
+		return &graph.StopError{Reason: graph.StopMaxTokens}
+	case sdk.StopReasonMaxTurnRequests:
+		return &graph.StopError{Reason: graph.StopMaxTurns}
+	case sdk.StopReasonCancelled:
+		return &graph.StopError{Reason: graph.StopCancelled}
+	}
+	return fmt.Errorf("the agent stopped for a reason that the protocol does not have: %q", reason)
+}
