@@ -69,6 +69,7 @@ var layers = []layer{
 	{"internal/session/acp", []string{"graph", "internal/process"}, "sessions know their port, not who builds nodes on them"},
 	{"internal/session/llm", []string{"graph", "internal/model", "internal/chat"}, "sessions know their port and that of models, not who builds nodes on them"},
 	{"internal/killtest", nil, "the harness kills processes, whatever they run"},
+	{"provider", []string{"internal/model/providers"}, "an option of the root package that brings the SDKs along, and nothing else"},
 	{"internal/schedule", []string{"workflow", "diag"}, "fire times are arithmetic: no clock, no store, no run"},
 	{"internal/scheduler", []string{"internal/schedule", "internal/journal", "workflow"}, "policies of schedules know neither how workflows are stored nor how runs are carried out"},
 	{"internal/show", []string{"workflow", "internal/show/layout", "internal/expr"}, "pictures are drawn from the graph"},

@@ -38,6 +38,7 @@ type Engine struct {
 	program string
 	durable bool
 	log     *slog.Logger
+	given   *settings
 
 	// followed are the contexts of those who follow runs, by run.
 	followed sync.Map
@@ -49,18 +50,22 @@ type Engine struct {
 
 // Open opens the store and makes an engine on it. It starts nothing: see [Engine.Recover] for runs that a former process left.
 //
-// Errors: the store cannot be opened; it was written by a newer Hocket; MaxCalls is negative.
-func Open(ctx context.Context, cfg Config) (*Engine, error) {
+// Errors: an option cannot be; the store cannot be opened; it was written by a newer Hocket; MaxCalls is negative.
+func Open(ctx context.Context, cfg Config, options ...Option) (*Engine, error) {
+	given, err := settingsOf(options)
+	if err != nil {
+		return nil, err
+	}
 	e := &Engine{
 		program: cmp.Or(cfg.Program, programName()), durable: cfg.DB != "" && cfg.DB != Memory, log: cfg.Logger,
-		graphs: map[string]*bound{}, named: map[graphName]string{},
+		graphs: map[string]*bound{}, named: map[graphName]string{}, given: given,
 	}
 	if e.log == nil {
 		e.log = slog.New(slog.DiscardHandler)
 	}
 	s, err := service.Open(ctx, service.Config{
 		DB: cmp.Or(cfg.DB, Memory), Kind: journal.KindProgram, Env: cfg.Env, MaxCalls: cfg.MaxCalls, Logger: cfg.Logger, Program: e.program,
-		Functions: e.functionsOf,
+		Functions: e.functionsOf, Tools: given.internalTools(), Models: given.models, Adapters: given.adapters, Agents: given.definitions(),
 	})
 	if err != nil {
 		return nil, err

@@ -2,6 +2,7 @@ package hocket_test
 
 import (
 	"flag"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -20,27 +21,41 @@ const maxModules = 70
 // TestModules: what the program is made of is a list that is read when it changes (SEC19): a module more is a line in a diff, with its reason in the commit.
 func TestModules(t *testing.T) {
 	t.Parallel()
-	golden := filepath.Join("testdata", "modules.txt")
-	modules := map[string]bool{}
-	for _, system := range []string{"linux", "darwin", "windows"} { // what is linked differs between systems
-		c := exec.CommandContext(t.Context(), "go", "list", "-deps", "-f", "{{with .Module}}{{if not .Main}}{{.Path}}{{end}}{{end}}", "./cmd/hocket")
-		c.Env = append(os.Environ(), "GOOS="+system, "GOARCH=amd64", "CGO_ENABLED=0", "GOFLAGS=-mod=readonly")
-		out, err := c.Output()
-		if err != nil {
-			t.Fatalf("go list for %s: %v", system, err)
-		}
-		for name := range strings.FieldsSeq(string(out)) {
-			modules[name] = true
-		}
-	}
-	var list []string
-	for name := range modules {
-		list = append(list, name)
-	}
-	slices.Sort(list)
+	list := linkedModules(t, "./cmd/hocket")
 	if len(list) > maxModules {
 		t.Errorf("%d modules are linked into cmd/hocket, at most %d may be", len(list), maxModules)
 	}
+	goldenModules(t, "cmd/hocket", list, "modules.txt")
+}
+
+// linkedModules gives the modules of other people that are linked into a package on any system, sorted.
+func linkedModules(t *testing.T, pkg string) []string {
+	t.Helper()
+	modules := map[string]bool{}
+	for _, system := range []string{"linux", "darwin", "windows"} { // what is linked differs between systems
+		for _, name := range listed(t, system, "{{with .Module}}{{if not .Main}}{{.Path}}{{end}}{{end}}", pkg) {
+			modules[name] = true
+		}
+	}
+	return slices.Sorted(maps.Keys(modules))
+}
+
+// listed gives what go list says of a package and all that it needs.
+func listed(t *testing.T, system, format, pkg string) []string {
+	t.Helper()
+	c := exec.CommandContext(t.Context(), "go", "list", "-deps", "-f", format, pkg)
+	c.Env = append(os.Environ(), "GOOS="+system, "GOARCH=amd64", "CGO_ENABLED=0", "GOFLAGS=-mod=readonly")
+	out, err := c.Output()
+	if err != nil {
+		t.Fatalf("go list for %s: %v", system, err)
+	}
+	return strings.Fields(string(out))
+}
+
+// goldenModules compares a list of modules with the one that was read.
+func goldenModules(t *testing.T, what string, list []string, file string) {
+	t.Helper()
+	golden := filepath.Join("testdata", file)
 	got := strings.Join(list, "\n") + "\n"
 	if *update {
 		if err := os.MkdirAll("testdata", 0o755); err != nil {
@@ -55,6 +70,37 @@ func TestModules(t *testing.T) {
 		t.Fatal(err)
 	}
 	if diff := cmp.Diff(string(want), got); diff != "" {
-		t.Errorf("modules linked into cmd/hocket (-golden +now; go test . -run Modules -update rewrites %s):\n%s", golden, diff)
+		t.Errorf("modules linked into %s (-golden +now; go test . -run 'Modules|Embedding' -update rewrites %s):\n%s", what, golden, diff)
 	}
+}
+
+// notEmbedded are the packages that a program which embeds Hocket does not get, with the reason for each.
+var notEmbedded = []struct{ prefix, reason string }{
+	{module + "internal/cli", "a library has no command line"},
+	{module + "internal/httpapi", "a library is no server"},
+	{module + "internal/mcpserver", "a library is no server"},
+	{module + "internal/web", "a library is no server"},
+	{module + "internal/model/openai", "SDKs of model providers are asked for with package provider"},
+	{module + "internal/model/anthropic", "SDKs of model providers are asked for with package provider"},
+	{module + "internal/model/google", "SDKs of model providers are asked for with package provider"},
+	{module + "internal/show", "nothing is drawn"},
+	{"github.com/spf13/", "a library has no command line"},
+	{"github.com/openai/", "an SDK of a model provider"},
+	{"github.com/anthropics/", "an SDK of a model provider"},
+	{"google.golang.org/genai", "an SDK of a model provider"},
+	{"google.golang.org/grpc", "only servers and clusters speak it"},
+	{"go.temporal.io/", "a cluster is another driver's matter"},
+}
+
+// TestEmbedding: a program that embeds Hocket gets no more than it needs, and its list of modules is read when it changes.
+func TestEmbedding(t *testing.T) {
+	t.Parallel()
+	for _, pkg := range listed(t, "linux", "{{.ImportPath}}", ".") {
+		for _, n := range notEmbedded {
+			if pkg == n.prefix || strings.HasPrefix(pkg, strings.TrimSuffix(n.prefix, "/")+"/") {
+				t.Errorf("package hocket needs %s: %s", pkg, n.reason)
+			}
+		}
+	}
+	goldenModules(t, "package hocket", linkedModules(t, "."), "embedding.txt")
 }

@@ -61,6 +61,8 @@ type Config struct {
 	Models    map[string]ModelDef
 	// Adapters serve the protocols.
 	Adapters map[Protocol]Factory
+	// Clients are providers that the program itself gives, by name. They win over definitions and known providers of that name.
+	Clients map[string]Client
 	// TotalTimeout and IdleTimeout bound each call as WithTimeouts says.
 	TotalTimeout, IdleTimeout time.Duration
 }
@@ -118,6 +120,9 @@ func (r *Registry) Client(ref string) (Client, Ref, error) {
 }
 
 func (r *Registry) client(ref string) (Client, Ref, error) {
+	if full, err := ParseRef(ref); err == nil && r.cfg.Clients[full.Provider] != nil {
+		return WithTimeouts(r.cfg.Clients[full.Provider], r.cfg.TotalTimeout, r.cfg.IdleTimeout), full, nil
+	}
 	full, endpoint, err := r.resolve(ref)
 	if err != nil {
 		return nil, Ref{}, err

@@ -85,7 +85,7 @@ func (k *kits) registry(w *workflow.Workflow, trusted bool) *model.Registry {
 		defs[name] = model.ProviderDef{Protocol: model.Protocol(p.Kind), BaseURL: p.BaseURL, KeyEnv: p.KeyEnv, Trusted: trusted}
 	}
 	// The driver's kit bounds each call, by the node's own limit where it has one: a second clock here would cut the longer ones short (P11).
-	return model.NewRegistry(model.Config{Env: k.cfg.Env, Providers: defs, Adapters: k.cfg.Adapters, TotalTimeout: -1, IdleTimeout: -1})
+	return model.NewRegistry(model.Config{Env: k.cfg.Env, Providers: defs, Adapters: k.cfg.Adapters, Clients: k.cfg.Models, TotalTimeout: -1, IdleTimeout: -1})
 }
 
 // checkModels tells whether every agent has a model that calls can go to.

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"maps"
 	"os"
 	"slices"
 	"strings"
@@ -34,6 +35,10 @@ type LoadOptions struct {
 	// AgentsFile holds agent definitions; a definition inside the document wins. `-` is Stdin, which may be nil otherwise.
 	AgentsFile string
 	Stdin      io.Reader
+	// Agents are definitions that come behind those of AgentsFile.
+	Agents []workflow.Agent
+	// Providers are model providers that documents may name beside the known ones.
+	Providers []string
 	// Catalog gives the agents of the catalog with the problems of those that are wanted; nil: there are none. It is asked only where the document
 	// names agents that neither it nor AgentsFile defines.
 	Catalog func(ctx context.Context, wanted []string) ([]workflow.Agent, diag.List, error)
@@ -77,8 +82,27 @@ func Load(ctx context.Context, file string, data []byte, opts LoadOptions) (*wor
 	if err != nil {
 		return nil, nil, err
 	}
-	w, ds, err := read(ctx, file, data, opts, beside)
+	w, ds, err := read(ctx, file, data, opts, withoutIDs(beside, opts.Agents))
 	return w, append(problems, ds...), err
+}
+
+// withoutIDs gives the agents of list and those of more whose ids are not in it.
+func withoutIDs(list, more []workflow.Agent) []workflow.Agent {
+	out := slices.Clip(list)
+	for i := range more {
+		if !slices.ContainsFunc(list, func(a workflow.Agent) bool { return a.ID == more[i].ID }) {
+			out = append(out, more[i])
+		}
+	}
+	return out
+}
+
+// Load reads a document with the agents, the providers and the catalog of the service.
+func (s *Service) Load(ctx context.Context, file string, data []byte, opts LoadOptions) (*workflow.Workflow, diag.List, error) {
+	opts.Agents = withoutIDs(opts.Agents, s.cfg.Agents)
+	opts.Providers = slices.Sorted(maps.Keys(s.cfg.Models))
+	opts.Catalog = s.CatalogAgents
+	return Load(ctx, file, data, opts)
 }
 
 // agents reads the agents file.
@@ -96,7 +120,7 @@ func (o LoadOptions) agents() ([]workflow.Agent, diag.List, error) {
 
 // read reads a document with agents from beside it, and with those of the catalog behind them.
 func read(ctx context.Context, file string, data []byte, opts LoadOptions, beside []workflow.Agent) (*workflow.Workflow, diag.List, error) {
-	fo := format.Options{Format: opts.Format, Toolsets: toolTypes, Providers: model.Known(), MissingTools: missingTools, Agents: beside}
+	fo := format.Options{Format: opts.Format, Toolsets: toolTypes, Providers: slices.Concat(opts.Providers, model.Known()), MissingTools: missingTools, Agents: beside}
 	w, ds := format.Read(file, data, fo)
 	wanted := missing(ds)
 	if len(wanted) == 0 || opts.Catalog == nil {

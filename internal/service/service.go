@@ -17,6 +17,8 @@ import (
 	"github.com/hocket-run/hocket/internal/journal"
 	"github.com/hocket-run/hocket/internal/journal/sqlite"
 	"github.com/hocket-run/hocket/internal/model"
+	"github.com/hocket-run/hocket/internal/tool"
+	"github.com/hocket-run/hocket/workflow"
 )
 
 // Memory is the path of a store that keeps nothing.
@@ -38,6 +40,12 @@ type Config struct {
 	MaxCalls int
 	// Version is what other programs are told of us.
 	Version string
+	// Models are model providers that the program itself gives, by name; they win over all others.
+	Models map[string]model.Client
+	// Tools are those of the program itself: an agent that lists one by name may use it (SEC13).
+	Tools []tool.Tool
+	// Agents are those that documents may name beside the ones of the catalog, which they win over.
+	Agents []workflow.Agent
 	// Program names this program to whoever meets runs of its Go graphs elsewhere.
 	Program string
 	// Functions makes the program of one run of Info.Program, to stand around its calls; nil leaves it.

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"maps"
 	"os"
+	"reflect"
 	"regexp"
 	"slices"
 	"strings"
@@ -22,7 +23,7 @@ import (
 )
 
 func (k *kits) openTools(ctx context.Context, info driver.Info, kit *driver.Kit) error {
-	cfg := tool.Config{Agents: map[string]tool.Grant{}, Types: k.types(), Fallback: fallbacks(), Logger: k.cfg.Logger.With("run", info.Run)}
+	cfg := tool.Config{Agents: map[string]tool.Grant{}, Types: k.types(), Builtin: k.cfg.Tools, Fallback: fallbacks(), Logger: k.cfg.Logger.With("run", info.Run)}
 	if err := grants(info.Workflow, info.Meta[metaTrusted], cfg.Agents); err != nil {
 		return err
 	}
@@ -51,13 +52,17 @@ func (k *kits) openTools(ctx context.Context, info driver.Info, kit *driver.Kit)
 	return nil
 }
 
-// grants says what each agent of a workflow may use. trusted is the hash of the commands that were allowed.
+// grants says what each agent of a workflow may use, those of its sub-flows too (SEC13). trusted is the hash of the commands that were allowed. Agents go
+// by their id over all flows, so two of one id must be allowed the same.
 func grants(w *workflow.Workflow, trusted string, into map[string]tool.Grant) error {
 	all, problems := documentSpecs(w)
 	if err := problems.Err(); err != nil {
 		return err
 	}
-	allowed := trusted != "" && trustOf(all) == trusted
+	return grantAll(w, trusted != "" && trustOf(all) == trusted, into)
+}
+
+func grantAll(w *workflow.Workflow, allowed bool, into map[string]tool.Grant) error {
 	for i := range w.Agents {
 		a := &w.Agents[i]
 		g := tool.Grant{Names: a.Tools}
@@ -69,6 +74,9 @@ func grants(w *workflow.Workflow, trusted string, into map[string]tool.Grant) er
 			sp.Trusted = allowed
 			g.Toolsets = append(g.Toolsets, sp)
 		}
+		if was, ok := into[a.ID]; ok && !reflect.DeepEqual(was, g) {
+			return invalidf("agent %q is defined in several flows, with different tools; give each an id of its own", a.ID)
+		}
 		into[a.ID] = g
 	}
 	for i := range w.Nodes {
@@ -76,6 +84,11 @@ func grants(w *workflow.Workflow, trusted string, into map[string]tool.Grant) er
 			g := into[""]
 			g.Names = append(g.Names, n.Tool.Tool)
 			into[""] = g
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(w.Flows)) {
+		if err := grantAll(w.Flows[name], allowed, into); err != nil {
+			return err
 		}
 	}
 	return nil

@@ -1,0 +1,189 @@
+package hocket
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/hocket-run/hocket/diag"
+	"github.com/hocket-run/hocket/internal/service"
+	"github.com/hocket-run/hocket/workflow"
+)
+
+// Workflow is a document that was read and can run. It never changes and is safe for concurrent use.
+type Workflow struct {
+	definition *workflow.Workflow
+	problems   diag.List
+}
+
+// Name is the workflow's, or that of its file where the document has none.
+func (w *Workflow) Name() string { return w.definition.Name }
+
+// Format is the document's: canvas, rounds, routes or steps.
+func (w *Workflow) Format() string { return w.definition.Format }
+
+// Diagnostics are the warnings of the document, each with its place. The slice is the caller's.
+func (w *Workflow) Diagnostics() diag.List { return append(diag.List(nil), w.problems...) }
+
+// Definition is the graph that runs. Nobody may change it.
+func (w *Workflow) Definition() *workflow.Workflow { return w.definition }
+
+// DocumentError says that a document cannot run. Diagnostics has all that was found, warnings too.
+type DocumentError struct{ Diagnostics diag.List }
+
+func (e *DocumentError) Error() string { return e.Diagnostics.Error() }
+
+// Unwrap gives the list.
+func (e *DocumentError) Unwrap() error { return e.Diagnostics }
+
+// Load reads a document of any format from a file. Agents that it names and does not define are those of [WithAgent], then those of the store.
+//
+// Errors: *[DocumentError]; the file cannot be read.
+func (e *Engine) Load(ctx context.Context, path string) (*Workflow, error) {
+	data, err := service.ReadFile(path, nil)
+	if err != nil {
+		return nil, err
+	}
+	return e.parse(ctx, path, data)
+}
+
+// Parse is [Engine.Load] for a document that was read already; name stands in its diagnostics.
+func (e *Engine) Parse(name string, data []byte) (*Workflow, error) {
+	return e.parse(context.Background(), name, data)
+}
+
+func (e *Engine) parse(ctx context.Context, name string, data []byte) (*Workflow, error) {
+	w, problems, err := e.service.Load(ctx, name, data, service.LoadOptions{})
+	switch {
+	case err != nil:
+		return nil, known(err)
+	case problems.HasErrors():
+		return nil, &DocumentError{problems}
+	}
+	if w.Name == "" {
+		w.Name = strings.TrimSuffix(filepath.Base(name), filepath.Ext(name))
+	}
+	return &Workflow{w, problems}, nil
+}
+
+// StartOptions say how a document is run. The zero value is good.
+type StartOptions struct {
+	// Input is the prompt; "" is the document's own.
+	Input string
+	// ID is the run's; it must be new. "" makes one.
+	ID string
+	// Branch is a branch of a rounds document; "" is the main graph.
+	Branch string
+	// Model overrides the model of every agent.
+	Model string
+	// Replies answers the model calls of the run from a reply script, without any provider: see [Replies]. Nil: models answer.
+	Replies []byte
+	// Limits win over the document's where they are set.
+	Limits workflow.Limits
+	// Trust allows the commands that the document names, and what it wants sent to servers (SEC5).
+	Trust bool
+}
+
+// Replies makes a reply script that answers model calls with these texts, one after another, whoever asks. A call beyond them fails with the code no_reply.
+// docs/cli.md tells what else such a script, a YAML document, can say.
+func Replies(texts ...string) []byte {
+	type reply struct {
+		Text string `json:"text"`
+	}
+	script := struct {
+		Replies []reply `json:"replies"`
+	}{[]reply{}}
+	for _, t := range texts {
+		script.Replies = append(script.Replies, reply{t})
+	}
+	raw, err := json.Marshal(script)
+	if err != nil { // texts always encode
+		return nil
+	}
+	return raw
+}
+
+// Start begins a run of a document and returns when it is stored; at most one StartOptions counts. The run goes on until it ends or waits, whatever becomes
+// of ctx.
+//
+// Errors, with nothing stored: *[DocumentError] for the reply script; a model has no provider or no key; a command that nobody trusts; [ErrExists];
+// [ErrClosed].
+func (e *Engine) Start(ctx context.Context, w *Workflow, options ...StartOptions) (run string, err error) {
+	var o StartOptions
+	if len(options) > 0 {
+		o = options[0]
+	}
+	run, err = e.service.Start(ctx, service.StartRequest{
+		Workflow: w.definition, Branch: o.Branch, Input: o.Input, RunID: o.ID, Model: o.Model, Limits: o.Limits, Trust: o.Trust,
+		Files: service.Files{RepliesFile: "replies", Replies: o.Replies},
+	})
+	var invalid *service.InvalidError
+	if errors.As(err, &invalid) && invalid.Diagnostics.HasErrors() {
+		return "", &DocumentError{invalid.Diagnostics}
+	}
+	return run, known(err)
+}
+
+// Run runs a document until it has ended or waits for a person, and gives the run. A run that failed is no error: see [RunInfo].Status.
+//
+// Where ctx is done the run is interrupted, and [Engine.Resume] goes on with it; in memory it is cancelled. Errors: those of [Engine.Start];
+// *[InterruptedError], with the run as far as it came.
+func (e *Engine) Run(ctx context.Context, w *Workflow, options ...StartOptions) (*RunInfo, error) {
+	var o StartOptions
+	if len(options) > 0 {
+		o = options[0]
+	}
+	if ctx.Err() != nil {
+		return nil, context.Cause(ctx)
+	}
+	o.ID = cmp.Or(o.ID, service.NewRunID())
+	// Under ctx it would not be known whether the run has begun.
+	if _, err := e.Start(context.WithoutCancel(ctx), w, o); err != nil {
+		return nil, err
+	}
+	return e.Wait(ctx, o.ID)
+}
+
+// Wait follows a run until it has ended or waits for a person, and gives it. Where ctx is done it does with the run what [Engine.Run] does. Errors:
+// [ErrNotFound]; *[InterruptedError].
+func (e *Engine) Wait(ctx context.Context, run string) (*RunInfo, error) {
+	f := &following{e: e, run: run}
+	st, err := e.service.Wait(ctx, run)
+	switch {
+	case ctx.Err() != nil:
+		if err := f.leave(ctx); err != nil {
+			return nil, err
+		}
+	case err != nil:
+		return nil, f.closed(known(err))
+	}
+	info, err := e.Get(context.WithoutCancel(ctx), run)
+	switch {
+	case err != nil:
+		return nil, f.closed(err)
+	case info.Status == StatusRunning && ctx.Err() != nil:
+		return info, &InterruptedError{Run: run, Cause: context.Cause(ctx)}
+	case info.Status == StatusRunning && st.Interrupted:
+		return info, &InterruptedError{Run: run, Cause: ErrClosed}
+	}
+	return info, nil
+}
+
+// Filter says which runs [Engine.List] gives; the zero value is all of them. Conditions are joined by and.
+type Filter struct {
+	// Statuses: any of these; empty: any.
+	Statuses []Status
+	// Workflow is the id or the name of what runs, Parent the run that started them; "": any.
+	Workflow, Parent string
+	// Interrupted: only runs that could go on and that nobody drives.
+	Interrupted bool
+	// After and Before bound the time at which they began: After is included, Before is not. Zero: no bound.
+	After, Before time.Time
+	// Limit is the size of a page; 0 is 50, at most 1,000. Cursor is that of the page before.
+	Limit  int
+	Cursor string
+}
