@@ -16,9 +16,9 @@ func AgentNodeRetry() *Retry { return DefaultRetry() }
 // AgentConfig is a node that makes a session with a coding agent, sends it one message, and ends the session again, whatever came of it (S2-68). From
 // the second attempt on, the message says why the one before failed (S2-58).
 //
-// The answer is kept by [Once] before the node goes on: after a crash it is not asked for again. A crash while the agent is at work leaves open what it did. Then
-// the function is called again, and what happens is the client's to say: it goes on with the session, or sends the message again, or ends with
-// [ErrUnknownOutcome], see ResendUnknown.
+// The answer is kept by [Once] before the node goes on: after a crash it is not asked for again. A crash while the agent is at work leaves open what it
+// did. Then the function is called again, and what happens is the client's to say: it goes on with the session, or sends the message again, or ends
+// with [ErrUnknownOutcome], see ResendUnknown.
 type AgentConfig[S any] struct {
 	ID string
 	// AgentType is what [Runtime.ClientProvider] is asked for. Required.

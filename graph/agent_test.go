@@ -4,8 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"path/filepath"
-	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -13,7 +11,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/hocket-run/hocket/graph"
-	"github.com/hocket-run/hocket/internal/driver"
 	"github.com/hocket-run/hocket/internal/engine"
 	"github.com/hocket-run/hocket/workflow"
 )
@@ -302,143 +299,5 @@ func TestAgentNodeFeedback(t *testing.T) {
 	offering(t, helper.runtime("x"), b, state{}).want("bad, help", "it is broken")
 	if d := cmp.Diff(helper.messages(), []string{`Node "bad" failed: it is broken`}); d != "" {
 		t.Errorf("sent to the handler: got - want +\n%s", d)
-	}
-}
-
-// D23: a message whose outcome is not known is not sent again by itself; ResendUnknown does, and so may OnError, which knows the error.
-func TestAgentNodeUnknownOutcome(t *testing.T) {
-	t.Parallel()
-	unknown := graph.ErrUnknownOutcome.Error()
-	for name, tc := range map[string]struct {
-		resend  bool
-		retryOn func(error) bool
-		onError func(error, *graph.Context[state]) graph.ErrorAction[state]
-		sent    int
-		want    string
-	}{
-		"default":         {sent: 1, want: unknown},
-		"resent":          {resend: true, sent: 2, want: "completed"},
-		"others retried":  {retryOn: func(error) bool { return true }, sent: 1, want: unknown},
-		"resent, refused": {resend: true, retryOn: func(error) bool { return false }, sent: 1, want: unknown},
-		"handler": {onError: func(err error, _ *graph.Context[state]) graph.ErrorAction[state] {
-			if errors.Is(err, graph.ErrUnknownOutcome) && err.Error() == unknown {
-				return graph.ErrorAction[state]{Action: graph.ActionRetry}
-			}
-			return graph.ErrorAction[state]{}
-		}, sent: 2, want: "completed"},
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			agent := &fakeAgent{answer: func(_ context.Context, n int, _ string) ([]graph.AgentMessage, error) {
-				if n == 1 {
-					return nil, graph.ErrUnknownOutcome
-				}
-				return hello, nil
-			}}
-			node := graph.AgentConfig[state]{ID: "a", AgentType: "x", ResendUnknown: tc.resend, Options: graph.NodeOptions[state]{
-				Retry: &graph.Retry{RetryOn: tc.retryOn}, OnError: tc.onError,
-			}}
-			offering(t, agent.runtime("x"), graph.New[state]("g").Start(node), state{}).want("a", tc.want)
-			if n := len(agent.messages()); n != tc.sent {
-				t.Errorf("sent %d times, want %d", n, tc.sent)
-			}
-		})
-	}
-}
-
-// S2-41: RetryOn of an agent node is asked about all other errors.
-func TestAgentNodeRetryOn(t *testing.T) {
-	t.Parallel()
-	agent := &fakeAgent{answer: func(context.Context, int, string) ([]graph.AgentMessage, error) { return nil, errAgent }}
-	node := graph.AgentConfig[state]{ID: "a", AgentType: "x", Options: graph.NodeOptions[state]{Retry: &graph.Retry{RetryOn: func(err error) bool {
-		return !strings.Contains(err.Error(), "broke")
-	}}}}
-	offering(t, agent.runtime("x"), graph.New[state]("g").Start(node), state{}).want("a", "the agent broke")
-	if n := len(agent.messages()); n != 1 {
-		t.Errorf("sent %d times", n)
-	}
-}
-
-// S2-68: a cancelled run destroys the session, with a context that still lets it.
-func TestAgentNodeCancelled(t *testing.T) {
-	t.Parallel()
-	reached := make(chan struct{})
-	agent := &fakeAgent{answer: func(ctx context.Context, _ int, _ string) ([]graph.AgentMessage, error) {
-		close(reached)
-		<-ctx.Done()
-		return nil, context.Cause(ctx)
-	}}
-	g := compiled(t, graph.New[state]("g").Start(graph.AgentConfig[state]{ID: "a", AgentType: "x"}), graph.Config{Runtime: agent.runtime("x")})
-	d := open(t, filepath.Join(t.TempDir(), "hocket.db"), g)
-	run, err := d.Start(t.Context(), driver.Spec{Workflow: g.Workflow(), Input: engine.Value(`{}`)})
-	if err != nil {
-		t.Fatal(err)
-	}
-	<-reached
-	if err := d.Cancel(t.Context(), run, "enough"); err != nil {
-		t.Fatal(err)
-	}
-	if status, _ := settled(t, d, g, run); status != engine.StatusCancelled {
-		t.Errorf("the run is %s", status)
-	}
-	if err := d.Close(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	if d := cmp.Diff(agent.noted(), []string{"create", "send", "destroy"}); d != "" {
-		t.Errorf("calls: got - want +\n%s", d)
-	}
-}
-
-// P9: an answer that came before the process went is kept: the next process does not ask again. Without an answer it asks, under the same key.
-func TestAgentNodeInAnotherProcess(t *testing.T) {
-	t.Parallel()
-	for name, tc := range map[string]struct {
-		answered bool
-		sent     int
-	}{"answered": {true, 1}, "not answered": {false, 2}} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			reached := make(chan struct{})
-			agent := &fakeAgent{answer: func(ctx context.Context, n int, _ string) ([]graph.AgentMessage, error) {
-				if n > 1 {
-					return hello, nil
-				}
-				close(reached)
-				<-ctx.Done()
-				if tc.answered {
-					return hello, nil
-				}
-				return nil, context.Cause(ctx)
-			}}
-			g := compiled(t, graph.New[state]("g").Start(graph.AgentConfig[state]{ID: "a", AgentType: "x", Output: func(s *state, m []graph.AgentMessage) error {
-				s.Text = m[0].Content
-				return nil
-			}}), graph.Config{Runtime: agent.runtime("x")})
-			path := filepath.Join(t.TempDir(), "hocket.db")
-			first := open(t, path, g)
-			run, err := first.Start(t.Context(), driver.Spec{Workflow: g.Workflow(), Input: engine.Value(`{}`)})
-			if err != nil {
-				t.Fatal(err)
-			}
-			<-reached
-			if err := first.Close(t.Context()); err != nil {
-				t.Fatal(err)
-			}
-			next := open(t, path, g)
-			if err := next.Resume(t.Context(), run); err != nil && !errors.Is(err, engine.ErrEnded) {
-				t.Fatal(err)
-			}
-			if status, s := settled(t, next, g, run); status != engine.StatusCompleted || s.Text != "hello" {
-				t.Errorf("%s with %+v", status, s)
-			}
-			if n := len(agent.messages()); n != tc.sent {
-				t.Errorf("sent %d times, want %d", n, tc.sent)
-			}
-			for _, c := range agent.configs {
-				if c.Key != "a" {
-					t.Errorf("key %q", c.Key)
-				}
-			}
-		})
 	}
 }

@@ -111,10 +111,11 @@ func (t team) GetAll() []graph.SubagentInfo {
 
 func (t team) Spawn(_ context.Context, o graph.SpawnOptions) (graph.SubagentResult, error) {
 	out, err := t[o.AgentName](o.Task)
+	r := graph.SubagentResult{AgentID: o.AgentID, Success: err == nil, Output: out}
 	if err != nil {
-		return graph.SubagentResult{AgentID: o.AgentID, Error: err.Error()}, nil
+		r.Error = err.Error()
 	}
-	return graph.SubagentResult{AgentID: o.AgentID, Success: true, Output: out}, nil
+	return r, nil
 }
 
 func (t team) SpawnParallel(ctx context.Context, work []graph.SpawnOptions) ([]graph.SubagentResult, error) {

@@ -1,6 +1,7 @@
 package graph
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -63,10 +64,7 @@ func (c SubagentConfig[S]) call(ctx context.Context, n *Context[S]) (Result[S], 
 	}
 	r, err := bridge.Spawn(ctx, c.agent().spawn(n, c.ID, ""))
 	if err == nil && !r.Success {
-		err = errors.New("Unknown error")
-		if r.Error != "" {
-			err = errors.New(r.Error)
-		}
+		err = errors.New(cmp.Or(r.Error, "unknown error"))
 	}
 	switch {
 	case err != nil && ctx.Err() != nil:

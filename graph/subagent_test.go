@@ -170,7 +170,7 @@ func TestSubagentNodeFailures(t *testing.T) {
 		"unknown":     {runtime: (&fakeBridge{names: []string{"a", "b"}}).runtime(), want: `Sub-agent "x" not found in registry. Available agents: a, b`},
 		"none known":  {runtime: (&fakeBridge{}).runtime(), want: `Sub-agent "x" not found in registry. Available agents: none`},
 		"failed":      {runtime: gives(graph.SubagentResult{Error: "too hard"}, nil).runtime(), want: `Sub-agent "x" failed: too hard`},
-		"no reason":   {runtime: gives(graph.SubagentResult{}, nil).runtime(), want: `Sub-agent "x" failed: Unknown error`},
+		"no reason":   {runtime: gives(graph.SubagentResult{}, nil).runtime(), want: `Sub-agent "x" failed: unknown error`},
 		"not run":     {runtime: gives(graph.SubagentResult{}, errAgent).runtime(), want: `Sub-agent "x" failed: the agent broke`},
 		"output":      {runtime: ok.runtime(), output: func(*state, graph.SubagentResult) error { return errBroken }, want: "it is broken"},
 	} {
