@@ -104,11 +104,31 @@ func (e *Engine) check(ctx context.Context, b *bound, run string) (last uint64, 
 	return h.LastSeq, nil
 }
 
-// encode makes the first state of a run.
-func encode(state any) (engine.Value, error) {
+// encode makes the first state of a run, with the run's model beside it where there is one.
+func encode(state any, model string) (engine.Value, error) {
 	raw, err := json.Marshal(state)
-	if err != nil {
-		return nil, fmt.Errorf("encode state: %w", err)
+	if err != nil || model == "" {
+		return raw, wrap("encode state", err)
 	}
-	return raw, nil
+	fields := map[string]json.RawMessage{}
+	if err := json.Unmarshal(raw, &fields); err != nil {
+		return nil, wrap("encode state", err)
+	}
+	if fields == nil { // the state is null
+		fields = map[string]json.RawMessage{}
+	}
+	fields[program.FieldModel], err = json.Marshal(model)
+	if err != nil {
+		return nil, wrap("encode state", err)
+	}
+	raw, err = json.Marshal(fields)
+	return raw, wrap("encode state", err)
+}
+
+// wrap says what was being done; nil stays nil.
+func wrap(doing string, err error) error {
+	if err == nil {
+		return nil
+	}
+	return fmt.Errorf("%s: %w", doing, err)
 }

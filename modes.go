@@ -1,12 +1,15 @@
 package hocket
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"iter"
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/hocket-run/hocket/graph"
 )
 
 // Mode is a view of a stream of steps (S2-38).
@@ -90,6 +93,11 @@ type traceJSON[S any] struct {
 // MarshalJSON writes the time in milliseconds.
 func (t Trace[S]) MarshalJSON() ([]byte, error) {
 	return json.Marshal(traceJSON[S]{t.NodeID, float64(t.ExecutionTime) / float64(time.Millisecond), t.RetryCount, t.ModelUsed, t.StateSnapshot})
+}
+
+// Events is [Stream] shown in modes, as [RouteStream] does it. An unknown mode is told before anything runs.
+func Events[S any](ctx context.Context, e *Engine, g *graph.Compiled[S], state S, selected []Mode, options ...RunOptions[S]) iter.Seq2[StreamEvent[S], error] {
+	return RouteStream(Stream(ctx, e, g, state, options...), selected...)
 }
 
 // RouteStream shows a stream of steps in modes: for each step one event a mode, in the order of the modes, and with ModeEvents as many as the node

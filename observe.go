@@ -11,6 +11,7 @@ import (
 
 	"github.com/hocket-run/hocket/graph"
 	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/program"
 	"github.com/hocket-run/hocket/internal/project"
 )
 
@@ -29,7 +30,7 @@ type observing[S any] struct {
 	options RunOptions[S]
 	engine  *Engine
 	run     string
-	typeOf  func(node string) string
+	graph   *graph.Compiled[S]
 	// after is the event up to which the run was told of before: it is only folded.
 	after uint64
 
@@ -57,11 +58,7 @@ func observe[S any](ctx context.Context, e *Engine, g *graph.Compiled[S], run st
 		return nil
 	}
 	return &observing[S]{
-		ctx: ctx, options: o, engine: e, run: run, after: after, steps: map[int]*observed{},
-		typeOf: func(id string) string {
-			info, _ := g.Node(id)
-			return string(info.Type)
-		},
+		ctx: ctx, options: o, engine: e, run: run, graph: g, after: after, steps: map[int]*observed{},
 	}
 }
 
@@ -80,7 +77,7 @@ func (o *observing[S]) saw(ev *engine.Event, f *project.GraphFolder) {
 	}
 	if ev.Step != 0 {
 		if v, ok := f.Step(ev.Step); ok && !v.Nested && !v.Hidden {
-			o.step(ev, v)
+			o.step(ev, v, f)
 		}
 	}
 	if ev.Seq <= o.after {
@@ -102,7 +99,7 @@ func (o *observing[S]) saw(ev *engine.Event, f *project.GraphFolder) {
 }
 
 // step follows one step.
-func (o *observing[S]) step(ev *engine.Event, v engine.StepView) {
+func (o *observing[S]) step(ev *engine.Event, v engine.StepView, f *project.GraphFolder) {
 	st := o.steps[ev.Step]
 	if st == nil {
 		if _, starts := ev.Data.(*engine.StepStarted); !starts {
@@ -112,8 +109,9 @@ func (o *observing[S]) step(ev *engine.Event, v engine.StepView) {
 		if o.steps[parent] == nil {
 			parent = 0
 		}
+		info, _ := o.graph.Node(v.Node)
 		st = &observed{attempt: 1, node: TrackedNode{
-			ExecutionID: o.run, NodeID: v.Node, Type: o.typeOf(v.Node), Step: ev.Step, Parent: parent, At: ev.At,
+			ExecutionID: o.run, NodeID: v.Node, Type: string(info.Type), Step: ev.Step, Parent: parent, At: ev.At,
 		}}
 		o.steps[ev.Step] = st
 		if ev.Seq > o.after {
@@ -125,12 +123,8 @@ func (o *observing[S]) step(ev *engine.Event, v engine.StepView) {
 	live := ev.Seq > o.after
 	switch d := ev.Data.(type) {
 	case *engine.FuncReturned:
-		switch {
-		case d.Late:
-		case d.Error != nil:
+		if d.Error != nil && !d.Late {
 			o.failed(st, v, d.Error, live)
-		default:
-			st.signals = append(st.signals, d.Signals...)
 		}
 	case *engine.SignalRaised:
 		st.signals = append(st.signals, *d)
@@ -143,14 +137,14 @@ func (o *observing[S]) step(ev *engine.Event, v engine.StepView) {
 			o.waiting++
 		}
 		if live {
-			o.checkpoint(v, nil)
+			o.checkpoint(v, f, nil)
 		}
 	case *engine.StepCompleted:
 		o.settled(ev.Step, st)
 		if live {
 			o.exit(st, StatusCompleted)
 			o.progress(ProgressNodeCompleted, v, st.attempt, "", nil)
-			o.checkpoint(v, st.signals)
+			o.checkpoint(v, f, st.signals)
 		}
 	case *engine.StepFailed:
 		o.settled(ev.Step, st)
@@ -160,6 +154,7 @@ func (o *observing[S]) step(ev *engine.Event, v engine.StepView) {
 		}
 	case *engine.StepCancelled:
 		o.settled(ev.Step, st)
+		o.executed-- // it did not come to its end
 		if live {
 			o.exit(st, StatusCancelled)
 		}
@@ -191,7 +186,7 @@ func (o *observing[S]) failed(st *observed, v engine.StepView, f *engine.Failure
 }
 
 // checkpoint saves the state for each signal that asks for it, and by itself (S2-65). Nodes that wait count as executed.
-func (o *observing[S]) checkpoint(v engine.StepView, signals []engine.SignalRaised) {
+func (o *observing[S]) checkpoint(v engine.StepView, f *project.GraphFolder, signals []engine.SignalRaised) {
 	if o.options.Checkpointer == nil {
 		return
 	}
@@ -205,16 +200,16 @@ func (o *observing[S]) checkpoint(v engine.StepView, signals []engine.SignalRais
 		if json.Unmarshal(s.Data["label"], &own) == nil && own != "" {
 			label = own
 		}
-		o.save(v, label)
+		o.save(v, f, label)
 	}
 	if auto := o.options.AutoCheckpoint; auto == nil || *auto {
-		o.save(v, fmt.Sprintf("step_%d", n))
+		o.save(v, f, fmt.Sprintf("step_%d", n))
 	}
 }
 
-func (o *observing[S]) save(v engine.StepView, label string) {
+func (o *observing[S]) save(v engine.StepView, f *project.GraphFolder, label string) {
 	err := o.guard(func() error {
-		state, err := json.Marshal(own(v.State))
+		state, err := o.state(v, f)
 		if err != nil {
 			return err
 		}
@@ -226,6 +221,28 @@ func (o *observing[S]) save(v engine.StepView, label string) {
 		return
 	}
 	o.progress(ProgressCheckpointSaved, v, 0, label, nil)
+}
+
+// state writes the state of a step as JSON, with what the graph keeps beside it (S2-75).
+func (o *observing[S]) state(v engine.StepView, f *project.GraphFolder) (json.RawMessage, error) {
+	folded := program.Folded{Run: o.run, Updated: o.now, State: v.State, Outputs: f.Outputs()}
+	for _, w := range f.Waits() {
+		folded.Waits = append(folded.Waits, program.Wait{ID: w.ID, Node: w.Node})
+	}
+	_, base, err := o.graph.Split(folded)
+	if err != nil {
+		return nil, err
+	}
+	raw, err := json.Marshal(base)
+	if err != nil {
+		return nil, err
+	}
+	fields := map[string]json.RawMessage{}
+	if err := json.Unmarshal(raw, &fields); err != nil {
+		return nil, err
+	}
+	maps.Copy(fields, o.graph.Changes(v.State))
+	return json.Marshal(fields)
 }
 
 // progress tells the callback.

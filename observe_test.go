@@ -93,6 +93,45 @@ func TestProgress(t *testing.T) {
 	})
 }
 
+// TestEvents: a stream in modes is the stream of steps, and an unknown mode is told before anything runs (S2-38, S2-73).
+func TestEvents(t *testing.T) {
+	t.Parallel()
+	e := open(t, hocket.Config{})
+	sends := graph.NewNode("a", graph.TypeTool, func(_ context.Context, c *graph.Context[state]) (graph.Result[state], error) {
+		c.Emit("progress", map[string]any{"percent": 50})
+		s := c.State
+		s.N++
+		return graph.Result[state]{Update: &s, Signals: []graph.Signal{{Type: graph.SignalCheckpoint, Message: "no event"}}}, nil
+	})
+	g := compiled(t, graph.New[state]("t").Start(sends).Then(graph.Do("look", func(context.Context, *state) error { return nil })))
+	var got []string
+	for ev, err := range hocket.Events(t.Context(), e, g, state{N: 1}, []hocket.Mode{hocket.ModeUpdates, hocket.ModeEvents, hocket.ModeValues}) {
+		switch {
+		case err != nil:
+			t.Fatal(err)
+		case ev.Event != nil:
+			if ev.Event.Timestamp.IsZero() {
+				t.Error("an event without time")
+			}
+			got = append(got, fmt.Sprint(ev.Mode, ev.NodeID, ev.Event.Type, ev.Event.Data))
+		default:
+			got = append(got, fmt.Sprintf("%s %s %v %s", ev.Mode, ev.NodeID, ev.State.N, ev.Update["n"]))
+		}
+	}
+	want := []string{"updates a 0 2", "eventsaprogressmap[percent:50]", "values a 2 ", "values look 2 "}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	for _, err := range hocket.Events(t.Context(), e, g, state{}, []hocket.Mode{"all"}, hocket.RunOptions[state]{ID: "never"}) {
+		if _, ok := errors.AsType[*hocket.UnknownModeError](err); !ok {
+			t.Errorf("got %v", err)
+		}
+	}
+	if _, err := hocket.SnapshotOf(t.Context(), e, g, "never"); !errors.Is(err, hocket.ErrNotFound) {
+		t.Errorf("a run was started: %v", err)
+	}
+}
+
 // TestProgressOfFailure: a node that fails for good is told for each attempt, and completes nowhere (S2-64).
 func TestProgressOfFailure(t *testing.T) {
 	t.Parallel()
@@ -164,6 +203,33 @@ func TestCheckpoints(t *testing.T) {
 				}
 			})
 		}
+	}
+}
+
+// TestCheckpointJSON: what is saved has executionId, lastUpdated and outputs beside the fields of the state (S2-75).
+func TestCheckpointJSON(t *testing.T) {
+	t.Parallel()
+	c := hocket.MemoryCheckpoints()
+	gives := graph.NewNode("a", graph.TypeTool, func(context.Context, *graph.Context[state]) (graph.Result[state], error) {
+		return graph.Result[state]{Update: &state{N: 7}, Output: "done"}, nil
+	})
+	g := compiled(t, graph.New[state]("t").Start(gives).Then(note("b")))
+	if _, err := hocket.Run(t.Context(), open(t, hocket.Config{}), g, state{}, hocket.RunOptions[state]{ID: "r", Checkpointer: c}); err != nil {
+		t.Fatal(err)
+	}
+	raw, err := c.Load(t.Context(), "r", "step_1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got struct {
+		state
+		graph.BaseState
+	}
+	if err := json.Unmarshal(raw, &got); err != nil {
+		t.Fatal(err)
+	}
+	if got.N != 7 || got.ExecutionID != "r" || got.LastUpdated.IsZero() || string(got.Outputs["a"]) != `"done"` || len(got.Outputs) != 1 {
+		t.Errorf("got %s", raw)
 	}
 }
 

@@ -137,7 +137,7 @@ func start[S any](ctx context.Context, e *Engine, g *graph.Compiled[S], state S,
 		}
 		return resume(ctx, e, g, run, answers, o)
 	}
-	input, err := encode(state)
+	input, err := encode(state, o.Model)
 	if err != nil {
 		return nil, err
 	}
@@ -150,7 +150,7 @@ func start[S any](ctx context.Context, e *Engine, g *graph.Compiled[S], state S,
 		Limits: workflow.Limits{MaxSteps: o.MaxSteps},
 	}
 	f := follow(ctx, e, b, run)
-	f.observer = observe(ctx, e, g, run, 0, o)
+	f.model, f.observer = g.Model, observe(ctx, e, g, run, 0, o)
 	// Under ctx it would not be known whether the run has begun.
 	if _, err := e.service.StartGraph(context.WithoutCancel(ctx), q); err != nil {
 		f.done()
@@ -171,7 +171,7 @@ func resume[S any](ctx context.Context, e *Engine, g *graph.Compiled[S], run str
 	}
 	f := follow(ctx, e, b, run)
 	f.after = last
-	f.observer = observe(ctx, e, g, run, last, o)
+	f.model, f.observer = g.Model, observe(ctx, e, g, run, last, o)
 	if err := e.goOn(ctx, run, answers); err != nil {
 		f.done()
 		return nil, err
@@ -203,14 +203,21 @@ func (e *Engine) Answer(ctx context.Context, run string, a Answer) error {
 //
 // Errors: [ErrNotFound], [ErrPaused], [ErrEnded], [ErrBusy], [ErrClosed]; the run belongs to a Go graph that is not registered.
 func (e *Engine) Resume(ctx context.Context, run string) error {
-	if err := e.service.Resume(ctx, run); err != nil {
-		return known(err)
-	}
-	h, err := e.service.Head(ctx, run)
+	before, err := e.service.Head(ctx, run)
 	if err != nil {
 		return known(err)
 	}
-	if engine.Status(h.Status) == engine.StatusPaused {
+	if err := e.service.Resume(ctx, run); err != nil {
+		return known(err)
+	}
+	if engine.Status(before.Status) != engine.StatusPaused {
+		return nil // it goes on, and may wait by now
+	}
+	after, err := e.service.Head(ctx, run)
+	if err != nil {
+		return known(err)
+	}
+	if engine.Status(after.Status) == engine.StatusPaused && after.LastSeq == before.LastSeq {
 		return fmt.Errorf("resume run %s: %w", run, ErrPaused)
 	}
 	return nil
@@ -231,6 +238,8 @@ type following struct {
 	after uint64
 	// stillborn is the state of a run that was cancelled before it began; nil for all others.
 	stillborn engine.Value
+	// model gives the model that a node resolves to.
+	model func(node string, state map[string]json.RawMessage) string
 	// observer is told of the run's events; nil: nobody is.
 	observer observer
 	done     func()
@@ -411,6 +420,7 @@ func (s *streaming[S]) add(ev engine.Event) error {
 		if err != nil {
 			return err
 		}
+		step.ModelUsed = s.model(g.Node, g.State)
 		if !s.yield(step, nil) {
 			s.gone = true
 		}

@@ -229,10 +229,7 @@ func (f *GraphFolder) returned(ev *engine.Event, st *graphStep, d *engine.FuncRe
 		f.failed(ev, st, d.Error.Message)
 		return
 	}
-	st.output = d.Output
-	for _, s := range d.Signals {
-		f.signal(ev, st, s)
-	}
+	st.output = d.Output // its signals come as events of their own
 }
 
 func (f *GraphFolder) signal(ev *engine.Event, st *graphStep, s engine.SignalRaised) {
@@ -258,6 +255,12 @@ func (f *GraphFolder) failed(ev *engine.Event, st *graphStep, message string) {
 
 // Step shows a step as of the last event; false where there is none of that number.
 func (f *GraphFolder) Step(id int) (engine.StepView, bool) { return f.run.StepView(id) }
+
+// Outputs gives the outputs that the run itself sees, in the engine's form. The map is the caller's.
+func (f *GraphFolder) Outputs() map[string]engine.Value { return f.run.Outputs() }
+
+// Waits gives the open questions, oldest first.
+func (f *GraphFolder) Waits() []engine.WaitInfo { return f.run.Waits() }
 
 // State gives everything about the run as of the last event. The slices are the caller's.
 func (f *GraphFolder) State() GraphState {

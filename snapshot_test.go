@@ -1,0 +1,331 @@
+package hocket_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+
+	"github.com/hocket-run/hocket"
+	"github.com/hocket-run/hocket/graph"
+)
+
+// carried is a snapshot as another process gets it.
+func carried(t rapid.TB, s *hocket.Snapshot[state]) *hocket.Snapshot[state] {
+	t.Helper()
+	raw, err := json.Marshal(s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var out hocket.Snapshot[state]
+	if err := json.Unmarshal(raw, &out); err != nil {
+		t.Fatal(err)
+	}
+	return &out
+}
+
+// executed gathers the keys of executions, by node functions.
+type executed struct {
+	mu   sync.Mutex
+	keys []string
+}
+
+func (x *executed) node(id string) graph.Node[state] {
+	return graph.NewNode(id, graph.TypeTool, func(_ context.Context, c *graph.Context[state]) (graph.Result[state], error) {
+		x.mu.Lock()
+		x.keys = append(x.keys, c.Key)
+		x.mu.Unlock()
+		s := c.State
+		s.N++
+		s.Log = append(slices.Clip(s.Log), c.Key)
+		return graph.Result[state]{Update: &s, Output: s.N}, nil
+	})
+}
+
+// take gives the keys since the last call.
+func (x *executed) take() []string {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	keys := x.keys
+	x.keys = nil
+	return keys
+}
+
+// draw makes a graph that ends: chains, branches, loops, parallel blocks and waits.
+func draw(rt *rapid.T, t *testing.T, x *executed) *graph.Compiled[state] {
+	t.Helper()
+	n := 0
+	next := func() graph.Node[state] {
+		n++
+		return x.node(fmt.Sprintf("n%d", n))
+	}
+	b := graph.New[state]("t").Start(next())
+	for range rapid.IntRange(1, 5).Draw(rt, "parts") {
+		switch rapid.IntRange(0, 5).Draw(rt, "part") {
+		case 0:
+			b.If(func(s state) bool { return s.N%2 == 0 }).Then(next()).Else().Then(next()).EndIf()
+		case 1:
+			b.Loop(graph.LoopConfig[state]{Until: func(s state) bool { return s.N%3 == 0 }, MaxIterations: new(3)}, next(), next())
+		case 2:
+			l, r := next(), next()
+			b.Node(l, r).Parallel(graph.ParallelConfig[state]{Branches: []string{fmt.Sprintf("n%d", n-1), fmt.Sprintf("n%d", n)}})
+		case 3:
+			b.Wait("go on?")
+		default:
+			b.Then(next())
+		}
+	}
+	b.Then(next())
+	return compiled(t, b, graph.Config{
+		MaxConcurrency: new(1), Reducers: map[string]graph.Reducer{"log": graph.Append(), "n": graph.Sum()}, // branches in order, so that runs can be compared
+	})
+}
+
+// finish runs to the end, with an answer wherever the run waits.
+func finish(rt *rapid.T, t *testing.T, e *hocket.Engine, g *graph.Compiled[state], r *hocket.Result[state], err error) *hocket.Result[state] {
+	t.Helper()
+	for err == nil && r.Status == hocket.StatusPaused {
+		r, err = hocket.Resume(t.Context(), e, g, r.Snapshot.ExecutionID, hocket.Answer{Value: "on"})
+	}
+	if err != nil || r.Status != hocket.StatusCompleted {
+		rt.Fatalf("%+v, %v", r, err)
+	}
+	return r
+}
+
+// TestResumeFromSnapshots: a run that is left at any steps, and resumed each time from its snapshot by an engine that never saw it, ends as the run
+// that nobody disturbed: the same state, the same nodes visited in the same order, the same count and outputs. No node that had ended in the snapshot
+// runs again; startedAt is that of the first start, completedAt is there when it ended (S2-63).
+func TestResumeFromSnapshots(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(rt *rapid.T) {
+		x := &executed{}
+		g := draw(rt, t, x)
+		engines := []*hocket.Engine{}
+		fresh := func() *hocket.Engine {
+			e, err := hocket.Open(t.Context(), hocket.Config{})
+			if err != nil {
+				rt.Fatal(err)
+			}
+			engines = append(engines, e)
+			return e
+		}
+		defer func() {
+			for _, e := range engines {
+				if err := e.Close(); err != nil {
+					rt.Error(err)
+				}
+			}
+		}()
+		calm := fresh()
+		r, err := hocket.Run(t.Context(), calm, g, state{}, hocket.RunOptions[state]{ID: "r"})
+		want := finish(rt, t, calm, g, r, err)
+		x.take()
+
+		o := hocket.RunOptions[state]{ID: "r"}
+		var last *hocket.Snapshot[state]
+		var ended []string // keys of executions that had ended in the last snapshot
+		for resumes := 0; last == nil || last.Status != hocket.StatusCompleted; resumes++ {
+			if resumes > 200 {
+				rt.Fatal("it never ends")
+			}
+			e := fresh()
+			leave := rapid.IntRange(0, 3).Draw(rt, "steps before it is left")
+			for step, err := range hocket.Stream(t.Context(), e, g, state{}, o) {
+				if err != nil {
+					rt.Fatal(err)
+				}
+				if leave--; leave < 0 || step.Status != hocket.StatusRunning {
+					s, err := hocket.SnapshotOf(t.Context(), e, g, "r")
+					if err != nil {
+						rt.Fatal(err)
+					}
+					last = carried(rt, s)
+					break
+				}
+			}
+			for _, key := range x.take() {
+				if slices.Contains(ended, key) {
+					rt.Errorf("%s ran again", key)
+				}
+			}
+			ended = slices.Clone(last.State.Log)
+			o.ResumeFrom, o.Answer = last, nil
+			if last.Status == hocket.StatusPaused {
+				o.Answer = &hocket.Answer{Value: "on"}
+			}
+			if last.StartedAt.IsZero() || last.NodeExecutionCount != len(last.VisitedNodes) || (last.CompletedAt != nil) != (last.Status == hocket.StatusCompleted) {
+				rt.Errorf("snapshot %+v", last)
+			}
+		}
+		got, calmly := *last, want.Snapshot
+		if diff := cmp.Diff(calmly.State, got.State); diff != "" {
+			rt.Errorf("state (-undisturbed +resumed):\n%s", diff)
+		}
+		if diff := cmp.Diff(calmly.VisitedNodes, got.VisitedNodes); diff != "" {
+			rt.Errorf("visited (-undisturbed +resumed):\n%s", diff)
+		}
+		if diff := cmp.Diff(calmly.Outputs, got.Outputs); diff != "" {
+			rt.Errorf("outputs (-undisturbed +resumed):\n%s", diff)
+		}
+		if len(got.Pending) != 0 || len(got.Waiting) != 0 || got.Journal != nil {
+			rt.Errorf("the run ended, and something is left: %+v", got)
+		}
+	})
+}
+
+// paused runs a graph until it waits, and gives its snapshot.
+func paused(t *testing.T, e *hocket.Engine, g *graph.Compiled[state]) *hocket.Snapshot[state] {
+	t.Helper()
+	r, err := hocket.Run(t.Context(), e, g, state{}, hocket.RunOptions[state]{ID: "r"})
+	if err != nil || r.Status != hocket.StatusPaused {
+		t.Fatalf("%+v, %v", r, err)
+	}
+	return carried(t, &r.Snapshot)
+}
+
+// TestSnapshotRefused: a journal that was cut or changed, a run of another graph, another id: each is an error of its kind; no node runs, no run is
+// made (S2-63, P9, P17).
+func TestSnapshotRefused(t *testing.T) {
+	t.Parallel()
+	x := &executed{}
+	build := func(version string) *graph.Compiled[state] {
+		return compiled(t, graph.New[state]("t").Start(x.node("a")).Wait("go on?").Then(x.node("b")), graph.Config{Version: version})
+	}
+	g := build("1")
+	good := paused(t, open(t, hocket.Config{}), g)
+	x.take()
+	var fields map[string]json.RawMessage
+	if err := json.Unmarshal(good.Journal, &fields); err != nil {
+		t.Fatal(err)
+	}
+	with := func(name, value string) func(s *hocket.Snapshot[state]) {
+		return func(s *hocket.Snapshot[state]) {
+			changed := map[string]json.RawMessage{}
+			for k, v := range fields {
+				changed[k] = v
+			}
+			changed[name] = json.RawMessage(value)
+			raw, err := json.Marshal(changed)
+			if err != nil {
+				t.Fatal(err)
+			}
+			s.Journal = raw
+		}
+	}
+	snapshotError := func(err error) bool {
+		_, ok := errors.AsType[*hocket.SnapshotError](err)
+		return ok
+	}
+	for name, tt := range map[string]struct {
+		change func(s *hocket.Snapshot[state])
+		graph  *graph.Compiled[state]
+		id     string
+		is     func(error) bool
+	}{
+		"P17 cut":              {func(s *hocket.Snapshot[state]) { s.Journal = s.Journal[:len(s.Journal)/2] }, g, "", snapshotError},
+		"P17 empty":            {func(s *hocket.Snapshot[state]) { s.Journal = json.RawMessage(`{}`) }, g, "", snapshotError},
+		"P17 other record":     {with("record", `"eyJ2IjoxfQ=="`), g, "", snapshotError},
+		"P17 other run":        {with("run", `"q"`), g, "", snapshotError},
+		"P17 other sum":        {with("sum", `"0123"`), g, "", snapshotError},
+		"P17 newer":            {with("version", `9`), g, "", snapshotError},
+		"P17 id of another":    {func(s *hocket.Snapshot[state]) { s.ExecutionID = "q" }, g, "", snapshotError},
+		"P9 another version":   {func(*hocket.Snapshot[state]) {}, build("2"), "", func(err error) bool { return errors.Is(err, hocket.ErrVersion) }},
+		"another id":           {func(*hocket.Snapshot[state]) {}, g, "q", func(err error) bool { return strings.Contains(err.Error(), "a run keeps its id") }},
+		"no journal, not here": {func(s *hocket.Snapshot[state]) { s.Journal = nil }, g, "", func(err error) bool { return errors.Is(err, hocket.ErrNotFound) }},
+	} {
+		t.Run(name, func(t *testing.T) {
+			e := open(t, hocket.Config{})
+			s := *good
+			tt.change(&s)
+			r, err := hocket.Run(t.Context(), e, tt.graph, state{}, hocket.RunOptions[state]{ID: tt.id, ResumeFrom: &s, Answer: &hocket.Answer{Value: "on"}})
+			if err == nil || !tt.is(err) || r != nil {
+				t.Errorf("got %+v, %v", r, err)
+			}
+			for _, id := range []string{"r", "q"} {
+				if _, err := hocket.SnapshotOf(t.Context(), e, tt.graph, id); !errors.Is(err, hocket.ErrNotFound) {
+					t.Errorf("run %s: %v", id, err)
+				}
+			}
+			if keys := x.take(); keys != nil {
+				t.Errorf("nodes ran: %v", keys)
+			}
+		})
+	}
+}
+
+// TestSnapshotOfRunThatIsHere: an engine that has the run goes on with its own; where that went on meanwhile, or is another run, the snapshot is
+// refused, and nothing changes (S2-63).
+func TestSnapshotOfRunThatIsHere(t *testing.T) {
+	t.Parallel()
+	stores(t, func(t *testing.T, e *hocket.Engine) {
+		x := &executed{}
+		g := compiled(t, graph.New[state]("t").Start(x.node("a")).Wait("go on?").Then(x.node("b")).Wait("and on?").Then(x.node("c")))
+		first := paused(t, e, g)
+		if _, err := hocket.Run(t.Context(), e, g, state{}, hocket.RunOptions[state]{ResumeFrom: first}); !errors.Is(err, hocket.ErrPaused) {
+			t.Errorf("without an answer: %v", err)
+		}
+		o := hocket.RunOptions[state]{ResumeFrom: first, Answer: &hocket.Answer{Value: "on"}}
+		r, err := hocket.Run(t.Context(), e, g, state{}, o)
+		if err != nil || r.Status != hocket.StatusPaused || r.State.N != 2 {
+			t.Fatalf("%+v, %v", r, err)
+		}
+		x.take()
+		if _, err := hocket.Run(t.Context(), e, g, state{}, o); !errors.Is(err, hocket.ErrConflict) {
+			t.Errorf("it went on: %v", err)
+		}
+		other := paused(t, open(t, hocket.Config{}), g)
+		x.take()
+		if _, err := hocket.Run(t.Context(), e, g, state{}, hocket.RunOptions[state]{ResumeFrom: other, Answer: o.Answer}); !errors.Is(err, hocket.ErrConflict) {
+			t.Errorf("another run of that id: %v", err)
+		}
+		if keys := x.take(); keys != nil {
+			t.Errorf("nodes ran: %v", keys)
+		}
+		second := r.Snapshot
+		second.Journal = nil // the run is here
+		o.ResumeFrom = &second
+		if r, err = hocket.Run(t.Context(), e, g, state{}, o); err != nil || r.Status != hocket.StatusCompleted || r.State.N != 3 {
+			t.Errorf("%+v, %v", r, err)
+		}
+	})
+}
+
+// TestSnapshotInAnotherStore: a run that waits in a file goes on in another file, by its snapshot alone, large values and the model of the run included
+// (S2-63).
+func TestSnapshotInAnotherStore(t *testing.T) {
+	t.Parallel()
+	large := strings.Repeat("words ", 20_000)
+	var models []string
+	g := compiled(t, graph.New[state]("t").Start(graph.Do("a", func(_ context.Context, s *state) error {
+		s.Text = large
+		return nil
+	})).Wait("go on?").Then(graph.NewNode("b", graph.TypeTool, func(_ context.Context, c *graph.Context[state]) (graph.Result[state], error) {
+		models = append(models, c.Model)
+		return graph.Result[state]{}, nil
+	})))
+	here := open(t, hocket.Config{DB: filepath.Join(t.TempDir(), "here.db")})
+	r, err := hocket.Run(t.Context(), here, g, state{}, hocket.RunOptions[state]{Model: "acme/large"})
+	if err != nil || r.Status != hocket.StatusPaused {
+		t.Fatalf("%+v, %v", r, err)
+	}
+	there := open(t, hocket.Config{DB: filepath.Join(t.TempDir(), "there.db")})
+	got, err := hocket.Run(t.Context(), there, g, state{}, hocket.RunOptions[state]{ResumeFrom: carried(t, &r.Snapshot), Answer: &hocket.Answer{Value: "on"}})
+	if err != nil || got.Status != hocket.StatusCompleted || got.State.Text != large || !got.Snapshot.StartedAt.Equal(r.Snapshot.StartedAt) {
+		t.Errorf("%v %d bytes, %v", got.Status, len(got.State.Text), err)
+	}
+	if !slices.Equal(models, []string{"acme/large"}) {
+		t.Errorf("models %v", models)
+	}
+	if s, err := hocket.SnapshotOf(t.Context(), here, g, r.Snapshot.ExecutionID); err != nil || s.Status != hocket.StatusPaused {
+		t.Errorf("the run that it was made of: %+v, %v", s, err)
+	}
+}
