@@ -40,6 +40,9 @@ type Engine struct {
 	log     *slog.Logger
 	given   *settings
 
+	// subgraphs are the graphs that others may name.
+	subgraphs subgraphs
+
 	// followed are the contexts of those who follow runs, by run.
 	followed sync.Map
 

@@ -28,7 +28,10 @@ type bound struct {
 // [Run], [Stream] and [Resume] do that with the graph that they get. Registering the same graph twice does nothing; of two graphs that are equal but for
 // their functions, those of the last count for runs that come into memory from then on.
 //
-// Errors: *[VersionError] where another graph has the name and the version.
+// Graphs may name each other ([graph.SubgraphConfig]); of several with one name the last registered is found. Register those that are named first: what a
+// graph is run with is settled when its run begins.
+//
+// Errors: *[VersionError] where another graph has the name and the version; a diag.List where a graph would contain itself. Then the graph is not registered.
 func Register[S any](e *Engine, g *graph.Compiled[S]) error {
 	w := g.Workflow()
 	name := graphName{w.Name, w.Version}
@@ -41,12 +44,24 @@ func Register[S any](e *Engine, g *graph.Compiled[S]) error {
 	if taken && was != g.Digest() {
 		return &VersionError{Graph: w.Name, Have: g.Digest(), Want: was}
 	}
-	_, err := bind(e, g)
+	err := e.subgraphs.register(name, g, func() error {
+		_, err := bind(e, g)
+		return err
+	})
+	if err != nil && !taken {
+		e.mu.Lock()
+		delete(e.named, name)
+		e.mu.Unlock()
+	}
 	return err
 }
 
-// bind makes the functions of a graph those of its digest.
+// bind makes the functions of a graph, with those that it names, those of its digest.
 func bind[S any](e *Engine, g *graph.Compiled[S]) (*bound, error) {
+	g, err := g.Link(e.subgraphs.find)
+	if err != nil {
+		return nil, err
+	}
 	return e.bind(g.Workflow(), g.Digest(), g.Program())
 }
 

@@ -23,7 +23,7 @@ type ancestor struct {
 
 // Link gives the graph with the names of its subgraph nodes bound, and those of inner graphs, so that its digest covers all that runs. A name is
 // looked up in the Runtime.WorkflowResolver of the graph that says it, then in those of the graphs around, then by find, which may be nil. One that
-// nobody knows stays as it was. The graph itself does not change. Package hocket links the graphs that it runs.
+// nobody knows stays as it was. The graph itself does not change, and is given back where nothing is new. Package hocket links the graphs that it runs.
 //
 // The error is a diag.List, at the calls that added the nodes: for a graph that contains itself, for graphs inside each other more than
 // [workflow.MaxFlowDepth] deep, for a lookup that panics.
@@ -51,6 +51,7 @@ func (g *Compiled[S]) bind(find resolver, above []ancestor) (*Compiled[S], error
 	c := *g.compiler
 	find = c.config.Runtime.before(find)
 	c.linked, c.links = c.linked || find != nil, map[string]Subgraph{}
+	same := true
 	for _, d := range c.nodes {
 		if d.sub == nil {
 			continue
@@ -65,12 +66,17 @@ func (g *Compiled[S]) bind(find resolver, above []ancestor) (*Compiled[S], error
 			return nil, l.Err()
 		}
 		if inner == nil {
+			same = same && c.linked == g.compiler.linked // else the node fails with another text
 			continue
 		}
 		if inner, err = inner.link(find, above); err != nil {
 			return nil, err
 		}
 		c.links[d.id] = inner
+		same = same && inner == g.compiler.links[d.id]
+	}
+	if same {
+		return g, nil
 	}
 	return c.compiled()
 }

@@ -38,6 +38,13 @@ func TestLinkDigest(t *testing.T) {
 	if again := linked(t, one); again.Digest() != one.Digest() || one.Name() != "a" || one.Start() != "s" || len(one.Ends()) != 1 || len(one.Nodes()) != 2 {
 		t.Error("linking changed more than the names")
 	}
+	if linked(t, one, b, c("1")) == one || linked(t, one) != one {
+		t.Error("a graph is linked anew exactly where there is something new")
+	}
+	plain := whole(t, graph.New[piece]("p").Start(say("x")).Then(graph.SubgraphConfig[piece, piece]{ID: "c", Graph: c("1")}))
+	if linked(t, plain, b) != plain {
+		t.Error("a graph without names is made anew")
+	}
 	direct := whole(t, graph.New[piece]("a").Start(say("s")).Then(graph.SubgraphConfig[piece, piece]{ID: "to-b", Graph: linked(t, b, c("1"))}))
 	if direct.Digest() != one.Digest() {
 		t.Error("a graph that is given and one that is named differ")
