@@ -23,8 +23,8 @@ import (
 //
 // ctx is the context of the node function or one made from it. With any other, in tests of a node function say, Once just calls fn.
 //
-// The key names the sub-step within this execution of the node: other executions, in a loop say, and other runs have keys of their own. It is UTF-8 of 1
-// to 256 bytes. Of calls with the same key at the same time one calls fn, and the others wait and get what it gave, its error too; later calls, in
+// The key names the sub-step within this execution of the node: other executions, in a loop say, and other runs have keys of their own. It is UTF-8
+// of 1 to 256 bytes, without zero bytes. Of calls with the same key at the same time one calls fn, and the others wait and get what it gave, its error too; later calls, in
 // the same attempt too, get the value. fn may call Once with other keys, which are noted by themselves; its own key inside of fn is an error.
 //
 // T must survive JSON: Once returns what is left of the value after encoding and decoding, the first time as every other time.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/binary"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"hash/fnv"
 	"strconv"
@@ -12,21 +13,27 @@ import (
 	"time"
 
 	"github.com/hocket-run/hocket/internal/chat"
+	"github.com/hocket-run/hocket/internal/driver"
+	"github.com/hocket-run/hocket/internal/engine"
 	"github.com/hocket-run/hocket/internal/model"
 	"github.com/hocket-run/hocket/internal/tool"
 )
 
-// Behave gives the world in which workflows of [Generate] run: models and tools that take their time, fail now and then, and answer by what they
-// are asked. A call that failed once by chance succeeds when it is made again.
+// Behave gives the world in which workflows of [Generate] run: models, tools and functions with sub-steps that take their time, fail now and then, and
+// answer by what they are asked. A call that failed once by chance succeeds when it is made again.
 func Behave(seed uint64) *World {
 	b := &behaviour{seed: seed, failed: map[string]bool{}}
-	return &World{
+	w := &World{
 		Model: b.model,
 		Tools: map[string]Tool{
 			"read": {Policy: tool.PolicyRetry, Do: b.tool},
 			"act":  {Policy: tool.PolicyAsk, Do: b.tool},
 		},
 	}
+	w.Func = func(ctx context.Context, run string, c *engine.CallFunc, rec driver.Recorder) engine.FuncResult {
+		return b.function(ctx, w, run, c, rec)
+	}
+	return w
 }
 
 type behaviour struct {
@@ -132,4 +139,30 @@ func (b *behaviour) tool(ctx context.Context, c tool.Call) (tool.Result, error) 
 		return tool.Result{}, err
 	}
 	return tool.Result{Text: short(b.hash("tool", c.Name, string(c.Arguments)))}, nil
+}
+
+// function does some sub-steps and tells what they gave.
+func (b *behaviour) function(ctx context.Context, w *World, run string, c *engine.CallFunc, rec driver.Recorder) engine.FuncResult {
+	var parts []string
+	for i := range b.hash("sub-steps", c.Node, string(c.Input)) % 4 {
+		key := fmt.Sprintf("k%d", i)
+		v, err := w.Once(run, c, rec, key, func() (engine.Value, error) {
+			if err := b.delay(ctx, c.Key+key); err != nil {
+				return nil, err
+			}
+			if b.fails(c.Key + key) {
+				return nil, errors.New("try again")
+			}
+			return json.Marshal(short(b.hash("sub-step", c.Node, string(c.Input), key)))
+		})
+		if err != nil {
+			return engine.FuncResult{Failure: &engine.Failure{Code: engine.CodeFunc, Message: err.Error(), Retryable: true}}
+		}
+		parts = append(parts, string(v))
+	}
+	out, err := json.Marshal(strings.Join(parts, " "))
+	if err != nil {
+		return engine.FuncResult{Failure: &engine.Failure{Code: engine.CodeFunc, Message: err.Error()}}
+	}
+	return engine.FuncResult{Output: out}
 }

@@ -7,11 +7,11 @@
 //
 // The flow of a simulation:
 //
-//  1. A seed gives a workflow ([Generate]) and the behaviour of its models and tools ([World]).
+//  1. A seed gives a workflow ([Generate]) and the behaviour of its models, tools and functions ([World]).
 //  2. The run is driven once on a disk without faults, for comparison.
 //  3. It is driven again on a [Disk] whose faults follow from the seed: writes that fail, writes whose success is not told, deaths of the process.
 //     After each death another process recovers the run.
-//  4. Both must end alike, and no call may have been made whose result stood in the journal (D8).
+//  4. Both must end alike, and no call may have been made whose result stood in the journal, no sub-step done whose note did (D8).
 //
 // The seed is printed with every failure; `go test ./internal/sim -run TestSeeds -sim.seed N` plays it again.
 package sim

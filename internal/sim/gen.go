@@ -8,7 +8,7 @@ import (
 	"github.com/hocket-run/hocket/workflow"
 )
 
-// Generate makes a random workflow: agents with and without tools and retries, tool nodes, blocks of branches, fan-outs with a free join,
+// Generate makes a random workflow: agents with and without tools and retries, tool nodes, functions, blocks of branches, fan-outs with a free join,
 // loops, decisions, approvals, nested three deep. Under the behaviour of [Behave] it always completes, and how it does so depends on nothing but
 // the seed: no branch races another one.
 func Generate(seed uint64) *workflow.Workflow {
@@ -65,9 +65,9 @@ func (g *gen) sequence(from []exit, parent string, depth, n int) []exit {
 }
 
 func (g *gen) element(from []exit, parent string, depth int) []exit {
-	kinds := 6
+	kinds := 7
 	if depth < 3 {
-		kinds = 9
+		kinds = 10
 	}
 	switch g.rng.IntN(kinds) {
 	case 0:
@@ -97,7 +97,11 @@ func (g *gen) element(from []exit, parent string, depth int) []exit {
 		g.join([]exit{{which, "yes"}}, yes)
 		g.join([]exit{{which, "no"}}, no)
 		return []exit{{node: yes}, {node: no}}
-	case 6: // a fan-out with a free join
+	case 6:
+		n := workflow.Node{Kind: workflow.KindFunc, Func: &workflow.FuncNode{Func: "work"}}
+		n.Retry = &workflow.Retry{MaxRetries: 5, Delay: workflow.Duration(time.Duration(g.rng.IntN(2000)) * time.Millisecond)}
+		return g.single(from, g.node(parent, n))
+	case 7: // a fan-out with a free join
 		src := g.agent(parent, "plain")
 		g.join(from, src)
 		var ends []exit

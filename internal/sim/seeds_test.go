@@ -146,7 +146,7 @@ func play(t *testing.T, seed uint64, faults bool) map[string]any {
 func (h *house) open() *proc {
 	p := &proc{dead: make(chan struct{})}
 	p.disk = sim.NewDisk(h.store.Open(journal.KindServe), h.reader, h.fault, func() { close(p.dead) })
-	d, err := embedded.New(embedded.Config{Store: p.disk, Open: h.world.Open, MaxCalls: 5})
+	d, err := embedded.New(embedded.Config{Store: p.disk, Open: h.world.Open, MaxCalls: 5, Program: func(*workflow.Workflow) (driver.Program, error) { return h.world.Program(), nil }})
 	if err != nil {
 		h.t.Fatal(err)
 	}
@@ -339,6 +339,12 @@ func outcome(events []engine.Event) map[string]any {
 			add("reply "+e.Node, d.Message.Text)
 		case *engine.ToolReturned:
 			add("tool "+e.Node, d.Text)
+		case *engine.FuncReturned:
+			if d.Error == nil {
+				add("func "+e.Node, string(d.Output))
+			}
+		case *engine.FuncNoted:
+			add("note "+e.Node, d.Key+" "+string(d.Value))
 		case *engine.RunFailed:
 			out["end"] = "failed: " + d.Error.Message
 		case *engine.RunCompleted, *engine.RunCancelled:

@@ -28,6 +28,7 @@ type World struct {
 	calls    []Call
 	journal  func(run string) []engine.Event
 	begun    map[string]int
+	notes    map[string]int
 	wrong    []string
 	restored []tool.Finished
 	infos    map[string]driver.Info

@@ -3,10 +3,8 @@ package drivertest
 import (
 	"context"
 	"errors"
-	"fmt"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -19,96 +17,45 @@ import (
 	"github.com/hocket-run/hocket/workflow"
 )
 
-// noter is a world of functions with sub-steps: it counts how often each was done and finds those that were done though their note is in the journal.
-type noter struct {
-	read func(run string) []engine.Event
-
-	mu    sync.Mutex
-	done  map[string]int
-	wrong []string
-}
-
-// sub does a sub-step unless the call brings its note, and has a note taken of it.
-func (n *noter) sub(run string, c *engine.CallFunc, rec driver.Recorder, key string) error {
-	if slices.ContainsFunc(c.Notes, func(had engine.Note) bool { return had.Key == key }) {
-		return nil
-	}
-	name := fmt.Sprintf("%s.%d/%s", c.Node, c.Step, key)
-	problem := noted(n.read(run), c.Step, key)
-	n.mu.Lock()
-	if n.done == nil {
-		n.done = map[string]int{}
-	}
-	n.done[name]++
-	if problem {
-		n.wrong = append(n.wrong, name+" was done again though its note is in the journal")
-	}
-	n.mu.Unlock()
-	if err := rec.Record(engine.FuncNote{ID: c.ID, Key: key, Value: text("did " + key)}); err != nil {
-		return err
-	}
-	if !noted(n.read(run), c.Step, key) {
-		n.mu.Lock()
-		n.wrong = append(n.wrong, name+" was taken and is not in the journal (D7)")
-		n.mu.Unlock()
-	}
-	return nil
-}
-
-// counts gives how often each sub-step was done.
-func (n *noter) counts() map[string]int {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	return n.done
-}
-
-func noted(events []engine.Event, step int, key string) bool {
-	return slices.ContainsFunc(events, func(e engine.Event) bool {
-		d, ok := e.Data.(*engine.FuncNoted)
-		return ok && e.Step == step && d.Key == key
-	})
-}
-
 func funcNode(id string) workflow.Node {
 	return workflow.Node{ID: id, Kind: workflow.KindFunc, Func: &workflow.FuncNode{Func: id}, Retry: &workflow.Retry{MaxRetries: 2, Delay: workflow.Duration(time.Second)}}
 }
 
 // substeps is a workflow of functions with sub-steps: a that fails once after its first, then x and y side by side.
-func substeps(c Cluster, t *testing.T) (*flow, *sim.World, *noter) {
-	n := &noter{read: func(run string) []engine.Event { return c.Events(t, run) }}
+func substeps() (*flow, *sim.World) {
 	f := chain(funcNode("a"))
 	f.fork("a", "f", workflow.Fork{}, nodes(funcNode("x")), nodes(funcNode("y")))
-	w := &sim.World{Func: func(_ context.Context, run string, c *engine.CallFunc, rec driver.Recorder) engine.FuncResult {
+	w := &sim.World{}
+	w.Func = func(_ context.Context, run string, c *engine.CallFunc, rec driver.Recorder) engine.FuncResult {
 		for i, key := range []string{"k1", "k2"} {
-			if err := n.sub(run, c, rec, key); err != nil {
-				return engine.FuncResult{Failure: &engine.Failure{Code: engine.CodeFunc, Message: err.Error(), Retryable: true}}
+			_, err := w.Once(run, c, rec, key, func() (engine.Value, error) { return text("did " + key), nil })
+			if err == nil && i == 0 && c.Node == "a" && c.Attempt == 1 {
+				err = errors.New("try again")
 			}
-			if i == 0 && c.Node == "a" && c.Attempt == 1 {
-				return engine.FuncResult{Failure: &engine.Failure{Code: engine.CodeFunc, Message: "try again", Retryable: true}}
+			if err != nil {
+				return engine.FuncResult{Failure: &engine.Failure{Code: engine.CodeFunc, Message: err.Error(), Retryable: true}}
 			}
 		}
 		return engine.FuncResult{Output: text("from " + c.Node)}
-	}}
-	return f, w, n
+	}
+	return f, w
 }
 
 // testNotes: sub-steps are done once each over retries, deaths at every write, and stores that fail at every write (ADR 12).
 func testNotes(t *testing.T, c Cluster) {
-	f, w, n := substeps(c, t)
+	f, w := substeps()
 	clean, writes := drive(t, c, w, f, func(int) func(string, int) sim.Fault { return nil })
-	want, once := outcome(clean), n.counts()
-	if want["end"] != engine.Type("run.completed") || len(once) != 6 || count(clean, "func.noted") != 6 || len(n.wrong) > 0 {
-		t.Fatalf("sub-steps %v, wrong %q\n%s", once, n.wrong, show(clean))
+	want, once := outcome(clean), map[string]int{"a.1/k1": 1, "a.1/k2": 1, "x.3/k1": 1, "x.3/k2": 1, "y.4/k1": 1, "y.4/k2": 1}
+	if want["end"] != engine.Type("run.completed") || count(clean, "func.noted") != len(once) || len(w.Wrong()) > 0 {
+		t.Fatalf("wrong %q\n%s", w.Wrong(), show(clean))
 	}
-	for key, times := range once {
-		if times != 1 {
-			t.Errorf("%s was done %d times", key, times)
-		}
+	if d := cmp.Diff(w.Noted(), once); d != "" {
+		t.Errorf("sub-steps: got - want +\n%s", d)
 	}
 	for _, how := range []sim.Fault{sim.FaultDieBefore, sim.FaultDieAfter, sim.FaultError, sim.FaultSilent} {
 		for k := 2; k <= writes; k++ {
 			c := c.Fresh(t)
-			f, w, n := substeps(c, t)
+			f, w := substeps()
 			events, _ := drive(t, c, w, f, func(process int) func(string, int) sim.Fault {
 				return func(_ string, i int) sim.Fault {
 					if process == 0 && i == k {
@@ -120,12 +67,12 @@ func testNotes(t *testing.T, c Cluster) {
 			if got := outcome(events); !cmp.Equal(got, want) {
 				t.Errorf("fault %v at write %d:\n%s\n%s", how, k, cmp.Diff(want, got), show(events))
 			}
-			dies := how == sim.FaultDieBefore || how == sim.FaultDieAfter
-			if got := n.counts(); len(n.wrong) > 0 || !dies && !cmp.Equal(got, once) {
-				t.Errorf("fault %v at write %d: wrong %q, sub-steps %v", how, k, n.wrong, got)
+			if wrong := w.Wrong(); len(wrong) > 0 {
+				t.Errorf("fault %v at write %d: %q", how, k, wrong)
 			}
-			if again := w.Wrong(); len(again) > 0 {
-				t.Errorf("fault %v at write %d: calls that were wrong: %q", how, k, again)
+			dies := how == sim.FaultDieBefore || how == sim.FaultDieAfter
+			if got := w.Noted(); !dies && !cmp.Equal(got, once) {
+				t.Errorf("fault %v at write %d: no process died, and sub-steps were done %v times", how, k, got)
 			}
 		}
 	}

@@ -1,0 +1,64 @@
+package sim
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/hocket-run/hocket/internal/driver"
+	"github.com/hocket-run/hocket/internal/engine"
+)
+
+// Once does a sub-step of a function and has a note taken of what it gave, unless the call brings the note. It is checked against the journal as
+// calls are, see Wrong: a sub-step whose note stands there is not done again (D8), and a note that was taken stands there (D7). It gives the errors of
+// do and of rec.
+func (w *World) Once(run string, c *engine.CallFunc, rec driver.Recorder, key string, do func() (engine.Value, error)) (engine.Value, error) {
+	if i := slices.IndexFunc(c.Notes, func(n engine.Note) bool { return n.Key == key }); i >= 0 {
+		return c.Notes[i].Value, nil
+	}
+	w.mu.Lock()
+	journal := w.journal
+	w.mu.Unlock()
+	stands := func() bool {
+		return slices.ContainsFunc(journal(run), func(e engine.Event) bool {
+			d, ok := e.Data.(*engine.FuncNoted)
+			return ok && e.Step == c.Step && d.Key == key
+		})
+	}
+	name := fmt.Sprintf("%s.%d/%s", c.Node, c.Step, key)
+	before := journal != nil && stands()
+	v, err := do()
+	if err != nil {
+		return nil, err
+	}
+	err = rec.Record(engine.FuncNote{ID: c.ID, Key: key, Value: v})
+	w.mu.Lock()
+	if w.notes == nil {
+		w.notes = map[string]int{}
+	}
+	w.notes[name]++
+	w.mu.Unlock()
+	// A process that lost the run does not know of the note, and has none taken.
+	mine := err == nil || errors.Is(err, engine.ErrNote)
+	switch {
+	case before && mine:
+		w.blame("sub-step " + name + " was done again though its note is in the journal (D8)")
+	case err == nil && journal != nil && !stands():
+		w.blame("the note of sub-step " + name + " was taken and is not in the journal (D7)")
+	}
+	return v, err
+}
+
+// Noted tells how often sub-steps were done, by node.step/key.
+func (w *World) Noted() map[string]int {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return maps.Clone(w.notes)
+}
+
+func (w *World) blame(what string) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.wrong = append(w.wrong, what)
+}
