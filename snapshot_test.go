@@ -76,7 +76,7 @@ func draw(rt *rapid.T, t *testing.T, x *executed) *graph.Compiled[state] {
 			b.Loop(graph.LoopConfig[state]{Until: func(s state) bool { return s.N%3 == 0 }, MaxIterations: new(3)}, next(), next())
 		case 2:
 			l, r := next(), next()
-			b.Node(l, r).Parallel(graph.ParallelConfig[state]{Branches: []string{fmt.Sprintf("n%d", n-1), fmt.Sprintf("n%d", n)}})
+			b.Node(l).Node(r).Parallel(graph.ParallelConfig[state]{Branches: []string{fmt.Sprintf("n%d", n-1), fmt.Sprintf("n%d", n)}})
 		case 3:
 			b.Wait("go on?")
 		default:

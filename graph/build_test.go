@@ -42,7 +42,7 @@ func TestMisuse(t *testing.T) {
 		"branch called error":    {g().Parallel(par("error")).Node(note("error")), graph.Config{}, `Parallel node "pp": a branch cannot be called "error"`},
 		"branch called limit":    {g().Parallel(par("limit")).Node(note("limit")), graph.Config{}, `Parallel node "pp": a branch cannot be called "limit"`},
 		"branch twice":           {g().Parallel(par("a", "a")).Node(note("a")), graph.Config{}, `Parallel node "pp" names the branch "a" twice`},
-		"branch in the flow":     {g().Then(note("a")).Parallel(par("a")), graph.Config{}, `Node "a" stands both in the main flow and in a branch of "pp"; a branch is a part of its own`},
+		"branch in the flow":     {g().Then(note("a")).Parallel(par("a")), graph.Config{}, `Node "a" stands both in the main flow and in branch "a" of "pp"; a branch is a part of its own`},
 		"unknown strategy":       {g().Parallel(graph.ParallelConfig[state]{ID: "pp", Branches: []string{"a"}, Strategy: "most"}).Node(note("a")), graph.Config{}, `Parallel node "pp" has the unknown strategy "most"`},
 		"unknown target":         {g().Then(graph.DecisionNode[state]("d", nil, "x")), graph.Config{}, `Node "x" not found in graph; "d" leads there`},
 		"route without when":     {g().Then(graph.DecisionNode("d", []graph.Route[state]{{Target: "s"}}, "s")), graph.Config{}, `Decision node "d": route 1 has no condition`},

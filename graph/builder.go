@@ -22,6 +22,8 @@ type Builder[S any] struct {
 	open     []*conditional[S]
 	counter  int
 	handler  string
+	named    map[string]named // the branches that Branch added, by name
+	inside   bool             // of a call of Branch
 	problems diag.List
 	began    diag.Span
 }
@@ -133,7 +135,7 @@ func (b *Builder[S]) then(at diag.Span, n Node[S]) {
 func (b *Builder[S]) branches(at diag.Span, d *def[S]) {
 	if d.parallel != nil {
 		for _, br := range d.parallel.Branches {
-			b.connect(at, d.id, br, br, labelParallel+br)
+			b.connect(at, d.id, br, b.head(br), labelParallel+br)
 		}
 	}
 	if d.shape != shapeRoutes {
@@ -203,7 +205,7 @@ func (b *Builder[S]) Node(first Node[S], rest ...Node[S]) *Builder[S] {
 	return b
 }
 
-// Parallel runs branches together; they are added with Node, before or after. What follows runs once, after the block (S2-9).
+// Parallel runs branches together; they are added with Node or Branch, before or after. What follows runs once, after the block (S2-9).
 func (b *Builder[S]) Parallel(c ParallelConfig[S]) *Builder[S] {
 	if c.ID == "" {
 		c.ID = b.generated("parallel")

@@ -123,14 +123,14 @@ func (c *compiler[S]) place() {
 			heads[e.To] = true
 		}
 	}
-	c.placeAt(c.start, "")
+	c.placeAt(c.start, place{})
 	for _, d := range c.nodes {
 		if !led[d.id] && !heads[d.id] {
-			c.placeAt(d.id, "")
+			c.placeAt(d.id, place{})
 		}
 	}
 	for _, d := range c.nodes { // circles that nothing leads into
-		c.placeAt(d.id, c.parent[d.id])
+		c.placeAt(d.id, c.places[d.id])
 	}
 }
 
@@ -140,38 +140,53 @@ func (c *compiler[S]) branches(e edge[S]) bool {
 	return d != nil && d.shape == shapeParallel && e.port != ""
 }
 
-// placeAt puts a node and all that follows it into the branches of a block.
-func (c *compiler[S]) placeAt(id, parent string) {
-	type visit struct{ id, parent string }
-	for todo := []visit{{id, parent}}; len(todo) > 0; {
+// place is where a node stands: in a branch of a parallel block, or in the main flow, where both are "".
+type place struct{ parent, branch string }
+
+func (p place) String() string {
+	if p.parent == "" {
+		return "in the main flow"
+	}
+	return fmt.Sprintf("in branch %q of %q", p.branch, p.parent)
+}
+
+// placeAt puts a node and all that follows it into a branch.
+func (c *compiler[S]) placeAt(id string, at place) {
+	type visit struct {
+		id string
+		at place
+	}
+	for todo := []visit{{id, at}}; len(todo) > 0; {
 		v := todo[len(todo)-1]
 		todo = todo[:len(todo)-1]
 		d := c.index[v.id]
 		if d == nil {
 			continue
 		}
-		if was, placed := c.parent[v.id]; placed {
-			if was != v.parent {
-				c.problem(d.at, "two-places", "Node %q stands both %s and %s; a branch is a part of its own", v.id, where(was), where(v.parent))
+		if was, placed := c.places[v.id]; placed {
+			if was != v.at {
+				c.problem(d.at, "two-places", "Node %q stands both %s and %s; a branch is a part of its own", v.id, was, v.at)
 			}
 			continue
 		}
-		c.parent[v.id] = v.parent
+		c.places[v.id], c.parent[v.id] = v.at, v.at.parent
 		for _, e := range slices.Backward(c.edges) {
 			switch {
 			case e.From != v.id:
 			case c.branches(e):
-				todo = append(todo, visit{e.To, v.id})
+				todo = append(todo, visit{e.To, place{v.id, e.port}})
 			default:
-				todo = append(todo, visit{e.To, v.parent})
+				todo = append(todo, visit{e.To, v.at})
 			}
 		}
 	}
 }
 
-func where(parent string) string {
-	if parent == "" {
-		return "in the main flow"
+// crosses tells why a node cannot go to another one of the same block: it stands in another branch. Nil where it can, or where the engine says why not.
+func (c *compiler[S]) crosses(from, to string) error {
+	a, b := c.places[from], c.places[to]
+	if c.index[to] == nil || a.parent != b.parent || a.branch == b.branch {
+		return nil
 	}
-	return fmt.Sprintf("in a branch of %q", parent)
+	return &routeError{from, to}
 }

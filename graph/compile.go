@@ -73,7 +73,7 @@ func (b *Builder[S]) Compile(config ...Config) (*Compiled[S], error) {
 	}
 	c := &compiler[S]{
 		codec: newCodec[S](), name: b.name, config: cfg, nodes: slices.Clone(b.nodes), edges: slices.Clone(b.edges), start: b.start, handler: b.handler,
-		problems: slices.Clone(b.problems), at: at, validator: FromGraphConfig(cfg), index: map[string]*def[S]{}, parent: map[string]string{},
+		problems: slices.Clone(b.problems), at: at, validator: FromGraphConfig(cfg), index: map[string]*def[S]{}, parent: map[string]string{}, places: map[string]place{},
 		origin: new(identity),
 	}
 	for _, d := range c.nodes {
@@ -90,6 +90,7 @@ func (b *Builder[S]) Compile(config ...Config) (*Compiled[S], error) {
 		c.checkNode(d)
 	}
 	c.checkTargets()
+	c.checkNamed(b.named)
 	c.place()
 	if c.problems.HasErrors() {
 		return nil, c.problems.Err()
@@ -178,6 +179,7 @@ type compiler[S any] struct {
 	validator StateValidator
 	// parent is the parallel block in whose branch a node stands, "" outside; a node that was not placed yet has no entry.
 	parent map[string]string
+	places map[string]place
 	// links are the graphs of subgraph nodes as far as they are known; linked: somebody was asked for the names.
 	links  map[string]Subgraph
 	linked bool

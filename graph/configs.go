@@ -142,7 +142,7 @@ type BranchResult struct {
 type ParallelConfig[S any] struct {
 	// ID may be empty with [Builder.Parallel], which makes one.
 	ID string
-	// Branches are the ids of their first nodes, added with [Builder.Node]; at least one.
+	// Branches are the ids of their first nodes, added with [Builder.Node], or the names of those added with [Builder.Branch]; at least one.
 	Branches []string
 	// Strategy is All where empty.
 	Strategy Strategy

@@ -48,7 +48,7 @@ func suggestion(f program.Failure) string {
 		return "Declare a reducer for the field in Config.Reducers, or let one branch alone change it."
 	case "node_not_found":
 		return "Add the node with Builder.Node, or mend its id where the goto is made; targets of OnError need Recovery."
-	case "no_route":
+	case codeRoute:
 		return "Let the goto lead to a node of the same branch."
 	case "condition":
 		return "Mend the condition: it must give an answer for every state that can reach it."

@@ -152,5 +152,6 @@
 //	createSnapshot                             hocket.Result.Snapshot
 //	resolveModel, executeWithRetry             none: see Context.Model, Retry
 //
-// Nodes that stand beside the flow (branches, targets of gotos) are added with [Builder.Node], for which the document has no call (S2-8).
+// Nodes that stand beside the flow (branches, targets of gotos) are added with [Builder.Node], branches that hold more than a chain with [Builder.Branch];
+// the document has no calls for that (S2-8).
 package graph

@@ -17,8 +17,9 @@ const (
 	codeSchema  = "schema_validation"
 	codeNode    = "node_execution"
 	codeTimeout = "timeout"
-	// codeCancelled is the engine's.
+	// These are the engine's too.
 	codeCancelled = "cancelled"
+	codeRoute     = "no_route"
 	codeUnknown   = "unknown_outcome"
 )
 
@@ -80,6 +81,13 @@ func panicked(format string, args ...any) error {
 	return &panicError{text: fmt.Sprintf(format, args...), stack: strings.ToValidUTF8(string(stack[:min(len(stack), maxStack)]), "")}
 }
 
+// routeError says that a goto would leave a branch. The engine says the same of gotos out of a block.
+type routeError struct{ from, to string }
+
+func (e *routeError) Error() string {
+	return fmt.Sprintf("goto from %q to %q crosses the border of a branch", e.from, e.to)
+}
+
 // failureOf makes the record of an error.
 func failureOf(err error) *program.Failure {
 	f := &program.Failure{Message: err.Error()}
@@ -89,6 +97,7 @@ func failureOf(err error) *program.Failure {
 	var schema *SchemaValidationError
 	var node *NodeExecutionError
 	var timeout *TimeoutError
+	var route *routeError
 	switch {
 	case errors.As(err, &schema):
 		f.Code = codeSchema
@@ -96,6 +105,8 @@ func failureOf(err error) *program.Failure {
 		f.Code = codeUnknown
 	case errors.As(err, &timeout):
 		f.Code = codeTimeout
+	case errors.As(err, &route):
+		f.Code = codeRoute
 	case errors.As(err, &node):
 		f.Code, f.Node = codeNode, node.NodeID
 	}

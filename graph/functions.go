@@ -180,6 +180,11 @@ func (c *compiler[S]) attempt(ctx context.Context, d *def[S], call program.Call)
 	if err == nil {
 		err = n.problem
 	}
+	for _, to := range r.Goto {
+		if err == nil {
+			err = c.crosses(d.id, to)
+		}
+	}
 	if err != nil {
 		return out, err
 	}
@@ -300,6 +305,9 @@ func (c *compiler[S]) onError(d *def[S]) func(program.Failure, program.View) (pr
 		}
 		if act.Err != nil {
 			out.Failure = failureOf(act.Err)
+		}
+		if err := c.crosses(d.id, act.Node); act.Action == ActionGoto && err != nil {
+			return program.Action{Kind: string(ActionAbort), Failure: failureOf(err)}, nil
 		}
 		if act.Fallback != nil {
 			if out.Update, err = c.codec.changes(before, act.Fallback); err != nil {

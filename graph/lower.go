@@ -80,7 +80,7 @@ func (c *compiler[S]) lowerEnds(w *workflow.Workflow, d *def[S]) {
 		if d.shape == shapeParallel {
 			from += suffixJoin
 		}
-		if !slices.ContainsFunc(c.edges, func(e edge[S]) bool { return e.From == d.id && !c.branches(e) }) {
+		if !slices.ContainsFunc(c.edges, func(e edge[S]) bool { return e.From == d.id && !c.branches(e) && e.port != labelContinue }) {
 			w.Edges = append(w.Edges, workflow.Edge{From: from, To: p + suffixJoin})
 		}
 		return

@@ -77,7 +77,7 @@ func (c *compiler[S]) output(out map[string]json.RawMessage, id string, v json.R
 	}
 	shown := parallelOutput{Parallel: true, Branches: d.parallel.Branches, Strategy: d.parallel.strategy(), Results: map[string]json.RawMessage{}}
 	for _, br := range d.parallel.Branches {
-		if last := c.lastOf(br, b); last != "" && out[last] != nil {
+		if last := c.lastOf(id, br, b); last != "" && out[last] != nil {
 			shown.Results[br] = out[last]
 		}
 	}
@@ -87,26 +87,46 @@ func (c *compiler[S]) output(out map[string]json.RawMessage, id string, v json.R
 }
 
 // lastOf gives the node of a branch whose output is the branch's: of those that edges lead to from its first node, one that nothing follows and that has
-// run. "" where there is none: the branch was cut off, or a goto took it elsewhere.
-func (c *compiler[S]) lastOf(branch string, b block) string {
-	seen := map[string]bool{}
-	for todo := []string{branch}; len(todo) > 0; {
+// run; where that one hands on what it was given, as decisions do, the last one before it that has. "" where there is none: the branch was cut off, or a
+// goto took it elsewhere.
+func (c *compiler[S]) lastOf(fork, branch string, b block) string {
+	depth := map[string]int{} // from the branch's begin, from 1
+	var todo, ends []string
+	for _, e := range c.edges {
+		if e.From == fork && e.port == branch {
+			todo, depth[e.To] = append(todo, e.To), 1
+		}
+	}
+	for ; len(todo) > 0; todo = todo[1:] {
+		id, followed := todo[0], false
+		for _, e := range c.edges {
+			if e.From != id || c.branches(e) {
+				continue
+			}
+			followed = followed || e.port != labelContinue
+			if depth[e.To] == 0 {
+				todo, depth[e.To] = append(todo, e.To), depth[id]+1
+			}
+		}
+		if !followed {
+			ends = append(ends, id)
+		}
+	}
+	last, seen := "", map[string]bool{}
+	for todo = ends; len(todo) > 0; todo = todo[1:] {
 		id := todo[0]
-		todo = todo[1:]
-		if seen[id] {
+		if _, ran := b.Steps[id]; ran && depth[id] > depth[last] {
+			last = id
+		}
+		if d := c.index[id]; seen[id] || d.shape != shapePass && d.shape != shapeIf && d.shape != shapeRoutes {
 			continue
 		}
 		seen[id] = true
-		followed := false
 		for _, e := range c.edges {
-			if e.From == id && !c.branches(e) {
-				followed = true
-				todo = append(todo, e.To)
+			if e.To == id && depth[e.From] > 0 {
+				todo = append(todo, e.From)
 			}
 		}
-		if _, ran := b.Steps[id]; ran && !followed {
-			return id
-		}
 	}
-	return ""
+	return last
 }

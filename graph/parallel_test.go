@@ -259,6 +259,47 @@ func TestMerge(t *testing.T) {
 	}
 }
 
+// S2-57: without a mapper the results stand in the outputs, for race and any those of the winner alone, whatever the others had done before.
+func TestResults(t *testing.T) {
+	t.Parallel()
+	for name, tc := range map[string]struct {
+		strategy graph.Strategy
+		finish   []string
+		want     string
+	}{
+		"all":  {"", []string{"a", "b", "b2"}, `{"_parallel":true,"branches":["a","b"],"strategy":"all","results":{"a":1,"b":3}}`},
+		"race": {graph.Race, []string{"b", "a"}, `{"_parallel":true,"branches":["a","b"],"strategy":"race","results":{"a":1}}`},
+		"any":  {graph.Any, []string{"b", "b2"}, `{"_parallel":true,"branches":["a","b"],"strategy":"any","results":{"b":3}}`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			var got string
+			var others []string
+			w := newWorld(t, compiled(t, graph.New[state]("t").Parallel(graph.ParallelConfig[state]{ID: "p", Branches: []string{"a", "b"}, Strategy: tc.strategy}).
+				Node(gives("a", 1)).Branch("b", func(b *builder) { b.Then(gives("b", 2)).If(always).Then(gives("b2", 3)).EndIf() }).
+				Then(graph.NewNode("z", graph.TypeTool, func(_ context.Context, c *graph.Context[state]) (graph.Result[state], error) {
+					raw, _ := c.Output("p")
+					got = string(raw)
+					for id := range c.Outputs() {
+						others = append(others, id)
+					}
+					return graph.Result[state]{}, nil
+				}))))
+			w.StartWith(engine.RunCreated{})
+			for _, node := range tc.finish {
+				w.finish(node)
+			}
+			w.Go(nil)
+			if got != tc.want || w.Run.Status() != engine.StatusCompleted {
+				t.Errorf("%s: got %s, want %s", w.Run.Status(), got, tc.want)
+			}
+			if tc.strategy == graph.Race && (slices.Contains(others, "b") || !slices.Contains(others, "a")) {
+				t.Errorf("outputs of %v are seen", others)
+			}
+		})
+	}
+}
+
 // Blocks inside blocks, and gotos inside a branch.
 func TestNestedBlocks(t *testing.T) {
 	t.Parallel()

@@ -144,7 +144,11 @@ func (r *Run) entry(f *flow, e entry) expr.Entry {
 func (r *Run) children(f *flow, step int) []expr.Child {
 	out := []expr.Child{}
 	ran := map[int]int{}
+	typed := f.w.Rules.TypedState && losers(f.nodes[r.step(step).Node].Fork.Until)
 	for _, s := range r.step(step).Block.Scopes {
+		if typed && r.outcome(s) != branchArrived { // what losers gave counts as little as what they changed (S2-57)
+			continue
+		}
 		for _, x := range r.scope(s).Entries {
 			ran[x.Node] = x.Step
 		}

@@ -1,0 +1,82 @@
+package graph
+
+import (
+	"maps"
+	"slices"
+
+	"github.com/hocket-run/hocket/diag"
+)
+
+// named is a branch that was added as a whole.
+type named struct {
+	head string // its first node
+	at   diag.Span
+}
+
+// Branch adds a branch of a parallel block as a whole: what fn adds to the builder, which may be anything that the main flow may have: ifs, loops, waits,
+// blocks with branches of their own. Where the flow goes on does not change. name is what [ParallelConfig.Branches] calls it; it may be the id of its
+// first node, and of no other. fn is called at once.
+//
+// A node belongs to one branch: nothing leads from one into another, gotos neither.
+func (b *Builder[S]) Branch(name string, fn func(b *Builder[S])) *Builder[S] {
+	at := caller()
+	_, twice := b.named[name]
+	switch {
+	case name == "":
+		b.problem(at, "empty-id", "Branch has no name")
+		return b
+	case twice:
+		b.problem(at, "duplicate-branch", "Branch %q was added before", name)
+		return b
+	case fn == nil:
+		b.problem(at, "empty-branch", "Branch %q must contain at least one node", name)
+		return b
+	}
+	current, open, start, inside := b.current, b.open, b.start, b.inside
+	b.current, b.open, b.start, b.inside = "", nil, "", true
+	fn(b)
+	for _, o := range b.open {
+		b.problem(o.at, "open-if", "Missing endif()")
+	}
+	head := b.start
+	b.current, b.open, b.start, b.inside = current, open, start, inside
+	if head == "" {
+		b.problem(at, "empty-branch", "Branch %q must contain at least one node", name)
+	}
+	if b.named == nil {
+		b.named = map[string]named{}
+	}
+	b.named[name] = named{head: head, at: at}
+	for i := range b.edges {
+		if e := &b.edges[i]; e.port == name && head != "" && b.index[e.From].shape == shapeParallel {
+			e.To = head
+		}
+	}
+	return b
+}
+
+// head gives the first node of a branch, as far as it is known.
+func (b *Builder[S]) head(branch string) string {
+	if n := b.named[branch]; n.head != "" {
+		return n.head
+	}
+	return branch
+}
+
+// checkNamed checks that the branches that were added as a whole are used, and that their names are theirs alone.
+func (c *compiler[S]) checkNamed(branches map[string]named) {
+	for _, name := range slices.Sorted(maps.Keys(branches)) {
+		n := branches[name]
+		used := false
+		for _, d := range c.nodes {
+			used = used || d.parallel != nil && slices.Contains(d.parallel.Branches, name)
+		}
+		switch {
+		case n.head == "": // was told
+		case !used:
+			c.problem(n.at, "unused-branch", "Branch %q belongs to no parallel node", name)
+		case c.index[name] != nil && name != n.head:
+			c.problem(n.at, "duplicate-branch", "Branch %q has the ID of a node that it does not begin with", name)
+		}
+	}
+}
