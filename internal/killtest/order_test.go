@@ -22,7 +22,7 @@ type order struct {
 }
 
 // finished is how each run ends.
-var finished = order{Drafts: 3, Log: []string{"plan", "left", "right", "right2", "flaky", "ship"}, Wish: "gift wrap", Paid: true}
+var finished = order{Drafts: 3, Log: []string{"plan", "left", "right", "right2", "flaky", "greet", "ship"}, Wish: "gift wrap", Paid: true}
 
 // What the diary says: a node function was called, a sub-step begun, the value of a sub-step given.
 const (
@@ -108,8 +108,19 @@ func (d *diary) once(ctx context.Context, c *call, key string) error {
 }
 
 // graph is what is killed: a chain, a loop whose body has a sub-step in each round, a parallel block with sub-steps at the same time, retries between sub-steps,
-// a question, and a node of two sub-steps.
+// a question inside a graph of its own between nodes with sub-steps, and a node of two sub-steps.
 func (d *diary) graph() (*graph.Compiled[order], error) {
+	desk, err := graph.New[order]("desk").
+		Start(d.logs("greet", func(ctx context.Context, c *call) error { return d.once(ctx, c, "ring") })).
+		Then(graph.WaitConfig[order]{ID: "ask", Prompt: "any wishes?", Input: func(s *order, answer string) error {
+			s.Wish = answer
+			return nil
+		}}).
+		Then(d.node("note", func(ctx context.Context, c *call) error { return d.once(ctx, c, "ring") })).
+		Compile()
+	if err != nil {
+		return nil, err
+	}
 	retry := graph.NodeOptions[order]{Retry: &graph.Retry{MaxAttempts: new(3), Backoff: new(time.Millisecond), Multiplier: 1}}
 	return graph.New[order]("order").
 		Start(d.logs("plan", nil)).
@@ -140,8 +151,8 @@ func (d *diary) graph() (*graph.Compiled[order], error) {
 			}
 			return nil
 		}, retry)).
-		Then(graph.WaitConfig[order]{ID: "ask", Prompt: "any wishes?", Input: func(s *order, answer string) error {
-			s.Wish = answer
+		Then(graph.SubgraphConfig[order, order]{ID: "desk", Graph: desk, Output: func(s *order, last order) error {
+			*s = last
 			return nil
 		}}).
 		Then(d.node("pay", func(ctx context.Context, c *call) error {
