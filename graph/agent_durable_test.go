@@ -151,3 +151,47 @@ func TestAgentNodeInAnotherProcess(t *testing.T) {
 		})
 	}
 }
+
+// D23: `ask`, put together by the author: an unknown outcome leads to a question, and the answer decides whether the agent is asked again.
+func TestAgentNodeAsksAboutUnknownOutcome(t *testing.T) {
+	t.Parallel()
+	for answer, tc := range map[string]struct {
+		visited string
+		sent    int
+	}{
+		`"again"`: {"a, ask, which, a, done", 2},
+		`"leave"`: {"a, ask, which, done", 1},
+	} {
+		t.Run(answer, func(t *testing.T) {
+			t.Parallel()
+			agent := &fakeAgent{answer: func(_ context.Context, n int, _ string) ([]graph.AgentMessage, error) {
+				if n == 1 {
+					return nil, graph.ErrUnknownOutcome
+				}
+				return hello, nil
+			}}
+			b := graph.New[state]("g").
+				Start(graph.AgentConfig[state]{ID: "a", AgentType: "x", Options: graph.NodeOptions[state]{
+					OnError: func(err error, _ *graph.Context[state]) graph.ErrorAction[state] {
+						if errors.Is(err, graph.ErrUnknownOutcome) {
+							return graph.ErrorAction[state]{Action: graph.ActionGoto, Node: "ask"}
+						}
+						return graph.ErrorAction[state]{}
+					},
+				}}).
+				Then(nothing("done")).
+				Node(graph.WaitConfig[state]{ID: "ask", Prompt: "Send it again?", Options: graph.NodeOptions[state]{Recovery: true}, Input: func(s *state, answer string) error {
+					s.Text = answer
+					return nil
+				}}, graph.DecisionNode("which", []graph.Route[state]{{When: func(s state) bool { return s.Text == "again" }, Target: "a"}}, "done"))
+			w := offering(t, agent.runtime("x"), b, state{})
+			w.want("a, ask", "paused")
+			w.Feed(engine.Answer{Value: engine.Value(answer)})
+			w.Go(nil)
+			w.want(tc.visited, "completed")
+			if n := len(agent.messages()); n != tc.sent {
+				t.Errorf("sent %d times, want %d", n, tc.sent)
+			}
+		})
+	}
+}
