@@ -9,6 +9,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/hocket-run/hocket"
 	"github.com/hocket-run/hocket/graph"
 	"github.com/hocket-run/hocket/internal/driver"
 	"github.com/hocket-run/hocket/internal/driver/embedded"
@@ -107,8 +108,8 @@ func goGraphs() []goGraph {
 // call keeps the compiler from folding a loop of closures into nothing.
 var call = change
 
-// BenchmarkGraph runs Go graphs with a small typed state on the engine alone, on the embedded driver with a journal in memory, and with SQLite and
-// fsync. To be read beside BenchmarkFloorGraph.
+// BenchmarkGraph runs Go graphs with a small typed state on the engine alone, on the embedded driver with a journal in memory, by hocket.Run in memory,
+// and on the embedded driver with SQLite and fsync. To be read beside BenchmarkFloorGraph.
 func BenchmarkGraph(b *testing.B) {
 	for _, gg := range goGraphs() {
 		g, err := gg.build()
@@ -134,6 +135,23 @@ func BenchmarkGraph(b *testing.B) {
 				ended := runGraph(b, driver, g.Workflow(), input)
 				if _, err := store.Prune(b.Context(), journal.PruneQuery{Runs: []string{ended}}); err != nil {
 					b.Fatal(err) // kept runs would fill the memory
+				}
+			})
+		})
+		b.Run("run/"+gg.name, func(b *testing.B) {
+			eng, err := hocket.Open(b.Context(), hocket.Config{})
+			if err != nil {
+				b.Fatal(err)
+			}
+			b.Cleanup(func() {
+				if err := eng.Close(); err != nil {
+					b.Error(err)
+				}
+			})
+			perStep(b, gg.steps, func() {
+				res, err := hocket.Run(b.Context(), eng, g, first())
+				if err != nil || res.Status != hocket.StatusCompleted || res.State.N != gg.want {
+					b.Fatalf("%+v, %v", res, err)
 				}
 			})
 		})

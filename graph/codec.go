@@ -19,13 +19,17 @@ type codec[S any] struct {
 	index   map[string]int // of fields, by name in JSON
 	plain   bool           // the type takes the plain way always
 	scratch sync.Pool      // *[]byte
+	used    sync.Pool      // *received
 }
 
 // maxShared bounds the values that stand in one block of memory with others, so that a small one does not keep a large one alive.
 const maxShared = 1 << 10
 
 func newCodec[S any]() (c *codec[S]) {
-	c = &codec[S]{scratch: sync.Pool{New: func() any { return new([]byte) }}, index: map[string]int{}}
+	c = &codec[S]{
+		scratch: sync.Pool{New: func() any { return new([]byte) }},
+		used:    sync.Pool{New: func() any { return new(received) }},
+		index:   map[string]int{}}
 	defer func() {
 		if recover() != nil { // a type that cannot even encode its zero value tells so when a node runs
 			c.fields, c.plain = nil, true
@@ -46,7 +50,6 @@ func newCodec[S any]() (c *codec[S]) {
 type received struct {
 	values [][]byte       // by field; nil where the field is left out
 	fields program.Fields // instead of values where not nil
-	space  [8][]byte
 	reader reader
 }
 
@@ -59,10 +62,10 @@ func (c *codec[S]) decode(fields program.Fields) (S, error) {
 	return s, nil
 }
 
-// load decodes fields into s, which is zero, and keeps how they would be encoded again.
+// load decodes fields into s, which is zero, and keeps how they would be encoded again. What it gives can be given to drop when it is needed no more.
 func (c *codec[S]) load(fields program.Fields, s *S) (*received, error) {
-	before := &received{}
-	before.values = slices.Grow(before.space[:0], len(c.fields))[:len(c.fields)]
+	before := c.used.Get().(*received)
+	before.values = slices.Grow(before.values, len(c.fields))[:len(c.fields)]
 	if c.read(fields, s, before.values, &before.reader) {
 		return before, nil
 	}
@@ -72,6 +75,13 @@ func (c *codec[S]) load(fields program.Fields, s *S) (*received, error) {
 	}
 	before.fields, err = encode(*s)
 	return before, err
+}
+
+// drop lets what load gave be used again.
+func (c *codec[S]) drop(before *received) {
+	clear(before.values)
+	*before = received{values: before.values[:0]}
+	c.used.Put(before)
 }
 
 // read decodes fields into s and puts into canon how each is encoded, unless canon is nil. False: the plain way must be taken; s is then void.
@@ -206,6 +216,7 @@ func (c *codec[S]) changed(fields program.Fields, fn func(*S) error) (program.Fi
 	if err != nil {
 		return nil, err
 	}
+	defer c.drop(before)
 	if err := fn(s); err != nil {
 		return nil, err
 	}

@@ -167,6 +167,7 @@ func (c *compiler[S]) attempt(ctx context.Context, d *def[S], call program.Call)
 	if err != nil {
 		return out, err
 	}
+	defer c.codec.drop(before)
 	if err := c.validator.ValidateNodeInput(d.id, d.opts.InputSchema, &n.State); err != nil {
 		return out, err
 	}
@@ -297,6 +298,7 @@ func (c *compiler[S]) onError(d *def[S]) func(program.Failure, program.View) (pr
 		if err != nil {
 			return program.Action{}, err
 		}
+		defer c.codec.drop(before)
 		n.graph, n.seen, n.fields = c, viewed(v.Outputs), v.State
 		act := d.opts.OnError(errorOf(f), n)
 		out := program.Action{Kind: string(act.Action), Node: act.Node}

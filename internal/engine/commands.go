@@ -68,7 +68,11 @@ func (r *Run) appendTimeout(cmds []Command, seq uint64) []Command {
 
 func (r *Run) appendCall(cmds []Command, key string, seq uint64) []Command {
 	if c := r.s.Calls[key]; c != nil && c.State == callOpen && c.Seq == seq {
-		return append(cmds, r.command(key, c))
+		if cmd := r.command(key, c); len(cmds) > 0 {
+			cmds = append(cmds, cmd)
+		} else {
+			cmds = r.mem.commands.one(cmd)
+		}
 	}
 	return cmds
 }

@@ -87,7 +87,7 @@ func (r *Run) Activate(inputs []Input) (Decision, error) {
 			return Decision{}, err
 		}
 	}
-	r.out, r.opened, r.wake, r.broken = make([]Event, 0, max(8, r.hint)), nil, r.wake[:0], nil
+	r.out, r.opened, r.wake, r.broken = make([]Event, 0, max(6, r.hint)), nil, r.wake[:0], nil
 	for _, in := range inputs {
 		if at := in.At.UTC().Truncate(time.Microsecond); at.After(r.s.At) {
 			r.now = at

@@ -41,6 +41,7 @@ type slabs struct {
 	calls     slab[call]
 	funcs     slab[CallFunc]
 	tokens    slab[int]
+	commands  slab[Command]
 }
 
 // stepList is a growing list of steps that never move: commands on their way look at those that have ended while more are added.
