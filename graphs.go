@@ -93,8 +93,14 @@ func (e *Engine) functionsOf(info driver.Info) driver.Program {
 	return functions{info.Program, e, e.runtime(info)}
 }
 
-// runtime is what the nodes of a run are offered (S2-71).
-func (e *Engine) runtime(driver.Info) graph.Runtime { return graph.Runtime{} }
+// runtime is what the nodes of a run are offered (S2-71): the tools, the sessions and the agents of the engine, and a bridge to runs of agents.
+func (e *Engine) runtime(info driver.Info) graph.Runtime {
+	r := graph.Runtime{Tools: e.given.registry, Registry: agentRegistry{e}, Subagents: &bridge{e, info}}
+	if len(e.given.sessions) > 0 {
+		r.ClientProvider = e.given.client
+	}
+	return r
+}
 
 // Call implements driver.Program.
 func (f functions) Call(ctx context.Context, run string, c *engine.CallFunc, rec driver.Recorder) engine.FuncResult {

@@ -21,13 +21,26 @@ type settings struct {
 	adapters map[model.Protocol]model.Factory
 	agents   []Agent
 	sessions map[string]graph.Client
+	registry toolRegistry
 	problems []error
+}
+
+// client gives the client of an agent type, nil where there is none.
+func (s *settings) client(agentType string) graph.Client {
+	if c := s.sessions[agentType]; c != nil {
+		return c
+	}
+	return nil
 }
 
 func settingsOf(options []Option) (*settings, error) {
 	s := &settings{models: map[string]model.Client{}, adapters: map[model.Protocol]model.Factory{}, sessions: map[string]graph.Client{}}
 	for _, o := range options {
 		o(s)
+	}
+	s.registry = toolRegistry{}
+	for i := range s.tools {
+		s.registry[s.tools[i].def.Name] = &s.tools[i]
 	}
 	return s, errors.Join(s.problems...)
 }

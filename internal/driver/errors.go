@@ -13,6 +13,9 @@ import (
 // ErrClosed says that the driver was closed.
 var ErrClosed = errors.New("driver is closed")
 
+// ErrInterrupted is the cause with which calls end that are stopped so that somebody may resume the run later.
+var ErrInterrupted = errors.New("interrupted")
+
 // QuarantineError says that a run cannot be driven by this program: its journal is damaged, written by a newer Hocket, or does not fit its
 // definition, or the engine has a defect. Other runs are not concerned. The journal is left as it is, except that a defect met while the run
 // was going on ends it as failed.

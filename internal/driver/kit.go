@@ -60,6 +60,8 @@ type Kit struct {
 	Stateless bool
 	// Waits says that tool calls of the run do nothing but wait for other runs: they hold none of the slots that those need (Config.MaxCalls).
 	Waits bool
+	// Idles says that calls of the run may wait for other runs: they are made with contexts for [Idle].
+	Idles bool
 	// Program carries out CallFunc; nil for documents.
 	Program Program
 	// ModelTimeout and ModelIdle bound model calls whose node says nothing; 0: the defaults of package model (P11).

@@ -13,7 +13,7 @@ import (
 // FormatGraph is the format of workflows that are Go graphs: only the program with their functions can drive their runs.
 const FormatGraph = "graph"
 
-// MetaProgram holds the name of the program that started a run of a Go graph (D29).
+// MetaProgram holds the name of the program that started a run by embedding Hocket (D29).
 const MetaProgram = "program"
 
 // Graph is a Go graph with its functions. Program must be comparable.
@@ -89,7 +89,7 @@ func (k *kits) openProgram(info driver.Info, kit *driver.Kit) error {
 	}
 	kit.Program = info.Program
 	if k.cfg.Functions != nil {
-		kit.Program = k.cfg.Functions(info)
+		kit.Program, kit.Idles = k.cfg.Functions(info), k.cfg.Spawns
 	}
 	return nil
 }

@@ -50,6 +50,8 @@ type Config struct {
 	Program string
 	// Functions makes the program of one run of Info.Program, to stand around its calls; nil leaves it.
 	Functions func(driver.Info) driver.Program
+	// Spawns says that functions may start runs and wait for them: such calls hold no slot while they wait (driver.Idle).
+	Spawns bool
 	// Logger; nil: none.
 	Logger *slog.Logger
 }

@@ -52,6 +52,8 @@ type StartRequest struct {
 	Limits workflow.Limits
 	// Trust allows the commands that the document names (SEC5).
 	Trust bool
+	// ParentRun is the run that starts this one, or empty.
+	ParentRun string
 	// meta is kept with the run.
 	meta map[string]string
 }
@@ -69,10 +71,13 @@ func (s *Service) Start(ctx context.Context, q StartRequest) (run string, err er
 	}
 	spec := driver.Spec{
 		Run: q.RunID, Workflow: graph, WorkflowID: q.Workflow.ID, WorkflowName: q.Workflow.Name,
-		Input: expr.Quote(q.Input), Limits: q.Limits, Model: q.Model,
+		Input: expr.Quote(q.Input), Limits: q.Limits, Model: q.Model, ParentRun: q.ParentRun,
 		Meta: map[string]string{}, Files: map[string][]byte{},
 	}
 	maps.Copy(spec.Meta, q.meta)
+	if s.cfg.Program != "" {
+		spec.Meta[MetaProgram] = s.cfg.Program
+	}
 	if err := q.target(&spec); err != nil {
 		return "", err
 	}

@@ -128,6 +128,9 @@ func (a *actor) begin(id string, cmd engine.Command, limit time.Duration, slot b
 			defer t.Stop()
 		}
 		stop := context.AfterFunc(ctx, c.cancelled)
+		if slot && a.kit.Idles {
+			ctx = driver.WithIdle(ctx, c.release)
+		}
 		data := do(ctx)
 		stop()
 		c.cancel(nil) // before the result is known: what the call left behind can do nothing more in its name

@@ -42,8 +42,7 @@ type Driver struct {
 
 var _ driver.Driver = (*Driver)(nil)
 
-// errInterrupted is the cause with which calls end that are stopped so that somebody may resume the run later.
-var errInterrupted = errors.New("interrupted")
+var errInterrupted = driver.ErrInterrupted
 
 // New makes a driver. It starts nothing until a run is started, resumed or recovered.
 func New(cfg Config) (*Driver, error) {
