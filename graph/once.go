@@ -30,9 +30,10 @@ import (
 // T must survive JSON: Once returns what is left of the value after encoding and decoding, the first time as every other time.
 //
 // Errors: an error of fn is given as it is and not kept, so that the next attempt tries again. Once the step is not this process's any more, because the
-// run was cancelled, interrupted or taken over, or its time is over, Once fails with the error of ctx. A bad key, more than 1,000 keys in one
-// execution, more than 16 MiB of values in one execution, and a value that JSON cannot hold are errors that say so; of the last two the work of fn is
-// done, and lost. A panic of fn is an error too, and the attempt fails whatever the function makes of it; nothing is kept.
+// run was cancelled, interrupted or taken over, or its time is over, Once fails with the error of ctx; what fn gives in spite of an interruption is kept
+// while there is time. A bad key, more than 1,000 keys in one execution, more than 16 MiB of values in one execution, and a value that JSON cannot hold are
+// errors that say so; of the last two the work of fn is done, and lost. A panic of fn is an error too, and the attempt fails whatever the function makes
+// of it; nothing is kept.
 //
 // Safe for concurrent use.
 func Once[T any](ctx context.Context, key string, fn func(context.Context) (T, error)) (T, error) {

@@ -45,12 +45,12 @@ func (n *notes) Once(ctx context.Context, key string, fn func(context.Context) (
 		return nil, err
 	}
 	if err := engine.CheckNoteKey(key); err != nil {
-		return nil, err
+		return nil, refused(key, err)
 	}
 	outer, _ := ctx.Value(inside{}).(*flight)
 	for f := outer; f != nil; f = f.outer {
 		if f.key == key && f.owner == n {
-			return nil, fmt.Errorf("%w: a sub-step of key %q is inside of another one of that key", engine.ErrNote, key)
+			return nil, refused(key, fmt.Errorf("%w: it is inside of another one of that key", engine.ErrNote))
 		}
 	}
 	n.mu.Lock()
@@ -64,7 +64,7 @@ func (n *notes) Once(ctx context.Context, key string, fn func(context.Context) (
 	}
 	if len(n.call.Notes)+len(n.added)+len(n.flights) >= engine.MaxNotes {
 		n.mu.Unlock()
-		return nil, fmt.Errorf("%w: one execution of a node may have at most %d", engine.ErrNote, engine.MaxNotes)
+		return nil, refused(key, fmt.Errorf("%w: one execution of a node may have at most %d", engine.ErrNote, engine.MaxNotes))
 	}
 	f := &flight{key: key, owner: n, outer: outer, done: make(chan struct{})}
 	if n.flights == nil {
@@ -138,16 +138,28 @@ func (n *notes) fly(ctx context.Context, f *flight, fn func(context.Context) (pr
 
 func (n *notes) record(ctx context.Context, note engine.FuncNote) error {
 	if n.rec == nil {
-		return fmt.Errorf("%w: nobody takes notes here", engine.ErrNote)
+		return refused(note.Key, fmt.Errorf("%w: nobody takes notes here", engine.ErrNote))
 	}
 	err := n.rec.Record(note)
-	if err == nil || errors.Is(err, engine.ErrNote) {
-		return err
+	switch {
+	case err == nil:
+		return nil
+	case errors.Is(err, engine.ErrNote):
+		return refused(note.Key, err)
 	}
 	if over := n.over(ctx); over != nil {
 		return over
 	}
 	return fmt.Errorf("%w: %w", context.Canceled, err) // the call's context will be done in a moment
+}
+
+// refused says of which sub-step no note is taken.
+func refused(key string, err error) error {
+	const shown = 40
+	if len(key) > shown {
+		key = key[:shown] + "…"
+	}
+	return fmt.Errorf("sub-step %q: %w", key, err)
 }
 
 // panicked gives the failure of an attempt in which a sub-step panicked.

@@ -78,7 +78,7 @@ func TestNotes(t *testing.T) {
 		wantNote(t, n, ctx, "outer", func(ctx context.Context) (program.Value, error) {
 			wantNote(t, n, ctx, "inner", gives("1"), "1")
 			wantNote(t, n, ctx, "old", never, "7")
-			wantRefused(t, n, ctx, "outer", never, engine.ErrNote, "inside of another one of that key")
+			wantRefused(t, n, ctx, "outer", never, engine.ErrNote, `sub-step "outer": note refused: it is inside of another one of that key`)
 			return program.Value("2"), nil
 		}, "2")
 		wantNote(t, n, ctx, "inner", never, "1")
