@@ -119,3 +119,39 @@ func TestSubgraphsOfAnotherProcess(t *testing.T) {
 		t.Errorf("%+v, %v; i ran %d times", r, err, ran.Load())
 	}
 }
+
+// S2-53, S2-66: signals of nodes inside are those of the subgraph node, and a question inside is where the run is.
+func TestSignalsOfSubgraphs(t *testing.T) {
+	t.Parallel()
+	e := open(t, hocket.Config{})
+	inner := compiled(t, graph.New[state]("inner").
+		Start(graph.NewNode("warn", graph.TypeTool, func(context.Context, *graph.Context[state]) (graph.Result[state], error) {
+			return graph.Result[state]{Signals: []graph.Signal{{Type: graph.SignalContextWindowWarning, Message: "full"}}}, nil
+		})).
+		Then(graph.AskUserConfig[state]{ID: "ask", Question: graph.Question{Question: "Go on?"}}))
+	register(t, e, inner)
+	outer := compiled(t, graph.New[state]("outer").Start(note("a")).Then(into("inner")))
+	r, err := hocket.Run(t.Context(), e, outer, state{})
+	if err != nil || r.Status != hocket.StatusPaused || r.Snapshot.CurrentNodeID != "to-inner/ask" {
+		t.Fatalf("%+v, %v", r, err)
+	}
+	types := func(signals []graph.Signal) (out []graph.SignalType) {
+		for _, s := range signals {
+			out = append(out, s.Type)
+		}
+		return out
+	}
+	want := []graph.SignalType{graph.SignalContextWindowWarning, graph.SignalHumanInputRequired}
+	if d := cmp.Diff(types(r.Snapshot.Signals), want); d != "" {
+		t.Errorf("the snapshot has: got - want +\n%s", d)
+	}
+	steps := 0
+	for s, err := range hocket.ResumeStream(t.Context(), e, outer, r.Snapshot.ExecutionID, hocket.Answer{Value: "yes"}) {
+		if steps++; err != nil || s.NodeID != "to-inner" || s.Status != hocket.StatusCompleted || cmp.Diff(types(s.Result.Signals), want) != "" {
+			t.Errorf("step %+v, %v", s, err)
+		}
+	}
+	if steps != 1 {
+		t.Errorf("%d steps", steps)
+	}
+}

@@ -87,10 +87,14 @@ func (c *Compiled[S]) Model(node string, state map[string]json.RawMessage) strin
 	case d != nil:
 		return c.compiler.model(d, state)
 	case inner != nil:
-		return inner.Model(rest, state)
+		return inner.modelAt(rest, state)
 	}
 	return ""
 }
+
+func (c *Compiled[S]) modelAt(node string, state program.Fields) string { return c.Model(node, state) }
+
+func (c *Compiled[S]) functions() *program.Table { return c.table }
 
 // asks tells whether the node at a path is an ask-user node.
 func (c *Compiled[S]) asks(node string) bool {

@@ -18,6 +18,9 @@
 // changes in declared order; without one that is an error that names both nodes and the field (P7). What the graph keeps itself (the execution id, outputs,
 // counters of loops, flags of open questions) stands beside S, in the [Context] and in [BaseState], so S cannot have fields of those names (S2-75).
 //
+// Inner graphs ([SubgraphConfig]) have a state of their own. Their steps belong to the run: a question inside pauses it, and what finished inside does not
+// run again (P3). A graph can be given, or named and found by [Compiled.Link] before the run begins; none can contain itself.
+//
 // Purity. Conditions, Until, prompts, mappers, reducers, OnError and RetryOn are called by the engine itself, and what they gave is recorded, so that
 // a run that goes on after a crash does not ask again (D4). They must depend on what they are given alone. Functions of nodes may do anything; they are
 // called again after a failure or a crash, with the same [Context.Key]; what they do in a [Once] is not done again.

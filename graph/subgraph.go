@@ -35,15 +35,13 @@ type SubgraphConfig[S, T any] struct {
 
 // Subgraph is a graph that others can contain, whatever its state: a *[Compiled], and nothing else.
 type Subgraph interface {
-	// Name gives the graph's name, Digest its version.
+	// Name gives the graph's name, Digest its version, Workflow what runs.
 	Name() string
 	Digest() string
-	// Workflow and Program give what runs, as those of [Compiled] do.
 	Workflow() *workflow.Workflow
-	Program() *program.Table
-	// Model gives the model that a node resolves to, as [Compiled.Model] does.
-	Model(node string, state map[string]json.RawMessage) string
 
+	functions() *program.Table
+	modelAt(node string, state program.Fields) string
 	asks(node string) bool
 	link(find resolver, above []ancestor) (Subgraph, error)
 	// origin is equal for all graphs that one Compile led to; nil for a nil pointer.
@@ -153,7 +151,7 @@ func (c *compiler[S]) subgraphFunctions(t *program.Table, d *def[S]) {
 			return c.left(d, outputs[d.id], v.State)
 		}
 	}
-	t.Include(d.id+suffixGraph, inner.Program(), func(call program.Func) program.Func {
+	t.Include(d.id+suffixGraph, inner.functions(), func(call program.Func) program.Func {
 		return func(ctx context.Context, p program.Call) program.Result {
 			return call(program.WithServices(ctx, runtimeFor(ctx, c.config.Runtime)), p)
 		}

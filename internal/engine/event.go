@@ -110,7 +110,8 @@ type StepRetrying struct {
 
 // StepCompleted ends a step with success.
 type StepCompleted struct {
-	// Output is nil where Same or Reply say what it is, or where a fork's output follows from its branches.
+	// Output is nil where Same or Reply say what it is, where a fork's output follows from its branches, or a sub-flow's from its last
+	// step because it has no typed state.
 	Output Value `json:"output,omitempty"`
 	// Same: the output is the step's input.
 	Same bool `json:"same,omitempty"`

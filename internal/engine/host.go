@@ -12,10 +12,11 @@ import (
 type Host interface {
 	// Condition answers an edge's or a decide node's question.
 	Condition(name string, v View) (bool, error)
-	// Value gives a prompt (a JSON string), a question (a JSON string, or an object as workflow.Wait.PromptFunc tells) or a tool's arguments (a JSON object).
+	// Value gives a prompt (a JSON string), a question (a JSON string, or an object as workflow.Wait.PromptFunc tells), a tool's arguments or the first state of
+	// a sub-flow (both JSON objects).
 	Value(name string, v View) (Value, error)
 	// Merge combines the outputs of a fork's branches, keyed by branch id, into changes of the state (S2-57). For a wait's mapper the one output is the
-	// answer, keyed by the wait's node (S2-52).
+	// answer, keyed by the wait's node (S2-52); for a sub-flow's, its last state, keyed by its node (S2-66).
 	Merge(name string, outputs map[string]Value, v View) (map[string]Value, error)
 	// Reduce merges a branch's change of one field: what it was at the fork, what is there now, what the branch made of it (D27).
 	Reduce(name string, base, mine, theirs Value) (Value, error)

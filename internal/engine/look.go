@@ -14,6 +14,8 @@ type StepView struct {
 	Kind   workflow.Kind
 	// Nested: the step stands in a sub-flow, whose state is another one.
 	Nested bool
+	// Outer is the step of the graph itself that stands around a nested one; the step itself where it is not nested.
+	Outer int
 	// Block is the step of the fork in whose branch this one stands, 0 outside.
 	Block int
 	// State is the typed state as the step's scope sees it now (D5), by top-level field. The map is the caller's, the values are not.
@@ -30,8 +32,16 @@ func (r *Run) StepView(id int) (StepView, bool) {
 	st, n := r.step(id), r.stepNode(id)
 	sc := r.scope(st.Scope)
 	return StepView{
-		Node: n.ID, Hidden: n.Hidden, Kind: n.Kind, Nested: sc.Flow != 0, Block: sc.Owner, State: maps.Clone(r.stateAt(st.Scope)), Output: st.Output,
+		Node: n.ID, Hidden: n.Hidden, Kind: n.Kind, Nested: sc.Flow != 0, Outer: r.outer(id), Block: sc.Owner, State: maps.Clone(r.stateAt(st.Scope)), Output: st.Output,
 	}, true
+}
+
+// outer gives the step of the graph itself in which a step stands.
+func (r *Run) outer(id int) int {
+	for r.stepScope(id).Flow != 0 {
+		id = r.s.Flows[r.stepScope(id).Flow].Step
+	}
+	return id
 }
 
 // Outputs gives the outputs that the run itself sees, by node id; nil where there are none. The map is the caller's, the values are not.

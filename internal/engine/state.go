@@ -101,7 +101,7 @@ type scope struct {
 	Entries []entry          `json:"entries,omitempty"`
 	Loops   counts           `json:"loops,omitempty"`
 	Writes  map[string]write `json:"writes,omitempty"`
-	// View is the state at the fork.
+	// View is the state at the fork, or the one with which the sub-flow or the run began.
 	View map[string]Value `json:"view,omitempty"`
 	// now is View under Writes, made when asked for; nil after a change.
 	now map[string]Value

@@ -137,9 +137,10 @@ func RequestID(run, wait string) string { return run + "/" + wait }
 // Table holds the functions by name. A nil map has none.
 type Table struct {
 	Conditions map[string]func(View) (bool, error)
-	// Values give prompts, questions and arguments.
+	// Values give prompts, questions, arguments and first states of inner graphs.
 	Values map[string]func(View) (Value, error)
-	// Merges make changes of the state of outputs: those of a fork's branches by branch id, or the answer of a wait by its node.
+	// Merges make changes of the state of outputs: those of a fork's branches by branch id, the answer of a wait by its
+	// node, or the last state of an inner graph by its node.
 	Merges   map[string]func(outputs map[string]Value, v View) (Fields, error)
 	Reducers map[string]func(base, mine, theirs Value) (Value, error)
 	OnErrors map[string]func(Failure, View) (Action, error)

@@ -58,7 +58,8 @@ type GraphState struct {
 	StartedAt, UpdatedAt, EndedAt time.Time
 }
 
-// GraphFolder folds the events of a run of a Go graph into its steps. Only nodes of the graph itself count, neither hidden ones nor those of sub-flows.
+// GraphFolder folds the events of a run of a Go graph into its steps. Only nodes of the graph itself count, neither hidden ones nor those of sub-flows, whose
+// signals are those of the step around them.
 // Not safe for concurrent use.
 type GraphFolder struct {
 	run   *engine.Run
@@ -174,6 +175,9 @@ func (f *GraphFolder) settle(ev *engine.Event) *GraphStep {
 		return nil
 	}
 	v, ok := f.run.StepView(ev.Step)
+	if ok && v.Nested {
+		f.inside(ev, v)
+	}
 	if !ok || v.Nested || v.Hidden {
 		return nil
 	}
@@ -218,6 +222,19 @@ func (f *GraphFolder) settle(ev *engine.Event) *GraphStep {
 		}
 	}
 	return s
+}
+
+// inside takes what is seen outside of a sub-flow: signals and events of the program's own count for the step around it, and a question is where the
+// run is.
+func (f *GraphFolder) inside(ev *engine.Event, v engine.StepView) {
+	switch d := ev.Data.(type) {
+	case *engine.SignalRaised:
+		if st := f.open[v.Outer]; st != nil {
+			f.signal(ev, st, *d)
+		}
+	case *engine.WaitOpened:
+		f.state.Current = ev.Node
+	}
 }
 
 // returned notes what a function gave.
