@@ -34,7 +34,7 @@ func (b *Builder[S]) If(cond func(S) bool) *Builder[S] {
 }
 
 func (b *Builder[S]) begin(at diag.Span, cond func(S) bool) bool {
-	if b.current == "" && !(b.inside && b.start == "" && len(b.open) == 0) { // a branch may begin with a decision
+	if first := b.inside && b.start == "" && len(b.open) == 0; b.current == "" && !first { // a branch may begin with a decision
 		b.problem(at, "if-without-node", "Cannot use if() without a preceding node. Use start() first.")
 		return false
 	}
