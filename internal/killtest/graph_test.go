@@ -39,7 +39,7 @@ func TestMain(m *testing.M) {
 // child drives a run of the graph to its question or its end, as a program that was started again does.
 func child(run string) error {
 	ctx := context.Background()
-	d, err := openDiary(os.Getenv(envDiary))
+	d, err := openDiary(os.Getenv(envDiary), run)
 	if err != nil {
 		return err
 	}
@@ -141,6 +141,9 @@ func (r *reader) journal(run string, plan *engine.Plan) (last order, stored bool
 			}
 		case *engine.FuncNoted:
 			key, value := run+"/"+d.Call+"/"+d.Key, string(d.Value)
+			if d.Key == "message" { // of the agent, which does not know its call
+				key = run + agentAnswered
+			}
 			if was, ok := r.took[key]; ok && was != value {
 				r.wrong = append(r.wrong, fmt.Sprintf("the journal has %s of sub-step %s, which gave %s", value, key, was))
 			}

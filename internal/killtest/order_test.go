@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"iter"
 	"os"
 	"strconv"
 	"sync"
@@ -22,7 +23,7 @@ type order struct {
 }
 
 // finished is how each run ends.
-var finished = order{Drafts: 3, Log: []string{"plan", "left", "right", "right2", "flaky", "greet", "ship"}, Wish: "gift wrap", Paid: true}
+var finished = order{Drafts: 3, Log: []string{"plan", "left", "right", "right2", "flaky", "greet", "author", "reader", "ship"}, Wish: "gift wrap", Paid: true}
 
 // What the diary says: a node function was called, a sub-step begun, the value of a sub-step given.
 const (
@@ -33,14 +34,15 @@ const (
 
 // diary is what the functions write down, outside of the journal: a line for each thing, on disk before the function goes on.
 type diary struct {
+	run   string // that is driven
 	mu    sync.Mutex
 	file  *os.File
 	count atomic.Int64
 }
 
-func openDiary(path string) (*diary, error) {
+func openDiary(path, run string) (*diary, error) {
 	f, err := os.OpenFile(path, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
-	return &diary{file: f}, err
+	return &diary{file: f, run: run}, err
 }
 
 func (d *diary) write(kind, key, value string) error {
@@ -108,7 +110,7 @@ func (d *diary) once(ctx context.Context, c *call, key string) error {
 }
 
 // graph is what is killed: a chain, a loop whose body has a sub-step in each round, a parallel block with sub-steps at the same time, retries between sub-steps,
-// a question inside a graph of its own between nodes with sub-steps, and a node of two sub-steps.
+// a question inside a graph of its own between nodes with sub-steps, a node of two sub-steps, an agent and a sub-agent.
 func (d *diary) graph() (*graph.Compiled[order], error) {
 	desk, err := graph.New[order]("desk").
 		Start(d.logs("greet", func(ctx context.Context, c *call) error { return d.once(ctx, c, "ring") })).
@@ -159,6 +161,69 @@ func (d *diary) graph() (*graph.Compiled[order], error) {
 			c.State.Paid = true
 			return errors.Join(d.once(ctx, c, "charge"), d.once(ctx, c, "mail"))
 		})).
+		Then(graph.AgentConfig[order]{ID: "author", AgentType: "author", Message: func(order) string { return "Write a note." }, Output: func(s *order, m []graph.AgentMessage) error {
+			if len(m) != 1 || m[0].Content == "" {
+				return fmt.Errorf("the answer is %v", m)
+			}
+			s.Log = append(s.Log, "author")
+			for range 5 { // kills meet this: the answer is kept by now
+				if err := work(context.Background()); err != nil {
+					return err
+				}
+			}
+			return nil
+		}}).
+		Subagent(graph.SubagentConfig[order]{ID: "reader", Agent: "reader", Task: "Read it.", Output: func(s *order, _ graph.SubagentResult) error {
+			s.Log = append(s.Log, "reader")
+			return nil
+		}}).
 		Then(d.logs("ship", nil)).
-		Compile(graph.Config{Reducers: map[string]graph.Reducer{"log": graph.Append()}})
+		Compile(graph.Config{Reducers: map[string]graph.Reducer{"log": graph.Append()}, Runtime: graph.Runtime{
+			ClientProvider: func(string) graph.Client { return agent{d} }, Subagents: agent{d}, Registry: agent{d},
+		}})
+}
+
+// agent is a coding agent that writes down each message that it gets, and a bridge that writes down each task.
+type agent struct{ d *diary }
+
+func (a agent) CreateSession(context.Context, graph.SessionConfig) (graph.Session, error) {
+	return a, nil
+}
+
+func (agent) ID() string { return "a" }
+
+func (a agent) Stream(ctx context.Context, _ string) iter.Seq2[graph.AgentMessage, error] {
+	return func(yield func(graph.AgentMessage, error) bool) {
+		err := a.d.write(wroteBegun, a.d.run+agentAnswered, "")
+		if err == nil {
+			err = work(ctx)
+		}
+		yield(graph.AgentMessage{Type: graph.MessageText, Role: "assistant", Content: fmt.Sprintf("%d-%d", os.Getpid(), a.d.count.Add(1))}, err)
+	}
+}
+
+// agentAnswered names, behind its run, the sub-step in which the agent's answer is kept.
+const agentAnswered = "/author"
+
+func (agent) ContextUsage(context.Context) (graph.SessionUsage, error) {
+	return graph.SessionUsage{InputTokens: 1, MaxTokens: 100}, nil
+}
+
+func (agent) Summarize(context.Context) error { return graph.ErrNoSummarize }
+func (agent) Destroy(context.Context) error   { return nil }
+
+func (agent) Get(name string) (graph.SubagentInfo, bool) {
+	return graph.SubagentInfo{Name: name}, true
+}
+func (agent) GetAll() []graph.SubagentInfo { return nil }
+
+func (a agent) Spawn(ctx context.Context, o graph.SpawnOptions) (graph.SubagentResult, error) {
+	if err := a.d.write(wroteCall, o.Key, ""); err != nil {
+		return graph.SubagentResult{}, err
+	}
+	return graph.SubagentResult{AgentID: o.AgentID, Success: true}, work(ctx)
+}
+
+func (agent) SpawnParallel(context.Context, []graph.SpawnOptions) ([]graph.SubagentResult, error) {
+	return nil, errors.ErrUnsupported
 }
