@@ -67,6 +67,7 @@ var layers = []layer{
 	{"internal/driver", []string{"internal/engine", "internal/model", "internal/tool", "internal/journal", "internal/chat", "workflow"}, "drivers stand on the engine and the ports"},
 	{"internal/driver/embedded", []string{"internal/driver", "internal/engine", "internal/model", "internal/tool", "internal/journal", "internal/chat", "workflow"}, "no SDK and no database in a driver: they come through ports"},
 	{"internal/session/acp", []string{"graph", "internal/process"}, "sessions know their port, not who builds nodes on them"},
+	{"internal/session/sessiontest", []string{"graph", "internal/program"}, "test support stands on the builder and its table"},
 	{"internal/session/llm", []string{"graph", "internal/model", "internal/chat"}, "sessions know their port and that of models, not who builds nodes on them"},
 	{"internal/killtest", nil, "the harness kills processes, whatever they run"},
 	{"provider", []string{"internal/model/providers"}, "an option of the root package that brings the SDKs along, and nothing else"},

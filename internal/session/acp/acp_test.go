@@ -163,6 +163,12 @@ func TestUsage(t *testing.T) {
 	if err := plain.Summarize(t.Context()); !errors.Is(err, graph.ErrNoSummarize) {
 		t.Errorf("without the command: %v", err)
 	}
+	cfg := config(t, "plain")
+	cfg.SummarizeCommand = "compact"
+	silent, _ := open(t, cfg, graph.SessionConfig{})
+	if err := silent.Summarize(t.Context()); err != nil {
+		t.Errorf("a command that is known of: %v", err)
+	}
 }
 
 // TestPermissions: denied unless the config allows it (SEC13), for once where the agent offers that.

@@ -218,6 +218,11 @@ func (a *agent) Prompt(ctx context.Context, r sdk.PromptRequest) (sdk.PromptResp
 		for range 3000 {
 			say("x")
 		}
+	case "big":
+		for range 20 {
+			say("%s", strings.Repeat("x", 1<<20))
+		}
+		touch("said-it")
 	case "hang":
 		say("I begin.")
 		<-ctx.Done()
@@ -249,6 +254,9 @@ func (a *agent) work(ctx context.Context, id sdk.SessionId) {
 	a.update(ctx, id, sdk.UpdateAgentMessage(sdk.ImageBlock("aGk=", "image/png")))
 	a.update(ctx, id, sdk.UpdateToolCall("2", sdk.WithUpdateStatus(sdk.ToolCallStatusFailed), sdk.WithUpdateRawOutput(map[string]any{"error": "none"})))
 	a.update(ctx, id, sdk.SessionUpdate{UsageUpdate: &sdk.SessionUsageUpdate{Used: 450, Size: 1000}})
+	// An agent of its own, with a session of its own.
+	a.update(ctx, "child", sdk.UpdateAgentMessageText("I am another."))
+	a.update(ctx, "child", sdk.SessionUpdate{UsageUpdate: &sdk.SessionUsageUpdate{Used: 999, Size: 1000}})
 }
 
 // tool asks for leave, and does what it may.

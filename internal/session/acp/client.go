@@ -34,6 +34,9 @@ type Config struct {
 	// ReadFiles and WriteFiles let the agent read and write text files through us, inside of the session's folder and nowhere else (SEC16). Agents have their own
 	// means as well; what we do not offer they do themselves.
 	ReadFiles, WriteFiles bool
+	// SummarizeCommand is the command by which the agent summarizes its conversation, without slash, for agents that have one without saying so; "" is
+	// what the agent offers of compact, summarize and compress.
+	SummarizeCommand string
 	// RepeatUnknown sends a message again of which is not known whether the agent carried it out, since the program died meanwhile (D23). False: that is
 	// graph.ErrUnknownOutcome.
 	RepeatUnknown bool

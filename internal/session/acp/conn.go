@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"strings"
 	"sync"
 	"time"
@@ -30,7 +29,7 @@ type conn struct {
 }
 
 // dial starts the agent and agrees on the protocol. What it started is gone again when it fails.
-func (cl *Client) dial(ctx context.Context, dir string, p sdk.Client, files sdk.FileSystemCapabilities) (*conn, error) {
+func (cl *Client) dial(ctx context.Context, dir string, p *peer, files sdk.FileSystemCapabilities) (*conn, error) {
 	proc, err := process.Start(cl.cfg.Command, dir, cl.env, func(line string) {
 		cl.cfg.Logger.Debug("coding agent", "command", cl.cfg.Command[0], "stderr", cl.red.Text(line))
 	})
@@ -48,12 +47,12 @@ func (cl *Client) dial(ctx context.Context, dir string, p sdk.Client, files sdk.
 		}
 		return err
 	})
-	// The SDK's reader starts at once, while its logger can only be set afterwards.
 	ready := make(chan struct{})
-	c.rpc = sdk.NewClientSideConnection(p, proc.Stdin, &gate{ready, process.Messages(proc.Stdout, func(line string) {
+	p.pace = newPacer(process.Messages(proc.Stdout, func(line string) {
 		proc.Note(line)
 		cl.cfg.Logger.Debug("coding agent", "command", cl.cfg.Command[0], "stdout", cl.red.Text(line))
-	})})
+	}), ready)
+	c.rpc = sdk.NewClientSideConnection(p, proc.Stdin, p.pace)
 	c.rpc.SetLogger(cl.cfg.Logger)
 	close(ready)
 
@@ -78,18 +77,6 @@ func (cl *Client) dial(ctx context.Context, dir string, p sdk.Client, files sdk.
 		}
 	}
 	return c, nil
-}
-
-// gate is a reader that begins when it is opened.
-type gate struct {
-	ready <-chan struct{}
-	io.Reader
-}
-
-// Read implements io.Reader.
-func (g *gate) Read(p []byte) (int, error) {
-	<-g.ready
-	return g.Reader.Read(p)
 }
 
 // do makes a request and returns when ctx is done, even if the agent does not read what it is sent: such an agent is killed. Errors say what became of the

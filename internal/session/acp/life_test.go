@@ -117,6 +117,19 @@ func TestTurnFails(t *testing.T) {
 		s, _ := open(t, config(t, "normal"), graph.SessionConfig{})
 		wantSaid(t, s, "noise", "Sorry.")
 	})
+	t.Run("more than fits is said while nobody reads (SEC17)", func(t *testing.T) {
+		t.Parallel()
+		s, dir := open(t, config(t, "normal"), graph.SessionConfig{})
+		var failed error
+		for m, err := range s.Stream(t.Context(), "big") {
+			if failed = err; err == nil && len(m.Content) == 1<<20 {
+				waitFor(t, func() bool { _, err := os.Stat(filepath.Join(dir, "said-it")); return err == nil })
+			}
+		}
+		if failed == nil || !strings.Contains(failed.Error(), "that nobody read") {
+			t.Errorf("got %v", failed)
+		}
+	})
 	t.Run("a turn that takes too long (P11)", func(t *testing.T) {
 		t.Parallel()
 		cfg := config(t, "normal")

@@ -10,7 +10,8 @@ import (
 	"github.com/hocket-run/hocket/graph"
 )
 
-// call is what is known of a tool call of the agent. It is told when it begins, which is when its arguments are known or when it can wait no longer, and when it ends.
+// call is what is known of a tool call of the agent. Its arguments come in pieces while it is pending, so it is told when it is under way or has ended, or before
+// anything else is told; and a second time when it has ended.
 type call struct {
 	id          sdk.ToolCallId
 	title, kind string
@@ -67,18 +68,19 @@ func (p *peer) update(id sdk.ToolCallId, title *string, kind *sdk.ToolKind, stat
 		c.content = content
 	}
 	var list []graph.AgentMessage
-	ended := status != nil && (*status == sdk.ToolCallStatusCompleted || *status == sdk.ToolCallStatusFailed)
-	if !c.told && (c.args != nil || ended) {
+	is := func(s sdk.ToolCallStatus) bool { return status != nil && *status == s }
+	ended := is(sdk.ToolCallStatusCompleted) || is(sdk.ToolCallStatusFailed)
+	if !c.told && (ended || is(sdk.ToolCallStatusInProgress)) {
 		list = append(list, c.begin())
 	}
 	if ended && !c.ended {
 		c.ended = true
-		list = append(list, c.result(*status == sdk.ToolCallStatusFailed))
+		list = append(list, c.result(is(sdk.ToolCallStatusFailed)))
 	}
 	return list
 }
 
-// flush tells of calls whose arguments never came, before anything else is told.
+// flush tells of calls that are still pending, before anything else is told.
 func (p *peer) flush() []graph.AgentMessage {
 	var list []graph.AgentMessage
 	for _, c := range p.order {

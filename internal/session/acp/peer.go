@@ -16,6 +16,7 @@ type peer struct {
 	cfg         Config
 	files       *files
 	agent, node string
+	pace        *pacer
 
 	mu       sync.Mutex
 	session  string
@@ -31,10 +32,13 @@ type usage struct{ used, size int }
 
 // SessionUpdate takes one update.
 func (p *peer) SessionUpdate(_ context.Context, n sdk.SessionNotification) error {
+	defer p.pace.take()
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	u := n.Update
 	switch {
+	case p.session != "" && string(n.SessionId) != p.session:
+		// An agent that the agent runs: neither its words nor its tokens are the session's (P41).
 	case u.UsageUpdate != nil:
 		p.usage = &usage{u.UsageUpdate.Used, u.UsageUpdate.Size}
 	case u.AvailableCommandsUpdate != nil:

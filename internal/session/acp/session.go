@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"iter"
 	"path/filepath"
+	"slices"
 	"sync"
 	"time"
 
@@ -25,10 +26,10 @@ type session struct {
 	key    string
 	system string // "" once it was sent, and for sessions that were loaded
 	repeat bool
-	// sent counts messages, for their keys. lost: the journal knows a session that the agent cannot load, and told of so many messages in it.
-	sent int
-	lost bool
-	told int
+	// sent and sums count messages and summaries, for their keys. lost: the journal knows a session that the agent cannot load, and told of so many messages in it.
+	sent, sums int
+	lost       bool
+	told       int
 
 	running chan struct{} // holds an element while a turn runs
 	unwatch func() bool
@@ -260,12 +261,18 @@ func (s *session) ContextUsage(context.Context) (graph.SessionUsage, error) {
 // summarizers are commands by which agents summarize their conversation.
 var summarizers = []string{"compact", "summarize", "compress"}
 
-// Summarize implements graph.Session, by the agent's own command. Errors: graph.ErrNoSummarize where it offers none.
+// Summarize implements graph.Session, by the agent's own command. Errors: graph.ErrNoSummarize where it offers none and the config names none.
 func (s *session) Summarize(ctx context.Context) error {
-	for _, name := range summarizers {
-		if !s.peer.knows(name) {
-			continue
+	name := s.conn.cfg.SummarizeCommand
+	if name == "" {
+		i := slices.IndexFunc(summarizers, s.peer.knows)
+		if i < 0 {
+			return graph.ErrNoSummarize
 		}
+		name = summarizers[i]
+	}
+	s.sums++
+	_, err := graph.Once(ctx, fmt.Sprintf("%s/summary/%d", s.key, s.sums), func(ctx context.Context) (bool, error) {
 		s.peer.mu.Lock()
 		s.peer.usage = nil // what was told before does not hold any more
 		s.peer.mu.Unlock()
@@ -273,12 +280,12 @@ func (s *session) Summarize(ctx context.Context) error {
 		if err == nil {
 			err = stopped(reason)
 		}
-		if err != nil {
-			return fmt.Errorf("summarize: %w", err)
-		}
-		return nil
+		return true, err
+	})
+	if err != nil {
+		return fmt.Errorf("summarize: %w", err)
 	}
-	return graph.ErrNoSummarize
+	return nil
 }
 
 // Destroy implements graph.Session. It returns when the agent and its children are gone.

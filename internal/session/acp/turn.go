@@ -21,6 +21,7 @@ type turn struct {
 
 	mu    sync.Mutex
 	queue []graph.AgentMessage
+	bytes int // in the queue
 	// waits counts requests of the agent that we are busy with: it is we who are silent then, since the time of `since`, and were for `waited` before.
 	waits  int
 	since  time.Time
@@ -52,15 +53,24 @@ func (t *turn) spent() (d time.Duration, working bool) {
 func (t *turn) push(m ...graph.AgentMessage) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.queue = append(t.queue, m...)
+	for _, m := range m {
+		if t.bytes += len(m.Content) + len(m.Arguments); t.bytes > maxQueueBytes {
+			return
+		}
+		t.queue = append(t.queue, m)
+	}
 }
 
-func (t *turn) take() []graph.AgentMessage {
+// maxQueueBytes bounds what an agent may say while nobody reads (SEC17): the SDK cannot make it wait. The journal would not take more of one node either.
+const maxQueueBytes = 16 << 20
+
+// take gives what was said and not taken yet. full: there was more than fits, which is lost.
+func (t *turn) take() (list []graph.AgentMessage, full bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	list := t.queue
-	t.queue = nil
-	return list
+	list, full = t.queue, t.bytes > maxQueueBytes
+	t.queue, t.bytes = nil, 0
+	return list, full
 }
 
 func (t *turn) wakeUp() {
@@ -102,13 +112,17 @@ func (s *session) send(ctx context.Context, blocks []sdk.ContentBlock, yield fun
 	idle, total := time.NewTimer(c.cfg.IdleTimeout), time.NewTimer(c.cfg.TurnTimeout)
 	defer idle.Stop()
 	defer total.Stop()
-	handOn := func() bool {
-		for _, m := range t.take() {
+	handOn := func() error {
+		list, full := t.take()
+		for _, m := range list {
 			if !yield(m) {
-				return false
+				return errLeft
 			}
 		}
-		return true
+		if full {
+			return fmt.Errorf("the agent said more than %d bytes that nobody read", maxQueueBytes)
+		}
+		return nil
 	}
 	stop := func(why error) (sdk.StopReason, error) {
 		over()
@@ -121,13 +135,13 @@ func (s *session) send(ctx context.Context, blocks []sdk.ContentBlock, yield fun
 			spent, _ := t.spent()
 			idle.Reset(c.cfg.IdleTimeout)
 			total.Reset(c.cfg.TurnTimeout - spent)
-			if !handOn() {
-				return stop(errLeft)
+			if err := handOn(); err != nil {
+				return stop(err)
 			}
 		case e := <-done:
 			s.peer.endTurn()
-			if !handOn() {
-				return "", errLeft
+			if err := handOn(); err != nil {
+				return "", err
 			}
 			return e.res.StopReason, c.explain(e.err)
 		case <-ctx.Done():

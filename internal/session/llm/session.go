@@ -119,6 +119,7 @@ func (s *session) ask(ctx context.Context) (answer, error) {
 func (s *session) call(ctx context.Context, kind string, asked [sha256.Size]byte, req model.Request) (answer, error) {
 	s.calls++
 	key := stepKey(s.key, kind, s.calls, asked)
+	req.IdempotencyKey = stepKey(s.id, kind, s.calls, asked)
 	return graph.Once(ctx, key, func(ctx context.Context) (a answer, err error) {
 		defer guard("model client", &err)
 		reply, err := model.WithTimeouts(s.cfg.Models, s.cfg.ModelTimeout, s.cfg.ModelIdle).Call(ctx, req, nil)

@@ -1,0 +1,68 @@
+// Package sessiontest runs code as a node function of a Go graph, with a journal in memory, for tests of what sessions keep over a crash.
+package sessiontest
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"sync"
+	"testing"
+
+	"github.com/hocket-run/hocket/graph"
+	"github.com/hocket-run/hocket/internal/program"
+)
+
+// Notes is what is left of a node function after a crash: the values of its sub-steps. The zero Notes is empty. It is a program.Notes.
+type Notes struct {
+	mu   sync.Mutex
+	kept map[string]program.Value
+}
+
+// Once implements program.Notes.
+func (n *Notes) Once(ctx context.Context, key string, fn func(context.Context) (program.Value, error)) (program.Value, error) {
+	if key == "" || len(key) > 256 {
+		return nil, fmt.Errorf("key %q is bad", key)
+	}
+	n.mu.Lock()
+	v, ok := n.kept[key]
+	n.mu.Unlock()
+	if ok {
+		return v, nil
+	}
+	v, err := fn(ctx)
+	if err != nil {
+		return nil, err
+	}
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if n.kept == nil {
+		n.kept = map[string]program.Value{}
+	}
+	n.kept[key] = v
+	return v, nil
+}
+
+// Keys gives the keys of what is kept, sorted.
+func (n *Notes) Keys() []string {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return slices.Sorted(maps.Keys(n.kept))
+}
+
+type none struct{}
+
+// Run calls fn as a node function that has these notes. Called again with the same notes, it is the function after a crash.
+func (n *Notes) Run(ctx context.Context, t *testing.T, fn func(context.Context) error) {
+	t.Helper()
+	g, err := graph.New[none]("t").Start(graph.Do("n", func(ctx context.Context, _ *none) error { return fn(ctx) })).Compile()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, call := range g.Program().Calls {
+		r := call(ctx, program.Call{Run: "run1", Node: "n", Step: 1, Attempt: 1, Key: "run1/n", Notes: n, State: program.Fields{}})
+		if r.Failure != nil {
+			t.Fatalf("the function failed: %s", r.Failure.Message)
+		}
+	}
+}
