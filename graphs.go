@@ -129,27 +129,27 @@ func (e *Engine) check(ctx context.Context, b *bound, run string) (last uint64, 
 func encode(state any, model string) (engine.Value, error) {
 	raw, err := json.Marshal(state)
 	if err != nil || model == "" {
-		return raw, wrap("encode state", err)
+		return raw, unencoded(err)
 	}
 	fields := map[string]json.RawMessage{}
 	if err := json.Unmarshal(raw, &fields); err != nil {
-		return nil, wrap("encode state", err)
+		return nil, unencoded(err)
 	}
 	if fields == nil { // the state is null
 		fields = map[string]json.RawMessage{}
 	}
 	fields[program.FieldModel], err = json.Marshal(model)
 	if err != nil {
-		return nil, wrap("encode state", err)
+		return nil, unencoded(err)
 	}
 	raw, err = json.Marshal(fields)
-	return raw, wrap("encode state", err)
+	return raw, unencoded(err)
 }
 
-// wrap says what was being done; nil stays nil.
-func wrap(doing string, err error) error {
+// unencoded says that a state is not encoded; nil stays nil.
+func unencoded(err error) error {
 	if err == nil {
 		return nil
 	}
-	return fmt.Errorf("%s: %w", doing, err)
+	return fmt.Errorf("encode state: %w", err)
 }

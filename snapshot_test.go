@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -209,10 +210,7 @@ func TestSnapshotRefused(t *testing.T) {
 	}
 	with := func(name, value string) func(s *hocket.Snapshot[state]) {
 		return func(s *hocket.Snapshot[state]) {
-			changed := map[string]json.RawMessage{}
-			for k, v := range fields {
-				changed[k] = v
-			}
+			changed := maps.Clone(fields)
 			changed[name] = json.RawMessage(value)
 			raw, err := json.Marshal(changed)
 			if err != nil {

@@ -94,10 +94,11 @@ func (t *Tracker) NodeEnter(_ context.Context, n hocket.TrackedNode) {
 	if parent, ok := r.nodes[n.Parent]; ok {
 		ctx = parent.ctx
 	}
+	//nolint:spancheck // NodeExit ends it, or the end of its run
 	ctx, span := t.tracer.Start(ctx, "node "+n.NodeID, trace.WithTimestamp(n.At), trace.WithAttributes(t.attributes...), trace.WithAttributes(
 		RunIDKey.String(n.ExecutionID), NodeIDKey.String(n.NodeID), NodeTypeKey.String(n.Type), StepKey.Int(n.Step)))
 	r.nodes[n.Step] = node{ctx, span}
-}
+} //nolint:spancheck // as above
 
 // NodeExit implements hocket.Tracker.
 func (t *Tracker) NodeExit(_ context.Context, n hocket.TrackedExit) {

@@ -131,10 +131,10 @@ func (f *Files) save(execution string, state []byte, label string) error {
 	return nil
 }
 
-// folder opens the folder of a run. Where there is none and it is not to be made, the error is fs.ErrNotExist.
-func (f *Files) folder(execution string, make bool) (*os.Root, error) {
+// folder opens the folder of a run. Where there is none and none is to be created, the error is fs.ErrNotExist.
+func (f *Files) folder(execution string, create bool) (*os.Root, error) {
 	name := hashOf(execution)
-	if make {
+	if create {
 		switch err := f.root.Mkdir(name, 0o700); {
 		case err == nil:
 			if err := syncFolder(f.root); err != nil {

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"maps"
 	"strings"
 	"testing"
 	"time"
@@ -78,10 +79,7 @@ func TestParcelDamage(t *testing.T) {
 		t.Fatal(err)
 	}
 	for name, other := range map[string]string{"version": "2", "run": `"r2"`, "model": `"c/d"`, "record": `"e30="`, "blobs": "[]", "sum": `"00"`} {
-		changed := map[string]json.RawMessage{}
-		for k, v := range fields {
-			changed[k] = v
-		}
+		changed := maps.Clone(fields)
 		changed[name] = json.RawMessage(other)
 		data, err := json.Marshal(changed)
 		if err != nil {
