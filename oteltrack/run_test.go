@@ -60,7 +60,7 @@ func TestRun(t *testing.T) {
 			t.Error(err)
 		}
 	})
-	g, err := graph.New[letters]("letters").Node(letter("l"), letter("r")).Start(letter("a")).
+	g, err := graph.New[letters]("letters").Node(letter("l")).Node(letter("r")).Start(letter("a")).
 		Parallel(graph.ParallelConfig[letters]{Branches: []string{"l", "r"}}).
 		Then(graph.Do("z", func(context.Context, *letters) error { return errors.New("no paper") }, graph.NodeOptions[letters]{
 			Retry: &graph.Retry{MaxAttempts: new(1)},
