@@ -119,3 +119,40 @@ func TestOnTheEmbeddedDriver(t *testing.T) {
 		t.Errorf("%s with %+v after %d calls of the first node", status, s, calls.Load())
 	}
 }
+
+// S2-36, D10, ADR 15: on the real driver, a function that ends in time although the run was cancelled counts; one that stops with its context does not;
+// nothing follows either.
+func TestCancelOnTheEmbeddedDriver(t *testing.T) {
+	t.Parallel()
+	for name, heeds := range map[string]bool{"goes on": false, "stops": true} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			started := make(chan struct{})
+			g := compiled(t, graph.New[state]("t").Start(graph.Do("a", func(ctx context.Context, s *state) error {
+				close(started)
+				<-ctx.Done()
+				s.N = 7
+				if heeds {
+					return ctx.Err()
+				}
+				return nil
+			})).Then(note("z")))
+			d := open(t, filepath.Join(t.TempDir(), "hocket.db"), g)
+			run, err := d.Start(t.Context(), driver.Spec{Workflow: g.Workflow(), Input: engine.Value(`{}`)})
+			if err != nil {
+				t.Fatal(err)
+			}
+			<-started
+			if err := d.Cancel(t.Context(), run, "enough"); err != nil {
+				t.Fatal(err)
+			}
+			want := state{N: 7}
+			if heeds {
+				want = state{}
+			}
+			if status, s := settled(t, d, g, run); status != engine.StatusCancelled || cmp.Diff(s, want) != "" {
+				t.Errorf("%s with %+v", status, s)
+			}
+		})
+	}
+}

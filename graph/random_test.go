@@ -51,7 +51,7 @@ func drawGraph(t *rapid.T) *graph.Builder[state] {
 	}
 	odd := func(s state) bool { return s.N%2 == 1 }
 	for range rapid.IntRange(0, 12).Draw(t, "calls") {
-		switch rapid.IntRange(0, 11).Draw(t, "call") {
+		switch rapid.IntRange(0, 13).Draw(t, "call") {
 		case 0:
 			b.If(odd)
 			open++
@@ -74,6 +74,8 @@ func drawGraph(t *rapid.T) *graph.Builder[state] {
 			b.Catch(drawNode(t, &next))
 		case 8:
 			b.End()
+		case 9, 10:
+			drawBlock(t, b, &next, rapid.IntRange(0, 2).Draw(t, "depth"))
 		default:
 			b.Then(drawNode(t, &next))
 		}
@@ -82,6 +84,33 @@ func drawGraph(t *rapid.T) *graph.Builder[state] {
 		b.EndIf()
 	}
 	return b
+}
+
+// drawBlock adds a parallel block whose branches hold whatever the main flow may.
+func drawBlock(t *rapid.T, b *graph.Builder[state], next *int, depth int) {
+	*next++
+	c := graph.ParallelConfig[state]{
+		ID: fmt.Sprintf("block%d", *next), Branches: []string{fmt.Sprintf("l%d", *next), fmt.Sprintf("r%d", *next)},
+		Strategy: rapid.SampledFrom([]graph.Strategy{"", graph.Any, graph.Race}).Draw(t, "strategy"),
+	}
+	b.Parallel(c)
+	odd := func(s state) bool { return s.N%2 == 1 }
+	for _, name := range c.Branches {
+		b.Branch(name, func(b *graph.Builder[state]) {
+			for range rapid.IntRange(1, 3).Draw(t, "parts") {
+				switch part := rapid.IntRange(0, 4).Draw(t, "part"); {
+				case part == 0 && depth > 0:
+					drawBlock(t, b, next, depth-1)
+				case part == 1:
+					b.Loop(graph.LoopConfig[state]{Until: odd, MaxIterations: new(2)}, drawNode(t, next))
+				case part == 2:
+					b.Then(drawNode(t, next)).If(odd).Then(drawNode(t, next)).EndIf()
+				default:
+					b.Then(drawNode(t, next))
+				}
+			}
+		})
+	}
 }
 
 // Whatever is called in whatever order, nothing panics: a graph is refused with reasons, or it is a valid workflow that comes to rest, by the same way
