@@ -251,7 +251,7 @@ func (o *observing[S]) progress(kind ProgressType, v engine.StepView, attempt in
 		return
 	}
 	err := o.guard(func() error {
-		state, err := decode[S](v.State)
+		state, err := decode(o.graph, v.State)
 		if err == nil {
 			o.options.OnProgress(Progress[S]{Type: kind, NodeID: v.Node, State: state, Error: cause, Attempt: attempt, Label: label, Timestamp: o.now})
 		}

@@ -40,7 +40,7 @@ func Run[S any](ctx context.Context, e *Engine, g *graph.Compiled[S], state S, o
 	if err != nil {
 		return nil, err
 	}
-	return settle[S](ctx, f)
+	return settle(ctx, g, f)
 }
 
 // Stream is [Run] step by step: it gives each step when it settled. The run goes on meanwhile, so that a slow consumer holds up nothing. The last step
@@ -54,7 +54,7 @@ func Stream[S any](ctx context.Context, e *Engine, g *graph.Compiled[S], state S
 			yield(Step[S]{}, err)
 			return
 		}
-		stream(ctx, f, yield)
+		stream(ctx, g, f, yield)
 	}
 }
 
@@ -69,7 +69,7 @@ func Resume[S any](ctx context.Context, e *Engine, g *graph.Compiled[S], run str
 	if err != nil {
 		return nil, err
 	}
-	return settle[S](ctx, f)
+	return settle(ctx, g, f)
 }
 
 // ResumeStream is [Resume] step by step: it gives the steps that settle from then on, as [Stream] does.
@@ -80,7 +80,7 @@ func ResumeStream[S any](ctx context.Context, e *Engine, g *graph.Compiled[S], r
 			yield(Step[S]{}, err)
 			return
 		}
-		stream(ctx, f, yield)
+		stream(ctx, g, f, yield)
 	}
 }
 
@@ -290,14 +290,14 @@ func (f *following) closed(err error) error {
 }
 
 // settle waits for the end of the run and gives its result.
-func settle[S any](ctx context.Context, f *following) (*Result[S], error) {
+func settle[S any](ctx context.Context, g *graph.Compiled[S], f *following) (*Result[S], error) {
 	if f.stillborn != nil {
-		return stillborn[S](f)
+		return stillborn(g, f)
 	}
 	defer f.left()
 	var s *streaming[S]
 	if f.observer != nil {
-		s = newStreaming(f, func(Step[S], error) bool { return true })
+		s = newStreaming(g, f, func(Step[S], error) bool { return true })
 		if err := s.watch(ctx); err != nil && ctx.Err() == nil {
 			f.e.log.Warn("run is not observed to its end", "run", f.run, "err", err)
 		}
@@ -314,7 +314,7 @@ func settle[S any](ctx context.Context, f *following) (*Result[S], error) {
 	case err != nil:
 		return nil, f.closed(known(err))
 	}
-	r, err := result[S](context.WithoutCancel(ctx), f)
+	r, err := result(context.WithoutCancel(ctx), g, f)
 	switch {
 	case err != nil:
 		return nil, f.closed(err)
@@ -327,9 +327,9 @@ func settle[S any](ctx context.Context, f *following) (*Result[S], error) {
 }
 
 // stream follows the run and gives its steps.
-func stream[S any](ctx context.Context, f *following, yield func(Step[S], error) bool) {
+func stream[S any](ctx context.Context, g *graph.Compiled[S], f *following, yield func(Step[S], error) bool) {
 	if f.stillborn != nil {
-		r, err := stillborn[S](f)
+		r, err := stillborn(g, f)
 		if err != nil {
 			yield(Step[S]{}, err)
 			return
@@ -338,7 +338,7 @@ func stream[S any](ctx context.Context, f *following, yield func(Step[S], error)
 		return
 	}
 	defer f.left()
-	s := newStreaming(f, yield)
+	s := newStreaming(g, f, yield)
 	err := s.watch(ctx)
 	switch {
 	case s.ended:
@@ -364,14 +364,15 @@ func stream[S any](ctx context.Context, f *following, yield func(Step[S], error)
 // streaming is a stream at work.
 type streaming[S any] struct {
 	*following
+	graph       *graph.Compiled[S]
 	folder      *project.GraphFolder
 	yield       func(Step[S], error) bool
 	seq         uint64
 	ended, gone bool // the run ended or is paused; the consumer left
 }
 
-func newStreaming[S any](f *following, yield func(Step[S], error) bool) *streaming[S] {
-	return &streaming[S]{following: f, folder: project.NewGraphFolder(f.run, f.b.plan), yield: yield}
+func newStreaming[S any](g *graph.Compiled[S], f *following, yield func(Step[S], error) bool) *streaming[S] {
+	return &streaming[S]{following: f, graph: g, folder: project.NewGraphFolder(f.run, f.b.plan), yield: yield}
 }
 
 func (s *streaming[S]) watch(ctx context.Context) error {
@@ -416,7 +417,7 @@ func (s *streaming[S]) add(ev engine.Event) error {
 		if g.Seq <= s.after {
 			continue
 		}
-		step, err := stepOf[S](g)
+		step, err := stepOf(s.graph, g)
 		if err != nil {
 			return err
 		}

@@ -129,6 +129,15 @@ func value[T any](p *T) T {
 	return *p
 }
 
+// Fork makes a new run that has the past of another one up to the event at, such as a [Step].Seq, and gives its id. What was decided with that event is part of
+// that past; what was under way is done again. [Engine.Resume], [Engine.Answer] and [Resume] go on with it; the other run stays as it is.
+//
+// Errors: [ErrNotFound]; the run has no event of that number, or had ended with it.
+func (e *Engine) Fork(ctx context.Context, run string, at uint64) (fork string, err error) {
+	fork, err = e.service.Fork(ctx, run, at)
+	return fork, known(err)
+}
+
 // RunSummary is a run in a list.
 type RunSummary struct {
 	ID, Workflow, Format string

@@ -23,7 +23,7 @@ func SnapshotOf[S any](ctx context.Context, e *Engine, g *graph.Compiled[S], run
 	if _, err := e.check(ctx, b, run); err != nil {
 		return nil, err
 	}
-	r, err := result[S](ctx, &following{e: e, b: b, run: run})
+	r, err := result(ctx, g, &following{e: e, b: b, run: run})
 	if err != nil {
 		return nil, err
 	}
@@ -31,7 +31,7 @@ func SnapshotOf[S any](ctx context.Context, e *Engine, g *graph.Compiled[S], run
 }
 
 // result folds the journal of the run. A run that can go on takes its journal along.
-func result[S any](ctx context.Context, f *following) (*Result[S], error) {
+func result[S any](ctx context.Context, g *graph.Compiled[S], f *following) (*Result[S], error) {
 	p, err := f.e.service.Export(ctx, f.run)
 	if err != nil {
 		return nil, known(err)
@@ -42,7 +42,7 @@ func result[S any](ctx context.Context, f *following) (*Result[S], error) {
 			return nil, fmt.Errorf("read run %s: %w", f.run, err)
 		}
 	}
-	r, err := resultOf[S](f, folder.State())
+	r, err := resultOf(g, f, folder.State())
 	if err != nil {
 		return nil, err
 	}

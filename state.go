@@ -3,8 +3,6 @@ package hocket
 import (
 	"encoding/json"
 	"fmt"
-	"maps"
-	"strings"
 	"time"
 
 	"github.com/hocket-run/hocket/graph"
@@ -13,37 +11,15 @@ import (
 	"github.com/hocket-run/hocket/internal/project"
 )
 
-// beside tells whether a field of the recorded state is kept by the graph beside those of the user's type.
-func beside(name string) bool {
-	return strings.HasPrefix(name, "outputs.") || strings.HasPrefix(name, "$")
-}
-
-// own gives the fields of the user's type.
-func own(fields map[string]engine.Value) map[string]engine.Value {
-	out := maps.Clone(fields)
-	maps.DeleteFunc(out, func(name string, _ engine.Value) bool { return beside(name) })
-	return out
-}
-
 // decode makes a state of recorded fields.
-func decode[S any](fields map[string]engine.Value) (S, error) {
-	var s S
-	if fields = own(fields); len(fields) == 0 {
-		return s, nil
-	}
-	raw, err := json.Marshal(fields)
-	if err == nil {
-		err = json.Unmarshal(raw, &s)
-	}
-	if err != nil {
-		return s, fmt.Errorf("decode state: %w", err)
-	}
-	return s, nil
+func decode[S any](c *graph.Compiled[S], fields map[string]engine.Value) (S, error) {
+	s, _, err := c.Split(program.Folded{State: fields})
+	return s, err
 }
 
 // stepOf makes a step of its record.
-func stepOf[S any](g project.GraphStep) (Step[S], error) {
-	state, err := decode[S](g.State)
+func stepOf[S any](c *graph.Compiled[S], g project.GraphStep) (Step[S], error) {
+	state, err := decode(c, g.State)
 	if err != nil {
 		return Step[S]{}, err
 	}
@@ -54,9 +30,7 @@ func stepOf[S any](g project.GraphStep) (Step[S], error) {
 	for _, e := range g.Emitted {
 		s.EmittedEvents = append(s.EmittedEvents, EmittedEvent{Type: e.Signal, Data: values(e.Data), Timestamp: e.At})
 	}
-	if update := own(g.Update); len(update) > 0 {
-		s.Result.Update = update
-	}
+	s.Result.Update = c.Changes(g.Update)
 	return s, nil
 }
 
@@ -86,14 +60,14 @@ func values(recorded map[string]engine.Value) map[string]any {
 }
 
 // resultOf makes a result of a folded run.
-func resultOf[S any](f *following, g project.GraphState) (*Result[S], error) {
-	state, err := decode[S](g.State)
+func resultOf[S any](c *graph.Compiled[S], f *following, g project.GraphState) (*Result[S], error) {
+	state, base, err := c.Split(program.Folded{Run: f.run, Updated: g.UpdatedAt, State: g.State, Outputs: g.Outputs})
 	if err != nil {
 		return nil, fmt.Errorf("run %s: %w", f.run, err)
 	}
 	r := &Result[S]{State: state, Status: Status(g.Status), Err: runError(g.Failure, "")}
 	r.Snapshot = Snapshot[S]{
-		ExecutionID: f.run, State: state, Outputs: outputs(f.b.table, g), Status: r.Status, CurrentNodeID: g.Current,
+		ExecutionID: f.run, State: state, Outputs: base.Outputs, Status: r.Status, CurrentNodeID: g.Current,
 		VisitedNodes: append([]string{}, g.Visited...), Pending: append([]string{}, g.Pending...), Errors: []graph.ExecutionError{},
 		Signals: append([]graph.Signal{}, signals(g.Signals)...), StartedAt: g.StartedAt, UpdatedAt: g.UpdatedAt, NodeExecutionCount: len(g.Visited),
 	}
@@ -106,25 +80,20 @@ func resultOf[S any](f *following, g project.GraphState) (*Result[S], error) {
 	if !g.EndedAt.IsZero() {
 		r.Snapshot.CompletedAt = &g.EndedAt
 	}
+	if x := g.Failure; x != nil && g.Status == engine.StatusFailed {
+		r.Snapshot.DebugReport = c.DebugReport(f.run, program.Failure{Code: x.Code, Message: x.Message, Node: x.Node, Stack: x.Stack}, g.EndedAt)
+	}
 	return r, nil
 }
 
-// outputs gives the outputs of nodes as the graph shows them.
-func outputs(t *program.Table, g project.GraphState) map[string]json.RawMessage {
-	if t.Outputs == nil {
-		return map[string]json.RawMessage{}
-	}
-	return t.Outputs(g.Outputs, g.State)
-}
-
 // stillborn is the result of a run that was cancelled before it began.
-func stillborn[S any](f *following) (*Result[S], error) {
+func stillborn[S any](c *graph.Compiled[S], f *following) (*Result[S], error) {
 	var fields map[string]engine.Value
 	if err := json.Unmarshal(f.stillborn, &fields); err != nil {
 		return nil, fmt.Errorf("decode state: %w", err)
 	}
 	now := time.Now().UTC()
-	return resultOf[S](f, project.GraphState{
+	return resultOf(c, f, project.GraphState{
 		Status: engine.StatusCancelled, State: fields, Current: f.b.Workflow.Entry, Pending: []string{f.b.Workflow.Entry},
 		Failure: &engine.Failure{Code: engine.CodeCancelled, Message: "cancelled before it began"}, StartedAt: now, UpdatedAt: now, EndedAt: now,
 	})

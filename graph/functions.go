@@ -20,7 +20,6 @@ func (c *compiler[S]) table() *program.Table {
 		Reducers:   map[string]func(base, mine, theirs program.Value) (program.Value, error){},
 		OnErrors:   map[string]func(program.Failure, program.View) (program.Action, error){},
 		RetryOns:   map[string]func(program.Failure) (bool, error){},
-		Outputs:    c.outputs,
 		Calls:      map[string]func(context.Context, program.Call) program.Result{},
 	}
 	t.Report = c.report

@@ -145,8 +145,6 @@ type Table struct {
 	Reducers map[string]func(base, mine, theirs Value) (Value, error)
 	OnErrors map[string]func(Failure, View) (Action, error)
 	RetryOns map[string]func(Failure) (bool, error)
-	// Outputs gives the outputs of nodes as the graph shows them, of those that the engine has and of the state.
-	Outputs func(outputs map[string]Value, state Fields) map[string]Value
 	// Report makes a signal of the failure with which a run ends; nil: there is none (S2-59).
 	Report func(run string, f Failure, at time.Time) *Signal
 	// Calls are the node functions. They return soon after ctx is done.

@@ -3,9 +3,11 @@ package service
 import (
 	"cmp"
 	"context"
+	"errors"
 	"sync"
 
 	"github.com/hocket-run/hocket/internal/driver"
+	"github.com/hocket-run/hocket/internal/driver/embedded"
 	"github.com/hocket-run/hocket/internal/engine"
 	"github.com/hocket-run/hocket/workflow"
 )
@@ -92,4 +94,14 @@ func (k *kits) openProgram(info driver.Info, kit *driver.Kit) error {
 		kit.Program, kit.Idles = k.cfg.Functions(info), k.cfg.Spawns
 	}
 	return nil
+}
+
+// Fork stores a new run with the past of another one up to an event; Resume and Answer go on with it. Errors: *InvalidError where there is no such
+// place; those of reading.
+func (s *Service) Fork(ctx context.Context, run string, at uint64) (string, error) {
+	fork, err := s.driver.Fork(ctx, run, at)
+	if errors.Is(err, embedded.ErrForkPoint) {
+		return "", &InvalidError{Message: err.Error(), Err: err}
+	}
+	return fork, err
 }
