@@ -97,7 +97,7 @@ func (r *Run) cancelled() bool { return r.s.Ending != nil && r.s.Ending.Status =
 
 // cutOff gives up on everything that a cancelled run still waits for.
 func (r *Run) cutOff(why string) {
-	if r.s.Ending != nil {
+	if r.cancelled() {
 		r.cancelScope(0, why)
 	}
 	r.abandon(why)

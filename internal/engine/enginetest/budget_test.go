@@ -107,3 +107,27 @@ func TestBudgetStopsDueRetry(t *testing.T) {
 	w.Finish("a", enginetest.Say("a"))
 	wantStatus(t, w, engine.StatusCompleted)
 }
+
+// D10, D20: a limit that is met while a loser's call still settles gives up that call alone; the steps that the limit stopped go on after a reopening.
+func TestBudgetWhileLosersSettle(t *testing.T) {
+	t.Parallel()
+	g := enginetest.Graph(nodes(enginetest.Fork("f", workflow.Fork{}, "x", "y"), enginetest.In("f", enginetest.Agent("x")), enginetest.In("f", enginetest.Agent("y")), "e", "z"),
+		"f:x -> x; x -> f/join; f:y -> y; y -> f/join; f:error -> e; e -> z")
+	g.Limits.MaxTokens = 2
+	w := enginetest.New(t, g, nil)
+	w.Start("go")
+	w.Finish("x", enginetest.Fails("broken", "boom"))
+	w.Finish("e", enginetest.Reply("e")) // uses up the budget; y has not answered
+	wantStatus(t, w, engine.StatusRunning)
+	w.Fire("settle")
+	if limit := w.Run.EndedByLimit(); limit != engine.CodeBudget {
+		t.Fatalf("ended by %q\n%s", limit, w.Log())
+	}
+	w.Pending = nil
+	w.Feed(engine.Reopen{Limits: workflow.Limits{MaxTokens: 99}})
+	w.Finish("z", enginetest.Reply("z"))
+	wantStatus(t, w, engine.StatusCompleted)
+	if got := string(w.Run.Output()); got != `"z"` {
+		t.Errorf("output %s\n%s", got, w.Log())
+	}
+}
