@@ -36,6 +36,7 @@ func (c SubagentConfig[S]) define() *def[S] {
 	if c.Options.Name == "" {
 		c.Options.Name = c.Agent
 	}
+	c.Options.Model = firstModel(c.Model, c.Options.Model) // so that it is shown as the node's
 	d := &def[S]{id: c.ID, typ: TypeAgent, opts: c.Options, run: c.call}
 	if text := c.agent().lacks(); text != "" {
 		d.problem = problemf("Sub-agent node %q requires %s", c.ID, text)

@@ -114,7 +114,11 @@ func TestSubagentNode(t *testing.T) {
 			t.Parallel()
 			bridge := &fakeBridge{names: []string{"coder"}}
 			tc.node.ID, tc.node.Agent = "s", "coder"
-			offering(t, bridge.runtime(), graph.New[state]("g").Subagent(tc.node), state{Text: "it"}, tc.config).want("s", "completed")
+			b := graph.New[state]("g").Subagent(tc.node)
+			offering(t, bridge.runtime(), b, state{Text: "it"}, tc.config).want("s", "completed")
+			if m := compiled(t, b, tc.config).Model("s", nil); m != tc.want.Model {
+				t.Errorf("the node is shown with model %q, want %q", m, tc.want.Model)
+			}
 			tc.want.AgentID, tc.want.AgentName = "s-run1", "coder"
 			if d := cmp.Diff(bridge.spawned, []graph.SpawnOptions{tc.want}, cmpopts.IgnoreFields(graph.SpawnOptions{}, "Key")); d != "" {
 				t.Errorf("got - want +\n%s", d)
