@@ -1,10 +1,6 @@
 package engine
 
-import (
-	"maps"
-
-	"github.com/hocket-run/hocket/workflow"
-)
+import "github.com/hocket-run/hocket/workflow"
 
 // StepView is one step as it stands, for projections of Go graphs.
 type StepView struct {
@@ -18,7 +14,7 @@ type StepView struct {
 	Outer int
 	// Block is the step of the fork in whose branch this one stands, 0 outside.
 	Block int
-	// State is the typed state as the step's scope sees it now (D5), by top-level field. The map is the caller's, the values are not.
+	// State is the typed state as the step's scope sees it now (D5), by top-level field. It is shared: nobody may change it.
 	State map[string]Value
 	// Output is nil before the step has completed.
 	Output Value
@@ -32,7 +28,7 @@ func (r *Run) StepView(id int) (StepView, bool) {
 	st, n := r.step(id), r.stepNode(id)
 	sc := r.scope(st.Scope)
 	return StepView{
-		Node: n.ID, Hidden: n.Hidden, Kind: n.Kind, Nested: sc.Flow != 0, Outer: r.outer(id), Block: sc.Owner, State: maps.Clone(r.stateAt(st.Scope)), Output: st.Output,
+		Node: n.ID, Hidden: n.Hidden, Kind: n.Kind, Nested: sc.Flow != 0, Outer: r.outer(id), Block: sc.Owner, State: r.stateAt(st.Scope), Output: st.Output,
 	}, true
 }
 

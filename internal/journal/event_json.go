@@ -1,6 +1,11 @@
 package journal
 
-import "unicode/utf8"
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"unicode/utf8"
+)
 
 // isJSON tells whether v is one JSON value and nothing else.
 func isJSON(v []byte) bool {
@@ -163,4 +168,28 @@ func skipDigits(d []byte, i int) int {
 		i++
 	}
 	return i
+}
+
+// values is mapping for the fields of a state, behind the brace.
+func (r *reader) values() map[string]json.RawMessage {
+	m := map[string]json.RawMessage{}
+	if r.next('}') {
+		return m
+	}
+	for r.err == nil {
+		key := r.string()
+		r.expect(`:`)
+		if _, twice := m[key]; twice {
+			r.fail(fmt.Sprintf("key %q stands twice", key))
+			return m
+		}
+		if raw := r.raw(); r.err == nil {
+			m[key] = bytes.Clone(raw)
+		}
+		if !r.next(',') {
+			break
+		}
+	}
+	r.expect(`}`)
+	return m
 }

@@ -2,6 +2,7 @@ package journal
 
 import (
 	"encoding"
+	"encoding/json"
 	"fmt"
 	"reflect"
 	"strconv"
@@ -196,6 +197,10 @@ func (r *reader) mapping(p *plan, v reflect.Value) {
 		return
 	}
 	r.expect(`{`)
+	if m, ok := v.Addr().Interface().(*map[string]json.RawMessage); ok {
+		*m = r.values()
+		return
+	}
 	v.Set(reflect.MakeMap(p.typ))
 	if r.next('}') {
 		return

@@ -174,6 +174,10 @@ func (f *GraphFolder) settle(ev *engine.Event) *GraphStep {
 	if ev.Step == 0 {
 		return nil
 	}
+	switch ev.Data.(type) {
+	case *engine.FuncCalled, *engine.EdgeTaken, *engine.ConditionChecked:
+		return nil // most events, of which nothing follows
+	}
 	v, ok := f.run.StepView(ev.Step)
 	if ok && v.Nested {
 		f.inside(ev, v)
