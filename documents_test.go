@@ -90,8 +90,29 @@ func TestDocument(t *testing.T) {
 	if err := json.Unmarshal(q.Tools[0].Parameters, &schema); err != nil || schema.Properties["word"].Description != "the word to look up" || !slices.Equal(schema.Required, []string{"word"}) {
 		t.Errorf("schema %s, %v", q.Tools[0].Parameters, err)
 	}
+	checkEvents(t, e, "doc")
+	runs, next, err := e.List(t.Context(), hocket.Filter{Statuses: []hocket.Status{hocket.StatusCompleted}})
+	if err != nil || next != "" || len(runs) != 1 || runs[0].ID != "doc" || runs[0].Format != "steps" || runs[0].Workflow != "writer" {
+		t.Errorf("%+v, %q, %v", runs, next, err)
+	}
+	var object struct {
+		ID     string
+		Output string
+	}
+	raw, err := json.Marshal(r)
+	if err == nil {
+		err = json.Unmarshal(raw, &object)
+	}
+	if err != nil || object.ID != "doc" || object.Output != r.Text() {
+		t.Errorf("run object %s, %v", raw, err)
+	}
+}
+
+// checkEvents demands that a watched run tells its events in their JSON form, from its beginning to its end.
+func checkEvents(t *testing.T, e *hocket.Engine, run string) {
+	t.Helper()
 	var types []string
-	for ev, err := range e.Watch(t.Context(), "doc") {
+	for ev, err := range e.Watch(t.Context(), run) {
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -110,21 +131,6 @@ func TestDocument(t *testing.T) {
 	}
 	if types[0] != "run.created" || types[len(types)-1] != "run.completed" || !slices.Contains(types, "tool.returned") {
 		t.Errorf("events %v", types)
-	}
-	runs, next, err := e.List(t.Context(), hocket.Filter{Statuses: []hocket.Status{hocket.StatusCompleted}})
-	if err != nil || next != "" || len(runs) != 1 || runs[0].ID != "doc" || runs[0].Format != "steps" || runs[0].Workflow != "writer" {
-		t.Errorf("%+v, %q, %v", runs, next, err)
-	}
-	var object struct {
-		ID     string
-		Output string
-	}
-	raw, err := json.Marshal(r)
-	if err == nil {
-		err = json.Unmarshal(raw, &object)
-	}
-	if err != nil || object.ID != "doc" || object.Output != r.Text() {
-		t.Errorf("run object %s, %v", raw, err)
 	}
 }
 

@@ -3,6 +3,7 @@ package hocket
 import (
 	"errors"
 	"fmt"
+	"maps"
 
 	"github.com/hocket-run/hocket/graph"
 	"github.com/hocket-run/hocket/internal/model"
@@ -56,9 +57,7 @@ type Adapters = map[model.Protocol]model.Factory
 // say provider.All() or one of its kind, and get the SDK of that provider with it.
 func WithAdapters(a Adapters) Option {
 	return func(s *settings) {
-		for protocol, factory := range a {
-			s.adapters[protocol] = factory
-		}
+		maps.Copy(s.adapters, a)
 	}
 }
 

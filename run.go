@@ -143,7 +143,7 @@ func start[S any](ctx context.Context, e *Engine, g *graph.Compiled[S], state S,
 	}
 	run := cmp.Or(o.ID, service.NewRunID())
 	if ctx.Err() != nil { // an aborted run executes nothing (S2-36)
-		return &following{e: e, b: b, run: run, stillborn: input}, nil
+		return &following{e: e, b: b, run: run, stillborn: input}, nil //nolint:nilerr // its result says so
 	}
 	q := service.GraphRequest{
 		Graph: b.Graph, Input: input, RunID: run, Model: o.Model,

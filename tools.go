@@ -141,7 +141,7 @@ func (t *goTool) Call(ctx context.Context, c tool.Call) (tool.Result, error) {
 	case err != nil && ctx.Err() != nil:
 		return tool.Result{}, err
 	case err != nil:
-		return tool.Result{Text: err.Error(), IsError: true}, nil
+		return tool.Result{Text: err.Error(), IsError: true}, nil //nolint:nilerr // the model is told
 	}
 	var text string
 	if json.Unmarshal(raw, &text) == nil {

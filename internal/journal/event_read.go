@@ -197,7 +197,7 @@ func (r *reader) mapping(p *plan, v reflect.Value) {
 		return
 	}
 	r.expect(`{`)
-	if m, ok := v.Addr().Interface().(*map[string]json.RawMessage); ok {
+	if m, ok := reflect.TypeAssert[*map[string]json.RawMessage](v.Addr()); ok {
 		*m = r.values()
 		return
 	}

@@ -139,7 +139,7 @@ func (w *writer) mapping(p *plan, v reflect.Value) error {
 		w.buf = append(w.buf, `null`...)
 		return nil
 	}
-	if m, ok := v.Interface().(map[string]json.RawMessage); ok {
+	if m, ok := reflect.TypeAssert[map[string]json.RawMessage](v); ok {
 		return w.values(m)
 	}
 	keys := make([]string, 0, v.Len())

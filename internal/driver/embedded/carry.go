@@ -128,10 +128,11 @@ func (a *actor) begin(id string, cmd engine.Command, limit time.Duration, slot b
 			defer t.Stop()
 		}
 		stop := context.AfterFunc(ctx, c.cancelled)
+		within := ctx
 		if slot && a.kit.Idles {
-			ctx = driver.WithIdle(ctx, c.release)
+			within = driver.WithIdle(ctx, c.release)
 		}
-		data := do(ctx)
+		data := do(within)
 		stop()
 		c.cancel(nil) // before the result is known: what the call left behind can do nothing more in its name
 		c.tell(data)
