@@ -1,0 +1,152 @@
+// Review drafts a notice, checks it, and asks a person, round after round until the person says yes. The question is answered by another call of the
+// program, whenever that is: what ended is in the store and does not run again.
+//
+//	go run ./examples/go/review "the town library opens on Sundays"
+//	go run ./examples/go/review -answer "name the hours"
+//	go run ./examples/go/review -answer yes
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"strings"
+
+	"github.com/hocket-run/hocket"
+	"github.com/hocket-run/hocket/graph"
+)
+
+// State is what the nodes work on. It is stored as JSON after each of them.
+type State struct {
+	Topic    string   `json:"topic"`
+	Draft    string   `json:"draft,omitempty"`
+	Remarks  []string `json:"remarks,omitempty"` // of the check, on this draft
+	Wishes   []string `json:"wishes,omitempty"`  // of the person, on all drafts
+	Approved bool     `json:"approved,omitempty"`
+}
+
+// write stands for the call of a model. It is paid once: what Once gave is on disk before the node goes on.
+func write(ctx context.Context, s *State) error {
+	text, err := graph.Once(ctx, "text", func(context.Context) (string, error) {
+		return "Good news: " + s.Topic + "." + strings.Join(s.Wishes, ""), nil
+	})
+	s.Draft = text
+	return err
+}
+
+func check(_ context.Context, s *State) error {
+	s.Remarks = nil
+	if !strings.ContainsAny(s.Draft, "0123456789") {
+		s.Remarks = append(s.Remarks, "it names no day and no hour")
+	}
+	if !strings.Contains(s.Draft, "!") {
+		s.Remarks = append(s.Remarks, "nobody will be excited")
+	}
+	return nil
+}
+
+func question(s State) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "Draft: %s\n", s.Draft)
+	for _, r := range s.Remarks {
+		fmt.Fprintf(&b, "  - %s\n", r)
+	}
+	b.WriteString("Publish it? Answer yes, or what to add.")
+	return b.String()
+}
+
+func decide(s *State, answer string) error {
+	if s.Approved = answer == "yes"; !s.Approved {
+		s.Wishes = append(s.Wishes, " "+answer)
+	}
+	return nil
+}
+
+func review() (*graph.Compiled[State], error) {
+	return graph.New[State]("review").
+		Loop(graph.LoopConfig[State]{Until: func(s State) bool { return s.Approved }, MaxIterations: new(10)},
+			graph.Do("write", write),
+			graph.Do("check", check),
+			graph.WaitConfig[State]{ID: "ask", PromptFunc: question, Input: decide}).
+		If(func(s State) bool { return s.Approved }).
+		Then(graph.Do("publish", func(_ context.Context, s *State) error {
+			s.Draft = strings.ToUpper(s.Draft)
+			return nil
+		})).
+		EndIf().
+		Compile(graph.Config{Version: "1"})
+}
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	err := run(ctx, os.Args[1:], os.Stdout)
+	stop()
+	if err != nil && !errors.Is(err, flag.ErrHelp) {
+		fmt.Fprintln(os.Stderr, "review:", err)
+		os.Exit(1)
+	}
+}
+
+func run(ctx context.Context, args []string, out io.Writer) error {
+	flags := flag.NewFlagSet("review", flag.ContinueOnError)
+	db := flags.String("db", "review.db", "file of the store")
+	answer := flags.String("answer", "", "answer to the open question")
+	if err := flags.Parse(args); err != nil {
+		return err
+	}
+	g, err := review()
+	if err != nil {
+		return err
+	}
+	eng, err := hocket.Open(ctx, hocket.Config{DB: *db})
+	if err != nil {
+		return err
+	}
+	defer func() { _ = eng.Close() }()
+
+	if topic := strings.Join(flags.Args(), " "); topic != "" {
+		return tell(out)(hocket.Run(ctx, eng, g, State{Topic: topic}))
+	}
+	open, _, err := eng.List(ctx, hocket.Filter{Workflow: g.Name(), Statuses: []hocket.Status{hocket.StatusPaused, hocket.StatusRunning}, Limit: 1})
+	if err != nil {
+		return err
+	}
+	switch {
+	case len(open) == 0:
+		return errors.New("no review is open; say what to write about")
+	case open[0].Status == hocket.StatusRunning: // the process was killed or interrupted while it worked
+		return tell(out)(hocket.Resume(ctx, eng, g, open[0].ID))
+	case *answer == "":
+		s, err := hocket.SnapshotOf(ctx, eng, g, open[0].ID)
+		if err != nil {
+			return err
+		}
+		fmt.Fprintln(out, s.Waiting[0].Prompt)
+		return nil
+	}
+	return tell(out)(hocket.Resume(ctx, eng, g, open[0].ID, hocket.Answer{Value: *answer}))
+}
+
+// tell prints what a run came to.
+func tell(out io.Writer) func(*hocket.Result[State], error) error {
+	return func(r *hocket.Result[State], err error) error {
+		switch {
+		case errors.Is(err, hocket.ErrInterrupted):
+			return fmt.Errorf("%w; call me without arguments to go on", err)
+		case err != nil:
+			return err
+		case r.Status == hocket.StatusPaused:
+			fmt.Fprintln(out, r.Snapshot.Waiting[0].Prompt)
+		case !r.State.Approved:
+			fmt.Fprintln(out, "not published:", r.Status, r.Err)
+		default:
+			fmt.Fprintln(out, "Published:", r.State.Draft)
+			fmt.Fprintln(out, "Nodes that ran:", strings.Join(r.Snapshot.VisitedNodes, " "))
+		}
+		return nil
+	}
+}

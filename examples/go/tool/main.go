@@ -1,0 +1,85 @@
+// Tool runs a document, dispatch.yaml, whose agent calls a tool that is a Go function. A reply script stands in for the model; with -live a real one
+// answers, and OPENAI_API_KEY is needed.
+//
+//	go run ./examples/go/tool "Where is order 118?"
+//	go run ./examples/go/tool -live "Where is order 7?"
+package main
+
+import (
+	"context"
+	_ "embed"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+
+	"github.com/hocket-run/hocket"
+	"github.com/hocket-run/hocket/provider"
+)
+
+//go:embed dispatch.yaml
+var document []byte
+
+//go:embed replies.yaml
+var replies []byte
+
+// Query is what the model is told of the tool's arguments, as a JSON Schema.
+type Query struct {
+	Number int `json:"number" jsonschema:"the number of the order"`
+}
+
+// Order is what the model gets, as JSON.
+type Order struct {
+	Number int    `json:"number"`
+	Place  string `json:"place"`
+	Due    string `json:"due,omitempty"`
+}
+
+func lookUp(_ context.Context, q Query) (Order, error) {
+	orders := map[int]Order{118: {118, "depot", "Monday"}, 7: {7, "delivered", ""}}
+	o, ok := orders[q.Number]
+	if !ok {
+		return Order{}, fmt.Errorf("there is no order %d", q.Number) // the model is told
+	}
+	return o, nil
+}
+
+func main() {
+	if err := run(context.Background(), os.Args[1:], os.Stdout); err != nil && !errors.Is(err, flag.ErrHelp) {
+		fmt.Fprintln(os.Stderr, "tool:", err)
+		os.Exit(1)
+	}
+}
+
+func run(ctx context.Context, args []string, out io.Writer) error {
+	flags := flag.NewFlagSet("tool", flag.ContinueOnError)
+	live := flags.Bool("live", false, "ask the real model")
+	if err := flags.Parse(args); err != nil {
+		return err
+	}
+	eng, err := hocket.Open(ctx, hocket.Config{}, provider.All(),
+		hocket.WithTool("order", "Tells where an order is and when it is due.", lookUp, hocket.ToolOptions{Idempotent: true}))
+	if err != nil {
+		return err
+	}
+	defer func() { _ = eng.Close() }()
+	doc, err := eng.Parse("dispatch.yaml", document)
+	if err != nil {
+		return err
+	}
+	start := hocket.StartOptions{Input: flags.Arg(0), Replies: replies}
+	if *live {
+		start.Replies = nil
+	}
+	r, err := eng.Run(ctx, doc, start)
+	if err != nil {
+		return err
+	}
+	if r.Err != nil {
+		return r.Err
+	}
+	fmt.Fprintln(out, r.Text())
+	fmt.Fprintf(out, "(%s, %d model calls, %d tool calls)\n", r.Status, r.Usage.ModelCalls, r.Usage.ToolCalls)
+	return nil
+}
