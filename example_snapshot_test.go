@@ -120,8 +120,8 @@ func ExampleRunOptions() {
 	// checkpoint_saved wait_1 "step_2"
 }
 
-// Events shows a run in several modes at once.
-func ExampleEvents() {
+// StreamModes shows a run in several modes at once.
+func ExampleStreamModes() {
 	ctx := context.Background()
 	g, err := letterGraph()
 	if err != nil {
@@ -134,7 +134,7 @@ func ExampleEvents() {
 		return
 	}
 	defer func() { _ = e.Close() }()
-	for ev, err := range hocket.Events(ctx, e, g, letterState{}, []hocket.Mode{hocket.ModeUpdates, hocket.ModeValues}) {
+	for ev, err := range hocket.StreamModes(ctx, e, g, letterState{}, []hocket.Mode{hocket.ModeUpdates, hocket.ModeValues}) {
 		if err != nil {
 			fmt.Println(err)
 			return

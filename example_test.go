@@ -64,7 +64,7 @@ func ExampleRun_race() {
 	}
 	defer eng.Close()
 	g, err := graph.New[Article]("race").
-		Parallel(graph.ParallelConfig[Article]{ID: "ask", Branches: []string{"quick", "slow"}, Strategy: graph.Race}).
+		Parallel(graph.ParallelConfig[Article]{ID: "ask", Branches: []string{"quick", "slow"}, Strategy: graph.StrategyRace}).
 		Node(graph.Do("quick", func(_ context.Context, s *Article) error {
 			s.Text = "quick"
 			return nil
@@ -218,7 +218,7 @@ func ExampleRun_recovery() {
 	}
 	fmt.Println(res.Status, res.State.Text)
 	for _, e := range res.Snapshot.Errors {
-		fmt.Println(e.NodeID, e.Error)
+		fmt.Println(e.NodeID, e.Message)
 	}
 	// Output:
 	// completed by hand

@@ -62,7 +62,7 @@ func bind[S any](e *Engine, g *graph.Compiled[S]) (*bound, error) {
 	if err != nil {
 		return nil, err
 	}
-	return e.bind(g.Workflow(), g.Digest(), g.Program())
+	return e.bind(g.Workflow(), g.Digest(), g.Running().Program())
 }
 
 func (e *Engine) bind(w *workflow.Workflow, digest string, table *program.Table) (*bound, error) {

@@ -111,7 +111,7 @@ func (o *observing[S]) step(ev *engine.Event, v engine.StepView, f *project.Grap
 		}
 		info, _ := o.graph.Node(v.Node)
 		st = &observed{attempt: 1, node: TrackedNode{
-			ExecutionID: o.run, NodeID: v.Node, Type: string(info.Type), Step: ev.Step, Parent: parent, At: ev.At,
+			ExecutionID: o.run, NodeID: v.Node, Type: info.Type, Step: ev.Step, Parent: parent, At: ev.At,
 		}}
 		o.steps[ev.Step] = st
 		if ev.Seq > o.after {
@@ -229,7 +229,7 @@ func (o *observing[S]) state(v engine.StepView, f *project.GraphFolder) (json.Ra
 	for _, w := range f.Waits() {
 		folded.Waits = append(folded.Waits, program.Wait{ID: w.ID, Node: w.Node})
 	}
-	_, base, err := o.graph.Split(folded)
+	_, base, err := o.graph.Running().Split(folded)
 	if err != nil {
 		return nil, err
 	}
@@ -241,7 +241,7 @@ func (o *observing[S]) state(v engine.StepView, f *project.GraphFolder) (json.Ra
 	if err := json.Unmarshal(raw, &fields); err != nil {
 		return nil, err
 	}
-	maps.Copy(fields, o.graph.Changes(v.State))
+	maps.Copy(fields, o.graph.Running().Changes(v.State))
 	return json.Marshal(fields)
 }
 

@@ -105,7 +105,7 @@ func TestEvents(t *testing.T) {
 	})
 	g := compiled(t, graph.New[state]("t").Start(sends).Then(graph.Do("look", func(context.Context, *state) error { return nil })))
 	var got []string
-	for ev, err := range hocket.Events(t.Context(), e, g, state{N: 1}, []hocket.Mode{hocket.ModeUpdates, hocket.ModeEvents, hocket.ModeValues}) {
+	for ev, err := range hocket.StreamModes(t.Context(), e, g, state{N: 1}, []hocket.Mode{hocket.ModeUpdates, hocket.ModeEvents, hocket.ModeValues}) {
 		switch {
 		case err != nil:
 			t.Fatal(err)
@@ -122,7 +122,7 @@ func TestEvents(t *testing.T) {
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
-	for _, err := range hocket.Events(t.Context(), e, g, state{}, []hocket.Mode{"all"}, hocket.RunOptions[state]{ID: "never"}) {
+	for _, err := range hocket.StreamModes(t.Context(), e, g, state{}, []hocket.Mode{"all"}, hocket.RunOptions[state]{ID: "never"}) {
 		if _, ok := errors.AsType[*hocket.UnknownModeError](err); !ok {
 			t.Errorf("got %v", err)
 		}

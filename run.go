@@ -150,7 +150,7 @@ func start[S any](ctx context.Context, e *Engine, g *graph.Compiled[S], state S,
 		Limits: workflow.Limits{MaxSteps: o.MaxSteps},
 	}
 	f := follow(ctx, e, b, run)
-	f.model, f.observer = g.Model, observe(ctx, e, g, run, 0, o)
+	f.model, f.observer = g.Running().Model, observe(ctx, e, g, run, 0, o)
 	// Under ctx it would not be known whether the run has begun.
 	if _, err := e.service.StartGraph(context.WithoutCancel(ctx), q); err != nil {
 		f.done()
@@ -171,7 +171,7 @@ func resume[S any](ctx context.Context, e *Engine, g *graph.Compiled[S], run str
 	}
 	f := follow(ctx, e, b, run)
 	f.after = last
-	f.model, f.observer = g.Model, observe(ctx, e, g, run, last, o)
+	f.model, f.observer = g.Running().Model, observe(ctx, e, g, run, last, o)
 	if err := e.goOn(ctx, run, answers); err != nil {
 		f.done()
 		return nil, err

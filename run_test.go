@@ -347,7 +347,7 @@ func TestErrorsOfNodes(t *testing.T) {
 	}
 	var got []string
 	for _, x := range r.Snapshot.Errors {
-		got = append(got, fmt.Sprintf("%s %d %s", x.NodeID, x.Attempt, x.Error))
+		got = append(got, fmt.Sprintf("%s %d %s", x.NodeID, x.Attempt, x.Message))
 	}
 	if d := cmp.Diff(got, []string{"a 1 attempt 1", "a 2 attempt 2"}); d != "" {
 		t.Error(d)

@@ -13,7 +13,7 @@ import (
 
 // decode makes a state of recorded fields.
 func decode[S any](c *graph.Compiled[S], fields map[string]engine.Value) (S, error) {
-	s, _, err := c.Split(program.Folded{State: fields})
+	s, _, err := c.Running().Split(program.Folded{State: fields})
 	return s, err
 }
 
@@ -30,7 +30,7 @@ func stepOf[S any](c *graph.Compiled[S], g project.GraphStep) (Step[S], error) {
 	for _, e := range g.Emitted {
 		s.EmittedEvents = append(s.EmittedEvents, EmittedEvent{Type: e.Signal, Data: values(e.Data), Timestamp: e.At})
 	}
-	s.Result.Update = c.Changes(g.Update)
+	s.Result.Update = c.Running().Changes(g.Update)
 	return s, nil
 }
 
@@ -61,7 +61,7 @@ func values(recorded map[string]engine.Value) map[string]any {
 
 // resultOf makes a result of a folded run.
 func resultOf[S any](c *graph.Compiled[S], f *following, g project.GraphState) (*Result[S], error) {
-	state, base, err := c.Split(program.Folded{Run: f.run, Updated: g.UpdatedAt, State: g.State, Outputs: g.Outputs})
+	state, base, err := c.Running().Split(program.Folded{Run: f.run, Updated: g.UpdatedAt, State: g.State, Outputs: g.Outputs})
 	if err != nil {
 		return nil, fmt.Errorf("run %s: %w", f.run, err)
 	}
@@ -72,7 +72,7 @@ func resultOf[S any](c *graph.Compiled[S], f *following, g project.GraphState) (
 		Signals: append([]graph.Signal{}, signals(g.Signals)...), StartedAt: g.StartedAt, UpdatedAt: g.UpdatedAt, NodeExecutionCount: len(g.Visited),
 	}
 	for _, e := range g.Errors {
-		r.Snapshot.Errors = append(r.Snapshot.Errors, graph.ExecutionError{NodeID: e.Node, Error: e.Message, Timestamp: e.At, Attempt: e.Attempt})
+		r.Snapshot.Errors = append(r.Snapshot.Errors, graph.ExecutionError{NodeID: e.Node, Message: e.Message, Timestamp: e.At, Attempt: e.Attempt})
 	}
 	for _, w := range g.Waits {
 		r.Snapshot.Waiting = append(r.Snapshot.Waiting, Wait{ID: w.ID, Node: w.Node, Kind: w.Kind, Prompt: w.Prompt, Options: w.Options, Since: w.Since})
@@ -81,7 +81,7 @@ func resultOf[S any](c *graph.Compiled[S], f *following, g project.GraphState) (
 		r.Snapshot.CompletedAt = &g.EndedAt
 	}
 	if x := g.Failure; x != nil && g.Status == engine.StatusFailed {
-		r.Snapshot.DebugReport = c.DebugReport(f.run, program.Failure{Code: x.Code, Message: x.Message, Node: x.Node, Stack: x.Stack}, g.EndedAt)
+		r.Snapshot.DebugReport = c.Running().DebugReport(f.run, program.Failure{Code: x.Code, Message: x.Message, Node: x.Node, Stack: x.Stack}, g.EndedAt)
 	}
 	return r, nil
 }

@@ -33,8 +33,8 @@ func (r agentRegistry) Get(name string) (graph.SubagentInfo, bool) {
 	return graph.SubagentInfo{Name: name, Description: a.Description}, ok
 }
 
-// GetAll implements graph.SubagentRegistry: by name.
-func (r agentRegistry) GetAll() []graph.SubagentInfo {
+// All implements graph.SubagentRegistry: by name.
+func (r agentRegistry) All() []graph.SubagentInfo {
 	var out []graph.SubagentInfo
 	for _, a := range r.all() {
 		out = append(out, graph.SubagentInfo{Name: a.ID, Description: a.Description})

@@ -128,7 +128,7 @@ func TestSignalsOfSubgraphs(t *testing.T) {
 		Start(graph.NewNode("warn", graph.TypeTool, func(context.Context, *graph.Context[state]) (graph.Result[state], error) {
 			return graph.Result[state]{Signals: []graph.Signal{{Type: graph.SignalContextWindowWarning, Message: "full"}}}, nil
 		})).
-		Then(graph.AskUserConfig[state]{ID: "ask", Question: graph.Question{Question: "Go on?"}}))
+		Then(graph.AskUserConfig[state]{ID: "ask", Question: graph.Question{Text: "Go on?"}}))
 	register(t, e, inner)
 	outer := compiled(t, graph.New[state]("outer").Start(note("a")).Then(into("inner")))
 	r, err := hocket.Run(t.Context(), e, outer, state{})

@@ -3,6 +3,8 @@ package hocket
 import (
 	"context"
 	"time"
+
+	"github.com/hocket-run/hocket/graph"
 )
 
 // unnamed is what a run without WorkflowName is called in telemetry (S2-72).
@@ -39,8 +41,7 @@ type TrackedStart struct {
 type TrackedNode struct {
 	ExecutionID string
 	NodeID      string
-	// Type is the node's: one of graph's node types.
-	Type string
+	Type        graph.NodeType
 	// Step tells executions of nodes apart within the run; Parent is the step of the parallel block in whose branch the node stands, 0 outside.
 	Step, Parent int
 	// At is when it started; in TrackedExit, when it settled.

@@ -121,7 +121,7 @@ func BenchmarkGraph(b *testing.B) {
 			b.Fatal(err)
 		}
 		b.Run("engine/"+gg.name, func(b *testing.B) {
-			p := program.New(g.Program())
+			p := program.New(g.Running().Program())
 			plan, err := engine.Compile(g.Workflow(), p)
 			if err != nil {
 				b.Fatal(err)
@@ -240,7 +240,7 @@ func driveGraph(b *testing.B, plan *engine.Plan, p *program.Program, input engin
 
 func openGraph(b *testing.B, store journal.Backend, g *graph.Compiled[small]) *embedded.Driver {
 	b.Helper()
-	p := program.New(g.Program())
+	p := program.New(g.Running().Program())
 	d, err := embedded.New(embedded.Config{Store: store, Program: func(*workflow.Workflow) (driver.Program, error) { return p, nil }})
 	if err != nil {
 		b.Fatal(err)

@@ -30,8 +30,9 @@ type AgentConfig[S any] struct {
 	// Session is what else the session is made of. [Context.Model] wins over its model. Name, Node and Key are the node's id where empty; the keys of
 	// attempts after the first have `-<attempt>` behind them.
 	Session SessionConfig
-	// Message makes the message; nil is the empty message. It must be pure.
-	Message func(S) string
+	// Message is what the agent is sent; MessageFunc makes it of the state and wins. With neither the message is empty. It must be pure.
+	Message     string
+	MessageFunc func(S) string
 	// Output writes the answer into the state. Where it is nil the list of messages stands in the outputs under ID.
 	Output func(s *S, messages []AgentMessage) error
 	// ResendUnknown makes a next attempt of a message whose outcome a crash left unknown. Otherwise the node fails with ErrUnknownOutcome and is not
@@ -71,9 +72,9 @@ type agentAnswer struct {
 }
 
 func (c AgentConfig[S]) call(ctx context.Context, n *Context[S]) (Result[S], error) {
-	var message string
-	if c.Message != nil {
-		message = c.Message(n.State)
+	message := c.Message
+	if c.MessageFunc != nil {
+		message = c.MessageFunc(n.State)
 	}
 	message = retried(message, n)
 	a, err := Once(ctx, attemptKey(keyMessage, n.Attempt), func(ctx context.Context) (agentAnswer, error) { return c.converse(ctx, n, message) })

@@ -146,7 +146,7 @@ func TestAgentNodeMessages(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			agent := &fakeAgent{answer: func(context.Context, int, string) ([]graph.AgentMessage, error) { return tc.answer, nil }}
-			node := graph.AgentConfig[state]{ID: "a", AgentType: "x", Message: tc.message}
+			node := graph.AgentConfig[state]{ID: "a", AgentType: "x", MessageFunc: tc.message}
 			if got := outputOf(t, agent.runtime("x"), node, "a"); got != tc.want {
 				t.Errorf("outputs: got %s, want %s", got, tc.want)
 			}
@@ -275,7 +275,7 @@ func TestAgentNodeFeedback(t *testing.T) {
 		return hello, nil
 	}}
 	var outputs atomic.Int32
-	node := graph.AgentConfig[state]{ID: "a", AgentType: "x", Message: func(state) string { return "Write." }, Output: func(*state, []graph.AgentMessage) error {
+	node := graph.AgentConfig[state]{ID: "a", AgentType: "x", MessageFunc: func(state) string { return "Write." }, Output: func(*state, []graph.AgentMessage) error {
 		if outputs.Add(1) == 1 {
 			return errors.New("no title")
 		}

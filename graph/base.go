@@ -46,42 +46,9 @@ func reserved(name string) bool {
 	return strings.HasPrefix(name, outputsPrefix) || strings.HasPrefix(name, "$") // such as caughtField, and the names of package program
 }
 
-// Split takes the typed state of a run, as the engine keeps it, apart: into the user's S and what stands beside it. It is the one place that knows the
-// names under which the graph keeps its own values; package hocket makes steps and snapshots with it.
-//
-// The error says that the state does not fit S. Split is safe for concurrent use and keeps nothing of f.
-func (c *Compiled[S]) Split(f program.Folded) (S, BaseState, error) {
-	base := BaseState{
-		ExecutionID: f.Run, LastUpdated: f.Updated, Outputs: c.compiler.outputs(f.Outputs, f.State), ContextWindowUsage: usageIn(f.State),
-	}
-	for _, w := range f.Waits {
-		if c.asks(w.Node) {
-			base.WaitingForInput, base.WaitNodeID, base.AskUserRequestID = true, w.Node, program.RequestID(f.Run, w.ID)
-			break
-		}
-	}
-	s, err := decode[S](f.State)
-	return s, base, err
-}
-
-// Changes gives the fields of S among those that a step wrote: what the graph keeps itself is left out. Nil: none.
-func (c *Compiled[S]) Changes(update map[string]json.RawMessage) map[string]json.RawMessage {
-	var out map[string]json.RawMessage
-	for name, v := range update {
-		if reserved(name) {
-			continue
-		}
-		if out == nil {
-			out = map[string]json.RawMessage{}
-		}
-		out[name] = v
-	}
-	return out
-}
-
-// Model gives the model that a node resolves to (S2-79) where the typed state that it sees has these fields: for one of an inner graph, named by its
+// modelAt gives the model that a node resolves to (S2-79) where the typed state that it sees has these fields: for one of an inner graph, named by its
 // path, that graph's.
-func (c *Compiled[S]) Model(node string, state map[string]json.RawMessage) string {
+func (c *Compiled[S]) modelAt(node string, state program.Fields) string {
 	d, inner, rest := c.at(node)
 	switch {
 	case d != nil:
@@ -91,8 +58,6 @@ func (c *Compiled[S]) Model(node string, state map[string]json.RawMessage) strin
 	}
 	return ""
 }
-
-func (c *Compiled[S]) modelAt(node string, state program.Fields) string { return c.Model(node, state) }
 
 func (c *Compiled[S]) functions() *program.Table { return c.table }
 
@@ -117,7 +82,7 @@ func executionErrors(list []program.FailedAttempt) []ExecutionError {
 	}
 	out := make([]ExecutionError, len(list))
 	for i, a := range list {
-		out[i] = ExecutionError{NodeID: a.Node, Error: a.Message, Timestamp: a.At, Attempt: a.Attempt}
+		out[i] = ExecutionError{NodeID: a.Node, Message: a.Message, Timestamp: a.At, Attempt: a.Attempt}
 	}
 	return out
 }

@@ -239,8 +239,8 @@ func (b *Builder[S]) End() *Builder[S] {
 	return b
 }
 
-// Info tells of a node.
-type Info struct {
+// NodeInfo tells of a node.
+type NodeInfo struct {
 	ID   string
 	Type NodeType
 	// Name is "" where the id is the name.
@@ -248,12 +248,12 @@ type Info struct {
 	Recovery          bool
 }
 
-func (d *def[S]) info() Info {
-	return Info{ID: d.id, Type: d.typ, Name: d.opts.Name, Description: d.opts.Description, Recovery: d.opts.Recovery}
+func (d *def[S]) info() NodeInfo {
+	return NodeInfo{ID: d.id, Type: d.typ, Name: d.opts.Name, Description: d.opts.Description, Recovery: d.opts.Recovery}
 }
 
 // Find gives the node with that id, as far as the graph is built.
-func (b *Builder[S]) Find(id string) (Info, bool) { return find(b.nodes, id) }
+func (b *Builder[S]) Find(id string) (NodeInfo, bool) { return find(b.nodes, id) }
 
 // EdgesFrom gives the edges that leave a node, in the order in which they were added.
 func (b *Builder[S]) EdgesFrom(id string) []Edge {
@@ -265,13 +265,13 @@ func (b *Builder[S]) EdgesTo(id string) []Edge {
 	return pick(b.edges, func(e Edge) bool { return e.To == id })
 }
 
-func find[S any](nodes []*def[S], id string) (Info, bool) {
+func find[S any](nodes []*def[S], id string) (NodeInfo, bool) {
 	for _, d := range nodes {
 		if d.id == id {
 			return d.info(), true
 		}
 	}
-	return Info{}, false
+	return NodeInfo{}, false
 }
 
 func pick[S any](edges []edge[S], keep func(Edge) bool) []Edge {

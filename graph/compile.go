@@ -137,12 +137,9 @@ func (c *Compiled[S]) Digest() string { return c.digest }
 // Workflow gives the definition that the engine runs. Nobody may change it.
 func (c *Compiled[S]) Workflow() *workflow.Workflow { return c.workflow }
 
-// Program gives the functions by the names that Workflow uses, for the running side. Nobody may change it.
-func (c *Compiled[S]) Program() *program.Table { return c.table }
-
 // Nodes gives all nodes in the order in which they were added. The slice is the caller's.
-func (c *Compiled[S]) Nodes() []Info {
-	out := make([]Info, len(c.nodes))
+func (c *Compiled[S]) Nodes() []NodeInfo {
+	out := make([]NodeInfo, len(c.nodes))
 	for i, d := range c.nodes {
 		out[i] = d.info()
 	}
@@ -150,7 +147,7 @@ func (c *Compiled[S]) Nodes() []Info {
 }
 
 // Node gives the node with that id.
-func (c *Compiled[S]) Node(id string) (Info, bool) { return find(c.nodes, id) }
+func (c *Compiled[S]) Node(id string) (NodeInfo, bool) { return find(c.nodes, id) }
 
 // EdgesFrom gives the edges that leave a node, in the order in which they were added. The slice is the caller's.
 func (c *Compiled[S]) EdgesFrom(id string) []Edge {

@@ -68,9 +68,10 @@ func WaitNode[S any](id, prompt string) Node[S] { return WaitConfig[S]{ID: id, P
 
 // Question is what an ask-user node asks. Without Choices any text is an answer; with them, other text is accepted too (S2-74).
 type Question struct {
-	Question string
-	Header   string
-	Choices  []Choice
+	Text string
+	// Header is a short title; "": none.
+	Header  string
+	Choices []Choice
 }
 
 // Choice is an answer that is offered.
@@ -93,12 +94,12 @@ type askedData struct {
 }
 
 func (q Question) asked() asked {
-	out := asked{Prompt: q.Question, Data: &askedData{q.Question, q.Header, append([]Choice{}, q.Choices...)}}
+	out := asked{Prompt: q.Text, Data: &askedData{q.Text, q.Header, append([]Choice{}, q.Choices...)}}
 	for _, c := range q.Choices {
 		out.Options = append(out.Options, c.Label)
 	}
 	if q.Header != "" {
-		out.Prompt = q.Header + "\n\n" + q.Question
+		out.Prompt = q.Header + "\n\n" + q.Text
 	}
 	return out
 }
@@ -109,16 +110,16 @@ func (q Question) asked() asked {
 type AskUserConfig[S any] struct {
 	ID       string
 	Question Question
-	// Ask wins over Question where not nil. It must be pure.
-	Ask     func(S) Question
-	Options NodeOptions[S]
+	// QuestionFunc wins over Question where not nil. It must be pure.
+	QuestionFunc func(S) Question
+	Options      NodeOptions[S]
 }
 
 func (c AskUserConfig[S]) define() *def[S] {
 	fixed := c.Question.asked()
 	w := &waiting[S]{prompt: fixed.Prompt, labels: fixed.Options, ask: func(S) asked { return fixed }}
-	if c.Ask != nil {
-		w.ask = func(s S) asked { return c.Ask(s).asked() }
+	if c.QuestionFunc != nil {
+		w.ask = func(s S) asked { return c.QuestionFunc(s).asked() }
 	}
 	return &def[S]{id: c.ID, typ: TypeAskUser, shape: shapeWait, opts: c.Options, wait: w}
 }
@@ -127,12 +128,12 @@ func (c AskUserConfig[S]) define() *def[S] {
 type Strategy string
 
 const (
-	// All waits for every branch and fails when one fails.
-	All Strategy = "all"
-	// Race goes on with the first branch that settles, even if it failed, and cancels the rest.
-	Race Strategy = "race"
-	// Any goes on with the first branch that succeeds and cancels the rest; it fails when all fail.
-	Any Strategy = "any"
+	// StrategyAll waits for every branch and fails when one fails.
+	StrategyAll Strategy = "all"
+	// StrategyRace goes on with the first branch that settles, even if it failed, and cancels the rest.
+	StrategyRace Strategy = "race"
+	// StrategyAny goes on with the first branch that succeeds and cancels the rest; it fails when all fail.
+	StrategyAny Strategy = "any"
 )
 
 // BranchResult is the output of one branch of a parallel block; Output is nil where the branch gave none.
@@ -147,9 +148,9 @@ type ParallelConfig[S any] struct {
 	ID string
 	// Branches are the ids of their first nodes, added with [Builder.Node], or the names of those added with [Builder.Branch]; at least one.
 	Branches []string
-	// Strategy is All where empty.
+	// Strategy is [StrategyAll] where empty.
 	Strategy Strategy
-	// Merge writes the results into the state, in declared order, those of the winner alone for Race and Any. The state has what the branches changed.
+	// Merge writes the results into the state, in declared order, those of the winner alone for [StrategyRace] and [StrategyAny]. The state has what the branches changed.
 	// Nil: the results stand in the outputs alone (S2-57). It must be pure.
 	Merge   func(s *S, results []BranchResult) error
 	Options NodeOptions[S]
@@ -159,7 +160,7 @@ func (c ParallelConfig[S]) define() *def[S] {
 	c.Branches = append([]string(nil), c.Branches...)
 	d := &def[S]{id: c.ID, typ: TypeParallel, shape: shapeParallel, opts: c.Options, parallel: &c}
 	switch c.Strategy {
-	case "", All, Race, Any:
+	case "", StrategyAll, StrategyRace, StrategyAny:
 	default:
 		d.problem = problemf("Parallel node %q has the unknown strategy %q", c.ID, c.Strategy)
 	}

@@ -43,7 +43,7 @@ func TestErrorsOfContext(t *testing.T) {
 	at := func(c *graph.Context[state]) {
 		var list []string
 		for _, e := range c.Errors {
-			list = append(list, fmt.Sprintf("%s#%d %s", e.NodeID, e.Attempt, e.Error))
+			list = append(list, fmt.Sprintf("%s#%d %s", e.NodeID, e.Attempt, e.Message))
 			if e.Timestamp.IsZero() {
 				t.Errorf("no time: %+v", e)
 			}
@@ -219,7 +219,7 @@ func TestQuestionSignals(t *testing.T) {
 	t.Parallel()
 	type waitNode = graph.WaitConfig[state]
 	type askNode = graph.AskUserConfig[state]
-	question := graph.Question{Question: "Go on?", Header: "Stop", Choices: []graph.Choice{{Label: "yes", Description: "go on"}, {Label: "no"}}}
+	question := graph.Question{Text: "Go on?", Header: "Stop", Choices: []graph.Choice{{Label: "yes", Description: "go on"}, {Label: "no"}}}
 	full := `{"header":"Stop","nodeId":"w","options":[{"label":"yes","description":"go on"},{"label":"no"}],"question":"Go on?","requestId":"run1/w2"}`
 	for name, tc := range map[string]struct {
 		node    graph.Node[state]
@@ -230,8 +230,8 @@ func TestQuestionSignals(t *testing.T) {
 		"wait":      {waitNode{ID: "w", Prompt: "Go on?"}, "Go on?", `{"nodeId":"w","requestId":"run1/w2"}`, false},
 		"wait func": {waitNode{ID: "w", PromptFunc: func(s state) string { return s.Text }}, "from state", `{"nodeId":"w","requestId":"run1/w2"}`, false},
 		"ask":       {askNode{ID: "w", Question: question}, "Stop\n\nGo on?", full, true},
-		"ask func":  {askNode{ID: "w", Ask: func(state) graph.Question { return question }}, "Stop\n\nGo on?", full, true},
-		"ask, bare": {askNode{ID: "w", Question: graph.Question{Question: "Why?"}}, "Why?", `{"header":"","nodeId":"w","options":[],"question":"Why?","requestId":"run1/w2"}`, true},
+		"ask func":  {askNode{ID: "w", QuestionFunc: func(state) graph.Question { return question }}, "Stop\n\nGo on?", full, true},
+		"ask, bare": {askNode{ID: "w", Question: graph.Question{Text: "Why?"}}, "Why?", `{"header":"","nodeId":"w","options":[],"question":"Why?","requestId":"run1/w2"}`, true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -255,7 +255,7 @@ func TestQuestionSignals(t *testing.T) {
 				t.Errorf("the event and the signal differ: got - want +\n%s", d)
 			}
 			w.Crash()
-			s, base, err := g.Split(w.folded())
+			s, base, err := g.Running().Split(w.folded())
 			wantBase := graph.BaseState{ExecutionID: "run1", LastUpdated: w.Run.Updated(), Outputs: map[string]json.RawMessage{}}
 			if tc.ask {
 				wantBase.WaitingForInput, wantBase.WaitNodeID, wantBase.AskUserRequestID = true, "w", "run1/w2"
@@ -267,7 +267,7 @@ func TestQuestionSignals(t *testing.T) {
 			w.Go(nil)
 			w.want("s, w, z", "completed")
 			wantBase.WaitingForInput, wantBase.WaitNodeID, wantBase.AskUserRequestID, wantBase.LastUpdated = false, "", "", w.Run.Updated()
-			if _, base, err = g.Split(w.folded()); err != nil || cmp.Diff(base, wantBase) != "" {
+			if _, base, err = g.Running().Split(w.folded()); err != nil || cmp.Diff(base, wantBase) != "" {
 				t.Errorf("after the answer: %+v, %v", base, err)
 			}
 		})
@@ -291,7 +291,7 @@ func TestSplit(t *testing.T) {
 	w.Go(nil)
 	f := w.folded()
 	f.Outputs["a"] = program.Value(`"1"`)
-	s, base, err := g.Split(f)
+	s, base, err := g.Running().Split(f)
 	want := graph.BaseState{
 		ExecutionID: "run1", LastUpdated: w.Run.Updated(), ContextWindowUsage: &graph.ContextWindowUsage{UsagePercentage: 7},
 		Outputs: map[string]json.RawMessage{"before": json.RawMessage("1"), "a": json.RawMessage(`"1"`), "loop_start_1_iteration": json.RawMessage("2")},
@@ -302,14 +302,14 @@ func TestSplit(t *testing.T) {
 	if base.LastUpdated.IsZero() {
 		t.Error("no time of the last update")
 	}
-	if _, _, err := g.Split(program.Folded{State: program.Fields{"n": program.Value(`"many"`)}}); err == nil {
+	if _, _, err := g.Running().Split(program.Folded{State: program.Fields{"n": program.Value(`"many"`)}}); err == nil {
 		t.Error("a state of another form was taken")
 	}
-	got := g.Changes(map[string]json.RawMessage{"n": json.RawMessage("1"), "outputs.loop_start_1_iteration": json.RawMessage("2"), "$caught": nil, "$usage": nil})
+	got := g.Running().Changes(map[string]json.RawMessage{"n": json.RawMessage("1"), "outputs.loop_start_1_iteration": json.RawMessage("2"), "$caught": nil, "$usage": nil})
 	if d := cmp.Diff(got, map[string]json.RawMessage{"n": json.RawMessage("1")}); d != "" {
 		t.Errorf("changes: got - want +\n%s", d)
 	}
-	if got := g.Changes(map[string]json.RawMessage{"$usage": nil}); got != nil {
+	if got := g.Running().Changes(map[string]json.RawMessage{"$usage": nil}); got != nil {
 		t.Errorf("changes %v", got)
 	}
 }
@@ -342,7 +342,7 @@ func TestModelOfNode(t *testing.T) {
 	g := compiled(t, graph.New[state]("t").Start(nothing("own", graph.NodeOptions[state]{Model: "a"})).Then(nothing("none", graph.NodeOptions[state]{Model: "inherit"})),
 		graph.Config{DefaultModel: "c"})
 	for _, tc := range [][3]string{{"own", "b", "a"}, {"own", "", "a"}, {"none", "b", "b"}, {"none", "", "c"}, {"none", "inherit", "c"}, {"nobody", "b", ""}} {
-		if got := g.Model(tc[0], program.Fields{program.FieldModel: enginetest.Text(tc[1])}); got != tc[2] {
+		if got := g.Running().Model(tc[0], program.Fields{program.FieldModel: enginetest.Text(tc[1])}); got != tc[2] {
 			t.Errorf("model of %s under %q: %q, want %q", tc[0], tc[1], got, tc[2])
 		}
 	}

@@ -8,12 +8,6 @@ import (
 	"github.com/hocket-run/hocket/internal/program"
 )
 
-// DebugReport makes the report of the failure with which a run ended at a time, as the signal `debug_report_generated` before its last event carries
-// it too (S2-59). It follows from what it is given alone. Package hocket puts it on the result.
-func (c *Compiled[S]) DebugReport(run string, f program.Failure, at time.Time) *DebugReport {
-	return c.compiler.debugReport(run, f, at)
-}
-
 func (c *compiler[S]) debugReport(run string, f program.Failure, at time.Time) *DebugReport {
 	r := &DebugReport{
 		ErrorSummary: f.Message, StackTrace: f.Stack, RelevantFiles: []string{}, SuggestedFixes: []string{}, GeneratedAt: at, NodeID: f.Node, ExecutionID: run,

@@ -85,7 +85,7 @@ func TestDebugReport(t *testing.T) {
 				t.Fatalf("no report, or no failure\n%s", w.Log())
 			}
 			last := w.Events[len(w.Events)-1]
-			made := g.DebugReport("run1", program.Failure{Code: failed.Error.Code, Message: failed.Error.Message, Node: failed.Error.Node, Stack: failed.Error.Stack}, last.At)
+			made := g.Running().DebugReport("run1", program.Failure{Code: failed.Error.Code, Message: failed.Error.Message, Node: failed.Error.Node, Stack: failed.Error.Stack}, last.At)
 			if d := cmp.Diff(got, made); d != "" {
 				t.Errorf("signal - function +\n%s", d)
 			}

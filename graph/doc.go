@@ -7,7 +7,7 @@
 //		Compile()
 //
 // It is a builder, a checker, and a compiler to package workflow with a table of functions. It refuses to run anything, to keep anything, and to know
-// the engine: running a [Compiled] graph is the business of whoever takes its Workflow and its Program.
+// the engine: running a [Compiled] graph is the business of whoever takes its [Compiled.Workflow] and its [Running].
 //
 // The flow: calls of the [Builder] add nodes and edges and collect misuse; [Builder.Compile] tells all misuse at once, each with the file and line of
 // the call, else freezes nodes and edges, places each node in its branch, and makes the workflow and the functions that it names.
@@ -63,7 +63,7 @@
 // Nodes:
 //
 //	agentNode, AgentNodeConfig                 AgentConfig
-//	buildMessage, sessionConfig                AgentConfig.Message, AgentConfig.Session
+//	buildMessage, sessionConfig                AgentConfig.MessageFunc, AgentConfig.Session
 //	toolNode, ToolNodeConfig                   ToolConfig
 //	clearContextNode, ClearContextNodeConfig   ClearContextConfig
 //	decisionNode, DecisionNodeConfig           DecisionNode

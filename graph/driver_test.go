@@ -28,7 +28,7 @@ func open(t *testing.T, path string, g *graph.Compiled[state]) *embedded.Driver 
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { store.Close() })
-	d, err := embedded.New(embedded.Config{Store: store, Program: func(*workflow.Workflow) (driver.Program, error) { return program.New(g.Program()), nil }})
+	d, err := embedded.New(embedded.Config{Store: store, Program: func(*workflow.Workflow) (driver.Program, error) { return program.New(g.Running().Program()), nil }})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -42,7 +42,7 @@ func ExampleAgentConfig() {
 	g, err := graph.New[Article]("write").
 		Start(graph.AgentConfig[Article]{
 			ID: "writer", AgentType: "scribe", SystemPrompt: "You write articles.",
-			Message: func(a Article) string { return "Write about " + a.Topic },
+			MessageFunc: func(a Article) string { return "Write about " + a.Topic },
 			Output: func(a *Article, messages []graph.AgentMessage) error {
 				a.Text = messages[len(messages)-1].Content
 				return nil
@@ -105,7 +105,7 @@ func (t team) Get(name string) (graph.SubagentInfo, bool) {
 	return graph.SubagentInfo{Name: name}, ok
 }
 
-func (t team) GetAll() []graph.SubagentInfo {
+func (t team) All() []graph.SubagentInfo {
 	return []graph.SubagentInfo{{Name: "critic", Description: "finds faults"}, {Name: "planner", Description: "makes outlines"}}
 }
 

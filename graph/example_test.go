@@ -6,64 +6,26 @@ import (
 	"errors"
 	"fmt"
 	"strings"
-	"time"
 
+	"github.com/hocket-run/hocket"
 	"github.com/hocket-run/hocket/diag"
 	"github.com/hocket-run/hocket/graph"
-	"github.com/hocket-run/hocket/internal/driver/program"
-	"github.com/hocket-run/hocket/internal/engine"
 )
 
-// play runs a compiled graph in memory and gives its last state; timers fire at once.
+// play runs a compiled graph in memory and gives its last state.
 func play[S any](g *graph.Compiled[S], first S) (last S, err error) {
-	p := program.New(g.Program())
-	plan, err := engine.Compile(g.Workflow(), p)
+	ctx := context.Background()
+	eng, err := hocket.Open(ctx, hocket.Config{})
 	if err != nil {
 		return last, err
 	}
-	input, err := json.Marshal(first)
+	defer func() { _ = eng.Close() }()
+	res, err := hocket.Run(ctx, eng, g, first)
 	if err != nil {
 		return last, err
 	}
-	r, now := engine.New(plan, "example"), time.Unix(0, 0)
-	todo := []engine.InputData{engine.Start{Created: engine.RunCreated{Input: input}}}
-	for len(todo) > 0 {
-		d, err := r.Activate([]engine.Input{{At: now, Data: todo[0]}})
-		if err != nil {
-			return last, err
-		}
-		todo = todo[1:]
-		for _, c := range d.Commands {
-			switch c := c.(type) {
-			case *engine.CallFunc:
-				result := p.Call(context.Background(), "example", c, recorder(func(n engine.FuncNote) error {
-					_, err := r.Activate([]engine.Input{{At: now, Data: n}})
-					return err
-				}))
-				result.ID = c.ID
-				todo = append(todo, result)
-			case *engine.StartTimer:
-				now = c.At
-				todo = append(todo, engine.TimerDue{ID: c.ID})
-			}
-		}
-		for _, e := range d.Events {
-			if f, ok := e.Data.(*engine.RunFailed); ok {
-				return last, errors.New(f.Error.Message)
-			}
-		}
-	}
-	raw, err := json.Marshal(r.State())
-	if err == nil {
-		err = json.Unmarshal(raw, &last)
-	}
-	return last, err
+	return res.State, res.Err
 }
-
-// recorder takes the notes of sub-steps.
-type recorder func(engine.FuncNote) error
-
-func (f recorder) Record(n engine.FuncNote) error { return f(n) }
 
 // Article is the state of the examples.
 type Article struct {
@@ -167,18 +129,19 @@ func ExampleBuilder_Loop() {
 
 // Two branches race: the first that settles wins, the other is cancelled.
 func ExampleBuilder_Parallel() {
-	answer := func(id, text string) graph.Node[Article] {
-		return graph.ToolConfig[Article, string, string]{ID: id, ArgsFunc: func(a Article) string { return a.Topic }, Execute: func(_ context.Context, topic string) (string, error) {
-			return text + " about " + topic, nil
-		}}
+	answer := func(id string, execute func(ctx context.Context, topic string) (string, error)) graph.Node[Article] {
+		return graph.ToolConfig[Article, string, string]{ID: id, ArgsFunc: func(a Article) string { return a.Topic }, Execute: execute}
 	}
 	g, err := graph.New[Article]("race").
-		Parallel(graph.ParallelConfig[Article]{Branches: []string{"quick", "slow"}, Strategy: graph.Race, Merge: func(a *Article, results []graph.BranchResult) error {
+		Parallel(graph.ParallelConfig[Article]{Branches: []string{"quick", "slow"}, Strategy: graph.StrategyRace, Merge: func(a *Article, results []graph.BranchResult) error {
 			return json.Unmarshal(results[0].Output, &a.Text)
 		}}).
 		Then(graph.Do("publish", publish)).
-		Node(answer("quick", "a note")).
-		Node(answer("slow", "a book")).
+		Node(answer("quick", func(_ context.Context, topic string) (string, error) { return "a note about " + topic, nil })).
+		Node(answer("slow", func(ctx context.Context, _ string) (string, error) {
+			<-ctx.Done() // a book takes longer
+			return "", ctx.Err()
+		})).
 		Compile()
 	if err != nil {
 		fmt.Println(err)
@@ -213,7 +176,7 @@ func ExampleReducer() {
 	}
 	// Output:
 	// ["found in library" "found in archive"] 325 <nil>
-	// [] 0 nodes "library" and "archive" both changed field "notes" at the same time; declare how it is merged
+	// [] 5 nodes "library" and "archive" both changed field "notes" at the same time; declare how it is merged
 }
 
 // Misuse is told by Compile, all at once.

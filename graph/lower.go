@@ -143,7 +143,7 @@ func (c *compiler[S]) node(w *workflow.Workflow, d *def[S]) workflow.Node {
 
 func (c *ParallelConfig[S]) strategy() Strategy {
 	if c.Strategy == "" {
-		return All
+		return StrategyAll
 	}
 	return c.Strategy
 }

@@ -56,14 +56,14 @@ func TestStrategies(t *testing.T) {
 		then     string // at work afterwards
 		end      string
 	}{
-		"all":              {graph.All, ok, ok, "b a", "z", ""},
+		"all":              {graph.StrategyAll, ok, ok, "b a", "z", ""},
 		"default is all":   {"", ok, ok, "b", "a", ""},
-		"all, one fails":   {graph.All, ok, bad, "b", "a", "it is broken"},
-		"race":             {graph.Race, ok, ok, "b", "a z", ""},
-		"race, failed one": {graph.Race, ok, bad, "b", "a", "it is broken"},
-		"any":              {graph.Any, ok, ok, "a", "b z", ""},
-		"any, one fails":   {graph.Any, ok, bad, "b a", "z", ""},
-		"any, all fail":    {graph.Any, bad, bad, "b a", "", "2 of 2 branches failed; the first: it is broken"},
+		"all, one fails":   {graph.StrategyAll, ok, bad, "b", "a", "it is broken"},
+		"race":             {graph.StrategyRace, ok, ok, "b", "a z", ""},
+		"race, failed one": {graph.StrategyRace, ok, bad, "b", "a", "it is broken"},
+		"any":              {graph.StrategyAny, ok, ok, "a", "b z", ""},
+		"any, one fails":   {graph.StrategyAny, ok, bad, "b a", "z", ""},
+		"any, all fail":    {graph.StrategyAny, bad, bad, "b a", "", "2 of 2 branches failed; the first: it is broken"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -229,10 +229,10 @@ func TestMerge(t *testing.T) {
 		want     state
 		end      string
 	}{
-		"all":   {graph.All, "b", state{N: 7, Log: []string{`a="a"`, `b="b"`}, Text: "7"}, "completed"},
-		"race":  {graph.Race, "b", state{Log: []string{`b="b"`}, Text: "0"}, "completed"},
-		"any":   {graph.Any, "a", state{N: 7, Log: []string{`a="a"`}, Text: "7"}, "completed"},
-		"fails": {graph.All, "a", state{}, "it is broken"},
+		"all":   {graph.StrategyAll, "b", state{N: 7, Log: []string{`a="a"`, `b="b"`}, Text: "7"}, "completed"},
+		"race":  {graph.StrategyRace, "b", state{Log: []string{`b="b"`}, Text: "0"}, "completed"},
+		"any":   {graph.StrategyAny, "a", state{N: 7, Log: []string{`a="a"`}, Text: "7"}, "completed"},
+		"fails": {graph.StrategyAll, "a", state{}, "it is broken"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -268,8 +268,8 @@ func TestResults(t *testing.T) {
 		want     string
 	}{
 		"all":  {"", []string{"a", "b", "b2"}, `{"_parallel":true,"branches":["a","b"],"strategy":"all","results":{"a":1,"b":3}}`},
-		"race": {graph.Race, []string{"b", "a"}, `{"_parallel":true,"branches":["a","b"],"strategy":"race","results":{"a":1}}`},
-		"any":  {graph.Any, []string{"b", "b2"}, `{"_parallel":true,"branches":["a","b"],"strategy":"any","results":{"b":3}}`},
+		"race": {graph.StrategyRace, []string{"b", "a"}, `{"_parallel":true,"branches":["a","b"],"strategy":"race","results":{"a":1}}`},
+		"any":  {graph.StrategyAny, []string{"b", "b2"}, `{"_parallel":true,"branches":["a","b"],"strategy":"any","results":{"b":3}}`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -293,7 +293,7 @@ func TestResults(t *testing.T) {
 			if got != tc.want || w.Run.Status() != engine.StatusCompleted {
 				t.Errorf("%s: got %s, want %s", w.Run.Status(), got, tc.want)
 			}
-			if tc.strategy == graph.Race && (slices.Contains(others, "b") || !slices.Contains(others, "a")) {
+			if tc.strategy == graph.StrategyRace && (slices.Contains(others, "b") || !slices.Contains(others, "a")) {
 				t.Errorf("outputs of %v are seen", others)
 			}
 		})

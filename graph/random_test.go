@@ -28,7 +28,7 @@ func drawNode(t *rapid.T, next *int) graph.Node[state] {
 	case 1:
 		return graph.WaitNode[state](id, "?")
 	case 2:
-		return graph.ParallelConfig[state]{ID: id, Branches: []string{other(), other()}, Strategy: rapid.SampledFrom([]graph.Strategy{"", graph.Any, graph.Race}).Draw(t, "strategy")}
+		return graph.ParallelConfig[state]{ID: id, Branches: []string{other(), other()}, Strategy: rapid.SampledFrom([]graph.Strategy{"", graph.StrategyAny, graph.StrategyRace}).Draw(t, "strategy")}
 	case 3:
 		return breaks(id, rapid.IntRange(-1, 2).Draw(t, "fails"))
 	case 4:
@@ -91,7 +91,7 @@ func drawBlock(t *rapid.T, b *graph.Builder[state], next *int, depth int) {
 	*next++
 	c := graph.ParallelConfig[state]{
 		ID: fmt.Sprintf("block%d", *next), Branches: []string{fmt.Sprintf("l%d", *next), fmt.Sprintf("r%d", *next)},
-		Strategy: rapid.SampledFrom([]graph.Strategy{"", graph.Any, graph.Race}).Draw(t, "strategy"),
+		Strategy: rapid.SampledFrom([]graph.Strategy{"", graph.StrategyAny, graph.StrategyRace}).Draw(t, "strategy"),
 	}
 	b.Parallel(c)
 	odd := func(s state) bool { return s.N%2 == 1 }
@@ -132,7 +132,7 @@ func TestAnyGraph(t *testing.T) {
 		ran++
 		var logs [2]string
 		for i := range logs {
-			p := program.New(c.Program())
+			p := program.New(c.Running().Program())
 			w := enginetest.New(t, c.Workflow(), p)
 			w.SkipLaws = true
 			w.Func = func(c *engine.CallFunc) *engine.FuncResult {

@@ -2,15 +2,17 @@ package graph
 
 import "time"
 
-// ExecutionError is one failed attempt of a node (S2-78).
+// ExecutionError is one failed attempt of a node, as it was recorded (S2-78).
 type ExecutionError struct {
-	NodeID string `json:"nodeId"`
-	// Error is the text of the failure.
-	Error     string    `json:"error"`
+	NodeID    string    `json:"nodeId"`
+	Message   string    `json:"error"`
 	Timestamp time.Time `json:"timestamp"`
 	// Attempt counts from 1.
 	Attempt int `json:"attempt"`
 }
+
+// Error gives the message.
+func (e ExecutionError) Error() string { return e.Message }
 
 // DebugReport tells why a run failed (S2-59).
 type DebugReport struct {

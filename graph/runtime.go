@@ -98,8 +98,8 @@ type SubagentResult struct {
 // SubagentRegistry knows agents by name. Implementations are safe for concurrent use.
 type SubagentRegistry interface {
 	Get(name string) (SubagentInfo, bool)
-	// GetAll gives all agents, in a stable order.
-	GetAll() []SubagentInfo
+	// All gives all agents, in a stable order.
+	All() []SubagentInfo
 }
 
 // SubagentInfo tells of an agent.

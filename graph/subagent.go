@@ -58,7 +58,7 @@ func (c SubagentConfig[S]) call(ctx context.Context, n *Context[S]) (Result[S], 
 	}
 	if _, ok := registry.Get(c.Agent); !ok {
 		var names []string
-		for _, a := range registry.GetAll() {
+		for _, a := range registry.All() {
 			names = append(names, a.Name)
 		}
 		return Result[S]{}, fmt.Errorf("Sub-agent %q not found in registry. Available agents: %s", c.Agent, listed(names)) //nolint:staticcheck // S2-54

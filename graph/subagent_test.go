@@ -26,7 +26,7 @@ type fakeBridge struct {
 }
 
 func (b *fakeBridge) Get(name string) (graph.SubagentInfo, bool) {
-	for _, a := range b.GetAll() {
+	for _, a := range b.All() {
 		if a.Name == name {
 			return a, true
 		}
@@ -34,7 +34,7 @@ func (b *fakeBridge) Get(name string) (graph.SubagentInfo, bool) {
 	return graph.SubagentInfo{}, false
 }
 
-func (b *fakeBridge) GetAll() []graph.SubagentInfo {
+func (b *fakeBridge) All() []graph.SubagentInfo {
 	var out []graph.SubagentInfo
 	for _, n := range b.names {
 		out = append(out, graph.SubagentInfo{Name: n})
@@ -116,7 +116,7 @@ func TestSubagentNode(t *testing.T) {
 			tc.node.ID, tc.node.Agent = "s", "coder"
 			b := graph.New[state]("g").Subagent(tc.node)
 			offering(t, bridge.runtime(), b, state{Text: "it"}, tc.config).want("s", "completed")
-			if m := compiled(t, b, tc.config).Model("s", nil); m != tc.want.Model {
+			if m := compiled(t, b, tc.config).Running().Model("s", nil); m != tc.want.Model {
 				t.Errorf("the node is shown with model %q, want %q", m, tc.want.Model)
 			}
 			tc.want.AgentID, tc.want.AgentName = "s-run1", "coder"

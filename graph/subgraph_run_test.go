@@ -202,8 +202,8 @@ func TestSubgraphInBranches(t *testing.T) {
 		finish   string // in this order
 		log      []string
 	}{
-		"all":  {graph.All, "b/x a/x b/y a/y", []string{"a:xy", "b:xy"}},
-		"race": {graph.Race, "b/x b/y", []string{"b:xy"}},
+		"all":  {graph.StrategyAll, "b/x a/x b/y a/y", []string{"a:xy", "b:xy"}},
+		"race": {graph.StrategyRace, "b/x b/y", []string{"b:xy"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -272,16 +272,16 @@ func TestCancelInSubgraph(t *testing.T) {
 // S2-53, S2-75, S2-79: a question inside is told in the base state, and the model of a node inside is found by its path.
 func TestSubgraphPaths(t *testing.T) {
 	t.Parallel()
-	inner := compiled(t, graph.New[state]("in").Start(graph.AskUserConfig[state]{ID: "ask", Question: graph.Question{Question: "?"}}), graph.Config{DefaultModel: "m"})
+	inner := compiled(t, graph.New[state]("in").Start(graph.AskUserConfig[state]{ID: "ask", Question: graph.Question{Text: "?"}}), graph.Config{DefaultModel: "m"})
 	g := compiled(t, graph.New[state]("t").Start(graph.SubgraphConfig[state, state]{ID: "sub", Graph: inner}))
 	w := newWorld(t, g)
 	w.begin(state{})
-	_, base, err := g.Split(w.folded())
+	_, base, err := g.Running().Split(w.folded())
 	if err != nil || !base.WaitingForInput || base.WaitNodeID != "sub/ask" || base.AskUserRequestID == "" {
 		t.Errorf("base state %+v, %v", base, err)
 	}
 	for path, want := range map[string]string{"sub/ask": "m", "sub": "", "sub/no": "", "no/ask": "", "": ""} {
-		if got := g.Model(path, nil); got != want {
+		if got := g.Running().Model(path, nil); got != want {
 			t.Errorf("the model of %q is %q, want %q", path, got, want)
 		}
 	}
@@ -302,7 +302,7 @@ func TestAnySubgraph(t *testing.T) {
 			return nil
 		}}))
 		play := func(g *graph.Compiled[state], most int) (visited, end string, s state) {
-			p := program.New(g.Program())
+			p := program.New(g.Running().Program())
 			w := &world{enginetest.New(t, g.Workflow(), p), p}
 			w.SkipLaws = rapid.IntRange(0, 3).Draw(rt, "laws") > 0
 			w.Func = func(c *engine.CallFunc) *engine.FuncResult {

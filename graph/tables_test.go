@@ -25,7 +25,7 @@ func TestTypesInJSON(t *testing.T) {
 		"ContextWindowUsage":     {graph.ContextWindowUsage{InputTokens: 1, OutputTokens: 2, MaxTokens: 3, UsagePercentage: 4.5}, `{"inputTokens":1,"outputTokens":2,"maxTokens":3,"usagePercentage":4.5}`},
 		"SignalData":             {graph.Signal{Type: graph.SignalCheckpoint, Message: "m", Data: map[string]any{"label": "x"}}, `{"type":"checkpoint","message":"m","data":{"label":"x"}}`},
 		"SignalData, type alone": {graph.Signal{Type: graph.SignalCheckpoint}, `{"type":"checkpoint"}`},
-		"ExecutionError":         {graph.ExecutionError{NodeID: "a", Error: "e", Timestamp: at, Attempt: 2}, `{"nodeId":"a","error":"e","timestamp":"2026-01-02T03:04:05Z","attempt":2}`},
+		"ExecutionError":         {graph.ExecutionError{NodeID: "a", Message: "e", Timestamp: at, Attempt: 2}, `{"nodeId":"a","error":"e","timestamp":"2026-01-02T03:04:05Z","attempt":2}`},
 		"ErrorFeedback": {graph.ErrorFeedback{FailedNodeID: "a", ErrorMessage: "m", ErrorType: "func", Attempt: 1, MaxAttempts: 3, PreviousOutput: json.RawMessage(`7`)},
 			`{"failedNodeId":"a","errorMessage":"m","errorType":"func","attempt":1,"maxAttempts":3,"previousOutput":7}`},
 		"ErrorFeedback, no output": {graph.ErrorFeedback{FailedNodeID: "a"}, `{"failedNodeId":"a","errorMessage":"","errorType":"","attempt":0,"maxAttempts":0}`},
@@ -147,7 +147,7 @@ func TestNodeKinds(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			build := func(o options) (graph.Info, *workflow.Node) {
+			build := func(o options) (graph.NodeInfo, *workflow.Node) {
 				t.Helper()
 				b := graph.New[state]("t").Start(tc.node(o)).Then(nothing("z"))
 				if name == "parallel" {
@@ -161,7 +161,7 @@ func TestNodeKinds(t *testing.T) {
 				return info, g.Workflow().Node("n")
 			}
 			info, n := build(options{})
-			if d := cmp.Diff(info, graph.Info{ID: "n", Type: tc.typ, Name: tc.title}); d != "" {
+			if d := cmp.Diff(info, graph.NodeInfo{ID: "n", Type: tc.typ, Name: tc.title}); d != "" {
 				t.Errorf("by default: got - want +\n%s", d)
 			}
 			var retry *workflow.Retry
@@ -175,7 +175,7 @@ func TestNodeKinds(t *testing.T) {
 				Name: "N", Description: "D", Recovery: true, Retry: &graph.Retry{MaxAttempts: new(5), Backoff: new(time.Minute), Multiplier: 3, RetryOn: func(error) bool { return true }},
 				OnError: func(error, *graph.Context[state]) graph.ErrorAction[state] { return graph.ErrorAction[state]{} },
 			})
-			if d := cmp.Diff(info, graph.Info{ID: "n", Type: tc.typ, Name: "N", Description: "D", Recovery: true}); d != "" {
+			if d := cmp.Diff(info, graph.NodeInfo{ID: "n", Type: tc.typ, Name: "N", Description: "D", Recovery: true}); d != "" {
 				t.Errorf("as given: got - want +\n%s", d)
 			}
 			retry = &workflow.Retry{MaxRetries: 4, Delay: workflow.Duration(time.Minute), Multiplier: 3, Func: "n/retry"}
@@ -210,7 +210,7 @@ func TestFieldsOfContext(t *testing.T) {
 	switch {
 	case seen.State.N != 3, seen.ExecutionID != "run1", seen.NodeID != "n", seen.Attempt != 2, seen.Key != "run1/3.0.1":
 		t.Errorf("context %+v", seen)
-	case len(seen.Errors) != 1 || seen.Errors[0].NodeID != "n" || seen.Errors[0].Attempt != 1 || seen.Errors[0].Error != "it is broken":
+	case len(seen.Errors) != 1 || seen.Errors[0].NodeID != "n" || seen.Errors[0].Attempt != 1 || seen.Errors[0].Message != "it is broken":
 		t.Errorf("errors %+v", seen.Errors)
 	case seen.Feedback == nil || seen.Feedback.Attempt != 1 || seen.Feedback.MaxAttempts != 3:
 		t.Errorf("feedback %+v", seen.Feedback)

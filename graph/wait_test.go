@@ -42,10 +42,10 @@ func TestWaits(t *testing.T) {
 		"mapper fails":   {waitNode{ID: "w", Prompt: "Go on?", Input: into}, "Go on?", nil, `"bad"`, "not that", "", ""},
 		"approved":       {waitNode{ID: "w", AutoApprove: true, Input: into}, "", nil, "", "completed", "said ", `""`},
 		"WaitNode":       {graph.WaitNode[state]("w", "Go on?"), "Go on?", nil, `"sure"`, "completed", "", `"sure"`},
-		"ask":            {askNode{ID: "w", Question: graph.Question{Question: "Go on?", Choices: choices}}, "Go on?", []string{"yes", "no"}, `"yes"`, "completed", "", `"yes"`},
-		"ask, free text": {askNode{ID: "w", Question: graph.Question{Question: "Go on?", Choices: choices}}, "Go on?", []string{"yes", "no"}, `"perhaps"`, "completed", "", `"perhaps"`},
-		"ask with header": {askNode{ID: "w", Ask: func(s state) graph.Question {
-			return graph.Question{Header: s.Counter, Question: "Go on?", Choices: choices[:1]}
+		"ask":            {askNode{ID: "w", Question: graph.Question{Text: "Go on?", Choices: choices}}, "Go on?", []string{"yes", "no"}, `"yes"`, "completed", "", `"yes"`},
+		"ask, free text": {askNode{ID: "w", Question: graph.Question{Text: "Go on?", Choices: choices}}, "Go on?", []string{"yes", "no"}, `"perhaps"`, "completed", "", `"perhaps"`},
+		"ask with header": {askNode{ID: "w", QuestionFunc: func(s state) graph.Question {
+			return graph.Question{Header: s.Counter, Text: "Go on?", Choices: choices[:1]}
 		}}, "you\n\nGo on?", []string{"yes"}, `"yes"`, "completed", "", `"yes"`},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -93,7 +93,7 @@ func TestQueueBehindAWait(t *testing.T) {
 // The builder's own waits have ids of the one counter (S2-2).
 func TestBuilderWaits(t *testing.T) {
 	t.Parallel()
-	w := run(t, graph.New[state]("t").Start(nothing("s")).Wait("Sure?").AskUser(graph.AskUserConfig[state]{ID: "ask", Question: graph.Question{Question: "Why?"}}).Wait("Really?"), state{})
+	w := run(t, graph.New[state]("t").Start(nothing("s")).Wait("Sure?").AskUser(graph.AskUserConfig[state]{ID: "ask", Question: graph.Question{Text: "Why?"}}).Wait("Really?"), state{})
 	var prompts []string
 	for w.Run.Status() == engine.StatusPaused {
 		prompts = append(prompts, w.Run.Waits()[0].Node+": "+w.Run.Waits()[0].Prompt)

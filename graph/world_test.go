@@ -32,7 +32,7 @@ type world struct {
 
 func newWorld(t *testing.T, g *graph.Compiled[state]) *world {
 	t.Helper()
-	p := program.New(g.Program())
+	p := program.New(g.Running().Program())
 	w := &world{enginetest.New(t, g.Workflow(), p), p}
 	w.Func = func(c *engine.CallFunc) *engine.FuncResult {
 		r := p.Call(t.Context(), "run1", c, w)

@@ -96,7 +96,7 @@ func (t *Tracker) NodeEnter(_ context.Context, n hocket.TrackedNode) {
 	}
 	//nolint:spancheck // NodeExit ends it, or the end of its run
 	ctx, span := t.tracer.Start(ctx, "node "+n.NodeID, trace.WithTimestamp(n.At), trace.WithAttributes(t.attributes...), trace.WithAttributes(
-		RunIDKey.String(n.ExecutionID), NodeIDKey.String(n.NodeID), NodeTypeKey.String(n.Type), StepKey.Int(n.Step)))
+		RunIDKey.String(n.ExecutionID), NodeIDKey.String(n.NodeID), NodeTypeKey.String(string(n.Type)), StepKey.Int(n.Step)))
 	r.nodes[n.Step] = node{ctx, span}
 } //nolint:spancheck // as above
 

@@ -161,7 +161,7 @@ func (d *diary) graph() (*graph.Compiled[order], error) {
 			c.State.Paid = true
 			return errors.Join(d.once(ctx, c, "charge"), d.once(ctx, c, "mail"))
 		})).
-		Then(graph.AgentConfig[order]{ID: "author", AgentType: "author", Message: func(order) string { return "Write a note." }, Output: func(s *order, m []graph.AgentMessage) error {
+		Then(graph.AgentConfig[order]{ID: "author", AgentType: "author", MessageFunc: func(order) string { return "Write a note." }, Output: func(s *order, m []graph.AgentMessage) error {
 			if len(m) != 1 || m[0].Content == "" {
 				return fmt.Errorf("the answer is %v", m)
 			}
@@ -215,7 +215,7 @@ func (agent) Destroy(context.Context) error   { return nil }
 func (agent) Get(name string) (graph.SubagentInfo, bool) {
 	return graph.SubagentInfo{Name: name}, true
 }
-func (agent) GetAll() []graph.SubagentInfo { return nil }
+func (agent) All() []graph.SubagentInfo { return nil }
 
 func (a agent) Spawn(ctx context.Context, o graph.SpawnOptions) (graph.SubagentResult, error) {
 	if err := a.d.write(wroteCall, o.Key, ""); err != nil {

@@ -59,7 +59,7 @@ func (n *Notes) Run(ctx context.Context, t *testing.T, fn func(context.Context) 
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, call := range g.Program().Calls {
+	for _, call := range g.Running().Program().Calls {
 		r := call(ctx, program.Call{Run: "run1", Node: "n", Step: 1, Attempt: 1, Key: "run1/n", Notes: n, State: program.Fields{}})
 		if r.Failure != nil {
 			t.Fatalf("the function failed: %s", r.Failure.Message)

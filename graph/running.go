@@ -1,0 +1,62 @@
+package graph
+
+import (
+	"encoding/json"
+	"time"
+
+	"github.com/hocket-run/hocket/internal/program"
+)
+
+// Running is a graph as package hocket runs it: its functions, and how what the engine recorded becomes states, steps and results. Programs need none
+// of it; its methods take and give types that only packages of Hocket can name. Safe for concurrent use.
+type Running[S any] struct{ c *Compiled[S] }
+
+// Running gives what package hocket runs.
+func (c *Compiled[S]) Running() Running[S] { return Running[S]{c} }
+
+// Program gives the functions by the names that [Compiled.Workflow] uses. Nobody may change it.
+func (r Running[S]) Program() *program.Table { return r.c.table }
+
+// Split takes the typed state of a run, as the engine keeps it, apart: into the user's S and what stands beside it. It is the one place that knows the
+// names under which the graph keeps its own values. The error says that the state does not fit S. Split keeps nothing of f.
+func (r Running[S]) Split(f program.Folded) (S, BaseState, error) {
+	c := r.c
+	base := BaseState{
+		ExecutionID: f.Run, LastUpdated: f.Updated, Outputs: c.compiler.outputs(f.Outputs, f.State), ContextWindowUsage: usageIn(f.State),
+	}
+	for _, w := range f.Waits {
+		if c.asks(w.Node) {
+			base.WaitingForInput, base.WaitNodeID, base.AskUserRequestID = true, w.Node, program.RequestID(f.Run, w.ID)
+			break
+		}
+	}
+	s, err := decode[S](f.State)
+	return s, base, err
+}
+
+// Changes gives the fields of S among those that a step wrote: what the graph keeps itself is left out. Nil: none.
+func (Running[S]) Changes(update map[string]json.RawMessage) map[string]json.RawMessage {
+	var out map[string]json.RawMessage
+	for name, v := range update {
+		if reserved(name) {
+			continue
+		}
+		if out == nil {
+			out = map[string]json.RawMessage{}
+		}
+		out[name] = v
+	}
+	return out
+}
+
+// Model gives the model that a node, or one of an inner graph, named by its path, resolves to (S2-79) where the typed state that it sees has these
+// fields; "" leaves it to the provider.
+func (r Running[S]) Model(node string, state map[string]json.RawMessage) string {
+	return r.c.modelAt(node, state)
+}
+
+// DebugReport makes the report of the failure with which a run ended at a time, as the signal `debug_report_generated` before its last event carries
+// it too (S2-59). It follows from what it is given alone.
+func (r Running[S]) DebugReport(run string, f program.Failure, at time.Time) *DebugReport {
+	return r.c.compiler.debugReport(run, f, at)
+}
