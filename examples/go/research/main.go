@@ -41,7 +41,7 @@ func research() (*graph.Compiled[State], error) {
 	return graph.New[State]("research").
 		Parallel(graph.ParallelConfig[State]{ID: "sources", Branches: []string{"library", "archive"}}).
 		Branch("library", func(b *graph.Builder[State]) {
-			b.Parallel(graph.ParallelConfig[State]{ID: "mirrors", Branches: []string{"far", "near"}, Strategy: graph.Race}).
+			b.Parallel(graph.ParallelConfig[State]{ID: "mirrors", Branches: []string{"far", "near"}, Strategy: graph.StrategyRace}).
 				Node(source("far", "The hocket is a medieval technique (far mirror).", 1, time.Minute)).
 				Node(source("near", "The hocket is a medieval technique (near mirror).", 1, 10*time.Millisecond))
 		}).
