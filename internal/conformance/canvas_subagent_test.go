@@ -89,8 +89,8 @@ var canvasSubagent = []rule{
 	{name: "S0-52 broken sub-agents are refused before anything runs", outside: true, test: func(t *testing.T) {
 		for _, b := range brokenTeams {
 			w := newFake(t)
-			run := hocket(t, w, brokenTeam(b.connections), "", "run", "DOC", "go")
-			check := hocket(t, w, brokenTeam(b.connections), "", "validate", "DOC")
+			run := commandLine(t, w, brokenTeam(b.connections), "", "run", "DOC", "go")
+			check := commandLine(t, w, brokenTeam(b.connections), "", "validate", "DOC")
 			same(t, "status", []int{run.status, check.status}, []int{2, 2})
 			for _, s := range []string{run.err, check.err + check.out} {
 				if !strings.Contains(s, ": error: "+b.text+" (") {

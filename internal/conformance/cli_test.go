@@ -18,8 +18,8 @@ type shell struct {
 	status   int
 }
 
-// hocket runs a command line with a fake model. DOC in args stands for the path of a file that holds doc.
-func hocket(t *testing.T, f *fake, doc, in string, args ...string) shell {
+// commandLine runs a command line with a fake model. DOC in args stands for the path of a file that holds doc.
+func commandLine(t *testing.T, f *fake, doc, in string, args ...string) shell {
 	t.Helper()
 	dir := t.TempDir()
 	path := filepath.Join(dir, "doc")

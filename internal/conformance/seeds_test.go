@@ -142,7 +142,7 @@ var seeds = []rule{
 			if c.arg != "" {
 				args = append(args, c.arg)
 			}
-			got := hocket(t, f, testdata(t, "steps/sequential.yaml"), c.in, args...)
+			got := commandLine(t, f, testdata(t, "steps/sequential.yaml"), c.in, args...)
 			same(t, "status", got.status, 0)
 			same(t, "output", got.out, "publisher said\n")
 			same(t, "prompt", f.prompt("generator"), c.prompt)

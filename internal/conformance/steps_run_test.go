@@ -30,45 +30,45 @@ var stepsRun = []rule{
 	{name: "S4-30 run and exec both run the workflow, or the agent root", outside: true, test: func(t *testing.T) {
 		for _, verb := range []string{"run", "exec"} {
 			f := newFake(t)
-			got := hocket(t, f, steps("a b", pair), "", verb, "DOC", "Translate this.")
+			got := commandLine(t, f, steps("a b", pair), "", verb, "DOC", "Translate this.")
 			same(t, "status of "+verb, got.status, 0)
 			same(t, "output of "+verb, got.out, "b said\n")
 			same(t, "asked by "+verb, f.asked(), []string{"a", "b"})
 			same(t, "prompt with "+verb, f.prompt("a"), "Translate this.")
 			for _, args := range [][]string{{verb, "DOC", "-"}, {verb, "DOC"}} {
 				f = newFake(t)
-				got = hocket(t, f, steps("a b", pair), "from the pipe", args...)
+				got = commandLine(t, f, steps("a b", pair), "from the pipe", args...)
 				same(t, "status", got.status, 0)
 				same(t, "prompt from standard input", f.prompt("a"), "from the pipe")
 			}
 			f = newFake(t)
-			hocket(t, f, steps("a b", pair), "", verb, "DOC")
+			commandLine(t, f, steps("a b", pair), "", verb, "DOC")
 			same(t, "prompt without input", f.prompt("a"), "Please proceed.")
 			f = newFake(t)
-			hocket(t, f, "agents:\n  other: {instruction: o}\n  root: {instruction: r}\n", "", verb, "DOC", "hi")
+			commandLine(t, f, "agents:\n  other: {instruction: o}\n  root: {instruction: r}\n", "", verb, "DOC", "hi")
 			same(t, "asked without a workflow", f.asked(), []string{"root"})
 			same(t, "prompt without a workflow", f.prompt("root"), "hi")
 			f = newFake(t)
-			hocket(t, f, "agents:\n  first: {instruction: o}\n  second: {instruction: r}\n", "", verb, "DOC", "hi")
+			commandLine(t, f, "agents:\n  first: {instruction: o}\n  second: {instruction: r}\n", "", verb, "DOC", "hi")
 			same(t, "asked without a workflow and without root", f.asked(), []string{"first"})
-			same(t, "status with three arguments", hocket(t, newFake(t), steps("a b", pair), "", verb, "DOC", "one", "two").status, 2)
+			same(t, "status with three arguments", commandLine(t, newFake(t), steps("a b", pair), "", verb, "DOC", "one", "two").status, 2)
 		}
 	}},
 	// S4-31: that a tool call which needs a person opens a wait, and that --approve-all answers it, comes with the permissions of tools. Nothing is
 	// rejected silently as long as nothing is asked.
 	{name: "S4-31 exec prints the output, and the step context beside it, also of a run that failed", outside: true, test: func(t *testing.T) {
-		got := hocket(t, newFake(t), steps("a b", pair), "", "exec", "DOC", "go", "-q")
+		got := commandLine(t, newFake(t), steps("a b", pair), "", "exec", "DOC", "go", "-q")
 		same(t, "standard output", got.out, "b said\n")
 		if !strings.HasSuffix(got.err, pairContext) {
 			t.Errorf("standard error is\n%s\nwant at its end\n%s", got.err, pairContext)
 		}
-		got = hocket(t, newFake(t), steps("a b", pair), "", "run", "DOC", "go")
+		got = commandLine(t, newFake(t), steps("a b", pair), "", "run", "DOC", "go")
 		if strings.Contains(got.err+got.out, "Step Context") {
 			t.Errorf("run prints the step context:\n%s", got.err)
 		}
 
 		f := newFake(t).plays("b", fail(model.KindServer, "upstream is down"))
-		got = hocket(t, f, steps("a b", pair), "", "exec", "DOC", "go")
+		got = commandLine(t, f, steps("a b", pair), "", "exec", "DOC", "go")
 		same(t, "status of a failed run", got.status, 1)
 		same(t, "standard output of a failed run", got.out, "")
 		_, context, _ := strings.Cut(got.err, "--- Step Context ---\n")
@@ -81,7 +81,7 @@ var stepsRun = []rule{
 		}
 	}},
 	{name: "S4-31 the stream of events is one JSON object a line", outside: true, test: func(t *testing.T) {
-		got := hocket(t, newFake(t), steps("a b", pair), "", "exec", "DOC", "go", "--events")
+		got := commandLine(t, newFake(t), steps("a b", pair), "", "exec", "DOC", "go", "--events")
 		same(t, "status", got.status, 0)
 		var types []string
 		dec := json.NewDecoder(strings.NewReader(got.out))
@@ -144,10 +144,10 @@ var stepsRun = []rule{
 	{name: "S4-34 runs show prints the step context of a run of another process", outside: true, test: func(t *testing.T) {
 		db := filepath.Join(t.TempDir(), "hocket.db")
 		f := newFake(t)
-		if got := hocket(t, f, steps("a b", pair), "", "run", "DOC", "go", "--run-id", "one", "--db", db); got.status != 0 {
+		if got := commandLine(t, f, steps("a b", pair), "", "run", "DOC", "go", "--run-id", "one", "--db", db); got.status != 0 {
 			t.Fatal(got.err)
 		}
-		got := hocket(t, f, "", "", "runs", "show", "one", "--context", "--json", "--db", db)
+		got := commandLine(t, f, "", "", "runs", "show", "one", "--context", "--json", "--db", db)
 		same(t, "context", compact(t, got.out), `{"x":{"output":"a said","agent":"a"},"y":{"output":"b said","agent":"b"}}`)
 	}},
 }

@@ -1,0 +1,424 @@
+package conformance_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"iter"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/hocket-run/hocket"
+	"github.com/hocket-run/hocket/diag"
+	"github.com/hocket-run/hocket/graph"
+)
+
+// sheet is the state of the graphs of these tests.
+type sheet struct {
+	N    int            `json:"n"`
+	Text string         `json:"text,omitempty"`
+	Log  []string       `json:"log,omitempty"`
+	Seen map[string]int `json:"seen,omitempty"`
+}
+
+type (
+	gBuilder  = graph.Builder[sheet]
+	gNode     = graph.Node[sheet]
+	gOptions  = graph.NodeOptions[sheet]
+	gContext  = graph.Context[sheet]
+	gResult   = graph.Result[sheet]
+	gParallel = graph.ParallelConfig[sheet]
+	gLoop     = graph.LoopConfig[sheet]
+	gAction   = graph.ErrorAction[sheet]
+	gRun      = hocket.RunOptions[sheet]
+)
+
+func newGraph() *gBuilder { return graph.New[sheet]("t") }
+
+// does makes a node that calls fn.
+func does(id string, fn func(ctx context.Context, c *gContext) (gResult, error), o ...gOptions) gNode {
+	return graph.NewNode(id, graph.TypeTool, fn, o...)
+}
+
+// idle makes a node that does nothing.
+func idle(id string, o ...gOptions) gNode {
+	return does(id, func(context.Context, *gContext) (gResult, error) { return gResult{}, nil }, o...)
+}
+
+// changes makes a node that changes the state.
+func changes(id string, fn func(*sheet), o ...gOptions) gNode {
+	return graph.Do(id, func(_ context.Context, s *sheet) error {
+		fn(s)
+		return nil
+	}, o...)
+}
+
+// marks makes a node that notes its own id.
+func marks(id string, o ...gOptions) gNode {
+	return changes(id, func(s *sheet) { s.Log = append(s.Log, id) }, o...)
+}
+
+func counts(id string) gNode { return changes(id, func(s *sheet) { s.N++ }) }
+
+// gives makes a node with an output.
+func gives(id string, v any) gNode {
+	return does(id, func(context.Context, *gContext) (gResult, error) { return gResult{Output: v}, nil })
+}
+
+// leads makes a node that goes to the nodes given.
+func leads(id string, to ...string) gNode {
+	return does(id, func(context.Context, *gContext) (gResult, error) { return gResult{Goto: to}, nil })
+}
+
+// raises makes a node that raises a signal.
+func raises(id string, s graph.Signal) gNode {
+	return does(id, func(context.Context, *gContext) (gResult, error) { return gResult{Signals: []graph.Signal{s}}, nil })
+}
+
+// looks makes a node that hands its context out.
+func looks(id string, into *gContext, o ...gOptions) gNode {
+	return does(id, func(_ context.Context, c *gContext) (gResult, error) {
+		*into = *c
+		return gResult{}, nil
+	}, o...)
+}
+
+var errBroken = errors.New("it is broken")
+
+// breaks makes a node that fails its first n attempts, all where n is negative.
+func breaks(id string, n int, o ...gOptions) gNode {
+	return does(id, func(_ context.Context, c *gContext) (gResult, error) {
+		if n < 0 || c.Attempt <= n {
+			return gResult{}, errBroken
+		}
+		return gResult{}, nil
+	}, o...)
+}
+
+// lasts makes a node that ends when it is cancelled, and tells so.
+func lasts(id string, cancelled chan<- string) gNode {
+	return does(id, func(ctx context.Context, _ *gContext) (gResult, error) {
+		<-ctx.Done()
+		cancelled <- id
+		return gResult{}, ctx.Err()
+	})
+}
+
+// single lets a node have one attempt.
+func single() gOptions { return gOptions{Retry: &graph.Retry{MaxAttempts: new(1)}} }
+
+// handled is single with an error handler.
+func handled(a gAction) gOptions {
+	return gOptions{OnError: func(error, *gContext) gAction { return a }}
+}
+
+func always(sheet) bool { return true }
+func never(sheet) bool  { return false }
+
+func upTo(n int) gLoop { return gLoop{MaxIterations: &n} }
+
+func compiled(t *testing.T, b *gBuilder, cfg ...graph.Config) *graph.Compiled[sheet] {
+	t.Helper()
+	g, err := b.Compile(cfg...)
+	if err != nil {
+		t.Fatalf("compile: %v", err)
+	}
+	return g
+}
+
+// misused gives the messages of what Compile refuses.
+func misused(t *testing.T, b *gBuilder, cfg ...graph.Config) []string {
+	t.Helper()
+	_, err := b.Compile(cfg...)
+	var list diag.List
+	if !errors.As(err, &list) {
+		t.Fatalf("the error of Compile is %v", err)
+	}
+	return messages(list, diag.Error)
+}
+
+// opened opens an engine that is closed with the test.
+func opened(t *testing.T, cfg hocket.Config, o ...hocket.Option) *hocket.Engine {
+	t.Helper()
+	e, err := hocket.Open(t.Context(), cfg, o...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := e.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return e
+}
+
+// played is how a graph ran: its steps, what progress told, and what is left.
+type played struct {
+	*hocket.Snapshot[sheet]
+	t      *testing.T
+	e      *hocket.Engine
+	g      *graph.Compiled[sheet]
+	steps  []hocket.Step[sheet]
+	told   []hocket.Progress[sheet]
+	signal []string // in the order of the snapshot, as type and message
+}
+
+// play runs a graph in memory.
+func play(t *testing.T, b *gBuilder, first sheet, cfg ...graph.Config) *played {
+	t.Helper()
+	return playOn(t, opened(t, hocket.Config{}), compiled(t, b, cfg...), first, gRun{})
+}
+
+// playOn runs a graph; the run's id is "r" where the options name none.
+func playOn(t *testing.T, e *hocket.Engine, g *graph.Compiled[sheet], first sheet, o gRun) *played {
+	t.Helper()
+	if o.ID == "" && o.ResumeFrom == nil {
+		o.ID = "r"
+	}
+	p := &played{t: t, e: e, g: g}
+	o.OnProgress = func(e hocket.Progress[sheet]) { p.told = append(p.told, e) }
+	p.follow(o.ID, hocket.Stream(t.Context(), e, g, first, o))
+	return p
+}
+
+// follow takes a stream to its end.
+func (p *played) follow(run string, stream iter.Seq2[hocket.Step[sheet], error]) {
+	p.t.Helper()
+	p.steps = nil
+	for s, err := range stream {
+		if err != nil {
+			p.t.Fatalf("after %d steps: %v", len(p.steps), err)
+		}
+		p.steps = append(p.steps, s)
+	}
+	if run == "" {
+		return
+	}
+	s, err := hocket.SnapshotOf(p.t.Context(), p.e, p.g, run)
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	p.Snapshot, p.signal = s, nil
+	for _, sig := range s.Signals {
+		p.signal = append(p.signal, strings.TrimSpace(string(sig.Type)+" "+sig.Message))
+	}
+}
+
+// answers answers the open question and follows the run on.
+func (p *played) answers(value any) {
+	p.t.Helper()
+	p.follow(p.ExecutionID, hocket.ResumeStream(p.t.Context(), p.e, p.g, p.ExecutionID, hocket.Answer{Value: value}))
+}
+
+// began are the nodes in the order in which they started.
+func (p *played) began() string {
+	var out []string
+	for _, e := range p.told {
+		if e.Type == hocket.ProgressNodeStarted {
+			out = append(out, e.NodeID)
+		}
+	}
+	return strings.Join(out, ", ")
+}
+
+// stepped are the nodes of the steps, in order.
+func (p *played) stepped() string {
+	var out []string
+	for _, s := range p.steps {
+		out = append(out, s.NodeID)
+	}
+	return strings.Join(out, ", ")
+}
+
+// end is the text of the failure, else the status of the last step.
+func (p *played) end() string {
+	p.t.Helper()
+	last := p.steps[len(p.steps)-1]
+	same(p.t, "status of the last step and of the snapshot", last.Status, p.Status)
+	if last.Status == hocket.StatusFailed {
+		return last.Error.Error()
+	}
+	return string(last.Status)
+}
+
+// went checks the nodes that started and the end.
+func (p *played) went(what, began, end string) {
+	p.t.Helper()
+	same(p.t, what+": nodes", p.began(), began)
+	same(p.t, what+": end", p.end(), end)
+}
+
+// output is what the snapshot has for a node.
+func (p *played) output(id string) string { return string(p.Outputs[id]) }
+
+// coder is a coding agent: a client whose sessions note what they are asked.
+type coder struct {
+	// answer gives the messages of the n-th turn; nil: "hello".
+	answer                     func(ctx context.Context, n int, message string) ([]graph.AgentMessage, error)
+	usage, summarized          *graph.SessionUsage
+	createErr, summarizeErr    error
+	mu                         sync.Mutex
+	configs                    []graph.SessionConfig
+	sent, noted                []string
+}
+
+func (a *coder) note(call string) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.noted = append(a.noted, call)
+}
+
+// runtime offers the agent as the type claude.
+func (a *coder) runtime() graph.Runtime {
+	return graph.Runtime{ClientProvider: func(agentType string) graph.Client {
+		if agentType == "claude" {
+			return a
+		}
+		return nil
+	}}
+}
+
+func (a *coder) CreateSession(_ context.Context, c graph.SessionConfig) (graph.Session, error) {
+	a.note("create")
+	a.configs = append(a.configs, c)
+	return coderSession{a}, a.createErr
+}
+
+type coderSession struct{ *coder }
+
+func (coderSession) ID() string { return "s" }
+
+func (s coderSession) Stream(ctx context.Context, message string) iter.Seq2[graph.AgentMessage, error] {
+	return func(yield func(graph.AgentMessage, error) bool) {
+		s.note("send")
+		s.sent = append(s.sent, message)
+		list, err := []graph.AgentMessage{{Type: graph.MessageText, Role: "assistant", Content: "hello"}}, error(nil)
+		if s.answer != nil {
+			list, err = s.answer(ctx, len(s.sent), message)
+		}
+		for _, m := range list {
+			if !yield(m, nil) {
+				return
+			}
+		}
+		if err != nil {
+			yield(graph.AgentMessage{}, err)
+		}
+	}
+}
+
+func (s coderSession) ContextUsage(context.Context) (graph.SessionUsage, error) {
+	if s.usage == nil {
+		return graph.SessionUsage{}, graph.ErrUnknownUsage
+	}
+	return *s.usage, nil
+}
+
+func (s coderSession) Summarize(context.Context) error {
+	s.note("summarize")
+	if s.summarizeErr == nil {
+		s.coder.usage = s.summarized
+	}
+	return s.summarizeErr
+}
+
+func (s coderSession) Destroy(context.Context) error {
+	s.note("destroy")
+	return nil
+}
+
+// filled is the usage of a window of 100 tokens.
+func filled(percent int) *graph.SessionUsage {
+	return &graph.SessionUsage{InputTokens: percent, MaxTokens: 100}
+}
+
+// crew runs sub-agents, notes what it is asked, and does what its function says; nil: each succeeds with its task.
+type crew struct {
+	names  []string
+	result func(n int, o graph.SpawnOptions) (graph.SubagentResult, error)
+	mu     sync.Mutex
+	asked  []graph.SpawnOptions
+}
+
+func (c *crew) Get(name string) (graph.SubagentInfo, bool) {
+	return graph.SubagentInfo{Name: name}, slices.Contains(c.names, name)
+}
+
+func (c *crew) GetAll() []graph.SubagentInfo {
+	var out []graph.SubagentInfo
+	for _, n := range c.names {
+		out = append(out, graph.SubagentInfo{Name: n})
+	}
+	return out
+}
+
+func (c *crew) Spawn(_ context.Context, o graph.SpawnOptions) (graph.SubagentResult, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.asked = append(c.asked, o)
+	if c.result != nil {
+		return c.result(len(c.asked), o)
+	}
+	return graph.SubagentResult{AgentID: o.AgentID, Success: true, Output: "did " + o.Task}, nil
+}
+
+func (c *crew) SpawnParallel(ctx context.Context, work []graph.SpawnOptions) ([]graph.SubagentResult, error) {
+	var out []graph.SubagentResult
+	for _, o := range work {
+		r, err := c.Spawn(ctx, o)
+		if err != nil {
+			r = graph.SubagentResult{AgentID: o.AgentID, Error: err.Error()}
+		}
+		out = append(out, r)
+	}
+	return out, nil
+}
+
+func (c *crew) runtime() graph.Runtime { return graph.Runtime{Subagents: c, Registry: c} }
+
+// toolbox holds tools by name.
+type toolbox map[string]graph.ToolHandler
+
+func (b toolbox) Get(name string) (graph.ToolHandler, bool) {
+	h, ok := b[name]
+	return h, ok
+}
+
+func (b toolbox) Names() []string {
+	var out []string
+	for name := range b {
+		out = append(out, name)
+	}
+	slices.Sort(out)
+	return out
+}
+
+// clock notes when it is called, since it was made, in a bubble's time.
+func clock() (note func(), noted func() string) {
+	begin := time.Now()
+	var list []string
+	return func() { list = append(list, time.Since(begin).String()) }, func() string { return strings.Join(list, " ") }
+}
+
+// decoded reads JSON into a value of any kind.
+func decoded(t *testing.T, raw json.RawMessage) any {
+	t.Helper()
+	var v any
+	if err := json.Unmarshal(raw, &v); err != nil {
+		t.Fatalf("%s: %v", raw, err)
+	}
+	return v
+}
+
+// attempts are the failed attempts that a snapshot tells of.
+func (p *played) attempts() []string {
+	var out []string
+	for _, e := range p.Errors {
+		out = append(out, fmt.Sprintf("%s#%d %s", e.NodeID, e.Attempt, e.Error))
+	}
+	return out
+}
