@@ -124,10 +124,10 @@ func (e *Engine) check(ctx context.Context, b *bound, run string) (last uint64, 
 	return h.LastSeq, nil
 }
 
-// encode makes the first state of a run, with the run's model beside it where there is one.
-func encode(state any, model string) (engine.Value, error) {
+// encode makes the first state of a run, with the run's model and first outputs beside it where there are any.
+func encode(state any, model string, outputs map[string]any) (engine.Value, error) {
 	raw, err := json.Marshal(state)
-	if err != nil || model == "" {
+	if err != nil || model == "" && len(outputs) == 0 {
 		return raw, unencoded(err)
 	}
 	fields := map[string]json.RawMessage{}
@@ -137,9 +137,15 @@ func encode(state any, model string) (engine.Value, error) {
 	if fields == nil { // the state is null
 		fields = map[string]json.RawMessage{}
 	}
-	fields[program.FieldModel], err = json.Marshal(model)
-	if err != nil {
-		return nil, unencoded(err)
+	if model != "" {
+		if fields[program.FieldModel], err = json.Marshal(model); err != nil {
+			return nil, unencoded(err)
+		}
+	}
+	if len(outputs) > 0 {
+		if fields[program.FieldOutputs], err = json.Marshal(outputs); err != nil {
+			return nil, unencoded(err)
+		}
 	}
 	raw, err = json.Marshal(fields)
 	return raw, unencoded(err)

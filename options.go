@@ -19,6 +19,9 @@ type RunOptions[S any] struct {
 	ResumeFrom *Snapshot[S]
 	// Answer answers the question of the run that ResumeFrom goes on with; nil: it was interrupted, and waits for nobody.
 	Answer *Answer
+	// Outputs stand among the outputs of nodes from the start, by node id, each until the node of that id gives its own (S2-75); values are what JSON
+	// can hold. With ResumeFrom they are not looked at.
+	Outputs map[string]any
 	// MaxSteps bounds the executions of nodes, over all resumes; nil is the graph's own bound, an explicit 0 lets none run (S2-32, D28).
 	MaxSteps *int
 	// WorkflowName names the run in telemetry; "" is `unnamed` (S2-72).

@@ -137,7 +137,7 @@ func start[S any](ctx context.Context, e *Engine, g *graph.Compiled[S], state S,
 		}
 		return resume(ctx, e, g, run, answers, o)
 	}
-	input, err := encode(state, o.Model)
+	input, err := encode(state, o.Model, o.Outputs)
 	if err != nil {
 		return nil, err
 	}

@@ -67,7 +67,7 @@ func resultOf[S any](c *graph.Compiled[S], f *following, g project.GraphState) (
 	}
 	r := &Result[S]{State: state, Status: Status(g.Status), Err: runError(g.Failure, "")}
 	r.Snapshot = Snapshot[S]{
-		ExecutionID: f.run, State: state, Outputs: base.Outputs, Status: r.Status, CurrentNodeID: g.Current,
+		ExecutionID: f.run, State: state, Outputs: base.Outputs, ContextWindowUsage: base.ContextWindowUsage, Status: r.Status, CurrentNodeID: g.Current,
 		VisitedNodes: append([]string{}, g.Visited...), Pending: append([]string{}, g.Pending...), Errors: []graph.ExecutionError{},
 		Signals: append([]graph.Signal{}, signals(g.Signals)...), StartedAt: g.StartedAt, UpdatedAt: g.UpdatedAt, NodeExecutionCount: len(g.Visited),
 	}

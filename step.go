@@ -81,9 +81,11 @@ type Result[S any] struct {
 type Snapshot[S any] struct {
 	ExecutionID string `json:"executionId"`
 	State       S      `json:"state"`
-	// Outputs are the outputs of nodes, by id.
+	// Outputs are the outputs of nodes, by id, and those that the run began with.
 	Outputs map[string]json.RawMessage `json:"outputs"`
-	Status  Status                     `json:"status"`
+	// ContextWindowUsage is what the last agent or context monitor node told; nil: none did (S2-75).
+	ContextWindowUsage *graph.ContextWindowUsage `json:"contextWindowUsage,omitempty"`
+	Status             Status                    `json:"status"`
 	// CurrentNodeID is the node that settled last, or that waits.
 	CurrentNodeID string `json:"currentNodeId,omitempty"`
 	// VisitedNodes are the nodes in the order in which they ended, once for each execution; those that were cancelled are none.

@@ -28,7 +28,7 @@ type BaseState struct {
 const (
 	outputsPrefix = "outputs." // and the name of a loop's counter
 	caughtField   = "$caught"
-	outputsField  = "outputs"
+	outputsField  = program.FieldOutputs
 )
 
 // baseFields are the names of BaseState in JSON.

@@ -32,16 +32,16 @@ var graphBuilder = []rule{
 		s := func() *gBuilder { return newGraph().Start(idle("s")) }
 		agents := []graph.ParallelAgent[sheet]{{Agent: "a", Task: "work"}}
 		for want, b := range map[string]*gBuilder{
-			"Start node already set. Use then() to add more nodes.":                s().Start(idle("b")),
-			`Node with ID "x" already exists`:                                      s().Then(idle("x")).Then(idle("x")),
-			"Cannot compile graph without a start node":                            newGraph(),
-			"Cannot use else() without a preceding if()":                           s().Else(),
-			"Cannot use endif() without a preceding if()":                          s().EndIf(),
-			"Already in else branch. Use endif() to close.":                        s().If(always).Else().Else().EndIf(),
-			"Cannot use if() without a preceding node. Use start() first.":         newGraph().If(always).Then(idle("x")),
-			"Loop body must contain at least one node":                             s().Loop(gLoop{}),
-			`Parallel node "pp" requires at least one branch`:                      s().Parallel(gParallel{ID: "pp"}),
-			`Tool node "x" requires an execute function`:                           s().Tool(graph.ToolConfig[sheet, int, int]{ID: "x"}),
+			"Start node already set. Use then() to add more nodes.":               s().Start(idle("b")),
+			`Node with ID "x" already exists`:                                     s().Then(idle("x")).Then(idle("x")),
+			"Cannot compile graph without a start node":                           newGraph(),
+			"Cannot use else() without a preceding if()":                          s().Else(),
+			"Cannot use endif() without a preceding if()":                         s().EndIf(),
+			"Already in else branch. Use endif() to close.":                       s().If(always).Else().Else().EndIf(),
+			"Cannot use if() without a preceding node. Use start() first.":        newGraph().If(always).Then(idle("x")),
+			"Loop body must contain at least one node":                            s().Loop(gLoop{}),
+			`Parallel node "pp" requires at least one branch`:                     s().Parallel(gParallel{ID: "pp"}),
+			`Tool node "x" requires an execute function`:                          s().Tool(graph.ToolConfig[sheet, int, int]{ID: "x"}),
 			`Parallel sub-agent node "x" requires outputMapper (or legacy merge)`: s().Then(graph.ParallelSubagentConfig[sheet]{ID: "x", Agents: agents}),
 		} {
 			same(t, "misuse", misused(t, b), []string{want})
@@ -86,8 +86,8 @@ var graphBuilder = []rule{
 	}},
 	{name: "S2-5 golden: if with else-ifs", test: func(t *testing.T) {
 		for want, b := range map[string]*gBuilder{
-			"s, decision_1, t, merge_8, z":                                                             elseIfs(always, never, never),
-			"s, decision_1, pass_2, decision_3, e1, merge_7, merge_8, z":                               elseIfs(never, always, never),
+			"s, decision_1, t, merge_8, z":                                                            elseIfs(always, never, never),
+			"s, decision_1, pass_2, decision_3, e1, merge_7, merge_8, z":                              elseIfs(never, always, never),
 			"s, decision_1, pass_2, decision_3, pass_4, decision_5, e2, merge_6, merge_7, merge_8, z": elseIfs(never, never, always),
 			"s, decision_1, pass_2, decision_3, pass_4, decision_5, el, merge_6, merge_7, merge_8, z": elseIfs(never, never, never),
 		} {

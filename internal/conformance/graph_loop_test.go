@@ -25,11 +25,11 @@ var graphLoop = []rule{
 		const twice = "loop_start_1, a, loop_check_2, a, loop_check_2, "
 		b := func() *gBuilder { return newGraph().Loop(upTo(2), idle("a")) }
 		for want, b := range map[string]*gBuilder{
-			"z":                                   b().Then(idle("z")),
-			"decision_3, t, merge_4, z":           b().If(always).Then(idle("t")).EndIf().Then(idle("z")),
-			"parallel_3, p, z":                    b().Parallel(gParallel{Branches: []string{"p"}}).Node(idle("p")).Then(idle("z")),
-			"loop_start_3, b, loop_check_4, z":    b().Loop(upTo(1), idle("b")).Then(idle("z")),
-			"loop_start_3, b, loop_check_4":       b().Loop(upTo(1), idle("b")),
+			"z":                                b().Then(idle("z")),
+			"decision_3, t, merge_4, z":        b().If(always).Then(idle("t")).EndIf().Then(idle("z")),
+			"parallel_3, p, z":                 b().Parallel(gParallel{Branches: []string{"p"}}).Node(idle("p")).Then(idle("z")),
+			"loop_start_3, b, loop_check_4, z": b().Loop(upTo(1), idle("b")).Then(idle("z")),
+			"loop_start_3, b, loop_check_4":    b().Loop(upTo(1), idle("b")),
 			"decision_3, loop_start_4, b, loop_check_5, merge_6": b().If(always).Loop(upTo(1), idle("b")).EndIf(),
 		} {
 			play(t, b, sheet{}).went("behind", twice+want, "completed")

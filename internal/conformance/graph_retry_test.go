@@ -146,7 +146,7 @@ var graphRetry = []rule{
 			}
 			return nil, nil
 		}}
-		node := graph.AgentConfig[sheet]{ID: "a", AgentType: "claude", Message: func(sheet) string { return "Write." }}
+		node := graph.AgentConfig[sheet]{ID: "a", AgentType: "claude", MessageFunc: func(sheet) string { return "Write." }}
 		play(t, newGraph().Start(node), sheet{}, graph.Config{Runtime: agent.runtime()})
 		same(t, "prompts", agent.sent, []string{"Write.", "Write.\n\nThe attempt before this one failed: it is broken"})
 		team := &crew{names: []string{"x"}, result: func(n int, _ graph.SpawnOptions) (graph.SubagentResult, error) {
@@ -156,7 +156,9 @@ var graphRetry = []rule{
 		same(t, "task", team.asked[1].Task, "Work.\n\nThe attempt before this one failed: Sub-agent \"x\" failed: too hard")
 	}},
 	{name: "S2-61 states are checked before and after each attempt; what does not fit is not merged", test: func(t *testing.T) {
-		atMost := func(n int) *graph.Schema { return graph.SchemaJSON(fmt.Sprintf(`{"properties": {"n": {"maximum": %d}}}`, n)) }
+		atMost := func(n int) *graph.Schema {
+			return graph.SchemaJSON(fmt.Sprintf(`{"properties": {"n": {"maximum": %d}}}`, n))
+		}
 		for _, c := range []struct {
 			o     gOptions
 			cfg   graph.Config
@@ -206,8 +208,8 @@ var graphRetry = []rule{
 			return gResult{}, &graph.NodeExecutionError{NodeID: "b", Cause: errBroken}
 		}, single())), sheet{})
 		same(t, "in the context", seen.Errors, []graph.ExecutionError{
-			{NodeID: "a", Error: "failure 1", Timestamp: begin.UTC().Truncate(time.Microsecond), Attempt: 1},
-			{NodeID: "a", Error: "failure 2", Timestamp: begin.Add(time.Second).UTC().Truncate(time.Microsecond), Attempt: 2},
+			{NodeID: "a", Message: "failure 1", Timestamp: begin.UTC().Truncate(time.Microsecond), Attempt: 1},
+			{NodeID: "a", Message: "failure 2", Timestamp: begin.Add(time.Second).UTC().Truncate(time.Microsecond), Attempt: 2},
 		})
 		same(t, "in the snapshot", p.attempts(), []string{"a#1 failure 1", "a#2 failure 2", "b#1 it is broken"})
 		failed, ok := errors.AsType[*graph.NodeExecutionError](p.failureOf())

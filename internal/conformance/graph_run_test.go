@@ -17,7 +17,7 @@ import (
 func streamed(t *testing.T, g *graph.Compiled[sheet], modes ...hocket.Mode) []map[string]any {
 	t.Helper()
 	var out []map[string]any
-	for e, err := range hocket.Events(t.Context(), opened(t, hocket.Config{}), g, sheet{N: 1}, modes) {
+	for e, err := range hocket.StreamModes(t.Context(), opened(t, hocket.Config{}), g, sheet{N: 1}, modes) {
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -179,7 +179,9 @@ var graphRun = []rule{
 		same(t, "retries", s.RetryCount, 1)
 		same(t, "time", s.ExecutionTime, time.Second)
 		same(t, "status", s.Status, hocket.StatusCompleted)
-		source := func(yield func(hocket.Step[string], error) bool) { yield(hocket.Step[string]{NodeID: "n", State: "any"}, nil) }
+		source := func(yield func(hocket.Step[string], error) bool) {
+			yield(hocket.Step[string]{NodeID: "n", State: "any"}, nil)
+		}
 		for e, err := range hocket.RouteStream(source, hocket.ModeValues) {
 			same(t, "error of another source", err, nil)
 			same(t, "state of another source", e.State, "any")

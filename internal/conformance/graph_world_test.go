@@ -108,6 +108,14 @@ func lasts(id string, cancelled chan<- string) gNode {
 	})
 }
 
+// later makes a node that ends after a second of the bubble's time, when all that run beside it are at work.
+func later(id string, err error) gNode {
+	return does(id, func(context.Context, *gContext) (gResult, error) {
+		<-time.After(time.Second)
+		return gResult{}, err
+	}, single())
+}
+
 // single lets a node have one attempt.
 func single() gOptions { return gOptions{Retry: &graph.Retry{MaxAttempts: new(1)}} }
 
@@ -258,12 +266,12 @@ func (p *played) output(id string) string { return string(p.Outputs[id]) }
 // coder is a coding agent: a client whose sessions note what they are asked.
 type coder struct {
 	// answer gives the messages of the n-th turn; nil: "hello".
-	answer                     func(ctx context.Context, n int, message string) ([]graph.AgentMessage, error)
-	usage, summarized          *graph.SessionUsage
-	createErr, summarizeErr    error
-	mu                         sync.Mutex
-	configs                    []graph.SessionConfig
-	sent, noted                []string
+	answer                  func(ctx context.Context, n int, message string) ([]graph.AgentMessage, error)
+	usage, summarized       *graph.SessionUsage
+	createErr, summarizeErr error
+	mu                      sync.Mutex
+	configs                 []graph.SessionConfig
+	sent, noted             []string
 }
 
 func (a *coder) note(call string) {
@@ -348,7 +356,7 @@ func (c *crew) Get(name string) (graph.SubagentInfo, bool) {
 	return graph.SubagentInfo{Name: name}, slices.Contains(c.names, name)
 }
 
-func (c *crew) GetAll() []graph.SubagentInfo {
+func (c *crew) All() []graph.SubagentInfo {
 	var out []graph.SubagentInfo
 	for _, n := range c.names {
 		out = append(out, graph.SubagentInfo{Name: n})
@@ -418,7 +426,7 @@ func decoded(t *testing.T, raw json.RawMessage) any {
 func (p *played) attempts() []string {
 	var out []string
 	for _, e := range p.Errors {
-		out = append(out, fmt.Sprintf("%s#%d %s", e.NodeID, e.Attempt, e.Error))
+		out = append(out, fmt.Sprintf("%s#%d %s", e.NodeID, e.Attempt, e.Message))
 	}
 	return out
 }

@@ -20,6 +20,8 @@ const (
 	// FieldModel is the model, a text, that the run was begun with, by its parent or by a person. It comes after those of nodes and before that of the
 	// graph (S2-79).
 	FieldModel = "$model"
+	// FieldOutputs are outputs of nodes that the run was begun with, an object by node id (S2-75).
+	FieldOutputs = "outputs"
 )
 
 // View is what a step sees of its run. Nobody may change what it holds.

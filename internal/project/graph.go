@@ -127,6 +127,10 @@ func (f *GraphFolder) rest(ev *engine.Event, out []GraphStep) []GraphStep {
 		f.state.StartedAt = ev.At
 	case *engine.RunResumed:
 		f.state.EndedAt, f.state.Failure = time.Time{}, nil
+	case *engine.SignalRaised:
+		if ev.Step == 0 { // of the run itself: why it fails (S2-59)
+			f.state.Signals = append(f.state.Signals, *d)
+		}
 	case *engine.RunPaused:
 		return f.last(ev, out, engine.StatusPaused, nil)
 	case *engine.RunCompleted:
