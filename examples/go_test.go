@@ -51,6 +51,11 @@ Nodes that ran: loop_start_1 write check ask loop_check_2 write check ask loop_c
 		same(t, do(t, false, "review", "-answer", "yes"), "review: no review is open; say what to write about\n")
 	})
 
+	t.Run("hello", func(t *testing.T) {
+		t.Parallel()
+		same(t, do(t, true, "hello"), "completed ON TIDES\n")
+	})
+
 	t.Run("research", func(t *testing.T) {
 		t.Parallel()
 		steps, report, ok := strings.Cut(do(t, true, "research"), "\n\n")

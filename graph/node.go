@@ -167,7 +167,8 @@ type Retry struct {
 	Backoff *time.Duration
 	// Multiplier of the delay from attempt to attempt; 0 is 2.
 	Multiplier float64
-	// RetryOn tells which errors are worth another attempt; nil: all. It must be pure.
+	// RetryOn tells which errors are worth another attempt; nil: all. It must be pure. The error is the recorded one, as OnError gets it: its text, and a
+	// *[SchemaValidationError] or [ErrUnknownOutcome] where it was one; errors of your own are not found in it by errors.Is and errors.As.
 	RetryOn func(err error) bool
 }
 

@@ -1,0 +1,250 @@
+// Package docs_test runs the Go that the guides show. Each block of a guide stands word for word in one of these files, which the compiler and the tests
+// hold to their outputs: see TestBlocks.
+package docs_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log"
+	"strings"
+	"time"
+
+	"github.com/hocket-run/hocket"
+	"github.com/hocket-run/hocket/graph"
+)
+
+// Article is the state of the graphs of the guide.
+type Article struct {
+	Topic    string   `json:"topic"`
+	Text     string   `json:"text"`
+	Words    int      `json:"words"`
+	Approved bool     `json:"approved"`
+	Notes    []string `json:"notes,omitempty"`
+}
+
+// engine opens an engine in memory.
+func engine(options ...hocket.Option) *hocket.Engine {
+	return must(hocket.Open(context.Background(), hocket.Config{}, options...))
+}
+
+// must gives what was made without an error.
+func must[T any](v T, err error) T {
+	if err != nil {
+		log.Fatal(err)
+	}
+	return v
+}
+
+// play runs a graph from a state and prints what came of it.
+func play(g *graph.Compiled[Article], err error, first Article, options ...hocket.Option) *hocket.Result[Article] {
+	eng := engine(options...)
+	defer eng.Close()
+	res := must(hocket.Run(context.Background(), eng, must(g, err), first))
+	fmt.Println(res.Status, strings.Join(res.Snapshot.VisitedNodes, " "))
+	if res.Err != nil {
+		fmt.Println(res.Err)
+	}
+	return res
+}
+
+func draft(_ context.Context, a *Article) error {
+	a.Text = "On " + a.Topic
+	a.Words = len(strings.Fields(a.Text))
+	return nil
+}
+
+func publish(_ context.Context, a *Article) error {
+	a.Text = strings.ToUpper(a.Text)
+	return nil
+}
+
+func note(id string) graph.Node[Article] {
+	return graph.Do(id, func(_ context.Context, a *Article) error {
+		a.Notes = append(a.Notes, id)
+		return nil
+	})
+}
+
+func long(a Article) bool     { return a.Words > 3 }
+func approved(a Article) bool { return a.Approved }
+
+func Example_node() {
+	count := graph.NewNode("count", graph.TypeTool, func(_ context.Context, c *graph.Context[Article]) (graph.Result[Article], error) {
+		c.State.Words = len(strings.Fields(c.State.Text))
+		c.Emit("counted", map[string]any{"words": c.State.Words})
+		return graph.Result[Article]{Update: &c.State, Output: c.State.Words}, nil
+	})
+	g, err := graph.New[Article]("count").Start(graph.Do("draft", draft)).Then(count).Compile()
+	res := play(g, err, Article{Topic: "tides"})
+	fmt.Println(string(res.Snapshot.Outputs["count"]))
+	// Output:
+	// completed draft count
+	// 2
+}
+
+func Example_reducers() {
+	g, err := graph.New[Article]("sources").
+		Parallel(graph.ParallelConfig[Article]{ID: "look", Branches: []string{"library", "archive"}}).
+		Node(note("library")).
+		Node(note("archive")).
+		Compile(graph.Config{Reducers: map[string]graph.Reducer{"notes": graph.Append()}})
+	eng := engine()
+	defer eng.Close()
+	fmt.Println(must(hocket.Run(context.Background(), eng, must(g, err), Article{})).State.Notes)
+
+	g, err = graph.New[Article]("sources").
+		Parallel(graph.ParallelConfig[Article]{ID: "look", Branches: []string{"library", "archive"}}).
+		Node(note("library")).
+		Node(note("archive")).
+		Compile()
+	fmt.Println(must(hocket.Run(context.Background(), eng, must(g, err), Article{})).Err)
+	// Output:
+	// [library archive]
+	// nodes "library" and "archive" both changed field "notes" at the same time; declare how it is merged
+}
+
+func Example_branches() {
+	g, err := graph.New[Article]("branches").
+		Start(graph.Do("draft", draft)).
+		If(long).
+		Then(note("shorten")).
+		Else().
+		Then(note("praise")).
+		EndIf().
+		IfConfig(graph.IfConfig[Article]{
+			Condition: approved,
+			Then:      []graph.Node[Article]{note("print")},
+			ElseIf:    []graph.ElseIf[Article]{{Condition: long, Then: []graph.Node[Article]{note("file")}}},
+			Else:      []graph.Node[Article]{note("drop")},
+		}).
+		Compile()
+	fmt.Println(play(g, err, Article{Topic: "tides"}).State.Notes)
+	// Output:
+	// completed draft decision_1 praise merge_2 decision_3 pass_4 decision_5 drop merge_6 merge_7
+	// [praise drop]
+}
+
+func Example_loop() {
+	check := graph.Do("check", func(_ context.Context, a *Article) error {
+		a.Approved = strings.HasSuffix(a.Text, "!!")
+		return nil
+	})
+	mend := graph.Do("mend", func(_ context.Context, a *Article) error {
+		if !a.Approved {
+			a.Text += "!"
+		}
+		return nil
+	})
+	g, err := graph.New[Article]("cycle").
+		Start(graph.Do("draft", draft)).
+		Loop(graph.LoopConfig[Article]{Until: approved, MaxIterations: new(5)}, check, mend).
+		Then(graph.Do("publish", publish)).
+		Compile()
+	res := play(g, err, Article{Topic: "tides"})
+	fmt.Println(res.State.Text, string(res.Snapshot.Outputs["loop_start_1_iteration"]))
+	// Output:
+	// completed draft loop_start_1 check mend loop_check_2 check mend loop_check_2 check mend loop_check_2 publish
+	// ON TIDES!! 3
+}
+
+func Example_parallel() {
+	slow := graph.Do("slow", func(ctx context.Context, _ *Article) error {
+		<-ctx.Done() // the other branch won
+		return ctx.Err()
+	})
+	g, err := graph.New[Article]("race").
+		Parallel(graph.ParallelConfig[Article]{ID: "ask", Branches: []string{"quick", "slow"}, Strategy: graph.StrategyRace}).
+		Node(slow).
+		Branch("quick", func(b *graph.Builder[Article]) {
+			b.Start(graph.Do("draft", draft)).If(long).Then(note("shorten")).EndIf()
+		}).
+		Then(graph.Do("publish", publish)).
+		Compile()
+	fmt.Println(play(g, err, Article{Topic: "tides"}).State.Text)
+	// Output:
+	// completed draft decision_1 merge_2 ask publish
+	// ON TIDES
+}
+
+func Example_failures() {
+	press := graph.Do("print", func(context.Context, *Article) error { return errors.New("the press is broken") }, graph.NodeOptions[Article]{
+		Retry: &graph.Retry{
+			MaxAttempts: new(2), Backoff: new(10 * time.Millisecond),
+			RetryOn: func(err error) bool { return strings.Contains(err.Error(), "broken") },
+		},
+		OnError: func(err error, c *graph.Context[Article]) graph.ErrorAction[Article] {
+			if c.Attempt < 2 {
+				return graph.ErrorAction[Article]{} // as Retry says
+			}
+			return graph.ErrorAction[Article]{Action: graph.ActionGoto, Node: "handwrite"}
+		},
+	})
+	handwrite := graph.Do("handwrite", publish, graph.NodeOptions[Article]{Recovery: true})
+	g, err := graph.New[Article]("print").
+		Start(graph.Do("draft", draft)).
+		Then(press).
+		Node(handwrite).
+		Catch(note("alarm")).
+		Compile()
+	res := play(g, err, Article{Topic: "tides"})
+	fmt.Println(res.State.Text, len(res.Snapshot.Errors))
+	// Output:
+	// completed draft print handwrite
+	// ON TIDES 2
+}
+
+func Example_once() {
+	down := true
+	pay := graph.Do("pay", func(ctx context.Context, a *Article) error {
+		receipt, err := graph.Once(ctx, "charge", func(context.Context) (string, error) {
+			fmt.Println("charging the card")
+			return "receipt 1", nil
+		})
+		if err != nil {
+			return err
+		}
+		a.Text, err = graph.Once(ctx, "mail", func(context.Context) (string, error) {
+			if down {
+				down = false
+				return "", errors.New("the mail server is down")
+			}
+			return "mailed " + receipt, nil
+		})
+		return err
+	}, graph.NodeOptions[Article]{Retry: &graph.Retry{Backoff: new(time.Millisecond)}})
+	g, err := graph.New[Article]("shop").Start(pay).Compile()
+	fmt.Println(play(g, err, Article{}).State.Text)
+	// Output:
+	// charging the card
+	// completed pay
+	// mailed receipt 1
+}
+
+// Check is the state of an inner graph.
+type Check struct {
+	Text  string   `json:"text"`
+	Wrong []string `json:"wrong"`
+}
+
+func Example_subgraph() {
+	spelling, err := graph.New[Check]("spelling").
+		Start(graph.Do("look", func(_ context.Context, c *Check) error {
+			if strings.Contains(c.Text, "tieds") {
+				c.Wrong = append(c.Wrong, "tieds")
+			}
+			return nil
+		})).Compile()
+	must(spelling, err)
+	g, err := graph.New[Article]("article").
+		Start(graph.Do("draft", draft)).
+		Then(graph.SubgraphConfig[Article, Check]{ID: "check", Graph: spelling, Output: func(a *Article, last Check) error {
+			a.Notes = last.Wrong
+			return nil
+		}}).
+		Compile()
+	fmt.Println(play(g, err, Article{Topic: "tieds"}).State.Notes)
+	// Output:
+	// completed draft check
+	// [tieds]
+}

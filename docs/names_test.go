@@ -1,0 +1,109 @@
+package docs_test
+
+import (
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"os"
+	"path"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+// TestNames: what the texts call by a Go name is there.
+func TestNames(t *testing.T) {
+	t.Parallel()
+	known := map[string]bool{}
+	for _, dir := range []string{"graph", "hocket", "oteltrack", "provider"} {
+		exported(t, strings.TrimSuffix(dir, "hocket"), dir, known)
+	}
+	span := regexp.MustCompile("`[^`\n]+`")
+	name := regexp.MustCompile(`^(?:(?:graph|hocket|oteltrack|provider)\.)?[A-Z]\w*(?:\.[A-Z]\w*)?$`)
+	for _, file := range []string{"graphs.md", "STATUS.md", "../README.md", "../CHANGELOG.md", "../ARCHITECTURE.md"} {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		checked := 0
+		for _, s := range span.FindAllString(string(text), -1) {
+			word := strings.TrimSuffix(strings.Trim(s, "`*"), "()")
+			if !strings.Contains(word, ".") || !name.MatchString(word) {
+				continue
+			}
+			checked++
+			if !known[word] && !known["graph."+word] && !known["hocket."+word] {
+				t.Errorf("%s: there is no %s", file, word)
+			}
+		}
+		if file == "graphs.md" && checked < 20 {
+			t.Errorf("%s: found %d Go names", file, checked)
+		}
+	}
+}
+
+// exported notes the exported names of the package in a folder: pkg.Name and pkg.Type.Member.
+func exported(t *testing.T, dir, pkg string, into map[string]bool) {
+	t.Helper()
+	source := os.DirFS(path.Join("..", dir))
+	files, err := fs.Glob(source, "*.go")
+	if err != nil || len(files) == 0 {
+		t.Fatalf("%s: %v, %v", dir, files, err)
+	}
+	for _, file := range files {
+		text, err := fs.ReadFile(source, file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		f, err := parser.ParseFile(token.NewFileSet(), file, text, parser.SkipObjectResolution)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if f.Name.Name != pkg {
+			continue
+		}
+		for _, d := range f.Decls {
+			switch d := d.(type) {
+			case *ast.FuncDecl:
+				into[pkg+"."+receiver(d)+d.Name.Name] = true
+			case *ast.GenDecl:
+				for _, s := range d.Specs {
+					declared(s, pkg+".", into)
+				}
+			}
+		}
+	}
+}
+
+func declared(s ast.Spec, prefix string, into map[string]bool) {
+	switch s := s.(type) {
+	case *ast.ValueSpec:
+		for _, n := range s.Names {
+			into[prefix+n.Name] = true
+		}
+	case *ast.TypeSpec:
+		into[prefix+s.Name.Name] = true
+		ast.Inspect(s.Type, func(n ast.Node) bool {
+			if f, ok := n.(*ast.Field); ok {
+				for _, m := range f.Names {
+					into[prefix+s.Name.Name+"."+m.Name] = true
+				}
+			}
+			return true
+		})
+	}
+}
+
+func receiver(d *ast.FuncDecl) (prefix string) {
+	if d.Recv == nil {
+		return ""
+	}
+	ast.Inspect(d.Recv.List[0].Type, func(n ast.Node) bool {
+		if id, ok := n.(*ast.Ident); ok && prefix == "" {
+			prefix = id.Name + "."
+		}
+		return true
+	})
+	return prefix
+}

@@ -1,0 +1,255 @@
+package docs_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"log"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/hocket-run/hocket"
+	"github.com/hocket-run/hocket/graph"
+)
+
+// asking drafts, asks whether to publish, and publishes.
+func asking(version string) *graph.Compiled[Article] {
+	g, err := graph.New[Article]("ask").
+		Start(graph.Do("draft", draft)).
+		Then(graph.WaitConfig[Article]{
+			ID:         "agree",
+			PromptFunc: func(a Article) string { return "Publish " + a.Text + "?" },
+			Input: func(a *Article, answer string) error {
+				a.Approved = answer == "yes"
+				return nil
+			},
+		}).
+		If(approved).
+		Then(graph.Do("publish", publish)).
+		EndIf().
+		Compile(graph.Config{Version: version})
+	return must(g, err)
+}
+
+func Example_wait() {
+	dir := must(os.MkdirTemp("", "docs"))
+	defer os.RemoveAll(dir)
+	db, ctx, g := filepath.Join(dir, "app.db"), context.Background(), asking("1")
+
+	func() {
+		eng := must(hocket.Open(ctx, hocket.Config{DB: db}))
+		defer eng.Close()
+		res, err := hocket.Run(ctx, eng, g, Article{Topic: "tides"}, hocket.RunOptions[Article]{ID: "news-1"})
+		if err != nil {
+			log.Fatal(err)
+		}
+		if res.Status == hocket.StatusPaused {
+			fmt.Println(res.Snapshot.Waiting[0].Prompt)
+		}
+	}()
+
+	eng := must(hocket.Open(ctx, hocket.Config{DB: db}))
+	defer eng.Close()
+	res, err := hocket.Resume(ctx, eng, g, "news-1", hocket.Answer{Value: "yes"})
+	fmt.Println(res.Status, res.State.Text, err)
+
+	_, err = hocket.Resume(ctx, eng, asking("2"), "news-1", hocket.Answer{Value: "yes"})
+	fmt.Println(errors.Is(err, hocket.ErrVersion))
+	// Output:
+	// Publish On tides?
+	// completed ON TIDES <nil>
+	// true
+}
+
+func Example_recover() {
+	dir := must(os.MkdirTemp("", "docs"))
+	defer os.RemoveAll(dir)
+	ctx, g := context.Background(), asking("1")
+
+	eng, err := hocket.Open(ctx, hocket.Config{DB: filepath.Join(dir, "app.db")})
+	if err != nil {
+		log.Fatal(err)
+	}
+	if err := hocket.Register(eng, g); err != nil { // for each graph of the program
+		log.Fatal(err)
+	}
+	if err := eng.Recover(ctx); err != nil { // what a former process left goes on
+		log.Fatal(err)
+	}
+	fmt.Println(eng.Close())
+	// Output: <nil>
+}
+
+func Example_agents() {
+	echo := hocket.ModelFunc(func(_ context.Context, r hocket.ModelRequest) (hocket.ModelReply, error) {
+		return hocket.ModelReply{Text: r.Agent + ": " + r.Messages[len(r.Messages)-1].Text}, nil
+	})
+	eng, err := hocket.Open(context.Background(), hocket.Config{},
+		hocket.WithModel("own", echo), // references own/…; provider.All() brings openai/…, anthropic/… and others
+		hocket.WithAgent(hocket.Agent{Name: "critic", SystemPrompt: "You find faults.", Model: "own/echo"}),
+		hocket.WithAgent(hocket.Agent{Name: "editor", SystemPrompt: "You shorten.", Model: "own/echo"}))
+	must(eng, err)
+	defer eng.Close()
+	g, err := graph.New[Article]("desk").
+		Start(graph.Do("draft", draft)).
+		Then(graph.SubagentConfig[Article]{
+			ID: "criticize", Agent: "critic", TaskFunc: func(a Article) string { return a.Text },
+			Output: func(a *Article, r graph.SubagentResult) error {
+				a.Notes = append(a.Notes, r.Output)
+				return nil
+			},
+		}).
+		Then(graph.ParallelSubagentConfig[Article]{
+			ID:     "both",
+			Agents: []graph.ParallelAgent[Article]{{Agent: "critic", Task: "one"}, {Agent: "editor", Task: "two"}},
+			Output: func(a *Article, results []graph.AgentResult) error {
+				for _, r := range results { // in declared order; r.Success tells whether it failed
+					a.Notes = append(a.Notes, r.Key+" "+r.Output)
+				}
+				return nil
+			},
+		}).
+		Compile()
+	res := must(hocket.Run(context.Background(), eng, must(g, err), Article{Topic: "tides"}))
+	fmt.Println(strings.Join(res.State.Notes, "\n"))
+	// Output:
+	// critic: On tides
+	// critic-0 critic: one
+	// editor-1 editor: two
+}
+
+// shouter is a coding agent that says everything loud.
+type shouter struct{}
+
+func (shouter) CreateSession(context.Context, graph.SessionConfig) (graph.Session, error) {
+	return shouter{}, nil
+}
+func (shouter) ID() string                      { return "shouter" }
+func (shouter) Summarize(context.Context) error { return graph.ErrNoSummarize }
+func (shouter) Destroy(context.Context) error   { return nil }
+func (shouter) ContextUsage(context.Context) (graph.SessionUsage, error) {
+	return graph.SessionUsage{}, graph.ErrUnknownUsage
+}
+
+func (shouter) Stream(_ context.Context, message string) iter.Seq2[graph.AgentMessage, error] {
+	return func(yield func(graph.AgentMessage, error) bool) {
+		yield(graph.AgentMessage{Type: graph.MessageText, Role: "assistant", Content: strings.ToUpper(message)}, nil)
+	}
+}
+
+func Example_sessions() {
+	eng, err := hocket.Open(context.Background(), hocket.Config{}, hocket.WithSessions("shouter", shouter{}))
+	must(eng, err)
+	defer eng.Close()
+	g, err := graph.New[Article]("talk").
+		Start(graph.Do("draft", draft)).
+		Then(graph.AgentConfig[Article]{
+			ID: "ask", AgentType: "shouter", SystemPrompt: "You are brief.",
+			MessageFunc: func(a Article) string { return "Mend " + a.Text },
+			Output: func(a *Article, messages []graph.AgentMessage) error {
+				a.Text = messages[len(messages)-1].Content
+				return nil
+			},
+		}).
+		Compile()
+	fmt.Println(must(hocket.Run(context.Background(), eng, must(g, err), Article{Topic: "tides"})).State.Text)
+	// Output: MEND ON TIDES
+}
+
+func Example_stream() {
+	eng, ctx, g := engine(), context.Background(), asking("1")
+	defer eng.Close()
+	for step, err := range hocket.Stream(ctx, eng, g, Article{Topic: "tides"}) {
+		if err != nil {
+			log.Fatal(err)
+		}
+		fmt.Println(step.NodeID, step.Status, step.State.Words)
+	}
+
+	for ev, err := range hocket.RouteStream(hocket.Stream(ctx, eng, g, Article{Topic: "tides"}), hocket.ModeUpdates, hocket.ModeDebug) {
+		if err != nil {
+			log.Fatal(err)
+		}
+		fmt.Println(ev.Mode, ev.NodeID, len(ev.Update))
+	}
+	// Output:
+	// draft running 2
+	// agree paused 2
+	// updates draft 2
+	// debug draft 0
+	// debug agree 0
+}
+
+func Example_checkpoints() {
+	eng, ctx, g := engine(), context.Background(), asking("1")
+	defer eng.Close()
+	states := hocket.MemoryCheckpoints() // or FileCheckpoints, SQLiteCheckpoints, one of yours
+	res, err := hocket.Run(ctx, eng, g, Article{Topic: "tides"}, hocket.RunOptions[Article]{
+		ID: "news-1", Checkpointer: states,
+		OnProgress: func(p hocket.Progress[Article]) { fmt.Printf("%s %s %q\n", p.Type, p.NodeID, p.Label) },
+	})
+	must(res, err)
+	first, err := hocket.LoadState[Article](ctx, states, "news-1", "step_1") // "": the last one
+	fmt.Println(first.Text, err)
+
+	snapshot, err := hocket.SnapshotOf(ctx, eng, g, "news-1") // also res.Snapshot; it survives JSON
+	must(snapshot, err)
+	other := engine()
+	defer other.Close()
+	res, err = hocket.Run(ctx, other, g, Article{}, hocket.RunOptions[Article]{ResumeFrom: snapshot, Answer: &hocket.Answer{Value: "no"}})
+	fmt.Println(res.Status, res.State.Text, err)
+	// Output:
+	// node_started draft ""
+	// node_completed draft ""
+	// checkpoint_saved draft "step_1"
+	// node_started agree ""
+	// checkpoint_saved agree "step_2"
+	// On tides <nil>
+	// completed On tides <nil>
+}
+
+func Example_control() {
+	eng, ctx, g := engine(), context.Background(), asking("1")
+	defer eng.Close()
+	var drafted uint64
+	for step, err := range hocket.Stream(ctx, eng, g, Article{Topic: "tides"}, hocket.RunOptions[Article]{ID: "news-1"}) {
+		if err == nil && step.NodeID == "draft" {
+			drafted = step.Seq
+		}
+	}
+
+	fork, err := eng.Fork(ctx, "news-1", drafted) // a new run with the same past
+	if err != nil {
+		log.Fatal(err)
+	}
+	if err := eng.Cancel(ctx, "news-1", "not today"); err != nil {
+		log.Fatal(err)
+	}
+	for ev, err := range eng.Watch(ctx, "news-1") { // what happened, then what happens, until the run ends
+		if err != nil {
+			log.Fatal(err)
+		}
+		fmt.Println(strings.TrimSpace(ev.Type + " " + ev.Node))
+	}
+	res, err := hocket.Resume(ctx, eng, g, fork, hocket.Answer{Value: "yes"})
+	fmt.Println(res.Status, res.State.Text, err)
+	// Output:
+	// run.created
+	// run.started
+	// edge.taken
+	// step.started draft
+	// func.called draft
+	// func.returned draft
+	// step.completed draft
+	// edge.taken draft
+	// step.started agree
+	// wait.opened agree
+	// signal.raised agree
+	// run.paused agree
+	// wait.closed agree
+	// step.cancelled agree
+	// run.cancelled
+	// completed ON TIDES <nil>
+}
