@@ -165,10 +165,15 @@ func TestEmit(t *testing.T) {
 	if s := w.raised(false); len(s) != 1 || s[0].Signal != "checkpoint" {
 		t.Errorf("signals %+v", s)
 	}
-	run(t, graph.New[state]("t").Start(graph.NewNode("a", graph.TypeTool, func(_ context.Context, c *graph.Context[state]) (graph.Result[state], error) {
-		c.Emit("bad", map[string]any{"x": func() {}})
-		return graph.Result[state]{}, nil
-	}, graph.NodeOptions[state]{Retry: once()})), state{}).want("a", "encode event bad: json: unsupported type: func()")
+	for text, data := range map[string]map[string]any{
+		"encode event bad: json: unsupported type: func()": {"x": func() {}},
+		`encode event bad: the name "\xff" is not UTF-8`:   {"\xff": 1},
+	} {
+		run(t, graph.New[state]("t").Start(graph.NewNode("a", graph.TypeTool, func(_ context.Context, c *graph.Context[state]) (graph.Result[state], error) {
+			c.Emit("bad", data)
+			return graph.Result[state]{}, nil
+		}, graph.NodeOptions[state]{Retry: once()})), state{}).want("a", text)
+	}
 }
 
 // S2-58: what a failed attempt gave all the same reaches the next one, after a crash too.

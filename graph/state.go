@@ -8,6 +8,7 @@ import (
 	"reflect"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/hocket-run/hocket/internal/program"
 )
@@ -40,6 +41,9 @@ func encodeValue(v any) (json.RawMessage, error) {
 func encodeFields(values map[string]any) (program.Fields, error) {
 	out := program.Fields{}
 	for k, v := range values {
+		if !utf8.ValidString(k) {
+			return nil, fmt.Errorf("the name %q is not UTF-8", k)
+		}
 		raw, err := encodeValue(v)
 		if err != nil {
 			return nil, err

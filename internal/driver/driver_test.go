@@ -157,6 +157,16 @@ func TestModelChoice(t *testing.T) {
 	}
 }
 
+// gives is a program whose functions give one result.
+type gives struct {
+	driver.Program
+	engine.FuncResult
+}
+
+func (g gives) Call(context.Context, string, *engine.CallFunc, driver.Recorder) engine.FuncResult {
+	return g.FuncResult
+}
+
 // TestFailures lists what can go wrong with a call, and what is said of it.
 func TestFailures(t *testing.T) {
 	t.Parallel()
@@ -178,6 +188,8 @@ func TestFailures(t *testing.T) {
 	call := func(k *driver.Kit) *engine.Failure {
 		return k.CallFunc(t.Context(), &driver.Info{}, &engine.CallFunc{Func: "f"}, nil).Failure
 	}
+	gives := func(r engine.FuncResult) driver.Kit { return driver.Kit{Program: gives{FuncResult: r}} }
+	odd := map[string]engine.Value{"\xff": engine.Value("1")}
 	tests := []struct {
 		name string
 		do   func(*driver.Kit) *engine.Failure
@@ -192,6 +204,9 @@ func TestFailures(t *testing.T) {
 		{"a tool that fails", use, driver.Kit{Tools: result(tool.Result{}, &tool.Error{Kind: tool.KindFailed, Message: "no"})}, "failed"},
 		{"a result that is not JSON", use, driver.Kit{Tools: result(tool.Result{Structured: bad}, nil)}, "internal"},
 		{"no program", call, driver.Kit{}, engine.CodeFunc},
+		{"an update that is not JSON", call, gives(engine.FuncResult{Update: map[string]engine.Value{"n": bad}}), "internal"},
+		{"a field whose name is no text", call, gives(engine.FuncResult{Update: odd}), "internal"},
+		{"a signal with such a name", call, gives(engine.FuncResult{Signals: []engine.SignalRaised{{Data: odd}}}), "internal"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/hocket-run/hocket/internal/chat"
 	"github.com/hocket-run/hocket/internal/engine"
@@ -248,13 +249,9 @@ func (k *Kit) CallFunc(ctx context.Context, info *Info, c *engine.CallFunc, rec 
 		res.Failure = FailureOf(ctx, cause)
 	}
 	f := badJSON("function", c.Func, res.Output)
-	for _, v := range res.Update {
-		f = cmp.Or(f, badJSON("function", c.Func, v))
-	}
+	f = cmp.Or(f, badFields(c.Func, res.Update))
 	for _, s := range res.Signals {
-		for _, v := range s.Data {
-			f = cmp.Or(f, badJSON("function", c.Func, v))
-		}
+		f = cmp.Or(f, badFields(c.Func, s.Data))
 	}
 	if f != nil {
 		return engine.FuncResult{ID: c.ID, Failure: f}
@@ -267,6 +264,19 @@ func badJSON(kind, name string, values ...engine.Value) *engine.Failure {
 	for _, v := range values {
 		if v != nil && !json.Valid(v) {
 			return &engine.Failure{Code: codeInternal, Message: fmt.Sprintf("%s %q gave a value that is not JSON", kind, name)}
+		}
+	}
+	return nil
+}
+
+// badFields is badJSON for the fields of a function's result: their names stand in records as they are.
+func badFields(name string, fields map[string]engine.Value) *engine.Failure {
+	for key, v := range fields {
+		if !utf8.ValidString(key) {
+			return &engine.Failure{Code: codeInternal, Message: fmt.Sprintf("function %q gave a field whose name %q is not UTF-8", name, key)}
+		}
+		if f := badJSON("function", name, v); f != nil {
+			return f
 		}
 	}
 	return nil

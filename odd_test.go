@@ -1,0 +1,30 @@
+package hocket_test
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/hocket-run/hocket"
+	"github.com/hocket-run/hocket/graph"
+)
+
+// What no journal can hold is a failure of the attempt that gave it, and no defect of the run: another attempt may do better.
+func TestSignalNameIsNoText(t *testing.T) {
+	t.Parallel()
+	e, err := hocket.Open(t.Context(), hocket.Config{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer e.Close()
+	g := compiled(t, graph.New[state]("t").Start(graph.NewNode("a", graph.TypeTool, func(_ context.Context, c *graph.Context[state]) (graph.Result[state], error) {
+		if c.Attempt == 1 {
+			c.Emit("odd", map[string]any{"\xff": 1})
+		}
+		return graph.Result[state]{Output: c.Attempt}, nil
+	}, graph.NodeOptions[state]{Retry: &graph.Retry{Backoff: new(time.Duration)}})))
+	r, err := hocket.Run(t.Context(), e, g, state{})
+	if err != nil || r.Status != hocket.StatusCompleted {
+		t.Errorf("%+v, %v", r, err)
+	}
+}
