@@ -183,6 +183,7 @@ func (r *Run) endStep(id int) {
 	st.Seen, st.View, st.Notes = nil, nil, nil
 	if st.Block != nil {
 		r.killScopes(st.Block.Scopes)
+		st.Block.Base, st.Block.View = nil, nil
 	}
 	if st.Agent != nil {
 		if r.stepNode(id).Kind == workflow.KindExec {
@@ -199,11 +200,14 @@ func (r *Run) endStep(id int) {
 	r.idle(st.Scope)
 }
 
-// killScopes drops the tokens of scopes in which nothing may happen any more.
+// killScopes drops the tokens of scopes in which nothing may happen any more, and what they saw: a loop around them would keep the state once for each of
+// its passes (P6).
 func (r *Run) killScopes(ids []int) {
 	r.dropTokens(ids)
 	for _, id := range ids {
-		r.scope(id).Dead, r.scope(id).Live = true, 0
+		sc := r.scope(id)
+		sc.Dead, sc.Live = true, 0
+		sc.Base, sc.Writes, sc.View, sc.now = nil, nil, nil, nil
 	}
 }
 
