@@ -107,15 +107,23 @@ func Replies(texts ...string) []byte {
 	return raw
 }
 
-// Start begins a run of a document and returns when it is stored; at most one StartOptions counts. The run goes on until it ends or waits, whatever becomes
+// startOptions gives the options of a run, where there is a workflow to run.
+func startOptions(w *Workflow, options []StartOptions) (StartOptions, error) {
+	if w == nil || w.definition == nil {
+		return StartOptions{}, errors.New("the workflow is nil; see the error of Load")
+	}
+	return atMostOne(options, "StartOptions")
+}
+
+// Start begins a run of a document and returns when it is stored; one StartOptions at most may be given. The run goes on until it ends or waits, whatever becomes
 // of ctx.
 //
 // Errors, with nothing stored: *[DocumentError] for the reply script; a model has no provider or no key; a command that nobody trusts; [ErrExists];
 // [ErrClosed].
 func (e *Engine) Start(ctx context.Context, w *Workflow, options ...StartOptions) (run string, err error) {
-	var o StartOptions
-	if len(options) > 0 {
-		o = options[0]
+	o, err := startOptions(w, options)
+	if err != nil {
+		return "", err
 	}
 	run, err = e.service.Start(ctx, service.StartRequest{
 		Workflow: w.definition, Branch: o.Branch, Input: o.Input, RunID: o.ID, Model: o.Model, Limits: o.Limits, Trust: o.Trust,
@@ -133,9 +141,9 @@ func (e *Engine) Start(ctx context.Context, w *Workflow, options ...StartOptions
 // Where ctx is done the run is interrupted, and [Engine.Resume] goes on with it; in memory it is cancelled. Errors: those of [Engine.Start];
 // *[InterruptedError], with the run as far as it came.
 func (e *Engine) Run(ctx context.Context, w *Workflow, options ...StartOptions) (*RunInfo, error) {
-	var o StartOptions
-	if len(options) > 0 {
-		o = options[0]
+	o, err := startOptions(w, options)
+	if err != nil {
+		return nil, err
 	}
 	if ctx.Err() != nil {
 		return nil, context.Cause(ctx)

@@ -3,6 +3,7 @@ package hocket
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 
 	"github.com/hocket-run/hocket/graph"
@@ -33,6 +34,9 @@ type bound struct {
 //
 // Errors: *[VersionError] where another graph has the name and the version; a diag.List where a graph would contain itself. Then the graph is not registered.
 func Register[S any](e *Engine, g *graph.Compiled[S]) error {
+	if err := given(g); err != nil {
+		return err
+	}
 	w := g.Workflow()
 	name := graphName{w.Name, w.Version}
 	e.mu.Lock()
@@ -56,8 +60,19 @@ func Register[S any](e *Engine, g *graph.Compiled[S]) error {
 	return err
 }
 
+// given tells whether there is a graph.
+func given[S any](g *graph.Compiled[S]) error {
+	if g == nil || g.Workflow() == nil {
+		return errors.New("the graph is nil; see the error of its Compile")
+	}
+	return nil
+}
+
 // bind makes the functions of a graph, with those that it names, those of its digest.
 func bind[S any](e *Engine, g *graph.Compiled[S]) (*bound, error) {
+	if err := given(g); err != nil {
+		return nil, err
+	}
 	g, err := g.Link(e.subgraphs.find)
 	if err != nil {
 		return nil, err

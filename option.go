@@ -37,6 +37,10 @@ func (s *settings) client(agentType string) graph.Client {
 func settingsOf(options []Option) (*settings, error) {
 	s := &settings{models: map[string]model.Client{}, adapters: map[model.Protocol]model.Factory{}, sessions: map[string]graph.Client{}}
 	for _, o := range options {
+		if o == nil {
+			s.problemf("an option is nil")
+			continue
+		}
 		o(s)
 	}
 	s.registry = toolRegistry{}

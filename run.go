@@ -115,9 +115,12 @@ func (x *Executor[S]) ResumeStream(ctx context.Context, run string, answer ...An
 
 // start begins a run.
 func start[S any](ctx context.Context, e *Engine, g *graph.Compiled[S], state S, options []RunOptions[S]) (*following, error) {
-	var o RunOptions[S]
-	if len(options) > 0 {
-		o = options[0]
+	o, err := atMostOne(options, "RunOptions")
+	if err != nil {
+		return nil, err
+	}
+	if o.MaxSteps != nil && *o.MaxSteps < 0 {
+		return nil, fmt.Errorf("MaxSteps is %d; it must not be negative", *o.MaxSteps)
 	}
 	b, err := bind(e, g)
 	if err != nil {
@@ -161,6 +164,10 @@ func start[S any](ctx context.Context, e *Engine, g *graph.Compiled[S], state S,
 
 // resume goes on with a run.
 func resume[S any](ctx context.Context, e *Engine, g *graph.Compiled[S], run string, answers []Answer, o RunOptions[S]) (*following, error) {
+	answer, err := atMostOne(answers, "Answer")
+	if err != nil {
+		return nil, err
+	}
 	b, err := bind(e, g)
 	if err != nil {
 		return nil, err
@@ -172,17 +179,28 @@ func resume[S any](ctx context.Context, e *Engine, g *graph.Compiled[S], run str
 	f := follow(ctx, e, b, run)
 	f.after = last
 	f.model, f.observer = g.Running().Model, observe(ctx, e, g, run, last, o)
-	if err := e.goOn(ctx, run, answers); err != nil {
+	if err := e.goOn(ctx, run, answer); err != nil {
 		f.done()
 		return nil, err
 	}
 	return f, nil
 }
 
+// atMostOne gives the one value that a call was given, the zero value where it got none.
+func atMostOne[T any](list []T, what string) (one T, err error) {
+	switch len(list) {
+	case 0:
+		return one, nil
+	case 1:
+		return list[0], nil
+	}
+	return one, fmt.Errorf("at most one %s may be given, not %d", what, len(list))
+}
+
 // goOn answers a run, or takes it up.
-func (e *Engine) goOn(ctx context.Context, run string, answers []Answer) error {
-	if len(answers) > 0 && answers[0] != (Answer{}) {
-		return e.Answer(ctx, run, answers[0])
+func (e *Engine) goOn(ctx context.Context, run string, answer Answer) error {
+	if answer != (Answer{}) {
+		return e.Answer(ctx, run, answer)
 	}
 	return e.Resume(ctx, run)
 }
@@ -196,7 +214,14 @@ func (e *Engine) Answer(ctx context.Context, run string, a Answer) error {
 	if err != nil {
 		return fmt.Errorf("encode answer: %w", err)
 	}
-	return known(e.service.Answer(ctx, run, service.AnswerRequest{Wait: a.Wait, Node: a.Node, Value: value, Note: a.Note}))
+	err = known(e.service.Answer(ctx, run, service.AnswerRequest{Wait: a.Wait, Node: a.Node, Value: value, Note: a.Note}))
+	if !errors.Is(err, ErrAnswer) {
+		return err
+	}
+	if h, headErr := e.service.Head(ctx, run); headErr == nil && engine.Status(h.Status).Ended() {
+		return fmt.Errorf("answer run %s: %w", run, ErrEnded)
+	}
+	return err
 }
 
 // Resume takes up an interrupted run and returns when it goes on.

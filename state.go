@@ -25,7 +25,7 @@ func stepOf[S any](c *graph.Compiled[S], g project.GraphStep) (Step[S], error) {
 	}
 	s := Step[S]{
 		NodeID: g.Node, Seq: g.Seq, State: state, Status: Status(g.Status), Error: runError(g.Failure, g.Node), ExecutionTime: g.Duration,
-		RetryCount: max(0, g.Attempts-1), Result: StepResult{Output: g.Output, Goto: g.Goto, Signals: signals(g.Signals)},
+		RetryCount: max(0, g.Attempts-1), Result: StepResult{Output: c.Running().Output(g.Node, g.Output), Goto: g.Goto, Signals: signals(g.Signals)},
 	}
 	for _, e := range g.Emitted {
 		s.EmittedEvents = append(s.EmittedEvents, EmittedEvent{Type: e.Signal, Data: values(e.Data), Timestamp: e.At})

@@ -69,7 +69,7 @@ var _ tool.Tool = (*goTool)(nil)
 // toolName is what providers take as a tool's name.
 var toolName = regexp.MustCompile(`^[A-Za-z0-9_-]{1,64}$`)
 
-// WithTool gives agents a tool that is a Go function. description tells a model when to call it. At most one ToolOptions counts.
+// WithTool gives agents a tool that is a Go function. description tells a model when to call it. One ToolOptions at most may be given.
 //
 // In is a struct: its JSON Schema is what a model is told of the arguments, fields by their names in JSON, required unless they have omitempty or
 // omitzero, described by their tag `jsonschema`. Arguments that do not fit are told to the model, and fn is not called. What fn returns is the answer as
@@ -80,9 +80,8 @@ var toolName = regexp.MustCompile(`^[A-Za-z0-9_-]{1,64}$`)
 // Errors, of [Open]: a name that is not made of 1 to 64 letters, digits, `_` and `-`; a name that is taken; a type without schema.
 func WithTool[In, Out any](name, description string, fn func(ctx context.Context, in In) (Out, error), options ...ToolOptions) Option {
 	t := goTool{def: chat.ToolDef{Name: name, Description: description}}
-	if len(options) > 0 {
-		t.options = options[0]
-	}
+	var tooMany error
+	t.options, tooMany = atMostOne(options, "ToolOptions")
 	t.call = func(ctx context.Context, args json.RawMessage) (json.RawMessage, error) {
 		var in In
 		if len(args) > 0 {
@@ -98,6 +97,9 @@ func WithTool[In, Out any](name, description string, fn func(ctx context.Context
 	}
 	return func(s *settings) {
 		schema, err := jsonschema.For[In](nil)
+		if err == nil {
+			err = tooMany
+		}
 		if err == nil && schema.Type != "object" {
 			err = errors.New("its arguments are no struct")
 		}

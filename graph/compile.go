@@ -64,7 +64,8 @@ type Compiled[S any] struct {
 	compiler *compiler[S] // never changes any more
 }
 
-// Compile checks the graph and freezes it; at most one Config counts. The error is a diag.List with every misuse, each at the call that caused it.
+// Compile checks the graph and freezes it; one [Config] at most may be given. The error is a [diag.List] with every misuse, each with the file and line
+// of the call that caused it.
 func (b *Builder[S]) Compile(config ...Config) (*Compiled[S], error) {
 	at := caller()
 	var cfg Config
@@ -78,6 +79,12 @@ func (b *Builder[S]) Compile(config ...Config) (*Compiled[S], error) {
 	}
 	for _, d := range c.nodes {
 		c.index[d.id] = d
+		if d.parallel != nil || d.sub != nil {
+			c.composed = append(c.composed, d.id)
+		}
+	}
+	if len(config) > 1 {
+		c.problem(at, "bad-config", "Compile takes one Config at most, not %d", len(config))
 	}
 	for _, o := range b.open {
 		c.problem(o.at, "open-if", "Missing endif()")
@@ -181,6 +188,8 @@ type compiler[S any] struct {
 	links  map[string]Subgraph
 	linked bool
 	origin *identity
+	// composed are the nodes whose outputs the engine has in a form of its own.
+	composed []string
 }
 
 // terminal gives the nodes that nothing follows.

@@ -17,11 +17,11 @@ type Route[S any] struct {
 }
 
 // DecisionNode makes a node that goes to the target of the first route that holds, else to fallback. What is added behind it with Then is reached
-// only as a target. At most one NodeOptions counts.
+// only as a target. One NodeOptions at most may be given.
 func DecisionNode[S any](id string, routes []Route[S], fallback string, opts ...NodeOptions[S]) Node[S] {
 	d := &def[S]{id: id, typ: TypeDecision, shape: shapeRoutes, routes: append([]Route[S](nil), routes...), fallback: fallback}
-	if len(opts) > 0 {
-		d.opts = opts[0]
+	if d.take(opts) {
+		return d
 	}
 	for i, r := range routes {
 		if r.When == nil {

@@ -227,7 +227,7 @@ func (c *compiler[S]) attempt(ctx context.Context, d *def[S], call program.Call)
 // context gives what the attempt sees, but for the state.
 func (c *compiler[S]) context(ctx context.Context, d *def[S], call *program.Call) *Context[S] {
 	n := &Context[S]{
-		ExecutionID: call.Run, NodeID: d.id, Attempt: call.Attempt, Key: call.Key, Input: call.Input, Errors: executionErrors(call.Errors),
+		ExecutionID: call.Run, NodeID: d.id, Attempt: call.Attempt, Key: call.Key, Input: c.input(call.Input, call.Outputs), Errors: executionErrors(call.Errors),
 		LastUpdated: call.Updated, Config: &c.config,
 	}
 	n.Model, n.Runtime = c.model(d, call.State), runtimeFor(ctx, c.config.Runtime)
@@ -290,7 +290,7 @@ func feedback(f program.Failure, attempt, most int) *ErrorFeedback {
 func (c *compiler[S]) onError(d *def[S]) func(program.Failure, program.View) (program.Action, error) {
 	return func(f program.Failure, v program.View) (program.Action, error) {
 		n := &Context[S]{
-			ExecutionID: v.Run, NodeID: d.id, Attempt: v.Attempt, Input: v.Input, Errors: executionErrors(v.Errors), LastUpdated: v.Updated,
+			ExecutionID: v.Run, NodeID: d.id, Attempt: v.Attempt, Input: c.input(v.Input, viewed(v.Outputs)), Errors: executionErrors(v.Errors), LastUpdated: v.Updated,
 			Model: c.model(d, v.State), ContextWindowUsage: usageIn(v.State), ContextWindowThreshold: c.config.threshold(), Config: &c.config,
 		}
 		before, err := c.codec.load(v.State, &n.State)

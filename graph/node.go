@@ -49,7 +49,7 @@ type Context[S any] struct {
 	Attempt int
 	// Key is an idempotency key: equal for all attempts of one execution, also after a crash (D6).
 	Key string
-	// Input is the output of the node before, or the run's input for the first.
+	// Input is the output of the node before as JSON, null where it gave none; for the first node it is the state that the run began with.
 	Input json.RawMessage
 	// Errors are the failed attempts of the run so far, oldest first; of more than 100 the last (S2-78). The slice is not to be changed.
 	Errors []ExecutionError
@@ -249,18 +249,33 @@ type def[S any] struct {
 	at diag.Span // the call that added it
 }
 
+// take takes over the options of a constructor. True: there are several, which is a problem.
+func (d *def[S]) take(opts []NodeOptions[S]) bool {
+	if len(opts) > 1 {
+		d.problem = problemf("Node %q takes one NodeOptions at most, not %d", d.id, len(opts))
+		return true
+	}
+	if len(opts) == 1 {
+		d.opts = opts[0]
+	}
+	return false
+}
+
+// handsOn tells whether the node has no output of its own: the engine hands on what it was given.
+func (d *def[S]) handsOn() bool {
+	return d.shape == shapePass || d.shape == shapeIf || d.shape == shapeRoutes
+}
+
 func (d *def[S]) define() *def[S] {
 	c := *d
 	return &c
 }
 
-// NewNode makes a node of any type that calls fn (S2-76). At most one NodeOptions counts.
+// NewNode makes a node of any type that calls fn (S2-76); [TypeTool] is that of functions of your own. One NodeOptions at most may be given.
 func NewNode[S any](id string, t NodeType, fn Func[S], opts ...NodeOptions[S]) Node[S] {
 	d := &def[S]{id: id, typ: t, run: fn}
-	if len(opts) > 0 {
-		d.opts = opts[0]
-	}
 	switch {
+	case d.take(opts):
 	case fn == nil:
 		d.problem = problemf("Node %q requires a function", id)
 	case !IsNodeType(string(t)):
@@ -269,7 +284,8 @@ func NewNode[S any](id string, t NodeType, fn Func[S], opts ...NodeOptions[S]) N
 	return d
 }
 
-// Do makes a node that changes its copy of the state in place; what differs afterwards is written. On an error nothing is.
+// Do makes a node that changes its copy of the state in place; what differs afterwards is written. On an error nothing is. Use [NewNode] for a node
+// that reads outputs, gives one, chooses what follows or raises signals. One NodeOptions at most may be given.
 func Do[S any](id string, fn func(ctx context.Context, s *S) error, opts ...NodeOptions[S]) Node[S] {
 	if fn == nil {
 		return NewNode(id, TypeTool, Func[S](nil), opts...)

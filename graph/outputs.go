@@ -31,6 +31,23 @@ func (c *compiler[S]) outputsOf(seen program.Outputs, state program.Fields) map[
 	return c.outputs(maps.Collect(seen.All()), state)
 }
 
+// input gives the output of the node before as the document has it.
+func (c *compiler[S]) input(raw program.Value, seen program.Outputs) json.RawMessage {
+	for _, id := range c.composed {
+		if v, ok := seen.Get(id); ok && len(v) > 0 && bytes.Equal(v, raw) {
+			return c.shown(id, v)
+		}
+	}
+	return raw
+}
+
+// shown gives the output of one node as the document has it.
+func (c *compiler[S]) shown(id string, v json.RawMessage) json.RawMessage {
+	out := map[string]json.RawMessage{}
+	c.output(out, id, v)
+	return out[id]
+}
+
 // viewed are the outputs that a view holds.
 type viewed map[string]program.Value
 
@@ -51,7 +68,7 @@ type block struct {
 
 func (c *compiler[S]) output(out map[string]json.RawMessage, id string, v json.RawMessage) {
 	d := c.index[id]
-	if d == nil || len(v) == 0 || bytes.Equal(v, []byte("null")) || d.loop != nil {
+	if d == nil || len(v) == 0 || bytes.Equal(v, []byte("null")) || d.loop != nil || d.handsOn() {
 		return
 	}
 	if d.sub != nil {
@@ -118,7 +135,7 @@ func (c *compiler[S]) lastOf(fork, branch string, b block) string {
 		if _, ran := b.Steps[id]; ran && depth[id] > depth[last] {
 			last = id
 		}
-		if d := c.index[id]; seen[id] || d.shape != shapePass && d.shape != shapeIf && d.shape != shapeRoutes {
+		if d := c.index[id]; seen[id] || !d.handsOn() {
 			continue
 		}
 		seen[id] = true

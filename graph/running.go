@@ -49,6 +49,11 @@ func (Running[S]) Changes(update map[string]json.RawMessage) map[string]json.Raw
 	return out
 }
 
+// Output gives the output of a step of a node in the form of [Context.Outputs]; nil: none.
+func (r Running[S]) Output(node string, raw json.RawMessage) json.RawMessage {
+	return r.c.compiler.shown(node, raw)
+}
+
 // Model gives the model that a node, or one of an inner graph, named by its path, resolves to (S2-79) where the typed state that it sees has these
 // fields; "" leaves it to the provider.
 func (r Running[S]) Model(node string, state map[string]json.RawMessage) string {

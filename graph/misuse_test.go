@@ -1,0 +1,55 @@
+package graph_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"testing"
+
+	"github.com/hocket-run/hocket/graph"
+)
+
+// Options are one at most; a second is told, not lost.
+func TestTwoOptions(t *testing.T) {
+	t.Parallel()
+	o := graph.NodeOptions[state]{}
+	for name, tc := range map[string]struct {
+		node   graph.Node[state]
+		config []graph.Config
+		want   string
+	}{
+		"Do": {graph.Do("a", func(context.Context, *state) error { return nil }, o, o), nil, `misuse_test.go:30:1: error: Node "a" takes one NodeOptions at most, not 2 (bad-node)`},
+		"NewNode": {graph.NewNode("a", graph.TypeTool, func(context.Context, *graph.Context[state]) (graph.Result[state], error) {
+			return graph.Result[state]{}, nil
+		}, o, o, o), nil, `misuse_test.go:30:1: error: Node "a" takes one NodeOptions at most, not 3 (bad-node)`},
+		"DecisionNode": {graph.DecisionNode("a", nil, "a", o, o), nil, `misuse_test.go:30:1: error: Node "a" takes one NodeOptions at most, not 2 (bad-node)`},
+		"Compile":      {nothing("a"), []graph.Config{{}, {}}, "misuse_test.go:30:1: error: Compile takes one Config at most, not 2 (bad-config)"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			_, err := graph.New[state]("g").Then(tc.node).Compile(tc.config...)
+			if err == nil || err.Error() != tc.want {
+				t.Errorf("got %v, want %s", err, tc.want)
+			}
+		})
+	}
+}
+
+// OutputAs reads outputs as values of Go.
+func TestOutputAs(t *testing.T) {
+	t.Parallel()
+	outputs := map[string]json.RawMessage{"n": json.RawMessage("7"), "t": json.RawMessage(`"seven"`)}
+	if n, err := graph.OutputAs[int](outputs, "n"); n != 7 || err != nil {
+		t.Errorf("got %d, %v", n, err)
+	}
+	if s, err := graph.OutputAs[string](outputs, "t"); s != "seven" || err != nil {
+		t.Errorf("got %q, %v", s, err)
+	}
+	if n, err := graph.OutputAs[int](outputs, "nobody"); n != 0 || !errors.Is(err, graph.ErrNoOutput) || err.Error() != `node "nobody": no output` {
+		t.Errorf("got %d, %v", n, err)
+	}
+	n, err := graph.OutputAs[int](outputs, "t")
+	if _, ok := errors.AsType[*json.UnmarshalTypeError](err); n != 0 || !ok || errors.Is(err, graph.ErrNoOutput) {
+		t.Errorf("got %d, %v", n, err)
+	}
+}
