@@ -8,6 +8,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/hocket-run/hocket"
+	"github.com/hocket-run/hocket/graph"
 	"github.com/hocket-run/hocket/internal/engine"
 	"github.com/hocket-run/hocket/internal/model"
 	"github.com/hocket-run/hocket/internal/service"
@@ -181,10 +183,40 @@ var seeds = []rule{
 			same(t, "asked", w.asked(), []string{"w", map[string]string{"approve": "yes", "reject": "no"}[decision]})
 		}
 	}},
+	{name: "seed2-1 the data flow summary", test: func(t *testing.T) {
+		cfg := graph.Config{Metadata: map[string]any{"team": "words"}}
+		b := newGraph().
+			Start(marks("node")).
+			Then(marks("then")).
+			Loop(gLoop{Until: func(s sheet) bool { return s.N == 2 }}, counts("body")).
+			If(func(s sheet) bool { return s.Text == "yes" }).Then(marks("branch")).EndIf().
+			End()
+		g := compiled(t, b, cfg)
+		same(t, "end", g.Ends(), []string{"merge_4"})
+		const way = "node, then, loop_start_1, body, loop_check_2, body, loop_check_2, decision_3"
+		for text, want := range map[string]string{"yes": way + ", branch, merge_4", "no": way + ", merge_4"} {
+			x := hocket.NewExecutor(opened(t, hocket.Config{}), g)
+			r, err := x.Run(t.Context(), sheet{Text: text}, gRun{ID: "r"})
+			if err != nil {
+				t.Fatal(err)
+			}
+			same(t, "status", r.Status, hocket.StatusCompleted)
+			same(t, "visited", strings.Join(r.Snapshot.VisitedNodes, ", "), want)
+			same(t, "passes", r.State.N, 2)
+			var got []string
+			for s, err := range x.Stream(t.Context(), sheet{Text: text}) {
+				if err != nil {
+					t.Fatal(err)
+				}
+				got = append(got, s.NodeID)
+			}
+			same(t, "steps", strings.Join(got, ", "), want)
+		}
+	}},
 }
 
 func TestSeeds(t *testing.T) { check(t, seeds) }
 
 func TestSeedsCovered(t *testing.T) {
-	covered(t, seeds, "seed4-1", "seed4-2", "seed4-3", "seed4-4", "seed4-5", "seed4-6", "seed0-1", "seed0-2")
+	covered(t, seeds, "seed4-1", "seed4-2", "seed4-3", "seed4-4", "seed4-5", "seed4-6", "seed0-1", "seed0-2", "seed2-1")
 }
