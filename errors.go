@@ -33,6 +33,8 @@ var (
 	ErrInterrupted = errors.New("run was interrupted")
 	// ErrConflict: the engine has a run of the snapshot's id that went another way or further. Go on with that one by its id.
 	ErrConflict = errors.New("the run here is not where the snapshot is")
+	// ErrNotRegistered: the run belongs to a Go graph that this engine does not know. Its text names the program that does (D29).
+	ErrNotRegistered = errors.New("the run's graph is not registered")
 	// ErrClosed: the engine was closed.
 	ErrClosed = errors.New("engine is closed")
 )
@@ -137,6 +139,9 @@ func (e *knownError) Is(target error) bool { return target == e.is }
 
 // known gives an error the name that this package has for it.
 func known(err error) error {
+	if foreign, ok := errors.AsType[*driver.ForeignError](err); ok {
+		return &knownError{ErrNotRegistered, foreign}
+	}
 	for _, k := range []struct{ is, from error }{
 		{ErrNotFound, journal.ErrNotFound}, {ErrExists, journal.ErrExists}, {ErrEnded, engine.ErrEnded}, {ErrBusy, journal.ErrOwned},
 		{ErrClosed, driver.ErrClosed}, {ErrClosed, journal.ErrClosed}, {ErrConflict, journal.ErrConflict},

@@ -208,7 +208,7 @@ func (e *Engine) goOn(ctx context.Context, run string, answer Answer) error {
 // Answer answers a question of a run, whoever drives it, and returns when the answer is stored; the run goes on. The same answer to an answered question
 // is no error.
 //
-// Errors: [ErrNotFound], [ErrAnswer], [ErrEnded], [ErrClosed]; the run belongs to a Go graph that is not registered.
+// Errors: [ErrNotFound], [ErrAnswer], [ErrEnded], [ErrNotRegistered], [ErrClosed].
 func (e *Engine) Answer(ctx context.Context, run string, a Answer) error {
 	value, err := json.Marshal(a.Value)
 	if err != nil {
@@ -226,7 +226,7 @@ func (e *Engine) Answer(ctx context.Context, run string, a Answer) error {
 
 // Resume takes up an interrupted run and returns when it goes on.
 //
-// Errors: [ErrNotFound], [ErrPaused], [ErrEnded], [ErrBusy], [ErrClosed]; the run belongs to a Go graph that is not registered.
+// Errors: [ErrNotFound], [ErrPaused], [ErrEnded], [ErrBusy], [ErrNotRegistered], [ErrClosed].
 func (e *Engine) Resume(ctx context.Context, run string) error {
 	before, err := e.service.Head(ctx, run)
 	if err != nil {

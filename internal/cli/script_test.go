@@ -23,8 +23,9 @@ import (
 // Scripts run the command as a process of its own: this test binary under another name.
 func TestMain(m *testing.M) {
 	testscript.Main(m, map[string]func(){
-		"hocket":  func() { os.Exit(cli.Process(cli.Wiring{Version: "v0-test", Adapters: providers.Adapters(nil)})) },
-		"mcptool": mcpTool,
+		"hocket":    func() { os.Exit(cli.Process(cli.Wiring{Version: "v0-test", Adapters: providers.Adapters(nil)})) },
+		"mcptool":   mcpTool,
+		"goprogram": goProgram,
 	})
 }
 

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"io"
 	"slices"
@@ -56,7 +57,7 @@ func (a *app) runsShowCmd() *cobra.Command {
 			case asJSON:
 				return writeJSON(a.Out, rec.Object(), a.OutTerminal)
 			}
-			if err := a.showRun(rec.Object()); err != nil {
+			if err := a.showRun(rec.Object(), rec.Head.Meta[service.MetaProgram]); err != nil {
 				return err
 			}
 			below, err := list(c.Context(), s, journal.Query{Parent: args[0]}, maxBelow)
@@ -144,17 +145,22 @@ func block(w io.Writer, label, text string) {
 	}
 }
 
-func (a *app) showRun(o project.Run) error {
+// showRun prints a run; program is the one that has the functions of a Go graph, empty for all others.
+func (a *app) showRun(o project.Run, program string) error {
 	t := tabwriter.NewWriter(a.Out, 0, 0, 2, ' ', 0)
 	status := string(o.Status)
 	if o.Interrupted {
-		status += " (interrupted: no process drives it; hocket resume " + quote(o.ID) + ")"
+		goesOn := "hocket resume " + quote(o.ID)
+		if program != "" {
+			goesOn = "it goes on in its program"
+		}
+		status += " (interrupted: no process drives it; " + goesOn + ")"
 	}
 	fmt.Fprintf(t, "run\t%s\nstatus\t%s\n", o.ID, status)
 	for _, x := range []struct {
 		label string
 		value *string
-	}{{"workflow", o.Workflow.Name}, {"branch", o.Workflow.Branch}, {"format", o.Workflow.Format}, {"parent", o.ParentRun}, {"forked from", o.ForkedFrom}} {
+	}{{"workflow", o.Workflow.Name}, {"branch", o.Workflow.Branch}, {"format", o.Workflow.Format}, {"program", &program}, {"parent", o.ParentRun}, {"forked from", o.ForkedFrom}} {
 		if x.value != nil && *x.value != "" {
 			fmt.Fprintf(t, "%s\t%s\n", x.label, clean(*x.value))
 		}
@@ -164,6 +170,9 @@ func (a *app) showRun(o project.Run) error {
 	}
 	if input := clean(outputText(o.Input)); input != "" {
 		fmt.Fprintf(t, "input\t%s\n", short(input, 100))
+	}
+	if state := stateText(o); state != "" {
+		fmt.Fprintf(t, "state\t%s\n", short(clean(state), 100))
 	}
 	if o.StartedAt != nil {
 		fmt.Fprintf(t, "started\t%s\n", o.StartedAt.Local().Format(time.DateTime))
@@ -193,10 +202,22 @@ func (a *app) showRun(o project.Run) error {
 			}
 		}
 	}
-	if o.Status == engine.StatusCompleted {
+	if o.Status == engine.StatusCompleted && (o.Output != nil || o.State == nil) {
 		fmt.Fprintf(a.Out, "\n%s\n", printable(outputText(o.Output)))
 	}
 	return nil
+}
+
+// stateText is the state of a Go graph, whose output it is, empty for other runs.
+func stateText(o project.Run) string {
+	if o.Workflow.Format == nil || *o.Workflow.Format != service.FormatGraph {
+		return ""
+	}
+	state, err := json.Marshal(o.State)
+	if err != nil { // values of a journal are JSON
+		return ""
+	}
+	return string(state)
 }
 
 func (a *app) showSteps(steps []project.Step) error {

@@ -1,6 +1,7 @@
 package driver
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -28,6 +29,19 @@ func (e *QuarantineError) Error() string { return fmt.Sprintf("run %s cannot go 
 
 // Unwrap gives the cause.
 func (e *QuarantineError) Unwrap() error { return e.Err }
+
+// ForeignError says that a run needs functions that this program does not have: it goes on in the program that registered its graph (D29). The run is
+// unchanged.
+type ForeignError struct {
+	Run, Graph string
+	// Program is that program's name, empty where it has none.
+	Program string
+}
+
+func (e *ForeignError) Error() string {
+	return fmt.Sprintf("run %s belongs to the Go graph %q; it goes on in the program that registered it: %s", e.Run, e.Graph,
+		cmp.Or(e.Program, "a program without name"))
+}
 
 // FailureOf turns the error of a call into what a journal says of it: code, the other side's own words, and whether the same call may succeed
 // later. ctx is the call's; what it was cancelled with tells a timeout from a cancellation.

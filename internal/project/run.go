@@ -151,7 +151,9 @@ func (f *Folder) Run() Run {
 		r.Output = st.output
 	}
 	for node, st := range f.outputs {
-		r.Outputs[node] = st.output
+		if st.output != nil || st.def.Kind != workflow.KindFunc { // functions may change the state and give no output
+			r.Outputs[node] = st.output
+		}
 	}
 	for _, st := range f.order {
 		if !st.def.Hidden {

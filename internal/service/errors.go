@@ -7,6 +7,7 @@ import (
 
 	"github.com/hocket-run/hocket/diag"
 	"github.com/hocket-run/hocket/internal/catalog"
+	"github.com/hocket-run/hocket/internal/driver"
 	"github.com/hocket-run/hocket/internal/engine"
 	"github.com/hocket-run/hocket/internal/journal"
 	"github.com/hocket-run/hocket/internal/model"
@@ -122,12 +123,13 @@ func CodeOf(err error) Code {
 		newer    *journal.NewerError
 		diverge  *engine.DivergenceError
 		inUse    *InUseError
+		foreign  *driver.ForeignError
 	)
 	switch {
 	case errors.Is(err, journal.ErrExists):
 		return CodeConflict
 	case errors.As(err, &invalid), errors.As(err, &commands), errors.As(err, &ref), errors.As(err, &list),
-		errors.Is(err, engine.ErrAnswer), errors.Is(err, journal.ErrCursor), errors.Is(err, engine.ErrNotReopenable):
+		errors.As(err, &foreign), errors.Is(err, engine.ErrAnswer), errors.Is(err, journal.ErrCursor), errors.Is(err, engine.ErrNotReopenable):
 		return CodeInvalid
 	case errors.Is(err, journal.ErrNotFound), errors.Is(err, catalog.ErrNotFound), errors.Is(err, engine.ErrWaitNotFound):
 		return CodeNotFound

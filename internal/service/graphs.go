@@ -1,7 +1,6 @@
 package service
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"sync"
@@ -86,8 +85,7 @@ func (s *Service) StartGraph(ctx context.Context, q GraphRequest) (run string, e
 // openProgram gives a run of a Go graph its functions, which the program that has them alone can do (D29).
 func (k *kits) openProgram(info driver.Info, kit *driver.Kit) error {
 	if info.Program == nil {
-		return invalidf("run %s belongs to the Go graph %q; it goes on in the program that registered it: %s",
-			info.Run, info.Workflow.Name, cmp.Or(info.Meta[MetaProgram], "a program without name"))
+		return &driver.ForeignError{Run: info.Run, Graph: info.Workflow.Name, Program: info.Meta[MetaProgram]}
 	}
 	kit.Program = info.Program
 	if k.cfg.Functions != nil {

@@ -191,6 +191,9 @@ func (d *Driver) open(ctx context.Context, info driver.Info, program driver.Prog
 	info.Program = program
 	k, err := d.cfg.Open(ctx, info)
 	if err != nil {
+		if foreign, ok := errors.AsType[*driver.ForeignError](err); ok {
+			return nil, foreign // nothing was to be opened
+		}
 		return nil, fmt.Errorf("open models and tools: %w", err)
 	}
 	if k == nil {
