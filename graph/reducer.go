@@ -17,7 +17,8 @@ type Reducer struct {
 	fits func(reflect.Type) string
 }
 
-// Append adds to a list what each branch added at its end.
+// Append adds to a list what each branch added at its end. A branch that changed or removed what was in the list before, while another one changed the
+// list too, fails the block: the change would be lost.
 func Append() Reducer {
 	return Reducer{word: "append", fits: func(t reflect.Type) string {
 		if t.Kind() == reflect.Slice && t.Elem().Kind() != reflect.Uint8 {

@@ -53,13 +53,7 @@ func compileArg(v any, opts expr.Options) (out any, err error) {
 
 // expandArgs writes the arguments for a token.
 func (r *Run) expandArgs(args any, t token) (Value, error) {
-	var b bytes.Buffer
-	e := json.NewEncoder(&b)
-	e.SetEscapeHTML(false)
-	if err := e.Encode(r.expandArg(args, t)); err != nil {
-		return nil, err
-	}
-	return bytes.TrimRight(b.Bytes(), "\n"), nil
+	return plainJSON(r.expandArg(args, t))
 }
 
 func (r *Run) expandArg(v any, t token) any {

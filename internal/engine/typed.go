@@ -141,8 +141,13 @@ func (r *Run) reduce(name string, base, mine, theirs Value) (Value, error) {
 		return theirs, nil
 	case "append":
 		return reduceAs(base, mine, theirs, func(b, m, t []json.RawMessage) ([]json.RawMessage, error) {
-			if len(t) < len(b) {
-				return nil, errors.New("a branch made the list shorter")
+			for _, list := range [2][]json.RawMessage{m, t} {
+				if len(list) < len(b) {
+					return nil, errors.New("a branch made the list shorter")
+				}
+				if !slices.EqualFunc(b, list[:len(b)], sameValue) {
+					return nil, errors.New("a branch changed what was in the list before")
+				}
 			}
 			return append(slices.Clone(m), t[len(b):]...), nil
 		})
@@ -160,12 +165,13 @@ func (r *Run) reduce(name string, base, mine, theirs Value) (Value, error) {
 		return reduceAs(base, mine, theirs, func(b, m, t map[string]json.RawMessage) (map[string]json.RawMessage, error) {
 			out := maps.Clone(m)
 			for k, v := range t {
-				if !bytes.Equal(b[k], v) {
-					if out == nil {
-						out = map[string]json.RawMessage{}
-					}
-					out[k] = v
+				if was, there := b[k]; there && sameValue(was, v) {
+					continue
 				}
+				if out == nil {
+					out = map[string]json.RawMessage{}
+				}
+				out[k] = v
 			}
 			for k := range b {
 				if _, kept := t[k]; !kept {
@@ -191,6 +197,9 @@ func sumWhole(base, mine, theirs Value) (Value, bool) {
 	sum := new(big.Int)
 	for i, v := range []Value{mine, theirs, base} {
 		n := new(big.Int)
+		if string(v) == "null" { // a zero that an omitempty left out
+			continue
+		}
 		if len(v) > 0 && len(v) < 100 {
 			if _, ok := n.SetString(string(v), 10); !ok {
 				return nil, false
@@ -241,7 +250,40 @@ func reduceAs[T any](base, mine, theirs Value, f func(b, m, t T) (T, error)) (Va
 	if err != nil {
 		return nil, err
 	}
-	return json.Marshal(out)
+	return plainJSON(out)
+}
+
+// plainJSON encodes a value whose texts stand as they are.
+func plainJSON(v any) (Value, error) {
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	if err := e.Encode(v); err != nil {
+		return nil, err
+	}
+	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), nil
+}
+
+// sameValue tells whether two JSON texts are the same value: a text may stand with escapes in one and without in the other, and the members of an object
+// in another order.
+func sameValue(a, b json.RawMessage) bool {
+	if bytes.Equal(a, b) {
+		return true
+	}
+	var plain [2]Value
+	for i, raw := range [2]json.RawMessage{a, b} {
+		d := json.NewDecoder(bytes.NewReader(raw))
+		d.UseNumber()
+		var v any
+		if d.Decode(&v) != nil {
+			return false
+		}
+		var err error
+		if plain[i], err = plainJSON(v); err != nil {
+			return false
+		}
+	}
+	return bytes.Equal(plain[0], plain[1])
 }
 
 // retry asks the step's policy for another attempt and gives the time to wait before it.
