@@ -12,6 +12,12 @@
 // The flow of a graph: [Run] or [Stream] starts a run and follows it; where it waits for a person, or was interrupted, [Resume] goes on with it, in the
 // same process or another one that has the same graph. A program that restarts calls [Register] for its graphs and then [Engine.Recover].
 //
+// # Agents
+//
+// Agent nodes of graphs talk to sessions ([graph.AgentConfig]). Where the engine has models, the agent type [AgentLLM] is there without more: a model
+// with the tools that the node names. [WithLLMSessions] makes types of other models and prompts; [WithSessions] takes a client of package acp, which drives
+// coding agents such as Claude Code as subprocesses, or one of the program's own. No program is started that no option names (SEC5).
+//
 // # Contexts
 //
 // A context that is done, and a loop over a stream that is left, interrupt the run: the functions that run see their contexts done, what they give all

@@ -218,6 +218,16 @@ func TestOptions(t *testing.T) {
 		"agent, no name":   {[]hocket.Option{hocket.WithAgent(hocket.Agent{})}, []string{"an agent has no name"}},
 		"agent, twice":     {[]hocket.Option{hocket.WithAgent(hocket.Agent{Name: "a"}), hocket.WithAgent(hocket.Agent{Name: "a"})}, []string{`two agents have the name "a"`}},
 		"sessions, nobody": {[]hocket.Option{hocket.WithSessions("", nil), hocket.WithModel("", model)}, []string{"sessions need", `model provider ""`}},
+		"sessions, twice": {[]hocket.Option{
+			hocket.WithSessions("a", &noSessions{}), hocket.WithLLMSessions("a", hocket.LLMSessions{}), hocket.WithSessions("a", &noSessions{}),
+		}, []string{`agent type "a" has two clients`}},
+		"sessions, bounds": {[]hocket.Option{
+			hocket.WithLLMSessions("a", hocket.LLMSessions{MaxTurns: -1}), hocket.WithModel("own", model),
+		}, []string{`agent type "a": config of LLM sessions: field MaxTurns is negative`}},
+		"sessions, timeouts": {[]hocket.Option{
+			hocket.WithLLMSessions("a", hocket.LLMSessions{ToolTimeout: -1}), hocket.WithLLMSessions("", hocket.LLMSessions{}),
+		}, []string{`agent type "a" has a negative timeout`, "need an agent type"}},
+		"adapters": {[]hocket.Option{hocket.WithAdapters(nil)}, []string{"made by package provider"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -12,6 +12,8 @@ import (
 
 	"github.com/hocket-run/hocket/internal/journal"
 	"github.com/hocket-run/hocket/internal/service"
+	"github.com/hocket-run/hocket/internal/session/llm"
+	"github.com/hocket-run/hocket/internal/tool"
 )
 
 // Memory is the store that keeps nothing: the default of [Config.DB].
@@ -39,6 +41,9 @@ type Engine struct {
 	durable bool
 	log     *slog.Logger
 	given   *settings
+	// llm are the sessions with models by agent type, tools what they may be granted.
+	llm   map[string]llm.Config
+	tools *tool.Set
 
 	// subgraphs are the graphs that others may name.
 	subgraphs subgraphs
@@ -75,6 +80,9 @@ func Open(ctx context.Context, cfg Config, options ...Option) (*Engine, error) {
 		return nil, err
 	}
 	e.service = s
+	if err := e.openSessions(); err != nil {
+		return nil, errors.Join(err, s.Close())
+	}
 	return e, nil
 }
 

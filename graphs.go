@@ -110,11 +110,10 @@ func (e *Engine) functionsOf(info driver.Info) driver.Program {
 
 // runtime is what the nodes of a run are offered (S2-71): the tools, the sessions and the agents of the engine, and a bridge to runs of agents.
 func (e *Engine) runtime(info driver.Info) graph.Runtime {
-	r := graph.Runtime{Tools: e.given.registry, Registry: agentRegistry{e}, Subagents: &bridge{e, info}}
-	if len(e.given.sessions) > 0 {
-		r.ClientProvider = e.given.client
+	return graph.Runtime{
+		Tools: e.given.registry, Registry: agentRegistry{e}, Subagents: &bridge{e, info},
+		ClientProvider: func(agentType string) graph.Client { return e.client(agentType, info.Run) },
 	}
-	return r
 }
 
 // Call implements driver.Program.

@@ -83,6 +83,7 @@ var notEmbedded = []struct{ prefix, reason string }{
 	{module + "internal/model/openai", "SDKs of model providers are asked for with package provider"},
 	{module + "internal/model/anthropic", "SDKs of model providers are asked for with package provider"},
 	{module + "internal/model/google", "SDKs of model providers are asked for with package provider"},
+	{module + "internal/session/acp", "coding agents are asked for with package acp"},
 	{module + "internal/show", "nothing is drawn"},
 	{"github.com/spf13/", "a library has no command line"},
 	{"github.com/openai/", "an SDK of a model provider"},

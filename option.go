@@ -11,8 +11,8 @@ import (
 	"github.com/hocket-run/hocket/workflow"
 )
 
-// Option gives an engine something of the program's own: [WithTool], [WithModel], [WithAgent], [WithSessions], provider.All. Those that cannot be are
-// errors of [Open].
+// Option gives an engine something of the program's own: [WithTool], [WithModel], [WithAgent], [WithSessions], [WithLLMSessions], provider.All. Those that
+// cannot be are errors of [Open].
 type Option func(*settings)
 
 // settings are what the options say.
@@ -22,20 +22,13 @@ type settings struct {
 	adapters map[model.Protocol]model.Factory
 	agents   []Agent
 	sessions map[string]graph.Client
+	llm      map[string]LLMSessions
 	registry toolRegistry
 	problems []error
 }
 
-// client gives the client of an agent type, nil where there is none.
-func (s *settings) client(agentType string) graph.Client {
-	if c := s.sessions[agentType]; c != nil {
-		return c
-	}
-	return nil
-}
-
 func settingsOf(options []Option) (*settings, error) {
-	s := &settings{models: map[string]model.Client{}, adapters: map[model.Protocol]model.Factory{}, sessions: map[string]graph.Client{}}
+	s := &settings{models: map[string]model.Client{}, adapters: map[model.Protocol]model.Factory{}, sessions: map[string]graph.Client{}, llm: map[string]LLMSessions{}}
 	for _, o := range options {
 		if o == nil {
 			s.problemf("an option is nil")
@@ -54,14 +47,23 @@ func (s *settings) problemf(format string, args ...any) {
 	s.problems = append(s.problems, fmt.Errorf(format, args...))
 }
 
-// Adapters are the ways to speak to model providers, as package provider gives them.
-type Adapters = map[model.Protocol]model.Factory
+// Adapters are the ways to speak to model providers. Package provider makes them and nobody else can, since what they stand for is Hocket's own port; a
+// program gives a provider of its own by [WithModel].
+type Adapters interface {
+	// Protocols names the protocols that are spoken, sorted.
+	Protocols() []string
+}
 
 // WithAdapters lets agents use the model providers that Hocket knows by name (openai, anthropic, google, ollama, …), with keys from [Config.Env]. Programs
-// say provider.All() or one of its kind, and get the SDK of that provider with it.
+// say provider.All(), and get the SDKs of those providers with it. Errors, of [Open]: adapters that package provider did not make.
 func WithAdapters(a Adapters) Option {
 	return func(s *settings) {
-		maps.Copy(s.adapters, a)
+		f, ok := a.(model.Factories)
+		if !ok {
+			s.problemf("model adapters are made by package provider; WithModel takes a model of the program's own")
+			return
+		}
+		maps.Copy(s.adapters, f)
 	}
 }
 
@@ -100,13 +102,14 @@ func WithAgent(a Agent) Option {
 	}
 }
 
-// WithSessions gives agent nodes of the type agentType the client of their sessions (S2-68).
+// WithSessions gives agent nodes of the type agentType the client of their sessions (S2-68): one of package acp, or the program's own. Nothing starts
+// a coding agent that no option names (SEC5); sessions with a model need no client, see [AgentLLM].
 func WithSessions(agentType string, c graph.Client) Option {
 	return func(s *settings) {
 		switch {
 		case agentType == "" || c == nil:
 			s.problemf("sessions need an agent type and a client")
-		case s.sessions[agentType] != nil:
+		case s.hasSessions(agentType):
 			s.problemf("agent type %q has two clients", agentType)
 		default:
 			s.sessions[agentType] = c

@@ -8,8 +8,8 @@ import (
 	"github.com/hocket-run/hocket/internal/expr"
 )
 
-// settleTime is how long an ending run waits for the calls that it cancelled (D10).
-const settleTime = 5 * time.Second
+// SettleTime is how long an ending run waits for the calls that it cancelled (D10).
+const SettleTime = 5 * time.Second
 
 // apply folds one event into the state. It decides nothing: whatever it does follows from the event and the state alone. An event that does
 // not fit is a *DivergenceError, after which the state must not be used.
@@ -109,7 +109,7 @@ func (r *Run) applyRun(ev *Event) error {
 		r.s.Status = StatusCancelled
 	case *RunCancelling:
 		r.s.Ending, r.s.Limit = &ending{Status: StatusCancelled, Reason: d.Reason}, ""
-		r.s.SettleAt = ev.At.Add(settleTime)
+		r.s.SettleAt = ev.At.Add(SettleTime)
 	case *LimitReached:
 		r.applyLimit(ev, d)
 	default:

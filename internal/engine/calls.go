@@ -41,7 +41,7 @@ func (r *Run) dropCalls(match func(*call) bool) {
 		case c.State == callOpen:
 			r.setCall(c, callCancelled)
 			c.Args = nil
-			r.s.SettleAt = r.s.At.Add(settleTime)
+			r.s.SettleAt = r.s.At.Add(SettleTime)
 		default:
 			r.forget(key, c)
 			delete(r.s.Timers, callTimer(key))

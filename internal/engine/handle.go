@@ -208,7 +208,7 @@ func (r *Run) handleTimer(id string) {
 		case !r.settling(), r.now.Before(r.s.SettleAt):
 			r.announced = time.Time{} // it came early, or while other calls were out: it is asked for again
 		default:
-			r.cutOff("no answer within " + settleTime.String() + " of the cancellation")
+			r.cutOff("no answer within " + SettleTime.String() + " of the cancellation")
 		}
 		return
 	}

@@ -95,6 +95,9 @@ func (r *Run) settle() bool {
 // cancelled tells whether the run is ending because somebody cancelled it.
 func (r *Run) cancelled() bool { return r.s.Ending != nil && r.s.Ending.Status == StatusCancelled }
 
+// IsEnding tells whether the run was cancelled and waits for functions that may finish (ADR 15).
+func (r *Run) IsEnding() bool { return r.cancelled() && r.open > 0 && !r.s.Status.Ended() }
+
 // cutOff gives up on everything that a cancelled run still waits for.
 func (r *Run) cutOff(why string) {
 	if r.cancelled() {

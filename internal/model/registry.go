@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -31,6 +32,19 @@ func (e Endpoint) GoString() string { return e.String() }
 
 // Factory builds the adapter of an endpoint. It must not connect.
 type Factory func(Endpoint) (Client, error)
+
+// Factories are the factories of several protocols. It is what package hocket takes for its Adapters.
+type Factories map[Protocol]Factory
+
+// Protocols gives the names of the protocols, sorted.
+func (f Factories) Protocols() []string {
+	var names []string
+	for p := range f {
+		names = append(names, string(p))
+	}
+	slices.Sort(names)
+	return names
+}
 
 // ProviderDef is a provider that a document or the operator defines (`providers:` of steps documents).
 type ProviderDef struct {

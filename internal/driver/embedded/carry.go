@@ -21,6 +21,7 @@ type call struct {
 	cancel context.CancelCauseFunc
 	told   atomic.Bool
 	slot   atomic.Bool // it holds one of Driver.slots
+	ending atomic.Bool // it was cancelled with its run, and may finish (ADR 15)
 }
 
 // tell gives the result to the actor, unless one was told before.
@@ -44,9 +45,14 @@ func (c *call) giveUp(why error) {
 
 func (c *call) overdue() { c.giveUp(fmt.Errorf("no answer within %s, and none since", c.limit)) }
 
-// cancelled begins the time of grace.
+// cancelled begins the time of grace. The engine bounds how long a run waits for functions that may finish: here only their slot is at stake, and a result
+// made up before that bound would make a failure of what was cancelled.
 func (c *call) cancelled() {
-	time.AfterFunc(grace, func() { c.giveUp(fmt.Errorf("no answer within %s of the cancellation", grace)) })
+	limit := grace
+	if c.ending.Load() && c.actor.ctx.Err() == nil {
+		limit += engine.SettleTime
+	}
+	time.AfterFunc(limit, func() { c.giveUp(fmt.Errorf("no answer within %s of the cancellation", limit)) })
 }
 
 type timer struct {
@@ -142,6 +148,7 @@ func (a *actor) begin(id string, cmd engine.Command, limit time.Duration, slot b
 // cancelCall stops a call; its result still comes. One that was never begun here is answered at once.
 func (a *actor) cancelCall(id string) {
 	if c := a.calls[id]; c != nil {
+		c.ending.Store(a.run.IsEnding())
 		c.cancel(context.Canceled)
 		return
 	}

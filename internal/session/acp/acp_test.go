@@ -176,25 +176,29 @@ func TestPermissions(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		allow   []string
+		deny    []string
 		decide  func(context.Context, acp.Permission) (bool, error)
 		outcome string
 	}{
-		"by default":                  {nil, nil, "no"},
-		"kind":                        {[]string{"read", "execute"}, nil, "yes"},
-		"title":                       {[]string{"touch done"}, nil, "yes"},
-		"everything":                  {[]string{"*"}, nil, "yes"},
-		"a part of a word is no word": {[]string{"exec", "touch", ""}, nil, "no"},
-		"decided": {nil, func(_ context.Context, p acp.Permission) (bool, error) {
+		"by default":                  {nil, nil, nil, "no"},
+		"kind":                        {[]string{"read", "execute"}, nil, nil, "yes"},
+		"title":                       {[]string{"touch done"}, nil, nil, "yes"},
+		"everything":                  {[]string{"*"}, nil, nil, "yes"},
+		"a part of a word is no word": {[]string{"exec", "touch", ""}, nil, nil, "no"},
+		"decided": {nil, nil, func(_ context.Context, p acp.Permission) (bool, error) {
 			return p.Kind == "execute" && p.Tool == "touch done" && string(p.Arguments) == `{"command":"touch done"}` && p.Agent == "Ann" && p.Node == "n" && p.Session != "", nil
 		}, "yes"},
-		"decided against": {nil, func(context.Context, acp.Permission) (bool, error) { return false, nil }, "no"},
-		"undecided":       {nil, func(context.Context, acp.Permission) (bool, error) { return true, errors.New("nobody is here") }, "no"},
-		"panicked":        {nil, func(context.Context, acp.Permission) (bool, error) { panic("ouch") }, "no"},
+		"decided against": {nil, nil, func(context.Context, acp.Permission) (bool, error) { return false, nil }, "no"},
+		"undecided":       {nil, nil, func(context.Context, acp.Permission) (bool, error) { return true, errors.New("nobody is here") }, "no"},
+		"panicked":        {nil, nil, func(context.Context, acp.Permission) (bool, error) { panic("ouch") }, "no"},
+		"denied by kind":  {[]string{"*"}, []string{"execute"}, nil, "no"},
+		"denied by title": {nil, []string{"touch done"}, func(context.Context, acp.Permission) (bool, error) { return true, nil }, "no"},
+		"others denied":   {[]string{"execute"}, []string{"edit", ""}, nil, "yes"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			cfg := config(t, "normal")
-			cfg.Allow, cfg.Decide = c.allow, c.decide
+			cfg.Allow, cfg.Deny, cfg.Decide = c.allow, c.deny, c.decide
 			s, dir := open(t, cfg, graph.SessionConfig{Name: "Ann", Node: "n"})
 			got, err := talk(t.Context(), s, "tool execute")
 			failed := ""

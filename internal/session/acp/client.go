@@ -28,7 +28,9 @@ type Config struct {
 	// fetch, switch_mode, other) or titles of tools, compared as whole words of the agent; "*" is everything. Nil: nothing (SEC13). Kind and title are what the
 	// agent says of itself.
 	Allow []string
-	// Decide is asked about what Allow does not name; nil: denied. It may ask a person and take its time; ctx ends when nobody waits for the answer any more. An
+	// Deny names what the agent may not do, as Allow does; it wins over Allow and Decide.
+	Deny []string
+	// Decide is asked about what neither names; nil: denied. It may ask a person and take its time; ctx ends when nobody waits for the answer any more. An
 	// error is a denial. Called by several goroutines at once where an agent asks so.
 	Decide func(ctx context.Context, p Permission) (bool, error)
 	// ReadFiles and WriteFiles let the agent read and write text files through us, inside of the session's folder and nowhere else (SEC16). Agents have their own
@@ -77,6 +79,7 @@ func (c Config) withDefaults() Config {
 	c.CloseGrace = cmp.Or(c.CloseGrace, defaultCloseGrace)
 	c.Version = cmp.Or(c.Version, "dev")
 	c.Command, c.Allow, c.PassEnv, c.Env = slices.Clone(c.Command), slices.Clone(c.Allow), slices.Clone(c.PassEnv), maps.Clone(c.Env)
+	c.Deny = slices.Clone(c.Deny)
 	if c.Environ == nil {
 		c.Environ = os.Environ
 	}

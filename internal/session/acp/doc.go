@@ -15,7 +15,7 @@
 //  3. When ctx ends, or the loop is left, the agent is told to stop; one that does not stop in time is killed.
 //  4. Destroy closes the agent's input, then asks it to end, then kills it with all its children.
 //
-// Permissions: what an agent asks for is granted when Config.Allow names its kind or its tool, else Config.Decide is asked; else it is denied. A person
+// Permissions: what an agent asks for is denied when Config.Deny names its kind or its tool, granted when Config.Allow does, else Config.Decide is asked; else it is denied. A person
 // is asked by a Decide that asks; no time limit of the turn runs meanwhile, but ctx ends the question. A grant is for once, if the agent offers that.
 //
 // Invariants: after Destroy, and 5 s after the end of the context that made the session, no process and no goroutine of it is left (P11); no type of the SDK

@@ -113,13 +113,20 @@ func (p *peer) permission(r sdk.RequestPermissionRequest) Permission {
 	return ask
 }
 
+// named tells whether a list names the kind or the title of what is asked for.
+func (ask Permission) named(list []string) bool {
+	return slices.ContainsFunc(list, func(word string) bool {
+		return word == "*" || word != "" && (word == ask.Kind || word == ask.Tool)
+	})
+}
+
 func (p *peer) allowed(ctx context.Context, ask Permission) (ok bool) {
-	for _, word := range p.cfg.Allow {
-		if word == "*" || word != "" && (word == ask.Kind || word == ask.Tool) {
-			return true
-		}
-	}
-	if p.cfg.Decide == nil {
+	switch {
+	case ask.named(p.cfg.Deny):
+		return false
+	case ask.named(p.cfg.Allow):
+		return true
+	case p.cfg.Decide == nil:
 		return false
 	}
 	defer func() {

@@ -66,7 +66,7 @@ type Tools interface {
 	// Defs gives the definitions of the tools that were granted, in the order of names. A name that nothing answers to is an error.
 	Defs(ctx context.Context, names []string) ([]chat.ToolDef, error)
 	// Call carries out one call of a tool that Defs gave. Arguments is a JSON object; whether it fits the definition is the callee's to check. It heeds ctx.
-	// An error is told to the model like a result that IsError, unless it is ctx's.
+	// An error is told to the model like a result that IsError, unless it is ctx's or graph.ErrUnknownOutcome, which end the turn (P12).
 	Call(ctx context.Context, c ToolCall) (ToolResult, error)
 }
 

@@ -190,7 +190,7 @@ func (s *session) count(c chat.ToolCall) {
 	}
 }
 
-// use carries out one call, or gives what it gave before. An error is ctx's or that of the journal; all others the model is told.
+// use carries out one call, or gives what it gave before. An error is ctx's, that of the journal or graph.ErrUnknownOutcome; all others the model is told.
 func (s *session) use(ctx context.Context, c chat.ToolCall) (ToolResult, error) {
 	s.calls++
 	if !slices.ContainsFunc(s.tools, func(d chat.ToolDef) bool { return d.Name == c.Name }) {
@@ -213,6 +213,8 @@ func (s *session) use(ctx context.Context, c chat.ToolCall) (ToolResult, error) 
 		switch {
 		case err == nil:
 			return r, nil
+		case errors.Is(err, graph.ErrUnknownOutcome):
+			return ToolResult{}, err
 		case ctx.Err() != nil:
 			return ToolResult{}, fmt.Errorf("tool %q: %w", c.Name, errors.Join(context.Cause(ctx), err))
 		case limited.Err() != nil:

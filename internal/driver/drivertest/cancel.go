@@ -1,0 +1,127 @@
+package drivertest
+
+import (
+	"context"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/hocket-run/hocket/internal/driver"
+	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/sim"
+)
+
+// startTyped starts a run of functions with a typed state.
+func startTyped(t *testing.T, p Process, f *flow) string {
+	t.Helper()
+	f.Rules.TypedState = true
+	run, err := p.Start(t.Context(), driver.Spec{Workflow: f.workflow(), Input: engine.Value(`{"n":1}`)})
+	if err != nil {
+		t.Fatalf("start: %v", err)
+	}
+	return run
+}
+
+// testCancelFunc: what functions of a cancelled run give within 5 s counts, notes too, and nothing follows them (S2-36, ADR 15).
+func testCancelFunc(t *testing.T, c Cluster) {
+	w := &sim.World{Func: func(ctx context.Context, _ string, f *engine.CallFunc, rec driver.Recorder) engine.FuncResult {
+		<-ctx.Done()
+		if err := wait(context.Background(), 4*time.Second); err != nil {
+			t.Error(err)
+		}
+		if err := rec.Record(engine.FuncNote{ID: f.ID, Key: "k"}); err != nil {
+			t.Errorf("note: %v", err)
+		}
+		return engine.FuncResult{Output: text("done"), Update: map[string]engine.Value{"n": engine.Value("2")}}
+	}}
+	p := c.Open(t, Options{World: w})
+	run := startTyped(t, p, chain(funcNode("a"), funcNode("b")))
+	synctest.Wait()
+	if err := p.Cancel(t.Context(), run, "enough"); err != nil {
+		t.Fatal(err)
+	}
+	settle(t, c, p, run, engine.StatusCancelled)
+	if events := c.Events(t, run); count(events, "step.completed") != 1 || count(events, "step.started") != 1 || count(events, "func.noted") != 1 {
+		t.Errorf("what the function gave is lost, or another one was begun\n%s", show(events))
+	}
+	closeAll(t, p)
+}
+
+// testCancelDeafFunc: a function that does not heed its context holds the cancellation up for 5 s; then its step is cancelled, and did not fail. Its slot is
+// free soon after (ADR 15, P11).
+func testCancelDeafFunc(t *testing.T, c Cluster) {
+	let := make(chan struct{})
+	w := &sim.World{Func: func(context.Context, string, *engine.CallFunc, driver.Recorder) engine.FuncResult {
+		<-let
+		return engine.FuncResult{Output: text("too late")}
+	}}
+	p := c.Open(t, Options{World: w, MaxCalls: 1})
+	run := startTyped(t, p, chain(funcNode("a")))
+	synctest.Wait()
+	began := time.Now()
+	if err := p.Cancel(t.Context(), run, ""); err != nil {
+		t.Fatal(err)
+	}
+	settle(t, c, p, run, engine.StatusCancelled)
+	if took := time.Since(began); took != 5*time.Second {
+		t.Errorf("cancelling took %s, want 5s", took)
+	}
+	if events := c.Events(t, run); count(events, "step.cancelled") != 1 || count(events, "step.failed")+count(events, "step.retrying") > 0 {
+		t.Errorf("the step did not end as cancelled\n%s", show(events))
+	}
+	w.Func = nil
+	settle(t, c, p, startTyped(t, p, chain(funcNode("a"))), engine.StatusCompleted)
+	if took := time.Since(began); took > 10*time.Second {
+		t.Errorf("the slot of the deaf function was free after %s", took)
+	}
+	close(let)
+	closeAll(t, p)
+}
+
+// testCancelFuncFaults: a process that dies at any write of a cancellation leaves a run that the next one cancels, or that goes on where nothing of the
+// cancellation was kept; the function is not called anew once it was.
+func testCancelFuncFaults(t *testing.T, c Cluster) {
+	for _, how := range []sim.Fault{sim.FaultDieBefore, sim.FaultDieAfter, sim.FaultError, sim.FaultSilent} {
+		for k := 2; k <= 5; k++ {
+			c, calls := c.Fresh(t), 0
+			w := &sim.World{Func: func(ctx context.Context, _ string, f *engine.CallFunc, rec driver.Recorder) engine.FuncResult {
+				if calls++; calls > 1 {
+					return engine.FuncResult{Output: text("again")}
+				}
+				<-ctx.Done()
+				if err := rec.Record(engine.FuncNote{ID: f.ID, Key: "k"}); err != nil {
+					return engine.FuncResult{Failure: &engine.Failure{Code: engine.CodeFunc, Message: err.Error()}}
+				}
+				return engine.FuncResult{Output: text("done")}
+			}}
+			p := c.Open(t, Options{World: w, Fault: func(_ string, n int) sim.Fault {
+				if n == k {
+					return how
+				}
+				return sim.FaultNone
+			}})
+			run := startTyped(t, p, chain(funcNode("a"), funcNode("b")))
+			synctest.Wait()
+			err := p.Cancel(t.Context(), run, "enough")
+			synctest.Wait()
+			closeAll(t, p)
+			kept := count(c.Events(t, run), "run.cancelling") > 0
+			if err == nil && !kept {
+				t.Errorf("fault %v at write %d: a cancellation that is not kept was confirmed", how, k)
+			}
+			q := c.Open(t, Options{World: w})
+			if err := q.Recover(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			s, err := q.Wait(t.Context(), run)
+			events := c.Events(t, run)
+			switch last, isCancelled := events[len(events)-1].Data.(*engine.RunCancelled); {
+			case err != nil || s.Interrupted || isCancelled != kept || isCancelled && last.Reason != "enough":
+				t.Errorf("fault %v at write %d: %+v, %v\n%s", how, k, s, err, show(events))
+			case kept && calls != 1:
+				t.Errorf("fault %v at write %d: functions were called %d times\n%s", how, k, calls, show(events))
+			}
+			closeAll(t, q)
+		}
+	}
+}

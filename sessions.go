@@ -1,0 +1,198 @@
+package hocket
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/hocket-run/hocket/graph"
+	"github.com/hocket-run/hocket/internal/chat"
+	"github.com/hocket-run/hocket/internal/model"
+	"github.com/hocket-run/hocket/internal/session/llm"
+	"github.com/hocket-run/hocket/internal/tool"
+)
+
+// AgentLLM is the agent type that every engine with models has: LLM sessions as [LLMSessions] without fields makes them. Whatever [WithSessions] or
+// [WithLLMSessions] give for this type takes its place.
+const AgentLLM = "llm"
+
+// LLMSessions says what sessions are made of whose agent is a model with tools, and whose conversation Hocket keeps itself (S2-68). The zero value is good.
+//
+// Models are those of the engine: [WithModel], and those of package provider. Tools are those of [WithTool]; a session may use the ones that the node or
+// its [graph.SessionConfig] names, and no others (SEC13). Each model call and each tool call is a [graph.Once] of its own, so that a node
+// which runs again after a crash or an interruption pays for none of them twice.
+//
+// A conversation that fills more than 45 % of the context window is compacted before the next message, and one that fills more than 60 % within a turn: the
+// model makes a summary of its middle; the task, the newest messages and calls without result stay (P41). Where the size of the window is not known,
+// nothing is compacted by itself, and the usage of the context is unknown.
+type LLMSessions struct {
+	// Model is for sessions that name none, a reference such as openai/gpt-5-mini; "" is HOCKET_MODEL.
+	Model string
+	// SystemPrompt is for sessions that have none.
+	SystemPrompt string
+	// Temperature and MaxTokens are nil where they are left to the model.
+	Temperature *float64
+	MaxTokens   *int64
+	// MaxTurns bounds the model calls for one message; 0 is 50. NoProgress ends a turn after that many identical tool calls one after another (P27); 0 is 5.
+	MaxTurns, NoProgress int
+	// ContextWindow is the size of the model's context window in tokens; 0 is what Hocket knows of the model, if anything.
+	ContextWindow int
+	// KeepGroups is how many of the last groups of a conversation (a message, or an answer with the results of its calls) a compaction leaves alone; 0 is 6.
+	KeepGroups int
+	// ModelTimeout bounds one model call, ModelIdle its silences, ToolTimeout one tool call (P11); 0 is 10, 2 and 5 minutes.
+	ModelTimeout, ModelIdle, ToolTimeout time.Duration
+}
+
+// WithLLMSessions gives agent nodes of the type agentType sessions with a model. Several types may differ in model, prompt and bounds.
+//
+// Errors, of [Open]: no agent type, one that has a client already, a negative bound.
+func WithLLMSessions(agentType string, c LLMSessions) Option {
+	return func(s *settings) {
+		switch {
+		case agentType == "":
+			s.problemf("LLM sessions need an agent type")
+		case s.hasSessions(agentType):
+			s.problemf("agent type %q has two clients", agentType)
+		case min(c.ModelTimeout, c.ModelIdle, c.ToolTimeout) < 0:
+			s.problemf("agent type %q has a negative timeout", agentType)
+		default:
+			s.llm[agentType] = c
+		}
+	}
+}
+
+func (s *settings) hasSessions(agentType string) bool {
+	_, own := s.llm[agentType]
+	return own || s.sessions[agentType] != nil
+}
+
+// Sessions gives the client that agent nodes of a type get, nil where there is none: those of [WithSessions] and [WithLLMSessions], and [AgentLLM] where the
+// engine has models. It is for sessions that outlive a node, such as one that a context monitor looks at; whoever makes one destroys it.
+func (e *Engine) Sessions(agentType string) graph.Client { return e.client(agentType, "") }
+
+// client gives the client of a type for the nodes of a run; "" for those of none.
+func (e *Engine) client(agentType, run string) graph.Client {
+	if c := e.given.sessions[agentType]; c != nil {
+		return c
+	}
+	c, ok := e.llm[agentType]
+	if !ok {
+		return nil
+	}
+	if e.given.registry != nil {
+		c.Tools = sessionTools{e.tools, e.given.registry, run}
+	}
+	client, err := llm.New(c)
+	if err != nil { // Open has tried it
+		e.log.Error("make LLM sessions", "type", agentType, "err", err)
+		return nil
+	}
+	return client
+}
+
+// openSessions settles the sessions with models.
+func (e *Engine) openSessions() error {
+	types := e.given.llm
+	if len(e.given.models)+len(e.given.adapters) > 0 && !e.given.hasSessions(AgentLLM) {
+		types[AgentLLM] = LLMSessions{}
+	}
+	if len(types) == 0 {
+		return nil
+	}
+	models, fallback := e.service.Models()
+	e.llm = map[string]llm.Config{}
+	for name, t := range types {
+		c := llm.Config{
+			Models: models, Model: t.Model, SystemPrompt: t.SystemPrompt, Params: model.Params{Temperature: t.Temperature, MaxTokens: t.MaxTokens},
+			MaxTurns: t.MaxTurns, NoProgress: t.NoProgress, Window: t.ContextWindow, KeepGroups: t.KeepGroups,
+			ModelTimeout: t.ModelTimeout, ModelIdle: t.ModelIdle, ToolTimeout: t.ToolTimeout, Logger: e.log,
+		}
+		if c.Model == "" {
+			c.Model = fallback
+		}
+		if _, err := llm.New(c); err != nil {
+			return fmt.Errorf("agent type %q: %w", name, err)
+		}
+		e.llm[name] = c
+	}
+	var offered []tool.Tool
+	for _, t := range e.given.registry {
+		offered = append(offered, sessionTool{t})
+	}
+	var err error
+	e.tools, err = tool.NewSet(tool.Config{
+		Agents: map[string]tool.Grant{anySession: {Names: e.given.registry.Names()}}, Builtin: offered, Logger: e.log,
+	})
+	return err
+}
+
+// anySession is the agent that a tool.Set sees: what one session may use is its own list.
+const anySession = "session"
+
+// sessionTools are the engine's tools for the sessions of a run.
+type sessionTools struct {
+	set   *tool.Set
+	known toolRegistry
+	run   string
+}
+
+var _ llm.Tools = sessionTools{}
+
+// Defs implements llm.Tools.
+func (t sessionTools) Defs(_ context.Context, names []string) ([]chat.ToolDef, error) {
+	var (
+		defs []chat.ToolDef
+		errs []error
+	)
+	for _, name := range names {
+		if own, ok := t.known[name]; ok {
+			defs = append(defs, own.def)
+		} else {
+			errs = append(errs, fmt.Errorf("there is no tool %q; WithTool gives an engine one", name))
+		}
+	}
+	return defs, errors.Join(errs...)
+}
+
+// Call implements llm.Tools. What is to become of a call whose outcome is not known is the tool's to say (P12): a note before the call tells, after
+// a crash, that it had begun.
+func (t sessionTools) Call(ctx context.Context, c llm.ToolCall) (llm.ToolResult, error) {
+	own, ok := t.known[c.Name]
+	if !ok {
+		return llm.ToolResult{}, fmt.Errorf("there is no tool %q", c.Name)
+	}
+	if policy := own.Policy(); policy != tool.PolicyRetry {
+		before := true
+		_, err := graph.Once(ctx, c.Key+"/begun", func(context.Context) (bool, error) {
+			before = false
+			return true, nil
+		})
+		switch {
+		case err != nil:
+			return llm.ToolResult{}, err
+		case before && policy == tool.PolicySkip:
+			return llm.ToolResult{Text: "the call was interrupted; what it did is not known", IsError: true}, nil
+		case before:
+			return llm.ToolResult{}, fmt.Errorf("tool %q: %w", c.Name, graph.ErrUnknownOutcome)
+		}
+	}
+	r, err := t.set.Call(context.WithValue(ctx, sessionAgentKey{}, c.Agent), tool.Call{
+		Run: t.run, Agent: anySession, Node: c.Node, Name: c.Name, Arguments: c.Arguments, Key: c.Key,
+	})
+	return llm.ToolResult{Text: r.Text, IsError: r.IsError}, err
+}
+
+// sessionAgentKey is the key of the agent whose session calls a tool.
+type sessionAgentKey struct{}
+
+// sessionTool is a tool that is told which agent's session calls it.
+type sessionTool struct{ *goTool }
+
+// Call implements tool.Tool.
+func (t sessionTool) Call(ctx context.Context, c tool.Call) (tool.Result, error) {
+	if agent, ok := ctx.Value(sessionAgentKey{}).(string); ok {
+		c.Agent = agent
+	}
+	return t.goTool.Call(ctx, c)
+}

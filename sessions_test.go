@@ -1,0 +1,331 @@
+package hocket_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/hocket-run/hocket"
+	"github.com/hocket-run/hocket/graph"
+)
+
+// saying is an agent node on LLM sessions that puts what was said into the log.
+func saying(id string, c graph.AgentConfig[state]) graph.AgentConfig[state] {
+	c.ID, c.Options = id, once()
+	if c.AgentType == "" {
+		c.AgentType = hocket.AgentLLM
+	}
+	c.MessageFunc = func(s state) string { return s.Text }
+	c.Output = func(s *state, messages []graph.AgentMessage) error {
+		for _, m := range messages {
+			s.Log = append(s.Log, strings.TrimSuffix(m.Type+" "+m.Tool, " ")+": "+m.Content)
+		}
+		return nil
+	}
+	return c
+}
+
+// worker is a model that calls a tool first, and then says what it gave.
+func worker(calls *atomic.Int32, before func(ctx context.Context, r hocket.ModelRequest) error) hocket.ModelFunc {
+	return func(ctx context.Context, r hocket.ModelRequest) (hocket.ModelReply, error) {
+		calls.Add(1)
+		if before != nil {
+			if err := before(ctx, r); err != nil {
+				return hocket.ModelReply{}, err
+			}
+		}
+		usage := &hocket.TokenUsage{InputTokens: 800, OutputTokens: 100}
+		last := r.Messages[len(r.Messages)-1]
+		if last.Role == "user" && len(r.Tools) > 0 {
+			return hocket.ModelReply{ToolCalls: []hocket.ToolUse{{ID: "1", Name: r.Tools[0].Name, Arguments: json.RawMessage(`{"word":"tide"}`)}}, Usage: usage}, nil
+		}
+		return hocket.ModelReply{Text: "so " + last.Text, Usage: usage}, nil
+	}
+}
+
+// S2-68, SEC13: an engine with models has agents of the type llm without more; they get the tools that their node names, and no others.
+func TestLLMSessions(t *testing.T) {
+	t.Parallel()
+	var (
+		calls atomic.Int32
+		seen  atomic.Pointer[hocket.ModelRequest]
+		who   atomic.Pointer[hocket.ToolCallInfo]
+	)
+	env := func(name string) string { return map[string]string{"HOCKET_MODEL": "own/fallback"}[name] }
+	e, err := hocket.Open(t.Context(), hocket.Config{Env: env},
+		hocket.WithModel("own", worker(&calls, func(_ context.Context, r hocket.ModelRequest) error {
+			seen.Store(&r)
+			return nil
+		})),
+		hocket.WithLLMSessions("critic", hocket.LLMSessions{Model: "own/strict", SystemPrompt: "Be strict.", MaxTurns: 1}),
+		hocket.WithTool("lookup", "Looks up a word.", func(ctx context.Context, in lookupArgs) (string, error) {
+			info, _ := hocket.ToolCall(ctx)
+			who.Store(&info)
+			return lookup(ctx, in)
+		}),
+		hocket.WithTool("other", "Not asked for.", lookup))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer e.Close()
+	run := func(c graph.AgentConfig[state], o hocket.RunOptions[state]) *hocket.Result[state] {
+		t.Helper()
+		r, err := hocket.Run(t.Context(), e, compiled(t, graph.New[state]("t").Start(saying("a", c))), state{Text: "tides?"}, o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return r
+	}
+
+	r := run(graph.AgentConfig[state]{Tools: []string{"lookup"}, SystemPrompt: "Look it up."}, hocket.RunOptions[state]{ID: "r1"})
+	want := []string{"tool_use lookup: ", "tool_result lookup: tide is known", "text: so tide is known"}
+	if diff := cmp.Diff(want, r.State.Log); diff != "" || r.Err != nil {
+		t.Errorf("%v, -want +got:\n%s", r.Err, diff)
+	}
+	q := seen.Load()
+	if q.Model != "fallback" || q.System != "Look it up." || len(q.Tools) != 1 || q.Tools[0].Name != "lookup" || q.Agent != "a" || q.Node != "a" || q.Key == "" {
+		t.Errorf("asked %+v", q)
+	}
+	if info := who.Load(); info.Run != "r1" || info.Node != "a" || info.Agent != "a" || info.Key == "" {
+		t.Errorf("the tool was told %+v", info)
+	}
+
+	run(graph.AgentConfig[state]{}, hocket.RunOptions[state]{Model: "own/run"})
+	if q := seen.Load(); q.Model != "run" || len(q.Tools) != 0 {
+		t.Errorf("asked %s with %d tools", q.Model, len(q.Tools))
+	}
+	r = run(graph.AgentConfig[state]{AgentType: "critic", Tools: []string{"lookup"}}, hocket.RunOptions[state]{})
+	if q := seen.Load(); q.Model != "strict" || q.System != "Be strict." || r.Err == nil || !strings.Contains(r.Err.Error(), graph.StopMaxTurns) {
+		t.Errorf("asked %+v; %v", q, r.Err)
+	}
+	r = run(graph.AgentConfig[state]{Tools: []string{"nothing"}}, hocket.RunOptions[state]{})
+	if r.Err == nil || !strings.Contains(r.Err.Error(), `there is no tool "nothing"`) {
+		t.Errorf("%v", r.Err)
+	}
+	r = run(graph.AgentConfig[state]{AgentType: "claude"}, hocket.RunOptions[state]{})
+	if r.Err == nil || r.Err.Error() != `No client provider set for agent type "claude"` {
+		t.Errorf("%v", r.Err)
+	}
+	if e.Sessions("claude") != nil || e.Sessions(hocket.AgentLLM) == nil || open(t, hocket.Config{}).Sessions(hocket.AgentLLM) != nil {
+		t.Error("agents are there that nobody gave, or are not there that somebody did")
+	}
+}
+
+// P6, P12: a run that is interrupted between two model calls of an agent goes on, in another engine, with the second: what was answered is not asked again.
+func TestLLMSessionInterrupted(t *testing.T) {
+	t.Parallel()
+	cfg := hocket.Config{DB: filepath.Join(t.TempDir(), "app.db"), Program: "test"}
+	var calls, tools atomic.Int32
+	g := compiled(t, graph.New[state]("t").Start(saying("a", graph.AgentConfig[state]{Tools: []string{"lookup"}, Session: graph.SessionConfig{Model: "own/m"}})))
+	engine := func(before func(ctx context.Context, r hocket.ModelRequest) error) *hocket.Engine {
+		e, err := hocket.Open(t.Context(), cfg, hocket.WithModel("own", worker(&calls, before)),
+			hocket.WithTool("lookup", "Looks up a word.", func(ctx context.Context, in lookupArgs) (string, error) {
+				tools.Add(1)
+				return lookup(ctx, in)
+			}))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return e
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	first := engine(func(ctx context.Context, r hocket.ModelRequest) error {
+		if len(r.Messages) == 1 {
+			return nil
+		}
+		cancel()
+		<-ctx.Done()
+		return context.Cause(ctx)
+	})
+	_, err := hocket.Run(ctx, first, g, state{Text: "tides?"}, hocket.RunOptions[state]{ID: "r"})
+	if !errors.Is(err, hocket.ErrInterrupted) {
+		t.Errorf("run: %v", err)
+	}
+	if err := first.Close(); err != nil {
+		t.Error(err)
+	}
+	if calls.Load() != 2 || tools.Load() != 1 {
+		t.Errorf("before: %d model calls, %d tool calls", calls.Load(), tools.Load())
+	}
+	second := engine(nil)
+	defer second.Close()
+	r, err := hocket.Resume(t.Context(), second, g, "r")
+	if err != nil || r.Err != nil || r.State.Log[len(r.State.Log)-1] != "text: so tide is known" {
+		t.Fatalf("resume: %+v, %v", r, err)
+	}
+	if calls.Load() != 3 || tools.Load() != 1 {
+		t.Errorf("after: %d model calls, %d tool calls", calls.Load(), tools.Load())
+	}
+}
+
+// P12: a tool call that was under way when the run was interrupted is made again where the tool is idempotent; else the tool says what becomes of it.
+func TestLLMSessionUnknownOutcome(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		options hocket.ToolOptions
+		calls   int32
+		want    string
+	}{
+		"idempotent": {hocket.ToolOptions{Idempotent: true}, 2, "text: so tide is known"},
+		"skip":       {hocket.ToolOptions{Unknown: hocket.SkipCall}, 1, "text: so the call was interrupted; what it did is not known"},
+		"ask":        {hocket.ToolOptions{}, 1, `tool "lookup": ` + graph.ErrUnknownOutcome.Error()},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			var calls, tools atomic.Int32
+			ctx, cancel := context.WithCancel(t.Context())
+			e, err := hocket.Open(t.Context(), hocket.Config{DB: filepath.Join(t.TempDir(), "app.db")}, hocket.WithModel("own", worker(&calls, nil)),
+				hocket.WithTool("lookup", "Looks up a word.", func(ctx context.Context, in lookupArgs) (string, error) {
+					if tools.Add(1) == 1 {
+						cancel()
+						<-ctx.Done()
+						return "", context.Cause(ctx)
+					}
+					return lookup(ctx, in)
+				}, c.options))
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer e.Close()
+			g := compiled(t, graph.New[state]("t").Start(saying("a", graph.AgentConfig[state]{Tools: []string{"lookup"}, Session: graph.SessionConfig{Model: "own/m"}})))
+			if _, err := hocket.Run(ctx, e, g, state{Text: "tides?"}, hocket.RunOptions[state]{ID: "r"}); !errors.Is(err, hocket.ErrInterrupted) {
+				t.Fatalf("run: %v", err)
+			}
+			r, err := hocket.Resume(t.Context(), e, g, "r")
+			if err != nil {
+				t.Fatal(err)
+			}
+			got := fmt.Sprint(r.Err)
+			if r.Err == nil {
+				got = r.State.Log[len(r.State.Log)-1]
+			}
+			if got != c.want || tools.Load() != c.calls {
+				t.Errorf("%d calls, %q; want %d, %q", tools.Load(), got, c.calls, c.want)
+			}
+		})
+	}
+}
+
+// S2-69, P41: a context monitor acts on a session with a model that outlives its nodes: summarize, recreate, warn; clear-context asks for a summary.
+func TestMonitorOfLLMSession(t *testing.T) {
+	t.Parallel()
+	var calls atomic.Int32
+	e, err := hocket.Open(t.Context(), hocket.Config{}, hocket.WithModel("own", worker(&calls, nil)),
+		hocket.WithLLMSessions(hocket.AgentLLM, hocket.LLMSessions{Model: "own/m", ContextWindow: 1000, KeepGroups: 1}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer e.Close()
+	for action, want := range map[graph.CompactionAction]string{
+		graph.CompactSummarize: "1 summary, compacted, clear:summarize",
+		graph.CompactRecreate:  "0 summaries, compacted, monitor:recreate clear:summarize",
+		graph.CompactWarn:      "0 summaries, monitor:warn clear:summarize",
+	} {
+		session, err := e.Sessions(hocket.AgentLLM).CreateSession(t.Context(), graph.SessionConfig{Key: string(action)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for range 2 {
+			for _, err := range session.Stream(t.Context(), "tides?") {
+				if err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+		before := calls.Load()
+		var compacted bool
+		r, err := hocket.Run(t.Context(), e, compiled(t, graph.New[state]("t").
+			Start(graph.ContextMonitorConfig[state]{
+				ID: "monitor", AgentType: hocket.AgentLLM, Action: action, Session: func(state) graph.Session { return session },
+				OnCompaction: func(u graph.ContextWindowUsage, _ graph.CompactionAction) { compacted = u.UsagePercentage == 90 },
+			}).
+			Then(graph.ClearContextConfig[state]{ID: "clear"})), state{})
+		if err != nil || r.Err != nil {
+			t.Fatal(err, r.Err)
+		}
+		got := fmt.Sprintf("%d summaries", calls.Load()-before)
+		if calls.Load()-before == 1 {
+			got = "1 summary"
+		}
+		if compacted {
+			got += ", compacted"
+		}
+		got += ","
+		for _, s := range r.Snapshot.Signals {
+			if s.Type != graph.SignalContextWindowWarning {
+				t.Errorf("signal %s", s.Type)
+			}
+			got += fmt.Sprintf(" %v:%v", s.Data["nodeId"], s.Data["action"])
+		}
+		if got != want {
+			t.Errorf("%s: %s; want %s", action, got, want)
+		}
+		if err := session.Destroy(t.Context()); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// noSessions is a client that makes none.
+type noSessions struct{}
+
+func (*noSessions) CreateSession(context.Context, graph.SessionConfig) (graph.Session, error) {
+	return nil, errors.New("no sessions here")
+}
+
+// An agent node on a model of the program's own, with a tool: no client and no provider are needed.
+func ExampleWithLLMSessions() {
+	type Page struct {
+		Question string `json:"question"`
+		Answer   string `json:"answer"`
+	}
+	model := hocket.ModelFunc(func(_ context.Context, r hocket.ModelRequest) (hocket.ModelReply, error) {
+		last := r.Messages[len(r.Messages)-1]
+		if last.Role == "user" {
+			return hocket.ModelReply{ToolCalls: []hocket.ToolUse{{ID: "1", Name: "tides", Arguments: json.RawMessage(`{"port":"Brest"}`)}}}, nil
+		}
+		return hocket.ModelReply{Text: "High water is at " + last.Text + "."}, nil
+	})
+	type port struct {
+		Port string `json:"port"`
+	}
+	ctx := context.Background()
+	eng, err := hocket.Open(ctx, hocket.Config{},
+		hocket.WithModel("house", model),
+		hocket.WithLLMSessions("pilot", hocket.LLMSessions{Model: "house/small", SystemPrompt: "You know the sea."}),
+		hocket.WithTool("tides", "Tells when the tide is high.", func(context.Context, port) (string, error) { return "17:40", nil }))
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer eng.Close()
+	g, err := graph.New[Page]("pilot").
+		Start(graph.AgentConfig[Page]{
+			ID: "ask", AgentType: "pilot", Tools: []string{"tides"},
+			MessageFunc: func(p Page) string { return p.Question },
+			Output: func(p *Page, messages []graph.AgentMessage) error {
+				p.Answer = messages[len(messages)-1].Content
+				return nil
+			},
+		}).
+		Compile()
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	res, err := hocket.Run(ctx, eng, g, Page{Question: "When is high water at Brest?"})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	fmt.Println(res.Status, res.State.Answer)
+	// Output:
+	// completed High water is at 17:40.
+}
