@@ -68,7 +68,7 @@ func (r agentRegistry) all() []workflow.Agent {
 
 // bridge runs agents as runs of their own, each of a workflow with this agent alone, under an id that follows from the run above and the key of the
 // work: asked again after a crash, it finds the run that is there and takes it up (ADR 8). Such a run pauses, is answered and shown like any other; a call
-// that waits for it holds no slot. Cancelling the run above cancels it.
+// that waits for it holds no slot. Cancelling the run above cancels it, interrupting that run interrupts it.
 type bridge struct {
 	e    *Engine
 	info driver.Info
@@ -98,12 +98,13 @@ func (b *bridge) SpawnParallel(ctx context.Context, o []graph.SpawnOptions) ([]g
 // Spawn implements graph.SubagentBridge.
 func (b *bridge) Spawn(ctx context.Context, o graph.SpawnOptions) (graph.SubagentResult, error) {
 	run := childRun(b.info.Run, cmp.Or(o.Key, o.AgentID))
-	if err := b.begin(ctx, run, o); err != nil {
-		return graph.SubagentResult{}, err
+	err := b.begin(ctx, run, o)
+	if err == nil {
+		driver.Idle(ctx)
+		err = b.follow(ctx, run)
 	}
-	driver.Idle(ctx)
-	if err := b.follow(ctx, run); err != nil {
-		b.stopped(ctx, run)
+	if err != nil {
+		b.stopped(ctx, run) // also while it begins: it may have been stored all the same
 		return graph.SubagentResult{}, err
 	}
 	r, err := b.e.service.Show(ctx, run)
@@ -234,14 +235,20 @@ func (b *bridge) answered(ctx context.Context, run string) error {
 // stopTime bounds how long the run of an agent is told to stop.
 const stopTime = time.Second
 
-// stopped cancels the run of an agent whose call was given up. Where the run above is only interrupted it goes on with it.
+// stopped cancels the run of an agent whose call was given up. Where the run above is interrupted it is interrupted too, and is taken up with it.
 func (b *bridge) stopped(ctx context.Context, run string) {
-	if ctx.Err() == nil || errors.Is(context.Cause(ctx), driver.ErrInterrupted) {
+	if ctx.Err() == nil {
 		return
 	}
+	isInterrupted := errors.Is(context.Cause(ctx), driver.ErrInterrupted)
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), stopTime)
 	defer cancel()
-	if err := b.e.service.Cancel(ctx, run, ""); err != nil && !errors.Is(err, engine.ErrEnded) {
+	if isInterrupted {
+		_ = b.e.service.Interrupt(ctx, run) // it is told; who waits for longer is the engine
+		return
+	}
+	err := b.e.service.Cancel(ctx, run, "")
+	if err != nil && !errors.Is(err, engine.ErrEnded) && !errors.Is(err, journal.ErrNotFound) {
 		b.e.log.Warn("run of an agent was not cancelled with the one above", "run", run, "err", err)
 	}
 }
