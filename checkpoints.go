@@ -32,7 +32,8 @@ var (
 	ErrCheckpointsClosed = checkpoint.ErrClosed
 )
 
-// CheckpointError says that a stored state is not the one that was saved (P17); nothing of it is handed out.
+// CheckpointError says that a stored state is not the one that was saved (P17); nothing of it is handed out. Execution is the run, Label that of the
+// state, "" where it is not known, Reason what is wrong. Loads give a pointer to it.
 type CheckpointError = checkpoint.CorruptError
 
 // CheckpointStore is a Checkpointer that holds something open. After Close every call fails with ErrCheckpointsClosed; a second Close does nothing.

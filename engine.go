@@ -17,7 +17,7 @@ import (
 )
 
 // Memory is the store that keeps nothing: the default of [Config.DB].
-const Memory = service.Memory
+const Memory = ":memory:"
 
 // Config is what an [Engine] is made of. The zero value is good: a store in memory, keys of models from the environment, no log.
 type Config struct {
@@ -56,7 +56,7 @@ type Engine struct {
 	named  map[graphName]string
 }
 
-// Open opens the store and makes an engine on it. It starts nothing: see [Engine.Recover] for runs that a former process left.
+// Open opens the store, makes its file and folders where they are not there, and makes an engine on it. It starts nothing: see [Engine.Recover] for runs that a former process left.
 //
 // Errors: an option cannot be; the store cannot be opened; it was written by a newer Hocket; MaxCalls is negative.
 func Open(ctx context.Context, cfg Config, options ...Option) (*Engine, error) {

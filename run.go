@@ -26,7 +26,7 @@ type Answer struct {
 	Note string
 }
 
-// Run runs a graph from a state until it has ended or waits for a person.
+// Run runs a graph from a state until it has ended or waits for a person. One RunOptions at most may be given.
 //
 // The error tells that the run could not be run, or was left: Result then is nil, or, with an *[InterruptedError], as far as it came. How the run ended
 // is in Result: a failure of a node is Result.Err and no error of Run.
@@ -58,7 +58,8 @@ func Stream[S any](ctx context.Context, e *Engine, g *graph.Compiled[S], state S
 	}
 }
 
-// Resume goes on with a run: with an answer, of one that waits; without, of one that was interrupted. It returns like [Run].
+// Resume goes on with a run: with an answer, of one that waits; without, of one that was interrupted. It returns like [Run]. One Answer at most may be
+// given. Whoever wants progress, telemetry or checkpoints of what follows takes Run with RunOptions.ResumeFrom and the snapshot of [SnapshotOf].
 //
 // Nodes that ended do not run again; those that were at work when the run was interrupted do, with the same [graph.Context].Key.
 //
@@ -84,7 +85,7 @@ func ResumeStream[S any](ctx context.Context, e *Engine, g *graph.Compiled[S], r
 	}
 }
 
-// Executor is a graph with the engine that runs it (S2-76). Safe for concurrent use.
+// Executor is a graph with the engine that runs it (S2-76): its methods are the functions of the same names, with both given. Safe for concurrent use.
 type Executor[S any] struct {
 	engine *Engine
 	graph  *graph.Compiled[S]
@@ -93,22 +94,22 @@ type Executor[S any] struct {
 // NewExecutor makes an executor.
 func NewExecutor[S any](e *Engine, g *graph.Compiled[S]) *Executor[S] { return &Executor[S]{e, g} }
 
-// Run is [Run].
+// Run runs the graph as [Run] does.
 func (x *Executor[S]) Run(ctx context.Context, state S, options ...RunOptions[S]) (*Result[S], error) {
 	return Run(ctx, x.engine, x.graph, state, options...)
 }
 
-// Stream is [Stream].
+// Stream runs the graph as [Stream] does.
 func (x *Executor[S]) Stream(ctx context.Context, state S, options ...RunOptions[S]) iter.Seq2[Step[S], error] {
 	return Stream(ctx, x.engine, x.graph, state, options...)
 }
 
-// Resume is [Resume].
+// Resume goes on with a run as [Resume] does.
 func (x *Executor[S]) Resume(ctx context.Context, run string, answer ...Answer) (*Result[S], error) {
 	return Resume(ctx, x.engine, x.graph, run, answer...)
 }
 
-// ResumeStream is [ResumeStream].
+// ResumeStream goes on with a run as [ResumeStream] does.
 func (x *Executor[S]) ResumeStream(ctx context.Context, run string, answer ...Answer) iter.Seq2[Step[S], error] {
 	return ResumeStream(ctx, x.engine, x.graph, run, answer...)
 }
@@ -205,7 +206,7 @@ func (e *Engine) goOn(ctx context.Context, run string, answer Answer) error {
 	return e.Resume(ctx, run)
 }
 
-// Answer answers a question of a run, whoever drives it, and returns when the answer is stored; the run goes on. The same answer to an answered question
+// Answer answers a question of a run, whoever drives it, and returns when the answer is stored; the run goes on, and [Engine.Wait] follows it. The same answer to an answered question
 // is no error.
 //
 // Errors: [ErrNotFound], [ErrAnswer], [ErrEnded], [ErrNotRegistered], [ErrClosed].
@@ -224,7 +225,7 @@ func (e *Engine) Answer(ctx context.Context, run string, a Answer) error {
 	return err
 }
 
-// Resume takes up an interrupted run and returns when it goes on.
+// Resume takes up an interrupted run and returns when it goes on; [Engine.Wait] follows it. The function [Resume] does both, for a graph.
 //
 // Errors: [ErrNotFound], [ErrPaused], [ErrEnded], [ErrBusy], [ErrNotRegistered], [ErrClosed].
 func (e *Engine) Resume(ctx context.Context, run string) error {

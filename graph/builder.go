@@ -168,7 +168,7 @@ func (b *Builder[S]) Then(n Node[S]) *Builder[S] {
 	return b
 }
 
-// Tool is Then for a [ToolConfig].
+// Tool is Then for a [ToolConfig] or a [CustomToolConfig]; it takes a Node, since a method cannot have type parameters for arguments and result.
 func (b *Builder[S]) Tool(n Node[S]) *Builder[S] {
 	b.then(caller(), n)
 	return b

@@ -32,7 +32,9 @@ func IsNodeType(s string) bool {
 	return false
 }
 
-// Node is a node on its way into a builder: what [Do] and [NewNode] give, or one of the Config structs.
+// Node is a node on its way into a builder: what [Do], [NewNode], [DecisionNode] and [WaitNode] give, or one of the structs whose names end in Config:
+// [ToolConfig], [CustomToolConfig], [WaitConfig], [AskUserConfig], [ParallelConfig], [SubgraphConfig], [AgentConfig], [SubagentConfig],
+// [ParallelSubagentConfig], [ContextMonitorConfig], [ClearContextConfig].
 type Node[S any] interface{ define() *def[S] }
 
 // Func is what a node does. It works on its own copy of the state, returns what changed, and heeds ctx. It may be called again after a failure or a
@@ -179,7 +181,8 @@ const (
 	DefaultBackoffMultiplier = 2.0
 )
 
-// DefaultRetry is how nodes that call a function are tried again where they do not say otherwise.
+// DefaultRetry is how nodes that call a function are tried again where they do not say otherwise: 3 attempts, after 1 s and 2 s. &Retry{MaxAttempts: new(1)}
+// tries once.
 func DefaultRetry() *Retry {
 	return &Retry{MaxAttempts: new(DefaultMaxAttempts), Backoff: new(DefaultBackoff), Multiplier: DefaultBackoffMultiplier}
 }
