@@ -22,7 +22,7 @@
 // # Engine
 //
 // An [Engine] is a store with whatever drives runs on it; [Open] makes one, in memory or on a SQLite file that several processes may share. Options add
-// what the program has of its own: [WithTool], [WithModel], [WithAgent], [WithSessions], and provider.All of package provider.
+// what the program has of its own: [WithTool], [WithModel], [WithAgent], [WithSessions], [WithLLMSessions], and provider.All of package provider.
 //
 // Functions that take a graph are functions of this package, since methods have no type parameters; an [Executor] holds engine and graph together. What
 // needs no state type is a method: [Engine.Answer], [Engine.Cancel], [Engine.Fork], [Engine.Get], [Engine.List], [Engine.Watch].
@@ -56,10 +56,7 @@
 //
 // WithTool makes a Go function a tool, with the schema derived from its arguments. Agents of documents call it, and so do nodes of graphs
 // (graph.CustomToolConfig). WithModel makes a Go value a model provider, which agents name as name/model. WithAgent gives an agent that documents may
-// name and that graph.SubagentConfig runs, as a durable run of its own under the run that asked. WithSessions gives the client of the coding agents that
-// graph.AgentConfig talks to.
-//
-// # Agents
+// name and that graph.SubagentConfig runs, as a durable run of its own under the run that asked.
 //
 // Agent nodes of graphs talk to sessions ([graph.AgentConfig]). Where the engine has models, the agent type [AgentLLM] is there without more: a model
 // with the tools that the node names. [WithLLMSessions] makes types of other models and prompts; [WithSessions] takes a client of package acp, which drives
@@ -74,9 +71,9 @@
 // # Errors
 //
 // An error of a function of this package says what could not be done: sentinels for errors.Is ([ErrNotFound], [ErrExists], [ErrEnded], [ErrPaused],
-// [ErrAnswer], [ErrBusy], [ErrVersion], [ErrInterrupted], [ErrConflict], [ErrClosed]), types for errors.As where there is more to read. How a run ended is
-// no such error: Result.Err and RunInfo.Err hold a *[RunError], which is made of the journal, in this process as in any other. It has the text of a function's
-// error, and not the error itself.
+// [ErrAnswer], [ErrBusy], [ErrVersion], [ErrInterrupted], [ErrConflict], [ErrNotRegistered], [ErrClosed]), types for errors.As where there is more to read.
+// How a run ended is no such error: Result.Err and RunInfo.Err hold a *[RunError], which is made of the journal, in this process as in any other. It has the
+// text of a function's error, and not the error itself.
 //
 //	res, err := hocket.Run(ctx, eng, g, state)
 //	switch {
