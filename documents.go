@@ -159,7 +159,8 @@ func (e *Engine) Run(ctx context.Context, w *Workflow, options ...StartOptions) 
 // Wait follows a run until it has ended or waits for a person, and gives it. Where ctx is done it does with the run what [Engine.Run] does. Errors:
 // [ErrNotFound]; *[InterruptedError].
 func (e *Engine) Wait(ctx context.Context, run string) (*RunInfo, error) {
-	f := &following{e: e, run: run}
+	f := follow(ctx, e, nil, run)
+	defer f.done()
 	st, err := e.service.Wait(ctx, run)
 	switch {
 	case ctx.Err() != nil:

@@ -48,8 +48,7 @@ type Engine struct {
 	// subgraphs are the graphs that others may name.
 	subgraphs subgraphs
 
-	// followed are the contexts of those who follow runs, by run.
-	followed sync.Map
+	followers followers
 
 	mu     sync.Mutex
 	graphs map[string]*bound

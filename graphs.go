@@ -118,11 +118,9 @@ func (e *Engine) runtime(info driver.Info) graph.Runtime {
 
 // Call implements driver.Program.
 func (f functions) Call(ctx context.Context, run string, c *engine.CallFunc, rec driver.Recorder) engine.FuncResult {
-	if v, ok := f.engine.followed.Load(run); ok {
-		if follower, ok := v.(context.Context); ok && follower.Err() != nil {
-			<-ctx.Done() // the follower is about to interrupt the run
-			return engine.FuncResult{Failure: &engine.Failure{Code: engine.CodeCancelled, Message: "cancelled"}}
-		}
+	if f.engine.followers.abandoned(run) {
+		<-ctx.Done() // it is about to be interrupted
+		return engine.FuncResult{Failure: &engine.Failure{Code: engine.CodeCancelled, Message: "cancelled"}}
 	}
 	return f.Program.Call(program.WithServices(ctx, f.runtime), run, c, rec)
 }

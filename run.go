@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"iter"
-	"time"
 
 	"github.com/hocket-run/hocket/graph"
 	"github.com/hocket-run/hocket/internal/engine"
@@ -32,7 +31,8 @@ type Answer struct {
 // is in Result: a failure of a node is Result.Err and no error of Run.
 //
 // Where ctx is done, the functions that run are told so, what they give all the same is recorded, and the run is interrupted: [Resume] goes on with it.
-// In memory it is cancelled instead, which is no error but Result.Status (D22, S2-36).
+// In memory it is cancelled instead, which is no error but Result.Status (D22, S2-36). A run that others of this process wait for, by Resume or Wait,
+// goes on without this one.
 //
 // Errors: *[InterruptedError]; [ErrExists]; [ErrClosed]; ctx's own where it was done before the run began, except in memory.
 func Run[S any](ctx context.Context, e *Engine, g *graph.Compiled[S], state S, options ...RunOptions[S]) (*Result[S], error) {
@@ -173,6 +173,9 @@ func resume[S any](ctx context.Context, e *Engine, g *graph.Compiled[S], run str
 	if err != nil {
 		return nil, err
 	}
+	if ctx.Err() != nil {
+		return nil, context.Cause(ctx)
+	}
 	last, err := e.check(ctx, b, run)
 	if err != nil {
 		return nil, err
@@ -180,7 +183,8 @@ func resume[S any](ctx context.Context, e *Engine, g *graph.Compiled[S], run str
 	f := follow(ctx, e, b, run)
 	f.after = last
 	f.model, f.observer = g.Running().Model, observe(ctx, e, g, run, last, o)
-	if err := e.goOn(ctx, run, answer); err != nil {
+	// Under ctx it would not be known whether the run goes on.
+	if err := e.goOn(context.WithoutCancel(ctx), run, answer); err != nil {
 		f.done()
 		return nil, err
 	}
@@ -255,66 +259,6 @@ func (e *Engine) Cancel(ctx context.Context, run, reason string) error {
 	return known(e.service.Cancel(ctx, run, reason))
 }
 
-// following is a run that somebody follows.
-type following struct {
-	e   *Engine
-	b   *bound
-	run string
-	// after is the event from which on steps are given.
-	after uint64
-	// stillborn is the state of a run that was cancelled before it began; nil for all others.
-	stillborn engine.Value
-	// model gives the model that a node resolves to.
-	model func(node string, state map[string]json.RawMessage) string
-	// observer is told of the run's events; nil: nobody is.
-	observer observer
-	done     func()
-}
-
-// left says that nobody follows the run any more.
-func (f *following) left() {
-	if f.observer != nil {
-		f.observer.left()
-	}
-	f.done()
-}
-
-// follow notes who follows a run; done takes the note back.
-func follow(ctx context.Context, e *Engine, b *bound, run string) *following {
-	e.followed.Store(run, ctx)
-	return &following{e: e, b: b, run: run, done: func() { e.followed.CompareAndDelete(run, ctx) }}
-}
-
-// leaveTime bounds how long a run that is left is told to stop.
-const leaveTime = 10 * time.Second
-
-// leave interrupts the run, or cancels it where nothing keeps it.
-func (f *following) leave(ctx context.Context) error {
-	reason := "nobody follows the run any more"
-	if ctx.Err() != nil {
-		reason = context.Cause(ctx).Error()
-	}
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), leaveTime)
-	defer cancel()
-	// What functions give all the same is recorded first: the node from which a run is aborted completes (S2-36).
-	if err := f.e.service.Interrupt(ctx, f.run); err != nil || f.e.durable {
-		return known(err)
-	}
-	if err := f.e.service.Cancel(ctx, f.run, reason); err != nil && !errors.Is(err, engine.ErrEnded) {
-		return known(err)
-	}
-	_, err := f.e.service.Wait(ctx, f.run)
-	return known(err)
-}
-
-// closed says of a run whose engine was closed that it was interrupted.
-func (f *following) closed(err error) error {
-	if errors.Is(err, ErrClosed) && !errors.Is(err, ErrInterrupted) {
-		return &InterruptedError{Run: f.run, Cause: ErrClosed}
-	}
-	return err
-}
-
 // settle waits for the end of the run and gives its result.
 func settle[S any](ctx context.Context, g *graph.Compiled[S], f *following) (*Result[S], error) {
 	if f.stillborn != nil {
@@ -364,6 +308,22 @@ func stream[S any](ctx context.Context, g *graph.Compiled[S], f *following, yiel
 		return
 	}
 	defer f.left()
+	told := false
+	defer func() {
+		if told {
+			return
+		}
+		// The loop's body panicked, or ended its goroutine: the loop is left like any other.
+		if err := f.leave(ctx); err != nil {
+			f.e.log.Warn("run is not interrupted", "run", f.run, "err", err)
+		}
+	}()
+	tell(ctx, g, f, yield)
+	told = true
+}
+
+// tell gives the steps of a run that is followed.
+func tell[S any](ctx context.Context, g *graph.Compiled[S], f *following, yield func(Step[S], error) bool) {
 	s := newStreaming(g, f, yield)
 	err := s.watch(ctx)
 	switch {
