@@ -309,3 +309,21 @@ func TestModelErrors(t *testing.T) {
 		t.Error(d)
 	}
 }
+
+// Options may be given to several engines at once.
+func TestSharedOptions(t *testing.T) {
+	t.Parallel()
+	tool := hocket.WithTool("t", "", func(_ context.Context, in struct{ A int }) (int, error) { return in.A, nil })
+	for range 4 {
+		t.Run("", func(t *testing.T) {
+			t.Parallel()
+			e, err := hocket.Open(t.Context(), hocket.Config{DB: filepath.Join(t.TempDir(), "app.db")}, tool)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := e.Close(); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+}

@@ -96,6 +96,7 @@ func WithTool[In, Out any](name, description string, fn func(ctx context.Context
 		return json.Marshal(out)
 	}
 	return func(s *settings) {
+		t := t // several engines may be given the option
 		schema, err := jsonschema.For[In](nil)
 		if err == nil {
 			err = tooMany
