@@ -93,7 +93,8 @@ type Snapshot[S any] struct {
 	// Pending are the nodes that would run next.
 	Pending []string               `json:"pending"`
 	Errors  []graph.ExecutionError `json:"errors"`
-	Signals []graph.Signal         `json:"signals"`
+	// Signals are those of its nodes and, last, that of the DebugReport (S2-59).
+	Signals []graph.Signal `json:"signals"`
 	// Waiting are the open questions to people.
 	Waiting     []Wait     `json:"waiting,omitempty"`
 	StartedAt   time.Time  `json:"startedAt"`

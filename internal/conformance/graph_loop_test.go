@@ -2,6 +2,7 @@ package conformance_test
 
 import (
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/hocket-run/hocket"
@@ -76,6 +77,16 @@ var graphLoop = []rule{
 		monitor := graph.ContextMonitorConfig[sheet]{ID: "m", Action: graph.CompactNone, Session: func(sheet) graph.Session { return coderSession{&coder{usage: filled(12)}} }}
 		play(t, newGraph().Start(monitor).Then(looks("n", &seen)), sheet{})
 		same(t, "usage of a monitor", seen.ContextWindowUsage.UsagePercentage, 12)
+	}},
+	{name: "S2-76 the package docs map every name of the document", test: func(t *testing.T) {
+		docs := file(t, "../../graph/doc.go")
+		_, table, ok := strings.Cut(docs, "# Names")
+		same(t, "there is a table", ok, true)
+		for _, name := range strings.Fields(`createNode createDecisionNode createWaitNode createExecutor executeGraph streamGraph routeStream agentNode toolNode
+			clearContextNode decisionNode waitNode askUserNode parallelNode subgraphNode contextMonitorNode customToolNode subagentNode parallelSubagentNode
+			StateOf StateUpdate Checkpointer ProgressEvent ExecutionSnapshot ExecutionOptions`) {
+			same(t, name, strings.Contains(table, name), true)
+		}
 	}},
 	{name: "S2-76 what is exported: nodes by functions, and executors", test: func(t *testing.T) {
 		g := compiled(t, newGraph().Start(idle("s")).

@@ -188,6 +188,12 @@ var graphNode = []rule{
 		p = play(t, newGraph().Start(graph.SubgraphConfig[sheet, sheet]{ID: "sub", Graph: slow}), sheet{}, graph.Config{Timeout: time.Second})
 		same(t, "cancelled inside", <-cancelled, "i")
 		same(t, "end", p.end(), "Graph execution timed out after 1000ms")
+		ctx, cancel := context.WithCancel(t.Context())
+		aborts := compiled(t, graph.New[sheet]("aborts").Start(changes("i", func(*sheet) { cancel() })).Then(marks("i2")))
+		r, err := hocket.Run(ctx, e, compiled(t, newGraph().Start(graph.SubgraphConfig[sheet, sheet]{ID: "sub", Graph: aborts}).Then(marks("z"))), sheet{})
+		same(t, "error", err, nil)
+		same(t, "aborted inside", r.Status, hocket.StatusCancelled)
+		same(t, "visited", r.Snapshot.VisitedNodes, []string{})
 	}},
 	{name: "S2-71 the runtime: what the graph leaves nil is the engine's, and what is missing is named", test: func(t *testing.T) {
 		for want, n := range map[string]gNode{

@@ -10,8 +10,13 @@ import (
 	"testing"
 	"time"
 
+	"go.opentelemetry.io/otel/sdk/trace"
+	"go.opentelemetry.io/otel/sdk/trace/tracetest"
+
 	"github.com/hocket-run/hocket"
+	"github.com/hocket-run/hocket/diag"
 	"github.com/hocket-run/hocket/graph"
+	"github.com/hocket-run/hocket/oteltrack"
 )
 
 // tracked writes down what telemetry is told.
@@ -114,6 +119,8 @@ var graphState = []rule{
 		} {
 			same(t, c.text, c.guard(decoded(t, json.RawMessage(c.text))), c.want)
 		}
+		adr := strings.Join(strings.Fields(file(t, "../../docs/adr/0011-go-graphs.md")), " ")
+		same(t, "an ADR tells of StateOf and StateUpdate", strings.Contains(adr, "`StateOf` and `StateUpdate` have no Go counterpart"), true)
 		same(t, "thresholds", []float64{graph.BackgroundCompactionThreshold, graph.BufferExhaustionThreshold}, []float64{0.45, 0.6})
 		same(t, "retry of agents", *graph.AgentNodeRetry(), graph.Retry{MaxAttempts: new(3), Backoff: new(time.Second), Multiplier: 2})
 		same(t, "retry", *graph.DefaultRetry(), *graph.AgentNodeRetry())
@@ -219,6 +226,15 @@ var graphState = []rule{
 		k.lines = nil
 		p.follow("r", hocket.Stream(t.Context(), e, p.g, sheet{}, gRun{ResumeFrom: p.Snapshot, Answer: &hocket.Answer{Value: "on"}, Telemetry: k, WorkflowName: "letters"}))
 		same(t, "told of the resume", k.lines, []string{"start letters 1000 true", "enter wait_1 wait", "exit wait_1 wait 0s", "complete letters completed"})
+		spans := tracetest.NewInMemoryExporter()
+		provider := trace.NewTracerProvider(trace.WithSyncer(spans))
+		playOn(t, e, p.g, sheet{}, gRun{ID: "spans", WorkflowName: "letters", Telemetry: oteltrack.New(oteltrack.Config{Provider: provider})})
+		var names []string
+		for _, s := range spans.GetSpans() {
+			names = append(names, s.Name)
+		}
+		same(t, "spans", names, []string{"node a", "node wait_1", "workflow letters"})
+		same(t, "error", provider.Shutdown(t.Context()), nil)
 	}},
 	{name: "S2-75 what stands beside the state", test: func(t *testing.T) {
 		saved := hocket.MemoryCheckpoints()
@@ -240,6 +256,25 @@ var graphState = []rule{
 		same(t, "context", []any{seen.ExecutionID, seen.LastUpdated.IsZero(), seen.ContextWindowUsage.UsagePercentage}, []any{"r", false, 30.0})
 		first, ok := seen.Output("before")
 		same(t, "first outputs", []any{string(first), ok}, []any{"1", true})
+		type all struct {
+			A string         `json:"executionId"`
+			B string         `json:"lastUpdated"`
+			C map[string]int `json:"outputs"`
+			D int            `json:"contextWindowUsage"`
+			E bool           `json:"__waitingForInput"`
+			F string         `json:"__waitNodeId"`
+			G string         `json:"__askUserRequestId"`
+		}
+		_, err = graph.New[all]("t").Start(graph.Do("a", func(context.Context, *all) error { return nil })).Compile()
+		list, _ := errors.AsType[diag.List](err)
+		same(t, "names that a state cannot use", len(list), 7)
+		var inside gContext
+		inner := compiled(t, graph.New[sheet]("inner").Start(looks("i", &inside)))
+		e := opened(t, hocket.Config{})
+		playOn(t, e, compiled(t, newGraph().Start(graph.SubgraphConfig[sheet, sheet]{ID: "sub", Graph: inner})), sheet{}, gRun{Outputs: map[string]any{"before": 1}})
+		same(t, "outputs seen by an inner graph", len(inside.Outputs()), 0)
+		_, err = hocket.Run(t.Context(), e, g, sheet{}, gRun{Outputs: map[string]any{"a": func() {}}})
+		same(t, "outputs that are no JSON", err.Error(), "encode state: json: unsupported type: func()")
 		raw, err = json.Marshal(p.Snapshot)
 		same(t, "error", err, nil)
 		snapshot := decoded(t, raw).(map[string]any)

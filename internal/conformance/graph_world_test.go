@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"os"
 	"strings"
 	"testing"
 	"time"
@@ -260,6 +261,16 @@ func (p *played) went(what, began, end string) {
 
 // output is what the snapshot has for a node.
 func (p *played) output(id string) string { return string(p.Outputs[id]) }
+
+// file gives the text of a file of the repository.
+func file(t *testing.T, path string) string {
+	t.Helper()
+	raw, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(raw)
+}
 
 // clock notes when it is called, since it was made, in a bubble's time.
 func clock() (note func(), noted func() string) {
