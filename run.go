@@ -9,6 +9,7 @@ import (
 	"iter"
 
 	"github.com/hocket-run/hocket/graph"
+	"github.com/hocket-run/hocket/internal/driver"
 	"github.com/hocket-run/hocket/internal/engine"
 	"github.com/hocket-run/hocket/internal/project"
 	"github.com/hocket-run/hocket/internal/service"
@@ -272,7 +273,7 @@ func settle[S any](ctx context.Context, g *graph.Compiled[S], f *following) (*Re
 			f.e.log.Warn("run is not observed to its end", "run", f.run, "err", err)
 		}
 	}
-	st, err := f.e.service.Wait(ctx, f.run)
+	st, last, err := f.wait(ctx)
 	switch {
 	case ctx.Err() != nil:
 		if err := f.leave(ctx); err != nil {
@@ -283,6 +284,8 @@ func settle[S any](ctx context.Context, g *graph.Compiled[S], f *following) (*Re
 		}
 	case err != nil:
 		return nil, f.closed(known(err))
+	case last != nil:
+		return resultOf(g, f, *last)
 	}
 	r, err := result(context.WithoutCancel(ctx), g, f)
 	switch {
@@ -294,6 +297,30 @@ func settle[S any](ctx context.Context, g *graph.Compiled[S], f *following) (*Re
 		return r, &InterruptedError{Run: f.run, Cause: ErrClosed}
 	}
 	return r, nil
+}
+
+// wait waits for the run. Where nobody observes it, its events are folded as this process stores them, which saves reading them back; what they fold to
+// is given where the run has ended, since one that can go on takes its journal along.
+func (f *following) wait(ctx context.Context) (driver.State, *project.GraphState, error) {
+	if f.observer != nil {
+		st, err := f.e.service.Wait(ctx, f.run)
+		return st, nil, err
+	}
+	folder := project.NewGraphStateFolder(f.run, f.b.plan)
+	st, err := f.e.service.Follow(ctx, f.run, func(ev *engine.Event) error {
+		if _, err := folder.Add(*ev); err != nil {
+			return fmt.Errorf("read run %s: %w", f.run, err)
+		}
+		return nil
+	})
+	if err != nil {
+		return st, nil, err
+	}
+	last := folder.State()
+	if !last.Status.Ended() {
+		return st, nil, nil
+	}
+	return st, &last, nil
 }
 
 // stream follows the run and gives its steps.

@@ -36,7 +36,7 @@ func result[S any](ctx context.Context, g *graph.Compiled[S], f *following) (*Re
 	if err != nil {
 		return nil, known(err)
 	}
-	folder := project.NewGraphFolder(f.run, f.b.plan)
+	folder := project.NewGraphStateFolder(f.run, f.b.plan)
 	for _, ev := range p.Events {
 		if _, err := folder.Add(ev); err != nil {
 			return nil, fmt.Errorf("read run %s: %w", f.run, err)

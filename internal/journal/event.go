@@ -50,7 +50,7 @@ func encode(events []engine.Event, limit int) (data []byte, blobs []Blob, err er
 	if first == 0 {
 		return nil, nil, errors.New("encode events: event has no number")
 	}
-	w := writer{buf: make([]byte, 0, 64+160*len(events)), limit: limit}
+	w := writer{buf: make([]byte, 0, 64+160*len(events)), path: make([]pathStep, 0, 8), limit: limit}
 	at := events[0].At.UnixMicro()
 	w.buf = append(w.buf, `{"v":`...)
 	w.buf = strconv.AppendInt(w.buf, RecordVersion, 10)

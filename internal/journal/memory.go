@@ -17,6 +17,7 @@ import (
 // that was closed is a dead owner, so that a crash is played by closing one handle and opening another. Safe for concurrent use.
 type Memory struct {
 	mu     sync.Mutex
+	unlock func() // mu.Unlock, made once
 	keys   int64
 	owners map[string]bool // true while alive
 	runs   map[string]*memRun
@@ -28,7 +29,7 @@ type Memory struct {
 
 // NewMemory gives an empty store.
 func NewMemory() *Memory {
-	return &Memory{
+	m := &Memory{
 		owners: map[string]bool{},
 		runs:   map[string]*memRun{},
 		blobs:  map[[sha256.Size]byte]*memBlob{},
@@ -36,6 +37,8 @@ func NewMemory() *Memory {
 
 		schedules: memSchedules{entries: map[[2]string]Registration{}},
 	}
+	m.unlock = m.mu.Unlock
+	return m
 }
 
 // Open gives a handle with an owner of its own. kind stands in the errors that other handles get.
@@ -80,7 +83,7 @@ func (h *memHandle) lock(ctx context.Context) (unlock func(), err error) {
 		h.m.mu.Unlock()
 		return nil, ErrClosed
 	}
-	return h.m.mu.Unlock, nil
+	return h.m.unlock, nil
 }
 
 func (m *Memory) run(op, id string) (*memRun, error) {

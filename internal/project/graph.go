@@ -68,6 +68,9 @@ type GraphFolder struct {
 	// held is a step that settled and may be the last: what the run does next tells.
 	held  *GraphStep
 	state GraphState
+	// stateOnly: no steps are made.
+	stateOnly bool
+	one       [1]engine.Event
 }
 
 // graphStep is a step at work.
@@ -87,13 +90,21 @@ func NewGraphFolder(id string, p *engine.Plan) *GraphFolder {
 	return &GraphFolder{run: engine.New(p, id), entry: p.Workflow().Entry, open: map[int]*graphStep{}}
 }
 
+// NewGraphStateFolder makes a folder whose Add gives no steps, for those who ask for State alone.
+func NewGraphStateFolder(id string, p *engine.Plan) *GraphFolder {
+	f := NewGraphFolder(id, p)
+	f.stateOnly = true
+	return f
+}
+
 // Add folds the next event and gives the steps of which it is known now how they stand; a step that may be the run's last is given with the event
 // that tells so. The last step of a run is never StatusRunning: where a run ends though no node settled with it (a limit, a cancellation between two
 // nodes), a step of its own says how.
 //
 // Errors: *engine.DivergenceError where the event does not continue the journal. Then the folder is of no use any more.
 func (f *GraphFolder) Add(ev engine.Event) ([]GraphStep, error) {
-	if err := f.run.Apply([]engine.Event{ev}); err != nil {
+	f.one[0] = ev
+	if err := f.run.Apply(f.one[:]); err != nil {
 		return nil, err
 	}
 	f.state.UpdatedAt = ev.At
@@ -157,6 +168,9 @@ func (f *GraphFolder) rest(ev *engine.Event, out []GraphStep) []GraphStep {
 
 // last gives the last step. The held one is it where it explains how the run ended.
 func (f *GraphFolder) last(ev *engine.Event, out []GraphStep, status engine.Status, why *engine.Failure) []GraphStep {
+	if f.stateOnly {
+		return nil
+	}
 	if why != nil && f.held != nil && f.held.Failure == nil {
 		out = f.release(out, engine.StatusRunning)
 	}
@@ -194,7 +208,13 @@ func (f *GraphFolder) settle(ev *engine.Event) *GraphStep {
 		st = &graphStep{node: v.Node, started: ev.At, attempts: 1}
 		f.open[ev.Step] = st
 	}
-	s := &GraphStep{Seq: ev.Seq, Node: v.Node, State: v.State, Status: engine.StatusRunning}
+	var (
+		update  map[string]engine.Value
+		output  engine.Value
+		gotos   []string
+		failure *engine.Failure
+		waits   bool
+	)
 	switch d := ev.Data.(type) {
 	case *engine.FuncReturned:
 		f.returned(ev, st, d)
@@ -207,29 +227,34 @@ func (f *GraphFolder) settle(ev *engine.Event) *GraphStep {
 		st.attempts++
 		return nil
 	case *engine.WaitOpened:
-		f.state.Current = v.Node
+		waits = true
 	case *engine.StepCompleted:
-		s.Update, s.Output, s.Goto = d.Update, v.Output, d.Goto
+		update, output, gotos = d.Update, v.Output, d.Goto
 		if v.Kind == workflow.KindFunc && d.Output == nil {
-			s.Output = st.output
+			output = st.output
 		}
 	case *engine.StepFailed:
 		f.failed(ev, st, d.Error.Message)
-		s.Failure = &d.Error
+		failure = &d.Error
 	case *engine.StepCancelled:
-		s.Failure = &engine.Failure{Code: engine.CodeCancelled, Message: d.Reason}
+		failure = &engine.Failure{Code: engine.CodeCancelled, Message: d.Reason}
 	default:
 		return nil
 	}
-	s.Signals, s.Emitted, s.Attempts, s.Duration = st.signals, st.emitted, st.attempts, ev.At.Sub(st.started)
-	if _, waits := ev.Data.(*engine.WaitOpened); !waits {
+	f.state.Current = v.Node
+	if !waits {
 		delete(f.open, ev.Step)
-		f.state.Current = v.Node
 		if _, cut := ev.Data.(*engine.StepCancelled); !cut {
 			f.state.Visited = append(f.state.Visited, v.Node)
 		}
 	}
-	return s
+	if f.stateOnly {
+		return nil
+	}
+	return &GraphStep{
+		Seq: ev.Seq, Node: v.Node, State: v.State, Update: update, Output: output, Goto: gotos, Signals: st.signals, Emitted: st.emitted,
+		Status: engine.StatusRunning, Failure: failure, Duration: ev.At.Sub(st.started), Attempts: st.attempts,
+	}
 }
 
 // inside takes what is seen outside of a sub-flow: signals and events of the program's own count for the step around it, and a question is where the

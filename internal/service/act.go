@@ -124,6 +124,11 @@ func (s *Service) Wait(ctx context.Context, run string) (driver.State, error) {
 	return s.driver.Wait(ctx, run)
 }
 
+// Follow is Wait that gives the events of the run meanwhile, all of them, in order.
+func (s *Service) Follow(ctx context.Context, run string, take func(*engine.Event) error) (driver.State, error) {
+	return s.driver.Follow(ctx, run, take)
+}
+
 // Interrupt stops driving a run, so that it can be resumed.
 func (s *Service) Interrupt(ctx context.Context, run string) error {
 	return s.driver.Interrupt(ctx, run)

@@ -25,6 +25,7 @@ type actor struct {
 
 	mu     sync.Mutex
 	mail   []*message
+	taken  []*message // what take gave last, to be used again
 	left   bool
 	notify chan struct{} // holds one token while there may be mail
 
@@ -51,6 +52,7 @@ type actor struct {
 	orphans map[string]engine.Command
 	asked   map[string]bool // waits that ApproveAll answered
 	work    sync.WaitGroup  // calls
+	group   []engine.Input  // results that are decided together; kept between batches
 }
 
 // message is something for a run. done, where there is one, hears what became of it: the engine's refusal, or nil once it is durable.
@@ -89,12 +91,13 @@ func (a *actor) put(m *message) {
 	}
 }
 
+// take gives what is in the mailbox. The slice is the caller's until it takes again.
 func (a *actor) take() []*message {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	mail := a.mail
-	a.mail = nil
-	return mail
+	clear(a.taken)
+	a.mail, a.taken = a.taken[:0], a.mail
+	return a.taken
 }
 
 // next waits for mail and gives all there is; nil when the run is to be interrupted.
@@ -184,9 +187,8 @@ func (a *actor) step(batch []*message) error {
 		}
 		if len(dec.Events) > 0 {
 			committed, err := a.commit(dec)
-			var defect *defectError
 			switch {
-			case errors.As(err, &defect):
+			case err != nil && isDefect(err):
 				return a.quarantine(err)
 			case err != nil:
 				return err
@@ -307,6 +309,7 @@ func (a *actor) leave(err error) {
 		t.timer.Stop()
 	}
 	a.cancel(errInterrupted)
+	a.stopCalls()
 	a.release()
 	d := a.d
 	paused := err == nil && a.run != nil && a.run.Status() == engine.StatusPaused

@@ -17,17 +17,23 @@ import (
 type call struct {
 	actor  *actor
 	cmd    engine.Command
+	do     func(context.Context) engine.InputData
 	limit  time.Duration
+	slots  bool // it needs a slot
+	ctx    context.Context
 	cancel context.CancelCauseFunc
 	told   atomic.Bool
 	slot   atomic.Bool // it holds one of Driver.slots
-	ending atomic.Bool // it was cancelled with its run, and may finish (ADR 15)
+	result message
+
+	stopped bool // it was cancelled; the actor's own
 }
 
 // tell gives the result to the actor, unless one was told before.
 func (c *call) tell(data engine.InputData) {
 	if c.told.CompareAndSwap(false, true) {
-		c.actor.put(&message{at: c.actor.d.now(), data: data})
+		c.result = message{at: c.actor.d.now(), data: data}
+		c.actor.put(&c.result)
 	}
 }
 
@@ -45,14 +51,54 @@ func (c *call) giveUp(why error) {
 
 func (c *call) overdue() { c.giveUp(fmt.Errorf("no answer within %s, and none since", c.limit)) }
 
-// cancelled begins the time of grace. The engine bounds how long a run waits for functions that may finish: here only their slot is at stake, and a result
-// made up before that bound would make a failure of what was cancelled.
-func (c *call) cancelled() {
-	limit := grace
-	if c.ending.Load() && c.actor.ctx.Err() == nil {
-		limit += engine.SettleTime
+// stop cancels the call and begins the time that it has to end, once.
+func (c *call) stop(why error, limit time.Duration) {
+	c.cancel(why)
+	if !c.stopped {
+		c.stopped = true
+		time.AfterFunc(limit, func() { c.giveUp(fmt.Errorf("no answer within %s of the cancellation", limit)) })
 	}
-	time.AfterFunc(limit, func() { c.giveUp(fmt.Errorf("no answer within %s of the cancellation", limit)) })
+}
+
+// acquire gets a slot; false where the call was cancelled first.
+func (c *call) acquire() bool {
+	select {
+	case c.actor.d.slots <- struct{}{}:
+	default:
+		select {
+		case c.actor.d.slots <- struct{}{}:
+		case <-c.ctx.Done():
+			return false
+		}
+	}
+	c.slot.Store(true)
+	return true
+}
+
+// run makes the call.
+func (c *call) run() {
+	defer c.actor.work.Done()
+	defer c.cancel(nil)
+	if c.slots && !c.acquire() {
+		c.tell(driver.Cancelled(c.cmd))
+		return
+	}
+	defer c.release()
+	if c.ctx.Err() != nil {
+		c.tell(driver.Cancelled(c.cmd)) // it was never made
+		return
+	}
+	if c.limit > 0 {
+		t := time.AfterFunc(c.limit+grace, c.overdue)
+		defer t.Stop()
+	}
+	within := c.ctx
+	if c.slots && c.actor.kit.Idles {
+		within = driver.WithIdle(within, c.release)
+	}
+	data := c.do(within)
+	c.cancel(nil) // before the result is known: what the call left behind can do nothing more in its name
+	c.tell(data)
 }
 
 type timer struct {
@@ -100,56 +146,60 @@ func callID(c engine.Command) string {
 	return ""
 }
 
-// begin starts a call in a goroutine of its own. limit bounds it from the moment at which it gets its slot; 0: it bounds itself. Without slot it
+// begin starts a call beside the actor. limit bounds it from the moment at which it gets its slot; 0: it bounds itself. Without slot it
 // needs none.
 func (a *actor) begin(id string, cmd engine.Command, limit time.Duration, slot bool, do func(context.Context) engine.InputData) {
 	if a.calls[id] != nil {
 		return
 	}
 	delete(a.orphans, id)
-	c := &call{actor: a, cmd: cmd, limit: limit}
-	var ctx context.Context
-	ctx, c.cancel = context.WithCancelCause(a.ctx)
+	c := &call{actor: a, cmd: cmd, do: do, limit: limit, slots: slot}
+	c.ctx, c.cancel = context.WithCancelCause(a.ctx)
 	a.calls[id] = c
 	a.work.Add(1)
-	a.d.wg.Go(func() {
-		defer a.work.Done()
-		defer c.cancel(nil)
-		if slot {
+	select {
+	case a.d.spare <- c:
+	default:
+		a.d.wg.Go(c.start)
+	}
+}
+
+// maxSpares bounds the goroutines that wait for their next call. A fresh one grows its stack anew, which short calls would pay for each time.
+const maxSpares = 16
+
+// start makes the call, and others after it while there are some at once or few goroutines wait for them.
+func (c *call) start() {
+	d := c.actor.d
+	for c != nil {
+		c.run()
+		c = nil // its run may be forgotten meanwhile
+		if d.spares.Add(1) <= maxSpares {
 			select {
-			case a.d.slots <- struct{}{}:
-				c.slot.Store(true)
-			case <-ctx.Done():
-				c.tell(driver.Cancelled(cmd))
-				return
+			case c = <-d.spare:
+			case <-d.work.Done():
 			}
 		}
-		defer c.release()
-		if ctx.Err() != nil {
-			c.tell(driver.Cancelled(cmd)) // it was never made
-			return
-		}
-		if limit > 0 {
-			t := time.AfterFunc(limit+grace, c.overdue)
-			defer t.Stop()
-		}
-		stop := context.AfterFunc(ctx, c.cancelled)
-		within := ctx
-		if slot && a.kit.Idles {
-			within = driver.WithIdle(ctx, c.release)
-		}
-		data := do(within)
-		stop()
-		c.cancel(nil) // before the result is known: what the call left behind can do nothing more in its name
-		c.tell(data)
-	})
+		d.spares.Add(-1)
+	}
+}
+
+// stopCalls stops all calls that are under way.
+func (a *actor) stopCalls() {
+	for _, c := range a.calls {
+		c.stop(errInterrupted, grace)
+	}
 }
 
 // cancelCall stops a call; its result still comes. One that was never begun here is answered at once.
 func (a *actor) cancelCall(id string) {
 	if c := a.calls[id]; c != nil {
-		c.ending.Store(a.run.IsEnding())
-		c.cancel(context.Canceled)
+		limit := grace
+		if a.run.IsEnding() && a.ctx.Err() == nil {
+			// The engine bounds how long a run waits for functions that may finish (ADR 15): here only their slot is at stake, and a result made up
+			// before that bound would make a failure of what was cancelled.
+			limit += engine.SettleTime
+		}
+		c.stop(context.Canceled, limit)
 		return
 	}
 	if cmd := a.orphans[id]; cmd != nil {
@@ -192,6 +242,7 @@ func (a *actor) lost() []engine.Lost {
 // windDown interrupts the run. Calls are stopped; what comes back nevertheless is paid for and is journaled, as long as it asks for no tool call:
 // a tool call that is journaled and never made would have to be asked about when somebody resumes (P12).
 func (a *actor) windDown() error {
+	a.stopCalls()
 	if a.create != nil {
 		return driver.ErrClosed
 	}

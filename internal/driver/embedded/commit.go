@@ -43,7 +43,11 @@ func (a *actor) decide(batch []*message) (dec engine.Decision, err error) {
 			}
 		}
 	}
-	var group []engine.Input
+	group := a.group[:0]
+	defer func() {
+		clear(group)
+		a.group = group
+	}()
 	flush := func() error {
 		if len(group) == 0 {
 			return nil
@@ -57,7 +61,8 @@ func (a *actor) decide(batch []*message) (dec engine.Decision, err error) {
 				}
 			}
 		}
-		group = nil
+		clear(group)
+		group = group[:0]
 		return err
 	}
 	for _, m := range batch {
@@ -131,6 +136,11 @@ type defectError struct{ err error }
 
 func (e *defectError) Error() string { return e.err.Error() }
 func (e *defectError) Unwrap() error { return e.err }
+
+func isDefect(err error) bool {
+	_, ok := errors.AsType[*defectError](err)
+	return ok
+}
 
 // Snapshots are written when the journal has doubled since the last one, so that all of them together cost no more than the journal (P6).
 const (

@@ -9,6 +9,7 @@ import (
 	"maps"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/hocket-run/hocket/internal/driver"
@@ -24,6 +25,9 @@ type Driver struct {
 	hubs  hubs
 	// slots bounds calls over all runs, loads bounds runs that are being folded.
 	slots, loads chan struct{}
+	// spare hands calls to the goroutines that wait for one; spares counts these.
+	spare  chan *call
+	spares atomic.Int32
 
 	// root lives until Close gives up waiting; stores are asked under it. work ends when Close begins; calls run under it.
 	root, work context.Context
@@ -54,6 +58,7 @@ func New(cfg Config) (*Driver, error) {
 		cfg:    cfg,
 		slots:  make(chan struct{}, cfg.MaxCalls),
 		loads:  make(chan struct{}, maxLoads),
+		spare:  make(chan *call),
 		runs:   map[string]*actor{},
 		parked: map[string]*parked{},
 		bad:    map[string]error{},
@@ -103,11 +108,10 @@ func (d *Driver) Start(ctx context.Context, spec driver.Spec) (string, error) {
 	if spec.Input != nil && !json.Valid(spec.Input) {
 		return "", errors.New("start run: the input is not JSON")
 	}
-	canonical, err := spec.Workflow.Canonical()
+	definition, err := d.plans.definition(spec.Workflow)
 	if err != nil {
 		return "", fmt.Errorf("start run: %w", err)
 	}
-	definition := journal.NewBlob(canonical)
 	p, err := d.plans.compile(definition.Hash, spec.Workflow, spec.Program, d.cfg.Program)
 	if err != nil {
 		return "", err

@@ -7,6 +7,7 @@ import (
 
 	"github.com/hocket-run/hocket/internal/driver"
 	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/journal"
 	"github.com/hocket-run/hocket/workflow"
 )
 
@@ -14,6 +15,8 @@ import (
 type plans struct {
 	mu sync.Mutex
 	m  map[string]compiled
+	// written are the definitions of the workflows of m, which do not change: a graph that is run again is not written again.
+	written map[*workflow.Workflow]journal.Blob
 }
 
 type compiled struct {
@@ -31,6 +34,30 @@ func (p *plans) get(digest string) (compiled, bool) {
 	defer p.mu.Unlock()
 	c, ok := p.m[digest]
 	return c, ok
+}
+
+// definition gives a workflow as it is stored.
+func (p *plans) definition(w *workflow.Workflow) (journal.Blob, error) {
+	p.mu.Lock()
+	b, ok := p.written[w]
+	p.mu.Unlock()
+	if ok {
+		return b, nil
+	}
+	canonical, err := w.Canonical()
+	if err != nil {
+		return journal.Blob{}, err
+	}
+	b = journal.NewBlob(canonical)
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if c, ok := p.m[b.Hash]; ok && c.plan.Workflow() == w {
+		if p.written == nil {
+			p.written = map[*workflow.Workflow]journal.Blob{}
+		}
+		p.written[w] = b
+	}
+	return b, nil
 }
 
 // compile gives the plan of a definition. program is the one that it is to have, nil for the one that find gives. Of two programs of one definition the
@@ -63,8 +90,9 @@ func (p *plans) compile(digest string, w *workflow.Workflow, program driver.Prog
 		if len(p.m) < maxPlans {
 			break
 		}
-		delete(p.m, k)
+		p.drop(k)
 	}
+	p.drop(digest)
 	p.m[digest] = c
 	return c, nil
 }
@@ -73,7 +101,15 @@ func (p *plans) compile(digest string, w *workflow.Workflow, program driver.Prog
 func (p *plans) forget(digest string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	delete(p.m, digest)
+	p.drop(digest)
+}
+
+// drop forgets a plan. p.mu is held.
+func (p *plans) drop(digest string) {
+	if c, ok := p.m[digest]; ok {
+		delete(p.m, digest)
+		delete(p.written, c.plan.Workflow())
+	}
 }
 
 func hasDeadlines(w *workflow.Workflow) bool {

@@ -24,16 +24,20 @@ type subscription struct {
 	items  []driver.Update
 	behind bool // events were left out
 	notify chan struct{}
+	// batch is how many items wake the watcher; more may come until it looks.
+	batch int
 }
 
 const (
 	maxPending = 1024
+	// followBatch keeps the one who follows a run to its end from being woken for each step, and what waits for it small.
+	followBatch = 256
 	// maxPendingDeltas leaves room for events behind a flood of deltas.
 	maxPendingDeltas = 768
 )
 
-func (h *hubs) subscribe(run string) *subscription {
-	s := &subscription{notify: make(chan struct{}, 1)}
+func (h *hubs) subscribe(run string, batch int) *subscription {
+	s := &subscription{notify: make(chan struct{}, 1), batch: batch}
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if h.subs == nil {
@@ -74,7 +78,11 @@ func (s *subscription) put(items ...driver.Update) {
 			s.behind = true
 		}
 	}
+	wake := len(s.items) >= s.batch || s.behind
 	s.mu.Unlock()
+	if !wake {
+		return
+	}
 	select {
 	case s.notify <- struct{}{}:
 	default:
@@ -123,7 +131,7 @@ func (a *actor) say(delta driver.Delta) {
 // Watch implements driver.Driver. What this process drives is seen at once; for all else the store is looked at four times a second.
 func (d *Driver) Watch(ctx context.Context, run string, from uint64) iter.Seq2[driver.Update, error] {
 	return func(yield func(driver.Update, error) bool) {
-		sub := d.hubs.subscribe(run)
+		sub := d.hubs.subscribe(run, 1)
 		defer d.hubs.unsubscribe(run, sub)
 		w := watcher{d: d, run: run, seq: from, yield: yield}
 		if err := w.follow(ctx, sub); err != nil && !w.left {
@@ -239,7 +247,9 @@ func (w *watcher) catchUp(ctx context.Context) error {
 	if head.LastSeq < w.seq {
 		return fmt.Errorf("watch run %s: it has %d events, not %d", w.run, head.LastSeq, w.seq)
 	}
-	w.ended = head.LastSeq == w.seq && head.Status.IsEnded()
+	if w.ended = head.LastSeq == w.seq && head.Status.IsEnded(); head.LastSeq == w.seq {
+		return nil
+	}
 	return w.d.events(ctx, w.run, w.seq, func(events []engine.Event) error {
 		for i := range events {
 			if w.left {

@@ -1,0 +1,57 @@
+package embedded
+
+import (
+	"context"
+
+	"github.com/hocket-run/hocket/internal/driver"
+	"github.com/hocket-run/hocket/internal/engine"
+)
+
+// Follow is Wait that gives the run's events meanwhile: from the first on, each once, in order, and all that were stored when Wait returns. They come in
+// batches, late; Watch is for those who want each one when it happens. What take points at is shared and must not be changed. An error of take ends
+// following and is returned. A done ctx ends the waiting, never the run.
+func (d *Driver) Follow(ctx context.Context, run string, take func(*engine.Event) error) (driver.State, error) {
+	sub := d.hubs.subscribe(run, followBatch)
+	defer d.hubs.unsubscribe(run, sub)
+	var failed error
+	w := watcher{d: d, run: run, yield: func(u driver.Update, _ error) bool {
+		if u.Event != nil {
+			failed = take(u.Event)
+		}
+		return failed == nil
+	}}
+	if err := w.catchUp(ctx); err != nil {
+		return driver.State{}, err
+	}
+	for failed == nil {
+		d.mu.Lock()
+		a := d.runs[run]
+		d.mu.Unlock()
+		if a == nil {
+			break
+		}
+		select {
+		case <-sub.notify:
+			if err := w.drain(ctx, sub); err != nil {
+				return driver.State{}, err
+			}
+		case <-a.gone:
+		case <-ctx.Done():
+			return driver.State{}, ctx.Err()
+		}
+	}
+	if failed != nil {
+		return driver.State{}, failed
+	}
+	state, err := d.Wait(ctx, run)
+	if err == nil {
+		err = w.drain(ctx, sub)
+	}
+	if err == nil && failed == nil {
+		err = w.catchUp(ctx) // of what others stored nobody was told
+	}
+	if failed != nil {
+		err = failed
+	}
+	return state, err
+}
