@@ -80,6 +80,8 @@ func (f *following) closed(err error) error {
 type followers struct {
 	mu sync.Mutex
 	of map[string][]*follower
+	// removed is closed when the next follower is taken back; nil: nobody waits for that.
+	removed chan struct{}
 }
 
 // follower is one of them. Two may have the same context, and contexts need not be comparable.
@@ -113,6 +115,10 @@ func (f *followers) leave(run string, one *follower) (others bool) {
 func (f *followers) remove(run string, one *follower) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
+	if f.removed != nil {
+		close(f.removed)
+		f.removed = nil
+	}
 	list := slices.DeleteFunc(f.of[run], func(o *follower) bool { return o == one })
 	if len(list) == 0 {
 		delete(f.of, run)
@@ -121,10 +127,16 @@ func (f *followers) remove(run string, one *follower) {
 	f.of[run] = list
 }
 
-// abandoned tells whether all who followed a run have given it up, and are about to interrupt it. A run that nobody follows is not.
-func (f *followers) abandoned(run string) bool {
+// abandoned tells whether all who followed a run have given it up, and are about to interrupt it: then it gives what is closed when that may have
+// changed, else nil. A run that nobody follows is not abandoned.
+func (f *followers) abandoned(run string) <-chan struct{} {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	list := f.of[run]
-	return len(list) > 0 && !slices.ContainsFunc(list, (*follower).waits)
+	if list := f.of[run]; len(list) == 0 || slices.ContainsFunc(list, (*follower).waits) {
+		return nil
+	}
+	if f.removed == nil {
+		f.removed = make(chan struct{})
+	}
+	return f.removed
 }

@@ -118,9 +118,14 @@ func (e *Engine) runtime(info driver.Info) graph.Runtime {
 
 // Call implements driver.Program.
 func (f functions) Call(ctx context.Context, run string, c *engine.CallFunc, rec driver.Recorder) engine.FuncResult {
-	if f.engine.followers.abandoned(run) {
-		<-ctx.Done() // it is about to be interrupted
-		return engine.FuncResult{Failure: &engine.Failure{Code: engine.CodeCancelled, Message: "cancelled"}}
+	for wait := f.engine.followers.abandoned(run); wait != nil; wait = f.engine.followers.abandoned(run) {
+		select {
+		case <-ctx.Done(): // it was interrupted
+		case <-wait: // it may have been before, and somebody else took it up
+		}
+		if ctx.Err() != nil {
+			return engine.FuncResult{Failure: &engine.Failure{Code: engine.CodeCancelled, Message: "cancelled"}}
+		}
 	}
 	return f.Program.Call(program.WithServices(ctx, f.runtime), run, c, rec)
 }

@@ -1,0 +1,45 @@
+package hocket
+
+import (
+	"context"
+	"testing"
+	"testing/synctest"
+
+	"github.com/hocket-run/hocket/internal/driver"
+	"github.com/hocket-run/hocket/internal/engine"
+)
+
+// called is a program that tells that it was called.
+type called struct{ driver.Program }
+
+func (called) Call(context.Context, string, *engine.CallFunc, driver.Recorder) engine.FuncResult {
+	return engine.FuncResult{Output: engine.Value("1")}
+}
+
+// P18: a call waits for whoever follows the run and is about to interrupt it, and for nobody else: where the follower has left and somebody else took the
+// run up meanwhile, it is made.
+func TestCallOfRunThatWasLeft(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		e := &Engine{}
+		ctx, cancel := context.WithCancel(t.Context())
+		cancel()
+		f := follow(ctx, e, nil, "r")
+		var got *engine.FuncResult
+		call, stop := context.WithCancel(t.Context())
+		defer stop()
+		go func() {
+			res := functions{Program: called{}, engine: e}.Call(call, "r", &engine.CallFunc{}, nil)
+			got = &res
+		}()
+		synctest.Wait()
+		if got != nil {
+			t.Fatalf("a call was made though the run is about to be interrupted: %+v", got)
+		}
+		f.done()
+		synctest.Wait()
+		if got == nil || got.Failure != nil {
+			t.Errorf("the call is not made: %+v", got)
+		}
+	})
+}
