@@ -16,11 +16,11 @@ import (
 func TestNames(t *testing.T) {
 	t.Parallel()
 	known := map[string]bool{}
-	for _, dir := range []string{"graph", "hocket", "oteltrack", "provider"} {
+	for _, dir := range []string{"acp", "graph", "hocket", "oteltrack", "provider"} {
 		exported(t, strings.TrimSuffix(dir, "hocket"), dir, known)
 	}
 	span := regexp.MustCompile("`[^`\n]+`")
-	name := regexp.MustCompile(`^(?:(?:graph|hocket|oteltrack|provider)\.)?[A-Z]\w*(?:\.[A-Z]\w*)?$`)
+	name := regexp.MustCompile(`^(?:(?:acp|graph|hocket|oteltrack|provider)\.)?[A-Z]\w*(?:\.[A-Z]\w*)?$`)
 	for _, file := range []string{"graphs.md", "STATUS.md", "../README.md", "../CHANGELOG.md", "../ARCHITECTURE.md"} {
 		text, err := os.ReadFile(file)
 		if err != nil {

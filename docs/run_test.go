@@ -4,13 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"iter"
 	"log"
 	"os"
 	"path/filepath"
 	"strings"
 
 	"github.com/hocket-run/hocket"
+	"github.com/hocket-run/hocket/acp"
 	"github.com/hocket-run/hocket/graph"
 )
 
@@ -120,33 +120,22 @@ func Example_agents() {
 	// editor-1 editor: two
 }
 
-// shouter is a coding agent that says everything loud.
-type shouter struct{}
-
-func (shouter) CreateSession(context.Context, graph.SessionConfig) (graph.Session, error) {
-	return shouter{}, nil
-}
-func (shouter) ID() string                      { return "shouter" }
-func (shouter) Summarize(context.Context) error { return graph.ErrNoSummarize }
-func (shouter) Destroy(context.Context) error   { return nil }
-func (shouter) ContextUsage(context.Context) (graph.SessionUsage, error) {
-	return graph.SessionUsage{}, graph.ErrUnknownUsage
-}
-
-func (shouter) Stream(_ context.Context, message string) iter.Seq2[graph.AgentMessage, error] {
-	return func(yield func(graph.AgentMessage, error) bool) {
-		yield(graph.AgentMessage{Type: graph.MessageText, Role: "assistant", Content: strings.ToUpper(message)}, nil)
-	}
-}
-
 func Example_sessions() {
-	eng, err := hocket.Open(context.Background(), hocket.Config{}, hocket.WithSessions("shouter", shouter{}))
+	echo := hocket.ModelFunc(func(_ context.Context, r hocket.ModelRequest) (hocket.ModelReply, error) {
+		return hocket.ModelReply{Text: strings.ToUpper(r.Messages[len(r.Messages)-1].Text)}, nil
+	})
+	claude, err := acp.New(acp.Config{Preset: "claude", Dir: "/src/app", Allow: []string{"read", "search"}}) // starts nothing yet
+	must(claude, err)
+	eng, err := hocket.Open(context.Background(), hocket.Config{},
+		hocket.WithModel("own", echo),
+		hocket.WithLLMSessions("critic", hocket.LLMSessions{Model: "own/strict", SystemPrompt: "Be strict."}),
+		hocket.WithSessions("claude", claude))
 	must(eng, err)
 	defer eng.Close()
 	g, err := graph.New[Article]("talk").
 		Start(graph.Do("draft", draft)).
 		Then(graph.AgentConfig[Article]{
-			ID: "ask", AgentType: "shouter", SystemPrompt: "You are brief.",
+			ID: "ask", AgentType: "critic", // or hocket.AgentLLM, which every engine with models has, or "claude"
 			MessageFunc: func(a Article) string { return "Mend " + a.Text },
 			Output: func(a *Article, messages []graph.AgentMessage) error {
 				a.Text = messages[len(messages)-1].Content
