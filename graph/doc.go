@@ -37,9 +37,7 @@
 // what follows ([Result].Goto), raise signals and send events. All others are structs, whose ID is required and whose other fields are useful when empty:
 // [ToolConfig], [CustomToolConfig], [WaitConfig], [AskUserConfig], [ParallelConfig], [SubgraphConfig], [AgentConfig], [SubagentConfig],
 // [ParallelSubagentConfig], [ContextMonitorConfig], [ClearContextConfig]. What every node may have is in [NodeOptions]. A pointer to a value that may be
-// zero is written new(0).
-//
-// Go cannot infer S for structs; an alias helps: type loop = graph.LoopConfig[State].
+// zero is written new(0). Go cannot infer S for structs; an alias helps: type loop = graph.LoopConfig[State].
 //
 // # The flow
 //
@@ -101,4 +99,100 @@
 //
 // Invariants: ids are unique; a compiled graph does not change when its builder is used further (S2-77); generated nodes are named
 // `<prefix>_<n>` from one counter (S2-2).
+//
+// # Names
+//
+// Names of the document that describes this kind of graph, and theirs in Go (S2-76): building, nodes, types, and running, in package hocket.
+//
+//	graph<TState>(), GraphBuilder               New, Builder
+//	start, then                                 Builder.Start, Builder.Then
+//	if, IfConfig                                Builder.If, Builder.IfConfig, IfConfig, ElseIf
+//	else, endif                                 Builder.Else, Builder.EndIf
+//	parallel, ParallelConfig                    Builder.Parallel, ParallelConfig, Builder.Node
+//	loop, LoopConfig                            Builder.Loop, LoopConfig
+//	wait                                        Builder.Wait, Builder.AskUser
+//	subagent, SubAgentConfig                    Builder.Subagent, SubagentConfig
+//	tool, ToolBuilderConfig                     Builder.Tool, ToolConfig
+//	catch, end                                  Builder.Catch, Builder.End
+//	compile                                     Builder.Compile
+//	getNode                                     Builder.Find, Compiled.Node
+//	getEdgesFrom, getEdgesTo                    Builder.EdgesFrom, Compiled.EdgesFrom, Builder.EdgesTo, Compiled.EdgesTo
+//	createNode                                  NewNode, Do
+//	createDecisionNode, createWaitNode          DecisionNode, WaitNode
+//	agentNode, AgentNodeConfig                  AgentConfig
+//	buildMessage, sessionConfig                 AgentConfig.MessageFunc, AgentConfig.Session
+//	toolNode, ToolNodeConfig                    ToolConfig
+//	clearContextNode, ClearContextNodeConfig    ClearContextConfig
+//	decisionNode, DecisionNodeConfig, DecisionRoute  DecisionNode, Route
+//	waitNode, WaitNodeConfig                    WaitConfig
+//	askUserNode, AskUserNodeConfig              AskUserConfig
+//	AskUserOptions, AskUserOption               Question, Choice
+//	parallelNode, ParallelNodeConfig            ParallelConfig
+//	MergeStrategy, ParallelMergeStrategy        Strategy
+//	subgraphNode, SubgraphNodeConfig            SubgraphConfig
+//	CompiledSubgraph, RuntimeSubgraph           Subgraph
+//	contextMonitorNode, ContextMonitorNodeConfig  ContextMonitorConfig
+//	getSession, getContextUsage                 ContextMonitorConfig.Session, ContextMonitorConfig.Usage
+//	customToolNode, CustomToolNodeConfig        CustomToolConfig
+//	WorkflowToolContext, getToolRegistry        ToolContext, Runtime.Tools
+//	subagentNode, SubagentNodeConfig, parallelSubagentNode  SubagentConfig, ParallelSubagentConfig, ParallelAgent
+//	outputMapper, merge, inputMapper            the fields Output or Merge and Input
+//	getDefaultCompactionAction                  DefaultCompactionAction
+//	toContextWindowUsage, isContextThresholdExceeded  ToContextWindowUsage, ContextThresholdExceeded
+//	checkContextUsage, compactContext           CheckContextUsage, CompactContext
+//	CodingAgentClient, createSession            Client, Client.CreateSession
+//	Session, SessionConfig                      Session, SessionConfig
+//	AgentMessage, ContextUsage                  AgentMessage, SessionUsage
+//	SubagentSpawnOptions, SubagentResult        SpawnOptions, SubagentResult
+//	spawn, spawnParallel                        SubagentBridge.Spawn, SubagentBridge.SpawnParallel
+//	NodeId, ModelSpec, "inherit"                string, string, ModelInherit
+//	NodeType, isNodeType                        NodeType, IsNodeType
+//	BaseState, isBaseState                      BaseState, IsBaseState
+//	ContextWindowUsage                          ContextWindowUsage
+//	Signal, isSignal, SignalData                SignalType, IsSignal, Signal
+//	ExecutionError, RetryConfig                 ExecutionError, Retry
+//	ErrorAction                                 ErrorAction
+//	DebugReport, isDebugReport                  DebugReport, IsDebugReport
+//	NodeResult, isNodeResult                    Result, IsNodeResult
+//	stateUpdate, goto, signals                  Result.Update, Result.Goto, Result.Signals
+//	ExecutionContext, abortSignal               Context, context.Context
+//	emit, getNodeOutput                         Context.Emit, Context.Output
+//	NodeExecuteFn                               Func
+//	NodeDefinition                              Node, NodeOptions
+//	onError, isRecoveryNode                     NodeOptions.OnError, NodeOptions.Recovery
+//	inputSchema, outputSchema                   NodeOptions.InputSchema, NodeOptions.OutputSchema
+//	GraphConfig                                 Config
+//	GraphRuntimeDependencies                    Runtime
+//	clientProvider                              Runtime.ClientProvider
+//	workflowResolver                            Compiled.Link, Runtime.WorkflowResolver
+//	subagentBridge, subagentRegistry            Runtime.Subagents, Runtime.Registry
+//	EdgeCondition, Edge                         func(S) bool, Edge
+//	CompiledGraph, ErrorFeedback                Compiled, ErrorFeedback
+//	StateValidator, fromGraphConfig             StateValidator, FromGraphConfig
+//	SchemaValidationError, zodError, NodeExecutionError  SchemaValidationError, NodeExecutionError
+//	StateOf, StateUpdate                        none: type parameters, and whole copies of the state
+//	BACKGROUND_COMPACTION_THRESHOLD, BUFFER_EXHAUSTION_THRESHOLD  BackgroundCompactionThreshold, BufferExhaustionThreshold
+//	DEFAULT_RETRY_CONFIG                        DefaultRetry, DefaultMaxAttempts, DefaultBackoff
+//	AGENT_NODE_RETRY_CONFIG                     AgentNodeRetry
+//	DEFAULT_GRAPH_CONFIG                        DefaultMaxConcurrency, DefaultContextWindowThreshold, DefaultAutoCheckpoint
+//	GraphExecutor, createExecutor               hocket.Executor, hocket.NewExecutor
+//	execute, executeGraph                       hocket.Executor.Run, hocket.Run
+//	stream, streamGraph                         hocket.Executor.Stream, hocket.Stream
+//	ExecutionOptions                            hocket.RunOptions
+//	resumeFrom, maxSteps, workflowName          hocket.RunOptions.ResumeFrom, hocket.RunOptions.MaxSteps, hocket.RunOptions.WorkflowName
+//	WorkflowTelemetryConfig                     hocket.Tracker
+//	StepResult, ExecutionResult                 hocket.Step, hocket.Result
+//	StreamRouter, routeStream                   hocket.RouteStream
+//	StreamEvent                                 hocket.StreamEvent
+//	ExecutionStatus, isExecutionStatus          hocket.Status, hocket.IsExecutionStatus
+//	ExecutionSnapshot                           hocket.Snapshot
+//	ProgressEvent, onProgress                   hocket.Progress, hocket.RunOptions.OnProgress
+//	Checkpointer, autoCheckpoint                hocket.Checkpointer, hocket.RunOptions.AutoCheckpoint
+//	initializeExecutionState, mergeState        the state given to hocket.Run, Reducer
+//	getNextNodes, saveCheckpoint                none: the engine does that
+//	createSnapshot                              hocket.Result.Snapshot
+//	resolveModel, executeWithRetry              none: see Context.Model, Retry
+//
+// Nodes that stand beside the flow (branches, targets of gotos) are added with [Builder.Node], branches that hold more than a chain with [Builder.Branch];
+// the document has no calls for that (S2-8).
 package graph

@@ -89,7 +89,7 @@ func TestNames(t *testing.T) {
 	names := map[string]bool{}
 	exported(t, ".", "", names)
 	exported(t, "..", "hocket.", names)
-	f, err := parser.ParseFile(token.NewFileSet(), "names.go", nil, parser.ParseComments|parser.PackageClauseOnly)
+	f, err := parser.ParseFile(token.NewFileSet(), "doc.go", nil, parser.ParseComments|parser.PackageClauseOnly)
 	if err != nil {
 		t.Fatal(err)
 	}

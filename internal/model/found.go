@@ -107,6 +107,7 @@ func (r *Registry) unknown(ref, name string) *RefError {
 		names = append(names, p.name)
 	}
 	names = slices.AppendSeq(names, maps.Keys(r.cfg.Providers))
+	names = slices.AppendSeq(names, maps.Keys(r.cfg.Clients))
 	slices.Sort(names)
 	text := fmt.Sprintf("there is no provider %q", name)
 	if hint := diag.DidYouMean(name, names); hint != "" {
@@ -138,9 +139,9 @@ func (r *Registry) withWaysOut(err error) error {
 	}
 	last := len(ways) - 1
 	text += "\nways out: " + strings.Join(ways[:last], ", ") + ", or " + ways[last]
-	var usable []string
+	usable := slices.Sorted(maps.Keys(r.cfg.Clients))
 	for _, f := range r.Found() {
-		if f.Usable && f.Configured {
+		if f.Usable && f.Configured && r.cfg.Clients[f.Provider] == nil {
 			usable = append(usable, f.Provider)
 		}
 	}

@@ -134,6 +134,7 @@ func TestCheck(t *testing.T) {
 		"empty":            {model.Config{}, "", model.ErrNoModel, waysOut},
 		"tells nothing":    {model.Config{Env: env("OPENAI_API_KEY=k")}, "qwen3", model.ErrUnclearRef, []string{`"qwen3"`, "provider/qwen3", "found: openai"}},
 		"unknown":          {model.Config{}, "opnai/gpt-5", model.ErrUnknownProvider, []string{`"opnai"`, `did you mean "openai"?`, "mistral"}},
+		"program's own":    {model.Config{Clients: map[string]model.Client{"house": registry(model.Config{})}}, "hose/m", model.ErrUnknownProvider, []string{`did you mean "house"?`, "found: house"}},
 		"slash in a name":  {model.Config{Env: env("OPENAI_BASE_URL=http://h/v1")}, "meta/llama", model.ErrUnknownProvider, []string{"openai/meta/llama"}},
 		"malformed":        {model.Config{}, "openai/", model.ErrBadRef, waysOut},
 		"bad base":         {model.Config{Env: env("OPENAI_BASE_URL=ftp://h")}, "openai/m", model.ErrBadProvider, []string{"OPENAI_BASE_URL", "http"}},
