@@ -99,8 +99,8 @@ func (e *Engine) bind(w *workflow.Workflow, digest string, table *program.Table)
 // functions are those of one run: its node functions get what the engine offers, and none begins once whoever follows the run has given it up (S2-36).
 type functions struct {
 	driver.Program
-	engine  *Engine
-	runtime graph.Runtime
+	engine   *Engine
+	services any // a graph.Runtime, put into an interface once
 }
 
 // functionsOf makes the functions of a run.
@@ -127,7 +127,7 @@ func (f functions) Call(ctx context.Context, run string, c *engine.CallFunc, rec
 			return engine.FuncResult{Failure: &engine.Failure{Code: engine.CodeCancelled, Message: "cancelled"}}
 		}
 	}
-	return f.Program.Call(program.WithServices(ctx, f.runtime), run, c, rec)
+	return f.Program.Call(program.WithServices(ctx, f.services), run, c, rec)
 }
 
 // check tells whether a run belongs to the graph.
