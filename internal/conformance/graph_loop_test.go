@@ -82,7 +82,7 @@ var graphLoop = []rule{
 		docs := file(t, "../../graph/doc.go")
 		_, table, ok := strings.Cut(docs, "# Names")
 		same(t, "there is a table", ok, true)
-		for _, name := range strings.Fields(`createNode createDecisionNode createWaitNode createExecutor executeGraph streamGraph routeStream agentNode toolNode
+		for name := range strings.FieldsSeq(`createNode createDecisionNode createWaitNode createExecutor executeGraph streamGraph routeStream agentNode toolNode
 			clearContextNode decisionNode waitNode askUserNode parallelNode subgraphNode contextMonitorNode customToolNode subagentNode parallelSubagentNode
 			StateOf StateUpdate Checkpointer ProgressEvent ExecutionSnapshot ExecutionOptions`) {
 			same(t, name, strings.Contains(table, name), true)
