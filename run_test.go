@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -401,5 +402,28 @@ func TestRecover(t *testing.T) {
 	r, err := hocket.Resume(t.Context(), mine, g, "r")
 	if err == nil && (r.Status != hocket.StatusCompleted || cmp.Diff(r.State.Log, []string{"a", "b"}) != "") || err != nil && !errors.Is(err, hocket.ErrEnded) {
 		t.Errorf("%+v, %v", r, err)
+	}
+}
+
+// P30: a function that ends its goroutine, as t.FailNow does, has failed: the run does not wait for it for ever, nor take nothing for its result.
+func TestGoexit(t *testing.T) {
+	t.Parallel()
+	e := open(t, hocket.Config{})
+	for name, n := range map[string]graph.Node[state]{
+		"function": graph.Do("a", func(context.Context, *state) error { runtime.Goexit(); return nil }, once()),
+		"tool": graph.ToolConfig[state, int, int]{ID: "a", Options: once(), Execute: func(context.Context, int) (int, error) {
+			runtime.Goexit()
+			return 0, nil
+		}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+			defer cancel()
+			r, err := hocket.Run(ctx, e, compiled(t, graph.New[state](name).Start(n).Then(note("z"))), state{})
+			if err != nil || r.Status != hocket.StatusFailed || !strings.Contains(fmt.Sprint(r.Err), "ended its goroutine") || len(r.State.Log) > 0 {
+				t.Errorf("%+v, %v", r, err)
+			}
+		})
 	}
 }
