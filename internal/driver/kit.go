@@ -315,6 +315,11 @@ func GivenUp(c engine.Command, why error) engine.InputData {
 	return resultOf(c, engine.CodeTimeout, why.Error())
 }
 
+// Gone is the result of a call whose function ended its goroutine, by runtime.Goexit, instead of returning.
+func Gone(c engine.Command) engine.InputData {
+	return resultOf(c, engine.CodeFunc, "the function ended its goroutine and gave no result")
+}
+
 func resultOf(c engine.Command, code, message string) engine.InputData {
 	f := &engine.Failure{Code: code, Message: message}
 	switch c := c.(type) {

@@ -84,6 +84,11 @@ func (c *call) run() {
 		return
 	}
 	defer c.release()
+	defer func() {
+		if !c.told.Load() {
+			c.tell(driver.Gone(c.cmd))
+		}
+	}()
 	if c.ctx.Err() != nil {
 		c.tell(driver.Cancelled(c.cmd)) // it was never made
 		return
