@@ -8,6 +8,7 @@ import (
 	"runtime"
 	"slices"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -423,6 +424,44 @@ func TestGoexit(t *testing.T) {
 			r, err := hocket.Run(ctx, e, compiled(t, graph.New[state](name).Start(n).Then(note("z"))), state{})
 			if err != nil || r.Status != hocket.StatusFailed || !strings.Contains(fmt.Sprint(r.Err), "ended its goroutine") || len(r.State.Log) > 0 {
 				t.Errorf("%+v, %v", r, err)
+			}
+		})
+	}
+}
+
+// P7, S2-62: nodes of the queue that run together are merged like branches; without a reducer a field that both change is a conflict.
+func TestQueueTogether(t *testing.T) {
+	t.Parallel()
+	e := open(t, hocket.Config{})
+	for name, reducers := range map[string]map[string]graph.Reducer{"conflict": nil, "merged": {"log": graph.Append(), "n": graph.Sum()}} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			var both sync.WaitGroup
+			both.Add(2)
+			meets := func(id string) graph.Node[state] {
+				return graph.Do(id, func(_ context.Context, s *state) error {
+					both.Done()
+					both.Wait()
+					s.Log, s.N = append(s.Log, id), s.N+1
+					return nil
+				}, once())
+			}
+			g := compiled(t, graph.New[state](name).Start(graph.NewNode("s", graph.TypeTool, func(context.Context, *graph.Context[state]) (graph.Result[state], error) {
+				return graph.Result[state]{Goto: []string{"a", "b"}}, nil
+			})).Node(meets("a")).Node(meets("b")), graph.Config{MaxConcurrency: new(2), Reducers: reducers})
+			r, err := hocket.Run(t.Context(), e, g, state{N: 5, Log: []string{"0"}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if name == "conflict" {
+				if r.Status != hocket.StatusFailed || !strings.Contains(fmt.Sprint(r.Err), `both changed field "log" at the same time`) {
+					t.Errorf("%s, %v", r.Status, r.Err)
+				}
+				return
+			}
+			slices.Sort(r.State.Log)
+			if r.Status != hocket.StatusCompleted || r.State.N != 7 || !slices.Equal(r.State.Log, []string{"0", "a", "b"}) {
+				t.Errorf("%+v, %v", r.State, r.Err)
 			}
 		})
 	}

@@ -26,7 +26,8 @@ type Config struct {
 	Version     string
 	Description string
 	// MaxConcurrency bounds the nodes that run at once; nil runs the queue one at a time, and the branches of a parallel block together (S2-62). Less
-	// than 1 is an error.
+	// than 1 is an error. Nodes of the queue that run together and change one field need a reducer for it, as branches do; it merges in the order in which
+	// they end.
 	MaxConcurrency *int
 	// MaxSteps bounds the executions of nodes, generated ones included; nil is 1,000, an explicit 0 lets none run (S2-32).
 	MaxSteps *int

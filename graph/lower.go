@@ -41,8 +41,14 @@ func (c *compiler[S]) lower() *workflow.Workflow {
 			w.Rules.Reducers[name] = "func:" + reducerPrefix + name
 		}
 	}
+	if !w.Rules.Serial { // what the graph keeps itself is no conflict
+		w.Rules.Reducers[program.FieldUsage], w.Rules.Reducers[caughtField] = Last().word, Last().word
+	}
 	for _, d := range c.nodes {
 		w.Nodes = append(w.Nodes, c.node(w, d))
+		if d.loop != nil && !w.Rules.Serial {
+			w.Rules.Reducers[d.loop.counter] = Last().word
+		}
 		if d.shape == shapeParallel {
 			w.Rules.Reducers[program.FieldUsage] = Last().word
 			w.Nodes = append(w.Nodes, workflow.Node{

@@ -104,6 +104,9 @@ func (r *Run) awaits(id int, sc *scope) bool {
 func (r *Run) completeBlock(id int) {
 	n := r.stepNode(id)
 	update, failure := r.mergeBranches(id)
+	if failure == nil {
+		update, failure = r.united(id, r.step(id).Block.View, update)
+	}
 	if failure != nil {
 		r.cancelBranches(id, "the block failed")
 		r.failStep(id, *failure)

@@ -191,7 +191,12 @@ func (r *Run) handleFunc(d FuncResult) {
 		for i := range d.Signals {
 			r.emitStep(step, &d.Signals[i])
 		}
-		r.complete(step, r.completed(StepCompleted{Output: d.Output, Update: d.Update, Goto: d.Goto}), r.plan.out...)
+		update, f := r.united(step, r.step(step).View, d.Update)
+		if f != nil {
+			r.giveUp(step, *f)
+			return
+		}
+		r.complete(step, r.completed(StepCompleted{Output: d.Output, Update: update, Goto: d.Goto}), r.plan.out...)
 	}
 }
 

@@ -1,0 +1,214 @@
+package engine
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"math"
+	"math/big"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/hocket-run/hocket/workflow"
+)
+
+// united gives what a step changes, where others of its scope changed the state since it started, which had what view holds then: nodes of one queue run
+// together where the flow is not serial. What both changed is reduced, or is a conflict (P7).
+func (r *Run) united(id int, view, update map[string]Value) (map[string]Value, *Failure) {
+	f, st := r.flowOf(id), r.step(id)
+	if f.w.Rules.Serial || len(update) == 0 {
+		return update, nil
+	}
+	now := r.stateAt(st.Scope)
+	var merged map[string]Value
+	for _, name := range sortedKeys(update) {
+		if bytes.Equal(now[name], view[name]) {
+			continue
+		}
+		reducer := f.w.Rules.Reducers[name]
+		if reducer == "" {
+			return nil, conflict(r.scope(st.Scope).Writes[name].Node, r.stepNode(id).ID, name)
+		}
+		v, err := r.reduce(reducer, view[name], now[name], update[name])
+		if err != nil {
+			return nil, unmerged(name, err)
+		}
+		if merged == nil {
+			merged = maps.Clone(update)
+		}
+		merged[name] = v
+	}
+	if merged == nil {
+		return update, nil
+	}
+	return merged, nil
+}
+
+func conflict(one, other, field string) *Failure {
+	return &Failure{
+		Code:    CodeStateConflict,
+		Message: fmt.Sprintf("nodes %q and %q both changed field %q at the same time; declare how it is merged", one, other, field),
+	}
+}
+
+func unmerged(field string, err error) *Failure {
+	return &Failure{Code: CodeStateConflict, Message: fmt.Sprintf("merge field %q: %v", field, err)}
+}
+
+// reduce merges two changes of one field: base is what it was at the fork. Built in are append, sum, merge and last.
+func (r *Run) reduce(name string, base, mine, theirs Value) (Value, error) {
+	if f, ok := strings.CutPrefix(name, "func:"); ok {
+		return r.plan.askValue(f, func(h Host) (Value, error) { return h.Reduce(f, base, mine, theirs) })
+	}
+	switch name {
+	case "last":
+		return theirs, nil
+	case "append":
+		return reduceAs(base, mine, theirs, func(b, m, t []json.RawMessage) ([]json.RawMessage, error) {
+			for _, list := range [2][]json.RawMessage{m, t} {
+				if len(list) < len(b) {
+					return nil, errors.New("a branch made the list shorter")
+				}
+				if !slices.EqualFunc(b, list[:len(b)], sameValue) {
+					return nil, errors.New("a branch changed what was in the list before")
+				}
+			}
+			return append(slices.Clone(m), t[len(b):]...), nil
+		})
+	case "sum":
+		if v, ok := sumWhole(base, mine, theirs); ok {
+			return v, nil
+		}
+		return reduceAs(base, mine, theirs, func(b, m, t float64) (float64, error) {
+			if sum := m + t - b; !math.IsInf(sum, 0) {
+				return sum, nil
+			}
+			return 0, errors.New("the sum is too large")
+		})
+	case "merge":
+		return reduceAs(base, mine, theirs, func(b, m, t map[string]json.RawMessage) (map[string]json.RawMessage, error) {
+			out := maps.Clone(m)
+			for k, v := range t {
+				if was, there := b[k]; there && sameValue(was, v) {
+					continue
+				}
+				if out == nil {
+					out = map[string]json.RawMessage{}
+				}
+				out[k] = v
+			}
+			for k := range b {
+				if _, kept := t[k]; !kept {
+					delete(out, k)
+				}
+			}
+			return out, nil
+		})
+	}
+	return nil, fmt.Errorf("no reducer is called %q", name)
+}
+
+// losers tells whether a fork that waits until then has branches that do not count.
+func losers(until string) bool {
+	return until == workflow.UntilAny || until == workflow.UntilRace || until == workflow.UntilQuorum
+}
+
+// sumWhole is mine + theirs - base where all are whole numbers, whatever their size; floats would round them.
+func sumWhole(base, mine, theirs Value) (Value, bool) {
+	if sum, ok := sumSmall(base, mine, theirs); ok {
+		return strconv.AppendInt(nil, sum, 10), true
+	}
+	sum := new(big.Int)
+	for i, v := range []Value{mine, theirs, base} {
+		n := new(big.Int)
+		if string(v) == "null" { // a zero that an omitempty left out
+			continue
+		}
+		if len(v) > 0 && len(v) < 100 {
+			if _, ok := n.SetString(string(v), 10); !ok {
+				return nil, false
+			}
+		} else if len(v) > 0 {
+			return nil, false
+		}
+		if i == 2 {
+			n.Neg(n)
+		}
+		sum.Add(sum, n)
+	}
+	return Value(sum.String()), true
+}
+
+// sumSmall is sumWhole for numbers so small that nothing can overflow.
+func sumSmall(base, mine, theirs Value) (int64, bool) {
+	var n [3]int64
+	for i, v := range [3]Value{base, mine, theirs} {
+		if len(v) == 0 {
+			continue
+		}
+		if len(v) > 18 {
+			return 0, false
+		}
+		var err error
+		if n[i], err = strconv.ParseInt(string(v), 10, 64); err != nil {
+			return 0, false
+		}
+	}
+	return n[1] + n[2] - n[0], true
+}
+
+func reduceAs[T any](base, mine, theirs Value, f func(b, m, t T) (T, error)) (Value, error) {
+	var b, m, t T
+	for _, x := range []struct {
+		from Value
+		to   *T
+	}{{base, &b}, {mine, &m}, {theirs, &t}} {
+		if len(x.from) == 0 {
+			continue
+		}
+		if err := json.Unmarshal(x.from, x.to); err != nil {
+			return nil, err
+		}
+	}
+	out, err := f(b, m, t)
+	if err != nil {
+		return nil, err
+	}
+	return plainJSON(out)
+}
+
+// plainJSON encodes a value whose texts stand as they are.
+func plainJSON(v any) (Value, error) {
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	if err := e.Encode(v); err != nil {
+		return nil, err
+	}
+	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), nil
+}
+
+// sameValue tells whether two JSON texts are the same value: a text may stand with escapes in one and without in the other, and the members of an object
+// in another order.
+func sameValue(a, b json.RawMessage) bool {
+	if bytes.Equal(a, b) {
+		return true
+	}
+	var plain [2]Value
+	for i, raw := range [2]json.RawMessage{a, b} {
+		d := json.NewDecoder(bytes.NewReader(raw))
+		d.UseNumber()
+		var v any
+		if d.Decode(&v) != nil {
+			return false
+		}
+		var err error
+		if plain[i], err = plainJSON(v); err != nil {
+			return false
+		}
+	}
+	return bytes.Equal(plain[0], plain[1])
+}
