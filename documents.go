@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"github.com/hocket-run/hocket/diag"
+	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/project"
 	"github.com/hocket-run/hocket/internal/service"
 	"github.com/hocket-run/hocket/workflow"
 )
@@ -145,15 +147,35 @@ func (e *Engine) Run(ctx context.Context, w *Workflow, options ...StartOptions) 
 	if err != nil {
 		return nil, err
 	}
-	if ctx.Err() != nil {
+	if ctx.Err() != nil && e.durable {
 		return nil, context.Cause(ctx)
 	}
 	o.ID = cmp.Or(o.ID, service.NewRunID())
+	if ctx.Err() != nil { // an aborted run executes nothing (S2-36)
+		return stillbornRun(w, o), nil
+	}
 	// Under ctx it would not be known whether the run has begun.
 	if _, err := e.Start(context.WithoutCancel(ctx), w, o); err != nil {
 		return nil, err
 	}
 	return e.Wait(ctx, o.ID)
+}
+
+// stillbornRun is the run of a document that was cancelled before it began. Nothing of it is stored.
+func stillbornRun(w *Workflow, o StartOptions) *RunInfo {
+	name, format, now := w.Name(), w.Format(), time.Now().UTC()
+	r := project.Run{
+		ID: o.ID, Status: engine.StatusCancelled, Workflow: project.WorkflowRef{Name: &name, Format: &format},
+		Outputs: map[string]engine.Value{}, Waiting: []project.Waiting{}, Steps: []project.Step{}, EndedAt: &now,
+		Error: &project.Error{Code: engine.CodeCancelled, Message: "cancelled before it began"},
+	}
+	if raw, err := json.Marshal(o.Input); err == nil {
+		r.Input = raw
+	}
+	if o.Branch != "" {
+		r.Workflow.Branch = &o.Branch
+	}
+	return runInfo(r)
 }
 
 // Wait follows a run until it has ended or waits for a person, and gives it. Where ctx is done it does with the run what [Engine.Run] does. Errors:
@@ -177,7 +199,7 @@ func (e *Engine) Wait(ctx context.Context, run string) (*RunInfo, error) {
 	case info.Status == StatusRunning && ctx.Err() != nil:
 		return info, &InterruptedError{Run: run, Cause: context.Cause(ctx)}
 	case info.Status == StatusRunning && st.Interrupted:
-		return info, &InterruptedError{Run: run, Cause: ErrClosed}
+		return info, &InterruptedError{Run: run, Cause: e.leftBy()}
 	}
 	return info, nil
 }

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"runtime/debug"
 	"sync"
+	"sync/atomic"
 
 	"github.com/hocket-run/hocket/internal/journal"
 	"github.com/hocket-run/hocket/internal/service"
@@ -49,6 +50,8 @@ type Engine struct {
 	subgraphs subgraphs
 
 	followers followers
+
+	closing atomic.Bool
 
 	mu     sync.Mutex
 	graphs map[string]*bound
@@ -95,7 +98,10 @@ func programName() string {
 
 // Close interrupts the runs that go on, so that they can be resumed where there is a store, and closes it. It waits up to ten seconds for functions that
 // were told to stop. Calls of the engine after it fail with [ErrClosed].
-func (e *Engine) Close() error { return e.service.Close() }
+func (e *Engine) Close() error {
+	e.closing.Store(true)
+	return e.service.Close()
+}
 
 // Recover takes up the runs that a former process of this program left when it died, of documents and of graphs that are registered by now, and returns
 // when they go on. Runs that cannot go on here are logged and left alone; paused runs wait for their answers. Call it once, after the calls of [Register].

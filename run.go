@@ -269,7 +269,7 @@ func settle[S any](ctx context.Context, g *graph.Compiled[S], f *following) (*Re
 	var s *streaming[S]
 	if f.observer != nil {
 		s = newStreaming(g, f, func(Step[S], error) bool { return true })
-		if err := s.watch(ctx); err != nil && ctx.Err() == nil {
+		if err := s.watch(ctx); err != nil && ctx.Err() == nil && !errors.Is(err, errAbandoned) {
 			f.e.log.Warn("run is not observed to its end", "run", f.run, "err", err)
 		}
 	}
@@ -294,7 +294,7 @@ func settle[S any](ctx context.Context, g *graph.Compiled[S], f *following) (*Re
 	case r.Status == StatusRunning && ctx.Err() != nil:
 		return r, &InterruptedError{Run: f.run, Cause: context.Cause(ctx)}
 	case r.Status == StatusRunning && st.Interrupted:
-		return r, &InterruptedError{Run: f.run, Cause: ErrClosed}
+		return r, &InterruptedError{Run: f.run, Cause: f.e.leftBy()}
 	}
 	return r, nil
 }
@@ -389,7 +389,12 @@ func newStreaming[S any](g *graph.Compiled[S], f *following, yield func(Step[S],
 }
 
 func (s *streaming[S]) watch(ctx context.Context) error {
-	for u, err := range s.e.service.Watch(ctx, s.run, 0) {
+	watched, stop := s.guarded(ctx)
+	defer stop()
+	for u, err := range s.e.service.Watch(watched, s.run, 0) {
+		if err != nil && ctx.Err() == nil && errors.Is(context.Cause(watched), errAbandoned) {
+			return s.rest(ctx, errAbandoned)
+		}
 		if err != nil {
 			return err
 		}

@@ -325,6 +325,17 @@ func TestAbortedBefore(t *testing.T) {
 		if err != nil || r.Status != hocket.StatusCancelled || r.State.N != 7 || len(r.State.Log) > 0 {
 			t.Errorf("%+v, %v", r, err)
 		}
+		w, err := e.Parse("w.yaml", []byte("agents:\n  a: {model: own/m, instruction: Greet.}\nworkflow:\n  steps: [{id: s, type: agent, name: a}]\n"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		doc, err := e.Run(ctx, w, hocket.StartOptions{ID: "doc"})
+		if err != nil || doc.Status != hocket.StatusCancelled || doc.ID != "doc" || doc.Err == nil || !errors.Is(doc.Err, context.Canceled) || len(doc.Steps) > 0 {
+			t.Errorf("document: %+v, %v", doc, err)
+		}
+		if _, err := e.Get(t.Context(), "doc"); !errors.Is(err, hocket.ErrNotFound) {
+			t.Errorf("it is stored: %v", err)
+		}
 		if got, want := trace(t, hocket.Stream(ctx, e, g, state{})), "a cancelled (cancelled before it began)"; got != want {
 			t.Errorf("%s, want %s", got, want)
 		}
