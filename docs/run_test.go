@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"log"
 	"os"
 	"path/filepath"
 	"strings"
@@ -43,7 +42,8 @@ func Example_wait() {
 		defer eng.Close()
 		res, err := hocket.Run(ctx, eng, g, Article{Topic: "tides"}, hocket.RunOptions[Article]{ID: "news-1"})
 		if err != nil {
-			log.Fatal(err)
+			fmt.Println(err)
+			return
 		}
 		if res.Status == hocket.StatusPaused {
 			fmt.Println(res.Snapshot.Waiting[0].Prompt)
@@ -70,13 +70,16 @@ func Example_recover() {
 
 	eng, err := hocket.Open(ctx, hocket.Config{DB: filepath.Join(dir, "app.db")})
 	if err != nil {
-		log.Fatal(err)
+		fmt.Println(err)
+		return
 	}
 	if err := hocket.Register(eng, g); err != nil { // for each graph of the program
-		log.Fatal(err)
+		fmt.Println(err)
+		return
 	}
 	if err := eng.Recover(ctx); err != nil { // what a former process left goes on
-		log.Fatal(err)
+		fmt.Println(err)
+		return
 	}
 	fmt.Println(eng.Close())
 	// Output: <nil>
@@ -152,14 +155,16 @@ func Example_stream() {
 	defer eng.Close()
 	for step, err := range hocket.Stream(ctx, eng, g, Article{Topic: "tides"}) {
 		if err != nil {
-			log.Fatal(err)
+			fmt.Println(err)
+			return
 		}
 		fmt.Println(step.NodeID, step.Status, step.State.Words)
 	}
 
 	for ev, err := range hocket.RouteStream(hocket.Stream(ctx, eng, g, Article{Topic: "tides"}), hocket.ModeUpdates, hocket.ModeDebug) {
 		if err != nil {
-			log.Fatal(err)
+			fmt.Println(err)
+			return
 		}
 		fmt.Println(ev.Mode, ev.NodeID, len(ev.Update))
 	}
@@ -211,14 +216,17 @@ func Example_control() {
 
 	fork, err := eng.Fork(ctx, "news-1", drafted) // a new run with the same past
 	if err != nil {
-		log.Fatal(err)
+		fmt.Println(err)
+		return
 	}
 	if err := eng.Cancel(ctx, "news-1", "not today"); err != nil {
-		log.Fatal(err)
+		fmt.Println(err)
+		return
 	}
 	for ev, err := range eng.Watch(ctx, "news-1") { // what happened, then what happens, until the run ends
 		if err != nil {
-			log.Fatal(err)
+			fmt.Println(err)
+			return
 		}
 		fmt.Println(strings.TrimSpace(ev.Type + " " + ev.Node))
 	}
