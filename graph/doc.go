@@ -66,8 +66,8 @@
 // go on at a recovery node ([ErrorAction]). What nothing handled gets to the node of [Builder.Catch]; after it the run fails with the first error, unless
 // that node goes on with a goto.
 //
-// [SchemaValidationError], [NodeExecutionError], [TimeoutError] and [StopError] work with errors.As, in OnError and RetryOn too. Other errors are text once
-// they are recorded: what is to be decided by their kind is decided in the function, or by their text.
+// OnError and RetryOn get the error that the function returned, within a *[NodeExecutionError]: errors.Is and errors.As find your own errors in it, and
+// [SchemaValidationError], [TimeoutError] and [StopError]. In the journal, and so in what Run gives, an error is its text and a code.
 //
 // # Durability
 //

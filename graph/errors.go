@@ -90,7 +90,7 @@ func (e *routeError) Error() string {
 
 // failureOf makes the record of an error.
 func failureOf(err error) *program.Failure {
-	f := &program.Failure{Message: err.Error()}
+	f := &program.Failure{Message: err.Error(), Err: err}
 	if broken, ok := errors.AsType[*panicError](err); ok {
 		f.Stack = broken.stack
 	}
@@ -113,9 +113,14 @@ func failureOf(err error) *program.Failure {
 	return f
 }
 
-// errorOf makes an error of a record, as error handlers see it: a *NodeExecutionError, in which errors.As finds a *SchemaValidationError where it was one.
+// errorOf makes the error of a failure, as error handlers see it: a *NodeExecutionError around the error that the function returned. Where that error was
+// not kept, as for a failure inside a subgraph, errors.As finds a *SchemaValidationError and errors.Is ErrUnknownOutcome where it was one.
 func errorOf(f program.Failure) error {
-	cause := errors.New(f.Message)
+	cause := f.Err
+	if cause != nil {
+		return &NodeExecutionError{NodeID: f.Node, Cause: cause}
+	}
+	cause = errors.New(f.Message)
 	switch f.Code {
 	case codeSchema:
 		cause = &SchemaValidationError{Message: f.Message}

@@ -344,3 +344,35 @@ func TestClearContext(t *testing.T) {
 		})
 	}
 }
+
+// pressError is an error of the program's own.
+type pressError struct{ sheet int }
+
+func (e *pressError) Error() string { return fmt.Sprintf("sheet %d is stuck", e.sheet) }
+
+// S2-41, S2-42: predicates and handlers find the program's own errors by errors.Is and errors.As, at each attempt.
+func TestOwnErrors(t *testing.T) {
+	t.Parallel()
+	fails := func(opts graph.NodeOptions[state]) graph.Node[state] {
+		return graph.NewNode("press", graph.TypeTool, func(_ context.Context, c *graph.Context[state]) (graph.Result[state], error) {
+			return graph.Result[state]{}, fmt.Errorf("print: %w", errors.Join(errBroken, &pressError{c.Attempt}))
+		}, opts)
+	}
+	sheet := func(err error) int {
+		var own *pressError
+		if !errors.Is(err, errBroken) || !errors.As(err, &own) {
+			t.Errorf("%v (%T) holds none of the program's errors", err, err)
+			return 0
+		}
+		return own.sheet
+	}
+	b := graph.New[state]("own").Start(fails(graph.NodeOptions[state]{Retry: &graph.Retry{RetryOn: func(err error) bool { return sheet(err) < 2 }}}))
+	run(t, b, state{}).want("press", "print: it is broken\nsheet 2 is stuck")
+	b = graph.New[state]("own").Start(fails(graph.NodeOptions[state]{OnError: func(err error, _ *graph.Context[state]) graph.ErrorAction[state] {
+		if sheet(err) != 1 {
+			return graph.ErrorAction[state]{}
+		}
+		return graph.ErrorAction[state]{Action: graph.ActionSkip}
+	}}))
+	run(t, b, state{}).want("press", "completed")
+}

@@ -353,6 +353,7 @@ type failureRecord struct {
 	Node      string `json:"node"`
 	Retryable bool   `json:"retryable"`
 	Stack     string `json:"stack,omitempty"`
+	Err       error  `json:"-"`
 }
 
 // caught reads a failure as it comes along an error edge.

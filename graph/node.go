@@ -153,7 +153,7 @@ type NodeOptions[S any] struct {
 	Model string
 	// Retry says how failures are tried again. Nil is [DefaultRetry] for nodes that call a function, none for all others.
 	Retry *Retry
-	// OnError decides what becomes of a failed attempt, before Retry does. It must be pure.
+	// OnError decides what becomes of a failed attempt, before Retry does. It must be pure. The error is as in [Retry].RetryOn.
 	OnError func(err error, c *Context[S]) ErrorAction[S]
 	// Recovery lets an error handler go to this node (S2-42).
 	Recovery bool
@@ -169,8 +169,9 @@ type Retry struct {
 	Backoff *time.Duration
 	// Multiplier of the delay from attempt to attempt; 0 is 2.
 	Multiplier float64
-	// RetryOn tells which errors are worth another attempt; nil: all. It must be pure. The error is the recorded one, as OnError gets it: its text, and a
-	// *[SchemaValidationError] or [ErrUnknownOutcome] where it was one; errors of your own are not found in it by errors.Is and errors.As.
+	// RetryOn tells which errors are worth another attempt; nil: all. It must be pure. The error is a *[NodeExecutionError] around the one that the function
+	// returned, so errors.Is and errors.As find your own in it. What comes out of a subgraph is text by then, but for *[SchemaValidationError] and
+	// [ErrUnknownOutcome].
 	RetryOn func(err error) bool
 }
 

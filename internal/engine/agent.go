@@ -274,7 +274,7 @@ func (r *Run) modelFailed(key string, c *call, f Failure) {
 	if f.Node == "" {
 		f.Node = r.nodeID(id)
 	}
-	if !r.handledByProgram(id, key, &f) {
+	if !r.handledByProgram(id, key, &f, nil) {
 		if delay, ok := r.retry(id, f); ok {
 			r.retryCall(id, key, delay, f)
 			return

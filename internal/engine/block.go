@@ -177,10 +177,12 @@ func (r *Run) callFailed(key string, c *call, f Failure) {
 	if f.Node == "" {
 		f.Node = r.nodeID(c.Step)
 	}
-	if r.handledByProgram(c.Step, key, &f) {
+	asked := f
+	f.Err = nil // what follows is recorded
+	if r.handledByProgram(c.Step, key, &f, asked.Err) {
 		return
 	}
-	if delay, ok := r.retry(c.Step, f); ok {
+	if delay, ok := r.retry(c.Step, asked); ok {
 		r.retryCall(c.Step, key, delay, f)
 		return
 	}
@@ -195,7 +197,7 @@ func (r *Run) failStep(id int, f Failure) {
 	if f.Node == "" {
 		f.Node = r.nodeID(id)
 	}
-	if r.handledByProgram(id, "", &f) {
+	if r.handledByProgram(id, "", &f, nil) {
 		return
 	}
 	if delay, ok := r.retry(id, f); ok && !isLimit(f.Code) {

@@ -19,6 +19,9 @@ type Failure struct {
 	RetryAfterMS int64 `json:"retryAfterMs,omitempty"`
 	// Stack is where a function of a Go program panicked; "" otherwise. It is for whoever mends the program, never a part of the message.
 	Stack string `json:"stack,omitempty"`
+	// Err is the error itself as a function of the program returned it, for the error handler and the retry predicate of its node, which are asked in the
+	// activation that takes the result. It is in no event and no state; nil where the failure comes from elsewhere.
+	Err error `json:"-"`
 }
 
 // FailedAttempt is one failure of a run with typed state: of a function's attempt, or of a step as a whole (S2-78).

@@ -174,8 +174,10 @@ func (r *Run) handleFunc(d FuncResult) {
 		return
 	}
 	late, step, attempt := c.State == callCancelled, c.Step, c.Attempt
+	var cause error
 	if d.Failure != nil {
 		f := d.Failure.clean()
+		cause, f.Err = f.Err, nil
 		d = FuncResult{Failure: &f, Output: d.Output}
 	}
 	r.emitStep(step, r.mem.returned.put(FuncReturned{
@@ -186,7 +188,9 @@ func (r *Run) handleFunc(d FuncResult) {
 	case d.Failure != nil && d.Failure.Code == CodeCancelled && r.cancelled(): // it stopped, or was never made
 		r.cancelStep(step, "the run was cancelled")
 	case d.Failure != nil:
-		r.callFailed(key, r.s.Calls[key], *d.Failure)
+		f := *d.Failure
+		f.Err = cause
+		r.callFailed(key, r.s.Calls[key], f)
 	default:
 		for i := range d.Signals {
 			r.emitStep(step, &d.Signals[i])

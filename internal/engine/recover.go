@@ -69,7 +69,7 @@ func (r *Run) lost(key, what string) {
 	default:
 		// No retry policy applies: trying again is what was decided against.
 		f := Failure{Code: CodeOutcomeUnknown, Message: fmt.Sprintf("outcome of tool %s is unknown", c.Tool), Node: r.nodeID(step)}
-		if !r.handledByProgram(step, "", &f) {
+		if !r.handledByProgram(step, "", &f, nil) {
 			r.giveUp(step, f)
 		}
 		return

@@ -178,14 +178,16 @@ func matches(patterns []string, f Failure) bool {
 
 // handledByProgram asks the node's error handler and does what it says (S2-42). f may be replaced. key is the call that failed, "" where the step did
 // as a whole. False: the retry policy decides.
-func (r *Run) handledByProgram(id int, key string, f *Failure) bool {
+func (r *Run) handledByProgram(id int, key string, f *Failure, cause error) bool {
 	n := r.stepNode(id)
 	if n.OnError == "" {
 		return false
 	}
 	var act ErrorAction
 	err := r.plan.ask(n.OnError, func(h Host) (err error) {
-		act, err = h.OnError(n.OnError, *f, r.view(id, nil))
+		asked := *f
+		asked.Err = cause
+		act, err = h.OnError(n.OnError, asked, r.view(id, nil))
 		return err
 	})
 	for _, field := range sortedKeys(act.Update) {

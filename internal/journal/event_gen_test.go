@@ -100,6 +100,9 @@ func fill(t testing.TB, s source, v reflect.Value, name string, optional bool) {
 		for i := range v.NumField() {
 			f := v.Type().Field(i)
 			tag, opts, _ := strings.Cut(f.Tag.Get("json"), ",")
+			if tag == "-" {
+				continue // no stored form
+			}
 			fill(t, s, v.Field(i), tag, opts != "")
 		}
 	case reflect.Pointer:

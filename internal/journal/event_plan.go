@@ -122,7 +122,10 @@ func (p *plan) addFields() error {
 	for i := range p.typ.NumField() {
 		sf := p.typ.Field(i)
 		name, opts, _ := strings.Cut(sf.Tag.Get("json"), ",")
-		if !sf.IsExported() || sf.Anonymous || name == "" || name == "-" {
+		if sf.Tag.Get("json") == "-" {
+			continue // said to have no stored form
+		}
+		if !sf.IsExported() || sf.Anonymous || name == "" {
 			return fmt.Errorf("field %s.%s has no stored form", p.typ, sf.Name)
 		}
 		fp, err := newPlan(sf.Type)

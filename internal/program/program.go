@@ -53,6 +53,8 @@ type Failure struct {
 	Retryable bool
 	// Stack is where a function panicked; "" otherwise.
 	Stack string
+	// Err is the error itself where the failure just happened in this process; nil for one that was recorded.
+	Err error
 }
 
 // Action is what an error handler decides (S2-42): Kind is `retry`, `skip`, `abort`, `goto`, or "" to let the retry policy decide.

@@ -141,12 +141,12 @@ func attempts(list []engine.FailedAttempt) []program.FailedAttempt {
 }
 
 func failed(f engine.Failure) program.Failure {
-	return program.Failure{Code: f.Code, Message: f.Message, Node: f.Node, Retryable: f.Retryable, Stack: f.Stack}
+	return program.Failure{Code: f.Code, Message: f.Message, Node: f.Node, Retryable: f.Retryable, Stack: f.Stack, Err: f.Err}
 }
 
 func failureOf(f program.Failure) *engine.Failure {
 	if f.Code == "" {
 		f.Code = engine.CodeFunc
 	}
-	return &engine.Failure{Code: f.Code, Message: f.Message, Node: f.Node, Retryable: f.Retryable, Stack: f.Stack}
+	return &engine.Failure{Code: f.Code, Message: f.Message, Node: f.Node, Retryable: f.Retryable, Stack: f.Stack, Err: f.Err}
 }
