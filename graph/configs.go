@@ -177,7 +177,7 @@ type ToolConfig[S, A, R any] struct {
 	ToolName string
 	// Execute is required. It should heed ctx, which is done at the timeout; a tool that does not is failed all the same (S2-46).
 	Execute func(ctx context.Context, args A) (R, error)
-	// Args are the arguments, ArgsFunc makes them of the state and wins.
+	// Args are the arguments, one value for all calls, which Execute must not change; ArgsFunc makes them of the state and wins.
 	Args     A
 	ArgsFunc func(S) A
 	// Output writes the result into the state. The result stands in the outputs under ID where it is nil.

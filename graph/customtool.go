@@ -17,7 +17,7 @@ type CustomToolConfig[S, A, R any] struct {
 	ToolName string
 	// InputSchema is checked against the arguments before each call; nil: no check.
 	InputSchema *Schema
-	// Args are the arguments, ArgsFunc makes them of the state and wins. It must be pure.
+	// Args are the arguments, one value for all calls; ArgsFunc makes them of the state and wins. It must be pure.
 	Args     A
 	ArgsFunc func(S) A
 	// Output writes the result into the state. The result stands in the outputs under ID where it is nil.

@@ -376,3 +376,11 @@ func TestOwnErrors(t *testing.T) {
 	}}))
 	run(t, b, state{}).want("press", "completed")
 }
+
+// S2-7: a goto of the program to the error handler, without a failure, is a failure that says so.
+func TestHandlerWithoutFailure(t *testing.T) {
+	t.Parallel()
+	b := graph.New[state]("odd").Start(goes("first", "handler")).Catch(note("handler"))
+	w := run(t, b, state{})
+	w.want("first, handler", "the error handler was reached by a goto, without a failure to handle")
+}

@@ -359,8 +359,8 @@ type failureRecord struct {
 // caught reads a failure as it comes along an error edge.
 func caught(raw json.RawMessage) program.Failure {
 	var in handledFailure
-	if err := json.Unmarshal(raw, &in); err != nil {
-		return program.Failure{Message: "the failure that was handled cannot be read: " + err.Error()}
+	if err := json.Unmarshal(raw, &in); err != nil || in.Error == (failureRecord{}) {
+		return program.Failure{Message: "the error handler was reached by a goto, without a failure to handle"}
 	}
 	return program.Failure(in.Error)
 }

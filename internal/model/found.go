@@ -134,6 +134,9 @@ func (r *Registry) withWaysOut(err error) error {
 		}
 	}
 	ways := []string{choose, "answer the calls from a reply script with --replies FILE"}
+	if r.cfg.WaysOut != nil {
+		ways = slices.Clone(r.cfg.WaysOut)
+	}
 	if !r.hasOpenAIServer() {
 		ways = append(ways, "point OPENAI_BASE_URL at an OpenAI-compatible server")
 	}

@@ -77,6 +77,8 @@ type Config struct {
 	Adapters map[Protocol]Factory
 	// Clients are providers that the program itself gives, by name. They win over definitions and known providers of that name.
 	Clients map[string]Client
+	// WaysOut say what may be done where a reference has nowhere to go; nil: what may be done on the command line.
+	WaysOut []string
 	// TotalTimeout and IdleTimeout bound each call as WithTimeouts says.
 	TotalTimeout, IdleTimeout time.Duration
 }

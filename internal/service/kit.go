@@ -78,6 +78,17 @@ func (k *kits) defaultModel(w *workflow.Workflow) string {
 	return ""
 }
 
+// waysOut says to a Go program what may be done where there is no model; nil for the command line.
+func (k *kits) waysOut() []string {
+	if k.cfg.Kind != journal.KindProgram {
+		return nil
+	}
+	return []string{
+		"name another model in StartOptions, RunOptions or HOCKET_MODEL", "give the engine a model by WithModel or providers by WithAdapters(provider.All())",
+		"answer the calls of a document by StartOptions.Replies",
+	}
+}
+
 // registry finds the providers of a workflow. trusted: the operator stands behind the addresses that the document names.
 func (k *kits) registry(w *workflow.Workflow, trusted bool) *model.Registry {
 	defs := map[string]model.ProviderDef{}
@@ -85,7 +96,7 @@ func (k *kits) registry(w *workflow.Workflow, trusted bool) *model.Registry {
 		defs[name] = model.ProviderDef{Protocol: model.Protocol(p.Kind), BaseURL: p.BaseURL, KeyEnv: p.KeyEnv, Trusted: trusted}
 	}
 	// The driver's kit bounds each call, by the node's own limit where it has one: a second clock here would cut the longer ones short (P11).
-	return model.NewRegistry(model.Config{Env: k.cfg.Env, Providers: defs, Adapters: k.cfg.Adapters, Clients: k.cfg.Models, TotalTimeout: -1, IdleTimeout: -1})
+	return model.NewRegistry(model.Config{Env: k.cfg.Env, Providers: defs, Adapters: k.cfg.Adapters, Clients: k.cfg.Models, WaysOut: k.waysOut(), TotalTimeout: -1, IdleTimeout: -1})
 }
 
 // checkModels tells whether every agent has a model that calls can go to.
