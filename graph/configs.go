@@ -134,6 +134,9 @@ const (
 	StrategyRace Strategy = "race"
 	// StrategyAny goes on with the first branch that succeeds and cancels the rest; it fails when all fail.
 	StrategyAny Strategy = "any"
+	// StrategyQuorum goes on with the first [ParallelConfig].Quorum branches that succeed and cancels the rest; it fails as soon as too few can. The document
+	// does not have it.
+	StrategyQuorum Strategy = "quorum"
 )
 
 // BranchResult is the output of one branch of a parallel block; Output is nil where the branch gave none.
@@ -150,8 +153,10 @@ type ParallelConfig[S any] struct {
 	Branches []string
 	// Strategy is [StrategyAll] where empty.
 	Strategy Strategy
-	// Merge writes the results into the state, in declared order, those of the winner alone for [StrategyRace] and [StrategyAny]. The state has what the branches changed.
-	// Nil: the results stand in the outputs alone (S2-57). It must be pure.
+	// Quorum is how many branches must succeed, between 1 and their number; for [StrategyQuorum] alone.
+	Quorum int
+	// Merge writes the results into the state, in declared order: those of all branches, or of the winners for the other strategies. The state has what these
+	// branches changed. Nil: the results stand in the outputs alone (S2-57). It must be pure.
 	Merge   func(s *S, results []BranchResult) error
 	Options NodeOptions[S]
 }
@@ -161,6 +166,13 @@ func (c ParallelConfig[S]) define() *def[S] {
 	d := &def[S]{id: c.ID, typ: TypeParallel, shape: shapeParallel, opts: c.Options, parallel: &c}
 	switch c.Strategy {
 	case "", StrategyAll, StrategyRace, StrategyAny:
+		if c.Quorum != 0 {
+			d.problem = problemf("Parallel node %q has a quorum, but the strategy %q", c.ID, c.strategy())
+		}
+	case StrategyQuorum:
+		if c.Quorum < 1 || c.Quorum > len(c.Branches) {
+			d.problem = problemf("Parallel node %q waits for %d of %d branches", c.ID, c.Quorum, len(c.Branches))
+		}
 	default:
 		d.problem = problemf("Parallel node %q has the unknown strategy %q", c.ID, c.Strategy)
 	}

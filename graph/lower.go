@@ -132,7 +132,7 @@ func (c *compiler[S]) node(w *workflow.Workflow, d *def[S]) workflow.Node {
 		}
 	case shapeParallel:
 		n.Kind = workflow.KindFork
-		n.Fork = &workflow.Fork{Join: d.id + suffixJoin, Until: string(d.parallel.strategy()), Shape: workflow.ShapeSteps}
+		n.Fork = &workflow.Fork{Join: d.id + suffixJoin, Until: string(d.parallel.strategy()), Quorum: d.parallel.Quorum, Shape: workflow.ShapeSteps}
 		for _, br := range d.parallel.Branches {
 			n.Fork.Branches = append(n.Fork.Branches, workflow.Branch{ID: br})
 		}

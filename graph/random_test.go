@@ -28,7 +28,7 @@ func drawNode(t *rapid.T, next *int) graph.Node[state] {
 	case 1:
 		return graph.WaitNode[state](id, "?")
 	case 2:
-		return graph.ParallelConfig[state]{ID: id, Branches: []string{other(), other()}, Strategy: rapid.SampledFrom([]graph.Strategy{"", graph.StrategyAny, graph.StrategyRace}).Draw(t, "strategy")}
+		return drawStrategy(t, graph.ParallelConfig[state]{ID: id, Branches: []string{other(), other()}})
 	case 3:
 		return breaks(id, rapid.IntRange(-1, 2).Draw(t, "fails"))
 	case 4:
@@ -86,14 +86,21 @@ func drawGraph(t *rapid.T) *graph.Builder[state] {
 	return b
 }
 
+func drawStrategy(t *rapid.T, c graph.ParallelConfig[state]) graph.ParallelConfig[state] {
+	c.Strategy = rapid.SampledFrom([]graph.Strategy{"", graph.StrategyAny, graph.StrategyRace, graph.StrategyQuorum}).Draw(t, "strategy")
+	if c.Strategy == graph.StrategyQuorum {
+		c.Quorum = rapid.IntRange(1, len(c.Branches)).Draw(t, "quorum")
+	}
+	return c
+}
+
 // drawBlock adds a parallel block whose branches hold whatever the main flow may.
 func drawBlock(t *rapid.T, b *graph.Builder[state], next *int, depth int) {
 	*next++
 	c := graph.ParallelConfig[state]{
 		ID: fmt.Sprintf("block%d", *next), Branches: []string{fmt.Sprintf("l%d", *next), fmt.Sprintf("r%d", *next)},
-		Strategy: rapid.SampledFrom([]graph.Strategy{"", graph.StrategyAny, graph.StrategyRace}).Draw(t, "strategy"),
 	}
-	b.Parallel(c)
+	b.Parallel(drawStrategy(t, c))
 	odd := func(s state) bool { return s.N%2 == 1 }
 	for _, name := range c.Branches {
 		b.Branch(name, func(b *graph.Builder[state]) {
