@@ -27,7 +27,7 @@ func (a *app) cancelCmd() *cobra.Command {
 				}
 				return notFound(err, args[0])
 			}
-			st, err := s.Wait(c.Context(), args[0])
+			st, err := s.Stopped(c.Context(), args[0])
 			if err != nil {
 				return err
 			}

@@ -124,6 +124,29 @@ func (s *Service) Wait(ctx context.Context, run string) (driver.State, error) {
 	return s.driver.Wait(ctx, run)
 }
 
+// Stopped is Wait for a run that was cancelled: it waits for the runs that it started, too, which may have been left without it.
+func (s *Service) Stopped(ctx context.Context, run string) (driver.State, error) {
+	st, err := s.driver.Wait(ctx, run)
+	if err != nil {
+		return st, err
+	}
+	q := journal.Query{Parent: run, Statuses: []journal.Status{journal.StatusPending, journal.StatusRunning}}
+	for {
+		heads, next, err := s.store.List(ctx, q)
+		if err != nil {
+			return st, err
+		}
+		for _, h := range heads {
+			if _, err := s.driver.Wait(ctx, h.Run); err != nil {
+				return st, err
+			}
+		}
+		if q.Cursor = next; next == "" {
+			return st, nil
+		}
+	}
+}
+
 // Follow is Wait that gives the events of the run meanwhile, all of them, in order.
 func (s *Service) Follow(ctx context.Context, run string, take func(*engine.Event) error) (driver.State, error) {
 	return s.driver.Follow(ctx, run, take)
