@@ -262,7 +262,7 @@ func (a *agent) work(ctx context.Context, id sdk.SessionId) {
 // tool asks for leave, and does what it may.
 func (a *agent) tool(ctx context.Context, id sdk.SessionId, kind string) {
 	a.update(ctx, id, sdk.StartToolCall("1", "touch done", sdk.WithStartKind(sdk.ToolKind(kind)), sdk.WithStartRawInput(map[string]any{"command": "touch done"})))
-	res, err := a.conn.RequestPermission(ctx, sdk.RequestPermissionRequest{
+	res, err := a.conn.RequestPermission(context.WithoutCancel(ctx), sdk.RequestPermissionRequest{ // a cancelled turn's questions are answered, too
 		SessionId: id, ToolCall: sdk.ToolCallUpdate{ToolCallId: "1", Kind: new(sdk.ToolKind(kind)), Title: new("touch done"), RawInput: map[string]any{"command": "touch done"}},
 		Options: []sdk.PermissionOption{
 			{OptionId: "always", Kind: sdk.PermissionOptionKindAllowAlways, Name: "Always"},
