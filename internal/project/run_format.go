@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"maps"
 	"strconv"
+	"strings"
 
 	"github.com/hocket-run/hocket/internal/engine"
 	"github.com/hocket-run/hocket/workflow"
@@ -41,7 +42,11 @@ func (f *Folder) addFormat(r *Run) {
 		}
 	case formatGraph:
 		r.State = make(map[string]engine.Value, len(f.state))
-		maps.Copy(r.State, f.state)
+		for name, v := range f.state {
+			if !strings.HasPrefix(name, "$") && !strings.HasPrefix(name, "outputs.") { // what graphs keep beside the user's state (S2-75)
+				r.State[name] = v
+			}
+		}
 	}
 	m := f.created.Meta
 	if f.format() == formatRounds || m[MetaTargetType] != "" {

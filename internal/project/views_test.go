@@ -159,6 +159,8 @@ func TestGraphState(t *testing.T) {
 		step(2, "par")
 	wantJSON(t, Fold("r", definition("graph", fork("par", "j", "", "b")), j.events).Run().State, `{"n":1,"kept":true}`)
 	j.step(2, "par", update("n", "6"))
+	// S2-75: what the graph keeps beside the user's state is not shown as the user's.
+	j.step(4, "loop", started(workflow.KindFunc, 3), update("outputs.loop_start_1_iteration", "2")).step(5, "m", started(workflow.KindFunc, 4), update("$usage", `{}`))
 	wantJSON(t, Fold("r", definition("graph", fork("par", "j", "", "b")), j.events).Run().State, `{"n":6,"kept":true}`)
 	if Fold("r", definition("steps"), j.events).Run().State != nil {
 		t.Error("other formats show a state")
