@@ -146,26 +146,9 @@ func (w *writer) mapping(p *plan, v reflect.Value) error {
 	for it := v.MapRange(); it.Next(); {
 		keys = append(keys, it.Key().String())
 	}
-	slices.Sort(keys)
-	w.buf = append(w.buf, '{')
-	n := len(w.path)
-	w.path = append(w.path, pathStep{})
-	for i, key := range keys {
-		if i > 0 {
-			w.buf = append(w.buf, ',')
-		}
-		if err := w.name(key); err != nil {
-			return err
-		}
-		w.buf = append(w.buf, ':')
-		w.path[n] = pathStep{name: key, index: -1}
-		if err := w.value(p.elem, v.MapIndex(reflect.ValueOf(key).Convert(p.typ.Key()))); err != nil {
-			return fmt.Errorf("%s: %w", key, err)
-		}
-	}
-	w.path = w.path[:n]
-	w.buf = append(w.buf, '}')
-	return nil
+	return w.members(keys, func(key string) error {
+		return w.value(p.elem, v.MapIndex(reflect.ValueOf(key).Convert(p.typ.Key())))
+	})
 }
 
 // values is mapping for the fields of a state.
@@ -175,6 +158,11 @@ func (w *writer) values(m map[string]json.RawMessage) error {
 	for key := range m {
 		keys = append(keys, key)
 	}
+	return w.members(keys, func(key string) error { return w.json(m[key]) })
+}
+
+// members writes an object whose keys are given in any order; write appends the value of one.
+func (w *writer) members(keys []string, write func(key string) error) error {
 	slices.Sort(keys)
 	w.buf = append(w.buf, '{')
 	n := len(w.path)
@@ -188,7 +176,7 @@ func (w *writer) values(m map[string]json.RawMessage) error {
 		}
 		w.buf = append(w.buf, ':')
 		w.path[n] = pathStep{name: key, index: -1}
-		if err := w.json(m[key]); err != nil {
+		if err := write(key); err != nil {
 			return fmt.Errorf("%s: %w", key, err)
 		}
 	}
