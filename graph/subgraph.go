@@ -160,15 +160,11 @@ func (c *compiler[S]) subgraphFunctions(t *program.Table, d *def[S]) {
 
 // entered gives the first state of an inner graph: what the node makes of this one's, with the model beside it.
 func (c *compiler[S]) entered(d *def[S], state program.Fields) (program.Value, error) {
-	s, err := decode[S](state)
+	s, err := c.codec.decode(state)
 	if err != nil {
 		return nil, err
 	}
-	before, err := encode(s)
-	if err != nil {
-		return nil, err
-	}
-	if err := c.validator.ValidateNodeInput(d.id, d.opts.InputSchema, before); err != nil {
+	if err := c.validator.ValidateNodeInput(d.id, d.opts.InputSchema, &s); err != nil {
 		return nil, err
 	}
 	first, err := d.sub.enter(s)
@@ -185,26 +181,13 @@ func (c *compiler[S]) entered(d *def[S], state program.Fields) (program.Value, e
 
 // left gives what the last state of an inner graph changes in this one's.
 func (c *compiler[S]) left(d *def[S], last program.Value, state program.Fields) (program.Fields, error) {
-	s, err := decode[S](state)
-	if err != nil {
-		return nil, err
-	}
-	before, err := encode(s)
-	if err != nil {
-		return nil, err
-	}
-	if err := d.sub.leave(&s, last); err != nil {
-		return nil, err
-	}
-	after, err := encode(s)
-	if err != nil {
-		return nil, err
-	}
-	if err := c.validator.ValidateNodeOutput(d.id, d.opts.OutputSchema, after); err != nil {
-		return nil, err
-	}
-	if err := c.validator.Validate(after); err != nil {
-		return nil, err
-	}
-	return changes(before, after), nil
+	return c.codec.changed(state, func(s *S) error {
+		if err := d.sub.leave(s, last); err != nil {
+			return err
+		}
+		if err := c.validator.ValidateNodeOutput(d.id, d.opts.OutputSchema, s); err != nil {
+			return err
+		}
+		return c.validator.Validate(s)
+	})
 }
