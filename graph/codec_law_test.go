@@ -149,8 +149,11 @@ func sameAsPlain[S any](plain bool) func(*testing.T) {
 			var first S
 			fill(t, reflect.ValueOf(&first).Elem(), 3)
 			fields, err := encode(first)
+			if err != nil { // no run can have such a state, but a node can make it: see mutate
+				fields, err = encode(*new(S))
+			}
 			if err != nil {
-				t.Skip(err)
+				t.Fatal(err)
 			}
 			disturb(t, fields)
 			kept := map[string]string{}
