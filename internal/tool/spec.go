@@ -13,9 +13,19 @@ import (
 // The types of toolsets that Hocket itself gives. A spec of another type is kept, with a warning where it is parsed; the wiring's map of [Type]
 // values says what a run can open.
 const (
-	TypeMCP   = "mcp"
-	TypeThink = "think"
-	TypeTodo  = "todo"
+	TypeMCP        = "mcp"
+	TypeThink      = "think"
+	TypeTodo       = "todo"
+	TypeFilesystem = "filesystem"
+	TypeShell      = "shell"
+	TypeScript     = "script"
+	TypeFetch      = "fetch"
+	TypeWebSearch  = "web_search"
+	TypeAPI        = "api"
+	TypeOpenAPI    = "openapi"
+	TypeMemory     = "memory"
+	TypeUserPrompt = "user_prompt"
+	TypeWorkflow   = "workflow"
 )
 
 // Spec is one entry of a `toolsets:` list, as in steps documents and in the file of --tools. Its JSON form is that of the document, so it can be
