@@ -75,7 +75,7 @@ func (s *Service) Cancel(ctx context.Context, run, reason string) error {
 	if err != nil && !errors.Is(err, engine.ErrEnded) {
 		return err
 	}
-	found, more := s.cancelBranches(ctx, run, reason)
+	found, more := s.cancelChildren(ctx, run, reason)
 	if more != nil || found {
 		return more
 	}

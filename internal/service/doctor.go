@@ -55,6 +55,7 @@ func Diagnose(ctx context.Context, cfg Config) Report {
 		{"mcp", "toolset in a document or in --tools; commands need --trust, or --tools that names them"},
 		{"think", "toolset in a document or in --tools"},
 		{"todo", "toolset in a document or in --tools"},
+		{"workflow", "toolset in a document or in --tools that names a stored workflow"},
 	}
 	return r
 }

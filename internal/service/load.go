@@ -16,6 +16,7 @@ import (
 	"github.com/hocket-run/hocket/internal/format"
 	"github.com/hocket-run/hocket/internal/format/agents"
 	"github.com/hocket-run/hocket/internal/model"
+	"github.com/hocket-run/hocket/internal/tool"
 	"github.com/hocket-run/hocket/workflow"
 )
 
@@ -23,7 +24,7 @@ import (
 const MaxDocumentBytes = 8 << 20
 
 // toolTypes are the toolsets that kits can open.
-var toolTypes = []string{"mcp", "think", "todo"}
+var toolTypes = []string{tool.TypeMCP, tool.TypeThink, tool.TypeTodo, tool.TypeWorkflow}
 
 // missingTools are tools that documents may name and nothing offers yet (S0-55).
 var missingTools = []string{"web_search"}

@@ -8,7 +8,6 @@ import (
 	"maps"
 	"regexp"
 	"slices"
-	"time"
 
 	"github.com/hocket-run/hocket/internal/chat"
 	"github.com/hocket-run/hocket/internal/driver"
@@ -62,23 +61,18 @@ func (b *branchRuns) Call(ctx context.Context, c tool.Call) (tool.Result, error)
 		return tool.Result{}, tool.Errorf(tool.KindUnknownTool, c.Name, "branch %q is not in the definition", c.Node)
 	}
 	run := branchRun(b.info.Run, b.info.Workflow.Branches[i].ID, i)
-	if err := b.begin(ctx, run, b.info.Workflow.Branches[i], c); err != nil {
+	children := childRuns{b.s, b.info}
+	err := children.drive(ctx, run, func(ctx context.Context) error {
+		spec, err := b.spec(ctx, run, b.info.Workflow.Branches[i], c)
+		if err == nil {
+			_, err = b.s.driver.Start(ctx, spec)
+		}
+		return err
+	})
+	if err != nil {
 		return tool.Result{}, err
 	}
-	for {
-		st, err := b.s.driver.Wait(ctx, run)
-		switch {
-		case err != nil:
-			b.stopped(ctx, run)
-			return tool.Result{}, err
-		case st.Interrupted: // its owner died
-			if err := b.takeUp(ctx, run); err != nil {
-				return tool.Result{}, err
-			}
-			continue
-		}
-		return b.result(ctx, run, c.Node)
-	}
+	return b.result(ctx, run, c.Node)
 }
 
 // plainID is what may stand in the id of a run as it is.
@@ -90,36 +84,6 @@ func branchRun(parent, branch string, i int) string {
 		return parent + "." + branch
 	}
 	return fmt.Sprintf("%s.#%d", parent, i+1)
-}
-
-// begin starts the run of a branch, or takes it up where it was started before.
-func (b *branchRuns) begin(ctx context.Context, run string, w *workflow.Workflow, c tool.Call) error {
-	if g := b.s.kits.givenTo(b.info.Run); g != nil {
-		b.s.kits.give(run, g)
-	}
-	_, err := b.s.store.Head(ctx, run)
-	if errors.Is(err, journal.ErrNotFound) {
-		var spec driver.Spec
-		if spec, err = b.spec(ctx, run, w, c); err == nil {
-			_, err = b.s.driver.Start(ctx, spec)
-		}
-		if !errors.Is(err, journal.ErrExists) {
-			return err
-		}
-		err = nil
-	}
-	if err != nil {
-		return err
-	}
-	return b.takeUp(ctx, run)
-}
-
-func (b *branchRuns) takeUp(ctx context.Context, run string) error {
-	err := b.s.driver.Resume(ctx, run)
-	if errors.Is(err, journal.ErrOwned) || errors.Is(err, engine.ErrEnded) {
-		return nil
-	}
-	return err
 }
 
 func (b *branchRuns) spec(ctx context.Context, run string, w *workflow.Workflow, c tool.Call) (driver.Spec, error) {
@@ -163,21 +127,6 @@ func (b *branchRuns) spec(ctx context.Context, run string, w *workflow.Workflow,
 	return spec, nil
 }
 
-// cancelTime bounds how long the run of a branch is told to stop.
-const cancelTime = time.Second
-
-// stopped cancels the run of a branch where its parent was cancelled. Where the parent is only interrupted the branch is too, and goes on with it.
-func (b *branchRuns) stopped(ctx context.Context, run string) {
-	if ctx.Err() == nil || !errors.Is(context.Cause(ctx), context.Canceled) {
-		return
-	}
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), cancelTime)
-	defer cancel()
-	if err := b.s.driver.Cancel(ctx, run, ""); err != nil && !errors.Is(err, engine.ErrEnded) {
-		b.s.cfg.Logger.Warn("branch was not cancelled with its parent", "run", run, "error", err)
-	}
-}
-
 // result gives what the run of a branch came to.
 func (b *branchRuns) result(ctx context.Context, run, branch string) (tool.Result, error) {
 	o, err := b.s.Show(ctx, run)
@@ -195,28 +144,4 @@ func (b *branchRuns) result(ctx context.Context, run, branch string) (tool.Resul
 		return tool.Result{}, tool.Errorf(tool.KindFailed, togetherTool, "branch %q: %s (%s), in run %s", branch, o.Error.Message, o.Error.Code, run)
 	}
 	return tool.Result{}, tool.Errorf(tool.KindFailed, togetherTool, "branch %q is %s, in run %s", branch, o.Status, run)
-}
-
-// cancelBranches cancels the runs that a run started and that have not ended, and tells whether there were any.
-func (s *Service) cancelBranches(ctx context.Context, run, reason string) (bool, error) {
-	q := journal.Query{Parent: run, Statuses: []journal.Status{journal.StatusPending, journal.StatusRunning, journal.StatusPaused}}
-	found := false
-	for {
-		heads, next, err := s.store.List(ctx, q)
-		if err != nil {
-			return found, err
-		}
-		for _, h := range heads {
-			err := s.driver.Cancel(ctx, h.Run, reason)
-			switch {
-			case err == nil:
-				found = true
-			case !errors.Is(err, engine.ErrEnded):
-				return found, fmt.Errorf("cancel run %s: %w", h.Run, err)
-			}
-		}
-		if q.Cursor = next; next == "" {
-			return found, nil
-		}
-	}
 }

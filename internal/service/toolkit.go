@@ -23,7 +23,7 @@ import (
 )
 
 func (k *kits) openTools(ctx context.Context, info driver.Info, kit *driver.Kit) error {
-	cfg := tool.Config{Agents: map[string]tool.Grant{}, Types: k.types(), Builtin: k.cfg.Tools, Fallback: fallbacks(), Logger: k.cfg.Logger.With("run", info.Run)}
+	cfg := tool.Config{Agents: map[string]tool.Grant{}, Types: k.types(info), Builtin: k.cfg.Tools, Fallback: fallbacks(), Logger: k.cfg.Logger.With("run", info.Run)}
 	if err := grants(info.Workflow, info.Meta[metaTrusted], cfg.Agents); err != nil {
 		return err
 	}
@@ -48,6 +48,7 @@ func (k *kits) openTools(ctx context.Context, info driver.Info, kit *driver.Kit)
 	if err != nil {
 		return err
 	}
+	kit.Idles = kit.Idles || callsWorkflows(info.Workflow, cfg.Extra)
 	kit.Tools = set
 	return nil
 }
@@ -95,11 +96,12 @@ func grantAll(w *workflow.Workflow, allowed bool, into map[string]tool.Grant) er
 }
 
 // types are the kinds of toolsets that Hocket can open.
-func (k *kits) types() map[string]tool.Type {
+func (k *kits) types(info driver.Info) map[string]tool.Type {
 	return map[string]tool.Type{
-		tool.TypeMCP:   {Open: k.openMCP},
-		tool.TypeThink: think.Type(),
-		tool.TypeTodo:  todo.Type(),
+		tool.TypeMCP:      {Open: k.openMCP},
+		tool.TypeThink:    think.Type(),
+		tool.TypeTodo:     todo.Type(),
+		tool.TypeWorkflow: k.workflowType(info),
 	}
 }
 

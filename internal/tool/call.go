@@ -1,6 +1,7 @@
 package tool
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -36,8 +37,8 @@ func (s *Set) Call(ctx context.Context, c Call) (Result, error) {
 	c.Name, c.Arguments = b.own, args
 
 	limit := s.timeout
-	if b.inst != nil && b.inst.spec.Timeout > 0 {
-		limit = b.inst.spec.Timeout
+	if b.inst != nil {
+		limit = cmp.Or(b.inst.spec.Timeout, b.inst.typ.CallTimeout, limit)
 	}
 	callCtx, cancel := context.WithTimeoutCause(ctx, limit, errCallTimeout)
 	defer cancel()

@@ -108,7 +108,8 @@ type typeInfo struct {
 // knownTypes are the types of toolsets that documents of this form may name. To support one more, give its keys here.
 var knownTypes = map[string]typeInfo{
 	TypeMCP: {supported: true}, TypeThink: {supported: true}, TypeTodo: {supported: true},
-	"a2a": {}, "api": {}, "background_agents": {}, "fetch": {}, "filesystem": {}, "handoff": {}, "http": {}, "lsp": {}, "memory": {},
+	TypeWorkflow: {supported: true, options: []string{"workflow", "branch", "tool", "description"}},
+	"a2a":        {}, "api": {}, "background_agents": {}, "fetch": {}, "filesystem": {}, "handoff": {}, "http": {}, "lsp": {}, "memory": {},
 	"model_picker": {}, "openapi": {}, "rag": {}, "script": {}, "search": {}, "shell": {}, "tasks": {}, "user_prompt": {}, "web_search": {},
 }
 

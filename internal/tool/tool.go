@@ -3,6 +3,7 @@ package tool
 import (
 	"context"
 	"encoding/json"
+	"time"
 
 	"github.com/hocket-run/hocket/internal/chat"
 )
@@ -97,6 +98,8 @@ type Type struct {
 	Open func(spec Spec) (Toolset, error)
 	// Stateful marks types whose tools may be Restorers. Listing their tools must need no I/O.
 	Stateful bool
+	// CallTimeout bounds a call whose spec says nothing; 0: Config.CallTimeout.
+	CallTimeout time.Duration
 }
 
 // Finished is a call with its recorded result.

@@ -22,7 +22,7 @@ var (
 // toolsetTypes are the types of toolsets that documents of this kind know.
 var toolsetTypes = []string{
 	"mcp", "script", "think", "memory", "filesystem", "shell", "tasks", "todo", "fetch", "api", "a2a", "lsp", "user_prompt", "openapi",
-	"model_picker", "background_agents", "http", "search", "files",
+	"model_picker", "background_agents", "http", "search", "files", "workflow", "web_search",
 }
 
 func newReader(root *source.Node, opts Options) *reader {

@@ -1,0 +1,93 @@
+package service
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/hocket-run/hocket/internal/driver"
+	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/journal"
+)
+
+// childRuns drives runs that a tool call of the run of info starts. Their ids follow from the call, so that one which is made again after a crash finds
+// the run that it began: such a call is idempotent (P12).
+type childRuns struct {
+	s    *Service
+	info driver.Info
+}
+
+// drive starts a run, or takes it up where it was started before, and waits until it has ended or is paused. Where the call is cancelled or its time is
+// over, the run is cancelled; where the run above is only interrupted it is interrupted as well, and goes on with it.
+func (c childRuns) drive(ctx context.Context, run string, start func(context.Context) error) error {
+	if g := c.s.kits.givenTo(c.info.Run); g != nil {
+		c.s.kits.give(run, g)
+	}
+	_, err := c.s.store.Head(ctx, run)
+	if errors.Is(err, journal.ErrNotFound) {
+		if err = start(ctx); errors.Is(err, journal.ErrExists) {
+			err = c.takeUp(ctx, run)
+		}
+	} else if err == nil {
+		err = c.takeUp(ctx, run)
+	}
+	for err == nil {
+		var st driver.State
+		if st, err = c.s.driver.Wait(ctx, run); err == nil {
+			if !st.Interrupted {
+				return nil
+			}
+			err = c.takeUp(ctx, run) // its owner died
+		}
+	}
+	c.stopped(ctx, run) // also while it begins: it may have been stored all the same
+	return err
+}
+
+// takeUp lets a run go on that nobody drives.
+func (c childRuns) takeUp(ctx context.Context, run string) error {
+	err := c.s.driver.Resume(ctx, run)
+	if errors.Is(err, journal.ErrOwned) || errors.Is(err, engine.ErrEnded) {
+		return nil
+	}
+	return err
+}
+
+// cancelTime bounds how long a run is told to stop.
+const cancelTime = time.Second
+
+func (c childRuns) stopped(ctx context.Context, run string) {
+	if ctx.Err() == nil || errors.Is(context.Cause(ctx), driver.ErrInterrupted) {
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), cancelTime)
+	defer cancel()
+	if err := c.s.driver.Cancel(ctx, run, ""); err != nil && !errors.Is(err, engine.ErrEnded) && !errors.Is(err, journal.ErrNotFound) {
+		c.s.cfg.Logger.Warn("run was not cancelled with the one above", "run", run, "error", err)
+	}
+}
+
+// cancelChildren cancels the runs that a run started and that have not ended, and tells whether there were any.
+func (s *Service) cancelChildren(ctx context.Context, run, reason string) (bool, error) {
+	q := journal.Query{Parent: run, Statuses: []journal.Status{journal.StatusPending, journal.StatusRunning, journal.StatusPaused}}
+	found := false
+	for {
+		heads, next, err := s.store.List(ctx, q)
+		if err != nil {
+			return found, err
+		}
+		for _, h := range heads {
+			err := s.driver.Cancel(ctx, h.Run, reason)
+			switch {
+			case err == nil:
+				found = true
+			case !errors.Is(err, engine.ErrEnded):
+				return found, fmt.Errorf("cancel run %s: %w", h.Run, err)
+			}
+		}
+		if q.Cursor = next; next == "" {
+			return found, nil
+		}
+	}
+}
