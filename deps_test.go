@@ -30,6 +30,7 @@ var layers = []layer{
 	{"internal/program", nil, "the table of functions is what the builder and the running side share, so it knows neither"},
 	{"internal/driver/program", []string{"internal/driver", "internal/engine", "internal/program"}, "a translation between the table and the ports, nothing more"},
 	{"internal/chat", nil, "the vocabulary of conversations is a leaf"},
+	{"internal/price", []string{"internal/chat", "internal/format/source", "diag"}, "a table of prices is a document, so it uses the documents' loader; it knows no model"},
 	{"internal/schema", nil, "the validator is a leaf"},
 	{"internal/outbound", nil, "the one HTTP client is a leaf"},
 	{"internal/expr", []string{"diag", "internal/chat"}, "expressions see steps through a port, not the engine"},

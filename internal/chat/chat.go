@@ -1,4 +1,4 @@
-// Package chat is the vocabulary of conversations: messages, tool calls, tool definitions, usage.
+// Package chat is the vocabulary of conversations: messages, tool calls, tool definitions, usage and what it costs.
 //
 // Engine, models, tools and journal share it, so it imports nothing of Hocket. It refuses to know any provider. All that it does is find the JSON in a
 // reply ([JSONIn]): conditions, structured output and routing read replies by that one rule.
@@ -51,12 +51,15 @@ type ToolDef struct {
 	Parameters  json.RawMessage `json:"parameters,omitempty"`
 }
 
-// Usage counts tokens of one model call. InputTokens includes CachedTokens; OutputTokens includes ReasoningTokens.
+// Usage counts tokens of one model call. InputTokens includes CachedTokens, read from the provider's cache, and CacheWriteTokens, written to it;
+// OutputTokens includes ReasoningTokens.
 type Usage struct {
 	InputTokens     int64 `json:"inputTokens"`
 	OutputTokens    int64 `json:"outputTokens"`
 	CachedTokens    int64 `json:"cachedTokens,omitempty"`
 	ReasoningTokens int64 `json:"reasoningTokens,omitempty"`
+
+	CacheWriteTokens int64 `json:"cacheWriteTokens,omitempty"`
 }
 
 // Add gives the sum of u and v.
@@ -66,5 +69,7 @@ func (u Usage) Add(v Usage) Usage {
 		OutputTokens:    u.OutputTokens + v.OutputTokens,
 		CachedTokens:    u.CachedTokens + v.CachedTokens,
 		ReasoningTokens: u.ReasoningTokens + v.ReasoningTokens,
+
+		CacheWriteTokens: u.CacheWriteTokens + v.CacheWriteTokens,
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"github.com/spf13/cobra"
 	"strings"
 
+	"github.com/hocket-run/hocket/internal/price"
 	"github.com/hocket-run/hocket/internal/service"
 )
 
@@ -36,12 +37,14 @@ func firstIsDocument(c *cobra.Command, args []string, prefix string) ([]string, 
 }
 
 // fileFlags name the files beside a document.
-type fileFlags struct{ tools, replies string }
+type fileFlags struct{ tools, replies, prices string }
 
 func (ff *fileFlags) add(c *cobra.Command) {
 	f := c.Flags()
 	f.StringVar(&ff.tools, "tools", "", "`FILE` with extra tools (toolsets:); what it names is trusted")
 	f.StringVar(&ff.replies, "replies", "", "`FILE` with a reply script that answers model calls: no network, no key")
+	f.StringVar(&ff.prices, "prices", "", "`FILE` with prices of models, before those that Hocket knows")
+	must(c.MarkFlagFilename("prices", documentEnds...))
 	must(c.MarkFlagFilename("tools", documentEnds...))
 	must(c.MarkFlagFilename("replies", documentEnds...))
 }
@@ -59,7 +62,16 @@ func (a *app) files(ff fileFlags) (f service.Files, err error) {
 			return f, err
 		}
 	}
-	return f, a.refuse(f.Problems())
+	problems := f.Problems()
+	if ff.prices != "" {
+		data, err := service.ReadFile(ff.prices, a.In)
+		if err != nil {
+			return f, err
+		}
+		table, more := price.Parse(ff.prices, data)
+		a.prices, problems = table.Over(price.Default()), append(problems, more...)
+	}
+	return f, a.refuse(problems)
 }
 
 // orList joins words as `a, b or c`.

@@ -16,6 +16,7 @@ import (
 	"github.com/hocket-run/hocket/diag"
 	"github.com/hocket-run/hocket/internal/driver"
 	"github.com/hocket-run/hocket/internal/model"
+	"github.com/hocket-run/hocket/internal/price"
 	"github.com/hocket-run/hocket/internal/service"
 )
 
@@ -59,6 +60,8 @@ type app struct {
 	noColor   bool
 	// color is for Err, outColor for Out.
 	color, outColor palette
+	// prices are those of --prices above the built-in ones; nil without the flag.
+	prices *price.Table
 	// shown is what draws on Err at the moment, nil where nothing does.
 	shown progress
 	// lines reads In where a person answers.
@@ -252,7 +255,7 @@ func (w logWriter) Write(p []byte) (int, error) {
 
 // config gives the service's configuration of this invocation.
 func (a *app) config() service.Config {
-	return service.Config{DB: a.db, Env: a.Env, Adapters: a.wiring.Adapters, Version: a.wiring.Version, Logger: a.logger()}
+	return service.Config{DB: a.db, Env: a.Env, Adapters: a.wiring.Adapters, Version: a.wiring.Version, Logger: a.logger(), Prices: a.prices}
 }
 
 // look opens the service for verbs that only look.

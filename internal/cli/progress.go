@@ -47,9 +47,10 @@ type activity struct {
 	iter    int
 	started time.Time
 	usage   chat.Usage
-	doing   string // what it does now, where that is worth a word
-	waits   bool   // for a person
-	said    string // the last of what its model says
+	cost    chat.Money // as far as it is known
+	doing   string     // what it does now, where that is worth a word
+	waits   bool       // for a person
+	said    string     // the last of what its model says
 }
 
 func (a *activity) title() string {
@@ -160,13 +161,15 @@ func (b *board) add(e engine.Event) *line {
 		if a != nil {
 			a.doing, a.said = "", ""
 		}
-	case *engine.ModelReplied:
-		if a != nil && d.Usage != nil {
-			a.usage = a.usage.Add(*d.Usage)
+	case *engine.ModelFailed:
+		if a != nil {
+			a.use(d.Usage, d.CostUSD)
 		}
+	case *engine.ModelReplied:
 		if a == nil {
 			return nil
 		}
+		a.use(d.Usage, d.CostUSD)
 		a.said = ""
 		if d.Stop == string(model.StopLength) {
 			return &line{markOdd, a.title(), "", "the model's answer was cut off: its limit of tokens was reached"}
@@ -250,7 +253,20 @@ func (a *activity) facts(now time.Time) string {
 	if t := a.usage.InputTokens + a.usage.OutputTokens; t > 0 {
 		s += "  " + counted(t, "token")
 	}
+	if a.cost > 0 {
+		s += "  " + money(a.cost)
+	}
 	return s
+}
+
+// use adds what a call used, as far as it is known.
+func (a *activity) use(u *chat.Usage, costUSD *float64) {
+	if u != nil {
+		a.usage = a.usage.Add(*u)
+	}
+	if costUSD != nil {
+		a.cost = a.cost.Plus(chat.ToMoney(*costUSD))
+	}
 }
 
 // plain writes a line for each step that ends, for logs and pipes.

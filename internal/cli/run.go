@@ -217,7 +217,7 @@ func (a *app) input(args []string, taken bool) (string, error) {
 // oneReader refuses two readers of standard input and tells whether a file is read from there.
 func (fl *runFlags) oneReader(args []string) (taken bool, err error) {
 	readers := 0
-	for _, path := range []string{args[0], fl.files.tools, fl.files.replies, fl.load.AgentsFile} {
+	for _, path := range []string{args[0], fl.files.tools, fl.files.replies, fl.files.prices, fl.load.AgentsFile} {
 		if path == "-" {
 			readers++
 		}
@@ -231,7 +231,7 @@ func (fl *runFlags) oneReader(args []string) (taken bool, err error) {
 // ownRecord refuses a recording onto a file that the run reads: it would be emptied before it is used again.
 func (fl *runFlags) ownRecord(document string) error {
 	for _, f := range []struct{ what, path string }{
-		{"FILE", document}, {"--replies", fl.files.replies}, {"--tools", fl.files.tools}, {"--agents", fl.load.AgentsFile},
+		{"FILE", document}, {"--replies", fl.files.replies}, {"--tools", fl.files.tools}, {"--prices", fl.files.prices}, {"--agents", fl.load.AgentsFile},
 	} {
 		if fl.record != "" && f.path != "" && f.path != "-" && sameFile(fl.record, f.path) {
 			return usef("--record would overwrite %s, which this run reads (%s); name another file", fl.record, f.what)

@@ -13,6 +13,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/hocket-run/hocket/internal/chat"
 	"github.com/hocket-run/hocket/internal/engine"
 	"github.com/hocket-run/hocket/internal/journal"
 	"github.com/hocket-run/hocket/internal/project"
@@ -249,10 +250,24 @@ func (a *app) showSteps(steps []project.Step) error {
 func usageText(u project.TotalUsage) string {
 	text := fmt.Sprintf("%s, %s, %s in, %d out", counted(u.ModelCalls, "model call"), counted(u.ToolCalls, "tool call"), counted(u.InputTokens, "token"), u.OutputTokens)
 	switch {
-	case u.CostUSD == nil:
+	case u.CostUSD == nil && u.KnownCost == 0:
 		return text + ", cost unknown"
-	case *u.CostUSD == 0:
+	case u.CostUSD == nil:
+		return text + fmt.Sprintf(", at least %s (cost of %s unknown)", money(u.KnownCost), counted(u.UnknownCosts, "call"))
+	case u.KnownCost == 0:
 		return text
 	}
-	return text + fmt.Sprintf(", %.4f USD", *u.CostUSD)
+	return text + ", " + money(u.KnownCost)
+}
+
+// money words an amount, with the digits that small ones need.
+func money(m chat.Money) string {
+	switch usd := m.USD(); {
+	case usd >= 1:
+		return fmt.Sprintf("%.2f USD", usd)
+	case usd >= 0.0001:
+		return fmt.Sprintf("%.4f USD", usd)
+	default:
+		return strings.TrimRight(fmt.Sprintf("%.9f", usd), "0") + " USD"
+	}
 }

@@ -97,10 +97,11 @@ func (k *Kit) CallModel(ctx context.Context, info *Info, c *engine.CallModel, on
 	}
 	reply, err := model.WithTimeouts(k.Models, total, k.ModelIdle).Call(ctx, req, deltas(info, c, onDelta))
 	if err != nil {
-		return engine.ModelResult{ID: c.ID, Model: req.Model, Source: source(model.SourceOf(err)), Failure: FailureOf(ctx, err)}
+		used := model.UsageOf(err)
+		return engine.ModelResult{ID: c.ID, Model: req.Model, Usage: used, CostUSD: k.cost(req.Model, used), Source: source(model.SourceOf(err)), Failure: FailureOf(ctx, err)}
 	}
 	if f := badMessage(reply.Message); f != nil {
-		return engine.ModelResult{ID: c.ID, Model: req.Model, Usage: reply.Usage, Source: source(reply.Source), Failure: f}
+		return engine.ModelResult{ID: c.ID, Model: req.Model, Usage: reply.Usage, CostUSD: k.cost(cmp.Or(reply.Model, req.Model), reply.Usage), Source: source(reply.Source), Failure: f}
 	}
 	res = engine.ModelResult{
 		ID:      c.ID,
@@ -113,10 +114,16 @@ func (k *Kit) CallModel(ctx context.Context, info *Info, c *engine.CallModel, on
 	if res.Model == "" {
 		res.Model = req.Model
 	}
-	if k.Price != nil && reply.Usage != nil {
-		res.CostUSD = k.Price(res.Model, *reply.Usage)
-	}
+	res.CostUSD = k.cost(res.Model, reply.Usage)
 	return res
+}
+
+// cost gives what a call of a model cost, nil where that is not known.
+func (k *Kit) cost(ref string, u *chat.Usage) *float64 {
+	if k.Price == nil || u == nil {
+		return nil
+	}
+	return k.Price(ref, *u)
 }
 
 func (k *Kit) request(ctx context.Context, info *Info, c *engine.CallModel) (model.Request, error) {
@@ -305,7 +312,17 @@ func (k *Kit) Policy(ctx context.Context, c *engine.CallTool) tool.Policy {
 	return p
 }
 
-// Cancelled is the result of a command that was cancelled before it began; nil for commands without result.
+// Unsent is the result of a command that was cancelled before it began: a model call cost nothing then. Nil for commands without result.
+func Unsent(c engine.Command) engine.InputData {
+	d := Cancelled(c)
+	if res, ok := d.(engine.ModelResult); ok {
+		res.Usage, res.CostUSD = &chat.Usage{}, new(float64)
+		return res
+	}
+	return d
+}
+
+// Cancelled is the result of a command that was cancelled and that nobody makes any more; nil for commands without result.
 func Cancelled(c engine.Command) engine.InputData {
 	return resultOf(c, engine.CodeCancelled, "cancelled")
 }

@@ -49,18 +49,14 @@ func (r *Run) applyCall(ev *Event) error {
 	case *ModelCalled:
 		return r.applyModelCalled(ev, d)
 	case *ModelReplied:
-		if d.Usage != nil {
-			r.s.Tally.Usage = r.s.Tally.Usage.Add(*d.Usage)
-		}
-		if d.CostUSD != nil {
-			r.s.Tally.CostUSD += *d.CostUSD
-		}
+		r.s.Tally.add(d.Usage, d.CostUSD)
 		c, err := r.endCall(ev, d.Call, callModel, d.Late)
 		if c == nil {
 			return err
 		}
 		r.applyReply(c, &d.Message)
 	case *ModelFailed:
+		r.s.Tally.add(d.Usage, d.CostUSD)
 		return r.failCall(ev, d.Call, callModel, d.Late)
 	case *ToolCalled:
 		if err := r.beginCall(ev, d.Call, call{Kind: callTool, Frame: d.Frame, Attempt: d.Attempt, Tool: d.Tool, ToolID: d.ToolCallID, Args: d.Arguments}); err != nil {

@@ -192,6 +192,9 @@ type ModelFailed struct {
 	Error   Failure `json:"error"`
 	// Model is the reference that was asked, as in ModelReplied; "" where none was found.
 	Model string `json:"model,omitempty"`
+	// Usage and CostUSD are those of a call that gave no answer and cost something all the same, as in ModelReplied; nil: unknown (D10, D14).
+	Usage   *chat.Usage `json:"usage,omitempty"`
+	CostUSD *float64    `json:"costUSD,omitempty"`
 	// Source is the entry of a reply script that failed the call, as in ModelReplied.
 	Source string `json:"source,omitempty"`
 	Late   bool   `json:"late,omitempty"`

@@ -96,7 +96,7 @@ func (r *Run) handleModel(d ModelResult) {
 	late, step, fr := c.State == callCancelled, c.Step, c.Frame
 	if d.Failure != nil {
 		f := d.Failure.clean()
-		r.emitStep(step, &ModelFailed{Call: key, Attempt: c.Attempt, Error: f, Model: d.Model, Source: d.Source, Late: late})
+		r.emitStep(step, &ModelFailed{Call: key, Attempt: c.Attempt, Error: f, Model: d.Model, Usage: d.Usage, CostUSD: d.CostUSD, Source: d.Source, Late: late})
 		if !late {
 			r.modelFailed(key, c, f)
 		}

@@ -220,7 +220,7 @@ func (r *Run) overBudget(id int) bool {
 		return r.s.Ending.Limit && r.s.Limit == CodeBudget
 	case l.MaxTokens > 0 && used >= l.MaxTokens:
 		r.emitStep(id, &LimitReached{Limit: CodeBudget, Max: l.MaxTokens, Detail: "tokens"})
-	case l.MaxCostUSD > 0 && r.s.Tally.CostUSD >= l.MaxCostUSD:
+	case l.MaxCostUSD > 0 && r.s.Tally.Cost >= chat.ToMoney(l.MaxCostUSD):
 		r.emitStep(id, &LimitReached{Limit: CodeBudget, Max: int64(l.MaxCostUSD * 1e6), Detail: "micro-USD"})
 	default:
 		return false

@@ -53,8 +53,17 @@ type state struct {
 
 // tally sums what was used.
 type tally struct {
-	Usage   chat.Usage `json:"usage"`
-	CostUSD float64    `json:"costUSD"`
+	Usage chat.Usage `json:"usage"`
+	Cost  chat.Money `json:"cost"`
+}
+
+func (t *tally) add(u *chat.Usage, costUSD *float64) {
+	if u != nil {
+		t.Usage = t.Usage.Add(*u)
+	}
+	if costUSD != nil {
+		t.Cost = t.Cost.Plus(chat.ToMoney(*costUSD))
+	}
 }
 
 // ending is why the run is about to end.

@@ -3,6 +3,8 @@ package model
 import (
 	"errors"
 	"time"
+
+	"github.com/hocket-run/hocket/internal/chat"
 )
 
 // ErrorKind says what went wrong with a call. Documents name kinds (`retry.on`), journals keep them: they are never renamed.
@@ -54,6 +56,8 @@ type Error struct {
 	Status int
 	// RetryAfter is the wait that the provider asked for, 0 where it asked for none.
 	RetryAfter time.Duration
+	// Usage is what the call cost all the same, where the provider told: the answer was complete, and withheld or not fit for use. Nil: unknown.
+	Usage *chat.Usage
 	// Source is the entry of the reply script that told this failure, as Reply.Source.
 	Source int
 	// Err is the cause where it is one of ours or the standard library's; never an error of an SDK, which might hold the request and its key.
@@ -78,6 +82,14 @@ func (e *Interrupted) Error() string { return e.Err.Error() }
 
 // Unwrap gives the context's error.
 func (e *Interrupted) Unwrap() error { return e.Err }
+
+// UsageOf gives what a failed call used, nil where nobody told.
+func UsageOf(err error) *chat.Usage {
+	if failed, ok := errors.AsType[*Error](err); ok {
+		return failed.Usage
+	}
+	return nil
+}
 
 // SourceOf gives the entry of the reply script that err used up, 0 where it used none.
 func SourceOf(err error) int {

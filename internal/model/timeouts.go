@@ -69,7 +69,7 @@ func (l *limited) Call(ctx context.Context, req Request, onDelta func(Delta)) (R
 		return Reply{}, fmt.Errorf("%w: %w", ctx.Err(), err)
 	}
 	if cause := context.Cause(bounded); cause != nil {
-		return Reply{}, &Error{Kind: KindTimeout, Message: cause.Error(), Source: SourceOf(err)}
+		return Reply{}, &Error{Kind: KindTimeout, Message: cause.Error(), Source: SourceOf(err), Usage: UsageOf(err)}
 	}
 	return Reply{}, err
 }

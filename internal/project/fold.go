@@ -109,8 +109,8 @@ type wait struct {
 // tally sums what was used.
 type tally struct {
 	input, output int64
-	cost          float64
-	costUnknown   bool
+	cost          chat.Money
+	unknown       int // calls whose cost is not known
 	models, tools int
 }
 

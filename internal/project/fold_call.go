@@ -19,7 +19,7 @@ func (f *Folder) addCall(st *step, e engine.Event) {
 			}
 		}
 	case *engine.ModelReplied:
-		f.use(st, d)
+		f.use(st, d.Usage, d.CostUSD)
 		c := f.calls[d.Call]
 		delete(f.calls, d.Call)
 		if d.Late || c == nil {
@@ -36,8 +36,8 @@ func (f *Folder) addCall(st *step, e engine.Event) {
 		}
 		delete(f.calls, d.Call)
 		st.modelError = d.Error.Message
-		if d.Late || !isFree(d.Error.Code) {
-			st.tally.costUnknown, f.total.costUnknown = true, true
+		if d.Usage != nil || d.Late || !isFree(d.Error.Code) {
+			f.use(st, d.Usage, d.CostUSD)
 		}
 	case *engine.ToolCalled:
 		st.tally.tools++
@@ -62,17 +62,17 @@ func isFree(code string) bool {
 	return false
 }
 
-// use adds what a model call used, late ones too (D10).
-func (f *Folder) use(st *step, d *engine.ModelReplied) {
+// use adds what a model call used, late ones and failed ones too (D10).
+func (f *Folder) use(st *step, u *chat.Usage, costUSD *float64) {
 	for _, t := range []*tally{&st.tally, &f.total} {
-		if d.Usage != nil {
-			t.input += d.Usage.InputTokens
-			t.output += d.Usage.OutputTokens
+		if u != nil {
+			t.input += u.InputTokens
+			t.output += u.OutputTokens
 		}
-		if d.CostUSD != nil {
-			t.cost += *d.CostUSD
+		if costUSD != nil {
+			t.cost = t.cost.Plus(chat.ToMoney(*costUSD))
 		} else {
-			t.costUnknown = true
+			t.unknown++
 		}
 	}
 }

@@ -2,9 +2,9 @@ package project
 
 import (
 	"maps"
-	"math"
 	"time"
 
+	"github.com/hocket-run/hocket/internal/chat"
 	"github.com/hocket-run/hocket/internal/engine"
 	"github.com/hocket-run/hocket/workflow"
 )
@@ -124,6 +124,9 @@ type Usage struct {
 	InputTokens  int64    `json:"inputTokens"`
 	OutputTokens int64    `json:"outputTokens"`
 	CostUSD      *float64 `json:"costUSD"`
+	// KnownCost sums the parts that are known, and UnknownCosts counts the calls that are not: they are for people, who read `at least`.
+	KnownCost    chat.Money `json:"-"`
+	UnknownCosts int        `json:"-"`
 }
 
 // TotalUsage is what a run used. Calls are counted by attempt.
@@ -250,25 +253,24 @@ func (f *Folder) openWaits() []Waiting {
 	return out
 }
 
-// open tells whether a model call of st, or of any step where st is nil, was left without answer by a run that ended: what it cost is not known.
-func (f *Folder) open(st *step) bool {
+// open counts the model calls of st, or of all steps where st is nil, that were left without answer by a run that ended: what they cost is not known.
+func (f *Folder) open(st *step) int {
+	n := 0
 	if !f.status.Ended() {
-		return false
+		return n
 	}
 	for c := range maps.Values(f.calls) {
 		if c.model && (st == nil || c.step == st) {
-			return true
+			n++
 		}
 	}
-	return false
+	return n
 }
 
-func (t tally) usage(unknown bool) Usage {
-	u := Usage{InputTokens: t.input, OutputTokens: t.output}
-	if !t.costUnknown && !unknown {
-		// Sums of prices carry noise in digits that no price has.
-		cost := math.Round(t.cost*1e12) / 1e12
-		u.CostUSD = &cost
+func (t tally) usage(open int) Usage {
+	u := Usage{InputTokens: t.input, OutputTokens: t.output, KnownCost: t.cost, UnknownCosts: t.unknown + open}
+	if u.UnknownCosts == 0 {
+		u.CostUSD = new(t.cost.USD())
 	}
 	return u
 }

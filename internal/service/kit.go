@@ -14,6 +14,7 @@ import (
 	"github.com/hocket-run/hocket/internal/journal"
 	"github.com/hocket-run/hocket/internal/model"
 	"github.com/hocket-run/hocket/internal/model/script"
+	"github.com/hocket-run/hocket/internal/price"
 	"github.com/hocket-run/hocket/workflow"
 )
 
@@ -31,6 +32,9 @@ type kits struct {
 
 func newKits(cfg Config) *kits {
 	cfg.Adapters = shared(cfg.Adapters)
+	if cfg.Prices == nil {
+		cfg.Prices = price.Default()
+	}
 	return &kits{cfg: cfg, again: map[string]*given{}}
 }
 
@@ -130,7 +134,7 @@ func (k *kits) checkModels(w *workflow.Workflow, override string, trusted bool) 
 
 // open makes what the calls of one run need. It is a driver.OpenFunc.
 func (k *kits) open(ctx context.Context, info driver.Info) (*driver.Kit, error) {
-	kit := &driver.Kit{DefaultModel: k.defaultModel(info.Workflow)}
+	kit := &driver.Kit{DefaultModel: k.defaultModel(info.Workflow), Price: k.cfg.cost}
 	if info.Workflow.Format == FormatGraph {
 		if err := k.openProgram(info, kit); err != nil {
 			return nil, err

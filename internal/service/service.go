@@ -17,6 +17,7 @@ import (
 	"github.com/hocket-run/hocket/internal/journal"
 	"github.com/hocket-run/hocket/internal/journal/sqlite"
 	"github.com/hocket-run/hocket/internal/model"
+	"github.com/hocket-run/hocket/internal/price"
 	"github.com/hocket-run/hocket/internal/tool"
 	"github.com/hocket-run/hocket/workflow"
 )
@@ -54,6 +55,8 @@ type Config struct {
 	Spawns bool
 	// Logger; nil: none.
 	Logger *slog.Logger
+	// Prices says what models cost; nil: the table that comes with Hocket.
+	Prices *price.Table
 }
 
 // Service is the use cases over one store. Safe for concurrent use.

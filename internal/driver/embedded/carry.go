@@ -80,7 +80,7 @@ func (c *call) run() {
 	defer c.actor.work.Done()
 	defer c.cancel(nil)
 	if c.slots && !c.acquire() {
-		c.tell(driver.Cancelled(c.cmd))
+		c.tell(driver.Unsent(c.cmd))
 		return
 	}
 	defer c.release()
@@ -90,7 +90,7 @@ func (c *call) run() {
 		}
 	}()
 	if c.ctx.Err() != nil {
-		c.tell(driver.Cancelled(c.cmd)) // it was never made
+		c.tell(driver.Unsent(c.cmd)) // it was never made
 		return
 	}
 	if c.limit > 0 {

@@ -175,11 +175,11 @@ func TestEndlessAnswer(t *testing.T) {
 		t.Fatal(err)
 	}
 	var failed *model.Error
-	if err := x.Failure(t.Context(), nil); !errors.As(err, &failed) || failed.Kind != model.KindServer || !strings.Contains(failed.Message, "larger than") {
+	if err := x.Failure(t.Context(), nil, nil); !errors.As(err, &failed) || failed.Kind != model.KindServer || !strings.Contains(failed.Message, "larger than") {
 		t.Errorf("got %v; want that it is too large", err)
 	}
-	if x, err = exchange(t, t.Context(), answering(200, io.LimitReader(silence{}, maxAnswer))); err != nil || x.Failure(t.Context(), nil) != nil {
-		t.Errorf("an answer at the limit: %v, %v", err, x.Failure(t.Context(), nil))
+	if x, err = exchange(t, t.Context(), answering(200, io.LimitReader(silence{}, maxAnswer))); err != nil || x.Failure(t.Context(), nil, nil) != nil {
+		t.Errorf("an answer at the limit: %v, %v", err, x.Failure(t.Context(), nil, nil))
 	}
 }
 
@@ -283,7 +283,7 @@ func TestFailure(t *testing.T) {
 			if tc.sdk == nil {
 				tc.sdk = err
 			}
-			got := x.Failure(tc.ctx, tc.sdk, "key-1234")
+			got := x.Failure(tc.ctx, tc.sdk, nil, "key-1234")
 			if tc.kind == "" {
 				if !errors.Is(got, tc.ctx.Err()) {
 					t.Errorf("got %v; want %v", got, tc.ctx.Err())

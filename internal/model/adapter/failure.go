@@ -14,6 +14,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/hocket-run/hocket/internal/chat"
 	"github.com/hocket-run/hocket/internal/model"
 	"github.com/hocket-run/hocket/internal/outbound"
 )
@@ -23,7 +24,9 @@ const maxMessage = 2000
 
 // Failure tells what went wrong with the call: err is what the SDK said, nil where it noticed nothing. It gives nil where nothing went
 // wrong, ctx.Err() where ctx is done, else a *model.Error without secrets. After it the SDK's error must not be passed on.
-func (x *Exchange) Failure(ctx context.Context, err error, secrets ...string) error {
+//
+// used is what the provider said of the call's cost, nil where it said nothing final.
+func (x *Exchange) Failure(ctx context.Context, err error, used *chat.Usage, secrets ...string) error {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	if ctx.Err() != nil && (err != nil || x.readErr != nil || x.sendErr != nil) {
@@ -48,6 +51,7 @@ func (x *Exchange) Failure(ctx context.Context, err error, secrets ...string) er
 	default:
 		failed = &model.Error{Kind: model.KindServer, Message: "the answer cannot be read: " + err.Error(), Status: x.status}
 	}
+	failed.Usage = used
 	failed.Message = shorten(model.Scrub(failed.Message, secrets...))
 	return failed
 }

@@ -141,6 +141,8 @@ func (a *answer) setUsage(u sdk.Usage) {
 		OutputTokens:    u.OutputTokens,
 		CachedTokens:    u.CacheReadInputTokens,
 		ReasoningTokens: u.OutputTokensDetails.ThinkingTokens,
+
+		CacheWriteTokens: u.CacheCreationInputTokens,
 	}
 }
 
@@ -155,7 +157,7 @@ func (a *answer) updateUsage(u sdk.MessageDeltaUsage) {
 	a.usage.OutputTokens = u.OutputTokens
 	if u.JSON.InputTokens.Valid() && u.InputTokens > 0 {
 		a.usage.InputTokens = u.InputTokens + u.CacheReadInputTokens + u.CacheCreationInputTokens
-		a.usage.CachedTokens = u.CacheReadInputTokens
+		a.usage.CachedTokens, a.usage.CacheWriteTokens = u.CacheReadInputTokens, u.CacheCreationInputTokens
 	}
 	if u.OutputTokensDetails.ThinkingTokens > 0 {
 		a.usage.ReasoningTokens = u.OutputTokensDetails.ThinkingTokens
@@ -171,6 +173,14 @@ func (a *answer) problem() error {
 		return adapter.BrokeOff()
 	}
 	return nil
+}
+
+// told is the usage of an answer that came to its end: what a stream says before is a beginning.
+func (a *answer) told() *chat.Usage {
+	if a.stop == "" {
+		return nil
+	}
+	return a.usage
 }
 
 func (a *answer) reply() model.Reply {

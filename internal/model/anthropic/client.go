@@ -73,7 +73,7 @@ func (c *Client) Call(ctx context.Context, req model.Request, onDelta func(model
 		defer resp.Body.Close()
 	}
 	if err != nil {
-		return model.Reply{}, x.Failure(ctx, err, c.cfg.Key)
+		return model.Reply{}, x.Failure(ctx, err, nil, c.cfg.Key)
 	}
 
 	body := bufio.NewReader(resp.Body)
@@ -87,7 +87,7 @@ func (c *Client) Call(ctx context.Context, req model.Request, onDelta func(model
 		err = a.problem()
 	}
 	if err != nil {
-		return model.Reply{}, x.Failure(ctx, err, c.cfg.Key)
+		return model.Reply{}, x.Failure(ctx, err, a.told(), c.cfg.Key)
 	}
 	adapter.Drain(body, cancel)
 	return a.reply(), nil

@@ -45,7 +45,7 @@ type failure struct {
 // entryOf gives what a call came to.
 func entryOf(req model.Request, reply model.Reply, err error) entry {
 	if failed, ok := errors.AsType[*model.Error](err); ok {
-		return entry{Error: &failure{Code: failed.Kind, Message: failed.Message, RetryAfterMs: failed.RetryAfter.Milliseconds()}}
+		return entry{Error: &failure{Code: failed.Kind, Message: failed.Message, RetryAfterMs: failed.RetryAfter.Milliseconds()}, Usage: failed.Usage}
 	}
 	m := reply.Message
 	e := entry{Reasoning: reply.Reasoning, Usage: reply.Usage}

@@ -115,6 +115,14 @@ func (a *answer) problem() error {
 	return nil
 }
 
+// told is the usage of an answer that came to its end or was withheld; chunks before count along.
+func (a *answer) told() *chat.Usage {
+	if a.finish == "" && a.blocked == "" {
+		return nil
+	}
+	return a.usage
+}
+
 func (a *answer) reply() model.Reply {
 	r := model.Reply{
 		Message:    chat.Message{Role: chat.RoleAssistant, Text: a.text.String(), ToolCalls: a.calls},

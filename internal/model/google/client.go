@@ -66,7 +66,7 @@ func (c *Client) Call(ctx context.Context, req model.Request, onDelta func(model
 
 	defer func() {
 		if v := recover(); v != nil { // the SDK does, of null where an object belongs
-			err = x.Failure(ctx, fmt.Errorf("%v", v), c.key)
+			err = x.Failure(ctx, fmt.Errorf("%v", v), nil, c.key)
 		}
 	}()
 
@@ -91,7 +91,7 @@ func (c *Client) Call(ctx context.Context, req model.Request, onDelta func(model
 		err = a.problem()
 	}
 	if err != nil {
-		return model.Reply{}, x.Failure(ctx, err, c.key)
+		return model.Reply{}, x.Failure(ctx, err, a.told(), c.key)
 	}
 	return a.reply(), nil
 }

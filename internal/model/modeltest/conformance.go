@@ -95,7 +95,7 @@ func Conformance(req Request) Answer {
 	case PromptLength:
 		return Answer{Text: "cut by", Finish: "length"}
 	case PromptFiltered:
-		return Answer{Text: "half of", Finish: "content_filter"}
+		return Answer{Text: "half of", Finish: "content_filter", Usage: &chat.Usage{InputTokens: 120, OutputTokens: 5}}
 	case PromptHang:
 		return Answer{Fault: FaultHang}
 	case PromptDrop:

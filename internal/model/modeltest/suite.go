@@ -42,9 +42,9 @@ func Run(t *testing.T, h Harness) {
 		{"text", Harness.text}, {"nil onDelta", Harness.nilOnDelta}, {"reasoning", Harness.reasoning}, {"tool", Harness.tool}, {"two tools", Harness.twoTools},
 		{"bad arguments", Harness.badArguments}, {"schema", Harness.schema}, {"length", Harness.length}, {"empty", Harness.empty},
 		{"concurrent", Harness.concurrent}, {"cancel", Harness.cancel}, {"cancelled before", Harness.cancelledBefore}, {"timeout", Harness.timeout},
-		{"drop", broken(PromptDrop, model.KindNetwork)}, {"cut", broken(PromptCut, model.KindNetwork)}, {"end", broken(PromptEnd, model.KindNetwork)},
+		{"drop", broken(PromptDrop, model.KindNetwork)}, {"cut", Harness.cut}, {"end", broken(PromptEnd, model.KindNetwork)},
 		{"malformed", broken(PromptMalformed, model.KindServer)}, {"late error", broken(PromptLate, model.KindOverloaded)},
-		{"filtered", broken(PromptFiltered, model.KindContentFilter)},
+		{"filtered", Harness.filtered},
 		{"rate_limit", failed(model.KindRateLimit)}, {"provider timeout", failed(model.KindTimeout)}, {"overloaded", failed(model.KindOverloaded)},
 		{"auth", failed(model.KindAuth)}, {"invalid_request", failed(model.KindInvalidRequest)}, {"server", failed(model.KindServer)},
 	} {
@@ -313,6 +313,23 @@ func (h Harness) timeout(t *testing.T) {
 // broken: half an answer is an error, never a reply (P30).
 func broken(prompt string, kind model.ErrorKind) func(Harness, *testing.T) {
 	return func(h Harness, t *testing.T) { h.wantError(t, prompt, kind) }
+}
+
+// filtered: an answer that was withheld is paid for all the same (P20).
+func (h Harness) filtered(t *testing.T) {
+	failed := h.wantError(t, PromptFiltered, model.KindContentFilter)
+	if failed == nil || h.Skip["exact usage"] != "" {
+		return
+	}
+	if d := cmp.Diff(failed.Usage, &chat.Usage{InputTokens: 120, OutputTokens: 5}); d != "" {
+		t.Errorf("usage of the withheld answer: -got +want\n%s", d)
+	}
+}
+
+func (h Harness) cut(t *testing.T) {
+	if failed := h.wantError(t, PromptCut, model.KindNetwork); failed != nil && failed.Usage != nil {
+		t.Errorf("an answer that broke off says that it used %+v", failed.Usage)
+	}
 }
 
 func failed(kind model.ErrorKind) func(Harness, *testing.T) {

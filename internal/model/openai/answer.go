@@ -139,6 +139,14 @@ func (a *answer) problem(contentType string) error {
 	return nil
 }
 
+// told is the usage of an answer that came to its end; nil where it did not, or where nothing was said.
+func (a *answer) told() *chat.Usage {
+	if a.finish == "" && !a.done {
+		return nil // some servers count along
+	}
+	return a.usage
+}
+
 func (a *answer) reply() model.Reply {
 	r := model.Reply{
 		Message:    chat.Message{Role: chat.RoleAssistant, Text: a.text.String()},

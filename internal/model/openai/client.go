@@ -13,6 +13,7 @@ import (
 	sdk "github.com/openai/openai-go/v3"
 	"github.com/openai/openai-go/v3/option"
 
+	"github.com/hocket-run/hocket/internal/chat"
 	"github.com/hocket-run/hocket/internal/model"
 	"github.com/hocket-run/hocket/internal/model/adapter"
 )
@@ -74,7 +75,7 @@ func (c *Client) Call(ctx context.Context, req model.Request, onDelta func(model
 		defer resp.Body.Close()
 	}
 	if err != nil {
-		return model.Reply{}, c.failure(ctx, x, err)
+		return model.Reply{}, c.failure(ctx, x, err, nil)
 	}
 
 	body := bufio.NewReader(resp.Body)
@@ -88,15 +89,15 @@ func (c *Client) Call(ctx context.Context, req model.Request, onDelta func(model
 		err = a.problem(resp.Header.Get("Content-Type"))
 	}
 	if err != nil {
-		return model.Reply{}, c.failure(ctx, x, err)
+		return model.Reply{}, c.failure(ctx, x, err, a.told())
 	}
 	adapter.Drain(body, cancel)
 	return a.reply(), nil
 }
 
 // failure makes sure that an error which nobody else noticed is not lost.
-func (c *Client) failure(ctx context.Context, x *adapter.Exchange, err error) error {
-	return x.Failure(ctx, err, c.cfg.Key)
+func (c *Client) failure(ctx context.Context, x *adapter.Exchange, err error, used *chat.Usage) error {
+	return x.Failure(ctx, err, used, c.cfg.Key)
 }
 
 // startsWithBrace tells an answer in JSON that does not say so.

@@ -55,9 +55,11 @@ func (c *Client) Call(ctx context.Context, req model.Request, onDelta func(model
 		}
 	}
 	if e.Error != nil {
-		return model.Reply{}, &model.Error{
-			Kind: model.ErrorKind(e.Error.Code), Message: e.Error.Message, RetryAfter: e.Error.RetryAfter, Source: source,
+		failed := &model.Error{Kind: model.ErrorKind(e.Error.Code), Message: e.Error.Message, RetryAfter: e.Error.RetryAfter, Source: source}
+		if e.Usage != nil {
+			failed.Usage = new(*e.Usage)
 		}
+		return model.Reply{}, failed
 	}
 	reply := model.Reply{
 		Message:    chat.Message{Role: chat.RoleAssistant, Text: e.Text, ToolCalls: e.calls(source, use)},

@@ -52,7 +52,7 @@ func TestConformance(t *testing.T) {
 	add(modeltest.PromptLength, "text: cut by, stopReason: length")
 	add(modeltest.PromptEmpty, `text: ""`)
 	add(modeltest.PromptHang, "text: late, delayMs: 3600000")
-	add(modeltest.PromptFiltered, "error: {code: content_filter}")
+	add(modeltest.PromptFiltered, "error: {code: content_filter}\n    usage: {inputTokens: 120, outputTokens: 5}")
 	add(modeltest.PromptLate, "error: {code: overloaded}")
 	for _, k := range model.ErrorKinds() {
 		retry := ""

@@ -196,7 +196,7 @@ func readUsage(f *source.Fields, diags *diag.List) *chat.Usage {
 	}
 	u := &chat.Usage{
 		InputTokens: count("inputTokens"), OutputTokens: count("outputTokens"),
-		CachedTokens: count("cachedTokens"), ReasoningTokens: count("reasoningTokens"),
+		CachedTokens: count("cachedTokens"), ReasoningTokens: count("reasoningTokens"), CacheWriteTokens: count("cacheWriteTokens"),
 	}
 	f.Unknown(diag.Error)
 	return u
