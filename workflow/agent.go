@@ -24,11 +24,24 @@ type Agent struct {
 	// SubagentFailure says what a failed sub-agent does: SubagentFails (default) fails this agent (S0-56), SubagentReports gives the error to
 	// the model as the tool's result.
 	SubagentFailure string `json:"subagentFailure,omitempty"`
+	// Handoffs are ids of agents that this one may hand the conversation over to, by one tool with the name [HandoffTool]. The agent that takes
+	// over goes on in the same step with its own instruction, model, tools, output and limits; what was said stays.
+	Handoffs []string `json:"handoffs,omitempty"`
+	// AddDate, AddEnvironment and PromptFiles put facts of the world behind the system prompt: the day on which the run began, where it runs, and the
+	// texts of files beside the document. They are taken once, when the run begins, and kept with it: every call of it is sent the same.
+	AddDate        bool     `json:"addDate,omitempty"`
+	AddEnvironment bool     `json:"addEnvironment,omitempty"`
+	PromptFiles    []string `json:"promptFiles,omitempty"`
+	// Commands are prompts by name. Where the agent is the first that a run asks, an input `/name arguments` stands for the prompt of that name.
+	Commands map[string]Command `json:"commands,omitempty"`
+	// Welcome is shown to a person at a terminal before a run. No model is sent it.
+	Welcome string `json:"welcome,omitempty"`
 	// Output asks for a JSON value instead of text; nil: text.
 	Output *Output `json:"output,omitempty"`
 	// MaxTurns bounds model calls of one execution; 0: DefaultMaxTurns.
 	MaxTurns int `json:"maxTurns,omitempty"`
-	// NoProgress ends the step after that many identical tool calls one after another (P27); 0: DefaultNoProgress.
+	// NoProgress ends the step after that many identical tool calls one after another, or after that many rounds of the same two or three calls
+	// with the same results (P27); 0: DefaultNoProgress.
 	NoProgress int `json:"noProgress,omitempty"`
 	// Trim strips blanks around the reply's text; EmptyText stands for an empty one (S0-16).
 	Trim      bool   `json:"trim,omitempty"`
@@ -39,6 +52,16 @@ const (
 	SubagentFails   = "fail"
 	SubagentReports = "report"
 )
+
+// HandoffTool is the tool by which an agent hands over; it takes {"agent": id}.
+const HandoffTool = "handoff"
+
+// Command is a prompt that people call by its name. The zero Command says nothing, which Validate refuses.
+type Command struct {
+	Description string `json:"description,omitempty"`
+	// Instruction becomes the input of the run. `${args}` and `$ARGUMENTS` in it stand for what follows the name, `$1` to `$9` for its words.
+	Instruction string `json:"instruction"`
+}
 
 // Title gives Name, or ID where there is no name.
 func (a *Agent) Title() string {
@@ -90,13 +113,14 @@ func (o *Output) RepairLimit() int {
 
 // ModelParams are handed to the provider as they are; nil and "" leave its default.
 type ModelParams struct {
-	Temperature      *float64                   `json:"temperature,omitempty"`
-	TopP             *float64                   `json:"topP,omitempty"`
-	FrequencyPenalty *float64                   `json:"frequencyPenalty,omitempty"`
-	PresencePenalty  *float64                   `json:"presencePenalty,omitempty"`
-	MaxTokens        *int64                     `json:"maxTokens,omitempty"`
-	ReasoningEffort  string                     `json:"reasoningEffort,omitempty"`
-	ThinkingBudget   *int64                     `json:"thinkingBudget,omitempty"`
-	Stop             []string                   `json:"stop,omitempty"`
-	Provider         map[string]json.RawMessage `json:"provider,omitempty"`
+	Temperature      *float64 `json:"temperature,omitempty"`
+	TopP             *float64 `json:"topP,omitempty"`
+	FrequencyPenalty *float64 `json:"frequencyPenalty,omitempty"`
+	PresencePenalty  *float64 `json:"presencePenalty,omitempty"`
+	MaxTokens        *int64   `json:"maxTokens,omitempty"`
+	ReasoningEffort  string   `json:"reasoningEffort,omitempty"`
+	// ThinkingBudget is a number of tokens; 0 switches thinking off, -1 lets the model decide.
+	ThinkingBudget *int64                     `json:"thinkingBudget,omitempty"`
+	Stop           []string                   `json:"stop,omitempty"`
+	Provider       map[string]json.RawMessage `json:"provider,omitempty"`
 }

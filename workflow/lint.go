@@ -182,6 +182,7 @@ func (c *linter) lintAgents() {
 		for _, s := range a.Subagents {
 			todo = append(todo, s.Agent)
 		}
+		todo = append(todo, a.Handoffs...)
 	}
 	for i := range c.w.Agents {
 		if a := &c.w.Agents[i]; !used[a.ID] {

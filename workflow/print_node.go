@@ -27,6 +27,12 @@ func (p *printer) agent(a *Agent) {
 		for _, s := range a.Subagents {
 			p.line("subagent", ident(s.Agent), key("tool", s.Tool), key("description", s.Description))
 		}
+		p.facts([]string{"handoffs", list("agents", a.Handoffs)})
+		p.facts([]string{"facts", flag("date", a.AddDate), flag("environment", a.AddEnvironment), list("files", a.PromptFiles)})
+		for _, name := range slices.Sorted(maps.Keys(a.Commands)) {
+			p.line("command", ident(name), key("description", a.Commands[name].Description), key("instruction", a.Commands[name].Instruction))
+		}
+		p.facts([]string{"welcome", key("text", a.Welcome)})
 		if o := a.Output; o != nil {
 			p.line("output", key("name", o.Name), raw("schema", o.Schema), flag("strict", o.Strict), pointer("repairs", o.Repairs))
 		}

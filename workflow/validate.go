@@ -20,7 +20,7 @@ const MaxFlowDepth = 16
 //
 // The codes are stable: no-nodes, no-entry, unknown-entry, entry-in-branch, empty-id, duplicate-node, duplicate-agent, unknown-node,
 // unknown-agent, unknown-kind, missing-spec, foreign-spec, missing-name, unknown-word, bad-condition, bad-json, negative-limit,
-// decide-without-cases, empty-port, subagent-self, subagent-cycle, subagent-tool, fork-without-branches, duplicate-branch, branch-without-edge,
+// decide-without-cases, empty-port, subagent-self, subagent-cycle, subagent-tool, handoff-self, handoff-twice, bad-command, bad-file, fork-without-branches, duplicate-branch, branch-without-edge,
 // branch-target, bad-quorum, fork-join, join-fork, bad-parent, edge-crosses-branch, bad-handoff, unknown-flow, flow-recursion, flow-too-deep, empty-branch,
 // duplicate-branch-id, nested-branches, untyped-flow.
 func Validate(w *Workflow) diag.List {

@@ -7,6 +7,7 @@ import (
 	"math"
 	"slices"
 	"strings"
+	"unicode"
 
 	"github.com/hocket-run/hocket/diag"
 )
@@ -128,6 +129,8 @@ func (c *checker) checkAgents() {
 			}
 			tools[s.Tool] = true
 		}
+		c.checkHandoffs(a, tools)
+		c.checkTexts(a)
 		c.agentWord(a, "subagentFailure", a.SubagentFailure, SubagentFails, SubagentReports)
 		c.agentNegative(a, a.MaxTurns < 0, "maxTurns")
 		c.agentNegative(a, a.NoProgress < 0, "noProgress")
@@ -146,10 +149,47 @@ func (c *checker) checkAgents() {
 	}
 }
 
+// checkHandoffs looks at whom an agent may hand over to; tools are those of its sub-agents.
+func (c *checker) checkHandoffs(a *Agent, tools map[string]bool) {
+	for i, id := range a.Handoffs {
+		switch {
+		case id == a.ID:
+			c.agentErrorf(a, "handoff-self", "cannot hand over to itself")
+		case c.agents[id] == nil:
+			c.agentErrorf(a, "unknown-agent", "the agent %q to hand over to is not defined", id).Hint = c.similar(id, c.agentIDs)
+		case slices.Contains(a.Handoffs[:i], id):
+			c.agentErrorf(a, "handoff-twice", "hands over to %q twice", id)
+		}
+	}
+	if len(a.Handoffs) > 0 && tools[HandoffTool] {
+		c.agentErrorf(a, "subagent-tool", "a sub-agent has the tool name %q, by which the agent hands over", HandoffTool)
+	}
+}
+
+// checkTexts looks at commands and files of an agent.
+func (c *checker) checkTexts(a *Agent) {
+	for _, name := range slices.Sorted(maps.Keys(a.Commands)) {
+		if !isCommandName(name) {
+			c.agentErrorf(a, "bad-command", "the command %q has no name that can be called: it has neither blanks nor slashes", name)
+		}
+		if strings.TrimSpace(a.Commands[name].Instruction) == "" {
+			c.agentErrorf(a, "bad-command", "the command %q has no instruction", name)
+		}
+	}
+	if slices.Contains(a.PromptFiles, "") {
+		c.agentErrorf(a, "bad-file", "a prompt file has no name")
+	}
+}
+
+// isCommandName tells whether people can call a command by that name.
+func isCommandName(name string) bool {
+	return name != "" && !strings.ContainsFunc(name, func(r rune) bool { return r == '/' || unicode.IsSpace(r) || !unicode.IsPrint(r) })
+}
+
 func (c *checker) checkParams(a *Agent) {
 	p := &a.Params
 	c.agentNegative(a, p.MaxTokens != nil && *p.MaxTokens < 0, "params.maxTokens")
-	c.agentNegative(a, p.ThinkingBudget != nil && *p.ThinkingBudget < 0, "params.thinkingBudget")
+	c.agentNegative(a, p.ThinkingBudget != nil && *p.ThinkingBudget < -1, "params.thinkingBudget")
 	for _, f := range []*float64{p.Temperature, p.TopP, p.FrequencyPenalty, p.PresencePenalty} {
 		if f != nil && (math.IsNaN(*f) || math.IsInf(*f, 0)) {
 			c.agentErrorf(a, "bad-json", "a model parameter is no finite number")

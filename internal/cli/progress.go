@@ -182,6 +182,10 @@ func (b *board) add(e engine.Event) *line {
 		if a != nil {
 			a.doing = "sub-agent " + clean(d.Agent)
 		}
+	case *engine.AgentHanded:
+		if a != nil {
+			a.doing = "agent " + clean(d.Agent)
+		}
 	case *engine.StepRetrying:
 		if a != nil {
 			in, at := "", ""

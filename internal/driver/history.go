@@ -23,6 +23,9 @@ type History struct {
 
 type frame struct{ step, frame int }
 
+// own stands for a frame of a step that is its agent's, whoever has it now.
+const own = -1
+
 type wish struct {
 	step int
 	id   string
@@ -37,8 +40,10 @@ func NewHistory(run string) *History {
 func (h *History) Add(e engine.Event) {
 	switch d := e.Data.(type) {
 	case *engine.StepStarted:
-		h.agents[frame{e.Step, 0}] = d.Agent
+		h.agents[frame{e.Step, 0}], h.agents[frame{e.Step, own}] = d.Agent, d.Agent
 	case *engine.SubagentStarted:
+		h.agents[frame{e.Step, d.Frame}] = d.Agent
+	case *engine.AgentHanded:
 		h.agents[frame{e.Step, d.Frame}] = d.Agent
 	case *engine.ModelReplied:
 		for _, c := range d.Message.ToolCalls {
@@ -69,7 +74,7 @@ func (h *History) agentOf(step, n int) string {
 	if a, ok := h.agents[frame{step, n}]; ok {
 		return a
 	}
-	return h.agents[frame{step, 0}]
+	return h.agents[frame{step, own}]
 }
 
 func (h *History) used(source string) {

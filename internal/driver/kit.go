@@ -151,7 +151,11 @@ func (k *Kit) request(ctx context.Context, info *Info, c *engine.CallModel) (mod
 	if err != nil {
 		return req, err
 	}
-	req.Tools = append(slices.Clip(req.Tools), defs...)
+	for _, d := range defs { // of two tools with one name the engine's is the one that is called
+		if !slices.ContainsFunc(c.Tools, func(own chat.ToolDef) bool { return own.Name == d.Name }) {
+			req.Tools = append(slices.Clip(req.Tools), d)
+		}
+	}
 	text, err := k.Tools.Instructions(ctx, a.ID)
 	if err != nil {
 		return req, err

@@ -45,13 +45,27 @@ func (r *Run) system(id, fr int) string {
 	if f.System != "" || a.system != nil { // a template may expand to nothing (S4-15)
 		system = f.System
 	}
-	if f.Parent >= 0 || !r.converses(id) {
-		return system
+	parts := slices.Concat([]string{system}, r.facts(a))
+	if f.Parent < 0 && r.converses(id) {
+		parts = append(parts, endInstruction)
 	}
-	if system == "" {
-		return endInstruction
+	return strings.Join(slices.DeleteFunc(parts, func(s string) bool { return s == "" }), "\n\n")
+}
+
+// facts gives what an agent is told of the world, as it was when the run began.
+func (r *Run) facts(a *agent) []string {
+	var out []string
+	add := func(wanted bool, name string) {
+		if text := r.s.Created.Facts[name]; wanted && text != "" {
+			out = append(out, text)
+		}
 	}
-	return system + "\n\n" + endInstruction
+	add(a.AddDate, FactDate)
+	add(a.AddEnvironment, FactEnvironment)
+	for _, file := range a.PromptFiles {
+		add(true, FactFile+file)
+	}
+	return out
 }
 
 // expandSystem gives the system prompt of an agent where its templates make it differ from the definition's.
@@ -86,6 +100,11 @@ func (r *Run) replied(id, fr int) {
 		r.frameFailed(id, fr, Failure{Code: CodeNoProgress, Message: fmt.Sprintf("agent %s called %s with the same arguments %d times", a.Title(), f.Turn[len(f.Turn)-1].Name, f.Same)}, r.failStep)
 		return
 	}
+	if text := r.circles(id, fr, last); text != "" {
+		r.emitStep(id, &LimitReached{Limit: CodeNoProgress, Max: int64(a.Repeats())})
+		r.frameFailed(id, fr, Failure{Code: CodeNoProgress, Message: text}, r.failStep)
+		return
+	}
 	for _, tc := range last.ToolCalls {
 		r.callTool(id, fr, tc)
 		if r.broken != nil || r.step(id).Status != stepRunning {
@@ -101,6 +120,10 @@ func (r *Run) callTool(id, fr int, tc chat.ToolCall) {
 	var args map[string]json.RawMessage
 	if raw := tc.Arguments; len(raw) > 0 && json.Unmarshal(raw, &args) != nil {
 		r.emitStep(id, &ToolReturned{Frame: fr, ToolCallID: tc.ID, IsError: true, Text: "The arguments of this call are not a JSON object. Call the tool again with a JSON object."})
+		return
+	}
+	if a.handsOver(tc.Name) {
+		r.askedToHand(id, fr, tc)
 		return
 	}
 	sub, ok := a.subs[tc.Name]
@@ -125,6 +148,7 @@ func (r *Run) turnAnswered(id, fr int) {
 		return
 	}
 	waiting := len(r.frame(id, fr).Turn) > 0
+	next := r.handed(id, fr)
 	switch exec := r.stepNode(id).Kind == workflow.KindExec; {
 	case exec && waiting:
 		r.execNext(id)
@@ -132,19 +156,26 @@ func (r *Run) turnAnswered(id, fr int) {
 	case exec:
 		r.execDone(id)
 		return
-	case waiting:
+	case waiting && next == nil:
 		return
 	}
 	if r.s.Ending != nil && !r.s.Ending.Limit {
 		r.cancelStep(id, "the run failed")
 		return
 	}
+	if next != nil {
+		r.emitStep(id, next)
+	}
 	r.ask(id, fr)
 }
 
 // lastReply is the last assistant message of a frame.
 func (r *Run) lastReply(id, fr int) chat.Message {
-	msgs := r.s.Convs[r.frame(id, fr).Conv]
+	return lastSaid(r.s.Convs[r.frame(id, fr).Conv])
+}
+
+// lastSaid is the last assistant message of a conversation.
+func lastSaid(msgs []chat.Message) chat.Message {
 	for _, m := range slices.Backward(msgs) {
 		if m.Role == chat.RoleAssistant {
 			return m

@@ -44,7 +44,7 @@ func (r *Run) apply(ev *Event) error {
 			return r.diverge(ev, "step %d does not exist", ev.Step)
 		}
 		return r.applyCall(ev)
-	case *SubagentStarted, *SubagentCompleted, *SubagentFailed:
+	case *SubagentStarted, *SubagentCompleted, *SubagentFailed, *AgentHanded:
 		if ev.Step < 1 || ev.Step > r.s.Steps.len() || r.step(ev.Step).Agent == nil {
 			return r.diverge(ev, "step %d runs no agent", ev.Step)
 		}

@@ -138,8 +138,8 @@ func (r *Run) applyReply(c *call, m *chat.Message) {
 	st := r.step(c.Step)
 	fr := &st.Agent.Frames[c.Frame]
 	msg := *m
-	if fr.Conv == sharedConv {
-		msg.Name = r.flowOf(c.Step).agents[fr.Agent].Title()
+	if a := r.flowOf(c.Step).agents[fr.Agent]; fr.named(a) {
+		msg.Name = a.Title()
 	}
 	r.conv(fr.Conv, msg)
 	fr.Turn = nil
@@ -182,6 +182,7 @@ func (r *Run) joinTurn(fr *frame) {
 			r.conv(fr.Conv, chat.Message{Role: chat.RoleTool, Text: t.Text, ToolCallID: t.ID, ToolName: t.Name, IsError: t.Err})
 		}
 	}
+	r.progressed(fr)
 	fr.Turn = nil
 }
 
@@ -198,6 +199,8 @@ func (r *Run) applySubagent(ev *Event) error {
 		fr := r.openFrame(ev.Step, d.Agent, d.System, d.Parent)
 		fr.ToolCallID, fr.Call, fr.Depth = d.ToolCallID, d.Call, d.Depth
 		r.conv(fr.Conv, chat.Message{Role: chat.RoleUser, Text: d.Input})
+	case *AgentHanded:
+		return r.applyHanded(ev, d)
 	case *SubagentCompleted:
 		fr, err := r.endFrame(ev, d.Frame)
 		if err != nil {

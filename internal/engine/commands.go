@@ -132,7 +132,7 @@ func (r *Run) command(key string, c *call) Command {
 			System: r.system(c.Step, c.Frame), Conversation: fr.Conv, Messages: slices.Clip(msgs[:c.Length]),
 			Tools: r.toolDefs(c.Step, c.Frame), Timeout: limit,
 		}
-		if fr.Conv == sharedConv {
+		if fr.named(a) {
 			cmd.Messages = renderShared(cmd.Messages, a)
 		}
 		return cmd

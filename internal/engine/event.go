@@ -45,9 +45,19 @@ type RunCreated struct {
 	Limits     workflow.Limits `json:"limits"`
 	ParentRun  string          `json:"parentRun,omitempty"`
 	ForkedFrom string          `json:"forkedFrom,omitempty"`
+	// Facts are texts that agents may have put behind their system prompts, by the names FactDate, FactEnvironment and FactFile: facts of the world
+	// as they were when the run began.
+	Facts map[string]string `json:"facts,omitempty"`
 	// Meta is for projections: target ids, branch, definition version. The engine does not read it.
 	Meta map[string]string `json:"meta,omitempty"`
 }
+
+// Names of facts; that of a file is FactFile before its name in the document.
+const (
+	FactDate        = "date"
+	FactEnvironment = "environment"
+	FactFile        = "file:"
+)
 
 // RunStarted says that the entry received the input.
 type RunStarted struct{}
@@ -288,6 +298,16 @@ type SubagentFailed struct {
 	Frame int     `json:"frame"`
 	Call  string  `json:"call"`
 	Error Failure `json:"error"`
+}
+
+// AgentHanded gives the frame Frame to another agent, by the tool call ToolCallID of its model, once all other calls of that reply have their results.
+// From is the agent that had it. System is the new agent's system prompt where it differs from the definition's.
+type AgentHanded struct {
+	Frame      int    `json:"frame,omitempty"`
+	ToolCallID string `json:"toolCallId"`
+	From       string `json:"from"`
+	Agent      string `json:"agent"`
+	System     string `json:"system,omitempty"`
 }
 
 // ConditionChecked records one evaluated condition: Index counts the cases of a decide node, or the edges of a port, from 0.

@@ -27,6 +27,7 @@ func (*FuncNoted) Type() Type         { return "func.noted" }
 func (*SubagentStarted) Type() Type   { return "subagent.started" }
 func (*SubagentCompleted) Type() Type { return "subagent.completed" }
 func (*SubagentFailed) Type() Type    { return "subagent.failed" }
+func (*AgentHanded) Type() Type       { return "agent.handed" }
 func (*ConditionChecked) Type() Type  { return "condition.checked" }
 func (*WaitOpened) Type() Type        { return "wait.opened" }
 func (*WaitAnswered) Type() Type      { return "wait.answered" }
@@ -63,6 +64,7 @@ func (*FuncNoted) data()         {}
 func (*SubagentStarted) data()   {}
 func (*SubagentCompleted) data() {}
 func (*SubagentFailed) data()    {}
+func (*AgentHanded) data()       {}
 func (*ConditionChecked) data()  {}
 func (*WaitOpened) data()        {}
 func (*WaitAnswered) data()      {}
@@ -110,6 +112,7 @@ var kinds = map[Type]func() Data{
 	"subagent.started":   func() Data { return new(SubagentStarted) },
 	"subagent.completed": func() Data { return new(SubagentCompleted) },
 	"subagent.failed":    func() Data { return new(SubagentFailed) },
+	"agent.handed":       func() Data { return new(AgentHanded) },
 	"condition.checked":  func() Data { return new(ConditionChecked) },
 	"wait.opened":        func() Data { return new(WaitOpened) },
 	"wait.answered":      func() Data { return new(WaitAnswered) },

@@ -48,6 +48,8 @@ func (r *Run) fits(ev *Event) error {
 		why = r.oddResult(ev, callFunc, d.Call, d.Attempt, d.Late)
 	case *SubagentStarted:
 		why = r.oddSubagent(ev, d)
+	case *AgentHanded:
+		why = r.oddHanded(ev, d)
 	case *WaitOpened:
 		why = r.oddWait(ev, d)
 	case *WaitAnswered:

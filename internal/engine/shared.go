@@ -196,7 +196,7 @@ func (r *Run) toolDefs(id, fr int) []chat.ToolDef {
 	defs := f.toolDefs(a)
 	n := r.stepNode(id)
 	if n.Agent == nil || r.frame(id, fr).Parent >= 0 || n.Agent.Prompt.Mode != workflow.PromptShared {
-		return defs
+		return f.handoffDef(defs, a)
 	}
 	if route := n.Agent.Routing; route != nil && route.Tool != "" && len(route.Values) > 0 {
 		values, _ := json.Marshal(route.Values) // strings always encode

@@ -211,9 +211,12 @@ type frame struct {
 	Done       bool   `json:"done,omitempty"`
 	// Turn are the tool calls of the last reply that are not all answered yet.
 	Turn []turnCall `json:"turn,omitempty"`
-	// Sig and Same count identical tool calls one after another (P27).
-	Sig  string `json:"sig,omitempty"`
-	Same int    `json:"same,omitempty"`
+	// Sig and Same count identical tool calls one after another (P27). Recent are the calls that were answered last, with their results: see progress.go.
+	Sig    string   `json:"sig,omitempty"`
+	Same   int      `json:"same,omitempty"`
+	Recent []string `json:"rc,omitempty"`
+	// Spent are the turns of agents that handed the frame over, by id; nil where none did. Turns are those of the agent that has it.
+	Spent map[string]int `json:"sp,omitempty"`
 }
 
 type turnCall struct {

@@ -165,19 +165,27 @@ func TestTurnLimit(t *testing.T) {
 	}
 }
 
-// P27: N identical calls one after another end the step with no_progress; a different one in between starts the count anew.
+// P27: N identical calls one after another end the step with no_progress; a different one in between starts the count anew. So do N rounds of two or
+// three calls whose results are the same: what changes may be what the agent waits for.
 func TestNoProgress(t *testing.T) {
 	t.Parallel()
 	for name, tc := range map[string]struct {
-		agent workflow.Agent
-		args  string // a letter for the arguments of each turn
-		turns int    // until the step ends; 0: it does not
+		agent  workflow.Agent
+		args   string // a letter for the arguments of each turn
+		moving bool   // results change
+		turns  int    // until the step ends; 0: it does not
 	}{
-		"default is five":        {workflow.Agent{}, "aaaaaaaa", 5},
-		"as the agent says":      {workflow.Agent{NoProgress: 2}, "abbbbbbb", 3},
-		"alternating goes on":    {workflow.Agent{NoProgress: 2}, "abababab", 0},
-		"counts start anew":      {workflow.Agent{}, "aaaabaaaab", 0},
-		"five after a new start": {workflow.Agent{}, "aaaabaaaaa", 10},
+		"default is five":           {workflow.Agent{}, "aaaaaaaa", false, 5},
+		"whatever the results":      {workflow.Agent{}, "aaaaaaaa", true, 5},
+		"as the agent says":         {workflow.Agent{NoProgress: 2}, "abbbbbbb", false, 3},
+		"alternating":               {workflow.Agent{NoProgress: 2}, "ababab", false, 5},
+		"alternating, default":      {workflow.Agent{}, "ababababababab", false, 11},
+		"alternating for something": {workflow.Agent{NoProgress: 2}, "abababab", true, 0},
+		"way out of a circle":       {workflow.Agent{NoProgress: 2}, "ababcababc", false, 0},
+		"circle of three":           {workflow.Agent{NoProgress: 3}, "xabcabcabcabc", false, 11},
+		"circle of four":            {workflow.Agent{NoProgress: 2}, "abcdabcdabcd", false, 0},
+		"counts start anew":         {workflow.Agent{}, "aaaabaaaab", false, 0},
+		"five after a new start":    {workflow.Agent{}, "aaaabaaaaa", false, 10},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -189,8 +197,12 @@ func TestNoProgress(t *testing.T) {
 				}
 				turns++
 				w.Finish("a", enginetest.Asks(enginetest.Call("1", "x", fmt.Sprintf(`{"q":"%c"}`, letter))))
+				result := "same"
+				if tc.moving {
+					result = fmt.Sprint(turns)
+				}
 				if !w.Run.Status().Ended() {
-					w.Finish("tool x", enginetest.Returns("same"))
+					w.Finish("tool x", enginetest.Returns(result))
 				}
 			}
 			if tc.turns == 0 {

@@ -72,7 +72,7 @@ func Graph(nodes []workflow.Node, edges string, agents ...workflow.Agent) *workf
 }
 
 // Trace words what happened in few words, an event each: `+a` a step of a started, `.a` it completed, `!a code` it failed, `xa` it was cancelled,
-// `?a` it opened a wait, `ra` it is tried again, `~a` it was skipped; `(b` a sub-agent b began, `1)` that of frame 1 ended, `1!)` it failed; `paused a`, `resumed`, `completed`, `failed code`, `cancelled`.
+// `?a` it opened a wait, `ra` it is tried again, `~a` it was skipped; `(b` a sub-agent b began, `1)` that of frame 1 ended, `1!)` it failed; `>b` a conversation was handed over to b; `paused a`, `resumed`, `completed`, `failed code`, `cancelled`.
 func Trace(events []engine.Event) string {
 	var out []string
 	for _, e := range events {
@@ -101,6 +101,8 @@ func Trace(events []engine.Event) string {
 			out = append(out, "failed "+d.Error.Code)
 		case *engine.RunCancelled:
 			out = append(out, "cancelled")
+		case *engine.AgentHanded:
+			out = append(out, ">"+d.Agent)
 		case *engine.SubagentStarted:
 			out = append(out, "("+d.Agent)
 		case *engine.SubagentCompleted:

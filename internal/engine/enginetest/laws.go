@@ -91,7 +91,7 @@ func (w *World) stepLaws() {
 				w.T.Fatalf("event %d: step %d has ended by %s before\n%s", e.Seq, e.Step, was, w.Log())
 			}
 			ended[e.Step] = d.Type()
-		case *engine.ModelCalled, *engine.ToolCalled, *engine.FuncCalled, *engine.StepRetrying, *engine.WaitOpened, *engine.SubagentStarted:
+		case *engine.ModelCalled, *engine.ToolCalled, *engine.FuncCalled, *engine.StepRetrying, *engine.WaitOpened, *engine.SubagentStarted, *engine.AgentHanded:
 			if was, ok := ended[e.Step]; ok {
 				w.T.Fatalf("event %d: step %d goes on after %s\n%s", e.Seq, e.Step, was, w.Log())
 			}

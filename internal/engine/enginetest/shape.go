@@ -14,7 +14,7 @@ import (
 
 // Shape is a structured workflow as a tree: easy to make at random, easy to evaluate by hand ([Twin]), and easy to compile to a graph.
 type Shape struct {
-	// Kind is agent, func, tool, helped (an agent that calls a tool and a sub-agent), seq, if, par, loop, ask (an approval), sub (a sub-flow), try (a
+	// Kind is agent, func, tool, helped (an agent that calls a tool and a sub-agent), handed (one that calls a tool and hands over), seq, if, par, loop, ask (an approval), sub (a sub-flow), try (a
 	// step and what follows its failure) or meet (branches without fork that meet at a free join).
 	Kind  string
 	ID    string
@@ -48,7 +48,7 @@ func DrawShape(t *rapid.T, depth int) *Shape {
 
 // DrawWild makes a random shape of everything that a shape can be.
 func DrawWild(t *rapid.T, depth int) *Shape {
-	d := drawer{t: t, wild: true, kinds: []string{"agent", "func", "tool", "helped", "seq", "if", "par", "loop", "ask", "sub", "try", "meet"}}
+	d := drawer{t: t, wild: true, kinds: []string{"agent", "func", "tool", "helped", "handed", "seq", "if", "par", "loop", "ask", "sub", "try", "meet"}}
 	return d.draw(depth)
 }
 
@@ -103,7 +103,7 @@ func (d *drawer) drawKind(kind string, depth int) *Shape {
 	if !d.wild {
 		return s
 	}
-	if leaf(kind) && kind != "helped" && d.int("trouble", 0, 3) == 0 {
+	if leaf(kind) && kind != "helped" && kind != "handed" && d.int("trouble", 0, 3) == 0 {
 		s.Fails, s.Retries = d.int("fails", 1, 3), d.int("retries", 0, 2)
 	}
 	if kind == "par" || kind == "sub" {
@@ -133,7 +133,7 @@ func (d *drawer) after(s *Shape) *Shape {
 }
 
 func leaf(kind string) bool {
-	return kind == "agent" || kind == "func" || kind == "tool" || kind == "helped"
+	return kind == "agent" || kind == "func" || kind == "tool" || kind == "helped" || kind == "handed"
 }
 
 // ReplyTo is what every agent answers: a text that depends on who asks and on the prompt alone, with "yes" in about half of them.
@@ -149,6 +149,18 @@ func ReplyTo(node, prompt string) string {
 // writes tells whether anything in a shape changes the state around it.
 func (s *Shape) writes() bool {
 	return s.State == StateIn || s.State == "" && slices.ContainsFunc(s.Parts, (*Shape).writes)
+}
+
+// Calm takes out of a shape what depends on which result comes first, and what asks people, fails or is tried again: what its agents are asked then
+// depends on what came before them alone (P42).
+func (s *Shape) Calm() {
+	s.Until, s.OnFailure, s.Fails, s.Retries = "", "", 0, 0
+	if s.Kind == "ask" {
+		s.Kind = "if"
+	}
+	for _, p := range s.Parts {
+		p.Calm()
+	}
 }
 
 // SetLoops gives every loop of a shape the same bound, as workflows have one for all.

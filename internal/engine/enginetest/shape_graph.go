@@ -36,7 +36,7 @@ var yes = workflow.Condition{Language: workflow.LangMatch, Op: "contains", Text:
 // part adds a shape and gives its first node and its open ends.
 func (c *compiler) part(s *Shape, parent string) (string, []end) {
 	switch s.Kind {
-	case "agent", "func", "tool", "helped":
+	case "agent", "func", "tool", "helped", "handed":
 		return c.leaf(s, parent), []end{{s.ID, workflow.PortOut}}
 	case "seq":
 		first, ends := c.part(s.Parts[0], parent)
@@ -142,6 +142,10 @@ func (c *compiler) leaf(s *Shape, parent string) string {
 			a.Subagents = []workflow.Subagent{{Agent: helper(s.ID), Tool: helper(s.ID)}}
 			c.w.Agents = append(c.w.Agents, workflow.Agent{ID: helper(s.ID)})
 		}
+		if s.Kind == "handed" {
+			a.Handoffs = []string{helper(s.ID)}
+			c.w.Agents = append(c.w.Agents, workflow.Agent{ID: helper(s.ID)})
+		}
 		c.w.Agents = append(c.w.Agents, a)
 	}
 	c.add(n)
@@ -194,6 +198,9 @@ func (s *Shape) Answers(w *World) {
 		}
 		if p := s.Find(id); p != nil && p.Kind == "helped" && len(c.Messages) == 1 {
 			return Asks(Call("1", "search", `{}`), Call("2", helper(id), `{"input":`+string(expr.Quote(id))+`}`))
+		}
+		if p := s.Find(id); p != nil && p.Kind == "handed" {
+			return Asks(Call("1", "search", `{}`), Call("2", workflow.HandoffTool, handing(id)))
 		}
 		return Reply(ReplyTo(id, heard.String()))
 	}

@@ -2,6 +2,7 @@ package enginetest
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"strings"
 
@@ -29,7 +30,7 @@ const fixedPrompt = "take over"
 // Twin evaluates a shape the slow, obvious way: no tokens, no events, no order.
 func Twin(s *Shape, input engine.Value) Outcome {
 	switch s.Kind {
-	case "agent", "func", "tool", "helped":
+	case "agent", "func", "tool", "helped", "handed":
 		return twinLeaf(s, input)
 	case "seq":
 		o := Outcome{Output: input, Ok: true}
@@ -125,6 +126,10 @@ func twinLeaf(s *Shape, input engine.Value) Outcome {
 		prompt = `{"input":` + string(expr.Quote(prompt)) + `}`
 	case s.Kind == "helped":
 		return Outcome{Ok: true, Source: s.ID, Calls: 4, Output: expr.Quote(ReplyTo(s.ID, prompt+found(s.ID)+ReplyTo(helper(s.ID), s.ID)))}
+	case s.Kind == "handed":
+		heard := cmp.Or(strings.TrimSpace(prompt), "Execute your task.") + s.ID + ": \n[calls search {}]\n[calls handoff " + handing(s.ID) + "]" +
+			"[search returned] " + found(s.ID) + "[handoff returned] The conversation is handed over to " + helper(s.ID) + "."
+		return Outcome{Ok: true, Source: s.ID, Calls: 3, Output: expr.Quote(ReplyTo(helper(s.ID), heard))}
 	}
 	if s.Fails > s.Retries {
 		return Outcome{Failed: true, Calls: s.Retries + 1}
@@ -132,9 +137,10 @@ func twinLeaf(s *Shape, input engine.Value) Outcome {
 	return Outcome{Ok: true, Source: s.ID, Calls: s.Fails + 1, Output: expr.Quote(ReplyTo(s.ID, prompt))}
 }
 
-// helper is the sub-agent of a helped agent, found what its tool finds.
-func helper(id string) string { return id + "-helper" }
-func found(id string) string  { return "found for " + id }
+// helper is the sub-agent of a helped agent and who takes over from a handed one, found what its tool finds, handing how it hands over.
+func helper(id string) string  { return id + "-helper" }
+func found(id string) string   { return "found for " + id }
+func handing(id string) string { return `{"agent":` + string(expr.Quote(helper(id))) + `}` }
 
 // twinMeet: all branches run; the join gives what arrives, by its source, in declared order.
 func twinMeet(s *Shape, input engine.Value) Outcome {

@@ -122,6 +122,14 @@ func (o *writer) agentUnsaid(a *workflow.Agent) {
 	if a.Output != nil {
 		addf("structured output")
 	}
+	for _, id := range a.Handoffs {
+		addf("that it may hand over to %q", id)
+	}
+	for key, d := range lost.Fields(workflow.Agent{
+		AddDate: a.AddDate, AddEnvironment: a.AddEnvironment, PromptFiles: a.PromptFiles, Commands: a.Commands, Welcome: a.Welcome,
+	}, workflow.Agent{}) {
+		addf("%s", d.Text(key))
+	}
 	if a.SubagentFailure == workflow.SubagentReports {
 		addf("that a failed sub-agent is reported to the model")
 	}

@@ -13,17 +13,12 @@ import (
 	"github.com/hocket-run/hocket/workflow"
 )
 
-// What becomes of the keys of an agent. Name and tools are Hocket's own; the others are those of docker-agent, versions 0 to 7.
+// What becomes of the keys of an agent. Name, tools and the bound of equal calls are Hocket's own; the others are those of docker-agent, versions 0 to 7.
 var (
-	agentKeys = []string{
-		"name", "model", "description", "instruction", "tools", "toolsets", "sub_agents", "structured_output", "max_iterations", "fallback",
-	}
-	idleAgentKeys = []string{
-		"welcome_message", "handoffs", "rag", "add_date", "add_environment_info", "code_mode_tools", "add_description_parameter",
-		"num_history_items", "add_prompt_files", "commands", "skills", "hooks", "todo", "think", "memory",
-	}
-	outputKeys   = []string{"name", "description", "strict", "schema"}
-	fallbackKeys = []string{"models", "retries", "cooldown"}
+	agentKeys     = agents.Names(false, true)
+	idleAgentKeys = agents.Names(false, false)
+	outputKeys    = []string{"name", "description", "strict", "schema"}
+	fallbackKeys  = []string{"models", "retries", "cooldown"}
 )
 
 // agent is an agent of the document, or one from beside it that the document names.
@@ -33,6 +28,7 @@ type agent struct {
 	path   string
 	system *source.Node // the instruction, nil where there is none
 	subs   []field
+	hands  []field
 
 	schema   *source.Node // of structured_output, nil where there is none
 	output   *schema.Schema
@@ -87,7 +83,7 @@ func (r *reader) addAgent(a workflow.Agent, at field) *agent {
 func (r *reader) agent(at field) {
 	a := workflow.Agent{ID: at.key}
 	var system *source.Node
-	var subs []field
+	var subs, hands []field
 	var said *source.Node
 	modelSaid := field{}
 	for _, f := range r.fields(at.value) {
@@ -106,6 +102,20 @@ func (r *reader) agent(at field) {
 			a.Toolsets = r.toolsets(f)
 		case "sub_agents":
 			subs = r.list(f)
+		case "handoffs":
+			hands = r.list(f)
+		case "add_date":
+			a.AddDate = r.flag(f)
+		case "add_environment_info":
+			a.AddEnvironment = r.flag(f)
+		case "add_prompt_files":
+			a.PromptFiles = r.promptFiles(f)
+		case "commands":
+			a.Commands = r.commands(f)
+		case "welcome_message":
+			a.Welcome = r.text(f)
+		case "max_consecutive_tool_calls":
+			a.NoProgress = r.notNegative(f)
 		case "structured_output":
 			a.Output = r.output(f)
 			said = f.value.Get("schema")
@@ -125,7 +135,7 @@ func (r *reader) agent(at field) {
 		r.useModel(&a, modelSaid)
 	}
 	out := r.addAgent(a, at)
-	out.system, out.subs, out.schema = system, subs, said
+	out.system, out.subs, out.hands, out.schema = system, subs, hands, said
 	r.outputSchema(a.ID)
 }
 
@@ -133,6 +143,7 @@ func (r *reader) agent(at field) {
 func (r *reader) subAgents() {
 	for i := 0; i < len(r.w.Agents); i++ { // grows where one from beside the document is named
 		id := r.w.Agents[i].ID
+		r.handoffs(id)
 		taken := map[string]bool{}
 		for _, e := range r.agents[id].subs {
 			name, ok := stringOf(e.value)
@@ -166,6 +177,50 @@ func (r *reader) subAgents() {
 			r.w.Agents[i].Subagents[j] = subagent(s.Agent, r.w.Agents[r.agents[s.Agent].at].Description, tools)
 		}
 	}
+}
+
+// handoffs resolves `handoffs:` of an agent.
+func (r *reader) handoffs(id string) {
+	for _, e := range r.agents[id].hands {
+		name, ok := stringOf(e.value)
+		switch {
+		case !ok || name == "":
+			r.diags.Errorf(e.value.Span, e.path, codeWrongType, "agent %q: whom it hands over to must be an agent's name, got %s", id, describe(e.value))
+		case strings.Contains(name, "/") && r.agents[name] == nil:
+			r.diags.Warnf(e.value.Span, e.path, codeUnsupported, "agent %q: handing over to %q of a catalog is not supported yet", id, name).Hint =
+				"the agent runs without it"
+		case name == id:
+			r.diags.Warnf(e.value.Span, e.path, codeBadValue, "agent %q hands over to itself", id).Hint = "it has no effect"
+		case !r.hasAgent(name):
+			d := r.diags.Errorf(e.value.Span, e.path, codeUnknownAgent, "agent %q: agent %q to hand over to not found in agents", id, name)
+			d.Name = name
+			d.Hint = r.diags.similar(name, r.agentIDs)
+		default:
+			if a := r.agentOf(id); !slices.Contains(a.Handoffs, name) {
+				a.Handoffs = append(a.Handoffs, name)
+			}
+		}
+	}
+}
+
+// commands reads `commands:`.
+func (r *reader) commands(f field) map[string]workflow.Command {
+	var diags diag.List
+	out := agents.Commands(f.value, &diags)
+	for _, d := range diags {
+		r.diags.Add(d)
+	}
+	return out
+}
+
+// promptFiles reads `add_prompt_files:`.
+func (r *reader) promptFiles(f field) []string {
+	files := r.texts(f)
+	if slices.Contains(files, "") {
+		r.diags.Errorf(f.value.Span, f.path, codeBadValue, "a prompt file has no name")
+		files = slices.DeleteFunc(files, func(s string) bool { return s == "" })
+	}
+	return files
 }
 
 // subagent makes the tool by which an agent hands a task to another one. taken holds the tool names that the agent has already.

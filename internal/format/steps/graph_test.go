@@ -197,11 +197,10 @@ node "one": a delay that grows by 3`},
 		}, `node "lost": a node to which nothing leads`},
 		{"agent", func(w *workflow.Workflow) {
 			a := w.Agent("a")
-			a.System, a.NoProgress, a.Trim, a.Params.Stop = "Say {{ $steps.one.output }}.", 3, true, []string{"END"}
+			a.System, a.Trim, a.Params.Stop = "Say {{ $steps.one.output }}.", true, []string{"END"}
 			a.Params.Temperature = &one
 		}, `agent "a": the stop sequences ["END"]
 agent "a": that ` + "`{{ $…` in its instruction is plain text" + `
-agent "a": the bound of 3 identical tool calls
 agent "a": what becomes of blanks around its reply and of an empty one`},
 		{"sub-agent", func(w *workflow.Workflow) {
 			w.Agent("a").Subagents = []workflow.Subagent{{Agent: "b", Tool: "ask", Description: "Asks."}}

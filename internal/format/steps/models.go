@@ -124,13 +124,11 @@ func (r *reader) option(p *workflow.ModelParams, key string, v json.RawMessage) 
 func (r *reader) thinking(p *workflow.ModelParams, f field) {
 	n, whole := wholeNumber(f.value)
 	switch {
-	case whole && n >= 0:
+	case whole && n >= -1:
 		v := int64(n)
 		p.ThinkingBudget = &v
-	case whole && n == -1:
-		r.diags.Warnf(f.value.Span, f.path, codeUnsupported, "thinking_budget: -1 is not supported yet; the provider's default is used")
 	case whole:
-		r.diags.Errorf(f.value.Span, f.path, codeBadValue, "%s must not be negative, got %d", f.path, n)
+		r.diags.Errorf(f.value.Span, f.path, codeBadValue, "%s is a number of tokens, 0 for none or -1 for as many as the model likes, got %d", f.path, n)
 	default:
 		p.ReasoningEffort = r.text(f)
 	}

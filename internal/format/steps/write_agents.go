@@ -86,6 +86,9 @@ func (o *writer) agent(a *workflow.Agent, ms *modelWriter) *yaml.Node {
 		put(m, "toolsets", seq)
 	}
 	o.subagents(a, at, m)
+	if len(a.Handoffs) > 0 {
+		put(m, "handoffs", texts(a.Handoffs))
+	}
 	o.output(a, at, m)
 	if a.MaxTurns != 0 {
 		put(m, "max_iterations", plain(strconv.Itoa(a.MaxTurns)))
@@ -100,8 +103,10 @@ func (o *writer) agent(a *workflow.Agent, ms *modelWriter) *yaml.Node {
 		put(m, "fallback", f)
 	}
 	if a.NoProgress != 0 {
-		o.unsaid.Addf(at, "the bound of %d identical tool calls", a.NoProgress)
+		put(m, "max_consecutive_tool_calls", plain(strconv.Itoa(a.NoProgress)))
 	}
+	o.facts(a, m)
+	set("welcome_message", a.Welcome)
 	if a.Trim || a.EmptyText != "" {
 		o.unsaid.Addf(at, "what becomes of blanks around its reply and of an empty one")
 	}
@@ -109,6 +114,35 @@ func (o *writer) agent(a *workflow.Agent, ms *modelWriter) *yaml.Node {
 		m.Style = yaml.FlowStyle
 	}
 	return m
+}
+
+// facts writes what is put behind the system prompt, and the commands.
+func (o *writer) facts(a *workflow.Agent, m *yaml.Node) {
+	if a.AddDate {
+		put(m, "add_date", plain("true"))
+	}
+	if a.AddEnvironment {
+		put(m, "add_environment_info", plain("true"))
+	}
+	if len(a.PromptFiles) > 0 {
+		put(m, "add_prompt_files", texts(a.PromptFiles))
+	}
+	if len(a.Commands) == 0 {
+		return
+	}
+	commands := mapping()
+	for name := range sortedKeys(a.Commands) {
+		c := a.Commands[name]
+		if c.Description == "" {
+			put(commands, name, text(c.Instruction))
+			continue
+		}
+		one := mapping()
+		put(one, "description", text(c.Description))
+		put(one, "instruction", text(c.Instruction))
+		put(commands, name, one)
+	}
+	put(m, "commands", commands)
 }
 
 func (o *writer) subagents(a *workflow.Agent, at string, m *yaml.Node) {

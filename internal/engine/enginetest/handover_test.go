@@ -1,0 +1,261 @@
+package enginetest_test
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+
+	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/engine/enginetest"
+	"github.com/hocket-run/hocket/internal/expr"
+	"github.com/hocket-run/hocket/workflow"
+)
+
+// team is a run of one agent node whose agent may hand over to others.
+func team(t *testing.T, agents ...workflow.Agent) *enginetest.World {
+	t.Helper()
+	w := enginetest.New(t, enginetest.Graph(nodes(enginetest.Agent("a")), "", agents...), nil)
+	w.Start("go")
+	return w
+}
+
+func handTo(id, agent string) *engine.ModelResult {
+	return enginetest.Asks(enginetest.Call(id, workflow.HandoffTool, `{"agent":"`+agent+`"}`))
+}
+
+// What was said stays, under names; everything else is the new agent's: prompt, model, tools, output, limits. The step is the same one.
+func TestHandOver(t *testing.T) {
+	t.Parallel()
+	w := team(t,
+		workflow.Agent{ID: "a", Name: "Front", System: "You ask.", Model: "m1", Handoffs: []string{"b", "c"}},
+		workflow.Agent{
+			ID: "b", Name: "Back", Description: "knows it all", System: "You answer.", Model: "m2", Fallbacks: []string{"m3"}, Handoffs: []string{"a"},
+			Output: &workflow.Output{Schema: []byte(`{"type":"object","required":["ok"]}`)},
+		},
+		workflow.Agent{ID: "c"})
+	first := w.Asked("a")
+	if len(first.Tools) != 1 || first.Tools[0].Name != "handoff" || !strings.Contains(first.Tools[0].Description, "- b: knows it all\n- c") ||
+		!strings.Contains(string(first.Tools[0].Parameters), `"enum":["b","c"]`) {
+		t.Errorf("tools %+v", first.Tools)
+	}
+	w.Finish("a", handTo("1", "b"))
+	w.Crash()
+	got := w.Asked("agent b")
+	if got.System != "You answer." || got.Model != "m2" || got.Step != first.Step || got.Conversation != first.Conversation || !strings.Contains(string(got.Tools[0].Parameters), `"enum":["a"]`) {
+		t.Errorf("got %+v", got)
+	}
+	want := "user: go\nuser: Front: \n[calls handoff {\"agent\":\"b\"}]\nuser: [handoff returned] The conversation is handed over to Back.\n"
+	if got := enginetest.Conv(got.Messages); got != want {
+		t.Errorf("messages\n%swant\n%s", got, want)
+	}
+	w.Finish("a", enginetest.Fails("overloaded", "busy"))
+	if got := w.Asked("a").Model; got != "m3" {
+		t.Errorf("fallback %q", got)
+	}
+	w.Finish("a", enginetest.Say("no JSON")) // the schema is that of b
+	w.Finish("a", enginetest.Say(`{"ok":true}`))
+	if got := string(w.Run.Output()); got != `{"ok":true}` {
+		t.Errorf("output %s", got)
+	}
+	if got, want := w.Trace(0), "+a, >b, resumed, .a, completed"; got != want {
+		t.Errorf("trace %s, want %s", got, want)
+	}
+}
+
+// A call belongs to the agent that made it: the others of a reply are carried out first. A reply hands over once, and only to agents of the list.
+func TestHandOverBesideOtherCalls(t *testing.T) {
+	t.Parallel()
+	w := team(t, workflow.Agent{ID: "a", Handoffs: []string{"b", "c"}}, workflow.Agent{ID: "b"}, workflow.Agent{ID: "c"}, workflow.Agent{ID: "d"})
+	w.Finish("a", enginetest.Asks(
+		enginetest.Call("1", "handoff", `{"agent":"d"}`), enginetest.Call("2", "handoff", `{"agent":"b"}`), enginetest.Call("3", "x", `{}`),
+		enginetest.Call("4", "handoff", `{"agent":"c"}`), enginetest.Call("5", "handoff", `{}`), enginetest.Call("6", "y", `{}`)))
+	if got := w.PendingNodes(); got != "a a" {
+		t.Fatalf("pending %q, want the two tools\n%s", got, w.Log())
+	}
+	w.Crash()
+	for _, tool := range []string{"x", "y"} {
+		for _, c := range w.Pending {
+			if c, ok := c.(*engine.CallTool); ok && c.Agent.ID != "a" {
+				t.Errorf("the call of %s is one of agent %s", c.Tool, c.Agent.ID)
+			}
+		}
+		w.Finish("tool "+tool, enginetest.Returns("from "+tool))
+	}
+	want := `user: go
+user: a: 
+[calls handoff {"agent":"d"}]
+[calls handoff {"agent":"b"}]
+[calls x {}]
+[calls handoff {"agent":"c"}]
+[calls handoff {}]
+[calls y {}]
+user: [handoff returned] The conversation can be handed over to: b, c.
+user: [handoff returned] The conversation is handed over to b.
+user: [x returned] from x
+user: [handoff returned] The conversation is handed over to b: one reply hands over once.
+user: [handoff returned] The conversation can be handed over to: b, c.
+user: [y returned] from y
+`
+	if got := enginetest.Conv(w.Asked("agent b").Messages); got != want {
+		t.Errorf("messages\n%swant\n%s", got, want)
+	}
+	if got := len(w.Asked("agent b").Tools); got != 0 {
+		t.Errorf("b hands over to nobody and is offered %d tools", got)
+	}
+	// A tool of that name which is no hand-off is a tool like any other.
+	w.Finish("a", handTo("1", "c"))
+	if got, want := w.Trace(0), "+a, resumed, >b"; got != want || len(w.Pending) != 1 || w.Pending[0].(*engine.CallTool).Tool != "handoff" {
+		t.Errorf("trace %s, want %s\n%s", got, want, w.Log())
+	}
+}
+
+// P27: handing to and fro ends, in silence as a circle without progress, and while the agents talk by the turns of whoever has them all.
+func TestHandOverForEver(t *testing.T) {
+	t.Parallel()
+	for name, tc := range map[string]struct {
+		turns, back int // limits of a and b
+		say         func(turn int) string
+		code        string
+		calls       int
+		message     string
+	}{
+		"in silence": {0, 0, func(int) string { return "" }, engine.CodeNoProgress, 11, "agent a made the same 2 calls with the same results 5 times, the next being handoff"},
+		"with words": {3, 9, func(n int) string { return fmt.Sprint(n) }, engine.CodeMaxTurns, 6, "agent a did not finish within 3 turns"},
+		"the other":  {9, 3, func(n int) string { return fmt.Sprint(n) }, engine.CodeMaxTurns, 7, "agent b did not finish within 3 turns"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := team(t, workflow.Agent{ID: "a", MaxTurns: tc.turns, Handoffs: []string{"b"}}, workflow.Agent{ID: "b", MaxTurns: tc.back, Handoffs: []string{"a"}})
+			calls := 0
+			w.Model = func(c *engine.CallModel) *engine.ModelResult {
+				calls++
+				r := handTo("1", map[string]string{"a": "b", "b": "a"}[c.Agent.ID])
+				r.Message.Text = tc.say(calls)
+				return r
+			}
+			w.Go(nil)
+			if f := failure(t, w); f.Code != tc.code || calls != tc.calls || f.Message != tc.message {
+				t.Errorf("after %d calls %+v, want %d", calls, f, tc.calls)
+			}
+		})
+	}
+}
+
+// A sub-agent may hand over too: whoever answers in the end answers the call. One that is tried again begins with the step's own agent.
+func TestHandOverInsideAndAgain(t *testing.T) {
+	t.Parallel()
+	w := team(t, workflow.Agent{ID: "a", Subagents: []workflow.Subagent{{Agent: "k", Tool: "ask_k"}}}, workflow.Agent{ID: "k", Handoffs: []string{"l"}}, workflow.Agent{ID: "l"})
+	w.Finish("a", enginetest.Asks(enginetest.Call("1", "ask_k", `{"input":"find"}`)))
+	w.Finish("agent k", handTo("1", "l"))
+	w.Finish("agent l", enginetest.Say("found"))
+	if got, want := enginetest.Conv(w.Asked("agent a").Messages), "user: go\nassistant:  [ask_k({\"input\":\"find\"}) 1]\ntool 1: found\n"; got != want {
+		t.Errorf("messages\n%swant\n%s", got, want)
+	}
+
+	g := enginetest.Graph(nodes(enginetest.Fork("f", workflow.Fork{}, "a"), enginetest.In("f", enginetest.Agent("a"))), "f:a -> a; a -> f/join",
+		workflow.Agent{ID: "a", Handoffs: []string{"b"}}, workflow.Agent{ID: "b"})
+	g.Nodes[0].Retry = &workflow.Retry{MaxRetries: 1}
+	again := enginetest.New(t, g, nil)
+	again.Start("go")
+	again.Finish("a", handTo("1", "b"))
+	again.Finish("a", enginetest.Fails("auth", "no"))
+	again.Go(nil) // the timer
+	if got := enginetest.Conv(again.Asked("agent a").Messages); got != "user: go\n" {
+		t.Errorf("the block that is tried again begins with\n%s", got)
+	}
+}
+
+// What nobody handed over is refused when it comes from disk.
+func TestOddHandOver(t *testing.T) {
+	t.Parallel()
+	for name, tc := range map[string]struct {
+		change func(*engine.AgentHanded)
+		want   string
+	}{
+		"another frame":  {func(d *engine.AgentHanded) { d.Frame = 3 }, "frame 3 is not at work"},
+		"another agent":  {func(d *engine.AgentHanded) { d.Agent = "d" }, `is handed to agent "b"`},
+		"another giver":  {func(d *engine.AgentHanded) { d.From = "d" }, `is handed to agent "b"`},
+		"another call":   {func(d *engine.AgentHanded) { d.ToolCallID = "9" }, `is handed to agent "b"`},
+		"missing frames": {func(d *engine.AgentHanded) { d.Frame = -1 }, "frame -1 is not at work"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := team(t, workflow.Agent{ID: "a", Handoffs: []string{"b"}}, workflow.Agent{ID: "b"}, workflow.Agent{ID: "d"})
+			w.Finish("a", handTo("1", "b"))
+			i := slices.IndexFunc(w.Events, func(e engine.Event) bool { return e.Data.Type() == "agent.handed" })
+			d := *w.Events[i].Data.(*engine.AgentHanded)
+			tc.change(&d)
+			w.Events[i].Data = &d
+			if err := engine.New(w.Plan, "run1").Apply(w.Events); err == nil || !strings.Contains(err.Error(), tc.want) {
+				t.Errorf("got %v, want %s", err, tc.want)
+			}
+		})
+	}
+}
+
+// Facts of the world stand behind the system prompt of agents that ask for them, the same on every call; templates in them are plain text.
+func TestFacts(t *testing.T) {
+	t.Parallel()
+	agents := []workflow.Agent{
+		{ID: "a", System: "You ask.", AddDate: true, PromptFiles: []string{"B.md", "none.md", "A.md"}, Handoffs: []string{"b", "c"}},
+		{ID: "b", AddEnvironment: true, Handoffs: []string{"c"}},
+		{ID: "c", System: "Plain."},
+	}
+	w := enginetest.New(t, enginetest.Graph(nodes(enginetest.Agent("a")), "", agents...), nil)
+	w.StartWith(engine.RunCreated{Input: enginetest.Text("go"), Facts: map[string]string{
+		engine.FactDate: "Today is Monday.", engine.FactEnvironment: "{{ $steps.a.output }}", engine.FactFile + "A.md": "Rules of A", engine.FactFile + "B.md": "Rules of B",
+	}})
+	for _, want := range []string{"You ask.\n\nToday is Monday.\n\nRules of B\n\nRules of A", "{{ $steps.a.output }}", "Plain."} {
+		w.Crash()
+		c := w.Pending[0].(*engine.CallModel)
+		if c.System != want {
+			t.Errorf("agent %s is told %q, want %q", c.Agent.ID, c.System, want)
+		}
+		if c.Agent.ID != "c" {
+			w.Finish("a", handTo("1", map[string]string{"a": "b", "b": "c"}[c.Agent.ID]))
+		}
+	}
+}
+
+// asked plays a shape with results in an order of pick and gives everything that any model was sent, sorted.
+func asked(t *testing.T, rt *rapid.T, s *enginetest.Shape, input string, pick func(int) int) []string {
+	t.Helper()
+	w := enginetest.New(shrinking{t, rt}, s.Compile(), enginetest.Host{})
+	w.SkipLaws = true
+	s.Answers(w)
+	answer := w.Model
+	var out []string
+	w.Model = func(c *engine.CallModel) *engine.ModelResult {
+		tools := []string{}
+		for _, d := range c.Tools {
+			tools = append(tools, d.Name+string(d.Parameters))
+		}
+		out = append(out, fmt.Sprintf("%s %s %q %q %s\n%s", c.Node, c.Agent.ID, c.Model, c.System, tools, enginetest.Conv(c.Messages)))
+		return answer(c)
+	}
+	w.Start(input)
+	w.Go(pick)
+	slices.Sort(out)
+	return append(out, expr.Text(w.Run.Output()), string(w.Run.Status()))
+}
+
+// P42: what a model is sent is a function of what came before it in its own branch: in whatever order results come, over forks, joins, loops,
+// sub-flows, sub-agents and hand-offs, all models of a run are sent the same.
+func TestMessagesDoNotDependOnTheOrder(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(rt *rapid.T) {
+		s := enginetest.DrawWild(rt, 3)
+		s.SetLoops(rapid.IntRange(1, 3).Draw(rt, "loops"))
+		s.Calm()
+		input := rapid.StringMatching(`[a-z]{0,3}`).Draw(rt, "input")
+		first := asked(t, rt, s, input, nil)
+		second := asked(t, rt, s, input, func(n int) int { return rapid.IntRange(0, n-1).Draw(rt, "next") })
+		if d := cmp.Diff(first, second); d != "" {
+			rt.Fatalf("another order of results, other messages (-oldest first +any order)\n%s\n%s", s, d)
+		}
+	})
+}

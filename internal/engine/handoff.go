@@ -1,0 +1,123 @@
+package engine
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/hocket-run/hocket/internal/chat"
+	"github.com/hocket-run/hocket/workflow"
+)
+
+// A hand-off gives a frame to another agent: the conversation goes on, everything else is the new agent's. It happens when all other calls of the reply
+// that asked for it have their results, so that a call always belongs to the agent that made it.
+
+// handsOver tells whether a call of that tool hands the conversation over.
+func (a *agent) handsOver(tool string) bool {
+	return tool == workflow.HandoffTool && len(a.Handoffs) > 0 && a.subs[tool] == nil
+}
+
+// named tells whether a frame's replies carry the names of who spoke: the conversation is, or may become, that of several agents, and is shown to each
+// of them as [renderShared] does.
+func (f *frame) named(a *agent) bool {
+	return f.Conv == sharedConv || f.Spent != nil || len(a.Handoffs) > 0
+}
+
+// handoffDef adds the tool by which an agent hands over.
+func (f *flow) handoffDef(defs []chat.ToolDef, a *agent) []chat.ToolDef {
+	if !a.handsOver(workflow.HandoffTool) {
+		return defs
+	}
+	var text strings.Builder
+	text.WriteString("Hand the conversation over to another agent, who goes on with it from here and sees what was said. Your turn ends with this call. The agents are:")
+	for _, id := range a.Handoffs {
+		text.WriteString("\n- " + id)
+		if to := f.agents[id]; to != nil && to.Description != "" {
+			text.WriteString(": " + to.Description)
+		}
+	}
+	ids, _ := json.Marshal(a.Handoffs) // strings always encode
+	return append(defs, chat.ToolDef{
+		Name: workflow.HandoffTool, Description: text.String(),
+		Parameters: json.RawMessage(`{"type":"object","properties":{"agent":{"type":"string","enum":` + string(ids) + `,"description":"The agent that goes on."}},"required":["agent"],"additionalProperties":false}`),
+	})
+}
+
+// accepted gives the call of a reply that hands over, and to whom; false where none does. The first that names an agent of the list counts.
+func (a *agent) accepted(calls []chat.ToolCall) (chat.ToolCall, string, bool) {
+	for _, tc := range calls {
+		if to := member(tc.Arguments, "agent"); a.handsOver(tc.Name) && slices.Contains(a.Handoffs, to) {
+			return tc, to, true
+		}
+	}
+	return chat.ToolCall{}, "", false
+}
+
+// askedToHand answers a call of the hand-off tool that hands nothing over. The one that does is answered by [AgentHanded].
+func (r *Run) askedToHand(id, fr int, tc chat.ToolCall) {
+	a := r.agent(id, fr)
+	first, to, ok := a.accepted(r.lastReply(id, fr).ToolCalls)
+	if ok && first.ID == tc.ID {
+		return
+	}
+	text := fmt.Sprintf("The conversation can be handed over to: %s.", strings.Join(a.Handoffs, ", "))
+	if ok && slices.Contains(a.Handoffs, member(tc.Arguments, "agent")) {
+		text = fmt.Sprintf("The conversation is handed over to %s: one reply hands over once.", to)
+	}
+	r.emitStep(id, &ToolReturned{Frame: fr, ToolCallID: tc.ID, Text: text, IsError: true})
+}
+
+// handed gives the hand-off that nothing stands before any more; nil where there is none.
+func (r *Run) handed(id, fr int) *AgentHanded {
+	f, a := r.frame(id, fr), r.agent(id, fr)
+	open := slices.DeleteFunc(slices.Clone(f.Turn), func(t turnCall) bool { return t.Done })
+	if len(open) != 1 || !a.handsOver(open[0].Name) || r.stepNode(id).Kind != workflow.KindAgent {
+		return nil
+	}
+	tc, to, ok := a.accepted(r.lastReply(id, fr).ToolCalls)
+	if !ok || tc.ID != open[0].ID {
+		return nil
+	}
+	return &AgentHanded{
+		Frame: fr, ToolCallID: tc.ID, From: a.ID, Agent: to, System: r.expandSystem(r.flowOf(id).agents[to], r.step(id).Scope),
+	}
+}
+
+// applyHanded gives a frame to another agent. Each agent has its own turns in a frame, counted over all the times that it has it, so that handing to
+// and fro ends like everything else.
+func (r *Run) applyHanded(ev *Event, d *AgentHanded) error {
+	st := r.step(ev.Step)
+	to := r.flowOf(ev.Step).agents[d.Agent]
+	if st.Agent == nil || d.Frame < 0 || d.Frame >= len(st.Agent.Frames) || to == nil {
+		return r.diverge(ev, "nobody hands over to agent %q", d.Agent)
+	}
+	fr := &st.Agent.Frames[d.Frame]
+	spent := maps.Clone(fr.Spent)
+	if spent == nil {
+		spent = map[string]int{}
+	}
+	spent[fr.Agent] = fr.Turns
+	fr.Agent, fr.System, fr.Turns, fr.Spent = d.Agent, d.System, spent[d.Agent], spent
+	fr.Model, fr.Repairs = 0, 0
+	return r.answerTurn(ev, d.Frame, turnCall{ID: d.ToolCallID, Text: "The conversation is handed over to " + to.Title() + "."})
+}
+
+// oddHanded tells why nobody can have handed over as d says.
+func (r *Run) oddHanded(ev *Event, d *AgentHanded) string {
+	if ev.Step == 0 || r.step(ev.Step).Agent == nil {
+		return "the step runs no agent"
+	}
+	if d.Frame < 0 || d.Frame >= len(r.step(ev.Step).Agent.Frames) || r.frame(ev.Step, d.Frame).Done {
+		return "frame " + strconv.Itoa(d.Frame) + " is not at work"
+	}
+	switch due := r.handed(ev.Step, d.Frame); {
+	case due == nil:
+		return "nobody hands over"
+	case due.Agent != d.Agent, due.From != d.From, due.ToolCallID != d.ToolCallID:
+		return "frame " + strconv.Itoa(d.Frame) + " is handed to agent " + strconv.Quote(due.Agent)
+	}
+	return ""
+}

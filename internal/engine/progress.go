@@ -1,0 +1,74 @@
+package engine
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/hocket-run/hocket/internal/chat"
+	"github.com/hocket-run/hocket/workflow"
+)
+
+// No progress (P27): an agent that makes the same call again and again is ended at once (frame.Same), whatever the call gives. One that goes round in
+// a circle of two or three calls is ended when as many rounds have given the same results: with other results it may be waiting for something.
+
+const (
+	maxCircle = 3
+	// maxRecent bounds what a frame remembers, in calls. Where NoProgress asks for more, circles are not looked for.
+	maxRecent = maxCircle * 100
+)
+
+// digest names a text in few bytes.
+func digest(parts ...string) string {
+	h := sha256.New()
+	for _, p := range parts {
+		fmt.Fprintf(h, "%d:", len(p))
+		h.Write([]byte(p))
+	}
+	return hex.EncodeToString(h.Sum(nil)[:8])
+}
+
+// wish names a call of a reply. Whoever hands over says something with it: other words are progress.
+func wish(reply chat.Message, tc chat.ToolCall) string {
+	said := ""
+	if tc.Name == workflow.HandoffTool {
+		said = reply.Text
+	}
+	return digest(tc.Name, string(tc.Arguments), said)
+}
+
+// progressed remembers the calls of a turn with their results.
+func (r *Run) progressed(fr *frame) {
+	reply := lastSaid(r.s.Convs[fr.Conv])
+	for _, t := range fr.Turn {
+		i := slices.IndexFunc(reply.ToolCalls, func(tc chat.ToolCall) bool { return tc.ID == t.ID })
+		if i < 0 || !t.Done {
+			continue
+		}
+		fr.Recent = append(fr.Recent, wish(reply, reply.ToolCalls[i])+" "+digest(t.Text, strconv.FormatBool(t.Err)))
+	}
+	if over := len(fr.Recent) - maxRecent; over > 0 {
+		fr.Recent = slices.Clone(fr.Recent[over:])
+	}
+}
+
+// circles tells how an agent goes round in a circle that its reply would begin anew; "" where it does not.
+func (r *Run) circles(id, fr int, reply chat.Message) string {
+	f, a := r.frame(id, fr), r.agent(id, fr)
+	rounds := a.Repeats()
+	for size := 2; size <= maxCircle && size*rounds <= min(len(f.Recent), maxRecent); size++ {
+		last := f.Recent[len(f.Recent)-size*rounds:]
+		next, _, _ := strings.Cut(last[0], " ")
+		round := true
+		for i := size; i < len(last); i++ {
+			round = round && last[i] == last[i-size]
+		}
+		if round && wish(reply, reply.ToolCalls[0]) == next {
+			return fmt.Sprintf("agent %s made the same %d calls with the same results %d times, the next being %s", a.Title(), size, rounds, reply.ToolCalls[0].Name)
+		}
+	}
+	return ""
+}

@@ -1,0 +1,59 @@
+package agents
+
+// Key is a key of an agent definition: as steps documents write it, and as lists of agents do. One of the two may be "".
+type Key struct {
+	Steps, List string
+	// Works: the key has its effect. A key that does not is one of docker-agent's, which readers report by name.
+	Works bool
+	// Note says what the key does, or what becomes of one that does not work.
+	Note string
+}
+
+// Keys are all keys of agent definitions, in the order in which they are written. Readers, writers and the guide go by this list.
+func Keys() []Key {
+	return []Key{
+		{"", "id", true, "the name by which everything else names the agent; in steps documents it is the key of the map `agents`"},
+		{"name", "name", true, "the name that people see; default: the id"},
+		{"description", "description", true, "what the agent is for; shown to agents that may ask it or hand over to it"},
+		{"model", "model", true, "`provider/model`, or in steps documents an entry of `models`"},
+		{"instruction", "systemPrompt", true, "the system prompt; a template in steps documents, sent as written elsewhere"},
+		{"", "params", true, "`temperature`, `topP`, `maxTokens`, `frequencyPenalty`, `presencePenalty`, `reasoningEffort`, `thinkingBudget`, `stop`, `provider` (options as the provider names them); in steps documents they stand under `models`"},
+		{"tools", "tools", true, "names of tools of the operator's tools file; `*` means all of them"},
+		{"toolsets", "toolsets", true, "sets of tools that belong to the agent"},
+		{"sub_agents", "subAgents", true, "agents that it may ask: each is a tool"},
+		{"handoffs", "handoffs", true, "agents that it may hand the conversation over to, by the tool `handoff`"},
+		{"structured_output", "structuredOutput", true, "`name`, `description`, `strict`, `schema`: the reply is a JSON value of that schema"},
+		{"max_iterations", "maxIterations", true, "how many model calls an execution may take; 0 or nothing: 50"},
+		{"max_consecutive_tool_calls", "maxConsecutiveToolCalls", true, "how many identical tool calls one after another end it as `no_progress`; 0 or nothing: 5"},
+		{"fallback", "fallback", true, "`models`: tried in order where the model is rate limited, overloaded or too slow; `retries` and `cooldown` have no effect: retries are the step's (`retry`), and a model that was fallen back to stays until the step ends"},
+		{"add_date", "addDate", true, "puts the day on which the run began behind the system prompt"},
+		{"add_environment_info", "addEnvironmentInfo", true, "puts the working directory, the system and whether there is a git repository behind the system prompt"},
+		{"add_prompt_files", "addPromptFiles", true, "puts files behind the system prompt, looked up beside the document and in the folders above it"},
+		{"commands", "commands", true, "prompts by name: `hocket run FILE /name` runs one"},
+		{"welcome_message", "welcomeMessage", true, "shown on a terminal before a run"},
+		{"rag", "rag", false, "retrieval from documents"},
+		{"hooks", "hooks", false, "commands at points of the run"},
+		{"skills", "skills", false, "discovery of SKILL.md files"},
+		{"code_mode_tools", "codeModeTools", false, "tools as code that the model writes"},
+		{"add_description_parameter", "addDescriptionParameter", false, "a parameter by which the model says why it calls a tool"},
+		{"num_history_items", "numHistoryItems", false, "a bound on the messages that are sent"},
+		{"todo", "", false, "written as a toolset of type `todo`"},
+		{"think", "", false, "written as a toolset of type `think`"},
+		{"memory", "", false, "written as a toolset of type `memory`"},
+	}
+}
+
+// Names gives the keys in one of the two spellings: those that work, or those that do not.
+func Names(list, works bool) []string {
+	var out []string
+	for _, k := range Keys() {
+		name := k.Steps
+		if list {
+			name = k.List
+		}
+		if name != "" && k.Works == works {
+			out = append(out, name)
+		}
+	}
+	return out
+}
