@@ -66,6 +66,7 @@ var layers = []layer{
 	{"internal/model/modeltest", []string{"internal/model", "internal/chat"}, "one suite for all adapters"},
 	{"internal/tool", []string{"internal/chat", "diag"}, "the port knows no tool"},
 	{"internal/process", nil, "whoever starts programs knows nothing of what is spoken with them"},
+	{"internal/tool/files", []string{"internal/tool", "internal/chat", "internal/process"}, "a toolset knows its port, not its siblings"},
 	{"internal/tool/mcp", []string{"internal/tool", "internal/chat", "internal/process"}, "a toolset knows its port, not its siblings"},
 	{"internal/tool/think", []string{"internal/tool", "internal/chat"}, "a toolset knows its port, not its siblings"},
 	{"internal/tool/todo", []string{"internal/tool", "internal/chat"}, "a toolset knows its port, not its siblings"},

@@ -357,6 +357,12 @@ func (a *app) wants(e *service.CommandsError) string {
 			lines = append(lines, "  "+quoteAll(argv))
 		}
 	}
+	if len(e.Access) > 0 {
+		lines = append(lines, "this document wants to use your machine:")
+		for _, line := range e.Access {
+			lines = append(lines, "  "+clean(line))
+		}
+	}
 	if len(e.Sends) > 0 {
 		lines = append(lines, "this document wants to send variables of your environment:")
 		for _, s := range e.Sends {

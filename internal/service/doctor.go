@@ -52,6 +52,7 @@ func Diagnose(ctx context.Context, cfg Config) Report {
 		}
 	}
 	r.Tools = []ToolReport{
+		{"filesystem", "toolset in a document with --trust, or in --tools; the files under one folder"},
 		{"mcp", "toolset in a document or in --tools; commands need --trust, or --tools that names them"},
 		{"think", "toolset in a document or in --tools"},
 		{"todo", "toolset in a document or in --tools"},

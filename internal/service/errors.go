@@ -92,10 +92,12 @@ func (e *InUseError) Error() string {
 	return fmt.Sprintf("agent %s is used by %s", e.Agent, strings.Join(e.Workflows, ", "))
 }
 
-// CommandsError says that a document wants what nobody allowed (SEC5): to start commands, or to send variables of the environment to servers, as
+// CommandsError says that a document wants what nobody allowed (SEC5): to start commands, to reach files and programs of this machine, each as a line
+// such as `read files under /home/x (toolset filesystem)`, or to send variables of the environment to servers, as
 // `NAME to ADDRESS`.
 type CommandsError struct {
 	Commands [][]string
+	Access   []string
 	Sends    []string
 }
 
@@ -104,6 +106,7 @@ func (e *CommandsError) Error() string {
 	for _, c := range e.Commands {
 		lines = append(lines, "start "+strings.Join(c, " "))
 	}
+	lines = append(lines, e.Access...)
 	for _, s := range e.Sends {
 		lines = append(lines, "send "+s)
 	}

@@ -24,7 +24,7 @@ import (
 const MaxDocumentBytes = 8 << 20
 
 // toolTypes are the toolsets that kits can open.
-var toolTypes = []string{tool.TypeMCP, tool.TypeThink, tool.TypeTodo, tool.TypeWorkflow}
+var toolTypes = []string{tool.TypeFilesystem, tool.TypeMCP, tool.TypeThink, tool.TypeTodo, tool.TypeWorkflow}
 
 // missingTools are tools that documents may name and nothing offers yet (S0-55).
 var missingTools = []string{"web_search"}
@@ -125,7 +125,7 @@ func read(ctx context.Context, file string, data []byte, opts LoadOptions, besid
 	w, ds := format.Read(file, data, fo)
 	wanted := missing(ds)
 	if len(wanted) == 0 || opts.Catalog == nil {
-		return w, ds, nil
+		return w, withToolsets(w, ds), nil
 	}
 	more, problems, err := opts.Catalog(ctx, wanted)
 	if err != nil {
@@ -148,7 +148,16 @@ func read(ctx context.Context, file string, data []byte, opts LoadOptions, besid
 			ds[i].Hint = "agents are defined under the key agents, in the file of --agents, or in the catalog (hocket agents apply)"
 		}
 	}
-	return w, append(problems, ds...), nil
+	return w, withToolsets(w, append(problems, ds...)), nil
+}
+
+// withToolsets adds what is wrong with the toolsets of a document: formats keep their options as they are written.
+func withToolsets(w *workflow.Workflow, ds diag.List) diag.List {
+	if w == nil {
+		return ds
+	}
+	_, more := documentSpecs(w)
+	return append(ds, more...)
 }
 
 // codeMissingAgent is the code of an agent that a document names and nobody defines (S1-6, S3-21, S4-2).

@@ -30,8 +30,11 @@ const (
 	fileReplies = "replies"
 )
 
-// metaTrusted holds the hash of the commands that were allowed for a run.
-const metaTrusted = "trusted"
+// metaTrusted holds the hash of what was allowed for a run (SEC5), metaDir the folder that relative paths of its tools stand on.
+const (
+	metaTrusted = "trusted"
+	metaDir     = "dir"
+)
 
 // StartRequest says what to run.
 type StartRequest struct {
@@ -100,11 +103,13 @@ func (s *Service) Start(ctx context.Context, q StartRequest) (run string, err er
 	if problems.HasErrors() {
 		return "", &InvalidError{Diagnostics: problems}
 	}
-	if commands, sends := tool.Commands(specs), sent(specs); !q.Trust && len(commands)+len(sends) > 0 {
-		return "", &CommandsError{commands, sends}
+	if err := s.checkTrust(specs, q.Trust, spec.Meta); err != nil {
+		return "", err
 	}
-	if q.Trust {
-		spec.Meta[metaTrusted] = trustOf(specs)
+	if q.Tools != nil {
+		if err := standIn(spec.Meta); err != nil {
+			return "", err
+		}
 	}
 	if q.Replies == nil {
 		if err := s.kits.checkModels(graph, q.Model, q.Trust); err != nil {
@@ -172,13 +177,23 @@ func documentSpecs(w *workflow.Workflow) ([]tool.Spec, diag.List) {
 	)
 	for i := range w.Agents {
 		a := &w.Agents[i]
-		for _, raw := range a.Toolsets {
+		for j, raw := range a.Toolsets {
 			var sp tool.Spec
-			if err := json.Unmarshal(raw, &sp); err != nil {
-				problems.Errorf(w.Source.Agent(a.ID), "agents."+a.ID+".toolsets", "bad-toolset", "agent %q: toolset: %v", a.ID, err)
+			err := json.Unmarshal(raw, &sp)
+			if err == nil {
+				specs = append(specs, sp)
 				continue
 			}
-			specs = append(specs, sp)
+			path := fmt.Sprintf("agents.%s.toolsets[%d]", a.ID, j)
+			list, ok := errors.AsType[diag.List](err)
+			if !ok {
+				problems.Errorf(w.Source.Agent(a.ID), path, "bad-toolset", "agent %q: toolset: %v", a.ID, err)
+			}
+			for _, d := range list {
+				if d.Severity == diag.Error {
+					problems.Errorf(w.Source.Agent(a.ID), path, d.Code, "agent %q: toolset %d: %s", a.ID, j+1, d.Message).Hint = d.Hint
+				}
+			}
 		}
 	}
 	for _, f := range slices.Concat(slices.Collect(maps.Values(w.Flows)), w.Branches) {

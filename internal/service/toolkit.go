@@ -16,6 +16,7 @@ import (
 	"github.com/hocket-run/hocket/internal/journal"
 	"github.com/hocket-run/hocket/internal/outbound"
 	"github.com/hocket-run/hocket/internal/tool"
+	"github.com/hocket-run/hocket/internal/tool/files"
 	"github.com/hocket-run/hocket/internal/tool/mcp"
 	"github.com/hocket-run/hocket/internal/tool/think"
 	"github.com/hocket-run/hocket/internal/tool/todo"
@@ -95,13 +96,44 @@ func grantAll(w *workflow.Workflow, allowed bool, into map[string]tool.Grant) er
 	return nil
 }
 
+// checkTrust refuses a document that wants what nobody allowed, and notes in a run's meta what was (SEC5).
+func (s *Service) checkTrust(specs []tool.Spec, trust bool, meta map[string]string) error {
+	access := tool.Access(specs, "")
+	if len(access) > 0 {
+		if err := standIn(meta); err != nil {
+			return err
+		}
+		access = tool.Access(specs, meta[metaDir])
+	}
+	if commands, sends := tool.Commands(specs), sent(specs); !trust && len(commands)+len(access)+len(sends) > 0 {
+		return &CommandsError{commands, access, sends}
+	}
+	if trust {
+		meta[metaTrusted] = trustOf(specs)
+	}
+	return nil
+}
+
+// standIn notes the folder that relative paths of a run's tools stand on: what a person allowed in one folder is not another's when the run is
+// resumed elsewhere.
+func standIn(meta map[string]string) error {
+	dir, err := os.Getwd()
+	if err != nil {
+		return fmt.Errorf("find the working directory: %w", err)
+	}
+	meta[metaDir] = dir
+	return nil
+}
+
 // types are the kinds of toolsets that Hocket can open.
 func (k *kits) types(info driver.Info) map[string]tool.Type {
+	dir := info.Meta[metaDir] // what relative paths stand on
 	return map[string]tool.Type{
-		tool.TypeMCP:      {Open: k.openMCP},
-		tool.TypeThink:    think.Type(),
-		tool.TypeTodo:     todo.Type(),
-		tool.TypeWorkflow: k.workflowType(info),
+		tool.TypeFilesystem: files.Type(files.Config{Dir: dir}),
+		tool.TypeMCP:        {Open: k.openMCP},
+		tool.TypeThink:      think.Type(),
+		tool.TypeTodo:       todo.Type(),
+		tool.TypeWorkflow:   k.workflowType(info),
 	}
 }
 

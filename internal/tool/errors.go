@@ -56,13 +56,19 @@ func Errorf(kind ErrorKind, tool, format string, args ...any) *Error {
 	return &Error{Kind: kind, Tool: tool, Message: err.Error(), Err: errors.Unwrap(err)}
 }
 
-// UntrustedError refuses to start a command (SEC5). The person at the terminal may be shown Command and asked.
+// UntrustedError refuses to start a command, or to reach files and programs of this machine (SEC5). The person at the terminal may be shown what it
+// names and asked.
 type UntrustedError struct {
 	Toolset string
-	// Command is the command as [Commands] shows it.
+	// Command is the command as [Commands] shows it; nil where there is none.
 	Command []string
+	// Access says what else the toolset would do, as [Access] does.
+	Access []string
 }
 
 func (e *UntrustedError) Error() string {
+	if len(e.Command) == 0 {
+		return fmt.Sprintf("toolset %q wants what nobody allowed: %s", e.Toolset, strings.Join(e.Access, ", "))
+	}
 	return fmt.Sprintf("toolset %q starts a command that nobody allowed: %s", e.Toolset, strings.Join(e.Command, " "))
 }

@@ -61,6 +61,9 @@ func (in *instance) open(ctx context.Context, s *Set) ([]*pinned, error) {
 	case !in.known:
 		return nil, Errorf(KindUnsupported, in.name, "toolsets of type %s are not supported", in.spec.Type)
 	}
+	if err := in.spec.CheckTrusted(); err != nil {
+		return nil, in.wrap(err)
+	}
 	select {
 	case in.gate <- struct{}{}:
 		defer func() { <-in.gate }()

@@ -103,13 +103,16 @@ type typeInfo struct {
 	supported bool
 	// options are the keys that the type's own package reads from Spec.Options, which it checks itself.
 	options []string
+	// check judges the entries of the type beyond their names; nil: nothing more to judge here.
+	check func(p *parser, entries []entry)
 }
 
 // knownTypes are the types of toolsets that documents of this form may name. To support one more, give its keys here.
 var knownTypes = map[string]typeInfo{
 	TypeMCP: {supported: true}, TypeThink: {supported: true}, TypeTodo: {supported: true},
-	TypeWorkflow: {supported: true, options: []string{"workflow", "branch", "tool", "description"}},
-	"a2a":        {}, "api": {}, "background_agents": {}, "fetch": {}, "filesystem": {}, "handoff": {}, "http": {}, "lsp": {}, "memory": {},
+	TypeWorkflow:   {supported: true, options: []string{"workflow", "branch", "tool", "description"}},
+	TypeFilesystem: {supported: true, options: []string{"path", "read_only", "ignore_vcs", "post_edit"}, check: (*parser).checkFilesystem},
+	"a2a":          {}, "api": {}, "background_agents": {}, "fetch": {}, "handoff": {}, "http": {}, "lsp": {}, "memory": {},
 	"model_picker": {}, "openapi": {}, "rag": {}, "script": {}, "search": {}, "shell": {}, "tasks": {}, "user_prompt": {}, "web_search": {},
 }
 
@@ -186,6 +189,9 @@ func (p *parser) spec(n *yaml.Node, path, implied string) (Spec, bool) {
 	s.Options = marshalOptions(options)
 	if s.Type == TypeMCP {
 		p.checkMCP(&s, n, path, entries)
+	}
+	if info.check != nil {
+		info.check(p, entries)
 	}
 	return s, true
 }

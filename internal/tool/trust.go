@@ -4,6 +4,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"fmt"
 	"maps"
 	"slices"
 )
@@ -42,15 +43,32 @@ func (s Spec) Argv() []string {
 	return append(argv, s.Args...)
 }
 
-// TrustHash fingerprints the commands of specs, whatever their order. A person's yes holds for the same hash, later and in another process
-// (D19). "" means that nothing would be started.
+// TrustHash fingerprints what the specs want to start and reach ([Commands], [Access]), whatever their order. A person's yes holds for the same hash,
+// later and in another process (D19). "" means that nothing would be started or reached.
 func TrustHash(specs []Spec) string {
 	commands := Commands(specs)
-	if len(commands) == 0 {
+	var local []string
+	for _, s := range specs {
+		if len(s.Access("")) == 0 {
+			continue
+		}
+		// The whole of the spec: lines for people are no place to look for differences.
+		b, err := json.Marshal(s)
+		if err != nil {
+			b = fmt.Appendf(nil, "%q", s.Options)
+		}
+		local = append(local, string(b))
+	}
+	if len(commands)+len(local) == 0 {
 		return ""
 	}
 	slices.SortFunc(commands, slices.Compare[[]string])
-	b, _ := json.Marshal(commands) //nolint:errchkjson // strings cannot fail
+	slices.Sort(local)
+	wants := any(commands)
+	if len(local) > 0 {
+		wants = []any{commands, slices.Compact(local)}
+	}
+	b, _ := json.Marshal(wants) //nolint:errchkjson // strings cannot fail
 	sum := sha256.Sum256(b)
 	return hex.EncodeToString(sum[:])
 }

@@ -1,0 +1,47 @@
+package process
+
+import (
+	"fmt"
+	"io"
+	"strings"
+)
+
+// capture keeps the first and the last bytes of what it is given, max of them. Not safe for concurrent use.
+type capture struct {
+	max   int
+	head  []byte
+	tail  []byte // at most twice what is kept of it
+	total int64
+}
+
+// readAll takes everything that r has; an error ends it as the end does.
+func (c *capture) readAll(r io.Reader) { _, _ = io.Copy(c, r) }
+
+// Write implements io.Writer. It never fails.
+func (c *capture) Write(b []byte) (int, error) {
+	n := len(b)
+	c.total += int64(n)
+	if room := c.max - c.max/2 - len(c.head); room > 0 {
+		take := min(room, len(b))
+		c.head, b = append(c.head, b[:take]...), b[take:]
+	}
+	c.tail = append(c.tail, b...)
+	if half := c.max / 2; len(c.tail) > 2*half {
+		c.tail = append(c.tail[:0], c.tail[len(c.tail)-half:]...)
+	}
+	return n, nil
+}
+
+// kept gives the end that is shown.
+func (c *capture) kept() []byte { return c.tail[max(0, len(c.tail)-c.max/2):] }
+
+func (c *capture) dropped() int64 { return c.total - int64(len(c.head)+len(c.kept())) }
+
+// String gives what was kept as text, with a line in place of what was left out. Bytes that are no UTF-8 become U+FFFD.
+func (c *capture) String() string {
+	text := func(b []byte) string { return strings.ToValidUTF8(string(b), "\uFFFD") }
+	if n := c.dropped(); n > 0 {
+		return text(c.head) + fmt.Sprintf("\n[... %d bytes left out ...]\n", n) + text(c.kept())
+	}
+	return text(append(c.head[:len(c.head):len(c.head)], c.kept()...))
+}

@@ -1,0 +1,140 @@
+package tool
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// Access says, in order and each once, what the specs' toolsets would do with this machine beside the commands of [Commands]: which files they would
+// reach, and which programs they would run at a model's wish. It is for a person to read before anything happens (SEC5). dir is the folder that
+// relative paths stand on.
+func Access(specs []Spec, dir string) []string {
+	var out []string
+	for _, s := range specs {
+		for _, line := range s.Access(dir) {
+			if !slices.Contains(out, line) {
+				out = append(out, line)
+			}
+		}
+	}
+	return out
+}
+
+// localOptions are the options of toolsets that say what of this machine they reach.
+type localOptions struct {
+	Path       string            `json:"path"`
+	ReadOnly   bool              `json:"read_only"`
+	PostEdit   []PostEdit        `json:"post_edit"`
+	Env        map[string]string `json:"env"`
+	WorkingDir string            `json:"working_dir"`
+	Commands   []string          `json:"commands"`
+	Shell      map[string]Script `json:"shell"`
+}
+
+// PostEdit is a command of a toolset of type filesystem, run after a file was written whose path matches the pattern Path.
+type PostEdit struct {
+	Path string `json:"path"`
+	Cmd  string `json:"cmd"`
+}
+
+// Script is one declared command of a toolset of type script: a line for the system's shell in Cmd, or a program and its arguments in Argv.
+type Script struct {
+	Cmd         string   `json:"cmd"`
+	Argv        []string `json:"argv"`
+	Description string   `json:"description"`
+	// Args are the properties of the JSON Schema of its arguments, Required those that must be given; nil: all of Args.
+	Args       map[string]json.RawMessage `json:"args"`
+	Required   []string                   `json:"required"`
+	Env        map[string]string          `json:"env"`
+	WorkingDir string                     `json:"working_dir"`
+	Policy     Policy                     `json:"policy"`
+	Timeout    string                     `json:"timeout"`
+}
+
+// Access gives the lines of one spec, as [Access] does; nil for a toolset that reaches neither files nor programs by itself. A spec whose options
+// cannot be read has lines too: it is not to be trusted less visibly than others.
+func (s Spec) Access(dir string) []string {
+	var o localOptions
+	bad := len(s.Options) > 0 && json.Unmarshal(s.Options, &o) != nil
+	at := func(parts ...string) string {
+		out := dir
+		for _, p := range parts {
+			if p != "" && filepath.IsAbs(p) {
+				out = p
+			} else if p != "" {
+				out = filepath.Join(out, p)
+			}
+		}
+		return cmp.Or(out, ".")
+	}
+	from := fmt.Sprintf(" (toolset %s)", s.Title())
+	var lines []string
+	add := func(format string, args ...any) { lines = append(lines, fmt.Sprintf(format, args...)+from) }
+	switch s.Type {
+	case TypeFilesystem:
+		verb := "read and write files"
+		if o.ReadOnly {
+			verb = "read files"
+		}
+		add("%s under %s", verb, at(o.Path))
+		for _, p := range o.PostEdit {
+			add("run %s after edits of %s", oneLine(p.Cmd), p.Path)
+		}
+	case TypeShell:
+		what := "run any command"
+		if len(o.Commands) > 0 {
+			what = "run " + strings.Join(o.Commands, ", ") + " with any arguments"
+		}
+		add("%s in %s%s", what, at(o.WorkingDir), withEnv(o.Env))
+	case TypeScript:
+		for _, name := range slices.Sorted(maps.Keys(o.Shell)) {
+			sc := o.Shell[name]
+			command := oneLine(sc.Cmd)
+			if len(sc.Argv) > 0 {
+				command = strings.Join(sc.Argv, " ")
+			}
+			add("run %s in %s%s", command, at(o.WorkingDir, sc.WorkingDir), withEnv(o.Env, sc.Env))
+		}
+		if len(o.Shell) == 0 {
+			add("run scripts")
+		}
+	default:
+		return nil
+	}
+	if bad {
+		add("do what these options say: %s", s.Options)
+	}
+	return lines
+}
+
+// CheckTrusted refuses a spec that reaches files or programs of this machine and that nobody allowed (SEC4, SEC5). The error is an *UntrustedError.
+func (s Spec) CheckTrusted() error {
+	if access := s.Access(""); len(access) > 0 && !s.Trusted {
+		return &UntrustedError{Toolset: s.Title(), Access: access}
+	}
+	return nil
+}
+
+// withEnv shows variables as they are written, never their values.
+func withEnv(envs ...map[string]string) string {
+	all := map[string]string{}
+	for _, e := range envs {
+		maps.Copy(all, e)
+	}
+	var parts []string
+	for _, name := range slices.Sorted(maps.Keys(all)) {
+		parts = append(parts, name+"="+all[name])
+	}
+	if len(parts) == 0 {
+		return ""
+	}
+	return " with " + strings.Join(parts, " ")
+}
+
+// oneLine joins the lines of a command; nothing of it is left out, since a person decides by it.
+func oneLine(s string) string { return strings.Join(strings.Split(strings.TrimSpace(s), "\n"), "; ") }

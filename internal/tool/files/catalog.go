@@ -1,0 +1,100 @@
+package files
+
+import (
+	"encoding/json"
+
+	"github.com/hocket-run/hocket/internal/chat"
+	"github.com/hocket-run/hocket/internal/tool"
+)
+
+const (
+	pathProperty    = `"path":{"type":"string","description":"Path of the file"}`
+	dirProperty     = `"path":{"type":"string","description":"Path of the folder; . is the folder of the toolset"}`
+	excludeProperty = `"excludePatterns":{"type":"array","items":{"type":"string"},"description":"Patterns of names or paths that are left out"}`
+	dirsProperty    = `"paths":{"type":"array","items":{"type":"string"},"minItems":1,"description":"Paths of the folders"}`
+)
+
+// object is a schema of an object whose required properties are those given.
+func object(properties, required string) json.RawMessage {
+	return json.RawMessage(`{"type":"object","properties":{` + properties + `},"required":[` + required + `],"additionalProperties":false}`)
+}
+
+// catalog are the tools in the order in which they are offered. Their names and arguments are those that docker-agent's documents and prompts know.
+var catalog = []entry{
+	{
+		def: chat.ToolDef{
+			Name: "read_file", Description: "Reads a text file, whole or some of its lines",
+			Parameters: object(pathProperty+`,"offset":{"type":"integer","minimum":1,"description":"First line, counted from 1"},"limit":{"type":"integer","minimum":1,"description":"How many lines at most"}`, `"path"`),
+		},
+		policy: tool.PolicyRetry, run: decoded(readFile),
+	},
+	{
+		def: chat.ToolDef{
+			Name: "read_multiple_files", Description: "Reads several text files in one call",
+			Parameters: object(`"paths":{"type":"array","items":{"type":"string"},"minItems":1,"description":"Paths of the files"},"json":{"type":"boolean","description":"Has no effect"}`, `"paths"`),
+		},
+		policy: tool.PolicyRetry, run: decoded(readFiles),
+	},
+	{
+		def: chat.ToolDef{
+			Name: "write_file", Description: "Writes a file, with its folders, and replaces what it held",
+			Parameters: object(pathProperty+`,"content":{"type":"string","description":"The whole new content"}`, `"path","content"`),
+		},
+		policy: tool.PolicyRetry, writes: true, run: decoded(writeFile),
+	},
+	{
+		def: chat.ToolDef{
+			Name: "edit_file", Description: "Replaces text in a file. Each oldText must stand in the file exactly once, unless replaceAll is true; all edits are made or none",
+			Parameters: object(pathProperty+`,"edits":{"type":"array","minItems":1,"items":`+string(object(
+				`"oldText":{"type":"string","minLength":1,"description":"Text as it stands in the file, blanks and line ends included"},"newText":{"type":"string","description":"What takes its place"},"replaceAll":{"type":"boolean","description":"Replace it wherever it stands"}`,
+				`"oldText","newText"`))+`}`, `"path","edits"`),
+		},
+		policy: tool.PolicyAsk, writes: true, run: decoded(editFile),
+	},
+	{
+		def:    chat.ToolDef{Name: "list_directory", Description: "Lists the files and folders in a folder", Parameters: object(dirProperty, `"path"`)},
+		policy: tool.PolicyRetry, run: decoded(listDirectory),
+	},
+	{
+		def: chat.ToolDef{
+			Name: "directory_tree", Description: "Shows a folder and the folders below it as a tree",
+			Parameters: object(dirProperty+`,"maxDepth":{"type":"integer","minimum":1,"description":"How many folders deep; 4 unless said"}`, `"path"`),
+		},
+		policy: tool.PolicyRetry, run: decoded(directoryTree),
+	},
+	{
+		def: chat.ToolDef{
+			Name: "search_files", Description: "Finds files and folders by a pattern of their names, such as *.go, or of their paths, such as src/**/*.ts",
+			Parameters: object(dirProperty+`,"pattern":{"type":"string","minLength":1,"description":"The pattern"},`+excludeProperty, `"pattern"`),
+		},
+		policy: tool.PolicyRetry, run: decoded(searchFiles),
+	},
+	{
+		def: chat.ToolDef{
+			Name: "search_files_content", Description: "Finds lines of text in files, with path and line number",
+			Parameters: object(dirProperty+`,"query":{"type":"string","minLength":1,"description":"Text to find"},"is_regex":{"type":"boolean","description":"query is a regular expression (RE2)"},`+excludeProperty, `"query"`),
+		},
+		policy: tool.PolicyRetry, run: decoded(searchContent),
+	},
+	{
+		def: chat.ToolDef{
+			Name: "create_directory", Description: "Creates folders, with those above them",
+			Parameters: object(dirsProperty, `"paths"`),
+		},
+		policy: tool.PolicyRetry, writes: true, run: decoded(createDirectory),
+	},
+	{
+		def: chat.ToolDef{
+			Name: "remove_directory", Description: "Removes folders; those that are not empty only with recursive",
+			Parameters: object(dirsProperty+`,"recursive":{"type":"boolean","description":"Remove what is in them too"}`, `"paths"`),
+		},
+		policy: tool.PolicyAsk, writes: true, run: decoded(removeDirectory),
+	},
+	{
+		def: chat.ToolDef{
+			Name: "move_file", Description: "Moves or renames a file or folder; nothing that is there already is replaced",
+			Parameters: object(`"source":{"type":"string","description":"Path as it is"},"destination":{"type":"string","description":"Path as it is to be"}`, `"source","destination"`),
+		},
+		policy: tool.PolicyAsk, writes: true, run: decoded(moveFile),
+	},
+}

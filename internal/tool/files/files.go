@@ -1,0 +1,235 @@
+package files
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"sync"
+
+	"github.com/hocket-run/hocket/internal/chat"
+	"github.com/hocket-run/hocket/internal/process"
+	"github.com/hocket-run/hocket/internal/tool"
+)
+
+// Config is what all toolsets of a process have in common.
+type Config struct {
+	// Dir is the folder that a relative `path` stands on, and the one that is served where a spec names none; "": our working directory.
+	Dir string
+	// Environ gives our environment, of which commands of post_edit get a few harmless variables; nil: os.Environ.
+	Environ func() []string
+}
+
+// Type opens toolsets of type `filesystem`.
+func Type(cfg Config) tool.Type {
+	return tool.Type{Open: func(spec tool.Spec) (tool.Toolset, error) { return New(cfg, spec) }}
+}
+
+// options are the keys of the type. IgnoreVCS leaves out of lists, trees and searches what git would leave out; nil: true.
+type options struct {
+	Path      string          `json:"path"`
+	ReadOnly  bool            `json:"read_only"`
+	IgnoreVCS *bool           `json:"ignore_vcs"`
+	PostEdit  []tool.PostEdit `json:"post_edit"`
+}
+
+// Toolset is the files of one folder. It implements [tool.Toolset] and [tool.Instructor].
+type Toolset struct {
+	name    string
+	dir     string
+	opts    options
+	environ func() []string
+	after   []postEdit
+
+	life context.Context // ends with the toolset
+	end  context.CancelFunc
+
+	edit sync.Mutex // held while files change
+
+	mu     sync.Mutex
+	root   *os.Root // nil until the first listing
+	closed bool
+	calls  sync.WaitGroup
+}
+
+// New makes the toolset that spec describes. It opens nothing. Errors: *tool.UntrustedError; *tool.Error for options that are none.
+func New(cfg Config, spec tool.Spec) (*Toolset, error) {
+	if err := spec.CheckTrusted(); err != nil {
+		return nil, err
+	}
+	t := &Toolset{name: spec.Title(), environ: cfg.Environ}
+	if t.environ == nil {
+		t.environ = os.Environ
+	}
+	if len(spec.Options) > 0 {
+		dec := json.NewDecoder(bytes.NewReader(spec.Options))
+		dec.DisallowUnknownFields()
+		if err := dec.Decode(&t.opts); err != nil {
+			return nil, tool.Errorf(tool.KindFailed, t.name, "toolset %q: read options: %w", t.name, err)
+		}
+	}
+	for _, p := range t.opts.PostEdit {
+		compiled, err := newPostEdit(p)
+		if err != nil {
+			return nil, tool.Errorf(tool.KindFailed, t.name, "toolset %q: post_edit: %w", t.name, err)
+		}
+		t.after = append(t.after, compiled)
+	}
+	base := cfg.Dir
+	if filepath.IsAbs(t.opts.Path) {
+		base = ""
+	}
+	dir, err := filepath.Abs(filepath.Join(cmp.Or(base, "."), t.opts.Path))
+	if filepath.IsAbs(t.opts.Path) {
+		dir, err = filepath.Clean(t.opts.Path), nil
+	}
+	if err != nil {
+		return nil, tool.Errorf(tool.KindFailed, t.name, "toolset %q: path: %w", t.name, err)
+	}
+	t.dir = dir
+	t.life, t.end = context.WithCancel(context.Background())
+	return t, nil
+}
+
+func (t *Toolset) Name() string { return t.name }
+
+func (t *Toolset) Instructions() string {
+	text := `## Filesystem tools
+
+Paths are relative to the folder ` + t.dir + `; nothing outside of it can be reached.`
+	if t.opts.ReadOnly {
+		return text + " Files can be read, not changed."
+	}
+	return text + `
+- read several files at once with read_multiple_files
+- look for text with search_files_content before you read whole files
+- change a part of a file with edit_file; write_file replaces the whole`
+}
+
+// Tools lists the tools and opens the folder, which must be there.
+func (t *Toolset) Tools(context.Context) ([]tool.Tool, error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.closed {
+		return nil, tool.ErrClosed
+	}
+	if t.root == nil {
+		root, err := os.OpenRoot(t.dir)
+		if err != nil {
+			return nil, tool.Errorf(tool.KindFailed, t.name, "toolset %q: open folder: %w", t.name, err)
+		}
+		t.root = root
+	}
+	var out []tool.Tool
+	for _, d := range catalog {
+		if d.writes && t.opts.ReadOnly {
+			continue
+		}
+		policy := d.policy
+		if d.writes && len(t.after) > 0 {
+			policy = tool.PolicyAsk // what its commands do twice is not known
+		}
+		out = append(out, fileTool{set: t, entry: d, policy: policy})
+	}
+	return out, nil
+}
+
+// Close ends running calls and closes the folder.
+func (t *Toolset) Close() error {
+	t.mu.Lock()
+	t.closed = true
+	root := t.root
+	t.root = nil
+	t.mu.Unlock()
+	t.end()
+	t.calls.Wait()
+	if root == nil {
+		return nil
+	}
+	return root.Close()
+}
+
+// begin gives the folder to a call, which must call done at its end.
+func (t *Toolset) begin(ctx context.Context) (root *os.Root, _ context.Context, done func(), err error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.closed || t.root == nil {
+		return nil, nil, nil, tool.ErrClosed
+	}
+	t.calls.Add(1)
+	ctx, cancel := context.WithCancelCause(ctx)
+	stop := context.AfterFunc(t.life, func() { cancel(tool.ErrClosed) })
+	return t.root, ctx, func() {
+		stop()
+		cancel(nil)
+		t.calls.Done()
+	}, nil
+}
+
+// call is one call under way.
+type call struct {
+	set  *Toolset
+	root *os.Root
+}
+
+// entry is one tool of the toolset. run gives what the model reads; an error of type *refusal is the tool's own report of a failure.
+type entry struct {
+	def    chat.ToolDef
+	policy tool.Policy
+	writes bool
+	run    func(ctx context.Context, c call, args json.RawMessage) (string, error)
+}
+
+type fileTool struct {
+	set *Toolset
+	entry
+	policy tool.Policy
+}
+
+func (f fileTool) Def() chat.ToolDef { return f.def }
+
+func (f fileTool) Policy() tool.Policy { return f.policy }
+
+func (f fileTool) Call(ctx context.Context, c tool.Call) (tool.Result, error) {
+	if err := ctx.Err(); err != nil {
+		return tool.Result{}, context.Cause(ctx)
+	}
+	root, ctx, done, err := f.set.begin(ctx)
+	if err != nil {
+		return tool.Result{}, err
+	}
+	defer done()
+	args := c.Arguments
+	if len(args) == 0 {
+		args = json.RawMessage("{}")
+	}
+	text, err := f.run(ctx, call{f.set, root}, args)
+	switch {
+	case err == nil:
+		return tool.Result{Text: text}, nil
+	case ctx.Err() != nil:
+		return tool.Result{}, context.Cause(ctx)
+	}
+	return report(c.Name, err)
+}
+
+// decoded makes a tool's function of one that takes its arguments as a value.
+func decoded[A any](run func(ctx context.Context, c call, args A) (string, error)) func(context.Context, call, json.RawMessage) (string, error) {
+	return func(ctx context.Context, c call, raw json.RawMessage) (string, error) {
+		var args A
+		if err := json.Unmarshal(raw, &args); err != nil {
+			return "", fmt.Errorf("read arguments: %w", err)
+		}
+		return run(ctx, c, args)
+	}
+}
+
+// environment is what commands of post_edit get: basics, and the path of the file.
+func (t *Toolset) environment(file string) []string {
+	vars := process.Inherited(t.environ())
+	vars["file"] = file
+	return process.Environ(vars)
+}

@@ -1,0 +1,110 @@
+package files
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/hocket-run/hocket/internal/tool"
+)
+
+// maxPathBytes bounds a path, as systems do.
+const maxPathBytes = 4096
+
+// refusal is a failure that the model is told as the tool's answer.
+type refusal struct{ message string }
+
+func (r *refusal) Error() string { return r.message }
+
+func refuse(format string, args ...any) error { return &refusal{fmt.Sprintf(format, args...)} }
+
+// encoded are percent-encoded dots, slashes, backslashes and NUL: nobody decodes them here, so that a path which holds them is not what was meant.
+var encoded = regexp.MustCompile(`(?i)%(25)*(2e|2f|5c|00)`)
+
+// scheme is the beginning of a URL.
+var scheme = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9+.-]+:/`)
+
+// drive is the beginning of a path that Windows takes for one of a drive.
+var drive = regexp.MustCompile(`^[A-Za-z]:`)
+
+// devices are names that Windows keeps, with any extension.
+var devices = regexp.MustCompile(`(?i)^(con|prn|aux|nul|com[0-9¹²³]|lpt[0-9¹²³]|conin\$|conout\$)\s*([.:]|$)`)
+
+// resolve gives the name within the root of a path as a model wrote it, or says why there is none (SEC16). The root itself judges links.
+func (t *Toolset) resolve(p string) (string, error) {
+	switch {
+	case p == "":
+		return "", refuse("the path is empty; `.` is the folder itself")
+	case len(p) > maxPathBytes:
+		return "", refuse("the path has %d bytes, more than the limit of %d", len(p), maxPathBytes)
+	case strings.ContainsAny(p, "\x00\uFFFD") || !utf8.ValidString(p):
+		return "", refuse("path %q holds characters that no path has", p)
+	case encoded.MatchString(p):
+		return "", refuse("path %q is percent-encoded; write it plainly", p)
+	case scheme.MatchString(p):
+		return "", refuse("path %q is a URL; name the file by its path", p)
+	case strings.HasPrefix(p, "~"):
+		return "", t.outside(p)
+	}
+	if filepath.IsAbs(p) {
+		rel, err := filepath.Rel(t.dir, filepath.Clean(p))
+		if err != nil || !filepath.IsLocal(rel) {
+			return "", t.outside(p)
+		}
+		return filepath.ToSlash(rel), nil
+	}
+	switch {
+	case strings.Contains(p, `\`) || drive.MatchString(p):
+		return "", refuse("path %q is one of Windows; separate folders by / and begin at the folder of the toolset", p)
+	case strings.HasPrefix(p, "/") || !filepath.IsLocal(filepath.FromSlash(p)):
+		return "", t.outside(p)
+	}
+	return path.Clean(p), nil
+}
+
+// resolveNew is resolve for what may be made: it also refuses names that are devices on some system, and the folder itself.
+func (t *Toolset) resolveNew(p string) (string, error) {
+	name, err := t.resolve(p)
+	switch {
+	case err != nil:
+		return "", err
+	case name == ".":
+		return "", refuse("path %q is the folder of the toolset itself", p)
+	case slices.ContainsFunc(strings.Split(name, "/"), devices.MatchString):
+		return "", refuse("path %q holds a name that Windows keeps for a device", p)
+	}
+	return name, nil
+}
+
+func (t *Toolset) outside(p string) error {
+	return refuse("path %q is outside of the folder %s, and nothing outside of it can be reached", p, t.dir)
+}
+
+// report words a failure for the model. What is no failure of files counts as the tool's own error.
+func report(name string, err error) (tool.Result, error) {
+	if r, ok := errors.AsType[*refusal](err); ok {
+		return tool.Result{Text: r.message, IsError: true}, nil
+	}
+	at, cause := "", error(nil)
+	if pe, ok := errors.AsType[*fs.PathError](err); ok {
+		at, cause = pe.Path, pe.Err
+	} else if le, ok := errors.AsType[*os.LinkError](err); ok {
+		at, cause = le.Old, le.Err
+	}
+	switch {
+	case cause == nil:
+		return tool.Result{}, err
+	case errors.Is(cause, fs.ErrNotExist):
+		return tool.Result{Text: fmt.Sprintf("there is no file %q", at), IsError: true}, nil
+	case strings.Contains(cause.Error(), "escapes from parent"):
+		return tool.Result{Text: fmt.Sprintf("path %q leads out of the folder of the toolset, and nothing outside of it can be reached", at), IsError: true}, nil
+	}
+	return tool.Result{Text: fmt.Sprintf("%s: %s: %v", name, at, cause), IsError: true}, nil
+}

@@ -1,0 +1,162 @@
+package files
+
+import (
+	"bufio"
+	"bytes"
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"strings"
+)
+
+// Limits of what one call gives.
+const (
+	maxTextBytes = 128 << 10 // of the text of one answer
+	maxFiles     = 50        // of one call of read_multiple_files
+	sniffBytes   = 8000      // by which text is told from other data
+)
+
+// open opens a regular file for reading.
+func (c call) open(name string) (*os.File, os.FileInfo, error) {
+	f, err := c.root.OpenFile(name, os.O_RDONLY|noWait, 0)
+	if err != nil {
+		return nil, nil, err
+	}
+	st, err := f.Stat()
+	switch {
+	case err != nil:
+	case st.IsDir():
+		err = refuse("%q is a folder; list_directory lists it", name)
+	case !st.Mode().IsRegular():
+		err = refuse("%q is no regular file and is not read", name)
+	}
+	if err != nil {
+		_ = f.Close()
+		return nil, nil, err
+	}
+	return f, st, nil
+}
+
+type readArgs struct {
+	Path   string `json:"path"`
+	Offset int    `json:"offset"`
+	Limit  int    `json:"limit"`
+}
+
+func readFile(ctx context.Context, c call, a readArgs) (string, error) {
+	name, err := c.set.resolve(a.Path)
+	if err != nil {
+		return "", err
+	}
+	return c.read(ctx, name, a.Offset, a.Limit, maxTextBytes)
+}
+
+// read gives the lines of a file from offset on, counted from 1; 0: the first. limit 0 is as many as maxBytes allows. What is left out is told.
+func (c call) read(ctx context.Context, name string, offset, limit, maxBytes int) (string, error) {
+	f, st, err := c.open(name)
+	if err != nil {
+		return "", err
+	}
+	defer f.Close()
+	br := bufio.NewReaderSize(f, 64<<10)
+	head, err := br.Peek(sniffBytes)
+	if err != nil && !errors.Is(err, io.EOF) {
+		return "", err
+	}
+	if bytes.IndexByte(head, 0) >= 0 {
+		return fmt.Sprintf("[%s holds no text: %d bytes of %s]", name, st.Size(), http.DetectContentType(head)), nil
+	}
+	first, line := max(offset, 1), 1
+	var b strings.Builder
+	var more string
+	for ; ; line++ {
+		if line%1000 == 0 && ctx.Err() != nil {
+			return "", ctx.Err()
+		}
+		want := line >= first
+		if want && limit > 0 && line >= first+limit {
+			if _, err := br.Peek(1); err == nil {
+				more = fmt.Sprintf("lines from %d on are left out; go on with offset %d", line, line)
+			}
+			break
+		}
+		text, whole, err := readLine(br, want, maxBytes-b.Len())
+		if !whole {
+			if b.Len() > 0 {
+				more = fmt.Sprintf("lines from %d on are left out, since an answer has at most %d bytes; go on with offset %d", line, maxBytes, line)
+			} else {
+				b.Write(text)
+				more = fmt.Sprintf("line %d is longer than the %d bytes of an answer; the rest of it and of the file is left out", line, maxBytes)
+			}
+			break
+		}
+		b.Write(text)
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err != nil {
+			return "", err
+		}
+	}
+	switch {
+	case more != "":
+		return strings.TrimSuffix(b.String(), "\n") + fmt.Sprintf("\n[%s; the file has %d bytes]", more, st.Size()), nil
+	case b.Len() == 0 && st.Size() > 0:
+		return fmt.Sprintf("[%s has no line %d]", name, first), nil
+	}
+	return b.String(), nil
+}
+
+// readLine reads a line with its end. It keeps at most room bytes of it, and only where it is wanted; whole tells that this was all.
+func readLine(br *bufio.Reader, want bool, room int) (text []byte, whole bool, err error) {
+	for {
+		part, err := br.ReadSlice('\n')
+		if want {
+			take := min(len(part), max(0, room-len(text)))
+			text = append(text, part[:take]...)
+			if take < len(part) {
+				return text, false, nil
+			}
+		}
+		if !errors.Is(err, bufio.ErrBufferFull) {
+			return text, true, err
+		}
+	}
+}
+
+type readManyArgs struct {
+	Paths []string `json:"paths"`
+}
+
+func readFiles(ctx context.Context, c call, a readManyArgs) (string, error) {
+	if len(a.Paths) > maxFiles {
+		return "", refuse("%d files are more than the limit of %d for one call", len(a.Paths), maxFiles)
+	}
+	var b strings.Builder
+	for _, p := range a.Paths {
+		fmt.Fprintf(&b, "=== %s ===\n", p)
+		room := maxTextBytes - b.Len()
+		if room <= 0 {
+			b.WriteString("[left out, since an answer is full; read it by itself]\n")
+			continue
+		}
+		name, err := c.set.resolve(p)
+		text := ""
+		if err == nil {
+			text, err = c.read(ctx, name, 0, 0, room)
+		}
+		if err != nil {
+			if ctx.Err() != nil {
+				return "", ctx.Err()
+			}
+			r, failed := report("read_multiple_files", err)
+			text = "[" + cmp.Or(r.Text, fmt.Sprint(failed)) + "]"
+		}
+		b.WriteString(strings.TrimSuffix(text, "\n") + "\n")
+	}
+	return b.String(), nil
+}

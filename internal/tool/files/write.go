@@ -1,0 +1,252 @@
+package files
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path"
+	"strings"
+)
+
+// Limits of what one call changes.
+const (
+	maxEditBytes = 10 << 20 // of a file that edit_file changes
+	maxEdits     = 100      // of one call of edit_file
+	maxPaths     = 100      // of one call of create_directory and remove_directory
+)
+
+type writeArgs struct {
+	Path    string `json:"path"`
+	Content string `json:"content"`
+}
+
+func writeFile(ctx context.Context, c call, a writeArgs) (string, error) {
+	name, err := c.set.resolveNew(a.Path)
+	if err != nil {
+		return "", err
+	}
+	c.set.edit.Lock()
+	defer c.set.edit.Unlock()
+	if dir := path.Dir(name); dir != "." {
+		if err := c.root.MkdirAll(dir, 0o755); err != nil {
+			return "", err
+		}
+	}
+	if err := c.replace(name, []byte(a.Content)); err != nil {
+		return "", err
+	}
+	return c.edited(ctx, name, fmt.Sprintf("wrote %d bytes to %s", len(a.Content), name))
+}
+
+// replace gives a file new content: whoever reads it meanwhile, and whoever looks after a crash, finds the old one or the new one. A link is not
+// followed: what it names should be named.
+func (c call) replace(name string, data []byte) (err error) {
+	// A handle of the folder itself, so that what happens to the path meanwhile changes nothing.
+	dir, err := c.root.OpenRoot(path.Dir(name))
+	if err != nil {
+		return err
+	}
+	defer dir.Close()
+	base, mode := path.Base(name), fs.FileMode(0o644)
+	switch st, err := dir.Lstat(base); {
+	case errors.Is(err, fs.ErrNotExist):
+	case err != nil:
+		return err
+	case st.Mode()&fs.ModeSymlink != 0:
+		return refuse("%q is a symbolic link; name the file that it stands for", name)
+	case st.IsDir():
+		return refuse("%q is a folder", name)
+	case !st.Mode().IsRegular():
+		return refuse("%q is no regular file", name)
+	default:
+		mode = st.Mode().Perm()
+	}
+	temp := ".hocket-" + rand.Text()
+	f, err := dir.OpenFile(temp, os.O_WRONLY|os.O_CREATE|os.O_EXCL, mode)
+	if err != nil {
+		return err
+	}
+	defer func() {
+		if err != nil {
+			_ = dir.Remove(temp)
+		}
+	}()
+	_, err = f.Write(data)
+	if err == nil {
+		err = f.Sync()
+	}
+	if closeErr := f.Close(); err == nil {
+		err = closeErr
+	}
+	if err != nil {
+		return err
+	}
+	return dir.Rename(temp, base)
+}
+
+type edit struct {
+	OldText    string `json:"oldText"`
+	NewText    string `json:"newText"`
+	ReplaceAll bool   `json:"replaceAll"`
+}
+
+type editArgs struct {
+	Path  string `json:"path"`
+	Edits []edit `json:"edits"`
+}
+
+func editFile(ctx context.Context, c call, a editArgs) (string, error) {
+	name, err := c.set.resolveNew(a.Path)
+	if err != nil {
+		return "", err
+	}
+	if len(a.Edits) > maxEdits {
+		return "", refuse("%d edits are more than the limit of %d for one call; nothing was changed", len(a.Edits), maxEdits)
+	}
+	c.set.edit.Lock()
+	defer c.set.edit.Unlock()
+	f, _, err := c.open(name)
+	if err != nil {
+		return "", err
+	}
+	data, err := io.ReadAll(io.LimitReader(f, maxEditBytes+1))
+	_ = f.Close()
+	if err != nil {
+		return "", err
+	}
+	if len(data) > maxEditBytes {
+		return "", refuse("%q has more than the limit of %d bytes for edits; nothing was changed", name, maxEditBytes)
+	}
+	text, lines, err := apply(string(data), a.Edits)
+	if err != nil {
+		return "", err
+	}
+	if err := c.replace(name, []byte(text)); err != nil {
+		return "", err
+	}
+	return c.edited(ctx, name, fmt.Sprintf("edited %s:\n%s", name, strings.Join(lines, "\n")))
+}
+
+// apply makes all edits, one after another, or none. lines tells what each did.
+func apply(text string, edits []edit) (_ string, lines []string, err error) {
+	for i, e := range edits {
+		n := strings.Count(text, e.OldText)
+		switch {
+		case e.OldText == "":
+			return "", nil, refuse("edit %d: oldText is empty; nothing was changed", i+1)
+		case n == 0:
+			hint := ""
+			if strings.Contains(strings.ReplaceAll(text, "\r\n", "\n"), e.OldText) {
+				hint = "; the file ends its lines with \\r\\n"
+			}
+			return "", nil, refuse("edit %d: oldText is not in the file%s; nothing was changed", i+1, hint)
+		case n > 1 && !e.ReplaceAll:
+			return "", nil, refuse("edit %d: oldText stands in the file %d times; add lines around it until it is one place, or say replaceAll; nothing was changed", i+1, n)
+		}
+		line := 1 + strings.Count(text[:strings.Index(text, e.OldText)], "\n")
+		if n == 1 {
+			lines = append(lines, fmt.Sprintf("edit %d: replaced at line %d", i+1, line))
+		} else {
+			lines = append(lines, fmt.Sprintf("edit %d: replaced in %d places, the first at line %d", i+1, n, line))
+		}
+		if grown := len(text) + n*(len(e.NewText)-len(e.OldText)); grown > maxEditBytes {
+			return "", nil, refuse("edit %d: the file would have %d bytes, more than the limit of %d for edits; nothing was changed", i+1, grown, maxEditBytes)
+		}
+		text = strings.ReplaceAll(text, e.OldText, e.NewText)
+	}
+	return text, lines, nil
+}
+
+type pathsArgs struct {
+	Paths     []string `json:"paths"`
+	Recursive bool     `json:"recursive"`
+}
+
+// names resolves all paths before anything is done to any of them.
+func (t *Toolset) names(paths []string) ([]string, error) {
+	if len(paths) > maxPaths {
+		return nil, refuse("%d folders are more than the limit of %d for one call", len(paths), maxPaths)
+	}
+	names := make([]string, len(paths))
+	for i, p := range paths {
+		var err error
+		if names[i], err = t.resolveNew(p); err != nil {
+			return nil, err
+		}
+	}
+	return names, nil
+}
+
+func createDirectory(_ context.Context, c call, a pathsArgs) (string, error) {
+	names, err := c.set.names(a.Paths)
+	if err != nil {
+		return "", err
+	}
+	for _, name := range names {
+		if err := c.root.MkdirAll(name, 0o755); err != nil {
+			return "", err
+		}
+	}
+	return "created " + strings.Join(names, ", "), nil
+}
+
+func removeDirectory(_ context.Context, c call, a pathsArgs) (string, error) {
+	names, err := c.set.names(a.Paths)
+	if err != nil {
+		return "", err
+	}
+	c.set.edit.Lock()
+	defer c.set.edit.Unlock()
+	for i, name := range names {
+		st, err := c.root.Lstat(name)
+		switch {
+		case err != nil:
+		case !st.IsDir():
+			err = refuse("%q is no folder", name)
+		case a.Recursive:
+			err = c.root.RemoveAll(name)
+		default:
+			err = c.root.Remove(name)
+		}
+		if err != nil {
+			r, failed := report("remove_directory", err)
+			if failed != nil {
+				return "", failed
+			}
+			return "", refuse("%s; %d of %d folders were removed", r.Text, i, len(names))
+		}
+	}
+	return "removed " + strings.Join(names, ", "), nil
+}
+
+type moveArgs struct {
+	Source      string `json:"source"`
+	Destination string `json:"destination"`
+}
+
+func moveFile(_ context.Context, c call, a moveArgs) (string, error) {
+	from, err := c.set.resolveNew(a.Source)
+	if err != nil {
+		return "", err
+	}
+	to, err := c.set.resolveNew(a.Destination)
+	if err != nil {
+		return "", err
+	}
+	c.set.edit.Lock()
+	defer c.set.edit.Unlock()
+	switch _, err := c.root.Lstat(to); {
+	case err == nil:
+		return "", refuse("%q is there already; nothing was moved", to)
+	case !errors.Is(err, fs.ErrNotExist):
+		return "", err
+	}
+	if err := c.root.Rename(from, to); err != nil {
+		return "", err
+	}
+	return fmt.Sprintf("moved %s to %s", from, to), nil
+}
