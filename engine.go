@@ -76,7 +76,7 @@ func Open(ctx context.Context, cfg Config, options ...Option) (*Engine, error) {
 	s, err := service.Open(ctx, service.Config{
 		DB: cmp.Or(cfg.DB, Memory), Kind: journal.KindProgram, Env: cfg.Env, MaxCalls: cfg.MaxCalls, Logger: cfg.Logger, Program: e.program,
 		Functions: e.functionsOf, Tools: given.internalTools(), Models: given.models, Adapters: given.adapters, Agents: given.definitions(),
-		Spawns: true,
+		Spawns: true, Pages: given.pages,
 	})
 	if err != nil {
 		return nil, err

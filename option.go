@@ -23,6 +23,7 @@ type settings struct {
 	agents   []Agent
 	sessions map[string]graph.Client
 	llm      map[string]LLMSessions
+	pages    Pages
 	registry toolRegistry
 	problems []error
 }
@@ -64,6 +65,28 @@ func WithAdapters(a Adapters) Option {
 			return
 		}
 		maps.Copy(s.adapters, f)
+	}
+}
+
+// Pages turns what web servers send into text for a model. Package toolsets has one; a program may give its own. Safe for concurrent use.
+type Pages interface {
+	// Decode gives text of any character set as UTF-8. contentType is the server's header, "" for none.
+	Decode(body []byte, contentType string) string
+	// Markdown gives the content of an HTML page as Markdown, its relative links made whole by address, which is where the page came from.
+	Markdown(html, address string) (string, error)
+	// Text gives the content of an HTML page as plain text.
+	Text(html string) (string, error)
+}
+
+// WithPages lets agents of documents have toolsets of type fetch. Programs say toolsets.All(), and get the libraries for it. The last one given counts.
+// Errors, of [Open]: p is nil.
+func WithPages(p Pages) Option {
+	return func(s *settings) {
+		if p == nil {
+			s.problemf("pages are nil")
+			return
+		}
+		s.pages = p
 	}
 }
 

@@ -18,6 +18,7 @@ import (
 	"github.com/hocket-run/hocket/internal/model"
 	"github.com/hocket-run/hocket/internal/price"
 	"github.com/hocket-run/hocket/internal/service"
+	"github.com/hocket-run/hocket/internal/tool/fetch/page"
 )
 
 // Exit statuses of all verbs.
@@ -255,7 +256,7 @@ func (w logWriter) Write(p []byte) (int, error) {
 
 // config gives the service's configuration of this invocation.
 func (a *app) config() service.Config {
-	return service.Config{DB: a.db, Env: a.Env, Adapters: a.wiring.Adapters, Version: a.wiring.Version, Logger: a.logger(), Prices: a.prices}
+	return service.Config{DB: a.db, Env: a.Env, Adapters: a.wiring.Adapters, Version: a.wiring.Version, Logger: a.logger(), Prices: a.prices, Pages: page.Reader{}}
 }
 
 // look opens the service for verbs that only look.

@@ -37,6 +37,7 @@ func TestScripts(t *testing.T) {
 	})
 	tools := httptest.NewServer(sdk.NewStreamableHTTPHandler(func(*http.Request) *sdk.Server { return mcpServer() }, nil))
 	t.Cleanup(tools.Close)
+	web := webServer(t)
 	testscript.Run(t, testscript.Params{
 		Dir:                 filepath.Join("testdata", "script"),
 		UpdateScripts:       *update,
@@ -48,6 +49,8 @@ func TestScripts(t *testing.T) {
 			env.Setenv("HOME", home)
 			env.Setenv("MODEL_URL", model.BaseURL())
 			env.Setenv("MCP_URL", tools.URL)
+			env.Setenv("WEB_URL", web.URL)
+			env.Setenv("WEB_HOST", web.Listener.Addr().String())
 			return os.Mkdir(home, 0o700)
 		},
 		Condition: func(cond string) (bool, error) {

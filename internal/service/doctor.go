@@ -57,6 +57,7 @@ func Diagnose(ctx context.Context, cfg Config) Report {
 		{"think", "toolset in a document or in --tools"},
 		{"todo", "toolset in a document or in --tools"},
 		{"workflow", "toolset in a document or in --tools that names a stored workflow"},
+		{"fetch", "toolset in a document or in --tools; private addresses need an allowed_domains of the operator"},
 	}
 	return r
 }

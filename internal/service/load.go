@@ -24,7 +24,10 @@ import (
 const MaxDocumentBytes = 8 << 20
 
 // toolTypes are the toolsets that kits can open.
-var toolTypes = []string{tool.TypeFilesystem, tool.TypeMCP, tool.TypeThink, tool.TypeTodo, tool.TypeWorkflow}
+var toolTypes = []string{
+	tool.TypeFilesystem, tool.TypeMCP, tool.TypeThink, tool.TypeTodo, tool.TypeWorkflow,
+	tool.TypeFetch,
+}
 
 // missingTools are tools that documents may name and nothing offers yet (S0-55).
 var missingTools = []string{"web_search"}

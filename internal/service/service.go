@@ -19,6 +19,7 @@ import (
 	"github.com/hocket-run/hocket/internal/model"
 	"github.com/hocket-run/hocket/internal/price"
 	"github.com/hocket-run/hocket/internal/tool"
+	"github.com/hocket-run/hocket/internal/tool/fetch"
 	"github.com/hocket-run/hocket/workflow"
 )
 
@@ -45,6 +46,8 @@ type Config struct {
 	Models map[string]model.Client
 	// Tools are those of the program itself: an agent that lists one by name may use it (SEC13).
 	Tools []tool.Tool
+	// Pages turns web pages into text for toolsets of type fetch; nil: they are not supported.
+	Pages fetch.Pages
 	// Agents are those that documents may name beside the ones of the catalog, which they win over.
 	Agents []workflow.Agent
 	// Program names this program to whoever meets runs of its Go graphs elsewhere.

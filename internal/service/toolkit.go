@@ -16,6 +16,7 @@ import (
 	"github.com/hocket-run/hocket/internal/journal"
 	"github.com/hocket-run/hocket/internal/outbound"
 	"github.com/hocket-run/hocket/internal/tool"
+	"github.com/hocket-run/hocket/internal/tool/fetch"
 	"github.com/hocket-run/hocket/internal/tool/files"
 	"github.com/hocket-run/hocket/internal/tool/mcp"
 	"github.com/hocket-run/hocket/internal/tool/think"
@@ -134,6 +135,7 @@ func (k *kits) types(info driver.Info) map[string]tool.Type {
 		tool.TypeThink:      think.Type(),
 		tool.TypeTodo:       todo.Type(),
 		tool.TypeWorkflow:   k.workflowType(info),
+		tool.TypeFetch:      fetch.Type(fetch.Config{HTTP: k.fetchClient, Pages: k.cfg.Pages}),
 	}
 }
 

@@ -112,8 +112,12 @@ var knownTypes = map[string]typeInfo{
 	TypeMCP: {supported: true}, TypeThink: {supported: true}, TypeTodo: {supported: true},
 	TypeWorkflow:   {supported: true, options: []string{"workflow", "branch", "tool", "description"}},
 	TypeFilesystem: {supported: true, options: []string{"path", "read_only", "ignore_vcs", "post_edit"}, check: (*parser).checkFilesystem},
-	"a2a":          {}, "api": {}, "background_agents": {}, "fetch": {}, "handoff": {}, "http": {}, "lsp": {}, "memory": {},
-	"model_picker": {}, "openapi": {}, "rag": {}, "script": {}, "search": {}, "shell": {}, "tasks": {}, "user_prompt": {}, "web_search": {},
+	TypeFetch:      {supported: true, options: fetchKeys},
+	TypeWebSearch:  {options: webSearchKeys},
+	TypeAPI:        {options: apiKeys},
+	TypeOpenAPI:    {options: openAPIKeys},
+	"a2a":          {}, "background_agents": {}, "handoff": {}, "http": {}, "lsp": {}, "memory": {},
+	"model_picker": {}, "rag": {}, "script": {}, "search": {}, "shell": {}, "tasks": {}, "user_prompt": {},
 }
 
 // commonKeys stand in toolsets of every type, mcpKeys in those of type mcp only.
@@ -193,6 +197,7 @@ func (p *parser) spec(n *yaml.Node, path, implied string) (Spec, bool) {
 	if info.check != nil {
 		info.check(p, entries)
 	}
+	p.checkWeb(&s, n, path, entries)
 	return s, true
 }
 

@@ -16,6 +16,7 @@ import (
 	"github.com/hocket-run/hocket/internal/chat"
 	"github.com/hocket-run/hocket/internal/process"
 	"github.com/hocket-run/hocket/internal/tool"
+	"github.com/hocket-run/hocket/internal/tool/refs"
 )
 
 // What one server may list. Beyond that it is broken or hostile.
@@ -58,7 +59,7 @@ type Toolset struct {
 func New(cfg Config, spec tool.Spec) (*Toolset, error) {
 	cfg = cfg.withDefaults(spec)
 	name := spec.Title()
-	exp := &expander{lookup: cfg.Lookup}
+	exp := &refs.Expander{Lookup: cfg.Lookup}
 	d := dialer{name: name, cfg: cfg, dir: spec.Dir}
 	var err error
 	switch {
@@ -74,7 +75,7 @@ func New(cfg Config, spec tool.Spec) (*Toolset, error) {
 		return nil, &tool.UntrustedError{Toolset: name, Command: spec.Argv()}
 	default:
 		d.argv = append([]string{spec.Command}, spec.Args...)
-		d.env, err = exp.environment(cfg.Environ(), spec.Env)
+		d.env, err = environment(exp, cfg.Environ(), spec.Env)
 	}
 	if err != nil {
 		if _, ok := errors.AsType[*tool.Error](err); ok {
@@ -82,13 +83,13 @@ func New(cfg Config, spec tool.Spec) (*Toolset, error) {
 		}
 		return nil, tool.Errorf(tool.KindFailed, name, "toolset %q: %w", name, err)
 	}
-	d.red = process.NewRedactor(exp.secrets)
+	d.red = exp.Redactor()
 	ts := &Toolset{dial: d, cfg: cfg, red: d.red, gate: make(chan struct{}, 1), closed: make(chan struct{})}
 	ts.life, ts.end = context.WithCancel(context.Background())
 	return ts, nil
 }
 
-func (d *dialer) prepareRemote(exp *expander, r tool.Remote) error {
+func (d *dialer) prepareRemote(exp *refs.Expander, r tool.Remote) error {
 	switch r.Transport {
 	case "", "streamable", "streamable-http", "streamable_http", "http":
 	default:
@@ -97,7 +98,7 @@ func (d *dialer) prepareRemote(exp *expander, r tool.Remote) error {
 	if d.cfg.HTTPClient == nil {
 		return tool.Errorf(tool.KindUnsupported, d.name, "toolset %q is remote, and remote servers are not allowed here", d.name)
 	}
-	text, err := exp.expand(r.URL, true)
+	text, err := exp.Expand(r.URL, true)
 	if err != nil {
 		return fmt.Errorf("url: %w", err)
 	}
@@ -107,7 +108,7 @@ func (d *dialer) prepareRemote(exp *expander, r tool.Remote) error {
 	}
 	d.headers = map[string]string{}
 	for name, value := range r.Headers {
-		if d.headers[name], err = exp.named(name, value, true); err != nil {
+		if d.headers[name], err = exp.Named(name, value, true); err != nil {
 			return fmt.Errorf("header %s: %w", name, err)
 		}
 	}

@@ -1,0 +1,82 @@
+package service
+
+import (
+	"encoding/json"
+	"errors"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"github.com/hocket-run/hocket/internal/chat"
+	"github.com/hocket-run/hocket/internal/driver"
+	"github.com/hocket-run/hocket/internal/model"
+	"github.com/hocket-run/hocket/internal/model/providers"
+	"github.com/hocket-run/hocket/internal/outbound"
+	"github.com/hocket-run/hocket/internal/tool"
+	"github.com/hocket-run/hocket/internal/tool/fetch/page"
+	"github.com/hocket-run/hocket/workflow"
+)
+
+// SEC8: whatever of Hocket speaks HTTP, a document that nobody trusts leads it to no private address; the same document trusted does.
+func TestPrivateAddresses(t *testing.T) {
+	t.Parallel()
+	for name, ask := range map[string]func(t *testing.T, k *kits, url string, trusted bool) error{
+		"MCP server": func(t *testing.T, k *kits, url string, trusted bool) error {
+			return askToolset(t, k, tool.Spec{Type: tool.TypeMCP, Remote: &tool.Remote{URL: url + "/mcp"}, Trusted: trusted}, "", "")
+		},
+		"fetch": func(t *testing.T, k *kits, url string, trusted bool) error {
+			host := strings.TrimPrefix(url, "http://")
+			return askToolset(t, k, tool.Spec{Type: tool.TypeFetch, Options: json.RawMessage(`{"allowed_domains":["` + host + `"]}`), Trusted: trusted}, "fetch", `{"urls":["`+url+`/page"]}`)
+		},
+		"model": func(t *testing.T, k *kits, url string, trusted bool) error {
+			w := &workflow.Workflow{Providers: map[string]workflow.Provider{"mine": {Kind: "openai", BaseURL: url + "/v1"}}}
+			_, err := k.registry(w, trusted).Call(t.Context(), model.Request{Model: "mine/m", Messages: []chat.Message{{Role: chat.RoleUser, Text: "x"}}}, nil)
+			return err
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			var hits atomic.Int64
+			srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+				hits.Add(1)
+				http.Error(w, "here", http.StatusTeapot)
+			}))
+			defer srv.Close()
+			k := newKits(Config{Env: func(string) string { return "" }, Adapters: providers.Adapters(nil), Pages: page.Reader{}})
+			if err := ask(t, k, srv.URL, false); !errors.Is(err, outbound.ErrRefused) || hits.Load() != 0 {
+				t.Errorf("not trusted: %v, %d requests; want ErrRefused and none", err, hits.Load())
+			}
+			if err := ask(t, k, srv.URL, true); errors.Is(err, outbound.ErrRefused) || hits.Load() == 0 {
+				t.Errorf("trusted: %v, %d requests; want the server asked", err, hits.Load())
+			}
+		})
+	}
+}
+
+// askToolset opens a toolset as a run does and calls a tool of it. A refusal that a tool tells the model of is given as what it says.
+func askToolset(t *testing.T, k *kits, spec tool.Spec, name, args string) error {
+	t.Helper()
+	ts, err := k.types(driver.Info{})[spec.Type].Open(spec)
+	if err != nil {
+		return err
+	}
+	defer ts.Close()
+	tools, err := ts.Tools(t.Context())
+	if err != nil {
+		return err
+	}
+	for _, tl := range tools {
+		if tl.Def().Name != name {
+			continue
+		}
+		res, err := tl.Call(t.Context(), tool.Call{Name: name, Key: "k", Arguments: json.RawMessage(args)})
+		if err == nil && strings.Contains(res.Text, outbound.ErrRefused.Error()) {
+			return outbound.ErrRefused
+		}
+		return err
+	}
+	t.Fatalf("no tool %q", name)
+	return nil
+}

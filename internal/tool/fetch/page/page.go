@@ -1,0 +1,210 @@
+package page
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"regexp"
+	"strings"
+
+	"github.com/JohannesKaufmann/html-to-markdown/v2/converter"
+	"github.com/JohannesKaufmann/html-to-markdown/v2/plugin/base"
+	"github.com/JohannesKaufmann/html-to-markdown/v2/plugin/commonmark"
+	"github.com/JohannesKaufmann/html-to-markdown/v2/plugin/table"
+	"golang.org/x/net/html"
+	"golang.org/x/net/html/atom"
+	"golang.org/x/net/html/charset"
+)
+
+// Reader implements fetch.Pages. The zero Reader is ready. Safe for concurrent use.
+type Reader struct{}
+
+// Decode gives body as UTF-8: by its byte order mark, the charset of contentType, or what the page itself says; what is left over is replaced.
+func (Reader) Decode(body []byte, contentType string) string {
+	r, err := charset.NewReader(bytes.NewReader(body), contentType)
+	if err == nil {
+		var text []byte
+		if text, err = io.ReadAll(r); err == nil {
+			body = text
+		}
+	}
+	return strings.ToValidUTF8(strings.TrimPrefix(string(body), "\uFEFF"), "\uFFFD")
+}
+
+// Markdown gives the content of a page as Markdown, relative links made whole by address.
+func (Reader) Markdown(source, address string) (string, error) {
+	return convert(source, func(doc *html.Node) (string, error) {
+		conv := converter.NewConverter(converter.WithPlugins(base.NewBasePlugin(), commonmark.NewCommonmarkPlugin(), table.NewTablePlugin()))
+		out, err := conv.ConvertNode(doc, converter.WithDomain(address))
+		return string(out), err
+	})
+}
+
+// Text gives the content of a page as plain text, a line for each block.
+func (Reader) Text(source string) (string, error) {
+	return convert(source, func(doc *html.Node) (string, error) {
+		var b textWriter
+		b.node(doc, false)
+		return tidy(b.out.String()), nil
+	})
+}
+
+// convert reads a page, takes out what is no content and lets write do the rest; the title comes first where the content does not begin with it.
+func convert(source string, write func(*html.Node) (string, error)) (text string, err error) {
+	// The page is anybody's: neither parser nor converter may end the process.
+	defer func() {
+		if r := recover(); r != nil {
+			text, err = "", fmt.Errorf("convert page: %v", r)
+		}
+	}()
+	doc, err := html.Parse(strings.NewReader(source))
+	if err != nil {
+		if strings.Contains(err.Error(), "stack of") {
+			return "", errors.New("the page is nested too deep to be read (more than 512 elements)")
+		}
+		return "", fmt.Errorf("read page: %w", err)
+	}
+	title := titleOf(doc)
+	strip(doc, false)
+	flatten(doc)
+	text, err = write(doc)
+	if err != nil {
+		return "", fmt.Errorf("convert page: %w", err)
+	}
+	text = strings.TrimSpace(text)
+	if first, _, _ := strings.Cut(strings.TrimLeft(text, "# "), "\n"); title != "" && !strings.EqualFold(strings.TrimSpace(first), title) {
+		text = strings.TrimSpace("# " + title + "\n\n" + text)
+	}
+	return text, nil
+}
+
+func titleOf(n *html.Node) string {
+	for d := range n.Descendants() {
+		if d.DataAtom == atom.Title && d.Namespace == "" && d.FirstChild != nil {
+			return strings.Join(strings.Fields(d.FirstChild.Data), " ")
+		}
+	}
+	return ""
+}
+
+// strip takes out what is not content. The header of an article holds its headline and stays; that of the page goes.
+func strip(n *html.Node, inArticle bool) {
+	for c := n.FirstChild; c != nil; {
+		next := c.NextSibling
+		switch {
+		case c.Type == html.CommentNode, c.Type == html.ElementNode && (isNoise(c, inArticle) || isHidden(c)):
+			n.RemoveChild(c)
+		default:
+			strip(c, inArticle || c.DataAtom == atom.Article || c.DataAtom == atom.Main)
+		}
+		c = next
+	}
+}
+
+func isNoise(n *html.Node, inArticle bool) bool {
+	switch n.DataAtom {
+	case atom.Script, atom.Style, atom.Nav, atom.Aside, atom.Footer, atom.Svg, atom.Noscript, atom.Template, atom.Iframe, atom.Object, atom.Embed, atom.Canvas, atom.Head:
+		return true
+	case atom.Header:
+		return !inArticle
+	}
+	return false
+}
+
+var hiding = regexp.MustCompile(`(?i)display\s*:\s*none|visibility\s*:\s*hidden`)
+
+// isHidden tells elements that a person does not see: the place for words that are meant for machines alone.
+func isHidden(n *html.Node) bool {
+	for _, a := range n.Attr {
+		switch a.Key {
+		case "hidden":
+			return true
+		case "style":
+			if hiding.MatchString(a.Val) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// textWriter writes plain text, spaces as a browser shows them.
+type textWriter struct {
+	out  strings.Builder
+	last byte
+}
+
+func (b *textWriter) write(s string) {
+	if s != "" {
+		b.out.WriteString(s)
+		b.last = s[len(s)-1]
+	}
+}
+
+// gap writes s between two things of one line.
+func (b *textWriter) gap(s string) {
+	if b.last != 0 && b.last != '\n' && b.last != ' ' && b.last != '\t' {
+		b.write(s)
+	}
+}
+
+func (b *textWriter) node(n *html.Node, pre bool) {
+	switch {
+	case n.Type == html.TextNode && pre:
+		b.write(n.Data)
+		return
+	case n.Type == html.TextNode:
+		b.text(n.Data)
+		return
+	case n.DataAtom == atom.Br:
+		b.write("\n")
+		return
+	case n.DataAtom == atom.Li:
+		b.write("\n- ")
+	case n.DataAtom == atom.Tr:
+		b.write("\n")
+	case n.DataAtom == atom.Td, n.DataAtom == atom.Th:
+		b.gap("\t")
+	case isBlock(n.DataAtom):
+		b.write("\n")
+	}
+	for c := n.FirstChild; c != nil; c = c.NextSibling {
+		b.node(c, pre || n.DataAtom == atom.Pre)
+	}
+	if isBlock(n.DataAtom) {
+		b.write("\n")
+	}
+}
+
+func (b *textWriter) text(s string) {
+	if strings.TrimLeft(s, " \t\r\n") != s {
+		b.gap(" ")
+	}
+	if words := strings.Fields(s); len(words) > 0 {
+		b.write(strings.Join(words, " "))
+		if strings.TrimRight(s, " \t\r\n") != s {
+			b.write(" ")
+		}
+	}
+}
+
+func isBlock(a atom.Atom) bool {
+	switch a {
+	case atom.P, atom.Div, atom.Section, atom.Article, atom.Main, atom.Header, atom.H1, atom.H2, atom.H3, atom.H4, atom.H5, atom.H6, atom.Ul, atom.Ol, atom.Table,
+		atom.Pre, atom.Blockquote, atom.Dl, atom.Dt, atom.Dd, atom.Figure, atom.Figcaption, atom.Form, atom.Hr, atom.Body:
+		return true
+	}
+	return false
+}
+
+var blankLines = regexp.MustCompile(`\n{3,}`)
+
+// tidy ends lines where their text ends and leaves one empty line where there are several.
+func tidy(s string) string {
+	lines := strings.Split(s, "\n")
+	for i, l := range lines {
+		lines[i] = strings.TrimRight(l, " \t\r")
+	}
+	return strings.TrimSpace(blankLines.ReplaceAllString(strings.Join(lines, "\n"), "\n\n"))
+}

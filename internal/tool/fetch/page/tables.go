@@ -1,0 +1,95 @@
+package page
+
+import (
+	"errors"
+	"strconv"
+
+	"golang.org/x/net/html"
+	"golang.org/x/net/html/atom"
+)
+
+// What a page of a few bytes could blow up without bounds (SEC17): the cells of a table that is drawn as one, spans counted, and lists and quotes inside each other,
+// since each line begins with the marks of all that it is in.
+const (
+	maxCells = 20_000
+	maxDepth = 12
+)
+
+// flatten makes plain blocks of what is too large or too deep to be drawn.
+func flatten(doc *html.Node) {
+	flattenDepth(doc, 0)
+	flattenTables(doc)
+}
+
+func flattenDepth(n *html.Node, depth int) {
+	switch n.DataAtom {
+	case atom.Blockquote, atom.Ul, atom.Ol, atom.Menu:
+		if depth++; depth > maxDepth {
+			block(n)
+		}
+	case atom.Li:
+		if depth > maxDepth {
+			block(n)
+		}
+	}
+	for c := n.FirstChild; c != nil; c = c.NextSibling {
+		flattenDepth(c, depth)
+	}
+}
+
+func flattenTables(doc *html.Node) {
+	var large []*html.Node
+	for n := range doc.Descendants() {
+		if n.DataAtom == atom.Table && cells(n) > maxCells {
+			large = append(large, n)
+		}
+	}
+	for _, table := range large {
+		block(table)
+		for n := range table.Descendants() {
+			switch n.DataAtom {
+			case atom.Table, atom.Thead, atom.Tbody, atom.Tfoot, atom.Tr, atom.Td, atom.Th, atom.Caption, atom.Colgroup, atom.Col:
+				block(n)
+			}
+		}
+	}
+}
+
+func block(n *html.Node) { n.DataAtom, n.Data, n.Attr = atom.Div, "div", nil }
+
+// cells gives how many cells a table would be drawn with, at least; those of tables in it count too.
+func cells(table *html.Node) int {
+	rows, widest, spanned := 0, 0, 0
+	for n := range table.Descendants() {
+		if n.DataAtom != atom.Tr {
+			continue
+		}
+		rows++
+		width := 0
+		for c := n.FirstChild; c != nil; c = c.NextSibling {
+			if c.DataAtom == atom.Td || c.DataAtom == atom.Th {
+				across, down := span(c, "colspan"), span(c, "rowspan")
+				width += across
+				spanned += across * down
+				rows = max(rows, down)
+			}
+		}
+		if widest = max(widest, width); spanned > maxCells {
+			return spanned
+		}
+	}
+	return max(spanned, rows*widest)
+}
+
+func span(n *html.Node, key string) int {
+	for _, a := range n.Attr {
+		if a.Key == key {
+			v, err := strconv.Atoi(a.Val)
+			if errors.Is(err, strconv.ErrRange) {
+				return maxCells + 1
+			}
+			return min(max(v, 1), maxCells+1)
+		}
+	}
+	return 1
+}

@@ -1,0 +1,50 @@
+package fetch
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"github.com/hocket-run/hocket/internal/tool"
+)
+
+// write makes a call's result. It is an error of the tool only where no address gave anything.
+func write(list []fetched) (tool.Result, error) {
+	var b strings.Builder
+	failed := 0
+	for i := range list {
+		if i > 0 {
+			b.WriteString("\n\n")
+		}
+		list[i].write(&b)
+		if list[i].Error != "" {
+			failed++
+		}
+	}
+	structured, err := json.Marshal(list)
+	if err != nil {
+		return tool.Result{}, fmt.Errorf("write result: %w", err)
+	}
+	return tool.Result{Text: b.String(), IsError: failed == len(list), Structured: structured}, nil
+}
+
+// write writes what is known of an address, then what is there.
+func (f *fetched) write(b *strings.Builder) {
+	fmt.Fprintf(b, "URL: %s\n", f.URL)
+	if f.Final != "" {
+		fmt.Fprintf(b, "Redirected to: %s\n", f.Final)
+	}
+	if f.Error != "" {
+		fmt.Fprintf(b, "Error: %s\n", f.Error)
+	}
+	if f.Type != "" {
+		fmt.Fprintf(b, "Content type: %s\n", f.Type)
+	}
+	if f.text == "" {
+		return
+	}
+	if f.Truncated {
+		fmt.Fprintf(b, "Truncated: the page is longer; this is its beginning (%d bytes)\n", len(f.text))
+	}
+	fmt.Fprintf(b, "\n%s", f.text)
+}

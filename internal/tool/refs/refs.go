@@ -1,0 +1,99 @@
+package refs
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/hocket-run/hocket/internal/process"
+)
+
+// Expander replaces references and remembers which values are secrets. Not safe for concurrent use.
+type Expander struct {
+	// Lookup gives the value of a variable; nil: none has one.
+	Lookup  func(name string) (string, bool)
+	secrets []string
+}
+
+// Expand replaces `${NAME}`, `${env.NAME}` and `$NAME` in text; `$$` is a dollar sign, and one that begins nothing stays. A name without a value
+// is an error: an empty key would look like one that was refused. What is inserted is not expanded again. secret: every value is one, whatever its name.
+func (e *Expander) Expand(text string, secret bool) (string, error) {
+	var b strings.Builder
+	for {
+		before, rest, found := strings.Cut(text, "$")
+		b.WriteString(before)
+		if !found {
+			return b.String(), nil
+		}
+		if after, ok := strings.CutPrefix(rest, "$"); ok {
+			b.WriteByte('$')
+			text = after
+			continue
+		}
+		name, after, ok := reference(rest)
+		if !ok {
+			b.WriteByte('$')
+			text = rest
+			continue
+		}
+		value, ok := "", false
+		if e.Lookup != nil {
+			value, ok = e.Lookup(name)
+		}
+		if !ok {
+			return "", fmt.Errorf("variable %s is not set", name)
+		}
+		if secret || process.LooksSecret(name) {
+			e.keep(value)
+		}
+		b.WriteString(value)
+		text = after
+	}
+}
+
+// reference reads the name after a dollar sign.
+func reference(s string) (name, after string, ok bool) {
+	if inner, found := strings.CutPrefix(s, "{"); found {
+		name, after, ok = strings.Cut(inner, "}")
+		name = strings.TrimPrefix(strings.TrimSpace(name), "env.")
+		return name, after, ok && isName(name)
+	}
+	end := strings.IndexFunc(s, func(r rune) bool { return !nameRune(r) })
+	if end < 0 {
+		end = len(s)
+	}
+	return s[:end], s[end:], isName(s[:end])
+}
+
+func isName(s string) bool {
+	return s != "" && (s[0] < '0' || s[0] > '9') && strings.IndexFunc(s, func(r rune) bool { return !nameRune(r) }) < 0
+}
+
+func nameRune(r rune) bool {
+	return r == '_' || r >= 'A' && r <= 'Z' || r >= 'a' && r <= 'z' || r >= '0' && r <= '9'
+}
+
+// Redactor blots out what was expanded so far and is secret.
+func (e *Expander) Redactor() process.Redactor { return process.NewRedactor(e.secrets) }
+
+func (e *Expander) keep(value string) {
+	if len(value) >= process.MinSecretLen && !slices.Contains(e.secrets, value) {
+		e.secrets = append(e.secrets, value)
+	}
+}
+
+// Named expands the value of a variable or a header and remembers it, if its name says that it is a secret, even where it is written into the file:
+// the whole, and what follows a first word such as Bearer.
+func (e *Expander) Named(name, text string, secret bool) (string, error) {
+	value, err := e.Expand(text, secret || process.LooksSecret(name))
+	if err != nil || !process.LooksSecret(name) {
+		return value, err
+	}
+	e.keep(value)
+	if words := strings.Fields(value); len(words) > 1 {
+		for _, w := range words[1:] {
+			e.keep(w)
+		}
+	}
+	return value, nil
+}

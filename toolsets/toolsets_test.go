@@ -1,0 +1,54 @@
+package toolsets_test
+
+import (
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	"github.com/hocket-run/hocket"
+	"github.com/hocket-run/hocket/toolsets"
+)
+
+const replies = `replies:
+  - {agent: a, toolCalls: [{name: fetch, arguments: {urls: ["%s"]}}]}
+  - {agent: a, contains: "not shown", text: it was reached}
+  - {agent: a, contains: "address refused", text: it is private}
+  - {agent: a, text: there is no such tool}
+`
+
+// The same document, with and without the option. SEC8: a private address that nobody named stays out of reach.
+func TestAll(t *testing.T) {
+	t.Parallel()
+	srv := httptest.NewServer(http.NotFoundHandler())
+	defer srv.Close()
+	for name, tc := range map[string]struct {
+		options []hocket.Option
+		want    string
+	}{"with": {[]hocket.Option{toolsets.All()}, "it is private"}, "without": {nil, "there is no such tool"}} {
+		t.Run(name, func(t *testing.T) {
+			e, err := hocket.Open(t.Context(), hocket.Config{Env: func(string) string { return "" }}, tc.options...)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer e.Close()
+			w, err := e.Parse("w.yaml", []byte("agents:\n  a: {model: openai/m, instruction: Read., toolsets: [{type: fetch}]}\nworkflow:\n  - {type: agent, name: a}\n"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			r, err := e.Run(t.Context(), w, hocket.StartOptions{Input: "x", Replies: []byte(fmt.Sprintf(replies, srv.URL))})
+			if err != nil || r.Text() != tc.want {
+				t.Errorf("%+v, %v; want %q", r, err, tc.want)
+			}
+		})
+	}
+}
+
+func TestNilPages(t *testing.T) {
+	t.Parallel()
+	_, err := hocket.Open(t.Context(), hocket.Config{}, hocket.WithPages(nil))
+	if err == nil || !strings.Contains(err.Error(), "pages are nil") {
+		t.Errorf("got %v", err)
+	}
+}
