@@ -19,6 +19,9 @@ type Agent struct {
 	Tools []string `json:"tools,omitempty"`
 	// Toolsets are specifications in the form of steps documents; the tool registry reads them, the engine does not.
 	Toolsets []json.RawMessage `json:"toolsets,omitempty"`
+	// Permissions say which calls of granted tools are made at once, which a person is asked about, and which are never made; nil: all are made. What the
+	// operator says holds besides.
+	Permissions *Permissions `json:"permissions,omitempty"`
 	// Subagents are agents offered as tools.
 	Subagents []Subagent `json:"subagents,omitempty"`
 	// SubagentFailure says what a failed sub-agent does: SubagentFails (default) fails this agent (S0-56), SubagentReports gives the error to
@@ -46,6 +49,16 @@ type Agent struct {
 	// Trim strips blanks around the reply's text; EmptyText stands for an empty one (S0-16).
 	Trim      bool   `json:"trim,omitempty"`
 	EmptyText string `json:"emptyText,omitempty"`
+}
+
+// Permissions are patterns of tool calls, in the form of docker-agent's: `tool`, `toolset/*`, `tool:argument=glob`. Deny wins over ask, ask over allow.
+// Whoever opens the tools says what exactly they mean (package permit); the engine does not read them.
+type Permissions struct {
+	Allow []string `json:"allow,omitempty"`
+	Ask   []string `json:"ask,omitempty"`
+	Deny  []string `json:"deny,omitempty"`
+	// Default is for calls that nothing names: allow, ask or deny; "": allow.
+	Default string `json:"default,omitempty"`
 }
 
 const (

@@ -38,7 +38,9 @@ func firedPorts(n *Node) (names []string, open bool) {
 			names = append(names, b.ID)
 		}
 		return names, false
-	case slices.Contains([]Kind{KindTool, KindFunc, KindJoin, KindSubflow}, n.Kind):
+	case n.Kind == KindTool:
+		return append(names, PortOut, PortReject), false
+	case slices.Contains([]Kind{KindFunc, KindJoin, KindSubflow}, n.Kind):
 		return append(names, PortOut), false
 	}
 	return nil, true

@@ -24,6 +24,9 @@ func (p *printer) agent(a *Agent) {
 		for _, t := range a.Toolsets {
 			p.line("toolset", raw("spec", t))
 		}
+		if m := a.Permissions; m != nil {
+			p.line("permissions", list("allow", m.Allow), list("ask", m.Ask), list("deny", m.Deny), word("default", m.Default))
+		}
 		for _, s := range a.Subagents {
 			p.line("subagent", ident(s.Agent), key("tool", s.Tool), key("description", s.Description))
 		}

@@ -88,7 +88,7 @@ func (t *tools) Defs(context.Context, string) ([]chat.ToolDef, error) {
 	return []chat.ToolDef{t.def}, t.err
 }
 func (t *tools) Instructions(context.Context, string) (string, error) { return "use it well", nil }
-func (t *tools) Policy(context.Context, string, string) (tool.Policy, error) {
+func (t *tools) Policy(context.Context, tool.Call) (tool.Policy, error) {
 	return tool.PolicyRetry, t.err
 }
 
@@ -183,7 +183,7 @@ func TestFailures(t *testing.T) {
 		return k.CallModel(t.Context(), &driver.Info{}, &engine.CallModel{Agent: &workflow.Agent{ID: "a"}}, nil).Failure
 	}
 	use := func(k *driver.Kit) *engine.Failure {
-		return k.CallTool(t.Context(), &driver.Info{}, &engine.CallTool{Tool: "x"}).Failure
+		return toolResult(k.CallTool(t.Context(), &driver.Info{}, &engine.CallTool{Tool: "x"})).Failure
 	}
 	call := func(k *driver.Kit) *engine.Failure {
 		return k.CallFunc(t.Context(), &driver.Info{}, &engine.CallFunc{Func: "f"}, nil).Failure
@@ -232,7 +232,7 @@ func TestTimeout(t *testing.T) {
 		}
 		failures := []*engine.Failure{
 			kit.CallModel(t.Context(), &driver.Info{}, &engine.CallModel{Timeout: time.Second}, nil).Failure,
-			kit.CallTool(t.Context(), &driver.Info{}, &engine.CallTool{Timeout: time.Second}).Failure,
+			toolResult(kit.CallTool(t.Context(), &driver.Info{}, &engine.CallTool{Timeout: time.Second})).Failure,
 		}
 		for i, f := range failures {
 			if isModel := i == 0; f == nil || f.Code != engine.CodeTimeout || f.Retryable != isModel {
@@ -240,6 +240,12 @@ func TestTimeout(t *testing.T) {
 			}
 		}
 	})
+}
+
+// toolResult gives the result of a call that was not held; the zero one of a call that was.
+func toolResult(d engine.InputData) engine.ToolResult {
+	res, _ := d.(engine.ToolResult)
+	return res
 }
 
 func TestPolicy(t *testing.T) {
@@ -258,7 +264,7 @@ func TestPolicy(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			if got := tt.kit.Policy(t.Context(), cmd); got != tt.want {
+			if got := tt.kit.Policy(t.Context(), &driver.Info{}, cmd); got != tt.want {
 				t.Errorf("policy %q, want %q", got, tt.want)
 			}
 		})

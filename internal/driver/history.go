@@ -1,6 +1,8 @@
 package driver
 
 import (
+	"encoding/json"
+	"maps"
 	"strconv"
 
 	"github.com/hocket-run/hocket/internal/engine"
@@ -12,6 +14,8 @@ import (
 type History struct {
 	// Tools are the finished tool calls, in the journal's order.
 	Tools []tool.Finished
+	// Pins are the definitions of tools that the run holds on to (SEC14); nil where none was listed.
+	Pins tool.Pins
 	// Replies are the entries of the reply script that are used up, counted from 1.
 	Replies []int
 
@@ -66,7 +70,21 @@ func (h *History) Add(e engine.Event) {
 		}
 	case *engine.ToolFailed:
 		delete(h.open, d.Call)
+	case *engine.ToolsPinned:
+		h.pin(d.Pins)
 	}
+}
+
+// pin takes definitions in. Pins that cannot be read hold nothing: what they were for is listed anew.
+func (h *History) pin(raw engine.Value) {
+	var pins tool.Pins
+	if json.Unmarshal(raw, &pins) != nil {
+		return
+	}
+	if h.Pins == nil {
+		h.Pins = tool.Pins{}
+	}
+	maps.Copy(h.Pins, pins)
 }
 
 // agentOf gives the agent of a frame. A frame that began anew with a retried step is the step's own agent again.

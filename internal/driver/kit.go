@@ -41,10 +41,16 @@ type OpenFunc func(ctx context.Context, info Info) (*Kit, error)
 type Tools interface {
 	Defs(ctx context.Context, agent string) ([]chat.ToolDef, error)
 	Instructions(ctx context.Context, agent string) (string, error)
-	Policy(ctx context.Context, agent, name string) (tool.Policy, error)
+	Policy(ctx context.Context, c tool.Call) (tool.Policy, error)
 	Call(ctx context.Context, c tool.Call) (tool.Result, error)
 	Restore(ctx context.Context, calls []tool.Finished) error
 	Close() error
+}
+
+// Pinner is implemented by Tools that hold on to the definitions that they listed; *tool.Set is one.
+type Pinner interface {
+	// NewPins gives what was pinned since it was last asked, nil for nothing.
+	NewPins() tool.Pins
 }
 
 // Kit is what the calls of one run need. The zero Kit fails every call. Safe for concurrent use.
@@ -83,6 +89,7 @@ func (k *Kit) CallModel(ctx context.Context, info *Info, c *engine.CallModel, on
 		if v := recover(); v != nil {
 			res = engine.ModelResult{ID: c.ID, Failure: panicked("model client", v)}
 		}
+		res.Pins = k.newPins()
 	}()
 	if k.Models == nil {
 		return engine.ModelResult{ID: c.ID, Failure: &engine.Failure{Code: string(model.KindInvalidRequest), Message: "there are no models here"}}
@@ -210,32 +217,6 @@ func deltas(info *Info, c *engine.CallModel, onDelta func(Delta)) func(model.Del
 	}
 }
 
-// CallTool carries out one tool call and always gives a result for c.ID. Where c says no time limit, the toolset's holds.
-func (k *Kit) CallTool(ctx context.Context, info *Info, c *engine.CallTool) (res engine.ToolResult) {
-	defer func() {
-		if v := recover(); v != nil {
-			res = engine.ToolResult{ID: c.ID, Failure: panicked(fmt.Sprintf("tool %q", c.Tool), v)}
-		}
-	}()
-	if k.Tools == nil {
-		return engine.ToolResult{ID: c.ID, Failure: &engine.Failure{
-			Code: string(tool.KindUnknownTool), Message: fmt.Sprintf("there is no tool %q", c.Tool),
-		}}
-	}
-	ctx, cancel := withTimeout(ctx, c.Timeout)
-	defer cancel()
-	out, err := k.Tools.Call(ctx, tool.Call{Run: info.Run, Agent: agentID(c.Agent), Node: c.Node, Name: c.Tool, Arguments: c.Arguments, Key: c.Key})
-	if err != nil {
-		f := FailureOf(ctx, err)
-		f.Retryable = f.Retryable && ctx.Err() == nil // a call that was cut off may have been carried out (P12)
-		return engine.ToolResult{ID: c.ID, Failure: f}
-	}
-	if f := badJSON("tool", c.Tool, out.Structured); f != nil {
-		return engine.ToolResult{ID: c.ID, Failure: f}
-	}
-	return engine.ToolResult{ID: c.ID, Text: out.Text, Structured: out.Structured, IsError: out.IsError}
-}
-
 // CallFunc carries out one call of a node function and always gives a result for c.ID. The caller ends ctx when it has the result. Without c.Timeout it may take as long as it likes:
 // it is the program's own code. rec takes its notes.
 func (k *Kit) CallFunc(ctx context.Context, info *Info, c *engine.CallFunc, rec Recorder) (res engine.FuncResult) {
@@ -304,18 +285,6 @@ func badMessage(m chat.Message) *engine.Failure {
 	return &engine.Failure{Code: string(model.KindServer), Message: "the model's answer holds a value that is not JSON", Retryable: true}
 }
 
-// Policy tells what to do with a tool call whose outcome is not known (P12); a tool that cannot be asked about is PolicyAsk.
-func (k *Kit) Policy(ctx context.Context, c *engine.CallTool) tool.Policy {
-	if k == nil || k.Tools == nil {
-		return tool.PolicyAsk
-	}
-	p, err := k.Tools.Policy(ctx, agentID(c.Agent), c.Tool)
-	if err != nil || !p.Valid() {
-		return tool.PolicyAsk
-	}
-	return p
-}
-
 // Unsent is the result of a command that was cancelled before it began: a model call cost nothing then. Nil for commands without result.
 func Unsent(c engine.Command) engine.InputData {
 	d := Cancelled(c)
@@ -347,7 +316,11 @@ func resultOf(c engine.Command, code, message string) engine.InputData {
 	case *engine.CallModel:
 		return engine.ModelResult{ID: c.ID, Failure: f}
 	case *engine.CallTool:
-		return engine.ToolResult{ID: c.ID, Failure: f}
+		res := engine.ToolResult{ID: c.ID, Failure: f}
+		if code == engine.CodeTimeout {
+			res.Unknown = string(tool.PolicyAsk) // it did not heed its own end, so nobody knows what it did
+		}
+		return res
 	case *engine.CallFunc:
 		return engine.FuncResult{ID: c.ID, Failure: f}
 	}

@@ -53,7 +53,7 @@ func (r *Run) apply(ev *Event) error {
 		return r.applyWait(ev)
 	case *TimerFired:
 		return r.applyTimer(ev, d)
-	case *ConditionChecked, *SignalRaised, *CheckpointSaved:
+	case *ConditionChecked, *SignalRaised, *CheckpointSaved, *ToolsPinned:
 		return nil
 	default:
 		return r.applyRun(ev)

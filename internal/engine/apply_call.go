@@ -75,9 +75,12 @@ func (r *Run) applyCall(ev *Event) error {
 			return r.answerTurn(ev, c.Frame, turnCall{ID: c.ToolID, Text: d.Text, Err: d.IsError})
 		}
 	case *ToolFailed:
-		if c := r.s.Calls[d.Call]; c != nil && c.ToolID != "" && c.State != callCancelled {
+		if c := r.s.Calls[d.Call]; c != nil && c.ToolID != "" && c.State != callCancelled && !d.Unknown {
 			r.forget(d.Call, c)
 			return r.answerTurn(ev, c.Frame, turnCall{ID: c.ToolID, Text: d.Error.Message, Err: true})
+		}
+		if c := r.s.Calls[d.Call]; c != nil && d.Unknown {
+			c.Unknown++
 		}
 		return r.failCall(ev, d.Call, callTool, d.Late)
 	case *FuncCalled:
@@ -250,7 +253,8 @@ func (r *Run) applyWait(ev *Event) error {
 		if ev.Step < 1 || ev.Step > r.s.Steps.len() {
 			return r.diverge(ev, "step %d does not exist", ev.Step)
 		}
-		r.s.Waits = append(r.s.Waits, wait{ID: d.Wait, Step: ev.Step, Kind: d.Kind, Prompt: d.Prompt, Options: d.Options, Call: d.Call, Since: ev.At, Deadline: d.Deadline})
+		r.s.Waits = append(r.s.Waits, wait{ID: d.Wait, Step: ev.Step, Kind: d.Kind, Prompt: d.Prompt, Options: d.Options, Call: d.Call, Since: ev.At, Deadline: d.Deadline,
+			Tool: d.Tool, Args: d.Arguments, Binding: d.Binding, Changed: d.Changed, Schema: d.Schema})
 		r.s.Open++
 		r.s.Drain = drain{}
 		if d.Call == "" {
@@ -269,9 +273,15 @@ func (r *Run) applyWait(ev *Event) error {
 		if w == nil || !w.open() {
 			return r.diverge(ev, "wait %s is not open", d.Wait)
 		}
-		w.Answer = d
-		if c := r.s.Calls[w.Call]; c != nil && expr.Text(d.Answer) == "retry" {
-			r.setCall(c, callDue)
+		w.Answer, w.Args = d, nil
+		if c := r.s.Calls[w.Call]; c != nil {
+			switch {
+			case w.Binding == "" && expr.Text(d.Answer) == "retry":
+				r.setCall(c, callDue)
+			case w.Binding != "" && d.Decision == workflow.PortApprove:
+				c.Approved = w.Binding
+				r.setCall(c, callDue)
+			}
 		}
 		if w.Call == "" && r.stepScope(w.Step).Flow == 0 && r.stepNode(w.Step).ID == r.plan.root.w.Rules.Handoff {
 			r.s.Used, r.s.Active, r.s.Trips = 0, 0, nil // steps and clock start again (S3-15)
@@ -281,7 +291,7 @@ func (r *Run) applyWait(ev *Event) error {
 		}
 		r.s.Open--
 		delete(r.s.Timers, waitTimer(d.Wait))
-		if r.plan.root.w.Rules.HoldWhilePaused && w.Call == "" {
+		if r.plan.root.w.Rules.HoldWhilePaused && (w.Call == "" || w.Binding != "") {
 			st := r.step(w.Step)
 			st.Group = -w.Step
 			if !r.s.Drain.On {
@@ -293,7 +303,7 @@ func (r *Run) applyWait(ev *Event) error {
 		if w == nil || !w.open() {
 			return r.diverge(ev, "wait %s is not open", d.Wait)
 		}
-		w.Closed = d.Reason
+		w.Closed, w.Args = d.Reason, nil
 		r.s.Open--
 		delete(r.s.Timers, waitTimer(d.Wait))
 	}

@@ -68,7 +68,7 @@ func (r *Run) beginCall(ev *Event, key string, c call) error {
 	}
 	if old := r.s.Calls[key]; old != nil {
 		r.count(old, -1)
-		c.Last = old.Last
+		c.Last, c.Approved, c.Unknown = old.Last, old.Approved, old.Unknown
 	} else {
 		st.Calls++
 	}

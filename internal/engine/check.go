@@ -24,7 +24,7 @@ func (r *Run) check(in InputData) error {
 	}
 	switch d := in.(type) {
 	case ModelResult:
-		values := []Value{d.Message.Extra}
+		values := []Value{d.Message.Extra, d.Pins}
 		for _, tc := range d.Message.ToolCalls {
 			values = append(values, tc.Arguments, tc.Extra)
 		}
@@ -33,7 +33,12 @@ func (r *Run) check(in InputData) error {
 		}
 		return r.checkCall(d.ID)
 	case ToolResult:
-		if err := checkValues(d.ID, d.Structured); err != nil {
+		if err := checkValues(d.ID, d.Structured, d.Pins); err != nil {
+			return err
+		}
+		return r.checkCall(d.ID)
+	case ToolHeld:
+		if err := checkHold(d); err != nil {
 			return err
 		}
 		return r.checkCall(d.ID)

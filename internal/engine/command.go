@@ -45,7 +45,12 @@ type CallTool struct {
 	Agent     *workflow.Agent // nil for tool nodes
 	Tool      string
 	Arguments Value
-	Timeout   time.Duration
+	// Iteration is the n-th execution of the node, Definition the workflow's digest: what an approval is bound to beside the rest (SEC12).
+	Iteration  int
+	Definition string
+	// Approved is the binding of the action that a person approved; "": nobody was asked. A driver that finds another action asks again.
+	Approved string
+	Timeout  time.Duration
 }
 
 // CallFunc asks for one call of a Go function. Input, State and Outputs are what the step saw when it started, on every attempt.
@@ -178,4 +183,12 @@ type WaitInfo struct {
 	Options  []string
 	Since    time.Time
 	Deadline time.Time
+	// Call is the tool call that is asked about, "" for wait nodes. Binding is "" where the question is what became of it; else Tool, Arguments, Binding,
+	// Changed and Schema are as in WaitOpened.
+	Call      string
+	Tool      string
+	Arguments Value
+	Binding   string
+	Changed   bool
+	Schema    Value
 }

@@ -137,7 +137,8 @@ func (r *Run) command(key string, c *call) Command {
 		}
 		return cmd
 	case callTool:
-		cmd := &CallTool{ID: id, Key: idem, After: c.Seq, Node: node, Step: c.Step, Attempt: c.Attempt, Tool: c.Tool, Arguments: c.Args, Timeout: limit}
+		cmd := &CallTool{ID: id, Key: idem, After: c.Seq, Node: node, Step: c.Step, Attempt: c.Attempt, Tool: c.Tool, Arguments: c.Args, Timeout: limit,
+			Iteration: st.Iter, Definition: r.plan.digest, Approved: c.Approved}
 		if st.Agent != nil {
 			cmd.Agent = r.agent(c.Step, c.Frame).Agent
 		}

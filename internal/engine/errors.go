@@ -49,6 +49,7 @@ const (
 	CodeSubagent          = "subagent"
 	CodeTool              = "tool"
 	CodeOutcomeUnknown    = "outcome_unknown"
+	CodeRejected          = "rejected"
 	CodeFunc              = "func"
 	CodeNodeNotFound      = "node_not_found"
 	CodeCancelled         = "cancelled"

@@ -239,6 +239,14 @@ type ToolFailed struct {
 	Attempt int     `json:"attempt"`
 	Error   Failure `json:"error"`
 	Late    bool    `json:"late,omitempty"`
+	// Unknown: the tool may have done its work all the same. What follows is its policy's doing, and nobody has read this failure (P12).
+	Unknown bool `json:"unknown,omitempty"`
+}
+
+// ToolsPinned says which definitions of tools the run holds on to: those that were listed first, and those that a person accepted since (SEC14). Pins is
+// an object by tool; later ones replace earlier ones of the same key. The engine does not read it.
+type ToolsPinned struct {
+	Pins Value `json:"pins"`
 }
 
 // FuncCalled is the intent to call a Go function.
@@ -318,7 +326,8 @@ type ConditionChecked struct {
 	Result bool   `json:"result"`
 }
 
-// WaitOpened asks a person. Call is the tool call whose unknown outcome is asked about, empty for wait nodes.
+// WaitOpened asks a person. Call is empty for wait nodes. Else it is a tool call: without Binding one whose outcome is unknown; with Binding one that
+// was not made because a person must decide first (P8).
 type WaitOpened struct {
 	Wait    string   `json:"wait"`
 	Kind    string   `json:"kind"`
@@ -327,6 +336,15 @@ type WaitOpened struct {
 	Call    string   `json:"call,omitempty"`
 	// Deadline is zero where there is none.
 	Deadline time.Time `json:"deadline,omitzero"`
+	// Tool and Arguments are the held call's as they would be handed to the tool, not anybody's summary, and Binding names the action that an approval
+	// is bound to (SEC12).
+	Tool      string `json:"tool,omitempty"`
+	Arguments Value  `json:"arguments,omitempty"`
+	Binding   string `json:"binding,omitempty"`
+	// Changed: the tool's definition is not the one that the run holds on to, and an approval accepts the new one (SEC14).
+	Changed bool `json:"changed,omitempty"`
+	// Schema is what the answer to a held question must fit; nil: anything.
+	Schema Value `json:"schema,omitempty"`
 }
 
 // WaitAnswered records an answer. For approvals Decision is `approve` or `reject`; for questions Answer is the value.

@@ -21,6 +21,7 @@ func (*ModelFailed) Type() Type       { return "model.failed" }
 func (*ToolCalled) Type() Type        { return "tool.called" }
 func (*ToolReturned) Type() Type      { return "tool.returned" }
 func (*ToolFailed) Type() Type        { return "tool.failed" }
+func (*ToolsPinned) Type() Type       { return "tools.pinned" }
 func (*FuncCalled) Type() Type        { return "func.called" }
 func (*FuncReturned) Type() Type      { return "func.returned" }
 func (*FuncNoted) Type() Type         { return "func.noted" }
@@ -58,6 +59,7 @@ func (*ModelFailed) data()       {}
 func (*ToolCalled) data()        {}
 func (*ToolReturned) data()      {}
 func (*ToolFailed) data()        {}
+func (*ToolsPinned) data()       {}
 func (*FuncCalled) data()        {}
 func (*FuncReturned) data()      {}
 func (*FuncNoted) data()         {}
@@ -106,6 +108,7 @@ var kinds = map[Type]func() Data{
 	"tool.called":        func() Data { return new(ToolCalled) },
 	"tool.returned":      func() Data { return new(ToolReturned) },
 	"tool.failed":        func() Data { return new(ToolFailed) },
+	"tools.pinned":       func() Data { return new(ToolsPinned) },
 	"func.called":        func() Data { return new(FuncCalled) },
 	"func.returned":      func() Data { return new(FuncReturned) },
 	"func.noted":         func() Data { return new(FuncNoted) },

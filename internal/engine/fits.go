@@ -318,7 +318,7 @@ func (r *Run) oddResult(ev *Event, kind callKind, key string, attempt int, late 
 		return "call " + key + " does not exist"
 	case c.Attempt != attempt:
 		return "call " + key + " is at attempt " + strconv.Itoa(c.Attempt)
-	case late != (c.State == callCancelled), !late && c.State != callOpen && c.State != callAsking:
+	case late != (c.State == callCancelled), !late && c.State != callOpen && c.State != callAsking && (kind != callTool || c.State != callFailed):
 		return "call " + key + " is in another state"
 	}
 	return ""
@@ -342,7 +342,7 @@ func (r *Run) oddWait(ev *Event, d *WaitOpened) string {
 		return "wait " + d.Wait + " exists already"
 	}
 	if d.Call != "" {
-		if c := r.s.Calls[d.Call]; c == nil || c.Step != ev.Step || c.Kind != callTool || c.State != callOpen || d.Kind != workflow.WaitQuestion {
+		if c := r.s.Calls[d.Call]; c == nil || c.Step != ev.Step || c.Kind != callTool || c.State != callOpen && c.State != callFailed || d.Binding == "" && d.Kind != workflow.WaitQuestion {
 			return "call " + d.Call + " is not out"
 		}
 		return ""

@@ -18,9 +18,14 @@ func (r *Run) handle(in InputData) {
 	case Start:
 		r.start(d)
 	case ModelResult:
+		r.pinned(d.Pins)
 		r.handleModel(d)
 	case ToolResult:
+		r.pinned(d.Pins)
 		r.handleTool(d)
+	case ToolHeld:
+		r.pinned(d.Pins)
+		r.handleHeld(d)
 	case FuncResult:
 		r.handleFunc(d)
 	case FuncNote:
@@ -139,6 +144,9 @@ func uniqueIDs(calls []chat.ToolCall) []chat.ToolCall {
 func (r *Run) handleTool(d ToolResult) {
 	key, c := r.openCall(d.ID, callTool)
 	if c == nil {
+		return
+	}
+	if r.unknown(key, c, d) {
 		return
 	}
 	late, step, fr, attempt := c.State == callCancelled, c.Step, c.Frame, c.Attempt

@@ -30,6 +30,8 @@ type ModelResult struct {
 	Stop    string
 	Source  string
 	Failure *Failure
+	// Pins are the definitions of tools that were listed since the last result that told of some, a JSON object; nil: none (SEC14).
+	Pins Value
 }
 
 // ToolResult answers CallTool.
@@ -39,6 +41,17 @@ type ToolResult struct {
 	Structured Value
 	IsError    bool
 	Failure    *Failure
+	// Unknown is set beside Failure where the tool may have done its work all the same, because no answer came: it is the tool's policy, `retry`, `ask`,
+	// `skip` or `fail`, and decides as after a crash (P12). Go graphs fail the node (S2-46).
+	Unknown string
+	Pins    Value // as in ModelResult
+}
+
+// ToolHeld answers CallTool where the call was not made because a person must decide first.
+type ToolHeld struct {
+	ID   string
+	Hold Hold
+	Pins Value // as in ModelResult
 }
 
 // FuncResult answers CallFunc.
@@ -93,6 +106,7 @@ type Reopen struct {
 func (Start) input()       {}
 func (ModelResult) input() {}
 func (ToolResult) input()  {}
+func (ToolHeld) input()    {}
 func (FuncResult) input()  {}
 func (FuncNote) input()    {}
 func (TimerDue) input()    {}

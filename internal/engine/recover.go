@@ -3,8 +3,6 @@ package engine
 import (
 	"fmt"
 	"time"
-
-	"github.com/hocket-run/hocket/workflow"
 )
 
 // handleRecovered goes on after a crash: cancelled calls are given up, lost ones are treated by their policy, all others are given again (P12).
@@ -49,10 +47,7 @@ func (r *Run) takeUp(lost []Lost, why string) {
 		case "fail":
 			r.lost(key, "fail")
 		default:
-			r.emitStep(c.Step, &WaitOpened{
-				Wait: fmt.Sprintf("w%s.%d", key, c.Attempt), Kind: workflow.WaitQuestion, Call: key, Options: []string{"retry", "skip", "fail"},
-				Prompt: fmt.Sprintf("The outcome of the call of tool %s with %s is unknown: it was cut off while it ran. Retry it, skip it, or fail the step?", c.Tool, compact(r.argumentsOf(c))),
-			})
+			r.askAbout(key, c, "it was cut off while it ran")
 		}
 	}
 	r.abandon(why) // those that a failure just cancelled

@@ -110,7 +110,7 @@ func (r *Run) Activate(inputs []Input) (Decision, error) {
 // result tells whether an input answers a command; only those come in groups.
 func result(d InputData) bool {
 	switch d.(type) {
-	case ModelResult, ToolResult, FuncResult, TimerDue:
+	case ModelResult, ToolResult, ToolHeld, FuncResult, TimerDue:
 		return true
 	}
 	return false
@@ -166,7 +166,8 @@ func (r *Run) Waits() []WaitInfo {
 	var out []WaitInfo
 	for i := range r.s.Waits {
 		if w := &r.s.Waits[i]; w.open() {
-			out = append(out, WaitInfo{ID: w.ID, Node: r.nodeID(w.Step), Step: w.Step, Kind: w.Kind, Prompt: w.Prompt, Options: w.Options, Since: w.Since, Deadline: w.Deadline})
+			out = append(out, WaitInfo{ID: w.ID, Node: r.nodeID(w.Step), Step: w.Step, Kind: w.Kind, Prompt: w.Prompt, Options: w.Options, Since: w.Since, Deadline: w.Deadline,
+				Call: w.Call, Tool: w.Tool, Arguments: w.Args, Binding: w.Binding, Changed: w.Changed, Schema: w.Schema})
 		}
 	}
 	return out
@@ -186,7 +187,7 @@ type snapshot struct {
 }
 
 // snapshotVersion changes whenever the state's form does; other versions are not read, the journal is folded instead.
-const snapshotVersion = 6
+const snapshotVersion = 7
 
 // ErrSnapshot: the bytes are no snapshot of this plan by this version. The journal tells the same.
 var ErrSnapshot = errors.New("snapshot cannot be used")

@@ -259,6 +259,9 @@ type call struct {
 	ToolID  string    `json:"ti,omitempty"`
 	Args    Value     `json:"args,omitempty"`
 	Seq     uint64    `json:"q"` // the event that asked
+	// Approved is the binding that a person approved; Unknown counts the attempts that gave no answer.
+	Approved string `json:"ap,omitempty"`
+	Unknown  int    `json:"un,omitempty"`
 	// Of a function: what the attempt before gave although it failed, how many attempts of the run had failed, and when the state had changed last.
 	Last    Value     `json:"lo,omitempty"`
 	Errors  int       `json:"er,omitempty"`
@@ -283,6 +286,12 @@ type wait struct {
 	Deadline time.Time     `json:"dl,omitzero"`
 	Answer   *WaitAnswered `json:"ans,omitempty"`
 	Closed   string        `json:"x,omitempty"`
+	// Of a held call, as in WaitOpened. Args is gone once the wait is no longer open.
+	Tool    string `json:"t,omitempty"`
+	Args    Value  `json:"a,omitempty"`
+	Binding string `json:"b,omitempty"`
+	Changed bool   `json:"ch,omitempty"`
+	Schema  Value  `json:"sc,omitempty"`
 }
 
 func (w *wait) open() bool { return w.Answer == nil && w.Closed == "" }

@@ -73,7 +73,12 @@ func (r *Run) checkAnswer(d Answer) (*wait, *WaitAnswered, error) {
 			return nil, nil, fmt.Errorf("%w: it is not JSON", ErrAnswer)
 		}
 		ans.Answer, ans.Note = compacted(d.Value), clean(d.Note)
-		if w.Call != "" && !slices.Contains(w.Options, expr.Text(d.Value)) {
+		if len(w.Schema) > 0 {
+			if ans.Answer, err = fitAnswer(w.Schema, ans.Answer); err != nil {
+				return nil, nil, err
+			}
+		}
+		if w.Call != "" && w.Binding == "" && !slices.Contains(w.Options, expr.Text(d.Value)) {
 			return nil, nil, fmt.Errorf("%w: answer one of %s", ErrAnswer, strings.Join(w.Options, ", "))
 		}
 	}
@@ -115,11 +120,15 @@ func (r *Run) handleAnswer(d Answer) {
 	if err != nil || w == nil {
 		return
 	}
-	step, call := w.Step, w.Call
+	step, call, held := w.Step, w.Call, w.Binding != ""
 	if r.s.Status == StatusPaused {
 		r.emit(0, "", &RunResumed{Reason: "answer"})
 	}
 	r.emitStep(step, ans)
+	if held {
+		r.decided(call, ans)
+		return
+	}
 	if call != "" {
 		if what := expr.Text(ans.Answer); what != "retry" && r.s.Calls[call] != nil {
 			r.lost(call, what)

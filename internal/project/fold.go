@@ -197,7 +197,7 @@ func (f *Folder) addWait(e engine.Event) {
 		}
 		f.waits = append(f.waits, w)
 	case *engine.WaitAnswered:
-		if w := f.endWait(d.Wait); w != nil && d.Decision != "" {
+		if w := f.endWait(d.Wait); w != nil && d.Decision != "" && w.Call == "" {
 			f.decisions[w.node] = approvalDecision{Decision: d.Decision, Note: d.Note}
 		}
 	case *engine.WaitClosed:

@@ -42,6 +42,8 @@ type Config struct {
 	MaxCalls int
 	// Version is what other programs are told of us.
 	Version string
+	// Permissions are the operator's, for every tool call of every run: no document loosens them.
+	Permissions tool.Permissions
 	// Models are model providers that the program itself gives, by name; they win over all others.
 	Models map[string]model.Client
 	// Tools are those of the program itself: an agent that lists one by name may use it (SEC13).

@@ -30,10 +30,12 @@ const (
 	fileReplies = "replies"
 )
 
-// metaTrusted holds the hash of what was allowed for a run (SEC5), metaDir the folder that relative paths of its tools stand on.
+// metaTrusted holds the hash of what was allowed for a run (SEC5), metaDir the folder that relative paths of its tools stand on, metaPermissions the hash of
+// the operator's permissions when it began.
 const (
-	metaTrusted = "trusted"
-	metaDir     = "dir"
+	metaTrusted     = "trusted"
+	metaDir         = "dir"
+	metaPermissions = "permissions"
 )
 
 // StartRequest says what to run.
@@ -105,6 +107,9 @@ func (s *Service) Start(ctx context.Context, q StartRequest) (run string, err er
 	}
 	if err := s.checkTrust(specs, q.Trust, spec.Meta); err != nil {
 		return "", err
+	}
+	if h := permissionsHash(s.cfg.Permissions); h != "" {
+		spec.Meta[metaPermissions] = h
 	}
 	if q.Tools != nil {
 		if err := standIn(spec.Meta); err != nil {

@@ -44,7 +44,7 @@ func (b *branchRuns) Defs(context.Context, string) ([]chat.ToolDef, error) { ret
 func (b *branchRuns) Instructions(context.Context, string) (string, error) { return "", nil }
 
 // Policy implements driver.Tools.
-func (b *branchRuns) Policy(context.Context, string, string) (tool.Policy, error) {
+func (b *branchRuns) Policy(context.Context, tool.Call) (tool.Policy, error) {
 	return tool.PolicyRetry, nil
 }
 

@@ -46,6 +46,9 @@ func (k *kits) openTools(ctx context.Context, info driver.Info, kit *driver.Kit)
 	case !errors.Is(err, journal.ErrNotFound):
 		return err
 	}
+	if err := k.permit(ctx, info, &cfg); err != nil {
+		return err
+	}
 	set, err := tool.NewSet(cfg)
 	if err != nil {
 		return err
@@ -69,6 +72,9 @@ func grantAll(w *workflow.Workflow, allowed bool, into map[string]tool.Grant) er
 	for i := range w.Agents {
 		a := &w.Agents[i]
 		g := tool.Grant{Names: a.Tools}
+		if a.Permissions != nil {
+			g.Permissions = tool.Permissions(*a.Permissions)
+		}
 		for _, raw := range a.Toolsets {
 			var sp tool.Spec
 			if err := json.Unmarshal(raw, &sp); err != nil {

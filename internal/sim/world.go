@@ -218,8 +218,8 @@ func (t *worldTools) Defs(context.Context, string) ([]chat.ToolDef, error) {
 
 func (t *worldTools) Instructions(context.Context, string) (string, error) { return "", nil }
 
-func (t *worldTools) Policy(_ context.Context, _, name string) (tool.Policy, error) {
-	return t.w.Tools[name].Policy, nil
+func (t *worldTools) Policy(_ context.Context, c tool.Call) (tool.Policy, error) {
+	return t.w.Tools[c.Name].Policy, nil
 }
 
 func (t *worldTools) Call(ctx context.Context, c tool.Call) (tool.Result, error) {

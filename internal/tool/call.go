@@ -11,15 +11,18 @@ import (
 	"time"
 
 	"github.com/hocket-run/hocket/diag"
+	"github.com/hocket-run/hocket/internal/permit"
 )
 
 // errCallTimeout is the cause of a context that ended because the call's own time was over.
 var errCallTimeout = errors.New("call timeout")
 
-// Call carries out one call by c.Agent of the tool that was offered to it as c.Name.
+// Call carries out one call by c.Agent of the tool that was offered to it as c.Name. The tool gets the arguments in canonical form. A call that the
+// permissions forbid is a Result that says so, for the model to read, and is not made.
 //
-// Errors: *Error (also inside another error) for whatever kept the call from being carried out; an error that wraps ctx's cause when ctx is
-// done; ErrClosed. Call returns within seconds after ctx is done, even if the tool does not obey.
+// Errors: *HoldError where a person must decide first, and nothing was called: the permissions ask, the tool asks, or its definition is not the one that
+// this run holds on to (SEC12, SEC14). *Error (also inside another error) for whatever kept the call from being carried out; an error that wraps ctx's cause
+// when ctx is done; ErrClosed. Call returns within seconds after ctx is done, even if the tool does not obey.
 func (s *Set) Call(ctx context.Context, c Call) (Result, error) {
 	t, err := s.table(ctx, c.Agent)
 	if err != nil {
@@ -29,12 +32,16 @@ func (s *Set) Call(ctx context.Context, c Call) (Result, error) {
 	if b == nil {
 		return Result{}, t.unknown(c.Name)
 	}
-	args, problem := b.entry.schema.check(c.Arguments)
+	_, sch := b.entry.look()
+	args, problem := sch.check(c.Arguments)
 	if problem != "" {
-		return Result{}, Errorf(KindInvalidArguments, c.Name, "tool %q was not called: %s", c.Name, problem)
+		return Result{}, badArguments(c.Name, problem)
+	}
+	c.Arguments = Canonical(args)
+	if s.decide(b, c) == permit.Deny {
+		return Result{Text: fmt.Sprintf("The call of %q was not made: the permissions of this run forbid it.", c.Name), IsError: true}, nil
 	}
 	offered := c.Name
-	c.Name, c.Arguments = b.own, args
 
 	limit := s.timeout
 	if b.inst != nil {
@@ -42,10 +49,13 @@ func (s *Set) Call(ctx context.Context, c Call) (Result, error) {
 	}
 	callCtx, cancel := context.WithTimeoutCause(ctx, limit, errCallTimeout)
 	defer cancel()
-	res, err := b.run(callCtx, c)
+	res, err := s.run(callCtx, b, c)
+	var hold *HoldError
 	switch {
 	case err == nil:
 		return s.bound(offered, res)
+	case errors.As(err, &hold):
+		return Result{}, hold
 	case ctx.Err() != nil:
 		return Result{}, fmt.Errorf("call tool %q: %w", offered, context.Cause(ctx))
 	case errors.Is(context.Cause(callCtx), errCallTimeout):
@@ -66,8 +76,12 @@ func (s *Set) Call(ctx context.Context, c Call) (Result, error) {
 	return Result{}, e
 }
 
+func badArguments(name, problem string) *Error {
+	return Errorf(KindInvalidArguments, name, "tool %q was not called: %s", name, problem)
+}
+
 // run calls the tool as it is now, and leaves it behind when it goes on for too long after ctx is done.
-func (b *binding) run(ctx context.Context, c Call) (Result, error) {
+func (s *Set) run(ctx context.Context, b *binding, c Call) (Result, error) {
 	type outcome struct {
 		res Result
 		err error
@@ -83,13 +97,7 @@ func (b *binding) run(ctx context.Context, c Call) (Result, error) {
 			}
 			done <- o
 		}()
-		t := b.entry.tool
-		if b.inst != nil {
-			if t, o.err = b.inst.current(ctx, b.entry); o.err != nil {
-				return
-			}
-		}
-		o.res, o.err = t.Call(ctx, c)
+		o.res, o.err = s.attempt(ctx, b, c)
 	}()
 	select {
 	case o := <-done:
@@ -106,6 +114,47 @@ func (b *binding) run(ctx context.Context, c Call) (Result, error) {
 	}
 }
 
+// attempt calls the tool if this very call may be made, with the definition that it has now.
+func (s *Set) attempt(ctx context.Context, b *binding, c Call) (Result, error) {
+	t := b.entry.tool
+	pin, _ := b.entry.look()
+	now := pin
+	if b.inst != nil {
+		var err error
+		if t, now, err = b.inst.current(ctx, b.entry); err != nil {
+			return Result{}, err
+		}
+	}
+	changed := now.Hash != pin.Hash
+	binding := Binding(c, b.toolset(), now.Hash)
+	if (changed || s.decide(b, c) == permit.Ask) && c.Approved != binding {
+		why := ""
+		if changed {
+			why = describeChange(b.toolset(), pin, now)
+		}
+		return Result{}, &HoldError{Hold{Kind: HoldApproval, Prompt: approval(c, b.toolset(), why), Arguments: c.Arguments, Changed: changed, Binding: binding}}
+	}
+	if changed {
+		b.entry.accept(s, now)
+		if _, sch := b.entry.look(); sch.compiled != nil {
+			if _, problem := sch.check(c.Arguments); problem != "" {
+				return Result{}, badArguments(c.Name, problem)
+			}
+		}
+	}
+	if c.Approved != binding {
+		c.Approved = "" // it was another action
+	}
+	c.Name = b.own
+	res, err := t.Call(ctx, c)
+	if hold, ok := errors.AsType[*HoldError](err); ok {
+		h := hold.Hold
+		h.Arguments, h.Binding = c.Arguments, binding
+		return Result{}, &HoldError{h}
+	}
+	return res, err
+}
+
 // bound makes sure that a result can be stored.
 func (s *Set) bound(name string, r Result) (Result, error) {
 	if n := len(r.Text) + len(r.Structured); n > s.maxBytes {
@@ -119,9 +168,7 @@ func (s *Set) bound(name string, r Result) (Result, error) {
 func (t *table) unknown(name string) *Error {
 	var names []string
 	for _, b := range t.bindings {
-		if !b.entry.blocked {
-			names = append(names, b.offered)
-		}
+		names = append(names, b.offered)
 	}
 	text := fmt.Sprintf("there is no tool %q", name)
 	switch {

@@ -7,8 +7,6 @@ import (
 	"slices"
 	"strings"
 	"sync"
-
-	"github.com/hocket-run/hocket/internal/chat"
 )
 
 // instance is one opened (or not yet opened) toolset of a run, with the definitions that the run pinned.
@@ -29,17 +27,39 @@ type instance struct {
 	closed  bool
 }
 
-// pinned is one tool as this run first saw it.
+// pinned is one tool with the definition that this run holds on to.
 type pinned struct {
 	own    string
-	def    chat.ToolDef
 	policy Policy
-	hash   string
-	schema schema
-	// blocked tells that an earlier process of this run pinned another definition: the tool is known, not offered, and not called.
-	blocked bool
+	// key is that of Pins; "" for tools that are no toolset's, which cannot change.
+	key string
 	// tool is the Tool of the first listing; restoring uses it.
 	tool Tool
+
+	mu     sync.Mutex
+	pin    Pin
+	schema schema
+}
+
+// look gives the definition as the run knows it.
+func (e *pinned) look() (Pin, schema) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.pin, e.schema
+}
+
+// accept holds on to another definition from now on.
+func (e *pinned) accept(s *Set, p Pin) {
+	s.mu.Lock()
+	s.setPin(e.key, p)
+	s.mu.Unlock()
+	sch, err := compileSchema(p.Def.Parameters)
+	if err != nil {
+		s.log.Warn("arguments of a tool cannot be checked", "tool", e.own, "err", err)
+	}
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.pin, e.schema = p, sch
 }
 
 func newInstance(spec Spec, name string, pinPrefix []string, types map[string]Type) *instance {
@@ -121,7 +141,7 @@ func (in *instance) wrap(err error) error {
 }
 
 // pin remembers what tools look like now. Tools that an earlier process of the run did not pin, though it pinned others of this instance, are
-// new and left out; those that it pinned otherwise are blocked (SEC14).
+// new and left out; those that it pinned otherwise are offered as they were, and held when they are called (SEC14).
 func (s *Set) pin(in *instance, tools []Tool) []*pinned {
 	prefix := pinKey(slices.Clone(in.pinPrefix)...) + "/"
 	s.mu.Lock()
@@ -147,22 +167,21 @@ func (s *Set) pin(in *instance, tools []Tool) []*pinned {
 		if !policy.Valid() {
 			policy = PolicyAsk
 		}
-		e := &pinned{own: def.Name, def: def, policy: policy, hash: Hash(def, t.Policy()), tool: t}
-		key := pinKey(append(slices.Clone(in.pinPrefix), def.Name)...)
-		before, ok := s.pins[key]
+		e := &pinned{own: def.Name, policy: policy, key: pinKey(append(slices.Clone(in.pinPrefix), def.Name)...), tool: t}
+		before, ok := s.pins[e.key]
 		switch {
-		case ok && before != e.hash:
-			e.blocked = true
-		case !ok && seenBefore:
+		case ok:
+			e.pin = before
+		case seenBefore:
 			s.log.Warn("toolset has a tool that it did not have when the run began; it is not offered", "toolset", in.name, "tool", def.Name)
 			continue
+		default:
+			e.pin = pinOf(def, t.Policy())
+			s.setPin(e.key, e.pin)
 		}
 		var err error
-		if e.schema, err = compileSchema(def.Parameters); err != nil {
+		if e.schema, err = compileSchema(e.pin.Def.Parameters); err != nil {
 			s.log.Warn("arguments of a tool cannot be checked", "toolset", in.name, "tool", def.Name, "err", err)
-		}
-		if !ok {
-			s.pins[key] = e.hash
 		}
 		entries = append(entries, e)
 	}
@@ -174,36 +193,24 @@ func (s *Set) pin(in *instance, tools []Tool) []*pinned {
 	return entries
 }
 
-// current gives the tool as it is listed now, or the error that says that it is another one than the run pinned.
-func (in *instance) current(ctx context.Context, e *pinned) (Tool, error) {
+// current gives the tool as it is listed now, with what it says of itself now.
+func (in *instance) current(ctx context.Context, e *pinned) (Tool, Pin, error) {
 	in.mu.Lock()
 	ts, closed := in.toolset, in.closed
 	in.mu.Unlock()
 	if closed {
-		return nil, ErrClosed
-	}
-	if e.blocked {
-		return nil, changed(e.own, in.name)
+		return nil, Pin{}, ErrClosed
 	}
 	tools, err := ts.Tools(ctx)
 	if err != nil {
-		return nil, in.wrap(err)
+		return nil, Pin{}, in.wrap(err)
 	}
 	for _, t := range tools {
-		if t.Def().Name != e.own {
-			continue
+		if def := t.Def(); def.Name == e.own {
+			return t, pinOf(def, t.Policy()), nil
 		}
-		if Hash(t.Def(), t.Policy()) != e.hash {
-			return nil, changed(e.own, in.name)
-		}
-		return t, nil
 	}
-	return nil, Errorf(KindChanged, e.own, "tool %q is gone: toolset %q no longer offers it", e.own, in.name)
-}
-
-func changed(tool, toolset string) *Error {
-	return Errorf(KindChanged, tool, "tool %q of toolset %q is not what it was when this run began: its definition changed, so it is not called",
-		tool, toolset)
+	return nil, Pin{}, Errorf(KindChanged, e.own, "tool %q is gone: toolset %q no longer offers it", e.own, in.name)
 }
 
 func (in *instance) close() error {

@@ -11,9 +11,18 @@ import (
 	"github.com/hocket-run/hocket/internal/chat"
 )
 
-// Pins maps the tools of one run to the hash of the definition that was offered first. It is plain data: whoever resumes a run in another
-// process gives it back, and a definition that changed in between is still noticed (SEC14). The keys are opaque.
-type Pins map[string]string
+// Pins maps the tools of one run to the definitions that it holds on to: those that were offered first, or that a person accepted since. It is plain
+// data: whoever resumes a run in another process gives it back, and a definition that changed in between is still noticed (SEC14). The keys are opaque.
+type Pins map[string]Pin
+
+// Pin is one definition with what is told from others by: see [Hash].
+type Pin struct {
+	Hash   string       `json:"hash"`
+	Def    chat.ToolDef `json:"def"`
+	Policy Policy       `json:"policy"`
+}
+
+func pinOf(def chat.ToolDef, p Policy) Pin { return Pin{Hash(def, p), def, p} }
 
 // Hash gives the fingerprint of a definition: name, description, parameters (however they are spaced and ordered) and policy.
 func Hash(def chat.ToolDef, p Policy) string {
@@ -39,4 +48,21 @@ func (p Pins) clone() Pins {
 		return Pins{}
 	}
 	return maps.Clone(p)
+}
+
+// NewPins gives the pins that were made since it was last asked, nil where there are none: what is to be stored with the run.
+func (s *Set) NewPins() Pins {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	fresh := s.fresh
+	s.fresh = nil
+	return fresh
+}
+
+// setPin holds on to a definition. s.mu is held.
+func (s *Set) setPin(key string, p Pin) {
+	if s.fresh == nil {
+		s.fresh = Pins{}
+	}
+	s.pins[key], s.fresh[key] = p, p
 }

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/hocket-run/hocket/internal/chat"
+	"github.com/hocket-run/hocket/internal/permit"
 )
 
 // Config says which tools a run may use. The zero Config is a run without tools.
@@ -32,8 +33,13 @@ type Config struct {
 	Types map[string]Type
 	// Reserved are names that belong to the engine (routing tools, sub-agents): a tool of such a name is offered with its toolset in front.
 	Reserved []string
-	// Pins are what [Set.Pins] gave when this run was last driven; nil for a new run.
+	// Pins are what [Set.NewPins] gave so far while this run was driven, the later over the earlier; nil for a new run.
 	Pins Pins
+	// Permissions are the operator's, for every agent and every tool node.
+	Permissions Permissions
+	// PermissionsChanged says that the operator's permissions are not those with which the run began: then whether a call of a former process was
+	// held cannot be told any more, and [Set.Policy] does not presume it.
+	PermissionsChanged bool
 	// CallTimeout bounds a call whose spec says nothing, checks and reconnecting included; 0: 5 minutes.
 	CallTimeout time.Duration
 	// MaxResultBytes bounds Text and Structured of one result together; 0: 4 MiB. More is a failed call (SEC17).
@@ -64,9 +70,14 @@ type Set struct {
 	extra []*instance
 	all   []*instance // each once
 
+	rules    map[string]permit.Policy // by agent
+	everyone permit.Policy            // of agents that are not in rules
+	moved    bool                     // Config.PermissionsChanged
+
 	mu     sync.Mutex
 	tables map[string]*table
 	pins   Pins
+	fresh  Pins // of pins, those that nobody was told of
 	closed bool
 }
 
@@ -83,6 +94,9 @@ func NewSet(cfg Config) (*Set, error) {
 		own:       map[string][]*instance{},
 		tables:    map[string]*table{},
 		pins:      cfg.Pins.clone(),
+	}
+	if err := s.setRules(cfg); err != nil {
+		return nil, err
 	}
 	if s.log == nil {
 		s.log = slog.New(slog.DiscardHandler)
@@ -114,7 +128,7 @@ func pinAll(to map[string]*pinned, tools []Tool) error {
 		if _, ok := to[def.Name]; ok {
 			return fmt.Errorf("two built-in tools have the name %q", def.Name)
 		}
-		e := &pinned{own: def.Name, def: def, policy: t.Policy(), tool: t}
+		e := &pinned{own: def.Name, policy: t.Policy(), tool: t, pin: pinOf(def, t.Policy())}
 		var err error
 		if e.schema, err = compileSchema(def.Parameters); err != nil {
 			return fmt.Errorf("built-in tool %q: %w", def.Name, err)
@@ -193,10 +207,8 @@ func (s *Set) Defs(ctx context.Context, agent string) ([]chat.ToolDef, error) {
 	}
 	var defs []chat.ToolDef
 	for _, b := range t.bindings {
-		if b.entry.blocked {
-			continue
-		}
-		def := b.entry.def
+		pin, _ := b.entry.look()
+		def := pin.Def
 		def.Name = b.offered
 		defs = append(defs, def)
 	}
@@ -236,17 +248,22 @@ func (s *Set) Instructions(ctx context.Context, agent string) (string, error) {
 	return strings.Join(parts, "\n\n"), nil
 }
 
-// Policy tells what to do with a call of name by agent whose outcome is unknown; PolicyAsk for a tool that agent does not have. It opens
-// toolsets as Defs does.
-func (s *Set) Policy(ctx context.Context, agent, name string) (Policy, error) {
-	t, err := s.table(ctx, agent)
+// Policy tells what to do with the call c whose outcome is unknown; PolicyAsk for a tool that c.Agent does not have. A call that would have been held,
+// and that nobody approved, was not carried out: it is made again. It opens toolsets as Defs does.
+func (s *Set) Policy(ctx context.Context, c Call) (Policy, error) {
+	t, err := s.table(ctx, c.Agent)
 	if err != nil {
 		return PolicyAsk, err
 	}
-	if b := t.byName[name]; b != nil {
-		return b.entry.policy, nil
+	b := t.byName[c.Name]
+	c.Arguments = Canonical(c.Arguments)
+	switch {
+	case b == nil:
+		return PolicyAsk, nil
+	case c.Approved == "" && !s.moved && s.decide(b, c) != permit.Allow:
+		return PolicyRetry, nil
 	}
-	return PolicyAsk, nil
+	return b.entry.policy, nil
 }
 
 // Pins gives the definitions that the run holds on to, to be stored with it.

@@ -236,14 +236,14 @@ func TestPins(t *testing.T) {
 	for _, tc := range []struct {
 		name string
 		now  []tool.Tool
-		want string // answer, or "" for KindChanged
+		want string // answer, "held" where a person is asked, or "" for KindChanged
 	}{
 		{"unchanged", []tool.Tool{old}, "old"},
 		{"an equal definition", []tool.Tool{same}, "same"},
 		{"another tool besides", []tool.Tool{old, &tooltest.Tool{Name: "newcomer"}}, "old"},
-		{"description", []tool.Tool{&tooltest.Tool{Name: "read", Desc: "Reads and tells"}}, ""},
-		{"schema", []tool.Tool{&tooltest.Tool{Name: "read", Desc: "Reads", Params: json.RawMessage(`{"type":"object"}`)}}, ""},
-		{"policy", []tool.Tool{&tooltest.Tool{Name: "read", Desc: "Reads", Retry: true}}, ""},
+		{"description", []tool.Tool{&tooltest.Tool{Name: "read", Desc: "Reads and tells"}}, "held"},
+		{"schema", []tool.Tool{&tooltest.Tool{Name: "read", Desc: "Reads", Params: json.RawMessage(`{"type":"object"}`)}}, "held"},
+		{"policy", []tool.Tool{&tooltest.Tool{Name: "read", Desc: "Reads", Retry: true}}, "held"},
 		{"gone", nil, ""},
 		{"renamed", []tool.Tool{&tooltest.Tool{Name: "read2", Desc: "Reads"}}, ""},
 	} {
@@ -262,7 +262,12 @@ func TestPins(t *testing.T) {
 					s = set(t, cfg)
 				}
 				r, err := s.Call(t.Context(), tool.Call{Agent: "a", Name: "read"})
+				var hold *tool.HoldError
 				switch {
+				case tc.want == "held":
+					if !errors.As(err, &hold) || hold.Hold.Kind != tool.HoldApproval || !strings.Contains(hold.Hold.Prompt, "definition of this tool changed") {
+						t.Errorf("got %q, %v, want an approval", r.Text, err)
+					}
 				case tc.want != "" && (err != nil || r.Text != tc.want):
 					t.Errorf("got %q, %v, want %q", r.Text, err, tc.want)
 				case tc.want == "" && kindOf(err) != tool.KindChanged && (!restarted || kindOf(err) != tool.KindUnknownTool):
@@ -273,7 +278,7 @@ func TestPins(t *testing.T) {
 						t.Errorf("%s: %v, want unknown_tool", n, err)
 					}
 				}
-				if after := offered(t, s, "a"); !restarted && !cmp.Equal(before, after) {
+				if after := offered(t, s, "a"); tc.now != nil && tc.name != "renamed" && !cmp.Equal(before, after) {
 					t.Errorf("offered %v, then %v", before, after)
 				}
 			})
@@ -354,7 +359,7 @@ func TestPolicyAndInstructions(t *testing.T) {
 	for name, want := range map[string]tool.Policy{
 		"asks": tool.PolicyAsk, "reads": tool.PolicyRetry, "other": tool.PolicySkip, "nothere": tool.PolicyAsk,
 	} {
-		if got, err := s.Policy(t.Context(), "a", name); got != want || err != nil {
+		if got, err := s.Policy(t.Context(), tool.Call{Agent: "a", Name: name}); got != want || err != nil {
 			t.Errorf("%s: %s, %v, want %s", name, got, err, want)
 		}
 	}

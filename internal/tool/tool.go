@@ -42,6 +42,11 @@ type Call struct {
 	Arguments json.RawMessage `json:"arguments,omitempty"`
 	// Key is the idempotency key: equal on every retry of this call and after a crash, different for every other call (P12, D6).
 	Key string `json:"key"`
+	// Iteration is the n-th execution of Node, and Definition the digest of the workflow: what an approval is bound to beside the rest.
+	Iteration  int    `json:"iteration,omitempty"`
+	Definition string `json:"definition,omitempty"`
+	// Approved is the binding of the action that a person approved; "": nobody was asked (SEC12).
+	Approved string `json:"approved,omitempty"`
 }
 
 // Result is what a tool answered. IsError marks the tool's own report of a failure, which the model is told like any other answer; a call
@@ -62,7 +67,8 @@ type Tool interface {
 	// Policy is the tool's own claim; a [Spec.Policy] overrides it.
 	Policy() Policy
 	// Call carries out one call whose Arguments are a JSON object that fits Def().Parameters. It returns soon after ctx is done and leaves
-	// no goroutine or process of this call behind. Errors are of type *Error or wrap ctx's error; others count as [KindFailed].
+	// no goroutine or process of this call behind. Errors are of type *Error or wrap ctx's error; others count as [KindFailed]. A *HoldError
+	// says that a person must decide first and that nothing was done.
 	Call(ctx context.Context, c Call) (Result, error)
 }
 

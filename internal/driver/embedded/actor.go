@@ -285,6 +285,8 @@ func (a *actor) accepted(batch []*message) {
 			delete(a.calls, d.ID)
 		case engine.ToolResult:
 			delete(a.calls, d.ID)
+		case engine.ToolHeld:
+			delete(a.calls, d.ID)
 		case engine.FuncResult:
 			delete(a.calls, d.ID)
 		case engine.TimerDue:

@@ -238,7 +238,7 @@ func (a *actor) lost() []engine.Lost {
 	var lost []engine.Lost
 	for _, c := range a.run.Open() {
 		if c, ok := c.(*engine.CallTool); ok {
-			lost = append(lost, engine.Lost{ID: c.ID, Policy: string(a.kit.Policy(a.ctx, c))})
+			lost = append(lost, engine.Lost{ID: c.ID, Policy: string(a.kit.Policy(a.ctx, &a.info, c))})
 		}
 	}
 	return lost
@@ -310,6 +310,8 @@ func outcome(d engine.InputData) (id string, good bool) {
 		return d.ID, d.Failure == nil
 	case engine.ToolResult:
 		return d.ID, d.Failure == nil
+	case engine.ToolHeld:
+		return d.ID, true
 	case engine.FuncResult:
 		return d.ID, d.Failure == nil
 	}

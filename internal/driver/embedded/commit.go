@@ -102,7 +102,7 @@ func cancels(batch []*message) bool {
 
 func isResult(d engine.InputData) bool {
 	switch d.(type) {
-	case engine.ModelResult, engine.ToolResult, engine.FuncResult, engine.TimerDue:
+	case engine.ModelResult, engine.ToolResult, engine.ToolHeld, engine.FuncResult, engine.TimerDue:
 		return true
 	}
 	return false
@@ -201,7 +201,7 @@ func (a *actor) unapproved() []engine.WaitInfo {
 	}
 	var open []engine.WaitInfo
 	for _, w := range a.run.Waits() {
-		if w.Kind == workflow.WaitApproval && !a.asked[w.ID] {
+		if w.Kind == workflow.WaitApproval && !w.Changed && !a.asked[w.ID] {
 			open = append(open, w)
 		}
 	}

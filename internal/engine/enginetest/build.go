@@ -156,6 +156,10 @@ func (w *World) result(id string, in any) engine.InputData {
 		r := *x
 		r.ID = id
 		return r
+	case *engine.ToolHeld:
+		r := *x
+		r.ID = id
+		return r
 	case *engine.FuncResult:
 		r := *x
 		r.ID = id
@@ -202,6 +206,16 @@ func Asks(calls ...chat.ToolCall) *engine.ModelResult {
 // Call is a model's wish to call a tool; args is written as it stands.
 func Call(id, name, args string) chat.ToolCall {
 	return chat.ToolCall{ID: id, Name: name, Arguments: engine.Value(args)}
+}
+
+// Held makes the answer of a driver that found that a person must approve of a call first.
+func Held(binding, args string) *engine.ToolHeld {
+	return &engine.ToolHeld{Hold: engine.Hold{Kind: workflow.WaitApproval, Prompt: "Allow it?", Arguments: engine.Value(args), Binding: binding}}
+}
+
+// AsksPerson makes the answer of a driver whose tool asks a person for its result.
+func AsksPerson(prompt, schema string) *engine.ToolHeld {
+	return &engine.ToolHeld{Hold: engine.Hold{Kind: workflow.WaitQuestion, Prompt: prompt, Schema: engine.Value(schema), Arguments: engine.Value(`{}`), Binding: "asked"}}
 }
 
 // Returns makes a tool result.

@@ -221,8 +221,27 @@ func (s *Shape) Answers(w *World) {
 	}
 }
 
+// Hold makes the answer of a driver that has a person decide about a call first, nil where the tool of the shape fails now and then: the twin counts its
+// attempts. A question is worded as the result that the tool would have given.
+func (s *Shape) Hold(w *World, c *engine.CallTool, question bool) *engine.ToolHeld {
+	if p := s.Find(c.Tool); c.Approved != "" || c.Agent == nil && p != nil && p.Fails > 0 {
+		return nil
+	}
+	kind := workflow.WaitApproval
+	if question {
+		kind = workflow.WaitQuestion
+	}
+	return &engine.ToolHeld{ID: c.ID, Hold: engine.Hold{Kind: kind, Prompt: w.Tool(c).Text, Arguments: c.Arguments, Binding: "of " + c.Key}}
+}
+
 // Decide answers an approval of a shape as [Twin] does: its prompt is its input.
 func Decide(wait engine.WaitInfo) engine.Answer {
+	switch {
+	case wait.Binding != "" && wait.Kind == workflow.WaitApproval:
+		return engine.Answer{Wait: wait.ID, Value: Text(workflow.PortApprove)}
+	case wait.Binding != "":
+		return engine.Answer{Wait: wait.ID, Value: Text(wait.Prompt)} // see Hold
+	}
 	node := wait.Node[strings.LastIndexByte(wait.Node, '/')+1:]
 	decision := workflow.PortReject
 	if saysYes(expr.Quote(ReplyTo(node, wait.Prompt))) {

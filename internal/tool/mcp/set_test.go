@@ -92,7 +92,10 @@ func TestSetPins(t *testing.T) {
 		}
 	}
 	waitFor(t, func() bool { return call("echo", `{"text":"x"}`) != nil })
-	wantError(t, call("echo", `{"text":"x"}`), tool.KindChanged, false, "is not what it was when this run began")
+	var hold *tool.HoldError
+	if err := call("echo", `{"text":"x"}`); !errors.As(err, &hold) || !strings.Contains(hold.Hold.Prompt, "Description now:") {
+		t.Errorf("got %v, want an approval that shows what changed", err)
+	}
 	wantError(t, call("newcomer", `{}`), tool.KindUnknownTool, false)
 	if err := call("buy", `{}`); err != nil {
 		t.Errorf("a tool that did not change: %v", err)

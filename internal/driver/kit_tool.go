@@ -1,0 +1,103 @@
+package driver
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/tool"
+)
+
+// CallTool carries out one tool call and always gives a result for c.ID: an engine.ToolResult, or an engine.ToolHeld where a person must decide first and
+// nothing was called. Where c says no time limit, the toolset's holds.
+func (k *Kit) CallTool(ctx context.Context, info *Info, c *engine.CallTool) engine.InputData {
+	res, hold := k.callTool(ctx, info, c)
+	pins := k.newPins()
+	if hold != nil {
+		return engine.ToolHeld{ID: c.ID, Hold: *hold, Pins: pins}
+	}
+	res.ID, res.Pins = c.ID, pins
+	return res
+}
+
+func (k *Kit) callTool(ctx context.Context, info *Info, c *engine.CallTool) (res engine.ToolResult, hold *engine.Hold) {
+	defer func() {
+		if v := recover(); v != nil {
+			res, hold = engine.ToolResult{Failure: panicked(fmt.Sprintf("tool %q", c.Tool), v)}, nil
+		}
+	}()
+	if k.Tools == nil {
+		return engine.ToolResult{Failure: &engine.Failure{
+			Code: string(tool.KindUnknownTool), Message: fmt.Sprintf("there is no tool %q", c.Tool),
+		}}, nil
+	}
+	ctx, cancel := withTimeout(ctx, c.Timeout)
+	defer cancel()
+	out, err := k.Tools.Call(ctx, toolCall(info.Run, c))
+	if held, ok := errors.AsType[*tool.HoldError](err); ok {
+		h := held.Hold
+		return res, &engine.Hold{
+			Kind: h.Kind, Prompt: h.Prompt, Options: h.Options, Schema: h.Schema, Arguments: h.Arguments, Binding: h.Binding, Changed: h.Changed,
+		}
+	}
+	if err != nil {
+		f := FailureOf(ctx, err)
+		f.Retryable = f.Retryable && ctx.Err() == nil // a call that was cut off may have been carried out (P12)
+		res.Failure = f
+		if outcomeUnknown(ctx, err) {
+			res.Unknown = string(k.Policy(context.WithoutCancel(ctx), info, c))
+		}
+		return res, nil
+	}
+	if f := badJSON("tool", c.Tool, out.Structured); f != nil {
+		return engine.ToolResult{Failure: f}, nil
+	}
+	return engine.ToolResult{Text: out.Text, Structured: out.Structured, IsError: out.IsError}, nil
+}
+
+// outcomeUnknown tells whether a call that gave err may have been carried out all the same: no answer came in time, or the connection broke. What a tool
+// itself says went wrong is an answer.
+func outcomeUnknown(ctx context.Context, err error) bool {
+	if te, ok := errors.AsType[*tool.Error](err); ok {
+		return te.OutcomeUnknown && (te.Kind == tool.KindTimeout || te.Kind == tool.KindNetwork)
+	}
+	return errors.Is(err, errTimeout) || errors.Is(context.Cause(ctx), errTimeout)
+}
+
+func toolCall(run string, c *engine.CallTool) tool.Call {
+	return tool.Call{
+		Run: run, Agent: agentID(c.Agent), Node: c.Node, Name: c.Tool, Arguments: c.Arguments, Key: c.Key,
+		Iteration: c.Iteration, Definition: c.Definition, Approved: c.Approved,
+	}
+}
+
+// newPins gives what the tools pinned lately as the engine takes it; nil for nothing.
+func (k *Kit) newPins() engine.Value {
+	p, ok := k.Tools.(Pinner)
+	if !ok {
+		return nil
+	}
+	pins := p.NewPins()
+	if len(pins) == 0 {
+		return nil
+	}
+	b, err := json.Marshal(pins)
+	if err != nil {
+		return nil // a definition that no journal can hold is listed anew after a restart
+	}
+	return b
+}
+
+// Policy tells what to do with a tool call whose outcome is not known (P12); a tool that cannot be asked about is PolicyAsk.
+func (k *Kit) Policy(ctx context.Context, info *Info, c *engine.CallTool) tool.Policy {
+	if k == nil || k.Tools == nil {
+		return tool.PolicyAsk
+	}
+	p, err := k.Tools.Policy(ctx, toolCall(info.Run, c))
+	if err != nil || !p.Valid() {
+		return tool.PolicyAsk
+	}
+	return p
+}

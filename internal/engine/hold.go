@@ -1,0 +1,171 @@
+package engine
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/hocket-run/hocket/internal/expr"
+	"github.com/hocket-run/hocket/internal/schema"
+	"github.com/hocket-run/hocket/workflow"
+)
+
+// Hold says that a tool call was not made because a person must decide first. The engine opens a wait for it (P8).
+type Hold struct {
+	// Kind is workflow.WaitApproval: after a yes the call is asked for again with Binding as CallTool.Approved, after a no its result says so. Or it
+	// is workflow.WaitQuestion: the answer is the call's result.
+	Kind    string
+	Prompt  string
+	Options []string
+	// Schema is what the answer to a question must fit; nil: anything.
+	Schema Value
+	// Arguments are what the tool would be handed, and Binding names this one action; it is not empty (SEC12).
+	Arguments Value
+	Binding   string
+	// Changed: the tool's definition is not the one that the run holds on to (SEC14).
+	Changed bool
+}
+
+// pinned records the definitions of tools that were listed. They count even where the result that tells of them comes too late.
+func (r *Run) pinned(pins Value) {
+	if len(pins) > 0 && !r.s.Status.Ended() {
+		r.emit(0, "", &ToolsPinned{Pins: compacted(pins)})
+	}
+}
+
+// handleHeld opens the wait of a call that needs a person.
+func (r *Run) handleHeld(d ToolHeld) {
+	key, c := r.openCall(d.ID, callTool)
+	if c == nil {
+		return
+	}
+	step, attempt, h := c.Step, c.Attempt, d.Hold
+	late, failing := c.State == callCancelled, r.s.Ending != nil && !r.s.Ending.Limit
+	if late || failing {
+		r.emitStep(step, &ToolFailed{Call: key, Attempt: attempt, Error: Failure{Code: CodeCancelled, Message: "it needed a person and was not made"}, Late: late})
+		if !late {
+			r.cancelStep(step, "the run failed") // nobody is asked any more (S0-46)
+		}
+		return
+	}
+	opened := &WaitOpened{
+		Wait: fmt.Sprintf("w%s.%d", key, attempt), Kind: h.Kind, Prompt: clean(h.Prompt), Options: cleanAll(h.Options), Call: key,
+		Tool: c.Tool, Arguments: compacted(h.Arguments), Binding: h.Binding, Changed: h.Changed, Schema: compacted(h.Schema),
+	}
+	if h.Kind == workflow.WaitApproval {
+		opened.Options = []string{workflow.PortApprove, workflow.PortReject}
+	}
+	r.emitStep(step, opened)
+}
+
+func cleanAll(texts []string) []string {
+	var out []string
+	for _, s := range texts {
+		out = append(out, clean(s))
+	}
+	return out
+}
+
+// checkHold refuses what no wait can be made of.
+func checkHold(d ToolHeld) error {
+	h := d.Hold
+	if h.Kind != workflow.WaitApproval && h.Kind != workflow.WaitQuestion || h.Binding == "" {
+		return fmt.Errorf("%s: %w: a hold of kind %q", d.ID, ErrInput, h.Kind)
+	}
+	return checkValues(d.ID, h.Arguments, h.Schema, d.Pins)
+}
+
+// decided goes on with a held call as a person answered: WaitAnswered has made an approved one due.
+func (r *Run) decided(key string, ans *WaitAnswered) {
+	c := r.s.Calls[key]
+	if c == nil || ans.Decision == workflow.PortApprove {
+		return
+	}
+	step, fr, inAgent, name := c.Step, c.Frame, c.ToolID != "", c.Tool
+	out := &ToolReturned{Call: key, Attempt: c.Attempt, Text: expr.Text(ans.Answer), Structured: ans.Answer}
+	if ans.Decision != "" {
+		out.Text, out.Structured, out.IsError = rejection(name, ans.Note), nil, true
+	} else if len(ans.Answer) > 0 && ans.Answer[0] == '"' {
+		out.Structured = nil // the text says it all
+	}
+	r.emitStep(step, out)
+	switch {
+	case inAgent:
+		r.turnAnswered(step, fr)
+	case ans.Decision == "":
+		r.complete(step, &StepCompleted{Output: ans.Answer}, r.plan.out...)
+	case len(r.stepNode(step).ports[workflow.PortReject]) > 0:
+		r.complete(step, &StepCompleted{Same: true}, workflow.PortReject)
+	default:
+		// No retry policy applies: a person said no.
+		f := Failure{Code: CodeRejected, Message: out.Text, Node: r.nodeID(step)}
+		if !r.handledByProgram(step, "", &f, nil) {
+			r.giveUp(step, f)
+		}
+	}
+}
+
+// rejection is what an agent or a failure says of a call that a person rejected (P8).
+func rejection(tool, note string) string {
+	text := fmt.Sprintf("A person rejected the call of tool %s; it was not made.", tool)
+	if note = strings.TrimSpace(note); note != "" {
+		text += " Reason: " + note
+	}
+	return text
+}
+
+// fitAnswer gives the answer to a question that must fit a schema. A text that does not fit is read as JSON: people type 5 where 5 is meant.
+func fitAnswer(raw, answer Value) (Value, error) {
+	s, err := schema.Compile(raw)
+	if err != nil {
+		return answer, nil //nolint:nilerr // a schema that nobody can read asks for nothing
+	}
+	vs := s.Validate(answer)
+	if len(vs) == 0 {
+		return answer, nil
+	}
+	var text string
+	if json.Unmarshal(answer, &text) == nil {
+		if v := bytes.TrimSpace([]byte(text)); json.Valid(v) && len(s.Validate(v)) == 0 {
+			return compacted(slices.Clone(v)), nil
+		}
+	}
+	return nil, fmt.Errorf("%w: it does not fit what was asked for: %s", ErrAnswer, schema.Describe(vs))
+}
+
+// unknown goes on with a call of whose outcome its own tool knows nothing, as the tool's policy says (P12). It tells whether it did: an ordinary failure
+// is the caller's to see to.
+func (r *Run) unknown(key string, c *call, d ToolResult) bool {
+	if d.Failure == nil || d.Unknown == "" || c.State != callOpen || r.plan.root.w.Rules.TypedState { // a node of a Go graph fails (S2-46)
+		return false
+	}
+	if r.s.Ending != nil && !r.s.Ending.Limit || d.Unknown == "retry" && c.Unknown >= maxUnknown {
+		return false
+	}
+	f := d.Failure.clean()
+	r.emitStep(c.Step, &ToolFailed{Call: key, Attempt: c.Attempt, Error: f, Unknown: true})
+	switch d.Unknown {
+	case "retry":
+		if r.s.Ending == nil { // else a reopening makes it again
+			r.again(key, r.s.Calls[key], "")
+		}
+	case "skip", "fail":
+		r.lost(key, d.Unknown)
+	default:
+		r.askAbout(key, r.s.Calls[key], f.Message)
+	}
+	return true
+}
+
+// maxUnknown is how often a call whose tool is declared idempotent is made again by itself, with the same key, because no answer came.
+const maxUnknown = 1
+
+// askAbout asks a person what becomes of a call with unknown outcome.
+func (r *Run) askAbout(key string, c *call, why string) {
+	r.emitStep(c.Step, &WaitOpened{
+		Wait: fmt.Sprintf("w%s.%d", key, c.Attempt), Kind: workflow.WaitQuestion, Call: key, Options: []string{"retry", "skip", "fail"},
+		Prompt: fmt.Sprintf("The outcome of the call of tool %s with %s is unknown: %s. Retry it, skip it, or fail the step?", c.Tool, compact(r.argumentsOf(c)), why),
+	})
+}

@@ -1,0 +1,183 @@
+package permit
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"slices"
+)
+
+// Decision is what becomes of a call. The greater is the stricter.
+type Decision int
+
+const (
+	Allow Decision = iota
+	Ask
+	Deny
+)
+
+func (d Decision) String() string {
+	switch d {
+	case Ask:
+		return "ask"
+	case Deny:
+		return "deny"
+	}
+	return "allow"
+}
+
+// Rules are lists of patterns as a document or the operator's file writes them. A pattern is one of
+//
+//	shell                 the tool of that name
+//	read_*                every tool whose name fits the glob
+//	github/*              every tool of the toolset github; `mcp:github:*` says the same
+//	shell:cmd=git log*    the tool, where the argument cmd fits the glob
+//	shell:cmd=ls*:cwd=.   where every argument named fits
+//
+// In globs `*` is any text, `?` any character, `[a-z]` one of a class, and `\` takes the next character as it is; a glob stands for the whole value.
+// An argument that is no text is compared as its canonical JSON.
+//
+// Deny and Ask are read broadly. Upper and lower case are the same; a list is compared as a whole, item by item and joined by blanks; a path is compared
+// also without its `..`; a shell command is compared also piece by piece, as `;`, `|`, `&`, parentheses and their like part it.
+//
+// Allow is read narrowly. Case counts; a name without toolset means the tool as the agent's model knows it; a value in which `..` is an element of a
+// path fits no glob but `*`, and neither does a shell command with one of ; | & $ ` < > ( ) { } or a line break: what follows the part that fits could be
+// anything. Shell commands are the arguments cmd, command and script, of every tool.
+//
+// The zero Rules allow everything that was granted.
+type Rules struct {
+	Allow []string `json:"allow,omitempty"`
+	Ask   []string `json:"ask,omitempty"`
+	Deny  []string `json:"deny,omitempty"`
+	// Default is for calls that no pattern names: `allow`, `ask` or `deny`; "" is allow. A call of a tool that Allow names only with other arguments is
+	// asked about at least: whoever lists what is allowed of a tool did not mean the rest of it.
+	Default string `json:"default,omitempty"`
+}
+
+// IsZero tells whether the rules say nothing.
+func (r Rules) IsZero() bool {
+	return len(r.Allow)+len(r.Ask)+len(r.Deny) == 0 && r.Default == ""
+}
+
+// Problem is a rule that cannot be read. List and Index say which: Rules.Allow[2] is "allow", 2; Default is "default", 0.
+type Problem struct {
+	List  string
+	Index int
+	Text  string
+}
+
+func (p *Problem) Error() string {
+	if p.List == "default" {
+		return "permissions: default: " + p.Text
+	}
+	return fmt.Sprintf("permissions: %s[%d]: %s", p.List, p.Index, p.Text)
+}
+
+// Problems lists the rules that cannot be read, in order; nil where all can.
+func (r Rules) Problems() []*Problem {
+	var out []*Problem
+	for _, l := range []struct {
+		name     string
+		patterns []string
+	}{{"allow", r.Allow}, {"ask", r.Ask}, {"deny", r.Deny}} {
+		for i, text := range l.patterns {
+			if _, err := parse(text); err != nil {
+				out = append(out, &Problem{l.name, i, err.Error()})
+			}
+		}
+	}
+	if !slices.Contains([]string{"", "allow", "ask", "deny"}, r.Default) {
+		out = append(out, &Problem{"default", 0, fmt.Sprintf("must be allow, ask or deny, got %q", r.Default)})
+	}
+	return out
+}
+
+// Call is what is decided about.
+type Call struct {
+	// Own is the tool's own name, Offered the one that the agent's model knows it by, Toolset the toolset's; "" where it stands in none.
+	Own, Offered, Toolset string
+	// Arguments is a JSON object.
+	Arguments json.RawMessage
+}
+
+// Policy is the decision of several Rules together. The zero Policy allows everything. Safe for concurrent use.
+type Policy struct{ sets []set }
+
+type set struct {
+	allow, ask, deny []pattern
+	fallback         Decision
+}
+
+// Compile makes a Policy of all rules given. The error is the first *Problem.
+func Compile(all ...Rules) (Policy, error) {
+	var p Policy
+	for _, r := range all {
+		if problems := r.Problems(); len(problems) > 0 {
+			return Policy{}, problems[0]
+		}
+		if r.IsZero() {
+			continue
+		}
+		s := set{allow: parsed(r.Allow), ask: parsed(r.Ask), deny: parsed(r.Deny)}
+		switch r.Default {
+		case "ask":
+			s.fallback = Ask
+		case "deny":
+			s.fallback = Deny
+		}
+		p.sets = append(p.sets, s)
+	}
+	return p, nil
+}
+
+// parsed reads patterns that were checked.
+func parsed(texts []string) []pattern {
+	out := make([]pattern, 0, len(texts))
+	for _, text := range texts {
+		if p, err := parse(text); err == nil {
+			out = append(out, p)
+		}
+	}
+	return out
+}
+
+// Decide tells what becomes of a call, and the pattern that says so; "" where it is a default.
+func (p Policy) Decide(c Call) (Decision, string) {
+	var args map[string]json.RawMessage
+	_ = json.Unmarshal(c.Arguments, &args) // what is no object has no arguments to compare
+	worst, rule := Allow, ""
+	for _, s := range p.sets {
+		d, text := s.decide(c, args)
+		if d > worst || d == worst && rule == "" {
+			worst, rule = d, text
+		}
+	}
+	return worst, rule
+}
+
+func (s *set) decide(c Call, args map[string]json.RawMessage) (Decision, string) {
+	for _, p := range s.deny {
+		if p.catches(c, args) {
+			return Deny, p.text
+		}
+	}
+	for _, p := range s.ask {
+		if p.catches(c, args) {
+			return Ask, p.text
+		}
+	}
+	named := ""
+	for _, p := range s.allow {
+		fits, of := p.admits(c, args)
+		if fits {
+			return Allow, p.text
+		}
+		if of {
+			named = cmp.Or(named, p.text)
+		}
+	}
+	if named != "" && s.fallback < Ask {
+		return Ask, named
+	}
+	return s.fallback, ""
+}

@@ -1,0 +1,167 @@
+package permit_test
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"github.com/hocket-run/hocket/internal/permit"
+)
+
+func decide(t *testing.T, c permit.Call, rules ...permit.Rules) permit.Decision {
+	t.Helper()
+	p, err := permit.Compile(rules...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	d, _ := p.Decide(c)
+	return d
+}
+
+func shell(cmd string) permit.Call {
+	args, _ := json.Marshal(map[string]string{"cmd": cmd})
+	return permit.Call{Own: "shell", Offered: "shell", Toolset: "shell", Arguments: args}
+}
+
+// SEC12, SEC13: deny over ask over allow; the stricter of two sets; what names nothing is the default.
+func TestDecide(t *testing.T) {
+	t.Parallel()
+	read := permit.Call{Own: "read_file", Offered: "fs_read_file", Toolset: "fs", Arguments: json.RawMessage(`{"path":"/home/u/a.txt","n":3,"deep":true}`)}
+	for name, tc := range map[string]struct {
+		rules []permit.Rules
+		call  permit.Call
+		want  permit.Decision
+	}{
+		"nothing said":            {nil, read, permit.Allow},
+		"zero rules":              {[]permit.Rules{{}}, read, permit.Allow},
+		"default ask":             {[]permit.Rules{{Default: "ask"}}, read, permit.Ask},
+		"default deny":            {[]permit.Rules{{Default: "deny"}}, read, permit.Deny},
+		"allowed under ask":       {[]permit.Rules{{Default: "ask", Allow: []string{"fs_read_file"}}}, read, permit.Allow},
+		"allowed under deny":      {[]permit.Rules{{Default: "deny", Allow: []string{"fs/*"}}}, read, permit.Allow},
+		"ask over allow":          {[]permit.Rules{{Allow: []string{"*"}, Ask: []string{"fs/read_file"}}}, read, permit.Ask},
+		"deny over ask":           {[]permit.Rules{{Allow: []string{"*"}, Ask: []string{"*"}, Deny: []string{"fs/read_*"}}}, read, permit.Deny},
+		"own name, broadly":       {[]permit.Rules{{Deny: []string{"read_file"}}}, read, permit.Deny},
+		"own name, narrowly":      {[]permit.Rules{{Default: "ask", Allow: []string{"read_file"}}}, read, permit.Ask},
+		"mcp form":                {[]permit.Rules{{Default: "ask", Allow: []string{"mcp:fs:read_*"}}}, read, permit.Allow},
+		"case, broadly":           {[]permit.Rules{{Deny: []string{"READ_file:PATH=x", "READ_file:path=/HOME/*"}}}, read, permit.Deny},
+		"case, narrowly":          {[]permit.Rules{{Default: "ask", Allow: []string{"FS/read_file"}}}, read, permit.Ask},
+		"two arguments":           {[]permit.Rules{{Default: "ask", Allow: []string{"fs/*:path=/home/*:n=3"}}}, read, permit.Allow},
+		"one of two":              {[]permit.Rules{{Default: "ask", Allow: []string{"fs/*:path=/home/*:n=4"}}}, read, permit.Ask},
+		"no text":                 {[]permit.Rules{{Default: "ask", Allow: []string{"fs/*:deep=true"}}}, read, permit.Allow},
+		"no such argument":        {[]permit.Rules{{Deny: []string{"fs/*:other=*"}}}, read, permit.Allow},
+		"another argument":        {[]permit.Rules{{Allow: []string{"fs/read_file:path=/srv/*"}}}, read, permit.Ask},
+		"the operator is strict":  {[]permit.Rules{{Deny: []string{"fs/*"}}, {Allow: []string{"*"}}}, read, permit.Deny},
+		"the document is strict":  {[]permit.Rules{{Allow: []string{"*"}}, {Ask: []string{"fs/*"}}}, read, permit.Ask},
+		"a document loosens none": {[]permit.Rules{{Default: "ask"}, {Allow: []string{"*"}, Default: "allow"}}, read, permit.Ask},
+		"part of a name":          {[]permit.Rules{{Deny: []string{"read"}}}, read, permit.Allow},
+		"address":                 {[]permit.Rules{{Default: "ask", Allow: []string{"fetch:url=https://example.com/*"}}}, permit.Call{Own: "fetch", Offered: "fetch", Arguments: json.RawMessage(`{"url":"https://example.com/?a=1&b=2"}`)}, permit.Allow},
+		"list, item":              {[]permit.Rules{{Deny: []string{"fetch:urls=http://*"}}}, permit.Call{Own: "fetch", Offered: "fetch", Arguments: json.RawMessage(`{"urls":["https://a","http://b"]}`)}, permit.Deny},
+		"list, joined":            {[]permit.Rules{{Deny: []string{"run:argv=rm *"}}}, permit.Call{Own: "run", Offered: "run", Arguments: json.RawMessage(`{"argv":["rm","-rf","/"]}`)}, permit.Deny},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			if got := decide(t, tc.call, tc.rules...); got != tc.want {
+				t.Errorf("got %s, want %s", got, tc.want)
+			}
+		})
+	}
+}
+
+// The patterns of docker-agent's own example, and what people do to get around such patterns.
+func TestShell(t *testing.T) {
+	t.Parallel()
+	rules := permit.Rules{
+		Deny:  []string{"shell:cmd=rm *", "shell:cmd=sudo *", "shell:cmd=git push --force*"},
+		Allow: []string{"shell:cmd=ls *", "shell:cmd=pwd", "shell:cmd=git log*", "shell:cmd=echo *"},
+	}
+	for cmd, want := range map[string]permit.Decision{
+		"ls -la": permit.Allow, "pwd": permit.Allow, "git log --oneline": permit.Allow, "ls": permit.Ask, "pwd ": permit.Ask, "LS -la": permit.Ask, "make": permit.Ask,
+		"rm -rf /": permit.Deny, "  rm   -rf /": permit.Deny, "RM -rf /": permit.Deny, "sudo ls": permit.Deny, "git push --force origin": permit.Deny,
+		"ls x; rm -rf /": permit.Deny, "ls x && rm y": permit.Deny, "ls x\nrm y": permit.Deny, "echo $(rm y)": permit.Deny, "echo `rm y`": permit.Deny, "ls x | sudo sh": permit.Deny,
+		"ls x; make": permit.Ask, "ls x & make": permit.Ask, "ls x | sh": permit.Ask, "ls $(make)": permit.Ask, "ls `make`": permit.Ask, "ls x > /etc/passwd": permit.Ask,
+		"ls < /etc/passwd": permit.Ask, "ls x\nmake": permit.Ask, "ls x\rmake": permit.Ask, "echo ${IFS}": permit.Ask, "echo {a,b}": permit.Ask, "git log; make": permit.Ask, "ls ../../etc": permit.Ask,
+	} {
+		if got := decide(t, shell(cmd), rules); got != want {
+			t.Errorf("%q: %s, want %s", cmd, got, want)
+		}
+	}
+	if got := decide(t, shell("ls; make"), permit.Rules{Default: "ask", Allow: []string{"shell:cmd=*"}}); got != permit.Allow {
+		t.Errorf("exactly `*` allows everything, got %s", got)
+	}
+}
+
+// A path is what it leads to: an allowed folder does not allow what lies beside it, and a forbidden one cannot be reached by a detour.
+func TestPaths(t *testing.T) {
+	t.Parallel()
+	write := func(path string) permit.Call {
+		args, _ := json.Marshal(map[string]string{"path": path})
+		return permit.Call{Own: "write_file", Offered: "write_file", Arguments: args}
+	}
+	rules := permit.Rules{Deny: []string{"write_file:path=/etc/*"}, Allow: []string{"write_file:path=/srv/*"}}
+	for path, want := range map[string]permit.Decision{
+		"/srv/a": permit.Allow, "/srv/a..b": permit.Allow, "/srv/../home/x": permit.Ask, "/srv/..": permit.Ask, "/etc/passwd": permit.Deny, "/srv/../etc/passwd": permit.Deny,
+		"//etc//passwd": permit.Deny, "/./etc/passwd": permit.Deny, "/home/x": permit.Ask,
+	} {
+		if got := decide(t, write(path), rules); got != want {
+			t.Errorf("%s: %s, want %s", path, got, want)
+		}
+	}
+}
+
+func TestProblems(t *testing.T) {
+	t.Parallel()
+	for _, bad := range []string{"", " ", "a ", "/x", "a/", "a:b", "a:b=[", "[a", ":cmd=x", "mcp::x", "mcp:x:", `a\`} {
+		problems := permit.Rules{Allow: []string{"fine"}, Ask: []string{"fine/*", bad}}.Problems()
+		if len(problems) != 1 || problems[0].List != "ask" || problems[0].Index != 1 || !strings.HasPrefix(problems[0].Error(), "permissions: ask[1]: ") {
+			t.Errorf("%q: %v, want a problem of ask[1]", bad, problems)
+		}
+		if _, err := permit.Compile(permit.Rules{Deny: []string{bad}}); err == nil {
+			t.Errorf("%q compiles", bad)
+		}
+	}
+	if p := (permit.Rules{Default: "maybe"}).Problems(); len(p) != 1 || p[0].List != "default" {
+		t.Errorf("default: %v", p)
+	}
+	for _, good := range []string{"*", "shell", "read_*", "a/b", "a/*", "mcp:a:b_*", "shell:cmd=ls*:cwd=.", "shell:cmd=", "fetch:url=https://x:80/[a-z]?*", `a\*`} {
+		if p := (permit.Rules{Deny: []string{good}}).Problems(); p != nil {
+			t.Errorf("%q: %v", good, p[0])
+		}
+	}
+}
+
+// A second set of rules only ever makes a decision stricter, whatever it says.
+func TestStricterWins(t *testing.T) {
+	t.Parallel()
+	patterns := []string{"*", "shell", "shell:cmd=ls*", "sh*", "shell/*", "other", "shell:cmd=*x*"}
+	rapid.Check(t, func(rt *rapid.T) {
+		draw := func(label string) permit.Rules {
+			list := func(name string) []string {
+				return rapid.SliceOfN(rapid.SampledFrom(patterns), 0, 3).Draw(rt, label+name)
+			}
+			return permit.Rules{Allow: list("allow"), Ask: list("ask"), Deny: list("deny"), Default: rapid.SampledFrom([]string{"", "allow", "ask", "deny"}).Draw(rt, label+"default")}
+		}
+		a, b := draw("a"), draw("b")
+		c := shell(rapid.StringMatching(`[lsx;. ]{0,8}`).Draw(rt, "cmd"))
+		one, other, both := decide(t, c, a), decide(t, c, b), decide(t, c, a, b)
+		if both != max(one, other) {
+			rt.Fatalf("%s and %s make %s", one, other, both)
+		}
+	})
+}
+
+func FuzzDecide(f *testing.F) {
+	f.Add("shell:cmd=ls*", "ls; rm")
+	f.Add("a[^]b]*?:x=\\", "..")
+	f.Fuzz(func(t *testing.T, pattern, value string) {
+		p, err := permit.Compile(permit.Rules{Default: "ask", Allow: []string{pattern}})
+		if err != nil {
+			return
+		}
+		d, _ := p.Decide(shell(value))
+		if d == permit.Allow && strings.HasPrefix(pattern, "shell:cmd=") && pattern != "shell:cmd=*" && strings.ContainsAny(value, ";|&`") {
+			t.Errorf("%q allows %q", pattern, value)
+		}
+	})
+}

@@ -1,0 +1,145 @@
+package tool
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/hocket-run/hocket/internal/permit"
+)
+
+// Permissions say which calls of granted tools are made at once, which a person is asked about, and which are never made. They grant nothing (SEC13).
+type Permissions = permit.Rules
+
+// The kinds of [Hold].
+const (
+	// HoldApproval: a person approves or rejects the call; after a yes the same call is made with Call.Approved set.
+	HoldApproval = "approval"
+	// HoldQuestion: what a person answers is the call's result; the call is not made again.
+	HoldQuestion = "question"
+)
+
+// Hold is why a call was not made: a person must decide first (P8, SEC12).
+type Hold struct {
+	Kind string
+	// Prompt is what the person is asked. It is Hocket's own text for approvals; for questions it is the model's.
+	Prompt string
+	// Options are answers to choose from, Schema what an answer to a question must fit; both may be nil.
+	Options []string
+	Schema  json.RawMessage
+	// Arguments are the call's, in canonical form: what would be handed to the tool, byte for byte.
+	Arguments json.RawMessage
+	// Changed tells that the tool's definition is not the one that the run holds on to; Prompt shows both (SEC14).
+	Changed bool
+	// Binding names this one action: see [Binding]. An approval holds for it and for nothing else.
+	Binding string
+}
+
+// HoldError is returned by [Set.Call] in the place of a result. Tools return it too, with Kind, Prompt, Options and Schema, to ask a person; the Set
+// fills in the rest. A tool that asks for an approval finds it in Call.Approved when it is called again.
+type HoldError struct{ Hold Hold }
+
+func (e *HoldError) Error() string { return "a person has to decide first: " + e.Hold.Prompt }
+
+// Binding fingerprints one action: run, call (its idempotency key), node, iteration, workflow definition, agent, tool and toolset, canonical arguments, and
+// the hash of the tool's definition. Any difference gives another binding (SEC12).
+func Binding(c Call, toolset, hash string) string {
+	parts := []string{c.Run, c.Key, c.Node, strconv.Itoa(c.Iteration), c.Definition, c.Agent, c.Name, toolset, string(Canonical(c.Arguments)), hash}
+	b, _ := json.Marshal(parts) //nolint:errchkjson // texts cannot fail
+	sum := sha256.Sum256(b)
+	return hex.EncodeToString(sum[:])
+}
+
+// Canonical gives JSON in its one form: keys sorted and each once (of equal keys the last), no blanks, numbers as they are written. What is no JSON
+// comes back as it is.
+func Canonical(raw json.RawMessage) json.RawMessage {
+	dec := json.NewDecoder(bytes.NewReader(raw))
+	dec.UseNumber()
+	var v any
+	if dec.Decode(&v) != nil {
+		return raw
+	}
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	if enc.Encode(v) != nil {
+		return raw
+	}
+	return bytes.TrimSuffix(b.Bytes(), []byte("\n"))
+}
+
+// approval words the question whether a call may be made.
+func approval(c Call, toolset, why string) string {
+	text := "Allow the tool " + strconv.Quote(c.Name)
+	if toolset != "" {
+		text += " of " + strconv.Quote(toolset)
+	}
+	if c.Agent != "" {
+		text += " for agent " + strconv.Quote(c.Agent)
+	}
+	text += " with exactly these arguments?"
+	if why != "" {
+		text += "\n" + why
+	}
+	return text
+}
+
+// describeChange says what became of a definition, for a person to judge.
+func describeChange(toolset string, was, now Pin) string {
+	lines := []string{fmt.Sprintf("The definition of this tool changed since toolset %q first offered it to this run. Approving accepts the new one.", toolset)}
+	compare := func(what, a, b string) {
+		if a != b {
+			lines = append(lines, what+" before: "+shown(a), what+" now: "+shown(b))
+		}
+	}
+	compare("Description", was.Def.Description, now.Def.Description)
+	compare("Parameters", string(Canonical(was.Def.Parameters)), string(Canonical(now.Def.Parameters)))
+	compare("Policy", string(was.Policy), string(now.Policy))
+	return strings.Join(lines, "\n")
+}
+
+// maxShown bounds, in bytes, how much of one part of a definition a question shows.
+const maxShown = 2000
+
+func shown(text string) string {
+	if len(text) <= maxShown {
+		return strconv.Quote(text)
+	}
+	return strconv.Quote(strings.ToValidUTF8(text[:maxShown], "")) + fmt.Sprintf(" and %d bytes more", len(text)-maxShown)
+}
+
+// setRules compiles what the operator and the document say.
+func (s *Set) setRules(cfg Config) (err error) {
+	s.rules, s.moved = map[string]permit.Policy{}, cfg.PermissionsChanged
+	if s.everyone, err = permit.Compile(cfg.Permissions); err != nil {
+		return err
+	}
+	for name, g := range cfg.Agents {
+		if s.rules[name], err = permit.Compile(cfg.Permissions, g.Permissions); err != nil {
+			return fmt.Errorf("agent %q: %w", name, err)
+		}
+	}
+	return nil
+}
+
+// decide tells what the permissions say of a call by the offered name.
+func (s *Set) decide(b *binding, c Call) permit.Decision {
+	rules, ok := s.rules[c.Agent]
+	if !ok {
+		rules = s.everyone
+	}
+	d, _ := rules.Decide(permit.Call{Own: b.own, Offered: b.offered, Toolset: b.toolset(), Arguments: c.Arguments})
+	return d
+}
+
+// toolset names the toolset of a tool; "" for a built-in one.
+func (b *binding) toolset() string {
+	if b.inst == nil {
+		return ""
+	}
+	return b.inst.name
+}
