@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"unicode"
+	"unicode/utf8"
 
 	"github.com/hocket-run/hocket/diag"
 )
@@ -176,9 +177,22 @@ func (c *checker) checkTexts(a *Agent) {
 			c.agentErrorf(a, "bad-command", "the command %q has no instruction", name)
 		}
 	}
-	if slices.Contains(a.PromptFiles, "") {
-		c.agentErrorf(a, "bad-file", "a prompt file has no name")
+	for _, name := range a.PromptFiles {
+		if !IsLocalName(name) {
+			c.agentErrorf(a, "bad-file", "%q is no name of a prompt file: it must be one of a file beside the document, without `..`", name)
+		}
 	}
+}
+
+// IsLocalName tells whether a name is one of a file inside some folder, whatever the system: with slashes, neither empty nor absolute, without `..`, and
+// without what Windows takes for a place elsewhere (SEC16).
+func IsLocalName(name string) bool {
+	for part := range strings.SplitSeq(name, "/") {
+		if part == "" || part == "." || part == ".." {
+			return false
+		}
+	}
+	return utf8.ValidString(name) && !strings.ContainsAny(name, "\\:\x00")
 }
 
 // isCommandName tells whether people can call a command by that name.

@@ -149,11 +149,20 @@ func (a *app) load(ctx context.Context, path string, opts service.LoadOptions) (
 		return nil, err
 	}
 	opts.Catalog = a.catalogAgents
+	opts.Dir = dirOf(path)
 	w, problems, err := service.Load(ctx, path, data, opts)
 	if err != nil {
 		return nil, err
 	}
 	return w, a.refuse(problems)
+}
+
+// dirOf gives the folder of a document; that of standard input is the working directory.
+func dirOf(path string) string {
+	if path == "-" {
+		return "."
+	}
+	return filepath.Dir(path)
 }
 
 // nameAfter gives a workflow without a name that of its file.
@@ -287,6 +296,10 @@ func (a *app) run(c *cobra.Command, fl *runFlags, args []string) error {
 		return err
 	}
 	nameAfter(req.Workflow, args[0])
+	req.Dir = "."
+	if !stored {
+		req.Dir = dirOf(args[0])
+	}
 	if req.Files, err = a.files(fl.files); err != nil {
 		return err
 	}
@@ -323,6 +336,9 @@ func (a *app) run(c *cobra.Command, fl *runFlags, args []string) error {
 			title += ", branch " + clean(req.Branch)
 		}
 		fo.progress.say(a.color.dim("run "+req.RunID+"  "+title) + "\n")
+	}
+	if e := service.Entry(graph); e != nil && e.Welcome != "" && a.ErrTerminal && !a.quiet {
+		fo.progress.say(printable(strings.TrimSpace(e.Welcome)) + "\n\n")
 	}
 	fo.watch(ctx, req.RunID, graph, nil, fl.events)
 	return fo.follow(ctx)

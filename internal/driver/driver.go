@@ -55,6 +55,8 @@ type Spec struct {
 	// Meta is kept with the run: target ids, branch, definition version. Keys that begin with `hocket.` are the driver's, and
 	// refused.
 	Meta map[string]string
+	// Facts are kept as engine.RunCreated.Facts.
+	Facts map[string]string
 	// Files are kept with the run by digest, for whoever resumes it (D19): the tools file, the reply script. They hold no secret.
 	Files map[string][]byte
 	// Program holds the functions of a Go graph until the run leaves memory; then whoever finds programs is asked. Nil: it is asked at once. It must be

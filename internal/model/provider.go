@@ -41,6 +41,7 @@ func builtins() []provider {
 		{name: "anthropic", protocol: ProtocolAnthropic, baseURL: "https://api.anthropic.com", baseEnv: "ANTHROPIC_BASE_URL", keyEnv: []string{"ANTHROPIC_API_KEY"}},
 		{name: "google", protocol: ProtocolGoogle, baseURL: "https://generativelanguage.googleapis.com", baseEnv: "GOOGLE_GEMINI_BASE_URL", keyEnv: []string{"GOOGLE_API_KEY", "GEMINI_API_KEY"}},
 		{name: "ollama", protocol: ProtocolOpenAI, baseURL: "http://127.0.0.1:11434/v1", baseEnv: "OLLAMA_HOST"},
+		{name: "dmr", protocol: ProtocolOpenAI, baseURL: "http://127.0.0.1:12434/engines/v1"},
 		compatible("baseten", "https://inference.baseten.co/v1", "BASETEN_API_KEY"),
 		compatible("cerebras", "https://api.cerebras.ai/v1", "CEREBRAS_API_KEY"),
 		compatible("deepseek", "https://api.deepseek.com/v1", "DEEPSEEK_API_KEY"),

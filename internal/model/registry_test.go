@@ -86,6 +86,7 @@ func TestResolve(t *testing.T) {
 		"anthropic base":  {model.Config{Env: env("ANTHROPIC_BASE_URL=http://h:1/")}, "anthropic/c", "anthropic|anthropic|c|http://h:1|key=|named=true|own=false"},
 		"ollama":          {model.Config{}, "ollama/qwen3", "openai|ollama|qwen3|http://127.0.0.1:11434/v1|key=|named=true|own=false"},
 		"ollama host":     {model.Config{Env: env("OLLAMA_HOST=0.0.0.0:999")}, "ollama/q", "openai|ollama|q|http://127.0.0.1:999/v1|key=|named=true|own=false"},
+		"dmr":             {model.Config{}, "dmr/ai/qwen3", "openai|dmr|ai/qwen3|http://127.0.0.1:12434/engines/v1|key=|named=true|own=false"},
 		"ollama bare":     {model.Config{Env: env("OLLAMA_HOST=box")}, "ollama/q", "openai|ollama|q|http://box:11434/v1|key=|named=true|own=false"},
 		"ollama v6":       {model.Config{Env: env("OLLAMA_HOST=https://[fd00::1]")}, "ollama/q", "openai|ollama|q|https://[fd00::1]:443/v1|key=|named=true|own=false"},
 		"named model":     {model.Config{Env: env(keys...), Models: map[string]model.ModelDef{"fast": {Provider: "openai", Model: "gpt-5-nano"}}}, "fast", "openai|openai|gpt-5-nano|https://api.openai.com/v1|key=ok1|named=true|own=true"},

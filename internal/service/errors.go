@@ -94,7 +94,7 @@ func (e *InUseError) Error() string {
 
 // CommandsError says that a document wants what nobody allowed (SEC5): to start commands, to reach files and programs of this machine, each as a line
 // such as `read files under /home/x (toolset filesystem)`, or to send variables of the environment to servers, as
-// `NAME to ADDRESS`.
+// `NAME to ADDRESS`, or `NAME to the model`.
 type CommandsError struct {
 	Commands [][]string
 	Access   []string

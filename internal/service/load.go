@@ -41,6 +41,8 @@ type LoadOptions struct {
 	Stdin      io.Reader
 	// Agents are definitions that come behind those of AgentsFile.
 	Agents []workflow.Agent
+	// Dir is the folder of the document: prompt files that are not there are warnings. "": nothing is looked for.
+	Dir string
 	// Providers are model providers that documents may name beside the known ones.
 	Providers []string
 	// Catalog gives the agents of the catalog with the problems of those that are wanted; nil: there are none. It is asked only where the document
@@ -87,7 +89,7 @@ func Load(ctx context.Context, file string, data []byte, opts LoadOptions) (*wor
 		return nil, nil, err
 	}
 	w, ds, err := read(ctx, file, data, opts, withoutIDs(beside, opts.Agents))
-	return w, append(problems, ds...), err
+	return w, slices.Concat(problems, ds, missingPromptFiles(w, opts.Dir)), err
 }
 
 // withoutIDs gives the agents of list and those of more whose ids are not in it.

@@ -47,6 +47,8 @@ type StartRequest struct {
 	// Version is that of a stored workflow; 0: it has none.
 	Version int
 	Input   string
+	// Dir is the folder of the document, beside which prompt files are looked for; "": there is none, and none are read.
+	Dir string
 	// RunID must be new; "" makes one.
 	RunID string
 	// Model overrides every agent's model.
@@ -76,7 +78,7 @@ func (s *Service) Start(ctx context.Context, q StartRequest) (run string, err er
 	}
 	spec := driver.Spec{
 		Run: q.RunID, Workflow: graph, WorkflowID: q.Workflow.ID, WorkflowName: q.Workflow.Name,
-		Input: expr.Quote(q.Input), Limits: q.Limits, Model: q.Model, ParentRun: q.ParentRun,
+		Limits: q.Limits, Model: q.Model, ParentRun: q.ParentRun,
 		Meta: map[string]string{}, Files: map[string][]byte{},
 	}
 	maps.Copy(spec.Meta, q.meta)
@@ -105,7 +107,15 @@ func (s *Service) Start(ctx context.Context, q StartRequest) (run string, err er
 	if problems.HasErrors() {
 		return "", &InvalidError{Diagnostics: problems}
 	}
-	if err := s.checkTrust(specs, q.Trust, spec.Meta); err != nil {
+	input, variables, err := s.input(graph, q.Input)
+	if err != nil {
+		return "", err
+	}
+	spec.Input = expr.Quote(input)
+	if err := s.checkTrust(specs, asks(variables, guarded(graph)), q.Trust, spec.Meta); err != nil {
+		return "", err
+	}
+	if spec.Facts, err = s.facts(graph, q.Dir); err != nil {
 		return "", err
 	}
 	if h := permissionsHash(s.cfg.Permissions); h != "" {

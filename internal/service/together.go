@@ -91,6 +91,13 @@ func (b *branchRuns) spec(ctx context.Context, run string, w *workflow.Workflow,
 		Run: run, Workflow: w, WorkflowID: b.info.Workflow.ID, WorkflowName: b.info.Workflow.Name, Model: b.info.Model,
 		Meta: maps.Clone(b.info.Meta), Files: map[string][]byte{}, ParentRun: b.info.Run,
 	}
+	events, err := b.s.Events(ctx, b.info.Run, 0)
+	if err != nil {
+		return spec, err
+	}
+	if created, ok := events[0].Data.(*engine.RunCreated); ok { // the world is the same for all branches
+		spec.Facts = created.Facts
+	}
 	delete(spec.Meta, metaTogether)
 	delete(spec.Meta, metaLimits)
 	spec.Meta[project.MetaTargetBranchID] = w.ID

@@ -104,7 +104,7 @@ func grantAll(w *workflow.Workflow, allowed bool, into map[string]tool.Grant) er
 }
 
 // checkTrust refuses a document that wants what nobody allowed, and notes in a run's meta what was (SEC5).
-func (s *Service) checkTrust(specs []tool.Spec, trust bool, meta map[string]string) error {
+func (s *Service) checkTrust(specs []tool.Spec, asks CommandsError, trust bool, meta map[string]string) error {
 	access := tool.Access(specs, "")
 	if len(access) > 0 {
 		if err := standIn(meta); err != nil {
@@ -112,8 +112,9 @@ func (s *Service) checkTrust(specs []tool.Spec, trust bool, meta map[string]stri
 		}
 		access = tool.Access(specs, meta[metaDir])
 	}
-	if commands, sends := tool.Commands(specs), sent(specs); !trust && len(commands)+len(access)+len(sends) > 0 {
-		return &CommandsError{commands, access, sends}
+	asks.Commands, asks.Access, asks.Sends = tool.Commands(specs), append(access, asks.Access...), append(sent(specs), asks.Sends...)
+	if !trust && len(asks.Commands)+len(asks.Access)+len(asks.Sends) > 0 {
+		return &asks
 	}
 	if trust {
 		meta[metaTrusted] = trustOf(specs)

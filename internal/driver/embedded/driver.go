@@ -154,7 +154,7 @@ func (d *Driver) Start(ctx context.Context, spec driver.Spec) (string, error) {
 	}
 	start := engine.Start{Created: engine.RunCreated{
 		Workflow: id, Name: name, Format: w.Format, Input: spec.Input, Limits: spec.Limits,
-		ParentRun: spec.ParentRun, ForkedFrom: spec.ForkedFrom, Meta: spec.Meta,
+		ParentRun: spec.ParentRun, ForkedFrom: spec.ForkedFrom, Meta: spec.Meta, Facts: spec.Facts,
 	}}
 	reply := make(chan error, 1)
 	a.mail = append(a.mail, &message{at: d.now(), data: start, done: func(err error) { reply <- err }})

@@ -1,0 +1,128 @@
+package service
+
+import (
+	"maps"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/hocket-run/hocket/workflow"
+)
+
+// Entry gives the agent that a run of w asks first; nil where several may be, or none.
+func Entry(w *workflow.Workflow) *workflow.Agent {
+	at := w.Entry
+	for range len(w.Nodes) + 1 {
+		n := w.Node(at)
+		if n == nil {
+			return nil
+		}
+		if n.Agent != nil {
+			return w.Agent(n.Agent.Agent)
+		}
+		next := ""
+		for _, e := range w.Edges {
+			if e.From == at && next != "" {
+				return nil
+			}
+			if e.From == at {
+				next = e.To
+			}
+		}
+		if n.Kind != workflow.KindStart {
+			return nil
+		}
+		at = next
+	}
+	return nil
+}
+
+// command gives the command of the entry agent that an input calls, and what follows its name. An input that calls none is an input like any other.
+func command(w *workflow.Workflow, input string) (c workflow.Command, args string, ok bool) {
+	a := Entry(w)
+	called, isCall := strings.CutPrefix(strings.TrimSpace(input), "/")
+	if a == nil || !isCall {
+		return c, "", false
+	}
+	name, args, _ := strings.Cut(called, " ")
+	if i := strings.IndexAny(name, "\n\t"); i >= 0 {
+		name, args = called[:i], called[i+1:]
+	}
+	c, ok = a.Commands[name]
+	return c, strings.TrimSpace(args), ok
+}
+
+var (
+	// place is what a command's prompt says of what follows its name; variable what it says of the environment.
+	place    = regexp.MustCompile(`\$\{args(?:\.join\(["']([^"']*)["']\)|\[([0-9])\])?\}|\$ARGUMENTS\b|\$([1-9])\b`)
+	variable = regexp.MustCompile(`\$\{(?:env\.)?([A-Za-z_][A-Za-z0-9_]*)(?:\s*\|\|\s*(?:'([^']*)'|"([^"]*)"))?\}|\$([A-Z_][A-Z0-9_]*)\b`)
+	// secret are names of variables that are never sent to a model.
+	secret = regexp.MustCompile(`(?i)(^|_)(key|keys|apikey|token|tokens|secret|secrets|password|passwd|pwd|credential|credentials|auth)(_|$)|_(pat|dsn)$`)
+)
+
+// variables gives the variables of the environment that a command's prompt reads, sorted.
+func variables(c workflow.Command) []string {
+	names := map[string]bool{}
+	for _, m := range variable.FindAllStringSubmatch(place.ReplaceAllString(c.Instruction, ""), -1) {
+		names[m[1]+m[4]] = true
+	}
+	delete(names, "")
+	return slices.Sorted(maps.Keys(names))
+}
+
+// expand gives the prompt of a command, in one pass: what came from arguments or the environment is not looked at again. Arguments that the prompt has
+// no place for follow it.
+func expand(c workflow.Command, args string, env func(string) string) string {
+	words := strings.Fields(args)
+	word := func(i int) string {
+		if i < 0 || i >= len(words) {
+			return ""
+		}
+		return words[i]
+	}
+	used := false
+	both := regexp.MustCompile(place.String() + "|" + variable.String())
+	out := both.ReplaceAllStringFunc(c.Instruction, func(text string) string {
+		if m := place.FindStringSubmatch(text); m != nil && m[0] == text {
+			used = true
+			switch {
+			case m[1] != "" || strings.Contains(text, ".join("):
+				return strings.Join(words, m[1])
+			case m[2] != "":
+				return word(int(m[2][0] - '0'))
+			case m[3] != "":
+				return word(int(m[3][0] - '1'))
+			}
+			return args
+		}
+		m := variable.FindStringSubmatch(text)
+		value := env(m[1] + m[4])
+		if value == "" {
+			value = m[2] + m[3]
+		}
+		return value
+	})
+	out = strings.TrimRight(out, " \r\n")
+	if !used && args != "" {
+		out += " " + args
+	}
+	return out
+}
+
+// input gives the input of a run, and the variables of the environment that it reads. Where it calls a command of the agent that is asked first, it is
+// that command's prompt.
+//
+// Errors: *InvalidError for a command that would send a secret to a model (SEC11).
+func (s *Service) input(w *workflow.Workflow, text string) (input string, sends []string, err error) {
+	c, args, ok := command(w, text)
+	if !ok {
+		return text, nil, nil
+	}
+	for _, name := range variables(c) {
+		if secret.MatchString(name) {
+			return "", nil, invalidf("the command would send the variable %s to a model: its name says that it is a secret", name)
+		}
+		sends = append(sends, name+" to the model")
+	}
+	return expand(c, args, s.cfg.Env), sends, nil
+}

@@ -1,0 +1,237 @@
+package service
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"maps"
+	"os"
+	"path"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/hocket-run/hocket/diag"
+	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/workflow"
+)
+
+// Bounds of prompt files: of one, and of all that a run is told.
+const (
+	MaxPromptFileBytes  = 128 << 10
+	MaxPromptFilesBytes = 512 << 10
+)
+
+// maxFolders bounds how many folders above the document a prompt file is looked for in.
+const maxFolders = 64
+
+// openExtensions are those of prompt files that a document may name without --trust: texts that people write for readers. Hidden files are none.
+var openExtensions = []string{".md", ".mdx", ".mdc", ".txt", ".rst", ".adoc"}
+
+// wanted is what the agents of a workflow want to be told of the world.
+type wanted struct {
+	date, environment bool
+	files             []string // each once, in the order of the agents
+}
+
+func wants(w *workflow.Workflow) wanted {
+	var out wanted
+	var add func(w *workflow.Workflow, depth int)
+	add = func(w *workflow.Workflow, depth int) {
+		for i := range w.Agents {
+			a := &w.Agents[i]
+			out.date, out.environment = out.date || a.AddDate, out.environment || a.AddEnvironment
+			for _, f := range a.PromptFiles {
+				if !slices.Contains(out.files, f) {
+					out.files = append(out.files, f)
+				}
+			}
+		}
+		for _, name := range slices.Sorted(maps.Keys(w.Flows)) {
+			if depth < workflow.MaxFlowDepth {
+				add(w.Flows[name], depth+1)
+			}
+		}
+		for _, b := range w.Branches {
+			if b != nil && depth < workflow.MaxFlowDepth {
+				add(b, depth+1)
+			}
+		}
+	}
+	add(w, 0)
+	return out
+}
+
+// guarded gives the prompt files of a workflow that are read only for documents that are trusted.
+func guarded(w *workflow.Workflow) []string {
+	return slices.DeleteFunc(wants(w).files, isOpen)
+}
+
+// asks is what a document wants beside its tools: to send variables, and to tell its agents files that are no texts for readers.
+func asks(sends, files []string) CommandsError {
+	e := CommandsError{Sends: sends}
+	for _, name := range files {
+		e.Access = append(e.Access, "send the file "+name+" to its models")
+	}
+	return e
+}
+
+// isOpen tells whether any document may name a prompt file (SEC5).
+func isOpen(name string) bool {
+	for part := range strings.SplitSeq(name, "/") {
+		if strings.HasPrefix(part, ".") {
+			return false
+		}
+	}
+	return slices.Contains(openExtensions, strings.ToLower(path.Ext(name)))
+}
+
+// Facts gives what the agents of a workflow are told of the world, as engine.RunCreated.Facts holds it: it is taken once for a run and kept with it. dir is
+// the folder of the document; where it is "" no files are read. A file that is not there is left out.
+//
+// Errors: *InvalidError for a file that is too large or cannot be read.
+func (s *Service) facts(w *workflow.Workflow, dir string) (map[string]string, error) {
+	want := wants(w)
+	facts := map[string]string{}
+	if want.date {
+		facts[engine.FactDate] = "Today's date: " + time.Now().Format("2006-01-02 (Monday)")
+	}
+	if want.environment {
+		facts[engine.FactEnvironment] = environment(dir)
+	}
+	total := 0
+	for _, name := range want.files {
+		text, found, err := readPromptFile(dir, name)
+		if err != nil {
+			return nil, err
+		}
+		if total += len(text); total > MaxPromptFilesBytes {
+			return nil, invalidf("the prompt files together are larger than the limit of %d bytes (max_prompt_files_bytes)", MaxPromptFilesBytes)
+		}
+		switch {
+		case found:
+			facts[engine.FactFile+name] = "Instructions from " + name + ":\n\n" + text
+		case s.cfg.Logger != nil:
+			s.cfg.Logger.Warn("prompt file not found", "file", name, "dir", dir)
+		}
+	}
+	if len(facts) == 0 {
+		return nil, nil
+	}
+	return facts, nil
+}
+
+// environment words where a run runs.
+func environment(dir string) string {
+	var b strings.Builder
+	b.WriteString("Here is some information about the environment:\n<env>\n")
+	if wd, err := os.Getwd(); err == nil && dir != "" {
+		repository := "no"
+		if inRepository(wd) {
+			repository = "yes"
+		}
+		fmt.Fprintf(&b, "Working directory: %s\nIs a git repository: %s\n", strings.ToValidUTF8(wd, "\ufffd"), repository)
+	}
+	fmt.Fprintf(&b, "Operating system: %s\nCPU architecture: %s\n</env>", runtime.GOOS, runtime.GOARCH)
+	return b.String()
+}
+
+// inRepository tells whether a folder or one above it holds a git repository.
+func inRepository(dir string) bool {
+	for range maxFolders {
+		if _, err := os.Stat(filepath.Join(dir, ".git")); err == nil {
+			return true
+		}
+		up := filepath.Dir(dir)
+		if up == dir {
+			return false
+		}
+		dir = up
+	}
+	return false
+}
+
+// promptFolders gives the folders in which prompt files are looked for: the document's, those above it, and the home folder last.
+func promptFolders(dir, name string) []string {
+	if dir == "" {
+		return nil
+	}
+	at, err := filepath.Abs(dir)
+	if err != nil {
+		return nil
+	}
+	var out []string
+	for range maxFolders {
+		out = append(out, at)
+		up := filepath.Dir(at)
+		if up == at {
+			break
+		}
+		at = up
+	}
+	if home, err := os.UserHomeDir(); err == nil && !strings.Contains(name, "/") && !slices.Contains(out, home) {
+		out = append(out, home)
+	}
+	return out
+}
+
+// readPromptFile reads the first file of that name. Each folder is a root of its own: neither the name nor a link leads out of it (SEC16).
+func readPromptFile(dir, name string) (text string, found bool, err error) {
+	if !workflow.IsLocalName(name) {
+		return "", false, invalidf("%q is no name of a prompt file: it leads out of the folder of the document", name)
+	}
+	for _, folder := range promptFolders(dir, name) {
+		data, err := readIn(folder, name)
+		switch {
+		case errors.Is(err, fs.ErrNotExist), errors.Is(err, fs.ErrPermission):
+		case err != nil:
+			return "", false, invalidf("prompt file %s: %v", name, err)
+		case len(data) > MaxPromptFileBytes:
+			return "", false, invalidf("prompt file %s is larger than the limit of %d bytes (max_prompt_file_bytes)", name, MaxPromptFileBytes)
+		default:
+			return strings.TrimSpace(strings.ToValidUTF8(string(data), "\ufffd")), true, nil
+		}
+	}
+	return "", false, nil
+}
+
+func readIn(folder, name string) ([]byte, error) {
+	root, err := os.OpenRoot(folder)
+	if err != nil {
+		return nil, err
+	}
+	defer root.Close()
+	st, err := root.Stat(filepath.FromSlash(name))
+	if err != nil {
+		return nil, err
+	}
+	if !st.Mode().IsRegular() {
+		return nil, fs.ErrNotExist
+	}
+	f, err := root.Open(filepath.FromSlash(name))
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	return io.ReadAll(io.LimitReader(f, MaxPromptFileBytes+1))
+}
+
+// missingPromptFiles warns of prompt files that are not there.
+func missingPromptFiles(w *workflow.Workflow, dir string) (out diag.List) {
+	if w == nil || dir == "" {
+		return nil
+	}
+	for _, name := range wants(w).files {
+		if !workflow.IsLocalName(name) {
+			continue // Validate says it
+		}
+		if _, found, err := readPromptFile(dir, name); err == nil && !found {
+			out.Warnf(diag.Span{File: w.Source.File}, "", "missing-file", "the prompt file %q is not there", name).Hint =
+				"it is looked for beside the document, in the folders above it, and in your home folder; the agent runs without it"
+		}
+	}
+	return out
+}
