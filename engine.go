@@ -77,6 +77,7 @@ func Open(ctx context.Context, cfg Config, options ...Option) (*Engine, error) {
 		DB: cmp.Or(cfg.DB, Memory), Kind: journal.KindProgram, Env: cfg.Env, MaxCalls: cfg.MaxCalls, Logger: cfg.Logger, Program: e.program,
 		Functions: e.functionsOf, Tools: given.internalTools(), Models: given.models, Adapters: given.adapters, Agents: given.definitions(),
 		Spawns: true, Pages: given.pages,
+		Telemetry: given.exporting(cfg.Env, e.log),
 	})
 	if err != nil {
 		return nil, err

@@ -7,11 +7,12 @@ import (
 
 	"github.com/hocket-run/hocket/graph"
 	"github.com/hocket-run/hocket/internal/model"
+	"github.com/hocket-run/hocket/internal/telemetry/otlp"
 	"github.com/hocket-run/hocket/internal/tool"
 	"github.com/hocket-run/hocket/workflow"
 )
 
-// Option gives an engine something of the program's own: [WithTool], [WithModel], [WithAgent], [WithSessions], [WithLLMSessions], provider.All. Those that
+// Option gives an engine something of the program's own: [WithTool], [WithModel], [WithAgent], [WithSessions], [WithLLMSessions], [WithTelemetry], provider.All. Those that
 // cannot be are errors of [Open].
 type Option func(*settings)
 
@@ -25,7 +26,9 @@ type settings struct {
 	llm      map[string]LLMSessions
 	pages    Pages
 	registry toolRegistry
-	problems []error
+	// telemetry is where traces and metrics go; nil: nowhere.
+	telemetry *otlp.Config
+	problems  []error
 }
 
 func settingsOf(options []Option) (*settings, error) {

@@ -11,21 +11,22 @@ import (
 	"go.opentelemetry.io/otel/trace"
 
 	"github.com/hocket-run/hocket"
+	"github.com/hocket-run/hocket/internal/telemetry"
 )
 
-// Attributes of spans.
+// Attributes of spans. Those of [hocket.WithTelemetry] have the same names.
 const (
 	// RunIDKey, WorkflowKey and StatusKey stand on spans of runs, and StatusKey on those of nodes, when they end.
-	RunIDKey    = attribute.Key("hocket.run.id")
-	WorkflowKey = attribute.Key("hocket.workflow.name")
-	StatusKey   = attribute.Key("hocket.status")
+	RunIDKey    = attribute.Key(telemetry.RunID)
+	WorkflowKey = attribute.Key(telemetry.WorkflowName)
+	StatusKey   = attribute.Key(telemetry.Status)
 	// MaxStepsKey and ResumingKey stand on spans of runs.
-	MaxStepsKey = attribute.Key("hocket.max_steps")
-	ResumingKey = attribute.Key("hocket.resuming")
+	MaxStepsKey = attribute.Key(telemetry.MaxSteps)
+	ResumingKey = attribute.Key(telemetry.Resuming)
 	// NodeIDKey, NodeTypeKey and StepKey stand on spans of nodes.
-	NodeIDKey   = attribute.Key("hocket.node.id")
-	NodeTypeKey = attribute.Key("hocket.node.type")
-	StepKey     = attribute.Key("hocket.step")
+	NodeIDKey   = attribute.Key(telemetry.NodeID)
+	NodeTypeKey = attribute.Key(telemetry.NodeType)
+	StepKey     = attribute.Key(telemetry.Step)
 )
 
 // Config says where spans go. The zero value takes the program's global provider.

@@ -68,6 +68,9 @@ type app struct {
 	// lines reads In where a person answers.
 	lines *bufio.Reader
 
+	// toldTelemetry: what cannot be used of telemetry's variables was said.
+	toldTelemetry bool
+
 	// abort ends the invocation after a defect.
 	abort  context.CancelFunc
 	defect atomic.Pointer[defect]
@@ -256,12 +259,18 @@ func (w logWriter) Write(p []byte) (int, error) {
 
 // config gives the service's configuration of this invocation.
 func (a *app) config() service.Config {
-	return service.Config{DB: a.db, Env: a.Env, Adapters: a.wiring.Adapters, Version: a.wiring.Version, Logger: a.logger(), Prices: a.prices, Pages: page.Reader{}}
+	log := a.logger()
+	return service.Config{
+		DB: a.db, Env: a.Env, Adapters: a.wiring.Adapters, Version: a.wiring.Version, Prices: a.prices, Pages: page.Reader{},
+		Telemetry: a.telemetry(log), Logger: log,
+	}
 }
 
 // look opens the service for verbs that only look.
 func (a *app) look(ctx context.Context) (*service.Service, error) {
-	return service.Look(ctx, a.config())
+	cfg := a.config()
+	cfg.Telemetry = nil // nothing is driven
+	return service.Look(ctx, cfg)
 }
 
 // diagnostics prints problems as FILE:LINE:COL: severity: message (code), with -q only errors.

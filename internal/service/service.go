@@ -18,6 +18,7 @@ import (
 	"github.com/hocket-run/hocket/internal/journal/sqlite"
 	"github.com/hocket-run/hocket/internal/model"
 	"github.com/hocket-run/hocket/internal/price"
+	"github.com/hocket-run/hocket/internal/telemetry"
 	"github.com/hocket-run/hocket/internal/tool"
 	"github.com/hocket-run/hocket/internal/tool/fetch"
 	"github.com/hocket-run/hocket/workflow"
@@ -58,6 +59,8 @@ type Config struct {
 	Functions func(driver.Info) driver.Program
 	// Spawns says that functions may start runs and wait for them: such calls hold no slot while they wait (driver.Idle).
 	Spawns bool
+	// Telemetry makes traces and metrics of the runs that are driven here; nil: none, at no cost. The service closes its exporter.
+	Telemetry *telemetry.Config
 	// Logger; nil: none.
 	Logger *slog.Logger
 	// Prices says what models cost; nil: the table that comes with Hocket.
@@ -72,6 +75,8 @@ type Service struct {
 	driver *embedded.Driver
 	kits   *kits
 	graphs graphs
+	// telemetry hears of what is driven here; nil: nobody does.
+	telemetry *telemetry.Observer
 }
 
 // DefaultDB gives the path of the store: HOCKET_DB, else hocket.db in HOCKET_HOME, else in the data folder of the XDG rules.
@@ -146,8 +151,13 @@ func Open(ctx context.Context, cfg Config) (*Service, error) {
 	}
 	s := &Service{cfg: cfg, store: store, stored: stored, kits: newKits(cfg)}
 	s.kits.service = s
+	var hooks embedded.Hooks
+	if cfg.Telemetry != nil {
+		s.telemetry = telemetry.New(*cfg.Telemetry, journalSource{s})
+		hooks.Events = s.telemetry.Saw
+	}
 	d, err := embedded.New(embedded.Config{
-		Store: store, Kind: cfg.Kind, Open: s.kits.open, Program: s.graphs.find, MaxCalls: cfg.MaxCalls, ApproveAll: cfg.ApproveAll, Logger: cfg.Logger,
+		Store: store, Kind: cfg.Kind, Open: s.kits.open, Program: s.graphs.find, MaxCalls: cfg.MaxCalls, ApproveAll: cfg.ApproveAll, Hooks: hooks, Logger: cfg.Logger,
 	})
 	if err != nil {
 		return nil, errors.Join(err, store.Close())
@@ -167,6 +177,9 @@ func (s *Service) Close() error {
 	ctx, cancel := context.WithTimeout(context.Background(), closeTime)
 	defer cancel()
 	err := s.driver.Close(ctx)
+	if s.telemetry != nil {
+		s.telemetry.Close() // it may have to read the store
+	}
 	if r := s.kits.recorder; r != nil {
 		err = errors.Join(err, r.Close())
 	}

@@ -1,0 +1,173 @@
+package telemetry
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+)
+
+// MetricKind is the shape of a metric's points.
+type MetricKind int
+
+const (
+	// KindCounter is a sum that only grows, KindLevel one that does both: Point.Value.
+	KindCounter MetricKind = iota
+	KindLevel
+	// KindHistogram has counts by Metric.Bounds.
+	KindHistogram
+)
+
+// Metric is one metric as it stands, cumulative since Point.Start.
+type Metric struct {
+	Name, Description, Unit string
+	Kind                    MetricKind
+	// Bounds are the upper bounds of all buckets but the last, ascending; for histograms only.
+	Bounds []float64
+	Points []Point
+}
+
+// Point is the state of a metric for one set of attributes.
+type Point struct {
+	Attrs     []Attr
+	Start, At time.Time
+	Value     int64
+	// Count, Sum, Min, Max and Buckets (one more than there are bounds) are a histogram's.
+	Count         uint64
+	Sum, Min, Max float64
+	Buckets       []uint64
+}
+
+// maxSets bounds the sets of attributes of one metric, since names of workflows, models and tools come from documents. What is beyond them is counted together.
+const maxSets = 1000
+
+// Bounds that the GenAI conventions advise, and coarser ones for whole steps.
+var (
+	tokenBounds = []float64{1, 4, 16, 64, 256, 1024, 4096, 16384, 65536, 262144, 1048576, 4194304, 16777216, 67108864}
+	callBounds  = []float64{0.01, 0.02, 0.04, 0.08, 0.16, 0.32, 0.64, 1.28, 2.56, 5.12, 10.24, 20.48, 40.96, 81.92}
+	stepBounds  = []float64{0.01, 0.1, 0.5, 1, 5, 10, 30, 60, 300, 900, 3600}
+)
+
+// Meter counts. Safe for concurrent use.
+type Meter struct {
+	mu    sync.Mutex
+	start time.Time
+	all   []*instrument
+}
+
+type instrument struct {
+	Metric
+	index map[string]int
+}
+
+// NewMeter makes a meter that counts from start on.
+func NewMeter(start time.Time) *Meter {
+	m := &Meter{start: start}
+	for _, d := range []Metric{
+		{Name: MetricTokens, Description: "Tokens used by model calls", Unit: "{token}", Kind: KindHistogram, Bounds: tokenBounds},
+		{Name: MetricModel, Description: "Duration of model calls, by attempt", Unit: "s", Kind: KindHistogram, Bounds: callBounds},
+		{Name: MetricTool, Description: "Duration of tool calls, by attempt", Unit: "s", Kind: KindHistogram, Bounds: callBounds},
+		{Name: MetricStep, Description: "Duration of steps, over all their attempts", Unit: "s", Kind: KindHistogram, Bounds: stepBounds},
+		{Name: MetricRuns, Description: "Runs that ended", Unit: "{run}", Kind: KindCounter},
+	} {
+		m.all = append(m.all, &instrument{Metric: d, index: map[string]int{}})
+	}
+	return m
+}
+
+// Count takes a span that was given for the first time.
+func (m *Meter) Count(s *Span) {
+	seconds := s.End.Sub(s.Start).Seconds()
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	switch s.What {
+	case WhatRun:
+		m.point(MetricRuns, s.pick(Status, WorkflowName, Format)).Value++
+	case WhatStep:
+		m.observe(MetricStep, seconds, s.pick(NodeType, Status))
+	case WhatTool:
+		m.observe(MetricTool, seconds, s.pick(ToolName, ErrorType))
+	case WhatModel:
+		attrs := s.pick(OperationName, ProviderName, RequestModel, ResponseModel)
+		m.observe(MetricModel, seconds, append(slices.Clip(attrs), s.pick(ErrorType)...))
+		for _, used := range []struct{ key, kind string }{{InputTokens, "input"}, {OutputTokens, "output"}} {
+			if n, ok := s.Attr(used.key).(int64); ok {
+				m.observe(MetricTokens, float64(n), append(slices.Clip(attrs), Attr{TokenType, used.kind}))
+			}
+		}
+	case WhatPause, WhatAgent, WhatFunc, WhatWait:
+	}
+}
+
+// pick gives the attributes of a span that have these keys.
+func (s *Span) pick(keys ...string) []Attr {
+	var out []Attr
+	for _, k := range keys {
+		if v := s.Attr(k); v != nil {
+			out = append(out, Attr{k, v})
+		}
+	}
+	return out
+}
+
+// point finds the point for a set of attributes.
+func (m *Meter) point(name string, attrs []Attr) *Point {
+	in := m.all[slices.IndexFunc(m.all, func(in *instrument) bool { return in.Name == name })]
+	var key strings.Builder
+	for _, a := range attrs {
+		fmt.Fprintf(&key, "%s\x00%v\x00", a.Key, a.Value)
+	}
+	i, ok := in.index[key.String()]
+	if !ok {
+		if len(in.Points) >= maxSets {
+			if i, ok = in.index[""]; ok {
+				return &in.Points[i]
+			}
+			key.Reset()
+			attrs = []Attr{{overflowMarker, true}}
+		}
+		i = len(in.Points)
+		in.index[key.String()] = i
+		in.Points = append(in.Points, Point{Attrs: attrs, Start: m.start})
+	}
+	return &in.Points[i]
+}
+
+func (m *Meter) observe(name string, v float64, attrs []Attr) {
+	p := m.point(name, attrs)
+	bounds := m.all[slices.IndexFunc(m.all, func(in *instrument) bool { return in.Name == name })].Bounds
+	if p.Buckets == nil {
+		p.Buckets, p.Min, p.Max = make([]uint64, len(bounds)+1), v, v
+	}
+	i, _ := slices.BinarySearch(bounds, v) // a value at a bound is in the bucket below it
+	p.Buckets[i]++
+	p.Count++
+	p.Sum += v
+	p.Min, p.Max = min(p.Min, v), max(p.Max, v)
+}
+
+// Collect gives what was counted up to at: a copy, without metrics that have no points.
+func (m *Meter) Collect(at time.Time) []Metric {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	var out []Metric
+	for _, in := range m.all {
+		if len(in.Points) == 0 {
+			continue
+		}
+		c := in.Metric
+		c.Points = slices.Clone(in.Points)
+		for i := range c.Points {
+			c.Points[i].At = at
+			c.Points[i].Buckets = slices.Clone(c.Points[i].Buckets)
+		}
+		out = append(out, c)
+	}
+	return out
+}
+
+// level makes the metric of a number that is known as a whole.
+func level(name, description string, start, at time.Time, n int) Metric {
+	return Metric{Name: name, Description: description, Unit: "{run}", Kind: KindLevel, Points: []Point{{Start: start, At: at, Value: int64(n)}}}
+}

@@ -1,0 +1,79 @@
+package telemetry
+
+// Names of the GenAI conventions (OpenTelemetry semantic conventions 1.41, the last whose Go package had them). They are kept here because later versions of that
+// package dropped them.
+const (
+	OperationName  = "gen_ai.operation.name"
+	ProviderName   = "gen_ai.provider.name"
+	RequestModel   = "gen_ai.request.model"
+	ResponseModel  = "gen_ai.response.model"
+	FinishReasons  = "gen_ai.response.finish_reasons"
+	InputTokens    = "gen_ai.usage.input_tokens"
+	OutputTokens   = "gen_ai.usage.output_tokens"
+	CachedTokens   = "gen_ai.usage.cache_read.input_tokens"
+	ConversationID = "gen_ai.conversation.id"
+	AgentID        = "gen_ai.agent.id"
+	AgentName      = "gen_ai.agent.name"
+	WorkflowLabel  = "gen_ai.workflow.name"
+	ToolName       = "gen_ai.tool.name"
+	ToolType       = "gen_ai.tool.type"
+	ToolCallID     = "gen_ai.tool.call.id"
+	TokenType      = "gen_ai.token.type"
+	ErrorType      = "error.type"
+
+	// These hold content and are exported only where Config.Content is set.
+	InputMessages      = "gen_ai.input.messages"
+	OutputMessages     = "gen_ai.output.messages"
+	SystemInstructions = "gen_ai.system_instructions"
+	ToolArguments      = "gen_ai.tool.call.arguments"
+	ToolResult         = "gen_ai.tool.call.result"
+)
+
+// Names of our own, which package oteltrack shares.
+const (
+	RunID         = "hocket.run.id"
+	ForkedFrom    = "hocket.run.forked_from"
+	WorkflowID    = "hocket.workflow.id"
+	WorkflowName  = "hocket.workflow.name"
+	Digest        = "hocket.workflow.digest"
+	Format        = "hocket.workflow.format"
+	Status        = "hocket.status"
+	NodeID        = "hocket.node.id"
+	NodeType      = "hocket.node.type"
+	Step          = "hocket.step"
+	Iteration     = "hocket.iteration"
+	Attempt       = "hocket.attempt"
+	Call          = "hocket.call"
+	Function      = "hocket.function"
+	Late          = "hocket.late"
+	CostUSD       = "hocket.cost.usd"
+	WaitID        = "hocket.wait.id"
+	WaitKind      = "hocket.wait.kind"
+	WaitOutcome   = "hocket.wait.outcome"
+	Reason        = "hocket.reason"
+	LimitName     = "hocket.limit.name"
+	LimitMax      = "hocket.limit.max"
+	MaxSteps      = "hocket.max_steps"
+	Resuming      = "hocket.resuming"
+	SubagentDepth = "hocket.subagent.depth"
+)
+
+// Values of gen_ai.operation.name, which are also the first words of spans' names.
+const (
+	OpWorkflow = "invoke_workflow"
+	OpAgent    = "invoke_agent"
+	OpChat     = "chat"
+	OpTool     = "execute_tool"
+)
+
+// Names of metrics, with their units in docs/telemetry.md.
+const (
+	MetricTokens   = "gen_ai.client.token.usage"
+	MetricModel    = "gen_ai.client.operation.duration"
+	MetricTool     = "hocket.tool.call.duration"
+	MetricRuns     = "hocket.run.count"
+	MetricStep     = "hocket.step.duration"
+	MetricActive   = "hocket.run.active"
+	MetricWaiting  = "hocket.run.waiting"
+	overflowMarker = "otel.metric.overflow"
+)

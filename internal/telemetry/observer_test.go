@@ -1,0 +1,294 @@
+package telemetry_test
+
+import (
+	"context"
+	"errors"
+	"maps"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"go.uber.org/goleak"
+
+	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/engine/enginetest"
+	"github.com/hocket-run/hocket/internal/telemetry"
+	"github.com/hocket-run/hocket/workflow"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// memory is an exporter that keeps what it is given, and a source that has journals.
+type memory struct {
+	mu       sync.Mutex
+	spans    []telemetry.Span
+	metrics  map[string]telemetry.Metric
+	journals map[string][]engine.Event
+	// gate, where it is not nil, holds up whoever reads a journal until it is closed.
+	gate chan struct{}
+}
+
+func (m *memory) Spans(_ context.Context, spans []telemetry.Span) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.spans = append(m.spans, spans...)
+	return nil
+}
+
+func (m *memory) Metrics(_ context.Context, metrics []telemetry.Metric) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.metrics = map[string]telemetry.Metric{}
+	for _, x := range metrics {
+		m.metrics[x.Name] = x
+	}
+	return nil
+}
+
+func (m *memory) Close() {}
+
+func (m *memory) Events(_ context.Context, run string, after uint64) ([]engine.Event, error) {
+	if m.gate != nil {
+		<-m.gate
+	}
+	all, ok := m.journals[run]
+	if !ok {
+		return nil, errors.New("no such run")
+	}
+	return all[after:], nil
+}
+
+func (m *memory) Waiting(context.Context) (int, error) { return 7, nil }
+
+// names counts spans by name.
+func (m *memory) names() map[string]int {
+	out := map[string]int{}
+	for _, s := range m.spans {
+		out[s.Name]++
+	}
+	return out
+}
+
+// line runs a chain of two agents with a wait between them, and gives the journal with the ends of its batches.
+func line(t *testing.T) *enginetest.World {
+	t.Helper()
+	g := &workflow.Workflow{
+		Entry:  "s",
+		Agents: []workflow.Agent{{ID: "writer", Model: "openai/gpt-5-mini"}},
+		Nodes: []workflow.Node{
+			{ID: "s", Kind: workflow.KindStart},
+			{ID: "a", Kind: workflow.KindAgent, Agent: &workflow.AgentNode{Agent: "writer"}},
+			enginetest.Approval("ok"),
+			{ID: "b", Kind: workflow.KindAgent, Agent: &workflow.AgentNode{Agent: "writer"}},
+		},
+		Edges: []workflow.Edge{{From: "s", To: "a"}, {From: "a", To: "ok"}, {From: "ok", Port: workflow.PortApprove, To: "b"}},
+	}
+	w := enginetest.New(t, g, nil)
+	w.Model = func(*engine.CallModel) *engine.ModelResult {
+		r := enginetest.Reply("fine")
+		r.Model = "openai/gpt-5-mini"
+		return r
+	}
+	w.StartWith(engine.RunCreated{Name: "line", Input: enginetest.Text("go")})
+	w.Go(nil)
+	w.Feed(engine.Answer{Wait: w.Run.Waits()[0].ID, Value: enginetest.Text(workflow.PortApprove)})
+	w.Go(nil)
+	if !w.Run.Status().Ended() {
+		t.Fatalf("the run has not ended\n%s", w.Log())
+	}
+	return w
+}
+
+// lineSpans are the spans of that run.
+var lineSpans = map[string]int{
+	"invoke_workflow line": 1, "node s": 1, "node a": 1, "node ok": 1, "node b": 1, "invoke_agent writer": 2, "chat gpt-5-mini": 2, "run paused": 1, "wait ok": 1,
+}
+
+// feed tells an observer of the events after the first n, a batch at a time, and closes it.
+func feed(m *memory, w *enginetest.World, from, to int, prepare ...func(*telemetry.Config)) {
+	c := telemetry.Config{Exporter: m, Interval: -1}
+	for _, p := range prepare {
+		p(&c)
+	}
+	o := telemetry.New(c, m)
+	at := 0
+	for _, end := range w.Batches {
+		if at >= from && end <= to {
+			o.Saw("run1", w.Events[at:end])
+		}
+		at = end
+	}
+	o.Close()
+	o.Saw("run1", w.Events) // whoever is late is not heard
+}
+
+// TestObserverSplit: wherever a run goes from one process to another, there is one trace, every span in it is there, and spans that come twice, because the first
+// owner died in the middle, have equal ids (P35). Where the run was paused in between nothing comes twice.
+func TestObserverSplit(t *testing.T) {
+	t.Parallel()
+	w := line(t)
+	for _, cut := range w.Batches {
+		m := &memory{journals: map[string][]engine.Event{"run1": w.Events}}
+		feed(m, w, 0, cut)
+		first := len(m.spans)
+		feed(m, w, cut, len(w.Events))
+		byID := map[telemetry.SpanID]telemetry.Span{}
+		twice := 0
+		for _, s := range m.spans {
+			if old, ok := byID[s.ID]; ok {
+				twice++
+				if diff := cmp.Diff(old, s); diff != "" {
+					t.Errorf("cut at %d: two spans of one id (-first +second):\n%s", cut, diff)
+				}
+			}
+			byID[s.ID] = s
+		}
+		got := map[string]int{}
+		for _, s := range byID {
+			got[s.Name]++
+		}
+		if diff := cmp.Diff(lineSpans, got); diff != "" {
+			t.Errorf("cut at %d: spans (-want +got):\n%s", cut, diff)
+		}
+		last := w.Events[cut-1].Data
+		if _, paused := last.(*engine.RunPaused); paused && twice > 0 {
+			t.Errorf("cut at the pause: %d spans came twice", twice)
+		}
+		if _, ended := last.(*engine.RunCompleted); ended && len(m.spans) > first {
+			t.Errorf("after the end %d spans came again", len(m.spans)-first)
+		}
+	}
+}
+
+// TestObserverOverload: while the goroutine that folds is held up, nobody who tells of events waits, and what does not fit into the queue is read from the journal.
+func TestObserverOverload(t *testing.T) {
+	t.Parallel()
+	w := line(t)
+	const runs = 9000 // twice the queue and more: one that was taken, one that is full
+	m := &memory{journals: map[string][]engine.Event{"first": w.Events}, gate: make(chan struct{})}
+	for i := range runs {
+		m.journals[runName(i)] = w.Events
+	}
+	never := 0.0
+	o := telemetry.New(telemetry.Config{Exporter: m, Interval: -1, Ratio: &never, Flush: time.Minute}, m)
+	o.Saw("first", w.Events[w.Batches[0]:]) // its beginning is to be read, which the gate holds up
+	for i := range runs {
+		o.Saw(runName(i), w.Events)
+	}
+	close(m.gate)
+	o.Close()
+	if p := m.metrics[telemetry.MetricRuns].Points; len(p) != 1 || p[0].Value != runs+1 {
+		t.Errorf("runs are %+v, want %d", p, runs+1)
+	}
+}
+
+func runName(i int) string { return "run" + string(rune('a'+i%26)) + time.Duration(i).String() }
+
+// TestObserverFamily: child runs are in the trace of the run above them, also where that is known from its journal alone (P35).
+func TestObserverFamily(t *testing.T) {
+	t.Parallel()
+	w := line(t)
+	m := &memory{journals: map[string][]engine.Event{
+		"top":   {{Seq: 1, At: enginetest.Epoch, Data: &engine.RunCreated{Name: "top"}}},
+		"child": {{Seq: 1, At: enginetest.Epoch, Data: &engine.RunCreated{Name: "child", ParentRun: "top"}}},
+	}}
+	o := telemetry.New(telemetry.Config{Exporter: m, Interval: -1}, m)
+	events := slices.Clone(w.Events)
+	created := *events[0].Data.(*engine.RunCreated)
+	created.ParentRun = "child"
+	events[0].Data = &created
+	o.Saw("grandchild", events)
+	o.Saw("top", append(m.journals["top"], engine.Event{Seq: 2, At: enginetest.Epoch, Data: &engine.RunStarted{}}, engine.Event{Seq: 3, At: enginetest.Epoch, Data: &engine.RunCompleted{}}))
+	o.Saw("child", append(m.journals["child"], engine.Event{Seq: 2, At: enginetest.Epoch, Data: &engine.RunStarted{}}, engine.Event{Seq: 3, At: enginetest.Epoch, Data: &engine.RunCompleted{}}))
+	o.Close()
+	ids := map[telemetry.SpanID]bool{}
+	for _, s := range m.spans {
+		ids[s.ID] = true
+		if s.Trace != telemetry.TraceOf("top") {
+			t.Errorf("%s of %s is of another trace", s.Name, s.Run)
+		}
+	}
+	for _, s := range m.spans {
+		if s.Run != "top" && !ids[s.Parent] {
+			t.Errorf("%s of %s has no parent", s.Name, s.Run)
+		}
+	}
+}
+
+// TestObserverRatio: all spans of a trace are sent or none, and metrics count either way.
+func TestObserverRatio(t *testing.T) {
+	t.Parallel()
+	w := line(t)
+	for _, ratio := range []float64{0, 1} {
+		m := &memory{journals: map[string][]engine.Event{"run1": w.Events}}
+		feed(m, w, 0, len(w.Events), func(c *telemetry.Config) { c.Ratio = &ratio })
+		if want := map[float64]int{0: 0, 1: 11}[ratio]; len(m.spans) != want {
+			t.Errorf("ratio %v: %d spans, want %d", ratio, len(m.spans), want)
+		}
+		if p := m.metrics[telemetry.MetricRuns].Points; len(p) != 1 || p[0].Value != 1 {
+			t.Errorf("ratio %v: runs are %v", ratio, p)
+		}
+	}
+}
+
+// TestMetrics: what was used and how long it took, without anything that grows with the number of runs.
+func TestMetrics(t *testing.T) {
+	t.Parallel()
+	w := line(t)
+	m := &memory{journals: map[string][]engine.Event{"run1": w.Events}}
+	feed(m, w, 0, len(w.Events))
+	if diff := cmp.Diff(lineSpans, m.names()); diff != "" {
+		t.Errorf("spans (-want +got):\n%s", diff)
+	}
+	tokens := m.metrics[telemetry.MetricTokens]
+	if len(tokens.Points) != 2 || tokens.Points[0].Count != 2 || tokens.Points[0].Sum != 2 || tokens.Points[0].Buckets[0] != 2 {
+		t.Errorf("tokens are %+v", tokens.Points)
+	}
+	if p := m.metrics[telemetry.MetricStep].Points; len(p) != 3 {
+		t.Errorf("steps are %+v", p)
+	}
+	if p := m.metrics[telemetry.MetricWaiting].Points; p[0].Value != 7 {
+		t.Errorf("waiting runs are %+v", p)
+	}
+	for name, x := range m.metrics {
+		for _, p := range x.Points {
+			for _, a := range p.Attrs {
+				if a.Value == "run1" {
+					t.Errorf("%s has the attribute %s=%v", name, a.Key, a.Value)
+				}
+			}
+		}
+	}
+}
+
+// TestMeterOverflow: the sets of attributes of a metric are bounded; what is beyond is counted together.
+func TestMeterOverflow(t *testing.T) {
+	t.Parallel()
+	m := telemetry.NewMeter(enginetest.Epoch)
+	for i := range 3000 {
+		m.Count(&telemetry.Span{What: telemetry.WhatTool, Start: enginetest.Epoch, End: enginetest.Epoch, Attrs: []telemetry.Attr{{Key: telemetry.ToolName, Value: runName(i)}}})
+	}
+	points := m.Collect(enginetest.Epoch)[0].Points
+	total := uint64(0)
+	for _, p := range points {
+		total += p.Count
+	}
+	if len(points) != 1001 || total != 3000 || points[1000].Count != 2000 {
+		t.Errorf("%d points, %d in all, %d in the last", len(points), total, points[len(points)-1].Count)
+	}
+	if _, ok := maps.Collect(attrs(points[1000]))["otel.metric.overflow"]; !ok {
+		t.Errorf("the last point is %+v", points[1000].Attrs)
+	}
+}
+
+func attrs(p telemetry.Point) func(func(string, any) bool) {
+	return func(yield func(string, any) bool) {
+		for _, a := range p.Attrs {
+			if !yield(a.Key, a.Value) {
+				return
+			}
+		}
+	}
+}

@@ -1,0 +1,174 @@
+package otlp
+
+import (
+	"bytes"
+	"cmp"
+	"compress/gzip"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"strconv"
+	"time"
+
+	"google.golang.org/protobuf/encoding/protowire"
+
+	"github.com/hocket-run/hocket/internal/outbound"
+	"github.com/hocket-run/hocket/internal/telemetry"
+)
+
+// defaultTimeout is that of the specification.
+const defaultTimeout = 10 * time.Second
+
+// maxAnswer bounds what is read of an answer.
+const maxAnswer = 64 << 10
+
+// Exporter posts spans and metrics. For one goroutine at a time, as telemetry.Exporter says.
+type Exporter struct {
+	cfg    Config
+	client *http.Client
+}
+
+var _ telemetry.Exporter = (*Exporter)(nil)
+
+// New makes an exporter. It opens no connection before there is something to send.
+func New(cfg Config) *Exporter {
+	cfg.Service = cmp.Or(cfg.Service, "hocket")
+	return &Exporter{cfg: cfg}
+}
+
+// Telemetry gives the configuration of an observer that sends by this exporter.
+func (e *Exporter) Telemetry() telemetry.Config {
+	return telemetry.Config{Exporter: e, Content: e.cfg.Content, Ratio: e.cfg.Ratio, Delay: e.cfg.Delay, Interval: e.cfg.Interval}
+}
+
+// Spans implements telemetry.Exporter.
+func (e *Exporter) Spans(ctx context.Context, spans []telemetry.Span) error {
+	if e.cfg.Traces.URL == "" {
+		return nil
+	}
+	return e.post(ctx, &e.cfg.Traces, e.cfg.encodeSpans(spans))
+}
+
+// Metrics implements telemetry.Exporter.
+func (e *Exporter) Metrics(ctx context.Context, metrics []telemetry.Metric) error {
+	if e.cfg.Metrics.URL == "" || len(metrics) == 0 {
+		return nil
+	}
+	return e.post(ctx, &e.cfg.Metrics, e.cfg.encodeMetrics(metrics))
+}
+
+// Close implements telemetry.Exporter.
+func (e *Exporter) Close() {
+	if e.client != nil {
+		e.client.CloseIdleConnections()
+	}
+}
+
+// errTryAgain marks answers after which the same may be sent again.
+var errTryAgain = errors.New("the collector asks to try again")
+
+// post sends one body, again where the collector asks for it, until the time of the target is over.
+func (e *Exporter) post(ctx context.Context, t *Target, body []byte) error {
+	if e.client == nil {
+		e.client = outbound.New(outbound.Config{Allow: []string{e.cfg.Traces.URL, e.cfg.Metrics.URL}})
+	}
+	if t.Gzip {
+		var b bytes.Buffer
+		z := gzip.NewWriter(&b)
+		_, err := z.Write(body)
+		if err = errors.Join(err, z.Close()); err != nil {
+			return fmt.Errorf("compress telemetry: %w", err)
+		}
+		body = b.Bytes()
+	}
+	ctx, cancel := context.WithTimeout(ctx, cmp.Or(t.Timeout, defaultTimeout))
+	defer cancel()
+	for pause := 500 * time.Millisecond; ; pause = min(2*pause, 5*time.Second) {
+		after, err := e.once(ctx, t, body)
+		if err == nil || !errors.Is(err, errTryAgain) {
+			return err
+		}
+		timer := time.NewTimer(max(pause, after))
+		select {
+		case <-timer.C:
+		case <-ctx.Done():
+			timer.Stop()
+			return err
+		}
+	}
+}
+
+// once sends a body once. after is the pause that the collector asks for.
+func (e *Exporter) once(ctx context.Context, t *Target, body []byte) (after time.Duration, err error) {
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, t.URL, bytes.NewReader(body))
+	if err != nil {
+		return 0, fmt.Errorf("export telemetry: %w", err)
+	}
+	for k, v := range t.Headers {
+		req.Header.Set(k, v)
+	}
+	req.Header.Set("Content-Type", "application/x-protobuf")
+	req.Header.Set("User-Agent", "hocket/"+cmp.Or(e.cfg.Version, "dev"))
+	if t.Gzip {
+		req.Header.Set("Content-Encoding", "gzip")
+	}
+	resp, err := e.client.Do(req)
+	if err != nil {
+		return 0, fmt.Errorf("export telemetry: %w", err)
+	}
+	defer resp.Body.Close()
+	answer, err := io.ReadAll(io.LimitReader(resp.Body, maxAnswer))
+	switch {
+	case resp.StatusCode == http.StatusTooManyRequests, resp.StatusCode == http.StatusBadGateway, resp.StatusCode == http.StatusServiceUnavailable, resp.StatusCode == http.StatusGatewayTimeout:
+		if n, err := strconv.Atoi(resp.Header.Get("Retry-After")); err == nil && n > 0 {
+			after = time.Duration(min(n, 60)) * time.Second
+		}
+		return after, fmt.Errorf("export telemetry to %s: %s: %w", req.URL.Host, resp.Status, errTryAgain)
+	case resp.StatusCode/100 != 2:
+		return 0, fmt.Errorf("export telemetry to %s: %s", req.URL.Host, resp.Status)
+	case err != nil:
+		return 0, nil //nolint:nilerr // it was taken; what the collector has to say of it is lost
+	}
+	if n, message := rejected(answer); n > 0 {
+		return 0, fmt.Errorf("export telemetry to %s: %d entries rejected: %s", req.URL.Host, n, message)
+	}
+	return 0, nil
+}
+
+// rejected reads the partial success of an answer; a form that it does not know says nothing.
+func rejected(answer []byte) (n uint64, message string) {
+	partial, _ := field(answer, 1)
+	message = string(first(field(partial, 2)))
+	_, n = field(partial, 1)
+	return n, message
+}
+
+func first(b []byte, _ uint64) []byte { return b }
+
+// field finds a field in a message: its bytes, or its number.
+func field(b []byte, wanted protowire.Number) (value []byte, n uint64) {
+	for len(b) > 0 {
+		num, typ, size := protowire.ConsumeTag(b)
+		if size < 0 {
+			return nil, 0
+		}
+		b = b[size:]
+		length := protowire.ConsumeFieldValue(num, typ, b)
+		if length < 0 {
+			return nil, 0
+		}
+		if num == wanted {
+			switch typ {
+			case protowire.BytesType:
+				value, _ = protowire.ConsumeBytes(b)
+			case protowire.VarintType:
+				n, _ = protowire.ConsumeVarint(b)
+			}
+			return value, n
+		}
+		b = b[length:]
+	}
+	return nil, 0
+}

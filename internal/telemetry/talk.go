@@ -1,0 +1,185 @@
+package telemetry
+
+import (
+	"slices"
+
+	"github.com/hocket-run/hocket/internal/chat"
+	"github.com/hocket-run/hocket/internal/engine"
+)
+
+// content puts what people wrote and models said into spans, where it is wanted; else it keeps and does nothing. Conversations are those that the journal tells of:
+// what a step or a sub-agent was given, replies, and answers to tool calls. Where agents share a conversation, each has its own part of it.
+type content struct {
+	wanted bool
+	talks  map[loop]*talk
+	// given are outputs of steps, which are inputs of others; that of step 0 is the run's input. took are the inputs of steps at work.
+	given, took map[int]string
+}
+
+// newContent makes the one of a run.
+func newContent(wanted bool) content {
+	if !wanted {
+		return content{}
+	}
+	return content{wanted: true, talks: map[loop]*talk{}, given: map[int]string{}, took: map[int]string{}}
+}
+
+// loop names an agent loop: the step, and the frame of a sub-agent, 0 for the step's own.
+type loop struct{ step, frame int }
+
+type talk struct {
+	messages []chat.Message
+	// above and answers say which wish of which loop a sub-agent carries out.
+	above   loop
+	answers string
+}
+
+// at finds the talk of a frame. Frames that no sub-agent has are the step's own: it has a new one when it is tried again.
+func (c *content) at(step, frame int) *talk {
+	if t := c.talks[loop{step, frame}]; t != nil {
+		return t
+	}
+	return c.talks[loop{step, 0}]
+}
+
+// start notes what the run was given.
+func (c *content) start(d *engine.RunCreated) {
+	if c.wanted {
+		c.given[0] = plain(d.Input)
+	}
+}
+
+// input gives what a step was given.
+func (c *content) input(step int, d *engine.StepStarted) string {
+	if !c.wanted {
+		return ""
+	}
+	in := c.given[d.From]
+	if d.Input != nil {
+		in = plain(d.Input)
+	}
+	c.took[step] = in
+	return in
+}
+
+// began notes what an agent loop begins with.
+func (c *content) began(o *open, step, frame int, system, input string) {
+	if !c.wanted {
+		return
+	}
+	if system != "" {
+		o.set(Attr{SystemInstructions, parts(system)})
+	}
+	t := &talk{}
+	if input != "" {
+		t.messages = []chat.Message{{Role: chat.RoleUser, Text: input}}
+		o.set(Attr{InputMessages, messages(t.messages)})
+	}
+	c.talks[loop{step, frame}] = t
+}
+
+// handed notes the prompt of an agent that goes on with the talk of another one.
+func (c *content) handed(o *open, system string) {
+	if c.wanted && system != "" {
+		o.set(Attr{SystemInstructions, parts(system)})
+	}
+}
+
+// opened notes whose wish a sub-agent carries out.
+func (c *content) opened(step int, d *engine.SubagentStarted) {
+	if t := c.talks[loop{step, d.Frame}]; t != nil {
+		t.above, t.answers = loop{step, d.Parent}, d.ToolCallID
+	}
+}
+
+// closed answers the wish that a sub-agent carried out.
+func (c *content) closed(step, frame int, output engine.Value) {
+	t := c.talks[loop{step, frame}]
+	if t == nil || frame == 0 {
+		return
+	}
+	said := plain(output)
+	if n := len(t.messages); output == nil && n > 0 {
+		said = t.messages[n-1].Text
+	}
+	delete(c.talks, loop{step, frame})
+	c.answered(step, t.above.frame, t.answers, said)
+}
+
+// gave keeps the output of a step.
+func (c *content) gave(step int, d *engine.StepCompleted) {
+	t := c.talks[loop{step, 0}]
+	switch {
+	case !c.wanted:
+	case d.Output != nil:
+		c.given[step] = plain(d.Output)
+	case d.Same:
+		c.given[step] = c.took[step]
+	case d.Reply && t != nil && len(t.messages) > 0:
+		c.given[step] = t.messages[len(t.messages)-1].Text
+	}
+}
+
+// forget drops the talks of a step.
+func (c *content) forget(step int) {
+	delete(c.took, step)
+	for k := range c.talks {
+		if k.step == step {
+			delete(c.talks, k)
+		}
+	}
+}
+
+func (c *content) asks(o *open, step int, d *engine.ModelCalled) {
+	t := c.at(step, d.Frame)
+	if t == nil {
+		return
+	}
+	t.messages = append(t.messages, d.Added...)
+	o.set(Attr{InputMessages, messages(t.messages)})
+}
+
+func (c *content) replied(o *open, step, frame int, d *engine.ModelReplied) {
+	if !c.wanted {
+		return
+	}
+	o.set(Attr{OutputMessages, reply(d.Message, d.Stop)})
+	if t := c.at(step, frame); t != nil && !d.Late {
+		t.messages = append(t.messages, d.Message)
+	}
+}
+
+// calls says with what a tool is called, which may stand in the reply that asked for it alone.
+func (c *content) calls(o *open, step int, d *engine.ToolCalled) {
+	if !c.wanted {
+		return
+	}
+	args := d.Arguments
+	if t := c.at(step, d.Frame); args == nil && t != nil {
+		for _, m := range slices.Backward(t.messages) {
+			if i := slices.IndexFunc(m.ToolCalls, func(tc chat.ToolCall) bool { return tc.ID == d.ToolCallID }); i >= 0 {
+				args = m.ToolCalls[i].Arguments
+				break
+			}
+		}
+	}
+	o.set(Attr{ToolArguments, string(args)})
+}
+
+func (c *content) result(o *open, d *engine.ToolReturned) {
+	if !c.wanted {
+		return
+	}
+	said := d.Text
+	if d.Structured != nil {
+		said = string(d.Structured)
+	}
+	o.set(Attr{ToolResult, said})
+}
+
+// answered adds the answer to a wish.
+func (c *content) answered(step, frame int, wish, said string) {
+	if t := c.at(step, frame); t != nil && wish != "" {
+		t.messages = append(t.messages, chat.Message{Role: chat.RoleTool, ToolCallID: wish, Text: said})
+	}
+}

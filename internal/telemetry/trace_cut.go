@@ -1,0 +1,95 @@
+package telemetry
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/hocket-run/hocket/internal/engine"
+)
+
+// cut ends what is open when the run ends: a run that met its time limit leaves steps and calls as they are. It is kept, since the run may be reopened.
+func (t *Tracer) cut(at time.Time) {
+	for _, k := range t.out() {
+		c := t.calls[k]
+		if c.step.ended {
+			delete(t.calls, k) // it was cancelled before: nobody asks for it again
+		}
+		c.base, c.Failed = len(c.Attrs), true
+		c.set(Attr{ErrorType, "cut_off"})
+		t.finish(c.open, at)
+	}
+	for _, id := range slices.Sorted(maps.Keys(t.waits)) {
+		w := t.waits[id]
+		w.base = len(w.Attrs)
+		w.set(Attr{WaitOutcome, "ended"})
+		t.finish(w, at)
+	}
+	for _, n := range slices.Backward(slices.Sorted(maps.Keys(t.steps))) { // what a block holds began after it
+		st := t.steps[n]
+		if st.ended {
+			delete(t.steps, n)
+			continue
+		}
+		st.base = len(st.Attrs)
+		for _, a := range st.loops() {
+			a.base = len(a.Attrs)
+		}
+		t.endStep(engine.Event{At: at, Step: n}, st, "ended", nil)
+		t.steps[n] = st
+	}
+}
+
+// out gives the calls that are out, sorted.
+func (t *Tracer) out() []callKey {
+	return slices.SortedFunc(maps.Keys(t.calls), func(a, b callKey) int {
+		return cmp.Or(strings.Compare(a.call, b.call), a.attempt-b.attempt)
+	})
+}
+
+// loops gives the agent loops of a step that go on, those within others after them.
+func (st *stepSpan) loops() []*open {
+	var out []*open
+	if st.agent != nil && !st.agent.ended {
+		out = append(out, st.agent)
+	}
+	for _, frame := range slices.Sorted(maps.Keys(st.subs)) {
+		if a := st.subs[frame]; !a.ended {
+			out = append(out, a)
+		}
+	}
+	return out
+}
+
+// renew goes on with what was cut off, now that the run is reopened: in new spans, since the others are sent.
+func (t *Tracer) renew(at time.Time) {
+	fresh := map[SpanID]*open{}
+	again := func(o *open) *open {
+		parent := cmp.Or(fresh[o.Parent], t.root)
+		n := t.start(parent, at, o.What, t.reopens, string(o.ID[:]), 0, o.Name, "")
+		n.Kind, n.Links = o.Kind, []Link{{t.trace, o.ID}}
+		n.Attrs = slices.Clone(o.Attrs[:o.base])
+		fresh[o.ID] = n
+		return n
+	}
+	for _, n := range slices.Sorted(maps.Keys(t.steps)) {
+		st := t.steps[n]
+		st.open = again(st.open)
+		if st.agent != nil {
+			st.agent = again(st.agent)
+		}
+		for _, frame := range slices.Sorted(maps.Keys(st.subs)) {
+			if a := st.subs[frame]; a.base > 0 {
+				st.subs[frame] = again(a)
+			}
+		}
+	}
+	for id, w := range t.waits {
+		t.waits[id] = again(w)
+	}
+	for _, c := range t.calls {
+		c.open = again(c.open)
+	}
+}

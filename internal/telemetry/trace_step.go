@@ -1,0 +1,117 @@
+package telemetry
+
+import (
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/workflow"
+)
+
+func (t *Tracer) step(e engine.Event) {
+	if d, ok := e.Data.(*engine.StepStarted); ok {
+		t.startStep(e, d)
+		return
+	}
+	st := t.steps[e.Step]
+	if st == nil {
+		return
+	}
+	switch d := e.Data.(type) {
+	case *engine.StepRetrying:
+		m := Mark{"retry", e.At, []Attr{{Attempt, int64(d.Attempt)}, {ErrorType, d.Error.Code}}}
+		if d.Call != "" {
+			m.Attrs = append(m.Attrs, Attr{Call, d.Call})
+		}
+		st.mark(m)
+	case *engine.EdgeTaken:
+		// A branch of a fork, or the graph of a sub-flow: what runs in there is below the step that opened it.
+		if d.Branch > 0 || st.kind == workflow.KindSubflow && !st.ended && d.Edge < 0 {
+			t.scopes[d.Scope] = st
+		}
+	case *engine.StepCompleted:
+		t.content.gave(e.Step, d)
+		t.endStep(e, st, "completed", nil)
+	case *engine.StepFailed:
+		t.endStep(e, st, "failed", &d.Error)
+	case *engine.StepCancelled:
+		t.endStep(e, st, "cancelled", nil)
+	case *engine.StepSkipped:
+		t.endStep(e, st, "skipped", nil)
+	}
+}
+
+func (t *Tracer) startStep(e engine.Event, d *engine.StepStarted) {
+	if t.root == nil || t.steps[e.Step] != nil {
+		return
+	}
+	parent := t.root
+	if owner := t.scopes[d.Scope]; owner != nil && !owner.ended {
+		parent = owner.open
+	}
+	st := &stepSpan{open: t.start(parent, e.At, WhatStep, e.Step, "", 0, "node", e.Node), kind: d.Kind}
+	st.set(
+		Attr{RunID, t.run}, Attr{NodeID, e.Node}, Attr{NodeType, string(d.Kind)}, Attr{Step, int64(e.Step)}, Attr{Iteration, int64(d.Iteration)},
+	)
+	t.steps[e.Step] = st
+	input := t.content.input(e.Step, d)
+	if d.Agent != "" {
+		st.agent = t.startAgent(st.open, e, "", 0, d.Agent)
+		t.content.began(st.agent, e.Step, 0, d.System, input)
+	}
+}
+
+// startAgent opens the span of an agent loop. Agents are told apart by their ids, which are names too.
+func (t *Tracer) startAgent(parent *open, e engine.Event, key string, frame int, id string) *open {
+	a := t.start(parent, e.At, WhatAgent, e.Step, key, frame, OpAgent, id)
+	a.set(Attr{OperationName, OpAgent}, Attr{AgentID, id}, Attr{AgentName, id}, Attr{RunID, t.run}, Attr{Step, int64(e.Step)})
+	return a
+}
+
+// endStep ends a step with the loops in it. It is kept while calls of it are out.
+func (t *Tracer) endStep(e engine.Event, st *stepSpan, status string, f *engine.Failure) {
+	for _, frame := range slices.Backward(slices.Sorted(maps.Keys(st.subs))) {
+		t.finish(st.subs[frame], e.At)
+	}
+	if st.agent != nil {
+		t.fail(st.agent, f)
+		t.finish(st.agent, e.At)
+	}
+	st.set(Attr{Status, status})
+	t.fail(st.open, f)
+	t.finish(st.open, e.At)
+	if st.kids == 0 {
+		delete(t.steps, e.Step)
+	}
+	t.content.forget(e.Step)
+}
+
+func (t *Tracer) wait(e engine.Event) {
+	switch d := e.Data.(type) {
+	case *engine.WaitOpened:
+		parent := t.holder(e.Step)
+		if t.root == nil || t.waits[d.Wait] != nil {
+			return
+		}
+		w := t.start(parent, e.At, WhatWait, e.Step, d.Wait, 0, "wait", e.Node)
+		w.set(Attr{RunID, t.run}, Attr{WaitID, d.Wait}, Attr{WaitKind, d.Kind}, Attr{NodeID, e.Node}, Attr{Step, int64(e.Step)}, Attr{Call, d.Call})
+		t.waits[d.Wait] = w
+	case *engine.WaitAnswered:
+		outcome := "answered"
+		if d.Decision != "" {
+			outcome = d.Decision
+		}
+		t.endWait(d.Wait, outcome, e.At)
+	case *engine.WaitClosed:
+		t.endWait(d.Wait, d.Reason, e.At)
+	}
+}
+
+func (t *Tracer) endWait(id, outcome string, at time.Time) {
+	if w := t.waits[id]; w != nil {
+		delete(t.waits, id)
+		w.set(Attr{WaitOutcome, outcome})
+		t.finish(w, at)
+	}
+}
