@@ -4,11 +4,14 @@ import (
 	"fmt"
 	"io"
 	"strings"
+	"sync"
 )
 
-// capture keeps the first and the last bytes of what it is given, max of them. Not safe for concurrent use.
+// capture keeps the first and the last bytes of what it is given, max of them. Safe for concurrent use.
 type capture struct {
-	max   int
+	max int
+
+	mu    sync.Mutex
 	head  []byte
 	tail  []byte // at most twice what is kept of it
 	total int64
@@ -19,6 +22,8 @@ func (c *capture) readAll(r io.Reader) { _, _ = io.Copy(c, r) }
 
 // Write implements io.Writer. It never fails.
 func (c *capture) Write(b []byte) (int, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
 	n := len(b)
 	c.total += int64(n)
 	if room := c.max - c.max/2 - len(c.head); room > 0 {
@@ -35,13 +40,13 @@ func (c *capture) Write(b []byte) (int, error) {
 // kept gives the end that is shown.
 func (c *capture) kept() []byte { return c.tail[max(0, len(c.tail)-c.max/2):] }
 
-func (c *capture) dropped() int64 { return c.total - int64(len(c.head)+len(c.kept())) }
-
-// String gives what was kept as text, with a line in place of what was left out. Bytes that are no UTF-8 become U+FFFD.
-func (c *capture) String() string {
-	text := func(b []byte) string { return strings.ToValidUTF8(string(b), "\uFFFD") }
-	if n := c.dropped(); n > 0 {
-		return text(c.head) + fmt.Sprintf("\n[... %d bytes left out ...]\n", n) + text(c.kept())
+// text gives what was kept, with a line in place of what was left out, and how much that is. Bytes that are no UTF-8 become U+FFFD.
+func (c *capture) text() (text string, dropped int64) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	valid := func(b []byte) string { return strings.ToValidUTF8(string(b), "\uFFFD") }
+	if n := c.total - int64(len(c.head)+len(c.kept())); n > 0 {
+		return valid(c.head) + fmt.Sprintf("\n[... %d bytes left out ...]\n", n) + valid(c.kept()), n
 	}
-	return text(append(c.head[:len(c.head):len(c.head)], c.kept()...))
+	return valid(append(c.head[:len(c.head):len(c.head)], c.kept()...)), 0
 }

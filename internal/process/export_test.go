@@ -6,5 +6,5 @@ func Captured(limit int, parts ...string) (string, int64) {
 	for _, p := range parts {
 		_, _ = c.Write([]byte(p))
 	}
-	return c.String(), c.dropped()
+	return c.text()
 }

@@ -3,10 +3,12 @@ package process
 import (
 	"cmp"
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"os"
 	"os/exec"
+	"slices"
 	"time"
 )
 
@@ -25,17 +27,23 @@ type Program struct {
 	MaxBytes int
 	// Grace is the time between SIGTERM and SIGKILL when the context is done; 0: 1 s.
 	Grace time.Duration
+	// Started is called once the program runs, with a function that gives what was said so far; that one may be called at any time, also when the
+	// program has ended. nil: nobody asks.
+	Started func(said func() Outcome)
 }
 
-// Outcome is how a program ended and what it said. Its texts are as they came; what was left out is told in their middle.
+// Outcome is how a program ended and what it said. Its texts are as they came, but for bytes that are no UTF-8; what was left out is told in their middle.
 type Outcome struct {
 	Stdout, Stderr string
-	// Code is the exit status, -1 where a signal ended it; State says it in words.
+	// Code is the exit status, -1 where a signal ended it or it still runs; State says it in words.
 	Code  int
 	State string
 	// Dropped counts the bytes that are left out of both texts.
 	Dropped int64
 }
+
+// markName is the variable by which what a program leaves behind is known, wherever it went.
+const markName = "HOCKET_PROGRAM"
 
 const (
 	defaultMaxBytes = 64 << 10
@@ -43,7 +51,7 @@ const (
 )
 
 // Run runs a program to its end, in a process group of its own that is killed when the program has ended: what it leaves in the background ends with
-// it. When ctx is done the group gets SIGTERM and, Grace later, SIGKILL. Run returns within Grace and two seconds after that, and leaves no goroutine
+// it, on Linux also what left the group (but not what gave up its environment too). When ctx is done the group gets SIGTERM and, Grace later, SIGKILL. Run returns within Grace and two seconds after that, and leaves no goroutine
 // behind. Safe for concurrent use.
 //
 // Errors: what kept the program from starting; an error that wraps ctx's cause when ctx was done first, with the Outcome so far. A program that fails
@@ -61,10 +69,8 @@ func Run(ctx context.Context, p Program) (Outcome, error) {
 	default:
 		return Outcome{}, errors.New("no program is named")
 	}
-	cmd.Dir, cmd.Env = p.Dir, p.Env
-	if cmd.Env == nil {
-		cmd.Env = []string{} // nil would mean our own
-	}
+	mark := markName + "=" + rand.Text()
+	cmd.Dir, cmd.Env = p.Dir, append(slices.Clone(p.Env), mark)
 	ownGroup(cmd)
 	pipes, err := newPipes()
 	if err != nil {
@@ -80,6 +86,17 @@ func Run(ctx context.Context, p Program) (Outcome, error) {
 	}
 	stdout := &capture{max: cmp.Or(p.MaxBytes, defaultMaxBytes)}
 	stderr := &capture{max: stdout.max}
+	said := func() Outcome {
+		o := Outcome{Code: -1, State: "running"}
+		var more int64
+		o.Stdout, o.Dropped = stdout.text()
+		o.Stderr, more = stderr.text()
+		o.Dropped += more
+		return o
+	}
+	if p.Started != nil {
+		p.Started(said)
+	}
 	fed, read, ended := make(chan struct{}), make(chan struct{}, 2), make(chan error, 1)
 	go func() {
 		defer close(fed)
@@ -97,6 +114,7 @@ func Run(ctx context.Context, p Program) (Outcome, error) {
 	state, stopped := wait(ctx, cmd.Process.Pid, ended, cmp.Or(p.Grace, defaultGrace))
 	// The group outlives its leader where that left children behind; one that left the group may hold the pipes for ever.
 	killGroup(cmd.Process.Pid)
+	killMarked(mark)
 	deadline := time.Now().Add(drainAfter)
 	for _, f := range pipes.ours {
 		_ = f.SetDeadline(deadline)
@@ -106,7 +124,8 @@ func Run(ctx context.Context, p Program) (Outcome, error) {
 	<-read
 	<-read
 	pipes.close()
-	out := Outcome{Stdout: stdout.String(), Stderr: stderr.String(), Code: 0, State: "exit status 0", Dropped: stdout.dropped() + stderr.dropped()}
+	out := said()
+	out.Code, out.State = 0, "exit status 0"
 	if state != nil {
 		out.Code, out.State = -1, state.Error()
 	}

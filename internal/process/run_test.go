@@ -7,6 +7,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strconv"
 	"strings"
 	"syscall"
@@ -102,6 +103,7 @@ func TestStop(t *testing.T) {
 		"obeys":         `echo $$ >>pids; echo >ready; sleep 1000`,
 		"ignores":       `trap "" TERM INT HUP; echo $$ >>pids; echo >ready; while :; do sleep 0.1; done`,
 		"children":      `sh -c 'trap "" TERM; echo $$ >>pids; sh -c "trap \"\" TERM; echo \$\$ >>pids; echo >ready; while :; do sleep 0.1; done"'`,
+		"daemon":        `setsid sh -c 'trap "" TERM HUP; echo $$ >>pids; echo >ready; while :; do sleep 0.1; done' & wait`,
 		"in background": `(trap "" TERM; while :; do sleep 0.1; done) & echo $! >>pids; echo $$ >>pids; echo >ready; wait`,
 		"floods":        `echo $$ >>pids; echo >ready; exec yes`,
 		"fails at once": `trap "exit 3" TERM; echo $$ >>pids; echo >ready; while :; do sleep 0.05; done`,
@@ -132,25 +134,34 @@ func TestStop(t *testing.T) {
 	}
 }
 
-// gone checks that no process of a file of process ids is there any more.
+// gone checks that no process of a file of process ids is there any more, or will be in a moment: one that was killed takes its time to die.
 func gone(t *testing.T, file string) {
 	t.Helper()
 	b, err := os.ReadFile(file)
 	if err != nil {
 		t.Fatal(err)
 	}
+	deadline := time.Now().Add(5 * time.Second)
 	for _, word := range strings.Fields(string(b)) {
 		pid, err := strconv.Atoi(word)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if state, err := os.ReadFile("/proc/" + word + "/stat"); err == nil && strings.Contains(string(state), ") Z ") {
-			continue // dead, and not yet reaped by whoever inherited it
-		}
-		if err := syscall.Kill(pid, 0); !errors.Is(err, syscall.ESRCH) {
-			t.Errorf("process %d is still there: %v", pid, err)
+		for alive(pid) {
+			if time.Now().After(deadline) {
+				t.Fatalf("process %d is still there", pid)
+			}
+			runtime.Gosched()
 		}
 	}
+}
+
+// alive tells whether a process is there; one that died and that nobody has reaped is not.
+func alive(pid int) bool {
+	if state, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat"); err == nil && strings.Contains(string(state), ") Z ") {
+		return false
+	}
+	return !errors.Is(syscall.Kill(pid, 0), syscall.ESRCH)
 }
 
 // However output comes, the first and the last bytes of it are kept, and the count of what is left out is right.

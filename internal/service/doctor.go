@@ -53,6 +53,8 @@ func Diagnose(ctx context.Context, cfg Config) Report {
 	}
 	r.Tools = []ToolReport{
 		{"filesystem", "toolset in a document with --trust, or in --tools; the files under one folder"},
+		{"shell", "toolset in a document with --trust, or in --tools; programs of this machine"},
+		{"script", "toolset in a document with --trust, or in --tools; commands that the document declares"},
 		{"mcp", "toolset in a document or in --tools; commands need --trust, or --tools that names them"},
 		{"think", "toolset in a document or in --tools"},
 		{"todo", "toolset in a document or in --tools"},

@@ -25,7 +25,7 @@ const MaxDocumentBytes = 8 << 20
 
 // toolTypes are the toolsets that kits can open.
 var toolTypes = []string{
-	tool.TypeFilesystem, tool.TypeMCP, tool.TypeThink, tool.TypeTodo, tool.TypeWorkflow,
+	tool.TypeFilesystem, tool.TypeMCP, tool.TypeScript, tool.TypeShell, tool.TypeThink, tool.TypeTodo, tool.TypeWorkflow,
 	tool.TypeFetch,
 }
 

@@ -16,9 +16,12 @@ import (
 	"github.com/hocket-run/hocket/internal/journal"
 	"github.com/hocket-run/hocket/internal/outbound"
 	"github.com/hocket-run/hocket/internal/tool"
+	runner "github.com/hocket-run/hocket/internal/tool/command"
 	"github.com/hocket-run/hocket/internal/tool/fetch"
 	"github.com/hocket-run/hocket/internal/tool/files"
 	"github.com/hocket-run/hocket/internal/tool/mcp"
+	"github.com/hocket-run/hocket/internal/tool/script"
+	"github.com/hocket-run/hocket/internal/tool/shell"
 	"github.com/hocket-run/hocket/internal/tool/think"
 	"github.com/hocket-run/hocket/internal/tool/todo"
 	"github.com/hocket-run/hocket/workflow"
@@ -136,14 +139,36 @@ func standIn(meta map[string]string) error {
 // types are the kinds of toolsets that Hocket can open.
 func (k *kits) types(info driver.Info) map[string]tool.Type {
 	dir := info.Meta[metaDir] // what relative paths stand on
+	programs := runner.Config{Dir: dir, Environ: os.Environ, Expand: k.expand}
 	return map[string]tool.Type{
 		tool.TypeFilesystem: files.Type(files.Config{Dir: dir}),
 		tool.TypeMCP:        {Open: k.openMCP},
+		tool.TypeScript:     script.Type(programs),
+		tool.TypeShell:      shell.Type(programs),
 		tool.TypeThink:      think.Type(),
 		tool.TypeTodo:       todo.Type(),
 		tool.TypeWorkflow:   k.workflowType(info),
 		tool.TypeFetch:      fetch.Type(fetch.Config{HTTP: k.fetchClient, Pages: k.cfg.Pages}),
 	}
+}
+
+// expand replaces the references to our environment in a variable of a trusted toolset.
+func (k *kits) expand(text string) (string, error) {
+	var missing []string
+	out := reference.ReplaceAllStringFunc(text, func(ref string) string {
+		if ref == "$$" {
+			return "$"
+		}
+		v := k.cfg.Env(nameIn(ref))
+		if v == "" {
+			missing = append(missing, nameIn(ref))
+		}
+		return v
+	})
+	if len(missing) > 0 {
+		return "", fmt.Errorf("variable %s is not set", missing[0])
+	}
+	return out, nil
 }
 
 // openMCP opens an MCP toolset. One that the operator stands behind may be at a private address and get what our environment holds (D34); one that

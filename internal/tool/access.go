@@ -30,10 +30,39 @@ type localOptions struct {
 	Path       string            `json:"path"`
 	ReadOnly   bool              `json:"read_only"`
 	PostEdit   []PostEdit        `json:"post_edit"`
-	Env        map[string]string `json:"env"`
+	Env        Variables         `json:"env"`
 	WorkingDir string            `json:"working_dir"`
 	Commands   []string          `json:"commands"`
 	Shell      map[string]Script `json:"shell"`
+}
+
+// Variables are variables of an environment by name. In JSON a value may be a number or a boolean too, as YAML reads `PORT: 8080`.
+type Variables map[string]string
+
+// UnmarshalJSON reads the values as text.
+func (v *Variables) UnmarshalJSON(data []byte) error {
+	var raw map[string]json.RawMessage
+	if err := json.Unmarshal(data, &raw); err != nil {
+		return err
+	}
+	out := Variables{}
+	for name, value := range raw {
+		text := string(value)
+		switch text[0] {
+		case '{', '[':
+			return fmt.Errorf("variable %s must be text", name)
+		case '"':
+			if err := json.Unmarshal(value, &text); err != nil {
+				return err
+			}
+		}
+		if string(value) == "null" {
+			text = ""
+		}
+		out[name] = text
+	}
+	*v = out
+	return nil
 }
 
 // PostEdit is a command of a toolset of type filesystem, run after a file was written whose path matches the pattern Path.
@@ -50,10 +79,9 @@ type Script struct {
 	// Args are the properties of the JSON Schema of its arguments, Required those that must be given; nil: all of Args.
 	Args       map[string]json.RawMessage `json:"args"`
 	Required   []string                   `json:"required"`
-	Env        map[string]string          `json:"env"`
+	Env        Variables                  `json:"env"`
 	WorkingDir string                     `json:"working_dir"`
 	Policy     Policy                     `json:"policy"`
-	Timeout    string                     `json:"timeout"`
 }
 
 // Access gives the lines of one spec, as [Access] does; nil for a toolset that reaches neither files nor programs by itself. A spec whose options

@@ -112,12 +112,14 @@ var knownTypes = map[string]typeInfo{
 	TypeMCP: {supported: true}, TypeThink: {supported: true}, TypeTodo: {supported: true},
 	TypeWorkflow:   {supported: true, options: []string{"workflow", "branch", "tool", "description"}},
 	TypeFilesystem: {supported: true, options: []string{"path", "read_only", "ignore_vcs", "post_edit"}, check: (*parser).checkFilesystem},
+	TypeShell:      {supported: true, options: []string{"env", "working_dir", "commands"}, check: (*parser).checkShell},
+	TypeScript:     {supported: true, options: []string{"shell", "env", "working_dir"}, check: (*parser).checkScript},
 	TypeFetch:      {supported: true, options: fetchKeys},
 	TypeWebSearch:  {options: webSearchKeys},
 	TypeAPI:        {options: apiKeys},
 	TypeOpenAPI:    {options: openAPIKeys},
 	"a2a":          {}, "background_agents": {}, "handoff": {}, "http": {}, "lsp": {}, "memory": {},
-	"model_picker": {}, "rag": {}, "script": {}, "search": {}, "shell": {}, "tasks": {}, "user_prompt": {},
+	"model_picker": {}, "rag": {}, "search": {}, "tasks": {}, "user_prompt": {},
 }
 
 // commonKeys stand in toolsets of every type, mcpKeys in those of type mcp only.

@@ -64,18 +64,18 @@ toolsets:
 `, []tool.Spec{{Type: "mcp", Name: "a", Command: "x", Args: []string{"1"}}, {Type: "mcp", Name: "b", Command: "x", Args: []string{"1"}}}, ""},
 		{"other types are kept", `
 toolsets:
-  - {type: shell, env: {A: 1}, timeout: [odd]}
-  - {type: script, shell: {hi: {cmd: "echo hi"}}}
+  - {type: lsp, env: {A: 1}, timeout: [odd]}
+  - {type: rag, shell: {hi: {cmd: "echo hi"}}}
   - {type: mpc, command: x}
   - {type: mcp, ref: "docker:context7"}
 `, []tool.Spec{
-			{Type: "shell", Options: json.RawMessage(`{"env":{"A":1},"timeout":["odd"]}`)},
-			{Type: "script", Options: json.RawMessage(`{"shell":{"hi":{"cmd":"echo hi"}}}`)},
+			{Type: "lsp", Options: json.RawMessage(`{"env":{"A":1},"timeout":["odd"]}`)},
+			{Type: "rag", Options: json.RawMessage(`{"shell":{"hi":{"cmd":"echo hi"}}}`)},
 			{Type: "mpc", Options: json.RawMessage(`{"command":"x"}`)},
 			{Type: "mcp", Ref: "docker:context7"},
 		}, `
-f.yaml:3:5: warning: toolsets of type "shell" are not supported yet (unsupported-toolset); hint: agents that list it run without its tools
-f.yaml:4:5: warning: toolsets of type "script" are not supported yet (unsupported-toolset); hint: agents that list it run without its tools
+f.yaml:3:5: warning: toolsets of type "lsp" are not supported yet (unsupported-toolset); hint: agents that list it run without its tools
+f.yaml:4:5: warning: toolsets of type "rag" are not supported yet (unsupported-toolset); hint: agents that list it run without its tools
 f.yaml:5:5: warning: toolsets of type "mpc" are not supported yet (unsupported-toolset); hint: did you mean "mcp"?
 f.yaml:6:5: warning: the catalog of Docker ("docker:context7") is not supported (unsupported-ref); hint: name the server's command or its remote url instead`},
 		{"keys without effect", "toolsets: [{type: mcp, command: x, defer: true, config: {a: 1}}]",
@@ -189,7 +189,7 @@ func TestParseSpecs(t *testing.T) {
 func TestAliasBomb(t *testing.T) {
 	t.Parallel()
 	var b strings.Builder
-	b.WriteString("toolsets:\n  - type: shell\n    a: &a0 [x, x, x, x, x, x, x, x, x, x]\n")
+	b.WriteString("toolsets:\n  - type: lsp\n    a: &a0 [x, x, x, x, x, x, x, x, x, x]\n")
 	for i := range 12 {
 		prev := "*a" + string('0'+rune(i%10))
 		if i >= 10 {

@@ -1,6 +1,10 @@
 package tool
 
 import (
+	"encoding/json"
+	"slices"
+	"strings"
+
 	"go.yaml.in/yaml/v4"
 
 	"github.com/hocket-run/hocket/diag"
@@ -31,6 +35,81 @@ func (p *parser) checkFilesystem(entries []entry) {
 					p.list.Errorf(p.span(e.value), e.path, "missing-key", "an entry of post_edit needs a path, which is a pattern, and a cmd")
 				}
 			}
+		}
+	}
+}
+
+// checkShell judges the options of a toolset of type shell.
+func (p *parser) checkShell(entries []entry) {
+	for _, e := range entries {
+		switch e.key {
+		case "env":
+			p.checkEnv(e)
+		case "working_dir":
+			p.text(e)
+		case "commands":
+			for _, c := range p.texts(e) {
+				if strings.TrimSpace(c) == "" {
+					p.list.Errorf(p.span(e.value), e.path, "bad-value", "an empty name in commands")
+				}
+			}
+		}
+	}
+}
+
+// checkScript judges the options of a toolset of type script: the commands that it declares.
+func (p *parser) checkScript(entries []entry) {
+	declared := false
+	for _, e := range entries {
+		switch e.key {
+		case "env":
+			p.checkEnv(e)
+		case "working_dir":
+			p.text(e)
+		case "shell":
+			for _, one := range p.entries(e.value, e.path) {
+				declared = true
+				p.checkOneScript(one)
+			}
+		}
+	}
+	if !declared && len(entries) > 0 {
+		p.list.Errorf(p.span(entries[0].node), entries[0].path, "missing-key", "a toolset of type script needs commands under the key shell")
+	}
+}
+
+func (p *parser) checkOneScript(one entry) {
+	if one.value.Kind != yaml.MappingNode {
+		p.list.Errorf(p.span(one.value), one.path, "wrong-type", "script %q must be a map with a cmd, got %s", one.key, nodeKind(one.value))
+		return
+	}
+	known := []string{"cmd", "argv", "description", "args", "required", "env", "working_dir", "policy"}
+	for _, k := range p.entries(one.value, one.path) {
+		switch {
+		case !slices.Contains(known, k.key):
+			p.unknown(k, "a script", known)
+		case k.key == "env":
+			p.checkEnv(k)
+		}
+	}
+	b, err := json.Marshal(p.any(one.value))
+	var s Script
+	if err == nil {
+		err = json.Unmarshal(b, &s)
+	}
+	if err != nil {
+		p.list.Errorf(p.span(one.value), one.path, "wrong-type", "script %q: %v", one.key, err)
+		return
+	}
+	for _, problem := range s.Problems(one.key, false) {
+		p.list.Errorf(p.span(one.node), one.path, "bad-value", "%s", problem)
+	}
+}
+
+func (p *parser) checkEnv(e entry) {
+	for name := range p.textMap(e) {
+		if name == "" || strings.ContainsAny(name, "=\x00") {
+			p.list.Errorf(p.span(e.value), e.path, "bad-value", "%q is no name of a variable", name)
 		}
 	}
 }

@@ -1,0 +1,221 @@
+package command
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/hocket-run/hocket/internal/process"
+	"github.com/hocket-run/hocket/internal/tool"
+)
+
+// Config is what all toolsets of a process have in common.
+type Config struct {
+	// Dir is the folder that relative folders stand on; "": our working directory.
+	Dir string
+	// Environ gives our environment, of which programs get a few harmless variables; nil: os.Environ.
+	Environ func() []string
+	// Expand gives a text with its references (${NAME}, ${env.NAME}) replaced by values; nil: texts are taken as they are written.
+	Expand func(text string) (string, error)
+}
+
+const (
+	// DefaultTimeout bounds a program where nothing else is said.
+	DefaultTimeout = 30 * time.Second
+	// maxBytes is how much is kept of standard output and of standard error, each.
+	maxBytes = 32 << 10
+	// tellTime is left of the time of a call, so that what a program said can be told when its time is over.
+	tellTime = 1500 * time.Millisecond
+	grace    = 500 * time.Millisecond
+)
+
+// Runner runs the programs of one toolset. Run and Close are safe for concurrent use; Expand is not.
+type Runner struct {
+	cfg     Config
+	secrets []string
+	red     process.Redactor
+
+	life  context.Context // ends with the toolset
+	end   context.CancelFunc
+	mu    sync.Mutex
+	shut  bool
+	calls sync.WaitGroup
+}
+
+// New makes a Runner.
+func New(cfg Config) *Runner {
+	if cfg.Environ == nil {
+		cfg.Environ = os.Environ
+	}
+	if cfg.Expand == nil {
+		cfg.Expand = func(text string) (string, error) { return text, nil }
+	}
+	r := &Runner{cfg: cfg}
+	r.life, r.end = context.WithCancel(context.Background())
+	return r
+}
+
+// Expand replaces the references in the values of variables. Values that came out of references, and those of names that speak of secrets, are blotted
+// out in what programs say.
+func (r *Runner) Expand(env map[string]string) (map[string]string, error) {
+	out := maps.Clone(env)
+	for _, name := range slices.Sorted(maps.Keys(env)) {
+		if name == "" || strings.ContainsAny(name, "=\x00") {
+			return nil, fmt.Errorf("env: %q is no name of a variable", name)
+		}
+		value, err := r.cfg.Expand(env[name])
+		if err != nil {
+			return nil, fmt.Errorf("env %s: %w", name, err)
+		}
+		out[name] = value
+		if (process.LooksSecret(name) || value != env[name] && !known(name)) && len(value) >= process.MinSecretLen {
+			r.secrets = append(r.secrets, value)
+		}
+	}
+	r.red = process.NewRedactor(r.secrets)
+	return out, nil
+}
+
+// known tells the variables that programs get anyway: `PATH: "${PATH}:/opt/bin"` makes no secret of the path.
+func known(name string) bool { return len(process.Inherited([]string{name + "="})) > 0 }
+
+// Folder gives the absolute form of a folder, each part relative to the one before.
+func (r *Runner) Folder(parts ...string) (string, error) {
+	dir := r.cfg.Dir
+	for _, p := range parts {
+		if filepath.IsAbs(p) {
+			dir = p
+		} else {
+			dir = filepath.Join(dir, p)
+		}
+	}
+	return filepath.Abs(cmp.Or(dir, "."))
+}
+
+// Request is one program to be run.
+type Request struct {
+	// Argv is the program with its arguments; Shell is a line for the system's shell instead.
+	Argv  []string
+	Shell string
+	Dir   string
+	// Env are the variables that it gets beside basics, the last map winning.
+	Env   []map[string]string
+	Stdin string
+	// Timeout bounds it; 0: DefaultTimeout.
+	Timeout time.Duration
+	// Started is that of process.Program.
+	Started func(said func() process.Outcome)
+}
+
+// Limit gives the time of a program whose toolset has the timeout of its spec, 0 for none, and whose caller asks for one, 0 for none: a little less
+// than the call may take, so that the answer can tell what the program said.
+func Limit(spec, asked time.Duration) time.Duration {
+	most := cmp.Or(spec, 5*time.Minute)
+	if most > 2*tellTime {
+		most -= tellTime
+	}
+	return min(cmp.Or(asked, spec, DefaultTimeout), most)
+}
+
+// Answer is the structured form of an answer. ExitCode is -1 where a signal ended the program.
+type Answer struct {
+	ExitCode int    `json:"exitCode"`
+	Stdout   string `json:"stdout"`
+	Stderr   string `json:"stderr"`
+	// TimedOut tells that its time was over; Dropped counts bytes that are left out.
+	TimedOut bool  `json:"timedOut,omitempty"`
+	Dropped  int64 `json:"droppedBytes,omitempty"`
+}
+
+var errTime = errors.New("time is over")
+
+// Run runs a program. What it answers is told, and is the tool's own error where the exit status is not 0, where its time was over, and where it cannot
+// be started.
+//
+// Errors: tool.ErrClosed; one that wraps ctx's cause when ctx is done.
+func (r *Runner) Run(ctx context.Context, q Request) (tool.Result, error) {
+	out, err := r.Outcome(ctx, q)
+	switch {
+	case err == nil:
+		return r.Result(out, ""), nil
+	case errors.Is(err, errTime):
+		return r.Result(out, fmt.Sprintf("its time of %s was over, and it was ended", cmp.Or(q.Timeout, DefaultTimeout))), nil
+	case ctx.Err() != nil || errors.Is(err, tool.ErrClosed):
+		return tool.Result{}, err
+	}
+	return tool.Result{Text: r.red.Text("the program was not run: " + err.Error()), IsError: true}, nil
+}
+
+// Outcome runs a program and gives how it ended. Errors: as those of Run, what kept it from starting, and one for a program whose time was over.
+func (r *Runner) Outcome(ctx context.Context, q Request) (process.Outcome, error) {
+	if ctx.Err() != nil {
+		return process.Outcome{}, context.Cause(ctx)
+	}
+	r.mu.Lock()
+	if r.shut {
+		r.mu.Unlock()
+		return process.Outcome{}, tool.ErrClosed
+	}
+	r.calls.Add(1)
+	r.mu.Unlock()
+	defer r.calls.Done()
+	if st, err := os.Stat(q.Dir); err != nil || !st.IsDir() {
+		return process.Outcome{}, fmt.Errorf("there is no folder %s", q.Dir) // else the program would seem not to be there
+	}
+	vars := process.Inherited(r.cfg.Environ())
+	for _, env := range q.Env {
+		maps.Copy(vars, env)
+	}
+	ctx, stop := context.WithCancelCause(ctx)
+	defer stop(nil)
+	defer context.AfterFunc(r.life, func() { stop(tool.ErrClosed) })()
+	ctx, cancel := context.WithTimeoutCause(ctx, cmp.Or(q.Timeout, DefaultTimeout), errTime)
+	defer cancel()
+	return process.Run(ctx, process.Program{
+		Argv: q.Argv, Shell: q.Shell, Dir: q.Dir, Env: process.Environ(vars), Stdin: []byte(q.Stdin), MaxBytes: maxBytes, Grace: grace, Started: q.Started,
+	})
+}
+
+// Result words an outcome. why says what ended the program, if that was not the program itself.
+func (r *Runner) Result(o process.Outcome, why string) tool.Result {
+	a := Answer{ExitCode: o.Code, Stdout: r.red.Text(o.Stdout), Stderr: r.red.Text(o.Stderr), TimedOut: why != "", Dropped: o.Dropped}
+	var parts []string
+	if text := strings.TrimRight(a.Stdout, "\n"); text != "" {
+		parts = append(parts, text)
+	}
+	if text := strings.TrimRight(a.Stderr, "\n"); text != "" {
+		parts = append(parts, "[standard error]\n"+text)
+	}
+	failed := o.Code != 0 || why != ""
+	switch {
+	case why != "":
+		parts = append(parts, "["+why+"]")
+	case failed:
+		parts = append(parts, "["+o.State+"]")
+	case len(parts) == 0:
+		parts = append(parts, "[no output]")
+	}
+	b, err := json.Marshal(a)
+	if err != nil {
+		b = nil // numbers and text marshal
+	}
+	return tool.Result{Text: strings.Join(parts, "\n"), IsError: failed, Structured: b}
+}
+
+// Close ends all programs and waits for their end.
+func (r *Runner) Close() {
+	r.mu.Lock()
+	r.shut = true
+	r.mu.Unlock()
+	r.end()
+	r.calls.Wait()
+}

@@ -1,0 +1,201 @@
+package script
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"runtime"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/hocket-run/hocket/internal/chat"
+	"github.com/hocket-run/hocket/internal/tool"
+	"github.com/hocket-run/hocket/internal/tool/command"
+)
+
+// maxValueBytes bounds one argument: systems refuse variables and words that are longer.
+const maxValueBytes = 100_000
+
+// Type opens toolsets of type `script`.
+func Type(cfg command.Config) tool.Type {
+	return tool.Type{Open: func(spec tool.Spec) (tool.Toolset, error) { return New(cfg, spec) }}
+}
+
+// options are the keys of the type. Env and WorkingDir hold for all scripts, whose own win.
+type options struct {
+	Shell      map[string]tool.Script `json:"shell"`
+	Env        tool.Variables         `json:"env"`
+	WorkingDir string                 `json:"working_dir"`
+}
+
+// Toolset is the declared commands. It implements [tool.Toolset].
+type Toolset struct {
+	name   string
+	runner *command.Runner
+	tools  []tool.Tool
+
+	mu     sync.Mutex
+	closed bool
+}
+
+// New makes the toolset that spec describes. It starts nothing. Errors: *tool.UntrustedError; *tool.Error for options that are none.
+func New(cfg command.Config, spec tool.Spec) (*Toolset, error) {
+	if err := spec.CheckTrusted(); err != nil {
+		return nil, err
+	}
+	t := &Toolset{name: spec.Title(), runner: command.New(cfg)}
+	if err := t.read(spec); err != nil {
+		return nil, tool.Errorf(tool.KindFailed, t.name, "toolset %q: %w", t.name, err)
+	}
+	return t, nil
+}
+
+func (t *Toolset) read(spec tool.Spec) error {
+	var o options
+	if len(spec.Options) > 0 {
+		dec := json.NewDecoder(bytes.NewReader(spec.Options))
+		dec.DisallowUnknownFields()
+		if err := dec.Decode(&o); err != nil {
+			return err
+		}
+	}
+	if len(o.Shell) == 0 {
+		return errors.New("no commands are declared under the key shell")
+	}
+	common, err := t.runner.Expand(o.Env)
+	if err != nil {
+		return err
+	}
+	for _, name := range slices.Sorted(maps.Keys(o.Shell)) {
+		sc := o.Shell[name]
+		if problems := sc.Problems(name, runtime.GOOS == "windows"); len(problems) > 0 {
+			return errors.New(strings.Join(problems, "; "))
+		}
+		own, err := t.runner.Expand(sc.Env)
+		if err != nil {
+			return fmt.Errorf("script %q: %w", name, err)
+		}
+		dir, err := t.runner.Folder(o.WorkingDir, sc.WorkingDir)
+		if err != nil {
+			return err
+		}
+		def, err := definition(name, sc)
+		if err != nil {
+			return err
+		}
+		t.tools = append(t.tools, scriptTool{set: t, script: sc, def: def, dir: dir, env: []map[string]string{common, own}, limit: command.Limit(spec.Timeout, 0)})
+	}
+	return nil
+}
+
+// definition tells a model of a script. The arguments are the properties of a schema; all must be given, unless the script says which.
+func definition(name string, sc tool.Script) (chat.ToolDef, error) {
+	required := sc.Required
+	if required == nil {
+		required = slices.Sorted(maps.Keys(sc.Args))
+	}
+	args := sc.Args
+	if args == nil {
+		args = map[string]json.RawMessage{}
+	}
+	params, err := json.Marshal(map[string]any{"type": "object", "properties": args, "required": append([]string{}, required...), "additionalProperties": false})
+	if err != nil {
+		return chat.ToolDef{}, fmt.Errorf("script %q: %w", name, err)
+	}
+	shown := sc.Cmd
+	if len(sc.Argv) > 0 {
+		shown = strings.Join(sc.Argv, " ")
+	}
+	return chat.ToolDef{Name: name, Description: cmp.Or(sc.Description, "Runs "+shown), Parameters: params}, nil
+}
+
+func (t *Toolset) Name() string { return t.name }
+
+func (t *Toolset) Tools(context.Context) ([]tool.Tool, error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.closed {
+		return nil, tool.ErrClosed
+	}
+	return slices.Clone(t.tools), nil
+}
+
+// Close ends all programs.
+func (t *Toolset) Close() error {
+	t.mu.Lock()
+	t.closed = true
+	t.mu.Unlock()
+	t.runner.Close()
+	return nil
+}
+
+type scriptTool struct {
+	set    *Toolset
+	script tool.Script
+	def    chat.ToolDef
+	dir    string
+	env    []map[string]string
+	limit  time.Duration
+}
+
+func (s scriptTool) Def() chat.ToolDef { return s.def }
+
+func (s scriptTool) Policy() tool.Policy { return cmp.Or(s.script.Policy, tool.PolicyAsk) }
+
+func (s scriptTool) Call(ctx context.Context, c tool.Call) (tool.Result, error) {
+	if ctx.Err() != nil {
+		return tool.Result{}, context.Cause(ctx)
+	}
+	values, err := s.values(c.Arguments)
+	if err != nil {
+		return tool.Result{Text: "the script was not run: " + err.Error(), IsError: true}, nil
+	}
+	q := command.Request{Shell: s.script.Cmd, Dir: s.dir, Env: append(slices.Clone(s.env), values), Timeout: s.limit}
+	if len(s.script.Argv) > 0 {
+		if q.Argv, err = s.script.Words(values); err != nil {
+			return tool.Result{Text: "the script was not run: " + err.Error(), IsError: true}, nil
+		}
+		q.Env = s.env
+	}
+	return s.set.runner.Run(ctx, q)
+}
+
+// values gives the arguments as text: strings as they are, other values as JSON writes them; null is none. Names that the script does not declare are
+// refused here too, whoever checked before: they would be variables.
+func (s scriptTool) values(raw json.RawMessage) (map[string]string, error) {
+	var args map[string]json.RawMessage
+	if len(raw) > 0 {
+		if err := json.Unmarshal(raw, &args); err != nil {
+			return nil, fmt.Errorf("read arguments: %w", err)
+		}
+	}
+	out := map[string]string{}
+	for _, name := range slices.Sorted(maps.Keys(args)) {
+		if _, ok := s.script.Args[name]; !ok {
+			return nil, fmt.Errorf("it has no argument %q", name)
+		}
+		value := string(args[name])
+		switch {
+		case value == "null":
+			continue
+		case strings.HasPrefix(value, `"`):
+			if err := json.Unmarshal(args[name], &value); err != nil {
+				return nil, fmt.Errorf("argument %q: %w", name, err)
+			}
+		}
+		switch {
+		case strings.Contains(value, "\x00"):
+			return nil, fmt.Errorf("argument %q holds a NUL character, which programs cannot be given", name)
+		case len(value) > maxValueBytes:
+			return nil, fmt.Errorf("argument %q has %d bytes, more than the limit of %d", name, len(value), maxValueBytes)
+		}
+		out[name] = value
+	}
+	return out, nil
+}

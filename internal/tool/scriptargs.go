@@ -1,0 +1,134 @@
+package tool
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// variable is a name that shells take for one of a variable; scriptName is one that providers take for one of a tool.
+var (
+	variable   = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
+	scriptName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_-]{0,63}$`)
+	// word is a word of argv that stands for an argument.
+	word = regexp.MustCompile(`^\{([^{}]*)\}$`)
+)
+
+// Variables that change what a shell or a program does rather than what it is told: no argument may have such a name.
+var (
+	reservedNames = []string{
+		"PATH", "HOME", "USER", "LOGNAME", "SHELL", "TERM", "LANG", "TZ", "TMPDIR", "TEMP", "TMP", "IFS", "ENV", "PS1", "PS2", "PS4", "CDPATH", "PWD", "OLDPWD", "SHELLOPTS",
+		"BASHOPTS", "GLOBIGNORE", "EDITOR", "VISUAL", "PAGER", "BROWSER", "PATHEXT", "COMSPEC", "SYSTEMROOT", "WINDIR", "APPDATA", "USERPROFILE", "HOSTALIASES", "NLSPATH",
+	}
+	reservedPrefixes = []string{
+		"LD_", "DYLD_", "LC_", "BASH_", "MALLOC_", "GLIBC_", "GCONV_", "GIT_", "SSH_", "PYTHON", "PERL", "RUBY", "NODE_", "NPM_", "JAVA_", "JDK_", "GO", "HOCKET_", "LESS", "DOCKER_",
+	}
+)
+
+// argumentProblem says why a name may not be one of a script's argument; "" where it may. Names in lower case are free, since variables differ by case
+// where there is a shell that could mind; Windows, where they do not, gets a reserved name from nobody: there they are refused in any case.
+func argumentProblem(name string, foldCase bool) string {
+	if foldCase {
+		name = strings.ToUpper(name)
+	}
+	switch {
+	case !variable.MatchString(name):
+		return fmt.Sprintf("argument %q cannot be the name of a variable: it has letters, digits and _, and does not begin with a digit", name)
+	case slices.Contains(reservedNames, name) || slices.ContainsFunc(reservedPrefixes, func(p string) bool { return strings.HasPrefix(name, p) }):
+		return fmt.Sprintf("argument %q has the name of a variable that changes what programs do; give it another name", name)
+	}
+	return ""
+}
+
+// Problems says what is wrong with a declared command of that name. foldCase tells that names of variables do not differ by case here. The order is
+// the same each time.
+func (s Script) Problems(name string, foldCase bool) []string {
+	var out []string
+	add := func(format string, args ...any) { out = append(out, fmt.Sprintf(format, args...)) }
+	if !scriptName.MatchString(name) {
+		add("script %q: the name has letters, digits, _ and -, at most 64, and begins with a letter or _", name)
+	}
+	switch {
+	case strings.TrimSpace(s.Cmd) == "" && len(s.Argv) == 0:
+		add("script %q needs a cmd or an argv", name)
+	case s.Cmd != "" && len(s.Argv) > 0:
+		add("script %q has both cmd and argv; one of them is the command", name)
+	}
+	for _, arg := range slices.Sorted(maps.Keys(s.Args)) {
+		if p := argumentProblem(arg, foldCase); p != "" {
+			add("script %q: %s", name, p)
+		}
+		if _, ok := s.Env[arg]; ok {
+			add("script %q: %q is both an argument and a variable of env", name, arg)
+		}
+		var property map[string]any
+		if json.Unmarshal(s.Args[arg], &property) != nil || property == nil {
+			add("script %q: argument %q must be a map, such as {type: string, description: ...}", name, arg)
+		}
+	}
+	for _, arg := range s.Required {
+		if _, ok := s.Args[arg]; !ok {
+			add("script %q requires %q, which is not among its args", name, arg)
+		}
+	}
+	for i, w := range s.Argv {
+		m := word.FindStringSubmatch(w)
+		_, known := s.Args[first(m)]
+		switch {
+		case m != nil && i == 0:
+			add("script %q: the program itself cannot be an argument", name)
+		case m != nil && !known:
+			add("script %q: argv names %s, which is not among its args", name, w)
+		case m == nil && s.mentions(w):
+			add("script %q: %q holds an argument within a word; an argument is a word of its own, such as \"{name}\"", name, w)
+		}
+	}
+	if s.Policy != "" && !s.Policy.Valid() {
+		add("script %q: policy must be retry, ask, skip or fail, got %q", name, s.Policy)
+	}
+	return out
+}
+
+// mentions tells whether a word holds an argument in braces.
+func (s Script) mentions(w string) bool {
+	for arg := range s.Args {
+		if strings.Contains(w, "{"+arg+"}") {
+			return true
+		}
+	}
+	return false
+}
+
+// Words gives the words of Argv with arguments in their places, each a word of its own whatever it holds. One that was not given leaves no word. The
+// error says which value is refused: one that a program would take for an option, unless the word -- stands before it.
+func (s Script) Words(values map[string]string) ([]string, error) {
+	var out []string
+	options := true
+	for _, w := range s.Argv {
+		m := word.FindStringSubmatch(w)
+		if m == nil {
+			options = options && w != "--"
+			out = append(out, w)
+			continue
+		}
+		value, ok := values[m[1]]
+		if !ok {
+			continue
+		}
+		if options && strings.HasPrefix(value, "-") {
+			return nil, fmt.Errorf("argument %q begins with a dash, and the program would take it for an option", m[1])
+		}
+		out = append(out, value)
+	}
+	return out, nil
+}
+
+func first(m []string) string {
+	if m == nil {
+		return ""
+	}
+	return m[1]
+}

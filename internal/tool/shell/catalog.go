@@ -1,0 +1,52 @@
+package shell
+
+import (
+	"encoding/json"
+
+	"github.com/hocket-run/hocket/internal/chat"
+	"github.com/hocket-run/hocket/internal/tool"
+)
+
+const (
+	cmdProperty     = `"cmd":{"type":"string","minLength":1,"description":"The command line"}`
+	cwdProperty     = `"cwd":{"type":"string","description":"Folder to run in; . unless said"}`
+	timeoutProperty = `"timeout":{"type":"number","exclusiveMinimum":0,"maximum":86400,"description":"Seconds after which it is ended; 30 unless said"}`
+	jobProperty     = `"job_id":{"type":"string","description":"Id of the job"}`
+)
+
+// object is a schema of an object whose required properties are those given.
+func object(properties, required string) json.RawMessage {
+	return json.RawMessage(`{"type":"object","properties":{` + properties + `},"required":[` + required + `],"additionalProperties":false}`)
+}
+
+// catalog are the tools in the order in which they are offered. Where the spec lists commands there is exec alone.
+var catalog = []entry{
+	{
+		def:    chat.ToolDef{Name: "shell", Description: "Runs a command line in the system's shell and gives its output", Parameters: object(cmdProperty+","+cwdProperty+","+timeoutProperty, `"cmd"`)},
+		policy: tool.PolicyAsk, run: run,
+	},
+	{
+		def: chat.ToolDef{
+			Name: "exec", Description: "Runs a program with arguments, without a shell, and gives its output",
+			Parameters: object(`"argv":{"type":"array","items":{"type":"string"},"minItems":1,"description":"The program and its arguments"},`+cwdProperty+
+				`,"stdin":{"type":"string","description":"What it can read from standard input"},`+timeoutProperty, `"argv"`),
+		},
+		policy: tool.PolicyAsk, run: run,
+	},
+	{
+		def:    chat.ToolDef{Name: "run_background_job", Description: "Starts a command line that goes on while you do other things, and gives the id of the job", Parameters: object(cmdProperty+","+cwdProperty, `"cmd"`)},
+		policy: tool.PolicyAsk, run: startJob,
+	},
+	{
+		def:    chat.ToolDef{Name: "list_background_jobs", Description: "Lists the jobs and how far they are", Parameters: object("", "")},
+		policy: tool.PolicyRetry, run: listJobs,
+	},
+	{
+		def:    chat.ToolDef{Name: "view_background_job", Description: "Gives the output of a job so far", Parameters: object(jobProperty, `"job_id"`)},
+		policy: tool.PolicyRetry, run: viewJob,
+	},
+	{
+		def:    chat.ToolDef{Name: "stop_background_job", Description: "Ends a job and everything that it started", Parameters: object(jobProperty, `"job_id"`)},
+		policy: tool.PolicyRetry, run: stopJob,
+	},
+}

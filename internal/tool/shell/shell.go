@@ -1,0 +1,182 @@
+package shell
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/hocket-run/hocket/internal/chat"
+	"github.com/hocket-run/hocket/internal/tool"
+	"github.com/hocket-run/hocket/internal/tool/command"
+)
+
+// Type opens toolsets of type `shell`.
+func Type(cfg command.Config) tool.Type {
+	return tool.Type{Open: func(spec tool.Spec) (tool.Toolset, error) { return New(cfg, spec) }}
+}
+
+// options are the keys of the type. Commands are the only programs that may be run, by their whole names; none: any.
+type options struct {
+	Env        tool.Variables `json:"env"`
+	WorkingDir string         `json:"working_dir"`
+	Commands   []string       `json:"commands"`
+}
+
+// Toolset is the programs of this machine. It implements [tool.Toolset] and [tool.Instructor].
+type Toolset struct {
+	name   string
+	opts   options
+	env    map[string]string
+	dir    string
+	limit  time.Duration // of the spec; 0: none
+	runner *command.Runner
+
+	mu     sync.Mutex
+	closed bool
+	jobs   jobs
+}
+
+// New makes the toolset that spec describes. It starts nothing. Errors: *tool.UntrustedError; *tool.Error for options that are none.
+func New(cfg command.Config, spec tool.Spec) (*Toolset, error) {
+	if err := spec.CheckTrusted(); err != nil {
+		return nil, err
+	}
+	t := &Toolset{name: spec.Title(), limit: spec.Timeout, runner: command.New(cfg)}
+	fail := func(err error) (*Toolset, error) {
+		return nil, tool.Errorf(tool.KindFailed, t.name, "toolset %q: %w", t.name, err)
+	}
+	if len(spec.Options) > 0 {
+		dec := json.NewDecoder(bytes.NewReader(spec.Options))
+		dec.DisallowUnknownFields()
+		if err := dec.Decode(&t.opts); err != nil {
+			return fail(err)
+		}
+	}
+	var err error
+	if t.env, err = t.runner.Expand(t.opts.Env); err != nil {
+		return fail(err)
+	}
+	if t.dir, err = t.runner.Folder(t.opts.WorkingDir); err != nil {
+		return fail(err)
+	}
+	return t, nil
+}
+
+func (t *Toolset) Name() string { return t.name }
+
+func (t *Toolset) Instructions() string {
+	if len(t.opts.Commands) > 0 {
+		return "## Programs\n\nWith exec you can run these programs in " + t.dir + ": " + strings.Join(t.opts.Commands, ", ") +
+			". Each word of argv reaches the program as it is; no shell reads it."
+	}
+	return "## Shell\n\nCommands run in " + t.dir + `, each in a shell of its own: folders and variables do not last from one to the next.
+- use exec where an argument comes from somewhere else: no shell reads its words
+- start what runs for long with run_background_job, and look at it with view_background_job; jobs end with the run`
+}
+
+func (t *Toolset) Tools(context.Context) ([]tool.Tool, error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.closed {
+		return nil, tool.ErrClosed
+	}
+	var out []tool.Tool
+	for _, e := range catalog {
+		if e.def.Name == "exec" || len(t.opts.Commands) == 0 {
+			out = append(out, shellTool{t, e})
+		}
+	}
+	return out, nil
+}
+
+// Close ends all programs, background jobs too.
+func (t *Toolset) Close() error {
+	t.mu.Lock()
+	t.closed = true
+	t.mu.Unlock()
+	t.runner.Close()
+	t.jobs.wait()
+	return nil
+}
+
+type arguments struct {
+	Cmd     string   `json:"cmd"`
+	Argv    []string `json:"argv"`
+	Cwd     string   `json:"cwd"`
+	Stdin   string   `json:"stdin"`
+	Timeout float64  `json:"timeout"`
+	JobID   string   `json:"job_id"`
+}
+
+// entry is one tool.
+type entry struct {
+	def    chat.ToolDef
+	policy tool.Policy
+	run    func(ctx context.Context, t *Toolset, key string, a arguments) (tool.Result, error)
+}
+
+type shellTool struct {
+	set *Toolset
+	entry
+}
+
+func (s shellTool) Def() chat.ToolDef { return s.def }
+
+func (s shellTool) Policy() tool.Policy { return s.policy }
+
+func (s shellTool) Call(ctx context.Context, c tool.Call) (tool.Result, error) {
+	if ctx.Err() != nil {
+		return tool.Result{}, context.Cause(ctx)
+	}
+	s.set.mu.Lock()
+	closed := s.set.closed
+	s.set.mu.Unlock()
+	if closed {
+		return tool.Result{}, tool.ErrClosed
+	}
+	var a arguments
+	if len(c.Arguments) > 0 {
+		if err := json.Unmarshal(c.Arguments, &a); err != nil {
+			return tool.Result{}, tool.Errorf(tool.KindInvalidArguments, c.Name, "read arguments: %w", err)
+		}
+	}
+	return s.run(ctx, s.set, c.Key, a)
+}
+
+// request makes a program of arguments.
+func (t *Toolset) request(a arguments) (command.Request, error) {
+	dir, err := t.runner.Folder(t.opts.WorkingDir, a.Cwd)
+	if err != nil {
+		return command.Request{}, err
+	}
+	return command.Request{
+		Argv: a.Argv, Shell: a.Cmd, Dir: dir, Env: []map[string]string{t.env}, Stdin: a.Stdin,
+		Timeout: command.Limit(t.limit, time.Duration(a.Timeout*float64(time.Second))),
+	}, nil
+}
+
+func run(ctx context.Context, t *Toolset, _ string, a arguments) (tool.Result, error) {
+	if refused, no := t.refuse(a); no {
+		return refused, nil
+	}
+	q, err := t.request(a)
+	if err != nil {
+		return tool.Result{}, err
+	}
+	return t.runner.Run(ctx, q)
+}
+
+// refuse keeps programs out that the spec does not list, and what is no program.
+func (t *Toolset) refuse(a arguments) (_ tool.Result, no bool) {
+	switch {
+	case len(a.Argv) == 0 && strings.TrimSpace(a.Cmd) == "" || len(a.Argv) > 0 && a.Argv[0] == "":
+		return tool.Result{Text: "no program is named", IsError: true}, true
+	case len(t.opts.Commands) > 0 && (len(a.Argv) == 0 || !slices.Contains(t.opts.Commands, a.Argv[0])):
+		return tool.Result{Text: "this program is not among those that may be run: " + strings.Join(t.opts.Commands, ", "), IsError: true}, true
+	}
+	return tool.Result{}, false
+}
