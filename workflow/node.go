@@ -46,6 +46,8 @@ type Node struct {
 	Retry *Retry `json:"retry,omitempty"`
 	// Timeout bounds one attempt of the step; 0: the driver's default for its calls.
 	Timeout Duration `json:"timeout,omitempty"`
+	// Budget bounds what the node uses; nil: the run's budget alone does.
+	Budget *Budget `json:"budget,omitempty"`
 	// First makes a fired port take only the first edge whose guard holds (S1-4). Default: every one.
 	First bool `json:"first,omitempty"`
 	// Recovery marks a node that an error handler may go to (S2-42).

@@ -87,6 +87,9 @@ func (p *printer) node(n *Node) {
 			p.line("retry", "maxRetries="+strconv.Itoa(r.MaxRetries), duration("delay", r.Delay), number("multiplier", r.Multiplier),
 				list("on", r.On), key("func", r.Func))
 		}
+		if b := n.Budget; b != nil {
+			p.facts([]string{"budget", number("maxTokens", b.MaxTokens), number("maxCostUSD", b.MaxCostUSD), number("maxCalls", b.MaxCalls)})
+		}
 		p.facts([]string{"step", duration("timeout", n.Timeout), flag("first", n.First), flag("recovery", n.Recovery), key("onError", n.OnError)})
 		p.facts([]string{"reads", list("nodes", n.Reads)})
 		for _, note := range n.Notes {

@@ -56,6 +56,14 @@ func (c *checker) checkNode(n *Node) {
 		}
 	}
 	c.negative(n, n.Timeout < 0, "timeout")
+	if b := n.Budget; b != nil {
+		if !slices.Contains([]Kind{KindAgent, KindTool, KindExec}, n.Kind) {
+			c.nodeErrorf(n, "foreign-spec", "is of kind %s, which calls no models and tools, and has a budget", n.Kind)
+		}
+		c.negative(n, b.MaxTokens < 0, "budget.maxTokens")
+		c.negative(n, badFloat(b.MaxCostUSD), "budget.maxCostUSD")
+		c.negative(n, b.MaxCalls < 0, "budget.maxCalls")
+	}
 	if r := n.Retry; r != nil {
 		c.negative(n, r.MaxRetries < 0, "retry.maxRetries")
 		c.negative(n, r.Delay < 0, "retry.delay")
@@ -265,10 +273,14 @@ func (c *checker) checkLimits() {
 		{"maxConcurrency", l.MaxConcurrency < 0}, // P31
 		{"maxTokens", l.MaxTokens < 0},
 		{"maxCostUSD", badFloat(l.MaxCostUSD)},
+		{"maxCalls", l.MaxCalls < 0},
 	} {
 		if v.bad {
 			c.errorf(span, "negative-limit", "%s must not be negative", v.name)
 		}
+	}
+	if !slices.Contains([]string{"", OnBudgetFail, OnBudgetPause}, l.OnBudget) {
+		c.errorf(span, "unknown-word", "limits.onBudget is %q, not one of %s, %s", l.OnBudget, OnBudgetFail, OnBudgetPause)
 	}
 }
 

@@ -171,18 +171,23 @@ func TestValidate(t *testing.T) {
 			`negative-limit: node "par": fork.maxConcurrency must not be negative`,
 		}},
 		{"negative limits", func(w *Workflow) {
-			w.Limits = Limits{MaxSteps: new(-1), MaxRounds: -1, MaxLoopIterations: -1, Timeout: -1, MaxTokens: -1, MaxCostUSD: math.NaN()}
+			w.Limits = Limits{MaxSteps: new(-1), MaxRounds: -1, MaxLoopIterations: -1, Timeout: -1, MaxTokens: -1, MaxCostUSD: math.NaN(), MaxCalls: -1, OnBudget: "wait"}
 		}, []string{
 			"negative-limit: maxSteps must not be negative", "negative-limit: maxRounds must not be negative",
 			"negative-limit: maxLoopIterations must not be negative", "negative-limit: timeout must not be negative",
 			"negative-limit: maxTokens must not be negative", "negative-limit: maxCostUSD must not be negative",
+			"negative-limit: maxCalls must not be negative", `unknown-word: limits.onBudget is "wait", not one of fail, pause`,
 		}},
 		{"D28: no steps at all is a limit", func(w *Workflow) { w.Limits.MaxSteps = new(0) }, nil},
 		{"negative values of nodes", func(w *Workflow) {
 			n := node(w, "gate")
 			n.Timeout, n.Wait.Deadline, n.Retry = -1, -1, &Retry{MaxRetries: -1, Delay: -1, Multiplier: -1}
+			n.Budget = &Budget{MaxTokens: -1, MaxCostUSD: -1, MaxCalls: -1}
 		}, []string{
-			`negative-limit: node "gate": timeout must not be negative`, `negative-limit: node "gate": retry.maxRetries must not be negative`,
+			`negative-limit: node "gate": timeout must not be negative`,
+			`foreign-spec: node "gate": is of kind wait, which calls no models and tools, and has a budget`, `negative-limit: node "gate": budget.maxTokens must not be negative`,
+			`negative-limit: node "gate": budget.maxCostUSD must not be negative`, `negative-limit: node "gate": budget.maxCalls must not be negative`,
+			`negative-limit: node "gate": retry.maxRetries must not be negative`,
 			`negative-limit: node "gate": retry.delay must not be negative`, `negative-limit: node "gate": retry.multiplier must not be negative`,
 			`negative-limit: node "gate": wait.deadline must not be negative`,
 		}},

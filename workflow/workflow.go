@@ -133,9 +133,12 @@ type Limits struct {
 	Timeout Duration `json:"timeout,omitempty"`
 	// MaxConcurrency bounds steps in flight; 0: no bound of the run's own.
 	MaxConcurrency int `json:"maxConcurrency,omitempty"`
-	// MaxTokens and MaxCostUSD are budgets; 0: none.
+	// MaxTokens, MaxCostUSD and MaxCalls (model calls and tool calls, by attempt) are budgets; 0: none.
 	MaxTokens  int64   `json:"maxTokens,omitempty"`
 	MaxCostUSD float64 `json:"maxCostUSD,omitempty"`
+	MaxCalls   int64   `json:"maxCalls,omitempty"`
+	// OnBudget says what happens where a budget is met: OnBudgetFail ("" too) or OnBudgetPause.
+	OnBudget string `json:"onBudget,omitempty"`
 }
 
 const (

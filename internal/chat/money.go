@@ -64,33 +64,53 @@ type Rate struct {
 	Reasoning  *Money `json:"reasoning,omitempty"`
 	// Long, where set, is the rate of calls with more than LongOver input tokens, for all of their tokens.
 	LongOver int64 `json:"longOver,omitempty"`
-	Long     *Rate `json:"long,omitempty"`
+	Long     *Tier `json:"long,omitempty"`
+}
+
+// Tier is a rate for calls of one size. Its fields are those of Rate.
+type Tier struct {
+	Input      Money  `json:"input,omitempty"`
+	Output     Money  `json:"output,omitempty"`
+	Cached     *Money `json:"cached,omitempty"`
+	CacheWrite *Money `json:"cacheWrite,omitempty"`
+	Reasoning  *Money `json:"reasoning,omitempty"`
+}
+
+// tier is that of a call with so many input tokens.
+func (r Rate) tier(input int64) Tier {
+	if r.Long != nil && input > r.LongOver {
+		return *r.Long
+	}
+	return Tier{r.Input, r.Output, r.Cached, r.CacheWrite, r.Reasoning}
 }
 
 // Cost gives what a call costs.
 func (r Rate) Cost(u Usage) Money {
-	if r.Long != nil && u.InputTokens > r.LongOver {
-		return r.Long.Cost(u)
-	}
+	t := r.tier(u.InputTokens)
 	// Parts that exceed their whole would be paid below nothing.
 	cached := min(u.CachedTokens, u.InputTokens)
 	written := min(u.CacheWriteTokens, u.InputTokens-cached)
 	reasoning := min(u.ReasoningTokens, u.OutputTokens)
-	return r.Input.times(u.InputTokens - cached - written).
-		Plus(or(r.Cached, r.Input).times(cached)).
-		Plus(or(r.CacheWrite, r.Input).times(written)).
-		Plus(r.Output.times(u.OutputTokens - reasoning)).
-		Plus(or(r.Reasoning, r.Output).times(reasoning))
+	return t.Input.times(u.InputTokens - cached - written).
+		Plus(or(t.Cached, t.Input).times(cached)).
+		Plus(or(t.CacheWrite, t.Input).times(written)).
+		Plus(t.Output.times(u.OutputTokens - reasoning)).
+		Plus(or(t.Reasoning, t.Output).times(reasoning))
+}
+
+// dearest gives the highest prices of input and of output in calls with up to so many input tokens.
+func (r Rate) dearest(input int64) (in, out Money) {
+	for _, t := range []Tier{r.tier(0), r.tier(input)} {
+		in = max(in, t.Input, or(t.Cached, t.Input), or(t.CacheWrite, t.Input))
+		out = max(out, t.Output, or(t.Reasoning, t.Output))
+	}
+	return in, out
 }
 
 // Most gives the most that a call with up to this many tokens can cost, however they are counted.
 func (r Rate) Most(input, output int64) Money {
-	most := max(r.Input, or(r.Cached, r.Input), or(r.CacheWrite, r.Input)).times(input).
-		Plus(max(r.Output, or(r.Reasoning, r.Output)).times(output))
-	if r.Long != nil && input > r.LongOver {
-		most = max(most, r.Long.Most(input, output))
-	}
-	return most
+	in, out := r.dearest(input)
+	return in.times(input).Plus(out.times(output))
 }
 
 // MostOutput gives how many tokens of output a call with this much input can have without costing more than have; below 0 where the input alone does.
@@ -100,10 +120,7 @@ func (r Rate) MostOutput(input int64, have Money) int64 {
 	if left < 0 {
 		return -1
 	}
-	each := max(r.Output, or(r.Reasoning, r.Output))
-	if r.Long != nil && input > r.LongOver {
-		each = max(each, r.Long.Output, or(r.Long.Reasoning, r.Long.Output))
-	}
+	_, each := r.dearest(input)
 	if each <= 0 {
 		return math.MaxInt64
 	}

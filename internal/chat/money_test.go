@@ -14,7 +14,7 @@ func TestRateCost(t *testing.T) {
 	t.Parallel()
 	rate := chat.Rate{
 		Input: 3_000_000, Output: 15_000_000, Cached: new(chat.Money(300_000)), CacheWrite: new(chat.Money(3_750_000)), Reasoning: new(chat.Money(20_000_000)),
-		LongOver: 200_000, Long: &chat.Rate{Input: 6_000_000, Output: 22_500_000},
+		LongOver: 200_000, Long: &chat.Tier{Input: 6_000_000, Output: 22_500_000},
 	}
 	for name, tc := range map[string]struct {
 		usage chat.Usage
@@ -57,7 +57,7 @@ func TestRateBoundsCost(t *testing.T) {
 		}
 		rate := chat.Rate{Input: money.Draw(t, "input"), Output: money.Draw(t, "output"), Cached: some("cached"), CacheWrite: some("write"), Reasoning: some("reasoning")}
 		if rapid.Bool().Draw(t, "long") {
-			rate.LongOver, rate.Long = rapid.Int64Range(1, 1000).Draw(t, "over"), &chat.Rate{Input: money.Draw(t, "long input"), Output: money.Draw(t, "long output")}
+			rate.LongOver, rate.Long = rapid.Int64Range(1, 1000).Draw(t, "over"), &chat.Tier{Input: money.Draw(t, "long input"), Output: money.Draw(t, "long output")}
 		}
 		tokens := rapid.Int64Range(0, 10_000)
 		in, out := tokens.Draw(t, "in"), tokens.Draw(t, "out")

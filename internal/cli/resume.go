@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -62,7 +61,7 @@ func (a *app) resumeCmd() *cobra.Command {
 	f.StringVar(&fl.node, "node", "", "`ID` of the node that waits")
 	f.IntVar(&fl.maxSteps, "max-steps", 0, "reopen a run that ended by its step limit, with `N` steps in all")
 	f.DurationVar(&fl.timeout, "timeout", 0, "reopen a run that ended by its time limit, with this much running time in all (`DURATION`)")
-	f.StringVar(&fl.budget, "budget", "", "reopen a run that ended by its budget, with `AMOUNT` in all: tokens such as 200000, or money such as 2.50usd")
+	f.StringVar(&fl.budget, "budget", "", "let a run that met its budget go on, with `AMOUNT` in all: "+amounts)
 	fl.files.add(c)
 	f.BoolVar(&fl.json, "json", false, "print the run object instead of the final output")
 	f.BoolVar(&fl.events, "events", false, "print every event as one JSON line while the run goes on")
@@ -130,16 +129,23 @@ func (fl *resumeFlags) limits(c *cobra.Command) (l workflow.Limits, reopens bool
 	}
 	if c.Flags().Changed("budget") {
 		reopens = true
-		if money, ok := strings.CutSuffix(strings.ToLower(fl.budget), "usd"); ok {
-			l.MaxCostUSD, err = strconv.ParseFloat(strings.TrimSpace(money), 64)
-		} else {
-			l.MaxTokens, err = strconv.ParseInt(fl.budget, 10, 64)
+		budget, err := parseBudget(fl.budget)
+		if err != nil {
+			return l, true, err
 		}
-		if err != nil || l.MaxTokens < 0 || l.MaxCostUSD < 0 || math.IsInf(l.MaxCostUSD, 0) || l.MaxTokens == 0 && !(l.MaxCostUSD > 0) {
-			return l, true, mustBe("budget", "a number of tokens, or money such as 2.50usd", fl.budget)
-		}
+		l.MaxTokens, l.MaxCostUSD, l.MaxCalls = budget.MaxTokens, budget.MaxCostUSD, budget.MaxCalls
 	}
 	return l, reopens, nil
+}
+
+const amounts = "tokens such as 200000, money such as 2.50USD, or calls such as 100calls"
+
+func parseBudget(text string) (workflow.Limits, error) {
+	l, err := workflow.ParseBudget(text)
+	if err != nil {
+		return l, mustBe("budget", amounts, text)
+	}
+	return l, nil
 }
 
 func (a *app) resume(c *cobra.Command, fl *resumeFlags, run string) error {

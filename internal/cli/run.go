@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -35,6 +36,7 @@ type runFlags struct {
 	maxSteps   int
 	timeout    time.Duration
 	maxConc    int
+	budgets    []string
 	runID      string
 	context    bool // exec: print the step context
 }
@@ -114,6 +116,7 @@ func (a *app) addRunFlags(c *cobra.Command, fl *runFlags) {
 	f.IntVar(&fl.maxSteps, "max-steps", 0, "at most `N` steps, whatever the document says")
 	f.DurationVar(&fl.timeout, "timeout", 0, "at most this much running time (`DURATION`), such as 90s")
 	f.IntVar(&fl.maxConc, "max-concurrency", 0, "at most `N` steps at once")
+	f.StringArrayVar(&fl.budgets, "budget", nil, "at most this `AMOUNT` for the run: "+amounts+" (repeatable, one of each)")
 	f.StringVar(&fl.runID, "run-id", "", "`ID` of the run; it must be new")
 	must(c.MarkFlagFilename("record"))
 }
@@ -138,6 +141,13 @@ func (fl *runFlags) limits(c *cobra.Command) (workflow.Limits, error) {
 			return l, mustBe("max-concurrency", "1 or more", strconv.Itoa(fl.maxConc))
 		}
 		l.MaxConcurrency = fl.maxConc
+	}
+	for _, text := range fl.budgets {
+		b, err := parseBudget(text)
+		if err != nil {
+			return l, err
+		}
+		l.MaxTokens, l.MaxCostUSD, l.MaxCalls = cmp.Or(b.MaxTokens, l.MaxTokens), cmp.Or(b.MaxCostUSD, l.MaxCostUSD), cmp.Or(b.MaxCalls, l.MaxCalls)
 	}
 	return l, nil
 }

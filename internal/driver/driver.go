@@ -50,6 +50,8 @@ type Spec struct {
 	Input engine.Value
 	// Limits win over the workflow's where they are set.
 	Limits workflow.Limits
+	// Prices are recorded with the run, for its budgets of money: engine.RunCreated.Prices.
+	Prices []engine.Price
 	// Model overrides the model of every agent (D26); "" overrides none. It is kept for whoever resumes the run.
 	Model string
 	// Meta is kept with the run: target ids, branch, definition version. Keys that begin with `hocket.` are the driver's, and

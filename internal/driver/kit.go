@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -148,6 +149,9 @@ func (k *Kit) request(ctx context.Context, info *Info, c *engine.CallModel) (mod
 	}
 	req.Agent = a.Title()
 	req.Params = params(a.Params)
+	if c.MaxOutput > 0 {
+		req.Params = within(req.Params, c.MaxOutput)
+	}
 	if a.Output != nil {
 		req.Schema = &model.Schema{Name: a.Output.Name, JSON: a.Output.Schema, Strict: a.Output.Strict}
 	}
@@ -186,6 +190,25 @@ func (k *Kit) modelOf(info *Info, c *engine.CallModel) string {
 		return c.Model
 	}
 	return k.DefaultModel
+}
+
+// within bounds an answer, reasoning included, by what a budget leaves for it. A thinking budget that leaves nothing for the answer is left out, and so
+// are options of the provider that would set another bound.
+func within(p model.Params, most int64) model.Params {
+	if t := p.ThinkingBudget; t != nil && *t > 0 {
+		if most > 2**t {
+			most -= *t // adapters put it on top
+		} else {
+			p.ThinkingBudget = nil
+		}
+	}
+	p.MaxTokens = &most
+	p.ProviderOptions = maps.Clone(p.ProviderOptions)
+	maps.DeleteFunc(p.ProviderOptions, func(path string, _ json.RawMessage) bool {
+		last := path[strings.LastIndex(path, ".")+1:]
+		return slices.Contains([]string{"max_tokens", "max_completion_tokens", "max_output_tokens", "maxOutputTokens"}, last)
+	})
+	return p
 }
 
 func params(p workflow.ModelParams) model.Params {

@@ -20,12 +20,13 @@ func (r *Run) ask(id, fr int, added ...chat.Message) {
 		r.frameFailed(id, fr, Failure{Code: CodeMaxTurns, Message: fmt.Sprintf("agent %s did not finish within %d turns", a.Title(), a.Turns())}, r.failStep)
 		return
 	}
-	if r.overBudget(id) {
+	reserved, ok := r.reserve(id, fr, r.modelOf(id, fr), added)
+	if !ok {
 		return
 	}
 	r.emitStep(id, &ModelCalled{
 		Call: r.callID(id, fr, r.step(id).Calls+1), Attempt: 1, Frame: fr, Agent: a.ID, Model: r.modelOf(id, fr),
-		Conversation: f.Conv, Length: len(r.s.Convs[f.Conv]) + len(added), Added: added,
+		Conversation: f.Conv, Length: len(r.s.Convs[f.Conv]) + len(added), Added: added, Reserved: reserved,
 	})
 }
 
@@ -128,6 +129,9 @@ func (r *Run) callTool(id, fr int, tc chat.ToolCall) {
 	}
 	sub, ok := a.subs[tc.Name]
 	if !ok {
+		if !r.mayCallTool(id) {
+			return
+		}
 		r.emitStep(id, &ToolCalled{Call: r.callID(id, fr, r.step(id).Calls+1), Attempt: 1, Frame: fr, Tool: tc.Name, ToolCallID: tc.ID})
 		return
 	}

@@ -49,20 +49,24 @@ func (r *Run) applyCall(ev *Event) error {
 	case *ModelCalled:
 		return r.applyModelCalled(ev, d)
 	case *ModelReplied:
-		r.s.Tally.add(d.Usage, d.CostUSD)
+		r.spend(ev, d.Call, d.Usage, d.CostUSD, false)
 		c, err := r.endCall(ev, d.Call, callModel, d.Late)
 		if c == nil {
 			return err
 		}
+		if fr := &r.step(c.Step).Agent.Frames[c.Frame]; d.Usage != nil {
+			fr.Input, fr.Seen = d.Usage.InputTokens, c.Length
+		}
 		r.applyReply(c, &d.Message)
 	case *ModelFailed:
-		r.s.Tally.add(d.Usage, d.CostUSD)
+		r.spend(ev, d.Call, d.Usage, d.CostUSD, isFree(d.Error.Code))
 		return r.failCall(ev, d.Call, callModel, d.Late)
 	case *ToolCalled:
 		if err := r.beginCall(ev, d.Call, call{Kind: callTool, Frame: d.Frame, Attempt: d.Attempt, Tool: d.Tool, ToolID: d.ToolCallID, Args: d.Arguments}); err != nil {
 			return err
 		}
 		r.s.Calls[d.Call].Args = d.Arguments
+		r.charge(ev, spending{Calls: 1})
 	case *ToolReturned:
 		if d.Call == "" { // answered by the engine itself
 			return r.answerTurn(ev, d.Frame, turnCall{ID: d.ToolCallID, Text: d.Text, Err: d.IsError})
@@ -115,9 +119,10 @@ func (r *Run) applyModelCalled(ev *Event, d *ModelCalled) error {
 	}
 	fr := &st.Agent.Frames[d.Frame]
 	fresh := r.s.Calls[d.Call] == nil
-	if err := r.beginCall(ev, d.Call, call{Kind: callModel, Frame: d.Frame, Attempt: d.Attempt}); err != nil {
+	if err := r.beginCall(ev, d.Call, call{Kind: callModel, Frame: d.Frame, Attempt: d.Attempt, Reserved: d.Reserved}); err != nil {
 		return err
 	}
+	r.charge(ev, spending{Calls: 1})
 	if len(d.Added) > 0 {
 		fr.Repairs++
 		r.conv(fr.Conv, d.Added...)
@@ -254,10 +259,10 @@ func (r *Run) applyWait(ev *Event) error {
 			return r.diverge(ev, "step %d does not exist", ev.Step)
 		}
 		r.s.Waits = append(r.s.Waits, wait{ID: d.Wait, Step: ev.Step, Kind: d.Kind, Prompt: d.Prompt, Options: d.Options, Call: d.Call, Since: ev.At, Deadline: d.Deadline,
-			Tool: d.Tool, Args: d.Arguments, Binding: d.Binding, Changed: d.Changed, Schema: d.Schema})
+			Tool: d.Tool, Args: d.Arguments, Binding: d.Binding, Changed: d.Changed, Schema: d.Schema, Limit: d.Limit})
 		r.s.Open++
 		r.s.Drain = drain{}
-		if d.Call == "" {
+		if d.Call == "" && d.Limit == nil {
 			r.step(ev.Step).Wait = d.Wait
 		} else if c := r.s.Calls[d.Call]; c != nil {
 			r.setCall(c, callAsking)
@@ -274,6 +279,9 @@ func (r *Run) applyWait(ev *Event) error {
 			return r.diverge(ev, "wait %s is not open", d.Wait)
 		}
 		w.Answer, w.Args = d, nil
+		if d.Limits != nil {
+			r.s.Limits = *d.Limits
+		}
 		if c := r.s.Calls[w.Call]; c != nil {
 			switch {
 			case w.Binding == "" && expr.Text(d.Answer) == "retry":
@@ -283,15 +291,15 @@ func (r *Run) applyWait(ev *Event) error {
 				r.setCall(c, callDue)
 			}
 		}
-		if w.Call == "" && r.stepScope(w.Step).Flow == 0 && r.stepNode(w.Step).ID == r.plan.root.w.Rules.Handoff {
+		if w.ofNode() && r.stepScope(w.Step).Flow == 0 && r.stepNode(w.Step).ID == r.plan.root.w.Rules.Handoff {
 			r.s.Used, r.s.Active, r.s.Trips = 0, 0, nil // steps and clock start again (S3-15)
 		}
-		if r.plan.root.w.Rules.SharedConversation && w.Call == "" && w.Kind == workflow.WaitQuestion {
+		if r.plan.root.w.Rules.SharedConversation && w.ofNode() && w.Kind == workflow.WaitQuestion {
 			r.conv(sharedConv, chat.Message{Role: chat.RoleUser, Text: expr.Text(d.Answer)})
 		}
 		r.s.Open--
 		delete(r.s.Timers, waitTimer(d.Wait))
-		if r.plan.root.w.Rules.HoldWhilePaused && (w.Call == "" || w.Binding != "") {
+		if r.plan.root.w.Rules.HoldWhilePaused && (w.ofNode() || w.Binding != "") {
 			st := r.step(w.Step)
 			st.Group = -w.Step
 			if !r.s.Drain.On {

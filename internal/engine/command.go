@@ -32,6 +32,8 @@ type CallModel struct {
 	Tools []chat.ToolDef
 	// Timeout bounds the attempt; 0: the driver's default (P11).
 	Timeout time.Duration
+	// MaxOutput is what a budget leaves for the answer, reasoning included; 0: no budget does.
+	MaxOutput int64
 }
 
 // CallTool asks for one tool call.

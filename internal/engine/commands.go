@@ -132,6 +132,9 @@ func (r *Run) command(key string, c *call) Command {
 			System: r.system(c.Step, c.Frame), Conversation: fr.Conv, Messages: slices.Clip(msgs[:c.Length]),
 			Tools: r.toolDefs(c.Step, c.Frame), Timeout: limit,
 		}
+		if c.Reserved != nil {
+			cmd.MaxOutput = c.Reserved.Output
+		}
 		if fr.named(a) {
 			cmd.Messages = renderShared(cmd.Messages, a)
 		}

@@ -40,6 +40,7 @@ const (
 	CodeNoProgress        = "no_progress"
 	CodeTimeout           = "timeout"
 	CodeBudget            = "budget"
+	CodeNodeBudget        = "node_budget"
 	CodeOscillation       = "oscillation"
 	CodeNoRoute           = "no_route"
 	CodeCondition         = "condition"

@@ -42,9 +42,11 @@ type RunCreated struct {
 	Digest string `json:"digest"`
 	Input  Value  `json:"input,omitempty"`
 	// Limits are those in force: the definition's under the flags of the run.
-	Limits     workflow.Limits `json:"limits"`
-	ParentRun  string          `json:"parentRun,omitempty"`
-	ForkedFrom string          `json:"forkedFrom,omitempty"`
+	Limits workflow.Limits `json:"limits"`
+	// Prices are those of the models of the run. What is not here is not known.
+	Prices     []Price `json:"prices,omitempty"`
+	ParentRun  string  `json:"parentRun,omitempty"`
+	ForkedFrom string  `json:"forkedFrom,omitempty"`
 	// Facts are texts that agents may have put behind their system prompts, by the names FactDate, FactEnvironment and FactFile: facts of the world
 	// as they were when the run began.
 	Facts map[string]string `json:"facts,omitempty"`
@@ -58,6 +60,12 @@ const (
 	FactEnvironment = "environment"
 	FactFile        = "file:"
 )
+
+// Price is what a model costs, under the reference by which calls of the run name it; "" is the model of agents without one.
+type Price struct {
+	Model string    `json:"model"`
+	Rate  chat.Rate `json:"rate"`
+}
 
 // RunStarted says that the entry received the input.
 type RunStarted struct{}
@@ -178,6 +186,16 @@ type ModelCalled struct {
 	Conversation string         `json:"conversation"`
 	Length       int            `json:"length"`
 	Added        []chat.Message `json:"added,omitempty"`
+	// Reserved is what a budget keeps for the call; nil: no budget does.
+	Reserved *Reserved `json:"reserved,omitempty"`
+}
+
+// Reserved is a number of tokens that a call may use. The provider is asked to stop at Output. Bound names the budget, `run` or `node`, that left
+// no more, so that an answer that is cut there met it; "": the agent's own bound is met first.
+type Reserved struct {
+	Input  int64  `json:"input"`
+	Output int64  `json:"output"`
+	Bound  string `json:"bound,omitempty"`
 }
 
 // ModelReplied is the answer. Late: the call was cancelled before; the answer counts for usage only (D10).
@@ -345,6 +363,8 @@ type WaitOpened struct {
 	Changed bool `json:"changed,omitempty"`
 	// Schema is what the answer to a held question must fit; nil: anything.
 	Schema Value `json:"schema,omitempty"`
+	// Limit is the budget about which is asked; nil for all other questions.
+	Limit *LimitReached `json:"limit,omitempty"`
 }
 
 // WaitAnswered records an answer. For approvals Decision is `approve` or `reject`; for questions Answer is the value.
@@ -353,6 +373,8 @@ type WaitAnswered struct {
 	Decision string `json:"decision,omitempty"`
 	Note     string `json:"note,omitempty"`
 	Answer   Value  `json:"answer,omitempty"`
+	// Limits are those that the answer to a question about a budget makes.
+	Limits *workflow.Limits `json:"limits,omitempty"`
 }
 
 // WaitClosed says that a wait will take no answer any more. Reason is `cancelled`, `deadline` or `ended`.
@@ -371,7 +393,8 @@ type SignalRaised struct {
 	At time.Time `json:"at,omitzero"`
 }
 
-// LimitReached says which bound was met: `max_steps`, `max_loop_iterations`, `max_rounds`, `max_turns`, `no_progress`, `timeout`, `budget`, `oscillation`.
+// LimitReached says which bound was met: `max_steps`, `max_loop_iterations`, `max_rounds`, `max_turns`, `no_progress`, `timeout`,
+// `budget`, `node_budget`, `oscillation`.
 type LimitReached struct {
 	Limit string `json:"limit"`
 	Max   int64  `json:"max"`

@@ -53,7 +53,9 @@ func (r *Run) fits(ev *Event) error {
 	case *WaitOpened:
 		why = r.oddWait(ev, d)
 	case *WaitAnswered:
-		why = r.oddWaitEnd(ev, d.Wait)
+		if why = r.oddWaitEnd(ev, d.Wait); why == "" && d.Limits != nil && r.wait(d.Wait).Limit == nil {
+			why = "it is no answer about a budget"
+		}
 	case *WaitClosed:
 		why = r.oddWaitEnd(ev, d.Wait)
 	default:
@@ -288,6 +290,9 @@ func (r *Run) oddFrame(ev *Event, old *call) string {
 	switch d := ev.Data.(type) {
 	case *ModelCalled:
 		fr := r.frame(ev.Step, d.Frame)
+		if v := d.Reserved; v != nil && (v.Input < 0 || v.Output < 1) {
+			return "it reserves nothing"
+		}
 		if d.Conversation != fr.Conv || d.Agent != fr.Agent {
 			return "frame " + strconv.Itoa(d.Frame) + " is another agent's"
 		}
@@ -340,6 +345,12 @@ func (r *Run) oddWait(ev *Event, d *WaitOpened) string {
 		return "the step is not at work"
 	case r.wait(d.Wait) != nil:
 		return "wait " + d.Wait + " exists already"
+	}
+	if d.Limit != nil {
+		if d.Call != "" || d.Kind != workflow.WaitQuestion || !effect(r.stepNode(ev.Step).Kind) {
+			return "the step has no budget"
+		}
+		return ""
 	}
 	if d.Call != "" {
 		if c := r.s.Calls[d.Call]; c == nil || c.Step != ev.Step || c.Kind != callTool || c.State != callOpen && c.State != callFailed || d.Binding == "" && d.Kind != workflow.WaitQuestion {

@@ -18,13 +18,15 @@ const (
 // advance decides until nothing more can go on, then pauses or ends the run.
 func (r *Run) advance() {
 	for r.broken == nil {
-		if r.resumeDue() || r.startReady() || r.closeScopes() || r.fireJoins() {
+		if r.resumeDue() || r.askHeld() || r.startReady() || r.closeScopes() || r.fireJoins() {
 			continue
 		}
-		break
+		r.unsent()
+		if !r.askHeld() { // what was never sent has freed its reservation
+			break
+		}
 	}
 	if r.broken == nil {
-		r.unsent()
 		r.rest()
 	}
 }
@@ -190,6 +192,9 @@ func (r *Run) begin(id int, n *node) {
 	case workflow.KindAgent:
 		r.ask(id, r.step(id).Agent.Root)
 	case workflow.KindTool:
+		if !r.mayCallTool(id) {
+			return
+		}
 		r.emitStep(id, &ToolCalled{Call: r.callID(id, 0, 1), Attempt: r.step(id).Tries + 1, Tool: n.Tool.Tool, Arguments: r.toolArgs(id)})
 	case workflow.KindFunc:
 		r.emitStep(id, r.mem.asked.put(FuncCalled{Call: r.callID(id, 0, 1), Attempt: r.step(id).Tries + 1, Func: n.Func.Func}))

@@ -90,6 +90,12 @@ func mergeLimits(base, over workflow.Limits) workflow.Limits {
 	if over.MaxCostUSD > 0 {
 		base.MaxCostUSD = over.MaxCostUSD
 	}
+	if over.MaxCalls > 0 {
+		base.MaxCalls = over.MaxCalls
+	}
+	if over.OnBudget != "" {
+		base.OnBudget = over.OnBudget
+	}
 	return base
 }
 
@@ -105,6 +111,10 @@ func (r *Run) handleModel(d ModelResult) {
 		if !late {
 			r.modelFailed(key, c, f)
 		}
+		return
+	}
+	if c.Reserved != nil && c.Reserved.Bound != "" && d.Stop == stopLength && !late {
+		r.cutShort(key, c, d)
 		return
 	}
 	m := cleanMessage(d.Message)
@@ -268,12 +278,18 @@ func (r *Run) timeUp() {
 func (r *Run) again(key string, c *call, model string) {
 	switch c.Kind {
 	case callModel:
-		if r.overBudget(c.Step) {
+		fr := r.frame(c.Step, c.Frame)
+		reserved, ok := r.reserve(c.Step, c.Frame, model, nil)
+		if !ok {
 			return
 		}
-		fr := r.frame(c.Step, c.Frame)
-		r.emitStep(c.Step, &ModelCalled{Call: key, Attempt: c.Attempt + 1, Frame: c.Frame, Agent: fr.Agent, Model: model, Conversation: fr.Conv, Length: len(r.s.Convs[fr.Conv])})
+		r.emitStep(c.Step, &ModelCalled{
+			Call: key, Attempt: c.Attempt + 1, Frame: c.Frame, Agent: fr.Agent, Model: model, Conversation: fr.Conv, Length: len(r.s.Convs[fr.Conv]), Reserved: reserved,
+		})
 	case callTool:
+		if !r.mayCallTool(c.Step) {
+			return
+		}
 		r.emitStep(c.Step, &ToolCalled{Call: key, Attempt: c.Attempt + 1, Frame: c.Frame, Tool: c.Tool, ToolCallID: c.ToolID, Arguments: c.Args})
 	default:
 		r.emitStep(c.Step, &FuncCalled{Call: key, Attempt: c.Attempt + 1, Func: c.Tool})

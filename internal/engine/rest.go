@@ -2,10 +2,8 @@ package engine
 
 import (
 	"fmt"
-	"slices"
 
 	"github.com/hocket-run/hocket/internal/chat"
-	"github.com/hocket-run/hocket/workflow"
 )
 
 // rest pauses or ends the run where nothing is left to do or to wait for.
@@ -121,23 +119,28 @@ func (r *Run) settling() bool {
 }
 
 // abandon gives up on cancelled calls: what they used stays unknown.
-func (r *Run) abandon(why string) { r.abandonSince(0, why) }
+func (r *Run) abandon(why string) { r.abandonSince(0, why, nil) }
 
 // unsent settles calls that this activation cancels before anybody is asked to make them: no result of them will ever come.
 func (r *Run) unsent() {
 	if r.late > 0 && len(r.out) > 0 {
-		r.abandonSince(r.out[0].Seq, "it was cancelled before it was made")
+		r.abandonSince(r.out[0].Seq, "it was cancelled before it was made", &chat.Usage{})
 	}
 }
 
-// abandonSince gives up on the cancelled calls that were asked for by event seq or later.
-func (r *Run) abandonSince(seq uint64, why string) {
+// abandonSince gives up on the cancelled calls that were asked for by event seq or later. used is what each model call of them used, nil where that is
+// not known.
+func (r *Run) abandonSince(seq uint64, why string, used *chat.Usage) {
+	var cost *float64
+	if used != nil {
+		cost = new(float64)
+	}
 	f := Failure{Code: CodeCancelled, Message: why}
 	for _, key := range r.sortedCalls(func(c *call) bool { return c.State == callCancelled && c.Seq >= seq }) {
 		c := r.s.Calls[key]
 		switch c.Kind {
 		case callModel:
-			r.emitStep(c.Step, &ModelFailed{Call: key, Attempt: c.Attempt, Error: f, Late: true})
+			r.emitStep(c.Step, &ModelFailed{Call: key, Attempt: c.Attempt, Error: f, Usage: used, CostUSD: cost, Late: true})
 		case callTool:
 			r.emitStep(c.Step, &ToolFailed{Call: key, Attempt: c.Attempt, Error: f, Late: true})
 		default:
@@ -211,23 +214,6 @@ func (r *Run) limitAt(code string, most int64, path string, from int) {
 	r.emit(from, node, &EdgeTaken{Edge: -1, To: w.Rules.Handoff, Token: r.s.Tokens + 1})
 }
 
-// overBudget ends the run before a call that would be beyond its budget (P20).
-func (r *Run) overBudget(id int) bool {
-	l := r.s.Limits
-	used := r.s.Tally.Usage.InputTokens + r.s.Tally.Usage.OutputTokens
-	switch {
-	case r.s.Ending != nil:
-		return r.s.Ending.Limit && r.s.Limit == CodeBudget
-	case l.MaxTokens > 0 && used >= l.MaxTokens:
-		r.emitStep(id, &LimitReached{Limit: CodeBudget, Max: l.MaxTokens, Detail: "tokens"})
-	case l.MaxCostUSD > 0 && r.s.Tally.Cost >= chat.ToMoney(l.MaxCostUSD):
-		r.emitStep(id, &LimitReached{Limit: CodeBudget, Max: int64(l.MaxCostUSD * 1e6), Detail: "micro-USD"})
-	default:
-		return false
-	}
-	return true
-}
-
 // limitFailure words the failure of a run that met a limit.
 func (r *Run) limitFailure(d *LimitReached, node string) Failure {
 	f := Failure{Code: d.Limit, Node: node}
@@ -248,47 +234,4 @@ func (r *Run) limitFailure(d *LimitReached, node string) Failure {
 		f.Message = fmt.Sprintf("limit %s of %d reached", d.Limit, d.Max)
 	}
 	return f
-}
-
-// goOn makes the model calls that a budget withheld, after the run was reopened.
-func (r *Run) goOn() {
-	for _, key := range r.sortedCalls(func(c *call) bool { return c.State == callFailed }) {
-		c := r.s.Calls[key]
-		r.again(key, c, c.Model)
-	}
-	for _, id := range slices.Clone(r.s.Running) {
-		st := r.step(id)
-		if st.Agent == nil || r.stepNode(id).Kind != workflow.KindAgent {
-			continue
-		}
-		for fr := range st.Agent.Frames {
-			if r.broken != nil || r.step(id).Status != stepRunning {
-				break
-			}
-			if !r.frameIdle(id, fr) {
-				continue
-			}
-			f := r.frame(id, fr)
-			if msgs := r.s.Convs[f.Conv]; f.Conv != sharedConv && len(msgs) > 0 && msgs[len(msgs)-1].Role == chat.RoleAssistant {
-				r.replied(id, fr) // the request to mend that reply was withheld
-				continue
-			}
-			r.ask(id, fr)
-		}
-	}
-}
-
-// frameIdle tells whether a frame is neither done nor waiting for anything.
-func (r *Run) frameIdle(id, fr int) bool {
-	f := r.frame(id, fr)
-	if f.Done || len(f.Turn) > 0 {
-		return false
-	}
-	for _, c := range r.s.Calls {
-		if c.Step == id && c.Frame == fr {
-			return false
-		}
-	}
-	_, asleep := r.s.Timers[stepTimer(id)]
-	return !asleep && !r.step(id).Due
 }

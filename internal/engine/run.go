@@ -26,6 +26,8 @@ type Run struct {
 	late  int // cancelled calls that have not settled
 	due   int // calls and steps that are to be tried again as soon as there is a slot
 	busy  int // steps with a call that is out: they hold the slots of MaxConcurrency
+	// held: there may be calls that a budget withholds until others have settled.
+	held bool
 
 	// What one activation gathers; empty between activations.
 	now    time.Time
@@ -61,7 +63,7 @@ func (r *Run) Apply(events []Event) error {
 			return err
 		}
 	}
-	r.wake = r.wake[:0]
+	r.wake, r.held = r.wake[:0], true
 	return nil
 }
 
@@ -187,7 +189,7 @@ type snapshot struct {
 }
 
 // snapshotVersion changes whenever the state's form does; other versions are not read, the journal is folded instead.
-const snapshotVersion = 7
+const snapshotVersion = 8
 
 // ErrSnapshot: the bytes are no snapshot of this plan by this version. The journal tells the same.
 var ErrSnapshot = errors.New("snapshot cannot be used")
@@ -215,7 +217,7 @@ func Restore(p *Plan, id string, data []byte) (*Run, error) {
 	if !s.State.sound(p) {
 		return nil, fmt.Errorf("%w: it leads to what is not there", ErrSnapshot)
 	}
-	r := &Run{plan: p, id: id, s: s.State, flows: s.State.plans(p)}
+	r := &Run{plan: p, id: id, s: s.State, flows: s.State.plans(p), held: true}
 	for _, c := range r.s.Calls {
 		r.count(c, 1)
 	}

@@ -32,9 +32,11 @@ type state struct {
 	Waits  []wait                    `json:"waits,omitempty"`
 	Open   int                       `json:"open,omitempty"` // open waits
 
-	Used  int   `json:"used"` // steps that count against MaxSteps
-	Tally tally `json:"tally"`
-	Round int   `json:"round,omitempty"`
+	Used int `json:"used"` // steps that count against MaxSteps
+	// Spent is what budgets have to bear so far, NodeSpent that of nodes with a budget of their own.
+	Spent     spending            `json:"spent,omitzero"`
+	NodeSpent map[string]spending `json:"nodeSpent,omitempty"`
+	Round     int                 `json:"round,omitempty"`
 	// Seen are the nodes run in this round, while MaxRounds is set.
 	Seen map[int]bool `json:"seen,omitempty"`
 	// Ending is set once the run can only end, by failure, limit or cancellation.
@@ -49,21 +51,6 @@ type state struct {
 	Updated time.Time       `json:"updated,omitzero"`
 	// SettleAt is when the run stops waiting for cancelled calls (D10).
 	SettleAt time.Time `json:"settleAt,omitzero"`
-}
-
-// tally sums what was used.
-type tally struct {
-	Usage chat.Usage `json:"usage"`
-	Cost  chat.Money `json:"cost"`
-}
-
-func (t *tally) add(u *chat.Usage, costUSD *float64) {
-	if u != nil {
-		t.Usage = t.Usage.Add(*u)
-	}
-	if costUSD != nil {
-		t.Cost = t.Cost.Plus(chat.ToMoney(*costUSD))
-	}
 }
 
 // ending is why the run is about to end.
@@ -207,8 +194,11 @@ type frame struct {
 	Depth      int    `json:"d,omitempty"`
 	Turns      int    `json:"t,omitempty"`
 	Repairs    int    `json:"rep,omitempty"`
-	Model      int    `json:"m,omitempty"` // 0: Agent.Model, n: Fallbacks[n-1]
-	Done       bool   `json:"done,omitempty"`
+	// Input are the tokens of the last call's input, as its provider counted them, and Seen the messages that it had.
+	Input int64 `json:"in,omitempty"`
+	Seen  int   `json:"sn,omitempty"`
+	Model int   `json:"m,omitempty"` // 0: Agent.Model, n: Fallbacks[n-1]
+	Done  bool  `json:"done,omitempty"`
 	// Turn are the tool calls of the last reply that are not all answered yet.
 	Turn []turnCall `json:"turn,omitempty"`
 	// Sig and Same count identical tool calls one after another (P27). Recent are the calls that were answered last, with their results: see progress.go.
@@ -262,6 +252,8 @@ type call struct {
 	// Approved is the binding that a person approved; Unknown counts the attempts that gave no answer.
 	Approved string `json:"ap,omitempty"`
 	Unknown  int    `json:"un,omitempty"`
+	// Reserved is what a budget keeps for a model call that is out.
+	Reserved *Reserved `json:"rv,omitempty"`
 	// Of a function: what the attempt before gave although it failed, how many attempts of the run had failed, and when the state had changed last.
 	Last    Value     `json:"lo,omitempty"`
 	Errors  int       `json:"er,omitempty"`
@@ -292,6 +284,11 @@ type wait struct {
 	Binding string `json:"b,omitempty"`
 	Changed bool   `json:"ch,omitempty"`
 	Schema  Value  `json:"sc,omitempty"`
+	// Limit is the budget about which is asked.
+	Limit *LimitReached `json:"lm,omitempty"`
 }
+
+// ofNode tells whether the wait is what its step is there for, and not about a call or a budget.
+func (w *wait) ofNode() bool { return w.Call == "" && w.Limit == nil }
 
 func (w *wait) open() bool { return w.Answer == nil && w.Closed == "" }

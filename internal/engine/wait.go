@@ -78,6 +78,11 @@ func (r *Run) checkAnswer(d Answer) (*wait, *WaitAnswered, error) {
 				return nil, nil, err
 			}
 		}
+		if w.Limit != nil {
+			if ans.Limits, err = r.largerBudget(w.Limit, expr.Text(d.Value)); err != nil {
+				return nil, nil, err
+			}
+		}
 		if w.Call != "" && w.Binding == "" && !slices.Contains(w.Options, expr.Text(d.Value)) {
 			return nil, nil, fmt.Errorf("%w: answer one of %s", ErrAnswer, strings.Join(w.Options, ", "))
 		}
@@ -118,6 +123,10 @@ func (r *Run) findWait(id string) (*wait, error) {
 func (r *Run) handleAnswer(d Answer) {
 	w, ans, err := r.checkAnswer(d)
 	if err != nil || w == nil {
+		return
+	}
+	if w.Limit != nil {
+		r.answeredBudget(w, ans)
 		return
 	}
 	step, call, held := w.Step, w.Call, w.Binding != ""

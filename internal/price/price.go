@@ -77,7 +77,8 @@ func Parse(file string, data []byte) (*Table, diag.List) {
 			if over <= 0 {
 				diags.Errorf(long.Node().Span, long.Node().Path(), CodeBadPrice, "over is a number of input tokens above 0")
 			}
-			e.rate.LongOver, e.rate.Long = over, &rate
+			e.rate.LongOver = over
+			e.rate.Long = &chat.Tier{Input: rate.Input, Output: rate.Output, Cached: rate.Cached, CacheWrite: rate.CacheWrite, Reasoning: rate.Reasoning}
 			long.Unknown(diag.Error)
 		}
 		f.Unknown(diag.Error)

@@ -10,6 +10,7 @@ import (
 
 	"github.com/hocket-run/hocket/internal/driver"
 	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/expr"
 	"github.com/hocket-run/hocket/internal/journal"
 	"github.com/hocket-run/hocket/workflow"
 )
@@ -83,11 +84,14 @@ func (s *Service) Cancel(ctx context.Context, run, reason string) error {
 }
 
 // Reopen lets a run that ended by a limit go on under new limits (D20). Errors: engine.ErrNotReopenable; *InvalidError where the limits are not
-// those that ended it, or no higher; the run is then unchanged.
+// those that ended it, or no higher; the run is then unchanged. A run that waits to be told of a larger budget is answered instead.
 func (s *Service) Reopen(ctx context.Context, run string, limits workflow.Limits) error {
 	rec, err := s.Read(ctx, run)
 	if err != nil {
 		return err
+	}
+	if wait := rec.askedForBudget(); wait != "" {
+		return s.driver.Answer(ctx, run, engine.Answer{Wait: wait, Value: expr.Quote(limits.BudgetText())})
 	}
 	if o := rec.Object(); o.Status == engine.StatusFailed {
 		if err := raises(rec.Events, o.Error.Code, limits); err != nil {
@@ -95,6 +99,28 @@ func (s *Service) Reopen(ctx context.Context, run string, limits workflow.Limits
 		}
 	}
 	return s.driver.Reopen(ctx, run, limits)
+}
+
+// askedForBudget gives the open question for a larger budget, "" where there is none.
+func (r Recorded) askedForBudget() string {
+	open := ""
+	for _, e := range r.Events {
+		switch d := e.Data.(type) {
+		case *engine.WaitOpened:
+			if d.Limit != nil {
+				open = d.Wait
+			}
+		case *engine.WaitAnswered:
+			if d.Wait == open {
+				open = ""
+			}
+		case *engine.WaitClosed:
+			if d.Wait == open {
+				open = ""
+			}
+		}
+	}
+	return open
 }
 
 // raises tells whether new limits let a run go on that failed with this code.
@@ -113,7 +139,9 @@ func raises(events []engine.Event, code string, l workflow.Limits) error {
 		return invalidf("the run ended at its time limit of %s; it goes on with a longer one", time.Duration(met.Max)*time.Millisecond)
 	case met.Limit == engine.CodeBudget && met.Detail == "tokens" && l.MaxTokens <= met.Max:
 		return invalidf("the run ended at its budget of %d tokens; it goes on with a larger one", met.Max)
-	case met.Limit == engine.CodeBudget && met.Detail != "tokens" && int64(l.MaxCostUSD*1e6) <= met.Max:
+	case met.Limit == engine.CodeBudget && met.Detail == "calls" && l.MaxCalls <= met.Max:
+		return invalidf("the run ended at its budget of %d calls; it goes on with a larger one", met.Max)
+	case met.Limit == engine.CodeBudget && met.Detail == "micro-USD" && int64(l.MaxCostUSD*1e6) <= met.Max:
 		return invalidf("the run ended at its budget of %.2f USD; it goes on with a larger one", float64(met.Max)/1e6)
 	}
 	return nil

@@ -1,8 +1,18 @@
 package service
 
 import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+
 	"github.com/hocket-run/hocket/internal/chat"
+	"github.com/hocket-run/hocket/internal/driver"
+	"github.com/hocket-run/hocket/internal/engine"
 	"github.com/hocket-run/hocket/internal/model"
+	"github.com/hocket-run/hocket/workflow"
 )
 
 // cost gives what a call of a model cost in USD, nil where its price is not known (D14). It is a driver.Kit.Price.
@@ -15,4 +25,62 @@ func fullRef(ref string) string {
 		return ref
 	}
 	return full.String()
+}
+
+// prices gives what the models of a workflow cost, by the references under which calls of its runs name them, sorted. missing names an agent and a
+// model whose price is not known; "" where all are.
+func (k *kits) prices(w *workflow.Workflow, override string) (prices []engine.Price, missing string) {
+	seen := map[string]bool{}
+	for _, flow := range flowsOf(w) {
+		for i := range flow.Agents {
+			a := &flow.Agents[i]
+			for _, ref := range slices.Concat([]string{a.Model}, a.Fallbacks) {
+				if seen[ref] {
+					continue
+				}
+				seen[ref] = true
+				full := fullRef(cmp.Or(override, ref, k.defaultModel(w)))
+				if rate, ok := k.cfg.Prices.Rate(full); ok {
+					prices = append(prices, engine.Price{Model: ref, Rate: rate})
+				} else if missing == "" {
+					missing = fmt.Sprintf("agent %q has %s, whose price is not known", a.Title(), cmp.Or(strconv.Quote(full), "no model"))
+				}
+			}
+		}
+	}
+	slices.SortFunc(prices, func(a, b engine.Price) int { return strings.Compare(a.Model, b.Model) })
+	return prices, missing
+}
+
+// flowsOf gives a workflow with its sub-flows.
+func flowsOf(w *workflow.Workflow) []*workflow.Workflow {
+	out := []*workflow.Workflow{w}
+	for _, name := range slices.Sorted(maps.Keys(w.Flows)) {
+		out = append(out, flowsOf(w.Flows[name])...)
+	}
+	return out
+}
+
+// boundsMoney tells whether a run has a budget of money, or a node of it.
+func boundsMoney(w *workflow.Workflow, over workflow.Limits) bool {
+	if over.MaxCostUSD > 0 || w.Limits.MaxCostUSD > 0 {
+		return true
+	}
+	for _, flow := range flowsOf(w) {
+		for i := range flow.Nodes {
+			if b := flow.Nodes[i].Budget; b != nil && b.MaxCostUSD > 0 {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// price says in spec what the run's models cost. Errors: *InvalidError where a budget of money bounds a model of unknown price: it could not hold.
+func (k *kits) price(spec *driver.Spec) error {
+	var missing string
+	if spec.Prices, missing = k.prices(spec.Workflow, spec.Model); missing != "" && boundsMoney(spec.Workflow, spec.Limits) {
+		return invalidf("a budget of money needs the price of every model, and %s; name it in a file of prices (--prices FILE, see docs/budgets.md), or give a budget of tokens", missing)
+	}
+	return nil
 }

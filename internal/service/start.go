@@ -131,6 +131,9 @@ func (s *Service) Start(ctx context.Context, q StartRequest) (run string, err er
 			return "", err
 		}
 	}
+	if err := s.kits.price(&spec); err != nil {
+		return "", err
+	}
 	if q.Record != "" {
 		if s.kits.recorder, err = newRecorder(q.Record); err != nil {
 			return "", err

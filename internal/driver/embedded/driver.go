@@ -153,7 +153,7 @@ func (d *Driver) Start(ctx context.Context, spec driver.Spec) (string, error) {
 		return "", err
 	}
 	start := engine.Start{Created: engine.RunCreated{
-		Workflow: id, Name: name, Format: w.Format, Input: spec.Input, Limits: spec.Limits,
+		Workflow: id, Name: name, Format: w.Format, Input: spec.Input, Limits: spec.Limits, Prices: spec.Prices,
 		ParentRun: spec.ParentRun, ForkedFrom: spec.ForkedFrom, Meta: spec.Meta, Facts: spec.Facts,
 	}}
 	reply := make(chan error, 1)

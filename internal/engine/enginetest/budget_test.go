@@ -96,14 +96,16 @@ func TestBudgetStopsRetries(t *testing.T) {
 func TestBudgetStopsDueRetry(t *testing.T) {
 	t.Parallel()
 	g := enginetest.Graph(nodes(workflow.Node{ID: "s", Kind: workflow.KindStart}, retrying("a", 1), "b"), "s -> a; s -> b")
-	g.Limits.MaxTokens = 1
+	g.Limits.MaxTokens = 40_000
 	w := enginetest.New(t, g, nil)
 	w.Start("go")
 	w.Finish("a", enginetest.Fails("server", "boom"))
-	w.Finish("b", enginetest.Say("b"))
+	b := enginetest.Say("b")
+	b.Usage = &chat.Usage{InputTokens: 20_000, OutputTokens: 10_000}
+	w.Finish("b", b)
 	w.Fire("retry:2.0.1")
 	wantTrace(t, w, 0, "+s, .s, +a, +b, ra, .b, failed budget")
-	w.Feed(engine.Reopen{Limits: workflow.Limits{MaxTokens: 10}})
+	w.Feed(engine.Reopen{Limits: workflow.Limits{MaxTokens: 100_000}})
 	w.Finish("a", enginetest.Say("a"))
 	wantStatus(t, w, engine.StatusCompleted)
 }
@@ -113,18 +115,20 @@ func TestBudgetWhileLosersSettle(t *testing.T) {
 	t.Parallel()
 	g := enginetest.Graph(nodes(enginetest.Fork("f", workflow.Fork{}, "x", "y"), enginetest.In("f", enginetest.Agent("x")), enginetest.In("f", enginetest.Agent("y")), "e", "z"),
 		"f:x -> x; x -> f/join; f:y -> y; y -> f/join; f:error -> e; e -> z")
-	g.Limits.MaxTokens = 2
+	g.Limits.MaxTokens = 40_000
 	w := enginetest.New(t, g, nil)
 	w.Start("go")
 	w.Finish("x", enginetest.Fails("broken", "boom"))
-	w.Finish("e", enginetest.Reply("e")) // uses up the budget; y has not answered
+	e := enginetest.Reply("e")
+	e.Usage = &chat.Usage{InputTokens: 40_000}
+	w.Finish("e", e) // uses up the budget; y has not answered
 	wantStatus(t, w, engine.StatusRunning)
 	w.Fire("settle")
 	if limit := w.Run.EndedByLimit(); limit != engine.CodeBudget {
 		t.Fatalf("ended by %q\n%s", limit, w.Log())
 	}
 	w.Pending = nil
-	w.Feed(engine.Reopen{Limits: workflow.Limits{MaxTokens: 99}})
+	w.Feed(engine.Reopen{Limits: workflow.Limits{MaxTokens: 99_000}})
 	w.Finish("z", enginetest.Reply("z"))
 	wantStatus(t, w, engine.StatusCompleted)
 	if got := string(w.Run.Output()); got != `"z"` {

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/hocket-run/hocket/internal/chat"
 	"github.com/hocket-run/hocket/internal/engine"
 	"github.com/hocket-run/hocket/internal/engine/enginetest"
 	"github.com/hocket-run/hocket/workflow"
@@ -307,16 +308,18 @@ func TestHeldCallsEnd(t *testing.T) {
 	t.Run("budget", func(t *testing.T) {
 		t.Parallel()
 		w := enginetest.New(t, fork(""), nil)
-		w.StartWith(engine.RunCreated{Input: enginetest.Text("go"), Limits: workflow.Limits{MaxTokens: 1}})
+		w.StartWith(engine.RunCreated{Input: enginetest.Text("go"), Limits: workflow.Limits{MaxTokens: 100}})
 		w.Finish("t", enginetest.Held("x", `{}`))
-		w.Finish("b", enginetest.Asks(enginetest.Call("1", "act", `{}`)))
+		asks := enginetest.Asks(enginetest.Call("1", "act", `{}`))
+		asks.Usage = &chat.Usage{InputTokens: 99, OutputTokens: 1}
+		w.Finish("b", asks)
 		w.Finish("b", enginetest.Returns("found")) // and no model call after it
 		wantStatus(t, w, engine.StatusFailed)
 		id := w.Run.Waits()[0].ID
 		if err := w.Try(engine.Answer{Wait: id, Value: engine.Value(`"approve"`)}); !errors.Is(err, engine.ErrWaitClosed) {
 			t.Errorf("an answer to an ended run: %v, want ErrWaitClosed", err)
 		}
-		w.Feed(engine.Reopen{Limits: workflow.Limits{MaxTokens: 100}})
+		w.Feed(engine.Reopen{Limits: workflow.Limits{MaxTokens: 100_000}})
 		w.Feed(engine.Answer{Wait: id, Value: engine.Value(`"approve"`)})
 		w.Finish("t", enginetest.Returns("done"))
 		w.Finish("b", enginetest.Say("end"))

@@ -1,0 +1,378 @@
+package engine
+
+import (
+	"fmt"
+	"math"
+	"strings"
+
+	"github.com/hocket-run/hocket/internal/chat"
+	"github.com/hocket-run/hocket/workflow"
+)
+
+// A budget holds because every model call reserves, before it is made, what it can use at most: an estimate of its input, and an output at which its
+// provider is asked to stop. Reservations of calls that are out count as spent until the calls settle (P20).
+const (
+	// defaultOutput is reserved for the answer of an agent that sets no bound of its own: what current models take as a bound.
+	defaultOutput = 16_384
+	// minOutput is the least that is worth a call.
+	minOutput = 16
+	// bytesPerToken and tokensPerMessage estimate input.
+	bytesPerToken, tokensPerMessage = 3, 4
+	// stopLength is the word for an answer that was cut at its bound.
+	stopLength = "length"
+)
+
+// Details of LimitReached that name what a budget bounds.
+const (
+	detailTokens = "tokens"
+	detailMoney  = "micro-USD"
+	detailCalls  = "calls"
+)
+
+// Which budget bounds a reservation.
+const (
+	boundByRun  = "run"
+	boundByNode = "node"
+)
+
+// spending is what was used, or is reserved.
+type spending struct {
+	Tokens int64      `json:"t,omitempty"`
+	Cost   chat.Money `json:"c,omitempty"`
+	Calls  int64      `json:"n,omitempty"`
+}
+
+func (s spending) plus(o spending) spending {
+	return spending{addUp(s.Tokens, o.Tokens), s.Cost.Plus(o.Cost), s.Calls + o.Calls}
+}
+
+// addUp adds counts that providers told, which may be anything.
+func addUp(a, b int64) int64 {
+	a, b = max(a, 0), max(b, 0)
+	if a > math.MaxInt64-b {
+		return math.MaxInt64
+	}
+	return a + b
+}
+
+// purse is a budget with what is left of it for one step.
+type purse struct {
+	bound    string
+	budget   workflow.Budget
+	spent    spending
+	reserved spending
+	out      bool // calls that may free what they reserved are out
+}
+
+// purses gives the budgets that a step's calls must fit, the node's own first.
+func (r *Run) purses(id int) []purse {
+	var out []purse
+	n, l := r.stepNode(id), r.s.Limits
+	if n.Budget != nil {
+		node := r.nodeID(id)
+		p := purse{bound: boundByNode, budget: *n.Budget, spent: r.s.NodeSpent[node]}
+		r.reservations(&p, func(c *call) bool { return r.nodeID(c.Step) == node })
+		out = append(out, p)
+	}
+	if b := (workflow.Budget{MaxTokens: l.MaxTokens, MaxCostUSD: l.MaxCostUSD, MaxCalls: l.MaxCalls}); b != (workflow.Budget{}) {
+		p := purse{bound: boundByRun, budget: b, spent: r.s.Spent}
+		r.reservations(&p, func(*call) bool { return true })
+		out = append(out, p)
+	}
+	return out
+}
+
+// reservations sums what model calls that are out may still use.
+func (r *Run) reservations(p *purse, match func(*call) bool) {
+	for _, c := range r.s.Calls {
+		if c.Kind != callModel || c.State != callOpen && c.State != callCancelled || !match(c) {
+			continue
+		}
+		p.out = true
+		if c.Reserved != nil {
+			p.reserved = p.reserved.plus(r.most(c.Model, c.Reserved))
+		}
+	}
+}
+
+// rate gives the price of a model; false where it is not known.
+func (r *Run) rate(model string) (chat.Rate, bool) {
+	for i := range r.s.Created.Prices {
+		if p := &r.s.Created.Prices[i]; p.Model == model {
+			return p.Rate, true
+		}
+	}
+	return chat.Rate{}, false
+}
+
+// most is what a reservation stands for.
+func (r *Run) most(model string, v *Reserved) spending {
+	s := spending{Tokens: addUp(v.Input, v.Output)}
+	if rate, ok := r.rate(model); ok {
+		s.Cost = rate.Most(v.Input, v.Output)
+	}
+	return s
+}
+
+// room gives how many tokens of output a call with that input may have; below 0: not even the input fits. detail names what bounds it.
+func (p *purse) room(input int64, taken spending, rate chat.Rate, priced bool) (output int64, detail string, limit int64) {
+	output = math.MaxInt64
+	if b := p.budget.MaxCalls; b > 0 && taken.Calls >= b {
+		output, detail, limit = -1, detailCalls, b
+	}
+	if b := p.budget.MaxTokens; b > 0 {
+		if left := b - taken.Tokens - input; left < output {
+			output, detail, limit = left, detailTokens, b
+		}
+	}
+	if b := p.budget.MaxCostUSD; b > 0 {
+		left := chat.ToMoney(b) - taken.Cost
+		most := int64(math.MaxInt64)
+		switch {
+		case left <= 0:
+			most = -1
+		case priced:
+			most = rate.MostOutput(input, left)
+		}
+		if most < output {
+			output, detail, limit = most, detailMoney, microUSD(b)
+		}
+	}
+	return output, detail, limit
+}
+
+func microUSD(usd float64) int64 { return int64(usd * 1e6) }
+
+// reserve asks the budgets for a model call. False: the call is not made now. Then either the limit was met, or the call waits for others to free
+// what they reserved, or for a person. Nil and true: no budget bounds it.
+func (r *Run) reserve(id, fr int, model string, added []chat.Message) (*Reserved, bool) {
+	if r.s.Ending != nil && r.s.Ending.Limit && r.s.Limit == CodeBudget {
+		return nil, false
+	}
+	purses := r.purses(id)
+	if len(purses) == 0 {
+		return nil, true
+	}
+	if r.askedForBudget() {
+		r.held = true
+		return nil, false
+	}
+	v := &Reserved{Input: r.inputTokens(id, fr, added), Output: outputBound(r.agent(id, fr))}
+	rate, priced := r.rate(model)
+	least := min(minOutput, v.Output)
+	for i := range purses {
+		p := &purses[i]
+		if room, detail, limit := p.room(v.Input, p.spent, rate, priced); room < least { // it does not fit whatever the others leave
+			r.meet(id, p.bound, detail, limit)
+			return nil, false
+		}
+		room, _, _ := p.room(v.Input, p.spent.plus(p.reserved), rate, priced)
+		if room < least {
+			r.held = true
+			return nil, false
+		}
+		if room < v.Output {
+			v.Output, v.Bound = room, p.bound
+		}
+	}
+	return v, true
+}
+
+// mayCallTool asks the budgets for a tool call, which uses up nothing but a call.
+func (r *Run) mayCallTool(id int) bool {
+	if r.s.Ending != nil && r.s.Ending.Limit && r.s.Limit == CodeBudget {
+		return false
+	}
+	for _, p := range r.purses(id) {
+		if p.budget.MaxCalls <= 0 {
+			continue
+		}
+		if r.askedForBudget() {
+			r.held = true
+			return false
+		}
+		if p.spent.Calls >= p.budget.MaxCalls {
+			r.meet(id, p.bound, detailCalls, p.budget.MaxCalls)
+			return false
+		}
+	}
+	return true
+}
+
+// inputTokens estimates the input of a frame's next call: by its bytes, and by what its last call had and what came since.
+func (r *Run) inputTokens(id, fr int, added []chat.Message) int64 {
+	f, a := r.frame(id, fr), r.agent(id, fr)
+	msgs := r.s.Convs[f.Conv]
+	size := len(r.system(id, fr))
+	for _, d := range r.toolDefs(id, fr) {
+		size += len(d.Name) + len(d.Description) + len(d.Parameters)
+	}
+	if a.Output != nil {
+		size += len(a.Output.Schema)
+	}
+	est := int64(size/bytesPerToken) + messageTokens(msgs) + messageTokens(added)
+	if f.Input > 0 {
+		est = max(est, addUp(f.Input, messageTokens(msgs[min(f.Seen, len(msgs)):])+messageTokens(added)))
+	}
+	return est
+}
+
+func messageTokens(msgs []chat.Message) int64 {
+	n := 0
+	for i := range msgs {
+		m := &msgs[i]
+		size := len(m.Text) + len(m.Name) + len(m.ToolName) + len(m.Extra)
+		for _, tc := range m.ToolCalls {
+			size += len(tc.Name) + len(tc.Arguments) + len(tc.Extra)
+		}
+		n += size/bytesPerToken + tokensPerMessage
+	}
+	return int64(n)
+}
+
+// outputBound is the most that an agent's answer may take, its reasoning included.
+func outputBound(a *agent) int64 {
+	most := int64(defaultOutput)
+	if m := a.Params.MaxTokens; m != nil && *m > 0 {
+		most = *m
+	}
+	if t := a.Params.ThinkingBudget; t != nil {
+		most = addUp(most, *t)
+	}
+	return most
+}
+
+// meet says that a budget is used up: the node fails, the run ends, or a person is asked for more.
+func (r *Run) meet(id int, bound, detail string, limit int64) {
+	switch {
+	case bound == boundByNode:
+		r.emitStep(id, &LimitReached{Limit: CodeNodeBudget, Max: limit, Detail: detail})
+		r.failStep(id, Failure{Code: CodeNodeBudget, Message: fmt.Sprintf("the budget of %q of %d %s is used up", r.nodeID(id), limit, detail)})
+	case r.s.Ending != nil: // the call waits for the reopening
+	case r.s.Limits.OnBudget == workflow.OnBudgetPause:
+		d := &LimitReached{Limit: CodeBudget, Max: limit, Detail: detail}
+		r.held = true
+		r.emitStep(id, &WaitOpened{
+			Wait: fmt.Sprintf("b%d", len(r.s.Waits)+1), Kind: workflow.WaitQuestion, Limit: d,
+			Prompt: fmt.Sprintf("%s. How much may it use in all? Answer with an amount such as %s, or with %s.", sentence(r.limitFailure(d, "").Message), example(d), workflow.BudgetStop),
+		})
+	default:
+		r.emitStep(id, &LimitReached{Limit: CodeBudget, Max: limit, Detail: detail})
+	}
+}
+
+func sentence(s string) string { return strings.ToUpper(s[:1]) + s[1:] }
+
+// example is twice a budget, as people write it.
+func example(d *LimitReached) string {
+	switch d.Detail {
+	case detailTokens:
+		return fmt.Sprint(addUp(d.Max, d.Max))
+	case detailCalls:
+		return fmt.Sprintf("%dcalls", addUp(d.Max, d.Max))
+	}
+	return fmt.Sprintf("%.2fUSD", 2*float64(d.Max)/1e6)
+}
+
+// askedForBudget tells whether a person is being asked for more.
+func (r *Run) askedForBudget() bool {
+	if r.s.Open == 0 {
+		return false
+	}
+	for i := range r.s.Waits {
+		if w := &r.s.Waits[i]; w.Limit != nil && w.open() {
+			return true
+		}
+	}
+	return false
+}
+
+// largerBudget reads an answer to the question for more: limits, or nil where the run is to end.
+func (r *Run) largerBudget(met *LimitReached, text string) (*workflow.Limits, error) {
+	if strings.EqualFold(strings.TrimSpace(text), workflow.BudgetStop) {
+		return nil, nil //nolint:nilnil // the run is to end
+	}
+	l, err := workflow.ParseBudget(text)
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w, or %s", ErrAnswer, err, workflow.BudgetStop)
+	}
+	more := map[string]int64{detailTokens: l.MaxTokens, detailCalls: l.MaxCalls, detailMoney: microUSD(l.MaxCostUSD)}[met.Detail]
+	if more <= met.Max {
+		return nil, fmt.Errorf("%w: the run met its budget of %d %s; it goes on with a larger one", ErrAnswer, met.Max, met.Detail)
+	}
+	l = mergeLimits(r.s.Limits, l)
+	return &l, nil
+}
+
+// answeredBudget goes on with a run that asked for more, or ends it.
+func (r *Run) answeredBudget(w *wait, ans *WaitAnswered) {
+	step, met := w.Step, *w.Limit
+	if r.s.Status == StatusPaused {
+		r.emit(0, "", &RunResumed{Reason: "answer"})
+	}
+	r.emitStep(step, ans)
+	if ans.Limits == nil {
+		r.emitStep(step, &met)
+	}
+	r.held = true
+}
+
+// cutShort takes an answer that ended where the budget said: it is paid for, and it is no answer (P30).
+func (r *Run) cutShort(key string, c *call, d ModelResult) {
+	step, bound := c.Step, c.Reserved.Bound
+	f := Failure{Code: CodeBudget, Message: fmt.Sprintf("the answer was cut after %d tokens, which is all that the budget left", c.Reserved.Output), Node: r.nodeID(step)}
+	model := c.Model
+	r.emitStep(step, &ModelFailed{Call: key, Attempt: c.Attempt, Error: f, Model: d.Model, Usage: d.Usage, CostUSD: d.CostUSD, Source: d.Source})
+	for _, p := range r.purses(step) {
+		if p.bound != bound || r.broken != nil {
+			continue
+		}
+		rate, priced := r.rate(model)
+		_, detail, limit := p.room(0, p.spent.plus(p.reserved), rate, priced)
+		r.meet(step, bound, detail, limit)
+	}
+}
+
+// spend counts what a call used. A call of which nobody knows counts as what was reserved for it, unless it was turned away.
+func (r *Run) spend(ev *Event, key string, u *chat.Usage, costUSD *float64, free bool) {
+	c := r.s.Calls[key]
+	if c == nil {
+		return // endCall says what is wrong
+	}
+	var s spending
+	switch {
+	case u != nil:
+		s.Tokens = addUp(u.InputTokens, u.OutputTokens)
+		if rate, ok := r.rate(c.Model); ok {
+			s.Cost = rate.Cost(*u)
+		}
+	case !free && c.Reserved != nil:
+		s = r.most(c.Model, c.Reserved)
+	}
+	if costUSD != nil {
+		s.Cost = max(0, chat.ToMoney(*costUSD))
+	}
+	r.charge(ev, s)
+}
+
+// charge adds to what the run and the node of an event have used.
+func (r *Run) charge(ev *Event, s spending) {
+	r.s.Spent = r.s.Spent.plus(s)
+	if r.stepNode(ev.Step).Budget == nil {
+		return
+	}
+	if r.s.NodeSpent == nil {
+		r.s.NodeSpent = map[string]spending{}
+	}
+	node := r.nodeID(ev.Step)
+	r.s.NodeSpent[node] = r.s.NodeSpent[node].plus(s)
+}
+
+// isFree tells whether a model call that failed with this code was turned away before it cost anything. The codes are those of package model.
+func isFree(code string) bool {
+	switch code {
+	case "rate_limit", "overloaded", "auth", "invalid_request", "no_reply":
+		return true
+	}
+	return false
+}
