@@ -2,6 +2,7 @@ package cli
 
 import (
 	"fmt"
+	"slices"
 	"text/tabwriter"
 
 	"github.com/spf13/cobra"
@@ -15,6 +16,7 @@ func (a *app) doctorCmd() *cobra.Command {
 		Use: "doctor", Short: "say which providers, keys, stores and tools are found", Args: takes(),
 		RunE: func(c *cobra.Command, _ []string) error {
 			r := service.Diagnose(c.Context(), a.config())
+			r.Config.Path, r.Config.Problem = a.configReport()
 			if asJSON {
 				if err := writeJSON(a.Out, r, a.OutTerminal); err != nil {
 					return err
@@ -22,7 +24,7 @@ func (a *app) doctorCmd() *cobra.Command {
 			} else if err := a.showReport(r); err != nil {
 				return err
 			}
-			if r.Store.Problem != "" {
+			if r.Store.Problem != "" || a.operatorBad.HasErrors() {
 				return &exit{status: ExitFailed}
 			}
 			return nil
@@ -35,6 +37,14 @@ func (a *app) doctorCmd() *cobra.Command {
 func (a *app) showReport(r service.Report) error {
 	t := tabwriter.NewWriter(a.Out, 0, 0, 2, ' ', 0)
 	fmt.Fprintf(t, "hocket\t%s\n", r.Version)
+	switch {
+	case r.Config.Problem != "":
+		fmt.Fprintf(t, "configuration\t%s\t%s\n", clean(r.Config.Path), a.outColor.red(clean(r.Config.Problem)))
+	case !r.Config.Read:
+		fmt.Fprintf(t, "configuration\t%s\tnot there, and not needed\n", clean(r.Config.Path))
+	default:
+		fmt.Fprintf(t, "configuration\t%s\n", clean(r.Config.Path))
+	}
 	switch {
 	case r.Store.Problem != "":
 		fmt.Fprintf(t, "store\t%s\t%s\n", r.Store.Path, a.outColor.red(r.Store.Problem))
@@ -80,6 +90,16 @@ func (a *app) showReport(r service.Report) error {
 	fmt.Fprintln(t, "\nTOOLS\tHOW")
 	for _, x := range r.Tools {
 		fmt.Fprintf(t, "%s\t%s\n", x.Type, x.How)
+	}
+	if err := t.Flush(); err != nil {
+		return fmt.Errorf("write findings: %w", err)
+	}
+	if len(r.Config.Servers)+len(r.Config.Toolsets) == 0 {
+		return nil
+	}
+	fmt.Fprintln(t, "\nOF THE OPERATOR\tTYPE\tWHAT")
+	for _, x := range slices.Concat(r.Config.Servers, r.Config.Toolsets) {
+		fmt.Fprintf(t, "%s\t%s\t%s\n", clean(x.Name), x.Type, clean(x.What))
 	}
 	if err := t.Flush(); err != nil {
 		return fmt.Errorf("write findings: %w", err)

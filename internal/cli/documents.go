@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/hocket-run/hocket/diag"
+	"github.com/hocket-run/hocket/internal/config"
 	"github.com/hocket-run/hocket/internal/format"
 	"github.com/hocket-run/hocket/internal/service"
 	"github.com/hocket-run/hocket/internal/show"
@@ -27,6 +28,9 @@ func (a *app) validateCmd() *cobra.Command {
 		Args:    takes("FILE…"), ValidArgsFunction: documents,
 		RunE: func(c *cobra.Command, args []string) error {
 			all := diag.List{}
+			if used, _ := config.Find(a.configFile, a.Env); !slices.ContainsFunc(args, func(p string) bool { return sameFile(p, used) }) {
+				all = append(all, a.operatorBad...)
+			}
 			for _, path := range args {
 				problems, err := a.problems(c.Context(), path, opts)
 				if err != nil {
@@ -72,7 +76,11 @@ func (a *app) problems(ctx context.Context, path string, opts service.LoadOption
 	case err != nil:
 		return nil, err
 	}
-	opts.Catalog = a.catalogAgents
+	if a.isConfig(path) {
+		_, list := config.Read(path, data)
+		return list, nil
+	}
+	opts.Catalog, opts.Operator = a.catalogAgents, a.operator
 	_, problems, err := service.Load(ctx, path, data, opts)
 	return problems, err
 }

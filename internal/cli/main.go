@@ -14,9 +14,11 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/hocket-run/hocket/diag"
+	"github.com/hocket-run/hocket/internal/config"
 	"github.com/hocket-run/hocket/internal/driver"
 	"github.com/hocket-run/hocket/internal/model"
 	"github.com/hocket-run/hocket/internal/price"
+	"github.com/hocket-run/hocket/internal/secret"
 	"github.com/hocket-run/hocket/internal/service"
 	"github.com/hocket-run/hocket/internal/tool/fetch/page"
 )
@@ -54,11 +56,16 @@ type app struct {
 	Streams
 	wiring Wiring
 
-	db        string
-	quiet     bool
-	verbose   bool
-	logFormat string
-	noColor   bool
+	db string
+	// configFile is the flag; operator is what was read, with what is wrong in it.
+	configFile  string
+	operator    *config.Config
+	operatorBad diag.List
+	keeper      *secret.Keeper
+	quiet       bool
+	verbose     bool
+	logFormat   string
+	noColor     bool
 	// color is for Err, outColor for Out.
 	color, outColor palette
 	// prices are those of --prices above the built-in ones; nil without the flag.
@@ -81,7 +88,7 @@ func Main(ctx context.Context, args []string, st Streams, w Wiring) (status int)
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	st.In = &patient{ctx: ctx, r: st.In}
-	a := &app{Streams: st, wiring: w, lines: bufio.NewReader(st.In), abort: cancel}
+	a := &app{Streams: st, wiring: w, lines: bufio.NewReader(st.In), abort: cancel, keeper: &secret.Keeper{}}
 	defer func() {
 		if v := recover(); v != nil {
 			a.broke(v)
@@ -168,7 +175,7 @@ func (a *app) report(ctx context.Context, err error) int {
 
 // complain prints an error, without what could upset a terminal.
 func (a *app) complain(message string) {
-	fmt.Fprintf(a.Err, "hocket: %s\n", printable(message))
+	fmt.Fprintf(a.Err, "hocket: %s\n", printable(a.keeper.Redact(message)))
 }
 
 func (a *app) root() *cobra.Command {
@@ -184,18 +191,19 @@ func (a *app) root() *cobra.Command {
 		SilenceErrors: true,
 		Args:          takes(),
 		RunE:          func(c *cobra.Command, _ []string) error { return c.Help() },
-		PersistentPreRunE: func(*cobra.Command, []string) error {
+		PersistentPreRunE: func(c *cobra.Command, _ []string) error {
 			if a.logFormat != "text" && a.logFormat != "json" {
 				return mustBe("log-format", "text or json", a.logFormat)
 			}
 			wanted := !a.noColor && a.Env("NO_COLOR") == "" && a.Env("TERM") != "dumb"
 			a.color, a.outColor = palette{wanted && a.ErrTerminal}, palette{wanted && a.OutTerminal}
-			return nil
+			return a.readConfig(c)
 		},
 	}
 	root.SetVersionTemplate("hocket {{.Version}}\n")
 	f := root.PersistentFlags()
 	f.StringVar(&a.db, "db", "", "`PATH` of the store; :memory: keeps nothing (default: see hocket doctor)")
+	f.StringVar(&a.configFile, "config", "", "the operator's configuration `FILE` (default: see hocket doctor)")
 	f.BoolVarP(&a.quiet, "quiet", "q", false, "say nothing but results and errors")
 	f.BoolVarP(&a.verbose, "verbose", "v", false, "log what happens inside")
 	f.StringVar(&a.logFormat, "log-format", "text", "`FORM` of what is logged: text or json")
@@ -261,6 +269,7 @@ func (w logWriter) Write(p []byte) (int, error) {
 func (a *app) config() service.Config {
 	log := a.logger()
 	return service.Config{
+		Operator: a.operator, Keeper: a.keeper,
 		DB: a.db, Env: a.Env, Adapters: a.wiring.Adapters, Version: a.wiring.Version, Prices: a.prices, Pages: page.Reader{},
 		Telemetry: a.telemetry(log), Logger: log,
 	}

@@ -158,7 +158,7 @@ func (a *app) load(ctx context.Context, path string, opts service.LoadOptions) (
 	if err != nil {
 		return nil, err
 	}
-	opts.Catalog = a.catalogAgents
+	opts.Catalog, opts.Operator = a.catalogAgents, a.operator
 	opts.Dir = dirOf(path)
 	w, problems, err := service.Load(ctx, path, data, opts)
 	if err != nil {

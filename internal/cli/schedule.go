@@ -256,7 +256,7 @@ func (a *app) scheduleOf(c *cobra.Command, path string, opts service.LoadOptions
 	if err != nil {
 		return nil, err
 	}
-	opts.Stdin, opts.Catalog = a.In, a.catalogAgents
+	opts.Stdin, opts.Catalog, opts.Operator = a.In, a.catalogAgents, a.operator
 	w, problems, err := service.Load(c.Context(), path, data, opts)
 	if err != nil {
 		return nil, err

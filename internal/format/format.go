@@ -37,6 +37,8 @@ type Options struct {
 	// Nil: nothing is said of them.
 	Toolsets  []string
 	Providers []string
+	// Servers are MCP servers that the operator defines and documents may refer to by name.
+	Servers []string
 	// MissingTools are tools that nothing offers here: an agent of a canvas that lists one gets a warning (S0-55).
 	MissingTools []string
 }

@@ -25,5 +25,5 @@ func readRounds(root *source.Node, o Options) (*workflow.Workflow, diag.List) {
 }
 
 func readSteps(root *source.Node, o Options) (*workflow.Workflow, diag.List) {
-	return steps.Read(root, steps.Options{Agents: o.Agents, Toolsets: o.Toolsets, Providers: o.Providers})
+	return steps.Read(root, steps.Options{Agents: o.Agents, Toolsets: o.Toolsets, Providers: o.Providers, Servers: o.Servers})
 }

@@ -80,7 +80,9 @@ func (r *Registry) Found() []Finding {
 		def := r.cfg.Providers[name]
 		e, err := r.endpoint(name+"/", name)
 		f := Finding{Provider: name, KeyEnv: def.KeyEnv, KeySet: e.Key != "", BaseURL: shownURL(e.BaseURL), Usable: err == nil, Configured: true}
-		if def.KeyEnv != "" {
+		if def.Key != "" {
+			f.KeyEnv = def.Key
+		} else if def.KeyEnv != "" {
 			f.KeySet = strings.TrimSpace(r.cfg.Env(def.KeyEnv)) != ""
 		}
 		if err != nil {

@@ -54,6 +54,10 @@ type ProviderDef struct {
 	BaseURL string
 	// KeyEnv names the variable that holds the key. Empty: the key of the known provider of the same address, if any.
 	KeyEnv string
+	// Key is a reference to the key, which Config.Secret resolves when the provider is used; it wins over KeyEnv. "": there is none.
+	Key string
+	// Operator tells that the operator wrote the definition: what it leaves out is as for the known provider of its name.
+	Operator bool
 	// Trusted: the operator stands behind this definition. Otherwise its address must be public and gets no key but the one that
 	// belongs to it anyway, since a document could name any variable and any address.
 	Trusted bool
@@ -64,6 +68,8 @@ type ModelDef struct {
 	Provider, Model string
 	BaseURL, KeyEnv string
 	Trusted         bool
+	// Params are for what a request leaves open.
+	Params Params
 }
 
 // Config is what a Registry is made of. The zero Config knows the built-in providers and has no key and no adapter.
@@ -73,6 +79,8 @@ type Config struct {
 	// Providers and Models are definitions by name; a name here wins over a built-in one.
 	Providers map[string]ProviderDef
 	Models    map[string]ModelDef
+	// Secret gives the value of a reference to a key; nil: none has a value. Its errors hold no value.
+	Secret func(ref string) (string, error)
 	// Adapters serve the protocols.
 	Adapters map[Protocol]Factory
 	// Clients are providers that the program itself gives, by name. They win over definitions and known providers of that name.
@@ -109,6 +117,9 @@ func (r *Registry) Call(ctx context.Context, req Request, onDelta func(Delta)) (
 			kind = KindAuth
 		}
 		return Reply{}, &Error{Kind: kind, Message: err.Error(), Err: err}
+	}
+	if def, ok := r.cfg.Models[strings.TrimSpace(req.Model)]; ok {
+		req.Params = req.Params.over(def.Params)
 	}
 	req.Model = ref.Model
 	reply, err := client.Call(ctx, req, onDelta)
@@ -250,6 +261,18 @@ func (r *Registry) endpointOfModel(ref string, m ModelDef) (Endpoint, error) {
 
 // defined makes the endpoint of a definition.
 func (r *Registry) defined(ref, name string, def ProviderDef) (Endpoint, error) {
+	if p, ok := builtin(name); ok && def.Operator {
+		if def.Protocol == "" {
+			def.Protocol = p.protocol
+		}
+		if def.BaseURL == "" {
+			base, _, err := p.base(r.cfg.Env)
+			if err != nil {
+				return Endpoint{}, problem(ref, name, ErrBadProvider, err.Error())
+			}
+			def.BaseURL = base
+		}
+	}
 	if def.Protocol == "" {
 		def.Protocol = ProtocolOpenAI
 	}
@@ -274,6 +297,12 @@ func (r *Registry) defined(ref, name string, def ProviderDef) (Endpoint, error) 
 	known, isKnown := r.knownAt(base)
 	e.Named = e.Named || isKnown
 	switch {
+	case def.Key != "" && r.cfg.Secret != nil && def.Trusted:
+		if e.Key, err = r.cfg.Secret(def.Key); err != nil {
+			return Endpoint{}, problem(ref, name, ErrMissingKey, fmt.Sprintf("the key of provider %q: %s", name, err))
+		}
+	case def.Key != "":
+		return Endpoint{}, problem(ref, name, ErrUntrusted, fmt.Sprintf("the key of provider %q is not to be had here", name))
 	case def.KeyEnv != "":
 		if !def.Trusted && !isKnown {
 			return Endpoint{}, problem(ref, name, ErrUntrusted,

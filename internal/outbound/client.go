@@ -238,6 +238,16 @@ func hostPort(u *url.URL) string {
 	return net.JoinHostPort(strings.ToLower(u.Hostname()), port)
 }
 
+// Allows tells whether a list of the form of Config.Allow names the target of an address.
+func Allows(allow []string, address string) bool {
+	u, err := url.Parse(address)
+	if err != nil || u.Hostname() == "" {
+		return false
+	}
+	set := hostSet(allow)
+	return set[hostPort(u)] || set[strings.ToLower(u.Hostname())]
+}
+
 // hostSet reads the forms that Config.Allow documents. Entries that are empty or no URL name nothing.
 func hostSet(entries []string) map[string]bool {
 	set := make(map[string]bool, len(entries))

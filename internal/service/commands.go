@@ -56,8 +56,8 @@ var (
 	// place is what a command's prompt says of what follows its name; variable what it says of the environment.
 	place    = regexp.MustCompile(`\$\{args(?:\.join\(["']([^"']*)["']\)|\[([0-9])\])?\}|\$ARGUMENTS\b|\$([1-9])\b`)
 	variable = regexp.MustCompile(`\$\{(?:env\.)?([A-Za-z_][A-Za-z0-9_]*)(?:\s*\|\|\s*(?:'([^']*)'|"([^"]*)"))?\}|\$([A-Z_][A-Z0-9_]*)\b`)
-	// secret are names of variables that are never sent to a model.
-	secret = regexp.MustCompile(`(?i)(^|_)(key|keys|apikey|token|tokens|secret|secrets|password|passwd|pwd|credential|credentials|auth)(_|$)|_(pat|dsn)$`)
+	// secretName matches names of variables that are never sent to a model.
+	secretName = regexp.MustCompile(`(?i)(^|_)(key|keys|apikey|token|tokens|secret|secrets|password|passwd|pwd|credential|credentials|auth)(_|$)|_(pat|dsn)$`)
 )
 
 // variables gives the variables of the environment that a command's prompt reads, sorted.
@@ -119,7 +119,7 @@ func (s *Service) input(w *workflow.Workflow, text string) (input string, sends 
 		return text, nil, nil
 	}
 	for _, name := range variables(c) {
-		if secret.MatchString(name) {
+		if secretName.MatchString(name) {
 			return "", nil, invalidf("the command would send the variable %s to a model: its name says that it is a secret", name)
 		}
 		sends = append(sends, name+" to the model")

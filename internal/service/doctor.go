@@ -1,27 +1,72 @@
 package service
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 
+	"github.com/hocket-run/hocket/internal/config"
 	"github.com/hocket-run/hocket/internal/journal/sqlite"
 	"github.com/hocket-run/hocket/internal/model"
+	"github.com/hocket-run/hocket/internal/tool"
 	"github.com/hocket-run/hocket/workflow"
 )
 
 // Report is what Diagnose finds.
 type Report struct {
-	Version      string      `json:"version"`
-	Store        StoreReport `json:"store"`
-	DefaultModel string      `json:"defaultModel"`
+	Version      string       `json:"version"`
+	Config       ConfigReport `json:"config"`
+	Store        StoreReport  `json:"store"`
+	DefaultModel string       `json:"defaultModel"`
 	// ModelProblem is why the default model cannot be used; empty where it can, or where there is none.
 	ModelProblem string          `json:"modelProblem,omitempty"`
 	Providers    []model.Finding `json:"providers"`
 	Tools        []ToolReport    `json:"tools"`
+}
+
+// ConfigReport is what the operator's configuration offers, with references as they are written. Path and Problem are those of whoever read it.
+type ConfigReport struct {
+	Path    string `json:"path"`
+	Problem string `json:"problem,omitempty"`
+	// Read tells that there is a file, and that it could be used.
+	Read     bool             `json:"read"`
+	Servers  []OperatorReport `json:"servers,omitempty"`
+	Toolsets []OperatorReport `json:"toolsets,omitempty"`
+}
+
+// OperatorReport is one server or toolset of the operator: what is started, where it is, or what kind it is.
+type OperatorReport struct {
+	Name string `json:"name"`
+	Type string `json:"type"`
+	What string `json:"what,omitempty"`
+}
+
+func reportConfig(c *config.Config) ConfigReport {
+	r := ConfigReport{Path: c.Path, Read: c.Path != ""}
+	report := func(name string, s tool.Spec) OperatorReport {
+		o := OperatorReport{Name: name, Type: s.Type}
+		switch {
+		case s.Command != "":
+			o.What = strings.Join(append([]string{s.Command}, s.Args...), " ")
+		case s.Remote != nil:
+			o.What = s.Remote.URL
+		}
+		return o
+	}
+	for _, name := range slices.Sorted(maps.Keys(c.MCPs)) {
+		r.Servers = append(r.Servers, report(name, c.MCPs[name]))
+	}
+	for _, s := range c.Toolsets {
+		r.Toolsets = append(r.Toolsets, report(s.Title(), s))
+	}
+	return r
 }
 
 // StoreReport is the state of the store. Problem is empty where it can be used.
@@ -40,10 +85,8 @@ type ToolReport struct {
 
 // Diagnose looks at what this machine offers. It connects to nothing and leaves nothing behind.
 func Diagnose(ctx context.Context, cfg Config) Report {
-	if cfg.Env == nil {
-		cfg.Env = os.Getenv
-	}
-	r := Report{Version: cfg.Version, DefaultModel: cfg.Env("HOCKET_MODEL"), Store: diagnoseStore(ctx, cfg)}
+	cfg = cfg.withDefaults()
+	r := Report{Version: cfg.Version, DefaultModel: cmp.Or(cfg.Env("HOCKET_MODEL"), cfg.Operator.DefaultModel), Store: diagnoseStore(ctx, cfg), Config: reportConfig(cfg.Operator)}
 	reg := newKits(cfg).registry(&workflow.Workflow{}, false)
 	r.Providers = reg.Found()
 	if r.DefaultModel != "" {
@@ -65,12 +108,9 @@ func Diagnose(ctx context.Context, cfg Config) Report {
 }
 
 func diagnoseStore(ctx context.Context, cfg Config) StoreReport {
-	path := cfg.DB
-	if path == "" {
-		var err error
-		if path, err = DefaultDB(cfg.Env); err != nil {
-			return StoreReport{Problem: err.Error()}
-		}
+	path, err := cfg.db()
+	if err != nil {
+		return StoreReport{Problem: err.Error()}
 	}
 	r := StoreReport{Path: path}
 	if path == Memory {

@@ -118,7 +118,7 @@ func TestCommands(t *testing.T) {
 		"OPENAI_API_KEY": true, "GITHUB_TOKEN": true, "DB_PASSWORD": true, "AWS_SECRET_ACCESS_KEY": true, "TOKEN": true, "GH_PAT": true, "SENTRY_DSN": true,
 		"USER": false, "KEYBOARD": false, "PROJECT_NAME": false, "AUTHOR": false,
 	} {
-		if secret.MatchString(name) != want {
+		if secretName.MatchString(name) != want {
 			t.Errorf("%s counts as a secret: %t", name, !want)
 		}
 	}

@@ -2,19 +2,21 @@ package service
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"maps"
 	"slices"
 	"sync"
+	"time"
 
 	"github.com/hocket-run/hocket/internal/driver"
 	"github.com/hocket-run/hocket/internal/format/canvas"
 	"github.com/hocket-run/hocket/internal/journal"
 	"github.com/hocket-run/hocket/internal/model"
 	"github.com/hocket-run/hocket/internal/model/script"
-	"github.com/hocket-run/hocket/internal/price"
+	"github.com/hocket-run/hocket/internal/outbound"
 	"github.com/hocket-run/hocket/workflow"
 )
 
@@ -31,10 +33,8 @@ type kits struct {
 }
 
 func newKits(cfg Config) *kits {
-	cfg.Adapters = shared(cfg.Adapters)
-	if cfg.Prices == nil {
-		cfg.Prices = price.Default()
-	}
+	cfg = cfg.withDefaults()
+	cfg.Adapters = shared(cfg)
 	return &kits{cfg: cfg, again: map[string]*given{}}
 }
 
@@ -43,16 +43,20 @@ const maxAdapters = 64
 
 // shared keeps adapters over all runs. Each has connections of its own, and stays with them for a while after its last call: one for each run would
 // use up the files that a process may open.
-func shared(factories map[model.Protocol]model.Factory) map[model.Protocol]model.Factory {
+func shared(cfg Config) map[model.Protocol]model.Factory {
 	var mu sync.Mutex
 	kept := map[model.Endpoint]model.Client{}
 	out := map[model.Protocol]model.Factory{}
-	for protocol, factory := range factories {
+	for protocol, factory := range cfg.Adapters {
 		out[protocol] = func(e model.Endpoint) (model.Client, error) {
+			e.Named = e.Named || outbound.Allows(cfg.Operator.Outbound.Allow, e.BaseURL)
 			mu.Lock()
 			defer mu.Unlock()
 			if c, ok := kept[e]; ok {
 				return c, nil
+			}
+			if err := cfg.Keeper.Add(e.Provider+" key", e.Key); err != nil {
+				return nil, err
 			}
 			c, err := factory(e)
 			if err != nil {
@@ -73,7 +77,7 @@ func shared(factories map[model.Protocol]model.Factory) map[model.Protocol]model
 
 // defaultModel is what agents without a model of their own use (D26).
 func (k *kits) defaultModel(w *workflow.Workflow) string {
-	if m := k.cfg.Env("HOCKET_MODEL"); m != "" {
+	if m := cmp.Or(k.cfg.Env("HOCKET_MODEL"), k.cfg.Operator.DefaultModel); m != "" {
 		return m
 	}
 	if w.Format == "canvas" {
@@ -99,8 +103,9 @@ func (k *kits) registry(w *workflow.Workflow, trusted bool) *model.Registry {
 	for name, p := range w.Providers {
 		defs[name] = model.ProviderDef{Protocol: model.Protocol(p.Kind), BaseURL: p.BaseURL, KeyEnv: p.KeyEnv, Trusted: trusted}
 	}
+	operatorProviders(k.cfg.Operator, defs)
 	// The driver's kit bounds each call, by the node's own limit where it has one: a second clock here would cut the longer ones short (P11).
-	return model.NewRegistry(model.Config{Env: k.cfg.Env, Providers: defs, Adapters: k.cfg.Adapters, Clients: k.cfg.Models, WaysOut: k.waysOut(), TotalTimeout: -1, IdleTimeout: -1})
+	return model.NewRegistry(model.Config{Env: k.cfg.Env, Providers: defs, Models: operatorModels(k.cfg.Operator), Secret: k.secretOf().Value, Adapters: k.cfg.Adapters, Clients: k.cfg.Models, WaysOut: k.waysOut(), TotalTimeout: -1, IdleTimeout: -1})
 }
 
 // checkModels tells whether every agent has a model that calls can go to.
@@ -134,7 +139,11 @@ func (k *kits) checkModels(w *workflow.Workflow, override string, trusted bool) 
 
 // open makes what the calls of one run need. It is a driver.OpenFunc.
 func (k *kits) open(ctx context.Context, info driver.Info) (*driver.Kit, error) {
-	kit := &driver.Kit{DefaultModel: k.defaultModel(info.Workflow), Price: k.cfg.cost}
+	limits := k.cfg.Operator.Limits
+	kit := &driver.Kit{
+		DefaultModel: k.defaultModel(info.Workflow), Price: k.cfg.cost,
+		ModelTimeout: time.Duration(limits.ModelTimeout), ModelIdle: time.Duration(limits.ModelIdleTimeout),
+	}
 	if info.Workflow.Format == FormatGraph {
 		if err := k.openProgram(info, kit); err != nil {
 			return nil, err
@@ -168,6 +177,7 @@ func (k *kits) openModels(ctx context.Context, info driver.Info, kit *driver.Kit
 		}
 		kit.Models = k.registry(info.Workflow, trusted)
 	}
+	kit.Models = cleanModels{kit.Models, k.cfg.Keeper}
 	if k.recorder != nil {
 		kit.Models = k.recorder.over(kit.Models)
 	}

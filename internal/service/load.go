@@ -13,6 +13,7 @@ import (
 
 	"github.com/hocket-run/hocket/diag"
 	"github.com/hocket-run/hocket/internal/catalog"
+	"github.com/hocket-run/hocket/internal/config"
 	"github.com/hocket-run/hocket/internal/format"
 	"github.com/hocket-run/hocket/internal/format/agents"
 	"github.com/hocket-run/hocket/internal/model"
@@ -45,6 +46,8 @@ type LoadOptions struct {
 	Dir string
 	// Providers are model providers that documents may name beside the known ones.
 	Providers []string
+	// Operator is the operator's configuration, whose providers and servers documents may name; nil: there is none.
+	Operator *config.Config
 	// Catalog gives the agents of the catalog with the problems of those that are wanted; nil: there are none. It is asked only where the document
 	// names agents that neither it nor AgentsFile defines.
 	Catalog func(ctx context.Context, wanted []string) ([]workflow.Agent, diag.List, error)
@@ -107,6 +110,7 @@ func withoutIDs(list, more []workflow.Agent) []workflow.Agent {
 func (s *Service) Load(ctx context.Context, file string, data []byte, opts LoadOptions) (*workflow.Workflow, diag.List, error) {
 	opts.Agents = withoutIDs(opts.Agents, s.cfg.Agents)
 	opts.Providers = slices.Sorted(maps.Keys(s.cfg.Models))
+	opts.Operator = s.cfg.Operator
 	opts.Catalog = s.CatalogAgents
 	return Load(ctx, file, data, opts)
 }
@@ -126,7 +130,11 @@ func (o LoadOptions) agents() ([]workflow.Agent, diag.List, error) {
 
 // read reads a document with agents from beside it, and with those of the catalog behind them.
 func read(ctx context.Context, file string, data []byte, opts LoadOptions, beside []workflow.Agent) (*workflow.Workflow, diag.List, error) {
-	fo := format.Options{Format: opts.Format, Toolsets: toolTypes, Providers: slices.Concat(opts.Providers, model.Known()), MissingTools: missingTools, Agents: beside}
+	if opts.Operator == nil {
+		opts.Operator = &config.Config{}
+	}
+	opts.Providers = slices.Concat(opts.Providers, slices.Sorted(maps.Keys(opts.Operator.Providers)))
+	fo := format.Options{Servers: slices.Sorted(maps.Keys(opts.Operator.MCPs)), Format: opts.Format, Toolsets: toolTypes, Providers: slices.Concat(opts.Providers, model.Known()), MissingTools: missingTools, Agents: beside}
 	w, ds := format.Read(file, data, fo)
 	wanted := missing(ds)
 	if len(wanted) == 0 || opts.Catalog == nil {

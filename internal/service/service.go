@@ -1,6 +1,7 @@
 package service
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -12,12 +13,14 @@ import (
 
 	"github.com/hocket-run/hocket/internal/catalog"
 	catsqlite "github.com/hocket-run/hocket/internal/catalog/sqlite"
+	"github.com/hocket-run/hocket/internal/config"
 	"github.com/hocket-run/hocket/internal/driver"
 	"github.com/hocket-run/hocket/internal/driver/embedded"
 	"github.com/hocket-run/hocket/internal/journal"
 	"github.com/hocket-run/hocket/internal/journal/sqlite"
 	"github.com/hocket-run/hocket/internal/model"
 	"github.com/hocket-run/hocket/internal/price"
+	"github.com/hocket-run/hocket/internal/secret"
 	"github.com/hocket-run/hocket/internal/telemetry"
 	"github.com/hocket-run/hocket/internal/tool"
 	"github.com/hocket-run/hocket/internal/tool/fetch"
@@ -35,6 +38,10 @@ type Config struct {
 	Kind journal.Kind
 	// Env gives the environment; nil: os.Getenv.
 	Env func(string) string
+	// Operator is the operator's configuration, without errors; nil: there is none.
+	Operator *config.Config
+	// Keeper is told the secrets that are used, and takes them out of what comes back (SEC11); nil: one of the service's own.
+	Keeper *secret.Keeper
 	// Adapters serve the model protocols.
 	Adapters map[model.Protocol]model.Factory
 	// ApproveAll answers every approval with approve (D24).
@@ -65,6 +72,8 @@ type Config struct {
 	Logger *slog.Logger
 	// Prices says what models cost; nil: the table that comes with Hocket.
 	Prices *price.Table
+	// ready says that withDefaults was here.
+	ready bool
 }
 
 // Service is the use cases over one store. Safe for concurrent use.
@@ -100,16 +109,50 @@ func DefaultDB(env func(string) string) (string, error) {
 	return filepath.Join(home, ".local", "share", "hocket", "hocket.db"), nil
 }
 
+func (c Config) withDefaults() Config {
+	if c.Env == nil {
+		c.Env = os.Getenv
+	}
+	if c.Kind == "" {
+		c.Kind = journal.KindRun
+	}
+	if c.Operator == nil {
+		c.Operator = &config.Config{}
+	}
+	if c.Keeper == nil {
+		c.Keeper = &secret.Keeper{}
+	}
+	if c.Logger == nil {
+		c.Logger = slog.New(slog.DiscardHandler)
+	}
+	if !c.ready {
+		c.Logger = slog.New(c.Keeper.Handler(c.Logger.Handler()))
+	}
+	c.ready = true
+	if c.Prices == nil {
+		c.Prices = price.Default()
+	}
+	c.MaxCalls = cmp.Or(c.MaxCalls, c.Operator.Limits.MaxCalls)
+	return c
+}
+
+// db gives the path of the store: the one that was given, HOCKET_DB, the operator's, the default.
+func (c Config) db() (string, error) {
+	switch {
+	case c.DB != "":
+		return c.DB, nil
+	case c.Env("HOCKET_DB") == "" && c.Operator != nil && c.Operator.Store.Path != "":
+		return c.Operator.Store.Path, nil
+	}
+	return DefaultDB(c.Env)
+}
+
 // Look is Open for those who only look: a store that is not there is an empty one, and is not made.
 func Look(ctx context.Context, cfg Config) (*Service, error) {
-	if cfg.Env == nil {
-		cfg.Env = os.Getenv
-	}
-	if cfg.DB == "" {
-		var err error
-		if cfg.DB, err = DefaultDB(cfg.Env); err != nil {
-			return nil, err
-		}
+	cfg = cfg.withDefaults()
+	var err error
+	if cfg.DB, err = cfg.db(); err != nil {
+		return nil, err
 	}
 	if _, err := os.Stat(cfg.DB); errors.Is(err, fs.ErrNotExist) {
 		cfg.DB = Memory
@@ -121,20 +164,10 @@ func Look(ctx context.Context, cfg Config) (*Service, error) {
 //
 // Errors: *StoreError around those of sqlite.Open; *InvalidError where no path can be told.
 func Open(ctx context.Context, cfg Config) (*Service, error) {
-	if cfg.Env == nil {
-		cfg.Env = os.Getenv
-	}
-	if cfg.Kind == "" {
-		cfg.Kind = journal.KindRun
-	}
-	if cfg.Logger == nil {
-		cfg.Logger = slog.New(slog.DiscardHandler)
-	}
-	if cfg.DB == "" {
-		var err error
-		if cfg.DB, err = DefaultDB(cfg.Env); err != nil {
-			return nil, err
-		}
+	cfg = cfg.withDefaults()
+	var err error
+	if cfg.DB, err = cfg.db(); err != nil {
+		return nil, err
 	}
 	var (
 		store  journal.Backend

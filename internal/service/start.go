@@ -107,6 +107,11 @@ func (s *Service) Start(ctx context.Context, q StartRequest) (run string, err er
 	if problems.HasErrors() {
 		return "", &InvalidError{Diagnostics: problems}
 	}
+	for _, sp := range specs {
+		if err := checkRef(s.cfg.Operator, sp); err != nil {
+			return "", err
+		}
+	}
 	input, variables, err := s.input(graph, q.Input)
 	if err != nil {
 		return "", err

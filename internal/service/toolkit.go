@@ -11,10 +11,10 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/hocket-run/hocket/internal/driver"
 	"github.com/hocket-run/hocket/internal/journal"
-	"github.com/hocket-run/hocket/internal/outbound"
 	"github.com/hocket-run/hocket/internal/tool"
 	runner "github.com/hocket-run/hocket/internal/tool/command"
 	"github.com/hocket-run/hocket/internal/tool/fetch"
@@ -30,6 +30,9 @@ import (
 func (k *kits) openTools(ctx context.Context, info driver.Info, kit *driver.Kit) error {
 	cfg := tool.Config{Agents: map[string]tool.Grant{}, Types: k.types(info), Builtin: k.cfg.Tools, Fallback: fallbacks(), Logger: k.cfg.Logger.With("run", info.Run)}
 	if err := grants(info.Workflow, info.Meta[metaTrusted], cfg.Agents); err != nil {
+		return err
+	}
+	if err := operatorSpecs(k.cfg.Operator, cfg.Agents); err != nil {
 		return err
 	}
 	data, err := info.File(ctx, fileTools)
@@ -49,6 +52,8 @@ func (k *kits) openTools(ctx context.Context, info driver.Info, kit *driver.Kit)
 	case !errors.Is(err, journal.ErrNotFound):
 		return err
 	}
+	cfg.Extra = append(cfg.Extra, extraToolsets(k.cfg.Operator, cfg.Agents)...)
+	cfg.CallTimeout = time.Duration(k.cfg.Operator.Limits.ToolTimeout)
 	if err := k.permit(ctx, info, &cfg); err != nil {
 		return err
 	}
@@ -57,7 +62,7 @@ func (k *kits) openTools(ctx context.Context, info driver.Info, kit *driver.Kit)
 		return err
 	}
 	kit.Idles = kit.Idles || callsWorkflows(info.Workflow, cfg.Extra)
-	kit.Tools = set
+	kit.Tools = cleanTools{set, k.cfg.Keeper}
 	return nil
 }
 
@@ -177,20 +182,23 @@ func (k *kits) openMCP(spec tool.Spec) (tool.Toolset, error) {
 	cfg := mcp.Config{Environ: os.Environ, Version: k.cfg.Version, Logger: k.cfg.Logger}
 	var allow []string
 	if spec.Trusted {
-		cfg.Lookup = func(name string) (string, bool) {
-			v := k.cfg.Env(name)
-			return v, v != ""
+		if err := k.checkFiles(spec); err != nil {
+			return nil, err
 		}
+		cfg.Lookup = k.lookup
 		if spec.Remote != nil {
-			allow = []string{reference.ReplaceAllStringFunc(spec.Remote.URL, func(ref string) string { return k.cfg.Env(nameIn(ref)) })}
+			allow = []string{reference.ReplaceAllStringFunc(spec.Remote.URL, func(ref string) string {
+				v, _ := k.lookup(nameIn(ref))
+				return v
+			})}
 		}
 	}
-	cfg.HTTPClient = outbound.New(outbound.Config{Allow: allow})
+	cfg.HTTPClient = k.client(allow...)
 	return mcp.Type(cfg).Open(spec)
 }
 
 // reference is a variable in the address or a header of a remote toolset; a doubled dollar sign is none.
-var reference = regexp.MustCompile(`\$\$|\$\{\s*(?:env\.)?[A-Za-z_]\w*\s*\}|\$[A-Za-z_]\w*`)
+var reference = regexp.MustCompile(`\$\$|\$\{\s*(?:env\.)?[A-Za-z_]\w*\s*\}|\$\{\s*file:[^}]+\}|\$[A-Za-z_]\w*`)
 
 func nameIn(ref string) string {
 	return strings.TrimPrefix(strings.TrimSpace(strings.Trim(ref, "${}")), "env.")

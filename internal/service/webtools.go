@@ -3,7 +3,6 @@ package service
 import (
 	"net/http"
 
-	"github.com/hocket-run/hocket/internal/outbound"
 	"github.com/hocket-run/hocket/internal/tool"
 	"github.com/hocket-run/hocket/internal/tool/fetch"
 )
@@ -14,5 +13,5 @@ func (k *kits) fetchClient(spec tool.Spec) *http.Client {
 	if spec.Trusted {
 		allow = fetch.Hosts(spec)
 	}
-	return outbound.New(outbound.Config{Allow: allow})
+	return k.client(allow...)
 }

@@ -20,12 +20,15 @@ type Options struct {
 	// warning. Nil: nothing is said of them.
 	Toolsets  []string
 	Providers []string
+	// Servers are MCP servers that the operator defines: a toolset may refer to one, and change nothing of what it starts, sends and offers (SEC5).
+	Servers []string
 }
 
 // Codes of this package's own diagnostics.
 const (
 	codeUnsupported   = "not-supported-yet"
 	codeUnknownKey    = "unknown-key"
+	codeFixedServer   = "fixed-server"
 	codeWrongType     = "wrong-type"
 	codeMissingKey    = "missing-key"
 	codeBadValue      = "bad-value"

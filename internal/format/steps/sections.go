@@ -154,12 +154,14 @@ func (r *reader) toolsets(f field) []json.RawMessage {
 			switch {
 			case known:
 				raw = merge(def, raw, name)
+			case word == "mcp" && slices.Contains(r.opts.Servers, name):
+				r.ofOperator(e, name)
 			case strings.HasPrefix(name, "docker:"):
 				r.diags.Warnf(ref.value.Span, ref.path, codeUnsupported, "servers of Docker's catalog (%q) are not supported yet", name).Hint =
 					"name the server's command or its remote url instead"
 			case word == "mcp":
 				d := r.diags.Warnf(ref.value.Span, ref.path, codeUnsupported, "there is no MCP server %q under mcps", name)
-				d.Hint = r.diags.similar(name, func() []string { return slices.Sorted(maps.Keys(r.mcps)) })
+				d.Hint = r.diags.similar(name, func() []string { return append(slices.Sorted(maps.Keys(r.mcps)), r.opts.Servers...) })
 			}
 		}
 		if raw != nil {
@@ -167,6 +169,17 @@ func (r *reader) toolsets(f field) []json.RawMessage {
 		}
 	}
 	return out
+}
+
+// ofOperator holds that a toolset which refers to one of the operator's servers leaves it as it is.
+func (r *reader) ofOperator(e field, name string) {
+	for _, f := range r.fields(e.value) {
+		switch f.key {
+		case "command", "args", "env", "working_dir", "cwd", "remote", "policy":
+			r.diags.Errorf(f.span, f.path, codeFixedServer, "a document cannot set %s of the server %q, which the operator defines", f.key, name).Hint =
+				"leave it out, or define a server of your own under `mcps:`, which runs with --trust"
+		}
+	}
 }
 
 func (r *reader) judgeToolset(word string, f field) {

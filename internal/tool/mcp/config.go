@@ -15,7 +15,7 @@ type Config struct {
 	// HTTPClient reaches remote servers; nil refuses them. Its Timeout is not used, because streams stay open: the limits below hold instead. A
 	// toolset that is closed closes the client's idle connections.
 	HTTPClient *http.Client
-	// Lookup gives the values of the references in a spec (${NAME}, ${env.NAME}, $NAME); nil: none has a value. Only what a spec names is looked up.
+	// Lookup gives the values of the references in a spec (${NAME}, ${env.NAME}, $NAME, and ${file:PATH} as file:PATH); nil: none has a value. Only what a spec names is looked up.
 	Lookup func(name string) (string, bool)
 	// Environ gives our environment, of which a server gets a few harmless variables; nil: os.Environ.
 	Environ func() []string

@@ -8,14 +8,17 @@ import (
 	"github.com/hocket-run/hocket/internal/process"
 )
 
+// filePrefix begins the name of a secret in a file.
+const filePrefix = "file:"
+
 // Expander replaces references and remembers which values are secrets. Not safe for concurrent use.
 type Expander struct {
-	// Lookup gives the value of a variable; nil: none has one.
+	// Lookup gives the value of a variable, and of a file by the name file:PATH; nil: none has one.
 	Lookup  func(name string) (string, bool)
 	secrets []string
 }
 
-// Expand replaces `${NAME}`, `${env.NAME}` and `$NAME` in text; `$$` is a dollar sign, and one that begins nothing stays. A name without a value
+// Expand replaces `${NAME}`, `${env.NAME}`, `$NAME` and `${file:PATH}` in text; `$$` is a dollar sign, and one that begins nothing stays. A name without a value
 // is an error: an empty key would look like one that was refused. What is inserted is not expanded again. secret: every value is one, whatever its name.
 func (e *Expander) Expand(text string, secret bool) (string, error) {
 	var b strings.Builder
@@ -43,7 +46,7 @@ func (e *Expander) Expand(text string, secret bool) (string, error) {
 		if !ok {
 			return "", fmt.Errorf("variable %s is not set", name)
 		}
-		if secret || process.LooksSecret(name) {
+		if secret || process.LooksSecret(name) || strings.HasPrefix(name, filePrefix) {
 			e.keep(value)
 		}
 		b.WriteString(value)
@@ -56,7 +59,7 @@ func reference(s string) (name, after string, ok bool) {
 	if inner, found := strings.CutPrefix(s, "{"); found {
 		name, after, ok = strings.Cut(inner, "}")
 		name = strings.TrimPrefix(strings.TrimSpace(name), "env.")
-		return name, after, ok && isName(name)
+		return name, after, ok && (isName(name) || strings.HasPrefix(name, filePrefix))
 	}
 	end := strings.IndexFunc(s, func(r rune) bool { return !nameRune(r) })
 	if end < 0 {

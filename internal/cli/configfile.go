@@ -1,0 +1,58 @@
+package cli
+
+import (
+	"fmt"
+	"path/filepath"
+
+	"github.com/spf13/cobra"
+
+	"github.com/hocket-run/hocket/diag"
+	"github.com/hocket-run/hocket/internal/config"
+)
+
+// readConfig reads the operator's configuration. One with errors keeps everything from running but the verbs that show them.
+func (a *app) readConfig(c *cobra.Command) error {
+	operator, problems, err := config.Load(a.configFile, a.Env)
+	if err != nil {
+		path, _ := config.Find(a.configFile, a.Env)
+		problems.Errorf(diag.Span{File: path}, "", "unreadable", "%v", err)
+	}
+	a.operator, a.operatorBad = operator, problems
+	if problems.HasErrors() {
+		a.operator = &config.Config{}
+	}
+	if withoutConfig(c) {
+		return nil
+	}
+	return a.refuse(problems)
+}
+
+// isConfig tells whether a file is one of the operator: by its name, or because it is read as one.
+func (a *app) isConfig(path string) bool {
+	used, _ := config.Find(a.configFile, a.Env)
+	return filepath.Base(path) == config.Name || used != "" && sameFile(used, path)
+}
+
+// configReport words the configuration for doctor.
+func (a *app) configReport() (path, problem string) {
+	path, _ = config.Find(a.configFile, a.Env)
+	switch n := len(a.operatorBad); {
+	case path == "":
+		return "", "there is no home folder to look in"
+	case n == 1:
+		return path, a.operatorBad[0].String()
+	case n > 1:
+		return path, fmt.Sprintf("%s, and %d more; hocket validate shows them", a.operatorBad[0], n-1)
+	}
+	return path, ""
+}
+
+func withoutConfig(c *cobra.Command) bool {
+	for ; c != nil; c = c.Parent() {
+		switch c.Name() {
+		case "doctor", "validate", "help", "completion", cobra.ShellCompRequestCmd, cobra.ShellCompNoDescRequestCmd:
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,90 @@
+package config
+
+import (
+	"encoding/json"
+	"time"
+
+	"github.com/hocket-run/hocket/internal/tool"
+)
+
+// Config is what the operator says. The zero Config says nothing.
+type Config struct {
+	// Path is the file that was read; "" where there is none.
+	Path string `json:"-"`
+	// DefaultModel is for agents without a model of their own, after HOCKET_MODEL (D26).
+	DefaultModel string `json:"defaultModel"`
+	// Providers and Models are by the name under which references mean them. They win over those of documents and over built-in ones.
+	Providers map[string]Provider `json:"providers"`
+	Models    map[string]Model    `json:"models"`
+	// MCPs are servers that toolsets of documents name by `ref`; Toolsets are offered to agents that list them or their tools by name. All are
+	// trusted.
+	MCPs     map[string]tool.Spec `json:"-"`
+	Toolsets []tool.Spec          `json:"-"`
+
+	Limits   Limits   `json:"limits"`
+	Outbound Outbound `json:"outbound"`
+	Store    Store    `json:"store"`
+}
+
+// Provider is a model provider. What is zero is as for the known provider of the same name, else as for a server that speaks the protocol.
+type Provider struct {
+	// Protocol is one of model.Protocol; "": that of the known provider, else openai.
+	Protocol string `json:"protocol"`
+	BaseURL  string `json:"base_url"`
+	// Key is a reference as package secret reads it.
+	Key string `json:"key"`
+}
+
+// Model is a model under a name of its own.
+type Model struct {
+	Provider string      `json:"provider"`
+	Model    string      `json:"model"`
+	Params   ModelParams `json:"params"`
+}
+
+// ModelParams are for calls of agents that say nothing else.
+type ModelParams struct {
+	Temperature     *float64                   `json:"temperature"`
+	TopP            *float64                   `json:"top_p"`
+	MaxTokens       *int64                     `json:"max_tokens"`
+	ReasoningEffort string                     `json:"reasoning_effort"`
+	ThinkingBudget  *int64                     `json:"thinking_budget"`
+	ProviderOptions map[string]json.RawMessage `json:"provider_options"`
+}
+
+// Limits bound calls of all runs of a process. Zero values are Hocket's own defaults.
+type Limits struct {
+	// MaxCalls bounds the calls in flight.
+	MaxCalls int `json:"maxCalls"`
+	// ModelTimeout and ModelIdleTimeout bound a model call whose node says nothing: in total, and without a sign of life (P11).
+	ModelTimeout     Duration `json:"modelTimeout"`
+	ModelIdleTimeout Duration `json:"modelIdleTimeout"`
+	// ToolTimeout bounds a tool call whose toolset says nothing.
+	ToolTimeout Duration `json:"toolTimeout"`
+}
+
+// Outbound is where requests may go beside the public internet.
+type Outbound struct {
+	// Allow holds hosts, host:port or URLs (SEC8).
+	Allow []string `json:"allow"`
+}
+
+// Store is where runs are kept.
+type Store struct {
+	// Path comes after --db and HOCKET_DB; relative to the folder of the file. "" says nothing.
+	Path string `json:"path"`
+}
+
+// Duration is a time.Duration that JSON and YAML write as text: 90s, 1h30m, 30d.
+type Duration time.Duration
+
+// UnmarshalJSON reads the text form.
+func (d *Duration) UnmarshalJSON(data []byte) error {
+	var text string
+	if err := json.Unmarshal(data, &text); err != nil {
+		return err
+	}
+	v, err := parseDuration(text)
+	*d = Duration(v)
+	return err
+}

@@ -1,0 +1,312 @@
+package config_test
+
+import (
+	"errors"
+	"flag"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/hocket-run/hocket/diag"
+	"github.com/hocket-run/hocket/internal/config"
+	"github.com/hocket-run/hocket/internal/format/source"
+	"github.com/hocket-run/hocket/internal/schema"
+)
+
+var update = flag.Bool("update", false, "write what is made of the table of keys")
+
+// document is one configuration and what is wrong with it.
+type document struct {
+	name, text string
+	// problems are the errors as LINE:COL code, and hints by a part of them; none: the document is good.
+	problems []string
+	hint     string
+	// beyond says that the schema cannot tell.
+	beyond bool
+}
+
+func documents() []document {
+	return []document{
+		{name: "nothing", text: "# only a comment\n"},
+		{name: "everything", text: everything},
+		{name: "json", text: `{"defaultModel": "openai/gpt-5-mini", "providers": {"lab": {"base_url": "http://10.0.0.7:8000/v1"}}}`},
+		{name: "empty sections", text: "providers:\nmodels: {}\nlimits:\nmcps:\ntoolsets:\nproviders2: \n", problems: []string{"6:1 unknown-key"}, hint: `"providers"`},
+		{name: "a known provider as it is", text: "providers:\n  openai:\n"},
+		{name: "list at the top", text: "- a\n", problems: []string{"1:1 wrong-type"}},
+		{name: "unknown key", text: "default_model: x\n", problems: []string{"1:1 unknown-key"}, hint: "defaultModel"},
+		{name: "unknown key of a provider", text: "providers: {a: {api_type: openai}}\n", problems: []string{"1:17 unknown-key"}, hint: "write protocol"},
+		{name: "text for a number", text: "limits: {maxCalls: '5'}\n", problems: []string{"1:20 wrong-type"}, hint: "without quotes"},
+		{name: "number for a text", text: "defaultModel: 5\n", problems: []string{"1:15 wrong-type"}, hint: `"5"`},
+		{name: "count too small", text: "limits: {maxCalls: 0}\n", problems: []string{"1:20 bad-value"}},
+		{name: "count too large", text: "limits: {maxCalls: 100001}\n", problems: []string{"1:20 bad-value"}},
+		{name: "half a call", text: "limits: {maxCalls: 1.5}\n", problems: []string{"1:20 wrong-type"}},
+		{name: "duration without a unit", text: "limits: {modelTimeout: 90}\n", problems: []string{"1:24 wrong-type"}, hint: "90s"},
+		{name: "duration that is none", text: "limits: {modelTimeout: soon}\n", problems: []string{"1:24 bad-value"}, hint: "1h30m"},
+		{name: "no time at all", text: "limits: {modelTimeout: 0s}\n", problems: []string{"1:24 bad-value"}, beyond: true},
+		{name: "protocol", text: "providers: {a: {protocol: opnai}}\n", problems: []string{"1:27 bad-value"}, hint: "openai"},
+		{name: "address without a scheme", text: "providers: {a: {base_url: 'localhost:8080'}}\n", problems: []string{"1:27 bad-value"}},
+		{name: "address with a password", text: "providers: {a: {base_url: 'http://u:p@host/'}}\n", problems: []string{"1:27 bad-value"}},
+		{name: "bare key", text: "providers: {a: {key: sk-canary-1234567890}}\n", problems: []string{"1:22 bare-secret"}, hint: "${env.NAME}"},
+		{name: "bare key after a variable", text: "providers: {a: {key: '${env.A}-1234'}}\n", problems: []string{"1:22 bare-secret"}},
+		{name: "name with a slash", text: "providers: {a/b: {protocol: openai}}\n", problems: []string{"1:13 bad-value"}},
+		{name: "model without a provider", text: "models: {fast: {model: m}}\n", problems: []string{"1:16 missing-key"}},
+		{name: "model that is nothing", text: "models:\n  fast:\n", problems: []string{"2:8 missing-key", "2:8 missing-key"}},
+		{name: "model of nobody", text: "models: {fast: {provider: opnai, model: m}}\n", problems: []string{"1:27 unknown-name"}, hint: "openai", beyond: true},
+		{name: "temperature", text: "models: {fast: {provider: openai, model: m, params: {temperature: 3}}}\n", problems: []string{"1:67 bad-value"}},
+		{name: "server without a command", text: "mcps: {a: {args: [x]}}\n", problems: []string{"1:11 missing-key"}},
+		{name: "server with two", text: "mcps: {a: {command: x, remote: {url: 'http://a'}}}\n", problems: []string{"1:11 conflicting-keys"}},
+		{name: "server by reference", text: "mcps: {a: {ref: b}}\n", problems: []string{"1:11 bad-value"}},
+		{name: "server of another type", text: "mcps: {a: {type: todo}}\n", problems: []string{"1:11 bad-value"}},
+		{name: "server with an unknown key", text: "mcps: {a: {command: x, arg: [y]}}\n", problems: []string{"1:24 unknown-key"}, hint: "args"},
+		{name: "server with a secret", text: "mcps: {a: {command: x, env: {API_TOKEN: canary-1234}}}\n", problems: []string{"1:41 bare-secret"}, hint: "${file:PATH}", beyond: true},
+		{name: "header with a secret", text: "toolsets: [{type: mcp, remote: {url: 'http://a', headers: {Authorization: Bearer canary-1}}}]\n", problems: []string{"1:75 bare-secret"}, beyond: true},
+		{name: "server with a plain variable", text: "mcps: {a: {command: x, env: {AUTH_TYPE: basic, MODE: fast-42, TOKEN: '${env.T}'}}}\n"},
+		{name: "toolsets as a map", text: "toolsets: {type: todo}\n", problems: []string{"1:11 wrong-type"}},
+		{name: "toolset without a type", text: "toolsets: [{name: a}]\n", problems: []string{"1:12 missing-key"}},
+		{name: "toolset of nobody", text: "toolsets: [{type: mcp, ref: nobody}]\n", problems: []string{"1:12 unknown-ref"}, beyond: true},
+		{name: "list of hosts", text: "outbound: {allow: localhost}\n", problems: []string{"1:19 wrong-type"}},
+		{name: "host that is empty", text: "outbound: {allow: ['']}\n", problems: []string{"1:20 bad-value"}},
+		{name: "path that is empty", text: "store: {path: ''}\n", problems: []string{"1:15 bad-value"}},
+	}
+}
+
+const everything = `
+defaultModel: fast
+providers:
+  openai: {key: "file:keys/openai"}
+  lab:
+    protocol: openai
+    base_url: http://10.0.0.7:8000/v1
+    key: ${env.LAB_KEY}
+models:
+  fast:
+    provider: lab
+    model: qwen3
+    params: {temperature: 0.2, top_p: 1, max_tokens: 100, reasoning_effort: low, thinking_budget: -1, provider_options: {seed: 7}}
+mcps:
+  github: {command: github-mcp, args: [stdio], env: {TOKEN: "${env.GH_TOKEN}"}, timeout: 30s}
+  wiki: {remote: {url: "https://wiki.example/mcp", headers: {Authorization: "Bearer ${WIKI}"}}}
+toolsets:
+  - {type: mcp, ref: github, name: gh}
+  - {type: todo}
+limits: {maxCalls: 8, modelTimeout: 5m, modelIdleTimeout: 30s, toolTimeout: 1h30m}
+outbound: {allow: [localhost, "10.0.0.7:8000"]}
+store: {path: runs.db}
+`
+
+// TestReadAndSchema holds that the reader tells what is wrong, where and what to do, and that the schema accepts and refuses the same documents.
+func TestReadAndSchema(t *testing.T) {
+	t.Parallel()
+	s, err := schema.Compile(config.Schema())
+	if err != nil {
+		t.Fatalf("the schema is none: %v", err)
+	}
+	for _, d := range documents() {
+		t.Run(d.name, func(t *testing.T) {
+			t.Parallel()
+			_, problems := config.Read("hocket.yaml", []byte(d.text))
+			var got, hints []string
+			for _, p := range problems {
+				if p.Severity == diag.Error {
+					got = append(got, strings.TrimPrefix(p.Span.String(), "hocket.yaml:")+" "+p.Code)
+					hints = append(hints, p.Hint)
+				}
+			}
+			if diff := cmp.Diff(got, d.problems); diff != "" {
+				t.Errorf("problems (-got +want):\n%s\n%v", diff, problems)
+			}
+			if d.hint != "" && !strings.Contains(strings.Join(hints, "\n"), d.hint) {
+				t.Errorf("hints %q lack %q", hints, d.hint)
+			}
+			for _, p := range problems {
+				if strings.Contains(p.String(), "canary") {
+					t.Errorf("a problem shows the secret: %s", p)
+				}
+			}
+			root, _ := source.Parse("hocket.yaml", []byte(d.text))
+			if root == nil || d.beyond {
+				return
+			}
+			if violations := s.Validate(root.JSON()); (len(violations) > 0) != (len(d.problems) > 0) {
+				t.Errorf("the schema says %v", violations)
+			}
+		})
+	}
+}
+
+// TestRead holds what is read, with paths from the folder of the file.
+func TestRead(t *testing.T) {
+	t.Parallel()
+	c, problems := config.Read("/etc/hocket/hocket.yaml", []byte(everything))
+	if len(problems) > 0 {
+		t.Fatal(problems)
+	}
+	if got, want := c.Providers["openai"].Key, "file:/etc/hocket/keys/openai"; got != want {
+		t.Errorf("key %q, want %q", got, want)
+	}
+	if got, want := c.Store.Path, "/etc/hocket/runs.db"; got != want {
+		t.Errorf("store %q, want %q", got, want)
+	}
+	if got, want := c.Limits.ToolTimeout, config.Duration(90*time.Minute); got != want {
+		t.Errorf("timeout %v, want %v", got, want)
+	}
+	if got := c.Models["fast"].Params; *got.Temperature != 0.2 || *got.ThinkingBudget != -1 || string(got.ProviderOptions["seed"]) != "7" {
+		t.Errorf("params %+v", got)
+	}
+	for name, s := range c.MCPs {
+		if !s.Trusted {
+			t.Errorf("server %s is not trusted", name)
+		}
+	}
+	if got := c.Toolsets[0]; got.Command != "github-mcp" || got.Name != "gh" || !got.Trusted {
+		t.Errorf("toolset %+v", got)
+	}
+}
+
+// TestFind holds the order of places (SEC5): never the working directory.
+func TestFind(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		name, flag string
+		env        map[string]string
+		path       string
+		named      bool
+	}{
+		{"flag", "f.yaml", map[string]string{"HOCKET_CONFIG": "/c", "HOCKET_HOME": "/h"}, "f.yaml", true},
+		{"variable", "", map[string]string{"HOCKET_CONFIG": "/c.yaml", "HOCKET_HOME": "/h"}, "/c.yaml", true},
+		{"home of hocket", "", map[string]string{"HOCKET_HOME": "/h", "XDG_CONFIG_HOME": "/x"}, "/h/hocket.yaml", false},
+		{"folder of configurations", "", map[string]string{"XDG_CONFIG_HOME": "/x", "HOME": "/u"}, "/x/hocket/hocket.yaml", false},
+		{"folder that is relative", "", map[string]string{"XDG_CONFIG_HOME": "x", "HOME": "/u"}, "/u/.config/hocket/hocket.yaml", false},
+		{"nothing", "", nil, "", false},
+		{"home that is relative", "", map[string]string{"HOME": "."}, "", false},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			path, named := config.Find(tt.flag, func(k string) string { return tt.env[k] })
+			if path != tt.path || named != tt.named {
+				t.Errorf("got %q %v, want %q %v", path, named, tt.path, tt.named)
+			}
+		})
+	}
+}
+
+// TestLoad holds which files must be there, and that one beside us is not looked at (SEC5).
+func TestLoad(t *testing.T) {
+	dir := t.TempDir()
+	t.Chdir(dir)
+	if err := os.WriteFile(config.Name, []byte("defaultModel: planted/model\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	home := t.TempDir()
+	env := func(k string) string { return map[string]string{"HOCKET_HOME": home}[k] }
+	c, problems, err := config.Load("", env)
+	if err != nil || len(problems) > 0 || c.Path != "" || c.DefaultModel != "" {
+		t.Errorf("a default file that is not there: %+v %v %v", c, problems, err)
+	}
+	if _, _, err := config.Load(filepath.Join(home, "no.yaml"), env); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("a named file that is not there: %v", err)
+	}
+	if err := os.WriteFile(filepath.Join(home, config.Name), []byte("defaultModel: a/b\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if c, _, err = config.Load("", env); err != nil || c.DefaultModel != "a/b" {
+		t.Errorf("got %+v %v", c, err)
+	}
+	if _, _, err := config.Load(home, env); err == nil {
+		t.Error("a folder was read")
+	}
+	if err := os.WriteFile(filepath.Join(home, "big.yaml"), make([]byte, config.MaxBytes+1), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, _, err := config.Load(filepath.Join(home, "big.yaml"), env); err == nil || !strings.Contains(err.Error(), "max_config_bytes") {
+		t.Errorf("a large file: %v", err)
+	}
+}
+
+// TestDocs holds that the schema and the reference in docs are those of the table; -update writes them.
+func TestDocs(t *testing.T) {
+	t.Parallel()
+	const guide, file = "../../docs/configuration.md", "../../docs/hocket.schema.json"
+	const begin, end = "<!-- keys: made of the table in internal/config -->\n", "<!-- end of keys -->"
+	text, err := os.ReadFile(guide)
+	if err != nil {
+		t.Fatal(err)
+	}
+	before, rest, ok := strings.Cut(string(text), begin)
+	_, after, ok2 := strings.Cut(rest, end)
+	if !ok || !ok2 {
+		t.Fatalf("%s has no place for the keys", guide)
+	}
+	want := before + begin + config.Reference() + end + after
+	if *update {
+		if err := errors.Join(os.WriteFile(guide, []byte(want), 0o644), os.WriteFile(file, config.Schema(), 0o644)); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	if diff := cmp.Diff(string(text), want); diff != "" {
+		t.Errorf("%s (-file +table), write it with -update:\n%s", guide, diff)
+	}
+	stored, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(string(stored), string(config.Schema())); diff != "" {
+		t.Errorf("%s (-file +table), write it with -update:\n%s", file, diff)
+	}
+}
+
+// TestEverything holds that the document of the tests has every key, so that none goes unread.
+func TestEverything(t *testing.T) {
+	t.Parallel()
+	root, _ := source.Parse("hocket.yaml", []byte(everything))
+	for _, path := range config.Keys() {
+		nodes := []*source.Node{root}
+		for part := range strings.SplitSeq(path, ".") {
+			var next []*source.Node
+			for _, n := range nodes {
+				if part != "NAME" {
+					next = append(next, n.Get(part))
+					continue
+				}
+				for _, e := range n.Entries {
+					next = append(next, e.Value)
+				}
+			}
+			nodes = next
+		}
+		found := false
+		for _, n := range nodes {
+			found = found || n != nil
+		}
+		if !found {
+			t.Errorf("the document has no %s", path)
+		}
+	}
+}
+
+// FuzzRead holds that no text breaks the reader, and that what it takes the schema takes.
+func FuzzRead(f *testing.F) {
+	for _, d := range documents() {
+		f.Add(d.text)
+	}
+	s, err := schema.Compile(config.Schema())
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		_, problems := config.Read("hocket.yaml", []byte(text))
+		root, _ := source.Parse("hocket.yaml", []byte(text))
+		if root == nil || root.IsNull() || problems.HasErrors() {
+			return
+		}
+		if v := s.Validate(root.JSON()); len(v) > 0 {
+			t.Errorf("the reader takes what the schema refuses: %v", v)
+		}
+	})
+}

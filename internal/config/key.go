@@ -1,0 +1,93 @@
+package config
+
+import "github.com/hocket-run/hocket/internal/model"
+
+// kind is what a key's value is.
+type kind int
+
+const (
+	section  kind = iota // a map of the keys below
+	named                // a map of sections by names that people choose
+	text                 // any text
+	word                 // one of values
+	secretID             // a reference to a secret
+	address              // an http or https address
+	path                 // a path, relative to the folder of the file
+	count                // a whole number from min
+	number               // a number from min to max
+	duration             // such as 90s
+	texts                // a list of texts
+	free                 // a map of anything
+	toolset              // a list of toolsets, as in documents
+	servers              // a map of MCP servers by name, as in documents
+)
+
+// key is one key of hocket.yaml. Reader, JSON Schema and reference are made of the table of them.
+type key struct {
+	name string
+	kind kind
+	// doc says in one or two sentences what the key does and what holds without it.
+	doc string
+	// values are those of a word.
+	values []string
+	// min and max bound counts and numbers; a max of 0 is none.
+	min, max float64
+	// required keys must be there in each section that has them.
+	required bool
+	// keys are those of a section and of the sections of a named.
+	keys []key
+	// not holds words that people might write instead of keys of this section, with what to write.
+	not map[string]string
+}
+
+// nameForm is the form of names of providers and models: a reference splits at its first slash.
+const nameForm = `^[A-Za-z0-9][A-Za-z0-9._-]*$`
+
+// table gives all keys.
+func table() key {
+	return key{kind: section, doc: "The operator's configuration of Hocket.", keys: []key{
+		{name: "defaultModel", kind: text, doc: "The model of agents that name none, as a reference provider/model or a name under models. HOCKET_MODEL and --model come first."},
+		{name: "providers", kind: named, doc: "Model providers by name. One of the name of a known provider replaces what Hocket knows of it; one that a document defines under the same name is not used.", keys: providerKeys(), not: map[string]string{
+			"api_type": "write protocol: openai, anthropic or google", "kind": "write protocol: openai, anthropic or google",
+			"token_key": "write key: ${env.NAME}", "api_key": "write key: ${env.NAME}", "baseURL": "write base_url", "baseUrl": "write base_url",
+		}},
+		{name: "models", kind: named, doc: "Models under names of their own, which documents and --model may use instead of provider/model.", keys: []key{
+			{name: "provider", kind: text, required: true, doc: "The name of a provider: one under providers, or one that Hocket knows."},
+			{name: "model", kind: text, required: true, doc: "The name that the provider gives the model."},
+			{name: "params", kind: section, doc: "Parameters of calls whose agent does not set them.", keys: paramKeys()},
+		}},
+		{name: "mcps", kind: servers, doc: "MCP servers by name. Toolsets of documents use one with ref: NAME, without --trust; they cannot change what it starts, sends and offers."},
+		{name: "toolsets", kind: toolset, doc: "Toolsets in the form of documents, for agents that list a toolset or a tool of it by name; those of --tools come beside them."},
+		{name: "limits", kind: section, doc: "Bounds of calls, over all runs of a process.", keys: []key{
+			{name: "maxCalls", kind: count, min: 1, max: 100_000, doc: "The most calls in flight at once. Without it, 256."},
+			{name: "modelTimeout", kind: duration, doc: "The most time for one model call whose node names none. Without it, 10m."},
+			{name: "modelIdleTimeout", kind: duration, doc: "The most time in which a model call gives no sign of life. Without it, 2m."},
+			{name: "toolTimeout", kind: duration, doc: "The most time for one tool call whose toolset names none. Without it, 5m."},
+		}},
+		{name: "outbound", kind: section, doc: "Where requests may go.", keys: []key{
+			{name: "allow", kind: texts, doc: "Hosts, host:port or addresses that may be private: requests to them are not checked. Without it, documents reach public addresses only."},
+		}},
+		{name: "store", kind: section, doc: "Where runs are kept.", keys: []key{
+			{name: "path", kind: path, doc: "The file of the store. --db and HOCKET_DB come first."},
+		}},
+	}}
+}
+
+func providerKeys() []key {
+	return []key{
+		{name: "protocol", kind: word, values: []string{string(model.ProtocolOpenAI), string(model.ProtocolAnthropic), string(model.ProtocolGoogle)}, doc: "How the provider is spoken to. Without it, as the known provider of this name is, else openai."},
+		{name: "base_url", kind: address, doc: "Where the provider is; it may be a private address. Without it, where the known provider of this name is, else the protocol's own service."},
+		{name: "key", kind: secretID, doc: "A reference to the key: ${env.NAME}, or file:PATH for a file that only its owner can read. Without it, the known provider's usual variable."},
+	}
+}
+
+func paramKeys() []key {
+	return []key{
+		{name: "temperature", kind: number, min: 0, max: 2, doc: "How freely the model chooses words."},
+		{name: "top_p", kind: number, min: 0, max: 1, doc: "Which share of the likeliest words it chooses from."},
+		{name: "max_tokens", kind: count, min: 1, doc: "The most tokens of an answer."},
+		{name: "reasoning_effort", kind: text, doc: "The provider's own word for how long to think: minimal, low, medium, high."},
+		{name: "thinking_budget", kind: count, min: -1, doc: "The most tokens of thought; 0 switches it off, -1 leaves it to the model."},
+		{name: "provider_options", kind: free, doc: "Members of the request's JSON, set as they are."},
+	}
+}

@@ -1,0 +1,358 @@
+package config
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"net/url"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/hocket-run/hocket/diag"
+	"github.com/hocket-run/hocket/internal/format/source"
+	"github.com/hocket-run/hocket/internal/model"
+	"github.com/hocket-run/hocket/internal/secret"
+	"github.com/hocket-run/hocket/internal/tool"
+)
+
+// Codes of diagnostics beside those of package source.
+const (
+	CodeBadValue   = "bad-value"
+	CodeBareSecret = "bare-secret"
+	CodeUnknown    = "unknown-name"
+)
+
+// Read reads the text of a configuration. file is the name that places carry, and its folder the one that relative paths begin at. The Config holds
+// what could be read; it is fit for use only where the list has no errors. A text without a value is an empty configuration.
+func Read(file string, data []byte) (*Config, diag.List) {
+	c := &Config{Path: file}
+	root, diags := source.Parse(file, data)
+	if isEmpty(diags) {
+		return c, nil
+	}
+	if root.IsNull() {
+		return c, diags
+	}
+	r := reader{diags: &diags, config: c, folder: filepath.Dir(file)}
+	value, ok := r.value(root, table())
+	if !ok {
+		return c, diags
+	}
+	text, err := json.Marshal(value)
+	if err == nil {
+		d := json.NewDecoder(bytes.NewReader(text))
+		d.DisallowUnknownFields()
+		err = d.Decode(c)
+	}
+	if err != nil && !diags.HasErrors() {
+		diags.Errorf(root.Span, "", CodeBadValue, "%v", err)
+	}
+	r.checkModels(root)
+	diags.Sort()
+	return c, diags
+}
+
+// isEmpty tells that a text holds nothing but comments.
+func isEmpty(diags diag.List) bool {
+	return slices.ContainsFunc(diags, func(d diag.Diagnostic) bool { return d.Code == source.CodeEmpty })
+}
+
+type reader struct {
+	diags  *diag.List
+	config *Config
+	folder string
+}
+
+func (r *reader) errorf(n *source.Node, code, format string, args ...any) *diag.Diagnostic {
+	return r.diags.Errorf(n.Span, n.Path(), code, format, args...)
+}
+
+// value gives what a node says for a key, as it goes into Config's JSON; false where it says nothing, or nothing that can be used.
+func (r *reader) value(n *source.Node, k key) (any, bool) {
+	if n.IsNull() {
+		return nil, false
+	}
+	switch k.kind {
+	case section:
+		return r.section(n, k)
+	case named:
+		return r.named(n, k)
+	case servers:
+		r.config.MCPs = r.servers(n)
+		return nil, false
+	case toolset:
+		r.config.Toolsets = r.toolsets(n)
+		return nil, false
+	case texts:
+		return r.texts(n)
+	case free:
+		if n.Kind != source.Map {
+			return nil, r.wrong(n, "a map")
+		}
+		return n.JSON(), true
+	case count, number:
+		return r.number(n, k)
+	default:
+		return r.text(n, k)
+	}
+}
+
+func (r *reader) wrong(n *source.Node, want string) bool {
+	d := r.errorf(n, source.CodeWrongType, "expected %s, found %s", want, n.Kind)
+	switch {
+	case want == "a string" && n.IsScalar():
+		d.Hint = fmt.Sprintf("put it in quotes: %q", n.Text)
+	case strings.HasSuffix(want, "number") && n.Kind == source.String:
+		d.Hint = "write the number without quotes"
+	}
+	return false
+}
+
+func (r *reader) section(n *source.Node, k key) (any, bool) {
+	if n.Kind != source.Map {
+		return nil, r.wrong(n, "a map")
+	}
+	out := map[string]any{}
+	for _, e := range n.Entries {
+		i := slices.IndexFunc(k.keys, func(c key) bool { return c.name == e.Key })
+		if i < 0 {
+			d := r.diags.Errorf(e.KeySpan, e.Value.Path(), source.CodeUnknownKey, "the key %q is not known here", e.Key)
+			d.Hint = diag.DidYouMean(e.Key, names(k.keys))
+			if what, ok := k.not[e.Key]; ok {
+				d.Hint = what
+			}
+			continue
+		}
+		if v, ok := r.value(e.Value, k.keys[i]); ok {
+			out[e.Key] = v
+		}
+	}
+	for _, c := range k.keys {
+		if c.required && n.Get(c.name).IsNull() {
+			r.errorf(n, source.CodeMissingKey, "%q is missing", c.name)
+		}
+	}
+	return out, true
+}
+
+func names(keys []key) []string {
+	out := make([]string, len(keys))
+	for i := range keys {
+		out[i] = keys[i].name
+	}
+	return out
+}
+
+var nameText = regexp.MustCompile(nameForm)
+
+func (r *reader) named(n *source.Node, k key) (any, bool) {
+	if n.Kind != source.Map {
+		return nil, r.wrong(n, "a map by name")
+	}
+	out := map[string]any{}
+	for _, e := range n.Entries {
+		if !nameText.MatchString(e.Key) {
+			r.diags.Errorf(e.KeySpan, e.Value.Path(), CodeBadValue, "%q cannot be a name here", e.Key).Hint =
+				"a name has letters, digits, dots, dashes and underscores, and begins with a letter or a digit"
+			continue
+		}
+		if e.Value.IsNull() { // all of it is as without the configuration, but it is there
+			e.Value = &source.Node{Kind: source.Map, Span: e.Value.Span}
+		}
+		if v, ok := r.section(e.Value, key{keys: k.keys, not: k.not}); ok {
+			out[e.Key] = v
+		}
+	}
+	return out, true
+}
+
+func (r *reader) texts(n *source.Node) (any, bool) {
+	if n.Kind != source.List {
+		return nil, r.wrong(n, "a list")
+	}
+	out := []string{}
+	for _, item := range n.Items {
+		switch {
+		case item.Kind != source.String:
+			r.wrong(item, "a string")
+		case item.Text == "":
+			r.errorf(item, CodeBadValue, "it is empty")
+		default:
+			out = append(out, item.Text)
+		}
+	}
+	return out, true
+}
+
+func (r *reader) number(n *source.Node, k key) (any, bool) {
+	var v float64
+	if k.kind == count {
+		i, ok := n.Int()
+		if !ok {
+			return nil, r.wrong(n, "a whole number")
+		}
+		v = float64(i)
+	} else {
+		f, ok := n.Float()
+		if !ok {
+			return nil, r.wrong(n, "a number")
+		}
+		v = f
+	}
+	switch {
+	case v < k.min:
+		r.errorf(n, CodeBadValue, "%s must be at least %v, got %s", k.name, k.min, n.Text)
+		return nil, false
+	case k.max > 0 && v > k.max:
+		r.errorf(n, CodeBadValue, "%s must be at most %v, got %s", k.name, k.max, n.Text)
+		return nil, false
+	}
+	return json.RawMessage(n.Text), true
+}
+
+// text reads all that is written as text.
+func (r *reader) text(n *source.Node, k key) (any, bool) {
+	if n.Kind != source.String {
+		if d := k.kind == duration && n.IsScalar(); d {
+			r.errorf(n, source.CodeWrongType, "expected a duration, found %s", n.Kind).Hint = fmt.Sprintf("with its unit, such as %ss", n.Text)
+			return nil, false
+		}
+		return nil, r.wrong(n, "a string")
+	}
+	text := n.Text
+	if text == "" {
+		r.errorf(n, CodeBadValue, "%s must not be empty", k.name)
+		return nil, false
+	}
+	switch k.kind {
+	case word:
+		if !slices.Contains(k.values, text) {
+			r.errorf(n, CodeBadValue, "%s must be %s, got %q", k.name, orList(k.values), text).Hint = diag.DidYouMean(text, k.values)
+			return nil, false
+		}
+	case secretID:
+		if err := secret.Check(text); err != nil { // what stands there may be the secret itself: it is not shown
+			r.errorf(n, CodeBareSecret, "%s must be a reference to a secret, not the secret itself", k.name).Hint = "write ${env.NAME}, or file:PATH for a file that only its owner can read"
+			return nil, false
+		}
+		if p, ok := strings.CutPrefix(text, secret.FilePrefix); ok {
+			text = secret.FilePrefix + r.inFolder(p)
+		}
+	case address:
+		if err := checkAddress(text); err != nil {
+			r.errorf(n, CodeBadValue, "%s %v", k.name, err)
+			return nil, false
+		}
+	case duration:
+		if _, err := parseDuration(text); err != nil {
+			r.errorf(n, CodeBadValue, "%s: %v", k.name, err).Hint = "write a number with its unit: ms, s, m, h or d, such as 90s or 1h30m"
+			return nil, false
+		}
+	case path:
+		text = r.inFolder(text)
+	}
+	return text, true
+}
+
+// inFolder gives a path as seen from the folder of the file.
+func (r *reader) inFolder(path string) string {
+	if filepath.IsAbs(path) {
+		return path
+	}
+	return filepath.Join(r.folder, path)
+}
+
+func orList(words []string) string {
+	if len(words) < 2 {
+		return strings.Join(words, "")
+	}
+	return strings.Join(words[:len(words)-1], ", ") + " or " + words[len(words)-1]
+}
+
+// addressForm is the form of addresses, in the schema; checkAddress is as strict.
+const addressForm = `^https?://[^/?#@\s]+(/[^?#\s]*)?$`
+
+var addressText = regexp.MustCompile(addressForm)
+
+func checkAddress(text string) error {
+	u, err := url.Parse(text)
+	if err != nil || !addressText.MatchString(text) || u.Host == "" {
+		return fmt.Errorf("must be a whole http or https address without user, query and fragment")
+	}
+	return nil
+}
+
+// checkModels holds that every model's provider is one.
+func (r *reader) checkModels(root *source.Node) {
+	known := slices.Concat(slices.Collect(maps.Keys(r.config.Providers)), model.Known())
+	models := root.Get("models")
+	for _, name := range slices.Sorted(maps.Keys(r.config.Models)) {
+		m := r.config.Models[name]
+		if m.Provider != "" && !slices.Contains(known, m.Provider) {
+			d := r.errorf(models.Get(name).Get("provider"), CodeUnknown, "there is no provider %q", m.Provider)
+			if d.Hint = diag.DidYouMean(m.Provider, known); d.Hint == "" {
+				d.Hint = "define it under providers"
+			}
+		}
+	}
+}
+
+// servers and toolsets are read by the port to tools, as in documents.
+
+func (r *reader) servers(n *source.Node) map[string]tool.Spec {
+	if n.Kind != source.Map {
+		r.wrong(n, "a map of MCP servers by name")
+		return nil
+	}
+	out := tool.ParseMCPs(yamlNode(n), tool.Place{File: n.Span.File, Path: n.Path()}, r.diags)
+	for name, s := range out {
+		if s.Type != tool.TypeMCP || s.Ref != "" {
+			r.errorf(n.Get(name), CodeBadValue, "%q must be an MCP server with a command or a remote", name)
+			delete(out, name)
+			continue
+		}
+		r.checkSecrets(n.Get(name), s)
+		s.Trusted = true
+		out[name] = s
+	}
+	return out
+}
+
+// checkSecrets holds that no variable and no header of a toolset is a secret that somebody wrote down (SEC11).
+func (r *reader) checkSecrets(n *source.Node, s tool.Spec) {
+	check := func(at *source.Node, values map[string]string) {
+		for _, name := range slices.Sorted(maps.Keys(values)) {
+			if secret.LooksWritten(name, values[name]) {
+				span := s.Span
+				if v := at.Get(name); v != nil {
+					span = v.Span
+				}
+				r.diags.Errorf(span, n.Path(), CodeBareSecret, "%s must be a reference to a secret, not the secret itself", name).Hint = "write ${env.NAME}, or ${file:PATH} for a file that only its owner can read"
+			}
+		}
+	}
+	check(n.Get("env"), s.Env)
+	if s.Remote != nil {
+		check(n.Get("remote").Get("headers"), s.Remote.Headers)
+	}
+}
+
+func (r *reader) toolsets(n *source.Node) []tool.Spec {
+	if n.Kind != source.List {
+		r.wrong(n, "a list of toolsets")
+		return nil
+	}
+	at := tool.Place{File: n.Span.File, Path: n.Path()}
+	out := tool.ParseSpecs(yamlNode(n), at, r.diags)
+	for i, s := range out {
+		r.checkSecrets(n.Items[min(i, len(n.Items)-1)], s)
+	}
+	tool.ResolveRefs(out, r.config.MCPs, at, r.diags)
+	for i := range out {
+		out[i].Trusted = true
+	}
+	return out
+}

@@ -1,0 +1,67 @@
+package config
+
+import (
+	"fmt"
+	"strings"
+)
+
+// Reference gives a table of all keys in Markdown, for docs/configuration.md.
+func Reference() string {
+	var b strings.Builder
+	b.WriteString("| key | value | what it does |\n| --- | --- | --- |\n")
+	writeKeys(&b, "", table().keys)
+	return b.String()
+}
+
+func writeKeys(b *strings.Builder, above string, keys []key) {
+	for _, k := range keys {
+		path := above + k.name
+		fmt.Fprintf(b, "| `%s` | %s | %s |\n", path, k.value(), k.doc)
+		switch k.kind {
+		case section:
+			writeKeys(b, path+".", k.keys)
+		case named:
+			writeKeys(b, path+".NAME.", k.keys)
+		}
+	}
+}
+
+// value words what a key takes.
+func (k key) value() string {
+	text := map[kind]string{
+		section: "a map", named: "a map by name", text: "text", secretID: "a reference to a secret", address: "an http or https address",
+		path: "a path", count: "a whole number", number: "a number", duration: "a duration such as `90s`, `1h30m` or `30d`",
+		texts: "a list of texts", free: "a map", toolset: "a list of toolsets", servers: "a map of MCP servers by name",
+	}[k.kind]
+	if k.kind == word {
+		text = "`" + strings.Join(k.values, "`, `") + "`"
+	}
+	switch {
+	case k.kind == number || k.kind == count && k.max > 0:
+		text += fmt.Sprintf(" from %v to %v", k.min, k.max)
+	case k.kind == count:
+		text += fmt.Sprintf(" from %v", k.min)
+	}
+	if k.required {
+		text += "; required"
+	}
+	return text
+}
+
+// Keys gives the paths of all keys, in the order of the table.
+func Keys() []string {
+	var out []string
+	var walk func(above string, keys []key)
+	walk = func(above string, keys []key) {
+		for _, k := range keys {
+			path := above + k.name
+			out = append(out, path)
+			if k.kind == named {
+				path += ".NAME"
+			}
+			walk(path+".", k.keys)
+		}
+	}
+	walk("", table().keys)
+	return out
+}
