@@ -96,7 +96,8 @@ func (t *workflowTool) Def() chat.ToolDef { return t.def }
 // Policy implements tool.Tool: a call that is made again finds its run.
 func (t *workflowTool) Policy() tool.Policy { return tool.PolicyRetry }
 
-// Call implements tool.Tool. A workflow that fails is a result that says so; one that waits for a person is answered in its own run.
+// Call implements tool.Tool. A workflow that fails is a result that says so. Of one that waits for a person the run above says where: the person answers
+// there, and then lets the call go on, which finds the run as it is then.
 func (t *workflowTool) Call(ctx context.Context, c tool.Call) (tool.Result, error) {
 	var args struct {
 		Input string `json:"input"`
@@ -117,7 +118,7 @@ func (t *workflowTool) Call(ctx context.Context, c tool.Call) (tool.Result, erro
 	case err != nil:
 		return tool.Result{}, tool.Errorf(tool.KindFailed, c.Name, "workflow %s: %w", t.options.Workflow, err)
 	}
-	return t.result(ctx, run)
+	return t.result(ctx, run, c.Approved != "")
 }
 
 // calledRun gives the id of the run that a call starts.
@@ -152,7 +153,7 @@ func (t *workflowTool) start(ctx context.Context, run string, depth int, input s
 	return err
 }
 
-func (t *workflowTool) result(ctx context.Context, run string) (tool.Result, error) {
+func (t *workflowTool) result(ctx context.Context, run string, goneOn bool) (tool.Result, error) {
 	o, err := t.runs.s.Show(ctx, run)
 	if err != nil {
 		return tool.Result{}, err
@@ -164,9 +165,13 @@ func (t *workflowTool) result(ctx context.Context, run string) (tool.Result, err
 	case o.Status == engine.StatusPaused:
 		var waits []string
 		for _, w := range o.Waiting {
-			waits = append(waits, fmt.Sprintf("%s: %s", w.ID, w.Prompt))
+			waits = append(waits, w.ID+": "+w.Prompt)
 		}
-		return tool.Result{IsError: true, Text: fmt.Sprintf("Workflow %s waits for a person in run %s (%s). A person can answer it there; it has given no result.", id, run, strings.Join(waits, "; "))}, nil
+		text := fmt.Sprintf("Workflow %s waits for a person in run %s (%s).", id, run, strings.Join(waits, "; "))
+		if goneOn {
+			return tool.Result{IsError: true, Text: text + " It has given no result."}, nil
+		}
+		return tool.Result{}, &tool.HoldError{Hold: tool.Hold{Kind: tool.HoldApproval, Prompt: text + " Answer it there, then approve this call to go on with its result."}}
 	case o.Error != nil:
 		return tool.Result{IsError: true, Text: fmt.Sprintf("Workflow %s failed in run %s: %s (%s)", id, run, o.Error.Message, o.Error.Code)}, nil
 	}

@@ -230,3 +230,47 @@ replies:
 		t.Errorf("output %s, error %v", o.Output, o.Error)
 	}
 }
+
+// TestWorkflowToolWaits: a workflow that waits for a person pauses the run that called it, which tells where to answer and goes on with the result (P8).
+func TestWorkflowToolWaits(t *testing.T) {
+	t.Parallel()
+	gated := `{"nodes": [{"id": "s", "type": "start", "x": 0, "y": 0, "data": {}}, {"id": "ok", "type": "approval", "x": 0, "y": 0, "data": {"prompt": "Really?"}},
+		{"id": "a", "type": "agent", "x": 0, "y": 0, "data": {"agentName": "Poet"}}],
+		"connections": [{"source": "s", "target": "ok"}, {"source": "ok", "target": "a", "sourceHandle": "approve"}]}`
+	for _, test := range []struct{ name, below, want string }{
+		{"answered there first", "approve", "Rain."},
+		{"not answered there", "", "It has given no result."},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			s := inMemory(t)
+			apply(t, s, service.ApplyRequest{ID: "inner", Documents: []service.Document{{File: "inner.json", Data: []byte(gated)}}})
+			startText(t, s, "r", outerDoc, fmt.Sprintf(`
+replies:
+  - {agent: Boss, toolCalls: [{name: ask_poets, arguments: {input: on rain}}]}
+  - {agent: Poet, text: Rain.}
+  - {agent: Boss, contains: %q, text: Done.}
+`, test.want))
+			o := ended(t, s, "r")
+			below := childrenOf(t, s, "r")
+			if o.Status != engine.StatusPaused || len(o.Waiting) != 1 || len(below) != 1 || !strings.Contains(o.Waiting[0].Prompt, below[0].Run) {
+				t.Fatalf("status %s, waiting %+v, below %+v", o.Status, o.Waiting, below)
+			}
+			if test.below != "" {
+				answerYes(t, s, below[0].Run)
+				ended(t, s, below[0].Run)
+			}
+			answerYes(t, s, "r")
+			if o = ended(t, s, "r"); string(o.Output) != `"Done."` {
+				t.Errorf("status %s, output %s, error %v", o.Status, o.Output, o.Error)
+			}
+		})
+	}
+}
+
+func answerYes(t *testing.T, s *service.Service, run string) {
+	t.Helper()
+	if err := s.Answer(t.Context(), run, service.AnswerRequest{Value: engine.Value(`"approve"`)}); err != nil {
+		t.Fatal(err)
+	}
+}
