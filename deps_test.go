@@ -77,6 +77,7 @@ var layers = []layer{
 	{"internal/tool/exchange", []string{"internal/tool", "internal/outbound", "internal/process"}, "one way to ask over HTTP for all toolsets; it knows none of them"},
 	{"internal/tool/mcp", []string{"internal/tool", "internal/tool/refs", "internal/chat", "internal/process"}, "a toolset knows its port, not its siblings"},
 	{"internal/tool/fetch", []string{"internal/tool", "internal/tool/exchange", "internal/outbound", "internal/chat"}, "a toolset knows its port, not its siblings"},
+	{"internal/tool/api", []string{"internal/tool", "internal/tool/exchange", "internal/tool/refs", "internal/chat", "internal/process"}, "a toolset knows its port, not its siblings"},
 	{"internal/tool/fetch/page", nil, "pages are turned into text, wherever they come from"},
 	{"internal/tool/think", []string{"internal/tool", "internal/chat"}, "a toolset knows its port, not its siblings"},
 	{"internal/tool/todo", []string{"internal/tool", "internal/chat"}, "a toolset knows its port, not its siblings"},

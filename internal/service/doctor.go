@@ -103,6 +103,8 @@ func Diagnose(ctx context.Context, cfg Config) Report {
 		{"todo", "toolset in a document or in --tools"},
 		{"workflow", "toolset in a document or in --tools that names a stored workflow"},
 		{"fetch", "toolset in a document or in --tools; private addresses need an allowed_domains of the operator"},
+		{"api", "toolset in a document or in --tools; private addresses and variables need --trust, or --tools that names them"},
+		{"openapi", "toolset in a document or in --tools; files, private addresses and variables need --trust, or --tools that names them"},
 	}
 	return r
 }

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"net/http"
 	"net/http/httptest"
+	"os"
+	"path/filepath"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -29,6 +31,24 @@ func TestPrivateAddresses(t *testing.T) {
 		"fetch": func(t *testing.T, k *kits, url string, trusted bool) error {
 			host := strings.TrimPrefix(url, "http://")
 			return askToolset(t, k, tool.Spec{Type: tool.TypeFetch, Options: json.RawMessage(`{"allowed_domains":["` + host + `"]}`), Trusted: trusted}, "fetch", `{"urls":["`+url+`/page"]}`)
+		},
+		"api": func(t *testing.T, k *kits, url string, trusted bool) error {
+			options := `{"api_config":{"name":"x","method":"GET","endpoint":"` + url + `/{p}","args":{"p":{"type":"string"}}}}`
+			return askToolset(t, k, tool.Spec{Type: tool.TypeAPI, Options: json.RawMessage(options), Trusted: trusted}, "x", `{"p":"a"}`)
+		},
+		"openapi document": func(t *testing.T, k *kits, url string, trusted bool) error {
+			return askToolset(t, k, tool.Spec{Type: tool.TypeOpenAPI, Options: json.RawMessage(`{"url":"` + url + `/openapi.json"}`), Trusted: trusted}, "", "")
+		},
+		"openapi server": func(t *testing.T, k *kits, url string, trusted bool) error {
+			file := filepath.Join(t.TempDir(), "openapi.json")
+			if err := os.WriteFile(file, []byte(`{"openapi":"3.1.0","servers":[{"url":"`+url+`"}],"paths":{"/x":{"get":{"operationId":"x"}}}}`), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			options := `{"file":"` + file + `"}` // the operator names the file, and that is no word for the servers in it
+			if trusted {
+				options = `{"file":"` + file + `","server":"` + url + `"}`
+			}
+			return askToolset(t, k, tool.Spec{Type: tool.TypeOpenAPI, Options: json.RawMessage(options), Trusted: true}, "x", `{}`)
 		},
 		"model": func(t *testing.T, k *kits, url string, trusted bool) error {
 			w := &workflow.Workflow{Providers: map[string]workflow.Provider{"mine": {Kind: "openai", BaseURL: url + "/v1"}}}

@@ -16,6 +16,7 @@ import (
 	"github.com/hocket-run/hocket/internal/driver"
 	"github.com/hocket-run/hocket/internal/journal"
 	"github.com/hocket-run/hocket/internal/tool"
+	"github.com/hocket-run/hocket/internal/tool/api"
 	runner "github.com/hocket-run/hocket/internal/tool/command"
 	"github.com/hocket-run/hocket/internal/tool/fetch"
 	"github.com/hocket-run/hocket/internal/tool/files"
@@ -145,6 +146,7 @@ func standIn(meta map[string]string) error {
 func (k *kits) types(info driver.Info) map[string]tool.Type {
 	dir := info.Meta[metaDir] // what relative paths stand on
 	programs := runner.Config{Dir: dir, Environ: os.Environ, Expand: k.expand}
+	web := k.apiConfig(dir)
 	return map[string]tool.Type{
 		tool.TypeFilesystem: files.Type(files.Config{Dir: dir}),
 		tool.TypeMCP:        {Open: k.openMCP},
@@ -154,6 +156,8 @@ func (k *kits) types(info driver.Info) map[string]tool.Type {
 		tool.TypeTodo:       todo.Type(),
 		tool.TypeWorkflow:   k.workflowType(info),
 		tool.TypeFetch:      fetch.Type(fetch.Config{HTTP: k.fetchClient, Pages: k.cfg.Pages}),
+		tool.TypeAPI:        api.Type(web),
+		tool.TypeOpenAPI:    api.OpenAPI(web),
 	}
 }
 
@@ -187,10 +191,7 @@ func (k *kits) openMCP(spec tool.Spec) (tool.Toolset, error) {
 		}
 		cfg.Lookup = k.lookup
 		if spec.Remote != nil {
-			allow = []string{reference.ReplaceAllStringFunc(spec.Remote.URL, func(ref string) string {
-				v, _ := k.lookup(nameIn(ref))
-				return v
-			})}
+			allow = []string{k.address(spec.Remote.URL)}
 		}
 	}
 	cfg.HTTPClient = k.client(allow...)
@@ -208,16 +209,13 @@ func nameIn(ref string) string {
 func sent(specs []tool.Spec) []string {
 	var out []string
 	for _, s := range specs {
-		if s.Remote == nil {
-			continue
-		}
-		texts := []string{s.Remote.URL}
-		for _, name := range slices.Sorted(maps.Keys(s.Remote.Headers)) {
-			texts = append(texts, s.Remote.Headers[name])
+		to, texts := webSends(s)
+		if s.Remote != nil {
+			to, texts = s.Remote.URL, append(sortedValues(s.Remote.Headers), s.Remote.URL)
 		}
 		for _, text := range texts {
 			for _, ref := range reference.FindAllString(text, -1) {
-				if line := nameIn(ref) + " to " + s.Remote.URL; ref != "$$" && !slices.Contains(out, line) {
+				if line := nameIn(ref) + " to " + to; ref != "$$" && !slices.Contains(out, line) {
 					out = append(out, line)
 				}
 			}

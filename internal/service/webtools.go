@@ -1,11 +1,39 @@
 package service
 
 import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"maps"
 	"net/http"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
 
 	"github.com/hocket-run/hocket/internal/tool"
+	"github.com/hocket-run/hocket/internal/tool/api"
 	"github.com/hocket-run/hocket/internal/tool/fetch"
 )
+
+// webOptions are the options of toolsets that speak HTTP, as far as they name addresses and what goes there.
+type webOptions struct {
+	API struct {
+		Endpoint string            `json:"endpoint"`
+		Headers  map[string]string `json:"headers"`
+	} `json:"api_config"`
+	URL     string            `json:"url"`
+	Server  string            `json:"server"`
+	Headers map[string]string `json:"headers"`
+	Auth    json.RawMessage   `json:"auth"`
+}
+
+func webOptionsOf(spec tool.Spec) (o webOptions) {
+	if json.Unmarshal(spec.Options, &o) != nil {
+		return webOptions{} // opening the toolset says what is wrong
+	}
+	return o
+}
 
 // fetchClient gives the client of one fetch toolset (SEC8). Hosts that the operator's own file names may be private.
 func (k *kits) fetchClient(spec tool.Spec) *http.Client {
@@ -14,4 +42,88 @@ func (k *kits) fetchClient(spec tool.Spec) *http.Client {
 		allow = fetch.Hosts(spec)
 	}
 	return k.client(allow...)
+}
+
+// apiConfig is what toolsets of HTTP APIs get. One that the operator stands behind may be at a private address, and get what our environment holds (D34).
+func (k *kits) apiConfig(dir string) api.Config {
+	return api.Config{
+		HTTP: func(spec tool.Spec) *http.Client {
+			var allow []string
+			if o := webOptionsOf(spec); spec.Trusted {
+				allow = []string{k.address(o.API.Endpoint), k.address(o.URL), k.address(o.Server)}
+			}
+			return k.client(allow...)
+		},
+		Lookup: k.lookupFor,
+		ReadFile: func(_ tool.Spec, path string, limit int) ([]byte, error) {
+			if !filepath.IsAbs(path) {
+				path = filepath.Join(dir, path)
+			}
+			return readBounded(path, limit)
+		},
+		Logger: k.cfg.Logger,
+	}
+}
+
+// readBounded reads a regular file of at most limit bytes.
+func readBounded(path string, limit int) ([]byte, error) {
+	st, err := os.Stat(path)
+	switch {
+	case err != nil:
+		return nil, err
+	case !st.Mode().IsRegular():
+		return nil, fmt.Errorf("%s is no file", path)
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	data, err := io.ReadAll(io.LimitReader(f, int64(limit)+1))
+	if err == nil && len(data) > limit {
+		return nil, fmt.Errorf("%s has more than the limit of %d bytes", path, limit)
+	}
+	return data, err
+}
+
+// lookupFor gives the values that a spec may refer to: all that the operator's words may for one that somebody trusts, none for others.
+func (k *kits) lookupFor(spec tool.Spec) func(string) (string, bool) {
+	if !spec.Trusted {
+		return nil
+	}
+	return k.lookup
+}
+
+// address writes an address as it will be asked for.
+func (k *kits) address(text string) string {
+	return reference.ReplaceAllStringFunc(text, func(ref string) string {
+		v, _ := k.lookup(nameIn(ref))
+		return v
+	})
+}
+
+// inEndpoint is a variable in the endpoint of an api_config, where `${name}` without env is a place for an argument.
+var inEndpoint = regexp.MustCompile(`\$\{\s*env\.[A-Za-z_]\w*\s*\}`)
+
+// webSends gives where a toolset of an HTTP API sends things, and the texts whose variables it sends.
+func webSends(spec tool.Spec) (to string, texts []string) {
+	o := webOptionsOf(spec)
+	switch spec.Type {
+	case tool.TypeAPI:
+		return o.API.Endpoint, append(inEndpoint.FindAllString(o.API.Endpoint, -1), sortedValues(o.API.Headers)...)
+	case tool.TypeOpenAPI:
+		if to = o.Server; to == "" {
+			to = o.URL
+		}
+		return to, append(sortedValues(o.Headers), o.URL, o.Server, string(o.Auth))
+	}
+	return "", nil
+}
+
+func sortedValues(m map[string]string) []string {
+	var out []string
+	for _, name := range slices.Sorted(maps.Keys(m)) {
+		out = append(out, m[name])
+	}
+	return out
 }

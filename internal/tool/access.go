@@ -34,6 +34,7 @@ type localOptions struct {
 	WorkingDir string            `json:"working_dir"`
 	Commands   []string          `json:"commands"`
 	Shell      map[string]Script `json:"shell"`
+	File       string            `json:"file"`
 }
 
 // Variables are variables of an environment by name. In JSON a value may be a number or a boolean too, as YAML reads `PORT: 8080`.
@@ -131,6 +132,11 @@ func (s Spec) Access(dir string) []string {
 		if len(o.Shell) == 0 {
 			add("run scripts")
 		}
+	case TypeOpenAPI:
+		if o.File == "" {
+			return nil
+		}
+		add("read the file %s", at(o.File))
 	default:
 		return nil
 	}

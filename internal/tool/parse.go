@@ -116,8 +116,8 @@ var knownTypes = map[string]typeInfo{
 	TypeScript:     {supported: true, options: []string{"shell", "env", "working_dir"}, check: (*parser).checkScript},
 	TypeFetch:      {supported: true, options: fetchKeys},
 	TypeWebSearch:  {options: webSearchKeys},
-	TypeAPI:        {options: apiKeys},
-	TypeOpenAPI:    {options: openAPIKeys},
+	TypeAPI:        {supported: true, options: apiKeys},
+	TypeOpenAPI:    {supported: true, options: openAPIKeys},
 	"a2a":          {}, "background_agents": {}, "handoff": {}, "http": {}, "lsp": {}, "memory": {},
 	"model_picker": {}, "rag": {}, "search": {}, "tasks": {}, "user_prompt": {},
 }

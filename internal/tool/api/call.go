@@ -1,0 +1,137 @@
+package api
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+
+	"github.com/hocket-run/hocket/internal/chat"
+	"github.com/hocket-run/hocket/internal/tool"
+	"github.com/hocket-run/hocket/internal/tool/exchange"
+)
+
+// operation is one tool: a method and what turns arguments into a request.
+type operation struct {
+	base   *base
+	def    chat.ToolDef
+	method string
+	build  func(args map[string]any) (request, error)
+}
+
+// request is what arguments make. body nil: none.
+type request struct {
+	url         *url.URL
+	header      http.Header
+	body        []byte
+	contentType string
+}
+
+func (o *operation) Def() chat.ToolDef { return o.def }
+
+// Policy is retry for the methods that HTTP calls idempotent, and ask for the others (P12).
+func (o *operation) Policy() tool.Policy {
+	switch o.method {
+	case http.MethodGet, http.MethodHead, http.MethodPut, http.MethodDelete, http.MethodOptions:
+		return tool.PolicyRetry
+	}
+	return tool.PolicyAsk
+}
+
+func (o *operation) Call(ctx context.Context, c tool.Call) (tool.Result, error) {
+	dec := json.NewDecoder(bytes.NewReader(c.Arguments))
+	dec.UseNumber()
+	args := map[string]any{}
+	if err := dec.Decode(&args); err != nil && len(bytes.TrimSpace(c.Arguments)) > 0 {
+		return tool.Result{}, tool.Errorf(tool.KindInvalidArguments, c.Name, "read arguments: %w", err)
+	}
+	r, err := o.build(args)
+	if err != nil {
+		return tool.Result{}, tool.Errorf(tool.KindInvalidArguments, c.Name, "tool %q was not called: %w", c.Name, err)
+	}
+	req, err := http.NewRequestWithContext(ctx, o.method, r.url.String(), bytes.NewReader(r.body))
+	if err != nil {
+		return tool.Result{}, tool.Errorf(tool.KindInvalidArguments, c.Name, "tool %q was not called: its request cannot be written", c.Name)
+	}
+	o.dress(req, r, c.Key)
+	a, err := o.base.client.Do(ctx, req)
+	if err != nil {
+		return tool.Result{}, err
+	}
+	return o.base.result(a), nil
+}
+
+// dress sets the headers of a request. What the arguments say gives way to what the toolset says.
+func (o *operation) dress(req *http.Request, r request, key string) {
+	req.Header = r.header
+	if req.Header == nil {
+		req.Header = http.Header{}
+	}
+	req.Header.Set("Accept", "application/json, text/*;q=0.8, */*;q=0.5")
+	req.Header.Set("User-Agent", "hocket-api")
+	if r.body == nil {
+		req.Body, req.GetBody, req.ContentLength = http.NoBody, nil, 0
+	} else {
+		req.Header.Set("Content-Type", r.contentType)
+	}
+	if writes(o.method) && key != "" && isHeaderValue(key) {
+		req.Header.Set("Idempotency-Key", key)
+	}
+	if originOf(req.URL) != o.base.origin {
+		return
+	}
+	for name, values := range o.base.headers {
+		if name == "Cookie" && req.Header.Get(name) != "" {
+			values = []string{req.Header.Get(name) + "; " + strings.Join(values, "; ")}
+		}
+		req.Header[name] = values
+	}
+	for _, q := range o.base.query {
+		kept := slices.DeleteFunc(strings.Split(req.URL.RawQuery, "&"), func(p string) bool {
+			key, _, _ := strings.Cut(p, "=")
+			return p == "" || key == q.key
+		})
+		req.URL.RawQuery = strings.Join(append(kept, q.key+"="+q.value[0].text), "&")
+	}
+}
+
+func writes(method string) bool {
+	switch method {
+	case http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete:
+		return true
+	}
+	return false
+}
+
+// result tells a model what the server said: the status, then the body. A status that is none of success is an error of the tool.
+func (b *base) result(a *exchange.Answer) tool.Result {
+	res := tool.Result{IsError: !a.OK()}
+	limit := maxTextBytes
+	if res.IsError {
+		limit = maxErrorBytes
+	}
+	media := a.Media()
+	head := "HTTP " + a.StatusText()
+	switch {
+	case len(a.Body) == 0:
+		res.Text = head + " (no body)"
+	case !exchange.IsText(media):
+		res.Text = fmt.Sprintf("%s\n[not shown: %s, %s]", head, media, a.Size())
+	default:
+		body := strings.ToValidUTF8(string(a.Body), "\uFFFD")
+		if exchange.IsJSON(media) && !a.Cut && len(body) <= maxStructured && json.Valid([]byte(body)) {
+			res.Structured = fmt.Appendf(nil, `{"status":%d,"body":%s}`, a.Status, body)
+		}
+		text, cut := exchange.Cut(body, limit)
+		if cut || a.Cut {
+			head += fmt.Sprintf(" (truncated: the answer has %s, these are its first %d)", a.Size(), len(text))
+		}
+		res.Text = head + "\n" + text
+	}
+	res.Text, res.Structured = b.red.Text(res.Text), b.red.JSON(res.Structured)
+	return res
+}
