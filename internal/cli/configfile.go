@@ -8,6 +8,8 @@ import (
 
 	"github.com/hocket-run/hocket/diag"
 	"github.com/hocket-run/hocket/internal/config"
+	"github.com/hocket-run/hocket/internal/price"
+	"github.com/hocket-run/hocket/internal/service"
 )
 
 // readConfig reads the operator's configuration. One with errors keeps everything from running but the verbs that show them.
@@ -24,7 +26,27 @@ func (a *app) readConfig(c *cobra.Command) error {
 	if withoutConfig(c) {
 		return nil
 	}
-	return a.refuse(problems)
+	if err := a.refuse(problems); err != nil {
+		return err
+	}
+	return a.operatorPrices()
+}
+
+// operatorPrices reads the operator's file of prices; --prices comes before it.
+func (a *app) operatorPrices() error {
+	if a.operator.Prices == "" {
+		return nil
+	}
+	data, err := service.ReadFile(a.operator.Prices, nil)
+	if err != nil {
+		return err
+	}
+	table, problems := price.Parse(a.operator.Prices, data)
+	if err := a.refuse(problems); err != nil {
+		return err
+	}
+	a.prices = table.Over(price.Default())
+	return nil
 }
 
 // isConfig tells whether a file is one of the operator: by its name, or because it is read as one.

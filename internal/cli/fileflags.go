@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"github.com/spf13/cobra"
 	"strings"
 
@@ -69,7 +70,7 @@ func (a *app) files(ff fileFlags) (f service.Files, err error) {
 			return f, err
 		}
 		table, more := price.Parse(ff.prices, data)
-		a.prices, problems = table.Over(price.Default()), append(problems, more...)
+		a.prices, problems = table.Over(cmp.Or(a.prices, price.Default())), append(problems, more...)
 	}
 	return f, a.refuse(problems)
 }

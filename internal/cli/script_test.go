@@ -25,6 +25,7 @@ func TestMain(m *testing.M) {
 	testscript.Main(m, map[string]func(){
 		"hocket":    func() { os.Exit(cli.Process(cli.Wiring{Version: "v0-test", Adapters: providers.Adapters(nil)})) },
 		"mcptool":   mcpTool,
+		"gossip":    gossipTool,
 		"goprogram": goProgram,
 	})
 }
@@ -37,6 +38,9 @@ func TestScripts(t *testing.T) {
 	})
 	tools := httptest.NewServer(sdk.NewStreamableHTTPHandler(func(*http.Request) *sdk.Server { return mcpServer() }, nil))
 	t.Cleanup(tools.Close)
+	gossips := modeltest.Start(t, gossip)
+	told := httptest.NewServer(gossipHandler())
+	t.Cleanup(told.Close)
 	web := webServer(t)
 	testscript.Run(t, testscript.Params{
 		Dir:                 filepath.Join("testdata", "script"),
@@ -49,6 +53,8 @@ func TestScripts(t *testing.T) {
 			env.Setenv("HOME", home)
 			env.Setenv("MODEL_URL", model.BaseURL())
 			env.Setenv("MCP_URL", tools.URL)
+			env.Setenv("GOSSIP_MODEL_URL", gossips.BaseURL())
+			env.Setenv("GOSSIP_MCP_URL", told.URL)
 			env.Setenv("WEB_URL", web.URL)
 			env.Setenv("WEB_HOST", web.Listener.Addr().String())
 			return os.Mkdir(home, 0o700)
@@ -62,7 +68,7 @@ func TestScripts(t *testing.T) {
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"exits": cmdExits, "start": cmdStart, "signal": cmdSignal, "finish": cmdFinish, "await": cmdAwait, "until": cmdUntil,
 			"value": cmdValue, "shape": cmdShape, "events": cmdEvents, "damage": cmdDamage, "poke": cmdPoke, "empty": cmdEmpty,
-			"fill": cmdFill, "sql": cmdSQL, "page": cmdPage, "crlf": cmdCRLF,
+			"fill": cmdFill, "sql": cmdSQL, "page": cmdPage, "crlf": cmdCRLF, "leaks": cmdLeaks,
 		},
 	})
 }

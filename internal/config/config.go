@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"time"
 
+	"github.com/hocket-run/hocket/internal/permit"
 	"github.com/hocket-run/hocket/internal/tool"
 )
 
@@ -20,6 +21,13 @@ type Config struct {
 	// trusted.
 	MCPs     map[string]tool.Spec `json:"-"`
 	Toolsets []tool.Spec          `json:"-"`
+
+	// Permissions are for every tool call of every run: no document loosens them (SEC12).
+	Permissions permit.Rules `json:"permissions"`
+	Budgets     Budgets      `json:"budgets"`
+	// Prices is a file of prices of models; "": there is none.
+	Prices    string    `json:"prices"`
+	Telemetry Telemetry `json:"telemetry"`
 
 	Limits   Limits   `json:"limits"`
 	Outbound Outbound `json:"outbound"`
@@ -61,6 +69,29 @@ type Limits struct {
 	ModelIdleTimeout Duration `json:"modelIdleTimeout"`
 	// ToolTimeout bounds a tool call whose toolset says nothing.
 	ToolTimeout Duration `json:"toolTimeout"`
+}
+
+// Budgets are the most that documents and flags may ask for (P20).
+type Budgets struct {
+	Run Budget `json:"run"`
+}
+
+// Budget bounds a run. Zero values bound nothing.
+type Budget struct {
+	Tokens  int64   `json:"tokens"`
+	CostUSD float64 `json:"costUSD"`
+	// Calls counts model calls and tool calls, by attempt.
+	Calls int64 `json:"calls"`
+	// OnReached is workflow.OnBudgetFail ("" too) or OnBudgetPause, for runs whose document does not say it.
+	OnReached string `json:"onReached"`
+}
+
+// Telemetry is where traces and metrics go. The standard variables OTEL_… win over it.
+type Telemetry struct {
+	// Endpoint is the base address of a collector that speaks OTLP over HTTP; "": nobody is told.
+	Endpoint string `json:"endpoint"`
+	// Content sends prompts and answers too.
+	Content bool `json:"content"`
 }
 
 // Outbound is where requests may go beside the public internet.

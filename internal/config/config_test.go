@@ -69,6 +69,10 @@ func documents() []document {
 		{name: "toolsets as a map", text: "toolsets: {type: todo}\n", problems: []string{"1:11 wrong-type"}},
 		{name: "toolset without a type", text: "toolsets: [{name: a}]\n", problems: []string{"1:12 missing-key"}},
 		{name: "toolset of nobody", text: "toolsets: [{type: mcp, ref: nobody}]\n", problems: []string{"1:12 unknown-ref"}, beyond: true},
+		{name: "permission of nobody", text: "permissions: {default: maybe}\n", problems: []string{"1:24 bad-value"}},
+		{name: "permission that cannot be read", text: "permissions: {deny: [ok, 'a:=x']}\n", problems: []string{"1:26 bad-value"}, beyond: true},
+		{name: "content as text", text: "telemetry: {content: 'yes'}\n", problems: []string{"1:22 wrong-type"}, hint: "without quotes"},
+		{name: "budget", text: "budgets: {run: {tokens: 0}}\n", problems: []string{"1:25 bad-value"}},
 		{name: "list of hosts", text: "outbound: {allow: localhost}\n", problems: []string{"1:19 wrong-type"}},
 		{name: "host that is empty", text: "outbound: {allow: ['']}\n", problems: []string{"1:20 bad-value"}},
 		{name: "path that is empty", text: "store: {path: ''}\n", problems: []string{"1:15 bad-value"}},
@@ -94,6 +98,10 @@ mcps:
 toolsets:
   - {type: mcp, ref: github, name: gh}
   - {type: todo}
+permissions: {allow: ["shell:cmd=git log*"], ask: [shell], deny: ["github/delete_repo"], default: allow}
+budgets: {run: {tokens: 100000, costUSD: 2.5, calls: 500, onReached: pause}}
+prices: prices.yaml
+telemetry: {endpoint: "http://localhost:4318", content: false}
 limits: {maxCalls: 8, modelTimeout: 5m, modelIdleTimeout: 30s, toolTimeout: 1h30m}
 outbound: {allow: [localhost, "10.0.0.7:8000"]}
 store: {path: runs.db}

@@ -15,6 +15,7 @@ const (
 	path                 // a path, relative to the folder of the file
 	count                // a whole number from min
 	number               // a number from min to max
+	flag                 // true or false
 	duration             // such as 90s
 	texts                // a list of texts
 	free                 // a map of anything
@@ -58,6 +59,25 @@ func table() key {
 		}},
 		{name: "mcps", kind: servers, doc: "MCP servers by name. Toolsets of documents use one with ref: NAME, without --trust; they cannot change what it starts, sends and offers."},
 		{name: "toolsets", kind: toolset, doc: "Toolsets in the form of documents, for agents that list a toolset or a tool of it by name; those of --tools come beside them."},
+		{name: "permissions", kind: section, doc: "What tool calls may do, in every run. Patterns are tool, tool:argument=glob and toolset/*; deny wins over ask, ask over allow. No document loosens them.", keys: []key{
+			{name: "allow", kind: texts, doc: "Patterns of calls that are made."},
+			{name: "ask", kind: texts, doc: "Patterns of calls that a person has to approve first."},
+			{name: "deny", kind: texts, doc: "Patterns of calls that are refused."},
+			{name: "default", kind: word, values: []string{"allow", "ask", "deny"}, doc: "What holds for calls that no pattern names. Without it, allow."},
+		}},
+		{name: "budgets", kind: section, doc: "The most that runs may use; documents and flags may ask for less. A person may let a run that met its budget go on with more.", keys: []key{
+			{name: "run", kind: section, doc: "The budget of each run.", keys: []key{
+				{name: "tokens", kind: count, min: 1, doc: "Tokens, in and out."},
+				{name: "costUSD", kind: number, min: 0, doc: "Money in US dollars; 0 bounds nothing. Every model of a run must then have a price."},
+				{name: "calls", kind: count, min: 1, doc: "Model calls and tool calls together, by attempt."},
+				{name: "onReached", kind: word, values: []string{"fail", "pause"}, doc: "Whether the run ends by the limit or asks a person, where its document does not say. Without it, fail."},
+			}},
+		}},
+		{name: "prices", kind: path, doc: "A file of prices of models, before those that Hocket knows; --prices comes before it."},
+		{name: "telemetry", kind: section, doc: "Where traces and metrics go. The standard variables OTEL_… come first.", keys: []key{
+			{name: "endpoint", kind: address, doc: "The base address of a collector that speaks OTLP over HTTP. Without it, nobody is told."},
+			{name: "content", kind: flag, doc: "Whether prompts and answers are sent too. Without it, they are not."},
+		}},
 		{name: "limits", kind: section, doc: "Bounds of calls, over all runs of a process.", keys: []key{
 			{name: "maxCalls", kind: count, min: 1, max: 100_000, doc: "The most calls in flight at once. Without it, 256."},
 			{name: "modelTimeout", kind: duration, doc: "The most time for one model call whose node names none. Without it, 10m."},

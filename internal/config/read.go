@@ -51,6 +51,15 @@ func Read(file string, data []byte) (*Config, diag.List) {
 		diags.Errorf(root.Span, "", CodeBadValue, "%v", err)
 	}
 	r.checkModels(root)
+	for _, p := range c.Permissions.Problems() {
+		at := root.Get("permissions").Get(p.List)
+		if at != nil && at.Kind == source.List && p.Index < len(at.Items) {
+			at = at.Items[p.Index]
+		}
+		if at != nil {
+			r.errorf(at, CodeBadValue, "%s", p.Text)
+		}
+	}
 	diags.Sort()
 	return c, diags
 }
@@ -93,6 +102,12 @@ func (r *reader) value(n *source.Node, k key) (any, bool) {
 			return nil, r.wrong(n, "a map")
 		}
 		return n.JSON(), true
+	case flag:
+		v, ok := n.Bool()
+		if !ok {
+			return nil, r.wrong(n, "a boolean")
+		}
+		return v, true
 	case count, number:
 		return r.number(n, k)
 	default:
@@ -105,6 +120,8 @@ func (r *reader) wrong(n *source.Node, want string) bool {
 	switch {
 	case want == "a string" && n.IsScalar():
 		d.Hint = fmt.Sprintf("put it in quotes: %q", n.Text)
+	case want == "a boolean" && n.Kind == source.String:
+		d.Hint = "write true or false without quotes"
 	case strings.HasSuffix(want, "number") && n.Kind == source.String:
 		d.Hint = "write the number without quotes"
 	}

@@ -52,6 +52,8 @@ func schemaOf(k key) object {
 		s = object{"type": orNull("integer"), "minimum": k.min}
 	case number:
 		s = object{"type": orNull("number"), "minimum": k.min}
+	case flag:
+		s = object{"type": orNull("boolean")}
 	case word:
 		values := []any{}
 		for _, v := range k.values {

@@ -1,6 +1,7 @@
 package service
 
 import (
+	"cmp"
 	"maps"
 	"net/http"
 	"regexp"
@@ -13,6 +14,7 @@ import (
 	"github.com/hocket-run/hocket/internal/outbound"
 	"github.com/hocket-run/hocket/internal/secret"
 	"github.com/hocket-run/hocket/internal/tool"
+	"github.com/hocket-run/hocket/workflow"
 )
 
 // operatorProviders adds the operator's providers to those of a document, which they win over.
@@ -78,6 +80,22 @@ func checkRef(c *config.Config, s tool.Spec) error {
 		return invalidf("toolset %q: neither the document nor %s defines a server %q; %s", s.Title(), config.Name, s.Ref, hint)
 	}
 	return err
+}
+
+// ceiling gives the limits that are to win over a document's: those of flags, and of the operator where he allows less (P20).
+func ceiling(b config.Budget, flags, document workflow.Limits) workflow.Limits {
+	out := flags
+	if n := cmp.Or(flags.MaxTokens, document.MaxTokens); b.Tokens > 0 && (n == 0 || n > b.Tokens) {
+		out.MaxTokens = b.Tokens
+	}
+	if n := cmp.Or(flags.MaxCostUSD, document.MaxCostUSD); b.CostUSD > 0 && (n == 0 || n > b.CostUSD) {
+		out.MaxCostUSD = b.CostUSD
+	}
+	if n := cmp.Or(flags.MaxCalls, document.MaxCalls); b.Calls > 0 && (n == 0 || n > b.Calls) {
+		out.MaxCalls = b.Calls
+	}
+	out.OnBudget = cmp.Or(flags.OnBudget, document.OnBudget, b.OnReached)
+	return out
 }
 
 // operatorSpecs completes the toolsets of grants that refer to the operator's servers.

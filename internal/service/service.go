@@ -132,6 +132,9 @@ func (c Config) withDefaults() Config {
 	if c.Prices == nil {
 		c.Prices = price.Default()
 	}
+	if c.Permissions.IsZero() {
+		c.Permissions = c.Operator.Permissions
+	}
 	c.MaxCalls = cmp.Or(c.MaxCalls, c.Operator.Limits.MaxCalls)
 	return c
 }

@@ -76,6 +76,7 @@ func (s *Service) Start(ctx context.Context, q StartRequest) (run string, err er
 	if err != nil {
 		return "", err
 	}
+	q.Limits = ceiling(s.cfg.Operator.Budgets.Run, q.Limits, graph.Limits)
 	spec := driver.Spec{
 		Run: q.RunID, Workflow: graph, WorkflowID: q.Workflow.ID, WorkflowName: q.Workflow.Name,
 		Limits: q.Limits, Model: q.Model, ParentRun: q.ParentRun,

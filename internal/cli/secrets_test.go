@@ -1,0 +1,133 @@
+package cli_test
+
+import (
+	"context"
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"io/fs"
+	"net/http"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+	"github.com/rogpeppe/go-internal/testscript"
+
+	"github.com/hocket-run/hocket/internal/chat"
+	"github.com/hocket-run/hocket/internal/model/modeltest"
+)
+
+// canaries are the secrets of secrets.txtar: of a variable of a server, of a server's header, and the key of the model provider.
+var canaries = []string{"ca/nary+tool-7f3a9b1c", "canary-header-5e8d2f40", "canary-model-c41b77aa"}
+
+// gossip answers with the key that it was sent: in its text, in the error of a failure, in one that is worth another try, and in a call of a tool.
+func gossip(r modeltest.Request) modeltest.Answer {
+	told := strings.TrimPrefix(r.Header.Get("Authorization"), "Bearer ")
+	last := r.LastText()
+	switch {
+	case r.Model == "busy" && r.Seq%2 == 1:
+		return modeltest.Answer{Status: 429, Code: "rate_limit", Error: "slow down, owner of " + told}
+	case r.Model == "angry":
+		return modeltest.Answer{Status: 401, Code: "auth", Error: "the key " + told + " is bad, in base64 " + base64.StdEncoding.EncodeToString([]byte("user:"+told))}
+	case r.Model == "caller" && !strings.Contains(last, "heard"):
+		args, err := json.Marshal(map[string]string{"text": told})
+		if err != nil {
+			return modeltest.Answer{Status: 500, Error: err.Error()}
+		}
+		return modeltest.Answer{ToolCalls: []chat.ToolCall{{Name: last, Arguments: args}}}
+	}
+	return modeltest.Answer{Text: "you have the key " + told + " and said: " + last, Reasoning: "it is " + told}
+}
+
+// gossipServer is an MCP server whose tools say, fail and break tell what it was given.
+func gossipServer(secret func(*sdk.CallToolRequest) string, description string) *sdk.Server {
+	s := sdk.NewServer(&sdk.Implementation{Name: "gossip", Version: "1"}, &sdk.ServerOptions{Instructions: "instructions " + description})
+	schema := json.RawMessage(`{"type":"object","properties":{"text":{"type":"string"}}}`)
+	add := func(name string, f func(text string) (*sdk.CallToolResult, error)) {
+		s.AddTool(&sdk.Tool{Name: name, Description: "knows " + description, InputSchema: schema}, func(_ context.Context, req *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
+			told := secret(req)
+			return f(fmt.Sprintf("heard %s, %q, %s", told, told, base64.URLEncoding.EncodeToString([]byte("a:"+told))))
+		})
+	}
+	add("say", func(text string) (*sdk.CallToolResult, error) {
+		return &sdk.CallToolResult{Content: []sdk.Content{&sdk.TextContent{Text: text}}, StructuredContent: map[string]any{"told": text}}, nil
+	})
+	add("fail", func(text string) (*sdk.CallToolResult, error) {
+		return &sdk.CallToolResult{IsError: true, Content: []sdk.Content{&sdk.TextContent{Text: text}}}, nil
+	})
+	add("break", func(text string) (*sdk.CallToolResult, error) { return nil, fmt.Errorf("broken: %s", text) })
+	return s
+}
+
+// gossipTool is gossipServer on standard input and output, for its variable LEAK.
+func gossipTool() {
+	leak := os.Getenv("LEAK")
+	fmt.Fprintln(os.Stderr, "started with", leak)
+	if err := gossipServer(func(*sdk.CallToolRequest) string { return leak }, leak).Run(context.Background(), &sdk.StdioTransport{}); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+	}
+}
+
+// gossipHandler serves gossipServer for the header Authorization; below /broken it answers every request with an error that holds it.
+func gossipHandler() http.Handler {
+	mcp := sdk.NewStreamableHTTPHandler(func(r *http.Request) *sdk.Server {
+		told := r.Header.Get("Authorization")
+		return gossipServer(func(req *sdk.CallToolRequest) string { return req.Extra.Header.Get("Authorization") }, told)
+	}, nil)
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if strings.HasPrefix(r.URL.Path, "/broken") {
+			http.Error(w, "who is "+r.Header.Get("Authorization")+"?", http.StatusInternalServerError)
+			return
+		}
+		mcp.ServeHTTP(w, r)
+	})
+}
+
+// cmdLeaks holds that no canary is in the last output, nor in any file below the script's folder but those that are named: leaks FILE...
+func cmdLeaks(ts *testscript.TestScript, neg bool, args []string) {
+	if !neg {
+		ts.Fatalf("usage: ! leaks FILE...")
+	}
+	look := func(where, text string) {
+		for _, c := range canaries {
+			quoted := strings.Trim(fmt.Sprintf("%q", c), `"`)
+			for _, form := range []string{c, quoted, strings.ReplaceAll(c, "/", `\/`), strings.ReplaceAll(c, "/", "%2F"), c[len(c)-8:]} {
+				if strings.Contains(text, form) {
+					ts.Fatalf("%s shows the canary %s", where, form)
+				}
+			}
+			for shift := range 3 {
+				b := base64.RawStdEncoding.EncodeToString([]byte(strings.Repeat("x", shift) + c))
+				if core := b[4 : len(b)-4]; strings.Contains(text, core) || strings.Contains(text, strings.NewReplacer("+", "-", "/", "_").Replace(core)) {
+					ts.Fatalf("%s shows the canary %s in base64", where, c)
+				}
+			}
+		}
+	}
+	look("stdout", ts.ReadFile("stdout"))
+	look("stderr", ts.ReadFile("stderr"))
+	seen, keys := 0, 0
+	ts.Check(filepath.WalkDir(ts.Getenv("WORK"), func(path string, d fs.DirEntry, err error) error {
+		if err != nil || !d.Type().IsRegular() {
+			return err
+		}
+		data, err := os.ReadFile(path)
+		if err != nil {
+			return err
+		}
+		if slices.Contains(args, d.Name()) {
+			if slices.ContainsFunc(canaries, func(c string) bool { return strings.Contains(string(data), c) }) {
+				keys++
+			}
+			return nil
+		}
+		seen++
+		look(path, string(data))
+		return nil
+	}))
+	if seen == 0 || keys != len(args) {
+		ts.Fatalf("%d files were looked at, %d of %d hold the keys", seen, keys, len(args))
+	}
+}
