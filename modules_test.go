@@ -2,6 +2,8 @@ package hocket_test
 
 import (
 	"flag"
+	"fmt"
+	"io/fs"
 	"maps"
 	"os"
 	"os/exec"
@@ -104,4 +106,30 @@ func TestEmbedding(t *testing.T) {
 		}
 	}
 	goldenModules(t, "package hocket", linkedModules(t, "."), "embedding.txt")
+}
+
+// TestMCPSDK: the MCP SDK is not older than v1.4.0, the first that checks hosts and origins, and nobody switches that off (SEC9).
+func TestMCPSDK(t *testing.T) {
+	t.Parallel()
+	out, err := exec.CommandContext(t.Context(), "go", "list", "-m", "-f", "{{.Version}}", "github.com/modelcontextprotocol/go-sdk").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var major, minor int
+	if _, err := fmt.Sscanf(string(out), "v%d.%d.", &major, &minor); err != nil || major < 1 || major == 1 && minor < 4 {
+		t.Errorf("the SDK is %s, %v", out, err)
+	}
+	err = filepath.WalkDir(".", func(path string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() || filepath.Ext(path) != ".go" || path == "modules_test.go" {
+			return err
+		}
+		text, err := os.ReadFile(path)
+		if strings.Contains(string(text), "DisableLocalhostProtection") {
+			t.Errorf("%s switches the SDK's protection of local servers off", path)
+		}
+		return err
+	})
+	if err != nil {
+		t.Error(err)
+	}
 }

@@ -1,6 +1,7 @@
 package mcp
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -83,7 +84,11 @@ func (s *scoped) RoundTrip(req *http.Request) (*http.Response, error) {
 // roundTrip sends req. A server that does not begin to answer the request for announcements is taken for one that has none.
 func (s *scoped) roundTrip(req *http.Request, cancel context.CancelCauseFunc) (*http.Response, error) {
 	if req.Method != http.MethodGet || req.Header.Get("Last-Event-ID") != "" {
-		return s.base.RoundTrip(req)
+		resp, err := s.base.RoundTrip(req)
+		if err == nil && req.Method == http.MethodPost && req.Header.Get("Mcp-Session-Id") != "" && resp.StatusCode == http.StatusBadRequest {
+			err = forgotten(resp)
+		}
+		return resp, err
 	}
 	timer := time.AfterFunc(s.listenWait, func() { cancel(errNoStream) })
 	defer timer.Stop()
@@ -95,6 +100,26 @@ func (s *scoped) roundTrip(req *http.Request, cancel context.CancelCauseFunc) (*
 		}, nil
 	}
 	return resp, err
+}
+
+// maxComplaintBytes bounds what is read of a refusal before it is known what it says.
+const maxComplaintBytes = 16 << 10
+
+// forgotten makes the 404 that the protocol asks for of a 400 by which a server says that it does not know the session. The reference server is one of many that do so.
+// Others stay as they are.
+func forgotten(resp *http.Response) error {
+	said, err := io.ReadAll(io.LimitReader(resp.Body, maxComplaintBytes))
+	if err != nil {
+		return err
+	}
+	if text := strings.ToLower(string(said)); strings.Contains(text, "session") || strings.Contains(text, "server not initialized") {
+		resp.StatusCode, resp.Status = http.StatusNotFound, "404 Not Found"
+	}
+	resp.Body = struct {
+		io.Reader
+		io.Closer
+	}{io.MultiReader(bytes.NewReader(said), resp.Body), resp.Body}
+	return nil
 }
 
 // body bounds what is read of an answer and ends the request's context when it is closed. left < 0: no bound.

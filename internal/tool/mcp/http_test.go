@@ -285,6 +285,48 @@ func TestSessionLost(t *testing.T) {
 	}
 }
 
+// TestSessionRefused: servers that refuse an unknown session by 400 instead of 404 get a new one too; any other 400 is an answer, and nothing is repeated.
+func TestSessionRefused(t *testing.T) {
+	t.Parallel()
+	for _, tc := range []struct {
+		name, says string
+		again      bool
+	}{
+		{"no session", `{"jsonrpc":"2.0","error":{"code":-32000,"message":"Bad Request: No valid session ID provided"},"id":null}`, true},
+		{"not initialized", `{"jsonrpc":"2.0","error":{"code":-32000,"message":"Bad Request: Server not initialized"},"id":null}`, true},
+		{"something else", `the line is too long`, false},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			t.Parallel()
+			h := streamable(t, nil)
+			var refuse, calls atomic.Int64
+			srv := serve(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				if r.Method == http.MethodPost && refuse.Load() > 0 {
+					calls.Add(1)
+					if refuse.Add(-1) >= 0 {
+						http.Error(w, tc.says, http.StatusBadRequest)
+						return
+					}
+				}
+				h.ServeHTTP(w, r)
+			}))
+			ts := open(t, httpConfig(t), remote(srv.URL))
+			echo := named(t, ts, "echo")
+			refuse.Store(1)
+			r, err := echo.Call(t.Context(), tool.Call{Arguments: json.RawMessage(`{"text":"hi"}`)})
+			if tc.again && (err != nil || r.Text != "hi") {
+				t.Errorf("%+v, %v", r, err)
+			}
+			if !tc.again {
+				wantError(t, err, tool.KindNetwork, true, "Bad Request")
+			}
+			if n := calls.Load(); n != 1 {
+				t.Errorf("%d requests were refused", n)
+			}
+		})
+	}
+}
+
 // TestServerGone: a call that could not be sent was not carried out.
 func TestServerGone(t *testing.T) {
 	t.Parallel()

@@ -29,6 +29,11 @@ func TestMain(m *testing.M) {
 	switch mode := os.Getenv(modeVar); mode {
 	case "":
 		goleak.VerifyTestMain(m)
+	case "client":
+		if err := conformanceClient(os.Args[len(os.Args)-1]); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
 	case "deaf", "endless", "silent":
 		rawServer(mode)
 	case "die":

@@ -209,6 +209,7 @@ func (ts *Toolset) connect(ctx context.Context) (*conn, []tool.Tool, error) {
 		_ = c.end() // reaps the process
 		c = nil
 	}
+	reused := c != nil
 	if c == nil {
 		if again {
 			if err := sleep(ctx, ts.cfg.ReconnectDelay); err != nil {
@@ -225,6 +226,10 @@ func (ts *Toolset) connect(ctx context.Context) (*conn, []tool.Tool, error) {
 	}
 	c.stale.Store(false) // before listing: a change during it is not lost
 	tools, err := ts.list(ctx, c)
+	if err != nil && reused && ctx.Err() == nil && unsent(err) && !refused(err) {
+		c.broken.Store(true) // the server announced a change and then forgot the session
+		return ts.connect(ctx)
+	}
 	if err != nil {
 		return nil, nil, err
 	}
