@@ -124,6 +124,12 @@ func (o *Output) RepairLimit() int {
 	return *o.Repairs
 }
 
+// IsZero tells whether p says nothing.
+func (p ModelParams) IsZero() bool {
+	return p.Temperature == nil && p.TopP == nil && p.FrequencyPenalty == nil && p.PresencePenalty == nil && p.MaxTokens == nil &&
+		p.ReasoningEffort == "" && p.ThinkingBudget == nil && len(p.Stop) == 0 && len(p.Provider) == 0
+}
+
 // ModelParams are handed to the provider as they are; nil and "" leave its default.
 type ModelParams struct {
 	Temperature      *float64 `json:"temperature,omitempty"`

@@ -76,7 +76,16 @@ func (c *linter) lintReach() {
 		n := &c.w.Nodes[i]
 		jumps = jumps || c.alive[i] && (n.Kind == KindFunc || n.OnError != "")
 	}
+	handed := map[string]bool{}
+	for i := range c.w.Agents {
+		for _, id := range c.w.Agents[i].Handoffs {
+			handed[id] = true
+		}
+	}
 	for i := range c.w.Nodes {
+		if n := &c.w.Nodes[i]; n.Agent != nil && handed[n.Agent.Agent] {
+			continue // its agent takes over in the step of another
+		}
 		if n := &c.w.Nodes[i]; !c.alive[i] && !n.Hidden {
 			if jumps {
 				c.infof(c.span(i), "unreachable-node", "no edge leads from the entry to %q: only a Go function can go there", n.ID)

@@ -253,6 +253,43 @@ var requirements = []rule{
 		same(t, "a declared boolean arrives as one", string(o.Outputs["x"]), `{"flag":false,"n":200,"s":"200"}`)
 		same(t, "calls until it did", len(w.of("a")), 2)
 	}},
+	{name: "P27 agents that repeat themselves come to an end, by default, in every format, whoever they ask or hand over to", test: func(t *testing.T) {
+		for name, doc := range map[string]string{
+			"steps":  "agents: {a: {instruction: a, tools: [x]}}\n",
+			"canvas": canvas("s -> a", start(), `{"id":"a","type":"agent","data":{"agentName":"a","tools":{"x":true}}}`),
+			"rounds": `{"nodes":[{"id":"n","type":"agent","config":{"agentId":"a"}}],"edges":[],"agents":[{"id":"a","tools":["x"]}]}`,
+		} {
+			w := newWorld(t)
+			w.plays("a", slices.Repeat([]line{use("x", `{"q":1}`)}, 12)...)
+			o := w.runs(doc, "go").is(engine.StatusFailed)
+			same(t, name+": code", o.Error.Code, engine.CodeNoProgress)
+			same(t, name+": model calls", len(w.of("a")), 5)
+			same(t, name+": output", string(o.Output), "") // P30
+		}
+		handing := "agents:\n  a: {instruction: a, handoffs: [b]}\n  b: {instruction: b, handoffs: [a]}\n"
+		w := newWorld(t)
+		w.plays("a", slices.Repeat([]line{use("handoff", `{"agent":"b"}`)}, 12)...)
+		w.plays("b", slices.Repeat([]line{use("handoff", `{"agent":"a"}`)}, 12)...)
+		o := w.runs(handing, "go").is(engine.StatusFailed)
+		same(t, "handing to and fro", o.Error.Code, engine.CodeNoProgress)
+		same(t, "model calls", len(w.of("a"))+len(w.of("b")), 11)
+		asking := "agents:\n  a: {instruction: a, sub_agents: [b], max_consecutive_tool_calls: 3}\n  b: {instruction: b}\n"
+		w = newWorld(t)
+		w.plays("a", slices.Repeat([]line{use("transfer_task_b", `{"input":"again"}`)}, 12)...)
+		w.says("b", "no", "no", "no", "no")
+		o = w.runs(asking, "go").is(engine.StatusFailed)
+		same(t, "asking again and again", o.Error.Code, engine.CodeNoProgress)
+		same(t, "asked", len(w.of("b")), 2)
+		w = newWorld(t)
+		var others []line
+		for n := range 60 {
+			others = append(others, use("x", fmt.Sprintf(`{"q":%d}`, n)))
+		}
+		w.plays("a", others...)
+		o = w.runs("agents: {a: {instruction: a, tools: [x]}}\n", "go").is(engine.StatusFailed)
+		same(t, "always another call", o.Error.Code, engine.CodeMaxTurns)
+		same(t, "model calls by default", len(w.of("a")), 50)
+	}},
 	{name: "P30 the text of a failure is nobody's input", test: func(t *testing.T) {
 		w := newWorld(t)
 		w.plays("a", fail(model.KindServer, "out of order"))
@@ -281,5 +318,5 @@ var requirements = []rule{
 func TestRequirements(t *testing.T) { check(t, requirements) }
 
 func TestRequirementsCovered(t *testing.T) {
-	covered(t, requirements, "P1", "P2", "P3", "P13", "P16", "P24", "P25", "P30")
+	covered(t, requirements, "P1", "P2", "P3", "P13", "P16", "P24", "P25", "P27", "P30")
 }

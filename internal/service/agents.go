@@ -8,6 +8,7 @@ import (
 	"github.com/hocket-run/hocket/diag"
 	"github.com/hocket-run/hocket/internal/catalog"
 	"github.com/hocket-run/hocket/internal/format/agents"
+	"github.com/hocket-run/hocket/internal/format/lost"
 	"github.com/hocket-run/hocket/workflow"
 )
 
@@ -47,12 +48,22 @@ func (s *Service) ApplyAgents(ctx context.Context, docs []Document, replace bool
 			}
 			ids = append(ids, a.ID)
 			rows = append(rows, catalog.FromAgent(a))
+			notKept(a, d.File, &problems)
 		}
 	}
 	if problems.HasErrors() {
 		return nil, problems, nil
 	}
 	return ids, problems, s.stored.PutAgents(ctx, rows, replace)
+}
+
+// notKept warns of what the catalog has no column for.
+func notKept(a workflow.Agent, file string, problems *diag.List) {
+	kept := workflow.Agent{ID: a.ID, Name: a.Name, Description: a.Description, System: a.System, Model: a.Model, Tools: a.Tools}
+	for key := range lost.Fields(a, kept) {
+		problems.Warnf(diag.Span{File: file}, "", agents.CodeUnsupported, "agent %q: the catalog does not keep %s", a.ID, key).Hint =
+			"it keeps id, name, description, systemPrompt, model and tools; write the agent into the document, or into the file of --agents"
+	}
 }
 
 // AgentsText gives agents as the document that ApplyAgents takes, all where ids is empty. Errors: *NotFoundError.

@@ -76,6 +76,7 @@ func (s *Service) Apply(ctx context.Context, q ApplyRequest) (Applied, diag.List
 	rows := make([]catalog.Row, len(beside))
 	for i, a := range beside {
 		rows[i] = catalog.FromAgent(a)
+		notKept(a, "", &problems)
 		done.Agents = append(done.Agents, a.ID)
 	}
 	done.Workflows, err = s.stored.Put(ctx, puts, rows)

@@ -3,8 +3,8 @@
 //
 // It refuses to know any workflow format, to look agents up, and to know which models and tools there are.
 //
-// The form is `{"agents": [{"id", "name", "systemPrompt", "model", "tools": ["name", …]}]}`, JSON or YAML; a description is allowed beside
-// these. Only the id is required. A system prompt is sent as written: the format that uses an agent says whether it is a template.
+// The form is `{"agents": [{"id", "name", "systemPrompt", "model", "tools": ["name", …]}]}`, JSON or YAML, with all keys of [Keys] beside these. Only the
+// id is required. A system prompt is sent as written: the format that uses an agent says whether it is a template.
 package agents
 
 import (
@@ -78,13 +78,8 @@ func read(item *source.Node, diags *diag.List) (workflow.Agent, diag.Span, bool)
 	if f == nil {
 		return workflow.Agent{}, diag.Span{}, false
 	}
-	a := workflow.Agent{
-		Name:        f.Str("name"),
-		Description: f.Str("description"),
-		System:      f.Str("systemPrompt"),
-		Model:       f.Str("model"),
-		Tools:       f.Strs("tools"),
-	}
+	prompt := view{f: f}.key("systemPrompt", "system_prompt", "instruction")
+	a := workflow.Agent{Name: f.Str("name"), System: f.Str(prompt), Model: f.Str("model"), Tools: f.Strs("tools")}
 	id := f.Require("id")
 	if id != nil {
 		a.ID = f.Text("id")
@@ -92,7 +87,9 @@ func read(item *source.Node, diags *diag.List) (workflow.Agent, diag.Span, bool)
 			diags.Errorf(id.Span, id.Path(), source.CodeMissingKey, "the id of an agent is empty")
 		}
 	}
-	f.Unknown(diag.Warning)
+	Common(f, diags, &a)
+	view{f, diags, a.ID}.subagents(&a)
+	f.Unknown(diag.Warning, Names(true, true)...)
 	if a.ID == "" {
 		return a, item.Span, false
 	}

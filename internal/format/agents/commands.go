@@ -13,6 +13,7 @@ import (
 const (
 	CodeBadCommand  = "bad-command"
 	CodeUnsupported = "not-supported-yet"
+	CodeBadSchema   = "bad-schema"
 )
 
 // Commands reads the value of a key `commands`: a map of names to prompts, or a list of such maps. A prompt is a text, or {description, instruction}.

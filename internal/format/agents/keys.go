@@ -1,5 +1,7 @@
 package agents
 
+import "slices"
+
 // Key is a key of an agent definition: as steps documents write it, and as lists of agents do. One of the two may be "".
 type Key struct {
 	Steps, List string
@@ -41,6 +43,17 @@ func Keys() []Key {
 		{"think", "", false, "written as a toolset of type `think`"},
 		{"memory", "", false, "written as a toolset of type `memory`"},
 	}
+}
+
+// OfNodes gives the keys that agents have as nodes of a canvas, beside those that are the canvas's own.
+func OfNodes() []string {
+	var out []string
+	for _, name := range Names(true, true) {
+		if !slices.Contains([]string{"id", "name", "model", "systemPrompt", "tools", "subAgents"}, name) {
+			out = append(out, name)
+		}
+	}
+	return out
 }
 
 // Names gives the keys in one of the two spellings: those that work, or those that do not.

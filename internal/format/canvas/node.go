@@ -8,6 +8,7 @@ import (
 
 	"github.com/hocket-run/hocket/diag"
 	"github.com/hocket-run/hocket/internal/expr"
+	"github.com/hocket-run/hocket/internal/format/agents"
 	"github.com/hocket-run/hocket/internal/format/source"
 	"github.com/hocket-run/hocket/workflow"
 )
@@ -32,7 +33,7 @@ type node struct {
 // Keys of `data` by type of node.
 var dataKeys = map[string][]string{
 	typeStart:    {"initialInput"},
-	typeAgent:    {"agentName", "systemPrompt", "userPrompt", "model", "reasoningEffort", "tools"},
+	typeAgent:    append([]string{"agentName", "systemPrompt", "userPrompt", "model", "reasoningEffort", "tools"}, agents.OfNodes()...),
 	typeIf:       {"conditions", "condition"},
 	typeApproval: {"prompt", "message"},
 }
@@ -188,9 +189,23 @@ func (r *reader) agent(n *node, data *source.Fields) {
 		}
 	}
 	r.tools(n, a, data)
+	r.rest(a, data)
 	n.agent = a
 	n.def.Kind, n.def.Name = workflow.KindAgent, a.Name
 	n.def.Agent = &workflow.AgentNode{Agent: n.id, Prompt: workflow.Prompt{Mode: workflow.PromptTemplate, Text: data.Str("userPrompt")}}
+}
+
+// rest reads what agents of every format have beside their prompts; what the document does not say is as in all canvas documents.
+func (r *reader) rest(a *workflow.Agent, data *source.Fields) {
+	effort, prompt := a.Params.ReasoningEffort, a.System
+	if data == nil {
+		return
+	}
+	agents.Common(data, &r.diags, a)
+	if a.Params.ReasoningEffort == "" {
+		a.Params.ReasoningEffort = effort
+	}
+	a.System = prompt
 }
 
 // tools reads `tools`: a map of names to true or false, or a list of names. `subagents` is no tool but the leave to have sub-agents; every

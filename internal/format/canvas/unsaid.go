@@ -102,42 +102,12 @@ func (o *writer) agentUnsaid(a *workflow.Agent) {
 	if a.System == "" {
 		addf("that there is no system prompt")
 	}
-	if a.Description != "" {
-		addf("the description %q", a.Description)
-	}
-	for _, f := range a.Fallbacks {
-		addf("the fallback model %q", f)
-	}
 	p := a.Params
 	if p.ReasoningEffort == "" {
 		addf("that the model chooses the reasoning effort: in a canvas it is %s", defaultEffort)
 	}
-	p.ReasoningEffort = ""
-	if params, err := json.Marshal(p); err == nil && string(params) != "{}" {
-		addf("the model parameters %s", params)
-	}
-	if len(a.Toolsets) > 0 {
-		addf("%d toolsets", len(a.Toolsets))
-	}
-	if a.Output != nil {
-		addf("structured output")
-	}
-	for _, id := range a.Handoffs {
-		addf("that it may hand over to %q", id)
-	}
-	for key, d := range lost.Fields(workflow.Agent{
-		AddDate: a.AddDate, AddEnvironment: a.AddEnvironment, PromptFiles: a.PromptFiles, Commands: a.Commands, Welcome: a.Welcome,
-	}, workflow.Agent{}) {
-		addf("%s", d.Text(key))
-	}
 	if a.SubagentFailure == workflow.SubagentReports {
 		addf("that a failed sub-agent is reported to the model")
-	}
-	if a.Turns() != maxTurns {
-		addf("a limit of %d model calls: in a canvas it is %d", a.Turns(), maxTurns)
-	}
-	if a.NoProgress > 0 && a.NoProgress != workflow.DefaultNoProgress {
-		addf("a limit of %d equal tool calls", a.NoProgress)
 	}
 	if !a.Trim {
 		addf("that blanks around replies are kept")

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strconv"
 
+	"github.com/hocket-run/hocket/internal/format/agents"
 	"github.com/hocket-run/hocket/internal/format/lost"
 	"github.com/hocket-run/hocket/workflow"
 )
@@ -38,6 +39,8 @@ type docData struct {
 	Tools           toolSet         `json:"tools,omitempty"`
 	Conditions      []docCondition  `json:"conditions,omitempty"`
 	Prompt          string          `json:"prompt,omitempty"`
+	Description     string          `json:"description,omitempty"`
+	agents.Rest
 }
 
 type docCondition struct {
@@ -312,6 +315,19 @@ func (o *writer) agentNode(id string, a *workflow.Agent, prompt string) docNode 
 	}
 	if d.ReasoningEffort == defaultEffort {
 		d.ReasoningEffort = ""
+	}
+	d.Description = a.Description
+	d.Rest, _ = agents.RestOf(a, false, nil)
+	if d.Params != nil {
+		d.Params.ReasoningEffort = ""
+		if d.Params.IsZero() {
+			d.Params = nil
+		}
+	}
+	if a.Turns() == maxTurns {
+		d.MaxIterations = 0
+	} else {
+		d.MaxIterations = a.Turns()
 	}
 	d.Tools = append(d.Tools, a.Tools...)
 	if len(a.Subagents) > 0 {

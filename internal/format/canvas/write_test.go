@@ -159,16 +159,15 @@ func TestUnsaid(t *testing.T) {
 		{"agents", func(w *workflow.Workflow) {
 			temperature := 0.5
 			w.Agents[1] = workflow.Agent{
-				ID: "b", Name: "b", Template: true, Description: "d", Fallbacks: []string{"m"}, Toolsets: []json.RawMessage{json.RawMessage("{}")},
+				ID: "b", Name: "b", Template: true, Description: "d", Fallbacks: []string{"m"}, Toolsets: []json.RawMessage{json.RawMessage(`{"type":"think"}`)},
 				Output: &workflow.Output{Schema: json.RawMessage("{}")}, SubagentFailure: workflow.SubagentReports, NoProgress: 2,
 				Params: workflow.ModelParams{Temperature: &temperature}, Tools: []string{"subagents"}}
 			w.Agents = append(w.Agents, workflow.Agent{ID: "c"})
 		}, []string{
 			`agent "c": an agent that nothing uses`,
-			`agent "b": a system prompt with templates`, `agent "b": that there is no system prompt`, `agent "b": the description "d"`, `agent "b": the fallback model "m"`,
-			`agent "b": that the model chooses the reasoning effort: in a canvas it is low`, `agent "b": the model parameters {"temperature":0.5}`, `agent "b": 1 toolsets`,
-			`agent "b": structured output`, `agent "b": that a failed sub-agent is reported to the model`, `agent "b": a limit of 50 model calls: in a canvas it is 20`,
-			`agent "b": a limit of 2 equal tool calls`, `agent "b": that blanks around replies are kept`, `agent "b": the text "" for empty replies`,
+			`agent "b": a system prompt with templates`, `agent "b": that there is no system prompt`,
+			`agent "b": that the model chooses the reasoning effort: in a canvas it is low`,
+			`agent "b": that a failed sub-agent is reported to the model`, `agent "b": that blanks around replies are kept`, `agent "b": the text "" for empty replies`,
 			`agent "b": a tool with the name "subagents"`}},
 		{"unknown agent", func(w *workflow.Workflow) { second(w).Agent.Agent = "x" }, []string{
 			`agent "b": an agent that nothing uses`, `node "second": the unknown agent "x"`, `node "second": a node of kind agent`}},

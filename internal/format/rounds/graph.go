@@ -145,6 +145,12 @@ func (g *graph) workflow(at *source.Node) *workflow.Workflow {
 			}
 		}
 	}
+	w.Agents = g.r.closed(w.Agents)
+	for i := range w.Agents {
+		if a := g.r.agents[w.Agents[i].ID]; a.span != (diag.Span{}) {
+			w.Source.Agents[a.ID] = a.span
+		}
+	}
 	for _, e := range g.edges {
 		w.Edges = append(w.Edges, e.edge)
 		w.Source.Edges = append(w.Source.Edges, e.at.Span)

@@ -117,6 +117,19 @@ func (r *reader) readAgents(n *source.Node, opts Options) {
 	r.ids = slices.Sorted(maps.Keys(r.agents))
 }
 
+// closed adds the agents that those of list may ask or hand over to.
+func (r *reader) closed(list []workflow.Agent) []workflow.Agent {
+	find := func(id string) *workflow.Agent {
+		a := r.agents[id]
+		if a == nil {
+			return nil
+		}
+		a.used = true
+		return &a.Agent
+	}
+	return agents.Close(list, find, func(id string) diag.Span { return r.agents[id].span }, &r.diags)
+}
+
 // unused warns of agents of the document that no graph of it names. Where there are errors, a name that was not understood may be one of theirs.
 func (r *reader) unused() {
 	if r.diags.HasErrors() {

@@ -143,30 +143,6 @@ func (p *part) agentUnsaid(a *workflow.Agent) {
 	if a.Template {
 		addf("a system prompt with templates")
 	}
-	for _, f := range a.Fallbacks {
-		addf("the fallback model %q", f)
-	}
-	if params, err := json.Marshal(a.Params); err == nil && string(params) != "{}" {
-		addf("the model parameters %s", params)
-	}
-	if len(a.Toolsets) > 0 {
-		addf("%d toolsets", len(a.Toolsets))
-	}
-	for _, s := range a.Subagents {
-		addf("the sub-agent %q", s.Agent)
-	}
-	if a.SubagentFailure == workflow.SubagentReports {
-		addf("that a failed sub-agent is reported to the model")
-	}
-	if a.Output != nil {
-		addf("structured output")
-	}
-	if a.Turns() != workflow.DefaultMaxTurns {
-		addf("a limit of %d model calls", a.Turns())
-	}
-	if a.Repeats() != workflow.DefaultNoProgress {
-		addf("a limit of %d equal tool calls", a.Repeats())
-	}
 	if a.Trim {
 		addf("that blanks around replies are stripped")
 	}

@@ -4,9 +4,11 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 
+	"github.com/hocket-run/hocket/internal/format/agents"
 	"github.com/hocket-run/hocket/internal/format/lost"
 	"github.com/hocket-run/hocket/workflow"
 )
@@ -38,6 +40,7 @@ type docAgent struct {
 	SystemPrompt string   `json:"systemPrompt,omitempty"`
 	Model        string   `json:"model,omitempty"`
 	Tools        []string `json:"tools,omitempty"`
+	agents.Rest
 }
 
 type docNode struct {
@@ -144,7 +147,7 @@ func (o *writer) graph(w *workflow.Workflow, prefix string) docGraph {
 		}
 	}
 	for i := range w.Agents {
-		if a := &w.Agents[i]; !used[a.ID] {
+		if a := &w.Agents[i]; !p.reached(a.ID, used) {
 			p.addf("agent "+strconv.Quote(a.ID), "an agent that no node names")
 		}
 	}
@@ -154,6 +157,29 @@ func (o *writer) graph(w *workflow.Workflow, prefix string) docGraph {
 	g.Edges = append(g.Edges, p.edges()...)
 	p.paths(g.Edges)
 	return g
+}
+
+// reached tells whether an agent is one that nodes name, or one that such an agent may ask or hand over to.
+func (p *part) reached(id string, used map[string]bool) bool {
+	todo := slices.Sorted(maps.Keys(used))
+	seen := map[string]bool{}
+	for len(todo) > 0 {
+		at := todo[0]
+		todo = todo[1:]
+		if at == id {
+			return true
+		}
+		a := p.agents[at]
+		if seen[at] || a == nil {
+			continue
+		}
+		seen[at] = true
+		for _, s := range a.Subagents {
+			todo = append(todo, s.Agent)
+		}
+		todo = append(todo, a.Handoffs...)
+	}
+	return false
 }
 
 // part is the writing of one graph.
@@ -213,7 +239,22 @@ func (p *part) agent(id string) {
 		return
 	}
 	p.agentUnsaid(a)
-	p.doc.Agents = append(p.doc.Agents, docAgent{ID: a.ID, Name: a.Name, Description: a.Description, SystemPrompt: a.System, Model: a.Model, Tools: a.Tools})
+	rest, unsaid := agents.RestOf(a, true, func(id string) string {
+		if to := p.agents[id]; to != nil {
+			return to.Description
+		}
+		return ""
+	})
+	for _, what := range unsaid {
+		p.addf(at, "%s", what)
+	}
+	p.doc.Agents = append(p.doc.Agents, docAgent{ID: a.ID, Name: a.Name, Description: a.Description, SystemPrompt: a.System, Model: a.Model, Tools: a.Tools, Rest: rest})
+	for _, s := range a.Subagents {
+		p.agent(s.Agent)
+	}
+	for _, to := range a.Handoffs {
+		p.agent(to)
+	}
 }
 
 func sameAgent(a, b *workflow.Agent) bool {

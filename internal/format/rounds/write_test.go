@@ -131,16 +131,15 @@ func TestUnsaid(t *testing.T) {
 		{"agents", func(w *workflow.Workflow) {
 			temperature := 0.5
 			w.Agents[0] = workflow.Agent{
-				ID: "x", Template: true, Fallbacks: []string{"m"}, Toolsets: []json.RawMessage{json.RawMessage("{}")}, Output: &workflow.Output{}, MaxTurns: 20,
+				ID: "x", Template: true, Fallbacks: []string{"m"}, Toolsets: []json.RawMessage{json.RawMessage(`{"type":"think"}`)}, Output: &workflow.Output{}, MaxTurns: 20,
 				NoProgress: 2, Trim: true, EmptyText: "nothing", Subagents: []workflow.Subagent{{Agent: "y"}}, SubagentFailure: workflow.SubagentReports,
 				Params: workflow.ModelParams{Temperature: &temperature},
 			}
 			w.Agents = append(w.Agents, workflow.Agent{ID: "z"})
 		}, []string{
-			`agent "x": a system prompt with templates`, `agent "x": the fallback model "m"`, `agent "x": the model parameters {"temperature":0.5}`, `agent "x": 1 toolsets`,
-			`agent "x": the sub-agent "y"`, `agent "x": that a failed sub-agent is reported to the model`, `agent "x": structured output`,
-			`agent "x": a limit of 20 model calls`, `agent "x": a limit of 2 equal tool calls`, `agent "x": that blanks around replies are stripped`,
-			`agent "x": the text "nothing" for empty replies`, `agent "z": an agent that no node names`}},
+			`agent "x": a system prompt with templates`, `agent "x": that blanks around replies are stripped`,
+			`agent "x": the text "nothing" for empty replies`, `agent "x": the tool name "" of the sub-agent "y"`,
+			`agent "x": the description of the sub-agent "y" as a tool`, `agent "z": an agent that no node names`}},
 		{"an agent that is not there", func(w *workflow.Workflow) { w.Agents = w.Agents[:1] }, []string{`agent "y": that it is not defined`}},
 		{"branches", func(w *workflow.Workflow) {
 			other := talk()

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/hocket-run/hocket/diag"
+	"github.com/hocket-run/hocket/internal/format/agents"
 	"github.com/hocket-run/hocket/internal/format/source"
 	"github.com/hocket-run/hocket/workflow"
 )
@@ -146,6 +147,7 @@ func (r *reader) resolveAgents() {
 			beside[a.ID] = a
 		}
 	}
+	r.alone()
 	for _, n := range r.order {
 		if n.def.Agent == nil || n.def.Agent.Agent == "" || known[n.def.Agent.Agent] {
 			continue
@@ -154,6 +156,7 @@ func (r *reader) resolveAgents() {
 		if a := beside[id]; a != nil {
 			known[id] = true
 			r.agents = append(r.agents, *a)
+			r.alone()
 			continue
 		}
 		d := r.diags.Errorf(n.agent.Span, n.agent.Path(), codeUnknownAgent, "Agent not found: %s", id)
@@ -181,6 +184,23 @@ func (r *reader) agent(id string) *workflow.Agent {
 		}
 	}
 	return nil
+}
+
+// alone takes sub-agents and those to hand over to from the agents: in one conversation that all share, edges say who is next.
+func (r *reader) alone() {
+	for i := range r.agents {
+		a := &r.agents[i]
+		for _, k := range []struct {
+			key  string
+			said bool
+		}{{"subAgents", len(a.Subagents) > 0}, {"handoffs", len(a.Handoffs) > 0}} {
+			if k.said {
+				r.diags.Warnf(r.agentAt[a.ID], "", agents.CodeUnsupported, "agent %q: %q is not supported in routes documents", a.ID, k.key).Hint =
+					"it has no effect: the edges say which agent is next"
+			}
+		}
+		a.Subagents, a.SubagentFailure, a.Handoffs = nil, "", nil
+	}
 }
 
 // agentNode settles the routing of an agent node once its edges are known, and warns of tools that it cannot use or that mean something else.

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/hocket-run/hocket/diag"
+	"github.com/hocket-run/hocket/internal/format/agents"
 	"github.com/hocket-run/hocket/internal/format/lost"
 	"github.com/hocket-run/hocket/internal/format/source"
 	"github.com/hocket-run/hocket/workflow"
@@ -35,6 +36,7 @@ type docAgent struct {
 	System      string   `json:"systemPrompt,omitempty"`
 	Model       string   `json:"model,omitempty"`
 	Tools       []string `json:"tools,omitempty"`
+	agents.Rest
 }
 
 type docNode struct {
@@ -97,7 +99,9 @@ func (o *writer) document() ([]byte, error) {
 	}
 	for i := range w.Agents {
 		a := &w.Agents[i]
-		doc.Agents = append(doc.Agents, docAgent{a.ID, a.Name, a.Description, a.System, a.Model, a.Tools})
+		rest, _ := agents.RestOf(a, false, nil)
+		rest.Handoffs = nil // no agent of a routes document hands over
+		doc.Agents = append(doc.Agents, docAgent{a.ID, a.Name, a.Description, a.System, a.Model, a.Tools, rest})
 	}
 	o.gone, o.dropped = map[string]bool{}, map[int]bool{}
 	for i := range w.Nodes {

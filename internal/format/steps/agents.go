@@ -1,7 +1,6 @@
 package steps
 
 import (
-	"encoding/json"
 	"slices"
 	"strconv"
 	"strings"
@@ -144,7 +143,11 @@ func (r *reader) subAgents() {
 	for i := 0; i < len(r.w.Agents); i++ { // grows where one from beside the document is named
 		id := r.w.Agents[i].ID
 		r.handoffs(id)
+		r.listed(i)
 		taken := map[string]bool{}
+		for _, s := range r.w.Agents[i].Subagents {
+			taken[s.Agent] = true
+		}
 		for _, e := range r.agents[id].subs {
 			name, ok := stringOf(e.value)
 			if !ok || name == "" {
@@ -174,9 +177,30 @@ func (r *reader) subAgents() {
 	for i := range r.w.Agents {
 		tools := map[string]bool{}
 		for j, s := range r.w.Agents[i].Subagents {
-			r.w.Agents[i].Subagents[j] = subagent(s.Agent, r.w.Agents[r.agents[s.Agent].at].Description, tools)
+			r.w.Agents[i].Subagents[j] = agents.Subagent(s.Agent, r.w.Agents[r.agents[s.Agent].at].Description, tools)
 		}
 	}
+}
+
+// listed resolves what an agent that came from a list names.
+func (r *reader) listed(i int) {
+	a := r.w.Agents[i]
+	info := r.agents[a.ID]
+	if len(info.subs)+len(info.hands) > 0 {
+		return
+	}
+	known := func(id string) bool {
+		if r.hasAgent(id) {
+			return true
+		}
+		d := r.diags.Errorf(info.span, info.path, codeUnknownAgent, "agent %q: agent %q not found in agents", a.ID, id)
+		d.Name = id
+		d.Hint = r.diags.similar(id, r.agentIDs)
+		return false
+	}
+	subs := slices.DeleteFunc(slices.Clone(a.Subagents), func(s workflow.Subagent) bool { return !known(s.Agent) })
+	hands := slices.DeleteFunc(slices.Clone(a.Handoffs), func(id string) bool { return !known(id) })
+	r.w.Agents[i].Subagents, r.w.Agents[i].Handoffs = subs, hands
 }
 
 // handoffs resolves `handoffs:` of an agent.
@@ -221,29 +245,6 @@ func (r *reader) promptFiles(f field) []string {
 		files = slices.DeleteFunc(files, func(s string) bool { return s == "" })
 	}
 	return files
-}
-
-// subagent makes the tool by which an agent hands a task to another one. taken holds the tool names that the agent has already.
-func subagent(name, description string, taken map[string]bool) workflow.Subagent {
-	clean := strings.Map(func(c rune) rune {
-		if c == '_' || c == '-' || c >= '0' && c <= '9' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' {
-			return c
-		}
-		return '_'
-	}, name)
-	const limit = 60 // providers allow 64
-	base := "transfer_task_" + clean
-	tool := base[:min(len(base), limit)]
-	for n := 2; taken[tool]; n++ {
-		suffix := "_" + strconv.Itoa(n)
-		tool = base[:min(len(base), limit-len(suffix))] + suffix
-	}
-	taken[tool] = true
-	text := "Hand a task to the agent " + strconv.Quote(name) + " and get its result. Say in the input all that it must know."
-	if description != "" {
-		text += " What it does: " + description
-	}
-	return workflow.Subagent{Agent: name, Tool: tool, Description: text}
 }
 
 // agentOf gives the agent with that id, nil where there is none.
@@ -310,25 +311,8 @@ func (r *reader) output(f field) *workflow.Output {
 		r.diags.Errorf(f.span, f.path, codeMissingKey, "structured_output needs a schema")
 		return nil
 	}
-	out.Schema = describeSchema(out.Schema, description)
+	out.Schema = agents.Describe(out.Schema, description)
 	return out
-}
-
-// describeSchema puts a description into a schema that has none, which is where providers look for it.
-func describeSchema(schema json.RawMessage, description string) json.RawMessage {
-	var has struct {
-		Description json.RawMessage `json:"description"`
-	}
-	if description == "" || json.Unmarshal(schema, &has) != nil || has.Description != nil {
-		return schema
-	}
-	head := encode(description)
-	rest := strings.TrimPrefix(string(schema), "{")
-	sep := ","
-	if strings.TrimSpace(rest) == "}" {
-		sep = ""
-	}
-	return json.RawMessage(`{"description":` + string(head) + sep + rest)
 }
 
 // fallback reads `fallback:`; each model is tried once more by nobody (D11), so its retries and cooldown have no effect.

@@ -11,6 +11,7 @@ import (
 	"go.yaml.in/yaml/v4"
 
 	"github.com/hocket-run/hocket/internal/expr"
+	"github.com/hocket-run/hocket/internal/format/agents"
 	"github.com/hocket-run/hocket/workflow"
 )
 
@@ -20,7 +21,7 @@ func sortedKeys[V any](m map[string]V) iter.Seq[string] {
 
 // agents writes the sections providers, models and agents.
 func (o *writer) agents() {
-	providers, models, agents := mapping(), mapping(), mapping()
+	providers, models, section := mapping(), mapping(), mapping()
 	for name := range sortedKeys(o.w.Providers) {
 		p := o.w.Providers[name]
 		if p.Kind != "openai" || p.BaseURL == "" {
@@ -37,7 +38,7 @@ func (o *writer) agents() {
 	ms := newModelWriter(o, models)
 	for i := range o.w.Agents {
 		a := &o.w.Agents[i]
-		put(agents, a.ID, o.agent(a, ms))
+		put(section, a.ID, o.agent(a, ms))
 	}
 	for name := range sortedKeys(o.w.Providers) {
 		if p := o.w.Providers[name]; (p.Kind != "openai" || p.BaseURL == "") && !ms.said[name] {
@@ -47,7 +48,7 @@ func (o *writer) agents() {
 	for _, s := range []struct {
 		key string
 		m   *yaml.Node
-	}{{"providers", providers}, {"models", models}, {"agents", agents}} {
+	}{{"providers", providers}, {"models", models}, {"agents", section}} {
 		if len(s.m.Content) > 0 {
 			put(o.doc, s.key, s.m)
 		}
@@ -153,7 +154,7 @@ func (o *writer) subagents(a *workflow.Agent, at string, m *yaml.Node) {
 	taken := map[string]bool{}
 	for _, s := range a.Subagents {
 		names = append(names, s.Agent)
-		want := subagent(s.Agent, o.description(s.Agent), taken)
+		want := agents.Subagent(s.Agent, o.description(s.Agent), taken)
 		if s.Tool != want.Tool {
 			o.unsaid.Addf(at, "the tool name %q of the sub-agent %q", s.Tool, s.Agent)
 		}

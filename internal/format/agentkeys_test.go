@@ -1,0 +1,174 @@
+package format_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/hocket-run/hocket/diag"
+	"github.com/hocket-run/hocket/internal/format"
+	"github.com/hocket-run/hocket/internal/format/agents"
+	"github.com/hocket-run/hocket/workflow"
+)
+
+// body are all keys of agents that every format has, in the spelling of lists.
+const body = `"description": "does it", "params": {"temperature": 0.5, "topP": 0.9, "frequencyPenalty": 0.1, "presencePenalty": 0.2, "maxTokens": 7,
+	"thinkingBudget": -1, "reasoningEffort": "high", "stop": ["END"], "provider": {"seed": 3}},
+	"toolsets": [{"type": "think"}], "structuredOutput": {"name": "o", "description": "an o", "strict": true, "repairs": 1, "schema": {"type": "object"}},
+	"maxIterations": 9, "maxConsecutiveToolCalls": 3, "fallback": {"models": ["openai/b"]}, "addDate": true, "addEnvironmentInfo": true,
+	"addPromptFiles": ["A.md"], "commands": {"fix": {"description": "fixes", "instruction": "Fix it."}, "say": "Say it."}, "welcomeMessage": "Hello."`
+
+// snake is body in the spelling of steps documents.
+var snake = strings.NewReplacer("topP", "top_p", "frequencyPenalty", "frequency_penalty", "presencePenalty", "presence_penalty", "maxTokens", "max_tokens",
+	"thinkingBudget", "thinking_budget", "reasoningEffort", "reasoning_effort", `"provider"`, `"provider_opts"`, "structuredOutput", "structured_output",
+	"maxIterations", "max_iterations", "maxConsecutiveToolCalls", "max_consecutive_tool_calls", "addDate", "add_date", "addEnvironmentInfo",
+	"add_environment_info", "addPromptFiles", "add_prompt_files", "welcomeMessage", "welcome_message").Replace(body)
+
+// documents are a document of each format whose first agent has the keys of body, and hands over to b and asks it where others says so.
+func documents(body, others string) map[string]string {
+	list := `"agents": [{"id": "a", "systemPrompt": "Do.", "model": "openai/a", "tools": ["x"], ` + others + body + `}, {"id": "b", "systemPrompt": "Help.", "description": "helps"}]`
+	handoffs := ""
+	if others != "" {
+		handoffs = `"handoffs": ["b"], `
+	}
+	return map[string]string{
+		format.Steps:  `{"workflow": [{"type": "agent", "name": "a"}], ` + list + `}`,
+		format.Rounds: `{"nodes": [{"id": "n", "type": "agent", "config": {"agentId": "a"}}], "edges": [], ` + list + `}`,
+		format.Routes: `{"id": "w", "name": "w", "entrypointNodeId": "n", "nodes": [{"id": "n", "workflowId": "w", "nodeType": "AGENT", "nodeName": "N", "agentId": "a"}], "edges": [], ` + list + `}`,
+		format.Canvas: `{"nodes": [{"id": "s", "type": "start"}, {"id": "a", "type": "agent", "data": {"systemPrompt": "Do.", "model": "openai/a", "tools": {"x": true}, ` + handoffs + body +
+			`}}, {"id": "b", "type": "agent", "data": {"systemPrompt": "Help."}}], "connections": [{"source": "s", "target": "a"}]}`,
+	}
+}
+
+const others = `"subAgents": ["b"], "handoffs": ["b"], `
+
+// Every key of an agent means the same in every format, in either spelling.
+func TestAgentKeysInEveryFormat(t *testing.T) {
+	t.Parallel()
+	half, one := 0.5, 1
+	topP, frequency, presence, budget, tokens := 0.9, 0.1, 0.2, int64(-1), int64(7)
+	want := workflow.Agent{
+		ID: "a", Description: "does it", Model: "openai/a", Tools: []string{"x"}, System: "Do.",
+		Params: workflow.ModelParams{
+			Temperature: &half, TopP: &topP, FrequencyPenalty: &frequency, PresencePenalty: &presence, MaxTokens: &tokens, ThinkingBudget: &budget,
+			ReasoningEffort: "high", Stop: []string{"END"}, Provider: map[string]json.RawMessage{"seed": json.RawMessage("3")},
+		},
+		Toolsets: []json.RawMessage{json.RawMessage(`{"type":"think"}`)}, Fallbacks: []string{"openai/b"}, MaxTurns: 9, NoProgress: 3, AddDate: true,
+		AddEnvironment: true, PromptFiles: []string{"A.md"}, Welcome: "Hello.",
+		Commands: map[string]workflow.Command{"fix": {Description: "fixes", Instruction: "Fix it."}, "say": {Instruction: "Say it."}},
+		Output:   &workflow.Output{Name: "o", Strict: true, Repairs: &one, Schema: json.RawMessage(`{"description":"an o","type":"object"}`)},
+		Handoffs: []string{"b"}, SubagentFailure: workflow.SubagentReports,
+		Subagents: []workflow.Subagent{{Agent: "b", Tool: "transfer_task_b", Description: `Hand a task to the agent "b" and get its result. Say in the input all that it must know. What it does: helps`}},
+	}
+	for spelling, text := range map[string]string{"lists": body, "steps": snake} {
+		for name, doc := range documents(text, others) {
+			t.Run(name+" as "+spelling, func(t *testing.T) {
+				t.Parallel()
+				w, problems := format.Read("f", []byte(doc), format.Options{Format: name, Toolsets: []string{"think"}})
+				if problems.HasErrors() {
+					t.Fatal(problems.Error())
+				}
+				for _, d := range problems {
+					if d.Code == "unknown-key" {
+						t.Error(d)
+					}
+				}
+				want := want
+				switch name {
+				case format.Steps:
+					want.Template = true
+				case format.Canvas: // its sub-agents are connections, its agents have names
+					want.Name, want.Trim, want.EmptyText, want.Subagents, want.SubagentFailure = "Agent", true, "Model returned no text output.", nil, ""
+				case format.Routes: // its edges say who is next
+					want.Subagents, want.SubagentFailure, want.Handoffs = nil, "", nil
+					for _, key := range []string{"subAgents", "handoffs"} {
+						if !slices.ContainsFunc(problems, func(d diag.Diagnostic) bool {
+							return d.Code == agents.CodeUnsupported && strings.Contains(d.Message, key)
+						}) {
+							t.Errorf("nothing is said of %s", key)
+						}
+					}
+				}
+				if d := cmp.Diff(want, *w.Agent("a")); d != "" {
+					t.Errorf("-want +got\n%s", d)
+				}
+			})
+		}
+	}
+}
+
+// P29: what agents say of themselves is not lost when a document is written in another format, and in its own it is the same again.
+func TestAgentKeysSurviveConversion(t *testing.T) {
+	t.Parallel()
+	for from, doc := range documents(body, "") {
+		w, problems := format.Read("f", []byte(doc), format.Options{Format: from})
+		if problems.HasErrors() {
+			t.Fatal(problems.Error())
+		}
+		for _, to := range format.Names() {
+			t.Run(from+" to "+to, func(t *testing.T) {
+				t.Parallel()
+				text, unsaid, err := format.Write(w, to)
+				if err != nil {
+					t.Fatal(err)
+				}
+				for _, u := range unsaid {
+					for _, k := range agents.Keys() {
+						if k.List != "" && !slices.Contains([]string{"id", "name", "model"}, k.List) && strings.Contains(u.What, k.List) {
+							t.Errorf("%s is lost: %s", k.List, u.What)
+						}
+					}
+				}
+				back, problems := format.Read("g", text, format.Options{Format: to}) // which may miss nodes that the format has not
+				if back == nil || len(back.Agents) == 0 {
+					t.Fatalf("%s\n%s", problems.Error(), text)
+				}
+				said, heard := *w.Agent("a"), back.Agents[0]
+				for _, a := range []*workflow.Agent{&said, &heard} { // these belong to the formats
+					a.ID, a.Name, a.Template, a.Trim, a.EmptyText = "", "", false, false, ""
+				}
+				if to == format.Steps { // it has no place for these three, and says so
+					for _, what := range []string{"stop sequences", "repairs", "reasoning effort"} {
+						if !slices.ContainsFunc(unsaid, func(u format.Unsaid) bool { return strings.Contains(u.What, what) }) {
+							t.Errorf("nothing is said of the %s: %v", what, unsaid)
+						}
+					}
+					o := *said.Output
+					o.Repairs = nil
+					said.Output, said.Params.Stop, said.Params.ReasoningEffort = &o, nil, ""
+				}
+				if d := cmp.Diff(said, heard); d != "" {
+					t.Errorf("-before +after\n%s\n%s", d, text)
+				}
+			})
+		}
+	}
+}
+
+// Every key that does not work is reported by name in every format, unless it says nothing.
+func TestAgentKeysThatDoNotWork(t *testing.T) {
+	t.Parallel()
+	for _, key := range agents.Names(false, false) {
+		for name, doc := range documents(fmt.Sprintf(`%q: [1]`, key), "") {
+			_, problems := format.Read("f", []byte(doc), format.Options{Format: name})
+			said := 0
+			for _, d := range problems {
+				if d.Code == agents.CodeUnsupported && strings.Contains(d.Message, `"`+key+`"`) {
+					said++
+				}
+			}
+			if said != 1 {
+				t.Errorf("%s: %q is reported %d times: %v", name, key, said, problems)
+			}
+		}
+		for name, doc := range documents(fmt.Sprintf(`%q: false`, key), "") {
+			if _, problems := format.Read("f", []byte(doc), format.Options{Format: name}); strings.Contains(fmt.Sprint(problems), key) {
+				t.Errorf("%s: %q says nothing and is reported: %v", name, key, problems)
+			}
+		}
+	}
+}

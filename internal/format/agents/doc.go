@@ -1,0 +1,73 @@
+package agents
+
+import (
+	"encoding/json"
+
+	"github.com/hocket-run/hocket/workflow"
+)
+
+// Rest is what agents have beside id, name, prompt, model and tools, as documents write it: the counterpart of [Common]. The zero Rest writes nothing.
+type Rest struct {
+	Params         *workflow.ModelParams       `json:"params,omitempty"`
+	Toolsets       []json.RawMessage           `json:"toolsets,omitempty"`
+	Subagents      []string                    `json:"subAgents,omitempty"`
+	Handoffs       []string                    `json:"handoffs,omitempty"`
+	Output         *Output                     `json:"structuredOutput,omitempty"`
+	MaxIterations  int                         `json:"maxIterations,omitempty"`
+	MaxSameCalls   int                         `json:"maxConsecutiveToolCalls,omitempty"`
+	Fallback       *Fallback                   `json:"fallback,omitempty"`
+	AddDate        bool                        `json:"addDate,omitempty"`
+	AddEnvironment bool                        `json:"addEnvironmentInfo,omitempty"`
+	PromptFiles    []string                    `json:"addPromptFiles,omitempty"`
+	Commands       map[string]workflow.Command `json:"commands,omitempty"`
+	Welcome        string                      `json:"welcomeMessage,omitempty"`
+}
+
+// Output is a structured output as documents write it.
+type Output struct {
+	Name    string          `json:"name,omitempty"`
+	Strict  bool            `json:"strict,omitempty"`
+	Repairs *int            `json:"repairs,omitempty"`
+	Schema  json.RawMessage `json:"schema"`
+}
+
+// Fallback is the list of models that are tried in order.
+type Fallback struct {
+	Models []string `json:"models"`
+}
+
+// RestOf gives what documents write of a. Sub-agents are named where the format says them by a key of the agent (named); description gives that of an
+// agent. unsaid tells what cannot be written.
+func RestOf(a *workflow.Agent, named bool, description func(id string) string) (r Rest, unsaid []string) {
+	r = Rest{
+		Toolsets: a.Toolsets, Handoffs: a.Handoffs, MaxIterations: a.MaxTurns, MaxSameCalls: a.NoProgress, AddDate: a.AddDate,
+		AddEnvironment: a.AddEnvironment, PromptFiles: a.PromptFiles, Commands: a.Commands, Welcome: a.Welcome,
+	}
+	if p := a.Params; !p.IsZero() {
+		r.Params = &p
+	}
+	if o := a.Output; o != nil {
+		r.Output = &Output{Name: o.Name, Strict: o.Strict, Repairs: o.Repairs, Schema: o.Schema}
+	}
+	if len(a.Fallbacks) > 0 {
+		r.Fallback = &Fallback{a.Fallbacks}
+	}
+	if !named {
+		return r, nil
+	}
+	taken := map[string]bool{}
+	for _, s := range a.Subagents {
+		r.Subagents = append(r.Subagents, s.Agent)
+		want := Subagent(s.Agent, description(s.Agent), taken)
+		if s.Tool != want.Tool {
+			unsaid = append(unsaid, "the tool name \""+s.Tool+"\" of the sub-agent \""+s.Agent+"\"")
+		}
+		if s.Description != want.Description {
+			unsaid = append(unsaid, "the description of the sub-agent \""+s.Agent+"\" as a tool")
+		}
+	}
+	if len(a.Subagents) > 0 && a.SubagentFailure != workflow.SubagentReports {
+		unsaid = append(unsaid, "that a failed sub-agent fails it: here the model is told")
+	}
+	return r, unsaid
+}

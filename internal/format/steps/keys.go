@@ -1,0 +1,17 @@
+package steps
+
+import "slices"
+
+// Keys gives the keys of a section of steps documents that have an effect, and those of docker-agent's that are only reported by name. Sections are
+// "document", "models" (an entry), "providers" (an entry) and "toolsets" (the types). What agents have is in package agents.
+func Keys(section string) (works, reported []string) {
+	switch section {
+	case "document":
+		works, reported = topKeys, idleTopKeys
+	case "models":
+		works, reported = modelKeys, idleModelKeys
+	case "providers":
+		works = providerKeys
+	}
+	return slices.Clone(works), slices.Clone(reported)
+}
