@@ -99,6 +99,7 @@ func Diagnose(ctx context.Context, cfg Config) Report {
 		{"shell", "toolset in a document with --trust, or in --tools; programs of this machine"},
 		{"script", "toolset in a document with --trust, or in --tools; commands that the document declares"},
 		{"mcp", "toolset in a document or in --tools; commands need --trust, or --tools that names them"},
+		{"memory", "toolset in a document or in --tools; kept in the store, over runs"},
 		{"think", "toolset in a document or in --tools"},
 		{"todo", "toolset in a document or in --tools"},
 		{"workflow", "toolset in a document or in --tools that names a stored workflow"},

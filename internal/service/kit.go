@@ -17,6 +17,7 @@ import (
 	"github.com/hocket-run/hocket/internal/model"
 	"github.com/hocket-run/hocket/internal/model/script"
 	"github.com/hocket-run/hocket/internal/outbound"
+	"github.com/hocket-run/hocket/internal/tool/memory"
 	"github.com/hocket-run/hocket/workflow"
 )
 
@@ -27,6 +28,8 @@ type kits struct {
 	service *Service
 	// recorder writes down the model calls of this process's runs; nil: nobody does.
 	recorder *recorder
+	// memory keeps what agents remember over runs.
+	memory memory.Store
 
 	mu    sync.Mutex
 	again map[string]*given // by run

@@ -24,6 +24,8 @@ import (
 	"github.com/hocket-run/hocket/internal/telemetry"
 	"github.com/hocket-run/hocket/internal/tool"
 	"github.com/hocket-run/hocket/internal/tool/fetch"
+	"github.com/hocket-run/hocket/internal/tool/memory"
+	memsqlite "github.com/hocket-run/hocket/internal/tool/memory/sqlite"
 	"github.com/hocket-run/hocket/workflow"
 )
 
@@ -175,18 +177,19 @@ func Open(ctx context.Context, cfg Config) (*Service, error) {
 	var (
 		store  journal.Backend
 		stored catalog.Store
+		memo   memory.Store
 	)
 	if cfg.DB == Memory {
-		store, stored = journal.NewMemory().Open(cfg.Kind), &catalog.Memory{}
+		store, stored, memo = journal.NewMemory().Open(cfg.Kind), &catalog.Memory{}, &memory.Kept{}
 	} else {
 		s, err := sqlite.Open(ctx, cfg.DB, sqlite.Config{Kind: cfg.Kind})
 		if err != nil {
 			return nil, &StoreError{cfg.DB, err}
 		}
-		store, stored = s, catsqlite.New(s)
+		store, stored, memo = s, catsqlite.New(s), memsqlite.New(s)
 	}
 	s := &Service{cfg: cfg, store: store, stored: stored, kits: newKits(cfg)}
-	s.kits.service = s
+	s.kits.service, s.kits.memory = s, memo
 	var hooks embedded.Hooks
 	if cfg.Telemetry != nil {
 		s.telemetry = telemetry.New(*cfg.Telemetry, journalSource{s})

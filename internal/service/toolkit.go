@@ -1,6 +1,7 @@
 package service
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -21,6 +22,7 @@ import (
 	"github.com/hocket-run/hocket/internal/tool/fetch"
 	"github.com/hocket-run/hocket/internal/tool/files"
 	"github.com/hocket-run/hocket/internal/tool/mcp"
+	"github.com/hocket-run/hocket/internal/tool/memory"
 	"github.com/hocket-run/hocket/internal/tool/script"
 	"github.com/hocket-run/hocket/internal/tool/shell"
 	"github.com/hocket-run/hocket/internal/tool/think"
@@ -149,6 +151,7 @@ func (k *kits) types(info driver.Info) map[string]tool.Type {
 	web := k.apiConfig(dir)
 	return map[string]tool.Type{
 		tool.TypeFilesystem: files.Type(files.Config{Dir: dir}),
+		tool.TypeMemory:     memory.Type(memory.Config{Store: k.memory, Workflow: cmp.Or(info.Workflow.ID, info.Workflow.Name)}),
 		tool.TypeMCP:        {Open: k.openMCP},
 		tool.TypeScript:     script.Type(programs),
 		tool.TypeShell:      shell.Type(programs),

@@ -112,13 +112,14 @@ var knownTypes = map[string]typeInfo{
 	TypeMCP: {supported: true}, TypeThink: {supported: true}, TypeTodo: {supported: true},
 	TypeWorkflow:   {supported: true, options: []string{"workflow", "branch", "tool", "description"}},
 	TypeFilesystem: {supported: true, options: []string{"path", "read_only", "ignore_vcs", "post_edit"}, check: (*parser).checkFilesystem},
+	TypeMemory:     {supported: true, options: []string{"path"}, check: (*parser).checkMemory},
 	TypeShell:      {supported: true, options: []string{"env", "working_dir", "commands"}, check: (*parser).checkShell},
 	TypeScript:     {supported: true, options: []string{"shell", "env", "working_dir"}, check: (*parser).checkScript},
 	TypeFetch:      {supported: true, options: fetchKeys},
 	TypeWebSearch:  {options: webSearchKeys},
 	TypeAPI:        {supported: true, options: apiKeys},
 	TypeOpenAPI:    {supported: true, options: openAPIKeys},
-	"a2a":          {}, "background_agents": {}, "handoff": {}, "http": {}, "lsp": {}, "memory": {},
+	"a2a":          {}, "background_agents": {}, "handoff": {}, "http": {}, "lsp": {},
 	"model_picker": {}, "rag": {}, "search": {}, "tasks": {}, "user_prompt": {},
 }
 

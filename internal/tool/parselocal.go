@@ -39,6 +39,15 @@ func (p *parser) checkFilesystem(entries []entry) {
 	}
 }
 
+// checkMemory judges the options of a toolset of type memory.
+func (p *parser) checkMemory(entries []entry) {
+	for _, e := range entries {
+		if e.key == "path" {
+			p.text(e)
+		}
+	}
+}
+
 // checkShell judges the options of a toolset of type shell.
 func (p *parser) checkShell(entries []entry) {
 	for _, e := range entries {

@@ -1,0 +1,237 @@
+package memory
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/hocket-run/hocket/internal/chat"
+	"github.com/hocket-run/hocket/internal/tool"
+)
+
+// Limits of one entry and one answer (SEC17).
+const (
+	maxText     = 16 << 10
+	maxCategory = 200
+	maxAnswer   = 64 << 10
+)
+
+// Config says where a run's memories are.
+type Config struct {
+	// Store keeps them; nil: the type is not supported here.
+	Store Store
+	// Workflow is the id, or the name, of the workflow that runs: memories belong to it.
+	Workflow string
+}
+
+// Type opens toolsets of type `memory`.
+func Type(cfg Config) tool.Type {
+	return tool.Type{Open: func(spec tool.Spec) (tool.Toolset, error) { return New(cfg, spec) }}
+}
+
+// Toolset is one memory. It implements [tool.Toolset] and [tool.Instructor].
+type Toolset struct {
+	name  string
+	store Store
+	// base begins the space of every call; perAgent adds the agent.
+	base     []string
+	perAgent bool
+
+	mu     sync.Mutex
+	closed bool
+}
+
+// New makes the toolset that spec describes. Errors: *tool.Error for options that are none, and where there is no store.
+func New(cfg Config, spec tool.Spec) (*Toolset, error) {
+	t := &Toolset{name: spec.Title(), store: cfg.Store}
+	if cfg.Store == nil {
+		return nil, tool.Errorf(tool.KindUnsupported, t.name, "toolset %q: nothing is kept here", t.name)
+	}
+	var o struct {
+		Path string `json:"path"`
+	}
+	if len(spec.Options) > 0 {
+		dec := json.NewDecoder(bytes.NewReader(spec.Options))
+		dec.DisallowUnknownFields()
+		if err := dec.Decode(&o); err != nil {
+			return nil, tool.Errorf(tool.KindFailed, t.name, "toolset %q: %w", t.name, err)
+		}
+	}
+	t.base = []string{cfg.Workflow, "path", o.Path}
+	if o.Path == "" {
+		t.base, t.perAgent = []string{cfg.Workflow, "name", t.name}, !spec.Shared
+	}
+	return t, nil
+}
+
+func (t *Toolset) Name() string { return t.name }
+
+func (t *Toolset) Instructions() string {
+	return `## Memory tools
+
+What you add with add_memory is there in later runs too. Look for what is known with search_memories before you begin; keep preferences, facts and decisions
+that will matter again, each as a memory of its own, and update or delete what is no longer true.`
+}
+
+func (t *Toolset) Tools(context.Context) ([]tool.Tool, error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.closed {
+		return nil, tool.ErrClosed
+	}
+	var out []tool.Tool
+	for _, e := range catalog {
+		out = append(out, memoryTool{t, e})
+	}
+	return out, nil
+}
+
+func (t *Toolset) Close() error {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.closed = true
+	return nil
+}
+
+// space is whose memories a call reaches. JSON keeps the parts apart, whatever they hold.
+func (t *Toolset) space(agent string) string {
+	parts := t.base
+	if t.perAgent {
+		parts = append(slices.Clone(parts), agent)
+	}
+	b, _ := json.Marshal(parts) //nolint:errchkjson // text marshals
+	return string(b)
+}
+
+const (
+	textProperty     = `"memory":{"type":"string","minLength":1,"description":"What is to be remembered"}`
+	categoryProperty = `"category":{"type":"string","description":"A word that sorts it, such as preference, fact, project or decision"}`
+	idProperty       = `"id":{"type":"string","description":"Id of the memory"}`
+)
+
+// object is a schema of an object whose required properties are those given.
+func object(properties, required string) json.RawMessage {
+	return json.RawMessage(`{"type":"object","properties":{` + properties + `},"required":[` + required + `],"additionalProperties":false}`)
+}
+
+type arguments struct {
+	ID       string `json:"id"`
+	Memory   string `json:"memory"`
+	Category string `json:"category"`
+	Query    string `json:"query"`
+}
+
+type entry struct {
+	def chat.ToolDef
+	run func(ctx context.Context, t *Toolset, space, key string, a arguments) (string, error)
+}
+
+var catalog = []entry{
+	{chat.ToolDef{Name: "add_memory", Description: "Remembers something for this run and later ones", Parameters: object(textProperty+","+categoryProperty, `"memory"`)}, add},
+	{chat.ToolDef{Name: "get_memories", Description: "Gives everything that is remembered", Parameters: object("", "")}, list},
+	{
+		chat.ToolDef{Name: "search_memories", Description: "Finds memories that hold all words of the query, in any case, of one category or of all",
+			Parameters: object(`"query":{"type":"string","description":"Words to find"},`+categoryProperty, "")}, list,
+	},
+	{chat.ToolDef{Name: "update_memory", Description: "Replaces a memory", Parameters: object(idProperty+","+textProperty+","+categoryProperty, `"id","memory"`)}, change},
+	{chat.ToolDef{Name: "delete_memory", Description: "Forgets a memory", Parameters: object(idProperty, `"id"`)}, remove},
+}
+
+type memoryTool struct {
+	set *Toolset
+	entry
+}
+
+func (m memoryTool) Def() chat.ToolDef { return m.def }
+
+// Policy is retry: adding heeds the key, and the others come to the same when they are made again.
+func (m memoryTool) Policy() tool.Policy { return tool.PolicyRetry }
+
+func (m memoryTool) Call(ctx context.Context, c tool.Call) (tool.Result, error) {
+	if ctx.Err() != nil {
+		return tool.Result{}, context.Cause(ctx)
+	}
+	m.set.mu.Lock()
+	closed := m.set.closed
+	m.set.mu.Unlock()
+	if closed {
+		return tool.Result{}, tool.ErrClosed
+	}
+	var a arguments
+	if len(c.Arguments) > 0 {
+		if err := json.Unmarshal(c.Arguments, &a); err != nil {
+			return tool.Result{}, tool.Errorf(tool.KindInvalidArguments, c.Name, "read arguments: %w", err)
+		}
+	}
+	switch {
+	case len(a.Memory) > maxText:
+		return tool.Result{Text: fmt.Sprintf("the memory has %d bytes, more than the limit of %d", len(a.Memory), maxText), IsError: true}, nil
+	case len(a.Category) > maxCategory:
+		return tool.Result{Text: fmt.Sprintf("the category has %d bytes, more than the limit of %d", len(a.Category), maxCategory), IsError: true}, nil
+	}
+	text, err := m.run(ctx, m.set, m.set.space(c.Agent), c.Key, a)
+	switch {
+	case errors.Is(err, ErrNone):
+		return tool.Result{Text: fmt.Sprintf("there is no memory %q", a.ID), IsError: true}, nil
+	case errors.Is(err, ErrFull):
+		return tool.Result{Text: fmt.Sprintf("the memory holds %d entries, which is the limit; delete some", MaxEntries), IsError: true}, nil
+	case err != nil:
+		return tool.Result{}, err
+	}
+	return tool.Result{Text: text}, nil
+}
+
+func now() time.Time { return time.Now().UTC().Truncate(time.Second) }
+
+func add(ctx context.Context, t *Toolset, space, key string, a arguments) (string, error) {
+	id, err := t.store.Add(ctx, space, cmp.Or(key, rand.Text()), Entry{Category: a.Category, Text: a.Memory, At: now()})
+	return "added memory " + id, err
+}
+
+func change(ctx context.Context, t *Toolset, space, _ string, a arguments) (string, error) {
+	return "updated memory " + a.ID, t.store.Change(ctx, space, Entry{ID: a.ID, Category: a.Category, Text: a.Memory, At: now()})
+}
+
+func remove(ctx context.Context, t *Toolset, space, _ string, a arguments) (string, error) {
+	return "deleted memory " + a.ID, t.store.Remove(ctx, space, a.ID)
+}
+
+// list gives the entries that match, as JSON. The newest are given where not all fit, and the rest is told.
+func list(ctx context.Context, t *Toolset, space, _ string, a arguments) (string, error) {
+	all, err := t.store.All(ctx, space)
+	if err != nil {
+		return "", err
+	}
+	words := strings.Fields(strings.ToLower(a.Query))
+	all = slices.DeleteFunc(all, func(e Entry) bool {
+		text := strings.ToLower(e.Text + "\n" + e.Category)
+		return a.Category != "" && !strings.EqualFold(e.Category, a.Category) ||
+			slices.ContainsFunc(words, func(w string) bool { return !strings.Contains(text, w) })
+	})
+	var lines []string
+	size := 0
+	for _, e := range slices.Backward(all) {
+		b, err := json.Marshal(e)
+		if err != nil {
+			return "", err
+		}
+		if size += len(b); size > maxAnswer {
+			break
+		}
+		lines = append(lines, string(b))
+	}
+	slices.Reverse(lines)
+	text := "[" + strings.Join(lines, ",\n") + "]"
+	if left := len(all) - len(lines); left > 0 {
+		text += fmt.Sprintf("\n%d older memories are left out, since an answer has at most %d bytes; search for fewer", left, maxAnswer)
+	}
+	return text, nil
+}

@@ -1,0 +1,162 @@
+package memory_test
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"github.com/hocket-run/hocket/internal/tool"
+	"github.com/hocket-run/hocket/internal/tool/memory"
+	"github.com/hocket-run/hocket/internal/tool/memory/memorytest"
+	"github.com/hocket-run/hocket/internal/tool/tooltest"
+)
+
+func TestKept(t *testing.T) {
+	t.Parallel()
+	memorytest.Run(t, func(*testing.T) (memory.Store, func() memory.Store) {
+		s := &memory.Kept{}
+		return s, func() memory.Store { return s }
+	})
+}
+
+func TestConform(t *testing.T) {
+	t.Parallel()
+	tooltest.Conform(t, tooltest.Case{
+		Open: func(t *testing.T) tool.Toolset { t.Helper(); return open(t, &memory.Kept{}, "w", tool.Spec{}) },
+		Good: tool.Call{Name: "add_memory", Arguments: json.RawMessage(`{"memory":"x"}`)},
+	})
+}
+
+func open(t *testing.T, s memory.Store, workflow string, spec tool.Spec) *memory.Toolset {
+	t.Helper()
+	spec.Type = tool.TypeMemory
+	ts, err := memory.New(memory.Config{Store: s, Workflow: workflow}, spec)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return ts
+}
+
+func call(t *testing.T, ts *memory.Toolset, agent, name, key, args string) tool.Result {
+	t.Helper()
+	tools, err := ts.Tools(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, tl := range tools {
+		if tl.Def().Name == name {
+			r, err := tl.Call(t.Context(), tool.Call{Agent: agent, Name: name, Key: key, Arguments: json.RawMessage(args)})
+			if err != nil {
+				t.Fatal(err)
+			}
+			return r
+		}
+	}
+	t.Fatalf("no tool %q", name)
+	return tool.Result{}
+}
+
+// found gives the texts of an answer.
+func found(t *testing.T, r tool.Result) string {
+	t.Helper()
+	var entries []memory.Entry
+	text, _, _ := strings.Cut(r.Text, "]\n")
+	if err := json.Unmarshal([]byte(strings.TrimSuffix(text, "]")+"]"), &entries); err != nil {
+		t.Fatalf("%v: %s", err, r.Text)
+	}
+	var out []string
+	for _, e := range entries {
+		out = append(out, e.Text)
+	}
+	return strings.Join(out, "|")
+}
+
+func TestCalls(t *testing.T) {
+	t.Parallel()
+	ts := open(t, &memory.Kept{}, "w", tool.Spec{})
+	for i, s := range []struct {
+		name, key, args, want string
+		isError               bool
+	}{
+		{"add_memory", "1", `{"memory":"Likes TEA, no milk","category":"Preference"}`, "added memory 1", false},
+		{"add_memory", "1", `{"memory":"Likes TEA, no milk"}`, "added memory 1", false}, // P12: the same call again
+		{"add_memory", "2", `{"memory":"Tea is at four","category":"fact"}`, "added memory 2", false},
+		{"add_memory", "", `{"memory":"a"}`, "added memory 3", false},
+		{"add_memory", "", `{"memory":"a"}`, "added memory 4", false},
+		{"update_memory", "", `{"id":"3","memory":"b"}`, "updated memory 3", false},
+		{"update_memory", "", `{"id":"9","memory":"b"}`, `there is no memory "9"`, true},
+		{"delete_memory", "", `{"id":"4"}`, "deleted memory 4", false},
+		{"delete_memory", "", `{"id":"4"}`, `there is no memory "4"`, true},
+		{"add_memory", "3", `{"memory":"` + strings.Repeat("x", 16385) + `"}`, "the memory has 16385 bytes, more than the limit of 16384", true},
+		{"add_memory", "3", `{"memory":"x","category":"` + strings.Repeat("x", 201) + `"}`, "the category has 201 bytes, more than the limit of 200", true},
+	} {
+		if r := call(t, ts, "a", s.name, s.key, s.args); r.Text != s.want || r.IsError != s.isError {
+			t.Errorf("%d: %+v, want %q", i, r, s.want)
+		}
+	}
+	for args, want := range map[string]string{
+		`{}`: "Likes TEA, no milk|Tea is at four|b", `{"query":"tea"}`: "Likes TEA, no milk|Tea is at four", `{"query":"milk tea"}`: "Likes TEA, no milk",
+		`{"query":"tea","category":"FACT"}`: "Tea is at four", `{"query":"preference"}`: "Likes TEA, no milk", `{"query":"coffee"}`: "", `{"query":"%"}`: "",
+	} {
+		if got := found(t, call(t, ts, "a", "search_memories", "", args)); got != want {
+			t.Errorf("%s found %q, want %q", args, got, want)
+		}
+	}
+	if got := found(t, call(t, ts, "a", "get_memories", "", `{}`)); got != "Likes TEA, no milk|Tea is at four|b" {
+		t.Errorf("all: %q", got)
+	}
+}
+
+// Memories belong to a workflow and an agent, unless agents share them or name one memory. A name is no path (SEC16), and no name reaches another's.
+func TestSpaces(t *testing.T) {
+	t.Parallel()
+	path := func(p string) tool.Spec {
+		b, err := json.Marshal(map[string]string{"path": p})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return tool.Spec{Options: b}
+	}
+	for name, c := range map[string]struct {
+		workflow [2]string
+		spec     [2]tool.Spec
+		agent    [2]string
+		same     bool
+	}{
+		"later run":         {[2]string{"w", "w"}, [2]tool.Spec{}, [2]string{"a", "a"}, true},
+		"other agent":       {[2]string{"w", "w"}, [2]tool.Spec{}, [2]string{"a", "b"}, false},
+		"shared":            {[2]string{"w", "w"}, [2]tool.Spec{{Shared: true}, {Shared: true}}, [2]string{"a", "b"}, true},
+		"other workflow":    {[2]string{"w", "v"}, [2]tool.Spec{{Shared: true}, {Shared: true}}, [2]string{"a", "a"}, false},
+		"other toolset":     {[2]string{"w", "w"}, [2]tool.Spec{{Name: "x"}, {Name: "y"}}, [2]string{"a", "a"}, false},
+		"one path":          {[2]string{"w", "w"}, [2]tool.Spec{path("./m.db"), path("./m.db")}, [2]string{"a", "b"}, true},
+		"path of another":   {[2]string{"w", "v"}, [2]tool.Spec{path("m"), path("../w/m")}, [2]string{"a", "a"}, false},
+		"path as a toolset": {[2]string{"w", "w"}, [2]tool.Spec{{Name: "m", Shared: true}, path("m")}, [2]string{"a", "a"}, false},
+		"joined names":      {[2]string{"w", "w"}, [2]tool.Spec{{Name: "x"}, {Name: `x","a`, Shared: true}}, [2]string{"a", "a"}, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := &memory.Kept{}
+			call(t, open(t, s, c.workflow[0], c.spec[0]), c.agent[0], "add_memory", "k", `{"memory":"mine"}`)
+			got := found(t, call(t, open(t, s, c.workflow[1], c.spec[1]), c.agent[1], "get_memories", "", `{}`))
+			if (got == "mine") != c.same {
+				t.Errorf("the other finds %q", got)
+			}
+		})
+	}
+	if _, err := memory.New(memory.Config{Store: &memory.Kept{}}, tool.Spec{Type: tool.TypeMemory, Options: json.RawMessage(`{"paht":"x"}`)}); err == nil {
+		t.Error("an unknown option is accepted")
+	}
+}
+
+// SEC17: an answer is bounded and tells what it leaves out.
+func TestBound(t *testing.T) {
+	t.Parallel()
+	ts := open(t, &memory.Kept{}, "w", tool.Spec{})
+	for range 10 {
+		call(t, ts, "a", "add_memory", "", `{"memory":"`+strings.Repeat("x", 10_000)+`"}`)
+	}
+	r := call(t, ts, "a", "get_memories", "", `{}`)
+	if len(r.Text) > 70_000 || !strings.HasSuffix(r.Text, "\n4 older memories are left out, since an answer has at most 65536 bytes; search for fewer") {
+		t.Errorf("%d bytes, %q", len(r.Text), r.Text[len(r.Text)-120:])
+	}
+}
