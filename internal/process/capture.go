@@ -3,6 +3,7 @@ package process
 import (
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"sync"
 )
@@ -48,5 +49,5 @@ func (c *capture) text() (text string, dropped int64) {
 	if n := c.total - int64(len(c.head)+len(c.kept())); n > 0 {
 		return valid(c.head) + fmt.Sprintf("\n[... %d bytes left out ...]\n", n) + valid(c.kept()), n
 	}
-	return valid(append(c.head[:len(c.head):len(c.head)], c.kept()...)), 0
+	return valid(slices.Concat(c.head, c.kept())), 0
 }

@@ -142,7 +142,7 @@ func gone(t *testing.T, file string) {
 		t.Fatal(err)
 	}
 	deadline := time.Now().Add(5 * time.Second)
-	for _, word := range strings.Fields(string(b)) {
+	for word := range strings.FieldsSeq(string(b)) {
 		pid, err := strconv.Atoi(word)
 		if err != nil {
 			t.Fatal(err)

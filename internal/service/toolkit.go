@@ -151,7 +151,7 @@ func (k *kits) types(info driver.Info) map[string]tool.Type {
 	web := k.apiConfig(dir)
 	return map[string]tool.Type{
 		tool.TypeFilesystem: files.Type(files.Config{Dir: dir}),
-		tool.TypeMemory:     memory.Type(memory.Config{Store: k.memory, Workflow: cmp.Or(info.Workflow.ID, info.Workflow.Name)}),
+		tool.TypeMemory:     memory.Type(memory.Config{Store: k.memory, Workflow: workflowOf(info)}),
 		tool.TypeMCP:        {Open: k.openMCP},
 		tool.TypeScript:     script.Type(programs),
 		tool.TypeShell:      shell.Type(programs),
@@ -162,6 +162,14 @@ func (k *kits) types(info driver.Info) map[string]tool.Type {
 		tool.TypeAPI:        api.Type(web),
 		tool.TypeOpenAPI:    api.OpenAPI(web),
 	}
+}
+
+// workflowOf is whose the memories of a run are.
+func workflowOf(info driver.Info) string {
+	if info.Workflow == nil {
+		return ""
+	}
+	return cmp.Or(info.Workflow.ID, info.Workflow.Name)
 }
 
 // expand replaces the references to our environment in a variable of a trusted toolset.

@@ -57,9 +57,7 @@ func parseRule(line, dir string) (rule, bool) {
 	if line[0] == '!' {
 		r.not, line = true, line[1:]
 	}
-	if strings.HasSuffix(line, "/") {
-		r.dirs, line = true, strings.TrimSuffix(line, "/")
-	}
+	line, r.dirs = strings.CutSuffix(line, "/")
 	// A slash anywhere but at the end binds the pattern to the folder of the file; without one it holds at any depth.
 	if anchored := strings.Contains(line, "/"); anchored {
 		line = strings.TrimPrefix(line, "/")

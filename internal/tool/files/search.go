@@ -132,12 +132,12 @@ func (s *search) file(ctx context.Context, name string, size int64) error {
 	}
 	f, _, err := s.c.open(name)
 	if err != nil {
-		return nil //nolint:nilerr // others can be read
+		return nil // others can be read
 	}
 	defer f.Close()
 	data, err := io.ReadAll(io.LimitReader(f, maxSearchBytes))
 	if err != nil || bytes.IndexByte(data[:min(len(data), sniffBytes)], 0) >= 0 {
-		return nil //nolint:nilerr // as above
+		return nil // as above
 	}
 	sc := bufio.NewScanner(bytes.NewReader(data))
 	sc.Buffer(nil, maxSearchBytes+1)

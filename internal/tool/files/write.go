@@ -147,7 +147,8 @@ func apply(text string, edits []edit) (_ string, lines []string, err error) {
 		case n > 1 && !e.ReplaceAll:
 			return "", nil, refuse("edit %d: oldText stands in the file %d times; add lines around it until it is one place, or say replaceAll; nothing was changed", i+1, n)
 		}
-		line := 1 + strings.Count(text[:strings.Index(text, e.OldText)], "\n")
+		before, _, _ := strings.Cut(text, e.OldText)
+		line := 1 + strings.Count(before, "\n")
 		if n == 1 {
 			lines = append(lines, fmt.Sprintf("edit %d: replaced at line %d", i+1, line))
 		} else {

@@ -154,16 +154,21 @@ func (s scriptTool) Call(ctx context.Context, c tool.Call) (tool.Result, error) 
 	}
 	values, err := s.values(c.Arguments)
 	if err != nil {
-		return tool.Result{Text: "the script was not run: " + err.Error(), IsError: true}, nil
+		return notRun(err), nil
 	}
 	q := command.Request{Shell: s.script.Cmd, Dir: s.dir, Env: append(slices.Clone(s.env), values), Timeout: s.limit}
 	if len(s.script.Argv) > 0 {
 		if q.Argv, err = s.script.Words(values); err != nil {
-			return tool.Result{Text: "the script was not run: " + err.Error(), IsError: true}, nil
+			return notRun(err), nil
 		}
 		q.Env = s.env
 	}
 	return s.set.runner.Run(ctx, q)
+}
+
+// notRun tells the model why nothing was done.
+func notRun(err error) tool.Result {
+	return tool.Result{Text: "the script was not run: " + err.Error(), IsError: true}
 }
 
 // values gives the arguments as text: strings as they are, other values as JSON writes them; null is none. Names that the script does not declare are

@@ -154,7 +154,7 @@ func TestCommands(t *testing.T) {
 		t.Fatalf("%v, %v; want exec alone, which asks (P12)", tools, err)
 	}
 	for program, want := range map[string]bool{
-		"printf": true, "/bin/echo": true, "echo": false, "print": false, "printf ": false, "/usr/bin/printf": false, "./printf": false, "printf;id": false, "PRINTF": false, "sh": false, "": false,
+		"printf": true, "/bin/echo": true, "echo": false, "print": false, " printf": false, "/usr/bin/printf": false, "./printf": false, "printf;id": false, "PRINTF": false, "sh": false, "": false,
 		"bin/../printf": false,
 	} {
 		r := call(t, ts, "exec", obj{"argv": []string{program, "x"}})
@@ -227,7 +227,7 @@ func gone(t *testing.T, file string) {
 		t.Fatal(err)
 	}
 	deadline := time.Now().Add(5 * time.Second)
-	for _, word := range strings.Fields(string(b)) {
+	for word := range strings.FieldsSeq(string(b)) {
 		pid, err := strconv.Atoi(word)
 		if err != nil {
 			t.Fatal(err)
