@@ -172,3 +172,15 @@ func TestAgentKeysThatDoNotWork(t *testing.T) {
 		}
 	}
 }
+
+// A toolset that the program cannot open is reported by its type, in every format.
+func TestToolsetsThatCannotBeOpened(t *testing.T) {
+	t.Parallel()
+	for name, doc := range documents(`"toolsets": [{"type": "think"}, {"type": "a2a"}]`, "") {
+		_, problems := format.Read("f", []byte(doc), format.Options{Format: name, Toolsets: []string{"think"}})
+		said := slices.DeleteFunc(slices.Clone(problems), func(d diag.Diagnostic) bool { return !strings.Contains(d.Message, `"a2a"`) })
+		if len(said) == 0 || strings.Contains(fmt.Sprint(problems), `"think"`) {
+			t.Errorf("%s: %v", name, problems)
+		}
+	}
+}

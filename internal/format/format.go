@@ -1,12 +1,14 @@
 package format
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
 	"strings"
 
 	"github.com/hocket-run/hocket/diag"
+	"github.com/hocket-run/hocket/internal/format/agents"
 	"github.com/hocket-run/hocket/internal/format/canvas"
 	"github.com/hocket-run/hocket/internal/format/lost"
 	"github.com/hocket-run/hocket/internal/format/rounds"
@@ -107,6 +109,9 @@ func Read(file string, data []byte, opts Options) (*workflow.Workflow, diag.List
 	}
 	w, more := l.read(root, opts)
 	diags = append(diags, more...)
+	if w != nil && l.name != Steps { // which says it itself, at the line
+		unopened(w, opts.Toolsets, &diags)
+	}
 	if w != nil && !diags.HasErrors() {
 		diags = append(diags, workflow.Validate(w)...)
 	}
@@ -119,6 +124,31 @@ func Read(file string, data []byte, opts Options) (*workflow.Workflow, diag.List
 	}
 	diags.Sort()
 	return w, once(diags)
+}
+
+// unopened warns of toolsets that the program cannot open.
+func unopened(w *workflow.Workflow, types []string, diags *diag.List) {
+	if types == nil {
+		return
+	}
+	for i := range w.Agents {
+		for _, raw := range w.Agents[i].Toolsets {
+			var set struct {
+				Type string `json:"type"`
+			}
+			if json.Unmarshal(raw, &set) == nil && !slices.Contains(types, set.Type) {
+				d := diags.Warnf(w.Source.Agent(w.Agents[i].ID), "", agents.CodeUnsupported, "agent %q: toolsets of type %q are not supported yet", w.Agents[i].ID, set.Type)
+				if d.Hint = diag.DidYouMean(set.Type, types); d.Hint == "" {
+					d.Hint = "the agent runs without its tools"
+				}
+			}
+		}
+	}
+	for _, b := range w.Branches {
+		if b != nil {
+			unopened(b, types, diags)
+		}
+	}
 }
 
 // incomplete tells that the text was not read to its end, so that what seems to be missing may only be unread.

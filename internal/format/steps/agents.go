@@ -42,6 +42,13 @@ func (r *reader) agentsSection(f field) {
 			i := slices.IndexFunc(f.value.Items, func(n *source.Node) bool { return n.Get("id") != nil && n.Get("id").Text == a.ID })
 			item := f.value.Items[i]
 			r.addAgent(a, field{path: item.Path(), span: item.Span, value: item}).system = item.Get("systemPrompt")
+			if sets := item.Get("toolsets"); sets != nil {
+				for _, set := range sets.Items {
+					if typ := set.Get("type"); typ != nil {
+						r.judgeToolset(typ.Text, field{value: typ, path: typ.Path(), span: typ.Span})
+					}
+				}
+			}
 		}
 		for _, d := range diags {
 			r.diags.Add(d)
