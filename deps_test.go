@@ -81,6 +81,7 @@ var layers = []layer{
 	{"internal/tool/mcp", []string{"internal/tool", "internal/tool/refs", "internal/chat", "internal/process"}, "a toolset knows its port, not its siblings"},
 	{"internal/tool/fetch", []string{"internal/tool", "internal/tool/exchange", "internal/outbound", "internal/chat"}, "a toolset knows its port, not its siblings"},
 	{"internal/tool/api", []string{"internal/tool", "internal/tool/exchange", "internal/tool/refs", "internal/chat", "internal/process"}, "a toolset knows its port, not its siblings"},
+	{"internal/tool/search", []string{"internal/tool", "internal/tool/exchange", "internal/tool/refs", "internal/chat"}, "a toolset knows its port, not its siblings"},
 	{"internal/tool/fetch/page", nil, "pages are turned into text, wherever they come from"},
 	{"internal/tool/think", []string{"internal/tool", "internal/chat"}, "a toolset knows its port, not its siblings"},
 	{"internal/tool/todo", []string{"internal/tool", "internal/chat"}, "a toolset knows its port, not its siblings"},

@@ -39,6 +39,9 @@ func webServer(t *testing.T) *httptest.Server {
 		w.WriteHeader(http.StatusCreated)
 		fmt.Fprintf(w, "added %s once: %v", body, r.Header.Get("Idempotency-Key") != "")
 	})
+	mux.HandleFunc("GET /search", func(w http.ResponseWriter, r *http.Request) {
+		fmt.Fprintf(w, `{"results":[{"title":"About %s","url":"https://a.example/","content":"found it"}]}`, r.FormValue("q"))
+	})
 	srv := httptest.NewServer(mux)
 	t.Cleanup(srv.Close)
 	return srv

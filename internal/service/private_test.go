@@ -50,6 +50,10 @@ func TestPrivateAddresses(t *testing.T) {
 			}
 			return askToolset(t, k, tool.Spec{Type: tool.TypeOpenAPI, Options: json.RawMessage(options), Trusted: true}, "x", `{}`)
 		},
+		"web search": func(t *testing.T, k *kits, url string, trusted bool) error {
+			options := `{"provider":"searxng","base_url":"` + url + `"}`
+			return askToolset(t, k, tool.Spec{Type: tool.TypeWebSearch, Options: json.RawMessage(options), Trusted: trusted}, "web_search", `{"query":"x"}`)
+		},
 		"model": func(t *testing.T, k *kits, url string, trusted bool) error {
 			w := &workflow.Workflow{Providers: map[string]workflow.Provider{"mine": {Kind: "openai", BaseURL: url + "/v1"}}}
 			_, err := k.registry(w, trusted).Call(t.Context(), model.Request{Model: "mine/m", Messages: []chat.Message{{Role: chat.RoleUser, Text: "x"}}}, nil)
@@ -79,6 +83,9 @@ func TestPrivateAddresses(t *testing.T) {
 func askToolset(t *testing.T, k *kits, spec tool.Spec, name, args string) error {
 	t.Helper()
 	ts, err := k.types(driver.Info{})[spec.Type].Open(spec)
+	if e, ok := errors.AsType[*tool.Error](err); ok && e.Kind == tool.KindUntrusted {
+		return outbound.ErrRefused // an address that is refused before anything is asked
+	}
 	if err != nil {
 		return err
 	}

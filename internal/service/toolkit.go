@@ -24,6 +24,7 @@ import (
 	"github.com/hocket-run/hocket/internal/tool/mcp"
 	"github.com/hocket-run/hocket/internal/tool/memory"
 	"github.com/hocket-run/hocket/internal/tool/script"
+	"github.com/hocket-run/hocket/internal/tool/search"
 	"github.com/hocket-run/hocket/internal/tool/shell"
 	"github.com/hocket-run/hocket/internal/tool/think"
 	"github.com/hocket-run/hocket/internal/tool/todo"
@@ -31,7 +32,7 @@ import (
 )
 
 func (k *kits) openTools(ctx context.Context, info driver.Info, kit *driver.Kit) error {
-	cfg := tool.Config{Agents: map[string]tool.Grant{}, Types: k.types(info), Builtin: k.cfg.Tools, Fallback: fallbacks(), Logger: k.cfg.Logger.With("run", info.Run)}
+	cfg := tool.Config{Agents: map[string]tool.Grant{}, Types: k.types(info), Builtin: k.cfg.Tools, Fallback: k.fallbacks(), Logger: k.cfg.Logger.With("run", info.Run)}
 	if err := grants(info.Workflow, info.Meta[metaTrusted], cfg.Agents); err != nil {
 		return err
 	}
@@ -161,6 +162,7 @@ func (k *kits) types(info driver.Info) map[string]tool.Type {
 		tool.TypeFetch:      fetch.Type(fetch.Config{HTTP: k.fetchClient, Pages: k.cfg.Pages}),
 		tool.TypeAPI:        api.Type(web),
 		tool.TypeOpenAPI:    api.OpenAPI(web),
+		tool.TypeWebSearch:  search.Type(k.searchConfig()),
 	}
 }
 

@@ -14,6 +14,7 @@ import (
 	"github.com/hocket-run/hocket/internal/tool"
 	"github.com/hocket-run/hocket/internal/tool/api"
 	"github.com/hocket-run/hocket/internal/tool/fetch"
+	"github.com/hocket-run/hocket/internal/tool/search"
 )
 
 // webOptions are the options of toolsets that speak HTTP, as far as they name addresses and what goes there.
@@ -26,6 +27,8 @@ type webOptions struct {
 	Server  string            `json:"server"`
 	Headers map[string]string `json:"headers"`
 	Auth    json.RawMessage   `json:"auth"`
+	APIKey  string            `json:"api_key"`
+	BaseURL string            `json:"base_url"`
 }
 
 func webOptionsOf(spec tool.Spec) (o webOptions) {
@@ -62,6 +65,19 @@ func (k *kits) apiConfig(dir string) api.Config {
 			return readBounded(path, limit)
 		},
 		Logger: k.cfg.Logger,
+	}
+}
+
+// searchConfig is what web searches get: the operator's keys, and a private address only where he named it.
+func (k *kits) searchConfig() search.Config {
+	return search.Config{
+		HTTP: func(allow string) *http.Client {
+			if allow == "" {
+				return k.client()
+			}
+			return k.client(allow)
+		},
+		Lookup: k.lookup,
 	}
 }
 
@@ -116,6 +132,11 @@ func webSends(spec tool.Spec) (to string, texts []string) {
 			to = o.URL
 		}
 		return to, append(sortedValues(o.Headers), o.URL, o.Server, string(o.Auth))
+	case tool.TypeWebSearch:
+		if to = o.BaseURL; to == "" {
+			to = "its search provider"
+		}
+		return to, []string{o.APIKey, o.BaseURL}
 	}
 	return "", nil
 }

@@ -116,7 +116,7 @@ var knownTypes = map[string]typeInfo{
 	TypeShell:      {supported: true, options: []string{"env", "working_dir", "commands"}, check: (*parser).checkShell},
 	TypeScript:     {supported: true, options: []string{"shell", "env", "working_dir"}, check: (*parser).checkScript},
 	TypeFetch:      {supported: true, options: fetchKeys},
-	TypeWebSearch:  {options: webSearchKeys},
+	TypeWebSearch:  {supported: true, options: webSearchKeys},
 	TypeAPI:        {supported: true, options: apiKeys},
 	TypeOpenAPI:    {supported: true, options: openAPIKeys},
 	"a2a":          {}, "background_agents": {}, "handoff": {}, "http": {}, "lsp": {},

@@ -1,0 +1,155 @@
+package search
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"html"
+	"net/http"
+	"net/url"
+	"regexp"
+	"strconv"
+	"strings"
+)
+
+// Query is what is searched for.
+type Query struct {
+	Text string
+	// Count is how many results are wanted, at least 1.
+	Count int
+	// Freshness is day, week, month or year; "": any time.
+	Freshness string
+	// Site is the host that results must be of; "": any.
+	Site string
+}
+
+// Hit is one result.
+type Hit struct {
+	Title   string `json:"title"`
+	URL     string `json:"url"`
+	Snippet string `json:"snippet,omitempty"`
+	Date    string `json:"date,omitempty"`
+}
+
+// provider writes requests of one search service and reads its answers.
+type provider struct {
+	// base is where it is; "": the operator must say.
+	base string
+	// keyEnv and urlEnv are variables that hold its key and its address by custom; "": it has none.
+	keyEnv, urlEnv string
+	request        func(ctx context.Context, base, key string, q Query) (*http.Request, error)
+	hits           func(body []byte) ([]Hit, error)
+}
+
+// order is the order in which providers are looked for where none is named.
+var order = []string{"tavily", "brave", "searxng"}
+
+var providers = map[string]provider{
+	"tavily":  {base: "https://api.tavily.com", keyEnv: "TAVILY_API_KEY", request: tavilyRequest, hits: tavilyHits},
+	"brave":   {base: "https://api.search.brave.com", keyEnv: "BRAVE_API_KEY", request: braveRequest, hits: braveHits},
+	"searxng": {urlEnv: "SEARXNG_URL", request: searxngRequest, hits: searxngHits},
+}
+
+func tavilyRequest(ctx context.Context, base, key string, q Query) (*http.Request, error) {
+	body := map[string]any{"query": q.Text, "max_results": q.Count}
+	if q.Freshness != "" {
+		body["time_range"] = q.Freshness
+	}
+	if q.Site != "" {
+		body["include_domains"] = []string{q.Site}
+	}
+	data, err := json.Marshal(body)
+	if err != nil {
+		return nil, err
+	}
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, base+"/search", bytes.NewReader(data))
+	if err == nil {
+		req.Header.Set("Authorization", "Bearer "+key)
+		req.Header.Set("Content-Type", "application/json")
+	}
+	return req, err
+}
+
+// listed is one result as Tavily and SearXNG write it.
+type listed struct {
+	Title   string `json:"title"`
+	URL     string `json:"url"`
+	Content string `json:"content"`
+	Date    string `json:"published_date"`
+	Date2   string `json:"publishedDate"`
+}
+
+func tavilyHits(body []byte) ([]Hit, error) {
+	var a struct {
+		Results []listed `json:"results"`
+	}
+	if err := json.Unmarshal(body, &a); err != nil {
+		return nil, err
+	}
+	out := make([]Hit, len(a.Results))
+	for i, r := range a.Results {
+		out[i] = Hit{r.Title, r.URL, r.Content, r.Date + r.Date2}
+	}
+	return out, nil
+}
+
+func braveRequest(ctx context.Context, base, key string, q Query) (*http.Request, error) {
+	v := url.Values{"q": {withSite(q)}, "count": {strconv.Itoa(q.Count)}}
+	if q.Freshness != "" {
+		v.Set("freshness", "p"+q.Freshness[:1])
+	}
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, base+"/res/v1/web/search?"+v.Encode(), http.NoBody)
+	if err == nil {
+		req.Header.Set("X-Subscription-Token", key)
+	}
+	return req, err
+}
+
+func braveHits(body []byte) ([]Hit, error) {
+	var a struct {
+		Web struct {
+			Results []struct {
+				Title       string `json:"title"`
+				URL         string `json:"url"`
+				Description string `json:"description"`
+				PageAge     string `json:"page_age"`
+			} `json:"results"`
+		} `json:"web"`
+	}
+	if err := json.Unmarshal(body, &a); err != nil {
+		return nil, err
+	}
+	var out []Hit
+	for _, r := range a.Web.Results {
+		out = append(out, Hit{r.Title, r.URL, r.Description, r.PageAge})
+	}
+	return out, nil
+}
+
+func searxngRequest(ctx context.Context, base, _ string, q Query) (*http.Request, error) {
+	v := url.Values{"q": {withSite(q)}, "format": {"json"}}
+	if q.Freshness != "" {
+		v.Set("time_range", q.Freshness)
+	}
+	return http.NewRequestWithContext(ctx, http.MethodGet, base+"/search?"+v.Encode(), http.NoBody)
+}
+
+func searxngHits(body []byte) ([]Hit, error) { return tavilyHits(body) }
+
+func withSite(q Query) string {
+	if q.Site == "" {
+		return q.Text
+	}
+	return "site:" + q.Site + " " + q.Text
+}
+
+var tags = regexp.MustCompile(`<[^<>]{0,100}>`)
+
+// plain writes what providers mark up as text on one line, of at most limit bytes.
+func plain(s string, limit int) string {
+	s = strings.Join(strings.Fields(html.UnescapeString(tags.ReplaceAllString(s, ""))), " ")
+	if len(s) > limit {
+		s = strings.ToValidUTF8(s[:limit], "") + "..."
+	}
+	return s
+}
