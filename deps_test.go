@@ -68,6 +68,7 @@ var layers = []layer{
 	{"internal/tool", []string{"internal/chat", "internal/permit", "diag"}, "the port knows no tool"},
 	{"internal/secret", nil, "references and what may not be shown are for everybody, so they know nobody"},
 	{"internal/config", []string{"internal/format/source", "internal/permit", "internal/model", "internal/tool", "internal/secret", "diag"}, "the operator's file is a document that speaks of models and tools; who carries it out is no matter of it"},
+	{"internal/ratelimit", nil, "pacing is arithmetic with a clock: it knows neither models nor runs"},
 	{"internal/process", nil, "whoever starts programs knows nothing of what is spoken with them"},
 	{"internal/tool/command", []string{"internal/tool", "internal/process"}, "what toolsets that run programs share knows none of them"},
 	{"internal/tool/shell", []string{"internal/tool", "internal/tool/command", "internal/chat", "internal/process"}, "a toolset knows its port, not its siblings"},

@@ -62,6 +62,9 @@ type Kit struct {
 	DefaultModel string
 	// Price tells what a call cost, nil where that is not known (D14). Nil knows no price.
 	Price func(ref string, u chat.Usage) *float64
+	// Admit gives the turn of a model call, which waits there before it takes one of the driver's slots (P14). Nil, and a nil Turn: calls wait for
+	// nothing.
+	Admit func(info *Info, c *engine.CallModel) Turn
 	// Tools may be nil: no tools.
 	Tools Tools
 	// Stateless says that no tool of the run is a tool.Restorer, which saves reading the journal for them.
@@ -74,6 +77,18 @@ type Kit struct {
 	Program Program
 	// ModelTimeout and ModelIdle bound model calls whose node says nothing; 0: the defaults of package model (P11).
 	ModelTimeout, ModelIdle time.Duration
+}
+
+// Turn is the place of a call in a queue. It belongs to one goroutine, but for Done.
+type Turn interface {
+	// Ready waits until the call may begin, or ctx is done, which is the error.
+	Ready(ctx context.Context) error
+	// Start takes the turn. False: something came in the way since Ready, which is asked again.
+	Start() bool
+	// Leave gives a turn up that was not taken.
+	Leave()
+	// Done ends a turn that was taken with what became of the call. It may be called by any goroutine, and more than once: the first time counts.
+	Done(res engine.ModelResult)
 }
 
 // Close ends what the kit opened. A nil Kit is closed.

@@ -17,7 +17,7 @@ const (
 	// minOutput is the least that is worth a call.
 	minOutput = 16
 	// bytesPerToken and tokensPerMessage estimate input.
-	bytesPerToken, tokensPerMessage = 3, 4
+	bytesPerToken, tokensPerMessage, tokensPerCall = 3, 4, 16
 	// stopLength is the word for an answer that was cut at its bound.
 	stopLength = "length"
 )
@@ -210,7 +210,7 @@ func (r *Run) inputTokens(id, fr int, added []chat.Message) int64 {
 	if a.Output != nil {
 		size += len(a.Output.Schema)
 	}
-	est := int64(size/bytesPerToken) + messageTokens(msgs) + messageTokens(added)
+	est := tokensPerCall + int64(size/bytesPerToken) + messageTokens(msgs) + messageTokens(added)
 	if f.Input > 0 {
 		est = max(est, addUp(f.Input, messageTokens(msgs[min(f.Seen, len(msgs)):])+messageTokens(added)))
 	}

@@ -24,6 +24,9 @@ type Failure struct {
 	Err error `json:"-"`
 }
 
+// RetryAfter is how long the other side asked to wait; 0: it did not say.
+func (f *Failure) RetryAfter() time.Duration { return time.Duration(f.RetryAfterMS) * time.Millisecond }
+
 // FailedAttempt is one failure of a run with typed state: of a function's attempt, or of a step as a whole (S2-78).
 type FailedAttempt struct {
 	Node    string    `json:"n"`

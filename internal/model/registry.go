@@ -2,6 +2,8 @@ package model
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"slices"
@@ -204,6 +206,21 @@ func (r *Registry) resolve(ref string) (Ref, Endpoint, error) {
 		return full, e, err
 	}
 	return Ref{}, Endpoint{}, problem(ref, "", ErrUnclearRef, fmt.Sprintf("model %q does not tell its provider; write provider/%s", ref, ref))
+}
+
+// Key names what the calls of ref have in common as far as their provider is concerned: its address and key, without telling either (SEC11). full is
+// ref in its full form. Errors: *RefError.
+func (r *Registry) Key(ref string) (key string, full Ref, err error) {
+	ref = strings.TrimSpace(ref)
+	if full, err := ParseRef(ref); err == nil && r.cfg.Clients[full.Provider] != nil {
+		return "client " + full.Provider, full, nil
+	}
+	full, e, err := r.resolve(ref)
+	if err != nil {
+		return "", Ref{}, err
+	}
+	sum := sha256.Sum256([]byte(e.BaseURL + "\x00" + e.Key))
+	return hex.EncodeToString(sum[:]), full, nil
 }
 
 func (r *Registry) hasOpenAIServer() bool {

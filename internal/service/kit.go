@@ -17,6 +17,7 @@ import (
 	"github.com/hocket-run/hocket/internal/model"
 	"github.com/hocket-run/hocket/internal/model/script"
 	"github.com/hocket-run/hocket/internal/outbound"
+	"github.com/hocket-run/hocket/internal/ratelimit"
 	"github.com/hocket-run/hocket/internal/tool/memory"
 	"github.com/hocket-run/hocket/workflow"
 )
@@ -30,6 +31,9 @@ type kits struct {
 	recorder *recorder
 	// memory keeps what agents remember over runs.
 	memory memory.Store
+
+	// limiters pace the calls of all runs, by key.
+	limiters ratelimit.Set
 
 	mu    sync.Mutex
 	again map[string]*given // by run
@@ -178,7 +182,8 @@ func (k *kits) openModels(ctx context.Context, info driver.Info, kit *driver.Kit
 		if err := k.checkModels(info.Workflow, info.Model, trusted); err != nil {
 			return err
 		}
-		kit.Models = k.registry(info.Workflow, trusted)
+		reg := k.registry(info.Workflow, trusted)
+		kit.Models, kit.Admit = reg, k.admit(reg, kit.DefaultModel)
 	}
 	kit.Models = cleanModels{kit.Models, k.cfg.Keeper}
 	if k.recorder != nil {

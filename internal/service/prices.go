@@ -31,6 +31,7 @@ func fullRef(ref string) string {
 // model whose price is not known; "" where all are.
 func (k *kits) prices(w *workflow.Workflow, override string) (prices []engine.Price, missing string) {
 	seen := map[string]bool{}
+	reg := k.registry(w, false) // names of the operator's models stand for others
 	for _, flow := range flowsOf(w) {
 		for i := range flow.Agents {
 			a := &flow.Agents[i]
@@ -39,7 +40,12 @@ func (k *kits) prices(w *workflow.Workflow, override string) (prices []engine.Pr
 					continue
 				}
 				seen[ref] = true
-				full := fullRef(cmp.Or(override, ref, k.defaultModel(w)))
+				full := cmp.Or(override, ref, k.defaultModel(w))
+				if _, known, err := reg.Key(full); err == nil {
+					full = known.String()
+				} else {
+					full = fullRef(full)
+				}
 				if rate, ok := k.cfg.Prices.Rate(full); ok {
 					prices = append(prices, engine.Price{Model: ref, Rate: rate})
 				} else if missing == "" {

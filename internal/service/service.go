@@ -20,6 +20,7 @@ import (
 	"github.com/hocket-run/hocket/internal/journal/sqlite"
 	"github.com/hocket-run/hocket/internal/model"
 	"github.com/hocket-run/hocket/internal/price"
+	"github.com/hocket-run/hocket/internal/ratelimit"
 	"github.com/hocket-run/hocket/internal/secret"
 	"github.com/hocket-run/hocket/internal/telemetry"
 	"github.com/hocket-run/hocket/internal/tool"
@@ -72,6 +73,8 @@ type Config struct {
 	Telemetry *telemetry.Config
 	// Logger; nil: none.
 	Logger *slog.Logger
+	// RateLimits are what providers take, by the name under which models name them; one that is not here is paced by what it says itself.
+	RateLimits map[string]ratelimit.Limits
 	// Prices says what models cost; nil: the table that comes with Hocket.
 	Prices *price.Table
 	// ready says that withDefaults was here.

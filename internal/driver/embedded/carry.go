@@ -19,11 +19,13 @@ type call struct {
 	cmd    engine.Command
 	do     func(context.Context) engine.InputData
 	limit  time.Duration
-	slots  bool // it needs a slot
+	slots  bool        // it needs a slot
+	turn   driver.Turn // what it waits for before it takes one; nil: nothing
 	ctx    context.Context
 	cancel context.CancelCauseFunc
 	told   atomic.Bool
 	slot   atomic.Bool // it holds one of Driver.slots
+	begun  atomic.Bool // it took its turn
 	result message
 
 	stopped bool // it was cancelled; the actor's own
@@ -37,6 +39,31 @@ func (c *call) tell(data engine.InputData) {
 	}
 }
 
+// admit waits for the call's turn and then for a slot: a call that waits for its provider holds none (P14). False: it was cancelled first.
+func (c *call) admit() bool {
+	if c.turn == nil {
+		return !c.slots || c.acquire()
+	}
+	for {
+		if c.turn.Ready(c.ctx) != nil || !c.acquire() {
+			c.turn.Leave()
+			return false
+		}
+		if c.turn.Start() {
+			c.begun.Store(true)
+			return true
+		}
+		c.release()
+	}
+}
+
+// leave ends the turn that the call took, if it did.
+func (c *call) leave(data engine.InputData) {
+	if res, ok := data.(engine.ModelResult); ok && c.begun.Load() {
+		c.turn.Done(res)
+	}
+}
+
 func (c *call) release() {
 	if c.slot.CompareAndSwap(true, false) {
 		<-c.actor.d.slots
@@ -45,7 +72,9 @@ func (c *call) release() {
 
 // giveUp tells that the call will have no result, and lets others have its slot.
 func (c *call) giveUp(why error) {
-	c.tell(driver.GivenUp(c.cmd, why))
+	data := driver.GivenUp(c.cmd, why)
+	c.tell(data)
+	c.leave(data)
 	c.release()
 }
 
@@ -79,14 +108,16 @@ func (c *call) acquire() bool {
 func (c *call) run() {
 	defer c.actor.work.Done()
 	defer c.cancel(nil)
-	if c.slots && !c.acquire() {
+	if !c.admit() {
 		c.tell(driver.Unsent(c.cmd))
 		return
 	}
 	defer c.release()
 	defer func() {
+		gone := driver.Gone(c.cmd)
+		c.leave(gone)
 		if !c.told.Load() {
-			c.tell(driver.Gone(c.cmd))
+			c.tell(gone)
 		}
 	}()
 	if c.ctx.Err() != nil {
@@ -103,6 +134,7 @@ func (c *call) run() {
 	}
 	data := c.do(within)
 	c.cancel(nil) // before the result is known: what the call left behind can do nothing more in its name
+	c.leave(data)
 	c.tell(data)
 }
 
@@ -159,6 +191,9 @@ func (a *actor) begin(id string, cmd engine.Command, limit time.Duration, slot b
 	}
 	delete(a.orphans, id)
 	c := &call{actor: a, cmd: cmd, do: do, limit: limit, slots: slot}
+	if cm, ok := cmd.(*engine.CallModel); ok && a.kit.Admit != nil {
+		c.turn = a.kit.Admit(&a.info, cm)
+	}
 	c.ctx, c.cancel = context.WithCancelCause(a.ctx)
 	a.calls[id] = c
 	a.work.Add(1)

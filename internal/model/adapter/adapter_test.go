@@ -148,13 +148,17 @@ func TestRetryInfo(t *testing.T) {
 		body   string
 		want   time.Duration
 	}{
-		"info":            {nil, `{"error":{"message":"m","details":[{"@type":"other","retryDelay":7},` + info + `]}}`, 34500 * time.Millisecond},
-		"info in a list":  {nil, `[{"error":{"details":[` + info + `]}}]`, 34500 * time.Millisecond},
-		"header wins":     {http.Header{"Retry-After": {"2"}}, `{"error":{"details":[` + info + `]}}`, 2 * time.Second},
-		"no wait":         {nil, `{"error":{"details":[{"retryDelay":"-1s"},{"retryDelay":"soon"}]}}`, 0},
-		"too long":        {nil, `{"error":{"details":[{"retryDelay":"99999h"}]}}`, 24 * time.Hour},
-		"details a text":  {nil, `{"error":{"details":"busy"}}`, 0},
-		"error is a text": {nil, `{"error":"busy"}`, 0},
+		"info":             {nil, `{"error":{"message":"m","details":[{"@type":"other","retryDelay":7},` + info + `]}}`, 34500 * time.Millisecond},
+		"info in a list":   {nil, `[{"error":{"details":[` + info + `]}}]`, 34500 * time.Millisecond},
+		"used up":          {http.Header{"X-Ratelimit-Remaining-Requests": {"0"}, "X-Ratelimit-Reset-Requests": {"1m2s"}, "X-Ratelimit-Remaining-Tokens": {"7"}, "X-Ratelimit-Reset-Tokens": {"9m"}}, "", 62 * time.Second},
+		"used up, by date": {http.Header{"Anthropic-Ratelimit-Tokens-Remaining": {"0"}, "Anthropic-Ratelimit-Tokens-Reset": {"2999-01-01T00:00:00Z"}}, "", 24 * time.Hour},
+		"used up, seconds": {http.Header{"Ratelimit-Remaining": {"0"}, "Ratelimit-Reset": {"5"}}, "", 5 * time.Second},
+		"not used up":      {http.Header{"Ratelimit-Remaining": {"1"}, "Ratelimit-Reset": {"5"}}, "", 0},
+		"header wins":      {http.Header{"Retry-After": {"2"}}, `{"error":{"details":[` + info + `]}}`, 2 * time.Second},
+		"no wait":          {nil, `{"error":{"details":[{"retryDelay":"-1s"},{"retryDelay":"soon"}]}}`, 0},
+		"too long":         {nil, `{"error":{"details":[{"retryDelay":"99999h"}]}}`, 24 * time.Hour},
+		"details a text":   {nil, `{"error":{"details":"busy"}}`, 0},
+		"error is a text":  {nil, `{"error":"busy"}`, 0},
 	} {
 		if got := FromStatus(http.StatusTooManyRequests, tc.header, []byte(tc.body)).RetryAfter; got != tc.want {
 			t.Errorf("%s: got %s; want %s", name, got, tc.want)

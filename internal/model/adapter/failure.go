@@ -115,6 +115,9 @@ func FromStatus(status int, header http.Header, body []byte) *model.Error {
 		message = strings.TrimSpace(strconv.Itoa(status) + " " + http.StatusText(status))
 	}
 	wait := cmp.Or(retryAfter(header, time.Now()), retryInfo(body))
+	if wait == 0 && (status == http.StatusTooManyRequests || status == http.StatusServiceUnavailable || status == 529) {
+		wait = resetAfter(header, time.Now())
+	}
 	return &model.Error{Kind: KindOf(status, code), Message: message, Status: status, RetryAfter: wait}
 }
 
@@ -257,6 +260,27 @@ func retryInfo(body []byte) time.Duration {
 		}
 	}
 	return 0
+}
+
+// resetAfter reads when a limit that is used up begins anew, from the headers of OpenAI (`x-ratelimit-reset-requests: 6m0s`) and Anthropic
+// (`anthropic-ratelimit-requests-reset: 2026-01-02T03:04:05Z`) and the like; the latest of several. 0 where none says so.
+func resetAfter(h http.Header, now time.Time) time.Duration {
+	wait := time.Duration(0)
+	for name := range h {
+		name = strings.ToLower(name)
+		if !strings.Contains(name, "ratelimit") || !strings.Contains(name, "reset") || h.Get(strings.Replace(name, "reset", "remaining", 1)) != "0" {
+			continue
+		}
+		v := h.Get(name)
+		if d, err := time.ParseDuration(v); err == nil {
+			wait = max(wait, min(d, maxWait))
+		} else if at, err := time.Parse(time.RFC3339, v); err == nil {
+			wait = max(wait, min(at.Sub(now), maxWait))
+		} else if secs, err := strconv.ParseFloat(v, 64); err == nil && secs > 0 && secs <= maxWait.Seconds() { // larger numbers are dates
+			wait = max(wait, bounded(secs*float64(time.Second)))
+		}
+	}
+	return wait
 }
 
 // maxWait bounds what a provider asks to wait.

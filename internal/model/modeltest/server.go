@@ -250,11 +250,14 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if !pause(r.Context(), a) {
 		return
 	}
-	if s.write(w, r, wire, req, a) {
-		s.mu.Lock()
-		s.used = s.used.Add(*a.Usage)
-		s.mu.Unlock()
-	}
+	s.write(w, r, wire, req, a)
+}
+
+// pay enters an answer into the ledger, before its end is sent: whoever has read the answer finds it there.
+func (s *Server) pay(a Answer) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.used = s.used.Add(*a.Usage)
 }
 
 // enter keeps the request and counts it as in flight until the returned function is called.
@@ -297,8 +300,8 @@ func pause(ctx context.Context, a Answer) bool {
 	return true
 }
 
-// write sends the answer and tells whether it was a whole and good one.
-func (s *Server) write(w http.ResponseWriter, r *http.Request, wire wire, req Request, a Answer) bool {
+// write sends the answer. One that is whole and good is paid for.
+func (s *Server) write(w http.ResponseWriter, r *http.Request, wire wire, req Request, a Answer) {
 	switch {
 	case a.Fault == FaultDrop:
 		panic(http.ErrAbortHandler)
@@ -309,15 +312,16 @@ func (s *Server) write(w http.ResponseWriter, r *http.Request, wire wire, req Re
 		w.Header().Set("Content-Type", "application/json")
 		w.WriteHeader(a.Status)
 		_, _ = io.WriteString(w, wire.errorBody(a))
-		return false
+		return
 	case a.Fault == FaultMalformed:
 		w.Header().Set("Content-Type", "text/event-stream")
 		_, _ = io.WriteString(w, "data: {\"choices\": [{\"del\n\n")
-		return false
+		return
 	case !req.Stream || a.Fault == FaultWhole:
 		w.Header().Set("Content-Type", "application/json; charset=utf-8")
+		s.pay(a)
 		_, _ = io.WriteString(w, wire.whole(req, a))
-		return true
+		return
 	}
 	w.Header().Set("Content-Type", "text/event-stream; charset=utf-8")
 	events := wire.events(req, a)
@@ -325,11 +329,14 @@ func (s *Server) write(w http.ResponseWriter, r *http.Request, wire wire, req Re
 	if a.Fault == FaultCut || a.Fault == FaultEnd || a.Fault == FaultLate {
 		stop = max(len(events)/2, 1)
 	}
-	for _, e := range events[:stop] {
+	for i, e := range events[:stop] {
+		if i == len(events)-1 {
+			s.pay(a)
+		}
 		_, _ = io.WriteString(w, e)
 		w.(http.Flusher).Flush()
 		if r.Context().Err() != nil {
-			return false
+			return
 		}
 	}
 	switch a.Fault {
@@ -337,9 +344,5 @@ func (s *Server) write(w http.ResponseWriter, r *http.Request, wire wire, req Re
 		panic(http.ErrAbortHandler)
 	case FaultLate:
 		_, _ = io.WriteString(w, wire.lateError(a))
-		return false
-	case FaultEnd:
-		return false
 	}
-	return true
 }

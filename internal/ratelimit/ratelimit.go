@@ -1,0 +1,229 @@
+package ratelimit
+
+import (
+	"context"
+	"math/rand/v2"
+	"sync"
+	"time"
+)
+
+// Limits are what a provider takes of one key. Zero fields bound nothing.
+type Limits struct {
+	// RequestsPerMinute spaces the calls evenly: 600 is one each 100 ms, and never two at once.
+	RequestsPerMinute int `json:"requestsPerMinute,omitempty"`
+	// TokensPerMinute bounds input and output together. A call may begin while any are left; what it used is taken off when it is done.
+	TokensPerMinute int64 `json:"tokensPerMinute,omitempty"`
+	// Concurrency bounds the calls in flight.
+	Concurrency int `json:"concurrency,omitempty"`
+}
+
+// How long a key pauses whose provider does not say: the first time, and at most.
+const (
+	firstPause = time.Second
+	maxPause   = time.Minute
+)
+
+// maxWindow is the number of calls in flight from which a key counts as recovered.
+const maxWindow = 64
+
+// Set is the limiters of a process by key. The zero Set is ready for use. Safe for concurrent use.
+type Set struct {
+	mu       sync.Mutex
+	limiters map[string]*Limiter
+}
+
+// Limiter gives the limiter of a key. The limits are those of whoever asks first.
+func (s *Set) Limiter(key string, l Limits) *Limiter {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.limiters == nil {
+		s.limiters = map[string]*Limiter{}
+	}
+	lim := s.limiters[key]
+	if lim == nil {
+		lim = New(l)
+		s.limiters[key] = lim
+	}
+	return lim
+}
+
+// Limiter paces the calls of one key. Safe for concurrent use.
+type Limiter struct {
+	limits Limits
+
+	mu       sync.Mutex
+	queue    []*Ticket
+	inFlight int
+	next     time.Time // no start before it, for RequestsPerMinute
+	paused   time.Time // no start before it, because the provider said so
+	strikes  int       // calls turned away since one succeeded
+	window   int       // calls that may be in flight after a pause; 0: any number
+	tokens   float64   // that are left, below 0 where more were used
+	counted  time.Time // when tokens was right
+}
+
+// New makes a Limiter that nobody shares.
+func New(l Limits) *Limiter { return &Limiter{limits: l, tokens: float64(l.TokensPerMinute)} }
+
+// Ticket is a place in the queue of a limiter. It belongs to one goroutine, but for Done, which any may call, at any time, as often as it likes.
+type Ticket struct {
+	l    *Limiter
+	wake chan struct{}
+	done sync.Once
+}
+
+// Take takes a place at the end of the queue. The caller owes a Leave, or a Start that succeeds and a Done.
+func (l *Limiter) Take() *Ticket {
+	t := &Ticket{l: l, wake: make(chan struct{}, 1)}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.queue = append(l.queue, t)
+	return t
+}
+
+// Ready waits until the ticket is the first one and nothing stands in the way. Errors: ctx's, when it is done first.
+func (t *Ticket) Ready(ctx context.Context) error {
+	for {
+		wait, ok := t.l.wait(t)
+		if ok && wait <= 0 {
+			return ctx.Err()
+		}
+		var timer *time.Timer
+		var due <-chan time.Time
+		if ok {
+			timer = time.NewTimer(wait)
+			due = timer.C
+		}
+		select {
+		case <-due:
+		case <-t.wake:
+		case <-ctx.Done():
+		}
+		if timer != nil {
+			timer.Stop()
+		}
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+	}
+}
+
+// Start takes the turn. False: something came in the way since Ready, which has to be asked again.
+func (t *Ticket) Start() bool {
+	l := t.l
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	now := time.Now()
+	if wait, ok := l.obstacle(t, now); !ok || wait > 0 {
+		return false
+	}
+	l.queue = l.queue[1:]
+	l.inFlight++
+	if n := l.limits.RequestsPerMinute; n > 0 {
+		l.next = now.Add(time.Minute / time.Duration(n))
+	}
+	l.wakeFirst()
+	return true
+}
+
+// Leave gives the place up.
+func (t *Ticket) Leave() {
+	l := t.l
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for i, other := range l.queue {
+		if other == t {
+			l.queue = append(l.queue[:i:i], l.queue[i+1:]...)
+			break
+		}
+	}
+	l.wakeFirst()
+}
+
+// Outcome is what became of a call.
+type Outcome struct {
+	// Tokens are those that it used, as far as is known.
+	Tokens int64
+	// TurnedAway: the provider takes no more for now. RetryAfter is how long it asked to wait; 0: it did not say.
+	TurnedAway bool
+	RetryAfter time.Duration
+	// OK: the call succeeded. One that is neither turned away nor OK tells nothing of the provider's limits.
+	OK bool
+}
+
+// Done ends the call of a ticket that started. Only the first Done counts.
+func (t *Ticket) Done(o Outcome) {
+	t.done.Do(func() { t.l.end(o, time.Now()) })
+}
+
+func (l *Limiter) end(o Outcome, now time.Time) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.inFlight--
+	if l.limits.TokensPerMinute > 0 {
+		l.refill(now)
+		l.tokens -= float64(max(o.Tokens, 0))
+	}
+	switch {
+	case o.TurnedAway:
+		l.strikes++
+		pause := min(firstPause<<min(l.strikes-1, 10), maxPause)
+		pause = max(o.RetryAfter, pause/2+rand.N(pause/2+1)) //nolint:gosec // it spreads calls, it keeps no secret
+		if until := now.Add(pause); until.After(l.paused) {
+			l.paused = until
+		}
+		l.window = 1
+	case o.OK:
+		l.strikes = 0
+		if l.window > 0 {
+			if l.window++; l.window > maxWindow {
+				l.window = 0
+			}
+		}
+	}
+	l.wakeFirst()
+}
+
+// wakeFirst lets the first ticket look again. It is called with mu held.
+func (l *Limiter) wakeFirst() {
+	if len(l.queue) == 0 {
+		return
+	}
+	select {
+	case l.queue[0].wake <- struct{}{}:
+	default:
+	}
+}
+
+func (l *Limiter) wait(t *Ticket) (time.Duration, bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.obstacle(t, time.Now())
+}
+
+// obstacle tells how long a ticket has to wait; false: until somebody wakes it. It is called with mu held.
+func (l *Limiter) obstacle(t *Ticket, now time.Time) (time.Duration, bool) {
+	if len(l.queue) == 0 || l.queue[0] != t {
+		return 0, false
+	}
+	if n := l.limits.Concurrency; n > 0 && l.inFlight >= n || l.window > 0 && l.inFlight >= l.window {
+		return 0, false
+	}
+	wait := max(0, l.next.Sub(now), l.paused.Sub(now))
+	if n := l.limits.TokensPerMinute; n > 0 {
+		l.refill(now)
+		if l.tokens < 1 {
+			perToken := float64(time.Minute) / float64(n)
+			wait = max(wait, time.Duration((1-l.tokens)*perToken)+1)
+		}
+	}
+	return wait, true
+}
+
+// refill adds the tokens that came back since it was called last. It is called with mu held.
+func (l *Limiter) refill(now time.Time) {
+	if !l.counted.IsZero() {
+		l.tokens = min(float64(l.limits.TokensPerMinute), l.tokens+now.Sub(l.counted).Minutes()*float64(l.limits.TokensPerMinute))
+	}
+	l.counted = now
+}

@@ -1,0 +1,173 @@
+package ratelimit_test
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"github.com/hocket-run/hocket/internal/ratelimit"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// crowd makes n calls at once through l, each taking took, and gives when they started, in order.
+func crowd(t *testing.T, l *ratelimit.Limiter, n int, took time.Duration, outcome func(start time.Duration) ratelimit.Outcome) (starts []time.Duration, most int) {
+	t.Helper()
+	var (
+		wg     sync.WaitGroup
+		mu     sync.Mutex
+		flying int
+	)
+	began := time.Now()
+	for range n {
+		ticket := l.Take()
+		wg.Go(func() {
+			for {
+				if err := ticket.Ready(t.Context()); err != nil {
+					t.Error(err)
+					ticket.Leave()
+					return
+				}
+				if ticket.Start() {
+					break
+				}
+			}
+			at := time.Since(began)
+			mu.Lock()
+			starts = append(starts, at)
+			flying++
+			most = max(most, flying)
+			mu.Unlock()
+			time.Sleep(took)
+			mu.Lock()
+			flying--
+			mu.Unlock()
+			ticket.Done(outcome(at))
+			ticket.Done(ratelimit.Outcome{TurnedAway: true, RetryAfter: time.Hour}) // the first one counted
+		})
+	}
+	wg.Wait()
+	return starts, most
+}
+
+func ok(time.Duration) ratelimit.Outcome { return ratelimit.Outcome{OK: true, Tokens: 100} }
+
+// P14: calls keep the distance that a key's rate asks for, however many come at once, and never more are in flight than may.
+func TestLimits(t *testing.T) {
+	t.Parallel()
+	for name, tc := range map[string]struct {
+		limits ratelimit.Limits
+		took   time.Duration
+		apart  time.Duration // between two starts, from the second on
+		most   int
+		last   time.Duration // start of the 20th call
+	}{
+		"nothing":             {took: time.Second, most: 20},
+		"requests":            {limits: ratelimit.Limits{RequestsPerMinute: 600}, took: time.Millisecond, apart: 100 * time.Millisecond, most: 1, last: 1900 * time.Millisecond},
+		"concurrency":         {limits: ratelimit.Limits{Concurrency: 4}, took: time.Second, most: 4, last: 4 * time.Second},
+		"requests, slow ones": {limits: ratelimit.Limits{RequestsPerMinute: 60, Concurrency: 2}, took: 4 * time.Second, most: 2, last: 37 * time.Second},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				starts, most := crowd(t, ratelimit.New(tc.limits), 20, tc.took, ok)
+				for i := 1; i < len(starts); i++ {
+					if d := starts[i] - starts[i-1]; d < tc.apart {
+						t.Errorf("call %d began %s after the one before", i+1, d)
+					}
+				}
+				if most != tc.most || starts[19] != tc.last {
+					t.Errorf("%d in flight, the last began at %s; want %d and %s", most, starts[19], tc.most, tc.last)
+				}
+			})
+		})
+	}
+}
+
+// P14: tokens that were used have to come back before the next call begins.
+func TestTokens(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		l := ratelimit.New(ratelimit.Limits{TokensPerMinute: 600, Concurrency: 1})
+		starts, _ := crowd(t, l, 20, 0, ok)
+		if at := starts[19]; at < 2*time.Minute || at > 2*time.Minute+20*time.Second { // 1,900 tokens before it, 600 of them at once, ten a second
+			t.Errorf("the 20th call began at %s", at)
+		}
+	})
+}
+
+// P14, D11: a provider that turns a call away is left alone for as long as it asked, by every run; then calls begin one by one and grow in number.
+func TestTurnedAway(t *testing.T) {
+	t.Parallel()
+	for name, tc := range map[string]struct{ asked, least, most time.Duration }{
+		"for a time": {30 * time.Second, 30 * time.Second, 30 * time.Second},
+		"for none":   {0, 500 * time.Millisecond, time.Second},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				l := ratelimit.New(ratelimit.Limits{Concurrency: 8})
+				first := l.Take()
+				if err := first.Ready(t.Context()); err != nil || !first.Start() {
+					t.Fatal(err)
+				}
+				first.Done(ratelimit.Outcome{TurnedAway: true, RetryAfter: tc.asked})
+				starts, most := crowd(t, l, 20, time.Second, ok)
+				if starts[0] < tc.least || starts[0] > tc.most {
+					t.Errorf("the pause lasted %s, want %s to %s", starts[0], tc.least, tc.most)
+				}
+				if d := starts[1] - starts[0]; d != time.Second {
+					t.Errorf("the second call began %s after the first: the first has to succeed before it", d)
+				}
+				if starts[3] != starts[2]+time.Second || starts[2] != starts[1] || most < 4 {
+					t.Errorf("calls did not grow in number: %v", starts)
+				}
+			})
+		})
+	}
+}
+
+// A ticket whose turn was taken from it waits again at its place; one that leaves lets the next go on; a context that is done ends the waiting.
+func TestPlaces(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		l := ratelimit.New(ratelimit.Limits{Concurrency: 2})
+		one, two, three := l.Take(), l.Take(), l.Take()
+		if err := one.Ready(t.Context()); err != nil || !one.Start() {
+			t.Fatal(err)
+		}
+		if err := two.Ready(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		one.Done(ratelimit.Outcome{TurnedAway: true, RetryAfter: time.Minute})
+		if two.Start() || three.Start() {
+			t.Error("a call began while the key paused")
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		cancel()
+		if err := two.Ready(ctx); !errors.Is(err, context.Canceled) {
+			t.Errorf("waiting ended with %v", err)
+		}
+		two.Leave()
+		began := time.Now()
+		if err := three.Ready(t.Context()); err != nil || !three.Start() || time.Since(began) != time.Minute {
+			t.Errorf("the next one began after %s, %v", time.Since(began), err)
+		}
+		three.Done(ratelimit.Outcome{})
+	})
+}
+
+// One limiter a key.
+func TestSet(t *testing.T) {
+	t.Parallel()
+	var s ratelimit.Set
+	a := s.Limiter("a", ratelimit.Limits{Concurrency: 1})
+	if s.Limiter("a", ratelimit.Limits{}) != a || s.Limiter("b", ratelimit.Limits{}) == a {
+		t.Error("limiters are mixed up")
+	}
+}

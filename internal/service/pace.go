@@ -1,0 +1,38 @@
+package service
+
+import (
+	"cmp"
+
+	"github.com/hocket-run/hocket/internal/driver"
+	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/model"
+	"github.com/hocket-run/hocket/internal/ratelimit"
+)
+
+// admit gives the turns of model calls that go to providers: one queue for each key, over all runs (P14).
+func (k *kits) admit(reg *model.Registry, defaultModel string) func(*driver.Info, *engine.CallModel) driver.Turn {
+	return func(info *driver.Info, c *engine.CallModel) driver.Turn {
+		key, full, err := reg.Key(cmp.Or(info.Model, c.Model, defaultModel))
+		if err != nil {
+			return nil // the call itself says what is wrong
+		}
+		return turn{k.limiters.Limiter(key, k.cfg.RateLimits[full.Provider]).Take()}
+	}
+}
+
+// turn is a ticket as drivers use it.
+type turn struct{ *ratelimit.Ticket }
+
+// Done implements driver.Turn.
+func (t turn) Done(res engine.ModelResult) {
+	o := ratelimit.Outcome{OK: res.Failure == nil}
+	if res.Usage != nil {
+		o.Tokens = res.Usage.InputTokens + res.Usage.OutputTokens
+	}
+	if f := res.Failure; f != nil {
+		kind := model.ErrorKind(f.Code)
+		o.TurnedAway = kind == model.KindRateLimit || kind == model.KindOverloaded
+		o.RetryAfter = f.RetryAfter()
+	}
+	t.Ticket.Done(o)
+}
