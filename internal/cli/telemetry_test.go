@@ -160,6 +160,15 @@ workflow:
       - {id: l, type: agent, name: left, retry: {max_attempts: 2, on: [rate_limit]}}
       - {id: r, type: agent, name: right}
 `,
+	"mcp.yaml": `agents:
+  caller: {model: openai/gpt-5-mini, instruction: Shout., toolsets: [{type: mcp, name: voice, command: mcptool}]}
+workflow:
+  - {type: agent, name: caller}
+`,
+	"shout.yaml": `replies:
+  - {agent: caller, toolCalls: [{name: shout, arguments: {text: ` + canary + `}}]}
+  - {agent: caller, text: ` + canary + ` said}
+`,
 	"replies.yaml": `replies:
   - {agent: writer, toolCalls: [{name: think, arguments: {thought: ` + canary + `}}]}
   - {agent: writer, text: a draft}

@@ -2,7 +2,9 @@ package service
 
 import (
 	"context"
+	"log/slog"
 
+	"github.com/hocket-run/hocket/internal/engine"
 	"github.com/hocket-run/hocket/internal/journal"
 	"github.com/hocket-run/hocket/internal/telemetry"
 )
@@ -29,4 +31,49 @@ func (s journalSource) Waiting(ctx context.Context) (int, error) {
 			return n, nil
 		}
 	}
+}
+
+// saw hears of events that are durable.
+func (s *Service) saw(run string, events []engine.Event) {
+	if s.telemetry != nil {
+		s.telemetry.Saw(run, events)
+	}
+	ctx := context.Background()
+	if !s.cfg.Logger.Enabled(ctx, slog.LevelDebug) {
+		return
+	}
+	for i := range events {
+		e := &events[i]
+		attrs := []slog.Attr{slog.String("run", run), slog.Uint64("seq", e.Seq), slog.String("type", string(e.Data.Type()))}
+		if e.Step > 0 {
+			attrs = append(attrs, slog.String("node", e.Node), slog.Int("step", e.Step))
+		}
+		if code := codeOf(e.Data); code != "" {
+			attrs = append(attrs, slog.String("code", code))
+		}
+		s.cfg.Logger.LogAttrs(ctx, slog.LevelDebug, "event", attrs...)
+	}
+}
+
+// codeOf is the code of the failure that an event tells, "" for all others. The text may hold what models and tools said, and is not logged.
+func codeOf(d engine.Data) string {
+	switch d := d.(type) {
+	case *engine.RunFailed:
+		return d.Error.Code
+	case *engine.StepFailed:
+		return d.Error.Code
+	case *engine.StepRetrying:
+		return d.Error.Code
+	case *engine.ModelFailed:
+		return d.Error.Code
+	case *engine.ToolFailed:
+		return d.Error.Code
+	case *engine.SubagentFailed:
+		return d.Error.Code
+	case *engine.FuncReturned:
+		if d.Error != nil {
+			return d.Error.Code
+		}
+	}
+	return ""
 }

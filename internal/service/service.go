@@ -196,7 +196,9 @@ func Open(ctx context.Context, cfg Config) (*Service, error) {
 	var hooks embedded.Hooks
 	if cfg.Telemetry != nil {
 		s.telemetry = telemetry.New(*cfg.Telemetry, journalSource{s})
-		hooks.Events = s.telemetry.Saw
+	}
+	if cfg.Telemetry != nil || cfg.Logger.Enabled(ctx, slog.LevelDebug) {
+		hooks.Events = s.saw
 	}
 	d, err := embedded.New(embedded.Config{
 		Store: store, Kind: cfg.Kind, Open: s.kits.open, Program: s.graphs.find, MaxCalls: cfg.MaxCalls, ApproveAll: cfg.ApproveAll, Hooks: hooks, Logger: cfg.Logger,

@@ -153,7 +153,7 @@ func (k *kits) types(info driver.Info) map[string]tool.Type {
 	return map[string]tool.Type{
 		tool.TypeFilesystem: files.Type(files.Config{Dir: dir}),
 		tool.TypeMemory:     memory.Type(memory.Config{Store: k.memory, Workflow: workflowOf(info)}),
-		tool.TypeMCP:        {Open: k.openMCP},
+		tool.TypeMCP:        {Open: func(spec tool.Spec) (tool.Toolset, error) { return k.openMCP(spec, info.Run) }},
 		tool.TypeScript:     script.Type(programs),
 		tool.TypeShell:      shell.Type(programs),
 		tool.TypeThink:      think.Type(),
@@ -195,8 +195,8 @@ func (k *kits) expand(text string) (string, error) {
 
 // openMCP opens an MCP toolset. One that the operator stands behind may be at a private address and get what our environment holds (D34); one that
 // only the document names gets neither.
-func (k *kits) openMCP(spec tool.Spec) (tool.Toolset, error) {
-	cfg := mcp.Config{Environ: os.Environ, Version: k.cfg.Version, Logger: k.cfg.Logger}
+func (k *kits) openMCP(spec tool.Spec, run string) (tool.Toolset, error) {
+	cfg := mcp.Config{Environ: os.Environ, Version: k.cfg.Version, Logger: k.cfg.Logger.With("run", run)}
 	var allow []string
 	if spec.Trusted {
 		if err := k.checkFiles(spec); err != nil {

@@ -149,7 +149,7 @@ func (t *Tracer) paused(e engine.Event) {
 		return
 	}
 	t.root.mark(Mark{"run.paused", e.At, nil})
-	m := t.start(t.root, e.At, WhatPause, 0, "", int(e.Seq), "run paused", "") //nolint:gosec // a journal has fewer events than an int holds
+	m := t.start(t.root, e.At, WhatPause, 0, "", int(e.Seq), "run paused", "")
 	m.set(Attr{RunID, t.run})
 	t.finish(m, e.At)
 }

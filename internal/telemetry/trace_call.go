@@ -152,7 +152,7 @@ func (t *Tracer) handed(e engine.Event, st *stepSpan, d *engine.AgentHanded) {
 		return
 	}
 	parent := old.parent
-	a := t.startAgent(parent, e, "handed "+d.ToolCallID, int(e.Seq), d.Agent) //nolint:gosec // a journal has fewer events than an int holds
+	a := t.startAgent(parent, e, "handed "+d.ToolCallID, int(e.Seq), d.Agent)
 	a.set(Attr{ToolCallID, d.ToolCallID})
 	t.finish(old, e.At)
 	if old == st.agent {

@@ -41,7 +41,7 @@ func (w *writer) fixed(field protowire.Number, n uint64) {
 func (w *writer) double(field protowire.Number, f float64) { w.fixed(field, math.Float64bits(f)) }
 
 func (w *writer) time(field protowire.Number, t time.Time) {
-	w.fixed(field, uint64(t.UnixNano())) //nolint:gosec // times of runs are after 1970
+	w.fixed(field, uint64(t.UnixNano()))
 }
 
 // message writes what fill writes as one field.
@@ -68,7 +68,7 @@ func (w *writer) value(v any) {
 	case bool:
 		*w = protowire.AppendVarint(protowire.AppendTag(*w, 2, protowire.VarintType), protowire.EncodeBool(v))
 	case int64:
-		*w = protowire.AppendVarint(protowire.AppendTag(*w, 3, protowire.VarintType), uint64(v)) //nolint:gosec // negative numbers are written as two's complement
+		*w = protowire.AppendVarint(protowire.AppendTag(*w, 3, protowire.VarintType), uint64(v))
 	case float64:
 		w.double(4, v)
 	case []string:
@@ -121,7 +121,7 @@ func span(w *writer, s *telemetry.Span) {
 		w.bytes(4, s.Parent[:])
 	}
 	w.text(5, s.Name)
-	w.number(6, uint64(s.Kind)) //nolint:gosec // small
+	w.number(6, uint64(s.Kind))
 	w.time(7, s.Start)
 	w.time(8, s.End)
 	w.attrs(9, s.Attrs)
@@ -132,7 +132,7 @@ func span(w *writer, s *telemetry.Span) {
 			w.attrs(3, m.Attrs)
 		})
 	}
-	w.number(12, uint64(s.Dropped)) //nolint:gosec // a count
+	w.number(12, uint64(s.Dropped))
 	for _, l := range s.Links {
 		w.message(13, func(w *writer) {
 			w.bytes(1, l.Trace[:])
@@ -184,7 +184,7 @@ func metric(w *writer, m *telemetry.Metric) {
 			w.message(1, func(w *writer) {
 				w.time(2, p.Start)
 				w.time(3, p.At)
-				w.fixed(6, uint64(p.Value)) //nolint:gosec // two's complement
+				w.fixed(6, uint64(p.Value))
 				w.attrs(7, p.Attrs)
 			})
 		}

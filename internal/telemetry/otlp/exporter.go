@@ -129,7 +129,7 @@ func (e *Exporter) once(ctx context.Context, t *Target, body []byte) (after time
 	case resp.StatusCode/100 != 2:
 		return 0, fmt.Errorf("export telemetry to %s: %s", req.URL.Host, resp.Status)
 	case err != nil:
-		return 0, nil //nolint:nilerr // it was taken; what the collector has to say of it is lost
+		return 0, nil // it was taken; what the collector has to say of it is lost
 	}
 	if n, message := rejected(answer); n > 0 {
 		return 0, fmt.Errorf("export telemetry to %s: %d entries rejected: %s", req.URL.Host, n, message)
