@@ -171,6 +171,29 @@ func TestRead(t *testing.T) {
 			t.Errorf("server %s is not trusted", name)
 		}
 	}
+	paths, problems := config.Read("/etc/hocket/hocket.yaml", []byte(`
+providers: {a: {key: "${file:a.key}"}}
+mcps:
+  own: {command: ./bin/server, working_dir: work, env: {T: "${file:t.key}", U: "${ file:/abs/u.key }"}}
+  far: {remote: {url: "https://${HOST}/mcp", headers: {Authorization: "Bearer ${file:h.key}"}}}
+  found: {command: server}
+toolsets: [{type: mcp, ref: own}, {type: mcp, command: bin/other}]
+`))
+	if len(problems) > 0 {
+		t.Fatal(problems)
+	}
+	for _, p := range []struct{ got, want string }{
+		{paths.Providers["a"].Key, "file:/etc/hocket/a.key"},
+		{paths.MCPs["own"].Command, "/etc/hocket/bin/server"}, {paths.MCPs["own"].Dir, "/etc/hocket/work"},
+		{paths.MCPs["own"].Env["T"], "${file:/etc/hocket/t.key}"}, {paths.MCPs["own"].Env["U"], "${file:/abs/u.key}"},
+		{paths.MCPs["far"].Remote.Headers["Authorization"], "Bearer ${file:/etc/hocket/h.key}"}, {paths.MCPs["far"].Remote.URL, "https://${HOST}/mcp"},
+		{paths.MCPs["found"].Command, "server"},
+		{paths.Toolsets[0].Command, "/etc/hocket/bin/server"}, {paths.Toolsets[1].Command, "/etc/hocket/bin/other"},
+	} {
+		if p.got != p.want {
+			t.Errorf("got %q, want %q", p.got, p.want)
+		}
+	}
 	if got := c.Toolsets[0]; got.Command != "github-mcp" || got.Name != "gh" || !got.Trusted {
 		t.Errorf("toolset %+v", got)
 	}

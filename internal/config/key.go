@@ -48,7 +48,7 @@ const nameForm = `^[A-Za-z0-9][A-Za-z0-9._-]*$`
 func table() key {
 	return key{kind: section, doc: "The operator's configuration of Hocket.", keys: []key{
 		{name: "defaultModel", kind: text, doc: "The model of agents that name none, as a reference provider/model or a name under models. HOCKET_MODEL and --model come first."},
-		{name: "providers", kind: named, doc: "Model providers by name. One of the name of a known provider replaces what Hocket knows of it; one that a document defines under the same name is not used.", keys: providerKeys(), not: map[string]string{
+		{name: "providers", kind: named, doc: "Model providers by name. One of the name of a known provider replaces what Hocket knows of it; one that a document defines under the same name is not used.", keys: providerKeys(), not: map[string]string{ //nolint:gosec // names of keys, no credentials
 			"api_type": "write protocol: openai, anthropic or google", "kind": "write protocol: openai, anthropic or google",
 			"token_key": "write key: ${env.NAME}", "api_key": "write key: ${env.NAME}", "baseURL": "write base_url", "baseUrl": "write base_url",
 		}},

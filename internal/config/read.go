@@ -3,6 +3,7 @@ package config
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"net/url"
@@ -255,7 +256,7 @@ func (r *reader) text(n *source.Node, k key) (any, bool) {
 			r.errorf(n, CodeBareSecret, "%s must be a reference to a secret, not the secret itself", k.name).Hint = "write ${env.NAME}, or file:PATH for a file that only its owner can read"
 			return nil, false
 		}
-		if p, ok := strings.CutPrefix(text, secret.FilePrefix); ok {
+		if p, ok := strings.CutPrefix(secret.Name(text), secret.FilePrefix); ok {
 			text = secret.FilePrefix + r.inFolder(p)
 		}
 	case address:
@@ -297,7 +298,7 @@ var addressText = regexp.MustCompile(addressForm)
 func checkAddress(text string) error {
 	u, err := url.Parse(text)
 	if err != nil || !addressText.MatchString(text) || u.Host == "" {
-		return fmt.Errorf("must be a whole http or https address without user, query and fragment")
+		return errors.New("must be a whole http or https address without user, query and fragment")
 	}
 	return nil
 }
@@ -333,7 +334,7 @@ func (r *reader) servers(n *source.Node) map[string]tool.Spec {
 		}
 		r.checkSecrets(n.Get(name), s)
 		s.Trusted = true
-		out[name] = s
+		out[name] = r.stand(s)
 	}
 	return out
 }
@@ -370,6 +371,9 @@ func (r *reader) toolsets(n *source.Node) []tool.Spec {
 	tool.ResolveRefs(out, r.config.MCPs, at, r.diags)
 	for i := range out {
 		out[i].Trusted = true
+		if out[i].Ref == "" { // those with a reference are as the server is
+			out[i] = r.stand(out[i])
+		}
 	}
 	return out
 }

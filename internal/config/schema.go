@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"encoding/json"
 	"maps"
-	"slices"
 
 	"github.com/hocket-run/hocket/internal/secret"
 	"github.com/hocket-run/hocket/internal/tool"
@@ -16,7 +15,7 @@ func Schema() json.RawMessage {
 	s := schemaOf(table())
 	s["$schema"] = "https://json-schema.org/draft/2020-12/schema"
 	s["title"] = Name
-	s["$defs"] = map[string]any{"toolset": toolsetSchema(tool.KnownTypes(), "type"), "server": toolsetSchema([]string{tool.TypeMCP}, "")}
+	s["$defs"] = map[string]any{"toolset": toolsetSchema(nil, "type"), "server": toolsetSchema([]string{tool.TypeMCP}, "")}
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)
 	e.SetEscapeHTML(false)
@@ -114,10 +113,7 @@ func toolsetSchema(types []string, typ string) object {
 		out["properties"].(object)["type"] = object{"const": types[0]}
 	}
 	var rules []any
-	for _, t := range slices.Sorted(maps.Keys(tool.Keys())) {
-		if !slices.Contains(types, t) {
-			continue
-		}
+	for _, t := range []string{tool.TypeMCP} { // the keys of the other types are their packages' own to check
 		properties := object{"timeout": time, "policy": object{"enum": []string{"retry", "ask", "skip", "fail"}}}
 		then := object{"properties": properties, "propertyNames": object{"enum": tool.Keys()[t]}}
 		if t == tool.TypeMCP {

@@ -215,7 +215,7 @@ func TestKeeperBounds(t *testing.T) {
 	if err.Error() != "sent [secret A]: no" || !errors.Is(err, base) {
 		t.Errorf("error %v", err)
 	}
-	if k.Error(base) != base || k.Error(nil) != nil {
+	if got := k.Error(base); got.Error() != base.Error() || !errors.Is(got, base) || k.Error(nil) != nil {
 		t.Error("an error without a secret was changed")
 	}
 }
@@ -226,14 +226,14 @@ type printed struct{ Inner string }
 func TestHandler(t *testing.T) {
 	t.Parallel()
 	k := keeper(t, map[string]string{"K": canary})
-	for name, make := range map[string]func(*bytes.Buffer) slog.Handler{
+	for name, open := range map[string]func(*bytes.Buffer) slog.Handler{
 		"text": func(b *bytes.Buffer) slog.Handler { return slog.NewTextHandler(b, nil) },
 		"json": func(b *bytes.Buffer) slog.Handler { return slog.NewJSONHandler(b, nil) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			var b bytes.Buffer
-			log := slog.New(k.Handler(make(&b))).With("with", canary).WithGroup("g").With("again", canary)
+			log := slog.New(k.Handler(open(&b))).With("with", canary).WithGroup("g").With("again", canary)
 			log.Warn("told "+canary, "s", canary, "e", errors.New(canary), "v", printed{canary}, "b", []byte(canary), "j", json.RawMessage(`"x"`),
 				slog.Group("in", "deep", canary), "n", 7, "p", &printed{canary})
 			if n := strings.Count(b.String(), "[secret K]"); n != 9 {

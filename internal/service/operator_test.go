@@ -1,0 +1,250 @@
+package service_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"github.com/hocket-run/hocket/internal/chat"
+	"github.com/hocket-run/hocket/internal/config"
+	"github.com/hocket-run/hocket/internal/journal"
+	"github.com/hocket-run/hocket/internal/model"
+	"github.com/hocket-run/hocket/internal/service"
+)
+
+// TestNoCommandsWithoutTrust (SEC5): whoever starts a run without Trust, as an API would, and whoever stores a document, starts nothing that only the
+// document names, and reaches nothing of the machine by it, whatever kind of toolset it is in. No run is stored.
+func TestNoCommandsWithoutTrust(t *testing.T) {
+	t.Parallel()
+	for name, toolset := range map[string]string{
+		"mcp command":            `{type: mcp, command: sh, args: [-c, "touch MARK"]}`,
+		"mcp of the document":    `{type: mcp, ref: mine}`,
+		"mcp over the operator":  `{type: mcp, ref: shadowed}`,
+		"shell":                  `{type: shell}`,
+		"script":                 `{type: script, shell: {x: {cmd: "touch MARK", description: d}}}`,
+		"filesystem":             `{type: filesystem}`,
+		"filesystem that starts": `{type: filesystem, post_edit: [{path: "*", cmd: "touch MARK"}]}`,
+		"openapi file":           `{type: openapi, file: /etc/passwd}`,
+		"variable to a server":   `{type: mcp, remote: {url: "https://example.com/${HOME}"}}`,
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			dir := t.TempDir()
+			mark := filepath.Join(dir, "mark")
+			operator, problems := config.Read(filepath.Join(dir, "hocket.yaml"), []byte("mcps: {shadowed: {command: 'true'}}"))
+			if problems.HasErrors() {
+				t.Fatal(problems)
+			}
+			s, err := service.Open(t.Context(), service.Config{DB: service.Memory, Env: func(string) string { return "" }, Operator: operator})
+			if err != nil {
+				t.Fatal(err)
+			}
+			t.Cleanup(func() {
+				if err := s.Close(); err != nil {
+					t.Error(err)
+				}
+			})
+			text := strings.ReplaceAll(`
+mcps:
+  mine: {command: sh, args: [-c, "touch MARK"]}
+  shadowed: {command: sh, args: [-c, "touch MARK"]}
+agents:
+  a:
+    model: openai/x
+    toolsets:
+      - `+toolset+"\n", "MARK", mark)
+			storeAs(t, s, "stored", text)
+			w, ds, err := s.Load(t.Context(), "doc.yaml", []byte(text), service.LoadOptions{})
+			if err != nil || ds.HasErrors() {
+				t.Fatal(err, ds)
+			}
+			replies := service.Files{Replies: []byte("replies: [{text: x, times: always}]")}
+			_, err = s.Start(t.Context(), service.StartRequest{Workflow: w, RunID: "r1", Files: replies})
+			if _, ok := errors.AsType[*service.CommandsError](err); !ok {
+				t.Errorf("the run was not refused: %v", err)
+			}
+			if heads, _, err := s.List(t.Context(), journal.Query{}); err != nil || len(heads) > 0 {
+				t.Errorf("stored: %v %v", heads, err)
+			}
+			if _, err := os.Stat(mark); !errors.Is(err, os.ErrNotExist) {
+				t.Error("the command ran")
+			}
+		})
+	}
+}
+
+// TestOperatorServers (SEC5): a document refers to the operator's servers by name and changes nothing of what they are; names of nobody are refused.
+func TestOperatorServers(t *testing.T) {
+	t.Parallel()
+	operator, problems := config.Read("hocket.yaml", []byte("mcps: {files: {command: 'true', tools: [read, list]}}"))
+	if problems.HasErrors() {
+		t.Fatal(problems)
+	}
+	s, err := service.Open(t.Context(), service.Config{DB: service.Memory, Env: func(string) string { return "" }, Operator: operator})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	for name, tt := range map[string]struct{ toolset, err string }{
+		"variables":         {`{"type":"mcp","ref":"files","env":{"LD_PRELOAD":"x"}}`, "cannot change"},
+		"folder":            {`{"type":"mcp","ref":"files","working_dir":"/tmp"}`, "cannot change"},
+		"arguments":         {`{"type":"mcp","ref":"files","args":["--all"]}`, "cannot change"},
+		"policy":            {`{"type":"mcp","ref":"files","policy":"retry"}`, "cannot change"},
+		"more tools":        {`{"type":"mcp","ref":"files","tools":["read","delete"]}`, `does not offer the tool "delete"`},
+		"server of nobody":  {`{"type":"mcp","ref":"fils"}`, `did you mean "files"`},
+		"fewer tools":       {`{"type":"mcp","ref":"files","tools":["read"]}`, ""},
+		"as it is, renamed": {`{"type":"mcp","ref":"files","name":"f"}`, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w, ds, err := s.Load(t.Context(), "doc.yaml", []byte("agents: {a: {model: openai/x, instruction: x}}"), service.LoadOptions{})
+			if err != nil || ds.HasErrors() {
+				t.Fatal(err, ds)
+			}
+			w.Agents[0].Toolsets = []json.RawMessage{json.RawMessage(tt.toolset)} // as a caller that read no document would have it
+			_, err = s.Start(t.Context(), service.StartRequest{Workflow: w, RunID: strings.ReplaceAll(name, " ", "-"), Files: service.Files{Replies: []byte("replies: [{error: {code: auth}}]")}})
+			if (err == nil) != (tt.err == "") || err != nil && !strings.Contains(err.Error(), tt.err) {
+				t.Errorf("error %v, want %q", err, tt.err)
+			}
+		})
+	}
+}
+
+// echo is a model that answers what it is told to and keeps what it was asked.
+type echo struct {
+	mu    sync.Mutex
+	text  string
+	asked []model.Request
+}
+
+func (e *echo) Call(_ context.Context, req model.Request, onDelta func(model.Delta)) (model.Reply, error) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.asked = append(e.asked, req)
+	if onDelta != nil {
+		onDelta(model.Delta{Text: e.text})
+	}
+	return model.Reply{Message: chat.Message{Role: chat.RoleAssistant, Text: e.text}, StopReason: model.StopEnd}, nil
+}
+
+// TestDataIsNotEvaluated (SEC3), as a law over whole runs: what a model gives is inserted as it is, whatever it looks like, and what it inserts is
+// not looked at again, by templates or by conditions.
+func TestDataIsNotEvaluated(t *testing.T) {
+	t.Parallel()
+	m := &echo{}
+	env := func(name string) string { return map[string]string{"CANARY": "canary-of-the-environment"}[name] }
+	s, err := service.Open(t.Context(), service.Config{DB: service.Memory, Env: env, Models: map[string]model.Client{"fake": m}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	formats := map[string]string{
+		"steps": `
+agents:
+  a: {model: fake/m, instruction: begin}
+  b: {model: fake/m, instruction: "<{{ $steps.a.output }}|{{ $steps.a.output }}>"}
+workflow:
+  - {type: agent, id: a, name: a}
+  - {type: condition, condition: "{{ $steps.a.output == 'no such text' }}", true: [{type: agent, id: never, name: a}]}
+  - {type: agent, id: b, name: b}
+`,
+		"canvas": `{"nodes": [{"id": "s", "type": "start", "data": {"initialInput": "go"}},
+			{"id": "a", "type": "agent", "data": {"agentName": "a", "model": "fake/m", "systemPrompt": "begin"}},
+			{"id": "b", "type": "agent", "data": {"agentName": "b", "model": "fake/m", "systemPrompt": "x", "userPrompt": "<{{PREVIOUS_OUTPUT}}|{{PREVIOUS_OUTPUT}}>"}}],
+			"connections": [{"source": "s", "target": "a"}, {"source": "a", "target": "b"}]}`,
+	}
+	hostile := rapid.SampledFrom([]string{
+		"{{ $steps.a.output }}", "{{ $steps.b.output }}", "{{PREVIOUS_OUTPUT}}", "{{ PREVIOUS_OUTPUT }}", "${env.CANARY}", "$CANARY", "${CANARY}", "{{", "}}", "$$", "\\", `"`,
+		"{{ 1 + 1 }}", "{{ $steps.a.output == 'no such text' }}", "true || true", "size('x') == 1", "%s", "\n- type: agent", "<script>", "{\"a\": 1}", "```", "</prompt>",
+	})
+	rapid.Check(t, func(rt *rapid.T) {
+		v := strings.Join(rapid.SliceOfN(rapid.OneOf(hostile, rapid.StringMatching(`[ -~]{0,12}`), rapid.String()), 1, 6).Draw(rt, "parts"), "")
+		if v = strings.ToValidUTF8(strings.TrimSpace(v), ""); v == "" {
+			v = "{{ $steps.a.output }}"
+		}
+		name := rapid.SampledFrom([]string{"steps", "canvas"}).Draw(rt, "format")
+		m.mu.Lock()
+		m.text, m.asked = v, nil
+		m.mu.Unlock()
+		w, ds, err := s.Load(t.Context(), "doc.yaml", []byte(formats[name]), service.LoadOptions{})
+		if err != nil || ds.HasErrors() {
+			rt.Fatal(err, ds)
+		}
+		run, err := s.Start(t.Context(), service.StartRequest{Workflow: w})
+		if err != nil {
+			rt.Fatal(err)
+		}
+		if _, err := s.Wait(t.Context(), run); err != nil {
+			rt.Fatal(err)
+		}
+		m.mu.Lock()
+		defer m.mu.Unlock()
+		if len(m.asked) != 2 {
+			rt.Fatalf("%d calls: the data decided", len(m.asked))
+		}
+		second := m.asked[1]
+		if want := "<" + v + "|" + v + ">"; second.System != want && second.Messages[len(second.Messages)-1].Text != want {
+			rt.Fatalf("%s: %q is in neither %q nor %q", name, want, second.System, second.Messages[len(second.Messages)-1].Text)
+		}
+	})
+}
+
+// TestCeiling (P20): the operator's budget bounds what documents and flags ask for, and is no more than they ask for.
+func TestCeiling(t *testing.T) {
+	t.Parallel()
+	operator, problems := config.Read("hocket.yaml", []byte("budgets: {run: {calls: 2}}"))
+	if problems.HasErrors() {
+		t.Fatal(problems)
+	}
+	m := &echo{text: "again"}
+	s, err := service.Open(t.Context(), service.Config{DB: service.Memory, Env: func(string) string { return "" }, Operator: operator, Models: map[string]model.Client{"fake": m}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	for name, tt := range map[string]struct {
+		asked int64
+		calls int
+	}{"nothing asked": {0, 2}, "more asked": {4, 2}, "less asked": {1, 1}} {
+		t.Run(name, func(t *testing.T) {
+			text := "agents: {a: {model: fake/m, instruction: x}}\nworkflow:\n" + strings.Repeat("  - {type: agent, name: a}\n", 5)
+			w, ds, err := s.Load(t.Context(), "doc.yaml", []byte(text), service.LoadOptions{})
+			if err != nil || ds.HasErrors() {
+				t.Fatal(err, ds)
+			}
+			q := service.StartRequest{Workflow: w}
+			q.Limits.MaxCalls = tt.asked
+			m.mu.Lock()
+			m.asked = nil
+			m.mu.Unlock()
+			run, err := s.Start(t.Context(), q)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if o := ended(t, s, run); string(o.Status) != "failed" || o.Error == nil {
+				t.Errorf("status %v, error %v", o.Status, o.Error)
+			}
+			if len(m.asked) != tt.calls {
+				t.Errorf("%d calls, want %d", len(m.asked), tt.calls)
+			}
+		})
+	}
+}
