@@ -86,6 +86,7 @@ var layers = []layer{
 	{"internal/tool/fetch/page", nil, "pages are turned into text, wherever they come from"},
 	{"internal/tool/think", []string{"internal/tool", "internal/chat"}, "a toolset knows its port, not its siblings"},
 	{"internal/tool/todo", []string{"internal/tool", "internal/chat"}, "a toolset knows its port, not its siblings"},
+	{"internal/tool/userprompt", []string{"internal/tool", "internal/chat", "internal/schema"}, "a toolset knows its port, not its siblings"},
 	{"internal/tool/tooltest", []string{"internal/tool", "internal/chat"}, "test support stands on the port alone"},
 	{"internal/telemetry", []string{"internal/engine", "internal/chat", "workflow"}, "spans are functions of events; who sends them is behind a port"},
 	{"internal/telemetry/otlp", []string{"internal/telemetry", "internal/outbound"}, "an exporter knows its port and the one HTTP client"},

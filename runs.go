@@ -97,7 +97,8 @@ func runInfo(o project.Run) *RunInfo {
 		r.Workflow = value(o.Workflow.ID)
 	}
 	for _, w := range o.Waiting {
-		r.Waiting = append(r.Waiting, Wait{ID: w.ID, Node: w.Node, Kind: w.Kind, Prompt: w.Prompt, Options: w.Options, Since: w.Since})
+		r.Waiting = append(r.Waiting, Wait{ID: w.ID, Node: w.Node, Kind: w.Kind, Prompt: w.Prompt, Options: w.Options, Since: w.Since,
+			Tool: w.Tool, Arguments: w.Arguments, Changed: w.Changed, Schema: w.Schema})
 	}
 	for _, s := range o.Steps {
 		step := RunStep{

@@ -116,4 +116,11 @@ type Wait struct {
 	Prompt  string    `json:"prompt"`
 	Options []string  `json:"options,omitempty"`
 	Since   time.Time `json:"since"`
+	// Tool and Arguments are those of a tool call that waits for a person, as it would be made (SEC12); empty for nodes that wait and for calls whose outcome
+	// is unknown. Changed: the tool's definition is not the one that the run began with, and approving accepts the new one. Schema is what the
+	// answer to a tool's question must fit.
+	Tool      string          `json:"tool,omitempty"`
+	Arguments json.RawMessage `json:"arguments,omitempty"`
+	Changed   bool            `json:"changed,omitempty"`
+	Schema    json.RawMessage `json:"schema,omitempty"`
 }

@@ -19,9 +19,9 @@ type Agent struct {
 	Tools []string `json:"tools,omitempty"`
 	// Toolsets are specifications in the form of steps documents; the tool registry reads them, the engine does not.
 	Toolsets []json.RawMessage `json:"toolsets,omitempty"`
-	// Permissions say which calls of granted tools are made at once, which a person is asked about, and which are never made; nil: all are made. What the
-	// operator says holds besides.
-	Permissions *Permissions `json:"permissions,omitempty"`
+	// Permissions say which calls of granted tools are made at once, which a person is asked about, and which are never made; none: all are made. They hold
+	// all together, and what the operator says besides: the strictest wins.
+	Permissions []Permissions `json:"permissions,omitempty"`
 	// Subagents are agents offered as tools.
 	Subagents []Subagent `json:"subagents,omitempty"`
 	// SubagentFailure says what a failed sub-agent does: SubagentFails (default) fails this agent (S0-56), SubagentReports gives the error to

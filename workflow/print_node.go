@@ -24,7 +24,7 @@ func (p *printer) agent(a *Agent) {
 		for _, t := range a.Toolsets {
 			p.line("toolset", raw("spec", t))
 		}
-		if m := a.Permissions; m != nil {
+		for _, m := range a.Permissions {
 			p.line("permissions", list("allow", m.Allow), list("ask", m.Ask), list("deny", m.Deny), word("default", m.Default))
 		}
 		for _, s := range a.Subagents {

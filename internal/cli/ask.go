@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -8,6 +9,8 @@ import (
 	"io"
 	"slices"
 	"strings"
+	"unicode"
+	"unicode/utf16"
 
 	"github.com/hocket-run/hocket/internal/engine"
 	"github.com/hocket-run/hocket/internal/expr"
@@ -89,11 +92,13 @@ func (f *follower) pose(o project.Run, w project.Waiting) {
 		fmt.Fprintln(f.Err, printable(w.Prompt))
 	}
 	if text := toApprove(o, w); text != "" {
-		fmt.Fprintf(f.Err, "%s\n%s\n", f.color.dim("to approve:"), printable(text))
+		fmt.Fprintf(f.Err, "%s\n%s\n", f.color.dim("to approve:"), text)
 	}
 	switch {
 	case w.Kind == workflow.WaitApproval:
 		fmt.Fprintln(f.Err, f.color.dim("approve or reject? a note may follow a colon; an empty line leaves it for later"))
+	case len(w.Schema) > 0 && len(w.Options) == 0:
+		fmt.Fprintln(f.Err, f.color.dim("an answer that fits "+printable(string(w.Schema))+"; an empty line leaves it for later"))
 	case len(w.Options) > 0:
 		fmt.Fprintln(f.Err, f.color.dim("one of "+clean(strings.Join(w.Options, ", "))+"; an empty line leaves it for later"))
 	default:
@@ -101,17 +106,44 @@ func (f *follower) pose(o project.Run, w project.Waiting) {
 	}
 }
 
-// toApprove is what an approval is about: the input of the step that waits.
+// toApprove is what an approval is about: the call that would be made, with the very arguments, or the input of the step that waits.
 func toApprove(o project.Run, w project.Waiting) string {
 	if w.Kind != workflow.WaitApproval {
 		return ""
 	}
+	if w.Tool != "" {
+		return clean(w.Tool) + " " + escaped(indented(w.Arguments))
+	}
 	for _, st := range slices.Backward(o.Steps) {
 		if st.Node == w.Node && st.Status == project.StepWaiting {
-			return outputText(st.Input)
+			return printable(outputText(st.Input))
 		}
 	}
 	return ""
+}
+
+// indented writes JSON over several lines.
+func indented(v engine.Value) string {
+	var b bytes.Buffer
+	if json.Indent(&b, v, "", "  ") != nil {
+		return string(v)
+	}
+	return b.String()
+}
+
+// escaped writes what a terminal must not get, or would not show, as JSON escapes: who approves sees all that is there (SEC12).
+func escaped(text string) string {
+	var b strings.Builder
+	for _, r := range text {
+		if r != '\n' && r != '\t' && (isUnsafe(r) || unicode.Is(unicode.Zl, r) || unicode.Is(unicode.Zp, r)) {
+			for _, unit := range utf16.AppendRune(nil, r) {
+				fmt.Fprintf(&b, `\u%04x`, unit)
+			}
+			continue
+		}
+		b.WriteRune(r)
+	}
+	return b.String()
 }
 
 // textOrJSON reads an answer from a flag: JSON where it begins like an object, a list or a JSON string and is valid, else text.

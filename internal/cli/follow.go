@@ -317,6 +317,9 @@ func (f *follower) waits(o project.Run) string {
 		if w.Prompt != "" {
 			b.WriteString(": " + short(clean(w.Prompt), maxPrompt))
 		}
+		if w.Tool != "" && w.Kind == workflow.WaitApproval {
+			b.WriteString("\n    to approve: " + clean(w.Tool) + " " + escaped(string(w.Arguments)))
+		}
 		pick := ""
 		if len(o.Waiting) > 1 {
 			pick = " --wait " + quote(w.ID)

@@ -42,6 +42,8 @@ func parse(text string) (pattern, error) {
 		return pattern{}, errors.New("an empty pattern names no tool")
 	case len(parts) == 3 && parts[0] == "mcp" && parts[1] != "":
 		p.toolset, p.tool = parts[1], parts[2]
+	case len(parts) == 2 && parts[0] != "" && parts[1] == "*":
+		p.toolset, p.tool = parts[0], "*"
 	case len(parts) > 1:
 		return pattern{}, fmt.Errorf("%q: after a colon comes an argument as in tool:arg=glob", text)
 	default:
@@ -73,8 +75,10 @@ func (p *pattern) catches(c Call, args map[string]json.RawMessage) bool {
 		return false
 	}
 	for _, a := range p.args {
-		raw, ok := args[a.name]
-		if !ok || !slices.ContainsFunc(readings(a.name, raw), func(v string) bool { return glob(fold(a.glob), fold(v)) }) {
+		if !slices.ContainsFunc(meant(a.name), func(name string) bool {
+			raw, ok := args[name]
+			return ok && slices.ContainsFunc(readings(name, raw), func(v string) bool { return glob(fold(a.glob), fold(v)) })
+		}) {
 			return false
 		}
 	}
@@ -105,7 +109,7 @@ func (p *pattern) names(c Call, broad bool) bool {
 	switch {
 	case p.toolset != "":
 		return fits(p.toolset, c.Toolset) && (fits(p.tool, c.Own) || broad && fits(p.tool, c.Offered))
-	case broad && fits(p.tool, c.Own):
+	case broad && (fits(p.tool, c.Own) || fits(p.tool, c.Toolset)):
 		return true
 	}
 	return fits(p.tool, c.Offered)
@@ -113,9 +117,17 @@ func (p *pattern) names(c Call, broad bool) bool {
 
 func fold(s string) string { return strings.ToLower(s) }
 
-// isCommand tells whether an argument holds what a shell reads.
-func isCommand(argument string) bool {
-	return slices.Contains([]string{"cmd", "command", "script"}, strings.ToLower(argument))
+// commands are the arguments that hold what a shell reads.
+var commands = []string{"cmd", "command", "script"}
+
+func isCommand(argument string) bool { return slices.Contains(commands, strings.ToLower(argument)) }
+
+// meant gives the arguments that a rule which forbids means by a name: a command is one however it is handed over.
+func meant(argument string) []string {
+	if isCommand(argument) {
+		return append(slices.Clone(commands), "argv", argument)
+	}
+	return []string{argument}
 }
 
 // meta are the characters with which one command of a shell becomes several.

@@ -30,14 +30,14 @@ func (d Decision) String() string {
 //
 //	shell                 the tool of that name
 //	read_*                every tool whose name fits the glob
-//	github/*              every tool of the toolset github; `mcp:github:*` says the same
+//	github/*              every tool of the toolset github; `github:*` and `mcp:github:*` say the same
 //	shell:cmd=git log*    the tool, where the argument cmd fits the glob
 //	shell:cmd=ls*:cwd=.   where every argument named fits
 //
 // In globs `*` is any text, `?` any character, `[a-z]` one of a class, and `\` takes the next character as it is; a glob stands for the whole value.
 // An argument that is no text is compared as its canonical JSON.
 //
-// Deny and Ask are read broadly. Upper and lower case are the same; a list is compared as a whole, item by item and joined by blanks; a path is compared
+// Deny and Ask are read broadly. Upper and lower case are the same; the name of a toolset means all its tools too; cmd means argv as well; a list is compared as a whole, item by item and joined by blanks; a path is compared
 // also without its `..`; a shell command is compared also piece by piece, as `;`, `|`, `&`, parentheses and their like part it.
 //
 // Allow is read narrowly. Case counts; a name without toolset means the tool as the agent's model knows it; a value in which `..` is an element of a

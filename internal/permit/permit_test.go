@@ -87,6 +87,10 @@ func TestShell(t *testing.T) {
 			t.Errorf("%q: %s, want %s", cmd, got, want)
 		}
 	}
+	exec := permit.Call{Own: "exec", Offered: "exec", Toolset: "shell", Arguments: json.RawMessage(`{"argv":["rm","-rf","/"]}`)}
+	if got := decide(t, exec, rules); got != permit.Deny {
+		t.Errorf("exec of the toolset shell: %s, want deny", got)
+	}
 	if got := decide(t, shell("ls; make"), permit.Rules{Default: "ask", Allow: []string{"shell:cmd=*"}}); got != permit.Allow {
 		t.Errorf("exactly `*` allows everything, got %s", got)
 	}

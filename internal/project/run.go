@@ -85,6 +85,14 @@ type Waiting struct {
 	Prompt  string    `json:"prompt"`
 	Options []string  `json:"options"`
 	Since   time.Time `json:"since"`
+	// Tool and Arguments are those of a tool call that waits for a person, as it would be made (SEC12); absent for wait nodes and for calls whose outcome
+	// is unknown.
+	Tool      string       `json:"tool,omitempty"`
+	Arguments engine.Value `json:"arguments,omitempty"`
+	// Changed: the tool's definition is not the one that the run began with; approving accepts the new one (SEC14).
+	Changed bool `json:"changed,omitempty"`
+	// Schema is what the answer to a tool's question must fit.
+	Schema engine.Value `json:"schema,omitempty"`
 }
 
 // StepStatus is the state of a step as everybody sees it.
@@ -248,7 +256,8 @@ func (f *Folder) openWaits() []Waiting {
 		if w.Kind == workflow.WaitApproval && len(options) == 0 {
 			options = []string{workflow.PortApprove, workflow.PortReject}
 		}
-		out = append(out, Waiting{ID: w.Wait, Node: w.node, Kind: w.Kind, Prompt: w.Prompt, Options: append([]string{}, options...), Since: w.since})
+		out = append(out, Waiting{ID: w.Wait, Node: w.node, Kind: w.Kind, Prompt: w.Prompt, Options: append([]string{}, options...), Since: w.since,
+			Tool: w.Tool, Arguments: w.Arguments, Changed: w.Changed, Schema: w.Schema})
 	}
 	return out
 }

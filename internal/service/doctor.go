@@ -102,6 +102,7 @@ func Diagnose(ctx context.Context, cfg Config) Report {
 		{"memory", "toolset in a document or in --tools; kept in the store, over runs"},
 		{"think", "toolset in a document or in --tools"},
 		{"todo", "toolset in a document or in --tools"},
+		{"user_prompt", "toolset in a document or in --tools; the run waits for the answer"},
 		{"workflow", "toolset in a document or in --tools that names a stored workflow"},
 		{"fetch", "toolset in a document or in --tools; private addresses need an allowed_domains of the operator"},
 		{"api", "toolset in a document or in --tools; private addresses and variables need --trust, or --tools that names them"},

@@ -27,7 +27,7 @@ const MaxDocumentBytes = 8 << 20
 // toolTypes are the toolsets that kits can open.
 var toolTypes = []string{
 	tool.TypeFilesystem, tool.TypeMCP, tool.TypeMemory, tool.TypeScript, tool.TypeShell, tool.TypeThink, tool.TypeTodo, tool.TypeWorkflow,
-	tool.TypeFetch, tool.TypeAPI, tool.TypeOpenAPI, tool.TypeWebSearch,
+	tool.TypeFetch, tool.TypeAPI, tool.TypeOpenAPI, tool.TypeWebSearch, tool.TypeUserPrompt,
 }
 
 // missingTools are tools that documents may name and nothing offers yet (S0-55).

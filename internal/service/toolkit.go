@@ -28,6 +28,7 @@ import (
 	"github.com/hocket-run/hocket/internal/tool/shell"
 	"github.com/hocket-run/hocket/internal/tool/think"
 	"github.com/hocket-run/hocket/internal/tool/todo"
+	"github.com/hocket-run/hocket/internal/tool/userprompt"
 	"github.com/hocket-run/hocket/workflow"
 )
 
@@ -84,8 +85,8 @@ func grantAll(w *workflow.Workflow, allowed bool, into map[string]tool.Grant) er
 	for i := range w.Agents {
 		a := &w.Agents[i]
 		g := tool.Grant{Names: a.Tools}
-		if a.Permissions != nil {
-			g.Permissions = tool.Permissions(*a.Permissions)
+		for _, p := range a.Permissions {
+			g.Permissions = append(g.Permissions, tool.Permissions(p))
 		}
 		for _, raw := range a.Toolsets {
 			var sp tool.Spec
@@ -159,6 +160,7 @@ func (k *kits) types(info driver.Info) map[string]tool.Type {
 		tool.TypeThink:      think.Type(),
 		tool.TypeTodo:       todo.Type(),
 		tool.TypeWorkflow:   k.workflowType(info),
+		tool.TypeUserPrompt: userprompt.Type(),
 		tool.TypeFetch:      fetch.Type(fetch.Config{HTTP: k.fetchClient, Pages: k.cfg.Pages}),
 		tool.TypeAPI:        api.Type(web),
 		tool.TypeOpenAPI:    api.OpenAPI(web),

@@ -18,8 +18,8 @@ type Grant struct {
 	// Names are whole names: of a built-in tool, of a tool of the extra toolsets (its own name, or `TOOLSET_TOOL`), of an extra toolset, which
 	// stands for all its tools, or of a fallback; in this order, the first that there is. All stands for every extra tool. Nothing is matched by a part of it.
 	Names []string
-	// Permissions are the document's for this agent. The operator's hold besides: the stricter wins.
-	Permissions Permissions
+	// Permissions are the document's for this agent. All of them hold, and the operator's besides: the strictest wins.
+	Permissions []Permissions
 }
 
 // binding is one tool that one agent may call.

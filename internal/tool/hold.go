@@ -119,7 +119,7 @@ func (s *Set) setRules(cfg Config) (err error) {
 		return err
 	}
 	for name, g := range cfg.Agents {
-		if s.rules[name], err = permit.Compile(cfg.Permissions, g.Permissions); err != nil {
+		if s.rules[name], err = permit.Compile(append([]Permissions{cfg.Permissions}, g.Permissions...)...); err != nil {
 			return fmt.Errorf("agent %q: %w", name, err)
 		}
 	}

@@ -115,12 +115,13 @@ var knownTypes = map[string]typeInfo{
 	TypeMemory:     {supported: true, options: []string{"path"}, check: (*parser).checkMemory},
 	TypeShell:      {supported: true, options: []string{"env", "working_dir", "commands"}, check: (*parser).checkShell},
 	TypeScript:     {supported: true, options: []string{"shell", "env", "working_dir"}, check: (*parser).checkScript},
+	TypeUserPrompt: {supported: true},
 	TypeFetch:      {supported: true, options: fetchKeys},
 	TypeWebSearch:  {supported: true, options: webSearchKeys},
 	TypeAPI:        {supported: true, options: apiKeys},
 	TypeOpenAPI:    {supported: true, options: openAPIKeys},
 	"a2a":          {}, "background_agents": {}, "handoff": {}, "http": {}, "lsp": {},
-	"model_picker": {}, "rag": {}, "search": {}, "tasks": {}, "user_prompt": {},
+	"model_picker": {}, "rag": {}, "search": {}, "tasks": {},
 }
 
 // commonKeys stand in toolsets of every type, mcpKeys in those of type mcp only.

@@ -37,6 +37,7 @@ func Common(f *source.Fields, diags *diag.List, a *workflow.Agent) {
 	a.Description = f.Str("description")
 	v.params(&a.Params)
 	a.Toolsets = v.toolsets()
+	a.Permissions = Permissions(f.Get("permissions"), diags)
 	a.Handoffs = v.ids(v.key("handoffs"))
 	a.Output = v.output()
 	if n, ok := v.count(v.key("maxIterations", "max_iterations")); ok && n > 0 {

@@ -19,6 +19,7 @@ type Rest struct {
 	AddDate        bool                        `json:"addDate,omitempty"`
 	AddEnvironment bool                        `json:"addEnvironmentInfo,omitempty"`
 	PromptFiles    []string                    `json:"addPromptFiles,omitempty"`
+	Permissions    []workflow.Permissions      `json:"permissions,omitempty"`
 	Commands       map[string]workflow.Command `json:"commands,omitempty"`
 	Welcome        string                      `json:"welcomeMessage,omitempty"`
 }
@@ -41,7 +42,7 @@ type Fallback struct {
 func RestOf(a *workflow.Agent, named bool, description func(id string) string) (r Rest, unsaid []string) {
 	r = Rest{
 		Toolsets: a.Toolsets, Handoffs: a.Handoffs, MaxIterations: a.MaxTurns, MaxSameCalls: a.NoProgress, AddDate: a.AddDate,
-		AddEnvironment: a.AddEnvironment, PromptFiles: a.PromptFiles, Commands: a.Commands, Welcome: a.Welcome,
+		AddEnvironment: a.AddEnvironment, PromptFiles: a.PromptFiles, Permissions: a.Permissions, Commands: a.Commands, Welcome: a.Welcome,
 	}
 	if p := a.Params; !p.IsZero() {
 		r.Params = &p

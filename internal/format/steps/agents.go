@@ -106,6 +106,8 @@ func (r *reader) agent(at field) {
 			a.Tools = r.texts(f)
 		case "toolsets":
 			a.Toolsets = r.toolsets(f)
+		case "permissions":
+			a.Permissions = r.permissions(f)
 		case "sub_agents":
 			subs = r.list(f)
 		case "handoffs":
@@ -242,6 +244,25 @@ func (r *reader) commands(f field) map[string]workflow.Command {
 		r.diags.Add(d)
 	}
 	return out
+}
+
+// permissions reads `permissions:` of an agent or of the document.
+func (r *reader) permissions(f field) []workflow.Permissions {
+	var diags diag.List
+	out := agents.Permissions(f.value, &diags)
+	for _, d := range diags {
+		r.diags.Add(d)
+	}
+	return out
+}
+
+// permitAll puts the document's permissions before those of each agent, also of those from beside it: all of them hold.
+func (r *reader) permitAll(f field) {
+	all := r.permissions(f)
+	for i := range r.w.Agents {
+		a := &r.w.Agents[i]
+		a.Permissions = slices.Concat(all, a.Permissions)
+	}
 }
 
 // promptFiles reads `add_prompt_files:`.

@@ -13,8 +13,8 @@ import (
 
 // What becomes of the top level's keys. Those that are idle are docker-agent's and have no effect yet.
 var (
-	topKeys      = []string{"version", "metadata", "providers", "models", "mcps", "agents", "workflow"}
-	idleTopKeys  = []string{"rag", "permissions", "env"}
+	topKeys      = []string{"version", "metadata", "providers", "models", "mcps", "permissions", "agents", "workflow"}
+	idleTopKeys  = []string{"rag", "env"}
 	metadataKeys = []string{"author", "license", "readme", "description", "version"}
 	versions     = []string{"", "0", "1", "2", "3", "4", "5", "6", "7"}
 )
@@ -83,6 +83,7 @@ func (r *reader) document(root *source.Node) {
 		r.noSteps(*f)
 	}
 	r.subAgents()
+	with("permissions", r.permitAll)
 	r.compile()
 }
 

@@ -86,6 +86,7 @@ func (o *writer) agent(a *workflow.Agent, ms *modelWriter) *yaml.Node {
 		}
 		put(m, "toolsets", seq)
 	}
+	permissions(a.Permissions, m)
 	o.subagents(a, at, m)
 	if len(a.Handoffs) > 0 {
 		put(m, "handoffs", texts(a.Handoffs))
@@ -115,6 +116,33 @@ func (o *writer) agent(a *workflow.Agent, ms *modelWriter) *yaml.Node {
 		m.Style = yaml.FlowStyle
 	}
 	return m
+}
+
+// permissions writes an agent's permissions: one map, or a list where several hold together.
+func permissions(all []workflow.Permissions, m *yaml.Node) {
+	var maps []*yaml.Node
+	for _, p := range all {
+		one := mapping()
+		for _, l := range []struct {
+			key      string
+			patterns []string
+		}{{"allow", p.Allow}, {"ask", p.Ask}, {"deny", p.Deny}} {
+			if len(l.patterns) > 0 {
+				put(one, l.key, texts(l.patterns))
+			}
+		}
+		if p.Default != "" {
+			put(one, "default", text(p.Default))
+		}
+		maps = append(maps, one)
+	}
+	switch len(maps) {
+	case 0:
+	case 1:
+		put(m, "permissions", maps[0])
+	default:
+		put(m, "permissions", &yaml.Node{Kind: yaml.SequenceNode, Tag: "!!seq", Content: maps})
+	}
 }
 
 // facts writes what is put behind the system prompt, and the commands.
