@@ -38,7 +38,12 @@ type World struct {
 type Tool struct {
 	Policy tool.Policy
 	Do     func(ctx context.Context, c tool.Call) (tool.Result, error)
+	// Asks: a person must approve of each call first, as permissions would have it (P8).
+	Asks bool
 }
+
+// binding names one call of a tool that asks.
+func binding(c tool.Call) string { return tool.Binding(c, "sim", "hash of "+c.Name) }
 
 // Call is one call that reached the world.
 type Call struct {
@@ -219,10 +224,16 @@ func (t *worldTools) Defs(context.Context, string) ([]chat.ToolDef, error) {
 func (t *worldTools) Instructions(context.Context, string) (string, error) { return "", nil }
 
 func (t *worldTools) Policy(_ context.Context, c tool.Call) (tool.Policy, error) {
+	if t.w.Tools[c.Name].Asks && c.Approved == "" {
+		return tool.PolicyRetry, nil // it was not carried out
+	}
 	return t.w.Tools[c.Name].Policy, nil
 }
 
 func (t *worldTools) Call(ctx context.Context, c tool.Call) (tool.Result, error) {
+	if t.w.Tools[c.Name].Asks && c.Approved != binding(c) {
+		return tool.Result{}, &tool.HoldError{Hold: tool.Hold{Kind: tool.HoldApproval, Prompt: "Allow it?", Arguments: tool.Canonical(c.Arguments), Binding: binding(c)}}
+	}
 	t.w.begin(c.Run, Call{Key: c.Key, Node: c.Node, Kind: "tool", Name: c.Name, Text: string(c.Arguments)})
 	do := t.w.Tools[c.Name].Do
 	if do == nil {

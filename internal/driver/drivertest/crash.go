@@ -53,7 +53,7 @@ func testInterrupt(t *testing.T, c Cluster) {
 	closeAll(t, q)
 }
 
-// everything is a workflow with a join, a loop, an approval, a tool and a retry (P4).
+// everything is a workflow with a join, a loop, an approval, a tool whose calls a person approves, and a retry (P4, P8).
 func everything() (*flow, *sim.World) {
 	f := chain(agent("a"), agent("head"))
 	f.add(workflow.Node{ID: "more", Kind: workflow.KindDecide, Decide: &workflow.Decide{
@@ -86,7 +86,7 @@ func everything() (*flow, *sim.World) {
 			}
 			return sim.Reply("%s-%s", q.LastText(), q.Node), nil
 		},
-		Tools: map[string]sim.Tool{"act": {Policy: tool.PolicyRetry}},
+		Tools: map[string]sim.Tool{"act": {Policy: tool.PolicyRetry, Asks: true}},
 	}
 	inner := w.Model
 	var mu sync.Mutex

@@ -84,6 +84,8 @@ func Run(t *testing.T, open func(t *testing.T) Cluster) {
 		{"kill at every write (P4, D8)", testKillEverywhere},
 		{"failing writes (D7)", testFailingWrites},
 		{"lost tool calls (P12)", testLostTools},
+		{"tool calls that a person decides about (P8, P24)", testHeldCalls},
+		{"approved calls that are lost (P12)", testHeldAfterApproval},
 		{"tools are restored after a restart", testRestore},
 		{"fenced owner (P18)", testFenced},
 		{"fenced owner does not refuse (P18)", testFencedRefusal},
