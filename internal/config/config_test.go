@@ -86,6 +86,9 @@ providers:
   lab:
     protocol: openai
     base_url: http://10.0.0.7:8000/v1
+    requests_per_minute: 600
+    tokens_per_minute: 200000
+    concurrency: 8
     key: ${env.LAB_KEY}
 models:
   fast:

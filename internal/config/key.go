@@ -98,6 +98,9 @@ func providerKeys() []key {
 		{name: "protocol", kind: word, values: []string{string(model.ProtocolOpenAI), string(model.ProtocolAnthropic), string(model.ProtocolGoogle)}, doc: "How the provider is spoken to. Without it, as the known provider of this name is, else openai."},
 		{name: "base_url", kind: address, doc: "Where the provider is; it may be a private address. Without it, where the known provider of this name is, else the protocol's own service."},
 		{name: "key", kind: secretID, doc: "A reference to the key: ${env.NAME}, or file:PATH for a file that only its owner can read. Without it, the known provider's usual variable."},
+		{name: "requests_per_minute", kind: count, min: 1, doc: "The most calls a minute, spaced evenly over all runs of a process. Without it, only the provider's own answers pace them."},
+		{name: "tokens_per_minute", kind: count, min: 1, doc: "The most tokens a minute, input and output together."},
+		{name: "concurrency", kind: count, min: 1, doc: "The most calls in flight at once."},
 	}
 }
 

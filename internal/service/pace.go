@@ -16,8 +16,17 @@ func (k *kits) admit(reg *model.Registry, defaultModel string) func(*driver.Info
 		if err != nil {
 			return nil // the call itself says what is wrong
 		}
-		return turn{k.limiters.Limiter(key, k.cfg.RateLimits[full.Provider]).Take()}
+		return turn{k.limiters.Limiter(key, k.ratesOf(full.Provider)).Take()}
 	}
+}
+
+// ratesOf gives what a provider takes: as the program says, else as the operator does.
+func (k *kits) ratesOf(provider string) ratelimit.Limits {
+	if l, ok := k.cfg.RateLimits[provider]; ok || k.cfg.Operator == nil {
+		return l
+	}
+	p := k.cfg.Operator.Providers[provider]
+	return ratelimit.Limits{RequestsPerMinute: p.RequestsPerMinute, TokensPerMinute: p.TokensPerMinute, Concurrency: p.Concurrency}
 }
 
 // turn is a ticket as drivers use it.

@@ -171,7 +171,7 @@ func (c *compiler) joinID(s *step) string {
 }
 
 func (c *compiler) node(s *step, k workflow.Kind) workflow.Node {
-	n := workflow.Node{ID: s.node, Kind: k, Retry: s.retry}
+	n := workflow.Node{ID: s.node, Kind: k, Retry: s.retry, Budget: s.budget}
 	if s.node != s.id {
 		n.Name = s.id
 	}

@@ -12,13 +12,13 @@ import (
 
 // keys of the parts of `workflow:`. A key that is not here is an error (S4-32).
 var (
-	workflowKeys = []string{"steps", "max_loop_iterations", "overrides"}
+	workflowKeys = []string{"steps", "max_loop_iterations", "overrides", "budget"}
 	stepKeys     = map[kind][]string{
-		agentStep:     {"type", "id", "name", "retry"},
+		agentStep:     {"type", "id", "name", "retry", "budget"},
 		conditionStep: {"type", "id", "name", "condition", "true", "false", "retry"},
 		parallelStep:  {"type", "id", "name", "steps", "retry"},
 	}
-	allStepKeys = []string{"type", "id", "name", "condition", "true", "false", "steps", "retry"}
+	allStepKeys = []string{"type", "id", "name", "condition", "true", "false", "steps", "retry", "budget"}
 	retryKeys   = []string{"max_attempts", "backoff", "on"}
 	backoffKeys = []string{"type", "initial_delay_seconds"}
 )
@@ -35,6 +35,9 @@ func (r *reader) workflowSection(f field) {
 				items = g
 			case "max_loop_iterations":
 				limit = r.whole(g)
+			case "budget":
+				b, on := r.budget(g, "workflow", true)
+				r.w.Limits.MaxTokens, r.w.Limits.MaxCostUSD, r.w.Limits.MaxCalls, r.w.Limits.OnBudget = b.MaxTokens, b.MaxCostUSD, b.MaxCalls, on
 			case "overrides":
 				for _, h := range r.fieldsOf(g) {
 					if h.key == "max_loop_iterations" {
@@ -226,6 +229,9 @@ func (r *reader) stepKey(s *step, f field, known bool, depth int) {
 		s.text, s.value = r.condition(f), f.value
 	case "retry":
 		s.retry = r.retry(s, f)
+	case "budget":
+		b, _ := r.budget(f, s.title(), false)
+		s.budget = &b
 	case "steps":
 		s.children = &list{kind: lanes, owner: s}
 		r.items(s.children, f, depth+1)

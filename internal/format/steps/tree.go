@@ -56,6 +56,7 @@ type step struct {
 	yes, no  *list
 	children *list
 	retry    *workflow.Retry
+	budget   *workflow.Budget
 	offered  []expr.Step // what a parallel block's output holds; made when it is first asked for
 
 	hoisted []*step // of a condition: the later siblings that run before it, in declared order (S4-7)

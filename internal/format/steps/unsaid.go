@@ -15,7 +15,7 @@ import (
 func (o *writer) limits() {
 	w, zero := o.w, workflow.Limits{}
 	l := w.Limits
-	l.MaxLoopIterations = 0
+	l.MaxLoopIterations, l.MaxTokens, l.MaxCostUSD, l.MaxCalls, l.OnBudget = 0, 0, 0, 0, ""
 	if l != zero {
 		b, _ := json.Marshal(l)
 		o.unsaid.Addf("workflow", "the limits %s", b)

@@ -43,9 +43,16 @@ func Write(w *workflow.Workflow) ([]byte, lost.List) {
 			out.unsaid.Nodef(n, "a decision both of whose answers go on in the same way")
 		}
 	}
-	if n := w.Limits.MaxLoopIterations; n != 0 {
+	l := w.Limits
+	bounds, onReached := workflow.Budget{MaxTokens: l.MaxTokens, MaxCostUSD: l.MaxCostUSD, MaxCalls: l.MaxCalls}, l.OnBudget
+	if bounded := bounds != (workflow.Budget{}) || onReached != ""; l.MaxLoopIterations != 0 || bounded {
 		m := mapping()
-		put(m, "max_loop_iterations", plain(strconv.Itoa(n)))
+		if l.MaxLoopIterations != 0 {
+			put(m, "max_loop_iterations", plain(strconv.Itoa(l.MaxLoopIterations)))
+		}
+		if bounded {
+			put(m, "budget", budget(bounds, onReached))
+		}
 		put(m, "steps", steps)
 		steps = m
 	}
@@ -107,6 +114,9 @@ func (o *writer) step(it *item) *yaml.Node {
 	if n.Retry != nil {
 		put(m, "retry", o.retry(n))
 	}
+	if n.Budget != nil && n.Agent != nil {
+		put(m, "budget", budget(*n.Budget, ""))
+	}
 	switch {
 	case n.Fork != nil:
 		put(m, "steps", o.steps(it.children))
@@ -165,6 +175,23 @@ func (o *writer) share() {
 		}
 		o.known = append(o.known, expr.Step{ID: id})
 	}
+}
+
+func budget(b workflow.Budget, onReached string) *yaml.Node {
+	m := mapping()
+	if b.MaxTokens > 0 {
+		put(m, "tokens", plain(strconv.FormatInt(b.MaxTokens, 10)))
+	}
+	if b.MaxCostUSD > 0 {
+		put(m, "cost_usd", number(b.MaxCostUSD))
+	}
+	if b.MaxCalls > 0 {
+		put(m, "calls", plain(strconv.FormatInt(b.MaxCalls, 10)))
+	}
+	if onReached != "" {
+		put(m, "on_reached", plain(onReached))
+	}
+	return m
 }
 
 func (o *writer) retry(n *workflow.Node) *yaml.Node {
