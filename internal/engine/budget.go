@@ -3,6 +3,7 @@ package engine
 import (
 	"fmt"
 	"math"
+	"strconv"
 	"strings"
 
 	"github.com/hocket-run/hocket/internal/chat"
@@ -267,7 +268,7 @@ func sentence(s string) string { return strings.ToUpper(s[:1]) + s[1:] }
 func example(d *LimitReached) string {
 	switch d.Detail {
 	case detailTokens:
-		return fmt.Sprint(addUp(d.Max, d.Max))
+		return strconv.FormatInt(addUp(d.Max, d.Max), 10)
 	case detailCalls:
 		return fmt.Sprintf("%dcalls", addUp(d.Max, d.Max))
 	}
