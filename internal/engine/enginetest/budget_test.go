@@ -14,7 +14,7 @@ import (
 func TestBudget(t *testing.T) {
 	t.Parallel()
 	used := func(r *engine.ModelResult) *engine.ModelResult {
-		r.Usage = &chat.Usage{InputTokens: 60, OutputTokens: 40}
+		r.Usage = &chat.Usage{InputTokens: 120, OutputTokens: 80}
 		return r
 	}
 	tool := enginetest.Call("1", "search", `{}`)
@@ -38,7 +38,7 @@ func TestBudget(t *testing.T) {
 			t.Parallel()
 			tc.agent.ID, tc.agent.Subagents = "a", []workflow.Subagent{{Agent: "k", Tool: "subagent_k"}}
 			g := enginetest.Graph(nodes("a", "z"), "a -> z", tc.agent, workflow.Agent{ID: "k"})
-			g.Limits.MaxTokens = 100
+			g.Limits.MaxTokens = 200
 			w := enginetest.New(t, g, nil)
 			w.Start("go")
 			for _, in := range tc.before {
