@@ -89,7 +89,7 @@ func (f *follower) pose(o project.Run, w project.Waiting) {
 		fmt.Fprintln(f.Err, f.color.dim(fmt.Sprintf("the oldest of %d", len(o.Waiting))))
 	}
 	if w.Prompt != "" {
-		fmt.Fprintln(f.Err, printable(w.Prompt))
+		fmt.Fprintln(f.Err, escaped(w.Prompt))
 	}
 	if text := toApprove(o, w); text != "" {
 		fmt.Fprintf(f.Err, "%s\n%s\n", f.color.dim("to approve:"), text)
@@ -98,9 +98,9 @@ func (f *follower) pose(o project.Run, w project.Waiting) {
 	case w.Kind == workflow.WaitApproval:
 		fmt.Fprintln(f.Err, f.color.dim("approve or reject? a note may follow a colon; an empty line leaves it for later"))
 	case len(w.Schema) > 0 && len(w.Options) == 0:
-		fmt.Fprintln(f.Err, f.color.dim("an answer that fits "+printable(string(w.Schema))+"; an empty line leaves it for later"))
+		fmt.Fprintln(f.Err, f.color.dim("an answer that fits "+escaped(string(w.Schema))+"; an empty line leaves it for later"))
 	case len(w.Options) > 0:
-		fmt.Fprintln(f.Err, f.color.dim("one of "+clean(strings.Join(w.Options, ", "))+"; an empty line leaves it for later"))
+		fmt.Fprintln(f.Err, f.color.dim("one of "+clean(escaped(strings.Join(w.Options, ", ")))+"; an empty line leaves it for later"))
 	default:
 		fmt.Fprintln(f.Err, f.color.dim("an empty line leaves it for later"))
 	}
@@ -112,7 +112,7 @@ func toApprove(o project.Run, w project.Waiting) string {
 		return ""
 	}
 	if w.Tool != "" {
-		return clean(w.Tool) + " " + escaped(indented(w.Arguments))
+		return clean(escaped(w.Tool)) + " " + escaped(indented(w.Arguments))
 	}
 	for _, st := range slices.Backward(o.Steps) {
 		if st.Node == w.Node && st.Status == project.StepWaiting {
@@ -131,11 +131,11 @@ func indented(v engine.Value) string {
 	return b.String()
 }
 
-// escaped writes what a terminal must not get, or would not show, as JSON escapes: who approves sees all that is there (SEC12).
+// escaped writes what a terminal must not get, or would not show, as JSON escapes: who approves sees all that is there (SEC12). Lines and tabs stay.
 func escaped(text string) string {
 	var b strings.Builder
-	for _, r := range text {
-		if r != '\n' && r != '\t' && (isUnsafe(r) || unicode.Is(unicode.Zl, r) || unicode.Is(unicode.Zp, r)) {
+	for _, r := range strings.ReplaceAll(text, "\r\n", "\n") {
+		if r != '\n' && r != '\t' && (isUnsafe(r) || unicode.In(r, unicode.Cf, unicode.Zl, unicode.Zp)) {
 			for _, unit := range utf16.AppendRune(nil, r) {
 				fmt.Fprintf(&b, `\u%04x`, unit)
 			}

@@ -315,10 +315,10 @@ func (f *follower) waits(o project.Run) string {
 	for _, w := range o.Waiting {
 		fmt.Fprintf(&b, "\n  %s at %s (%s)", w.ID, clean(w.Node), w.Kind)
 		if w.Prompt != "" {
-			b.WriteString(": " + short(clean(w.Prompt), maxPrompt))
+			b.WriteString(": " + short(clean(escaped(w.Prompt)), maxPrompt))
 		}
 		if w.Tool != "" && w.Kind == workflow.WaitApproval {
-			b.WriteString("\n    to approve: " + clean(w.Tool) + " " + escaped(string(w.Arguments)))
+			b.WriteString("\n    to approve: " + clean(escaped(w.Tool)) + " " + escaped(string(w.Arguments)))
 		}
 		pick := ""
 		if len(o.Waiting) > 1 {

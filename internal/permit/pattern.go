@@ -233,7 +233,7 @@ func closing(g string, i int) int {
 		switch {
 		case g[k] == '\\':
 			k++
-		case g[k] == ']' && k > i+1 && !(k == i+2 && g[i+1] == '^'):
+		case g[k] == ']' && k > i+1 && (k != i+2 || g[i+1] != '^'):
 			return k
 		}
 	}

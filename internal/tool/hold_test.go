@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"strings"
 	"testing"
 
@@ -16,8 +17,7 @@ import (
 func held(t *testing.T, s *tool.Set, c tool.Call) *tool.Hold {
 	t.Helper()
 	r, err := s.Call(t.Context(), c)
-	var h *tool.HoldError
-	if errors.As(err, &h) {
+	if h, ok := errors.AsType[*tool.HoldError](err); ok {
 		return &h.Hold
 	}
 	if err != nil || r.IsError {
@@ -144,9 +144,7 @@ func TestChangedDefinition(t *testing.T) {
 			if len(fresh) != 1 {
 				t.Fatalf("the new definition was not pinned: %v", fresh)
 			}
-			for key, pin := range fresh {
-				pins[key] = pin
-			}
+			maps.Copy(pins, fresh)
 			if restarted {
 				restart()
 			}

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 
 	"github.com/hocket-run/hocket/internal/chat"
@@ -192,7 +193,7 @@ func (t *Toolset) Call(ctx context.Context, c tool.Call) (tool.Result, error) {
 	}
 	hits, err := t.provider.hits(a.Body)
 	if err != nil {
-		return tool.Result{Text: fmt.Sprintf("The search provider %s gave an answer that is no list of results", t.by), IsError: true}, nil
+		return tool.Result{Text: fmt.Sprintf("The search provider %s gave an answer that is no list of results", t.by), IsError: true}, nil //nolint:nilerr // the model is told
 	}
 	return write(q, hits[:min(len(hits), q.Count)])
 }
@@ -213,7 +214,7 @@ func readQuery(c tool.Call) (Query, error) {
 		return Query{}, tool.Errorf(tool.KindInvalidArguments, c.Name, "query must hold 1 to %d bytes", maxQueryBytes)
 	case site != "" && !tool.IsHostEntry(site):
 		return Query{}, tool.Errorf(tool.KindInvalidArguments, c.Name, "site must be a host such as example.com")
-	case args.Freshness != "" && !strings.Contains(" day week month year ", " "+args.Freshness+" "):
+	case args.Freshness != "" && !slices.Contains([]string{"day", "week", "month", "year"}, args.Freshness):
 		return Query{}, tool.Errorf(tool.KindInvalidArguments, c.Name, "freshness must be day, week, month or year")
 	}
 	return Query{Text: args.Query, Count: min(max(cmp.Or(args.Count, defaultCount), 1), maxCount), Freshness: args.Freshness, Site: site}, nil

@@ -154,7 +154,7 @@ func TestCommands(t *testing.T) {
 		t.Fatalf("%v, %v; want exec alone, which asks (P12)", tools, err)
 	}
 	for program, want := range map[string]bool{
-		"printf": true, "/bin/echo": true, "echo": false, "print": false, " printf": false, "/usr/bin/printf": false, "./printf": false, "printf;id": false, "PRINTF": false, "sh": false, "": false,
+		"printf": true, "/bin/echo": true, "echo": false, "print": false, "\x20printf": false, "/usr/bin/printf": false, "./printf": false, "printf;id": false, "PRINTF": false, "sh": false, "": false,
 		"bin/../printf": false,
 	} {
 		r := call(t, ts, "exec", obj{"argv": []string{program, "x"}})

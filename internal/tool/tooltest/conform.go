@@ -18,6 +18,8 @@ type Case struct {
 	Open func(t *testing.T) tool.Toolset
 	// Good is a call of one of its tools that succeeds. Agent and Key are set by Conform.
 	Good tool.Call
+	// Holds is the kind of hold that Good comes to, in the place of a result; "": Good has a result.
+	Holds string
 }
 
 // Conform checks the rules that [tool.Tool] and [tool.Toolset] state and that hold for every toolset.
@@ -74,6 +76,12 @@ func Conform(t *testing.T, c Case) {
 		call := c.Good
 		call.Agent, call.Key = "agent", "run/1/call/1"
 		res, err := find(t, tools, call.Name).Call(t.Context(), call)
+		if c.Holds != "" {
+			if h, ok := errors.AsType[*tool.HoldError](err); !ok || h.Hold.Kind != c.Holds || h.Hold.Prompt == "" {
+				t.Fatalf("Call: %+v, %v, want a hold of kind %q that says what is asked", res, err, c.Holds)
+			}
+			return
+		}
 		if err != nil || res.IsError {
 			t.Fatalf("Call: %+v, %v", res, err)
 		}

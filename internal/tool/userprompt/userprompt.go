@@ -72,9 +72,10 @@ func (p prompt) Call(ctx context.Context, c tool.Call) (tool.Result, error) {
 		return tool.Result{}, tool.ErrClosed
 	}
 	var args struct {
-		Message, Title string
-		Options        []string
-		Schema         json.RawMessage
+		Message string          `json:"message"`
+		Title   string          `json:"title"`
+		Options []string        `json:"options"`
+		Schema  json.RawMessage `json:"schema"`
 	}
 	if err := json.Unmarshal(c.Arguments, &args); err != nil {
 		return tool.Result{}, tool.Errorf(tool.KindInvalidArguments, Name, "read arguments: %w", err)

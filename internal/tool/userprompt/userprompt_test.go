@@ -8,8 +8,25 @@ import (
 	"testing"
 
 	"github.com/hocket-run/hocket/internal/tool"
+	"github.com/hocket-run/hocket/internal/tool/tooltest"
 	"github.com/hocket-run/hocket/internal/tool/userprompt"
 )
+
+func TestConform(t *testing.T) {
+	t.Parallel()
+	tooltest.Conform(t, tooltest.Case{
+		Open: func(t *testing.T) tool.Toolset {
+			t.Helper()
+			ts, err := userprompt.Type().Open(tool.Spec{Type: tool.TypeUserPrompt})
+			if err != nil {
+				t.Fatal(err)
+			}
+			return ts
+		},
+		Good:  tool.Call{Name: userprompt.Name, Arguments: json.RawMessage(`{"message":"Which colour?"}`)},
+		Holds: tool.HoldQuestion,
+	})
+}
 
 // P8: a call is a question to a person, who is told which agent asks; it has no result of its own.
 func TestCall(t *testing.T) {
