@@ -1,0 +1,76 @@
+package price
+
+import (
+	"os"
+	"strings"
+	"testing"
+)
+
+// P20: every pattern of the table that comes with Hocket names a model that there is, and no model is named by two entries: an entry that stands behind
+// another one would never count. testdata/models.txt has names of models as the tables in the file's source have them.
+func TestDefaultNamesModelsOnce(t *testing.T) {
+	t.Parallel()
+	data, err := os.ReadFile("testdata/models.txt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	models := strings.Fields(string(data))
+	entries := Default().entries
+	for i := range entries {
+		for _, p := range entries[i].patterns {
+			if !anyMatches(p, models) {
+				t.Errorf("%s names no model of testdata/models.txt", p)
+			}
+			for j := range entries[:i] {
+				for _, q := range entries[j].patterns {
+					if meets(p, q) {
+						t.Errorf("%s and %s of two entries name the same models", q, p)
+					}
+				}
+			}
+		}
+	}
+	for _, m := range models {
+		if _, ok := Default().Rate(m); !ok {
+			t.Errorf("no price of %s", m)
+		}
+	}
+}
+
+func anyMatches(p string, models []string) bool {
+	for _, m := range models {
+		if matches(p, m) {
+			return true
+		}
+	}
+	return false
+}
+
+// meets tells whether some text is p as well as q.
+func meets(p, q string) bool {
+	switch {
+	case p == "":
+		return strings.Trim(q, "*") == ""
+	case q == "":
+		return strings.Trim(p, "*") == ""
+	case p[0] == '*':
+		return meets(p[1:], q) || meets(p, q[1:])
+	case q[0] == '*':
+		return meets(p, q[1:]) || meets(p[1:], q)
+	}
+	return p[0] == q[0] && meets(p[1:], q[1:])
+}
+
+func TestMeets(t *testing.T) {
+	t.Parallel()
+	for _, tc := range []struct {
+		p, q string
+		want bool
+	}{
+		{"a/b", "a/b", true}, {"a/b", "a/c", false}, {"a/b*", "a/bc", true}, {"a/b*", "a/c*", false}, {"a/*c", "a/b*", true}, {"a/b", "a/b*", true}, {"a/bb", "a/b", false},
+	} {
+		if got := meets(tc.p, tc.q); got != tc.want || meets(tc.q, tc.p) != tc.want {
+			t.Errorf("%s and %s: %v", tc.p, tc.q, got)
+		}
+	}
+}
