@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"regexp"
+	"slices"
 	"strconv"
 
 	"github.com/hocket-run/hocket/diag"
@@ -15,12 +16,20 @@ func AgentColumns() []Column {
 	return []Column{
 		{"id", "id", text, true}, {"name", "name", text, false}, {"description", "description", text, false},
 		{"system_prompt", "systemPrompt", text, false}, {"model", "model", text, false}, {"tools", "tools", raw, false},
+		{"definition", "definition", members, false},
 	}
 }
 
-// FromAgent gives the row of an agent that was read from a list of agents. What is empty is NULL.
-func FromAgent(a workflow.Agent) Row {
-	r := Row{a.ID, a.Name, a.Description, a.System, a.Model, nil}
+// definitionColumn is the position of definition in agents.
+const definitionColumn = 6
+
+// ownKeys are the keys of agents that have columns of their own, in every spelling. They are not read in a definition: columns are what counts.
+var ownKeys = []string{"id", "name", "description", "systemPrompt", "system_prompt", "instruction", "model", "tools"}
+
+// FromAgent gives the row of an agent that was read from a list of agents. definition is a JSON object of the keys that have no column. What is empty is
+// NULL.
+func FromAgent(a workflow.Agent, definition []byte) Row {
+	r := Row{a.ID, a.Name, a.Description, a.System, a.Model, nil, nil}
 	for i, v := range r {
 		if v == "" && i > 0 {
 			r[i] = nil
@@ -33,7 +42,72 @@ func FromAgent(a workflow.Agent) Row {
 		_ = enc.Encode(a.Tools) //nolint:errchkjson // texts into a Buffer: neither can fail
 		r[5] = string(bytes.TrimSuffix(b.Bytes(), []byte("\n")))
 	}
+	if list, _ := objectOf(string(definition)); len(list) > 0 {
+		r[definitionColumn] = string(definition)
+	}
 	return r
+}
+
+// member is a key of a JSON object and its value.
+type member struct {
+	key   string
+	value json.RawMessage
+}
+
+// objectOf gives the members of a JSON object in their order; false: the text is none.
+func objectOf(text string) (out []member, ok bool) {
+	if !json.Valid([]byte(text)) {
+		return nil, false
+	}
+	d := json.NewDecoder(bytes.NewReader([]byte(text)))
+	if t, err := d.Token(); err != nil || t != json.Delim('{') {
+		return nil, false
+	}
+	for d.More() {
+		t, err := d.Token()
+		if err != nil {
+			return nil, false
+		}
+		m := member{}
+		m.key, _ = t.(string)
+		if err := d.Decode(&m.value); err != nil {
+			return nil, false
+		}
+		out = append(out, m)
+	}
+	return out, true
+}
+
+// CheckAgent gives the problem of a row whose definition is no JSON object, none for all others.
+func CheckAgent(r Row) diag.List {
+	v := plain(r[definitionColumn])
+	s, isText := v.(string)
+	if _, ok := objectOf(s); v == nil || isText && ok {
+		return nil
+	}
+	var out diag.List
+	d := out.Errorf(diag.Span{File: AgentsFile + "/" + r.ID() + ".definition"}, "", CodeBadDefinition, "the definition is no JSON object")
+	d.Hint = `write the keys that have no column, such as {"maxIterations": 5}, or NULL`
+	return out
+}
+
+// CodeBadDefinition is the code of a definition that is no JSON object.
+const CodeBadDefinition = "bad-definition"
+
+// AgentJSON gives an agent as an item of the list that `agents apply` takes; name, description and model stand there always.
+func AgentJSON(r Row) json.RawMessage {
+	r = slices.Clone(r)
+	for _, i := range []int{1, 2, 4} {
+		if r[i] == nil {
+			r[i] = ""
+		}
+	}
+	var b bytes.Buffer
+	b.WriteByte('{')
+	fields(&b, AgentColumns(), r, "", ",")
+	b.Truncate(b.Len() - len(","))
+	b.WriteByte('}')
+	return b.Bytes()
 }
 
 // AgentsFile is the name of the document of AgentsDocument.
@@ -70,7 +144,11 @@ func LocateAgents(rows []Row, list diag.List) diag.List {
 			d.Span = diag.Span{File: AgentsFile}
 			if m := agentPath.FindStringSubmatch(d.Path); m != nil {
 				if n, err := strconv.Atoi(m[1]); err == nil && n < len(rows) {
-					d.Span = at(AgentsFile+"/"+rows[n].ID(), AgentColumns(), m[2])
+					row := AgentsFile + "/" + rows[n].ID()
+					d.Span = at(row, AgentColumns(), m[2])
+					if m[2] != "" && d.Span.File == row {
+						d.Span.File += ".definition" // it is no key of a column
+					}
 					if m[2] == ".tools" && d.Hint == "" {
 						d.Hint = `write a JSON list such as ["search"]`
 					}

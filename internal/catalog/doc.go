@@ -17,5 +17,6 @@
 //   - A version's text is given back byte for byte, and never changes (P29). Numbers of versions are not used again, not even after Delete.
 //   - Every call of a port is one transaction. Of several processes that call at once each sees the other's whole work or nothing of it.
 //   - Where columns go by position they are those of [WorkflowColumns], [NodeColumns], [EdgeColumns] and [AgentColumns].
+//   - Of an agent the columns count; its definition holds the keys that have none, as they are in documents (P29).
 //   - All stores pass catalogtest.Run.
 package catalog

@@ -42,10 +42,11 @@ func (r Rows) Equal(o Rows) bool {
 type kind int
 
 const (
-	text   kind = iota
-	number      // a whole number
-	flag        // 0 or 1
-	raw         // JSON
+	text    kind = iota
+	number       // a whole number
+	flag         // 0 or 1
+	raw          // JSON
+	members      // a JSON object whose members stand beside the other columns
 )
 
 // Column is a column of a table and the key that it is in documents (S3-1).
@@ -201,6 +202,20 @@ func fields(b *bytes.Buffer, columns []Column, r Row, indent, end string) {
 		v := plain(r[i])
 		if v == nil && !c.shown {
 			continue
+		}
+		if s, isText := v.(string); c.kind == members && isText {
+			if list, ok := objectOf(s); ok {
+				for _, m := range list {
+					if !slices.Contains(ownKeys, m.key) {
+						b.WriteString(indent)
+						b.Write(encode(m.key))
+						b.WriteString(": ")
+						_ = json.Compact(b, m.value) // it is valid
+						b.WriteString(end)
+					}
+				}
+				continue
+			}
 		}
 		b.WriteString(indent)
 		b.Write(encode(c.Key))

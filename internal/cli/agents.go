@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"strings"
@@ -30,7 +31,7 @@ func (a *app) agentsApplyCmd() *cobra.Command {
 	c := &cobra.Command{
 		Use: "apply FILE…", Short: "store agents",
 		Long: "Stores agents of lists such as\n{\"agents\": [{\"id\": …, \"name\": …, \"systemPrompt\": …, \"model\": …, \"tools\": […]}]}\n" +
-			"in JSON or YAML. An agent with the same id is changed. Where a list has errors,\nnothing is stored.",
+			"in JSON or YAML, with all keys that agents have. An agent with the same id is\nchanged. Where a list has errors, nothing is stored.",
 		Args: takes("FILE…"), ValidArgsFunction: documents,
 		RunE: func(c *cobra.Command, args []string) error {
 			docs, err := a.documents(args)
@@ -56,14 +57,6 @@ func (a *app) agentsApplyCmd() *cobra.Command {
 	return c
 }
 
-// agentLine is an agent in `agents list --json`.
-type agentLine struct {
-	ID          string `json:"id"`
-	Name        string `json:"name"`
-	Description string `json:"description"`
-	Model       string `json:"model"`
-}
-
 func (a *app) agentsListCmd() *cobra.Command {
 	var asJSON bool
 	c := &cobra.Command{
@@ -78,26 +71,22 @@ func (a *app) agentsListCmd() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			lines := make([]agentLine, len(rows))
+			if !asJSON {
+				return a.agentTable(rows)
+			}
+			list := make([]json.RawMessage, len(rows))
 			for i, r := range rows {
-				lines[i] = agentLineOf(r)
+				list[i] = catalog.AgentJSON(r)
 			}
-			if asJSON {
-				return writeJSON(a.Out, lines, a.OutTerminal)
-			}
-			return a.agentTable(lines)
+			return writeJSON(a.Out, list, a.OutTerminal)
 		},
 	}
-	c.Flags().BoolVar(&asJSON, "json", false, "print a list as JSON")
+	c.Flags().BoolVar(&asJSON, "json", false, "print a list as JSON, with all keys of the agents")
 	return c
 }
 
-func agentLineOf(r catalog.Row) agentLine {
-	return agentLine{ID: r.ID(), Name: r.Text(1), Description: r.Text(2), Model: r.Text(4)}
-}
-
-func (a *app) agentTable(lines []agentLine) error {
-	if len(lines) == 0 {
+func (a *app) agentTable(rows []catalog.Row) error {
+	if len(rows) == 0 {
 		if !a.quiet {
 			fmt.Fprintln(a.Err, "no agents")
 		}
@@ -105,8 +94,8 @@ func (a *app) agentTable(lines []agentLine) error {
 	}
 	t := tabwriter.NewWriter(a.Out, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(t, "AGENT\tNAME\tMODEL\tDESCRIPTION")
-	for _, l := range lines {
-		fmt.Fprintf(t, "%s\t%s\t%s\t%s\n", clean(l.ID), clean(l.Name), clean(l.Model), clean(l.Description))
+	for _, r := range rows {
+		fmt.Fprintf(t, "%s\t%s\t%s\t%s\n", clean(r.ID()), clean(r.Text(1)), clean(r.Text(4)), clean(r.Text(2)))
 	}
 	if err := t.Flush(); err != nil {
 		return fmt.Errorf("write list: %w", err)

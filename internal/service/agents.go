@@ -1,14 +1,16 @@
 package service
 
 import (
+	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
+	"fmt"
 	"slices"
 
 	"github.com/hocket-run/hocket/diag"
 	"github.com/hocket-run/hocket/internal/catalog"
 	"github.com/hocket-run/hocket/internal/format/agents"
-	"github.com/hocket-run/hocket/internal/format/lost"
 	"github.com/hocket-run/hocket/workflow"
 )
 
@@ -23,6 +25,12 @@ func (s *Service) CatalogAgents(ctx context.Context, wanted []string) (out []wor
 		return nil, nil, err
 	}
 	for _, r := range rows {
+		if ds := catalog.CheckAgent(r); len(ds) > 0 {
+			if slices.Contains(wanted, r.ID()) {
+				problems = append(problems, ds...)
+			}
+			continue
+		}
 		one := []catalog.Row{r}
 		list, ds := agents.Read(catalog.AgentsFile, catalog.AgentsDocument(one))
 		if slices.Contains(wanted, r.ID()) {
@@ -47,8 +55,11 @@ func (s *Service) ApplyAgents(ctx context.Context, docs []Document, replace bool
 				continue
 			}
 			ids = append(ids, a.ID)
-			rows = append(rows, catalog.FromAgent(a))
-			notKept(a, d.File, &problems)
+			r, err := agentRow(a)
+			if err != nil {
+				return nil, nil, err
+			}
+			rows = append(rows, r)
 		}
 	}
 	if problems.HasErrors() {
@@ -57,13 +68,16 @@ func (s *Service) ApplyAgents(ctx context.Context, docs []Document, replace bool
 	return ids, problems, s.stored.PutAgents(ctx, rows, replace)
 }
 
-// notKept warns of what the catalog has no column for.
-func notKept(a workflow.Agent, file string, problems *diag.List) {
-	kept := workflow.Agent{ID: a.ID, Name: a.Name, Description: a.Description, System: a.System, Model: a.Model, Tools: a.Tools}
-	for key := range lost.Fields(a, kept) {
-		problems.Warnf(diag.Span{File: file}, "", agents.CodeUnsupported, "agent %q: the catalog does not keep %s", a.ID, key).Hint =
-			"it keeps id, name, description, systemPrompt, model and tools; write the agent into the document, or into the file of --agents"
+// agentRow gives the row that says all of an agent.
+func agentRow(a workflow.Agent) (catalog.Row, error) {
+	rest, _ := agents.RestOf(&a, true, func(string) string { return "" }) // tools of sub-agents are made where the agent is used
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(rest); err != nil {
+		return nil, fmt.Errorf("encode agent %s: %w", a.ID, err)
 	}
+	return catalog.FromAgent(a, bytes.TrimSpace(b.Bytes())), nil
 }
 
 // AgentsText gives agents as the document that ApplyAgents takes, all where ids is empty. Errors: *NotFoundError.

@@ -75,8 +75,9 @@ func (s *Service) Apply(ctx context.Context, q ApplyRequest) (Applied, diag.List
 	}
 	rows := make([]catalog.Row, len(beside))
 	for i, a := range beside {
-		rows[i] = catalog.FromAgent(a)
-		notKept(a, "", &problems)
+		if rows[i], err = agentRow(a); err != nil {
+			return done, nil, err
+		}
 		done.Agents = append(done.Agents, a.ID)
 	}
 	done.Workflows, err = s.stored.Put(ctx, puts, rows)

@@ -308,6 +308,7 @@ func TestDefinitionRefuses(t *testing.T) {
 	for _, q := range []string{
 		`INSERT INTO agent_workflows (id) VALUES ('hello')`, `DELETE FROM agent_workflows WHERE id = 'lobby'`,
 		`INSERT INTO agents (id, tools) VALUES ('desk', 'search, fetch')`, `INSERT INTO agents (id, name) VALUES ('dask', x'ff')`,
+		`INSERT INTO agents (id, definition) VALUES ('odd', '["maxIterations"]'), ('odder', '{"maxIterations": -1}')`,
 	} {
 		if _, err := db.ExecContext(t.Context(), q); err != nil {
 			t.Fatal(err)
@@ -332,6 +333,12 @@ func TestDefinitionRefuses(t *testing.T) {
 	problems.Sort()
 	if diff := cmp.Diff(want, problems.Error()); err != nil || diff != "" {
 		t.Errorf("problems (-want +got): %v\n%s", err, diff)
+	}
+	list, problems, err := s.CatalogAgents(t.Context(), []string{"odd", "odder"})
+	want = `agents/odd.definition: error: the definition is no JSON object (bad-definition); hint: write the keys that have no column, such as {"maxIterations": 5}, or NULL` +
+		"\nagents/odder.definition: error: maxIterations must be a number from 0 on, got -1 (wrong-type)"
+	if diff := cmp.Diff(want, problems.Error()); err != nil || diff != "" || len(list) != 1 {
+		t.Errorf("%d agents, problems (-want +got): %v\n%s", len(list), err, diff)
 	}
 }
 

@@ -86,7 +86,7 @@ func testRowTexts(t *testing.T, s catalog.Store) {
 	rowsAre(t, s, p.ID, *p.Rows)
 	put(t, s, p, "version 1: published 1, draft 0, unchanged")
 	for _, s1 := range texts[1:] {
-		if err := s.PutAgents(t.Context(), []catalog.Row{{s1, s1, s1, s1, s1, s1}}, true); err != nil {
+		if err := s.PutAgents(t.Context(), []catalog.Row{{s1, s1, s1, s1, s1, s1, s1}}, true); err != nil {
 			t.Fatal(err)
 		}
 	}

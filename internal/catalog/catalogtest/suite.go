@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -202,7 +203,7 @@ func testDelete(t *testing.T, s catalog.Store) {
 }
 
 func agent(id, name string) catalog.Row {
-	return catalog.Row{id, name, nil, "You are " + name, nil, `["search"]`}
+	return catalog.Row{id, name, nil, "You are " + name, nil, `["search"]`, `{"maxIterations":` + strconv.Itoa(len(name)) + `}`}
 }
 
 func testAgents(t *testing.T, s catalog.Store) {

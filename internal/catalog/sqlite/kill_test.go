@@ -50,7 +50,7 @@ func child(path string) error {
 	}
 	s := sqlite.New(file)
 	for n := 1; ; n++ {
-		got, err := s.Put(context.Background(), []catalog.Put{numbered(n)}, []catalog.Row{{"last", fmt.Sprint(n), nil, nil, nil, nil}})
+		got, err := s.Put(context.Background(), []catalog.Put{numbered(n)}, []catalog.Row{{"last", fmt.Sprint(n), nil, nil, nil, nil, nil}})
 		if err != nil {
 			return err
 		}

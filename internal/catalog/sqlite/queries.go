@@ -70,9 +70,9 @@ ON CONFLICT (workflow_id, id) DO UPDATE SET rowid = (SELECT max(rowid) + 1 FROM 
 
 // Agents.
 const (
-	sqlAgents   = db.Text(`SELECT id, name, description, system_prompt, model, tools FROM agents ORDER BY id`)
-	sqlSetAgent = db.Text(`INSERT INTO agents (id, name, description, system_prompt, model, tools) VALUES (?, ?, ?, ?, ?, ?)
+	sqlAgents   = db.Text(`SELECT id, name, description, system_prompt, model, tools, definition FROM agents ORDER BY id`)
+	sqlSetAgent = db.Text(`INSERT INTO agents (id, name, description, system_prompt, model, tools, definition) VALUES (?, ?, ?, ?, ?, ?, ?)
 ON CONFLICT (id) DO UPDATE SET name = excluded.name, description = excluded.description, system_prompt = excluded.system_prompt,
-  model = excluded.model, tools = excluded.tools`)
+  model = excluded.model, tools = excluded.tools, definition = excluded.definition`)
 	sqlDropAgent = db.Text(`DELETE FROM agents WHERE id = ?`)
 )

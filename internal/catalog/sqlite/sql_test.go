@@ -194,7 +194,7 @@ func TestAtomic(t *testing.T) {
 			execute(t, db, `CREATE TRIGGER refuse BEFORE INSERT ON agent_workflow_edges WHEN new.id = 'to z' BEGIN SELECT raise(ABORT, 'refused'); END`)
 			p := chat("two", "x", "y", "z", "b")
 			p.Replace = replace
-			agents := []catalog.Row{{"new", nil, nil, nil, nil, nil}}
+			agents := []catalog.Row{{"new", nil, nil, nil, nil, nil, nil}}
 			if _, err := s.Put(t.Context(), []catalog.Put{p}, agents); err == nil || !strings.Contains(err.Error(), "refused") {
 				t.Fatalf("got error %v", err)
 			}
@@ -312,8 +312,16 @@ func TestOlder(t *testing.T) {
 			if rows, err := s.Rows(t.Context(), "lobby"); err != nil || len(rows.Nodes) != 2 || len(rows.Edges) != 2 || rows.Nodes[1].ID() != "node-desk" {
 				t.Errorf("rows %v, %v", rows, err)
 			}
-			if agents, err := s.Agents(t.Context()); err != nil || len(agents) != 2 {
-				t.Errorf("agents %v, %v", agents, err)
+			want := []catalog.Row{
+				{"agent-desk", "Desk", nil, "Answer the guest.", "openai/gpt-5-mini", nil, nil},
+				{"agent-router", "Router", nil, "Send the guest to Desk.", "openai/gpt-5-mini", nil, nil},
+			}
+			agents, err := s.Agents(t.Context())
+			if diff := cmp.Diff(want, agents); err != nil || diff != "" {
+				t.Errorf("agents (-want +got): %v\n%s", err, diff)
+			}
+			if err := s.PutAgents(t.Context(), []catalog.Row{{"agent-desk", nil, nil, nil, nil, nil, `{"maxIterations":5}`}}, false); err != nil {
+				t.Error(err)
 			}
 		})
 	}
