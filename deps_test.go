@@ -65,7 +65,7 @@ var layers = []layer{
 	{"internal/model/providers", []string{"internal/model/...", "internal/model", "internal/outbound"}, "the one place that knows every adapter"},
 	{"internal/model/modeltest", []string{"internal/model", "internal/chat"}, "one suite for all adapters"},
 	{"internal/permit", nil, "patterns are compared with names and arguments, whatever they belong to"},
-	{"internal/tool", []string{"internal/chat", "internal/permit", "diag"}, "the port knows no tool"},
+	{"internal/tool", []string{"internal/chat", "internal/permit", "internal/schema", "diag"}, "the port knows no tool"},
 	{"internal/secret", nil, "references and what may not be shown are for everybody, so they know nobody"},
 	{"internal/config", []string{"internal/format/source", "internal/permit", "internal/model", "internal/tool", "internal/secret", "diag"}, "the operator's file is a document that speaks of models and tools; who carries it out is no matter of it"},
 	{"internal/ratelimit", nil, "pacing is arithmetic with a clock: it knows neither models nor runs"},

@@ -7,6 +7,7 @@ import (
 	"path"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"unicode/utf8"
 )
@@ -75,14 +76,33 @@ func (p *pattern) catches(c Call, args map[string]json.RawMessage) bool {
 		return false
 	}
 	for _, a := range p.args {
-		if !slices.ContainsFunc(meant(a.name), func(name string) bool {
-			raw, ok := args[name]
-			return ok && slices.ContainsFunc(readings(name, raw), func(v string) bool { return glob(fold(a.glob), fold(v)) })
-		}) {
+		if !holds(a, args) {
 			return false
 		}
 	}
 	return true
+}
+
+// holds tells whether some reading of an argument fits. Many readers of JSON take names in any case for the same, so a rule that forbids does too.
+func holds(a argument, args map[string]json.RawMessage) bool {
+	pattern := fold(a.glob)
+	for name, raw := range args {
+		if slices.ContainsFunc(meant(a.name), func(n string) bool { return strings.EqualFold(n, name) }) &&
+			slices.ContainsFunc(readings(name, raw), func(v string) bool { return glob(pattern, fold(v)) }) {
+			return true
+		}
+	}
+	return false
+}
+
+// spelledTwice tells whether args has the argument under another case of its name: which of them a tool reads cannot be known.
+func spelledTwice(name string, args map[string]json.RawMessage) bool {
+	for other := range args {
+		if other != name && strings.EqualFold(other, name) {
+			return true
+		}
+	}
+	return false
 }
 
 // admits tells whether the pattern means a call, read narrowly: for rules that allow. of tells whether it means its tool at least.
@@ -92,7 +112,7 @@ func (p *pattern) admits(c Call, args map[string]json.RawMessage) (fits, of bool
 	}
 	for _, a := range p.args {
 		raw, ok := args[a.name]
-		if !ok {
+		if !ok || spelledTwice(a.name, args) {
 			return false, true
 		}
 		v := textOf(raw)
@@ -160,8 +180,11 @@ func readings(name string, raw json.RawMessage) []string {
 	}
 	for _, v := range slices.Clone(out) {
 		out = append(out, strings.Join(strings.Fields(v), " "))
-		if strings.Contains(v, "..") || strings.Contains(v, "//") || strings.Contains(v, "/./") {
+		if strings.Contains(v, "/") {
 			out = append(out, path.Clean(v))
+		}
+		if f, err := strconv.ParseFloat(v, 64); err == nil { // 1e3 and 1000.0 are 1000
+			out = append(out, strconv.FormatFloat(f, 'f', -1, 64))
 		}
 		if isCommand(name) {
 			for piece := range strings.FieldsFuncSeq(v, func(r rune) bool { return strings.ContainsRune(meta, r) }) {

@@ -37,10 +37,10 @@ func (d Decision) String() string {
 // In globs `*` is any text, `?` any character, `[a-z]` one of a class, and `\` takes the next character as it is; a glob stands for the whole value.
 // An argument that is no text is compared as its canonical JSON.
 //
-// Deny and Ask are read broadly. Upper and lower case are the same; the name of a toolset means all its tools too; cmd means argv as well; a list is compared as a whole, item by item and joined by blanks; a path is compared
-// also without its `..`; a shell command is compared also piece by piece, as `;`, `|`, `&`, parentheses and their like part it.
+// Deny and Ask are read broadly. Upper and lower case are the same, in the names of arguments too; a number is compared also written out; the name of a toolset means all its tools too; cmd means argv as well; a list is compared as a whole, item by item and joined by blanks; a path is compared
+// also without its `.` and `..`; a shell command is compared also piece by piece, as `;`, `|`, `&`, parentheses and their like part it.
 //
-// Allow is read narrowly. Case counts; a name without toolset means the tool as the agent's model knows it; a value in which `..` is an element of a
+// Allow is read narrowly. Case counts; an argument that stands twice, in another case, fits nothing; a name without toolset means the tool as the agent's model knows it; a value in which `..` is an element of a
 // path fits no glob but `*`, and neither does a shell command with one of ; | & $ ` < > ( ) { } or a line break: what follows the part that fits could be
 // anything. Shell commands are the arguments cmd, command and script, of every tool.
 //

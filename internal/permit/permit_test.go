@@ -114,6 +114,39 @@ func TestPaths(t *testing.T) {
 	}
 }
 
+// SEC12: arguments spelled another way. Readers of JSON differ about the case of names, of two of which either may count, and a number has many spellings.
+func TestSpelledOtherwise(t *testing.T) {
+	t.Parallel()
+	for name, tc := range map[string]struct {
+		rules permit.Rules
+		args  string
+		want  permit.Decision
+	}{
+		"forbidden, name in capitals":     {permit.Rules{Deny: []string{"x:cmd=rm *"}}, `{"CMD":"rm -rf /"}`, permit.Deny},
+		"forbidden, as another command":   {permit.Rules{Deny: []string{"x:cmd=rm *"}}, `{"Argv":["rm","-rf"]}`, permit.Deny},
+		"forbidden, a second spelling":    {permit.Rules{Deny: []string{"x:path=/etc/*"}}, `{"path":"/srv/a","pAth":"/etc/passwd"}`, permit.Deny},
+		"forbidden, a long s":             {permit.Rules{Deny: []string{"x:task=drop*"}}, `{"taſk":"drop it"}`, permit.Deny},
+		"asked about, name in capitals":   {permit.Rules{Ask: []string{"x:path=/etc/*"}}, `{"PATH":"/etc/passwd"}`, permit.Ask},
+		"allowed, a second spelling":      {permit.Rules{Default: "ask", Allow: []string{"x:path=/srv/*"}}, `{"path":"/srv/a","pAth":"/etc/passwd"}`, permit.Ask},
+		"allowed, a second, not for *":    {permit.Rules{Default: "ask", Allow: []string{"x"}}, `{"path":"/srv/a","pAth":"/etc/passwd"}`, permit.Allow},
+		"allowed, another spelling":       {permit.Rules{Default: "ask", Allow: []string{"x:path=/srv/*"}}, `{"PATH":"/srv/a"}`, permit.Ask},
+		"forbidden number, with exponent": {permit.Rules{Deny: []string{"x:amount=1000"}}, `{"amount":1e3}`, permit.Deny},
+		"forbidden number, with fraction": {permit.Rules{Deny: []string{"x:amount=1000"}}, `{"amount":1000.0}`, permit.Deny},
+		"forbidden number, as text":       {permit.Rules{Deny: []string{"x:amount=1000"}}, `{"amount":"1E+3"}`, permit.Deny},
+		"forbidden number, in a list":     {permit.Rules{Deny: []string{"x:amount=1000"}}, `{"amount":[1,1.0e3]}`, permit.Deny},
+		"allowed number, otherwise":       {permit.Rules{Default: "ask", Allow: []string{"x:amount=1000"}}, `{"amount":1e3}`, permit.Ask},
+		"forbidden folder, by a dot":      {permit.Rules{Deny: []string{"x:path=secrets/*"}}, `{"path":"./secrets/key"}`, permit.Deny},
+		"forbidden folder, by its slash":  {permit.Rules{Deny: []string{"x:path=secrets"}}, `{"path":"secrets/"}`, permit.Deny},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			if got := decide(t, permit.Call{Own: "x", Offered: "x", Arguments: json.RawMessage(tc.args)}, tc.rules); got != tc.want {
+				t.Errorf("got %s, want %s", got, tc.want)
+			}
+		})
+	}
+}
+
 func TestProblems(t *testing.T) {
 	t.Parallel()
 	for _, bad := range []string{"", " ", "a ", "/x", "a/", "a:b", "a:b=[", "[a", ":cmd=x", "mcp::x", "mcp:x:", `a\`} {

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"regexp"
 	"strings"
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
@@ -41,7 +42,27 @@ func (noLoader) Load(string) (any, error) {
 }
 
 // Compile reads a schema. raw is copied. Errors wrap [ErrInvalid] and say where in the schema the trouble is, as a JSON pointer.
-func Compile(raw json.RawMessage) (s *Schema, err error) {
+func Compile(raw json.RawMessage) (s *Schema, err error) { return read(raw, nil) }
+
+// CompileForeign is Compile for schemas that a server wrote, which may use the regular expressions of another language: a pattern that Go cannot read
+// matches everything.
+func CompileForeign(raw json.RawMessage) (*Schema, error) { return read(raw, foreign) }
+
+// anyPattern stands for a pattern that cannot be read.
+type anyPattern string
+
+func (anyPattern) MatchString(string) bool { return true }
+func (p anyPattern) String() string        { return string(p) }
+
+func foreign(p string) (jsonschema.Regexp, error) {
+	if re, err := regexp.Compile(p); err == nil {
+		return re, nil
+	}
+	return anyPattern(p), nil
+}
+
+// read compiles a schema, its patterns by engine; nil: by Go's.
+func read(raw json.RawMessage, engine jsonschema.RegexpEngine) (s *Schema, err error) {
 	defer func() {
 		if r := recover(); r != nil { // the library's metaschema check should keep this from happening
 			s, err = nil, fmt.Errorf("%w: %v", ErrInvalid, r)
@@ -57,6 +78,9 @@ func Compile(raw json.RawMessage) (s *Schema, err error) {
 	c := jsonschema.NewCompiler()
 	c.DefaultDraft(jsonschema.Draft2020)
 	c.UseLoader(noLoader{})
+	if engine != nil {
+		c.UseRegexpEngine(engine)
+	}
 	if err := c.AddResource(location, doc); err != nil {
 		return nil, fmt.Errorf("%w: %s", ErrInvalid, plain(err))
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -30,13 +31,13 @@ func TestArguments(t *testing.T) {
 		{"big numbers stay whole", nil, `{"n":12345678901234567890}`, "", `{"n":12345678901234567890}`},
 		{"nothing", nil, ``, "", `{}`},
 		{"null", nil, `null`, "", `{}`},
-		{"missing", schema, `{}`, `missing property 'path'`, ""},
-		{"wrong type", schema, `{"path":3}`, `path: got number, want string`, ""},
-		{"deep", schema, `{"path":"x","lines":[{"n":1},{"n":"2"}]}`, `lines[1].n: got string, want integer`, ""},
-		{"enum", schema, `{"path":"x","mode":"rw"}`, `mode: value must be one of 'r', 'w'`, ""},
-		{"alternatives", schema, `{"path":"x","who":3}`, `who: got number, want string`, ""},
-		{"unknown property", schema, `{"path":"x","extra":1}`, `additional properties 'extra' not allowed`, ""},
-		{"several", schema, `{"mode":1}`, `missing property 'path'; mode: value must be`, ""},
+		{"missing", schema, `{}`, `(root): lacks "path"`, ""},
+		{"wrong type", schema, `{"path":3}`, `/path: must be a string, not a number`, ""},
+		{"deep", schema, `{"path":"x","lines":[{"n":1},{"n":"2"}]}`, `/lines/1/n: must be a whole number, not a string`, ""},
+		{"enum", schema, `{"path":"x","mode":"rw"}`, `/mode: must be "r" or "w"`, ""},
+		{"alternatives", schema, `{"path":"x","who":3}`, `/who: must fit any of these, but: must be a string, not a number; or must be null, not a number`, ""},
+		{"unknown property", schema, `{"path":"x","extra":1}`, `(root): must not have "extra"`, ""},
+		{"several", schema, `{"mode":1}`, `(root): lacks "path"; /mode: must be`, ""},
 		{"a pattern that Go cannot say is not checked", schema, `{"path":"/etc/passwd"}`, "", `{"path":"/etc/passwd"}`},
 		{"text that is no JSON, as adapters hand it on", schema, `"{path: x"`, "must be a JSON object, got a string", ""},
 		{"array", nil, `[1]`, "must be a JSON object, got an array", ""},
@@ -62,6 +63,38 @@ func TestArguments(t *testing.T) {
 			}
 			if len(tl.Calls()) != 0 {
 				t.Error("the tool was called")
+			}
+		})
+	}
+}
+
+// SEC17: schemas are a server's and arguments a model's; neither can panic the check nor make it endless.
+func TestHostileSchemas(t *testing.T) {
+	t.Parallel()
+	doubling := `"z40":{}`
+	for i := range 40 {
+		doubling += fmt.Sprintf(`,"z%d":{"allOf":[{"$ref":"#/$defs/z%d"},{"$ref":"#/$defs/z%d"}]}`, i, i+1, i+1)
+	}
+	for name, tc := range map[string]struct {
+		schema, args string
+		called       bool // a schema that is no use asks for an object
+	}{
+		"a number out of range":     {`{"properties":{"n":{"minimum":3}}}`, `{"n":1e2000000}`, false},
+		"of a kind":                 {`{"properties":{"n":{"type":"integer"}}}`, `{"n":1e999999}`, false},
+		"in a list of unlike items": {`{"properties":{"n":{"uniqueItems":true}}}`, `{"n":[1e2000000,1e2000000]}`, false},
+		"doubling at one place":     {`{"$defs":{` + doubling + `},"$ref":"#/$defs/z0"}`, `{}`, true},
+		"doubling with the depth":   {`{"properties":{"a":{"allOf":[{"$ref":"#"},{"$ref":"#"}]}}}`, strings.Repeat(`{"a":`, 60) + "{}" + strings.Repeat("}", 60), false},
+		"deep":                      {strings.Repeat(`{"allOf":[`, 3000) + "{}" + strings.Repeat("]}", 3000), `{}`, true},
+		"in circles":                {`{"allOf":[{"$ref":"#"}]}`, `{}`, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			tl := &tooltest.Tool{Name: "x", Params: json.RawMessage(tc.schema)}
+			f := tooltest.NewToolset("f", tl)
+			s := set(t, tool.Config{Agents: map[string]tool.Grant{"a": {Toolsets: []tool.Spec{f.Spec()}}}, Types: tooltest.Types(f)})
+			_, err := s.Call(t.Context(), tool.Call{Agent: "a", Name: "x", Arguments: json.RawMessage(tc.args)})
+			if tc.called && err != nil || !tc.called && kindOf(err) != tool.KindInvalidArguments {
+				t.Errorf("got %v, called: %t", err, tc.called)
 			}
 		})
 	}

@@ -33,7 +33,7 @@ func ExampleSet() {
 	// create_todo
 	// list_todos
 	// {"created":[{"id":"todo_1","description":"write","status":"pending"}],"todos":[{"id":"todo_1","description":"write","status":"pending"}],"revision":1,"reminder":"not completed yet: todo_1 (pending)"} <nil>
-	//  tool "create_todo" was not called: arguments do not fit the schema: missing property 'description'; additional properties 'text' not allowed
+	//  tool "create_todo" was not called: arguments do not fit the schema: (root): lacks "description"; (root): must not have "text"
 }
 
 // What a document would start is shown to a person before it starts, and the yes is kept as a hash.

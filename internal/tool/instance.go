@@ -38,11 +38,11 @@ type pinned struct {
 
 	mu     sync.Mutex
 	pin    Pin
-	schema schema
+	schema argumentSchema
 }
 
 // look gives the definition as the run knows it.
-func (e *pinned) look() (Pin, schema) {
+func (e *pinned) look() (Pin, argumentSchema) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	return e.pin, e.schema
