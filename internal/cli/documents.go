@@ -80,7 +80,7 @@ func (a *app) problems(ctx context.Context, path string, opts service.LoadOption
 		_, list := config.Read(path, data)
 		return list, nil
 	}
-	opts.Catalog, opts.Operator = a.catalogAgents, a.operator
+	opts.Catalog, opts.Operator, opts.Env = a.catalogAgents, a.operator, a.Env
 	_, problems, err := service.Load(ctx, path, data, opts)
 	return problems, err
 }

@@ -84,7 +84,7 @@ func (o *oneSource) document(a *app, c *cobra.Command, args []string) (*workflow
 		return nil, err
 	}
 	opts := o.load
-	opts.Format, opts.Catalog, opts.Operator = d.Format, s.CatalogAgents, a.operator
+	opts.Format, opts.Catalog, opts.Operator, opts.Env = d.Format, s.CatalogAgents, a.operator, a.Env
 	w, problems, err := service.Load(c.Context(), d.File, d.Text, opts)
 	if err != nil {
 		return nil, err

@@ -158,7 +158,7 @@ func (a *app) load(ctx context.Context, path string, opts service.LoadOptions) (
 	if err != nil {
 		return nil, err
 	}
-	opts.Catalog, opts.Operator = a.catalogAgents, a.operator
+	opts.Catalog, opts.Operator, opts.Env = a.catalogAgents, a.operator, a.Env
 	opts.Dir = dirOf(path)
 	w, problems, err := service.Load(ctx, path, data, opts)
 	if err != nil {

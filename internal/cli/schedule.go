@@ -256,7 +256,7 @@ func (a *app) scheduleOf(c *cobra.Command, path string, opts service.LoadOptions
 	if err != nil {
 		return nil, err
 	}
-	opts.Stdin, opts.Catalog, opts.Operator = a.In, a.catalogAgents, a.operator
+	opts.Stdin, opts.Catalog, opts.Operator, opts.Env = a.In, a.catalogAgents, a.operator, a.Env
 	w, problems, err := service.Load(c.Context(), path, data, opts)
 	if err != nil {
 		return nil, err

@@ -29,6 +29,8 @@ type Config struct {
 	Prices    string    `json:"prices"`
 	Telemetry Telemetry `json:"telemetry"`
 
+	Search Search `json:"search"`
+
 	Limits   Limits   `json:"limits"`
 	Outbound Outbound `json:"outbound"`
 	Store    Store    `json:"store"`
@@ -88,6 +90,12 @@ type Budget struct {
 	Calls int64 `json:"calls"`
 	// OnReached is workflow.OnBudgetFail ("" too) or OnBudgetPause, for runs whose document does not say it.
 	OnReached string `json:"onReached"`
+}
+
+// Search says how agents search the web that list web_search without a provider of searches.
+type Search struct {
+	// Native lets models search by their provider's own means, where they can.
+	Native bool `json:"native"`
 }
 
 // Telemetry is where traces and metrics go. The standard variables OTEL_… win over it.

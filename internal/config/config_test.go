@@ -105,6 +105,7 @@ permissions: {allow: ["shell:cmd=git log*"], ask: [shell], deny: ["github/delete
 budgets: {run: {tokens: 100000, costUSD: 2.5, calls: 500, onReached: pause}}
 prices: prices.yaml
 telemetry: {endpoint: "http://localhost:4318", content: false}
+search: {native: true}
 limits: {maxCalls: 8, modelTimeout: 5m, modelIdleTimeout: 30s, toolTimeout: 1h30m}
 outbound: {allow: [localhost, "10.0.0.7:8000"]}
 store: {path: runs.db}

@@ -78,6 +78,9 @@ func table() key {
 			{name: "endpoint", kind: address, doc: "The base address of a collector that speaks OTLP over HTTP. Without it, nobody is told."},
 			{name: "content", kind: flag, doc: "Whether prompts and answers are sent too. Without it, they are not."},
 		}},
+		{name: "search", kind: section, doc: "How agents that list the tool web_search search the web where no provider of searches is configured.", keys: []key{
+			{name: "native", kind: flag, doc: "Whether models search by their provider's own means, where they are known to have them; the provider bills searches beside tokens. Without it, they do not."},
+		}},
 		{name: "limits", kind: section, doc: "Bounds of calls, over all runs of a process.", keys: []key{
 			{name: "maxCalls", kind: count, min: 1, max: 100_000, doc: "The most calls in flight at once. Without it, 256."},
 			{name: "modelTimeout", kind: duration, doc: "The most time for one model call whose node names none. Without it, 10m."},

@@ -33,6 +33,9 @@ type Request struct {
 	// Schema asks for an answer of this shape by the provider's own means. Nil: free text. What comes back is text all the same and
 	// is checked by the caller.
 	Schema *Schema
+	// Search lets the model search the web by its provider's own means; false: it cannot. The pages that the answer cites stand at the end of its text, under
+	// "Sources:". No adapter ignores it: where [CanSearch] says no, the call fails with KindInvalidRequest and nothing is sent. Scripts answer as ever.
+	Search bool
 	Params Params
 	// IdempotencyKey goes along as the header Idempotency-Key; empty: no header.
 	IdempotencyKey string

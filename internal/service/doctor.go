@@ -107,7 +107,7 @@ func Diagnose(ctx context.Context, cfg Config) Report {
 		{"fetch", "toolset in a document or in --tools; private addresses need an allowed_domains of the operator"},
 		{"api", "toolset in a document or in --tools; private addresses and variables need --trust, or --tools that names them"},
 		{"openapi", "toolset in a document or in --tools; files, private addresses and variables need --trust, or --tools that names them"},
-		{"web_search", "toolset, or a tool that agents list; needs TAVILY_API_KEY, BRAVE_API_KEY or SEARXNG_URL"},
+		{"web_search", "toolset, or a tool that agents list; needs TAVILY_API_KEY, BRAVE_API_KEY or SEARXNG_URL, or search: {native: true} in hocket.yaml"},
 	}
 	return r
 }

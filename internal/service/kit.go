@@ -184,6 +184,9 @@ func (k *kits) openModels(ctx context.Context, info driver.Info, kit *driver.Kit
 		}
 		reg := k.registry(info.Workflow, trusted)
 		kit.Models, kit.Admit = reg, k.admit(reg, kit.DefaultModel)
+		if k.cfg.Operator.Search.Native {
+			kit.Models = nativeSearch{reg, reg.CanSearch}
+		}
 	}
 	kit.Models = cleanModels{kit.Models, k.cfg.Keeper}
 	if k.recorder != nil {

@@ -18,6 +18,7 @@ import (
 	"github.com/hocket-run/hocket/internal/format/agents"
 	"github.com/hocket-run/hocket/internal/model"
 	"github.com/hocket-run/hocket/internal/tool"
+	"github.com/hocket-run/hocket/internal/tool/search"
 	"github.com/hocket-run/hocket/workflow"
 )
 
@@ -30,8 +31,18 @@ var toolTypes = []string{
 	tool.TypeFetch, tool.TypeAPI, tool.TypeOpenAPI, tool.TypeWebSearch, tool.TypeUserPrompt,
 }
 
-// missingTools are tools that documents may name and nothing offers yet (S0-55).
-var missingTools = []string{"web_search"}
+// missingTools are tools that documents may name and nothing offers here (S0-55).
+func missingTools(c *config.Config, env func(string) string) []string {
+	if env == nil {
+		env = func(string) string { return "" }
+	}
+	isSearch := func(s tool.Spec) bool { return s.Type == tool.TypeWebSearch }
+	lookup := func(name string) (string, bool) { v := env(name); return v, v != "" }
+	if c.Search.Native || slices.ContainsFunc(c.Toolsets, isSearch) || search.Configured(search.Config{Lookup: lookup}) {
+		return nil
+	}
+	return []string{search.Name}
+}
 
 // LoadOptions say how a document is read.
 type LoadOptions struct {
@@ -48,6 +59,8 @@ type LoadOptions struct {
 	Providers []string
 	// Operator is the operator's configuration, whose providers and servers documents may name; nil: there is none.
 	Operator *config.Config
+	// Env is the environment, whose variables say which tools there are; nil: nothing is set.
+	Env func(string) string
 	// Catalog gives the agents of the catalog with the problems of those that are wanted; nil: there are none. It is asked only where the document
 	// names agents that neither it nor AgentsFile defines.
 	Catalog func(ctx context.Context, wanted []string) ([]workflow.Agent, diag.List, error)
@@ -110,7 +123,7 @@ func withoutIDs(list, more []workflow.Agent) []workflow.Agent {
 func (s *Service) Load(ctx context.Context, file string, data []byte, opts LoadOptions) (*workflow.Workflow, diag.List, error) {
 	opts.Agents = withoutIDs(opts.Agents, s.cfg.Agents)
 	opts.Providers = slices.Sorted(maps.Keys(s.cfg.Models))
-	opts.Operator = s.cfg.Operator
+	opts.Operator, opts.Env = s.cfg.Operator, s.cfg.Env
 	opts.Catalog = s.CatalogAgents
 	return Load(ctx, file, data, opts)
 }
@@ -134,7 +147,7 @@ func read(ctx context.Context, file string, data []byte, opts LoadOptions, besid
 		opts.Operator = &config.Config{}
 	}
 	opts.Providers = slices.Concat(opts.Providers, slices.Sorted(maps.Keys(opts.Operator.Providers)))
-	fo := format.Options{Servers: slices.Sorted(maps.Keys(opts.Operator.MCPs)), Format: opts.Format, Toolsets: toolTypes, Providers: slices.Concat(opts.Providers, model.Known()), MissingTools: missingTools, Agents: beside}
+	fo := format.Options{Servers: slices.Sorted(maps.Keys(opts.Operator.MCPs)), Format: opts.Format, Toolsets: toolTypes, Providers: slices.Concat(opts.Providers, model.Known()), MissingTools: missingTools(opts.Operator, opts.Env), Agents: beside}
 	w, ds := format.Read(file, data, fo)
 	wanted := missing(ds)
 	if len(wanted) == 0 || opts.Catalog == nil {

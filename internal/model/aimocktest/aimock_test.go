@@ -159,6 +159,7 @@ func TestConformance(t *testing.T) {
 				"bad arguments": "aimock refuses fixtures with arguments that are no JSON",
 				"empty":         "aimock refuses fixtures without content",
 				"end":           "aimock cuts a stream by closing the connection only",
+				"search":        "a server in the provider's place is not asked to search",
 				"late error":    "aimock tells no error inside a stream",
 			}})
 		})

@@ -21,6 +21,8 @@ type answer struct {
 	stop       sdk.StopReason
 	detail     string
 	done       bool
+	sources    adapter.Sources
+	list       string // the text of sources, once all is there
 }
 
 // pending is a content block of which pieces may still come.
@@ -31,7 +33,8 @@ type pending struct {
 	text, args          strings.Builder
 	thinking, signature strings.Builder
 	redacted            string
-	call                int // its number among the calls that the caller sees
+	raw                 string // the block as it came
+	call                int    // its number among the calls that the caller sees
 	isSchemaTool        bool
 }
 
@@ -69,7 +72,10 @@ func (a *answer) block(index int64) *pending {
 
 func (a *answer) start(e sdk.MessageStreamEventUnion, onDelta func(model.Delta)) {
 	cb := e.ContentBlock
-	b := &pending{index: e.Index, kind: cb.Type, id: cb.ID, name: cb.Name, redacted: cb.Data}
+	b := &pending{index: e.Index, kind: cb.Type, id: cb.ID, name: cb.Name, redacted: cb.Data, raw: cb.RawJSON()}
+	for i := range cb.Citations {
+		a.sources.Add(cb.Citations[i].Title, cb.Citations[i].URL)
+	}
 	b.text.WriteString(cb.Text)
 	b.thinking.WriteString(cb.Thinking)
 	b.signature.WriteString(cb.Signature)
@@ -106,11 +112,13 @@ func (a *answer) delta(b *pending, d sdk.MessageStreamEventUnionDelta, onDelta f
 		onDelta(model.Delta{Reasoning: d.Thinking})
 	case "signature_delta":
 		b.signature.WriteString(d.Signature)
+	case "citations_delta":
+		a.sources.Add(d.Citation.Title, d.Citation.URL)
 	case "input_json_delta":
 		b.args.WriteString(d.PartialJSON)
 		if b.isSchemaTool {
 			onDelta(model.Delta{Text: d.PartialJSON})
-		} else if d.PartialJSON != "" {
+		} else if d.PartialJSON != "" && b.kind == "tool_use" {
 			onDelta(model.Delta{ToolCall: &model.ToolCallDelta{Index: b.call, Arguments: d.PartialJSON}})
 		}
 	}
@@ -121,7 +129,10 @@ func (a *answer) addWhole(m sdk.Message) {
 	a.model, a.stop, a.detail, a.done = m.Model, m.StopReason, m.StopDetails.Explanation, true
 	a.setUsage(m.Usage)
 	for i, cb := range m.Content {
-		b := &pending{index: int64(i), kind: cb.Type, id: cb.ID, name: cb.Name, redacted: cb.Data}
+		b := &pending{index: int64(i), kind: cb.Type, id: cb.ID, name: cb.Name, redacted: cb.Data, raw: cb.RawJSON()}
+		for i := range cb.Citations {
+			a.sources.Add(cb.Citations[i].Title, cb.Citations[i].URL)
+		}
 		b.text.WriteString(cb.Text)
 		b.thinking.WriteString(cb.Thinking)
 		b.signature.WriteString(cb.Signature)
@@ -172,7 +183,17 @@ func (a *answer) problem() error {
 	if a.stop == "" {
 		return adapter.BrokeOff()
 	}
+	if a.stop == sdk.StopReasonPauseTurn {
+		return &model.Error{Kind: model.KindServer, Message: "the provider paused the answer in the middle of a web search (pause_turn)"}
+	}
 	return nil
+}
+
+// cite puts the list of what was cited behind the text.
+func (a *answer) cite(onDelta func(model.Delta)) {
+	if a.list = a.sources.Text(); a.list != "" {
+		onDelta(model.Delta{Text: a.list})
+	}
 }
 
 // told is the usage of an answer that came to its end: what a stream says before is a beginning.
@@ -183,11 +204,25 @@ func (a *answer) told() *chat.Usage {
 	return a.usage
 }
 
+// used is the block of a tool that the API calls itself, with the arguments that came in pieces.
+func (b *pending) used() json.RawMessage {
+	var fields map[string]json.RawMessage
+	if json.Unmarshal([]byte(b.raw), &fields) != nil {
+		return json.RawMessage("{}") // it was read before
+	}
+	fields["input"] = adapter.ArgumentsObject(adapter.Arguments(b.args.String()))
+	raw, err := json.Marshal(fields)
+	if err != nil {
+		return json.RawMessage("{}") // it came out of JSON
+	}
+	return raw
+}
+
 func (a *answer) reply() model.Reply {
 	r := model.Reply{Message: chat.Message{Role: chat.RoleAssistant}, Usage: a.usage, StopReason: model.StopEnd, Model: a.model}
 	var text, reasoning strings.Builder
 	var layout []block
-	thinks := false
+	keeps := false
 	for _, b := range a.blocks {
 		switch {
 		case b.kind == "text":
@@ -197,25 +232,36 @@ func (a *answer) reply() model.Reply {
 			reasoning.WriteString(b.thinking.String())
 			if b.signature.Len() > 0 {
 				layout = append(layout, block{Thinking: b.thinking.String(), Signature: b.signature.String()})
-				thinks = true
+				keeps = true
 			}
 		case b.kind == "redacted_thinking":
 			layout = append(layout, block{Redacted: b.redacted})
-			thinks = true
+			keeps = true
+		case b.kind == "server_tool_use":
+			layout = append(layout, block{Used: b.used()})
+			keeps = true
+		case b.kind == "web_search_tool_result":
+			layout = append(layout, block{Found: json.RawMessage(b.raw)})
+			keeps = true
 		case b.isSchemaTool:
 			answer := string(adapter.Arguments(b.args.String()))
 			text.Reset()
 			text.WriteString(answer)
 			layout = []block{{Text: len(answer)}}
-			thinks = false
+			keeps = false
 		case b.kind == "tool_use":
 			i := len(r.Message.ToolCalls)
 			layout = append(layout, block{Call: &i})
 			r.Message.ToolCalls = append(r.Message.ToolCalls, chat.ToolCall{ID: b.id, Name: b.name, Arguments: adapter.Arguments(b.args.String())})
 		}
 	}
+	if a.list != "" {
+		text.WriteString(a.list)
+		layout = append(layout, block{Text: len(a.list), List: true})
+		keeps = true
+	}
 	r.Message.Text, r.Reasoning = text.String(), reasoning.String()
-	if thinks {
+	if keeps {
 		if raw, err := json.Marshal(extra{Anthropic: layout}); err == nil { // strings and numbers always encode
 			r.Message.Extra = raw
 		}

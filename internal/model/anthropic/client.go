@@ -25,6 +25,8 @@ type Config struct {
 	Key string
 	// HTTP makes the requests. Required, with a transport: internal/outbound makes it.
 	HTTP *http.Client
+	// Own tells that this is Anthropic's own service, which has a web search.
+	Own bool
 }
 
 // Client is a model.Client. Safe for concurrent use.
@@ -55,6 +57,11 @@ func New(cfg Config) (*Client, error) {
 func (c *Client) Call(ctx context.Context, req model.Request, onDelta func(model.Delta)) (model.Reply, error) {
 	if onDelta == nil {
 		onDelta = func(model.Delta) {}
+	}
+	if req.Search {
+		if err := model.CanSearch(model.ProtocolAnthropic, c.cfg.Own, req); err != nil {
+			return model.Reply{}, err
+		}
 	}
 	watched, x := adapter.Begin(ctx, func() { onDelta(model.Delta{}) })
 	watched, cancel := context.WithCancel(watched)
@@ -89,6 +96,7 @@ func (c *Client) Call(ctx context.Context, req model.Request, onDelta func(model
 	if err != nil {
 		return model.Reply{}, x.Failure(ctx, err, a.told(), c.cfg.Key)
 	}
+	a.cite(onDelta)
 	adapter.Drain(body, cancel)
 	return a.reply(), nil
 }

@@ -21,7 +21,7 @@ func newClient(t *testing.T, srv *modeltest.Server, key string) *anthropic.Clien
 	t.Helper()
 	http := outbound.New(outbound.Config{Allow: []string{srv.URL()}})
 	t.Cleanup(http.CloseIdleConnections)
-	c, err := anthropic.New(anthropic.Config{BaseURL: srv.URL(), Key: key, HTTP: http})
+	c, err := anthropic.New(anthropic.Config{BaseURL: srv.URL(), Key: key, Own: true, HTTP: http})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -7,5 +7,6 @@
 // SDK's Accumulate empties the arguments of a tool call that are no JSON, which the model must be told of, and its Messages service
 // prints warnings on standard error.
 //
-// Blocks of thinking are kept in Message.Extra and sent back in their old places: the API checks their signatures.
+// Blocks of thinking and of web searches are kept in Message.Extra and sent back in their old places: the API checks their signatures. The list of sources that
+// stands behind an answer is ours and is not sent back.
 package anthropic

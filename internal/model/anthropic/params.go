@@ -15,6 +15,9 @@ import (
 // defaultMaxTokens is sent where the caller sets no bound, because the API demands one. What a thinking budget takes comes on top.
 const defaultMaxTokens = 16384
 
+// maxSearches bounds the web searches of one answer, well below the number at which the API pauses a turn.
+const maxSearches = 5
+
 // emptyText stands where the API refuses an empty text: a workflow may well begin without input.
 const emptyText = "(empty)"
 
@@ -46,6 +49,9 @@ func params(req model.Request) sdk.MessageNewParams {
 	p.OutputConfig.Effort = sdk.OutputConfigEffort(req.Params.ReasoningEffort)
 	for _, tool := range req.Tools {
 		p.Tools = append(p.Tools, toolParam(tool.Name, tool.Description, adapter.Object(tool.Parameters)))
+	}
+	if req.Search {
+		p.Tools = append(p.Tools, sdk.ToolUnionParam{OfWebSearchTool20250305: &sdk.WebSearchTool20250305Param{MaxUses: param.NewOpt[int64](maxSearches)}})
 	}
 	if req.Schema == nil {
 		return p
@@ -187,10 +193,16 @@ func assistant(m chat.Message) []sdk.ContentBlockParamUnion {
 		case b.Call != nil:
 			call := m.ToolCalls[*b.Call]
 			out = append(out, sdk.NewToolUseBlock(call.ID, adapter.ArgumentsObject(call.Arguments), call.Name))
+		case b.Used != nil:
+			use := param.Override[sdk.ServerToolUseBlockParam](b.Used)
+			out = append(out, sdk.ContentBlockParamUnion{OfServerToolUse: &use})
+		case b.Found != nil:
+			found := param.Override[sdk.WebSearchToolResultBlockParam](b.Found)
+			out = append(out, sdk.ContentBlockParamUnion{OfWebSearchToolResult: &found})
 		default:
 			text := m.Text[at : at+b.Text]
 			at += b.Text
-			if strings.TrimSpace(text) != "" {
+			if !b.List && strings.TrimSpace(text) != "" {
 				out = append(out, sdk.NewTextBlock(text))
 			}
 		}
@@ -198,7 +210,7 @@ func assistant(m chat.Message) []sdk.ContentBlockParamUnion {
 	return out
 }
 
-// block is an entry of the layout that Message.Extra keeps: thinking as it came, or a reference to a stretch of the message's text (its
+// block is an entry of the layout that Message.Extra keeps: thinking and web searches as they came, or a reference to a stretch of the message's text (its
 // length in bytes) or to one of its calls.
 type block struct {
 	Thinking  string `json:"thinking,omitempty"`
@@ -206,6 +218,11 @@ type block struct {
 	Redacted  string `json:"redacted,omitempty"`
 	Text      int    `json:"text,omitempty"`
 	Call      *int   `json:"call,omitempty"`
+	// Used and Found are blocks of a web search by the API, as they came.
+	Used  json.RawMessage `json:"used,omitempty"`
+	Found json.RawMessage `json:"found,omitempty"`
+	// List tells that the stretch is our list of sources, which the model did not write.
+	List bool `json:"list,omitempty"`
 }
 
 // extra is the form of Message.Extra by which this adapter knows its own.

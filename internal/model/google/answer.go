@@ -26,6 +26,7 @@ type answer struct {
 	finish          genai.FinishReason
 	detail          string
 	blocked         string
+	sources         adapter.Sources
 }
 
 // add takes in one chunk.
@@ -53,8 +54,23 @@ func (a *answer) add(chunk *genai.GenerateContentResponse, onDelta func(model.De
 			a.addPart(p, onDelta)
 		}
 	}
+	if g := c.GroundingMetadata; g != nil {
+		for _, page := range g.GroundingChunks {
+			if page != nil && page.Web != nil {
+				a.sources.Add(page.Web.Title, page.Web.URI)
+			}
+		}
+	}
 	if c.FinishReason != "" && c.FinishReason != genai.FinishReasonUnspecified {
 		a.finish, a.detail = c.FinishReason, c.FinishMessage
+	}
+}
+
+// cite puts the list of what was cited behind the text.
+func (a *answer) cite(onDelta func(model.Delta)) {
+	if text := a.sources.Text(); text != "" {
+		a.text.WriteString(text)
+		onDelta(model.Delta{Text: text})
 	}
 }
 

@@ -27,11 +27,14 @@ type Config struct {
 	Key string
 	// HTTP makes the requests. Required, with a transport: internal/outbound makes it.
 	HTTP *http.Client
+	// Own tells that this is Google's own service, which has a web search.
+	Own bool
 }
 
 // Client is a model.Client. Safe for concurrent use.
 type Client struct {
 	key string
+	own bool
 	sdk *genai.Client
 }
 
@@ -52,13 +55,18 @@ func New(cfg Config) (*Client, error) {
 	if err != nil {
 		return nil, errors.New("google: " + model.Scrub(err.Error(), cfg.Key)) // its errors print the whole configuration
 	}
-	return &Client{key: cfg.Key, sdk: c}, nil
+	return &Client{key: cfg.Key, own: cfg.Own, sdk: c}, nil
 }
 
 // Call implements model.Client.
 func (c *Client) Call(ctx context.Context, req model.Request, onDelta func(model.Delta)) (_ model.Reply, err error) {
 	if onDelta == nil {
 		onDelta = func(model.Delta) {}
+	}
+	if req.Search {
+		if err := model.CanSearch(model.ProtocolGoogle, c.own, req); err != nil {
+			return model.Reply{}, err
+		}
 	}
 	watched, x := adapter.Begin(ctx, func() { onDelta(model.Delta{}) })
 	watched, cancel := context.WithCancel(watched)
@@ -93,6 +101,7 @@ func (c *Client) Call(ctx context.Context, req model.Request, onDelta func(model
 	if err != nil {
 		return model.Reply{}, x.Failure(ctx, err, a.told(), c.key)
 	}
+	a.cite(onDelta)
 	return a.reply(), nil
 }
 

@@ -29,7 +29,7 @@ func newClient(t *testing.T, url, key string) *google.Client {
 	t.Helper()
 	http := outbound.New(outbound.Config{Allow: []string{url}})
 	t.Cleanup(http.CloseIdleConnections)
-	c, err := google.New(google.Config{BaseURL: url, Key: key, HTTP: http})
+	c, err := google.New(google.Config{BaseURL: url, Key: key, Own: true, HTTP: http})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -40,7 +40,7 @@ func TestConformance(t *testing.T) {
 	t.Parallel()
 	srv := modeltest.Start(t, modeltest.Conformance)
 	modeltest.Run(t, modeltest.Harness{
-		Client: newClient(t, srv.URL(), modeltest.Canary), Model: "gemini-test",
+		Client: newClient(t, srv.URL(), modeltest.Canary), Model: "gemini-test", SearchModel: "gemini-2.5-flash",
 		Skip: map[string]string{"bad arguments": "this API gives arguments as an object, never as text"},
 	})
 }

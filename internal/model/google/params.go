@@ -65,6 +65,9 @@ func config(req model.Request) *genai.GenerateContentConfig {
 	if functions != nil {
 		cfg.Tools = []*genai.Tool{{FunctionDeclarations: functions}}
 	}
+	if req.Search {
+		cfg.Tools = append(cfg.Tools, &genai.Tool{GoogleSearch: &genai.GoogleSearch{}})
+	}
 	return cfg
 }
 

@@ -3,6 +3,7 @@ package modeltest
 import (
 	"encoding/json"
 	"errors"
+	"strings"
 
 	"github.com/hocket-run/hocket/internal/chat"
 )
@@ -34,6 +35,7 @@ func (anthropicWire) decode(_ string, body []byte) (Request, error) {
 			Content json.RawMessage `json:"content"`
 		} `json:"messages"`
 		Tools []struct {
+			Type        string          `json:"type"`
 			Name        string          `json:"name"`
 			Description string          `json:"description"`
 			InputSchema json.RawMessage `json:"input_schema"`
@@ -60,6 +62,10 @@ func (anthropicWire) decode(_ string, body []byte) (Request, error) {
 		req.Messages = append(req.Messages, fromBlocks(chat.Role(m.Role), blocks)...)
 	}
 	for _, t := range in.Tools {
+		if strings.HasPrefix(t.Type, "web_search_") {
+			req.Search = true
+			continue
+		}
 		req.Tools = append(req.Tools, chat.ToolDef{Name: t.Name, Description: t.Description, Parameters: t.InputSchema})
 	}
 	return req, nil
@@ -106,6 +112,8 @@ func (anthropicWire) stop(a Answer) string {
 	switch {
 	case a.Finish == "length":
 		return "max_tokens"
+	case a.Finish == "pause_turn":
+		return a.Finish
 	case a.Finish == "content_filter":
 		return "refusal"
 	case len(a.ToolCalls) > 0:
@@ -144,8 +152,22 @@ func (w anthropicWire) events(req Request, a Answer) []string {
 		ds := append(deltas("thinking_delta", "thinking", a.Reasoning), obj{"type": "signature_delta", "signature": "sig-" + itoa(req.Seq)})
 		block(obj{"type": "thinking", "thinking": "", "signature": ""}, ds...)
 	}
+	said := deltas("text_delta", "text", a.Text)
+	if a.Sources != nil {
+		id := "srvtoolu_" + itoa(req.Seq)
+		block(obj{"type": "server_tool_use", "id": id, "name": "web_search", "input": obj{}, "caller": obj{"type": "direct"}},
+			deltas("input_json_delta", "partial_json", toJSON(obj{"query": a.SearchQuery}))...)
+		var found []obj
+		for i, s := range a.Sources {
+			found = append(found, obj{"type": "web_search_result", "title": s.Title, "url": s.URL, "encrypted_content": "enc-" + itoa(i), "page_age": nil})
+			said = append(said, obj{"type": "citations_delta", "citation": obj{
+				"type": "web_search_result_location", "title": s.Title, "url": s.URL, "encrypted_index": "idx-" + itoa(i), "cited_text": "",
+			}})
+		}
+		block(obj{"type": "web_search_tool_result", "tool_use_id": id, "caller": obj{"type": "direct"}, "content": found})
+	}
 	if a.Text != "" {
-		block(obj{"type": "text", "text": ""}, deltas("text_delta", "text", a.Text)...)
+		block(obj{"type": "text", "text": ""}, said...)
 	}
 	for _, c := range a.ToolCalls {
 		block(obj{"type": "tool_use", "id": c.ID, "name": c.Name, "input": obj{}}, deltas("input_json_delta", "partial_json", wireArguments(c.Arguments))...)

@@ -32,6 +32,7 @@ const (
 	PromptMalformed = "conformance: malformed"
 	PromptLate      = "conformance: late error"
 	PromptFiltered  = "conformance: filtered"
+	PromptSearch    = "conformance: search"
 )
 
 // What the scenarios answer.
@@ -41,6 +42,8 @@ const (
 	ReplySchema    = `{"ok":true,"items":["a","b"]}`
 	ReplyToolDone  = "It is 18 degrees in Paris."
 	ToolResult     = "18C"
+	// ReplySearch is what becomes of two pages, one of them cited twice, and of one without an address that can be followed.
+	ReplySearch = "It rained.\n\nSources:\n- Paris weather: https://weather.example/paris\n- https://rain.example/"
 )
 
 // ErrorPrompt is the prompt of the scenario that fails with kind.
@@ -96,6 +99,14 @@ func Conformance(req Request) Answer {
 		return Answer{Text: "cut by", Finish: "length"}
 	case PromptFiltered:
 		return Answer{Text: "half of", Finish: "content_filter", Usage: &chat.Usage{InputTokens: 120, OutputTokens: 5}}
+	case PromptSearch:
+		if !req.Search {
+			return Answer{Status: http.StatusBadRequest, Error: "a web search was not asked for"}
+		}
+		return Answer{Text: "It rained.", SearchQuery: "weather Paris", Sources: []Source{
+			{Title: "Paris\nweather", URL: "https://weather.example/paris"}, {URL: "https://rain.example/"}, {Title: "again", URL: "https://weather.example/paris"},
+			{Title: "bad", URL: "javascript:alert(1)"},
+		}}
 	case PromptHang:
 		return Answer{Fault: FaultHang}
 	case PromptDrop:

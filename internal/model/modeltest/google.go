@@ -35,6 +35,7 @@ func (googleWire) decode(path string, body []byte) (Request, error) {
 		SystemInstruction content   `json:"systemInstruction"`
 		Contents          []content `json:"contents"`
 		Tools             []struct {
+			GoogleSearch         json.RawMessage `json:"googleSearch"`
 			FunctionDeclarations []struct {
 				Name                 string          `json:"name"`
 				Description          string          `json:"description"`
@@ -62,6 +63,7 @@ func (googleWire) decode(path string, body []byte) (Request, error) {
 		req.Messages = append(req.Messages, fromParts(role, c.Parts)...)
 	}
 	for _, t := range in.Tools {
+		req.Search = req.Search || t.GoogleSearch != nil
 		for _, f := range t.FunctionDeclarations {
 			req.Tools = append(req.Tools, chat.ToolDef{Name: f.Name, Description: f.Description, Parameters: f.ParametersJSONSchema})
 		}
@@ -140,6 +142,13 @@ func (googleWire) events(req Request, a Answer) []string {
 		out = append(out, chunk(obj{"candidates": []obj{{"index": 0, "content": obj{"role": "model", "parts": []obj{p}}}}}))
 	}
 	last := obj{"candidates": []obj{{"index": 0, "content": obj{"role": "model", "parts": []obj{{"text": ""}}}, "finishReason": finish}}}
+	if a.Sources != nil {
+		var pages []obj
+		for _, s := range a.Sources {
+			pages = append(pages, obj{"web": obj{"title": s.Title, "uri": s.URL}})
+		}
+		last["candidates"].([]obj)[0]["groundingMetadata"] = obj{"webSearchQueries": []string{a.SearchQuery}, "groundingChunks": pages}
+	}
 	if !a.NoUsage {
 		u := a.Usage
 		last["usageMetadata"] = obj{

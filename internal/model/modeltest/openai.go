@@ -87,7 +87,8 @@ func (openaiWire) decode(_ string, body []byte) (Request, error) {
 				Parameters  json.RawMessage `json:"parameters"`
 			} `json:"function"`
 		} `json:"tools"`
-		ResponseFormat struct {
+		WebSearchOptions json.RawMessage `json:"web_search_options"`
+		ResponseFormat   struct {
 			JSONSchema struct {
 				Schema json.RawMessage `json:"schema"`
 			} `json:"json_schema"`
@@ -96,7 +97,7 @@ func (openaiWire) decode(_ string, body []byte) (Request, error) {
 	if err := json.Unmarshal(body, &in); err != nil {
 		return Request{}, err
 	}
-	req := Request{Model: in.Model, Stream: in.Stream, Schema: in.ResponseFormat.JSONSchema.Schema}
+	req := Request{Model: in.Model, Stream: in.Stream, Schema: in.ResponseFormat.JSONSchema.Schema, Search: in.WebSearchOptions != nil}
 	var system []string
 	for _, m := range in.Messages {
 		if m.Role == "system" || m.Role == "developer" {
@@ -169,6 +170,9 @@ func (o openaiWire) events(req Request, a Answer) []string {
 	for _, p := range pieces(a.Text) {
 		out = append(out, delta(obj{"content": p}))
 	}
+	if a.Sources != nil {
+		out = append(out, delta(obj{"annotations": o.annotations(a)}))
+	}
 	for i, c := range a.ToolCalls {
 		out = append(out, delta(obj{"tool_calls": []obj{{"index": i, "id": c.ID, "type": "function", "function": obj{"name": c.Name, "arguments": ""}}}}))
 		for _, p := range pieces(wireArguments(c.Arguments)) {
@@ -182,8 +186,18 @@ func (o openaiWire) events(req Request, a Answer) []string {
 	return append(out, "data: [DONE]\n\n")
 }
 
+func (openaiWire) annotations(a Answer) (out []obj) {
+	for _, s := range a.Sources {
+		out = append(out, obj{"type": "url_citation", "url_citation": obj{"title": s.Title, "url": s.URL, "start_index": 0, "end_index": len(a.Text)}})
+	}
+	return out
+}
+
 func (o openaiWire) whole(req Request, a Answer) string {
 	message := obj{"role": "assistant", "content": a.Text}
+	if a.Sources != nil {
+		message["annotations"] = o.annotations(a)
+	}
 	if a.Reasoning != "" {
 		message["reasoning_content"] = a.Reasoning
 	}

@@ -27,6 +27,8 @@ type Request struct {
 	Tools    []chat.ToolDef  `json:"tools,omitempty"`
 	Schema   json.RawMessage `json:"schema,omitempty"`
 	Stream   bool            `json:"stream"`
+	// Search tells that the provider's own web search was asked for.
+	Search bool `json:"search,omitempty"`
 	// Remote is the client's address: one for each connection.
 	Remote string          `json:"-"`
 	Header http.Header     `json:"-"`
@@ -78,6 +80,9 @@ type Answer struct {
 	Text, Reasoning string
 	// ToolCalls get ids where they have none.
 	ToolCalls []chat.ToolCall
+	// Sources are pages that the answer cites, after a search for SearchQuery by the provider where the protocol shows it (Messages).
+	Sources     []Source
+	SearchQuery string
 	// Finish is Chat Completions' word (stop, length, tool_calls, content_filter), translated for the others. Empty: by the content.
 	Finish string
 	// Usage is counted in words where nil; NoUsage leaves it out.
@@ -93,6 +98,9 @@ type Answer struct {
 	Wait    <-chan struct{}
 	Fault   Fault
 }
+
+// Source is a page.
+type Source struct{ Title, URL string }
 
 // Func answers a call. It is called from several goroutines at once.
 type Func func(Request) Answer

@@ -25,6 +25,8 @@ type Harness struct {
 	// Model is the name that the client is asked for.
 	Model string
 	Skip  map[string]string
+	// SearchModel is a model that has a web search of its provider's own, Model where empty. Scenario search asks it twice.
+	SearchModel string
 	// Wait bounds the scenarios that hang, 50 ms where zero: long enough for the fake to be reached, short enough for a test.
 	Wait time.Duration
 }
@@ -44,7 +46,7 @@ func Run(t *testing.T, h Harness) {
 		{"concurrent", Harness.concurrent}, {"cancel", Harness.cancel}, {"cancelled before", Harness.cancelledBefore}, {"timeout", Harness.timeout},
 		{"drop", broken(PromptDrop, model.KindNetwork)}, {"cut", Harness.cut}, {"end", broken(PromptEnd, model.KindNetwork)},
 		{"malformed", broken(PromptMalformed, model.KindServer)}, {"late error", broken(PromptLate, model.KindOverloaded)},
-		{"filtered", Harness.filtered},
+		{"filtered", Harness.filtered}, {"search", Harness.search},
 		{"rate_limit", failed(model.KindRateLimit)}, {"provider timeout", failed(model.KindTimeout)}, {"overloaded", failed(model.KindOverloaded)},
 		{"auth", failed(model.KindAuth)}, {"invalid_request", failed(model.KindInvalidRequest)}, {"server", failed(model.KindServer)},
 	} {
@@ -249,6 +251,27 @@ func (h Harness) schema(t *testing.T) {
 		`{"type":"object","properties":{"ok":{"type":"boolean"},"items":{"type":"array","items":{"type":"string"}}},"required":["ok","items"],"additionalProperties":false}`)}
 	if reply, _ := h.call(t, req); !sameJSON(reply.Message.Text, ReplySchema) || len(reply.Message.ToolCalls) > 0 {
 		t.Errorf("got %q with %d calls; want %s", reply.Message.Text, len(reply.Message.ToolCalls), ReplySchema)
+	}
+}
+
+// search: the provider's own web search is asked for, and what is cited stands at the end; the answer can be sent back. A call that cannot have it fails.
+func (h Harness) search(t *testing.T) {
+	req := h.request(PromptSearch)
+	if req.Search = true; h.SearchModel != "" {
+		req.Model = h.SearchModel
+	}
+	reply, w := h.call(t, req)
+	if reply.Message.Text != ReplySearch || w.text.String() != ReplySearch || len(reply.Message.ToolCalls) > 0 || len(w.calls) > 0 {
+		t.Errorf("got %q, deltas %q, calls %+v; want %q", reply.Message.Text, w.text.String(), reply.Message.ToolCalls, ReplySearch)
+	}
+	req.Messages = append(req.Messages, reply.Message, chat.Message{Role: chat.RoleUser, Text: PromptText})
+	if again, _ := h.call(t, req); again.Message.Text != ReplyText {
+		t.Errorf("second turn: got %q", again.Message.Text)
+	}
+	req.Schema = &model.Schema{JSON: json.RawMessage(`{"type":"object"}`)}
+	var failed *model.Error
+	if _, err := h.Client.Call(t.Context(), req, nil); !errors.As(err, &failed) || failed.Kind != model.KindInvalidRequest {
+		t.Errorf("a search beside a schema: got %v; want an invalid request", err)
 	}
 }
 

@@ -25,6 +25,7 @@ type answer struct {
 	finish                   string
 	done                     bool
 	chunks, choices          int
+	sources                  adapter.Sources
 }
 
 // pendingCall is a tool call of which pieces may still come.
@@ -57,6 +58,7 @@ func (a *answer) add(chunk sdk.ChatCompletionChunk, onDelta func(model.Delta)) {
 			a.reasoning.WriteString(r)
 			onDelta(model.Delta{Reasoning: r})
 		}
+		a.addCitations(d.JSON.ExtraFields["annotations"])
 		a.refusal.WriteString(d.Refusal)
 		for _, piece := range d.ToolCalls {
 			a.addCall(piece, onDelta)
@@ -105,11 +107,33 @@ func (a *answer) addWhole(c sdk.ChatCompletion) {
 	a.finish = choice.FinishReason
 	a.text.WriteString(choice.Message.Content)
 	a.refusal.WriteString(choice.Message.Refusal)
+	for _, n := range choice.Message.Annotations {
+		a.sources.Add(n.URLCitation.Title, n.URLCitation.URL)
+	}
 	a.reasoning.WriteString(reasoningOf(choice.Message.JSON.ExtraFields))
 	for i, call := range choice.Message.ToolCalls {
 		p := &pendingCall{index: int64(i), id: call.ID, name: call.Function.Name}
 		p.args.WriteString(call.Function.Arguments)
 		a.calls = append(a.calls, p)
+	}
+}
+
+// addCitations takes in the citations of a chunk, which the SDK has no field for.
+func (a *answer) addCitations(f respjson.Field) {
+	var list []sdk.ChatCompletionMessageAnnotation
+	if f.Raw() == "" || json.Unmarshal([]byte(f.Raw()), &list) != nil {
+		return
+	}
+	for i := range list {
+		a.sources.Add(list[i].URLCitation.Title, list[i].URLCitation.URL)
+	}
+}
+
+// cite puts the list of what was cited behind the text.
+func (a *answer) cite(onDelta func(model.Delta)) {
+	if text := a.sources.Text(); text != "" {
+		a.text.WriteString(text)
+		onDelta(model.Delta{Text: text})
 	}
 }
 

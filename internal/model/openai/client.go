@@ -58,6 +58,11 @@ func (c *Client) Call(ctx context.Context, req model.Request, onDelta func(model
 	if onDelta == nil {
 		onDelta = func(model.Delta) {}
 	}
+	if req.Search {
+		if err := model.CanSearch(model.ProtocolOpenAI, c.cfg.Own, req); err != nil {
+			return model.Reply{}, err
+		}
+	}
 	watched, x := adapter.Begin(ctx, func() { onDelta(model.Delta{}) })
 	watched, cancel := context.WithCancel(watched)
 	defer cancel()
@@ -91,6 +96,7 @@ func (c *Client) Call(ctx context.Context, req model.Request, onDelta func(model
 	if err != nil {
 		return model.Reply{}, c.failure(ctx, x, err, a.told())
 	}
+	a.cite(onDelta)
 	adapter.Drain(body, cancel)
 	return a.reply(), nil
 }

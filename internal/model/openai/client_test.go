@@ -26,5 +26,7 @@ func newClient(t *testing.T, srv *modeltest.Server, key string, own bool) *opena
 func TestConformance(t *testing.T) {
 	t.Parallel()
 	srv := modeltest.Start(t, modeltest.Conformance)
-	modeltest.Run(t, modeltest.Harness{Client: newClient(t, srv, modeltest.Canary, false), Model: "test-model"})
+	modeltest.Run(t, modeltest.Harness{
+		Client: newClient(t, srv, modeltest.Canary, true), Model: "test-model", SearchModel: "gpt-4o-search-preview",
+	})
 }

@@ -40,6 +40,9 @@ func (c *Client) params(req model.Request) sdk.ChatCompletionNewParams {
 		}
 		p.Tools = append(p.Tools, sdk.ChatCompletionFunctionTool(def))
 	}
+	if req.Search {
+		p.WebSearchOptions.SearchContextSize = "medium" // the default; an empty object would be left out
+	}
 	if req.Schema != nil {
 		p.ResponseFormat.OfJSONSchema = &shared.ResponseFormatJSONSchemaParam{JSONSchema: shared.ResponseFormatJSONSchemaJSONSchemaParam{
 			Name:   schemaName(req.Schema.Name),

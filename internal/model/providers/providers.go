@@ -40,10 +40,10 @@ func Adapters(proxy func(*http.Request) (*url.URL, error)) map[model.Protocol]mo
 			return wrap(openai.New(openai.Config{BaseURL: e.BaseURL, Key: e.Key, Own: e.Own, HTTP: client(e)}))
 		},
 		model.ProtocolAnthropic: func(e model.Endpoint) (model.Client, error) {
-			return wrap(anthropic.New(anthropic.Config{BaseURL: e.BaseURL, Key: e.Key, HTTP: client(e)}))
+			return wrap(anthropic.New(anthropic.Config{BaseURL: e.BaseURL, Key: e.Key, Own: e.Own, HTTP: client(e)}))
 		},
 		model.ProtocolGoogle: func(e model.Endpoint) (model.Client, error) {
-			return wrap(google.New(google.Config{BaseURL: e.BaseURL, Key: e.Key, HTTP: client(e)}))
+			return wrap(google.New(google.Config{BaseURL: e.BaseURL, Key: e.Key, Own: e.Own, HTTP: client(e)}))
 		},
 	}
 }
