@@ -21,9 +21,9 @@ func TestFollow(t *testing.T) {
 	for name, tt := range map[string]struct {
 		elsewhere bool          // another process drives the run
 		slow      time.Duration // taking the first event lasts so long
-		reads     int           // at most so many, 0: any number
+		reads     int           // at most so many, 0: any number. One that falls behind reads again, so it is more than one; without batches it is hundreds
 	}{
-		"here":      {reads: 1},
+		"here":      {reads: 20},
 		"slow":      {slow: time.Hour},
 		"elsewhere": {elsewhere: true},
 	} {
