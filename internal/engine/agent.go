@@ -20,6 +20,9 @@ func (r *Run) ask(id, fr int, added ...chat.Message) {
 		r.frameFailed(id, fr, Failure{Code: CodeMaxTurns, Message: fmt.Sprintf("agent %s did not finish within %d turns", a.Title(), a.Turns())}, r.failStep)
 		return
 	}
+	if !r.hasSlot(id) { // a person's answer was its last result: others have its slot (P31)
+		return
+	}
 	reserved, ok := r.reserve(id, fr, r.modelOf(id, fr), added)
 	if !ok {
 		return
@@ -155,7 +158,9 @@ func (r *Run) turnAnswered(id, fr int) {
 	next := r.handed(id, fr)
 	switch exec := r.stepNode(id).Kind == workflow.KindExec; {
 	case exec && waiting:
-		r.execNext(id)
+		if r.hasSlot(id) {
+			r.execNext(id)
+		}
 		return
 	case exec:
 		r.execDone(id)

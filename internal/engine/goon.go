@@ -7,9 +7,9 @@ import (
 	"github.com/hocket-run/hocket/workflow"
 )
 
-// askHeld makes the calls that waited for others to free what they had reserved. It tells whether any went on.
+// askHeld makes the calls that waited for others to free what they had reserved, or a slot. It tells whether any went on.
 func (r *Run) askHeld() bool {
-	if !r.held || r.s.Limits.MaxTokens <= 0 && r.s.Limits.MaxCostUSD <= 0 && r.s.Limits.MaxCalls <= 0 && len(r.s.NodeSpent) == 0 {
+	if l := r.s.Limits; !r.held || l.MaxConcurrency <= 0 && l.MaxTokens <= 0 && l.MaxCostUSD <= 0 && l.MaxCalls <= 0 && len(r.s.NodeSpent) == 0 {
 		return false
 	}
 	if r.broken != nil || r.s.Ending != nil || r.s.Status != StatusRunning || r.askedForBudget() {
@@ -21,7 +21,7 @@ func (r *Run) askHeld() bool {
 	return r.s.Seq != before
 }
 
-// goOn makes the calls that a budget withheld.
+// goOn makes the calls that a budget, or the want of a slot, withheld.
 func (r *Run) goOn() {
 	for _, key := range r.sortedCalls(func(c *call) bool { return c.State == callFailed }) {
 		if c := r.s.Calls[key]; c != nil && c.State == callFailed && r.broken == nil && r.hasSlot(c.Step) {

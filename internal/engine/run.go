@@ -26,7 +26,7 @@ type Run struct {
 	late  int // cancelled calls that have not settled
 	due   int // calls and steps that are to be tried again as soon as there is a slot
 	busy  int // steps with a call that is out: they hold the slots of MaxConcurrency
-	// held: there may be calls that a budget withholds until others have settled.
+	// held: there may be calls that a budget, or the want of a slot, withholds until others have settled.
 	held bool
 
 	// What one activation gathers; empty between activations.

@@ -462,3 +462,31 @@ func TestPinsAreRecorded(t *testing.T) {
 		t.Errorf("pinned %s", got)
 	}
 }
+
+// P31: whose last result is a person's answer waits for a slot like everybody else: others have taken the one that it gave back while it was asked.
+func TestAnswerWaitsForSlot(t *testing.T) {
+	t.Parallel()
+	for name, hold := range map[string]*engine.ToolHeld{"question": enginetest.AsksPerson("Which?", ""), "rejected": enginetest.Held("b", "{}")} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			g := enginetest.Graph(nodes(workflow.Node{ID: "s", Kind: workflow.KindStart}, "a", "b"), "s -> a; s -> b")
+			g.Limits.MaxConcurrency = 1
+			w := enginetest.New(t, g, nil)
+			w.Start("go")
+			w.Finish("a", enginetest.Asks(enginetest.Call("1", "user_prompt", `{}`)))
+			w.FinishAt(0, hold)
+			answer := engine.Answer{Value: engine.Value(`"reject"`)}
+			if err := w.Try(answer); err != nil {
+				t.Fatal(err)
+			}
+			w.Crash()
+			if got := w.PendingNodes(); got != "b" {
+				t.Fatalf("calls of %s are out, want b alone", got)
+			}
+			w.Finish("b", enginetest.Say("b"))
+			w.Finish("a", enginetest.Say("a"))
+			wantStatus(t, w, engine.StatusCompleted)
+			w.CheckPrefixes()
+		})
+	}
+}
