@@ -27,12 +27,11 @@ func TestMain(m *testing.M) {
 
 type obj = map[string]any
 
-// start runs aimock with fixtures until the test ends and gives its origin.
-func start(t *testing.T, fixtures []obj) string {
+// installed gives the path of a file of aimock and that of node; the test ends where there is none.
+func installed(t *testing.T, file string) (program, node string) {
 	t.Helper()
-	program := ""
 	for _, dir := range []string{"scripts/aimock", "."} {
-		path := filepath.Join("..", "..", "..", dir, "node_modules", "@copilotkit", "aimock", "dist", "cli.js")
+		path := filepath.Join("..", "..", "..", dir, "node_modules", "@copilotkit", "aimock", "dist", file)
 		if _, err := os.Stat(path); err == nil {
 			program = path
 			break
@@ -46,15 +45,34 @@ func start(t *testing.T, fixtures []obj) string {
 		}
 		t.Skip(how)
 	}
-	raw, err := json.Marshal(obj{"fixtures": fixtures})
+	return program, node
+}
+
+// written gives the path of a file that holds v.
+func written(t *testing.T, v any) string {
+	t.Helper()
+	raw, err := json.Marshal(v)
 	if err != nil {
 		t.Fatal(err)
 	}
-	file := filepath.Join(t.TempDir(), "fixtures.json")
+	file := filepath.Join(t.TempDir(), "aimock.json")
 	if err := os.WriteFile(file, raw, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	cmd := exec.Command(node, program, "-p", "0", "-f", file, "--strict", "--validate-on-load", "--log-level", "info", "-c", "12")
+	return file
+}
+
+// start runs aimock with fixtures until the test ends and gives its origin.
+func start(t *testing.T, fixtures []obj) string {
+	t.Helper()
+	program, node := installed(t, "cli.js")
+	file := written(t, obj{"fixtures": fixtures})
+	return serve(t, exec.Command(node, program, "-p", "0", "-f", file, "--strict", "--validate-on-load", "--log-level", "info", "-c", "12"))
+}
+
+// serve runs cmd until the test ends and gives the origin that it says it listens on.
+func serve(t *testing.T, cmd *exec.Cmd) string {
+	t.Helper()
 	out, err := cmd.StdoutPipe()
 	if err != nil {
 		t.Fatal(err)

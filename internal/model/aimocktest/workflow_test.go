@@ -1,0 +1,249 @@
+package aimocktest
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/hocket-run/hocket/internal/chat"
+	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/model/providers"
+	"github.com/hocket-run/hocket/internal/service"
+)
+
+// everything serves models, an MCP server and searches on one port: what `aimock -c` does, with results for searches, for which its configuration has no key.
+const everything = `
+const [program, config, found] = process.argv.slice(1);
+const { loadConfig, startFromConfig } = await import(program);
+const { llmock, url } = await startFromConfig(loadConfig(config));
+llmock.onSearch("weather", JSON.parse(found));
+console.log("aimock server listening on " + url);
+`
+
+// document has a call of a tool of an MCP server, of a web search and of an HTTP API in one agent, an answer that breaks twice before it fits its schema, and a
+// provider that turns calls away.
+const document = `
+agents:
+  clerk:
+    model: MAIN
+    instruction: You are the clerk.
+    toolsets:
+      - {type: mcp, remote: {url: ORIGIN/mcp, transport_type: streamable}}
+      - {type: web_search, provider: tavily, base_url: ORIGIN, api_key: "${env.TAVILY_API_KEY}"}
+      - type: api
+        api_config: {name: get_order, method: GET, endpoint: "SHOP/orders/${id}", args: {id: {type: string}}, required: [id]}
+  judge:
+    model: MAIN
+    instruction: You are the judge.
+    structured_output: {name: verdict, strict: true, schema: {type: object, properties: {fine: {type: boolean}}, required: [fine], additionalProperties: false}}
+  reporter:
+    model: MAIN
+    instruction: You are the reporter.
+    fallback: {models: [BACKUP]}
+workflow:
+  - {type: agent, name: clerk}
+  - {type: agent, name: judge, retry: {max_attempts: 3, on: [server, network], backoff: {initial_delay_seconds: 0}}}
+  - {type: agent, name: reporter}
+`
+
+// told are the tokens of an answer by the names of each provider.
+func told(in, out int) obj {
+	return obj{
+		"prompt_tokens": in, "completion_tokens": out, "total_tokens": in + out, "input_tokens": in, "output_tokens": out,
+		"promptTokenCount": in, "candidatesTokenCount": out, "totalTokenCount": in + out,
+	}
+}
+
+// conversation is what the models say. The clerk goes on only where the result of the last call is what the counterpart gave.
+func conversation(main, backup string) []obj {
+	var out []obj
+	add := func(who string, match, response obj, chaos obj) {
+		match["systemMessage"] = "You are the " + who + "."
+		f := obj{"match": match, "response": response}
+		if chaos != nil {
+			f["chaos"] = chaos
+		}
+		out = append(out, f)
+	}
+	call := func(name string, args obj, usage obj) obj {
+		return obj{"toolCalls": []obj{{"name": name, "arguments": args}}, "usage": usage}
+	}
+	add("clerk", obj{"toolResultContains": "Rain all day"}, call("get_order", obj{"id": "7"}, told(301, 31)), nil)
+	add("clerk", obj{"toolResultContains": "12 umbrellas"}, call("web_search", obj{"query": "weather in Paris"}, told(201, 21)), nil)
+	add("clerk", obj{"toolResultContains": "order 7 is paid"}, obj{"content": "Ship the umbrella: it rains.", "usage": told(401, 41)}, nil)
+	add("clerk", obj{"hasToolResult": false}, call("stock", obj{"item": "umbrella"}, told(101, 11)), nil)
+	verdict := obj{"content": `{"fine":true}`, "usage": told(501, 51)}
+	add("judge", obj{"sequenceIndex": 0}, verdict, obj{"malformedRate": 1})
+	add("judge", obj{"sequenceIndex": 1}, verdict, obj{"disconnectRate": 1})
+	add("judge", obj{"sequenceIndex": 2}, verdict, nil)
+	add("reporter", obj{"model": main}, obj{"error": obj{"message": "slow down", "type": "rate_limit_error"}, "status": http.StatusTooManyRequests}, nil)
+	add("reporter", obj{"model": backup}, obj{"content": "All is well.", "usage": told(601, 61)}, nil)
+	return out
+}
+
+// entry is what aimock's journal tells of a request.
+type entry struct {
+	Path    string `json:"path"`
+	Service string `json:"service"`
+	Body    struct {
+		Stream bool `json:"stream"`
+	} `json:"body"`
+	Response struct {
+		Status  int    `json:"status"`
+		Chaos   string `json:"chaosAction"`
+		Fixture *struct {
+			Response struct {
+				Usage struct {
+					Input  int64 `json:"prompt_tokens"`
+					Output int64 `json:"completion_tokens"`
+				} `json:"usage"`
+			} `json:"response"`
+		} `json:"fixture"`
+	} `json:"response"`
+}
+
+func entries(t *testing.T, origin string) []entry {
+	t.Helper()
+	client := http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
+	resp, err := client.Get(origin + "/__aimock/journal")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	var list []entry
+	if err := json.NewDecoder(resp.Body).Decode(&list); err != nil {
+		t.Fatal(err)
+	}
+	return list
+}
+
+// A whole run of each protocol against counterparts that we did not write: tools, structured output, an answer that is no JSON, a connection that breaks, a provider
+// that turns calls away. What the run used is what their journal says (P20).
+func TestWorkflow(t *testing.T) {
+	t.Parallel()
+	models := []string{"openai/gpt-5-mini", "anthropic/claude-sonnet-4-5", "google/gemini-2.5-flash"}
+	for i, main := range models {
+		t.Run(strings.Split(main, "/")[0], func(t *testing.T) {
+			t.Parallel()
+			backup := models[(i+1)%len(models)]
+			origin := startAll(t, conversation(strings.Split(main, "/")[1], strings.Split(backup, "/")[1]))
+			shop := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				fmt.Fprintf(w, "order %s is paid", strings.TrimPrefix(r.URL.Path, "/orders/"))
+			}))
+			t.Cleanup(shop.Close)
+			env := map[string]string{
+				"OPENAI_BASE_URL": origin + "/v1", "ANTHROPIC_BASE_URL": origin, "GOOGLE_GEMINI_BASE_URL": origin, "TAVILY_API_KEY": "tvly-1234",
+				"OPENAI_API_KEY": "k-123456", "ANTHROPIC_API_KEY": "k-123456", "GEMINI_API_KEY": "k-123456",
+			}
+			s, err := service.Open(t.Context(), service.Config{
+				DB: service.Memory, Env: func(name string) string { return env[name] },
+				Adapters: providers.Adapters(func(*http.Request) (*url.URL, error) { return nil, nil }),
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer s.Close()
+			text := strings.NewReplacer("MAIN", main, "BACKUP", backup, "ORIGIN", origin, "SHOP", shop.URL).Replace(document)
+			w, problems, err := s.Load(t.Context(), "doc.yaml", []byte(text), service.LoadOptions{})
+			if err != nil || problems.HasErrors() {
+				t.Fatal(problems, err)
+			}
+			run, err := s.Start(t.Context(), service.StartRequest{Workflow: w, Input: "An umbrella, please.", Trust: true})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if _, err := s.Wait(t.Context(), run); err != nil {
+				t.Fatal(err)
+			}
+			rec, err := s.Read(t.Context(), run)
+			if err != nil {
+				t.Fatal(err)
+			}
+			o := rec.Object()
+			if string(o.Output) != `"All is well."` {
+				t.Errorf("got %s, %+v", o.Output, o.Error)
+			}
+			check(t, rec, entries(t, origin))
+		})
+	}
+}
+
+// check compares what the run recorded with what aimock did.
+func check(t *testing.T, rec service.Recorded, list []entry) {
+	t.Helper()
+	var want chat.Usage
+	got := map[string]int{}
+	for _, e := range list {
+		switch r := e.Response; {
+		case e.Service != "":
+			got[e.Service]++
+		case r.Chaos != "":
+			got[r.Chaos]++
+		case r.Status != http.StatusOK:
+			got[fmt.Sprint(r.Status)]++
+		case r.Fixture == nil:
+			t.Errorf("%s was answered by nothing", e.Path)
+		default:
+			got["answered"]++
+			want.InputTokens += r.Fixture.Response.Usage.Input
+			want.OutputTokens += r.Fixture.Response.Usage.Output
+			if !e.Body.Stream && !strings.Contains(e.Path, ":streamGenerateContent") {
+				t.Errorf("%s was asked for no stream", e.Path)
+			}
+		}
+	}
+	delete(got, "mcp") // how many requests a session takes is its own
+	if d := cmp.Diff(got, map[string]int{"answered": 6, "search": 1, "malformed": 1, "disconnect": 1, "429": 1}); d != "" {
+		t.Errorf("aimock's journal: -got +want\n%s", d)
+	}
+	if u := rec.Object().Usage; u.InputTokens != want.InputTokens || u.OutputTokens != want.OutputTokens || want.InputTokens != 2106 {
+		t.Errorf("the run used %d and %d tokens; aimock says %d and %d", u.InputTokens, u.OutputTokens, want.InputTokens, want.OutputTokens)
+	}
+	var failures, outputs []string
+	for _, e := range rec.Events {
+		switch d := e.Data.(type) {
+		case *engine.ModelFailed:
+			failures = append(failures, d.Error.Code)
+		case *engine.ModelReplied:
+			if len(d.Message.ToolCalls) == 0 {
+				outputs = append(outputs, d.Message.Text)
+			}
+		}
+	}
+	if d := cmp.Diff(failures, []string{"server", "network", "rate_limit"}); d != "" {
+		t.Errorf("failures: -got +want\n%s", d)
+	}
+	if d := cmp.Diff(outputs, []string{"Ship the umbrella: it rains.", `{"fine":true}`, "All is well."}); d != "" {
+		t.Errorf("answers: -got +want\n%s", d)
+	}
+}
+
+// startAll runs aimock with models, an MCP server and searches until the test ends and gives its origin.
+func startAll(t *testing.T, fixtures []obj) string {
+	t.Helper()
+	program, node := installed(t, "config-loader.js")
+	at, err := filepath.Abs(program)
+	if err != nil {
+		t.Fatal(err)
+	}
+	config := written(t, obj{
+		"strict": true, "port": 0, "llm": obj{"fixtures": written(t, obj{"fixtures": fixtures}), "chunkSize": 6},
+		"mcp": obj{"tools": []obj{{
+			"name": "stock", "description": "Tells how many there are.", "result": "12 umbrellas",
+			"inputSchema": obj{"type": "object", "properties": obj{"item": obj{"type": "string"}}},
+		}}},
+	})
+	found, err := json.Marshal([]obj{{"title": "Weather of Paris", "url": "https://weather.example/paris", "content": "Rain all day"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return serve(t, exec.Command(node, "--input-type=module", "-e", everything, (&url.URL{Scheme: "file", Path: at}).String(), config, string(found)))
+}
