@@ -22,7 +22,7 @@ var layers = []layer{
 	{"workflow", []string{"diag"}, "the graph is what formats and engine share; it knows neither"},
 	{".", []string{
 		"workflow", "diag", "graph", "internal/program", "internal/driver", "internal/driver/program", "internal/engine", "internal/project", "internal/journal",
-		"internal/service", "internal/checkpoint", "internal/checkpoint/sqlite", "internal/model", "internal/tool", "internal/chat", "internal/session/llm", "internal/telemetry", "internal/telemetry/otlp",
+		"internal/service", "internal/secret", "internal/checkpoint", "internal/checkpoint/sqlite", "internal/model", "internal/tool", "internal/chat", "internal/session/llm", "internal/telemetry", "internal/telemetry/otlp",
 	}, "the way in for Go programs stands on everything that runs, and on no SDK, format or database"},
 	{"acp", []string{"graph", "internal/session/acp"}, "programs that drive coding agents ask for the protocol; it knows sessions, not the engine"},
 	{"graph", []string{"workflow", "diag", "internal/program", "internal/schema"}, "the builder describes graphs; it runs none and knows no engine (D29)"},

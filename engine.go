@@ -12,6 +12,7 @@ import (
 	"sync/atomic"
 
 	"github.com/hocket-run/hocket/internal/journal"
+	"github.com/hocket-run/hocket/internal/secret"
 	"github.com/hocket-run/hocket/internal/service"
 	"github.com/hocket-run/hocket/internal/session/llm"
 	"github.com/hocket-run/hocket/internal/tool"
@@ -60,11 +61,18 @@ type Engine struct {
 
 // Open opens the store, makes its file and folders where they are not there, and makes an engine on it. It starts nothing: see [Engine.Recover] for runs that a former process left.
 //
-// Errors: an option cannot be; the store cannot be opened; it was written by a newer Hocket; MaxCalls is negative.
+// Errors: an option cannot be, or what it reads; the store cannot be opened; it was written by a newer Hocket; MaxCalls is negative.
 func Open(ctx context.Context, cfg Config, options ...Option) (*Engine, error) {
 	given, err := settingsOf(options)
 	if err != nil {
 		return nil, err
+	}
+	sc := service.Config{Keeper: &secret.Keeper{}}
+	if given.config != "" {
+		if err := sc.ReadOperator(given.config); err != nil {
+			return nil, err
+		}
+		cfg.DB = cmp.Or(cfg.DB, sc.Operator.Store.Path)
 	}
 	e := &Engine{
 		program: cmp.Or(cfg.Program, programName()), durable: cfg.DB != "" && cfg.DB != Memory, log: cfg.Logger,
@@ -73,12 +81,10 @@ func Open(ctx context.Context, cfg Config, options ...Option) (*Engine, error) {
 	if e.log == nil {
 		e.log = slog.New(slog.DiscardHandler)
 	}
-	s, err := service.Open(ctx, service.Config{
-		DB: cmp.Or(cfg.DB, Memory), Kind: journal.KindProgram, Env: cfg.Env, MaxCalls: cfg.MaxCalls, Logger: cfg.Logger, Program: e.program,
-		Functions: e.functionsOf, Tools: given.internalTools(), Models: given.models, Adapters: given.adapters, Agents: given.definitions(),
-		Spawns: true, Pages: given.pages,
-		Telemetry: given.exporting(cfg.Env, e.log),
-	})
+	sc.DB, sc.Kind, sc.Env, sc.MaxCalls, sc.Logger, sc.Program = cmp.Or(cfg.DB, Memory), journal.KindProgram, cfg.Env, cfg.MaxCalls, cfg.Logger, e.program
+	sc.Functions, sc.Tools, sc.Models, sc.Adapters, sc.Agents = e.functionsOf, given.internalTools(), given.models, given.adapters, given.definitions()
+	sc.Spawns, sc.Pages, sc.Telemetry = true, given.pages, given.exporting(sc, e.log)
+	s, err := service.Open(ctx, sc)
 	if err != nil {
 		return nil, err
 	}

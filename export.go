@@ -3,8 +3,8 @@ package hocket
 import (
 	"log/slog"
 	"net/url"
-	"os"
 
+	"github.com/hocket-run/hocket/internal/service"
 	"github.com/hocket-run/hocket/internal/telemetry"
 	"github.com/hocket-run/hocket/internal/telemetry/otlp"
 )
@@ -42,21 +42,17 @@ func WithTelemetry(o OTLP) Option {
 }
 
 // exporting gives what the service is to send, nil for nothing.
-func (s *settings) exporting(env func(string) string, log *slog.Logger) *telemetry.Config {
-	if s.telemetry == nil {
-		return nil
+func (s *settings) exporting(cfg service.Config, log *slog.Logger) *telemetry.Config {
+	base := s.telemetry
+	if base == nil {
+		if cfg.Operator == nil || cfg.Operator.Telemetry.Endpoint == "" {
+			return nil
+		}
+		base = new(service.OperatorTelemetry(cfg.Operator, otlp.Config{}))
 	}
-	if env == nil {
-		env = os.Getenv
-	}
-	cfg, err := otlp.FromEnv(*s.telemetry, env)
+	t, err := service.Exporter(*base, cfg.Env, cfg.Keeper, log)
 	if err != nil {
 		log.Warn("a variable of telemetry is not used", "err", err)
 	}
-	if !cfg.On() {
-		return nil
-	}
-	t := otlp.New(cfg).Telemetry()
-	t.Logger = log
-	return &t
+	return t
 }

@@ -12,7 +12,7 @@ import (
 	"github.com/hocket-run/hocket/workflow"
 )
 
-// Option gives an engine something of the program's own: [WithTool], [WithModel], [WithAgent], [WithSessions], [WithLLMSessions], [WithTelemetry], provider.All. Those that
+// Option gives an engine something of the program's own: [WithTool], [WithModel], [WithAgent], [WithSessions], [WithLLMSessions], [WithTelemetry], [WithConfig], provider.All. Those that
 // cannot be are errors of [Open].
 type Option func(*settings)
 
@@ -26,9 +26,11 @@ type settings struct {
 	llm      map[string]LLMSessions
 	pages    Pages
 	registry toolRegistry
-	// telemetry is where traces and metrics go; nil: nowhere.
+	// telemetry is where traces and metrics go; nil: nowhere but where the configuration says.
 	telemetry *otlp.Config
-	problems  []error
+	// config is the operator's file; "": none.
+	config   string
+	problems []error
 }
 
 func settingsOf(options []Option) (*settings, error) {
@@ -68,6 +70,25 @@ func WithAdapters(a Adapters) Option {
 			return
 		}
 		maps.Copy(s.adapters, f)
+	}
+}
+
+// WithConfig has an engine heed a configuration, hocket.yaml, as the command line does: model providers and their limits, models, the default model, MCP servers
+// and toolsets, permissions, budgets, prices, limits of calls, hosts that requests may reach, the collector of telemetry (docs/configuration.md). Without it an
+// engine reads none. Only who may say what documents do on this machine should write the file; nobody finds it by itself, least of all in the working directory.
+//
+// What the program says comes first: Config.MaxCalls, the names of [WithModel] and [WithTool], [WithTelemetry]. store.path holds where Config.DB is "", in which
+// case runs are kept there. Model providers need [WithAdapters] as well. Sessions of [WithLLMSessions] are the program's alone and heed none of it. The last one
+// given counts.
+//
+// Errors, of [Open]: the file, or the one of prices that it names, cannot be read; what stands in them is wrong, each problem with its place.
+func WithConfig(path string) Option {
+	return func(s *settings) {
+		if path == "" {
+			s.problemf("the configuration has no path")
+			return
+		}
+		s.config = path
 	}
 }
 

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"os"
+	"path/filepath"
 	"testing"
 
 	"github.com/hocket-run/hocket"
@@ -34,6 +36,35 @@ func TestAll(t *testing.T) {
 	}
 	r, err := e.Run(t.Context(), w, hocket.StartOptions{Input: "x"})
 	if err != nil || r.Text() != "hello" {
+		t.Errorf("%+v, %v", r, err)
+	}
+}
+
+// SEC11: an operator's provider, whose key is a reference, answers agents that name none; what it tells of the key is not shown.
+func TestConfiguration(t *testing.T) {
+	t.Parallel()
+	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "text/event-stream")
+		fmt.Fprintf(w, `data: {"id":"1","object":"chat.completion.chunk","model":"m","choices":[{"index":0,"delta":{"role":"assistant","content":"by %s"},"finish_reason":"stop"}]}`+"\n\ndata: [DONE]\n\n", r.Header.Get("Authorization"))
+	}))
+	defer srv.Close()
+	path := filepath.Join(t.TempDir(), "hocket.yaml")
+	text := `{"defaultModel": "fast", "providers": {"lab": {"base_url": "` + srv.URL + `", "key": "${env.LAB}"}}, "models": {"fast": {"provider": "lab", "model": "m"}}}`
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	env := map[string]string{"LAB": "canary-of-the-lab"}
+	e, err := hocket.Open(t.Context(), hocket.Config{Env: func(name string) string { return env[name] }}, provider.All(), hocket.WithConfig(path))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer e.Close()
+	w, err := e.Parse("w.yaml", []byte("agents: {a: {instruction: Greet.}}"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := e.Run(t.Context(), w, hocket.StartOptions{Input: "x"})
+	if err != nil || r.Text() != "by Bearer [secret lab_key]" {
 		t.Errorf("%+v, %v", r, err)
 	}
 }

@@ -8,7 +8,6 @@ import (
 
 	"github.com/hocket-run/hocket/diag"
 	"github.com/hocket-run/hocket/internal/config"
-	"github.com/hocket-run/hocket/internal/price"
 	"github.com/hocket-run/hocket/internal/service"
 )
 
@@ -34,19 +33,12 @@ func (a *app) readConfig(c *cobra.Command) error {
 
 // operatorPrices reads the operator's file of prices; --prices comes before it.
 func (a *app) operatorPrices() error {
-	if a.operator.Prices == "" {
-		return nil
-	}
-	data, err := service.ReadFile(a.operator.Prices, nil)
+	table, problems, err := service.OperatorPrices(a.operator)
 	if err != nil {
 		return err
 	}
-	table, problems := price.Parse(a.operator.Prices, data)
-	if err := a.refuse(problems); err != nil {
-		return err
-	}
-	a.prices = table.Over(price.Default())
-	return nil
+	a.prices = table
+	return a.refuse(problems)
 }
 
 // isConfig tells whether a file is one of the operator: by its name, or because it is read as one.

@@ -64,6 +64,10 @@ func documents() []document {
 		{name: "server of another type", text: "mcps: {a: {type: todo}}\n", problems: []string{"1:11 bad-value"}},
 		{name: "server with an unknown key", text: "mcps: {a: {command: x, arg: [y]}}\n", problems: []string{"1:24 unknown-key"}, hint: "args"},
 		{name: "server with a secret", text: "mcps: {a: {command: x, env: {API_TOKEN: canary-1234}}}\n", problems: []string{"1:41 bare-secret"}, hint: "${file:PATH}", beyond: true},
+		{name: "header of an api with a secret", text: "toolsets: [{type: api, api_config: {name: x, method: GET, endpoint: 'http://a', headers: {X-Api-Key: canary-1}}}]\n", problems: []string{"1:102 bare-secret"}, beyond: true},
+		{name: "key of a search", text: "toolsets: [{type: web_search, provider: brave, api_key: canary-1}]\n", problems: []string{"1:57 bare-secret"}, beyond: true},
+		{name: "variable of a script with a secret", text: "toolsets: [{type: script, shell: {x: {cmd: y, description: d, env: {A_KEY: canary-1}}}}]\n", problems: []string{"1:76 bare-secret"}, beyond: true},
+		{name: "command that is a number", text: "mcps: {a: {command: 0}}\n"},
 		{name: "header with a secret", text: "toolsets: [{type: mcp, remote: {url: 'http://a', headers: {Authorization: Bearer canary-1}}}]\n", problems: []string{"1:75 bare-secret"}, beyond: true},
 		{name: "server with a plain variable", text: "mcps: {a: {command: x, env: {AUTH_TYPE: basic, MODE: fast-42, TOKEN: '${env.T}'}}}\n"},
 		{name: "toolsets as a map", text: "toolsets: {type: todo}\n", problems: []string{"1:11 wrong-type"}},
@@ -181,7 +185,11 @@ mcps:
   own: {command: ./bin/server, working_dir: work, env: {T: "${file:t.key}", U: "${ file:/abs/u.key }"}}
   far: {remote: {url: "https://${HOST}/mcp", headers: {Authorization: "Bearer ${file:h.key}"}}}
   found: {command: server}
-toolsets: [{type: mcp, ref: own}, {type: mcp, command: bin/other}]
+toolsets:
+  - {type: mcp, ref: own}
+  - {type: mcp, command: bin/other}
+  - {type: filesystem, path: notes}
+  - {type: api, api_config: {name: x, method: GET, endpoint: "http://a", headers: {X-Key: "${file:k.key}"}}}
 `))
 	if len(problems) > 0 {
 		t.Fatal(problems)
@@ -193,6 +201,8 @@ toolsets: [{type: mcp, ref: own}, {type: mcp, command: bin/other}]
 		{paths.MCPs["far"].Remote.Headers["Authorization"], "Bearer ${file:/etc/hocket/h.key}"}, {paths.MCPs["far"].Remote.URL, "https://${HOST}/mcp"},
 		{paths.MCPs["found"].Command, "server"},
 		{paths.Toolsets[0].Command, "/etc/hocket/bin/server"}, {paths.Toolsets[1].Command, "/etc/hocket/bin/other"},
+		{string(paths.Toolsets[2].Options), `{"path":"/etc/hocket/notes"}`},
+		{string(paths.Toolsets[3].Options), `{"api_config":{"endpoint":"http://a","headers":{"X-Key":"${file:/etc/hocket/k.key}"},"method":"GET","name":"x"}}`},
 	} {
 		if p.got != p.want {
 			t.Errorf("got %q, want %q", p.got, p.want)

@@ -339,25 +339,6 @@ func (r *reader) servers(n *source.Node) map[string]tool.Spec {
 	return out
 }
 
-// checkSecrets holds that no variable and no header of a toolset is a secret that somebody wrote down (SEC11).
-func (r *reader) checkSecrets(n *source.Node, s tool.Spec) {
-	check := func(at *source.Node, values map[string]string) {
-		for _, name := range slices.Sorted(maps.Keys(values)) {
-			if secret.LooksWritten(name, values[name]) {
-				span := s.Span
-				if v := at.Get(name); v != nil {
-					span = v.Span
-				}
-				r.diags.Errorf(span, n.Path(), CodeBareSecret, "%s must be a reference to a secret, not the secret itself", name).Hint = "write ${env.NAME}, or ${file:PATH} for a file that only its owner can read"
-			}
-		}
-	}
-	check(n.Get("env"), s.Env)
-	if s.Remote != nil {
-		check(n.Get("remote").Get("headers"), s.Remote.Headers)
-	}
-}
-
 func (r *reader) toolsets(n *source.Node) []tool.Spec {
 	if n.Kind != source.List {
 		r.wrong(n, "a list of toolsets")

@@ -37,9 +37,9 @@ func (k key) value() string {
 		text = "`" + strings.Join(k.values, "`, `") + "`"
 	}
 	switch {
-	case k.kind == number || k.kind == count && k.max > 0:
+	case k.max > 0:
 		text += fmt.Sprintf(" from %v to %v", k.min, k.max)
-	case k.kind == count:
+	case k.kind == count || k.kind == number:
 		text += fmt.Sprintf(" from %v", k.min)
 	}
 	if k.required {

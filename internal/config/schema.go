@@ -118,7 +118,7 @@ func toolsetSchema(types []string, typ string) object {
 		then := object{"properties": properties, "propertyNames": object{"enum": tool.Keys()[t]}}
 		if t == tool.TypeMCP {
 			maps.Copy(properties, object{
-				"command": object{"type": "string", "minLength": 1}, "args": texts, "env": textMap, "working_dir": scalar, "cwd": scalar,
+				"command": object{"type": []string{"string", "number", "boolean"}, "minLength": 1}, "args": texts, "env": textMap, "working_dir": scalar, "cwd": scalar,
 				"ref": object{"type": "string"}, "idle_timeout": time, "connect_timeout": time,
 				"remote": object{
 					"type": "object", "required": []string{"url"}, "additionalProperties": false,

@@ -1,6 +1,8 @@
 package config
 
 import (
+	"bytes"
+	"encoding/json"
 	"path/filepath"
 	"regexp"
 	"strings"
@@ -12,7 +14,13 @@ import (
 // fileText is a secret of a file in a text.
 var fileText = regexp.MustCompile(`\$\{\s*file:([^}]+)\}`)
 
-// stand lets the paths of a toolset begin at the folder of the file: a command with a slash in it, the working directory, and files of secrets.
+// pathOptions are the options that are paths, by type.
+var pathOptions = map[string]string{
+	tool.TypeFilesystem: "path", tool.TypeShell: "working_dir", tool.TypeScript: "working_dir", tool.TypeOpenAPI: "file",
+}
+
+// stand lets the paths of a toolset begin at the folder of the file: a command with a slash in it, the working directory, options that are paths, and
+// files of secrets.
 func (r *reader) stand(s tool.Spec) tool.Spec {
 	if strings.ContainsRune(s.Command, filepath.Separator) {
 		s.Command = r.inFolder(s.Command)
@@ -37,10 +45,45 @@ func (r *reader) stand(s tool.Spec) tool.Spec {
 		return out
 	}
 	s.Env = all(s.Env)
+	s.Options = r.standOptions(s, text)
 	if s.Remote != nil {
 		remote := *s.Remote
 		remote.URL, remote.Headers = text(remote.URL), all(remote.Headers)
 		s.Remote = &remote
 	}
 	return s
+}
+
+// standOptions is stand for the options of a type; text is for each text in them.
+func (r *reader) standOptions(s tool.Spec, text func(string) string) json.RawMessage {
+	var options map[string]any
+	d := json.NewDecoder(bytes.NewReader(s.Options))
+	d.UseNumber()
+	if d.Decode(&options) != nil {
+		return s.Options // opening the toolset says what is wrong
+	}
+	if p, ok := options[pathOptions[s.Type]].(string); ok && p != "" {
+		options[pathOptions[s.Type]] = r.inFolder(p)
+	}
+	var walk func(v any) any
+	walk = func(v any) any {
+		switch v := v.(type) {
+		case string:
+			return text(v)
+		case []any:
+			for i := range v {
+				v[i] = walk(v[i])
+			}
+		case map[string]any:
+			for k := range v {
+				v[k] = walk(v[k])
+			}
+		}
+		return v
+	}
+	out, err := json.Marshal(walk(options))
+	if err != nil {
+		return s.Options
+	}
+	return out
 }

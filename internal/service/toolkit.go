@@ -16,6 +16,7 @@ import (
 
 	"github.com/hocket-run/hocket/internal/driver"
 	"github.com/hocket-run/hocket/internal/journal"
+	"github.com/hocket-run/hocket/internal/secret"
 	"github.com/hocket-run/hocket/internal/tool"
 	"github.com/hocket-run/hocket/internal/tool/api"
 	runner "github.com/hocket-run/hocket/internal/tool/command"
@@ -176,23 +177,23 @@ func workflowOf(info driver.Info) string {
 	return cmp.Or(info.Workflow.ID, info.Workflow.Name)
 }
 
-// expand replaces the references to our environment in a variable of a trusted toolset.
+// expand replaces the references in a variable of a trusted toolset.
 func (k *kits) expand(text string) (string, error) {
-	var missing []string
+	var missing error
 	out := reference.ReplaceAllStringFunc(text, func(ref string) string {
 		if ref == "$$" {
 			return "$"
 		}
-		v := k.cfg.Env(nameIn(ref))
-		if v == "" {
-			missing = append(missing, nameIn(ref))
+		v, err := k.secretOf().Value(ref)
+		if err != nil && missing == nil {
+			missing = fmt.Errorf("variable %w", err)
+			if strings.HasPrefix(nameIn(ref), secret.FilePrefix) {
+				missing = err
+			}
 		}
 		return v
 	})
-	if len(missing) > 0 {
-		return "", fmt.Errorf("variable %s is not set", missing[0])
-	}
-	return out, nil
+	return out, missing
 }
 
 // openMCP opens an MCP toolset. One that the operator stands behind may be at a private address and get what our environment holds (D34); one that

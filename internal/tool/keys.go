@@ -1,9 +1,6 @@
 package tool
 
-import (
-	"maps"
-	"slices"
-)
+import "slices"
 
 // Keys gives the keys that toolsets of each supported type may have, sorted, by type: what ParseSpecs takes without an error.
 func Keys() map[string][]string {
@@ -23,6 +20,3 @@ func Keys() map[string][]string {
 	}
 	return out
 }
-
-// KnownTypes gives the types of toolsets that have a name, supported or not, sorted.
-func KnownTypes() []string { return slices.Sorted(maps.Keys(knownTypes)) }
