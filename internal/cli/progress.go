@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -51,6 +52,8 @@ type activity struct {
 	doing   string     // what it does now, where that is worth a word
 	waits   bool       // for a person
 	said    string     // the last of what its model says
+	by      string     // the agent that the step's conversation was handed over to
+	subs    []int      // frames of its sub-agents
 }
 
 func (a *activity) title() string {
@@ -64,15 +67,19 @@ func (a *activity) title() string {
 type board struct {
 	titles  map[string]string // by path of the node
 	hidden  map[string]bool   // paths of nodes that no document has (D13)
+	agents  map[string]string // titles of agents by id, those of sub-flows too
 	running []*activity
 }
 
 // name fills titles: a node goes by its title, with its id where several have that.
 func (b *board) name(w *workflow.Workflow) {
-	b.titles, b.hidden = map[string]string{}, map[string]bool{}
+	b.titles, b.hidden, b.agents = map[string]string{}, map[string]bool{}, map[string]string{}
 	count := map[string]int{}
 	var walk func(w *workflow.Workflow, prefix string, depth int)
 	walk = func(w *workflow.Workflow, prefix string, depth int) {
+		for i := range w.Agents {
+			b.agents[w.Agents[i].ID] = w.Agents[i].Title()
+		}
 		for i := range w.Nodes {
 			n := &w.Nodes[i]
 			b.titles[prefix+n.ID] = n.Title()
@@ -181,13 +188,21 @@ func (b *board) add(e engine.Event) *line {
 	case *engine.SubagentStarted:
 		if a != nil {
 			a.doing = "sub-agent " + clean(d.Agent)
+			a.subs = append(a.subs, d.Frame)
 		}
 	case *engine.AgentHanded:
 		if a != nil {
-			a.doing = "agent " + clean(d.Agent)
+			to := clean(cmp.Or(b.agents[d.Agent], d.Agent))
+			a.doing = "agent " + to
+			if !slices.Contains(a.subs, d.Frame) {
+				a.by = to
+			}
 		}
 	case *engine.StepRetrying:
 		if a != nil {
+			if d.Call == "" {
+				a.by = "" // the step's own agent begins again
+			}
 			in, at := "", ""
 			if wait := d.Until.Sub(e.At); wait >= time.Second { // it may be an hour that the provider asks for
 				in, at = " in "+duration(wait), " at "+d.Until.Local().Format("15:04:05")
@@ -197,6 +212,9 @@ func (b *board) add(e engine.Event) *line {
 		}
 	case *engine.StepCompleted:
 		text := ""
+		if a != nil && a.by != "" {
+			text = "answered by " + a.by
+		}
 		if a != nil && (a.kind == workflow.KindDecide || a.kind == workflow.KindWait) && len(d.Ports) > 0 {
 			if way := strings.Join(d.Ports, ", "); way != workflow.PortOut { // the only way tells nothing
 				text = "→ " + clean(strings.TrimPrefix(way, workflow.NextPort("")))

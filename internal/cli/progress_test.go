@@ -56,3 +56,37 @@ func TestCutOff(t *testing.T) {
 		})
 	}
 }
+
+// P36: the line of a step that was handed over tells who answered; a sub-agent that hands over, and a step that begins again, are the step's own agent's.
+func TestHandedOver(t *testing.T) {
+	t.Parallel()
+	handed := func(frame int, to string) engine.Data { return &engine.AgentHanded{Frame: frame, From: "a", Agent: to} }
+	for name, c := range map[string]struct {
+		data []engine.Data
+		line string
+	}{
+		"nobody":           {nil, "✓ w  0ms"},
+		"once":             {[]engine.Data{handed(0, "b")}, "✓ w  0ms  answered by Back"},
+		"to one unknown":   {[]engine.Data{handed(0, "b"), handed(0, "c")}, "✓ w  0ms  answered by c"},
+		"a sub-agent":      {[]engine.Data{&engine.SubagentStarted{Frame: 1, Agent: "k"}, handed(1, "b")}, "✓ w  0ms"},
+		"and begins again": {[]engine.Data{handed(0, "b"), &engine.StepRetrying{Attempt: 2}}, "✓ w  0ms"},
+		"and calls again":  {[]engine.Data{handed(0, "b"), &engine.StepRetrying{Attempt: 2, Call: "1.0.2"}}, "✓ w  0ms  answered by Back"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := &board{}
+			b.name(&workflow.Workflow{Nodes: []workflow.Node{{ID: "w"}}, Agents: []workflow.Agent{{ID: "a"}, {ID: "b", Name: "Back"}}})
+			add := func(data engine.Data) *line {
+				return b.add(engine.Event{Node: "w", Step: 1, At: time.Unix(1, 0), Data: data})
+			}
+			add(&engine.StepStarted{Kind: workflow.KindAgent, Iteration: 1})
+			for _, d := range c.data {
+				add(d)
+			}
+			l := add(&engine.StepCompleted{Ports: []string{workflow.PortOut}})
+			if got := l.mark + " " + l.fit(anyWidth); got != c.line {
+				t.Errorf("got %q, want %q", got, c.line)
+			}
+		})
+	}
+}

@@ -107,6 +107,9 @@ func (r *Run) applyStep(ev *Event) error {
 	case *StepRetrying:
 		return r.applyRetrying(ev, d)
 	case *StepCompleted:
+		if n.Agent != nil && r.speaker(ev.Step) != n.Agent.Agent {
+			st.By = r.speaker(ev.Step)
+		}
 		st.Status, st.Goto, st.Update = stepCompleted, d.Goto, d.Update
 		if r.plan.root.w.Rules.TypedState && !d.Same {
 			r.s.Updated = ev.At
@@ -296,7 +299,7 @@ func (r *Run) applyTimer(ev *Event, d *TimerFired) error {
 	return nil
 }
 
-// renew makes a step ready to begin anew: an agent with a new conversation.
+// renew makes a step ready to begin anew: an agent with a new conversation, the step's own, whoever it handed over to.
 func (r *Run) renew(id int) {
 	st, n := r.step(id), r.stepNode(id)
 	if effect(n.Kind) && !st.Due {
@@ -311,7 +314,11 @@ func (r *Run) renew(id int) {
 		st.Agent.Frames[i].Done = true
 	}
 	st.Agent.Root = len(st.Agent.Frames)
-	r.openFrame(id, old.Agent, old.System, -1)
+	system := old.System
+	if old.Spent != nil {
+		system = old.First
+	}
+	r.openFrame(id, n.Agent.Agent, system, -1)
 	if old.Conv != sharedConv {
 		r.conv(st.Agent.Frames[st.Agent.Root].Conv, chat.Message{Role: chat.RoleUser, Text: expr.Text(r.stepInput(id))})
 	}

@@ -97,7 +97,7 @@ func (r *Run) applyHanded(ev *Event, d *AgentHanded) error {
 	fr := &st.Agent.Frames[d.Frame]
 	spent := maps.Clone(fr.Spent)
 	if spent == nil {
-		spent = map[string]int{}
+		spent, fr.First = map[string]int{}, fr.System
 	}
 	spent[fr.Agent] = fr.Turns
 	fr.Agent, fr.System, fr.Turns, fr.Spent = d.Agent, d.System, spent[d.Agent], spent

@@ -140,6 +140,9 @@ func (s *state) soundStep(st *step, flows []*flow) bool {
 			}
 		}
 	}
+	if st.By != "" && flows[s.Scopes[st.Scope].Flow].agents[st.By] == nil {
+		return false
+	}
 	if st.Agent == nil {
 		return true
 	}

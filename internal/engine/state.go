@@ -159,6 +159,8 @@ type step struct {
 	Notes []Note    `json:"notes,omitempty"`
 	Agent *agentRun `json:"agent,omitempty"`
 	Block *block    `json:"block,omitempty"`
+	// By is the agent that gave the output, where the conversation was handed over to it.
+	By string `json:"by,omitempty"`
 	// Flow is the sub-flow that the step runs.
 	Flow int `json:"flow,omitempty"`
 	// Due: the step begins anew as soon as there is a slot.
@@ -207,6 +209,8 @@ type frame struct {
 	Recent []string `json:"rc,omitempty"`
 	// Spent are the turns of agents that handed the frame over, by id; nil where none did. Turns are those of the agent that has it.
 	Spent map[string]int `json:"sp,omitempty"`
+	// First is the System of the agent that began a frame which was handed over.
+	First string `json:"sys1,omitempty"`
 }
 
 type turnCall struct {

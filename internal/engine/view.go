@@ -119,7 +119,7 @@ type env struct {
 func (e env) Step(id string) (expr.Entry, bool) {
 	f := e.r.flows[e.r.scope(e.scope).Flow]
 	if e.done != nil && e.r.stepNode(e.step).ID == id {
-		return expr.Entry{Output: e.r.outputOf(e.step, e.done), Agent: e.r.agentName(f, e.r.step(e.step).Node)}, true
+		return expr.Entry{Output: e.r.outputOf(e.step, e.done), Agent: e.r.speakerName(f, e.step)}, true
 	}
 	seen := e.r.seen(e.scope)
 	idx, known := f.index[id]
@@ -133,7 +133,7 @@ func (e env) Step(id string) (expr.Entry, bool) {
 
 // entry shows one step's output with its branches.
 func (r *Run) entry(f *flow, e entry) expr.Entry {
-	out := expr.Entry{Output: r.step(e.Step).Output, Agent: r.agentName(f, e.Node)}
+	out := expr.Entry{Output: r.step(e.Step).Output, Agent: r.speakerName(f, e.Step)}
 	if f.nodes[e.Node].Kind == workflow.KindFork {
 		out.Children = r.children(f, e.Step)
 	}
@@ -161,12 +161,26 @@ func (r *Run) children(f *flow, step int) []expr.Child {
 	return out
 }
 
-func (r *Run) agentName(f *flow, node int) string {
-	n := &f.nodes[node]
-	if n.Agent == nil {
+// speaker gives the agent that has the conversation of a step, or that gave its output: the step's own until it hands over; "" for steps without agent.
+func (r *Run) speaker(step int) string {
+	st, n := r.step(step), r.stepNode(step)
+	switch {
+	case n.Agent == nil:
 		return ""
+	case st.By != "":
+		return st.By
+	case st.Agent != nil && n.Kind == workflow.KindAgent:
+		return st.Agent.Frames[st.Agent.Root].Agent
 	}
-	return f.agents[n.Agent.Agent].Title()
+	return n.Agent.Agent
+}
+
+// speakerName gives the title of the speaker of a step of f (S4-34).
+func (r *Run) speakerName(f *flow, step int) string {
+	if a := f.agents[r.speaker(step)]; a != nil {
+		return a.Title()
+	}
+	return ""
 }
 
 // blockOutput is the output of a fork whose branches have settled (S4-34).
@@ -272,7 +286,7 @@ func (r *Run) turnsPrompt(f *flow, t token, instruction string) string {
 	var turns []turn // the last first: a long talk is not read anew for each turn
 	for i := r.s.Steps.len() - 1; i >= 0 && len(turns) < recentTurns; i-- {
 		if st := r.s.Steps.at(i); st.Status == stepCompleted && st.Scope == t.Scope && f.nodes[st.Node].Kind == workflow.KindAgent {
-			turns = append(turns, turn{r.agentName(f, st.Node), expr.Text(st.Output)})
+			turns = append(turns, turn{r.speakerName(f, i+1), expr.Text(st.Output)})
 		}
 	}
 	var parts []string

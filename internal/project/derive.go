@@ -105,14 +105,14 @@ func blockSteps(st *step, cut bool) engine.Value {
 // localID is the id as the document writes it.
 func localID(id string) string { return id[strings.LastIndexByte(id, '/')+1:] }
 
-// contextEntry is a step as the step context shows it (S4-34). Steps without agent have "" for it.
+// contextEntry is a step as the step context shows it (S4-34): the agent is the one that answered. Steps without agent have "" for it.
 func contextEntry(st *step) engine.Value {
 	if st.def.Kind == workflow.KindFork {
 		return blockSteps(st, st.status != StepCompleted)
 	}
 	agent := ""
 	if st.def.Agent != nil {
-		agent = st.agent(st.def.Agent.Agent)
+		agent = st.agent(st.speaker())
 	}
 	var o object
 	o.add("output", st.output)

@@ -69,6 +69,7 @@ func TestOutputsAreTheEngines(t *testing.T) {
 				Entry: "a", Agents: definition("").Agents, Nodes: []workflow.Node{agentNode("a", "", "a")}, Rules: workflow.Rules{TypedState: true},
 			}},
 		},
+		"hand-offs": handing(blockFlow("", "", "", &workflow.Retry{MaxRetries: 2})),
 		"error edge": {
 			Entry: "a", Agents: definition("").Agents, Nodes: []workflow.Node{agentNode("a", "", "a"), agentNode("b", "", "b"), agentNode("h", "", "gen")},
 			Edges: []workflow.Edge{{From: "a", To: "b"}, {From: "a", Port: workflow.PortError, To: "h"}},
@@ -89,6 +90,10 @@ func TestOutputsAreTheEngines(t *testing.T) {
 				w.SkipLaws = true
 				w.Model = func(c *engine.CallModel) *engine.ModelResult {
 					switch {
+					case len(c.Agent.Handoffs) > 0 && rnd.IntN(2) == 0:
+						r := enginetest.Reply("")
+						r.Message.ToolCalls = []chat.ToolCall{{ID: "h", Name: workflow.HandoffTool, Arguments: engine.Value(`{"agent":"` + c.Agent.Handoffs[0] + `"}`)}}
+						return r
 					case seed%2 == 1 && rnd.IntN(5) == 0:
 						return enginetest.Fails("overloaded", "busy <"+c.Node+">")
 					case rnd.IntN(6) == 0 && len(c.Messages) < 6:
@@ -105,6 +110,14 @@ func TestOutputsAreTheEngines(t *testing.T) {
 			}
 		})
 	}
+}
+
+// handing lets every agent hand over to the next one.
+func handing(w *workflow.Workflow) *workflow.Workflow {
+	for i := range w.Agents {
+		w.Agents[i].Handoffs = []string{w.Agents[(i+1)%len(w.Agents)].ID}
+	}
+	return w
 }
 
 func sameAsEngine(t *testing.T, def *workflow.Workflow, w *enginetest.World) {

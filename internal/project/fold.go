@@ -72,6 +72,8 @@ type step struct {
 
 	model string
 	tally tally
+	// by is the agent that took the conversation over last; "" while the step's own agent has it.
+	by string
 	// root is the frame of the agent's own loop; a step that is tried again has a new one.
 	root   int
 	frames map[int]*frame
@@ -225,6 +227,19 @@ func (f *Folder) wait(id string) *wait {
 		}
 	}
 	return nil
+}
+
+// speaker gives the id of the agent that has the conversation of st, or that gave its output; "" for steps without agent.
+func (st *step) speaker() string {
+	switch {
+	case st.by != "":
+		return st.by
+	case st.data.Agent != "":
+		return st.data.Agent
+	case st.def.Agent != nil:
+		return st.def.Agent.Agent
+	}
+	return ""
 }
 
 // agent gives the title of an agent of the workflow in which st stands.

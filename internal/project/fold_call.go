@@ -49,6 +49,10 @@ func (f *Folder) addCall(st *step, e engine.Event) {
 		delete(f.calls, d.Call)
 	case *engine.SubagentStarted:
 		st.frame(d.Frame).sub = d
+	case *engine.AgentHanded:
+		if st.frame(d.Frame).sub == nil {
+			st.by = d.Agent
+		}
 	}
 }
 

@@ -73,6 +73,7 @@ func (f *Folder) addStep(st *step, e engine.Event) {
 	if d, ok := e.Data.(*engine.StepRetrying); ok {
 		st.attempt = d.Attempt
 		if d.Call == "" {
+			st.by = ""        // the step's own agent begins again
 			st.branches = nil // a block is tried again as a whole (S4-23)
 		}
 		return

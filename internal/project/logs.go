@@ -36,6 +36,7 @@ const (
 	LogSubagentStart LogType = "subagent_call_start"
 	LogSubagentEnd   LogType = "subagent_call_end"
 	LogSubagentError LogType = "subagent_call_error"
+	LogHandOff       LogType = "agent_handoff"
 )
 
 // systemNode stands for no node (S0-3).
@@ -132,6 +133,8 @@ func (l *LogFolder) addStep(log *entries, st *step, data engine.Data) {
 		log.add(LogWaitInput, waitText(d))
 	case *engine.WaitAnswered:
 		log.add(LogInputReceived, answerText(d))
+	case *engine.AgentHanded:
+		log.add(LogHandOff, st.agent(d.From)+" hands over to "+st.agent(d.Agent))
 	case *engine.SubagentStarted:
 		log.add(LogSubagentStart, st.subagentText(LogSubagentStart, d, ""))
 	case *engine.SubagentCompleted:

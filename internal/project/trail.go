@@ -7,7 +7,8 @@ import (
 
 // TrailEntry is one execution of an agent (S1-25).
 type TrailEntry struct {
-	NodeID    string `json:"nodeId"`
+	NodeID string `json:"nodeId"`
+	// AgentID and AgentName are the agent that answered: where the step's own handed over, the one that had the conversation last.
 	AgentID   string `json:"agentId"`
 	AgentName string `json:"agentName"`
 	// Order counts from 0. Round counts full cycles from 0 (S1-10, S1-13).
@@ -29,10 +30,7 @@ func (f *Folder) Trail() []TrailEntry {
 		if st.data.Kind != workflow.KindAgent || st.def.Hidden || status == StepRunning || status == StepWaiting {
 			continue
 		}
-		id := st.data.Agent
-		if id == "" && st.def.Agent != nil {
-			id = st.def.Agent.Agent
-		}
+		id := st.speaker()
 		e := TrailEntry{
 			NodeID: st.node, AgentID: id, AgentName: st.agent(id), Order: len(trail), Round: st.round, Input: f.input(st), SentToNodeID: st.sentTo,
 		}
