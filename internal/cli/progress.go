@@ -49,6 +49,8 @@ type activity struct {
 	started time.Time
 	usage   chat.Usage
 	cost    chat.Money // as far as it is known
+	calls   int        // of tools
+	failed  int        // of them
 	doing   string     // what it does now, where that is worth a word
 	waits   bool       // for a person
 	said    string     // the last of what its model says
@@ -184,6 +186,13 @@ func (b *board) add(e engine.Event) *line {
 	case *engine.ToolCalled:
 		if a != nil {
 			a.doing = "tool " + clean(d.Tool)
+			if d.Attempt <= 1 {
+				a.calls++
+			}
+		}
+	case *engine.ToolReturned:
+		if a != nil && d.IsError {
+			a.failed++
 		}
 	case *engine.SubagentStarted:
 		if a != nil {
@@ -269,7 +278,7 @@ func (b *board) end(a *activity, e engine.Event, mark, text string) *line {
 	return &line{mark, a.title(), a.facts(e.At), text}
 }
 
-// facts are the time until now and the tokens.
+// facts are the time until now, the tokens and what tools did.
 func (a *activity) facts(now time.Time) string {
 	s := duration(now.Sub(a.started))
 	if t := a.usage.InputTokens + a.usage.OutputTokens; t > 0 {
@@ -277,6 +286,12 @@ func (a *activity) facts(now time.Time) string {
 	}
 	if a.cost > 0 {
 		s += "  " + money(a.cost)
+	}
+	if a.calls > 0 {
+		s += "  " + counted(int64(a.calls), "tool call")
+	}
+	if a.failed > 0 {
+		s += fmt.Sprintf(", %d failed", a.failed)
 	}
 	return s
 }

@@ -109,7 +109,7 @@ func (a *app) addRunFlags(c *cobra.Command, fl *runFlags) {
 	f.StringVar(&fl.model, "model", "", "`REF` of the model for every agent, such as openai/gpt-5-mini")
 	fl.files.add(c)
 	f.StringVar(&fl.record, "record", "", "`FILE` to which the model calls are written as a reply script")
-	f.BoolVar(&fl.trust, "trust", false, "let the document start the commands that it names and use the addresses that it names")
+	f.BoolVar(&fl.trust, "trust", false, "let the document use this machine as it asks: commands, files, addresses, variables")
 	f.BoolVar(&fl.json, "json", false, "print the run object instead of the final output")
 	f.BoolVar(&fl.events, "events", false, "print every event as one JSON line while the run goes on")
 	f.BoolVar(&fl.approveAll, "approve-all", false, "answer every approval with approve")

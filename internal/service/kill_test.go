@@ -27,6 +27,9 @@ func TestMain(m *testing.M) {
 	if run := killtest.Child(); run != "" {
 		os.Exit(child(run))
 	}
+	if tools := os.Getenv(envStandIn); tools != "" {
+		os.Exit(serveStandIn(tools))
+	}
 	if db := os.Getenv(envScheduler); db != "" {
 		os.Exit(mindSchedules(db))
 	}

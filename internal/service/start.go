@@ -7,20 +7,17 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
 	"unicode"
 	"unicode/utf8"
 
-	"github.com/hocket-run/hocket/diag"
 	"github.com/hocket-run/hocket/internal/driver"
 	"github.com/hocket-run/hocket/internal/expr"
 	"github.com/hocket-run/hocket/internal/format"
 	"github.com/hocket-run/hocket/internal/journal"
 	"github.com/hocket-run/hocket/internal/project"
-	"github.com/hocket-run/hocket/internal/tool"
 	"github.com/hocket-run/hocket/workflow"
 )
 
@@ -191,39 +188,4 @@ func (s *Service) checkRunID(ctx context.Context, id string) error {
 		return err
 	}
 	return &InvalidError{Message: fmt.Sprintf("there is a run %s already", id), Err: journal.ErrExists}
-}
-
-// documentSpecs gives the toolsets that the agents of a workflow list.
-func documentSpecs(w *workflow.Workflow) ([]tool.Spec, diag.List) {
-	var (
-		specs    []tool.Spec
-		problems diag.List
-	)
-	for i := range w.Agents {
-		a := &w.Agents[i]
-		for j, raw := range a.Toolsets {
-			var sp tool.Spec
-			err := json.Unmarshal(raw, &sp)
-			if err == nil {
-				specs = append(specs, sp)
-				continue
-			}
-			path := fmt.Sprintf("agents.%s.toolsets[%d]", a.ID, j)
-			list, ok := errors.AsType[diag.List](err)
-			if !ok {
-				problems.Errorf(w.Source.Agent(a.ID), path, "bad-toolset", "agent %q: toolset: %v", a.ID, err)
-			}
-			for _, d := range list {
-				if d.Severity == diag.Error {
-					problems.Errorf(w.Source.Agent(a.ID), path, d.Code, "agent %q: toolset %d: %s", a.ID, j+1, d.Message).Hint = d.Hint
-				}
-			}
-		}
-	}
-	for _, f := range slices.Concat(slices.Collect(maps.Values(w.Flows)), w.Branches) {
-		more, ds := documentSpecs(f)
-		specs = append(specs, more...)
-		problems = append(problems, ds...)
-	}
-	return specs, problems
 }

@@ -75,7 +75,7 @@ func Canonical(raw json.RawMessage) json.RawMessage {
 // approval words the question whether a call may be made.
 func approval(c Call, toolset, why string) string {
 	text := "Allow the tool " + strconv.Quote(c.Name)
-	if toolset != "" {
+	if toolset != "" && toolset != c.Name {
 		text += " of " + strconv.Quote(toolset)
 	}
 	if c.Agent != "" {

@@ -251,7 +251,6 @@ func (p *parser) key(s *Spec, e entry, info typeInfo, options map[string]any) {
 		options[e.key] = p.any(e.value)
 	case supported && slices.Contains([]string{"toon", "model", "defer", "config", "version"}, e.key):
 		p.list.Warnf(p.span(e.node), e.path, "no-effect", "%q has no effect on a toolset of type %s", e.key, s.Type)
-		options[e.key] = p.any(e.value)
 	case supported:
 		keys := slices.Concat(commonKeys, info.options)
 		if mcp {

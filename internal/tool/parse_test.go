@@ -79,7 +79,7 @@ f.yaml:4:5: warning: toolsets of type "rag" are not supported yet (unsupported-t
 f.yaml:5:5: warning: toolsets of type "mpc" are not supported yet (unsupported-toolset); hint: did you mean "mcp"?
 f.yaml:6:5: warning: the catalog of Docker ("docker:context7") is not supported (unsupported-ref); hint: name the server's command or its remote url instead`},
 		{"keys without effect", "toolsets: [{type: mcp, command: x, defer: true, config: {a: 1}}]",
-			[]tool.Spec{{Type: "mcp", Command: "x", Options: json.RawMessage(`{"config":{"a":1},"defer":true}`)}}, `
+			[]tool.Spec{{Type: "mcp", Command: "x"}}, `
 f.yaml:1:36: warning: "defer" has no effect on a toolset of type mcp (no-effect)
 f.yaml:1:49: warning: "config" has no effect on a toolset of type mcp (no-effect)`},
 		{"transport", "toolsets: [{type: mcp, remote: {url: 'http://h', transport_type: sse}}]",

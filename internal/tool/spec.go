@@ -170,15 +170,25 @@ func (s Spec) MarshalJSON() ([]byte, error) {
 
 // UnmarshalJSON reads the document form. Warnings are dropped: whoever loaded the document has reported them. The error is a diag.List.
 func (s *Spec) UnmarshalJSON(data []byte) error {
-	var doc yaml.Node
-	if err := yaml.Load(joinSurrogates(data), &doc); err != nil {
-		return fmt.Errorf("read toolset: %w", err)
+	spec, list, err := ReadSpec(data)
+	if err == nil {
+		err = list.Err()
 	}
-	var list diag.List
-	spec, _ := ParseSpec(&doc, Place{}, &list)
-	if err := list.Err(); err != nil {
+	if err != nil {
 		return fmt.Errorf("read toolset: %w", err)
 	}
 	*s = spec
 	return nil
+}
+
+// ReadSpec reads the document form as UnmarshalJSON does and gives all that there is to say of it, warnings too; what is said has no place. The error
+// is for text that is no YAML.
+func ReadSpec(data []byte) (Spec, diag.List, error) {
+	var doc yaml.Node
+	if err := yaml.Load(joinSurrogates(data), &doc); err != nil {
+		return Spec{}, nil, err
+	}
+	var list diag.List
+	spec, _ := ParseSpec(&doc, Place{}, &list)
+	return spec, list, nil
 }

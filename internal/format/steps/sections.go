@@ -155,11 +155,11 @@ func (r *reader) toolsets(f field) []json.RawMessage {
 			switch {
 			case known:
 				raw = merge(def, raw, name)
+				r.ofCatalog(docker(def), *ref)
 			case word == "mcp" && slices.Contains(r.opts.Servers, name):
 				r.ofOperator(e, name)
-			case strings.HasPrefix(name, "docker:"):
-				r.diags.Warnf(ref.value.Span, ref.path, codeUnsupported, "servers of Docker's catalog (%q) are not supported yet", name).Hint =
-					"name the server's command or its remote url instead"
+			case strings.HasPrefix(name, inCatalog):
+				r.ofCatalog(name, *ref)
 			case word == "mcp":
 				d := r.diags.Warnf(ref.value.Span, ref.path, codeUnsupported, "there is no MCP server %q under mcps", name)
 				d.Hint = r.diags.similar(name, func() []string { return append(slices.Sorted(maps.Keys(r.mcps)), r.opts.Servers...) })
@@ -170,6 +170,28 @@ func (r *reader) toolsets(f field) []json.RawMessage {
 		}
 	}
 	return out
+}
+
+// inCatalog begins a reference to Docker's catalog of servers.
+const inCatalog = "docker:"
+
+// ofCatalog says that servers of Docker's catalog are not there; "" is none.
+func (r *reader) ofCatalog(name string, at field) {
+	if name != "" {
+		r.diags.Warnf(at.value.Span, at.path, codeUnsupported, "servers of Docker's catalog (%q) are not supported yet", name).Hint =
+			"name the server's command or its remote url instead"
+	}
+}
+
+// docker gives the reference to Docker's catalog that a definition of mcps is, "" where it is none.
+func docker(def json.RawMessage) string {
+	var d struct {
+		Ref string `json:"ref"`
+	}
+	if json.Unmarshal(def, &d) != nil || !strings.HasPrefix(d.Ref, inCatalog) {
+		return ""
+	}
+	return d.Ref
 }
 
 // ofOperator holds that a toolset which refers to one of the operator's servers leaves it as it is.
