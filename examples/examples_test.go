@@ -21,8 +21,8 @@ func hocket(t *testing.T, db string, args ...string) (stdout, stderr string, sta
 	return out.String(), errs.String(), status
 }
 
-// Each folder holds a document of its name, replies.yaml, output.txt, and where it needs them agents.yaml, tools.yaml, input.txt and answers.txt, a line
-// of resume flags for each answer.
+// Each folder holds a document of its name, replies.yaml, output.txt, and where it needs them agents.yaml, tools.yaml, input.txt, flags.txt
+// with more flags of run, and answers.txt, a line of resume flags for each answer.
 func TestExamples(t *testing.T) {
 	t.Parallel()
 	folders, err := filepath.Glob("*/replies.yaml")
@@ -57,6 +57,9 @@ func TestExamples(t *testing.T) {
 			}
 			if branch, err := os.ReadFile(filepath.Join(name, "branch.txt")); err == nil {
 				args = append(args, "--branch", strings.TrimSpace(string(branch)))
+			}
+			if flags, err := os.ReadFile(filepath.Join(name, "flags.txt")); err == nil {
+				args = append(args, split(strings.TrimSpace(string(flags)))...)
 			}
 			out, errs, status := hocket(t, db, args...)
 			answers, _ := os.ReadFile(filepath.Join(name, "answers.txt"))
