@@ -29,7 +29,7 @@ func CanSearch(p Protocol, own bool, req Request) error {
 	case ProtocolAnthropic:
 		known = begins("claude-") && !begins("claude-2", "claude-instant", "claude-3-opus", "claude-3-sonnet", "claude-3-haiku")
 	}
-	why := ""
+	var why string
 	switch {
 	case !own:
 		why = "only the provider's own service has a web search"

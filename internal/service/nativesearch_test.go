@@ -1,6 +1,7 @@
 package service_test
 
 import (
+	"maps"
 	"net/http"
 	"net/url"
 	"slices"
@@ -52,9 +53,7 @@ func TestNativeSearch(t *testing.T) {
 				return modeltest.Answer{Text: "no search"}
 			})
 			env := map[string]string{"ANTHROPIC_API_KEY": "k-1234"}
-			for k, v := range tc.env {
-				env[k] = v
-			}
+			maps.Copy(env, tc.env)
 			s, err := service.Open(t.Context(), service.Config{
 				DB: service.Memory, Env: func(name string) string { return env[name] },
 				Operator: &config.Config{
