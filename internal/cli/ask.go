@@ -146,6 +146,11 @@ func escaped(text string) string {
 	return b.String()
 }
 
+// exact is escaped for one line.
+func exact(text string) string {
+	return strings.NewReplacer("\n", `\n`, "\t", `\t`).Replace(escaped(text))
+}
+
 // textOrJSON reads an answer from a flag: JSON where it begins like an object, a list or a JSON string and is valid, else text.
 func textOrJSON(s string) engine.Value {
 	t := strings.TrimSpace(s)

@@ -386,13 +386,13 @@ func (a *app) wants(e *service.CommandsError) string {
 	if len(e.Access) > 0 {
 		lines = append(lines, "this document wants to use your machine:")
 		for _, line := range e.Access {
-			lines = append(lines, "  "+clean(line))
+			lines = append(lines, "  "+exact(line))
 		}
 	}
 	if len(e.Sends) > 0 {
 		lines = append(lines, "this document wants to send variables of your environment:")
 		for _, s := range e.Sends {
-			lines = append(lines, "  "+clean(s))
+			lines = append(lines, "  "+exact(s))
 		}
 	}
 	return strings.Join(lines, "\n")

@@ -55,6 +55,15 @@ func TestCut(t *testing.T) {
 	})
 }
 
+// SEC5: who is asked whether a document may use the machine reads all that stands there, and no terminal takes any of it for an order.
+func TestExact(t *testing.T) {
+	t.Parallel()
+	got := exact("run a\x1b[2K\rls\nmore\tx\u202ey (toolset é)")
+	if want := `run a\u001b[2K\u000dls\nmore\tx\u202ey (toolset é)`; got != want {
+		t.Errorf("got %s, want %s", got, want)
+	}
+}
+
 func TestQuote(t *testing.T) {
 	t.Parallel()
 	for in, want := range map[string]string{

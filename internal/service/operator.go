@@ -82,6 +82,19 @@ func checkRef(c *config.Config, s tool.Spec) error {
 	return err
 }
 
+// checkNames refuses a toolset that a document defines under the name of one of the operator's: his permissions go by names, and what he allows of his
+// own server is not meant for another that is called the same (SEC12, SEC14).
+func checkNames(c *config.Config, s tool.Spec) error {
+	if _, ok, err := operatorSpec(c, s); ok || err != nil {
+		return err
+	}
+	_, taken := c.MCPs[s.Name]
+	if taken = taken || slices.ContainsFunc(c.Toolsets, func(o tool.Spec) bool { return o.Name == s.Name }); s.Name == "" || !taken {
+		return nil
+	}
+	return invalidf("toolset %q of the document has the name of one that %s defines; name it otherwise, or refer to the operator's by `ref` alone", s.Name, config.Name)
+}
+
 // ceiling gives the limits that are to win over a document's: those of flags, and of the operator where he allows less (P20).
 func ceiling(b config.Budget, flags, document workflow.Limits) workflow.Limits {
 	out := flags
@@ -108,6 +121,8 @@ func operatorSpecs(c *config.Config, agents map[string]tool.Grant) error {
 			}
 			if ok {
 				g.Toolsets[i] = def
+			} else if err := checkNames(c, s); err != nil {
+				return err
 			}
 		}
 		agents[id] = g

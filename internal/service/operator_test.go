@@ -6,6 +6,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -18,6 +19,93 @@ import (
 	"github.com/hocket-run/hocket/internal/model"
 	"github.com/hocket-run/hocket/internal/service"
 )
+
+// SEC12, SEC14: permissions go by the names of toolsets, so a document cannot give a server of its own the name of one of the operator's.
+func TestOperatorsNames(t *testing.T) {
+	t.Parallel()
+	for name, tc := range map[string]struct {
+		toolset string
+		want    string // "": it starts
+	}{
+		"remote":              {`{type: mcp, name: github, remote: {url: "https://example.com/"}}`, "name of one that"},
+		"ref of the document": {`{type: mcp, ref: github2, name: github}`, "name of one that"},
+		"ref of both":         {`{type: mcp, ref: both}`, "name of one that"},
+		"of another type":     {`{type: think, name: github}`, "name of one that"},
+		"a toolset of his":    {`{type: think, name: pages}`, "name of one that"},
+		"his by ref":          {`{type: mcp, ref: github}`, ""},
+		"a type is no name":   {`{type: todo}`, ""},
+		"another name":        {`{type: mcp, name: github2, remote: {url: "https://example.com/"}}`, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			operator, problems := config.Read("hocket.yaml", []byte("mcps: {github: {command: 'true'}, both: {command: 'true'}}\ntoolsets: [{type: fetch, name: pages}, {type: todo}]"))
+			if problems.HasErrors() {
+				t.Fatal(problems)
+			}
+			s, err := service.Open(t.Context(), service.Config{DB: service.Memory, Env: func(string) string { return "" }, Operator: operator})
+			if err != nil {
+				t.Fatal(err)
+			}
+			t.Cleanup(func() {
+				if err := s.Close(); err != nil {
+					t.Error(err)
+				}
+			})
+			w, ds, err := s.Load(t.Context(), "doc.yaml", []byte(`
+mcps:
+  github2: {remote: {url: "https://example.com/"}}
+  both: {remote: {url: "https://example.com/"}}
+agents:
+  a:
+    model: openai/x
+    toolsets:
+      - `+tc.toolset+"\n"), service.LoadOptions{})
+			if err != nil || ds.HasErrors() {
+				t.Fatal(err, ds)
+			}
+			_, err = s.Start(t.Context(), service.StartRequest{Workflow: w, RunID: "r1", Trust: true, Files: service.Files{Replies: []byte("replies: [{text: x, times: always}]")}})
+			if tc.want == "" && err != nil || tc.want != "" && (err == nil || !strings.Contains(err.Error(), tc.want)) {
+				t.Errorf("got %v, want %q", err, tc.want)
+			}
+		})
+	}
+}
+
+// SEC5, SEC11: a yes lets providers of a document have keys too, so that whoever is asked about anything else reads which and where to.
+func TestKeysAreAskedAbout(t *testing.T) {
+	t.Parallel()
+	s, err := service.Open(t.Context(), service.Config{DB: service.Memory, Env: func(string) string { return "canary-key" }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	w, ds, err := s.Load(t.Context(), "doc.yaml", []byte(`
+providers:
+  mine: {provider: openai, base_url: "https://one.example/v1", token_key: OPENAI_API_KEY}
+  openai: {provider: openai, base_url: "https://two.example/v1"}
+  plain: {provider: openai, base_url: "https://three.example/v1"}
+agents:
+  a:
+    model: mine/x
+    toolsets:
+      - {type: filesystem}
+`), service.LoadOptions{})
+	if err != nil || ds.HasErrors() {
+		t.Fatal(err, ds)
+	}
+	_, err = s.Start(t.Context(), service.StartRequest{Workflow: w})
+	asked, ok := errors.AsType[*service.CommandsError](err)
+	if !ok {
+		t.Fatalf("got %v", err)
+	}
+	if want := []string{"OPENAI_API_KEY to https://one.example/v1", "the key of openai to https://two.example/v1"}; !slices.Equal(asked.Sends, want) {
+		t.Errorf("asked about %q, want %q", asked.Sends, want)
+	}
+}
 
 // TestNoCommandsWithoutTrust (SEC5): whoever starts a run without Trust, as an API would, and whoever stores a document, starts nothing that only the
 // document names, and reaches nothing of the machine by it, whatever kind of toolset it is in. No run is stored.
@@ -32,6 +120,8 @@ func TestNoCommandsWithoutTrust(t *testing.T) {
 		"filesystem":             `{type: filesystem}`,
 		"filesystem that starts": `{type: filesystem, post_edit: [{path: "*", cmd: "touch MARK"}]}`,
 		"openapi file":           `{type: openapi, file: /etc/passwd}`,
+		"key to another server":  `{type: web_search, provider: tavily, base_url: "https://example.com/"}`,
+		"some key to another":    `{type: web_search, base_url: "https://example.com/"}`,
 		"variable to a server":   `{type: mcp, remote: {url: "https://example.com/${HOME}"}}`,
 	} {
 		t.Run(name, func(t *testing.T) {

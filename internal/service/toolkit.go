@@ -117,8 +117,9 @@ func grantAll(w *workflow.Workflow, allowed bool, into map[string]tool.Grant) er
 	return nil
 }
 
-// checkTrust refuses a document that wants what nobody allowed, and notes in a run's meta what was (SEC5).
-func (s *Service) checkTrust(specs []tool.Spec, asks CommandsError, trust bool, meta map[string]string) error {
+// checkTrust refuses a document that wants what nobody allowed, and notes in a run's meta what was (SEC5). keys are what a yes would let its providers have
+// besides: they are shown with the rest, and are no reason to ask by themselves.
+func (s *Service) checkTrust(specs []tool.Spec, asks CommandsError, keys []string, trust bool, meta map[string]string) error {
 	access := tool.Access(specs, "")
 	if len(access) > 0 {
 		if err := standIn(meta); err != nil {
@@ -128,6 +129,7 @@ func (s *Service) checkTrust(specs []tool.Spec, asks CommandsError, trust bool, 
 	}
 	asks.Commands, asks.Access, asks.Sends = tool.Commands(specs), append(access, asks.Access...), append(sent(specs), asks.Sends...)
 	if !trust && len(asks.Commands)+len(asks.Access)+len(asks.Sends) > 0 {
+		asks.Sends = append(asks.Sends, keys...)
 		return &asks
 	}
 	if trust {
@@ -237,6 +239,33 @@ func sent(specs []tool.Spec) []string {
 			}
 		}
 	}
+	return out
+}
+
+// keysSent gives the keys that the providers of a trusted document get at addresses of its own, as lines of CommandsError.Sends: a yes to anything that the
+// document wants is one to these too (SEC11).
+func keysSent(w *workflow.Workflow) []string {
+	var out []string
+	add := func(line string) {
+		if !slices.Contains(out, line) {
+			out = append(out, line)
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(w.Providers)) {
+		switch p := w.Providers[name]; {
+		case p.BaseURL == "":
+		case p.KeyEnv != "":
+			add(p.KeyEnv + " to " + p.BaseURL)
+		case name == p.Kind:
+			add("the key of " + name + " to " + p.BaseURL)
+		}
+	}
+	for _, f := range slices.Concat(slices.Collect(maps.Values(w.Flows)), w.Branches) {
+		for _, line := range keysSent(f) {
+			add(line)
+		}
+	}
+	slices.Sort(out)
 	return out
 }
 

@@ -29,12 +29,13 @@ type webOptions struct {
 	Auth    json.RawMessage   `json:"auth"`
 	APIKey  string            `json:"api_key"`
 	BaseURL string            `json:"base_url"`
+	// Provider is that of a web search.
+	Provider string `json:"provider"`
 }
 
+// webOptionsOf gives what can be read of them: opening the toolset says what is wrong, and what a person is asked about leaves nothing out for that.
 func webOptionsOf(spec tool.Spec) (o webOptions) {
-	if json.Unmarshal(spec.Options, &o) != nil {
-		return webOptions{} // opening the toolset says what is wrong
-	}
+	_ = json.Unmarshal(spec.Options, &o)
 	return o
 }
 
@@ -136,7 +137,13 @@ func webSends(spec tool.Spec) (to string, texts []string) {
 		if to = o.BaseURL; to == "" {
 			to = "its search provider"
 		}
-		return to, []string{o.APIKey, o.BaseURL}
+		texts = []string{o.APIKey, o.BaseURL}
+		if o.BaseURL != "" && o.APIKey == "" { // then the key by custom goes to an address of the document
+			for _, name := range search.Keys(o.Provider) {
+				texts = append(texts, "${"+name+"}")
+			}
+		}
+		return to, texts
 	}
 	return "", nil
 }

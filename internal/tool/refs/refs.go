@@ -58,8 +58,12 @@ func (e *Expander) Expand(text string, secret bool) (string, error) {
 func reference(s string) (name, after string, ok bool) {
 	if inner, found := strings.CutPrefix(s, "{"); found {
 		name, after, ok = strings.Cut(inner, "}")
-		name = strings.TrimPrefix(strings.TrimSpace(name), "env.")
-		return name, after, ok && (isName(name) || strings.HasPrefix(name, filePrefix))
+		name = strings.TrimSpace(name)
+		if strings.HasPrefix(name, filePrefix) {
+			return name, after, ok
+		}
+		name = strings.TrimPrefix(name, "env.")
+		return name, after, ok && isName(name)
 	}
 	end := strings.IndexFunc(s, func(r rune) bool { return !nameRune(r) })
 	if end < 0 {

@@ -8,7 +8,7 @@ import (
 )
 
 func lookup(name string) (string, bool) {
-	v, ok := map[string]string{"KEY": "canary-1", "HOST": "example.com", "NESTED": "${KEY}", "EMPTY": ""}[name]
+	v, ok := map[string]string{"KEY": "canary-1", "HOST": "example.com", "NESTED": "${KEY}", "file:/k": "of a file", "EMPTY": ""}[name]
 	return v, ok
 }
 
@@ -23,6 +23,9 @@ func TestExpand(t *testing.T) {
 		"$KEY.":              "canary-1.",
 		"a $$KEY":            "a $KEY",
 		"5 $ and ${":         "5 $ and ${",
+		"${file:/k}":         "of a file",
+		"${ file:/k }":       "of a file",
+		"${env.file:/k}":     "${env.file:/k}", // no form of a reference: nobody would be asked about it (SEC5)
 		"${NESTED}":          "${KEY}",
 		"[${EMPTY}]":         "[]",
 		"https://$HOST/$KEY": "https://example.com/canary-1",

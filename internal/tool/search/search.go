@@ -41,6 +41,17 @@ func Type(cfg Config) tool.Type {
 	return tool.Type{Open: func(spec tool.Spec) (tool.Toolset, error) { return New(cfg, spec) }}
 }
 
+// Keys gives the variables that hold a provider's key by custom; "": those of all providers, of which the environment chooses one.
+func Keys(provider string) []string {
+	var out []string
+	for _, name := range order {
+		if p := providers[name]; p.keyEnv != "" && (provider == "" || provider == name) {
+			out = append(out, p.keyEnv)
+		}
+	}
+	return out
+}
+
 // Configured tells whether the operator's variables name a provider.
 func Configured(cfg Config) bool { return chosen(cfg) != "" }
 
