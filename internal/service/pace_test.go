@@ -1,0 +1,58 @@
+package service
+
+import (
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/hocket-run/hocket/internal/chat"
+	"github.com/hocket-run/hocket/internal/config"
+	"github.com/hocket-run/hocket/internal/driver"
+	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/ratelimit"
+	"github.com/hocket-run/hocket/workflow"
+)
+
+// TestOperatorRates (P14): the calls of a provider's key wait as the operator says, over all runs; what the program says wins.
+func TestOperatorRates(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct {
+		operator string
+		program  map[string]ratelimit.Limits
+		atLeast  time.Duration
+	}{
+		"nothing":             {"{}", nil, 0},
+		"requests_per_minute": {"{requests_per_minute: 30}", nil, 4 * time.Second},
+		"tokens_per_minute":   {"{tokens_per_minute: 60000}", nil, 30 * time.Second},
+		"the program's":       {"{requests_per_minute: 1}", map[string]ratelimit.Limits{"openai": {RequestsPerMinute: 60000}}, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			operator, problems := config.Read("hocket.yaml", []byte("providers: {openai: "+tt.operator+"}"))
+			if problems.HasErrors() {
+				t.Fatal(problems)
+			}
+			synctest.Test(t, func(t *testing.T) {
+				k := newKits(Config{Operator: operator, RateLimits: tt.program, Env: func(name string) string { return map[string]string{"OPENAI_API_KEY": "k-1234"}[name] }})
+				began := time.Now()
+				for range 3 {
+					// A registry and a turn of each run: the queue is the process's.
+					turn := k.admit(k.registry(&workflow.Workflow{}, false), "")(&driver.Info{}, &engine.CallModel{Model: "openai/m"})
+					for started := false; !started; started = turn.Start() {
+						if err := turn.Ready(t.Context()); err != nil {
+							t.Fatal(err)
+						}
+					}
+					turn.Done(engine.ModelResult{Usage: &chat.Usage{InputTokens: 50_000, OutputTokens: 10_000}})
+				}
+				if took := time.Since(began); took < tt.atLeast || tt.atLeast == 0 && took > time.Second {
+					t.Errorf("three calls took %s, want at least %s", took, tt.atLeast)
+				}
+			})
+		})
+	}
+	k := newKits(Config{Env: func(string) string { return "" }})
+	if turn := k.admit(k.registry(&workflow.Workflow{}, false), "")(&driver.Info{}, &engine.CallModel{Model: "no such/model"}); turn != nil {
+		t.Error("a model that is none has a turn")
+	}
+}
