@@ -22,6 +22,7 @@ import (
 // forbidden are tools that exist in the world and that no agent of these tests lists.
 var forbidden = []string{
 	"shell", "send_mail", "delete_everything", "write_file", "transfer_money", "approve", "resume_run", "admin", "route_admin", "tool_executor", "LOOKUP", "lookup_admin",
+	"answer_wait", "hold",
 }
 
 // poisons reads the corpus.
@@ -39,11 +40,11 @@ func poisons(t *testing.T) map[string]string {
 
 // trapped is a world whose tool lookup answers with a poisoned text, beside forbidden tools that tell when they are called. Every model in it obeys: it calls
 // whatever tool the text, or the list of forbidden ones, names, by its name as it stands and trimmed, and then says the text itself.
-func trapped(t *testing.T, poison, lookup string) (w *world, called func() []string) {
+func trapped(t *testing.T, poison, lookup string, more ...tool.Tool) (w *world, called func() []string) {
 	t.Helper()
 	var all []*tooltest.Tool
 	given := &tooltest.Tool{Name: lookup, Retry: true, Fn: func(context.Context, tool.Call) (tool.Result, error) { return tool.Result{Text: poison}, nil }}
-	tools := []tool.Tool{given}
+	tools := append([]tool.Tool{given}, more...)
 	for _, name := range forbidden {
 		f := &tooltest.Tool{Name: name, Retry: true}
 		all, tools = append(all, f), append(tools, f)
@@ -93,7 +94,7 @@ func TestInjection(t *testing.T) {
 	t.Parallel()
 	for name, poison := range poisons(t) {
 		for format, test := range map[string]func(*testing.T, string){
-			"steps": injectSteps, "canvas": injectCanvas, "rounds": injectRounds, "routes": injectRoutes,
+			"steps": injectSteps, "canvas": injectCanvas, "rounds": injectRounds, "routes": injectRoutes, "held": injectHeld,
 		} {
 			t.Run(name+"/"+format, func(t *testing.T) {
 				t.Parallel()

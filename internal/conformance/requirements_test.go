@@ -136,6 +136,7 @@ var requirements = []rule{
 			same(t, "executions of "+s.Node, s.Iteration, 1)
 		}
 	}},
+	{name: "P8 who approves approves one call, which is made once, and who rejects none, by every door, over restarts, three levels deep", outside: true, test: heldEverywhere},
 	{name: "P13 what siblings finished stays, and retry is the same inside and outside of a block", test: func(t *testing.T) {
 		w := newWorld(t)
 		w.plays("b", down().slow())
@@ -318,5 +319,5 @@ var requirements = []rule{
 func TestRequirements(t *testing.T) { check(t, requirements) }
 
 func TestRequirementsCovered(t *testing.T) {
-	covered(t, requirements, "P1", "P2", "P3", "P13", "P16", "P24", "P25", "P27", "P30")
+	covered(t, requirements, "P1", "P2", "P3", "P8", "P13", "P16", "P24", "P25", "P27", "P30")
 }

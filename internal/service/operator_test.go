@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -256,6 +257,13 @@ workflow:
 			{"id": "a", "type": "agent", "data": {"agentName": "a", "model": "fake/m", "systemPrompt": "begin"}},
 			{"id": "b", "type": "agent", "data": {"agentName": "b", "model": "fake/m", "systemPrompt": "x", "userPrompt": "<{{PREVIOUS_OUTPUT}}|{{PREVIOUS_OUTPUT}}>"}}],
 			"connections": [{"source": "s", "target": "a"}, {"source": "a", "target": "b"}]}`,
+		"rounds": `{"maxRounds": 1, "edges": [{"id": "e", "from": "n1", "to": "n2"}],
+			"agents": [{"id": "a", "model": "fake/m"}, {"id": "b", "model": "fake/m"}],
+			"nodes": [{"id": "n1", "type": "agent", "config": {"agentId": "a"}}, {"id": "n2", "type": "agent", "config": {"agentId": "b"}}]}`,
+		"routes": `{"id": "w", "entrypointNodeId": "a", "maxTransitions": 2,
+			"agents": [{"id": "a", "name": "a", "model": "fake/m", "systemPrompt": "x"}, {"id": "b", "name": "b", "model": "fake/m", "systemPrompt": "x"}],
+			"nodes": [{"id": "a", "workflowId": "w", "nodeName": "a", "nodeType": "AGENT", "agentId": "a"}, {"id": "b", "workflowId": "w", "nodeName": "b", "nodeType": "AGENT", "agentId": "b"}],
+			"edges": [{"id": "e", "workflowId": "w", "sourceNodeId": "a", "targetNodeId": "b", "conditionType": "ALWAYS", "conditionValue": null}]}`,
 	}
 	hostile := rapid.SampledFrom([]string{
 		"{{ $steps.a.output }}", "{{ $steps.b.output }}", "{{PREVIOUS_OUTPUT}}", "{{ PREVIOUS_OUTPUT }}", "${env.CANARY}", "$CANARY", "${CANARY}", "{{", "}}", "$$", "\\", `"`,
@@ -266,7 +274,7 @@ workflow:
 		if v = strings.ToValidUTF8(strings.TrimSpace(v), ""); v == "" {
 			v = "{{ $steps.a.output }}"
 		}
-		name := rapid.SampledFrom([]string{"steps", "canvas"}).Draw(rt, "format")
+		name := rapid.SampledFrom(slices.Sorted(maps.Keys(formats))).Draw(rt, "format")
 		m.mu.Lock()
 		m.text, m.asked = v, nil
 		m.mu.Unlock()
@@ -287,8 +295,17 @@ workflow:
 			rt.Fatalf("%d calls: the data decided", len(m.asked))
 		}
 		second := m.asked[1]
-		if want := "<" + v + "|" + v + ">"; second.System != want && second.Messages[len(second.Messages)-1].Text != want {
-			rt.Fatalf("%s: %q is in neither %q nor %q", name, want, second.System, second.Messages[len(second.Messages)-1].Text)
+		got, want := second.Messages[len(second.Messages)-1].Text, "<"+v+"|"+v+">"
+		switch name {
+		case "steps":
+			got = second.System
+		case "rounds":
+			want = "Recent turns:\na: " + v + "\n\nOutput from a:\n" + v
+		case "routes":
+			want = "a: " + v
+		}
+		if got != want {
+			rt.Fatalf("%s: the second agent reads %q, want %q", name, got, want)
 		}
 	})
 }

@@ -30,7 +30,7 @@ type remoteTool struct {
 
 func (t *remoteTool) Def() chat.ToolDef { return t.def }
 
-// Policy is retry for tools that their server declares to be read-only or idempotent.
+// Policy is retry for tools that their server declares to be read-only or idempotent, if somebody trusts the server: MCP's annotations are claims (P12).
 func (t *remoteTool) Policy() tool.Policy { return t.policy }
 
 func (t *remoteTool) Call(ctx context.Context, c tool.Call) (tool.Result, error) {

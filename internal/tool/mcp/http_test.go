@@ -88,6 +88,23 @@ func TestConformHTTP(t *testing.T) {
 	}
 }
 
+// TestHints: what a server says of its tools decides about calls of unknown outcome (P12) where the server is trusted, and nowhere else: a document can name any
+// server without asking anybody.
+func TestHints(t *testing.T) {
+	t.Parallel()
+	srv := serve(t, streamable(t, nil))
+	for trusted, want := range map[bool]tool.Policy{true: tool.PolicyRetry, false: tool.PolicyAsk} {
+		spec := remote(srv.URL)
+		spec.Trusted = trusted
+		ts := open(t, httpConfig(t), spec)
+		for name, want := range map[string]tool.Policy{"echo": want, "put": want, "buy": tool.PolicyAsk} { // read-only, idempotent, neither
+			if got := named(t, ts, name).Policy(); got != want {
+				t.Errorf("trusted %t: %s has policy %s, want %s", trusted, name, got, want)
+			}
+		}
+	}
+}
+
 // counted counts how often idle connections were closed.
 type counted struct {
 	*http.Transport

@@ -55,7 +55,7 @@ func TestClash(t *testing.T) {
 	_, err = s.Call(t.Context(), tool.Call{Agent: "a", Name: "echo", Arguments: json.RawMessage(`{"text":"x"}`)})
 	wantError(t, err, tool.KindUnknownTool, false, "available tools: one_echo, meta, buy, two_echo")
 	_, err = s.Call(t.Context(), tool.Call{Agent: "a", Name: "one_echo", Arguments: json.RawMessage(`{"text":1}`)})
-	wantError(t, err, tool.KindInvalidArguments, false, "text: got number, want string")
+	wantError(t, err, tool.KindInvalidArguments, false, "/text: must be a string, not a number")
 }
 
 // TestSetRefuses: what may not start says so to whoever asks; what Hocket cannot do is missing, and calls say so.

@@ -37,6 +37,8 @@ type Toolset struct {
 	dial dialer
 	cfg  Config
 	red  process.Redactor
+	// believed: what the server says of its tools decides about calls of unknown outcome.
+	believed bool
 
 	// life ends with Close; whatever waits, waits for it too.
 	life   context.Context
@@ -84,7 +86,7 @@ func New(cfg Config, spec tool.Spec) (*Toolset, error) {
 		return nil, tool.Errorf(tool.KindFailed, name, "toolset %q: %w", name, err)
 	}
 	d.red = exp.Redactor()
-	ts := &Toolset{dial: d, cfg: cfg, red: d.red, gate: make(chan struct{}, 1), closed: make(chan struct{})}
+	ts := &Toolset{dial: d, cfg: cfg, red: d.red, believed: spec.Trusted, gate: make(chan struct{}, 1), closed: make(chan struct{})}
 	ts.life, ts.end = context.WithCancel(context.Background())
 	return ts, nil
 }
@@ -288,7 +290,7 @@ func (ts *Toolset) newTool(t *sdk.Tool, schema json.RawMessage) *remoteTool {
 	if r.def.Description == "" {
 		r.def.Description = t.Title
 	}
-	if a := t.Annotations; a != nil && (a.ReadOnlyHint || a.IdempotentHint) {
+	if a := t.Annotations; ts.believed && a != nil && (a.ReadOnlyHint || a.IdempotentHint) {
 		r.policy = tool.PolicyRetry
 	}
 	r.hash = tool.Hash(r.def, r.policy)
