@@ -283,6 +283,8 @@ func (f *follower) failure(o project.Run) string {
 		msg += f.toContinue(" --max-steps N")
 	case engine.CodeBudget:
 		msg += f.toContinue(" --budget N")
+	case engine.CodeWorkflowBudget:
+		msg += f.toContinue("")
 	case engine.CodeTimeout:
 		if o.Error.Node == nil || *o.Error.Node == "" {
 			msg += f.toContinue(" --timeout DURATION")

@@ -252,6 +252,8 @@ func (b *board) add(e engine.Event) *line {
 // limitText words a bound that was met.
 func limitText(d *engine.LimitReached) string {
 	switch {
+	case d.Limit == engine.CodeWorkflowBudget:
+		return d.Detail
 	case d.Limit == engine.CodeTimeout:
 		return duration(time.Duration(d.Max)*time.Millisecond) + " of running time"
 	case (d.Limit == engine.CodeBudget || d.Limit == engine.CodeNodeBudget) && d.Detail != "micro-USD":

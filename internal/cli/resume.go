@@ -179,6 +179,9 @@ func (a *app) resume(c *cobra.Command, fl *resumeFlags, run string) error {
 	if err != nil {
 		return notFound(err, run)
 	}
+	if e := rec.Object().Error; !answers && e != nil && e.Code == engine.CodeWorkflowBudget {
+		reopens = true // it goes on where the operator's budget has room again
+	}
 	if !answers && !reopens && rec.Head.Status.IsEnded() {
 		return usef("run %s has ended (%s); there is nothing to resume", run, rec.Head.Status)
 	}

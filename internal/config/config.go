@@ -80,6 +80,25 @@ type Limits struct {
 // Budgets are the most that documents and flags may ask for (P20).
 type Budgets struct {
 	Run Budget `json:"run"`
+	// Workflow bounds all runs of one workflow together.
+	Workflow WorkflowBudget `json:"workflow"`
+}
+
+// Spans over which a WorkflowBudget counts, in UTC.
+const (
+	PerDay   = "day"
+	PerMonth = "month"
+	PerTotal = "total"
+)
+
+// WorkflowBudget bounds what all runs of one workflow use together in a span of time. Zero values bound nothing.
+type WorkflowBudget struct {
+	Tokens  int64   `json:"tokens"`
+	CostUSD float64 `json:"costUSD"`
+	// Calls counts model calls and tool calls, by attempt.
+	Calls int64 `json:"calls"`
+	// Per is PerDay, PerMonth or PerTotal ("" too).
+	Per string `json:"per"`
 }
 
 // Budget bounds a run. Zero values bound nothing.

@@ -72,6 +72,12 @@ func table() key {
 				{name: "calls", kind: count, min: 1, doc: "Model calls and tool calls together, by attempt."},
 				{name: "onReached", kind: word, values: []string{"fail", "pause"}, doc: "Whether the run ends by the limit or asks a person, where its document does not say. Without it, fail."},
 			}},
+			{name: "workflow", kind: section, doc: "The budget of all runs of one workflow together. A run that meets it ends by a limit, and can be resumed when there is room again.", keys: []key{
+				{name: "tokens", kind: count, min: 1, doc: "Tokens, in and out."},
+				{name: "costUSD", kind: number, min: 0, doc: "Money in US dollars; 0 bounds nothing. A model without price is then not called."},
+				{name: "calls", kind: count, min: 1, doc: "Model calls and tool calls together, by attempt; only model calls are withheld."},
+				{name: "per", kind: word, values: []string{PerDay, PerMonth, PerTotal}, doc: "Over what is counted, by UTC. Without it, total."},
+			}},
 		}},
 		{name: "prices", kind: path, doc: "A file of prices of models, before those that Hocket knows; --prices comes before it."},
 		{name: "telemetry", kind: section, doc: "Where traces and metrics go. The standard variables OTEL_… come first.", keys: []key{

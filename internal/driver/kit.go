@@ -165,7 +165,7 @@ func (k *Kit) request(ctx context.Context, info *Info, c *engine.CallModel) (mod
 	req.Agent = a.Title()
 	req.Params = params(a.Params)
 	if c.MaxOutput > 0 {
-		req.Params = within(req.Params, c.MaxOutput)
+		req.Params = Within(req.Params, c.MaxOutput)
 	}
 	if a.Output != nil {
 		req.Schema = &model.Schema{Name: a.Output.Name, JSON: a.Output.Schema, Strict: a.Output.Strict}
@@ -207,9 +207,9 @@ func (k *Kit) modelOf(info *Info, c *engine.CallModel) string {
 	return k.DefaultModel
 }
 
-// within bounds an answer, reasoning included, by what a budget leaves for it. A thinking budget that leaves nothing for the answer is left out, and so
+// Within bounds an answer, reasoning included, by what a budget leaves for it. A thinking budget that leaves nothing for the answer is left out, and so
 // are options of the provider that would set another bound.
-func within(p model.Params, most int64) model.Params {
+func Within(p model.Params, most int64) model.Params {
 	if t := p.ThinkingBudget; t != nil && *t > 0 {
 		if most > 2**t {
 			most -= *t // adapters put it on top

@@ -120,7 +120,7 @@ func (r *Run) applyRun(ev *Event) error {
 
 func (r *Run) applyLimit(ev *Event, d *LimitReached) {
 	switch d.Limit {
-	case CodeMaxSteps, CodeTimeout, CodeBudget, CodeOscillation:
+	case CodeMaxSteps, CodeTimeout, CodeBudget, CodeWorkflowBudget, CodeOscillation:
 	case limitRounds:
 		r.s.Round++
 		clear(r.s.Seen)

@@ -225,7 +225,7 @@ func (r *Run) restart(id int) {
 // isLimit tells whether a failure code is a bound that trying again would only meet again.
 func isLimit(code string) bool {
 	switch code {
-	case CodeMaxLoopIterations, CodeMaxSteps, CodeNoProgress, CodeMaxTurns, CodeBudget, CodeNodeBudget:
+	case CodeMaxLoopIterations, CodeMaxSteps, CodeNoProgress, CodeMaxTurns, CodeBudget, CodeNodeBudget, CodeWorkflowBudget:
 		return true
 	}
 	return false

@@ -372,7 +372,7 @@ func (r *Run) charge(ev *Event, s spending) {
 // isFree tells whether a model call that failed with this code was turned away before it cost anything. The codes are those of package model.
 func isFree(code string) bool {
 	switch code {
-	case "rate_limit", "overloaded", "auth", "invalid_request", "no_reply":
+	case "rate_limit", "overloaded", "auth", "invalid_request", "no_reply", CodeWorkflowBudget:
 		return true
 	}
 	return false

@@ -44,6 +44,7 @@ const (
 	CodeTimeout           = "timeout"
 	CodeBudget            = "budget"
 	CodeNodeBudget        = "node_budget"
+	CodeWorkflowBudget    = "workflow_budget"
 	CodeOscillation       = "oscillation"
 	CodeNoRoute           = "no_route"
 	CodeCondition         = "condition"

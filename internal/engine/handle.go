@@ -108,7 +108,12 @@ func (r *Run) handleModel(d ModelResult) {
 	if d.Failure != nil {
 		f := d.Failure.clean()
 		r.emitStep(step, &ModelFailed{Call: key, Attempt: c.Attempt, Error: f, Model: d.Model, Usage: d.Usage, CostUSD: d.CostUSD, Source: d.Source, Late: late})
-		if !late {
+		switch {
+		case late:
+		case f.Code == CodeWorkflowBudget && r.s.Ending == nil:
+			r.emitStep(step, &LimitReached{Limit: CodeWorkflowBudget, Detail: f.Message})
+		case f.Code == CodeWorkflowBudget && r.s.Ending.Limit: // the call waits for the reopening
+		default:
 			r.modelFailed(key, c, f)
 		}
 		return

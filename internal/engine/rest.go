@@ -228,6 +228,8 @@ func (r *Run) limitFailure(d *LimitReached, node string) Failure {
 		if r.plan.root.w.Rules.TypedState {
 			f.Message = fmt.Sprintf("Graph execution timed out after %dms", d.Max) // S2-62
 		}
+	case CodeWorkflowBudget:
+		f.Message = d.Detail
 	case CodeBudget:
 		f.Message = fmt.Sprintf("the run's budget of %d %s is used up", d.Max, d.Detail)
 	default:

@@ -29,6 +29,9 @@ const (
 	KindServer ErrorKind = "server"
 	// KindNoReply: a reply script has no entry for the call.
 	KindNoReply ErrorKind = "no_reply"
+	// KindBudget: the operator's budget of the workflow leaves nothing for the call. It ends the run by a limit and is none of ErrorKinds: documents
+	// cannot handle it.
+	KindBudget ErrorKind = "workflow_budget"
 )
 
 // ErrorKinds lists every kind, for hints and documentation.

@@ -60,7 +60,7 @@ func (f *Folder) addCall(st *step, e engine.Event) {
 // was withheld is not known (D10, D14). The codes are those of package model.
 func isFree(code string) bool {
 	switch code {
-	case "rate_limit", "overloaded", "auth", "invalid_request", "no_reply":
+	case "rate_limit", "overloaded", "auth", "invalid_request", "no_reply", engine.CodeWorkflowBudget:
 		return true
 	}
 	return false

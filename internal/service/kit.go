@@ -37,6 +37,8 @@ type kits struct {
 
 	mu    sync.Mutex
 	again map[string]*given // by run
+	// accounts are those of the workflows that this process ran, where the operator set a budget for them.
+	accounts map[string]*account
 }
 
 func newKits(cfg Config) *kits {
@@ -192,6 +194,7 @@ func (k *kits) openModels(ctx context.Context, info driver.Info, kit *driver.Kit
 	if k.recorder != nil {
 		kit.Models = k.recorder.over(kit.Models)
 	}
+	kit.Models = k.withinBudget(kit.Models, info)
 	return nil
 }
 

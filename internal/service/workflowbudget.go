@@ -1,0 +1,364 @@
+package service
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/hocket-run/hocket/internal/chat"
+	"github.com/hocket-run/hocket/internal/config"
+	"github.com/hocket-run/hocket/internal/driver"
+	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/journal"
+	"github.com/hocket-run/hocket/internal/model"
+	"github.com/hocket-run/hocket/workflow"
+)
+
+const (
+	// unknownOutput is what a call counts for whose use nobody told, and what is reserved for an answer that nothing else bounds.
+	unknownOutput = 16_384
+	// leastOutput is the least that is worth a call.
+	leastOutput = 16
+	// bytesPerToken estimates input.
+	bytesPerToken = 3
+	// lifeSign is how often a call that waits for room says that it has not died.
+	lifeSign = 30 * time.Second
+)
+
+// used is what calls used, or may use.
+type used struct {
+	tokens int64
+	cost   chat.Money
+	calls  int64
+}
+
+func (u used) plus(v used) used {
+	return used{u.tokens + max(v.tokens, 0), u.cost.Plus(max(v.cost, 0)), u.calls + v.calls}
+}
+
+// claim is one model call of this process: what it may use, and once it is done what it did. It counts until the journal tells of the call.
+type claim struct {
+	run, key string
+	used     used
+	done     bool
+}
+
+// account is what all runs of one workflow use in the present span of time. Safe for concurrent use.
+type account struct {
+	kits     *kits
+	workflow string
+	budget   config.WorkflowBudget
+
+	mu      sync.Mutex
+	since   time.Time
+	told    used              // by journals
+	read    map[string]uint64 // the last event that counts in told, by run
+	claims  []*claim
+	changed chan struct{} // closed when a claim is done
+}
+
+// account gives that of a workflow.
+func (k *kits) account(name string) *account {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if k.accounts == nil {
+		k.accounts = map[string]*account{}
+	}
+	a := k.accounts[name]
+	if a == nil {
+		a = &account{kits: k, workflow: name, budget: k.cfg.Operator.Budgets.Workflow, read: map[string]uint64{}, changed: make(chan struct{})}
+		k.accounts[name] = a
+	}
+	return a
+}
+
+// start gives the time at which the span began that at falls into; zero: it never began.
+func start(per string, at time.Time) time.Time {
+	at = at.UTC()
+	switch per {
+	case config.PerDay:
+		return time.Date(at.Year(), at.Month(), at.Day(), 0, 0, 0, 0, time.UTC)
+	case config.PerMonth:
+		return time.Date(at.Year(), at.Month(), 1, 0, 0, 0, 0, time.UTC)
+	}
+	return time.Time{}
+}
+
+// refresh reads what the journals tell since it was last asked.
+func (a *account) refresh(ctx context.Context) error {
+	if since := start(a.budget.Per, time.Now()); !since.Equal(a.since) {
+		a.since, a.told = since, used{}
+		clear(a.read)
+		a.drop(func(c *claim) bool { return c.done })
+	}
+	q := journal.Query{Workflow: a.workflow, Limit: 1000}
+	for {
+		heads, next, err := a.kits.service.store.List(ctx, q)
+		if err != nil {
+			return err
+		}
+		for i := range heads {
+			h := &heads[i]
+			if h.Workflow != a.workflow || h.LastSeq <= a.read[h.Run] || h.Updated.Before(a.since) { // "" asks for all
+				continue
+			}
+			events, err := a.kits.service.Events(ctx, h.Run, a.read[h.Run])
+			if err != nil {
+				return err
+			}
+			for j := range events {
+				a.take(h.Run, &events[j])
+				a.read[h.Run] = events[j].Seq
+			}
+		}
+		if q.Cursor = next; next == "" {
+			return nil
+		}
+	}
+}
+
+// take counts an event.
+func (a *account) take(run string, e *engine.Event) {
+	var (
+		key string
+		u   used
+	)
+	switch d := e.Data.(type) {
+	case *engine.ModelReplied:
+		key, u = d.Call, a.cost(d.Model, d.Usage, d.CostUSD)
+	case *engine.ModelFailed:
+		switch {
+		case d.Usage == nil && d.Error.Code == engine.CodeWorkflowBudget: // it was never made
+			return
+		case d.Usage == nil && isFree(d.Error.Code):
+			key, u = d.Call, used{calls: 1}
+		default:
+			key, u = d.Call, a.cost(d.Model, d.Usage, d.CostUSD)
+		}
+	case *engine.ToolReturned, *engine.ToolFailed:
+		u.calls = 1
+	}
+	if !e.At.Before(a.since) {
+		a.told = a.told.plus(u)
+	}
+	if key != "" {
+		found := false
+		a.drop(func(c *claim) bool {
+			first := !found && c.done && c.run == run && c.key == run+"/"+key
+			found = found || first
+			return first
+		})
+	}
+}
+
+// isFree tells whether a model call was turned away before it cost anything.
+func isFree(code string) bool {
+	switch model.ErrorKind(code) {
+	case model.KindRateLimit, model.KindOverloaded, model.KindAuth, model.KindInvalidRequest, model.KindNoReply:
+		return true
+	}
+	return false
+}
+
+func (a *account) cost(ref string, u *chat.Usage, usd *float64) used {
+	if u == nil {
+		u = &chat.Usage{OutputTokens: unknownOutput}
+	}
+	out := used{tokens: max(u.InputTokens, 0) + max(u.OutputTokens, 0), calls: 1}
+	if usd != nil {
+		out.cost = chat.ToMoney(*usd)
+	} else if rate, ok := a.kits.cfg.Prices.Rate(fullRef(ref)); ok {
+		out.cost = rate.Cost(*u)
+	}
+	return out
+}
+
+func (a *account) drop(is func(*claim) bool) {
+	kept := a.claims[:0]
+	for _, c := range a.claims {
+		if !is(c) {
+			kept = append(kept, c)
+		}
+	}
+	clear(a.claims[len(kept):])
+	a.claims = kept
+}
+
+// ask claims what a call may use: up to want tokens of output, as far as there is room. A nil claim without error: others hold what is left, and wait is
+// closed when one of them is done.
+func (a *account) ask(ctx context.Context, run, key string, input, want int64, rate chat.Rate) (c *claim, output int64, wait <-chan struct{}, err error) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if err := a.refresh(ctx); err != nil {
+		return nil, 0, nil, err
+	}
+	spent, all := a.told, a.told
+	for _, c := range a.claims {
+		all = all.plus(c.used)
+		if c.done {
+			spent = spent.plus(c.used)
+		}
+	}
+	least := min(leastOutput, want)
+	if a.room(spent, input, want, rate) < least {
+		return nil, 0, nil, &model.Error{Kind: model.KindBudget, Message: a.spentText()}
+	}
+	if output = a.room(all, input, want, rate); output < least {
+		return nil, 0, a.changed, nil
+	}
+	c = &claim{run: run, key: key, used: used{tokens: input + output, cost: rate.Most(input, output), calls: 1}}
+	a.claims = append(a.claims, c)
+	return c, output, nil, nil
+}
+
+// room gives how many tokens of output, up to want, there are for a call with that input; below 0: not even the input fits.
+func (a *account) room(taken used, input, want int64, rate chat.Rate) int64 {
+	b, out := a.budget, want
+	if b.Calls > 0 && taken.calls >= b.Calls {
+		return -1
+	}
+	if b.Tokens > 0 {
+		out = min(out, b.Tokens-taken.tokens-input)
+	}
+	if b.CostUSD > 0 {
+		left := chat.ToMoney(b.CostUSD) - taken.cost
+		if left <= 0 {
+			return -1
+		}
+		out = min(out, rate.MostOutput(input, left))
+	}
+	return out
+}
+
+func (a *account) spentText() string {
+	span := "in all"
+	if !a.since.IsZero() {
+		span = "since " + a.since.Format(time.DateOnly) + " (UTC)"
+	}
+	return fmt.Sprintf("the budget of all runs of workflow %q together leaves nothing for this call: they used %d tokens, %d calls and %.4f USD %s; see budgets.workflow of %s",
+		a.workflow, a.told.tokens, a.told.calls, a.told.cost.USD(), span, config.Name)
+}
+
+// settle says what a call used. Nil: nobody told, and it counts as what it claimed.
+func (a *account) settle(c *claim, u *used) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if u != nil {
+		c.used = *u
+	}
+	c.done = true
+	close(a.changed)
+	a.changed = make(chan struct{})
+}
+
+// accountModels makes model calls within the operator's budget of their workflow (P20).
+type accountModels struct {
+	inner   model.Client
+	kits    *kits
+	info    driver.Info
+	trusted bool
+}
+
+// Call implements model.Client.
+func (m *accountModels) Call(ctx context.Context, req model.Request, onDelta func(model.Delta)) (model.Reply, error) {
+	head, err := m.kits.service.store.Head(ctx, m.info.Run)
+	if err != nil {
+		return model.Reply{}, err
+	}
+	a := m.kits.account(head.Workflow)
+	rate, priced := m.kits.rateOf(m.info.Workflow, m.trusted, req.Model)
+	if !priced && a.budget.CostUSD > 0 {
+		return model.Reply{}, &model.Error{Kind: model.KindInvalidRequest, Message: fmt.Sprintf("budgets.workflow of %s bounds money, and the price of %q is not known; name it in a file of prices", config.Name, req.Model)}
+	}
+	want := int64(unknownOutput)
+	if n := req.Params.MaxTokens; n != nil && *n > 0 {
+		want = *n
+	}
+	if n := req.Params.ThinkingBudget; n != nil && *n > 0 {
+		want += *n
+	}
+	c, output, err := a.claim(ctx, m.info.Run, req, want, rate, onDelta)
+	if err != nil {
+		return model.Reply{}, err
+	}
+	req.Params = driver.Within(req.Params, output)
+	reply, err := m.inner.Call(ctx, req, onDelta)
+	switch u := model.UsageOf(err); {
+	case err == nil && reply.Usage != nil:
+		a.settle(c, new(a.cost(req.Model, reply.Usage, m.kits.cfg.cost(reply.Model, *reply.Usage))))
+	case u != nil:
+		a.settle(c, new(a.cost(req.Model, u, nil)))
+	case err != nil && isFree(driver.FailureOf(ctx, err).Code):
+		a.settle(c, &used{calls: 1})
+	default:
+		a.settle(c, nil)
+	}
+	if err == nil && output < want && reply.StopReason == model.StopLength {
+		usage := reply.Usage
+		if usage == nil {
+			usage = &chat.Usage{OutputTokens: output}
+		}
+		return model.Reply{}, &model.Error{Kind: model.KindBudget, Message: fmt.Sprintf("the answer was cut after %d tokens, which is all that the budget of workflow %q left", output, a.workflow), Usage: usage, Source: reply.Source}
+	}
+	return reply, err
+}
+
+// claim asks until there is room, or none will be.
+func (a *account) claim(ctx context.Context, run string, req model.Request, want int64, rate chat.Rate, onDelta func(model.Delta)) (*claim, int64, error) {
+	input := estimate(req)
+	for {
+		c, output, wait, err := a.ask(ctx, run, req.IdempotencyKey, input, want, rate)
+		if err != nil || c != nil {
+			return c, output, err
+		}
+		alive := time.NewTimer(lifeSign)
+		select {
+		case <-ctx.Done():
+			alive.Stop()
+			return nil, 0, ctx.Err()
+		case <-alive.C:
+			if onDelta != nil {
+				onDelta(model.Delta{})
+			}
+		case <-wait:
+			alive.Stop()
+		}
+	}
+}
+
+// estimate guesses how many tokens of input a request has.
+func estimate(req model.Request) int64 {
+	size := len(req.System)
+	for i := range req.Messages {
+		msg := &req.Messages[i]
+		size += len(msg.Text) + len(msg.Name) + len(msg.ToolName) + len(msg.Extra) + 4*bytesPerToken
+		for _, tc := range msg.ToolCalls {
+			size += len(tc.Name) + len(tc.Arguments) + len(tc.Extra)
+		}
+	}
+	for _, d := range req.Tools {
+		size += len(d.Name) + len(d.Description) + len(d.Parameters)
+	}
+	if req.Schema != nil {
+		size += len(req.Schema.JSON)
+	}
+	return int64(size/bytesPerToken) + leastOutput
+}
+
+// rateOf gives what the model costs that ref names in a workflow.
+func (k *kits) rateOf(w *workflow.Workflow, trusted bool, ref string) (chat.Rate, bool) {
+	full := fullRef(ref)
+	if _, known, err := k.registry(w, trusted).Key(ref); err == nil {
+		full = known.String()
+	}
+	return k.cfg.Prices.Rate(full)
+}
+
+// withinBudget puts the operator's budget of the workflow before the models of a run, where he set one.
+func (k *kits) withinBudget(models model.Client, info driver.Info) model.Client {
+	if b := k.cfg.Operator.Budgets.Workflow; b.Tokens <= 0 && b.CostUSD <= 0 && b.Calls <= 0 {
+		return models
+	}
+	return &accountModels{inner: models, kits: k, info: info, trusted: info.Meta[metaTrusted] != ""}
+}
