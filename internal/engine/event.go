@@ -394,7 +394,7 @@ type SignalRaised struct {
 }
 
 // LimitReached says which bound was met: `max_steps`, `max_loop_iterations`, `max_rounds`, `max_turns`, `no_progress`, `timeout`,
-// `budget`, `node_budget`, `oscillation`.
+// `budget`, `node_budget`, `workflow_budget` (Detail says which and what was used), `oscillation`.
 type LimitReached struct {
 	Limit string `json:"limit"`
 	Max   int64  `json:"max"`

@@ -111,7 +111,7 @@ func TestWorkflowBudget(t *testing.T) {
 			stopped = run
 		}
 	}
-	sold, calls := provider.soldSoFar()
+	sold, _ := provider.soldSoFar()
 	if sold > budget || sold < budget-100 || got["completed"] < 5 || got["completed"]+got[engine.CodeWorkflowBudget] != len(runs) {
 		t.Fatalf("runs ended as %v; the provider sold %d tokens of a budget of %d", got, sold, budget)
 	}
@@ -120,7 +120,7 @@ func TestWorkflowBudget(t *testing.T) {
 	}
 
 	second := openHouse(t, db, provider, config.WorkflowBudget{Tokens: budget, Per: config.PerMonth})
-	_, calls = provider.soldSoFar()
+	_, calls := provider.soldSoFar()
 	if code := outcome(t, second, startHouse(t, second, "w")); code != engine.CodeWorkflowBudget {
 		t.Errorf("the run of a second process ended as %s", code)
 	}
