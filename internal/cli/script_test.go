@@ -54,6 +54,7 @@ func TestScripts(t *testing.T) {
 			env.Setenv("MODEL_URL", model.BaseURL())
 			env.Setenv("MCP_URL", tools.URL)
 			env.Setenv("GOSSIP_MODEL_URL", gossips.BaseURL())
+			env.Setenv("GOSSIP_MODEL_HOST", strings.TrimPrefix(gossips.URL(), "http://"))
 			env.Setenv("GOSSIP_MCP_URL", told.URL)
 			env.Setenv("WEB_URL", web.URL)
 			env.Setenv("WEB_HOST", web.Listener.Addr().String())

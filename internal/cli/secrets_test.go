@@ -1,6 +1,7 @@
 package cli_test
 
 import (
+	"cmp"
 	"context"
 	"encoding/base64"
 	"encoding/json"
@@ -19,8 +20,12 @@ import (
 	"github.com/hocket-run/hocket/internal/model/modeltest"
 )
 
-// canaries are the secrets of secrets.txtar: of a variable of a server, of a server's header, and the key of the model provider.
-var canaries = []string{"ca/nary+tool-7f3a9b1c", "canary-header-5e8d2f40", "canary-model-c41b77aa"}
+// canaries are the secrets of secrets.txtar: of a variable of a server, of a server's header, and the key of the model provider; and those of
+// secretsweb.txtar: of HTTP calls, of searches, of a shell, in an address, of a collector.
+var canaries = []string{
+	"ca/nary+tool-7f3a9b1c", "canary-header-5e8d2f40", "canary-model-c41b77aa",
+	"canary-api-11aa22bb", "canary-search-33cc44dd", "canary-shell-55ee66ff", "canary-user-90ab12cd", "canary-otel-77aa88bb",
+}
 
 // gossip answers with the key that it was sent: in its text, in the error of a failure, in one that is worth another try, and in a call of a tool.
 func gossip(r modeltest.Request) modeltest.Answer {
@@ -31,8 +36,13 @@ func gossip(r modeltest.Request) modeltest.Answer {
 		return modeltest.Answer{Status: 429, Code: "rate_limit", Error: "slow down, owner of " + told}
 	case r.Model == "angry":
 		return modeltest.Answer{Status: 401, Code: "auth", Error: "the key " + told + " is bad, in base64 " + base64.StdEncoding.EncodeToString([]byte("user:"+told))}
-	case r.Model == "caller" && !strings.Contains(last, "heard"):
-		args, err := json.Marshal(map[string]string{"text": told})
+	case r.Model == "caller" && !strings.Contains(last, " "): // the name of a tool, and no result
+		name := map[string]string{"user_prompt": "message", "web_search": "query", "shell": "cmd"}[last]
+		text := told
+		if last == "shell" {
+			text = `echo "heard $LEAK"; echo "$LEAK" | base64; echo "$LEAK" >&2`
+		}
+		args, err := json.Marshal(map[string]string{cmp.Or(name, "text"): text})
 		if err != nil {
 			return modeltest.Answer{Status: 500, Error: err.Error()}
 		}
@@ -70,6 +80,34 @@ func gossipTool() {
 	}
 }
 
+// tell serves those who repeat what they were sent, in results, errors, documents, and in what a collector says of telemetry; false where it is none of them.
+func tell(w http.ResponseWriter, r *http.Request) bool {
+	told := r.Header.Get("Authorization") + r.Header.Get("X-Key") + r.Header.Get("X-Subscription-Token")
+	heard := fmt.Sprintf("heard %s, %q, %s, of %s", told, told, base64.StdEncoding.EncodeToString([]byte("a:"+told)), r.URL)
+	switch path := r.URL.Path; {
+	case path == "/echo/fail":
+		w.Header().Set("X-Told", told)
+		http.Error(w, heard, http.StatusInternalServerError)
+	case path == "/openapi.yaml":
+		fmt.Fprintf(w, "openapi: 3.1.0\ninfo: {title: %q}\nservers: [{url: /}]\npaths:\n  /echo/thing:\n    get: {operationId: readThing, summary: %q, responses: {}}\n", told, heard)
+	case strings.HasPrefix(path, "/echo/"):
+		fmt.Fprint(w, heard)
+	case strings.HasPrefix(path, "/search/"):
+		text, err := json.Marshal(heard)
+		if err != nil {
+			return false
+		}
+		fmt.Fprintf(w, `{"web":{"results":[{"title":%s,"url":"https://a.example/","description":%s}]}}`, text, text)
+	case strings.HasPrefix(path, "/otlp/"): // a partial success: one entry is rejected, and why
+		text := "for " + told
+		partial := append([]byte{0x08, 1, 0x12, byte(len(text))}, text...)
+		_, _ = w.Write(append([]byte{0x0a, byte(len(partial))}, partial...)) // whoever went away hears nothing
+	default:
+		return false
+	}
+	return true
+}
+
 // gossipHandler serves gossipServer for the header Authorization; below /broken it answers every request with an error that holds it.
 func gossipHandler() http.Handler {
 	mcp := sdk.NewStreamableHTTPHandler(func(r *http.Request) *sdk.Server {
@@ -81,7 +119,9 @@ func gossipHandler() http.Handler {
 			http.Error(w, "who is "+r.Header.Get("Authorization")+"?", http.StatusInternalServerError)
 			return
 		}
-		mcp.ServeHTTP(w, r)
+		if !tell(w, r) {
+			mcp.ServeHTTP(w, r)
+		}
 	})
 }
 

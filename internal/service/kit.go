@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"net/url"
 	"slices"
 	"sync"
 	"time"
@@ -66,6 +67,15 @@ func shared(cfg Config) map[model.Protocol]model.Factory {
 			}
 			if err := cfg.Keeper.Add(e.Provider+" key", e.Key); err != nil {
 				return nil, err
+			}
+			if u, err := url.Parse(e.BaseURL); err == nil && u.User != nil { // it goes along as a header, which the server may repeat
+				password, ok := u.User.Password()
+				if !ok {
+					password = u.User.Username()
+				}
+				if err := cfg.Keeper.Add(e.Provider+" address", password); err != nil {
+					return nil, err
+				}
 			}
 			c, err := factory(e)
 			if err != nil {
