@@ -91,6 +91,63 @@ func (b button) Call(ctx context.Context, _ tool.Call) (tool.Result, error) {
 	return tool.Result{Text: "pressed"}, nil
 }
 
+// seen is what a run and its provider and tools saw.
+type seen struct {
+	run     project.Run
+	lab     *lab
+	pressed int
+}
+
+// operated runs a document to its end, or to where it waits, under an operator's configuration. together: the first call waits for a second one.
+func operated(t *testing.T, text, doc string, together bool) seen {
+	t.Helper()
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, "prices.yaml"), []byte("prices: [{models: [lab/*], input: 1, output: 1}]"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if !strings.Contains(text, "providers:") {
+		text += "\nproviders: {lab: {base_url: 'http://10.0.0.9/v1'}}\n"
+	} else if !strings.Contains(text, "base_url") {
+		text = strings.Replace(text, "lab: {", "lab: {base_url: 'http://10.0.0.9/v1', ", 1)
+	}
+	operator, problems := config.Read(filepath.Join(dir, "hocket.yaml"), []byte(text))
+	if problems.HasErrors() {
+		t.Fatal(problems)
+	}
+	prices, problems, err := service.OperatorPrices(operator)
+	if err != nil || problems.HasErrors() {
+		t.Fatal(err, problems)
+	}
+	l, pressed := &lab{}, 0
+	if together {
+		l.full = make(chan struct{})
+	}
+	env := map[string]string{"LAB": "key-of-the-lab"}
+	s, err := service.Open(t.Context(), service.Config{
+		DB: service.Memory, Env: func(name string) string { return env[name] }, Operator: operator, Prices: prices,
+		Adapters: map[model.Protocol]model.Factory{model.ProtocolOpenAI: l.factory, model.ProtocolAnthropic: l.factory},
+		Tools:    []tool.Tool{button{"press", &pressed}, button{"stuck", &pressed}},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	w, ds, err := s.Load(t.Context(), "doc.yaml", []byte(doc), service.LoadOptions{})
+	if err != nil || ds.HasErrors() {
+		t.Fatal(err, ds)
+	}
+	run, err := s.Start(t.Context(), service.StartRequest{Workflow: w, Input: "go"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	o := ended(t, s, run)
+	return seen{o, l, pressed}
+}
+
 // TestOperatorKeys holds what keys of the operator's configuration do, by runs: with and without each (P11, P14, P20, D14, SEC12).
 func TestOperatorKeys(t *testing.T) {
 	t.Parallel()
@@ -102,11 +159,6 @@ func TestOperatorKeys(t *testing.T) {
 	)
 	serial := strings.ReplaceAll(parallel, "MODEL", "m")
 	pairs := strings.ReplaceAll(parallel, "MODEL", "pair")
-	type seen struct {
-		run     project.Run
-		lab     *lab
-		pressed int
-	}
 	failed := func(code string) func(seen) error {
 		return func(s seen) error {
 			if s.run.Status != engine.StatusFailed || s.run.Error == nil || s.run.Error.Code != code {
@@ -156,7 +208,7 @@ func TestOperatorKeys(t *testing.T) {
 		{"limits.modelTimeout", "limits: {modelTimeout: 50ms}\nmodels: {stuck: {provider: lab, model: stuck}}", strings.ReplaceAll(plain, "lab/m", "stuck"), failed("timeout")},
 		{"limits.modelIdleTimeout", "limits: {modelIdleTimeout: 50ms}", strings.ReplaceAll(plain, "lab/m", "lab/stuck"), failed("timeout")},
 		{"limits.toolTimeout", "limits: {toolTimeout: 50ms}", strings.ReplaceAll(presses, "press]", "stuck]"), func(s seen) error {
-			if s.run.Status != engine.StatusCompleted || !strings.Contains(fmt.Sprintf("%s", s.run.Output), "50ms") {
+			if s.run.Status != engine.StatusCompleted || !strings.Contains(string(s.run.Output), "50ms") {
 				return fmt.Errorf("status %s, output %s", s.run.Status, s.run.Output)
 			}
 			return nil
@@ -186,52 +238,7 @@ func TestOperatorKeys(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			dir := t.TempDir()
-			if err := os.WriteFile(filepath.Join(dir, "prices.yaml"), []byte("prices: [{models: [lab/*], input: 1, output: 1}]"), 0o600); err != nil {
-				t.Fatal(err)
-			}
-			text := tt.operator
-			if !strings.Contains(text, "providers:") {
-				text += "\nproviders: {lab: {base_url: 'http://10.0.0.9/v1'}}\n"
-			} else if !strings.Contains(text, "base_url") {
-				text = strings.Replace(text, "lab: {", "lab: {base_url: 'http://10.0.0.9/v1', ", 1)
-			}
-			operator, problems := config.Read(filepath.Join(dir, "hocket.yaml"), []byte(text))
-			if problems.HasErrors() {
-				t.Fatal(problems)
-			}
-			prices, problems, err := service.OperatorPrices(operator)
-			if err != nil || problems.HasErrors() {
-				t.Fatal(err, problems)
-			}
-			l, pressed := &lab{}, 0
-			if tt.doc == pairs {
-				l.full = make(chan struct{})
-			}
-			env := map[string]string{"LAB": "key-of-the-lab"}
-			s, err := service.Open(t.Context(), service.Config{
-				DB: service.Memory, Env: func(name string) string { return env[name] }, Operator: operator, Prices: prices,
-				Adapters: map[model.Protocol]model.Factory{model.ProtocolOpenAI: l.factory, model.ProtocolAnthropic: l.factory},
-				Tools:    []tool.Tool{button{"press", &pressed}, button{"stuck", &pressed}},
-			})
-			if err != nil {
-				t.Fatal(err)
-			}
-			t.Cleanup(func() {
-				if err := s.Close(); err != nil {
-					t.Error(err)
-				}
-			})
-			w, ds, err := s.Load(t.Context(), "doc.yaml", []byte(tt.doc), service.LoadOptions{})
-			if err != nil || ds.HasErrors() {
-				t.Fatal(err, ds)
-			}
-			run, err := s.Start(t.Context(), service.StartRequest{Workflow: w, Input: "go"})
-			if err != nil {
-				t.Fatal(err)
-			}
-			o := ended(t, s, run)
-			if err := tt.check(seen{o, l, pressed}); err != nil {
+			if err := tt.check(operated(t, tt.operator, tt.doc, tt.doc == pairs)); err != nil {
 				t.Error(err)
 			}
 		})
