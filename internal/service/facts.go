@@ -65,9 +65,35 @@ func wants(w *workflow.Workflow) wanted {
 	return out
 }
 
-// guarded gives the prompt files of a workflow that are read only for documents that are trusted.
-func guarded(w *workflow.Workflow) []string {
-	return slices.DeleteFunc(wants(w).files, isOpen)
+// guarded gives the prompt files of a workflow that are read only for documents that are trusted: those that are no texts for readers, and, by their
+// whole paths, those that lie outside the project of the document in dir.
+func guarded(w *workflow.Workflow, dir string) []string {
+	var out []string
+	for _, name := range wants(w).files {
+		if !isOpen(name) {
+			out = append(out, name)
+			continue
+		}
+		_, folder, err := readPromptFile(dir, name)
+		if err == nil && folder != "" && !inProject(folder, dir) {
+			out = append(out, filepath.Join(folder, filepath.FromSlash(name)))
+		}
+	}
+	return out
+}
+
+// inProject tells whether a folder, which is dir or lies above it, belongs to the project of a document in dir: to the repository around it, or, where there
+// is none, to dir alone. The home folder belongs to no project.
+func inProject(folder, dir string) bool {
+	at, err := filepath.Abs(dir)
+	if err != nil {
+		return false
+	}
+	if folder == at {
+		return true
+	}
+	home, err := os.UserHomeDir()
+	return err == nil && folder != home && strings.HasPrefix(at, folder) && inRepository(folder)
 }
 
 // asks is what a document wants beside its tools: to send variables, and to tell its agents files that are no texts for readers.
@@ -104,7 +130,7 @@ func (s *Service) facts(w *workflow.Workflow, dir string) (map[string]string, er
 	}
 	total := 0
 	for _, name := range want.files {
-		text, found, err := readPromptFile(dir, name)
+		text, folder, err := readPromptFile(dir, name)
 		if err != nil {
 			return nil, err
 		}
@@ -112,7 +138,7 @@ func (s *Service) facts(w *workflow.Workflow, dir string) (map[string]string, er
 			return nil, invalidf("the prompt files together are larger than the limit of %d bytes (max_prompt_files_bytes)", MaxPromptFilesBytes)
 		}
 		switch {
-		case found:
+		case folder != "":
 			facts[engine.FactFile+name] = "Instructions from " + name + ":\n\n" + text
 		case s.cfg.Logger != nil:
 			s.cfg.Logger.Warn("prompt file not found", "file", name, "dir", dir)
@@ -178,24 +204,25 @@ func promptFolders(dir, name string) []string {
 	return out
 }
 
-// readPromptFile reads the first file of that name. Each folder is a root of its own: neither the name nor a link leads out of it (SEC16).
-func readPromptFile(dir, name string) (text string, found bool, err error) {
+// readPromptFile reads the first file of that name and gives its folder, "" where there is none. Each folder is a root of its own: neither the name nor a
+// link leads out of it (SEC16).
+func readPromptFile(dir, name string) (text, folder string, err error) {
 	if !workflow.IsLocalName(name) {
-		return "", false, invalidf("%q is no name of a prompt file: it leads out of the folder of the document", name)
+		return "", "", invalidf("%q is no name of a prompt file: it leads out of the folder of the document", name)
 	}
 	for _, folder := range promptFolders(dir, name) {
 		data, err := readIn(folder, name)
 		switch {
 		case errors.Is(err, fs.ErrNotExist), errors.Is(err, fs.ErrPermission):
 		case err != nil:
-			return "", false, invalidf("prompt file %s: %v", name, err)
+			return "", "", invalidf("prompt file %s: %v", name, err)
 		case len(data) > MaxPromptFileBytes:
-			return "", false, invalidf("prompt file %s is larger than the limit of %d bytes (max_prompt_file_bytes)", name, MaxPromptFileBytes)
+			return "", "", invalidf("prompt file %s is larger than the limit of %d bytes (max_prompt_file_bytes)", name, MaxPromptFileBytes)
 		default:
-			return strings.TrimSpace(strings.ToValidUTF8(string(data), "\ufffd")), true, nil
+			return strings.TrimSpace(strings.ToValidUTF8(string(data), "\ufffd")), folder, nil
 		}
 	}
-	return "", false, nil
+	return "", "", nil
 }
 
 func readIn(folder, name string) ([]byte, error) {
@@ -228,7 +255,7 @@ func missingPromptFiles(w *workflow.Workflow, dir string) (out diag.List) {
 		if !workflow.IsLocalName(name) {
 			continue // Validate says it
 		}
-		if _, found, err := readPromptFile(dir, name); err == nil && !found {
+		if _, folder, err := readPromptFile(dir, name); err == nil && folder == "" {
 			out.Warnf(diag.Span{File: w.Source.File}, "", "missing-file", "the prompt file %q is not there", name).Hint =
 				"it is looked for beside the document, in the folders above it, and in your home folder; the agent runs without it"
 		}

@@ -49,7 +49,7 @@ func TestPromptFilesAreRooted(t *testing.T) {
 		"../both.md": "error", "/etc/hostname": "error", "a/../../both.md": "error", "./own.md": "error", "C:own.md": "error", `..\both.md`: "error",
 		"": "error", ".": "error", "own.md/": "error", "own.md\x00": "error",
 	} {
-		text, found, err := readPromptFile(dir, name)
+		text, folder, err := readPromptFile(dir, name)
 		switch {
 		case strings.Contains(text, "canary"):
 			t.Errorf("%q leads out", name)
@@ -57,12 +57,12 @@ func TestPromptFilesAreRooted(t *testing.T) {
 			if err == nil {
 				t.Errorf("%q gives %q, want an error", name, text)
 			}
-		case err != nil || text != want || found != (want != ""):
-			t.Errorf("%q gives %.20q, %t, %v; want %.20q", name, text, found, err, want)
+		case err != nil || text != want || (folder != "") != (want != ""):
+			t.Errorf("%q gives %.20q of %q, %v; want %.20q", name, text, folder, err, want)
 		}
 	}
-	if _, found, err := readPromptFile("", "own.md"); found || err != nil {
-		t.Errorf("without a document: %t, %v", found, err)
+	if _, folder, err := readPromptFile("", "own.md"); folder != "" || err != nil {
+		t.Errorf("without a document: %q, %v", folder, err)
 	}
 	s := &Service{}
 	big := &workflow.Workflow{Agents: []workflow.Agent{{ID: "a"}}}
@@ -84,8 +84,36 @@ func TestGuardedFiles(t *testing.T) {
 		Flows:    map[string]*workflow.Workflow{"f": {Agents: []workflow.Agent{{ID: "b", PromptFiles: []string{".ssh/notes.md", "AGENTS.md"}}}}},
 		Branches: []*workflow.Workflow{{Agents: []workflow.Agent{{ID: "c", PromptFiles: []string{"key.pem"}}}}},
 	}
-	if d := cmp.Diff([]string{".env", "id_rsa", ".ssh/notes.md", "key.pem"}, guarded(w)); d != "" {
+	if d := cmp.Diff([]string{".env", "id_rsa", ".ssh/notes.md", "key.pem"}, guarded(w, "")); d != "" {
 		t.Errorf("-want +got\n%s", d)
+	}
+}
+
+// SEC5: a text for readers needs no trust where it belongs to the document's project, and nowhere else.
+func TestFilesOutsideTheProject(t *testing.T) {
+	top := t.TempDir()
+	t.Setenv("HOME", top)
+	dir := filepath.Join(top, "work", "repo", "doc")
+	for _, d := range []string{dir, filepath.Join(top, "work", "alone")} {
+		if err := os.MkdirAll(d, 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, f := range []string{"home.md", "work/above.md", "work/repo/root.md", "work/repo/doc/own.md", "work/repo/.git"} {
+		if err := os.WriteFile(filepath.Join(top, filepath.FromSlash(f)), []byte("x"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	w := &workflow.Workflow{Agents: []workflow.Agent{{ID: "a", PromptFiles: []string{"own.md", "root.md", "above.md", "home.md", "none.md"}}}}
+	for in, want := range map[string][]string{
+		dir:                                 {filepath.Join(top, "work", "above.md"), filepath.Join(top, "home.md")},
+		filepath.Join(top, "work", "alone"): {filepath.Join(top, "work", "above.md"), filepath.Join(top, "home.md")},
+		filepath.Join(top, "work"):          {filepath.Join(top, "home.md")},
+		top:                                 nil,
+	} {
+		if d := cmp.Diff(want, guarded(w, in)); d != "" {
+			t.Errorf("%s: -want +got\n%s", in, d)
+		}
 	}
 }
 

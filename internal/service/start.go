@@ -115,7 +115,7 @@ func (s *Service) Start(ctx context.Context, q StartRequest) (run string, err er
 		return "", err
 	}
 	spec.Input = expr.Quote(input)
-	if err := s.checkTrust(specs, asks(variables, guarded(graph)), keysSent(graph), q.Trust, spec.Meta); err != nil {
+	if err := s.checkTrust(specs, asks(variables, guarded(graph, q.Dir)), keysSent(graph), q.Trust, spec.Meta); err != nil {
 		return "", err
 	}
 	for _, sp := range specs {
