@@ -170,8 +170,8 @@ func sample(schema any) any {
 	}
 	switch m["type"] {
 	case "object":
-		out, properties := map[string]any{}, map[string]any{}
-		properties, _ = m["properties"].(map[string]any)
+		out := map[string]any{}
+		properties, _ := m["properties"].(map[string]any)
 		for name, one := range properties {
 			out[name] = sample(one)
 		}
