@@ -80,18 +80,37 @@ func messages(l diag.List) []string {
 	return out
 }
 
+// invalid is a workflow with one thing wrong, and what Validate says of it.
+type invalid struct {
+	name string
+	edit func(w *Workflow)
+	want []string
+}
+
 func TestValidate(t *testing.T) {
 	t.Parallel()
+	for _, tt := range slices.Concat(invalidGraphs(), invalidNodes()) {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			w := sample()
+			tt.edit(w)
+			got := messages(Validate(w)) // in the order of codes: nothing here has a place
+			slices.Sort(got)
+			slices.Sort(tt.want)
+			if diff := cmp.Diff(got, tt.want); diff != "" {
+				t.Errorf("(-got +want):\n%s", diff)
+			}
+		})
+	}
+}
+
+func invalidGraphs() []invalid {
 	node := func(w *Workflow, id string) *Node { return w.Node(id) }
 	edge := func(w *Workflow, from, to string) *Edge {
 		i := slices.IndexFunc(w.Edges, func(e Edge) bool { return e.From == from && e.To == to })
 		return &w.Edges[i]
 	}
-	tests := []struct {
-		name string
-		edit func(w *Workflow)
-		want []string
-	}{
+	return []invalid{
 		{"a flow without nodes", func(w *Workflow) { *w.Flows["other"] = Workflow{} }, []string{`no-nodes: flow "other": the workflow has no nodes`}},
 		{"no entry", func(w *Workflow) { w.Entry = "" }, []string{"no-entry: the workflow does not say where it begins"}},
 		{"unknown entry", func(w *Workflow) { w.Entry = "stat" }, []string{`unknown-entry: the entry "stat" is no node; did you mean "start"?`}},
@@ -149,6 +168,16 @@ func TestValidate(t *testing.T) {
 			node(w, "par").Fork.Branches = append(node(w, "par").Fork.Branches, Branch{ID: "a"})
 		},
 			[]string{`duplicate-branch: node "par": branch id "a" is used twice`}},
+	}
+}
+
+func invalidNodes() []invalid {
+	node := func(w *Workflow, id string) *Node { return w.Node(id) }
+	edge := func(w *Workflow, from, to string) *Edge {
+		i := slices.IndexFunc(w.Edges, func(e Edge) bool { return e.From == from && e.To == to })
+		return &w.Edges[i]
+	}
+	return []invalid{
 		{"branch without id", func(w *Workflow) { node(w, "par").Fork.Branches = append(node(w, "par").Fork.Branches, Branch{}) },
 			[]string{`empty-id: node "par": a branch has no id`}},
 		{"branch begins outside", func(w *Workflow) { edge(w, "par", "a").To = "writer" },
@@ -265,19 +294,6 @@ func TestValidate(t *testing.T) {
 				f = next
 			}
 		}, []string{"flow-too-deep: " + `flow "other": ` + strings.Repeat(`flow "f": `, MaxFlowDepth-1) + `flow "f" stands more than 16 flows deep`}},
-	}
-	for _, tt := range tests {
-		t.Run(tt.name, func(t *testing.T) {
-			t.Parallel()
-			w := sample()
-			tt.edit(w)
-			got := messages(Validate(w)) // in the order of codes: nothing here has a place
-			slices.Sort(got)
-			slices.Sort(tt.want)
-			if diff := cmp.Diff(got, tt.want); diff != "" {
-				t.Errorf("(-got +want):\n%s", diff)
-			}
-		})
 	}
 }
 

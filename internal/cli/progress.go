@@ -160,58 +160,20 @@ const (
 // add takes an event in and gives the line that it is worth, if any.
 func (b *board) add(e engine.Event) *line {
 	a := b.find(e.Step)
+	if a != nil {
+		b.follow(a, e.Data)
+	}
 	switch d := e.Data.(type) {
 	case *engine.StepStarted:
-		if d.Kind == workflow.KindJoin || b.hidden[e.Node] {
-			return nil
-		}
-		b.running = append(b.running, &activity{step: e.Step, name: b.title(e.Node), kind: d.Kind, iter: d.Iteration, started: e.At})
-	case *engine.ModelCalled:
-		if a != nil {
-			a.doing, a.said = "", ""
-		}
-	case *engine.ModelFailed:
-		if a != nil {
-			a.use(d.Usage, d.CostUSD)
+		if d.Kind != workflow.KindJoin && !b.hidden[e.Node] {
+			b.running = append(b.running, &activity{step: e.Step, name: b.title(e.Node), kind: d.Kind, iter: d.Iteration, started: e.At})
 		}
 	case *engine.ModelReplied:
-		if a == nil {
-			return nil
-		}
-		a.use(d.Usage, d.CostUSD)
-		a.said = ""
-		if d.Stop == string(model.StopLength) {
+		if a != nil && d.Stop == string(model.StopLength) {
 			return &line{markOdd, a.title(), "", "the model's answer was cut off: its limit of tokens was reached"}
-		}
-	case *engine.ToolCalled:
-		if a != nil {
-			a.doing = "tool " + clean(d.Tool)
-			if d.Attempt <= 1 {
-				a.calls++
-			}
-		}
-	case *engine.ToolReturned:
-		if a != nil && d.IsError {
-			a.failed++
-		}
-	case *engine.SubagentStarted:
-		if a != nil {
-			a.doing = "sub-agent " + clean(d.Agent)
-			a.subs = append(a.subs, d.Frame)
-		}
-	case *engine.AgentHanded:
-		if a != nil {
-			to := clean(cmp.Or(b.agents[d.Agent], d.Agent))
-			a.doing = "agent " + to
-			if !slices.Contains(a.subs, d.Frame) {
-				a.by = to
-			}
 		}
 	case *engine.StepRetrying:
 		if a != nil {
-			if d.Call == "" {
-				a.by = "" // the step's own agent begins again
-			}
 			in, at := "", ""
 			if wait := d.Until.Sub(e.At); wait >= time.Second { // it may be an hour that the provider asks for
 				in, at = " in "+duration(wait), " at "+d.Until.Local().Format("15:04:05")
@@ -220,16 +182,7 @@ func (b *board) add(e engine.Event) *line {
 			return &line{markRetry, a.title(), fmt.Sprintf("attempt %d follows%s", d.Attempt, in), clean(d.Error.Message) + " (" + d.Error.Code + ")"}
 		}
 	case *engine.StepCompleted:
-		text := ""
-		if a != nil && a.by != "" {
-			text = "answered by " + a.by
-		}
-		if a != nil && (a.kind == workflow.KindDecide || a.kind == workflow.KindWait) && len(d.Ports) > 0 {
-			if way := strings.Join(d.Ports, ", "); way != workflow.PortOut { // the only way tells nothing
-				text = "→ " + clean(strings.TrimPrefix(way, workflow.NextPort("")))
-			}
-		}
-		return b.end(a, e, markDone, text)
+		return b.end(a, e, markDone, a.ending(d))
 	case *engine.StepFailed:
 		return b.end(a, e, markFail, clean(d.Error.Message)+" ("+d.Error.Code+")")
 	case *engine.StepCancelled:
@@ -237,9 +190,6 @@ func (b *board) add(e engine.Event) *line {
 	case *engine.StepSkipped:
 		return b.end(a, e, markStop, "skipped: "+d.Reason)
 	case *engine.WaitOpened:
-		if a != nil {
-			a.doing, a.waits = "waits for a person", true
-		}
 		return &line{markWait, b.title(e.Node), "waits for a person (" + d.Kind + ")", ""}
 	case *engine.LimitReached:
 		if d.Limit != "max_rounds" {
@@ -247,6 +197,59 @@ func (b *board) add(e engine.Event) *line {
 		}
 	}
 	return nil
+}
+
+// follow notes what an activity does now.
+func (b *board) follow(a *activity, data engine.Data) {
+	switch d := data.(type) {
+	case *engine.ModelCalled:
+		a.doing, a.said = "", ""
+	case *engine.ModelFailed:
+		a.use(d.Usage, d.CostUSD)
+	case *engine.ModelReplied:
+		a.use(d.Usage, d.CostUSD)
+		a.said = ""
+	case *engine.ToolCalled:
+		a.doing = "tool " + clean(d.Tool)
+		if d.Attempt <= 1 {
+			a.calls++
+		}
+	case *engine.ToolReturned:
+		if d.IsError {
+			a.failed++
+		}
+	case *engine.SubagentStarted:
+		a.doing = "sub-agent " + clean(d.Agent)
+		a.subs = append(a.subs, d.Frame)
+	case *engine.AgentHanded:
+		to := clean(cmp.Or(b.agents[d.Agent], d.Agent))
+		a.doing = "agent " + to
+		if !slices.Contains(a.subs, d.Frame) {
+			a.by = to
+		}
+	case *engine.StepRetrying:
+		if d.Call == "" {
+			a.by = "" // the step's own agent begins again
+		}
+	case *engine.WaitOpened:
+		a.doing, a.waits = "waits for a person", true
+	}
+}
+
+// ending says what a completed step came to: who answered, or which way was taken. A nil a says nothing.
+func (a *activity) ending(d *engine.StepCompleted) string {
+	if a == nil {
+		return ""
+	}
+	if (a.kind == workflow.KindDecide || a.kind == workflow.KindWait) && len(d.Ports) > 0 {
+		if way := strings.Join(d.Ports, ", "); way != workflow.PortOut { // the only way tells nothing
+			return "→ " + clean(strings.TrimPrefix(way, workflow.NextPort("")))
+		}
+	}
+	if a.by != "" {
+		return "answered by " + a.by
+	}
+	return ""
 }
 
 // limitText words a bound that was met.
