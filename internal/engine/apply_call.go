@@ -266,6 +266,9 @@ func (r *Run) applyWait(ev *Event) error {
 			r.step(ev.Step).Wait = d.Wait
 		} else if c := r.s.Calls[d.Call]; c != nil {
 			r.setCall(c, callAsking)
+			if d.Binding != "" && d.Kind == workflow.WaitApproval { // it was not made; it counts when it is
+				r.charge(ev, spending{Calls: -1})
+			}
 		}
 		if !d.Deadline.IsZero() {
 			if r.s.Timers == nil {
