@@ -139,7 +139,7 @@ func (r *reader) whose(sc scope, cond *expr.Condition, p expr.Problem) string {
 		return ""
 	}
 	t := sc.meant(refs[0])
-	if t == nil || t.kind != agentStep || refs[0].Field != expr.FieldOutput || r.outputSchema(t.name) == nil {
+	if t == nil || t.kind != agentStep || refs[0].Field != expr.FieldOutput || r.answerSchema(t.name) == nil {
 		return ""
 	}
 	return fmt.Sprintf(" (structured_output of agent %q, step %q, path %q)", t.name, t.id, strings.Join(refs[0].Path, "."))
@@ -172,7 +172,7 @@ func (r *reader) types(sc scope, ref expr.Ref) []string {
 	case a.Output == nil && len(ref.Path) == 0:
 		return []string{"string"}
 	}
-	if s := r.outputSchema(t.name); s != nil {
+	if s := r.answerSchema(t.name); s != nil {
 		allowed, _ := s.PathType(ref.Path)
 		return allowed
 	}
@@ -191,7 +191,7 @@ func (r *reader) checkPath(at place, ref expr.Ref, t *step) {
 		d.Hint = "declare it, so that the reply is checked; the path is now looked up in a reply that is JSON"
 		return
 	}
-	s := r.outputSchema(t.name)
+	s := r.answerSchema(t.name)
 	if s == nil {
 		return
 	}

@@ -1,6 +1,7 @@
 package steps
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"maps"
@@ -9,6 +10,33 @@ import (
 
 	"github.com/hocket-run/hocket/internal/schema"
 )
+
+// answerSchema gives the schema of what a step of that agent answers with: that of the agent, nil where it may hand over to one with another schema, so that
+// nothing is known before it runs (S4-17).
+func (r *reader) answerSchema(name string) *schema.Schema {
+	own := r.outputSchema(name)
+	if own == nil {
+		return nil
+	}
+	todo, seen := []string{name}, map[string]bool{name: true}
+	for len(todo) > 0 {
+		a := r.agentOf(todo[0])
+		todo = todo[1:]
+		if a == nil {
+			continue
+		}
+		if a.Output == nil || !bytes.Equal(a.Output.Schema, r.agentOf(name).Output.Schema) {
+			return nil
+		}
+		for _, id := range a.Handoffs {
+			if !seen[id] {
+				seen[id] = true
+				todo = append(todo, id)
+			}
+		}
+	}
+	return own
+}
 
 // outputSchema compiles the schema of an agent's structured output, nil where it has none or one that was reported.
 func (r *reader) outputSchema(name string) *schema.Schema {
