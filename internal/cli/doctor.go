@@ -3,6 +3,7 @@ package cli
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"text/tabwriter"
 
 	"github.com/spf13/cobra"
@@ -59,7 +60,8 @@ func (a *app) showReport(r service.Report) error {
 	case r.DefaultModel == "":
 		fmt.Fprintln(t, "default model\tnone (set HOCKET_MODEL, or name one in the document or with --model)")
 	case r.ModelProblem != "":
-		fmt.Fprintf(t, "default model\t%s\t%s\n", clean(r.DefaultModel), a.outColor.red(clean(r.ModelProblem)))
+		problem, _, _ := strings.Cut(r.ModelProblem, "\n") // the ways out stand below
+		fmt.Fprintf(t, "default model\t%s\t%s\n", clean(r.DefaultModel), a.outColor.red(clean(problem)))
 	default:
 		fmt.Fprintf(t, "default model\t%s\n", clean(r.DefaultModel))
 	}

@@ -272,7 +272,7 @@ func example(d *LimitReached) string {
 	case detailCalls:
 		return fmt.Sprintf("%dcalls", addUp(d.Max, d.Max))
 	}
-	return fmt.Sprintf("%.2fUSD", 2*float64(d.Max)/1e6)
+	return strconv.FormatFloat(2*float64(max(d.Max, 1))/1e6, 'f', -1, 64) + "USD"
 }
 
 // askedForBudget tells whether a person is being asked for more.
@@ -288,10 +288,14 @@ func (r *Run) askedForBudget() bool {
 	return false
 }
 
-// largerBudget reads an answer to the question for more: limits, or nil where the run is to end.
+// largerBudget reads an answer to the question for more: limits, or nil where the run is to end. A mere number is of what the budget bounds.
 func (r *Run) largerBudget(met *LimitReached, text string) (*workflow.Limits, error) {
-	if strings.EqualFold(strings.TrimSpace(text), workflow.BudgetStop) {
+	text = strings.TrimSpace(text)
+	if strings.EqualFold(text, workflow.BudgetStop) {
 		return nil, nil //nolint:nilnil // the run is to end
+	}
+	if _, err := strconv.ParseFloat(text, 64); err == nil {
+		text += map[string]string{detailCalls: "calls", detailMoney: "USD"}[met.Detail]
 	}
 	l, err := workflow.ParseBudget(text)
 	if err != nil {
