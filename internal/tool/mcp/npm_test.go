@@ -172,6 +172,7 @@ func TestEverythingRestarts(t *testing.T) {
 		t.Fatal(err)
 	}
 	e.kill()
+	cfg.HTTPClient.CloseIdleConnections() // what goes out on one of them may have arrived
 	_, err := echo.Call(t.Context(), hello)
 	wantError(t, err, tool.KindNetwork, false)
 	e.start()
