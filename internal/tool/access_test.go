@@ -19,22 +19,22 @@ func TestAccess(t *testing.T) {
 		want         []string
 	}{
 		"think":            {tool.TypeThink, ``, nil},
-		"files":            {tool.TypeFilesystem, ``, []string{"read and write files under /work (toolset filesystem)"}},
-		"files, read only": {tool.TypeFilesystem, `{"read_only":true,"path":"a/../b"}`, []string{"read files under /work/b (toolset filesystem)"}},
+		"files":            {tool.TypeFilesystem, ``, []string{"read and write files under /project (toolset filesystem)"}},
+		"files, read only": {tool.TypeFilesystem, `{"read_only":true,"path":"a/../b"}`, []string{"read files under /project/b (toolset filesystem)"}},
 		"files elsewhere":  {tool.TypeFilesystem, `{"path":"/etc"}`, []string{"read and write files under /etc (toolset filesystem)"}},
 		"after edits": {tool.TypeFilesystem, `{"post_edit":[{"path":"*.go","cmd":"gofmt -w \"${file}\"\nrm x"}]}`, []string{
-			"read and write files under /work (toolset filesystem)", `run gofmt -w "${file}"; rm x after edits of *.go (toolset filesystem)`}},
-		"shell":    {tool.TypeShell, `{"env":{"B":"${env.KEY}","A":"1"},"working_dir":"w"}`, []string{"run any command in /work/w with A=1 B=${env.KEY} (toolset shell)"}},
-		"programs": {tool.TypeShell, `{"commands":["git","go"]}`, []string{"run git, go with any arguments in /work (toolset shell)"}},
+			"read and write files under /project (toolset filesystem)", `run gofmt -w "${file}"; rm x after edits of *.go (toolset filesystem)`}},
+		"shell":    {tool.TypeShell, `{"env":{"B":"${env.KEY}","A":"1"},"working_dir":"w"}`, []string{"run any command in /project/w with A=1 B=${env.KEY} (toolset shell)"}},
+		"programs": {tool.TypeShell, `{"commands":["git","go"]}`, []string{"run git, go with any arguments in /project (toolset shell)"}},
 		"scripts": {tool.TypeScript, `{"shell":{"b":{"cmd":"echo b","env":{"X":"1"}},"a":{"argv":["ls","{dir}"],"working_dir":"/tmp"}}}`, []string{
-			"run ls {dir} in /tmp (toolset script)", "run echo b in /work with X=1 (toolset script)"}},
+			"run ls {dir} in /tmp (toolset script)", "run echo b in /project with X=1 (toolset script)"}},
 		"no scripts": {tool.TypeScript, ``, []string{"run scripts (toolset script)"}},
-		"unreadable": {tool.TypeShell, `{"commands":"git"}`, []string{"run any command in /work (toolset shell)", `do what these options say: {"commands":"git"} (toolset shell)`}},
+		"unreadable": {tool.TypeShell, `{"commands":"git"}`, []string{"run any command in /project (toolset shell)", `do what these options say: {"commands":"git"} (toolset shell)`}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			sp := tool.Spec{Type: c.typ, Options: json.RawMessage(c.options)}
-			if d := cmp.Diff(c.want, tool.Access([]tool.Spec{sp, sp}, "/work")); d != "" {
+			if d := cmp.Diff(c.want, tool.Access([]tool.Spec{sp, sp}, "/project")); d != "" {
 				t.Errorf("(-want +got)\n%s", d)
 			}
 			_, refused := errors.AsType[*tool.UntrustedError](sp.CheckTrusted())
