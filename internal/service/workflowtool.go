@@ -102,8 +102,8 @@ func (t *workflowTool) Call(ctx context.Context, c tool.Call) (tool.Result, erro
 	var args struct {
 		Input string `json:"input"`
 	}
-	if err := json.Unmarshal(c.Arguments, &args); err != nil {
-		return tool.Result{}, tool.Errorf(tool.KindInvalidArguments, c.Name, "read arguments: %w", err)
+	if err := c.Decode(&args); err != nil {
+		return tool.Result{}, err
 	}
 	depth, _ := strconv.Atoi(t.runs.info.Meta[metaNesting]) // absent is 0
 	if depth++; depth > maxNesting {

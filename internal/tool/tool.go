@@ -49,6 +49,17 @@ type Call struct {
 	Approved string `json:"approved,omitempty"`
 }
 
+// Decode reads the arguments into what into points at; there being none changes nothing in it. The error is an *Error of KindInvalidArguments.
+func (c Call) Decode(into any) error {
+	if len(c.Arguments) == 0 {
+		return nil
+	}
+	if err := json.Unmarshal(c.Arguments, into); err != nil {
+		return Errorf(KindInvalidArguments, c.Name, "read arguments: %w", err)
+	}
+	return nil
+}
+
 // Result is what a tool answered. IsError marks the tool's own report of a failure, which the model is told like any other answer; a call
 // that could not be carried out at all is a Go error instead, see [Error].
 type Result struct {

@@ -130,8 +130,8 @@ type fetched struct {
 
 func (t *Toolset) Call(ctx context.Context, c tool.Call) (tool.Result, error) {
 	var args arguments
-	if err := json.Unmarshal(c.Arguments, &args); err != nil {
-		return tool.Result{}, tool.Errorf(tool.KindInvalidArguments, c.Name, "read arguments: %w", err)
+	if err := c.Decode(&args); err != nil {
+		return tool.Result{}, err
 	}
 	if len(args.URLs) == 0 || len(args.URLs) > maxURLs {
 		return tool.Result{}, tool.Errorf(tool.KindInvalidArguments, c.Name, "urls must hold 1 to %d addresses, got %d", maxURLs, len(args.URLs))

@@ -166,10 +166,8 @@ func (m memoryTool) Call(ctx context.Context, c tool.Call) (tool.Result, error) 
 		return tool.Result{}, tool.ErrClosed
 	}
 	var a arguments
-	if len(c.Arguments) > 0 {
-		if err := json.Unmarshal(c.Arguments, &a); err != nil {
-			return tool.Result{}, tool.Errorf(tool.KindInvalidArguments, c.Name, "read arguments: %w", err)
-		}
+	if err := c.Decode(&a); err != nil {
+		return tool.Result{}, err
 	}
 	switch {
 	case len(a.Memory) > maxText:

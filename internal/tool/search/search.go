@@ -216,8 +216,8 @@ func readQuery(c tool.Call) (Query, error) {
 		Freshness string `json:"freshness"`
 		Site      string `json:"site"`
 	}
-	if err := json.Unmarshal(c.Arguments, &args); err != nil {
-		return Query{}, tool.Errorf(tool.KindInvalidArguments, c.Name, "read arguments: %w", err)
+	if err := c.Decode(&args); err != nil {
+		return Query{}, err
 	}
 	site := strings.ToLower(strings.TrimSpace(args.Site))
 	switch {

@@ -139,10 +139,8 @@ func (s shellTool) Call(ctx context.Context, c tool.Call) (tool.Result, error) {
 		return tool.Result{}, tool.ErrClosed
 	}
 	var a arguments
-	if len(c.Arguments) > 0 {
-		if err := json.Unmarshal(c.Arguments, &a); err != nil {
-			return tool.Result{}, tool.Errorf(tool.KindInvalidArguments, c.Name, "read arguments: %w", err)
-		}
+	if err := c.Decode(&a); err != nil {
+		return tool.Result{}, err
 	}
 	return s.run(ctx, s.set, c.Key, a)
 }

@@ -132,8 +132,8 @@ func read(c tool.Call) (string, error) {
 	var args struct {
 		Thought string `json:"thought"`
 	}
-	if err := json.Unmarshal(c.Arguments, &args); err != nil {
-		return "", tool.Errorf(tool.KindInvalidArguments, c.Name, "read arguments: %w", err)
+	if err := c.Decode(&args); err != nil {
+		return "", err
 	}
 	return args.Thought, nil
 }

@@ -142,10 +142,8 @@ func (t todoTool) Call(ctx context.Context, c tool.Call) (tool.Result, error) {
 		return tool.Result{}, err
 	}
 	var args arguments
-	if len(c.Arguments) > 0 {
-		if err := json.Unmarshal(c.Arguments, &args); err != nil {
-			return tool.Result{}, tool.Errorf(tool.KindInvalidArguments, c.Name, "read arguments: %w", err)
-		}
+	if err := c.Decode(&args); err != nil {
+		return tool.Result{}, err
 	}
 	t.set.mu.Lock()
 	defer t.set.mu.Unlock()

@@ -77,8 +77,8 @@ func (p prompt) Call(ctx context.Context, c tool.Call) (tool.Result, error) {
 		Options []string        `json:"options"`
 		Schema  json.RawMessage `json:"schema"`
 	}
-	if err := json.Unmarshal(c.Arguments, &args); err != nil {
-		return tool.Result{}, tool.Errorf(tool.KindInvalidArguments, Name, "read arguments: %w", err)
+	if err := c.Decode(&args); err != nil {
+		return tool.Result{}, err
 	}
 	if len(args.Schema) > 0 {
 		if _, err := schema.Compile(args.Schema); err != nil {
