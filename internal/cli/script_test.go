@@ -38,7 +38,7 @@ func TestScripts(t *testing.T) {
 	})
 	tools := httptest.NewServer(sdk.NewStreamableHTTPHandler(func(*http.Request) *sdk.Server { return mcpServer() }, nil))
 	t.Cleanup(tools.Close)
-	gossips := modeltest.Start(t, gossip)
+	gossips := modeltest.Start(t, newGossip())
 	told := httptest.NewServer(gossipHandler())
 	t.Cleanup(told.Close)
 	web := webServer(t)

@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync/atomic"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 	"github.com/rogpeppe/go-internal/testscript"
@@ -27,12 +28,20 @@ var canaries = []string{
 	"canary-api-11aa22bb", "canary-search-33cc44dd", "canary-shell-55ee66ff", "canary-user-90ab12cd", "canary-otel-77aa88bb",
 }
 
-// gossip answers with the key that it was sent: in its text, in the error of a failure, in one that is worth another try, and in a call of a tool.
-func gossip(r modeltest.Request) modeltest.Answer {
+// newGossip answers with the key that it was sent: in its text, in the error of a failure, in one that is worth another try, and in a call of a tool.
+func newGossip() func(modeltest.Request) modeltest.Answer {
+	var busy atomic.Int64 // scripts share the server, so what it counts at large depends on their order
+	return func(r modeltest.Request) modeltest.Answer {
+		return gossip(r, func() bool { return busy.Add(1)%2 == 1 })
+	}
+}
+
+// gossip is one answer; busy says whether a model that is busy refuses this time.
+func gossip(r modeltest.Request, busy func() bool) modeltest.Answer {
 	told := strings.TrimPrefix(r.Header.Get("Authorization"), "Bearer ")
 	last := r.LastText()
 	switch {
-	case r.Model == "busy" && r.Seq%2 == 1:
+	case r.Model == "busy" && busy():
 		return modeltest.Answer{Status: 429, Code: "rate_limit", Error: "slow down, owner of " + told}
 	case r.Model == "angry":
 		return modeltest.Answer{Status: 401, Code: "auth", Error: "the key " + told + " is bad, in base64 " + base64.StdEncoding.EncodeToString([]byte("user:"+told))}
