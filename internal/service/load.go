@@ -119,13 +119,18 @@ func withoutIDs(list, more []workflow.Agent) []workflow.Agent {
 	return out
 }
 
-// Load reads a document with the agents, the providers and the catalog of the service.
+// Load reads a document with the agents, the providers, the operator's configuration and the catalog of the service.
 func (s *Service) Load(ctx context.Context, file string, data []byte, opts LoadOptions) (*workflow.Workflow, diag.List, error) {
+	return Load(ctx, file, data, s.known(opts))
+}
+
+// known adds to options what the service knows, whatever a document comes from.
+func (s *Service) known(opts LoadOptions) LoadOptions {
 	opts.Agents = withoutIDs(opts.Agents, s.cfg.Agents)
 	opts.Providers = slices.Sorted(maps.Keys(s.cfg.Models))
 	opts.Operator, opts.Env = s.cfg.Operator, s.cfg.Env
 	opts.Catalog = s.CatalogAgents
-	return Load(ctx, file, data, opts)
+	return opts
 }
 
 // agents reads the agents file.

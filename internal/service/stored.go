@@ -146,12 +146,12 @@ func (s *Service) LoadStored(ctx context.Context, id string, which Which, opts L
 	if err != nil {
 		return nil, d, nil, err
 	}
-	opts.Catalog = s.CatalogAgents
+	opts = s.known(opts)
 	beside, problems, err := opts.agents()
 	if err != nil {
 		return nil, d, nil, err
 	}
-	w, more, err := s.readStored(ctx, d, opts, beside)
+	w, more, err := s.readStored(ctx, d, opts, withoutIDs(beside, opts.Agents))
 	return w, d, append(problems, more...), err
 }
 

@@ -11,6 +11,7 @@ import (
 	"github.com/hocket-run/hocket/internal/journal"
 	"github.com/hocket-run/hocket/internal/project"
 	"github.com/hocket-run/hocket/internal/service"
+	"github.com/hocket-run/hocket/workflow"
 )
 
 const innerDoc = `
@@ -272,5 +273,30 @@ func answerYes(t *testing.T, s *service.Service, run string) {
 	t.Helper()
 	if err := s.Answer(t.Context(), run, service.AnswerRequest{Value: engine.Value(`"approve"`)}); err != nil {
 		t.Fatal(err)
+	}
+}
+
+// TestStoredKnowsTheProgramsAgents: a stored document names agents of the program as a file does, also where a tool or a schedule loads it.
+func TestStoredKnowsTheProgramsAgents(t *testing.T) {
+	t.Parallel()
+	s, err := service.Open(t.Context(), service.Config{
+		DB: service.Memory, Env: func(string) string { return "" }, Agents: []workflow.Agent{{ID: "Poet", Model: "openai/x", System: "Write."}},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	apply(t, s, service.ApplyRequest{
+		ID: "inner", LoadOptions: service.LoadOptions{Agents: []workflow.Agent{{ID: "Poet"}}},
+		Documents: []service.Document{{File: "inner.yaml", Data: []byte("agents: {Other: {model: openai/x}}\nworkflow: [{type: agent, name: Poet}]\n")}},
+	})
+	startText(t, s, "r", outerDoc, `
+replies:
+  - {agent: Boss, toolCalls: [{name: ask_poets, arguments: {input: on rain}}]}
+  - {agent: Poet, text: Rain.}
+  - {agent: Boss, contains: Rain., text: Done.}
+`)
+	if o := ended(t, s, "r"); string(o.Output) != `"Done."` {
+		t.Errorf("output %s, error %v", o.Output, o.Error)
 	}
 }
