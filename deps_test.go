@@ -100,6 +100,8 @@ var layers = []layer{
 	{"toolsets", []string{".", "internal/tool/fetch/page"}, "an option of the root package that brings libraries along, and nothing else"},
 	{"internal/schedule", []string{"workflow", "diag"}, "fire times are arithmetic: no clock, no store, no run"},
 	{"internal/scheduler", []string{"internal/schedule", "internal/journal", "workflow"}, "policies of schedules know neither how workflows are stored nor how runs are carried out"},
+	{"internal/access", nil, "who may do what is asked by every door, so it knows none"},
+	{"internal/door", []string{"internal/access", "internal/service", "diag"}, "what doors share knows no protocol and no door"},
 	{"internal/show", []string{"workflow", "internal/show/layout", "internal/expr"}, "pictures are drawn from the graph"},
 	{"internal/show/layout", nil, "boxes and arrows know no workflow"},
 }

@@ -1,0 +1,26 @@
+package access_test
+
+import (
+	"testing"
+
+	"github.com/hocket-run/hocket/internal/access"
+)
+
+// TestMay is the whole matrix of roles (SEC2).
+func TestMay(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		have access.Role
+		want string // of run, edit, admin and a role that nobody knows
+	}{
+		{"run", "yes no no no"}, {"edit", "yes yes no no"}, {"admin", "yes yes yes no"}, {"", "no no no no"}, {"root", "no no no no"},
+	} {
+		got := ""
+		for _, need := range append(access.Roles(), "root") {
+			got += map[bool]string{true: "yes ", false: "no "}[access.Principal{Role: c.have}.May(need)]
+		}
+		if got != c.want+" " {
+			t.Errorf("role %q: %s, want %s", c.have, got, c.want)
+		}
+	}
+}

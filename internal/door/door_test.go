@@ -1,0 +1,61 @@
+package door_test
+
+import (
+	"errors"
+	"fmt"
+	"testing"
+
+	"github.com/hocket-run/hocket/internal/access"
+	"github.com/hocket-run/hocket/internal/door"
+	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/journal"
+	"github.com/hocket-run/hocket/internal/service"
+)
+
+// TestProblemOf is the one table of problems, and tells that nothing from inside is told outside.
+func TestProblemOf(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		err    error
+		status int
+		code   string
+		detail string
+	}{
+		{door.ErrUnauthorized, 401, "unauthorized", "a token is needed: Authorization: Bearer TOKEN"},
+		{&door.ForbiddenError{Reason: "no"}, 403, "forbidden", "no"},
+		{&door.TooLargeError{Limit: "body of 8 MiB"}, 413, "too_large", "the request is too large: body of 8 MiB"},
+		{&service.InvalidError{Message: "bad"}, 422, "invalid", "bad"},
+		{fmt.Errorf("read: %w", journal.ErrNotFound), 404, "not_found", "read: " + journal.ErrNotFound.Error()},
+		{engine.ErrWaitAmbiguous, 409, "conflict", engine.ErrWaitAmbiguous.Error()},
+		{engine.ErrWaitClosed, 410, "gone", engine.ErrWaitClosed.Error()},
+		{errors.New("dial /var/secret"), 500, "internal", ""},
+	} {
+		if p := door.ProblemOf(c.err); p.Status != c.status || p.Code != c.code || p.Detail != c.detail || p.Title == "" {
+			t.Errorf("%v: got %+v", c.err, p)
+		}
+	}
+}
+
+// TestRequire refuses whoever is not known, and whoever may not (SEC1, SEC2).
+func TestRequire(t *testing.T) {
+	t.Parallel()
+	if _, err := door.Require(t.Context(), access.RoleRun); !errors.Is(err, door.ErrUnauthorized) {
+		t.Errorf("nobody: %v", err)
+	}
+	s, err := service.Open(t.Context(), service.Config{DB: service.Memory})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	ctx := door.With(t.Context(), &door.Caller{Principal: access.Principal{Name: "ci", Role: access.RoleRun}, Service: s})
+	if c, err := door.Require(ctx, access.RoleRun); err != nil || c.Service != s {
+		t.Errorf("run: %v", err)
+	}
+	var forbidden *door.ForbiddenError
+	if _, err := door.Require(ctx, access.RoleEdit); !errors.As(err, &forbidden) {
+		t.Errorf("edit: %v", err)
+	}
+	if err := door.From(ctx).RequireApproval(); !errors.As(err, &forbidden) {
+		t.Errorf("approval: %v", err)
+	}
+}

@@ -1,0 +1,74 @@
+package door
+
+import (
+	"errors"
+	"net/http"
+
+	"github.com/hocket-run/hocket/diag"
+	"github.com/hocket-run/hocket/internal/service"
+)
+
+// ErrUnauthorized says that nobody knows who calls.
+var ErrUnauthorized = errors.New("a token is needed: Authorization: Bearer TOKEN")
+
+// ForbiddenError says that the caller is known and may not.
+type ForbiddenError struct{ Reason string }
+
+func (e *ForbiddenError) Error() string { return e.Reason }
+
+// TooLargeError says that a request is larger than the server takes (SEC17). Limit names the limit.
+type TooLargeError struct{ Limit string }
+
+func (e *TooLargeError) Error() string { return "the request is too large: " + e.Limit }
+
+// Problem is an error as all doors tell it: RFC 9457 over HTTP, the same fields elsewhere.
+type Problem struct {
+	// Status is HTTP's.
+	Status int `json:"status"`
+	// Code is a word for programs: that of the family, which the command line tells by its exit status.
+	Code   string `json:"code"`
+	Title  string `json:"title"`
+	Detail string `json:"detail,omitempty"`
+	// Diagnostics say where a document is wrong.
+	Diagnostics diag.List `json:"diagnostics,omitempty"`
+}
+
+// families is the table of problems by service.Code.
+var families = map[service.Code]Problem{
+	service.CodeInternal: {Status: http.StatusInternalServerError, Code: "internal", Title: "Something is broken in the server"},
+	service.CodeInvalid:  {Status: http.StatusUnprocessableEntity, Code: "invalid", Title: "The request is not acceptable; nothing was changed"},
+	service.CodeNotFound: {Status: http.StatusNotFound, Code: "not_found", Title: "There is no such thing"},
+	service.CodeConflict: {Status: http.StatusConflict, Code: "conflict", Title: "Something else is in the way right now"},
+	service.CodeGone:     {Status: http.StatusGone, Code: "gone", Title: "It is closed"},
+	service.CodeUnusable: {Status: http.StatusInternalServerError, Code: "unusable", Title: "What is stored of this cannot be used"},
+}
+
+// ProblemOf tells an error to whoever made the request. What is broken inside is not described: the log has it.
+func ProblemOf(err error) Problem {
+	var (
+		forbidden *ForbiddenError
+		large     *TooLargeError
+		bytes     *http.MaxBytesError
+		invalid   *service.InvalidError
+		list      diag.List
+	)
+	switch {
+	case errors.Is(err, ErrUnauthorized):
+		return Problem{Status: http.StatusUnauthorized, Code: "unauthorized", Title: "Nobody knows who calls", Detail: err.Error()}
+	case errors.As(err, &forbidden):
+		return Problem{Status: http.StatusForbidden, Code: "forbidden", Title: "The caller may not do this", Detail: err.Error()}
+	case errors.As(err, &large), errors.As(err, &bytes):
+		return Problem{Status: http.StatusRequestEntityTooLarge, Code: "too_large", Title: "The request is too large", Detail: err.Error()}
+	}
+	p := families[service.CodeOf(err)]
+	if p.Code == "internal" {
+		return p
+	}
+	p.Detail = err.Error()
+	if errors.As(err, &invalid) {
+		p.Diagnostics = invalid.Diagnostics
+	} else if errors.As(err, &list) {
+		p.Diagnostics = list
+	}
+	return p
+}
