@@ -34,3 +34,10 @@ func DerivedRunID(at time.Time, parts ...string) string {
 	copy(b[10:], h.Sum(nil))
 	return crockford.EncodeToString(b[:])[6:]
 }
+
+// KeyedRunID makes the id of the run that was asked for with a key. It has as many characters as the others and sorts behind them all: nothing in it is a time,
+// so that a request which is made again, whenever that is, names the same run.
+func KeyedRunID(key string) string {
+	h := sha256.Sum256([]byte("hocket start\x00" + key))
+	return "K" + crockford.EncodeToString(h[:20])[:25]
+}

@@ -375,6 +375,8 @@ type WaitAnswered struct {
 	Answer   Value  `json:"answer,omitempty"`
 	// Limits are those that the answer to a question about a budget makes.
 	Limits *workflow.Limits `json:"limits,omitempty"`
+	// Key is that of the request that brought the answer: Answer.Key.
+	Key string `json:"key,omitempty"`
 }
 
 // WaitClosed says that a wait will take no answer any more. Reason is `cancelled`, `deadline` or `ended`.

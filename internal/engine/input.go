@@ -81,6 +81,9 @@ type Answer struct {
 	Wait  string
 	Value Value
 	Note  string
+	// Key names the request, so that one which is made again never answers another wait: with the Key of an answer that was taken it is that answer once more.
+	// "": the request has no name.
+	Key string
 }
 
 // Cancel cancels the run.

@@ -53,11 +53,19 @@ func ParseDecision(v Value) (decision, note string, err error) {
 
 // checkAnswer finds the wait that an answer is for and reads the answer. A nil wait with a nil error means that the same answer was given before.
 func (r *Run) checkAnswer(d Answer) (*wait, *WaitAnswered, error) {
+	d.Key = clean(d.Key)
+	before := r.answeredWith(d.Key)
+	if before != nil {
+		if d.Wait != "" && d.Wait != before.ID {
+			return nil, nil, fmt.Errorf("%w: the key %q is that of the answer to wait %s", ErrAnswer, d.Key, before.ID)
+		}
+		d.Wait = before.ID
+	}
 	w, err := r.findWait(d.Wait)
 	if err != nil {
 		return nil, nil, err
 	}
-	ans := &WaitAnswered{Wait: w.ID}
+	ans := &WaitAnswered{Wait: w.ID, Key: d.Key}
 	if w.Kind == workflow.WaitApproval {
 		if ans.Decision, ans.Note, err = ParseDecision(d.Value); err != nil {
 			return nil, nil, err
@@ -78,7 +86,7 @@ func (r *Run) checkAnswer(d Answer) (*wait, *WaitAnswered, error) {
 				return nil, nil, err
 			}
 		}
-		if w.Limit != nil {
+		if w.Limit != nil && w.Answer == nil {
 			if ans.Limits, err = r.largerBudget(w.Limit, expr.Text(d.Value)); err != nil {
 				return nil, nil, err
 			}
@@ -90,12 +98,27 @@ func (r *Run) checkAnswer(d Answer) (*wait, *WaitAnswered, error) {
 	switch {
 	case w.Answer != nil && w.Answer.Decision == ans.Decision && bytes.Equal(w.Answer.Answer, ans.Answer):
 		return nil, nil, nil
+	case before != nil:
+		return nil, nil, fmt.Errorf("%w: the key %q is that of another answer", ErrAnswer, d.Key)
 	case w.Answer != nil:
 		return nil, nil, fmt.Errorf("%w: wait %s", ErrWaitAnswered, w.ID)
 	case w.Closed != "" || r.s.Status.Ended():
 		return nil, nil, fmt.Errorf("%w: wait %s", ErrWaitClosed, w.ID)
 	}
 	return w, ans, nil
+}
+
+// answeredWith gives the wait whose answer came with a key; nil where none did, and for "".
+func (r *Run) answeredWith(key string) *wait {
+	if key == "" {
+		return nil
+	}
+	for i := range r.s.Waits {
+		if w := &r.s.Waits[i]; w.Answer != nil && w.Answer.Key == key {
+			return w
+		}
+	}
+	return nil
 }
 
 // findWait gives the wait with that id; without id the only open one, or the oldest where the workflow holds while paused (D17).

@@ -20,14 +20,17 @@ func (s *Service) Resume(ctx context.Context, run string) error { return s.drive
 
 // Answer answers a wait: by its id, by its node, or the only open one where both are "" (D17). It returns when the answer is durable.
 func (s *Service) Answer(ctx context.Context, run string, a AnswerRequest) error {
+	if err := checkKey("the idempotency key", a.Key); err != nil {
+		return err
+	}
 	wait := a.Wait
 	if wait == "" && a.Node != "" {
 		var err error
-		if wait, err = s.waitOf(ctx, run, a.Node); err != nil {
+		if wait, err = s.waitOf(ctx, run, a.Node, a.Key); err != nil {
 			return err
 		}
 	}
-	return s.driver.Answer(ctx, run, engine.Answer{Wait: wait, Value: a.Value, Note: a.Note})
+	return s.driver.Answer(ctx, run, engine.Answer{Wait: wait, Value: a.Value, Note: a.Note, Key: a.Key})
 }
 
 // AnswerRequest is an answer to a wait.
@@ -35,16 +38,24 @@ type AnswerRequest struct {
 	Wait, Node string
 	Value      engine.Value
 	Note       string
+	// Key names the request, in at most MaxKey bytes that can be printed, so that it can be made again: once the answer is taken, it never answers another wait of
+	// the run, and the same key with another answer is engine.ErrAnswer. "": a request that is made again and names no wait answers the next one.
+	Key string
 }
 
 // waitOf finds the wait of a node: the open one, else the last one, so that the same answer twice is told from one that nobody waits for (P24).
 // A nested node may be named by the end of its path.
-func (s *Service) waitOf(ctx context.Context, run, node string) (string, error) {
+func (s *Service) waitOf(ctx context.Context, run, node, key string) (string, error) {
 	rec, err := s.Read(ctx, run)
 	if err != nil {
 		return "", err
 	}
 	names := func(at string) bool { return at == node || strings.HasSuffix(at, "/"+node) }
+	if key != "" {
+		if wait := rec.answeredWith(key, names); wait != "" {
+			return wait, nil
+		}
+	}
 	var open []string
 	for _, w := range rec.Object().Waiting {
 		if names(w.Node) {

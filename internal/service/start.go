@@ -48,6 +48,8 @@ type StartRequest struct {
 	Dir string
 	// RunID must be new; "" makes one.
 	RunID string
+	// Key names the request, in at most MaxKey bytes that can be printed, so that it can be made again: Begin tells how. "": each request is one of its own.
+	Key string
 	// Model overrides every agent's model.
 	Model string
 	Files
@@ -69,6 +71,11 @@ func NewRunID() string { return driver.NewRunID(time.Now()) }
 //
 // Errors: *InvalidError, *CommandsError, *model.RefError with nothing stored (D25); journal.ErrExists.
 func (s *Service) Start(ctx context.Context, q StartRequest) (run string, err error) {
+	started, err := s.Begin(ctx, q)
+	return started.Run, err
+}
+
+func (s *Service) begin(ctx context.Context, q StartRequest) (run string, err error) {
 	graph, err := Choose(q.Workflow, q.Branch)
 	if err != nil {
 		return "", err

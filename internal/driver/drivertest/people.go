@@ -285,8 +285,11 @@ func testInbox(t *testing.T, c Cluster) {
 	if err := other.Answer(t.Context(), run, engine.Answer{Value: text("what?")}); !errors.Is(err, engine.ErrAnswer) {
 		t.Errorf("bad answer through the inbox: %v, want ErrAnswer", err)
 	}
-	if err := other.Answer(t.Context(), run, engine.Answer{Value: text("approve"), Note: "from afar"}); err != nil {
+	if err := other.Answer(t.Context(), run, engine.Answer{Value: text("approve"), Note: "from afar", Key: "k"}); err != nil {
 		t.Errorf("answer through the inbox: %v", err)
+	}
+	if err := other.Answer(t.Context(), run, engine.Answer{Value: text("approve"), Key: "k"}); err != nil {
+		t.Errorf("the same answer by its key, through the inbox: %v (P24)", err)
 	}
 	if took := time.Since(began); took > time.Second {
 		t.Errorf("two requests took %s; owners look every 250ms", took)

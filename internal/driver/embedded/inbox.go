@@ -26,6 +26,7 @@ type request struct {
 	Wait   string       `json:"wait,omitempty"`
 	Value  engine.Value `json:"value,omitempty"`
 	Note   string       `json:"note,omitempty"`
+	Key    string       `json:"key,omitempty"`
 	Reason string       `json:"reason,omitempty"`
 }
 
@@ -33,7 +34,7 @@ func encodeRequest(data engine.InputData) (kind string, body []byte, err error) 
 	switch d := data.(type) {
 	case engine.Answer:
 		kind = requestAnswer
-		body, err = json.Marshal(request{Wait: d.Wait, Value: d.Value, Note: d.Note})
+		body, err = json.Marshal(request{Wait: d.Wait, Value: d.Value, Note: d.Note, Key: d.Key})
 	case engine.Cancel:
 		kind = requestCancel
 		body, err = json.Marshal(request{Reason: d.Reason})
@@ -50,7 +51,7 @@ func decodeRequest(kind string, body []byte) (engine.InputData, error) {
 	}
 	switch kind {
 	case requestAnswer:
-		return engine.Answer{Wait: r.Wait, Value: r.Value, Note: r.Note}, nil
+		return engine.Answer{Wait: r.Wait, Value: r.Value, Note: r.Note, Key: r.Key}, nil
 	case requestCancel:
 		return engine.Cancel{Reason: r.Reason}, nil
 	}

@@ -76,6 +76,37 @@ func TestWaitsInEveryOrder(t *testing.T) {
 	}
 }
 
+// P24: an answer with the key of one that was taken is that answer once more, whatever waits now; the key is state, so it holds after a fold.
+func TestAnswerKeys(t *testing.T) {
+	t.Parallel()
+	w := enginetest.New(t, enginetest.Graph(nodes(enginetest.Question("ask"), "a"), `ask => a; a => ask`), nil)
+	w.Model = answer
+	w.Start("go")
+	w.Feed(engine.Answer{Value: enginetest.Text("one"), Key: "k1"})
+	w.Go(nil)
+	wantStatus(t, w, engine.StatusPaused)
+	w.Crash()
+	seq := w.Run.Seq()
+	for _, wait := range []string{"", "w1"} {
+		if err := w.Try(engine.Answer{Wait: wait, Value: enginetest.Text("one"), Key: "k1"}); err != nil || w.Run.Seq() != seq {
+			t.Errorf("the same request again: %v, want no effect", err)
+		}
+	}
+	open := w.Run.Waits()[0].ID
+	for name, a := range map[string]engine.Answer{
+		"another answer": {Value: enginetest.Text("two"), Key: "k1"},
+		"another wait":   {Wait: open, Value: enginetest.Text("one"), Key: "k1"},
+	} {
+		if err := w.Try(a); !errors.Is(err, engine.ErrAnswer) || w.Run.Seq() != seq {
+			t.Errorf("%s with a key that was used: %v, want ErrAnswer", name, err)
+		}
+	}
+	w.Feed(engine.Answer{Value: enginetest.Text("two"), Key: "k2"})
+	if w.Run.Seq() == seq {
+		t.Error("an answer with a new key was not taken")
+	}
+}
+
 // P32: while one branch waits for a person, the other goes on to the join.
 func TestOtherBranchGoesOn(t *testing.T) {
 	t.Parallel()
