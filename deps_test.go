@@ -102,6 +102,7 @@ var layers = []layer{
 	{"internal/scheduler", []string{"internal/schedule", "internal/journal", "workflow"}, "policies of schedules know neither how workflows are stored nor how runs are carried out"},
 	{"internal/access", nil, "who may do what is asked by every door, so it knows none"},
 	{"internal/door", []string{"internal/access", "internal/service", "diag"}, "what doors share knows no protocol and no door"},
+	{"internal/httpapi", []string{"internal/door", "internal/access", "internal/service", "internal/catalog", "internal/engine", "internal/expr", "internal/format", "internal/journal", "internal/model", "internal/project", "internal/scheduler", "workflow", "diag"}, "a door maps one protocol to the service; it knows no other door, no guard and nothing that runs"},
 	{"internal/show", []string{"workflow", "internal/show/layout", "internal/expr"}, "pictures are drawn from the graph"},
 	{"internal/show/layout", nil, "boxes and arrows know no workflow"},
 }
@@ -118,6 +119,7 @@ var owners = []struct{ dependency, owner, reason string }{
 	{"golang.org/x/net", "internal/tool/fetch/page", "programs without web pages link no parser of HTML"},
 	{"github.com/coder/acp-go-sdk", "internal/session/acp", "no SDK type leaves its session"},
 	{"cel.dev/cel-go", "internal/expr", "conditions have one language and one place"},
+	{"github.com/danielgtaylor/huma", "internal/httpapi", "one door speaks JSON over HTTP; the others have protocols of their own"},
 	{"github.com/spf13/cobra", "internal/cli", "verbs and flags are the command line's matter"},
 }
 

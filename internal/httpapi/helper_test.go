@@ -1,0 +1,110 @@
+package httpapi_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"flag"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"testing"
+
+	"github.com/hocket-run/hocket/internal/access"
+	"github.com/hocket-run/hocket/internal/door"
+	"github.com/hocket-run/hocket/internal/httpapi"
+	"github.com/hocket-run/hocket/internal/service"
+)
+
+var update = flag.Bool("update", false, "rewrite golden files")
+
+// world is an API over a service on a store of its own.
+type world struct {
+	t       *testing.T
+	api     *httpapi.API
+	service *service.Service
+	caller  access.Principal
+}
+
+// newWorld gives a world whose caller is an admin who may approve.
+func newWorld(t *testing.T) *world {
+	t.Helper()
+	s, err := service.Open(t.Context(), service.Config{DB: service.Memory, Env: func(string) string { return "" }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	who := access.Principal{Token: "t1", Name: "ann", Namespace: access.DefaultNamespace, Role: access.RoleAdmin, Approve: true}
+	return &world{t: t, api: httpapi.New(httpapi.Config{Version: "1.2.3"}), service: s, caller: who}
+}
+
+// as gives the same world for another caller.
+func (w *world) as(role access.Role, approve bool) *world {
+	c := *w
+	c.caller.Role, c.caller.Approve = role, approve
+	return &c
+}
+
+// answer is a response as tests look at it.
+type answer struct {
+	t      *testing.T
+	status int
+	header http.Header
+	body   string
+}
+
+// do makes a request; body is sent as it is if it is a string, else as JSON; headers are pairs.
+func (w *world) do(method, path string, body any, headers ...string) answer {
+	w.t.Helper()
+	var r io.Reader
+	switch b := body.(type) {
+	case nil:
+	case string:
+		r = bytes.NewReader([]byte(b))
+	default:
+		text, err := json.Marshal(b)
+		if err != nil {
+			w.t.Fatal(err)
+		}
+		r = bytes.NewReader(text)
+	}
+	req := httptest.NewRequestWithContext(door.With(w.t.Context(), &door.Caller{Principal: w.caller, Service: w.service}), method, path, r)
+	for i := 0; i+1 < len(headers); i += 2 {
+		req.Header.Set(headers[i], headers[i+1])
+	}
+	rec := httptest.NewRecorder()
+	w.api.ServeHTTP(rec, req)
+	return answer{w.t, rec.Code, rec.Header(), rec.Body.String()}
+}
+
+// is asserts the status and gives the answer back.
+func (a answer) is(status int) answer {
+	a.t.Helper()
+	if a.status != status {
+		a.t.Fatalf("got %d, want %d: %s", a.status, status, a.body)
+	}
+	return a
+}
+
+// into decodes the body.
+func (a answer) into(v any) {
+	a.t.Helper()
+	if err := json.Unmarshal([]byte(a.body), v); err != nil {
+		a.t.Fatalf("%v: %s", err, a.body)
+	}
+}
+
+// problem asserts a problem of this status and code.
+func (a answer) problem(status int, code string) httpapi.Problem {
+	a.t.Helper()
+	a.is(status)
+	var p httpapi.Problem
+	a.into(&p)
+	if ct := a.header.Get("Content-Type"); ct != "application/problem+json" || p.Code != code || p.Status != status || p.Title == "" {
+		a.t.Fatalf("got %s %+v, want code %s", ct, p, code)
+	}
+	return p
+}

@@ -1,0 +1,85 @@
+package httpapi
+
+import (
+	"context"
+	"net/http"
+	"slices"
+	"time"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"github.com/hocket-run/hocket/internal/access"
+	"github.com/hocket-run/hocket/internal/door"
+)
+
+// route is an operation as its file declares it.
+type route struct {
+	// Method and Path; Path stands below Prefix.
+	Method, Path string
+	// ID is the operationId, Summary a line, Description what else there is to know, in Markdown; Tag groups operations.
+	ID, Summary, Description, Tag string
+	// Role is what the caller must have (SEC2).
+	Role access.Role
+	// Status of success; 0 is 200.
+	Status int
+	// Errors are the statuses of problems beyond those that every operation may have.
+	Errors []int
+}
+
+// bodyTime bounds how long a body may take to arrive.
+const bodyTime = 30 * time.Second
+
+// commonErrors are the statuses that every operation may answer with: 400 unknown query parameter, 401 nobody, 403 role, 422 input, 500.
+var commonErrors = []int{http.StatusBadRequest, http.StatusUnauthorized, http.StatusForbidden, http.StatusUnprocessableEntity, http.StatusInternalServerError}
+
+// add registers an operation. The handler gets a caller who has the route's role; its error is told by door.ProblemOf.
+func add[I, O any](a *API, r route, handle func(context.Context, *door.Caller, *I) (*O, error)) {
+	op := huma.Operation{
+		Method: r.Method, Path: Prefix + r.Path, OperationID: r.ID, Summary: r.Summary, Description: r.Description, Tags: []string{r.Tag},
+		DefaultStatus: r.Status, MaxBodyBytes: a.cfg.MaxBody, BodyReadTimeout: bodyTime,
+		Security:   []map[string][]string{{securityScheme: {}}},
+		Errors:     slices.Compact(slices.Sorted(slices.Values(slices.Concat(commonErrors, r.Errors)))),
+		Extensions: map[string]any{"x-role": r.Role},
+	}
+	g := &gate{role: r.Role}
+	op.Middlewares = huma.Middlewares{g.pass}
+	a.operations = append(a.operations, Operation{Method: r.Method, Path: op.Path, ID: r.ID, Role: r.Role})
+	huma.Register(a.huma, op, func(ctx context.Context, in *I) (*O, error) {
+		if c, ok := ctx.Value(requestKey{}).(huma.Context); ok {
+			_ = c.SetReadDeadline(time.Time{}) //nolint:errcheck // the body was read; where there is no deadline, none needs to go
+		}
+		out, err := handle(ctx, door.From(ctx), in)
+		if err != nil {
+			return nil, problemOf(err)
+		}
+		return out, nil
+	})
+	for _, o := range operationsOf(a.huma.OpenAPI().Paths[op.Path]) {
+		for _, p := range o.Parameters {
+			if o.OperationID == r.ID && p.In == "query" {
+				g.known = append(g.known, p.Name)
+			}
+		}
+	}
+}
+
+// requestKey is that of the huma.Context in the context of a handler.
+type requestKey struct{}
+
+// gate is what every request passes before its input is read.
+type gate struct {
+	role  access.Role
+	known []string // query parameters
+}
+
+func (g *gate) pass(ctx huma.Context, next func(huma.Context)) {
+	if _, err := door.Require(ctx.Context(), g.role); err != nil {
+		g.refuse(ctx, problemOf(err))
+		return
+	}
+	if p := g.query(ctx); p != nil {
+		g.refuse(ctx, p)
+		return
+	}
+	next(huma.WithValue(ctx, requestKey{}, ctx))
+}

@@ -1,0 +1,134 @@
+package httpapi
+
+import (
+	"encoding/json"
+	"errors"
+	"net/http"
+	"strings"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"github.com/hocket-run/hocket/diag"
+	"github.com/hocket-run/hocket/internal/door"
+)
+
+// Problem is every error of the API (RFC 9457).
+type Problem struct {
+	Title  string `json:"title" doc:"What kind of problem it is, for people"`
+	Status int    `json:"status" doc:"The HTTP status" example:"422"`
+	Code   string `json:"code" doc:"What kind of problem it is, for programs; the command line tells the same by its exit status" example:"invalid"`
+	Detail string `json:"detail,omitempty" doc:"What is wrong this time"`
+	// Errors are those of the request's form.
+	Errors []InputError `json:"errors,omitempty" doc:"Where the request itself is wrong"`
+	// Diagnostics are those of a document.
+	Diagnostics []diag.Diagnostic `json:"diagnostics,omitempty" doc:"Where a document is wrong"`
+}
+
+// InputError says where a request is wrong. What stands there is not told back.
+type InputError struct {
+	Location string `json:"location" doc:"Where: path, query, header or body, with the field behind a dot" example:"body.input"`
+	Message  string `json:"message" doc:"What is wrong there"`
+}
+
+func (p *Problem) Error() string { return p.Detail }
+
+// GetStatus implements huma.StatusError.
+func (p *Problem) GetStatus() int { return p.Status }
+
+// ContentType implements huma.ContentTypeFilter.
+func (p *Problem) ContentType(string) string { return "application/problem+json" }
+
+// problemOf tells an error by the table that all doors share.
+func problemOf(err error) *Problem {
+	if p, ok := errors.AsType[*Problem](err); ok {
+		return p
+	}
+	d := door.ProblemOf(err)
+	return &Problem{Title: d.Title, Status: d.Status, Code: d.Code, Detail: d.Detail, Diagnostics: d.Diagnostics}
+}
+
+// forms are the problems of a request's form, which no door but this one has.
+var forms = map[int]Problem{
+	http.StatusBadRequest:           {Title: "The request cannot be read", Code: "invalid"},
+	http.StatusNotFound:             {Title: "There is no such thing", Code: "not_found"},
+	http.StatusMethodNotAllowed:     {Title: "There is no such operation here", Code: "method_not_allowed"},
+	http.StatusRequestTimeout:       {Title: "The request took too long to arrive", Code: "timeout"},
+	http.StatusUnsupportedMediaType: {Title: "The request cannot be read", Code: "invalid"},
+	http.StatusUnprocessableEntity:  {Title: "The request is not acceptable; nothing was changed", Code: "invalid"},
+}
+
+// formProblem makes a problem of a request's form.
+func formProblem(status int, detail string, errs ...InputError) *Problem {
+	p, ok := forms[status]
+	if !ok {
+		p = Problem{Title: "Something is broken in the server", Code: "internal"}
+		status, detail, errs = http.StatusInternalServerError, "", nil
+	}
+	p.Status, p.Detail, p.Errors = status, detail, errs
+	return &p
+}
+
+// tooLarge is what a body that a server's guard cut off is read as.
+var tooLarge = (&http.MaxBytesError{}).Error()
+
+// problems is the huma.Transformer that gives huma's own errors the form of all others.
+func problems(_ huma.Context, _ string, v any) (any, error) {
+	m, ok := v.(*huma.ErrorModel)
+	if !ok {
+		return v, nil
+	}
+	return ofModel(m), nil
+}
+
+func ofModel(m *huma.ErrorModel) *Problem {
+	errs := make([]InputError, 0, len(m.Errors))
+	for _, e := range m.Errors {
+		errs = append(errs, InputError{Location: e.Location, Message: e.Message})
+	}
+	if m.Status == http.StatusRequestEntityTooLarge {
+		return problemOf(&door.TooLargeError{Limit: m.Detail})
+	}
+	detail := m.Detail
+	if len(errs) > 0 {
+		texts := make([]string, len(errs))
+		for i, e := range errs {
+			texts[i] = strings.TrimPrefix(e.Location+": ", ": ") + e.Message
+		}
+		detail = strings.Join(texts, "; ")
+	}
+	return formProblem(m.Status, detail, errs...)
+}
+
+// refuse answers with a problem before huma read anything.
+func (g *gate) refuse(ctx huma.Context, p *Problem) {
+	ctx.SetHeader("Content-Type", p.ContentType(""))
+	ctx.SetStatus(p.Status)
+	_ = json.NewEncoder(ctx.BodyWriter()).Encode(p) //nolint:errcheck // whoever asked has left
+}
+
+// writeRefusal tells what the mux says of a path or method that no operation has.
+func writeRefusal(w http.ResponseWriter, h http.Handler, r *http.Request) {
+	took := &recorder{header: http.Header{}}
+	h.ServeHTTP(took, r)
+	if allow := took.header.Get("Allow"); allow != "" {
+		w.Header().Set("Allow", allow)
+	}
+	detail := "there is no " + r.URL.Path
+	if took.status == http.StatusMethodNotAllowed {
+		detail = r.URL.Path + " takes " + took.header.Get("Allow")
+	}
+	p := formProblem(took.status, detail)
+	w.Header().Set("Content-Type", p.ContentType(""))
+	w.WriteHeader(p.Status)
+	_ = json.NewEncoder(w).Encode(p) //nolint:errcheck // whoever asked has left
+}
+
+// recorder takes the status and headers of an answer, and drops its text.
+type recorder struct {
+	header http.Header
+	status int
+}
+
+func (r *recorder) Header() http.Header         { return r.header }
+func (r *recorder) WriteHeader(status int)      { r.status = status }
+func (r *recorder) Write(p []byte) (int, error) { return len(p), nil }

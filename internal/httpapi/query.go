@@ -1,0 +1,70 @@
+package httpapi
+
+import (
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+
+	"github.com/danielgtaylor/huma/v2"
+)
+
+// query refuses query parameters that the operation does not have, and those that stand there twice (SEC7): one that is passed over is a filter that does not
+// filter.
+func (g *gate) query(ctx huma.Context) *Problem {
+	u := ctx.URL()
+	values, err := url.ParseQuery(u.RawQuery)
+	if err != nil {
+		return formProblem(http.StatusBadRequest, "the query cannot be read", InputError{Location: "query", Message: "it is not well formed"})
+	}
+	var errs []InputError
+	var names []string
+	for name, list := range values {
+		switch {
+		case !slices.Contains(g.known, name):
+			errs = append(errs, InputError{Location: "query." + name, Message: "there is no such parameter" + g.has()})
+		case len(list) > 1:
+			errs = append(errs, InputError{Location: "query." + name, Message: "it stands there more than once"})
+		default:
+			continue
+		}
+		names = append(names, name)
+	}
+	if len(errs) == 0 {
+		return nil
+	}
+	slices.SortFunc(errs, func(a, b InputError) int { return strings.Compare(a.Location, b.Location) })
+	slices.Sort(names)
+	return formProblem(http.StatusBadRequest, "query parameters that cannot be used: "+strings.Join(names, ", "), errs...)
+}
+
+// has lists the parameters for people.
+func (g *gate) has() string {
+	if len(g.known) == 0 {
+		return "; the operation takes none"
+	}
+	return "; there are " + strings.Join(g.known, ", ")
+}
+
+// Page is what every list takes.
+type Page struct {
+	Cursor string `query:"cursor" doc:"Where the page before ended: its next"`
+	Limit  int    `query:"limit" minimum:"1" maximum:"200" default:"50" doc:"At most so many items"`
+}
+
+// List is a page of items.
+type List[T any] struct {
+	Items []T    `json:"items" doc:"The items of this page"`
+	Next  string `json:"next" doc:"The cursor of the next page; empty after the last"`
+}
+
+// listed is the answer with a List.
+type listed[T any] struct{ Body List[T] }
+
+// listOf makes the answer, of no items too.
+func listOf[T any](items []T, next string) *listed[T] {
+	if items == nil {
+		items = []T{}
+	}
+	return &listed[T]{List[T]{items, next}}
+}
