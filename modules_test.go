@@ -79,6 +79,7 @@ func goldenModules(t *testing.T, what string, list []string, file string) {
 // notEmbedded are the packages that a program which embeds Hocket does not get, with the reason for each.
 var notEmbedded = []struct{ prefix, reason string }{
 	{module + "internal/cli", "a library has no command line"},
+	{module + "internal/server", "a library is no server"},
 	{module + "internal/httpapi", "a library is no server"},
 	{module + "internal/mcpserver", "a library is no server"},
 	{module + "internal/web", "a library is no server"},

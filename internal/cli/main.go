@@ -66,6 +66,8 @@ type app struct {
 	verbose     bool
 	logFormat   string
 	noColor     bool
+	// serves: requests of others are logged too.
+	serves bool
 	// color is for Err, outColor for Out.
 	color, outColor palette
 	// prices are those of --prices above the built-in ones; nil without the flag.
@@ -216,6 +218,7 @@ func (a *app) root() *cobra.Command {
 		{"Work on documents:", []*cobra.Command{a.validateCmd(), a.showCmd(), a.convertCmd()}},
 		{"Keep workflows:", []*cobra.Command{a.workflowsCmd(), a.agentsCmd()}},
 		{"Run on schedule:", []*cobra.Command{a.scheduleCmd(), a.schedulerCmd()}},
+		{"Serve others:", []*cobra.Command{a.serveCmd()}},
 	})
 	root.AddCommand(a.doctorCmd())
 	root.InitDefaultCompletionCmd()
@@ -245,8 +248,11 @@ func (a *app) logger() *slog.Logger {
 		return slog.New(slog.DiscardHandler)
 	}
 	opts := &slog.HandlerOptions{Level: slog.LevelWarn}
-	if a.verbose {
+	switch {
+	case a.verbose:
 		opts.Level = slog.LevelDebug
+	case a.serves:
+		opts.Level = slog.LevelInfo
 	}
 	if a.logFormat == "json" {
 		return slog.New(slog.NewJSONHandler(logWriter{a}, opts))

@@ -77,8 +77,17 @@ type Config struct {
 	RateLimits map[string]ratelimit.Limits
 	// Prices says what models cost; nil: the table that comes with Hocket.
 	Prices *price.Table
+	// Starts are for runs whose start names nothing else.
+	Starts Starts
 	// ready says that withDefaults was here.
 	ready bool
+}
+
+// Starts is what a process gives to the runs that begin in it.
+type Starts struct {
+	// Model overrides every agent's model; "" overrides none.
+	Model string
+	Files
 }
 
 // Service is the use cases over one store. Safe for concurrent use.

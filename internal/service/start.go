@@ -80,6 +80,7 @@ func (s *Service) begin(ctx context.Context, q StartRequest) (run string, err er
 	if err != nil {
 		return "", err
 	}
+	q = q.over(s.cfg.Starts)
 	q.Limits = ceiling(s.cfg.Operator.Budgets.Run, q.Limits, graph.Limits)
 	spec := driver.Spec{
 		Run: q.RunID, Workflow: graph, WorkflowID: q.Workflow.ID, WorkflowName: q.Workflow.Name,
@@ -155,6 +156,18 @@ func (s *Service) begin(ctx context.Context, q StartRequest) (run string, err er
 		}
 	}
 	return s.driver.Start(ctx, spec)
+}
+
+// over fills what a request leaves open from what the process gives.
+func (q StartRequest) over(s Starts) StartRequest {
+	q.Model = cmp.Or(q.Model, s.Model)
+	if q.Tools == nil {
+		q.Tools, q.ToolsFile = s.Tools, s.ToolsFile
+	}
+	if q.Replies == nil {
+		q.Replies, q.RepliesFile = s.Replies, s.RepliesFile
+	}
+	return q
 }
 
 // target says in spec what the run is a run of (S1-24, S1-28).

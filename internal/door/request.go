@@ -1,0 +1,98 @@
+package door
+
+import (
+	"context"
+	"encoding/json"
+	"net/http"
+	"sync"
+	"time"
+
+	"github.com/hocket-run/hocket/internal/access"
+)
+
+// Deed is one thing that somebody did, as the audit log has it. It holds neither bodies nor secrets.
+type Deed struct {
+	// At is when the request began, UTC in microseconds.
+	At time.Time
+	// Principal is who did it; the zero Principal is whoever came through a door that asks no token.
+	Principal access.Principal
+	// Action is a word such as `runs.start`, and Target the id of what it was done to; "" where nobody said.
+	Action, Target string
+	// Method, Route and Status are HTTP's; Route is the pattern, which has no ids and no secrets.
+	Method, Route string
+	Status        int
+	// RequestID is the one of the answer's X-Request-Id, Remote the address of the connection.
+	RequestID, Remote string
+}
+
+// Request is what the guard of a server knows of a request, beside the caller. Safe for concurrent use.
+type Request struct {
+	// ID is what log and answer call the request.
+	ID string
+	// Closing is closed when the server begins to end.
+	Closing <-chan struct{}
+
+	mu   sync.Mutex
+	acts [][2]string
+}
+
+type requestKey struct{}
+
+// WithRequest gives a context that carries the request.
+func WithRequest(ctx context.Context, r *Request) context.Context {
+	return context.WithValue(ctx, requestKey{}, r)
+}
+
+func requestOf(ctx context.Context) *Request {
+	if r, ok := ctx.Value(requestKey{}).(*Request); ok {
+		return r
+	}
+	return &Request{}
+}
+
+// RequestID is what log and answer call the request of a context; "" without a server around it.
+func RequestID(ctx context.Context) string { return requestOf(ctx).ID }
+
+// Closing is closed when the server begins to end: what would last longer than a moment ends then, in a way that its client understands. Nil, which is never
+// closed, without a server around it.
+func Closing(ctx context.Context) <-chan struct{} { return requestOf(ctx).Closing }
+
+// Did tells the audit log what the request of a context does: an action such as `runs.start`, and the id of what it is done to. One request may do several
+// things. Without a server around it nobody hears.
+func Did(ctx context.Context, action, target string) {
+	r := requestOf(ctx)
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.acts = append(r.acts, [2]string{action, target})
+}
+
+// Deeds gives what was told by Did, each as d with its action and target; d alone where nothing was told.
+func (r *Request) Deeds(d Deed) (deeds []Deed, told bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if len(r.acts) == 0 {
+		return []Deed{d}, false
+	}
+	for _, a := range r.acts {
+		d.Action, d.Target = a[0], a[1]
+		deeds = append(deeds, d)
+	}
+	return deeds, true
+}
+
+// WriteProblem answers a request with a problem (RFC 9457). What is broken inside is told by the request's id alone, under which the log has it.
+func WriteProblem(w http.ResponseWriter, r *http.Request, p Problem) {
+	if id := RequestID(r.Context()); p.Status >= http.StatusInternalServerError && p.Detail == "" && id != "" {
+		p.Detail = "the server's log has it under request " + id
+	}
+	h := w.Header()
+	h.Set("Content-Type", "application/problem+json")
+	h.Del("Content-Length")
+	if p.Status == http.StatusUnauthorized {
+		h.Set("WWW-Authenticate", `Bearer realm="hocket"`)
+	}
+	w.WriteHeader(p.Status)
+	if r.Method != http.MethodHead {
+		_ = json.NewEncoder(w).Encode(p) // whoever asked may be gone
+	}
+}

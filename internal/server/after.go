@@ -1,0 +1,70 @@
+package server
+
+import (
+	"context"
+	"log/slog"
+	"net/http"
+	"time"
+
+	"github.com/hocket-run/hocket/internal/door"
+)
+
+// auditTime bounds how long the audit log is waited for.
+const auditTime = 5 * time.Second
+
+// after tells log and audit what became of a request. r is the request as its door got it, which its mux wrote the pattern on.
+func (s *Server) after(v *visit, a *answer, r *http.Request) {
+	status := a.status
+	if status == 0 {
+		status = http.StatusOK // a door that says nothing
+	}
+	route := r.Pattern
+	if v.door == nil {
+		route = ""
+	}
+	s.logRequest(v, a, r, route, status)
+	s.audited(v, r, route, status)
+}
+
+func (s *Server) logRequest(v *visit, a *answer, r *http.Request, route string, status int) {
+	level := slog.LevelInfo
+	switch {
+	case status >= http.StatusInternalServerError:
+		level = slog.LevelWarn
+	case v.door != nil && v.door.Name == "health":
+		level = slog.LevelDebug
+	}
+	attrs := []slog.Attr{
+		slog.String("request", v.ID), slog.String("method", r.Method), slog.String("route", route), slog.Int("status", status), slog.Int64("bytes", a.bytes),
+		slog.Duration("took", time.Since(v.began).Round(time.Microsecond)), slog.String("remote", r.RemoteAddr),
+	}
+	if v.known { // a path is told only to whoever may see it: those of open doors are secrets, and strangers write what they like
+		attrs = append(attrs, slog.String("path", r.URL.Path), slog.String("namespace", v.principal.Namespace), slog.String("token", v.principal.Name))
+	}
+	s.log.LogAttrs(r.Context(), level, "request", attrs...)
+}
+
+// audited tells the audit log of what was changed, or tried to be, by somebody who is known; through open doors, of what they say was done.
+func (s *Server) audited(v *visit, r *http.Request, route string, status int) {
+	if s.audit == nil {
+		return
+	}
+	deeds, told := v.Deeds(door.Deed{
+		At: v.began.UTC().Truncate(time.Microsecond), Principal: v.principal, Method: r.Method, Route: route, Status: status, RequestID: v.ID, Remote: r.RemoteAddr,
+	})
+	if !told && (!v.known || safe(r.Method)) {
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(r.Context()), auditTime)
+	defer cancel()
+	for _, d := range deeds {
+		if err := s.audit.Record(ctx, d); err != nil {
+			s.log.Error("the audit log lacks a deed", "request", v.ID, "action", d.Action, "target", d.Target, "err", err)
+		}
+	}
+}
+
+// safe tells of methods that change nothing.
+func safe(method string) bool {
+	return method == http.MethodGet || method == http.MethodHead || method == http.MethodOptions
+}

@@ -1,0 +1,110 @@
+package server
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/netip"
+	"net/url"
+	"strings"
+	"time"
+
+	"github.com/hocket-run/hocket/internal/journal"
+	"github.com/hocket-run/hocket/internal/scheduler"
+	"github.com/hocket-run/hocket/internal/service"
+)
+
+// DefaultAddr is where a server listens that is told nothing.
+const DefaultAddr = "127.0.0.1:7788"
+
+// Defaults of limits (SEC17).
+const (
+	// DefaultBody bounds the body of a request: room for a definition of 8 MiB and what stands around it.
+	DefaultBody = 8<<20 + 64<<10
+	// DefaultGrace is how long requests under way may take when the server ends.
+	DefaultGrace = 10 * time.Second
+)
+
+// Config is what a Server is made of. The zero Config serves the default store.
+type Config struct {
+	// Service is what the services of all namespaces are made of; its Kind is journal.KindServe. Logger, Keeper, Env and Operator are the server's too.
+	Service service.Config
+	// Addr is host:port; "": the operator's, else DefaultAddr. Port 0 takes a free one.
+	Addr string
+	// Schedules says how schedules are minded; NoSchedules leaves that to other processes.
+	Schedules   service.ScheduleRequest
+	NoSchedules bool
+	// Report is told what schedules do, one event at a time; nil: nobody is.
+	Report func(namespace string, e scheduler.Event)
+	// URL is the address under which others reach the server; "": the operator's. Its host is a known one.
+	URL string
+	// Hosts and Origins are known beside the server's own, as are the operator's: names, `*.example.com`, and `https://app.example.com`.
+	Hosts, Origins []string
+	// Body bounds the body of a request, in bytes; 0: the operator's, else DefaultBody.
+	Body int64
+	// Grace bounds how long requests under way are waited for when the server ends; 0: the operator's, else DefaultGrace. Delay is how long before that /readyz
+	// says so while requests are still taken; 0: the operator's, else no time.
+	Grace, Delay time.Duration
+}
+
+func (c Config) withDefaults() Config {
+	c.Service.Kind = journal.KindServe
+	if c.Service.Logger == nil {
+		c.Service.Logger = slog.New(slog.DiscardHandler)
+	}
+	c.Addr = cmp.Or(c.Addr, DefaultAddr)
+	c.Body = cmp.Or(c.Body, DefaultBody)
+	c.Grace = cmp.Or(c.Grace, DefaultGrace)
+	return c
+}
+
+// Validate tells what cannot be served. Errors: *service.InvalidError.
+func (c Config) Validate() error {
+	bad := func(format string, args ...any) error {
+		return &service.InvalidError{Message: fmt.Sprintf(format, args...)}
+	}
+	if c.Addr != "" {
+		if _, _, err := net.SplitHostPort(c.Addr); err != nil {
+			return bad("the address %q is not host:port, such as %s", c.Addr, DefaultAddr)
+		}
+	}
+	if c.URL != "" {
+		if u, err := url.Parse(c.URL); err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" || u.User != nil || u.RawQuery != "" || u.Fragment != "" {
+			return bad("the public address %q must be a whole http or https address", c.URL)
+		}
+	}
+	for _, h := range c.Hosts {
+		if !isHost(h) {
+			return bad("%q is no host; write a name such as hocket.example.com or *.example.com, without scheme and port", h)
+		}
+	}
+	for _, o := range c.Origins {
+		if u, err := url.Parse(o); err != nil || u.Host == "" || u.Scheme == "" || u.Scheme+"://"+u.Host != o {
+			return bad("%q is no origin; write scheme://host[:port], such as https://app.example.com", o)
+		}
+	}
+	if c.Body < 0 || c.Grace < 0 || c.Delay < 0 {
+		return bad("a limit of the server is below zero")
+	}
+	return nil
+}
+
+// isHost tells whether a text is the name of a host or of all below a name, or an address.
+func isHost(h string) bool {
+	if _, err := netip.ParseAddr(strings.Trim(h, "[]")); err == nil {
+		return true
+	}
+	h = strings.TrimPrefix(h, "*.")
+	return h != "" && !strings.ContainsAny(h, "*/:@? \t") && !strings.HasPrefix(h, ".")
+}
+
+// listen opens the address of the configuration.
+func listen(ctx context.Context, addr string) (net.Listener, error) {
+	ln, err := (&net.ListenConfig{}).Listen(ctx, "tcp", addr)
+	if err != nil {
+		return nil, &service.InvalidError{Message: fmt.Sprintf("%v; another address is chosen with --addr", err), Err: err}
+	}
+	return ln, nil
+}

@@ -1,0 +1,79 @@
+package server
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+
+	"github.com/hocket-run/hocket/internal/door"
+)
+
+// Door is a way into the server.
+type Door struct {
+	// Name is a word for logs and metrics.
+	Name string
+	// Patterns are where the handler stands, as http.ServeMux reads them, without methods: `/api/v1/`, `/mcp`.
+	Patterns []string
+	Handler  http.Handler
+	// Routes are what is behind the patterns, such as `GET /api/v1/runs/{id}`; nil: the patterns. Tests ask each without a token and from foreign pages (SEC20).
+	Routes []string
+	// Open: whoever calls has a secret of their own in path or body, so that no token is asked for.
+	Open bool
+	// Close, if not nil, is called after the last request, before services close.
+	Close func() error
+}
+
+// doors is the table of all ways in.
+func (s *Server) doors() ([]Door, error) {
+	return []Door{
+		{Name: "health", Patterns: []string{"/healthz"}, Handler: reading(s.healthz), Routes: []string{"GET /healthz"}, Open: true},
+		{Name: "health", Patterns: []string{"/readyz"}, Handler: reading(s.readyz), Routes: []string{"GET /readyz"}, Open: true},
+	}, nil
+}
+
+// mount fills the mux from the table.
+func (s *Server) mount(doors []Door) error {
+	s.table, s.byPattern, s.mux = doors, map[string]*Door{}, http.NewServeMux()
+	for i := range doors {
+		d := &doors[i]
+		if d.Handler == nil || len(d.Patterns) == 0 {
+			return fmt.Errorf("the door %s has no handler or no pattern", d.Name)
+		}
+		for _, p := range d.Patterns {
+			if s.byPattern[p] != nil {
+				return errors.New("two doors at " + p)
+			}
+			s.byPattern[p] = d
+			s.mux.Handle(p, d.Handler)
+		}
+	}
+	return nil
+}
+
+// Routes gives all routes of all doors, those that ask no token by open.
+func (s *Server) Routes() (guarded, open []string) {
+	for _, d := range s.table {
+		routes := d.Routes
+		if routes == nil {
+			routes = d.Patterns
+		}
+		if d.Open {
+			open = append(open, routes...)
+		} else {
+			guarded = append(guarded, routes...)
+		}
+	}
+	return guarded, open
+}
+
+// reading serves GET and HEAD alone.
+func reading(h http.HandlerFunc) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Method != http.MethodGet && r.Method != http.MethodHead {
+			w.Header().Set("Allow", "GET, HEAD")
+			door.WriteProblem(w, r, door.Problem{Status: http.StatusMethodNotAllowed, Code: "method", Title: "The method is not one of this path"})
+			return
+		}
+		h(w, r)
+	})
+}

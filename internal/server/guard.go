@@ -1,0 +1,191 @@
+package server
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"net/http"
+	"regexp"
+	"runtime/debug"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/hocket-run/hocket/internal/access"
+	"github.com/hocket-run/hocket/internal/door"
+)
+
+// requestID is the form of ids of requests that are taken over from whoever stands in front.
+var requestID = regexp.MustCompile(`^[A-Za-z0-9._:/+=@-]{1,128}$`)
+
+// visit is one request on its way through the guard.
+type visit struct {
+	*door.Request
+	began     time.Time
+	door      *Door
+	principal access.Principal
+	known     bool
+}
+
+// ServeHTTP is the one way in: see the flow in the package's documentation.
+func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	s.visits.Add(1)
+	defer s.visits.Done()
+	v := &visit{Request: &door.Request{Closing: s.closing}, began: time.Now()}
+	if v.ID = r.Header.Get("X-Request-Id"); !requestID.MatchString(v.ID) {
+		v.ID = rand.Text()
+	}
+	a := newAnswer(w)
+	r = r.WithContext(door.WithRequest(r.Context(), v.Request))
+	if r.Body != nil && r.Body != http.NoBody {
+		r.Body = &body{r.Body, a.control, v.began.Add(bodyTime)}
+	}
+	secure(a.Header())
+	a.Header().Set("X-Request-Id", v.ID)
+	served := r
+	defer func() {
+		broken := recover()
+		aborted := broken != nil && s.broke(broken, v, a, r)
+		s.after(v, a, served)
+		if aborted {
+			panic(http.ErrAbortHandler) // the server closes the connection, so that the client knows that the answer is no whole one
+		}
+	}()
+	_, pattern := s.mux.Handler(r)
+	v.door = s.byPattern[pattern]
+	if err := s.hosts.check(r); err != nil {
+		s.refuse(a, r, err)
+		return
+	}
+	if s.hosts.allow(a, r) {
+		return
+	}
+	next, cancel, err := s.admit(v, a, r)
+	if err != nil {
+		s.refuse(a, r, err)
+		return
+	}
+	defer cancel()
+	served = next
+	if v.door == nil {
+		door.WriteProblem(a, next, door.Problem{Status: http.StatusNotFound, Code: "not_found", Title: "There is no such thing", Detail: "nothing is served at this path"})
+		return
+	}
+	s.mux.ServeHTTP(a, next)
+}
+
+// secure sets what browsers shall make of answers: nothing (SEC15). A door that answers with a page says more.
+func secure(h http.Header) {
+	h.Set("Content-Security-Policy", "default-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'")
+	h.Set("X-Content-Type-Options", "nosniff")
+	h.Set("X-Frame-Options", "DENY")
+	h.Set("Referrer-Policy", "no-referrer")
+	h.Set("Cross-Origin-Resource-Policy", "same-origin")
+	h.Set("Cross-Origin-Opener-Policy", "same-origin")
+	h.Set("Cache-Control", "no-store")
+}
+
+// admit finds out who calls, and gives the request as its door gets it. Call cancel when it is answered.
+func (s *Server) admit(v *visit, a *answer, r *http.Request) (next *http.Request, cancel func(), err error) {
+	ctx, cancel := r.Context(), func() {}
+	if v.door == nil || !v.door.Open {
+		if v.principal, err = s.principal(r); err != nil {
+			return nil, nil, err
+		}
+		v.known = true
+		svc, err := s.namespaces.Service(ctx, v.principal.Namespace)
+		if err != nil {
+			return nil, nil, err
+		}
+		ctx = door.With(ctx, &door.Caller{Principal: v.principal, Service: svc})
+	}
+	if r.ContentLength > s.cfg.Body {
+		return nil, nil, s.tooLarge()
+	}
+	if streams(r) {
+		ctx, cancel = s.untilClosing(ctx)
+	}
+	next = r.WithContext(ctx)
+	if next.Body != nil && next.Body != http.NoBody {
+		next.Body = http.MaxBytesReader(a.ResponseWriter, next.Body, s.cfg.Body)
+	}
+	return next, cancel, nil
+}
+
+func (s *Server) tooLarge() error {
+	return &door.TooLargeError{Limit: "a body has at most " + strconv.FormatInt(s.cfg.Body, 10) + " bytes (server: {limits: {body: …}})"}
+}
+
+// streams tells whether a request asks for events for as long as there are some.
+func streams(r *http.Request) bool {
+	return r.Method == http.MethodGet && strings.Contains(r.Header.Get("Accept"), "text/event-stream")
+}
+
+// untilClosing gives a context that is also done when the server begins to end.
+func (s *Server) untilClosing(ctx context.Context) (context.Context, func()) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	done := make(chan struct{})
+	go func() {
+		select {
+		case <-s.closing:
+			cancel(errClosing)
+		case <-done:
+		}
+	}()
+	return ctx, func() { close(done); cancel(nil) }
+}
+
+// errClosing is why event streams end with the server.
+var errClosing = errors.New("the server ends")
+
+// principal finds whoever has the token or the ticket of a request (SEC1).
+func (s *Server) principal(r *http.Request) (access.Principal, error) {
+	if header := r.Header.Values("Authorization"); len(header) > 0 {
+		scheme, token, _ := strings.Cut(header[0], " ")
+		if len(header) > 1 || !strings.EqualFold(scheme, "Bearer") || token == "" || len(token) > maxToken {
+			return access.Principal{}, door.ErrUnauthorized
+		}
+		return s.tokens.Find(r.Context(), token)
+	}
+	if r.Method == http.MethodGet && s.tickets != nil && strings.Contains(r.URL.RawQuery, "ticket=") {
+		if p, ok := s.tickets.Redeem(r.URL.Query().Get("ticket"), r.URL.Path); ok {
+			return p, nil
+		}
+	}
+	return access.Principal{}, door.ErrUnauthorized
+}
+
+// maxToken bounds what is looked up as a token.
+const maxToken = 512
+
+// refuse answers with what is wrong. What is broken inside is the log's.
+func (s *Server) refuse(a *answer, r *http.Request, err error) {
+	p := door.ProblemOf(err)
+	if p.Status >= http.StatusInternalServerError {
+		s.log.Error("request", "request", door.RequestID(r.Context()), "err", err)
+	}
+	if p.Status == http.StatusRequestEntityTooLarge {
+		a.Header().Set("Connection", "close") // what is still on its way is not read
+	}
+	door.WriteProblem(a, r, p)
+}
+
+// broke answers after a panic, and tells whether an answer had begun, which cannot be taken back.
+func (s *Server) broke(value any, v *visit, a *answer, r *http.Request) (aborted bool) {
+	err, _ := value.(error)
+	abort := errors.Is(err, http.ErrAbortHandler) // a door's own way to break off
+	if !abort {
+		s.log.Error("a request broke its door: this is a defect", "request", v.ID, "panic", value, "stack", string(debug.Stack()))
+	}
+	if abort || a.status != 0 {
+		return true
+	}
+	secure(a.Header())
+	for _, h := range []string{"Content-Encoding", "Content-Disposition", "ETag", "Location", "Set-Cookie"} {
+		a.Header().Del(h)
+	}
+	door.WriteProblem(a, r, door.ProblemOf(errDefect))
+	return false
+}
+
+var errDefect = errors.New("a request broke its door")

@@ -1,0 +1,128 @@
+package server
+
+import (
+	"net"
+	"net/http"
+	"net/netip"
+	"net/url"
+	"slices"
+	"strings"
+
+	"github.com/hocket-run/hocket/internal/door"
+)
+
+// hosts decides by Host and Origin whether another web page drives the server (SEC9). A page whose name is made to point here has that name in Host; a page that
+// comes from elsewhere has its own origin in Origin.
+type hosts struct {
+	// names are in lower case, those that begin with a dot are for all below them.
+	names   []string
+	origins []string
+	cross   *http.CrossOriginProtection
+}
+
+func newHosts(cfg Config) (*hosts, error) {
+	h := &hosts{names: []string{"localhost"}, cross: http.NewCrossOriginProtection()}
+	for _, name := range cfg.Hosts {
+		h.names = append(h.names, strings.ToLower(strings.Trim(strings.TrimPrefix(name, "*"), "[]")))
+	}
+	if u, err := url.Parse(cfg.URL); err == nil && u.Hostname() != "" {
+		h.names = append(h.names, strings.ToLower(u.Hostname()))
+	}
+	if host, _, err := net.SplitHostPort(cfg.Addr); err == nil && host != "" {
+		if a, err := netip.ParseAddr(host); err != nil || !a.IsUnspecified() {
+			h.names = append(h.names, strings.ToLower(host))
+		}
+	}
+	for _, o := range cfg.Origins {
+		h.origins = append(h.origins, strings.ToLower(o))
+		if err := h.cross.AddTrustedOrigin(o); err != nil {
+			return nil, err
+		}
+	}
+	return h, nil
+}
+
+// check gives why a request is refused; nil where its Host is known and its Origin is the server's own or a known one.
+func (h *hosts) check(r *http.Request) error {
+	name := hostname(r.Host)
+	if !h.known(name, r) {
+		return &door.ForbiddenError{Reason: "the Host of the request is not known; the operator names hosts in hocket.yaml (server: {hosts: […]})"}
+	}
+	origins := r.Header.Values("Origin")
+	if len(origins) > 1 {
+		return &door.ForbiddenError{Reason: "the request has more than one Origin"}
+	}
+	if len(origins) == 1 && !h.own(origins[0], r) && !h.allowed(origins[0]) {
+		return &door.ForbiddenError{Reason: "the Origin of the request is not known; the operator names origins in hocket.yaml (server: {origins: […]})"}
+	}
+	if err := h.cross.Check(r); err != nil {
+		return &door.ForbiddenError{Reason: "the request comes from another site"}
+	}
+	return nil
+}
+
+// hostname is the name in a Host header, in lower case, without port and brackets; "" where it is none.
+func hostname(host string) string {
+	u, err := url.Parse("//" + host)
+	if err != nil || u.Host != host || u.User != nil || u.Path != "" {
+		return ""
+	}
+	return strings.TrimSuffix(strings.ToLower(u.Hostname()), ".")
+}
+
+// known tells whether a name is one of the server's: configured, a loopback address, or the very address at which the connection arrived. Such an address cannot be
+// a name that somebody made to point here.
+func (h *hosts) known(name string, r *http.Request) bool {
+	if name == "" {
+		return false
+	}
+	if slices.ContainsFunc(h.names, func(k string) bool { return k == name || strings.HasPrefix(k, ".") && strings.HasSuffix(name, k) }) {
+		return true
+	}
+	addr, err := netip.ParseAddr(name)
+	if err != nil {
+		return false
+	}
+	if addr.Unmap().IsLoopback() {
+		return true
+	}
+	local, ok := r.Context().Value(http.LocalAddrContextKey).(net.Addr)
+	if !ok {
+		return false
+	}
+	at, err := netip.ParseAddrPort(local.String())
+	return err == nil && at.Addr().Unmap().WithZone("") == addr.Unmap().WithZone("")
+}
+
+// own tells whether an origin is that of the server itself, as the client calls it. The scheme is not looked at: a proxy may have taken off TLS.
+func (h *hosts) own(origin string, r *http.Request) bool {
+	u, err := url.Parse(origin)
+	return err == nil && (u.Scheme == "http" || u.Scheme == "https") && strings.EqualFold(u.Host, r.Host)
+}
+
+// allowed tells whether the operator named an origin.
+func (h *hosts) allowed(origin string) bool {
+	return slices.Contains(h.origins, strings.ToLower(origin))
+}
+
+// allow answers what browsers ask of servers for pages of other origins. It gives nothing to origins that the operator did not name, and cookies to none.
+func (h *hosts) allow(w http.ResponseWriter, r *http.Request) (answered bool) {
+	origin := r.Header.Get("Origin")
+	if len(h.origins) > 0 {
+		w.Header().Add("Vary", "Origin")
+	}
+	if origin == "" || !h.allowed(origin) {
+		return false
+	}
+	head := w.Header()
+	head.Set("Access-Control-Allow-Origin", origin)
+	head.Set("Access-Control-Expose-Headers", "ETag, Location, Retry-After, Mcp-Session-Id, X-Request-Id")
+	if r.Method != http.MethodOptions || r.Header.Get("Access-Control-Request-Method") == "" {
+		return false
+	}
+	head.Set("Access-Control-Allow-Methods", "GET, HEAD, POST, PUT, PATCH, DELETE")
+	head.Set("Access-Control-Allow-Headers", "Accept, Authorization, Content-Type, Idempotency-Key, If-Match, If-None-Match, Last-Event-ID, Mcp-Protocol-Version, Mcp-Session-Id, X-Request-Id")
+	head.Set("Access-Control-Max-Age", "600")
+	w.WriteHeader(http.StatusNoContent)
+	return true
+}

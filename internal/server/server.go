@@ -1,0 +1,252 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/hocket-run/hocket/internal/access"
+	"github.com/hocket-run/hocket/internal/scheduler"
+	"github.com/hocket-run/hocket/internal/secret"
+	"github.com/hocket-run/hocket/internal/service"
+)
+
+// Server is one process that serves. Safe for concurrent use.
+type Server struct {
+	cfg        Config
+	log        *slog.Logger
+	tokens     Tokens
+	namespaces Namespaces
+	audit      Audit   // nil: nobody is told
+	tickets    Tickets // nil: there are none
+	hosts      *hosts
+	ready      readiness
+
+	table     []Door
+	byPattern map[string]*Door
+	mux       *http.ServeMux
+
+	// leaving: no new work is welcome; closing is closed when streams have to end, too.
+	leaving atomic.Bool
+	closing chan struct{}
+	closed  sync.Once
+	// reporting lets one schedule report at a time.
+	reporting sync.Mutex
+	// visits are the requests under way.
+	visits sync.WaitGroup
+}
+
+// Open opens stores and doors. Runs that a former server left go on from here, and schedules are minded. Close it.
+//
+// Errors: *service.InvalidError where the configuration cannot be served; those of service.Open.
+func Open(ctx context.Context, cfg Config) (*Server, error) {
+	cfg = cfg.withDefaults()
+	if err := cfg.Validate(); err != nil {
+		return nil, err
+	}
+	keeper := cfg.Service.Keeper
+	if keeper == nil {
+		keeper = &secret.Keeper{}
+		cfg.Service.Keeper = keeper
+	}
+	s := &Server{cfg: cfg, log: slog.New(keeper.Handler(cfg.Service.Logger.Handler())), closing: make(chan struct{})}
+	var err error
+	if s.hosts, err = newHosts(cfg); err != nil {
+		return nil, &service.InvalidError{Message: err.Error(), Err: err}
+	}
+	only, err := openAlone(ctx, cfg.Service, s.tend)
+	if err != nil {
+		return nil, err
+	}
+	s.namespaces = only
+	if err := s.open(ctx, only.service.DB()); err != nil {
+		return nil, errors.Join(err, s.namespaces.Close())
+	}
+	return s, nil
+}
+
+func (s *Server) open(ctx context.Context, db string) error {
+	stored, err := openFileTokens(db)
+	if err != nil {
+		return err
+	}
+	token := ""
+	if s.cfg.Service.Env != nil {
+		token = s.cfg.Service.Env(EnvToken)
+	}
+	if token != "" {
+		if err := s.cfg.Service.Keeper.Add(EnvToken, token); err != nil {
+			s.log.Debug("the token is not looked for in texts", "err", err)
+		}
+	}
+	s.tokens = withEnv(stored, token)
+	doors, err := s.doors()
+	if err != nil {
+		return err
+	}
+	names, err := s.namespaces.Names(ctx)
+	if err != nil {
+		return err
+	}
+	for _, n := range names { // what was interrupted there goes on
+		if _, err := s.namespaces.Service(ctx, n); err != nil {
+			s.log.Error("a namespace cannot be opened", "namespace", n, "err", err)
+		}
+	}
+	return s.mount(doors)
+}
+
+// tend is the work of a server for one namespace until ctx is done: schedules, interrupted runs, deadlines.
+func (s *Server) tend(ctx context.Context, namespace string, svc *service.Service) {
+	if s.cfg.NoSchedules {
+		svc.Tend(ctx)
+		return
+	}
+	q := s.cfg.Schedules
+	if s.cfg.Report != nil {
+		q.Report = func(e scheduler.Event) {
+			s.reporting.Lock()
+			defer s.reporting.Unlock()
+			s.cfg.Report(namespace, e)
+		}
+	}
+	if err := svc.Schedule(ctx, q); err != nil {
+		s.log.Error("schedules are not minded", "namespace", namespace, "err", err)
+		svc.Tend(ctx)
+	}
+}
+
+// Start is what a server says of itself when it begins.
+type Start struct {
+	// URL is where it listens, DB where it keeps things.
+	URL, DB string
+	// TokenFile is where the token stands that was made now; Token is it, and the only place where it stands if TokenFile is "". Both are "" where there was one.
+	TokenFile, Token string
+	// FromEnv: the token of the environment is accepted.
+	FromEnv bool
+	// Exposed: others reach the address, by plain HTTP.
+	Exposed bool
+}
+
+// Listen opens the address of the configuration, and makes the first token where there is none.
+//
+// Errors: *UnprotectedError where others could reach the address, and there is no token (SEC1); *service.InvalidError where the address cannot be used.
+func (s *Server) Listen(ctx context.Context) (net.Listener, Start, error) {
+	ln, err := listen(ctx, s.cfg.Addr)
+	if err != nil {
+		return nil, Start{}, err
+	}
+	start, err := s.protect(ctx, ln)
+	if err != nil {
+		return nil, Start{}, errors.Join(err, ln.Close())
+	}
+	return ln, start, nil
+}
+
+// protect holds that nobody reaches the server without a token.
+func (s *Server) protect(ctx context.Context, ln net.Listener) (Start, error) {
+	svc, err := s.namespaces.Service(ctx, access.DefaultNamespace)
+	if err != nil {
+		return Start{}, err
+	}
+	_, env := s.tokens.(*envTokens)
+	start := Start{URL: "http://" + ln.Addr().String(), DB: svc.DB(), FromEnv: env, Exposed: !isLoopback(ln.Addr())}
+	switch found, err := s.tokens.Any(ctx); {
+	case err != nil:
+		return start, err
+	case found:
+		return start, nil
+	case start.Exposed:
+		return start, &service.InvalidError{Message: (&UnprotectedError{ln.Addr().String()}).Error(), Err: &UnprotectedError{ln.Addr().String()}}
+	}
+	if start.Token, err = s.tokens.First(ctx); err != nil {
+		return start, err
+	}
+	if start.TokenFile = tokenPath(start.DB); start.TokenFile != "" {
+		err = writeToken(start.TokenFile, start.Token)
+	}
+	return start, err
+}
+
+func isLoopback(a net.Addr) bool {
+	tcp, ok := a.(*net.TCPAddr)
+	return ok && tcp.IP.IsLoopback()
+}
+
+// Bounds of what a connection may take before a request is known (SEC17).
+const (
+	headerTime = 10 * time.Second
+	idleTime   = 2 * time.Minute
+	maxHeader  = 64 << 10
+)
+
+// Serve answers on a listener until ctx is done, and then lets what is under way end. It closes the listener.
+//
+// Errors: *UnprotectedError before anything is answered; that of a listener that fails.
+func (s *Server) Serve(ctx context.Context, ln net.Listener) error {
+	if _, err := s.protect(ctx, ln); err != nil {
+		return errors.Join(err, ln.Close())
+	}
+	h := &http.Server{
+		Handler: s, ReadHeaderTimeout: headerTime, IdleTimeout: idleTime, MaxHeaderBytes: maxHeader,
+		ErrorLog: slog.NewLogLogger(s.log.Handler(), slog.LevelDebug), // what strangers send that is no HTTP
+	}
+	failed := make(chan error, 1)
+	go func() { failed <- h.Serve(ln) }()
+	select {
+	case err := <-failed:
+		s.begin()
+		return fmt.Errorf("serve: %w", err)
+	case <-ctx.Done():
+	}
+	err := s.drain(context.WithoutCancel(ctx), h)
+	if served := <-failed; !errors.Is(served, http.ErrServerClosed) {
+		err = errors.Join(err, served)
+	}
+	return err
+}
+
+// begin lets readiness and event streams end.
+func (s *Server) begin() {
+	s.leaving.Store(true)
+	s.closed.Do(func() { close(s.closing) })
+}
+
+// drain ends a server whose requests are waited for, for as long as the grace lasts.
+func (s *Server) drain(ctx context.Context, h *http.Server) error {
+	s.leaving.Store(true)
+	if s.cfg.Delay > 0 {
+		t := time.NewTimer(s.cfg.Delay)
+		defer t.Stop()
+		<-t.C
+	}
+	s.begin()
+	ctx, cancel := context.WithTimeout(ctx, s.cfg.Grace)
+	defer cancel()
+	if err := h.Shutdown(ctx); err != nil {
+		s.log.Warn("requests that are still under way are broken off", "err", err)
+		if err := h.Close(); err != nil {
+			return fmt.Errorf("close connections: %w", err)
+		}
+	}
+	return nil
+}
+
+// Close waits for requests, ends doors, interrupts what is driven, so that the next server goes on with it, and closes all stores. Nothing may be served any more.
+func (s *Server) Close() error {
+	s.begin()
+	s.visits.Wait() // their contexts are done where they were broken off
+	var err error
+	for _, d := range s.table {
+		if d.Close != nil {
+			err = errors.Join(err, d.Close())
+		}
+	}
+	return errors.Join(err, s.namespaces.Close())
+}
