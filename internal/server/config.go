@@ -21,8 +21,8 @@ const DefaultAddr = "127.0.0.1:7788"
 
 // Defaults of limits (SEC17).
 const (
-	// DefaultBody bounds the body of a request: room for a definition of 8 MiB and what stands around it.
-	DefaultBody = 8<<20 + 64<<10
+	// DefaultBody bounds the body of a request: the largest document, and what stands around it.
+	DefaultBody = service.MaxDocumentBytes + 1<<20
 	// DefaultGrace is how long requests under way may take when the server ends.
 	DefaultGrace = 10 * time.Second
 )

@@ -6,6 +6,7 @@ import (
 	"net/http"
 
 	"github.com/hocket-run/hocket/internal/door"
+	"github.com/hocket-run/hocket/internal/httpapi"
 )
 
 // Door is a way into the server.
@@ -25,10 +26,21 @@ type Door struct {
 
 // doors is the table of all ways in.
 func (s *Server) doors() ([]Door, error) {
+	api := httpapi.New(httpapi.Config{Version: s.cfg.Service.Version, MaxBody: s.cfg.Body})
 	return []Door{
+		{Name: "api", Patterns: []string{httpapi.Prefix + "/", httpapi.SpecPath}, Handler: api, Routes: apiRoutes(api)},
 		{Name: "health", Patterns: []string{"/healthz"}, Handler: reading(s.healthz), Routes: []string{"GET /healthz"}, Open: true},
 		{Name: "health", Patterns: []string{"/readyz"}, Handler: reading(s.readyz), Routes: []string{"GET /readyz"}, Open: true},
 	}, nil
+}
+
+// apiRoutes are the operations of the API, and its document.
+func apiRoutes(api *httpapi.API) []string {
+	routes := []string{"GET " + httpapi.SpecPath}
+	for _, o := range api.Operations() {
+		routes = append(routes, o.Method+" "+o.Path)
+	}
+	return routes
 }
 
 // mount fills the mux from the table.

@@ -79,7 +79,7 @@ func open(t *testing.T, cfg server.Config) *world {
 	})
 	w.Server = s
 	s.Swap(nil, w.audit, nil)
-	err = s.AddDoor(server.Door{Name: "test", Patterns: []string{"/test/"}, Handler: testDoor(), Routes: []string{"GET /test/who", "POST /test/change"}})
+	err = s.AddDoor(server.Door{Name: "test", Patterns: []string{"/test/"}, Handler: testDoor(), Routes: []string{"GET /test/who", "POST /test/change/{id}"}})
 	if err == nil {
 		err = s.AddDoor(server.Door{Name: "secret", Patterns: []string{"/secret/"}, Open: true, Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			if _, err := door.Require(r.Context(), access.RoleRun); !errors.Is(err, door.ErrUnauthorized) {
@@ -222,6 +222,11 @@ func TestRoutes(t *testing.T) {
 	}
 	for _, route := range guarded {
 		check(route, 401, func(r *http.Request) { r.Header.Del("Authorization") })
+		if method, path, ok := strings.Cut(route, " "); ok {
+			if rec := w.ask(t, method, path, "", nil); rec.Code == 405 || strings.Contains(rec.Body.String(), "nothing is served at this path") {
+				t.Errorf("%s is no route: status %d", route, rec.Code)
+			}
+		}
 	}
 	for _, route := range append(guarded, free...) {
 		for _, edit := range foreign {
