@@ -50,7 +50,7 @@ func (a *app) serveCmd() *cobra.Command {
 		},
 	}
 	f := c.Flags()
-	f.StringVar(&cfg.Addr, "addr", server.DefaultAddr, "`HOST:PORT` to listen at")
+	f.StringVar(&cfg.Addr, "addr", "", "`HOST:PORT` to listen at (default: hocket.yaml's, else "+server.DefaultAddr+")")
 	f.StringVar(&cfg.URL, "url", "", "`URL` under which others reach the server, behind a proxy")
 	f.StringSliceVar(&cfg.Hosts, "host", nil, "`NAME` by which others may call the server, also *.NAME; may be given several times")
 	f.StringSliceVar(&cfg.Origins, "origin", nil, "`ORIGIN` of web pages that may call the server, such as https://app.example.com; may be given several times")
@@ -112,7 +112,7 @@ func (a *app) tellStart(cfg server.Config, st server.Start) {
 	default:
 		a.tell("token", "those that are stored")
 	}
-	if st.Exposed {
+	if st.Exposed && !st.TLS {
 		a.tell("warning", "others can reach this address, and requests with their tokens are not encrypted: put a proxy with TLS before it")
 	}
 	if cfg.NoSchedules {

@@ -34,6 +34,7 @@ type Config struct {
 	Limits   Limits   `json:"limits"`
 	Outbound Outbound `json:"outbound"`
 	Store    Store    `json:"store"`
+	Server   Server   `json:"server"`
 }
 
 // Provider is a model provider. What is zero is as for the known provider of the same name, else as for a server that speaks the protocol.

@@ -79,6 +79,9 @@ func documents() []document {
 		{name: "budget", text: "budgets: {run: {tokens: 0}}\n", problems: []string{"1:25 bad-value"}},
 		{name: "list of hosts", text: "outbound: {allow: localhost}\n", problems: []string{"1:19 wrong-type"}},
 		{name: "host that is empty", text: "outbound: {allow: ['']}\n", problems: []string{"1:20 bad-value"}},
+		{name: "metrics for some", text: "server: {metrics: all}\n", problems: []string{"1:19 bad-value"}},
+		{name: "body of nothing", text: "server: {limits: {body: 10}}\n", problems: []string{"1:25 bad-value"}},
+		{name: "address of the server without a scheme", text: "server: {url: hocket.example.com}\n", problems: []string{"1:15 bad-value"}},
 		{name: "path that is empty", text: "store: {path: ''}\n", problems: []string{"1:15 bad-value"}},
 	}
 }
@@ -113,6 +116,15 @@ search: {native: true}
 limits: {maxCalls: 8, modelTimeout: 5m, modelIdleTimeout: 30s, toolTimeout: 1h30m}
 outbound: {allow: [localhost, "10.0.0.7:8000"]}
 store: {path: runs.db}
+server:
+  addr: 127.0.0.1:7788
+  url: https://hocket.example.com
+  hosts: ["*.internal.example.com"]
+  origins: ["https://app.example.com"]
+  metrics: public
+  tls: {cert: tls/cert.pem, key: tls/key.pem}
+  limits: {body: 1048576}
+  shutdown: {delay: 5s, grace: 30s}
 `
 
 // TestReadAndSchema holds that the reader tells what is wrong, where and what to do, and that the schema accepts and refuses the same documents.
@@ -167,6 +179,9 @@ func TestRead(t *testing.T) {
 	}
 	if got, want := c.Store.Path, "/etc/hocket/runs.db"; got != want {
 		t.Errorf("store %q, want %q", got, want)
+	}
+	if got, want := c.Server.TLS.Key, "/etc/hocket/tls/key.pem"; got != want {
+		t.Errorf("key of the server %q, want %q", got, want)
 	}
 	if got, want := c.Limits.ToolTimeout, config.Duration(90*time.Minute); got != want {
 		t.Errorf("timeout %v, want %v", got, want)

@@ -99,6 +99,7 @@ func table() key {
 		{name: "store", kind: section, doc: "Where runs are kept.", keys: []key{
 			{name: "path", kind: path, doc: "The file of the store. --db and HOCKET_DB come first."},
 		}},
+		{name: "server", kind: section, doc: "How `hocket serve` serves; docs/server.md tells more.", keys: serverKeys()},
 	}}
 }
 

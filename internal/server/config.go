@@ -8,9 +8,11 @@ import (
 	"net"
 	"net/netip"
 	"net/url"
+	"slices"
 	"strings"
 	"time"
 
+	"github.com/hocket-run/hocket/internal/config"
 	"github.com/hocket-run/hocket/internal/journal"
 	"github.com/hocket-run/hocket/internal/scheduler"
 	"github.com/hocket-run/hocket/internal/service"
@@ -42,6 +44,10 @@ type Config struct {
 	URL string
 	// Hosts and Origins are known beside the server's own, as are the operator's: names, `*.example.com`, and `https://app.example.com`.
 	Hosts, Origins []string
+	// Cert and Key are the files of a certificate; both "": the operator's, else plain HTTP.
+	Cert, Key string
+	// Metrics is who may read them: config.MetricsToken or config.MetricsPublic; "": the operator's, else the first.
+	Metrics string
 	// Body bounds the body of a request, in bytes; 0: the operator's, else DefaultBody.
 	Body int64
 	// Grace bounds how long requests under way are waited for when the server ends; 0: the operator's, else DefaultGrace. Delay is how long before that /readyz
@@ -54,9 +60,21 @@ func (c Config) withDefaults() Config {
 	if c.Service.Logger == nil {
 		c.Service.Logger = slog.New(slog.DiscardHandler)
 	}
-	c.Addr = cmp.Or(c.Addr, DefaultAddr)
-	c.Body = cmp.Or(c.Body, DefaultBody)
-	c.Grace = cmp.Or(c.Grace, DefaultGrace)
+	var op config.Server
+	if c.Service.Operator != nil {
+		op = c.Service.Operator.Server
+	}
+	c.Addr = cmp.Or(c.Addr, op.Addr, DefaultAddr)
+	c.URL = cmp.Or(c.URL, op.URL)
+	c.Hosts = slices.Concat(c.Hosts, op.Hosts)
+	c.Origins = slices.Concat(c.Origins, op.Origins)
+	if c.Cert == "" && c.Key == "" {
+		c.Cert, c.Key = op.TLS.Cert, op.TLS.Key
+	}
+	c.Metrics = cmp.Or(c.Metrics, op.Metrics, config.MetricsToken)
+	c.Body = cmp.Or(c.Body, op.Limits.Body, DefaultBody)
+	c.Grace = cmp.Or(c.Grace, time.Duration(op.Shutdown.Grace), DefaultGrace)
+	c.Delay = cmp.Or(c.Delay, time.Duration(op.Shutdown.Delay))
 	return c
 }
 
@@ -84,6 +102,9 @@ func (c Config) Validate() error {
 		if u, err := url.Parse(o); err != nil || u.Host == "" || u.Scheme == "" || u.Scheme+"://"+u.Host != o {
 			return bad("%q is no origin; write scheme://host[:port], such as https://app.example.com", o)
 		}
+	}
+	if (c.Cert == "") != (c.Key == "") {
+		return bad("a certificate needs its key, and a key its certificate (server: {tls: {cert: …, key: …}})")
 	}
 	if c.Body < 0 || c.Grace < 0 || c.Delay < 0 {
 		return bad("a limit of the server is below zero")

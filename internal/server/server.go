@@ -2,6 +2,7 @@ package server
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -26,6 +27,7 @@ type Server struct {
 	audit      Audit   // nil: nobody is told
 	tickets    Tickets // nil: there are none
 	hosts      *hosts
+	cert       *certificate // nil: plain HTTP
 	ready      readiness
 
 	table     []Door
@@ -59,6 +61,12 @@ func Open(ctx context.Context, cfg Config) (*Server, error) {
 	var err error
 	if s.hosts, err = newHosts(cfg); err != nil {
 		return nil, &service.InvalidError{Message: err.Error(), Err: err}
+	}
+	if cfg.Cert != "" {
+		s.cert = &certificate{cert: cfg.Cert, key: cfg.Key, log: s.log}
+		if _, err := s.cert.get(nil); err != nil {
+			return nil, &service.InvalidError{Message: "the certificate cannot be used: " + err.Error(), Err: err}
+		}
 	}
 	only, err := openAlone(ctx, cfg.Service, s.tend)
 	if err != nil {
@@ -130,8 +138,8 @@ type Start struct {
 	TokenFile, Token string
 	// FromEnv: the token of the environment is accepted.
 	FromEnv bool
-	// Exposed: others reach the address, by plain HTTP.
-	Exposed bool
+	// Exposed: others reach the address. TLS: what they send is encrypted.
+	Exposed, TLS bool
 }
 
 // Listen opens the address of the configuration, and makes the first token where there is none.
@@ -156,7 +164,10 @@ func (s *Server) protect(ctx context.Context, ln net.Listener) (Start, error) {
 		return Start{}, err
 	}
 	_, env := s.tokens.(*envTokens)
-	start := Start{URL: "http://" + ln.Addr().String(), DB: svc.DB(), FromEnv: env, Exposed: !isLoopback(ln.Addr())}
+	start := Start{URL: "http://" + ln.Addr().String(), DB: svc.DB(), FromEnv: env, Exposed: !isLoopback(ln.Addr()), TLS: s.cert != nil}
+	if start.TLS {
+		start.URL = "https://" + ln.Addr().String()
+	}
 	switch found, err := s.tokens.Any(ctx); {
 	case err != nil:
 		return start, err
@@ -198,7 +209,14 @@ func (s *Server) Serve(ctx context.Context, ln net.Listener) error {
 		ErrorLog: slog.NewLogLogger(s.log.Handler(), slog.LevelDebug), // what strangers send that is no HTTP
 	}
 	failed := make(chan error, 1)
-	go func() { failed <- h.Serve(ln) }()
+	go func() {
+		if s.cert == nil {
+			failed <- h.Serve(ln)
+			return
+		}
+		h.TLSConfig = &tls.Config{MinVersion: tls.VersionTLS12, GetCertificate: s.cert.get}
+		failed <- h.ServeTLS(ln, "", "")
+	}()
 	select {
 	case err := <-failed:
 		s.begin()
