@@ -27,6 +27,8 @@ func TestProblemOf(t *testing.T) {
 		{&service.InvalidError{Message: "bad"}, 422, "invalid", "bad"},
 		{fmt.Errorf("read: %w", journal.ErrNotFound), 404, "not_found", "read: " + journal.ErrNotFound.Error()},
 		{engine.ErrWaitAmbiguous, 409, "conflict", engine.ErrWaitAmbiguous.Error()},
+		{&service.BusyError{Session: "s", Run: "r"}, 409, "conflict", `session "s" is busy: its run r has not ended`},
+		{&service.LimitError{Limit: "runs", Max: 3}, 429, "limit", "limit reached: 3 runs at most"},
 		{engine.ErrWaitClosed, 410, "gone", engine.ErrWaitClosed.Error()},
 		{errors.New("dial /var/secret"), 500, "internal", ""},
 	} {

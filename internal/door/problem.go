@@ -40,6 +40,7 @@ var families = map[service.Code]Problem{
 	service.CodeNotFound: {Status: http.StatusNotFound, Code: "not_found", Title: "There is no such thing"},
 	service.CodeConflict: {Status: http.StatusConflict, Code: "conflict", Title: "Something else is in the way right now"},
 	service.CodeGone:     {Status: http.StatusGone, Code: "gone", Title: "It is closed"},
+	service.CodeLimit:    {Status: http.StatusTooManyRequests, Code: "limit", Title: "A limit is reached; nothing was changed"},
 	service.CodeUnusable: {Status: http.StatusInternalServerError, Code: "unusable", Title: "What is stored of this cannot be used"},
 }
 

@@ -13,8 +13,8 @@ import (
 // All methods that name a run fail with an error that matches journal.ErrNotFound where there is none, and with ErrClosed after Close.
 // A done ctx ends the waiting, never the run.
 type Driver interface {
-	// Start begins a run and gives its id once its first events are durable. Errors: what Compile says; journal.ErrExists for Spec.Run. Then no
-	// run is stored (D25).
+	// Start begins a run and gives its id once its first events are durable. Errors: what Compile says; journal.ErrExists for Spec.Run; *journal.BusyError for
+	// Spec.Session. Then no run is stored (D25).
 	Start(ctx context.Context, spec Spec) (run string, err error)
 	// Resume continues a run whose owner died or was interrupted; on a paused run it fires deadlines that are due and does nothing else.
 	//
@@ -27,7 +27,8 @@ type Driver interface {
 	Answer(ctx context.Context, run string, a engine.Answer) error
 	// Cancel cancels a run and returns when that is durable; calls in flight settle after it. Errors: engine.ErrEnded.
 	Cancel(ctx context.Context, run, reason string) error
-	// Reopen lets a run that ended by a limit go on; only limits that are set count (D20). Errors: engine.ErrNotReopenable.
+	// Reopen lets a run that ended by a limit go on; only limits that are set count (D20). Errors: engine.ErrNotReopenable;
+	// *journal.BusyError where the run's session has another one by now.
 	Reopen(ctx context.Context, run string, limits workflow.Limits) error
 	// Wait waits until the run has ended, or is paused with no call in flight, or has no living owner.
 	Wait(ctx context.Context, run string) (State, error)
@@ -66,6 +67,8 @@ type Spec struct {
 	Program Program
 	// ParentRun and ForkedFrom name the run that this one belongs to.
 	ParentRun, ForkedFrom string
+	// Session is the session that the run belongs to; "" for none. At most one run of a session has not ended (P19).
+	Session string
 }
 
 // State is where a run stands.

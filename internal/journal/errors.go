@@ -16,6 +16,8 @@ var (
 	ErrFenced = errors.New("run is not owned in this epoch")
 	// ErrOwned says that a living owner has the run. The error is an *OwnedError, which names it.
 	ErrOwned = errors.New("run has an owner")
+	// ErrBusy says that a session has a run that has not ended. The error is a *BusyError, which names it.
+	ErrBusy = errors.New("session is busy")
 	// ErrCursor says that a cursor was not given out by List.
 	ErrCursor = errors.New("no such cursor")
 	// ErrClosed says that the store was closed.
@@ -36,6 +38,16 @@ func (e *OwnedError) Error() string {
 
 // Is makes errors.Is(err, ErrOwned) hold.
 func (e *OwnedError) Is(target error) bool { return target == ErrOwned }
+
+// BusyError says which run of a session has not ended (P19). errors.Is(err, ErrBusy) holds.
+type BusyError struct{ Session, Run string }
+
+func (e *BusyError) Error() string {
+	return fmt.Sprintf("session %q is busy: its run %s has not ended", e.Session, e.Run)
+}
+
+// Is makes errors.Is(err, ErrBusy) hold.
+func (e *BusyError) Is(target error) bool { return target == ErrBusy }
 
 // CorruptError says that stored data is damaged: what was written is not what is there. Nothing was repaired and nothing was left out.
 //

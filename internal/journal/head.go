@@ -71,6 +71,8 @@ type NewRun struct {
 	Workflow, WorkflowName, Format string
 	// Parent is the run that started this one, or empty.
 	Parent string
+	// Session is the name of the session that the run belongs to, or empty. Of the runs of a session at most one has not ended (P19).
+	Session string
 	// Kind is the kind of process that may recover the run.
 	Kind Kind
 	// Definition is the hash of the blob with the definition; empty where there is none.
@@ -84,9 +86,9 @@ type NewRun struct {
 type Query struct {
 	// Statuses: any of these; empty means any.
 	Statuses []Status
-	// Workflow, Parent and Kind: exactly this; empty means any.
-	Workflow, Parent string
-	Kind             Kind
+	// Workflow, Parent, Session and Kind: exactly this; empty means any.
+	Workflow, Parent, Session string
+	Kind                      Kind
 	// Interrupted: only runs that are active and have no living owner.
 	Interrupted bool
 	// CreatedFrom is included, CreatedBefore is not; zero means no bound.

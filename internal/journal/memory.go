@@ -25,6 +25,9 @@ type Memory struct {
 	inbox  memInbox
 
 	schedules memSchedules
+
+	notices []Notice
+	noticed uint64 // the ID of the last that there was
 }
 
 // NewMemory gives an empty store.
@@ -120,6 +123,7 @@ func (h *memHandle) Append(ctx context.Context, a Append) error {
 
 	// Nothing fails from here on.
 	h.m.runs[a.Run] = r
+	h.m.note(a)
 	for _, b := range a.Blobs {
 		h.m.hold(r, b)
 	}
@@ -155,6 +159,9 @@ func (h *memHandle) target(a Append) (*memRun, error) {
 		r = &memRun{key: h.m.keys, owner: h.owner, sum: Genesis(a.Run), blobs: map[[sha256.Size]byte]bool{}}
 		r.head = Head{Run: a.Run, NewRun: *a.Create, Epoch: 1, Owner: h.owner.ID}
 		r.head.Created = microseconds(a.Create.Created)
+		if other := h.m.busy(r.head.Session, a.Run); other != "" && !a.Status.IsEnded() {
+			return nil, &BusyError{Session: r.head.Session, Run: other}
+		}
 		if r.head.Meta = nil; len(a.Create.Meta) > 0 {
 			r.head.Meta = maps.Clone(a.Create.Meta)
 		}
@@ -165,6 +172,10 @@ func (h *memHandle) target(a Append) (*memRun, error) {
 		return nil, ErrFenced
 	case r.head.LastSeq+1 != a.Record.First:
 		return nil, ErrConflict
+	case r.head.Status.IsEnded() && !a.Status.IsEnded():
+		if other := h.m.busy(r.head.Session, a.Run); other != "" {
+			return nil, &BusyError{Session: r.head.Session, Run: other}
+		}
 	}
 	return r, nil
 }
@@ -310,6 +321,7 @@ func (q Query) matches(h Head) bool {
 		(q.Workflow == "" || q.Workflow == h.Workflow) &&
 		(q.Parent == "" || q.Parent == h.Parent) &&
 		(q.Kind == "" || q.Kind == h.Kind) &&
+		(q.Session == "" || q.Session == h.Session) &&
 		(!q.Interrupted || h.Interrupted) &&
 		(q.CreatedFrom.IsZero() || !h.Created.Before(q.CreatedFrom)) &&
 		(q.CreatedBefore.IsZero() || h.Created.Before(q.CreatedBefore))

@@ -26,6 +26,8 @@ type Append struct {
 	Waiting int
 	// Release gives the run up in the same transaction, as a run that pauses or ends does.
 	Release bool
+	// Notices tell of events in Record; of each, Seq and Type are stored.
+	Notices []Notice
 	// Snapshot, if not nil, takes the place of the former one and stands for the run at Record.Last. It is a cache.
 	Snapshot []byte
 }
@@ -54,7 +56,7 @@ func (a Append) Validate() error {
 			return fmt.Errorf("append journal: blob %s: data has another hash", b.Hash)
 		}
 	}
-	return nil
+	return a.validNotices()
 }
 
 // Store keeps journals. A Store is a handle: it belongs to one owner, and several handles, in one process or many, may share what is stored.
@@ -64,7 +66,8 @@ type Store interface {
 	// others. A done ctx ends only the wait for a place in a commit: then the error is ctx's and nothing was written. Once the commit has
 	// begun its outcome is waited for.
 	//
-	// Errors: ErrFenced, ErrConflict, ErrNotFound, ErrExists (Create), each with nothing changed. After any other error it is not known
+	// Errors: ErrFenced, ErrConflict, ErrNotFound, ErrExists (Create), *BusyError where another run of the session of a run that begins, or goes on after it had
+	// ended, has not ended; each with nothing changed. After any other error it is not known
 	// whether a was stored: the caller reads again.
 	Append(ctx context.Context, a Append) error
 	// Read gives the records with events beyond after, in order; the first of them may begin before it. It verifies them (P17).
@@ -153,4 +156,6 @@ type Backend interface {
 	Leases
 	Inbox
 	Schedules
+	Notices
+	Census
 }

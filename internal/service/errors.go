@@ -29,6 +29,8 @@ const (
 	CodeGone
 	// CodeUnusable: the store, or what it holds of this run, cannot be used; nothing ran (P17).
 	CodeUnusable
+	// CodeLimit: a limit of the service is reached; nothing changed, and the same request may be taken later.
+	CodeLimit
 )
 
 // InvalidError says that a request was not acceptable. Diagnostics, where there are any, say where and why.
@@ -82,6 +84,17 @@ func (e *NotFoundError) Error() string {
 // Is makes errors.Is(err, catalog.ErrNotFound) hold.
 func (e *NotFoundError) Is(target error) bool { return target == catalog.ErrNotFound }
 
+// LimitError says that a limit of the service is reached (SEC17).
+type LimitError struct {
+	// Limit is what is counted: `runs that have not ended`.
+	Limit string
+	Max   int64
+}
+
+func (e *LimitError) Error() string {
+	return fmt.Sprintf("limit reached: %d %s at most", e.Max, e.Limit)
+}
+
 // InUseError says that stored workflows need an agent.
 type InUseError struct {
 	Agent     string
@@ -127,6 +140,7 @@ func CodeOf(err error) Code {
 		diverge  *engine.DivergenceError
 		inUse    *InUseError
 		foreign  *driver.ForeignError
+		limit    *LimitError
 	)
 	switch {
 	case errors.Is(err, journal.ErrExists):
@@ -139,10 +153,12 @@ func CodeOf(err error) Code {
 	case errors.Is(err, engine.ErrWaitClosed):
 		return CodeGone
 	case errors.Is(err, engine.ErrWaitAmbiguous), errors.Is(err, engine.ErrWaitAnswered), errors.Is(err, engine.ErrEnded), errors.As(err, &owned),
-		errors.As(err, &inUse):
+		errors.As(err, &inUse), errors.Is(err, journal.ErrBusy):
 		return CodeConflict
 	case errors.As(err, &store), errors.As(err, &corrupt), errors.As(err, &newer), errors.As(err, &diverge):
 		return CodeUnusable
+	case errors.As(err, &limit):
+		return CodeLimit
 	}
 	return CodeInternal
 }

@@ -103,10 +103,10 @@ func (q StartRequest) hash() (string, error) {
 		what = "document " + digest
 	}
 	text, err := json.Marshal(struct {
-		What, Branch, Input, Model, ParentRun string
-		Limits                                workflow.Limits
-		Tools, Replies                        []byte
-	}{what, q.Branch, q.Input, q.Model, q.ParentRun, q.Limits, q.Tools, q.Replies})
+		What, Branch, Input, Model, ParentRun, Session string
+		Limits                                         workflow.Limits
+		Tools, Replies                                 []byte
+	}{what, q.Branch, q.Input, q.Model, q.ParentRun, q.Session, q.Limits, q.Tools, q.Replies})
 	if err != nil {
 		return "", fmt.Errorf("start run: %w", err)
 	}

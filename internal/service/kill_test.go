@@ -33,6 +33,9 @@ func TestMain(m *testing.M) {
 	if db := os.Getenv(envScheduler); db != "" {
 		os.Exit(mindSchedules(db))
 	}
+	if db := os.Getenv(envStarter); db != "" {
+		os.Exit(startAtOnce(db))
+	}
 	os.Exit(m.Run())
 }
 

@@ -98,6 +98,9 @@ type Service struct {
 	driver *embedded.Driver
 	kits   *kits
 	graphs graphs
+	lines  lines
+	// bell rings when a notice of a run that is driven here was stored.
+	bell bell
 	// telemetry hears of what is driven here; nil: nobody does.
 	telemetry *telemetry.Observer
 }
@@ -202,7 +205,7 @@ func Open(ctx context.Context, cfg Config) (*Service, error) {
 	}
 	s := &Service{cfg: cfg, store: store, stored: stored, kits: newKits(cfg)}
 	s.kits.service, s.kits.memory = s, memo
-	var hooks embedded.Hooks
+	hooks := embedded.Hooks{Notices: func(string) { s.bell.ring() }}
 	if cfg.Telemetry != nil {
 		s.telemetry = telemetry.New(*cfg.Telemetry, journalSource{s})
 	}

@@ -56,6 +56,10 @@ type StartRequest struct {
 	// Record names a file to which the model calls of the run are written as a reply script; "" writes none.
 	Record string
 	Limits workflow.Limits
+	// Session names the session that the run belongs to, in at most MaxKey bytes that can be printed; of its runs at most one has not ended, in whatever process
+	// (P19). "": none. IfBusy says what happens while another one has not ended; "" is IfBusyReject.
+	Session string
+	IfBusy  IfBusy
 	// Trust allows the commands that the document names (SEC5).
 	Trust bool
 	// ParentRun is the run that starts this one, or empty.
@@ -69,22 +73,35 @@ func NewRunID() string { return driver.NewRunID(time.Now()) }
 
 // Start checks what can be known before the first call and begins the run. It returns once the run is stored.
 //
-// Errors: *InvalidError, *CommandsError, *model.RefError with nothing stored (D25); journal.ErrExists.
+// Errors: *InvalidError, *CommandsError, *model.RefError with nothing stored (D25); journal.ErrExists; *BusyError and *LimitError, also with nothing stored.
 func (s *Service) Start(ctx context.Context, q StartRequest) (run string, err error) {
 	started, err := s.Begin(ctx, q)
 	return started.Run, err
 }
 
+// begin begins the run, whatever began before.
 func (s *Service) begin(ctx context.Context, q StartRequest) (run string, err error) {
-	graph, err := Choose(q.Workflow, q.Branch)
+	if err := q.checkSession(); err != nil {
+		return "", err
+	}
+	spec, err := s.prepare(ctx, q)
 	if err != nil {
 		return "", err
 	}
+	return s.launch(ctx, spec, q.IfBusy)
+}
+
+// prepare checks what can be known before the first call.
+func (s *Service) prepare(ctx context.Context, q StartRequest) (spec driver.Spec, err error) {
+	graph, err := Choose(q.Workflow, q.Branch)
+	if err != nil {
+		return spec, err
+	}
 	q = q.over(s.cfg.Starts)
 	q.Limits = ceiling(s.cfg.Operator.Budgets.Run, q.Limits, graph.Limits)
-	spec := driver.Spec{
+	spec = driver.Spec{
 		Run: q.RunID, Workflow: graph, WorkflowID: q.Workflow.ID, WorkflowName: q.Workflow.Name,
-		Limits: q.Limits, Model: q.Model, ParentRun: q.ParentRun,
+		Limits: q.Limits, Model: q.Model, ParentRun: q.ParentRun, Session: q.Session,
 		Meta: map[string]string{}, Files: map[string][]byte{},
 	}
 	maps.Copy(spec.Meta, q.meta)
@@ -92,16 +109,16 @@ func (s *Service) begin(ctx context.Context, q StartRequest) (run string, err er
 		spec.Meta[MetaProgram] = s.cfg.Program
 	}
 	if err := q.target(&spec); err != nil {
-		return "", err
+		return spec, err
 	}
 	if q.Version > 0 {
 		spec.Meta[project.MetaVersion] = strconv.Itoa(q.Version)
 	}
 	if err := s.checkRunID(ctx, q.RunID); err != nil {
-		return "", err
+		return spec, err
 	}
 	if _, problems := q.check(); problems.HasErrors() {
-		return "", &InvalidError{Diagnostics: problems}
+		return spec, &InvalidError{Diagnostics: problems}
 	}
 	if q.Tools != nil {
 		spec.Files[fileTools] = q.Tools
@@ -111,51 +128,51 @@ func (s *Service) begin(ctx context.Context, q StartRequest) (run string, err er
 	}
 	specs, problems := documentSpecs(graph)
 	if problems.HasErrors() {
-		return "", &InvalidError{Diagnostics: problems}
+		return spec, &InvalidError{Diagnostics: problems}
 	}
 	for _, sp := range specs {
 		if err := checkRef(s.cfg.Operator, sp); err != nil {
-			return "", err
+			return spec, err
 		}
 	}
 	input, variables, err := s.input(graph, q.Input)
 	if err != nil {
-		return "", err
+		return spec, err
 	}
 	spec.Input = expr.Quote(input)
 	if err := s.checkTrust(specs, asks(variables, guarded(graph, q.Dir)), keysSent(graph), q.Trust, spec.Meta); err != nil {
-		return "", err
+		return spec, err
 	}
 	for _, sp := range specs {
 		if err := checkNames(s.cfg.Operator, sp); err != nil {
-			return "", err
+			return spec, err
 		}
 	}
 	if spec.Facts, err = s.facts(graph, q.Dir); err != nil {
-		return "", err
+		return spec, err
 	}
 	if h := permissionsHash(s.cfg.Permissions); h != "" {
 		spec.Meta[metaPermissions] = h
 	}
 	if q.Tools != nil {
 		if err := standIn(spec.Meta); err != nil {
-			return "", err
+			return spec, err
 		}
 	}
 	if q.Replies == nil {
 		if err := s.kits.checkModels(graph, q.Model, q.Trust); err != nil {
-			return "", err
+			return spec, err
 		}
 	}
 	if err := s.kits.price(&spec); err != nil {
-		return "", err
+		return spec, err
 	}
 	if q.Record != "" {
 		if s.kits.recorder, err = newRecorder(q.Record); err != nil {
-			return "", err
+			return spec, err
 		}
 	}
-	return s.driver.Start(ctx, spec)
+	return spec, nil
 }
 
 // over fills what a request leaves open from what the process gives.

@@ -177,7 +177,7 @@ func (a *actor) append(events []engine.Event) (journal.Append, error) {
 		Run: a.id, Create: a.create, Epoch: a.epoch, At: a.d.now(),
 		Record: journal.Record{First: first, Last: last, Data: data},
 		Blobs:  append(slices.Clip(a.blobs), blobs...),
-		Status: journal.Status(status), Waiting: len(a.run.Waits()),
+		Status: journal.Status(status), Waiting: len(a.run.Waits()), Notices: notices(events),
 		Release: a.settled() && !a.hasMail() && len(a.unapproved()) == 0,
 	}
 	if last >= snapshotFrom && last >= snapshotGrowth*a.snapAt {
@@ -217,6 +217,9 @@ func (a *actor) stored(ap journal.Append) {
 		a.log.Warn("the store takes events again")
 	}
 	a.owned, a.pause = !ap.Release, backoff{}
+	if fn := a.d.cfg.Hooks.Notices; fn != nil && len(ap.Notices) > 0 {
+		fn(a.id)
+	}
 	if ap.Snapshot != nil {
 		a.snapAt = ap.Record.Last
 	}
@@ -236,6 +239,8 @@ func (a *actor) uncertain(ap journal.Append, cause error) (committed bool, err e
 	case errors.Is(cause, journal.ErrExists), errors.Is(cause, journal.ErrNotFound), errors.Is(cause, journal.ErrClosed):
 		a.owned = false
 		return false, cause
+	case errors.Is(cause, journal.ErrBusy):
+		return false, cause // nothing was stored; a run that had ended is given up again
 	case isDamage(cause):
 		return false, &defectError{cause}
 	}

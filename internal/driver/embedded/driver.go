@@ -139,7 +139,7 @@ func (d *Driver) Start(ctx context.Context, spec driver.Spec) (string, error) {
 	a.plan = p
 	a.blobs = blobs
 	a.create = &journal.NewRun{
-		Workflow: cmp.Or(id, name), WorkflowName: name, Format: w.Format, Parent: spec.ParentRun, Kind: d.cfg.Kind,
+		Workflow: cmp.Or(id, name), WorkflowName: name, Format: w.Format, Parent: spec.ParentRun, Session: spec.Session, Kind: d.cfg.Kind,
 		Definition: definition.Hash, Created: d.now(), Meta: meta,
 	}
 	a.info = d.info(run, w, *a.create, func(_ context.Context, name string) ([]byte, error) {

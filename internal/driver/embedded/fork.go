@@ -54,10 +54,11 @@ func (d *Driver) Fork(ctx context.Context, run string, at uint64) (fork string, 
 		status = engine.StatusRunning // it needs an owner
 	}
 	create := head.NewRun
-	create.Parent, create.Created, create.Kind = "", d.now(), d.cfg.Kind
+	create.Parent, create.Session, create.Created, create.Kind = "", "", d.now(), d.cfg.Kind
 	a := journal.Append{
 		Run: fork, At: d.now(), Status: journal.Status(status), Waiting: len(r.Waits()), Release: true, Create: &create,
 		Record: journal.Record{First: 1, Last: r.Seq(), Data: data}, Blobs: append(blobs, values...),
+		Notices: openWaits(past, r),
 	}
 	if err := d.cfg.Store.Append(context.WithoutCancel(ctx), a); err != nil {
 		return "", fmt.Errorf("fork run %s: %w", run, err)

@@ -70,7 +70,7 @@ func (d *Driver) Import(ctx context.Context, p journal.Parcel, w *workflow.Workf
 			Definition: definition.Hash, Created: p.Events[0].At, Meta: meta,
 		},
 		Record: journal.Record{First: 1, Last: run.Seq(), Data: data},
-		Blobs:  append([]journal.Blob{definition}, blobs...),
+		Blobs:  append([]journal.Blob{definition}, blobs...), Notices: openWaits(p.Events, run),
 	}
 	if err := a.Validate(); err != nil {
 		return fmt.Errorf("import run %s: %w", p.Run, err)

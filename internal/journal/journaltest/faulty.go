@@ -108,6 +108,30 @@ func (f *Faulty) Append(ctx context.Context, a journal.Append) error {
 	return f.write("append", func() error { return f.Backend.Append(ctx, a) })
 }
 
+// Notices implements journal.Notices.
+func (f *Faulty) Notices(ctx context.Context, after uint64, limit int) ([]journal.Notice, error) {
+	if err := f.alive("read notices"); err != nil {
+		return nil, err
+	}
+	return f.Backend.Notices(ctx, after, limit)
+}
+
+// LastNotice implements journal.Notices.
+func (f *Faulty) LastNotice(ctx context.Context) (uint64, error) {
+	if err := f.alive("read notices"); err != nil {
+		return 0, err
+	}
+	return f.Backend.LastNotice(ctx)
+}
+
+// Count implements journal.Census.
+func (f *Faulty) Count(ctx context.Context, statuses ...journal.Status) (int, error) {
+	if err := f.alive("count runs"); err != nil {
+		return 0, err
+	}
+	return f.Backend.Count(ctx, statuses...)
+}
+
 // Read implements journal.Store.
 func (f *Faulty) Read(ctx context.Context, run string, after uint64) ([]journal.Record, error) {
 	if err := f.alive("read"); err != nil {

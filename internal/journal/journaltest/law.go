@@ -5,8 +5,10 @@ import (
 	"fmt"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 	"pgregory.net/rapid"
 
 	"github.com/hocket-run/hocket/internal/journal"
@@ -22,6 +24,7 @@ func testLaw(t *testing.T, m Medium) {
 		for i := range l.pairs {
 			l.open(i)
 		}
+		l.told, _ = l.pairs[0].real.LastNotice(t.Context())
 		rt.Repeat(map[string]func(*rapid.T){
 			"":        func(rt *rapid.T) { l.compare(rt, l.run(rt)) },
 			"append":  l.append,
@@ -47,6 +50,7 @@ type law struct {
 	pairs  [3]pair
 	owners map[string]string // real ids to those of the twin
 	posted map[uint64]uint64
+	told   uint64 // the last notice of the real store before the round
 }
 
 func (l *law) close() {
@@ -73,7 +77,7 @@ func (l *law) run(rt *rapid.T) string {
 }
 
 var lawErrors = []error{
-	journal.ErrNotFound, journal.ErrExists, journal.ErrConflict, journal.ErrFenced, journal.ErrOwned, journal.ErrClosed,
+	journal.ErrNotFound, journal.ErrExists, journal.ErrConflict, journal.ErrFenced, journal.ErrOwned, journal.ErrClosed, journal.ErrBusy,
 }
 
 // same checks that both errors are of one family.
@@ -102,6 +106,9 @@ func (l *law) append(rt *rapid.T) {
 	switch {
 	case err != nil || rapid.IntRange(0, 9).Draw(rt, "create") == 0:
 		a.Create = &journal.NewRun{Workflow: rapid.SampledFrom([]string{"x", "y"}).Draw(rt, "workflow"), Created: a.At}
+		if rapid.Bool().Draw(rt, "in a session") {
+			a.Create.Session = fmt.Sprint(l.round)
+		}
 		a.Record = record(1, rapid.Uint64Range(1, 3).Draw(rt, "last"))
 	default:
 		a.Epoch = h.Epoch - uint64(rapid.IntRange(0, 5).Draw(rt, "stale")/5)
@@ -117,6 +124,9 @@ func (l *law) append(rt *rapid.T) {
 	}
 	if rapid.IntRange(0, 3).Draw(rt, "snapshot") == 0 {
 		a.Snapshot = fmt.Appendf(nil, "state at %d", a.Record.Last)
+	}
+	for range rapid.IntRange(0, 2).Draw(rt, "notices") {
+		a.Notices = append(a.Notices, journal.Notice{Seq: rapid.Uint64Range(a.Record.First, a.Record.Last).Draw(rt, "seq"), Type: "wait.opened"})
 	}
 	l.same(rt, "append", p.real.Append(l.t.Context(), a), p.twin.Append(l.t.Context(), a))
 }
@@ -206,8 +216,50 @@ func (l *law) compare(rt *rapid.T, run string) {
 	wantHead, werr := p.twin.Head(l.t.Context(), run)
 	l.same(rt, "head", err, werr)
 	l.sameHead(rt, gotHead, wantHead)
+	l.compareNotices(rt, p)
 	hash := journal.HashOf(fmt.Appendf(nil, "%d %s", l.round, rapid.SampledFrom([]string{"one", "two", "three"}).Draw(rt, "blob")))
 	_, err = p.real.Blob(l.t.Context(), hash)
 	_, werr = p.twin.Blob(l.t.Context(), hash)
 	l.same(rt, "blob", err, werr)
+}
+
+// compareNotices checks that both worlds tell of the same, in the same order, and that whoever reads on from anywhere gets the rest of it.
+func (l *law) compareNotices(rt *rapid.T, p pair) {
+	rt.Helper()
+	type told struct {
+		Run, Type string
+		Seq       uint64
+		At        time.Time
+	}
+	read := func(s journal.Notices, after uint64, limit int) (list []told, ids []uint64) {
+		for {
+			page, err := s.Notices(l.t.Context(), after, limit)
+			if err != nil {
+				rt.Fatal(err)
+			}
+			for _, n := range page {
+				if n.ID <= after {
+					rt.Fatalf("notice %d stands behind notice %d", n.ID, after)
+				}
+				after, list, ids = n.ID, append(list, told{n.Run, n.Type, n.Seq, n.At}), append(ids, n.ID)
+			}
+			if len(page) < limit {
+				return list, ids
+			}
+		}
+	}
+	got, ids := read(p.real, l.told, 2)
+	want, _ := read(p.twin, 0, 1000)
+	if diff := cmp.Diff(got, want); diff != "" {
+		rt.Fatalf("notices (-got +twin):\n%s", diff)
+	}
+	if len(ids) > 0 {
+		from := rapid.IntRange(0, len(ids)-1).Draw(rt, "from")
+		if rest, _ := read(p.real, ids[from], 1000); !cmp.Equal(rest, got[from+1:], cmpopts.EquateEmpty()) {
+			rt.Fatalf("notices after %d: %v, want %v", ids[from], rest, got[from+1:])
+		}
+		if last, err := p.real.LastNotice(l.t.Context()); err != nil || last != ids[len(ids)-1] {
+			rt.Fatalf("last notice %d, %v; want %d", last, err, ids[len(ids)-1])
+		}
+	}
 }

@@ -29,6 +29,7 @@ type target struct {
 	status        journal.Status
 	waiting       int
 	ended         int64
+	session       string
 	isRemembered  bool
 	isJustCreated bool
 }
@@ -138,14 +139,15 @@ func (w *writer) target(c *conn, p *pendingAppend) (*target, error) {
 		case p.Create != nil && r != nil:
 			return nil, refusal{journal.ErrExists}
 		case p.Create != nil:
-			return &target{owner: p.owner, epoch: 1, sum: journal.Genesis(p.Run), isJustCreated: true}, nil
+			t = &target{owner: p.owner, epoch: 1, sum: journal.Genesis(p.Run), session: p.Create.Session, isJustCreated: true}
+			return t, free(c, p, t)
 		case r == nil:
 			return nil, refusal{journal.ErrNotFound}
 		}
 		_, sum := unseal(r.bytes(4))
 		t = &target{
 			id: r.int(0), epoch: uint64(r.int(1)), owner: r.int(2), last: uint64(r.int(3)), sum: sum, record: r.int(5),
-			status: journal.Status(r.text(6)), waiting: int(r.int(7)), ended: r.int(8),
+			status: journal.Status(r.text(6)), waiting: int(r.int(7)), ended: r.int(8), session: r.text(9),
 		}
 	}
 	switch {
@@ -157,8 +159,27 @@ func (w *writer) target(c *conn, p *pendingAppend) (*target, error) {
 		return nil, refusal{journal.ErrFenced}
 	case t.last+1 != p.Record.First:
 		return nil, refusal{journal.ErrConflict}
+	case t.status.IsEnded():
+		err := free(c, p, t)
+		if err != nil && t.isRemembered {
+			delete(w.memory, p.Run)
+			return w.target(c, p)
+		}
+		return t, err
 	}
 	return t, nil
+}
+
+// free refuses p where it would open a run of a session in which another one is open.
+func free(c *conn, p *pendingAppend, t *target) error {
+	if t.session == "" || p.Status.IsEnded() {
+		return nil
+	}
+	r, err := c.lookUp(sqlOpenRun, t.session)
+	if err != nil || r == nil {
+		return err
+	}
+	return refusal{&journal.BusyError{Session: t.session, Run: r.text(0)}}
 }
 
 // first stores a new run with its first record.
@@ -166,7 +187,7 @@ func (w *writer) first(c *conn, p *pendingAppend, t *target) error {
 	n := p.Create
 	t.status, t.waiting, t.ended = p.Status, p.Waiting, p.ended(0)
 	res, err := c.exec(sqlNewRun, p.Run, micros(n.Created), string(p.Status), p.Waiting, t.ended, n.Workflow, n.WorkflowName, n.Format,
-		n.Parent, string(n.Kind), nullable(p.definition), nullableText(p.meta))
+		n.Parent, string(n.Kind), nullable(p.definition), nullableText(p.meta), n.Session)
 	if err != nil {
 		return err
 	}
@@ -233,6 +254,11 @@ func (w *writer) besides(c *conn, p *pendingAppend, t *target) error {
 	if t.status != p.Status || t.waiting != p.Waiting {
 		t.status, t.waiting, t.ended = p.Status, p.Waiting, p.ended(t.ended)
 		if _, err := c.exec(sqlSetStatus, string(t.status), t.waiting, t.ended, t.id); err != nil {
+			return err
+		}
+	}
+	for _, n := range p.Notices {
+		if _, err := c.exec(sqlNotice, t.id, n.Seq, n.Type, micros(p.At)); err != nil {
 			return err
 		}
 	}

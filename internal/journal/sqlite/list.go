@@ -117,10 +117,13 @@ func (s *Store) list(ctx context.Context, c *conn, q journal.Query, from cursor)
 		}, args...)
 	}
 	switch {
-	case q.Parent != "":
+	case q.Parent != "", q.Session != "":
 		list, err := json.Marshal(statuses)
 		if err != nil {
 			return nil, err
+		}
+		if q.Session != "" {
+			return found, stream(sqlListSession, q.Session, q.Parent, q.Parent, q.Workflow, q.Workflow, string(list))
 		}
 		return found, stream(sqlListParent, q.Parent, q.Workflow, q.Workflow, string(list))
 	case q.Workflow == "" && len(q.Statuses) == 0 && !q.Interrupted:
@@ -187,7 +190,7 @@ func (s *Store) entry(r row, alive map[string]bool) (entry, error) {
 		}
 	}
 	h.Epoch, h.LastSeq, h.Updated = uint64(r.int(13)), uint64(r.int(14)), fromMicros(r.int(15))
-	h.Owner = r.text(17)
+	h.Owner, h.Session = r.text(17), r.text(20)
 	if !h.Status.IsActive() {
 		return e, nil
 	}

@@ -38,11 +38,13 @@ const (
 
 // Appends.
 const (
-	sqlTarget = sqlText(`SELECT r.id, h.epoch, h.owner, h.last, h.seal, h.record, r.status, r.waiting, r.ended
+	sqlTarget = sqlText(`SELECT r.id, h.epoch, h.owner, h.last, h.seal, h.record, r.status, r.waiting, r.ended, r.session
 FROM runs r JOIN heads h ON h.id = r.id WHERE r.run = ?`)
 
-	sqlNewRun = sqlText(`INSERT INTO runs (run, created, status, waiting, ended, workflow, name, format, parent, kind, definition, meta)
-VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`)
+	sqlNewRun = sqlText(`INSERT INTO runs (run, created, status, waiting, ended, workflow, name, format, parent, kind, definition, meta, session)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`)
+	sqlOpenRun = sqlText(`SELECT run FROM runs INDEXED BY runs_open_session WHERE session = ? AND session <> '' AND status IN ('pending', 'running', 'paused')`)
+	sqlNotice  = sqlText(`INSERT INTO notices (run, seq, type, at) VALUES (?, ?, ?, ?)`)
 	sqlNewHead = sqlText(`INSERT INTO heads (id, epoch, owner, last, seal, record, updated) VALUES (?, 1, ?, ?, ?, ?, ?)`)
 
 	sqlNewRecord  = sqlText(`INSERT INTO records (run, prev, last, seal, data) VALUES (?, ?, ?, ?, ?)`)
@@ -85,7 +87,7 @@ FROM runs r JOIN heads h ON h.id = r.id LEFT JOIN snapshots s ON s.run = r.id WH
 // Heads. Lists are read newest first, in streams that an index gives in order; INDEXED BY makes a missing index an error, not a slow list.
 const (
 	headColumns = `r.id, r.run, r.created, r.status, r.waiting, r.ended, r.workflow, r.name, r.format, r.parent, r.kind, r.definition, r.meta,
-  h.epoch, h.last, h.updated, h.owner, o.owner, o.kind, o.pid`
+  h.epoch, h.last, h.updated, h.owner, o.owner, o.kind, o.pid, r.session`
 	headJoins = ` CROSS JOIN heads h ON h.id = r.id LEFT JOIN owners o ON o.id = h.owner `
 
 	// Arguments: from, the created of the cursor twice and its key; kind twice; a flag and a JSON list of living owners' numbers; limit.
@@ -104,8 +106,18 @@ const (
 	sqlListParent = sqlText(`SELECT ` + headColumns + ` FROM runs r INDEXED BY runs_parent` + headJoins +
 		`WHERE r.parent = ? AND r.parent <> '' AND (? = '' OR r.workflow = ?) AND r.status IN (SELECT value FROM json_each(?)) AND` + inPage + inOrder)
 
+	sqlListSession = sqlText(`SELECT ` + headColumns + ` FROM runs r INDEXED BY runs_session` + headJoins +
+		`WHERE r.session = ? AND r.session <> '' AND (? = '' OR r.parent = ?) AND (? = '' OR r.workflow = ?) AND r.status IN (SELECT value FROM json_each(?)) AND` + inPage + inOrder)
+
 	sqlActiveOwners = sqlText(`SELECT DISTINCT h.owner, o.owner FROM runs r INDEXED BY runs_status
 CROSS JOIN heads h ON h.id = r.id JOIN owners o ON o.id = h.owner WHERE r.status IN ('pending', 'running')`)
+)
+
+// Notices, and numbers of runs.
+const (
+	sqlNotices    = sqlText(`SELECT n.id, r.run, n.seq, n.type, n.at FROM notices n CROSS JOIN runs r ON r.id = n.run WHERE n.id > ? ORDER BY n.id LIMIT ?`)
+	sqlLastNotice = sqlText(`SELECT coalesce(max(id), 0) FROM notices`)
+	sqlCount      = sqlText(`SELECT count(*) FROM runs INDEXED BY runs_status WHERE status IN (SELECT value FROM json_each(?))`)
 )
 
 // Owners.
@@ -156,6 +168,7 @@ WHERE r.status = ? AND r.created >= ? AND (r.created, r.id) > (?, ?) AND h.updat
 	sqlDropBlob   = sqlText(`DELETE FROM blobs WHERE id = ? AND NOT EXISTS (SELECT 1 FROM holds WHERE blob = blobs.id)`)
 	sqlDropSnap   = sqlText(`DELETE FROM snapshots WHERE run = ?`)
 	sqlDropInbox  = sqlText(`DELETE FROM inbox WHERE run = ?`)
+	sqlDropNotice = sqlText(`DELETE FROM notices WHERE run = ?`)
 	sqlDropHead   = sqlText(`DELETE FROM heads WHERE id = ?`)
 	sqlDropRun    = sqlText(`DELETE FROM runs WHERE id = ?`)
 	sqlToTrash    = sqlText(`INSERT INTO trash (record, run) VALUES (?, ?)`)

@@ -1,0 +1,101 @@
+package service
+
+import (
+	"context"
+	"fmt"
+	"iter"
+	"sync"
+	"time"
+
+	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/journal"
+)
+
+// feedEvery is how soon a feed hears of what another process stored.
+const feedEvery = time.Second
+
+// Feed gives the notices behind the notice after, oldest first, each once, and goes on with those that come: at once where this process drives the run, within a second
+// where another does. It reads them from the store, in which they stand since the commit of what they are about: whoever keeps the ID of the last one that it dealt
+// with, and begins behind it after a crash, misses none. A slow consumer falls behind and loses nothing.
+//
+// It ends when the consumer leaves, or with an error as the last thing given: ctx's, or the store's. Each call is a feed of its own.
+func (s *Service) Feed(ctx context.Context, after uint64) iter.Seq2[journal.Notice, error] {
+	return func(yield func(journal.Notice, error) bool) {
+		look := time.NewTicker(feedEvery)
+		defer look.Stop()
+		for {
+			rung := s.bell.next() // first: what comes while the store is read is heard of
+			page, err := s.store.Notices(ctx, after, 0)
+			if err != nil {
+				yield(journal.Notice{}, err)
+				return
+			}
+			for _, n := range page {
+				after = n.ID
+				if !yield(n, nil) {
+					return
+				}
+			}
+			if len(page) > 0 {
+				continue
+			}
+			select {
+			case <-rung:
+			case <-look.C:
+			case <-ctx.Done():
+				yield(journal.Notice{}, ctx.Err())
+				return
+			}
+		}
+	}
+}
+
+// LastNotice gives the ID of the newest notice, 0 where there is none: a feed from there on has only what happens from now on.
+func (s *Service) LastNotice(ctx context.Context) (uint64, error) { return s.store.LastNotice(ctx) }
+
+// Noticed is what a notice is about: the run as it is listed now, and the event.
+type Noticed struct {
+	Head  journal.Head
+	Event engine.Event
+}
+
+// Noticed reads what a notice is about. Errors: journal.ErrNotFound where the run was pruned since.
+func (s *Service) Noticed(ctx context.Context, n journal.Notice) (Noticed, error) {
+	h, err := s.store.Head(ctx, n.Run)
+	if err != nil {
+		return Noticed{}, err
+	}
+	events, err := s.Events(ctx, n.Run, n.Seq-1)
+	if err != nil {
+		return Noticed{}, err
+	}
+	if len(events) == 0 || events[0].Seq != n.Seq {
+		return Noticed{}, fmt.Errorf("event %d of run %s: %w", n.Seq, n.Run, journal.ErrNotFound)
+	}
+	return Noticed{Head: h, Event: events[0]}, nil
+}
+
+// bell wakes all who wait. The zero value is ready; safe for concurrent use.
+type bell struct {
+	mu   sync.Mutex
+	rung chan struct{}
+}
+
+// next gives what is closed when the bell rings the next time.
+func (b *bell) next() <-chan struct{} {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.rung == nil {
+		b.rung = make(chan struct{})
+	}
+	return b.rung
+}
+
+func (b *bell) ring() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.rung != nil {
+		close(b.rung)
+		b.rung = nil
+	}
+}
