@@ -12,11 +12,11 @@ import (
 	"github.com/hocket-run/hocket/internal/config"
 )
 
-// TestEveryKeyIsCarriedOut holds that no key of hocket.yaml is read for nothing: whatever the reader fills in is used by the service or the command line.
+// TestEveryKeyIsCarriedOut holds that no key of hocket.yaml is read for nothing: whatever the reader fills in is used by the service, the server or the command line.
 func TestEveryKeyIsCarriedOut(t *testing.T) {
 	t.Parallel()
 	used := map[string]bool{}
-	for _, dir := range []string{".", "../cli"} {
+	for _, dir := range []string{".", "../cli", "../server"} {
 		files, err := filepath.Glob(filepath.Join(dir, "*.go"))
 		if err != nil || len(files) == 0 {
 			t.Fatal(err, files)
