@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -12,9 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/hocket-run/hocket/internal/engine"
-	"github.com/hocket-run/hocket/internal/expr"
 	"github.com/hocket-run/hocket/internal/journal"
-	"github.com/hocket-run/hocket/internal/project"
 	"github.com/hocket-run/hocket/internal/service"
 	"github.com/hocket-run/hocket/workflow"
 )
@@ -81,9 +78,9 @@ func (fl *resumeFlags) answer(c *cobra.Command) (service.AnswerRequest, bool, er
 	}
 	switch {
 	case fl.approve:
-		q.Value = expr.Quote(workflow.PortApprove)
+		q.Value, q.Decision = service.Decide(workflow.PortApprove), true
 	case fl.reject:
-		q.Value = expr.Quote(workflow.PortReject)
+		q.Value, q.Decision = service.Decide(workflow.PortReject), true
 	case c.Flags().Changed("input"):
 		q.Value = textOrJSON(fl.input)
 	case fl.note != "" || fl.wait != "" || fl.node != "":
@@ -92,25 +89,6 @@ func (fl *resumeFlags) answer(c *cobra.Command) (service.AnswerRequest, bool, er
 		return q, false, nil
 	}
 	return q, true, nil
-}
-
-// fits refuses --approve and --reject for a question that offers no such answer: the word would be taken for what the person says.
-func (fl *resumeFlags) fits(rec service.Recorded, q service.AnswerRequest) error {
-	decision := workflow.PortApprove
-	switch {
-	case fl.reject:
-		decision = workflow.PortReject
-	case !fl.approve:
-		return nil
-	}
-	open := rec.Object().Waiting
-	open = slices.DeleteFunc(open, func(w project.Waiting) bool {
-		return q.Wait != "" && w.ID != q.Wait || q.Node != "" && w.Node != q.Node
-	})
-	if len(open) != 1 || open[0].Kind != workflow.WaitQuestion || slices.Contains(open[0].Options, decision) {
-		return nil // the engine says what is wrong, if anything is
-	}
-	return usef("run %s asks a question at %s, no approval; answer it with --input TEXT; nothing was changed", rec.Head.Run, clean(open[0].Node))
 }
 
 // limits gives the limits of a reopening; false where the flags hold none.
@@ -158,8 +136,12 @@ func (a *app) resume(c *cobra.Command, fl *resumeFlags, run string) error {
 	if err != nil {
 		return err
 	}
-	if answers && reopens {
-		return usef("answer the run or raise its limits, not both at once")
+	var p service.Proceed
+	if answers {
+		p.Answer = &answer
+	}
+	if reopens {
+		p.Limits = &limits
 	}
 	files, err := a.files(fl.files)
 	if err != nil {
@@ -173,40 +155,23 @@ func (a *app) resume(c *cobra.Command, fl *resumeFlags, run string) error {
 	}
 	fo := a.newFollower()
 	fo.service, fo.run, fo.json = s, run, fl.json
-	fo.again = func(ctx context.Context) error { return takeUp(ctx, s, run) }
+	fo.again = func(ctx context.Context) error { return s.TakeUp(ctx, run) }
 	defer fo.close()
 	rec, err := s.Read(ctx, run)
 	if err != nil {
 		return notFound(err, run)
 	}
-	if e := rec.Object().Error; !answers && e != nil && e.Code == engine.CodeWorkflowBudget {
-		reopens = true // it goes on where the operator's budget has room again
-	}
-	if !answers && !reopens && rec.Head.Status.IsEnded() {
-		return usef("run %s has ended (%s); there is nothing to resume", run, rec.Head.Status)
+	if p, err = rec.Addressed(p); err != nil {
+		return refused(err, answer, rec)
 	}
 	if files.Tools != nil || files.Replies != nil {
 		if err := s.Give(run, files); err != nil {
 			return err
 		}
 	}
-	if answers {
-		if err := fl.fits(rec, answer); err != nil {
-			return err
-		}
-	}
 	fo.left = rec.Head.Interrupted
 	fo.watch(ctx, run, rec.Workflow, rec.Events, fl.events)
-	switch {
-	case reopens:
-		err = s.Reopen(ctx, run, limits)
-	case answers:
-		if err = s.Answer(ctx, run, answer); err == nil {
-			err = takeUp(ctx, s, run)
-		}
-	default:
-		err = takeUp(ctx, s, run)
-	}
+	err = s.Proceed(ctx, rec, p)
 	switch {
 	case ctx.Err() != nil:
 		return fo.interrupted()
@@ -216,19 +181,15 @@ func (a *app) resume(c *cobra.Command, fl *resumeFlags, run string) error {
 	return fo.follow(ctx)
 }
 
-// takeUp drives a run that has no owner; one that another process drives is followed there, and one that has ended since is shown.
-func takeUp(ctx context.Context, s *service.Service, run string) error {
-	err := s.Resume(ctx, run)
-	if errors.Is(err, journal.ErrOwned) || errors.Is(err, engine.ErrEnded) {
-		return nil
-	}
-	return err
-}
-
 // refused words why a run did not take what it was told; it is unchanged.
 func refused(err error, q service.AnswerRequest, rec service.Recorded) error {
 	run, o := rec.Head.Run, rec.Object()
+	noApproval, isQuestion := errors.AsType[*service.NoApprovalError](err)
 	switch code := service.CodeOf(err); {
+	case isQuestion:
+		return usef("run %s asks a question at %s, no approval; answer it with --input TEXT; nothing was changed", run, clean(noApproval.Node))
+	case errors.As(err, new(*service.EndedError)):
+		return usef("%v", err)
 	case errors.Is(err, engine.ErrWaitAmbiguous):
 		lines := []string{fmt.Sprintf("run %s waits for %d answers; name one:", run, len(o.Waiting))}
 		for _, w := range o.Waiting {

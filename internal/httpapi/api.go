@@ -59,6 +59,9 @@ func New(cfg Config) *API {
 	hc := huma.Config{OpenAPI: a.document(), Formats: huma.DefaultFormats, DefaultFormat: "application/json", Transformers: []huma.Transformer{problems}}
 	a.huma = humago.New(a.mux, hc)
 	a.registerRuns()
+	a.registerRunActs()
+	a.registerRunViews()
+	a.registerWaits()
 	a.finish()
 	return a
 }

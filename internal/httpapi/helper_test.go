@@ -2,6 +2,7 @@ package httpapi_test
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"flag"
 	"io"
@@ -10,12 +11,48 @@ import (
 	"testing"
 
 	"github.com/hocket-run/hocket/internal/access"
+	"github.com/hocket-run/hocket/internal/chat"
 	"github.com/hocket-run/hocket/internal/door"
 	"github.com/hocket-run/hocket/internal/httpapi"
+	"github.com/hocket-run/hocket/internal/model"
+	"github.com/hocket-run/hocket/internal/project"
 	"github.com/hocket-run/hocket/internal/service"
 )
 
 var update = flag.Bool("update", false, "rewrite golden files")
+
+// says answers every call with the name of the agent. An agent that has tools calls think first, and answers with what that gave.
+type says struct{}
+
+func (says) Call(_ context.Context, q model.Request, _ func(model.Delta)) (model.Reply, error) {
+	r := model.Reply{Message: chat.Message{Role: chat.RoleAssistant, Text: "by " + q.Agent}, Model: q.Model, StopReason: model.StopEnd}
+	last := q.Messages[len(q.Messages)-1]
+	switch {
+	case last.Role == chat.RoleTool:
+		r.Message.Text = last.Text
+	case len(q.Tools) > 0:
+		r.StopReason = model.StopToolCalls
+		r.Message = chat.Message{Role: chat.RoleAssistant, ToolCalls: []chat.ToolCall{{ID: "c1", Name: "think", Arguments: json.RawMessage(`{"thought": "of ` + q.Agent + `"}`)}}}
+	}
+	return r, nil
+}
+
+// Documents of the tests.
+const (
+	poem = `agents:
+  poet: {model: own/m, instruction: Write.}
+workflow:
+  - {id: a, type: agent, name: poet}
+`
+	post = `{"id": "post", "name": "Post", "nodes": [
+  {"id": "s", "type": "start", "data": {"initialInput": "bees"}},
+  {"id": "w", "type": "agent", "data": {"agentName": "writer", "userPrompt": "{{PREVIOUS_OUTPUT}}", "model": "own/m"}},
+  {"id": "ok", "type": "approval", "data": {"prompt": "Print it?"}},
+  {"id": "p", "type": "agent", "data": {"agentName": "publisher", "userPrompt": "{{PREVIOUS_OUTPUT}}", "model": "own/m"}}],
+ "connections": [
+  {"source": "s", "target": "w"}, {"source": "w", "target": "ok"},
+  {"source": "ok", "target": "p", "sourceHandle": "approve"}, {"source": "ok", "target": "w", "sourceHandle": "reject"}]}`
+)
 
 // world is an API over a service on a store of its own.
 type world struct {
@@ -28,7 +65,7 @@ type world struct {
 // newWorld gives a world whose caller is an admin who may approve.
 func newWorld(t *testing.T) *world {
 	t.Helper()
-	s, err := service.Open(t.Context(), service.Config{DB: service.Memory, Env: func(string) string { return "" }})
+	s, err := service.Open(t.Context(), service.Config{DB: service.Memory, Env: func(string) string { return "" }, Models: map[string]model.Client{"own": says{}}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -108,3 +145,20 @@ func (a answer) problem(status int, code string) httpapi.Problem {
 	}
 	return p
 }
+
+// run decodes a run object.
+func (a answer) run() project.Run {
+	a.t.Helper()
+	var r project.Run
+	a.into(&r)
+	return r
+}
+
+// on gives the world for a subtest.
+func (w *world) on(t *testing.T) *world {
+	c := *w
+	c.t = t
+	return &c
+}
+
+type m = map[string]any

@@ -113,18 +113,18 @@ func statusNames() string {
 	return strings.Join(names, ", ")
 }
 
-// runPath names a run.
-type runPath struct {
+// RunPath names a run.
+type RunPath struct {
 	ID string `path:"id" doc:"Id of the run"`
 }
 
-// runAnswer is the answer with a run object.
-type runAnswer struct{ Body project.Run }
+// RunAnswer is the answer with a run object.
+type RunAnswer struct{ Body project.Run }
 
-func getRun(ctx context.Context, c *door.Caller, in *runPath) (*runAnswer, error) {
+func getRun(ctx context.Context, c *door.Caller, in *RunPath) (*RunAnswer, error) {
 	run, err := c.Service.Show(ctx, in.ID)
 	if err != nil {
 		return nil, err
 	}
-	return &runAnswer{run}, nil
+	return &RunAnswer{run}, nil
 }

@@ -85,6 +85,8 @@ type Waiting struct {
 	Prompt  string    `json:"prompt"`
 	Options []string  `json:"options"`
 	Since   time.Time `json:"since"`
+	// Deadline is when the wait closes without an answer; absent where there is none (P33).
+	Deadline time.Time `json:"deadline,omitzero"`
 	// Tool and Arguments are those of a tool call that waits for a person, as it would be made (SEC12); absent for wait nodes and for calls whose outcome
 	// is unknown.
 	Tool      string       `json:"tool,omitempty"`
@@ -256,7 +258,7 @@ func (f *Folder) openWaits() []Waiting {
 		if w.Kind == workflow.WaitApproval && len(options) == 0 {
 			options = []string{workflow.PortApprove, workflow.PortReject}
 		}
-		out = append(out, Waiting{ID: w.Wait, Node: w.node, Kind: w.Kind, Prompt: w.Prompt, Options: append([]string{}, options...), Since: w.since,
+		out = append(out, Waiting{ID: w.Wait, Node: w.node, Kind: w.Kind, Prompt: w.Prompt, Options: append([]string{}, options...), Since: w.since, Deadline: w.Deadline,
 			Tool: w.Tool, Arguments: w.Arguments, Changed: w.Changed, Schema: w.Schema})
 	}
 	return out

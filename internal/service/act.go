@@ -3,9 +3,7 @@ package service
 import (
 	"context"
 	"errors"
-	"fmt"
 	"iter"
-	"strings"
 	"time"
 
 	"github.com/hocket-run/hocket/internal/driver"
@@ -25,10 +23,15 @@ func (s *Service) Answer(ctx context.Context, run string, a AnswerRequest) error
 	}
 	wait := a.Wait
 	if wait == "" && a.Node != "" {
-		var err error
-		if wait, err = s.waitOf(ctx, run, a.Node, a.Key); err != nil {
+		rec, err := s.Read(ctx, run)
+		if err != nil {
 			return err
 		}
+		w, err := rec.asked(a)
+		if err != nil {
+			return err
+		}
+		wait = w.Wait
 	}
 	return s.driver.Answer(ctx, run, engine.Answer{Wait: wait, Value: a.Value, Note: a.Note, Key: a.Key})
 }
@@ -37,48 +40,12 @@ func (s *Service) Answer(ctx context.Context, run string, a AnswerRequest) error
 type AnswerRequest struct {
 	Wait, Node string
 	Value      engine.Value
-	Note       string
+	// Decision tells that Value is a decision, such as approve, and not what a person says: a question must have it among its options.
+	Decision bool
+	Note     string
 	// Key names the request, in at most MaxKey bytes that can be printed, so that it can be made again: once the answer is taken, it never answers another wait of
 	// the run, and the same key with another answer is engine.ErrAnswer. "": a request that is made again and names no wait answers the next one.
 	Key string
-}
-
-// waitOf finds the wait of a node: the open one, else the last one, so that the same answer twice is told from one that nobody waits for (P24).
-// A nested node may be named by the end of its path.
-func (s *Service) waitOf(ctx context.Context, run, node, key string) (string, error) {
-	rec, err := s.Read(ctx, run)
-	if err != nil {
-		return "", err
-	}
-	names := func(at string) bool { return at == node || strings.HasSuffix(at, "/"+node) }
-	if key != "" {
-		if wait := rec.answeredWith(key, names); wait != "" {
-			return wait, nil
-		}
-	}
-	var open []string
-	for _, w := range rec.Object().Waiting {
-		if names(w.Node) {
-			open = append(open, w.ID)
-		}
-	}
-	switch len(open) {
-	case 0:
-	case 1:
-		return open[0], nil
-	default:
-		return "", fmt.Errorf("node %q: %w (%s)", node, engine.ErrWaitAmbiguous, strings.Join(open, ", "))
-	}
-	last := ""
-	for _, e := range rec.Events {
-		if d, ok := e.Data.(*engine.WaitOpened); ok && names(e.Node) {
-			last = d.Wait
-		}
-	}
-	if last == "" {
-		return "", fmt.Errorf("%w: the run does not wait at node %q", engine.ErrWaitNotFound, node)
-	}
-	return last, nil
 }
 
 // Cancel stops a run, whoever drives it, and the runs of branches that it started: those also where it has ended itself.

@@ -141,19 +141,20 @@ func CodeOf(err error) Code {
 		inUse    *InUseError
 		foreign  *driver.ForeignError
 		limit    *LimitError
+		decision *NoApprovalError
 	)
 	switch {
 	case errors.Is(err, journal.ErrExists):
 		return CodeConflict
 	case errors.As(err, &invalid), errors.As(err, &commands), errors.As(err, &ref), errors.As(err, &list),
-		errors.As(err, &foreign), errors.Is(err, engine.ErrAnswer), errors.Is(err, journal.ErrCursor), errors.Is(err, engine.ErrNotReopenable):
+		errors.As(err, &foreign), errors.Is(err, engine.ErrAnswer), errors.Is(err, journal.ErrCursor), errors.As(err, &decision):
 		return CodeInvalid
 	case errors.Is(err, journal.ErrNotFound), errors.Is(err, catalog.ErrNotFound), errors.Is(err, engine.ErrWaitNotFound):
 		return CodeNotFound
 	case errors.Is(err, engine.ErrWaitClosed):
 		return CodeGone
 	case errors.Is(err, engine.ErrWaitAmbiguous), errors.Is(err, engine.ErrWaitAnswered), errors.Is(err, engine.ErrEnded), errors.As(err, &owned),
-		errors.As(err, &inUse), errors.Is(err, journal.ErrBusy):
+		errors.As(err, &inUse), errors.Is(err, journal.ErrBusy), errors.Is(err, engine.ErrNotReopenable):
 		return CodeConflict
 	case errors.As(err, &store), errors.As(err, &corrupt), errors.As(err, &newer), errors.As(err, &diverge):
 		return CodeUnusable

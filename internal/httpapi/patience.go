@@ -1,0 +1,71 @@
+package httpapi
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/hocket-run/hocket/internal/door"
+)
+
+// maxPatience bounds how long a request may wait for a run (SEC17).
+const maxPatience = time.Minute
+
+// Patience says how long an answer may take that waits for a run to end or to pause.
+type Patience struct {
+	Wait   string `query:"wait" doc:"Answer when the run has ended or is paused, or after this long: a Go duration of at most 1m" example:"10s"`
+	Prefer string `header:"Prefer" doc:"The same as wait=SECONDS, in seconds (RFC 7240); what is longer than a minute is a minute" example:"wait=10"`
+}
+
+// time gives how long; 0: not at all.
+func (p Patience) time() (time.Duration, error) {
+	if p.Wait != "" {
+		d, err := duration("query.wait", p.Wait)
+		if err == nil && d > maxPatience {
+			err = badField("query.wait", "it is at most "+maxPatience.String())
+		}
+		return d, err
+	}
+	for pref := range strings.SplitSeq(p.Prefer, ",") {
+		if n, ok := strings.CutPrefix(strings.TrimSpace(pref), "wait="); ok {
+			if seconds, err := strconv.Atoi(n); err == nil && seconds > 0 {
+				return time.Duration(min(seconds, int(maxPatience/time.Second))) * time.Second, nil
+			}
+		}
+	}
+	return 0, nil
+}
+
+// duration reads a Go duration above 0; "" is 0.
+func duration(location, text string) (time.Duration, error) {
+	if text == "" {
+		return 0, nil
+	}
+	d, err := time.ParseDuration(text)
+	if err != nil || d <= 0 {
+		return 0, badField(location, "it is a duration above 0 such as 30s or 10m")
+	}
+	return d, nil
+}
+
+// badField says that a request is not acceptable at a place.
+func badField(location, message string) *Problem {
+	return formProblem(http.StatusUnprocessableEntity, location+": "+message, InputError{location, message})
+}
+
+// shown gives the run object, after waiting for the run to rest.
+func shown(ctx context.Context, c *door.Caller, run string, wait time.Duration) (out RunAnswer, err error) {
+	if wait > 0 {
+		bounded, cancel := context.WithTimeout(ctx, wait)
+		_, err = c.Service.Wait(bounded, run)
+		cancel()
+		if err != nil && (ctx.Err() != nil || !errors.Is(err, context.DeadlineExceeded)) {
+			return out, err
+		}
+	}
+	out.Body, err = c.Service.Show(ctx, run)
+	return out, err
+}

@@ -1,0 +1,278 @@
+package httpapi
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"net/http"
+
+	"github.com/hocket-run/hocket/internal/access"
+	"github.com/hocket-run/hocket/internal/door"
+	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/expr"
+	"github.com/hocket-run/hocket/internal/journal"
+	"github.com/hocket-run/hocket/internal/project"
+	"github.com/hocket-run/hocket/internal/service"
+	"github.com/hocket-run/hocket/workflow"
+)
+
+// registerRunActs registers what changes runs.
+func (a *API) registerRunActs() {
+	add(a, route{
+		Method: http.MethodPost, Path: "/runs", ID: "startRun", Tag: tagRuns, Role: access.RoleRun, Status: http.StatusCreated,
+		Summary: "Start a run",
+		Description: "Runs what is published of a stored workflow. A `document`, a `draft` and a former `version` need the role edit. Documents start no commands, reach no files and " +
+			"send no variables of the server: what they may use stands in its hocket.yaml. With an `Idempotency-Key` the same request again gives the run of the first, with status 200. " +
+			"What can be known before the first call is refused, and no run is stored.",
+		Errors: []int{http.StatusNotFound, http.StatusConflict, http.StatusRequestEntityTooLarge, http.StatusTooManyRequests},
+	}, startRun)
+	add(a, route{
+		Method: http.MethodPost, Path: "/runs/{id}/resume", ID: "resumeRun", Tag: tagRuns, Role: access.RoleRun,
+		Summary: "Answer what a run waits for, continue an interrupted run, or raise the limits of one that they ended",
+		Description: "An answer is a `decision` or an `input`. Where several waits are open it names one by `wait` or `node`. Answers to approvals need a token with the right `approve`. " +
+			"The same answer again gives the same result; another one is 409, and 410 where the wait is closed. Without answer and limits an interrupted run goes on.",
+		Errors: []int{http.StatusNotFound, http.StatusConflict, http.StatusGone},
+	}, resumeRun)
+	add(a, route{
+		Method: http.MethodPost, Path: "/runs/{id}/cancel", ID: "cancelRun", Tag: tagRuns, Role: access.RoleRun,
+		Summary: "Stop a run", Description: "Stops the runs that it started, too. A run that was cancelled already is told as it is; one that ended otherwise is 409.",
+		Errors: []int{http.StatusNotFound, http.StatusConflict},
+	}, cancelRun)
+	add(a, route{
+		Method: http.MethodPost, Path: "/runs/{id}/fork", ID: "forkRun", Tag: tagRuns, Role: access.RoleRun, Status: http.StatusCreated,
+		Summary: "Store a new run with the past of this one up to an event", Description: "It goes on when it is resumed or answered.",
+		Errors: []int{http.StatusNotFound},
+	}, forkRun)
+	add(a, route{
+		Method: http.MethodDelete, Path: "/runs/{id}", ID: "deleteRun", Tag: tagRuns, Role: access.RoleAdmin, Status: http.StatusNoContent,
+		Summary: "Delete a run that has ended or is paused", Errors: []int{http.StatusNotFound, http.StatusConflict},
+	}, deleteRun)
+}
+
+// Limits bound a run; what is absent stays as the workflow says.
+type Limits struct {
+	MaxSteps       *int    `json:"maxSteps,omitempty" minimum:"0" doc:"Steps in all"`
+	Timeout        string  `json:"timeout,omitempty" doc:"Time in which the run goes on, as a Go duration" example:"10m"`
+	MaxConcurrency int     `json:"maxConcurrency,omitempty" minimum:"1" doc:"Steps at once"`
+	MaxTokens      int64   `json:"maxTokens,omitempty" minimum:"1" doc:"Budget of tokens"`
+	MaxCostUSD     float64 `json:"maxCostUSD,omitempty" exclusiveMinimum:"0" doc:"Budget of money"`
+	MaxCalls       int64   `json:"maxCalls,omitempty" minimum:"1" doc:"Budget of model calls and tool calls"`
+}
+
+func (l *Limits) limits() (workflow.Limits, error) {
+	if l == nil {
+		return workflow.Limits{}, nil
+	}
+	timeout, err := duration("body.limits.timeout", l.Timeout)
+	return workflow.Limits{
+		MaxSteps: l.MaxSteps, Timeout: workflow.Duration(timeout), MaxConcurrency: l.MaxConcurrency,
+		MaxTokens: l.MaxTokens, MaxCostUSD: l.MaxCostUSD, MaxCalls: l.MaxCalls,
+	}, err
+}
+
+// StartBody is the body of startRun.
+type StartBody struct {
+	Workflow string          `json:"workflow,omitempty" doc:"Id of a stored workflow" example:"newsroom"`
+	Draft    bool            `json:"draft,omitempty" doc:"Run the draft of the workflow; needs the role edit"`
+	Version  int             `json:"version,omitempty" minimum:"1" doc:"Run this version of the workflow; needs the role edit"`
+	Document string          `json:"document,omitempty" doc:"Text of a document, in the place of workflow; needs the role edit"`
+	Format   string          `json:"format,omitempty" enum:"canvas,rounds,routes,steps" doc:"Language of document; absent: it is detected"`
+	Branch   string          `json:"branch,omitempty" doc:"Branch of a rounds document, or all"`
+	Input    json.RawMessage `json:"input,omitempty" doc:"The prompt: a text, or any JSON value, which stands as text in the prompt"`
+	Limits   *Limits         `json:"limits,omitempty"`
+}
+
+type startInput struct {
+	Patience
+	Key  string `header:"Idempotency-Key" maxLength:"255" doc:"Names the request, so that it can be made again"`
+	Body StartBody
+}
+
+// runMade is the answer with a run that was made, or had been made by the same request.
+type runMade struct {
+	Status   int
+	Location string `header:"Location" doc:"Where the run is"`
+	Body     project.Run
+}
+
+func startRun(ctx context.Context, c *door.Caller, in *startInput) (*runMade, error) {
+	wait, err := in.time()
+	if err != nil {
+		return nil, err
+	}
+	q, err := in.Body.request(ctx, c)
+	if err != nil {
+		return nil, err
+	}
+	q.Key = in.Key
+	started, err := c.Service.Begin(ctx, q)
+	if err != nil {
+		return nil, err
+	}
+	out := runMade{Status: http.StatusCreated, Location: Prefix + "/runs/" + started.Run}
+	if started.Again {
+		out.Status = http.StatusOK
+	}
+	run, err := shown(ctx, c, started.Run, wait)
+	out.Body = run.Body
+	return &out, err
+}
+
+// request gives what is to be started.
+func (b *StartBody) request(ctx context.Context, c *door.Caller) (service.StartRequest, error) {
+	q := service.StartRequest{Branch: b.Branch, Input: expr.Text(b.Input)}
+	if (b.Document != "" || b.Draft || b.Version != 0) && !c.May(access.RoleEdit) {
+		return q, &door.ForbiddenError{Reason: "documents, drafts and former versions are run with the role edit; with the role " + string(c.Role) + " what is published"}
+	}
+	switch {
+	case (b.Document == "") == (b.Workflow == ""):
+		return q, badField("body", "say what to run: workflow or document")
+	case b.Document != "" && (b.Draft || b.Version != 0):
+		return q, badField("body", "draft and version go with workflow")
+	case b.Draft && b.Version != 0:
+		return q, badField("body", "draft or version, not both")
+	}
+	var err error
+	if q.Limits, err = b.Limits.limits(); err != nil {
+		return q, err
+	}
+	if b.Document != "" {
+		w, problems, err := c.Service.Load(ctx, documentName, []byte(b.Document), service.LoadOptions{Format: b.Format})
+		if err == nil && problems.HasErrors() {
+			err = &service.InvalidError{Message: "the document has errors", Diagnostics: problems}
+		}
+		q.Workflow = w
+		return q, err
+	}
+	w, d, problems, err := c.Service.LoadStored(ctx, b.Workflow, service.Which{Draft: b.Draft, Version: b.Version}, service.LoadOptions{})
+	if err == nil && problems.HasErrors() {
+		err = &service.InvalidError{Message: "workflow " + b.Workflow + " has errors", Diagnostics: problems}
+	}
+	q.Workflow, q.Version = w, d.Version
+	return q, err
+}
+
+// documentName is what documents of requests are called in diagnostics.
+const documentName = "document"
+
+// ResumeBody is the body of resumeRun.
+type ResumeBody struct {
+	Decision string          `json:"decision,omitempty" doc:"Answers an approval, or picks an option of a question" example:"approve"`
+	Input    json.RawMessage `json:"input,omitempty" doc:"Answers a question: a text or any JSON value"`
+	Note     string          `json:"note,omitempty" doc:"Goes with the answer"`
+	Wait     string          `json:"wait,omitempty" doc:"Id of the wait, where several are open" example:"w7"`
+	Node     string          `json:"node,omitempty" doc:"Node that waits, in the place of wait"`
+	Limits   *Limits         `json:"limits,omitempty" doc:"Lets a run that ended by a limit go on; each is the new one in all"`
+}
+
+type resumeInput struct {
+	RunPath
+	Patience
+	Key  string `header:"Idempotency-Key" maxLength:"255" doc:"Names the answer, so that it can be given again and never answers another wait"`
+	Body ResumeBody
+}
+
+func resumeRun(ctx context.Context, c *door.Caller, in *resumeInput) (*RunAnswer, error) {
+	wait, err := in.time()
+	if err != nil {
+		return nil, err
+	}
+	p, err := in.proceed()
+	if err != nil {
+		return nil, err
+	}
+	p.MayApprove = c.RequireApproval
+	rec, err := c.Service.Read(ctx, in.ID)
+	if err != nil {
+		return nil, err
+	}
+	if err := c.Service.Proceed(ctx, rec, p); err != nil {
+		return nil, err
+	}
+	out, err := shown(ctx, c, in.ID, wait)
+	return &out, err
+}
+
+func (in *resumeInput) proceed() (p service.Proceed, err error) {
+	b := in.Body
+	hasInput := len(b.Input) > 0
+	switch {
+	case b.Decision != "" && hasInput:
+		return p, badField("body", "decision or input, not both")
+	case b.Wait != "" && b.Node != "":
+		return p, badField("body", "wait or node, not both")
+	case b.Decision != "" || hasInput:
+		p.Answer = &service.AnswerRequest{Wait: b.Wait, Node: b.Node, Note: b.Note, Value: b.Input, Key: in.Key}
+		if b.Decision != "" {
+			p.Answer.Value, p.Answer.Decision = service.Decide(b.Decision), true
+		}
+	case b.Note != "" || b.Wait != "" || b.Node != "":
+		return p, badField("body", "say what the answer is: decision or input")
+	}
+	if b.Limits != nil {
+		l, err := b.Limits.limits()
+		if err != nil {
+			return p, err
+		}
+		p.Limits = &l
+	}
+	return p, nil
+}
+
+type cancelInput struct {
+	RunPath
+	Patience
+	Body *struct {
+		Reason string `json:"reason,omitempty" maxLength:"2000" doc:"Kept with the run"`
+	} `required:"false"`
+}
+
+func cancelRun(ctx context.Context, c *door.Caller, in *cancelInput) (*RunAnswer, error) {
+	wait, err := in.time()
+	if err != nil {
+		return nil, err
+	}
+	reason := ""
+	if in.Body != nil {
+		reason = in.Body.Reason
+	}
+	err = c.Service.Cancel(ctx, in.ID, reason)
+	if h, herr := c.Service.Head(ctx, in.ID); errors.Is(err, engine.ErrEnded) && herr == nil && h.Status == journal.StatusCancelled {
+		err = nil // it is as it was asked for
+	}
+	if err != nil {
+		return nil, err
+	}
+	out, err := shown(ctx, c, in.ID, wait)
+	return &out, err
+}
+
+type forkInput struct {
+	RunPath
+	Body struct {
+		At uint64 `json:"at" minimum:"1" doc:"Number of the last event that the new run has"`
+	}
+}
+
+func forkRun(ctx context.Context, c *door.Caller, in *forkInput) (*runMade, error) {
+	fork, err := c.Service.Fork(ctx, in.ID, in.Body.At)
+	if err != nil {
+		return nil, err
+	}
+	out := runMade{Status: http.StatusCreated, Location: Prefix + "/runs/" + fork}
+	run, err := shown(ctx, c, fork, 0)
+	out.Body = run.Body
+	return &out, err
+}
+
+func deleteRun(ctx context.Context, c *door.Caller, in *RunPath) (*struct{}, error) {
+	h, err := c.Service.Head(ctx, in.ID)
+	switch {
+	case err != nil:
+		return nil, err
+	case !h.Status.IsEnded() && h.Status != journal.StatusPaused:
+		return nil, &Problem{Title: "Something else is in the way right now", Status: http.StatusConflict, Code: "conflict", Detail: "run " + in.ID + " goes on; cancel it first"}
+	}
+	_, err = c.Service.Prune(ctx, journal.PruneQuery{Runs: []string{in.ID}})
+	return nil, err
+}

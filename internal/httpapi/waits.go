@@ -1,0 +1,62 @@
+package httpapi
+
+import (
+	"context"
+	"errors"
+	"net/http"
+
+	"github.com/hocket-run/hocket/internal/access"
+	"github.com/hocket-run/hocket/internal/door"
+	"github.com/hocket-run/hocket/internal/journal"
+	"github.com/hocket-run/hocket/internal/project"
+)
+
+func (a *API) registerWaits() {
+	add(a, route{
+		Method: http.MethodGet, Path: "/waits", ID: "listWaits", Tag: tagRuns, Role: access.RoleRun,
+		Summary:     "List what runs wait for from people",
+		Description: "All open waits, those of the newest runs first. A page has the waits of at least one run, and of at most `limit` runs. Answer one with resumeRun.",
+	}, listWaits)
+}
+
+// OpenWait is an open wait with its run.
+type OpenWait struct {
+	Run      string `json:"run"`
+	Workflow string `json:"workflow" doc:"Id of the stored workflow, else the name of the document"`
+	project.Waiting
+}
+
+type waitsQuery struct {
+	Page
+	Workflow string `query:"workflow" doc:"Only waits of runs of this workflow"`
+}
+
+// listWaits reads runs page by page until some of them wait.
+func listWaits(ctx context.Context, c *door.Caller, in *waitsQuery) (*listed[OpenWait], error) {
+	q := journal.Query{Statuses: []journal.Status{journal.StatusPaused, journal.StatusRunning}, Workflow: in.Workflow, Limit: in.Limit, Cursor: in.Cursor}
+	var items []OpenWait
+	for {
+		heads, next, err := c.Service.List(ctx, q)
+		if err != nil {
+			return nil, err
+		}
+		for _, h := range heads {
+			if h.Waiting == 0 {
+				continue
+			}
+			run, err := c.Service.Show(ctx, h.Run)
+			if errors.Is(err, journal.ErrNotFound) {
+				continue // it was deleted meanwhile
+			}
+			if err != nil {
+				return nil, err
+			}
+			for _, w := range run.Waiting {
+				items = append(items, OpenWait{h.Run, h.Workflow, w})
+			}
+		}
+		if q.Cursor = next; next == "" || len(items) > 0 {
+			return listOf(items, next), nil
+		}
+	}
+}

@@ -1,0 +1,165 @@
+package service
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/expr"
+	"github.com/hocket-run/hocket/internal/journal"
+	"github.com/hocket-run/hocket/workflow"
+)
+
+// Proceed says how a run goes on. The zero Proceed continues an interrupted run, and one that a budget of its workflow ended.
+type Proceed struct {
+	// Answer, if not nil, answers a wait.
+	Answer *AnswerRequest
+	// Limits, if not nil, reopen a run that ended by a limit (D20).
+	Limits *workflow.Limits
+	// MayApprove tells whether whoever asks may answer approvals (SEC12, D32): its error is given back, and nothing has changed. Nil: they may.
+	MayApprove func() error
+}
+
+// Decide gives the value of a decision such as approve.
+func Decide(decision string) engine.Value { return expr.Quote(decision) }
+
+// NoApprovalError says that a question got a decision that is none of its options: the word would be taken for what the person says.
+type NoApprovalError struct{ Run, Node string }
+
+func (e *NoApprovalError) Error() string {
+	return fmt.Sprintf("run %s asks a question at %s, no approval; answer it with an input", e.Run, e.Node)
+}
+
+// EndedError says that a run has ended, so that nothing of it can go on.
+type EndedError struct {
+	Run    string
+	Status journal.Status
+}
+
+func (e *EndedError) Error() string {
+	return fmt.Sprintf("run %s has ended (%s); there is nothing to resume", e.Run, e.Status)
+}
+
+// Is makes errors.Is(err, engine.ErrEnded) hold.
+func (e *EndedError) Is(target error) bool { return target == engine.ErrEnded }
+
+// Proceed makes a run go on as p says, and returns when that is durable; the run is then driven here, unless another process drives it.
+//
+// Errors, each with nothing changed: those of [Recorded.Addressed]; engine.ErrAnswer, engine.ErrWaitAnswered, engine.ErrWaitClosed,
+// engine.ErrNotReopenable, *InvalidError for limits that are no higher.
+func (s *Service) Proceed(ctx context.Context, rec Recorded, p Proceed) error {
+	p, err := rec.Addressed(p)
+	if err != nil {
+		return err
+	}
+	switch {
+	case p.Answer != nil:
+		if err := s.Answer(ctx, rec.Head.Run, *p.Answer); err != nil {
+			return err
+		}
+	case p.Limits != nil:
+		return s.Reopen(ctx, rec.Head.Run, *p.Limits)
+	}
+	return s.TakeUp(ctx, rec.Head.Run)
+}
+
+// TakeUp drives a run that has no owner; one that another process drives, and one that has ended since, are left to themselves.
+func (s *Service) TakeUp(ctx context.Context, run string) error {
+	err := s.Resume(ctx, run)
+	if errors.Is(err, journal.ErrOwned) || errors.Is(err, engine.ErrEnded) {
+		return nil
+	}
+	return err
+}
+
+// Addressed completes p with the wait that is meant, and with no limits where a budget of the workflow ended the run. It changes nothing.
+//
+// Errors: *EndedError; engine.ErrWaitNotFound, engine.ErrWaitAmbiguous (D17); *NoApprovalError; that of MayApprove; *InvalidError.
+func (r Recorded) Addressed(p Proceed) (Proceed, error) {
+	switch {
+	case p.Answer != nil && p.Limits != nil:
+		return p, invalidf("answer the run or raise its limits, not both at once")
+	case p.Answer != nil:
+		w, err := r.asked(*p.Answer)
+		switch {
+		case err != nil:
+			return p, err
+		case w.Kind == workflow.WaitApproval && p.MayApprove != nil:
+			if err := p.MayApprove(); err != nil {
+				return p, err
+			}
+		case w.Kind == workflow.WaitQuestion && p.Answer.Decision && !slices.ContainsFunc(w.Options, func(o string) bool { return string(Decide(o)) == string(p.Answer.Value) }):
+			return p, &NoApprovalError{r.Head.Run, w.node}
+		}
+		a := *p.Answer
+		a.Wait, a.Node = w.Wait, ""
+		p.Answer = &a
+	case p.Limits != nil:
+	default:
+		if o := r.Object(); o.Error != nil && o.Error.Code == engine.CodeWorkflowBudget {
+			p.Limits = &workflow.Limits{} // it goes on where the operator's budget has room again
+		} else if r.Head.Status.IsEnded() {
+			return p, &EndedError{r.Head.Run, r.Head.Status}
+		}
+	}
+	return p, nil
+}
+
+// asked is a wait, open or not.
+type asked struct {
+	*engine.WaitOpened
+	node   string
+	isOpen bool
+}
+
+// asked gives the wait that an answer is for: by its id, by its node, or the only open one; the oldest where the workflow holds while paused (D17). An answer
+// whose key came before is for the wait that it answered then. Of a node without an open wait it is the last one, so that the same answer twice is told from
+// one that nobody waits for (P24).
+func (r Recorded) asked(q AnswerRequest) (asked, error) {
+	var waits []*asked
+	byID := map[string]*asked{}
+	for _, e := range r.Events {
+		switch d := e.Data.(type) {
+		case *engine.WaitOpened:
+			w := &asked{d, e.Node, true}
+			waits, byID[d.Wait] = append(waits, w), w
+		case *engine.WaitAnswered:
+			if w := byID[d.Wait]; w != nil {
+				w.isOpen = false
+			}
+		case *engine.WaitClosed:
+			if w := byID[d.Wait]; w != nil {
+				w.isOpen = false
+			}
+		}
+	}
+	isAt := func(node string) bool { return q.Node == "" || node == q.Node || strings.HasSuffix(node, "/"+q.Node) }
+	wait := q.Wait
+	if wait == "" && q.Key != "" {
+		wait = r.answeredWith(q.Key, isAt)
+	}
+	if w := byID[wait]; w != nil {
+		return *w, nil
+	}
+	if wait != "" {
+		return asked{}, fmt.Errorf("%w: %q", engine.ErrWaitNotFound, wait)
+	}
+	waits = slices.DeleteFunc(waits, func(w *asked) bool { return !isAt(w.node) })
+	open := slices.DeleteFunc(slices.Clone(waits), func(w *asked) bool { return !w.isOpen })
+	switch {
+	case len(open) == 1, len(open) > 1 && q.Node == "" && r.Workflow.Rules.HoldWhilePaused:
+		return *open[0], nil
+	case len(open) > 1 && q.Node == "":
+		return asked{}, engine.ErrWaitAmbiguous
+	case len(open) > 1:
+		return asked{}, fmt.Errorf("node %q: %w", q.Node, engine.ErrWaitAmbiguous)
+	case q.Node == "":
+		return asked{}, fmt.Errorf("%w: the run waits for nothing", engine.ErrWaitNotFound)
+	case len(waits) == 0:
+		return asked{}, fmt.Errorf("%w: the run does not wait at node %q", engine.ErrWaitNotFound, q.Node)
+	}
+	return *waits[len(waits)-1], nil
+}
