@@ -7,6 +7,7 @@ import (
 
 	"github.com/hocket-run/hocket/internal/door"
 	"github.com/hocket-run/hocket/internal/httpapi"
+	"github.com/hocket-run/hocket/internal/openaiapi"
 )
 
 // Door is a way into the server.
@@ -20,6 +21,8 @@ type Door struct {
 	Routes []string
 	// Open: whoever calls has a secret of their own in path or body, so that no token is asked for.
 	Open bool
+	// Problem tells a request of this door why the guard refused it; nil: door.WriteProblem.
+	Problem func(http.ResponseWriter, *http.Request, door.Problem)
 	// Close, if not nil, is called after the last request, before services close.
 	Close func() error
 }
@@ -29,6 +32,7 @@ func (s *Server) doors() ([]Door, error) {
 	api := httpapi.New(httpapi.Config{Version: s.cfg.Service.Version, MaxBody: s.cfg.Body})
 	return []Door{
 		{Name: "api", Patterns: []string{httpapi.Prefix + "/", httpapi.SpecPath}, Handler: api, Routes: apiRoutes(api)},
+		{Name: "openai", Patterns: []string{"/v1/"}, Handler: openaiapi.New(openaiapi.Config{MaxBody: s.cfg.Body}), Routes: openaiapi.Routes(), Problem: openaiapi.WriteProblem},
 		{Name: "health", Patterns: []string{"/healthz"}, Handler: reading(s.healthz), Routes: []string{"GET /healthz"}, Open: true},
 		{Name: "health", Patterns: []string{"/readyz"}, Handler: reading(s.readyz), Routes: []string{"GET /readyz"}, Open: true},
 	}, nil
@@ -60,6 +64,16 @@ func (s *Server) mount(doors []Door) error {
 		}
 	}
 	return nil
+}
+
+// tell answers a request that the guard refused, in the form of the door that it wanted.
+func (s *Server) tell(w http.ResponseWriter, r *http.Request, p door.Problem) {
+	_, pattern := s.mux.Handler(r)
+	if d := s.byPattern[pattern]; d != nil && d.Problem != nil {
+		d.Problem(w, r, p)
+		return
+	}
+	door.WriteProblem(w, r, p)
 }
 
 // Routes gives all routes of all doors, those that ask no token by open.

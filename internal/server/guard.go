@@ -167,7 +167,7 @@ func (s *Server) refuse(a *answer, r *http.Request, err error) {
 	if p.Status == http.StatusRequestEntityTooLarge {
 		a.Header().Set("Connection", "close") // what is still on its way is not read
 	}
-	door.WriteProblem(a, r, p)
+	s.tell(a, r, p)
 }
 
 // broke answers after a panic, and tells whether an answer had begun, which cannot be taken back.
@@ -184,7 +184,7 @@ func (s *Server) broke(value any, v *visit, a *answer, r *http.Request) (aborted
 	for _, h := range []string{"Content-Encoding", "Content-Disposition", "ETag", "Location", "Set-Cookie"} {
 		a.Header().Del(h)
 	}
-	door.WriteProblem(a, r, door.ProblemOf(errDefect))
+	s.tell(a, r, door.ProblemOf(errDefect))
 	return false
 }
 

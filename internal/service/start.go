@@ -35,6 +35,9 @@ const (
 	metaPermissions = "permissions"
 )
 
+// MetaBy is the key of journal.Head.Meta that holds StartRequest.By.
+const MetaBy = "by"
+
 // StartRequest says what to run.
 type StartRequest struct {
 	// Workflow is the whole workflow, with its branches.
@@ -62,6 +65,8 @@ type StartRequest struct {
 	IfBusy  IfBusy
 	// Trust allows the commands that the document names (SEC5).
 	Trust bool
+	// By names who starts the run, for doors that ask later whose it is: the id of a token, which is no secret. It is kept with the run; "": nobody in particular.
+	By string
 	// ParentRun is the run that starts this one, or empty.
 	ParentRun string
 	// meta is kept with the run.
@@ -105,6 +110,9 @@ func (s *Service) prepare(ctx context.Context, q StartRequest) (spec driver.Spec
 		Meta: map[string]string{}, Files: map[string][]byte{},
 	}
 	maps.Copy(spec.Meta, q.meta)
+	if q.By != "" {
+		spec.Meta[MetaBy] = q.By
+	}
 	if s.cfg.Program != "" {
 		spec.Meta[MetaProgram] = s.cfg.Program
 	}

@@ -1,0 +1,66 @@
+package openaiapi
+
+import (
+	"cmp"
+	"net/http"
+	"time"
+
+	"github.com/hocket-run/hocket/internal/access"
+	"github.com/hocket-run/hocket/internal/door"
+)
+
+// Config is what the endpoint is made of. The zero Config is ready.
+type Config struct {
+	// MaxBody bounds requests, in bytes (SEC17); 0: 8 MiB.
+	MaxBody int64
+	// Heartbeat is how often a stream in which nothing is said shows that it is alive; 0: 15 s.
+	Heartbeat time.Duration
+	// WriteTimeout bounds how long a client may take for a piece of a stream; 0: 30 s.
+	WriteTimeout time.Duration
+}
+
+const (
+	defaultMaxBody      = 8 << 20
+	defaultHeartbeat    = 15 * time.Second
+	defaultWriteTimeout = 30 * time.Second
+)
+
+// Routes lists what New answers, as patterns of [http.ServeMux].
+func Routes() []string {
+	return []string{"POST /v1/chat/completions", "GET /v1/models", "GET /v1/models/{model...}"}
+}
+
+// New gives the handler of everything below /v1/. Each request needs a caller in its context ([door.With]) who may run; without one it is 401, or 403.
+// Safe for concurrent use.
+func New(cfg Config) http.Handler {
+	cfg.MaxBody = cmp.Or(cfg.MaxBody, defaultMaxBody)
+	cfg.Heartbeat = cmp.Or(cfg.Heartbeat, defaultHeartbeat)
+	cfg.WriteTimeout = cmp.Or(cfg.WriteTimeout, defaultWriteTimeout)
+	a := &api{cfg}
+	mux := http.NewServeMux()
+	for i, handle := range []func(http.ResponseWriter, *http.Request, *door.Caller) error{a.complete, listModels, getModel} {
+		mux.HandleFunc(Routes()[i], guarded(handle))
+	}
+	mux.HandleFunc("/v1/", guarded(func(_ http.ResponseWriter, r *http.Request, _ *door.Caller) error {
+		return &apiError{
+			status: http.StatusNotFound, kind: typeInvalid, code: "unknown_url",
+			message: "there is no " + r.Method + " " + r.URL.Path + " here; this endpoint has POST /v1/chat/completions and GET /v1/models",
+		}
+	}))
+	return mux
+}
+
+type api struct{ cfg Config }
+
+// guarded has a handler done for callers who may run, and tells its error.
+func guarded(handle func(http.ResponseWriter, *http.Request, *door.Caller) error) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		caller, err := door.Require(r.Context(), access.RoleRun)
+		if err == nil {
+			err = handle(w, r, caller)
+		}
+		if err != nil {
+			writeError(w, err)
+		}
+	}
+}

@@ -1,0 +1,56 @@
+package openaiapi
+
+import (
+	"regexp"
+	"strings"
+)
+
+// last gives the text of the last message, which is the user's.
+func (q *request) last() string { return q.Messages[len(q.Messages)-1].text }
+
+// input gives the input of the run that the conversation begins. One message of the user is the input as it is. Where more was said, it stands before that
+// message, in a block that a model can tell from it:
+//
+//	<conversation>
+//	<system>
+//	Be brief.
+//	</system>
+//	<user>
+//	…
+//	</user>
+//	<assistant>
+//	…
+//	</assistant>
+//	</conversation>
+//
+//	the last message
+//
+// So what follows the last line `</conversation>` is what is asked for. Tags of these names inside of messages are broken by a backslash: no message can end the block
+// or speak for somebody else. The last line of a message that asked for a person is left out: models have no use for it (SEC12).
+func (q *request) input() string {
+	if q.Metadata[metadataInput] == inputLast {
+		return q.last()
+	}
+	var b strings.Builder
+	for _, m := range q.Messages[:len(q.Messages)-1] {
+		text, role := strings.TrimSpace(m.text), m.Role
+		switch role {
+		case roleDeveloper:
+			role = roleSystem
+		case roleAssistant:
+			text = withoutMark(text)
+		}
+		if text == "" {
+			continue
+		}
+		b.WriteString("<" + role + ">\n" + quoteTags(text) + "\n</" + role + ">\n")
+	}
+	if b.Len() == 0 {
+		return q.last()
+	}
+	return "<conversation>\n" + b.String() + "</conversation>\n\n" + quoteTags(q.last())
+}
+
+var tags = regexp.MustCompile(`(?i)<(/?\s*(?:conversation|system|user|assistant)\s*>)`)
+
+func quoteTags(text string) string { return tags.ReplaceAllString(text, `<\$1`) }

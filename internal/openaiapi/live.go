@@ -1,0 +1,105 @@
+package openaiapi
+
+import (
+	"strings"
+
+	"github.com/hocket-run/hocket/internal/driver"
+	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/workflow"
+)
+
+// live finds, while a run goes on, the text that will be its output. What is said is passed on where all of this holds, and held back otherwise:
+//
+//   - the node is an agent after which the run can only end, in no fork;
+//   - one call of its model is its whole turn: it has no tools, sub-agents, handoffs, routing and no schema for its output;
+//   - nothing is said twice: it has neither retries nor fallbacks, so that no text becomes void (P22);
+//   - no other step is open: of several ends, the one that is reached last gives the output.
+type live struct {
+	ends  map[string]*workflow.Agent // by node
+	open  map[int]string             // nodes of steps that have not ended
+	call  string                     // the call that speaks
+	try   int
+	heard int // bytes of it that were heard
+	lost  bool
+	sent  strings.Builder
+	held  string // blanks at the end of what was heard: whether they belong to the output is seen by what follows
+}
+
+func newLive(w *workflow.Workflow, past []engine.Event) *live {
+	l := &live{ends: endings(w), open: map[int]string{}}
+	for _, e := range past {
+		l.event(e)
+	}
+	return l
+}
+
+// endings gives the agents whose whole text is the output of a run that ends with them.
+func endings(w *workflow.Workflow) map[string]*workflow.Agent {
+	agents := map[string]*workflow.Agent{}
+	for i := range w.Agents {
+		agents[w.Agents[i].ID] = &w.Agents[i]
+	}
+	goesOn := map[string]bool{}
+	kinds := map[string]workflow.Kind{}
+	for _, n := range w.Nodes {
+		kinds[n.ID] = n.Kind
+	}
+	for _, e := range w.Edges {
+		if kinds[e.To] != workflow.KindEnd {
+			goesOn[e.From] = true
+		}
+	}
+	out := map[string]*workflow.Agent{}
+	for _, n := range w.Nodes {
+		if n.Kind != workflow.KindAgent || n.Agent == nil || n.Parent != "" || n.Agent.Routing != nil || n.Retry != nil || goesOn[n.ID] {
+			continue
+		}
+		if a := agents[n.Agent.Agent]; a != nil && speaksOnce(a) {
+			out[n.ID] = a
+		}
+	}
+	return out
+}
+
+func speaksOnce(a *workflow.Agent) bool {
+	return len(a.Tools) == 0 && len(a.Toolsets) == 0 && len(a.Subagents) == 0 && len(a.Handoffs) == 0 && len(a.Fallbacks) == 0 && a.Output == nil
+}
+
+// event takes in what happened.
+func (l *live) event(e engine.Event) {
+	switch e.Data.(type) {
+	case *engine.StepStarted:
+		l.open[e.Step] = e.Node
+	case *engine.StepCompleted, *engine.StepFailed, *engine.StepCancelled, *engine.StepSkipped:
+		delete(l.open, e.Step)
+	}
+}
+
+// delta takes in what a model says and gives what can be sent of it, which may be nothing.
+func (l *live) delta(d driver.Delta) string {
+	a := l.ends[d.Node]
+	if l.lost || d.Text == "" || a == nil || len(l.open) != 1 || l.open[d.Step] != d.Node {
+		return ""
+	}
+	if l.heard == 0 {
+		l.call, l.try = d.Call, d.Attempt
+	}
+	if d.Call != l.call || d.Attempt != l.try || d.Offset != l.heard {
+		l.lost = true // a watcher that is slow misses some; the end of the run brings the rest
+		return ""
+	}
+	l.heard += len(d.Text)
+	text := l.held + d.Text
+	if a.Trim && l.sent.Len() == 0 {
+		text = strings.TrimLeft(text, blanks)
+	}
+	said := strings.TrimRight(text, blanks)
+	l.held = text[len(said):]
+	l.sent.WriteString(said)
+	return said
+}
+
+const blanks = " \t\r\n"
+
+// rest gives what is missing of the output; false where what was sent is not its beginning.
+func (l *live) rest(output string) (string, bool) { return strings.CutPrefix(output, l.sent.String()) }

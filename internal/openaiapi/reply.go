@@ -1,0 +1,221 @@
+package openaiapi
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"time"
+
+	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/project"
+)
+
+// answer is what the assistant says, however it is sent.
+type answer struct {
+	run   string
+	model string // as it was asked for
+	text  string
+	usage usage
+	// status is the run's; wait is the one that the answer asks about, nil where it asks about none.
+	status  engine.Status
+	wait    *project.Waiting
+	created time.Time
+}
+
+// usage counts tokens as OpenAI does.
+type usage struct {
+	Prompt     int64 `json:"prompt_tokens"`
+	Completion int64 `json:"completion_tokens"`
+	Total      int64 `json:"total_tokens"`
+}
+
+func usageOf(u project.TotalUsage, before usage) usage {
+	in, out := u.InputTokens-before.Prompt, u.OutputTokens-before.Completion
+	return usage{in, out, in + out}
+}
+
+// extension is what Hocket says beside OpenAI's fields.
+type extension struct {
+	Run    string        `json:"run"`
+	Status engine.Status `json:"status"`
+	// Wait is the id of what waits for a person, and Kind what kind it is.
+	Wait string `json:"wait,omitempty"`
+	Kind string `json:"kind,omitempty"`
+}
+
+func (a answer) extension() *extension {
+	x := &extension{Run: a.run, Status: a.status}
+	if a.wait != nil {
+		x.Wait, x.Kind = a.wait.ID, a.wait.Kind
+	}
+	return x
+}
+
+// completion is the whole answer, chunk a piece of it.
+type completion struct {
+	ID      string     `json:"id"`
+	Object  string     `json:"object"`
+	Created int64      `json:"created"`
+	Model   string     `json:"model"`
+	Choices []choice   `json:"choices"`
+	Usage   usage      `json:"usage"`
+	Hocket  *extension `json:"x_hocket"`
+}
+
+type choice struct {
+	Index        int           `json:"index"`
+	Message      answerMessage `json:"message"`
+	Logprobs     *struct{}     `json:"logprobs"`
+	FinishReason string        `json:"finish_reason"`
+}
+
+type answerMessage struct {
+	Role    string  `json:"role"`
+	Content string  `json:"content"`
+	Refusal *string `json:"refusal"`
+}
+
+// finishStop is the only reason why an answer ends: whatever else ends a run is an error.
+const finishStop = "stop"
+
+// completionID names the answer after the run.
+func completionID(run string) string { return "chatcmpl-" + run }
+
+func (a answer) write(w http.ResponseWriter) error {
+	return writeJSON(w, completion{
+		ID: completionID(a.run), Object: "chat.completion", Created: a.created.Unix(), Model: a.model,
+		Choices: []choice{{Message: answerMessage{Role: roleAssistant, Content: a.text}, FinishReason: finishStop}},
+		Usage:   a.usage, Hocket: a.extension(),
+	})
+}
+
+func writeJSON(w http.ResponseWriter, v any) error {
+	text, err := json.Marshal(v)
+	if err != nil {
+		return fmt.Errorf("write answer: %w", err)
+	}
+	w.Header().Set("Content-Type", "application/json")
+	_, _ = w.Write(append(text, '\n')) // whoever has left misses nothing
+	return nil
+}
+
+type chunk struct {
+	ID      string        `json:"id"`
+	Object  string        `json:"object"`
+	Created int64         `json:"created"`
+	Model   string        `json:"model"`
+	Choices []chunkChoice `json:"choices"`
+	Usage   *usage        `json:"usage,omitempty"`
+	Hocket  *extension    `json:"x_hocket,omitempty"`
+}
+
+type chunkChoice struct {
+	Index        int     `json:"index"`
+	Delta        delta   `json:"delta"`
+	FinishReason *string `json:"finish_reason"`
+}
+
+type delta struct {
+	Role    string `json:"role,omitempty"`
+	Content string `json:"content,omitempty"`
+}
+
+// stream sends an answer in pieces. Nothing is sent before the first piece, so that what fails early has a status of its own. Not safe for concurrent use.
+type stream struct {
+	w       http.ResponseWriter
+	rc      *http.ResponseController
+	timeout time.Duration
+	head    chunk // what all pieces have in common
+	begun   bool
+}
+
+// errLeft says that the client takes no more.
+var errLeft = errors.New("send a piece of the answer: the client has left")
+
+// begin sends the headers and the first piece, which says who speaks.
+func (s *stream) begin() error {
+	if s.begun {
+		return nil
+	}
+	s.begun = true
+	h := s.w.Header()
+	h.Set("Content-Type", "text/event-stream; charset=utf-8")
+	h.Set("Cache-Control", "no-cache")
+	h.Set("X-Accel-Buffering", "no") // proxies hold streams back otherwise
+	return s.piece(delta{Role: roleAssistant}, nil, nil)
+}
+
+// say sends a piece of the text.
+func (s *stream) say(text string) error {
+	if text == "" {
+		return nil
+	}
+	if err := s.begin(); err != nil {
+		return err
+	}
+	return s.piece(delta{Content: text}, nil, nil)
+}
+
+// beat shows that the stream is alive. It is a comment without the empty line that ends an event: clients take that for an event that says nothing.
+func (s *stream) beat() error {
+	if err := s.begin(); err != nil {
+		return err
+	}
+	return s.send([]byte(": heartbeat\n"))
+}
+
+// end sends what the answer ends with; text is what is missing of it.
+func (s *stream) end(a answer, text string, withUsage bool) error {
+	if err := s.begin(); err != nil {
+		return err
+	}
+	if err := s.say(text); err != nil {
+		return err
+	}
+	reason := finishStop
+	if err := s.piece(delta{}, &reason, a.extension()); err != nil {
+		return err
+	}
+	if withUsage {
+		c := s.head
+		c.Choices, c.Usage = []chunkChoice{}, &a.usage
+		if err := s.event(c); err != nil {
+			return err
+		}
+	}
+	return s.send([]byte("data: [DONE]\n\n"))
+}
+
+// fail ends the stream with an error. One that has not begun is answered like any other request.
+func (s *stream) fail(err error) error {
+	if !s.begun {
+		return err
+	}
+	return s.send(append(append([]byte("data: "), errorOf(err).body()...), "\n\n"...))
+}
+
+func (s *stream) piece(d delta, reason *string, x *extension) error {
+	c := s.head
+	c.Choices, c.Hocket = []chunkChoice{{Delta: d, FinishReason: reason}}, x
+	return s.event(c)
+}
+
+func (s *stream) event(c chunk) error {
+	text, err := json.Marshal(c)
+	if err != nil {
+		return fmt.Errorf("write answer: %w", err)
+	}
+	return s.send(append(append([]byte("data: "), text...), "\n\n"...))
+}
+
+func (s *stream) send(text []byte) error {
+	_ = s.rc.SetWriteDeadline(time.Now().Add(s.timeout)) // writers without deadlines are those of tests
+	if _, err := s.w.Write(text); err != nil {
+		return errLeft
+	}
+	if err := s.rc.Flush(); err != nil {
+		return errLeft
+	}
+	return nil
+}

@@ -1,0 +1,159 @@
+package openaiapi
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"slices"
+	"strings"
+)
+
+// request is what is read of a request; all other fields of OpenAI's are ignored: the workflow says how its models are asked.
+type request struct {
+	Model         string          `json:"model"`
+	Messages      []message       `json:"messages"`
+	Stream        bool            `json:"stream"`
+	StreamOptions *streamOptions  `json:"stream_options"`
+	N             *int            `json:"n"`
+	Metadata      map[string]any  `json:"metadata"`
+	ToolChoice    json.RawMessage `json:"tool_choice"`
+	Modalities    []string        `json:"modalities"`
+	Format        *struct {
+		Type string `json:"type"`
+	} `json:"response_format"`
+}
+
+type streamOptions struct {
+	IncludeUsage bool `json:"include_usage"`
+}
+
+// message is one of the conversation. Text is its content once check has read it.
+type message struct {
+	Role      string          `json:"role"`
+	Content   json.RawMessage `json:"content"`
+	ToolCalls json.RawMessage `json:"tool_calls"`
+	text      string
+}
+
+const (
+	roleSystem    = "system"
+	roleDeveloper = "developer"
+	roleUser      = "user"
+	roleAssistant = "assistant"
+)
+
+// metadataInput is the key of metadata that says what becomes the run's input.
+const metadataInput = "hocket_input"
+
+// Values of metadataInput.
+const (
+	inputConversation = "conversation" // all that was said; what there is without the key
+	inputLast         = "last"         // the last message alone
+)
+
+// readRequest reads and checks a request.
+func (a *api) readRequest(w http.ResponseWriter, r *http.Request) (*request, error) {
+	data, err := io.ReadAll(http.MaxBytesReader(w, r.Body, a.cfg.MaxBody))
+	var large *http.MaxBytesError
+	switch {
+	case errors.As(err, &large):
+		return nil, fmt.Errorf("read request: %w", err) // the table of problems names it
+	case err != nil:
+		return nil, invalidf("", "the request cannot be read: %v", err)
+	}
+	var q request
+	if err := json.Unmarshal(data, &q); err != nil {
+		var field *json.UnmarshalTypeError
+		if errors.As(err, &field) {
+			return nil, invalidf(field.Field, "%s has the wrong type: %s", field.Field, field.Value)
+		}
+		return nil, invalidf("", "the request is no JSON: %v", err)
+	}
+	return &q, q.check()
+}
+
+// check refuses what cannot be honoured, and reads the texts of the messages.
+func (q *request) check() error {
+	switch {
+	case strings.TrimSpace(q.Model) == "":
+		return invalidf("model", "name a model: the id of a published workflow")
+	case len(q.Messages) == 0:
+		return invalidf("messages", "there is no message")
+	case q.N != nil && *q.N != 1:
+		return unsupportedf("n", "a run has one output: n must be 1")
+	case q.Format != nil && q.Format.Type != "" && q.Format.Type != "text":
+		return unsupportedf("response_format", "the workflow says what form its output has: response_format must be text, not %s", q.Format.Type)
+	case slices.ContainsFunc(q.Modalities, func(m string) bool { return m != "text" }):
+		return unsupportedf("modalities", "the output of a run is text: modalities must be text")
+	case q.demandsTool():
+		return unsupportedf("tool_choice", "a workflow calls its own tools and none of the client's: tool_choice must be auto or none")
+	}
+	switch in := q.Metadata[metadataInput]; in {
+	case nil, inputConversation, inputLast:
+	default:
+		return invalidf("metadata."+metadataInput, "%s must be %s or %s", metadataInput, inputConversation, inputLast)
+	}
+	for i := range q.Messages {
+		if err := q.Messages[i].read(fmt.Sprintf("messages[%d]", i)); err != nil {
+			return err
+		}
+	}
+	if last := q.Messages[len(q.Messages)-1]; last.Role != roleUser {
+		return invalidf("messages", "the last message must be of the user, not of %s: it is what the run answers", last.Role)
+	}
+	return nil
+}
+
+// demandsTool tells whether the client waits for a call of a tool of its own. Clients send tools with every request; those that only offer them get text.
+func (q *request) demandsTool() bool {
+	if len(q.ToolChoice) == 0 {
+		return false
+	}
+	var word string
+	if json.Unmarshal(q.ToolChoice, &word) == nil {
+		return word != "" && word != "auto" && word != "none"
+	}
+	return true
+}
+
+// read checks a message and reads its text; at is where it stands.
+func (m *message) read(at string) error {
+	switch m.Role {
+	case roleSystem, roleDeveloper, roleUser, roleAssistant:
+	case "":
+		return invalidf(at+".role", "the message has no role")
+	default:
+		return unsupportedf(at+".role", "messages of the role %q cannot be given to a workflow; it takes system, developer, user and assistant", m.Role)
+	}
+	if calls := strings.TrimSpace(string(m.ToolCalls)); calls != "" && calls != "null" && calls != "[]" {
+		return unsupportedf(at+".tool_calls", "calls of the client's tools cannot be given to a workflow")
+	}
+	if len(m.Content) == 0 || string(m.Content) == "null" {
+		return nil
+	}
+	if json.Unmarshal(m.Content, &m.text) == nil {
+		return nil
+	}
+	var parts []struct {
+		Type string  `json:"type"`
+		Text *string `json:"text"`
+	}
+	if err := json.Unmarshal(m.Content, &parts); err != nil {
+		return invalidf(at+".content", "content is a text or a list of parts")
+	}
+	texts := make([]string, 0, len(parts))
+	for i, p := range parts {
+		place := fmt.Sprintf("%s.content[%d]", at, i)
+		switch {
+		case p.Type != "text":
+			return unsupportedf(place+".type", "a part of type %q cannot be given to a workflow; it takes text", p.Type)
+		case p.Text == nil:
+			return invalidf(place+".text", "the part has no text")
+		}
+		texts = append(texts, *p.Text)
+	}
+	m.text = strings.Join(texts, "\n")
+	return nil
+}

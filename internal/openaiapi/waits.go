@@ -1,0 +1,151 @@
+package openaiapi
+
+import (
+	"encoding/json"
+	"fmt"
+	"regexp"
+	"strings"
+
+	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/expr"
+	"github.com/hocket-run/hocket/internal/project"
+	"github.com/hocket-run/hocket/internal/service"
+	"github.com/hocket-run/hocket/workflow"
+)
+
+// mark is the last line of an answer that asks for a person (D32).
+var mark = regexp.MustCompile(`(?:^|\n)[ \t]*\[run (\S+) wait (\S+)\][ \t]*$`)
+
+func markOf(run, wait string) string { return "[run " + run + " wait " + wait + "]" }
+
+// tidy makes texts comparable that clients stored: line ends and blanks around them are theirs.
+func tidy(text string) string { return strings.TrimSpace(strings.ReplaceAll(text, "\r\n", "\n")) }
+
+// withoutMark takes the last line away where it is a mark.
+func withoutMark(text string) string {
+	text = tidy(text)
+	if at := mark.FindStringIndex(text); at != nil {
+		return strings.TrimSpace(text[:at[0]])
+	}
+	return text
+}
+
+// unmarked makes sure that an output does not end as what asks for a person does (SEC12): a model wrote it, and the person's next message would be taken for an answer.
+func unmarked(run, output string) string {
+	if mark.MatchString(tidy(output)) {
+		return output + "\n[end of run " + run + "]"
+	}
+	return output
+}
+
+// quote is a wait that the last answer in a conversation asks about.
+type quote struct{ run, wait, said string }
+
+// quoted finds the mark at the end of the last answer. Marks anywhere else, in older answers and in what the user says are none.
+func (q *request) quoted() (quote, bool) {
+	for i := len(q.Messages) - 1; i >= 0; i-- {
+		if q.Messages[i].Role != roleAssistant {
+			continue
+		}
+		said := tidy(q.Messages[i].text)
+		if m := mark.FindStringSubmatch(said); m != nil {
+			return quote{m[1], m[2], said}, true
+		}
+		break
+	}
+	return quote{}, false
+}
+
+// pending is a wait with what it is about.
+type pending struct {
+	project.Waiting
+	// about is what came to a wait node: the text that is to be approved, or that the question follows.
+	about string
+}
+
+// waitsOf gives the open waits of a run, oldest first.
+func waitsOf(o project.Run) []pending {
+	list := make([]pending, len(o.Waiting))
+	for i, w := range o.Waiting {
+		list[i].Waiting = w
+		for _, s := range o.Steps {
+			if s.Node == w.Node && s.Kind == workflow.KindWait && s.Status == project.StepWaiting {
+				list[i].about = expr.Text(s.Input)
+			}
+		}
+	}
+	return list
+}
+
+// asked gives a wait of the run as it was when it opened; false where the run never had it.
+func asked(rec service.Recorded, wait string) (pending, bool) {
+	for i, e := range rec.Events {
+		if d, ok := e.Data.(*engine.WaitOpened); !ok || d.Wait != wait {
+			continue
+		}
+		for _, w := range waitsOf(project.Fold(rec.Head.Run, rec.Workflow, rec.Events[:i+1]).Run()) {
+			if w.ID == wait {
+				return w, true
+			}
+		}
+	}
+	return pending{}, false
+}
+
+// question is what a person reads of a wait, with the real tool and arguments where a call waits (SEC12). It is the same text at any time, so that it can be
+// told from what only looks like it.
+func question(run string, w pending) string {
+	var parts []string
+	if about := strings.TrimSpace(w.about); about != "" {
+		parts = append(parts, about)
+	}
+	if p := strings.TrimSpace(w.Prompt); p != "" {
+		parts = append(parts, p)
+	}
+	if w.Tool != "" && w.Kind == workflow.WaitApproval {
+		parts = append(parts, fmt.Sprintf("Tool `%s` is to be called with:\n```json\n%s\n```", w.Tool, w.Arguments))
+	}
+	if w.Changed {
+		parts = append(parts, "The tool is not described as it was when the run began; approving accepts the new description.")
+	}
+	switch {
+	case w.Kind == workflow.WaitApproval:
+		parts = append(parts, "Answer `approve` or `reject`, with a reason like this: `reject: REASON`.")
+	case len(w.Options) > 0:
+		parts = append(parts, "Answer one of: "+strings.Join(w.Options, ", ")+".")
+	case len(w.Schema) > 0:
+		parts = append(parts, "The answer is JSON that fits:\n```json\n"+string(w.Schema)+"\n```")
+	}
+	if len(parts) == 0 {
+		parts = append(parts, "The run waits for an answer.")
+	}
+	return tidy(strings.Join(append(parts, markOf(run, w.ID)), "\n\n"))
+}
+
+// isAsked tells whether an answer of a conversation ends with the question that we asked.
+func isAsked(said, question string) bool {
+	before, found := strings.CutSuffix(said, tidy(question))
+	return found && (before == "" || strings.HasSuffix(before, "\n"))
+}
+
+// decision reads the answer to an approval. Only a message that is nothing but the decision counts, with a reason behind a colon: what merely
+// contains one of the words may mean anything (D32).
+func decision(text string) (value engine.Value, note string, ok bool) {
+	word, note, _ := strings.Cut(strings.TrimSpace(text), ":")
+	switch strings.ToLower(strings.Trim(word, " \t\r\n.!`*\"'")) {
+	case "approve", "approved", "yes", "y", "ok":
+		return expr.Quote(workflow.PortApprove), strings.TrimSpace(note), true
+	case "reject", "rejected", "no", "n", "deny":
+		return expr.Quote(workflow.PortReject), strings.TrimSpace(note), true
+	}
+	return nil, "", false
+}
+
+// textOrJSON gives an answer to a question: an object, a list or a quoted text where it is one, else the text.
+func textOrJSON(text string) engine.Value {
+	t := strings.TrimSpace(text)
+	if t != "" && strings.ContainsRune(`{["`, rune(t[0])) && json.Valid([]byte(t)) {
+		return engine.Value(t)
+	}
+	return expr.Quote(text)
+}
