@@ -104,7 +104,7 @@ var layers = []layer{
 	{"internal/door", []string{"internal/access", "internal/service", "diag"}, "what doors share knows no protocol and no door"},
 	{"internal/httpapi", []string{"internal/door", "internal/access", "internal/service", "internal/catalog", "internal/engine", "internal/expr", "internal/format", "internal/journal", "internal/model", "internal/project", "internal/scheduler", "workflow", "diag"}, "a door maps one protocol to the service; it knows no other door, no guard and nothing that runs"},
 	{"internal/openaiapi", []string{"internal/door", "internal/access", "internal/service", "internal/catalog", "internal/driver", "internal/engine", "internal/expr", "internal/format", "internal/journal", "internal/project", "workflow"}, "a door maps one protocol to the service; it knows no other door and no SDK of the protocol's owner"},
-	{"internal/server", []string{"internal/httpapi", "internal/openaiapi", "internal/door", "internal/config", "internal/access", "internal/service", "internal/scheduler", "internal/journal", "internal/secret"}, "composition and guard: doors and stores are put together here, and what they do is theirs"},
+	{"internal/server", []string{"internal/httpapi", "internal/openaiapi", "internal/door", "internal/config", "internal/telemetry", "internal/access", "internal/service", "internal/scheduler", "internal/journal", "internal/secret"}, "composition and guard: doors and stores are put together here, and what they do is theirs"},
 	{"internal/show", []string{"workflow", "internal/show/layout", "internal/expr"}, "pictures are drawn from the graph"},
 	{"internal/show/layout", nil, "boxes and arrows know no workflow"},
 }
@@ -120,6 +120,7 @@ var owners = []struct{ dependency, owner, reason string }{
 	{"github.com/JohannesKaufmann/html-to-markdown", "internal/tool/fetch/page", "programs without web pages link no converter"},
 	{"golang.org/x/net", "internal/tool/fetch/page", "programs without web pages link no parser of HTML"},
 	{"github.com/coder/acp-go-sdk", "internal/session/acp", "no SDK type leaves its session"},
+	{"github.com/prometheus/client_golang", "internal/server", "only a server is asked for its metrics"},
 	{"cel.dev/cel-go", "internal/expr", "conditions have one language and one place"},
 	{"github.com/danielgtaylor/huma", "internal/httpapi", "one door speaks JSON over HTTP; the others have protocols of their own"},
 	{"github.com/spf13/cobra", "internal/cli", "verbs and flags are the command line's matter"},

@@ -1,6 +1,7 @@
 package server
 
 import (
+	"cmp"
 	"context"
 	"log/slog"
 	"net/http"
@@ -12,16 +13,17 @@ import (
 // auditTime bounds how long the audit log is waited for.
 const auditTime = 5 * time.Second
 
-// after tells log and audit what became of a request. r is the request as its door got it, which its mux wrote the pattern on.
+// after tells log, metrics and audit what became of a request. r is the request as its door got it, which its mux wrote the pattern on.
 func (s *Server) after(v *visit, a *answer, r *http.Request) {
 	status := a.status
 	if status == 0 {
 		status = http.StatusOK // a door that says nothing
 	}
-	route := r.Pattern
+	route := cmp.Or(r.Pattern, v.pattern) // that of the door where it had no say
 	if v.door == nil {
 		route = ""
 	}
+	s.metrics.answered(route, r.Method, status, time.Since(v.began), v.stream)
 	s.logRequest(v, a, r, route, status)
 	s.audited(v, r, route, status)
 }

@@ -57,6 +57,7 @@ type Config struct {
 
 func (c Config) withDefaults() Config {
 	c.Service.Kind = journal.KindServe
+	c.Service.Metrics = true
 	if c.Service.Logger == nil {
 		c.Service.Logger = slog.New(slog.DiscardHandler)
 	}

@@ -22,7 +22,9 @@ var requestID = regexp.MustCompile(`^[A-Za-z0-9._:/+=@-]{1,128}$`)
 type visit struct {
 	*door.Request
 	began     time.Time
+	stream    bool // it asks for events for as long as there are some
 	door      *Door
+	pattern   string // of the door
 	principal access.Principal
 	known     bool
 }
@@ -43,6 +45,8 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	secure(a.Header())
 	a.Header().Set("X-Request-Id", v.ID)
 	served := r
+	v.stream = streams(r)
+	defer s.metrics.begin(v.stream)()
 	defer func() {
 		broken := recover()
 		aborted := broken != nil && s.broke(broken, v, a, r)
@@ -51,8 +55,8 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			panic(http.ErrAbortHandler) // the server closes the connection, so that the client knows that the answer is no whole one
 		}
 	}()
-	_, pattern := s.mux.Handler(r)
-	v.door = s.byPattern[pattern]
+	_, v.pattern = s.mux.Handler(r)
+	v.door = s.byPattern[v.pattern]
 	if err := s.hosts.check(r); err != nil {
 		s.refuse(a, r, err)
 		return
@@ -102,7 +106,7 @@ func (s *Server) admit(v *visit, a *answer, r *http.Request) (next *http.Request
 	if r.ContentLength > s.cfg.Body {
 		return nil, nil, s.tooLarge()
 	}
-	if streams(r) {
+	if v.stream {
 		ctx, cancel = s.untilClosing(ctx)
 	}
 	next = r.WithContext(ctx)

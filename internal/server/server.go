@@ -29,6 +29,7 @@ type Server struct {
 	hosts      *hosts
 	cert       *certificate // nil: plain HTTP
 	ready      readiness
+	metrics    *metrics
 
 	table     []Door
 	byPattern map[string]*Door
@@ -94,6 +95,7 @@ func (s *Server) open(ctx context.Context, db string) error {
 		}
 	}
 	s.tokens = withEnv(stored, token)
+	s.metrics = newMetrics(s.cfg.Service.Version, runMetrics{s})
 	doors, err := s.doors()
 	if err != nil {
 		return err

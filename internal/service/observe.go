@@ -33,6 +33,14 @@ func (s journalSource) Waiting(ctx context.Context) (int, error) {
 	}
 }
 
+// Metrics gives what was counted of the runs that were driven here, as telemetry does; nil without Config.Metrics and Config.Telemetry.
+func (s *Service) Metrics(ctx context.Context) []telemetry.Metric {
+	if s.telemetry == nil {
+		return nil
+	}
+	return s.telemetry.Metrics(ctx)
+}
+
 // saw hears of events that are durable.
 func (s *Service) saw(run string, events []engine.Event) {
 	if s.telemetry != nil {

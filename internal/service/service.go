@@ -71,6 +71,8 @@ type Config struct {
 	Spawns bool
 	// Telemetry makes traces and metrics of the runs that are driven here; nil: none, at no cost. The service closes its exporter.
 	Telemetry *telemetry.Config
+	// Metrics counts what Telemetry counts, for [Service.Metrics], also without Telemetry.
+	Metrics bool
 	// Logger; nil: none.
 	Logger *slog.Logger
 	// RateLimits are what providers take, by the name under which models name them; one that is not here is paced by what it says itself.
@@ -206,6 +208,9 @@ func Open(ctx context.Context, cfg Config) (*Service, error) {
 	s := &Service{cfg: cfg, store: store, stored: stored, kits: newKits(cfg)}
 	s.kits.service, s.kits.memory = s, memo
 	hooks := embedded.Hooks{Notices: func(string) { s.bell.ring() }}
+	if cfg.Telemetry == nil && cfg.Metrics {
+		cfg.Telemetry = &telemetry.Config{Logger: cfg.Logger}
+	}
 	if cfg.Telemetry != nil {
 		s.telemetry = telemetry.New(*cfg.Telemetry, journalSource{s})
 	}

@@ -46,6 +46,7 @@ const maxSets = 1000
 var (
 	tokenBounds = []float64{1, 4, 16, 64, 256, 1024, 4096, 16384, 65536, 262144, 1048576, 4194304, 16777216, 67108864}
 	callBounds  = []float64{0.01, 0.02, 0.04, 0.08, 0.16, 0.32, 0.64, 1.28, 2.56, 5.12, 10.24, 20.48, 40.96, 81.92}
+	costBounds  = []float64{0.0001, 0.0003, 0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1, 3, 10}
 	stepBounds  = []float64{0.01, 0.1, 0.5, 1, 5, 10, 30, 60, 300, 900, 3600}
 )
 
@@ -69,11 +70,20 @@ func NewMeter(start time.Time) *Meter {
 		{Name: MetricModel, Description: "Duration of model calls, by attempt", Unit: "s", Kind: KindHistogram, Bounds: callBounds},
 		{Name: MetricTool, Description: "Duration of tool calls, by attempt", Unit: "s", Kind: KindHistogram, Bounds: callBounds},
 		{Name: MetricStep, Description: "Duration of steps, over all their attempts", Unit: "s", Kind: KindHistogram, Bounds: stepBounds},
+		{Name: MetricCost, Description: "Cost of model calls whose model has a price, by attempt", Unit: "USD", Kind: KindHistogram, Bounds: costBounds},
+		{Name: MetricStarted, Description: "Runs that began", Unit: "{run}", Kind: KindCounter},
 		{Name: MetricRuns, Description: "Runs that ended", Unit: "{run}", Kind: KindCounter},
 	} {
 		m.all = append(m.all, &instrument{Metric: d, index: map[string]int{}})
 	}
 	return m
+}
+
+// Began takes the beginning of a run.
+func (m *Meter) Began(workflow, format string) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.point(MetricStarted, []Attr{{WorkflowName, workflow}, {Format, format}}).Value++
 }
 
 // Count takes a span that was given for the first time.
@@ -91,6 +101,9 @@ func (m *Meter) Count(s *Span) {
 	case WhatModel:
 		attrs := s.pick(OperationName, ProviderName, RequestModel, ResponseModel)
 		m.observe(MetricModel, seconds, append(slices.Clip(attrs), s.pick(ErrorType)...))
+		if usd, ok := s.Attr(CostUSD).(float64); ok {
+			m.observe(MetricCost, usd, attrs)
+		}
 		for _, used := range []struct{ key, kind string }{{InputTokens, "input"}, {OutputTokens, "output"}} {
 			if n, ok := s.Attr(used.key).(int64); ok {
 				m.observe(MetricTokens, float64(n), append(slices.Clip(attrs), Attr{TokenType, used.kind}))

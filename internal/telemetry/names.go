@@ -71,6 +71,8 @@ const (
 	MetricTokens   = "gen_ai.client.token.usage" //nolint:gosec // counts, no credentials
 	MetricModel    = "gen_ai.client.operation.duration"
 	MetricTool     = "hocket.tool.call.duration"
+	MetricCost     = "hocket.model.call.cost"
+	MetricStarted  = "hocket.run.started"
 	MetricRuns     = "hocket.run.count"
 	MetricStep     = "hocket.step.duration"
 	MetricActive   = "hocket.run.active"

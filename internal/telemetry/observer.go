@@ -1,6 +1,7 @@
 package telemetry
 
 import (
+	"cmp"
 	"context"
 	"encoding/binary"
 	"errors"
@@ -27,8 +28,9 @@ type Source interface {
 	Waiting(ctx context.Context) (int, error)
 }
 
-// Config is what an Observer is made of. Only Exporter must be set.
+// Config is what an Observer is made of. The zero Config counts alone.
 type Config struct {
+	// Exporter is told of spans and metrics; nil: nobody is, and metrics are asked for by [Observer.Metrics].
 	Exporter Exporter
 	// Content lets prompts, replies, arguments, results and texts of errors out. Secrets are redacted before they get into events; see SEC11.
 	Content bool
@@ -128,7 +130,9 @@ func (o *Observer) Saw(run string, events []engine.Event) {
 	if !o.started {
 		o.started = true
 		o.work.Go(o.fold)
-		o.out.work.Go(o.out.send)
+		if o.cfg.Exporter != nil {
+			o.out.work.Go(o.out.send)
+		}
 	}
 	if _, late := o.behind[run]; late {
 		return
@@ -161,7 +165,9 @@ func (o *Observer) Close() {
 		o.work.Wait()
 		o.out.close(ctx)
 	}
-	o.cfg.Exporter.Close()
+	if o.cfg.Exporter != nil {
+		o.cfg.Exporter.Close()
+	}
 }
 
 // fold is the goroutine that makes spans of events.
@@ -242,8 +248,13 @@ func (o *Observer) take(ctx context.Context, run string, from uint64, events []e
 
 // add folds one event.
 func (o *Observer) add(f *followed, e engine.Event) {
-	switch e.Data.(type) {
-	case *engine.RunCreated, *engine.RunResumed:
+	switch d := e.Data.(type) {
+	case *engine.RunCreated:
+		f.recent, f.paused = nil, false
+		if f.live {
+			o.meter.Began(cmp.Or(d.Name, d.Workflow), d.Format)
+		}
+	case *engine.RunResumed:
 		f.recent, f.paused = nil, false
 	case *engine.RunPaused:
 		f.paused = true
@@ -277,6 +288,9 @@ func (o *Observer) again(f *followed, from uint64) {
 }
 
 func (o *Observer) export(s Span) {
+	if o.cfg.Exporter == nil {
+		return
+	}
 	if r := o.cfg.Ratio; r != nil && *r < 1 {
 		// As OpenTelemetry's TraceIDRatioBased does, so that other programs in the trace decide alike.
 		if binary.BigEndian.Uint64(s.Trace[8:])>>1 >= uint64(max(*r, 0)*(1<<63)) {
@@ -318,8 +332,8 @@ func (o *Observer) count() {
 	o.mu.Unlock()
 }
 
-// metrics gives all metrics as they stand.
-func (o *Observer) metrics(ctx context.Context) []Metric {
+// Metrics gives all metrics as they stand.
+func (o *Observer) Metrics(ctx context.Context) []Metric {
 	now := time.Now()
 	all := o.meter.Collect(now)
 	o.mu.Lock()

@@ -89,6 +89,7 @@ func line(t *testing.T) *enginetest.World {
 	w.Model = func(*engine.CallModel) *engine.ModelResult {
 		r := enginetest.Reply("fine")
 		r.Model = "openai/gpt-5-mini"
+		r.CostUSD = new(0.25)
 		return r
 	}
 	w.StartWith(engine.RunCreated{Name: "line", Input: enginetest.Text("go")})
@@ -249,6 +250,12 @@ func TestMetrics(t *testing.T) {
 	if p := m.metrics[telemetry.MetricStep].Points; len(p) != 3 {
 		t.Errorf("steps are %+v", p)
 	}
+	if p := m.metrics[telemetry.MetricStarted].Points; len(p) != 1 || p[0].Value != 1 || p[0].Attrs[0] != (telemetry.Attr{Key: telemetry.WorkflowName, Value: "line"}) {
+		t.Errorf("runs that began are %+v", p)
+	}
+	if p := m.metrics[telemetry.MetricCost].Points; len(p) != 1 || p[0].Count != 2 || p[0].Sum != 0.5 {
+		t.Errorf("costs are %+v", p)
+	}
 	if p := m.metrics[telemetry.MetricWaiting].Points; p[0].Value != 7 {
 		t.Errorf("waiting runs are %+v", p)
 	}
@@ -259,6 +266,30 @@ func TestMetrics(t *testing.T) {
 					t.Errorf("%s has the attribute %s=%v", name, a.Key, a.Value)
 				}
 			}
+		}
+	}
+}
+
+// TestObserverAlone: without an exporter all is counted, and a run that began elsewhere has not begun here.
+func TestObserverAlone(t *testing.T) {
+	t.Parallel()
+	w := line(t)
+	for from, want := range map[int]int64{0: 1, w.Batches[0]: 0} {
+		m := &memory{journals: map[string][]engine.Event{"run1": w.Events}}
+		o := telemetry.New(telemetry.Config{}, m)
+		o.Saw("run1", w.Events[from:])
+		o.Close()
+		values := map[string]int64{}
+		for _, x := range o.Metrics(t.Context()) {
+			for _, p := range x.Points {
+				values[x.Name] += p.Value + int64(p.Count)
+			}
+		}
+		if values[telemetry.MetricRuns] != 1 || values[telemetry.MetricStarted] != want || values[telemetry.MetricModel] != 2 {
+			t.Errorf("from %d: %v", from, values)
+		}
+		if len(m.spans) > 0 {
+			t.Error("spans were sent")
 		}
 	}
 }

@@ -84,11 +84,11 @@ func (s *sender) send() {
 		case <-spans.C:
 			s.sendSpans(s.base)
 		case <-metrics:
-			s.report(s.o.cfg.Exporter.Metrics(s.base, s.o.metrics(s.base)))
+			s.report(s.o.cfg.Exporter.Metrics(s.base, s.o.Metrics(s.base)))
 		case <-s.stop:
 			ctx := s.context()
 			s.sendSpans(ctx)
-			s.report(s.o.cfg.Exporter.Metrics(ctx, s.o.metrics(ctx)))
+			s.report(s.o.cfg.Exporter.Metrics(ctx, s.o.Metrics(ctx)))
 			return
 		}
 	}

@@ -1,0 +1,193 @@
+package server
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/collectors"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
+
+	"github.com/hocket-run/hocket/internal/access"
+	"github.com/hocket-run/hocket/internal/config"
+	"github.com/hocket-run/hocket/internal/door"
+	"github.com/hocket-run/hocket/internal/telemetry"
+)
+
+// scrapeTime bounds how long one reading of the metrics may take.
+const scrapeTime = 5 * time.Second
+
+// metrics are those of the process, in the form that Prometheus reads. Labels have a bounded number of values: routes are patterns, never paths.
+type metrics struct {
+	registry *prometheus.Registry
+	requests *prometheus.CounterVec
+	took     *prometheus.HistogramVec
+	active   prometheus.Gauge
+	streams  prometheus.Gauge
+}
+
+func newMetrics(version string, runs prometheus.Collector) *metrics {
+	m := &metrics{
+		registry: prometheus.NewRegistry(),
+		requests: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "hocket_http_requests_total", Help: "Requests that were answered"}, []string{"route", "method", "status"}),
+		took: prometheus.NewHistogramVec(prometheus.HistogramOpts{
+			Name: "hocket_http_request_duration_seconds", Help: "Duration of requests but for event streams", Buckets: []float64{.001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 30},
+		}, []string{"route", "method"}),
+		active:  prometheus.NewGauge(prometheus.GaugeOpts{Name: "hocket_http_requests_active", Help: "Requests under way, event streams among them"}),
+		streams: prometheus.NewGauge(prometheus.GaugeOpts{Name: "hocket_http_event_streams_active", Help: "Event streams that are watched"}),
+	}
+	build := prometheus.NewGauge(prometheus.GaugeOpts{Name: "hocket_build_info", Help: "Always 1, with the version", ConstLabels: prometheus.Labels{"version": version}})
+	build.Set(1)
+	m.registry.MustRegister(m.requests, m.took, m.active, m.streams, build, runs, collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	return m
+}
+
+// handler serves the metrics to whoever may read them.
+func (m *metrics) handler(public bool, log *slog.Logger) http.Handler {
+	h := promhttp.HandlerFor(m.registry, promhttp.HandlerOpts{
+		ErrorLog: slog.NewLogLogger(log.Handler(), slog.LevelError), ErrorHandling: promhttp.ContinueOnError, MaxRequestsInFlight: 4, Timeout: 2 * scrapeTime,
+	})
+	return reading(func(w http.ResponseWriter, r *http.Request) {
+		if !public {
+			if _, err := door.Require(r.Context(), access.RoleRun); err != nil {
+				door.WriteProblem(w, r, door.ProblemOf(err))
+				return
+			}
+		}
+		h.ServeHTTP(w, r)
+	})
+}
+
+// metricsDoor is the door of the metrics: for those who have a token, unless the operator lets everybody read.
+func (s *Server) metricsDoor() Door {
+	public := s.cfg.Metrics == config.MetricsPublic
+	return Door{Name: "metrics", Patterns: []string{"/metrics"}, Handler: s.metrics.handler(public, s.log), Routes: []string{"GET /metrics"}, Open: public}
+}
+
+// begin notes that a request is under way, until the function that it gives is called.
+func (m *metrics) begin(stream bool) (end func()) {
+	m.active.Inc()
+	if stream {
+		m.streams.Inc()
+	}
+	return func() {
+		m.active.Dec()
+		if stream {
+			m.streams.Dec()
+		}
+	}
+}
+
+// methods are those that are told apart.
+var methods = []string{http.MethodGet, http.MethodHead, http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete, http.MethodOptions}
+
+// answered counts an answer.
+func (m *metrics) answered(route, method string, status int, took time.Duration, stream bool) {
+	if _, path, ok := strings.Cut(route, " "); ok {
+		route = path
+	}
+	if route == "" {
+		route = "none"
+	}
+	if !slices.Contains(methods, method) {
+		method = "other"
+	}
+	m.requests.WithLabelValues(route, method, strconv.Itoa(status)).Inc()
+	if !stream {
+		m.took.WithLabelValues(route, method).Observe(took.Seconds())
+	}
+}
+
+// runMetrics gives what the services of all namespaces count of runs, calls, tokens and costs: the metrics of telemetry, with the namespace.
+type runMetrics struct{ *Server }
+
+// Describe implements prometheus.Collector: what there is follows from what ran.
+func (runMetrics) Describe(chan<- *prometheus.Desc) {}
+
+// Collect implements prometheus.Collector.
+func (c runMetrics) Collect(out chan<- prometheus.Metric) {
+	ctx, cancel := context.WithTimeout(context.Background(), scrapeTime)
+	defer cancel()
+	names, err := c.namespaces.Names(ctx)
+	if err != nil {
+		c.log.Warn("namespaces are not counted", "err", err)
+	}
+	for _, name := range names {
+		svc, err := c.namespaces.Service(ctx, name)
+		if err != nil {
+			continue // whoever opens namespaces says why
+		}
+		for _, m := range svc.Metrics(ctx) {
+			labels := labelsOf(m)
+			for _, p := range m.Points {
+				out <- constMetric(m, p, labels, name)
+			}
+		}
+	}
+}
+
+// labelsOf gives the keys of all points of a metric, so that each of them has the same labels.
+func labelsOf(m telemetry.Metric) []string {
+	var keys []string
+	for _, p := range m.Points {
+		for _, a := range p.Attrs {
+			if !slices.Contains(keys, a.Key) {
+				keys = append(keys, a.Key)
+			}
+		}
+	}
+	slices.Sort(keys)
+	return keys
+}
+
+// plain is a name as Prometheus has it.
+func plain(name string) string { return strings.ReplaceAll(name, ".", "_") }
+
+// constMetric gives one point as Prometheus has it, under the name that OpenTelemetry's own exporter would give.
+func constMetric(m telemetry.Metric, p telemetry.Point, keys []string, namespace string) prometheus.Metric {
+	name := plain(m.Name)
+	switch m.Unit {
+	case "s":
+		name += "_seconds"
+	case "USD":
+		name += "_usd"
+	}
+	labels, values := []string{"namespace"}, []string{namespace}
+	for _, k := range keys {
+		value := ""
+		for _, a := range p.Attrs {
+			if a.Key == k {
+				value = strings.ToValidUTF8(fmt.Sprint(a.Value), "\uFFFD")
+			}
+		}
+		labels, values = append(labels, plain(k)), append(values, value)
+	}
+	var (
+		made prometheus.Metric
+		err  error
+	)
+	switch m.Kind {
+	case telemetry.KindHistogram:
+		buckets := make(map[float64]uint64, len(m.Bounds))
+		sum := uint64(0)
+		for i, bound := range m.Bounds {
+			sum += p.Buckets[i]
+			buckets[bound] = sum
+		}
+		made, err = prometheus.NewConstHistogram(prometheus.NewDesc(name, m.Description, labels, nil), p.Count, p.Sum, buckets, values...)
+	case telemetry.KindCounter:
+		made, err = prometheus.NewConstMetric(prometheus.NewDesc(name+"_total", m.Description, labels, nil), prometheus.CounterValue, float64(p.Value), values...)
+	default:
+		made, err = prometheus.NewConstMetric(prometheus.NewDesc(name, m.Description, labels, nil), prometheus.GaugeValue, float64(p.Value), values...)
+	}
+	if err != nil {
+		return prometheus.NewInvalidMetric(prometheus.NewDesc(name, m.Description, nil, nil), err)
+	}
+	return made
+}

@@ -1,0 +1,58 @@
+package server_test
+
+import (
+	"fmt"
+	"net/http"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/hocket-run/hocket/internal/config"
+	"github.com/hocket-run/hocket/internal/server"
+)
+
+// TestMetrics counts requests by pattern, whatever strangers ask for, and says nothing without a token unless the operator lets everybody read.
+func TestMetrics(t *testing.T) {
+	t.Parallel()
+	nobody := func(r *http.Request) { r.Header.Del("Authorization") }
+	w := open(t, server.Config{})
+	for i := range 50 {
+		w.ask(t, "POST", fmt.Sprintf("/test/change/%d", i), "", nil)
+		w.ask(t, "GET", fmt.Sprintf("/no/path-%d", i), "", nobody)
+		w.ask(t, fmt.Sprintf("M%d", i), "/test/who", "", nil)
+	}
+	if rec := w.ask(t, "GET", "/metrics", "", nobody); rec.Code != 401 || strings.Contains(rec.Body.String(), "hocket_http") {
+		t.Errorf("without a token: %d %s", rec.Code, rec.Body)
+	}
+	text := w.ask(t, "GET", "/metrics", "", nil).Body.String()
+	for _, want := range []string{
+		`hocket_http_requests_total{method="POST",route="/test/change/{id}",status="204"} 50`,
+		`hocket_http_requests_total{method="GET",route="none",status="401"} 50`,
+		`hocket_http_requests_total{method="other",route="/test/",status="405"} 50`,
+		`hocket_http_request_duration_seconds_count{method="POST",route="/test/change/{id}"} 50`,
+		`hocket_http_event_streams_active 0`, `hocket_http_requests_active 1`,
+		`hocket_run_active{namespace="default"} 0`, `hocket_run_waiting{namespace="default"} 0`,
+		`go_goroutines `, `process_start_time_seconds `, `hocket_build_info{version=`,
+	} {
+		if !strings.Contains(text, want) {
+			t.Errorf("the metrics lack %s", want)
+		}
+	}
+	var routes []string
+	for _, m := range regexp.MustCompile(`hocket_http_requests_total\{[^}]*route="([^"]*)"`).FindAllStringSubmatch(text, -1) {
+		if !slices.Contains(routes, m[1]) {
+			routes = append(routes, m[1])
+		}
+	}
+	if len(routes) > 4 {
+		t.Errorf("strangers make labels: %q", routes)
+	}
+	public := open(t, server.Config{Metrics: config.MetricsPublic})
+	if rec := public.ask(t, "GET", "/metrics", "", nobody); rec.Code != 200 {
+		t.Errorf("public metrics: %d", rec.Code)
+	}
+	if rec := public.ask(t, "GET", "/metrics", "", func(r *http.Request) { r.Host = "evil.example" }); rec.Code != 403 {
+		t.Errorf("public metrics from a foreign page: %d", rec.Code)
+	}
+}
