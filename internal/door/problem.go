@@ -5,6 +5,7 @@ import (
 	"net/http"
 
 	"github.com/hocket-run/hocket/diag"
+	"github.com/hocket-run/hocket/internal/access"
 	"github.com/hocket-run/hocket/internal/service"
 )
 
@@ -54,14 +55,14 @@ func ProblemOf(err error) Problem {
 		list      diag.List
 	)
 	switch {
-	case errors.Is(err, ErrUnauthorized):
+	case errors.Is(err, ErrUnauthorized), errors.Is(err, access.ErrUnknownToken):
 		return Problem{Status: http.StatusUnauthorized, Code: "unauthorized", Title: "Nobody knows who calls", Detail: err.Error()}
-	case errors.As(err, &forbidden):
+	case errors.As(err, &forbidden), errors.Is(err, access.ErrNotGranted):
 		return Problem{Status: http.StatusForbidden, Code: "forbidden", Title: "The caller may not do this", Detail: err.Error()}
 	case errors.As(err, &large), errors.As(err, &bytes):
 		return Problem{Status: http.StatusRequestEntityTooLarge, Code: "too_large", Title: "The request is too large", Detail: err.Error()}
 	}
-	p := families[service.CodeOf(err)]
+	p := families[codeOf(err)]
 	if p.Code == "internal" {
 		return p
 	}
@@ -72,4 +73,19 @@ func ProblemOf(err error) Problem {
 		p.Diagnostics = list
 	}
 	return p
+}
+
+// codeOf is service.CodeOf that also knows the errors of package access.
+func codeOf(err error) service.Code {
+	var wrong *access.InvalidError
+	var limit *access.LimitError
+	switch {
+	case errors.As(err, &wrong):
+		return service.CodeInvalid
+	case errors.As(err, &limit):
+		return service.CodeConflict
+	case errors.Is(err, access.ErrNone), errors.Is(err, access.ErrNoNamespace):
+		return service.CodeNotFound
+	}
+	return service.CodeOf(err)
 }

@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"net/url"
 	"slices"
 	"sync"
 	"time"
@@ -17,8 +16,6 @@ import (
 	"github.com/hocket-run/hocket/internal/journal"
 	"github.com/hocket-run/hocket/internal/model"
 	"github.com/hocket-run/hocket/internal/model/script"
-	"github.com/hocket-run/hocket/internal/outbound"
-	"github.com/hocket-run/hocket/internal/ratelimit"
 	"github.com/hocket-run/hocket/internal/tool/memory"
 	"github.com/hocket-run/hocket/workflow"
 )
@@ -33,9 +30,6 @@ type kits struct {
 	// memory keeps what agents remember over runs.
 	memory memory.Store
 
-	// limiters pace the calls of all runs, by key.
-	limiters ratelimit.Set
-
 	mu    sync.Mutex
 	again map[string]*given // by run
 	// accounts are those of the workflows that this process ran, where the operator set a budget for them.
@@ -44,54 +38,8 @@ type kits struct {
 
 func newKits(cfg Config) *kits {
 	cfg = cfg.withDefaults()
-	cfg.Adapters = shared(cfg)
+	cfg.Adapters = cfg.Shared.adapters
 	return &kits{cfg: cfg, again: map[string]*given{}}
-}
-
-// maxAdapters bounds how many adapters are kept: documents may name any number of addresses. Dropping one here costs new connections, no more.
-const maxAdapters = 64
-
-// shared keeps adapters over all runs. Each has connections of its own, and stays with them for a while after its last call: one for each run would
-// use up the files that a process may open.
-func shared(cfg Config) map[model.Protocol]model.Factory {
-	var mu sync.Mutex
-	kept := map[model.Endpoint]model.Client{}
-	out := map[model.Protocol]model.Factory{}
-	for protocol, factory := range cfg.Adapters {
-		out[protocol] = func(e model.Endpoint) (model.Client, error) {
-			e.Named = e.Named || outbound.Allows(cfg.Operator.Outbound.Allow, e.BaseURL)
-			mu.Lock()
-			defer mu.Unlock()
-			if c, ok := kept[e]; ok {
-				return c, nil
-			}
-			if err := cfg.Keeper.Add(e.Provider+" key", e.Key); err != nil {
-				return nil, err
-			}
-			if u, err := url.Parse(e.BaseURL); err == nil && u.User != nil { // it goes along as a header, which the server may repeat
-				password, ok := u.User.Password()
-				if !ok {
-					password = u.User.Username()
-				}
-				if err := cfg.Keeper.Add(e.Provider+" address", password); err != nil {
-					return nil, err
-				}
-			}
-			c, err := factory(e)
-			if err != nil {
-				return nil, err
-			}
-			for old := range kept {
-				if len(kept) < maxAdapters {
-					break
-				}
-				delete(kept, old)
-			}
-			kept[e] = c
-			return c, nil
-		}
-	}
-	return out
 }
 
 // defaultModel is what agents without a model of their own use (D26).

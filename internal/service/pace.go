@@ -16,7 +16,7 @@ func (k *kits) admit(reg *model.Registry, defaultModel string) func(*driver.Info
 		if err != nil {
 			return nil // the call itself says what is wrong
 		}
-		return turn{k.limiters.Limiter(key, k.ratesOf(full.Provider)).Take()}
+		return turn{k.cfg.Shared.limiters.Limiter(key, k.ratesOf(full.Provider)).Take()}
 	}
 }
 

@@ -51,6 +51,8 @@ type Config struct {
 	ApproveAll bool
 	// MaxCalls bounds calls in flight over all runs; 0: the driver's default.
 	MaxCalls int
+	// Shared is what the service has in common with others of the process ([Share]); nil: nothing.
+	Shared *Shared
 	// Version is what other programs are told of us.
 	Version string
 	// Permissions are the operator's, for every tool call of every run: no document loosens them.
@@ -155,6 +157,9 @@ func (c Config) withDefaults() Config {
 		c.Permissions = c.Operator.Permissions
 	}
 	c.MaxCalls = cmp.Or(c.MaxCalls, c.Operator.Limits.MaxCalls)
+	if c.Shared == nil {
+		c.Shared = newShared(c)
+	}
 	return c
 }
 
@@ -218,7 +223,7 @@ func Open(ctx context.Context, cfg Config) (*Service, error) {
 		hooks.Events = s.saw
 	}
 	d, err := embedded.New(embedded.Config{
-		Store: store, Kind: cfg.Kind, Open: s.kits.open, Program: s.graphs.find, MaxCalls: cfg.MaxCalls, ApproveAll: cfg.ApproveAll, Hooks: hooks, Logger: cfg.Logger,
+		Store: store, Kind: cfg.Kind, Open: s.kits.open, Program: s.graphs.find, MaxCalls: cfg.MaxCalls, Slots: cfg.Shared.slots, ApproveAll: cfg.ApproveAll, Hooks: hooks, Logger: cfg.Logger,
 	})
 	if err != nil {
 		return nil, errors.Join(err, store.Close())
@@ -229,6 +234,12 @@ func Open(ctx context.Context, cfg Config) (*Service, error) {
 
 // DB is the path of the store, or Memory.
 func (s *Service) DB() string { return s.cfg.DB }
+
+// File is the store for rooms that keep tables of their own in it; nil for Memory. It is closed with the service.
+func (s *Service) File() *sqlite.Store {
+	file, _ := s.store.(*sqlite.Store)
+	return file
+}
 
 // closeTime bounds how long Close waits for calls that were told to stop.
 const closeTime = 10 * time.Second

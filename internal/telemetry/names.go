@@ -31,6 +31,7 @@ const (
 
 // Names of our own, which package oteltrack shares.
 const (
+	Namespace     = "hocket.namespace"
 	RunID         = "hocket.run.id"
 	ForkedFrom    = "hocket.run.forked_from"
 	WorkflowID    = "hocket.workflow.id"

@@ -26,6 +26,8 @@ type Config struct {
 	// MaxCalls bounds the calls in flight over all runs. Calls beyond it wait for their turn, oldest first; a retry that sleeps and a run that is
 	// paused need none (P14). 0: 256.
 	MaxCalls int
+	// Slots bounds the calls in flight together with other drivers that have the same; MaxCalls is not used then. Nil: the driver's own.
+	Slots Slots
 	// ApproveAll answers approvals with approve; never questions and unknown outcomes (D24).
 	ApproveAll bool
 	// Hooks are told of all runs that are driven here.
@@ -48,6 +50,17 @@ type Hooks struct {
 
 const defaultMaxCalls = 256
 
+// Slots are the places of calls in flight, which several drivers may share. Safe for concurrent use.
+type Slots chan struct{}
+
+// NewSlots makes n places; 0 or less: 256.
+func NewSlots(n int) Slots {
+	if n <= 0 {
+		n = defaultMaxCalls
+	}
+	return make(Slots, n)
+}
+
 func (c Config) withDefaults() (Config, error) {
 	if c.Store == nil {
 		return c, errors.New("driver has no store")
@@ -56,7 +69,9 @@ func (c Config) withDefaults() (Config, error) {
 		return c, errors.New("driver: MaxCalls is negative")
 	}
 	c.Kind = cmp.Or(c.Kind, c.Store.Owner().Kind)
-	c.MaxCalls = cmp.Or(c.MaxCalls, defaultMaxCalls)
+	if c.Slots == nil {
+		c.Slots = NewSlots(c.MaxCalls)
+	}
 	if c.Now == nil {
 		c.Now = time.Now
 	}

@@ -56,7 +56,7 @@ func New(cfg Config) (*Driver, error) {
 	}
 	d := &Driver{
 		cfg:    cfg,
-		slots:  make(chan struct{}, cfg.MaxCalls),
+		slots:  cfg.Slots,
 		loads:  make(chan struct{}, maxLoads),
 		spare:  make(chan *call),
 		runs:   map[string]*actor{},

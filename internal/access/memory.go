@@ -1,0 +1,158 @@
+package access
+
+import (
+	"cmp"
+	"context"
+	"maps"
+	"slices"
+	"sync"
+	"time"
+)
+
+// Memory keeps tokens and the audit log as long as it lives. The zero value is empty and ready.
+type Memory struct {
+	// Keep bounds the records of a namespace; 0: MaxRecords. It is not changed once the store is used.
+	Keep int
+
+	mu     sync.Mutex
+	tokens map[Hash]Token
+	// order has the hashes of all tokens, those that were made first before others.
+	order   []Hash
+	names   map[string]bool
+	records map[string][]Record
+	last    map[string]int64
+}
+
+var (
+	_ Store = (*Memory)(nil)
+	_ Log   = (*Memory)(nil)
+)
+
+// Add implements Store.
+func (m *Memory) Add(_ context.Context, t Token, h Hash) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if len(m.of(t.Namespace)) >= MaxTokens {
+		return ErrFullTokens
+	}
+	if t.Namespace != DefaultNamespace && !m.names[t.Namespace] {
+		if len(m.names)+1 >= MaxNamespaces {
+			return ErrFullNamespaces
+		}
+		if m.names == nil {
+			m.names = map[string]bool{}
+		}
+		m.names[t.Namespace] = true
+	}
+	if m.tokens == nil {
+		m.tokens = map[Hash]Token{}
+	}
+	m.tokens[h] = t
+	m.order = append(m.order, h)
+	return nil
+}
+
+// of gives the hashes of a namespace's tokens.
+func (m *Memory) of(namespace string) []Hash {
+	return slices.DeleteFunc(slices.Clone(m.order), func(h Hash) bool { return m.tokens[h].Namespace != namespace })
+}
+
+// named gives the hash of a token; nil where the namespace has none of that id.
+func (m *Memory) named(namespace, id string) *Hash {
+	for _, h := range m.of(namespace) {
+		if m.tokens[h].ID == id {
+			return &h
+		}
+	}
+	return nil
+}
+
+// Find implements Store.
+func (m *Memory) Find(_ context.Context, h Hash) (Token, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if t, ok := m.tokens[h]; ok {
+		return t, nil
+	}
+	return Token{}, ErrUnknownToken
+}
+
+// List implements Store.
+func (m *Memory) List(_ context.Context, namespace string) ([]Token, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	var out []Token
+	for _, h := range m.of(namespace) {
+		out = append(out, m.tokens[h])
+	}
+	return out, nil
+}
+
+// Revoke implements Store.
+func (m *Memory) Revoke(_ context.Context, namespace, id string) (Token, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	h := m.named(namespace, id)
+	if h == nil {
+		return Token{}, ErrNone
+	}
+	t := m.tokens[*h]
+	delete(m.tokens, *h)
+	m.order = slices.DeleteFunc(m.order, func(other Hash) bool { return other == *h })
+	return t, nil
+}
+
+// Touch implements Store.
+func (m *Memory) Touch(_ context.Context, namespace, id string, at time.Time) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if h := m.named(namespace, id); h != nil {
+		t := m.tokens[*h]
+		if at = at.UTC().Truncate(time.Microsecond); at.After(t.Used) {
+			t.Used = at
+			m.tokens[*h] = t
+		}
+	}
+	return nil
+}
+
+// Namespaces implements Store.
+func (m *Memory) Namespaces(context.Context) ([]string, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	out := append(slices.Collect(maps.Keys(m.names)), DefaultNamespace)
+	slices.Sort(out)
+	return out, nil
+}
+
+// Record implements Log.
+func (m *Memory) Record(_ context.Context, r Record) error {
+	r = r.Clean()
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.records == nil {
+		m.records, m.last = map[string][]Record{}, map[string]int64{}
+	}
+	m.last[r.Namespace]++
+	r.ID = m.last[r.Namespace]
+	all := append(m.records[r.Namespace], r)
+	m.records[r.Namespace] = all[max(0, len(all)-cmp.Or(m.Keep, MaxRecords)):]
+	return nil
+}
+
+// Records implements Log.
+func (m *Memory) Records(_ context.Context, q Query) (Page, error) {
+	before, limit, err := q.Bounds()
+	if err != nil {
+		return Page{}, err
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	var found []Record
+	for _, r := range slices.Backward(m.records[q.Namespace]) {
+		if r.ID < before && !r.At.Before(q.Since) && len(found) <= limit {
+			found = append(found, r)
+		}
+	}
+	return PageOf(found, limit), nil
+}

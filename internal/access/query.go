@@ -1,0 +1,35 @@
+package access
+
+import (
+	"math"
+	"strconv"
+)
+
+// Bounds gives the records that a query asks for in the terms of stores: at most limit of those with an id below before. Errors: *InvalidError.
+func (q Query) Bounds() (before int64, limit int, err error) {
+	limit = min(max(q.Limit, 1), MaxPage)
+	if q.Limit == 0 {
+		limit = DefaultPage
+	}
+	if q.Cursor == "" {
+		return math.MaxInt64, limit, nil
+	}
+	before, err = strconv.ParseInt(q.Cursor, 10, 64)
+	if err != nil || before < 1 || strconv.FormatInt(before, 10) != q.Cursor {
+		return 0, 0, invalidf("the cursor is none that a page of the audit log gave")
+	}
+	return before, limit, nil
+}
+
+// PageOf makes the page of records that stores found for [Query.Bounds] with one more than the limit, the newest first.
+func PageOf(found []Record, limit int) Page {
+	p := Page{Items: found}
+	if p.Items == nil {
+		p.Items = []Record{}
+	}
+	if len(found) > limit {
+		p.Items = found[:limit]
+		p.Next = strconv.FormatInt(found[limit-1].ID, 10)
+	}
+	return p
+}

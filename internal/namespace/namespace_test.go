@@ -1,0 +1,283 @@
+package namespace_test
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"github.com/hocket-run/hocket/internal/access"
+	"github.com/hocket-run/hocket/internal/journal"
+	"github.com/hocket-run/hocket/internal/namespace"
+	"github.com/hocket-run/hocket/internal/service"
+)
+
+func TestMain(m *testing.M) {
+	goleak.VerifyTestMain(m)
+}
+
+func open(t *testing.T, cfg namespace.Config) *namespace.Set {
+	t.Helper()
+	if cfg.Service.DB == "" {
+		cfg.Service.DB = filepath.Join(t.TempDir(), "hocket.db")
+	}
+	cfg.Service.Kind, cfg.Service.Env = journal.KindServe, func(string) string { return "" }
+	s, err := namespace.Open(t.Context(), cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return s
+}
+
+// create makes a namespace by its first token.
+func create(t *testing.T, s *namespace.Set, name string) {
+	t.Helper()
+	if _, _, err := access.NewTokens(access.Config{Store: s.Store()}).Create(t.Context(), access.Grant{Name: "x", Namespace: name, Role: access.RoleRun}); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestPath: a namespace's store stands below a folder beside the default one, whatever link leads there, and no name leads out of it (SEC16).
+func TestPath(t *testing.T) {
+	t.Parallel()
+	dir, err := filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, "real.db"), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink("real.db", filepath.Join(dir, "link.db")); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct{ db, name, want string }{
+		{"/x/hocket.db", "default", "/x/hocket.db"},
+		{"/x/hocket.db", "a", "/x/hocket.namespaces/a.db"},
+		{"/x/store", "a-1", "/x/store.namespaces/a-1.db"},
+		{filepath.Join(dir, "link.db"), "a", filepath.Join(dir, "real.namespaces", "a.db")},
+		{service.Memory, "a", service.Memory},
+	} {
+		if got, err := namespace.Path(c.db, c.name); err != nil || got != c.want {
+			t.Errorf("%s, %s: %s, %v", c.db, c.name, got, err)
+		}
+	}
+	for _, name := range []string{"", "..", "a/b", "../default", `..\x`, "A", "a.db", "a\x00"} {
+		var invalid *access.InvalidError
+		if got, err := namespace.Path("/x/hocket.db", name); !errors.As(err, &invalid) {
+			t.Errorf("%q: %s, %v", name, got, err)
+		}
+	}
+}
+
+// TestUnknown: no request makes a namespace, or a file (SEC10, SEC16).
+func TestUnknown(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	s := open(t, namespace.Config{Service: service.Config{DB: filepath.Join(dir, "hocket.db")}})
+	create(t, s, "known")
+	for name, want := range map[string]error{"unknown": access.ErrNoNamespace, "../hocket": &access.InvalidError{}, "": &access.InvalidError{}} {
+		var invalid *access.InvalidError
+		if _, err := s.Service(t.Context(), name); !errors.Is(err, want) && (!errors.As(want, &invalid) || !errors.As(err, &invalid)) {
+			t.Errorf("%q: %v, want %v", name, err, want)
+		}
+	}
+	if _, err := os.Stat(filepath.Join(dir, "hocket.namespaces")); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("a folder was made: %v", err)
+	}
+	of, err := s.Service(t.Context(), "known")
+	if err != nil || of.DB() != filepath.Join(dir, "hocket.namespaces", "known.db") {
+		t.Errorf("%v", err)
+	}
+	st, err := os.Stat(filepath.Join(dir, "hocket.namespaces", "known.db"))
+	if err != nil || st.Mode().Perm() != 0o600 {
+		t.Errorf("%v, %v", st, err)
+	}
+	for name, want := range map[string]int{"default": 0, "known": 1} {
+		if list, err := s.Store().List(t.Context(), name); err != nil || len(list) != want {
+			t.Errorf("%s: %d tokens, %v", name, len(list), err)
+		}
+	}
+}
+
+// TestApart: what is stored in one namespace is not there in another (SEC10), on disk and in memory.
+func TestApart(t *testing.T) {
+	t.Parallel()
+	for name, db := range map[string]string{"file": filepath.Join(t.TempDir(), "hocket.db"), "memory": service.Memory} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := open(t, namespace.Config{Service: service.Config{DB: db}})
+			create(t, s, "a")
+			create(t, s, "b")
+			if names, err := s.Names(t.Context()); err != nil || !slices.Equal(names, []string{"a", "b", "default"}) {
+				t.Fatalf("%v, %v", names, err)
+			}
+			services := map[string]*service.Service{}
+			for _, name := range []string{"a", "b", "default"} {
+				of, err := s.Service(t.Context(), name)
+				if err != nil {
+					t.Fatal(err)
+				}
+				services[name] = of
+			}
+			doc := service.Document{File: "hello.yaml", Data: []byte("agents:\n  w: {instruction: Write.}\nworkflow:\n  - {type: agent, name: w}\n")}
+			if _, problems, err := services["a"].Apply(t.Context(), service.ApplyRequest{Documents: []service.Document{doc}}); err != nil || problems.HasErrors() {
+				t.Fatal(err, problems)
+			}
+			for name, want := range map[string]int{"a": 1, "b": 0, "default": 0} {
+				if entries, err := services[name].Entries(t.Context()); err != nil || len(entries) != want {
+					t.Errorf("%s: %d workflows, %v", name, len(entries), err)
+				}
+			}
+		})
+	}
+}
+
+// TestAtOnce: many first requests to a namespace get one service, also while the Set is closed; nothing is left open (goleak).
+func TestAtOnce(t *testing.T) {
+	t.Parallel()
+	for range 20 {
+		s := open(t, namespace.Config{Tend: func(ctx context.Context, _ string, of *service.Service) { of.Tend(ctx) }})
+		create(t, s, "a")
+		var (
+			wg    sync.WaitGroup
+			mu    sync.Mutex
+			found = map[*service.Service]bool{}
+		)
+		for i := range 20 {
+			wg.Go(func() {
+				if i == 15 {
+					if err := s.Close(); err != nil {
+						t.Error(err)
+					}
+					return
+				}
+				of, err := s.Service(t.Context(), "a")
+				switch {
+				case err == nil:
+					mu.Lock()
+					found[of] = true
+					mu.Unlock()
+				case !errors.Is(err, namespace.ErrClosed) && !errors.Is(err, journal.ErrClosed) && !errors.Is(err, context.Canceled):
+					t.Error(err)
+				}
+			})
+		}
+		wg.Wait()
+		if len(found) > 1 {
+			t.Errorf("%d services of one namespace", len(found))
+		}
+		if _, err := s.Service(t.Context(), "a"); !errors.Is(err, namespace.ErrClosed) {
+			t.Errorf("after Close: %v", err)
+		}
+	}
+}
+
+// TestGiveUp: who asked first and left keeps nobody else from getting the service.
+func TestGiveUp(t *testing.T) {
+	t.Parallel()
+	s := open(t, namespace.Config{})
+	create(t, s, "a")
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := s.Service(ctx, "a"); err != nil && !errors.Is(err, context.Canceled) {
+		t.Error(err)
+	}
+	if _, err := s.Service(t.Context(), "a"); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestTend: all namespaces are tended from the start on, one that came later from its first request on, and Close waits for the end of it (D15).
+func TestTend(t *testing.T) {
+	t.Parallel()
+	db := filepath.Join(t.TempDir(), "hocket.db")
+	create(t, open(t, namespace.Config{Service: service.Config{DB: db}}), "old")
+
+	began := make(chan string, 10)
+	var ended sync.Map
+	s := open(t, namespace.Config{Service: service.Config{DB: db}, Tend: func(ctx context.Context, name string, of *service.Service) {
+		began <- name
+		of.Tend(ctx)
+		<-ctx.Done()
+		ended.Store(name, true)
+	}})
+	got := []string{<-began, <-began}
+	create(t, s, "new")
+	if _, err := s.Service(t.Context(), "new"); err != nil {
+		t.Fatal(err)
+	}
+	got = append(got, <-began)
+	slices.Sort(got)
+	if !slices.Equal(got, []string{"default", "new", "old"}) {
+		t.Errorf("tended: %v", got)
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range got {
+		if _, ok := ended.Load(name); !ok {
+			t.Errorf("%s is still tended", name)
+		}
+	}
+}
+
+// TestBroken: a namespace whose file is none is an error that names it, and opens once the file is mended; the others open meanwhile.
+func TestBroken(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	s := open(t, namespace.Config{Service: service.Config{DB: filepath.Join(dir, "hocket.db")}})
+	create(t, s, "a")
+	create(t, s, "b")
+	path := filepath.Join(dir, "hocket.namespaces", "a.db")
+	if err := os.Mkdir(filepath.Dir(path), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(path, []byte(strings.Repeat("no database ", 100)), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.Service(t.Context(), "a"); !errors.Is(err, journal.ErrNotStore) || !strings.Contains(err.Error(), "namespace a") {
+		t.Errorf("%v", err)
+	}
+	if _, err := s.Service(t.Context(), "b"); err != nil {
+		t.Error(err)
+	}
+	if err := os.Remove(path); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.Service(t.Context(), "a"); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestCloseTwice: both wait and give the same.
+func TestCloseTwice(t *testing.T) {
+	t.Parallel()
+	s := open(t, namespace.Config{})
+	var wg sync.WaitGroup
+	for range 2 {
+		wg.Go(func() {
+			if err := s.Close(); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	done := make(chan struct{})
+	go func() { wg.Wait(); close(done) }()
+	select {
+	case <-done:
+	case <-time.After(30 * time.Second):
+		t.Error("Close does not end")
+	}
+}
