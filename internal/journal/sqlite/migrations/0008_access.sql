@@ -32,4 +32,4 @@ CREATE TABLE audit (
   PRIMARY KEY (namespace, n)
 ) WITHOUT ROWID;
 
-PRAGMA user_version = 7;
+PRAGMA user_version = 8;
