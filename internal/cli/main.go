@@ -218,7 +218,7 @@ func (a *app) root() *cobra.Command {
 		{"Work on documents:", []*cobra.Command{a.validateCmd(), a.showCmd(), a.convertCmd()}},
 		{"Keep workflows:", []*cobra.Command{a.workflowsCmd(), a.agentsCmd()}},
 		{"Run on schedule:", []*cobra.Command{a.scheduleCmd(), a.schedulerCmd()}},
-		{"Serve others:", []*cobra.Command{a.serveCmd()}},
+		{"Serve others:", []*cobra.Command{a.serveCmd(), a.mcpCmd()}},
 	})
 	root.AddCommand(a.doctorCmd())
 	root.InitDefaultCompletionCmd()

@@ -124,6 +124,7 @@ server:
   metrics: public
   tls: {cert: tls/cert.pem, key: tls/key.pem}
   limits: {body: 1048576}
+  mcp: {workflows: [newsroom]}
   shutdown: {delay: 5s, grace: 30s}
 `
 

@@ -14,6 +14,7 @@ type Server struct {
 	TLS      ServerTLS      `json:"tls"`
 	Limits   ServerLimits   `json:"limits"`
 	Shutdown ServerShutdown `json:"shutdown"`
+	MCP      ServerMCP      `json:"mcp"`
 }
 
 // Who may read the metrics of a server.
@@ -40,6 +41,12 @@ type ServerShutdown struct {
 	Grace Duration `json:"grace"`
 }
 
+// ServerMCP says what the MCP server offers beside its own tools.
+type ServerMCP struct {
+	// Workflows are the ids of published workflows that are tools of their own; `all` alone is every one.
+	Workflows []string `json:"workflows"`
+}
+
 func serverKeys() []key {
 	return []key{
 		{name: "addr", kind: text, doc: "The address to listen at, as host:port; --addr comes first. Without it, 127.0.0.1:7788."},
@@ -53,6 +60,9 @@ func serverKeys() []key {
 		}},
 		{name: "limits", kind: section, doc: "Bounds of requests.", keys: []key{
 			{name: "body", kind: count, min: 1024, max: 1 << 30, doc: "The most bytes of a request's body. Without it, 9437184: the largest document, and what stands around it."},
+		}},
+		{name: "mcp", kind: section, doc: "What assistants are offered at /mcp, beside the tools that work on workflows, agents and runs.", keys: []key{
+			{name: "workflows", kind: texts, doc: "Ids of published workflows that are tools of their own; [all] is every one."},
 		}},
 		{name: "shutdown", kind: section, doc: "How the server ends.", keys: []key{
 			{name: "delay", kind: duration, doc: "How long /readyz says no while requests are still taken, so that load balancers notice. Without it, no time."},

@@ -50,6 +50,8 @@ type Config struct {
 	Metrics string
 	// Body bounds the body of a request, in bytes; 0: the operator's, else DefaultBody.
 	Body int64
+	// MCPWorkflows are the published workflows that are MCP tools of their own, beside the operator's; mcpserver.All alone is every one.
+	MCPWorkflows []string
 	// Grace bounds how long requests under way are waited for when the server ends; 0: the operator's, else DefaultGrace. Delay is how long before that /readyz
 	// says so while requests are still taken; 0: the operator's, else no time.
 	Grace, Delay time.Duration
@@ -75,6 +77,7 @@ func (c Config) withDefaults() Config {
 	c.Metrics = cmp.Or(c.Metrics, op.Metrics, config.MetricsToken)
 	c.Body = cmp.Or(c.Body, op.Limits.Body, DefaultBody)
 	c.Grace = cmp.Or(c.Grace, time.Duration(op.Shutdown.Grace), DefaultGrace)
+	c.MCPWorkflows = slices.Concat(c.MCPWorkflows, op.MCP.Workflows)
 	c.Delay = cmp.Or(c.Delay, time.Duration(op.Shutdown.Delay))
 	return c
 }

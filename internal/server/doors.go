@@ -7,6 +7,7 @@ import (
 
 	"github.com/hocket-run/hocket/internal/door"
 	"github.com/hocket-run/hocket/internal/httpapi"
+	"github.com/hocket-run/hocket/internal/mcpserver"
 	"github.com/hocket-run/hocket/internal/openaiapi"
 )
 
@@ -30,7 +31,11 @@ type Door struct {
 // doors is the table of all ways in.
 func (s *Server) doors() ([]Door, error) {
 	api := httpapi.New(httpapi.Config{Version: s.cfg.Service.Version, MaxBody: s.cfg.Body})
+	assistants := mcpserver.New(mcpserver.Config{
+		Version: s.cfg.Service.Version, Workflows: s.cfg.MCPWorkflows, MaxBody: s.cfg.Body, Logger: s.log,
+	})
 	return []Door{
+		{Name: "mcp", Patterns: []string{"/mcp"}, Handler: assistants.Handler(), Routes: []string{"GET /mcp", "POST /mcp", "DELETE /mcp"}, Close: assistants.Close},
 		{Name: "api", Patterns: []string{httpapi.Prefix + "/", httpapi.SpecPath}, Handler: api, Routes: apiRoutes(api)},
 		{Name: "openai", Patterns: []string{"/v1/"}, Handler: openaiapi.New(openaiapi.Config{MaxBody: s.cfg.Body}), Routes: openaiapi.Routes(), Problem: openaiapi.WriteProblem},
 		s.metricsDoor(),

@@ -1,0 +1,80 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/hocket-run/hocket/internal/access"
+	"github.com/hocket-run/hocket/internal/door"
+	"github.com/hocket-run/hocket/internal/mcpserver"
+	"github.com/hocket-run/hocket/internal/service"
+)
+
+func (a *app) mcpCmd() *cobra.Command {
+	var (
+		role      string
+		workflows []string
+	)
+	c := &cobra.Command{
+		Use: "mcp", Short: "serve workflows, agents and runs to an assistant over MCP",
+		Long: "Speaks the Model Context Protocol on standard input and output until the client\ncloses it: an assistant can create, change, check and run workflows, and look at\n" +
+			"runs. The client starts it; see docs/mcp-server.md for the configuration of\nClaude Code, VS Code and others.\n\n" +
+			"Approvals are never taken from the assistant: a client that can ask its person\nis asked to, with the real action shown, and with all others a person answers by\nhocket resume. " +
+			"Runs that the assistant started are driven by this process: those\nthat have not ended when the client leaves are stored, and resume_run or\nhocket resume continues them.",
+		Example: "  claude mcp add hocket -- hocket mcp\n  hocket mcp --role run --workflows newsroom,refunds    # may run, may not change anything",
+		Args:    takes(),
+		RunE: func(c *cobra.Command, _ []string) error {
+			if !access.Role(role).IsKnown() {
+				return mustBe("role", orList(roleNames()), role)
+			}
+			return a.mcp(c.Context(), access.Role(role), workflows)
+		},
+	}
+	f := c.Flags()
+	f.StringVar(&role, "role", string(access.RoleAdmin), "what the assistant may do (`ROLE`): run starts and looks, edit also changes definitions, admin is all of it")
+	f.StringSliceVar(&workflows, "workflows", nil, "`IDS` of published workflows that are tools of their own; "+mcpserver.All+" for every one")
+	must(c.RegisterFlagCompletionFunc("role", cobra.FixedCompletions(roleNames(), cobra.ShellCompDirectiveNoFileComp)))
+	return c
+}
+
+func roleNames() []string {
+	var names []string
+	for _, r := range access.Roles() {
+		names = append(names, string(r))
+	}
+	return names
+}
+
+// mcp serves one client on the standard streams. Whoever started the process is the caller, but for approvals: what comes in may be an agent's (D32).
+func (a *app) mcp(ctx context.Context, role access.Role, workflows []string) error {
+	if slices.Contains(workflows, mcpserver.All) && len(workflows) > 1 {
+		return mustBe("workflows", "ids, or "+mcpserver.All+" alone", strings.Join(workflows, ","))
+	}
+	if a.InTerminal && !a.quiet {
+		fmt.Fprintln(a.Err, "hocket mcp waits for a client on standard input; Ctrl-C ends it")
+	}
+	s, err := service.Open(ctx, a.config())
+	if err != nil {
+		return err
+	}
+	server := mcpserver.New(mcpserver.Config{Version: a.wiring.Version, Workflows: workflows, Logger: a.logger()})
+	me := access.Principal{Name: "local", Namespace: access.DefaultNamespace, Role: role}
+	err = server.RunStdio(ctx, io.NopCloser(a.In), nopCloser{a.Out}, &door.Caller{Principal: me, Service: s})
+	for _, end := range []func() error{server.Close, s.Close} {
+		if e := end(); err == nil {
+			err = e
+		}
+	}
+	return err
+}
+
+// nopCloser leaves standard output open.
+type nopCloser struct{ io.Writer }
+
+// Close implements io.Closer.
+func (nopCloser) Close() error { return nil }

@@ -1,0 +1,334 @@
+package mcpserver
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"slices"
+
+	"github.com/hocket-run/hocket/diag"
+	"github.com/hocket-run/hocket/internal/access"
+	"github.com/hocket-run/hocket/internal/catalog"
+	"github.com/hocket-run/hocket/internal/format/source"
+	"github.com/hocket-run/hocket/internal/service"
+)
+
+var (
+	agentID = []prop{
+		opt("id", aText, "The id of the agent, as create_agent or list_agents gave it. Required."),
+		opt("agentId", aText, "Another name of id."),
+	}
+	etagProp   = opt("etag", aText, "The etag that get_… gave. When somebody changed it since, the call is refused with the code conflict and changes nothing: read it again and repeat. Omit it to overwrite.")
+	agentProps = []prop{
+		opt("description", aText, "What the agent is for, in a sentence; other agents and people read it."),
+		opt("systemPrompt", aText, "The agent's instructions: who it is, what it does with its input, what its answer must look like."),
+		opt("model", aText, "The model as provider/model, such as openai/gpt-5-mini, anthropic/claude-sonnet-4-5, google/gemini-2.5-pro or ollama/qwen3. Omit it to use the server's default model."),
+		opt("tools", texts, `Names of the tools that the agent may use, such as ["web_search"]. Only tools that the server or the agent's toolsets offer can be used.`),
+	}
+	anAgent  = open(req("id", aText, ""), req("name", aText, ""), opt("description", aText, ""), opt("systemPrompt", aText, ""), opt("model", aText, "Empty: the default model."), opt("tools", texts, ""))
+	agentOut = closed(
+		req("id", aText, "Name it in a workflow's node: config.agentId."), req("agent", string(anAgent), "The agent as it is stored now, with all its keys."),
+		req("etag", aText, "Changes with every change of the agent."), opt("usedBy", texts, "Workflows that name this agent."),
+		opt("diagnostics", findings, "Warnings about what was given."),
+	)
+)
+
+// agentResult is what the tools about one agent give.
+type agentResult struct {
+	ID          string          `json:"id"`
+	Agent       json.RawMessage `json:"agent"`
+	ETag        string          `json:"etag"`
+	UsedBy      []string        `json:"usedBy,omitempty"`
+	Diagnostics []finding       `json:"diagnostics,omitempty"`
+}
+
+func agentTools() []*tool {
+	const more = " Further keys of agents (maxIterations, temperature, toolsets, subAgents …) are taken as they are in agents files."
+	return []*tool{
+		{
+			name: "create_agent", title: "Create an agent", role: access.RoleEdit, effect: adds,
+			about: "Stores a new agent and returns its id, which workflow nodes name. Create the agents first, then the workflow (create_workflow, update_workflow)." + more +
+				` Example: {"name": "Writer", "systemPrompt": "You write short, clear news items.", "model": "openai/gpt-5-mini"}`,
+			takes: append([]prop{
+				opt("id", aText, "An id of your choice, such as writer; omit it to get one made of the name. It must be new: the code conflict says that it is taken."),
+				req("name", aText, "What people call the agent."),
+			}, agentProps...),
+			isOpen: true, gives: agentOut, do: createAgent,
+		},
+		{
+			name: "update_agent", title: "Change an agent", role: access.RoleEdit, effect: changes,
+			about: "Replaces exactly the keys that are given and keeps all others; null removes a key. Workflows use the new version from their next run on; runs under way keep what they began with." + more +
+				` Example: {"id": "writer", "systemPrompt": "You write in the style of a town gazette."}`,
+			takes: slices.Concat(agentID, []prop{opt("name", aText, "What people call the agent.")}, nullable(agentProps), []prop{etagProp}), isOpen: true,
+			gives: agentOut, do: updateAgent,
+		},
+		{
+			name: "get_agent", title: "Look at an agent", role: access.RoleRun, effect: reads,
+			about: "Gives all of an agent: name, systemPrompt, model, tools and further keys, and which workflows use it.",
+			takes: agentID, gives: agentOut, do: getAgent,
+		},
+		{
+			name: "list_agents", title: "List agents", role: access.RoleRun, effect: reads,
+			about: "Lists the stored agents by id, without their instructions: get_agent has those.",
+			takes: pageProps, do: listAgents,
+			gives: closed(
+				req("agents", list(closed(req("id", aText, ""), req("name", aText, ""), req("description", aText, ""), req("model", aText, "Empty: the default model."))), ""),
+				opt("next", aText, "The cursor of the next page; absent on the last one."),
+			),
+		},
+		{
+			name: "delete_agent", title: "Delete an agent", role: access.RoleEdit, effect: removes,
+			about: "Deletes a stored agent for good. One that stored workflows use is kept (code conflict, which names them) unless force is true.",
+			takes: append(slices.Clone(agentID), opt("force", aFlag, "Delete it even where workflows need it; their next runs will fail.")),
+			gives: closed(req("id", aText, ""), req("deleted", aFlag, "")), do: deleteAgent,
+		},
+	}
+}
+
+// nullable allows null for properties: it removes the key.
+func nullable(props []prop) []prop {
+	out := slices.Clone(props)
+	for i, p := range out {
+		if p.schema == aText {
+			out[i].schema = maybe("string")
+		}
+	}
+	return out
+}
+
+func createAgent(ctx context.Context, c *call) (any, error) {
+	var args struct{ ID, Name string }
+	if err := c.decode(&args); err != nil {
+		return nil, err
+	}
+	if args.Name == "" {
+		return nil, invalidf("name: it must not be empty")
+	}
+	defer c.alone()()
+	rows, err := c.Service.Agents(ctx)
+	if err != nil {
+		return nil, err
+	}
+	taken := func(id string) bool {
+		return slices.ContainsFunc(rows, func(r catalog.Row) bool { return r.ID() == id })
+	}
+	if args.ID != "" && taken(args.ID) {
+		return nil, &conflictError{"there is an agent " + args.ID + " already; change it with update_agent, or choose another id"}
+	}
+	id := cmp.Or(args.ID, newID(args.Name, "agent", taken))
+	given, err := membersOf(c.req.Params.Arguments)
+	if err != nil {
+		return nil, err
+	}
+	return c.storeAgent(ctx, id, given.without("id"), "agents.create")
+}
+
+func updateAgent(ctx context.Context, c *call) (any, error) {
+	var args struct {
+		agentArgs
+		ETag string `json:"etag"`
+	}
+	if err := c.decode(&args); err != nil {
+		return nil, err
+	}
+	id, err := args.id()
+	if err != nil {
+		return nil, err
+	}
+	defer c.alone()()
+	row, err := c.agent(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	now := catalog.AgentJSON(row)
+	if err := sameTag(args.ETag, etag(now), "agent "+id); err != nil {
+		return nil, err
+	}
+	keys, err := membersOf(now)
+	if err != nil {
+		return nil, err
+	}
+	given, err := membersOf(c.req.Params.Arguments)
+	if err != nil {
+		return nil, err
+	}
+	for _, m := range given.without("id", "agentId", "etag") {
+		keys = keys.with(m)
+	}
+	return c.storeAgent(ctx, id, keys.without("id"), "agents.update")
+}
+
+// spellings are other names of keys of agents.
+var spellings = map[string]string{"system_prompt": "systemPrompt", "instruction": "systemPrompt"}
+
+// storeAgent stores an agent of these keys.
+func (c *call) storeAgent(ctx context.Context, id string, keys members, action string) (any, error) {
+	doc := members{{"id", encode(id)}}
+	for _, m := range keys {
+		m.key = cmp.Or(spellings[m.key], m.key)
+		doc = doc.with(m)
+	}
+	text := indented(members{{"agents", json.RawMessage("[" + string(doc.json()) + "]")}}.json())
+	_, problems, err := c.Service.ApplyAgents(ctx, []service.Document{{File: "agent", Data: text}}, false)
+	if err == nil {
+		err = refused(problems)
+	}
+	if err != nil {
+		return nil, err
+	}
+	c.did(action, id)
+	row, err := c.agent(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	return agentShown(row, problems), nil
+}
+
+func agentShown(row catalog.Row, problems diag.List) agentResult {
+	text := catalog.AgentJSON(row)
+	return agentResult{ID: row.ID(), Agent: text, ETag: etag(text), Diagnostics: findingsOf(problems)}
+}
+
+// agent gives the row of an agent. Errors: *service.NotFoundError.
+func (c *call) agent(ctx context.Context, id string) (catalog.Row, error) {
+	return agentRow(ctx, c.Service, id)
+}
+
+func agentRow(ctx context.Context, s *service.Service, id string) (catalog.Row, error) {
+	rows, err := s.Agents(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if i := slices.IndexFunc(rows, func(r catalog.Row) bool { return r.ID() == id }); i >= 0 {
+		return rows[i], nil
+	}
+	_, err = s.AgentsText(ctx, []string{id})
+	return nil, cmp.Or(err, errors.New("read agent "+id)) // it came between the two reads
+}
+
+func getAgent(ctx context.Context, c *call) (any, error) {
+	var args agentArgs
+	if err := c.decode(&args); err != nil {
+		return nil, err
+	}
+	id, err := args.id()
+	if err != nil {
+		return nil, err
+	}
+	row, err := c.agent(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	out := agentShown(row, nil)
+	out.UsedBy, err = c.Service.AgentUsers(ctx, id)
+	return out, err
+}
+
+// agentLine is an entry of list_agents.
+type agentLine struct {
+	ID          string `json:"id"`
+	Name        string `json:"name"`
+	Description string `json:"description"`
+	Model       string `json:"model"`
+}
+
+func listAgents(ctx context.Context, c *call) (any, error) {
+	var args page
+	if err := c.decode(&args); err != nil {
+		return nil, err
+	}
+	rows, err := c.Service.Agents(ctx)
+	if err != nil {
+		return nil, err
+	}
+	rows, next := cut(args, rows, catalog.Row.ID)
+	out := struct {
+		Agents []agentLine `json:"agents"`
+		Next   string      `json:"next,omitempty"`
+	}{[]agentLine{}, next}
+	for _, r := range rows {
+		out.Agents = append(out.Agents, agentLine{r.ID(), r.Text(1), r.Text(2), r.Text(4)})
+	}
+	return out, nil
+}
+
+func deleteAgent(ctx context.Context, c *call) (any, error) {
+	var args struct {
+		agentArgs
+		Force bool `json:"force"`
+	}
+	if err := c.decode(&args); err != nil {
+		return nil, err
+	}
+	id, err := args.id()
+	if err != nil {
+		return nil, err
+	}
+	if err := c.Service.DeleteAgent(ctx, id, args.Force); err != nil {
+		return nil, err
+	}
+	c.did("agents.delete", id)
+	return deleted{id, true}, nil
+}
+
+type deleted struct {
+	ID      string `json:"id"`
+	Deleted bool   `json:"deleted"`
+}
+
+// members are the keys of a JSON object in their order.
+type members []member
+
+type member struct {
+	key   string
+	value json.RawMessage
+}
+
+// membersOf takes a JSON object apart. Errors: *service.InvalidError where it is none, or has a key twice.
+func membersOf(text []byte) (members, error) {
+	root, problems := source.Parse("arguments", text)
+	if err := refused(problems); err != nil {
+		return nil, err
+	}
+	out := members{}
+	if root == nil || root.Kind != source.Map {
+		return out, nil
+	}
+	for _, e := range root.Entries {
+		out = append(out, member{e.Key, e.Value.JSON()})
+	}
+	return out, nil
+}
+
+// with replaces or adds a key; one that is null is taken out.
+func (m members) with(one member) members {
+	i := slices.IndexFunc(m, func(x member) bool { return x.key == one.key })
+	switch isNull := string(one.value) == "null"; {
+	case i < 0 && isNull:
+		return m
+	case i < 0:
+		return append(m, one)
+	case isNull:
+		return slices.Delete(m, i, i+1)
+	}
+	m[i] = one
+	return m
+}
+
+// without gives the others.
+func (m members) without(keys ...string) members {
+	return slices.DeleteFunc(slices.Clone(m), func(x member) bool { return slices.Contains(keys, x.key) })
+}
+
+func (m members) json() json.RawMessage {
+	b := []byte{'{'}
+	for i, x := range m {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		b = append(append(b, encode(x.key)...), ':')
+		b = append(b, x.value...)
+	}
+	return append(b, '}')
+}

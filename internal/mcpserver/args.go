@@ -1,0 +1,133 @@
+package mcpserver
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/hocket-run/hocket/diag"
+	"github.com/hocket-run/hocket/internal/schema"
+)
+
+// arguments checks the arguments of a call against the schema of its tool and decodes them into a struct. Errors: *service.InvalidError, which names each field.
+func (t *tool) arguments(raw json.RawMessage, into any) error {
+	if len(bytes.TrimSpace(raw)) == 0 || string(bytes.TrimSpace(raw)) == "null" {
+		raw = json.RawMessage(`{}`)
+	}
+	violations := t.accepts.Validate(raw)
+	if len(violations) > 0 {
+		lines := make([]string, len(violations))
+		for i, v := range violations {
+			lines[i] = t.wrong(v, raw)
+		}
+		return invalidf("%s", strings.Join(lines, "; "))
+	}
+	if err := json.Unmarshal(raw, into); err != nil {
+		return invalidf("arguments: %v", err)
+	}
+	return nil
+}
+
+// wrong words a violation by the field that it is about.
+func (t *tool) wrong(v schema.Violation, raw json.RawMessage) string {
+	field := strings.TrimPrefix(strings.NewReplacer("~1", "/", "~0", "~").Replace(v.Path), "/")
+	if field != "" {
+		return fmt.Sprintf("%s: %s", strings.ReplaceAll(field, "/", "."), v.Message)
+	}
+	text := "arguments of " + t.name + ": " + v.Message
+	var given map[string]json.RawMessage
+	if json.Unmarshal(raw, &given) == nil {
+		for name := range given {
+			if known := t.fields(); !slices.Contains(known, name) {
+				if hint := diag.DidYouMean(name, known); hint != "" {
+					text += "; " + hint
+				}
+			}
+		}
+	}
+	return text + "; it takes " + strings.Join(t.fields(), ", ")
+}
+
+// fields are the names of the arguments, in the order of the schema.
+func (t *tool) fields() []string {
+	var out []string
+	for _, p := range t.takes {
+		out = append(out, p.name)
+	}
+	return out
+}
+
+// pick gives an id that may stand under two names (S1-40).
+func pick(name, id, alias, other string) (string, error) {
+	switch {
+	case id == "" && other == "":
+		return "", invalidf("%s: it is missing, and it must not be empty (%s is another name of it)", name, alias)
+	case id != "" && other != "" && id != other:
+		return "", invalidf("%s: %q, but %s says %q; they are two names of one thing", name, id, alias, other)
+	case id == "":
+		return other, nil
+	}
+	return id, nil
+}
+
+// workflowArgs and runArgs are the two names of an id.
+type (
+	workflowArgs struct {
+		ID         string `json:"id"`
+		WorkflowID string `json:"workflowId"`
+	}
+	runArgs struct {
+		ID    string `json:"id"`
+		RunID string `json:"runId"`
+	}
+	agentArgs struct {
+		ID      string `json:"id"`
+		AgentID string `json:"agentId"`
+	}
+)
+
+func (a workflowArgs) id() (string, error) { return pick("id", a.ID, "workflowId", a.WorkflowID) }
+func (a runArgs) id() (string, error)      { return pick("id", a.ID, "runId", a.RunID) }
+func (a agentArgs) id() (string, error)    { return pick("id", a.ID, "agentId", a.AgentID) }
+
+// page is what lists take.
+type page struct {
+	Limit  int    `json:"limit"`
+	Cursor string `json:"cursor"`
+}
+
+// Bounds of pages.
+const (
+	defaultPage = 50
+	maxPage     = 200
+)
+
+var pageProps = []prop{
+	opt("limit", fmt.Sprintf(`{"type":"integer","minimum":1,"maximum":%d}`, maxPage), fmt.Sprintf("How many entries to return; default %d.", defaultPage)),
+	opt("cursor", aText, "`next` of the page before; omit it for the first page."),
+}
+
+func (p page) size() int {
+	if p.Limit == 0 {
+		return defaultPage
+	}
+	return p.Limit
+}
+
+// cut gives the page of a sorted list whose entries come after the cursor, and the cursor of the next page, "" for none.
+func cut[T any](p page, all []T, id func(T) string) ([]T, string) {
+	from, _ := slices.BinarySearchFunc(all, p.Cursor, func(x T, c string) int {
+		if c == "" {
+			return 1
+		}
+		return max(-1, min(1, strings.Compare(id(x), c)*2+1)) // an entry equal to the cursor is before it
+	})
+	all = all[from:]
+	if len(all) <= p.size() {
+		return all, ""
+	}
+	all = all[:p.size()]
+	return all, id(all[len(all)-1])
+}

@@ -1,0 +1,109 @@
+package mcpserver
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"unicode"
+	"unicode/utf16"
+)
+
+// Bounds of what a tool gives, in bytes of JSON. What is longer is cut and names the resource that has all of it.
+const (
+	maxResult   = 64 << 10
+	maxEvent    = 16 << 10
+	maxDocument = 128 << 10
+	maxResource = 8 << 20
+)
+
+// bounded gives v as JSON of at most limit bytes: first long texts are cut, each telling its length, then lists keep their last entries, at last values
+// are left out. A field `truncated` names the resource that has everything.
+func bounded(v any, limit int, uri string) (json.RawMessage, error) {
+	text, err := json.Marshal(v)
+	if err != nil {
+		return nil, fmt.Errorf("encode result: %w", err)
+	}
+	if len(text) <= limit {
+		return text, nil
+	}
+	for _, most := range []struct{ text, items int }{{8 << 10, 1000}, {2 << 10, 1000}, {500, 500}, {200, 100}, {200, 30}, {100, 5}, {40, 1}} {
+		dec := json.NewDecoder(bytes.NewReader(text))
+		dec.UseNumber()
+		var tree any
+		if err := dec.Decode(&tree); err != nil {
+			return nil, fmt.Errorf("bound result: %w", err)
+		}
+		tree = shorten(tree, most.text, most.items)
+		if m, ok := tree.(map[string]any); ok {
+			m["truncated"] = "long values are cut and long lists begin late: the whole has " + bytesText(len(text)) + "; read the resource " + uri
+		}
+		if short := encode(tree); len(short) <= limit {
+			return short, nil
+		}
+	}
+	return nil, invalidf("the result has %s, and cannot be shortened to %s; read the resource %s", bytesText(len(text)), bytesText(limit), uri)
+}
+
+// shorten cuts texts to most bytes, and lists to their last items.
+func shorten(v any, most, items int) any {
+	switch x := v.(type) {
+	case string:
+		if len(x) <= most {
+			return x
+		}
+		return clip(x, most) + fmt.Sprintf(" [%s in all]", bytesText(len(x)))
+	case []any:
+		x = x[max(0, len(x)-items):]
+		for i := range x {
+			x[i] = shorten(x[i], most, items)
+		}
+		return x
+	case map[string]any:
+		for k := range x {
+			x[k] = shorten(x[k], most, items)
+		}
+		return x
+	}
+	return v
+}
+
+// clip cuts text to most bytes.
+func clip(s string, most int) string {
+	if len(s) <= most {
+		return s
+	}
+	return strings.ToValidUTF8(s[:most], "") + "…"
+}
+
+func bytesText(n int) string {
+	switch {
+	case n >= 1<<20:
+		return fmt.Sprintf("%.1f MiB", float64(n)/(1<<20))
+	case n >= 1<<10:
+		return fmt.Sprintf("%.1f KiB", float64(n)/(1<<10))
+	}
+	return fmt.Sprintf("%d bytes", n)
+}
+
+// escaped spells out everything in a text that cannot be seen or that changes how the text around it is shown: control characters, line ends, invisible
+// characters, and those that turn the direction of text. A person who approves sees what is there (SEC12).
+func escaped(s string) string {
+	var b strings.Builder
+	for _, r := range s {
+		switch {
+		case unicode.IsPrint(r):
+			b.WriteRune(r)
+		case r == '\n':
+			b.WriteString(`\n`)
+		case r == '\t':
+			b.WriteString(`\t`)
+		case r > 0xffff:
+			hi, lo := utf16.EncodeRune(r)
+			fmt.Fprintf(&b, `\u%04x\u%04x`, hi, lo)
+		default:
+			fmt.Fprintf(&b, `\u%04x`, r)
+		}
+	}
+	return b.String()
+}

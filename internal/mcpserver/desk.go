@@ -1,0 +1,108 @@
+package mcpserver
+
+import (
+	"context"
+	"log/slog"
+	"net/http"
+	"sync"
+
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/hocket-run/hocket/internal/door"
+)
+
+// desk is the server as one principal sees it: its sessions, and the tools and resources that these are told of. Sessions of others are at other desks, so that no
+// session id and no notification reaches anybody but its principal (SEC10).
+type desk struct {
+	server *Server
+	key    deskKey
+	mcp    *sdk.Server
+	http   *sdk.StreamableHTTPHandler
+
+	busy  int  // requests under way; Server.mu guards it and looks
+	looks bool // somebody looks after the desk
+
+	nudge chan struct{} // something changed: look now
+
+	mu        sync.Mutex
+	published map[string]offer  // workflows that are tools, by the tool's name
+	seen      string            // the definitions as clients know them
+	watched   map[string]string // resources that clients subscribed to, with what they were like
+}
+
+const instructions = `Hocket runs workflows of agents, durably. Create agents (create_agent), then a workflow (create_workflow), then give it nodes and edges ` +
+	`(update_workflow) and run it (execute_workflow). When a run went wrong, get_run shows its output, trail and error; get_workflow and get_agent show the ` +
+	`configuration; mend it with update_workflow or update_agent. A run goes on when a request ends; cancel_run stops it. Approvals are given by people, never by you.`
+
+// versions are those that begin with a handshake, in which elicitation is a request of the server (ADR 26).
+var versions = []string{"2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05"}
+
+func newDesk(s *Server, key deskKey) *desk {
+	d := &desk{server: s, key: key, nudge: make(chan struct{}, 1), published: map[string]offer{}, watched: map[string]string{}}
+	d.mcp = sdk.NewServer(&sdk.Implementation{Name: "hocket", Title: "Hocket", Version: s.cfg.Version}, &sdk.ServerOptions{
+		Instructions: instructions, Logger: quiet, Capabilities: &sdk.ServerCapabilities{},
+		SupportedProtocolVersions: versions, SubscribeHandler: d.subscribe, UnsubscribeHandler: d.unsubscribe,
+	})
+	d.mcp.AddReceivingMiddleware(d.lists)
+	for _, t := range s.tools {
+		d.mcp.AddTool(t.announced(), d.handler(t))
+	}
+	d.addResources()
+	ctx := door.With(s.ctx, &door.Caller{Principal: key.Principal, Service: key.service})
+	d.look(ctx)
+	d.http = sdk.NewStreamableHTTPHandler(func(*http.Request) *sdk.Server { return d.mcp }, &sdk.StreamableHTTPOptions{
+		Logger: quiet, SessionTimeout: sessionIdle, EventStore: sdk.NewMemoryEventStore(nil), MaxRequestBodyBytes: s.cfg.MaxBody,
+	})
+	return d
+}
+
+// sessions counts the sessions.
+func (d *desk) sessions() int {
+	n := 0
+	for range d.mcp.Sessions() {
+		n++
+	}
+	return n
+}
+
+// alone keeps other calls from changing definitions until the function that it gives is called.
+func (d *desk) alone() func() {
+	d.server.definitions.Lock()
+	return d.server.definitions.Unlock
+}
+
+// lists is the middleware for lists that are made when they are asked for: tools are those that the caller may call, resources those that there are now.
+func (d *desk) lists(next sdk.MethodHandler) sdk.MethodHandler {
+	return func(ctx context.Context, method string, req sdk.Request) (sdk.Result, error) {
+		switch p := req.GetParams().(type) {
+		case *sdk.ListResourcesParams:
+			return d.listResources(ctx, p, req.GetExtra())
+		default:
+		}
+		res, err := next(ctx, method, req)
+		if l, ok := res.(*sdk.ListToolsResult); ok && err == nil {
+			kept := *l
+			kept.Tools = nil
+			for _, t := range l.Tools {
+				if d.may(t.Name) {
+					kept.Tools = append(kept.Tools, t)
+				}
+			}
+			return &kept, nil
+		}
+		return res, err
+	}
+}
+
+// may tells whether the principal may call a tool.
+func (d *desk) may(name string) bool {
+	for _, t := range d.server.tools {
+		if t.name == name {
+			return d.key.May(t.role)
+		}
+	}
+	return true // a workflow, which whoever gets here may run
+}
+
+// quiet is the logger of the SDK, which logs each message.
+var quiet = slog.New(slog.DiscardHandler)

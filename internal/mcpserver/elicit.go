@@ -1,0 +1,114 @@
+package mcpserver
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/expr"
+	"github.com/hocket-run/hocket/internal/service"
+	"github.com/hocket-run/hocket/workflow"
+)
+
+// canAsk tells whether the client can ask its person by a form.
+func (c *call) canAsk() bool {
+	p := c.req.Session.InitializeParams()
+	if p == nil || p.Capabilities == nil || p.Capabilities.Elicitation == nil {
+		return false
+	}
+	e := p.Capabilities.Elicitation
+	return e.Form != nil || e.URL == nil
+}
+
+// personText tells what a person can do about a wait that no model may answer.
+func (c *call) personText(run, wait string) string {
+	text := "only a person decides this: somebody types `hocket resume " + run + " --wait " + wait + " --approve` (or --reject) on the machine of the store"
+	if c.Namespace != "" && c.req.Extra != nil && c.req.Extra.Header != nil {
+		text += ", or answers over the HTTP API with a token that has the right to approve"
+	}
+	return text + ". Tell the person what waits; do not try again before somebody decided."
+}
+
+// maxAsked bounds what a person is shown: what is longer cannot be approved here, since it could not be seen.
+const maxAsked = 16 << 10
+
+// ask asks the client's person about a wait and gives the answer to the run. It tells whether there was one. What the model said has no part in it: the person is
+// shown the arguments that the tool would be handed, and the answer is that of this wait, which is bound to them (SEC12).
+func (c *call) ask(ctx context.Context, rec service.Recorded, w *engine.WaitOpened) (answered bool, err error) {
+	text := approvalText(rec, w)
+	if len(text) > maxAsked {
+		return false, invalidf("what is to be approved has %s, too much to be shown here (at most %s); %s", bytesText(len(text)), bytesText(maxAsked), c.personText(rec.Head.Run, w.Wait))
+	}
+	isApproval := w.Kind == workflow.WaitApproval
+	form := map[string]any{"note": map[string]any{"type": "string", "title": "Note", "description": "Optional; it is kept with the decision."}}
+	var must []string
+	if !isApproval {
+		answer := map[string]any{"type": "string", "title": "Answer"}
+		if len(w.Options) > 0 {
+			answer["enum"] = w.Options
+		}
+		form["answer"], must = answer, []string{"answer"}
+	}
+	schema := map[string]any{"type": "object", "properties": form}
+	if must != nil {
+		schema["required"] = must
+	}
+	asking, cancel := c.untilClosing(ctx)
+	defer cancel()
+	res, err := c.req.Session.Elicit(asking, &sdk.ElicitParams{Mode: "form", Message: text, RequestedSchema: schema})
+	if err != nil {
+		return false, &conflictError{"the client did not ask its person (" + err.Error() + "); run " + rec.Head.Run + " still waits"}
+	}
+	said, _ := res.Content["answer"].(string) // the schema demands it where it is needed
+	switch {
+	case res.Action == "accept" && isApproval:
+		said = workflow.PortApprove
+	case res.Action == "decline" && isApproval:
+		said = workflow.PortReject
+	case res.Action != "accept" || said == "":
+		return false, nil
+	}
+	note, _ := res.Content["note"].(string) // it is optional
+	run := rec.Head.Run
+	if err := c.Service.Answer(ctx, run, service.AnswerRequest{Wait: w.Wait, Value: expr.Quote(said), Note: note}); err != nil {
+		return false, answerRefused(err, run)
+	}
+	c.did("runs.answer", run)
+	return true, c.takeUp(ctx, run)
+}
+
+// approvalText is what a person sees: first what Hocket itself says, at last what models and tools may have written, each line of it marked.
+func approvalText(rec service.Recorded, w *engine.WaitOpened) string {
+	var b strings.Builder
+	o := rec.Object()
+	name, node := rec.Head.WorkflowName, ""
+	for _, x := range o.Waiting {
+		if x.ID == w.Wait {
+			node = x.Node
+		}
+	}
+	what := "needs your decision"
+	if w.Kind == workflow.WaitApproval {
+		what = "asks for your approval"
+	}
+	fmt.Fprintf(&b, "Hocket: a run of the workflow \"%s\" %s.\nRun %s, node %s, wait %s.\n", escaped(name), what, escaped(o.ID), escaped(node), escaped(w.Wait))
+	if w.Tool != "" {
+		fmt.Fprintf(&b, "Tool that will be called: %s\nWith exactly these arguments: %s\n", escaped(w.Tool), escaped(string(w.Arguments)))
+	}
+	if w.Changed {
+		b.WriteString("The tool's definition has changed since the run began; approving accepts the new one.\n")
+	}
+	if w.Kind == workflow.WaitApproval {
+		b.WriteString("Accept approves this and nothing else. Decline rejects it. Cancel leaves it open.\n")
+	}
+	if w.Prompt != "" {
+		b.WriteString("The workflow's own words (they may hold text of models and tools):\n")
+		for line := range strings.Lines(w.Prompt) {
+			b.WriteString("> " + escaped(strings.TrimRight(line, "\r\n")) + "\n")
+		}
+	}
+	return b.String()
+}

@@ -1,0 +1,272 @@
+package mcpserver
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/url"
+	"strings"
+
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/hocket-run/hocket/internal/access"
+	"github.com/hocket-run/hocket/internal/catalog"
+	"github.com/hocket-run/hocket/internal/door"
+	"github.com/hocket-run/hocket/internal/journal"
+	"github.com/hocket-run/hocket/internal/project"
+	"github.com/hocket-run/hocket/internal/service"
+)
+
+// scheme is that of the URIs of resources.
+const scheme = "hocket://"
+
+// Kinds of resources.
+const (
+	kindWorkflows = "workflows"
+	kindAgents    = "agents"
+	kindRuns      = "runs"
+)
+
+// resource is a URI taken apart: hocket://KIND, hocket://KIND/ID or hocket://runs/ID/events.
+type resource struct {
+	kind, id string
+	events   bool
+}
+
+func parseURI(uri string) (r resource, ok bool) {
+	rest, ok := strings.CutPrefix(uri, scheme)
+	if !ok {
+		return r, false
+	}
+	parts := strings.Split(rest, "/")
+	if r.kind = parts[0]; r.kind != kindWorkflows && r.kind != kindAgents && r.kind != kindRuns {
+		return r, false
+	}
+	if len(parts) > 1 {
+		var err error
+		if r.id, err = url.PathUnescape(parts[1]); err != nil || r.id == "" {
+			return r, false
+		}
+	}
+	switch {
+	case len(parts) == 3 && r.kind == kindRuns && parts[2] == "events":
+		r.events = true
+	case len(parts) > 2:
+		return r, false
+	}
+	return r, true
+}
+
+func workflowURI(id string) string { return scheme + kindWorkflows + "/" + url.PathEscape(id) }
+func runURI(id string) string      { return scheme + kindRuns + "/" + url.PathEscape(id) }
+func eventsURI(id string) string   { return runURI(id) + "/events" }
+
+const (
+	mimeJSON  = "application/json"
+	mimeLines = "application/jsonl"
+	mimeYAML  = "application/yaml"
+)
+
+func listResource(kind, about string) *sdk.Resource {
+	return &sdk.Resource{URI: scheme + kind, Name: kind, Description: about, MIMEType: mimeJSON}
+}
+
+func listsOfResources() []*sdk.Resource {
+	return []*sdk.Resource{
+		listResource(kindWorkflows, "The stored workflows."), listResource(kindAgents, "The stored agents."), listResource(kindRuns, "The last runs, newest first."),
+	}
+}
+
+// addLists adds the lists as resources, which also tells clients that there may be other resources now.
+func (d *desk) addLists() {
+	for _, r := range listsOfResources() {
+		d.mcp.AddResource(r, d.readResource)
+	}
+}
+
+func (d *desk) addResources() {
+	d.addLists()
+	for _, t := range []*sdk.ResourceTemplate{
+		{URITemplate: scheme + "workflows/{id}", Name: "workflow", Description: "The published document of a workflow, as it was stored."},
+		{URITemplate: scheme + "agents/{id}", Name: "agent", Description: "An agent with all its keys.", MIMEType: mimeJSON},
+		{URITemplate: scheme + "runs/{id}", Name: "run", Description: "A whole run: status, steps, trail, output.", MIMEType: mimeJSON},
+		{URITemplate: scheme + "runs/{id}/events", Name: "events", Description: "All recorded events of a run, one JSON line each.", MIMEType: mimeLines},
+	} {
+		d.mcp.AddResourceTemplate(t, d.readResource)
+	}
+}
+
+// readResource is the SDK's handler of all resources.
+func (d *desk) readResource(ctx context.Context, req *sdk.ReadResourceRequest) (*sdk.ReadResourceResult, error) {
+	ctx, _, err := d.server.caller(ctx, req.Extra)
+	if err != nil {
+		return nil, err
+	}
+	if _, err := door.Require(ctx, access.RoleRun); err != nil {
+		return nil, err
+	}
+	uri := req.Params.URI
+	r, ok := parseURI(uri)
+	if !ok {
+		return nil, sdk.ResourceNotFoundError(uri)
+	}
+	text, mime, err := d.read(ctx, r)
+	if err != nil {
+		return nil, d.unread(uri, err)
+	}
+	return &sdk.ReadResourceResult{Contents: []*sdk.ResourceContents{{URI: uri, MIMEType: mime, Text: string(text)}}}, nil
+}
+
+// unread is the protocol's error of a resource that cannot be read.
+func (d *desk) unread(uri string, err error) error {
+	p := problemOf(err)
+	switch p.Code {
+	case "not_found":
+		return sdk.ResourceNotFoundError(uri)
+	case "internal":
+		d.server.log.Error("read MCP resource", "uri", uri, "error", err)
+		return errors.New(p.Title)
+	}
+	return errors.New(problemText(p))
+}
+
+// read gives the text of a resource with its type.
+func (d *desk) read(ctx context.Context, r resource) ([]byte, string, error) {
+	switch {
+	case r.id == "":
+		return d.readList(ctx, r.kind)
+	case r.kind == kindWorkflows:
+		def, err := d.key.service.Definition(ctx, r.id, service.Which{})
+		mime := mimeYAML
+		if json.Valid(def.Text) {
+			mime = mimeJSON
+		}
+		return def.Text, mime, err
+	case r.kind == kindAgents:
+		row, err := agentRow(ctx, d.key.service, r.id)
+		if err != nil {
+			return nil, "", err
+		}
+		return catalog.AgentJSON(row), mimeJSON, nil
+	case r.events:
+		text, err := d.readEvents(ctx, r.id)
+		return text, mimeLines, err
+	}
+	whole, err := d.whole(ctx, r.id)
+	if err != nil {
+		return nil, "", err
+	}
+	text, err := bounded(whole, maxResource, runURI(r.id))
+	return text, mimeJSON, err
+}
+
+func (d *desk) readList(ctx context.Context, kind string) ([]byte, string, error) {
+	var out any
+	switch kind {
+	case kindWorkflows:
+		entries, err := d.key.service.Entries(ctx)
+		if err != nil {
+			return nil, "", err
+		}
+		lines := make([]workflowLine, len(entries))
+		for i, e := range entries {
+			lines[i] = workflowLineOf(e)
+		}
+		out = lines
+	case kindAgents:
+		text, err := d.key.service.AgentsText(ctx, nil)
+		return text, mimeJSON, err
+	default:
+		heads, _, err := d.key.service.List(ctx, journal.Query{})
+		if err != nil {
+			return nil, "", err
+		}
+		lines := make([]runLine, len(heads))
+		for i, h := range heads {
+			lines[i] = runLineOf(h)
+		}
+		out = lines
+	}
+	return encode(out), mimeJSON, nil
+}
+
+// readEvents gives the events of a run as lines. Where they are more than a resource may have, the last line says from where run_events goes on.
+func (d *desk) readEvents(ctx context.Context, id string) ([]byte, error) {
+	rec, err := d.key.service.Read(ctx, id)
+	if err != nil {
+		return nil, noSuchRun(err, id)
+	}
+	var b bytes.Buffer
+	folder := project.NewFolder(id, rec.Workflow)
+	for _, e := range rec.Events {
+		line, err := journal.MarshalEvent(id, folder.Expand(e))
+		if err != nil {
+			return nil, err
+		}
+		folder.Add(e)
+		if b.Len()+len(line) > maxResource {
+			fmt.Fprintf(&b, "{\"truncated\":\"run_events with after %d goes on here\"}\n", e.Seq-1)
+			break
+		}
+		b.Write(line)
+		b.WriteByte('\n')
+	}
+	return b.Bytes(), nil
+}
+
+// Cursors of lists of resources: workflows first, by id, then runs, newest first.
+const (
+	afterWorkflow = "w:"
+	afterRun      = "r:"
+)
+
+// listResources gives a page of resources: on the first one the lists; then workflows, then runs.
+func (d *desk) listResources(ctx context.Context, p *sdk.ListResourcesParams, extra *sdk.RequestExtra) (sdk.Result, error) {
+	ctx, _, err := d.server.caller(ctx, extra)
+	if err != nil {
+		return nil, err
+	}
+	if _, err := door.Require(ctx, access.RoleRun); err != nil {
+		return nil, err
+	}
+	cursor := ""
+	if p != nil {
+		cursor = p.Cursor
+	}
+	out := &sdk.ListResourcesResult{Resources: []*sdk.Resource{}}
+	if cursor == "" {
+		out.Resources = append(out.Resources, listsOfResources()...)
+	}
+	runs, isRuns := strings.CutPrefix(cursor, afterRun)
+	id, isWorkflows := strings.CutPrefix(cursor, afterWorkflow)
+	if cursor != "" && !isRuns && !isWorkflows {
+		return nil, d.unread(scheme, invalidf("cursor: it is none of this list"))
+	}
+	if !isRuns {
+		entries, err := d.key.service.Entries(ctx)
+		if err != nil {
+			return nil, d.unread(scheme, err)
+		}
+		entries, next := cut(page{Cursor: id}, entries, func(e catalog.Entry) string { return e.ID })
+		for _, e := range entries {
+			out.Resources = append(out.Resources, &sdk.Resource{URI: workflowURI(e.ID), Name: e.ID, Title: e.Name, Description: "Workflow, " + e.Format})
+		}
+		if next != "" {
+			out.NextCursor = afterWorkflow + next
+			return out, nil
+		}
+	}
+	heads, next, err := d.key.service.List(ctx, journal.Query{Limit: defaultPage, Cursor: runs})
+	if err != nil {
+		return nil, d.unread(scheme, err)
+	}
+	for _, h := range heads {
+		out.Resources = append(out.Resources, &sdk.Resource{URI: runURI(h.Run), Name: h.Run, Title: h.WorkflowName, Description: "Run, " + string(h.Status), MIMEType: mimeJSON})
+	}
+	if next != "" {
+		out.NextCursor = afterRun + next
+	}
+	return out, nil
+}

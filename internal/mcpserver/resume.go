@@ -1,0 +1,225 @@
+package mcpserver
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/hocket-run/hocket/internal/access"
+	"github.com/hocket-run/hocket/internal/door"
+	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/expr"
+	"github.com/hocket-run/hocket/internal/format"
+	"github.com/hocket-run/hocket/internal/journal"
+	"github.com/hocket-run/hocket/internal/service"
+	"github.com/hocket-run/hocket/workflow"
+)
+
+func resumeTools() []*tool {
+	return []*tool{{
+		name: "resume_run", title: "Continue a run", role: access.RoleRun, effect: acts,
+		about: "Answers the question that a paused run waits for (input), or continues a run that was interrupted (no input), and waits up to waitSeconds. " +
+			"Approvals are decided by a person, whatever the arguments say: if your client can ask its person, that person is asked and sees the real action; otherwise this is an error that says what a person can do. " +
+			`Examples: {"id": "RUN", "input": "blue"}; {"id": "RUN"}`,
+		takes: slices.Concat(runID, []prop{
+			opt("input", anything, "The answer to a question: a text, or a value that fits the wait's options or schema."),
+			opt("wait", aText, "The id of the wait, where several are open."), opt("node", aText, "Instead of wait: the id of the node that waits."),
+			opt("decision", oneOf(workflow.PortApprove, workflow.PortReject), "Only for tokens with the right to approve: the decision about an approval. Everybody else's is ignored, and a person is asked."),
+			opt("note", aText, "Goes with the answer."), waitProp,
+			opt("maxSteps", aCount, "Reopens a run that ended by its step limit, with this many steps in all. Needs the role edit."),
+			opt("timeoutSeconds", `{"type":"integer","minimum":1}`, "Reopens a run that ended by its time limit, with this much running time in all. Needs the role edit."),
+		}),
+		gives: outcomeOut, do: resumeRun,
+	}}
+}
+
+type resumeArgs struct {
+	runArgs
+	Input          json.RawMessage `json:"input"`
+	Wait           string          `json:"wait"`
+	Node           string          `json:"node"`
+	Decision       string          `json:"decision"`
+	Note           string          `json:"note"`
+	WaitSeconds    *int            `json:"waitSeconds"`
+	MaxSteps       *int            `json:"maxSteps"`
+	TimeoutSeconds int             `json:"timeoutSeconds"`
+}
+
+func resumeRun(ctx context.Context, c *call) (any, error) {
+	var args resumeArgs
+	if err := c.decode(&args); err != nil {
+		return nil, err
+	}
+	id, err := args.id()
+	if err != nil {
+		return nil, err
+	}
+	if args.Wait != "" && args.Node != "" {
+		return nil, invalidf("node: the wait is named already by `wait`")
+	}
+	rec, err := c.Service.Read(ctx, id)
+	if err != nil {
+		return nil, noSuchRun(err, id)
+	}
+	after := rec.Head.LastSeq
+	switch {
+	case args.MaxSteps != nil || args.TimeoutSeconds > 0:
+		err = c.reopen(ctx, id, args)
+	default:
+		err = c.goOn(ctx, rec, args)
+	}
+	if err != nil {
+		return nil, err
+	}
+	c.did("runs.resume", id)
+	out, err := c.await(ctx, id, seconds(args.WaitSeconds), after)
+	if err != nil {
+		return nil, err
+	}
+	return bounded(out, maxResult, runURI(id))
+}
+
+// reopen lets a run go on that ended by a limit (D20).
+func (c *call) reopen(ctx context.Context, run string, args resumeArgs) error {
+	if args.Input != nil || args.Decision != "" {
+		return invalidf("input: answer the run or raise its limits, not both at once")
+	}
+	if _, err := door.Require(ctx, access.RoleEdit); err != nil {
+		return err
+	}
+	return c.Service.Reopen(ctx, run, workflow.Limits{MaxSteps: args.MaxSteps, Timeout: workflow.Duration(time.Duration(args.TimeoutSeconds) * time.Second)})
+}
+
+// goOn answers what the run waits for, or takes it up.
+func (c *call) goOn(ctx context.Context, rec service.Recorded, args resumeArgs) error {
+	run := rec.Head.Run
+	answers := args.Input != nil || args.Decision != "" || args.Wait != "" || args.Node != ""
+	if rec.Head.Status.IsEnded() && args.Wait == "" {
+		return &conflictError{fmt.Sprintf("run %s has ended (%s); there is nothing to continue. execute_workflow runs the workflow again", run, rec.Head.Status)}
+	}
+	w, err := pickWait(rec, args)
+	switch {
+	case err != nil:
+		return err
+	case w == nil && answers:
+		return &conflictError{fmt.Sprintf("run %s waits for nothing, it is %s; nothing was changed", run, rec.Head.Status)}
+	case w == nil:
+		return c.takeUp(ctx, run)
+	case needsPerson(w):
+		return c.decide(ctx, rec, w, args)
+	case args.Decision != "":
+		return invalidf("decision: run %s asks a question, no approval; give input", run)
+	case args.Input == nil:
+		return invalidf("input: run %s waits for an answer: %s", run, question(w))
+	}
+	if err := c.Service.Answer(ctx, run, service.AnswerRequest{Wait: w.Wait, Value: engine.Value(args.Input), Note: args.Note}); err != nil {
+		return answerRefused(err, run)
+	}
+	return c.takeUp(ctx, run)
+}
+
+// question tells a model what is asked.
+func question(w *engine.WaitOpened) string {
+	text := clip(w.Prompt, 2000)
+	if len(w.Options) > 0 {
+		text += " (one of: " + strings.Join(w.Options, ", ") + ")"
+	}
+	if w.Schema != nil {
+		text += " (it must fit the JSON Schema " + string(w.Schema) + ")"
+	}
+	return text
+}
+
+// takeUp drives a run that has no owner; one that another process drives goes on there, and one that has ended since is shown.
+func (c *call) takeUp(ctx context.Context, run string) error {
+	err := c.Service.Resume(ctx, run)
+	if errors.Is(err, journal.ErrOwned) || errors.Is(err, engine.ErrEnded) {
+		return nil
+	}
+	return err
+}
+
+// answerRefused words why an answer was not taken.
+func answerRefused(err error, run string) error {
+	if errors.Is(err, engine.ErrWaitAnswered) {
+		return &conflictError{"run " + run + ": that wait has another answer already; nothing was changed"}
+	}
+	return err
+}
+
+// opened gives how a wait began; nil: there is none of that id.
+func opened(rec service.Recorded, wait string) *engine.WaitOpened {
+	for _, e := range rec.Events {
+		if d, ok := e.Data.(*engine.WaitOpened); ok && d.Wait == wait {
+			return d
+		}
+	}
+	return nil
+}
+
+// needsPerson tells of waits that no model answers (D32): approvals, what becomes of a call whose outcome is unknown (D24), and more money for a run that
+// met its budget.
+func needsPerson(w *engine.WaitOpened) bool {
+	return w.Kind == workflow.WaitApproval || w.Limit != nil || w.Call != "" && w.Binding == ""
+}
+
+// pickWait finds the wait that is meant (D17); nil where none is open. Errors: *conflictError where several are, engine.ErrWaitNotFound.
+func pickWait(rec service.Recorded, args resumeArgs) (*engine.WaitOpened, error) {
+	o := rec.Object()
+	if args.Wait != "" {
+		if w := opened(rec, args.Wait); w != nil {
+			return w, nil
+		}
+		return nil, fmt.Errorf("wait: run %s: %w", o.ID, engine.ErrWaitNotFound)
+	}
+	var ids []string
+	for _, w := range o.Waiting {
+		if args.Node == "" || w.Node == args.Node || strings.HasSuffix(w.Node, "/"+args.Node) {
+			ids = append(ids, w.ID)
+		}
+	}
+	isCanvas := o.Workflow.Format != nil && *o.Workflow.Format == format.Canvas
+	switch {
+	case len(ids) == 0 && args.Node != "":
+		return nil, fmt.Errorf("node: run %s does not wait at %q: %w", o.ID, args.Node, engine.ErrWaitNotFound)
+	case len(ids) == 0:
+		return nil, nil //nolint:nilnil // none is open
+	case len(ids) > 1 && !isCanvas:
+		return nil, &conflictError{fmt.Sprintf("run %s waits for %d answers (%s); name one as wait", o.ID, len(ids), strings.Join(ids, ", "))}
+	}
+	return opened(rec, ids[0]), nil
+}
+
+// decide has a wait decided that only a person decides: by the client's person, or by the token's own right (D32).
+func (c *call) decide(ctx context.Context, rec service.Recorded, w *engine.WaitOpened, args resumeArgs) error {
+	run := rec.Head.Run
+	given := args.Input
+	if args.Decision != "" {
+		given = json.RawMessage(expr.Quote(args.Decision))
+	}
+	if given != nil && c.RequireApproval() == nil {
+		if err := c.Service.Answer(ctx, run, service.AnswerRequest{Wait: w.Wait, Value: engine.Value(given), Note: args.Note}); err != nil {
+			return answerRefused(err, run)
+		}
+		return c.takeUp(ctx, run)
+	}
+	isOpen := false
+	for _, o := range rec.Object().Waiting {
+		isOpen = isOpen || o.ID == w.Wait
+	}
+	switch {
+	case !isOpen:
+		return &conflictError{"run " + run + ": that wait is not open any more; nothing was changed"}
+	case !c.canAsk():
+		return &door.ForbiddenError{Reason: c.personText(run, w.Wait)}
+	}
+	answered, err := c.ask(ctx, rec, w)
+	if err == nil && !answered {
+		err = &conflictError{"the person left it open; run " + run + " still waits"}
+	}
+	return err
+}

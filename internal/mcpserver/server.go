@@ -1,0 +1,193 @@
+package mcpserver
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/http"
+	"strconv"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/hocket-run/hocket/internal/access"
+	"github.com/hocket-run/hocket/internal/door"
+	"github.com/hocket-run/hocket/internal/service"
+)
+
+// Config says what a Server is made of. Its zero value is good.
+type Config struct {
+	// Version is what clients are told of us.
+	Version string
+	// Workflows are the ids of published workflows that are tools of their own, beside the fixed ones; All alone stands for every one. Nil: none.
+	Workflows []string
+	// MaxBody bounds a message, in bytes; 0: 9 MiB, the largest document and what stands around it.
+	MaxBody int64
+	// LookEvery is how often definitions and subscribed runs are looked at, so that clients hear of changes that came another way; 0: 2 s.
+	LookEvery time.Duration
+	// Logger; nil: none.
+	Logger *slog.Logger
+}
+
+// All stands in Config.Workflows for every published workflow.
+const All = "all"
+
+// Bounds of sessions over HTTP (SEC17).
+const (
+	maxSessions = 200            // of one principal
+	maxDesks    = 64             // of principals without any session that are remembered
+	sessionIdle = 12 * time.Hour // a session without requests ends
+)
+
+// Server is the MCP server. Safe for concurrent use. Close it.
+type Server struct {
+	cfg   Config
+	log   *slog.Logger
+	tools []*tool
+
+	ctx  context.Context // of everything that looks after sessions
+	stop context.CancelFunc
+	work sync.WaitGroup
+
+	// definitions makes reading a definition and storing the changed one a single act for all sessions of this process.
+	definitions sync.Mutex
+
+	mu    sync.Mutex
+	desks map[deskKey]*desk
+
+	// requests are the contexts of HTTP requests under way, by the number that is in their header.
+	requests sync.Map
+	last     atomic.Uint64
+}
+
+// New makes a Server.
+func New(cfg Config) *Server {
+	s := &Server{cfg: cfg, log: cfg.Logger, tools: table(), desks: map[deskKey]*desk{}}
+	if s.log == nil {
+		s.log = slog.New(slog.DiscardHandler)
+	}
+	s.cfg.MaxBody = cmp.Or(cfg.MaxBody, service.MaxDocumentBytes+1<<20)
+	s.cfg.LookEvery = cmp.Or(cfg.LookEvery, 2*time.Second)
+	s.ctx, s.stop = context.WithCancel(context.Background())
+	return s
+}
+
+// Close ends all sessions. Runs go on.
+func (s *Server) Close() error {
+	s.stop()
+	s.mu.Lock()
+	desks := s.desks
+	s.desks = map[deskKey]*desk{}
+	s.mu.Unlock()
+	for _, d := range desks {
+		for session := range d.mcp.Sessions() {
+			_ = session.Close() // the client may have left
+		}
+	}
+	s.work.Wait()
+	return nil
+}
+
+// headerRequest is how the SDK's handler, which knows only headers, finds the request that brought a call. Clients cannot set it.
+const headerRequest = "Hocket-Request"
+
+// Handler serves streamable HTTP. The context of each request must carry a caller (door.With), as a server's guard puts it there; one without is answered 401.
+//
+// A session belongs to the principal that opened it: to anybody else it is one that does not exist, 404 by the protocol.
+func (s *Server) Handler() http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		c, err := door.Require(r.Context(), access.RoleRun)
+		if err != nil {
+			door.WriteProblem(w, r, door.ProblemOf(err))
+			return
+		}
+		d, done := s.desk(c)
+		defer done()
+		if r.Method == http.MethodPost && r.Header.Get("Mcp-Session-Id") == "" && d.sessions() >= maxSessions {
+			w.Header().Set("Retry-After", "60")
+			door.WriteProblem(w, r, door.Problem{
+				Status: http.StatusTooManyRequests, Code: "limit", Title: "A limit is reached",
+				Detail: fmt.Sprintf("this token has %d MCP sessions open, the most there may be (max_mcp_sessions); end some with DELETE", maxSessions),
+			})
+			return
+		}
+		number := strconv.FormatUint(s.last.Add(1), 10)
+		s.requests.Store(number, r.Context())
+		defer s.requests.Delete(number)
+		r.Header.Set(headerRequest, number)
+		d.http.ServeHTTP(w, r)
+	})
+}
+
+// errGone says that the request that brought a call is over: nobody knows any more who called.
+var errGone = errors.New("the request that brought this call has ended")
+
+// caller gives ctx with the caller of the request that brought a call, and that request's context.
+func (s *Server) caller(ctx context.Context, extra *sdk.RequestExtra) (call, request context.Context, err error) {
+	if extra == nil || extra.Header == nil { // standard input
+		return ctx, ctx, nil
+	}
+	found, ok := s.requests.Load(extra.Header.Get(headerRequest))
+	request, isContext := found.(context.Context)
+	if !ok || !isContext {
+		return ctx, ctx, errors.Join(door.ErrUnauthorized, errGone)
+	}
+	return door.With(ctx, door.From(request)), request, nil
+}
+
+// RunStdio serves one client on two streams until it leaves or ctx is done, with the caller's rights. Runs go on with the service.
+func (s *Server) RunStdio(ctx context.Context, in io.ReadCloser, out io.WriteCloser, c *door.Caller) error {
+	d, done := s.desk(c)
+	defer done()
+	err := d.mcp.Run(door.With(ctx, c), &sdk.IOTransport{Reader: in, Writer: out, MaxLineLength: int(s.cfg.MaxBody)})
+	if ctx.Err() != nil || errors.Is(err, io.EOF) {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("serve MCP: %w", err)
+	}
+	return nil
+}
+
+// deskKey is who sits at a desk: a principal whose rights changed is another one.
+type deskKey struct {
+	access.Principal
+	service *service.Service
+}
+
+// desk gives the desk of a caller, which stays until done is called at least.
+func (s *Server) desk(c *door.Caller) (d *desk, done func()) {
+	key := deskKey{c.Principal, c.Service}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	d = s.desks[key]
+	if d == nil {
+		s.tidy()
+		d = newDesk(s, key)
+		s.desks[key] = d
+	}
+	d.busy++
+	d.lookAfter()
+	return d, func() {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		d.busy--
+	}
+}
+
+// tidy forgets desks that nobody sits at, once there are many. s.mu is held.
+func (s *Server) tidy() {
+	if len(s.desks) < maxDesks {
+		return
+	}
+	for key, d := range s.desks {
+		if d.busy == 0 && d.sessions() == 0 {
+			delete(s.desks, key)
+		}
+	}
+}

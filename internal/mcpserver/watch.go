@@ -1,0 +1,162 @@
+package mcpserver
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/hocket-run/hocket/internal/door"
+)
+
+// maxWatched bounds the resources that the sessions of a principal subscribe to (SEC17).
+const maxWatched = 1000
+
+// lookAfter begins to look after the desk's lists and subscriptions, as long as somebody sits there. Server.mu is held.
+func (d *desk) lookAfter() {
+	if d.looks || d.server.ctx.Err() != nil {
+		return
+	}
+	d.looks = true
+	ctx := door.With(d.server.ctx, &door.Caller{Principal: d.key.Principal, Service: d.key.service})
+	d.server.work.Go(func() {
+		tick := time.NewTicker(d.server.cfg.LookEvery)
+		defer tick.Stop()
+		for {
+			select {
+			case <-ctx.Done():
+				return
+			case <-tick.C:
+			case <-d.nudge:
+			}
+			if d.deserted() {
+				return
+			}
+			d.look(ctx)
+		}
+	})
+}
+
+// deserted tells whether nobody sits at the desk any more; then nobody looks after it.
+func (d *desk) deserted() bool {
+	d.server.mu.Lock()
+	defer d.server.mu.Unlock()
+	if d.busy > 0 || d.sessions() > 0 {
+		return false
+	}
+	d.looks = false
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	clear(d.watched)
+	return true
+}
+
+// changed has all desks of the namespace look at once.
+func (d *desk) changed() {
+	d.server.mu.Lock()
+	defer d.server.mu.Unlock()
+	for key, other := range d.server.desks {
+		if key.service == d.key.service {
+			select {
+			case other.nudge <- struct{}{}:
+			default: // it will look anyway
+			}
+		}
+	}
+}
+
+// look compares what there is with what clients know, and tells them what changed.
+func (d *desk) look(ctx context.Context) {
+	entries, err := d.key.service.Entries(ctx)
+	if err != nil {
+		if ctx.Err() == nil {
+			d.server.log.Warn("look at workflows for MCP clients", "error", err)
+		}
+		return
+	}
+	var all strings.Builder
+	for _, e := range entries {
+		fmt.Fprintf(&all, "%q %q %d %d %d\n", e.ID, e.Name, e.Published, e.Draft, e.Updated.UnixMicro())
+	}
+	d.mu.Lock()
+	isNew := d.seen != all.String()
+	d.seen = all.String()
+	d.mu.Unlock()
+	if isNew {
+		d.offer(ctx, entries)
+		d.addLists() // which tells clients that resources have changed
+	}
+	for _, uri := range d.subscriptions() {
+		now := d.state(ctx, uri)
+		d.mu.Lock()
+		before, ok := d.watched[uri]
+		if ok {
+			d.watched[uri] = now
+		}
+		d.mu.Unlock()
+		if ok && before != now {
+			_ = d.mcp.ResourceUpdated(ctx, &sdk.ResourceUpdatedNotificationParams{URI: uri}) // it cannot fail
+		}
+	}
+}
+
+func (d *desk) subscriptions() []string {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	out := make([]string, 0, len(d.watched))
+	for uri := range d.watched {
+		out = append(out, uri)
+	}
+	return out
+}
+
+// state tells one content of a resource from another, without reading it.
+func (d *desk) state(ctx context.Context, uri string) string {
+	r, ok := parseURI(uri)
+	if !ok {
+		return ""
+	}
+	switch {
+	case r.kind == kindRuns && r.id != "":
+		h, err := d.key.service.Head(ctx, r.id)
+		return fmt.Sprint(h.LastSeq, h.Status, h.Interrupted, err != nil)
+	case r.kind == kindWorkflows && r.id != "":
+		e, err := d.key.service.Entry(ctx, r.id)
+		return fmt.Sprint(e.Published, e.Updated.UnixMicro(), err != nil)
+	case r.kind == kindAgents && r.id != "":
+		row, err := agentRow(ctx, d.key.service, r.id)
+		return fmt.Sprint(row, err != nil)
+	}
+	text, _, err := d.read(ctx, r)
+	return fmt.Sprint(etag(text), err != nil)
+}
+
+func (d *desk) subscribe(ctx context.Context, req *sdk.SubscribeRequest) error {
+	ctx, _, err := d.server.caller(ctx, req.Extra)
+	if err != nil {
+		return err
+	}
+	uri := req.Params.URI
+	r, ok := parseURI(uri)
+	if !ok {
+		return sdk.ResourceNotFoundError(uri)
+	}
+	if _, _, err := d.read(ctx, r); err != nil {
+		return d.unread(uri, err)
+	}
+	now := d.state(ctx, uri)
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if len(d.watched) >= maxWatched {
+		return fmt.Errorf("at most %d resources can be subscribed to (max_mcp_subscriptions)", maxWatched)
+	}
+	if _, ok := d.watched[uri]; !ok {
+		d.watched[uri] = now
+	}
+	return nil
+}
+
+// unsubscribe leaves the resource looked at: another session may have subscribed to it. Who hears of it the SDK knows.
+func (d *desk) unsubscribe(context.Context, *sdk.UnsubscribeRequest) error { return nil }

@@ -1,0 +1,380 @@
+package mcpserver
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/hocket-run/hocket/diag"
+	"github.com/hocket-run/hocket/internal/access"
+	"github.com/hocket-run/hocket/internal/catalog"
+	"github.com/hocket-run/hocket/internal/format"
+	"github.com/hocket-run/hocket/internal/format/source"
+	"github.com/hocket-run/hocket/internal/service"
+	"github.com/hocket-run/hocket/workflow"
+)
+
+var (
+	workflowID = []prop{
+		opt("id", aText, "The id of the workflow, as create_workflow or list_workflows gave it. Required."),
+		opt("workflowId", aText, "Another name of id."),
+	}
+	aNode = `{"type":"object","properties":{"id":{"type":"string"},"type":{"type":"string","description":"\"agent\"."},"name":{"type":"string"},` +
+		`"config":{"type":"object","properties":{"agentId":{"type":"string","description":"The id of the agent that this node runs."}}}}}`
+	anEdge = `{"type":"object","properties":{"id":{"type":"string"},"from":{"type":"string","description":"The id of a node."},"to":{"type":"string","description":"The id of a node."}}}`
+	// graphProps are what the main graph and branches of a rounds document have.
+	graphProps = []prop{
+		opt("nodes", `{"type":"array","items":`+aNode+`}`, `ALL nodes; the run begins with the first. Example: [{"id": "a1", "type": "agent", "config": {"agentId": "writer"}}]`),
+		opt("edges", `{"type":"array","items":`+anEdge+`}`, `ALL edges. From each node the first edge is followed, and the node it leads to gets the output as its input. Example: [{"id": "e1", "from": "a1", "to": "a2"}]`),
+		opt("maxRounds", maybe("integer"), "How many full cycles a loop runs. Required, and at least 1, when the edges form a cycle; A -> B -> A with 10 runs each agent 10 times."),
+		opt("executionMode", maybe("string"), "one_time (the default: runs when it is started), interval (runs on `schedule`) or continuous (runs again and again)."),
+		opt("schedule", `{"type":["string","integer","null"]}`, `For interval: seconds such as "60", "daily@09:00", or "weekly@1,3,5" (0 is Sunday). For continuous: seconds between two runs; optional.`),
+		opt("timeZone", maybe("string"), "The zone of a calendar schedule, such as Europe/Berlin."),
+		opt("turnInstruction", maybe("string"), "Put before what each agent is given at its turn."),
+	}
+	workflowOut = closed(
+		req("id", aText, ""), req("name", aText, ""), req("format", aText, "The language of the document: rounds, canvas, routes or steps."),
+		req("version", aCount, "The number of the published version; 0 where another program wrote the rows, or where there is only a draft."),
+		opt("draft", aCount, "The number of the draft, where there is one."), req("etag", aText, "Changes with every change of the document."),
+		opt("document", aMap, "The document as it is stored now. Of a rounds document: nodes, edges, maxRounds, branches …"),
+		opt("truncated", aText, "Says where the document is, when it is too long to stand here."),
+		opt("diagnostics", findings, "Problems of the document as it is now, such as agents that do not exist."),
+	)
+)
+
+// workflowResult is what the tools about one workflow give.
+type workflowResult struct {
+	ID          string          `json:"id"`
+	Name        string          `json:"name"`
+	Format      string          `json:"format"`
+	Version     int             `json:"version"`
+	Draft       int             `json:"draft,omitempty"`
+	ETag        string          `json:"etag"`
+	Document    json.RawMessage `json:"document,omitempty"`
+	Truncated   string          `json:"truncated,omitempty"`
+	Diagnostics []finding       `json:"diagnostics,omitempty"`
+}
+
+func workflowTools() []*tool {
+	branch := slices.Concat([]prop{req("id", aText, "")}, graphProps)
+	return []*tool{
+		{
+			name: "create_workflow", title: "Create a workflow", role: access.RoleEdit, effect: adds,
+			about: "Stores an empty workflow with a name and returns its id. Then add nodes, edges and maxRounds with update_workflow. " +
+				`Example: {"name": "Writer and critic"}`,
+			takes: []prop{
+				req("name", aText, "What people call the workflow."), opt("id", aText, "An id of your choice; omit it to get one made of the name. It must be new: the code conflict says that it is taken."),
+				opt("description", aText, "What the workflow is for, in a sentence."),
+			},
+			gives: workflowOut, do: createWorkflow,
+		},
+		{
+			name: "update_workflow", title: "Change a workflow", role: access.RoleEdit, effect: changes,
+			about: "Replaces exactly the parts that are given and keeps all others: to add a node, call get_workflow first and send its nodes with the new one, and all edges. null removes a part. " +
+				"The result is checked: with errors nothing is stored, and the error lists each problem with its place and what to do. " +
+				`Example, two agents that talk for 10 rounds: {"id": "ID", "nodes": [{"id": "a1", "type": "agent", "config": {"agentId": "AGENT-1"}}, {"id": "a2", "type": "agent", "config": {"agentId": "AGENT-2"}}], ` +
+				`"edges": [{"id": "e1", "from": "a1", "to": "a2"}, {"id": "e2", "from": "a2", "to": "a1"}], "maxRounds": 10}. ` +
+				"Instead of parts, `document` replaces the whole workflow by a document in any format: rounds, canvas, routes or steps.",
+			takes: slices.Concat(workflowID, []prop{opt("name", aText, "What people call the workflow."), opt("description", maybe("string"), "What the workflow is for.")}, graphProps, []prop{
+				opt("branches", `{"type":["array","null"],"items":`+string(open(branch...))+`}`, "ALL branches: graphs beside the main one, each with an id, nodes, edges, maxRounds, executionMode and schedule of its own. execute_workflow runs one by branchId."),
+				opt("agents", `{"type":["array","null"],"items":{"type":"object"}}`, "Agents inside the document, for this workflow alone; usually agents are made with create_agent."),
+				opt("document", `{"type":["object","string"]}`, "Instead of all parts: a whole document, as a JSON object or as YAML or JSON text."),
+				opt("format", oneOf(format.Names()...), "The format of `document`; omit it to have it detected."),
+				etagProp, opt("version", aCount, "The version that get_workflow gave: like etag."),
+			}),
+			gives: workflowOut, do: updateWorkflow,
+		},
+		{
+			name: "get_workflow", title: "Look at a workflow", role: access.RoleRun, effect: reads,
+			about: "Gives the published document of a workflow (nodes, edges, maxRounds, branches …), its version and etag, and the problems that it has now. Agents are looked at with get_agent.",
+			takes: workflowID, gives: workflowOut, do: getWorkflow,
+		},
+		{
+			name: "list_workflows", title: "List workflows", role: access.RoleRun, effect: reads,
+			about: "Lists the stored workflows by id.", takes: pageProps, do: listWorkflows,
+			gives: closed(
+				req("workflows", list(closed(
+					req("id", aText, ""), req("name", aText, ""), req("format", aText, ""), req("version", aCount, "0: nothing is published."), opt("draft", aCount, ""), opt("updatedAt", aText, ""),
+				)), ""),
+				opt("next", aText, "The cursor of the next page; absent on the last one."),
+			),
+		},
+		{
+			name: "validate_workflow", title: "Check a workflow", role: access.RoleRun, effect: reads,
+			about: "Checks a stored workflow by id, or a document that is not stored, and changes nothing: every problem has its place and often a hint. Use it before update_workflow with a whole document, or to find why a workflow cannot run.",
+			takes: slices.Concat(workflowID, []prop{
+				opt("document", `{"type":["object","string"]}`, "Instead of id: a document as a JSON object, or as YAML or JSON text."),
+				opt("format", oneOf(format.Names()...), "The format of `document`; omit it to have it detected."),
+			}),
+			gives: closed(
+				req("valid", aFlag, "There are no errors: it can run."), req("format", aText, "Empty: not recognised."), opt("id", aText, ""), opt("name", aText, ""),
+				req("nodes", aCount, "How many nodes the main graph has."), req("branches", aCount, ""), req("diagnostics", findings, ""),
+			),
+			do: validateWorkflow,
+		},
+		{
+			name: "delete_workflow", title: "Delete a workflow", role: access.RoleEdit, effect: removes,
+			about: "Deletes a stored workflow with all its versions for good. Runs of it stay and keep what they ran.",
+			takes: workflowID, gives: closed(req("id", aText, ""), req("deleted", aFlag, "")), do: deleteWorkflow,
+		},
+	}
+}
+
+func createWorkflow(ctx context.Context, c *call) (any, error) {
+	var args struct{ Name, ID, Description string }
+	if err := c.decode(&args); err != nil {
+		return nil, err
+	}
+	if strings.TrimSpace(args.Name) == "" {
+		return nil, invalidf("name: it must not be empty")
+	}
+	defer c.alone()()
+	entries, err := c.Service.Entries(ctx)
+	if err != nil {
+		return nil, err
+	}
+	taken := func(id string) bool {
+		return slices.ContainsFunc(entries, func(e catalog.Entry) bool { return e.ID == id })
+	}
+	if args.ID != "" && taken(args.ID) {
+		return nil, &conflictError{"there is a workflow " + args.ID + " already; change it with update_workflow, or choose another id"}
+	}
+	id := cmp.Or(args.ID, newID(args.Name, "workflow", taken))
+	doc := members{{"id", encode(id)}, {"name", encode(args.Name)}}
+	if args.Description != "" {
+		doc = append(doc, member{"description", encode(args.Description)})
+	}
+	doc = append(doc, member{"nodes", json.RawMessage("[]")}, member{"edges", json.RawMessage("[]")})
+	return c.storeWorkflow(ctx, id, format.Rounds, indented(doc.json()), "workflows.create")
+}
+
+// updateArgs are those of update_workflow that are no parts of the document.
+type updateArgs struct {
+	workflowArgs
+	Document json.RawMessage `json:"document"`
+	Format   string          `json:"format"`
+	ETag     string          `json:"etag"`
+	Version  *int            `json:"version"`
+}
+
+func updateWorkflow(ctx context.Context, c *call) (any, error) {
+	var args updateArgs
+	if err := c.decode(&args); err != nil {
+		return nil, err
+	}
+	id, err := args.id()
+	if err != nil {
+		return nil, err
+	}
+	given, err := membersOf(c.req.Params.Arguments)
+	if err != nil {
+		return nil, err
+	}
+	parts := given.without("id", "workflowId", "document", "format", "etag", "version")
+	switch {
+	case args.Document != nil && len(parts) > 0:
+		return nil, invalidf("document: it replaces the whole workflow, and %s was given too; send one or the other", parts[0].key)
+	case args.Document == nil && args.Format != "":
+		return nil, invalidf("format: it is the format of `document`, which was not given")
+	case args.Document == nil && len(parts) == 0:
+		return nil, invalidf("nothing to change: give name, nodes, edges, maxRounds, branches or another part, or a whole document")
+	}
+	defer c.alone()()
+	now, err := c.Service.Definition(ctx, id, service.Which{})
+	if err != nil && args.Document == nil { // a whole document also mends what has only a draft
+		return nil, err
+	}
+	if _, err := c.Service.Entry(ctx, id); err != nil {
+		return nil, err
+	}
+	if err := sameTag(args.ETag, etag(now.Text), "workflow "+id); err != nil {
+		return nil, err
+	}
+	if args.Version != nil && *args.Version != now.Version {
+		return nil, &conflictError{"workflow " + id + " has another version now; read it again with get_workflow and repeat the change"}
+	}
+	if args.Document != nil {
+		text := document(args.Document)
+		if own := ownID(text); own != "" && own != id {
+			return nil, invalidf("document: its id is %q, and the workflow to change is %q", own, id)
+		}
+		return c.storeWorkflow(ctx, id, args.Format, text, "workflows.update")
+	}
+	if now.Format != format.Rounds {
+		return nil, invalidf("workflow %s is a %s document, and its parts cannot be changed one by one: send the whole `document`, changed (get_workflow has it)", id, now.Format)
+	}
+	root, problems := source.Parse(id, now.Text)
+	if err := refused(problems); err != nil {
+		return nil, err
+	}
+	doc := members{}
+	for _, e := range root.Entries {
+		doc = append(doc, member{e.Key, e.Value.JSON()})
+	}
+	for _, m := range parts {
+		doc = doc.with(m)
+	}
+	return c.storeWorkflow(ctx, id, format.Rounds, indented(doc.json()), "workflows.update")
+}
+
+// document gives the text of a document that came as text or as an object.
+func document(raw json.RawMessage) []byte {
+	var text string
+	if json.Unmarshal(raw, &text) == nil {
+		return []byte(text)
+	}
+	root, _ := source.Parse("document", raw)
+	if root == nil {
+		return raw
+	}
+	return indented(root.JSON())
+}
+
+// ownID gives the id that a document has, "" where it has none or cannot be read.
+func ownID(text []byte) string {
+	root, _ := source.Parse("document", text)
+	if id := root.Get("id"); id.IsScalar() {
+		return id.Text
+	}
+	return ""
+}
+
+// storeWorkflow checks a document, stores and publishes it.
+func (c *call) storeWorkflow(ctx context.Context, id, language string, text []byte, action string) (any, error) {
+	q := service.ApplyRequest{Documents: []service.Document{{File: id, Data: text}}, ID: id}
+	q.Format = language
+	_, problems, err := c.Service.Apply(ctx, q)
+	if err == nil {
+		err = refused(problems)
+	}
+	if err != nil {
+		return nil, err
+	}
+	c.did(action, id)
+	d, err := c.Service.Definition(ctx, id, service.Which{})
+	if err != nil {
+		return nil, err
+	}
+	return workflowShown(d, problems), nil
+}
+
+func workflowShown(d service.Definition, problems diag.List) workflowResult {
+	out := workflowResult{
+		ID: d.Entry.ID, Name: d.Entry.Name, Format: d.Format, Version: d.Version, Draft: d.Entry.Draft, ETag: etag(d.Text), Diagnostics: findingsOf(problems),
+	}
+	if len(d.Text) > maxDocument {
+		out.Truncated = "the document has " + bytesText(len(d.Text)) + "; read the resource " + workflowURI(d.Entry.ID)
+	} else if root, _ := source.Parse(d.File, d.Text); root != nil {
+		out.Document = root.JSON()
+	}
+	return out
+}
+
+func getWorkflow(ctx context.Context, c *call) (any, error) {
+	var args workflowArgs
+	if err := c.decode(&args); err != nil {
+		return nil, err
+	}
+	id, err := args.id()
+	if err != nil {
+		return nil, err
+	}
+	_, d, problems, err := c.Service.LoadStored(ctx, id, service.Which{}, service.LoadOptions{})
+	if err != nil {
+		return nil, err
+	}
+	return workflowShown(d, problems), nil
+}
+
+// workflowLine is an entry of list_workflows.
+type workflowLine struct {
+	ID        string     `json:"id"`
+	Name      string     `json:"name"`
+	Format    string     `json:"format"`
+	Version   int        `json:"version"`
+	Draft     int        `json:"draft,omitempty"`
+	UpdatedAt *time.Time `json:"updatedAt,omitempty"`
+}
+
+func workflowLineOf(e catalog.Entry) workflowLine {
+	l := workflowLine{ID: e.ID, Name: e.Name, Format: e.Format, Version: e.Published, Draft: e.Draft}
+	if !e.Updated.IsZero() {
+		l.UpdatedAt = &e.Updated
+	}
+	return l
+}
+
+func listWorkflows(ctx context.Context, c *call) (any, error) {
+	var args page
+	if err := c.decode(&args); err != nil {
+		return nil, err
+	}
+	entries, err := c.Service.Entries(ctx)
+	if err != nil {
+		return nil, err
+	}
+	entries, next := cut(args, entries, func(e catalog.Entry) string { return e.ID })
+	out := struct {
+		Workflows []workflowLine `json:"workflows"`
+		Next      string         `json:"next,omitempty"`
+	}{[]workflowLine{}, next}
+	for _, e := range entries {
+		out.Workflows = append(out.Workflows, workflowLineOf(e))
+	}
+	return out, nil
+}
+
+func validateWorkflow(ctx context.Context, c *call) (any, error) {
+	var args updateArgs
+	if err := c.decode(&args); err != nil {
+		return nil, err
+	}
+	out := struct {
+		Valid       bool      `json:"valid"`
+		Format      string    `json:"format"`
+		ID          string    `json:"id,omitempty"`
+		Name        string    `json:"name,omitempty"`
+		Nodes       int       `json:"nodes"`
+		Branches    int       `json:"branches"`
+		Diagnostics []finding `json:"diagnostics"`
+	}{}
+	load := func() (w *workflow.Workflow, list diag.List, err error) {
+		if args.Document != nil {
+			return c.Service.Load(ctx, "document", document(args.Document), service.LoadOptions{Format: args.Format})
+		}
+		id, err := args.id()
+		if err != nil {
+			return nil, nil, invalidf("id: give the id of a stored workflow, or a document")
+		}
+		w, _, list, err = c.Service.LoadStored(ctx, id, service.Which{}, service.LoadOptions{})
+		return w, list, err
+	}
+	w, problems, err := load()
+	if err != nil {
+		return nil, err
+	}
+	out.Diagnostics = findingsOf(problems)
+	if out.Valid = w != nil && !problems.HasErrors(); w != nil {
+		out.Format, out.ID, out.Name, out.Nodes, out.Branches = w.Format, w.ID, w.Name, len(w.Nodes), len(w.Branches)
+	}
+	return out, nil
+}
+
+func deleteWorkflow(ctx context.Context, c *call) (any, error) {
+	var args workflowArgs
+	if err := c.decode(&args); err != nil {
+		return nil, err
+	}
+	id, err := args.id()
+	if err != nil {
+		return nil, err
+	}
+	if err := c.Service.DeleteWorkflow(ctx, id); err != nil {
+		return nil, err
+	}
+	c.did("workflows.delete", id)
+	return deleted{id, true}, nil
+}
