@@ -159,7 +159,9 @@ func connect(t *testing.T, transport sdk.Transport, opts *sdk.ClientOptions) *cl
 }
 
 // admin opens a session that may do everything but approve.
-func (w *world) admin(opts *sdk.ClientOptions) *client { return w.connect(w.token(access.RoleAdmin, false), opts) }
+func (w *world) admin(opts *sdk.ClientOptions) *client {
+	return w.connect(w.token(access.RoleAdmin, false), opts)
+}
 
 // object is a JSON object.
 type object = map[string]any
