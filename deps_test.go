@@ -100,6 +100,9 @@ var layers = []layer{
 	{"toolsets", []string{".", "internal/tool/fetch/page"}, "an option of the root package that brings libraries along, and nothing else"},
 	{"internal/schedule", []string{"workflow", "diag"}, "fire times are arithmetic: no clock, no store, no run"},
 	{"internal/scheduler", []string{"internal/schedule", "internal/journal", "workflow"}, "policies of schedules know neither how workflows are stored nor how runs are carried out"},
+	{"internal/hooks", []string{"internal/access", "internal/catalog", "internal/door", "internal/driver", "internal/engine", "internal/expr", "internal/journal", "internal/outbound", "internal/secret", "internal/service", "workflow"}, "webhooks, notifications and links are a door: they know the use cases and no other door"},
+	{"internal/hooks/sqlite", []string{"internal/hooks", "internal/journal/sqlite"}, "tables in a store's file, in transactions that it lends"},
+	{"internal/hooks/hookstest", []string{"internal/hooks"}, "one suite for all stores"},
 	{"internal/access", nil, "who may do what is asked by every door, so it knows none"},
 	{"internal/access/sqlite", []string{"internal/access", "internal/journal/sqlite"}, "tables in a store's file, in transactions that it lends"},
 	{"internal/access/accesstest", []string{"internal/access"}, "one suite for all stores"},
@@ -130,6 +133,7 @@ var owners = []struct{ dependency, owner, reason string }{
 	{"github.com/prometheus/client_golang", "internal/server", "only a server is asked for its metrics"},
 	{"cel.dev/cel-go", "internal/expr", "conditions have one language and one place"},
 	{"github.com/danielgtaylor/huma", "internal/httpapi", "one door speaks JSON over HTTP; the others have protocols of their own"},
+	{"github.com/standard-webhooks/standard-webhooks", "internal/hooks", "one place signs and verifies"},
 	{"github.com/spf13/cobra", "internal/cli", "verbs and flags are the command line's matter"},
 }
 

@@ -1,0 +1,104 @@
+package hooks
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/hocket-run/hocket/internal/secret"
+)
+
+// Type is what a notification is about, in the words of events.
+type Type string
+
+// Types of notifications.
+const (
+	TypeWaitOpened   Type = "wait.opened"
+	TypeWaitReminded Type = "wait.reminded"
+	TypeWaitAnswered Type = "wait.answered"
+	TypeWaitClosed   Type = "wait.closed"
+	TypeRunCompleted Type = "run.completed"
+	TypeRunFailed    Type = "run.failed"
+	TypeRunCancelled Type = "run.cancelled"
+)
+
+// Types gives all types. The slice is the caller's.
+func Types() []Type {
+	return []Type{TypeWaitOpened, TypeWaitReminded, TypeWaitAnswered, TypeWaitClosed, TypeRunCompleted, TypeRunFailed, TypeRunCancelled}
+}
+
+// Endpoint is a URL that is told of what happens to runs.
+type Endpoint struct {
+	// ID follows from the URL for those of the operator's file.
+	ID string `json:"id"`
+	// Name is what people call it; "" is fine.
+	Name string `json:"name,omitempty"`
+	URL  string `json:"url"`
+	// Secrets sign, all that hold at present, so that the receiver may change over at its own time.
+	Secrets []Secret `json:"secrets"`
+	// On says which types; empty: all. Workflows says of which workflows, by id or name; empty: of all.
+	On        []Type   `json:"on,omitempty"`
+	Workflows []string `json:"workflows,omitempty"`
+	// Children tells of runs too that other runs started.
+	Children bool `json:"children,omitempty"`
+	// ApproveLinks puts links into what tells of waits, by which whoever has them answers (SEC12).
+	ApproveLinks bool      `json:"approveLinks,omitempty"`
+	Created      time.Time `json:"created,omitzero"`
+	CreatedBy    string    `json:"createdBy,omitempty"`
+	// Operator: the operator named it in hocket.yaml, so its address is not checked (SEC8).
+	Operator bool `json:"operator,omitempty"`
+}
+
+// OperatorEndpoint makes an endpoint of what hocket.yaml says.
+func OperatorEndpoint(e Endpoint, secretRef string) (Endpoint, error) {
+	sum := sha256.Sum256([]byte(e.URL))
+	e.ID, e.Operator, e.Secrets = "op_"+hex.EncodeToString(sum[:8]), true, []Secret{{Ref: secretRef}}
+	if err := secret.Check(secretRef); err != nil {
+		return e, fmt.Errorf("notifications: secret of %s: %w", e.URL, err)
+	}
+	return e, e.check()
+}
+
+// maxURL bounds addresses of endpoints.
+const maxURL = 2000
+
+func (e *Endpoint) check() error {
+	u, err := url.Parse(e.URL)
+	switch {
+	case err != nil || u.Scheme != "https" && u.Scheme != "http" || u.Hostname() == "" || len(e.URL) > maxURL:
+		return errors.New("the url of an endpoint begins with https:// or http:// and names a host")
+	case u.User != nil:
+		return errors.New("the url of an endpoint holds no password: requests are signed")
+	case u.Fragment != "":
+		return errors.New("the url of an endpoint has no fragment")
+	case len(e.Name) > maxName:
+		return fmt.Errorf("the name has %d bytes, and the limit is %d", len(e.Name), maxName)
+	}
+	for _, t := range e.On {
+		if !slices.Contains(Types(), t) {
+			return fmt.Errorf("on: %q is none of %s", t, joined(Types()))
+		}
+	}
+	return nil
+}
+
+func joined(types []Type) string {
+	words := make([]string, len(types))
+	for i, t := range types {
+		words[i] = string(t)
+	}
+	return strings.Join(words, ", ")
+}
+
+// wants tells whether the endpoint is told of something.
+func (e *Endpoint) wants(t Type, child bool, workflow ...string) bool {
+	if len(e.On) > 0 && !slices.Contains(e.On, t) || child && !e.Children {
+		return false
+	}
+	return len(e.Workflows) == 0 || slices.ContainsFunc(workflow, func(w string) bool { return w != "" && slices.Contains(e.Workflows, w) })
+}

@@ -1,0 +1,154 @@
+package hooks
+
+import (
+	"context"
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"strings"
+	"time"
+
+	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/journal"
+	"github.com/hocket-run/hocket/internal/service"
+)
+
+// LinkLife is how long an approve link opens, unless the wait's deadline comes first.
+const LinkLife = 24 * time.Hour
+
+// maxToken bounds tokens of links.
+const maxToken = 2000
+
+// claims are what a link is for. It opens one wait of one run, as that wait is, until a time (SEC12).
+type claims struct {
+	Namespace string `json:"n"`
+	Run       string `json:"r"`
+	Wait      string `json:"w"`
+	// Binding is the digest of all that a person is shown and of the action that an answer is bound to.
+	Binding []byte `json:"b"`
+	// For makes links of several endpoints and reminders different, so that each is used once.
+	For     string `json:"f"`
+	Expires int64  `json:"x"`
+}
+
+// nonce names the one use of a link.
+func (c claims) nonce() string {
+	text, _ := json.Marshal(c) // texts and numbers
+	sum := sha256.Sum256(text)
+	return base64.RawURLEncoding.EncodeToString(sum[:16])
+}
+
+// errLink is that of a token that nobody here signed, or that is damaged.
+var errLink = errors.New("this is no approve link")
+
+// token gives the text of a link. It is a function of the claims, so that none has to be stored for a second try.
+func (v *Vault) token(c claims) string {
+	text, _ := json.Marshal(c) // texts and numbers
+	return base64.RawURLEncoding.EncodeToString(text) + "." + base64.RawURLEncoding.EncodeToString(sumOf(v.link, text))
+}
+
+// namespaceOf reads the namespace that a token names, before anything is known to be true of it.
+func namespaceOf(token string) (string, error) {
+	c, _, _, err := splitToken(token)
+	if err == nil && !namespaceForm.MatchString(c.Namespace) {
+		err = errLink
+	}
+	return c.Namespace, err
+}
+
+func splitToken(token string) (c claims, text, mac []byte, err error) {
+	head, tail, ok := strings.Cut(token, ".")
+	enc := base64.RawURLEncoding.Strict()
+	if !ok || len(token) > maxToken {
+		return c, nil, nil, errLink
+	}
+	text, terr := enc.DecodeString(head)
+	mac, merr := enc.DecodeString(tail)
+	if terr != nil || merr != nil || json.Unmarshal(text, &c) != nil {
+		return claims{}, nil, nil, errLink
+	}
+	return c, text, mac, nil
+}
+
+// claims reads a token that this Vault made. It does not look at the time. Errors: errLink.
+func (v *Vault) claims(token string) (claims, error) {
+	c, text, mac, err := splitToken(token)
+	if err != nil || !hmac.Equal(mac, sumOf(v.link, text)) {
+		return claims{}, errLink
+	}
+	return c, nil
+}
+
+// waiting is a wait as its run's journal tells it.
+type waiting struct {
+	engine.WaitOpened
+	node  string
+	since time.Time
+	// answered and closed tell how it ended, at a time; nil and "": it is open, unless the run has ended.
+	answered *engine.WaitAnswered
+	closed   string
+	at       time.Time
+}
+
+// isOpen tells whether somebody may answer.
+func (w *waiting) isOpen() bool { return w.answered == nil && w.closed == "" }
+
+// binding is the digest of what a link is for.
+func (w *waiting) binding(run string) []byte {
+	text, _ := json.Marshal(struct { // of a journal, so it is JSON
+		Run, Node string
+		Opened    engine.WaitOpened
+	}{run, w.node, w.WaitOpened})
+	sum := sha256.Sum256(text)
+	return sum[:16]
+}
+
+// readWait reads a wait of a run. Errors: journal.ErrNotFound for the run; engine.ErrWaitNotFound.
+func readWait(ctx context.Context, s *service.Service, run, wait string) (w *waiting, head journal.Head, err error) {
+	if head, err = s.Head(ctx, run); err != nil {
+		return nil, head, err
+	}
+	events, err := s.Events(ctx, run, 0)
+	if err != nil {
+		return nil, head, err
+	}
+	for _, e := range events {
+		switch d := e.Data.(type) {
+		case *engine.WaitOpened:
+			if d.Wait == wait {
+				w = &waiting{WaitOpened: *d, node: e.Node, since: e.At}
+			}
+		case *engine.WaitAnswered:
+			if w != nil && d.Wait == wait {
+				w.answered, w.at = d, e.At
+			}
+		case *engine.WaitClosed:
+			if w != nil && d.Wait == wait {
+				w.closed, w.at = d.Reason, e.At
+			}
+		}
+	}
+	if w == nil {
+		return nil, head, engine.ErrWaitNotFound
+	}
+	if w.isOpen() && head.Status.IsEnded() {
+		w.closed, w.at = "ended", head.Ended
+	}
+	return w, head, nil
+}
+
+// link makes the address at which a person answers a wait; "" where nobody said where the server is.
+func (h *Hooks) link(sp *space, run string, w *waiting, whose string, from time.Time) string {
+	if h.cfg.PublicURL == "" {
+		return ""
+	}
+	expires := from.Add(LinkLife)
+	if !w.Deadline.IsZero() && w.Deadline.Before(expires) {
+		expires = w.Deadline
+	}
+	return h.cfg.PublicURL + "/approve/" + sp.vault.token(claims{
+		Namespace: sp.name, Run: run, Wait: w.Wait, Binding: w.binding(run), For: whose, Expires: expires.Unix(),
+	})
+}

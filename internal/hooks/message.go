@@ -1,0 +1,152 @@
+package hooks
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/json"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/journal"
+	"github.com/hocket-run/hocket/workflow"
+)
+
+// message is what an endpoint is sent: the form of Standard Webhooks.
+type message struct {
+	Type      Type      `json:"type"`
+	Timestamp time.Time `json:"timestamp"`
+	Data      data      `json:"data"`
+}
+
+// data says what happened to which run.
+type data struct {
+	Namespace    string      `json:"namespace"`
+	Run          string      `json:"run"`
+	Workflow     string      `json:"workflow"`
+	WorkflowName string      `json:"workflowName,omitempty"`
+	ParentRun    string      `json:"parentRun,omitempty"`
+	Status       string      `json:"status"`
+	Error        *failure    `json:"error,omitempty"`
+	Reason       string      `json:"reason,omitempty"`
+	Wait         *waitData   `json:"wait,omitempty"`
+	Answer       *answerData `json:"answer,omitempty"`
+	Links        *links      `json:"links,omitempty"`
+}
+
+type failure struct {
+	Code    string `json:"code"`
+	Message string `json:"message"`
+	Node    string `json:"node,omitempty"`
+}
+
+type waitData struct {
+	ID        string       `json:"id"`
+	Node      string       `json:"node"`
+	Kind      string       `json:"kind"`
+	Prompt    string       `json:"prompt"`
+	Options   []string     `json:"options"`
+	Tool      string       `json:"tool,omitempty"`
+	Arguments engine.Value `json:"arguments,omitempty"`
+	// Truncated: prompt or arguments were too long and are cut or left out; the run object has them.
+	Truncated bool       `json:"truncated,omitempty"`
+	Since     time.Time  `json:"since"`
+	Deadline  *time.Time `json:"deadline,omitempty"`
+}
+
+type answerData struct {
+	Decision string       `json:"decision,omitempty"`
+	Value    engine.Value `json:"value,omitempty"`
+	Note     string       `json:"note,omitempty"`
+}
+
+type links struct {
+	Run     string `json:"run,omitempty"`
+	Approve string `json:"approve,omitempty"`
+}
+
+// maxInMessage bounds prompts, arguments and answers in messages.
+const maxInMessage = 16 << 10
+
+// messageOf makes the message of an event of a run, without links. It gives nil for events that nobody is told of. w is the wait that the event is about.
+func messageOf(namespace string, head journal.Head, e engine.Event, t Type, w *waiting) *message {
+	m := &message{Type: t, Timestamp: e.At.UTC(), Data: data{
+		Namespace: namespace, Run: head.Run, Workflow: head.Workflow, WorkflowName: head.WorkflowName, ParentRun: head.Parent, Status: string(head.Status),
+	}}
+	switch d := e.Data.(type) {
+	case *engine.RunCompleted:
+		m.Data.Status = string(journal.StatusCompleted)
+	case *engine.RunFailed:
+		m.Data.Status = string(journal.StatusFailed)
+		m.Data.Error = &failure{d.Error.Code, cut(d.Error.Message), d.Error.Node}
+	case *engine.RunCancelled:
+		m.Data.Status, m.Data.Reason = string(journal.StatusCancelled), cut(d.Reason)
+	case *engine.WaitAnswered:
+		m.Data.Answer = &answerData{Decision: d.Decision, Note: cut(d.Note)}
+		if len(d.Answer) <= maxInMessage {
+			m.Data.Answer.Value = d.Answer
+		}
+	case *engine.WaitClosed:
+		m.Data.Reason = d.Reason
+	}
+	if w != nil {
+		m.Data.Wait = w.data()
+	}
+	return m
+}
+
+func (w *waiting) data() *waitData {
+	d := &waitData{ID: w.Wait, Node: w.node, Kind: w.Kind, Prompt: cut(w.Prompt), Options: slices.Clone(w.Options), Tool: w.Tool, Since: w.since.UTC()}
+	if w.Kind == workflow.WaitApproval && len(d.Options) == 0 {
+		d.Options = []string{workflow.PortApprove, workflow.PortReject}
+	}
+	if d.Options == nil {
+		d.Options = []string{}
+	}
+	if d.Truncated = d.Prompt != w.Prompt || len(w.Arguments) > maxInMessage; len(w.Arguments) <= maxInMessage {
+		d.Arguments = w.Arguments
+	}
+	if !w.Deadline.IsZero() {
+		d.Deadline = &w.Deadline
+	}
+	return d
+}
+
+// cut shortens a text to maxInMessage bytes, at a rune.
+func cut(text string) string {
+	if len(text) <= maxInMessage {
+		return text
+	}
+	n := maxInMessage
+	for n > 0 && text[n]&0xc0 == 0x80 {
+		n--
+	}
+	return text[:n]
+}
+
+// notificationID follows from what is told to whom, so that it is made once, whoever makes it, and equal on every try.
+func notificationID(endpoint, run string, seq uint64, count int) string {
+	sum := sha256.Sum256([]byte(endpoint + "\x00" + run + "\x00" + strconv.FormatUint(seq, 10) + "\x00" + strconv.Itoa(count)))
+	return "msg_" + base64.RawURLEncoding.EncodeToString(sum[:18])
+}
+
+// body gives the body of a notification as it is sent, with links. It is the same on every try.
+func (h *Hooks) body(ctx context.Context, sp *space, e *Endpoint, n *Notification) ([]byte, error) {
+	var m message
+	if err := json.Unmarshal(n.Body, &m); err != nil {
+		return nil, err
+	}
+	if h.cfg.PublicURL == "" {
+		return n.Body, nil
+	}
+	m.Data.Links = &links{Run: h.cfg.PublicURL + "/api/v1/runs/" + n.Run}
+	if e.ApproveLinks && (n.Type == TypeWaitOpened || n.Type == TypeWaitReminded) {
+		w, _, err := readWait(ctx, sp.service, n.Run, n.Wait)
+		if err == nil && w.isOpen() {
+			m.Data.Links.Approve = h.link(sp, n.Run, w, n.ID, m.Timestamp)
+		}
+	}
+	return json.Marshal(m)
+}

@@ -1,0 +1,346 @@
+package hooks
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/journal"
+	"github.com/hocket-run/hocket/internal/outbound"
+	"github.com/hocket-run/hocket/internal/service"
+)
+
+// Tend makes notifications of what happens in a namespace and sends them, until ctx is done. It goes on where it, or another process, ended: what the feed
+// had meanwhile is told too. What goes wrong is logged and tried again.
+func (h *Hooks) Tend(ctx context.Context, namespace string, s *service.Service) {
+	var wg sync.WaitGroup
+	defer wg.Wait()
+	again := func(what string, do func(*space) error) {
+		wg.Go(func() {
+			for ctx.Err() == nil {
+				sp, err := h.spaceOf(namespace, s)
+				if err == nil {
+					err = do(sp)
+				}
+				if err != nil && ctx.Err() == nil && !errors.Is(err, ErrMoved) {
+					h.cfg.Logger.Warn(what, "namespace", namespace, "err", err)
+				}
+				pause(ctx, h.cfg.Pace.Every)
+			}
+		})
+	}
+	woken := make(chan struct{}, 1)
+	again("make notifications", func(sp *space) error { return h.collect(ctx, sp, woken) })
+	again("send notifications", func(sp *space) error { return h.send(ctx, sp, woken) })
+}
+
+func pause(ctx context.Context, d time.Duration) {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+	case <-ctx.Done():
+	}
+}
+
+// idleNotices is after how many notices that nobody wants the cursor is moved: they cost no write of their own.
+const idleNotices = 256
+
+// collect makes notifications of the feed, from where the cursor stands. Notifications and cursor are written together, so that a process that dies leaves
+// nothing out and makes nothing twice. Errors: ErrMoved where another process did so first; those of feed and store.
+func (h *Hooks) collect(ctx context.Context, sp *space, woken chan<- struct{}) error {
+	stored, found, err := sp.store.Cursor(ctx)
+	if err != nil {
+		return err
+	}
+	if !found { // nobody is told of what happened before anybody could be
+		last, err := sp.service.LastNotice(ctx)
+		if err != nil {
+			return err
+		}
+		if err := sp.store.Post(ctx, 0, int64(last), nil); err != nil {
+			return err
+		}
+		stored = int64(last)
+	}
+	for n, err := range sp.service.Feed(ctx, uint64(stored)) {
+		if err != nil {
+			return err
+		}
+		notifications, err := h.notificationsOf(ctx, sp, n)
+		if err != nil {
+			return err
+		}
+		at := int64(n.ID)
+		if len(notifications) == 0 && at-stored < idleNotices {
+			continue
+		}
+		if err := sp.store.Post(ctx, stored, at, notifications); err != nil {
+			return err
+		}
+		stored = at
+		select {
+		case woken <- struct{}{}:
+		default:
+		}
+	}
+	return nil
+}
+
+// notificationsOf makes what endpoints are told of a notice.
+func (h *Hooks) notificationsOf(ctx context.Context, sp *space, n journal.Notice) ([]Notification, error) {
+	t := Type(n.Type)
+	if !slices.Contains(Types(), t) {
+		return nil, nil
+	}
+	endpoints, err := h.endpoints(ctx, sp)
+	if err != nil {
+		return nil, err
+	}
+	endpoints = slices.DeleteFunc(endpoints, func(e Endpoint) bool { return len(e.On) > 0 && !slices.Contains(e.On, t) })
+	if len(endpoints) == 0 {
+		return nil, nil
+	}
+	about, err := sp.service.Noticed(ctx, n)
+	if errors.Is(err, journal.ErrNotFound) {
+		return nil, nil // it was pruned
+	}
+	if err != nil {
+		return nil, err
+	}
+	head := about.Head
+	endpoints = slices.DeleteFunc(endpoints, func(e Endpoint) bool { return !e.wants(t, head.Parent != "", head.Workflow, head.WorkflowName) })
+	if len(endpoints) == 0 {
+		return nil, nil
+	}
+	var w *waiting
+	if id := waitOf(about.Event); id != "" {
+		if w, _, err = readWait(ctx, sp.service, n.Run, id); err != nil && !errors.Is(err, engine.ErrWaitNotFound) {
+			if errors.Is(err, journal.ErrNotFound) {
+				err = nil
+			}
+			return nil, err
+		}
+	}
+	body, err := json.Marshal(messageOf(sp.name, head, about.Event, t, w))
+	if err != nil {
+		return nil, err
+	}
+	var out []Notification
+	now := micro(time.Now())
+	for _, e := range endpoints {
+		one := Notification{
+			ID: notificationID(e.ID, n.Run, n.Seq, 0), Endpoint: e.ID, Type: t, Run: n.Run, Body: body, State: StatePending, Made: now, Due: now,
+		}
+		if w != nil {
+			one.Wait = w.Wait
+		}
+		out = append(out, one)
+	}
+	return out, nil
+}
+
+// waitOf gives the wait that an event is about, "" for others.
+func waitOf(e engine.Event) string {
+	switch d := e.Data.(type) {
+	case *engine.WaitOpened:
+		return d.Wait
+	case *engine.WaitAnswered:
+		return d.Wait
+	case *engine.WaitClosed:
+		return d.Wait
+	}
+	return ""
+}
+
+const (
+	// takenAtOnce bounds the notifications of one turn, sentAtOnce those that are on their way at one time, of them to one endpoint.
+	takenAtOnce = 64
+	perEndpoint = 4
+	sweepEvery  = time.Hour
+)
+
+// send sends what is due, again and again, until ctx is done. One slow endpoint does not hold up the others: its notifications wait for a turn of their own.
+func (h *Hooks) send(ctx context.Context, sp *space, woken <-chan struct{}) error {
+	var (
+		wg    sync.WaitGroup
+		mu    sync.Mutex
+		slots = map[string]chan struct{}{}
+		swept time.Time
+	)
+	defer wg.Wait()
+	slot := func(endpoint string) chan struct{} {
+		mu.Lock()
+		defer mu.Unlock()
+		if slots[endpoint] == nil {
+			slots[endpoint] = make(chan struct{}, perEndpoint)
+		}
+		return slots[endpoint]
+	}
+	for ctx.Err() == nil {
+		now := time.Now()
+		if now.Sub(swept) >= sweepEvery {
+			if err := sp.store.Sweep(ctx, micro(now), micro(now.Add(-h.cfg.Pace.Kept))); err != nil {
+				return err
+			}
+			swept = now
+		}
+		// Nobody else gets them for as long as a turn may take: a process that dies meanwhile leaves them to the next one.
+		due, err := sp.store.Take(ctx, micro(now), micro(now.Add(takenAtOnce/perEndpoint*h.cfg.Pace.Timeout+time.Minute)), takenAtOnce)
+		if err != nil {
+			return err
+		}
+		for _, n := range due {
+			free := slot(n.Endpoint)
+			wg.Go(func() {
+				select {
+				case free <- struct{}{}:
+					defer func() { <-free }()
+				case <-ctx.Done():
+					return
+				}
+				h.try(ctx, sp, n)
+			})
+		}
+		if len(due) == takenAtOnce {
+			continue
+		}
+		t := time.NewTimer(h.cfg.Pace.Every)
+		select {
+		case <-t.C:
+		case <-woken:
+		case <-ctx.Done():
+		}
+		t.Stop()
+	}
+	return nil
+}
+
+// try sends one notification and stores what became of it.
+func (h *Hooks) try(ctx context.Context, sp *space, n Notification) {
+	state, wait, err := h.sendOne(ctx, sp, n)
+	now := time.Now()
+	switch {
+	case err == nil:
+		n.State, n.Settled, n.Due, n.Error = state, micro(now), time.Time{}, ""
+	case ctx.Err() != nil: // the process ends: it was no try
+		n.Due = micro(now)
+	case state == StateDead || n.Tries >= len(h.cfg.Pace.Delays):
+		n.State, n.Settled, n.Due, n.Error = StateDead, micro(now), time.Time{}, err.Error()
+		n.Tries++
+		h.cfg.Logger.Warn("notification is given up on", "id", n.ID, "run", n.Run, "endpoint", n.Endpoint, "err", err)
+	default:
+		n.Due, n.Error = micro(now.Add(max(wait, h.cfg.Pace.Delays[n.Tries]))), err.Error()
+		n.Tries++
+	}
+	store, cancel := context.WithTimeout(context.WithoutCancel(ctx), settleTime)
+	defer cancel()
+	if err := sp.store.Settle(store, n); err != nil {
+		h.cfg.Logger.Warn("notification", "id", n.ID, "err", err) // it comes up again
+	}
+}
+
+// settleTime bounds how long the outcome of a try is written when the process ends.
+const settleTime = 5 * time.Second
+
+// sendOne sends a notification once. It gives StateDelivered or StateDropped without error; with one StateDead where trying again does not help, else
+// StatePending and for how long the endpoint asked to be left alone.
+func (h *Hooks) sendOne(ctx context.Context, sp *space, n Notification) (became State, wait time.Duration, err error) {
+	endpoints, err := h.endpoints(ctx, sp)
+	if err != nil {
+		return StatePending, 0, err
+	}
+	i := slices.IndexFunc(endpoints, func(e Endpoint) bool { return e.ID == n.Endpoint })
+	if i < 0 {
+		return StateDead, 0, errors.New("the endpoint is not there any more")
+	}
+	e := &endpoints[i]
+	if n.Type == TypeWaitReminded {
+		w, _, err := readWait(ctx, sp.service, n.Run, n.Wait)
+		if err == nil && !w.isOpen() || errors.Is(err, journal.ErrNotFound) {
+			return StateDropped, 0, nil
+		}
+	}
+	body, err := h.body(ctx, sp, e, &n)
+	if err != nil {
+		return StatePending, 0, err
+	}
+	keys := h.keys(sp, e.ID, ModeStandard, e.Secrets, time.Now())
+	if len(keys) == 0 {
+		return StatePending, 0, errors.New("the endpoint's secret cannot be used; the log says why")
+	}
+	header, err := sign(keys, n.ID, time.Now(), body)
+	if err != nil {
+		return StatePending, 0, err
+	}
+	return h.post(ctx, e, header, body)
+}
+
+// maxReason is how much of an endpoint's refusal is kept.
+const maxReason = 300
+
+func (h *Hooks) post(ctx context.Context, e *Endpoint, header http.Header, body []byte) (became State, wait time.Duration, err error) {
+	client := h.cfg.Guarded
+	if e.Operator {
+		client = h.cfg.Operator
+	}
+	if client == nil {
+		return StateDead, 0, errors.New("nothing is sent by this process")
+	}
+	once := *client
+	once.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
+	ctx, cancel := context.WithTimeout(ctx, h.cfg.Pace.Timeout)
+	defer cancel()
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, e.URL, bytes.NewReader(body))
+	if err != nil {
+		return StateDead, 0, err
+	}
+	req.Header = header
+	req.Header.Set("Content-Type", "application/json")
+	req.Header.Set("User-Agent", "hocket")
+	resp, err := once.Do(req)
+	if err != nil {
+		if errors.Is(err, outbound.ErrRefused) {
+			return StateDead, 0, err
+		}
+		return StatePending, 0, err
+	}
+	defer resp.Body.Close()
+	text, _ := io.ReadAll(io.LimitReader(resp.Body, maxReason))
+	switch {
+	case resp.StatusCode >= 200 && resp.StatusCode < 300:
+		return StateDelivered, 0, nil
+	case resp.StatusCode == http.StatusGone:
+		return StateDead, 0, errors.New("the endpoint answers 410: it wants nothing any more")
+	}
+	return StatePending, retryAfter(resp.Header.Get("Retry-After")), fmt.Errorf("the endpoint answers %s: %s", resp.Status, oneLine(string(text)))
+}
+
+// maxRetryAfter bounds what an endpoint may ask for.
+const maxRetryAfter = 6 * time.Hour
+
+func retryAfter(text string) time.Duration {
+	if n, err := strconv.Atoi(text); err == nil && n > 0 {
+		return min(time.Duration(min(n, 1<<20))*time.Second, maxRetryAfter)
+	}
+	return 0
+}
+
+// oneLine writes what a server said without what a terminal must not get.
+func oneLine(text string) string {
+	var b strings.Builder
+	for _, p := range pieces(strings.ToValidUTF8(text, "")) {
+		b.WriteString(strings.NewReplacer("\n", " ", "\t", " ").Replace(p.Text))
+	}
+	return b.String()
+}

@@ -1,0 +1,47 @@
+package hooks
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"github.com/hocket-run/hocket/internal/access"
+)
+
+// Pace says how notifications are sent. Zero values are the defaults.
+type Pace struct {
+	// Every is how often it is looked for what is due: 1 s.
+	Every time.Duration
+	// Timeout bounds one try: 20 s.
+	Timeout time.Duration
+	// Delays are those before the second try, the third and so on; after the last a notification is given up on. Default: over about 27 hours.
+	Delays []time.Duration
+	// Kept is how long settled notifications can be looked at: 30 days.
+	Kept time.Duration
+}
+
+func (p Pace) withDefaults() Pace {
+	if p.Every <= 0 {
+		p.Every = time.Second
+	}
+	if p.Timeout <= 0 {
+		p.Timeout = 20 * time.Second
+	}
+	if p.Delays == nil {
+		const m, h = time.Minute, time.Hour
+		p.Delays = []time.Duration{5 * time.Second, 30 * time.Second, 2 * m, 10 * m, 30 * m, h, 2 * h, 4 * h, 8 * h, 12 * h}
+	}
+	if p.Kept <= 0 {
+		p.Kept = 30 * 24 * time.Hour
+	}
+	return p
+}
+
+// endpoints gives all endpoints of a namespace.
+func (h *Hooks) endpoints(ctx context.Context, sp *space) ([]Endpoint, error) {
+	stored, err := sp.store.Endpoints(ctx)
+	if err != nil || sp.name != access.DefaultNamespace {
+		return stored, err
+	}
+	return append(slices.Clone(h.cfg.Endpoints), stored...), nil
+}

@@ -1,0 +1,186 @@
+package hooks
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"net/http"
+	"regexp"
+	"time"
+
+	"github.com/hocket-run/hocket/internal/access"
+	"github.com/hocket-run/hocket/internal/catalog"
+	"github.com/hocket-run/hocket/internal/door"
+	"github.com/hocket-run/hocket/internal/driver"
+	"github.com/hocket-run/hocket/internal/journal"
+	"github.com/hocket-run/hocket/internal/service"
+)
+
+// accepted is the answer to a delivery, the same for each time that it comes. It is never HTML (SEC15).
+type accepted struct {
+	Run    string         `json:"run"`
+	Status journal.Status `json:"status"`
+}
+
+// nobody is the answer to all that nobody may tell apart: an unknown path, a wrong signature, an unknown namespace.
+var nobody = door.Problem{Status: http.StatusNotFound, Code: "not_found", Title: "There is no such thing"}
+
+// idle stands for the keys of a webhook that is not there: its signature is computed all the same.
+var idle = [][]byte{[]byte("nobody has signed anything with this")}
+
+// Receive is the handler of /hooks/. A request that is not signed, or whose path nobody knows, changes nothing and learns nothing.
+func (h *Hooks) Receive() http.Handler {
+	mux := http.NewServeMux()
+	mux.HandleFunc("/hooks/{path}", h.receive)
+	mux.HandleFunc("/hooks/{namespace}/{path}", h.receive)
+	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) { door.WriteProblem(w, r, nobody) })
+	return mux
+}
+
+func (h *Hooks) receive(w http.ResponseWriter, r *http.Request) {
+	if r.Method != http.MethodPost {
+		w.Header().Set("Allow", http.MethodPost)
+		door.WriteProblem(w, r, door.Problem{Status: http.StatusMethodNotAllowed, Code: "method", Title: "Webhooks are sent by POST"})
+		return
+	}
+	// All that a sender can see of an unknown path is seen of a known one too: so the body is read first, whoever asks.
+	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, h.cfg.MaxBody))
+	if err != nil {
+		var large *http.MaxBytesError
+		if errors.As(err, &large) {
+			door.WriteProblem(w, r, door.ProblemOf(err))
+		} else {
+			door.WriteProblem(w, r, door.Problem{Status: http.StatusBadRequest, Code: "invalid", Title: "The body did not come whole"})
+		}
+		return
+	}
+	sp, hook, keys := h.find(r, time.Now())
+	id, ok := verify(hook.Mode, hook.Header, keys, r.Header, body)
+	if !ok || sp == nil {
+		door.WriteProblem(w, r, nobody)
+		return
+	}
+	run, err := h.accept(r.Context(), sp, hook, id, r.Header, body)
+	if err != nil {
+		var (
+			unsupported *unsupportedError
+			malformed   *malformedError
+			disabled    *disabledError
+			p           = door.ProblemOf(err)
+		)
+		switch {
+		case errors.As(err, &unsupported):
+			p = door.Problem{Status: http.StatusUnsupportedMediaType, Code: "invalid", Title: "The body has a type that is not taken", Detail: err.Error()}
+		case errors.As(err, &malformed):
+			p = door.Problem{Status: http.StatusUnprocessableEntity, Code: "invalid", Title: "The body is not acceptable", Detail: err.Error()}
+		case errors.As(err, &disabled):
+			p = door.Problem{Status: http.StatusGone, Code: "gone", Title: "The webhook is disabled", Detail: err.Error()}
+		case p.Status == http.StatusTooManyRequests:
+		default: // what is wrong with the workflow is the operator's matter, not the sender's
+			h.cfg.Logger.Error("webhook starts no run", "webhook", hook.ID, "namespace", sp.name, "err", err)
+			if p.Status < http.StatusInternalServerError {
+				p = door.Problem{Status: http.StatusConflict, Code: "conflict", Title: "The workflow cannot be started right now"}
+			}
+		}
+		door.WriteProblem(w, r, p)
+		return
+	}
+	w.Header().Set("Location", "/api/v1/runs/"+run)
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(http.StatusAccepted)
+	_ = json.NewEncoder(w).Encode(accepted{run, journal.StatusPending}) // the sender may be gone
+}
+
+// find gives the webhook of a request and its keys. Where there is none, or it has no key that can be used, sp is nil and the keys are idle ones.
+func (h *Hooks) find(r *http.Request, now time.Time) (sp *space, w Webhook, keys [][]byte) {
+	namespace, path := r.PathValue("namespace"), r.PathValue("path")
+	known := pathForm.MatchString(path) && namespace != access.DefaultNamespace
+	if namespace == "" {
+		namespace = access.DefaultNamespace
+	}
+	if !known || !namespaceForm.MatchString(namespace) {
+		namespace, path = access.DefaultNamespace, ""
+	}
+	sp, err := h.space(r.Context(), namespace)
+	if err == nil {
+		w, err = sp.store.Webhook(r.Context(), pathDigest(path))
+	}
+	if err == nil {
+		keys = h.keys(sp, w.ID, w.Mode, w.Secrets, now)
+	} else if !errors.Is(err, ErrNone) {
+		h.cfg.Logger.Warn("webhook", "namespace", namespace, "err", err)
+	}
+	if len(keys) == 0 {
+		return nil, Webhook{Mode: ModeStandard}, idle
+	}
+	return sp, w, keys
+}
+
+// namespaceForm is that of package namespace (SEC16).
+var namespaceForm = regexp.MustCompile(`^[a-z0-9][a-z0-9-]{0,62}$`)
+
+// disabledError says that a webhook starts nothing any more.
+type disabledError struct{ reason string }
+
+func (e *disabledError) Error() string { return e.reason }
+
+// accept starts the run of a delivery, or finds the one that it started before. The run's id follows from the delivery, so that of two that come at once,
+// also at two servers, the store refuses the second (SEC18).
+func (h *Hooks) accept(ctx context.Context, sp *space, hook Webhook, id string, header http.Header, body []byte) (run string, err error) {
+	if !hook.Disabled.IsZero() {
+		return "", &disabledError{hook.Reason}
+	}
+	input, err := inputOf(header, body)
+	if err != nil {
+		return "", err
+	}
+	key, kept := deliveryKey(id, header, body)
+	now := micro(time.Now())
+	d, err := sp.store.Deliver(ctx, Delivery{Webhook: hook.ID, Key: key, At: now, Until: now.Add(kept)})
+	if err != nil {
+		return "", err
+	}
+	run = driver.DerivedRunID(d.At, "webhook", hook.ID, string(key[:]))
+	if _, err := sp.service.Head(ctx, run); err == nil {
+		return run, nil
+	} else if !errors.Is(err, journal.ErrNotFound) {
+		return "", err
+	}
+	w, def, problems, err := sp.service.LoadStored(ctx, hook.Workflow, service.Which{}, service.LoadOptions{})
+	switch {
+	case errors.Is(err, catalog.ErrNotFound):
+		return "", h.disable(ctx, sp, hook.ID, "the workflow was deleted")
+	case err != nil:
+		return "", err
+	case w == nil || problems.HasErrors():
+		return "", &service.InvalidError{Diagnostics: problems}
+	}
+	run, err = sp.service.Start(ctx, service.StartRequest{Workflow: w, Branch: hook.Branch, Version: def.Version, Input: input, RunID: run})
+	switch {
+	case errors.Is(err, journal.ErrExists): // it came twice at once
+		return driver.DerivedRunID(d.At, "webhook", hook.ID, string(key[:])), nil
+	case err != nil:
+		return "", err
+	}
+	door.Did(ctx, "runs.start", run)
+	door.Did(ctx, "webhooks.deliver", hook.ID)
+	return run, nil
+}
+
+// disable keeps a webhook from starting what will be stored under its workflow's id later.
+func (h *Hooks) disable(ctx context.Context, sp *space, id, reason string) error {
+	_, err := sp.store.SetWebhook(ctx, id, func(w *Webhook) error {
+		if w.ID == "" {
+			return ErrNone
+		}
+		if w.Disabled.IsZero() {
+			w.Disabled, w.Reason = micro(time.Now()), reason
+		}
+		return nil
+	})
+	if err != nil && !errors.Is(err, ErrNone) {
+		return err
+	}
+	return &disabledError{reason}
+}

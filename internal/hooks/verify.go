@@ -1,0 +1,151 @@
+package hooks
+
+import (
+	"crypto/hmac"
+	"crypto/sha256"
+	"crypto/subtle"
+	"encoding/hex"
+	"net/http"
+	"strings"
+	"time"
+
+	standardwebhooks "github.com/standard-webhooks/standard-webhooks/libraries/go"
+)
+
+// maxDeliveryID bounds the ids that senders give their deliveries.
+const maxDeliveryID = 256
+
+// deliveriesKept is how long the id of a delivery is known.
+const deliveriesKept = 90 * 24 * time.Hour
+
+// verify tells whether a delivery is signed with one of keys, and its id: "" where the sender tells none. It looks at every key, compares in constant time,
+// and does about the same work for every mode and for every outcome.
+func verify(mode Mode, header string, keys [][]byte, h http.Header, body []byte) (id string, ok bool) {
+	for _, key := range keys {
+		var good bool
+		switch mode {
+		case ModeGitHub:
+			id, good = verifyGitHub(key, h, body)
+		case ModeToken:
+			id, good = verifyToken(key, header, h, body)
+		default:
+			id, good = verifyStandard(key, h, body)
+		}
+		ok = ok || good
+	}
+	return id, ok
+}
+
+// verifyStandard is Standard Webhooks. The library compares in constant time and holds times against Tolerance. An id with a dot is refused: what is signed is
+// `id.time.body`, so that such a delivery could be read as another one under another id.
+//
+// Source: https://github.com/standard-webhooks/standard-webhooks, spec of 2023, "Signature scheme".
+func verifyStandard(key []byte, h http.Header, body []byte) (string, bool) {
+	wh, err := standardwebhooks.NewWebhookRaw(key)
+	if err != nil {
+		return "", false
+	}
+	id, sound := deliveryID(h, standardwebhooks.HeaderWebhookID)
+	err = wh.Verify(body, h)
+	if err != nil && strings.Contains(err.Error(), "header") { // it was refused before anything was computed
+		_ = sumOf(key, body)
+	}
+	return id, err == nil && sound && !strings.Contains(id, ".")
+}
+
+// sign gives the headers of a message in the form of Standard Webhooks.
+func sign(keys [][]byte, id string, at time.Time, body []byte) (http.Header, error) {
+	h := http.Header{}
+	h.Set(standardwebhooks.HeaderWebhookID, id)
+	h.Set(standardwebhooks.HeaderWebhookTimestamp, decimal(at.Unix()))
+	var all []string
+	for _, key := range keys {
+		wh, err := standardwebhooks.NewWebhookRaw(key)
+		if err != nil {
+			return nil, err
+		}
+		s, err := wh.Sign(id, at, body)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, s)
+	}
+	h.Set(standardwebhooks.HeaderWebhookSignature, strings.Join(all, " "))
+	return h, nil
+}
+
+// Headers of GitHub.
+const (
+	headerGitHubSignature = "X-Hub-Signature-256"
+	headerGitHubDelivery  = "X-Github-Delivery"
+)
+
+// verifyGitHub is GitHub's scheme. Neither its id nor a time is signed.
+//
+// Source: GitHub's documentation, "Validating webhook deliveries".
+func verifyGitHub(key []byte, h http.Header, body []byte) (string, bool) {
+	want := sumOf(key, body)
+	text, prefixed := strings.CutPrefix(h.Get(headerGitHubSignature), "sha256=")
+	got, err := hex.DecodeString(text)
+	same := hmac.Equal(got, want)
+	id, sound := deliveryID(h, headerGitHubDelivery)
+	return id, same && prefixed && err == nil && sound
+}
+
+// verifyToken compares a header with the secret. A scheme such as Bearer before the token is overlooked. The body is hashed all the same, so that the mode
+// cannot be told by time.
+func verifyToken(key []byte, header string, h http.Header, body []byte) (string, bool) {
+	_ = sumOf(key, body)
+	text := h.Get(header)
+	if header == "Authorization" {
+		if _, rest, ok := strings.Cut(text, " "); ok {
+			text = strings.TrimSpace(rest)
+		}
+	}
+	got, want := sha256.Sum256([]byte(text)), sha256.Sum256(key)
+	same := subtle.ConstantTimeCompare(got[:], want[:]) == 1
+	id, sound := deliveryID(h, standardwebhooks.HeaderWebhookID)
+	return id, same && sound
+}
+
+func sumOf(key, body []byte) []byte {
+	m := hmac.New(sha256.New, key)
+	m.Write(body)
+	return m.Sum(nil)
+}
+
+// deliveryID reads the id of a delivery: one header of printable ASCII. sound is false for one that is there and is no such.
+func deliveryID(h http.Header, name string) (id string, sound bool) {
+	values := h.Values(name)
+	switch {
+	case len(values) == 0:
+		return "", true
+	case len(values) > 1 || len(values[0]) > maxDeliveryID:
+		return "", false
+	}
+	for _, c := range []byte(values[0]) {
+		if c <= ' ' || c > '~' {
+			return "", false
+		}
+	}
+	return values[0], true
+}
+
+// deliveryKey is by what a delivery is known again, and for how long. A sender without ids is known by what it sent, signature, time and body, for as long as
+// one that tries again would: the same text on the next day is another delivery.
+func deliveryKey(id string, h http.Header, body []byte) (key [sha256.Size]byte, kept time.Duration) {
+	m := sha256.New()
+	part := func(b []byte) {
+		_, _ = m.Write([]byte(decimal(int64(len(b))) + ":")) // a digest takes everything
+		_, _ = m.Write(b)
+	}
+	part([]byte(id))
+	if id != "" {
+		return [sha256.Size]byte(m.Sum(nil)), deliveriesKept
+	}
+	for _, name := range []string{standardwebhooks.HeaderWebhookTimestamp, standardwebhooks.HeaderWebhookSignature, headerGitHubSignature} {
+		part([]byte(h.Get(name)))
+	}
+	part(body)
+	return [sha256.Size]byte(m.Sum(nil)), Tolerance
+}

@@ -1,0 +1,182 @@
+package hooks
+
+import (
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"net/textproto"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/hocket-run/hocket/internal/secret"
+)
+
+// Mode is how the sender of a webhook shows that it is who it says.
+type Mode string
+
+const (
+	// ModeStandard is Standard Webhooks: webhook-id, webhook-timestamp and webhook-signature, HMAC-SHA256 over all three and the body. It is the default, and
+	// the only mode with a time: an old delivery is refused.
+	ModeStandard Mode = "standard"
+	// ModeGitHub is GitHub's: X-Hub-Signature-256 over the body, X-GitHub-Delivery as the delivery's id.
+	ModeGitHub Mode = "github"
+	// ModeToken is a secret in a header of choice, for senders that can do no better. The body is not signed.
+	ModeToken Mode = "token"
+)
+
+// Modes gives all modes. The slice is the caller's.
+func Modes() []Mode { return []Mode{ModeStandard, ModeGitHub, ModeToken} }
+
+// DefaultTokenHeader is that of ModeToken where none is named.
+const DefaultTokenHeader = "X-Webhook-Token"
+
+// Limits of incoming webhooks.
+const (
+	// MaxBody bounds the body of a delivery (SEC17), unless Config.MaxBody says otherwise.
+	MaxBody = 1 << 20
+	// Tolerance is how far the time of a ModeStandard delivery may be from ours.
+	Tolerance = 5 * time.Minute
+	// MaxSecrets bounds the secrets of a webhook that hold at one time: the present one and, after a rotation, the one before.
+	MaxSecrets = 2
+	// DefaultOverlap is how long the secret before a rotation still holds.
+	DefaultOverlap = 24 * time.Hour
+	maxOverlap     = 30 * 24 * time.Hour
+	minSecret      = 16
+	maxName        = 200
+)
+
+// Webhook is a door for one sender: what it sends starts a run of a published workflow (SEC18, P38).
+type Webhook struct {
+	// ID names it to people and programs. It is no secret, and opens nothing.
+	ID string `json:"id"`
+	// Path is the last part of its address: 128 random bits, base64url.
+	Path string `json:"path"`
+	// Workflow is the id of a stored workflow; Branch is "" for its main graph.
+	Workflow string `json:"workflow"`
+	Branch   string `json:"branch,omitempty"`
+	Name     string `json:"name,omitempty"`
+	Mode     Mode   `json:"mode"`
+	// Header is that of ModeToken; "" otherwise.
+	Header string `json:"header,omitempty"`
+	// Secrets hold at present or will soon be gone, the newest first.
+	Secrets []Secret  `json:"secrets"`
+	Created time.Time `json:"created"`
+	// CreatedBy is the name of the token that made it, or "" for the command line.
+	CreatedBy string `json:"createdBy,omitempty"`
+	// Disabled is when its workflow was deleted, and Reason says so; a workflow that is stored under that id later does not revive it. Zero: it is not.
+	Disabled time.Time `json:"disabled,omitzero"`
+	Reason   string    `json:"reason,omitempty"`
+}
+
+// Secret is one secret of a webhook or an endpoint: a reference that the operator gave, or one that was made here, sealed.
+type Secret struct {
+	Ref    string `json:"ref,omitempty"`
+	Sealed []byte `json:"sealed,omitempty"`
+	// Until is when it ceases to hold; zero: it holds until the next rotation.
+	Until time.Time `json:"until,omitzero"`
+}
+
+// holds tells whether the secret is to be tried at a time.
+func (s Secret) holds(now time.Time) bool { return s.Until.IsZero() || now.Before(s.Until) }
+
+// Digest is by what a path is looked for, so that how long the search takes tells nothing about paths.
+func (w Webhook) Digest() [sha256.Size]byte { return pathDigest(w.Path) }
+
+func pathDigest(path string) [sha256.Size]byte { return sha256.Sum256([]byte("hook path\x00" + path)) }
+
+// pathForm is the form of paths: 16 bytes in base64url.
+var pathForm = regexp.MustCompile(`^[A-Za-z0-9_-]{22}$`)
+
+func newPath() string {
+	var b [16]byte
+	_, _ = rand.Read(b[:]) // it never fails
+	return base64.RawURLEncoding.EncodeToString(b[:])
+}
+
+func newID(prefix string) string {
+	var b [8]byte
+	_, _ = rand.Read(b[:]) // it never fails
+	return prefix + hex.EncodeToString(b[:])
+}
+
+// secretPrefix begins secrets in the form of Standard Webhooks.
+const secretPrefix = "whsec_"
+
+// newSecret makes a secret of 256 bits.
+func newSecret() string {
+	var b [32]byte
+	_, _ = rand.Read(b[:]) // it never fails
+	return secretPrefix + base64.StdEncoding.EncodeToString(b[:])
+}
+
+// CreateRequest says what webhook to make.
+type CreateRequest struct {
+	// Workflow is the id of a workflow that is published; Branch is one of its branches, "" the main graph.
+	Workflow, Branch string
+	// Name is what people call it; "" is fine.
+	Name string
+	// Mode is "" for ModeStandard. Header is that of ModeToken, "" for DefaultTokenHeader.
+	Mode   Mode
+	Header string
+	// SecretRef refers to the secret, as in hocket.yaml; "" makes one.
+	SecretRef string
+	// By is the name of who makes it.
+	By string
+}
+
+func (q *CreateRequest) check() error {
+	if q.Mode == "" {
+		q.Mode = ModeStandard
+	}
+	switch {
+	case q.Workflow == "":
+		return errors.New("a webhook needs a workflow")
+	case !slices.Contains(Modes(), q.Mode):
+		return fmt.Errorf("mode %q: it is standard, github or token", q.Mode)
+	case len(q.Name) > maxName:
+		return fmt.Errorf("the name has %d bytes, and the limit is %d", len(q.Name), maxName)
+	case q.Header != "" && q.Mode != ModeToken:
+		return fmt.Errorf("mode %s has headers of its own; header goes with mode token", q.Mode)
+	}
+	if q.Mode == ModeToken {
+		if q.Header == "" {
+			q.Header = DefaultTokenHeader
+		}
+		if q.Header = textproto.CanonicalMIMEHeaderKey(q.Header); !headerForm.MatchString(q.Header) || slices.Contains(takenHeaders, q.Header) {
+			return fmt.Errorf("header %q cannot carry a token", q.Header)
+		}
+	}
+	if q.SecretRef != "" {
+		if err := secret.Check(q.SecretRef); err != nil {
+			return fmt.Errorf("secret: %w", err)
+		}
+	}
+	return nil
+}
+
+var headerForm = regexp.MustCompile(`^[A-Za-z0-9-]{1,100}$`)
+
+// takenHeaders mean something else to servers and proxies on the way.
+var takenHeaders = []string{"Host", "Content-Length", "Content-Type", "Transfer-Encoding", "Connection", "Cookie", "Te", "Trailer", "Upgrade", "Expect"}
+
+// keyOf gives the bytes that sign, of a secret's text. In ModeStandard a secret is base64 after whsec_; what an operator wrote otherwise is taken as it is.
+func keyOf(mode Mode, text string) ([]byte, error) {
+	key := []byte(text)
+	if mode == ModeStandard {
+		if rest, ok := strings.CutPrefix(text, secretPrefix); ok {
+			var err error
+			if key, err = base64.StdEncoding.DecodeString(rest); err != nil {
+				return nil, errors.New("the secret begins with whsec_, but what follows is no base64")
+			}
+		}
+	}
+	if len(key) < minSecret {
+		return nil, fmt.Errorf("the secret has %d bytes, and needs at least %d", len(key), minSecret)
+	}
+	return key, nil
+}
