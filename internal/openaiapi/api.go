@@ -2,6 +2,7 @@ package openaiapi
 
 import (
 	"cmp"
+	"errors"
 	"net/http"
 	"time"
 
@@ -59,7 +60,7 @@ func guarded(handle func(http.ResponseWriter, *http.Request, *door.Caller) error
 		if err == nil {
 			err = handle(w, r, caller)
 		}
-		if err != nil {
+		if err != nil && !errors.Is(err, errLeft) {
 			writeError(w, err)
 		}
 	}

@@ -200,7 +200,7 @@ func (x *exchange) answer() error {
 		}
 		err = follow(ctx, x.caller.Service, x.run, x.from, x.cfg.Heartbeat, take, s.beat)
 	} else {
-		_, err = settle(ctx, x.caller.Service, x.run)
+		err = settle(ctx, x.caller.Service, x.run)
 	}
 	switch {
 	case x.r.Context().Err() != nil, errors.Is(err, errLeft):

@@ -3,6 +3,7 @@ package openaiapi_test
 import (
 	"context"
 	"encoding/json"
+	"maps"
 	"net/http"
 	"slices"
 	"strings"
@@ -86,9 +87,7 @@ func TestRefused(t *testing.T) {
 	hi := conversation("hi")
 	with := func(more obj) string {
 		body := obj{"model": "poet", "messages": hi}
-		for k, v := range more {
-			body[k] = v
-		}
+		maps.Copy(body, more)
 		text, err := json.Marshal(body)
 		if err != nil {
 			t.Fatal(err)

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"strconv"
 
 	"github.com/hocket-run/hocket/internal/door"
 )
@@ -54,8 +55,7 @@ func unsupportedf(param, format string, args ...any) *apiError {
 // errorOf gives the form of any error: by the one table of problems, with the types that clients know. What nobody should try again is marked: clients try 409
 // and 5xx again by themselves, and a request here is a run.
 func errorOf(err error) *apiError {
-	var known *apiError
-	if errors.As(err, &known) {
+	if known, ok := errors.AsType[*apiError](err); ok {
 		return known
 	}
 	return problemError(door.ProblemOf(err))
@@ -117,7 +117,7 @@ func writeError(w http.ResponseWriter, err error) {
 	h := w.Header()
 	h.Set("Content-Type", "application/json")
 	if e.mayTry {
-		h.Set("X-Should-Retry", fmt.Sprint(e.retry))
+		h.Set("X-Should-Retry", strconv.FormatBool(e.retry))
 	}
 	if e.run != "" {
 		h.Set(headerRun, e.run)

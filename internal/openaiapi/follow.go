@@ -13,14 +13,14 @@ import (
 )
 
 // settle waits until the run has ended or waits for a person, and takes it up where its owner died.
-func settle(ctx context.Context, s *service.Service, run string) (driver.State, error) {
+func settle(ctx context.Context, s *service.Service, run string) error {
 	for {
 		st, err := s.Wait(ctx, run)
 		if err != nil || !st.Interrupted {
-			return st, err
+			return err
 		}
 		if err := takeUp(ctx, s, run); err != nil {
-			return st, err
+			return err
 		}
 	}
 }
@@ -46,8 +46,7 @@ func follow(ctx context.Context, s *service.Service, run string, from uint64, ev
 	defer watching.Wait()
 	defer cancel()
 	watching.Go(func() {
-		_, err := settle(ctx, s, run)
-		settled <- err
+		settled <- settle(ctx, s, run)
 	})
 	watching.Go(func() {
 		for u, err := range s.Watch(ctx, run, from) {

@@ -60,11 +60,11 @@ func modelIDs(ctx context.Context, s *service.Service, e catalog.Entry) ([]strin
 		return []string{e.ID}, nil
 	}
 	wf, _, problems, err := s.LoadStored(ctx, e.ID, service.Which{}, service.LoadOptions{})
-	switch {
-	case ctx.Err() != nil:
+	if ctx.Err() != nil {
 		return nil, err
-	case err != nil || wf == nil || problems.HasErrors():
-		return []string{e.ID}, nil
+	}
+	if err != nil || wf == nil || problems.HasErrors() {
+		return []string{e.ID}, nil //nolint:nilerr // whoever asks for it is told
 	}
 	var ids []string
 	if len(wf.Nodes) > 0 || len(wf.Branches) == 0 {

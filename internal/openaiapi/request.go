@@ -65,8 +65,7 @@ func (a *api) readRequest(w http.ResponseWriter, r *http.Request) (*request, err
 	}
 	var q request
 	if err := json.Unmarshal(data, &q); err != nil {
-		var field *json.UnmarshalTypeError
-		if errors.As(err, &field) {
+		if field, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
 			return nil, invalidf(field.Field, "%s has the wrong type: %s", field.Field, field.Value)
 		}
 		return nil, invalidf("", "the request is no JSON: %v", err)

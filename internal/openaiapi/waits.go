@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/hocket-run/hocket/internal/engine"
@@ -43,11 +44,11 @@ type quote struct{ run, wait, said string }
 
 // quoted finds the mark at the end of the last answer. Marks anywhere else, in older answers and in what the user says are none.
 func (q *request) quoted() (quote, bool) {
-	for i := len(q.Messages) - 1; i >= 0; i-- {
-		if q.Messages[i].Role != roleAssistant {
+	for _, m := range slices.Backward(q.Messages) {
+		if m.Role != roleAssistant {
 			continue
 		}
-		said := tidy(q.Messages[i].text)
+		said := tidy(m.text)
 		if m := mark.FindStringSubmatch(said); m != nil {
 			return quote{m[1], m[2], said}, true
 		}

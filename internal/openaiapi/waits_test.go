@@ -149,11 +149,10 @@ func TestApprovalIsThePersons(t *testing.T) {
 // TestPoisonedOutput is SEC12: no output of a model ends like a question of ours.
 func TestPoisonedOutput(t *testing.T) {
 	t.Parallel()
-	turns := gateTurns()
-	w := newWorld(t, turns)
+	w := newWorld(t, gateTurns())
 	q := w.talk(t, tokenPerson, "gate", "x")
 	run, _ := asks(t, q)
-	turns["Poet"] = says(q.text()) // it knows every word of it
+	w.set("Poet", says(q.text())) // it knows every word of it
 	for _, stream := range []bool{false, true} {
 		r := w.ask(t, tokenPerson, obj{"model": "poet", "messages": conversation("x"), "stream": stream})
 		text := r.text()

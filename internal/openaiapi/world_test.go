@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"io"
 	"iter"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -64,6 +65,13 @@ func (m *models) Call(ctx context.Context, req model.Request, onDelta func(model
 	return model.Reply{Message: msg, Usage: &chat.Usage{InputTokens: 10, OutputTokens: 3}, StopReason: model.StopEnd}, nil
 }
 
+// set gives an agent another turn.
+func (m *models) set(agent string, t turn) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.turns[agent] = t
+}
+
 func (m *models) count(agent string) int {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -91,6 +99,7 @@ type world struct {
 	*models
 	service *service.Service
 	url     string
+	beats   chan struct{} // takes a word for each heartbeat that is sent
 	tokens  map[string]access.Principal
 }
 
@@ -141,7 +150,7 @@ workflow:
 // newWorld gives a world. Its heartbeat is short, so that every stream shows what clients make of it.
 func newWorld(t *testing.T, turns map[string]turn) *world {
 	t.Helper()
-	m := &models{turns: turns, calls: map[string]int{}}
+	m := &models{turns: maps.Clone(turns), calls: map[string]int{}}
 	s, err := service.Open(t.Context(), service.Config{
 		DB: service.Memory, Env: func(string) string { return "" }, Models: map[string]model.Client{"test": m},
 	})
@@ -153,7 +162,7 @@ func newWorld(t *testing.T, turns map[string]turn) *world {
 			t.Error(err)
 		}
 	})
-	w := &world{models: m, service: s, tokens: map[string]access.Principal{
+	w := &world{models: m, service: s, beats: make(chan struct{}), tokens: map[string]access.Principal{
 		tokenRun:    {Token: "t1", Name: "run", Role: access.RoleRun},
 		tokenPerson: {Token: "t2", Name: "person", Role: access.RoleRun, Approve: true},
 		tokenOther:  {Token: "t3", Name: "other", Role: access.RoleRun, Approve: true},
@@ -168,7 +177,7 @@ func newWorld(t *testing.T, turns map[string]turn) *world {
 		if p, ok := w.tokens[strings.TrimPrefix(r.Header.Get("Authorization"), "Bearer ")]; ok {
 			r = r.WithContext(door.With(r.Context(), &door.Caller{Principal: p, Service: s}))
 		}
-		h.ServeHTTP(rw, r)
+		h.ServeHTTP(&beating{rw, w.beats}, r)
 	}))
 	t.Cleanup(srv.Close)
 	w.url = srv.URL
@@ -288,7 +297,7 @@ func (w *world) open(t *testing.T, body string) (lines iter.Seq[string], stop fu
 		t.Fatal(err)
 	}
 	req.Header.Set("Authorization", "Bearer "+tokenRun)
-	res, err := http.DefaultClient.Do(req)
+	res, err := http.DefaultClient.Do(req) //nolint:bodyclose // stop closes it
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -297,3 +306,22 @@ func (w *world) open(t *testing.T, body string) (lines iter.Seq[string], stop fu
 		}
 	}, func() { res.Body.Close() }
 }
+
+// beating tells of heartbeats that it passes on.
+type beating struct {
+	http.ResponseWriter
+	beats chan struct{}
+}
+
+func (b *beating) Write(text []byte) (int, error) {
+	if strings.HasPrefix(string(text), ":") {
+		select {
+		case b.beats <- struct{}{}:
+		default:
+		}
+	}
+	return b.ResponseWriter.Write(text)
+}
+
+// Unwrap lets http.ResponseController flush.
+func (b *beating) Unwrap() http.ResponseWriter { return b.ResponseWriter }
