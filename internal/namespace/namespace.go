@@ -33,6 +33,7 @@ type Config struct {
 // Set is the services of all namespaces of a process. Safe for concurrent use.
 type Set struct {
 	cfg     Config
+	log     *slog.Logger
 	db      string
 	store   Store
 	tenants *telemetry.Tenants // nil: there is no telemetry
@@ -66,8 +67,9 @@ func Open(ctx context.Context, cfg Config) (*Set, error) {
 	if cfg.Service.Logger == nil {
 		cfg.Service.Logger = slog.New(slog.DiscardHandler)
 	}
+	log := slog.New(cfg.Service.Keeper.Handler(cfg.Service.Logger.Handler()))
 	cfg.Service.Shared = service.Share(cfg.Service)
-	s := &Set{cfg: cfg, opened: map[string]*entry{}, done: make(chan struct{})}
+	s := &Set{cfg: cfg, log: log, opened: map[string]*entry{}, done: make(chan struct{})}
 	if cfg.Service.Telemetry != nil {
 		s.tenants = telemetry.Among(cfg.Service.Telemetry.Exporter)
 	}
@@ -199,13 +201,13 @@ func (s *Set) look() {
 	for {
 		names, err := s.Names(s.ctx)
 		if err != nil && s.ctx.Err() == nil {
-			s.cfg.Service.Logger.Warn("namespaces cannot be listed", "err", err)
+			s.log.Warn("namespaces cannot be listed", "err", err)
 		}
 		for _, name := range names {
 			_, err := s.Service(s.ctx, name)
 			if err != nil && s.ctx.Err() == nil && told[name] != err.Error() {
 				told[name] = err.Error()
-				s.cfg.Service.Logger.Error("a namespace cannot be opened", "namespace", name, "err", err)
+				s.log.Error("a namespace cannot be opened", "namespace", name, "err", err)
 			}
 		}
 		select {

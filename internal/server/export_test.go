@@ -1,6 +1,12 @@
 package server
 
-import "net/http"
+import (
+	"context"
+	"net/http"
+
+	"github.com/hocket-run/hocket/internal/namespace"
+	"github.com/hocket-run/hocket/internal/service"
+)
 
 // AddDoor puts a door beside those that there are.
 func (s *Server) AddDoor(d Door) error { return s.mount(append(s.table, d)) }
@@ -15,3 +21,11 @@ func (s *Server) Swap(t Tokens, a Audit, k Tickets) {
 
 // Streams is streams.
 func Streams(r *http.Request) bool { return streams(r) }
+
+// Store is where tokens and the audit log are.
+func (s *Server) Store() namespace.Store { return s.access }
+
+// Service is the service of a namespace.
+func (s *Server) Service(ctx context.Context, name string) (*service.Service, error) {
+	return s.namespaces.Service(ctx, name)
+}

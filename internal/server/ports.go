@@ -10,7 +10,7 @@ import (
 
 // Tokens says who has a token.
 type Tokens interface {
-	// Find gives whoever has the token. Errors: door.ErrUnauthorized where nobody does, or not any more.
+	// Find gives whoever has the token. Errors: access.ErrUnknownToken where nobody does, or not any more.
 	Find(ctx context.Context, token string) (access.Principal, error)
 	// Any tells whether there is a token that can be used.
 	Any(ctx context.Context) (bool, error)
@@ -22,7 +22,7 @@ type Tokens interface {
 type Namespaces interface {
 	// Names gives all namespaces.
 	Names(ctx context.Context) ([]string, error)
-	// Service gives the service of a namespace, and opens it if need be. Errors: access.ErrNotFound or another that says why it cannot be used.
+	// Service gives the service of a namespace, and opens it if need be. Errors: access.ErrNoNamespace, or another that says why it cannot be used.
 	Service(ctx context.Context, namespace string) (*service.Service, error)
 	// Close interrupts what is driven and closes all services.
 	Close() error

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/hocket-run/hocket/internal/access"
+	"github.com/hocket-run/hocket/internal/namespace"
 	"github.com/hocket-run/hocket/internal/scheduler"
 	"github.com/hocket-run/hocket/internal/secret"
 	"github.com/hocket-run/hocket/internal/service"
@@ -24,6 +25,7 @@ type Server struct {
 	log        *slog.Logger
 	tokens     Tokens
 	namespaces Namespaces
+	access     namespace.Store
 	audit      Audit   // nil: nobody is told
 	tickets    Tickets // nil: there are none
 	hosts      *hosts
@@ -69,22 +71,18 @@ func Open(ctx context.Context, cfg Config) (*Server, error) {
 			return nil, &service.InvalidError{Message: "the certificate cannot be used: " + err.Error(), Err: err}
 		}
 	}
-	only, err := openAlone(ctx, cfg.Service, s.tend)
+	set, err := namespace.Open(ctx, namespace.Config{Service: cfg.Service, Tend: s.tend})
 	if err != nil {
 		return nil, err
 	}
-	s.namespaces = only
-	if err := s.open(ctx, only.service.DB()); err != nil {
+	s.namespaces, s.access, s.audit = set, set.Store(), auditLog{set.Store()}
+	if err := s.open(ctx); err != nil {
 		return nil, errors.Join(err, s.namespaces.Close())
 	}
 	return s, nil
 }
 
-func (s *Server) open(ctx context.Context, db string) error {
-	stored, err := openFileTokens(db)
-	if err != nil {
-		return err
-	}
+func (s *Server) open(ctx context.Context) error {
 	token := ""
 	if s.cfg.Service.Env != nil {
 		token = s.cfg.Service.Env(EnvToken)
@@ -94,7 +92,7 @@ func (s *Server) open(ctx context.Context, db string) error {
 			s.log.Debug("the token is not looked for in texts", "err", err)
 		}
 	}
-	s.tokens = withEnv(stored, token)
+	s.tokens = withEnv(access.NewTokens(access.Config{Store: s.access}), token)
 	s.metrics = newMetrics(s.cfg.Service.Version, runMetrics{s})
 	doors, err := s.doors()
 	if err != nil {

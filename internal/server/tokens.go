@@ -2,19 +2,14 @@ package server
 
 import (
 	"context"
-	"crypto/rand"
 	"crypto/sha256"
 	"crypto/subtle"
-	"encoding/base64"
 	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"path/filepath"
-	"strings"
 
 	"github.com/hocket-run/hocket/internal/access"
-	"github.com/hocket-run/hocket/internal/door"
 	"github.com/hocket-run/hocket/internal/service"
 )
 
@@ -56,58 +51,12 @@ func (t *envTokens) Find(ctx context.Context, token string) (access.Principal, e
 // Any implements Tokens.
 func (t *envTokens) Any(context.Context) (bool, error) { return true, nil }
 
-// fileTokens has one token, in a file that only its owner can read.
-type fileTokens struct {
-	path string // "": in memory alone
-	hash [sha256.Size]byte
-	any  bool
-}
-
-func openFileTokens(db string) (*fileTokens, error) {
-	t := &fileTokens{path: tokenPath(db)}
-	if t.path == "" {
-		return t, nil
-	}
-	data, err := os.ReadFile(t.path)
-	switch {
-	case errors.Is(err, fs.ErrNotExist):
-		return t, nil
-	case err != nil:
-		return nil, fmt.Errorf("read the token: %w", err)
-	}
-	if token := strings.TrimSpace(string(data)); token != "" {
-		t.hash, t.any = sha256.Sum256([]byte(token)), true
-	}
-	return t, nil
-}
-
 // tokenPath is the file of the first token; "" for a store that keeps nothing.
 func tokenPath(db string) string {
 	if db == service.Memory {
 		return ""
 	}
 	return filepath.Join(filepath.Dir(db), TokenFile)
-}
-
-// Find implements Tokens.
-func (t *fileTokens) Find(_ context.Context, token string) (access.Principal, error) {
-	hash := sha256.Sum256([]byte(token))
-	if !t.any || subtle.ConstantTimeCompare(hash[:], t.hash[:]) != 1 {
-		return access.Principal{}, door.ErrUnauthorized
-	}
-	return access.Principal{Token: "first", Name: "first", Namespace: access.DefaultNamespace, Role: access.RoleAdmin, Approve: true}, nil
-}
-
-// Any implements Tokens.
-func (t *fileTokens) Any(context.Context) (bool, error) { return t.any, nil }
-
-// First implements Tokens.
-func (t *fileTokens) First(context.Context) (string, error) {
-	var b [32]byte
-	_, _ = rand.Read(b[:]) // it never fails
-	token := "hk_" + base64.RawURLEncoding.EncodeToString(b[:])
-	t.hash, t.any = sha256.Sum256([]byte(token)), true
-	return token, nil
 }
 
 // writeToken keeps the first token where the clients of this machine find it.

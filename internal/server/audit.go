@@ -1,0 +1,46 @@
+package server
+
+import (
+	"cmp"
+	"context"
+	"net/http"
+	"strconv"
+	"strings"
+
+	"github.com/hocket-run/hocket/internal/access"
+	"github.com/hocket-run/hocket/internal/door"
+)
+
+// actorOpen is the actor of who came through a door that asks for no token.
+const actorOpen = "by link"
+
+// auditLog writes deeds into the audit log of their namespace.
+type auditLog struct{ log access.Log }
+
+// Record implements Audit.
+func (l auditLog) Record(ctx context.Context, d door.Deed) error {
+	r := access.Record{At: d.At, Action: d.Action, Target: d.Target, Outcome: outcome(d.Status), Request: d.RequestID, Remote: d.Remote}.By(d.Principal)
+	if r.Action == "" {
+		r.Action = d.Route
+		if !strings.HasPrefix(r.Action, d.Method+" ") {
+			r.Action = strings.TrimSpace(d.Method + " " + r.Action)
+		}
+	}
+	r.Actor, r.Namespace = cmp.Or(r.Actor, actorOpen), cmp.Or(r.Namespace, access.DefaultNamespace)
+	return l.log.Record(ctx, r)
+}
+
+// codes are the codes of problems by status, as far as a status has one.
+var codes = map[int]string{
+	http.StatusBadRequest: "invalid", http.StatusUnauthorized: "unauthorized", http.StatusForbidden: "forbidden", http.StatusNotFound: "not_found", http.StatusConflict: "conflict",
+	http.StatusGone: "gone", http.StatusRequestEntityTooLarge: "too_large", http.StatusUnprocessableEntity: "invalid", http.StatusTooManyRequests: "limit",
+	http.StatusInternalServerError: "internal",
+}
+
+// outcome is what the audit log says of a status.
+func outcome(status int) string {
+	if status < http.StatusBadRequest {
+		return access.OutcomeOK
+	}
+	return cmp.Or(codes[status], strconv.Itoa(status))
+}

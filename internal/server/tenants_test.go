@@ -1,0 +1,122 @@
+package server_test
+
+import (
+	"errors"
+	"net/http"
+	"net/http/httptest"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/hocket-run/hocket/internal/access"
+	"github.com/hocket-run/hocket/internal/server"
+	"github.com/hocket-run/hocket/internal/service"
+)
+
+// tokens makes tokens of a server's store.
+func (w *world) tokens() *access.Tokens { return access.NewTokens(access.Config{Store: w.Store()}) }
+
+// create makes a token.
+func (w *world) create(t *testing.T, g access.Grant) (string, access.Token) {
+	t.Helper()
+	text, made, err := w.tokens().Create(t.Context(), g)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return text, made
+}
+
+// by makes a request with a token.
+func (w *world) by(t *testing.T, token, method, path, body string) *httptest.ResponseRecorder {
+	t.Helper()
+	return w.ask(t, method, path, body, func(r *http.Request) {
+		r.Header.Set("Authorization", "Bearer "+token)
+		if body != "" {
+			r.Header.Set("Content-Type", "application/json")
+		}
+	})
+}
+
+// TestNamespaces: a token leads into its own namespace, in which nothing is to be seen of others (SEC10); one that was revoked or names a role opens no more than that.
+func TestNamespaces(t *testing.T) {
+	t.Parallel()
+	w := open(t, server.Config{Service: service.Config{DB: filepath.Join(t.TempDir(), "hocket.db")}})
+	a, _ := w.create(t, access.Grant{Name: "of a", Namespace: "a", Role: access.RoleAdmin})
+	b, ofB := w.create(t, access.Grant{Name: "of b", Namespace: "b", Role: access.RoleAdmin})
+	for text, want := range map[string]string{a: "a of a", b: "b of b", token: "default HOCKET_TOKEN"} {
+		if rec := w.by(t, text, "GET", "/test/who", ""); rec.Body.String() != want {
+			t.Errorf("the caller is %q, want %q", rec.Body, want)
+		}
+	}
+	svc, err := w.Service(t.Context(), "a")
+	if err != nil {
+		t.Fatal(err)
+	}
+	doc := service.Document{File: "hello.yaml", Data: []byte("agents:\n  w: {instruction: Write.}\nworkflow:\n  - {type: agent, name: w}\n")}
+	wf, problems, err := service.Load(t.Context(), doc.File, doc.Data, service.LoadOptions{})
+	if err != nil || problems.HasErrors() {
+		t.Fatal(err, problems)
+	}
+	if _, err := svc.Start(t.Context(), service.StartRequest{Workflow: wf, RunID: "run-of-a", Files: service.Files{Replies: []byte("replies:\n  - {text: hello}\n")}}); err != nil {
+		t.Fatal(err)
+	}
+	for text, want := range map[string]bool{a: true, b: false, token: false} {
+		list, one := w.by(t, text, "GET", "/api/v1/runs", ""), w.by(t, text, "GET", "/api/v1/runs/run-of-a", "")
+		if got := strings.Contains(list.Body.String(), "run-of-a"); list.Code != http.StatusOK || got != want {
+			t.Errorf("list: %d %s", list.Code, list.Body)
+		}
+		if got := one.Code == http.StatusOK; got != want || !want && one.Code != http.StatusNotFound {
+			t.Errorf("show: %d %s", one.Code, one.Body)
+		}
+	}
+	if _, err := w.Store().Revoke(t.Context(), "b", ofB.ID); err != nil {
+		t.Fatal(err)
+	}
+	if rec := w.by(t, b, "GET", "/test/who", ""); rec.Code != http.StatusUnauthorized {
+		t.Errorf("revoked: %d", rec.Code)
+	}
+	if _, err := w.Service(t.Context(), "c"); !errors.Is(err, access.ErrNoNamespace) {
+		t.Errorf("a namespace that nobody made: %v", err)
+	}
+}
+
+// TestAuditLog: what was done stands in the log of the namespace in which it was done, with who did it and what became of it.
+func TestAuditLog(t *testing.T) {
+	t.Parallel()
+	s, err := server.Open(t.Context(), server.Config{Service: service.Config{DB: service.Memory, Env: func(string) string { return "" }}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	if err := s.AddDoor(server.Door{Name: "test", Patterns: []string{"/test/"}, Handler: testDoor()}); err != nil {
+		t.Fatal(err)
+	}
+	w := &world{Server: s}
+	a, made := w.create(t, access.Grant{Name: "of a", Namespace: "a", Role: access.RoleRun})
+	for _, path := range []string{"/test/change/x1", "/test/plain", "/nothing"} {
+		w.by(t, a, "POST", path, "")
+	}
+	w.by(t, a, "GET", "/test/who", "")
+	page, err := s.Store().Records(t.Context(), access.Query{Namespace: "a"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, r := range page.Items {
+		if r.Token != made.ID || r.Actor != "of a" || r.Request == "" || r.Remote == "" || r.At.IsZero() {
+			t.Errorf("%+v", r)
+		}
+		got = append(got, strings.Join([]string{r.Action, r.Target, r.Outcome}, " "))
+	}
+	want := []string{"POST  not_found", "POST /test/plain  conflict", "things.change x1 ok"}
+	if strings.Join(got, "|") != strings.Join(want, "|") {
+		t.Errorf("got %q, want %q", got, want)
+	}
+	if page, err := s.Store().Records(t.Context(), access.Query{Namespace: access.DefaultNamespace}); err != nil || len(page.Items) != 0 {
+		t.Errorf("another namespace has %+v, %v", page.Items, err)
+	}
+}
