@@ -52,6 +52,8 @@ type Put struct {
 	Rows    *Rows
 	Replace bool
 	At      time.Time
+	// Expect is the tag that the workflow must have, or TagAbsent; "": it may be anything.
+	Expect string
 }
 
 // Stored says what became of a Put.
@@ -69,6 +71,7 @@ type Publication struct {
 	Version int
 	Rows    *Rows // as in Put
 	At      time.Time
+	Expect  string // as in Put
 }
 
 // Workflows keeps workflows. Safe for concurrent use, by several processes too where the medium allows it. Slices handed in stay the caller's; slices
@@ -78,8 +81,10 @@ type Workflows interface {
 	//
 	// A document is published, unless it is a draft: the text of the published version again makes no new version; nor does that of the draft, which is
 	// published then. A draft with the text of the present draft, or of the published version where there is no draft, makes none either.
+	//
+	// Errors: ErrChanged where a workflow is not as Put.Expect says.
 	Put(ctx context.Context, puts []Put, agents []Row) ([]Stored, error)
-	// Publish publishes a version. Errors: ErrNotFound.
+	// Publish publishes a version. Errors: ErrNotFound, ErrChanged.
 	Publish(ctx context.Context, p Publication) (Entry, error)
 	// Entry gives one workflow. Errors: ErrNotFound.
 	Entry(ctx context.Context, id string) (Entry, error)
@@ -91,20 +96,22 @@ type Workflows interface {
 	Version(ctx context.Context, id string, number int) (Version, error)
 	// Rows gives the rows of a workflow. Errors: ErrNotFound.
 	Rows(ctx context.Context, id string) (Rows, error)
-	// Delete deletes a workflow with all versions and rows, rows of nodes and edges without a workflow too. Errors: ErrNotFound.
-	Delete(ctx context.Context, id string) error
+	// Delete deletes a workflow with all versions and rows, rows of nodes and edges without a workflow too, if it has the tag expect; "" is any. Errors:
+	// ErrNotFound, ErrChanged.
+	Delete(ctx context.Context, id, expect string) error
 }
 
 // Agents keeps agents, by their columns (AgentColumns). As Workflows otherwise.
 type Agents interface {
 	// PutAgents changes the agents that are there and adds the others, all or none. With replace their rows are deleted first, so that what other
-	// programs wrote into columns of their own goes with them.
-	PutAgents(ctx context.Context, agents []Row, replace bool) error
+	// programs wrote into columns of their own goes with them. expect holds the tags that agents must have, by id, or TagAbsent; nil is none. Errors: ErrChanged.
+	PutAgents(ctx context.Context, agents []Row, replace bool, expect map[string]string) error
 	// Agents gives all agents by id.
 	Agents(ctx context.Context) ([]Row, error)
 	// DeleteAgent deletes one, if may, called in the same transaction with the entries of all workflows by id, says so; nil says so always. may must not
-	// call the store, and may be called twice. Errors: ErrNotFound; ErrChanged where may said no.
-	DeleteAgent(ctx context.Context, id string, may func(entries []Entry) bool) error
+	// call the store, and may be called twice. expect is the tag that it must have; "" is any. Errors: ErrNotFound; ErrChanged where may said no, or the tag
+	// is another.
+	DeleteAgent(ctx context.Context, id, expect string, may func(entries []Entry) bool) error
 }
 
 // Store is a whole catalog.

@@ -30,6 +30,13 @@ type memWorkflow struct {
 // isThere tells of one that was not deleted: those only keep their latest number.
 func (w *memWorkflow) isThere() bool { return w != nil && (len(w.versions) > 0 || w.rows != nil) }
 
+func (w *memWorkflow) tag(id string) string {
+	if !w.isThere() {
+		return TagAbsent
+	}
+	return Tag(w.entry(id), w.rows)
+}
+
 func (w *memWorkflow) version(n int) *Version {
 	i := slices.IndexFunc(w.versions, func(v Version) bool { return v.Number == n })
 	if i < 0 {
@@ -61,6 +68,11 @@ func (m *Memory) Put(ctx context.Context, puts []Put, agents []Row) ([]Stored, e
 	defer m.mu.Unlock()
 	if m.workflows == nil {
 		m.workflows = map[string]*memWorkflow{}
+	}
+	for _, p := range puts {
+		if err := Expected(p.Expect, m.workflows[p.ID].tag(p.ID)); err != nil {
+			return nil, fmt.Errorf("store workflow %s: %w", p.ID, err)
+		}
 	}
 	var out []Stored
 	for _, p := range puts {
@@ -122,6 +134,9 @@ func (m *Memory) Publish(ctx context.Context, p Publication) (Entry, error) {
 	w := m.workflows[p.ID]
 	if !w.isThere() || w.version(p.Version) == nil {
 		return Entry{}, fmt.Errorf("publish version %d of workflow %s: %w", p.Version, p.ID, ErrNotFound)
+	}
+	if err := Expected(p.Expect, w.tag(p.ID)); err != nil {
+		return Entry{}, fmt.Errorf("publish version %d of workflow %s: %w", p.Version, p.ID, err)
 	}
 	w.published = p.Version
 	if w.draft == p.Version {
@@ -219,26 +234,41 @@ func (m *Memory) Rows(ctx context.Context, id string) (Rows, error) {
 }
 
 // Delete implements Workflows.
-func (m *Memory) Delete(ctx context.Context, id string) error {
+func (m *Memory) Delete(ctx context.Context, id, expect string) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	w, err := m.find(ctx, "delete workflow", id)
 	if err != nil {
 		return err
 	}
+	if err := Expected(expect, w.tag(id)); err != nil {
+		return fmt.Errorf("delete workflow %s: %w", id, err)
+	}
 	*w = memWorkflow{latest: w.latest}
 	return nil
 }
 
 // PutAgents implements Agents.
-func (m *Memory) PutAgents(ctx context.Context, agents []Row, _ bool) error {
+func (m *Memory) PutAgents(ctx context.Context, agents []Row, _ bool, expect map[string]string) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
+	for id, tag := range expect {
+		if err := Expected(tag, m.agentTag(id)); err != nil {
+			return fmt.Errorf("store agent %s: %w", id, err)
+		}
+	}
 	m.putAgents(agents)
 	return nil
+}
+
+func (m *Memory) agentTag(id string) string {
+	if m.agents[id] == nil {
+		return TagAbsent
+	}
+	return AgentTag(m.agents[id])
 }
 
 func (m *Memory) putAgents(agents []Row) {
@@ -266,7 +296,7 @@ func (m *Memory) Agents(ctx context.Context) ([]Row, error) {
 }
 
 // DeleteAgent implements Agents.
-func (m *Memory) DeleteAgent(ctx context.Context, id string, may func(entries []Entry) bool) error {
+func (m *Memory) DeleteAgent(ctx context.Context, id, expect string, may func(entries []Entry) bool) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
@@ -275,7 +305,7 @@ func (m *Memory) DeleteAgent(ctx context.Context, id string, may func(entries []
 	switch {
 	case m.agents[id] == nil:
 		return fmt.Errorf("delete agent %s: %w", id, ErrNotFound)
-	case may != nil && !may(m.entries()):
+	case Expected(expect, m.agentTag(id)) != nil, may != nil && !may(m.entries()):
 		return fmt.Errorf("delete agent %s: %w", id, ErrChanged)
 	}
 	delete(m.agents, id)

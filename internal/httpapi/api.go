@@ -62,6 +62,9 @@ func New(cfg Config) *API {
 	a.registerRunActs()
 	a.registerRunViews()
 	a.registerWaits()
+	a.registerWorkflows()
+	a.registerWorkflowEdits()
+	a.registerAgents()
 	a.finish()
 	return a
 }

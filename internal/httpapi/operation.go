@@ -3,6 +3,7 @@ package httpapi
 import (
 	"context"
 	"net/http"
+	"net/url"
 	"slices"
 	"time"
 
@@ -83,3 +84,6 @@ func (g *gate) pass(ctx huma.Context, next func(huma.Context)) {
 	}
 	next(huma.WithValue(ctx, requestKey{}, ctx))
 }
+
+// pathOf gives the path of a resource.
+func pathOf(kind, id string) string { return Prefix + "/" + kind + "/" + url.PathEscape(id) }

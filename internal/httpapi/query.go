@@ -1,6 +1,7 @@
 package httpapi
 
 import (
+	"encoding/base64"
 	"net/http"
 	"net/url"
 	"slices"
@@ -68,3 +69,29 @@ func listOf[T any](items []T, next string) *listed[T] {
 	}
 	return &listed[T]{List[T]{items, next}}
 }
+
+// pageOf gives a page of all items, which are sorted by key, upwards or downwards. The cursor is the last key of the page before.
+func pageOf[T any](p Page, all []T, key func(T) string, isBehind func(key, cursor string) bool) (*listed[T], error) {
+	var items []T
+	last := ""
+	if p.Cursor != "" {
+		text, err := base64.RawURLEncoding.DecodeString(p.Cursor)
+		if err != nil || len(text) == 0 {
+			return nil, badField("query.cursor", "it is none that a page before gave")
+		}
+		last = string(text)
+	}
+	for _, v := range all {
+		switch k := key(v); {
+		case p.Cursor != "" && !isBehind(k, last):
+		case len(items) == p.Limit:
+			return listOf(items, base64.RawURLEncoding.EncodeToString([]byte(key(items[len(items)-1])))), nil
+		default:
+			items = append(items, v)
+		}
+	}
+	return listOf(items, ""), nil
+}
+
+// upwards is the order of ids.
+func upwards(key, cursor string) bool { return key > cursor }

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"net/http"
+	"time"
 
 	"github.com/hocket-run/hocket/internal/access"
 	"github.com/hocket-run/hocket/internal/door"
@@ -70,6 +71,14 @@ func (l *Limits) limits() (workflow.Limits, error) {
 	}, err
 }
 
+func limitsOf(l workflow.Limits) Limits {
+	out := Limits{MaxSteps: l.MaxSteps, MaxConcurrency: l.MaxConcurrency, MaxTokens: l.MaxTokens, MaxCostUSD: l.MaxCostUSD, MaxCalls: l.MaxCalls}
+	if l.Timeout > 0 {
+		out.Timeout = time.Duration(l.Timeout).String()
+	}
+	return out
+}
+
 // StartBody is the body of startRun.
 type StartBody struct {
 	Workflow string          `json:"workflow,omitempty" doc:"Id of a stored workflow" example:"newsroom"`
@@ -80,6 +89,8 @@ type StartBody struct {
 	Branch   string          `json:"branch,omitempty" doc:"Branch of a rounds document, or all"`
 	Input    json.RawMessage `json:"input,omitempty" doc:"The prompt: a text, or any JSON value, which stands as text in the prompt"`
 	Limits   *Limits         `json:"limits,omitempty"`
+	Session  string          `json:"session,omitempty" maxLength:"255" doc:"Session of the run; of its runs at most one has not ended"`
+	IfBusy   string          `json:"ifBusy,omitempty" enum:"reject,queue,cancel_previous" doc:"What happens while another run of the session has not ended; absent: 409"`
 }
 
 type startInput struct {
@@ -109,7 +120,7 @@ func startRun(ctx context.Context, c *door.Caller, in *startInput) (*runMade, er
 	if err != nil {
 		return nil, err
 	}
-	out := runMade{Status: http.StatusCreated, Location: Prefix + "/runs/" + started.Run}
+	out := runMade{Status: http.StatusCreated, Location: pathOf("runs", started.Run)}
 	if started.Again {
 		out.Status = http.StatusOK
 	}
@@ -120,7 +131,7 @@ func startRun(ctx context.Context, c *door.Caller, in *startInput) (*runMade, er
 
 // request gives what is to be started.
 func (b *StartBody) request(ctx context.Context, c *door.Caller) (service.StartRequest, error) {
-	q := service.StartRequest{Branch: b.Branch, Input: expr.Text(b.Input)}
+	q := service.StartRequest{Branch: b.Branch, Input: expr.Text(b.Input), Session: b.Session, IfBusy: service.IfBusy(b.IfBusy)}
 	if (b.Document != "" || b.Draft || b.Version != 0) && !c.May(access.RoleEdit) {
 		return q, &door.ForbiddenError{Reason: "documents, drafts and former versions are run with the role edit; with the role " + string(c.Role) + " what is published"}
 	}
@@ -259,7 +270,7 @@ func forkRun(ctx context.Context, c *door.Caller, in *forkInput) (*runMade, erro
 	if err != nil {
 		return nil, err
 	}
-	out := runMade{Status: http.StatusCreated, Location: Prefix + "/runs/" + fork}
+	out := runMade{Status: http.StatusCreated, Location: pathOf("runs", fork)}
 	run, err := shown(ctx, c, fork, 0)
 	out.Body = run.Body
 	return &out, err

@@ -16,12 +16,12 @@ type between struct {
 	happens func()
 }
 
-func (b *between) DeleteAgent(ctx context.Context, id string, may func([]catalog.Entry) bool) error {
+func (b *between) DeleteAgent(ctx context.Context, id, expect string, may func([]catalog.Entry) bool) error {
 	if f := b.happens; f != nil {
 		b.happens = nil
 		f()
 	}
-	return b.Store.DeleteAgent(ctx, id, may)
+	return b.Store.DeleteAgent(ctx, id, expect, may)
 }
 
 // Who deletes an agent while another process stores a workflow that needs it is told of that workflow: there is no moment between the look for users

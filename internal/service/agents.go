@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/hocket-run/hocket/diag"
 	"github.com/hocket-run/hocket/internal/catalog"
@@ -45,6 +46,11 @@ func (s *Service) CatalogAgents(ctx context.Context, wanted []string) (out []wor
 
 // ApplyAgents stores the agents of a list and gives their ids. Where the list has errors nothing is stored, and the list of problems says why.
 func (s *Service) ApplyAgents(ctx context.Context, docs []Document, replace bool) (ids []string, problems diag.List, err error) {
+	return s.ApplyAgentsIf(ctx, docs, replace, nil)
+}
+
+// ApplyAgentsIf is ApplyAgents that stores only where the agents have the tags of expect, by id (catalog.AgentTag, catalog.TagAbsent). Errors: *ChangedError.
+func (s *Service) ApplyAgentsIf(ctx context.Context, docs []Document, replace bool, expect map[string]string) (ids []string, problems diag.List, err error) {
 	var rows []catalog.Row
 	for _, d := range docs {
 		list, ds := agents.Read(d.File, d.Data)
@@ -65,7 +71,7 @@ func (s *Service) ApplyAgents(ctx context.Context, docs []Document, replace bool
 	if problems.HasErrors() {
 		return nil, problems, nil
 	}
-	return ids, problems, s.stored.PutAgents(ctx, rows, replace)
+	return ids, problems, changed("agent", strings.Join(ids, ", "), s.stored.PutAgents(ctx, rows, replace, expect))
 }
 
 // agentRow gives the row that says all of an agent.
@@ -100,6 +106,20 @@ func (s *Service) AgentsText(ctx context.Context, ids []string) ([]byte, error) 
 	return catalog.AgentsDocument(rows), nil
 }
 
+// AgentTag gives the tag of a stored agent. Errors: *NotFoundError.
+func (s *Service) AgentTag(ctx context.Context, id string) (string, error) {
+	rows, err := s.stored.Agents(ctx)
+	if err != nil {
+		return "", err
+	}
+	for _, r := range rows {
+		if r.ID() == id {
+			return catalog.AgentTag(r), nil
+		}
+	}
+	return "", agentNotFound(rows, id)
+}
+
 func agentNotFound(all []catalog.Row, id string) error {
 	ids := make([]string, len(all))
 	for i, r := range all {
@@ -111,15 +131,24 @@ func agentNotFound(all []catalog.Row, id string) error {
 // DeleteAgent deletes a stored agent. Unless anyway is set it refuses one that stored workflows need, those that another process stores meanwhile too.
 // Errors: *NotFoundError, *InUseError.
 func (s *Service) DeleteAgent(ctx context.Context, id string, anyway bool) error {
+	return s.DeleteAgentIf(ctx, id, "", anyway)
+}
+
+// DeleteAgentIf is DeleteAgent where the agent has the tag expect; "" is any. Errors: *ChangedError too.
+func (s *Service) DeleteAgentIf(ctx context.Context, id, expect string, anyway bool) error {
 	rows, err := s.stored.Agents(ctx)
 	if err != nil {
 		return err
 	}
-	if !slices.ContainsFunc(rows, func(r catalog.Row) bool { return r.ID() == id }) {
+	i := slices.IndexFunc(rows, func(r catalog.Row) bool { return r.ID() == id })
+	if i < 0 {
 		return agentNotFound(rows, id)
 	}
+	if err := catalog.Expected(expect, catalog.AgentTag(rows[i])); err != nil {
+		return changed("agent", id, err)
+	}
 	if anyway {
-		return s.stored.DeleteAgent(ctx, id, nil)
+		return changed("agent", id, s.stored.DeleteAgent(ctx, id, expect, nil))
 	}
 	for {
 		users, looked, err := s.agentUsers(ctx, id)
@@ -129,9 +158,12 @@ func (s *Service) DeleteAgent(ctx context.Context, id string, anyway bool) error
 		if len(users) > 0 {
 			return &InUseError{Agent: id, Workflows: users}
 		}
-		err = s.stored.DeleteAgent(ctx, id, func(now []catalog.Entry) bool { return slices.Equal(now, looked) })
+		err = s.stored.DeleteAgent(ctx, id, expect, func(now []catalog.Entry) bool { return slices.Equal(now, looked) })
 		if !errors.Is(err, catalog.ErrChanged) {
 			return err
+		}
+		if now, nerr := s.AgentTag(ctx, id); expect != "" && (nerr != nil || now != expect) {
+			return changed("agent", id, err)
 		}
 	}
 }

@@ -32,6 +32,8 @@ type ApplyRequest struct {
 	LoadOptions
 	// Draft stores drafts and publishes nothing; Replace deletes rows before they are written (S3-20).
 	Draft, Replace bool
+	// Expect is the tag that the workflow of the only document must have (Definition.Tag), or catalog.TagAbsent; "": any.
+	Expect string
 }
 
 // Applied says what became of a request.
@@ -43,13 +45,13 @@ type Applied struct {
 // Apply stores documents in the catalog, and publishes them. All are checked first: where any has an error, nothing is stored, and the list says why
 // (S1-22). Agents that a document names and nobody defines are warnings (P29): a run of it will say so as an error.
 //
-// The error is for what is not a document's fault.
+// The error is for what is not a document's fault: *ChangedError where the workflow is not as Expect says.
 func (s *Service) Apply(ctx context.Context, q ApplyRequest) (Applied, diag.List, error) {
 	var done Applied
-	if q.ID != "" && len(q.Documents) > 1 {
+	if (q.ID != "" || q.Expect != "") && len(q.Documents) > 1 {
 		return done, nil, invalidf("--id names one document, and there are %d", len(q.Documents))
 	}
-	q.Catalog = s.CatalogAgents
+	q.LoadOptions = s.known(q.LoadOptions)
 	beside, problems, err := q.agents()
 	if err != nil {
 		return done, nil, err
@@ -81,12 +83,18 @@ func (s *Service) Apply(ctx context.Context, q ApplyRequest) (Applied, diag.List
 		done.Agents = append(done.Agents, a.ID)
 	}
 	done.Workflows, err = s.stored.Put(ctx, puts, rows)
+	if len(puts) == 1 {
+		err = changed("workflow", puts[0].ID, err)
+	}
 	return done, problems, err
 }
 
 // put reads one document.
 func (q ApplyRequest) put(ctx context.Context, d Document, beside []workflow.Agent) (catalog.Put, diag.List, error) {
-	p := catalog.Put{File: filepath.Base(d.File), Text: d.Data, Draft: q.Draft, Replace: q.Replace}
+	p := catalog.Put{File: filepath.Base(d.File), Text: d.Data, Draft: q.Draft, Replace: q.Replace, Expect: q.Expect}
+	if d.File == "" {
+		p.File = ""
+	}
 	w, problems, err := read(ctx, d.File, d.Data, q.LoadOptions, beside)
 	if err != nil {
 		return p, nil, err
@@ -146,6 +154,9 @@ func workflowID(own, given, file string) (string, error) {
 	case given != "":
 		return given, checkID(given)
 	}
+	if file == "" {
+		return "", errors.New("the document has no id; give it one")
+	}
 	base := filepath.Base(file)
 	id := strings.Trim(strings.Map(func(r rune) rune {
 		if unicode.IsLetter(r) || unicode.IsDigit(r) || r == '_' || r == '.' {
@@ -171,6 +182,11 @@ func checkID(id string) error {
 
 // Publish makes a version of a stored workflow the one that runs: the draft where number is 0. The version is checked as it is now, like one that is applied.
 func (s *Service) Publish(ctx context.Context, id string, number int) (catalog.Entry, diag.List, error) {
+	return s.PublishIf(ctx, id, number, "")
+}
+
+// PublishIf is Publish where the workflow has the tag expect; "" is any. Errors: *ChangedError too.
+func (s *Service) PublishIf(ctx context.Context, id string, number int, expect string) (catalog.Entry, diag.List, error) {
 	e, err := s.Entry(ctx, id)
 	if err != nil {
 		return e, nil, err
@@ -184,11 +200,11 @@ func (s *Service) Publish(ctx context.Context, id string, number int) (catalog.E
 	if err != nil {
 		return e, nil, err
 	}
-	q := ApplyRequest{LoadOptions: LoadOptions{Format: v.Format, Catalog: s.CatalogAgents}, ID: id}
+	q := ApplyRequest{LoadOptions: s.known(LoadOptions{Format: v.Format}), ID: id}
 	p, problems, err := q.put(ctx, Document{File: v.File, Data: v.Text}, nil)
 	if err != nil || problems.HasErrors() {
 		return e, problems, err
 	}
-	e, err = s.stored.Publish(ctx, catalog.Publication{ID: id, Version: number, Rows: p.Rows, At: time.Now()})
-	return e, problems, err
+	e, err = s.stored.Publish(ctx, catalog.Publication{ID: id, Version: number, Rows: p.Rows, At: time.Now(), Expect: expect})
+	return e, problems, changed("workflow", id, err)
 }

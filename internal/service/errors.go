@@ -95,6 +95,27 @@ func (e *LimitError) Error() string {
 	return fmt.Sprintf("limit reached: %d %s at most", e.Max, e.Limit)
 }
 
+// ChangedError says that a stored workflow or agent is not what it was when somebody read it (P39). Nothing was done.
+type ChangedError struct {
+	// What is `workflow` or `agent`.
+	What, ID string
+}
+
+func (e *ChangedError) Error() string {
+	return fmt.Sprintf("the %s %s is not as it was expected to be: somebody else has stored, changed or deleted it; read it again", e.What, e.ID)
+}
+
+// Is makes errors.Is(err, catalog.ErrChanged) hold.
+func (e *ChangedError) Is(target error) bool { return target == catalog.ErrChanged }
+
+// changed words catalog.ErrChanged for people; all other errors stay.
+func changed(what, id string, err error) error {
+	if errors.Is(err, catalog.ErrChanged) {
+		return &ChangedError{what, id}
+	}
+	return err
+}
+
 // InUseError says that stored workflows need an agent.
 type InUseError struct {
 	Agent     string
@@ -154,7 +175,7 @@ func CodeOf(err error) Code {
 	case errors.Is(err, engine.ErrWaitClosed):
 		return CodeGone
 	case errors.Is(err, engine.ErrWaitAmbiguous), errors.Is(err, engine.ErrWaitAnswered), errors.Is(err, engine.ErrEnded), errors.As(err, &owned),
-		errors.As(err, &inUse), errors.Is(err, journal.ErrBusy), errors.Is(err, engine.ErrNotReopenable):
+		errors.As(err, &inUse), errors.Is(err, journal.ErrBusy), errors.Is(err, engine.ErrNotReopenable), errors.Is(err, catalog.ErrChanged):
 		return CodeConflict
 	case errors.As(err, &store), errors.As(err, &corrupt), errors.As(err, &newer), errors.As(err, &diverge):
 		return CodeUnusable

@@ -30,6 +30,8 @@ type Definition struct {
 	Text []byte
 	// Changed tells that other programs changed rows since the published version, or wrote all of them.
 	Changed bool
+	// Tag names what the workflow is now, whichever of its documents this is: catalog.Tag.
+	Tag string
 
 	rows  []byte // the document that runs, where the workflow is rows
 	lines catalog.Lines
@@ -100,11 +102,20 @@ func (s *Service) definition(ctx context.Context, e catalog.Entry, which Which) 
 	}
 	live := !which.Draft && which.Version == 0
 	d := Definition{Entry: e, Version: number, Format: e.Format}
+	var rows *catalog.Rows
+	if e.HasRows {
+		r, err := s.stored.Rows(ctx, id)
+		if err != nil {
+			return d, err
+		}
+		rows = &r
+	}
+	d.Tag = catalog.Tag(e, rows)
 	switch {
 	case live && e.HasRows && number > 0 && e.Format != catalog.FormatRoutes:
 		return d, invalidf("workflow %s is published as a %s document, and the table agent_workflows has rows of it too; delete one of them", id, e.Format)
 	case live && e.HasRows:
-		return s.ofRows(ctx, d)
+		return s.ofRows(ctx, d, *rows)
 	case live && number == 0:
 		return d, invalidf("workflow %s is a draft only; publish it with `hocket workflows publish %s`, or use --draft", id, id)
 	case live && e.Format == catalog.FormatRoutes:
@@ -116,11 +127,7 @@ func (s *Service) definition(ctx context.Context, e catalog.Entry, which Which) 
 }
 
 // ofRows completes the definition of a workflow that is rows.
-func (s *Service) ofRows(ctx context.Context, d Definition) (Definition, error) {
-	rows, err := s.stored.Rows(ctx, d.Entry.ID)
-	if err != nil {
-		return d, err
-	}
+func (s *Service) ofRows(ctx context.Context, d Definition, rows catalog.Rows) (Definition, error) {
 	d.Format, d.Changed = catalog.FormatRoutes, true
 	d.rows, d.lines = rows.Document()
 	d.File, d.Text = d.lines.File(), d.rows
@@ -174,8 +181,13 @@ func (s *Service) readStored(ctx context.Context, d Definition, opts LoadOptions
 
 // DeleteWorkflow deletes a stored workflow with all versions and rows. Runs of it keep their definition (D19). Errors: *NotFoundError.
 func (s *Service) DeleteWorkflow(ctx context.Context, id string) error {
+	return s.DeleteWorkflowIf(ctx, id, "")
+}
+
+// DeleteWorkflowIf is DeleteWorkflow where the workflow has the tag expect; "" is any. Errors: *ChangedError too.
+func (s *Service) DeleteWorkflowIf(ctx context.Context, id, expect string) error {
 	if _, err := s.Entry(ctx, id); err != nil {
 		return err
 	}
-	return s.stored.Delete(ctx, id)
+	return changed("workflow", id, s.stored.Delete(ctx, id, expect))
 }

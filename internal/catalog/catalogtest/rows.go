@@ -86,7 +86,7 @@ func testRowTexts(t *testing.T, s catalog.Store) {
 	rowsAre(t, s, p.ID, *p.Rows)
 	put(t, s, p, "version 1: published 1, draft 0, unchanged")
 	for _, s1 := range texts[1:] {
-		if err := s.PutAgents(t.Context(), []catalog.Row{{s1, s1, s1, s1, s1, s1, s1}}, true); err != nil {
+		if err := s.PutAgents(t.Context(), []catalog.Row{{s1, s1, s1, s1, s1, s1, s1}}, true, nil); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -95,11 +95,11 @@ func testRowTexts(t *testing.T, s catalog.Store) {
 		t.Fatalf("%d agents, %v", len(got), err)
 	}
 	for _, r := range got {
-		if err := s.DeleteAgent(t.Context(), r.ID(), nil); err != nil {
+		if err := s.DeleteAgent(t.Context(), r.ID(), "", nil); err != nil {
 			t.Errorf("agent %q: %v", r.ID(), err)
 		}
 	}
-	if err := s.Delete(t.Context(), p.ID); err != nil {
+	if err := s.Delete(t.Context(), p.ID, ""); err != nil {
 		t.Error(err)
 	}
 }

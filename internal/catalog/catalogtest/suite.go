@@ -32,6 +32,9 @@ func Run(t *testing.T, open func(t *testing.T) catalog.Store) {
 		{"rows of any text", testRowTexts},
 		{"rows give way", testRowsGiveWay},
 		{"agents", testAgents},
+		{"expected tags", testExpected},
+		{"expected tags of agents", testExpectedAgents},
+		{"expected tags at the same time", testExpectedOnce},
 		{"at the same time", testConcurrent},
 		{"done context", testContext},
 		{"slices", testSlices},
@@ -168,10 +171,10 @@ func testNotFound(t *testing.T, s catalog.Store) {
 		"another version":  func() error { _, err := s.Version(ctx, "w", 2); return err },
 		"rows":             func() error { _, err := s.Rows(ctx, "ghost"); return err },
 		"rows of a text":   func() error { _, err := s.Rows(ctx, "w"); return err },
-		"delete":           func() error { return s.Delete(ctx, "ghost") },
+		"delete":           func() error { return s.Delete(ctx, "ghost", "") },
 		"publish":          func() error { _, err := s.Publish(ctx, catalog.Publication{ID: "ghost", Version: 1}); return err },
 		"publish a number": func() error { _, err := s.Publish(ctx, catalog.Publication{ID: "w", Version: 2}); return err },
-		"delete agent":     func() error { return s.DeleteAgent(ctx, "ghost", nil) },
+		"delete agent":     func() error { return s.DeleteAgent(ctx, "ghost", "", nil) },
 	} {
 		if err := call(); !errors.Is(err, catalog.ErrNotFound) {
 			t.Errorf("%s: got error %v", name, err)
@@ -185,7 +188,7 @@ func testDelete(t *testing.T, s catalog.Store) {
 	put(t, s, p, "version 1: published 1, draft 0")
 	put(t, s, doc("v", "one"), "version 1: published 1, draft 0")
 	put(t, s, draft(doc("w", "two")), "version 2: published 1, draft 2")
-	if err := s.Delete(t.Context(), "w"); err != nil {
+	if err := s.Delete(t.Context(), "w", ""); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := s.Entry(t.Context(), "w"); !errors.Is(err, catalog.ErrNotFound) {
@@ -196,7 +199,7 @@ func testDelete(t *testing.T, s catalog.Store) {
 	}
 	// A run may still show version 1 of what was deleted.
 	put(t, s, doc("w", "one"), "version 3: published 3, draft 0")
-	if err := s.Delete(t.Context(), "w"); err != nil {
+	if err := s.Delete(t.Context(), "w", ""); err != nil {
 		t.Fatal(err)
 	}
 	put(t, s, draft(doc("w", "one")), "version 4: published 0, draft 4")
@@ -208,12 +211,12 @@ func agent(id, name string) catalog.Row {
 
 func testAgents(t *testing.T, s catalog.Store) {
 	ctx := t.Context()
-	if err := s.PutAgents(ctx, []catalog.Row{agent("b", "B"), agent("a", "A")}, false); err != nil {
+	if err := s.PutAgents(ctx, []catalog.Row{agent("b", "B"), agent("a", "A")}, false, nil); err != nil {
 		t.Fatal(err)
 	}
 	for _, replace := range []bool{false, true} {
 		name := fmt.Sprint("A", replace)
-		if err := s.PutAgents(ctx, []catalog.Row{agent("a", name), agent("c", "C")}, replace); err != nil {
+		if err := s.PutAgents(ctx, []catalog.Row{agent("a", name), agent("c", "C")}, replace, nil); err != nil {
 			t.Fatal(err)
 		}
 		got, err := s.Agents(ctx)
@@ -231,7 +234,7 @@ func testAgents(t *testing.T, s catalog.Store) {
 		{func(list []catalog.Entry) bool { seen = list; return false }, catalog.ErrChanged, 3},
 		{func([]catalog.Entry) bool { return true }, nil, 2},
 	} {
-		if err := s.DeleteAgent(ctx, "b", c.may); !errors.Is(err, c.want) {
+		if err := s.DeleteAgent(ctx, "b", "", c.may); !errors.Is(err, c.want) {
 			t.Errorf("delete: got %v, want %v", err, c.want)
 		}
 		if got, err := s.Agents(ctx); err != nil || len(got) != c.left {
@@ -241,7 +244,7 @@ func testAgents(t *testing.T, s catalog.Store) {
 	if entries, err := s.Entries(ctx); err != nil || len(entries) != 1 || !cmp.Equal(entries, seen) {
 		t.Errorf("delete was told of %v, there are %v, %v", seen, entries, err)
 	}
-	if err := s.DeleteAgent(ctx, "c", nil); err != nil {
+	if err := s.DeleteAgent(ctx, "c", "", nil); err != nil {
 		t.Error(err)
 	}
 }

@@ -71,6 +71,7 @@ ON CONFLICT (workflow_id, id) DO UPDATE SET rowid = (SELECT max(rowid) + 1 FROM 
 // Agents.
 const (
 	sqlAgents   = db.Text(`SELECT id, name, description, system_prompt, model, tools, definition FROM agents ORDER BY id`)
+	sqlAgent    = db.Text(`SELECT id, name, description, system_prompt, model, tools, definition FROM agents WHERE id = ?`)
 	sqlSetAgent = db.Text(`INSERT INTO agents (id, name, description, system_prompt, model, tools, definition) VALUES (?, ?, ?, ?, ?, ?, ?)
 ON CONFLICT (id) DO UPDATE SET name = excluded.name, description = excluded.description, system_prompt = excluded.system_prompt,
   model = excluded.model, tools = excluded.tools, definition = excluded.definition`)

@@ -2,6 +2,7 @@ package sqlite
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"github.com/hocket-run/hocket/internal/catalog"
@@ -109,8 +110,28 @@ func dropOthers(tx db.Tx, id string, ids, drop db.Text, keep []catalog.Row) erro
 }
 
 // PutAgents implements catalog.Agents.
-func (s *Store) PutAgents(ctx context.Context, agents []catalog.Row, replace bool) error {
-	return s.db.Write(ctx, len(agents)*rowBytes, func(tx db.Tx) error { return putAgents(tx, agents, replace) })
+func (s *Store) PutAgents(ctx context.Context, agents []catalog.Row, replace bool, expect map[string]string) error {
+	return s.db.Write(ctx, len(agents)*rowBytes, func(tx db.Tx) error {
+		for id, tag := range expect {
+			if err := expectedAgent(tx, id, tag); err != nil {
+				return fmt.Errorf("store agent %s: %w", id, err)
+			}
+		}
+		return putAgents(tx, agents, replace)
+	})
+}
+
+// expectedAgent gives catalog.ErrChanged where the agent has another tag; "" is any.
+func expectedAgent(tx db.Tx, id, expect string) error {
+	tag := catalog.TagAbsent
+	err := tx.Query(sqlAgent, func(c []any) error {
+		tag = catalog.AgentTag(catalog.Row(c))
+		return nil
+	}, id)
+	if err != nil {
+		return err
+	}
+	return catalog.Expected(expect, tag)
 }
 
 func putAgents(tx db.Tx, agents []catalog.Row, replace bool) error {
@@ -144,14 +165,20 @@ func (s *Store) Agents(ctx context.Context) (out []catalog.Row, err error) {
 }
 
 // DeleteAgent implements catalog.Agents.
-func (s *Store) DeleteAgent(ctx context.Context, id string, may func(entries []catalog.Entry) bool) error {
+func (s *Store) DeleteAgent(ctx context.Context, id, expect string, may func(entries []catalog.Entry) bool) error {
 	err := s.db.Write(ctx, rowBytes, func(tx db.Tx) error {
+		changed := expectedAgent(tx, id, expect)
+		if changed != nil && !errors.Is(changed, catalog.ErrChanged) {
+			return changed
+		}
 		n, err := tx.Exec(sqlDropAgent, id)
 		switch {
 		case err != nil:
 			return err
 		case n == 0:
 			return catalog.ErrNotFound
+		case changed != nil:
+			return changed // which brings the row back
 		case may == nil:
 			return nil
 		}

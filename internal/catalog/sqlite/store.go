@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"crypto/sha256"
+	"errors"
 	"fmt"
 	"time"
 
@@ -68,6 +69,9 @@ func put(tx db.Tx, p catalog.Put) (catalog.Stored, error) {
 	if err != nil {
 		return st, err
 	}
+	if err := expected(tx, p.ID, p.Expect); err != nil {
+		return st, err
+	}
 	hash := sha256.Sum256(p.Text)
 	says := func(n int) bool {
 		is := false
@@ -120,6 +124,9 @@ func (s *Store) Publish(ctx context.Context, p catalog.Publication) (e catalog.E
 		if !isThere {
 			return catalog.ErrNotFound
 		}
+		if err := expected(tx, p.ID, p.Expect); err != nil {
+			return err
+		}
 		d.published, d.updated = int64(p.Version), p.At.UnixMicro()
 		if d.draft == d.published {
 			d.draft = 0
@@ -159,6 +166,28 @@ func entry(tx db.Tx, id string) (e catalog.Entry, err error) {
 		err = catalog.ErrNotFound
 	}
 	return e, err
+}
+
+// expected gives catalog.ErrChanged where the workflow has another tag; "" is any.
+func expected(tx db.Tx, id, expect string) error {
+	if expect == "" {
+		return nil
+	}
+	e, err := entry(tx, id)
+	if errors.Is(err, catalog.ErrNotFound) {
+		return catalog.Expected(expect, catalog.TagAbsent)
+	}
+	if err != nil {
+		return err
+	}
+	rows, isThere, err := readRows(tx, id)
+	switch {
+	case err != nil:
+		return err
+	case !isThere:
+		return catalog.Expected(expect, catalog.Tag(e, nil))
+	}
+	return catalog.Expected(expect, catalog.Tag(e, &rows))
 }
 
 // Entry implements catalog.Workflows.
@@ -243,9 +272,12 @@ func (s *Store) Version(ctx context.Context, id string, number int) (v catalog.V
 }
 
 // Delete implements catalog.Workflows.
-func (s *Store) Delete(ctx context.Context, id string) error {
+func (s *Store) Delete(ctx context.Context, id, expect string) error {
 	err := s.db.Write(ctx, rowBytes, func(tx db.Tx) error {
 		if _, err := entry(tx, id); err != nil {
+			return err
+		}
+		if err := expected(tx, id, expect); err != nil {
 			return err
 		}
 		for _, q := range []db.Text{sqlForgetDocument, sqlDropVersions, sqlDropEdges, sqlDropNodes, sqlDropWorkflow} {

@@ -1,0 +1,199 @@
+package httpapi
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"net/http"
+
+	"github.com/hocket-run/hocket/diag"
+	"github.com/hocket-run/hocket/internal/access"
+	"github.com/hocket-run/hocket/internal/catalog"
+	"github.com/hocket-run/hocket/internal/door"
+	"github.com/hocket-run/hocket/internal/service"
+)
+
+// registerWorkflowEdits registers what changes stored workflows, and what checks them.
+func (a *API) registerWorkflowEdits() {
+	add(a, route{
+		Method: http.MethodPost, Path: "/workflows", ID: "createWorkflow", Tag: tagWorkflows, Role: access.RoleEdit, Status: http.StatusCreated,
+		Summary: "Store a new workflow", Description: "It is published at once, unless it is a draft. 409 where the id is taken. A document with errors is not stored.",
+		Errors: []int{http.StatusConflict, http.StatusRequestEntityTooLarge},
+	}, createWorkflow)
+	add(a, route{
+		Method: http.MethodPut, Path: "/workflows/{id}", ID: "putWorkflow", Tag: tagWorkflows, Role: access.RoleEdit,
+		Summary: "Store a version of a workflow", Description: "Makes the workflow where there is none. The text of the present version again makes no new one. With `If-Match` a lost update is 409.",
+		Errors: []int{http.StatusConflict, http.StatusRequestEntityTooLarge},
+	}, putWorkflow)
+	add(a, route{
+		Method: http.MethodDelete, Path: "/workflows/{id}", ID: "deleteWorkflow", Tag: tagWorkflows, Role: access.RoleEdit, Status: http.StatusNoContent,
+		Summary: "Delete a workflow with all its versions", Description: "Its runs keep the definition that they were started with.",
+		Errors: []int{http.StatusNotFound, http.StatusConflict},
+	}, deleteWorkflow)
+	add(a, route{
+		Method: http.MethodPost, Path: "/workflows/{id}/publish", ID: "publishWorkflow", Tag: tagWorkflows, Role: access.RoleEdit,
+		Summary: "Make a version of a workflow the one that runs", Description: "Without a version it is the draft. Runs that go on keep the version that they were started with.",
+		Errors: []int{http.StatusNotFound, http.StatusConflict},
+	}, publishWorkflow)
+	add(a, route{
+		Method: http.MethodPost, Path: "/workflows/{id}/validate", ID: "validateWorkflow", Tag: tagWorkflows, Role: access.RoleEdit,
+		Summary: "Check a document, or a stored one", Description: "Executes and stores nothing. A document of the request need not be stored under the id.",
+		Errors: []int{http.StatusNotFound, http.StatusRequestEntityTooLarge},
+	}, validateWorkflow)
+}
+
+// DocumentBody is a document to be stored.
+type DocumentBody struct {
+	Document string          `json:"document" minLength:"1" doc:"Text of the document, YAML or JSON; it is given back byte for byte"`
+	Format   string          `json:"format,omitempty" enum:"canvas,rounds,routes,steps" doc:"Language of the document; absent: it is detected"`
+	Draft    bool            `json:"draft,omitempty" doc:"Store a draft, and leave what is published alone"`
+	Agents   json.RawMessage `json:"agents,omitempty" doc:"A list of agents that the document names, which are stored too"`
+}
+
+// CreateBody is a document to be stored under an id.
+type CreateBody struct {
+	ID string `json:"id,omitempty" maxLength:"200" doc:"Id of the workflow; absent: the document has one"`
+	DocumentBody
+}
+
+func (b *DocumentBody) request(id, expect string) service.ApplyRequest {
+	q := service.ApplyRequest{Documents: []service.Document{{Data: []byte(b.Document)}}, ID: id, Draft: b.Draft, Expect: expect}
+	q.Format = b.Format
+	if len(b.Agents) > 0 {
+		q.AgentsFile, q.Stdin = "-", bytes.NewReader(b.Agents)
+	}
+	return q
+}
+
+// apply stores a document and shows what is stored then.
+func apply(ctx context.Context, c *door.Caller, q service.ApplyRequest) (*definitionAnswer, error) {
+	done, problems, err := c.Service.Apply(ctx, q)
+	switch {
+	case err != nil:
+		return nil, err
+	case problems.HasErrors():
+		return nil, refused(problems)
+	}
+	id := done.Workflows[0].Entry.ID
+	out, err := definition(ctx, c, id, service.Which{Version: done.Workflows[0].Version}, Unless{})
+	if err != nil {
+		return nil, err
+	}
+	out.Location = pathOf("workflows", id)
+	return out, nil
+}
+
+// refused says that a document was not acceptable.
+func refused(problems diag.List) error {
+	return &service.InvalidError{Message: "the document has errors; nothing was stored", Diagnostics: problems}
+}
+
+func createWorkflow(ctx context.Context, c *door.Caller, in *struct{ Body CreateBody }) (*definitionAnswer, error) {
+	out, err := apply(ctx, c, in.Body.request(in.Body.ID, catalog.TagAbsent))
+	if err != nil {
+		return nil, err
+	}
+	out.Status = http.StatusCreated
+	return out, nil
+}
+
+type putWorkflowInput struct {
+	WorkflowPath
+	Only
+	Body DocumentBody
+}
+
+func putWorkflow(ctx context.Context, c *door.Caller, in *putWorkflowInput) (*definitionAnswer, error) {
+	expect, err := in.expect()
+	if err != nil {
+		return nil, err
+	}
+	if in.IfMatch == "*" { // something must be there
+		if _, err := c.Service.Entry(ctx, in.ID); err != nil {
+			return nil, err
+		}
+	}
+	return apply(ctx, c, in.Body.request(in.ID, expect))
+}
+
+type workflowOnly struct {
+	WorkflowPath
+	Only
+}
+
+func deleteWorkflow(ctx context.Context, c *door.Caller, in *workflowOnly) (*struct{}, error) {
+	expect, err := in.expect()
+	if err != nil {
+		return nil, err
+	}
+	return nil, c.Service.DeleteWorkflowIf(ctx, in.ID, expect)
+}
+
+type publishInput struct {
+	WorkflowPath
+	Only
+	Body *struct {
+		Version int `json:"version,omitempty" minimum:"1" doc:"Number of the version; absent: the draft"`
+	} `required:"false"`
+}
+
+func publishWorkflow(ctx context.Context, c *door.Caller, in *publishInput) (*definitionAnswer, error) {
+	expect, err := in.expect()
+	if err != nil {
+		return nil, err
+	}
+	version := 0
+	if in.Body != nil {
+		version = in.Body.Version
+	}
+	_, problems, err := c.Service.PublishIf(ctx, in.ID, version, expect)
+	switch {
+	case err != nil:
+		return nil, err
+	case problems.HasErrors():
+		return nil, refused(problems)
+	}
+	return definition(ctx, c, in.ID, service.Which{}, Unless{})
+}
+
+type validateInput struct {
+	WorkflowPath
+	Body *struct {
+		Document string `json:"document,omitempty" doc:"Text of a document; absent: the draft, or what is published where there is none"`
+		Format   string `json:"format,omitempty" enum:"canvas,rounds,routes,steps" doc:"Language of document; absent: it is detected"`
+	} `required:"false"`
+}
+
+// Checked says what there is to say of a document.
+type Checked struct {
+	OK          bool              `json:"ok" doc:"It can run: there are no errors"`
+	Diagnostics []diag.Diagnostic `json:"diagnostics" doc:"Errors and warnings, with their places"`
+	Facts       *Facts            `json:"facts" doc:"What was read in the document; null: it has errors"`
+}
+
+func validateWorkflow(ctx context.Context, c *door.Caller, in *validateInput) (*struct{ Body Checked }, error) {
+	document, format := "", ""
+	if in.Body != nil {
+		document, format = in.Body.Document, in.Body.Format
+	}
+	if document == "" {
+		e, err := c.Service.Entry(ctx, in.ID)
+		if err != nil {
+			return nil, err
+		}
+		_, d, _, err := c.Service.LoadStored(ctx, in.ID, service.Which{Draft: e.Draft != 0}, service.LoadOptions{})
+		if err != nil {
+			return nil, err
+		}
+		document, format = string(d.Text), d.Format
+	}
+	w, problems, err := c.Service.Load(ctx, documentName, []byte(document), service.LoadOptions{Format: format})
+	if err != nil {
+		return nil, err
+	}
+	out := Checked{OK: !problems.HasErrors(), Diagnostics: told(problems)}
+	if out.OK && w != nil {
+		out.Facts = factsOf(w)
+	}
+	return &struct{ Body Checked }{out}, nil
+}
