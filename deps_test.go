@@ -114,7 +114,7 @@ var layers = []layer{
 	}, "a door knows what is behind it, not its siblings"},
 	{"internal/httpapi", []string{"internal/door", "internal/access", "internal/service", "internal/catalog", "internal/engine", "internal/expr", "internal/format", "internal/journal", "internal/model", "internal/project", "internal/scheduler", "workflow", "diag"}, "a door maps one protocol to the service; it knows no other door, no guard and nothing that runs"},
 	{"internal/openaiapi", []string{"internal/door", "internal/access", "internal/service", "internal/catalog", "internal/driver", "internal/engine", "internal/expr", "internal/format", "internal/journal", "internal/project", "workflow"}, "a door maps one protocol to the service; it knows no other door and no SDK of the protocol's owner"},
-	{"internal/server", []string{"internal/httpapi", "internal/openaiapi", "internal/mcpserver", "internal/door", "internal/config", "internal/telemetry", "internal/access", "internal/service", "internal/scheduler", "internal/journal", "internal/secret"}, "composition and guard: doors and stores are put together here, and what they do is theirs"},
+	{"internal/server", []string{"internal/namespace", "internal/httpapi", "internal/openaiapi", "internal/mcpserver", "internal/door", "internal/config", "internal/telemetry", "internal/access", "internal/service", "internal/scheduler", "internal/journal", "internal/secret"}, "composition and guard: doors and stores are put together here, and what they do is theirs"},
 	{"internal/show", []string{"workflow", "internal/show/layout", "internal/expr"}, "pictures are drawn from the graph"},
 	{"internal/show/layout", nil, "boxes and arrows know no workflow"},
 }

@@ -34,6 +34,7 @@ type Request struct {
 
 	mu   sync.Mutex
 	acts [][2]string
+	who  access.Principal
 }
 
 type requestKey struct{}
@@ -64,6 +65,21 @@ func Did(ctx context.Context, action, target string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.acts = append(r.acts, [2]string{action, target})
+}
+
+// Known tells the audit log who it is that came through a door which asks no token: a webhook, somebody with a link. Without a server around it nobody hears.
+func Known(ctx context.Context, p access.Principal) {
+	r := requestOf(ctx)
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.who = p
+}
+
+// Who is whoever was told by Known.
+func (r *Request) Who() access.Principal {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.who
 }
 
 // Deeds gives what was told by Did, each as d with its action and target; d alone where nothing was told.

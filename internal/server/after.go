@@ -48,11 +48,12 @@ func (s *Server) logRequest(v *visit, a *answer, r *http.Request, route string, 
 
 // audited tells the audit log of what was changed, or tried to be, by somebody who is known; through open doors, of what they say was done.
 func (s *Server) audited(v *visit, r *http.Request, route string, status int) {
-	if s.audit == nil {
-		return
+	who := v.principal
+	if !v.known {
+		who = v.Who()
 	}
 	deeds, told := v.Deeds(door.Deed{
-		At: v.began.UTC().Truncate(time.Microsecond), Principal: v.principal, Method: r.Method, Route: route, Status: status, RequestID: v.ID, Remote: r.RemoteAddr,
+		At: v.began.UTC().Truncate(time.Microsecond), Principal: who, Method: r.Method, Route: route, Status: status, RequestID: v.ID, Remote: r.RemoteAddr,
 	})
 	if !told && (!v.known || safe(r.Method)) {
 		return

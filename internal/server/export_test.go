@@ -16,7 +16,10 @@ func (s *Server) Swap(t Tokens, a Audit, k Tickets) {
 	if t != nil {
 		s.tokens = t
 	}
-	s.audit, s.tickets = a, k
+	if a != nil {
+		s.audit = a
+	}
+	s.tickets = k
 }
 
 // Streams is streams.
