@@ -67,7 +67,7 @@ func (p *printer) node(n *Node) {
 			}
 		}
 		if v := n.Wait; v != nil {
-			p.line("wait", ident(v.Kind), key("prompt", v.Prompt), list("options", v.Options), duration("deadline", v.Deadline),
+			p.line("wait", ident(v.Kind), key("prompt", v.Prompt), list("options", v.Options), duration("deadline", v.Deadline), duration("remind", v.Remind),
 				flag("route", v.Route), flag("autoApprove", v.AutoApprove), key("promptFunc", v.PromptFunc), key("signal", v.Signal), key("mapper", v.Mapper))
 		}
 		if v := n.Fork; v != nil {

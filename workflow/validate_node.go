@@ -84,6 +84,7 @@ func (c *checker) checkNode(n *Node) {
 	case n.Kind == KindWait && n.Wait != nil:
 		c.word(n, "wait.kind", n.Wait.Kind, WaitApproval, WaitQuestion)
 		c.negative(n, n.Wait.Deadline < 0, "wait.deadline")
+		c.negative(n, n.Wait.Remind < 0, "wait.remind")
 	case n.Kind == KindSubflow && n.Subflow != nil:
 		if f := c.w.Flows[n.Subflow.Flow]; f != nil && !f.Rules.TypedState && n.Subflow.Input+n.Subflow.Mapper != "" {
 			c.nodeErrorf(n, "untyped-flow", "maps states, but flow %q has no typed state", n.Subflow.Flow)

@@ -35,6 +35,8 @@ type Config struct {
 	Outbound Outbound `json:"outbound"`
 	Store    Store    `json:"store"`
 	Server   Server   `json:"server"`
+	// Retention is that of processes that stay.
+	Retention Retention `json:"retention"`
 }
 
 // Provider is a model provider. What is zero is as for the known provider of the same name, else as for a server that speaks the protocol.

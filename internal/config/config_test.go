@@ -116,6 +116,7 @@ search: {native: true}
 limits: {maxCalls: 8, modelTimeout: 5m, modelIdleTimeout: 30s, toolTimeout: 1h30m}
 outbound: {allow: [localhost, "10.0.0.7:8000"]}
 store: {path: runs.db}
+retention: {ended: 90d, paused: 365d}
 server:
   addr: 127.0.0.1:7788
   url: https://hocket.example.com
@@ -123,8 +124,9 @@ server:
   origins: ["https://app.example.com"]
   metrics: public
   tls: {cert: tls/cert.pem, key: tls/key.pem}
-  limits: {body: 1048576}
   mcp: {workflows: [newsroom]}
+  limits: {body: 1048576, input: 65536, runs: 500}
+  reminders: {after: 4h}
   shutdown: {delay: 5s, grace: 30s}
 `
 

@@ -99,6 +99,10 @@ func table() key {
 		{name: "store", kind: section, doc: "Where runs are kept.", keys: []key{
 			{name: "path", kind: path, doc: "The file of the store. --db and HOCKET_DB come first."},
 		}},
+		{name: "retention", kind: section, doc: "How long runs are kept by processes that stay, as `hocket serve` and `hocket scheduler` do; `hocket runs prune` deletes by hand. At most 3650d.", keys: []key{
+			{name: "ended", kind: duration, doc: "How long a run is kept after its end. Without it, 30d."},
+			{name: "paused", kind: duration, doc: "How long a run that waits is kept after its last event. Without it, for ever."},
+		}},
 		{name: "server", kind: section, doc: "How `hocket serve` serves; docs/server.md tells more.", keys: serverKeys()},
 	}}
 }

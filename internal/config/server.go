@@ -15,6 +15,21 @@ type Server struct {
 	Limits   ServerLimits   `json:"limits"`
 	Shutdown ServerShutdown `json:"shutdown"`
 	MCP      ServerMCP      `json:"mcp"`
+	// Reminders are of waits whose node names none.
+	Reminders Reminders `json:"reminders"`
+}
+
+// Reminders say when people are told again of a wait that nobody has answered.
+type Reminders struct {
+	// After is counted from when the wait was opened; 0: never.
+	After Duration `json:"after"`
+}
+
+// Retention says how long runs are kept (D26).
+type Retention struct {
+	// Ended is how long runs are kept after their end; 0: Hocket's own. Paused is how long runs that wait are kept after their last event; 0: for ever.
+	Ended  Duration `json:"ended"`
+	Paused Duration `json:"paused"`
 }
 
 // Who may read the metrics of a server.
@@ -31,8 +46,11 @@ type ServerTLS struct {
 
 // ServerLimits bound what requests may take (SEC17). Zero values are Hocket's own.
 type ServerLimits struct {
-	// Body is in bytes.
-	Body int64 `json:"body"`
+	// Body and Input are in bytes.
+	Body  int64 `json:"body"`
+	Input int64 `json:"input"`
+	// Runs is how many runs of a store may not have ended.
+	Runs int64 `json:"runs"`
 }
 
 // ServerShutdown says how a server ends. Zero values are Hocket's own.
@@ -60,6 +78,11 @@ func serverKeys() []key {
 		}},
 		{name: "limits", kind: section, doc: "Bounds of requests.", keys: []key{
 			{name: "body", kind: count, min: 1024, max: 1 << 30, doc: "The most bytes of a request's body. Without it, 9437184: the largest document, and what stands around it."},
+			{name: "input", kind: count, min: 1, max: 1 << 30, doc: "The most bytes of a run's input. Without it, 1048576."},
+			{name: "runs", kind: count, min: 1, max: 10_000_000, doc: "The most runs of one namespace that have not ended, paused ones too: more are not started. Without it, 10000."},
+		}},
+		{name: "reminders", kind: section, doc: "Reminders of waits for a person.", keys: []key{
+			{name: "after", kind: duration, doc: "How long a wait whose node names no time of its own is open before a reminder goes out, once. Without it, none does."},
 		}},
 		{name: "mcp", kind: section, doc: "What assistants are offered at /mcp, beside the tools that work on workflows, agents and runs.", keys: []key{
 			{name: "workflows", kind: texts, doc: "Ids of published workflows that are tools of their own; [all] is every one."},

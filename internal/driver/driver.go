@@ -3,6 +3,7 @@ package driver
 import (
 	"context"
 	"iter"
+	"time"
 
 	"github.com/hocket-run/hocket/internal/engine"
 	"github.com/hocket-run/hocket/workflow"
@@ -53,6 +54,8 @@ type Spec struct {
 	Limits workflow.Limits
 	// Prices are recorded with the run, for its budgets of money: engine.RunCreated.Prices.
 	Prices []engine.Price
+	// Remind is kept as engine.RunCreated.Remind.
+	Remind time.Duration
 	// Model overrides the model of every agent (D26); "" overrides none. It is kept for whoever resumes the run.
 	Model string
 	// Meta is kept with the run: target ids, branch, definition version. Keys that begin with `hocket.` are the driver's, and

@@ -49,7 +49,7 @@ func (r *Run) apply(ev *Event) error {
 			return r.diverge(ev, "step %d runs no agent", ev.Step)
 		}
 		return r.applySubagent(ev)
-	case *WaitOpened, *WaitAnswered, *WaitClosed:
+	case *WaitOpened, *WaitAnswered, *WaitReminded, *WaitClosed:
 		return r.applyWait(ev)
 	case *TimerFired:
 		return r.applyTimer(ev, d)

@@ -2,6 +2,7 @@ package engine
 
 import (
 	"slices"
+	"time"
 
 	"github.com/hocket-run/hocket/internal/chat"
 	"github.com/hocket-run/hocket/internal/expr"
@@ -270,12 +271,8 @@ func (r *Run) applyWait(ev *Event) error {
 				r.charge(ev, spending{Calls: -1})
 			}
 		}
-		if !d.Deadline.IsZero() {
-			if r.s.Timers == nil {
-				r.s.Timers = map[string]timer{}
-			}
-			r.s.Timers[waitTimer(d.Wait)] = timer{At: d.Deadline, Deadline: true, Step: ev.Step, Seq: ev.Seq}
-		}
+		r.timeWait(ev, waitTimer(d.Wait), d.Deadline)
+		r.timeWait(ev, remindTimer(d.Wait), d.Remind)
 	case *WaitAnswered:
 		w := r.wait(d.Wait)
 		if w == nil || !w.open() {
@@ -302,6 +299,7 @@ func (r *Run) applyWait(ev *Event) error {
 		}
 		r.s.Open--
 		delete(r.s.Timers, waitTimer(d.Wait))
+		delete(r.s.Timers, remindTimer(d.Wait))
 		if r.plan.root.w.Rules.HoldWhilePaused && (w.ofNode() || w.Binding != "") {
 			st := r.step(w.Step)
 			st.Group = -w.Step
@@ -317,6 +315,18 @@ func (r *Run) applyWait(ev *Event) error {
 		w.Closed, w.Args = d.Reason, nil
 		r.s.Open--
 		delete(r.s.Timers, waitTimer(d.Wait))
+		delete(r.s.Timers, remindTimer(d.Wait))
 	}
 	return nil
+}
+
+// timeWait starts a timer of a wait that was opened; a zero at starts none.
+func (r *Run) timeWait(ev *Event, id string, at time.Time) {
+	if at.IsZero() {
+		return
+	}
+	if r.s.Timers == nil {
+		r.s.Timers = map[string]timer{}
+	}
+	r.s.Timers[id] = timer{At: at, Deadline: true, Step: ev.Step, Seq: ev.Seq}
 }

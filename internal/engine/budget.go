@@ -254,7 +254,7 @@ func (r *Run) meet(id int, bound, detail string, limit int64) {
 		d := &LimitReached{Limit: CodeBudget, Max: limit, Detail: detail}
 		r.held = true
 		r.emitStep(id, &WaitOpened{
-			Wait: fmt.Sprintf("b%d", len(r.s.Waits)+1), Kind: workflow.WaitQuestion, Limit: d,
+			Wait: fmt.Sprintf("b%d", len(r.s.Waits)+1), Kind: workflow.WaitQuestion, Limit: d, Remind: r.remindAt(0),
 			Prompt: fmt.Sprintf("%s. How much may it use in all? Answer with an amount such as %s, or with %s.", sentence(r.limitFailure(d, "").Message), example(d), workflow.BudgetStop),
 		})
 	default:

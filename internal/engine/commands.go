@@ -39,8 +39,10 @@ func (r *Run) commands() []Command {
 				continue
 			}
 			cmds = append(cmds, &OpenWait{Wait: d.Wait, After: ev.Seq, Node: ev.Node, Step: ev.Step})
-			if t, ok := r.s.Timers[waitTimer(d.Wait)]; ok {
-				cmds = append(cmds, &StartTimer{ID: waitTimer(d.Wait), After: ev.Seq, At: t.At, Deadline: true})
+			for _, id := range []string{waitTimer(d.Wait), remindTimer(d.Wait)} {
+				if t, ok := r.s.Timers[id]; ok {
+					cmds = append(cmds, &StartTimer{ID: id, After: ev.Seq, At: t.At, Deadline: true})
+				}
 			}
 		case *RunStarted, *RunResumed:
 			cmds = r.appendTimeout(cmds, ev.Seq)

@@ -50,6 +50,8 @@ type RunCreated struct {
 	// Facts are texts that agents may have put behind their system prompts, by the names FactDate, FactEnvironment and FactFile: facts of the world
 	// as they were when the run began.
 	Facts map[string]string `json:"facts,omitempty"`
+	// Remind is how long waits are open before a reminder, where their node does not say; 0: there is none.
+	Remind workflow.Duration `json:"remind,omitempty"`
 	// Meta is for projections: target ids, branch, definition version. The engine does not read it.
 	Meta map[string]string `json:"meta,omitempty"`
 }
@@ -354,6 +356,8 @@ type WaitOpened struct {
 	Call    string   `json:"call,omitempty"`
 	// Deadline is zero where there is none.
 	Deadline time.Time `json:"deadline,omitzero"`
+	// Remind is when a reminder is due if nobody has answered by then; zero: never.
+	Remind time.Time `json:"remind,omitzero"`
 	// Tool and Arguments are the held call's as they would be handed to the tool, not anybody's summary, and Binding names the action that an approval
 	// is bound to (SEC12).
 	Tool      string `json:"tool,omitempty"`
@@ -377,6 +381,11 @@ type WaitAnswered struct {
 	Limits *workflow.Limits `json:"limits,omitempty"`
 	// Key is that of the request that brought the answer: Answer.Key.
 	Key string `json:"key,omitempty"`
+}
+
+// WaitReminded says that a wait has been open for so long that somebody should be told again. It changes nothing else, and comes once for a wait at most.
+type WaitReminded struct {
+	Wait string `json:"wait"`
 }
 
 // WaitClosed says that a wait will take no answer any more. Reason is `cancelled`, `deadline` or `ended`.

@@ -32,6 +32,7 @@ func (*AgentHanded) Type() Type       { return "agent.handed" }
 func (*ConditionChecked) Type() Type  { return "condition.checked" }
 func (*WaitOpened) Type() Type        { return "wait.opened" }
 func (*WaitAnswered) Type() Type      { return "wait.answered" }
+func (*WaitReminded) Type() Type      { return "wait.reminded" }
 func (*WaitClosed) Type() Type        { return "wait.closed" }
 func (*SignalRaised) Type() Type      { return "signal.raised" }
 func (*LimitReached) Type() Type      { return "limit.reached" }
@@ -70,6 +71,7 @@ func (*AgentHanded) data()       {}
 func (*ConditionChecked) data()  {}
 func (*WaitOpened) data()        {}
 func (*WaitAnswered) data()      {}
+func (*WaitReminded) data()      {}
 func (*WaitClosed) data()        {}
 func (*SignalRaised) data()      {}
 func (*LimitReached) data()      {}
@@ -119,6 +121,7 @@ var kinds = map[Type]func() Data{
 	"condition.checked":  func() Data { return new(ConditionChecked) },
 	"wait.opened":        func() Data { return new(WaitOpened) },
 	"wait.answered":      func() Data { return new(WaitAnswered) },
+	"wait.reminded":      func() Data { return new(WaitReminded) },
 	"wait.closed":        func() Data { return new(WaitClosed) },
 	"signal.raised":      func() Data { return new(SignalRaised) },
 	"limit.reached":      func() Data { return new(LimitReached) },

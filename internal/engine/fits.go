@@ -53,11 +53,13 @@ func (r *Run) fits(ev *Event) error {
 	case *WaitOpened:
 		why = r.oddWait(ev, d)
 	case *WaitAnswered:
-		if why = r.oddWaitEnd(ev, d.Wait); why == "" && d.Limits != nil && r.wait(d.Wait).Limit == nil {
+		if why = r.oddOpen(ev, d.Wait); why == "" && d.Limits != nil && r.wait(d.Wait).Limit == nil {
 			why = "it is no answer about a budget"
 		}
+	case *WaitReminded:
+		why = r.oddOpen(ev, d.Wait)
 	case *WaitClosed:
-		why = r.oddWaitEnd(ev, d.Wait)
+		why = r.oddOpen(ev, d.Wait)
 	default:
 		why = r.oddRun(ev)
 	}
@@ -364,7 +366,8 @@ func (r *Run) oddWait(ev *Event, d *WaitOpened) string {
 	return ""
 }
 
-func (r *Run) oddWaitEnd(ev *Event, id string) string {
+// oddOpen looks at what is said of a wait that is open.
+func (r *Run) oddOpen(ev *Event, id string) string {
 	if w := r.wait(id); w == nil || !w.open() || w.Step != ev.Step {
 		return "wait " + id + " is not open"
 	}

@@ -254,6 +254,8 @@ func (r *Run) handleTimer(id string) {
 	}
 	r.emitStep(t.Step, &TimerFired{Timer: id})
 	switch {
+	case strings.HasPrefix(id, prefixRemind):
+		r.emitStep(t.Step, &WaitReminded{Wait: strings.TrimPrefix(id, prefixRemind)})
 	case t.Deadline:
 		r.deadline(strings.TrimPrefix(id, "deadline:"))
 	case id == stepTimer(t.Step) && !r.step(t.Step).Due:

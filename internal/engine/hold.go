@@ -53,6 +53,7 @@ func (r *Run) handleHeld(d ToolHeld) {
 	opened := &WaitOpened{
 		Wait: fmt.Sprintf("w%s.%d", key, attempt), Kind: h.Kind, Prompt: clean(h.Prompt), Options: cleanAll(h.Options), Call: key,
 		Tool: c.Tool, Arguments: compacted(h.Arguments), Binding: h.Binding, Changed: h.Changed, Schema: compacted(h.Schema),
+		Remind: r.remindAt(0),
 	}
 	if h.Kind == workflow.WaitApproval {
 		opened.Options = []string{workflow.PortApprove, workflow.PortReject}
@@ -165,7 +166,7 @@ const maxUnknown = 1
 // askAbout asks a person what becomes of a call with unknown outcome.
 func (r *Run) askAbout(key string, c *call, why string) {
 	r.emitStep(c.Step, &WaitOpened{
-		Wait: fmt.Sprintf("w%s.%d", key, c.Attempt), Kind: workflow.WaitQuestion, Call: key, Options: []string{"retry", "skip", "fail"},
+		Wait: fmt.Sprintf("w%s.%d", key, c.Attempt), Kind: workflow.WaitQuestion, Call: key, Options: []string{"retry", "skip", "fail"}, Remind: r.remindAt(0),
 		Prompt: fmt.Sprintf("The outcome of the call of tool %s with %s is unknown: %s. Retry it, skip it, or fail the step?", c.Tool, compact(r.argumentsOf(c)), why),
 	})
 }

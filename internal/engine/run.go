@@ -275,6 +275,11 @@ func callTimer(call string) string  { return "retry:" + call }
 func stepTimer(step int) string     { return "retry:" + strconv.Itoa(step) }
 func waitTimer(wait string) string  { return "deadline:" + wait }
 
+// remindTimer is prefixRemind and the wait.
+func remindTimer(wait string) string { return prefixRemind + wait }
+
+const prefixRemind = "remind:"
+
 // commandID names one attempt of a call.
 func commandID(call string, attempt int) string { return call + "#" + strconv.Itoa(attempt) }
 

@@ -2,6 +2,7 @@ package engine
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -227,10 +228,23 @@ func (r *Run) openWait(id int, n *node) {
 	if n.Wait.Deadline > 0 {
 		d.Deadline = r.now.Add(time.Duration(n.Wait.Deadline))
 	}
+	d.Remind = r.remindAt(n.Wait.Remind)
+	if !d.Deadline.IsZero() && !d.Remind.Before(d.Deadline) {
+		d.Remind = time.Time{} // it would come too late
+	}
 	r.emitStep(id, d)
 	if n.Wait.Signal != "" {
 		r.announce(id, n.Wait.Signal, d, data)
 	}
+}
+
+// remindAt gives the time of the reminder of a wait that is opened now, which is after own, or after what the run says; zero for none.
+func (r *Run) remindAt(own workflow.Duration) time.Time {
+	after := cmp.Or(own, r.s.Created.Remind)
+	if after <= 0 {
+		return time.Time{}
+	}
+	return r.now.Add(time.Duration(after))
 }
 
 // announce raises the signal of a question that was opened (S2-53, S2-74). Where the program gave data with the question, an event of its own carries the

@@ -49,6 +49,10 @@ type Config struct {
 	Adapters map[model.Protocol]model.Factory
 	// ApproveAll answers every approval with approve (D24).
 	ApproveAll bool
+	// MaxRuns bounds the runs of the store that have not ended, paused ones too: what would be one more is refused with *LimitError, but for runs that runs start. MaxInput
+	// bounds the input of a run, in bytes. 0: none, and in a process of journal.KindServe the operator's, else DefaultMaxRuns and DefaultMaxInput (SEC17).
+	MaxRuns  int
+	MaxInput int64
 	// MaxCalls bounds calls in flight over all runs; 0: the driver's default.
 	MaxCalls int
 	// Shared is what the service has in common with others of the process ([Share]); nil: nothing.
@@ -103,6 +107,7 @@ type Service struct {
 	kits   *kits
 	graphs graphs
 	lines  lines
+	crowd  crowd
 	// bell rings when a notice of a run that is driven here was stored.
 	bell bell
 	// telemetry hears of what is driven here; nil: nobody does.
@@ -155,6 +160,10 @@ func (c Config) withDefaults() Config {
 	}
 	if c.Permissions.IsZero() {
 		c.Permissions = c.Operator.Permissions
+	}
+	if c.Kind == journal.KindServe {
+		c.MaxRuns = cmp.Or(c.MaxRuns, int(c.Operator.Server.Limits.Runs), DefaultMaxRuns)
+		c.MaxInput = cmp.Or(c.MaxInput, c.Operator.Server.Limits.Input, DefaultMaxInput)
 	}
 	c.MaxCalls = cmp.Or(c.MaxCalls, c.Operator.Limits.MaxCalls)
 	if c.Shared == nil {
@@ -260,6 +269,3 @@ func (s *Service) Close() error {
 	}
 	return err
 }
-
-// Tend recovers interrupted runs of this process's kind and fires deadlines until ctx is done (D15, D21). It is for processes that stay.
-func (s *Service) Tend(ctx context.Context) { s.driver.Tend(ctx) }

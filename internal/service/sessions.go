@@ -52,7 +52,7 @@ func (s *Service) launch(ctx context.Context, spec driver.Spec, policy IfBusy) (
 		defer leave()
 	}
 	for {
-		run, err = s.driver.Start(ctx, spec)
+		run, err = s.admit(ctx, spec)
 		busy, ok := errors.AsType[*BusyError](err)
 		switch {
 		case !ok:
@@ -66,6 +66,20 @@ func (s *Service) launch(ctx context.Context, spec driver.Spec, policy IfBusy) (
 			return "", err
 		}
 	}
+}
+
+// admit begins the run if there are not too many. A run that another one started is part of that one.
+func (s *Service) admit(ctx context.Context, spec driver.Spec) (run string, err error) {
+	if spec.ParentRun != "" {
+		return s.driver.Start(ctx, spec)
+	}
+	done, err := s.crowd.enter(ctx, s.store, s.cfg.MaxRuns)
+	if err != nil {
+		return "", err
+	}
+	run, err = s.driver.Start(ctx, spec)
+	done(err == nil)
+	return run, err
 }
 
 // makeRoom cancels a run that is in the way of a later one and waits for its end.

@@ -107,7 +107,8 @@ func (s *Service) prepare(ctx context.Context, q StartRequest) (spec driver.Spec
 	spec = driver.Spec{
 		Run: q.RunID, Workflow: graph, WorkflowID: q.Workflow.ID, WorkflowName: q.Workflow.Name,
 		Limits: q.Limits, Model: q.Model, ParentRun: q.ParentRun, Session: q.Session,
-		Meta: map[string]string{}, Files: map[string][]byte{},
+		Remind: time.Duration(s.cfg.Operator.Server.Reminders.After),
+		Meta:   map[string]string{}, Files: map[string][]byte{},
 	}
 	maps.Copy(spec.Meta, q.meta)
 	if q.By != "" {
@@ -142,6 +143,9 @@ func (s *Service) prepare(ctx context.Context, q StartRequest) (spec driver.Spec
 		if err := checkRef(s.cfg.Operator, sp); err != nil {
 			return spec, err
 		}
+	}
+	if most := s.cfg.MaxInput; most > 0 && int64(len(q.Input)) > most {
+		return spec, invalidf("the input has %d bytes; %d at most are taken", len(q.Input), most)
 	}
 	input, variables, err := s.input(graph, q.Input)
 	if err != nil {

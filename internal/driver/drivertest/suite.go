@@ -68,6 +68,8 @@ func Run(t *testing.T, open func(t *testing.T) Cluster) {
 		{"deadline in memory (D21)", testDeadline},
 		{"deadline after a restart (D21)", testDeadlineRestart},
 		{"deadline at the next touch (D21)", testDeadlineTouch},
+		{"deadline of a run that another process left (D21, P33)", testDeadlineOfOthers},
+		{"reminders (P33)", testReminders},
 		{"cancel (P11)", testCancel},
 		{"cancel of a deaf call (P11)", testCancelDeaf},
 		{"cancel of a paused run", testCancelPaused},

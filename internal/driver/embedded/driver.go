@@ -125,6 +125,9 @@ func (d *Driver) Start(ctx context.Context, spec driver.Spec) (string, error) {
 	if spec.Model != "" {
 		meta[metaModel] = spec.Model
 	}
+	if spec.Remind > 0 {
+		meta[metaRemind] = spec.Remind.String()
+	}
 	for _, name := range slices.Sorted(maps.Keys(spec.Files)) {
 		b := journal.NewBlob(spec.Files[name])
 		meta[metaFile+name] = b.Hash
@@ -154,7 +157,7 @@ func (d *Driver) Start(ctx context.Context, spec driver.Spec) (string, error) {
 	}
 	start := engine.Start{Created: engine.RunCreated{
 		Workflow: id, Name: name, Format: w.Format, Input: spec.Input, Limits: spec.Limits, Prices: spec.Prices,
-		ParentRun: spec.ParentRun, ForkedFrom: spec.ForkedFrom, Meta: spec.Meta, Facts: spec.Facts,
+		ParentRun: spec.ParentRun, ForkedFrom: spec.ForkedFrom, Meta: spec.Meta, Facts: spec.Facts, Remind: workflow.Duration(spec.Remind),
 	}}
 	reply := make(chan error, 1)
 	a.mail = append(a.mail, &message{at: d.now(), data: start, done: func(err error) { reply <- err }})
@@ -180,6 +183,8 @@ const (
 	metaOwn   = "hocket."
 	metaModel = "hocket.model"
 	metaFile  = "hocket.file."
+	// metaRemind is there where waits of the run have reminders though its definition has none.
+	metaRemind = "hocket.remind"
 )
 
 // info tells of a run what its calls need to know; file reads one of its files.

@@ -12,7 +12,8 @@ func notices(events []engine.Event) []journal.Notice {
 	var list []journal.Notice
 	for _, e := range events {
 		switch e.Data.(type) {
-		case *engine.RunCompleted, *engine.RunFailed, *engine.RunCancelled, *engine.WaitOpened, *engine.WaitAnswered, *engine.WaitClosed:
+		case *engine.RunCompleted, *engine.RunFailed, *engine.RunCancelled, *engine.WaitOpened, *engine.WaitAnswered, *engine.WaitReminded,
+			*engine.WaitClosed:
 			list = append(list, journal.Notice{Seq: e.Seq, Type: string(e.Data.Type())})
 		}
 	}

@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/hocket-run/hocket/internal/engine"
 	"github.com/hocket-run/hocket/internal/journal"
@@ -58,6 +59,9 @@ func (d *Driver) Import(ctx context.Context, p journal.Parcel, w *workflow.Workf
 	meta := withoutOwn(created.Meta)
 	if p.Model != "" {
 		meta[metaModel] = p.Model
+	}
+	if created.Remind > 0 {
+		meta[metaRemind] = time.Duration(created.Remind).String()
 	}
 	status := run.Status()
 	if status == engine.StatusPaused && run.InFlight() > 0 {

@@ -22,7 +22,7 @@ type plans struct {
 type compiled struct {
 	plan    *engine.Plan
 	program driver.Program
-	// deadlines: some wait of the definition has one.
+	// deadlines: some wait of the definition has one, or a reminder.
 	deadlines bool
 }
 
@@ -114,7 +114,7 @@ func (p *plans) drop(digest string) {
 
 func hasDeadlines(w *workflow.Workflow) bool {
 	for i := range w.Nodes {
-		if n := w.Nodes[i].Wait; n != nil && n.Deadline > 0 {
+		if n := w.Nodes[i].Wait; n != nil && (n.Deadline > 0 || n.Remind > 0) {
 			return true
 		}
 	}

@@ -19,27 +19,44 @@ type parked struct {
 const (
 	recoverEvery = 5 * time.Second
 	sweepEvery   = time.Minute
+	// hearEvery is how soon the deadline of a run is known that another process left paused.
+	hearEvery = time.Second
 )
 
 // Tend is the work of a process that stays: it recovers interrupted runs of its kind and fires the deadlines of paused ones, again and again,
 // until ctx is done or the driver is closed (D15, D21). It gives no error: what goes wrong is logged and tried again.
 func (d *Driver) Tend(ctx context.Context) {
+	h := hearing{d: d, left: map[string]bool{}}
 	seen := map[string]time.Time{}
-	var swept time.Time
-	for {
-		if err := d.Recover(ctx); err != nil && ctx.Err() == nil && d.work.Err() == nil {
-			d.cfg.Logger.Warn("recover runs", "err", err)
+	var recovered, swept time.Time
+	log := func(what string, err error) {
+		if ctx.Err() == nil && d.work.Err() == nil {
+			d.cfg.Logger.Warn(what, "err", err)
 		}
-		if now := time.Now(); now.Sub(swept) >= sweepEvery {
-			if err := d.sweep(ctx, seen); err != nil {
-				if ctx.Err() == nil && d.work.Err() == nil {
-					d.cfg.Logger.Warn("look for deadlines", "err", err)
-				}
+	}
+	for {
+		now := time.Now()
+		if now.Sub(recovered) >= recoverEvery {
+			if err := d.Recover(ctx); err != nil {
+				log("recover runs", err)
+			}
+			recovered = now
+		}
+		if now.Sub(swept) >= sweepEvery {
+			err := h.begin(ctx) // first: what is left while the sweep goes on is heard of
+			if err == nil {
+				err = d.sweep(ctx, seen)
+			}
+			if err != nil {
+				log("look for deadlines", err)
 			} else {
 				swept = now
 			}
 		}
-		if sleep(ctx, d.work, recoverEvery) != nil {
+		if err := h.hear(ctx); err != nil {
+			log("look for deadlines", err)
+		}
+		if sleep(ctx, d.work, hearEvery) != nil {
 			return
 		}
 	}
@@ -160,7 +177,7 @@ func (d *Driver) sweep(ctx context.Context, seen map[string]time.Time) error {
 // parkHead reads a paused run, without claiming it, and parks it where it has a deadline. Definitions without deadlines are not read twice.
 func (d *Driver) parkHead(ctx context.Context, h journal.Head) error {
 	c, err := d.definition(ctx, h.Definition)
-	if err != nil || !c.deadlines {
+	if err != nil || !c.deadlines && h.Meta[metaRemind] == "" {
 		return err
 	}
 	run, _, err := d.fold(ctx, h.Run, c.plan)

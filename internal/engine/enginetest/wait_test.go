@@ -3,7 +3,9 @@ package enginetest_test
 import (
 	"errors"
 	"slices"
+	"strings"
 	"testing"
+	"time"
 
 	"github.com/hocket-run/hocket/internal/engine"
 	"github.com/hocket-run/hocket/internal/engine/enginetest"
@@ -291,4 +293,76 @@ func TestDeadline(t *testing.T) {
 	w.Start("go")
 	w.Fire(w.Timers[0].ID)
 	wantTrace(t, w, 0, "+q, ?q, paused q, resumed, !q deadline, failed deadline")
+}
+
+// P33: a reminder comes once, before the deadline or not at all, survives a crash, and leaves the wait open and the run paused; an answered wait has none.
+func TestReminder(t *testing.T) {
+	t.Parallel()
+	second := workflow.Duration(time.Second)
+	tests := []struct {
+		name             string
+		deadline, remind workflow.Duration // of the node
+		run              workflow.Duration // of the run
+		timers           string
+	}{
+		{"of the node", 0, second, 0, "remind:w1"},
+		{"of the run", 0, 0, second, "remind:w1"},
+		{"the node's own wins", 0, second, 5 * second, "remind:w1"},
+		{"with a deadline", 3 * second, second, 0, "deadline:w1 remind:w1"},
+		{"too late for the deadline", second, second, 0, "deadline:w1"},
+		{"none", 0, 0, 0, ""},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			q := enginetest.Approval("q")
+			q.Wait.Deadline, q.Wait.Remind = tt.deadline, tt.remind
+			w := enginetest.New(t, enginetest.Graph(nodes(q, "yes", "late"), "q:approve -> yes; q:timeout -> late"), nil)
+			w.StartWith(engine.RunCreated{Input: enginetest.Text("go"), Remind: tt.run})
+			var timers []string
+			for _, timer := range w.Timers {
+				timers = append(timers, timer.ID)
+			}
+			slices.Sort(timers)
+			if got := strings.Join(timers, " "); got != tt.timers {
+				t.Fatalf("timers %q, want %q", got, tt.timers)
+			}
+			w.Crash()
+			wantStatus(t, w, engine.StatusPaused)
+			if strings.Contains(tt.timers, "remind") {
+				began := w.Now
+				w.Fire("remind:w1")
+				if late := w.Now.Sub(began); late >= 2*time.Second {
+					t.Errorf("the reminder came after %s", late)
+				}
+				last := w.Events[len(w.Events)-1].Data
+				if d, ok := last.(*engine.WaitReminded); !ok || d.Wait != "w1" {
+					t.Errorf("the last event is %s, want wait.reminded", last.Type())
+				}
+				wantStatus(t, w, engine.StatusPaused)
+				seq := w.Run.Seq()
+				if err := w.Try(engine.TimerDue{ID: "remind:w1"}); err != nil || w.Run.Seq() != seq {
+					t.Errorf("reminded again: %v", err)
+				}
+			}
+			w.Crash()
+			if tt.deadline > 0 {
+				w.Fire("deadline:w1")
+				w.Finish("late", enginetest.Say("late"))
+			} else {
+				w.Feed(engine.Answer{Value: enginetest.Text("approve")})
+				w.Finish("yes", enginetest.Say("yes"))
+			}
+			wantStatus(t, w, engine.StatusCompleted)
+		})
+	}
+	q := enginetest.Question("q")
+	q.Wait.Remind = second
+	w := enginetest.New(t, enginetest.Graph(nodes(q, enginetest.Question("r")), "q -> r"), nil)
+	w.Start("go")
+	w.Feed(engine.Answer{Value: enginetest.Text("yes")})
+	seq := w.Run.Seq()
+	if err := w.Try(engine.TimerDue{ID: "remind:w1"}); err != nil || w.Run.Seq() != seq {
+		t.Errorf("a reminder of what was answered: %v", err)
+	}
 }

@@ -1,0 +1,181 @@
+package drivertest
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/hocket-run/hocket/internal/driver"
+	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/model"
+	"github.com/hocket-run/hocket/internal/sim"
+	"github.com/hocket-run/hocket/workflow"
+)
+
+// withDeadline is an approval that times out after an hour and goes on to `late` then.
+func withDeadline() *flow {
+	n := approval("ok")
+	n.Wait.Deadline = workflow.Duration(time.Hour)
+	f := chain(n, agent("a"))
+	f.add(agent("late"))
+	f.edge("ok", workflow.PortTimeout, "late")
+	return f
+}
+
+func ranLate(t *testing.T, c Cluster, run string) {
+	t.Helper()
+	events := c.Events(t, run)
+	if got := replies(events); len(got["late"]) != 1 || len(got["a"]) != 0 {
+		t.Errorf("nodes that ran: %v, want late alone\n%s", got, show(events))
+	}
+}
+
+func testDeadline(t *testing.T, c Cluster) {
+	p := c.Open(t, Options{World: &sim.World{}})
+	run := start(t, p, withDeadline())
+	settle(t, c, p, run, engine.StatusPaused)
+	time.Sleep(time.Hour - time.Millisecond)
+	synctest.Wait()
+	settle(t, c, p, run, engine.StatusPaused)
+	time.Sleep(time.Millisecond)
+	synctest.Wait()
+	settle(t, c, p, run, engine.StatusCompleted)
+	ranLate(t, c, run)
+
+	answered := start(t, p, withDeadline())
+	settle(t, c, p, answered, engine.StatusPaused)
+	if err := p.Answer(t.Context(), answered, engine.Answer{Value: text("approve")}); err != nil {
+		t.Fatal(err)
+	}
+	settle(t, c, p, answered, engine.StatusCompleted)
+	time.Sleep(2 * time.Hour)
+	if n := count(c.Events(t, answered), "timer.fired"); n != 0 {
+		t.Error("the deadline of an answered wait fired")
+	}
+	closeAll(t, p)
+}
+
+func testDeadlineRestart(t *testing.T, c Cluster) {
+	p := c.Open(t, Options{World: &sim.World{}})
+	run := start(t, p, withDeadline())
+	settle(t, c, p, run, engine.StatusPaused)
+	p.Kill()
+	time.Sleep(30 * time.Minute)
+	q := c.Open(t, Options{World: &sim.World{}})
+	ctx, cancel := context.WithCancel(t.Context())
+	var wg sync.WaitGroup
+	wg.Go(func() { q.Tend(ctx) })
+	time.Sleep(31 * time.Minute)
+	synctest.Wait()
+	settle(t, c, q, run, engine.StatusCompleted)
+	ranLate(t, c, run)
+	cancel()
+	wg.Wait()
+	closeAll(t, q)
+}
+
+func testDeadlineTouch(t *testing.T, c Cluster) {
+	p := c.Open(t, Options{World: &sim.World{}})
+	run := start(t, p, withDeadline())
+	settle(t, c, p, run, engine.StatusPaused)
+	id := waits(c.Events(t, run))["ok"]
+	p.Kill()
+	time.Sleep(2 * time.Hour)
+	q := c.Open(t, Options{World: &sim.World{}})
+	if err := q.Answer(t.Context(), run, engine.Answer{Wait: id, Value: text("approve")}); !errors.Is(err, engine.ErrWaitClosed) {
+		t.Errorf("answer after the deadline: %v, want ErrWaitClosed", err)
+	}
+	settle(t, c, q, run, engine.StatusCompleted)
+	ranLate(t, c, run)
+	closeAll(t, q)
+}
+
+// testDeadlineOfOthers: a process that stays fires the deadline of a run that another one left paused, soon, also where it paused long after the wait was opened.
+func testDeadlineOfOthers(t *testing.T, c Cluster) {
+	q := c.Open(t, Options{World: &sim.World{}})
+	ctx, cancel := context.WithCancel(t.Context())
+	var wg sync.WaitGroup
+	wg.Go(func() { q.Tend(ctx) })
+	time.Sleep(10 * time.Second)
+
+	p := c.Open(t, Options{World: &sim.World{Model: func(ctx context.Context, q model.Request) (model.Reply, error) {
+		return sim.Reply("ok"), wait(ctx, 20*time.Second)
+	}}})
+	ok := approval("ok")
+	ok.Wait.Deadline, ok.Wait.Remind = workflow.Duration(30*time.Second), workflow.Duration(25*time.Second)
+	run := start(t, p, chain().fork("", "f", workflow.Fork{}, nodes(ok), nodes(agent("a"))))
+	began := time.Now()
+	time.Sleep(21 * time.Second)
+	synctest.Wait()
+	p.Kill()
+	time.Sleep(10 * time.Second)
+	synctest.Wait()
+	events := c.Events(t, run)
+	for typ, due := range map[engine.Type]time.Duration{"wait.reminded": 25 * time.Second, "wait.closed": 30 * time.Second} {
+		i := slices.IndexFunc(events, func(e engine.Event) bool { return e.Data.Type() == typ })
+		if i < 0 {
+			t.Errorf("no %s\n%s", typ, show(events))
+		} else if late := events[i].At.Sub(began.Add(due)); late < 0 || late > time.Second {
+			t.Errorf("%s came %s after its time, want within a second", typ, late)
+		}
+	}
+	cancel()
+	wg.Wait()
+	closeAll(t, q)
+}
+
+// testReminders: a reminder comes once, after a restart too, leaves the run paused, and does not come for what was answered (P33).
+func testReminders(t *testing.T, c Cluster) {
+	p := c.Open(t, Options{World: &sim.World{}})
+	run := start(t, p, chain(approval("ok"), agent("a")))
+	own := approval("ok")
+	own.Wait.Remind = workflow.Duration(time.Hour)
+	ownRun := start(t, p, chain(own, agent("a")))
+	all := chain(approval("ok"), agent("a"))
+	allRun, err := p.Start(t.Context(), driver.Spec{Workflow: all.workflow(), Input: text("in"), Remind: time.Hour})
+	if err != nil {
+		t.Fatal(err)
+	}
+	answered := start(t, p, chain(own, agent("a")))
+	for _, run := range []string{run, ownRun, allRun, answered} {
+		settle(t, c, p, run, engine.StatusPaused)
+	}
+	if err := p.Answer(t.Context(), answered, engine.Answer{Value: text("approve")}); err != nil {
+		t.Fatal(err)
+	}
+	settle(t, c, p, answered, engine.StatusCompleted)
+	p.Kill()
+	time.Sleep(30 * time.Minute)
+	q := c.Open(t, Options{World: &sim.World{}})
+	ctx, cancel := context.WithCancel(t.Context())
+	var wg sync.WaitGroup
+	wg.Go(func() { q.Tend(ctx) })
+	time.Sleep(29 * time.Minute)
+	synctest.Wait()
+	for _, run := range []string{run, ownRun, allRun, answered} {
+		if n := count(c.Events(t, run), "wait.reminded"); n != 0 {
+			t.Errorf("%d reminders before their time", n)
+		}
+	}
+	time.Sleep(2 * time.Hour)
+	synctest.Wait()
+	for name, want := range map[string]int{run: 0, ownRun: 1, allRun: 1, answered: 0} {
+		if n := count(c.Events(t, name), "wait.reminded"); n != want {
+			t.Errorf("%d reminders, want %d\n%s", n, want, show(c.Events(t, name)))
+		}
+	}
+	for _, run := range []string{run, ownRun, allRun} {
+		settle(t, c, q, run, engine.StatusPaused)
+		if err := q.Answer(t.Context(), run, engine.Answer{Value: text("approve")}); err != nil {
+			t.Fatal(err)
+		}
+		settle(t, c, q, run, engine.StatusCompleted)
+	}
+	cancel()
+	wg.Wait()
+	closeAll(t, q)
+}

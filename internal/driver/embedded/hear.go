@@ -1,0 +1,70 @@
+package embedded
+
+import (
+	"context"
+	"errors"
+
+	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/journal"
+)
+
+// hearing finds the runs that other processes leave paused, by their notices. It serves one Tend.
+type hearing struct {
+	d     *Driver
+	begun bool
+	last  uint64
+	// left are runs that opened a wait in another process and may be paused any moment.
+	left map[string]bool
+}
+
+// begin passes over the notices there are: whoever sweeps sees their runs.
+func (h *hearing) begin(ctx context.Context) (err error) {
+	if h.begun {
+		return nil
+	}
+	h.last, err = h.d.cfg.Store.LastNotice(ctx)
+	h.begun = err == nil
+	return err
+}
+
+// hear parks the runs that were left paused since it was called last.
+func (h *hearing) hear(ctx context.Context) error {
+	for h.begun {
+		page, err := h.d.cfg.Store.Notices(ctx, h.last, 0)
+		if err != nil {
+			return err
+		}
+		for _, n := range page {
+			h.last = n.ID
+			if n.Type == string((*engine.WaitOpened)(nil).Type()) {
+				h.left[n.Run] = true
+			}
+		}
+		if len(page) == 0 {
+			break
+		}
+	}
+	for run := range h.left {
+		head, err := h.d.cfg.Store.Head(ctx, run)
+		switch {
+		case errors.Is(err, journal.ErrNotFound):
+		case err != nil:
+			return err
+		case head.Status.IsActive() && !h.d.drives(run):
+			continue // whoever drives it minds its deadlines until it pauses
+		case head.Status == journal.StatusPaused:
+			if err := h.d.parkHead(ctx, head); err != nil {
+				h.d.cfg.Logger.Warn("read paused run", "run", run, "err", err)
+			}
+		}
+		delete(h.left, run)
+	}
+	return nil
+}
+
+// drives tells whether a run is in the memory of this process: it is parked when it pauses.
+func (d *Driver) drives(run string) bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.runs[run] != nil
+}

@@ -1,0 +1,84 @@
+package service
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"github.com/hocket-run/hocket/internal/journal"
+)
+
+// Limits of server processes (SEC17), where neither the program nor the operator says otherwise.
+const (
+	// DefaultMaxRuns is how many runs of a store may not have ended.
+	DefaultMaxRuns = 10_000
+	// DefaultMaxInput bounds the input of a run, in bytes.
+	DefaultMaxInput = 1 << 20
+)
+
+// crowd counts the runs of a store that have not ended: those that were there when it counted, and those that began here since. It counts anew once a second, and before
+// it turns a run away. So this process never lets one too many begin; what others begin is known within a second. The zero value is ready; safe for concurrent
+// use.
+type crowd struct {
+	mu      sync.Mutex
+	counted time.Time
+	n       int
+	// coming are those that may or may not be stored by now; bell rings when one is known to be, or not to be.
+	coming int
+	bell   bell
+}
+
+const countEvery = time.Second
+
+// enter lets one more run begin, unless there are most already; the caller tells by done whether it began. Errors: *LimitError; ctx's; the store's.
+func (c *crowd) enter(ctx context.Context, store journal.Census, most int) (done func(begun bool), err error) {
+	if most <= 0 {
+		return func(bool) {}, nil
+	}
+	for {
+		rung := c.bell.next()
+		if ok, err := c.room(ctx, store, most); ok || err != nil {
+			return c.done, err
+		}
+		select {
+		case <-rung:
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
+	}
+}
+
+// room takes a place. False: it is not known yet whether there is one.
+func (c *crowd) room(ctx context.Context, store journal.Census, most int) (bool, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	full := c.n+c.coming >= most
+	if full && c.coming > 0 && c.n < most {
+		return false, nil
+	}
+	if now := time.Now(); full || now.Sub(c.counted) >= countEvery {
+		n, err := store.Count(ctx, unended...)
+		if err != nil {
+			return false, err
+		}
+		c.n, c.counted = n, now
+	}
+	switch {
+	case c.n >= most:
+		return false, &LimitError{Limit: "runs that have not ended", Max: int64(most)}
+	case c.n+c.coming >= most:
+		return false, nil
+	}
+	c.coming++
+	return true, nil
+}
+
+func (c *crowd) done(begun bool) {
+	c.mu.Lock()
+	c.coming--
+	if begun {
+		c.n++
+	}
+	c.mu.Unlock()
+	c.bell.ring()
+}
