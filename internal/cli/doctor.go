@@ -1,13 +1,18 @@
 package cli
 
 import (
+	"context"
 	"fmt"
+	"io"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"text/tabwriter"
 
 	"github.com/spf13/cobra"
 
+	"github.com/hocket-run/hocket/internal/server"
 	"github.com/hocket-run/hocket/internal/service"
 )
 
@@ -16,7 +21,10 @@ func (a *app) doctorCmd() *cobra.Command {
 	c := &cobra.Command{
 		Use: "doctor", Short: "say which providers, keys, stores and tools are found", Args: takes(),
 		RunE: func(c *cobra.Command, _ []string) error {
-			r := service.Diagnose(c.Context(), a.config())
+			r := findings{Report: service.Diagnose(c.Context(), a.config())}
+			if r.Store.Exists && r.Store.Problem == "" && !a.entered {
+				r.Server = a.findServer(c.Context(), r.Store.Path)
+			}
 			r.Config.Path, r.Config.Problem = a.configReport()
 			if asJSON {
 				if err := writeJSON(a.Out, r, a.OutTerminal); err != nil {
@@ -35,7 +43,45 @@ func (a *app) doctorCmd() *cobra.Command {
 	return c
 }
 
-func (a *app) showReport(r service.Report) error {
+// findings are what the doctor prints.
+type findings struct {
+	service.Report
+	Server *serverFindings `json:"server,omitempty"`
+}
+
+// serverFindings are what a server on the store would find.
+type serverFindings struct {
+	Namespaces []string `json:"namespaces"`
+	// TokenFile is where clients of this machine find the token of a fresh install.
+	TokenFile   string `json:"tokenFile"`
+	TokenExists bool   `json:"tokenExists"`
+}
+
+// findServer looks for namespaces; nil where the store does not tell.
+func (a *app) findServer(ctx context.Context, db string) *serverFindings {
+	names, err := a.namespaces(ctx)
+	if err != nil {
+		return nil
+	}
+	f := &serverFindings{Namespaces: names, TokenFile: filepath.Join(filepath.Dir(db), server.TokenFile)}
+	_, err = os.Stat(f.TokenFile)
+	f.TokenExists = err == nil
+	return f
+}
+
+func (a *app) showServer(w io.Writer, f *serverFindings) {
+	if f == nil {
+		return
+	}
+	fmt.Fprintf(w, "namespaces\t%s\n", strings.Join(f.Namespaces, ", "))
+	if f.TokenExists {
+		fmt.Fprintf(w, "token file\t%s\n", f.TokenFile)
+	} else {
+		fmt.Fprintf(w, "token file\t%s\tnot there; hocket serve makes it where there is no token\n", f.TokenFile)
+	}
+}
+
+func (a *app) showReport(r findings) error {
 	t := tabwriter.NewWriter(a.Out, 0, 0, 2, ' ', 0)
 	fmt.Fprintf(t, "hocket\t%s\n", r.Version)
 	switch {
@@ -56,6 +102,7 @@ func (a *app) showReport(r service.Report) error {
 	default:
 		fmt.Fprintf(t, "store\t%s\t%s\n", r.Store.Path, bytesText(r.Store.Bytes))
 	}
+	a.showServer(t, r.Server)
 	switch {
 	case r.DefaultModel == "":
 		fmt.Fprintln(t, "default model\tnone (set HOCKET_MODEL, or name one in the document or with --model)")

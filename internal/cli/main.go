@@ -57,6 +57,9 @@ type app struct {
 	wiring Wiring
 
 	db string
+	// namespace is the flag; entered tells that db is the store of that namespace.
+	namespace string
+	entered   bool
 	// configFile is the flag; operator is what was read, with what is wrong in it.
 	configFile  string
 	operator    *config.Config
@@ -199,12 +202,16 @@ func (a *app) root() *cobra.Command {
 			}
 			wanted := !a.noColor && a.Env("NO_COLOR") == "" && a.Env("TERM") != "dumb"
 			a.color, a.outColor = palette{wanted && a.ErrTerminal}, palette{wanted && a.OutTerminal}
-			return a.readConfig(c)
+			if err := a.readConfig(c); err != nil {
+				return err
+			}
+			return a.chooseStore(c)
 		},
 	}
 	root.SetVersionTemplate("hocket {{.Version}}\n")
 	f := root.PersistentFlags()
 	f.StringVar(&a.db, "db", "", "`PATH` of the store; :memory: keeps nothing (default: see hocket doctor)")
+	a.addNamespaceFlag(root)
 	f.StringVar(&a.configFile, "config", "", "the operator's configuration `FILE` (default: see hocket doctor)")
 	f.BoolVarP(&a.quiet, "quiet", "q", false, "say nothing but results and errors")
 	f.BoolVarP(&a.verbose, "verbose", "v", false, "log what happens inside")
@@ -218,7 +225,7 @@ func (a *app) root() *cobra.Command {
 		{"Work on documents:", []*cobra.Command{a.validateCmd(), a.showCmd(), a.convertCmd()}},
 		{"Keep workflows:", []*cobra.Command{a.workflowsCmd(), a.agentsCmd()}},
 		{"Run on schedule:", []*cobra.Command{a.scheduleCmd(), a.schedulerCmd()}},
-		{"Serve others:", []*cobra.Command{a.serveCmd(), a.mcpCmd()}},
+		{"Serve others:", []*cobra.Command{a.serveCmd(), a.mcpCmd(), a.tokensCmd(), a.auditCmd()}},
 	})
 	root.AddCommand(a.doctorCmd())
 	root.InitDefaultCompletionCmd()
@@ -283,9 +290,10 @@ func (a *app) config() service.Config {
 
 // look opens the service for verbs that only look.
 func (a *app) look(ctx context.Context) (*service.Service, error) {
-	cfg := a.config()
-	cfg.Telemetry = nil // nothing is driven
-	return service.Look(ctx, cfg)
+	if err := a.enter(ctx); err != nil { // a shell that completes did not ask for it before
+		return nil, err
+	}
+	return a.lookHere(ctx)
 }
 
 // diagnostics prints problems as FILE:LINE:COL: severity: message (code), with -q only errors.

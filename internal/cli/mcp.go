@@ -63,7 +63,7 @@ func (a *app) mcp(ctx context.Context, role access.Role, workflows []string) err
 		return err
 	}
 	server := mcpserver.New(mcpserver.Config{Version: a.wiring.Version, Workflows: workflows, Logger: a.logger()})
-	me := access.Principal{Name: "local", Namespace: access.DefaultNamespace, Role: role}
+	me := access.Principal{Name: "local", Namespace: a.tenant(), Role: role}
 	err = server.RunStdio(ctx, io.NopCloser(a.In), nopCloser{a.Out}, &door.Caller{Principal: me, Service: s})
 	for _, end := range []func() error{server.Close, s.Close} {
 		if e := end(); err == nil {

@@ -1,0 +1,109 @@
+package cli
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"text/tabwriter"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/hocket-run/hocket/internal/access"
+)
+
+func (a *app) auditCmd() *cobra.Command {
+	var (
+		since  string
+		limit  int
+		asJSON bool
+	)
+	c := &cobra.Command{
+		Use: "audit", Short: "show who changed what through a server, newest first",
+		Long:    fmt.Sprintf("Shows the audit log of a namespace: the requests to `hocket serve` that changed\nsomething or were to, and the tokens that were made and revoked here. The last\n%d of each namespace are kept.", access.MaxRecords),
+		Example: "  hocket audit --since 24h\n  hocket audit --namespace newsroom --json",
+		Args:    takes(),
+		RunE: func(c *cobra.Command, _ []string) error {
+			q := access.Query{Namespace: a.tenant()}
+			if limit < 1 {
+				return mustBe("limit", "1 or more", strconv.Itoa(limit))
+			}
+			limit = min(limit, maxListed)
+			if since != "" {
+				at, err := moment("since", since, time.Now())
+				if err != nil {
+					return err
+				}
+				q.Since = at
+			}
+			s, store, err := a.accessStore(c.Context(), true)
+			if err != nil {
+				return err
+			}
+			defer s.Close()
+			names, err := store.Namespaces(c.Context())
+			if err != nil {
+				return err
+			}
+			if !slices.Contains(names, q.Namespace) {
+				return a.noNamespace(names)
+			}
+			records := []access.Record{}
+			for len(records) < limit {
+				q.Limit = min(limit-len(records), access.MaxPage)
+				page, err := store.Records(c.Context(), q)
+				if err != nil {
+					return err
+				}
+				records = append(records, page.Items...)
+				if q.Cursor = page.Next; q.Cursor == "" {
+					break
+				}
+			}
+			if asJSON {
+				return writeJSON(a.Out, records, a.OutTerminal)
+			}
+			if err := a.auditTable(records); err != nil {
+				return err
+			}
+			if q.Cursor != "" && !a.quiet {
+				fmt.Fprintf(a.Err, "these are the newest %d; --limit shows more\n", limit)
+			}
+			return nil
+		},
+	}
+	c.Flags().StringVar(&since, "since", "", "only what was done within this `AGE`, such as 12h or 7d, or since a time such as 2026-11-22T08:00:00Z")
+	c.Flags().IntVar(&limit, "limit", 50, "at most `N`")
+	c.Flags().BoolVar(&asJSON, "json", false, "print a list as JSON")
+	return c
+}
+
+// moment reads a time, or an age before now.
+func moment(flag, s string, now time.Time) (time.Time, error) {
+	if at, err := time.Parse(time.RFC3339, s); err == nil {
+		return at, nil
+	}
+	d, err := age(flag, s)
+	if err != nil {
+		return time.Time{}, mustBe(flag, "an age such as 90m, 12h or 30d, or a time such as 2026-11-22T08:00:00Z", s)
+	}
+	return now.Add(-d), nil
+}
+
+func (a *app) auditTable(records []access.Record) error {
+	if len(records) == 0 {
+		if !a.quiet {
+			fmt.Fprintln(a.Err, "no records")
+		}
+		return nil
+	}
+	t := tabwriter.NewWriter(a.Out, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(t, "TIME\tWHO\tACTION\tTARGET\tOUTCOME\tFROM")
+	for _, r := range records {
+		fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\t%s\n", r.At.Local().Format("2006-01-02 15:04:05"), clean(r.Actor), clean(r.Action), clean(r.Target), r.Outcome, r.Remote)
+	}
+	if err := t.Flush(); err != nil {
+		return fmt.Errorf("write list: %w", err)
+	}
+	return nil
+}

@@ -1,0 +1,109 @@
+package cli
+
+import (
+	"cmp"
+	"context"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/hocket-run/hocket/diag"
+	"github.com/hocket-run/hocket/internal/access"
+	"github.com/hocket-run/hocket/internal/namespace"
+	"github.com/hocket-run/hocket/internal/service"
+)
+
+// overNamespaces are the verbs that speak of namespaces themselves: what --namespace names is no matter of where their store is.
+var overNamespaces = []string{"tokens", "audit"}
+
+func (a *app) addNamespaceFlag(root *cobra.Command) {
+	root.PersistentFlags().StringVar(&a.namespace, "namespace", "", "`NAME` of the namespace whose store is used (default: the store of --db itself)")
+	must(root.RegisterFlagCompletionFunc("namespace", a.completeNamespaces))
+}
+
+// tenant is the namespace that is used.
+func (a *app) tenant() string { return cmp.Or(a.namespace, access.DefaultNamespace) }
+
+// chooseStore makes ready for the store of --namespace, unless the verb speaks of namespaces itself or needs no store.
+func (a *app) chooseStore(c *cobra.Command) error {
+	if a.namespace == "" {
+		return nil
+	}
+	if err := access.CheckNamespace(a.namespace); err != nil {
+		return usef("%v", err)
+	}
+	verb := c
+	for verb.HasParent() && verb.Parent().HasParent() {
+		verb = verb.Parent()
+	}
+	switch {
+	case verb.Name() == "serve":
+		return usef("hocket serve serves all namespaces; leave out --namespace")
+	case slices.Contains(overNamespaces, verb.Name()), withoutConfig(c) && verb.Name() != "doctor":
+		return nil
+	}
+	return a.enter(c.Context())
+}
+
+// enter puts the store of --namespace in the place of the default one. A namespace that nobody made is an error, and no file comes of it.
+func (a *app) enter(ctx context.Context) error {
+	if a.tenant() == access.DefaultNamespace || a.entered {
+		return nil
+	}
+	s, err := a.lookHere(ctx)
+	if err != nil {
+		return err
+	}
+	names, err := namespace.StoreOf(s).Namespaces(ctx)
+	db := s.DB()
+	if cerr := s.Close(); err == nil {
+		err = cerr
+	}
+	if err != nil {
+		return err
+	}
+	if !slices.Contains(names, a.namespace) {
+		return a.noNamespace(names)
+	}
+	if a.db, err = namespace.Path(db, a.namespace); err != nil {
+		return err
+	}
+	a.entered = true
+	return nil
+}
+
+// noNamespace says that there is no namespace as the flag names it, and how to get one.
+func (a *app) noNamespace(names []string) error {
+	hint := diag.DidYouMean(a.namespace, names)
+	if hint == "" {
+		hint = "`hocket tokens create` makes it with its first token"
+	}
+	return usef("there is no namespace %s; %s", quote(a.namespace), hint)
+}
+
+// lookHere opens the store of --db, whatever the namespace, for those who only look.
+func (a *app) lookHere(ctx context.Context) (*service.Service, error) {
+	cfg := a.config()
+	cfg.Telemetry = nil // nothing is driven
+	return service.Look(ctx, cfg)
+}
+
+// completeNamespaces completes the name of a namespace.
+func (a *app) completeNamespaces(c *cobra.Command, _ []string, prefix string) ([]string, cobra.ShellCompDirective) {
+	names, err := a.namespaces(cmp.Or(c.Context(), context.Background()))
+	if err != nil {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	return slices.DeleteFunc(names, func(n string) bool { return !strings.HasPrefix(n, prefix) }), cobra.ShellCompDirectiveNoFileComp
+}
+
+// namespaces gives all namespaces of the store of --db.
+func (a *app) namespaces(ctx context.Context) ([]string, error) {
+	s, err := a.lookHere(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer s.Close()
+	return namespace.StoreOf(s).Namespaces(ctx)
+}

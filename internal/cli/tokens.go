@@ -1,0 +1,275 @@
+package cli
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/hocket-run/hocket/internal/access"
+	"github.com/hocket-run/hocket/internal/namespace"
+	"github.com/hocket-run/hocket/internal/service"
+)
+
+func (a *app) tokensCmd() *cobra.Command {
+	list := a.tokensListCmd()
+	c := &cobra.Command{
+		Use: "tokens", Short: "make, list and revoke the tokens of a server",
+		Long: "Clients of `hocket serve` show a token. Each belongs to one namespace and has one\nrole: run starts, answers and cancels runs and sees definitions; edit also changes\n" +
+			"definitions and runs documents that are not stored; admin also manages tokens and\nwebhooks, and reads the audit log. Only a token with --approve answers approvals:\ngive it to people, not to agents.",
+		Args: takes(), RunE: list.RunE,
+	}
+	c.Flags().AddFlagSet(list.Flags())
+	c.AddCommand(a.tokensCreateCmd(), list, a.tokensRevokeCmd())
+	return c
+}
+
+// accessStore opens the default store, with the tokens and the audit log in it. Where look is set and there is no store, it is an empty one.
+func (a *app) accessStore(ctx context.Context, look bool) (*service.Service, namespace.Store, error) {
+	open := a.open
+	if look {
+		open = a.lookHere
+	}
+	s, err := open(ctx)
+	if err != nil {
+		return nil, nil, err
+	}
+	return s, namespace.StoreOf(s), nil
+}
+
+// madeToken is what `tokens create --json` prints.
+type madeToken struct {
+	access.Token
+	Text string `json:"token"`
+}
+
+func (a *app) tokensCreateCmd() *cobra.Command {
+	var (
+		g             access.Grant
+		role, expires string
+		asJSON        bool
+	)
+	c := &cobra.Command{
+		Use: "create NAME", Short: "make a token, and print it this once",
+		Long: "Makes a token and prints it on standard output, once: the store keeps a hash of\nit. NAME says what it is for. A namespace is made with its first token; its runs,\n" +
+			"workflows and agents are apart from those of all others, in a store of its own.",
+		Example: "  hocket tokens create ci --role run --expires 90d\n  hocket tokens create ann --role edit --approve --namespace newsroom",
+		Args:    takes("NAME"), ValidArgsFunction: cobra.NoFileCompletions,
+		RunE: func(c *cobra.Command, args []string) error {
+			g.Name, g.Namespace, g.Role = args[0], a.tenant(), access.Role(role)
+			if !g.Role.IsKnown() {
+				return mustBe("role", orList(roleNames()), role)
+			}
+			if expires != "" {
+				d, err := age("expires", expires)
+				if err != nil {
+					return err
+				}
+				g.Expires = time.Now().Add(d)
+			}
+			s, store, err := a.accessStore(c.Context(), false)
+			if err != nil {
+				return err
+			}
+			defer s.Close()
+			if s.DB() == service.Memory {
+				return usef("a store that keeps nothing keeps no tokens either")
+			}
+			text, made, err := access.NewTokens(access.Config{Store: store}).Create(c.Context(), g)
+			if err != nil {
+				return ofAccess(err)
+			}
+			if err := a.record(c.Context(), store, made.Namespace, "tokens.create", made.ID); err != nil {
+				_, undo := store.Revoke(c.Context(), made.Namespace, made.ID) // what is not recorded is not done
+				return errors.Join(err, undo)
+			}
+			if asJSON {
+				return writeJSON(a.Out, madeToken{made, text}, a.OutTerminal)
+			}
+			if !a.quiet {
+				fmt.Fprintf(a.Err, "token %s: %s; it is shown only now\n", made.ID, described(made))
+			}
+			_, err = fmt.Fprintln(a.Out, text)
+			return err
+		},
+	}
+	c.Flags().StringVar(&role, "role", "", "what the token may do (`ROLE`): run, edit or admin")
+	c.Flags().BoolVar(&g.Approve, "approve", false, "the token stands for a person, who may answer approvals")
+	c.Flags().StringVar(&expires, "expires", "", "`AGE` at which the token ends, such as 12h or 90d (default: never)")
+	c.Flags().BoolVar(&asJSON, "json", false, "print the token and what is known of it as JSON")
+	must(c.RegisterFlagCompletionFunc("role", cobra.FixedCompletions(roleNames(), cobra.ShellCompDirectiveNoFileComp)))
+	return c
+}
+
+// described words what a token may do.
+func described(t access.Token) string {
+	text := fmt.Sprintf("%s, role %s", quote(t.Name), t.Role)
+	if t.Approve {
+		text += ", may approve"
+	}
+	text += ", namespace " + t.Namespace
+	if !t.Expires.IsZero() {
+		text += ", until " + t.Expires.Local().Format("2006-01-02 15:04")
+	}
+	return text
+}
+
+// ofAccess makes what a person can mend of an error of package access.
+func ofAccess(err error) error {
+	var (
+		invalid *access.InvalidError
+		limit   *access.LimitError
+	)
+	if errors.As(err, &invalid) || errors.As(err, &limit) {
+		return usef("%v", err)
+	}
+	return err
+}
+
+// record tells the audit log what was done here.
+func (a *app) record(ctx context.Context, log access.Log, namespace, action, target string) error {
+	return log.Record(ctx, access.Record{At: time.Now(), Namespace: namespace, Actor: access.ActorCLI, Action: action, Target: target, Outcome: access.OutcomeOK})
+}
+
+func (a *app) tokensListCmd() *cobra.Command {
+	var asJSON bool
+	c := &cobra.Command{
+		Use: "list", Short: "list tokens, without their texts", Args: takes(),
+		Long: "Lists the tokens of all namespaces, or of the one that --namespace names.",
+		RunE: func(c *cobra.Command, _ []string) error {
+			s, store, err := a.accessStore(c.Context(), true)
+			if err != nil {
+				return err
+			}
+			defer s.Close()
+			tokens, err := a.allTokens(c.Context(), store)
+			if err != nil {
+				return err
+			}
+			if asJSON {
+				return writeJSON(a.Out, tokens, a.OutTerminal)
+			}
+			return a.tokenTable(tokens)
+		},
+	}
+	c.Flags().BoolVar(&asJSON, "json", false, "print a list as JSON")
+	return c
+}
+
+// allTokens gives the tokens of all namespaces, or of that of --namespace.
+func (a *app) allTokens(ctx context.Context, store access.Store) ([]access.Token, error) {
+	names, err := store.Namespaces(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if a.namespace != "" {
+		if !slices.Contains(names, a.namespace) {
+			return nil, a.noNamespace(names)
+		}
+		names = []string{a.namespace}
+	}
+	tokens := []access.Token{}
+	for _, n := range names {
+		list, err := store.List(ctx, n)
+		if err != nil {
+			return nil, err
+		}
+		tokens = append(tokens, list...)
+	}
+	return tokens, nil
+}
+
+func (a *app) tokenTable(tokens []access.Token) error {
+	if len(tokens) == 0 {
+		if !a.quiet {
+			fmt.Fprintln(a.Err, "no tokens")
+		}
+		return nil
+	}
+	now := time.Now()
+	t := tabwriter.NewWriter(a.Out, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(t, "TOKEN\tNAMESPACE\tROLE\tCREATED\tUSED\tEXPIRES\tNAME")
+	for _, k := range tokens {
+		role, used, expires := string(k.Role), "never", "never"
+		if k.Approve {
+			role += ", approves"
+		}
+		if !k.Used.IsZero() {
+			used = ago(k.Used, now)
+		}
+		switch {
+		case k.IsExpired(now):
+			expires = "has expired"
+		case !k.Expires.IsZero():
+			expires = k.Expires.Local().Format("2006-01-02 15:04")
+		}
+		fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\t%s\t%s\n", k.ID, k.Namespace, role, ago(k.Created, now), used, expires, clean(k.Name))
+	}
+	if err := t.Flush(); err != nil {
+		return fmt.Errorf("write list: %w", err)
+	}
+	return nil
+}
+
+func (a *app) tokensRevokeCmd() *cobra.Command {
+	return &cobra.Command{
+		Use: "revoke TOKEN", Short: "revoke a token by its id: whoever has it is turned away from now on",
+		Args: takes("TOKEN"), ValidArgsFunction: once(a.completeTokens),
+		RunE: func(c *cobra.Command, args []string) error {
+			s, store, err := a.accessStore(c.Context(), true)
+			if err != nil {
+				return err
+			}
+			defer s.Close()
+			tokens, err := a.allTokens(c.Context(), store)
+			if err != nil {
+				return err
+			}
+			i := slices.IndexFunc(tokens, func(k access.Token) bool { return k.ID == args[0] })
+			if i < 0 {
+				return usef("there is no token %s; see hocket tokens list", quote(args[0]))
+			}
+			k, err := store.Revoke(c.Context(), tokens[i].Namespace, tokens[i].ID)
+			if errors.Is(err, access.ErrNone) {
+				return usef("the token %s was revoked just now", quote(args[0]))
+			}
+			if err != nil {
+				return err
+			}
+			if err := a.record(c.Context(), store, k.Namespace, "tokens.revoke", k.ID); err != nil {
+				return err
+			}
+			if !a.quiet {
+				fmt.Fprintf(a.Err, "revoked token %s: %s\n", k.ID, described(k))
+			}
+			return nil
+		},
+	}
+}
+
+// completeTokens completes the id of a token.
+func (a *app) completeTokens(c *cobra.Command, _ []string, prefix string) ([]string, cobra.ShellCompDirective) {
+	ctx := cmp.Or(c.Context(), context.Background())
+	s, store, err := a.accessStore(ctx, true)
+	if err != nil {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	defer s.Close()
+	tokens, err := a.allTokens(ctx, store)
+	if err != nil {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	var words []string
+	for _, k := range tokens {
+		if strings.HasPrefix(k.ID, prefix) && len(words) < maxOffered {
+			words = append(words, cobra.CompletionWithDesc(k.ID, clean(k.Name)+", "+string(k.Role)+" in "+k.Namespace))
+		}
+	}
+	return words, orderedWords
+}
