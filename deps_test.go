@@ -112,9 +112,10 @@ var layers = []layer{
 		"internal/door", "internal/access", "internal/service", "internal/engine", "internal/driver", "internal/project", "internal/journal", "internal/catalog", "internal/expr",
 		"internal/format", "internal/format/source", "internal/schema", "workflow", "diag",
 	}, "a door knows what is behind it, not its siblings"},
-	{"internal/httpapi", []string{"internal/door", "internal/access", "internal/service", "internal/catalog", "internal/engine", "internal/expr", "internal/format", "internal/journal", "internal/model", "internal/project", "internal/scheduler", "workflow", "diag"}, "a door maps one protocol to the service; it knows no other door, no guard and nothing that runs"},
+	{"internal/httpapi", []string{"internal/door", "internal/live", "internal/access", "internal/service", "internal/catalog", "internal/engine", "internal/expr", "internal/format", "internal/journal", "internal/model", "internal/project", "internal/scheduler", "workflow", "diag"}, "a door maps one protocol to the service; it knows no other door, no guard and nothing that runs"},
 	{"internal/openaiapi", []string{"internal/door", "internal/access", "internal/service", "internal/catalog", "internal/driver", "internal/engine", "internal/expr", "internal/format", "internal/journal", "internal/project", "workflow"}, "a door maps one protocol to the service; it knows no other door and no SDK of the protocol's owner"},
 	{"internal/server", []string{"internal/namespace", "internal/httpapi", "internal/openaiapi", "internal/mcpserver", "internal/door", "internal/config", "internal/telemetry", "internal/access", "internal/service", "internal/scheduler", "internal/journal", "internal/secret"}, "composition and guard: doors and stores are put together here, and what they do is theirs"},
+	{"internal/live", []string{"internal/door", "internal/access", "internal/service", "internal/driver", "internal/project", "internal/journal", "internal/engine", "workflow"}, "streams show runs; they know neither the routes nor the guard around them"},
 	{"internal/show", []string{"workflow", "internal/show/layout", "internal/expr"}, "pictures are drawn from the graph"},
 	{"internal/show/layout", nil, "boxes and arrows know no workflow"},
 }

@@ -1,5 +1,10 @@
 package engine
 
+import (
+	"maps"
+	"slices"
+)
+
 func (*RunCreated) Type() Type        { return "run.created" }
 func (*RunStarted) Type() Type        { return "run.started" }
 func (*RunPaused) Type() Type         { return "run.paused" }
@@ -77,6 +82,9 @@ func (*SignalRaised) data()      {}
 func (*LimitReached) data()      {}
 func (*TimerFired) data()        {}
 func (*CheckpointSaved) data()   {}
+
+// Types gives all event types that this version knows, sorted. The slice is the caller's.
+func Types() []Type { return slices.Sorted(maps.Keys(kinds)) }
 
 // NewData gives an empty value of the event type t, or false where this version does not know t.
 func NewData(t Type) (Data, bool) {

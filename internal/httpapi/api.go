@@ -9,6 +9,7 @@ import (
 	"github.com/danielgtaylor/huma/v2/adapters/humago"
 
 	"github.com/hocket-run/hocket/internal/access"
+	"github.com/hocket-run/hocket/internal/live"
 	"github.com/hocket-run/hocket/internal/service"
 )
 
@@ -24,6 +25,8 @@ type Config struct {
 	Version string
 	// MaxBody bounds the bytes of a request's body (SEC17); 0: what the largest document needs.
 	MaxBody int64
+	// Live streams the events of runs; nil: one with its defaults, and without tickets. The caller closes what they give.
+	Live *live.Handler
 }
 
 // bodySlack is what stands in a request beside a document, its escapes in JSON among it.
@@ -31,6 +34,9 @@ const bodySlack = 1 << 20
 
 func (c Config) withDefaults() Config {
 	c.Version = cmp.Or(c.Version, "dev")
+	if c.Live == nil {
+		c.Live = live.New(live.Config{})
+	}
 	c.MaxBody = cmp.Or(c.MaxBody, service.MaxDocumentBytes+bodySlack)
 	return c
 }
@@ -40,6 +46,7 @@ type API struct {
 	cfg        Config
 	huma       huma.API
 	mux        *http.ServeMux
+	streams    *http.ServeMux // what is asked for with Accept: text/event-stream
 	operations []Operation
 }
 
@@ -65,6 +72,7 @@ func New(cfg Config) *API {
 	a.registerWorkflows()
 	a.registerWorkflowEdits()
 	a.registerAgents()
+	a.registerLive()
 	a.finish()
 	return a
 }
@@ -78,6 +86,9 @@ func (a *API) Operations() []Operation {
 
 // ServeHTTP implements http.Handler.
 func (a *API) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if a.stream(w, r) {
+		return
+	}
 	h, pattern := a.mux.Handler(r)
 	if pattern == "" {
 		writeRefusal(w, h, r)

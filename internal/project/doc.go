@@ -9,7 +9,7 @@
 //  1. A [Folder] is fed the events of one run in order ([Folder.Add]).
 //  2. At any event it gives the views as they are then: [Folder.Run], [Folder.Trail], [Folder.Context], [Folder.Nodes].
 //  3. [Folder.Expand] gives an event with all that the engine left out because it follows from events before it: inputs, outputs, arguments.
-//  4. A [LogFolder] is a Folder that also gives the log entries that each event adds.
+//  4. A [LogFolder] is a Folder that also gives the log entries that each event adds; a [ModeFolder] gives what stream modes show of the steps that settled.
 //
 // What the engine does not store twice is derived in derive.go: the output that is the input, that is the model's reply, that is the branches'.
 //

@@ -13,6 +13,8 @@ type GraphStep struct {
 	// Seq is the position at which it settled.
 	Seq  uint64
 	Node string
+	// Step is the step's number; 0 for one that only says how the run ended.
+	Step int
 	// State is the typed state after it, as its own branch sees it.
 	State   map[string]engine.Value
 	Update  map[string]engine.Value
@@ -70,7 +72,9 @@ type GraphFolder struct {
 	state GraphState
 	// stateOnly: no steps are made.
 	stateOnly bool
-	one       [1]engine.Event
+	// settled, if not nil, is told of each step as it settles, which may be long before it is given.
+	settled func(*GraphStep)
+	one     [1]engine.Event
 }
 
 // graphStep is a step at work.
@@ -182,7 +186,7 @@ func (f *GraphFolder) last(ev *engine.Event, out []GraphStep, status engine.Stat
 		if waits := f.run.Waits(); status == engine.StatusPaused && len(waits) > 0 {
 			s.Node = waits[0].Node
 		}
-		f.held = &s
+		f.held = f.told(&s)
 	}
 	return f.release(out, status)
 }
@@ -251,10 +255,17 @@ func (f *GraphFolder) settle(ev *engine.Event) *GraphStep {
 	if f.stateOnly {
 		return nil
 	}
-	return &GraphStep{
-		Seq: ev.Seq, Node: v.Node, State: v.State, Update: update, Output: output, Goto: gotos, Signals: st.signals, Emitted: st.emitted,
+	return f.told(&GraphStep{
+		Seq: ev.Seq, Node: v.Node, Step: ev.Step, State: v.State, Update: update, Output: output, Goto: gotos, Signals: st.signals, Emitted: st.emitted,
 		Status: engine.StatusRunning, Failure: failure, Duration: ev.At.Sub(st.started), Attempts: st.attempts,
+	})
+}
+
+func (f *GraphFolder) told(s *GraphStep) *GraphStep {
+	if f.settled != nil {
+		f.settled(s)
 	}
+	return s
 }
 
 // inside takes what is seen outside of a sub-flow: signals and events of the program's own count for the step around it, and a question is where the

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"maps"
 	"strconv"
-	"strings"
 
 	"github.com/hocket-run/hocket/internal/engine"
 	"github.com/hocket-run/hocket/workflow"
@@ -43,7 +42,7 @@ func (f *Folder) addFormat(r *Run) {
 	case formatGraph:
 		r.State = make(map[string]engine.Value, len(f.state))
 		for name, v := range f.state {
-			if !strings.HasPrefix(name, "$") && !strings.HasPrefix(name, "outputs.") { // what graphs keep beside the user's state (S2-75)
+			if !isKept(name) {
 				r.State[name] = v
 			}
 		}

@@ -6,7 +6,6 @@ import (
 	"net/http"
 
 	"github.com/hocket-run/hocket/internal/door"
-	"github.com/hocket-run/hocket/internal/httpapi"
 	"github.com/hocket-run/hocket/internal/mcpserver"
 	"github.com/hocket-run/hocket/internal/openaiapi"
 )
@@ -30,27 +29,17 @@ type Door struct {
 
 // doors is the table of all ways in.
 func (s *Server) doors() ([]Door, error) {
-	api := httpapi.New(httpapi.Config{Version: s.cfg.Service.Version, MaxBody: s.cfg.Body})
 	assistants := mcpserver.New(mcpserver.Config{
 		Version: s.cfg.Service.Version, Workflows: s.cfg.MCPWorkflows, MaxBody: s.cfg.Body, Logger: s.log,
 	})
 	return []Door{
 		{Name: "mcp", Patterns: []string{"/mcp"}, Handler: assistants.Handler(), Routes: []string{"GET /mcp", "POST /mcp", "DELETE /mcp"}, Close: assistants.Close},
-		{Name: "api", Patterns: []string{httpapi.Prefix + "/", httpapi.SpecPath}, Handler: api, Routes: apiRoutes(api)},
+		s.apiDoor(),
 		{Name: "openai", Patterns: []string{"/v1/"}, Handler: openaiapi.New(openaiapi.Config{MaxBody: s.cfg.Body}), Routes: openaiapi.Routes(), Problem: openaiapi.WriteProblem},
 		s.metricsDoor(),
 		{Name: "health", Patterns: []string{"/healthz"}, Handler: reading(s.healthz), Routes: []string{"GET /healthz"}, Open: true},
 		{Name: "health", Patterns: []string{"/readyz"}, Handler: reading(s.readyz), Routes: []string{"GET /readyz"}, Open: true},
 	}, nil
-}
-
-// apiRoutes are the operations of the API, and its document.
-func apiRoutes(api *httpapi.API) []string {
-	routes := []string{"GET " + httpapi.SpecPath}
-	for _, o := range api.Operations() {
-		routes = append(routes, o.Method+" "+o.Path)
-	}
-	return routes
 }
 
 // mount fills the mux from the table.

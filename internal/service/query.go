@@ -21,20 +21,9 @@ type Recorded struct {
 // Read reads the journal of a run with its definition. Errors: journal.ErrNotFound; *journal.CorruptError and *journal.NewerError, then nothing
 // is given (P17).
 func (s *Service) Read(ctx context.Context, run string) (Recorded, error) {
-	h, err := s.store.Head(ctx, run)
+	h, w, err := s.RunDefinition(ctx, run)
 	if err != nil {
 		return Recorded{}, err
-	}
-	def, err := s.store.Blob(ctx, h.Definition)
-	if errors.Is(err, journal.ErrNotFound) {
-		return Recorded{}, &journal.CorruptError{Run: run, Reason: "its definition is missing"}
-	}
-	if err != nil {
-		return Recorded{}, fmt.Errorf("read definition of run %s: %w", run, journal.InRun(run, err))
-	}
-	w, err := workflow.Parse(def)
-	if err != nil {
-		return Recorded{}, &journal.CorruptError{Run: run, Reason: "its definition cannot be read: " + err.Error()}
 	}
 	events, err := s.Events(ctx, run, 0)
 	if err != nil {
@@ -43,25 +32,60 @@ func (s *Service) Read(ctx context.Context, run string) (Recorded, error) {
 	return Recorded{Head: h, Workflow: w, Events: events}, nil
 }
 
+// RunDefinition gives a run's index entry and the workflow that it runs, without its events. Errors: those of Read.
+func (s *Service) RunDefinition(ctx context.Context, run string) (journal.Head, *workflow.Workflow, error) {
+	h, err := s.store.Head(ctx, run)
+	if err != nil {
+		return journal.Head{}, nil, err
+	}
+	def, err := s.store.Blob(ctx, h.Definition)
+	if errors.Is(err, journal.ErrNotFound) {
+		return journal.Head{}, nil, &journal.CorruptError{Run: run, Reason: "its definition is missing"}
+	}
+	if err != nil {
+		return journal.Head{}, nil, fmt.Errorf("read definition of run %s: %w", run, journal.InRun(run, err))
+	}
+	w, err := workflow.Parse(def)
+	if err != nil {
+		return journal.Head{}, nil, &journal.CorruptError{Run: run, Reason: "its definition cannot be read: " + err.Error()}
+	}
+	return h, w, nil
+}
+
 // Events gives the events of a run after the event after.
 func (s *Service) Events(ctx context.Context, run string, after uint64) ([]engine.Event, error) {
-	records, err := s.store.Read(ctx, run, after)
+	var events []engine.Event
+	err := s.EachEvent(ctx, run, after, func(e engine.Event) error {
+		events = append(events, e)
+		return nil
+	})
 	if err != nil {
 		return nil, err
 	}
-	var events []engine.Event
+	return events, nil
+}
+
+// EachEvent gives take the events of a run after the event after, in order, without holding all of them at once. An error of take ends it and is given back.
+func (s *Service) EachEvent(ctx context.Context, run string, after uint64, take func(engine.Event) error) error {
+	records, err := s.store.Read(ctx, run, after)
+	if err != nil {
+		return err
+	}
 	for _, rec := range records {
 		evs, err := journal.Decode(rec.Data, func(hash string) ([]byte, error) { return s.store.Blob(ctx, hash) })
 		if err != nil {
-			return nil, fmt.Errorf("read run %s: %w", run, journal.InRun(run, err))
+			return fmt.Errorf("read run %s: %w", run, journal.InRun(run, err))
 		}
 		for _, e := range evs {
-			if e.Seq > after {
-				events = append(events, e)
+			if e.Seq <= after {
+				continue
+			}
+			if err := take(e); err != nil {
+				return err
 			}
 		}
 	}
-	return events, nil
+	return nil
 }
 
 // Head gives the index entry of a run. Errors: journal.ErrNotFound.

@@ -1,0 +1,143 @@
+package live
+
+import (
+	"context"
+	"log/slog"
+	"sync"
+
+	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/service"
+	"github.com/hocket-run/hocket/workflow"
+)
+
+// source is what those who watch one run in one view share.
+type source struct {
+	service *service.Service
+	run     string
+	view    string
+}
+
+// pump reads one run for all who watch it in one view.
+type pump struct {
+	*ring
+	source
+	def    *workflow.Workflow
+	ask    ask
+	log    *slog.Logger
+	cancel context.CancelFunc
+	users  int // guarded by pumps.mu
+}
+
+// pumps are those at work. Safe for concurrent use.
+type pumps struct {
+	mu   sync.Mutex
+	all  map[source]*pump
+	work sync.WaitGroup
+}
+
+// join gives the pump of a run and view, and starts one where there is none. The caller leaves it.
+func (p *pumps) join(src source, a *ask, def *workflow.Workflow, size int, log *slog.Logger) *pump {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	one := p.all[src]
+	if one == nil {
+		ctx, cancel := context.WithCancel(context.Background())
+		one = &pump{ring: newRing(size), source: src, def: def, ask: ask{logs: a.logs, modes: a.modes}, log: log, cancel: cancel}
+		if p.all == nil {
+			p.all = map[source]*pump{}
+		}
+		p.all[src] = one
+		p.work.Go(func() {
+			one.pump(ctx)
+			p.forget(one) // whoever comes now begins anew: the run may have been reopened
+		})
+	}
+	one.users++
+	one.joined(1)
+	return one
+}
+
+func (p *pumps) leave(one *pump) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	one.joined(-1)
+	if one.users--; one.users == 0 {
+		one.cancel()
+		p.drop(one)
+	}
+}
+
+func (p *pumps) forget(one *pump) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.drop(one)
+}
+
+func (p *pumps) drop(one *pump) {
+	if p.all[one.source] == one {
+		delete(p.all, one.source)
+	}
+}
+
+// pump reads the run until it ends or nobody watches any more.
+func (p *pump) pump(ctx context.Context) {
+	last, err := p.read(ctx)
+	if err != nil && ctx.Err() == nil {
+		p.log.Warn("events of a run cannot be shown any more", "run", p.run, "err", err)
+	}
+	p.close(last)
+}
+
+// read gives the message of the run's end, nil where it did not get there.
+func (p *pump) read(ctx context.Context) (*frame, error) {
+	v, err := newView(&p.ask, p.run, p.def)
+	if err != nil {
+		return nil, err
+	}
+	said := talk{run: p.run}
+	stands := end{Run: p.run}
+	for u, err := range p.service.Watch(ctx, p.run, 0) {
+		if err != nil {
+			return nil, err
+		}
+		if u.Event == nil {
+			if !p.ask.deltas() {
+				continue
+			}
+			frames, err := said.heard(u.Delta)
+			if err != nil {
+				return nil, err
+			}
+			p.add(frames...)
+			continue
+		}
+		stands.see(u.Event)
+		f, err := v.add(*u.Event, 0)
+		if err != nil {
+			return nil, err
+		}
+		void, err := said.saw(u.Event)
+		if err != nil {
+			return nil, err
+		}
+		for _, f := range []*frame{f, void} {
+			if f != nil {
+				p.add(f)
+			}
+		}
+	}
+	return jsonFrame(stands.Seq, TypeEnd, stands)
+}
+
+// see takes the next event in.
+func (e *end) see(ev *engine.Event) {
+	e.Seq = ev.Seq
+	switch ev.Data.(type) {
+	case *engine.RunCompleted:
+		e.Status = engine.StatusCompleted
+	case *engine.RunFailed:
+		e.Status = engine.StatusFailed
+	case *engine.RunCancelled:
+		e.Status = engine.StatusCancelled
+	}
+}

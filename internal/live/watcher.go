@@ -1,0 +1,251 @@
+package live
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"net/http"
+	"strconv"
+	"time"
+
+	"github.com/hocket-run/hocket/internal/access"
+	"github.com/hocket-run/hocket/internal/engine"
+)
+
+const (
+	// writeBytes is how much is written at a time, where no single message is larger.
+	writeBytes = 64 << 10
+	// replayBytes is how much of a journal is encoded before it is written.
+	replayBytes = 512 << 10
+)
+
+// watcher is one stream. It belongs to the goroutine of its request.
+type watcher struct {
+	*Handler
+	pump *pump
+	ask  *ask
+	hold *access.Hold
+	// sent is the last event that was written, or passed over because it shows nothing.
+	sent    uint64
+	out     http.ResponseWriter
+	control *http.ResponseController
+	beat    *time.Timer
+	buf     bytes.Buffer
+}
+
+// errOver says that the stream is not to go on.
+var errOver = errors.New("the stream is over")
+
+func (w *watcher) serve(ctx context.Context, retry time.Duration) {
+	_ = w.control.SetReadDeadline(time.Time{}) // a stream lasts longer than requests may; who cannot set it has none
+	w.beat = time.NewTimer(w.cfg.Heartbeat)
+	defer w.beat.Stop()
+	w.buf.WriteString("retry: " + strconv.FormatInt(retry.Milliseconds(), 10) + "\n\n")
+	err := w.flush()
+	for err == nil {
+		err = w.follow(ctx)
+		if err == nil { // the ring has gone on without this one
+			err = w.replay(ctx)
+		}
+	}
+	if errors.Is(err, http.ErrNotSupported) {
+		w.cfg.Logger.Error("events cannot be streamed through this server", "err", err)
+	}
+	_ = w.control.SetWriteDeadline(time.Time{}) // the connection may serve other requests
+}
+
+// follow writes what the ring has until events that were not written are overwritten there, which gives nil, or the stream is over.
+func (w *watcher) follow(ctx context.Context) error {
+	for {
+		place, ok := w.pump.place(w.sent)
+		if !ok {
+			return nil
+		}
+		if err := w.from(ctx, place); err != nil {
+			return err
+		}
+	}
+}
+
+// from writes what the ring has from a place on until that is overwritten, be it by events or by pieces of what models say.
+func (w *watcher) from(ctx context.Context, place uint64) error {
+	for {
+		if err := w.alive(ctx); err != nil {
+			return err
+		}
+		f := w.pump.take(place, writeBytes)
+		if f.lost {
+			return nil
+		}
+		place = f.next
+		for _, one := range f.frames {
+			w.put(one, f.behind)
+		}
+		if err := w.flush(); err != nil {
+			return err
+		}
+		if f.more == nil {
+			continue
+		}
+		if f.closed {
+			return w.end(f.last)
+		}
+		if err := w.wait(ctx, f.more); err != nil {
+			return err
+		}
+	}
+}
+
+// put adds a message to what is written next, unless it was written before or is not wanted. Who is too slow loses pieces of what models say.
+func (w *watcher) put(f *frame, behind bool) {
+	switch {
+	case f.seq == 0 && (behind || !w.ask.deltas()), f.seq > 0 && f.seq <= w.sent:
+		return
+	}
+	w.sent = max(w.sent, f.seq)
+	if w.ask.wants(f) {
+		w.buf.Write(f.data)
+	}
+}
+
+// alive tells whether the stream is to go on.
+func (w *watcher) alive(ctx context.Context) error {
+	select {
+	case <-w.hold.Lost():
+		return errOver
+	case <-w.closing:
+		return errOver
+	default:
+		return ctx.Err()
+	}
+}
+
+// wait waits for more, and writes heartbeats meanwhile.
+func (w *watcher) wait(ctx context.Context, more <-chan struct{}) error {
+	for {
+		select {
+		case <-more:
+			return nil
+		case <-w.beat.C:
+			if err := w.heartbeat(); err != nil {
+				return err
+			}
+		case <-w.hold.Lost():
+			return errOver
+		case <-w.closing:
+			return errOver
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+}
+
+// heartbeat tells the client, and the proxies between, that the stream lives.
+func (w *watcher) heartbeat() error {
+	if !w.hold.Keep() {
+		return errOver
+	}
+	w.buf.WriteString(": heartbeat\n\n")
+	return w.flush()
+}
+
+// end writes the last message, which is none where the pump broke off: then the client comes back.
+func (w *watcher) end(last *frame) error {
+	if last != nil {
+		w.buf.Write(last.data)
+		if err := w.flush(); err != nil {
+			return err
+		}
+	}
+	return errOver
+}
+
+// flush writes what was gathered.
+func (w *watcher) flush() error {
+	if w.buf.Len() == 0 {
+		return nil
+	}
+	if err := w.control.SetWriteDeadline(time.Now().Add(w.cfg.WriteTimeout)); err != nil && !errors.Is(err, http.ErrNotSupported) {
+		return err
+	}
+	if _, err := w.out.Write(w.buf.Bytes()); err != nil {
+		return err
+	}
+	if w.buf.Cap() > 2*writeBytes {
+		w.buf = bytes.Buffer{}
+	}
+	w.buf.Reset()
+	w.beat.Reset(w.cfg.Heartbeat)
+	return w.control.Flush()
+}
+
+var errFull = errors.New("as much was read as is written at a time")
+
+// replay writes what the journal has after the last event that was written, and gives nil when it got to the end of it. The journal is read anew for each
+// piece: nothing of it is held while a slow client reads.
+func (w *watcher) replay(ctx context.Context) error {
+	before := w.sent
+	for {
+		err := w.read(ctx)
+		if err != nil && !errors.Is(err, errFull) {
+			return err
+		}
+		if err := w.flush(); err != nil {
+			return err
+		}
+		if err == nil {
+			if w.sent == before {
+				return errOver // the journal has less than the ring had: it was pruned
+			}
+			return nil
+		}
+	}
+}
+
+// read gathers up to replayBytes of what the journal has. errFull: there is more.
+func (w *watcher) read(ctx context.Context) error {
+	if err := w.turn(ctx); err != nil {
+		return err
+	}
+	defer func() { <-w.replays }()
+	v, err := newView(w.ask, w.pump.run, w.pump.def)
+	if err != nil {
+		return err
+	}
+	return w.pump.service.EachEvent(ctx, w.pump.run, 0, func(e engine.Event) error {
+		f, err := v.add(e, w.sent)
+		if err != nil {
+			return err
+		}
+		if e.Seq > w.sent {
+			w.sent = e.Seq
+			if f != nil && w.ask.wants(f) {
+				w.buf.Write(f.data)
+			}
+		}
+		if w.buf.Len() >= replayBytes {
+			return errFull
+		}
+		return nil
+	})
+}
+
+// turn waits until this one may read the journal.
+func (w *watcher) turn(ctx context.Context) error {
+	for {
+		select {
+		case w.replays <- struct{}{}:
+			return nil
+		case <-w.beat.C:
+			if err := w.heartbeat(); err != nil {
+				return err
+			}
+		case <-w.hold.Lost():
+			return errOver
+		case <-w.closing:
+			return errOver
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+}

@@ -1,0 +1,31 @@
+package server
+
+import (
+	"github.com/hocket-run/hocket/internal/access"
+	"github.com/hocket-run/hocket/internal/httpapi"
+	"github.com/hocket-run/hocket/internal/live"
+)
+
+// apiDoor is the HTTP API with its event streams, which tickets open to browsers.
+func (s *Server) apiDoor() Door {
+	tickets := &access.Tickets{}
+	s.tickets = tickets
+	streams := live.New(live.Config{Tickets: tickets, Logger: s.log})
+	api := httpapi.New(httpapi.Config{Version: s.cfg.Service.Version, MaxBody: s.cfg.Body, Live: streams})
+	return Door{
+		Name: "api", Patterns: []string{httpapi.Prefix + "/", httpapi.SpecPath}, Handler: api, Routes: apiRoutes(api),
+		Close: func() error {
+			streams.Close()
+			return nil
+		},
+	}
+}
+
+// apiRoutes are the operations of the API, and its document.
+func apiRoutes(api *httpapi.API) []string {
+	routes := []string{"GET " + httpapi.SpecPath}
+	for _, o := range api.Operations() {
+		routes = append(routes, o.Method+" "+o.Path)
+	}
+	return routes
+}
