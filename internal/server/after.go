@@ -5,6 +5,8 @@ import (
 	"context"
 	"log/slog"
 	"net/http"
+	"path"
+	"strings"
 	"time"
 
 	"github.com/hocket-run/hocket/internal/door"
@@ -25,7 +27,7 @@ func (s *Server) after(v *visit, a *answer, r *http.Request) {
 	}
 	s.metrics.answered(route, r.Method, status, time.Since(v.began), v.stream)
 	s.logRequest(v, a, r, route, status)
-	s.audited(v, r, route, status)
+	s.audited(v, a, r, route, status)
 }
 
 func (s *Server) logRequest(v *visit, a *answer, r *http.Request, route string, status int) {
@@ -47,7 +49,7 @@ func (s *Server) logRequest(v *visit, a *answer, r *http.Request, route string, 
 }
 
 // audited tells the audit log of what was changed, or tried to be, by somebody who is known; through open doors, of what they say was done.
-func (s *Server) audited(v *visit, r *http.Request, route string, status int) {
+func (s *Server) audited(v *visit, a *answer, r *http.Request, route string, status int) {
 	who := v.principal
 	if !v.known {
 		who = v.Who()
@@ -57,6 +59,10 @@ func (s *Server) audited(v *visit, r *http.Request, route string, status int) {
 	})
 	if !told && (!v.known || safe(r.Method)) {
 		return
+	}
+	if !told { // the mux of the door knows what the path names; what was made is where the answer says
+		deeds[0].Target = cmp.Or(r.PathValue("id"), path.Base("/"+a.Header().Get("Location")))
+		deeds[0].Target = strings.Trim(deeds[0].Target, "/")
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(r.Context()), auditTime)
 	defer cancel()

@@ -117,6 +117,11 @@ func testDoor() http.Handler {
 		w.WriteHeader(http.StatusNoContent)
 	})
 	mux.HandleFunc("POST /test/plain", func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusConflict) })
+	mux.HandleFunc("PUT /test/things/{id}", func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusNoContent) })
+	mux.HandleFunc("POST /test/things", func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Location", "/test/things/9")
+		w.WriteHeader(http.StatusCreated)
+	})
 	mux.HandleFunc("GET /test/panic", func(http.ResponseWriter, *http.Request) { panic("canary of a defect") })
 	mux.HandleFunc("GET /test/late", func(w http.ResponseWriter, _ *http.Request) {
 		_, _ = io.WriteString(w, "half")
@@ -297,6 +302,8 @@ func TestAudit(t *testing.T) {
 	w.ask(t, "GET", "/test/who", "", nil)
 	w.ask(t, "POST", "/test/change/7", "body canary", func(r *http.Request) { r.Header.Set("X-Request-Id", "a1") })
 	w.ask(t, "POST", "/test/plain", "", nil)
+	w.ask(t, "PUT", "/test/things/8", "", nil)
+	w.ask(t, "POST", "/test/things", "", nil)
 	w.ask(t, "POST", "/test/plain", "", func(r *http.Request) { r.Header.Del("Authorization") })
 	w.ask(t, "POST", "/secret/path-canary", "", func(r *http.Request) { r.Header.Del("Authorization") })
 	w.ask(t, "GET", "/secret/path-canary", "", func(r *http.Request) { r.Header.Del("Authorization") })
@@ -314,6 +321,8 @@ func TestAudit(t *testing.T) {
 	want := []row{
 		{"HOCKET_TOKEN", "things.change", "7", "POST", "POST /test/change/{id}", 204},
 		{"HOCKET_TOKEN", "", "", "POST", "POST /test/plain", 409},
+		{"HOCKET_TOKEN", "", "8", "PUT", "PUT /test/things/{id}", 204},
+		{"HOCKET_TOKEN", "", "9", "POST", "POST /test/things", 201},
 		{"", "secret.told", "s1", "POST", "/secret/", 202},
 	}
 	if len(got) != len(want) {
