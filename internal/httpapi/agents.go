@@ -28,7 +28,7 @@ func (a *API) registerAgents() {
 		Summary: "Store a new agent", Description: "409 where the id is taken.", Errors: []int{http.StatusConflict},
 	}, createAgent)
 	add(a, route{
-		Method: http.MethodGet, Path: "/agents/{id}", ID: "getAgent", Tag: tagAgents, Role: access.RoleRun, Errors: missing,
+		Method: http.MethodGet, Path: "/agents/{id}", ID: "getAgent", Tag: tagAgents, Role: access.RoleRun, Errors: missing, Also: []int{http.StatusNotModified},
 		Summary: "Show a stored agent",
 	}, getAgent)
 	add(a, route{

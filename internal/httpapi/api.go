@@ -73,6 +73,7 @@ func New(cfg Config) *API {
 	a.registerWorkflowEdits()
 	a.registerAgents()
 	a.registerLive()
+	a.registerOffers()
 	a.finish()
 	return a
 }

@@ -6,7 +6,8 @@
 // The flow: [New] registers every operation with its role; [API.ServeHTTP] finds the operation, refuses unknown query parameters, asks [door.Require] for the
 // role, lets huma read and check the input, and calls the handler. Every error becomes a problem (RFC 9457) with the code that [door.ProblemOf] gives it.
 //
-// To add routes, write a file with a method `func (a *API) registerX()`, call [add] in it for each operation, and name it in [New].
+// To add routes, write a file with a method `func (a *API) registerX()`, call [add] in it for each operation, name it in [New], and run
+// `go test ./internal/httpapi -update`, which writes docs/openapi.json and the table of roles anew.
 //
 // Invariants: an operation declares the role that it needs where it is registered, and nowhere else (SEC2); [API.Operations] lists them all. A handler knows no
 // service but its caller's (SEC10). Unknown query parameters and unknown fields of bodies are refused (SEC7, SEC2).

@@ -8,7 +8,10 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"strings"
 	"testing"
+
+	"github.com/getkin/kin-openapi/openapi3"
 
 	"github.com/hocket-run/hocket/internal/access"
 	"github.com/hocket-run/hocket/internal/chat"
@@ -56,16 +59,20 @@ workflow:
 
 // world is an API over a service on a store of its own.
 type world struct {
-	t       *testing.T
+	t       testing.TB
 	api     *httpapi.API
+	doc     *openapi3.T
 	service *service.Service
 	caller  access.Principal
 }
 
 // newWorld gives a world whose caller is an admin who may approve.
-func newWorld(t *testing.T) *world {
+func newWorld(t testing.TB) *world { return newWorldOn(t, service.Memory) }
+
+// newWorldOn gives a world on a store.
+func newWorldOn(t testing.TB, db string) *world {
 	t.Helper()
-	s, err := service.Open(t.Context(), service.Config{DB: service.Memory, Env: func(string) string { return "" }, Models: map[string]model.Client{"own": says{}}})
+	s, err := service.Open(t.Context(), service.Config{DB: db, Env: func(string) string { return "" }, Models: map[string]model.Client{"own": says{}}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -75,7 +82,21 @@ func newWorld(t *testing.T) *world {
 		}
 	})
 	who := access.Principal{Token: "t1", Name: "ann", Namespace: access.DefaultNamespace, Role: access.RoleAdmin, Approve: true}
-	return &world{t: t, api: httpapi.New(httpapi.Config{Version: "1.2.3"}), service: s, caller: who}
+	w := &world{t: t, api: httpapi.New(httpapi.Config{}), service: s, caller: who}
+	if w.doc, err = openapi3.NewLoader().LoadFromData([]byte(w.do("GET", httpapi.SpecPath, nil).is(200).body)); err != nil {
+		t.Fatal(err)
+	}
+	for _, s := range w.doc.Components.Schemas {
+		for _, p := range s.Value.Properties {
+			if p.Value.Type == nil && p.Ref == "" && len(p.Value.AnyOf) == 0 {
+				p.Value.Nullable = true // any JSON value, null too; the validator reads no type as the words of OpenAPI 3.0 do
+			}
+			if more := p.Value.AdditionalProperties.Schema; more != nil && more.Value.Type == nil {
+				more.Value.Nullable = true
+			}
+		}
+	}
+	return w
 }
 
 // as gives the same world for another caller.
@@ -87,13 +108,13 @@ func (w *world) as(role access.Role, approve bool) *world {
 
 // answer is a response as tests look at it.
 type answer struct {
-	t      *testing.T
+	t      testing.TB
 	status int
 	header http.Header
 	body   string
 }
 
-// do makes a request; body is sent as it is if it is a string, else as JSON; headers are pairs.
+// do makes a request, and holds the answer against the OpenAPI document; body is sent as it is if it is a string, else as JSON; headers are pairs.
 func (w *world) do(method, path string, body any, headers ...string) answer {
 	w.t.Helper()
 	var r io.Reader
@@ -114,7 +135,13 @@ func (w *world) do(method, path string, body any, headers ...string) answer {
 	}
 	rec := httptest.NewRecorder()
 	w.api.ServeHTTP(rec, req)
-	return answer{w.t, rec.Code, rec.Header(), rec.Body.String()}
+	a := answer{w.t, rec.Code, rec.Header(), rec.Body.String()}
+	if strings.Contains(req.Pattern, httpapi.Prefix) {
+		if err := described(w.doc, req.Pattern, a); err != nil {
+			w.t.Errorf("%s %s: the answer does not fit the document: %v", method, path, err)
+		}
+	}
+	return a
 }
 
 // is asserts the status and gives the answer back.
@@ -155,7 +182,7 @@ func (a answer) run() project.Run {
 }
 
 // on gives the world for a subtest.
-func (w *world) on(t *testing.T) *world {
+func (w *world) on(t testing.TB) *world {
 	c := *w
 	c.t = t
 	return &c

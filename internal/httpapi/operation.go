@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"net/url"
 	"slices"
+	"strconv"
 	"time"
 
 	"github.com/danielgtaylor/huma/v2"
@@ -23,6 +24,8 @@ type route struct {
 	Role access.Role
 	// Status of success; 0 is 200.
 	Status int
+	// Also are further statuses of success: 200 with the same body, 304 without one.
+	Also []int
 	// Errors are the statuses of problems beyond those that every operation may have.
 	Errors []int
 }
@@ -61,6 +64,21 @@ func add[I, O any](a *API, r route, handle func(context.Context, *door.Caller, *
 				g.known = append(g.known, p.Name)
 			}
 		}
+		if o.OperationID == r.ID {
+			r.describe(o)
+		}
+	}
+}
+
+// describe adds what huma cannot know of an operation's answers.
+func (r route) describe(op *huma.Operation) {
+	for _, status := range r.Also {
+		also := huma.Response{Description: map[int]string{http.StatusOK: "It was there already", http.StatusNotModified: "Nothing has changed"}[status]}
+		if status == http.StatusOK {
+			made := op.Responses[strconv.Itoa(r.Status)]
+			also.Headers, also.Content = made.Headers, made.Content
+		}
+		op.Responses[strconv.Itoa(status)] = &also
 	}
 }
 

@@ -95,3 +95,9 @@ func pageOf[T any](p Page, all []T, key func(T) string, isBehind func(key, curso
 
 // upwards is the order of ids.
 func upwards(key, cursor string) bool { return key > cursor }
+
+// sorted sorts all items by key and gives a page of them.
+func sorted[T any](p Page, all []T, key func(T) string) (*listed[T], error) {
+	slices.SortStableFunc(all, func(a, b T) int { return strings.Compare(key(a), key(b)) })
+	return pageOf(p, all, key, upwards)
+}

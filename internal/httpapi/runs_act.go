@@ -21,7 +21,7 @@ import (
 func (a *API) registerRunActs() {
 	add(a, route{
 		Method: http.MethodPost, Path: "/runs", ID: "startRun", Tag: tagRuns, Role: access.RoleRun, Status: http.StatusCreated,
-		Summary: "Start a run",
+		Summary: "Start a run", Also: []int{http.StatusOK},
 		Description: "Runs what is published of a stored workflow. A `document`, a `draft` and a former `version` need the role edit. Documents start no commands, reach no files and " +
 			"send no variables of the server: what they may use stands in its hocket.yaml. With an `Idempotency-Key` the same request again gives the run of the first, with status 200. " +
 			"What can be known before the first call is refused, and no run is stored.",

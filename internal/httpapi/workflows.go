@@ -25,7 +25,7 @@ func (a *API) registerWorkflows() {
 		Summary: "List stored workflows by id",
 	}, listWorkflows)
 	add(a, route{
-		Method: http.MethodGet, Path: "/workflows/{id}", ID: "getWorkflow", Tag: tagWorkflows, Role: access.RoleRun, Errors: missing,
+		Method: http.MethodGet, Path: "/workflows/{id}", ID: "getWorkflow", Tag: tagWorkflows, Role: access.RoleRun, Errors: missing, Also: []int{http.StatusNotModified},
 		Summary: "Show a stored workflow: its document, and what was read in it",
 		Description: "Without parameters it is what is published. The `ETag` names the state of the whole workflow, whichever document is shown: with it as `If-Match` a change is refused " +
 			"where somebody else was faster, and with `If-None-Match` an answer is 304 while nothing has changed.",

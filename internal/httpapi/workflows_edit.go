@@ -23,7 +23,7 @@ func (a *API) registerWorkflowEdits() {
 	add(a, route{
 		Method: http.MethodPut, Path: "/workflows/{id}", ID: "putWorkflow", Tag: tagWorkflows, Role: access.RoleEdit,
 		Summary: "Store a version of a workflow", Description: "Makes the workflow where there is none. The text of the present version again makes no new one. With `If-Match` a lost update is 409.",
-		Errors: []int{http.StatusConflict, http.StatusRequestEntityTooLarge},
+		Errors: []int{http.StatusNotFound, http.StatusConflict, http.StatusRequestEntityTooLarge},
 	}, putWorkflow)
 	add(a, route{
 		Method: http.MethodDelete, Path: "/workflows/{id}", ID: "deleteWorkflow", Tag: tagWorkflows, Role: access.RoleEdit, Status: http.StatusNoContent,

@@ -94,7 +94,13 @@ func Diagnose(ctx context.Context, cfg Config) Report {
 			r.ModelProblem = err.Error()
 		}
 	}
-	r.Tools = []ToolReport{
+	r.Tools = toolReports()
+	return r
+}
+
+// toolReports lists the kinds of toolsets.
+func toolReports() []ToolReport {
+	return []ToolReport{
 		{"filesystem", "toolset in a document with --trust, or in --tools; the files under one folder"},
 		{"shell", "toolset in a document with --trust, or in --tools; programs of this machine"},
 		{"script", "toolset in a document with --trust, or in --tools; commands that the document declares"},
@@ -109,7 +115,6 @@ func Diagnose(ctx context.Context, cfg Config) Report {
 		{"openapi", "toolset in a document or in --tools; files, private addresses and variables need --trust, or --tools that names them"},
 		{"web_search", "toolset, or a tool that agents list; needs TAVILY_API_KEY, BRAVE_API_KEY or SEARXNG_URL, or search: {native: true} in hocket.yaml"},
 	}
-	return r
 }
 
 func diagnoseStore(ctx context.Context, cfg Config) StoreReport {
