@@ -42,8 +42,11 @@ type WaitConfig[S any] struct {
 	// AutoApprove goes on at once with an empty answer.
 	AutoApprove bool
 	// Input writes the answer into the state; nil leaves the state alone. It must be pure.
-	Input   func(s *S, answer string) error
-	Options NodeOptions[S]
+	Input func(s *S, answer string) error
+	// Deadline is how long the question is open: then the node fails with the code `deadline`, which Options.OnError may lead elsewhere. RemindAfter is how long it is
+	// open before an event `wait.reminded`. Both survive the process; a process that stays fires them, else whoever touches the run next. 0: none.
+	Deadline, RemindAfter time.Duration
+	Options               NodeOptions[S]
 }
 
 // waiting is a question, whoever asks it.
@@ -53,10 +56,12 @@ type waiting[S any] struct {
 	ask     func(S) asked
 	input   func(s *S, answer string) error
 	approve bool
+
+	deadline, remind time.Duration
 }
 
 func (c WaitConfig[S]) define() *def[S] {
-	w := &waiting[S]{prompt: c.Prompt, input: c.Input, approve: c.AutoApprove}
+	w := &waiting[S]{prompt: c.Prompt, input: c.Input, approve: c.AutoApprove, deadline: c.Deadline, remind: c.RemindAfter}
 	if c.PromptFunc != nil {
 		w.ask = func(s S) asked { return asked{Prompt: c.PromptFunc(s)} }
 	}
@@ -112,12 +117,14 @@ type AskUserConfig[S any] struct {
 	Question Question
 	// QuestionFunc wins over Question where not nil. It must be pure.
 	QuestionFunc func(S) Question
-	Options      NodeOptions[S]
+	// Deadline and RemindAfter are those of WaitConfig.
+	Deadline, RemindAfter time.Duration
+	Options               NodeOptions[S]
 }
 
 func (c AskUserConfig[S]) define() *def[S] {
 	fixed := c.Question.asked()
-	w := &waiting[S]{prompt: fixed.Prompt, labels: fixed.Options, ask: func(S) asked { return fixed }}
+	w := &waiting[S]{prompt: fixed.Prompt, labels: fixed.Options, ask: func(S) asked { return fixed }, deadline: c.Deadline, remind: c.RemindAfter}
 	if c.QuestionFunc != nil {
 		w.ask = func(s S) asked { return c.QuestionFunc(s).asked() }
 	}

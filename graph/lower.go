@@ -123,7 +123,8 @@ func (c *compiler[S]) node(w *workflow.Workflow, d *def[S]) workflow.Node {
 		}
 	case shapeWait:
 		n.Kind = workflow.KindWait
-		n.Wait = &workflow.Wait{Kind: workflow.WaitQuestion, Prompt: d.wait.prompt, Options: d.wait.labels, AutoApprove: d.wait.approve, Signal: string(SignalHumanInputRequired)}
+		n.Wait = &workflow.Wait{Kind: workflow.WaitQuestion, Prompt: d.wait.prompt, Options: d.wait.labels, AutoApprove: d.wait.approve, Signal: string(SignalHumanInputRequired),
+			Deadline: workflow.Duration(d.wait.deadline), Remind: workflow.Duration(d.wait.remind)}
 		if d.wait.ask != nil {
 			n.Wait.PromptFunc = d.id + suffixPrompt
 		}

@@ -105,6 +105,9 @@ func (r *reader) port(l link, from *node) (string, bool) {
 		handles = append(handles, workflow.PortFalse)
 	case typeApproval:
 		handles = []string{workflow.PortApprove, workflow.PortReject}
+		if from.def.Wait.Deadline > 0 {
+			handles = append(handles, workflow.PortTimeout)
+		}
 		if slices.Contains(handles, l.handle) {
 			return l.handle, true
 		}

@@ -35,7 +35,7 @@ var dataKeys = map[string][]string{
 	typeStart:    {"initialInput"},
 	typeAgent:    append([]string{"agentName", "systemPrompt", "userPrompt", "model", "reasoningEffort", "tools"}, agents.OfNodes()...),
 	typeIf:       {"conditions", "condition"},
-	typeApproval: {"prompt", "message"},
+	typeApproval: {"prompt", "message", "deadline", "remindAfter"},
 }
 
 // meant says what is often written for another key.
@@ -43,6 +43,8 @@ var meant = map[string]map[string]string{
 	typeStart: {"input": "initialInput", "text": "initialInput", "value": "initialInput"},
 	typeAgent: {"name": "agentName", "system": "systemPrompt", "instructions": "systemPrompt", "prompt": "userPrompt", "effort": "reasoningEffort"},
 	typeIf:    {"operator": "conditions", "value": "conditions"},
+
+	typeApproval: {"timeout": "deadline", "expiresAfter": "deadline", "reminder": "remindAfter", "remind_after": "remindAfter"},
 }
 
 func (r *reader) node(item *source.Node) {
@@ -306,11 +308,12 @@ func (r *reader) operand(at, value *source.Node) {
 	}
 }
 
-// approval reads an approval node (S0-30).
+// approval reads an approval node (S0-30). Its deadline and its reminder are Hocket's own (P33).
 func (r *reader) approval(n *node, data *source.Fields) {
 	w := &workflow.Wait{Kind: workflow.WaitApproval, Prompt: data.Str("prompt")}
 	if w.Prompt == "" {
 		w.Prompt = data.Str("message")
 	}
+	w.Deadline, w.Remind = r.duration(data, "deadline"), r.duration(data, "remindAfter")
 	n.def.Kind, n.def.Wait = workflow.KindWait, w
 }

@@ -70,9 +70,6 @@ func (o *writer) nodeUnsaid(n *workflow.Node) {
 			u.Nodef(n, "the unknown agent %q", n.Agent.Agent)
 		}
 	case n.Wait != nil:
-		if n.Wait.Deadline > 0 {
-			u.Nodef(n, "the deadline of %s", time.Duration(n.Wait.Deadline))
-		}
 		if n.Wait.AutoApprove {
 			u.Nodef(n, "that it goes on at once")
 		}

@@ -39,6 +39,8 @@ type docData struct {
 	Tools           toolSet         `json:"tools,omitempty"`
 	Conditions      []docCondition  `json:"conditions,omitempty"`
 	Prompt          string          `json:"prompt,omitempty"`
+	Deadline        string          `json:"deadline,omitempty"`
+	RemindAfter     string          `json:"remindAfter,omitempty"`
 	Description     string          `json:"description,omitempty"`
 	agents.Rest
 }
@@ -279,8 +281,8 @@ func (o *writer) node(n *workflow.Node) {
 		d.Type, d.Data = typeIf, o.ifData(n)
 	case n.Kind == workflow.KindWait && n.Wait != nil && n.Wait.Kind == workflow.WaitApproval:
 		d.Type = typeApproval
-		if n.Wait.Prompt != "" || n.Name != "" {
-			d.Data = &docData{Label: n.Name, Prompt: n.Wait.Prompt}
+		if n.Wait.Prompt != "" || n.Name != "" || n.Wait.Deadline > 0 || n.Wait.Remind > 0 {
+			d.Data = &docData{Label: n.Name, Prompt: n.Wait.Prompt, Deadline: durationText(n.Wait.Deadline), RemindAfter: durationText(n.Wait.Remind)}
 		}
 	case n.Kind == workflow.KindEnd:
 		o.lost[n.ID] = true

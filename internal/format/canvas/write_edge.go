@@ -55,7 +55,7 @@ func (o *writer) handle(id, port string) (string, bool) {
 		handle, ok := o.ports[id][port]
 		return handle, ok
 	case n.Wait != nil:
-		return port, port == workflow.PortApprove || port == workflow.PortReject
+		return port, port == workflow.PortApprove || port == workflow.PortReject || port == workflow.PortTimeout && n.Wait.Deadline > 0
 	}
 	return "", port == workflow.PortOut
 }

@@ -1,0 +1,56 @@
+package hocket_test
+
+import (
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/hocket-run/hocket"
+	"github.com/hocket-run/hocket/graph"
+)
+
+// P33: questions of Go graphs have a reminder and a deadline; at the deadline the node fails with the code `deadline`, or its OnError leads elsewhere.
+func TestDeadlines(t *testing.T) {
+	t.Parallel()
+	late := graph.NodeOptions[state]{OnError: func(err error, _ *graph.Context[state]) graph.ErrorAction[state] {
+		if !strings.Contains(err.Error(), "deadline") {
+			return graph.ErrorAction[state]{Action: graph.ActionAbort}
+		}
+		return graph.ErrorAction[state]{Action: graph.ActionGoto, Node: "late"}
+	}}
+	for name, tc := range map[string]struct {
+		ask  graph.Node[state]
+		want hocket.Status
+	}{
+		"wait": {graph.WaitConfig[state]{ID: "w", Prompt: "Who?", RemindAfter: time.Millisecond, Deadline: 30 * time.Millisecond}, hocket.StatusFailed},
+		"ask, with a way out": {graph.AskUserConfig[state]{
+			ID: "w", Question: graph.Question{Text: "Who?"}, RemindAfter: time.Millisecond, Deadline: 30 * time.Millisecond, Options: late,
+		}, hocket.StatusCompleted},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			stores(t, func(t *testing.T, e *hocket.Engine) {
+				g := compiled(t, graph.New[state]("t").Start(tc.ask).Node(note("late", graph.NodeOptions[state]{Recovery: true})))
+				r, err := hocket.Run(t.Context(), e, g, state{}, hocket.RunOptions[state]{ID: "r"})
+				if err != nil || r.Status != hocket.StatusPaused {
+					t.Fatalf("%+v, %v; want a run that waits", r, err)
+				}
+				var types []string
+				for ev, err := range e.Watch(t.Context(), "r") {
+					if err != nil {
+						t.Fatal(err)
+					}
+					types = append(types, ev.Type)
+				}
+				if !slices.Contains(types, "wait.reminded") || !slices.Contains(types, "wait.closed") {
+					t.Errorf("events %v; want a reminder and the end of the wait", types)
+				}
+				info, err := e.Get(t.Context(), "r")
+				if err != nil || info.Status != tc.want {
+					t.Errorf("%+v, %v; want %s", info, err, tc.want)
+				}
+			})
+		})
+	}
+}
