@@ -37,7 +37,7 @@ docs: ## regenerate the command line reference in docs/
 	go run ./internal/cmd/docs
 
 soak: ## the long forms: many kills, long fuzzing
-	HOCKET_SOAK=1 HOCKET_AIMOCK=1 HOCKET_MCP=1 HOCKET_OPENAI=1 HOCKET_REDOCLY=1 go test -race -timeout 3h ./...
+	HOCKET_SOAK=1 HOCKET_LOAD=1000 HOCKET_AIMOCK=1 HOCKET_MCP=1 HOCKET_OPENAI=1 HOCKET_REDOCLY=1 go test -race -timeout 3h ./...
 
 clean: ## remove what the other targets made
 	rm -rf bin .cache scripts/aimock/node_modules scripts/mcp/node_modules scripts/openai/node_modules scripts/redocly/node_modules

@@ -1,0 +1,401 @@
+package e2e_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/journal"
+	"github.com/hocket-run/hocket/internal/model/modeltest"
+	"github.com/hocket-run/hocket/internal/service"
+)
+
+const (
+	loadSteps   = 10
+	loadLatency = 50 * time.Millisecond
+)
+
+// TestLoad starts runs at once over HTTP while others watch and read, kills the server in the middle, and starts it again: every accepted run ends, watchers have
+// every event once, and no model call whose reply is journaled is made again (D8, P22). HOCKET_LOAD says how many runs; a fifth of that number watches.
+func TestLoad(t *testing.T) {
+	runs := 100
+	if v := os.Getenv("HOCKET_LOAD"); v != "" {
+		var err error
+		if runs, err = strconv.Atoi(v); err != nil {
+			t.Fatal(err)
+		}
+	}
+	l := &load{home: t.TempDir(), runs: runs, calls: map[string]int{}, half: make(chan struct{})}
+	l.model = modeltest.Start(t, l.answer)
+	env := []string{"OPENAI_BASE_URL=" + l.model.BaseURL(), "OPENAI_API_KEY=k"}
+	p := serve(t, l.home, env)
+	l.url.Store(&p.url)
+	l.apply(t)
+
+	ctx, cancel := context.WithTimeout(t.Context(), 4*time.Minute)
+	defer cancel()
+	began := time.Now()
+	ids := make([]string, runs)
+	streams := make([]string, max(1, runs/5))
+	var starts, watchers, readers sync.WaitGroup
+	for i := range runs {
+		starts.Go(func() { ids[i] = l.start(ctx, t, i) })
+	}
+	stop, stopReading := context.WithCancel(ctx)
+	for range 4 {
+		readers.Go(func() { l.read(stop, t) })
+	}
+	for i := range streams {
+		watchers.Go(func() { streams[i] = l.watch(ctx, t, l.start(ctx, t, i)) })
+	}
+
+	select {
+	case <-l.half:
+	case <-ctx.Done():
+		t.Fatalf("the load did not get half through: %d model calls", l.made.Load())
+	}
+	p.kill()
+	before := l.made.Load()
+	journaled := l.journaled(t)
+	l.after.Store(true)
+	p = serve(t, l.home, env)
+	l.url.Store(&p.url)
+	starts.Wait()
+	for i, id := range ids {
+		l.ended(ctx, t, i, id)
+	}
+	took := time.Since(began)
+	watchers.Wait()
+	stopReading()
+	readers.Wait()
+
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	again := 0
+	for text, n := range l.calls {
+		if n > 1 {
+			again++
+		}
+		if l.late[text] > 0 && journaled[text] {
+			t.Errorf("the call %q was made again although its reply was journaled (D8)", text)
+		}
+	}
+	want := runs * loadSteps
+	if len(l.calls) != want {
+		t.Errorf("%d different model calls, want %d", len(l.calls), want)
+	}
+	for i, got := range streams {
+		if got != "" {
+			t.Errorf("watcher %d: %s", i, got)
+		}
+	}
+	slices.Sort(l.reads)
+	t.Logf("%d runs of %d steps in %s with a kill after %d of %d model calls (%d journaled); %d calls were in flight and made again; %d watchers; %d reads: p50 %s, p99 %s, max %s",
+		runs, loadSteps, took.Round(time.Millisecond), before, want, len(journaled), again, len(streams), len(l.reads), l.at(0.5), l.at(0.99), l.at(1))
+}
+
+// load is one such test.
+type load struct {
+	home  string
+	runs  int
+	url   atomic.Pointer[string]
+	model *modeltest.Server
+	made  atomic.Int64
+	half  chan struct{} // closed when half of the calls were made
+	after atomic.Bool   // the server was killed
+
+	mu    sync.Mutex
+	calls map[string]int // by the text that was sent
+	late  map[string]int // those after the kill
+	reads []time.Duration
+}
+
+var loadRun = regexp.MustCompile(`run \d+`)
+
+// answer tells the run and the step, so that every call of every run has a text of its own.
+func (l *load) answer(r modeltest.Request) modeltest.Answer {
+	if l.made.Add(1) == int64(l.runs*loadSteps/2) {
+		close(l.half)
+	}
+	text := loadRun.FindString(r.LastText()) + " " + r.System
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.calls[text]++
+	if l.after.Load() {
+		if l.late == nil {
+			l.late = map[string]int{}
+		}
+		l.late[text]++
+	}
+	return modeltest.Answer{Text: text, Latency: loadLatency}
+}
+
+// apply stores the workflow.
+func (l *load) apply(t *testing.T) {
+	t.Helper()
+	var doc strings.Builder
+	doc.WriteString("name: load\nagents:\n")
+	for i := range loadSteps {
+		fmt.Fprintf(&doc, "  A%d: {model: openai/load, instruction: step %[1]d}\n", i+1)
+	}
+	doc.WriteString("workflow:\n")
+	for i := range loadSteps {
+		fmt.Fprintf(&doc, "  - {type: agent, name: A%d}\n", i+1)
+	}
+	body, err := json.Marshal(map[string]any{"id": "load", "document": doc.String()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	status, answer, err := l.do(t.Context(), http.MethodPost, "/api/v1/workflows", body)
+	if err != nil || status != http.StatusCreated {
+		t.Fatalf("apply: %d %s %v", status, answer, err)
+	}
+}
+
+// do makes one request.
+func (l *load) do(ctx context.Context, method, path string, body []byte, header ...string) (int, []byte, error) {
+	req, err := http.NewRequestWithContext(ctx, method, *l.url.Load()+path, bytes.NewReader(body))
+	if err != nil {
+		return 0, nil, err
+	}
+	req.Header.Set("Authorization", "Bearer "+testToken)
+	if len(body) > 0 {
+		req.Header.Set("Content-Type", "application/json")
+	}
+	for i := 0; i+1 < len(header); i += 2 {
+		req.Header.Set(header[i], header[i+1])
+	}
+	resp, err := client.Do(req)
+	if err != nil {
+		return 0, nil, err
+	}
+	defer resp.Body.Close()
+	data, err := io.ReadAll(resp.Body)
+	return resp.StatusCode, data, err
+}
+
+var client = &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 300}}
+
+// insist makes a request until it was answered, across the death of the server.
+func (l *load) insist(ctx context.Context, t *testing.T, method, path string, body []byte, header ...string) (int, []byte) {
+	for ctx.Err() == nil {
+		if status, data, err := l.do(ctx, method, path, body, header...); err == nil && status != http.StatusServiceUnavailable {
+			return status, data
+		}
+		pause(ctx)
+	}
+	t.Errorf("%s %s was never answered", method, path)
+	return 0, nil
+}
+
+// pause keeps a client from asking a dead server all the time.
+func pause(ctx context.Context) {
+	tick := time.NewTimer(20 * time.Millisecond)
+	defer tick.Stop()
+	select {
+	case <-tick.C:
+	case <-ctx.Done():
+	}
+}
+
+// start starts run i, however often it is called.
+func (l *load) start(ctx context.Context, t *testing.T, i int) string {
+	body, err := json.Marshal(map[string]any{"workflow": "load", "input": fmt.Sprintf("run %d", i)})
+	if err != nil {
+		t.Error(err)
+		return ""
+	}
+	status, data := l.insist(ctx, t, http.MethodPost, "/api/v1/runs", body, "Idempotency-Key", fmt.Sprintf("load-%d", i))
+	var run struct{ ID string }
+	if err := json.Unmarshal(data, &run); err != nil || status != http.StatusCreated && status != http.StatusOK {
+		t.Errorf("start %d: %d %s %v", i, status, data, err)
+	}
+	return run.ID
+}
+
+// ended waits for the end of a run.
+func (l *load) ended(ctx context.Context, t *testing.T, i int, id string) {
+	for ctx.Err() == nil {
+		status, data := l.insist(ctx, t, http.MethodGet, "/api/v1/runs/"+id, nil)
+		var run struct{ Status, Output string }
+		if err := json.Unmarshal(data, &run); err != nil || status != http.StatusOK {
+			t.Errorf("run %s: %d %s %v", id, status, data, err)
+			return
+		}
+		switch run.Status {
+		case "completed":
+			if want := fmt.Sprintf("run %d step %d", i, loadSteps); run.Output != want {
+				t.Errorf("run %s: output %q, want %q", id, run.Output, want)
+			}
+			return
+		case "failed", "cancelled", "paused":
+			t.Errorf("run %s: %s", id, data)
+			return
+		}
+		pause(ctx)
+	}
+	t.Errorf("run %s did not end", id)
+}
+
+// read asks for runs and lists, and takes the time that each answer needed.
+func (l *load) read(ctx context.Context, t *testing.T) {
+	for ctx.Err() == nil {
+		at := time.Now()
+		status, data, err := l.do(ctx, http.MethodGet, "/api/v1/runs?limit=50", nil)
+		if err != nil {
+			pause(ctx)
+			continue
+		}
+		took := []time.Duration{time.Since(at)}
+		var page struct{ Items []struct{ ID string } }
+		if err := json.Unmarshal(data, &page); err != nil || status != http.StatusOK {
+			t.Errorf("list: %d %s %v", status, data, err)
+			return
+		}
+		if len(page.Items) > 0 {
+			at = time.Now()
+			if status, data, err := l.do(ctx, http.MethodGet, "/api/v1/runs/"+page.Items[len(page.Items)/2].ID, nil); err == nil {
+				took = append(took, time.Since(at))
+				if status != http.StatusOK {
+					t.Errorf("read: %d %s", status, data)
+				}
+			}
+		}
+		l.mu.Lock()
+		l.reads = append(l.reads, took...)
+		l.mu.Unlock()
+	}
+}
+
+// at gives a quantile of the times of reads.
+func (l *load) at(q float64) time.Duration {
+	if len(l.reads) == 0 {
+		return 0
+	}
+	return l.reads[min(len(l.reads)-1, int(q*float64(len(l.reads))))].Round(100 * time.Microsecond)
+}
+
+// journaled gives the texts of the model calls whose replies the store has, while no server runs.
+func (l *load) journaled(t *testing.T) map[string]bool {
+	t.Helper()
+	s, err := service.Look(t.Context(), service.Config{DB: filepath.Join(l.home, "hocket.db")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	texts := map[string]bool{}
+	cursor := ""
+	for {
+		heads, next, err := s.List(t.Context(), journal.Query{Cursor: cursor, Limit: 1000})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, h := range heads {
+			events, err := s.Events(t.Context(), h.Run, 0)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, e := range events {
+				if d, ok := e.Data.(*engine.ModelReplied); ok {
+					texts[d.Message.Text] = true
+				}
+			}
+		}
+		if cursor = next; next == "" {
+			return texts
+		}
+	}
+}
+
+// watch follows a run over SSE to its end, and says what was wrong with what came: events that are missing, or came twice.
+func (l *load) watch(ctx context.Context, t *testing.T, id string) string {
+	last := 0
+	for ctx.Err() == nil {
+		ended, bad := l.listen(ctx, id, &last)
+		if bad != "" {
+			return bad
+		}
+		if ended {
+			return ""
+		}
+		pause(ctx)
+	}
+	return fmt.Sprintf("run %s did not end; event %d was the last", id, last)
+}
+
+// listen reads one stream until it ends, however it does.
+func (l *load) listen(ctx context.Context, id string, last *int) (ended bool, bad string) {
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, *l.url.Load()+"/api/v1/runs/"+id+"/events", http.NoBody)
+	if err != nil {
+		return false, err.Error()
+	}
+	req.Header.Set("Authorization", "Bearer "+testToken)
+	req.Header.Set("Accept", "text/event-stream")
+	if *last > 0 {
+		req.Header.Set("Last-Event-ID", strconv.Itoa(*last))
+	}
+	resp, err := client.Do(req)
+	if err != nil {
+		return false, ""
+	}
+	defer resp.Body.Close()
+	switch resp.StatusCode {
+	case http.StatusNoContent:
+		return true, ""
+	case http.StatusServiceUnavailable:
+		return false, ""
+	case http.StatusOK:
+	default:
+		data, _ := io.ReadAll(resp.Body)
+		return false, fmt.Sprintf("%d %s", resp.StatusCode, data)
+	}
+	return readStream(resp.Body, last)
+}
+
+// readStream reads events as they come. A stream may break anywhere.
+func readStream(r io.Reader, last *int) (ended bool, bad string) {
+	data, _ := io.ReadAll(r) // what came before the break counts
+	blocks := strings.SplitAfter(string(data), "\n\n")
+	for _, b := range blocks {
+		if !strings.HasSuffix(b, "\n\n") {
+			break // cut in the middle
+		}
+		kind, number := "", 0
+		for line := range strings.Lines(b) {
+			name, value, _ := strings.Cut(strings.TrimRight(line, "\n"), ":")
+			switch value = strings.TrimPrefix(value, " "); name {
+			case "event":
+				kind = value
+			case "id":
+				n, err := strconv.Atoi(value)
+				if err != nil {
+					return false, "id " + value
+				}
+				number = n
+			}
+		}
+		switch {
+		case kind == "end":
+			return true, ""
+		case number > 0 && number != *last+1:
+			return false, fmt.Sprintf("event %d came after %d", number, *last)
+		case number > 0:
+			*last = number
+		}
+	}
+	return false, ""
+}

@@ -1,0 +1,144 @@
+package e2e_test
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// binary is built once for all tests.
+var binary = sync.OnceValues(func() (string, error) {
+	dir, err := os.MkdirTemp("", "hocket-e2e")
+	if err != nil {
+		return "", err
+	}
+	path := filepath.Join(dir, "hocket")
+	out, err := exec.Command("go", "build", "-o", path, "github.com/hocket-run/hocket/cmd/hocket").CombinedOutput()
+	if err != nil {
+		return "", fmt.Errorf("build: %w\n%s", err, out)
+	}
+	return path, nil
+})
+
+func TestMain(m *testing.M) {
+	status := m.Run()
+	if path, err := binary(); err == nil {
+		_ = os.RemoveAll(filepath.Dir(path))
+	}
+	os.Exit(status)
+}
+
+// testToken is an admin's, who may approve.
+const testToken = "hk_e2e-token-of-the-tests-0123456789abcdefghijk"
+
+// process is a hocket serve.
+type process struct {
+	cmd  *exec.Cmd
+	url  string
+	done chan struct{}
+
+	mu  sync.Mutex
+	log strings.Builder
+}
+
+var listening = regexp.MustCompile(`http://127\.0\.0\.1:\d+`)
+
+// serve starts the server in the folder home, and waits until it is ready. The test ends it.
+func serve(t *testing.T, home string, env []string, args ...string) *process {
+	t.Helper()
+	bin, err := binary()
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := &process{cmd: exec.Command(bin, append([]string{"serve", "--addr", "127.0.0.1:0"}, args...)...), done: make(chan struct{})}
+	p.cmd.Dir = home
+	p.cmd.Env = append([]string{"HOME=" + home, "HOCKET_HOME=" + home, "HOCKET_TOKEN=" + testToken, "PATH=" + os.Getenv("PATH")}, env...)
+	stderr, err := p.cmd.StderrPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := p.cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(p.kill)
+	found := make(chan string, 1)
+	go func() {
+		defer close(p.done)
+		for sc := bufio.NewScanner(stderr); sc.Scan(); {
+			p.mu.Lock()
+			p.log.WriteString(sc.Text() + "\n")
+			p.mu.Unlock()
+			if u := listening.FindString(sc.Text()); u != "" {
+				select {
+				case found <- u:
+				default:
+				}
+			}
+		}
+	}()
+	select {
+	case p.url = <-found:
+	case <-p.done:
+		t.Fatalf("the server ended: %s", p.said())
+	case <-time.After(30 * time.Second):
+		t.Fatalf("the server does not say where it listens: %s", p.said())
+	}
+	p.ready(t)
+	return p
+}
+
+func (p *process) said() string {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.log.String()
+}
+
+// ready waits until the server takes requests.
+func (p *process) ready(t *testing.T) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	defer cancel()
+	for {
+		req, err := http.NewRequestWithContext(ctx, http.MethodGet, p.url+"/readyz", http.NoBody)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if resp, err := http.DefaultClient.Do(req); err == nil {
+			resp.Body.Close()
+			if resp.StatusCode == http.StatusOK {
+				return
+			}
+		}
+		if ctx.Err() != nil {
+			t.Fatalf("the server is not ready: %s", p.said())
+		}
+	}
+}
+
+// kill ends the process at once, as a crash does.
+func (p *process) kill() {
+	_ = p.cmd.Process.Kill()
+	<-p.done
+	_ = p.cmd.Wait()
+}
+
+// stop ends the process as an operator does, and gives its exit status.
+func (p *process) stop(t *testing.T) int {
+	t.Helper()
+	if err := p.cmd.Process.Signal(syscall.SIGTERM); err != nil {
+		t.Fatal(err)
+	}
+	<-p.done
+	_ = p.cmd.Wait()
+	return p.cmd.ProcessState.ExitCode()
+}
