@@ -41,6 +41,9 @@ type world struct {
 	model    *modeltest.Server
 	services map[string]*service.Service
 
+	// with changes the configuration of services that are opened from now on.
+	with func(*service.Config)
+
 	mu      sync.Mutex
 	callers map[string]*door.Caller // by token
 	told    []string                // what the audit log heard
@@ -92,12 +95,16 @@ func (w *world) service(namespace string) *service.Service {
 	if s := w.services[namespace]; s != nil {
 		return s
 	}
-	s, err := service.Open(w.t.Context(), service.Config{
+	cfg := service.Config{
 		DB: service.Memory, Adapters: providers.Adapters(nil),
 		Env: func(name string) string {
 			return map[string]string{"OPENAI_API_KEY": "test", "OPENAI_BASE_URL": w.model.BaseURL(), "HOCKET_MODEL": "openai/fake"}[name]
 		},
-	})
+	}
+	if w.with != nil {
+		w.with(&cfg)
+	}
+	s, err := service.Open(w.t.Context(), cfg)
 	if err != nil {
 		w.t.Fatal(err)
 	}

@@ -239,10 +239,14 @@ func (d *desk) listResources(ctx context.Context, p *sdk.ListResourcesParams, ex
 	if cursor == "" {
 		out.Resources = append(out.Resources, listsOfResources()...)
 	}
-	runs, isRuns := strings.CutPrefix(cursor, afterRun)
+	place, isRuns := strings.CutPrefix(cursor, afterRun)
 	id, isWorkflows := strings.CutPrefix(cursor, afterWorkflow)
-	if cursor != "" && !isRuns && !isWorkflows {
+	switch {
+	case isRuns:
+	case cursor != "" && !isWorkflows:
 		return nil, d.unread(scheme, invalidf("cursor: it is none of this list"))
+	default:
+		place = ""
 	}
 	if !isRuns {
 		entries, err := d.key.service.Entries(ctx)
@@ -258,7 +262,7 @@ func (d *desk) listResources(ctx context.Context, p *sdk.ListResourcesParams, ex
 			return out, nil
 		}
 	}
-	heads, next, err := d.key.service.List(ctx, journal.Query{Limit: defaultPage, Cursor: runs})
+	heads, next, err := d.key.service.List(ctx, journal.Query{Limit: defaultPage, Cursor: place})
 	if err != nil {
 		return nil, d.unread(scheme, err)
 	}

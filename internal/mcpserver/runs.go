@@ -104,7 +104,7 @@ func runTools() []*tool {
 		},
 		{
 			name: "cancel_run", title: "Stop a run", role: access.RoleRun, effect: removes,
-			about: "Stops a run for good, with the runs that it started. What it did so far stays visible. One that has ended already is the code conflict.",
+			about: "Stops a run for good, with the runs that it started. What it did so far stays visible. One that completed or failed before is the code conflict.",
 			takes: append(slices.Clone(runID), opt("reason", aText, "Kept with the run.")), gives: outcomeOut, do: cancelRun,
 		},
 	}

@@ -105,7 +105,7 @@ func workflowTools() []*tool {
 		{
 			name: "validate_workflow", title: "Check a workflow", role: access.RoleRun, effect: reads,
 			about: "Checks a stored workflow by id, or a document that is not stored, and changes nothing: every problem has its place and often a hint. Use it before update_workflow with a whole document, or to find why a workflow cannot run.",
-			takes: slices.Concat(workflowID, []prop{
+			takes: slices.Concat([]prop{opt("id", aText, "The id of a stored workflow."), workflowID[1]}, []prop{
 				opt("document", `{"type":["object","string"]}`, "Instead of id: a document as a JSON object, or as YAML or JSON text."),
 				opt("format", oneOf(format.Names()...), "The format of `document`; omit it to have it detected."),
 			}),

@@ -1,0 +1,190 @@
+package mcpserver_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/hocket-run/hocket/internal/mcpserver"
+	"github.com/hocket-run/hocket/internal/model/modeltest"
+	"github.com/hocket-run/hocket/internal/service"
+)
+
+func (c *client) read(uri string) *sdk.ResourceContents {
+	c.t.Helper()
+	res, err := c.ReadResource(c.t.Context(), &sdk.ReadResourceParams{URI: uri})
+	if err != nil || len(res.Contents) != 1 {
+		c.t.Fatalf("%s: %v", uri, err)
+	}
+	return res.Contents[0]
+}
+
+// TestResources: workflows, agents and runs are listed page by page, and read.
+func TestResources(t *testing.T) {
+	t.Parallel()
+	c := newWorld(t, mcpserver.Config{}, echoes).admin(nil)
+	id := c.pair()
+	var runs []string
+	for range 2 {
+		runs = append(runs, c.gives("execute_workflow", object{"id": id})["runId"].(string))
+	}
+	const many = 120
+	for i := range many {
+		c.gives("create_workflow", object{"name": fmt.Sprintf("W %03d", i)})
+	}
+	seen := map[string]int{}
+	for r, err := range c.Resources(t.Context(), nil) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		seen[r.URI]++
+	}
+	if len(seen) != 3+1+many+2 || seen["hocket://workflows/talk"] != 1 || seen["hocket://workflows/w-119"] != 1 || seen["hocket://runs/"+runs[0]] != 1 {
+		t.Errorf("%d resources are listed: %v", len(seen), seen)
+	}
+	pages, err := c.ListResources(t.Context(), nil)
+	if err != nil || len(pages.Resources) != 53 || pages.NextCursor == "" {
+		t.Errorf("the first page has %d resources, %v", len(pages.Resources), err)
+	}
+	if got := c.read("hocket://workflows/talk"); got.MIMEType != "application/json" || !strings.Contains(got.Text, `"maxRounds": 2`) {
+		t.Errorf("workflow: %+v", got)
+	}
+	var run object
+	if err := json.Unmarshal([]byte(c.read("hocket://runs/"+runs[0]).Text), &run); err != nil || run["status"] != "completed" || len(run["trail"].([]any)) != 4 {
+		t.Errorf("run: %v, %v", run, err)
+	}
+	if lines := strings.Split(strings.TrimSpace(c.read("hocket://runs/"+runs[0]+"/events").Text), "\n"); !strings.Contains(lines[0], `"type":"run.created"`) || !strings.Contains(lines[len(lines)-1], `"type":"run.completed"`) {
+		t.Errorf("events: %v", lines)
+	}
+	says(t, c.read("hocket://runs").Text, runs[0], runs[1])
+	says(t, c.read("hocket://agents/ann").Text, `"You are Ann."`)
+	for _, uri := range []string{"hocket://runs/nope", "hocket://workflows/", "hocket://workflows/talk/events", "hocket://secrets", "file:///etc/passwd", "hocket://runs/%zz"} {
+		if res, err := c.ReadResource(t.Context(), &sdk.ReadResourceParams{URI: uri}); err == nil {
+			t.Errorf("%s: %v", uri, res.Contents[0])
+		}
+	}
+	templates, err := c.ListResourceTemplates(t.Context(), nil)
+	if err != nil || len(templates.ResourceTemplates) != 4 {
+		t.Errorf("templates %v, %v", templates, err)
+	}
+	if _, err := c.ListResources(t.Context(), &sdk.ListResourcesParams{Cursor: "bad"}); err == nil {
+		t.Error("a foreign cursor is taken")
+	}
+}
+
+// await fails unless something comes.
+func await[T any](t *testing.T, what string, from <-chan T, fits func(T) bool) {
+	t.Helper()
+	deadline := time.After(time.Minute)
+	for {
+		select {
+		case x := <-from:
+			if fits(x) {
+				return
+			}
+		case <-deadline:
+			t.Fatalf("nobody hears of %s", what)
+		}
+	}
+}
+
+// TestNotifications: clients hear of resources that they subscribed to, and of tools that come and go, also where the change came another way.
+func TestNotifications(t *testing.T) {
+	t.Parallel()
+	updated, tools := make(chan string, 1000), make(chan bool, 1000)
+	w := newWorld(t, mcpserver.Config{Workflows: []string{mcpserver.All}}, echoes)
+	c := w.admin(&sdk.ClientOptions{
+		ResourceUpdatedHandler: func(_ context.Context, n *sdk.ResourceUpdatedNotificationRequest) { updated <- n.Params.URI },
+		ToolListChangedHandler: func(context.Context, *sdk.ToolListChangedRequest) { tools <- true },
+	})
+	is := func(uri string) func(string) bool { return func(got string) bool { return got == uri } }
+	has := func(name string, want bool) func(bool) bool {
+		return func(bool) bool {
+			for tl, err := range c.Tools(t.Context(), nil) {
+				if err != nil {
+					t.Fatal(err)
+				}
+				if tl.Name == name {
+					return want
+				}
+			}
+			return !want
+		}
+	}
+	id := c.pair()
+	await(t, "the tool talk", tools, has("talk", true))
+	if out := c.gives("talk", object{"input": "x"}); out["status"] != "completed" {
+		t.Errorf("the workflow as a tool: %v", out)
+	}
+	for _, uri := range []string{"hocket://workflows/talk", "hocket://runs"} {
+		if err := c.Subscribe(t.Context(), &sdk.SubscribeParams{URI: uri}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	// Another program changes the workflow.
+	doc := `{"id": "talk", "name": "Talk", "description": "Two who talk.", "nodes": [{"id": "a1", "type": "agent", "config": {"agentId": "ann"}}], "edges": []}`
+	if _, problems, err := w.service("default").Apply(t.Context(), service.ApplyRequest{Documents: []service.Document{{File: "talk.json", Data: []byte(doc)}}}); err != nil || problems.HasErrors() {
+		t.Fatal(problems, err)
+	}
+	await(t, "the workflow", updated, is("hocket://workflows/talk"))
+	run := c.gives("execute_workflow", object{"id": id, "waitSeconds": 0})["runId"].(string)
+	await(t, "the list of runs", updated, is("hocket://runs"))
+	says(t, c.read("hocket://runs").Text, run)
+	c.gives("delete_workflow", object{"id": id})
+	await(t, "the tool that went", tools, has("talk", false))
+}
+
+// TestToolName: names of workflows as tools follow from the id alone; they clash neither with each other nor with fixed tools.
+func TestToolName(t *testing.T) {
+	t.Parallel()
+	fixed := strings.Fields(mcpserver.Names())
+	seen := map[string]string{}
+	for _, id := range []string{"newsroom", "get_run", "a b", "a_b", "a.b", "a-b", "ünïcode", strings.Repeat("x", 300), strings.Repeat("x", 299), "日本"} {
+		name := mcpserver.ToolName(id, fixed)
+		if len(name) > 48 || strings.Trim(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-") != "" || seen[name] != "" {
+			t.Errorf("%s is the tool %s, as is %q", id, name, seen[name])
+		}
+		seen[name] = id
+		for _, f := range fixed {
+			if name == f {
+				t.Errorf("%s hides the fixed tool %s", id, f)
+			}
+		}
+	}
+	if mcpserver.ToolName("newsroom", fixed) != "newsroom" || mcpserver.ToolName("a b", fixed) != mcpserver.ToolName("a b", nil) {
+		t.Error("a good id is no name, or names are not stable")
+	}
+}
+
+// TestBigOutputs: what is large is cut, says so, and names the resource that has all of it (SEC17).
+func TestBigOutputs(t *testing.T) {
+	t.Parallel()
+	big := strings.Repeat("a long story ", 20_000)
+	c := newWorld(t, mcpserver.Config{}, func(modeltest.Request) modeltest.Answer { return modeltest.Answer{Text: big} }).admin(nil)
+	id := c.pair()
+	out := c.gives("execute_workflow", object{"id": id})
+	run := out["runId"].(string)
+	for name, got := range map[string]object{"execute_workflow": out, "get_run": c.gives("get_run", object{"id": run}), "run_events": c.gives("run_events", object{"id": run})} {
+		if text := stringOf(t, got); len(text) > 128<<10 {
+			t.Errorf("%s gives %d bytes", name, len(text))
+		}
+		says(t, fmt.Sprint(got["truncated"]), "hocket://runs/"+run)
+	}
+	says(t, c.read("hocket://runs/"+run).Text, big)
+	last, events := 0.0, 0
+	for {
+		page := c.gives("run_events", object{"id": run, "after": last, "limit": 3})
+		events += len(page["events"].([]any))
+		if last = page["next"].(float64); last == page["last"] {
+			break
+		}
+	}
+	if events != int(last) {
+		t.Errorf("pages have %d events of %v", events, last)
+	}
+}

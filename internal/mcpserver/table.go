@@ -1,0 +1,38 @@
+package mcpserver
+
+import (
+	"fmt"
+	"strings"
+)
+
+// Names are the names of all fixed tools, in the order of the table, separated by blanks.
+func Names() string {
+	var out []string
+	for _, t := range table() {
+		out = append(out, t.name)
+	}
+	return strings.Join(out, " ")
+}
+
+// Table is the table of tools for the documentation, in Markdown: each with the role that it needs and the arguments that it takes, those that must be given in
+// bold.
+func Table() string {
+	var b strings.Builder
+	b.WriteString("\n| tool | role | arguments |\n| --- | --- | --- |\n")
+	for _, t := range table() {
+		var args []string
+		for _, p := range t.takes {
+			if strings.HasPrefix(p.about, "Another name of ") {
+				continue
+			}
+			if name := "`" + p.name + "`"; p.must || strings.HasSuffix(p.about, " Required.") {
+				args = append(args, "**"+name+"**")
+			} else {
+				args = append(args, name)
+			}
+		}
+		fmt.Fprintf(&b, "| `%s` | %s | %s |\n", t.name, t.role, strings.Join(args, ", "))
+	}
+	b.WriteString("\n")
+	return b.String()
+}
