@@ -157,7 +157,7 @@ workflow:
 		"canvas": canvas("s -> one; one:subagent -> two; two:subagent -> three", start(), node("one", "agent", `{"agentName":"Same",`+mayAsk+`}`),
 			node("two", "agent", `{"agentName":"Same",`+mayAsk+`}`), node("three", "agent", `{"agentName":"Same","tools":{"pay":true}}`)),
 	}
-	for door, begin := range map[string]func(*testing.T, string, *till) heldRun{"service": heldByService, "command line": heldByCommandLine} {
+	for door, begin := range map[string]func(*testing.T, string, *till) heldRun{"service": heldByService, "command line": heldByCommandLine, "mcp": heldByMCP} {
 		for format, doc := range docs {
 			for decision, tc := range map[string]struct {
 				note, output string

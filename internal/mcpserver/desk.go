@@ -41,7 +41,7 @@ func newDesk(s *Server, key deskKey) *desk {
 	d := &desk{server: s, key: key, nudge: make(chan struct{}, 1), published: map[string]offer{}, watched: map[string]string{}}
 	d.mcp = sdk.NewServer(&sdk.Implementation{Name: "hocket", Title: "Hocket", Version: s.cfg.Version}, &sdk.ServerOptions{
 		Instructions: instructions, Logger: quiet, Capabilities: &sdk.ServerCapabilities{},
-		SupportedProtocolVersions: versions, SubscribeHandler: d.subscribe, UnsubscribeHandler: d.unsubscribe,
+		SupportedProtocolVersions: versions, SubscribeHandler: d.subscribe, UnsubscribeHandler: d.unsubscribe, CompletionHandler: d.complete,
 	})
 	d.mcp.AddReceivingMiddleware(d.lists)
 	for _, t := range s.tools {

@@ -68,6 +68,12 @@ func TestResources(t *testing.T) {
 			t.Errorf("%s: %v", uri, res.Contents[0])
 		}
 	}
+	for kind, want := range map[string]string{"workflows": "[talk]", "agents": "[]", "runs": "[]"} {
+		got, err := c.Complete(t.Context(), &sdk.CompleteParams{Ref: &sdk.CompleteReference{Type: "ref/resource", URI: "hocket://" + kind + "/{id}"}, Argument: sdk.CompleteParamsArgument{Name: "id", Value: "ta"}})
+		if err != nil || fmt.Sprint(got.Completion.Values) != want {
+			t.Errorf("%s that begin with ta: %v, %v", kind, got, err)
+		}
+	}
 	templates, err := c.ListResourceTemplates(t.Context(), nil)
 	if err != nil || len(templates.ResourceTemplates) != 4 {
 		t.Errorf("templates %v, %v", templates, err)

@@ -2,6 +2,7 @@ package mcpserver
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -273,4 +274,60 @@ func (d *desk) listResources(ctx context.Context, p *sdk.ListResourcesParams, ex
 		out.NextCursor = afterRun + next
 	}
 	return out, nil
+}
+
+// maxCompletions bounds what is suggested, by the protocol.
+const maxCompletions = 100
+
+// complete suggests ids for the templates of resources.
+func (d *desk) complete(ctx context.Context, req *sdk.CompleteRequest) (*sdk.CompleteResult, error) {
+	ctx, _, err := d.server.caller(ctx, req.Extra)
+	if err != nil {
+		return nil, err
+	}
+	if _, err := door.Require(ctx, access.RoleRun); err != nil {
+		return nil, err
+	}
+	out := &sdk.CompleteResult{Completion: sdk.CompletionResultDetails{Values: []string{}}}
+	r, ok := parseURI(strings.Replace(cmp.Or(req.Params.Ref.URI, "none"), "{id}", "id", 1))
+	if !ok || req.Params.Argument.Name != "id" {
+		return out, nil // prompts, of which there are none
+	}
+	ids, err := d.ids(ctx, r.kind)
+	if err != nil {
+		return nil, d.unread(scheme, err)
+	}
+	for _, id := range ids {
+		if strings.HasPrefix(id, req.Params.Argument.Value) {
+			out.Completion.Total++
+			if len(out.Completion.Values) < maxCompletions {
+				out.Completion.Values = append(out.Completion.Values, id)
+			}
+		}
+	}
+	out.Completion.HasMore = out.Completion.Total > len(out.Completion.Values)
+	return out, nil
+}
+
+// ids gives those of all workflows or agents, or of the last runs.
+func (d *desk) ids(ctx context.Context, kind string) (ids []string, err error) {
+	switch kind {
+	case kindWorkflows:
+		entries, err := d.key.service.Entries(ctx)
+		for _, e := range entries {
+			ids = append(ids, e.ID)
+		}
+		return ids, err
+	case kindAgents:
+		rows, err := d.key.service.Agents(ctx)
+		for _, r := range rows {
+			ids = append(ids, r.ID())
+		}
+		return ids, err
+	}
+	heads, _, err := d.key.service.List(ctx, journal.Query{})
+	for _, h := range heads {
+		ids = append(ids, h.Run)
+	}
+	return ids, err
 }

@@ -144,7 +144,7 @@ func (s *Server) caller(ctx context.Context, extra *sdk.RequestExtra) (call, req
 func (s *Server) RunStdio(ctx context.Context, in io.ReadCloser, out io.WriteCloser, c *door.Caller) error {
 	d, done := s.desk(c)
 	defer done()
-	err := d.mcp.Run(door.With(ctx, c), &sdk.IOTransport{Reader: in, Writer: out, MaxLineLength: int(s.cfg.MaxBody)})
+	err := d.mcp.Run(door.With(ctx, c), patient{&sdk.IOTransport{Reader: in, Writer: out, MaxLineLength: int(s.cfg.MaxBody)}})
 	if ctx.Err() != nil || errors.Is(err, io.EOF) {
 		return nil
 	}

@@ -164,8 +164,8 @@ func TestRunsOutliveRequests(t *testing.T) {
 	}
 	c.fails("conflict", "resume_run", object{"id": second["runId"]})
 	close(release)
-	out := c.gives("resume_run", object{"id": again["runId"]})
-	if out["status"] != "completed" || out["output"] != "late" {
+	out := c.gives("execute_workflow", object{"id": id, "idempotencyKey": "once"})
+	if out["runId"] != again["runId"] || out["status"] != "completed" || out["output"] != "late" {
 		t.Errorf("the run that was left: %v", out)
 	}
 	c.fails("conflict", "cancel_run", object{"id": again["runId"]})

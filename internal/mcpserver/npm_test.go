@@ -1,0 +1,191 @@
+package mcpserver_test
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"log"
+	"net/http"
+	"net/http/httptest"
+	"net/http/httputil"
+	"net/url"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+)
+
+// serve starts `hocket serve` as a process of its own, which ends with the test, and gives its address and token.
+func serve(t *testing.T) (address, token string) {
+	t.Helper()
+	const secret = "hk_0123456789012345678901234567890123456789012"
+	c := command(t, t.TempDir(), "serve", "--addr", "127.0.0.1:0")
+	c.Env = append(c.Env, "HOCKET_TOKEN="+secret)
+	c.Stderr = nil
+	said, err := c.StderrPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := c.Start(); err != nil {
+		t.Fatal(err)
+	}
+	ended := make(chan error, 1)
+	t.Cleanup(func() {
+		if err := errors.Join(c.Process.Signal(syscall.SIGTERM), <-ended); err != nil {
+			t.Errorf("hocket serve: %v", err)
+		}
+	})
+	lines := bufio.NewScanner(said)
+	for lines.Scan() {
+		if _, at, ok := strings.Cut(lines.Text(), "http://"); ok {
+			go func() {
+				for lines.Scan() { // so that it does not block
+				}
+				ended <- c.Wait()
+			}()
+			return "http://" + strings.TrimSpace(at), secret
+		}
+	}
+	ended <- c.Wait()
+	t.Fatal("hocket serve ended before it listened")
+	return "", ""
+}
+
+// TestServe: the official client works with the process of `hocket serve` over streamable HTTP, through the server's guard; without a token there is nothing.
+func TestServe(t *testing.T) {
+	t.Parallel()
+	address, token := serve(t)
+	c := connect(t, &sdk.StreamableClientTransport{Endpoint: address + "/mcp", HTTPClient: &http.Client{Transport: bearer{token}}}, nil)
+	createTwoAgents(t, c)
+	whatWentWrong(t, c)
+	if _, err := sdk.NewClient(&sdk.Implementation{Name: "test", Version: "1"}, nil).Connect(t.Context(), &sdk.StreamableClientTransport{Endpoint: address + "/mcp"}, nil); err == nil {
+		t.Error("a client without a token is let in")
+	}
+}
+
+// program finds what `npm ci` in scripts/mcp installs. Without it the test is skipped, unless HOCKET_MCP is set.
+func program(t *testing.T, path ...string) (node, file string) {
+	t.Helper()
+	file, err := filepath.Abs(filepath.Join(append([]string{"..", "..", "scripts", "mcp", "node_modules", "@modelcontextprotocol"}, path...)...))
+	if err == nil {
+		_, err = os.Stat(file)
+	}
+	if err == nil {
+		node, err = exec.LookPath("node")
+	}
+	if err != nil {
+		const how = "the MCP programs of npm are not installed: run `npm ci` in scripts/mcp, or `make test`"
+		if os.Getenv("HOCKET_MCP") != "" {
+			t.Fatal(how)
+		}
+		t.Skip(how)
+	}
+	return node, file
+}
+
+// Reasons for which scenarios of the conformance suite do not pass: they call for tools, resources and prompts of the suite's own by name, which a server is to have
+// only to be tested.
+const (
+	fixtureTool     = "it calls a tool of the suite's own, which Hocket does not have"
+	fixtureResource = "it reads a resource of the suite's own, which Hocket does not have; TestResources and TestNotifications do the same with Hocket's"
+	fixturePrompt   = "Hocket has no prompts"
+	fixtureProgress = "it calls a tool of the suite's own; TestProgress does the same with execute_workflow"
+	fixtureElicit   = "it calls a tool of the suite's own; TestElicitation does the same with execute_workflow and resume_run"
+	noSampling      = "Hocket asks no client's model, and it calls a tool of the suite's own"
+)
+
+// notOurs are the scenarios that do not pass, each with the reason.
+var notOurs = map[string]string{
+	"tools-call-simple-text": fixtureTool, "tools-call-image": fixtureTool, "tools-call-audio": fixtureTool, "tools-call-embedded-resource": fixtureTool,
+	"tools-call-mixed-content": fixtureTool, "tools-call-with-logging": fixtureTool, "tools-call-error": fixtureTool, "json-schema-2020-12": fixtureTool,
+	"server-sse-polling": fixtureTool, "tools-call-with-progress": fixtureProgress, "tools-call-sampling": noSampling,
+	"tools-call-elicitation": fixtureElicit, "elicitation-sep1034-defaults": fixtureElicit, "elicitation-sep1330-enums": fixtureElicit,
+	"resources-read-text": fixtureResource, "resources-read-binary": fixtureResource, "resources-templates-read": fixtureResource,
+	"resources-subscribe": fixtureResource, "resources-unsubscribe": fixtureResource,
+	"prompts-get-simple": fixturePrompt, "prompts-get-with-args": fixturePrompt, "prompts-get-embedded-resource": fixturePrompt, "prompts-get-with-image": fixturePrompt,
+}
+
+// TestConformanceSuite runs the protocol's own conformance suite for servers against the process of `hocket serve`.
+func TestConformanceSuite(t *testing.T) {
+	t.Parallel()
+	node, suite := program(t, "conformance", "dist", "index.js")
+	address, token := serve(t)
+	to, err := url.Parse(address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	// The suite knows no tokens: a proxy adds one.
+	proxy := httptest.NewServer(&httputil.ReverseProxy{
+		Rewrite: func(r *httputil.ProxyRequest) {
+			r.SetURL(to)
+			r.Out.Header.Set("Authorization", "Bearer "+token)
+		},
+		FlushInterval: -1, ErrorLog: log.New(io.Discard, "", 0), // the suite leaves streams open
+	})
+	t.Cleanup(proxy.Close)
+	out, err := exec.CommandContext(t.Context(), node, suite, "list", "--server").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	scenarios := 0
+	for line := range strings.Lines(string(out)) {
+		scenario, ok := strings.CutPrefix(strings.TrimSpace(line), "- ")
+		if !ok {
+			continue
+		}
+		scenarios++
+		t.Run(scenario, func(t *testing.T) {
+			t.Parallel()
+			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+			defer cancel()
+			dir := t.TempDir()
+			out, err := exec.CommandContext(ctx, node, suite, "server", "--url", proxy.URL+"/mcp", "--scenario", scenario, "-o", dir).CombinedOutput()
+			passed, failures := checks(t, dir)
+			reason, isExpected := notOurs[scenario]
+			switch {
+			case isExpected && passed > 0 && len(failures) == 0:
+				t.Errorf("it passes, though it should not: %s", reason)
+			case !isExpected && (err != nil || len(failures) > 0 || passed == 0):
+				t.Errorf("%d checks passed; %v; %v\n%s", passed, err, failures, out)
+			}
+		})
+	}
+	if scenarios < 30 {
+		t.Errorf("the suite has %d scenarios", scenarios)
+	}
+}
+
+// checks reads what the suite wrote.
+func checks(t *testing.T, dir string) (passed int, failures []string) {
+	t.Helper()
+	found, err := filepath.Glob(filepath.Join(dir, "*", "checks.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, file := range found {
+		data, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var list []struct{ ID, Status, ErrorMessage string }
+		if err := json.Unmarshal(data, &list); err != nil {
+			t.Fatal(err)
+		}
+		for _, k := range list {
+			switch k.Status {
+			case "SUCCESS":
+				passed++
+			case "FAILURE":
+				failures = append(failures, k.ID+": "+k.ErrorMessage)
+			}
+		}
+	}
+	return passed, failures
+}

@@ -1,0 +1,89 @@
+package mcpserver
+
+import (
+	"context"
+	"errors"
+	"io"
+	"sync"
+	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+)
+
+// leaveTime bounds how long calls under way are waited for after the client closed its end.
+const leaveTime = 5 * time.Second
+
+// patient is a transport whose end of input is told only when the calls before it were answered, so that `hocket mcp < calls.jsonl` answers them all.
+type patient struct{ sdk.Transport }
+
+// Connect implements sdk.Transport.
+func (p patient) Connect(ctx context.Context) (sdk.Connection, error) {
+	c, err := p.Transport.Connect(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return &patientConn{Connection: c, ctx: ctx, answered: make(chan struct{}, 1)}, nil
+}
+
+// patientConn counts calls that came and answers that went.
+type patientConn struct {
+	sdk.Connection
+	ctx      context.Context
+	answered chan struct{} // something was answered
+
+	mu   sync.Mutex
+	open int
+}
+
+// Read implements sdk.Connection.
+func (p *patientConn) Read(ctx context.Context) (jsonrpc.Message, error) {
+	msg, err := p.Connection.Read(ctx)
+	if r, ok := msg.(*jsonrpc.Request); ok && r.IsCall() {
+		p.mu.Lock()
+		p.open++
+		p.mu.Unlock()
+	}
+	if errors.Is(err, io.EOF) {
+		p.linger(ctx)
+	}
+	return msg, err
+}
+
+// linger waits until everything is answered, for a while.
+func (p *patientConn) linger(ctx context.Context) {
+	limit := time.NewTimer(leaveTime)
+	defer limit.Stop()
+	for {
+		p.mu.Lock()
+		open := p.open
+		p.mu.Unlock()
+		if open == 0 {
+			return
+		}
+		select {
+		case <-p.answered:
+		case <-ctx.Done():
+			return
+		case <-p.ctx.Done():
+			return
+		case <-limit.C:
+			return
+		}
+	}
+}
+
+// Write implements sdk.Connection.
+func (p *patientConn) Write(ctx context.Context, msg jsonrpc.Message) error {
+	err := p.Connection.Write(ctx, msg)
+	if _, ok := msg.(*jsonrpc.Response); ok {
+		p.mu.Lock()
+		p.open--
+		p.mu.Unlock()
+		select {
+		case p.answered <- struct{}{}:
+		default: // somebody will look anyway
+		}
+	}
+	return err
+}
