@@ -105,23 +105,24 @@ func createAgent(ctx context.Context, c *call) (any, error) {
 	if args.Name == "" {
 		return nil, invalidf("name: it must not be empty")
 	}
-	defer c.alone()()
-	rows, err := c.Service.Agents(ctx)
-	if err != nil {
-		return nil, err
-	}
-	taken := func(id string) bool {
-		return slices.ContainsFunc(rows, func(r catalog.Row) bool { return r.ID() == id })
-	}
-	if args.ID != "" && taken(args.ID) {
-		return nil, &conflictError{"there is an agent " + args.ID + " already; change it with update_agent, or choose another id"}
-	}
-	id := cmp.Or(args.ID, newID(args.Name, "agent", taken))
 	given, err := membersOf(c.req.Params.Arguments)
 	if err != nil {
 		return nil, err
 	}
-	return c.storeAgent(ctx, id, given.without("id"), "agents.create")
+	return again("", func() (any, error) {
+		rows, err := c.Service.Agents(ctx)
+		if err != nil {
+			return nil, err
+		}
+		taken := func(id string) bool {
+			return slices.ContainsFunc(rows, func(r catalog.Row) bool { return r.ID() == id })
+		}
+		if args.ID != "" && taken(args.ID) {
+			return nil, &conflictError{"there is an agent " + args.ID + " already; change it with update_agent, or choose another id"}
+		}
+		id := cmp.Or(args.ID, newID(args.Name, "agent", taken))
+		return c.storeAgent(ctx, id, given.without("id"), catalog.TagAbsent, "agents.create")
+	})
 }
 
 func updateAgent(ctx context.Context, c *call) (any, error) {
@@ -136,41 +137,39 @@ func updateAgent(ctx context.Context, c *call) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	defer c.alone()()
-	row, err := c.agent(ctx, id)
-	if err != nil {
-		return nil, err
-	}
-	now := catalog.AgentJSON(row)
-	if err := sameTag(args.ETag, etag(now), "agent "+id); err != nil {
-		return nil, err
-	}
-	keys, err := membersOf(now)
-	if err != nil {
-		return nil, err
-	}
 	given, err := membersOf(c.req.Params.Arguments)
 	if err != nil {
 		return nil, err
 	}
-	for _, m := range given.without("id", "agentId", "etag") {
-		keys = keys.with(m)
-	}
-	return c.storeAgent(ctx, id, keys.without("id"), "agents.update")
+	return again(args.ETag, func() (any, error) {
+		row, err := agentRow(ctx, c.Service, id)
+		if err != nil {
+			return nil, err
+		}
+		tag := catalog.AgentTag(row)
+		if err := sameTag(args.ETag, tag, "agent "+id); err != nil {
+			return nil, err
+		}
+		keys, err := membersOf(catalog.AgentJSON(row))
+		if err != nil {
+			return nil, err
+		}
+		for _, m := range given.without("id", "agentId", "etag") {
+			m.key = cmp.Or(spellings[m.key], m.key)
+			keys = keys.with(m)
+		}
+		return c.storeAgent(ctx, id, keys.without("id"), tag, "agents.update")
+	})
 }
 
 // spellings are other names of keys of agents.
 var spellings = map[string]string{"system_prompt": "systemPrompt", "instruction": "systemPrompt"}
 
-// storeAgent stores an agent of these keys.
-func (c *call) storeAgent(ctx context.Context, id string, keys members, action string) (any, error) {
-	doc := members{{"id", encode(id)}}
-	for _, m := range keys {
-		m.key = cmp.Or(spellings[m.key], m.key)
-		doc = doc.with(m)
-	}
+// storeAgent stores an agent of these keys, where what is stored of it has the tag.
+func (c *call) storeAgent(ctx context.Context, id string, keys members, tag, action string) (any, error) {
+	doc := append(members{{"id", encode(id)}}, keys...)
 	text := indented(members{{"agents", json.RawMessage("[" + string(doc.json()) + "]")}}.json())
-	_, problems, err := c.Service.ApplyAgents(ctx, []service.Document{{File: "agent", Data: text}}, false)
+	_, problems, err := c.Service.ApplyAgentsIf(ctx, []service.Document{{File: "agent", Data: text}}, false, map[string]string{id: tag})
 	if err == nil {
 		err = refused(problems)
 	}
@@ -178,7 +177,7 @@ func (c *call) storeAgent(ctx context.Context, id string, keys members, action s
 		return nil, err
 	}
 	c.did(action, id)
-	row, err := c.agent(ctx, id)
+	row, err := agentRow(ctx, c.Service, id)
 	if err != nil {
 		return nil, err
 	}
@@ -186,15 +185,10 @@ func (c *call) storeAgent(ctx context.Context, id string, keys members, action s
 }
 
 func agentShown(row catalog.Row, problems diag.List) agentResult {
-	text := catalog.AgentJSON(row)
-	return agentResult{ID: row.ID(), Agent: text, ETag: etag(text), Diagnostics: findingsOf(problems)}
+	return agentResult{ID: row.ID(), Agent: catalog.AgentJSON(row), ETag: catalog.AgentTag(row), Diagnostics: findingsOf(problems)}
 }
 
-// agent gives the row of an agent. Errors: *service.NotFoundError.
-func (c *call) agent(ctx context.Context, id string) (catalog.Row, error) {
-	return agentRow(ctx, c.Service, id)
-}
-
+// agentRow gives the row of an agent. Errors: *service.NotFoundError.
 func agentRow(ctx context.Context, s *service.Service, id string) (catalog.Row, error) {
 	rows, err := s.Agents(ctx)
 	if err != nil {
@@ -216,7 +210,7 @@ func getAgent(ctx context.Context, c *call) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	row, err := c.agent(ctx, id)
+	row, err := agentRow(ctx, c.Service, id)
 	if err != nil {
 		return nil, err
 	}

@@ -6,17 +6,33 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"strings"
 	"unicode"
 
+	"github.com/hocket-run/hocket/internal/catalog"
 	"github.com/hocket-run/hocket/internal/door"
 )
 
-// etag names a stored text by its content.
+// etag names a text by its content.
 func etag(text []byte) string {
 	sum := sha256.Sum256(text)
 	return hex.EncodeToString(sum[:16])
+}
+
+// tries bounds how often a change is made anew because somebody else was faster.
+const tries = 10
+
+// again makes a change that reads, changes and stores, and makes it anew where something else was stored in between, unless the caller said by a tag what it had
+// read: then it is told.
+func again(given string, change func() (any, error)) (any, error) {
+	for n := 1; ; n++ {
+		out, err := change()
+		if n == tries || given != "" || !errors.Is(err, catalog.ErrChanged) {
+			return out, err
+		}
+	}
 }
 
 // sameTag refuses a change of what the caller has not seen.

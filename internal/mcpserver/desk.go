@@ -65,12 +65,6 @@ func (d *desk) sessions() int {
 	return n
 }
 
-// alone keeps other calls from changing definitions until the function that it gives is called.
-func (d *desk) alone() func() {
-	d.server.definitions.Lock()
-	return d.server.definitions.Unlock
-}
-
 // lists is the middleware for lists that are made when they are asked for: tools are those that the caller may call, resources those that there are now.
 func (d *desk) lists(next sdk.MethodHandler) sdk.MethodHandler {
 	return func(ctx context.Context, method string, req sdk.Request) (sdk.Result, error) {

@@ -54,9 +54,6 @@ type Server struct {
 	stop context.CancelFunc
 	work sync.WaitGroup
 
-	// definitions makes reading a definition and storing the changed one a single act for all sessions of this process.
-	definitions sync.Mutex
-
 	mu    sync.Mutex
 	desks map[deskKey]*desk
 

@@ -131,24 +131,25 @@ func createWorkflow(ctx context.Context, c *call) (any, error) {
 	if strings.TrimSpace(args.Name) == "" {
 		return nil, invalidf("name: it must not be empty")
 	}
-	defer c.alone()()
-	entries, err := c.Service.Entries(ctx)
-	if err != nil {
-		return nil, err
-	}
-	taken := func(id string) bool {
-		return slices.ContainsFunc(entries, func(e catalog.Entry) bool { return e.ID == id })
-	}
-	if args.ID != "" && taken(args.ID) {
-		return nil, &conflictError{"there is a workflow " + args.ID + " already; change it with update_workflow, or choose another id"}
-	}
-	id := cmp.Or(args.ID, newID(args.Name, "workflow", taken))
-	doc := members{{"id", encode(id)}, {"name", encode(args.Name)}}
-	if args.Description != "" {
-		doc = append(doc, member{"description", encode(args.Description)})
-	}
-	doc = append(doc, member{"nodes", json.RawMessage("[]")}, member{"edges", json.RawMessage("[]")})
-	return c.storeWorkflow(ctx, id, format.Rounds, indented(doc.json()), "workflows.create")
+	return again("", func() (any, error) {
+		entries, err := c.Service.Entries(ctx)
+		if err != nil {
+			return nil, err
+		}
+		taken := func(id string) bool {
+			return slices.ContainsFunc(entries, func(e catalog.Entry) bool { return e.ID == id })
+		}
+		if args.ID != "" && taken(args.ID) {
+			return nil, &conflictError{"there is a workflow " + args.ID + " already; change it with update_workflow, or choose another id"}
+		}
+		id := cmp.Or(args.ID, newID(args.Name, "workflow", taken))
+		doc := members{{"id", encode(id)}, {"name", encode(args.Name)}}
+		if args.Description != "" {
+			doc = append(doc, member{"description", encode(args.Description)})
+		}
+		doc = append(doc, member{"nodes", json.RawMessage("[]")}, member{"edges", json.RawMessage("[]")})
+		return c.storeWorkflow(ctx, service.ApplyRequest{ID: id, Expect: catalog.TagAbsent, LoadOptions: service.LoadOptions{Format: format.Rounds}}, indented(doc.json()), "workflows.create")
+	})
 }
 
 // updateArgs are those of update_workflow that are no parts of the document.
@@ -182,42 +183,41 @@ func updateWorkflow(ctx context.Context, c *call) (any, error) {
 	case args.Document == nil && len(parts) == 0:
 		return nil, invalidf("nothing to change: give name, nodes, edges, maxRounds, branches or another part, or a whole document")
 	}
-	defer c.alone()()
+	return again(args.ETag, func() (any, error) { return c.change(ctx, id, args, parts) })
+}
+
+// change stores a workflow that was changed: by a whole document, or by parts that replace those of the present one.
+func (c *call) change(ctx context.Context, id string, args updateArgs, parts members) (any, error) {
 	now, err := c.Service.Definition(ctx, id, service.Which{})
-	if err != nil && args.Document == nil { // a whole document also mends what has only a draft
+	if isWhole := args.Document != nil && now.Entry.ID != ""; err != nil && !isWhole { // a whole document also mends what is only a draft
 		return nil, err
 	}
-	if _, err := c.Service.Entry(ctx, id); err != nil {
-		return nil, err
-	}
-	if err := sameTag(args.ETag, etag(now.Text), "workflow "+id); err != nil {
+	if err := sameTag(args.ETag, now.Tag, "workflow "+id); err != nil {
 		return nil, err
 	}
 	if args.Version != nil && *args.Version != now.Version {
 		return nil, &conflictError{"workflow " + id + " has another version now; read it again with get_workflow and repeat the change"}
 	}
+	q := service.ApplyRequest{ID: id, Expect: now.Tag, LoadOptions: service.LoadOptions{Format: args.Format}}
 	if args.Document != nil {
 		text := document(args.Document)
 		if own := ownID(text); own != "" && own != id {
 			return nil, invalidf("document: its id is %q, and the workflow to change is %q", own, id)
 		}
-		return c.storeWorkflow(ctx, id, args.Format, text, "workflows.update")
+		return c.storeWorkflow(ctx, q, text, "workflows.update")
 	}
 	if now.Format != format.Rounds {
 		return nil, invalidf("workflow %s is a %s document, and its parts cannot be changed one by one: send the whole `document`, changed (get_workflow has it)", id, now.Format)
 	}
-	root, problems := source.Parse(id, now.Text)
-	if err := refused(problems); err != nil {
+	doc, err := membersOf(now.Text)
+	if err != nil {
 		return nil, err
-	}
-	doc := members{}
-	for _, e := range root.Entries {
-		doc = append(doc, member{e.Key, e.Value.JSON()})
 	}
 	for _, m := range parts {
 		doc = doc.with(m)
 	}
-	return c.storeWorkflow(ctx, id, format.Rounds, indented(doc.json()), "workflows.update")
+	q.Format = format.Rounds
+	return c.storeWorkflow(ctx, q, indented(doc.json()), "workflows.update")
 }
 
 // document gives the text of a document that came as text or as an object.
@@ -243,9 +243,9 @@ func ownID(text []byte) string {
 }
 
 // storeWorkflow checks a document, stores and publishes it.
-func (c *call) storeWorkflow(ctx context.Context, id, language string, text []byte, action string) (any, error) {
-	q := service.ApplyRequest{Documents: []service.Document{{File: id, Data: text}}, ID: id}
-	q.Format = language
+func (c *call) storeWorkflow(ctx context.Context, q service.ApplyRequest, text []byte, action string) (any, error) {
+	id := q.ID
+	q.Documents = []service.Document{{File: id, Data: text}}
 	_, problems, err := c.Service.Apply(ctx, q)
 	if err == nil {
 		err = refused(problems)
@@ -263,7 +263,7 @@ func (c *call) storeWorkflow(ctx context.Context, id, language string, text []by
 
 func workflowShown(d service.Definition, problems diag.List) workflowResult {
 	out := workflowResult{
-		ID: d.Entry.ID, Name: d.Entry.Name, Format: d.Format, Version: d.Version, Draft: d.Entry.Draft, ETag: etag(d.Text), Diagnostics: findingsOf(problems),
+		ID: d.Entry.ID, Name: d.Entry.Name, Format: d.Format, Version: d.Version, Draft: d.Entry.Draft, ETag: d.Tag, Diagnostics: findingsOf(problems),
 	}
 	if len(d.Text) > maxDocument {
 		out.Truncated = "the document has " + bytesText(len(d.Text)) + "; read the resource " + workflowURI(d.Entry.ID)
