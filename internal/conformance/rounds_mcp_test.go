@@ -76,7 +76,9 @@ var roundsMCP = []rule{
 		a.gives("create_agent", map[string]any{"id": "ann", "name": "ann"})
 		made := a.gives("create_workflow", map[string]any{"name": "Morning news"})
 		id := made["id"]
-		doc := func() map[string]any { return a.gives("get_workflow", map[string]any{"id": id})["document"].(map[string]any) }
+		doc := func() map[string]any {
+			return a.gives("get_workflow", map[string]any{"id": id})["document"].(map[string]any)
+		}
 		same(t, "an empty workflow", asJSON(doc()), asJSON(map[string]any{"id": id, "name": "Morning news", "nodes": []any{}, "edges": []any{}}))
 
 		// Exactly the top-level keys given are replaced; the answer has diagnostics.
