@@ -47,21 +47,21 @@ const ActorCLI = "cli"
 // Record tells of one request that changed something, or was to.
 type Record struct {
 	// ID counts the records of a namespace, from 1, without gaps. It is the store's to give.
-	ID int64 `json:"id"`
+	ID int64
 	// At is when it ended, UTC, in microseconds.
-	At        time.Time `json:"at"`
-	Namespace string    `json:"namespace"`
+	At        time.Time
+	Namespace string
 	// Token is the id of the token that was shown, empty where there was none; Actor its name, or ActorCLI.
-	Token string `json:"token,omitempty"`
-	Actor string `json:"actor"`
+	Token string
+	Actor string
 	// Action is what was done, such as `tokens create` or the method and pattern of a route; Target is to what, as the caller named it.
-	Action string `json:"action"`
-	Target string `json:"target,omitempty"`
+	Action string
+	Target string
 	// Outcome is `ok`, or the code of the problem.
-	Outcome string `json:"outcome"`
+	Outcome string
 	// Request is the id that the server's log has of the request; Remote the address that it came from. Empty for the command line.
-	Request string `json:"request,omitempty"`
-	Remote  string `json:"remote,omitempty"`
+	Request string
+	Remote  string
 }
 
 // OutcomeOK is the outcome of what was done.
@@ -96,7 +96,7 @@ type Query struct {
 // Page is part of what a query asks for.
 type Page struct {
 	// Items is never nil.
-	Items []Record `json:"items"`
+	Items []Record
 	// Next is empty where nothing follows.
-	Next string `json:"next"`
+	Next string
 }

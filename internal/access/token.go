@@ -55,17 +55,17 @@ var (
 // Token is what is known of an access token: everything but its text. Times are UTC, in microseconds; zero is never.
 type Token struct {
 	// ID names the token where it is revoked and in the audit log. It is no secret, and is never used again.
-	ID string `json:"id"`
+	ID string
 	// Name is what people call it; several may have the same.
-	Name      string `json:"name"`
-	Namespace string `json:"namespace"`
-	Role      Role   `json:"role"`
+	Name      string
+	Namespace string
+	Role      Role
 	// Approve: see [Principal].
-	Approve bool      `json:"approve"`
-	Created time.Time `json:"createdAt"`
-	Expires time.Time `json:"expiresAt,omitzero"`
+	Approve bool
+	Created time.Time
+	Expires time.Time
 	// Used is when it was used last, to within UsedEvery.
-	Used time.Time `json:"usedAt,omitzero"`
+	Used time.Time
 }
 
 // Principal is who shows the token.

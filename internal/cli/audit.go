@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/hocket-run/hocket/internal/access"
+	"github.com/hocket-run/hocket/internal/httpapi"
 )
 
 func (a *app) auditCmd() *cobra.Command {
@@ -48,7 +49,7 @@ func (a *app) auditCmd() *cobra.Command {
 			if !slices.Contains(names, q.Namespace) {
 				return a.noNamespace(names)
 			}
-			records := []access.Record{}
+			var records []access.Record
 			for len(records) < limit {
 				q.Limit = min(limit-len(records), access.MaxPage)
 				page, err := store.Records(c.Context(), q)
@@ -61,7 +62,11 @@ func (a *app) auditCmd() *cobra.Command {
 				}
 			}
 			if asJSON {
-				return writeJSON(a.Out, records, a.OutTerminal)
+				items := make([]httpapi.AuditRecord, len(records))
+				for i, r := range records {
+					items[i] = httpapi.AuditRecord(r)
+				}
+				return writeJSON(a.Out, items, a.OutTerminal)
 			}
 			if err := a.auditTable(records); err != nil {
 				return err

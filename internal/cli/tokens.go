@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/hocket-run/hocket/internal/access"
+	"github.com/hocket-run/hocket/internal/httpapi"
 	"github.com/hocket-run/hocket/internal/namespace"
 	"github.com/hocket-run/hocket/internal/service"
 )
@@ -41,12 +42,6 @@ func (a *app) accessStore(ctx context.Context, look bool) (*service.Service, nam
 		return nil, nil, err
 	}
 	return s, namespace.StoreOf(s), nil
-}
-
-// madeToken is what `tokens create --json` prints.
-type madeToken struct {
-	access.Token
-	Text string `json:"token"`
 }
 
 func (a *app) tokensCreateCmd() *cobra.Command {
@@ -90,7 +85,7 @@ func (a *app) tokensCreateCmd() *cobra.Command {
 				return errors.Join(err, undo)
 			}
 			if asJSON {
-				return writeJSON(a.Out, madeToken{made, text}, a.OutTerminal)
+				return writeJSON(a.Out, httpapi.MadeToken{Token: httpapi.TokenOf(made), Text: text}, a.OutTerminal)
 			}
 			if !a.quiet {
 				fmt.Fprintf(a.Err, "token %s: %s; it is shown only now\n", made.ID, described(made))
@@ -153,7 +148,11 @@ func (a *app) tokensListCmd() *cobra.Command {
 				return err
 			}
 			if asJSON {
-				return writeJSON(a.Out, tokens, a.OutTerminal)
+				items := make([]httpapi.Token, len(tokens))
+				for i, k := range tokens {
+					items[i] = httpapi.TokenOf(k)
+				}
+				return writeJSON(a.Out, items, a.OutTerminal)
 			}
 			return a.tokenTable(tokens)
 		},

@@ -27,6 +27,8 @@ type Config struct {
 	MaxBody int64
 	// Live streams the events of runs; nil: one with its defaults, and without tickets. The caller closes what they give.
 	Live *live.Handler
+	// Access keeps tokens and the audit log; nil: new ones, in memory.
+	Access AccessStore
 }
 
 // bodySlack is what stands in a request beside a document, its escapes in JSON among it.
@@ -38,6 +40,9 @@ func (c Config) withDefaults() Config {
 		c.Live = live.New(live.Config{})
 	}
 	c.MaxBody = cmp.Or(c.MaxBody, service.MaxDocumentBytes+bodySlack)
+	if c.Access == nil {
+		c.Access = &access.Memory{}
+	}
 	return c
 }
 
@@ -74,6 +79,8 @@ func New(cfg Config) *API {
 	a.registerAgents()
 	a.registerLive()
 	a.registerOffers()
+	a.registerTokens()
+	a.registerAudit()
 	a.finish()
 	return a
 }
