@@ -34,7 +34,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	s.visits.Add(1)
 	defer s.visits.Done()
 	v := &visit{Request: &door.Request{Closing: s.closing}, began: time.Now()}
-	if v.ID = r.Header.Get("X-Request-Id"); !requestID.MatchString(v.ID) {
+	if v.ID = r.Header.Get("X-Request-ID"); !requestID.MatchString(v.ID) {
 		v.ID = rand.Text()
 	}
 	a := newAnswer(w)
@@ -43,7 +43,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		r.Body = &body{r.Body, a.control, v.began.Add(bodyTime)}
 	}
 	secure(a.Header())
-	a.Header().Set("X-Request-Id", v.ID)
+	a.Header().Set("X-Request-ID", v.ID)
 	served := r
 	v.stream = streams(r)
 	defer s.metrics.begin(v.stream)()

@@ -221,7 +221,7 @@ func TestRoutes(t *testing.T) {
 			t.Errorf("%s: status %d, want %d", route, rec.Code, want)
 		}
 		if rec.Header().Get("X-Content-Type-Options") != "nosniff" || !strings.Contains(rec.Header().Get("Content-Security-Policy"), "default-src 'none'") ||
-			rec.Header().Get("Referrer-Policy") != "no-referrer" || rec.Header().Get("Cache-Control") != "no-store" || rec.Header().Get("X-Request-Id") == "" {
+			rec.Header().Get("Referrer-Policy") != "no-referrer" || rec.Header().Get("Cache-Control") != "no-store" || rec.Header().Get("X-Request-ID") == "" {
 			t.Errorf("%s: the headers are %v", route, rec.Header())
 		}
 	}
@@ -274,7 +274,7 @@ func TestBodyLimit(t *testing.T) {
 func TestPanic(t *testing.T) {
 	t.Parallel()
 	w := open(t, server.Config{})
-	rec := w.ask(t, "GET", "/test/panic", "", func(r *http.Request) { r.Header.Set("X-Request-Id", "req-7") })
+	rec := w.ask(t, "GET", "/test/panic", "", func(r *http.Request) { r.Header.Set("X-Request-ID", "req-7") })
 	if p := problem(t, rec); rec.Code != 500 || p.Code != "internal" || !strings.Contains(p.Detail, "req-7") {
 		t.Errorf("%d %+v", rec.Code, p)
 	}
@@ -300,7 +300,7 @@ func TestAudit(t *testing.T) {
 	t.Parallel()
 	w := open(t, server.Config{})
 	w.ask(t, "GET", "/test/who", "", nil)
-	w.ask(t, "POST", "/test/change/7", "body canary", func(r *http.Request) { r.Header.Set("X-Request-Id", "a1") })
+	w.ask(t, "POST", "/test/change/7", "body canary", func(r *http.Request) { r.Header.Set("X-Request-ID", "a1") })
 	w.ask(t, "POST", "/test/plain", "", nil)
 	w.ask(t, "PUT", "/test/things/8", "", nil)
 	w.ask(t, "POST", "/test/things", "", nil)

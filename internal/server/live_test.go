@@ -30,7 +30,6 @@ func TestEventStreamByTicket(t *testing.T) {
 			t.Error(err)
 		}
 	}()
-	w.Server = s
 	srv := httptest.NewServer(s)
 	defer srv.Close()
 	ask := func(method, path, body, auth, accept string) (int, string) {

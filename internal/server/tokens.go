@@ -14,7 +14,7 @@ import (
 )
 
 // EnvToken is the variable that holds a token: for a server one that is accepted beside those that are stored, for a client the one to send.
-const EnvToken = "HOCKET_TOKEN"
+const EnvToken = "HOCKET_TOKEN" //nolint:gosec // a name
 
 // TokenFile is the name of the file beside the store that holds the first token.
 const TokenFile = "token"
