@@ -88,13 +88,11 @@ func (a *app) serve(c *cobra.Command, cfg server.Config) error {
 	}
 	a.tellStart(cfg, start)
 	err = s.Serve(ctx, ln)
-	if cerr := s.Close(); err == nil {
-		err = cerr
+	if err = errors.Join(err, s.Close()); err != nil {
+		return &exit{ExitFailed, err.Error()} // also where it was told to end
 	}
-	if err == nil {
-		a.tell("stopped", "runs under way go on with the next server")
-	}
-	return err
+	a.tell("stopped", "runs under way go on with the next server")
+	return nil
 }
 
 // tellStart says where the server is, and how to get in.
