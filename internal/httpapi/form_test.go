@@ -1,8 +1,12 @@
 package httpapi_test
 
 import (
+	"net/http"
+	"net/http/httptest"
 	"strings"
 	"testing"
+
+	"github.com/hocket-run/hocket/internal/door"
 )
 
 // TestForm: whatever is wrong with a request's form is a problem with a code, of the mux and of huma too (SEC7).
@@ -36,4 +40,21 @@ func TestForm(t *testing.T) {
 	if allow := w.do("PATCH", "/api/v1/runs", nil).header.Get("Allow"); !strings.Contains(allow, "GET") {
 		t.Errorf("Allow %q", allow)
 	}
+}
+
+// TestLargeBodies: a body above the limit is 413, whether the API counts it or a guard cuts it off (SEC17).
+func TestLargeBodies(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	body := `{"document": "` + strings.Repeat("x", 12<<20) + `"}`
+	w.do("POST", "/api/v1/runs", body).problem(413, "too_large")
+	api := w.api
+	guarded := http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
+		r.Body = http.MaxBytesReader(rw, r.Body, 10)
+		api.ServeHTTP(rw, r)
+	})
+	r := httptest.NewRequestWithContext(door.With(t.Context(), &door.Caller{Principal: w.caller, Service: w.service}), "POST", "/api/v1/runs", strings.NewReader(`{"document": "x"}`))
+	rec := httptest.NewRecorder()
+	guarded.ServeHTTP(rec, r)
+	answer{t, rec.Code, rec.Header(), rec.Body.String()}.problem(413, "too_large")
 }

@@ -1,6 +1,7 @@
 package httpapi_test
 
 import (
+	"net/http"
 	"net/url"
 	"path/filepath"
 	"slices"
@@ -26,7 +27,7 @@ func FuzzLists(f *testing.F) {
 	known := map[string][]string{}
 	for _, op := range world.api.Operations() {
 		params := world.doc.Paths.Find(op.Path).GetOperation(op.Method).Parameters
-		if op.Method == "GET" && !strings.Contains(op.Path, "{") && params.GetByInAndName("query", "limit") != nil {
+		if op.Method == http.MethodGet && !strings.Contains(op.Path, "{") && params.GetByInAndName("query", "limit") != nil {
 			lists = append(lists, op)
 		}
 		for _, p := range params {

@@ -2,6 +2,8 @@ package httpapi
 
 import (
 	"context"
+	"errors"
+	"io"
 	"net/http"
 	"net/url"
 	"slices"
@@ -50,7 +52,7 @@ func add[I, O any](a *API, r route, handle func(context.Context, *door.Caller, *
 	a.operations = append(a.operations, Operation{Method: r.Method, Path: op.Path, ID: r.ID, Role: r.Role})
 	huma.Register(a.huma, op, func(ctx context.Context, in *I) (*O, error) {
 		if c, ok := ctx.Value(requestKey{}).(huma.Context); ok {
-			_ = c.SetReadDeadline(time.Time{}) //nolint:errcheck // the body was read; where there is no deadline, none needs to go
+			_ = c.SetReadDeadline(time.Time{}) // the body was read; where there is no deadline, none needs to go
 		}
 		out, err := handle(ctx, door.From(ctx), in)
 		if err != nil {
@@ -100,7 +102,44 @@ func (g *gate) pass(ctx huma.Context, next func(huma.Context)) {
 		g.refuse(ctx, p)
 		return
 	}
-	next(huma.WithValue(ctx, requestKey{}, ctx))
+	next(huma.WithValue(&bounded{request: ctx}, requestKey{}, ctx))
+}
+
+// bounded tells a body that a server's guard cut off from one that cannot be read, which huma does not.
+type bounded struct {
+	request
+	isCut bool
+}
+
+// request is huma.Context under a name that is none of its methods.
+type request huma.Context
+
+// Unwrap gives what the adapter knows.
+func (b *bounded) Unwrap() huma.Context { return b.request }
+
+// BodyReader implements huma.Context.
+func (b *bounded) BodyReader() io.Reader { return &boundedBody{b.request.BodyReader(), b} }
+
+// SetStatus implements huma.Context.
+func (b *bounded) SetStatus(status int) {
+	if b.isCut {
+		status = http.StatusRequestEntityTooLarge
+	}
+	b.request.SetStatus(status)
+}
+
+type boundedBody struct {
+	io.Reader
+	of *bounded
+}
+
+// Read implements io.Reader.
+func (b *boundedBody) Read(p []byte) (int, error) {
+	n, err := b.Reader.Read(p)
+	if _, ok := errors.AsType[*http.MaxBytesError](err); ok {
+		b.of.isCut = true
+	}
+	return n, err
 }
 
 // pathOf gives the path of a resource.

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"net/http"
+	"slices"
 	"strings"
 
 	"github.com/danielgtaylor/huma/v2"
@@ -68,8 +69,8 @@ func formProblem(status int, detail string, errs ...InputError) *Problem {
 	return &p
 }
 
-// tooLarge is what a body that a server's guard cut off is read as.
-var tooLarge = (&http.MaxBytesError{}).Error()
+// cutOff is the text of *http.MaxBytesError: what huma says of a body that a server's guard cut off.
+const cutOff = "http: request body too large"
 
 // problems is the huma.Transformer that gives huma's own errors the form of all others.
 func problems(_ huma.Context, _ string, v any) (any, error) {
@@ -85,7 +86,7 @@ func ofModel(m *huma.ErrorModel) *Problem {
 	for _, e := range m.Errors {
 		errs = append(errs, InputError{Location: e.Location, Message: e.Message})
 	}
-	if m.Status == http.StatusRequestEntityTooLarge {
+	if m.Status == http.StatusRequestEntityTooLarge || m.Status == http.StatusInternalServerError && slices.ContainsFunc(errs, func(e InputError) bool { return e.Message == cutOff }) {
 		return problemOf(&door.TooLargeError{Limit: m.Detail})
 	}
 	detail := m.Detail
@@ -103,7 +104,7 @@ func ofModel(m *huma.ErrorModel) *Problem {
 func (g *gate) refuse(ctx huma.Context, p *Problem) {
 	ctx.SetHeader("Content-Type", p.ContentType(""))
 	ctx.SetStatus(p.Status)
-	_ = json.NewEncoder(ctx.BodyWriter()).Encode(p) //nolint:errcheck // whoever asked has left
+	_ = json.NewEncoder(ctx.BodyWriter()).Encode(p) // whoever asked has left
 }
 
 // writeRefusal tells what the mux says of a path or method that no operation has.
@@ -120,7 +121,7 @@ func writeRefusal(w http.ResponseWriter, h http.Handler, r *http.Request) {
 	p := formProblem(took.status, detail)
 	w.Header().Set("Content-Type", p.ContentType(""))
 	w.WriteHeader(p.Status)
-	_ = json.NewEncoder(w).Encode(p) //nolint:errcheck // whoever asked has left
+	_ = json.NewEncoder(w).Encode(p) // whoever asked has left
 }
 
 // recorder takes the status and headers of an answer, and drops its text.

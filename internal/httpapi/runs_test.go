@@ -5,9 +5,13 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/hocket-run/hocket/internal/access"
+	"github.com/hocket-run/hocket/internal/engine/enginetest"
 	"github.com/hocket-run/hocket/internal/httpapi"
+	"github.com/hocket-run/hocket/internal/service"
+	"github.com/hocket-run/hocket/workflow"
 )
 
 // TestStartRun starts a document, waits for its end, and looks at it in every way there is.
@@ -288,6 +292,30 @@ func TestReopen(t *testing.T) {
 	}
 	w.do("POST", "/api/v1/runs/"+run.ID+"/resume", m{"limits": m{"maxSteps": 1}}).problem(422, "invalid")
 	if done := w.do("POST", "/api/v1/runs/"+run.ID+"/resume?wait=1m", m{"limits": m{"maxSteps": 5}}).is(200).run(); done.Status != "completed" {
+		t.Errorf("run is %s", done.Status)
+	}
+}
+
+// TestDeadlines: the list of waits shows until when a decision is wanted, and what can be decided (P33). No language of documents has deadlines, so the workflow
+// is made here.
+func TestDeadlines(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	ask := workflow.Node{ID: "ask", Kind: workflow.KindWait, Wait: &workflow.Wait{Kind: workflow.WaitQuestion, Prompt: "Which?", Options: []string{"left", "right"}, Deadline: workflow.Duration(time.Hour)}}
+	run, err := w.service.Start(t.Context(), service.StartRequest{Workflow: enginetest.Graph([]workflow.Node{ask}, "")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := w.service.Wait(t.Context(), run); err != nil {
+		t.Fatal(err)
+	}
+	var waits httpapi.List[httpapi.OpenWait]
+	w.do("GET", "/api/v1/waits", nil).is(200).into(&waits)
+	if len(waits.Items) != 1 || waits.Items[0].Deadline.Sub(waits.Items[0].Since) != time.Hour || strings.Join(waits.Items[0].Options, " ") != "left right" {
+		t.Fatalf("waits %+v", waits)
+	}
+	w.do("POST", "/api/v1/runs/"+run+"/resume", m{"decision": "approve"}).problem(422, "invalid")
+	if done := w.do("POST", "/api/v1/runs/"+run+"/resume?wait=1m", m{"decision": "left"}).is(200).run(); done.Status != "completed" {
 		t.Errorf("run is %s", done.Status)
 	}
 }

@@ -158,7 +158,7 @@ func factsOf(w *workflow.Workflow) *Facts {
 		if b == nil {
 			continue
 		}
-		f.Branches = append(f.Branches, BranchFact{b.ID, b.Name, string(b.Mode()), scheduleFact(b.Schedule)})
+		f.Branches = append(f.Branches, BranchFact{b.ID, b.Name, b.Mode(), scheduleFact(b.Schedule)})
 	}
 	return f
 }
