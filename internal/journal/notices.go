@@ -3,6 +3,7 @@ package journal
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 )
 
@@ -97,11 +98,8 @@ func (h *memHandle) Count(ctx context.Context, statuses ...Status) (int, error) 
 	defer unlock()
 	n := 0
 	for _, r := range h.m.runs {
-		for _, s := range statuses {
-			if r.head.Status == s {
-				n++
-				break
-			}
+		if slices.Contains(statuses, r.head.Status) {
+			n++
 		}
 	}
 	return n, nil

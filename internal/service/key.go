@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"strings"
 	"time"
 	"unicode"
@@ -52,9 +53,7 @@ func (s *Service) Begin(ctx context.Context, q StartRequest) (Started, error) {
 	}
 	run := driver.KeyedRunID(q.Key)
 	meta := map[string]string{metaRequest: hash}
-	for k, v := range q.meta {
-		meta[k] = v
-	}
+	maps.Copy(meta, q.meta)
 	q.meta = meta
 	for {
 		head, err := s.store.Head(ctx, run)
@@ -103,10 +102,11 @@ func (q StartRequest) hash() (string, error) {
 		what = "document " + digest
 	}
 	text, err := json.Marshal(struct {
-		What, Branch, Input, Model, ParentRun, Session string
-		Limits                                         workflow.Limits
-		Tools, Replies                                 []byte
-	}{what, q.Branch, q.Input, q.Model, q.ParentRun, q.Session, q.Limits, q.Tools, q.Replies})
+		Texts   []string        `json:"texts"`
+		Limits  workflow.Limits `json:"limits"`
+		Tools   []byte          `json:"tools"`
+		Replies []byte          `json:"replies"`
+	}{[]string{what, q.Branch, q.Input, q.Model, q.ParentRun, q.Session}, q.Limits, q.Tools, q.Replies})
 	if err != nil {
 		return "", fmt.Errorf("start run: %w", err)
 	}
