@@ -225,7 +225,7 @@ func (a *app) root() *cobra.Command {
 		{"Work on documents:", []*cobra.Command{a.validateCmd(), a.showCmd(), a.convertCmd()}},
 		{"Keep workflows:", []*cobra.Command{a.workflowsCmd(), a.agentsCmd()}},
 		{"Run on schedule:", []*cobra.Command{a.scheduleCmd(), a.schedulerCmd()}},
-		{"Serve others:", []*cobra.Command{a.serveCmd(), a.mcpCmd(), a.tokensCmd(), a.auditCmd()}},
+		{"Serve others:", []*cobra.Command{a.serveCmd(), a.mcpCmd(), a.tokensCmd(), a.auditCmd(), a.webhooksCmd(), a.notificationsCmd()}},
 	})
 	root.AddCommand(a.doctorCmd())
 	root.InitDefaultCompletionCmd()

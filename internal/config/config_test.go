@@ -128,6 +128,8 @@ server:
   limits: {body: 1048576, input: 65536, runs: 500}
   reminders: {after: 4h}
   shutdown: {delay: 5s, grace: 30s}
+  notifications:
+    ops: {url: "http://10.0.0.7/hocket", secret: "${env.OPS_SECRET}", on: [wait.opened, run.failed], workflows: [triage], children: true, approveLinks: true}
 `
 
 // TestReadAndSchema holds that the reader tells what is wrong, where and what to do, and that the schema accepts and refuses the same documents.

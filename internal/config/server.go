@@ -17,6 +17,8 @@ type Server struct {
 	MCP      ServerMCP      `json:"mcp"`
 	// Reminders are of waits whose node names none.
 	Reminders Reminders `json:"reminders"`
+	// Notifications are those who are told what happens to runs of the namespace default, by name.
+	Notifications map[string]ServerNotification `json:"notifications"`
 }
 
 // Reminders say when people are told again of a wait that nobody has answered.
@@ -30,6 +32,19 @@ type Retention struct {
 	// Ended is how long runs are kept after their end; 0: Hocket's own. Paused is how long runs that wait are kept after their last event; 0: for ever.
 	Ended  Duration `json:"ended"`
 	Paused Duration `json:"paused"`
+}
+
+// ServerNotification is a URL that is told what happens to runs.
+type ServerNotification struct {
+	URL string `json:"url"`
+	// Secret is a reference.
+	Secret string `json:"secret"`
+	// On holds types of notifications, Workflows ids or names; empty is all.
+	On        []string `json:"on"`
+	Workflows []string `json:"workflows"`
+	// Children tells of runs that other runs started, ApproveLinks puts links into what tells of waits.
+	Children     bool `json:"children"`
+	ApproveLinks bool `json:"approveLinks"`
 }
 
 // Who may read the metrics of a server.
@@ -86,6 +101,14 @@ func serverKeys() []key {
 		}},
 		{name: "mcp", kind: section, doc: "What assistants are offered at /mcp, beside the tools that work on workflows, agents and runs.", keys: []key{
 			{name: "workflows", kind: texts, doc: "Ids of published workflows that are tools of their own; [all] is every one."},
+		}},
+		{name: "notifications", kind: named, doc: "Addresses that are told what happens to runs of the namespace default, by names of their own; see docs/webhooks.md.", keys: []key{
+			{name: "url", kind: address, required: true, doc: "Where messages are posted; it may be a private address."},
+			{name: "secret", kind: secretID, required: true, doc: "A reference to the secret that signs them, as Standard Webhooks says: whsec_ and base64, or any text of 16 bytes or more."},
+			{name: "on", kind: texts, doc: "What is told: wait.opened, wait.reminded, wait.answered, wait.closed, run.completed, run.failed, run.cancelled. Without it, all."},
+			{name: "workflows", kind: texts, doc: "Of which workflows, by id or name. Without it, of all."},
+			{name: "children", kind: flag, doc: "Whether runs that other runs started are told of too. Without it, they are not."},
+			{name: "approveLinks", kind: flag, doc: "Whether messages of waits hold a link by which whoever has it answers; it needs url of server. Without it, they do not."},
 		}},
 		{name: "shutdown", kind: section, doc: "How the server ends.", keys: []key{
 			{name: "delay", kind: duration, doc: "How long /readyz says no while requests are still taken, so that load balancers notice. Without it, no time."},

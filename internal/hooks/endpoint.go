@@ -1,8 +1,6 @@
 package hooks
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"net/url"
@@ -34,7 +32,7 @@ func Types() []Type {
 
 // Endpoint is a URL that is told of what happens to runs.
 type Endpoint struct {
-	// ID follows from the URL for those of the operator's file.
+	// ID is made of the name for those of the operator's file.
 	ID string `json:"id"`
 	// Name is what people call it; "" is fine.
 	Name string `json:"name,omitempty"`
@@ -54,14 +52,17 @@ type Endpoint struct {
 	Operator bool `json:"operator,omitempty"`
 }
 
-// OperatorEndpoint makes an endpoint of what hocket.yaml says.
+// OperatorEndpoint makes an endpoint of what hocket.yaml says under a name. Errors say what is wrong.
 func OperatorEndpoint(e Endpoint, secretRef string) (Endpoint, error) {
-	sum := sha256.Sum256([]byte(e.URL))
-	e.ID, e.Operator, e.Secrets = "op_"+hex.EncodeToString(sum[:8]), true, []Secret{{Ref: secretRef}}
-	if err := secret.Check(secretRef); err != nil {
-		return e, fmt.Errorf("notifications: secret of %s: %w", e.URL, err)
+	e.ID, e.Operator, e.Secrets = "op_"+e.Name, true, []Secret{{Ref: secretRef}}
+	err := secret.Check(secretRef)
+	if err == nil {
+		err = e.check()
 	}
-	return e, e.check()
+	if err != nil {
+		return e, fmt.Errorf("notifications: %s: %w", e.Name, err)
+	}
+	return e, nil
 }
 
 // maxURL bounds addresses of endpoints.

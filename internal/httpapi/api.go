@@ -9,6 +9,7 @@ import (
 	"github.com/danielgtaylor/huma/v2/adapters/humago"
 
 	"github.com/hocket-run/hocket/internal/access"
+	"github.com/hocket-run/hocket/internal/hooks"
 	"github.com/hocket-run/hocket/internal/live"
 	"github.com/hocket-run/hocket/internal/service"
 )
@@ -29,6 +30,8 @@ type Config struct {
 	Live *live.Handler
 	// Access keeps tokens and the audit log; nil: new ones, in memory.
 	Access AccessStore
+	// Hooks are the webhooks and notifications that the API manages; nil: some in memory, which nobody else sees.
+	Hooks *hooks.Hooks
 }
 
 // bodySlack is what stands in a request beside a document, its escapes in JSON among it.
@@ -81,6 +84,7 @@ func New(cfg Config) *API {
 	a.registerOffers()
 	a.registerTokens()
 	a.registerAudit()
+	a.registerHooks()
 	a.finish()
 	return a
 }

@@ -32,14 +32,14 @@ func (s *Server) doors() ([]Door, error) { //nolint:unparam // a door may fail t
 	assistants := mcpserver.New(mcpserver.Config{
 		Version: s.cfg.Service.Version, Workflows: s.cfg.MCPWorkflows, MaxBody: s.cfg.Body, Logger: s.log,
 	})
-	return []Door{
+	return append(s.hookDoors(), []Door{
 		{Name: "mcp", Patterns: []string{"/mcp"}, Handler: assistants.Handler(), Routes: []string{"GET /mcp", "POST /mcp", "DELETE /mcp"}, Close: assistants.Close},
 		s.apiDoor(),
 		{Name: "openai", Patterns: []string{"/v1/"}, Handler: openaiapi.New(openaiapi.Config{MaxBody: s.cfg.Body}), Routes: openaiapi.Routes(), Problem: openaiapi.WriteProblem},
 		s.metricsDoor(),
 		{Name: "health", Patterns: []string{"/healthz"}, Handler: reading(s.healthz), Routes: []string{"GET /healthz"}, Open: true},
 		{Name: "health", Patterns: []string{"/readyz"}, Handler: reading(s.readyz), Routes: []string{"GET /readyz"}, Open: true},
-	}, nil
+	}...), nil
 }
 
 // mount fills the mux from the table.

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/hocket-run/hocket/internal/access"
+	"github.com/hocket-run/hocket/internal/hooks"
 	"github.com/hocket-run/hocket/internal/namespace"
 	"github.com/hocket-run/hocket/internal/scheduler"
 	"github.com/hocket-run/hocket/internal/secret"
@@ -26,6 +27,7 @@ type Server struct {
 	tokens     Tokens
 	namespaces Namespaces
 	access     namespace.Store
+	hooks      *hooks.Hooks
 	audit      Audit   // nil: nobody is told
 	tickets    Tickets // nil: there are none
 	hosts      *hosts
@@ -71,6 +73,9 @@ func Open(ctx context.Context, cfg Config) (*Server, error) {
 			return nil, &service.InvalidError{Message: "the certificate cannot be used: " + err.Error(), Err: err}
 		}
 	}
+	if s.hooks, err = s.openHooks(); err != nil {
+		return nil, err
+	}
 	set, err := namespace.Open(ctx, namespace.Config{Service: cfg.Service, Tend: s.tend})
 	if err != nil {
 		return nil, err
@@ -110,8 +115,11 @@ func (s *Server) open(ctx context.Context) error {
 	return s.mount(doors)
 }
 
-// tend is the work of a server for one namespace until ctx is done: schedules, interrupted runs, deadlines.
+// tend is the work of a server for one namespace until ctx is done: schedules, interrupted runs, deadlines, notifications.
 func (s *Server) tend(ctx context.Context, namespace string, svc *service.Service) {
+	var told sync.WaitGroup
+	defer told.Wait()
+	told.Go(func() { s.hooks.Tend(ctx, namespace, svc) })
 	if s.cfg.NoSchedules {
 		svc.Tend(ctx)
 		return

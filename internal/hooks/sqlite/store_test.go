@@ -65,7 +65,7 @@ func TestWorkflowDeleted(t *testing.T) {
 	if disabled("w") {
 		t.Error("disabled before")
 	}
-	if err := stored.Delete(t.Context(), "w"); err != nil {
+	if err := stored.Delete(t.Context(), "w", ""); err != nil {
 		t.Fatal(err)
 	}
 	save("w")

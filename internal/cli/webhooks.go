@@ -1,0 +1,331 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/hocket-run/hocket/internal/access"
+	"github.com/hocket-run/hocket/internal/hooks"
+	hooksqlite "github.com/hocket-run/hocket/internal/hooks/sqlite"
+	"github.com/hocket-run/hocket/internal/journal"
+	"github.com/hocket-run/hocket/internal/secret"
+	"github.com/hocket-run/hocket/internal/service"
+)
+
+// hooks gives the hooks of the store of this invocation, and its service, which is to be closed.
+func (a *app) hooks(ctx context.Context) (*hooks.Hooks, *service.Service, error) {
+	s, err := a.open(ctx)
+	if err != nil {
+		return nil, nil, err
+	}
+	cfg := hooks.Config{
+		Service: func(context.Context, string) (*service.Service, error) { return nil, journal.ErrNotFound }, // nobody comes from outside
+		Store: func(s *service.Service) hooks.Store {
+			if f := s.File(); f != nil {
+				return hooksqlite.New(f)
+			}
+			return nil
+		},
+		Secrets: secret.Resolver{Env: a.Env, Keeper: a.keeper},
+	}
+	if a.operator != nil {
+		cfg.PublicURL = a.operator.Server.URL
+	}
+	h, err := hooks.New(cfg)
+	if err != nil {
+		_ = s.Close() // the configuration is what is told
+		return nil, nil, usef("%v", err)
+	}
+	return h, s, nil
+}
+
+func (a *app) webhooksCmd() *cobra.Command {
+	list := a.webhooksListCmd()
+	c := &cobra.Command{
+		Use: "webhooks", Short: "let other programs start workflows by HTTP",
+		Long: "Keeps incoming webhooks in the store: addresses below /hooks/ of hocket serve, at\nwhich other programs start a published workflow. Without a further verb it lists\n" +
+			"them. docs/webhooks.md tells how deliveries are signed.",
+		Example: "  hocket webhooks create triage\n  hocket webhooks create triage --mode github --secret '${env.GITHUB_WEBHOOK_SECRET}'\n  hocket webhooks rotate wh_0123456789abcdef",
+		Args:    takes(), RunE: list.RunE,
+	}
+	c.Flags().AddFlagSet(list.Flags())
+	c.AddCommand(a.webhooksCreateCmd(), list, a.webhooksRotateCmd(), a.webhooksDeleteCmd())
+	return c
+}
+
+// webhookLine is a webhook in JSON. Secret is there where it was made now.
+type webhookLine struct {
+	ID        string  `json:"id"`
+	URL       string  `json:"url"`
+	Workflow  string  `json:"workflow"`
+	Branch    *string `json:"branch"`
+	Name      *string `json:"name"`
+	Mode      string  `json:"mode"`
+	Header    *string `json:"header"`
+	SecretRef *string `json:"secretRef"`
+	Created   string  `json:"createdAt"`
+	Disabled  *string `json:"disabledAt"`
+	Secret    string  `json:"secret,omitempty"`
+}
+
+func lineOfWebhook(h *hooks.Hooks, w hooks.Webhook) webhookLine {
+	l := webhookLine{
+		ID: w.ID, URL: h.URL(access.DefaultNamespace, w), Workflow: w.Workflow, Branch: textOf(w.Branch), Name: textOf(w.Name), Mode: string(w.Mode),
+		Header: textOf(w.Header), Created: timeText(w.Created),
+	}
+	if len(w.Secrets) > 0 {
+		l.SecretRef = textOf(w.Secrets[0].Ref)
+	}
+	if !w.Disabled.IsZero() {
+		l.Disabled = textOf(timeText(w.Disabled))
+	}
+	return l
+}
+
+// madeWebhook shows a webhook whose secret is new.
+func (a *app) madeWebhook(h *hooks.Hooks, c hooks.Created[hooks.Webhook], asJSON bool) error {
+	l := lineOfWebhook(h, c.Of)
+	l.Secret = c.Secret
+	if asJSON {
+		return writeJSON(a.Out, l, a.OutTerminal)
+	}
+	fmt.Fprintf(a.Out, "id      %s\nurl     %s\n", l.ID, clean(l.URL))
+	if c.Secret != "" {
+		fmt.Fprintf(a.Out, "secret  %s\n", c.Secret)
+		if !a.quiet {
+			fmt.Fprintln(a.Err, "the secret is shown this once")
+		}
+	}
+	return nil
+}
+
+func (a *app) webhooksCreateCmd() *cobra.Command {
+	var (
+		q      hooks.CreateRequest
+		mode   string
+		asJSON bool
+	)
+	c := &cobra.Command{
+		Use: "create WORKFLOW", Short: "make a webhook for a published workflow",
+		Long: "Makes an address at which another program starts the workflow, and a secret for\nit, which is shown this once. What is sent becomes the input of the run.",
+		Args: takes("WORKFLOW"), ValidArgsFunction: once(a.completeWorkflow),
+		RunE: func(c *cobra.Command, args []string) error {
+			h, s, err := a.hooks(c.Context())
+			if err != nil {
+				return err
+			}
+			defer s.Close()
+			q.Workflow, q.Mode = args[0], hooks.Mode(mode)
+			made, err := h.Create(c.Context(), access.DefaultNamespace, s, q)
+			if err != nil {
+				return err
+			}
+			return a.madeWebhook(h, made, asJSON)
+		},
+	}
+	f := c.Flags()
+	f.StringVar(&q.Branch, "branch", "", "`ID` of the branch to start")
+	f.StringVar(&q.Name, "name", "", "`TEXT` that people know it by")
+	f.StringVar(&mode, "mode", string(hooks.ModeStandard), "how deliveries are signed, `HOW`: standard, github or token")
+	f.StringVar(&q.Header, "header", "", "with --mode token, the header `NAME` that holds it (default: "+hooks.DefaultTokenHeader+")")
+	f.StringVar(&q.SecretRef, "secret", "", "`REFERENCE` to a secret of your own, ${env.NAME} or file:PATH, in place of one that is made")
+	f.BoolVar(&asJSON, "json", false, "print it as JSON")
+	must(c.RegisterFlagCompletionFunc("mode", cobra.FixedCompletions([]string{"standard", "github", "token"}, cobra.ShellCompDirectiveNoFileComp)))
+	return c
+}
+
+func (a *app) webhooksListCmd() *cobra.Command {
+	var asJSON bool
+	c := &cobra.Command{
+		Use: "list", Short: "list webhooks, without their secrets", Args: takes(),
+		RunE: func(c *cobra.Command, _ []string) error {
+			h, s, err := a.hooks(c.Context())
+			if err != nil {
+				return err
+			}
+			defer s.Close()
+			all, err := h.Webhooks(c.Context(), access.DefaultNamespace, s)
+			if err != nil {
+				return err
+			}
+			lines := make([]webhookLine, len(all))
+			for i, w := range all {
+				lines[i] = lineOfWebhook(h, w)
+			}
+			switch {
+			case asJSON:
+				return writeJSON(a.Out, lines, a.OutTerminal)
+			case len(lines) == 0 && !a.quiet:
+				fmt.Fprintln(a.Err, "no webhooks")
+			}
+			if len(lines) == 0 {
+				return nil
+			}
+			t := tabwriter.NewWriter(a.Out, 0, 0, 2, ' ', 0)
+			fmt.Fprintln(t, "WEBHOOK\tWORKFLOW\tBRANCH\tMODE\tNAME\tURL\tSTATE")
+			for i, w := range all {
+				state := "ready"
+				if !w.Disabled.IsZero() {
+					state = "disabled: " + w.Reason
+				}
+				fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\t%s\t%s\n", w.ID, clean(w.Workflow), dash(clean(w.Branch)), w.Mode, dash(clean(w.Name)), clean(lines[i].URL), state)
+			}
+			if err := t.Flush(); err != nil {
+				return fmt.Errorf("write list: %w", err)
+			}
+			return nil
+		},
+	}
+	c.Flags().BoolVar(&asJSON, "json", false, "print a list as JSON")
+	return c
+}
+
+func (a *app) webhooksRotateCmd() *cobra.Command {
+	var (
+		q       hooks.RotateRequest
+		overlap string
+		asJSON  bool
+	)
+	c := &cobra.Command{
+		Use: "rotate WEBHOOK", Short: "give a webhook a new secret",
+		Long: "Gives a webhook a new secret, which is shown this once. The one before holds\nbeside it for a day, or as --overlap says.",
+		Args: takes("WEBHOOK"),
+		RunE: func(c *cobra.Command, args []string) error {
+			if c.Flags().Changed("overlap") {
+				d, err := age("overlap", overlap)
+				if err != nil {
+					return err
+				}
+				q.Overlap = &d
+			}
+			h, s, err := a.hooks(c.Context())
+			if err != nil {
+				return err
+			}
+			defer s.Close()
+			made, err := h.Rotate(c.Context(), access.DefaultNamespace, s, args[0], q)
+			if err != nil {
+				return err
+			}
+			return a.madeWebhook(h, made, asJSON)
+		},
+	}
+	f := c.Flags()
+	f.StringVar(&overlap, "overlap", "", "`DURATION` for which the old secret still holds, such as 1h; 0s: it holds no longer (default: 24h)")
+	f.StringVar(&q.SecretRef, "secret", "", "`REFERENCE` to a secret of your own, in place of one that is made")
+	f.BoolVar(&asJSON, "json", false, "print it as JSON")
+	return c
+}
+
+func (a *app) webhooksDeleteCmd() *cobra.Command {
+	return &cobra.Command{
+		Use: "delete WEBHOOK", Short: "delete a webhook", Args: takes("WEBHOOK"),
+		RunE: func(c *cobra.Command, args []string) error {
+			h, s, err := a.hooks(c.Context())
+			if err != nil {
+				return err
+			}
+			defer s.Close()
+			err = h.Delete(c.Context(), access.DefaultNamespace, s, args[0])
+			if err == nil && !a.quiet {
+				fmt.Fprintf(a.Out, "%s: deleted\n", clean(args[0]))
+			}
+			return err
+		},
+	}
+}
+
+// notificationStates are the values of --state; "" is any.
+var notificationStates = []string{"", string(hooks.StatePending), string(hooks.StateDelivered), string(hooks.StateDead), string(hooks.StateDropped)}
+
+func (a *app) notificationsCmd() *cobra.Command {
+	var (
+		q      hooks.NotificationQuery
+		state  string
+		asJSON bool
+	)
+	c := &cobra.Command{
+		Use: "notifications", Short: "look at what endpoints were told of runs, and send it again",
+		Long: "Lists the newest notifications that hocket serve sends to the endpoints of\nhocket.yaml and of the API. Those that were given up on are `dead`.",
+		Example: "  hocket notifications --state dead\n  hocket notifications retry msg_…",
+		Args:    takes(),
+		RunE: func(c *cobra.Command, _ []string) error {
+			if !slices.Contains(notificationStates, state) {
+				return mustBe("state", "pending, delivered, dead or dropped", state)
+			}
+			q.State, q.Limit = hooks.State(state), 200
+			h, s, err := a.hooks(c.Context())
+			if err != nil {
+				return err
+			}
+			defer s.Close()
+			list, _, err := h.Notifications(c.Context(), access.DefaultNamespace, s, q)
+			if err != nil {
+				return err
+			}
+			if asJSON {
+				return writeJSON(a.Out, notificationLines(list), a.OutTerminal)
+			}
+			t := tabwriter.NewWriter(a.Out, 0, 0, 2, ' ', 0)
+			if len(list) > 0 {
+				fmt.Fprintln(t, "NOTIFICATION\tTYPE\tRUN\tENDPOINT\tSTATE\tTRIES\tMADE\tERROR")
+			} else if !a.quiet {
+				fmt.Fprintln(a.Err, "no notifications")
+			}
+			for _, n := range list {
+				fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\t%d\t%s\t%s\n", n.ID, n.Type, clean(n.Run), clean(n.Endpoint), n.State, n.Tries, n.Made.Format(time.RFC3339), dash(clean(n.Error)))
+			}
+			if err := t.Flush(); err != nil {
+				return fmt.Errorf("write list: %w", err)
+			}
+			return nil
+		},
+	}
+	c.Flags().StringVar(&state, "state", "", "only those that are pending, delivered, dead or dropped: `STATE`")
+	c.Flags().StringVar(&q.Run, "run", "", "only those of this `RUN`")
+	c.Flags().BoolVar(&asJSON, "json", false, "print a list as JSON")
+	must(c.RegisterFlagCompletionFunc("state", cobra.FixedCompletions(notificationStates[1:], cobra.ShellCompDirectiveNoFileComp)))
+	c.AddCommand(&cobra.Command{
+		Use: "retry NOTIFICATION", Short: "send a notification again that was given up on", Args: takes("NOTIFICATION"),
+		Long: "Puts a notification back in line; a running hocket serve sends it.",
+		RunE: func(c *cobra.Command, args []string) error {
+			h, s, err := a.hooks(c.Context())
+			if err != nil {
+				return err
+			}
+			defer s.Close()
+			n, err := h.Retry(c.Context(), access.DefaultNamespace, s, strings.TrimSpace(args[0]))
+			if err == nil && !a.quiet {
+				fmt.Fprintf(a.Out, "%s: pending\n", n.ID)
+			}
+			return err
+		},
+	})
+	return c
+}
+
+// notificationLine is a notification in JSON.
+type notificationLine struct {
+	ID       string  `json:"id"`
+	Endpoint string  `json:"endpoint"`
+	Type     string  `json:"type"`
+	Run      string  `json:"run"`
+	State    string  `json:"state"`
+	Tries    int     `json:"tries"`
+	Error    *string `json:"error"`
+	Made     string  `json:"createdAt"`
+}
+
+func notificationLines(list []hooks.Notification) []notificationLine {
+	out := make([]notificationLine, len(list))
+	for i, n := range list {
+		out[i] = notificationLine{n.ID, n.Endpoint, string(n.Type), n.Run, string(n.State), n.Tries, textOf(n.Error), timeText(n.Made)}
+	}
+	return out
+}

@@ -1,0 +1,374 @@
+package hooks_test
+
+import (
+	"context"
+	"encoding/json"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	standardwebhooks "github.com/standard-webhooks/standard-webhooks/libraries/go"
+	"go.uber.org/goleak"
+
+	"github.com/hocket-run/hocket/internal/expr"
+	"github.com/hocket-run/hocket/internal/hooks"
+	"github.com/hocket-run/hocket/internal/outbound"
+	"github.com/hocket-run/hocket/internal/service"
+)
+
+func TestMain(m *testing.M) {
+	goleak.VerifyTestMain(m, goleak.IgnoreTopFunction("go.opencensus.io/stats/view.(*worker).start"))
+}
+
+// told is one message as a receiver sees it.
+type told struct {
+	ID, Body string
+	Type     string
+	Data     struct {
+		Namespace, Run, Workflow, Status, Reason string
+		Error                                    struct{ Code, Message string }
+		Wait                                     struct {
+			ID, Node, Kind, Prompt, Tool string
+			Options                      []string
+			Arguments                    json.RawMessage
+		}
+		Answer struct{ Decision, Note string }
+		Links  struct{ Run, Approve string }
+	}
+}
+
+// receiver takes messages, and checks each with the library of those who wrote the convention.
+type receiver struct {
+	*httptest.Server
+	t      *testing.T
+	secret string
+	mu     sync.Mutex
+	got    []told
+	answer func(n int) int
+	heard  chan struct{}
+}
+
+func newReceiver(t *testing.T, secret string) *receiver {
+	r := &receiver{t: t, secret: secret, heard: make(chan struct{}, 1000), answer: func(int) int { return 204 }}
+	r.Server = httptest.NewServer(r)
+	t.Cleanup(r.Close)
+	return r
+}
+
+func (r *receiver) ServeHTTP(w http.ResponseWriter, req *http.Request) {
+	body, _ := io.ReadAll(req.Body)
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	wh, err := standardwebhooks.NewWebhook(r.secret)
+	if err == nil {
+		err = wh.Verify(body, req.Header)
+	}
+	if err != nil {
+		r.t.Error(err)
+	}
+	one := told{ID: req.Header.Get("webhook-id"), Body: string(body)}
+	if err := json.Unmarshal(body, &one); err != nil {
+		r.t.Errorf("%v: %s", err, body)
+	}
+	r.got = append(r.got, one)
+	w.WriteHeader(r.answer(len(r.got)))
+	r.heard <- struct{}{}
+}
+
+// wait gives all messages once there are n.
+func (r *receiver) wait(n int) []told {
+	r.t.Helper()
+	for {
+		r.mu.Lock()
+		got := slices.Clone(r.got)
+		r.mu.Unlock()
+		if len(got) >= n {
+			return got
+		}
+		select {
+		case <-r.heard:
+		case <-time.After(long):
+			r.t.Fatalf("%d of %d messages came", len(got), n)
+		}
+	}
+}
+
+const operatorSecret = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"
+
+// fast is a pace for tests.
+var fast = hooks.Pace{Every: 5 * time.Millisecond, Delays: []time.Duration{time.Millisecond, time.Millisecond}}
+
+// operator is the configuration of one endpoint of the operator.
+func operator(t *testing.T, r *receiver, e hooks.Endpoint) hooks.Config {
+	t.Helper()
+	e.Name, e.URL = "ops", r.URL+"/in"
+	e, err := hooks.OperatorEndpoint(e, "${env.NOTIFY}")
+	if err != nil {
+		t.Fatal(err)
+	}
+	client := outbound.New(outbound.Config{Allow: []string{r.URL}})
+	guarded := outbound.New(outbound.Config{})
+	t.Cleanup(client.CloseIdleConnections)
+	t.Cleanup(guarded.CloseIdleConnections)
+	return hooks.Config{Endpoints: []hooks.Endpoint{e}, Operator: client, Guarded: guarded, Pace: fast, PublicURL: public}
+}
+
+// tend runs the notifier until stop is called.
+func (w *world) tend() (stop func()) {
+	ctx, cancel := context.WithCancel(context.Background())
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		w.hooks.Tend(ctx, "default", w.service)
+	}()
+	return sync.OnceFunc(func() {
+		cancel()
+		<-done
+	})
+}
+
+// settled waits until no notification is pending.
+func (w *world) settled(t *testing.T) []hooks.Notification {
+	t.Helper()
+	for end := time.Now().Add(long); time.Now().Before(end); time.Sleep(5 * time.Millisecond) {
+		list, _, err := w.hooks.Notifications(t.Context(), "default", w.service, hooks.NotificationQuery{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !slices.ContainsFunc(list, func(n hooks.Notification) bool { return n.State == hooks.StatePending }) {
+			return list
+		}
+	}
+	t.Fatal("notifications are pending still")
+	return nil
+}
+
+// ready waits until the notifier knows from where on it tells.
+func (w *world) ready(t *testing.T, store hooks.Store) {
+	t.Helper()
+	for end := time.Now().Add(long); time.Now().Before(end); time.Sleep(2 * time.Millisecond) {
+		if _, found, err := store.Cursor(t.Context()); err != nil {
+			t.Fatal(err)
+		} else if found {
+			return
+		}
+	}
+	t.Fatal("the notifier does not begin")
+}
+
+// TestNotifications: waits and ends are told, signed, with what a person must know, and a link that answers (P23, P34, SEC12).
+func TestNotifications(t *testing.T) {
+	t.Parallel()
+	for _, db := range []string{"", onDisk(t)} {
+		r := newReceiver(t, operatorSecret)
+		w := newWorld(t, setup{db: db, config: operator(t, r, hooks.Endpoint{ApproveLinks: true})})
+		w.env["NOTIFY"] = operatorSecret
+		w.start(gate, "json", "", "before anybody listens")
+		stop := w.tend()
+		w.ready(t, w.hooks.StoreForTest(t.Context(), "default"))
+		run := w.start(gate, "json", "", "the text")
+		opened := r.wait(1)[0]
+		d := opened.Data
+		if opened.Type != "wait.opened" || d.Namespace != "default" || d.Run != run || d.Workflow != "gate" || d.Wait.Node != "ok" || d.Wait.Kind != "approval" ||
+			!strings.Contains(d.Wait.Prompt, "the text") || !slices.Equal(d.Wait.Options, []string{"approve", "reject"}) || d.Links.Run != public+"/api/v1/runs/"+run {
+			t.Errorf("%s", opened.Body)
+		}
+		path := strings.TrimPrefix(d.Links.Approve, public)
+		if rec := send(w.hooks.Approve(), "POST", path, form(path, "decision", "approve", "note", "fine"), fromPage...); rec.Code != 200 {
+			t.Fatal(rec.Code, rec.Body)
+		}
+		all := r.wait(3)[1:]
+		slices.SortFunc(all, func(a, b told) int { return strings.Compare(b.Type, a.Type) })
+		if a := all[0]; a.Type != "wait.answered" || a.Data.Answer.Decision != "approve" || a.Data.Answer.Note != "fine" || a.Data.Wait.ID != d.Wait.ID {
+			t.Errorf("%s", a.Body)
+		}
+		if c := all[1]; c.Type != "run.completed" || c.Data.Status != "completed" || c.Data.Run != run || c.Data.Links.Approve != "" {
+			t.Errorf("%s", c.Body)
+		}
+		list := w.settled(t)
+		if len(list) != 3 || slices.ContainsFunc(list, func(n hooks.Notification) bool { return n.State != hooks.StateDelivered }) {
+			t.Errorf("%+v", list)
+		}
+		for _, n := range list {
+			if strings.Contains(string(n.Body), "/approve/") {
+				t.Errorf("a link is stored: %s", n.Body)
+			}
+		}
+		stop()
+	}
+}
+
+// TestNothingSkipped: what happens while nobody sends is told later, what is turned away is sent again under its id, and a second process doubles nothing.
+func TestNothingSkipped(t *testing.T) {
+	t.Parallel()
+	db := onDisk(t)
+	r := newReceiver(t, operatorSecret)
+	one := newWorld(t, setup{db: db, config: operator(t, r, hooks.Endpoint{On: []hooks.Type{hooks.TypeRunCompleted, hooks.TypeRunFailed}})})
+	one.env["NOTIFY"] = operatorSecret
+	stop := one.tend()
+	one.ready(t, one.hooks.StoreForTest(t.Context(), "default"))
+	stop()
+	want := map[string]bool{}
+	for range 20 {
+		want[one.start(echo, "yaml", "", "hello")] = true // by a process that sends nothing
+	}
+	failed := one.start(echo, "yaml", "", "fail now")
+	want[failed] = true
+	r.answer = func(n int) int {
+		if n%3 == 0 {
+			return 500
+		}
+		return 200
+	}
+	two := newWorld(t, setup{db: db, config: operator(t, r, hooks.Endpoint{On: []hooks.Type{hooks.TypeRunCompleted, hooks.TypeRunFailed}})})
+	two.env["NOTIFY"] = operatorSecret
+	defer one.tend()()
+	defer two.tend()()
+	for end := time.Now().Add(long); ; time.Sleep(5 * time.Millisecond) {
+		list, _, err := one.hooks.Notifications(t.Context(), "default", one.service, hooks.NotificationQuery{Limit: 200})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(list) == len(want) && !slices.ContainsFunc(list, func(n hooks.Notification) bool { return n.State == hooks.StatePending }) {
+			break
+		}
+		if time.Now().After(end) {
+			t.Fatalf("%d notifications", len(list))
+		}
+	}
+	bodies := map[string]string{}
+	for _, m := range r.wait(len(want)) {
+		if !want[m.Data.Run] {
+			t.Errorf("nobody asked for %s", m.Body)
+		}
+		if had, ok := bodies[m.ID]; ok && had != m.Body {
+			t.Errorf("another body under one id:\n%s\n%s", had, m.Body)
+		}
+		bodies[m.ID] = m.Body
+		if m.Data.Run == failed && (m.Type != "run.failed" || m.Data.Error.Message == "") {
+			t.Errorf("%s", m.Body)
+		}
+	}
+	if len(bodies) != len(want) {
+		t.Errorf("%d runs, %d ids", len(want), len(bodies))
+	}
+}
+
+// TestGivenUp: an endpoint that takes nothing has its messages in the list of the dead, from where a person sends them again.
+func TestGivenUp(t *testing.T) {
+	t.Parallel()
+	r := newReceiver(t, operatorSecret)
+	w := newWorld(t, setup{config: operator(t, r, hooks.Endpoint{On: []hooks.Type{hooks.TypeRunCompleted}})})
+	w.env["NOTIFY"] = operatorSecret
+	r.answer = func(n int) int {
+		if n <= 3 {
+			return 503
+		}
+		return 200
+	}
+	defer w.tend()()
+	w.ready(t, w.hooks.StoreForTest(t.Context(), "default"))
+	w.start(echo, "yaml", "", "hello")
+	r.wait(3)
+	n := w.settled(t)[0]
+	if n.State != hooks.StateDead || n.Tries != 3 || !strings.Contains(n.Error, "503") {
+		t.Errorf("%+v", n)
+	}
+	if _, err := w.hooks.Retry(t.Context(), "default", w.service, n.ID); err != nil {
+		t.Fatal(err)
+	}
+	got := r.wait(4)
+	if got[3].ID != got[0].ID {
+		t.Errorf("%s, %s", got[3].ID, got[0].ID)
+	}
+	if n = w.settled(t)[0]; n.State != hooks.StateDelivered {
+		t.Errorf("%+v", n)
+	}
+	if _, err := w.hooks.Retry(t.Context(), "default", w.service, n.ID); service.CodeOf(err) != service.CodeInvalid {
+		t.Errorf("delivered: %v", err)
+	}
+	if _, err := w.hooks.Retry(t.Context(), "default", w.service, "msg_x"); service.CodeOf(err) != service.CodeNotFound {
+		t.Errorf("unknown: %v", err)
+	}
+}
+
+// TestGuarded: an endpoint that was made through the API leads to no private address, also by a redirect, and its messages are given up on at once (SEC8).
+func TestGuarded(t *testing.T) {
+	t.Parallel()
+	r := newReceiver(t, operatorSecret)
+	cfg := operator(t, r, hooks.Endpoint{On: []hooks.Type{hooks.TypeRunFailed}})
+	w := newWorld(t, setup{config: cfg})
+	w.env["NOTIFY"] = operatorSecret
+	for _, u := range []string{r.URL, "http://169.254.169.254/latest", "http://localhost:1/", "http://[::ffff:127.0.0.1]/", "http://2130706433/"} {
+		c, err := w.hooks.CreateEndpoint(t.Context(), "default", w.service, hooks.EndpointRequest{URL: u, On: []hooks.Type{hooks.TypeRunCompleted}})
+		if err != nil || !strings.HasPrefix(c.Secret, "whsec_") {
+			t.Fatal(u, err)
+		}
+	}
+	for _, u := range []string{"ftp://example.com", "example.com", "https://u:p@example.com", "https://example.com/#x", ""} {
+		if _, err := w.hooks.CreateEndpoint(t.Context(), "default", w.service, hooks.EndpointRequest{URL: u}); service.CodeOf(err) != service.CodeInvalid {
+			t.Errorf("%q: %v", u, err)
+		}
+	}
+	defer w.tend()()
+	w.ready(t, w.hooks.StoreForTest(t.Context(), "default"))
+	w.start(echo, "yaml", "", "hello")
+	for end := time.Now().Add(long); time.Now().Before(end); time.Sleep(5 * time.Millisecond) {
+		if list := w.settled(t); len(list) == 5 {
+			break
+		}
+	}
+	list := w.settled(t)
+	for _, n := range list {
+		if n.State != hooks.StateDead || n.Tries != 1 && !strings.Contains(n.Error, "no such host") {
+			t.Errorf("%+v", n)
+		}
+	}
+	if len(list) != 5 || len(r.got) != 0 {
+		t.Errorf("%d notifications, %d messages", len(list), len(r.got))
+	}
+}
+
+// TestFilters: an endpoint is told what it wants to know.
+func TestFilters(t *testing.T) {
+	t.Parallel()
+	r := newReceiver(t, operatorSecret)
+	w := newWorld(t, setup{config: operator(t, r, hooks.Endpoint{Workflows: []string{"gate"}, On: []hooks.Type{hooks.TypeWaitClosed, hooks.TypeRunCancelled, hooks.TypeRunCompleted}})})
+	w.env["NOTIFY"] = operatorSecret
+	defer w.tend()()
+	w.ready(t, w.hooks.StoreForTest(t.Context(), "default"))
+	w.start(echo, "yaml", "", "hello")
+	run := w.start(gate, "json", "", "x")
+	if err := w.service.Cancel(t.Context(), run, "no need"); err != nil {
+		t.Fatal(err)
+	}
+	var types []string
+	for _, m := range r.wait(2) {
+		types = append(types, m.Type)
+		if m.Data.Run != run {
+			t.Errorf("%s", m.Body)
+		}
+	}
+	slices.Sort(types)
+	if !slices.Equal(types, []string{"run.cancelled", "wait.closed"}) {
+		t.Errorf("%v", types)
+	}
+	run = w.start(gate, "json", "", "x")
+	if err := w.service.Answer(t.Context(), run, service.AnswerRequest{Value: expr.Quote("approve")}); err != nil {
+		t.Fatal(err)
+	}
+	if got := r.wait(3)[2]; got.Type != "run.completed" {
+		t.Errorf("%s", got.Body)
+	}
+	if _, err := hooks.OperatorEndpoint(hooks.Endpoint{Name: "x", URL: "https://example.com", On: []hooks.Type{"run.started"}}, "${env.X}"); err == nil || !strings.Contains(err.Error(), "run.completed") {
+		t.Errorf("unknown type: %v", err)
+	}
+	if _, err := hooks.OperatorEndpoint(hooks.Endpoint{Name: "x", URL: "https://example.com"}, "written down"); err == nil || strings.Contains(err.Error(), "written") {
+		t.Errorf("no reference: %v", err)
+	}
+}

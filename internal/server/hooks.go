@@ -1,0 +1,68 @@
+package server
+
+import (
+	"cmp"
+	"context"
+	"maps"
+	"slices"
+
+	"github.com/hocket-run/hocket/internal/config"
+	"github.com/hocket-run/hocket/internal/hooks"
+	hooksqlite "github.com/hocket-run/hocket/internal/hooks/sqlite"
+	"github.com/hocket-run/hocket/internal/outbound"
+	"github.com/hocket-run/hocket/internal/secret"
+	"github.com/hocket-run/hocket/internal/service"
+)
+
+// openHooks makes webhooks, notifications and approve links of all namespaces. Addresses that the operator wrote down are allowed; those that were made through
+// the API must be public, or named in outbound.allow (SEC8).
+func (s *Server) openHooks() (*hooks.Hooks, error) {
+	op := cmp.Or(s.cfg.Service.Operator, &config.Config{})
+	allow := slices.Clone(op.Outbound.Allow)
+	var endpoints []hooks.Endpoint
+	for _, name := range slices.Sorted(maps.Keys(op.Server.Notifications)) {
+		n := op.Server.Notifications[name]
+		e := hooks.Endpoint{Name: name, URL: n.URL, Workflows: n.Workflows, Children: n.Children, ApproveLinks: n.ApproveLinks}
+		for _, t := range n.On {
+			e.On = append(e.On, hooks.Type(t))
+		}
+		e, err := hooks.OperatorEndpoint(e, n.Secret)
+		if err != nil {
+			return nil, &service.InvalidError{Message: "server: " + err.Error(), Err: err}
+		}
+		if e.ApproveLinks && s.cfg.URL == "" {
+			return nil, &service.InvalidError{Message: "server: notifications: " + name + ": approveLinks needs the server's public address (server: {url: …})"}
+		}
+		endpoints, allow = append(endpoints, e), append(allow, n.URL)
+	}
+	h, err := hooks.New(hooks.Config{
+		Service: func(ctx context.Context, namespace string) (*service.Service, error) {
+			return s.namespaces.Service(ctx, namespace)
+		},
+		Store: func(svc *service.Service) hooks.Store {
+			if f := svc.File(); f != nil {
+				return hooksqlite.New(f)
+			}
+			return nil
+		},
+		PublicURL: s.cfg.URL, Endpoints: endpoints, Logger: s.log,
+		Secrets:  secret.Resolver{Env: s.cfg.Service.Env, Keeper: s.cfg.Service.Keeper},
+		Operator: outbound.New(outbound.Config{Allow: allow}),
+		Guarded:  outbound.New(outbound.Config{Allow: op.Outbound.Allow}),
+	})
+	if err != nil {
+		return nil, &service.InvalidError{Message: err.Error(), Err: err}
+	}
+	return h, nil
+}
+
+// hookDoors are the ways in for whoever has a secret of their own.
+func (s *Server) hookDoors() []Door {
+	return []Door{
+		{Name: "hooks", Patterns: []string{"/hooks/"}, Handler: s.hooks.Receive(), Routes: []string{"POST /hooks/{path}", "POST /hooks/{namespace}/{path}"}, Open: true},
+		{
+			Name: "approve", Patterns: []string{"/approve/"}, Handler: s.hooks.Approve(),
+			Routes: []string{"GET /approve/{token}", "POST /approve/{token}", "GET /approve/-/style.css"}, Open: true,
+		},
+	}
+}
