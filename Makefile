@@ -6,6 +6,8 @@ AIMOCK   := scripts/aimock/node_modules/.package-lock.json
 MCP      := scripts/mcp/node_modules/.package-lock.json
 OPENAI   := scripts/openai/node_modules/.package-lock.json
 REDOCLY  := scripts/redocly/node_modules/.package-lock.json
+BROWSER  := scripts/browser/node_modules/.package-lock.json
+CHROMIUM := .cache/chromium
 
 .PHONY: help run test bench lint fuzz build docs soak clean
 
@@ -15,9 +17,9 @@ help: ## list the targets
 run: ## run an example offline, with a reply script in place of a model
 	go run ./cmd/hocket run examples/newsroom/newsroom.yaml --replies examples/newsroom/replies.yaml "The town library opens on Sundays"
 
-test: lint $(AIMOCK) $(MCP) $(OPENAI) $(REDOCLY) ## everything that must hold: lint, unit tests with the race detector, model servers, MCP servers, clients, scripts
+test: lint $(AIMOCK) $(MCP) $(OPENAI) $(REDOCLY) $(BROWSER) $(CHROMIUM) ## everything that must hold: lint, unit tests with the race detector, model servers, MCP servers, clients, a browser, scripts
 	go build ./...
-	HOCKET_AIMOCK=1 HOCKET_MCP=1 HOCKET_OPENAI=1 HOCKET_REDOCLY=1 HOCKET_KILLS=200 go test -race -timeout 25m -skip '^TestScripts$$' ./...
+	HOCKET_AIMOCK=1 HOCKET_MCP=1 HOCKET_OPENAI=1 HOCKET_REDOCLY=1 HOCKET_BROWSER=1 HOCKET_KILLS=200 go test -race -timeout 25m -skip '^TestScripts$$' ./...
 	go test -timeout 10m -run '^TestScripts$$' ./internal/cli # its processes start ten times slower with -race; soak has them so
 
 bench: ## measure: engine, durable steps, cold start, paused runs, each beside its floor
@@ -37,14 +39,19 @@ docs: ## regenerate the command line reference in docs/
 	go run ./internal/cmd/docs
 
 soak: ## the long forms: many kills, long fuzzing
-	HOCKET_SOAK=1 HOCKET_LOAD=1000 HOCKET_AIMOCK=1 HOCKET_MCP=1 HOCKET_OPENAI=1 HOCKET_REDOCLY=1 go test -race -timeout 3h ./...
+	HOCKET_SOAK=1 HOCKET_LOAD=1000 HOCKET_AIMOCK=1 HOCKET_MCP=1 HOCKET_OPENAI=1 HOCKET_REDOCLY=1 HOCKET_BROWSER=1 go test -race -timeout 3h ./...
 
 clean: ## remove what the other targets made
-	rm -rf bin .cache scripts/aimock/node_modules scripts/mcp/node_modules scripts/openai/node_modules scripts/redocly/node_modules
+	rm -rf bin .cache scripts/aimock/node_modules scripts/mcp/node_modules scripts/openai/node_modules scripts/redocly/node_modules scripts/browser/node_modules
 
 $(LINT):
 	GOBIN=$(CURDIR)/.cache/bin go install github.com/golangci/golangci-lint/v2/cmd/golangci-lint@$(GOLANGCI)
 	mv .cache/bin/golangci-lint $@
+
+$(CHROMIUM): # the browser of the machine, from its packages where there is none
+	command -v chromium || command -v chromium-browser || command -v google-chrome || (apt-get update && apt-get install -y --no-install-recommends chromium)
+	mkdir -p .cache
+	touch $@
 
 scripts/%/node_modules/.package-lock.json: scripts/%/package-lock.json
 	cd scripts/$* && npm ci --no-audit --no-fund

@@ -5,12 +5,12 @@ import (
 	"mime"
 	"net/http"
 	"strings"
+	"time"
 
 	"github.com/danielgtaylor/huma/v2"
 
 	"github.com/hocket-run/hocket/internal/access"
 	"github.com/hocket-run/hocket/internal/door"
-	"github.com/hocket-run/hocket/internal/live"
 )
 
 // eventStream is the media type of server-sent events.
@@ -28,7 +28,7 @@ func (a *API) registerLive() {
 		if err != nil {
 			return nil, err
 		}
-		return &ticketAnswer{t}, nil
+		return &ticketAnswer{EventTicket(t)}, nil
 	})
 	a.streams = http.NewServeMux()
 	a.streams.Handle("GET "+Prefix+"/runs/{id}/events", a.cfg.Live)
@@ -40,8 +40,15 @@ func (a *API) registerLive() {
 	op.Responses["204"] = &huma.Response{Description: "Event stream: the run has ended, and the client has seen all of it"}
 }
 
+// EventTicket is what lets a browser's EventSource in.
+type EventTicket struct {
+	Ticket  string    `json:"ticket" doc:"For the query parameter ticket of path, which it opens alone"`
+	Path    string    `json:"path" doc:"The event stream of the run"`
+	Expires time.Time `json:"expires" doc:"Until when it must be used first"`
+}
+
 // ticketAnswer is the answer with a ticket.
-type ticketAnswer struct{ Body live.Ticket }
+type ticketAnswer struct{ Body EventTicket }
 
 // stream answers a request that accepts an event stream where there is one; false: it is another request.
 func (a *API) stream(w http.ResponseWriter, r *http.Request) bool {

@@ -163,7 +163,7 @@ func connect(t testing.TB, url, last string) *stream {
 		req.Header.Set("Last-Event-ID", last)
 	}
 	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
-	resp, err := client.Do(req)
+	resp, err := client.Do(req) //nolint:bodyclose // cut closes it
 	if err != nil {
 		t.Fatal(err)
 	}

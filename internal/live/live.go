@@ -179,7 +179,7 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	p := h.pumps.join(source{caller.Service, run, a.view()}, &a, def, h.cfg.RingBytes, h.cfg.Logger)
 	defer h.pumps.leave(p)
-	wt := &watcher{Handler: h, pump: p, ask: &a, hold: hold, sent: a.after, out: w, control: http.NewResponseController(w)}
+	wt := &watcher{Handler: h, pump: p, ask: &a, hold: hold, sent: a.after, out: w, control: http.NewResponseController(w), more: make(chan struct{}, 1)}
 	wt.serve(r.Context(), h.cfg.Retry+h.cfg.Retry*time.Duration(n%16)/16)
 }
 

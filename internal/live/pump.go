@@ -4,6 +4,7 @@ import (
 	"context"
 	"log/slog"
 	"sync"
+	"sync/atomic"
 
 	"github.com/hocket-run/hocket/internal/engine"
 	"github.com/hocket-run/hocket/internal/service"
@@ -33,6 +34,8 @@ type pumps struct {
 	mu   sync.Mutex
 	all  map[source]*pump
 	work sync.WaitGroup
+	// watchers are those of all pumps.
+	watchers atomic.Int64
 }
 
 // join gives the pump of a run and view, and starts one where there is none. The caller leaves it.
@@ -42,7 +45,7 @@ func (p *pumps) join(src source, a *ask, def *workflow.Workflow, size int, log *
 	one := p.all[src]
 	if one == nil {
 		ctx, cancel := context.WithCancel(context.Background())
-		one = &pump{ring: newRing(size), source: src, def: def, ask: ask{logs: a.logs, modes: a.modes}, log: log, cancel: cancel}
+		one = &pump{ring: newRing(size, &p.watchers), source: src, def: def, ask: ask{logs: a.logs, modes: a.modes}, log: log, cancel: cancel}
 		if p.all == nil {
 			p.all = map[source]*pump{}
 		}
@@ -53,14 +56,14 @@ func (p *pumps) join(src source, a *ask, def *workflow.Workflow, size int, log *
 		})
 	}
 	one.users++
-	one.joined(1)
+	p.watchers.Add(1)
 	return one
 }
 
 func (p *pumps) leave(one *pump) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	one.joined(-1)
+	p.watchers.Add(-1)
 	if one.users--; one.users == 0 {
 		one.cancel()
 		p.drop(one)

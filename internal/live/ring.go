@@ -1,8 +1,10 @@
 package live
 
 import (
+	"runtime"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
@@ -16,16 +18,16 @@ type ring struct {
 	max     int
 	// gone is the last event that was overwritten.
 	gone uint64
-	// woken is closed when there is more than before.
-	woken chan struct{}
+	// waiting are those who are told when there is more than before.
+	waiting []chan<- struct{}
 	// waking is when they were woken last; later is armed where they are to be woken then.
 	waking time.Time
 	later  *time.Timer
 	// closed says that nothing comes any more; last is the message with which a run's end is told, nil where the pump broke off.
 	closed bool
 	last   *frame
-	// watchers is how many there are.
-	watchers int
+	// watchers is how many there are, of all rings together.
+	watchers *atomic.Int64
 }
 
 // entry is a message with what was written before it.
@@ -35,12 +37,14 @@ type entry struct {
 }
 
 const (
-	// wakeShare is how long a watcher's share of waking is: 1,000 are woken twenty times a second at most.
+	// wakeShare is how long a watcher's share of waking is: with 1,000 of them, on whatever runs, each is woken twenty times a second at most.
 	wakeShare = 50 * time.Microsecond
 	maxPause  = 100 * time.Millisecond
+	// wakeAtOnce is how many are woken before others get a turn: the runs themselves, above all.
+	wakeAtOnce = 16
 )
 
-func newRing(size int) *ring { return &ring{max: size, woken: make(chan struct{})} }
+func newRing(size int, watchers *atomic.Int64) *ring { return &ring{max: size, watchers: watchers} }
 
 // add puts messages behind the others, and wakes who waits for them.
 func (r *ring) add(frames ...*frame) {
@@ -68,7 +72,7 @@ func (r *ring) wake() {
 	if r.later != nil {
 		return
 	}
-	pause := min(maxPause, time.Duration(r.watchers)*wakeShare) - time.Since(r.waking)
+	pause := min(maxPause, time.Duration(r.watchers.Load())*wakeShare) - time.Since(r.waking)
 	if pause <= 0 {
 		r.wakeNow()
 		return
@@ -88,8 +92,28 @@ func (r *ring) wakeNow() {
 		r.later = nil
 	}
 	r.waking = time.Now()
-	close(r.woken)
-	r.woken = make(chan struct{})
+	waiting := r.waiting
+	r.waiting = nil
+	if len(waiting) <= wakeAtOnce {
+		tell(waiting)
+		return
+	}
+	go func() {
+		for some := range slices.Chunk(waiting, wakeAtOnce) {
+			tell(some)
+			runtime.Gosched()
+		}
+	}()
+}
+
+// tell wakes some; who was told and has not looked yet is not told again.
+func tell(waiting []chan<- struct{}) {
+	for _, c := range waiting {
+		select {
+		case c <- struct{}{}:
+		default:
+		}
+	}
 }
 
 // close says that nothing comes any more.
@@ -98,13 +122,6 @@ func (r *ring) close(last *frame) {
 	defer r.mu.Unlock()
 	r.closed, r.last = true, last
 	r.wakeNow()
-}
-
-// joined counts who watches.
-func (r *ring) joined(n int) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.watchers += n
 }
 
 // place gives where to go on behind the event after; false: the ring does not reach back so far.
@@ -128,15 +145,13 @@ type found struct {
 	next   uint64
 	// lost: it was overwritten. behind: it is more than half of what the ring may hold.
 	lost, behind bool
-	// more is closed when there is more; nil where frames are given.
-	more <-chan struct{}
-	// closed: nothing comes any more. last is as in ring.
-	closed bool
-	last   *frame
+	// empty: nothing stands there yet, and the caller is told when something does. closed: nothing comes any more. last is as in ring.
+	empty, closed bool
+	last          *frame
 }
 
-// take gives up to limit bytes of messages from a place on, one at least.
-func (r *ring) take(place uint64, limit int) found {
+// take gives up to limit bytes of messages from a place on, one at least. Where there is none more is told of the next: it must have room for one.
+func (r *ring) take(place uint64, limit int, more chan<- struct{}) found {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if place < r.first {
@@ -144,7 +159,10 @@ func (r *ring) take(place uint64, limit int) found {
 	}
 	rest := r.frames[place-r.first:]
 	if len(rest) == 0 {
-		return found{next: place, more: r.woken, closed: r.closed, last: r.last}
+		if !r.closed {
+			r.waiting = append(r.waiting, more)
+		}
+		return found{next: place, empty: true, closed: r.closed, last: r.last}
 	}
 	f := found{behind: r.written-rest[0].before > r.max/2}
 	for i, size := 0, 0; i < len(rest) && (i == 0 || size+len(rest[i].data) <= limit); i++ {

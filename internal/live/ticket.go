@@ -13,11 +13,11 @@ import (
 // Path gives the address of a run's events below that of a server.
 func Path(run string) string { return "/api/v1/runs/" + run + "/events" }
 
-// Ticket is what lets a browser's EventSource in.
+// Ticket is what lets a browser's EventSource in: a word for the query parameter `ticket` of Path, which it opens alone. It must be used first before it expires.
 type Ticket struct {
-	Ticket  string    `json:"ticket" doc:"For the query parameter ticket of path, which it opens alone"`
-	Path    string    `json:"path" doc:"The event stream of the run"`
-	Expires time.Time `json:"expires" doc:"Until when it must be used first"`
+	Ticket  string    `json:"ticket"`
+	Path    string    `json:"path"`
+	Expires time.Time `json:"expires"`
 }
 
 // IssueTicket gives the caller a ticket for the events of a run. Errors: journal.ErrNotFound; *service.LimitError.

@@ -30,6 +30,7 @@ type watcher struct {
 	out     http.ResponseWriter
 	control *http.ResponseController
 	beat    *time.Timer
+	more    chan struct{} // told by the ring
 	buf     bytes.Buffer
 }
 
@@ -73,7 +74,7 @@ func (w *watcher) from(ctx context.Context, place uint64) error {
 		if err := w.alive(ctx); err != nil {
 			return err
 		}
-		f := w.pump.take(place, writeBytes)
+		f := w.pump.take(place, writeBytes, w.more)
 		if f.lost {
 			return nil
 		}
@@ -84,13 +85,13 @@ func (w *watcher) from(ctx context.Context, place uint64) error {
 		if err := w.flush(); err != nil {
 			return err
 		}
-		if f.more == nil {
-			continue
-		}
 		if f.closed {
 			return w.end(f.last)
 		}
-		if err := w.wait(ctx, f.more); err != nil {
+		if !f.empty {
+			continue
+		}
+		if err := w.wait(ctx); err != nil {
 			return err
 		}
 	}
@@ -121,10 +122,10 @@ func (w *watcher) alive(ctx context.Context) error {
 }
 
 // wait waits for more, and writes heartbeats meanwhile.
-func (w *watcher) wait(ctx context.Context, more <-chan struct{}) error {
+func (w *watcher) wait(ctx context.Context) error {
 	for {
 		select {
-		case <-more:
+		case <-w.more:
 			return nil
 		case <-w.beat.C:
 			if err := w.heartbeat(); err != nil {

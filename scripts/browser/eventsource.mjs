@@ -1,0 +1,18 @@
+// Opens a page and prints, as JSON, what it says when it is done: node eventsource.mjs CHROMIUM URL. The page says it by window.report(value).
+import {chromium} from 'playwright-core'
+
+const [executablePath, url] = process.argv.slice(2)
+const browser = await chromium.launch({executablePath, args: ['--no-sandbox', '--disable-gpu', '--disable-dev-shm-usage']})
+try {
+  const page = await browser.newPage()
+  let report
+  const said = new Promise(resolve => { report = resolve })
+  await page.exposeFunction('report', report)
+  page.on('pageerror', err => console.error(String(err)))
+  const asked = []
+  page.on('request', r => asked.push(new URL(r.url()).origin))
+  await page.goto(url)
+  console.log(JSON.stringify({said: await said, origins: [...new Set(asked)]}))
+} finally {
+  await browser.close()
+}
