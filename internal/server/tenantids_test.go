@@ -1,0 +1,125 @@
+package server_test
+
+import (
+	"net/http"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/hocket-run/hocket/internal/access"
+	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/server"
+	"github.com/hocket-run/hocket/internal/service"
+)
+
+// gate is a workflow that waits for a person.
+const gate = `{"id": "flow-of-b", "nodes": [
+  {"id": "s", "type": "start", "data": {"initialInput": "hi"}},
+  {"id": "ok", "type": "approval"},
+  {"id": "b", "type": "agent", "data": {"agentName": "writer"}}],
+ "connections": [{"source": "s", "target": "ok"}, {"source": "ok", "target": "b", "sourceHandle": "approve"}]}`
+
+// ofB are the ids of what fill puts into a namespace, by the segment of a path that an id stands behind.
+type ofB map[string]string
+
+// fill gives a namespace a published workflow, an agent, and a paused run of the workflow.
+func (w *world) fill(t *testing.T, namespace, token string) {
+	t.Helper()
+	svc, err := w.Service(t.Context(), namespace)
+	if err != nil {
+		t.Fatal(err)
+	}
+	doc := service.Document{File: "flow-of-b.json", Data: []byte(gate)}
+	if _, problems, err := svc.Apply(t.Context(), service.ApplyRequest{Documents: []service.Document{doc}}); err != nil || problems.HasErrors() {
+		t.Fatal(err, problems)
+	}
+	if rec := w.by(t, token, "POST", "/api/v1/agents", `{"id": "agent-of-b", "name": "B", "systemPrompt": "Write."}`); rec.Code != http.StatusCreated {
+		t.Fatal(rec.Code, rec.Body)
+	}
+	wf, problems, err := service.Load(t.Context(), doc.File, doc.Data, service.LoadOptions{})
+	if err != nil || problems.HasErrors() {
+		t.Fatal(err, problems)
+	}
+	run, err := svc.Start(t.Context(), service.StartRequest{Workflow: wf, RunID: "run-of-b", Files: service.Files{Replies: []byte("replies:\n  - {text: hello}\n")}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if st, err := svc.Wait(t.Context(), run); err != nil || st.Status != engine.StatusPaused {
+		t.Fatal(st, err)
+	}
+}
+
+// TestIDsOfOthers asks every route that takes an id for what is another tenant's, and for what nobody has: the answers are the same, and nothing is changed (SEC10,
+// SEC20). The owner, who gets something else, shows that the ids are right.
+func TestIDsOfOthers(t *testing.T) {
+	t.Parallel()
+	w := open(t, server.Config{Service: service.Config{DB: filepath.Join(t.TempDir(), "hocket.db")}})
+	a, _ := w.create(t, access.Grant{Name: "of a", Namespace: "a", Role: access.RoleAdmin, Approve: true})
+	b, tokenB := w.create(t, access.Grant{Name: "of b", Namespace: "b", Role: access.RoleAdmin, Approve: true})
+	w.fill(t, "b", b)
+	ids := ofB{"runs": "run-of-b", "workflows": "flow-of-b", "agents": "agent-of-b", "tokens": tokenB.ID}
+	random := ofB{"runs": "run-of-x", "workflows": "flow-of-x", "agents": "agent-of-x", "tokens": "0123456789abcdef"}
+
+	parameter := regexp.MustCompile(`/([a-z]+)/\{[a-zA-Z]+\}`)
+	path := func(route string, ids ofB) string {
+		return parameter.ReplaceAllStringFunc(route, func(s string) string {
+			segment := parameter.FindStringSubmatch(s)[1]
+			if ids[segment] == "" {
+				return "/" + segment + "/thing-of-" + ids["runs"][len("run-of-"):]
+			}
+			return "/" + segment + "/" + ids[segment]
+		})
+	}
+	plain := func(body string, ids ofB) string {
+		for segment, id := range ids {
+			body = strings.ReplaceAll(body, id, segment)
+		}
+		body = strings.ReplaceAll(body, "thing-of-"+ids["runs"][len("run-of-"):], "thing")
+		return regexp.MustCompile(`"[^"]*(At|etag|ETag|digest)":"[^"]*"`).ReplaceAllString(body, "")
+	}
+	guarded, _ := w.Routes()
+	asked, owned := 0, 0
+	for _, r := range guarded {
+		method, route, _ := strings.Cut(r, " ")
+		if !strings.Contains(route, "{") || strings.HasPrefix(route, "/test/") {
+			continue
+		}
+		for _, body := range []string{"", `{}`, `{"decision": "approve"}`, `{"at": 1}`, `{"document": "x"}`} {
+			foreign, none := w.by(t, a, method, path(route, ids), body), w.by(t, a, method, path(route, random), body)
+			asked++
+			if foreign.Code != none.Code || plain(foreign.Body.String(), ids) != plain(none.Body.String(), random) {
+				t.Errorf("%s %s with %s\nof another: %d %s\nof nobody: %d %s", method, route, body, foreign.Code, foreign.Body, none.Code, none.Body)
+			}
+			// A PUT makes the caller's own, and a document that comes along is checked whatever there is.
+			if foreign.Code < 300 && method != http.MethodPut && !strings.HasSuffix(route, "/validate") {
+				t.Errorf("%s %s with %s: %d %s", method, route, body, foreign.Code, foreign.Body)
+			}
+		}
+		if method == http.MethodGet {
+			if rec := w.by(t, b, method, path(route, ids), ""); rec.Code == http.StatusOK {
+				owned++
+			}
+		}
+	}
+	if asked < 40 || owned < 6 {
+		t.Errorf("%d requests, %d of the owner found something: the test looks in the wrong place", asked, owned)
+	}
+	for _, p := range []string{"/api/v1/runs/run-of-b", "/api/v1/workflows/flow-of-b", "/api/v1/agents/agent-of-b"} {
+		if rec := w.by(t, b, "GET", p, ""); rec.Code != http.StatusOK || strings.Contains(p, "runs") && !strings.Contains(rec.Body.String(), `"status":"paused"`) {
+			t.Errorf("%s: %d %s", p, rec.Code, rec.Body)
+		}
+	}
+	for _, list := range []string{"runs", "workflows", "waits", "schedules"} {
+		if rec := w.by(t, a, "GET", "/api/v1/"+list, ""); rec.Code != http.StatusOK || strings.Contains(rec.Body.String(), "of-b") && list != "workflows" {
+			t.Errorf("%s: %d %s", list, rec.Code, rec.Body)
+		}
+	}
+	if _, err := w.tokens().Find(t.Context(), b); err != nil {
+		t.Errorf("the token of b: %v", err)
+	}
+	if rec := w.by(t, a, "GET", "/api/v1/audit?since="+time.Now().Add(-time.Hour).UTC().Format(time.RFC3339), ""); rec.Code != http.StatusOK || strings.Contains(rec.Body.String(), `"namespace":"b"`) {
+		t.Errorf("the audit log of a: %d %s", rec.Code, rec.Body)
+	}
+}
