@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -36,18 +37,16 @@ func (t *tool) wrong(v schema.Violation, raw json.RawMessage) string {
 	if field != "" {
 		return fmt.Sprintf("%s: %s", strings.ReplaceAll(field, "/", "."), v.Message)
 	}
-	text := "arguments of " + t.name + ": " + v.Message
+	parts, known := []string{"arguments of " + t.name + ": " + v.Message}, t.fields()
 	var given map[string]json.RawMessage
 	if json.Unmarshal(raw, &given) == nil {
-		for name := range given {
-			if known := t.fields(); !slices.Contains(known, name) {
-				if hint := diag.DidYouMean(name, known); hint != "" {
-					text += "; " + hint
-				}
+		for _, name := range slices.Sorted(maps.Keys(given)) {
+			if hint := diag.DidYouMean(name, known); hint != "" && !slices.Contains(known, name) {
+				parts = append(parts, hint)
 			}
 		}
 	}
-	return text + "; it takes " + strings.Join(t.fields(), ", ")
+	return strings.Join(append(parts, "it takes "+strings.Join(known, ", ")), "; ")
 }
 
 // fields are the names of the arguments, in the order of the schema.

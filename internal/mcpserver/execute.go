@@ -32,6 +32,8 @@ type executeArgs struct {
 	Input          json.RawMessage `json:"input"`
 	WaitSeconds    *int            `json:"waitSeconds"`
 	Wait           *int            `json:"wait"`
+	Session        string          `json:"session"`
+	IfBusy         service.IfBusy  `json:"ifBusy"`
 	IdempotencyKey string          `json:"idempotencyKey"`
 }
 
@@ -55,7 +57,9 @@ func (c *call) execute(ctx context.Context, args executeArgs) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	started, err := c.Service.Begin(ctx, service.StartRequest{Workflow: w, Version: d.Version, Branch: args.BranchID, Input: inputText(args.Input), Key: args.IdempotencyKey})
+	started, err := c.Service.Begin(ctx, service.StartRequest{
+		Workflow: w, Version: d.Version, Branch: args.BranchID, Input: inputText(args.Input), Key: args.IdempotencyKey, Session: args.Session, IfBusy: args.IfBusy,
+	})
 	if err != nil {
 		return nil, err
 	}

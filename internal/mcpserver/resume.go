@@ -116,7 +116,7 @@ func (c *call) goOn(ctx context.Context, rec service.Recorded, args resumeArgs) 
 	case args.Input == nil:
 		return invalidf("input: run %s waits for an answer: %s", run, question(w))
 	}
-	if err := c.Service.Answer(ctx, run, service.AnswerRequest{Wait: w.Wait, Value: engine.Value(args.Input), Note: args.Note}); err != nil {
+	if err := c.Service.Answer(ctx, run, service.AnswerRequest{Wait: w.Wait, Value: args.Input, Note: args.Note}); err != nil {
 		return answerRefused(err, run)
 	}
 	return c.takeUp(ctx, run)
@@ -199,10 +199,10 @@ func (c *call) decide(ctx context.Context, rec service.Recorded, w *engine.WaitO
 	run := rec.Head.Run
 	given := args.Input
 	if args.Decision != "" {
-		given = json.RawMessage(expr.Quote(args.Decision))
+		given = expr.Quote(args.Decision)
 	}
 	if given != nil && c.RequireApproval() == nil {
-		if err := c.Service.Answer(ctx, run, service.AnswerRequest{Wait: w.Wait, Value: engine.Value(given), Note: args.Note}); err != nil {
+		if err := c.Service.Answer(ctx, run, service.AnswerRequest{Wait: w.Wait, Value: given, Note: args.Note}); err != nil {
 			return answerRefused(err, run)
 		}
 		return c.takeUp(ctx, run)

@@ -12,6 +12,7 @@ import (
 	"github.com/hocket-run/hocket/internal/engine"
 	"github.com/hocket-run/hocket/internal/journal"
 	"github.com/hocket-run/hocket/internal/project"
+	"github.com/hocket-run/hocket/internal/service"
 	"github.com/hocket-run/hocket/workflow"
 )
 
@@ -54,6 +55,8 @@ func runTools() []*tool {
 				opt("branchId", aText, "Runs this branch of the workflow instead of its main graph; `all` runs all one_time branches at once."),
 				opt("input", anything, "What the first agent is given: a text, or JSON where the workflow wants some."), waitProp,
 				opt("wait", waitProp.schema, "Another name of waitSeconds."),
+				opt("session", aText, "A name that you make up, for runs that must not go on at the same time: of the runs of one session at most one has not ended."),
+				opt("ifBusy", oneOf(string(service.IfBusyReject), string(service.IfBusyQueue), string(service.IfBusyCancelPrevious)), "What happens while another run of the session has not ended: reject (the default: the code conflict), queue (wait for its end) or cancel_previous."),
 				opt("idempotencyKey", aText, "A word that you make up for this request: made again with the same one, it starts nothing and gives the run that there is."),
 			}),
 			gives: outcomeOut, do: executeWorkflow,

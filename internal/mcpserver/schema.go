@@ -22,7 +22,6 @@ const (
 	aCount   = `{"type":"integer","minimum":0}`
 	aMap     = `{"type":"object"}`
 	texts    = `{"type":"array","items":{"type":"string"}}`
-	maps     = `{"type":"array","items":{"type":"object"}}`
 	anything = `{}`
 )
 

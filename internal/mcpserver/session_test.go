@@ -151,8 +151,9 @@ func TestRunsOutliveRequests(t *testing.T) {
 		t.Fatalf("the same request: %v", again)
 	}
 	c.fails("invalid", "execute_workflow", object{"id": id, "idempotencyKey": "once", "input": "another"})
-	second := c.gives("execute_workflow", object{"id": id, "wait": 0})
+	second := c.gives("execute_workflow", object{"id": id, "wait": 0, "session": "s"})
 	<-asked
+	says(t, c.fails("conflict", "execute_workflow", object{"id": id, "session": "s"}), second["runId"].(string))
 	if err := c.Close(); err != nil {
 		t.Error(err)
 	}
