@@ -155,6 +155,8 @@ func waitOf(e engine.Event) string {
 	switch d := e.Data.(type) {
 	case *engine.WaitOpened:
 		return d.Wait
+	case *engine.WaitReminded:
+		return d.Wait
 	case *engine.WaitAnswered:
 		return d.Wait
 	case *engine.WaitClosed:
