@@ -135,8 +135,9 @@ func (m *Memory) Record(_ context.Context, r Record) error {
 	}
 	m.last[r.Namespace]++
 	r.ID = m.last[r.Namespace]
-	all := append(m.records[r.Namespace], r)
-	m.records[r.Namespace] = all[max(0, len(all)-cmp.Or(m.Keep, MaxRecords)):]
+	m.records[r.Namespace] = append(m.records[r.Namespace], r)
+	beyond := len(m.records[r.Namespace]) - cmp.Or(m.Keep, MaxRecords)
+	m.records[r.Namespace] = m.records[r.Namespace][max(0, beyond):]
 	return nil
 }
 

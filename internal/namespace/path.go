@@ -23,17 +23,17 @@ func Path(db, name string) (string, error) {
 	if name == access.DefaultNamespace || db == service.Memory {
 		return db, nil
 	}
-	real, err := filepath.EvalSymlinks(db)
+	file, err := filepath.EvalSymlinks(db)
 	if errors.Is(err, fs.ErrNotExist) {
-		real, err = db, nil
+		file, err = db, nil
 	}
 	if err == nil {
-		real, err = filepath.Abs(real)
+		file, err = filepath.Abs(file)
 	}
 	if err != nil {
 		return "", fmt.Errorf("find the store of a namespace: %w", err)
 	}
-	return filepath.Join(strings.TrimSuffix(real, ".db")+".namespaces", name+".db"), nil
+	return filepath.Join(strings.TrimSuffix(file, ".db")+".namespaces", name+".db"), nil
 }
 
 // Store is where tokens, namespaces and the audit log are kept.
