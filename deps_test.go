@@ -116,12 +116,15 @@ var layers = []layer{
 	{"internal/openaiapi", []string{"internal/door", "internal/access", "internal/service", "internal/catalog", "internal/driver", "internal/engine", "internal/expr", "internal/format", "internal/journal", "internal/project", "workflow"}, "a door maps one protocol to the service; it knows no other door and no SDK of the protocol's owner"},
 	{"internal/server", []string{"internal/hooks", "internal/hooks/sqlite", "internal/outbound", "internal/namespace", "internal/httpapi", "internal/live", "internal/openaiapi", "internal/mcpserver", "internal/door", "internal/config", "internal/telemetry", "internal/access", "internal/service", "internal/scheduler", "internal/journal", "internal/secret"}, "composition and guard: doors and stores are put together here, and what they do is theirs"},
 	{"internal/live", []string{"internal/door", "internal/access", "internal/service", "internal/driver", "internal/project", "internal/journal", "internal/engine", "workflow"}, "streams show runs; they know neither the routes nor the guard around them"},
+	{"internal/client", []string{"internal/client/api", "internal/service", "internal/driver", "internal/engine", "internal/expr", "internal/journal", "internal/outbound", "internal/project", "workflow", "diag"}, "a server is reached by its HTTP API alone; what is told of its runs is what the service tells"},
+	{"internal/client/api", nil, "a generator made it of a document, so it knows nobody"},
 	{"internal/show", []string{"workflow", "internal/show/layout", "internal/expr"}, "pictures are drawn from the graph"},
 	{"internal/show/layout", nil, "boxes and arrows know no workflow"},
 }
 
 // owners says which packages alone may import a library, with the reason.
 var owners = []struct{ dependency, owner, reason string }{
+	{"github.com/oapi-codegen/runtime", "internal/client/api", "what generated code needs stays with it"},
 	{"github.com/openai/openai-go", "internal/model/openai", "no SDK type leaves its adapter"},
 	{"github.com/anthropics/anthropic-sdk-go", "internal/model/anthropic", "no SDK type leaves its adapter"},
 	{"google.golang.org/genai", "internal/model/google", "no SDK type leaves its adapter"},

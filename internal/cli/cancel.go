@@ -16,7 +16,7 @@ func (a *app) cancelCmd() *cobra.Command {
 		Long: "Stops a run, whatever process drives it, and waits until it has stopped. What\nit did so far stays. Ends with 2 where the run completed or failed before.",
 		Args: takes("RUN"), ValidArgsFunction: a.completeRuns,
 		RunE: func(c *cobra.Command, args []string) error {
-			s, err := a.look(c.Context())
+			s, err := a.sees(c)
 			if err != nil {
 				return err
 			}
@@ -37,6 +37,7 @@ func (a *app) cancelCmd() *cobra.Command {
 			return nil
 		},
 	}
+	a.addServerFlag(c)
 	c.Flags().StringVar(&reason, "reason", "", "`TEXT` that is kept with the run")
 	return c
 }

@@ -17,7 +17,7 @@ func (a *app) runsEventsCmd() *cobra.Command {
 		Example: "  hocket runs events RUN --follow\n  hocket runs events RUN --json | jq .type",
 		RunE: func(c *cobra.Command, args []string) error {
 			ctx, run := c.Context(), args[0]
-			s, err := a.look(ctx)
+			s, err := a.sees(c)
 			if err != nil {
 				return err
 			}
@@ -62,6 +62,7 @@ func (a *app) runsEventsCmd() *cobra.Command {
 			return p.err
 		},
 	}
+	a.addServerFlag(c)
 	c.Flags().BoolVarP(&follow, "follow", "f", false, "go on until the run has ended")
 	c.Flags().Uint64Var(&after, "after", 0, "only events after number `N`")
 	c.Flags().BoolVar(&asJSON, "json", false, "one JSON line for each event, on a terminal too")

@@ -20,7 +20,7 @@ import (
 // follower shows one run while it goes on, whoever drives it, asks its questions on a terminal, and ends with its result.
 type follower struct {
 	*app
-	service *service.Service
+	service backend
 	run     string
 	json    bool
 	context bool
@@ -204,6 +204,9 @@ func (f *follower) interrupted() error {
 	case o.Status == engine.StatusPaused:
 		return &exit{ExitInterrupted, "interrupted; " + f.waits(o)}
 	case !o.Interrupted:
+		if f.server != "" {
+			return &exit{ExitInterrupted, "stopped looking; run " + o.ID + " goes on at " + f.service.DB()}
+		}
 		return &exit{ExitInterrupted, "stopped looking; run " + o.ID + " goes on in another process"}
 	default:
 		return &exit{ExitInterrupted, "interrupted; run " + o.ID + " is stored" + f.toContinue("")}
@@ -342,6 +345,9 @@ func (f *follower) resumeLine(flags string) string {
 	db := ""
 	if f.db != "" {
 		db = " --db " + quote(f.db)
+	}
+	if f.server != "" {
+		db = " --server " + quote(f.server)
 	}
 	return "hocket resume " + quote(f.run) + db + flags
 }

@@ -60,6 +60,8 @@ type app struct {
 	// namespace is the flag; entered tells that db is the store of that namespace.
 	namespace string
 	entered   bool
+	// server is the flag, and then the address of the server that is meant; "": none.
+	server string
 	// configFile is the flag; operator is what was read, with what is wrong in it.
 	configFile  string
 	operator    *config.Config
@@ -202,6 +204,9 @@ func (a *app) root() *cobra.Command {
 			}
 			wanted := !a.noColor && a.Env("NO_COLOR") == "" && a.Env("TERM") != "dumb"
 			a.color, a.outColor = palette{wanted && a.ErrTerminal}, palette{wanted && a.OutTerminal}
+			if err := a.here(c); err != nil {
+				return err
+			}
 			if err := a.readConfig(c); err != nil {
 				return err
 			}

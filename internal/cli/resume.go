@@ -60,6 +60,7 @@ func (a *app) resumeCmd() *cobra.Command {
 	f.DurationVar(&fl.timeout, "timeout", 0, "reopen a run that ended by its time limit, with this much running time in all (`DURATION`)")
 	f.StringVar(&fl.budget, "budget", "", "let a run that met its budget go on, with `AMOUNT` in all: "+amounts)
 	fl.files.add(c)
+	a.addServerFlag(c)
 	f.BoolVar(&fl.json, "json", false, "print the run object instead of the final output")
 	f.BoolVar(&fl.events, "events", false, "print every event as one JSON line while the run goes on")
 	f.BoolVar(&fl.approveAll, "approve-all", false, "answer every approval with approve")
@@ -136,6 +137,9 @@ func (a *app) resume(c *cobra.Command, fl *resumeFlags, run string) error {
 	if err != nil {
 		return err
 	}
+	if answers && reopens {
+		return usef("answer the run or raise its limits, not both at once")
+	}
 	var p service.Proceed
 	if answers {
 		p.Answer = &answer
@@ -143,13 +147,7 @@ func (a *app) resume(c *cobra.Command, fl *resumeFlags, run string) error {
 	if reopens {
 		p.Limits = &limits
 	}
-	files, err := a.files(fl.files)
-	if err != nil {
-		return err
-	}
-	cfg := a.config()
-	cfg.ApproveAll = fl.approveAll
-	s, err := service.Look(ctx, cfg)
+	s, err := a.resumes(c, fl, run)
 	if err != nil {
 		return err
 	}
@@ -164,11 +162,6 @@ func (a *app) resume(c *cobra.Command, fl *resumeFlags, run string) error {
 	if p, err = rec.Addressed(p); err != nil {
 		return refused(err, answer, rec)
 	}
-	if files.Tools != nil || files.Replies != nil {
-		if err := s.Give(run, files); err != nil {
-			return err
-		}
-	}
 	fo.left = rec.Head.Interrupted
 	fo.watch(ctx, run, rec.Workflow, rec.Events, fl.events)
 	err = s.Proceed(ctx, rec, p)
@@ -179,6 +172,36 @@ func (a *app) resume(c *cobra.Command, fl *resumeFlags, run string) error {
 		return refused(err, answer, rec)
 	}
 	return fo.follow(ctx)
+}
+
+// resumes gives where the run is that is to go on. In a store of this machine it is driven with the files of the flags; a server has its own.
+func (a *app) resumes(c *cobra.Command, fl *resumeFlags, run string) (backend, error) {
+	remote, err := a.there(c)
+	if err != nil {
+		return nil, err
+	}
+	if remote != nil {
+		if err := onlyHere(c, "tools", "replies", "prices", "approve-all"); err != nil {
+			return nil, err
+		}
+		return remote, nil
+	}
+	files, err := a.files(fl.files)
+	if err != nil {
+		return nil, err
+	}
+	cfg := a.config()
+	cfg.ApproveAll = fl.approveAll
+	s, err := service.Look(c.Context(), cfg)
+	if err != nil {
+		return nil, err
+	}
+	if files.Tools != nil || files.Replies != nil {
+		if err := s.Give(run, files); err != nil {
+			return nil, errors.Join(err, s.Close())
+		}
+	}
+	return s, nil
 }
 
 // refused words why a run did not take what it was told; it is unchanged.

@@ -108,6 +108,7 @@ func (a *app) addRunFlags(c *cobra.Command, fl *runFlags) {
 	must(c.RegisterFlagCompletionFunc("branch", a.completeBranches(fl)))
 	f.StringVar(&fl.model, "model", "", "`REF` of the model for every agent, such as openai/gpt-5-mini")
 	fl.files.add(c)
+	a.addServerFlag(c)
 	f.StringVar(&fl.record, "record", "", "`FILE` to which the model calls are written as a reply script")
 	f.BoolVar(&fl.trust, "trust", false, "let the document use this machine as it asks: commands, files, addresses, variables")
 	f.BoolVar(&fl.json, "json", false, "print the run object instead of the final output")
@@ -268,6 +269,13 @@ func sameFile(a, b string) bool {
 
 func (a *app) run(c *cobra.Command, fl *runFlags, args []string) error {
 	ctx := c.Context()
+	remote, err := a.there(c)
+	if err != nil {
+		return err
+	}
+	if remote != nil {
+		return a.runThere(c, remote, fl, args)
+	}
 	req := service.StartRequest{Branch: fl.branch, Model: fl.model, Record: fl.record, RunID: fl.runID, Trust: fl.trust}
 	if c.Flags().Changed("branch") && fl.branch == "" {
 		return mustBe("branch", "the id of a branch", "")

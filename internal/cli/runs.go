@@ -12,7 +12,6 @@ import (
 
 	"github.com/hocket-run/hocket/internal/journal"
 	"github.com/hocket-run/hocket/internal/project"
-	"github.com/hocket-run/hocket/internal/service"
 )
 
 func (a *app) runsCmd() *cobra.Command {
@@ -113,7 +112,7 @@ func (a *app) runsListCmd() *cobra.Command {
 				}
 				q.Statuses = append(q.Statuses, journal.Status(st))
 			}
-			s, err := a.look(c.Context())
+			s, err := a.sees(c)
 			if err != nil {
 				return err
 			}
@@ -136,6 +135,7 @@ func (a *app) runsListCmd() *cobra.Command {
 			return nil
 		},
 	}
+	a.addServerFlag(c)
 	c.Flags().StringSliceVar(&statuses, "status", nil, "only runs of this `STATUS`; may be given more than once")
 	c.Flags().StringVar(&workflow, "workflow", "", "only runs of this `WORKFLOW`")
 	c.Flags().BoolVar(&interrupted, "interrupted", false, "only runs that no process drives")
@@ -147,7 +147,7 @@ func (a *app) runsListCmd() *cobra.Command {
 }
 
 // list gives the newest runs, page by page.
-func list(ctx context.Context, s *service.Service, q journal.Query, limit int) ([]runLine, error) {
+func list(ctx context.Context, s sight, q journal.Query, limit int) ([]runLine, error) {
 	lines := []runLine{}
 	for len(lines) < limit {
 		q.Limit = min(limit-len(lines), maxPage)

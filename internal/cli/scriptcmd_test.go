@@ -60,7 +60,7 @@ func cmdStart(ts *testscript.TestScript, _ bool, args []string) {
 	ts.Check(err)
 	c := &child{cmd: exec.Command(args[1], args[2:]...), exited: make(chan struct{})}
 	c.cmd.Dir, c.cmd.Stdout, c.cmd.Stderr = ts.MkAbs("."), stdout, stderr
-	for _, name := range []string{"HOME", "PATH", "MODEL_URL", "HOCKET_HOME", "HOCKET_DB", "TMPDIR", "HOCKET_TOKEN"} {
+	for _, name := range []string{"HOME", "PATH", "MODEL_URL", "HOCKET_HOME", "HOCKET_DB", "TMPDIR", "HOCKET_TOKEN", "HOCKET_SERVER"} {
 		c.cmd.Env = append(c.cmd.Env, name+"="+ts.Getenv(name))
 	}
 	ts.Check(c.cmd.Start())

@@ -53,3 +53,15 @@ func cmdAsk(ts *testscript.TestScript, neg bool, args []string) {
 	_, err = ts.Stdout().Write(data)
 	ts.Check(err)
 }
+
+// cmdAt puts the address of a server of start into a variable: at NAME VARIABLE
+func cmdAt(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 2 {
+		ts.Fatalf("usage: at NAME VARIABLE")
+	}
+	found := listening.FindStringSubmatch(ts.ReadFile(args[0] + ".err"))
+	if found == nil {
+		ts.Fatalf("%s does not listen", args[0])
+	}
+	ts.Setenv(args[1], found[1]+found[2])
+}

@@ -30,7 +30,7 @@ func (a *app) runsShowCmd() *cobra.Command {
 			if err := atMostOne(c, "logs", "trail", "context"); err != nil {
 				return err
 			}
-			s, err := a.look(c.Context())
+			s, err := a.sees(c)
 			if err != nil {
 				return err
 			}
@@ -70,6 +70,7 @@ func (a *app) runsShowCmd() *cobra.Command {
 			return a.runTable(below)
 		},
 	}
+	a.addServerFlag(c)
 	c.Flags().BoolVar(&asJSON, "json", false, "print JSON: the run object, or the projection asked for")
 	c.Flags().BoolVar(&logs, "logs", false, "the log entries")
 	c.Flags().BoolVar(&trail, "trail", false, "input and output of each agent")
@@ -113,7 +114,7 @@ func (a *app) showTrail(entries []project.TrailEntry) error {
 }
 
 // noTrail says why nothing is shown: a run of all branches has no agents of its own.
-func (a *app) noTrail(ctx context.Context, s *service.Service, run string) error {
+func (a *app) noTrail(ctx context.Context, s sight, run string) error {
 	below, err := list(ctx, s, journal.Query{Parent: run}, 1)
 	switch {
 	case err != nil || a.quiet:

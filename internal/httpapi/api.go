@@ -76,6 +76,7 @@ func New(cfg Config) *API {
 	a.registerRuns()
 	a.registerRunActs()
 	a.registerRunViews()
+	a.registerRunDefinition()
 	a.registerWaits()
 	a.registerWorkflows()
 	a.registerWorkflowEdits()

@@ -85,6 +85,7 @@ type StartBody struct {
 	Draft    bool            `json:"draft,omitempty" doc:"Run the draft of the workflow; needs the role edit"`
 	Version  int             `json:"version,omitempty" minimum:"1" doc:"Run this version of the workflow; needs the role edit"`
 	Document string          `json:"document,omitempty" doc:"Text of a document, in the place of workflow; needs the role edit"`
+	Name     string          `json:"name,omitempty" maxLength:"200" doc:"What a document that has no name is called"`
 	Format   string          `json:"format,omitempty" enum:"canvas,rounds,routes,steps" doc:"Language of document; absent: it is detected"`
 	Branch   string          `json:"branch,omitempty" doc:"Branch of a rounds document, or all"`
 	Input    json.RawMessage `json:"input,omitempty" doc:"The prompt: a text, or any JSON value, which stands as text in the prompt"`
@@ -151,6 +152,9 @@ func (b *StartBody) request(ctx context.Context, c *door.Caller) (service.StartR
 		w, problems, err := c.Service.Load(ctx, documentName, []byte(b.Document), service.LoadOptions{Format: b.Format})
 		if err == nil && problems.HasErrors() {
 			err = &service.InvalidError{Message: "the document has errors", Diagnostics: problems}
+		}
+		if w != nil && w.Name == "" {
+			w.Name = b.Name
 		}
 		q.Workflow = w
 		return q, err

@@ -118,7 +118,7 @@ func toolReports() []ToolReport {
 }
 
 func diagnoseStore(ctx context.Context, cfg Config) StoreReport {
-	path, err := cfg.db()
+	path, err := cfg.Path()
 	if err != nil {
 		return StoreReport{Problem: err.Error()}
 	}

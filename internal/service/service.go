@@ -172,8 +172,8 @@ func (c Config) withDefaults() Config {
 	return c
 }
 
-// db gives the path of the store: the one that was given, HOCKET_DB, the operator's, the default.
-func (c Config) db() (string, error) {
+// Path gives the path of the store: the one that was given, HOCKET_DB, the operator's, the default.
+func (c Config) Path() (string, error) {
 	switch {
 	case c.DB != "":
 		return c.DB, nil
@@ -187,7 +187,7 @@ func (c Config) db() (string, error) {
 func Look(ctx context.Context, cfg Config) (*Service, error) {
 	cfg = cfg.withDefaults()
 	var err error
-	if cfg.DB, err = cfg.db(); err != nil {
+	if cfg.DB, err = cfg.Path(); err != nil {
 		return nil, err
 	}
 	if _, err := os.Stat(cfg.DB); errors.Is(err, fs.ErrNotExist) {
@@ -202,7 +202,7 @@ func Look(ctx context.Context, cfg Config) (*Service, error) {
 func Open(ctx context.Context, cfg Config) (*Service, error) {
 	cfg = cfg.withDefaults()
 	var err error
-	if cfg.DB, err = cfg.db(); err != nil {
+	if cfg.DB, err = cfg.Path(); err != nil {
 		return nil, err
 	}
 	var (

@@ -1,0 +1,139 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"iter"
+	"net"
+	"net/url"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/hocket-run/hocket/internal/client"
+	"github.com/hocket-run/hocket/internal/driver"
+	"github.com/hocket-run/hocket/internal/journal"
+	"github.com/hocket-run/hocket/internal/server"
+	"github.com/hocket-run/hocket/internal/service"
+)
+
+// sight is what verbs need that look at runs. Both implementations, a store of this machine and a server, give the same of the same run.
+type sight interface {
+	// DB names where the runs are: a path, or the address of a server.
+	DB() string
+	Read(ctx context.Context, run string) (service.Recorded, error)
+	List(ctx context.Context, q journal.Query) ([]journal.Head, string, error)
+	Watch(ctx context.Context, run string, from uint64) iter.Seq2[driver.Update, error]
+	Wait(ctx context.Context, run string) (driver.State, error)
+	Close() error
+}
+
+// control is what verbs need that change runs.
+type control interface {
+	Answer(ctx context.Context, run string, a service.AnswerRequest) error
+	Proceed(ctx context.Context, rec service.Recorded, p service.Proceed) error
+	TakeUp(ctx context.Context, run string) error
+	Cancel(ctx context.Context, run, reason string) error
+	Stopped(ctx context.Context, run string) (driver.State, error)
+	Interrupt(ctx context.Context, run string) error
+}
+
+// backend is where runs are.
+type backend interface {
+	sight
+	control
+}
+
+var (
+	_ backend = (*service.Service)(nil)
+	_ backend = (*client.Remote)(nil)
+)
+
+// envServer is the variable that stands for --server.
+const envServer = "HOCKET_SERVER"
+
+// addServerFlag gives a verb --server. Each verb that has it works with a server as with a store.
+func (a *app) addServerFlag(c *cobra.Command) {
+	c.Flags().StringVar(&a.server, "server", "", "`URL` of a hocket serve that has the runs, in the place of a store (default: "+envServer+")")
+}
+
+// here refuses what only works on this machine where a server is meant.
+func (a *app) here(c *cobra.Command) error {
+	if a.Env(envServer) == "" || c.Flags().Lookup("server") != nil {
+		return nil
+	}
+	local := []string{"workflows", "agents", "schedule", "scheduler", "prune"}
+	if slices.ContainsFunc(strings.Fields(c.CommandPath()), func(word string) bool { return slices.Contains(local, word) }) {
+		return usef("%s is set, and %s works on a store of this machine; unset it, or use the server's API", envServer, c.CommandPath())
+	}
+	return nil
+}
+
+// there gives the server that is meant; nil: the store of this machine.
+func (a *app) there(c *cobra.Command) (*client.Remote, error) {
+	if a.server == "" && !c.Flags().Changed("server") {
+		a.server = a.Env(envServer)
+	}
+	if a.server == "" {
+		if c.Flags().Changed("server") {
+			return nil, mustBe("server", "an address such as http://127.0.0.1:7788", "")
+		}
+		return nil, nil
+	}
+	if c.Flags().Changed("db") {
+		return nil, usef("--db and --server cannot be given together: the server has a store of its own")
+	}
+	if c.Flags().Changed("namespace") {
+		return nil, usef("--namespace and --server cannot be given together: the token says which namespace it is")
+	}
+	token, err := a.clientToken()
+	if err != nil {
+		return nil, err
+	}
+	return client.New(client.Config{URL: a.server, Token: token})
+}
+
+// clientToken gives HOCKET_TOKEN, or for a server of this machine the token that it made beside the default store; "" where there is none.
+func (a *app) clientToken() (string, error) {
+	if token := a.Env(server.EnvToken); token != "" {
+		return token, nil
+	}
+	if !isLoopback(a.server) {
+		return "", nil
+	}
+	db, err := a.config().Path()
+	if err != nil {
+		return "", err
+	}
+	text, err := os.ReadFile(filepath.Join(filepath.Dir(db), server.TokenFile))
+	if errors.Is(err, fs.ErrNotExist) {
+		return "", nil
+	}
+	return strings.TrimSpace(string(text)), err
+}
+
+// isLoopback tells whether an address is of this machine by what it says; no name is looked up, so that nobody else can be sent the token.
+func isLoopback(address string) bool {
+	u, err := url.Parse(address)
+	if err != nil {
+		return false
+	}
+	ip := net.ParseIP(u.Hostname())
+	return u.Hostname() == "localhost" || ip != nil && ip.IsLoopback()
+}
+
+// sees gives where the runs are for verbs that only look or ask others to act.
+func (a *app) sees(c *cobra.Command) (backend, error) {
+	if r, err := a.there(c); r != nil || err != nil {
+		return r, err
+	}
+	s, err := a.look(c.Context())
+	if err != nil {
+		return nil, err
+	}
+	return s, nil
+}

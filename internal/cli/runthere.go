@@ -1,0 +1,99 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"path/filepath"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/hocket-run/hocket/internal/client"
+	"github.com/hocket-run/hocket/internal/service"
+)
+
+// onlyHere refuses flags that a server has settings of its own for.
+func onlyHere(c *cobra.Command, names ...string) error {
+	for _, name := range names {
+		if c.Flags().Changed(name) {
+			return usef("--%s and --server cannot be given together: the server uses what it was started with", name)
+		}
+	}
+	return nil
+}
+
+// runThere is run on a server: it gets the document, or the id of a stored workflow, and drives the run, which is followed here. Whoever stops looking leaves it alone.
+func (a *app) runThere(c *cobra.Command, r *client.Remote, fl *runFlags, args []string) error {
+	ctx := c.Context()
+	defer r.Close()
+	if err := onlyHere(c, "agents", "model", "tools", "replies", "prices", "record", "trust", "approve-all", "run-id"); err != nil {
+		return err
+	}
+	stored, err := isStored(c, fl.workflow, fl.draft, fl.load)
+	if err != nil {
+		return err
+	}
+	if stored {
+		args = append([]string{""}, args...) // there is no FILE
+	}
+	taken, err := fl.oneReader(args)
+	if err != nil {
+		return err
+	}
+	s := client.Start{Workflow: fl.workflow, Draft: fl.draft, Format: fl.load.Format, Branch: fl.branch}
+	if s.Limits, err = fl.limits(c); err != nil {
+		return err
+	}
+	if !stored {
+		text, err := service.ReadFile(args[0], a.In)
+		if err != nil {
+			return err
+		}
+		s.Document = string(text)
+		if args[0] != "-" {
+			s.Name = strings.TrimSuffix(filepath.Base(args[0]), filepath.Ext(args[0]))
+		}
+	}
+	if s.Input, err = a.input(args, taken); err != nil {
+		return err
+	}
+	o, err := r.Start(ctx, s)
+	if err != nil {
+		return inFile(err, args[0])
+	}
+	fo := a.newFollower()
+	fo.service, fo.run, fo.json, fo.context = r, o.ID, fl.json, fl.context
+	fo.again = func(ctx context.Context) error { return r.TakeUp(ctx, o.ID) }
+	defer fo.close()
+	if !a.quiet {
+		title := ""
+		if o.Workflow.Name != nil {
+			title = "  " + clean(*o.Workflow.Name)
+		}
+		fo.progress.say(a.color.dim("run "+o.ID+title+" at "+r.DB()) + "\n")
+	}
+	rec, err := r.Read(ctx, o.ID)
+	switch {
+	case ctx.Err() != nil:
+		return &exit{ExitInterrupted, "stopped looking; run " + o.ID + " goes on at " + r.DB()}
+	case err != nil:
+		return err
+	}
+	fo.watch(ctx, o.ID, rec.Workflow, nil, fl.events)
+	return fo.follow(ctx)
+}
+
+// documentName is what a server calls the document of a request.
+const documentName = "document"
+
+// inFile names the file in what a server says of its text.
+func inFile(err error, path string) error {
+	if invalid, ok := errors.AsType[*service.InvalidError](err); ok && path != "" {
+		for i := range invalid.Diagnostics {
+			if d := &invalid.Diagnostics[i]; d.Span.File == documentName || strings.TrimSpace(d.Span.File) == "" {
+				d.Span.File = path
+			}
+		}
+	}
+	return err
+}

@@ -1,0 +1,145 @@
+package client_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	"go.uber.org/goleak"
+
+	"github.com/hocket-run/hocket/internal/client"
+	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/journal"
+	"github.com/hocket-run/hocket/internal/service"
+)
+
+func TestMain(m *testing.M) {
+	goleak.VerifyTestMain(m, goleak.IgnoreTopFunction("go.opencensus.io/stats/view.(*worker).start"))
+}
+
+// at gives a client of a server that answers as handle does.
+func at(t *testing.T, handle http.HandlerFunc) *client.Remote {
+	t.Helper()
+	srv := httptest.NewServer(handle)
+	t.Cleanup(srv.Close)
+	r, err := client.New(client.Config{URL: srv.URL, Token: "hk_1"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := r.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return r
+}
+
+// line is an event as servers show it.
+func line(seq int, kind, data string) string {
+	return fmt.Sprintf("id: %d\nevent: %s\ndata: {\"run\":\"r\",\"seq\":%d,\"time\":\"2026-01-01T00:00:00.000000Z\",\"type\":%q,\"node\":null,\"step\":null,\"data\":%s}\n\n", seq, kind, seq, kind, data)
+}
+
+// TestWatch is P22 on the client's side: a stream that breaks is taken up where it broke, and no event comes twice.
+func TestWatch(t *testing.T) {
+	t.Parallel()
+	var asked []string
+	r := at(t, func(w http.ResponseWriter, req *http.Request) {
+		asked = append(asked, req.Header.Get("Last-Event-ID")+" "+req.Header.Get("Accept")+" "+req.Header.Get("Authorization"))
+		if len(asked) == 2 {
+			w.WriteHeader(http.StatusBadGateway) // a proxy in between
+			return
+		}
+		w.Header().Set("Content-Type", "text/event-stream")
+		fmt.Fprint(w, ": heartbeat\n\n", line(1, "run.created", `{"version":1,"digest":"x","limits":{}}`), "event: model.delta\ndata: {\"run\":\"r\",\"node\":\"a\",\"step\":1,\"call\":\"c\",\"attempt\":1,\"offset\":0,\"text\":\"Hi\"}\n\n")
+		if len(asked) == 1 {
+			fmt.Fprint(w, "id: 2\nevent: run.sta") // the connection ends within a message
+			return
+		}
+		fmt.Fprint(w, line(2, "run.started", `{}`), "event: end\ndata: {}\n\n")
+	})
+	var got []string
+	for u, err := range r.Watch(t.Context(), "r", 0) {
+		switch {
+		case err != nil:
+			t.Fatal(err)
+		case u.Delta != nil:
+			got = append(got, u.Delta.Text)
+		default:
+			got = append(got, fmt.Sprintf("%d %s", u.Event.Seq, u.Event.Data.Type()))
+		}
+	}
+	if want := "1 run.created,Hi,Hi,2 run.started"; strings.Join(got, ",") != want {
+		t.Errorf("got %v, want %s", got, want)
+	}
+	want := "0 text/event-stream Bearer hk_1,1 text/event-stream Bearer hk_1,1 text/event-stream Bearer hk_1"
+	if strings.Join(asked, ",") != want {
+		t.Errorf("asked %v, want %s", asked, want)
+	}
+}
+
+// TestWatchEnds: a stream that the server refuses, or that nobody wants any more, is not opened again.
+func TestWatchEnds(t *testing.T) {
+	t.Parallel()
+	requests := 0
+	r := at(t, func(w http.ResponseWriter, _ *http.Request) {
+		requests++
+		w.WriteHeader(http.StatusNotFound)
+		fmt.Fprintf(w, `{"title": "There is no such thing", "status": 404, "code": "not_found", "detail": %q}`, "read: "+journal.ErrNotFound.Error())
+	})
+	var last error
+	for _, err := range r.Watch(t.Context(), "r", 0) {
+		last = err
+	}
+	if !errors.Is(last, journal.ErrNotFound) || requests != 1 {
+		t.Errorf("%d requests, %v", requests, last)
+	}
+	gone := at(t, func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusNoContent) })
+	for u, err := range gone.Watch(t.Context(), "r", 7) {
+		t.Errorf("a run that has ended gives %v, %v", u, err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	for _, err := range gone.Watch(ctx, "r", 7) {
+		if !errors.Is(err, context.Canceled) {
+			t.Errorf("got %v", err)
+		}
+	}
+}
+
+// TestProblems are errors of the family that they had on the server.
+func TestProblems(t *testing.T) {
+	t.Parallel()
+	for text, c := range map[string]struct {
+		status int
+		is     error
+		code   service.Code
+	}{
+		"run r: " + engine.ErrWaitAnswered.Error(): {409, engine.ErrWaitAnswered, service.CodeInvalid},
+		"run r: " + engine.ErrWaitClosed.Error():   {410, engine.ErrWaitClosed, service.CodeInvalid},
+		engine.ErrAnswer.Error() + ": no":          {422, engine.ErrAnswer, service.CodeInvalid},
+		"this needs the role edit":                 {403, nil, service.CodeInvalid},
+		"":                                         {500, nil, service.CodeInternal},
+	} {
+		r := at(t, func(w http.ResponseWriter, _ *http.Request) {
+			w.WriteHeader(c.status)
+			fmt.Fprintf(w, `{"title": "Title", "status": %d, "code": "x", "detail": %q}`, c.status, text)
+		})
+		err := r.Answer(t.Context(), "r", service.AnswerRequest{Value: engine.Value(`"x"`)})
+		if err == nil || c.is != nil && !errors.Is(err, c.is) || !strings.Contains(err.Error(), text) || service.CodeOf(err) != c.code {
+			t.Errorf("%q: %v, %d", text, err, service.CodeOf(err))
+		}
+	}
+	r := at(t, func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, "<html>") })
+	if _, err := r.Show(t.Context(), "r"); err == nil || !strings.Contains(err.Error(), "not answer as a Hocket server") {
+		t.Errorf("another server: %v", err)
+	}
+	for _, bad := range []string{"", "nowhere", "ftp://a", "http://", "http://a/path", "http://u:p@a", "http://a?x=1"} {
+		if _, err := client.New(client.Config{URL: bad}); service.CodeOf(err) != service.CodeInvalid {
+			t.Errorf("%q: %v", bad, err)
+		}
+	}
+}

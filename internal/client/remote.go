@@ -1,0 +1,130 @@
+package client
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"strings"
+
+	"github.com/hocket-run/hocket/diag"
+	"github.com/hocket-run/hocket/internal/client/api"
+	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/journal"
+	"github.com/hocket-run/hocket/internal/outbound"
+	"github.com/hocket-run/hocket/internal/service"
+)
+
+// Config says which server is meant.
+type Config struct {
+	// URL is where the server is: http or https, without a path.
+	URL string
+	// Token is sent with every request; "" sends none.
+	Token string
+}
+
+// Remote is a server. Safe for concurrent use, but for Wait. Close it.
+type Remote struct {
+	url  string
+	api  *api.Client
+	http *http.Client
+	// woken has a word in it when something happened that Wait may wait for.
+	woken chan struct{}
+}
+
+// New makes a Remote; nothing is sent yet. Errors: *service.InvalidError where the address is none.
+func New(cfg Config) (*Remote, error) {
+	u, err := url.Parse(cfg.URL)
+	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || strings.Trim(u.Path, "/") != "" || u.User != nil || u.RawQuery != "" {
+		return nil, &service.InvalidError{Message: fmt.Sprintf("the server %q is no address such as http://127.0.0.1:7788", cfg.URL)}
+	}
+	base := u.Scheme + "://" + u.Host
+	h := outbound.New(outbound.Config{Allow: []string{base}})
+	c, err := api.NewClient(base, api.WithHTTPClient(h), api.WithRequestEditorFn(func(_ context.Context, r *http.Request) error {
+		if cfg.Token != "" {
+			r.Header.Set("Authorization", "Bearer "+cfg.Token)
+		}
+		return nil
+	}))
+	if err != nil {
+		return nil, fmt.Errorf("reach server: %w", err)
+	}
+	return &Remote{url: base, api: c, http: h, woken: make(chan struct{}, 1)}, nil
+}
+
+// DB tells where runs are kept: the address of the server.
+func (r *Remote) DB() string { return r.url }
+
+// Close gives connections up.
+func (r *Remote) Close() error {
+	r.http.CloseIdleConnections()
+	return nil
+}
+
+// maxAnswer bounds what is read of one answer.
+const maxAnswer = 256 << 20
+
+// read reads an answer into v, which may be nil. Errors: *service.InvalidError and those that problem names.
+func (r *Remote) read(res *http.Response, err error, v any) error {
+	if err != nil {
+		return r.unreachable(err)
+	}
+	defer res.Body.Close()
+	body, err := io.ReadAll(io.LimitReader(res.Body, maxAnswer))
+	switch {
+	case err != nil:
+		return r.unreachable(err)
+	case res.StatusCode >= http.StatusBadRequest:
+		return r.problem(res.StatusCode, body)
+	case v == nil:
+		return nil
+	}
+	if err := json.Unmarshal(body, v); err != nil {
+		return fmt.Errorf("%s does not answer as a Hocket server: %w", r.url, err)
+	}
+	return nil
+}
+
+// unreachable words that the server cannot be asked.
+func (r *Remote) unreachable(err error) error {
+	if u, ok := errors.AsType[*url.Error](err); ok {
+		err = u.Err // its own text repeats the address
+	}
+	return fmt.Errorf("reach %s: %w", r.url, err)
+}
+
+// told are the errors that problems are told from: the server gives their texts.
+var told = []error{
+	engine.ErrWaitAmbiguous, engine.ErrWaitAnswered, engine.ErrWaitClosed, engine.ErrWaitNotFound, engine.ErrAnswer, engine.ErrNotReopenable, engine.ErrEnded,
+	journal.ErrNotFound,
+}
+
+// problem gives the error that a server tells.
+func (r *Remote) problem(status int, body []byte) error {
+	var p struct {
+		Title       string    `json:"title"`
+		Detail      string    `json:"detail"`
+		Diagnostics diag.List `json:"diagnostics"`
+	}
+	if json.Unmarshal(body, &p) != nil || p.Title == "" {
+		return fmt.Errorf("%s answers with status %d, not as a Hocket server", r.url, status)
+	}
+	text := p.Detail
+	if text == "" {
+		text = p.Title
+	}
+	if status >= http.StatusInternalServerError {
+		return fmt.Errorf("%s: %s", r.url, text)
+	}
+	e := &service.InvalidError{Message: text, Diagnostics: p.Diagnostics}
+	for _, known := range told {
+		if strings.Contains(text, known.Error()) {
+			e.Err = known
+			break
+		}
+	}
+	return e
+}

@@ -1,0 +1,310 @@
+package client
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/hocket-run/hocket/internal/client/api"
+	"github.com/hocket-run/hocket/internal/driver"
+	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/expr"
+	"github.com/hocket-run/hocket/internal/journal"
+	"github.com/hocket-run/hocket/internal/project"
+	"github.com/hocket-run/hocket/internal/service"
+	"github.com/hocket-run/hocket/workflow"
+)
+
+// Start says what to run on the server: a stored workflow, or a document, which needs the role edit (D33).
+type Start struct {
+	Workflow         string
+	Draft            bool
+	Document, Format string
+	// Name is what a document is called that has no name.
+	Name          string
+	Branch, Input string
+	Limits        workflow.Limits
+}
+
+// Start begins a run and gives its object. Errors: *service.InvalidError, with where the document is wrong.
+func (r *Remote) Start(ctx context.Context, s Start) (project.Run, error) {
+	body := api.StartBody{
+		Workflow: some(s.Workflow), Draft: some(s.Draft), Document: some(s.Document), Name: some(s.Name), Branch: some(s.Branch), Limits: limits(s.Limits),
+	}
+	if s.Format != "" {
+		f := api.StartBodyFormat(s.Format)
+		body.Format = &f
+	}
+	if s.Input != "" {
+		var in any = s.Input
+		body.Input = &in
+	}
+	var o project.Run
+	res, err := r.api.StartRun(ctx, nil, body)
+	return o, r.read(res, err, &o)
+}
+
+func limits(l workflow.Limits) *api.Limits {
+	if l == (workflow.Limits{}) {
+		return nil
+	}
+	out := api.Limits{MaxTokens: some(l.MaxTokens), MaxCalls: some(l.MaxCalls), MaxCostUSD: some(l.MaxCostUSD), MaxConcurrency: some(int64(l.MaxConcurrency))}
+	if l.MaxSteps != nil {
+		n := int64(*l.MaxSteps)
+		out.MaxSteps = &n
+	}
+	if l.Timeout > 0 {
+		out.Timeout = some(time.Duration(l.Timeout).String())
+	}
+	return &out
+}
+
+// some gives nil for what is not set.
+func some[T comparable](v T) *T {
+	var zero T
+	if v == zero {
+		return nil
+	}
+	return &v
+}
+
+// Show gives the run object.
+func (r *Remote) Show(ctx context.Context, run string) (project.Run, error) {
+	var o project.Run
+	res, err := r.api.GetRun(ctx, run)
+	return o, r.read(res, err, &o)
+}
+
+// maxEvents is the largest page of events that a server gives.
+const maxEvents = 1000
+
+// Read gives the run as its journal tells it: the definition and all events. The store's own fields of the head are left out.
+func (r *Remote) Read(ctx context.Context, run string) (rec service.Recorded, err error) {
+	var def json.RawMessage
+	res, err := r.api.GetRunDefinition(ctx, run)
+	if err := r.read(res, err, &def); err != nil {
+		return rec, err
+	}
+	if rec.Workflow, err = workflow.Parse(def); err != nil {
+		return rec, fmt.Errorf("read definition of run %s: %w", run, err)
+	}
+	for cursor := int64(0); ; {
+		var page struct {
+			Items []json.RawMessage
+			Next  string
+		}
+		res, err := r.api.ListEvents(ctx, run, &api.ListEventsParams{Cursor: &cursor, Limit: some(int64(maxEvents))})
+		if err := r.read(res, err, &page); err != nil {
+			return rec, err
+		}
+		for _, text := range page.Items {
+			e, err := parseEvent(text)
+			if err != nil {
+				return rec, err
+			}
+			rec.Events = append(rec.Events, e)
+		}
+		if page.Next == "" {
+			break
+		}
+		if cursor, err = strconv.ParseInt(page.Next, 10, 64); err != nil {
+			return rec, fmt.Errorf("read run %s: %w", run, err)
+		}
+	}
+	o, err := r.Show(ctx, run)
+	if err != nil {
+		return rec, err
+	}
+	rec.Head = headOf(run, rec.Events)
+	rec.Head.Interrupted, rec.Head.Status, rec.Head.Waiting = o.Interrupted, journal.Status(o.Status), len(o.Waiting)
+	return rec, nil
+}
+
+// headOf gives what the first event and the last one tell of a run.
+func headOf(run string, events []engine.Event) journal.Head {
+	h := journal.Head{Run: run}
+	if len(events) == 0 {
+		return h
+	}
+	first, last := events[0], events[len(events)-1]
+	h.Created, h.Updated, h.LastSeq = first.At, last.At, last.Seq
+	if d, ok := first.Data.(*engine.RunCreated); ok {
+		h.Workflow, h.WorkflowName, h.Format, h.Parent, h.Meta = d.Workflow, d.Name, d.Format, d.ParentRun, d.Meta
+	}
+	return h
+}
+
+// parseEvent reads an event as everybody outside sees it.
+func parseEvent(text []byte) (e engine.Event, err error) {
+	var line struct {
+		Seq  uint64          `json:"seq"`
+		Time time.Time       `json:"time"`
+		Type engine.Type     `json:"type"`
+		Node *string         `json:"node"`
+		Step *int            `json:"step"`
+		Data json.RawMessage `json:"data"`
+	}
+	if err := json.Unmarshal(text, &line); err != nil {
+		return e, fmt.Errorf("read event: %w", err)
+	}
+	e = engine.Event{Seq: line.Seq, At: line.Time}
+	if line.Node != nil {
+		e.Node = *line.Node
+	}
+	if line.Step != nil {
+		e.Step = *line.Step
+	}
+	data, ok := engine.NewData(line.Type)
+	if !ok {
+		return e, &journal.NewerError{What: "event " + string(line.Type), Have: journal.RecordVersion}
+	}
+	if err := json.Unmarshal(line.Data, data); err != nil {
+		return e, fmt.Errorf("read event %d: %w", line.Seq, err)
+	}
+	e.Data = data
+	return e, nil
+}
+
+// maxPage is the largest page of runs that a server gives.
+const maxPage = 200
+
+// List gives a page of runs, newest first. Filters that servers do not have are not sent: kinds.
+func (r *Remote) List(ctx context.Context, q journal.Query) (heads []journal.Head, next string, err error) {
+	var statuses []string
+	for _, s := range q.Statuses {
+		statuses = append(statuses, string(s))
+	}
+	p := api.ListRunsParams{
+		Status: some(strings.Join(statuses, ",")), Workflow: some(q.Workflow), Parent: some(q.Parent), Interrupted: some(q.Interrupted), Cursor: some(q.Cursor),
+		Limit: some(int64(min(q.Limit, maxPage))), CreatedFrom: some(q.CreatedFrom), CreatedBefore: some(q.CreatedBefore),
+	}
+	var page struct {
+		Items []api.RunLine
+		Next  string
+	}
+	res, err := r.api.ListRuns(ctx, &p)
+	if err := r.read(res, err, &page); err != nil {
+		return nil, "", err
+	}
+	for _, l := range page.Items {
+		h := journal.Head{
+			Run: l.Id, Status: journal.Status(l.Status), Waiting: int(l.Waiting), Updated: l.UpdatedAt, Interrupted: l.Interrupted,
+			NewRun: journal.NewRun{Workflow: l.Workflow, WorkflowName: l.WorkflowName, Format: l.Format, Created: l.CreatedAt, Meta: map[string]string{}},
+		}
+		if l.Version != nil {
+			h.Meta[project.MetaVersion] = strconv.FormatInt(*l.Version, 10)
+		}
+		if l.Branch != nil {
+			h.Meta[project.MetaTargetBranchID] = *l.Branch
+		}
+		if l.EndedAt != nil {
+			h.Ended = *l.EndedAt
+		}
+		if l.ParentRun != nil {
+			h.Parent = *l.ParentRun
+		}
+		heads = append(heads, h)
+	}
+	return heads, page.Next, nil
+}
+
+// Proceed makes a run go on, as service.Service does: the same is refused with the same words, some of it before anything is sent.
+func (r *Remote) Proceed(ctx context.Context, rec service.Recorded, p service.Proceed) error {
+	p, err := rec.Addressed(p)
+	if err != nil {
+		return err
+	}
+	var body api.ResumeBody
+	switch {
+	case p.Answer != nil:
+		return r.Answer(ctx, rec.Head.Run, *p.Answer)
+	case p.Limits != nil:
+		body.Limits = limits(*p.Limits)
+	}
+	return r.resume(ctx, rec.Head.Run, body)
+}
+
+// Answer answers a wait.
+func (r *Remote) Answer(ctx context.Context, run string, a service.AnswerRequest) error {
+	body := api.ResumeBody{Wait: some(a.Wait), Node: some(a.Node), Note: some(a.Note)}
+	if a.Decision {
+		body.Decision = some(expr.Text(a.Value))
+	} else {
+		var v any = a.Value
+		body.Input = &v
+	}
+	return r.resume(ctx, run, body)
+}
+
+// TakeUp makes a run go on that nobody drives.
+func (r *Remote) TakeUp(ctx context.Context, run string) error {
+	err := r.resume(ctx, run, api.ResumeBody{})
+	if o, oerr := r.Show(ctx, run); err != nil && oerr == nil && (o.Status.Ended() || !o.Interrupted) {
+		return nil
+	}
+	return err
+}
+
+func (r *Remote) resume(ctx context.Context, run string, body api.ResumeBody) error {
+	res, err := r.api.ResumeRun(ctx, run, nil, body)
+	return r.read(res, err, nil)
+}
+
+// Cancel stops a run. Errors: engine.ErrEnded.
+func (r *Remote) Cancel(ctx context.Context, run, reason string) error {
+	o, err := r.Show(ctx, run)
+	switch {
+	case err != nil:
+		return err
+	case o.Status.Ended():
+		return engine.ErrEnded
+	}
+	res, err := r.api.CancelRun(ctx, run, nil, api.CancelRunJSONRequestBody{Reason: some(reason)})
+	return r.read(res, err, nil)
+}
+
+// Interrupt leaves a run alone: the server drives it.
+func (r *Remote) Interrupt(context.Context, string) error { return nil }
+
+// Stopped waits for a run that was cancelled.
+func (r *Remote) Stopped(ctx context.Context, run string) (driver.State, error) {
+	return r.Wait(ctx, run)
+}
+
+// lookEvery is how often a run is looked at that nothing is heard of.
+const lookEvery = time.Second
+
+// Wait waits until the run has ended, or is paused with nothing under way, or nobody drives it. Watch of the same run makes it look at once.
+func (r *Remote) Wait(ctx context.Context, run string) (driver.State, error) {
+	for {
+		o, err := r.Show(ctx, run)
+		if err != nil {
+			return driver.State{}, err
+		}
+		if o.Status.Ended() || o.Interrupted || o.Status == engine.StatusPaused && !isBusy(o) {
+			return driver.State{Status: o.Status, Interrupted: o.Interrupted}, nil
+		}
+		t := time.NewTimer(lookEvery)
+		select {
+		case <-t.C:
+		case <-r.woken:
+		case <-ctx.Done():
+			t.Stop()
+			return driver.State{}, ctx.Err()
+		}
+		t.Stop()
+	}
+}
+
+// isBusy tells whether a step goes on beside those that wait.
+func isBusy(o project.Run) bool {
+	for _, s := range o.Steps {
+		if s.Status == project.StepRunning {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,32 @@
+package httpapi
+
+import (
+	"context"
+	"net/http"
+
+	"github.com/hocket-run/hocket/internal/access"
+	"github.com/hocket-run/hocket/internal/door"
+	"github.com/hocket-run/hocket/internal/engine"
+)
+
+// registerRunDefinition registers what a run runs.
+func (a *API) registerRunDefinition() {
+	add(a, route{
+		Method: http.MethodGet, Path: "/runs/{id}/definition", ID: "getRunDefinition", Tag: tagRuns, Role: access.RoleRun, Errors: []int{http.StatusNotFound},
+		Summary: "Show the graph that a run runs", Description: "As it was when the run began, whatever became of the workflow. With it, views can be computed from the events.",
+	}, getRunDefinition)
+}
+
+// graphAnswer is the answer with a graph.
+type graphAnswer struct {
+	Body engine.Value `doc:"Nodes, edges, agents and limits"`
+}
+
+func getRunDefinition(ctx context.Context, c *door.Caller, in *RunPath) (*graphAnswer, error) {
+	rec, err := c.Service.Read(ctx, in.ID)
+	if err != nil {
+		return nil, err
+	}
+	text, err := rec.Workflow.Canonical()
+	return &graphAnswer{text}, err
+}
