@@ -83,6 +83,11 @@ func TestDocumentSays(t *testing.T) {
 					t.Errorf("%s has no problem with status %d", name, status)
 				}
 			}
+			for _, m := range regexp.MustCompile(`\{([a-z]+)\}`).FindAllStringSubmatch(path, -1) {
+				if op.Parameters.GetByInAndName("path", m[1]) == nil {
+					t.Errorf("%s: its input has no parameter %s; what is embedded must be exported", name, m[1])
+				}
+			}
 			for _, p := range op.Parameters {
 				if p.Value.Description == "" {
 					t.Errorf("%s: parameter %s is not described", name, p.Value.Name)

@@ -108,8 +108,9 @@ func webhookOf(h *hooks.Hooks, namespace string, w hooks.Webhook) Webhook {
 
 type webhookAnswer struct{ Body Webhook }
 
-type hookPath struct {
-	ID string `path:"id"`
+// HookPath names a webhook, an endpoint or a notification.
+type HookPath struct {
+	ID string `path:"id" doc:"Id of the webhook, the endpoint or the notification"`
 }
 
 type nothing struct{}
@@ -130,7 +131,7 @@ type createWebhook struct {
 	Body struct {
 		Workflow  string `json:"workflow" doc:"Id of a published workflow"`
 		Branch    string `json:"branch,omitempty" doc:"Without it, the main graph"`
-		Name      string `json:"name,omitempty" maxLength:"200"`
+		Name      string `json:"name,omitempty" maxLength:"200" doc:"What people call it"`
 		Mode      string `json:"mode,omitempty" enum:"standard,github,token" doc:"Without it, standard"`
 		Header    string `json:"header,omitempty" doc:"Of mode token; without it, X-Webhook-Token"`
 		SecretRef string `json:"secretRef,omitempty" doc:"A reference to the operator's own secret, such as ${env.NAME}; only operators' tokens of the namespace default may give one"`
@@ -162,7 +163,7 @@ func mayRefer(c *door.Caller, ref string) error {
 }
 
 type rotateWebhook struct {
-	hookPath
+	HookPath
 	Body struct {
 		SecretRef      string `json:"secretRef,omitempty" doc:"As in createWebhook"`
 		OverlapSeconds *int64 `json:"overlapSeconds,omitempty" minimum:"0" maximum:"2592000" doc:"How long the old secret still holds; without it, a day"`
@@ -187,7 +188,7 @@ func (w webhooks) rotate(ctx context.Context, c *door.Caller, in *rotateWebhook)
 	return &webhookAnswer{out}, nil
 }
 
-func (w webhooks) remove(ctx context.Context, c *door.Caller, in *hookPath) (*nothing, error) {
+func (w webhooks) remove(ctx context.Context, c *door.Caller, in *HookPath) (*nothing, error) {
 	return &nothing{}, w.hooks.Delete(ctx, c.Namespace, c.Service, in.ID)
 }
 
@@ -251,7 +252,7 @@ func (w webhooks) notifications(ctx context.Context, c *door.Caller, in *notific
 
 type notificationAnswer struct{ Body Notification }
 
-func (w webhooks) retry(ctx context.Context, c *door.Caller, in *hookPath) (*notificationAnswer, error) {
+func (w webhooks) retry(ctx context.Context, c *door.Caller, in *HookPath) (*notificationAnswer, error) {
 	n, err := w.hooks.Retry(ctx, c.Namespace, c.Service, in.ID)
 	if err != nil {
 		return nil, err
@@ -294,12 +295,12 @@ func (w webhooks) endpoints(ctx context.Context, c *door.Caller, _ *struct{}) (*
 
 type createEndpoint struct {
 	Body struct {
-		URL          string   `json:"url" maxLength:"2000"`
-		Name         string   `json:"name,omitempty" maxLength:"200"`
+		URL          string   `json:"url" maxLength:"2000" doc:"Where messages are sent to"`
+		Name         string   `json:"name,omitempty" maxLength:"200" doc:"What people call it"`
 		On           []string `json:"on,omitempty" doc:"wait.opened, wait.reminded, wait.answered, wait.closed, run.completed, run.failed, run.cancelled; without it, all"`
-		Workflows    []string `json:"workflows,omitempty" maxItems:"200"`
-		Children     bool     `json:"children,omitempty"`
-		ApproveLinks bool     `json:"approveLinks,omitempty"`
+		Workflows    []string `json:"workflows,omitempty" maxItems:"200" doc:"Only runs of these workflows; without it, all"`
+		Children     bool     `json:"children,omitempty" doc:"Also runs that other runs started"`
+		ApproveLinks bool     `json:"approveLinks,omitempty" doc:"Messages about approvals hold a link by which whoever reads them decides"`
 	}
 }
 
@@ -326,6 +327,6 @@ func (w webhooks) createEndpoint(ctx context.Context, c *door.Caller, in *create
 	return &endpointAnswer{out}, nil
 }
 
-func (w webhooks) removeEndpoint(ctx context.Context, c *door.Caller, in *hookPath) (*nothing, error) {
+func (w webhooks) removeEndpoint(ctx context.Context, c *door.Caller, in *HookPath) (*nothing, error) {
 	return &nothing{}, w.hooks.DeleteEndpoint(ctx, c.Namespace, c.Service, in.ID)
 }
