@@ -17,9 +17,9 @@ func FuzzVerify(f *testing.F) {
 	key := []byte(newSecret())
 	f.Fuzz(func(t *testing.T, id, at, signature, token string, body []byte) {
 		h := http.Header{}
-		h.Set("webhook-id", id)
-		h.Set("webhook-timestamp", at)
-		h.Set("webhook-signature", signature)
+		h.Set("Webhook-Id", id)
+		h.Set("Webhook-Timestamp", at)
+		h.Set("Webhook-Signature", signature)
 		h.Set(headerGitHubSignature, signature)
 		h.Set(headerGitHubDelivery, id)
 		h.Set("Authorization", token)

@@ -98,8 +98,9 @@ func (w *waiting) isOpen() bool { return w.answered == nil && w.closed == "" }
 // binding is the digest of what a link is for.
 func (w *waiting) binding(run string) []byte {
 	text, _ := json.Marshal(struct { // of a journal, so it is JSON
-		Run, Node string
-		Opened    engine.WaitOpened
+		Run    string            `json:"run"`
+		Node   string            `json:"node"`
+		Opened engine.WaitOpened `json:"opened"`
 	}{run, w.node, w.WaitOpened})
 	sum := sha256.Sum256(text)
 	return sum[:16]

@@ -71,7 +71,7 @@ func (r *receiver) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	if err != nil {
 		r.t.Error(err)
 	}
-	one := told{ID: req.Header.Get("webhook-id"), Body: string(body)}
+	one := told{ID: req.Header.Get("Webhook-Id"), Body: string(body)}
 	if err := json.Unmarshal(body, &one); err != nil {
 		r.t.Errorf("%v: %s", err, body)
 	}

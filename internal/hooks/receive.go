@@ -47,8 +47,7 @@ func (h *Hooks) receive(w http.ResponseWriter, r *http.Request) {
 	// All that a sender can see of an unknown path is seen of a known one too: so the body is read first, whoever asks.
 	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, h.cfg.MaxBody))
 	if err != nil {
-		var large *http.MaxBytesError
-		if errors.As(err, &large) {
+		if _, large := errors.AsType[*http.MaxBytesError](err); large {
 			door.WriteProblem(w, r, door.ProblemOf(err))
 		} else {
 			door.WriteProblem(w, r, door.Problem{Status: http.StatusBadRequest, Code: "invalid", Title: "The body did not come whole"})

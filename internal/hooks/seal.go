@@ -104,7 +104,9 @@ func vaultOf(key []byte) (*Vault, error) {
 }
 
 // Seal encrypts a secret of whatever has this id.
-func (v *Vault) Seal(id, text string) []byte { return v.seal.Seal(nil, nil, []byte(text), []byte(id)) }
+func (v *Vault) Seal(id, text string) []byte {
+	return v.seal.Seal(nil, nil, []byte(text), []byte(id)) //nolint:gosec // the cipher makes the nonce itself, at random
+}
 
 // Open is the inverse of Seal. The error tells nothing of the secret.
 func (v *Vault) Open(id string, sealed []byte) (string, error) {

@@ -33,7 +33,7 @@ const (
 func Modes() []Mode { return []Mode{ModeStandard, ModeGitHub, ModeToken} }
 
 // DefaultTokenHeader is that of ModeToken where none is named.
-const DefaultTokenHeader = "X-Webhook-Token"
+const DefaultTokenHeader = "X-Webhook-Token" //nolint:gosec // the name of a header
 
 // Limits of incoming webhooks.
 const (
