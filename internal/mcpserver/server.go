@@ -90,6 +90,22 @@ func (s *Server) Close() error {
 	return nil
 }
 
+// Revoke ends the sessions of a token that was revoked. Runs go on. It does not wait for them to end: Close does.
+func (s *Server) Revoke(namespace, token string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for key, d := range s.desks {
+		if key.Namespace == namespace && key.Token == token {
+			delete(s.desks, key)
+			s.work.Go(func() {
+				for session := range d.mcp.Sessions() {
+					_ = session.Close() // the client may have left
+				}
+			})
+		}
+	}
+}
+
 // headerRequest is how the SDK's handler, which knows only headers, finds the request that brought a call. Clients cannot set it.
 const headerRequest = "Hocket-Request"
 

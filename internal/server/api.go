@@ -10,8 +10,9 @@ import (
 func (s *Server) apiDoor() Door {
 	tickets := &access.Tickets{}
 	s.tickets = tickets
+	s.revoked.On(tickets.Revoke)
 	streams := live.New(live.Config{Tickets: tickets, Logger: s.log})
-	api := httpapi.New(httpapi.Config{Version: s.cfg.Service.Version, MaxBody: s.cfg.Body, Live: streams, Access: s.access, Hooks: s.hooks})
+	api := httpapi.New(httpapi.Config{Version: s.cfg.Service.Version, MaxBody: s.cfg.Body, Live: streams, Access: revoking{s.access, &s.revoked}, Hooks: s.hooks})
 	return Door{
 		Name: "api", Patterns: []string{httpapi.Prefix + "/", httpapi.SpecPath}, Handler: api, Routes: apiRoutes(api),
 		Close: func() error {

@@ -8,7 +8,7 @@
 //  1. It gets an id, and an answer that heeds limits of time and remembers its status.
 //  2. An unknown Host or Origin is refused, whatever is asked for (SEC9).
 //  3. The table says which door it is for. All but those that have secrets of their own ask for a token (SEC1), which gives the principal, and that the service of
-//     the namespace (SEC10).
+//     the namespace (SEC10). Its context is done when the token is revoked or expires (access.Revocations).
 //  4. The body is bounded (SEC17), and the door answers.
 //  5. Log, metrics and audit hear what became of it. A panic is a problem with the request's id, and its stack is the log's alone.
 //

@@ -32,6 +32,7 @@ func (s *Server) doors() ([]Door, error) { //nolint:unparam // a door may fail t
 	assistants := mcpserver.New(mcpserver.Config{
 		Version: s.cfg.Service.Version, Workflows: s.cfg.MCPWorkflows, MaxBody: s.cfg.Body, Logger: s.log,
 	})
+	s.revoked.On(assistants.Revoke)
 	return append(s.hookDoors(), []Door{
 		{Name: "mcp", Patterns: []string{"/mcp"}, Handler: assistants.Handler(), Routes: []string{"GET /mcp", "POST /mcp", "DELETE /mcp"}, Close: assistants.Close},
 		s.apiDoor(),

@@ -19,7 +19,9 @@ func (s *Server) Swap(t Tokens, a Audit, k Tickets) {
 	if a != nil {
 		s.audit = a
 	}
-	s.tickets = k
+	if k != nil {
+		s.tickets = k
+	}
 }
 
 // Streams is streams.

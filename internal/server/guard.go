@@ -106,8 +106,13 @@ func (s *Server) admit(v *visit, a *answer, r *http.Request) (next *http.Request
 	if r.ContentLength > s.cfg.Body {
 		return nil, nil, s.tooLarge()
 	}
+	if v.known && v.principal.Token != envPrincipal {
+		ctx, cancel = s.revoked.Join(ctx, v.principal)
+	}
 	if v.stream {
-		ctx, cancel = s.untilClosing(ctx)
+		leave := cancel
+		closing, end := s.untilClosing(ctx)
+		ctx, cancel = closing, func() { end(); leave() }
 	}
 	next = r.WithContext(ctx)
 	if next.Body != nil && next.Body != http.NoBody {

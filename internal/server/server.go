@@ -30,6 +30,7 @@ type Server struct {
 	hooks      *hooks.Hooks
 	audit      Audit   // nil: nobody is told
 	tickets    Tickets // nil: there are none
+	revoked    access.Revocations
 	hosts      *hosts
 	cert       *certificate // nil: plain HTTP
 	ready      readiness
@@ -45,8 +46,9 @@ type Server struct {
 	closed  sync.Once
 	// reporting lets one schedule report at a time.
 	reporting sync.Mutex
-	// visits are the requests under way.
-	visits sync.WaitGroup
+	// visits are the requests under way, work what the server does of itself until stop.
+	visits, work sync.WaitGroup
+	stop         context.CancelFunc
 }
 
 // Open opens stores and doors. Runs that a former server left go on from here, and schedules are minded. Close it.
@@ -84,6 +86,8 @@ func Open(ctx context.Context, cfg Config) (*Server, error) {
 	if err := s.open(ctx); err != nil {
 		return nil, errors.Join(err, s.namespaces.Close())
 	}
+	ctx, s.stop = context.WithCancel(context.WithoutCancel(ctx))
+	s.work.Go(func() { s.sweep(ctx) })
 	return s, nil
 }
 
@@ -268,6 +272,8 @@ func (s *Server) drain(ctx context.Context, h *http.Server) error {
 func (s *Server) Close() error {
 	s.begin()
 	s.visits.Wait() // their contexts are done where they were broken off
+	s.stop()
+	s.work.Wait()
 	var err error
 	for _, d := range s.table {
 		if d.Close != nil {

@@ -19,6 +19,9 @@ const EnvToken = "HOCKET_TOKEN" //nolint:gosec // a name
 // TokenFile is the name of the file beside the store that holds the first token.
 const TokenFile = "token"
 
+// envPrincipal is the id of the token of the environment in logs. It is not stored, so that nobody revokes it.
+const envPrincipal = "env"
+
 // UnprotectedError says that others could reach the server, and that there is no token (SEC1).
 type UnprotectedError struct{ Addr string }
 
@@ -43,7 +46,7 @@ func withEnv(behind Tokens, token string) Tokens {
 func (t *envTokens) Find(ctx context.Context, token string) (access.Principal, error) {
 	hash := sha256.Sum256([]byte(token))
 	if subtle.ConstantTimeCompare(hash[:], t.hash[:]) == 1 {
-		return access.Principal{Token: "env", Name: EnvToken, Namespace: access.DefaultNamespace, Role: access.RoleAdmin, Approve: true}, nil
+		return access.Principal{Token: envPrincipal, Name: EnvToken, Namespace: access.DefaultNamespace, Role: access.RoleAdmin, Approve: true}, nil
 	}
 	return t.Tokens.Find(ctx, token)
 }

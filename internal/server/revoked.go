@@ -1,0 +1,46 @@
+package server
+
+import (
+	"context"
+	"time"
+
+	"github.com/hocket-run/hocket/internal/access"
+	"github.com/hocket-run/hocket/internal/namespace"
+)
+
+// sweepEvery is how long it takes at most until streams end whose token another process revoked, or which expired.
+const sweepEvery = 2 * time.Second
+
+// sweep cuts off what was revoked elsewhere until ctx is done.
+func (s *Server) sweep(ctx context.Context) {
+	t := time.NewTicker(sweepEvery)
+	defer t.Stop()
+	broken := false
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case now := <-t.C:
+			err := s.revoked.Sweep(ctx, s.access, now)
+			if err != nil && !broken && ctx.Err() == nil {
+				s.log.Error("it cannot be seen which tokens were revoked", "err", err)
+			}
+			broken = err != nil
+		}
+	}
+}
+
+// revoking is the store of tokens whose revocations take effect at once.
+type revoking struct {
+	namespace.Store
+	revoked *access.Revocations
+}
+
+// Revoke implements access.Store.
+func (r revoking) Revoke(ctx context.Context, namespace, id string) (access.Token, error) {
+	t, err := r.Store.Revoke(ctx, namespace, id)
+	if err == nil {
+		r.revoked.Revoke(namespace, id)
+	}
+	return t, err
+}
