@@ -1,0 +1,217 @@
+package e2e_test
+
+import (
+	"context"
+	"encoding/json"
+	"net/http"
+	"reflect"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/hocket-run/hocket/internal/client/api"
+)
+
+// start starts a run of a stored workflow and waits until it rests.
+func (tr *tour) start(t *testing.T, workflow string, input any) api.Run {
+	t.Helper()
+	res := must(tr.c.StartRunWithResponse(tr.ctx, &api.StartRunParams{Wait: ptr("1m")}, api.StartBody{Workflow: &workflow, Input: input}))
+	return gave(t, res, 201, res.JSON201)
+}
+
+// runs starts runs and looks at them (P24, P36).
+func (tr *tour) runs(t *testing.T) {
+	tr.run = tr.start(t, "poem", "rain")
+	if tr.run.Status != "completed" || tr.run.Output != "says by poet" || tr.run.Input != "rain" || tr.run.Usage.ModelCalls != 1 || *tr.run.Workflow.Version != 1 {
+		t.Errorf("ran %+v", tr.run)
+	}
+	// The same request again is the same run; another one with its key is refused.
+	params := &api.StartRunParams{IdempotencyKey: ptr("k1"), Prefer: ptr("wait=60")}
+	first := must(tr.c.StartRunWithResponse(tr.ctx, params, api.StartBody{Workflow: ptr("poem"), Input: "snow"}))
+	again := must(tr.c.StartRunWithResponse(tr.ctx, params, api.StartBody{Workflow: ptr("poem"), Input: "snow"}))
+	if a, b := gave(t, first, 201, first.JSON201), gave(t, again, 200, again.JSON200); a.Id != b.Id || a.Status != "completed" {
+		t.Errorf("first %s, again %s", a.Id, b.Id)
+	}
+	refused(t, must(tr.c.StartRunWithResponse(tr.ctx, params, api.StartBody{Workflow: ptr("poem"), Input: "sun"})), 422, "invalid")
+	refused(t, must(tr.c.StartRunWithResponse(tr.ctx, nil, api.StartBody{Workflow: ptr("nobody")})), 404, "not_found")
+
+	got := must(tr.c.GetRunWithResponse(tr.ctx, tr.run.Id))
+	if r := gave(t, got, 200, got.JSON200); !reflect.DeepEqual(r, tr.run) {
+		t.Errorf("P36: shown as %+v, and then as %+v", tr.run, r)
+	}
+	list := must(tr.c.ListRunsWithResponse(tr.ctx, &api.ListRunsParams{Status: ptr("completed"), Workflow: ptr("poem"), Limit: ptr(int64(1))}))
+	page := gave(t, list, 200, list.JSON200)
+	rest := must(tr.c.ListRunsWithResponse(tr.ctx, &api.ListRunsParams{Status: ptr("completed"), Workflow: ptr("poem"), Cursor: &page.Next}))
+	if l := gave(t, rest, 200, rest.JSON200); len(page.Items) != 1 || len(l.Items) != 1 || l.Items[0].Id != tr.run.Id || l.Next != "" {
+		t.Errorf("listed %+v, then %+v", page, l)
+	}
+
+	waits := tr.start(t, "gate", nil)
+	cancelled := must(tr.c.CancelRunWithResponse(tr.ctx, waits.Id, &api.CancelRunParams{Wait: ptr("1m")}, api.CancelInputBody{Reason: ptr("no need")}))
+	if r := gave(t, cancelled, 200, cancelled.JSON200); waits.Status != "paused" || r.Status != "cancelled" || len(r.Waiting) != 0 {
+		t.Errorf("cancelled %+v", r)
+	}
+	refused(t, must(tr.c.CancelRunWithResponse(tr.ctx, tr.run.Id, nil, api.CancelInputBody{})), 409, "conflict")
+}
+
+// projections are views of a run.
+func (tr *tour) projections(t *testing.T) {
+	logs := must(tr.c.GetLogsWithResponse(tr.ctx, tr.run.Id))
+	if l := gave(t, logs, 200, logs.JSON200); len(l.Items) < 2 || l.Items[len(l.Items)-1].Timestamp.IsZero() || !strings.Contains(string(logs.Body), "says by poet") {
+		t.Errorf("logs %s", logs.Body)
+	}
+	trail := must(tr.c.GetTrailWithResponse(tr.ctx, tr.run.Id))
+	if l := gave(t, trail, 200, trail.JSON200); len(l.Items) != 1 || l.Items[0].AgentName != "poet" || l.Items[0].Output != "says by poet" {
+		t.Errorf("trail %s", trail.Body)
+	}
+	for what, res := range map[string]interface {
+		StatusCode() int
+		GetBody() []byte
+	}{
+		"says by poet": must(tr.c.GetContextWithResponse(tr.ctx, tr.run.Id)), "openai/m": must(tr.c.GetRunDefinitionWithResponse(tr.ctx, tr.run.Id)),
+	} {
+		if res.StatusCode() != http.StatusOK || !json.Valid(res.GetBody()) || !strings.Contains(string(res.GetBody()), what) {
+			t.Errorf("%d does not say %s: %s", res.StatusCode(), what, res.GetBody())
+		}
+	}
+}
+
+// answers gives answers to waits that are open at once (P1, P23, P24).
+func (tr *tour) answers(t *testing.T) {
+	run := tr.start(t, "gates", nil)
+	list := must(tr.c.ListWaitsWithResponse(tr.ctx, &api.ListWaitsParams{Workflow: ptr("gates")}))
+	if l := gave(t, list, 200, list.JSON200); len(l.Items) != 2 || l.Items[0].Run != run.Id || *l.Items[0].Tool != "think" || l.Items[0].Kind != "approval" {
+		t.Fatalf("waits %+v", l)
+	}
+	refused(t, must(tr.c.ResumeRunWithResponse(tr.ctx, run.Id, nil, api.ResumeBody{Decision: ptr("approve")})), 409, "conflict")
+	for _, node := range []string{"b", "a"} {
+		for range 2 { // the second says the same under the same key
+			res := must(tr.c.ResumeRunWithResponse(tr.ctx, run.Id, &api.ResumeRunParams{Wait: ptr("1m"), IdempotencyKey: ptr("for " + node)},
+				api.ResumeBody{Decision: ptr("approve"), Node: &node, Note: ptr("for " + node)}))
+			run = gave(t, res, 200, res.JSON200)
+		}
+	}
+	if out, err := json.Marshal(run.Outputs); run.Status != "completed" || err != nil || !strings.Contains(string(out), "of a person") {
+		t.Errorf("answered: %+v", run)
+	}
+	// A run that its limits ended goes on with higher ones (D20).
+	two := strings.Replace(poem, "name: poet}\n", "name: poet}\n  - {id: b, type: agent, name: poet}\n", 1)
+	short := must(tr.c.StartRunWithResponse(tr.ctx, &api.StartRunParams{Wait: ptr("1m")}, api.StartBody{Document: &two, Limits: &api.Limits{MaxSteps: ptr(int64(1))}}))
+	failed := gave(t, short, 201, short.JSON201)
+	if failed.Status != "failed" || failed.Error == nil {
+		t.Fatalf("with one step: %+v", failed)
+	}
+	reopened := must(tr.c.ResumeRunWithResponse(tr.ctx, failed.Id, &api.ResumeRunParams{Wait: ptr("1m")}, api.ResumeBody{Limits: &api.Limits{MaxSteps: ptr(int64(5))}}))
+	if r := gave(t, reopened, 200, reopened.JSON200); r.Status != "completed" || len(r.Steps) < 2 {
+		t.Errorf("reopened: %+v", r)
+	}
+}
+
+// forks branches a run off, and leaves the first alone.
+func (tr *tour) forks(t *testing.T) {
+	run := tr.start(t, "gate", nil)
+	all := must(tr.c.ListEventsWithResponse(tr.ctx, run.Id, nil))
+	events := gave(t, all, 200, all.JSON200).Items
+	forked := must(tr.c.ForkRunWithResponse(tr.ctx, run.Id, api.ForkInputBody{At: int64(len(events))}))
+	fork := gave(t, forked, 201, forked.JSON201)
+	if fork.Id == run.Id || *fork.ForkedFrom != run.Id {
+		t.Errorf("forked %+v", fork)
+	}
+	res := must(tr.c.ResumeRunWithResponse(tr.ctx, fork.Id, &api.ResumeRunParams{Wait: ptr("1m")}, api.ResumeBody{Decision: ptr("approve")}))
+	if r := gave(t, res, 200, res.JSON200); r.Status != "completed" || !strings.HasPrefix(r.Output.(string), "says ") {
+		t.Errorf("the fork gave %+v", r)
+	}
+	still := must(tr.c.GetRunWithResponse(tr.ctx, run.Id))
+	if r := gave(t, still, 200, still.JSON200); r.Status != "paused" || len(r.Waiting) != 1 {
+		t.Errorf("the run is %+v", r)
+	}
+}
+
+// events reads events as JSON and as a stream, and by a ticket (P22).
+func (tr *tour) events(t *testing.T) {
+	var all []api.EventShape
+	for cursor := ptr(int64(0)); cursor != nil; {
+		res := must(tr.c.ListEventsWithResponse(tr.ctx, tr.run.Id, &api.ListEventsParams{Cursor: cursor, Limit: ptr(int64(2))}))
+		page := gave(t, res, 200, res.JSON200)
+		all, cursor = append(all, page.Items...), nil
+		if n, err := strconv.ParseInt(page.Next, 10, 64); err == nil {
+			cursor = &n
+		}
+	}
+	for i, e := range all {
+		if e.Seq != int64(i+1) || e.Run != tr.run.Id {
+			t.Fatalf("event %d is %+v", i+1, e)
+		}
+	}
+	if len(all) < 5 || all[0].Type != "run.created" || all[len(all)-1].Type != "run.completed" {
+		t.Fatalf("events %+v", all)
+	}
+
+	// A run that is followed from its start gives each event once, and then the end.
+	res := must(tr.c.StartRunWithResponse(tr.ctx, nil, api.StartBody{Workflow: ptr("poem")}))
+	id, last := gave(t, res, 201, res.JSON201).Id, 0
+	live := must(tr.c.ListEvents(tr.ctx, id, nil, accept("text/event-stream")))
+	defer live.Body.Close()
+	if ended, bad := readStream(live.Body, &last); !ended || bad != "" || last != len(all) {
+		t.Errorf("the stream ended: %v, at %d of %d, %s", ended, last, len(all), bad)
+	}
+	over := must(tr.c.ListEvents(tr.ctx, id, nil, accept("text/event-stream"), func(_ context.Context, r *http.Request) error {
+		r.Header.Set("Last-Event-ID", strconv.Itoa(last))
+		return nil
+	}))
+	defer over.Body.Close()
+	if over.StatusCode != http.StatusNoContent {
+		t.Errorf("who has seen all of it gets %d", over.StatusCode)
+	}
+
+	made := must(tr.c.CreateEventTicketWithResponse(tr.ctx, id))
+	ticket := gave(t, made, 201, made.JSON201)
+	if ticket.Path != "/api/v1/runs/"+id+"/events" || !ticket.Expires.After(time.Now()) {
+		t.Errorf("ticket %+v", ticket)
+	}
+	sse := []string{"Authorization", "", "Accept", "text/event-stream"}
+	if a := tr.do("GET", ticket.Path+"?ticket="+ticket.Ticket, "", sse...).is(200); !strings.Contains(a.body, "event: run.completed\n") || !strings.HasPrefix(a.header.Get("Content-Type"), "text/event-stream") {
+		t.Errorf("by ticket: %s", a.body)
+	}
+	tr.do("GET", "/api/v1/runs/"+tr.run.Id+"/events?ticket="+ticket.Ticket, "", sse...).is(401)
+	if a := tr.do("GET", ticket.Path+"?view=logs", "", "Accept", "text/event-stream").is(200); !strings.Contains(a.body, "says by poet") {
+		t.Errorf("as logs: %s", a.body)
+	}
+}
+
+func accept(kind string) api.RequestEditorFn {
+	return func(_ context.Context, r *http.Request) error {
+		r.Header.Set("Accept", kind)
+		return nil
+	}
+}
+
+// offers is what can be used here, and what starts by itself.
+func (tr *tour) offers(t *testing.T) {
+	tools := must(tr.c.ListToolsWithResponse(tr.ctx, nil))
+	if l := gave(t, tools, 200, tools.JSON200); len(l.Items) < 3 || !strings.Contains(string(tools.Body), `"name":"think"`) {
+		t.Errorf("tools %s", tools.Body)
+	}
+	models := must(tr.c.ListModelsWithResponse(tr.ctx, nil))
+	usable := map[string]bool{}
+	for _, m := range gave(t, models, 200, models.JSON200).Items {
+		usable[m.Name] = m.Usable
+	}
+	if !usable["openai"] || usable["anthropic"] {
+		t.Errorf("models %s", models.Body)
+	}
+	doc := `{"name": "Feeds", "agents": [{"id": "watcher", "name": "Watcher", "model": "openai/m", "systemPrompt": "Look."}],
+ "branches": [{"id": "daily", "executionMode": "interval", "schedule": "daily@09:00", "nodes": [{"id": "list", "type": "agent", "config": {"agentId": "watcher"}}]}]}`
+	made := must(tr.c.CreateWorkflowWithResponse(tr.ctx, api.CreateBody{Id: ptr("feeds"), Document: doc}))
+	gave(t, made, 201, made.JSON201)
+	list := must(tr.c.ListSchedulesWithResponse(tr.ctx, &api.ListSchedulesParams{Tz: ptr("Europe/Berlin")}))
+	if l := gave(t, list, 200, list.JSON200); len(l.Items) != 1 || l.Items[0].Workflow != "feeds" || *l.Items[0].Branch != "daily" || l.Items[0].Next == nil || l.Items[0].Problem != "" {
+		t.Errorf("schedules %s", list.Body)
+	}
+	from := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+	preview := must(tr.c.PreviewScheduleWithResponse(tr.ctx, &api.PreviewScheduleParams{Workflow: "feeds", Branch: ptr("daily"), Tz: ptr("Europe/Berlin"), From: &from, Count: ptr(int64(2))}))
+	if p := gave(t, preview, 200, preview.JSON200); len(p.Times) != 2 || !p.Times[0].Equal(from.Add(8*time.Hour)) || p.Zone != "Europe/Berlin" {
+		t.Errorf("preview %s", preview.Body)
+	}
+}

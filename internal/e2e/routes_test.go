@@ -1,0 +1,189 @@
+package e2e_test
+
+import (
+	"context"
+	"encoding/json"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/hocket-run/hocket/internal/client/api"
+)
+
+// tour goes through a server by the generated client, as an admin who may approve.
+type tour struct {
+	*world
+	ctx context.Context
+	c   *api.ClientWithResponses
+	in  *inbox
+	run api.Run // a run of the workflow poem that has ended
+}
+
+// TestEveryRoute goes through every route of the real server by the generated client, and looks at what each gives. A route that is added and not asked here fails it.
+func TestEveryRoute(t *testing.T) {
+	t.Parallel()
+	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
+	defer cancel()
+	in := newInbox(t)
+	// The receiver is a private address, which the operator allows by naming it.
+	w := newWorld(t, "outbound: {allow: ['"+in.srv.URL+"']}\nserver:\n  url: https://hocket.test\n  mcp: {workflows: [poem]}\n  notifications:\n    desk: {url: '"+
+		in.srv.URL+"/desk', secret: '${env.DESK_SECRET}', on: [wait.opened, run.completed], workflows: [gate], approveLinks: true}\n", "DESK_SECRET="+deskSecret)
+	tr := &tour{world: w, ctx: ctx, c: w.client(testToken), in: in}
+	tr.workflows(t)
+	tr.agents(t)
+	tr.runs(t)
+	tr.projections(t)
+	tr.answers(t)
+	tr.forks(t)
+	tr.events(t)
+	tr.offers(t)
+	tr.webhooks(t)
+	tr.endpoints(t)
+	tr.links(t)
+	tr.tokens(t)
+	tr.openai(t)
+	tr.assistant(t)
+	tr.plain(t)
+	tr.deletes(t)
+
+	guarded, open := w.routes()
+	for _, r := range slices.Concat(guarded, open) {
+		if !w.asked.has(r) {
+			t.Errorf("%s is a route that this test does not ask", r)
+		}
+	}
+	if w.asked.has("GET /nowhere") {
+		t.Error("what was never asked counts as asked")
+	}
+}
+
+// must gives what the generated client got.
+func must[R any](res R, err error) R {
+	if err != nil {
+		panic(err)
+	}
+	return res
+}
+
+// refused insists on a problem.
+func refused(t *testing.T, res interface {
+	StatusCode() int
+	GetBody() []byte
+}, status int, code string,
+) api.Problem {
+	t.Helper()
+	var p api.Problem
+	if err := json.Unmarshal(res.GetBody(), &p); err != nil || res.StatusCode() != status || p.Code != code || int(p.Status) != status {
+		t.Fatalf("%d, want %d %s: %s", res.StatusCode(), status, code, res.GetBody())
+	}
+	return p
+}
+
+// workflows stores, changes, publishes and checks definitions.
+func (tr *tour) workflows(t *testing.T) {
+	made := must(tr.c.CreateWorkflowWithResponse(tr.ctx, api.CreateBody{Id: ptr("poem"), Document: poem}))
+	d := gave(t, made, 201, made.JSON201)
+	if d.Id != "poem" || d.Document != poem || d.Format != "steps" || *d.Published != 1 || d.Facts == nil || len(d.Facts.Nodes) != 1 {
+		t.Errorf("stored %+v", d)
+	}
+	refused(t, must(tr.c.CreateWorkflowWithResponse(tr.ctx, api.CreateBody{Id: ptr("poem"), Document: poem})), 409, "conflict")
+
+	tag := made.HTTPResponse.Header.Get("ETag")
+	second := strings.Replace(poem, "by poet", "by the second", 1)
+	put := must(tr.c.PutWorkflowWithResponse(tr.ctx, "poem", &api.PutWorkflowParams{IfMatch: &tag}, api.DocumentBody{Document: second, Draft: ptr(true)}))
+	if d := gave(t, put, 200, put.JSON200); *d.Draft != 2 || *d.Published != 1 || d.Document != second {
+		t.Errorf("changed to %+v", d)
+	}
+	now := put.HTTPResponse.Header.Get("ETag")
+	if now == tag || !strings.HasPrefix(now, `"`) {
+		t.Errorf("tag %s, then %s", tag, now)
+	}
+	// Somebody else still has the first: what they send is a lost update, and nothing is changed.
+	refused(t, must(tr.c.PutWorkflowWithResponse(tr.ctx, "poem", &api.PutWorkflowParams{IfMatch: &tag}, api.DocumentBody{Document: poem})), 409, "conflict")
+	refused(t, must(tr.c.PublishWorkflowWithResponse(tr.ctx, "poem", &api.PublishWorkflowParams{IfMatch: &tag}, api.PublishInputBody{})), 409, "conflict")
+	refused(t, must(tr.c.DeleteWorkflowWithResponse(tr.ctx, "poem", &api.DeleteWorkflowParams{IfMatch: &tag})), 409, "conflict")
+
+	published := must(tr.c.PublishWorkflowWithResponse(tr.ctx, "poem", &api.PublishWorkflowParams{IfMatch: &now}, api.PublishInputBody{}))
+	if d := gave(t, published, 200, published.JSON200); *d.Published != 2 || d.Draft != nil {
+		t.Errorf("published %+v", d)
+	}
+	got := must(tr.c.GetWorkflowWithResponse(tr.ctx, "poem", &api.GetWorkflowParams{Version: ptr(int64(1))}))
+	if d := gave(t, got, 200, got.JSON200); d.Document != poem || len(d.Versions) != 2 {
+		t.Errorf("the first version is %+v", d)
+	}
+	present := must(tr.c.GetWorkflowWithResponse(tr.ctx, "poem", nil)).HTTPResponse.Header.Get("ETag")
+	if same := must(tr.c.GetWorkflowWithResponse(tr.ctx, "poem", &api.GetWorkflowParams{IfNoneMatch: &present})); same.StatusCode() != http.StatusNotModified {
+		t.Errorf("asked with its tag: %d", same.StatusCode())
+	}
+	versions := must(tr.c.ListVersionsWithResponse(tr.ctx, "poem", nil))
+	if v := gave(t, versions, 200, versions.JSON200); len(v.Items) != 2 {
+		t.Errorf("versions %+v", v)
+	}
+	back := must(tr.c.PublishWorkflowWithResponse(tr.ctx, "poem", nil, api.PublishInputBody{Version: ptr(int64(1))}))
+	if d := gave(t, back, 200, back.JSON200); *d.Published != 1 || d.Document != poem {
+		t.Errorf("published again %+v", d)
+	}
+
+	checked := must(tr.c.ValidateWorkflowWithResponse(tr.ctx, "poem", api.ValidateInputBody{Document: ptr("workflow:\n  - {id: a, type: agent, name: nobody}\n")}))
+	if v := gave(t, checked, 200, checked.JSON200); v.Ok || len(v.Diagnostics) == 0 || v.Diagnostics[0].Span.Start.Line != 2 || v.Diagnostics[0].Span.Start.Column < 3 || v.Facts != nil {
+		t.Errorf("checked %+v", v)
+	}
+	stored := must(tr.c.ValidateWorkflowWithResponse(tr.ctx, "poem", api.ValidateInputBody{}))
+	if v := gave(t, stored, 200, stored.JSON200); !v.Ok || len(v.Diagnostics) != 0 || len(v.Facts.Nodes) != 1 {
+		t.Errorf("checked the stored one: %+v", v)
+	}
+	for id, text := range map[string]string{"gates": gates, "gate": gate} {
+		res := must(tr.c.CreateWorkflowWithResponse(tr.ctx, api.CreateBody{Id: &id, Document: text}))
+		gave(t, res, 201, res.JSON201)
+	}
+	first := must(tr.c.ListWorkflowsWithResponse(tr.ctx, &api.ListWorkflowsParams{Limit: ptr(int64(2))}))
+	page := gave(t, first, 200, first.JSON200)
+	rest := must(tr.c.ListWorkflowsWithResponse(tr.ctx, &api.ListWorkflowsParams{Cursor: &page.Next}))
+	var ids []string
+	for _, w := range append(page.Items, gave(t, rest, 200, rest.JSON200).Items...) {
+		ids = append(ids, w.Id)
+	}
+	slices.Sort(ids)
+	if page.Next == "" || strings.Join(ids, " ") != "gate gates poem" {
+		t.Errorf("listed %q, then %q", ids, page.Next)
+	}
+}
+
+// agents stores, changes and lists agents.
+func (tr *tour) agents(t *testing.T) {
+	made := must(tr.c.CreateAgentWithResponse(tr.ctx, api.Agent{Id: ptr("critic"), Name: ptr("Critic"), SystemPrompt: ptr("Judge.")}))
+	if a := gave(t, made, 201, made.JSON201); *a.Id != "critic" || *a.SystemPrompt != "Judge." {
+		t.Errorf("stored %+v", a)
+	}
+	tag := made.HTTPResponse.Header.Get("ETag")
+	put := must(tr.c.PutAgentWithResponse(tr.ctx, "critic", &api.PutAgentParams{IfMatch: &tag}, api.Agent{Name: ptr("Critic"), SystemPrompt: ptr("Judge hard.")}))
+	gave(t, put, 200, put.JSON200)
+	refused(t, must(tr.c.PutAgentWithResponse(tr.ctx, "critic", &api.PutAgentParams{IfMatch: &tag}, api.Agent{Name: ptr("Lost"), SystemPrompt: ptr("x")})), 409, "conflict")
+	refused(t, must(tr.c.DeleteAgentWithResponse(tr.ctx, "critic", &api.DeleteAgentParams{IfMatch: &tag})), 409, "conflict")
+	got := must(tr.c.GetAgentWithResponse(tr.ctx, "critic", nil))
+	if a := gave(t, got, 200, got.JSON200); *a.SystemPrompt != "Judge hard." {
+		t.Errorf("changed to %+v", a)
+	}
+	list := must(tr.c.ListAgentsWithResponse(tr.ctx, nil))
+	if l := gave(t, list, 200, list.JSON200); len(l.Items) != 1 || *l.Items[0].Name != "Critic" {
+		t.Errorf("listed %+v", l)
+	}
+}
+
+// deletes deletes what the tour made, as far as it is still there.
+func (tr *tour) deletes(t *testing.T) {
+	if res := must(tr.c.DeleteAgentWithResponse(tr.ctx, "critic", nil)); res.StatusCode() != http.StatusNoContent {
+		t.Errorf("agent: %d %s", res.StatusCode(), res.Body)
+	}
+	refused(t, must(tr.c.GetAgentWithResponse(tr.ctx, "critic", nil)), 404, "not_found")
+	if res := must(tr.c.DeleteRunWithResponse(tr.ctx, tr.run.Id)); res.StatusCode() != http.StatusNoContent {
+		t.Errorf("run: %d %s", res.StatusCode(), res.Body)
+	}
+	refused(t, must(tr.c.GetRunWithResponse(tr.ctx, tr.run.Id)), 404, "not_found")
+	if res := must(tr.c.DeleteWorkflowWithResponse(tr.ctx, "poem", nil)); res.StatusCode() != http.StatusNoContent {
+		t.Errorf("workflow: %d %s", res.StatusCode(), res.Body)
+	}
+	refused(t, must(tr.c.GetWorkflowWithResponse(tr.ctx, "poem", nil)), 404, "not_found")
+}

@@ -1,0 +1,254 @@
+package e2e_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/hocket-run/hocket/internal/chat"
+	"github.com/hocket-run/hocket/internal/client/api"
+	"github.com/hocket-run/hocket/internal/model/modeltest"
+	"github.com/hocket-run/hocket/internal/server"
+	"github.com/hocket-run/hocket/internal/service"
+)
+
+// Documents of the tests.
+const (
+	poem = "agents:\n  poet: {model: openai/m, instruction: by poet}\nworkflow:\n  - {id: a, type: agent, name: poet}\n"
+	// gates are agents side by side, each of which waits for a person before it thinks.
+	gates = `permissions: {ask: [think]}
+agents:
+  a: {model: openai/m, instruction: by a, toolsets: [{type: think}]}
+  b: {model: openai/m, instruction: by b, toolsets: [{type: think}]}
+workflow:
+  - {id: all, type: parallel, steps: [{id: a, type: agent, name: a}, {id: b, type: agent, name: b}]}
+`
+	gate = `{"id": "gate", "name": "Gate", "nodes": [
+  {"id": "s", "type": "start", "data": {"initialInput": "bees"}},
+  {"id": "ok", "type": "approval", "data": {"prompt": "Print it?"}},
+  {"id": "p", "type": "agent", "data": {"agentName": "publisher", "userPrompt": "{{PREVIOUS_OUTPUT}}", "model": "openai/m"}}],
+ "connections": [{"source": "s", "target": "ok"}, {"source": "ok", "target": "p", "sourceHandle": "approve"}]}`
+)
+
+// says answers every call with the instruction of the agent. An agent that has the tool think calls it first, and answers with what that gave.
+func says(r modeltest.Request) modeltest.Answer {
+	switch {
+	case r.Messages[len(r.Messages)-1].Role == chat.RoleTool:
+		return modeltest.Answer{Text: "read: " + r.LastText()}
+	case slices.ContainsFunc(r.Tools, func(d chat.ToolDef) bool { return d.Name == "think" }):
+		return modeltest.Answer{ToolCalls: []chat.ToolCall{{Name: "think", Arguments: json.RawMessage(`{"thought": "of a person"}`)}}}
+	}
+	return modeltest.Answer{Text: "says " + r.System}
+}
+
+// world is a server with a model that answers, and a client that keeps what it asked.
+type world struct {
+	t     *testing.T
+	p     *process
+	home  string
+	env   []string
+	asked *asked
+}
+
+// newWorld starts a server whose hocket.yaml is config.
+func newWorld(t *testing.T, config string, env ...string) *world {
+	t.Helper()
+	w := &world{t: t, home: t.TempDir()}
+	m := modeltest.Start(t, says)
+	w.env = append([]string{"OPENAI_BASE_URL=" + m.BaseURL(), "OPENAI_API_KEY=k"}, env...)
+	file := filepath.Join(w.home, "operator.yaml")
+	if err := os.WriteFile(file, []byte(config), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	w.env = append(w.env, "HOCKET_CONFIG="+file)
+	w.p = serve(t, w.home, w.env)
+	w.asked = &asked{seen: map[string]bool{}}
+	return w
+}
+
+// routes are all that the server answers: the operations of its own document, and the doors that stand in none.
+func (w *world) routes() (guarded, open []string) {
+	w.t.Helper()
+	s, err := server.Open(w.t.Context(), server.Config{Service: service.Config{DB: service.Memory, Env: func(name string) string {
+		return map[string]string{"HOCKET_TOKEN": testToken}[name]
+	}}})
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	guarded, open = s.Routes()
+	if err := s.Close(); err != nil {
+		w.t.Error(err)
+	}
+	var doc struct {
+		Paths map[string]map[string]json.RawMessage `json:"paths"`
+	}
+	w.do("GET", "/openapi.json", "").is(200).into(&doc)
+	for path, methods := range doc.Paths {
+		for method := range methods {
+			if r := strings.ToUpper(method) + " " + path; method != "parameters" && !slices.Contains(guarded, r) {
+				guarded = append(guarded, r)
+			}
+		}
+	}
+	slices.Sort(guarded)
+	if len(doc.Paths) < 20 || len(guarded) < 40 {
+		w.t.Fatalf("%d paths, %d routes: the test looks in the wrong place", len(doc.Paths), len(guarded))
+	}
+	return guarded, open
+}
+
+// asked keeps which routes were asked and answered with success. It is a transport.
+type asked struct {
+	mu   sync.Mutex
+	seen map[string]bool
+}
+
+// RoundTrip implements http.RoundTripper.
+func (a *asked) RoundTrip(r *http.Request) (*http.Response, error) {
+	res, err := client.Transport.RoundTrip(r)
+	if err == nil && res.StatusCode < http.StatusBadRequest {
+		a.mu.Lock()
+		defer a.mu.Unlock()
+		a.seen[r.Method+" "+r.URL.Path] = true
+	}
+	return res, err
+}
+
+// has tells whether a route was asked.
+func (a *asked) has(route string) bool {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	form := regexp.QuoteMeta(route)
+	form = regexp.MustCompile(`\\\{[A-Za-z]+(\\\.){3}\\\}`).ReplaceAllString(form, `.+`)
+	form = regexp.MustCompile(`\\\{[A-Za-z]+\\\}`).ReplaceAllString(form, `[^/]+`)
+	is := regexp.MustCompile("^" + form + "$")
+	for r := range a.seen {
+		if is.MatchString(r) {
+			return true
+		}
+	}
+	return false
+}
+
+// client gives the generated client of whoever has the token.
+func (w *world) client(token string) *api.ClientWithResponses {
+	w.t.Helper()
+	c, err := api.NewClientWithResponses(w.p.url, api.WithHTTPClient(&http.Client{Transport: w.asked}), api.WithRequestEditorFn(func(_ context.Context, r *http.Request) error {
+		r.Header.Set("Authorization", "Bearer "+token)
+		return nil
+	}))
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return c
+}
+
+// answer is a response as tests look at it.
+type answer struct {
+	t      *testing.T
+	route  string
+	status int
+	header http.Header
+	body   string
+}
+
+// do makes a request as an admin who may approve. header are names and values; a value "" takes the header away.
+func (w *world) do(method, path, body string, header ...string) answer {
+	w.t.Helper()
+	ctx := w.t.Context()
+	req, err := http.NewRequestWithContext(ctx, method, w.p.url+path, bytes.NewBufferString(body))
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	req.Header.Set("Authorization", "Bearer "+testToken)
+	if body != "" {
+		req.Header.Set("Content-Type", "application/json")
+	}
+	for i := 0; i+1 < len(header); i += 2 {
+		switch {
+		case header[i] == "Host":
+			req.Host = header[i+1]
+		case header[i+1] == "":
+			req.Header.Del(header[i])
+		default:
+			req.Header.Set(header[i], header[i+1])
+		}
+	}
+	res, err := w.asked.roundTrip(req)
+	if err != nil {
+		w.t.Fatalf("%s %s: %v", method, path, err)
+	}
+	defer res.Body.Close()
+	data, err := io.ReadAll(res.Body)
+	if err != nil {
+		w.t.Fatalf("%s %s: %v", method, path, err)
+	}
+	return answer{w.t, method + " " + path, res.StatusCode, res.Header, string(data)}
+}
+
+// roundTrip asks without a world too.
+func (a *asked) roundTrip(r *http.Request) (*http.Response, error) {
+	if a == nil {
+		return client.Transport.RoundTrip(r)
+	}
+	return a.RoundTrip(r)
+}
+
+func (a answer) is(status int) answer {
+	a.t.Helper()
+	if a.status != status {
+		a.t.Fatalf("%s: %d, want %d: %s", a.route, a.status, status, a.body)
+	}
+	return a
+}
+
+func (a answer) into(v any) {
+	a.t.Helper()
+	if err := json.Unmarshal([]byte(a.body), v); err != nil {
+		a.t.Fatalf("%s: %v: %s", a.route, err, a.body)
+	}
+}
+
+// problem is the code of a refusal, which says that it is one.
+func (a answer) problem() (code string, err error) {
+	var p struct {
+		Status int
+		Code   string
+		Title  string
+	}
+	if !strings.HasPrefix(a.header.Get("Content-Type"), "application/problem+json") {
+		return "", fmt.Errorf("the type is %q: %s", a.header.Get("Content-Type"), a.body)
+	}
+	if err := json.Unmarshal([]byte(a.body), &p); err != nil {
+		return "", err
+	}
+	if p.Status != a.status || p.Code == "" || p.Title == "" {
+		return p.Code, fmt.Errorf("no whole problem: %s", a.body)
+	}
+	return p.Code, nil
+}
+
+// gave insists on the status of an answer of the generated client.
+func gave[T any](t *testing.T, res interface {
+	StatusCode() int
+	GetBody() []byte
+}, status int, body *T,
+) T {
+	t.Helper()
+	if res.StatusCode() != status || body == nil {
+		t.Fatalf("%d, want %d: %s", res.StatusCode(), status, res.GetBody())
+	}
+	return *body
+}
+
+func ptr[T any](v T) *T { return &v }
