@@ -135,7 +135,7 @@ func value[T any](p *T) T {
 //
 // Errors: [ErrNotFound]; the run has no event of that number, or had ended with it.
 func (e *Engine) Fork(ctx context.Context, run string, at uint64) (fork string, err error) {
-	fork, err = e.service.Fork(ctx, run, at)
+	fork, err = e.service.Fork(ctx, run, at, nil)
 	return fork, known(err)
 }
 

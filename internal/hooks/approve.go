@@ -17,6 +17,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/hocket-run/hocket/internal/access"
 	"github.com/hocket-run/hocket/internal/door"
 	"github.com/hocket-run/hocket/internal/engine"
 	"github.com/hocket-run/hocket/internal/expr"
@@ -297,6 +298,7 @@ func (h *Hooks) decide(w http.ResponseWriter, r *http.Request) {
 		err = o.space.service.Answer(r.Context(), o.Run, service.AnswerRequest{Wait: o.Wait, Value: value, Note: use.Note})
 	}
 	if err == nil {
+		door.Known(r.Context(), access.Principal{Namespace: o.space.name})
 		door.Did(r.Context(), "runs.answer", o.Run+" "+o.Wait)
 		show(w, http.StatusOK, doneView(o.wait, expr.Text(value)))
 		return

@@ -162,6 +162,7 @@ func (h *Hooks) accept(ctx context.Context, sp *space, hook Webhook, id string, 
 	case err != nil:
 		return "", err
 	}
+	door.Known(ctx, access.Principal{Namespace: sp.name, Token: hook.ID, Name: "webhook " + hook.ID})
 	door.Did(ctx, "runs.start", run)
 	door.Did(ctx, "webhooks.deliver", hook.ID)
 	return run, nil

@@ -105,10 +105,10 @@ func (g *gate) pass(ctx huma.Context, next func(huma.Context)) {
 	next(huma.WithValue(&bounded{request: ctx}, requestKey{}, ctx))
 }
 
-// bounded tells a body that a server's guard cut off from one that cannot be read, which huma does not.
+// bounded tells a body that a server's guard cut off, and one that did not come whole, from what is broken in the server, which huma does not.
 type bounded struct {
 	request
-	isCut bool
+	isCut, isBroken bool
 }
 
 // request is huma.Context under a name that is none of its methods.
@@ -122,8 +122,11 @@ func (b *bounded) BodyReader() io.Reader { return &boundedBody{b.request.BodyRea
 
 // SetStatus implements huma.Context.
 func (b *bounded) SetStatus(status int) {
-	if b.isCut {
+	switch {
+	case b.isCut:
 		status = http.StatusRequestEntityTooLarge
+	case b.isBroken && status == http.StatusInternalServerError:
+		status = http.StatusBadRequest
 	}
 	b.request.SetStatus(status)
 }
@@ -138,6 +141,8 @@ func (b *boundedBody) Read(p []byte) (int, error) {
 	n, err := b.Reader.Read(p)
 	if _, ok := errors.AsType[*http.MaxBytesError](err); ok {
 		b.of.isCut = true
+	} else if err != nil && err != io.EOF { //nolint:errorlint // readers give it as it is
+		b.of.isBroken = true
 	}
 	return n, err
 }

@@ -72,6 +72,9 @@ func formProblem(status int, detail string, errs ...InputError) *Problem {
 // cutOff is the text of *http.MaxBytesError: what huma says of a body that a server's guard cut off.
 const cutOff = "http: request body too large"
 
+// unread is what huma says of a body that breaks off, or that is no chunked one: the client's doing, of which huma makes a 500.
+const unread = "cannot read request body"
+
 // problems is the huma.Transformer that gives huma's own errors the form of all others.
 func problems(_ huma.Context, _ string, v any) (any, error) {
 	m, ok := v.(*huma.ErrorModel)
@@ -89,6 +92,11 @@ func ofModel(m *huma.ErrorModel) *Problem {
 	if m.Status == http.StatusRequestEntityTooLarge || m.Status == http.StatusInternalServerError && slices.ContainsFunc(errs, func(e InputError) bool { return e.Message == cutOff }) {
 		return problemOf(&door.TooLargeError{Limit: m.Detail})
 	}
+	status := m.Status
+	if status == http.StatusInternalServerError && m.Detail == unread {
+		status = http.StatusBadRequest
+		errs = []InputError{{Location: "body", Message: "it did not come whole"}}
+	}
 	detail := m.Detail
 	if len(errs) > 0 {
 		texts := make([]string, len(errs))
@@ -97,7 +105,7 @@ func ofModel(m *huma.ErrorModel) *Problem {
 		}
 		detail = strings.Join(texts, "; ")
 	}
-	return formProblem(m.Status, detail, errs...)
+	return formProblem(status, detail, errs...)
 }
 
 // refuse answers with a problem before huma read anything.

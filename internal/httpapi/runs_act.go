@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"net/http"
+	"strconv"
 	"time"
 
 	"github.com/hocket-run/hocket/internal/access"
@@ -22,7 +23,7 @@ func (a *API) registerRunActs() {
 	add(a, route{
 		Method: http.MethodPost, Path: "/runs", ID: "startRun", Tag: tagRuns, Role: access.RoleRun, Status: http.StatusCreated,
 		Summary: "Start a run", Also: []int{http.StatusOK},
-		Description: "Runs what is published of a stored workflow. A `document`, a `draft` and a former `version` need the role edit. Documents start no commands, reach no files and " +
+		Description: "Runs what is published of a stored workflow. A `document`, a `draft`, a former `version`, and limits above those of the workflow, need the role edit. Documents start no commands, reach no files and " +
 			"send no variables of the server: what they may use stands in its hocket.yaml. With an `Idempotency-Key` the same request again gives the run of the first, with status 200. " +
 			"What can be known before the first call is refused, and no run is stored.",
 		Errors: []int{http.StatusNotFound, http.StatusConflict, http.StatusRequestEntityTooLarge, http.StatusTooManyRequests},
@@ -30,7 +31,8 @@ func (a *API) registerRunActs() {
 	add(a, route{
 		Method: http.MethodPost, Path: "/runs/{id}/resume", ID: "resumeRun", Tag: tagRuns, Role: access.RoleRun,
 		Summary: "Answer what a run waits for, continue an interrupted run, or raise the limits of one that they ended",
-		Description: "An answer is a `decision` or an `input`. Where several waits are open it names one by `wait` or `node`. Answers to approvals need a token with the right `approve`. " +
+		Description: "An answer is a `decision` or an `input`. Where several waits are open it names one by `wait` or `node`. Approvals, calls whose outcome is unknown and questions about a " +
+			"budget are answered by a token with the right `approve`; `limits` need the role edit. " +
 			"The same answer again gives the same result; another one is 409, and 410 where the wait is closed. Without answer and limits an interrupted run goes on.",
 		Errors: []int{http.StatusNotFound, http.StatusConflict, http.StatusGone},
 	}, resumeRun)
@@ -41,7 +43,7 @@ func (a *API) registerRunActs() {
 	}, cancelRun)
 	add(a, route{
 		Method: http.MethodPost, Path: "/runs/{id}/fork", ID: "forkRun", Tag: tagRuns, Role: access.RoleRun, Status: http.StatusCreated,
-		Summary: "Store a new run with the past of this one up to an event", Description: "It goes on when it is resumed or answered.",
+		Summary: "Store a new run with the past of this one up to an event", Description: "It goes on when it is resumed or answered. Where that past holds a decision that only a person takes, the token needs the right `approve`: the decision holds once more.",
 		Errors: []int{http.StatusNotFound},
 	}, forkRun)
 	add(a, route{
@@ -69,6 +71,23 @@ func (l *Limits) limits() (workflow.Limits, error) {
 		MaxSteps: l.MaxSteps, Timeout: workflow.Duration(timeout), MaxConcurrency: l.MaxConcurrency,
 		MaxTokens: l.MaxTokens, MaxCostUSD: l.MaxCostUSD, MaxCalls: l.MaxCalls,
 	}, err
+}
+
+// isMore tells whether a run may do more than the workflow's own limits say.
+func (l *Limits) isMore(own workflow.Limits) bool {
+	return l != nil && (l.MaxSteps != nil && *l.MaxSteps > own.Steps() || own.MaxTokens > 0 && l.MaxTokens > own.MaxTokens ||
+		own.MaxCostUSD > 0 && l.MaxCostUSD > own.MaxCostUSD || own.MaxCalls > 0 && l.MaxCalls > own.MaxCalls ||
+		own.MaxConcurrency > 0 && l.MaxConcurrency > own.MaxConcurrency || own.Timeout > 0 && isLonger(l.Timeout, own.Timeout))
+}
+
+func isLonger(text string, than workflow.Duration) bool {
+	d, err := time.ParseDuration(text)
+	return err == nil && d > time.Duration(than)
+}
+
+// noMore refuses whoever may only run (SEC2).
+func noMore(c *door.Caller) error {
+	return &door.ForbiddenError{Reason: "limits are raised above those of the workflow, or of a run, with the role edit; the token " + strconv.Quote(c.Name) + " has " + string(c.Role)}
 }
 
 func limitsOf(l workflow.Limits) Limits {
@@ -163,6 +182,9 @@ func (b *StartBody) request(ctx context.Context, c *door.Caller) (service.StartR
 	if err == nil && problems.HasErrors() {
 		err = &service.InvalidError{Message: "workflow " + b.Workflow + " has errors", Diagnostics: problems}
 	}
+	if err == nil && !c.May(access.RoleEdit) && b.Limits.isMore(w.Limits) {
+		err = noMore(c)
+	}
 	q.Workflow, q.Version = w, d.Version
 	return q, err
 }
@@ -195,6 +217,9 @@ func resumeRun(ctx context.Context, c *door.Caller, in *resumeInput) (*RunAnswer
 	p, err := in.proceed()
 	if err != nil {
 		return nil, err
+	}
+	if p.Limits != nil && !c.May(access.RoleEdit) {
+		return nil, noMore(c)
 	}
 	p.MayApprove = c.RequireApproval
 	rec, err := c.Service.Read(ctx, in.ID)
@@ -270,7 +295,7 @@ type forkInput struct {
 }
 
 func forkRun(ctx context.Context, c *door.Caller, in *forkInput) (*runMade, error) {
-	fork, err := c.Service.Fork(ctx, in.ID, in.Body.At)
+	fork, err := c.Service.Fork(ctx, in.ID, in.Body.At, c.RequireApproval)
 	if err != nil {
 		return nil, err
 	}

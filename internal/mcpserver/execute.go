@@ -137,7 +137,7 @@ func (c *call) await(ctx context.Context, run string, limit time.Duration, after
 // nextDecision gives the oldest open wait that only a person answers, and that is not among those left.
 func nextDecision(rec service.Recorded, left map[string]bool) *engine.WaitOpened {
 	for _, w := range rec.Object().Waiting {
-		if d := opened(rec, w.ID); d != nil && needsPerson(d) && !left[w.ID] {
+		if d := opened(rec, w.ID); d != nil && service.NeedsPerson(d) && !left[w.ID] {
 			return d
 		}
 	}
@@ -257,7 +257,7 @@ func (c *call) outcome(ctx context.Context, run string) (outcome, error) {
 	}
 	for _, w := range o.Waiting {
 		d := opened(rec, w.ID)
-		out.Waiting = append(out.Waiting, waiting{w, d != nil && needsPerson(d)})
+		out.Waiting = append(out.Waiting, waiting{w, d != nil && service.NeedsPerson(d)})
 	}
 	out.Next = c.next(out)
 	return out, nil

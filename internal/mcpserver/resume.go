@@ -109,7 +109,7 @@ func (c *call) goOn(ctx context.Context, rec service.Recorded, args resumeArgs) 
 		return &conflictError{fmt.Sprintf("run %s waits for nothing, it is %s; nothing was changed", run, rec.Head.Status)}
 	case w == nil:
 		return c.takeUp(ctx, run)
-	case needsPerson(w):
+	case service.NeedsPerson(w):
 		return c.decide(ctx, rec, w, args)
 	case args.Decision != "":
 		return invalidf("decision: run %s asks a question, no approval; give input", run)
@@ -159,12 +159,6 @@ func opened(rec service.Recorded, wait string) *engine.WaitOpened {
 		}
 	}
 	return nil
-}
-
-// needsPerson tells of waits that no model answers (D32): approvals, what becomes of a call whose outcome is unknown (D24), and more money for a run that
-// met its budget.
-func needsPerson(w *engine.WaitOpened) bool {
-	return w.Kind == workflow.WaitApproval || w.Limit != nil || w.Call != "" && w.Binding == ""
 }
 
 // pickWait finds the wait that is meant (D17); nil where none is open. Errors: *conflictError where several are, engine.ErrWaitNotFound.

@@ -132,10 +132,12 @@ func (x *exchange) isOurs(q quote) (w pending, ok bool, err error) {
 func (x *exchange) take(w pending) (answered bool, err error) {
 	ctx, text := x.r.Context(), x.q.last()
 	a := service.AnswerRequest{Wait: w.ID, Value: textOrJSON(text)}
-	if w.Kind == workflow.WaitApproval {
+	if w.person {
 		if err := x.caller.RequireApproval(); err != nil {
 			return false, err
 		}
+	}
+	if w.Kind == workflow.WaitApproval {
 		var ok bool
 		if a.Value, a.Note, ok = decision(text); !ok {
 			return true, x.askAgain(w, "That is neither approve nor reject.")

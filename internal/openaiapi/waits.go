@@ -62,6 +62,8 @@ type pending struct {
 	project.Waiting
 	// about is what came to a wait node: the text that is to be approved, or that the question follows.
 	about string
+	// person: only a person answers it; known of what asked gives.
+	person bool
 }
 
 // waitsOf gives the open waits of a run, oldest first.
@@ -81,11 +83,13 @@ func waitsOf(o project.Run) []pending {
 // asked gives a wait of the run as it was when it opened; false where the run never had it.
 func asked(rec service.Recorded, wait string) (pending, bool) {
 	for i, e := range rec.Events {
-		if d, ok := e.Data.(*engine.WaitOpened); !ok || d.Wait != wait {
+		d, ok := e.Data.(*engine.WaitOpened)
+		if !ok || d.Wait != wait {
 			continue
 		}
 		for _, w := range waitsOf(project.Fold(rec.Head.Run, rec.Workflow, rec.Events[:i+1]).Run()) {
 			if w.ID == wait {
+				w.person = service.NeedsPerson(d)
 				return w, true
 			}
 		}

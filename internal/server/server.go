@@ -217,7 +217,7 @@ func (s *Server) Serve(ctx context.Context, ln net.Listener) error {
 		return errors.Join(err, ln.Close())
 	}
 	h := &http.Server{
-		Handler: s, ReadHeaderTimeout: headerTime, IdleTimeout: idleTime, MaxHeaderBytes: maxHeader,
+		Handler: s, DisableGeneralOptionsHandler: true, ReadHeaderTimeout: headerTime, IdleTimeout: idleTime, MaxHeaderBytes: maxHeader,
 		ErrorLog: slog.NewLogLogger(s.log.Handler(), slog.LevelDebug), // what strangers send that is no HTTP
 	}
 	failed := make(chan error, 1)

@@ -94,12 +94,35 @@ func (k *kits) openProgram(info driver.Info, kit *driver.Kit) error {
 	return nil
 }
 
-// Fork stores a new run with the past of another one up to an event; Resume and Answer go on with it. Errors: *InvalidError where there is no such
-// place; those of reading.
-func (s *Service) Fork(ctx context.Context, run string, at uint64) (string, error) {
-	fork, err := s.driver.Fork(ctx, run, at)
+// Fork stores a new run with the past of another one up to an event; Resume and Answer go on with it. Where a person decided something in that past, mayApprove tells
+// whether whoever asks may have it hold once more (SEC12); nil: they may.
+//
+// Errors, with nothing stored: that of mayApprove; *InvalidError where there is no such place; those of reading.
+func (s *Service) Fork(ctx context.Context, run string, at uint64, mayApprove func() error) (string, error) {
+	fork, err := s.driver.Fork(ctx, run, at, func(past []engine.Event) error {
+		if mayApprove != nil && isDecided(past) {
+			return mayApprove()
+		}
+		return nil
+	})
 	if errors.Is(err, embedded.ErrForkPoint) {
 		return "", &InvalidError{Message: err.Error(), Err: err}
 	}
 	return fork, err
+}
+
+// isDecided tells whether a person answered what only a person decides.
+func isDecided(past []engine.Event) bool {
+	asked := map[string]bool{}
+	for _, e := range past {
+		switch d := e.Data.(type) {
+		case *engine.WaitOpened:
+			asked[d.Wait] = NeedsPerson(d)
+		case *engine.WaitAnswered:
+			if asked[d.Wait] {
+				return true
+			}
+		}
+	}
+	return false
 }

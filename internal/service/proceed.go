@@ -19,8 +19,14 @@ type Proceed struct {
 	Answer *AnswerRequest
 	// Limits, if not nil, reopen a run that ended by a limit (D20).
 	Limits *workflow.Limits
-	// MayApprove tells whether whoever asks may answer approvals (SEC12, D32): its error is given back, and nothing has changed. Nil: they may.
+	// MayApprove tells whether whoever asks may answer what only a person decides (NeedsPerson): its error is given back, and nothing has changed. Nil: they may.
 	MayApprove func() error
+}
+
+// NeedsPerson tells of waits that no model answers, whichever door it comes through (SEC12, D32): approvals, what becomes of a call whose outcome is unknown (P12,
+// D24), and more money for a run that met its budget (P20).
+func NeedsPerson(w *engine.WaitOpened) bool {
+	return w.Kind == workflow.WaitApproval || w.Limit != nil || w.Call != "" && w.Binding == ""
 }
 
 // Decide gives the value of a decision such as approve.
@@ -84,13 +90,12 @@ func (r Recorded) Addressed(p Proceed) (Proceed, error) {
 		return p, invalidf("answer the run or raise its limits, not both at once")
 	case p.Answer != nil:
 		w, err := r.asked(*p.Answer)
+		if err == nil && NeedsPerson(w.WaitOpened) && p.MayApprove != nil {
+			err = p.MayApprove()
+		}
 		switch {
 		case err != nil:
 			return p, err
-		case w.Kind == workflow.WaitApproval && p.MayApprove != nil:
-			if err := p.MayApprove(); err != nil {
-				return p, err
-			}
 		case w.Kind == workflow.WaitQuestion && p.Answer.Decision && !slices.ContainsFunc(w.Options, func(o string) bool { return string(Decide(o)) == string(p.Answer.Value) }):
 			return p, &NoApprovalError{r.Head.Run, w.node}
 		}

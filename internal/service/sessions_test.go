@@ -302,7 +302,7 @@ func TestBadSessions(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	fork, err := s.Fork(t.Context(), run, events[len(events)-1].Seq)
+	fork, err := s.Fork(t.Context(), run, events[len(events)-1].Seq, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -2050,7 +2050,7 @@ type ClientInterface interface {
 
 	// StartRunWithBody Start a run
 	//
-	// Runs what is published of a stored workflow. A `document`, a `draft` and a former `version` need the role edit. Documents start no commands, reach no files and send no variables of the server: what they may use stands in its hocket.yaml. With an `Idempotency-Key` the same request again gives the run of the first, with status 200. What can be known before the first call is refused, and no run is stored.
+	// Runs what is published of a stored workflow. A `document`, a `draft`, a former `version`, and limits above those of the workflow, need the role edit. Documents start no commands, reach no files and send no variables of the server: what they may use stands in its hocket.yaml. With an `Idempotency-Key` the same request again gives the run of the first, with status 200. What can be known before the first call is refused, and no run is stored.
 	//
 	// Takes any type of body and a specified content type.
 	//
@@ -2059,7 +2059,7 @@ type ClientInterface interface {
 
 	// StartRun Start a run
 	//
-	// Runs what is published of a stored workflow. A `document`, a `draft` and a former `version` need the role edit. Documents start no commands, reach no files and send no variables of the server: what they may use stands in its hocket.yaml. With an `Idempotency-Key` the same request again gives the run of the first, with status 200. What can be known before the first call is refused, and no run is stored.
+	// Runs what is published of a stored workflow. A `document`, a `draft`, a former `version`, and limits above those of the workflow, need the role edit. Documents start no commands, reach no files and send no variables of the server: what they may use stands in its hocket.yaml. With an `Idempotency-Key` the same request again gives the run of the first, with status 200. What can be known before the first call is refused, and no run is stored.
 	//
 	// Takes a body of the `application/json` content type.
 	//
@@ -2126,7 +2126,7 @@ type ClientInterface interface {
 
 	// ForkRunWithBody Store a new run with the past of this one up to an event
 	//
-	// It goes on when it is resumed or answered.
+	// It goes on when it is resumed or answered. Where that past holds a decision that only a person takes, the token needs the right `approve`: the decision holds once more.
 	//
 	// Takes any type of body and a specified content type.
 	//
@@ -2135,7 +2135,7 @@ type ClientInterface interface {
 
 	// ForkRun Store a new run with the past of this one up to an event
 	//
-	// It goes on when it is resumed or answered.
+	// It goes on when it is resumed or answered. Where that past holds a decision that only a person takes, the token needs the right `approve`: the decision holds once more.
 	//
 	// Takes a body of the `application/json` content type.
 	//
@@ -2151,7 +2151,7 @@ type ClientInterface interface {
 
 	// ResumeRunWithBody Answer what a run waits for, continue an interrupted run, or raise the limits of one that they ended
 	//
-	// An answer is a `decision` or an `input`. Where several waits are open it names one by `wait` or `node`. Answers to approvals need a token with the right `approve`. The same answer again gives the same result; another one is 409, and 410 where the wait is closed. Without answer and limits an interrupted run goes on.
+	// An answer is a `decision` or an `input`. Where several waits are open it names one by `wait` or `node`. Approvals, calls whose outcome is unknown and questions about a budget are answered by a token with the right `approve`; `limits` need the role edit. The same answer again gives the same result; another one is 409, and 410 where the wait is closed. Without answer and limits an interrupted run goes on.
 	//
 	// Takes any type of body and a specified content type.
 	//
@@ -2160,7 +2160,7 @@ type ClientInterface interface {
 
 	// ResumeRun Answer what a run waits for, continue an interrupted run, or raise the limits of one that they ended
 	//
-	// An answer is a `decision` or an `input`. Where several waits are open it names one by `wait` or `node`. Answers to approvals need a token with the right `approve`. The same answer again gives the same result; another one is 409, and 410 where the wait is closed. Without answer and limits an interrupted run goes on.
+	// An answer is a `decision` or an `input`. Where several waits are open it names one by `wait` or `node`. Approvals, calls whose outcome is unknown and questions about a budget are answered by a token with the right `approve`; `limits` need the role edit. The same answer again gives the same result; another one is 409, and 410 where the wait is closed. Without answer and limits an interrupted run goes on.
 	//
 	// Takes a body of the `application/json` content type.
 	//
@@ -2653,7 +2653,7 @@ func (c *Client) ListRuns(ctx context.Context, params *ListRunsParams, reqEditor
 
 // StartRunWithBody Start a run
 //
-// Runs what is published of a stored workflow. A `document`, a `draft` and a former `version` need the role edit. Documents start no commands, reach no files and send no variables of the server: what they may use stands in its hocket.yaml. With an `Idempotency-Key` the same request again gives the run of the first, with status 200. What can be known before the first call is refused, and no run is stored.
+// Runs what is published of a stored workflow. A `document`, a `draft`, a former `version`, and limits above those of the workflow, need the role edit. Documents start no commands, reach no files and send no variables of the server: what they may use stands in its hocket.yaml. With an `Idempotency-Key` the same request again gives the run of the first, with status 200. What can be known before the first call is refused, and no run is stored.
 //
 // Takes any type of body and a specified content type.
 //
@@ -2672,7 +2672,7 @@ func (c *Client) StartRunWithBody(ctx context.Context, params *StartRunParams, c
 
 // StartRun Start a run
 //
-// Runs what is published of a stored workflow. A `document`, a `draft` and a former `version` need the role edit. Documents start no commands, reach no files and send no variables of the server: what they may use stands in its hocket.yaml. With an `Idempotency-Key` the same request again gives the run of the first, with status 200. What can be known before the first call is refused, and no run is stored.
+// Runs what is published of a stored workflow. A `document`, a `draft`, a former `version`, and limits above those of the workflow, need the role edit. Documents start no commands, reach no files and send no variables of the server: what they may use stands in its hocket.yaml. With an `Idempotency-Key` the same request again gives the run of the first, with status 200. What can be known before the first call is refused, and no run is stored.
 //
 // Takes a body of the `application/json` content type.
 //
@@ -2829,7 +2829,7 @@ func (c *Client) CreateEventTicket(ctx context.Context, id string, reqEditors ..
 
 // ForkRunWithBody Store a new run with the past of this one up to an event
 //
-// It goes on when it is resumed or answered.
+// It goes on when it is resumed or answered. Where that past holds a decision that only a person takes, the token needs the right `approve`: the decision holds once more.
 //
 // Takes any type of body and a specified content type.
 //
@@ -2848,7 +2848,7 @@ func (c *Client) ForkRunWithBody(ctx context.Context, id string, contentType str
 
 // ForkRun Store a new run with the past of this one up to an event
 //
-// It goes on when it is resumed or answered.
+// It goes on when it is resumed or answered. Where that past holds a decision that only a person takes, the token needs the right `approve`: the decision holds once more.
 //
 // Takes a body of the `application/json` content type.
 //
@@ -2884,7 +2884,7 @@ func (c *Client) GetLogs(ctx context.Context, id string, reqEditors ...RequestEd
 
 // ResumeRunWithBody Answer what a run waits for, continue an interrupted run, or raise the limits of one that they ended
 //
-// An answer is a `decision` or an `input`. Where several waits are open it names one by `wait` or `node`. Answers to approvals need a token with the right `approve`. The same answer again gives the same result; another one is 409, and 410 where the wait is closed. Without answer and limits an interrupted run goes on.
+// An answer is a `decision` or an `input`. Where several waits are open it names one by `wait` or `node`. Approvals, calls whose outcome is unknown and questions about a budget are answered by a token with the right `approve`; `limits` need the role edit. The same answer again gives the same result; another one is 409, and 410 where the wait is closed. Without answer and limits an interrupted run goes on.
 //
 // Takes any type of body and a specified content type.
 //
@@ -2903,7 +2903,7 @@ func (c *Client) ResumeRunWithBody(ctx context.Context, id string, params *Resum
 
 // ResumeRun Answer what a run waits for, continue an interrupted run, or raise the limits of one that they ended
 //
-// An answer is a `decision` or an `input`. Where several waits are open it names one by `wait` or `node`. Answers to approvals need a token with the right `approve`. The same answer again gives the same result; another one is 409, and 410 where the wait is closed. Without answer and limits an interrupted run goes on.
+// An answer is a `decision` or an `input`. Where several waits are open it names one by `wait` or `node`. Approvals, calls whose outcome is unknown and questions about a budget are answered by a token with the right `approve`; `limits` need the role edit. The same answer again gives the same result; another one is 409, and 410 where the wait is closed. Without answer and limits an interrupted run goes on.
 //
 // Takes a body of the `application/json` content type.
 //
@@ -6189,7 +6189,7 @@ type ClientWithResponsesInterface interface {
 
 	// StartRunWithBodyWithResponse Start a run
 	//
-	// Runs what is published of a stored workflow. A `document`, a `draft` and a former `version` need the role edit. Documents start no commands, reach no files and send no variables of the server: what they may use stands in its hocket.yaml. With an `Idempotency-Key` the same request again gives the run of the first, with status 200. What can be known before the first call is refused, and no run is stored.
+	// Runs what is published of a stored workflow. A `document`, a `draft`, a former `version`, and limits above those of the workflow, need the role edit. Documents start no commands, reach no files and send no variables of the server: what they may use stands in its hocket.yaml. With an `Idempotency-Key` the same request again gives the run of the first, with status 200. What can be known before the first call is refused, and no run is stored.
 	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -6198,7 +6198,7 @@ type ClientWithResponsesInterface interface {
 
 	// StartRunWithResponse Start a run
 	//
-	// Runs what is published of a stored workflow. A `document`, a `draft` and a former `version` need the role edit. Documents start no commands, reach no files and send no variables of the server: what they may use stands in its hocket.yaml. With an `Idempotency-Key` the same request again gives the run of the first, with status 200. What can be known before the first call is refused, and no run is stored.
+	// Runs what is published of a stored workflow. A `document`, a `draft`, a former `version`, and limits above those of the workflow, need the role edit. Documents start no commands, reach no files and send no variables of the server: what they may use stands in its hocket.yaml. With an `Idempotency-Key` the same request again gives the run of the first, with status 200. What can be known before the first call is refused, and no run is stored.
 	//
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -6277,7 +6277,7 @@ type ClientWithResponsesInterface interface {
 
 	// ForkRunWithBodyWithResponse Store a new run with the past of this one up to an event
 	//
-	// It goes on when it is resumed or answered.
+	// It goes on when it is resumed or answered. Where that past holds a decision that only a person takes, the token needs the right `approve`: the decision holds once more.
 	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -6286,7 +6286,7 @@ type ClientWithResponsesInterface interface {
 
 	// ForkRunWithResponse Store a new run with the past of this one up to an event
 	//
-	// It goes on when it is resumed or answered.
+	// It goes on when it is resumed or answered. Where that past holds a decision that only a person takes, the token needs the right `approve`: the decision holds once more.
 	//
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -6304,7 +6304,7 @@ type ClientWithResponsesInterface interface {
 
 	// ResumeRunWithBodyWithResponse Answer what a run waits for, continue an interrupted run, or raise the limits of one that they ended
 	//
-	// An answer is a `decision` or an `input`. Where several waits are open it names one by `wait` or `node`. Answers to approvals need a token with the right `approve`. The same answer again gives the same result; another one is 409, and 410 where the wait is closed. Without answer and limits an interrupted run goes on.
+	// An answer is a `decision` or an `input`. Where several waits are open it names one by `wait` or `node`. Approvals, calls whose outcome is unknown and questions about a budget are answered by a token with the right `approve`; `limits` need the role edit. The same answer again gives the same result; another one is 409, and 410 where the wait is closed. Without answer and limits an interrupted run goes on.
 	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -6313,7 +6313,7 @@ type ClientWithResponsesInterface interface {
 
 	// ResumeRunWithResponse Answer what a run waits for, continue an interrupted run, or raise the limits of one that they ended
 	//
-	// An answer is a `decision` or an `input`. Where several waits are open it names one by `wait` or `node`. Answers to approvals need a token with the right `approve`. The same answer again gives the same result; another one is 409, and 410 where the wait is closed. Without answer and limits an interrupted run goes on.
+	// An answer is a `decision` or an `input`. Where several waits are open it names one by `wait` or `node`. Approvals, calls whose outcome is unknown and questions about a budget are answered by a token with the right `approve`; `limits` need the role edit. The same answer again gives the same result; another one is 409, and 410 where the wait is closed. Without answer and limits an interrupted run goes on.
 	//
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -10524,7 +10524,7 @@ func (c *ClientWithResponses) ListRunsWithResponse(ctx context.Context, params *
 
 // StartRunWithBodyWithResponse Start a run
 //
-// Runs what is published of a stored workflow. A `document`, a `draft` and a former `version` need the role edit. Documents start no commands, reach no files and send no variables of the server: what they may use stands in its hocket.yaml. With an `Idempotency-Key` the same request again gives the run of the first, with status 200. What can be known before the first call is refused, and no run is stored.
+// Runs what is published of a stored workflow. A `document`, a `draft`, a former `version`, and limits above those of the workflow, need the role edit. Documents start no commands, reach no files and send no variables of the server: what they may use stands in its hocket.yaml. With an `Idempotency-Key` the same request again gives the run of the first, with status 200. What can be known before the first call is refused, and no run is stored.
 //
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 //
@@ -10539,7 +10539,7 @@ func (c *ClientWithResponses) StartRunWithBodyWithResponse(ctx context.Context, 
 
 // StartRunWithResponse Start a run
 //
-// Runs what is published of a stored workflow. A `document`, a `draft` and a former `version` need the role edit. Documents start no commands, reach no files and send no variables of the server: what they may use stands in its hocket.yaml. With an `Idempotency-Key` the same request again gives the run of the first, with status 200. What can be known before the first call is refused, and no run is stored.
+// Runs what is published of a stored workflow. A `document`, a `draft`, a former `version`, and limits above those of the workflow, need the role edit. Documents start no commands, reach no files and send no variables of the server: what they may use stands in its hocket.yaml. With an `Idempotency-Key` the same request again gives the run of the first, with status 200. What can be known before the first call is refused, and no run is stored.
 //
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 //
@@ -10672,7 +10672,7 @@ func (c *ClientWithResponses) CreateEventTicketWithResponse(ctx context.Context,
 
 // ForkRunWithBodyWithResponse Store a new run with the past of this one up to an event
 //
-// It goes on when it is resumed or answered.
+// It goes on when it is resumed or answered. Where that past holds a decision that only a person takes, the token needs the right `approve`: the decision holds once more.
 //
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 //
@@ -10687,7 +10687,7 @@ func (c *ClientWithResponses) ForkRunWithBodyWithResponse(ctx context.Context, i
 
 // ForkRunWithResponse Store a new run with the past of this one up to an event
 //
-// It goes on when it is resumed or answered.
+// It goes on when it is resumed or answered. Where that past holds a decision that only a person takes, the token needs the right `approve`: the decision holds once more.
 //
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 //
@@ -10717,7 +10717,7 @@ func (c *ClientWithResponses) GetLogsWithResponse(ctx context.Context, id string
 
 // ResumeRunWithBodyWithResponse Answer what a run waits for, continue an interrupted run, or raise the limits of one that they ended
 //
-// An answer is a `decision` or an `input`. Where several waits are open it names one by `wait` or `node`. Answers to approvals need a token with the right `approve`. The same answer again gives the same result; another one is 409, and 410 where the wait is closed. Without answer and limits an interrupted run goes on.
+// An answer is a `decision` or an `input`. Where several waits are open it names one by `wait` or `node`. Approvals, calls whose outcome is unknown and questions about a budget are answered by a token with the right `approve`; `limits` need the role edit. The same answer again gives the same result; another one is 409, and 410 where the wait is closed. Without answer and limits an interrupted run goes on.
 //
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 //
@@ -10732,7 +10732,7 @@ func (c *ClientWithResponses) ResumeRunWithBodyWithResponse(ctx context.Context,
 
 // ResumeRunWithResponse Answer what a run waits for, continue an interrupted run, or raise the limits of one that they ended
 //
-// An answer is a `decision` or an `input`. Where several waits are open it names one by `wait` or `node`. Answers to approvals need a token with the right `approve`. The same answer again gives the same result; another one is 409, and 410 where the wait is closed. Without answer and limits an interrupted run goes on.
+// An answer is a `decision` or an `input`. Where several waits are open it names one by `wait` or `node`. Approvals, calls whose outcome is unknown and questions about a budget are answered by a token with the right `approve`; `limits` need the role edit. The same answer again gives the same result; another one is 409, and 410 where the wait is closed. Without answer and limits an interrupted run goes on.
 //
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 //

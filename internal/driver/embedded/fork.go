@@ -16,10 +16,10 @@ var ErrForkPoint = errors.New("no place to fork from")
 
 // Fork stores a new run that has the past of another one up to the event at, and gives its id. Events of one activation belong together, so those that
 // were stored with at are taken too. Nobody owns the new run: Resume and Answer go on with it. Calls that were under way at that point are made again there,
-// with keys of their own.
+// with keys of their own. allow, if not nil, is shown that past, and its error is given back.
 //
 // Errors, with nothing stored: journal.ErrNotFound, *journal.CorruptError; ErrForkPoint.
-func (d *Driver) Fork(ctx context.Context, run string, at uint64) (fork string, err error) {
+func (d *Driver) Fork(ctx context.Context, run string, at uint64, allow func(past []engine.Event) error) (fork string, err error) {
 	defer recovered(&err)
 	head, err := d.cfg.Store.Head(ctx, run)
 	if err != nil {
@@ -32,6 +32,11 @@ func (d *Driver) Fork(ctx context.Context, run string, at uint64) (fork string, 
 	past, err := d.past(ctx, run, at)
 	if err != nil {
 		return "", err
+	}
+	if allow != nil {
+		if err := allow(past); err != nil {
+			return "", err
+		}
 	}
 	fork = driver.NewRunID(d.now())
 	r := engine.New(c.plan, fork)

@@ -1,0 +1,104 @@
+package httpapi_test
+
+import (
+	"errors"
+	"io"
+	"net/http/httptest"
+	"testing"
+	"testing/iotest"
+
+	"github.com/hocket-run/hocket/internal/access"
+	"github.com/hocket-run/hocket/internal/door"
+	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/httpapi"
+)
+
+// TestForkOfDecision: a decision that a person took in the past of a run holds in a fork of it only for whoever may take such decisions; else one approval would
+// let the same thing happen any number of times (SEC12).
+func TestForkOfDecision(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	run := w.do("POST", "/api/v1/runs?wait=1m", m{"document": post}).is(201).run()
+	at := "/api/v1/runs/" + run.ID
+	w.do("POST", at+"/resume?wait=1m", m{"decision": "approve"}).is(200)
+	events, err := w.service.Events(t.Context(), run.ID, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	asked, answered := uint64(0), uint64(0)
+	for _, e := range events {
+		switch e.Data.(type) {
+		case *engine.WaitOpened:
+			asked = e.Seq
+		case *engine.WaitAnswered:
+			answered = e.Seq
+		}
+	}
+	if asked == 0 || answered == 0 {
+		t.Fatal("nobody decided")
+	}
+	agent := w.as(access.RoleAdmin, false)
+	agent.do("POST", at+"/fork", m{"at": answered}).problem(403, "forbidden")
+	if fork := agent.do("POST", at+"/fork", m{"at": asked}).is(201).run(); fork.Status != "paused" {
+		t.Errorf("the fork that waits is %s", fork.Status)
+	}
+	fork := w.do("POST", at+"/fork", m{"at": answered}).is(201).run()
+	if done := w.do("POST", "/api/v1/runs/"+fork.ID+"/resume?wait=1m", m{}).is(200).run(); done.Status != "completed" {
+		t.Errorf("the fork of who may approve is %s", done.Status)
+	}
+	var runs httpapi.List[httpapi.RunLine]
+	w.do("GET", "/api/v1/runs", nil).is(200).into(&runs)
+	if len(runs.Items) != 3 {
+		t.Errorf("%d runs: the refused fork is stored", len(runs.Items))
+	}
+}
+
+// TestLimitsOfRunners: whoever may only run raises no limits of a run (SEC2), as over MCP.
+func TestLimitsOfRunners(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	run := w.do("POST", "/api/v1/runs?wait=1m", m{"document": poem + "  - {id: b, type: agent, name: poet}\n", "limits": m{"maxSteps": 1}}).is(201).run()
+	at := "/api/v1/runs/" + run.ID
+	w.as(access.RoleRun, true).do("POST", at+"/resume", m{"limits": m{"maxSteps": 5}}).problem(403, "forbidden")
+	if o := w.do("GET", at, nil).is(200).run(); o.Status != "failed" {
+		t.Errorf("run is %s", o.Status)
+	}
+	if done := w.as(access.RoleEdit, false).do("POST", at+"/resume?wait=1m", m{"limits": m{"maxSteps": 5}}).is(200).run(); done.Status != "completed" {
+		t.Errorf("run is %s", done.Status)
+	}
+}
+
+// bounded is a workflow that says how much its runs may do.
+const bounded = `agents:
+  poet: {model: own/m, instruction: Write.}
+workflow:
+  budget: {calls: 5, tokens: 1000}
+  steps:
+    - {id: a, type: agent, name: poet}
+`
+
+// TestLimitsOfStarts: whoever may only run lowers the limits of a workflow, and raises none (SEC2).
+func TestLimitsOfStarts(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.do("PUT", "/api/v1/workflows/poem", m{"document": bounded}).is(200)
+	runner := w.as(access.RoleRun, false)
+	for _, more := range []m{{"maxCalls": 6}, {"maxTokens": 1001}, {"maxSteps": 1001}, {"maxCalls": 1, "maxTokens": 2000}} {
+		runner.do("POST", "/api/v1/runs", m{"workflow": "poem", "limits": more}).problem(403, "forbidden")
+	}
+	runner.do("POST", "/api/v1/runs", m{"workflow": "poem", "limits": m{"maxCalls": 5, "maxTokens": 10, "maxSteps": 2, "timeout": "1m"}}).is(201)
+	w.as(access.RoleEdit, false).do("POST", "/api/v1/runs", m{"workflow": "poem", "limits": m{"maxCalls": 6}}).is(201)
+}
+
+// TestBrokenBody: a body that breaks off is the client's problem, and no defect of the server (P36).
+func TestBrokenBody(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	for _, broken := range []error{io.ErrUnexpectedEOF, errors.New("invalid byte in chunk length")} {
+		req := httptest.NewRequestWithContext(door.With(t.Context(), &door.Caller{Principal: w.caller, Service: w.service}), "POST", "/api/v1/runs", iotest.ErrReader(broken))
+		req.Header.Set("Content-Type", "application/json")
+		rec := httptest.NewRecorder()
+		w.api.ServeHTTP(rec, req)
+		answer{t, rec.Code, rec.Header(), rec.Body.String()}.problem(400, "invalid")
+	}
+}
