@@ -70,9 +70,12 @@ type world struct {
 func newWorld(t testing.TB) *world { return newWorldOn(t, service.Memory) }
 
 // newWorldOn gives a world on a store.
-func newWorldOn(t testing.TB, db string) *world {
+func newWorldOn(t testing.TB, db string) *world { return newWorldWith(t, db, says{}) }
+
+// newWorldWith gives a world whose agents say what a model says.
+func newWorldWith(t testing.TB, db string, own model.Client) *world {
 	t.Helper()
-	s, err := service.Open(t.Context(), service.Config{DB: db, Env: func(string) string { return "" }, Models: map[string]model.Client{"own": says{}}})
+	s, err := service.Open(t.Context(), service.Config{DB: db, Env: func(string) string { return "" }, Models: map[string]model.Client{"own": own}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -296,8 +296,8 @@ func TestReopen(t *testing.T) {
 	}
 }
 
-// TestDeadlines: the list of waits shows until when a decision is wanted, and what can be decided (P33). No language of documents has deadlines, so the workflow
-// is made here.
+// TestDeadlines: the list of waits shows until when a decision is wanted, and what can be decided (P33). No language of documents has questions
+// with options, so the workflow is made here.
 func TestDeadlines(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

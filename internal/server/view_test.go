@@ -1,0 +1,146 @@
+package server_test
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/model"
+	"github.com/hocket-run/hocket/internal/project"
+	"github.com/hocket-run/hocket/internal/server"
+	"github.com/hocket-run/hocket/internal/service"
+)
+
+// loop writes until a person approves, with two branches before the end.
+const loop = `{"id": "post", "name": "Post", "nodes": [
+  {"id": "s", "type": "start", "data": {"initialInput": "bees"}},
+  {"id": "w", "type": "agent", "data": {"agentName": "writer", "userPrompt": "{{PREVIOUS_OUTPUT}}", "model": "own/m"}},
+  {"id": "ok", "type": "approval", "data": {"prompt": "Print it?"}},
+  {"id": "p", "type": "agent", "data": {"agentName": "publisher", "userPrompt": "{{PREVIOUS_OUTPUT}}", "model": "own/m"}}],
+ "connections": [
+  {"source": "s", "target": "w"}, {"source": "w", "target": "ok"},
+  {"source": "ok", "target": "p", "sourceHandle": "approve"}, {"source": "ok", "target": "w", "sourceHandle": "reject"}]}`
+
+// eventOf reads an event object of a stream.
+func eventOf(t *testing.T, data string) engine.Event {
+	t.Helper()
+	var shown struct {
+		Seq  uint64          `json:"seq"`
+		Time time.Time       `json:"time"`
+		Type engine.Type     `json:"type"`
+		Node *string         `json:"node"`
+		Step *int            `json:"step"`
+		Data json.RawMessage `json:"data"`
+	}
+	if err := json.Unmarshal([]byte(data), &shown); err != nil {
+		t.Fatalf("%v: %s", err, data)
+	}
+	d, ok := engine.NewData(shown.Type)
+	if !ok {
+		t.Fatalf("an event of the type %q", shown.Type)
+	}
+	if err := json.Unmarshal(shown.Data, d); err != nil {
+		t.Fatalf("%v: %s", err, data)
+	}
+	e := engine.Event{Seq: shown.Seq, At: shown.Time, Data: d}
+	if shown.Node != nil {
+		e.Node = *shown.Node
+	}
+	if shown.Step != nil {
+		e.Step = *shown.Step
+	}
+	return e
+}
+
+// P36: what folds the event stream of a run sees at each rest, and at the end, the run object that GET gives at that time, and that a server which was started anew
+// gives; each (node, iteration) is there once.
+func TestStreamIsTheRun(t *testing.T) {
+	t.Parallel()
+	cfg := modelled(t, filepath.Join(t.TempDir(), "hocket.db"), func(_ context.Context, q model.Request) (string, error) { return "by " + q.Agent, nil })
+	s := serve(t, cfg)
+	_, body, run := s.call(t, "POST", "/api/v1/runs?wait=1m", starting(t, loop, "", ""))
+	if run.Status != "paused" {
+		t.Fatal(body)
+	}
+	path := "/api/v1/runs/" + run.ID
+	svc, err := s.Service(t.Context(), "default")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, def, err := svc.RunDefinition(t.Context(), run.ID)
+	if err != nil {
+		t.Fatal(err)
+	}
+	f := project.NewFolder(run.ID, def)
+	same := func(when, want string) {
+		t.Helper()
+		text, err := json.Marshal(f.Run())
+		if err != nil {
+			t.Fatal(err)
+		}
+		var folded, told any
+		if err := json.Unmarshal(text, &folded); err != nil {
+			t.Fatal(err)
+		}
+		if err := json.Unmarshal([]byte(want), &told); err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(folded, told); diff != "" {
+			t.Errorf("%s (-folded +told):\n%s", when, diff)
+		}
+	}
+	decisions := []string{"reject", "reject", "approve"}
+	steps := map[string]int{}
+	lines := bufio.NewScanner(s.with(t, token, "GET", path+"/events", "", "Accept", "text/event-stream").Body)
+	kind := ""
+	for rounds := 0; kind != "end" && lines.Scan(); {
+		if k, ok := strings.CutPrefix(lines.Text(), "event: "); ok {
+			kind = k
+		}
+		data, ok := strings.CutPrefix(lines.Text(), "data: ")
+		if !ok || kind == "end" || strings.HasPrefix(kind, "model.delta") || kind == "model.reset" {
+			continue
+		}
+		e := eventOf(t, data)
+		f.Add(e)
+		switch d := e.Data.(type) {
+		case *engine.StepStarted:
+			steps[fmt.Sprint(e.Node, " ", d.Iteration)]++
+		case *engine.RunPaused:
+			_, now, _ := s.call(t, "GET", path, "")
+			same(fmt.Sprintf("at rest %d", rounds), now)
+			if code, text, _ := s.call(t, "POST", path+"/resume", fmt.Sprintf(`{"decision": %q}`, decisions[rounds])); code != http.StatusOK {
+				t.Fatal(code, text)
+			}
+			rounds++
+		}
+	}
+	if err := lines.Err(); err != nil || kind != "end" {
+		t.Fatalf("the stream broke off: %v", err)
+	}
+	_, last, done := s.call(t, "GET", path, "")
+	same("at the end", last)
+	if done.Status != "completed" || len(done.Steps) != len(steps) || len(steps) < 8 {
+		t.Errorf("the run is %s, with %d steps; the stream had %v", done.Status, len(done.Steps), steps)
+	}
+	for step, n := range steps {
+		if n != 1 {
+			t.Errorf("%s is there %d times", step, n)
+		}
+	}
+	s.stop()
+	if err := <-s.end; err != nil {
+		t.Error(err)
+	}
+	again := open(t, server.Config{Service: service.Config{DB: cfg.Service.DB}})
+	same("after a restart", again.by(t, token, "GET", path, "").Body.String())
+}
