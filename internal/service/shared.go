@@ -10,12 +10,12 @@ import (
 	"github.com/hocket-run/hocket/internal/ratelimit"
 )
 
-// Shared is what several services of one process have in common, one for each namespace (ADR 22): the queue of each provider key, the bound of calls in flight, and
-// the adapters with their connections. Safe for concurrent use; it needs no closing.
+// Shared is what several services of one process have in common, one for each namespace (ADR 22): the queue of each provider key, the bound of calls in flight,
+// for which they take turns (SEC17), and the adapters with their connections. Safe for concurrent use; it needs no closing.
 type Shared struct {
 	// limiters pace the calls of all runs, by key.
 	limiters ratelimit.Set
-	slots    embedded.Slots
+	slots    *embedded.Slots
 	adapters map[model.Protocol]model.Factory
 }
 

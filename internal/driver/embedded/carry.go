@@ -66,7 +66,7 @@ func (c *call) leave(data engine.InputData) {
 
 func (c *call) release() {
 	if c.slot.CompareAndSwap(true, false) {
-		<-c.actor.d.slots
+		c.actor.d.slots.release()
 	}
 }
 
@@ -91,14 +91,8 @@ func (c *call) stop(why error, limit time.Duration) {
 
 // acquire gets a slot; false where the call was cancelled first.
 func (c *call) acquire() bool {
-	select {
-	case c.actor.d.slots <- struct{}{}:
-	default:
-		select {
-		case c.actor.d.slots <- struct{}{}:
-		case <-c.ctx.Done():
-			return false
-		}
+	if !c.actor.d.slots.acquire(c.ctx, &c.actor.d.line) {
+		return false
 	}
 	c.slot.Store(true)
 	return true

@@ -26,8 +26,8 @@ type Config struct {
 	// MaxCalls bounds the calls in flight over all runs. Calls beyond it wait for their turn, oldest first; a retry that sleeps and a run that is
 	// paused need none (P14). 0: 256.
 	MaxCalls int
-	// Slots bounds the calls in flight together with other drivers that have the same; MaxCalls is not used then. Nil: the driver's own.
-	Slots Slots
+	// Slots bounds the calls in flight together with other drivers that have the same, which take turns; MaxCalls is not used then. Nil: the driver's own.
+	Slots *Slots
 	// ApproveAll answers approvals with approve; never questions and unknown outcomes (D24).
 	ApproveAll bool
 	// Hooks are told of all runs that are driven here.
@@ -46,19 +46,6 @@ type Hooks struct {
 	Notices func(run string)
 	// Delta gives what a model is saying; calls of one run that go on side by side tell of it side by side.
 	Delta func(run string, d driver.Delta)
-}
-
-const defaultMaxCalls = 256
-
-// Slots are the places of calls in flight, which several drivers may share. Safe for concurrent use.
-type Slots chan struct{}
-
-// NewSlots makes n places; 0 or less: 256.
-func NewSlots(n int) Slots {
-	if n <= 0 {
-		n = defaultMaxCalls
-	}
-	return make(Slots, n)
 }
 
 func (c Config) withDefaults() (Config, error) {

@@ -23,8 +23,10 @@ type Driver struct {
 	cfg   Config
 	plans plans
 	hubs  hubs
-	// slots bounds calls over all runs, loads bounds runs that are being folded.
-	slots, loads chan struct{}
+	// slots bounds calls over all runs, and line has those that wait; loads bounds runs that are being folded.
+	slots *Slots
+	line  line
+	loads chan struct{}
 	// spare hands calls to the goroutines that wait for one; spares counts these.
 	spare  chan *call
 	spares atomic.Int32
