@@ -189,12 +189,12 @@ func (m *Memory) index(id string) int {
 }
 
 // Take implements Store.
-func (m *Memory) Take(_ context.Context, now, until time.Time, limit int) ([]Notification, error) {
+func (m *Memory) Take(_ context.Context, now, until time.Time, limit int, but []string) ([]Notification, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	var due []*Notification
 	for i := range m.outbox {
-		if n := &m.outbox[i]; n.State == StatePending && !n.Due.After(now) {
+		if n := &m.outbox[i]; n.State == StatePending && !n.Due.After(now) && !slices.Contains(but, n.Endpoint) {
 			due = append(due, n)
 		}
 	}

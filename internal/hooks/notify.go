@@ -172,23 +172,15 @@ const (
 	sweepEvery  = time.Hour
 )
 
-// send sends what is due, again and again, until ctx is done. One slow endpoint does not hold up the others: its notifications wait for a turn of their own.
+// send sends what is due, again and again, until ctx is done. One slow endpoint does not hold up the others, nor is all that waits for it held in memory: of
+// an endpoint that has enough to do nothing more is taken (SEC17).
 func (h *Hooks) send(ctx context.Context, sp *space, woken <-chan struct{}) error {
 	var (
 		wg    sync.WaitGroup
-		mu    sync.Mutex
-		slots = map[string]chan struct{}{}
+		q     = queues{all: map[string]*queue{}, drained: make(chan struct{}, 1)}
 		swept time.Time
 	)
 	defer wg.Wait()
-	slot := func(endpoint string) chan struct{} {
-		mu.Lock()
-		defer mu.Unlock()
-		if slots[endpoint] == nil {
-			slots[endpoint] = make(chan struct{}, perEndpoint)
-		}
-		return slots[endpoint]
-	}
 	for ctx.Err() == nil {
 		now := time.Now()
 		if now.Sub(swept) >= sweepEvery {
@@ -197,14 +189,16 @@ func (h *Hooks) send(ctx context.Context, sp *space, woken <-chan struct{}) erro
 			}
 			swept = now
 		}
-		// Nobody else gets them for as long as a turn may take: a process that dies meanwhile leaves them to the next one.
-		due, err := sp.store.Take(ctx, micro(now), micro(now.Add(takenAtOnce/perEndpoint*h.cfg.Pace.Timeout+time.Minute)), takenAtOnce)
+		// Nobody else gets them for as long as their turn may take to come: a process that dies meanwhile leaves them to the next one.
+		turn := 2*takenAtOnce/perEndpoint*h.cfg.Pace.Timeout + time.Minute
+		due, err := sp.store.Take(ctx, micro(now), micro(now.Add(turn)), takenAtOnce, q.full())
 		if err != nil {
 			return err
 		}
 		for _, n := range due {
-			free := slot(n.Endpoint)
+			free, leave := q.join(n.Endpoint)
 			wg.Go(func() {
+				defer leave()
 				select {
 				case free <- struct{}{}:
 					defer func() { <-free }()
@@ -221,11 +215,62 @@ func (h *Hooks) send(ctx context.Context, sp *space, woken <-chan struct{}) erro
 		select {
 		case <-t.C:
 		case <-woken:
+		case <-q.drained:
 		case <-ctx.Done():
 		}
 		t.Stop()
 	}
 	return nil
+}
+
+// queues are the notifications that this process has taken, by endpoint. Safe for concurrent use.
+type queues struct {
+	mu  sync.Mutex
+	all map[string]*queue
+	// drained is told when an endpoint that was full is not any more.
+	drained chan struct{}
+}
+
+type queue struct {
+	slots chan struct{}
+	held  int
+}
+
+// full gives the endpoints of which nothing more is taken: the others hold less than two turns, however much is due.
+func (q *queues) full() (names []string) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	for name, one := range q.all {
+		if one.held >= takenAtOnce {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
+// join adds a notification of an endpoint, until leave is called. It is sent while it has a place in slots.
+func (q *queues) join(endpoint string) (slots chan struct{}, leave func()) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	one := q.all[endpoint]
+	if one == nil {
+		one = &queue{slots: make(chan struct{}, perEndpoint)}
+		q.all[endpoint] = one
+	}
+	one.held++
+	return one.slots, func() {
+		q.mu.Lock()
+		defer q.mu.Unlock()
+		switch one.held--; one.held {
+		case takenAtOnce / 2: // time to take more
+			select {
+			case q.drained <- struct{}{}:
+			default:
+			}
+		case 0:
+			delete(q.all, endpoint)
+		}
+	}
 }
 
 // try sends one notification and stores what became of it.

@@ -184,10 +184,10 @@ func testOutbox(t *testing.T, s hooks.Store, again func() hooks.Store) {
 	if at != 9 || !found {
 		t.Errorf("cursor at %d, %v", at, found)
 	}
-	due, err := s.Take(ctx, after(time.Minute), after(2*time.Minute), 10)
+	due, err := s.Take(ctx, after(time.Minute), after(2*time.Minute), 10, nil)
 	fine(t, err)
 	same(t, "due, the oldest first", due, []hooks.Notification{notification("b", "e", 0), notification("a", "e", time.Second)})
-	hidden, err := again().Take(ctx, after(time.Minute), after(2*time.Minute), 10)
+	hidden, err := again().Take(ctx, after(time.Minute), after(2*time.Minute), 10, nil)
 	fine(t, err)
 	same(t, "while somebody has them", len(hidden), 0)
 	done := due[0]
@@ -196,7 +196,10 @@ func testOutbox(t *testing.T, s hooks.Store, again func() hooks.Store) {
 	got, err := s.Notification(ctx, "b")
 	fine(t, err)
 	same(t, "settled", got, done)
-	back, err := s.Take(ctx, after(3*time.Minute), after(time.Hour), 10)
+	others, err := s.Take(ctx, after(3*time.Minute), after(time.Hour), 10, []string{"x", "e"})
+	fine(t, err)
+	same(t, "but for those of an endpoint", len(others), 0)
+	back, err := s.Take(ctx, after(3*time.Minute), after(time.Hour), 10, []string{"x"})
 	fine(t, err)
 	same(t, "left by whoever had it", ids(back), []string{"a"})
 	fine(t, s.Settle(ctx, notification("never", "e", 0)))
@@ -255,7 +258,7 @@ func testTakeOnce(t *testing.T, s hooks.Store, again func() hooks.Store) {
 	)
 	for i := range 10 {
 		wg.Go(func() {
-			due, err := stores[i%2].Take(ctx, after(time.Second), after(time.Hour), 5)
+			due, err := stores[i%2].Take(ctx, after(time.Second), after(time.Hour), 5, nil)
 			if err != nil {
 				t.Error(err)
 			}

@@ -70,14 +70,18 @@ func post(tx db.Tx, notifications []hooks.Notification) error {
 }
 
 // Take implements hooks.Store.
-func (s *Store) Take(ctx context.Context, now, until time.Time, limit int) (out []hooks.Notification, err error) {
+func (s *Store) Take(ctx context.Context, now, until time.Time, limit int, but []string) (out []hooks.Notification, err error) {
+	names, err := json.Marshal(append([]string{}, but...))
+	if err != nil {
+		return nil, fmt.Errorf("take notifications: %w", err)
+	}
 	isDue := false
 	look := func(tx db.Tx) error {
 		isDue = false
 		return tx.Query(sqlTake, func([]any) error {
 			isDue = true
 			return nil
-		}, micros(now), 1)
+		}, micros(now), string(names), 1)
 	}
 	if err := s.db.View(ctx, look); err != nil || !isDue {
 		return nil, err // most of the time nothing is, and nothing is written
@@ -90,7 +94,7 @@ func (s *Store) Take(ctx context.Context, now, until time.Time, limit int) (out 
 			err := decode(c[1], &n)
 			out, taken = append(out, n), append(taken, number(c[0]))
 			return err
-		}, micros(now), limit); err != nil {
+		}, micros(now), string(names), limit); err != nil {
 			return err
 		}
 		for _, n := range taken {

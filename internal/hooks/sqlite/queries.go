@@ -26,7 +26,7 @@ const (
 	sqlCursor        = db.Text(`SELECT at FROM notification_cursor WHERE id = 1`)
 	sqlSetCursor     = db.Text(`INSERT INTO notification_cursor (id, at) VALUES (1, ?) ON CONFLICT (id) DO UPDATE SET at = excluded.at`)
 	sqlPost          = db.Text(`INSERT INTO notifications (id, endpoint, run, state, due, settled, data) VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT (id) DO NOTHING`)
-	sqlTake          = db.Text(`SELECT n, data FROM notifications WHERE state = 'pending' AND due <= ? ORDER BY due, n LIMIT ?`)
+	sqlTake          = db.Text(`SELECT n, data FROM notifications WHERE state = 'pending' AND due <= ? AND endpoint NOT IN (SELECT value FROM json_each(?)) ORDER BY due, n LIMIT ?`)
 	sqlHide          = db.Text(`UPDATE notifications SET due = ? WHERE n = ?`)
 	sqlSettle        = db.Text(`UPDATE notifications SET state = ?, due = ?, settled = ?, data = ? WHERE id = ?`)
 	sqlNotifications = db.Text(`SELECT n, data, due FROM notifications WHERE (?1 = 0 OR n < ?1) AND (?2 = '' OR state = ?2) AND (?3 = '' OR run = ?3) ORDER BY n DESC LIMIT ?4`)
