@@ -42,7 +42,7 @@ var commonErrors = []int{http.StatusBadRequest, http.StatusUnauthorized, http.St
 func add[I, O any](a *API, r route, handle func(context.Context, *door.Caller, *I) (*O, error)) {
 	op := huma.Operation{
 		Method: r.Method, Path: Prefix + r.Path, OperationID: r.ID, Summary: r.Summary, Description: r.Description, Tags: []string{r.Tag},
-		DefaultStatus: r.Status, MaxBodyBytes: a.cfg.MaxBody, BodyReadTimeout: bodyTime,
+		DefaultStatus: r.Status, MaxBodyBytes: a.cfg.MaxBody + 1, BodyReadTimeout: bodyTime, // huma refuses a body of that very size
 		Security:   []map[string][]string{{securityScheme: {}}},
 		Errors:     slices.Compact(slices.Sorted(slices.Values(slices.Concat(commonErrors, r.Errors)))),
 		Extensions: map[string]any{"x-role": r.Role},

@@ -89,6 +89,7 @@ func ofModel(m *huma.ErrorModel) *Problem {
 	for _, e := range m.Errors {
 		errs = append(errs, InputError{Location: e.Location, Message: e.Message})
 	}
+	slices.SortStableFunc(errs, func(a, b InputError) int { return strings.Compare(a.Location, b.Location) }) // huma finds unknown fields in any order
 	if m.Status == http.StatusRequestEntityTooLarge || m.Status == http.StatusInternalServerError && slices.ContainsFunc(errs, func(e InputError) bool { return e.Message == cutOff }) {
 		return problemOf(&door.TooLargeError{Limit: m.Detail})
 	}
