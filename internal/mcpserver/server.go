@@ -1,6 +1,7 @@
 package mcpserver
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"errors"
@@ -128,6 +129,18 @@ func (s *Server) Handler() http.Handler {
 				Detail: fmt.Sprintf("this token has %d MCP sessions open, the most there may be (max_mcp_sessions); end some with DELETE", maxSessions),
 			})
 			return
+		}
+		if r.Method == http.MethodPost { // the SDK would tell in plain text what is too large
+			body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, s.cfg.MaxBody))
+			if err != nil {
+				p := door.ProblemOf(err)
+				if p.Status != http.StatusRequestEntityTooLarge {
+					p = door.Problem{Status: http.StatusBadRequest, Code: "invalid", Title: "The body did not come whole"}
+				}
+				door.WriteProblem(w, r, p)
+				return
+			}
+			r.Body = io.NopCloser(bytes.NewReader(body))
 		}
 		number := strconv.FormatUint(s.last.Add(1), 10)
 		s.requests.Store(number, r.Context())
