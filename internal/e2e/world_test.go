@@ -33,7 +33,7 @@ agents:
 workflow:
   - {id: all, type: parallel, steps: [{id: a, type: agent, name: a}, {id: b, type: agent, name: b}]}
 `
-	gate = `{"id": "gate", "name": "Gate", "nodes": [
+	gate = `{"name": "Gate", "nodes": [
   {"id": "s", "type": "start", "data": {"initialInput": "bees"}},
   {"id": "ok", "type": "approval", "data": {"prompt": "Print it?"}},
   {"id": "p", "type": "agent", "data": {"agentName": "publisher", "userPrompt": "{{PREVIOUS_OUTPUT}}", "model": "openai/m"}}],
@@ -105,6 +105,13 @@ func (w *world) routes() (guarded, open []string) {
 		w.t.Fatalf("%d paths, %d routes: the test looks in the wrong place", len(doc.Paths), len(guarded))
 	}
 	return guarded, open
+}
+
+// on gives the same world for another test.
+func (w *world) on(t *testing.T) *world {
+	c := *w
+	c.t = t
+	return &c
 }
 
 // asked keeps which routes were asked and answered with success. It is a transport.

@@ -1,0 +1,452 @@
+package e2e_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"maps"
+	"net/http"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/hocket-run/hocket/internal/access"
+	"github.com/hocket-run/hocket/internal/client/api"
+)
+
+// guarded is a server with two tenants.
+type guarded struct {
+	*world
+	guarded, open []string
+	roles         map[string]access.Role // of the operations of the document
+	bodies        map[string]bool        // those that take one
+	tokens        map[access.Role]string // of namespace a; the admin may approve
+	owner         string                 // the admin of namespace b
+	ids, random   map[string]string      // what b has, and what nobody has, by kind
+}
+
+// maxBody is the limit of the server here.
+const maxBody = 4096
+
+// TestGuarded asks every route of the real server as somebody who must not have it: without a token, with a wrong one, with a role that is too low, as another
+// tenant, from another page, with too much (SEC1, SEC2, SEC7, SEC9, SEC10, SEC15, SEC17, SEC20).
+func TestGuarded(t *testing.T) {
+	t.Parallel()
+	g := &guarded{world: newWorld(t, fmt.Sprintf("server: {url: 'https://hocket.test', limits: {body: %d}}\n", maxBody))}
+	g.guarded, g.open = g.routes()
+	g.fill(t)
+	g.document(t)
+	t.Run("tokens", g.checkTokens)
+	t.Run("roles", g.checkRoles)
+	t.Run("pages", g.checkPages)
+	t.Run("sizes", g.checkSizes)
+	t.Run("queries", g.checkQueries)
+	t.Run("tenants", g.checkTenants)
+	t.Run("assistants", g.checkAssistants)
+}
+
+// document reads the server's own document.
+func (g *guarded) document(t *testing.T) {
+	var doc struct {
+		Paths map[string]map[string]struct {
+			OperationID string          `json:"operationId"`
+			Role        access.Role     `json:"x-role"`
+			RequestBody json.RawMessage `json:"requestBody"`
+		}
+	}
+	g.do("GET", "/openapi.json", "").is(200).into(&doc)
+	g.roles, g.bodies = map[string]access.Role{}, map[string]bool{}
+	for path, methods := range doc.Paths {
+		for method, op := range methods {
+			r := strings.ToUpper(method) + " " + path
+			if !op.Role.IsKnown() || op.OperationID == "" {
+				t.Errorf("%s names no role", r)
+			}
+			g.roles[r], g.bodies[r] = op.Role, op.RequestBody != nil
+		}
+	}
+	for _, r := range g.guarded {
+		if strings.Contains(r, " /api/v1/") && g.roles[r] == "" {
+			t.Errorf("%s is served and stands in no document", r)
+		}
+	}
+}
+
+// fill gives namespace b one of everything that has an id.
+func (g *guarded) fill(t *testing.T) {
+	ctx, admin := t.Context(), g.client(testToken)
+	token := func(namespace string, role access.Role) api.MadeToken {
+		res := must(admin.CreateTokenWithResponse(ctx, api.TokenBody{Name: string(role) + " of " + namespace, Namespace: &namespace, Role: api.TokenBodyRole(role), Approve: ptr(role == access.RoleAdmin)}))
+		return gave(t, res, 201, res.JSON201)
+	}
+	g.tokens = map[access.Role]string{}
+	for _, role := range access.Roles() {
+		g.tokens[role] = token("a", role).Token
+	}
+	g.owner = token("b", access.RoleAdmin).Token
+	b := g.client(g.owner)
+	g.ids = map[string]string{"tokens": token("b", access.RoleRun).Id, "agents": "agent-of-b"}
+	for id, text := range map[string]string{"poem-of-b": poem, "gate-of-b": gate} {
+		res := must(b.CreateWorkflowWithResponse(ctx, api.CreateBody{Id: &id, Document: text}))
+		gave(t, res, 201, res.JSON201)
+	}
+	g.ids["workflows"] = "gate-of-b"
+	agent := must(b.CreateAgentWithResponse(ctx, api.Agent{Id: ptr(g.ids["agents"]), Name: ptr("B"), SystemPrompt: ptr("Write.")}))
+	gave(t, agent, 201, agent.JSON201)
+	hook := must(b.CreateWebhookWithResponse(ctx, api.CreateWebhookBody{Workflow: "poem-of-b"}))
+	g.ids["webhooks"] = gave(t, hook, 201, hook.JSON201).Id
+	// What the endpoint is told cannot be sent: it is a private address.
+	endpoint := must(b.CreateEndpointWithResponse(ctx, api.CreateEndpointBody{Url: g.p.url}))
+	g.ids["endpoints"] = gave(t, endpoint, 201, endpoint.JSON201).Id
+	run := must(b.StartRunWithResponse(ctx, &api.StartRunParams{Wait: ptr("1m")}, api.StartBody{Workflow: ptr("gate-of-b")}))
+	r := gave(t, run, 201, run.JSON201)
+	g.ids["runs"], g.ids["wait"] = r.Id, r.Waiting[0].Id
+	tr := &tour{world: g.world, ctx: ctx, c: b}
+	g.ids["notifications"] = tr.settled(t, r.Id, "dead").Id
+
+	g.random = map[string]string{"workflows": "gate-of-x", "agents": "agent-of-x", "wait": "w99"}
+	for _, kind := range []string{"tokens", "webhooks", "endpoints", "runs", "notifications"} {
+		id := []byte(g.ids[kind])
+		for i := len(id) - 4; i < len(id); i++ { // another of the same form
+			id[i] = map[bool]byte{true: '1', false: '0'}[id[i] == '0']
+		}
+		g.random[kind] = string(id)
+	}
+}
+
+var parameter = regexp.MustCompile(`([a-z]+)/\{[a-zA-Z.]+\}`)
+
+// path fills the ids into a route.
+func path(route string, ids map[string]string) string {
+	return parameter.ReplaceAllStringFunc(route, func(s string) string {
+		kind := parameter.FindStringSubmatch(s)[1]
+		id := ids[kind]
+		if kind == "models" {
+			id = ids["workflows"]
+		}
+		if id == "" {
+			id = "nobody"
+		}
+		return kind + "/" + id
+	})
+}
+
+// all are all routes, with ids that nobody has.
+func (g *guarded) all() map[string][2]string {
+	out := map[string][2]string{}
+	for _, r := range slices.Concat(g.guarded, g.open) {
+		method, p, _ := strings.Cut(r, " ")
+		out[r] = [2]string{method, path(p, g.random)}
+	}
+	return out
+}
+
+// refuses insists on a refusal with a code, in the form of the door, and on the headers of every answer (SEC15).
+func refuses(t *testing.T, a answer, status int, code string) {
+	t.Helper()
+	if a.status != status {
+		t.Errorf("%s: %d, want %d: %s", a.route, a.status, status, a.body)
+		return
+	}
+	checkHeaders(t, a)
+	if strings.Contains(a.route, " /v1/") {
+		var e struct {
+			Error struct{ Code, Type, Message string }
+		}
+		if err := json.Unmarshal([]byte(a.body), &e); err != nil || e.Error.Code != code || e.Error.Message == "" || e.Error.Type == "" {
+			t.Errorf("%s: no error of OpenAI's form with the code %s: %s", a.route, code, a.body)
+		}
+		return
+	}
+	if got, err := a.problem(); err != nil || got != code {
+		t.Errorf("%s: code %q, want %q: %v", a.route, got, code, err)
+	}
+}
+
+// checkHeaders looks for what browsers are told of every answer (SEC15).
+func checkHeaders(t *testing.T, a answer) {
+	t.Helper()
+	for name, want := range map[string]string{
+		"Content-Security-Policy": "default-src 'none'", "X-Content-Type-Options": "nosniff", "X-Frame-Options": "DENY", "Referrer-Policy": "no-referrer",
+		"Cross-Origin-Resource-Policy": "same-origin", "Cross-Origin-Opener-Policy": "same-origin", "Cache-Control": "no-store", "X-Request-Id": "",
+	} {
+		if got := a.header.Get(name); got == "" || !strings.HasPrefix(got, want) {
+			if name == "Cache-Control" && strings.HasSuffix(a.route, "/style.css") && a.status == http.StatusOK {
+				continue // it is the same for everybody
+			}
+			t.Errorf("%s: the header %s is %q", a.route, name, got)
+		}
+	}
+	if a.header.Get("Access-Control-Allow-Origin") != "" {
+		t.Errorf("%s: the answer is for pages of other origins", a.route)
+	}
+}
+
+// checkTokens: nobody gets in without one (SEC1). An admin gets something else, which shows that the check can fail.
+func (g *guarded) checkTokens(t *testing.T) {
+	for r, q := range g.all() {
+		if slices.Contains(g.open, r) {
+			a := g.do(q[0], q[1], "", "Authorization", "")
+			checkHeaders(t, a)
+			if a.status == http.StatusUnauthorized {
+				t.Errorf("%s asks for a token", r)
+			}
+			continue
+		}
+		for _, token := range []string{"", "Bearer hk_0123456789012345678901234567890123456789012", "Bearer ", "Basic " + testToken, testToken, "Bearer " + testToken + "x"} {
+			refuses(t, g.do(q[0], q[1], "", "Authorization", token), 401, "unauthorized")
+		}
+		refuses(t, g.do(q[0], q[1]+"?token="+testToken+"&ticket="+testToken, "", "Authorization", ""), 401, "unauthorized")
+		a := g.do(q[0], q[1], "")
+		checkHeaders(t, a)
+		if a.status == http.StatusUnauthorized || a.status == http.StatusForbidden {
+			t.Errorf("%s: an admin gets %d", r, a.status)
+		}
+	}
+}
+
+// checkRoles: each role below the one that the document names is refused before anything else is looked at (SEC2). The role itself is let in.
+func (g *guarded) checkRoles(t *testing.T) {
+	refusals := 0
+	for _, r := range slices.Sorted(maps.Keys(g.roles)) {
+		q := g.all()[r]
+		for _, role := range access.Roles() {
+			a := g.do(q[0], q[1], "", "Authorization", "Bearer "+g.tokens[role])
+			if (access.Principal{Role: role}).May(g.roles[r]) {
+				if a.status == http.StatusForbidden || a.status == http.StatusUnauthorized {
+					t.Errorf("%s: %s gets %d: %s", r, role, a.status, a.body)
+				}
+				continue
+			}
+			refusals++
+			refuses(t, a, 403, "forbidden")
+			refuses(t, g.do(q[0], q[1], `{"no": "such body"}`, "Authorization", "Bearer "+g.tokens[role]), 403, "forbidden")
+		}
+	}
+	if refusals < 20 {
+		t.Errorf("%d refusals: the test looks in the wrong place", refusals)
+	}
+	// What a role may not do through a route that it may use.
+	for _, body := range []string{`{"document": "x"}`, `{"workflow": "x", "draft": true}`, `{"workflow": "x", "version": 1}`} {
+		refuses(t, g.do("POST", "/api/v1/runs", body, "Authorization", "Bearer "+g.tokens[access.RoleRun]), 403, "forbidden")
+		if a := g.do("POST", "/api/v1/runs", body, "Authorization", "Bearer "+g.tokens[access.RoleEdit]); a.status == http.StatusForbidden {
+			t.Errorf("the role edit gets %s", a.body)
+		}
+	}
+	for _, body := range []string{`{"name": "x", "role": "admin", "namespace": "b"}`, `{"name": "x", "role": "run", "namespace": "new"}`} {
+		refuses(t, g.do("POST", "/api/v1/tokens", body, "Authorization", "Bearer "+g.tokens[access.RoleAdmin]), 403, "forbidden")
+	}
+}
+
+// checkPages: a page that points its name here, or comes from elsewhere, gets nothing from any door, event streams too (SEC9). The server's own page does.
+func (g *guarded) checkPages(t *testing.T) {
+	for r, q := range g.all() {
+		for _, h := range [][]string{
+			{"Host", "evil.test"}, {"Host", "127.0.0.1.evil.test:80"}, {"Origin", "https://evil.test"}, {"Origin", "null"},
+			{"Origin", "https://evil.test", "Accept", "text/event-stream"}, {"Host", "evil.test", "Accept", "text/event-stream"},
+			{"Origin", "https://evil.test", "Access-Control-Request-Method", "POST"},
+		} {
+			refuses(t, g.do(q[0], q[1], "", h...), 403, "forbidden")
+		}
+		// A browser also says where a page is from.
+		if q[0] != http.MethodGet {
+			refuses(t, g.do(q[0], q[1], "", "Sec-Fetch-Site", "cross-site"), 403, "forbidden")
+		}
+		plain := g.do(q[0], q[1], "")
+		own := g.do(q[0], q[1], "", "Host", "hocket.test", "Origin", "https://hocket.test")
+		if own.status != plain.status || own.status == http.StatusForbidden {
+			t.Errorf("%s: its own page gets %d, a program %d", r, own.status, plain.status)
+		}
+		checkHeaders(t, own)
+	}
+	refuses(t, g.do("OPTIONS", "/api/v1/runs", "", "Authorization", "", "Origin", "https://evil.test", "Access-Control-Request-Method", "POST"), 403, "forbidden")
+}
+
+// checkSizes: what is larger than the limit is refused by every route, also where nobody says its length (SEC17). One byte less is not.
+func (g *guarded) checkSizes(t *testing.T) {
+	body := func(n int) string { return `{"x": "` + strings.Repeat("x", n-len(`{"x": ""}`)) + `"}` }
+	chunked := 0
+	for r, q := range g.all() {
+		refuses(t, g.do(q[0], q[1], body(maxBody+1)), 413, "too_large")
+		if a := g.do(q[0], q[1], body(maxBody)); a.status == http.StatusRequestEntityTooLarge {
+			t.Errorf("%s: a body of the limit's size: %s", r, a.body)
+		}
+		if !g.bodies[r] && r != "POST /mcp" && r != "POST /v1/chat/completions" {
+			continue
+		}
+		chunked++
+		req, err := http.NewRequestWithContext(t.Context(), q[0], g.p.url+q[1], io.MultiReader(strings.NewReader(body(maxBody+1))))
+		if err != nil {
+			t.Fatal(err)
+		}
+		req.Header.Set("Authorization", "Bearer "+testToken)
+		req.Header.Set("Content-Type", "application/json")
+		req.Header.Set("Accept", "application/json, text/event-stream")
+		res, err := client.Do(req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		data := new(bytes.Buffer)
+		if _, err := data.ReadFrom(res.Body); err != nil {
+			t.Fatal(err)
+		}
+		res.Body.Close()
+		refuses(t, answer{t, r, res.StatusCode, res.Header, data.String()}, 413, "too_large")
+	}
+	if chunked < 12 {
+		t.Errorf("%d bodies without a length: the test looks in the wrong place", chunked)
+	}
+}
+
+// checkQueries: a query parameter that an operation does not have is refused, and not passed over (SEC7).
+func (g *guarded) checkQueries(t *testing.T) {
+	for r := range g.roles {
+		q := g.all()[r]
+		refuses(t, g.do(q[0], q[1]+"?nonsense=1", ""), 400, "invalid")
+		if q[0] == http.MethodGet {
+			if a := g.do(q[0], q[1], ""); a.status == http.StatusBadRequest {
+				t.Errorf("%s: %s", r, a.body)
+			}
+		}
+	}
+	for _, list := range []string{"runs", "workflows", "agents", "waits", "tokens", "notifications", "audit", "tools", "models", "schedules"} {
+		g.do("GET", "/api/v1/"+list, "").is(200)
+		refuses(t, g.do("GET", "/api/v1/"+list+"?limit=1&limit=2", ""), 400, "invalid")
+		refuses(t, g.do("GET", "/api/v1/"+list+"?limit=201", ""), 422, "invalid")
+		if a := g.do("GET", "/api/v1/"+list+"?cursor=%27%20OR%201", ""); a.status != http.StatusUnprocessableEntity {
+			t.Errorf("%s: a cursor that nobody gave: %d %s", list, a.status, a.body)
+		}
+	}
+}
+
+// question is one that names an id.
+type question struct{ method, path, body string }
+
+// questions names ids in every way there is.
+func (g *guarded) questions(ids map[string]string) []question {
+	var out []question
+	bodies := []string{
+		"", `{}`, `{"decision": "approve", "wait": "` + ids["wait"] + `"}`, `{"decision": "approve"}`, `{"at": 1}`, `{"version": 1}`, `{"overlapSeconds": 0}`,
+		`{"limits": {"maxSteps": 9}}`, `{"document": "x"}`,
+	}
+	for _, r := range g.guarded {
+		method, p, _ := strings.Cut(r, " ")
+		if !strings.Contains(p, "{") {
+			continue
+		}
+		for _, body := range bodies {
+			out = append(out, question{method, path(p, ids), body})
+			if method == http.MethodGet {
+				break
+			}
+		}
+	}
+	w := ids["workflows"]
+	return append(out,
+		question{"GET", "/api/v1/workflows/" + w + "?version=1", ""}, question{"GET", "/api/v1/workflows/" + w + "?draft=true", ""},
+		question{"GET", "/api/v1/runs?workflow=" + w, ""}, question{"GET", "/api/v1/runs?parent=" + ids["runs"], ""}, question{"GET", "/api/v1/waits?workflow=" + w, ""},
+		question{"GET", "/api/v1/notifications?run=" + ids["runs"], ""}, question{"GET", "/api/v1/schedules/preview?workflow=" + w, ""},
+		question{"POST", "/api/v1/runs", `{"workflow": "` + w + `"}`}, question{"POST", "/api/v1/webhooks", `{"workflow": "` + w + `"}`},
+		question{"POST", "/v1/chat/completions", `{"model": "` + w + `", "messages": [{"role": "user", "content": "x"}]}`},
+		question{"DELETE", "/api/v1/tokens/" + ids["tokens"] + "?namespace=b", ""}, question{"GET", "/api/v1/tokens?namespace=b", ""}, question{"GET", "/api/v1/audit?namespace=b", ""},
+	)
+}
+
+var varying = regexp.MustCompile(`"(updatedAt|createdAt|since)":"[^"]*"`)
+
+// same takes out of an answer what cannot be the same.
+func same(text string, ids map[string]string) string {
+	for kind, id := range ids {
+		if kind != "wait" || id != "w1" {
+			text = strings.ReplaceAll(text, id, "ID-OF-"+kind)
+		}
+	}
+	return varying.ReplaceAllString(text, "")
+}
+
+// checkTenants: what is another tenant's is answered for as what nobody has, and stays as it is (SEC10). Its owner gets something else.
+func (g *guarded) checkTenants(t *testing.T) {
+	theirs, nobodys := g.questions(g.ids), g.questions(g.random)
+	owned := map[string]bool{}
+	for i, q := range theirs {
+		n := nobodys[i]
+		if q.method == http.MethodGet {
+			own, none := g.do(q.method, q.path, "", "Authorization", "Bearer "+g.owner), g.do(n.method, n.path, "", "Authorization", "Bearer "+g.owner)
+			if own.status == http.StatusOK && own.body != none.body {
+				owned[q.path] = true
+			}
+		}
+		by := "Bearer " + g.tokens[access.RoleAdmin]
+		a, b := g.do(q.method, q.path, q.body, "Authorization", by), g.do(n.method, n.path, n.body, "Authorization", by)
+		if a.status != b.status || same(a.body, g.ids) != same(b.body, g.random) {
+			t.Errorf("%s with %s\nof another: %d %s\nof nobody: %d %s", a.route, q.body, a.status, a.body, b.status, b.body)
+		}
+		if list := strings.Contains(q.path, "?") && strings.Contains(a.body, `"items":[]`); a.status < 300 && !list && q.method != http.MethodPut && !strings.HasSuffix(q.path, "/validate") {
+			t.Errorf("%s with %s: %d %s", a.route, q.body, a.status, a.body)
+		}
+	}
+	if len(owned) < 12 {
+		t.Errorf("the owner finds only %d of them: %v", len(owned), slices.Sorted(maps.Keys(owned)))
+	}
+	b, ctx := g.client(g.owner), t.Context()
+	run := must(b.GetRunWithResponse(ctx, g.ids["runs"]))
+	if r := gave(t, run, 200, run.JSON200); r.Status != "paused" || len(r.Waiting) != 1 {
+		t.Errorf("the run of b is %+v", r)
+	}
+	workflow := must(b.GetWorkflowWithResponse(ctx, g.ids["workflows"], nil))
+	if d := gave(t, workflow, 200, workflow.JSON200); d.Document != gate {
+		t.Errorf("the workflow of b is %+v", d)
+	}
+	for list, id := range map[string]string{"agents": g.ids["agents"], "tokens": g.ids["tokens"], "webhooks": g.ids["webhooks"], "notifications/endpoints": g.ids["endpoints"], "notifications": g.ids["notifications"]} {
+		if a := g.do("GET", "/api/v1/"+list, "", "Authorization", "Bearer "+g.owner).is(200); !strings.Contains(a.body, id) {
+			t.Errorf("b has no %s %s any more: %s", list, id, a.body)
+		}
+	}
+	for _, list := range []string{"runs", "waits", "webhooks", "notifications", "notifications/endpoints", "tokens", "audit?limit=200", "schedules"} {
+		a := g.do("GET", "/api/v1/"+list, "", "Authorization", "Bearer "+g.tokens[access.RoleAdmin]).is(200)
+		for kind, id := range g.ids {
+			if kind != "wait" && strings.Contains(a.body, id) && !strings.HasPrefix(list, "audit") {
+				t.Errorf("the list %s of a has the %s of b: %s", list, kind, a.body)
+			}
+		}
+		if strings.Contains(a.body, `"namespace":"b"`) {
+			t.Errorf("the list %s of a tells of b: %s", list, a.body)
+		}
+	}
+}
+
+// checkAssistants: the tools of /mcp tell a tenant as little as the API does (SEC10).
+func (g *guarded) checkAssistants(t *testing.T) {
+	s, owner := g.session(t, g.tokens[access.RoleAdmin]), g.session(t, g.owner)
+	ask := func(s *sdk.ClientSession, tool string, args map[string]any) (string, bool) {
+		res, err := s.CallTool(t.Context(), &sdk.CallToolParams{Name: tool, Arguments: args})
+		if err != nil {
+			t.Fatalf("%s: %v", tool, err)
+		}
+		text, err := json.Marshal(res.Content)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(text), res.IsError
+	}
+	for tool, kind := range map[string]string{"get_run": "runs", "run_events": "runs", "get_workflow": "workflows", "get_agent": "agents", "cancel_run": "runs", "resume_run": "runs", "execute_workflow": "workflows"} {
+		if kind == "workflows" || kind == "agents" { // a may have made its own by now
+			g.do("DELETE", "/api/v1/"+kind+"/"+g.ids[kind], "", "Authorization", "Bearer "+g.tokens[access.RoleAdmin])
+			g.do("DELETE", "/api/v1/"+kind+"/"+g.random[kind], "", "Authorization", "Bearer "+g.tokens[access.RoleAdmin])
+		}
+		a, refused := ask(s, tool, map[string]any{"id": g.ids[kind]})
+		b, _ := ask(s, tool, map[string]any{"id": g.random[kind]})
+		if !refused || same(a, g.ids) != same(b, g.random) {
+			t.Errorf("%s\nof another: %s\nof nobody: %s", tool, a, b)
+		}
+		if strings.HasPrefix(tool, "get_") {
+			if text, refused := ask(owner, tool, map[string]any{"id": g.ids[kind]}); refused {
+				t.Errorf("%s: the owner gets %s", tool, text)
+			}
+		}
+	}
+}
