@@ -66,6 +66,14 @@ type ServerLimits struct {
 	Input int64 `json:"input"`
 	// Runs is how many runs of a store may not have ended.
 	Runs int64 `json:"runs"`
+	// Failures is how many wrong tokens an address may show in a minute.
+	Failures int `json:"failures"`
+	// Requests and Connections are how many there are at once.
+	Requests    int `json:"requests"`
+	Connections int `json:"connections"`
+	// Streams are event streams of runs that are open, NamespaceStreams those of one namespace.
+	Streams          int `json:"streams"`
+	NamespaceStreams int `json:"namespaceStreams"`
 }
 
 // ServerShutdown says how a server ends. Zero values are Hocket's own.
@@ -95,6 +103,11 @@ func serverKeys() []key {
 			{name: "body", kind: count, min: 1024, max: 1 << 30, doc: "The most bytes of a request's body. Without it, 9437184: the largest document, and what stands around it."},
 			{name: "input", kind: count, min: 1, max: 1 << 30, doc: "The most bytes of a run's input. Without it, 1048576."},
 			{name: "runs", kind: count, min: 1, max: 10_000_000, doc: "The most runs of one namespace that have not ended, paused ones too: more are not started. Without it, 10000."},
+			{name: "failures", kind: count, min: 1, max: 1_000_000, doc: "The most wrong tokens and tickets that one address may show in a minute; then only tokens that were right before are looked at. Without it, 300."},
+			{name: "requests", kind: count, min: 1, max: 1_000_000, doc: "The most requests at once, but for event streams and probes. Without it, 4096."},
+			{name: "connections", kind: count, min: 1, max: 1_000_000, doc: "The most open connections; others wait to be accepted. Without it, 16384."},
+			{name: "streams", kind: count, min: 1, max: 1_000_000, doc: "The most open event streams of runs. Without it, 4096."},
+			{name: "namespaceStreams", kind: count, min: 1, max: 1_000_000, doc: "The most open event streams of runs of one namespace. Without it, half of streams."},
 		}},
 		{name: "reminders", kind: section, doc: "Reminders of waits for a person.", keys: []key{
 			{name: "after", kind: duration, doc: "How long a wait whose node names no time of its own is open before a reminder goes out, once. Without it, none does."},

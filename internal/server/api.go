@@ -11,7 +11,9 @@ func (s *Server) apiDoor() Door {
 	tickets := &access.Tickets{}
 	s.tickets = tickets
 	s.revoked.On(tickets.Revoke)
-	streams := live.New(live.Config{Tickets: tickets, Logger: s.log})
+	streams := live.New(live.Config{
+		Tickets: tickets, Logger: s.log, MaxWatchers: s.cfg.Limits.Streams, MaxOfNamespace: s.cfg.Limits.NamespaceStreams,
+	})
 	api := httpapi.New(httpapi.Config{Version: s.cfg.Service.Version, MaxBody: s.cfg.Body, Live: streams, Access: revoking{s.access, &s.revoked}, Hooks: s.hooks})
 	return Door{
 		Name: "api", Patterns: []string{httpapi.Prefix + "/", httpapi.SpecPath}, Handler: api, Routes: apiRoutes(api),

@@ -50,6 +50,8 @@ type Config struct {
 	Metrics string
 	// Body bounds the body of a request, in bytes; 0: the operator's, else DefaultBody.
 	Body int64
+	// Limits bound who may come, and how many at once.
+	Limits Limits
 	// MCPWorkflows are the published workflows that are MCP tools of their own, beside the operator's; mcpserver.All alone is every one.
 	MCPWorkflows []string
 	// Grace bounds how long requests under way are waited for when the server ends; 0: the operator's, else DefaultGrace. Delay is how long before that /readyz
@@ -76,6 +78,12 @@ func (c Config) withDefaults() Config {
 	}
 	c.Metrics = cmp.Or(c.Metrics, op.Metrics, config.MetricsToken)
 	c.Body = cmp.Or(c.Body, op.Limits.Body, DefaultBody)
+	l := op.Limits
+	c.Limits.Failures = cmp.Or(c.Limits.Failures, l.Failures, DefaultFailures)
+	c.Limits.Requests = cmp.Or(c.Limits.Requests, l.Requests, DefaultRequests)
+	c.Limits.Connections = cmp.Or(c.Limits.Connections, l.Connections, DefaultConnections)
+	c.Limits.Streams = cmp.Or(c.Limits.Streams, l.Streams, DefaultStreams)
+	c.Limits.NamespaceStreams = cmp.Or(c.Limits.NamespaceStreams, l.NamespaceStreams, max(1, c.Limits.Streams/2))
 	c.Grace = cmp.Or(c.Grace, time.Duration(op.Shutdown.Grace), DefaultGrace)
 	c.MCPWorkflows = slices.Concat(c.MCPWorkflows, op.MCP.Workflows)
 	c.Delay = cmp.Or(c.Delay, time.Duration(op.Shutdown.Delay))
@@ -110,7 +118,8 @@ func (c Config) Validate() error {
 	if (c.Cert == "") != (c.Key == "") {
 		return bad("a certificate needs its key, and a key its certificate (server: {tls: {cert: …, key: …}})")
 	}
-	if c.Body < 0 || c.Grace < 0 || c.Delay < 0 {
+	l := c.Limits
+	if min(c.Body, int64(c.Grace), int64(c.Delay)) < 0 || min(l.Failures, l.Requests, l.Connections, l.Streams, l.NamespaceStreams) < 0 {
 		return bad("a limit of the server is below zero")
 	}
 	return nil

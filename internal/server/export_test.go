@@ -2,6 +2,7 @@ package server
 
 import (
 	"context"
+	"net"
 	"net/http"
 
 	"github.com/hocket-run/hocket/internal/namespace"
@@ -23,6 +24,9 @@ func (s *Server) Swap(t Tokens, a Audit, k Tickets) {
 		s.tickets = k
 	}
 }
+
+// Bound is bound.
+func Bound(ln net.Listener, n int) net.Listener { return bound(ln, n) }
 
 // Streams is streams.
 func Streams(r *http.Request) bool { return streams(r) }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/rand"
 	"errors"
+	"math"
 	"net/http"
 	"regexp"
 	"runtime/debug"
@@ -63,6 +64,14 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	if s.hosts.allow(a, r) {
 		return
+	}
+	if !v.stream && (v.door == nil || v.door.Name != "health") {
+		leave, err := s.enter()
+		if err != nil {
+			s.refuse(a, r, err)
+			return
+		}
+		defer leave()
 	}
 	next, cancel, err := s.admit(v, a, r)
 	if err != nil {
@@ -154,14 +163,33 @@ func (s *Server) principal(r *http.Request) (access.Principal, error) {
 		if len(header) > 1 || !strings.EqualFold(scheme, "Bearer") || token == "" || len(token) > maxToken {
 			return access.Principal{}, door.ErrUnauthorized
 		}
-		return s.tokens.Find(r.Context(), token)
+		return s.try(r, token, func() (access.Principal, error) { return s.tokens.Find(r.Context(), token) })
 	}
 	if r.Method == http.MethodGet && s.tickets != nil && strings.Contains(r.URL.RawQuery, "ticket=") {
-		if p, ok := s.tickets.Redeem(r.URL.Query().Get("ticket"), r.URL.Path); ok {
-			return p, nil
-		}
+		ticket := r.URL.Query().Get("ticket")
+		return s.try(r, ticket, func() (access.Principal, error) {
+			if p, ok := s.tickets.Redeem(ticket, r.URL.Path); ok {
+				return p, nil
+			}
+			return access.Principal{}, door.ErrUnauthorized
+		})
 	}
 	return access.Principal{}, door.ErrUnauthorized
+}
+
+// try looks at a token or a ticket, where the address has not shown too many wrong ones (SEC17).
+func (s *Server) try(r *http.Request, text string, find func() (access.Principal, error)) (access.Principal, error) {
+	if err := s.failures.check(r.RemoteAddr, text, time.Now()); err != nil {
+		return access.Principal{}, err
+	}
+	p, err := find()
+	switch {
+	case err == nil:
+		s.failures.trust(text)
+	case door.ProblemOf(err).Status == http.StatusUnauthorized:
+		s.failures.failed(r.RemoteAddr, time.Now())
+	}
+	return p, err
 }
 
 // maxToken bounds what is looked up as a token.
@@ -175,6 +203,9 @@ func (s *Server) refuse(a *answer, r *http.Request, err error) {
 	}
 	if p.Status == http.StatusRequestEntityTooLarge {
 		a.Header().Set("Connection", "close") // what is still on its way is not read
+	}
+	if crowded, ok := errors.AsType[*crowdedError](err); ok {
+		a.Header().Set("Retry-After", strconv.Itoa(max(1, int(math.Ceil(crowded.after.Seconds())))))
 	}
 	s.tell(a, r, p)
 }

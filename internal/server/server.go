@@ -31,6 +31,8 @@ type Server struct {
 	audit      Audit   // nil: nobody is told
 	tickets    Tickets // nil: there are none
 	revoked    access.Revocations
+	failures   failures
+	crowd      atomic.Int64 // requests under way that Limits.Requests counts
 	hosts      *hosts
 	cert       *certificate // nil: plain HTTP
 	ready      readiness
@@ -64,7 +66,7 @@ func Open(ctx context.Context, cfg Config) (*Server, error) {
 		keeper = &secret.Keeper{}
 		cfg.Service.Keeper = keeper
 	}
-	s := &Server{cfg: cfg, log: slog.New(keeper.Handler(cfg.Service.Logger.Handler())), closing: make(chan struct{})}
+	s := &Server{cfg: cfg, log: slog.New(keeper.Handler(cfg.Service.Logger.Handler())), closing: make(chan struct{}), failures: failures{most: cfg.Limits.Failures}}
 	var err error
 	if s.hosts, err = newHosts(cfg); err != nil {
 		return nil, &service.InvalidError{Message: err.Error(), Err: err}
@@ -220,6 +222,7 @@ func (s *Server) Serve(ctx context.Context, ln net.Listener) error {
 		Handler: s, DisableGeneralOptionsHandler: true, ReadHeaderTimeout: headerTime, IdleTimeout: idleTime, MaxHeaderBytes: maxHeader,
 		ErrorLog: slog.NewLogLogger(s.log.Handler(), slog.LevelDebug), // what strangers send that is no HTTP
 	}
+	ln = bound(ln, s.cfg.Limits.Connections)
 	failed := make(chan error, 1)
 	go func() {
 		if s.cert == nil {

@@ -1,0 +1,186 @@
+package server
+
+import (
+	"crypto/sha256"
+	"net"
+	"net/netip"
+	"sync"
+	"time"
+
+	"github.com/hocket-run/hocket/internal/service"
+)
+
+// Limits bound who may come, and how many at once (SEC17). Zero values are the operator's, else the defaults.
+type Limits struct {
+	// Failures is how many wrong tokens and tickets an address may show in a minute.
+	Failures int
+	// Requests is how many requests are under way at once, but for event streams and probes. Connections is how many connections are open; more wait to be accepted.
+	Requests, Connections int
+	// Streams and NamespaceStreams are how many event streams of runs are open, of all namespaces and of one.
+	Streams, NamespaceStreams int
+}
+
+// Defaults of Limits.
+const (
+	DefaultFailures    = 300
+	DefaultRequests    = 4096
+	DefaultConnections = 16384
+	DefaultStreams     = 4096
+)
+
+// crowdedError says that somebody must come back later.
+type crowdedError struct {
+	service.LimitError
+	after time.Duration
+}
+
+// Unwrap gives the limit.
+func (e *crowdedError) Unwrap() error { return &e.LimitError }
+
+const (
+	// failureTime is how long failures are counted together, from the first.
+	failureTime = time.Minute
+	// maxFailing bounds the addresses that are remembered, and maxTrusted the tokens.
+	maxFailing, maxTrusted = 4096, 4096
+)
+
+// failures counts wrong tokens by address. Whoever shows a token that was right before is never held up: behind a proxy all have one address. Safe for concurrent use.
+type failures struct {
+	most    int
+	mu      sync.Mutex
+	by      map[netip.Prefix]*failing
+	trusted map[[sha256.Size]byte]struct{}
+}
+
+type failing struct {
+	n     int
+	until time.Time
+}
+
+// check tells whether a token of an address may be looked at. Errors: *crowdedError.
+func (f *failures) check(remote, token string, now time.Time) error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	one := f.by[network(remote)]
+	if one == nil || one.n < f.most || !now.Before(one.until) {
+		return nil
+	}
+	if _, ok := f.trusted[sha256.Sum256([]byte(token))]; ok {
+		return nil
+	}
+	return &crowdedError{service.LimitError{Limit: "failed authentications of an address in a minute (server: {limits: {failures: …}})", Max: int64(f.most)}, one.until.Sub(now)}
+}
+
+// failed counts a wrong token.
+func (f *failures) failed(remote string, now time.Time) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	from := network(remote)
+	one := f.by[from]
+	if one == nil || !now.Before(one.until) {
+		f.forget(now)
+		one = &failing{until: now.Add(failureTime)}
+		if f.by == nil {
+			f.by = map[netip.Prefix]*failing{}
+		}
+		f.by[from] = one
+	}
+	one.n++
+}
+
+// forget makes room for an address: those whose time is over go, else any.
+func (f *failures) forget(now time.Time) {
+	if len(f.by) < maxFailing {
+		return
+	}
+	for from, one := range f.by {
+		if !now.Before(one.until) {
+			delete(f.by, from)
+		}
+	}
+	for from := range f.by {
+		if len(f.by) < maxFailing {
+			return
+		}
+		delete(f.by, from)
+	}
+}
+
+// trust remembers a token that was right. It is still looked up each time.
+func (f *failures) trust(token string) {
+	hash := sha256.Sum256([]byte(token))
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.trusted == nil || len(f.trusted) >= maxTrusted {
+		f.trusted = map[[sha256.Size]byte]struct{}{}
+	}
+	f.trusted[hash] = struct{}{}
+}
+
+// network is whom a connection belongs to: an IPv4 address, or 64 bits of an IPv6 address, which one subscriber has.
+func network(remote string) netip.Prefix {
+	a, err := netip.ParseAddrPort(remote)
+	if err != nil {
+		return netip.Prefix{} // all that have no address are one
+	}
+	ip := a.Addr().Unmap().WithZone("")
+	bits := 64
+	if ip.Is4() {
+		bits = 32
+	}
+	p, _ := ip.Prefix(bits)
+	return p
+}
+
+// enter counts a request in. Errors: *crowdedError. The caller leaves where there is none.
+func (s *Server) enter() (leave func(), err error) {
+	if int(s.crowd.Add(1)) > s.cfg.Limits.Requests {
+		s.crowd.Add(-1)
+		return nil, &crowdedError{service.LimitError{Limit: "requests at once (server: {limits: {requests: …}})", Max: int64(s.cfg.Limits.Requests)}, time.Second}
+	}
+	return func() { s.crowd.Add(-1) }, nil
+}
+
+// bounded is a listener that lets so many connections in; others wait where the machine keeps them.
+type bounded struct {
+	net.Listener
+	slots  chan struct{}
+	closed chan struct{}
+	once   sync.Once
+}
+
+func bound(ln net.Listener, n int) *bounded {
+	return &bounded{Listener: ln, slots: make(chan struct{}, n), closed: make(chan struct{})}
+}
+
+// Accept implements net.Listener.
+func (l *bounded) Accept() (net.Conn, error) {
+	select {
+	case l.slots <- struct{}{}:
+	case <-l.closed:
+		return nil, net.ErrClosed
+	}
+	c, err := l.Listener.Accept()
+	if err != nil {
+		<-l.slots
+		return nil, err
+	}
+	return &boundConn{Conn: c, leave: sync.OnceFunc(func() { <-l.slots })}, nil
+}
+
+// Close implements net.Listener.
+func (l *bounded) Close() error {
+	l.once.Do(func() { close(l.closed) })
+	return l.Listener.Close()
+}
+
+type boundConn struct {
+	net.Conn
+	leave func()
+}
+
+// Close implements net.Conn.
+func (c *boundConn) Close() error {
+	defer c.leave()
+	return c.Conn.Close()
+}
