@@ -1,14 +1,20 @@
 package server_test
 
 import (
+	"encoding/json"
+	"maps"
 	"net/http"
+	"net/http/httptest"
 	"path/filepath"
 	"regexp"
+	"runtime"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/hocket-run/hocket/internal/access"
+	"github.com/hocket-run/hocket/internal/config"
 	"github.com/hocket-run/hocket/internal/engine"
 	"github.com/hocket-run/hocket/internal/server"
 	"github.com/hocket-run/hocket/internal/service"
@@ -51,16 +57,64 @@ func (w *world) fill(t *testing.T, namespace, token string) {
 	}
 }
 
+// made makes something by POST, and gives its id.
+func (w *world) made(t *testing.T, token, path, body string) string {
+	t.Helper()
+	rec := w.by(t, token, "POST", path, body)
+	var made struct{ ID string }
+	if err := json.Unmarshal(rec.Body.Bytes(), &made); err != nil || rec.Code != http.StatusCreated || made.ID == "" {
+		t.Fatalf("%s: %v, %d %s", path, err, rec.Code, rec.Body)
+	}
+	return made.ID
+}
+
+// untold gives the id of a notification that could not be delivered yet.
+func (w *world) untold(t *testing.T, token string) string {
+	t.Helper()
+	for {
+		rec := w.by(t, token, "GET", "/api/v1/notifications?state=pending", "")
+		var page struct {
+			Items []struct {
+				ID    string
+				Tries int
+			}
+		}
+		if err := json.Unmarshal(rec.Body.Bytes(), &page); err != nil || rec.Code != http.StatusOK {
+			t.Fatal(err, rec.Code, rec.Body)
+		}
+		for _, n := range page.Items {
+			if n.Tries > 0 {
+				return n.ID
+			}
+		}
+		if t.Context().Err() != nil {
+			t.Fatal("no notification was tried")
+		}
+		runtime.Gosched()
+	}
+}
+
 // TestIDsOfOthers asks every route that takes an id for what is another tenant's, and for what nobody has: the answers are the same, and nothing is changed (SEC10,
 // SEC20). The owner, who gets something else, shows that the ids are right.
 func TestIDsOfOthers(t *testing.T) {
 	t.Parallel()
-	w := open(t, server.Config{Service: service.Config{DB: filepath.Join(t.TempDir(), "hocket.db")}})
+	deaf := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusInternalServerError) }))
+	defer deaf.Close()
+	w := open(t, server.Config{Service: service.Config{
+		DB: filepath.Join(t.TempDir(), "hocket.db"), Operator: &config.Config{Outbound: config.Outbound{Allow: []string{deaf.URL}}},
+	}})
 	a, _ := w.create(t, access.Grant{Name: "of a", Namespace: "a", Role: access.RoleAdmin, Approve: true})
 	b, tokenB := w.create(t, access.Grant{Name: "of b", Namespace: "b", Role: access.RoleAdmin, Approve: true})
+	endpoint := w.made(t, b, "/api/v1/notifications/endpoints", `{"url": "`+deaf.URL+`"}`)
 	w.fill(t, "b", b)
-	ids := ofB{"runs": "run-of-b", "workflows": "flow-of-b", "agents": "agent-of-b", "tokens": tokenB.ID}
-	random := ofB{"runs": "run-of-x", "workflows": "flow-of-x", "agents": "agent-of-x", "tokens": "0123456789abcdef"}
+	ids := ofB{
+		"runs": "run-of-b", "workflows": "flow-of-b", "agents": "agent-of-b", "tokens": tokenB.ID, "versions": "1",
+		"endpoints": endpoint, "webhooks": w.made(t, b, "/api/v1/webhooks", `{"workflow": "flow-of-b"}`), "notifications": w.untold(t, b),
+	}
+	random := ofB{
+		"runs": "run-of-x", "workflows": "flow-of-x", "agents": "agent-of-x", "tokens": "0123456789abcdef", "versions": "1",
+		"endpoints": "0123456789abcdee", "webhooks": "0123456789abcdec", "notifications": "b:1:0123456789abcdee",
+	}
 
 	parameter := regexp.MustCompile(`/([a-z]+)/\{[a-zA-Z]+\}`)
 	path := func(route string, ids ofB) string {
@@ -73,8 +127,10 @@ func TestIDsOfOthers(t *testing.T) {
 		})
 	}
 	plain := func(body string, ids ofB) string {
-		for segment, id := range ids {
-			body = strings.ReplaceAll(body, id, segment)
+		for _, segment := range slices.SortedFunc(maps.Keys(ids), func(x, y string) int { return len(ids[y]) - len(ids[x]) }) { // some are parts of others
+			if segment != "versions" {
+				body = strings.ReplaceAll(body, ids[segment], segment)
+			}
 		}
 		body = strings.ReplaceAll(body, "thing-of-"+ids["runs"][len("run-of-"):], "thing")
 		return regexp.MustCompile(`"[^"]*(At|etag|ETag|digest)":"[^"]*"`).ReplaceAllString(body, "")
@@ -86,9 +142,11 @@ func TestIDsOfOthers(t *testing.T) {
 		if !strings.Contains(route, "{") || strings.HasPrefix(route, "/test/") {
 			continue
 		}
+		looked := method == http.MethodPut || strings.HasSuffix(route, "/validate")
 		for _, body := range []string{"", `{}`, `{"decision": "approve"}`, `{"at": 1}`, `{"document": "x"}`} {
 			foreign, none := w.by(t, a, method, path(route, ids), body), w.by(t, a, method, path(route, random), body)
 			asked++
+			looked = looked || foreign.Code == http.StatusNotFound
 			if foreign.Code != none.Code || plain(foreign.Body.String(), ids) != plain(none.Body.String(), random) {
 				t.Errorf("%s %s with %s\nof another: %d %s\nof nobody: %d %s", method, route, body, foreign.Code, foreign.Body, none.Code, none.Body)
 			}
@@ -96,6 +154,9 @@ func TestIDsOfOthers(t *testing.T) {
 			if foreign.Code < 300 && method != http.MethodPut && !strings.HasSuffix(route, "/validate") {
 				t.Errorf("%s %s with %s: %d %s", method, route, body, foreign.Code, foreign.Body)
 			}
+		}
+		if !looked {
+			t.Errorf("no body reaches what %s looks for", r)
 		}
 		if method == http.MethodGet {
 			if rec := w.by(t, b, method, path(route, ids), ""); rec.Code == http.StatusOK {
@@ -111,7 +172,15 @@ func TestIDsOfOthers(t *testing.T) {
 			t.Errorf("%s: %d %s", p, rec.Code, rec.Body)
 		}
 	}
-	for _, list := range []string{"runs", "workflows", "waits", "schedules"} {
+	for _, r := range []string{"POST /webhooks/{}/rotate", "DELETE /webhooks/{}", "POST /notifications/{}/retry", "DELETE /notifications/endpoints/{}"} {
+		method, route, _ := strings.Cut(r, " ")
+		segments := strings.Split(route, "/")
+		id := ids[segments[slices.Index(segments, "{}")-1]]
+		if rec := w.by(t, b, method, "/api/v1"+strings.ReplaceAll(route, "{}", id), map[bool]string{true: "{}"}[strings.HasSuffix(r, "/rotate")]); rec.Code >= 300 {
+			t.Errorf("the owner: %s %s: %d %s", r, id, rec.Code, rec.Body)
+		}
+	}
+	for _, list := range []string{"runs", "workflows", "waits", "schedules", "webhooks", "notifications", "notifications/endpoints"} {
 		if rec := w.by(t, a, "GET", "/api/v1/"+list, ""); rec.Code != http.StatusOK || strings.Contains(rec.Body.String(), "of-b") && list != "workflows" {
 			t.Errorf("%s: %d %s", list, rec.Code, rec.Body)
 		}
