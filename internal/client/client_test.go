@@ -8,6 +8,7 @@ import (
 	"net/http/httptest"
 	"strings"
 	"testing"
+	"time"
 
 	"go.uber.org/goleak"
 
@@ -141,5 +142,18 @@ func TestProblems(t *testing.T) {
 		if _, err := client.New(client.Config{URL: bad}); service.CodeOf(err) != service.CodeInvalid {
 			t.Errorf("%q: %v", bad, err)
 		}
+	}
+}
+
+// TestWaitInBranches is P1: a run that is paused within branches rests, although their fork has not ended.
+func TestWaitInBranches(t *testing.T) {
+	t.Parallel()
+	r := at(t, func(w http.ResponseWriter, _ *http.Request) {
+		fmt.Fprint(w, `{"id": "r", "status": "paused", "steps": [{"node": "all", "kind": "fork", "status": "running"}, {"node": "a", "kind": "agent", "status": "waiting"}]}`)
+	})
+	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	defer cancel()
+	if st, err := r.Wait(ctx, "r"); err != nil || st.Status != engine.StatusPaused {
+		t.Errorf("got %+v, %v", st, err)
 	}
 }

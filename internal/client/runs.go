@@ -299,10 +299,10 @@ func (r *Remote) Wait(ctx context.Context, run string) (driver.State, error) {
 	}
 }
 
-// isBusy tells whether a step goes on beside those that wait.
+// isBusy tells whether a step goes on beside those that wait. Forks and subflows go on for as long as something within them does, which has a step of its own.
 func isBusy(o project.Run) bool {
 	for _, s := range o.Steps {
-		if s.Status == project.StepRunning {
+		if s.Status == project.StepRunning && s.Kind != workflow.KindFork && s.Kind != workflow.KindSubflow {
 			return true
 		}
 	}
