@@ -1,0 +1,373 @@
+package e2e_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"os"
+	"os/exec"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/hocket-run/hocket/internal/client/api"
+	"github.com/hocket-run/hocket/internal/engine"
+)
+
+// decider is a way in by which a person decides.
+type decider interface {
+	// start starts a run of the workflow gates, and gives its id once it waits.
+	start(t *testing.T) string
+	// paused are the ids of the runs that wait, as a list shows them.
+	paused(t *testing.T) []string
+	// show gives the run as it is.
+	show(t *testing.T, run string) shown
+	// decide gives an answer; wait "" names none. It gives the run's status afterwards, or the word for why it was refused.
+	decide(t *testing.T, run, wait, decision string) string
+	cancel(t *testing.T, run string)
+}
+
+// shown is a run as all doors show it.
+type shown struct {
+	Status  string
+	Waiting []struct{ ID, Node, Kind, Tool string }
+	Outputs map[string]any
+	Usage   struct{ ToolCalls int }
+}
+
+// What a refusal is about, by the same words for every door.
+const (
+	ambiguous = "ambiguous"
+	answered  = "answered"
+	closed    = "closed"
+	unknown   = "unknown"
+)
+
+// TestApprovalEverywhere is one scenario by every door that takes decisions: two approvals open at once are found in a list, looked at and decided one by one
+// (P1, P23); an answer that names none is refused, the same again changes nothing, the opposite is a conflict, and what is closed stays closed (P24).
+func TestApprovalEverywhere(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, "")
+	c := w.client(testToken)
+	res := must(c.CreateWorkflowWithResponse(t.Context(), api.CreateBody{Id: ptr("gates"), Document: gates}))
+	gave(t, res, 201, res.JSON201)
+	for name, d := range map[string]decider{
+		"API":                  &byAPI{w, c},
+		"CLI at the server":    &byCLI{w, []string{"--server", w.p.url}},
+		"CLI beside on a file": &byCLI{w, nil},
+		"MCP":                  &byMCP{w, w.session(t, testToken)},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			decideBoth(t, w, d)
+			tooLate(t, d)
+		})
+	}
+}
+
+// decideBoth decides both waits of a run, the last one first.
+func decideBoth(t *testing.T, w *world, d decider) {
+	run := d.start(t)
+	if list := d.paused(t); !slices.Contains(list, run) {
+		t.Errorf("the list %v has no %s", list, run)
+	}
+	o := d.show(t, run)
+	if o.Status != "paused" || len(o.Waiting) != 2 || o.Waiting[0].Tool != "think" || o.Waiting[1].Kind != "approval" {
+		t.Fatalf("shown %+v", o)
+	}
+	first, second := o.Waiting[0].ID, o.Waiting[1].ID
+	steps := []struct{ wait, decision, want string }{
+		{"", "approve", ambiguous},
+		{"w999", "approve", unknown},
+		{second, "reject", "paused"},
+		{second, "reject", "paused"},
+		{second, "approve", answered},
+		{first, "approve", "completed"},
+		{first, "approve", "completed"},
+		{first, "reject", answered},
+		{second, "reject", "completed"},
+	}
+	for i, s := range steps {
+		if got := d.decide(t, run, s.wait, s.decision); got != s.want {
+			t.Fatalf("step %d, %s of %q: %s, want %s", i+1, s.decision, s.wait, got, s.want)
+		}
+	}
+	o = d.show(t, run)
+	if slices.Contains(d.paused(t), run) || o.Status != "completed" || len(o.Waiting) != 0 || o.Usage.ToolCalls != 1 {
+		t.Errorf("at the end %+v", o)
+	}
+	// Whoever looks by the API sees the same, and each answer once.
+	tr := &tour{world: w, ctx: t.Context(), c: w.client(testToken)}
+	n := 0
+	for _, kind := range tr.eventsOf(t, run) {
+		if kind == "wait.answered" {
+			n++
+		}
+	}
+	if n != 2 {
+		t.Errorf("%d answers are in the journal", n)
+	}
+}
+
+// tooLate decides about what is closed.
+func tooLate(t *testing.T, d decider) {
+	run := d.start(t)
+	wait := d.show(t, run).Waiting[0].ID
+	d.cancel(t, run)
+	if got := d.decide(t, run, wait, "approve"); got != closed {
+		t.Errorf("a decision about a cancelled run: %s", got)
+	}
+	if o := d.show(t, run); o.Status != "cancelled" || len(o.Waiting) != 0 {
+		t.Errorf("cancelled %+v", o)
+	}
+}
+
+// word tells what a text of a refusal is about.
+func word(text string) string {
+	for is, of := range map[string][]string{
+		ambiguous: {engine.ErrWaitAmbiguous.Error(), "waits for 2 answers"},
+		answered:  {engine.ErrWaitAnswered.Error(), "has another answer already"},
+		closed:    {engine.ErrWaitClosed.Error(), "that wait is not open any more"},
+		unknown:   {engine.ErrWaitNotFound.Error(), "has no wait"},
+	} {
+		if slices.ContainsFunc(of, func(s string) bool { return strings.Contains(text, s) }) {
+			return is
+		}
+	}
+	return text
+}
+
+// byAPI decides by the generated client.
+type byAPI struct {
+	w *world
+	c *api.ClientWithResponses
+}
+
+func (d *byAPI) start(t *testing.T) string {
+	t.Helper()
+	res := must(d.c.StartRunWithResponse(t.Context(), &api.StartRunParams{Wait: ptr("1m")}, api.StartBody{Workflow: ptr("gates")}))
+	return gave(t, res, 201, res.JSON201).Id
+}
+
+func (d *byAPI) paused(t *testing.T) (runs []string) {
+	t.Helper()
+	res := must(d.c.ListWaitsWithResponse(t.Context(), &api.ListWaitsParams{Limit: ptr(int64(200))}))
+	for _, w := range gave(t, res, 200, res.JSON200).Items {
+		runs = append(runs, w.Run)
+	}
+	return runs
+}
+
+func (d *byAPI) show(t *testing.T, run string) (o shown) {
+	t.Helper()
+	d.w.on(t).do("GET", "/api/v1/runs/"+run, "").is(200).into(&o)
+	return o
+}
+
+func (d *byAPI) decide(t *testing.T, run, wait, decision string) string {
+	t.Helper()
+	body := api.ResumeBody{Decision: &decision}
+	if wait != "" {
+		body.Wait = &wait
+	}
+	res := must(d.c.ResumeRunWithResponse(t.Context(), run, &api.ResumeRunParams{Wait: ptr("1m")}, body))
+	if res.StatusCode() == http.StatusOK {
+		return res.JSON200.Status
+	}
+	var p api.Problem
+	if err := json.Unmarshal(res.Body, &p); err != nil {
+		t.Fatalf("%v: %s", err, res.Body)
+	}
+	is := word(*p.Detail)
+	want := map[string]string{ambiguous: "409 conflict", answered: "409 conflict", closed: "410 gone", unknown: "404 not_found"}[is]
+	if got := fmt.Sprintf("%d %s", res.StatusCode(), p.Code); got != want {
+		t.Errorf("%s is %s, want %s", is, got, want)
+	}
+	return is
+}
+
+func (d *byAPI) cancel(t *testing.T, run string) {
+	t.Helper()
+	res := must(d.c.CancelRunWithResponse(t.Context(), run, &api.CancelRunParams{Wait: ptr("1m")}, api.CancelInputBody{}))
+	gave(t, res, 200, res.JSON200)
+}
+
+// byCLI decides by the command line, at the server or on its store.
+type byCLI struct {
+	w     *world
+	where []string
+}
+
+// hocket runs a command.
+func (d *byCLI) hocket(t *testing.T, args ...string) (status int, stdout, stderr string) {
+	t.Helper()
+	bin, err := binary()
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, bin, append(args, d.where...)...)
+	cmd.Dir = d.w.home
+	cmd.Env = append([]string{"HOME=" + d.w.home, "HOCKET_HOME=" + d.w.home, "HOCKET_TOKEN=" + testToken, "PATH=" + os.Getenv("PATH")}, d.w.env...)
+	var out, errs bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &errs
+	var exit *exec.ExitError
+	if err := cmd.Run(); err != nil && !errors.As(err, &exit) {
+		t.Fatal(err)
+	}
+	return cmd.ProcessState.ExitCode(), out.String(), errs.String()
+}
+
+// json runs a command that succeeds and prints JSON.
+func (d *byCLI) json(t *testing.T, v any, args ...string) {
+	t.Helper()
+	status, stdout, stderr := d.hocket(t, append(args, "--json")...)
+	if err := json.Unmarshal([]byte(stdout), v); err != nil || status != 0 {
+		t.Fatalf("%v: %d %s %s, %v", args, status, stdout, stderr, err)
+	}
+}
+
+func (d *byCLI) start(t *testing.T) string {
+	t.Helper()
+	status, stdout, stderr := d.hocket(t, "run", "--workflow", "gates", "--json")
+	var o struct{ ID string }
+	if err := json.Unmarshal([]byte(stdout), &o); err != nil || status != 3 || !strings.Contains(stderr, "hocket resume "+o.ID) {
+		t.Fatalf("run: %d %s %s, %v", status, stdout, stderr, err)
+	}
+	return o.ID
+}
+
+func (d *byCLI) paused(t *testing.T) (runs []string) {
+	t.Helper()
+	var list []struct{ ID string }
+	d.json(t, &list, "runs", "--status", "paused")
+	for _, r := range list {
+		runs = append(runs, r.ID)
+	}
+	return runs
+}
+
+func (d *byCLI) show(t *testing.T, run string) (o shown) {
+	t.Helper()
+	d.json(t, &o, "runs", "show", run)
+	return o
+}
+
+func (d *byCLI) decide(t *testing.T, run, wait, decision string) string {
+	t.Helper()
+	args := []string{"resume", run, "--" + decision}
+	if wait != "" {
+		args = append(args, "--wait", wait)
+	}
+	status, stdout, stderr := d.hocket(t, args...)
+	switch status {
+	case 0:
+		return "completed"
+	case 2:
+		return word(stderr)
+	case 3:
+		return "paused"
+	}
+	return fmt.Sprint(status, stdout, stderr)
+}
+
+func (d *byCLI) cancel(t *testing.T, run string) {
+	t.Helper()
+	if status, _, stderr := d.hocket(t, "cancel", run); status != 0 {
+		t.Fatalf("cancel: %d %s", status, stderr)
+	}
+}
+
+// byMCP decides by the tools of /mcp, with a token that may approve.
+type byMCP struct {
+	w *world
+	s *sdk.ClientSession
+}
+
+// call calls a tool; refused is the text of its error.
+func (d *byMCP) call(t *testing.T, tool string, args map[string]any, v any) (refused string) {
+	t.Helper()
+	res, err := d.s.CallTool(t.Context(), &sdk.CallToolParams{Name: tool, Arguments: args})
+	if err != nil {
+		t.Fatalf("%s: %v", tool, err)
+	}
+	if res.IsError {
+		text, err := json.Marshal(res.Content)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(text)
+	}
+	text, err := json.Marshal(res.StructuredContent)
+	if err == nil {
+		err = json.Unmarshal(text, v)
+	}
+	if err != nil {
+		t.Fatalf("%s: %v: %s", tool, err, text)
+	}
+	return ""
+}
+
+// gives calls a tool that must succeed.
+func (d *byMCP) gives(t *testing.T, tool string, args map[string]any, v any) {
+	t.Helper()
+	if text := d.call(t, tool, args, v); text != "" {
+		t.Fatalf("%s: %s", tool, text)
+	}
+}
+
+func (d *byMCP) start(t *testing.T) string {
+	t.Helper()
+	var o struct{ RunID, Status string }
+	if d.gives(t, "execute_workflow", map[string]any{"id": "gates", "waitSeconds": 60}, &o); o.Status != "paused" {
+		t.Fatalf("started %+v", o)
+	}
+	return o.RunID
+}
+
+func (d *byMCP) paused(t *testing.T) (runs []string) {
+	t.Helper()
+	var list struct {
+		Runs []struct{ ID, RunID string }
+	}
+	d.gives(t, "list_runs", map[string]any{"status": []string{"paused"}}, &list)
+	for _, r := range list.Runs {
+		runs = append(runs, r.RunID+r.ID)
+	}
+	return runs
+}
+
+func (d *byMCP) show(t *testing.T, run string) (o shown) {
+	t.Helper()
+	d.gives(t, "get_run", map[string]any{"id": run}, &o)
+	return o
+}
+
+func (d *byMCP) decide(t *testing.T, run, wait, decision string) string {
+	t.Helper()
+	args := map[string]any{"id": run, "decision": decision, "waitSeconds": 60}
+	if wait != "" {
+		args["wait"] = wait
+	}
+	var o struct{ Status string }
+	if refused := d.call(t, "resume_run", args, &o); refused != "" {
+		is := word(refused)
+		if code := map[string]string{ambiguous: "conflict", answered: "conflict", closed: "gone", unknown: "not_found"}[is]; !strings.Contains(refused, code) {
+			t.Errorf("%s is not told as %s: %s", is, code, refused)
+		}
+		return is
+	}
+	return o.Status
+}
+
+func (d *byMCP) cancel(t *testing.T, run string) {
+	t.Helper()
+	d.gives(t, "cancel_run", map[string]any{"id": run}, &struct{}{})
+}
