@@ -2,6 +2,8 @@ package hooks
 
 import (
 	"context"
+	"net/http"
+	"reflect"
 	"time"
 )
 
@@ -25,4 +27,38 @@ func (h *Hooks) StoreForTest(ctx context.Context, namespace string) Store {
 		return nil
 	}
 	return sp.store
+}
+
+// Shapes of the page for ShowForTest.
+const (
+	ShapeButtons = "buttons"
+	ShapeText    = "text"
+	ShapeMessage = "message"
+)
+
+// ShowForTest shows a page of which every text says the same.
+func ShowForTest(w http.ResponseWriter, shape, text string) {
+	now := time.Date(2026, 11, 22, 5, 0, 0, 0, time.UTC)
+	v, ask := view{Bad: true}, asked{Changed: true, Since: now, Expires: now, Deadline: now}
+	fill(reflect.ValueOf(&v).Elem(), text)
+	fill(reflect.ValueOf(&ask).Elem(), text)
+	if shape == ShapeButtons {
+		ask.Options = make([]choice, 2)
+		for i := range ask.Options {
+			fill(reflect.ValueOf(&ask.Options[i]).Elem(), text)
+		}
+	}
+	if shape != ShapeMessage {
+		v.Ask = &ask
+	}
+	show(w, http.StatusOK, v)
+}
+
+// fill sets all texts of a struct.
+func fill(v reflect.Value, text string) {
+	for i := range v.NumField() {
+		if f := v.Field(i); f.Kind() == reflect.String {
+			f.SetString(text)
+		}
+	}
 }

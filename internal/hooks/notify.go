@@ -189,9 +189,10 @@ func (h *Hooks) send(ctx context.Context, sp *space, woken <-chan struct{}) erro
 			}
 			swept = now
 		}
-		// Nobody else gets them for as long as their turn may take to come: a process that dies meanwhile leaves them to the next one.
-		turn := 2*takenAtOnce/perEndpoint*h.cfg.Pace.Timeout + time.Minute
-		due, err := sp.store.Take(ctx, micro(now), micro(now.Add(turn)), takenAtOnce, q.full())
+		// Nobody else gets them for as long as one may wait for its turn and be tried: what a process has that dies goes out soon after by another one. Those whose
+		// turn does not come are taken again.
+		begin := now.Add(h.cfg.Pace.Timeout)
+		due, err := sp.store.Take(ctx, micro(now), micro(begin.Add(h.cfg.Pace.Timeout+settleTime)), takenAtOnce, q.full())
 		if err != nil {
 			return err
 		}
@@ -199,10 +200,12 @@ func (h *Hooks) send(ctx context.Context, sp *space, woken <-chan struct{}) erro
 			free, leave := q.join(n.Endpoint)
 			wg.Go(func() {
 				defer leave()
+				turn, cancel := context.WithDeadline(ctx, begin)
+				defer cancel()
 				select {
 				case free <- struct{}{}:
 					defer func() { <-free }()
-				case <-ctx.Done():
+				case <-turn.Done():
 					return
 				}
 				h.try(ctx, sp, n)
