@@ -3,6 +3,8 @@ package catalog
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
+	"fmt"
 	"regexp"
 	"slices"
 	"strconv"
@@ -158,4 +160,32 @@ func LocateAgents(rows []Row, list diag.List) diag.List {
 		out[i] = d
 	}
 	return out
+}
+
+// AgentOf gives the row of an item of AgentsDocument, which is the same item again. Errors: the text is no JSON object.
+func AgentOf(item json.RawMessage) (Row, error) {
+	list, ok := objectOf(string(item))
+	if !ok {
+		return nil, errors.New("an agent is no JSON object")
+	}
+	columns := AgentColumns()
+	r := make(Row, len(columns))
+	var rest [][]byte
+	for _, m := range list {
+		i := slices.IndexFunc(columns[:definitionColumn], func(c Column) bool { return c.Key == m.key })
+		switch {
+		case i < 0:
+			rest = append(rest, slices.Concat(encode(m.key), []byte(":"), m.value))
+		case columns[i].kind == raw:
+			r[i] = string(m.value)
+		default:
+			if err := json.Unmarshal(m.value, &r[i]); err != nil {
+				return nil, fmt.Errorf("read agent: %w", err)
+			}
+		}
+	}
+	if len(rest) > 0 {
+		r[definitionColumn] = "{" + string(bytes.Join(rest, []byte(","))) + "}"
+	}
+	return r, nil
 }

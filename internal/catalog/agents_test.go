@@ -1,6 +1,7 @@
 package catalog_test
 
 import (
+	"bytes"
 	"encoding/json"
 	"strings"
 	"testing"
@@ -80,5 +81,41 @@ func TestLocateAgents(t *testing.T) {
 	}
 	if diff := cmp.Diff([]string{"agents/b.definition", "agents/a.system_prompt", "agents/b", "agents/b.definition", "other"}, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+// TestAgentOf: a row is known by its item in the document of agents, whatever stands in it (P29).
+func TestAgentOf(t *testing.T) {
+	t.Parallel()
+	rows := []catalog.Row{
+		{"a", nil, nil, nil, nil, nil, nil},
+		{"b", "Bee <b>", "says \"hm\"", "line\nline", "openai/x", `["one","two"]`, `{"maxIterations":7,"params":{"temperature":0.2},"name":"passed over"}`},
+		{"c", int64(7), "", 1.5, nil, "no JSON", "no object"},
+	}
+	var doc struct{ Agents []json.RawMessage }
+	want := catalog.AgentsDocument(rows)
+	if err := json.Unmarshal(want, &doc); err != nil {
+		t.Fatal(err)
+	}
+	var back []catalog.Row
+	for _, item := range doc.Agents {
+		r, err := catalog.AgentOf(item)
+		if err != nil {
+			t.Fatal(err)
+		}
+		back = append(back, r)
+	}
+	if got := catalog.AgentsDocument(back); !bytes.Equal(got, want) {
+		t.Errorf("got %s\nwant %s", got, want)
+	}
+	for i := range rows {
+		if got, want := catalog.AgentJSON(back[i]), catalog.AgentJSON(rows[i]); !bytes.Equal(got, want) {
+			t.Errorf("got %s, want %s", got, want)
+		}
+	}
+	for _, bad := range []string{`[]`, `{"id": `, `"x"`, ``} {
+		if r, err := catalog.AgentOf(json.RawMessage(bad)); err == nil {
+			t.Errorf("%s gives %v", bad, r)
+		}
 	}
 }

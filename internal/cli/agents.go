@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"strings"
 	"text/tabwriter"
 
 	"github.com/spf13/cobra"
@@ -38,7 +37,7 @@ func (a *app) agentsApplyCmd() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			s, err := a.open(c.Context())
+			s, err := a.keeps(c, a.open)
 			if err != nil {
 				return err
 			}
@@ -53,6 +52,7 @@ func (a *app) agentsApplyCmd() *cobra.Command {
 			return a.applied(service.Applied{Agents: ids}, false, false)
 		},
 	}
+	a.addServerFlag(c)
 	c.Flags().BoolVar(&replace, "replace", false, "delete the rows of these agents and write them anew, in one transaction")
 	return c
 }
@@ -62,7 +62,7 @@ func (a *app) agentsListCmd() *cobra.Command {
 	c := &cobra.Command{
 		Use: "list", Short: "list stored agents", Args: takes(),
 		RunE: func(c *cobra.Command, _ []string) error {
-			s, err := a.open(c.Context()) // as for workflows
+			s, err := a.keeps(c, a.open) // as for workflows
 			if err != nil {
 				return err
 			}
@@ -81,6 +81,7 @@ func (a *app) agentsListCmd() *cobra.Command {
 			return writeJSON(a.Out, list, a.OutTerminal)
 		},
 	}
+	a.addServerFlag(c)
 	c.Flags().BoolVar(&asJSON, "json", false, "print a list as JSON, with all keys of the agents")
 	return c
 }
@@ -104,11 +105,11 @@ func (a *app) agentTable(rows []catalog.Row) error {
 }
 
 func (a *app) agentsShowCmd() *cobra.Command {
-	return &cobra.Command{
+	c := &cobra.Command{
 		Use: "show [ID]…", Short: "print stored agents as the list that apply takes",
 		Args: takes("[ID]…"), ValidArgsFunction: a.completeAgent,
 		RunE: func(c *cobra.Command, args []string) error {
-			s, err := a.look(c.Context())
+			s, err := a.keeps(c, a.look)
 			if err != nil {
 				return err
 			}
@@ -123,6 +124,8 @@ func (a *app) agentsShowCmd() *cobra.Command {
 			return nil
 		},
 	}
+	a.addServerFlag(c)
+	return c
 }
 
 func (a *app) agentsDeleteCmd() *cobra.Command {
@@ -132,14 +135,14 @@ func (a *app) agentsDeleteCmd() *cobra.Command {
 		Long: "Deletes a stored agent. One that stored workflows need is kept unless --force\nis given.",
 		Args: takes("ID"), ValidArgsFunction: once(a.completeAgent),
 		RunE: func(c *cobra.Command, args []string) error {
-			s, err := a.look(c.Context())
+			s, err := a.keeps(c, a.look)
 			if err != nil {
 				return err
 			}
 			defer s.Close()
 			err = s.DeleteAgent(c.Context(), args[0], force)
-			if used, ok := errors.AsType[*service.InUseError](err); ok {
-				return usef("agent %s is used by stored workflows: %s; --force deletes it all the same", args[0], strings.Join(used.Workflows, ", "))
+			if errors.Is(err, service.ErrInUse) {
+				return usef("%v; --force deletes it all the same", err)
 			}
 			if err == nil && !a.quiet {
 				fmt.Fprintf(a.Out, "%s: deleted\n", clean(args[0]))
@@ -147,6 +150,7 @@ func (a *app) agentsDeleteCmd() *cobra.Command {
 			return err
 		},
 	}
+	a.addServerFlag(c)
 	c.Flags().BoolVar(&force, "force", false, "delete it even where workflows need it")
 	return c
 }

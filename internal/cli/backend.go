@@ -14,6 +14,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/hocket-run/hocket/diag"
+	"github.com/hocket-run/hocket/internal/catalog"
 	"github.com/hocket-run/hocket/internal/client"
 	"github.com/hocket-run/hocket/internal/driver"
 	"github.com/hocket-run/hocket/internal/journal"
@@ -48,9 +50,27 @@ type backend interface {
 	control
 }
 
+// definitions is what verbs need that keep workflows and agents. Both implementations refuse the same with the same words.
+type definitions interface {
+	Apply(ctx context.Context, q service.ApplyRequest) (service.Applied, diag.List, error)
+	Entries(ctx context.Context) ([]catalog.Entry, error)
+	Entry(ctx context.Context, id string) (catalog.Entry, error)
+	Versions(ctx context.Context, id string) ([]catalog.Version, error)
+	Definition(ctx context.Context, id string, which service.Which) (service.Definition, error)
+	Publish(ctx context.Context, id string, number int) (catalog.Entry, diag.List, error)
+	DeleteWorkflow(ctx context.Context, id string) error
+	ApplyAgents(ctx context.Context, docs []service.Document, replace bool) ([]string, diag.List, error)
+	Agents(ctx context.Context) ([]catalog.Row, error)
+	AgentsText(ctx context.Context, ids []string) ([]byte, error)
+	DeleteAgent(ctx context.Context, id string, anyway bool) error
+	Close() error
+}
+
 var (
-	_ backend = (*service.Service)(nil)
-	_ backend = (*client.Remote)(nil)
+	_ backend     = (*service.Service)(nil)
+	_ backend     = (*client.Remote)(nil)
+	_ definitions = (*service.Service)(nil)
+	_ definitions = (*client.Remote)(nil)
 )
 
 // envServer is the variable that stands for --server.
@@ -58,15 +78,18 @@ const envServer = "HOCKET_SERVER"
 
 // addServerFlag gives a verb --server. Each verb that has it works with a server as with a store.
 func (a *app) addServerFlag(c *cobra.Command) {
-	c.Flags().StringVar(&a.server, "server", "", "`URL` of a hocket serve that has the runs, in the place of a store (default: "+envServer+")")
+	c.Flags().StringVar(&a.server, "server", "", "`URL` of a hocket serve to work with, in the place of a store (default: "+envServer+")")
 }
 
 // here refuses what only works on this machine where a server is meant.
 func (a *app) here(c *cobra.Command) error {
-	if a.Env(envServer) == "" || c.Flags().Lookup("server") != nil {
+	switch f := c.Flags().Lookup("server"); {
+	case f != nil && c.Flags().Changed("namespace") && (f.Changed || a.Env(envServer) != ""):
+		return usef("--namespace and --server cannot be given together: the token says which namespace it is")
+	case f != nil, a.Env(envServer) == "":
 		return nil
 	}
-	local := []string{"workflows", "agents", "schedule", "scheduler", "prune"}
+	local := []string{"schedule", "scheduler", "prune"}
 	if slices.ContainsFunc(strings.Fields(c.CommandPath()), func(word string) bool { return slices.Contains(local, word) }) {
 		return usef("%s is set, and %s works on a store of this machine; unset it, or use the server's API", envServer, c.CommandPath())
 	}
@@ -86,9 +109,6 @@ func (a *app) there(c *cobra.Command) (*client.Remote, error) {
 	}
 	if c.Flags().Changed("db") {
 		return nil, usef("--db and --server cannot be given together: the server has a store of its own")
-	}
-	if c.Flags().Changed("namespace") {
-		return nil, usef("--namespace and --server cannot be given together: the token says which namespace it is")
 	}
 	token, err := a.clientToken()
 	if err != nil {
@@ -132,6 +152,20 @@ func (a *app) sees(c *cobra.Command) (backend, error) {
 		return r, err
 	}
 	s, err := a.look(c.Context())
+	if err != nil {
+		return nil, err
+	}
+	return s, nil
+}
+
+// keeps gives where workflows and agents are stored; here opens the store of this machine.
+func (a *app) keeps(c *cobra.Command, here func(context.Context) (*service.Service, error)) (definitions, error) {
+	if c.Flags().Lookup("server") != nil {
+		if r, err := a.there(c); r != nil || err != nil {
+			return r, err
+		}
+	}
+	s, err := here(c.Context())
 	if err != nil {
 		return nil, err
 	}

@@ -4,6 +4,7 @@ import (
 	"database/sql"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 
 	"github.com/rogpeppe/go-internal/testscript"
@@ -29,6 +30,16 @@ func cmdPage(ts *testscript.TestScript, _ bool, args []string) {
 		ts.Fatalf("docs/%s has no block of %s", args[0], args[1])
 	}
 	ts.Check(os.WriteFile(ts.MkAbs(args[2]), []byte(block), 0o600))
+}
+
+// cmdBytes writes a file that is no text: bytes FILE QUOTED
+func cmdBytes(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 2 {
+		ts.Fatalf("usage: bytes FILE QUOTED")
+	}
+	text, err := strconv.Unquote(args[1])
+	ts.Check(err)
+	ts.Check(os.WriteFile(ts.MkAbs(args[0]), []byte(text), 0o600))
 }
 
 // cmdCRLF copies a file with a byte order mark and Windows' line ends: crlf FROM TO

@@ -1,9 +1,11 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -15,13 +17,21 @@ import (
 // maxOffered bounds the ids that a shell is offered.
 const maxOffered = 100
 
+// completeWithin bounds how long a shell waits for a server.
+const completeWithin = 2 * time.Second
+
+// completing gives a context for what a shell asks, which c has too.
+func completing(c *cobra.Command) (context.Context, context.CancelFunc) {
+	ctx, done := context.WithTimeout(cmp.Or(c.Context(), context.Background()), completeWithin)
+	c.SetContext(ctx)
+	return ctx, done
+}
+
 // runIDs gives the ids of the newest runs with what helps to choose; none where the store cannot be read.
 func (a *app) runIDs(c *cobra.Command, prefix string, but []string) []string {
-	ctx := c.Context()
-	if ctx == nil {
-		ctx = context.Background()
-	}
-	s, err := a.look(ctx)
+	ctx, done := completing(c)
+	defer done()
+	s, err := a.sees(c)
 	if err != nil {
 		return nil
 	}
@@ -56,7 +66,7 @@ func (a *app) completeManyRuns(c *cobra.Command, args []string, prefix string) (
 
 // completeWorkflow completes the id of a stored workflow.
 func (a *app) completeWorkflow(c *cobra.Command, _ []string, prefix string) ([]string, cobra.ShellCompDirective) {
-	return a.catalogIDs(c, prefix, func(ctx context.Context, s *service.Service) (words []string) {
+	return a.catalogIDs(c, prefix, func(ctx context.Context, s definitions) (words []string) {
 		entries, err := s.Entries(ctx)
 		if err != nil {
 			return nil
@@ -70,7 +80,7 @@ func (a *app) completeWorkflow(c *cobra.Command, _ []string, prefix string) ([]s
 
 // completeAgent completes the id of a stored agent.
 func (a *app) completeAgent(c *cobra.Command, _ []string, prefix string) ([]string, cobra.ShellCompDirective) {
-	return a.catalogIDs(c, prefix, func(ctx context.Context, s *service.Service) (words []string) {
+	return a.catalogIDs(c, prefix, func(ctx context.Context, s definitions) (words []string) {
 		rows, err := s.Agents(ctx)
 		if err != nil {
 			return nil
@@ -93,12 +103,10 @@ func once(f cobra.CompletionFunc) cobra.CompletionFunc {
 }
 
 // catalogIDs gives what list says of a store that is there, as far as it begins with prefix.
-func (a *app) catalogIDs(c *cobra.Command, prefix string, list func(context.Context, *service.Service) []string) ([]string, cobra.ShellCompDirective) {
-	ctx := c.Context()
-	if ctx == nil {
-		ctx = context.Background()
-	}
-	s, err := a.look(ctx)
+func (a *app) catalogIDs(c *cobra.Command, prefix string, list func(context.Context, definitions) []string) ([]string, cobra.ShellCompDirective) {
+	ctx, done := completing(c)
+	defer done()
+	s, err := a.keeps(c, a.look)
 	if err != nil {
 		return nil, orderedWords
 	}

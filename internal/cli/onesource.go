@@ -51,6 +51,14 @@ func (o *oneSource) add(a *app, c *cobra.Command) {
 	must(c.RegisterFlagCompletionFunc("workflow", a.completeWorkflow))
 }
 
+// onlyStored refuses to take what is stored on this machine for what is stored on a server.
+func (a *app) onlyStored() error {
+	if a.Env(envServer) == "" {
+		return nil
+	}
+	return usef("%s is set, and --workflow names what is stored on this machine here; unset it, or read the document with hocket workflows show ID", envServer)
+}
+
 // read reads the workflow, prints its problems and gives it where it may run.
 func (o *oneSource) read(a *app, c *cobra.Command, args []string) (*workflow.Workflow, error) {
 	stored, err := isStored(c, o.workflow, o.draft, o.load)
@@ -58,6 +66,9 @@ func (o *oneSource) read(a *app, c *cobra.Command, args []string) (*workflow.Wor
 	case err != nil:
 		return nil, err
 	case stored:
+		if err := a.onlyStored(); err != nil {
+			return nil, err
+		}
 		w, _, err := a.loadStored(c.Context(), o.workflow, service.Which{Draft: o.draft}, o.load)
 		return w, err
 	}
@@ -73,6 +84,9 @@ func (o *oneSource) document(a *app, c *cobra.Command, args []string) (*workflow
 		return nil, err
 	case !stored:
 		return a.load(c.Context(), args[0], o.load)
+	}
+	if err := a.onlyStored(); err != nil {
+		return nil, err
 	}
 	s, err := a.look(c.Context())
 	if err != nil {

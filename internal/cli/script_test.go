@@ -33,6 +33,22 @@ func TestMain(m *testing.M) {
 // TestScripts holds the command line to the outer contract, one script for each part of it.
 func TestScripts(t *testing.T) {
 	t.Parallel()
+	p := scripts(t, false)
+	p.Dir = filepath.Join("testdata", "script")
+	testscript.Run(t, p)
+}
+
+// TestScriptsThere runs the scripts of stored definitions a second time, against a server: the same lines say the same, and end with the same statuses.
+func TestScriptsThere(t *testing.T) {
+	t.Parallel()
+	p := scripts(t, true)
+	p.Files = []string{filepath.Join("testdata", "script", "definitions.txtar")}
+	testscript.Run(t, p)
+}
+
+// scripts says how scripts are run. Their condition `there` is isThere.
+func scripts(t *testing.T, isThere bool) testscript.Params {
+	t.Helper()
 	model := modeltest.Start(t, func(r modeltest.Request) modeltest.Answer {
 		return modeltest.Answer{Text: fmt.Sprintf("%s says: %s", r.Model, r.LastUser())}
 	})
@@ -42,8 +58,7 @@ func TestScripts(t *testing.T) {
 	told := httptest.NewServer(gossipHandler())
 	t.Cleanup(told.Close)
 	web := webServer(t)
-	testscript.Run(t, testscript.Params{
-		Dir:                 filepath.Join("testdata", "script"),
+	return testscript.Params{
 		UpdateScripts:       *update,
 		RequireExplicitExec: true,
 		RequireUniqueNames:  true,
@@ -61,17 +76,20 @@ func TestScripts(t *testing.T) {
 			return os.Mkdir(home, 0o700)
 		},
 		Condition: func(cond string) (bool, error) {
-			if cond == "root" { // permissions do not bind root
+			switch cond {
+			case "root": // permissions do not bind root
 				return os.Geteuid() == 0, nil
+			case "there":
+				return isThere, nil
 			}
 			return false, fmt.Errorf("unknown condition %q", cond)
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"exits": cmdExits, "start": cmdStart, "signal": cmdSignal, "finish": cmdFinish, "await": cmdAwait, "until": cmdUntil,
 			"value": cmdValue, "shape": cmdShape, "events": cmdEvents, "damage": cmdDamage, "poke": cmdPoke, "empty": cmdEmpty,
-			"fill": cmdFill, "sql": cmdSQL, "page": cmdPage, "crlf": cmdCRLF, "leaks": cmdLeaks, "ask": cmdAsk, "at": cmdAt,
+			"fill": cmdFill, "sql": cmdSQL, "page": cmdPage, "crlf": cmdCRLF, "bytes": cmdBytes, "leaks": cmdLeaks, "ask": cmdAsk, "at": cmdAt,
 		},
-	})
+	}
 }
 
 // mcpTool is an MCP server on standard input and output.

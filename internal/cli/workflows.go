@@ -53,7 +53,7 @@ func (a *app) workflowsApplyCmd() *cobra.Command {
 				return err
 			}
 			q.Documents = docs
-			s, err := a.open(c.Context())
+			s, err := a.keeps(c, a.open)
 			if err != nil {
 				return err
 			}
@@ -68,6 +68,7 @@ func (a *app) workflowsApplyCmd() *cobra.Command {
 			return a.applied(done, q.Draft, asJSON)
 		},
 	}
+	a.addServerFlag(c)
 	addLoadFlags(c, &q.LoadOptions)
 	c.Flags().Lookup("agents").Usage = "`FILE` with agent definitions, which are stored too; those in the document win"
 	c.Flags().StringVar(&q.ID, "id", "", "`ID` of a document that has none of its own (default: the name of the file)")
@@ -170,7 +171,7 @@ func (a *app) workflowsListCmd() *cobra.Command {
 		Use: "list", Short: "list stored workflows", Args: takes(),
 		RunE: func(c *cobra.Command, _ []string) error {
 			// Whoever lists an empty catalog may be about to fill its tables: the store is made.
-			s, err := a.open(c.Context())
+			s, err := a.keeps(c, a.open)
 			if err != nil {
 				return err
 			}
@@ -193,12 +194,13 @@ func (a *app) workflowsListCmd() *cobra.Command {
 			return a.workflowTable(lines)
 		},
 	}
+	a.addServerFlag(c)
 	c.Flags().BoolVar(&asJSON, "json", false, "print a list as JSON")
 	return c
 }
 
 // isChanged tells whether what is published are rows that no version has.
-func isChanged(ctx context.Context, s *service.Service, e catalog.Entry) (bool, error) {
+func isChanged(ctx context.Context, s definitions, e catalog.Entry) (bool, error) {
 	if !e.HasRows {
 		return false, nil
 	}
@@ -255,7 +257,7 @@ func (a *app) workflowsPublishCmd() *cobra.Command {
 			if c.Flags().Changed("version") && number < 1 {
 				return mustBe("version", "1 or more", strconv.Itoa(number))
 			}
-			s, err := a.look(c.Context())
+			s, err := a.keeps(c, a.look)
 			if err != nil {
 				return err
 			}
@@ -273,17 +275,18 @@ func (a *app) workflowsPublishCmd() *cobra.Command {
 			return nil
 		},
 	}
+	a.addServerFlag(c)
 	c.Flags().IntVar(&number, "version", 0, "publish the version `N`")
 	return c
 }
 
 func (a *app) workflowsDeleteCmd() *cobra.Command {
-	return &cobra.Command{
+	c := &cobra.Command{
 		Use: "delete ID…", Short: "delete stored workflows with all their versions and rows",
 		Long: "Deletes stored workflows with all their versions and rows. Recorded runs stay,\nand go on if they are resumed: a run keeps its definition.",
 		Args: takes("ID…"), ValidArgsFunction: a.completeWorkflow,
 		RunE: func(c *cobra.Command, args []string) error {
-			s, err := a.look(c.Context())
+			s, err := a.keeps(c, a.look)
 			if err != nil {
 				return err
 			}
@@ -304,4 +307,6 @@ func (a *app) workflowsDeleteCmd() *cobra.Command {
 			return nil
 		},
 	}
+	a.addServerFlag(c)
+	return c
 }

@@ -49,7 +49,7 @@ func (a *app) workflowsShowCmd() *cobra.Command {
 			if c.Flags().Changed("version") && which.Version < 1 {
 				return mustBe("version", "1 or more", strconv.Itoa(which.Version))
 			}
-			s, err := a.look(c.Context())
+			s, err := a.keeps(c, a.look)
 			if err != nil {
 				return err
 			}
@@ -75,13 +75,14 @@ func (a *app) workflowsShowCmd() *cobra.Command {
 			return nil
 		},
 	}
+	a.addServerFlag(c)
 	c.Flags().BoolVar(&which.Draft, "draft", false, "the draft")
 	c.Flags().IntVar(&which.Version, "version", 0, "the version `N`")
 	c.Flags().BoolVar(&asJSON, "json", false, "print the workflow with its versions as JSON")
 	return c
 }
 
-func (a *app) workflowObject(ctx context.Context, s *service.Service, d service.Definition) error {
+func (a *app) workflowObject(ctx context.Context, s definitions, d service.Definition) error {
 	versions, err := s.Versions(ctx, d.Entry.ID)
 	if err != nil {
 		return err

@@ -1,5 +1,5 @@
-// Package client reaches a Hocket server over its HTTP API, as if its runs were in a store of this machine: [Remote] has the use cases of package service that the
-// command line needs of runs. Package api below it is generated from the server's OpenAPI document.
+// Package client reaches a Hocket server over its HTTP API, as if its store were one of this machine: [Remote] has the use cases of package service that the
+// command line needs of runs, workflows and agents. Package api below it is generated from the server's OpenAPI document.
 //
 // It refuses to decide anything: what a run is follows from its definition and its events, which it fetches, and views are computed from them as everywhere.
 //

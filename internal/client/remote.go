@@ -99,7 +99,7 @@ func (r *Remote) unreachable(err error) error {
 // told are the errors that problems are told from: the server gives their texts.
 var told = []error{
 	engine.ErrWaitAmbiguous, engine.ErrWaitAnswered, engine.ErrWaitClosed, engine.ErrWaitNotFound, engine.ErrAnswer, engine.ErrNotReopenable, engine.ErrEnded,
-	journal.ErrNotFound,
+	journal.ErrNotFound, service.ErrInUse,
 }
 
 // problem gives the error that a server tells.

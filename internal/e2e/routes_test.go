@@ -138,6 +138,12 @@ func (tr *tour) workflows(t *testing.T) {
 		res := must(tr.c.CreateWorkflowWithResponse(tr.ctx, api.CreateBody{Id: &id, Document: text}))
 		gave(t, res, 201, res.JSON201)
 	}
+	broken := api.Source{File: "broken.yaml", Document: "workflow: 7\n"}
+	refused(t, must(tr.c.ApplyWorkflowsWithResponse(tr.ctx, api.ApplyBody{Documents: []api.Source{{File: "fresh.yaml", Document: poem}, broken}})), 422, "invalid")
+	applied := must(tr.c.ApplyWorkflowsWithResponse(tr.ctx, api.ApplyBody{Documents: []api.Source{{File: "gate.yaml", Document: gate}, {File: "gates.yaml", Document: gates}}}))
+	if d := gave(t, applied, 200, applied.JSON200); len(d.Workflows) != 2 || d.Workflows[0].Id != "gate" || !d.Workflows[0].Unchanged || d.Workflows[1].Version != 1 {
+		t.Errorf("applied %+v", d)
+	}
 	first := must(tr.c.ListWorkflowsWithResponse(tr.ctx, &api.ListWorkflowsParams{Limit: ptr(int64(2))}))
 	page := gave(t, first, 200, first.JSON200)
 	rest := must(tr.c.ListWorkflowsWithResponse(tr.ctx, &api.ListWorkflowsParams{Cursor: &page.Next}))
@@ -165,6 +171,10 @@ func (tr *tour) agents(t *testing.T) {
 	got := must(tr.c.GetAgentWithResponse(tr.ctx, "critic", nil))
 	if a := gave(t, got, 200, got.JSON200); *a.SystemPrompt != "Judge hard." {
 		t.Errorf("changed to %+v", a)
+	}
+	applied := must(tr.c.ApplyAgentsWithResponse(tr.ctx, api.ApplyAgentsBody{Documents: []api.Source{{File: "critics.yaml", Document: "- {id: critic, name: Critic, systemPrompt: Judge hard.}\n"}}}))
+	if d := gave(t, applied, 200, applied.JSON200); len(d.Agents) != 1 || d.Agents[0] != "critic" {
+		t.Errorf("applied %+v", d)
 	}
 	list := must(tr.c.ListAgentsWithResponse(tr.ctx, nil))
 	if l := gave(t, list, 200, list.JSON200); len(l.Items) != 1 || *l.Items[0].Name != "Critic" {

@@ -80,6 +80,7 @@ func New(cfg Config) *API {
 	a.registerWaits()
 	a.registerWorkflows()
 	a.registerWorkflowEdits()
+	a.registerApply()
 	a.registerAgents()
 	a.registerLive()
 	a.registerOffers()

@@ -92,6 +92,7 @@ type Definition struct {
 	Workflow
 	Version  *int   `json:"version" doc:"Number of the version whose document this is; null: it is made of rows"`
 	Versions []int  `json:"versions" doc:"Numbers of all versions"`
+	Changed  bool   `json:"changedBySQL" doc:"Other programs changed rows since the published version, or wrote all of them"`
 	Document string `json:"document" doc:"The text as it was stored"`
 	// Facts is null where the document cannot be read.
 	Facts       *Facts            `json:"facts" doc:"What was read in the document; null: it has errors"`
@@ -212,7 +213,7 @@ func definition(ctx context.Context, c *door.Caller, id string, which service.Wh
 	if err != nil {
 		return nil, err
 	}
-	body := Definition{Workflow: workflowOf(d.Entry), Version: number(d.Version), Versions: []int{}, Document: string(d.Text), Diagnostics: told(problems)}
+	body := Definition{Workflow: workflowOf(d.Entry), Version: number(d.Version), Versions: []int{}, Changed: d.Changed, Document: string(d.Text), Diagnostics: told(problems)}
 	for _, v := range versions {
 		body.Versions = append(body.Versions, v.Number)
 	}
@@ -231,6 +232,7 @@ type Version struct {
 	Number    int       `json:"number"`
 	Name      string    `json:"name"`
 	Format    string    `json:"format"`
+	File      string    `json:"file" doc:"Name of the file that it came from; empty: none is known"`
 	Digest    string    `json:"digest" doc:"Digest of the graph; empty where agents were missing when it was stored"`
 	Published bool      `json:"published" doc:"It is the version that runs"`
 	Draft     bool      `json:"draft"`
@@ -251,7 +253,7 @@ func listVersions(ctx context.Context, c *door.Caller, in *struct {
 	}
 	var all []Version
 	for _, v := range slices.Backward(list) {
-		all = append(all, Version{v.Number, v.Name, v.Format, v.Digest, v.Number == e.Published, v.Number == e.Draft, v.Created})
+		all = append(all, Version{v.Number, v.Name, v.Format, v.File, v.Digest, v.Number == e.Published, v.Number == e.Draft, v.Created})
 	}
 	return pageOf(in.Page, all, func(v Version) string { return fmt.Sprintf("%010d", v.Number) }, func(key, cursor string) bool { return key < cursor })
 }

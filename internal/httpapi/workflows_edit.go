@@ -32,7 +32,7 @@ func (a *API) registerWorkflowEdits() {
 	}, deleteWorkflow)
 	add(a, route{
 		Method: http.MethodPost, Path: "/workflows/{id}/publish", ID: "publishWorkflow", Tag: tagWorkflows, Role: access.RoleEdit,
-		Summary: "Make a version of a workflow the one that runs", Description: "Without a version it is the draft. Runs that go on keep the version that they were started with.",
+		Summary: "Make a version of a workflow the one that runs", Description: "Without a version it is the draft. Runs that go on keep the version that they were started with. `diagnostics` are what was found at publishing: agents that nobody defines are warnings.",
 		Errors: []int{http.StatusNotFound, http.StatusConflict},
 	}, publishWorkflow)
 	add(a, route{
@@ -153,7 +153,11 @@ func publishWorkflow(ctx context.Context, c *door.Caller, in *publishInput) (*de
 	case problems.HasErrors():
 		return nil, refused(problems)
 	}
-	return definition(ctx, c, in.ID, service.Which{}, Unless{})
+	out, err := definition(ctx, c, in.ID, service.Which{}, Unless{})
+	if err == nil {
+		out.Body.Diagnostics = told(problems)
+	}
+	return out, err
 }
 
 type validateInput struct {

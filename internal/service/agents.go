@@ -92,6 +92,11 @@ func (s *Service) AgentsText(ctx context.Context, ids []string) ([]byte, error) 
 	if err != nil {
 		return nil, err
 	}
+	return AgentsTextOf(rows, ids)
+}
+
+// AgentsTextOf is AgentsText where all stored agents are known. Errors: *NotFoundError.
+func AgentsTextOf(rows []catalog.Row, ids []string) ([]byte, error) {
 	if len(ids) > 0 {
 		all := rows
 		rows = nil

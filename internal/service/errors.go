@@ -116,6 +116,9 @@ func changed(what, id string, err error) error {
 	return err
 }
 
+// ErrInUse is what InUseError is; its text is part of that of each.
+var ErrInUse = errors.New("is used by stored workflows")
+
 // InUseError says that stored workflows need an agent.
 type InUseError struct {
 	Agent     string
@@ -123,8 +126,11 @@ type InUseError struct {
 }
 
 func (e *InUseError) Error() string {
-	return fmt.Sprintf("agent %s is used by %s", e.Agent, strings.Join(e.Workflows, ", "))
+	return fmt.Sprintf("agent %s %v: %s", e.Agent, ErrInUse, strings.Join(e.Workflows, ", "))
 }
+
+// Is makes errors.Is(err, ErrInUse) hold.
+func (e *InUseError) Is(target error) bool { return target == ErrInUse }
 
 // CommandsError says that a document wants what nobody allowed (SEC5): to start commands, to reach files and programs of this machine, each as a line
 // such as `read files under /home/x (toolset filesystem)`, or to send variables of the environment to servers, as

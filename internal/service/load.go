@@ -51,6 +51,8 @@ type LoadOptions struct {
 	// AgentsFile holds agent definitions; a definition inside the document wins. `-` is Stdin, which may be nil otherwise.
 	AgentsFile string
 	Stdin      io.Reader
+	// AgentsText is the text of AgentsFile where somebody has read it, who then need not be of this machine; nil: it is read.
+	AgentsText []byte
 	// Agents are definitions that come behind those of AgentsFile.
 	Agents []workflow.Agent
 	// Dir is the folder of the document: prompt files that are not there are warnings. "": nothing is looked for.
@@ -138,9 +140,12 @@ func (o LoadOptions) agents() ([]workflow.Agent, diag.List, error) {
 	if o.AgentsFile == "" {
 		return nil, nil, nil
 	}
-	text, err := ReadFile(o.AgentsFile, o.Stdin)
-	if err != nil {
-		return nil, nil, err
+	text := o.AgentsText
+	if text == nil {
+		var err error
+		if text, err = ReadFile(o.AgentsFile, o.Stdin); err != nil {
+			return nil, nil, err
+		}
 	}
 	list, problems := agents.Read(o.AgentsFile, text)
 	return list, problems, nil

@@ -40,22 +40,25 @@ type Definition struct {
 // Entry gives a stored workflow without documents. Errors: *NotFoundError.
 func (s *Service) Entry(ctx context.Context, id string) (catalog.Entry, error) {
 	e, err := s.stored.Entry(ctx, id)
-	if errors.Is(err, catalog.ErrNotFound) {
-		return e, s.workflowNotFound(ctx, id)
+	if !errors.Is(err, catalog.ErrNotFound) {
+		return e, err
 	}
-	return e, err
-}
-
-func (s *Service) workflowNotFound(ctx context.Context, id string) error {
 	entries, err := s.stored.Entries(ctx)
 	if err != nil {
-		return err
+		return e, err
 	}
+	return EntryOf(entries, id)
+}
+
+// EntryOf gives the workflow with an id among all that are stored. Errors: *NotFoundError.
+func EntryOf(entries []catalog.Entry, id string) (catalog.Entry, error) {
 	ids := make([]string, len(entries))
 	for i, e := range entries {
-		ids[i] = e.ID
+		if ids[i] = e.ID; e.ID == id {
+			return e, nil
+		}
 	}
-	return &NotFoundError{What: "Workflow", ID: id, Hint: diag.DidYouMean(id, ids)}
+	return catalog.Entry{}, &NotFoundError{What: "Workflow", ID: id, Hint: diag.DidYouMean(id, ids)}
 }
 
 // Entries gives all stored workflows by id.

@@ -401,6 +401,83 @@ type AgentList struct {
 	Next string `json:"next"`
 }
 
+// Applied defines model for Applied.
+type Applied struct {
+	// Agents Ids of the agents that were stored with them
+	Agents []string `json:"agents"`
+
+	// Diagnostics Warnings, such as of agents that nobody defines yet
+	Diagnostics []Diagnostic `json:"diagnostics"`
+
+	// Workflows What was stored, in the order of the documents
+	Workflows []AppliedWorkflow `json:"workflows"`
+}
+
+// AppliedAgents defines model for AppliedAgents.
+type AppliedAgents struct {
+	// Agents Ids of the agents, in the order of the lists
+	Agents []string `json:"agents"`
+
+	// Diagnostics Warnings
+	Diagnostics []Diagnostic `json:"diagnostics"`
+}
+
+// AppliedWorkflow defines model for AppliedWorkflow.
+type AppliedWorkflow struct {
+	// Draft Number of the version that is a draft; null: there is none
+	Draft *int64 `json:"draft"`
+
+	// Format Language of the document: canvas, rounds, routes or steps
+	Format string `json:"format"`
+
+	// HasRows It stands in the tables of routes workflows, which any program may write
+	HasRows bool   `json:"hasRows"`
+	Id      string `json:"id"`
+	Name    string `json:"name"`
+
+	// Published Number of the version that runs; null: none has one
+	Published *int64 `json:"published"`
+
+	// Unchanged All of it was stored before
+	Unchanged bool `json:"unchanged"`
+
+	// UpdatedAt When a version was stored or published last; null: never
+	UpdatedAt *time.Time `json:"updatedAt"`
+
+	// Version Number of the version that has the document
+	Version int64 `json:"version"`
+}
+
+// ApplyAgentsBody defines model for ApplyAgentsBody.
+type ApplyAgentsBody struct {
+	// Documents Lists of agents
+	Documents []Source `json:"documents"`
+
+	// Replace Delete the rows of these agents before they are written anew, in one transaction
+	Replace *bool `json:"replace,omitempty"`
+}
+
+// ApplyBody defines model for ApplyBody.
+type ApplyBody struct {
+	// Agents A list of agents that the documents name, which are stored too; those in a document win
+	Agents *Source `json:"agents,omitempty"`
+
+	// Documents Documents of workflows
+	Documents []Source `json:"documents"`
+
+	// Draft Store drafts, and leave what is published alone
+	Draft *bool `json:"draft,omitempty"`
+
+	// Format Language of the documents: canvas, rounds, routes or steps; absent: it is detected
+	Format *string `json:"format,omitempty"`
+
+	// Id Id of a single document that has none of its own; absent: the name of its file
+	Id *string `json:"id,omitempty"`
+
+	// Replace Delete all rows of a routes workflow before they are written anew, in one transaction
+	Replace *bool `json:"replace,omitempty"`
+}
+
 // AuditRecord defines model for AuditRecord.
 type AuditRecord struct {
 	// Action What was done, or method and path of the request
@@ -541,6 +618,9 @@ type CreateWebhookBodyMode string
 
 // Definition defines model for Definition.
 type Definition struct {
+	// ChangedBySQL Other programs changed rows since the published version, or wrote all of them
+	ChangedBySQL bool `json:"changedBySQL"`
+
 	// Diagnostics What there is to say of the document now
 	Diagnostics []Diagnostic `json:"diagnostics"`
 
@@ -1087,6 +1167,15 @@ type ScheduledList struct {
 	Next string `json:"next"`
 }
 
+// Source defines model for Source.
+type Source struct {
+	// Document The text, YAML or JSON; that of a workflow is given back byte for byte
+	Document string `json:"document"`
+
+	// File What problems call the document; its last part names a workflow that has no id of its own
+	File string `json:"file"`
+}
+
 // Span defines model for Span.
 type Span struct {
 	End   *Pos    `json:"end,omitempty"`
@@ -1295,6 +1384,9 @@ type Version struct {
 	// Digest Digest of the graph; empty where agents were missing when it was stored
 	Digest string `json:"digest"`
 	Draft  bool   `json:"draft"`
+
+	// File Name of the file that it came from; empty: none is known
+	File   string `json:"file"`
 	Format string `json:"format"`
 	Name   string `json:"name"`
 	Number int64  `json:"number"`
@@ -1678,6 +1770,9 @@ type ListVersionsParams struct {
 // CreateAgentJSONRequestBody defines body for CreateAgent for application/json ContentType.
 type CreateAgentJSONRequestBody = Agent
 
+// ApplyAgentsJSONRequestBody defines body for ApplyAgents for application/json ContentType.
+type ApplyAgentsJSONRequestBody = ApplyAgentsBody
+
 // PutAgentJSONRequestBody defines body for PutAgent for application/json ContentType.
 type PutAgentJSONRequestBody = Agent
 
@@ -1707,6 +1802,9 @@ type RotateWebhookJSONRequestBody = RotateWebhookBody
 
 // CreateWorkflowJSONRequestBody defines body for CreateWorkflow for application/json ContentType.
 type CreateWorkflowJSONRequestBody = CreateBody
+
+// ApplyWorkflowsJSONRequestBody defines body for ApplyWorkflows for application/json ContentType.
+type ApplyWorkflowsJSONRequestBody = ApplyBody
 
 // PutWorkflowJSONRequestBody defines body for PutWorkflow for application/json ContentType.
 type PutWorkflowJSONRequestBody = DocumentBody
@@ -1956,6 +2054,24 @@ type ClientInterface interface {
 	//
 	// Corresponds with POST /api/v1/agents (the `CreateAgent` operationId).
 	CreateAgent(ctx context.Context, body CreateAgentJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// ApplyAgentsWithBody Store the agents of several lists, all or none
+	//
+	// An agent with the same id is changed. Where a list has errors, nothing is stored.
+	//
+	// Takes any type of body and a specified content type.
+	//
+	// Corresponds with POST /api/v1/agents/apply (the `ApplyAgents` operationId).
+	ApplyAgentsWithBody(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// ApplyAgents Store the agents of several lists, all or none
+	//
+	// An agent with the same id is changed. Where a list has errors, nothing is stored.
+	//
+	// Takes a body of the `application/json` content type.
+	//
+	// Corresponds with POST /api/v1/agents/apply (the `ApplyAgents` operationId).
+	ApplyAgents(ctx context.Context, body ApplyAgentsJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// DeleteAgent Delete an agent
 	//
@@ -2303,6 +2419,24 @@ type ClientInterface interface {
 	// Corresponds with POST /api/v1/workflows (the `CreateWorkflow` operationId).
 	CreateWorkflow(ctx context.Context, body CreateWorkflowJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
 
+	// ApplyWorkflowsWithBody Store several documents, all or none
+	//
+	// Each becomes the next version of its workflow, which is made where there is none, and is published unless it is a draft. Where one has errors, nothing is stored, and `diagnostics` tell the problems of all. The text of a present version again makes no new one.
+	//
+	// Takes any type of body and a specified content type.
+	//
+	// Corresponds with POST /api/v1/workflows/apply (the `ApplyWorkflows` operationId).
+	ApplyWorkflowsWithBody(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// ApplyWorkflows Store several documents, all or none
+	//
+	// Each becomes the next version of its workflow, which is made where there is none, and is published unless it is a draft. Where one has errors, nothing is stored, and `diagnostics` tell the problems of all. The text of a present version again makes no new one.
+	//
+	// Takes a body of the `application/json` content type.
+	//
+	// Corresponds with POST /api/v1/workflows/apply (the `ApplyWorkflows` operationId).
+	ApplyWorkflows(ctx context.Context, body ApplyWorkflowsJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
+
 	// DeleteWorkflow Delete a workflow with all its versions
 	//
 	// Its runs keep the definition that they were started with.
@@ -2337,7 +2471,7 @@ type ClientInterface interface {
 
 	// PublishWorkflowWithBody Make a version of a workflow the one that runs
 	//
-	// Without a version it is the draft. Runs that go on keep the version that they were started with.
+	// Without a version it is the draft. Runs that go on keep the version that they were started with. `diagnostics` are what was found at publishing: agents that nobody defines are warnings.
 	//
 	// Takes any type of body and a specified content type.
 	//
@@ -2346,7 +2480,7 @@ type ClientInterface interface {
 
 	// PublishWorkflow Make a version of a workflow the one that runs
 	//
-	// Without a version it is the draft. Runs that go on keep the version that they were started with.
+	// Without a version it is the draft. Runs that go on keep the version that they were started with. `diagnostics` are what was found at publishing: agents that nobody defines are warnings.
 	//
 	// Takes a body of the `application/json` content type.
 	//
@@ -2420,6 +2554,44 @@ func (c *Client) CreateAgentWithBody(ctx context.Context, contentType string, bo
 // Corresponds with POST /api/v1/agents (the `CreateAgent` operationId).
 func (c *Client) CreateAgent(ctx context.Context, body CreateAgentJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewCreateAgentRequest(c.Server, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// ApplyAgentsWithBody Store the agents of several lists, all or none
+//
+// An agent with the same id is changed. Where a list has errors, nothing is stored.
+//
+// Takes any type of body and a specified content type.
+//
+// Corresponds with POST /api/v1/agents/apply (the `ApplyAgents` operationId).
+func (c *Client) ApplyAgentsWithBody(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewApplyAgentsRequestWithBody(c.Server, contentType, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// ApplyAgents Store the agents of several lists, all or none
+//
+// An agent with the same id is changed. Where a list has errors, nothing is stored.
+//
+// Takes a body of the `application/json` content type.
+//
+// Corresponds with POST /api/v1/agents/apply (the `ApplyAgents` operationId).
+func (c *Client) ApplyAgents(ctx context.Context, body ApplyAgentsJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewApplyAgentsRequest(c.Server, body)
 	if err != nil {
 		return nil, err
 	}
@@ -3236,6 +3408,44 @@ func (c *Client) CreateWorkflow(ctx context.Context, body CreateWorkflowJSONRequ
 	return c.Client.Do(req)
 }
 
+// ApplyWorkflowsWithBody Store several documents, all or none
+//
+// Each becomes the next version of its workflow, which is made where there is none, and is published unless it is a draft. Where one has errors, nothing is stored, and `diagnostics` tell the problems of all. The text of a present version again makes no new one.
+//
+// Takes any type of body and a specified content type.
+//
+// Corresponds with POST /api/v1/workflows/apply (the `ApplyWorkflows` operationId).
+func (c *Client) ApplyWorkflowsWithBody(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewApplyWorkflowsRequestWithBody(c.Server, contentType, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// ApplyWorkflows Store several documents, all or none
+//
+// Each becomes the next version of its workflow, which is made where there is none, and is published unless it is a draft. Where one has errors, nothing is stored, and `diagnostics` tell the problems of all. The text of a present version again makes no new one.
+//
+// Takes a body of the `application/json` content type.
+//
+// Corresponds with POST /api/v1/workflows/apply (the `ApplyWorkflows` operationId).
+func (c *Client) ApplyWorkflows(ctx context.Context, body ApplyWorkflowsJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewApplyWorkflowsRequest(c.Server, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
 // DeleteWorkflow Delete a workflow with all its versions
 //
 // Its runs keep the definition that they were started with.
@@ -3310,7 +3520,7 @@ func (c *Client) PutWorkflow(ctx context.Context, id string, params *PutWorkflow
 
 // PublishWorkflowWithBody Make a version of a workflow the one that runs
 //
-// Without a version it is the draft. Runs that go on keep the version that they were started with.
+// Without a version it is the draft. Runs that go on keep the version that they were started with. `diagnostics` are what was found at publishing: agents that nobody defines are warnings.
 //
 // Takes any type of body and a specified content type.
 //
@@ -3329,7 +3539,7 @@ func (c *Client) PublishWorkflowWithBody(ctx context.Context, id string, params 
 
 // PublishWorkflow Make a version of a workflow the one that runs
 //
-// Without a version it is the draft. Runs that go on keep the version that they were started with.
+// Without a version it is the draft. Runs that go on keep the version that they were started with. `diagnostics` are what was found at publishing: agents that nobody defines are warnings.
 //
 // Takes a body of the `application/json` content type.
 //
@@ -3486,6 +3696,46 @@ func NewCreateAgentRequestWithBody(server string, contentType string, body io.Re
 	}
 
 	operationPath := fmt.Sprintf("/api/v1/agents")
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodPost, queryURL.String(), body)
+	if err != nil {
+		return nil, err
+	}
+
+	req.Header.Add("Content-Type", contentType)
+
+	return req, nil
+}
+
+// NewApplyAgentsRequest calls the generic ApplyAgents builder with application/json body
+func NewApplyAgentsRequest(server string, body ApplyAgentsJSONRequestBody) (*http.Request, error) {
+	var bodyReader io.Reader
+	buf, err := json.Marshal(body)
+	if err != nil {
+		return nil, err
+	}
+	bodyReader = bytes.NewReader(buf)
+	return NewApplyAgentsRequestWithBody(server, "application/json", bodyReader)
+}
+
+// NewApplyAgentsRequestWithBody constructs an http.Request for the ApplyAgents method, with any body, and a specified content type
+func NewApplyAgentsRequestWithBody(server string, contentType string, body io.Reader) (*http.Request, error) {
+	var err error
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/api/v1/agents/apply")
 	if operationPath[0] == '/' {
 		operationPath = "." + operationPath
 	}
@@ -5628,6 +5878,46 @@ func NewCreateWorkflowRequestWithBody(server string, contentType string, body io
 	return req, nil
 }
 
+// NewApplyWorkflowsRequest calls the generic ApplyWorkflows builder with application/json body
+func NewApplyWorkflowsRequest(server string, body ApplyWorkflowsJSONRequestBody) (*http.Request, error) {
+	var bodyReader io.Reader
+	buf, err := json.Marshal(body)
+	if err != nil {
+		return nil, err
+	}
+	bodyReader = bytes.NewReader(buf)
+	return NewApplyWorkflowsRequestWithBody(server, "application/json", bodyReader)
+}
+
+// NewApplyWorkflowsRequestWithBody constructs an http.Request for the ApplyWorkflows method, with any body, and a specified content type
+func NewApplyWorkflowsRequestWithBody(server string, contentType string, body io.Reader) (*http.Request, error) {
+	var err error
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/api/v1/workflows/apply")
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodPost, queryURL.String(), body)
+	if err != nil {
+		return nil, err
+	}
+
+	req.Header.Add("Content-Type", contentType)
+
+	return req, nil
+}
+
 // NewDeleteWorkflowRequest constructs an http.Request for the DeleteWorkflow method
 func NewDeleteWorkflowRequest(server string, id string, params *DeleteWorkflowParams) (*http.Request, error) {
 	var err error
@@ -6078,6 +6368,24 @@ type ClientWithResponsesInterface interface {
 	// Corresponds with POST /api/v1/agents (the `CreateAgent` operationId).
 	CreateAgentWithResponse(ctx context.Context, body CreateAgentJSONRequestBody, reqEditors ...RequestEditorFn) (*CreateAgentResponse, error)
 
+	// ApplyAgentsWithBodyWithResponse Store the agents of several lists, all or none
+	//
+	// An agent with the same id is changed. Where a list has errors, nothing is stored.
+	//
+	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /api/v1/agents/apply (the `ApplyAgents` operationId).
+	ApplyAgentsWithBodyWithResponse(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*ApplyAgentsResponse, error)
+
+	// ApplyAgentsWithResponse Store the agents of several lists, all or none
+	//
+	// An agent with the same id is changed. Where a list has errors, nothing is stored.
+	//
+	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /api/v1/agents/apply (the `ApplyAgents` operationId).
+	ApplyAgentsWithResponse(ctx context.Context, body ApplyAgentsJSONRequestBody, reqEditors ...RequestEditorFn) (*ApplyAgentsResponse, error)
+
 	// DeleteAgentWithResponse Delete an agent
 	//
 	// 409 where stored workflows name it, unless `anyway` is set.
@@ -6476,6 +6784,24 @@ type ClientWithResponsesInterface interface {
 	// Corresponds with POST /api/v1/workflows (the `CreateWorkflow` operationId).
 	CreateWorkflowWithResponse(ctx context.Context, body CreateWorkflowJSONRequestBody, reqEditors ...RequestEditorFn) (*CreateWorkflowResponse, error)
 
+	// ApplyWorkflowsWithBodyWithResponse Store several documents, all or none
+	//
+	// Each becomes the next version of its workflow, which is made where there is none, and is published unless it is a draft. Where one has errors, nothing is stored, and `diagnostics` tell the problems of all. The text of a present version again makes no new one.
+	//
+	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /api/v1/workflows/apply (the `ApplyWorkflows` operationId).
+	ApplyWorkflowsWithBodyWithResponse(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*ApplyWorkflowsResponse, error)
+
+	// ApplyWorkflowsWithResponse Store several documents, all or none
+	//
+	// Each becomes the next version of its workflow, which is made where there is none, and is published unless it is a draft. Where one has errors, nothing is stored, and `diagnostics` tell the problems of all. The text of a present version again makes no new one.
+	//
+	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /api/v1/workflows/apply (the `ApplyWorkflows` operationId).
+	ApplyWorkflowsWithResponse(ctx context.Context, body ApplyWorkflowsJSONRequestBody, reqEditors ...RequestEditorFn) (*ApplyWorkflowsResponse, error)
+
 	// DeleteWorkflowWithResponse Delete a workflow with all its versions
 	//
 	// Its runs keep the definition that they were started with.
@@ -6514,7 +6840,7 @@ type ClientWithResponsesInterface interface {
 
 	// PublishWorkflowWithBodyWithResponse Make a version of a workflow the one that runs
 	//
-	// Without a version it is the draft. Runs that go on keep the version that they were started with.
+	// Without a version it is the draft. Runs that go on keep the version that they were started with. `diagnostics` are what was found at publishing: agents that nobody defines are warnings.
 	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -6523,7 +6849,7 @@ type ClientWithResponsesInterface interface {
 
 	// PublishWorkflowWithResponse Make a version of a workflow the one that runs
 	//
-	// Without a version it is the draft. Runs that go on keep the version that they were started with.
+	// Without a version it is the draft. Runs that go on keep the version that they were started with. `diagnostics` are what was found at publishing: agents that nobody defines are warnings.
 	//
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -6717,6 +7043,89 @@ func (r CreateAgentResponse) StatusCode() int {
 
 // ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
 func (r CreateAgentResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+type ApplyAgentsResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *AppliedAgents
+	// ApplicationproblemJSON400 the response for an HTTP 400 `application/problem+json` response
+	ApplicationproblemJSON400 *Problem
+	// ApplicationproblemJSON401 the response for an HTTP 401 `application/problem+json` response
+	ApplicationproblemJSON401 *Problem
+	// ApplicationproblemJSON403 the response for an HTTP 403 `application/problem+json` response
+	ApplicationproblemJSON403 *Problem
+	// ApplicationproblemJSON413 the response for an HTTP 413 `application/problem+json` response
+	ApplicationproblemJSON413 *Problem
+	// ApplicationproblemJSON422 the response for an HTTP 422 `application/problem+json` response
+	ApplicationproblemJSON422 *Problem
+	// ApplicationproblemJSON500 the response for an HTTP 500 `application/problem+json` response
+	ApplicationproblemJSON500 *Problem
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r ApplyAgentsResponse) GetJSON200() *AppliedAgents {
+	return r.JSON200
+}
+
+// GetApplicationproblemJSON400 returns the response for an HTTP 400 `application/problem+json` response
+func (r ApplyAgentsResponse) GetApplicationproblemJSON400() *Problem {
+	return r.ApplicationproblemJSON400
+}
+
+// GetApplicationproblemJSON401 returns the response for an HTTP 401 `application/problem+json` response
+func (r ApplyAgentsResponse) GetApplicationproblemJSON401() *Problem {
+	return r.ApplicationproblemJSON401
+}
+
+// GetApplicationproblemJSON403 returns the response for an HTTP 403 `application/problem+json` response
+func (r ApplyAgentsResponse) GetApplicationproblemJSON403() *Problem {
+	return r.ApplicationproblemJSON403
+}
+
+// GetApplicationproblemJSON413 returns the response for an HTTP 413 `application/problem+json` response
+func (r ApplyAgentsResponse) GetApplicationproblemJSON413() *Problem {
+	return r.ApplicationproblemJSON413
+}
+
+// GetApplicationproblemJSON422 returns the response for an HTTP 422 `application/problem+json` response
+func (r ApplyAgentsResponse) GetApplicationproblemJSON422() *Problem {
+	return r.ApplicationproblemJSON422
+}
+
+// GetApplicationproblemJSON500 returns the response for an HTTP 500 `application/problem+json` response
+func (r ApplyAgentsResponse) GetApplicationproblemJSON500() *Problem {
+	return r.ApplicationproblemJSON500
+}
+
+// GetBody returns the raw response body bytes
+func (r ApplyAgentsResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r ApplyAgentsResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r ApplyAgentsResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r ApplyAgentsResponse) ContentType() string {
 	if r.HTTPResponse != nil {
 		return r.HTTPResponse.Header.Get("Content-Type")
 	}
@@ -9742,6 +10151,89 @@ func (r CreateWorkflowResponse) ContentType() string {
 	return ""
 }
 
+type ApplyWorkflowsResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *Applied
+	// ApplicationproblemJSON400 the response for an HTTP 400 `application/problem+json` response
+	ApplicationproblemJSON400 *Problem
+	// ApplicationproblemJSON401 the response for an HTTP 401 `application/problem+json` response
+	ApplicationproblemJSON401 *Problem
+	// ApplicationproblemJSON403 the response for an HTTP 403 `application/problem+json` response
+	ApplicationproblemJSON403 *Problem
+	// ApplicationproblemJSON413 the response for an HTTP 413 `application/problem+json` response
+	ApplicationproblemJSON413 *Problem
+	// ApplicationproblemJSON422 the response for an HTTP 422 `application/problem+json` response
+	ApplicationproblemJSON422 *Problem
+	// ApplicationproblemJSON500 the response for an HTTP 500 `application/problem+json` response
+	ApplicationproblemJSON500 *Problem
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r ApplyWorkflowsResponse) GetJSON200() *Applied {
+	return r.JSON200
+}
+
+// GetApplicationproblemJSON400 returns the response for an HTTP 400 `application/problem+json` response
+func (r ApplyWorkflowsResponse) GetApplicationproblemJSON400() *Problem {
+	return r.ApplicationproblemJSON400
+}
+
+// GetApplicationproblemJSON401 returns the response for an HTTP 401 `application/problem+json` response
+func (r ApplyWorkflowsResponse) GetApplicationproblemJSON401() *Problem {
+	return r.ApplicationproblemJSON401
+}
+
+// GetApplicationproblemJSON403 returns the response for an HTTP 403 `application/problem+json` response
+func (r ApplyWorkflowsResponse) GetApplicationproblemJSON403() *Problem {
+	return r.ApplicationproblemJSON403
+}
+
+// GetApplicationproblemJSON413 returns the response for an HTTP 413 `application/problem+json` response
+func (r ApplyWorkflowsResponse) GetApplicationproblemJSON413() *Problem {
+	return r.ApplicationproblemJSON413
+}
+
+// GetApplicationproblemJSON422 returns the response for an HTTP 422 `application/problem+json` response
+func (r ApplyWorkflowsResponse) GetApplicationproblemJSON422() *Problem {
+	return r.ApplicationproblemJSON422
+}
+
+// GetApplicationproblemJSON500 returns the response for an HTTP 500 `application/problem+json` response
+func (r ApplyWorkflowsResponse) GetApplicationproblemJSON500() *Problem {
+	return r.ApplicationproblemJSON500
+}
+
+// GetBody returns the raw response body bytes
+func (r ApplyWorkflowsResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r ApplyWorkflowsResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r ApplyWorkflowsResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r ApplyWorkflowsResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
 type DeleteWorkflowResponse struct {
 	Body         []byte
 	HTTPResponse *http.Response
@@ -10333,6 +10825,36 @@ func (c *ClientWithResponses) CreateAgentWithResponse(ctx context.Context, body 
 		return nil, err
 	}
 	return ParseCreateAgentResponse(rsp)
+}
+
+// ApplyAgentsWithBodyWithResponse Store the agents of several lists, all or none
+//
+// An agent with the same id is changed. Where a list has errors, nothing is stored.
+//
+// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /api/v1/agents/apply (the `ApplyAgents` operationId).
+func (c *ClientWithResponses) ApplyAgentsWithBodyWithResponse(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*ApplyAgentsResponse, error) {
+	rsp, err := c.ApplyAgentsWithBody(ctx, contentType, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseApplyAgentsResponse(rsp)
+}
+
+// ApplyAgentsWithResponse Store the agents of several lists, all or none
+//
+// An agent with the same id is changed. Where a list has errors, nothing is stored.
+//
+// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /api/v1/agents/apply (the `ApplyAgents` operationId).
+func (c *ClientWithResponses) ApplyAgentsWithResponse(ctx context.Context, body ApplyAgentsJSONRequestBody, reqEditors ...RequestEditorFn) (*ApplyAgentsResponse, error) {
+	rsp, err := c.ApplyAgents(ctx, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseApplyAgentsResponse(rsp)
 }
 
 // DeleteAgentWithResponse Delete an agent
@@ -11009,6 +11531,36 @@ func (c *ClientWithResponses) CreateWorkflowWithResponse(ctx context.Context, bo
 	return ParseCreateWorkflowResponse(rsp)
 }
 
+// ApplyWorkflowsWithBodyWithResponse Store several documents, all or none
+//
+// Each becomes the next version of its workflow, which is made where there is none, and is published unless it is a draft. Where one has errors, nothing is stored, and `diagnostics` tell the problems of all. The text of a present version again makes no new one.
+//
+// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /api/v1/workflows/apply (the `ApplyWorkflows` operationId).
+func (c *ClientWithResponses) ApplyWorkflowsWithBodyWithResponse(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*ApplyWorkflowsResponse, error) {
+	rsp, err := c.ApplyWorkflowsWithBody(ctx, contentType, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseApplyWorkflowsResponse(rsp)
+}
+
+// ApplyWorkflowsWithResponse Store several documents, all or none
+//
+// Each becomes the next version of its workflow, which is made where there is none, and is published unless it is a draft. Where one has errors, nothing is stored, and `diagnostics` tell the problems of all. The text of a present version again makes no new one.
+//
+// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /api/v1/workflows/apply (the `ApplyWorkflows` operationId).
+func (c *ClientWithResponses) ApplyWorkflowsWithResponse(ctx context.Context, body ApplyWorkflowsJSONRequestBody, reqEditors ...RequestEditorFn) (*ApplyWorkflowsResponse, error) {
+	rsp, err := c.ApplyWorkflows(ctx, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseApplyWorkflowsResponse(rsp)
+}
+
 // DeleteWorkflowWithResponse Delete a workflow with all its versions
 //
 // Its runs keep the definition that they were started with.
@@ -11071,7 +11623,7 @@ func (c *ClientWithResponses) PutWorkflowWithResponse(ctx context.Context, id st
 
 // PublishWorkflowWithBodyWithResponse Make a version of a workflow the one that runs
 //
-// Without a version it is the draft. Runs that go on keep the version that they were started with.
+// Without a version it is the draft. Runs that go on keep the version that they were started with. `diagnostics` are what was found at publishing: agents that nobody defines are warnings.
 //
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 //
@@ -11086,7 +11638,7 @@ func (c *ClientWithResponses) PublishWorkflowWithBodyWithResponse(ctx context.Co
 
 // PublishWorkflowWithResponse Make a version of a workflow the one that runs
 //
-// Without a version it is the draft. Runs that go on keep the version that they were started with.
+// Without a version it is the draft. Runs that go on keep the version that they were started with. `diagnostics` are what was found at publishing: agents that nobody defines are warnings.
 //
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 //
@@ -11286,6 +11838,74 @@ func ParseCreateAgentResponse(rsp *http.Response) (*CreateAgentResponse, error) 
 			headers.Location = &value
 		}
 		response.Headers201 = &headers
+	}
+
+	return response, nil
+}
+
+// ParseApplyAgentsResponse parses an HTTP response from a ApplyAgentsWithResponse call
+func ParseApplyAgentsResponse(rsp *http.Response) (*ApplyAgentsResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &ApplyAgentsResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest AppliedAgents
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 400:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationproblemJSON400 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 401:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationproblemJSON401 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 403:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationproblemJSON403 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 413:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationproblemJSON413 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 422:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationproblemJSON422 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 500:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationproblemJSON500 = &dest
+
 	}
 
 	return response, nil
@@ -13846,6 +14466,74 @@ func ParseCreateWorkflowResponse(rsp *http.Response) (*CreateWorkflowResponse, e
 			headers.Location = &value
 		}
 		response.Headers201 = &headers
+	}
+
+	return response, nil
+}
+
+// ParseApplyWorkflowsResponse parses an HTTP response from a ApplyWorkflowsWithResponse call
+func ParseApplyWorkflowsResponse(rsp *http.Response) (*ApplyWorkflowsResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &ApplyWorkflowsResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest Applied
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 400:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationproblemJSON400 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 401:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationproblemJSON401 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 403:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationproblemJSON403 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 413:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationproblemJSON413 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 422:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationproblemJSON422 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 500:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationproblemJSON500 = &dest
+
 	}
 
 	return response, nil

@@ -1,0 +1,235 @@
+package client
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"slices"
+	"time"
+	"unicode/utf8"
+
+	"github.com/hocket-run/hocket/diag"
+	"github.com/hocket-run/hocket/internal/catalog"
+	"github.com/hocket-run/hocket/internal/client/api"
+	"github.com/hocket-run/hocket/internal/format/source"
+	"github.com/hocket-run/hocket/internal/service"
+)
+
+// Apply stores documents, all or none. A file of agents is read here, everything else is decided by the server, which gives the same list of problems as a
+// store of this machine. Errors: *service.InvalidError.
+func (r *Remote) Apply(ctx context.Context, q service.ApplyRequest) (done service.Applied, problems diag.List, err error) {
+	docs := q.Documents
+	body := api.ApplyBody{Id: some(q.ID), Format: some(q.Format), Draft: some(q.Draft), Replace: some(q.Replace), Documents: sources(docs)}
+	if q.AgentsFile != "" {
+		text := q.AgentsText
+		if text == nil {
+			if text, err = service.ReadFile(q.AgentsFile, q.Stdin); err != nil {
+				return done, nil, err
+			}
+		}
+		docs = append(slices.Clip(docs), service.Document{File: q.AgentsFile, Data: text})
+		body.Agents = &sources(docs[len(docs)-1:])[0]
+	}
+	if problems := unsendable(docs); problems.HasErrors() {
+		return done, problems, nil
+	}
+	var out struct {
+		api.Applied
+
+		Diagnostics diag.List `json:"diagnostics"`
+	}
+	res, err := r.api.ApplyWorkflows(ctx, body)
+	if problems, err := refusal(r.read(res, err, &out)); err != nil || problems != nil {
+		return done, problems, err
+	}
+	for _, w := range out.Workflows {
+		e := entry(w.Id, w.Name, w.Format, w.Published, w.Draft, w.HasRows, w.UpdatedAt)
+		done.Workflows = append(done.Workflows, catalog.Stored{Entry: e, Version: int(w.Version), Unchanged: w.Unchanged})
+	}
+	done.Agents = out.Agents
+	return done, out.Diagnostics, nil
+}
+
+// ApplyAgents stores the agents of lists, all or none, and gives their ids.
+func (r *Remote) ApplyAgents(ctx context.Context, docs []service.Document, replace bool) (ids []string, problems diag.List, err error) {
+	if problems := unsendable(docs); problems.HasErrors() {
+		return nil, problems, nil
+	}
+	var out struct {
+		api.AppliedAgents
+
+		Diagnostics diag.List `json:"diagnostics"`
+	}
+	res, err := r.api.ApplyAgents(ctx, api.ApplyAgentsBody{Documents: sources(docs), Replace: some(replace)})
+	if problems, err := refusal(r.read(res, err, &out)); err != nil || problems != nil {
+		return nil, problems, err
+	}
+	return out.Agents, out.Diagnostics, nil
+}
+
+func sources(docs []service.Document) []api.Source {
+	out := make([]api.Source, len(docs))
+	for i, d := range docs {
+		out[i] = api.Source{File: d.File, Document: string(d.Data)}
+	}
+	return out
+}
+
+// unsendable gives the problems of documents that JSON cannot hold: what is not UTF-8 would arrive as something else.
+func unsendable(docs []service.Document) (problems diag.List) {
+	for _, d := range docs {
+		if !utf8.Valid(d.Data) {
+			_, list := source.Parse(d.File, d.Data)
+			problems = append(problems, list...)
+		}
+	}
+	return problems
+}
+
+// refusal tells problems of documents, which are no error where definitions are stored, from all others.
+func refusal(err error) (diag.List, error) {
+	if invalid, ok := errors.AsType[*service.InvalidError](err); ok && invalid.Diagnostics.HasErrors() {
+		return invalid.Diagnostics, nil
+	}
+	return nil, err
+}
+
+// entry is a stored workflow as every answer tells of it.
+func entry(id, name, format string, published, draft *int64, hasRows bool, updated *time.Time) catalog.Entry {
+	e := catalog.Entry{ID: id, Name: name, Format: format, Published: number(published), Draft: number(draft), HasRows: hasRows}
+	if updated != nil {
+		e.Updated = *updated
+	}
+	return e
+}
+
+// number gives 0 for a version that there is not.
+func number(n *int64) int {
+	if n == nil {
+		return 0
+	}
+	return int(*n)
+}
+
+// Entries gives all stored workflows by id.
+func (r *Remote) Entries(ctx context.Context) ([]catalog.Entry, error) {
+	list, err := pages(func(cursor *string) (page[api.Workflow], error) {
+		var p page[api.Workflow]
+		res, err := r.api.ListWorkflows(ctx, &api.ListWorkflowsParams{Cursor: cursor, Limit: some(int64(maxPage))})
+		return p, r.read(res, err, &p)
+	})
+	entries := make([]catalog.Entry, len(list))
+	for i, w := range list {
+		entries[i] = entry(w.Id, w.Name, w.Format, w.Published, w.Draft, w.HasRows, w.UpdatedAt)
+	}
+	return entries, err
+}
+
+// Entry gives a stored workflow without documents. Errors: *service.NotFoundError.
+func (r *Remote) Entry(ctx context.Context, id string) (catalog.Entry, error) {
+	entries, err := r.Entries(ctx)
+	if err != nil {
+		return catalog.Entry{}, err
+	}
+	return service.EntryOf(entries, id)
+}
+
+// Versions gives the versions of a stored workflow, the oldest first, without texts.
+func (r *Remote) Versions(ctx context.Context, id string) ([]catalog.Version, error) {
+	list, err := pages(func(cursor *string) (page[api.Version], error) {
+		var p page[api.Version]
+		res, err := r.api.ListVersions(ctx, id, &api.ListVersionsParams{Cursor: cursor, Limit: some(int64(maxPage))})
+		return p, r.read(res, err, &p)
+	})
+	var out []catalog.Version
+	for _, v := range slices.Backward(list) {
+		out = append(out, catalog.Version{Workflow: id, Number: int(v.Number), Name: v.Name, Format: v.Format, File: v.File, Digest: v.Digest, Created: v.CreatedAt})
+	}
+	return out, err
+}
+
+// Definition gives a document of the catalog; its Format is that of the workflow, and it has neither File nor Tag.
+func (r *Remote) Definition(ctx context.Context, id string, which service.Which) (service.Definition, error) {
+	var d api.Definition
+	res, err := r.api.GetWorkflow(ctx, id, &api.GetWorkflowParams{Draft: some(which.Draft), Version: some(int64(which.Version))})
+	if err := r.read(res, err, &d); err != nil {
+		return service.Definition{}, err
+	}
+	e := entry(d.Id, d.Name, d.Format, d.Published, d.Draft, d.HasRows, d.UpdatedAt)
+	return service.Definition{Entry: e, Version: number(d.Version), Format: e.Format, Text: []byte(d.Document), Changed: d.ChangedBySQL}, nil
+}
+
+// Publish makes a version of a stored workflow the one that runs: the draft where number is 0.
+func (r *Remote) Publish(ctx context.Context, id string, version int) (catalog.Entry, diag.List, error) {
+	var d struct {
+		api.Definition
+
+		Diagnostics diag.List `json:"diagnostics"`
+	}
+	res, err := r.api.PublishWorkflow(ctx, id, nil, api.PublishWorkflowJSONRequestBody{Version: some(int64(version))})
+	if problems, err := refusal(r.read(res, err, &d)); err != nil || problems != nil {
+		return catalog.Entry{}, problems, err
+	}
+	return entry(d.Id, d.Name, d.Format, d.Published, d.Draft, d.HasRows, d.UpdatedAt), d.Diagnostics, nil
+}
+
+// DeleteWorkflow deletes a stored workflow with all versions and rows.
+func (r *Remote) DeleteWorkflow(ctx context.Context, id string) error {
+	res, err := r.api.DeleteWorkflow(ctx, id, nil)
+	return r.read(res, err, nil)
+}
+
+// Agents gives the rows of all stored agents by id.
+func (r *Remote) Agents(ctx context.Context) ([]catalog.Row, error) {
+	list, err := pages(func(cursor *string) (page[json.RawMessage], error) {
+		var p page[json.RawMessage]
+		res, err := r.api.ListAgents(ctx, &api.ListAgentsParams{Cursor: cursor, Limit: some(int64(maxPage))})
+		return p, r.read(res, err, &p)
+	})
+	if err != nil {
+		return nil, err
+	}
+	rows := make([]catalog.Row, len(list))
+	for i, item := range list {
+		if rows[i], err = catalog.AgentOf(item); err != nil {
+			return nil, err
+		}
+	}
+	return rows, nil
+}
+
+// AgentsText gives agents as the document that ApplyAgents takes, all where ids is empty. Errors: *service.NotFoundError.
+func (r *Remote) AgentsText(ctx context.Context, ids []string) ([]byte, error) {
+	rows, err := r.Agents(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return service.AgentsTextOf(rows, ids)
+}
+
+// DeleteAgent deletes a stored agent. Errors: service.ErrInUse where workflows need it, unless anyway is set.
+func (r *Remote) DeleteAgent(ctx context.Context, id string, anyway bool) error {
+	res, err := r.api.DeleteAgent(ctx, id, &api.DeleteAgentParams{Anyway: some(anyway)})
+	return r.read(res, err, nil)
+}
+
+// page is a page of a list.
+type page[T any] struct {
+	Items []T
+	Next  string
+}
+
+// pages gives all items of a list.
+func pages[T any](get func(cursor *string) (page[T], error)) (all []T, err error) {
+	for cursor := (*string)(nil); ; {
+		p, err := get(cursor)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, p.Items...)
+		if p.Next == "" {
+			return all, nil
+		}
+		cursor = &p.Next
+	}
+}
