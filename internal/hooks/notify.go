@@ -78,6 +78,10 @@ func (h *Hooks) collect(ctx context.Context, sp *space, woken chan<- struct{}) e
 			return err
 		}
 		notifications, err := h.notificationsOf(ctx, sp, n)
+		if _, ok := errors.AsType[*journal.CorruptError](err); ok { // it will not get better, and others are to be heard of
+			h.cfg.Logger.Error("nobody is told of a run that cannot be read", "namespace", sp.name, "run", n.Run, "event", n.Seq, "err", err)
+			err = nil
+		}
 		if err != nil {
 			return err
 		}
