@@ -141,7 +141,7 @@ func (b *boundedBody) Read(p []byte) (int, error) {
 	n, err := b.Reader.Read(p)
 	if _, ok := errors.AsType[*http.MaxBytesError](err); ok {
 		b.of.isCut = true
-	} else if err != nil && err != io.EOF { //nolint:errorlint // readers give it as it is
+	} else if err != nil && err != io.EOF {
 		b.of.isBroken = true
 	}
 	return n, err
