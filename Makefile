@@ -2,11 +2,10 @@
 .DEFAULT_GOAL := help
 GOLANGCI := v2.15.0
 LINT     := .cache/bin/golangci-lint-$(GOLANGCI)
-AIMOCK   := scripts/aimock/node_modules/.package-lock.json
-MCP      := scripts/mcp/node_modules/.package-lock.json
-OPENAI   := scripts/openai/node_modules/.package-lock.json
-REDOCLY  := scripts/redocly/node_modules/.package-lock.json
-BROWSER  := scripts/browser/node_modules/.package-lock.json
+# Tests beside programs of others: model and MCP servers, clients, a linter, a browser.
+OTHERS   := aimock mcp openai redocly browser
+PACKAGES := $(OTHERS:%=scripts/%/node_modules/.package-lock.json)
+ALL      := HOCKET_AIMOCK=1 HOCKET_MCP=1 HOCKET_OPENAI=1 HOCKET_REDOCLY=1 HOCKET_BROWSER=1
 CHROMIUM := .cache/chromium
 
 .PHONY: help run test bench lint fuzz build docs soak clean
@@ -17,9 +16,9 @@ help: ## list the targets
 run: ## run an example offline, with a reply script in place of a model
 	go run ./cmd/hocket run examples/newsroom/newsroom.yaml --replies examples/newsroom/replies.yaml "The town library opens on Sundays"
 
-test: lint $(AIMOCK) $(MCP) $(OPENAI) $(REDOCLY) $(BROWSER) $(CHROMIUM) ## everything that must hold: lint, unit tests with the race detector, model servers, MCP servers, clients, a browser, scripts
+test: lint $(PACKAGES) $(CHROMIUM) ## everything that must hold: lint, tests with the race detector, and beside programs of others
 	go build ./...
-	HOCKET_AIMOCK=1 HOCKET_MCP=1 HOCKET_OPENAI=1 HOCKET_REDOCLY=1 HOCKET_BROWSER=1 HOCKET_KILLS=200 go test -race -timeout 25m -skip '^TestScripts$$' ./...
+	$(ALL) HOCKET_KILLS=200 go test -race -timeout 25m -skip '^TestScripts$$' ./...
 	go test -timeout 10m -run '^TestScripts$$' ./internal/cli # its processes start ten times slower with -race; soak has them so
 
 bench: ## measure: engine, durable steps, cold start, paused runs, each beside its floor
@@ -38,20 +37,21 @@ build: ## the static binary, bin/hocket
 docs: ## regenerate the command line reference in docs/
 	go run ./internal/cmd/docs
 
-soak: ## the long forms: many kills, long fuzzing
-	HOCKET_SOAK=1 HOCKET_LOAD=1000 HOCKET_AIMOCK=1 HOCKET_MCP=1 HOCKET_OPENAI=1 HOCKET_REDOCLY=1 HOCKET_BROWSER=1 go test -race -timeout 3h ./...
+soak: $(PACKAGES) $(CHROMIUM) ## the long forms: many kills, long fuzzing
+	HOCKET_SOAK=1 HOCKET_LOAD=1000 $(ALL) go test -race -timeout 3h ./...
 
 clean: ## remove what the other targets made
-	rm -rf bin .cache scripts/aimock/node_modules scripts/mcp/node_modules scripts/openai/node_modules scripts/redocly/node_modules scripts/browser/node_modules
+	rm -rf bin .cache $(OTHERS:%=scripts/%/node_modules)
 
 $(LINT):
 	GOBIN=$(CURDIR)/.cache/bin go install github.com/golangci/golangci-lint/v2/cmd/golangci-lint@$(GOLANGCI)
 	mv .cache/bin/golangci-lint $@
 
-$(CHROMIUM): # the browser of the machine, from its packages where there is none
-	command -v chromium || command -v chromium-browser || command -v google-chrome || (apt-get update && apt-get install -y --no-install-recommends chromium)
-	mkdir -p .cache
-	touch $@
+$(CHROMIUM): # the browser of the machine, that of apt where there is none
+	command -v chromium || command -v chromium-browser || command -v google-chrome || { \
+	  sudo=; test "$$(id -u)" = 0 || sudo=sudo; $$sudo apt-get update && $$sudo apt-get install -y --no-install-recommends chromium; } || \
+	  { echo "no browser is here and apt-get could not install one: install chromium or google-chrome, and say make again"; exit 1; }
+	mkdir -p .cache && touch $@
 
 scripts/%/node_modules/.package-lock.json: scripts/%/package-lock.json
 	cd scripts/$* && npm ci --no-audit --no-fund

@@ -222,10 +222,10 @@ func (r *reader) number(n *source.Node, k key) (any, bool) {
 	}
 	switch {
 	case v < k.min:
-		r.errorf(n, CodeBadValue, "%s must be at least %v, got %s", k.name, k.min, n.Text)
+		r.errorf(n, CodeBadValue, "%s must be at least %s, got %s", k.name, plain(k.min), n.Text)
 		return nil, false
 	case k.max > 0 && v > k.max:
-		r.errorf(n, CodeBadValue, "%s must be at most %v, got %s", k.name, k.max, n.Text)
+		r.errorf(n, CodeBadValue, "%s must be at most %s, got %s", k.name, plain(k.max), n.Text)
 		return nil, false
 	}
 	return json.RawMessage(n.Text), true

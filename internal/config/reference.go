@@ -2,6 +2,7 @@ package config
 
 import (
 	"fmt"
+	"strconv"
 	"strings"
 )
 
@@ -38,9 +39,9 @@ func (k key) value() string {
 	}
 	switch {
 	case k.max > 0:
-		text += fmt.Sprintf(" from %v to %v", k.min, k.max)
+		text += " from " + plain(k.min) + " to " + plain(k.max)
 	case k.kind == count || k.kind == number:
-		text += fmt.Sprintf(" from %v", k.min)
+		text += " from " + plain(k.min)
 	}
 	if k.required {
 		text += "; required"
@@ -65,3 +66,6 @@ func Keys() []string {
 	walk("", table().keys)
 	return out
 }
+
+// plain writes a bound as people do, without an exponent.
+func plain(f float64) string { return strconv.FormatFloat(f, 'f', -1, 64) }

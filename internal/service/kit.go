@@ -53,9 +53,13 @@ func (k *kits) defaultModel(w *workflow.Workflow) string {
 	return ""
 }
 
-// waysOut says to a Go program what may be done where there is no model; nil for the command line.
+// waysOut says to a Go program, and to those who call a server, what may be done where there is no model; nil for the command line.
 func (k *kits) waysOut() []string {
-	if k.cfg.Kind != journal.KindProgram {
+	switch k.cfg.Kind {
+	case journal.KindServe:
+		return []string{"name a model of a provider that the server has", "give the server the key, in its environment or in hocket.yaml", "start it with --model or --replies"}
+	case journal.KindProgram:
+	default:
 		return nil
 	}
 	return []string{
