@@ -55,7 +55,7 @@ func TestApprovalEverywhere(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, "")
 	c := w.client(testToken)
-	res := must(c.CreateWorkflowWithResponse(t.Context(), api.CreateBody{Id: ptr("gates"), Document: gates}))
+	res := must(c.CreateWorkflowWithResponse(t.Context(), api.CreateBody{Id: new("gates"), Document: gates}))
 	gave(t, res, 201, res.JSON201)
 	for name, d := range map[string]decider{
 		"API":                  &byAPI{w, c},
@@ -151,13 +151,13 @@ type byAPI struct {
 
 func (d *byAPI) start(t *testing.T) string {
 	t.Helper()
-	res := must(d.c.StartRunWithResponse(t.Context(), &api.StartRunParams{Wait: ptr("1m")}, api.StartBody{Workflow: ptr("gates")}))
+	res := must(d.c.StartRunWithResponse(t.Context(), &api.StartRunParams{Wait: new("1m")}, api.StartBody{Workflow: new("gates")}))
 	return gave(t, res, 201, res.JSON201).Id
 }
 
 func (d *byAPI) paused(t *testing.T) (runs []string) {
 	t.Helper()
-	res := must(d.c.ListWaitsWithResponse(t.Context(), &api.ListWaitsParams{Limit: ptr(int64(200))}))
+	res := must(d.c.ListWaitsWithResponse(t.Context(), &api.ListWaitsParams{Limit: new(int64(200))}))
 	for _, w := range gave(t, res, 200, res.JSON200).Items {
 		runs = append(runs, w.Run)
 	}
@@ -176,7 +176,7 @@ func (d *byAPI) decide(t *testing.T, run, wait, decision string) string {
 	if wait != "" {
 		body.Wait = &wait
 	}
-	res := must(d.c.ResumeRunWithResponse(t.Context(), run, &api.ResumeRunParams{Wait: ptr("1m")}, body))
+	res := must(d.c.ResumeRunWithResponse(t.Context(), run, &api.ResumeRunParams{Wait: new("1m")}, body))
 	if res.StatusCode() == http.StatusOK {
 		return res.JSON200.Status
 	}
@@ -194,7 +194,7 @@ func (d *byAPI) decide(t *testing.T, run, wait, decision string) string {
 
 func (d *byAPI) cancel(t *testing.T, run string) {
 	t.Helper()
-	res := must(d.c.CancelRunWithResponse(t.Context(), run, &api.CancelRunParams{Wait: ptr("1m")}, api.CancelInputBody{}))
+	res := must(d.c.CancelRunWithResponse(t.Context(), run, &api.CancelRunParams{Wait: new("1m")}, api.CancelInputBody{}))
 	gave(t, res, 200, res.JSON200)
 }
 

@@ -16,7 +16,7 @@ import (
 // start starts a run of a stored workflow and waits until it rests.
 func (tr *tour) start(t *testing.T, workflow string, input any) api.Run {
 	t.Helper()
-	res := must(tr.c.StartRunWithResponse(tr.ctx, &api.StartRunParams{Wait: ptr("1m")}, api.StartBody{Workflow: &workflow, Input: input}))
+	res := must(tr.c.StartRunWithResponse(tr.ctx, &api.StartRunParams{Wait: new("1m")}, api.StartBody{Workflow: &workflow, Input: input}))
 	return gave(t, res, 201, res.JSON201)
 }
 
@@ -27,28 +27,28 @@ func (tr *tour) runs(t *testing.T) {
 		t.Errorf("ran %+v", tr.run)
 	}
 	// The same request again is the same run; another one with its key is refused.
-	params := &api.StartRunParams{IdempotencyKey: ptr("k1"), Prefer: ptr("wait=60")}
-	first := must(tr.c.StartRunWithResponse(tr.ctx, params, api.StartBody{Workflow: ptr("poem"), Input: "snow"}))
-	again := must(tr.c.StartRunWithResponse(tr.ctx, params, api.StartBody{Workflow: ptr("poem"), Input: "snow"}))
+	params := &api.StartRunParams{IdempotencyKey: new("k1"), Prefer: new("wait=60")}
+	first := must(tr.c.StartRunWithResponse(tr.ctx, params, api.StartBody{Workflow: new("poem"), Input: "snow"}))
+	again := must(tr.c.StartRunWithResponse(tr.ctx, params, api.StartBody{Workflow: new("poem"), Input: "snow"}))
 	if a, b := gave(t, first, 201, first.JSON201), gave(t, again, 200, again.JSON200); a.Id != b.Id || a.Status != "completed" {
 		t.Errorf("first %s, again %s", a.Id, b.Id)
 	}
-	refused(t, must(tr.c.StartRunWithResponse(tr.ctx, params, api.StartBody{Workflow: ptr("poem"), Input: "sun"})), 422, "invalid")
-	refused(t, must(tr.c.StartRunWithResponse(tr.ctx, nil, api.StartBody{Workflow: ptr("nobody")})), 404, "not_found")
+	refused(t, must(tr.c.StartRunWithResponse(tr.ctx, params, api.StartBody{Workflow: new("poem"), Input: "sun"})), 422, "invalid")
+	refused(t, must(tr.c.StartRunWithResponse(tr.ctx, nil, api.StartBody{Workflow: new("nobody")})), 404, "not_found")
 
 	got := must(tr.c.GetRunWithResponse(tr.ctx, tr.run.Id))
 	if r := gave(t, got, 200, got.JSON200); !reflect.DeepEqual(r, tr.run) {
 		t.Errorf("P36: shown as %+v, and then as %+v", tr.run, r)
 	}
-	list := must(tr.c.ListRunsWithResponse(tr.ctx, &api.ListRunsParams{Status: ptr("completed"), Workflow: ptr("poem"), Limit: ptr(int64(1))}))
+	list := must(tr.c.ListRunsWithResponse(tr.ctx, &api.ListRunsParams{Status: new("completed"), Workflow: new("poem"), Limit: new(int64(1))}))
 	page := gave(t, list, 200, list.JSON200)
-	rest := must(tr.c.ListRunsWithResponse(tr.ctx, &api.ListRunsParams{Status: ptr("completed"), Workflow: ptr("poem"), Cursor: &page.Next}))
+	rest := must(tr.c.ListRunsWithResponse(tr.ctx, &api.ListRunsParams{Status: new("completed"), Workflow: new("poem"), Cursor: &page.Next}))
 	if l := gave(t, rest, 200, rest.JSON200); len(page.Items) != 1 || len(l.Items) != 1 || l.Items[0].Id != tr.run.Id || l.Next != "" {
 		t.Errorf("listed %+v, then %+v", page, l)
 	}
 
 	waits := tr.start(t, "gate", nil)
-	cancelled := must(tr.c.CancelRunWithResponse(tr.ctx, waits.Id, &api.CancelRunParams{Wait: ptr("1m")}, api.CancelInputBody{Reason: ptr("no need")}))
+	cancelled := must(tr.c.CancelRunWithResponse(tr.ctx, waits.Id, &api.CancelRunParams{Wait: new("1m")}, api.CancelInputBody{Reason: new("no need")}))
 	if r := gave(t, cancelled, 200, cancelled.JSON200); waits.Status != "paused" || r.Status != "cancelled" || len(r.Waiting) != 0 {
 		t.Errorf("cancelled %+v", r)
 	}
@@ -80,15 +80,15 @@ func (tr *tour) projections(t *testing.T) {
 // answers gives answers to waits that are open at once (P1, P23, P24).
 func (tr *tour) answers(t *testing.T) {
 	run := tr.start(t, "gates", nil)
-	list := must(tr.c.ListWaitsWithResponse(tr.ctx, &api.ListWaitsParams{Workflow: ptr("gates")}))
+	list := must(tr.c.ListWaitsWithResponse(tr.ctx, &api.ListWaitsParams{Workflow: new("gates")}))
 	if l := gave(t, list, 200, list.JSON200); len(l.Items) != 2 || l.Items[0].Run != run.Id || *l.Items[0].Tool != "think" || l.Items[0].Kind != "approval" {
 		t.Fatalf("waits %+v", l)
 	}
-	refused(t, must(tr.c.ResumeRunWithResponse(tr.ctx, run.Id, nil, api.ResumeBody{Decision: ptr("approve")})), 409, "conflict")
+	refused(t, must(tr.c.ResumeRunWithResponse(tr.ctx, run.Id, nil, api.ResumeBody{Decision: new("approve")})), 409, "conflict")
 	for _, node := range []string{"b", "a"} {
 		for range 2 { // the second says the same under the same key
-			res := must(tr.c.ResumeRunWithResponse(tr.ctx, run.Id, &api.ResumeRunParams{Wait: ptr("1m"), IdempotencyKey: ptr("for " + node)},
-				api.ResumeBody{Decision: ptr("approve"), Node: &node, Note: ptr("for " + node)}))
+			res := must(tr.c.ResumeRunWithResponse(tr.ctx, run.Id, &api.ResumeRunParams{Wait: new("1m"), IdempotencyKey: new("for " + node)},
+				api.ResumeBody{Decision: new("approve"), Node: &node, Note: new("for " + node)}))
 			run = gave(t, res, 200, res.JSON200)
 		}
 	}
@@ -97,12 +97,12 @@ func (tr *tour) answers(t *testing.T) {
 	}
 	// A run that its limits ended goes on with higher ones (D20).
 	two := strings.Replace(poem, "name: poet}\n", "name: poet}\n  - {id: b, type: agent, name: poet}\n", 1)
-	short := must(tr.c.StartRunWithResponse(tr.ctx, &api.StartRunParams{Wait: ptr("1m")}, api.StartBody{Document: &two, Limits: &api.Limits{MaxSteps: ptr(int64(1))}}))
+	short := must(tr.c.StartRunWithResponse(tr.ctx, &api.StartRunParams{Wait: new("1m")}, api.StartBody{Document: &two, Limits: &api.Limits{MaxSteps: new(int64(1))}}))
 	failed := gave(t, short, 201, short.JSON201)
 	if failed.Status != "failed" || failed.Error == nil {
 		t.Fatalf("with one step: %+v", failed)
 	}
-	reopened := must(tr.c.ResumeRunWithResponse(tr.ctx, failed.Id, &api.ResumeRunParams{Wait: ptr("1m")}, api.ResumeBody{Limits: &api.Limits{MaxSteps: ptr(int64(5))}}))
+	reopened := must(tr.c.ResumeRunWithResponse(tr.ctx, failed.Id, &api.ResumeRunParams{Wait: new("1m")}, api.ResumeBody{Limits: &api.Limits{MaxSteps: new(int64(5))}}))
 	if r := gave(t, reopened, 200, reopened.JSON200); r.Status != "completed" || len(r.Steps) < 2 {
 		t.Errorf("reopened: %+v", r)
 	}
@@ -118,7 +118,7 @@ func (tr *tour) forks(t *testing.T) {
 	if fork.Id == run.Id || *fork.ForkedFrom != run.Id {
 		t.Errorf("forked %+v", fork)
 	}
-	res := must(tr.c.ResumeRunWithResponse(tr.ctx, fork.Id, &api.ResumeRunParams{Wait: ptr("1m")}, api.ResumeBody{Decision: ptr("approve")}))
+	res := must(tr.c.ResumeRunWithResponse(tr.ctx, fork.Id, &api.ResumeRunParams{Wait: new("1m")}, api.ResumeBody{Decision: new("approve")}))
 	if r := gave(t, res, 200, res.JSON200); r.Status != "completed" || !strings.HasPrefix(r.Output.(string), "says ") {
 		t.Errorf("the fork gave %+v", r)
 	}
@@ -131,8 +131,8 @@ func (tr *tour) forks(t *testing.T) {
 // events reads events as JSON and as a stream, and by a ticket (P22).
 func (tr *tour) events(t *testing.T) {
 	var all []api.EventShape
-	for cursor := ptr(int64(0)); cursor != nil; {
-		res := must(tr.c.ListEventsWithResponse(tr.ctx, tr.run.Id, &api.ListEventsParams{Cursor: cursor, Limit: ptr(int64(2))}))
+	for cursor := new(int64(0)); cursor != nil; {
+		res := must(tr.c.ListEventsWithResponse(tr.ctx, tr.run.Id, &api.ListEventsParams{Cursor: cursor, Limit: new(int64(2))}))
 		page := gave(t, res, 200, res.JSON200)
 		all, cursor = append(all, page.Items...), nil
 		if n, err := strconv.ParseInt(page.Next, 10, 64); err == nil {
@@ -149,18 +149,13 @@ func (tr *tour) events(t *testing.T) {
 	}
 
 	// A run that is followed from its start gives each event once, and then the end.
-	res := must(tr.c.StartRunWithResponse(tr.ctx, nil, api.StartBody{Workflow: ptr("poem")}))
+	res := must(tr.c.StartRunWithResponse(tr.ctx, nil, api.StartBody{Workflow: new("poem")}))
 	id, last := gave(t, res, 201, res.JSON201).Id, 0
-	live := must(tr.c.ListEvents(tr.ctx, id, nil, accept("text/event-stream")))
-	defer live.Body.Close()
+	live := tr.stream(t, id, "0")
 	if ended, bad := readStream(live.Body, &last); !ended || bad != "" || last != len(all) {
 		t.Errorf("the stream ended: %v, at %d of %d, %s", ended, last, len(all), bad)
 	}
-	over := must(tr.c.ListEvents(tr.ctx, id, nil, accept("text/event-stream"), func(_ context.Context, r *http.Request) error {
-		r.Header.Set("Last-Event-ID", strconv.Itoa(last))
-		return nil
-	}))
-	defer over.Body.Close()
+	over := tr.stream(t, id, strconv.Itoa(last))
 	if over.StatusCode != http.StatusNoContent {
 		t.Errorf("who has seen all of it gets %d", over.StatusCode)
 	}
@@ -180,11 +175,19 @@ func (tr *tour) events(t *testing.T) {
 	}
 }
 
-func accept(kind string) api.RequestEditorFn {
-	return func(_ context.Context, r *http.Request) error {
-		r.Header.Set("Accept", kind)
+// stream opens the event stream of a run, after an event.
+func (tr *tour) stream(t *testing.T, id, after string) *http.Response {
+	t.Helper()
+	res, err := tr.c.ListEvents(tr.ctx, id, nil, func(_ context.Context, r *http.Request) error {
+		r.Header.Set("Accept", "text/event-stream")
+		r.Header.Set("Last-Event-ID", after)
 		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
 	}
+	t.Cleanup(func() { res.Body.Close() })
+	return res
 }
 
 // offers is what can be used here, and what starts by itself.
@@ -203,14 +206,14 @@ func (tr *tour) offers(t *testing.T) {
 	}
 	doc := `{"name": "Feeds", "agents": [{"id": "watcher", "name": "Watcher", "model": "openai/m", "systemPrompt": "Look."}],
  "branches": [{"id": "daily", "executionMode": "interval", "schedule": "daily@09:00", "nodes": [{"id": "list", "type": "agent", "config": {"agentId": "watcher"}}]}]}`
-	made := must(tr.c.CreateWorkflowWithResponse(tr.ctx, api.CreateBody{Id: ptr("feeds"), Document: doc}))
+	made := must(tr.c.CreateWorkflowWithResponse(tr.ctx, api.CreateBody{Id: new("feeds"), Document: doc}))
 	gave(t, made, 201, made.JSON201)
-	list := must(tr.c.ListSchedulesWithResponse(tr.ctx, &api.ListSchedulesParams{Tz: ptr("Europe/Berlin")}))
+	list := must(tr.c.ListSchedulesWithResponse(tr.ctx, &api.ListSchedulesParams{Tz: new("Europe/Berlin")}))
 	if l := gave(t, list, 200, list.JSON200); len(l.Items) != 1 || l.Items[0].Workflow != "feeds" || *l.Items[0].Branch != "daily" || l.Items[0].Next == nil || l.Items[0].Problem != "" {
 		t.Errorf("schedules %s", list.Body)
 	}
 	from := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
-	preview := must(tr.c.PreviewScheduleWithResponse(tr.ctx, &api.PreviewScheduleParams{Workflow: "feeds", Branch: ptr("daily"), Tz: ptr("Europe/Berlin"), From: &from, Count: ptr(int64(2))}))
+	preview := must(tr.c.PreviewScheduleWithResponse(tr.ctx, &api.PreviewScheduleParams{Workflow: "feeds", Branch: new("daily"), Tz: new("Europe/Berlin"), From: &from, Count: new(int64(2))}))
 	if p := gave(t, preview, 200, preview.JSON200); len(p.Times) != 2 || !p.Times[0].Equal(from.Add(8*time.Hour)) || p.Zone != "Europe/Berlin" {
 		t.Errorf("preview %s", preview.Body)
 	}

@@ -83,16 +83,16 @@ func refused(t *testing.T, res interface {
 
 // workflows stores, changes, publishes and checks definitions.
 func (tr *tour) workflows(t *testing.T) {
-	made := must(tr.c.CreateWorkflowWithResponse(tr.ctx, api.CreateBody{Id: ptr("poem"), Document: poem}))
+	made := must(tr.c.CreateWorkflowWithResponse(tr.ctx, api.CreateBody{Id: new("poem"), Document: poem}))
 	d := gave(t, made, 201, made.JSON201)
 	if d.Id != "poem" || d.Document != poem || d.Format != "steps" || *d.Published != 1 || d.Facts == nil || len(d.Facts.Nodes) != 1 {
 		t.Errorf("stored %+v", d)
 	}
-	refused(t, must(tr.c.CreateWorkflowWithResponse(tr.ctx, api.CreateBody{Id: ptr("poem"), Document: poem})), 409, "conflict")
+	refused(t, must(tr.c.CreateWorkflowWithResponse(tr.ctx, api.CreateBody{Id: new("poem"), Document: poem})), 409, "conflict")
 
 	tag := made.HTTPResponse.Header.Get("ETag")
 	second := strings.Replace(poem, "by poet", "by the second", 1)
-	put := must(tr.c.PutWorkflowWithResponse(tr.ctx, "poem", &api.PutWorkflowParams{IfMatch: &tag}, api.DocumentBody{Document: second, Draft: ptr(true)}))
+	put := must(tr.c.PutWorkflowWithResponse(tr.ctx, "poem", &api.PutWorkflowParams{IfMatch: &tag}, api.DocumentBody{Document: second, Draft: new(true)}))
 	if d := gave(t, put, 200, put.JSON200); *d.Draft != 2 || *d.Published != 1 || d.Document != second {
 		t.Errorf("changed to %+v", d)
 	}
@@ -109,7 +109,7 @@ func (tr *tour) workflows(t *testing.T) {
 	if d := gave(t, published, 200, published.JSON200); *d.Published != 2 || d.Draft != nil {
 		t.Errorf("published %+v", d)
 	}
-	got := must(tr.c.GetWorkflowWithResponse(tr.ctx, "poem", &api.GetWorkflowParams{Version: ptr(int64(1))}))
+	got := must(tr.c.GetWorkflowWithResponse(tr.ctx, "poem", &api.GetWorkflowParams{Version: new(int64(1))}))
 	if d := gave(t, got, 200, got.JSON200); d.Document != poem || len(d.Versions) != 2 {
 		t.Errorf("the first version is %+v", d)
 	}
@@ -121,12 +121,12 @@ func (tr *tour) workflows(t *testing.T) {
 	if v := gave(t, versions, 200, versions.JSON200); len(v.Items) != 2 {
 		t.Errorf("versions %+v", v)
 	}
-	back := must(tr.c.PublishWorkflowWithResponse(tr.ctx, "poem", nil, api.PublishInputBody{Version: ptr(int64(1))}))
+	back := must(tr.c.PublishWorkflowWithResponse(tr.ctx, "poem", nil, api.PublishInputBody{Version: new(int64(1))}))
 	if d := gave(t, back, 200, back.JSON200); *d.Published != 1 || d.Document != poem {
 		t.Errorf("published again %+v", d)
 	}
 
-	checked := must(tr.c.ValidateWorkflowWithResponse(tr.ctx, "poem", api.ValidateInputBody{Document: ptr("workflow:\n  - {id: a, type: agent, name: nobody}\n")}))
+	checked := must(tr.c.ValidateWorkflowWithResponse(tr.ctx, "poem", api.ValidateInputBody{Document: new("workflow:\n  - {id: a, type: agent, name: nobody}\n")}))
 	if v := gave(t, checked, 200, checked.JSON200); v.Ok || len(v.Diagnostics) == 0 || v.Diagnostics[0].Span.Start.Line != 2 || v.Diagnostics[0].Span.Start.Column < 3 || v.Facts != nil {
 		t.Errorf("checked %+v", v)
 	}
@@ -144,7 +144,7 @@ func (tr *tour) workflows(t *testing.T) {
 	if d := gave(t, applied, 200, applied.JSON200); len(d.Workflows) != 2 || d.Workflows[0].Id != "gate" || !d.Workflows[0].Unchanged || d.Workflows[1].Version != 1 {
 		t.Errorf("applied %+v", d)
 	}
-	first := must(tr.c.ListWorkflowsWithResponse(tr.ctx, &api.ListWorkflowsParams{Limit: ptr(int64(2))}))
+	first := must(tr.c.ListWorkflowsWithResponse(tr.ctx, &api.ListWorkflowsParams{Limit: new(int64(2))}))
 	page := gave(t, first, 200, first.JSON200)
 	rest := must(tr.c.ListWorkflowsWithResponse(tr.ctx, &api.ListWorkflowsParams{Cursor: &page.Next}))
 	var ids []string
@@ -159,14 +159,14 @@ func (tr *tour) workflows(t *testing.T) {
 
 // agents stores, changes and lists agents.
 func (tr *tour) agents(t *testing.T) {
-	made := must(tr.c.CreateAgentWithResponse(tr.ctx, api.Agent{Id: ptr("critic"), Name: ptr("Critic"), SystemPrompt: ptr("Judge.")}))
+	made := must(tr.c.CreateAgentWithResponse(tr.ctx, api.Agent{Id: new("critic"), Name: new("Critic"), SystemPrompt: new("Judge.")}))
 	if a := gave(t, made, 201, made.JSON201); *a.Id != "critic" || *a.SystemPrompt != "Judge." {
 		t.Errorf("stored %+v", a)
 	}
 	tag := made.HTTPResponse.Header.Get("ETag")
-	put := must(tr.c.PutAgentWithResponse(tr.ctx, "critic", &api.PutAgentParams{IfMatch: &tag}, api.Agent{Name: ptr("Critic"), SystemPrompt: ptr("Judge hard.")}))
+	put := must(tr.c.PutAgentWithResponse(tr.ctx, "critic", &api.PutAgentParams{IfMatch: &tag}, api.Agent{Name: new("Critic"), SystemPrompt: new("Judge hard.")}))
 	gave(t, put, 200, put.JSON200)
-	refused(t, must(tr.c.PutAgentWithResponse(tr.ctx, "critic", &api.PutAgentParams{IfMatch: &tag}, api.Agent{Name: ptr("Lost"), SystemPrompt: ptr("x")})), 409, "conflict")
+	refused(t, must(tr.c.PutAgentWithResponse(tr.ctx, "critic", &api.PutAgentParams{IfMatch: &tag}, api.Agent{Name: new("Lost"), SystemPrompt: new("x")})), 409, "conflict")
 	refused(t, must(tr.c.DeleteAgentWithResponse(tr.ctx, "critic", &api.DeleteAgentParams{IfMatch: &tag})), 409, "conflict")
 	got := must(tr.c.GetAgentWithResponse(tr.ctx, "critic", nil))
 	if a := gave(t, got, 200, got.JSON200); *a.SystemPrompt != "Judge hard." {

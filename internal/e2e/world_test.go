@@ -257,5 +257,3 @@ func gave[T any](t *testing.T, res interface {
 	}
 	return *body
 }
-
-func ptr[T any](v T) *T { return &v }
