@@ -14,8 +14,16 @@ import (
 	"github.com/hocket-run/hocket/internal/service"
 )
 
+// reply is an answer whose head is there. The test closes its body.
+type reply struct {
+	StatusCode int
+	Status     string
+	Header     http.Header
+	Body       io.Reader
+}
+
 // with makes a request over the network with a token, "" being none, and gives the answer once its head is there. The caller reads or leaves the body.
-func (s *served) with(t *testing.T, token, method, path, body string, headers ...string) *http.Response {
+func (s *served) with(t *testing.T, token, method, path, body string, headers ...string) reply {
 	t.Helper()
 	r, err := http.NewRequestWithContext(t.Context(), method, s.url+path, strings.NewReader(body))
 	if err != nil {
@@ -35,7 +43,7 @@ func (s *served) with(t *testing.T, token, method, path, body string, headers ..
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = answer.Body.Close() })
-	return answer
+	return reply{answer.StatusCode, answer.Status, answer.Header, answer.Body}
 }
 
 // SEC1: when a token is revoked, its event streams end, those that its tickets opened too, and so do its MCP sessions; tickets open nothing any more. It is so whether
