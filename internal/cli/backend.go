@@ -52,6 +52,12 @@ type backend interface {
 
 // definitions is what verbs need that keep workflows and agents. Both implementations refuse the same with the same words.
 type definitions interface {
+	workflowShelf
+	agentShelf
+	Close() error
+}
+
+type workflowShelf interface {
 	Apply(ctx context.Context, q service.ApplyRequest) (service.Applied, diag.List, error)
 	Entries(ctx context.Context) ([]catalog.Entry, error)
 	Entry(ctx context.Context, id string) (catalog.Entry, error)
@@ -59,11 +65,13 @@ type definitions interface {
 	Definition(ctx context.Context, id string, which service.Which) (service.Definition, error)
 	Publish(ctx context.Context, id string, number int) (catalog.Entry, diag.List, error)
 	DeleteWorkflow(ctx context.Context, id string) error
+}
+
+type agentShelf interface {
 	ApplyAgents(ctx context.Context, docs []service.Document, replace bool) ([]string, diag.List, error)
 	Agents(ctx context.Context) ([]catalog.Row, error)
 	AgentsText(ctx context.Context, ids []string) ([]byte, error)
 	DeleteAgent(ctx context.Context, id string, anyway bool) error
-	Close() error
 }
 
 var (
