@@ -275,6 +275,7 @@ func (c *checker) checkLimits() {
 		{"maxTokens", l.MaxTokens < 0},
 		{"maxCostUSD", badFloat(l.MaxCostUSD)},
 		{"maxCalls", l.MaxCalls < 0},
+		{"maxBytes", l.MaxBytes < 0},
 	} {
 		if v.bad {
 			c.errorf(span, "negative-limit", "%s must not be negative", v.name)

@@ -78,6 +78,10 @@ type Limits struct {
 	ModelIdleTimeout Duration `json:"modelIdleTimeout"`
 	// ToolTimeout bounds a tool call whose toolset says nothing.
 	ToolTimeout Duration `json:"toolTimeout"`
+	// ReplyBytes and ReplyCalls bound one reply of a model: its size, and the tool calls in it. ResultBytes bounds one result of a tool (SEC17).
+	ReplyBytes  int64 `json:"replyBytes"`
+	ReplyCalls  int   `json:"replyCalls"`
+	ResultBytes int64 `json:"resultBytes"`
 }
 
 // Budgets are the most that documents and flags may ask for (P20).

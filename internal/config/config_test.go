@@ -113,7 +113,7 @@ budgets: {run: {tokens: 100000, costUSD: 2.5, calls: 500, onReached: pause}, wor
 prices: prices.yaml
 telemetry: {endpoint: "http://localhost:4318", content: false}
 search: {native: true}
-limits: {maxCalls: 8, modelTimeout: 5m, modelIdleTimeout: 30s, toolTimeout: 1h30m}
+limits: {maxCalls: 8, modelTimeout: 5m, modelIdleTimeout: 30s, toolTimeout: 1h30m, replyBytes: 1048576, replyCalls: 50, resultBytes: 65536}
 outbound: {allow: [localhost, "10.0.0.7:8000"]}
 store: {path: runs.db}
 retention: {ended: 90d, paused: 365d}
@@ -125,7 +125,7 @@ server:
   metrics: public
   tls: {cert: tls/cert.pem, key: tls/key.pem}
   mcp: {workflows: [newsroom]}
-  limits: {body: 1048576, input: 65536, runs: 500, failures: 20, requests: 100, connections: 200, streams: 50, namespaceStreams: 10}
+  limits: {body: 1048576, input: 65536, runs: 500, runBytes: 1048576, failures: 20, requests: 100, connections: 200, streams: 50, namespaceStreams: 10}
   reminders: {after: 4h}
   shutdown: {delay: 5s, grace: 30s}
   notifications:

@@ -92,6 +92,9 @@ func table() key {
 			{name: "modelTimeout", kind: duration, doc: "The most time for one model call whose node names none. Without it, 10m."},
 			{name: "modelIdleTimeout", kind: duration, doc: "The most time in which a model call gives no sign of life. Without it, 2m."},
 			{name: "toolTimeout", kind: duration, doc: "The most time for one tool call whose toolset names none. Without it, 5m."},
+			{name: "replyBytes", kind: count, min: 1024, max: 64 << 20, doc: "The most bytes of one reply of a model; a larger one is a failed call, max_reply_bytes. Without it, 16777216."},
+			{name: "replyCalls", kind: count, min: 1, max: 100_000, doc: "The most tool calls in one reply of a model; a reply with more is a failed call, max_reply_calls. Without it, 1000."},
+			{name: "resultBytes", kind: count, min: 1024, max: 64 << 20, doc: "The most bytes of one result of a tool; a larger one is a failed call. Without it, 4194304."},
 		}},
 		{name: "outbound", kind: section, doc: "Where requests may go.", keys: []key{
 			{name: "allow", kind: texts, doc: "Hosts, host:port or addresses that may be private: requests to them are not checked. Without it, documents reach public addresses only."},

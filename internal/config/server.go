@@ -74,6 +74,8 @@ type ServerLimits struct {
 	// Streams are event streams of runs that are open, NamespaceStreams those of one namespace.
 	Streams          int `json:"streams"`
 	NamespaceStreams int `json:"namespaceStreams"`
+	// RunBytes bounds what one run takes in and makes.
+	RunBytes int64 `json:"runBytes"`
 }
 
 // ServerShutdown says how a server ends. Zero values are Hocket's own.
@@ -108,6 +110,7 @@ func serverKeys() []key {
 			{name: "connections", kind: count, min: 1, max: 1_000_000, doc: "The most open connections; others wait to be accepted. Without it, 16384."},
 			{name: "streams", kind: count, min: 1, max: 1_000_000, doc: "The most open event streams of runs. Without it, 4096."},
 			{name: "namespaceStreams", kind: count, min: 1, max: 1_000_000, doc: "The most open event streams of runs of one namespace. Without it, half of streams."},
+			{name: "runBytes", kind: count, min: 1 << 16, max: 1 << 36, doc: "The most bytes that one run takes in and makes: inputs, prompts, replies, arguments, results, outputs, and 256 for each event. A run beyond it fails with max_bytes, and does not go on. Without it, 268435456."},
 		}},
 		{name: "reminders", kind: section, doc: "Reminders of waits for a person.", keys: []key{
 			{name: "after", kind: duration, doc: "How long a wait whose node names no time of its own is open before a reminder goes out, once. Without it, none does."},

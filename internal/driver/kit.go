@@ -75,6 +75,9 @@ type Kit struct {
 	Idles bool
 	// Program carries out CallFunc; nil for documents.
 	Program Program
+	// MaxReplyBytes bounds one reply of a model, and MaxReplyCalls the tool calls in it: a larger reply is a failure that names the bound, with what the call cost (SEC17).
+	// 0: DefaultMaxReplyBytes and DefaultMaxReplyCalls.
+	MaxReplyBytes, MaxReplyCalls int
 	// ModelTimeout and ModelIdle bound model calls whose node says nothing; 0: the defaults of package model (P11).
 	ModelTimeout, ModelIdle time.Duration
 }
@@ -123,7 +126,7 @@ func (k *Kit) CallModel(ctx context.Context, info *Info, c *engine.CallModel, on
 		used := model.UsageOf(err)
 		return engine.ModelResult{ID: c.ID, Model: req.Model, Usage: used, CostUSD: k.cost(req.Model, used), Source: source(model.SourceOf(err)), Failure: FailureOf(ctx, err)}
 	}
-	if f := badMessage(reply.Message); f != nil {
+	if f := cmp.Or(k.tooLarge(reply.Message), badMessage(reply.Message)); f != nil {
 		return engine.ModelResult{ID: c.ID, Model: req.Model, Usage: reply.Usage, CostUSD: k.cost(cmp.Or(reply.Model, req.Model), reply.Usage), Source: source(reply.Source), Failure: f}
 	}
 	res = engine.ModelResult{

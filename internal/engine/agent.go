@@ -142,6 +142,10 @@ func (r *Run) callTool(id, fr int, tc chat.ToolCall) {
 	f := r.frame(id, fr)
 	next := len(r.step(id).Agent.Frames)
 	target := r.flowOf(id).agents[sub.Agent]
+	if !r.systemFits(target, r.step(id).Scope) {
+		r.meetSize(id)
+		return
+	}
 	r.emitStep(id, &SubagentStarted{
 		Frame: next, Parent: fr, ToolCallID: tc.ID, Call: convID(id, next), ParentCall: f.Call, Agent: sub.Agent, Input: input,
 		System: r.expandSystem(target, r.step(id).Scope), Depth: f.Depth + 1,

@@ -14,6 +14,16 @@ const SettleTime = 5 * time.Second
 // apply folds one event into the state. It decides nothing: whatever it does follows from the event and the state alone. An event that does
 // not fit is a *DivergenceError, after which the state must not be used.
 func (r *Run) apply(ev *Event) error {
+	if err := r.applyData(ev); err != nil {
+		return err
+	}
+	if r.s.Limits.MaxBytes > 0 {
+		r.s.Bytes = addUp(r.s.Bytes, r.weight(ev))
+	}
+	return nil
+}
+
+func (r *Run) applyData(ev *Event) error {
 	if ev.Seq != r.s.Seq+1 {
 		return r.diverge(ev, "expected event %d", r.s.Seq+1)
 	}
@@ -120,7 +130,7 @@ func (r *Run) applyRun(ev *Event) error {
 
 func (r *Run) applyLimit(ev *Event, d *LimitReached) {
 	switch d.Limit {
-	case CodeMaxSteps, CodeTimeout, CodeBudget, CodeWorkflowBudget, CodeOscillation:
+	case CodeMaxSteps, CodeMaxBytes, CodeTimeout, CodeBudget, CodeWorkflowBudget, CodeOscillation:
 	case limitRounds:
 		r.s.Round++
 		clear(r.s.Seen)

@@ -104,6 +104,9 @@ func (r *Run) awaits(id int, sc *scope) bool {
 func (r *Run) completeBlock(id int) {
 	n := r.stepNode(id)
 	update, failure := r.mergeBranches(id)
+	if failure == nil && r.s.Limits.MaxBytes > 0 {
+		failure = r.fitting(r.blockSize(id))
+	}
 	if failure == nil {
 		update, failure = r.united(id, r.step(id).Block.View, update)
 	}
@@ -225,7 +228,7 @@ func (r *Run) restart(id int) {
 // isLimit tells whether a failure code is a bound that trying again would only meet again.
 func isLimit(code string) bool {
 	switch code {
-	case CodeMaxLoopIterations, CodeMaxSteps, CodeNoProgress, CodeMaxTurns, CodeBudget, CodeNodeBudget, CodeWorkflowBudget:
+	case CodeMaxLoopIterations, CodeMaxSteps, CodeMaxBytes, CodeNoProgress, CodeMaxTurns, CodeBudget, CodeNodeBudget, CodeWorkflowBudget:
 		return true
 	}
 	return false

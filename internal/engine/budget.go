@@ -147,7 +147,7 @@ func microUSD(usd float64) int64 { return int64(usd * 1e6) }
 // reserve asks the budgets for a model call. False: the call is not made now. Then either the limit was met, or the call waits for others to free
 // what they reserved, or for a person. Nil and true: no budget bounds it.
 func (r *Run) reserve(id, fr int, model string, added []chat.Message) (*Reserved, bool) {
-	if r.s.Ending != nil && r.s.Ending.Limit && r.s.Limit == CodeBudget {
+	if r.s.Ending != nil && r.s.Ending.Limit && (r.s.Limit == CodeBudget || r.s.Limit == CodeMaxBytes) || r.full(id) {
 		return nil, false
 	}
 	purses := r.purses(id)
@@ -181,7 +181,7 @@ func (r *Run) reserve(id, fr int, model string, added []chat.Message) (*Reserved
 
 // mayCallTool asks the budgets for a tool call, which uses up nothing but a call.
 func (r *Run) mayCallTool(id int) bool {
-	if r.s.Ending != nil && r.s.Ending.Limit && r.s.Limit == CodeBudget {
+	if r.s.Ending != nil && r.s.Ending.Limit && (r.s.Limit == CodeBudget || r.s.Limit == CodeMaxBytes) || r.full(id) {
 		return false
 	}
 	for _, p := range r.purses(id) {

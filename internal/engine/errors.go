@@ -40,6 +40,7 @@ const (
 	CodeMaxSteps          = "max_steps"
 	CodeMaxLoopIterations = "max_loop_iterations"
 	CodeMaxTurns          = "max_turns"
+	CodeMaxBytes          = "max_bytes"
 	CodeNoProgress        = "no_progress"
 	CodeTimeout           = "timeout"
 	CodeBudget            = "budget"

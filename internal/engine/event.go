@@ -404,7 +404,7 @@ type SignalRaised struct {
 	At time.Time `json:"at,omitzero"`
 }
 
-// LimitReached says which bound was met: `max_steps`, `max_loop_iterations`, `max_rounds`, `max_turns`, `no_progress`, `timeout`,
+// LimitReached says which bound was met: `max_steps`, `max_bytes`, `max_loop_iterations`, `max_rounds`, `max_turns`, `no_progress`, `timeout`,
 // `budget`, `node_budget`, `workflow_budget` (Detail says which and what was used), `oscillation`.
 type LimitReached struct {
 	Limit string `json:"limit"`

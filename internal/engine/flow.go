@@ -152,6 +152,10 @@ func (r *Run) startToken(t token) {
 		r.limitAt(CodeMaxSteps, int64(r.s.Limits.Steps()), path, t.From)
 		return
 	}
+	if !r.roomFor(n, t) {
+		r.emit(0, path, &LimitReached{Limit: CodeMaxBytes, Max: r.s.Limits.MaxBytes}) // nobody takes over: there is no room for him either
+		return
+	}
 	id := r.s.Steps.len() + 1
 	d := r.mem.started.put(StepStarted{
 		Tokens: r.mem.tokens.one(t.ID), Kind: n.Kind, Iteration: r.counts(sc.Flow).of(t.Node) + 1, Scope: t.Scope, From: t.From,

@@ -93,6 +93,9 @@ func mergeLimits(base, over workflow.Limits) workflow.Limits {
 	if over.MaxCalls > 0 {
 		base.MaxCalls = over.MaxCalls
 	}
+	if over.MaxBytes > 0 {
+		base.MaxBytes = over.MaxBytes
+	}
 	if over.OnBudget != "" {
 		base.OnBudget = over.OnBudget
 	}

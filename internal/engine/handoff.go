@@ -81,6 +81,10 @@ func (r *Run) handed(id, fr int) *AgentHanded {
 	if !ok || tc.ID != open[0].ID {
 		return nil
 	}
+	if scope := r.step(id).Scope; !r.systemFits(r.flowOf(id).agents[to], scope) {
+		r.meetSize(id)
+		return nil
+	}
 	return &AgentHanded{
 		Frame: fr, ToolCallID: tc.ID, From: a.ID, Agent: to, System: r.expandSystem(r.flowOf(id).agents[to], r.step(id).Scope),
 	}

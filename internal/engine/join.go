@@ -88,9 +88,14 @@ func (r *Run) join(nodeIdx, scopeID int) {
 	r.emit(id, r.pathOf(r.scope(scopeID).Flow, n.ID), &StepStarted{
 		Tokens: ids, Kind: n.Kind, Iteration: r.counts(r.scope(scopeID).Flow).of(nodeIdx) + 1, Scope: scopeID, From: from[0].From,
 	})
-	out := make([]field, len(from))
+	out, size := make([]field, len(from)), int64(0)
 	for i, t := range from {
 		out[i] = field{r.tokenSource(t), r.value(t.From)}
+		size += int64(len(out[i].value))
+	}
+	if f := r.fitting(size); f != nil {
+		r.failStep(id, *f)
+		return
 	}
 	r.complete(id, &StepCompleted{Output: object(out)}, r.plan.out...)
 }

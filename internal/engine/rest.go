@@ -228,6 +228,8 @@ func (r *Run) limitFailure(d *LimitReached, node string) Failure {
 		if r.plan.root.w.Rules.TypedState {
 			f.Message = fmt.Sprintf("Graph execution timed out after %dms", d.Max) // S2-62
 		}
+	case CodeMaxBytes:
+		f.Message = fmt.Sprintf("the run is larger than max_bytes allows: %d bytes in all", d.Max)
 	case CodeWorkflowBudget:
 		f.Message = d.Detail
 	case CodeBudget:

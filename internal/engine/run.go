@@ -189,7 +189,7 @@ type snapshot struct {
 }
 
 // snapshotVersion changes whenever the state's form does; other versions are not read, the journal is folded instead.
-const snapshotVersion = 9
+const snapshotVersion = 10
 
 // ErrSnapshot: the bytes are no snapshot of this plan by this version. The journal tells the same.
 var ErrSnapshot = errors.New("snapshot cannot be used")

@@ -33,6 +33,8 @@ type state struct {
 	Open   int                       `json:"open,omitempty"` // open waits
 
 	Used int `json:"used"` // steps that count against MaxSteps
+	// Bytes count against MaxBytes; 0 where there is no such bound.
+	Bytes int64 `json:"bytes,omitempty"`
 	// Spent is what budgets have to bear so far, NodeSpent that of nodes with a budget of their own.
 	Spent     spending            `json:"spent,omitzero"`
 	NodeSpent map[string]spending `json:"nodeSpent,omitempty"`

@@ -99,6 +99,23 @@ func (t *Template) Expand(env Env) string {
 	return b.String()
 }
 
+// Size is the length of what Expand gives; where that is more than most, some number above most.
+func (t *Template) Size(env Env, most int64) int64 {
+	var n int64
+	for _, p := range t.parts {
+		if n += int64(len(p.text)); n > most {
+			break
+		}
+		if p.ref == nil {
+			continue
+		}
+		if v, ok := p.ref.Resolve(env); ok {
+			n += int64(len(Text(v)))
+		}
+	}
+	return n
+}
+
 func skipSpace(s string, i int) int {
 	for i < len(s) && strings.IndexByte(" \t\r\n", s[i]) >= 0 {
 		i++

@@ -113,6 +113,8 @@ func raises(events []engine.Event, code string, l workflow.Limits) error {
 	case met == nil || met.Limit != code:
 	case met.Limit == engine.CodeMaxSteps && (l.MaxSteps == nil || int64(*l.MaxSteps) <= met.Max):
 		return invalidf("the run ended at its limit of %d steps; it goes on with a higher one", met.Max)
+	case met.Limit == engine.CodeMaxBytes:
+		return invalidf("the run ended at its size, max_bytes of %d; it does not go on", met.Max)
 	case met.Limit == engine.CodeTimeout && time.Duration(l.Timeout).Milliseconds() <= met.Max:
 		return invalidf("the run ended at its time limit of %s; it goes on with a longer one", time.Duration(met.Max)*time.Millisecond)
 	case met.Limit == engine.CodeBudget && met.Detail == "tokens" && l.MaxTokens <= met.Max:

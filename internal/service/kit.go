@@ -113,6 +113,7 @@ func (k *kits) open(ctx context.Context, info driver.Info) (*driver.Kit, error) 
 	limits := k.cfg.Operator.Limits
 	kit := &driver.Kit{
 		DefaultModel: k.defaultModel(info.Workflow), Price: k.cfg.cost,
+		MaxReplyBytes: int(k.cfg.Operator.Limits.ReplyBytes), MaxReplyCalls: k.cfg.Operator.Limits.ReplyCalls,
 		ModelTimeout: time.Duration(limits.ModelTimeout), ModelIdle: time.Duration(limits.ModelIdleTimeout),
 	}
 	if info.Workflow.Format == FormatGraph {

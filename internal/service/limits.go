@@ -14,6 +14,8 @@ const (
 	DefaultMaxRuns = 10_000
 	// DefaultMaxInput bounds the input of a run, in bytes.
 	DefaultMaxInput = 1 << 20
+	// DefaultMaxBytes bounds the size of a run, as workflow.Limits.MaxBytes counts it.
+	DefaultMaxBytes = 256 << 20
 )
 
 // crowd counts the runs of a store that have not ended: those that were there when it counted, and those that began here since. It counts anew once a second, and before

@@ -53,6 +53,9 @@ type Config struct {
 	// bounds the input of a run, in bytes. 0: none, and in a process of journal.KindServe the operator's, else DefaultMaxRuns and DefaultMaxInput (SEC17).
 	MaxRuns  int
 	MaxInput int64
+	// MaxBytes bounds the size of a run (workflow.Limits.MaxBytes) that is started by this process; 0: none, and in a process of journal.KindServe the operator's, else
+	// DefaultMaxBytes (SEC17).
+	MaxBytes int64
 	// MaxCalls bounds calls in flight over all runs; 0: the driver's default.
 	MaxCalls int
 	// Shared is what the service has in common with others of the process ([Share]); nil: nothing.
@@ -163,6 +166,7 @@ func (c Config) withDefaults() Config {
 	}
 	if c.Kind == journal.KindServe {
 		c.MaxRuns = cmp.Or(c.MaxRuns, int(c.Operator.Server.Limits.Runs), DefaultMaxRuns)
+		c.MaxBytes = cmp.Or(c.MaxBytes, c.Operator.Server.Limits.RunBytes, DefaultMaxBytes)
 		c.MaxInput = cmp.Or(c.MaxInput, c.Operator.Server.Limits.Input, DefaultMaxInput)
 	}
 	c.MaxCalls = cmp.Or(c.MaxCalls, c.Operator.Limits.MaxCalls)

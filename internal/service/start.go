@@ -104,6 +104,7 @@ func (s *Service) prepare(ctx context.Context, q StartRequest) (spec driver.Spec
 	}
 	q = q.over(s.cfg.Starts)
 	q.Limits = ceiling(s.cfg.Operator.Budgets.Run, q.Limits, graph.Limits)
+	q.Limits.MaxBytes = s.cfg.MaxBytes
 	spec = driver.Spec{
 		Run: q.RunID, Workflow: graph, WorkflowID: q.Workflow.ID, WorkflowName: q.Workflow.Name,
 		Limits: q.Limits, Model: q.Model, ParentRun: q.ParentRun, Session: q.Session,

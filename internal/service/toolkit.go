@@ -34,7 +34,9 @@ import (
 )
 
 func (k *kits) openTools(ctx context.Context, info driver.Info, kit *driver.Kit) error {
-	cfg := tool.Config{Agents: map[string]tool.Grant{}, Types: k.types(info), Builtin: k.cfg.Tools, Fallback: k.fallbacks(), Logger: k.cfg.Logger.With("run", info.Run)}
+	cfg := tool.Config{
+		MaxResultBytes: int(k.cfg.Operator.Limits.ResultBytes), Agents: map[string]tool.Grant{}, Types: k.types(info), Builtin: k.cfg.Tools, Fallback: k.fallbacks(), Logger: k.cfg.Logger.With("run", info.Run),
+	}
 	if err := grants(info.Workflow, info.Meta[metaTrusted], cfg.Agents); err != nil {
 		return err
 	}

@@ -18,7 +18,7 @@ func TestRestoreRefuses(t *testing.T) {
 	snap := string(snapshotOf(t, w.Run))
 	for name, data := range map[string]string{
 		"no JSON":                   `{"version":`,
-		"another version":           strings.Replace(snap, `"version":9`, `"version":3`, 1),
+		"another version":           strings.Replace(snap, `"version":10`, `"version":3`, 1),
 		"another definition":        strings.Replace(snap, w.Plan.Digest()[:8], "00000000", 1),
 		"steps that are no list":    strings.Replace(snap, `"steps":[`, `"steps":{"n":[`, 1),
 		"sub-flow of no step":       strings.Replace(snap, `"flows":[{"counts":[1,0]},{"step":1`, `"flows":[{"counts":[1,0]},{"step":9`, 1),
@@ -37,7 +37,7 @@ func TestRestoreRefuses(t *testing.T) {
 // Limits of a run stand over those of its definition, one by one.
 func TestLimitsOfRun(t *testing.T) {
 	t.Parallel()
-	over := workflow.Limits{MaxSteps: new(7), MaxRounds: 2, MaxLoopIterations: 3, Timeout: 4, MaxConcurrency: 5, MaxTokens: 6, MaxCostUSD: 0.5}
+	over := workflow.Limits{MaxSteps: new(7), MaxRounds: 2, MaxLoopIterations: 3, Timeout: 4, MaxConcurrency: 5, MaxTokens: 6, MaxCostUSD: 0.5, MaxBytes: 1 << 20}
 	for _, part := range []workflow.Limits{{}, over} {
 		g := enginetest.Graph(nodes("a"), "")
 		g.Limits = workflow.Limits{MaxLoopIterations: 9, MaxConcurrency: 9}
@@ -48,7 +48,7 @@ func TestLimitsOfRun(t *testing.T) {
 			want = g.Limits
 		}
 		if got.MaxRounds != want.MaxRounds || got.MaxLoopIterations != want.MaxLoopIterations || got.MaxConcurrency != want.MaxConcurrency ||
-			got.MaxTokens != want.MaxTokens || got.MaxCostUSD != want.MaxCostUSD || got.Timeout != want.Timeout || got.Steps() != want.Steps() {
+			got.MaxTokens != want.MaxTokens || got.MaxBytes != want.MaxBytes || got.MaxCostUSD != want.MaxCostUSD || got.Timeout != want.Timeout || got.Steps() != want.Steps() {
 			t.Errorf("got %+v, want %+v", got, want)
 		}
 		if string(w.Run.Created().Input) != `""` {

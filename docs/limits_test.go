@@ -1,0 +1,77 @@
+package docs_test
+
+import (
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/hocket-run/hocket/internal/config"
+	"github.com/hocket-run/hocket/internal/driver"
+	codes "github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/expr"
+	"github.com/hocket-run/hocket/internal/format/source"
+	"github.com/hocket-run/hocket/internal/schema"
+	"github.com/hocket-run/hocket/internal/service"
+	"github.com/hocket-run/hocket/workflow"
+)
+
+// SEC17: the table of limits has the numbers, the codes and the keys that hold.
+func TestLimits(t *testing.T) {
+	t.Parallel()
+	text, err := os.ReadFile("limits.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	rows, keys := map[string]string{}, map[string]bool{}
+	for line := range strings.Lines(string(text)) {
+		cells := strings.Split(line, "|")
+		if len(cells) != 6 {
+			continue
+		}
+		rows[strings.TrimSpace(cells[1])] = strings.Join(cells[2:4], "|")
+		for key := range strings.SplitSeq(cells[4], "`") {
+			if strings.Contains(key, ".") {
+				keys[key] = true
+			}
+		}
+	}
+	known := map[string]bool{}
+	for _, key := range config.Keys() {
+		known[key] = true
+	}
+	for key := range keys {
+		if !known[key] {
+			t.Errorf("hocket.yaml has no %s", key)
+		}
+	}
+	if len(keys) < 9 {
+		t.Errorf("the table names %d keys of hocket.yaml", len(keys))
+	}
+	for name, want := range map[string][]any{
+		"input of a run": {service.DefaultMaxInput, "`invalid`"},
+		"runs of a namespace that have not ended": {service.DefaultMaxRuns, "`limit`"},
+		"document": {source.DefaultMaxBytes, source.CodeTooLarge},
+		"lists and maps inside one another in a document, aliases expanded": {source.DefaultMaxDepth, source.CodeTooDeep},
+		"values of a document, aliases expanded":                            {source.DefaultMaxValues, source.CodeTooManyValues},
+		"sub-flows inside one another":                                      {workflow.MaxFlowDepth},
+		"condition":                                                         {expr.MaxConditionBytes, expr.MaxNesting, expr.MaxCost, codes.CodeCondition},
+		"value that a schema is asked about":                                {schema.MaxValueBytes, schema.MaxDepth},
+		"reply of a model":                                                  {driver.DefaultMaxReplyBytes, driver.CodeMaxReplyBytes},
+		"tool calls in a reply":                                             {driver.DefaultMaxReplyCalls, driver.CodeMaxReplyCalls},
+		"steps of a run, branches of forks too":                             {workflow.DefaultMaxSteps, codes.CodeMaxSteps},
+		"passes of a loop":                                                  {workflow.DefaultMaxLoopIterations, codes.CodeMaxLoopIterations},
+		"turns of an agent":                                                 {workflow.DefaultMaxTurns, codes.CodeMaxTurns},
+		"size of a run":                                                     {service.DefaultMaxBytes, codes.CodeMaxBytes},
+	} {
+		row, ok := rows[name]
+		if !ok {
+			t.Errorf("the table has no %q", name)
+		}
+		for _, w := range want {
+			if !strings.Contains(row, fmt.Sprint(w)) {
+				t.Errorf("%s: %s does not say %v", name, row, w)
+			}
+		}
+	}
+}

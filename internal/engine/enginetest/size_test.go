@@ -1,0 +1,119 @@
+package enginetest_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/engine/enginetest"
+	"github.com/hocket-run/hocket/workflow"
+)
+
+// SEC17, D20: a run that is too large makes no further call, wherever that call would be made, keeps what was done, and goes on from there under a larger bound. Without a
+// bound in its record, as all runs of former versions are, it never ends that way.
+func TestMaxBytes(t *testing.T) {
+	t.Parallel()
+	large := strings.Repeat("x", 30_000)
+	tool := enginetest.Call("1", "search", fmt.Sprintf(`{"q":%q}`, large))
+	sub := enginetest.Call("1", "subagent_k", fmt.Sprintf(`{"input":%q}`, large))
+	for name, tc := range map[string]struct {
+		before, after []any
+	}{
+		"next step":       {[]any{enginetest.Say("%s", large)}, []any{enginetest.Say("z")}},
+		"tool call":       {[]any{enginetest.Asks(tool)}, []any{enginetest.Returns("found"), enginetest.Say("x"), enginetest.Say("z")}},
+		"in a tool loop":  {[]any{enginetest.Asks(enginetest.Call("1", "search", `{}`)), enginetest.Returns(large)}, []any{enginetest.Say("x"), enginetest.Say("z")}},
+		"sub-agent":       {[]any{enginetest.Asks(sub)}, []any{enginetest.Say("k"), enginetest.Say("x"), enginetest.Say("z")}},
+		"after sub-agent": {[]any{enginetest.Asks(enginetest.Call("1", "subagent_k", `{"input":"x"}`)), enginetest.Say("%s", large)}, []any{enginetest.Say("x"), enginetest.Say("z")}},
+	} {
+		for _, bounded := range []bool{true, false} {
+			t.Run(fmt.Sprintf("%s, %t", name, bounded), func(t *testing.T) {
+				t.Parallel()
+				g := enginetest.Graph(nodes("a", "z"), "a -> z", workflow.Agent{ID: "a", Subagents: []workflow.Subagent{{Agent: "k", Tool: "subagent_k"}}}, workflow.Agent{ID: "k"})
+				w := enginetest.New(t, g, nil)
+				c := engine.RunCreated{Input: enginetest.Text("go")}
+				if bounded {
+					c.Limits.MaxBytes = 30_000
+				}
+				w.StartWith(c)
+				for _, in := range tc.before {
+					wantStatus(t, w, engine.StatusRunning)
+					w.FinishAt(0, in)
+				}
+				if bounded {
+					wantStatus(t, w, engine.StatusFailed)
+					last := w.Events[len(w.Events)-1].Data.(*engine.RunFailed)
+					if last.Error.Code != engine.CodeMaxBytes || !strings.Contains(last.Error.Message, "max_bytes") || w.Run.EndedByLimit() != engine.CodeMaxBytes || len(w.Pending) > 0 {
+						t.Fatalf("got %+v, %d calls out", last.Error, len(w.Pending))
+					}
+					w.Crash()
+					w.Feed(engine.Reopen{Limits: workflow.Limits{MaxBytes: 1 << 20}})
+				}
+				for _, in := range tc.after {
+					if len(w.Pending) != 1 {
+						t.Fatalf("%d calls out, want 1\n%s", len(w.Pending), w.Log())
+					}
+					w.FinishAt(0, in)
+				}
+				wantStatus(t, w, engine.StatusCompleted)
+				w.CheckPrefixes()
+			})
+		}
+	}
+}
+
+// SEC17: what a run would make of what it has is measured before it is made: texts that repeat an output, and outputs that are made of outputs and double with every block.
+func TestMaxBytesGrowth(t *testing.T) {
+	t.Parallel()
+	const most = 100_000
+	refs := strings.Repeat("{{ $steps.a.output }}", 1000)
+	repeats, err := json.Marshal(map[string]any{"q": []string{refs}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	system, argument := workflow.Agent{ID: "b", System: refs, Template: true}, workflow.Node{ID: "b", Kind: workflow.KindTool, Tool: &workflow.ToolNode{Tool: "t", Args: repeats}}
+	prompt := enginetest.Agent("b")
+	prompt.Agent.Prompt.Text = strings.Repeat("{{PREVIOUS_OUTPUT}}", 1000)
+	pass := func(id string) workflow.Node {
+		never := workflow.Condition{Language: workflow.LangMatch, Op: "equal", Text: "never"}
+		return workflow.Node{ID: id, Kind: workflow.KindDecide, Decide: &workflow.Decide{Cases: []workflow.Case{{Port: "out", When: never}}, Else: "out"}}
+	}
+	chain := func(shape string) *workflow.Workflow {
+		all, edges, from := nodes("a"), "", "a"
+		for i := range 60 {
+			f, l, r := fmt.Sprintf("f%d", i), fmt.Sprintf("l%d", i), fmt.Sprintf("r%d", i)
+			all = append(all, enginetest.Fork(f, workflow.Fork{Shape: shape}, l, r)...)
+			all = append(all, enginetest.In(f, pass(l)), enginetest.In(f, pass(r)))
+			edges += fmt.Sprintf("; %[1]s -> %[2]s; %[2]s:%[3]s -> %[3]s; %[2]s:%[4]s -> %[4]s; %[3]s -> %[2]s/join; %[4]s -> %[2]s/join", from, f, l, r)
+			from = f + "/join"
+		}
+		return enginetest.Graph(all, edges[2:])
+	}
+	for name, g := range map[string]*workflow.Workflow{
+		"system prompt": enginetest.Graph(nodes("a", enginetest.Agent("b")), "a -> b", workflow.Agent{ID: "a"}, system),
+		"arguments":     enginetest.Graph(nodes("a", argument), "a -> b"),
+		"prompt":        enginetest.Graph(nodes("a", prompt), "a -> b"),
+		"blocks":        chain(workflow.ShapeMap),
+		"blocks, list":  chain(""),
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := enginetest.New(t, g, nil)
+			c := engine.RunCreated{Input: enginetest.Text("go")}
+			c.Limits.MaxBytes = most
+			w.StartWith(c)
+			w.Finish("a", enginetest.Say("%s", strings.Repeat("x", 1000)))
+			wantStatus(t, w, engine.StatusFailed)
+			last := w.Events[len(w.Events)-1].Data.(*engine.RunFailed)
+			if last.Error.Code != engine.CodeMaxBytes {
+				t.Fatalf("got %+v", last.Error)
+			}
+			data, err := json.Marshal(w.Events)
+			if err != nil || len(data) > 3*most {
+				t.Errorf("the events have %d bytes, %v; the bound is %d", len(data), err, most)
+			}
+			w.CheckPrefixes()
+		})
+	}
+}

@@ -1,0 +1,173 @@
+package engine
+
+import (
+	"strings"
+
+	"github.com/hocket-run/hocket/internal/expr"
+	"github.com/hocket-run/hocket/workflow"
+)
+
+// Limits.MaxBytes bounds the size of a run (SEC17). What the world gives is counted when it has come; what the run itself would make, which may be larger than all that went
+// into it, is measured before. So a run goes beyond its bound by the results that were out when it was met, and by one prompt of prior outputs, which is at most what was
+// counted before. Runs whose record says no bound count nothing.
+
+// eventBytes is what an event counts beside what it holds: many small events are a large run, too.
+const eventBytes = 256
+
+// weight is what an event that was applied counts against MaxBytes.
+func (r *Run) weight(ev *Event) int64 {
+	n := eventBytes
+	switch d := ev.Data.(type) {
+	case *RunCreated:
+		n += len(d.Input)
+	case *StepStarted:
+		n += len(d.Input) + len(d.System)
+	case *StepCompleted:
+		if !d.Same && !d.Reply {
+			n += len(r.step(ev.Step).Output)
+		}
+		n += sizeOf(d.Update)
+	case *ModelReplied:
+		n += len(d.Message.Text) + len(d.Message.Extra)
+		for _, c := range d.Message.ToolCalls {
+			n += len(c.ID) + len(c.Name) + len(c.Arguments) + len(c.Extra)
+		}
+	case *ModelFailed:
+		n += len(d.Error.Message)
+	case *ToolReturned:
+		n += len(d.Text) + len(d.Structured)
+	case *ToolFailed:
+		n += len(d.Error.Message)
+	case *FuncReturned:
+		n += len(d.Output) + sizeOf(d.Update)
+	case *FuncNoted:
+		n += len(d.Value)
+	case *SubagentStarted:
+		n += len(d.Input) + len(d.System)
+	case *SubagentCompleted:
+		n += len(d.Output)
+	case *AgentHanded:
+		n += len(d.System)
+	case *WaitAnswered:
+		n += len(d.Note) + len(d.Answer)
+	}
+	return int64(n)
+}
+
+func sizeOf(fields map[string]Value) int {
+	n := 0
+	for _, v := range fields {
+		n += len(v)
+	}
+	return n
+}
+
+// left is how many bytes the run may still have; false where nothing bounds it.
+func (r *Run) left() (int64, bool) {
+	most := r.s.Limits.MaxBytes
+	return most - r.s.Bytes, most > 0
+}
+
+// full tells whether the run is too large for a further call of a step, which then waits for a reopening.
+func (r *Run) full(id int) bool {
+	left, bounded := r.left()
+	if !bounded || left > 0 {
+		return false
+	}
+	r.meetSize(id)
+	return true
+}
+
+func (r *Run) meetSize(id int) {
+	if r.s.Ending == nil {
+		r.emitStep(id, &LimitReached{Limit: CodeMaxBytes, Max: r.s.Limits.MaxBytes})
+	}
+}
+
+// roomFor tells whether there is room for the step of a token and for what its texts would become.
+func (r *Run) roomFor(n *node, t token) bool {
+	left, bounded := r.left()
+	switch {
+	case !bounded:
+		return true
+	case left <= 0:
+		return false
+	}
+	switch n.Kind {
+	case workflow.KindAgent:
+		if !r.systemFits(r.flows[r.scope(t.Scope).Flow].agents[n.Agent.Agent], t.Scope) {
+			return false
+		}
+		if p := n.Agent.Prompt; p.Mode == "" || p.Mode == workflow.PromptTemplate {
+			return int64(strings.Count(p.Text, previousOutput))*int64(len(r.value(t.From))) <= left
+		}
+	case workflow.KindTool:
+		return r.argSize(n.args, t, left) <= left
+	}
+	return true
+}
+
+// systemFits tells whether there is room for the system prompt of an agent.
+func (r *Run) systemFits(a *agent, scope int) bool {
+	left, bounded := r.left()
+	return !bounded || a == nil || a.system == nil || a.system.Size(env{r: r, scope: scope}, left) <= left
+}
+
+// argSize measures what expandArg would make, up to most.
+func (r *Run) argSize(v any, t token, most int64) int64 {
+	var n int64
+	switch x := v.(type) {
+	case argText:
+		n = int64(len(x)-1) * int64(len(r.value(t.From)))
+		for _, p := range x {
+			if n <= most {
+				n += p.Size(env{r: r, scope: t.Scope}, most-n)
+			}
+		}
+	case []any:
+		for _, e := range x {
+			if n <= most {
+				n += r.argSize(e, t, most-n)
+			}
+		}
+	case map[string]any:
+		for _, k := range sortedKeys(x) {
+			if n <= most {
+				n += r.argSize(x[k], t, most-n)
+			}
+		}
+	}
+	return n
+}
+
+// fitting tells whether there is room for an output that is made of others; the failure names the bound.
+func (r *Run) fitting(bytes int64) *Failure {
+	left, bounded := r.left()
+	if !bounded || bytes <= left {
+		return nil
+	}
+	f := r.limitFailure(&LimitReached{Limit: CodeMaxBytes, Max: r.s.Limits.MaxBytes}, "")
+	return &f
+}
+
+// blockSize measures what blockOutput would make.
+func (r *Run) blockSize(step int) int64 {
+	if r.stepNode(step).Fork.Shape != workflow.ShapeMap {
+		return childrenSize(r.children(r.flowOf(step), step))
+	}
+	var n int64
+	for _, s := range r.step(step).Block.Scopes {
+		if sc := r.scope(s); sc.Arrived > 0 && r.outcome(s) == branchArrived {
+			n += int64(len(r.step(sc.Arrived).Output))
+		}
+	}
+	return n
+}
+
+func childrenSize(children []expr.Child) int64 {
+	var n int64
+	for _, c := range children {
+		n += int64(len(c.Entry.Output)) + childrenSize(c.Entry.Children)
+	}
+	return n
+}
