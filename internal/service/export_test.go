@@ -24,3 +24,6 @@ func AwaitLine(t *testing.T, s *Service, session string, want int) {
 		runtime.Gosched()
 	}
 }
+
+// SetMaxFamily bounds the runs below one run. Call it before any run starts.
+func (s *Service) SetMaxFamily(most int) { s.family.most = most }

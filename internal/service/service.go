@@ -111,6 +111,7 @@ type Service struct {
 	graphs graphs
 	lines  lines
 	crowd  crowd
+	family families
 	// bell rings when a notice of a run that is driven here was stored.
 	bell bell
 	// telemetry hears of what is driven here; nil: nobody does.

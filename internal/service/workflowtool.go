@@ -109,6 +109,12 @@ func (t *workflowTool) Call(ctx context.Context, c tool.Call) (tool.Result, erro
 	if depth++; depth > maxNesting {
 		return tool.Result{}, tool.Errorf(tool.KindFailed, c.Name, "workflow %s was not run: workflows call each other more than %d deep (max_nesting)", t.options.Workflow, maxNesting)
 	}
+	families := &t.runs.s.family
+	leave, ok := families.enter(t.root())
+	if !ok {
+		return tool.Result{}, tool.Errorf(tool.KindFailed, c.Name, "workflow %s was not run: more than %d runs of workflows were called for below run %s (max_family)", t.options.Workflow, families.bound(), t.root())
+	}
+	defer leave()
 	run := calledRun(c)
 	driver.Idle(ctx)
 	err := t.runs.drive(ctx, run, func(ctx context.Context) error { return t.start(ctx, run, depth, args.Input) })
@@ -120,6 +126,9 @@ func (t *workflowTool) Call(ctx context.Context, c tool.Call) (tool.Result, erro
 	}
 	return t.result(ctx, run, c.Approved != "")
 }
+
+// root is the run at the top.
+func (t *workflowTool) root() string { return cmp.Or(t.runs.info.Meta[metaRoot], t.runs.info.Run) }
 
 // calledRun gives the id of the run that a call starts.
 func calledRun(c tool.Call) string {
@@ -139,7 +148,7 @@ func (t *workflowTool) start(ctx context.Context, run string, depth int, input s
 	}
 	q := StartRequest{
 		Workflow: w, Branch: t.options.Branch, Version: d.Version, Input: input, RunID: run, Model: info.Model, ParentRun: info.Run,
-		meta: map[string]string{metaNesting: strconv.Itoa(depth)},
+		meta: map[string]string{metaNesting: strconv.Itoa(depth), metaRoot: t.root()},
 	}
 	for name, into := range map[string]*[]byte{fileTools: &q.Tools, fileReplies: &q.Replies} {
 		switch data, err := info.File(ctx, name); {

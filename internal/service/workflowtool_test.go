@@ -300,3 +300,30 @@ replies:
 		t.Errorf("output %s, error %v", o.Output, o.Error)
 	}
 }
+
+// SEC17: a workflow that calls itself many times in each reply does not fill the server with runs: beyond a bound for all that one run brings about its calls fail by a limit that
+// names itself, a run beside it goes on, and what comes later begins anew.
+func TestWorkflowToolFamily(t *testing.T) {
+	t.Parallel()
+	const most = 20
+	s := inMemory(t)
+	s.SetMaxFamily(most)
+	self := strings.ReplaceAll(outerDoc, "workflow: inner", "workflow: self")
+	storeAs(t, s, "self", self)
+	storeAs(t, s, "inner", innerDoc)
+	for _, run := range []string{"r1", "r2"} {
+		startText(t, s, run, self, `
+replies:
+  - {agent: Boss, contains: max_family, text: Too many., times: always}
+  - {agent: Boss, contains: Too many, text: Too many., times: always}
+  - {agent: Boss, toolCalls: [{id: a, name: ask_poets, arguments: {input: a}}, {id: b, name: ask_poets, arguments: {input: b}}, {id: c, name: ask_poets, arguments: {input: c}}], times: always}
+`)
+		if o := ended(t, s, run); o.Status != engine.StatusCompleted || string(o.Output) != `"Too many."` {
+			t.Errorf("run %s: status %s, output %s, error %v", run, o.Status, o.Output, o.Error)
+		}
+	}
+	heads, _, err := s.List(t.Context(), journal.Query{Limit: 1000})
+	if err != nil || len(heads) < 4 || len(heads) > 2*(most+1) {
+		t.Errorf("there are %d runs, %v; want at most %d and those at the top", len(heads), err, 2*most)
+	}
+}
