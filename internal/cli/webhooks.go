@@ -252,7 +252,7 @@ func (a *app) notificationsCmd() *cobra.Command {
 	)
 	c := &cobra.Command{
 		Use: "notifications", Short: "look at what endpoints were told of runs, and send it again",
-		Long: "Lists the newest notifications that hocket serve sends to the endpoints of\nhocket.yaml and of the API. Those that were given up on are `dead`.",
+		Long:    "Lists the newest notifications that hocket serve sends to the endpoints of\nhocket.yaml and of the API. Those that were given up on are `dead`.",
 		Example: "  hocket notifications --state dead\n  hocket notifications retry msg_…",
 		Args:    takes(),
 		RunE: func(c *cobra.Command, _ []string) error {

@@ -62,7 +62,7 @@ func (d *desk) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if err != nil {
 		d.t.Errorf("%v: %s", err, body)
 	}
-	id, key := r.Header.Get("webhook-id"), m.Data.Run+" "+m.Type
+	id, key := r.Header.Get("Webhook-Id"), m.Data.Run+" "+m.Type
 	if d.keep(id, key, string(body)) {
 		d.held <- struct{}{}
 		<-r.Context().Done()

@@ -175,7 +175,8 @@ func (tr *tour) webhooks(t *testing.T) {
 func (tr *tour) followed(t *testing.T, id string) api.Run {
 	t.Helper()
 	last := 0
-	if ended, bad := readStream(tr.stream(t, id, "0").Body, &last); !ended || bad != "" {
+	_, live := tr.stream(t, id, "0")
+	if ended, bad := readStream(live, &last); !ended || bad != "" {
 		t.Fatalf("the stream of %s ended: %v, %s", id, ended, bad)
 	}
 	got := must(tr.c.GetRunWithResponse(tr.ctx, id))

@@ -3,6 +3,7 @@ package e2e_test
 import (
 	"context"
 	"encoding/json"
+	"io"
 	"net/http"
 	"reflect"
 	"strconv"
@@ -151,13 +152,12 @@ func (tr *tour) events(t *testing.T) {
 	// A run that is followed from its start gives each event once, and then the end.
 	res := must(tr.c.StartRunWithResponse(tr.ctx, nil, api.StartBody{Workflow: new("poem")}))
 	id, last := gave(t, res, 201, res.JSON201).Id, 0
-	live := tr.stream(t, id, "0")
-	if ended, bad := readStream(live.Body, &last); !ended || bad != "" || last != len(all) {
+	_, live := tr.stream(t, id, "0")
+	if ended, bad := readStream(live, &last); !ended || bad != "" || last != len(all) {
 		t.Errorf("the stream ended: %v, at %d of %d, %s", ended, last, len(all), bad)
 	}
-	over := tr.stream(t, id, strconv.Itoa(last))
-	if over.StatusCode != http.StatusNoContent {
-		t.Errorf("who has seen all of it gets %d", over.StatusCode)
+	if status, _ := tr.stream(t, id, strconv.Itoa(last)); status != http.StatusNoContent {
+		t.Errorf("who has seen all of it gets %d", status)
 	}
 
 	made := must(tr.c.CreateEventTicketWithResponse(tr.ctx, id))
@@ -176,7 +176,7 @@ func (tr *tour) events(t *testing.T) {
 }
 
 // stream opens the event stream of a run, after an event.
-func (tr *tour) stream(t *testing.T, id, after string) *http.Response {
+func (tr *tour) stream(t *testing.T, id, after string) (status int, body io.Reader) {
 	t.Helper()
 	res, err := tr.c.ListEvents(tr.ctx, id, nil, func(_ context.Context, r *http.Request) error {
 		r.Header.Set("Accept", "text/event-stream")
@@ -187,7 +187,7 @@ func (tr *tour) stream(t *testing.T, id, after string) *http.Response {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { res.Body.Close() })
-	return res
+	return res.StatusCode, res.Body
 }
 
 // offers is what can be used here, and what starts by itself.

@@ -11,7 +11,6 @@ import (
 	"regexp"
 	"strings"
 	"sync"
-	"syscall"
 	"testing"
 	"time"
 )
@@ -130,15 +129,4 @@ func (p *process) kill() {
 	_ = p.cmd.Process.Kill()
 	<-p.done
 	_ = p.cmd.Wait()
-}
-
-// stop ends the process as an operator does, and gives its exit status.
-func (p *process) stop(t *testing.T) int {
-	t.Helper()
-	if err := p.cmd.Process.Signal(syscall.SIGTERM); err != nil {
-		t.Fatal(err)
-	}
-	<-p.done
-	_ = p.cmd.Wait()
-	return p.cmd.ProcessState.ExitCode()
 }

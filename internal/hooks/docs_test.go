@@ -117,9 +117,9 @@ func main() {
 	if err != nil {
 		t.Fatal(err)
 	}
-	forged.Header.Set("webhook-id", "msg_forged")
-	forged.Header.Set("webhook-timestamp", strconv.FormatInt(time.Now().Unix(), 10))
-	forged.Header.Set("webhook-signature", "v1,"+strings.Repeat("A", 43)+"=")
+	forged.Header.Set("Webhook-Id", "msg_forged")
+	forged.Header.Set("Webhook-Timestamp", strconv.FormatInt(time.Now().Unix(), 10))
+	forged.Header.Set("Webhook-Signature", "v1,"+strings.Repeat("A", 43)+"=")
 	resp, err := http.DefaultClient.Do(forged)
 	if err != nil {
 		t.Fatal(err)

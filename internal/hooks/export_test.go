@@ -56,8 +56,8 @@ func ShowForTest(w http.ResponseWriter, shape, text string) {
 
 // fill sets all texts of a struct.
 func fill(v reflect.Value, text string) {
-	for i := range v.NumField() {
-		if f := v.Field(i); f.Kind() == reflect.String {
+	for _, f := range v.Fields() {
+		if f.Kind() == reflect.String {
 			f.SetString(text)
 		}
 	}

@@ -93,7 +93,7 @@ func TestStreamsAtOnce(t *testing.T) {
 		s := serve(t, server.Config{Limits: limits})
 		s.fill(t, "default", token)
 		const at = "/api/v1/runs/run-of-b/events"
-		if first := s.with(t, token, "GET", at, "", "Accept", "text/event-stream"); first.StatusCode != 200 {
+		if first := s.with(t, token, "GET", at, "", "Accept", "text/event-stream"); first.StatusCode != http.StatusOK {
 			t.Fatal(first.Status)
 		}
 		rec := s.ask(t, "GET", at, "", func(r *http.Request) { r.Header.Set("Accept", "text/event-stream") })
