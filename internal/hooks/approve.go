@@ -63,9 +63,11 @@ type view struct {
 type asked struct {
 	Token, Namespace, Run, Workflow, Node string
 	Kind, Prompt, Tool, Arguments, Schema string
-	Changed                               bool
-	Options                               []choice
-	Since, Expires, Deadline              time.Time
+	// About is what came to a wait node: the text that is to be approved.
+	About                    string
+	Changed                  bool
+	Options                  []choice
+	Since, Expires, Deadline time.Time
 	// Problem is what was wrong with the answer before this page; Answer and Note are what was written.
 	Problem, Answer, Note string
 }
@@ -222,11 +224,14 @@ func (o *opened) view(token string) view {
 		a.Workflow = o.head.Workflow
 	}
 	a.Arguments, a.Schema = indented(w.Arguments), indented(w.Schema)
+	if about := strings.TrimSpace(expr.Text(w.about)); !strings.Contains(w.Prompt, about) { // a prompt may hold it by a template
+		a.About = about
+	}
 	title := "A question"
 	if w.Kind == workflow.WaitApproval {
 		title = "Your approval is needed"
 	}
-	if len(a.Prompt)+len(a.Arguments)+len(a.Schema) > maxShown {
+	if len(a.Prompt)+len(a.About)+len(a.Arguments)+len(a.Schema) > maxShown {
 		return view{Title: title, Bad: true, Message: "What is asked is too long for this page.", Detail: "Look at it with hocket runs show " + o.Run + ", and answer with hocket resume."}
 	}
 	return view{Title: title, Ask: a}

@@ -63,6 +63,18 @@ func form(path string, pairs ...string) string {
 // fromPage are the headers of a form that the page of a link sends.
 var fromPage = []string{"Content-Type", "application/x-www-form-urlencoded", "Sec-Fetch-Site", "same-origin", "Origin", "null"}
 
+// TestWhatIsApproved: the page shows the text that came to the approval, once, whether or not the prompt has it (SEC12).
+func TestWhatIsApproved(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, setup{config: hooks.Config{PublicURL: public}})
+	for name, doc := range map[string]string{"in the prompt": gate, "beside it": strings.Replace(gate, "\\n{{PREVIOUS_OUTPUT}}", "", 1)} {
+		page := send(w.hooks.Approve(), "GET", w.link(w.start(doc, "json", "", "bees & honey")), "")
+		if n := strings.Count(page.Body.String(), "bees &amp; honey"); page.Code != 200 || n != 1 {
+			t.Errorf("%s: %d, the text stands there %d times", name, page.Code, n)
+		}
+	}
+}
+
 // TestScanners: whatever follows, fetches or posts to a link without the form of its page changes nothing (P34, SEC12).
 func TestScanners(t *testing.T) {
 	t.Parallel()

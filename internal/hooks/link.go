@@ -12,6 +12,7 @@ import (
 
 	"github.com/hocket-run/hocket/internal/engine"
 	"github.com/hocket-run/hocket/internal/journal"
+	"github.com/hocket-run/hocket/internal/project"
 	"github.com/hocket-run/hocket/internal/service"
 )
 
@@ -86,6 +87,8 @@ type waiting struct {
 	engine.WaitOpened
 	node  string
 	since time.Time
+	// about is what came to a wait node: the text that is to be approved, or that the question follows; nil where there is none.
+	about engine.Value
 	// answered and closed tell how it ended, at a time; nil and "": it is open, unless the run has ended.
 	answered *engine.WaitAnswered
 	closed   string
@@ -101,25 +104,24 @@ func (w *waiting) binding(run string) []byte {
 		Run    string            `json:"run"`
 		Node   string            `json:"node"`
 		Opened engine.WaitOpened `json:"opened"`
-	}{run, w.node, w.WaitOpened})
+		About  engine.Value      `json:"about,omitempty"`
+	}{run, w.node, w.WaitOpened, w.about})
 	sum := sha256.Sum256(text)
 	return sum[:16]
 }
 
 // readWait reads a wait of a run. Errors: journal.ErrNotFound for the run; engine.ErrWaitNotFound.
 func readWait(ctx context.Context, s *service.Service, run, wait string) (w *waiting, head journal.Head, err error) {
-	if head, err = s.Head(ctx, run); err != nil {
-		return nil, head, err
-	}
-	events, err := s.Events(ctx, run, 0)
+	rec, err := s.Read(ctx, run)
 	if err != nil {
 		return nil, head, err
 	}
-	for _, e := range events {
+	head = rec.Head
+	for i, e := range rec.Events {
 		switch d := e.Data.(type) {
 		case *engine.WaitOpened:
 			if d.Wait == wait {
-				w = &waiting{WaitOpened: *d, node: e.Node, since: e.At}
+				w = &waiting{WaitOpened: *d, node: e.Node, since: e.At, about: aboutOf(rec, i, wait)}
 			}
 		case *engine.WaitAnswered:
 			if w != nil && d.Wait == wait {
@@ -138,6 +140,17 @@ func readWait(ctx context.Context, s *service.Service, run, wait string) (w *wai
 		w.closed, w.at = "ended", head.Ended
 	}
 	return w, head, nil
+}
+
+// aboutOf gives what a wait is about, as it was when event i opened it.
+func aboutOf(rec service.Recorded, i int, wait string) engine.Value {
+	o := project.Fold(rec.Head.Run, rec.Workflow, rec.Events[:i+1]).Run()
+	for _, w := range o.Waiting {
+		if w.ID == wait {
+			return o.About(w)
+		}
+	}
+	return nil
 }
 
 // link makes the address at which a person answers a wait; "" where nobody said where the server is.

@@ -43,14 +43,16 @@ type failure struct {
 }
 
 type waitData struct {
-	ID        string       `json:"id"`
-	Node      string       `json:"node"`
-	Kind      string       `json:"kind"`
-	Prompt    string       `json:"prompt"`
+	ID     string `json:"id"`
+	Node   string `json:"node"`
+	Kind   string `json:"kind"`
+	Prompt string `json:"prompt"`
+	// Input is what came to a wait node: the text that is to be approved.
+	Input     engine.Value `json:"input,omitempty"`
 	Options   []string     `json:"options"`
 	Tool      string       `json:"tool,omitempty"`
 	Arguments engine.Value `json:"arguments,omitempty"`
-	// Truncated: prompt or arguments were too long and are cut or left out; the run object has them.
+	// Truncated: prompt, input or arguments were too long and are cut or left out; the run object has them.
 	Truncated bool       `json:"truncated,omitempty"`
 	Since     time.Time  `json:"since"`
 	Deadline  *time.Time `json:"deadline,omitempty"`
@@ -107,6 +109,11 @@ func (w *waiting) data() *waitData {
 	}
 	if d.Truncated = d.Prompt != w.Prompt || len(w.Arguments) > maxInMessage; len(w.Arguments) <= maxInMessage {
 		d.Arguments = w.Arguments
+	}
+	if len(w.about) <= maxInMessage {
+		d.Input = w.about
+	} else {
+		d.Truncated = true
 	}
 	if !w.Deadline.IsZero() {
 		d.Deadline = &w.Deadline

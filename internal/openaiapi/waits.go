@@ -70,12 +70,7 @@ type pending struct {
 func waitsOf(o project.Run) []pending {
 	list := make([]pending, len(o.Waiting))
 	for i, w := range o.Waiting {
-		list[i].Waiting = w
-		for _, s := range o.Steps {
-			if s.Node == w.Node && s.Kind == workflow.KindWait && s.Status == project.StepWaiting {
-				list[i].about = expr.Text(s.Input)
-			}
-		}
+		list[i].Waiting, list[i].about = w, expr.Text(o.About(w))
 	}
 	return list
 }

@@ -2,6 +2,7 @@ package project
 
 import (
 	"maps"
+	"slices"
 	"time"
 
 	"github.com/hocket-run/hocket/internal/chat"
@@ -75,6 +76,17 @@ type Error struct {
 	Code    string  `json:"code"`
 	Message string  `json:"message"`
 	Node    *string `json:"node"`
+}
+
+// About gives what came to the wait node that opened w: the text that is to be approved, or that the question follows. It is nil for calls that wait, and for
+// waits that are not open.
+func (r Run) About(w Waiting) engine.Value {
+	for _, s := range slices.Backward(r.Steps) {
+		if s.Node == w.Node && s.Kind == workflow.KindWait && s.Status == StepWaiting {
+			return s.Input
+		}
+	}
+	return nil
 }
 
 // Waiting is an open wait.
