@@ -52,8 +52,6 @@ func newDesk(s *Server, key deskKey) *desk {
 	d.look(ctx)
 	d.http = sdk.NewStreamableHTTPHandler(func(*http.Request) *sdk.Server { return d.mcp }, &sdk.StreamableHTTPOptions{
 		Logger: quiet, SessionTimeout: sessionIdle, EventStore: sdk.NewMemoryEventStore(nil), MaxRequestBodyBytes: s.cfg.MaxBody,
-		// A server's guard knows by which names it may be called (SEC9); the SDK would refuse all of them behind a proxy on the same machine.
-		DisableLocalhostProtection: true,
 	})
 	return d
 }

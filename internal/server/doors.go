@@ -34,7 +34,7 @@ func (s *Server) doors() ([]Door, error) { //nolint:unparam // a door may fail t
 	})
 	s.revoked.On(assistants.Revoke)
 	return append(s.hookDoors(), []Door{
-		{Name: "mcp", Patterns: []string{"/mcp"}, Handler: assistants.Handler(), Routes: []string{"GET /mcp", "POST /mcp", "DELETE /mcp"}, Close: assistants.Close},
+		{Name: "mcp", Patterns: []string{"/mcp"}, Handler: byOwnName(assistants.Handler()), Routes: []string{"GET /mcp", "POST /mcp", "DELETE /mcp"}, Close: assistants.Close},
 		s.apiDoor(),
 		{Name: "openai", Patterns: []string{"/v1/"}, Handler: openaiapi.New(openaiapi.Config{MaxBody: s.cfg.Body}), Routes: openaiapi.Routes(), Problem: openaiapi.WriteProblem},
 		s.metricsDoor(),
@@ -97,5 +97,15 @@ func reading(h http.HandlerFunc) http.Handler {
 			return
 		}
 		h(w, r)
+	})
+}
+
+// byOwnName hands requests on as if they named the machine itself. The guard has checked the name (SEC9); the MCP SDK, which checks it again, knows none of the
+// names that an operator allows, and would refuse them all behind a proxy on the same machine.
+func byOwnName(h http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		r = r.WithContext(r.Context()) // the log keeps the name that was used
+		r.Host = "localhost"
+		h.ServeHTTP(w, r)
 	})
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"net"
 	"net/http"
+	"strings"
 	"testing"
 
 	"github.com/hocket-run/hocket/internal/config"
@@ -100,5 +101,30 @@ func TestCrossOrigin(t *testing.T) {
 	})
 	if rec.Code != 403 {
 		t.Errorf("two origins: status %d", rec.Code)
+	}
+}
+
+// TestAssistantsByPublicName: behind a proxy on the same machine the MCP endpoint is called by the server's public name, and by no name that nobody allowed (SEC9).
+func TestAssistantsByPublicName(t *testing.T) {
+	t.Parallel()
+	s := serve(t, server.Config{Hosts: []string{"hocket.example.com"}})
+	const hello = `{"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "t", "version": "1"}}}`
+	for host, want := range map[string]int{"hocket.example.com": http.StatusOK, "evil.example": http.StatusForbidden} {
+		req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, s.url+"/mcp", strings.NewReader(hello))
+		if err != nil {
+			t.Fatal(err)
+		}
+		req.Host = host
+		req.Header.Set("Authorization", "Bearer "+token)
+		req.Header.Set("Content-Type", "application/json")
+		req.Header.Set("Accept", "application/json, text/event-stream")
+		res, err := http.DefaultClient.Do(req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		res.Body.Close()
+		if res.StatusCode != want {
+			t.Errorf("%s: %d, want %d", host, res.StatusCode, want)
+		}
 	}
 }
