@@ -175,7 +175,7 @@ func TestNotifications(t *testing.T) {
 		opened := r.wait(1)[0]
 		d := opened.Data
 		if opened.Type != "wait.opened" || d.Namespace != "default" || d.Run != run || d.Workflow != "gate" || d.Wait.Node != "ok" || d.Wait.Kind != "approval" ||
-			!strings.Contains(d.Wait.Prompt, "the text") || !strings.Contains(string(opened.Body), `"input":"the text"`) || !slices.Equal(d.Wait.Options, []string{"approve", "reject"}) || d.Links.Run != public+"/api/v1/runs/"+run {
+			!strings.Contains(d.Wait.Prompt, "the text") || !strings.Contains(opened.Body, `"input":"the text"`) || !slices.Equal(d.Wait.Options, []string{"approve", "reject"}) || d.Links.Run != public+"/api/v1/runs/"+run {
 			t.Errorf("%s", opened.Body)
 		}
 		path := strings.TrimPrefix(d.Links.Approve, public)
