@@ -267,6 +267,7 @@ func TestSessionReopen(t *testing.T) {
 	if busy, ok := errors.AsType[*service.BusyError](err); !ok || busy.Run != second || service.CodeOf(err) != service.CodeConflict {
 		t.Errorf("reopened beside run %s: %v, want *BusyError", second, err)
 	}
+	ended(t, s, first) // it has left memory again
 	if h, err := s.Head(t.Context(), first); err != nil || h.Status != journal.StatusFailed || h.Owner != "" {
 		t.Errorf("after the refusal: %+v, %v", h, err)
 	}

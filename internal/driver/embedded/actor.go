@@ -126,6 +126,7 @@ func (a *actor) live() error {
 	if a.create != nil {
 		a.run = engine.New(a.plan.plan, a.id)
 	} else if err := a.load(); err != nil {
+		reply(a.take(), err)
 		return err
 	}
 	for {
@@ -305,7 +306,7 @@ func (a *actor) approveAll() {
 	}
 }
 
-// leave takes the actor out of the driver. Mail that came in the last moment goes to a new actor, or is refused with err.
+// leave takes the actor out of the driver. Mail that came in the last moment goes to a new actor: err is about what came before it.
 func (a *actor) leave(err error) {
 	for _, t := range a.timers {
 		t.timer.Stop()
@@ -344,8 +345,7 @@ func (a *actor) leave(err error) {
 	delete(d.runs, a.id)
 	switch {
 	case d.closed:
-		err = driver.ErrClosed
-	case len(rest) > 0 && (err == nil || errors.Is(err, errLeft) || errors.Is(err, errStopped)):
+	case len(rest) > 0:
 		next := d.newActor(a.id)
 		next.mail, rest = rest, nil
 		d.launch(next)
@@ -354,5 +354,5 @@ func (a *actor) leave(err error) {
 	}
 	d.mu.Unlock()
 	close(a.gone)
-	reply(rest, err)
+	reply(rest, driver.ErrClosed)
 }

@@ -278,6 +278,7 @@ func (a *actor) lost() []engine.Lost {
 func (a *actor) windDown() error {
 	a.stopCalls()
 	if a.create != nil {
+		reply(a.take(), driver.ErrClosed)
 		return driver.ErrClosed
 	}
 	var (

@@ -22,10 +22,11 @@ var errStore = errors.New("store fails (test)")
 // odd is a store of which single calls are replaced. Nil ones are the store's own.
 type odd struct {
 	journal.Backend
-	append func(ctx context.Context, a journal.Append) error
-	head   func(ctx context.Context, run string) (journal.Head, error)
-	blob   func(ctx context.Context, hash string) ([]byte, error)
-	settle func(ctx context.Context, id uint64, result []byte) error
+	append  func(ctx context.Context, a journal.Append) error
+	head    func(ctx context.Context, run string) (journal.Head, error)
+	blob    func(ctx context.Context, hash string) ([]byte, error)
+	settle  func(ctx context.Context, id uint64, result []byte) error
+	release func(ctx context.Context, run string, epoch uint64) error
 }
 
 func (o *odd) Append(ctx context.Context, a journal.Append) error {
@@ -54,6 +55,58 @@ func (o *odd) Settle(ctx context.Context, id uint64, result []byte) error {
 		return o.settle(ctx, id, result)
 	}
 	return o.Backend.Settle(ctx, id, result)
+}
+
+func (o *odd) Release(ctx context.Context, run string, epoch uint64) error {
+	if o.release != nil {
+		return o.release(ctx, run, epoch)
+	}
+	return o.Backend.Release(ctx, run, epoch)
+}
+
+// TestRefusalIsNotRepeated: a request that comes while a run leaves memory, since the store refused the one before it, is decided by the store and not answered
+// with the refusal of the former (P19).
+func TestRefusalIsNotRepeated(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		m := journal.NewMemory()
+		o := &odd{Backend: m.Open(journal.KindServe)}
+		d := open(t, m, embedded.Config{Store: o})
+		one, three := 1, 3
+		run, err := d.Start(t.Context(), driver.Spec{Workflow: agents("a", "b"), Limits: workflow.Limits{MaxSteps: &one}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if s := status(t, d, run); s.Status != engine.StatusFailed {
+			t.Fatalf("%+v, want failed", s)
+		}
+		busy := true
+		o.append = func(ctx context.Context, a journal.Append) error {
+			if busy {
+				busy = false
+				return &journal.BusyError{Session: "s", Run: "other"}
+			}
+			return o.Backend.Append(ctx, a)
+		}
+		leaving := make(chan struct{})
+		o.release = func(ctx context.Context, run string, epoch uint64) error {
+			<-leaving
+			return o.Backend.Release(ctx, run, epoch)
+		}
+		if err := d.Reopen(t.Context(), run, workflow.Limits{MaxSteps: &three}); !errors.Is(err, journal.ErrBusy) {
+			t.Errorf("reopen: %v, want ErrBusy", err)
+		}
+		second := make(chan error, 1)
+		go func() { second <- d.Reopen(t.Context(), run, workflow.Limits{MaxSteps: &three}) }()
+		synctest.Wait()
+		close(leaving)
+		if err := <-second; err != nil {
+			t.Errorf("reopen when nothing is in the way any more: %v", err)
+		}
+		if s := status(t, d, run); s.Status != engine.StatusCompleted {
+			t.Errorf("%+v, want completed", s)
+		}
+	})
 }
 
 // TestDamageMeetsAppend: a store that turns out to be damaged is not asked for ever.
