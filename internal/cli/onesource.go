@@ -105,3 +105,29 @@ func (o *oneSource) document(a *app, c *cobra.Command, args []string) (*workflow
 	}
 	return w, a.refuse(problems)
 }
+
+// source tells what is to be run: args with the FILE, or with "" in its place where a stored workflow is named. taken: a file is read from standard input.
+func (fl *runFlags) source(c *cobra.Command, args []string) (_ []string, stored, taken bool, err error) {
+	if stored, err = isStored(c, fl.workflow, fl.draft, fl.load); err != nil {
+		return nil, false, false, err
+	}
+	if stored {
+		args = append([]string{""}, args...)
+	}
+	taken, err = fl.oneReader(args)
+	return args, stored, taken, err
+}
+
+// oneReader refuses two readers of standard input and tells whether a file is read from there.
+func (fl *runFlags) oneReader(args []string) (taken bool, err error) {
+	readers := 0
+	for _, path := range []string{args[0], fl.files.tools, fl.files.replies, fl.files.prices, fl.load.AgentsFile} {
+		if path == "-" {
+			readers++
+		}
+	}
+	if readers > 1 || readers == 1 && len(args) > 1 && args[1] == "-" {
+		return true, usef("standard input can be read only once, and `-` stands in several places")
+	}
+	return readers == 1, nil
+}

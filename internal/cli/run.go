@@ -234,20 +234,6 @@ func (a *app) input(args []string, taken bool) (string, error) {
 	return strings.TrimSuffix(strings.TrimSuffix(string(b), "\n"), "\r"), nil
 }
 
-// oneReader refuses two readers of standard input and tells whether a file is read from there.
-func (fl *runFlags) oneReader(args []string) (taken bool, err error) {
-	readers := 0
-	for _, path := range []string{args[0], fl.files.tools, fl.files.replies, fl.files.prices, fl.load.AgentsFile} {
-		if path == "-" {
-			readers++
-		}
-	}
-	if readers > 1 || readers == 1 && len(args) > 1 && args[1] == "-" {
-		return true, usef("standard input can be read only once, and `-` stands in several places")
-	}
-	return readers == 1, nil
-}
-
 // ownRecord refuses a recording onto a file that the run reads: it would be emptied before it is used again.
 func (fl *runFlags) ownRecord(document string) error {
 	for _, f := range []struct{ what, path string }{
@@ -280,14 +266,7 @@ func (a *app) run(c *cobra.Command, fl *runFlags, args []string) error {
 	if c.Flags().Changed("branch") && fl.branch == "" {
 		return mustBe("branch", "the id of a branch", "")
 	}
-	stored, err := isStored(c, fl.workflow, fl.draft, fl.load)
-	if err != nil {
-		return err
-	}
-	if stored {
-		args = append([]string{""}, args...) // there is no FILE
-	}
-	taken, err := fl.oneReader(args)
+	args, stored, taken, err := fl.source(c, args)
 	if err != nil {
 		return err
 	}

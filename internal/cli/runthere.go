@@ -29,14 +29,7 @@ func (a *app) runThere(c *cobra.Command, r *client.Remote, fl *runFlags, args []
 	if err := onlyHere(c, "agents", "model", "tools", "replies", "prices", "record", "trust", "approve-all", "run-id"); err != nil {
 		return err
 	}
-	stored, err := isStored(c, fl.workflow, fl.draft, fl.load)
-	if err != nil {
-		return err
-	}
-	if stored {
-		args = append([]string{""}, args...) // there is no FILE
-	}
-	taken, err := fl.oneReader(args)
+	args, stored, taken, err := fl.source(c, args)
 	if err != nil {
 		return err
 	}
