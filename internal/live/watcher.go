@@ -122,10 +122,18 @@ func (w *watcher) alive(ctx context.Context) error {
 }
 
 // wait waits for more, and writes heartbeats meanwhile.
-func (w *watcher) wait(ctx context.Context) error {
+func (w *watcher) wait(ctx context.Context) error { return w.until(ctx, w.more, nil) }
+
+// turn waits until this one may read the journal.
+func (w *watcher) turn(ctx context.Context) error { return w.until(ctx, nil, w.replays) }
+
+// until waits for more or for a turn, of which one is nil, and writes heartbeats meanwhile.
+func (w *watcher) until(ctx context.Context, more <-chan struct{}, turn chan<- struct{}) error {
 	for {
 		select {
-		case <-w.more:
+		case <-more:
+			return nil
+		case turn <- struct{}{}:
 			return nil
 		case <-w.beat.C:
 			if err := w.heartbeat(); err != nil {
@@ -229,24 +237,4 @@ func (w *watcher) read(ctx context.Context) error {
 		}
 		return nil
 	})
-}
-
-// turn waits until this one may read the journal.
-func (w *watcher) turn(ctx context.Context) error {
-	for {
-		select {
-		case w.replays <- struct{}{}:
-			return nil
-		case <-w.beat.C:
-			if err := w.heartbeat(); err != nil {
-				return err
-			}
-		case <-w.hold.Lost():
-			return errOver
-		case <-w.closing:
-			return errOver
-		case <-ctx.Done():
-			return ctx.Err()
-		}
-	}
 }
