@@ -10,41 +10,16 @@ import (
 	"net/http/httptest"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
 	"unicode"
 
+	"github.com/hocket-run/hocket/internal/browsertest"
 	"github.com/hocket-run/hocket/internal/engine"
 	"github.com/hocket-run/hocket/internal/hooks"
 )
-
-// browser finds chromium and the script that drives it. Without them the test is skipped, unless HOCKET_BROWSER is set.
-func browser(t *testing.T) (node, script, chromium string) {
-	t.Helper()
-	dir, err := filepath.Abs(filepath.Join("..", "..", "scripts", "browser"))
-	if err == nil {
-		_, err = os.Stat(filepath.Join(dir, "node_modules", "playwright-core"))
-	}
-	if err == nil {
-		node, err = exec.LookPath("node")
-	}
-	for _, name := range []string{"chromium", "chromium-browser", "google-chrome"} {
-		if path, missing := exec.LookPath(name); missing == nil && chromium == "" {
-			chromium = path
-		}
-	}
-	if err != nil || chromium == "" {
-		const how = "there is no browser to test with: install chromium and run `npm ci` in scripts/browser, or `make test`"
-		if os.Getenv("HOCKET_BROWSER") != "" {
-			t.Fatal(how)
-		}
-		t.Skip(how)
-	}
-	return node, filepath.Join(dir, "pages.mjs"), chromium
-}
 
 // seen is what scripts/browser/pages.mjs tells of a page.
 type seen struct {
@@ -64,7 +39,7 @@ type seen struct {
 // look opens pages, by name, and gives what became of them. HOCKET_PICTURES names a folder for pictures of them.
 func look(t *testing.T, pages map[string]string) map[string]seen {
 	t.Helper()
-	node, script, chromium := browser(t)
+	node, script, chromium := browsertest.Find(t, "pages.mjs")
 	type page struct {
 		Name string `json:"name"`
 		URL  string `json:"url"`
@@ -183,7 +158,7 @@ func harmless(t *testing.T, s *seen, origin string) {
 // no other (SEC12, SEC15). That holds without its Content-Security-Policy too, so that there are two walls.
 func TestNothingRuns(t *testing.T) {
 	t.Parallel()
-	browser(t)
+	browsertest.Find(t, "pages.mjs")
 	var foreign atomic.Int32
 	other := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		foreign.Add(1)
@@ -252,7 +227,7 @@ func cutLast(name string) (before, after string, ok bool) {
 // TestPageOfRuns: the same for pages as people meet them: what a model, a workflow and whoever answers wrote is shown of real runs.
 func TestPageOfRuns(t *testing.T) {
 	t.Parallel()
-	browser(t)
+	browsertest.Find(t, "pages.mjs")
 	var foreign atomic.Int32
 	other := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { foreign.Add(1) }))
 	defer other.Close()
@@ -310,7 +285,7 @@ func TestPageOfRuns(t *testing.T) {
 // TestBrowserSees is the proof of the two tests above: pages that do run and load what their texts say are found out, and the policy alone stops them.
 func TestBrowserSees(t *testing.T) {
 	t.Parallel()
-	browser(t)
+	browsertest.Find(t, "pages.mjs")
 	var foreign atomic.Int32
 	other := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { foreign.Add(1) }))
 	defer other.Close()

@@ -6,9 +6,7 @@ import (
 	"encoding/json"
 	"net/http"
 	"net/http/httptest"
-	"os"
 	"os/exec"
-	"path/filepath"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -16,36 +14,12 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/hocket-run/hocket/internal/access"
+	"github.com/hocket-run/hocket/internal/browsertest"
 	"github.com/hocket-run/hocket/internal/door"
 	"github.com/hocket-run/hocket/internal/engine"
 	"github.com/hocket-run/hocket/internal/live"
 	"github.com/hocket-run/hocket/internal/model"
 )
-
-// browser finds chromium and the script that drives it. Without them the test is skipped, unless HOCKET_BROWSER is set.
-func browser(t *testing.T) (node, script, chromium string) {
-	t.Helper()
-	dir, err := filepath.Abs(filepath.Join("..", "..", "scripts", "browser"))
-	if err == nil {
-		_, err = os.Stat(filepath.Join(dir, "node_modules", "playwright-core"))
-	}
-	if err == nil {
-		node, err = exec.LookPath("node")
-	}
-	for _, name := range []string{"chromium", "chromium-browser", "google-chrome"} {
-		if path, missing := exec.LookPath(name); missing == nil && chromium == "" {
-			chromium = path
-		}
-	}
-	if err != nil || chromium == "" {
-		const how = "there is no browser to test with: install chromium and run `npm ci` in scripts/browser, or `make test`"
-		if os.Getenv("HOCKET_BROWSER") != "" {
-			t.Fatal(how)
-		}
-		t.Skip(how)
-	}
-	return node, filepath.Join(dir, "eventsource.mjs"), chromium
-}
 
 // page is what a page of the server itself does with an event stream: it asks for a ticket, opens the stream, and says what it got when the run has ended.
 const page = `<!doctype html><meta charset="utf-8"><title>run</title><script type="module">
@@ -82,7 +56,7 @@ func (c *cutter) Write(b []byte) (int, error) {
 // journal, in order, once each. It is let in by a ticket, with which it also comes back.
 func TestBrowser(t *testing.T) {
 	t.Parallel()
-	node, script, chromium := browser(t)
+	node, script, chromium := browsertest.Find(t, "eventsource.mjs")
 	gate := make(chan struct{})
 	s := open(t, ":memory:", func(ctx context.Context, _ model.Request, say func(model.Delta)) (string, error) {
 		for _, p := range []string{"wörds ", "and ", "more"} {
