@@ -71,7 +71,7 @@ func (s *Store) Add(ctx context.Context, t access.Token, h access.Hash) error {
 				return err
 			}
 		}
-		_, err = tx.Exec(sqlAdd, h[:], t.Namespace, t.ID, t.Name, string(t.Role), flag(t.Approve), micros(t.Created), micros(t.Expires), micros(t.Used))
+		_, err = tx.Exec(sqlAdd, h[:], t.Namespace, t.ID, t.Name, string(t.Role), flag(t.Approve), db.Micros(t.Created), db.Micros(t.Expires), db.Micros(t.Used))
 		return err
 	})
 	if err != nil {
@@ -84,7 +84,7 @@ func (s *Store) Add(ctx context.Context, t access.Token, h access.Hash) error {
 func makeNamespace(tx db.Tx, name string, at time.Time) error {
 	var all, same int64
 	if err := tx.Query(sqlCountNames, func(c []any) error {
-		all, same = integer(c[0]), integer(c[1])
+		all, same = db.Int(c[0]), db.Int(c[1])
 		return nil
 	}, name); err != nil || same > 0 {
 		return err
@@ -92,7 +92,7 @@ func makeNamespace(tx db.Tx, name string, at time.Time) error {
 	if all+1 >= access.MaxNamespaces {
 		return access.ErrFullNamespaces
 	}
-	_, err := tx.Exec(sqlName, name, micros(at))
+	_, err := tx.Exec(sqlName, name, db.Micros(at))
 	return err
 }
 
@@ -152,7 +152,7 @@ func (s *Store) Revoke(ctx context.Context, namespace, id string) (t access.Toke
 // Touch implements access.Store.
 func (s *Store) Touch(ctx context.Context, namespace, id string, at time.Time) error {
 	err := s.db.Write(ctx, rowBytes, func(tx db.Tx) error {
-		_, err := tx.Exec(sqlTouch, micros(at), namespace, id, micros(at))
+		_, err := tx.Exec(sqlTouch, db.Micros(at), namespace, id, db.Micros(at))
 		return err
 	})
 	if err != nil {
@@ -166,7 +166,7 @@ func (s *Store) Namespaces(ctx context.Context) (out []string, err error) {
 	err = s.db.View(ctx, func(tx db.Tx) error {
 		out = []string{access.DefaultNamespace}
 		return tx.Query(sqlNames, func(c []any) error {
-			out = append(out, text(c[0]))
+			out = append(out, db.String(c[0]))
 			return nil
 		})
 	})
@@ -186,7 +186,7 @@ func (s *Store) Record(ctx context.Context, r access.Record) error {
 		if err != nil {
 			return err
 		}
-		if _, err := tx.Exec(sqlRecord, r.Namespace, last+1, micros(r.At), r.Token, r.Actor, r.Action, r.Target, r.Outcome, r.Request, r.Remote); err != nil {
+		if _, err := tx.Exec(sqlRecord, r.Namespace, last+1, db.Micros(r.At), r.Token, r.Actor, r.Action, r.Target, r.Outcome, r.Request, r.Remote); err != nil {
 			return err
 		}
 		_, err = tx.Exec(sqlForget, r.Namespace, last+1-int64(cmp.Or(s.Keep, access.MaxRecords)))
@@ -209,11 +209,11 @@ func (s *Store) Records(ctx context.Context, q access.Query) (access.Page, error
 		found = nil
 		return tx.Query(sqlRecords, func(c []any) error {
 			found = append(found, access.Record{
-				ID: integer(c[0]), At: instant(c[1]), Namespace: text(c[2]), Token: text(c[3]), Actor: text(c[4]), Action: text(c[5]), Target: text(c[6]),
-				Outcome: text(c[7]), Request: text(c[8]), Remote: text(c[9]),
+				ID: db.Int(c[0]), At: db.Time(c[1]), Namespace: db.String(c[2]), Token: db.String(c[3]), Actor: db.String(c[4]), Action: db.String(c[5]), Target: db.String(c[6]),
+				Outcome: db.String(c[7]), Request: db.String(c[8]), Remote: db.String(c[9]),
 			})
 			return nil
-		}, q.Namespace, before, micros(q.Since), limit+1)
+		}, q.Namespace, before, db.Micros(q.Since), limit+1)
 	})
 	if err != nil {
 		return access.Page{}, fmt.Errorf("read audit log: %w", err)

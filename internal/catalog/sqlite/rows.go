@@ -94,7 +94,7 @@ func dropOthers(tx db.Tx, id string, ids, drop db.Text, keep []catalog.Row) erro
 	var gone []int64
 	err := tx.Query(ids, func(c []any) error {
 		if c[1] == nil || !kept[str(c[1])] {
-			gone = append(gone, integer(c[0]))
+			gone = append(gone, db.Int(c[0]))
 		}
 		return nil
 	}, id)

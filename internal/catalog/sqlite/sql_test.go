@@ -5,9 +5,6 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
-	"go/ast"
-	"go/parser"
-	"go/token"
 	"os"
 	"path/filepath"
 	"slices"
@@ -39,47 +36,6 @@ func execute(t *testing.T, db *sql.DB, statements ...string) {
 		if _, err := db.ExecContext(t.Context(), s); err != nil {
 			t.Fatalf("%s: %v", s, err)
 		}
-	}
-}
-
-// TestSQLText: no statement is built from input (SEC7): in this package nothing is converted to Text but constants.
-func TestSQLText(t *testing.T) {
-	t.Parallel()
-	names, err := filepath.Glob("*.go")
-	if err != nil {
-		t.Fatal(err)
-	}
-	seen := 0
-	for _, name := range names {
-		if strings.HasSuffix(name, "_test.go") {
-			continue
-		}
-		fset := token.NewFileSet()
-		file, err := parser.ParseFile(fset, name, nil, 0)
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, decl := range file.Decls {
-			gen, isGen := decl.(*ast.GenDecl)
-			ast.Inspect(decl, func(n ast.Node) bool {
-				call, ok := n.(*ast.CallExpr)
-				if !ok {
-					return true
-				}
-				if f, ok := call.Fun.(*ast.SelectorExpr); ok && f.Sel.Name == "Text" {
-					if x, isName := f.X.(*ast.Ident); isName && x.Name == "db" {
-						seen++
-						if !isGen || gen.Tok != token.CONST {
-							t.Errorf("%s: a conversion to Text", fset.Position(call.Pos()))
-						}
-					}
-				}
-				return true
-			})
-		}
-	}
-	if seen < 20 {
-		t.Errorf("the test looks in the wrong place: %d statements", seen)
 	}
 }
 

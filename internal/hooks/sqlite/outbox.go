@@ -24,7 +24,7 @@ func (s *Store) Cursor(ctx context.Context) (at int64, found bool, err error) {
 
 func cursor(tx db.Tx) (at int64, found bool, err error) {
 	err = tx.Query(sqlCursor, func(c []any) error {
-		at, found = number(c[0]), true
+		at, found = db.Int(c[0]), true
 		return nil
 	})
 	return at, found, err
@@ -62,7 +62,7 @@ func post(tx db.Tx, notifications []hooks.Notification) error {
 		if err != nil {
 			return err
 		}
-		if _, err := tx.Exec(sqlPost, n.ID, n.Endpoint, n.Run, string(n.State), micros(n.Due), micros(n.Settled), string(data)); err != nil {
+		if _, err := tx.Exec(sqlPost, n.ID, n.Endpoint, n.Run, string(n.State), db.Micros(n.Due), db.Micros(n.Settled), string(data)); err != nil {
 			return err
 		}
 	}
@@ -81,7 +81,7 @@ func (s *Store) Take(ctx context.Context, now, until time.Time, limit int, but [
 		return tx.Query(sqlTake, func([]any) error {
 			isDue = true
 			return nil
-		}, micros(now), string(names), 1)
+		}, db.Micros(now), string(names), 1)
 	}
 	if err := s.db.View(ctx, look); err != nil || !isDue {
 		return nil, err // most of the time nothing is, and nothing is written
@@ -92,13 +92,13 @@ func (s *Store) Take(ctx context.Context, now, until time.Time, limit int, but [
 		if err := tx.Query(sqlTake, func(c []any) error {
 			var n hooks.Notification
 			err := decode(c[1], &n)
-			out, taken = append(out, n), append(taken, number(c[0]))
+			out, taken = append(out, n), append(taken, db.Int(c[0]))
 			return err
-		}, micros(now), string(names), limit); err != nil {
+		}, db.Micros(now), string(names), limit); err != nil {
 			return err
 		}
 		for _, n := range taken {
-			if _, err := tx.Exec(sqlHide, micros(until), n); err != nil {
+			if _, err := tx.Exec(sqlHide, db.Micros(until), n); err != nil {
 				return err
 			}
 		}
@@ -115,7 +115,7 @@ func (s *Store) Settle(ctx context.Context, n hooks.Notification, next ...hooks.
 	data, err := json.Marshal(n)
 	if err == nil {
 		err = s.db.Write(ctx, rowBytes+len(data), func(tx db.Tx) error {
-			if _, err := tx.Exec(sqlSettle, string(n.State), micros(n.Due), micros(n.Settled), string(data), n.ID); err != nil {
+			if _, err := tx.Exec(sqlSettle, string(n.State), db.Micros(n.Due), db.Micros(n.Settled), string(data), n.ID); err != nil {
 				return err
 			}
 			return post(tx, next)
@@ -139,7 +139,7 @@ func (s *Store) Notifications(ctx context.Context, q hooks.NotificationQuery) (o
 				return nil
 			}
 			n, err := notificationOf(c)
-			last, out = number(c[0]), append(out, n)
+			last, out = db.Int(c[0]), append(out, n)
 			return err
 		}, q.Before, string(q.State), q.Run, size+1)
 	})
@@ -151,7 +151,7 @@ func (s *Store) Notifications(ctx context.Context, q hooks.NotificationQuery) (o
 
 func notificationOf(c []any) (n hooks.Notification, err error) {
 	if err = decode(c[1], &n); err == nil && n.State == hooks.StatePending {
-		n.Due = fromMicros(number(c[2]))
+		n.Due = db.Time(c[2])
 	}
 	return n, err
 }
@@ -181,7 +181,7 @@ func (s *Store) Sweep(ctx context.Context, now, before time.Time) error {
 			text db.Text
 			at   time.Time
 		}{{sqlSweepDeliveries, now}, {sqlSweepUses, now}, {sqlSweepNotifications, before}} {
-			if _, err := tx.Exec(q.text, micros(q.at)); err != nil {
+			if _, err := tx.Exec(q.text, db.Micros(q.at)); err != nil {
 				return err
 			}
 		}

@@ -10,7 +10,6 @@ import (
 	"crypto/sha256"
 	"encoding/json"
 	"fmt"
-	"time"
 
 	"github.com/hocket-run/hocket/internal/hooks"
 	db "github.com/hocket-run/hocket/internal/journal/sqlite"
@@ -34,8 +33,8 @@ func webhookOf(c []any) (w hooks.Webhook, err error) {
 	if err = decode(c[0], &w); err != nil {
 		return w, err
 	}
-	if at := number(c[1]); at != 0 && w.Disabled.IsZero() {
-		w.Disabled, w.Reason = fromMicros(at), deleted
+	if at := db.Time(c[1]); !at.IsZero() && w.Disabled.IsZero() {
+		w.Disabled, w.Reason = at, deleted
 	}
 	return w, nil
 }
@@ -95,7 +94,7 @@ func (s *Store) SetWebhook(ctx context.Context, id string, change func(*hooks.We
 			return err
 		}
 		digest := w.Digest()
-		_, err = tx.Exec(sqlSetWebhook, w.ID, digest[:], w.Workflow, micros(w.Created), micros(w.Disabled), string(data))
+		_, err = tx.Exec(sqlSetWebhook, w.ID, digest[:], w.Workflow, db.Micros(w.Created), db.Micros(w.Disabled), string(data))
 		return err
 	})
 	if err != nil {
@@ -131,14 +130,14 @@ func orNone(err error) error {
 func (s *Store) Deliver(ctx context.Context, d hooks.Delivery) (hooks.Delivery, error) {
 	first := d
 	err := s.db.Write(ctx, rowBytes, func(tx db.Tx) error {
-		if _, err := tx.Exec(sqlForgetDelivery, d.Webhook, d.Key[:], micros(d.At)); err != nil {
+		if _, err := tx.Exec(sqlForgetDelivery, d.Webhook, d.Key[:], db.Micros(d.At)); err != nil {
 			return err
 		}
-		if _, err := tx.Exec(sqlDeliver, d.Webhook, d.Key[:], micros(d.At), micros(d.Until)); err != nil {
+		if _, err := tx.Exec(sqlDeliver, d.Webhook, d.Key[:], db.Micros(d.At), db.Micros(d.Until)); err != nil {
 			return err
 		}
 		return tx.Query(sqlDelivery, func(c []any) error {
-			first.At, first.Until = fromMicros(number(c[0])), fromMicros(number(c[1]))
+			first.At, first.Until = db.Time(c[0]), db.Time(c[1])
 			return nil
 		}, d.Webhook, d.Key[:])
 	})
@@ -180,7 +179,7 @@ func (s *Store) SetEndpoint(ctx context.Context, id string, change func(*hooks.E
 		if err != nil {
 			return err
 		}
-		_, err = tx.Exec(sqlSetEndpoint, e.ID, micros(e.Created), string(data))
+		_, err = tx.Exec(sqlSetEndpoint, e.ID, db.Micros(e.Created), string(data))
 		return err
 	})
 	if err != nil {
@@ -210,7 +209,7 @@ func (s *Store) Use(ctx context.Context, u hooks.Use) (hooks.Use, error) {
 	data, err := json.Marshal(u)
 	if err == nil {
 		err = s.db.Write(ctx, rowBytes, func(tx db.Tx) error {
-			if _, err := tx.Exec(sqlUse, u.Nonce, micros(u.Until), string(data)); err != nil {
+			if _, err := tx.Exec(sqlUse, u.Nonce, db.Micros(u.Until), string(data)); err != nil {
 				return err
 			}
 			return tx.Query(sqlUsed, func(c []any) error { return decode(c[0], &u) }, u.Nonce)
@@ -256,23 +255,4 @@ func decode(column, into any) error {
 		return fmt.Errorf("a row of hooks cannot be read: %w", err)
 	}
 	return nil
-}
-
-func number(column any) int64 {
-	n, _ := column.(int64)
-	return n
-}
-
-func micros(t time.Time) int64 {
-	if t.IsZero() {
-		return 0
-	}
-	return t.UnixMicro()
-}
-
-func fromMicros(us int64) time.Time {
-	if us == 0 {
-		return time.Time{}
-	}
-	return time.UnixMicro(us).UTC()
 }

@@ -6,7 +6,6 @@ import (
 	"crypto/sha256"
 	"encoding/json"
 	"fmt"
-	"time"
 
 	"github.com/hocket-run/hocket/internal/journal"
 )
@@ -186,7 +185,7 @@ func free(c *conn, p *pendingAppend, t *target) error {
 func (w *writer) first(c *conn, p *pendingAppend, t *target) error {
 	n := p.Create
 	t.status, t.waiting, t.ended = p.Status, p.Waiting, p.ended(0)
-	res, err := c.exec(sqlNewRun, p.Run, micros(n.Created), string(p.Status), p.Waiting, t.ended, n.Workflow, n.WorkflowName, n.Format,
+	res, err := c.exec(sqlNewRun, p.Run, Micros(n.Created), string(p.Status), p.Waiting, t.ended, n.Workflow, n.WorkflowName, n.Format,
 		n.Parent, string(n.Kind), nullable(p.definition), nullableText(p.meta), n.Session)
 	if err != nil {
 		return err
@@ -198,7 +197,7 @@ func (w *writer) first(c *conn, p *pendingAppend, t *target) error {
 	if err != nil {
 		return err
 	}
-	if _, err := c.exec(sqlNewHead, t.id, t.owner, t.last, sealed, t.record, micros(p.At)); err != nil {
+	if _, err := c.exec(sqlNewHead, t.id, t.owner, t.last, sealed, t.record, Micros(p.At)); err != nil {
 		return err
 	}
 	return w.besides(c, p, t)
@@ -211,7 +210,7 @@ func (w *writer) next(c *conn, p *pendingAppend, t *target) error {
 	if err != nil {
 		return err
 	}
-	n, err := c.change(sqlMoveHead, t.last, sealed, t.record, micros(p.At), t.id, t.epoch, former)
+	n, err := c.change(sqlMoveHead, t.last, sealed, t.record, Micros(p.At), t.id, t.epoch, former)
 	switch {
 	case err != nil:
 		return err
@@ -258,7 +257,7 @@ func (w *writer) besides(c *conn, p *pendingAppend, t *target) error {
 		}
 	}
 	for _, n := range p.Notices {
-		if _, err := c.exec(sqlNotice, t.id, n.Seq, n.Type, micros(p.At)); err != nil {
+		if _, err := c.exec(sqlNotice, t.id, n.Seq, n.Type, Micros(p.At)); err != nil {
 			return err
 		}
 	}
@@ -314,7 +313,7 @@ func (p *pendingAppend) ended(former int64) int64 {
 	case former != 0:
 		return former
 	}
-	return micros(p.At)
+	return Micros(p.At)
 }
 
 // seal is how the version and sum of a record are stored: one version byte, then the sum.
@@ -331,21 +330,6 @@ func unseal(b []byte) (version uint8, sum journal.Sum) {
 		return 0, sum
 	}
 	return b[0], journal.Sum(b[1:])
-}
-
-// micros is a time as the tables keep it.
-func micros(t time.Time) int64 {
-	if t.IsZero() {
-		return 0
-	}
-	return t.UnixMicro()
-}
-
-func fromMicros(us int64) time.Time {
-	if us == 0 {
-		return time.Time{}
-	}
-	return time.UnixMicro(us).UTC()
 }
 
 func nullable(b []byte) any {

@@ -174,15 +174,9 @@ func (c *conn) lookUp(q sqlText, args ...any) (row, error) { return c.one(always
 // row is a result. A column of another type than asked for reads as zero: whoever damaged it is found by the checksums.
 type row []driver.Value
 
-func (r row) int(i int) int64 {
-	v, _ := r[i].(int64)
-	return v
-}
+func (r row) int(i int) int64 { return Int(r[i]) }
 
-func (r row) text(i int) string {
-	v, _ := r[i].(string)
-	return v
-}
+func (r row) text(i int) string { return String(r[i]) }
 
 func (r row) bytes(i int) []byte {
 	v, _ := r[i].([]byte)

@@ -11,7 +11,7 @@ import (
 func (s *Store) Post(ctx context.Context, q journal.Request) (uint64, error) {
 	var id int64
 	err := s.writer.write(ctx, len(q.Data), func(c *conn) error {
-		res, err := c.exec(sqlPost, q.Kind, q.Data, micros(q.At), q.Run)
+		res, err := c.exec(sqlPost, q.Kind, q.Data, Micros(q.At), q.Run)
 		if err != nil {
 			return err
 		}
@@ -41,7 +41,7 @@ func (s *Store) Take(ctx context.Context) ([]journal.Request, error) {
 		open = nil
 		return c.query(ctx, sqlOpen, func(r row) error {
 			open = append(open, journal.Request{
-				ID: uint64(r.int(0)), Run: r.text(1), Kind: r.text(2), Data: r.bytes(3), At: fromMicros(r.int(4)),
+				ID: uint64(r.int(0)), Run: r.text(1), Kind: r.text(2), Data: r.bytes(3), At: Time(r[4]),
 			})
 			return nil
 		}, self, self)

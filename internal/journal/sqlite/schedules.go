@@ -15,8 +15,8 @@ func (s *Store) Registrations(ctx context.Context) ([]journal.Registration, erro
 		return c.query(ctx, sqlSchedules, func(r row) error {
 			list = append(list, journal.Registration{
 				Workflow: r.text(0), Branch: r.text(1), Version: int(r.int(2)), Mode: r.text(3), Spec: r.text(4), TimeZone: r.text(5),
-				Registered: fromMicros(r.int(6)), Planned: fromMicros(r.int(7)),
-				CatchUpAfter: fromMicros(r.int(8)), CatchUpTo: fromMicros(r.int(9)), Run: r.text(10),
+				Registered: Time(r[6]), Planned: Time(r[7]),
+				CatchUpAfter: Time(r[8]), CatchUpTo: Time(r[9]), Run: r.text(10),
 			})
 			return nil
 		})
@@ -33,8 +33,8 @@ func (s *Store) Register(ctx context.Context, r journal.Registration) error {
 		return err
 	}
 	err := s.writer.write(ctx, 0, func(c *conn) error {
-		_, err := c.exec(sqlRegister, r.Workflow, r.Branch, r.Version, r.Mode, r.Spec, r.TimeZone, micros(r.Registered), micros(r.Planned),
-			micros(r.CatchUpAfter), micros(r.CatchUpTo), r.Run)
+		_, err := c.exec(sqlRegister, r.Workflow, r.Branch, r.Version, r.Mode, r.Spec, r.TimeZone, Micros(r.Registered), Micros(r.Planned),
+			Micros(r.CatchUpAfter), Micros(r.CatchUpTo), r.Run)
 		return err
 	})
 	if err != nil {

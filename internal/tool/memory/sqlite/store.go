@@ -41,7 +41,7 @@ func New(file *db.Store) *Store { return &Store{file} }
 func (s *Store) Add(ctx context.Context, space, key string, e memory.Entry) (id string, err error) {
 	find := func(tx db.Tx) error {
 		return tx.Query(sqlFind, func(c []any) error {
-			id = number(c[0])
+			id = strconv.FormatInt(db.Int(c[0]), 10)
 			return nil
 		}, space, key)
 	}
@@ -52,7 +52,7 @@ func (s *Store) Add(ctx context.Context, space, key string, e memory.Entry) (id 
 		}
 		count := int64(0)
 		if err := tx.Query(sqlCount, func(c []any) error {
-			count, _ = c[0].(int64)
+			count = db.Int(c[0])
 			return nil
 		}, space); err != nil {
 			return err
@@ -76,7 +76,7 @@ func (s *Store) All(ctx context.Context, space string) (out []memory.Entry, err 
 	err = s.db.View(ctx, func(tx db.Tx) error {
 		out = nil
 		return tx.Query(sqlAll, func(c []any) error {
-			e := memory.Entry{ID: number(c[0])}
+			e := memory.Entry{ID: strconv.FormatInt(db.Int(c[0]), 10)}
 			e.Category, _ = c[1].(string)
 			e.Text, _ = c[2].(string)
 			at, _ := c[3].(string)
@@ -125,9 +125,4 @@ func (s *Store) one(ctx context.Context, what string, bytes int, id string, do f
 		return fmt.Errorf("%s: %w", what, err)
 	}
 	return nil
-}
-
-func number(v any) string {
-	n, _ := v.(int64)
-	return strconv.FormatInt(n, 10)
 }
