@@ -19,6 +19,7 @@ import (
 // guarded is a server with two tenants.
 type guarded struct {
 	*world
+	inbox         string // somebody who wants no messages
 	guarded, open []string
 	roles         map[string]access.Role // of the operations of the document
 	bodies        map[string]bool        // those that take one
@@ -34,7 +35,8 @@ const maxBody = 4096
 // tenant, from another page, with too much (SEC1, SEC2, SEC7, SEC9, SEC10, SEC15, SEC17, SEC20).
 func TestGuarded(t *testing.T) {
 	t.Parallel()
-	g := &guarded{world: newWorld(t, fmt.Sprintf("server: {url: 'https://hocket.test', limits: {body: %d}}\n", maxBody))}
+	in := newInbox(t)
+	g := &guarded{inbox: in.srv.URL, world: newWorld(t, fmt.Sprintf("outbound: {allow: ['%s']}\nserver: {url: 'https://hocket.test', limits: {body: %d}}\n", in.srv.URL, maxBody))}
 	g.guarded, g.open = g.routes()
 	g.fill(t)
 	g.document(t)
@@ -97,8 +99,8 @@ func (g *guarded) fill(t *testing.T) {
 	gave(t, agent, 201, agent.JSON201)
 	hook := must(b.CreateWebhookWithResponse(ctx, api.CreateWebhookBody{Workflow: "poem-of-b"}))
 	g.ids["webhooks"] = gave(t, hook, 201, hook.JSON201).Id
-	// What the endpoint is told cannot be sent: it is a private address.
-	endpoint := must(b.CreateEndpointWithResponse(ctx, api.CreateEndpointBody{Url: g.p.url}))
+	// The endpoint wants nothing of what it is told.
+	endpoint := must(b.CreateEndpointWithResponse(ctx, api.CreateEndpointBody{Url: g.inbox + "/gone"}))
 	g.ids["endpoints"] = gave(t, endpoint, 201, endpoint.JSON201).Id
 	run := must(b.StartRunWithResponse(ctx, &api.StartRunParams{Wait: new("1m")}, api.StartBody{Workflow: new("gate-of-b")}))
 	r := gave(t, run, 201, run.JSON201)

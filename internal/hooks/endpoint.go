@@ -65,6 +65,17 @@ func OperatorEndpoint(e Endpoint, secretRef string) (Endpoint, error) {
 	return e, nil
 }
 
+// label is what people know the endpoint by.
+func (e *Endpoint) label() string {
+	switch {
+	case e.Operator:
+		return fmt.Sprintf("%q (server.notifications of hocket.yaml)", e.Name)
+	case e.Name != "":
+		return fmt.Sprintf("%s (%q)", e.ID, e.Name)
+	}
+	return e.ID
+}
+
 // maxURL bounds addresses of endpoints.
 const maxURL = 2000
 

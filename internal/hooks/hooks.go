@@ -31,6 +31,8 @@ type Config struct {
 	Secrets secret.Resolver
 	// Send makes requests to endpoints: those of the operator, whose addresses are allowed, and those that were made through the API (SEC8).
 	Operator, Guarded *http.Client
+	// Refused tells whether Guarded would refuse an address, so that whoever makes an endpoint hears of it at once; nil: it is seen when something is sent.
+	Refused func(ctx context.Context, url string) error
 	// MaxBody bounds the body of a delivery; 0: MaxBody.
 	MaxBody int64
 	// Pace says how notifications are sent; its zero value is good.
@@ -45,6 +47,8 @@ type Hooks struct {
 
 	mu     sync.Mutex
 	spaces map[string]*space
+	// broken are the secrets that could not be used when they were needed last, with the reason: each is told to the log once. By namespace and id.
+	broken map[[2]string]string
 }
 
 // space is what belongs to one namespace.
@@ -55,7 +59,7 @@ type space struct {
 	vault   *Vault
 }
 
-// New makes Hooks. Errors: a PublicURL that is none.
+// New makes Hooks. Errors: a PublicURL that is none. A secret of an operator's endpoint that cannot be used is no error: it is logged, and may come later.
 func New(cfg Config) (*Hooks, error) {
 	if cfg.Service == nil {
 		return nil, errors.New("hooks: there is no way to a service")
@@ -74,7 +78,11 @@ func New(cfg Config) (*Hooks, error) {
 		cfg.Logger = slog.New(slog.DiscardHandler)
 	}
 	cfg.Pace = cfg.Pace.withDefaults()
-	return &Hooks{cfg: cfg, spaces: map[string]*space{}}, nil
+	h := &Hooks{cfg: cfg, spaces: map[string]*space{}, broken: map[[2]string]string{}}
+	for i := range cfg.Endpoints {
+		_, _ = h.keysOf(&space{name: access.DefaultNamespace}, &cfg.Endpoints[i], time.Now()) // it logs what is wrong
+	}
+	return h, nil
 }
 
 // space gives what belongs to a namespace. Errors: those of Config.Service; a key that cannot be used.
@@ -109,25 +117,48 @@ func (h *Hooks) spaceOf(namespace string, s *service.Service) (*space, error) {
 	return sp, nil
 }
 
-// keys gives the keys of secrets that hold now. One that cannot be had is left out and logged: the others still count.
-func (h *Hooks) keys(sp *space, id string, mode Mode, secrets []Secret, now time.Time) [][]byte {
-	var keys [][]byte
+// keys gives the keys of secrets that hold now. The error says why some cannot be had: the others still count. It is logged once, with what has the secrets, until
+// they can be used again.
+func (h *Hooks) keys(sp *space, id, what string, mode Mode, secrets []Secret, now time.Time) (keys [][]byte, err error) {
 	for _, s := range secrets {
 		if !s.holds(now) {
 			continue
 		}
-		text, err := h.secretText(sp, id, s)
-		if err == nil {
+		text, wrong := h.secretText(sp, id, s)
+		if wrong == nil {
 			var key []byte
-			if key, err = keyOf(mode, text); err == nil {
+			if key, wrong = keyOf(mode, text); wrong == nil {
 				keys = append(keys, key)
 			}
 		}
-		if err != nil {
-			h.cfg.Logger.Error("secret cannot be used", "of", id, "namespace", sp.name, "err", err)
-		}
+		err = errors.Join(err, wrong)
 	}
-	return keys
+	if reason := h.news(sp.name, id, err); reason != "" {
+		h.cfg.Logger.Error("secret cannot be used", "of", what, "namespace", sp.name, "err", reason)
+	}
+	return keys, err
+}
+
+// news keeps why the secrets of id cannot be used, and gives that where it was not known.
+func (h *Hooks) news(namespace, id string, err error) string {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	at := [2]string{namespace, id}
+	if err == nil {
+		delete(h.broken, at)
+		return ""
+	}
+	reason := oneLine(err.Error())
+	if h.broken[at] == reason {
+		return ""
+	}
+	h.broken[at] = reason
+	return reason
+}
+
+// keysOf gives the keys that sign what an endpoint is told.
+func (h *Hooks) keysOf(sp *space, e *Endpoint, now time.Time) ([][]byte, error) {
+	return h.keys(sp, e.ID, "the notification endpoint "+e.label(), ModeStandard, e.Secrets, now)
 }
 
 func (h *Hooks) secretText(sp *space, id string, s Secret) (string, error) {

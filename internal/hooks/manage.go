@@ -171,8 +171,8 @@ type EndpointRequest struct {
 	By           string
 }
 
-// CreateEndpoint makes an endpoint that is told of what happens from now on. Its address must be public, or one that the operator allows: this is seen when
-// it is sent something (SEC8). Errors: *service.InvalidError.
+// CreateEndpoint makes an endpoint that is told of what happens from now on. Its address must be public, or one that the operator allows: this is seen now where
+// that can be seen, and whenever it is sent something (SEC8). Errors: *service.InvalidError.
 func (h *Hooks) CreateEndpoint(ctx context.Context, namespace string, s *service.Service, q EndpointRequest) (Created[Endpoint], error) {
 	var none Created[Endpoint]
 	e := Endpoint{
@@ -181,6 +181,11 @@ func (h *Hooks) CreateEndpoint(ctx context.Context, namespace string, s *service
 	}
 	if err := e.check(); err != nil {
 		return none, invalid(err)
+	}
+	if h.cfg.Refused != nil {
+		if err := h.cfg.Refused(ctx, e.URL); err != nil {
+			return none, invalid(fmt.Errorf("url: %w; endpoints are public, or the operator names them in hocket.yaml (outbound: {allow: […]})", err))
+		}
 	}
 	if e.ApproveLinks && h.cfg.PublicURL == "" {
 		return none, invalid(errors.New("approve links need the server's public address: set server.url in hocket.yaml"))

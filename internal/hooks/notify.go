@@ -329,9 +329,12 @@ func (h *Hooks) sendOne(ctx context.Context, sp *space, n Notification) (became 
 	if err != nil {
 		return StatePending, 0, err
 	}
-	keys := h.keys(sp, e.ID, ModeStandard, e.Secrets, time.Now())
+	keys, err := h.keysOf(sp, e, time.Now())
 	if len(keys) == 0 {
-		return StatePending, 0, errors.New("the endpoint's secret cannot be used; the log says why")
+		if err == nil {
+			err = errors.New("it holds no more")
+		}
+		return StatePending, 0, fmt.Errorf("the secret of the endpoint %s cannot be used: %s", e.label(), oneLine(err.Error()))
 	}
 	header, err := sign(keys, n.ID, time.Now(), body)
 	if err != nil {

@@ -3,9 +3,12 @@ package hooks_test
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"io"
+	"log/slog"
 	"net/http"
 	"net/http/httptest"
+	"net/netip"
 	"slices"
 	"strings"
 	"sync"
@@ -332,6 +335,98 @@ func TestGuarded(t *testing.T) {
 	if len(list) != 5 || len(r.got) != 0 {
 		t.Errorf("%d notifications, %d messages", len(list), len(r.got))
 	}
+}
+
+// TestRefusedAtOnce: whoever makes an endpoint whose address would be refused hears of it then, with what to do; one that the operator allows is made, and so is one
+// that nobody knows at present, which is checked when it is sent something (SEC8).
+func TestRefusedAtOnce(t *testing.T) {
+	t.Parallel()
+	r := newReceiver(t, operatorSecret)
+	cfg := operator(t, r, hooks.Endpoint{On: []hooks.Type{hooks.TypeRunFailed}})
+	cfg.Refused = func(ctx context.Context, url string) error {
+		return outbound.Check(ctx, outbound.Config{Allow: []string{"allowed.example"}, Resolve: func(context.Context, string) ([]netip.Addr, error) { return nil, errors.New("no such host") }}, url)
+	}
+	w := newWorld(t, setup{config: cfg})
+	make := func(url string) error {
+		_, err := w.hooks.CreateEndpoint(t.Context(), "default", w.service, hooks.EndpointRequest{URL: url})
+		return err
+	}
+	for _, u := range []string{r.URL, "http://169.254.169.254/latest", "http://[::ffff:127.0.0.1]/", "http://2130706433/", "http://0x7f.1/"} {
+		if err := make(u); service.CodeOf(err) != service.CodeInvalid || !strings.Contains(err.Error(), "address refused") || !strings.Contains(err.Error(), "outbound: {allow:") {
+			t.Errorf("%s: %v", u, err)
+		}
+	}
+	for _, u := range []string{"http://allowed.example:8080/in", "https://nobody.example/"} {
+		if err := make(u); err != nil {
+			t.Errorf("%s: %v", u, err)
+		}
+	}
+	if list, err := w.hooks.Endpoints(t.Context(), "default", w.service); err != nil || len(list) != 3 {
+		t.Errorf("%d endpoints, %v", len(list), err)
+	}
+}
+
+// TestMissingSecret: a secret that cannot be used is told once, at the start, with the name of the endpoint; the list of notifications names both too, and as soon
+// as the secret is there what waited is sent.
+func TestMissingSecret(t *testing.T) {
+	t.Parallel()
+	var log lines
+	r := newReceiver(t, operatorSecret)
+	cfg := operator(t, r, hooks.Endpoint{On: []hooks.Type{hooks.TypeRunCompleted}})
+	cfg.Logger = slog.New(slog.NewTextHandler(&log, nil))
+	cfg.Pace.Delays = []time.Duration{time.Millisecond, time.Millisecond, time.Millisecond, time.Millisecond}
+	w := newWorld(t, setup{config: cfg})
+	if got := log.with("secret cannot be used"); len(got) != 1 || !strings.Contains(got[0], "level=ERROR") || !strings.Contains(got[0], "ops") || !strings.Contains(got[0], "server.notifications") || !strings.Contains(got[0], "NOTIFY") {
+		t.Errorf("the log says at the start: %v", got)
+	}
+	stop := w.tend()
+	defer stop()
+	w.ready(t, w.hooks.StoreForTest(t.Context(), "default"))
+	w.start(echo, "yaml", "", "hello")
+	var n hooks.Notification
+	for end := time.Now().Add(long); n.State != hooks.StateDead && time.Now().Before(end); time.Sleep(5 * time.Millisecond) {
+		if list := w.settled(t); len(list) > 0 {
+			n = list[0]
+		}
+	}
+	if !strings.Contains(n.Error, `"ops"`) || !strings.Contains(n.Error, "NOTIFY is empty or not set") || n.Tries != 5 {
+		t.Errorf("the list says %+v", n)
+	}
+	if got := log.with("secret cannot be used"); len(got) != 1 {
+		t.Errorf("the log repeats itself: %v", got)
+	}
+	stop()
+	w.env["NOTIFY"] = operatorSecret
+	if _, err := w.hooks.Retry(t.Context(), "default", w.service, n.ID); err != nil {
+		t.Fatal(err)
+	}
+	defer w.tend()()
+	r.wait(1)
+}
+
+// lines is a log.
+type lines struct {
+	mu   sync.Mutex
+	text strings.Builder
+}
+
+func (l *lines) Write(b []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.text.Write(b)
+}
+
+// with gives the lines that have a text in them.
+func (l *lines) with(text string) []string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	var out []string
+	for line := range strings.Lines(l.text.String()) {
+		if strings.Contains(line, text) {
+			out = append(out, line)
+		}
+	}
+	return out
 }
 
 // TestFilters: an endpoint is told what it wants to know.

@@ -106,7 +106,7 @@ func (h *Hooks) find(r *http.Request, now time.Time) (sp *space, w Webhook, keys
 		w, err = sp.store.Webhook(r.Context(), pathDigest(path))
 	}
 	if err == nil {
-		keys = h.keys(sp, w.ID, w.Mode, w.Secrets, now)
+		keys, _ = h.keys(sp, w.ID, "the webhook "+w.ID, w.Mode, w.Secrets, now) // it logs what is wrong
 	} else if !errors.Is(err, ErrNone) {
 		h.cfg.Logger.Warn("webhook", "namespace", namespace, "err", err)
 	}
@@ -134,17 +134,9 @@ func (h *Hooks) accept(ctx context.Context, sp *space, hook Webhook, id string, 
 	if err != nil {
 		return "", err
 	}
-	key, kept := deliveryKey(id, header, body)
-	now := micro(time.Now())
-	d, err := sp.store.Deliver(ctx, Delivery{Webhook: hook.ID, Key: key, At: now, Until: now.Add(kept)})
-	if err != nil {
-		return "", err
-	}
-	run = driver.DerivedRunID(d.At, "webhook", hook.ID, string(key[:]))
-	if _, err := sp.service.Head(ctx, run); err == nil {
-		return run, nil
-	} else if !errors.Is(err, journal.ErrNotFound) {
-		return "", err
+	run, known, err := h.runOf(ctx, sp, hook, id, header, body)
+	if err != nil || known {
+		return run, err
 	}
 	w, def, problems, err := sp.service.LoadStored(ctx, hook.Workflow, service.Which{}, service.LoadOptions{})
 	switch {
@@ -155,10 +147,10 @@ func (h *Hooks) accept(ctx context.Context, sp *space, hook Webhook, id string, 
 	case w == nil || problems.HasErrors():
 		return "", &service.InvalidError{Diagnostics: problems}
 	}
-	run, err = sp.service.Start(ctx, service.StartRequest{Workflow: w, Branch: hook.Branch, Version: def.Version, Input: input, RunID: run})
+	_, err = sp.service.Start(ctx, service.StartRequest{Workflow: w, Branch: hook.Branch, Version: def.Version, Input: input, RunID: run})
 	switch {
 	case errors.Is(err, journal.ErrExists): // it came twice at once
-		return driver.DerivedRunID(d.At, "webhook", hook.ID, string(key[:])), nil
+		return run, nil
 	case err != nil:
 		return "", err
 	}
@@ -166,6 +158,41 @@ func (h *Hooks) accept(ctx context.Context, sp *space, hook Webhook, id string, 
 	door.Did(ctx, "runs.start", run)
 	door.Did(ctx, "webhooks.deliver", hook.ID)
 	return run, nil
+}
+
+// runOf gives the run of a delivery, and whether it is there already.
+//
+// A delivery is known by its id. GitHub does not sign the id, so there what was signed, the body, counts beside it: within Tolerance the same body is the same
+// delivery whatever its id, and one captured cannot be sent under another id (SEC18). Of a delivery whose id came long ago, with the same body, the run is that of
+// then; where the id was another body's, the id says nothing.
+func (h *Hooks) runOf(ctx context.Context, sp *space, hook Webhook, id string, header http.Header, body []byte) (run string, known bool, err error) {
+	now := micro(time.Now())
+	key, kept := deliveryKey(hook.Mode, id, header, body)
+	d, err := sp.store.Deliver(ctx, Delivery{Webhook: hook.ID, Key: key, At: now, Until: now.Add(kept)})
+	if err != nil {
+		return "", false, err
+	}
+	if hook.Mode == ModeGitHub && id != "" {
+		first, err := sp.store.Deliver(ctx, Delivery{Webhook: hook.ID, Key: idKey(id), At: d.At, Until: now.Add(deliveriesKept)})
+		if err != nil {
+			return "", false, err
+		}
+		run = driver.DerivedRunID(first.At, "webhook", hook.ID, string(key[:]))
+		if known, err := sp.isThere(ctx, run); err != nil || known {
+			return run, known, err
+		}
+	}
+	run = driver.DerivedRunID(d.At, "webhook", hook.ID, string(key[:]))
+	known, err = sp.isThere(ctx, run)
+	return run, known, err
+}
+
+func (sp *space) isThere(ctx context.Context, run string) (bool, error) {
+	_, err := sp.service.Head(ctx, run)
+	if errors.Is(err, journal.ErrNotFound) {
+		return false, nil
+	}
+	return err == nil, err
 }
 
 // disable keeps a webhook from starting what will be stored under its workflow's id later.

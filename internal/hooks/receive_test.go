@@ -186,6 +186,49 @@ func TestReplay(t *testing.T) {
 	}
 }
 
+// TestReplayUnderAnotherID: GitHub does not sign the id of a delivery. One that was captured starts nothing under another id, without an id, or beside headers
+// that nobody signed; sent again by GitHub it is the same delivery later too; and another body under a known id is a delivery of its own (SEC18).
+func TestReplayUnderAnotherID(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, setup{})
+	gh := w.create(hooks.CreateRequest{Mode: hooks.ModeGitHub})
+	h, path := w.hooks.Receive(), hooks.Path("default", gh.Of)
+	deliver := func(id, body string, more ...string) string {
+		t.Helper()
+		headers := github(gh.Secret, id, body)
+		if id == "" {
+			headers = append(headers[:2:2], headers[4:]...)
+		}
+		return runOf(t, send(h, "POST", path, body, append(headers, more...)...))
+	}
+	first := deliver("d1", `{"n": 1}`)
+	second := deliver("d2", `{"n": 2}`)
+	for _, again := range []string{
+		deliver("d1", `{"n": 1}`), deliver("d9", `{"n": 1}`), deliver("d2", `{"n": 1}`), deliver("", `{"n": 1}`), deliver("", `{"n": 1}`, "webhook-timestamp", "5", "webhook-signature", "v1,x"),
+	} {
+		if again != first {
+			t.Errorf("the first delivery is the run %s once more, not %s", again, first)
+		}
+	}
+	if third := deliver("d1", `{"n": 3}`); third == first || third == second {
+		t.Errorf("another body is run %s", third)
+	}
+	if n := len(w.runs()); n != 3 {
+		t.Errorf("%d runs", n)
+	}
+	// Once the body is forgotten, the id still tells.
+	store := w.hooks.StoreForTest(t.Context(), "default")
+	if err := store.Sweep(t.Context(), time.Now().Add(hooks.Tolerance+time.Minute), time.Time{}); err != nil {
+		t.Fatal(err)
+	}
+	if again := deliver("d2", `{"n": 2}`); again != second {
+		t.Errorf("a late repetition is run %s, not %s", again, second)
+	}
+	if again := deliver("d2", `{"n": 2}`); again != second || len(w.runs()) != 3 {
+		t.Errorf("a later one is run %s, not %s; %d runs", again, second, len(w.runs()))
+	}
+}
+
 // TestInput: a body is the input and never anything else (SEC2, SEC15).
 func TestInput(t *testing.T) {
 	t.Parallel()

@@ -132,20 +132,26 @@ func deliveryID(h http.Header, name string) (id string, sound bool) {
 }
 
 // deliveryKey is by what a delivery is known again, and for how long. A sender without ids is known by what it sent, signature, time and body, for as long as
-// one that tries again would: the same text on the next day is another delivery.
-func deliveryKey(id string, h http.Header, body []byte) (key [sha256.Size]byte, kept time.Duration) {
+// one that tries again would: the same text on the next day is another delivery. In ModeGitHub nothing but the body is signed, so nothing else counts.
+func deliveryKey(mode Mode, id string, h http.Header, body []byte) (key [sha256.Size]byte, kept time.Duration) {
+	switch {
+	case mode == ModeGitHub:
+		return digestOf([]byte("github"), body), Tolerance
+	case id != "":
+		return idKey(id), deliveriesKept
+	}
+	return digestOf(nil, []byte(h.Get(standardwebhooks.HeaderWebhookTimestamp)), []byte(h.Get(standardwebhooks.HeaderWebhookSignature)), body), Tolerance
+}
+
+// idKey is by what a delivery of an id is known again.
+func idKey(id string) [sha256.Size]byte { return digestOf([]byte(id)) }
+
+// digestOf is one of parts of any length.
+func digestOf(parts ...[]byte) [sha256.Size]byte {
 	m := sha256.New()
-	part := func(b []byte) {
+	for _, b := range parts {
 		_, _ = m.Write([]byte(decimal(int64(len(b))) + ":")) // a digest takes everything
 		_, _ = m.Write(b)
 	}
-	part([]byte(id))
-	if id != "" {
-		return [sha256.Size]byte(m.Sum(nil)), deliveriesKept
-	}
-	for _, name := range []string{standardwebhooks.HeaderWebhookTimestamp, standardwebhooks.HeaderWebhookSignature, headerGitHubSignature} {
-		part([]byte(h.Get(name)))
-	}
-	part(body)
-	return [sha256.Size]byte(m.Sum(nil)), Tolerance
+	return [sha256.Size]byte(m.Sum(nil))
 }

@@ -43,9 +43,7 @@ func New(cfg Config) *http.Client {
 		cfg.DialTimeout = 30 * time.Second
 	}
 	if cfg.Resolve == nil {
-		cfg.Resolve = func(ctx context.Context, host string) ([]netip.Addr, error) {
-			return net.DefaultResolver.LookupNetIP(ctx, "ip", host)
-		}
+		cfg.Resolve = lookup
 	}
 	guard := ssrf.New(ssrf.WithAnyPort())
 	open := &net.Dialer{Timeout: cfg.DialTimeout, KeepAlive: 30 * time.Second}
@@ -150,25 +148,34 @@ func (t *transport) isNamed(req *http.Request) bool {
 // does a name that cannot be resolved here: what cannot be checked is not sent.
 func (t *transport) checkTarget(req *http.Request) error {
 	host := req.URL.Hostname()
-	addrs := []netip.Addr{}
-	if addr, err := netip.ParseAddr(host); err == nil {
-		addrs = append(addrs, addr)
-	} else {
-		found, err := t.resolve(req.Context(), host)
-		if err != nil {
-			return fmt.Errorf("%w: %s cannot be resolved before it is asked for through a proxy: %w", ErrRefused, host, err)
-		}
-		for _, addr := range found {
-			addrs = append(addrs, addr.Unmap()) // the resolver writes IPv4 addresses in IPv6 form
-		}
-	}
-	for _, addr := range addrs {
-		if err := t.guard.SafeAddr(addr); err != nil {
-			return refused(req.URL.Host, err)
-		}
+	addrs, err := addresses(req.Context(), t.resolve, host)
+	if err != nil {
+		return fmt.Errorf("%w: %s cannot be resolved before it is asked for through a proxy: %w", ErrRefused, host, err)
 	}
 	if len(addrs) == 0 {
 		return fmt.Errorf("%w: %s has no address", ErrRefused, host)
+	}
+	return arePublic(t.guard, req.URL.Host, addrs)
+}
+
+// addresses gives what a host stands for: itself, where it is an address.
+func addresses(ctx context.Context, resolve func(context.Context, string) ([]netip.Addr, error), host string) ([]netip.Addr, error) {
+	if addr, err := netip.ParseAddr(host); err == nil {
+		return []netip.Addr{addr}, nil
+	}
+	found, err := resolve(ctx, host)
+	for i := range found {
+		found[i] = found[i].Unmap() // the resolver writes IPv4 addresses in IPv6 form
+	}
+	return found, err
+}
+
+// arePublic refuses a host with an address that is not public.
+func arePublic(guard *ssrf.Guardian, host string, addrs []netip.Addr) error {
+	for _, addr := range addrs {
+		if err := guard.SafeAddr(addr); err != nil {
+			return refused(host, err)
+		}
 	}
 	return nil
 }
@@ -246,6 +253,48 @@ func Allows(allow []string, address string) bool {
 	}
 	set := hostSet(allow)
 	return set[hostPort(u)] || set[strings.ToLower(u.Hostname())]
+}
+
+// checkTime bounds how long Check looks a name up.
+const checkTime = 5 * time.Second
+
+// Check tells whether a client of cfg would refuse an address, before anything is sent: its error is ErrRefused for an address that is not public, for a name that
+// leads to one now, and for a number that only some resolvers take for an address, unless cfg.Allow names it. A name that nobody knows at present is no error. This
+// is for whoever writes an address down, who hears of a mistake at once; it replaces no check of the client, which is made when it connects (SEC8).
+func Check(ctx context.Context, cfg Config, address string) error {
+	u, err := url.Parse(address)
+	if err != nil || u.Hostname() == "" {
+		return fmt.Errorf("%w: %q is no URL", ErrRefused, address)
+	}
+	if Allows(cfg.Allow, address) {
+		return nil
+	}
+	if cfg.Resolve == nil {
+		cfg.Resolve = lookup
+	}
+	ctx, cancel := context.WithTimeout(ctx, checkTime)
+	defer cancel()
+	addrs, err := addresses(ctx, cfg.Resolve, u.Hostname())
+	if err == nil && len(addrs) > 0 {
+		return arePublic(ssrf.New(ssrf.WithAnyPort()), u.Host, addrs)
+	}
+	if isNumber(u.Hostname()) {
+		return fmt.Errorf("%w: %s: it is a number and no name", ErrRefused, u.Host)
+	}
+	return nil
+}
+
+// isNumber tells whether a host that is no address ends in a number, as 2130706433, 0x7f.1 and 127.0.1 do: no name does.
+func isNumber(host string) bool {
+	labels := strings.Split(strings.TrimSuffix(host, "."), ".")
+	last := strings.ToLower(labels[len(labels)-1])
+	hex, isHex := strings.CutPrefix(last, "0x")
+	return last != "" && strings.Trim(last, "0123456789") == "" || isHex && strings.Trim(hex, "0123456789abcdef") == ""
+}
+
+// lookup asks the system for the addresses of a name.
+func lookup(ctx context.Context, host string) ([]netip.Addr, error) {
+	return net.DefaultResolver.LookupNetIP(ctx, "ip", host)
 }
 
 // hostSet reads the forms that Config.Allow documents. Entries that are empty or no URL name nothing.

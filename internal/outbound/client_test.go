@@ -106,6 +106,33 @@ func TestAddresses(t *testing.T) {
 	})
 }
 
+// SEC8: Check refuses before anything is sent what a client refuses when it connects, and numbers that resolvers differ about; what nobody can resolve it leaves to
+// the client.
+func TestCheck(t *testing.T) {
+	t.Parallel()
+	cfg := outbound.Config{Allow: []string{"desk.internal", "10.0.0.9:8080"}, Resolve: func(_ context.Context, host string) ([]netip.Addr, error) {
+		switch host {
+		case "inside.example":
+			return []netip.Addr{netip.MustParseAddr("::ffff:192.168.1.5")}, nil
+		case "both.example":
+			return []netip.Addr{netip.MustParseAddr("93.184.216.34"), netip.MustParseAddr("127.0.0.1")}, nil
+		case "public.example":
+			return []netip.Addr{netip.MustParseAddr("93.184.216.34")}, nil
+		}
+		return nil, &net.DNSError{Err: "no such host", Name: host, IsNotFound: true}
+	}}
+	for address, isRefused := range map[string]bool{
+		"http://127.0.0.1/": true, "http://[::1]:9/": true, "https://169.254.169.254/x": true, "http://10.0.0.9/": true, "http://[fd00::1]": true, "http://[::ffff:10.0.0.1]": true,
+		"https://inside.example/": true, "https://both.example/": true, "http://2130706433/": true, "http://0x7f000001/": true, "http://0177.0.0.1": true, "http://127.1/": true,
+		"http://1.2.3.4.": true, "http:///x": true, "%": true,
+		"https://public.example/": false, "https://93.184.216.34/": false, "https://unknown.example": false, "http://desk.internal:1/": false, "http://10.0.0.9:8080/x": false, "https://x1.example/": false,
+	} {
+		if err := outbound.Check(t.Context(), cfg, address); errors.Is(err, outbound.ErrRefused) != isRefused || isRefused != (err != nil) {
+			t.Errorf("%s: %v", address, err)
+		}
+	}
+}
+
 // SEC8: the operator's word for a target is not inherited by whoever redirects to it.
 func TestRedirectToPrivate(t *testing.T) {
 	t.Parallel()

@@ -35,6 +35,7 @@ func (s *Server) openHooks() (*hooks.Hooks, error) {
 		}
 		endpoints, allow = append(endpoints, e), append(allow, n.URL)
 	}
+	guarded := outbound.Config{Allow: op.Outbound.Allow}
 	h, err := hooks.New(hooks.Config{
 		Service: func(ctx context.Context, namespace string) (*service.Service, error) {
 			return s.namespaces.Service(ctx, namespace)
@@ -48,7 +49,8 @@ func (s *Server) openHooks() (*hooks.Hooks, error) {
 		PublicURL: s.cfg.URL, Endpoints: endpoints, Logger: s.log,
 		Secrets:  secret.Resolver{Env: s.cfg.Service.Env, Keeper: s.cfg.Service.Keeper},
 		Operator: outbound.New(outbound.Config{Allow: allow}),
-		Guarded:  outbound.New(outbound.Config{Allow: op.Outbound.Allow}),
+		Guarded:  outbound.New(guarded),
+		Refused:  func(ctx context.Context, url string) error { return outbound.Check(ctx, guarded, url) },
 	})
 	if err != nil {
 		return nil, &service.InvalidError{Message: err.Error(), Err: err}
