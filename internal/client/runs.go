@@ -101,7 +101,7 @@ func (r *Remote) Read(ctx context.Context, run string) (rec service.Recorded, er
 			return rec, err
 		}
 		for _, text := range page.Items {
-			e, err := parseEvent(text)
+			_, e, err := journal.UnmarshalEvent(text)
 			if err != nil {
 				return rec, err
 			}
@@ -135,37 +135,6 @@ func headOf(run string, events []engine.Event) journal.Head {
 		h.Workflow, h.WorkflowName, h.Format, h.Parent, h.Meta = d.Workflow, d.Name, d.Format, d.ParentRun, d.Meta
 	}
 	return h
-}
-
-// parseEvent reads an event as everybody outside sees it.
-func parseEvent(text []byte) (e engine.Event, err error) {
-	var line struct {
-		Seq  uint64          `json:"seq"`
-		Time time.Time       `json:"time"`
-		Type engine.Type     `json:"type"`
-		Node *string         `json:"node"`
-		Step *int            `json:"step"`
-		Data json.RawMessage `json:"data"`
-	}
-	if err := json.Unmarshal(text, &line); err != nil {
-		return e, fmt.Errorf("read event: %w", err)
-	}
-	e = engine.Event{Seq: line.Seq, At: line.Time}
-	if line.Node != nil {
-		e.Node = *line.Node
-	}
-	if line.Step != nil {
-		e.Step = *line.Step
-	}
-	data, ok := engine.NewData(line.Type)
-	if !ok {
-		return e, &journal.NewerError{What: "event " + string(line.Type), Have: journal.RecordVersion}
-	}
-	if err := json.Unmarshal(line.Data, data); err != nil {
-		return e, fmt.Errorf("read event %d: %w", line.Seq, err)
-	}
-	e.Data = data
-	return e, nil
 }
 
 // maxPage is the largest page of runs that a server gives.

@@ -14,6 +14,7 @@ import (
 
 	"github.com/hocket-run/hocket/internal/driver"
 	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/journal"
 )
 
 // Words of the event stream that are no events.
@@ -131,7 +132,7 @@ func (w *watch) message(kind string, data []byte) (ended bool, err error) {
 		}
 		return false, w.give(driver.Update{Delta: &d})
 	}
-	e, err := parseEvent(data)
+	_, e, err := journal.UnmarshalEvent(data)
 	if err != nil || e.Seq <= w.seq {
 		return false, err
 	}

@@ -99,7 +99,28 @@ func TestPublicLineIsTheData(t *testing.T) {
 		if diff := cmp.Diff(normal(have), normal(want)); diff != "" {
 			rt.Fatalf("data changed (-got +want):\n%s", diff)
 		}
+		run, read, err := UnmarshalEvent(line)
+		if err != nil || run != got.Run || read.Seq != e.Seq || !read.At.Equal(e.At) || (read.Node == "") != (e.Node == "") || read.Step != e.Step {
+			rt.Fatalf("read %q %+v, %v, from %s", run, read, err, line)
+		}
+		if diff := cmp.Diff(normal(read.Data), normal(want)); diff != "" {
+			rt.Fatalf("data changed when it was read (-got +want):\n%s", diff)
+		}
 	})
+}
+
+// What is no event of this program is an error and never an event.
+func TestNoPublicLine(t *testing.T) {
+	t.Parallel()
+	for _, line := range []string{``, `null`, `[]`, `{}`, `{"type":"run.paused"}`, `{"type":"run.paused","data":[]}`, `{"seq":-1,"type":"run.paused","data":{}}`, `{"seq":1,"time":"soon","type":"run.paused","data":{}}`} {
+		if run, e, err := UnmarshalEvent([]byte(line)); err == nil || run != "" || e.Data != nil {
+			t.Errorf("%s: %q %+v, %v", line, run, e, err)
+		}
+	}
+	_, _, err := UnmarshalEvent([]byte(`{"seq":1,"time":"2026-01-01T00:00:00Z","type":"run.danced","data":{}}`))
+	if _, isNewer := errors.AsType[*NewerError](err); !isNewer {
+		t.Errorf("an unknown type: %v, want *NewerError", err)
+	}
 }
 
 // normal gives d as it is after encoding/json, which escapes otherwise than we do.

@@ -7,11 +7,11 @@ import (
 	"math/rand/v2"
 	"strconv"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/journal"
 	"github.com/hocket-run/hocket/internal/live"
 	"github.com/hocket-run/hocket/internal/model"
 	"github.com/hocket-run/hocket/internal/project"
@@ -19,38 +19,6 @@ import (
 	"github.com/hocket-run/hocket/internal/sim"
 	"github.com/hocket-run/hocket/workflow"
 )
-
-// unmarshal reads an event as a client of the contract does.
-func unmarshal(t testing.TB, data string) engine.Event {
-	t.Helper()
-	var shown struct {
-		Run  string          `json:"run"`
-		Seq  uint64          `json:"seq"`
-		Time time.Time       `json:"time"`
-		Type engine.Type     `json:"type"`
-		Node *string         `json:"node"`
-		Step *int            `json:"step"`
-		Data json.RawMessage `json:"data"`
-	}
-	if err := json.Unmarshal([]byte(data), &shown); err != nil {
-		t.Fatalf("%s: %v", data, err)
-	}
-	d, ok := engine.NewData(shown.Type)
-	if !ok {
-		t.Fatalf("unknown type %q", shown.Type)
-	}
-	if err := json.Unmarshal(shown.Data, d); err != nil {
-		t.Fatalf("%s: %v", data, err)
-	}
-	e := engine.Event{Seq: shown.Seq, At: shown.Time, Data: d}
-	if shown.Node != nil {
-		e.Node = *shown.Node
-	}
-	if shown.Step != nil {
-		e.Step = *shown.Step
-	}
-	return e
-}
 
 // settle answers what a run asks for until it has ended.
 func settle(t testing.TB, s *service.Service, run string) {
@@ -128,7 +96,10 @@ func TestFoldedStreamIsTheRun(t *testing.T) {
 				if m.id == "" {
 					continue
 				}
-				e := unmarshal(t, m.data)
+				_, e, err := journal.UnmarshalEvent([]byte(m.data))
+				if err != nil {
+					t.Fatal(err)
+				}
 				if f.Run().Status.Ended() {
 					if _, ok := e.Data.(*engine.RunResumed); !ok {
 						t.Errorf("seed %d: %s comes after the end", seed, m.data)

@@ -9,11 +9,11 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/journal"
 	"github.com/hocket-run/hocket/internal/model"
 	"github.com/hocket-run/hocket/internal/project"
 	"github.com/hocket-run/hocket/internal/server"
@@ -29,37 +29,6 @@ const loop = `{"id": "post", "name": "Post", "nodes": [
  "connections": [
   {"source": "s", "target": "w"}, {"source": "w", "target": "ok"},
   {"source": "ok", "target": "p", "sourceHandle": "approve"}, {"source": "ok", "target": "w", "sourceHandle": "reject"}]}`
-
-// eventOf reads an event object of a stream.
-func eventOf(t *testing.T, data string) engine.Event {
-	t.Helper()
-	var shown struct {
-		Seq  uint64          `json:"seq"`
-		Time time.Time       `json:"time"`
-		Type engine.Type     `json:"type"`
-		Node *string         `json:"node"`
-		Step *int            `json:"step"`
-		Data json.RawMessage `json:"data"`
-	}
-	if err := json.Unmarshal([]byte(data), &shown); err != nil {
-		t.Fatalf("%v: %s", err, data)
-	}
-	d, ok := engine.NewData(shown.Type)
-	if !ok {
-		t.Fatalf("an event of the type %q", shown.Type)
-	}
-	if err := json.Unmarshal(shown.Data, d); err != nil {
-		t.Fatalf("%v: %s", err, data)
-	}
-	e := engine.Event{Seq: shown.Seq, At: shown.Time, Data: d}
-	if shown.Node != nil {
-		e.Node = *shown.Node
-	}
-	if shown.Step != nil {
-		e.Step = *shown.Step
-	}
-	return e
-}
 
 // P36: what folds the event stream of a run sees at each rest, and at the end, the run object that GET gives at that time, and that a server which was started anew
 // gives; each (node, iteration) is there once.
@@ -110,7 +79,10 @@ func TestStreamIsTheRun(t *testing.T) {
 		if !ok || kind == "end" || strings.HasPrefix(kind, "model.delta") || kind == "model.reset" {
 			continue
 		}
-		e := eventOf(t, data)
+		_, e, err := journal.UnmarshalEvent([]byte(data))
+		if err != nil {
+			t.Fatal(err)
+		}
 		f.Add(e)
 		switch d := e.Data.(type) {
 		case *engine.StepStarted:
