@@ -1,0 +1,129 @@
+package embedded
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/hocket-run/hocket/internal/engine"
+)
+
+// decide activates a batch in order of arrival: what the run's former owner left first, results together, everything else by itself. It gives
+// one decision for all of it. What a sender did wrong is told to the sender; an error is a defect.
+func (a *actor) decide(batch []*message) (dec engine.Decision, err error) {
+	defer recovered(&err)
+	ended := a.run.Status().Ended() // a recovery may end it, as whoever resumes it wishes
+	add := func(inputs ...engine.Input) error {
+		part, err := a.run.Activate(inputs)
+		if len(dec.Events)+len(dec.Commands) == 0 {
+			dec = part
+			return err
+		}
+		dec.Events = append(dec.Events, part.Events...)
+		dec.Commands = append(dec.Commands, part.Commands...)
+		return err
+	}
+	if a.takeover && !cancels(batch) {
+		in := engine.Input{At: batch[0].at, Data: engine.Recovered{Lost: a.lost()}}
+		if err := add(in); err != nil && !refusal(err) {
+			return dec, err
+		}
+	}
+	if a.fresh {
+		for _, in := range a.due(batch[0].at) {
+			if err := add(in); err != nil {
+				return dec, err
+			}
+		}
+	}
+	group := a.group[:0]
+	defer func() {
+		clear(group)
+		a.group = group
+	}()
+	flush := func() error {
+		if len(group) == 0 {
+			return nil
+		}
+		err := add(group...)
+		if err != nil && refusal(err) { // one of them is stale; the others count
+			err = nil
+			for _, in := range group {
+				if e := add(in); e != nil && !refusal(e) {
+					err = e
+				}
+			}
+		}
+		clear(group)
+		group = group[:0]
+		return err
+	}
+	for _, m := range batch {
+		m.refused = nil
+		if m.data == nil {
+			if m.resume && ended {
+				m.refused = engine.ErrEnded
+			}
+			continue
+		}
+		in := engine.Input{At: m.at, Data: m.data}
+		if m.done == nil && isResult(m.data) {
+			group = append(group, in)
+			continue
+		}
+		if err := flush(); err != nil {
+			return dec, err
+		}
+		if err := add(in); err != nil {
+			if !refusal(err) {
+				return dec, err
+			}
+			m.refused = err
+		}
+	}
+	return dec, flush()
+}
+
+func cancels(batch []*message) bool {
+	for _, m := range batch {
+		if _, ok := m.data.(engine.Cancel); ok {
+			return true
+		}
+	}
+	return false
+}
+
+func isResult(d engine.InputData) bool {
+	switch d.(type) {
+	case engine.ModelResult, engine.ToolResult, engine.ToolHeld, engine.FuncResult, engine.TimerDue:
+		return true
+	}
+	return false
+}
+
+// refusal tells whether err is the engine's answer to an input that it cannot take. Everything else is a defect.
+func refusal(err error) bool {
+	for _, known := range refusals {
+		if errors.Is(err, known) {
+			return true
+		}
+	}
+	return false
+}
+
+// recovered turns a panic of the engine into an error: a defect in one run must not stop the others.
+func recovered(err *error) {
+	if v := recover(); v != nil {
+		*err = &defectError{fmt.Errorf("engine panicked: %v", v)}
+	}
+}
+
+// defectError is an error that would come again however often the same is tried.
+type defectError struct{ err error }
+
+func (e *defectError) Error() string { return e.err.Error() }
+func (e *defectError) Unwrap() error { return e.err }
+
+func isDefect(err error) bool {
+	_, ok := errors.AsType[*defectError](err)
+	return ok
+}
