@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"net/http"
+	"strings"
 	"time"
 
 	"github.com/hocket-run/hocket/internal/access"
@@ -31,7 +32,7 @@ func Routes() []string {
 	return []string{"POST /v1/chat/completions", "GET /v1/models", "GET /v1/models/{model...}"}
 }
 
-// New gives the handler of everything below /v1/. Each request needs a caller in its context ([door.With]) who may run; without one it is 401, or 403.
+// New gives the handler of /v1 and everything below it. Each request needs a caller in its context ([door.With]) who may run; without one it is 401, or 403.
 // Safe for concurrent use.
 func New(cfg Config) http.Handler {
 	cfg.MaxBody = cmp.Or(cfg.MaxBody, defaultMaxBody)
@@ -42,16 +43,31 @@ func New(cfg Config) http.Handler {
 	for i, handle := range []func(http.ResponseWriter, *http.Request, *door.Caller) error{a.complete, listModels, getModel} {
 		mux.HandleFunc(Routes()[i], guarded(handle))
 	}
-	mux.HandleFunc("/v1/", guarded(func(_ http.ResponseWriter, r *http.Request, _ *door.Caller) error {
-		return &apiError{
-			status: http.StatusNotFound, kind: typeInvalid, code: "unknown_url",
-			message: "there is no " + r.Method + " " + r.URL.Path + " here; this endpoint has POST /v1/chat/completions and GET /v1/models",
-		}
-	}))
+	unknown := guarded(notHere)
+	mux.HandleFunc("/v1", unknown)
+	mux.HandleFunc("/v1/", unknown)
 	return mux
 }
 
 type api struct{ cfg Config }
+
+// notHere answers what New does not: another path, or a path by another method.
+func notHere(w http.ResponseWriter, r *http.Request, _ *door.Caller) error {
+	const has = "this endpoint has POST /v1/chat/completions and GET /v1/models"
+	allow := ""
+	switch path := r.URL.Path; {
+	case path == "/v1/chat/completions":
+		allow = http.MethodPost
+	case path == "/v1/models", strings.HasPrefix(path, "/v1/models/"):
+		allow = http.MethodGet
+	default:
+		return &apiError{status: http.StatusNotFound, kind: typeInvalid, code: "unknown_url", message: "there is no " + r.Method + " " + path + " here; " + has}
+	}
+	w.Header().Set("Allow", allow)
+	return &apiError{
+		status: http.StatusMethodNotAllowed, kind: typeInvalid, code: "method_not_supported", message: r.Method + " does nothing at " + r.URL.Path + ", which is asked by " + allow + "; " + has,
+	}
+}
 
 // guarded has a handler done for callers who may run, and tells its error.
 func guarded(handle func(http.ResponseWriter, *http.Request, *door.Caller) error) http.HandlerFunc {

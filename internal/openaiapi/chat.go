@@ -170,18 +170,24 @@ func (x *exchange) says(o project.Run, text string, w *project.Waiting) answer {
 }
 
 func (x *exchange) stream() *stream {
-	return &stream{
+	s := &stream{
 		w: x.w, rc: http.NewResponseController(x.w), timeout: x.cfg.WriteTimeout,
 		head: chunk{ID: completionID(x.run), Object: "chat.completion.chunk", Created: x.rec.Head.Created.Unix(), Model: x.q.Model},
 	}
+	if x.wantsUsage() {
+		s.head.Usage = noUsage
+	}
+	return s
 }
+
+func (x *exchange) wantsUsage() bool { return x.q.StreamOptions != nil && x.q.StreamOptions.IncludeUsage }
 
 // send sends an answer in the form that was asked for; missing is what a stream has not said of it yet.
 func (x *exchange) send(s *stream, a answer, missing string) error {
 	if !x.q.Stream {
 		return a.write(x.w)
 	}
-	return s.end(a, missing, x.q.StreamOptions != nil && x.q.StreamOptions.IncludeUsage)
+	return s.end(a, missing, x.wantsUsage())
 }
 
 // answer follows the run and answers with what came of it.

@@ -101,7 +101,12 @@ func TestRefused(t *testing.T) {
 		kind, code, param, want string
 	}{
 		"no JSON":        {tokenRun, `{`, 400, "invalid_request_error", "invalid", "", "no JSON"},
-		"wrong type":     {tokenRun, with(obj{"stream": "yes"}), 400, "invalid_request_error", "invalid", "stream", "string"},
+		"wrong type":     {tokenRun, with(obj{"stream": "yes"}), 400, "invalid_request_error", "invalid", "stream", "stream must be true or false, not string"},
+		"no list":        {tokenRun, with(obj{"messages": "hi"}), 400, "invalid_request_error", "invalid", "messages", "messages must be a list, not string"},
+		"no object":      {tokenRun, `[]`, 400, "invalid_request_error", "invalid", "", "the request must be an object, not array"},
+		"no options":     {tokenRun, with(obj{"stream_options": true}), 400, "invalid_request_error", "invalid", "stream_options", "an object, not bool"},
+		"n of text":      {tokenRun, with(obj{"n": "1"}), 400, "invalid_request_error", "invalid", "n", "a whole number, not string"},
+		"function":       {tokenRun, with(obj{"function_call": obj{"name": "f"}}), 400, "invalid_request_error", "unsupported", "function_call", "auto"},
 		"no model":       {tokenRun, with(obj{"model": ""}), 400, "invalid_request_error", "invalid", "model", "name a model"},
 		"no messages":    {tokenRun, with(obj{"messages": nil}), 400, "invalid_request_error", "invalid", "messages", "no message"},
 		"no last user":   {tokenRun, with(obj{"messages": conversation("a", "b")}), 400, "invalid_request_error", "invalid", "messages", "assistant"},
@@ -121,7 +126,7 @@ func TestRefused(t *testing.T) {
 		"SEC17 body":     {tokenRun, with(obj{"user": strings.Repeat("x", 70<<10)}), 413, "invalid_request_error", "too_large", "", "too large"},
 		"SEC1 no token":  {"", with(nil), 401, "authentication_error", "unauthorized", "", "token is needed"},
 		"SEC2 no role":   {tokenNobody, with(nil), 401, "authentication_error", "unauthorized", "", "token is needed"},
-		"empty branches": {tokenRun, with(obj{"model": "desk"}), 422, "invalid_request_error", "invalid", "", "name the branch"},
+		"empty branches": {tokenRun, with(obj{"model": "desk"}), 422, "invalid_request_error", "invalid", "model", "name the branch"},
 	} {
 		r := w.do(t, c.token, http.MethodPost, "/v1/chat/completions", c.body)
 		e := r.json.Error
@@ -129,11 +134,53 @@ func TestRefused(t *testing.T) {
 			t.Errorf("%s: got %d %s", name, r.status, r.body)
 		}
 	}
-	if r := w.do(t, tokenRun, http.MethodPost, "/v1/embeddings", "{}"); r.status != 404 || r.json.Error.Code != "unknown_url" {
-		t.Errorf("another path: %d %s", r.status, r.body)
+	for route, want := range map[string]struct {
+		status      int
+		code, allow string
+	}{
+		"POST /v1/embeddings": {404, "unknown_url", ""}, "POST /v1/responses": {404, "unknown_url", ""}, "GET /v1": {404, "unknown_url", ""}, "GET /v1/": {404, "unknown_url", ""},
+		"GET /v1/chat/completions": {405, "method_not_supported", "POST"}, "POST /v1/models": {405, "method_not_supported", "GET"}, "DELETE /v1/models/poet": {405, "method_not_supported", "GET"},
+	} {
+		method, path, _ := strings.Cut(route, " ")
+		r := w.do(t, tokenRun, method, path, "")
+		if e := r.json.Error; r.status != want.status || e.Code != want.code || e.Type != "invalid_request_error" || !strings.Contains(e.Message, "POST /v1/chat/completions") || r.header.Get("Allow") != want.allow {
+			t.Errorf("%s: %d %v %s", route, r.status, r.header, r.body)
+		}
 	}
 	if heads, _, err := w.service.List(t.Context(), journal.Query{}); err != nil || len(heads) > 0 {
 		t.Errorf("runs: %v, %v", heads, err)
+	}
+}
+
+// TestWhatClientsSend: what Open WebUI, LiteLLM, LangChain and the official clients put into requests beside the messages is ignored, as are nulls.
+func TestWhatClientsSend(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, map[string]turn{"Poet": says("ok")})
+	tools := []obj{{"type": "function", "function": obj{"name": "search", "parameters": obj{"type": "object"}}}}
+	for name, more := range map[string]obj{
+		"official": {
+			"temperature": 1, "top_p": 1, "seed": 7, "stop": []string{"x"}, "user": "u", "store": false, "service_tier": "auto", "max_completion_tokens": 100, "reasoning_effort": "low",
+			"logit_bias": obj{}, "logprobs": false, "prediction": nil, "safety_identifier": "u", "prompt_cache_key": "k", "verbosity": "low", "web_search_options": obj{},
+		},
+		"LangChain":  {"n": 1, "stream": false, "max_tokens": 5, "tools": tools, "tool_choice": "auto", "parallel_tool_calls": true, "response_format": obj{"type": "text"}},
+		"LiteLLM":    {"extra_body": obj{}, "metadata": obj{"user_api_key": "x", "tags": []string{"a"}}, "function_call": "none", "functions": []obj{}, "presence_penalty": 0.1},
+		"Open WebUI": {"chat_id": "c", "session_id": "s", "features": obj{"web_search": false}, "background_tasks": obj{}, "keep_alive": "5m", "stream_options": obj{"include_usage": true}, "params": obj{}},
+		"nulls": {
+			"n": nil, "stream": nil, "stream_options": nil, "metadata": nil, "tool_choice": nil, "function_call": nil, "response_format": nil, "modalities": nil, "tools": nil, "max_tokens": nil,
+		},
+		"parts": {"messages": []obj{
+			{"role": "developer", "content": []obj{{"type": "text", "text": "Be brief."}}}, {"role": "user", "name": "eve", "content": "a"},
+			{"role": "assistant", "content": []obj{{"type": "refusal", "refusal": "I will not."}}, "refusal": nil, "audio": nil, "tool_calls": []obj{}}, {"role": "user", "content": []obj{{"type": "text", "text": "b"}}},
+		}},
+	} {
+		body := obj{"model": "poet", "messages": conversation("hi")}
+		maps.Copy(body, more)
+		if r := w.ask(t, tokenRun, body); r.status != 200 || r.text() != "ok" {
+			t.Errorf("%s: %d %s", name, r.status, r.body)
+		}
+	}
+	if !slices.ContainsFunc(w.asked, func(s string) bool { return strings.Contains(s, "<assistant>\nI will not.\n</assistant>") && strings.Contains(s, "Be brief.") }) {
+		t.Errorf("asked: %q", w.asked)
 	}
 }
 

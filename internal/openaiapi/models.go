@@ -97,8 +97,8 @@ type target struct {
 // find gives what a model's name stands for: `workflow`, what is published of it, or `workflow/branch`. Versions have no names here: one may be a draft, which a token
 // that may only run sees nothing of (SEC2).
 //
-// Errors: *apiError with the code model_not_found, alike for what is not there, is a draft, and belongs to others (SEC10); *service.InvalidError where the workflow
-// cannot run.
+// Errors: *apiError with the code model_not_found, alike for what is not there, is a draft, and belongs to others (SEC10); one with the code invalid where the
+// workflow cannot run.
 func find(ctx context.Context, s *service.Service, name string) (target, error) {
 	unknown := &apiError{
 		status: http.StatusNotFound, kind: typeInvalid, code: codeModelNotFound, param: "model",
@@ -112,13 +112,20 @@ func find(ctx context.Context, s *service.Service, name string) (target, error) 
 	case err != nil:
 		return target{}, err
 	case problems.HasErrors():
-		return target{}, &service.InvalidError{Diagnostics: problems}
+		return target{}, aboutModel(&service.InvalidError{Diagnostics: problems})
 	}
 	if _, err := service.Choose(wf, branch); err != nil {
 		if branch != "" {
 			return target{}, unknown
 		}
-		return target{}, err
+		return target{}, aboutModel(err)
 	}
 	return target{d.Entry, wf, d.Version, branch}, nil
+}
+
+// aboutModel is an error of the model that was asked for.
+func aboutModel(err error) *apiError {
+	e := errorOf(err)
+	e.param = "model"
+	return e
 }

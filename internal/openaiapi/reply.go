@@ -106,9 +106,12 @@ type chunk struct {
 	Created int64         `json:"created"`
 	Model   string        `json:"model"`
 	Choices []chunkChoice `json:"choices"`
-	Usage   *usage        `json:"usage,omitempty"`
+	Usage   any           `json:"usage,omitempty"` // *usage; noUsage in all other pieces of a stream that has it
 	Hocket  *extension    `json:"x_hocket,omitempty"`
 }
+
+// noUsage is what OpenAI writes into the pieces before the one with the usage.
+var noUsage = json.RawMessage("null")
 
 type chunkChoice struct {
 	Index        int     `json:"index"`

@@ -1,11 +1,13 @@
 package openaiapi
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"net/http"
+	"reflect"
 	"slices"
 	"strings"
 )
@@ -19,6 +21,7 @@ type request struct {
 	N             *int            `json:"n"`
 	Metadata      map[string]any  `json:"metadata"`
 	ToolChoice    json.RawMessage `json:"tool_choice"`
+	FunctionCall  json.RawMessage `json:"function_call"` // what tool_choice was called before
 	Modalities    []string        `json:"modalities"`
 	Format        *struct {
 		Type string `json:"type"`
@@ -66,11 +69,26 @@ func (a *api) readRequest(w http.ResponseWriter, r *http.Request) (*request, err
 	var q request
 	if err := json.Unmarshal(data, &q); err != nil {
 		if field, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
-			return nil, invalidf(field.Field, "%s has the wrong type: %s", field.Field, field.Value)
+			return nil, invalidf(field.Field, "%s must be %s, not %s", cmp.Or(field.Field, "the request"), kindOf(field.Type), field.Value)
 		}
 		return nil, invalidf("", "the request is no JSON: %v", err)
 	}
 	return &q, q.check()
+}
+
+// kindOf words what JSON a field takes.
+func kindOf(t reflect.Type) string {
+	switch t.Kind() {
+	case reflect.Bool:
+		return "true or false"
+	case reflect.String:
+		return "a string"
+	case reflect.Int:
+		return "a whole number"
+	case reflect.Slice:
+		return "a list"
+	}
+	return "an object"
 }
 
 // check refuses what cannot be honoured, and reads the texts of the messages.
@@ -86,8 +104,10 @@ func (q *request) check() error {
 		return unsupportedf("response_format", "the workflow says what form its output has: response_format must be text, not %s", q.Format.Type)
 	case slices.ContainsFunc(q.Modalities, func(m string) bool { return m != "text" }):
 		return unsupportedf("modalities", "the output of a run is text: modalities must be text")
-	case q.demandsTool():
+	case demandsTool(q.ToolChoice):
 		return unsupportedf("tool_choice", "a workflow calls its own tools and none of the client's: tool_choice must be auto or none")
+	case demandsTool(q.FunctionCall):
+		return unsupportedf("function_call", "a workflow calls its own tools and none of the client's: function_call must be auto or none")
 	}
 	switch in := q.Metadata[metadataInput]; in {
 	case nil, inputConversation, inputLast:
@@ -106,12 +126,12 @@ func (q *request) check() error {
 }
 
 // demandsTool tells whether the client waits for a call of a tool of its own. Clients send tools with every request; those that only offer them get text.
-func (q *request) demandsTool() bool {
-	if len(q.ToolChoice) == 0 {
+func demandsTool(choice json.RawMessage) bool {
+	if len(choice) == 0 {
 		return false
 	}
 	var word string
-	if json.Unmarshal(q.ToolChoice, &word) == nil {
+	if json.Unmarshal(choice, &word) == nil {
 		return word != "" && word != "auto" && word != "none"
 	}
 	return true
@@ -136,8 +156,9 @@ func (m *message) read(at string) error {
 		return nil
 	}
 	var parts []struct {
-		Type string  `json:"type"`
-		Text *string `json:"text"`
+		Type    string  `json:"type"`
+		Text    *string `json:"text"`
+		Refusal *string `json:"refusal"`
 	}
 	if err := json.Unmarshal(m.Content, &parts); err != nil {
 		return invalidf(at+".content", "content is a text or a list of parts")
@@ -146,6 +167,8 @@ func (m *message) read(at string) error {
 	for i, p := range parts {
 		place := fmt.Sprintf("%s.content[%d]", at, i)
 		switch {
+		case p.Type == "refusal" && p.Refusal != nil && m.Role == roleAssistant: // an assistant said it, of whatever model
+			p.Text = p.Refusal
 		case p.Type != "text":
 			return unsupportedf(place+".type", "a part of type %q cannot be given to a workflow; it takes text", p.Type)
 		case p.Text == nil:

@@ -65,7 +65,11 @@ func TestStream(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, map[string]turn{"First": says("Secret ", "notes."), "Poet": says("\n Roses ", "are", " red. \n")})
 	for name, want := range map[string][]string{"poet": {"Roses", " are", " red."}, "pair": {"Roses", " are", " red."}} {
-		list := pieces(t, w.stream(t, name))
+		r := w.stream(t, name)
+		list := pieces(t, r)
+		if n := strings.Count(r.body, `"usage":null`); n != len(list)-1 {
+			t.Errorf("%s: %d of %d pieces say that the usage comes later", name, n, len(list))
+		}
 		var texts []string
 		for _, p := range list {
 			if len(p.Choices) > 0 && p.Choices[0].Delta.Content != "" {

@@ -36,7 +36,7 @@ func (s *Server) doors() ([]Door, error) { //nolint:unparam // a door may fail t
 	return append(s.hookDoors(), []Door{
 		{Name: "mcp", Patterns: []string{"/mcp"}, Handler: byOwnName(assistants.Handler()), Routes: []string{"GET /mcp", "POST /mcp", "DELETE /mcp"}, Close: assistants.Close},
 		s.apiDoor(),
-		{Name: "openai", Patterns: []string{"/v1/"}, Handler: openaiapi.New(openaiapi.Config{MaxBody: s.cfg.Body}), Routes: openaiapi.Routes(), Problem: openaiapi.WriteProblem},
+		{Name: "openai", Patterns: []string{"/v1", "/v1/"}, Handler: openaiapi.New(openaiapi.Config{MaxBody: s.cfg.Body}), Routes: openaiapi.Routes(), Problem: openaiapi.WriteProblem},
 		s.metricsDoor(),
 		{Name: "health", Patterns: []string{"/healthz"}, Handler: reading(s.healthz), Routes: []string{"GET /healthz"}, Open: true},
 		{Name: "health", Patterns: []string{"/readyz"}, Handler: reading(s.readyz), Routes: []string{"GET /readyz"}, Open: true},
