@@ -6,10 +6,12 @@ import (
 	"encoding/json"
 	"errors"
 	"slices"
+	"strings"
 
 	"github.com/hocket-run/hocket/diag"
 	"github.com/hocket-run/hocket/internal/access"
 	"github.com/hocket-run/hocket/internal/catalog"
+	"github.com/hocket-run/hocket/internal/format"
 	"github.com/hocket-run/hocket/internal/format/source"
 	"github.com/hocket-run/hocket/internal/service"
 )
@@ -24,7 +26,10 @@ var (
 		opt("description", aText, "What the agent is for, in a sentence; other agents and people read it."),
 		opt("systemPrompt", aText, "The agent's instructions: who it is, what it does with its input, what its answer must look like."),
 		opt("model", aText, "The model as provider/model, such as openai/gpt-5-mini, anthropic/claude-sonnet-4-5, google/gemini-2.5-pro or ollama/qwen3. Omit it to use the server's default model."),
-		opt("tools", texts, `Names of the tools that the agent may use, such as ["web_search"]. Only tools that the server or the agent's toolsets offer can be used.`),
+		opt("tools", texts, `Which tools the agent may use, by name, such as ["fetch"], of those that its toolsets and the server offer; names that neither offers do nothing. Omit it for agents without tools, and for those that use all tools of their toolsets.`),
+		opt("toolsets", `{"type":"array","items":{"type":"object","properties":{"type":{"type":"string","description":"fetch, web_search, api, openapi, memory, think, todo, user_prompt, workflow, mcp, shell, script or filesystem."}},"required":["type"]}}`, "Where the agent's tools come from. Examples: "+
+			`[{"type": "fetch"}] reads web pages; [{"type": "web_search"}]; [{"type": "memory"}]; [{"type": "user_prompt"}] asks a person; [{"type": "mcp", "command": "npx", "args": ["-y", "some-mcp-server"]}]. `+
+			"Toolsets that start commands or reach files (mcp with a command, shell, filesystem) run only where the operator allowed them."),
 	}
 	anAgent  = open(req("id", aText, ""), req("name", aText, ""), opt("description", aText, ""), opt("systemPrompt", aText, ""), opt("model", aText, "Empty: the default model."), opt("tools", texts, ""))
 	agentOut = closed(
@@ -44,7 +49,7 @@ type agentResult struct {
 }
 
 func agentTools() []*tool {
-	const more = " Further keys of agents (maxIterations, temperature, toolsets, subAgents …) are taken as they are in agents files."
+	const more = " Further keys that agents may have (params such as {\"temperature\": 0.2}, maxIterations, fallback, subAgents, handoffs, permissions …) are stored too; one that Hocket does not know is told as a warning."
 	return []*tool{
 		{
 			name: "create_agent", title: "Create an agent", role: access.RoleEdit, effect: adds,
@@ -90,8 +95,11 @@ func agentTools() []*tool {
 func nullable(props []prop) []prop {
 	out := slices.Clone(props)
 	for i, p := range out {
-		if p.schema == aText {
+		switch rest, isList := strings.CutPrefix(p.schema, `{"type":"array"`); {
+		case p.schema == aText:
 			out[i].schema = maybe("string")
+		case isList:
+			out[i].schema = `{"type":["array","null"]` + rest
 		}
 	}
 	return out
@@ -181,7 +189,20 @@ func (c *call) storeAgent(ctx context.Context, id string, keys members, tag, act
 	if err != nil {
 		return nil, err
 	}
-	return agentShown(row, problems), nil
+	return agentShown(row, append(problems, c.usable(ctx, id)...)), nil
+}
+
+// usable gives what keeps a stored agent from working as it says, such as toolsets of an unknown type: warnings, since what is missing may come.
+func (c *call) usable(ctx context.Context, id string) diag.List {
+	alone := members{{"name", encode(id)}, {"nodes", encode([]map[string]any{{"id": "a", "type": "agent", "config": map[string]string{"agentId": id}}})}, {"edges", json.RawMessage("[]")}}
+	_, problems, err := c.Service.Load(ctx, "agent", alone.json(), service.LoadOptions{Format: format.Rounds})
+	if err != nil {
+		return nil // whoever runs it is told
+	}
+	for i := range problems {
+		problems[i].Severity, problems[i].Path, problems[i].Span = diag.Warning, "", diag.Span{}
+	}
+	return problems
 }
 
 func agentShown(row catalog.Row, problems diag.List) agentResult {

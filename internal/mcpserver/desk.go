@@ -25,9 +25,9 @@ type desk struct {
 	nudge chan struct{} // something changed: look now
 
 	mu        sync.Mutex
-	published map[string]offer  // workflows that are tools, by the tool's name
-	seen      string            // the definitions as clients know them
-	watched   map[string]string // resources that clients subscribed to, with what they were like
+	published map[string]offer    // workflows that are tools, by the tool's name
+	seen      string              // the definitions as clients know them
+	watched   map[string]*watched // resources that clients subscribed to
 }
 
 const instructions = `Hocket runs workflows of agents, durably. Create agents (create_agent), then a workflow (create_workflow), then give it nodes and edges ` +
@@ -38,7 +38,7 @@ const instructions = `Hocket runs workflows of agents, durably. Create agents (c
 var versions = []string{"2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05"}
 
 func newDesk(s *Server, key deskKey) *desk {
-	d := &desk{server: s, key: key, nudge: make(chan struct{}, 1), published: map[string]offer{}, watched: map[string]string{}}
+	d := &desk{server: s, key: key, nudge: make(chan struct{}, 1), published: map[string]offer{}, watched: map[string]*watched{}}
 	d.mcp = sdk.NewServer(&sdk.Implementation{Name: "hocket", Title: "Hocket", Version: s.cfg.Version}, &sdk.ServerOptions{
 		Instructions: instructions, Logger: quiet, Capabilities: &sdk.ServerCapabilities{},
 		SupportedProtocolVersions: versions, SubscribeHandler: d.subscribe, UnsubscribeHandler: d.unsubscribe, CompletionHandler: d.complete,

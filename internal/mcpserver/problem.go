@@ -41,7 +41,11 @@ func (d *desk) failed(ctx context.Context, tool string, err error) *sdk.CallTool
 	if p.Code == "internal" {
 		d.server.log.Error("tool call failed", "tool", tool, "error", err)
 	}
-	res := &sdk.CallToolResult{IsError: true, Content: []sdk.Content{&sdk.TextContent{Text: problemText(p)}}}
+	text := problemText(p)
+	if next := advice(tool, err, p); next != "" {
+		text += "\nNext: " + next
+	}
+	res := &sdk.CallToolResult{IsError: true, Content: []sdk.Content{&sdk.TextContent{Text: text}}}
 	res.Meta = sdk.Meta{metaProblem: p}
 	return res
 }
@@ -68,8 +72,8 @@ func diagnosticText(d diag.Diagnostic) string {
 		b.WriteString(" " + d.Path)
 	}
 	fmt.Fprintf(&b, ": %s: %s (%s)", d.Severity, d.Message, d.Code)
-	if d.Hint != "" {
-		b.WriteString("; hint: " + d.Hint)
+	if hint := hintOf(d.Code, d.Hint); hint != "" {
+		b.WriteString("; hint: " + hint)
 	}
 	return b.String()
 }
@@ -107,7 +111,7 @@ func findingsOf(l diag.List) []finding {
 	l.Sort()
 	out := make([]finding, len(l))
 	for i, d := range l {
-		out[i] = finding{d.Severity, d.Code, d.Message, d.Path, d.Span.Start.Line, d.Span.Start.Column, d.Hint}
+		out[i] = finding{d.Severity, d.Code, d.Message, d.Path, d.Span.Start.Line, d.Span.Start.Column, hintOf(d.Code, d.Hint)}
 	}
 	return out
 }

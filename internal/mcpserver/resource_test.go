@@ -10,6 +10,7 @@ import (
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"github.com/hocket-run/hocket/internal/access"
 	"github.com/hocket-run/hocket/internal/mcpserver"
 	"github.com/hocket-run/hocket/internal/model/modeltest"
 	"github.com/hocket-run/hocket/internal/service"
@@ -68,11 +69,18 @@ func TestResources(t *testing.T) {
 			t.Errorf("%s: %v", uri, res.Contents[0])
 		}
 	}
-	for kind, want := range map[string]string{"workflows": "[talk]", "agents": "[]", "runs": "[]"} {
-		got, err := c.Complete(t.Context(), &sdk.CompleteParams{Ref: &sdk.CompleteReference{Type: "ref/resource", URI: "hocket://" + kind + "/{id}"}, Argument: sdk.CompleteParamsArgument{Name: "id", Value: "ta"}})
-		if err != nil || fmt.Sprint(got.Completion.Values) != want {
-			t.Errorf("%s that begin with ta: %v, %v", kind, got, err)
+	for _, tc := range []struct{ uri, value, want string }{
+		{"hocket://workflows/{id}", "ta", "[talk]"}, {"hocket://agents/{id}", "ta", "[]"}, {"hocket://agents/{id}", "", "[ann bob]"}, {"hocket://runs/{id}", "ta", "[]"},
+		{"hocket://runs/{id}", runs[0], "[" + runs[0] + "]"}, {"hocket://runs/{id}/events", runs[1], "[" + runs[1] + "]"}, {"hocket://secrets/{id}", "", "[]"},
+	} {
+		got, err := c.Complete(t.Context(), &sdk.CompleteParams{Ref: &sdk.CompleteReference{Type: "ref/resource", URI: tc.uri}, Argument: sdk.CompleteParamsArgument{Name: "id", Value: tc.value}})
+		if err != nil || fmt.Sprint(got.Completion.Values) != tc.want {
+			t.Errorf("%s, begun with %q: %v, %v; want %s", tc.uri, tc.value, got, err, tc.want)
 		}
+	}
+	all, err := c.Complete(t.Context(), &sdk.CompleteParams{Ref: &sdk.CompleteReference{Type: "ref/resource", URI: "hocket://workflows/{id}"}, Argument: sdk.CompleteParamsArgument{Name: "id", Value: "w-"}})
+	if err != nil || len(all.Completion.Values) != 100 || all.Completion.Total != many || !all.Completion.HasMore {
+		t.Errorf("%d of %d ids, more %v, %v", len(all.Completion.Values), all.Completion.Total, all.Completion.HasMore, err)
 	}
 	templates, err := c.ListResourceTemplates(t.Context(), nil)
 	if err != nil || len(templates.ResourceTemplates) != 4 {
@@ -143,6 +151,61 @@ func TestNotifications(t *testing.T) {
 	says(t, c.read("hocket://runs").Text, run)
 	c.gives("delete_workflow", object{"id": id})
 	await(t, "the tool that went", tools, has("talk", false))
+}
+
+// TestWatchARun: a client that subscribes to a run, and to its events, hears while it goes on and when it ends; nobody looks at what nobody watches any more, because
+// a session unsubscribed or ended (SEC17).
+func TestWatchARun(t *testing.T) {
+	t.Parallel()
+	go1, updated := make(chan struct{}), make(chan string, 1000)
+	w := newWorld(t, mcpserver.Config{}, func(r modeltest.Request) modeltest.Answer {
+		if strings.Contains(r.System, "Bob") {
+			<-go1
+		}
+		return echoes(r)
+	})
+	opts := &sdk.ClientOptions{ResourceUpdatedHandler: func(_ context.Context, n *sdk.ResourceUpdatedNotificationRequest) { updated <- n.Params.URI }}
+	token := w.token(access.RoleAdmin, false)
+	c, other := w.connect(token, opts), w.connect(token, nil)
+	run := c.gives("execute_workflow", object{"id": c.pair(), "waitSeconds": 0})["runId"].(string)
+	uri := "hocket://runs/" + run
+	for _, s := range []*client{c, other} {
+		for _, uri := range []string{uri, uri + "/events"} {
+			if err := s.Subscribe(t.Context(), &sdk.SubscribeParams{URI: uri}); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	close(go1)
+	ended := func(got string) bool { return got == uri && strings.Contains(c.read(uri).Text, `"status":"completed"`) }
+	await(t, "the end of the run", updated, ended)
+	await(t, "the events of the run", updated, func(got string) bool { return got == uri+"/events" })
+	if err := c.Subscribe(t.Context(), &sdk.SubscribeParams{URI: "hocket://runs/nope"}); err == nil {
+		t.Error("a run that is not there can be subscribed to")
+	}
+	if err := c.Unsubscribe(t.Context(), &sdk.UnsubscribeParams{URI: uri}); err != nil {
+		t.Fatal(err)
+	}
+	if n := w.server.Watched(); n != 2 {
+		t.Errorf("%d resources are watched, and the other session watches two", n)
+	}
+	if err := other.Unsubscribe(t.Context(), &sdk.UnsubscribeParams{URI: uri}); err != nil {
+		t.Fatal(err)
+	}
+	if n := w.server.Watched(); n != 1 {
+		t.Errorf("%d resources are watched after both left one of two", n)
+	}
+	if err := other.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if err := c.Unsubscribe(t.Context(), &sdk.UnsubscribeParams{URI: uri + "/events"}); err != nil {
+		t.Fatal(err)
+	}
+	for end := time.Now().Add(time.Minute); w.server.Watched() != 0; time.Sleep(5 * time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatal("what a session watched that has ended is looked at still")
+		}
+	}
 }
 
 // TestToolName: names of workflows as tools follow from the id alone; they clash neither with each other nor with fixed tools.

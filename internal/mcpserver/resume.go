@@ -209,7 +209,7 @@ func (c *call) decide(ctx context.Context, rec service.Recorded, w *engine.WaitO
 	case !isOpen:
 		return &conflictError{"run " + run + ": that wait is not open any more; nothing was changed"}
 	case !c.canAsk():
-		return &door.ForbiddenError{Reason: c.personText(run, w.Wait)}
+		return &personError{c.personText(run, w.Wait)}
 	}
 	answered, err := c.ask(ctx, rec, w)
 	if err == nil && !answered {

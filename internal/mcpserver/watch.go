@@ -3,6 +3,7 @@ package mcpserver
 import (
 	"context"
 	"fmt"
+	"maps"
 	"strings"
 	"time"
 
@@ -13,6 +14,12 @@ import (
 
 // maxWatched bounds the resources that the sessions of a principal subscribe to (SEC17).
 const maxWatched = 1000
+
+// watched is a resource that sessions subscribed to.
+type watched struct {
+	state string // what it was like
+	by    map[string]bool
+}
 
 // lookAfter begins to look after the desk's lists and subscriptions, as long as somebody sits there. Server.mu is held.
 func (d *desk) lookAfter() {
@@ -91,22 +98,33 @@ func (d *desk) look(ctx context.Context) {
 	for _, uri := range d.subscriptions() {
 		now := d.state(ctx, uri)
 		d.mu.Lock()
-		before, ok := d.watched[uri]
-		if ok {
-			d.watched[uri] = now
+		one := d.watched[uri]
+		isNew := one != nil && one.state != now
+		if isNew {
+			one.state = now
 		}
 		d.mu.Unlock()
-		if ok && before != now {
+		if isNew {
 			_ = d.mcp.ResourceUpdated(ctx, &sdk.ResourceUpdatedNotificationParams{URI: uri}) // it cannot fail
 		}
 	}
 }
 
+// subscriptions gives the resources that somebody watches. What sessions watched that have ended is forgotten.
 func (d *desk) subscriptions() []string {
+	open := map[string]bool{}
+	for s := range d.mcp.Sessions() {
+		open[s.ID()] = true
+	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	out := make([]string, 0, len(d.watched))
-	for uri := range d.watched {
+	for uri, one := range d.watched {
+		maps.DeleteFunc(one.by, func(session string, _ bool) bool { return !open[session] })
+		if len(one.by) == 0 {
+			delete(d.watched, uri)
+			continue
+		}
 		out = append(out, uri)
 	}
 	return out
@@ -149,14 +167,26 @@ func (d *desk) subscribe(ctx context.Context, req *sdk.SubscribeRequest) error {
 	now := d.state(ctx, uri)
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if len(d.watched) >= maxWatched {
-		return fmt.Errorf("at most %d resources can be subscribed to (max_mcp_subscriptions)", maxWatched)
+	one := d.watched[uri]
+	switch {
+	case one == nil && len(d.watched) >= maxWatched:
+		return fmt.Errorf("at most %d resources can be subscribed to (max_mcp_subscriptions); unsubscribe from some", maxWatched)
+	case one == nil:
+		one = &watched{now, map[string]bool{}}
+		d.watched[uri] = one
 	}
-	if _, ok := d.watched[uri]; !ok {
-		d.watched[uri] = now
-	}
+	one.by[req.Session.ID()] = true
 	return nil
 }
 
-// unsubscribe leaves the resource looked at: another session may have subscribed to it. Who hears of it the SDK knows.
-func (d *desk) unsubscribe(context.Context, *sdk.UnsubscribeRequest) error { return nil }
+// unsubscribe forgets that a session watches a resource. Who hears of changes the SDK knows.
+func (d *desk) unsubscribe(_ context.Context, req *sdk.UnsubscribeRequest) error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if one := d.watched[req.Params.URI]; one != nil {
+		if delete(one.by, req.Session.ID()); len(one.by) == 0 {
+			delete(d.watched, req.Params.URI)
+		}
+	}
+	return nil
+}

@@ -22,9 +22,9 @@ var (
 		opt("id", aText, "The id of the workflow, as create_workflow or list_workflows gave it. Required."),
 		opt("workflowId", aText, "Another name of id."),
 	}
-	aNode = `{"type":"object","properties":{"id":{"type":"string"},"type":{"type":"string","description":"\"agent\"."},"name":{"type":"string"},` +
-		`"config":{"type":"object","properties":{"agentId":{"type":"string","description":"The id of the agent that this node runs."}}}}}`
-	anEdge = `{"type":"object","properties":{"id":{"type":"string"},"from":{"type":"string","description":"The id of a node."},"to":{"type":"string","description":"The id of a node."}}}`
+	aNode = `{"type":"object","properties":{"id":{"type":"string","description":"Your choice; edges name it."},"type":{"type":"string","description":"Always \"agent\"."},"name":{"type":"string","description":"What people call the node; optional."},` +
+		`"config":{"type":"object","properties":{"agentId":{"type":"string","description":"The id of the agent that this node runs, as create_agent gave it."}}}}}`
+	anEdge = `{"type":"object","properties":{"id":{"type":"string","description":"Your choice."},"from":{"type":"string","description":"The id of a node."},"to":{"type":"string","description":"The id of the node that runs next."}}}`
 	// graphProps are what the main graph and branches of a rounds document have.
 	graphProps = []prop{
 		opt("nodes", `{"type":"array","items":`+aNode+`}`, `ALL nodes; the run begins with the first. Example: [{"id": "a1", "type": "agent", "config": {"agentId": "writer"}}]`),
@@ -59,7 +59,7 @@ type workflowResult struct {
 }
 
 func workflowTools() []*tool {
-	branch := slices.Concat([]prop{req("id", aText, "")}, graphProps)
+	branch := slices.Concat([]prop{req("id", aText, "Your choice; execute_workflow takes it as branchId.")}, graphProps)
 	return []*tool{
 		{
 			name: "create_workflow", title: "Create a workflow", role: access.RoleEdit, effect: adds,
