@@ -180,7 +180,9 @@ func (x *exchange) stream() *stream {
 	return s
 }
 
-func (x *exchange) wantsUsage() bool { return x.q.StreamOptions != nil && x.q.StreamOptions.IncludeUsage }
+func (x *exchange) wantsUsage() bool {
+	return x.q.StreamOptions != nil && x.q.StreamOptions.IncludeUsage
+}
 
 // send sends an answer in the form that was asked for; missing is what a stream has not said of it yet.
 func (x *exchange) send(s *stream, a answer, missing string) error {

@@ -179,7 +179,9 @@ func TestWhatClientsSend(t *testing.T) {
 			t.Errorf("%s: %d %s", name, r.status, r.body)
 		}
 	}
-	if !slices.ContainsFunc(w.asked, func(s string) bool { return strings.Contains(s, "<assistant>\nI will not.\n</assistant>") && strings.Contains(s, "Be brief.") }) {
+	if !slices.ContainsFunc(w.asked, func(s string) bool {
+		return strings.Contains(s, "<assistant>\nI will not.\n</assistant>") && strings.Contains(s, "Be brief.")
+	}) {
 		t.Errorf("asked: %q", w.asked)
 	}
 }
