@@ -20,10 +20,15 @@ import (
 	"github.com/hocket-run/hocket/internal/session/acp"
 )
 
+// patience is the time of what has to happen before a limit passes, on a machine with much else to do.
+const patience = time.Minute
+
+// config is that of an agent that ends by itself: however slow the machine is, it is not killed meanwhile.
 func config(t *testing.T, mode string) acp.Config {
 	t.Helper()
 	return acp.Config{
-		Command: command(t), Env: map[string]string{modeVar: mode, "API_TOKEN": "sesame-7"},
+		CloseGrace: patience,
+		Command:    command(t), Env: map[string]string{modeVar: mode, "API_TOKEN": "sesame-7"},
 		Environ: func() []string { return []string{"PATH=" + os.Getenv("PATH"), "PASSED=yes", "HIDDEN=yes"} }, PassEnv: []string{"PASSED", "UNSET"},
 	}
 }
@@ -89,12 +94,12 @@ func waitFor(t *testing.T, ok func() bool) {
 	t.Helper()
 	tick := time.NewTicker(5 * time.Millisecond)
 	defer tick.Stop()
-	deadline := time.After(time.Minute)
+	deadline := time.After(patience)
 	for !ok() {
 		select {
 		case <-tick.C:
 		case <-deadline:
-			t.Fatal("it did not happen within a minute")
+			t.Fatalf("it did not happen within %s", patience)
 		}
 	}
 }
@@ -225,10 +230,10 @@ func TestPermissions(t *testing.T) {
 func TestWaitingForPerson(t *testing.T) {
 	t.Parallel()
 	cfg := config(t, "normal")
-	cfg.IdleTimeout, cfg.TurnTimeout = 500*time.Millisecond, time.Second
+	cfg.IdleTimeout, cfg.TurnTimeout = 10*time.Second, 10*time.Second // and all but the decision is done in an instant
 	cfg.Decide = func(ctx context.Context, _ acp.Permission) (bool, error) {
 		select {
-		case <-time.After(2500 * time.Millisecond): // the passing of time is what is tested
+		case <-time.After(11 * time.Second): // the passing of time is what is tested
 			return true, nil
 		case <-ctx.Done():
 			return false, ctx.Err()

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 	"testing/iotest"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 )
@@ -40,5 +41,14 @@ func TestPacer(t *testing.T) {
 	}
 	if _, err := io.ReadAll(newPacer(iotest.ErrReader(io.ErrUnexpectedEOF), ready)); err != io.ErrUnexpectedEOF { //nolint:errorlint // it has to be this very one
 		t.Errorf("got %v", err)
+	}
+}
+
+// TestGrace is P11: an agent that heeds nothing is gone 5 s after its turn was cancelled, and after it was destroyed.
+func TestGrace(t *testing.T) {
+	t.Parallel()
+	c := Config{}.withDefaults()
+	if stopTurn, ways := c.CloseGrace, 3*c.CloseGrace; stopTurn+ways > 5*time.Second {
+		t.Errorf("it may take %s", stopTurn+ways)
 	}
 }
