@@ -237,7 +237,6 @@ func TestHTTPOpenFailures(t *testing.T) {
 			spec := remote(srv.URL + "/?key=${QUERY_KEY}")
 			cfg := httpConfig(t)
 			cfg.Lookup = func(string) (string, bool) { return "qqqqqq-secret", true }
-			cfg.ConnectTimeout = 5 * time.Second
 			if tc.kind == tool.KindTimeout {
 				cfg.ConnectTimeout = 200 * time.Millisecond
 			}
@@ -269,7 +268,7 @@ func TestSilentStream(t *testing.T) {
 		h.ServeHTTP(w, r)
 	}))
 	cfg := httpConfig(t)
-	cfg.ConnectTimeout = 3 * time.Second
+	cfg.ConnectTimeout = 30 * time.Second // a sixth of it is waited for the stream
 	r, err := call(t, open(t, cfg, remote(srv.URL)), "echo", `{"text":"hi"}`)
 	if err != nil || r.Text != "hi" {
 		t.Errorf("%+v, %v", r, err)
@@ -365,7 +364,7 @@ func TestHTTPCallFailures(t *testing.T) {
 		t.Parallel()
 		srv, dir := serve(t, streamable(t, nil)), t.TempDir()
 		spec := remote(srv.URL)
-		spec.IdleTimeout = 200 * time.Millisecond
+		spec.IdleTimeout = 3 * time.Second // the server begins before
 		ts := open(t, httpConfig(t), spec)
 		_, err := call(t, ts, "hang", `{"dir":"`+dir+`"}`)
 		wantError(t, err, tool.KindTimeout, true, "no sign of life")

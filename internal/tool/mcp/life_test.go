@@ -78,23 +78,23 @@ func TestCallFailures(t *testing.T) {
 	t.Run("never answers: idle timeout (P11)", func(t *testing.T) {
 		t.Parallel()
 		spec, dir := stdio(t, "basic"), t.TempDir()
-		spec.IdleTimeout = 200 * time.Millisecond
+		spec.IdleTimeout = 3 * time.Second // the server begins before
 		_, err := call(t, open(t, quick(), spec), "hang", `{"dir":"`+dir+`"}`)
-		wantError(t, err, tool.KindTimeout, true, "no sign of life for 200ms")
+		wantError(t, err, tool.KindTimeout, true, "no sign of life for 3s")
 		waitFor(t, func() bool { return exists(dir, "cancelled") }) // the server was told
 	})
 	t.Run("progress is a sign of life", func(t *testing.T) {
 		t.Parallel()
 		spec := stdio(t, "basic")
-		spec.IdleTimeout = time.Second
-		r, err := call(t, open(t, quick(), spec), "progress", `{"times":6,"ms":300}`)
+		spec.IdleTimeout = 5 * time.Second
+		r, err := call(t, open(t, quick(), spec), "progress", `{"times":12,"ms":500}`)
 		if err != nil || r.Text != "done" {
 			t.Errorf("%+v, %v", r, err)
 		}
 	})
 	t.Run("does not read: cancelled all the same", func(t *testing.T) {
 		t.Parallel()
-		ts := open(t, quick(), stdio(t, "deaf"))
+		ts := open(t, brusque(), stdio(t, "deaf"))
 		say := named(t, ts, "say")
 		ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
 		defer cancel()
@@ -134,7 +134,7 @@ func TestClose(t *testing.T) {
 	for _, mode := range []string{"basic", "stubborn"} {
 		t.Run(mode, func(t *testing.T) {
 			t.Parallel()
-			ts := open(t, quick(), stdio(t, mode))
+			ts := open(t, map[string]mcp.Config{"basic": quick(), "stubborn": brusque()}[mode], stdio(t, mode))
 			var pid, child int
 			r, err := call(t, ts, "pids", `{}`)
 			if err != nil {
@@ -162,7 +162,7 @@ func TestClose(t *testing.T) {
 	}
 	t.Run("while it connects", func(t *testing.T) {
 		t.Parallel()
-		ts := open(t, quick(), stdio(t, "silent"))
+		ts := open(t, brusque(), stdio(t, "silent"))
 		failed := make(chan error, 1)
 		began := make(chan struct{})
 		go func() {

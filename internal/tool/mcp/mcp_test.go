@@ -31,9 +31,17 @@ func stdio(t *testing.T, mode string) tool.Spec {
 	return tool.Spec{Type: tool.TypeMCP, Name: "srv", Command: exe, Env: map[string]string{modeVar: mode}, Trusted: true}
 }
 
-// quick are limits that let a test of an unresponsive server end soon.
+// patience is the time of what has to happen, on a machine with much else to do.
+const patience = time.Minute
+
+// quick are limits for a server that heeds what it is told: however slow the machine is, it is not killed meanwhile.
 func quick() mcp.Config {
-	return mcp.Config{ReconnectDelay: time.Millisecond, CloseGrace: 100 * time.Millisecond}
+	return mcp.Config{ReconnectDelay: time.Millisecond, CloseGrace: patience}
+}
+
+// brusque are limits that let a test of an unresponsive server end soon.
+func brusque() mcp.Config {
+	return mcp.Config{ReconnectDelay: time.Millisecond, CloseGrace: 500 * time.Millisecond}
 }
 
 // open makes a toolset that is closed with the test.
@@ -309,12 +317,12 @@ func waitFor(t *testing.T, ok func() bool) {
 	t.Helper()
 	tick := time.NewTicker(5 * time.Millisecond)
 	defer tick.Stop()
-	deadline := time.After(10 * time.Second)
+	deadline := time.After(patience)
 	for !ok() {
 		select {
 		case <-tick.C:
 		case <-deadline:
-			t.Fatal("it did not happen within 10 s")
+			t.Fatalf("it did not happen within %s", patience)
 		}
 	}
 }

@@ -107,7 +107,7 @@ func TestEverything(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			cfg, spec := how(t)
-			cfg.IdleTimeout = 3 * time.Second
+			cfg.IdleTimeout = 6 * time.Second
 			ts := open(t, cfg, spec)
 			for _, test := range []struct{ tool, args, text, structured string }{
 				{"echo", `{"message":"hello"}`, "Echo: hello", ""},
@@ -129,7 +129,7 @@ func TestEverything(t *testing.T) {
 				}
 			}
 			// Longer than a call may show no sign of life: progress is one.
-			r, err := call(t, ts, "trigger-long-running-operation", `{"duration":5,"steps":10}`)
+			r, err := call(t, ts, "trigger-long-running-operation", `{"duration":8,"steps":16}`)
 			if err != nil || r.IsError || !strings.Contains(r.Text, "completed") {
 				t.Errorf("a long call with progress: %+v, %v", r, err)
 			}
@@ -260,7 +260,7 @@ func conformanceClient(url string) error {
 	if err != nil {
 		return err
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
 	tools, err := ts.Tools(ctx)
 	for _, tl := range tools {
