@@ -430,7 +430,7 @@ func TestGoexit(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+			ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
 			defer cancel()
 			r, err := hocket.Run(ctx, e, compiled(t, graph.New[state](name).Start(n).Then(note("z"))), state{})
 			if err != nil || r.Status != hocket.StatusFailed || !strings.Contains(fmt.Sprint(r.Err), "ended its goroutine") || len(r.State.Log) > 0 {

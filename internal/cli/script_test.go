@@ -133,4 +133,4 @@ func mcpServer() *sdk.Server {
 }
 
 // patience bounds what a script waits for.
-const patience = 60 * time.Second
+const patience = 5 * time.Minute

@@ -151,7 +151,7 @@ func TestWaitInBranches(t *testing.T) {
 	r := at(t, func(w http.ResponseWriter, _ *http.Request) {
 		fmt.Fprint(w, `{"id": "r", "status": "paused", "steps": [{"node": "all", "kind": "fork", "status": "running"}, {"node": "a", "kind": "agent", "status": "waiting"}]}`)
 	})
-	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
 	defer cancel()
 	if st, err := r.Wait(ctx, "r"); err != nil || st.Status != engine.StatusPaused {
 		t.Errorf("got %+v, %v", st, err)

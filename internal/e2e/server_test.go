@@ -89,7 +89,7 @@ func serve(t *testing.T, home string, env []string, args ...string) *process {
 	case p.url = <-found:
 	case <-p.done:
 		t.Fatalf("the server ended: %s", p.said())
-	case <-time.After(30 * time.Second):
+	case <-time.After(5 * time.Minute):
 		t.Fatalf("the server does not say where it listens: %s", p.said())
 	}
 	p.ready(t)

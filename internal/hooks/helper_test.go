@@ -191,4 +191,4 @@ func (w *world) startFlow(flow *workflow.Workflow, replies, input string) string
 	return run
 }
 
-const long = 30 * time.Second
+const long = 5 * time.Minute

@@ -162,7 +162,7 @@ func TestNotifications(t *testing.T) {
 	desk.status <- http.StatusInternalServerError // the second and last try
 	stands := func(state string) httpapi.Notification {
 		t.Helper()
-		for end := time.Now().Add(30 * time.Second); time.Now().Before(end); time.Sleep(5 * time.Millisecond) {
+		for end := time.Now().Add(5 * time.Minute); time.Now().Before(end); time.Sleep(5 * time.Millisecond) {
 			var l httpapi.List[httpapi.Notification]
 			w.do("GET", "/api/v1/notifications?state="+state+"&run="+run, nil).is(http.StatusOK).into(&l)
 			if len(l.Items) == 1 {

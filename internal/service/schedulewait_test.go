@@ -40,7 +40,7 @@ func TestWaitForRunThatWasLeft(t *testing.T) {
 	if err := byHand.Close(); err != nil {
 		t.Fatal(err)
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
 	defer cancel()
 	if st, err := (scheduledRuns{service: s}).Wait(ctx, run); !errors.Is(err, scheduler.ErrLeft) {
 		t.Errorf("got %q, %v", st, err)

@@ -110,7 +110,7 @@ func serve(t *testing.T, cmd *exec.Cmd) string {
 			t.Fatal("aimock ended before it listened")
 		}
 		return origin
-	case <-time.After(30 * time.Second):
+	case <-time.After(5 * time.Minute):
 		t.Fatal("aimock does not listen")
 	}
 	return ""

@@ -32,7 +32,7 @@ func stdio(t *testing.T, mode string) tool.Spec {
 }
 
 // patience is the time of what has to happen, on a machine with much else to do.
-const patience = time.Minute
+const patience = 5 * time.Minute
 
 // quick are limits for a server that heeds what it is told: however slow the machine is, it is not killed meanwhile.
 func quick() mcp.Config {
