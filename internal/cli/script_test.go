@@ -49,9 +49,23 @@ func TestScriptsThere(t *testing.T) {
 // scripts says how scripts are run. Their condition `there` is isThere.
 func scripts(t *testing.T, isThere bool) testscript.Params {
 	t.Helper()
+	held := &gates{open: map[string]chan struct{}{}}
 	model := modeltest.Start(t, func(r modeltest.Request) modeltest.Answer {
+		if name, ok := strings.CutPrefix(r.Model, "held-"); ok {
+			<-held.of(name)
+			return modeltest.Answer{Text: name[strings.LastIndex(name, "-")+1:]}
+		}
+		if name, ok := strings.CutPrefix(r.Model, "busy-"); ok {
+			select {
+			case <-held.of(name):
+				return modeltest.Answer{Text: name[strings.LastIndex(name, "-")+1:]}
+			case <-time.After(100 * time.Millisecond): // so that a loop does not fill the journal
+				return modeltest.Answer{Text: "again"}
+			}
+		}
 		return modeltest.Answer{Text: fmt.Sprintf("%s says: %s", r.Model, r.LastUser())}
 	})
+	t.Cleanup(held.openAll) // before the server waits for its calls
 	tools := httptest.NewServer(sdk.NewStreamableHTTPHandler(func(*http.Request) *sdk.Server { return mcpServer() }, nil))
 	t.Cleanup(tools.Close)
 	gossips := modeltest.Start(t, newGossip())
@@ -88,6 +102,7 @@ func scripts(t *testing.T, isThere bool) testscript.Params {
 			"exits": cmdExits, "start": cmdStart, "signal": cmdSignal, "finish": cmdFinish, "await": cmdAwait, "until": cmdUntil,
 			"value": cmdValue, "shape": cmdShape, "events": cmdEvents, "damage": cmdDamage, "poke": cmdPoke, "empty": cmdEmpty,
 			"fill": cmdFill, "sql": cmdSQL, "page": cmdPage, "crlf": cmdCRLF, "bytes": cmdBytes, "leaks": cmdLeaks, "ask": cmdAsk, "at": cmdAt,
+			"release": held.cmdRelease,
 		},
 	}
 }

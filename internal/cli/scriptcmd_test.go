@@ -14,6 +14,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"syscall"
 	"time"
 
@@ -60,7 +61,7 @@ func cmdStart(ts *testscript.TestScript, _ bool, args []string) {
 	ts.Check(err)
 	c := &child{cmd: exec.Command(args[1], args[2:]...), exited: make(chan struct{})}
 	c.cmd.Dir, c.cmd.Stdout, c.cmd.Stderr = ts.MkAbs("."), stdout, stderr
-	for _, name := range []string{"HOME", "PATH", "MODEL_URL", "HOCKET_HOME", "HOCKET_DB", "TMPDIR", "HOCKET_TOKEN", "HOCKET_SERVER"} {
+	for _, name := range []string{"HOME", "PATH", "MODEL_URL", "HOCKET_HOME", "HOCKET_DB", "TMPDIR", "HOCKET_TOKEN", "HOCKET_SERVER", "OPENAI_BASE_URL", "OPENAI_API_KEY"} {
 		c.cmd.Env = append(c.cmd.Env, name+"="+ts.Getenv(name))
 	}
 	ts.Check(c.cmd.Start())
@@ -296,4 +297,39 @@ func cmdUntil(ts *testscript.TestScript, neg bool, args []string) {
 		}
 	}
 	ts.Fatalf("%s never prints %s", args[0], args[1])
+}
+
+// gates hold the calls of models that are named held-NAME until the script says `release NAME`. Then each answers with what stands behind the last - of the name.
+// Models that are named busy-NAME do that too, and say "again" before: in a loop whoever follows the run hears of it, however late he comes.
+type gates struct {
+	mu   sync.Mutex
+	open map[string]chan struct{}
+}
+
+func (g *gates) of(name string) chan struct{} {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.open[name] == nil {
+		g.open[name] = make(chan struct{})
+	}
+	return g.open[name]
+}
+
+func (g *gates) openAll() {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	for _, c := range g.open {
+		select {
+		case <-c:
+		default:
+			close(c)
+		}
+	}
+}
+
+// cmdRelease lets held models answer, from now on: release NAME...
+func (g *gates) cmdRelease(_ *testscript.TestScript, _ bool, args []string) {
+	for _, name := range args {
+		close(g.of(name))
+	}
 }
