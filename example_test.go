@@ -227,7 +227,7 @@ func ExampleRun_recovery() {
 
 // Each step is given when its node has settled.
 func ExampleStream() {
-	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Minute)
 	defer cancel()
 	eng, err := hocket.Open(ctx, hocket.Config{})
 	if err != nil {

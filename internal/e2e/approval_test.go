@@ -211,7 +211,7 @@ func (d *byCLI) hocket(t *testing.T, args ...string) (status int, stdout, stderr
 	if err != nil {
 		t.Fatal(err)
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, bin, append(args, d.where...)...)
 	cmd.Dir = d.w.home

@@ -46,7 +46,7 @@ func TestLoad(t *testing.T) {
 	l.url.Store(&p.url)
 	l.apply(t)
 
-	ctx, cancel := context.WithTimeout(t.Context(), 4*time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Minute)
 	defer cancel()
 	began := time.Now()
 	ids := make([]string, runs)

@@ -209,7 +209,7 @@ func TestNotificationsSurviveKills(t *testing.T) {
 	p := up()
 	l.applyTo(t, "echo", echoWorkflow)
 	l.applyTo(t, "gate", gateWorkflow)
-	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Minute)
 	defer cancel()
 	status, made, err := l.do(ctx, http.MethodPost, "/api/v1/webhooks", []byte(`{"workflow": "echo"}`))
 	var hook struct{ URL, Secret string }

@@ -109,7 +109,7 @@ func TestBrowser(t *testing.T) {
 			}
 		}
 	}()
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, node, script, chromium, srv.URL+"/page/"+run)
 	var errs bytes.Buffer

@@ -24,7 +24,7 @@ func TestInspector(t *testing.T) {
 			t.Parallel()
 			inspect := func(args ...string) (out object) {
 				t.Helper()
-				ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+				ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
 				defer cancel()
 				c := exec.CommandContext(ctx, node, append(append([]string{inspector}, target...), args...)...)
 				c.Env, c.Dir = stdio.Env, dir

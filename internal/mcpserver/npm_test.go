@@ -143,7 +143,7 @@ func TestConformanceSuite(t *testing.T) {
 		scenarios++
 		t.Run(scenario, func(t *testing.T) {
 			t.Parallel()
-			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+			ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
 			defer cancel()
 			dir := t.TempDir()
 			out, err := exec.CommandContext(ctx, node, suite, "server", "--url", proxy.URL+"/mcp", "--scenario", scenario, "-o", dir).CombinedOutput()

@@ -94,7 +94,7 @@ func TestResources(t *testing.T) {
 // await fails unless something comes.
 func await[T any](t *testing.T, what string, from <-chan T, fits func(T) bool) {
 	t.Helper()
-	deadline := time.After(time.Minute)
+	deadline := time.After(5 * time.Minute)
 	for {
 		select {
 		case x := <-from:

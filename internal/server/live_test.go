@@ -55,7 +55,7 @@ func TestEventStreamByTicket(t *testing.T) {
 		return resp.StatusCode, string(b)
 	}
 	const doc = `{"document": "{\"nodes\": [{\"id\": \"s\", \"type\": \"start\", \"data\": {\"initialInput\": \"bees\"}}], \"connections\": []}"}`
-	code, body := ask("POST", "/api/v1/runs?wait=20s", doc, token, "application/json")
+	code, body := ask("POST", "/api/v1/runs?wait=1m", doc, token, "application/json")
 	var run struct{ ID string }
 	if err := json.Unmarshal([]byte(body), &run); err != nil || code != http.StatusCreated {
 		t.Fatalf("%d %s", code, body)
