@@ -21,7 +21,7 @@ import (
 )
 
 // patience bounds a wait, in the time of the test's bubble where it has one.
-const patience = time.Minute
+const patience = 5 * time.Minute
 
 // world is a service on a store, with a fake model behind it.
 type world struct {

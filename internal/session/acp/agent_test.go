@@ -219,10 +219,14 @@ func (a *agent) Prompt(ctx context.Context, r sdk.PromptRequest) (sdk.PromptResp
 			say("x")
 		}
 	case "big":
+		say("I begin.")
+		for !there("go") { // the test reads nothing more
+			_, _ = os.ReadDir(".")
+		}
 		for range 20 {
 			say("%s", strings.Repeat("x", 1<<20))
 		}
-		touch("said-it")
+		a.update(ctx, r.SessionId, sdk.SessionUpdate{UsageUpdate: &sdk.SessionUsageUpdate{Used: 20, Size: 1000}})
 	case "hang":
 		say("I begin.")
 		<-ctx.Done()

@@ -138,9 +138,16 @@ func TestTurnFails(t *testing.T) {
 		s, dir := open(t, config(t, "normal"), graph.SessionConfig{})
 		var failed error
 		for m, err := range s.Stream(t.Context(), "big") {
-			if failed = err; err == nil && len(m.Content) == 1<<20 {
-				waitFor(t, func() bool { _, err := os.Stat(filepath.Join(dir, "said-it")); return err == nil })
+			if failed = err; err != nil || m.Content != "I begin." {
+				continue
 			}
+			if err := os.WriteFile(filepath.Join(dir, "go"), nil, 0o600); err != nil {
+				t.Fatal(err)
+			}
+			waitFor(t, func() bool { // what the agent says last was taken
+				u, err := s.ContextUsage(t.Context())
+				return err == nil && u.InputTokens == 20
+			})
 		}
 		if failed == nil || !strings.Contains(failed.Error(), "that nobody read") {
 			t.Errorf("got %v", failed)
