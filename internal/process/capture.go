@@ -3,6 +3,7 @@ package process
 import (
 	"fmt"
 	"io"
+	"os"
 	"slices"
 	"strings"
 	"sync"
@@ -18,8 +19,8 @@ type capture struct {
 	total int64
 }
 
-// readAll takes everything that r has; an error ends it as the end does.
-func (c *capture) readAll(r io.Reader) { _, _ = io.Copy(c, r) }
+// readAll takes everything that a pipe has; an error ends it as the end does.
+func (c *capture) readAll(f *os.File) { _, _ = io.Copy(c, &whole{f: f}) }
 
 // Write implements io.Writer. It never fails.
 func (c *capture) Write(b []byte) (int, error) {

@@ -2,6 +2,7 @@ package process
 
 import (
 	"io"
+	"os"
 	"strings"
 )
 
@@ -26,7 +27,12 @@ type chatter struct {
 }
 
 // Messages gives what r says without the lines that are no messages; see chatter. onLine gets those lines, cut after 1 KiB.
+//
+// Of a pipe that has a deadline, what is in it by then is read all the same.
 func Messages(r io.ReadCloser, onLine func(string)) io.ReadCloser {
+	if f, ok := r.(*os.File); ok {
+		r = &whole{f: f}
+	}
 	return &chatter{r: r, onLine: onLine}
 }
 

@@ -1,10 +1,20 @@
 package process
 
+import "os"
+
 // The times of Run.
 const (
 	DefaultGrace = defaultGrace
 	DrainAfter   = drainAfter
 )
+
+// CapturedFrom gives what is captured of a pipe.
+func CapturedFrom(f *os.File) string {
+	c := &capture{max: 4 << 20}
+	c.readAll(f)
+	text, _ := c.text()
+	return text
+}
 
 // Captured gives what a capture of limit bytes keeps of parts, and how much it leaves out.
 func Captured(limit int, parts ...string) (string, int64) {

@@ -4,7 +4,6 @@ import (
 	"bufio"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"os/exec"
 	"strings"
@@ -87,8 +86,8 @@ func Start(argv []string, dir string, env []string, onLine func(string)) (*Proce
 }
 
 // readErrors hands on what the process writes to standard error, line by line. A line that is too long is handed on in pieces.
-func (p *Process) readErrors(r io.Reader, onLine func(string)) {
-	br := bufio.NewReaderSize(r, 4096)
+func (p *Process) readErrors(f *os.File, onLine func(string)) {
+	br := bufio.NewReaderSize(&whole{f: f}, 4096)
 	for {
 		line, _, err := br.ReadLine()
 		if len(line) > 0 {

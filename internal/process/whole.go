@@ -1,0 +1,32 @@
+package process
+
+import (
+	"errors"
+	"os"
+)
+
+// whole reads a pipe up to its end or its deadline, and then what is in it already: who was held up loses nothing that was said in time. Not safe for
+// concurrent use.
+type whole struct {
+	f    *os.File
+	late int
+}
+
+// maxLate is what is read after the deadline, as much as a pipe holds at most: whoever holds the other end may go on for ever.
+const maxLate = 1 << 20
+
+// Read implements io.Reader.
+func (w *whole) Read(b []byte) (int, error) {
+	n, err := w.f.Read(b)
+	if n > 0 || !errors.Is(err, os.ErrDeadlineExceeded) {
+		return n, err
+	}
+	if n = readNow(w.f, b[:min(len(b), maxLate-w.late)]); n == 0 {
+		return 0, err
+	}
+	w.late += n
+	return n, nil
+}
+
+// Close implements io.Closer.
+func (w *whole) Close() error { return w.f.Close() }

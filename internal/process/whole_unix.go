@@ -1,0 +1,25 @@
+//go:build unix
+
+package process
+
+import (
+	"os"
+	"syscall"
+)
+
+// readNow reads what is there, without waiting and whatever the deadline.
+func readNow(f *os.File, b []byte) (n int) {
+	raw, err := f.SyscallConn()
+	if err != nil || len(b) == 0 {
+		return 0
+	}
+	_ = raw.Control(func(fd uintptr) { // Control's own error: the file is closed
+		for {
+			var err error
+			if n, err = syscall.Read(int(fd), b); err != syscall.EINTR { //nolint:errorlint // a number of the system
+				return
+			}
+		}
+	})
+	return max(n, 0)
+}
