@@ -171,7 +171,7 @@ func (a *app) report(ctx context.Context, err error) int {
 	case errors.As(err, &commands):
 		a.complain(a.wants(commands) + "\nallow it with --trust")
 		return ExitUse
-	case service.CodeOf(err) != service.CodeInternal:
+	case service.CodeOf(err) != service.CodeInternal && service.CodeOf(err) != service.CodeUnavailable:
 		status = ExitUse
 	case errors.As(err, &quarantine):
 		status = ExitDefect
@@ -259,7 +259,7 @@ func (a *app) logger() *slog.Logger {
 	if a.quiet {
 		return slog.New(slog.DiscardHandler)
 	}
-	opts := &slog.HandlerOptions{Level: slog.LevelWarn}
+	opts := &slog.HandlerOptions{Level: slog.LevelWarn, ReplaceAttr: inUTC}
 	switch {
 	case a.verbose:
 		opts.Level = slog.LevelDebug
@@ -270,6 +270,14 @@ func (a *app) logger() *slog.Logger {
 		return slog.New(slog.NewJSONHandler(logWriter{a}, opts))
 	}
 	return slog.New(slog.NewTextHandler(logWriter{a}, opts))
+}
+
+// inUTC keeps the times of a log comparable with those of others, and of runs.
+func inUTC(groups []string, a slog.Attr) slog.Attr {
+	if len(groups) == 0 && a.Key == slog.TimeKey && a.Value.Kind() == slog.KindTime {
+		a.Value = slog.TimeValue(a.Value.Time().UTC())
+	}
+	return a
 }
 
 // logWriter writes beside whatever is drawn on Err.

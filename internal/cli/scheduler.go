@@ -88,6 +88,7 @@ func (a *app) schedule(c *cobra.Command, q service.ScheduleRequest) error {
 // reporter prints what a scheduler does, a line each.
 type reporter struct {
 	*app
+	log     *slog.Logger // nil: lines for people, or JSON
 	zone    *time.Location
 	skipped map[scheduler.Key]skips
 	open    map[string]bool // runs that began and did not end
@@ -210,12 +211,16 @@ func (r *reporter) line(e scheduler.Event, kind, text string, args ...any) {
 	if r.quiet {
 		return
 	}
-	if r.logFormat == "json" {
+	if r.log != nil || r.logFormat == "json" {
 		fields := args
 		if e.Workflow != "" {
 			fields = append([]any{"workflow", e.Workflow, "branch", e.Branch}, args...)
 		}
-		slog.New(slog.NewJSONHandler(logWriter{r.app}, nil)).Info(kind, fields...)
+		log := r.log
+		if log == nil {
+			log = slog.New(slog.NewJSONHandler(logWriter{r.app}, &slog.HandlerOptions{ReplaceAttr: inUTC}))
+		}
+		log.Info(kind, fields...)
 		return
 	}
 	line := r.time(e.At) + "  " + fmt.Sprintf("%-10s", kind)

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
-	"log/slog"
 	"slices"
 	"time"
 
@@ -69,7 +68,10 @@ func (a *app) serve(c *cobra.Command, cfg server.Config) error {
 	cfg.Report = func(namespace string, e scheduler.Event) {
 		r := reporters[namespace]
 		if r == nil {
-			r = &reporter{app: a, zone: cmp.Or(cfg.Schedules.Zone, time.Local), skipped: map[scheduler.Key]skips{}, open: map[string]bool{}}
+			r = &reporter{
+				app: a, log: cfg.Service.Logger.With("namespace", namespace),
+				zone: cmp.Or(cfg.Schedules.Zone, time.Local), skipped: map[scheduler.Key]skips{}, open: map[string]bool{},
+			}
 			reporters[namespace] = r
 		}
 		r.event(e)
@@ -91,7 +93,7 @@ func (a *app) serve(c *cobra.Command, cfg server.Config) error {
 	if err = errors.Join(err, s.Close()); err != nil {
 		return &exit{ExitFailed, err.Error()} // also where it was told to end
 	}
-	a.tell("stopped", "runs under way go on with the next server")
+	cfg.Service.Logger.Info("stopped")
 	return nil
 }
 
@@ -119,14 +121,14 @@ func (a *app) tellStart(cfg server.Config, st server.Start) {
 	a.tell("listening", st.URL, "url", st.URL)
 }
 
-// tell prints a line about the server itself on standard error, as --log-format says.
+// tell prints on standard error, for people, what is true as long as the server runs; --log-format json has the same for machines. All that happens is
+// logged.
 func (a *app) tell(kind, text string, args ...any) {
-	if a.quiet {
-		return
+	switch {
+	case a.quiet:
+	case a.logFormat == "json":
+		a.logger().Info(kind, args...)
+	default:
+		fmt.Fprintln(a.Err, clean(fmt.Sprintf("%-10s", kind)+"  "+text))
 	}
-	if a.logFormat == "json" {
-		slog.New(slog.NewJSONHandler(logWriter{a}, nil)).Info(kind, args...)
-		return
-	}
-	fmt.Fprintln(a.Err, clean(time.Now().Format("2006-01-02 15:04:05")+"  "+fmt.Sprintf("%-10s", kind)+"  "+text))
 }
