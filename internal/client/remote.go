@@ -119,7 +119,7 @@ func (r *Remote) problem(status int, body []byte) error {
 	if status >= http.StatusInternalServerError {
 		return fmt.Errorf("%s: %s", r.url, text)
 	}
-	e := &service.InvalidError{Message: text, Diagnostics: p.Diagnostics}
+	e := &service.InvalidError{Message: service.CommandWords(text), Diagnostics: service.CommandDiagnostics(p.Diagnostics)}
 	for _, known := range told {
 		if strings.Contains(text, known.Error()) {
 			e.Err = known

@@ -31,11 +31,14 @@ func TestProblemOf(t *testing.T) {
 		{access.ErrNoNamespace, 404, "not_found", access.ErrNoNamespace.Error()},
 		{access.ErrFullTokens, 409, "conflict", "no more than 1000 tokens in a namespace; revoke some"},
 		{&service.InvalidError{Message: "bad"}, 422, "invalid", "bad"},
-		{fmt.Errorf("read: %w", journal.ErrNotFound), 404, "not_found", "read: " + journal.ErrNotFound.Error()},
+		{fmt.Errorf("read: %w", journal.ErrNotFound), 404, "not_found", "run not found"},
 		{engine.ErrWaitAmbiguous, 409, "conflict", engine.ErrWaitAmbiguous.Error()},
 		{&service.BusyError{Session: "s", Run: "r"}, 409, "conflict", `session "s" is busy: its run r has not ended`},
 		{&service.LimitError{Limit: "runs", Max: 3}, 429, "limit", "limit reached: 3 runs at most"},
 		{engine.ErrWaitClosed, 410, "gone", engine.ErrWaitClosed.Error()},
+		{fmt.Errorf("append to run r: %w", &journal.BusyError{Session: "s", Run: "q"}), 409, "conflict", `session "s" is busy: its run q has not ended`},
+		{fmt.Errorf("append to run r: %w", journal.ErrExists), 409, "conflict", "a run of this id is there already"},
+		{fmt.Errorf("%w: claim run", service.ErrUnavailable), 503, "unavailable", "the store does not take it; nothing was changed that was not stored, and the same request may be made again"},
 		{errors.New("dial /var/secret"), 500, "internal", ""},
 	} {
 		if p := door.ProblemOf(c.err); p.Status != c.status || p.Code != c.code || p.Detail != c.detail || p.Title == "" {

@@ -3,6 +3,8 @@ package door
 import (
 	"errors"
 	"net/http"
+	"strings"
+	"unicode/utf8"
 
 	"github.com/hocket-run/hocket/diag"
 	"github.com/hocket-run/hocket/internal/access"
@@ -43,6 +45,44 @@ var families = map[service.Code]Problem{
 	service.CodeGone:     {Status: http.StatusGone, Code: "gone", Title: "It is closed"},
 	service.CodeLimit:    {Status: http.StatusTooManyRequests, Code: "limit", Title: "A limit is reached; nothing was changed"},
 	service.CodeUnusable: {Status: http.StatusInternalServerError, Code: "unusable", Title: "What is stored of this cannot be used"},
+	service.CodeUnavailable: {
+		Status: http.StatusServiceUnavailable, Code: "unavailable", Title: "The server cannot do this right now",
+		Detail: "the store does not take it; nothing was changed that was not stored, and the same request may be made again",
+	},
+}
+
+// NoPath is the problem of a path at which nothing is.
+func NoPath(path string) Problem {
+	p := families[service.CodeNotFound]
+	p.Detail = "there is no " + cut(path)
+	return p
+}
+
+// NoMethod is the problem of a path that takes other methods; allow are they, as the header Allow has them.
+func NoMethod(path, allow string) Problem {
+	return Problem{Status: http.StatusMethodNotAllowed, Code: "method_not_allowed", Title: "There is no such operation here", Detail: cut(path) + " takes " + allow}
+}
+
+// Unavailable is the problem of whoever has to come back later.
+func Unavailable(reason string) Problem {
+	p := families[service.CodeUnavailable]
+	p.Detail = reason
+	return p
+}
+
+// maxEcho bounds what is told back of a path, in bytes.
+const maxEcho = 200
+
+func cut(path string) string {
+	path = strings.ToValidUTF8(path, "\uFFFD")
+	if len(path) <= maxEcho {
+		return path
+	}
+	n := maxEcho
+	for !utf8.RuneStart(path[n]) {
+		n--
+	}
+	return path[:n] + "…"
 }
 
 // ProblemOf tells an error to whoever made the request. What is broken inside is not described: the log has it.
@@ -63,15 +103,16 @@ func ProblemOf(err error) Problem {
 		return Problem{Status: http.StatusRequestEntityTooLarge, Code: "too_large", Title: "The request is too large", Detail: err.Error()}
 	}
 	p := families[codeOf(err)]
-	if p.Code == "internal" {
+	if p.Code == "internal" || p.Code == "unavailable" {
 		return p
 	}
-	p.Detail = err.Error()
+	p.Detail = service.APIWords(service.Reason(err))
 	if errors.As(err, &invalid) {
 		p.Diagnostics = invalid.Diagnostics
 	} else if errors.As(err, &list) {
 		p.Diagnostics = list
 	}
+	p.Diagnostics = service.APIDiagnostics(p.Diagnostics)
 	return p
 }
 

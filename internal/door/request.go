@@ -32,9 +32,10 @@ type Request struct {
 	// Closing is closed when the server begins to end.
 	Closing <-chan struct{}
 
-	mu   sync.Mutex
-	acts [][2]string
-	who  access.Principal
+	mu    sync.Mutex
+	acts  [][2]string
+	who   access.Principal
+	cause error
 }
 
 type requestKey struct{}
@@ -75,6 +76,22 @@ func Known(ctx context.Context, p access.Principal) {
 	r.who = p
 }
 
+// Broke tells the log of the server why the request of a context is answered with a status of 500 or above, which its caller is not told. Without a server
+// around it nobody hears.
+func Broke(ctx context.Context, cause error) {
+	r := requestOf(ctx)
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.cause = cause
+}
+
+// Cause is what was told by Broke; nil: nothing was.
+func (r *Request) Cause() error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.cause
+}
+
 // Who is whoever was told by Known.
 func (r *Request) Who() access.Principal {
 	r.mu.Lock()
@@ -96,6 +113,9 @@ func (r *Request) Deeds(d Deed) (deeds []Deed, told bool) {
 	return deeds, true
 }
 
+// RetryAfter is the header of that name, in seconds, of answers with status 503.
+const RetryAfter = "5"
+
 // WriteProblem answers a request with a problem (RFC 9457). What is broken inside is told by the request's id alone, under which the log has it.
 func WriteProblem(w http.ResponseWriter, r *http.Request, p Problem) {
 	if id := RequestID(r.Context()); p.Status >= http.StatusInternalServerError && p.Detail == "" && id != "" {
@@ -104,6 +124,9 @@ func WriteProblem(w http.ResponseWriter, r *http.Request, p Problem) {
 	h := w.Header()
 	h.Set("Content-Type", "application/problem+json")
 	h.Del("Content-Length")
+	if p.Status == http.StatusServiceUnavailable && h.Get("Retry-After") == "" {
+		h.Set("Retry-After", RetryAfter)
+	}
 	if p.Status == http.StatusUnauthorized {
 		h.Set("WWW-Authenticate", `Bearer realm="hocket"`)
 	}

@@ -41,7 +41,7 @@ func (h *Hooks) Receive() http.Handler {
 func (h *Hooks) receive(w http.ResponseWriter, r *http.Request) {
 	if r.Method != http.MethodPost {
 		w.Header().Set("Allow", http.MethodPost)
-		door.WriteProblem(w, r, door.Problem{Status: http.StatusMethodNotAllowed, Code: "method", Title: "Webhooks are sent by POST"})
+		door.WriteProblem(w, r, door.NoMethod("a webhook", "POST"))
 		return
 	}
 	// All that a sender can see of an unknown path is seen of a known one too: so the body is read first, whoever asks.

@@ -2,8 +2,11 @@ package httpapi
 
 import (
 	"cmp"
+	"errors"
+	"maps"
 	"net/http"
 	"slices"
+	"unicode/utf8"
 
 	"github.com/danielgtaylor/huma/v2"
 	"github.com/danielgtaylor/huma/v2/adapters/humago"
@@ -71,7 +74,7 @@ type Operation struct {
 // New makes the API.
 func New(cfg Config) *API {
 	a := &API{cfg: cfg.withDefaults(), mux: http.NewServeMux()}
-	hc := huma.Config{OpenAPI: a.document(), Formats: huma.DefaultFormats, DefaultFormat: "application/json", Transformers: []huma.Transformer{problems}}
+	hc := huma.Config{OpenAPI: a.document(), Formats: formats(), DefaultFormat: "application/json", Transformers: []huma.Transformer{problems}}
 	a.huma = humago.New(a.mux, hc)
 	a.registerRuns()
 	a.registerRunActs()
@@ -89,6 +92,22 @@ func New(cfg Config) *API {
 	a.registerHooks()
 	a.finish()
 	return a
+}
+
+// formats are huma's, of which JSON is read strictly: what is not UTF-8 would be stored as something else.
+func formats() map[string]huma.Format {
+	out := maps.Clone(huma.DefaultFormats)
+	for name, f := range out {
+		read := f.Unmarshal
+		f.Unmarshal = func(data []byte, v any) error {
+			if !utf8.Valid(data) {
+				return errors.New("it is not UTF-8")
+			}
+			return read(data, v)
+		}
+		out[name] = f
+	}
+	return out
 }
 
 // Operations gives all operations by path and method. The slice is the caller's.

@@ -25,7 +25,8 @@ func TestForm(t *testing.T) {
 		{"bad query", "GET", "/api/v1/runs?%zz=1", 400, "invalid", "query"},
 		{"unknown status", "GET", "/api/v1/runs?status=idle", 422, "invalid", "pending, running"},
 		{"limit", "GET", "/api/v1/runs?limit=1000", 422, "invalid", "query.limit"},
-		{"no run", "GET", "/api/v1/runs/nobody", 404, "not_found", ""},
+		{"no run", "GET", "/api/v1/runs/nobody", 404, "not_found", "run not found"},
+		{"long path", "GET", "/api/v1/" + strings.Repeat("ä", 4000), 404, "not_found", "ä…"},
 		{"bad cursor", "GET", "/api/v1/runs?cursor=x", 422, "invalid", "cursor"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -57,4 +58,58 @@ func TestLargeBodies(t *testing.T) {
 	rec := httptest.NewRecorder()
 	guarded.ServeHTTP(rec, r)
 	answer{t, rec.Code, rec.Header(), rec.Body.String()}.problem(413, "too_large")
+}
+
+// TestStrictForm: headers that say two things, packed bodies and texts that are not UTF-8 are refused, not read as something else (SEC7).
+func TestStrictForm(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.do("PUT", "/api/v1/workflows/poem", m{"document": poem}).is(200)
+	ask := func(edit func(*http.Request), body string) answer {
+		ctx := door.With(t.Context(), &door.Caller{Principal: w.caller, Service: w.service})
+		r := httptest.NewRequestWithContext(ctx, "POST", "/api/v1/runs", strings.NewReader(body))
+		r.Header.Set("Content-Type", "application/json")
+		edit(r)
+		rec := httptest.NewRecorder()
+		w.api.ServeHTTP(rec, r)
+		return answer{t, rec.Code, rec.Header(), rec.Body.String()}
+	}
+	const body = `{"workflow": "poem"}`
+	p := ask(func(r *http.Request) { r.Header["Idempotency-Key"] = []string{"a", "b"} }, body).problem(400, "invalid")
+	if len(p.Errors) != 1 || p.Errors[0].Location != "header.Idempotency-Key" {
+		t.Errorf("two keys: %+v", p)
+	}
+	ask(func(r *http.Request) { r.Header["If-Match"] = []string{`"a"`, `"b"`} }, body).problem(400, "invalid")
+	p = ask(func(r *http.Request) { r.Header.Set("Content-Encoding", "gzip") }, body).problem(415, "invalid")
+	if len(p.Errors) != 1 || p.Errors[0].Location != "header.Content-Encoding" {
+		t.Errorf("packed: %+v", p)
+	}
+	ask(func(r *http.Request) { r.Header.Set("Content-Encoding", "identity") }, body).is(201)
+	p = ask(func(*http.Request) {}, "{\"workflow\": \"poem\", \"input\": \"\xff\"}").problem(400, "invalid")
+	if !strings.Contains(p.Detail, "UTF-8") {
+		t.Errorf("no UTF-8: %+v", p)
+	}
+	ask(func(*http.Request) {}, "{\"workflow\": \"poem\", \"input\": \"\u00fc\"}").is(201)
+}
+
+// TestAdvice: what is told to whoever asks the API names its fields, no flags of the command line.
+func TestAdvice(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.do("PUT", "/api/v1/workflows/idea", m{"document": poem, "draft": true}).is(200)
+	p := w.do("POST", "/api/v1/runs", m{"workflow": "idea"}).problem(422, "invalid")
+	if want := "POST /api/v1/workflows/idea/publish"; !strings.Contains(p.Detail, want) || strings.Contains(p.Detail, "--") || strings.Contains(p.Detail, "hocket ") {
+		t.Errorf("the advice is %q, want %s", p.Detail, want)
+	}
+	const nobody = `workflow:
+  - {id: a, type: agent, name: nobody}
+`
+	a := w.do("POST", "/api/v1/workflows/idea/validate", m{"document": nobody}).is(200)
+	if !strings.Contains(a.body, "PUT /api/v1/agents/{id}") || strings.Contains(a.body, "--agents") {
+		t.Errorf("the hint is in %s", a.body)
+	}
+	a = w.do("PUT", "/api/v1/workflows/nobody", m{"document": "name: x\nworkflow:\n  - {id: a, type: agent, name: y}\n"})
+	if strings.Contains(a.body, "--") || strings.Contains(a.body, "hocket agents") {
+		t.Errorf("the hint is in %s", a.body)
+	}
 }

@@ -35,8 +35,10 @@ type route struct {
 // bodyTime bounds how long a body may take to arrive.
 const bodyTime = 30 * time.Second
 
-// commonErrors are the statuses that every operation may answer with: 400 unknown query parameter, 401 nobody, 403 role, 422 input, 500.
-var commonErrors = []int{http.StatusBadRequest, http.StatusUnauthorized, http.StatusForbidden, http.StatusUnprocessableEntity, http.StatusInternalServerError}
+// commonErrors are the statuses that every operation may answer with: 400 unknown query parameter, 401 nobody, 403 role, 422 input, 500, 503 store.
+var commonErrors = []int{
+	http.StatusBadRequest, http.StatusUnauthorized, http.StatusForbidden, http.StatusUnprocessableEntity, http.StatusInternalServerError, http.StatusServiceUnavailable,
+}
 
 // add registers an operation. The handler gets a caller who has the route's role; its error is told by door.ProblemOf.
 func add[I, O any](a *API, r route, handle func(context.Context, *door.Caller, *I) (*O, error)) {
@@ -47,6 +49,9 @@ func add[I, O any](a *API, r route, handle func(context.Context, *door.Caller, *
 		Errors:     slices.Compact(slices.Sorted(slices.Values(slices.Concat(commonErrors, r.Errors)))),
 		Extensions: map[string]any{"x-role": r.Role},
 	}
+	if r.Method == http.MethodPost || r.Method == http.MethodPut {
+		op.Errors = append(op.Errors, http.StatusUnsupportedMediaType)
+	}
 	g := &gate{role: r.Role}
 	op.Middlewares = huma.Middlewares{g.pass}
 	a.operations = append(a.operations, Operation{Method: r.Method, Path: op.Path, ID: r.ID, Role: r.Role})
@@ -56,7 +61,7 @@ func add[I, O any](a *API, r route, handle func(context.Context, *door.Caller, *
 		}
 		out, err := handle(ctx, door.From(ctx), in)
 		if err != nil {
-			return nil, problemOf(err)
+			return nil, answered(ctx, err)
 		}
 		return out, nil
 	})
@@ -98,9 +103,11 @@ func (g *gate) pass(ctx huma.Context, next func(huma.Context)) {
 		g.refuse(ctx, problemOf(err))
 		return
 	}
-	if p := g.query(ctx); p != nil {
-		g.refuse(ctx, p)
-		return
+	for _, look := range []func(huma.Context) *Problem{g.query, headers} {
+		if p := look(ctx); p != nil {
+			g.refuse(ctx, p)
+			return
+		}
 	}
 	next(huma.WithValue(&bounded{request: ctx}, requestKey{}, ctx))
 }

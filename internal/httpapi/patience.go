@@ -3,16 +3,33 @@ package httpapi
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net/http"
 	"strconv"
 	"strings"
 	"time"
 
 	"github.com/hocket-run/hocket/internal/door"
+	"github.com/hocket-run/hocket/internal/service"
 )
 
 // maxPatience bounds how long a request may wait for a run (SEC17).
 const maxPatience = time.Minute
+
+// storeTime bounds how long a store that takes nothing is tried: a run claims its place again and again until its disk has room.
+const storeTime = 20 * time.Second
+
+// prompt does something to a run that a store which does not answer would hold up. Errors: those of do; service.ErrUnavailable, and then the same may be asked for
+// again, whether it was done or not.
+func prompt(ctx context.Context, do func(context.Context) error) error {
+	bound, cancel := context.WithTimeout(ctx, storeTime)
+	defer cancel()
+	err := do(bound)
+	if err != nil && bound.Err() != nil && ctx.Err() == nil {
+		return fmt.Errorf("%w: %w", service.ErrUnavailable, err)
+	}
+	return err
+}
 
 // Patience says how long an answer may take that waits for a run to end or to pause.
 type Patience struct {

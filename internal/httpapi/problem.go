@@ -1,6 +1,7 @@
 package httpapi
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"net/http"
@@ -39,6 +40,21 @@ func (p *Problem) GetStatus() int { return p.Status }
 // ContentType implements huma.ContentTypeFilter.
 func (p *Problem) ContentType(string) string { return "application/problem+json" }
 
+// answered gives an error to the caller, by problemOf; what is broken inside goes to the log.
+func answered(ctx context.Context, err error) error {
+	p := problemOf(err)
+	if p.Status >= http.StatusInternalServerError {
+		door.Broke(ctx, err)
+		if id := door.RequestID(ctx); p.Detail == "" && id != "" {
+			p.Detail = "the server's log has it under request " + id
+		}
+	}
+	if p.Status == http.StatusServiceUnavailable {
+		return huma.ErrorWithHeaders(p, http.Header{"Retry-After": {door.RetryAfter}})
+	}
+	return p
+}
+
 // problemOf tells an error by the table that all doors share.
 func problemOf(err error) *Problem {
 	if p, ok := errors.AsType[*Problem](err); ok {
@@ -51,8 +67,6 @@ func problemOf(err error) *Problem {
 // forms are the problems of a request's form, which no door but this one has.
 var forms = map[int]Problem{
 	http.StatusBadRequest:           {Title: "The request cannot be read", Code: "invalid"},
-	http.StatusNotFound:             {Title: "There is no such thing", Code: "not_found"},
-	http.StatusMethodNotAllowed:     {Title: "There is no such operation here", Code: "method_not_allowed"},
 	http.StatusRequestTimeout:       {Title: "The request took too long to arrive", Code: "timeout"},
 	http.StatusUnsupportedMediaType: {Title: "The request cannot be read", Code: "invalid"},
 	http.StatusUnprocessableEntity:  {Title: "The request is not acceptable; nothing was changed", Code: "invalid"},
@@ -123,14 +137,11 @@ func writeRefusal(w http.ResponseWriter, h http.Handler, r *http.Request) {
 	if allow := took.header.Get("Allow"); allow != "" {
 		w.Header().Set("Allow", allow)
 	}
-	detail := "there is no " + r.URL.Path
 	if took.status == http.StatusMethodNotAllowed {
-		detail = r.URL.Path + " takes " + took.header.Get("Allow")
+		door.WriteProblem(w, r, door.NoMethod(r.URL.Path, took.header.Get("Allow")))
+		return
 	}
-	p := formProblem(took.status, detail)
-	w.Header().Set("Content-Type", p.ContentType(""))
-	w.WriteHeader(p.Status)
-	_ = json.NewEncoder(w).Encode(p) // whoever asked has left
+	door.WriteProblem(w, r, door.NoPath(r.URL.Path))
 }
 
 // recorder takes the status and headers of an answer, and drops its text.

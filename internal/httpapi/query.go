@@ -39,6 +39,30 @@ func (g *gate) query(ctx huma.Context) *Problem {
 	return formProblem(http.StatusBadRequest, "query parameters that cannot be used: "+strings.Join(names, ", "), errs...)
 }
 
+// single are the headers of requests that have one value: of two, one would be passed over.
+var single = []string{"Idempotency-Key", "If-Match"}
+
+// headers refuses requests whose headers say two things, and bodies that are packed, which no operation reads.
+func headers(ctx huma.Context) *Problem {
+	seen := map[string]int{}
+	packed := ""
+	ctx.EachHeader(func(name, value string) {
+		seen[http.CanonicalHeaderKey(name)]++
+		if strings.EqualFold(name, "Content-Encoding") && !strings.EqualFold(value, "identity") {
+			packed = value
+		}
+	})
+	for _, name := range single {
+		if seen[name] > 1 {
+			return formProblem(http.StatusBadRequest, name+" stands there more than once", InputError{Location: "header." + name, Message: "it stands there more than once"})
+		}
+	}
+	if packed != "" {
+		return formProblem(http.StatusUnsupportedMediaType, "bodies are taken as they are, not packed", InputError{Location: "header.Content-Encoding", Message: "there is only identity"})
+	}
+	return nil
+}
+
 // has lists the parameters for people.
 func (g *gate) has() string {
 	if len(g.known) == 0 {

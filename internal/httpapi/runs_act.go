@@ -226,7 +226,7 @@ func resumeRun(ctx context.Context, c *door.Caller, in *resumeInput) (*RunAnswer
 	if err != nil {
 		return nil, err
 	}
-	if err := c.Service.Proceed(ctx, rec, p); err != nil {
+	if err := prompt(ctx, func(ctx context.Context) error { return c.Service.Proceed(ctx, rec, p) }); err != nil {
 		return nil, err
 	}
 	out, err := shown(ctx, c, in.ID, wait)
@@ -276,7 +276,7 @@ func cancelRun(ctx context.Context, c *door.Caller, in *cancelInput) (*RunAnswer
 	if in.Body != nil {
 		reason = in.Body.Reason
 	}
-	err = c.Service.Cancel(ctx, in.ID, reason)
+	err = prompt(ctx, func(ctx context.Context) error { return c.Service.Cancel(ctx, in.ID, reason) })
 	if h, herr := c.Service.Head(ctx, in.ID); errors.Is(err, engine.ErrEnded) && herr == nil && h.Status == journal.StatusCancelled {
 		err = nil // it is as it was asked for
 	}

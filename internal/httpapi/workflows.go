@@ -225,7 +225,9 @@ func definition(ctx context.Context, c *door.Caller, id string, which service.Wh
 }
 
 // told gives a list that is no null.
-func told(list diag.List) []diag.Diagnostic { return append([]diag.Diagnostic{}, list...) }
+func told(list diag.List) []diag.Diagnostic {
+	return append([]diag.Diagnostic{}, service.APIDiagnostics(list)...)
+}
 
 // Version is a version of a stored workflow.
 type Version struct {

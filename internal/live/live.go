@@ -189,10 +189,13 @@ func refuse(w http.ResponseWriter, r *http.Request, err error) {
 	if bad, ok := errors.AsType[badQuery](err); ok {
 		p = door.Problem{Status: http.StatusBadRequest, Code: "invalid", Title: "The request is not acceptable", Detail: bad.Error()}
 	} else if errors.Is(err, errClosing) {
-		p = door.Problem{Status: http.StatusServiceUnavailable, Code: "closing", Title: "Come back soon", Detail: err.Error()}
+		p = door.Unavailable(err.Error())
 	}
-	if p.Status == http.StatusTooManyRequests || p.Status == http.StatusServiceUnavailable {
-		w.Header().Set("Retry-After", "5")
+	if p.Status == http.StatusTooManyRequests {
+		w.Header().Set("Retry-After", door.RetryAfter)
+	}
+	if p.Status >= http.StatusInternalServerError {
+		door.Broke(r.Context(), err)
 	}
 	w.Header().Set("Cache-Control", "no-store")
 	door.WriteProblem(w, r, p)

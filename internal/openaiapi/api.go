@@ -77,6 +77,9 @@ func guarded(handle func(http.ResponseWriter, *http.Request, *door.Caller) error
 			err = handle(w, r, caller)
 		}
 		if err != nil && !errors.Is(err, errLeft) {
+			if e := errorOf(err); e.status >= http.StatusInternalServerError {
+				door.Broke(r.Context(), err)
+			}
 			writeError(w, err)
 		}
 	}

@@ -45,6 +45,9 @@ func (s *Server) logRequest(v *visit, a *answer, r *http.Request, route string, 
 	if v.known { // a path is told only to whoever may see it: those of open doors are secrets, and strangers write what they like
 		attrs = append(attrs, slog.String("path", r.URL.Path), slog.String("namespace", v.principal.Namespace), slog.String("token", v.principal.Name))
 	}
+	if err := v.Cause(); err != nil {
+		attrs = append(attrs, slog.String("err", err.Error()))
+	}
 	s.log.LogAttrs(r.Context(), level, "request", attrs...)
 }
 

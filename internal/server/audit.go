@@ -34,7 +34,7 @@ func (l auditLog) Record(ctx context.Context, d door.Deed) error {
 var codes = map[int]string{
 	http.StatusBadRequest: "invalid", http.StatusUnauthorized: "unauthorized", http.StatusForbidden: "forbidden", http.StatusNotFound: "not_found", http.StatusConflict: "conflict",
 	http.StatusGone: "gone", http.StatusRequestEntityTooLarge: "too_large", http.StatusUnprocessableEntity: "invalid", http.StatusTooManyRequests: "limit",
-	http.StatusInternalServerError: "internal",
+	http.StatusInternalServerError: "internal", http.StatusMethodNotAllowed: "method_not_allowed", http.StatusServiceUnavailable: "unavailable",
 }
 
 // outcome is what the audit log says of a status.

@@ -4,6 +4,9 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"net/url"
+	"path"
+	"strings"
 
 	"github.com/hocket-run/hocket/internal/door"
 	"github.com/hocket-run/hocket/internal/mcpserver"
@@ -59,7 +62,23 @@ func (s *Server) mount(doors []Door) error {
 			s.mux.Handle(p, d.Handler)
 		}
 	}
+	for i := range doors { // what is one slash short is the door's to refuse: the mux would lead there with a page
+		for _, p := range doors[i].Patterns {
+			if short := strings.TrimSuffix(p, "/"); short != "" && s.byPattern[short] == nil {
+				s.byPattern[short] = &doors[i]
+				s.mux.Handle(short, doors[i].Handler)
+			}
+		}
+	}
 	return nil
+}
+
+// isPlain tells whether a path is written as routes are: without empty parts and dots. The mux would lead others to the plain one with a page, and a client that
+// follows with a token; they are paths at which nothing is.
+func isPlain(u *url.URL) bool {
+	p := u.EscapedPath()
+	clean := path.Clean(p)
+	return p == clean || p == clean+"/"
 }
 
 // tell answers a request that the guard refused, in the form of the door that it wanted.
@@ -93,7 +112,7 @@ func reading(h http.HandlerFunc) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Method != http.MethodGet && r.Method != http.MethodHead {
 			w.Header().Set("Allow", "GET, HEAD")
-			door.WriteProblem(w, r, door.Problem{Status: http.StatusMethodNotAllowed, Code: "method", Title: "The method is not one of this path"})
+			door.WriteProblem(w, r, door.NoMethod(r.URL.Path, "GET, HEAD"))
 			return
 		}
 		h(w, r)

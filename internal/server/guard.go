@@ -80,8 +80,8 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	defer cancel()
 	served = next
-	if v.door == nil {
-		door.WriteProblem(a, next, door.Problem{Status: http.StatusNotFound, Code: "not_found", Title: "There is no such thing", Detail: "nothing is served at this path"})
+	if v.door == nil || !isPlain(next.URL) {
+		s.tell(a, next, door.NoPath(next.URL.Path))
 		return
 	}
 	s.mux.ServeHTTP(a, next)
@@ -199,7 +199,7 @@ const maxToken = 512
 func (s *Server) refuse(a *answer, r *http.Request, err error) {
 	p := door.ProblemOf(err)
 	if p.Status >= http.StatusInternalServerError {
-		s.log.Error("request", "request", door.RequestID(r.Context()), "err", err)
+		door.Broke(r.Context(), err)
 	}
 	if p.Status == http.StatusRequestEntityTooLarge {
 		a.Header().Set("Connection", "close") // what is still on its way is not read

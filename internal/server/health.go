@@ -37,8 +37,7 @@ func (s *Server) readyz(w http.ResponseWriter, r *http.Request) {
 		reason = "the store does not answer"
 	}
 	if reason != "" {
-		w.Header().Set("Retry-After", "5")
-		door.WriteProblem(w, r, door.Problem{Status: http.StatusServiceUnavailable, Code: "unavailable", Title: "The server is not ready", Detail: reason})
+		door.WriteProblem(w, r, door.Unavailable(reason))
 		return
 	}
 	writeStatus(w, "ready")

@@ -10,6 +10,7 @@ import (
 	"github.com/hocket-run/hocket/internal/driver"
 	"github.com/hocket-run/hocket/internal/engine"
 	"github.com/hocket-run/hocket/internal/journal"
+	"github.com/hocket-run/hocket/internal/journal/sqlite"
 	"github.com/hocket-run/hocket/internal/model"
 )
 
@@ -31,7 +32,12 @@ const (
 	CodeUnusable
 	// CodeLimit: a limit of the service is reached; nothing changed, and the same request may be taken later.
 	CodeLimit
+	// CodeUnavailable: the store takes or gives nothing right now, as when its disk is full; nothing changed, and the same request may be taken later.
+	CodeUnavailable
 )
+
+// ErrUnavailable says that the store did not answer in time.
+var ErrUnavailable = errors.New("the store does not answer")
 
 // InvalidError says that a request was not acceptable. Diagnostics, where there are any, say where and why.
 type InvalidError struct {
@@ -187,6 +193,24 @@ func CodeOf(err error) Code {
 		return CodeUnusable
 	case errors.As(err, &limit):
 		return CodeLimit
+	case errors.Is(err, ErrUnavailable), sqlite.IsUnavailable(err):
+		return CodeUnavailable
 	}
 	return CodeInternal
+}
+
+// Reason gives the text of an error to whoever asked from outside, without the steps inside on which it came up. An error that words its reason keeps its text.
+func Reason(err error) string {
+	text := err.Error()
+	if busy, ok := errors.AsType[*journal.BusyError](err); ok {
+		return text[max(0, strings.LastIndex(text, busy.Error())):]
+	}
+	for inside, outside := range map[error]string{
+		journal.ErrNotFound: "run not found", journal.ErrExists: "a run of this id is there already", journal.ErrCursor: "no such cursor: it is none that a page before gave",
+	} {
+		if errors.Is(err, inside) && strings.HasSuffix(text, inside.Error()) {
+			return outside
+		}
+	}
+	return text
 }

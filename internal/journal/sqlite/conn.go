@@ -191,6 +191,15 @@ func code(err error) int {
 	return 0
 }
 
+// IsUnavailable tells whether SQLite says that the file cannot be used right now: its disk is full, does not answer or is read-only, or others hold the file.
+func IsUnavailable(err error) bool {
+	switch code(err) {
+	case lib.SQLITE_FULL, lib.SQLITE_IOERR, lib.SQLITE_READONLY, lib.SQLITE_CANTOPEN, lib.SQLITE_BUSY, lib.SQLITE_LOCKED:
+		return true
+	}
+	return false
+}
+
 // isBusy tells whether another connection was in the way, so that asking again helps.
 func isBusy(err error) bool {
 	c := code(err)
