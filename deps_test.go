@@ -96,6 +96,7 @@ var layers = []layer{
 	{"internal/session/sessiontest", []string{"graph", "internal/program"}, "test support stands on the builder and its table"},
 	{"internal/session/llm", []string{"graph", "internal/model", "internal/chat"}, "sessions know their port and that of models, not who builds nodes on them"},
 	{"internal/browsertest", nil, "finding a browser has nothing to do with what it shows"},
+	{"internal/leaktest", nil, "looking for goroutines has nothing to do with what started them"},
 	{"internal/killtest", nil, "the harness kills processes, whatever they run"},
 	{"provider", []string{".", "internal/model", "internal/model/providers"}, "an option of the root package that brings the SDKs along, and nothing else"},
 	{"toolsets", []string{".", "internal/tool/fetch/page"}, "an option of the root package that brings libraries along, and nothing else"},

@@ -11,7 +11,8 @@ import (
 	"testing"
 
 	sdk "github.com/coder/acp-go-sdk"
-	"go.uber.org/goleak"
+
+	"github.com/hocket-run/hocket/internal/leaktest"
 )
 
 // agentVar makes the test binary a coding agent instead of a test.
@@ -19,7 +20,7 @@ const agentVar = "HOCKET_TEST_PUBLIC_ACP"
 
 func TestMain(m *testing.M) {
 	if os.Getenv(agentVar) == "" {
-		goleak.VerifyTestMain(m)
+		leaktest.Main(m)
 		return
 	}
 	a := &agent{}

@@ -8,12 +8,11 @@ import (
 	"testing/synctest"
 	"time"
 
-	"go.uber.org/goleak"
-
+	"github.com/hocket-run/hocket/internal/leaktest"
 	"github.com/hocket-run/hocket/internal/ratelimit"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) { leaktest.Main(m) }
 
 // crowd makes n calls at once through l, each taking took, and gives when they started, in order.
 func crowd(t *testing.T, l *ratelimit.Limiter, n int, took time.Duration, outcome func(start time.Duration) ratelimit.Outcome) (starts []time.Duration, most int) {

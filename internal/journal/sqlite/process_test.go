@@ -15,10 +15,9 @@ import (
 	"testing"
 	"time"
 
-	"go.uber.org/goleak"
-
 	"github.com/hocket-run/hocket/internal/journal"
 	"github.com/hocket-run/hocket/internal/journal/sqlite"
+	"github.com/hocket-run/hocket/internal/leaktest"
 )
 
 // Environment of a process that a test starts from its own binary: what to do, and on which file.
@@ -30,7 +29,7 @@ const (
 func TestMain(m *testing.M) {
 	do := map[string]func(path string) error{"write": childWrite, "append": childAppend}[os.Getenv(envDo)]
 	if do == nil {
-		goleak.VerifyTestMain(m)
+		leaktest.Main(m)
 		return
 	}
 	if err := do(os.Getenv(envPath)); err != nil {

@@ -13,10 +13,10 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
-	"go.uber.org/goleak"
 	"pgregory.net/rapid"
 
 	"github.com/hocket-run/hocket/internal/chat"
+	"github.com/hocket-run/hocket/internal/leaktest"
 	"github.com/hocket-run/hocket/internal/model"
 	"github.com/hocket-run/hocket/internal/model/cassette"
 	"github.com/hocket-run/hocket/internal/model/modeltest"
@@ -25,7 +25,7 @@ import (
 	"github.com/hocket-run/hocket/internal/outbound"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) { leaktest.Main(m) }
 
 // clientFunc is a Client made of a function.
 type clientFunc func(ctx context.Context, req model.Request) (model.Reply, error)

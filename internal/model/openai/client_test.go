@@ -3,14 +3,13 @@ package openai_test
 import (
 	"testing"
 
-	"go.uber.org/goleak"
-
+	"github.com/hocket-run/hocket/internal/leaktest"
 	"github.com/hocket-run/hocket/internal/model/modeltest"
 	"github.com/hocket-run/hocket/internal/model/openai"
 	"github.com/hocket-run/hocket/internal/outbound"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) { leaktest.Main(m) }
 
 func newClient(t *testing.T, srv *modeltest.Server, key string, own bool) *openai.Client {
 	t.Helper()

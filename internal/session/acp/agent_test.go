@@ -20,7 +20,8 @@ import (
 	"time"
 
 	sdk "github.com/coder/acp-go-sdk"
-	"go.uber.org/goleak"
+
+	"github.com/hocket-run/hocket/internal/leaktest"
 )
 
 // modeVar makes the test binary an agent instead of a test.
@@ -29,7 +30,7 @@ const modeVar = "HOCKET_TEST_ACP_MODE"
 func TestMain(m *testing.M) {
 	switch mode := os.Getenv(modeVar); mode {
 	case "":
-		goleak.VerifyTestMain(m)
+		leaktest.Main(m)
 	case "silent":
 		_, _ = io.Copy(io.Discard, os.Stdin)
 	case "noise":

@@ -13,14 +13,14 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"go.opentelemetry.io/proto/otlp/trace/v1"
-	"go.uber.org/goleak"
 	"google.golang.org/protobuf/proto"
 
+	"github.com/hocket-run/hocket/internal/leaktest"
 	"github.com/hocket-run/hocket/internal/telemetry"
 	"github.com/hocket-run/hocket/internal/telemetry/otlp"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) { leaktest.Main(m) }
 
 const base = "OTEL_EXPORTER_OTLP_ENDPOINT=http://c:4318/x"
 

@@ -19,7 +19,8 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
-	"go.uber.org/goleak"
+
+	"github.com/hocket-run/hocket/internal/leaktest"
 )
 
 // modeVar makes the test binary a server instead of a test.
@@ -28,7 +29,7 @@ const modeVar = "HOCKET_TEST_MCP_MODE"
 func TestMain(m *testing.M) {
 	switch mode := os.Getenv(modeVar); mode {
 	case "":
-		goleak.VerifyTestMain(m)
+		leaktest.Main(m)
 	case "client":
 		if err := conformanceClient(os.Args[len(os.Args)-1]); err != nil {
 			fmt.Fprintln(os.Stderr, err)

@@ -9,9 +9,9 @@ import (
 	"strings"
 	"testing"
 
-	"go.uber.org/goleak"
 	"pgregory.net/rapid"
 
+	"github.com/hocket-run/hocket/internal/leaktest"
 	"github.com/hocket-run/hocket/internal/tool"
 	"github.com/hocket-run/hocket/internal/tool/command"
 	"github.com/hocket-run/hocket/internal/tool/script"
@@ -20,7 +20,7 @@ import (
 
 var background = context.Background()
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) { leaktest.Main(m) }
 
 func spec(options string) tool.Spec {
 	return tool.Spec{Type: tool.TypeScript, Trusted: true, Options: json.RawMessage(options)}

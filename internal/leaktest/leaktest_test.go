@@ -1,0 +1,32 @@
+package leaktest
+
+import (
+	"errors"
+	"testing"
+)
+
+func TestMain(m *testing.M) { Main(m) }
+
+// P11: what ends while somebody looks is no leak, what stays is one.
+func TestSettle(t *testing.T) {
+	t.Parallel()
+	left := errors.New("one is left")
+	for name, tt := range map[string]struct {
+		ends int
+		want error
+	}{"nothing": {0, nil}, "ends late": {looks - 1, nil}, "stays": {looks, left}} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			n := 0
+			err := settle(func() error {
+				if n++; n > tt.ends {
+					return nil
+				}
+				return left
+			})
+			if !errors.Is(err, tt.want) {
+				t.Errorf("got %v, want %v", err, tt.want)
+			}
+		})
+	}
+}
