@@ -1,6 +1,7 @@
 package httpapi_test
 
 import (
+	"context"
 	"net/http"
 	"strings"
 	"sync"
@@ -8,8 +9,10 @@ import (
 	"time"
 
 	"github.com/hocket-run/hocket/internal/access"
+	"github.com/hocket-run/hocket/internal/chat"
 	"github.com/hocket-run/hocket/internal/engine/enginetest"
 	"github.com/hocket-run/hocket/internal/httpapi"
+	"github.com/hocket-run/hocket/internal/model"
 	"github.com/hocket-run/hocket/internal/service"
 	"github.com/hocket-run/hocket/workflow"
 )
@@ -67,6 +70,41 @@ func TestEventsPages(t *testing.T) {
 	}
 	if seen != len(whole.Items) || seen < 5 {
 		t.Errorf("%d events in pages, %d in all", seen, len(whole.Items))
+	}
+}
+
+// long answers every call with a long text.
+type long struct{ text string }
+
+func (l long) Call(_ context.Context, q model.Request, _ func(model.Delta)) (model.Reply, error) {
+	return model.Reply{Message: chat.Message{Role: chat.RoleAssistant, Text: l.text}, Model: q.Model, StopReason: model.StopEnd}, nil
+}
+
+// TestEventsPageBytes: a page of large events ends before its limit, and the next goes on behind it (SEC17).
+func TestEventsPageBytes(t *testing.T) {
+	t.Parallel()
+	w := newWorldWith(t, service.Memory, long{strings.Repeat("much to read ", 300_000)})
+	steps := poem
+	for range 4 {
+		steps += "  - {type: agent, name: poet}\n"
+	}
+	at := w.do("POST", "/api/v1/runs?wait=1m", m{"document": steps}).is(201).header.Get("Location") + "/events"
+	pages, seen := 0, 0
+	for cursor := "0"; cursor != ""; pages++ {
+		a := w.do("GET", at+"?limit=1000&cursor="+cursor, nil).is(200)
+		var p httpapi.List[struct{ Seq int }]
+		a.into(&p)
+		for _, e := range p.Items {
+			if seen++; e.Seq != seen {
+				t.Fatalf("event %d is %d", seen, e.Seq)
+			}
+		}
+		if cursor = p.Next; len(a.body) > 24<<20 {
+			t.Errorf("page %d has %d bytes", pages, len(a.body))
+		}
+	}
+	if pages < 4 || seen < 20 {
+		t.Errorf("%d events on %d pages", seen, pages)
 	}
 }
 

@@ -3,6 +3,7 @@ package httpapi
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"net/http"
 	"reflect"
 	"strconv"
@@ -66,27 +67,42 @@ type eventsInput struct {
 	Limit  int    `query:"limit" minimum:"1" maximum:"1000" default:"200" doc:"At most so many"`
 }
 
+// maxEventsBytes bounds a page of events, however few they are then: one event tells all that a model was asked.
+const maxEventsBytes = 8 << 20
+
+var errPageFull = errors.New("the page is full")
+
 func listEvents(ctx context.Context, c *door.Caller, in *eventsInput) (*listed[Event], error) {
-	rec, err := c.Service.Read(ctx, in.ID)
+	_, def, err := c.Service.RunDefinition(ctx, in.ID)
 	if err != nil {
 		return nil, err
 	}
-	folder := project.NewFolder(in.ID, rec.Workflow)
-	var items []Event
-	for _, e := range rec.Events {
+	var (
+		folder = project.NewFolder(in.ID, def)
+		items  []Event
+		next   string
+		size   int
+	)
+	err = c.Service.EachEvent(ctx, in.ID, 0, func(e engine.Event) error {
 		if e.Seq > in.Cursor {
-			if len(items) == in.Limit {
-				return listOf(items, strconv.FormatUint(e.Seq-1, 10)), nil
+			if len(items) == in.Limit || size >= maxEventsBytes {
+				next = strconv.FormatUint(e.Seq-1, 10)
+				return errPageFull
 			}
 			text, err := journal.MarshalEvent(in.ID, folder.Expand(e))
 			if err != nil {
-				return nil, err
+				return err
 			}
+			size += len(text)
 			items = append(items, Event(text))
 		}
 		folder.Add(e)
+		return nil
+	})
+	if err != nil && !errors.Is(err, errPageFull) {
+		return nil, err
 	}
-	return listOf(items, ""), nil
+	return listOf(items, next), nil
 }
 
 func getLogs(ctx context.Context, c *door.Caller, in *RunPath) (*listed[project.LogEntry], error) {

@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"net/http"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/hocket-run/hocket/internal/access"
@@ -56,15 +57,17 @@ func (c Config) withDefaults() Config {
 	return c
 }
 
-// maxReplays bounds how many watchers read journals themselves at a time.
-const maxReplays = 4
+// maxReplays bounds how many watchers read journals themselves at a time, piece by piece, and maxThrough how many more write while they read.
+const maxReplays, maxThrough = 4, 4
 
 // Handler serves the events of runs. It takes the caller from the request's context (package door) and the run from the path value `id`. Safe for concurrent
 // use.
 type Handler struct {
 	cfg     Config
 	pumps   pumps
-	replays chan struct{}
+	replays chan struct{} // the turns of those who read piece by piece
+	through chan struct{} // the places of those who write while they read
+	reads   atomic.Int64  // how often watchers have read a journal
 
 	mu sync.Mutex
 	// watchers are all streams, and of counts them by namespace; served counts those there ever were.
@@ -77,7 +80,7 @@ type Handler struct {
 
 // New makes a Handler. The caller closes it.
 func New(cfg Config) *Handler {
-	h := &Handler{cfg: cfg.withDefaults(), replays: make(chan struct{}, maxReplays), of: map[string]int{}, closing: make(chan struct{})}
+	h := &Handler{cfg: cfg.withDefaults(), replays: make(chan struct{}, maxReplays), through: make(chan struct{}, maxThrough), of: map[string]int{}, closing: make(chan struct{})}
 	h.left = sync.NewCond(&h.mu)
 	return h
 }
@@ -153,7 +156,7 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	switch {
 	case a.after > head.LastSeq:
-		refuse(w, r, badQuery(fmt.Sprintf("run %s has %d events, not %d", run, head.LastSeq, a.after)))
+		refuse(w, r, badQuery(fmt.Sprintf("run %s has %d events, not %d; without Last-Event-ID and after the stream begins with the first", run, head.LastSeq, a.after)))
 		return
 	case a.given && a.after == head.LastSeq && head.Status.IsEnded():
 		w.WriteHeader(http.StatusNoContent) // an EventSource that gets this does not come back

@@ -117,7 +117,7 @@ func (a *ask) readAfter(h http.Header, q url.Values) error {
 	}
 	n, err := strconv.ParseUint(text, 10, 63)
 	if err != nil {
-		return badQuery(fmt.Sprintf("%s %q is no number of an event", name, text))
+		return badQuery(fmt.Sprintf("%s %q is no number of an event; it is the id of the last message that came, and left out where none did", name, text))
 	}
 	a.after, a.given = n, true
 	return nil

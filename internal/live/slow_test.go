@@ -59,14 +59,19 @@ func (r *recorder) text() string {
 	return r.got.String()
 }
 
-func watch(ctx context.Context, s *service.Service, h http.Handler, run string, rec *recorder) {
+// watch has a handler stream a run to a recorder, or to what stands around it.
+func watch(ctx context.Context, s *service.Service, h http.Handler, run string, rec *recorder, around ...http.ResponseWriter) {
 	rec.header = http.Header{}
+	out := http.ResponseWriter(rec)
+	for _, w := range around {
+		out = w
+	}
 	req, err := http.NewRequestWithContext(door.With(ctx, &door.Caller{Principal: watcher, Service: s}), http.MethodGet, live.Path(run), http.NoBody)
 	if err != nil {
 		panic(err)
 	}
 	req.SetPathValue("id", run)
-	h.ServeHTTP(rec, req)
+	h.ServeHTTP(out, req)
 }
 
 // P22: a comment every 15 seconds where nothing happens, and none where something does.
@@ -142,6 +147,58 @@ func TestStuckComesBack(t *testing.T) {
 	if diff := cmp.Diff(events(connect(t, patient.URL+live.Path(run), "").rest()), stored(t, s, run), sameMessages); diff != "" {
 		t.Error("who comes back does not get everything")
 	}
+}
+
+// A long journal is read once for a client that takes it, and piece by piece where others do so already or the client is slow: everybody gets all of it, and nobody's
+// memory holds it (P22, SEC17).
+func TestLongReplay(t *testing.T) {
+	t.Parallel()
+	text := strings.Repeat("much to read ", 40_000)
+	s := open(t, ":memory:", func(context.Context, model.Request, func(model.Delta)) (string, error) { return text, nil })
+	run := finished(t, s, chain(6))
+	want := stored(t, s, run)
+	for name, tc := range map[string]struct {
+		crowd       bool
+		least, most int64
+	}{"alone": {false, 1, 1}, "in a crowd": {true, 5, 40}} {
+		srv, h := serve(t, s, live.Config{RingBytes: 1})
+		if tc.crowd {
+			h.Crowd()
+		}
+		if diff := cmp.Diff(events(connect(t, srv.URL+live.Path(run), "").rest()), want, sameMessages); diff != "" {
+			t.Errorf("%s: not everything came", name)
+		}
+		if n := h.Reads(); n < tc.least || n > tc.most {
+			t.Errorf("%s: the journal was read %d times", name, n)
+		}
+	}
+}
+
+// slowly is a client that takes each piece after a while, in the test's own time.
+type slowly struct{ recorder }
+
+func (s *slowly) Write(b []byte) (int, error) {
+	if len(b) > 1<<18 {
+		time.Sleep(5 * time.Second)
+	}
+	return s.recorder.Write(b)
+}
+
+// A client that is slow leaves its place among those who write while they read, and still gets everything.
+func TestSlowLeavesItsPlace(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		text := strings.Repeat("much to read ", 40_000)
+		s := open(t, ":memory:", func(context.Context, model.Request, func(model.Delta)) (string, error) { return text, nil })
+		run := finished(t, s, chain(6))
+		h := live.New(live.Config{RingBytes: 1})
+		defer h.Close()
+		rec := &slowly{}
+		watch(t.Context(), s, h, run, &rec.recorder, rec)
+		if n, events := h.Reads(), strings.Count(rec.text(), "\nid: "); n < 4 || events != len(stored(t, s, run))+1 { // and the end
+			t.Errorf("the journal was read %d times; %d events came", n, events)
+		}
+	})
 }
 
 // A client that is too slow for the ring loses pieces of what models say, and no event (P22).

@@ -11,11 +11,35 @@ import (
 
 	"github.com/hocket-run/hocket/internal/engine"
 	"github.com/hocket-run/hocket/internal/engine/enginetest"
+	"github.com/hocket-run/hocket/internal/journal"
 	"github.com/hocket-run/hocket/internal/live"
 	"github.com/hocket-run/hocket/workflow"
 )
 
 var sameMessages = cmp.AllowUnexported(message{})
+
+// A run that is deleted while it is watched: the stream breaks off without the message of an end, and who comes back learns that the run is not there.
+func TestStreamDeleted(t *testing.T) {
+	t.Parallel()
+	s := open(t, ":memory:", plain)
+	run := start(t, s, enginetest.Graph([]workflow.Node{enginetest.Agent("a"), enginetest.Approval("ok")}, "a -> ok"))
+	srv, h := serve(t, s, live.Config{})
+	st := connect(t, srv.URL+live.Path(run), "")
+	last := message{}
+	for ok := true; ok && last.kind != "run.paused"; {
+		last, ok = st.next()
+	}
+	if res, err := s.Prune(t.Context(), journal.PruneQuery{Runs: []string{run}}); err != nil || res.Runs != 1 {
+		t.Fatalf("deleted: %+v, %v", res, err)
+	}
+	if rest := st.rest(); len(rest) != 0 {
+		t.Errorf("after it was deleted came %s", kinds(rest))
+	}
+	h.Idle(1)
+	if again := connect(t, srv.URL+live.Path(run), last.id); again.status != http.StatusNotFound {
+		t.Errorf("who comes back gets %d", again.status)
+	}
+}
 
 // P22: a stream gives the whole journal, then says that the run has ended, and ends.
 func TestStreamWhole(t *testing.T) {

@@ -17,6 +17,8 @@ const (
 	writeBytes = 64 << 10
 	// replayBytes is how much of a journal is encoded before it is written.
 	replayBytes = 512 << 10
+	// slowWrite is how long a client may take for that before it counts as slow.
+	slowWrite = time.Second
 )
 
 // watcher is one stream. It belongs to the goroutine of its request.
@@ -190,33 +192,62 @@ func (w *watcher) flush() error {
 
 var errFull = errors.New("as much was read as is written at a time")
 
-// replay writes what the journal has after the last event that was written, and gives nil when it got to the end of it. The journal is read anew for each
-// piece: nothing of it is held while a slow client reads.
+// replay writes what the journal has after the last event that was written, and gives nil when it got to the end of it.
+//
+// A few watchers at a time read the journal once and write while they read, for as long as their clients take it. All others, and those whose client turns out to be
+// slow, read it anew for each piece, so that nothing of it is held while a slow client reads: that costs time, which grows with the square of the run's size.
 func (w *watcher) replay(ctx context.Context) error {
 	before := w.sent
-	for {
-		err := w.read(ctx)
-		if err != nil && !errors.Is(err, errFull) {
+	err := errFull
+	select {
+	case w.through <- struct{}{}:
+		err = w.passThrough(ctx)
+	default:
+	}
+	for errors.Is(err, errFull) {
+		if err = w.flush(); err == nil {
+			err = w.piece(ctx)
+		}
+	}
+	if err == nil {
+		err = w.flush()
+	}
+	if err == nil && w.sent == before {
+		return errOver // the journal has less than the ring had: it was pruned
+	}
+	return err
+}
+
+// passThrough writes while it reads. errFull: the client is slow.
+func (w *watcher) passThrough(ctx context.Context) error {
+	defer func() { <-w.through }()
+	return w.read(ctx, func() error {
+		if err := w.alive(ctx); err != nil {
 			return err
 		}
+		began := time.Now()
 		if err := w.flush(); err != nil {
 			return err
 		}
-		if err == nil {
-			if w.sent == before {
-				return errOver // the journal has less than the ring had: it was pruned
-			}
-			return nil
+		if time.Since(began) > slowWrite {
+			return errFull
 		}
-	}
+		return nil
+	})
 }
 
-// read gathers up to replayBytes of what the journal has. errFull: there is more.
-func (w *watcher) read(ctx context.Context) error {
+// piece gathers up to replayBytes of what the journal has. errFull: there is more.
+func (w *watcher) piece(ctx context.Context) error {
 	if err := w.turn(ctx); err != nil {
 		return err
 	}
 	defer func() { <-w.replays }()
+	return w.read(ctx, func() error { return errFull })
+}
+
+// read gathers what the journal has after the last event that was written, and calls full whenever that is replayBytes. An error of full ends it.
+func (w *watcher) read(ctx context.Context, full func() error) error {
+	w.reads.Add(1)
 	v, err := newView(w.ask, w.pump.run, w.pump.def)
 	if err != nil {
 		return err
@@ -233,7 +264,7 @@ func (w *watcher) read(ctx context.Context) error {
 			}
 		}
 		if w.buf.Len() >= replayBytes {
-			return errFull
+			return full()
 		}
 		return nil
 	})
