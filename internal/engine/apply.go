@@ -49,7 +49,7 @@ func (r *Run) applyData(ev *Event) error {
 			return r.diverge(ev, "step %d does not exist", ev.Step)
 		}
 		return r.applyStep(ev)
-	case *ModelCalled, *ModelReplied, *ModelFailed, *ToolCalled, *ToolReturned, *ToolFailed, *FuncCalled, *FuncNoted, *FuncReturned:
+	case *ModelCalled, *ModelReplied, *ModelFailed, *ToolCalled, *ToolReturned, *ToolFailed, *FuncCalled, *FuncNoted, *FuncReturned, *ChildStarted, *CallUsed:
 		if ev.Step < 1 || ev.Step > r.s.Steps.len() {
 			return r.diverge(ev, "step %d does not exist", ev.Step)
 		}
@@ -86,7 +86,7 @@ func (r *Run) applyRun(ev *Event) error {
 		if d.Version > Version {
 			return r.diverge(ev, "the run needs engine version %d; this is %d", d.Version, Version)
 		}
-		r.s.Created, r.s.Limits, r.s.Status = d, d.Limits, StatusPending
+		r.s.Created, r.s.Limits, r.s.Above, r.s.Status = d, d.Limits, d.Above, StatusPending
 		r.s.Flows, r.s.Scopes = []flowRun{{}}, []scope{{}}
 		r.flows = append(r.flows[:0], r.plan.root)
 		if r.plan.root.w.Rules.TypedState {
@@ -105,6 +105,9 @@ func (r *Run) applyRun(ev *Event) error {
 		r.s.Status, r.s.Drain = StatusPaused, drain{}
 	case *RunResumed:
 		r.s.Status = StatusRunning
+		if d.Above != nil {
+			r.s.Above = d.Above
+		}
 		if d.Limits != nil {
 			r.s.Limits, r.s.Ending, r.s.Limit = *d.Limits, nil, ""
 			if f := r.scope(0).Failed; f != nil { // a step failed for good while the limit was ending the run
@@ -130,7 +133,7 @@ func (r *Run) applyRun(ev *Event) error {
 
 func (r *Run) applyLimit(ev *Event, d *LimitReached) {
 	switch d.Limit {
-	case CodeMaxSteps, CodeMaxBytes, CodeTimeout, CodeBudget, CodeWorkflowBudget, CodeOscillation:
+	case CodeMaxSteps, CodeMaxBytes, CodeTimeout, CodeBudget, CodeParentBudget, CodeWorkflowBudget, CodeOscillation:
 	case limitRounds:
 		r.s.Round++
 		clear(r.s.Seen)

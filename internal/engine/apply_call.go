@@ -80,7 +80,7 @@ func (r *Run) applyCall(ev *Event) error {
 			return r.answerTurn(ev, c.Frame, turnCall{ID: c.ToolID, Text: d.Text, Err: d.IsError})
 		}
 	case *ToolFailed:
-		if c := r.s.Calls[d.Call]; c != nil && c.ToolID != "" && c.State != callCancelled && !d.Unknown {
+		if c := r.s.Calls[d.Call]; c != nil && c.ToolID != "" && c.State != callCancelled && !d.Unknown && !d.Kept {
 			r.forget(d.Call, c)
 			return r.answerTurn(ev, c.Frame, turnCall{ID: c.ToolID, Text: d.Error.Message, Err: true})
 		}
@@ -97,6 +97,10 @@ func (r *Run) applyCall(ev *Event) error {
 		}
 		st := r.step(ev.Step)
 		st.Notes = append(st.Notes, Note{Key: d.Key, Value: d.Value})
+	case *ChildStarted:
+		return r.applyChildStarted(ev, d)
+	case *CallUsed:
+		return r.applyCallUsed(ev, d)
 	case *FuncReturned:
 		if d.Error != nil {
 			if c := r.s.Calls[d.Call]; c != nil && !d.Late {

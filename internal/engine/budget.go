@@ -32,8 +32,9 @@ const (
 
 // Which budget bounds a reservation.
 const (
-	boundByRun  = "run"
-	boundByNode = "node"
+	boundByRun   = "run"
+	boundByNode  = "node"
+	boundByAbove = "above"
 )
 
 // spending is what was used, or is reserved.
@@ -62,7 +63,6 @@ type purse struct {
 	budget   workflow.Budget
 	spent    spending
 	reserved spending
-	out      bool // calls that may free what they reserved are out
 }
 
 // purses gives the budgets that a step's calls must fit, the node's own first.
@@ -72,26 +72,32 @@ func (r *Run) purses(id int) []purse {
 	if n.Budget != nil {
 		node := r.nodeID(id)
 		p := purse{bound: boundByNode, budget: *n.Budget, spent: r.s.NodeSpent[node]}
-		r.reservations(&p, func(c *call) bool { return r.nodeID(c.Step) == node })
+		r.reservations(&p, func(step int) bool { return r.nodeID(step) == node })
 		out = append(out, p)
 	}
 	if b := (workflow.Budget{MaxTokens: l.MaxTokens, MaxCostUSD: l.MaxCostUSD, MaxCalls: l.MaxCalls}); b != (workflow.Budget{}) {
 		p := purse{bound: boundByRun, budget: b, spent: r.s.Spent}
-		r.reservations(&p, func(*call) bool { return true })
+		r.reservations(&p, func(int) bool { return true })
+		out = append(out, p)
+	}
+	if b := r.s.Above; b != nil {
+		p := purse{bound: boundByAbove, budget: *b, spent: r.s.Spent}
+		r.reservations(&p, func(int) bool { return true })
 		out = append(out, p)
 	}
 	return out
 }
 
-// reservations sums what model calls that are out may still use.
-func (r *Run) reservations(p *purse, match func(*call) bool) {
+// reservations sums what model calls and child runs that are out may still use.
+func (r *Run) reservations(p *purse, match func(step int) bool) {
 	for _, c := range r.s.Calls {
-		if c.Kind != callModel || c.State != callOpen && c.State != callCancelled || !match(c) {
-			continue
-		}
-		p.out = true
-		if c.Reserved != nil {
+		if c.Kind == callModel && c.Reserved != nil && (c.State == callOpen || c.State == callCancelled) && match(c.Step) {
 			p.reserved = p.reserved.plus(r.most(c.Model, c.Reserved))
+		}
+	}
+	for _, c := range r.s.Children {
+		if !c.Ended && match(c.Step) {
+			p.reserved = p.reserved.plus(c.kept())
 		}
 	}
 }
@@ -147,7 +153,7 @@ func microUSD(usd float64) int64 { return int64(usd * 1e6) }
 // reserve asks the budgets for a model call. False: the call is not made now. Then either the limit was met, or the call waits for others to free
 // what they reserved, or for a person. Nil and true: no budget bounds it.
 func (r *Run) reserve(id, fr int, model string, added []chat.Message) (*Reserved, bool) {
-	if r.s.Ending != nil && r.s.Ending.Limit && (r.s.Limit == CodeBudget || r.s.Limit == CodeMaxBytes) || r.full(id) {
+	if r.s.Ending != nil && r.s.Ending.Limit && isBudget(r.s.Limit) || r.full(id) {
 		return nil, false
 	}
 	purses := r.purses(id)
@@ -181,7 +187,7 @@ func (r *Run) reserve(id, fr int, model string, added []chat.Message) (*Reserved
 
 // mayCallTool asks the budgets for a tool call, which uses up nothing but a call.
 func (r *Run) mayCallTool(id int) bool {
-	if r.s.Ending != nil && r.s.Ending.Limit && (r.s.Limit == CodeBudget || r.s.Limit == CodeMaxBytes) || r.full(id) {
+	if r.s.Ending != nil && r.s.Ending.Limit && isBudget(r.s.Limit) || r.full(id) {
 		return false
 	}
 	for _, p := range r.purses(id) {
@@ -194,6 +200,10 @@ func (r *Run) mayCallTool(id int) bool {
 		}
 		if p.spent.Calls >= p.budget.MaxCalls {
 			r.meet(id, p.bound, detailCalls, p.budget.MaxCalls)
+			return false
+		}
+		if p.spent.Calls+p.reserved.Calls >= p.budget.MaxCalls { // runs below hold what is left
+			r.held = true
 			return false
 		}
 	}
@@ -250,6 +260,8 @@ func (r *Run) meet(id int, bound, detail string, limit int64) {
 		r.emitStep(id, &LimitReached{Limit: CodeNodeBudget, Max: limit, Detail: detail})
 		r.failStep(id, Failure{Code: CodeNodeBudget, Message: fmt.Sprintf("the budget of %q of %d %s is used up", r.nodeID(id), limit, detail)})
 	case r.s.Ending != nil: // the call waits for the reopening
+	case bound == boundByAbove:
+		r.emitStep(id, &LimitReached{Limit: CodeParentBudget, Max: limit, Detail: detail})
 	case r.s.Limits.OnBudget == workflow.OnBudgetPause:
 		d := &LimitReached{Limit: CodeBudget, Max: limit, Detail: detail}
 		r.held = true
@@ -360,16 +372,23 @@ func (r *Run) spend(ev *Event, key string, u *chat.Usage, costUSD *float64, free
 	r.charge(ev, s)
 }
 
+// isBudget tells whether a run that ended by this limit makes no calls any more that use something.
+func isBudget(limit string) bool {
+	return limit == CodeBudget || limit == CodeParentBudget || limit == CodeMaxBytes
+}
+
 // charge adds to what the run and the node of an event have used.
-func (r *Run) charge(ev *Event, s spending) {
+func (r *Run) charge(ev *Event, s spending) { r.chargeStep(ev.Step, s) }
+
+func (r *Run) chargeStep(step int, s spending) {
 	r.s.Spent = r.s.Spent.plus(s)
-	if r.stepNode(ev.Step).Budget == nil {
+	if r.stepNode(step).Budget == nil {
 		return
 	}
 	if r.s.NodeSpent == nil {
 		r.s.NodeSpent = map[string]spending{}
 	}
-	node := r.nodeID(ev.Step)
+	node := r.nodeID(step)
 	r.s.NodeSpent[node] = r.s.NodeSpent[node].plus(s)
 }
 

@@ -30,6 +30,7 @@ func (r *Run) setCall(c *call, s callState) {
 // forget takes a call out.
 func (r *Run) forget(key string, c *call) {
 	r.count(c, -1)
+	r.leaveChildren(key, c)
 	delete(r.s.Calls, key)
 }
 

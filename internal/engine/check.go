@@ -46,6 +46,10 @@ func (r *Run) check(in InputData) error {
 		return r.checkCall(d.ID)
 	case FuncNote:
 		return r.checkNote(d)
+	case ChildStart:
+		return r.checkChild(d)
+	case CallUse:
+		return r.checkUse(d)
 	case TimerDue:
 		return nil // timers are never unknown: a stale one is ignored
 	case Answer:
@@ -62,6 +66,9 @@ func (r *Run) check(in InputData) error {
 	case Reopen:
 		if r.s.Status != StatusFailed || r.s.Limit == "" {
 			return ErrNotReopenable
+		}
+		if r.s.Limit == CodeParentBudget && d.Above == nil {
+			return ErrAbove
 		}
 	default:
 		return fmt.Errorf("input %T: %w", in, ErrUnknownCommand)

@@ -46,6 +46,7 @@ const (
 	CodeBudget            = "budget"
 	CodeNodeBudget        = "node_budget"
 	CodeWorkflowBudget    = "workflow_budget"
+	CodeParentBudget      = "parent_budget"
 	CodeOscillation       = "oscillation"
 	CodeNoRoute           = "no_route"
 	CodeCondition         = "condition"
@@ -73,6 +74,8 @@ var (
 	ErrStarted    = errors.New("run has started already")
 	// ErrNotReopenable: the run did not end by a limit (D20).
 	ErrNotReopenable = errors.New("run did not end by a limit")
+	// ErrAbove: the run met what the run above left for it, and goes on with that one only.
+	ErrAbove = errors.New("the run used what was left of the budget of the run above; give that one a larger budget")
 	// ErrWaitNotFound: no wait has that id, or no wait is open.
 	ErrWaitNotFound = errors.New("no such wait")
 	// ErrWaitAmbiguous: several waits are open and none was named (P1, D17).
@@ -87,11 +90,23 @@ var (
 	ErrNoteLate = errors.New("call takes no notes any more")
 	// ErrNote: a note has no fit key or no JSON value, comes twice, or is one too many. The text says which.
 	ErrNote = errors.New("note refused")
+	// ErrCallLate: the call that starts a run, or tells what it used, has its result, was cancelled, or is at another attempt.
+	ErrCallLate = errors.New("call has ended")
+	// ErrNoRoom: others hold what is left of a budget; there may be room when one of them has settled.
+	ErrNoRoom = errors.New("others hold what is left of the budget")
 	// ErrState: the input of a run with typed state is no object.
 	ErrState = errors.New("the input of this workflow is its first state, which must be a JSON object")
 	// ErrAnswer: the answer is none that the wait can take (S0-31).
 	ErrAnswer = errors.New("answer not understood")
 )
+
+// BudgetError says that a budget leaves nothing for a run that is to be started, whatever others leave of what they hold. Detail names what is used up: `tokens`, `calls`
+// or `micro-USD`.
+type BudgetError struct{ Detail string }
+
+func (e *BudgetError) Error() string {
+	return "the budget leaves no " + e.Detail + " for another run"
+}
 
 // DivergenceError says that a journal cannot come from this definition and engine: nothing may run on it.
 type DivergenceError struct {

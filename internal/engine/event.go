@@ -47,6 +47,8 @@ type RunCreated struct {
 	Prices     []Price `json:"prices,omitempty"`
 	ParentRun  string  `json:"parentRun,omitempty"`
 	ForkedFrom string  `json:"forkedFrom,omitempty"`
+	// Above is what the run above leaves for this one, beside Limits; nil: nothing bounds it from there. No reopening and no answer raises it: the run above does.
+	Above *workflow.Budget `json:"above,omitempty"`
 	// Facts are texts that agents may have put behind their system prompts, by the names FactDate, FactEnvironment and FactFile: facts of the world
 	// as they were when the run began.
 	Facts map[string]string `json:"facts,omitempty"`
@@ -81,6 +83,8 @@ type RunPaused struct {
 type RunResumed struct {
 	Reason string           `json:"reason"`
 	Limits *workflow.Limits `json:"limits,omitempty"`
+	// Above takes the place of RunCreated.Above; nil leaves it.
+	Above *workflow.Budget `json:"above,omitempty"`
 }
 
 // RunCompleted ends a run. OutputStep is the step whose output is the run's; 0: no output.
@@ -261,6 +265,8 @@ type ToolFailed struct {
 	Late    bool    `json:"late,omitempty"`
 	// Unknown: the tool may have done its work all the same. What follows is its policy's doing, and nobody has read this failure (P12).
 	Unknown bool `json:"unknown,omitempty"`
+	// Kept: what the call was to start had no budget left. The call is made again under a larger one, and nobody has read this failure (P20).
+	Kept bool `json:"kept,omitempty"`
 }
 
 // ToolsPinned says which definitions of tools the run holds on to: those that were listed first, and those that a person accepted since (SEC14). Pins is
@@ -405,7 +411,7 @@ type SignalRaised struct {
 }
 
 // LimitReached says which bound was met: `max_steps`, `max_bytes`, `max_loop_iterations`, `max_rounds`, `max_turns`, `no_progress`, `timeout`,
-// `budget`, `node_budget`, `workflow_budget` (Detail says which and what was used), `oscillation`.
+// `budget`, `node_budget`, `parent_budget`, `workflow_budget` (Detail says which and what was used), `oscillation`.
 type LimitReached struct {
 	Limit string `json:"limit"`
 	Max   int64  `json:"max"`

@@ -43,6 +43,8 @@ func (*SignalRaised) Type() Type      { return "signal.raised" }
 func (*LimitReached) Type() Type      { return "limit.reached" }
 func (*TimerFired) Type() Type        { return "timer.fired" }
 func (*CheckpointSaved) Type() Type   { return "checkpoint.saved" }
+func (*ChildStarted) Type() Type      { return "child.started" }
+func (*CallUsed) Type() Type          { return "call.used" }
 
 func (*RunCreated) data()        {}
 func (*RunStarted) data()        {}
@@ -82,6 +84,8 @@ func (*SignalRaised) data()      {}
 func (*LimitReached) data()      {}
 func (*TimerFired) data()        {}
 func (*CheckpointSaved) data()   {}
+func (*ChildStarted) data()      {}
+func (*CallUsed) data()          {}
 
 // Types gives all event types that this version knows, sorted. The slice is the caller's.
 func Types() []Type { return slices.Sorted(maps.Keys(kinds)) }
@@ -135,4 +139,6 @@ var kinds = map[Type]func() Data{
 	"limit.reached":      func() Data { return new(LimitReached) },
 	"timer.fired":        func() Data { return new(TimerFired) },
 	"checkpoint.saved":   func() Data { return new(CheckpointSaved) },
+	"child.started":      func() Data { return new(ChildStarted) },
+	"call.used":          func() Data { return new(CallUsed) },
 }

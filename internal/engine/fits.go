@@ -44,6 +44,10 @@ func (r *Run) fits(ev *Event) error {
 		why = r.oddResult(ev, callTool, d.Call, d.Attempt, d.Late)
 	case *FuncNoted:
 		why = r.oddNote(ev, d)
+	case *ChildStarted:
+		why = r.oddChild(ev, d)
+	case *CallUsed:
+		why = r.oddUse(ev, d)
 	case *FuncReturned:
 		why = r.oddResult(ev, callFunc, d.Call, d.Attempt, d.Late)
 	case *SubagentStarted:

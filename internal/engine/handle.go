@@ -30,6 +30,10 @@ func (r *Run) handle(in InputData) {
 		r.handleFunc(d)
 	case FuncNote:
 		r.handleNote(d)
+	case ChildStart:
+		r.handleChild(d)
+	case CallUse:
+		r.handleUse(d)
 	case TimerDue:
 		r.handleTimer(d.ID)
 	case Answer:
@@ -171,6 +175,12 @@ func (r *Run) handleTool(d ToolResult) {
 	inAgent := c.ToolID != ""
 	d.Text, d.Structured = clean(d.Text), compacted(d.Structured)
 	var f Failure
+	if r.keptForMore(step, d.Failure, d.Budget, late) {
+		f = Failure{Code: CodeBudget, Message: d.Failure.clean().Message}
+		r.emitStep(step, &ToolFailed{Call: key, Attempt: attempt, Error: f, Kept: true})
+		r.metBelow(step, d.Budget)
+		return
+	}
 	if d.Failure != nil {
 		f = d.Failure.clean()
 		r.emitStep(step, &ToolFailed{Call: key, Attempt: attempt, Error: f, Late: late})
@@ -204,8 +214,9 @@ func (r *Run) handleFunc(d FuncResult) {
 	if d.Failure != nil {
 		f := d.Failure.clean()
 		cause, f.Err = f.Err, nil
-		d = FuncResult{Failure: &f, Output: d.Output}
+		d = FuncResult{Failure: &f, Output: d.Output, Budget: d.Budget}
 	}
+	kept := r.keptForMore(step, d.Failure, d.Budget, late)
 	r.emitStep(step, r.mem.returned.put(FuncReturned{
 		Call: key, Attempt: attempt, Update: d.Update, Output: d.Output, Goto: d.Goto, Signals: d.Signals, Error: d.Failure, Late: late,
 	}))
@@ -213,6 +224,8 @@ func (r *Run) handleFunc(d FuncResult) {
 	case late:
 	case d.Failure != nil && d.Failure.Code == CodeCancelled && r.cancelled(): // it stopped, or was never made
 		r.cancelStep(step, "the run was cancelled")
+	case kept:
+		r.metBelow(step, d.Budget)
 	case d.Failure != nil:
 		f := *d.Failure
 		f.Err = cause

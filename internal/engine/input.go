@@ -44,7 +44,9 @@ type ToolResult struct {
 	// Unknown is set beside Failure where the tool may have done its work all the same, because no answer came: it is the tool's policy, `retry`, `ask`,
 	// `skip` or `fail`, and decides as after a crash (P12). Go graphs fail the node (S2-46).
 	Unknown string
-	Pins    Value // as in ModelResult
+	// Budget is set beside Failure where what the call was to start had no budget left: BudgetError.Detail. The run, or its node, has met its budget then.
+	Budget string
+	Pins   Value // as in ModelResult
 }
 
 // ToolHeld answers CallTool where the call was not made because a person must decide first.
@@ -62,6 +64,7 @@ type FuncResult struct {
 	Goto    []string
 	Signals []SignalRaised
 	Failure *Failure
+	Budget  string // as in ToolResult
 }
 
 // FuncNote asks that what a sub-step of the call ID gave be kept for later attempts of the step. It is no result: the call stays open. It is taken
@@ -103,7 +106,9 @@ type Lost struct {
 // those in [Run.Unfinished], which may have been carried out with unknown outcome, as in Recovered.
 type Reopen struct {
 	Limits workflow.Limits
-	Lost   []Lost
+	// Above is what the run above leaves for this one by now; nil: what it left before. A run that met it goes on with another only.
+	Above *workflow.Budget
+	Lost  []Lost
 }
 
 func (Start) input()       {}

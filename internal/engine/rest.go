@@ -232,6 +232,8 @@ func (r *Run) limitFailure(d *LimitReached, node string) Failure {
 		f.Message = fmt.Sprintf("the run is larger than max_bytes allows: %d bytes in all", d.Max)
 	case CodeWorkflowBudget:
 		f.Message = d.Detail
+	case CodeParentBudget:
+		f.Message = fmt.Sprintf("what the run above left for this one is used up: %d %s", d.Max, d.Detail)
 	case CodeBudget:
 		f.Message = fmt.Sprintf("the run's budget of %d %s is used up", d.Max, d.Detail)
 	default:

@@ -71,7 +71,7 @@ func (r *Run) Apply(events []Event) error {
 //
 // The events continue the journal: Events[0].Seq == r.Seq()+1, no gaps. The caller owns the slices; what events and commands point at is shared
 // and must not be changed. Activate reads no clock: Input.At (UTC, truncated to microseconds, never going back) is the only time that it knows.
-// Start, FuncNote, Answer, Cancel, Recovered and Reopen must be the only input of their activation.
+// Start, FuncNote, ChildStart, CallUse, Answer, Cancel, Recovered and Reopen must be the only input of their activation.
 //
 // A result for a call that was settled before is ignored and gives an empty decision. Errors leave the run unchanged: the Err variables of
 // this package. A *[DivergenceError] is a defect of Hocket: the run must be thrown away and folded again, or quarantined.
@@ -189,7 +189,7 @@ type snapshot struct {
 }
 
 // snapshotVersion changes whenever the state's form does; other versions are not read, the journal is folded instead.
-const snapshotVersion = 10
+const snapshotVersion = 11
 
 // ErrSnapshot: the bytes are no snapshot of this plan by this version. The journal tells the same.
 var ErrSnapshot = errors.New("snapshot cannot be used")

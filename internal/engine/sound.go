@@ -83,6 +83,11 @@ func (s *state) soundCalls() bool {
 			return false
 		}
 	}
+	for _, c := range s.Children {
+		if c == nil || !s.isStep(c.Step) {
+			return false
+		}
+	}
 	for _, c := range s.Calls {
 		if c == nil || !s.isStep(c.Step) {
 			return false

@@ -38,7 +38,10 @@ type state struct {
 	// Spent is what budgets have to bear so far, NodeSpent that of nodes with a budget of their own.
 	Spent     spending            `json:"spent,omitzero"`
 	NodeSpent map[string]spending `json:"nodeSpent,omitempty"`
-	Round     int                 `json:"round,omitempty"`
+	// Above is what the run above leaves for this one; Children are the runs that calls of this one started, by id.
+	Above    *workflow.Budget  `json:"above,omitempty"`
+	Children map[string]*child `json:"children,omitempty"`
+	Round    int               `json:"round,omitempty"`
 	// Seen are the nodes run in this round, while MaxRounds is set.
 	Seen map[int]bool `json:"seen,omitempty"`
 	// Ending is set once the run can only end, by failure, limit or cancellation.

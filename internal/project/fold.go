@@ -27,6 +27,7 @@ type Folder struct {
 	scopes map[int]*scope
 	waits  []*wait
 	calls  map[string]*call // those without result
+	below  map[string]*below
 	total  tally
 
 	outputs   map[string]*step            // last output, by node
@@ -108,6 +109,13 @@ type wait struct {
 	done  bool
 }
 
+// below is a run that a call of this one started.
+type below struct {
+	step  *step
+	used  tally // as it was told last
+	ended bool
+}
+
 // tally sums what was used.
 type tally struct {
 	input, output int64
@@ -124,7 +132,7 @@ func NewFolder(run string, def *workflow.Workflow) *Folder {
 	}
 	return &Folder{
 		id: run, def: def, status: engine.StatusPending,
-		steps: map[int]*step{}, scopes: map[int]*scope{0: {flow: def}}, calls: map[string]*call{},
+		steps: map[int]*step{}, scopes: map[int]*scope{0: {flow: def}}, calls: map[string]*call{}, below: map[string]*below{},
 		outputs: map[string]*step{}, decisions: map[string]approvalDecision{}, state: map[string]engine.Value{},
 		seen: map[string]bool{}, nodes: map[*workflow.Workflow]map[string]*workflow.Node{},
 	}

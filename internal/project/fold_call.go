@@ -47,6 +47,15 @@ func (f *Folder) addCall(st *step, e engine.Event) {
 		delete(f.calls, d.Call)
 	case *engine.ToolFailed:
 		delete(f.calls, d.Call)
+	case *engine.ChildStarted:
+		b := f.below[d.Run]
+		if b == nil {
+			b = &below{}
+			f.below[d.Run] = b
+		}
+		b.step, b.ended = st, false
+	case *engine.CallUsed:
+		f.useBelow(st, d)
 	case *engine.SubagentStarted:
 		st.frame(d.Frame).sub = d
 	case *engine.AgentHanded:
@@ -78,6 +87,30 @@ func (f *Folder) use(st *step, u *chat.Usage, costUSD *float64) {
 		} else {
 			t.unknown++
 		}
+	}
+}
+
+// useBelow adds what a run that a call started used since it was told last, or what a session used.
+func (f *Folder) useBelow(st *step, d *engine.CallUsed) {
+	now := tally{
+		input: d.Used.InputTokens, output: d.Used.OutputTokens, cost: chat.ToMoney(d.Used.CostUSD), unknown: d.Used.UnknownCosts, models: d.Used.ModelCalls, tools: d.Used.ToolCalls,
+	}
+	var before tally
+	if d.Run != "" {
+		b := f.below[d.Run]
+		if b == nil {
+			b = &below{step: st}
+			f.below[d.Run] = b
+		}
+		before, b.used, b.ended = b.used, now, d.Ended
+	}
+	for _, t := range []*tally{&st.tally, &f.total} {
+		t.input += now.input - before.input
+		t.output += now.output - before.output
+		t.cost = t.cost.Plus(now.cost - before.cost)
+		t.unknown += now.unknown - before.unknown
+		t.models += now.models - before.models
+		t.tools += now.tools - before.tools
 	}
 }
 

@@ -133,7 +133,7 @@ type Step struct {
 	Input     engine.Value  `json:"input"`
 	Output    engine.Value  `json:"output"`
 	Error     *Error        `json:"error"`
-	// Usage sums the step's model calls, those of its sub-agents and failed attempts too.
+	// Usage sums the step's model calls, those of its sub-agents, of its failed attempts and of the runs that it started too.
 	Usage     Usage     `json:"usage"`
 	Model     *string   `json:"model"`
 	StartedAt time.Time `json:"startedAt"`
@@ -151,7 +151,7 @@ type Usage struct {
 	UnknownCosts int        `json:"-"`
 }
 
-// TotalUsage is what a run used. Calls are counted by attempt.
+// TotalUsage is what a run used, with the runs that it started. Calls are counted by attempt.
 type TotalUsage struct {
 	Usage
 	ModelCalls int `json:"modelCalls"`
@@ -276,7 +276,8 @@ func (f *Folder) openWaits() []Waiting {
 	return out
 }
 
-// open counts the model calls of st, or of all steps where st is nil, that were left without answer by a run that ended: what they cost is not known.
+// open counts the model calls of st, or of all steps where st is nil, that were left without answer by a run that ended, and the runs that it started and did not see the end
+// of: what they cost is not known.
 func (f *Folder) open(st *step) int {
 	n := 0
 	if !f.status.Ended() {
@@ -284,6 +285,11 @@ func (f *Folder) open(st *step) int {
 	}
 	for c := range maps.Values(f.calls) {
 		if c.model && (st == nil || c.step == st) {
+			n++
+		}
+	}
+	for b := range maps.Values(f.below) {
+		if !b.ended && (st == nil || b.step == st) {
 			n++
 		}
 	}

@@ -18,7 +18,7 @@ func TestRestoreRefuses(t *testing.T) {
 	snap := string(snapshotOf(t, w.Run))
 	for name, data := range map[string]string{
 		"no JSON":                   `{"version":`,
-		"another version":           strings.Replace(snap, `"version":10`, `"version":3`, 1),
+		"another version":           strings.Replace(snap, `"version":11`, `"version":3`, 1),
 		"another definition":        strings.Replace(snap, w.Plan.Digest()[:8], "00000000", 1),
 		"steps that are no list":    strings.Replace(snap, `"steps":[`, `"steps":{"n":[`, 1),
 		"sub-flow of no step":       strings.Replace(snap, `"flows":[{"counts":[1,0]},{"step":1`, `"flows":[{"counts":[1,0]},{"step":9`, 1),
