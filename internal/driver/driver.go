@@ -68,6 +68,8 @@ type Spec struct {
 	// Program holds the functions of a Go graph until the run leaves memory; then whoever finds programs is asked. Nil: it is asked at once. It must be
 	// comparable.
 	Program Program
+	// Above is kept as engine.RunCreated.Above.
+	Above *workflow.Budget
 	// ParentRun and ForkedFrom name the run that this one belongs to.
 	ParentRun, ForkedFrom string
 	// Session is the session that the run belongs to; "" for none. At most one run of a session has not ended (P19).

@@ -5,11 +5,13 @@ import (
 	"errors"
 	"log/slog"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/hocket-run/hocket/internal/driver"
 	"github.com/hocket-run/hocket/internal/engine"
 	"github.com/hocket-run/hocket/internal/journal"
+	"github.com/hocket-run/hocket/workflow"
 )
 
 // actor drives one run for as long as it is in memory. Everything below mu belongs to its goroutine alone.
@@ -49,10 +51,11 @@ type actor struct {
 	calls  map[string]*call
 	timers map[string]*timer
 	// left-over commands of a former owner, which were not begun here.
-	orphans map[string]engine.Command
-	asked   map[string]bool // waits that ApproveAll answered
-	work    sync.WaitGroup  // calls
-	group   []engine.Input  // results that are decided together; kept between batches
+	orphans  map[string]engine.Command
+	asked    map[string]bool // waits that ApproveAll answered
+	work     sync.WaitGroup  // calls
+	group    []engine.Input  // results that are decided together; kept between batches
+	roomless []*message      // calls that wait for room in a budget to start a run
 }
 
 // message is something for a run. done, where there is one, hears what became of it: the engine's refusal, or nil once it is durable.
@@ -64,6 +67,10 @@ type message struct {
 	done   func(error)
 	// refused is what the engine said of it, until it is known that the engine spoke of the run as it is.
 	refused error
+	// part is what a run may use that is to be started, once done is told nil.
+	part *workflow.Budget
+	// withdrawn: nobody waits for done any more.
+	withdrawn atomic.Bool
 }
 
 func (d *Driver) newActor(run string) *actor {
@@ -134,6 +141,7 @@ func (a *actor) live() error {
 		if batch == nil {
 			return a.windDown()
 		}
+		batch = a.again(batch)
 		if err := a.step(batch); err != nil {
 			reply(batch, err)
 			return err
@@ -203,7 +211,7 @@ func (a *actor) step(batch []*message) error {
 		a.accepted(batch)
 		a.publish(dec.Events)
 		for _, m := range batch {
-			m.answer(m.refused)
+			a.reply(m)
 		}
 		a.carry(dec.Commands)
 		if a.fresh {
@@ -314,6 +322,7 @@ func (a *actor) leave(err error) {
 	a.cancel(errInterrupted)
 	a.stopCalls()
 	a.release()
+	reply(a.roomless, errStopped)
 	d := a.d
 	paused := err == nil && a.run != nil && a.run.Status() == engine.StatusPaused
 	var deadline time.Time

@@ -126,7 +126,15 @@ func (c *call) run() {
 	if c.slots && c.actor.kit.Idles {
 		within = driver.WithIdle(within, c.release)
 	}
+	var book *ledger
+	if id := callID(c.cmd); (c.actor.kit.Idles || c.actor.kit.Waits) && !isModelCall(c.cmd) {
+		book = &ledger{actor: c.actor, id: id}
+		within = driver.WithLedger(within, book)
+	}
 	data := c.do(within)
+	if book != nil {
+		data = book.mark(data)
+	}
 	c.cancel(nil) // before the result is known: what the call left behind can do nothing more in its name
 	c.leave(data)
 	c.tell(data)
@@ -175,6 +183,11 @@ func callID(c engine.Command) string {
 		return c.ID
 	}
 	return ""
+}
+
+func isModelCall(c engine.Command) bool {
+	_, ok := c.(*engine.CallModel)
+	return ok
 }
 
 // begin starts a call beside the actor. limit bounds it from the moment at which it gets its slot; 0: it bounds itself. Without slot it

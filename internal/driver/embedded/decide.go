@@ -102,6 +102,9 @@ func isResult(d engine.InputData) bool {
 
 // refusal tells whether err is the engine's answer to an input that it cannot take. Everything else is a defect.
 func refusal(err error) bool {
+	if _, ok := errors.AsType[*engine.BudgetError](err); ok {
+		return true
+	}
 	for _, known := range refusals {
 		if errors.Is(err, known) {
 			return true

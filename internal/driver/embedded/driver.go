@@ -160,6 +160,7 @@ func (d *Driver) Start(ctx context.Context, spec driver.Spec) (string, error) {
 	start := engine.Start{Created: engine.RunCreated{
 		Workflow: id, Name: name, Format: w.Format, Input: spec.Input, Limits: spec.Limits, Prices: spec.Prices,
 		ParentRun: spec.ParentRun, ForkedFrom: spec.ForkedFrom, Meta: spec.Meta, Facts: spec.Facts, Remind: workflow.Duration(spec.Remind),
+		Above: spec.Above,
 	}}
 	reply := make(chan error, 1)
 	a.mail = append(a.mail, &message{at: d.now(), data: start, done: func(err error) { reply <- err }})
@@ -228,6 +229,28 @@ func (d *Driver) Resume(ctx context.Context, run string) error {
 // Reopen implements driver.Driver.
 func (d *Driver) Reopen(ctx context.Context, run string, limits workflow.Limits) error {
 	return d.ask(ctx, run, &message{data: engine.Reopen{Limits: limits}})
+}
+
+// Extend lets a run go on that ended because it had used what the run above left for it: above is what it may use in all by now. Errors: those of Reopen.
+func (d *Driver) Extend(ctx context.Context, run string, above *workflow.Budget) error {
+	return d.ask(ctx, run, &message{data: engine.Reopen{Above: above}})
+}
+
+// Spent gives what counts against the budgets of a run so far, and what the run above leaves for it. Errors: journal.ErrNotFound, *journal.CorruptError, *journal.NewerError.
+func (d *Driver) Spent(ctx context.Context, run string) (spent engine.Spent, above *workflow.Budget, err error) {
+	head, err := d.cfg.Store.Head(ctx, run)
+	if err != nil {
+		return engine.Spent{}, nil, err
+	}
+	c, err := d.definition(ctx, head.Definition)
+	if err != nil {
+		return engine.Spent{}, nil, journal.InRun(run, err)
+	}
+	r, _, err := d.fold(ctx, run, c.plan)
+	if err != nil {
+		return engine.Spent{}, nil, err
+	}
+	return r.Spent(), r.Above(), nil
 }
 
 // Answer implements driver.Driver.

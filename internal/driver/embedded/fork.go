@@ -91,9 +91,49 @@ func (d *Driver) past(ctx context.Context, run string, at uint64) ([]engine.Even
 		return nil, &journal.CorruptError{Run: run, Seq: 1, Reason: "it was never created"}
 	}
 	first := *created
-	first.ForkedFrom, first.ParentRun = run, ""
+	first.ForkedFrom, first.ParentRun, first.Above = run, "", nil
 	past[0].Data = &first
+	withoutChildren(past)
+	for i := range past {
+		if d, ok := past[i].Data.(*engine.RunResumed); ok && d.Above != nil { // no run stands above a fork
+			free := *d
+			free.Above = nil
+			past[i].Data = &free
+		}
+	}
 	return past, nil
+}
+
+// withoutChildren makes of child runs that had not ended some that used no more than was told by then: they are the other run's, and the calls that started them are made
+// again here, with runs of their own.
+func withoutChildren(past []engine.Event) {
+	last, used := map[string]int{}, map[string]engine.Used{}
+	for i := range past {
+		switch d := past[i].Data.(type) {
+		case *engine.ChildStarted:
+			last[d.Run] = i
+		case *engine.CallUsed:
+			if used[d.Run] = d.Used; d.Run != "" && d.Ended {
+				delete(last, d.Run)
+			} else if d.Run != "" {
+				last[d.Run] = i
+			}
+		}
+	}
+	for run, i := range last {
+		switch d := past[i].Data.(type) {
+		case *engine.ChildStarted:
+			end := &engine.CallUsed{Call: d.Call, Attempt: d.Attempt}
+			if u, told := used[run]; told {
+				end.Run, end.Ended, end.Used = run, true, u
+			}
+			past[i].Data = end
+		case *engine.CallUsed:
+			end := *d
+			end.Ended = true
+			past[i].Data = &end
+		}
+	}
 }
 
 // kept gives the blobs that a run was started with: its definition and its files.

@@ -13,14 +13,18 @@ func (a *actor) Record(note engine.FuncNote) error {
 	return <-reply
 }
 
+// isNote tells whether a call that is under way waits for what becomes of the message.
 func isNote(m *message) bool {
-	_, ok := m.data.(engine.FuncNote)
-	return ok
+	switch m.data.(type) {
+	case engine.FuncNote, engine.ChildStart, engine.CallUse:
+		return true
+	}
+	return false
 }
 
 // lastWord commits a message of a call that was stopped, while the run is still ours. An error ends it: the run in memory may be ahead of its journal.
 func (a *actor) lastWord(m *message) error {
-	if a.takeover || !a.owned {
+	if _, begins := m.data.(engine.ChildStart); a.takeover || !a.owned || begins {
 		return errStopped
 	}
 	dec, err := a.decide([]*message{m})
