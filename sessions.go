@@ -107,6 +107,7 @@ func (e *Engine) openSessions() error {
 			Models: models, Model: t.Model, SystemPrompt: t.SystemPrompt, Params: model.Params{Temperature: t.Temperature, MaxTokens: t.MaxTokens},
 			MaxTurns: t.MaxTurns, NoProgress: t.NoProgress, Window: t.ContextWindow, KeepGroups: t.KeepGroups,
 			ModelTimeout: t.ModelTimeout, ModelIdle: t.ModelIdle, ToolTimeout: t.ToolTimeout, Logger: e.log,
+			Used: e.service.SessionUsed,
 		}
 		if c.Model == "" {
 			c.Model = fallback

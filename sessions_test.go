@@ -89,6 +89,9 @@ func TestLLMSessions(t *testing.T) {
 	if diff := cmp.Diff(want, r.State.Log); diff != "" || r.Err != nil {
 		t.Errorf("%v, -want +got:\n%s", r.Err, diff)
 	}
+	if o, err := e.Get(t.Context(), "r1"); err != nil || o.Usage.ModelCalls != 2 || o.Usage.InputTokens != 1600 || o.Usage.OutputTokens != 200 || o.Usage.CostUSD != nil {
+		t.Errorf("with its session (P20) the run used %+v, %v", o.Usage, err)
+	}
 	q := seen.Load()
 	if q.Model != "fallback" || q.System != "Look it up." || len(q.Tools) != 1 || q.Tools[0].Name != "lookup" || q.Agent != "a" || q.Node != "a" || q.Key == "" {
 		t.Errorf("asked %+v", q)

@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/hocket-run/hocket/graph"
@@ -80,10 +81,11 @@ var _ graph.SubagentBridge = (*bridge)(nil)
 func (b *bridge) SpawnParallel(ctx context.Context, o []graph.SpawnOptions) ([]graph.SubagentResult, error) {
 	out := make([]graph.SubagentResult, len(o))
 	var wg sync.WaitGroup
+	var asked atomic.Int32 // those that asked for their share of what is left
 	for i := range o {
 		wg.Go(func() {
 			var err error
-			if out[i], err = b.Spawn(ctx, o[i]); err != nil {
+			if out[i], err = b.spawn(ctx, o[i], len(o)+1-int(asked.Add(1))); err != nil {
 				out[i] = graph.SubagentResult{AgentID: o[i].AgentID, Error: err.Error()}
 			}
 		})
@@ -97,10 +99,14 @@ func (b *bridge) SpawnParallel(ctx context.Context, o []graph.SpawnOptions) ([]g
 
 // Spawn implements graph.SubagentBridge.
 func (b *bridge) Spawn(ctx context.Context, o graph.SpawnOptions) (graph.SubagentResult, error) {
+	return b.spawn(ctx, o, 1)
+}
+
+// spawn runs an agent as one of so many that begin together.
+func (b *bridge) spawn(ctx context.Context, o graph.SpawnOptions, shares int) (graph.SubagentResult, error) {
 	run := childRun(b.info.Run, cmp.Or(o.Key, o.AgentID))
-	err := b.begin(ctx, run, o)
+	err := b.begin(ctx, run, o, shares)
 	if err == nil {
-		driver.Idle(ctx)
 		err = b.follow(ctx, run)
 	}
 	if err != nil {
@@ -149,14 +155,26 @@ func childRun(parent, key string) string {
 }
 
 // begin starts the run of an agent, or takes it up where it was started before.
-func (b *bridge) begin(ctx context.Context, run string, o graph.SpawnOptions) error {
-	_, err := b.e.service.Head(ctx, run)
-	if !errors.Is(err, journal.ErrNotFound) {
-		if err != nil {
-			return err
-		}
+func (b *bridge) begin(ctx context.Context, run string, o graph.SpawnOptions, shares int) error {
+	driver.Idle(ctx) // others may hold what is left of a budget
+	above, isNew, err := b.e.service.BeginChild(ctx, run, shares)
+	switch {
+	case err != nil:
+		return err
+	case !isNew:
 		return b.takeUp(ctx, run)
 	}
+	err = b.start(ctx, run, o, above)
+	if errors.Is(err, journal.ErrExists) {
+		return b.takeUp(ctx, run)
+	}
+	if err != nil && ctx.Err() == nil {
+		b.e.service.LeaveChild(ctx, run)
+	}
+	return err
+}
+
+func (b *bridge) start(ctx context.Context, run string, o graph.SpawnOptions, above *workflow.Budget) error {
 	a, ok := agentRegistry{b.e}.find(o.AgentName)
 	if !ok {
 		return fmt.Errorf("there is no agent %q", o.AgentName)
@@ -175,10 +193,7 @@ func (b *bridge) begin(ctx context.Context, run string, o graph.SpawnOptions) er
 	if l := workflow.Validate(w); l.HasErrors() {
 		return fmt.Errorf("agent %q: %w", o.AgentName, l.Err())
 	}
-	_, err = b.e.service.Start(ctx, service.StartRequest{Workflow: w, Input: o.Task, RunID: run, ParentRun: b.info.Run})
-	if errors.Is(err, journal.ErrExists) {
-		return b.takeUp(ctx, run)
-	}
+	_, err := b.e.service.Start(ctx, service.StartRequest{Workflow: w, Input: o.Task, RunID: run, ParentRun: b.info.Run, Above: above})
 	return err
 }
 
@@ -202,7 +217,9 @@ func (b *bridge) follow(ctx context.Context, run string) error {
 		case err != nil:
 			return err
 		case st.Status.Ended():
-			return nil
+			if goesOn, err := b.e.service.SettleChild(ctx, run); err != nil || !goesOn {
+				return err
+			}
 		case st.Interrupted: // its owner died
 			if err := b.takeUp(ctx, run); err != nil {
 				return err
@@ -251,4 +268,5 @@ func (b *bridge) stopped(ctx context.Context, run string) {
 	if err != nil && !errors.Is(err, engine.ErrEnded) && !errors.Is(err, journal.ErrNotFound) {
 		b.e.log.Warn("run of an agent was not cancelled with the one above", "run", run, "err", err)
 	}
+	b.e.service.LeaveChild(ctx, run)
 }

@@ -47,6 +47,9 @@ func TestSubagent(t *testing.T) {
 	if q := seen.Load(); q.System != "You look things up." || len(q.Tools) != 1 || q.Messages[0].Text != "tides" {
 		t.Errorf("asked %+v", q)
 	}
+	if up, err := e.Get(t.Context(), "up"); err != nil || up.Usage.ModelCalls != 2 || up.Usage.ToolCalls != 1 || up.Usage.InputTokens != 3 || up.Usage.OutputTokens != 2 {
+		t.Errorf("with its agent (P20) the run used %+v, %v", up.Usage, err)
+	}
 	runs, _, err := e.List(t.Context(), hocket.Filter{Parent: "up"})
 	if err != nil || len(runs) != 1 || !strings.HasPrefix(runs[0].ID, "up.") || runs[0].Status != hocket.StatusCompleted || runs[0].Workflow != "researcher" {
 		t.Errorf("runs below %+v, %v", runs, err)

@@ -288,6 +288,10 @@ func (f *follower) failure(o project.Run) string {
 		msg += f.toContinue(" --budget N")
 	case engine.CodeWorkflowBudget:
 		msg += f.toContinue("")
+	case engine.CodeParentBudget:
+		if o.ParentRun != nil {
+			msg += fmt.Sprintf(". Continue run %s, which started it, with a larger budget", *o.ParentRun)
+		}
 	case engine.CodeTimeout:
 		if o.Error.Node == nil || *o.Error.Node == "" {
 			msg += f.toContinue(" --timeout DURATION")

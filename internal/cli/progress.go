@@ -259,9 +259,9 @@ func limitText(d *engine.LimitReached) string {
 		return d.Detail
 	case d.Limit == engine.CodeTimeout:
 		return duration(time.Duration(d.Max)*time.Millisecond) + " of running time"
-	case (d.Limit == engine.CodeBudget || d.Limit == engine.CodeNodeBudget) && d.Detail != "micro-USD":
+	case (d.Limit == engine.CodeBudget || d.Limit == engine.CodeNodeBudget || d.Limit == engine.CodeParentBudget) && d.Detail != "micro-USD":
 		return counted(d.Max, strings.TrimSuffix(d.Detail, "s"))
-	case d.Limit == engine.CodeBudget, d.Limit == engine.CodeNodeBudget:
+	case d.Limit == engine.CodeBudget, d.Limit == engine.CodeNodeBudget, d.Limit == engine.CodeParentBudget:
 		return fmt.Sprintf("%.2f USD", float64(d.Max)/1e6)
 	case d.Limit == engine.CodeOscillation: // Max may pass; the one after it is the limit (S3-15)
 		return fmt.Sprintf("the same reply on the same way, %d times", d.Max+1)

@@ -219,6 +219,8 @@ func refused(err error, q service.AnswerRequest, rec service.Recorded) error {
 			lines = append(lines, fmt.Sprintf("  --wait %s    %s at %s", w.ID, w.Kind, clean(w.Node)))
 		}
 		return usef("%s", strings.Join(lines, "\n"))
+	case errors.Is(err, engine.ErrAbove) && o.ParentRun != nil:
+		return usef("run %s used what was left of the budget of run %s; continue that one with a larger budget; nothing was changed", run, *o.ParentRun)
 	case errors.Is(err, engine.ErrNotReopenable):
 		return usef("run %s did not end by a limit, it is %s; nothing was changed", run, rec.Head.Status)
 	case errors.Is(err, engine.ErrWaitNotFound) && q.Wait == "" && q.Node == "":

@@ -98,7 +98,7 @@ func (r *Remote) unreachable(err error) error {
 
 // told are the errors that problems are told from: the server gives their texts.
 var told = []error{
-	engine.ErrWaitAmbiguous, engine.ErrWaitAnswered, engine.ErrWaitClosed, engine.ErrWaitNotFound, engine.ErrAnswer, engine.ErrNotReopenable, engine.ErrEnded,
+	engine.ErrWaitAmbiguous, engine.ErrWaitAnswered, engine.ErrWaitClosed, engine.ErrWaitNotFound, engine.ErrAnswer, engine.ErrNotReopenable, engine.ErrAbove, engine.ErrEnded,
 	journal.ErrNotFound, service.ErrInUse,
 }
 

@@ -156,12 +156,16 @@ var roundsRun = []rule{
 		close(hold)
 		o := r.is(engine.StatusCompleted)
 		same(t, "output", string(o.Output), `{"x":"done","y":"done","z":"done"}`)
+		var used project.Usage
 		for _, id := range []string{"x", "y", "z"} {
 			child := (&run{w, "p." + id}).is(engine.StatusCompleted)
 			same(t, "parent", *child.ParentRun, "p")
 			same(t, "target", []string{child.TargetType, child.TargetID, child.TargetBranchID}, []string{"workflow", "three", id})
 			same(t, "steps", len(child.Steps), 2)
+			same(t, "usage of a branch", child.Usage.ModelCalls, 2)
+			used.InputTokens, used.OutputTokens = used.InputTokens+child.Usage.InputTokens, used.OutputTokens+child.Usage.OutputTokens
 		}
+		same(t, "usage of all (P20)", []int64{o.Usage.InputTokens, o.Usage.OutputTokens, int64(o.Usage.ModelCalls)}, []int64{used.InputTokens, used.OutputTokens, 6})
 	}},
 	{name: "S1-26 the run above takes no call away from its branches", test: func(t *testing.T) {
 		w := newWorld(t, func(c *service.Config) { c.MaxCalls = 1 })

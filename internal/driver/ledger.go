@@ -36,6 +36,8 @@ func LedgerOf(ctx context.Context) Ledger {
 
 type noLedger struct{}
 
-func (noLedger) Begin(context.Context, string, int, *workflow.Budget) (*workflow.Budget, error) { return nil, nil } //nolint:nilnil // nothing bounds the run
+func (noLedger) Begin(context.Context, string, int, *workflow.Budget) (*workflow.Budget, error) {
+	return nil, nil
+} //nolint:nilnil // nothing bounds the run
 
 func (noLedger) Use(string, bool, engine.Used) error { return nil }

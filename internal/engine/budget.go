@@ -372,11 +372,6 @@ func (r *Run) spend(ev *Event, key string, u *chat.Usage, costUSD *float64, free
 	r.charge(ev, s)
 }
 
-// isBudget tells whether a run that ended by this limit makes no calls any more that use something.
-func isBudget(limit string) bool {
-	return limit == CodeBudget || limit == CodeParentBudget || limit == CodeMaxBytes
-}
-
 // charge adds to what the run and the node of an event have used.
 func (r *Run) charge(ev *Event, s spending) { r.chargeStep(ev.Step, s) }
 

@@ -156,6 +156,11 @@ func (r *Run) part(key string, c *call, d ChildStart) (part spending, fresh bool
 	return spending{}, false, &BudgetError{Detail: tightest(purses)}
 }
 
+// isBudget tells whether a run that ended by this limit makes no calls any more that use something.
+func isBudget(limit string) bool {
+	return limit == CodeBudget || limit == CodeParentBudget || limit == CodeMaxBytes
+}
+
 // rivals counts the other calls that may start runs too and for which nothing is kept yet.
 func (r *Run) rivals(key string) int {
 	has := map[string]bool{key: true}

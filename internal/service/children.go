@@ -9,6 +9,7 @@ import (
 	"github.com/hocket-run/hocket/internal/driver"
 	"github.com/hocket-run/hocket/internal/engine"
 	"github.com/hocket-run/hocket/internal/journal"
+	"github.com/hocket-run/hocket/workflow"
 )
 
 // childRuns drives runs that a tool call of the run of info starts. Their ids follow from the call, so that one which is made again after a crash finds
@@ -18,30 +19,49 @@ type childRuns struct {
 	info driver.Info
 }
 
-// drive starts a run, or takes it up where it was started before, and waits until it has ended or is paused. Where the call is cancelled or its time is
-// over, the run is cancelled; where the run above is only interrupted it is interrupted as well, and goes on with it.
-func (c childRuns) drive(ctx context.Context, run string, start func(context.Context) error) error {
+// drive starts a run, within what the budgets of the run above leave for it, or takes it up where it was started before, and waits until it has ended or is paused. What it
+// used counts in the run above. Where the call is cancelled or its time is over, the run is cancelled; where the run above is only interrupted it is interrupted
+// as well, and goes on with it.
+//
+// Errors: *engine.BudgetError where the budgets leave nothing (more) for it: the call is made again under a larger one.
+func (c childRuns) drive(ctx context.Context, run string, start func(context.Context, *workflow.Budget) error) error {
 	if g := c.s.kits.givenTo(c.info.Run); g != nil {
 		c.s.kits.give(run, g)
 	}
-	_, err := c.s.store.Head(ctx, run)
-	if errors.Is(err, journal.ErrNotFound) {
-		if err = start(ctx); errors.Is(err, journal.ErrExists) {
-			err = c.takeUp(ctx, run)
-		}
-	} else if err == nil {
-		err = c.takeUp(ctx, run)
-	}
-	for err == nil {
+	err := c.begin(ctx, run, start)
+	for goesOn := true; err == nil && goesOn; {
 		var st driver.State
-		if st, err = c.s.driver.Wait(ctx, run); err == nil {
-			if !st.Interrupted {
-				return nil
-			}
+		st, err = c.s.driver.Wait(ctx, run)
+		switch {
+		case err != nil:
+		case st.Interrupted:
 			err = c.takeUp(ctx, run) // its owner died
+		default:
+			goesOn, err = c.s.SettleChild(ctx, run)
 		}
 	}
-	c.stopped(ctx, run) // also while it begins: it may have been stored all the same
+	if err != nil {
+		c.stopped(ctx, run) // also while it begins: it may have been stored all the same
+	}
+	return err
+}
+
+func (c childRuns) begin(ctx context.Context, run string, start func(context.Context, *workflow.Budget) error) error {
+	above, isNew, err := c.s.BeginChild(ctx, run, 1)
+	switch {
+	case err != nil:
+		return err
+	case !isNew:
+		return c.takeUp(ctx, run)
+	}
+	err = start(ctx, above)
+	if errors.Is(err, journal.ErrExists) {
+		return c.takeUp(ctx, run)
+	}
+	if err != nil && ctx.Err() == nil {
+		_, told := c.s.tellAbove(ctx, run) // nothing is kept for it any more
+		err = errors.Join(err, told)
+	}
 	return err
 }
 
@@ -54,7 +74,7 @@ func (c childRuns) takeUp(ctx context.Context, run string) error {
 	return err
 }
 
-// cancelTime bounds how long a run is told to stop.
+// cancelTime bounds how long a run is told to stop, and how long its end is waited for.
 const cancelTime = time.Second
 
 func (c childRuns) stopped(ctx context.Context, run string) {
@@ -66,6 +86,7 @@ func (c childRuns) stopped(ctx context.Context, run string) {
 	if err := c.s.driver.Cancel(ctx, run, ""); err != nil && !errors.Is(err, engine.ErrEnded) && !errors.Is(err, journal.ErrNotFound) {
 		c.s.cfg.Logger.Warn("run was not cancelled with the one above", "run", run, "error", err)
 	}
+	c.s.LeaveChild(ctx, run)
 }
 
 // cancelChildren cancels the runs that a run started and that have not ended, and tells whether there were any.

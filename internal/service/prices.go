@@ -68,8 +68,8 @@ func flowsOf(w *workflow.Workflow) []*workflow.Workflow {
 }
 
 // boundsMoney tells whether a run has a budget of money, or a node of it.
-func boundsMoney(w *workflow.Workflow, over workflow.Limits) bool {
-	if over.MaxCostUSD > 0 || w.Limits.MaxCostUSD > 0 {
+func boundsMoney(w *workflow.Workflow, over workflow.Limits, above *workflow.Budget) bool {
+	if over.MaxCostUSD > 0 || w.Limits.MaxCostUSD > 0 || above != nil && above.MaxCostUSD > 0 {
 		return true
 	}
 	for _, flow := range flowsOf(w) {
@@ -85,7 +85,7 @@ func boundsMoney(w *workflow.Workflow, over workflow.Limits) bool {
 // price says in spec what the run's models cost. Errors: *InvalidError where a budget of money bounds a model of unknown price: it could not hold.
 func (k *kits) price(spec *driver.Spec) error {
 	var missing string
-	if spec.Prices, missing = k.prices(spec.Workflow, spec.Model); missing != "" && boundsMoney(spec.Workflow, spec.Limits) {
+	if spec.Prices, missing = k.prices(spec.Workflow, spec.Model); missing != "" && boundsMoney(spec.Workflow, spec.Limits, spec.Above) {
 		return invalidf("a budget of money needs the price of every model, and %s; name it in a file of prices (--prices FILE, see docs/budgets.md), or give a budget of tokens", missing)
 	}
 	return nil

@@ -67,8 +67,9 @@ type StartRequest struct {
 	Trust bool
 	// By names who starts the run, for doors that ask later whose it is: the id of a token, which is no secret. It is kept with the run; "": nobody in particular.
 	By string
-	// ParentRun is the run that starts this one, or empty.
+	// ParentRun is the run that starts this one, or empty. Above is what that one leaves for it: see BeginChild.
 	ParentRun string
+	Above     *workflow.Budget
 	// meta is kept with the run.
 	meta map[string]string
 }
@@ -107,7 +108,7 @@ func (s *Service) prepare(ctx context.Context, q StartRequest) (spec driver.Spec
 	q.Limits.MaxBytes = s.cfg.MaxBytes
 	spec = driver.Spec{
 		Run: q.RunID, Workflow: graph, WorkflowID: q.Workflow.ID, WorkflowName: q.Workflow.Name,
-		Limits: q.Limits, Model: q.Model, ParentRun: q.ParentRun, Session: q.Session,
+		Limits: q.Limits, Model: q.Model, ParentRun: q.ParentRun, Above: q.Above, Session: q.Session,
 		Remind: time.Duration(s.cfg.Operator.Server.Reminders.After),
 		Meta:   map[string]string{}, Files: map[string][]byte{},
 	}

@@ -117,7 +117,9 @@ func (t *workflowTool) Call(ctx context.Context, c tool.Call) (tool.Result, erro
 	defer leave()
 	run := calledRun(c)
 	driver.Idle(ctx)
-	err := t.runs.drive(ctx, run, func(ctx context.Context) error { return t.start(ctx, run, depth, args.Input) })
+	err := t.runs.drive(ctx, run, func(ctx context.Context, above *workflow.Budget) error {
+		return t.start(ctx, run, depth, args.Input, above)
+	})
 	switch {
 	case err != nil && ctx.Err() != nil:
 		return tool.Result{}, err
@@ -137,7 +139,7 @@ func calledRun(c tool.Call) string {
 }
 
 // start begins the run of the published version, with the model, tools and replies of the run above.
-func (t *workflowTool) start(ctx context.Context, run string, depth int, input string) error {
+func (t *workflowTool) start(ctx context.Context, run string, depth int, input string, above *workflow.Budget) error {
 	info := t.runs.info
 	w, d, problems, err := t.runs.s.LoadStored(ctx, t.options.Workflow, Which{}, LoadOptions{})
 	if err != nil {
@@ -147,7 +149,7 @@ func (t *workflowTool) start(ctx context.Context, run string, depth int, input s
 		return err
 	}
 	q := StartRequest{
-		Workflow: w, Branch: t.options.Branch, Version: d.Version, Input: input, RunID: run, Model: info.Model, ParentRun: info.Run,
+		Workflow: w, Branch: t.options.Branch, Version: d.Version, Input: input, RunID: run, Model: info.Model, ParentRun: info.Run, Above: above,
 		meta: map[string]string{metaNesting: strconv.Itoa(depth), metaRoot: t.root()},
 	}
 	for name, into := range map[string]*[]byte{fileTools: &q.Tools, fileReplies: &q.Replies} {

@@ -148,7 +148,7 @@ replies:
 		t.Fatal(err)
 	}
 	o := ended(t, s, "r")
-	if o.Status != engine.StatusCompleted || o.Usage.ModelCalls != 2 || o.Usage.ToolCalls != 1 {
+	if o.Status != engine.StatusCompleted || o.Usage.ModelCalls != 4 || o.Usage.ToolCalls != 1 { // two of Boss, and those of the run below
 		t.Fatalf("status %s, %+v, error %v", o.Status, o.Usage, o.Error)
 	}
 	heads := childrenOf(t, s, "r")

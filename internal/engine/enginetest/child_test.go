@@ -22,7 +22,7 @@ type kids struct {
 	used map[string]engine.Spent // in all, by run
 	// ended are those that do nothing any more before they get more.
 	ended map[string]bool
-	by   map[string]int64        // tokens, by node
+	by    map[string]int64 // tokens, by node
 }
 
 // part gives what a child may use in all, as it is recorded.

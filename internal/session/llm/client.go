@@ -38,6 +38,9 @@ type Config struct {
 	KeepGroups int
 	// ModelTimeout and ModelIdle bound one model call as model.WithTimeouts says (P11); 0: 10 and 2 minutes. ToolTimeout bounds one tool call; 0: 5 minutes.
 	ModelTimeout, ModelIdle, ToolTimeout time.Duration
+	// Used is told what each model call used, those that failed too (err), before its answer is kept; u is nil where the provider told nothing. An error of it fails the call.
+	// Nil: nobody is.
+	Used func(ctx context.Context, model string, u *chat.Usage, err error) error
 	// Logger is told of compactions, those that failed too; nil: nobody is.
 	Logger *slog.Logger
 }

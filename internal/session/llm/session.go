@@ -2,6 +2,7 @@ package llm
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/json"
@@ -123,6 +124,15 @@ func (s *session) call(ctx context.Context, kind string, asked [sha256.Size]byte
 	return graph.Once(ctx, key, func(ctx context.Context) (a answer, err error) {
 		defer guard("model client", &err)
 		reply, err := model.WithTimeouts(s.cfg.Models, s.cfg.ModelTimeout, s.cfg.ModelIdle).Call(ctx, req, nil)
+		if used := s.cfg.Used; used != nil {
+			usage := reply.Usage
+			if err != nil {
+				usage = model.UsageOf(err)
+			}
+			if told := used(ctx, cmp.Or(reply.Model, req.Model), usage, err); told != nil && err == nil {
+				return answer{}, told
+			}
+		}
 		return answer{Message: reply.Message, Reasoning: reply.Reasoning, Usage: reply.Usage, Stop: reply.StopReason}, err
 	})
 }

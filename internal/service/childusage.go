@@ -1,0 +1,103 @@
+package service
+
+import (
+	"context"
+	"errors"
+
+	"github.com/hocket-run/hocket/internal/chat"
+	"github.com/hocket-run/hocket/internal/driver"
+	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/journal"
+	"github.com/hocket-run/hocket/workflow"
+)
+
+// BeginChild says that the call that ctx belongs to is about to start the run, one of shares that it starts beside one another, and gives what the budgets of the run above leave
+// for it: for StartRequest.Above. So much is kept for it until it has ended; while others hold what is left, BeginChild waits. isNew: there is no such run yet.
+//
+// Errors: *engine.BudgetError: nothing is left, and the run is not to be started; those of the store; that of ctx.
+func (s *Service) BeginChild(ctx context.Context, run string, shares int) (above *workflow.Budget, isNew bool, err error) {
+	_, err = s.store.Head(ctx, run)
+	if isNew = errors.Is(err, journal.ErrNotFound); err != nil && !isNew {
+		return nil, false, err
+	}
+	above, err = driver.LedgerOf(ctx).Begin(ctx, run, shares, nil)
+	return above, isNew, err
+}
+
+// SettleChild tells the run above what a child run that ended or paused has used, with all runs below it. One that ended because it had used what was left for it goes on if there is
+// more by now. goesOn: it did.
+//
+// Errors: *engine.BudgetError where there is no more; those of the store; that of ctx.
+func (s *Service) SettleChild(ctx context.Context, run string) (goesOn bool, err error) {
+	had, err := s.tellAbove(ctx, run)
+	if err != nil || had == nil {
+		return false, err
+	}
+	above, err := driver.LedgerOf(ctx).Begin(ctx, run, 1, had)
+	if err != nil {
+		return false, err
+	}
+	err = s.driver.Extend(ctx, run, above)
+	return err == nil, err
+}
+
+// LeaveChild tells the run above what a child run has used that was told to stop, once it has: ctx bounds how long that is waited for. What is not known by then stays unknown.
+func (s *Service) LeaveChild(ctx context.Context, run string) {
+	_, err := s.driver.Wait(ctx, run)
+	if err != nil && !errors.Is(err, journal.ErrNotFound) {
+		within, cancel := context.WithTimeout(context.WithoutCancel(ctx), cancelTime/2)
+		defer cancel()
+		ctx = within
+	}
+	if _, err := s.tellAbove(ctx, run); err != nil && !errors.Is(err, engine.ErrCallLate) {
+		s.cfg.Logger.Debug("use of a run is not known to the one above", "run", run, "error", err)
+	}
+}
+
+// tellAbove reports what a child run has used. short, where not nil, is what was left for it: it ended because it had used that.
+func (s *Service) tellAbove(ctx context.Context, run string) (short *workflow.Budget, err error) {
+	ledger := driver.LedgerOf(ctx)
+	o, err := s.Show(ctx, run)
+	if errors.Is(err, journal.ErrNotFound) { // it was never stored
+		return nil, ledger.Use(run, true, engine.Used{})
+	}
+	if err != nil {
+		return nil, err
+	}
+	spent, above, err := s.driver.Spent(ctx, run)
+	if err != nil {
+		return nil, err
+	}
+	u := o.Usage
+	err = ledger.Use(run, o.Status.Ended(), engine.Used{
+		InputTokens: u.InputTokens, OutputTokens: u.OutputTokens, CostUSD: u.KnownCost.USD(), UnknownCosts: u.UnknownCosts, ModelCalls: u.ModelCalls, ToolCalls: u.ToolCalls,
+		Borne: spent,
+	})
+	if o.Status != engine.StatusFailed || o.Error == nil || o.Error.Code != engine.CodeParentBudget {
+		above = nil
+	}
+	return above, err
+}
+
+// SessionUsed reports what a model call of a session used to the run whose call ctx belongs to; where there is none it does nothing. u is nil where the provider told nothing, and
+// err is the call's.
+func (s *Service) SessionUsed(ctx context.Context, ref string, u *chat.Usage, callErr error) error {
+	used := engine.Used{ModelCalls: 1, Borne: engine.Spent{Calls: 1}}
+	switch {
+	case u != nil:
+		used.InputTokens, used.OutputTokens = max(u.InputTokens, 0), max(u.OutputTokens, 0)
+		used.Borne.Tokens = used.InputTokens + used.OutputTokens
+		if usd := s.cfg.cost(ref, *u); usd != nil {
+			used.CostUSD, used.Borne.CostUSD = *usd, *usd
+		} else {
+			used.UnknownCosts = 1
+		}
+	case callErr == nil || !isFree(driver.FailureOf(ctx, callErr).Code):
+		used.UnknownCosts, used.Borne.Tokens = 1, unknownOutput
+	}
+	err := driver.LedgerOf(ctx).Use("", true, used)
+	if errors.Is(err, engine.ErrCallLate) {
+		return nil
+	}
+	return err
+}
