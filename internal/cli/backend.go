@@ -97,7 +97,7 @@ func (a *app) here(c *cobra.Command) error {
 	case f != nil, a.Env(envServer) == "":
 		return nil
 	}
-	local := []string{"schedule", "scheduler", "prune"}
+	local := []string{"schedule", "scheduler"}
 	if slices.ContainsFunc(strings.Fields(c.CommandPath()), func(word string) bool { return slices.Contains(local, word) }) {
 		return usef("%s is set, and %s works on a store of this machine; unset it, or use the server's API", envServer, c.CommandPath())
 	}

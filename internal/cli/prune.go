@@ -38,17 +38,7 @@ func (a *app) runsPruneCmd() *cobra.Command {
 				}
 				q.PausedBefore = now.Add(-d)
 			}
-			s, err := a.look(c.Context())
-			if err != nil {
-				return err
-			}
-			defer s.Close()
-			for _, run := range args {
-				if _, err := s.Head(c.Context(), run); err != nil {
-					return notFound(err, run)
-				}
-			}
-			res, err := s.Prune(c.Context(), q)
+			res, err := a.prune(c, q)
 			if err != nil {
 				return err
 			}
@@ -63,8 +53,32 @@ func (a *app) runsPruneCmd() *cobra.Command {
 	}
 	c.Flags().StringVar(&ended, "ended", "30d", "delete runs that ended longer ago than `AGE`, such as 12h or 7d; 0 is all ended runs")
 	c.Flags().StringVar(&paused, "paused", "", "delete runs that have been paused longer than `AGE`")
+	a.addServerFlag(c)
 	c.Flags().BoolVar(&asJSON, "json", false, "print what was deleted as JSON")
 	return c
+}
+
+// prune deletes runs of the server that is meant, or of the store of this machine.
+func (a *app) prune(c *cobra.Command, q journal.PruneQuery) (res journal.PruneResult, err error) {
+	r, err := a.there(c)
+	if err != nil {
+		return res, err
+	}
+	if r != nil {
+		defer r.Close()
+		return r.Prune(c.Context(), q)
+	}
+	s, err := a.look(c.Context())
+	if err != nil {
+		return res, err
+	}
+	defer s.Close()
+	for _, run := range q.Runs {
+		if _, err := s.Head(c.Context(), run); err != nil {
+			return res, notFound(err, run)
+		}
+	}
+	return s.Prune(c.Context(), q)
 }
 
 // age reads a duration, in days too.

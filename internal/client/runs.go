@@ -277,3 +277,23 @@ func isBusy(o project.Run) bool {
 	}
 	return false
 }
+
+// Prune deletes runs that are at rest: old ones, and those that are named. Errors: journal.ErrNotFound where there is none of a name; then nothing was deleted.
+func (r *Remote) Prune(ctx context.Context, q journal.PruneQuery) (journal.PruneResult, error) {
+	var body api.PruneBody
+	if len(q.Runs) > 0 {
+		body.Runs = &q.Runs
+	}
+	if !q.EndedBefore.IsZero() {
+		body.EndedBefore = &q.EndedBefore
+	}
+	if !q.PausedBefore.IsZero() {
+		body.PausedBefore = &q.PausedBefore
+	}
+	var out api.Pruned
+	res, err := r.api.PruneRuns(ctx, body)
+	if err := r.read(res, err, &out); err != nil {
+		return journal.PruneResult{}, err
+	}
+	return journal.PruneResult{Runs: int(out.Runs), Blobs: int(out.Values), Freed: out.FreedBytes}, nil
+}

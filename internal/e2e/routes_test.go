@@ -192,6 +192,11 @@ func (tr *tour) deletes(t *testing.T) {
 		t.Errorf("run: %d %s", res.StatusCode(), res.Body)
 	}
 	refused(t, must(tr.c.GetRunWithResponse(tr.ctx, tr.run.Id)), 404, "not_found")
+	refused(t, must(tr.c.PruneRunsWithResponse(tr.ctx, api.PruneBody{Runs: &[]string{tr.run.Id}})), 404, "not_found")
+	pruned := must(tr.c.PruneRunsWithResponse(tr.ctx, api.PruneBody{EndedBefore: new(time.Now())}))
+	if p := gave(t, pruned, 200, pruned.JSON200); p.Runs < 1 {
+		t.Errorf("pruned %+v", p)
+	}
 	if res := must(tr.c.DeleteWorkflowWithResponse(tr.ctx, "poem", nil)); res.StatusCode() != http.StatusNoContent {
 		t.Errorf("workflow: %d %s", res.StatusCode(), res.Body)
 	}

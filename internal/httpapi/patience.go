@@ -2,7 +2,6 @@ package httpapi
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"net/http"
 	"strconv"
@@ -77,9 +76,17 @@ func badField(location, message string) *Problem {
 func shown(ctx context.Context, c *door.Caller, run string, wait time.Duration) (out RunAnswer, err error) {
 	if wait > 0 {
 		bounded, cancel := context.WithTimeout(ctx, wait)
+		go func() { // a server that ends tells how the run stands, before it breaks the request off
+			select {
+			case <-door.Closing(ctx):
+				cancel()
+			case <-bounded.Done():
+			}
+		}()
 		_, err = c.Service.Wait(bounded, run)
+		isOver := bounded.Err() != nil
 		cancel()
-		if err != nil && (ctx.Err() != nil || !errors.Is(err, context.DeadlineExceeded)) {
+		if err != nil && (ctx.Err() != nil || !isOver) {
 			return out, err
 		}
 	}

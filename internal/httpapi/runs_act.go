@@ -50,6 +50,7 @@ func (a *API) registerRunActs() {
 		Method: http.MethodDelete, Path: "/runs/{id}", ID: "deleteRun", Tag: tagRuns, Role: access.RoleAdmin, Status: http.StatusNoContent,
 		Summary: "Delete a run that has ended or is paused", Errors: []int{http.StatusNotFound, http.StatusConflict},
 	}, deleteRun)
+	a.registerPrune()
 }
 
 // Limits bound a run; what is absent stays as the workflow says.
@@ -303,16 +304,4 @@ func forkRun(ctx context.Context, c *door.Caller, in *forkInput) (*runMade, erro
 	run, err := shown(ctx, c, fork, 0)
 	out.Body = run.Body
 	return &out, err
-}
-
-func deleteRun(ctx context.Context, c *door.Caller, in *RunPath) (*struct{}, error) {
-	h, err := c.Service.Head(ctx, in.ID)
-	switch {
-	case err != nil:
-		return nil, err
-	case !h.Status.IsEnded() && h.Status != journal.StatusPaused:
-		return nil, &Problem{Title: "Something else is in the way right now", Status: http.StatusConflict, Code: "conflict", Detail: "run " + in.ID + " goes on; cancel it first"}
-	}
-	_, err = c.Service.Prune(ctx, journal.PruneQuery{Runs: []string{in.ID}})
-	return nil, err
 }

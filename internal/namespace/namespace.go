@@ -16,7 +16,7 @@ import (
 )
 
 // ErrClosed says that the Set was closed.
-var ErrClosed = errors.New("the server ends")
+var ErrClosed = fmt.Errorf("%w: the server ends", service.ErrUnavailable)
 
 // lookEvery is how often a Set that tends looks for namespaces that another process made.
 const lookEvery = 30 * time.Second

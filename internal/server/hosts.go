@@ -116,13 +116,36 @@ func (h *hosts) allow(w http.ResponseWriter, r *http.Request) (answered bool) {
 	}
 	head := w.Header()
 	head.Set("Access-Control-Allow-Origin", origin)
-	head.Set("Access-Control-Expose-Headers", "ETag, Location, Retry-After, Mcp-Session-Id, X-Request-Id")
+	head.Set("Access-Control-Expose-Headers", "ETag, Hocket-Run, Location, Retry-After, Mcp-Session-Id, X-Request-Id, X-Should-Retry")
 	if r.Method != http.MethodOptions || r.Header.Get("Access-Control-Request-Method") == "" {
 		return false
 	}
 	head.Set("Access-Control-Allow-Methods", "GET, HEAD, POST, PUT, PATCH, DELETE")
-	head.Set("Access-Control-Allow-Headers", "Accept, Authorization, Content-Type, Idempotency-Key, If-Match, If-None-Match, Last-Event-ID, Mcp-Protocol-Version, Mcp-Session-Id, X-Request-Id")
+	head.Set("Access-Control-Allow-Headers", strings.Join(append(slices.Clone(corsHeaders), sdkHeaders(r)...), ", "))
 	head.Set("Access-Control-Max-Age", "600")
 	w.WriteHeader(http.StatusNoContent)
 	return true
 }
+
+// corsHeaders are the headers of requests that the doors read.
+var corsHeaders = []string{
+	"Accept", "Authorization", "Content-Type", "Idempotency-Key", "If-Match", "If-None-Match", "Last-Event-ID", "Mcp-Protocol-Version", "Mcp-Session-Id", "Prefer", "X-Request-Id",
+}
+
+// sdkHeaders are those of a preflight that official clients of OpenAI send of themselves, and nobody reads.
+func sdkHeaders(r *http.Request) (names []string) {
+	for name := range strings.SplitSeq(r.Header.Get("Access-Control-Request-Headers"), ",") {
+		name = strings.ToLower(strings.TrimSpace(name))
+		rest, ok := strings.CutPrefix(name, "x-stainless-")
+		if !ok {
+			rest, ok = strings.CutPrefix(name, "openai-")
+		}
+		if ok && len(names) < maxSDKHeaders && strings.Trim(rest, "abcdefghijklmnopqrstuvwxyz-") == "" {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
+// maxSDKHeaders bounds the headers of sdkHeaders.
+const maxSDKHeaders = 32

@@ -80,12 +80,15 @@ func TestCrossOrigin(t *testing.T) {
 			r.Header.Del("Authorization")
 			r.Header.Set("Origin", origin)
 			r.Header.Set("Access-Control-Request-Method", "PUT")
-			r.Header.Set("Access-Control-Request-Headers", "authorization")
+			r.Header.Set("Access-Control-Request-Headers", "authorization,x-stainless-os, openai-beta,x-evil,x-stainless-a/b")
 		}
 	}
 	rec := w.ask(t, "OPTIONS", "/test/who", "", preflight("https://app.example.com"))
 	if rec.Code != 204 || rec.Header().Get("Access-Control-Allow-Origin") != "https://app.example.com" || rec.Header().Get("Vary") != "Origin" {
 		t.Errorf("named: %d %v", rec.Code, rec.Header())
+	}
+	if may := rec.Header().Get("Access-Control-Allow-Headers"); !strings.Contains(may, "Idempotency-Key") || !strings.Contains(may, "Prefer") || !strings.HasSuffix(may, ", x-stainless-os, openai-beta") {
+		t.Errorf("headers that may be sent: %q", may)
 	}
 	if rec := w.ask(t, "OPTIONS", "/test/who", "", preflight("https://evil.example")); rec.Code != 403 || rec.Header().Get("Access-Control-Allow-Origin") != "" {
 		t.Errorf("another: %d %v", rec.Code, rec.Header())

@@ -45,7 +45,7 @@ func TestBroke(t *testing.T) {
 	})}); err != nil {
 		t.Fatal(err)
 	}
-	rec := w.ask(t, http.MethodPost, "/broken", "", func(r *http.Request) { r.Header.Set("X-Request-Id", "seven") })
+	rec := w.ask(t, http.MethodPost, "/broken", "", func(r *http.Request) { r.Header.Set("X-Request-ID", "seven") })
 	if p := problem(t, rec); rec.Code != 503 || p.Code != "unavailable" || rec.Header().Get("Retry-After") == "" || strings.Contains(rec.Body.String(), "canary") {
 		t.Errorf("%d %s %v", rec.Code, rec.Body, rec.Header())
 	}

@@ -193,7 +193,7 @@ func CodeOf(err error) Code {
 		return CodeUnusable
 	case errors.As(err, &limit):
 		return CodeLimit
-	case errors.Is(err, ErrUnavailable), sqlite.IsUnavailable(err):
+	case errors.Is(err, ErrUnavailable), errors.Is(err, journal.ErrClosed), sqlite.IsUnavailable(err):
 		return CodeUnavailable
 	}
 	return CodeInternal

@@ -1009,6 +1009,30 @@ type Problem struct {
 	Title string `json:"title"`
 }
 
+// PruneBody defines model for PruneBody.
+type PruneBody struct {
+	// EndedBefore Delete runs that ended before this
+	EndedBefore *time.Time `json:"endedBefore,omitempty"`
+
+	// PausedBefore Delete runs that are paused and were written last before this
+	PausedBefore *time.Time `json:"pausedBefore,omitempty"`
+
+	// Runs Delete these, however old they are
+	Runs *[]string `json:"runs,omitempty"`
+}
+
+// Pruned defines model for Pruned.
+type Pruned struct {
+	// FreedBytes By how much the store became smaller; below 0 where others wrote meanwhile
+	FreedBytes int64 `json:"freedBytes"`
+
+	// Runs Number of runs
+	Runs int64 `json:"runs"`
+
+	// Values Number of large values, which no other run has
+	Values int64 `json:"values"`
+}
+
 // PublishInputBody defines model for PublishInputBody.
 type PublishInputBody struct {
 	// Version Number of the version; absent: the draft
@@ -1782,6 +1806,9 @@ type CreateEndpointJSONRequestBody = CreateEndpointBody
 // StartRunJSONRequestBody defines body for StartRun for application/json ContentType.
 type StartRunJSONRequestBody = StartBody
 
+// PruneRunsJSONRequestBody defines body for PruneRuns for application/json ContentType.
+type PruneRunsJSONRequestBody = PruneBody
+
 // CancelRunJSONRequestBody defines body for CancelRun for application/json ContentType.
 type CancelRunJSONRequestBody = CancelInputBody
 
@@ -2181,6 +2208,24 @@ type ClientInterface interface {
 	//
 	// Corresponds with POST /api/v1/runs (the `StartRun` operationId).
 	StartRun(ctx context.Context, params *StartRunParams, body StartRunJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// PruneRunsWithBody Delete old runs, or those that are named
+	//
+	// Deletes runs that ended, or have been paused, before an instant, and those named that have ended or are paused; what is neither asked for nor named stays. Where one that is named cannot be deleted, none is. A run that goes on is never deleted.
+	//
+	// Takes any type of body and a specified content type.
+	//
+	// Corresponds with POST /api/v1/runs/prune (the `PruneRuns` operationId).
+	PruneRunsWithBody(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// PruneRuns Delete old runs, or those that are named
+	//
+	// Deletes runs that ended, or have been paused, before an instant, and those named that have ended or are paused; what is neither asked for nor named stays. Where one that is named cannot be deleted, none is. A run that goes on is never deleted.
+	//
+	// Takes a body of the `application/json` content type.
+	//
+	// Corresponds with POST /api/v1/runs/prune (the `PruneRuns` operationId).
+	PruneRuns(ctx context.Context, body PruneRunsJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// DeleteRun Delete a run that has ended or is paused
 	//
@@ -2851,6 +2896,44 @@ func (c *Client) StartRunWithBody(ctx context.Context, params *StartRunParams, c
 // Corresponds with POST /api/v1/runs (the `StartRun` operationId).
 func (c *Client) StartRun(ctx context.Context, params *StartRunParams, body StartRunJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewStartRunRequest(c.Server, params, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// PruneRunsWithBody Delete old runs, or those that are named
+//
+// Deletes runs that ended, or have been paused, before an instant, and those named that have ended or are paused; what is neither asked for nor named stays. Where one that is named cannot be deleted, none is. A run that goes on is never deleted.
+//
+// Takes any type of body and a specified content type.
+//
+// Corresponds with POST /api/v1/runs/prune (the `PruneRuns` operationId).
+func (c *Client) PruneRunsWithBody(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewPruneRunsRequestWithBody(c.Server, contentType, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// PruneRuns Delete old runs, or those that are named
+//
+// Deletes runs that ended, or have been paused, before an instant, and those named that have ended or are paused; what is neither asked for nor named stays. Where one that is named cannot be deleted, none is. A run that goes on is never deleted.
+//
+// Takes a body of the `application/json` content type.
+//
+// Corresponds with POST /api/v1/runs/prune (the `PruneRuns` operationId).
+func (c *Client) PruneRuns(ctx context.Context, body PruneRunsJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewPruneRunsRequest(c.Server, body)
 	if err != nil {
 		return nil, err
 	}
@@ -4550,6 +4633,46 @@ func NewStartRunRequestWithBody(server string, params *StartRunParams, contentTy
 		}
 
 	}
+
+	return req, nil
+}
+
+// NewPruneRunsRequest calls the generic PruneRuns builder with application/json body
+func NewPruneRunsRequest(server string, body PruneRunsJSONRequestBody) (*http.Request, error) {
+	var bodyReader io.Reader
+	buf, err := json.Marshal(body)
+	if err != nil {
+		return nil, err
+	}
+	bodyReader = bytes.NewReader(buf)
+	return NewPruneRunsRequestWithBody(server, "application/json", bodyReader)
+}
+
+// NewPruneRunsRequestWithBody constructs an http.Request for the PruneRuns method, with any body, and a specified content type
+func NewPruneRunsRequestWithBody(server string, contentType string, body io.Reader) (*http.Request, error) {
+	var err error
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/api/v1/runs/prune")
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodPost, queryURL.String(), body)
+	if err != nil {
+		return nil, err
+	}
+
+	req.Header.Add("Content-Type", contentType)
 
 	return req, nil
 }
@@ -6513,6 +6636,24 @@ type ClientWithResponsesInterface interface {
 	// Corresponds with POST /api/v1/runs (the `StartRun` operationId).
 	StartRunWithResponse(ctx context.Context, params *StartRunParams, body StartRunJSONRequestBody, reqEditors ...RequestEditorFn) (*StartRunResponse, error)
 
+	// PruneRunsWithBodyWithResponse Delete old runs, or those that are named
+	//
+	// Deletes runs that ended, or have been paused, before an instant, and those named that have ended or are paused; what is neither asked for nor named stays. Where one that is named cannot be deleted, none is. A run that goes on is never deleted.
+	//
+	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /api/v1/runs/prune (the `PruneRuns` operationId).
+	PruneRunsWithBodyWithResponse(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*PruneRunsResponse, error)
+
+	// PruneRunsWithResponse Delete old runs, or those that are named
+	//
+	// Deletes runs that ended, or have been paused, before an instant, and those named that have ended or are paused; what is neither asked for nor named stays. Where one that is named cannot be deleted, none is. A run that goes on is never deleted.
+	//
+	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /api/v1/runs/prune (the `PruneRuns` operationId).
+	PruneRunsWithResponse(ctx context.Context, body PruneRunsJSONRequestBody, reqEditors ...RequestEditorFn) (*PruneRunsResponse, error)
+
 	// DeleteRunWithResponse Delete a run that has ended or is paused
 	//
 	// Returns a wrapper object for the known response body format(s).
@@ -8292,6 +8433,110 @@ func (r StartRunResponse) StatusCode() int {
 
 // ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
 func (r StartRunResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+type PruneRunsResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *Pruned
+	// ApplicationproblemJSON400 the response for an HTTP 400 `application/problem+json` response
+	ApplicationproblemJSON400 *Problem
+	// ApplicationproblemJSON401 the response for an HTTP 401 `application/problem+json` response
+	ApplicationproblemJSON401 *Problem
+	// ApplicationproblemJSON403 the response for an HTTP 403 `application/problem+json` response
+	ApplicationproblemJSON403 *Problem
+	// ApplicationproblemJSON404 the response for an HTTP 404 `application/problem+json` response
+	ApplicationproblemJSON404 *Problem
+	// ApplicationproblemJSON409 the response for an HTTP 409 `application/problem+json` response
+	ApplicationproblemJSON409 *Problem
+	// ApplicationproblemJSON415 the response for an HTTP 415 `application/problem+json` response
+	ApplicationproblemJSON415 *Problem
+	// ApplicationproblemJSON422 the response for an HTTP 422 `application/problem+json` response
+	ApplicationproblemJSON422 *Problem
+	// ApplicationproblemJSON500 the response for an HTTP 500 `application/problem+json` response
+	ApplicationproblemJSON500 *Problem
+	// ApplicationproblemJSON503 the response for an HTTP 503 `application/problem+json` response
+	ApplicationproblemJSON503 *Problem
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r PruneRunsResponse) GetJSON200() *Pruned {
+	return r.JSON200
+}
+
+// GetApplicationproblemJSON400 returns the response for an HTTP 400 `application/problem+json` response
+func (r PruneRunsResponse) GetApplicationproblemJSON400() *Problem {
+	return r.ApplicationproblemJSON400
+}
+
+// GetApplicationproblemJSON401 returns the response for an HTTP 401 `application/problem+json` response
+func (r PruneRunsResponse) GetApplicationproblemJSON401() *Problem {
+	return r.ApplicationproblemJSON401
+}
+
+// GetApplicationproblemJSON403 returns the response for an HTTP 403 `application/problem+json` response
+func (r PruneRunsResponse) GetApplicationproblemJSON403() *Problem {
+	return r.ApplicationproblemJSON403
+}
+
+// GetApplicationproblemJSON404 returns the response for an HTTP 404 `application/problem+json` response
+func (r PruneRunsResponse) GetApplicationproblemJSON404() *Problem {
+	return r.ApplicationproblemJSON404
+}
+
+// GetApplicationproblemJSON409 returns the response for an HTTP 409 `application/problem+json` response
+func (r PruneRunsResponse) GetApplicationproblemJSON409() *Problem {
+	return r.ApplicationproblemJSON409
+}
+
+// GetApplicationproblemJSON415 returns the response for an HTTP 415 `application/problem+json` response
+func (r PruneRunsResponse) GetApplicationproblemJSON415() *Problem {
+	return r.ApplicationproblemJSON415
+}
+
+// GetApplicationproblemJSON422 returns the response for an HTTP 422 `application/problem+json` response
+func (r PruneRunsResponse) GetApplicationproblemJSON422() *Problem {
+	return r.ApplicationproblemJSON422
+}
+
+// GetApplicationproblemJSON500 returns the response for an HTTP 500 `application/problem+json` response
+func (r PruneRunsResponse) GetApplicationproblemJSON500() *Problem {
+	return r.ApplicationproblemJSON500
+}
+
+// GetApplicationproblemJSON503 returns the response for an HTTP 503 `application/problem+json` response
+func (r PruneRunsResponse) GetApplicationproblemJSON503() *Problem {
+	return r.ApplicationproblemJSON503
+}
+
+// GetBody returns the raw response body bytes
+func (r PruneRunsResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r PruneRunsResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r PruneRunsResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r PruneRunsResponse) ContentType() string {
 	if r.HTTPResponse != nil {
 		return r.HTTPResponse.Header.Get("Content-Type")
 	}
@@ -11522,6 +11767,36 @@ func (c *ClientWithResponses) StartRunWithResponse(ctx context.Context, params *
 	return ParseStartRunResponse(rsp)
 }
 
+// PruneRunsWithBodyWithResponse Delete old runs, or those that are named
+//
+// Deletes runs that ended, or have been paused, before an instant, and those named that have ended or are paused; what is neither asked for nor named stays. Where one that is named cannot be deleted, none is. A run that goes on is never deleted.
+//
+// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /api/v1/runs/prune (the `PruneRuns` operationId).
+func (c *ClientWithResponses) PruneRunsWithBodyWithResponse(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*PruneRunsResponse, error) {
+	rsp, err := c.PruneRunsWithBody(ctx, contentType, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParsePruneRunsResponse(rsp)
+}
+
+// PruneRunsWithResponse Delete old runs, or those that are named
+//
+// Deletes runs that ended, or have been paused, before an instant, and those named that have ended or are paused; what is neither asked for nor named stays. Where one that is named cannot be deleted, none is. A run that goes on is never deleted.
+//
+// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /api/v1/runs/prune (the `PruneRuns` operationId).
+func (c *ClientWithResponses) PruneRunsWithResponse(ctx context.Context, body PruneRunsJSONRequestBody, reqEditors ...RequestEditorFn) (*PruneRunsResponse, error) {
+	rsp, err := c.PruneRuns(ctx, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParsePruneRunsResponse(rsp)
+}
+
 // DeleteRunWithResponse Delete a run that has ended or is paused
 //
 // Returns a wrapper object for the known response body format(s).
@@ -13382,6 +13657,95 @@ func ParseStartRunResponse(rsp *http.Response) (*StartRunResponse, error) {
 			headers.Location = &value
 		}
 		response.Headers201 = &headers
+	}
+
+	return response, nil
+}
+
+// ParsePruneRunsResponse parses an HTTP response from a PruneRunsWithResponse call
+func ParsePruneRunsResponse(rsp *http.Response) (*PruneRunsResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &PruneRunsResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest Pruned
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 400:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationproblemJSON400 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 401:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationproblemJSON401 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 403:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationproblemJSON403 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 404:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationproblemJSON404 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 409:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationproblemJSON409 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 415:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationproblemJSON415 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 422:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationproblemJSON422 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 500:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationproblemJSON500 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 503:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationproblemJSON503 = &dest
+
 	}
 
 	return response, nil
