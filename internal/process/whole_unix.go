@@ -16,7 +16,7 @@ func readNow(f *os.File, b []byte) (n int) {
 	_ = raw.Control(func(fd uintptr) { // Control's own error: the file is closed
 		for {
 			var err error
-			if n, err = syscall.Read(int(fd), b); err != syscall.EINTR { //nolint:errorlint // a number of the system
+			if n, err = syscall.Read(int(fd), b); err != syscall.EINTR {
 				return
 			}
 		}

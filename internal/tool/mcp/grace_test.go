@@ -1,0 +1,16 @@
+package mcp
+
+import (
+	"testing"
+	"time"
+
+	"github.com/hocket-run/hocket/internal/tool"
+)
+
+// TestGrace is P11: a server that heeds nothing is gone 5 s after its toolset was closed.
+func TestGrace(t *testing.T) {
+	t.Parallel()
+	if ways := 3 * (Config{}).withDefaults(tool.Spec{}).CloseGrace; ways > 5*time.Second {
+		t.Errorf("it may take %s", ways)
+	}
+}
