@@ -348,17 +348,17 @@ func TestRefusedAtOnce(t *testing.T) {
 		return outbound.Check(ctx, outbound.Config{Allow: []string{"allowed.example"}, Resolve: func(context.Context, string) ([]netip.Addr, error) { return nil, errors.New("no such host") }}, url)
 	}
 	w := newWorld(t, setup{config: cfg})
-	make := func(url string) error {
+	create := func(url string) error {
 		_, err := w.hooks.CreateEndpoint(t.Context(), "default", w.service, hooks.EndpointRequest{URL: url})
 		return err
 	}
 	for _, u := range []string{r.URL, "http://169.254.169.254/latest", "http://[::ffff:127.0.0.1]/", "http://2130706433/", "http://0x7f.1/"} {
-		if err := make(u); service.CodeOf(err) != service.CodeInvalid || !strings.Contains(err.Error(), "address refused") || !strings.Contains(err.Error(), "outbound: {allow:") {
+		if err := create(u); service.CodeOf(err) != service.CodeInvalid || !strings.Contains(err.Error(), "address refused") || !strings.Contains(err.Error(), "outbound: {allow:") {
 			t.Errorf("%s: %v", u, err)
 		}
 	}
 	for _, u := range []string{"http://allowed.example:8080/in", "https://nobody.example/"} {
-		if err := make(u); err != nil {
+		if err := create(u); err != nil {
 			t.Errorf("%s: %v", u, err)
 		}
 	}

@@ -47,6 +47,9 @@ func newDesk(s *Server, key deskKey) *desk {
 	for _, t := range s.tools {
 		d.mcp.AddTool(t.announced(), d.handler(t))
 	}
+	if s.also != nil {
+		s.also(d.mcp)
+	}
 	d.addResources()
 	ctx := door.With(s.ctx, &door.Caller{Principal: key.Principal, Service: key.service})
 	d.look(ctx)

@@ -1,5 +1,10 @@
 package mcpserver
 
+import sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+// AlsoOffer has the sessions that are opened from now on offer more than Hocket does.
+func (s *Server) AlsoOffer(add func(*sdk.Server)) { s.also = add }
+
 // Watched counts the resources that sessions of all desks subscribed to.
 func (s *Server) Watched() int {
 	s.mu.Lock()

@@ -5,12 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"io"
-	"log"
 	"net/http"
-	"net/http/httptest"
-	"net/http/httputil"
-	"net/url"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -90,46 +85,29 @@ func program(t *testing.T, path ...string) (node, file string) {
 	return node, file
 }
 
-// Reasons for which scenarios of the conformance suite do not pass: they call for tools, resources and prompts of the suite's own by name, which a server is to have
-// only to be tested.
+// Reasons for which scenarios of the conformance suite do not pass: they call for resources and prompts of the suite's own by name, which a server is to have only to
+// be tested, and with which they would meet nothing of ours.
 const (
-	fixtureTool     = "it calls a tool of the suite's own, which Hocket does not have"
-	fixtureResource = "it reads a resource of the suite's own, which Hocket does not have; TestResources and TestNotifications do the same with Hocket's"
+	fixtureResource = "it reads a resource of the suite's own, which Hocket does not have; TestResources and TestWatchARun do the same with Hocket's"
 	fixturePrompt   = "Hocket has no prompts"
-	fixtureProgress = "it calls a tool of the suite's own; TestProgress does the same with execute_workflow"
-	fixtureElicit   = "it calls a tool of the suite's own; TestElicitation does the same with execute_workflow and resume_run"
-	noSampling      = "Hocket asks no client's model, and it calls a tool of the suite's own"
+	fixturePolling  = "it calls a tool that breaks its own stream off, which no tool of Hocket does"
 )
 
 // notOurs are the scenarios that do not pass, each with the reason.
 var notOurs = map[string]string{
-	"tools-call-simple-text": fixtureTool, "tools-call-image": fixtureTool, "tools-call-audio": fixtureTool, "tools-call-embedded-resource": fixtureTool,
-	"tools-call-mixed-content": fixtureTool, "tools-call-with-logging": fixtureTool, "tools-call-error": fixtureTool, "json-schema-2020-12": fixtureTool,
-	"server-sse-polling": fixtureTool, "tools-call-with-progress": fixtureProgress, "tools-call-sampling": noSampling,
-	"tools-call-elicitation": fixtureElicit, "elicitation-sep1034-defaults": fixtureElicit, "elicitation-sep1330-enums": fixtureElicit,
 	"resources-read-text": fixtureResource, "resources-read-binary": fixtureResource, "resources-templates-read": fixtureResource,
-	"resources-subscribe": fixtureResource, "resources-unsubscribe": fixtureResource,
+	"server-sse-polling": fixturePolling, "resources-subscribe": fixtureResource, "resources-unsubscribe": fixtureResource,
 	"prompts-get-simple": fixturePrompt, "prompts-get-with-args": fixturePrompt, "prompts-get-embedded-resource": fixturePrompt, "prompts-get-with-image": fixturePrompt,
 }
 
-// TestConformanceSuite runs the protocol's own conformance suite for servers against the process of `hocket serve`.
+// TestConformanceSuite runs the protocol's own conformance suite for servers against the process of `hocket serve`, and what of it needs tools of the suite's own
+// against this package's server with those tools.
 func TestConformanceSuite(t *testing.T) {
 	t.Parallel()
 	node, suite := program(t, "conformance", "dist", "index.js")
 	address, token := serve(t)
-	to, err := url.Parse(address)
-	if err != nil {
-		t.Fatal(err)
-	}
-	// The suite knows no tokens: a proxy adds one.
-	proxy := httptest.NewServer(&httputil.ReverseProxy{
-		Rewrite: func(r *httputil.ProxyRequest) {
-			r.SetURL(to)
-			r.Out.Header.Set("Authorization", "Bearer "+token)
-		},
-		FlushInterval: -1, ErrorLog: log.New(io.Discard, "", 0), // the suite leaves streams open
-	})
-	t.Cleanup(proxy.Close)
+	hocket := suiteProxy(t, address, token) + "/mcp"
+	fixtures := fixtureServer(t)
 	out, err := exec.CommandContext(t.Context(), node, suite, "list", "--server").Output()
 	if err != nil {
 		t.Fatal(err)
@@ -146,7 +124,11 @@ func TestConformanceSuite(t *testing.T) {
 			ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
 			defer cancel()
 			dir := t.TempDir()
-			out, err := exec.CommandContext(ctx, node, suite, "server", "--url", proxy.URL+"/mcp", "--scenario", scenario, "-o", dir).CombinedOutput()
+			server := hocket
+			if withFixtures[scenario] {
+				server = fixtures
+			}
+			out, err := exec.CommandContext(ctx, node, suite, "server", "--url", server, "--scenario", scenario, "-o", dir).CombinedOutput()
 			passed, failures := checks(t, dir)
 			reason, isExpected := notOurs[scenario]
 			switch {

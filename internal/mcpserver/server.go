@@ -51,6 +51,9 @@ type Server struct {
 	log   *slog.Logger
 	tools []*tool
 
+	// also adds what tests offer beside the tools, such as those that the conformance suite calls for; nil outside of them.
+	also func(*sdk.Server)
+
 	ctx  context.Context // of everything that looks after sessions
 	stop context.CancelFunc
 	work sync.WaitGroup

@@ -54,7 +54,7 @@ type api struct{ cfg Config }
 // notHere answers what New does not: another path, or a path by another method.
 func notHere(w http.ResponseWriter, r *http.Request, _ *door.Caller) error {
 	const has = "this endpoint has POST /v1/chat/completions and GET /v1/models"
-	allow := ""
+	var allow string
 	switch path := r.URL.Path; {
 	case path == "/v1/chat/completions":
 		allow = http.MethodPost
