@@ -249,8 +249,8 @@ func tightest(purses []purse) string {
 	return detail
 }
 
-// metBelow says that the budget of a step is used up by what its call started: the one that has least left of what is asked about. False: none bounds that.
-func (r *Run) metBelow(step int, detail string) bool {
+// metBelow says that the budget of a step is used up by what its call started: the one that has least left of what is asked about.
+func (r *Run) metBelow(step int, detail string) {
 	d := slices.Index(amountNames[:], detail)
 	var met *purse
 	var most, left int64
@@ -264,13 +264,12 @@ func (r *Run) metBelow(step int, detail string) bool {
 		}
 	}
 	if met == nil {
-		return false
+		return // keptForMore found one
 	}
 	if detail == detailMoney {
 		most = microUSD(met.budget.MaxCostUSD)
 	}
 	r.meet(step, met.bound, detail, most)
-	return true
 }
 
 // keptForMore tells whether a failed call that had too little budget stays, to be made again under a larger one.

@@ -350,3 +350,37 @@ func TestLedgerOfCancelledRunsBelow(t *testing.T) {
 	}
 	wantLedger(t, o, m)
 }
+
+// P20: a run that is forked while a run below it is at work starts one of its own; the other's is not counted in it, nor is anything kept for it.
+func TestLedgerOfForkWithRunsBelow(t *testing.T) {
+	t.Parallel()
+	reached, stop := make(chan struct{}, 10), make(chan struct{})
+	m := &market{out: 30, asks: func(agent, _ string) int { return map[string]int{"Top": 1, "Middle": 1}[agent] }}
+	m.hold = func(agent string, _ int) <-chan struct{} {
+		if agent != "Low" {
+			return nil
+		}
+		reached <- struct{}{}
+		return stop
+	}
+	s := openTree(t, service.Memory, m)
+	defer s.Close()
+	run := startTree(t, s, workflow.Limits{MaxTokens: 2000})
+	<-reached
+	h, err := s.Head(t.Context(), run)
+	if err != nil {
+		t.Fatal(err)
+	}
+	fork, err := s.Fork(t.Context(), run, h.LastSeq, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	close(stop)
+	wantLedger(t, ended(t, s, run), m)
+	if err := s.Resume(t.Context(), fork); err != nil {
+		t.Fatal(err)
+	}
+	if o := ended(t, s, fork); o.Status != engine.StatusCompleted || o.Usage.ModelCalls != 5 || o.Usage.OutputTokens != 150 || o.Usage.UnknownCosts != 0 {
+		t.Errorf("the fork is %s, %+v, and used %+v", o.Status, o.Error, o.Usage)
+	}
+}

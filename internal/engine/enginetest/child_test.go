@@ -54,10 +54,17 @@ func (k *kids) call(c *engine.CallTool) bool {
 		if more != nil {
 			k.ended[run] = false
 		}
+		if rapid.IntRange(0, 2).Draw(k.rt, "at work") > 0 { // others go on meanwhile
+			return true
+		}
 		used, part := k.used[run], k.part(run)
 		if part != nil && !k.ended[run] && rapid.Bool().Draw(k.rt, "greedy") {
 			add := func(of *int64, most int64) {
-				if most > 0 {
+				switch {
+				case most <= 0:
+				case rapid.Bool().Draw(k.rt, "all"):
+					*of = most
+				default:
 					*of = rapid.Int64Range(*of, most).Draw(k.rt, "use")
 				}
 			}
@@ -143,6 +150,9 @@ func TestBudgetHoldsOverChildren(t *testing.T) {
 			}
 			v := reserved[c.ID]
 			u := chat.Usage{InputTokens: rapid.Int64Range(0, max(v.Input, 1)).Draw(rt, "in"), OutputTokens: rapid.Int64Range(0, max(c.MaxOutput, 1)).Draw(rt, "out")}
+			if rapid.Bool().Draw(rt, "all of it") {
+				u = chat.Usage{InputTokens: v.Input, OutputTokens: v.Output}
+			}
 			if c.MaxOutput == 0 {
 				u = chat.Usage{InputTokens: 1}
 			}
