@@ -22,6 +22,7 @@ const (
 	noteWidth  = 34
 	labelWidth = 30
 	maxLines   = 4
+	spare      = 1.2 // of titles, whose fonts of some machines are wider than Helvetica
 )
 
 // placed is a rectangle by its middle.
@@ -197,7 +198,7 @@ func (l *plan) layOut(group int) error {
 	if group >= 0 && l.groups[group].title != "" {
 		r.head = frameHead
 		r.h += r.head
-		r.w = max(r.w, textWidth(l.groups[group].title, labelSize, true)+2*framePad)
+		r.w = max(r.w, spare*textWidth(l.groups[group].title, labelSize, true)+2*framePad)
 	}
 	return nil
 }

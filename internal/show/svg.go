@@ -50,7 +50,7 @@ func (s *svg) document() {
 	width := s.w
 	if s.title != "" {
 		head = 30
-		width = max(width, textWidth(s.title, 15, true)+2*framePad)
+		width = max(width, spare*textWidth(s.title, 15, true)+2*framePad)
 	}
 	s.printf(`<svg xmlns="http://www.w3.org/2000/svg" role="img" width="%s" height="%s" viewBox="0 0 %[1]s %[2]s" font-family="Helvetica, Arial, 'Liberation Sans', sans-serif">`+"\n",
 		num(width), num(s.h+head))
