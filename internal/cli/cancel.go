@@ -14,7 +14,7 @@ func (a *app) cancelCmd() *cobra.Command {
 	c := &cobra.Command{
 		Use: "cancel RUN", Short: "stop a run",
 		Long: "Stops a run, whatever process drives it, and waits until it has stopped. What\nit did so far stays. Ends with 2 where the run completed or failed before.",
-		Args: takes("RUN"), ValidArgsFunction: a.completeRuns,
+		Args: takes("RUN"), ValidArgsFunction: a.completeRunsOf(isOpen),
 		RunE: func(c *cobra.Command, args []string) error {
 			s, err := a.sees(c)
 			if err != nil {
@@ -25,7 +25,7 @@ func (a *app) cancelCmd() *cobra.Command {
 				if errors.Is(err, engine.ErrEnded) {
 					return usef("run %s has ended already", args[0])
 				}
-				return notFound(err, args[0])
+				return a.notFound(c.Context(), s, err, args[0])
 			}
 			st, err := s.Stopped(c.Context(), args[0])
 			if err != nil {

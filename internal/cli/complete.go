@@ -3,12 +3,16 @@ package cli
 import (
 	"cmp"
 	"context"
+	"maps"
+	"os"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
+	"github.com/hocket-run/hocket/internal/access"
+	"github.com/hocket-run/hocket/internal/hooks"
 	"github.com/hocket-run/hocket/internal/journal"
 	"github.com/hocket-run/hocket/internal/service"
 	"github.com/hocket-run/hocket/workflow"
@@ -27,8 +31,12 @@ func completing(c *cobra.Command) (context.Context, context.CancelFunc) {
 	return ctx, done
 }
 
-// runIDs gives the ids of the newest runs with what helps to choose; none where the store cannot be read.
-func (a *app) runIDs(c *cobra.Command, prefix string, but []string) []string {
+// isOpen tells of runs that have not ended, goesOn of those that resume may take up: open ones, and those that a limit may have ended.
+func isOpen(l runLine) bool { return l.EndedAt == nil }
+func goesOn(l runLine) bool { return isOpen(l) || l.Status == string(journal.StatusFailed) }
+
+// runIDs gives the ids of the newest runs with what helps to choose, those that fit; none where the store cannot be read. nil: all fit.
+func (a *app) runIDs(c *cobra.Command, prefix string, but []string, fits func(runLine) bool) []string {
 	ctx, done := completing(c)
 	defer done()
 	s, err := a.sees(c)
@@ -42,7 +50,7 @@ func (a *app) runIDs(c *cobra.Command, prefix string, but []string) []string {
 	}
 	var ids []string
 	for _, l := range lines {
-		if strings.HasPrefix(l.ID, prefix) && !slices.Contains(but, l.ID) {
+		if strings.HasPrefix(l.ID, prefix) && !slices.Contains(but, l.ID) && (fits == nil || fits(l)) {
 			ids = append(ids, cobra.CompletionWithDesc(l.ID, l.Status+" "+clean(l.title())))
 		}
 	}
@@ -53,15 +61,19 @@ const orderedWords = cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirecti
 
 // completeRuns completes the id of one run, the newest first.
 func (a *app) completeRuns(c *cobra.Command, args []string, prefix string) ([]string, cobra.ShellCompDirective) {
-	if len(args) > 0 {
-		return nil, cobra.ShellCompDirectiveNoFileComp
-	}
-	return a.runIDs(c, prefix, nil), orderedWords
+	return a.completeRunsOf(nil)(c, args, prefix)
+}
+
+// completeRunsOf is completeRuns for runs that fit.
+func (a *app) completeRunsOf(fits func(runLine) bool) cobra.CompletionFunc {
+	return once(func(c *cobra.Command, _ []string, prefix string) ([]string, cobra.ShellCompDirective) {
+		return a.runIDs(c, prefix, nil, fits), orderedWords
+	})
 }
 
 // completeManyRuns completes the ids of further runs.
 func (a *app) completeManyRuns(c *cobra.Command, args []string, prefix string) ([]string, cobra.ShellCompDirective) {
-	return a.runIDs(c, prefix, args), orderedWords
+	return a.runIDs(c, prefix, args, nil), orderedWords
 }
 
 // completeWorkflow completes the id of a stored workflow.
@@ -199,4 +211,73 @@ func (a *app) branchesOf(ctx context.Context, fl *runFlags, args []string) []*wo
 		return nil
 	}
 	return w.Branches
+}
+
+// completeModels completes names of models that hocket.yaml gives; documents and providers have more.
+func (a *app) completeModels(c *cobra.Command, _ []string, prefix string) ([]string, cobra.ShellCompDirective) {
+	if a.operator == nil {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	var words []string
+	for _, name := range slices.Sorted(maps.Keys(a.operator.Models)) {
+		if m := a.operator.Models[name]; strings.HasPrefix(name, prefix) {
+			words = append(words, cobra.CompletionWithDesc(name, m.Provider+"/"+m.Model))
+		}
+	}
+	return words, cobra.ShellCompDirectiveNoFileComp
+}
+
+// completeWebhooks completes the id of a webhook.
+func (a *app) completeWebhooks(c *cobra.Command, _ []string, prefix string) ([]string, cobra.ShellCompDirective) {
+	return a.hookIDs(c, prefix, func(ctx context.Context, h *hooks.Hooks, s *service.Service) (words []string) {
+		all, err := h.Webhooks(ctx, access.DefaultNamespace, s)
+		if err != nil {
+			return nil
+		}
+		for _, w := range all {
+			words = append(words, cobra.CompletionWithDesc(w.ID, strings.TrimSpace(clean(w.Workflow)+" "+clean(w.Name))))
+		}
+		return words
+	})
+}
+
+// completeNotifications completes the id of a notification that was given up on.
+func (a *app) completeNotifications(c *cobra.Command, _ []string, prefix string) ([]string, cobra.ShellCompDirective) {
+	return a.hookIDs(c, prefix, func(ctx context.Context, h *hooks.Hooks, s *service.Service) (words []string) {
+		all, _, err := h.Notifications(ctx, access.DefaultNamespace, s, hooks.NotificationQuery{State: hooks.StateDead, Limit: maxOffered})
+		if err != nil {
+			return nil
+		}
+		for _, n := range all {
+			words = append(words, cobra.CompletionWithDesc(n.ID, string(n.Type)+" "+clean(n.Endpoint)))
+		}
+		return words
+	})
+}
+
+// hookIDs gives what list says of a store that is there, as far as it begins with prefix.
+func (a *app) hookIDs(c *cobra.Command, prefix string, list func(context.Context, *hooks.Hooks, *service.Service) []string) ([]string, cobra.ShellCompDirective) {
+	ctx, done := completing(c)
+	defer done()
+	if db, err := a.config().Path(); err != nil || !exists(db) {
+		return nil, orderedWords // to open it would make it
+	}
+	h, s, err := a.hooks(ctx)
+	if err != nil {
+		return nil, orderedWords
+	}
+	defer s.Close()
+	var words []string
+	for _, w := range list(ctx, h, s) {
+		if strings.HasPrefix(w, prefix) && len(words) < maxOffered {
+			words = append(words, w)
+		}
+	}
+	return words, orderedWords
+}
+
+// exists tells of a file.
+func exists(path string) bool {
+	_, err := os.Stat(path)
+	return err == nil
 }

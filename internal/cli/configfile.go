@@ -56,7 +56,11 @@ func (a *app) configReport() (path, problem string) {
 	case n == 1:
 		return path, a.operatorBad[0].String()
 	case n > 1:
-		return path, fmt.Sprintf("%s, and %d more; hocket validate shows them", a.operatorBad[0], n-1)
+		all := "hocket validate " + quote(path)
+		if filepath.Base(path) != config.Name {
+			all += " --config " + quote(path) // only by that is it known as a configuration
+		}
+		return path, fmt.Sprintf("%s, and %d more; %s shows them", a.operatorBad[0], n-1, all)
 	}
 	return path, ""
 }

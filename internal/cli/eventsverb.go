@@ -24,7 +24,7 @@ func (a *app) runsEventsCmd() *cobra.Command {
 			defer s.Close()
 			rec, err := s.Read(ctx, run)
 			if err != nil {
-				return notFound(err, run)
+				return a.notFound(ctx, s, err, run)
 			}
 			p := newEventPrinter(a, run, rec.Workflow)
 			p.short = a.OutTerminal && !asJSON

@@ -215,7 +215,7 @@ func (f *follower) interrupted() error {
 
 // toContinue is the command that takes the run up, with further flags.
 func (f *follower) toContinue(flags string) string {
-	return ". Continue it with:\n  " + f.resumeLine(flags)
+	return ". Continue it with:\n  " + f.resumeLine(f.run, flags)
 }
 
 // result prints what the run gave.
@@ -329,29 +329,33 @@ func (f *follower) waits(o project.Run) string {
 		if w.Tool != "" && w.Kind == workflow.WaitApproval {
 			b.WriteString("\n    to approve: " + clean(escaped(w.Tool)) + " " + escaped(string(w.Arguments)))
 		}
-		pick := ""
-		if len(o.Waiting) > 1 {
-			pick = " --wait " + quote(w.ID)
-		}
-		if w.Kind == workflow.WaitApproval {
-			b.WriteString("\n    " + f.resumeLine(pick+" --approve") + "    (or --reject, with --note TEXT)")
-		} else {
-			b.WriteString("\n    " + f.resumeLine(pick+" --input TEXT"))
-		}
+		b.WriteString("\n    " + f.answerLine(o, w))
 	}
 	return b.String()
+}
+
+// answerLine is the command that answers a wait of the run.
+func (a *app) answerLine(o project.Run, w project.Waiting) string {
+	pick := ""
+	if len(o.Waiting) > 1 {
+		pick = " --wait " + quote(w.ID)
+	}
+	if w.Kind == workflow.WaitApproval {
+		return a.resumeLine(o.ID, pick+" --approve") + "    (or --reject, with --note TEXT)"
+	}
+	return a.resumeLine(o.ID, pick+" --input TEXT")
 }
 
 // maxPrompt bounds the columns of a question where it is only mentioned.
 const maxPrompt = 200
 
-func (f *follower) resumeLine(flags string) string {
+func (a *app) resumeLine(run, flags string) string {
 	db := ""
-	if f.db != "" {
-		db = " --db " + quote(f.db)
+	if a.db != "" {
+		db = " --db " + quote(a.db)
 	}
-	if f.server != "" {
-		db = " --server " + quote(f.server)
+	if a.server != "" {
+		db = " --server " + quote(a.server)
 	}
-	return "hocket resume " + quote(f.run) + db + flags
+	return "hocket resume " + quote(run) + db + flags
 }

@@ -75,7 +75,7 @@ func (a *app) prune(c *cobra.Command, q journal.PruneQuery) (res journal.PruneRe
 	defer s.Close()
 	for _, run := range q.Runs {
 		if _, err := s.Head(c.Context(), run); err != nil {
-			return res, notFound(err, run)
+			return res, a.notFound(c.Context(), s, err, run)
 		}
 	}
 	return s.Prune(c.Context(), q)

@@ -11,7 +11,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/hocket-run/hocket/internal/engine"
-	"github.com/hocket-run/hocket/internal/journal"
 	"github.com/hocket-run/hocket/internal/service"
 	"github.com/hocket-run/hocket/workflow"
 )
@@ -46,7 +45,7 @@ func (a *app) resumeCmd() *cobra.Command {
 			"  hocket resume RUN --wait w7 --input blue             # where several wait\n" +
 			"  hocket resume RUN --max-steps 2000                   # after it ended by its step limit",
 		Args:              takes("RUN"),
-		ValidArgsFunction: a.completeRuns,
+		ValidArgsFunction: a.completeRunsOf(goesOn),
 		RunE:              func(c *cobra.Command, args []string) error { return a.resume(c, fl, args[0]) },
 	}
 	f := c.Flags()
@@ -157,7 +156,7 @@ func (a *app) resume(c *cobra.Command, fl *resumeFlags, run string) error {
 	defer fo.close()
 	rec, err := s.Read(ctx, run)
 	if err != nil {
-		return notFound(err, run)
+		return a.notFound(ctx, s, err, run)
 	}
 	if p, err = rec.Addressed(p); err != nil {
 		return refused(err, answer, rec)
@@ -233,13 +232,6 @@ func refused(err error, q service.AnswerRequest, rec service.Recorded) error {
 		return usef("run %s: that wait is closed; nothing was changed", run)
 	case errors.Is(err, engine.ErrWaitNotFound), errors.Is(err, engine.ErrAnswer), code == service.CodeConflict:
 		return usef("run %s: %v; nothing was changed", run, err)
-	}
-	return err
-}
-
-func notFound(err error, run string) error {
-	if errors.Is(err, journal.ErrNotFound) {
-		return usef("there is no run %s in this store; see hocket runs", quote(run))
 	}
 	return err
 }

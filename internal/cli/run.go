@@ -107,6 +107,7 @@ func (a *app) addRunFlags(c *cobra.Command, fl *runFlags) {
 	f.StringVar(&fl.branch, "branch", "", "run the branch with this `ID` of a rounds document; all: every one_time branch at once")
 	must(c.RegisterFlagCompletionFunc("branch", a.completeBranches(fl)))
 	f.StringVar(&fl.model, "model", "", "`REF` of the model for every agent, such as openai/gpt-5-mini")
+	must(c.RegisterFlagCompletionFunc("model", a.completeModels))
 	fl.files.add(c)
 	a.addServerFlag(c)
 	f.StringVar(&fl.record, "record", "", "`FILE` to which the model calls are written as a reply script")

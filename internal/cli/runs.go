@@ -22,7 +22,7 @@ func (a *app) runsCmd() *cobra.Command {
 		Args:    takes(), RunE: list.RunE,
 	}
 	c.Flags().AddFlagSet(list.Flags())
-	c.AddCommand(list, a.runsShowCmd(), a.runsEventsCmd(), a.runsPruneCmd())
+	c.AddCommand(list, a.runsShowCmd(), a.runsEventsCmd(), a.runsForkCmd(), a.runsPruneCmd())
 	return c
 }
 

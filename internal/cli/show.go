@@ -37,7 +37,7 @@ func (a *app) runsShowCmd() *cobra.Command {
 			defer s.Close()
 			rec, err := s.Read(c.Context(), args[0])
 			if err != nil {
-				return notFound(err, args[0])
+				return a.notFound(c.Context(), s, err, args[0])
 			}
 			folder := project.Fold(args[0], rec.Workflow, rec.Events)
 			switch {
@@ -202,6 +202,9 @@ func (a *app) showRun(o project.Run, program string) error {
 			if x[1] != "" {
 				block(a.Out, x[0], x[1])
 			}
+		}
+		if program == "" {
+			block(a.Out, "reply", a.answerLine(o, w))
 		}
 	}
 	if o.Status == engine.StatusCompleted && (o.Output != nil || o.State == nil) {

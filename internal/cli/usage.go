@@ -92,6 +92,9 @@ func unknownVerb(c *cobra.Command, word string) error {
 			meant = c.Name() + " " + meant
 		}
 	}
+	if page := topics[strings.ToLower(word)]; meant == "" && page != "" && !c.HasParent() {
+		return usef("there is no verb %q; docs/%s.md tells of it, and hocket --help lists the verbs", word, page)
+	}
 	if meant == "" {
 		return usef("there is no verb %q; see %s --help", word, c.CommandPath())
 	}

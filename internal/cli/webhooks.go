@@ -195,7 +195,7 @@ func (a *app) webhooksRotateCmd() *cobra.Command {
 	c := &cobra.Command{
 		Use: "rotate WEBHOOK", Short: "give a webhook a new secret",
 		Long: "Gives a webhook a new secret, which is shown this once. The one before holds\nbeside it for a day, or as --overlap says.",
-		Args: takes("WEBHOOK"),
+		Args: takes("WEBHOOK"), ValidArgsFunction: once(a.completeWebhooks),
 		RunE: func(c *cobra.Command, args []string) error {
 			if c.Flags().Changed("overlap") {
 				d, err := age("overlap", overlap)
@@ -225,7 +225,7 @@ func (a *app) webhooksRotateCmd() *cobra.Command {
 
 func (a *app) webhooksDeleteCmd() *cobra.Command {
 	return &cobra.Command{
-		Use: "delete WEBHOOK", Short: "delete a webhook", Args: takes("WEBHOOK"),
+		Use: "delete WEBHOOK", Short: "delete a webhook", Args: takes("WEBHOOK"), ValidArgsFunction: once(a.completeWebhooks),
 		RunE: func(c *cobra.Command, args []string) error {
 			h, s, err := a.hooks(c.Context())
 			if err != nil {
@@ -290,9 +290,10 @@ func (a *app) notificationsCmd() *cobra.Command {
 	c.Flags().StringVar(&state, "state", "", "only those that are pending, delivered, dead or dropped: `STATE`")
 	c.Flags().StringVar(&q.Run, "run", "", "only those of this `RUN`")
 	c.Flags().BoolVar(&asJSON, "json", false, "print a list as JSON")
+	must(c.RegisterFlagCompletionFunc("run", a.completeRuns))
 	must(c.RegisterFlagCompletionFunc("state", cobra.FixedCompletions(notificationStates[1:], cobra.ShellCompDirectiveNoFileComp)))
 	c.AddCommand(&cobra.Command{
-		Use: "retry NOTIFICATION", Short: "send a notification again that was given up on", Args: takes("NOTIFICATION"),
+		Use: "retry NOTIFICATION", Short: "send a notification again that was given up on", Args: takes("NOTIFICATION"), ValidArgsFunction: once(a.completeNotifications),
 		Long: "Puts a notification back in line; a running hocket serve sends it.",
 		RunE: func(c *cobra.Command, args []string) error {
 			h, s, err := a.hooks(c.Context())

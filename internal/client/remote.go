@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
+	"syscall"
 
 	"github.com/hocket-run/hocket/diag"
 	"github.com/hocket-run/hocket/internal/client/api"
@@ -92,6 +93,9 @@ func (r *Remote) read(res *http.Response, err error, v any) error {
 func (r *Remote) unreachable(err error) error {
 	if u, ok := errors.AsType[*url.Error](err); ok {
 		err = u.Err // its own text repeats the address
+	}
+	if errors.Is(err, syscall.ECONNREFUSED) {
+		return fmt.Errorf("reach %s: %w; does hocket serve run there?", r.url, err)
 	}
 	return fmt.Errorf("reach %s: %w", r.url, err)
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"math"
 	"strconv"
 	"strings"
 	"time"
@@ -296,4 +297,20 @@ func (r *Remote) Prune(ctx context.Context, q journal.PruneQuery) (journal.Prune
 		return journal.PruneResult{}, err
 	}
 	return journal.PruneResult{Runs: int(out.Runs), Blobs: int(out.Values), Freed: out.FreedBytes}, nil
+}
+
+// Fork makes a new run with the past of another one up to the event at, and gives its id. The server decides by the token whether it may (SEC12), and mayApprove is
+// not asked. Errors: those of reading; *service.InvalidError where there is no such place.
+func (r *Remote) Fork(ctx context.Context, run string, at uint64, _ func() error) (string, error) {
+	if at > math.MaxInt64 {
+		return "", &service.InvalidError{Message: fmt.Sprintf("run %s has no event %d", run, at)}
+	}
+	res, err := r.api.ForkRun(ctx, run, api.ForkRunJSONRequestBody{At: int64(at)})
+	var made struct {
+		ID string `json:"id"`
+	}
+	if err := r.read(res, err, &made); err != nil {
+		return "", err
+	}
+	return made.ID, nil
 }

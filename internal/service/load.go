@@ -1,6 +1,7 @@
 package service
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -8,6 +9,7 @@ import (
 	"io/fs"
 	"maps"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -79,7 +81,7 @@ func ReadFile(path string, in io.Reader) ([]byte, error) {
 		f, err := os.Open(path)
 		if err != nil {
 			if errors.Is(err, fs.ErrNotExist) {
-				return nil, invalidf("%s: no such file", path)
+				return nil, invalidf("%s: no such file%s", path, meantFile(path))
 			}
 			return nil, invalidf("%v", err)
 		}
@@ -97,6 +99,34 @@ func ReadFile(path string, in io.Reader) ([]byte, error) {
 		return nil, invalidf("%s is larger than the limit of %d bytes (max_document_bytes)", path, MaxDocumentBytes)
 	}
 	return data, nil
+}
+
+// maxBeside bounds the files among which one is looked for that was meant.
+const maxBeside = 1000
+
+// meantFile names the file beside a missing one whose name is nearest to its own; "" where none is near.
+func meantFile(path string) string {
+	dir, name := filepath.Split(path)
+	d, err := os.Open(cmp.Or(dir, "."))
+	if err != nil {
+		return ""
+	}
+	defer d.Close()
+	entries, err := d.ReadDir(maxBeside)
+	if err != nil {
+		return ""
+	}
+	var names []string
+	for _, e := range entries {
+		if !e.IsDir() {
+			names = append(names, e.Name())
+		}
+	}
+	slices.Sort(names)
+	if near := diag.Suggest(name, names); near != "" {
+		return "; did you mean " + dir + near + "?"
+	}
+	return ""
 }
 
 // Load reads a document and gives its workflow with every problem found, warnings included. The workflow may run where the list has no errors.

@@ -1,0 +1,73 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/service"
+)
+
+func (a *app) runsForkCmd() *cobra.Command {
+	var (
+		at     uint64
+		asJSON bool
+	)
+	c := &cobra.Command{
+		Use: "fork RUN --at SEQ", Short: "make a new run with the past of another one",
+		Long: "Makes a new run that has the past of another one up to an event, which stays as\nit is, and prints the id of the new one. `hocket resume` goes on with it: model\n" +
+			"calls of that past are not made again. Numbers of events are those of\n`hocket runs events`; events that were stored together are taken together.",
+		Example: "  hocket runs events RUN | grep step.completed    # where to branch off\n  hocket runs fork RUN --at 9\n  hocket resume FORK",
+		Args:    takes("RUN"), ValidArgsFunction: a.completeRuns,
+		RunE: func(c *cobra.Command, args []string) error {
+			if at == 0 {
+				return usef("--at is missing: the number of the last event that the new run has, from 1; see hocket runs events %s", quote(args[0]))
+			}
+			s, err := a.sees(c)
+			if err != nil {
+				return err
+			}
+			defer s.Close()
+			fork, err := s.Fork(c.Context(), args[0], at, nil)
+			switch {
+			case errors.As(err, new(*service.InvalidError)):
+				return err
+			case err != nil:
+				return a.notFound(c.Context(), s, err, args[0])
+			}
+			if asJSON {
+				rec, err := s.Read(c.Context(), fork)
+				if err != nil {
+					return err
+				}
+				return writeJSON(a.Out, rec.Object(), a.OutTerminal)
+			}
+			fmt.Fprintln(a.Out, fork)
+			if !a.quiet {
+				a.forked(c, s, fork)
+			}
+			return nil
+		},
+	}
+	a.addServerFlag(c)
+	c.Flags().Uint64Var(&at, "at", 0, "number `SEQ` of the last event that the new run has")
+	c.Flags().BoolVar(&asJSON, "json", false, "print the new run as JSON")
+	return c
+}
+
+// forked says how a new run goes on.
+func (a *app) forked(c *cobra.Command, s backend, fork string) {
+	rec, err := s.Read(c.Context(), fork)
+	if err != nil {
+		return // it is made, and its id is told
+	}
+	o := rec.Object()
+	if o.Status != engine.StatusPaused {
+		fmt.Fprintf(a.Err, "go on with it: %s\n", a.resumeLine(fork, ""))
+	}
+	for _, w := range o.Waiting {
+		fmt.Fprintf(a.Err, "it waits at %s: %s\n", clean(w.Node), a.answerLine(o, w))
+	}
+}

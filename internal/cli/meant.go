@@ -1,0 +1,63 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"strings"
+
+	"github.com/hocket-run/hocket/diag"
+	"github.com/hocket-run/hocket/internal/journal"
+)
+
+// leastOfID is how many characters of an id must be typed before a run is guessed from them.
+const leastOfID = 4
+
+// notFound words that there is no such run, with the one among the newest that was meant, where there is one. Other errors stay as they are.
+func (a *app) notFound(ctx context.Context, s sight, err error, run string) error {
+	if !errors.Is(err, journal.ErrNotFound) {
+		return err
+	}
+	where := "in this store"
+	if a.server != "" {
+		where = "on this server"
+	}
+	if lines, err := list(ctx, s, journal.Query{}, maxOffered); err == nil {
+		ids := make([]string, len(lines))
+		for i, l := range lines {
+			ids[i] = l.ID
+		}
+		if id := meantID(run, ids); id != "" {
+			return usef("there is no run %s %s; did you mean %s?", quote(run), where, quote(id))
+		}
+	}
+	return usef("there is no run %s %s; see hocket runs", quote(run), where)
+}
+
+// meantID gives the id that was meant by a part of it or by a slip of the hand; "" where none is, or several are as likely.
+func meantID(typed string, ids []string) string {
+	if len(typed) < leastOfID {
+		return ""
+	}
+	var hits []string
+	for _, id := range ids {
+		if strings.Contains(strings.ToLower(id), strings.ToLower(typed)) {
+			hits = append(hits, id)
+		}
+	}
+	switch len(hits) {
+	case 0:
+		return diag.Suggest(typed, ids)
+	case 1:
+		return hits[0]
+	}
+	return ""
+}
+
+// topics are words that people ask help for and that are no verbs, with the page that tells of them.
+var topics = map[string]string{
+	"api": "api", "http": "api", "rest": "api", "openapi": "api", "budget": "budgets", "budgets": "budgets", "cost": "budgets", "costs": "budgets",
+	"price": "budgets", "prices": "budgets", "catalog": "catalog", "config": "configuration", "configuration": "configuration",
+	"hocket.yaml": "configuration", "secrets": "configuration", "events": "events", "sse": "events", "limits": "limits", "openai": "openai",
+	"otel": "telemetry", "telemetry": "telemetry", "tracing": "telemetry", "metrics": "telemetry", "tools": "tools", "toolsets": "tools",
+	"permissions": "tools", "graphs": "graphs", "go": "graphs", "embedding": "graphs", "docs": "README", "examples": "README", "formats": "README",
+}
