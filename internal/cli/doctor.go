@@ -81,6 +81,9 @@ func (a *app) showServer(w io.Writer, f *serverFindings) {
 	}
 }
 
+// toolColumns bounds the columns of a toolset's type and the gap behind it.
+const toolColumns = 13
+
 func (a *app) showReport(r findings) error {
 	t := tabwriter.NewWriter(a.Out, 0, 0, 2, ' ', 0)
 	fmt.Fprintf(t, "hocket\t%s\n", r.Version)
@@ -138,7 +141,11 @@ func (a *app) showReport(r findings) error {
 	}
 	fmt.Fprintln(t, "\nTOOLS\tHOW")
 	for _, x := range r.Tools {
-		fmt.Fprintf(t, "%s\t%s\n", x.Type, x.How)
+		name := x.Type
+		for _, line := range a.wrapped(x.How, toolColumns) {
+			fmt.Fprintf(t, "%s\t%s\n", name, line)
+			name = ""
+		}
 	}
 	if err := t.Flush(); err != nil {
 		return fmt.Errorf("write findings: %w", err)

@@ -150,3 +150,26 @@ func bytesText(n int64) string {
 	}
 	return counted(n, "byte")
 }
+
+// wrapped breaks a text between words, so that on a terminal its lines fit beside the columns that stand before them; elsewhere it is one line.
+func (a *app) wrapped(text string, before int) []string {
+	width := 0
+	if a.OutTerminal && a.Width != nil {
+		width = a.Width() - before
+	}
+	if width < leastWrapped {
+		return []string{text}
+	}
+	var lines []string
+	for word := range strings.FieldsSeq(text) {
+		if n := len(lines); n > 0 && columns(lines[n-1])+1+columns(word) <= width {
+			lines[n-1] += " " + word
+		} else {
+			lines = append(lines, word)
+		}
+	}
+	return lines
+}
+
+// leastWrapped is the width below which lines would hold no more than a word or two.
+const leastWrapped = 30

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"errors"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -113,5 +114,30 @@ func TestTextOrJSON(t *testing.T) {
 		if got := textOrJSON(in); string(got) != want {
 			t.Errorf("%q: %s, want %s", in, got, want)
 		}
+	}
+}
+
+// On a terminal lines fit beside what stands before them, and no word is lost; elsewhere, and where there is hardly room, nothing is broken.
+func TestWrapped(t *testing.T) {
+	t.Parallel()
+	text := "toolset in a document or in --tools; private addresses and variables need --trust, or --tools that names them"
+	for name, c := range map[string]struct {
+		terminal bool
+		width    int
+		want     []string
+	}{
+		"a pipe":         {false, 80, []string{text}},
+		"a terminal":     {true, 80, []string{"toolset in a document or in --tools; private addresses and variables", "need --trust, or --tools that names them"}},
+		"a wide one":     {true, 200, []string{text}},
+		"a narrow one":   {true, 40, []string{text}},
+		"an unknown one": {true, 0, []string{text}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			a := &app{Streams: Streams{OutTerminal: c.terminal, Width: func() int { return c.width }}}
+			if got := a.wrapped(text, 12); !slices.Equal(got, c.want) {
+				t.Errorf("wrapped at %d: %q, want %q", c.width, got, c.want)
+			}
+		})
 	}
 }

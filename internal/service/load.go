@@ -96,7 +96,7 @@ func ReadFile(path string, in io.Reader) ([]byte, error) {
 		return nil, fmt.Errorf("read %s: %w", path, err)
 	}
 	if len(data) > MaxDocumentBytes {
-		return nil, invalidf("%s is larger than the limit of %d bytes (max_document_bytes)", path, MaxDocumentBytes)
+		return nil, invalidf("%s is larger than the limit of %d bytes (document-too-large)", path, MaxDocumentBytes)
 	}
 	return data, nil
 }
