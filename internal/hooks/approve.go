@@ -67,6 +67,7 @@ type asked struct {
 	About                    string
 	Changed                  bool
 	Options                  []choice
+	Text                     bool // there is a field for an answer
 	Since, Expires, Deadline time.Time
 	// Problem is what was wrong with the answer before this page; Answer and Note are what was written.
 	Problem, Answer, Note string
@@ -218,7 +219,7 @@ func (o *opened) view(token string) view {
 	w := o.wait
 	a := &asked{
 		Token: token, Run: o.Run, Workflow: o.head.WorkflowName, Node: w.node, Kind: w.Kind, Prompt: w.Prompt, Tool: w.Tool, Changed: w.Changed,
-		Since: w.since, Expires: time.Unix(o.Expires, 0), Deadline: w.Deadline, Options: choices(w),
+		Since: w.since, Expires: time.Unix(o.Expires, 0), Deadline: w.Deadline, Options: choices(w), Text: w.takesText(),
 	}
 	if a.Workflow == "" {
 		a.Workflow = o.head.Workflow
@@ -237,7 +238,10 @@ func (o *opened) view(token string) view {
 	return view{Title: title, Ask: a}
 }
 
-// choices are the buttons of a wait; none for questions that take any text.
+// sendAnswer is the button beside the text field.
+const sendAnswer = "answer"
+
+// choices are the buttons of a wait, none for questions without options.
 func choices(w *waiting) []choice {
 	if w.Kind == workflow.WaitApproval {
 		return []choice{{workflow.PortApprove, "Approve", "yes"}, {workflow.PortReject, "Reject", "no"}}
@@ -247,6 +251,12 @@ func choices(w *waiting) []choice {
 		out = append(out, choice{o, o, ""})
 	}
 	return out
+}
+
+// takesText tells of questions that take any text. What is to become of a call whose outcome is unknown is one of its options; options of other questions are
+// what may be said beside a text.
+func (w *waiting) takesText() bool {
+	return w.Kind == workflow.WaitQuestion && (w.Call == "" || w.Binding != "" || len(w.Options) == 0)
 }
 
 func indented(v engine.Value) string {
@@ -342,16 +352,18 @@ func doneView(w *waiting, answer string) view {
 // answerOf reads the answer of a form: a button, or the text field of a question.
 func (w *waiting) answerOf(form url.Values) (value engine.Value, problem string) {
 	chosen := form.Get("decision")
+	text := strings.ReplaceAll(form.Get("answer"), "\r\n", "\n")
 	options := choices(w)
+	sent := w.takesText() && chosen == sendAnswer
 	switch {
-	case len(options) > 0 && slices.ContainsFunc(options, func(c choice) bool { return c.Value == chosen }):
+	case sent && strings.TrimSpace(text) != "": // also where an option has the name of that button
+	case slices.ContainsFunc(options, func(c choice) bool { return c.Value == chosen }):
 		return expr.Quote(chosen), ""
-	case len(options) > 0:
+	case !w.takesText():
 		return nil, "Choose one of the buttons."
-	case chosen != "answer":
+	case !sent:
 		return nil, "Write an answer and send it."
 	}
-	text := strings.ReplaceAll(form.Get("answer"), "\r\n", "\n")
 	switch {
 	case strings.TrimSpace(text) == "":
 		return nil, "Write an answer."

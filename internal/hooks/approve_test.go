@@ -324,3 +324,47 @@ func TestQuestion(t *testing.T) {
 		t.Errorf("%s %s, %v", o.Status, o.Output, err)
 	}
 }
+
+// handoff asks a person at once, who may write or say "close".
+const handoff = `{"id": "desk", "entrypointNodeId": "h", "agents": [{"id": "host", "name": "Host", "model": "fake/x"}],
+ "nodes": [{"id": "h", "workflowId": "desk", "nodeType": "HUMAN", "nodeName": "Person", "prompt": "What now?"},
+           {"id": "a", "workflowId": "desk", "nodeType": "AGENT", "nodeName": "Host", "agentId": "host"}],
+ "edges": [{"id": "e1", "workflowId": "desk", "sourceNodeId": "h", "targetNodeId": null, "conditionType": "CONDITIONAL", "conditionValue": "close"},
+           {"id": "e2", "workflowId": "desk", "sourceNodeId": "h", "targetNodeId": "a", "conditionType": "ALWAYS"},
+           {"id": "e3", "workflowId": "desk", "sourceNodeId": "a", "targetNodeId": null, "conditionType": "ALWAYS"}]}`
+
+// TestQuestionWithOptions: a question of a person's node that has options takes a text beside them (P34, S3-15).
+func TestQuestionWithOptions(t *testing.T) {
+	t.Parallel()
+	for name, x := range map[string]struct {
+		form []string
+		want string
+	}{
+		"a text":    {[]string{"decision", "answer", "answer", "It is in the depot."}, "told: depot"},
+		"an option": {[]string{"decision", "close", "answer", ""}, "close"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t, setup{config: hooks.Config{PublicURL: public}})
+			h := w.hooks.Approve()
+			run := w.start(handoff, "json", "replies:\n  - {agent: Host, contains: depot, text: \"told: depot\"}\n", "x")
+			path := w.link(run)
+			rec := send(h, "GET", path, "")
+			if body := rec.Body.String(); !strings.Contains(body, "<textarea") || !strings.Contains(body, `value="close"`) || !strings.Contains(body, "Send</button>") || strings.Contains(body, "required") {
+				t.Fatal(rec.Code, body)
+			}
+			if rec := send(h, "POST", path, form(path, "decision", "answer", "answer", " "), fromPage...); rec.Code != http.StatusUnprocessableEntity {
+				t.Errorf("an empty text: %d", rec.Code)
+			}
+			if rec := send(h, "POST", path, form(path, x.form...), fromPage...); rec.Code != http.StatusOK {
+				t.Fatal(rec.Code, rec.Body)
+			}
+			if _, err := w.service.Wait(t.Context(), run); err != nil {
+				t.Fatal(err)
+			}
+			if o, err := w.service.Show(t.Context(), run); err != nil || o.Status != engine.StatusCompleted || expr.Text(o.Output) != x.want {
+				t.Errorf("%s %s, %v", o.Status, o.Output, err)
+			}
+		})
+	}
+}
