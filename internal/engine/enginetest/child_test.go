@@ -101,6 +101,10 @@ func (k *kids) finish(res engine.ToolResult) {
 	k.w.Feed(res)
 }
 
+func exceeds(s engine.Spent, b workflow.Budget) bool {
+	return b.MaxTokens > 0 && s.Tokens > b.MaxTokens || b.MaxCalls > 0 && s.Calls > b.MaxCalls || b.MaxCostUSD > 0 && s.CostUSD > b.MaxCostUSD+1e-9
+}
+
 // total sums what the children used.
 func (k *kids) total() (s engine.Spent) {
 	for _, u := range k.used {
@@ -224,7 +228,7 @@ func TestBudgetHoldsOverChildren(t *testing.T) {
 		below := k.total()
 		all := engine.Spent{Tokens: tokens + below.Tokens, Calls: calls + below.Calls, CostUSD: cost.USD() + below.CostUSD}
 		check := func(what string, b workflow.Budget) {
-			if b.MaxTokens > 0 && all.Tokens > b.MaxTokens || b.MaxCalls > 0 && all.Calls > b.MaxCalls || b.MaxCostUSD > 0 && all.CostUSD > b.MaxCostUSD+1e-9 {
+			if exceeds(all, b) {
 				rt.Fatalf("%s: %+v of %+v\n%s", what, all, b, w.Log())
 			}
 		}
