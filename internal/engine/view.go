@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/hocket-run/hocket/internal/chat"
 	"github.com/hocket-run/hocket/internal/expr"
 	"github.com/hocket-run/hocket/workflow"
 )
@@ -336,35 +335,6 @@ func (r *Run) toolArguments(n *node, t token, d *StepStarted) *Failure {
 
 // toolArgs are the arguments of a tool step that has started.
 func (r *Run) toolArgs(id int) Value { return r.stepInput(id) }
-
-// clean gives a text as every store and every model can take it.
-func clean(s string) string { return strings.ToValidUTF8(s, "\ufffd") }
-
-// clean gives the failure with texts that every store can take.
-func (f Failure) clean() Failure {
-	f.Code, f.Message = clean(f.Code), clean(f.Message)
-	return f
-}
-
-// cleanMessage gives a model's reply with texts that every store and every model can take.
-func cleanMessage(m chat.Message) chat.Message {
-	m.Role, m.Text = chat.RoleAssistant, clean(m.Text)
-	m.ToolCalls = slices.Clone(m.ToolCalls)
-	for i := range m.ToolCalls {
-		tc := &m.ToolCalls[i]
-		tc.ID, tc.Name = clean(tc.ID), clean(tc.Name)
-	}
-	return m
-}
-
-// compacted gives a JSON value without blanks.
-func compacted(v Value) Value {
-	var b bytes.Buffer
-	if json.Compact(&b, v) != nil || b.Len() == len(v) {
-		return v
-	}
-	return b.Bytes()
-}
 
 // field is one member of an object whose order matters.
 type field struct {

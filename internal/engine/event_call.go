@@ -1,0 +1,127 @@
+package engine
+
+import (
+	"github.com/hocket-run/hocket/internal/chat"
+)
+
+// ModelCalled asks a model. The conversation is the first Length messages of Conversation after Added were appended (D3).
+type ModelCalled struct {
+	Call         string         `json:"call"`
+	Attempt      int            `json:"attempt"`
+	Frame        int            `json:"frame,omitempty"`
+	Agent        string         `json:"agent"`
+	Model        string         `json:"model,omitempty"`
+	Conversation string         `json:"conversation"`
+	Length       int            `json:"length"`
+	Added        []chat.Message `json:"added,omitempty"`
+	// Reserved is what a budget keeps for the call; nil: no budget does.
+	Reserved *Reserved `json:"reserved,omitempty"`
+}
+
+// Reserved is a number of tokens that a call may use. The provider is asked to stop at Output. Bound names the budget, `run` or `node`, that left
+// no more, so that an answer that is cut there met it; "": the agent's own bound is met first.
+type Reserved struct {
+	Input  int64  `json:"input"`
+	Output int64  `json:"output"`
+	Bound  string `json:"bound,omitempty"`
+}
+
+// ModelReplied is the answer. Late: the call was cancelled before; the answer counts for usage only (D10).
+type ModelReplied struct {
+	Call    string       `json:"call"`
+	Attempt int          `json:"attempt"`
+	Message chat.Message `json:"message"`
+	// Usage is nil where the provider told none; CostUSD is nil where the price is not known (D14).
+	Usage   *chat.Usage `json:"usage,omitempty"`
+	CostUSD *float64    `json:"costUSD,omitempty"`
+	Model   string      `json:"model,omitempty"`
+	Stop    string      `json:"stop,omitempty"`
+	// Source is the entry of a reply script that answered, so that a resumed run knows which are used (D19).
+	Source string `json:"source,omitempty"`
+	Late   bool   `json:"late,omitempty"`
+}
+
+// ModelFailed is a call without answer.
+type ModelFailed struct {
+	Call    string  `json:"call"`
+	Attempt int     `json:"attempt"`
+	Error   Failure `json:"error"`
+	// Model is the reference that was asked, as in ModelReplied; "" where none was found.
+	Model string `json:"model,omitempty"`
+	// Usage and CostUSD are those of a call that gave no answer and cost something all the same, as in ModelReplied; nil: unknown (D10, D14).
+	Usage   *chat.Usage `json:"usage,omitempty"`
+	CostUSD *float64    `json:"costUSD,omitempty"`
+	// Source is the entry of a reply script that failed the call, as in ModelReplied.
+	Source string `json:"source,omitempty"`
+	Late   bool   `json:"late,omitempty"`
+}
+
+// ToolCalled is the intent to call a tool (P12). Arguments is nil where they stand in the reply that asked, under ToolCallID.
+type ToolCalled struct {
+	Call       string `json:"call"`
+	Attempt    int    `json:"attempt"`
+	Frame      int    `json:"frame,omitempty"`
+	Tool       string `json:"tool"`
+	ToolCallID string `json:"toolCallId,omitempty"`
+	Arguments  Value  `json:"arguments,omitempty"`
+}
+
+// ToolReturned is a tool's result. IsError: the tool tells a failure, which an agent's model gets to read. Where the engine itself answered
+// (arguments that are no JSON, a routing tool), Call is empty and Frame and ToolCallID say what was answered.
+type ToolReturned struct {
+	Call       string `json:"call,omitempty"`
+	Attempt    int    `json:"attempt,omitempty"`
+	Frame      int    `json:"frame,omitempty"`
+	ToolCallID string `json:"toolCallId,omitempty"`
+	Text       string `json:"text"`
+	Structured Value  `json:"structured,omitempty"`
+	IsError    bool   `json:"isError,omitempty"`
+	Late       bool   `json:"late,omitempty"`
+}
+
+// ToolFailed is a call that gave no result.
+type ToolFailed struct {
+	Call    string  `json:"call"`
+	Attempt int     `json:"attempt"`
+	Error   Failure `json:"error"`
+	Late    bool    `json:"late,omitempty"`
+	// Unknown: the tool may have done its work all the same. What follows is its policy's doing, and nobody has read this failure (P12).
+	Unknown bool `json:"unknown,omitempty"`
+	// Kept: what the call was to start had no budget left. The call is made again under a larger one, and nobody has read this failure (P20).
+	Kept bool `json:"kept,omitempty"`
+}
+
+// ToolsPinned says which definitions of tools the run holds on to: those that were listed first, and those that a person accepted since (SEC14). Pins is
+// an object by tool; later ones replace earlier ones of the same key. The engine does not read it.
+type ToolsPinned struct {
+	Pins Value `json:"pins"`
+}
+
+// FuncCalled is the intent to call a Go function.
+type FuncCalled struct {
+	Call    string `json:"call"`
+	Attempt int    `json:"attempt"`
+	Func    string `json:"func"`
+}
+
+// FuncReturned is a Go function's result (D27): the changed top-level fields of the state, an output, and where to go.
+type FuncReturned struct {
+	Call    string           `json:"call"`
+	Attempt int              `json:"attempt"`
+	Update  map[string]Value `json:"update,omitempty"`
+	Output  Value            `json:"output,omitempty"`
+	Goto    []string         `json:"goto,omitempty"`
+	Signals []SignalRaised   `json:"signals,omitempty"`
+	// Error is set where the function failed; all else but Output is then empty.
+	Error *Failure `json:"error,omitempty"`
+	Late  bool     `json:"late,omitempty"`
+}
+
+// FuncNoted keeps what a sub-step of a Go function gave, under a key that is unique in its execution: a later attempt finds it instead of doing the
+// sub-step again (ADR 12).
+type FuncNoted struct {
+	Call    string `json:"call"`
+	Attempt int    `json:"attempt"`
+	Key     string `json:"key"`
+	Value   Value  `json:"value,omitempty"`
+}
