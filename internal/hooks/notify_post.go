@@ -1,0 +1,74 @@
+package hooks
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/hocket-run/hocket/internal/outbound"
+)
+
+// maxReason is how much of an endpoint's refusal is kept.
+const maxReason = 300
+
+func (h *Hooks) post(ctx context.Context, e *Endpoint, header http.Header, body []byte) (became State, wait time.Duration, err error) {
+	client := h.cfg.Guarded
+	if e.Operator {
+		client = h.cfg.Operator
+	}
+	if client == nil {
+		return StateDead, 0, errors.New("nothing is sent by this process")
+	}
+	once := *client
+	once.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
+	ctx, cancel := context.WithTimeout(ctx, h.cfg.Pace.Timeout)
+	defer cancel()
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, e.URL, bytes.NewReader(body))
+	if err != nil {
+		return StateDead, 0, err
+	}
+	req.Header = header
+	req.Header.Set("Content-Type", "application/json")
+	req.Header.Set("User-Agent", "hocket")
+	resp, err := once.Do(req)
+	if err != nil {
+		if errors.Is(err, outbound.ErrRefused) {
+			return StateDead, 0, err
+		}
+		return StatePending, 0, err
+	}
+	defer resp.Body.Close()
+	text, _ := io.ReadAll(io.LimitReader(resp.Body, maxReason))
+	switch {
+	case resp.StatusCode >= 200 && resp.StatusCode < 300:
+		return StateDelivered, 0, nil
+	case resp.StatusCode == http.StatusGone:
+		return StateDead, 0, errors.New("the endpoint answers 410: it wants nothing any more")
+	}
+	return StatePending, retryAfter(resp.Header.Get("Retry-After")), fmt.Errorf("the endpoint answers %s: %s", resp.Status, oneLine(string(text)))
+}
+
+// maxRetryAfter bounds what an endpoint may ask for.
+const maxRetryAfter = 6 * time.Hour
+
+func retryAfter(text string) time.Duration {
+	if n, err := strconv.Atoi(text); err == nil && n > 0 {
+		return min(time.Duration(min(n, 1<<20))*time.Second, maxRetryAfter)
+	}
+	return 0
+}
+
+// oneLine writes what a server said without what a terminal must not get.
+func oneLine(text string) string {
+	var b strings.Builder
+	for _, p := range pieces(strings.ToValidUTF8(text, "")) {
+		b.WriteString(strings.NewReplacer("\n", " ", "\t", " ").Replace(p.Text))
+	}
+	return b.String()
+}
