@@ -1,9 +1,7 @@
 package scheduler_test
 
 import (
-	"context"
 	"fmt"
-	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -227,84 +225,6 @@ func TestCatchUp(t *testing.T) {
 			})
 		})
 	}
-}
-
-// P37: a planned time is done with when its run is durable, not before: a kill while models and tools of the run are opened loses nothing, and holds
-// up no other schedule.
-func TestKilledWhileStarting(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t, branch(tick, "interval", "60", ""), branch(day, "interval", "daily@00:02", ""))
-		from := time.Now()
-		var opened atomic.Int32
-		w.open = func(ctx context.Context) {
-			if opened.Add(1) == 1 {
-				<-ctx.Done()
-			}
-		}
-		p := w.begin()
-		rest(150 * time.Second)
-		want(t, "the other schedule", w.planned(day, from), "[2m0s]")
-		want(t, "ticks meanwhile are skipped", w.told(tick), "[registered skipped]")
-		p.die(true)
-		rest(10 * time.Second)
-		p = w.begin(catchUp(scheduler.CatchUpAll))
-		rest(15 * time.Second)
-		p.die(true)
-		want(t, "runs", w.planned(tick, from), "[1m0s 2m0s]")
-	})
-}
-
-// P37: what could not be started while the store was down is made up for like what was missed: no more of it than MaxCatchUp.
-func TestOutageOfStoreIsBounded(t *testing.T) {
-	t.Parallel()
-	for _, policy := range scheduler.Policies() {
-		t.Run(string(policy), func(t *testing.T) {
-			t.Parallel()
-			synctest.Test(t, func(t *testing.T) {
-				w := newWorld(t, branch(tick, "interval", "1", ""))
-				w.takes = func(scheduler.Slot) time.Duration { return time.Millisecond }
-				from := time.Now()
-				const down = 10 * time.Minute
-				w.fail = func(scheduler.Slot) (error, error) {
-					if time.Since(from) < down {
-						return errDown, nil
-					}
-					return nil, nil
-				}
-				p := w.begin(catchUp(policy))
-				rest(down + 70*time.Second + 500*time.Millisecond)
-				p.die(true)
-				early := 0
-				for _, r := range w.of(tick) {
-					if r.slot.Planned.Sub(from) < down {
-						early++
-					}
-				}
-				if early == 0 || early > scheduler.MaxCatchUp {
-					t.Errorf("made up for %d planned times, want from 1 to %d", early, scheduler.MaxCatchUp)
-				}
-			})
-		})
-	}
-}
-
-func TestCatchUpIsBounded(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t, branch(tick, "interval", "1", ""))
-		w.takes = func(scheduler.Slot) time.Duration { return time.Millisecond }
-		from := time.Now()
-		w.begin().die(true)
-		rest(24 * time.Hour)
-		p := w.begin(catchUp(scheduler.CatchUpAll))
-		rest(500 * time.Millisecond)
-		p.die(true)
-		runs := w.of(tick)
-		want(t, "runs", len(runs), scheduler.MaxCatchUp)
-		want(t, "first", runs[0].slot.Planned.Sub(from), 24*time.Hour-99*time.Second)
-		want(t, "last", runs[99].slot.Planned.Sub(from), 24*time.Hour)
-	})
 }
 
 // P37: neither a clock that is set nor a machine that sleeps makes a planned time run twice, or keeps a branch silent.
