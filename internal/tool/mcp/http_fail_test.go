@@ -1,0 +1,234 @@
+package mcp_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/hocket-run/hocket/internal/tool"
+)
+
+func TestHTTPOpenFailures(t *testing.T) {
+	t.Parallel()
+	status := func(code int) http.HandlerFunc {
+		return func(w http.ResponseWriter, _ *http.Request) { http.Error(w, "secret page", code) }
+	}
+	hang := http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		_, _ = io.Copy(io.Discard, r.Body) // else the end of the request is not noticed
+		<-r.Context().Done()
+	})
+	for _, tc := range []struct {
+		name  string
+		h     http.Handler
+		kind  tool.ErrorKind
+		words string
+	}{
+		{"unauthorized", status(http.StatusUnauthorized), tool.KindNetwork, "Unauthorized"},
+		{"unavailable", status(http.StatusServiceUnavailable), tool.KindNetwork, "Service Unavailable"},
+		{"not found", status(http.StatusNotFound), tool.KindNetwork, "Not Found"},
+		{"accepts and never answers (P11)", hang, tool.KindTimeout, "did not answer within"},
+		{"no JSON", http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte("<html>")) }), tool.KindNetwork, ""},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			t.Parallel()
+			srv := serve(t, tc.h)
+			spec := remote(srv.URL + "/?key=${QUERY_KEY}")
+			cfg := httpConfig(t)
+			cfg.Lookup = func(string) (string, bool) { return "qqqqqq-secret", true }
+			if tc.kind == tool.KindTimeout {
+				cfg.ConnectTimeout = 200 * time.Millisecond
+			}
+			_, err := open(t, cfg, spec).Tools(t.Context())
+			wantError(t, err, tc.kind, false, tc.words)
+			if strings.Contains(err.Error(), "qqqqqq-secret") {
+				t.Errorf("the error holds a secret: %v", err)
+			}
+		})
+	}
+	t.Run("nobody listens", func(t *testing.T) {
+		t.Parallel()
+		srv := httptest.NewServer(nil)
+		srv.Close()
+		_, err := open(t, httpConfig(t), remote(srv.URL)).Tools(t.Context())
+		wantError(t, err, tool.KindNetwork, false, "refused")
+	})
+}
+
+// TestSilentStream: a server that accepts the request for announcements and never answers it does not hold up the connection.
+func TestSilentStream(t *testing.T) {
+	t.Parallel()
+	h := streamable(t, nil)
+	srv := serve(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Method == http.MethodGet {
+			<-r.Context().Done()
+			return
+		}
+		h.ServeHTTP(w, r)
+	}))
+	cfg := httpConfig(t)
+	cfg.ConnectTimeout = 30 * time.Second // a sixth of it is waited for the stream
+	r, err := call(t, open(t, cfg, remote(srv.URL)), "echo", `{"text":"hi"}`)
+	if err != nil || r.Text != "hi" {
+		t.Errorf("%+v, %v", r, err)
+	}
+}
+
+// TestSessionLost: a server that was started anew has forgotten the session; the call is made over a new one, once, unless the tool is another.
+func TestSessionLost(t *testing.T) {
+	t.Parallel()
+	var mu sync.Mutex
+	h := streamable(t, nil)
+	srv := serve(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		mu.Lock()
+		now := h
+		mu.Unlock()
+		now.ServeHTTP(w, r)
+	}))
+	ts := open(t, httpConfig(t), remote(srv.URL))
+	echo := named(t, ts, "echo")
+	for _, mode := range []string{"basic", "basic", "other"} {
+		mu.Lock()
+		h = streamableMode(t, mode, nil)
+		mu.Unlock()
+		r, err := echo.Call(t.Context(), tool.Call{Arguments: json.RawMessage(`{"text":"hi"}`)})
+		if mode == "other" {
+			wantError(t, err, tool.KindChanged, false) // SEC14
+		} else if err != nil || r.Text != "hi" {
+			t.Errorf("%+v, %v", r, err)
+		}
+	}
+}
+
+// TestSessionRefused: servers that refuse an unknown session by 400 instead of 404 get a new one too; any other 400 is an answer, and nothing is repeated.
+func TestSessionRefused(t *testing.T) {
+	t.Parallel()
+	for _, tc := range []struct {
+		name, says string
+		again      bool
+	}{
+		{"no session", `{"jsonrpc":"2.0","error":{"code":-32000,"message":"Bad Request: No valid session ID provided"},"id":null}`, true},
+		{"not initialized", `{"jsonrpc":"2.0","error":{"code":-32000,"message":"Bad Request: Server not initialized"},"id":null}`, true},
+		{"something else", `the line is too long`, false},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			t.Parallel()
+			h := streamable(t, nil)
+			var refuse, calls atomic.Int64
+			srv := serve(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				if r.Method == http.MethodPost && refuse.Load() > 0 {
+					calls.Add(1)
+					if refuse.Add(-1) >= 0 {
+						http.Error(w, tc.says, http.StatusBadRequest)
+						return
+					}
+				}
+				h.ServeHTTP(w, r)
+			}))
+			ts := open(t, httpConfig(t), remote(srv.URL))
+			echo := named(t, ts, "echo")
+			refuse.Store(1)
+			r, err := echo.Call(t.Context(), tool.Call{Arguments: json.RawMessage(`{"text":"hi"}`)})
+			if tc.again && (err != nil || r.Text != "hi") {
+				t.Errorf("%+v, %v", r, err)
+			}
+			if !tc.again {
+				wantError(t, err, tool.KindNetwork, true, "Bad Request")
+			}
+			if n := calls.Load(); n != 1 {
+				t.Errorf("%d requests were refused", n)
+			}
+		})
+	}
+}
+
+// TestServerGone: a call that could not be sent was not carried out.
+func TestServerGone(t *testing.T) {
+	t.Parallel()
+	srv := serve(t, streamable(t, nil))
+	cfg := httpConfig(t)
+	ts := open(t, cfg, remote(srv.URL))
+	echo := named(t, ts, "echo")
+	srv.CloseClientConnections()
+	srv.Close()
+	cfg.HTTPClient.CloseIdleConnections()
+	_, err := echo.Call(t.Context(), tool.Call{Arguments: json.RawMessage(`{"text":"hi"}`)})
+	wantError(t, err, tool.KindNetwork, false, "refused")
+}
+
+// TestHTTPCallFailures: calls end in time, and what may have been carried out is said to be unknown.
+func TestHTTPCallFailures(t *testing.T) {
+	t.Parallel()
+	t.Run("never answers", func(t *testing.T) {
+		t.Parallel()
+		srv, dir := serve(t, streamable(t, nil)), t.TempDir()
+		spec := remote(srv.URL)
+		spec.IdleTimeout = 3 * time.Second // the server begins before
+		ts := open(t, httpConfig(t), spec)
+		_, err := call(t, ts, "hang", `{"dir":"`+dir+`"}`)
+		wantError(t, err, tool.KindTimeout, true, "no sign of life")
+		waitFor(t, func() bool { return exists(dir, "cancelled") })
+	})
+	t.Run("cancel", func(t *testing.T) {
+		t.Parallel()
+		srv, dir := serve(t, streamable(t, nil)), t.TempDir()
+		ts := open(t, httpConfig(t), remote(srv.URL))
+		hang := named(t, ts, "hang")
+		ctx, cancel := context.WithCancel(t.Context())
+		defer cancel()
+		failed := make(chan error, 1)
+		go func() {
+			_, err := hang.Call(ctx, tool.Call{Arguments: json.RawMessage(`{"dir":"` + dir + `"}`)})
+			failed <- err
+		}()
+		waitFor(t, func() bool { return exists(dir, "began") })
+		cancel()
+		if err := <-failed; !errors.Is(err, context.Canceled) {
+			t.Errorf("got %v, want context.Canceled", err)
+		}
+		waitFor(t, func() bool { return exists(dir, "cancelled") })
+	})
+	t.Run("the connection breaks in the call", func(t *testing.T) {
+		t.Parallel()
+		srv, dir := serve(t, streamable(t, nil)), t.TempDir()
+		ts := open(t, httpConfig(t), remote(srv.URL))
+		hang := named(t, ts, "hang")
+		failed := make(chan error, 1)
+		go func() {
+			_, err := hang.Call(t.Context(), tool.Call{Arguments: json.RawMessage(`{"dir":"` + dir + `"}`)})
+			failed <- err
+		}()
+		waitFor(t, func() bool { return exists(dir, "began") })
+		srv.CloseClientConnections()
+		wantError(t, <-failed, tool.KindNetwork, true)
+	})
+	t.Run("too much", func(t *testing.T) {
+		t.Parallel()
+		h := streamable(t, &sdk.StreamableHTTPOptions{JSONResponse: true})
+		srv := serve(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			if r.Header.Get("Mcp-Session-Id") == "" || r.Method != http.MethodPost {
+				h.ServeHTTP(w, r)
+				return
+			}
+			w.Header().Set("Content-Type", "application/json")
+			chunk := []byte(strings.Repeat(" ", 1<<20))
+			for range 64 {
+				if _, err := w.Write(chunk); err != nil {
+					return
+				}
+			}
+		}))
+		cfg := httpConfig(t)
+		_, err := open(t, cfg, remote(srv.URL)).Tools(t.Context())
+		wantError(t, err, tool.KindNetwork, false)
+	})
+}
