@@ -5,13 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
-	"runtime"
 	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -340,104 +338,6 @@ func TestAbortedBefore(t *testing.T) {
 			t.Errorf("%s, want %s", got, want)
 		}
 	})
-}
-
-// P7, S2-78: failed attempts stand in the snapshot; a failure keeps its kind.
-func TestErrorsOfNodes(t *testing.T) {
-	t.Parallel()
-	e := open(t, hocket.Config{})
-	g := compiled(t, graph.New[state]("t").Start(graph.NewNode("a", graph.TypeTool, func(_ context.Context, c *graph.Context[state]) (graph.Result[state], error) {
-		return graph.Result[state]{}, &graph.NodeExecutionError{NodeID: "a", Cause: fmt.Errorf("attempt %d", c.Attempt)}
-	}, graph.NodeOptions[state]{Retry: &graph.Retry{MaxAttempts: new(2), Backoff: new(time.Millisecond)}})))
-	r, err := hocket.Run(t.Context(), e, g, state{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	var failed *hocket.RunError
-	var node *graph.NodeExecutionError
-	if !errors.As(r.Err, &failed) || !errors.As(r.Err, &node) || failed.Node != "a" || failed.Message != "attempt 2" || failed.Code != "node_execution" {
-		t.Errorf("%#v", r.Err)
-	}
-	var got []string
-	for _, x := range r.Snapshot.Errors {
-		got = append(got, fmt.Sprintf("%s %d %s", x.NodeID, x.Attempt, x.Message))
-	}
-	if d := cmp.Diff(got, []string{"a 1 attempt 1", "a 2 attempt 2"}); d != "" {
-		t.Error(d)
-	}
-}
-
-// D15: a program takes up what a former process of it left, once it has registered the graph; no other program does.
-func TestRecover(t *testing.T) {
-	t.Parallel()
-	db := filepath.Join(t.TempDir(), "app.db")
-	var again atomic.Bool
-	started := make(chan struct{}, 1)
-	g := compiled(t, graph.New[state]("t").Start(note("a")).Then(graph.Do("b", func(ctx context.Context, s *state) error {
-		if again.Load() {
-			s.Log = append(s.Log, "b")
-			return nil
-		}
-		started <- struct{}{}
-		<-ctx.Done()
-		return ctx.Err()
-	})))
-	e, err := hocket.Open(t.Context(), hocket.Config{DB: db, Program: "app"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	failed := make(chan error, 1)
-	go func() {
-		_, err := hocket.Run(t.Context(), e, g, state{}, hocket.RunOptions[state]{ID: "r"})
-		failed <- err
-	}()
-	<-started
-	if err := e.Close(); err != nil {
-		t.Fatal(err)
-	}
-	if err := <-failed; !errors.Is(err, hocket.ErrInterrupted) || !errors.Is(err, hocket.ErrClosed) {
-		t.Errorf("a run whose engine was closed: %v", err)
-	}
-	again.Store(true)
-	other := open(t, hocket.Config{DB: db, Program: "other"})
-	if err := errors.Join(hocket.Register(other, g), other.Recover(t.Context())); err != nil {
-		t.Error(err)
-	}
-	mine := open(t, hocket.Config{DB: db, Program: "app"})
-	if err := mine.Resume(t.Context(), "r"); !errors.Is(err, hocket.ErrNotRegistered) || !strings.HasPrefix(err.Error(), "run r belongs to the Go graph") || !strings.Contains(err.Error(), "it goes on in the program that registered it: app") {
-		t.Errorf("resumed without functions: %v", err)
-	}
-	if err := errors.Join(hocket.Register(mine, g), mine.Recover(t.Context())); err != nil {
-		t.Fatal(err)
-	}
-	// It may have ended by now: then nothing is left to resume.
-	r, err := hocket.Resume(t.Context(), mine, g, "r")
-	if err == nil && (r.Status != hocket.StatusCompleted || cmp.Diff(r.State.Log, []string{"a", "b"}) != "") || err != nil && !errors.Is(err, hocket.ErrEnded) {
-		t.Errorf("%+v, %v", r, err)
-	}
-}
-
-// P30: a function that ends its goroutine, as t.FailNow does, has failed: the run does not wait for it for ever, nor take nothing for its result.
-func TestGoexit(t *testing.T) {
-	t.Parallel()
-	e := open(t, hocket.Config{})
-	for name, n := range map[string]graph.Node[state]{
-		"function": graph.Do("a", func(context.Context, *state) error { runtime.Goexit(); return nil }, once()),
-		"tool": graph.ToolConfig[state, int, int]{ID: "a", Options: once(), Execute: func(context.Context, int) (int, error) {
-			runtime.Goexit()
-			return 0, nil
-		}},
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
-			defer cancel()
-			r, err := hocket.Run(ctx, e, compiled(t, graph.New[state](name).Start(n).Then(note("z"))), state{})
-			if err != nil || r.Status != hocket.StatusFailed || !strings.Contains(fmt.Sprint(r.Err), "ended its goroutine") || len(r.State.Log) > 0 {
-				t.Errorf("%+v, %v", r, err)
-			}
-		})
-	}
 }
 
 // P7, S2-62: nodes of the queue that run together are merged like branches; without a reducer a field that both change is a conflict.
