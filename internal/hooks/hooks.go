@@ -29,7 +29,7 @@ type Config struct {
 	Endpoints []Endpoint
 	// Secrets resolves references.
 	Secrets secret.Resolver
-	// Send makes requests to endpoints: those of the operator, whose addresses are allowed, and those that were made through the API (SEC8).
+	// Operator and Guarded make requests to endpoints: those of the operator, whose addresses are allowed, and those that were made through the API (SEC8).
 	Operator, Guarded *http.Client
 	// Refused tells whether Guarded would refuse an address, so that whoever makes an endpoint hears of it at once; nil: it is seen when something is sent.
 	Refused func(ctx context.Context, url string) error

@@ -26,7 +26,7 @@ var words = [][2]string{
 	{"which runs with --trust", "which runs on the command line with --trust"},
 }
 
-// forms finds the words of one side, and replaces them with those of the other.
+// form finds some words of one side; as are those of the other.
 type form struct {
 	found *regexp.Regexp
 	as    string

@@ -15,7 +15,7 @@ import (
 	"github.com/hocket-run/hocket/internal/service"
 )
 
-// TestWords: advice for the command line becomes advice for the API, and the same again (SEC20 for texts).
+// TestWords: advice for the command line becomes advice for the API, and the same again.
 func TestWords(t *testing.T) {
 	t.Parallel()
 	for command, api := range map[string]string{
