@@ -10,7 +10,8 @@
 //     the bytes into a ring of bounded size.
 //  3. Each watcher has nothing but a place in that ring. It writes what stands behind it, in pieces, and waits to be woken. With many watchers a pump wakes
 //     them less often, so that they write more at a time.
-//  4. A watcher whose place was overwritten, or that begins in the past, reads the journal itself until it meets the ring.
+//  4. A watcher whose place was overwritten, or that begins in the past, reads the journal itself until it meets the ring: a few at a time in one pass,
+//     the others and slow ones piece by piece.
 //
 // Invariants: the id of a message is the number of the journal's event that it shows, and one event is one message in every view, so that a connection that is
 // cut between any two messages goes on without loss and without repetition; pieces of what a model says have no id. All that stands on a run is read through

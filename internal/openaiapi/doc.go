@@ -6,7 +6,7 @@
 //
 // The flow of POST /v1/chat/completions:
 //
-//  1. The request is read ([request.check]) and the model found: a workflow, a version of it, or one of its branches (models.go).
+//  1. The request is read ([request.check]) and the model found: what is published of a workflow, or one of its branches (models.go).
 //  2. If the last answer in the conversation ends with the text of a wait that this endpoint wrote for the same token, the last message answers that wait
 //     (waits.go). Otherwise a run begins, with the conversation as its input (conversation.go).
 //  3. The run is followed until it ends or waits for a person (follow.go). What the agent says whose text is the run's output is streamed meanwhile (live.go).

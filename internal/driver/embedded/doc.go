@@ -11,6 +11,7 @@
 //     pauses or ends (commit.go). Watchers and callers hear of it only now.
 //  4. It carries out the commands: calls in goroutines of their own, bounded over all runs; timers; cancellations (carry.go).
 //     A function under way may have notes taken: they are inputs like results, and answered when they are durable (record.go).
+//     So is what a call tells of runs that it starts; one that must wait for room in a budget is asked again with each batch (ledger.go).
 //  5. A run that paused or ended leaves memory. Whatever comes for it later makes a new actor.
 //
 // Invariants: a command begins only after the events before it are durable (D7); after an append of unknown outcome the run in memory is thrown
