@@ -132,7 +132,7 @@ func (r *Run) callTool(id, fr int, tc chat.ToolCall) {
 	}
 	sub, ok := a.subs[tc.Name]
 	if !ok {
-		if !r.mayCallTool(id) {
+		if !r.mayCallTool(id, "") {
 			return
 		}
 		r.emitStep(id, &ToolCalled{Call: r.callID(id, fr, r.step(id).Calls+1), Attempt: 1, Frame: fr, Tool: tc.Name, ToolCallID: tc.ID})

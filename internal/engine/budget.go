@@ -185,8 +185,8 @@ func (r *Run) reserve(id, fr int, model string, added []chat.Message) (*Reserved
 	return v, true
 }
 
-// mayCallTool asks the budgets for a tool call, which uses up nothing but a call.
-func (r *Run) mayCallTool(id int) bool {
+// mayCallTool asks the budgets for a tool call, which uses up nothing but a call. key is that of one that is made again, or empty.
+func (r *Run) mayCallTool(id int, key string) bool {
 	if r.s.Ending != nil && r.s.Ending.Limit && isBudget(r.s.Limit) || r.full(id) {
 		return false
 	}
@@ -198,7 +198,7 @@ func (r *Run) mayCallTool(id int) bool {
 			r.held = true
 			return false
 		}
-		if p.spent.Calls >= p.budget.MaxCalls {
+		if p.spent.plus(r.keptIdle(key)).Calls >= p.budget.MaxCalls {
 			r.meet(id, p.bound, detailCalls, p.budget.MaxCalls)
 			return false
 		}
@@ -262,6 +262,8 @@ func (r *Run) meet(id int, bound, detail string, limit int64) {
 	case r.s.Ending != nil: // the call waits for the reopening
 	case bound == boundByAbove:
 		r.emitStep(id, &LimitReached{Limit: CodeParentBudget, Max: limit, Detail: detail})
+	case r.askedForBudget():
+		r.held = true
 	case r.s.Limits.OnBudget == workflow.OnBudgetPause:
 		d := &LimitReached{Limit: CodeBudget, Max: limit, Detail: detail}
 		r.held = true

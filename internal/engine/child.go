@@ -30,6 +30,41 @@ func (c *child) kept() spending {
 	return c.Part.beyond(c.Used)
 }
 
+// unborn tells whether the child may never have been stored: nothing is kept for it any more, and it has used nothing of what was.
+func (c *child) unborn() bool {
+	return c.Ended && c.Used == spending{} && c.Part != spending{}
+}
+
+// keptBy is what the children of one call may still use.
+func (r *Run) keptBy(call string) (all spending) {
+	for _, c := range r.s.Children {
+		if c.Call == call {
+			all = all.plus(c.kept())
+		}
+	}
+	return all
+}
+
+// keptIdle is what the children of a call that is to be made again hold, and those of others that are to be made again: nobody frees it before. Nothing where the call has
+// no such children: then it waits for those that have.
+func (r *Run) keptIdle(key string) spending {
+	all := r.keptBy(key)
+	if all == (spending{}) {
+		return all
+	}
+	for other, c := range r.s.Calls {
+		if _, sleeps := r.s.Timers[callTimer(other)]; other != key && !sleeps && (c.State == callDue || c.State == callFailed) {
+			all = all.plus(r.keptBy(other))
+		}
+	}
+	return all
+}
+
+// maySlot tells whether a call that was out before may be out again: it needs no slot where others that have one may wait for what its children hold.
+func (r *Run) maySlot(key string, c *call) bool {
+	return r.step(c.Step).open > 0 || r.slot() || r.keptBy(key) != spending{}
+}
+
 // atLeast gives the larger of both, amount by amount.
 func (s spending) atLeast(o spending) spending {
 	return spending{max(s.Tokens, o.Tokens), max(s.Cost, o.Cost), max(s.Calls, o.Calls)}
@@ -121,7 +156,7 @@ func (r *Run) handleUse(d CallUse) {
 // part decides what a child run may use in all. fresh: it is not what is recorded already.
 func (r *Run) part(key string, c *call, d ChildStart) (part spending, fresh bool, err error) {
 	old := r.s.Children[d.Run]
-	if old != nil && (!old.Ended || d.More == nil) {
+	if old != nil && (!old.Ended || d.More == nil && !old.unborn()) {
 		return spending{}, false, nil
 	}
 	purses := r.purses(c.Step)
@@ -143,7 +178,7 @@ func (r *Run) part(key string, c *call, d ChildStart) (part spending, fresh bool
 	}
 	switch {
 	case noRoom:
-	case old == nil:
+	case d.More == nil || old == nil:
 		return part, true, nil
 	default:
 		if raised, more := raised(part, old.Used, spendingOf(d.More)); more {

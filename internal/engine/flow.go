@@ -38,7 +38,7 @@ func (r *Run) resumeDue() bool {
 	}
 	before := r.s.Seq
 	for _, key := range r.sortedCalls(func(c *call) bool { return c.State == callDue }) {
-		if c := r.s.Calls[key]; c != nil && c.State == callDue && r.startable() && (r.step(c.Step).open > 0 || r.slot()) {
+		if c := r.s.Calls[key]; c != nil && c.State == callDue && r.startable() && r.maySlot(key, c) {
 			r.again(key, c, c.Model)
 		}
 	}
@@ -196,7 +196,7 @@ func (r *Run) begin(id int, n *node) {
 	case workflow.KindAgent:
 		r.ask(id, r.step(id).Agent.Root)
 	case workflow.KindTool:
-		if !r.mayCallTool(id) {
+		if !r.mayCallTool(id, "") {
 			return
 		}
 		r.emitStep(id, &ToolCalled{Call: r.callID(id, 0, 1), Attempt: r.step(id).Tries + 1, Tool: n.Tool.Tool, Arguments: r.toolArgs(id)})

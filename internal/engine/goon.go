@@ -24,7 +24,7 @@ func (r *Run) askHeld() bool {
 // goOn makes the calls that a budget, or the want of a slot, withheld.
 func (r *Run) goOn() {
 	for _, key := range r.sortedCalls(func(c *call) bool { return c.State == callFailed }) {
-		if c := r.s.Calls[key]; c != nil && c.State == callFailed && r.broken == nil && r.hasSlot(c.Step) {
+		if c := r.s.Calls[key]; c != nil && c.State == callFailed && r.broken == nil && (r.maySlot(key, c) || r.hasSlot(c.Step)) {
 			r.again(key, c, c.Model)
 		}
 	}

@@ -310,7 +310,7 @@ func (r *Run) again(key string, c *call, model string) {
 			Call: key, Attempt: c.Attempt + 1, Frame: c.Frame, Agent: fr.Agent, Model: model, Conversation: fr.Conv, Length: len(r.s.Convs[fr.Conv]), Reserved: reserved,
 		})
 	case callTool:
-		if !r.mayCallTool(c.Step) {
+		if !r.mayCallTool(c.Step, key) {
 			return
 		}
 		r.emitStep(c.Step, &ToolCalled{Call: key, Attempt: c.Attempt + 1, Frame: c.Frame, Tool: c.Tool, ToolCallID: c.ToolID, Arguments: c.Args})

@@ -241,7 +241,7 @@ func (r *Run) execNext(id int) {
 		r.execDone(id)
 		return
 	}
-	if !r.mayCallTool(id) {
+	if !r.mayCallTool(id, "") {
 		return
 	}
 	r.emitStep(id, &ToolCalled{Call: r.callID(id, 0, r.step(id).Calls+1), Attempt: 1, Tool: f.Turn[i].Name, ToolCallID: f.Turn[i].ID})

@@ -3,6 +3,7 @@ package embedded
 import (
 	"context"
 	"errors"
+	"slices"
 	"sync/atomic"
 
 	"github.com/hocket-run/hocket/internal/driver"
@@ -65,26 +66,42 @@ func (l *ledger) mark(data engine.InputData) engine.InputData {
 	return data
 }
 
-// again gives a batch with the calls that wait for room in a budget: something has changed.
+// again gives a batch with the calls that wait for room in a budget: something has changed. Calls that ask for room come last, so that they see what the others freed: there may
+// be no later batch.
 func (a *actor) again(batch []*message) []*message {
-	if len(a.roomless) == 0 {
+	if len(a.roomless) == 0 && !slices.ContainsFunc(batch, begins) {
 		return batch
 	}
-	all := append([]*message{}, batch...)
+	all := make([]*message, 0, len(batch)+len(a.roomless))
+	for _, m := range batch {
+		if !begins(m) {
+			all = append(all, m)
+		}
+	}
 	for _, m := range a.roomless {
 		if !m.withdrawn.Load() {
 			all = append(all, m)
 		}
 	}
 	a.roomless = a.roomless[:0]
+	for _, m := range batch {
+		if begins(m) {
+			all = append(all, m)
+		}
+	}
 	return all
+}
+
+func begins(m *message) bool {
+	_, ok := m.data.(engine.ChildStart)
+	return ok
 }
 
 // reply answers a message that was handled, unless it is one that waits for room.
 func (a *actor) reply(m *message) {
-	d, begins := m.data.(engine.ChildStart)
+	d, ok := m.data.(engine.ChildStart)
 	switch {
-	case !begins:
+	case !ok:
 	case errors.Is(m.refused, engine.ErrNoRoom):
 		if !m.withdrawn.Load() {
 			a.roomless = append(a.roomless, m)

@@ -1,0 +1,152 @@
+package enginetest_test
+
+import (
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/engine/enginetest"
+	"github.com/hocket-run/hocket/workflow"
+)
+
+// twoTools makes two tool calls beside one another, each of which may start a run.
+func twoTools(t *testing.T, l workflow.Limits) *enginetest.World {
+	t.Helper()
+	a, b := toolNode("a", "child"), toolNode("b", "child")
+	a.Retry = &workflow.Retry{MaxRetries: 1, Delay: workflow.Duration(time.Second)}
+	g := enginetest.Graph(nodes(workflow.Node{ID: "s", Kind: workflow.KindStart}, a, b), "s -> a; s -> b")
+	g.Limits = l
+	w := enginetest.New(t, g, nil)
+	w.Start("{}")
+	return w
+}
+
+// callOf gives the id of the pending call of a node.
+func callOf(t *testing.T, w *enginetest.World, node string) string {
+	t.Helper()
+	for _, c := range w.Pending {
+		if enginetest.Node(c) == node {
+			return enginetest.ID(c)
+		}
+	}
+	t.Fatalf("no call of %s is pending\n%s", node, w.Log())
+	return ""
+}
+
+var (
+	lostItsRun  = &engine.ToolResult{Failure: &engine.Failure{Code: "failed", Message: "the store is away"}}
+	shortOfRoom = &engine.ToolResult{Failure: &engine.Failure{Code: "failed", Message: "no budget"}, Budget: "tokens"}
+)
+
+// P20: a run that could not be stored, and is begun again by the next attempt of its call, has its part set aside anew: others may have got it.
+func TestPartOfRunBegunAgain(t *testing.T) {
+	t.Parallel()
+	w := twoTools(t, workflow.Limits{MaxTokens: 1000})
+	a := callOf(t, w, "a")
+	w.Feed(engine.ChildStart{ID: a, Run: "ra"})
+	w.Feed(engine.CallUse{ID: a, Run: "ra", Ended: true})
+	w.Finish("a", lostItsRun)
+	b := callOf(t, w, "b")
+	w.Feed(engine.ChildStart{ID: b, Run: "rb"})
+	if part := w.Run.PartOf("rb"); part == nil || part.MaxTokens != 1000 {
+		t.Fatalf("the only run below got %+v", part)
+	}
+	w.Fire(w.Timers[0].ID)
+	if err := w.Try(engine.ChildStart{ID: callOf(t, w, "a"), Run: "ra"}); !errors.Is(err, engine.ErrNoRoom) {
+		t.Fatalf("the run was begun again: %v, with %+v, beside one that holds all", err, w.Run.PartOf("ra"))
+	}
+	w.Feed(engine.CallUse{ID: b, Run: "rb", Ended: true, Used: engine.Used{Borne: engine.Spent{Tokens: 400}}})
+	w.Feed(engine.ChildStart{ID: callOf(t, w, "a"), Run: "ra"})
+	w.Feed(engine.ChildStart{ID: callOf(t, w, "a"), Run: "ra"})
+	if part := w.Run.PartOf("ra"); part == nil || part.MaxTokens != 300 {
+		t.Errorf("it got %+v; want the half of 600, since b may start another", part)
+	}
+	w.CheckPrefixes()
+}
+
+// P20, P14: a call that was held while its run waits for a person goes on after the answer although another has the only slot, since that one waits for what the run holds.
+func TestSlotOfCallThatHoldsAPart(t *testing.T) {
+	t.Parallel()
+	w := twoTools(t, workflow.Limits{MaxTokens: 1000, MaxConcurrency: 1})
+	w.Feed(engine.ChildStart{ID: callOf(t, w, "a"), Run: "ra"})
+	w.Finish("a", enginetest.Held("bound", `{}`))
+	b := callOf(t, w, "b")
+	if err := w.Try(engine.ChildStart{ID: b, Run: "rb"}); !errors.Is(err, engine.ErrNoRoom) {
+		t.Fatalf("b got a part of what a holds: %v", err)
+	}
+	w.Feed(engine.Answer{Wait: waitOf(t, w, "").ID, Value: engine.Value(`"approve"`)})
+	a := callOf(t, w, "a")
+	w.Crash(engine.Lost{ID: a, Policy: "retry"}, engine.Lost{ID: b, Policy: "retry"})
+	w.Feed(engine.CallUse{ID: a, Run: "ra", Ended: true})
+	w.Finish("a", &engine.ToolResult{Text: "done"})
+	w.Feed(engine.ChildStart{ID: b, Run: "rb"})
+	w.Finish("b", &engine.ToolResult{Text: "done"})
+	wantStatus(t, w, engine.StatusCompleted)
+	w.CheckPrefixes()
+}
+
+// P20: calls whose own runs hold all calls that are left, and that are to be made once more, meet the budget: nobody else frees one.
+func TestCallsHeldByOwnRun(t *testing.T) {
+	t.Parallel()
+	for _, n := range []int{1, 2} {
+		var list []any
+		edges := ""
+		for _, id := range []string{"a", "b"}[:n] {
+			tool := toolNode(id, "child")
+			tool.Retry = &workflow.Retry{MaxRetries: 1, Delay: workflow.Duration(time.Second)}
+			list, edges = append(list, tool), edges+"; s -> "+id
+		}
+		g := enginetest.Graph(nodes(append([]any{workflow.Node{ID: "s", Kind: workflow.KindStart}}, list...)...), edges[2:])
+		g.Limits.MaxCalls = 10
+		w := enginetest.New(t, g, nil)
+		w.Start("{}")
+		for _, id := range []string{"a", "b"}[:n] {
+			w.Feed(engine.ChildStart{ID: callOf(t, w, id), Run: "r" + id})
+			if part := w.Run.PartOf("r" + id); part == nil || part.MaxCalls != int64(10-n)/int64(n) {
+				t.Fatalf("the run below got %+v", part)
+			}
+		}
+		for _, id := range []string{"a", "b"}[:n] {
+			w.Finish(id, lostItsRun)
+		}
+		for len(w.Timers) > 0 {
+			w.Fire(w.Timers[0].ID)
+		}
+		wantStatus(t, w, engine.StatusFailed)
+		if f := failure(t, w); f.Code != engine.CodeBudget {
+			t.Errorf("it failed by %s: %s", f.Code, f.Message)
+		}
+		w.Feed(engine.Reopen{Limits: workflow.Limits{MaxCalls: 20}})
+		for _, id := range []string{"a", "b"}[:n] {
+			w.Feed(engine.CallUse{ID: callOf(t, w, id), Run: "r" + id, Ended: true})
+			w.Finish(id, &engine.ToolResult{Text: "done"})
+		}
+		wantStatus(t, w, engine.StatusCompleted)
+		w.CheckPrefixes()
+	}
+}
+
+// P20: calls that find the same budget used up at the same time ask a person once, and all go on with the answer.
+func TestCallsAskForMoreOnce(t *testing.T) {
+	t.Parallel()
+	w := twoTools(t, workflow.Limits{MaxTokens: 1000, OnBudget: workflow.OnBudgetPause})
+	a, b := callOf(t, w, "a"), callOf(t, w, "b")
+	w.Feed(engine.CallUse{ID: a, Used: engine.Used{Borne: engine.Spent{Tokens: 1000}}})
+	for run, id := range map[string]string{"ra": a, "rb": b} {
+		var short *engine.BudgetError
+		if err := w.Try(engine.ChildStart{ID: id, Run: run}); !errors.As(err, &short) {
+			t.Fatalf("%s began: %v", run, err)
+		}
+	}
+	w.Finish("a", shortOfRoom)
+	w.Finish("b", shortOfRoom)
+	if n := len(w.Run.Waits()); n != 1 {
+		t.Fatalf("%d questions are open\n%s", n, w.Log())
+	}
+	w.Feed(engine.Answer{Wait: waitOf(t, w, "").ID, Value: enginetest.Text("5000")})
+	w.Finish("a", &engine.ToolResult{Text: "done"})
+	w.Finish("b", &engine.ToolResult{Text: "done"})
+	wantStatus(t, w, engine.StatusCompleted)
+	w.CheckPrefixes()
+}
