@@ -30,41 +30,6 @@ func (c *child) kept() spending {
 	return c.Part.beyond(c.Used)
 }
 
-// unborn tells whether the child may never have been stored: nothing is kept for it any more, and it has used nothing of what was.
-func (c *child) unborn() bool {
-	return c.Ended && c.Used == spending{} && c.Part != spending{}
-}
-
-// keptBy is what the children of one call may still use.
-func (r *Run) keptBy(call string) (all spending) {
-	for _, c := range r.s.Children {
-		if c.Call == call {
-			all = all.plus(c.kept())
-		}
-	}
-	return all
-}
-
-// keptIdle is what the children of a call that is to be made again hold, and those of others that are to be made again: nobody frees it before. Nothing where the call has
-// no such children: then it waits for those that have.
-func (r *Run) keptIdle(key string) spending {
-	all := r.keptBy(key)
-	if all == (spending{}) {
-		return all
-	}
-	for other, c := range r.s.Calls {
-		if _, sleeps := r.s.Timers[callTimer(other)]; other != key && !sleeps && (c.State == callDue || c.State == callFailed) {
-			all = all.plus(r.keptBy(other))
-		}
-	}
-	return all
-}
-
-// maySlot tells whether a call that was out before may be out again: it needs no slot where others that have one may wait for what its children hold.
-func (r *Run) maySlot(key string, c *call) bool {
-	return r.step(c.Step).open > 0 || r.slot() || r.keptBy(key) != spending{}
-}
-
 // atLeast gives the larger of both, amount by amount.
 func (s spending) atLeast(o spending) spending {
 	return spending{max(s.Tokens, o.Tokens), max(s.Cost, o.Cost), max(s.Calls, o.Calls)}
@@ -165,7 +130,7 @@ func (r *Run) part(key string, c *call, d ChildStart) (part spending, fresh bool
 		return spending{}, true, nil
 	case r.s.Ending != nil && r.s.Ending.Limit && isBudget(r.s.Limit):
 		return spending{}, false, &BudgetError{Detail: tightest(purses)}
-	case r.askedForBudget():
+	case r.s.Ending == nil && r.askedForBudget():
 		return spending{}, false, ErrNoRoom
 	}
 	shares := int64(max(d.Shares, 1) + r.rivals(key))
@@ -185,7 +150,7 @@ func (r *Run) part(key string, c *call, d ChildStart) (part spending, fresh bool
 			return raised, true, nil
 		}
 	}
-	if slices.ContainsFunc(purses, func(p purse) bool { return p.reserved != spending{} }) {
+	if r.s.Ending == nil && slices.ContainsFunc(purses, func(p purse) bool { return p.reserved != spending{} }) {
 		return spending{}, false, ErrNoRoom
 	}
 	return spending{}, false, &BudgetError{Detail: tightest(purses)}
@@ -194,23 +159,6 @@ func (r *Run) part(key string, c *call, d ChildStart) (part spending, fresh bool
 // isBudget tells whether a run that ended by this limit makes no calls any more that use something.
 func isBudget(limit string) bool {
 	return limit == CodeBudget || limit == CodeParentBudget || limit == CodeMaxBytes
-}
-
-// rivals counts the other calls that may start runs too and for which nothing is kept yet.
-func (r *Run) rivals(key string) int {
-	has := map[string]bool{key: true}
-	for _, ch := range r.s.Children {
-		if !ch.Ended {
-			has[ch.Call] = true
-		}
-	}
-	n := 0
-	for other, c := range r.s.Calls {
-		if c.Kind != callModel && c.State == callOpen && !has[other] {
-			n++
-		}
-	}
-	return n
 }
 
 // amounts are tokens, money and calls, in this order, and amountNames what events call them.
@@ -286,6 +234,9 @@ func tightest(purses []purse) string {
 
 // metBelow says that the budget of a step is used up by what its call started: the one that has least left of what is asked about.
 func (r *Run) metBelow(step int, detail string) {
+	if r.s.Ending != nil {
+		return // it waits for the reopening
+	}
 	d := slices.Index(amountNames[:], detail)
 	var met *purse
 	var most, left int64

@@ -52,7 +52,7 @@ func (s Spent) spending() spending {
 // ChildStart asks what a run may use that an open tool or function call is about to start. It is no result: the call stays open. Asked again for a run that
 // has not ended it changes nothing.
 //
-// Errors: ErrCallLate; ErrNoRoom: ask again when something has changed; *BudgetError: the run is not to be started.
+// Errors: ErrCallLate; ErrNoRoom: ask again when something has changed; *BudgetError: the run is not to be started, as in a run that ends by a limit and has no room now.
 type ChildStart struct {
 	ID  string // the command's
 	Run string

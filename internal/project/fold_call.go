@@ -102,7 +102,9 @@ func (f *Folder) useBelow(st *step, d *engine.CallUsed) {
 			b = &below{step: st}
 			f.below[d.Run] = b
 		}
-		before, b.used, b.ended = b.used, now, d.Ended
+		before = b.used
+		now = tally{max(now.input, before.input), max(now.output, before.output), max(now.cost, before.cost), now.unknown, max(now.models, before.models), max(now.tools, before.tools)}
+		b.used, b.ended = now, d.Ended // a run that was deleted tells nothing of what it had used
 	}
 	for _, t := range []*tally{&st.tally, &f.total} {
 		t.input += now.input - before.input

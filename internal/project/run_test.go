@@ -143,6 +143,11 @@ func TestUsage(t *testing.T) {
 	}
 	sub := called("c2")
 	sub.Frame = 1
+	below := func(ended bool, u engine.Used) *engine.CallUsed {
+		return &engine.CallUsed{Call: "t", Attempt: 1, Run: "below", Ended: ended, Used: u}
+	}
+	calls, begins := &engine.ToolCalled{Call: "t", Attempt: 1}, &engine.ChildStarted{Call: "t", Attempt: 1, Run: "below"}
+	some := engine.Used{InputTokens: 5, OutputTokens: 2, CostUSD: 0.1, ModelCalls: 1, ToolCalls: 1}
 	tests := map[string]struct {
 		journal *journal
 		want    string
@@ -161,6 +166,10 @@ func TestUsage(t *testing.T) {
 		"out":           {base().step(1, "w", called("c2")), `{"inputTokens":10,"outputTokens":3,"costUSD":0.1,"modelCalls":2,"toolCalls":0}`},
 		"never came":    {base().step(1, "w", called("c2")).run(&engine.RunCancelled{}), `{"inputTokens":10,"outputTokens":3,"costUSD":null,"modelCalls":2,"toolCalls":0}`},
 		"tools":         {base().step(1, "w", &engine.ToolCalled{Call: "t", Attempt: 1}, &engine.ToolFailed{Call: "t"}, &engine.ToolCalled{Call: "t", Attempt: 2}), `{"inputTokens":10,"outputTokens":3,"costUSD":0.1,"modelCalls":1,"toolCalls":2}`},
+		"run below":     {base().step(1, "w", calls, begins, below(false, some), below(true, some)), `{"inputTokens":15,"outputTokens":5,"costUSD":0.2,"modelCalls":2,"toolCalls":2}`},
+		"deleted below": {base().step(1, "w", calls, begins, below(false, some), below(true, engine.Used{})), `{"inputTokens":15,"outputTokens":5,"costUSD":0.2,"modelCalls":2,"toolCalls":2}`},
+		"lost below":    {base().step(1, "w", calls, begins, below(false, some)).run(&engine.RunCancelled{}), `{"inputTokens":15,"outputTokens":5,"costUSD":null,"modelCalls":2,"toolCalls":2}`},
+		"session":       {base().step(1, "w", &engine.CallUsed{Call: "t", Used: some}, &engine.CallUsed{Call: "t", Used: some}), `{"inputTokens":20,"outputTokens":7,"costUSD":0.3,"modelCalls":3,"toolCalls":2}`},
 		"no noise":      {base().step(1, "w", called("c2"), replied("c2", ""), called("c3"), replied("c3", "")), `{"inputTokens":30,"outputTokens":9,"costUSD":0.3,"modelCalls":3,"toolCalls":0}`},
 		"nothing costs": {begun(`1`), `{"inputTokens":0,"outputTokens":0,"costUSD":0,"modelCalls":0,"toolCalls":0}`},
 	}

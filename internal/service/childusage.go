@@ -3,6 +3,7 @@ package service
 import (
 	"context"
 	"errors"
+	"math"
 
 	"github.com/hocket-run/hocket/internal/chat"
 	"github.com/hocket-run/hocket/internal/driver"
@@ -86,7 +87,9 @@ func (s *Service) SessionUsed(ctx context.Context, ref string, u *chat.Usage, ca
 	switch {
 	case u != nil:
 		used.InputTokens, used.OutputTokens = max(u.InputTokens, 0), max(u.OutputTokens, 0)
-		used.Borne.Tokens = used.InputTokens + used.OutputTokens
+		if used.Borne.Tokens = used.InputTokens + used.OutputTokens; used.Borne.Tokens < 0 { // providers may tell anything
+			used.Borne.Tokens = math.MaxInt64
+		}
 		if usd := s.cfg.cost(ref, *u); usd != nil {
 			used.CostUSD, used.Borne.CostUSD = *usd, *usd
 		} else {

@@ -150,3 +150,40 @@ func TestCallsAskForMoreOnce(t *testing.T) {
 	wantStatus(t, w, engine.StatusCompleted)
 	w.CheckPrefixes()
 }
+
+// P20, D20: a run that ends by another limit does not wait for a call that waits for what a held one keeps, which nobody lets go on any more; both go on when it is reopened.
+func TestNoRoomInRunThatEnds(t *testing.T) {
+	t.Parallel()
+	for _, own := range []bool{false, true} {
+		a, b, c := toolNode("a", "child"), toolNode("b", "child"), toolNode("c", "other")
+		g := enginetest.Graph(nodes(workflow.Node{ID: "s", Kind: workflow.KindStart}, a, b, c, enginetest.Agent("d")), "s -> a; s -> b; s -> c; c -> d")
+		if g.Limits.MaxSteps = new(4); own {
+			g.Nodes[2].Budget = &workflow.Budget{MaxTokens: 1000}
+		}
+		g.Limits.MaxTokens = 1000
+		w := enginetest.New(t, g, nil)
+		w.Start("{}")
+		w.Feed(engine.CallUse{ID: callOf(t, w, "c")})
+		w.Feed(engine.ChildStart{ID: callOf(t, w, "a"), Run: "ra"})
+		w.Finish("a", enginetest.Held("bound", `{}`))
+		w.Feed(engine.ChildStart{ID: callOf(t, w, "b"), Run: "rb"})
+		w.Feed(engine.CallUse{ID: callOf(t, w, "b"), Run: "rb", Ended: true, Used: engine.Used{Borne: engine.Spent{Tokens: 200}}})
+		w.Finish("c", &engine.ToolResult{Text: "done"})
+		var short *engine.BudgetError
+		if err := w.Try(engine.ChildStart{ID: callOf(t, w, "b"), Run: "rb", More: &workflow.Budget{MaxTokens: 1000}}); !errors.As(err, &short) {
+			t.Fatalf("a run below goes on in a run that ends: %v\n%s", err, w.Log())
+		}
+		w.Finish("b", shortOfRoom)
+		wantStatus(t, w, engine.StatusFailed)
+		if f := failure(t, w); f.Code != engine.CodeMaxSteps {
+			t.Errorf("it failed by %s: %s", f.Code, f.Message)
+		}
+		w.Feed(engine.Reopen{Limits: workflow.Limits{MaxSteps: new(20), MaxTokens: 100_000}})
+		w.Finish("b", &engine.ToolResult{Text: "done"})
+		w.Feed(engine.Answer{Wait: waitOf(t, w, "").ID, Value: engine.Value(`"approve"`)})
+		w.Finish("a", &engine.ToolResult{Text: "done"})
+		w.Finish("d", enginetest.Say("done"))
+		wantStatus(t, w, engine.StatusCompleted)
+		w.CheckPrefixes()
+	}
+}
