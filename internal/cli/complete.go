@@ -214,7 +214,7 @@ func (a *app) branchesOf(ctx context.Context, fl *runFlags, args []string) []*wo
 }
 
 // completeModels completes names of models that hocket.yaml gives; documents and providers have more.
-func (a *app) completeModels(c *cobra.Command, _ []string, prefix string) ([]string, cobra.ShellCompDirective) {
+func (a *app) completeModels(_ *cobra.Command, _ []string, prefix string) ([]string, cobra.ShellCompDirective) {
 	if a.operator == nil {
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}

@@ -26,7 +26,7 @@ func local(t *testing.T, receivers ...*receiver) *http.Client {
 func TestBacklog(t *testing.T) {
 	t.Parallel()
 	const backlog = 400
-	slow, quick := newReceiver(t, operatorSecret), newReceiver(t, operatorSecret)
+	slow, quick := newReceiver(t), newReceiver(t)
 	answers := make(chan struct{})
 	slow.answer = func(int) int {
 		<-answers

@@ -130,14 +130,14 @@ func main() {
 		t.Errorf("somebody else's message: %s", resp.Status)
 	}
 
-	cfg := operator(t, newReceiver(t, operatorSecret), hooks.Endpoint{On: []hooks.Type{hooks.TypeRunCompleted}})
+	cfg := operator(t, newReceiver(t), hooks.Endpoint{On: []hooks.Type{hooks.TypeRunCompleted}})
 	cfg.Endpoints[0].URL = at
 	cfg.Operator = outbound.New(outbound.Config{Allow: []string{at}})
 	t.Cleanup(cfg.Operator.CloseIdleConnections)
 	w := newWorld(t, setup{config: cfg})
 	w.env["NOTIFY"] = operatorSecret
 	defer w.tend()()
-	w.ready(t, w.hooks.StoreForTest(t.Context(), "default"))
+	ready(t, w.hooks.StoreForTest(t.Context(), "default"))
 	run := w.start(echo, "yaml", "", "hello")
 	if !lines.Scan() || !strings.HasPrefix(lines.Text(), "msg_") || !strings.Contains(lines.Text(), `"run":"`+run+`"`) {
 		t.Errorf("the receiver took %s", lines.Text())

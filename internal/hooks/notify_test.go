@@ -27,12 +27,12 @@ func TestMain(m *testing.M) {
 func TestNotifications(t *testing.T) {
 	t.Parallel()
 	for _, db := range []string{"", onDisk(t)} {
-		r := newReceiver(t, operatorSecret)
+		r := newReceiver(t)
 		w := newWorld(t, setup{db: db, config: operator(t, r, hooks.Endpoint{ApproveLinks: true})})
 		w.env["NOTIFY"] = operatorSecret
 		w.start(gate, "json", "", "before anybody listens")
 		stop := w.tend()
-		w.ready(t, w.hooks.StoreForTest(t.Context(), "default"))
+		ready(t, w.hooks.StoreForTest(t.Context(), "default"))
 		run := w.start(gate, "json", "", "the text")
 		opened := r.wait(1)[0]
 		d := opened.Data
@@ -69,11 +69,11 @@ func TestNotifications(t *testing.T) {
 func TestNothingSkipped(t *testing.T) {
 	t.Parallel()
 	db := onDisk(t)
-	r := newReceiver(t, operatorSecret)
+	r := newReceiver(t)
 	one := newWorld(t, setup{db: db, config: operator(t, r, hooks.Endpoint{On: []hooks.Type{hooks.TypeRunCompleted, hooks.TypeRunFailed}})})
 	one.env["NOTIFY"] = operatorSecret
 	stop := one.tend()
-	one.ready(t, one.hooks.StoreForTest(t.Context(), "default"))
+	ready(t, one.hooks.StoreForTest(t.Context(), "default"))
 	stop()
 	want := map[string]bool{}
 	for range 20 {
@@ -124,7 +124,7 @@ func TestNothingSkipped(t *testing.T) {
 // TestGivenUp: an endpoint that takes nothing has its messages in the list of the dead, from where a person sends them again.
 func TestGivenUp(t *testing.T) {
 	t.Parallel()
-	r := newReceiver(t, operatorSecret)
+	r := newReceiver(t)
 	w := newWorld(t, setup{config: operator(t, r, hooks.Endpoint{On: []hooks.Type{hooks.TypeRunCompleted}})})
 	w.env["NOTIFY"] = operatorSecret
 	r.answer = func(n int) int {
@@ -134,7 +134,7 @@ func TestGivenUp(t *testing.T) {
 		return 200
 	}
 	defer w.tend()()
-	w.ready(t, w.hooks.StoreForTest(t.Context(), "default"))
+	ready(t, w.hooks.StoreForTest(t.Context(), "default"))
 	w.start(echo, "yaml", "", "hello")
 	r.wait(3)
 	n := w.settled(t)[0]
@@ -162,7 +162,7 @@ func TestGivenUp(t *testing.T) {
 // TestGuarded: an endpoint that was made through the API leads to no private address, also by a redirect, and its messages are given up on at once (SEC8).
 func TestGuarded(t *testing.T) {
 	t.Parallel()
-	r := newReceiver(t, operatorSecret)
+	r := newReceiver(t)
 	cfg := operator(t, r, hooks.Endpoint{On: []hooks.Type{hooks.TypeRunFailed}})
 	w := newWorld(t, setup{config: cfg})
 	w.env["NOTIFY"] = operatorSecret
@@ -178,7 +178,7 @@ func TestGuarded(t *testing.T) {
 		}
 	}
 	defer w.tend()()
-	w.ready(t, w.hooks.StoreForTest(t.Context(), "default"))
+	ready(t, w.hooks.StoreForTest(t.Context(), "default"))
 	w.start(echo, "yaml", "", "hello")
 	for end := time.Now().Add(long); time.Now().Before(end); time.Sleep(5 * time.Millisecond) {
 		if list := w.settled(t); len(list) == 5 {
@@ -200,7 +200,7 @@ func TestGuarded(t *testing.T) {
 // that nobody knows at present, which is checked when it is sent something (SEC8).
 func TestRefusedAtOnce(t *testing.T) {
 	t.Parallel()
-	r := newReceiver(t, operatorSecret)
+	r := newReceiver(t)
 	cfg := operator(t, r, hooks.Endpoint{On: []hooks.Type{hooks.TypeRunFailed}})
 	cfg.Refused = func(ctx context.Context, url string) error {
 		return outbound.Check(ctx, outbound.Config{Allow: []string{"allowed.example"}, Resolve: func(context.Context, string) ([]netip.Addr, error) { return nil, errors.New("no such host") }}, url)
@@ -230,7 +230,7 @@ func TestRefusedAtOnce(t *testing.T) {
 func TestMissingSecret(t *testing.T) {
 	t.Parallel()
 	var log lines
-	r := newReceiver(t, operatorSecret)
+	r := newReceiver(t)
 	cfg := operator(t, r, hooks.Endpoint{On: []hooks.Type{hooks.TypeRunCompleted}})
 	cfg.Logger = slog.New(slog.NewTextHandler(&log, nil))
 	cfg.Pace.Delays = []time.Duration{time.Millisecond, time.Millisecond, time.Millisecond, time.Millisecond}
@@ -240,7 +240,7 @@ func TestMissingSecret(t *testing.T) {
 	}
 	stop := w.tend()
 	defer stop()
-	w.ready(t, w.hooks.StoreForTest(t.Context(), "default"))
+	ready(t, w.hooks.StoreForTest(t.Context(), "default"))
 	w.start(echo, "yaml", "", "hello")
 	var n hooks.Notification
 	for end := time.Now().Add(long); n.State != hooks.StateDead && time.Now().Before(end); time.Sleep(5 * time.Millisecond) {
@@ -266,11 +266,11 @@ func TestMissingSecret(t *testing.T) {
 // TestFilters: an endpoint is told what it wants to know.
 func TestFilters(t *testing.T) {
 	t.Parallel()
-	r := newReceiver(t, operatorSecret)
+	r := newReceiver(t)
 	w := newWorld(t, setup{config: operator(t, r, hooks.Endpoint{Workflows: []string{"gate"}, On: []hooks.Type{hooks.TypeWaitClosed, hooks.TypeRunCancelled, hooks.TypeRunCompleted}})})
 	w.env["NOTIFY"] = operatorSecret
 	defer w.tend()()
-	w.ready(t, w.hooks.StoreForTest(t.Context(), "default"))
+	ready(t, w.hooks.StoreForTest(t.Context(), "default"))
 	w.start(echo, "yaml", "", "hello")
 	run := w.start(gate, "json", "", "x")
 	if err := w.service.Cancel(t.Context(), run, "no need"); err != nil {

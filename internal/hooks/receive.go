@@ -134,7 +134,7 @@ func (h *Hooks) accept(ctx context.Context, sp *space, hook Webhook, id string, 
 	if err != nil {
 		return "", err
 	}
-	run, known, err := h.runOf(ctx, sp, hook, id, header, body)
+	run, known, err := sp.runOf(ctx, hook, id, header, body)
 	if err != nil || known {
 		return run, err
 	}
@@ -165,7 +165,7 @@ func (h *Hooks) accept(ctx context.Context, sp *space, hook Webhook, id string, 
 // A delivery is known by its id. GitHub does not sign the id, so there what was signed, the body, counts beside it: within Tolerance the same body is the same
 // delivery whatever its id, and one captured cannot be sent under another id (SEC18). Of a delivery whose id came long ago, with the same body, the run is that of
 // then; where the id was another body's, the id says nothing.
-func (h *Hooks) runOf(ctx context.Context, sp *space, hook Webhook, id string, header http.Header, body []byte) (run string, known bool, err error) {
+func (sp *space) runOf(ctx context.Context, hook Webhook, id string, header http.Header, body []byte) (run string, known bool, err error) {
 	now := micro(time.Now())
 	key, kept := deliveryKey(hook.Mode, id, header, body)
 	d, err := sp.store.Deliver(ctx, Delivery{Webhook: hook.ID, Key: key, At: now, Until: now.Add(kept)})

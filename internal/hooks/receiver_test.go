@@ -39,15 +39,14 @@ type told struct {
 type receiver struct {
 	*httptest.Server
 	t      *testing.T
-	secret string
 	mu     sync.Mutex
 	got    []told
 	answer func(n int) int
 	heard  chan struct{}
 }
 
-func newReceiver(t *testing.T, secret string) *receiver {
-	r := &receiver{t: t, secret: secret, heard: make(chan struct{}, 1000), answer: func(int) int { return 204 }}
+func newReceiver(t *testing.T) *receiver {
+	r := &receiver{t: t, heard: make(chan struct{}, 1000), answer: func(int) int { return 204 }}
 	r.Server = httptest.NewServer(r)
 	t.Cleanup(r.Close)
 	return r
@@ -57,7 +56,7 @@ func (r *receiver) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	body, _ := io.ReadAll(req.Body)
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	wh, err := standardwebhooks.NewWebhook(r.secret)
+	wh, err := standardwebhooks.NewWebhook(operatorSecret)
 	if err == nil {
 		err = wh.Verify(body, req.Header)
 	}
@@ -142,7 +141,7 @@ func (w *world) settled(t *testing.T) []hooks.Notification {
 }
 
 // ready waits until the notifier knows from where on it tells.
-func (w *world) ready(t *testing.T, store hooks.Store) {
+func ready(t *testing.T, store hooks.Store) {
 	t.Helper()
 	for end := time.Now().Add(long); time.Now().Before(end); time.Sleep(2 * time.Millisecond) {
 		if _, found, err := store.Cursor(t.Context()); err != nil {

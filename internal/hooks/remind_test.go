@@ -27,7 +27,7 @@ func (d direct) RoundTrip(r *http.Request) (*http.Response, error) {
 func TestReminded(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		r := &receiver{t: t, secret: operatorSecret, heard: make(chan struct{}, 1000), answer: func(int) int { return 204 }}
+		r := &receiver{t: t, heard: make(chan struct{}, 1000), answer: func(int) int { return 204 }}
 		e, err := hooks.OperatorEndpoint(hooks.Endpoint{Name: "ops", URL: "http://127.0.0.1/in", On: []hooks.Type{hooks.TypeWaitOpened, hooks.TypeWaitReminded}, ApproveLinks: true}, "${env.NOTIFY}")
 		if err != nil {
 			t.Fatal(err)
@@ -50,7 +50,7 @@ func TestReminded(t *testing.T) {
 			cancel()
 			<-done
 		}()
-		w.ready(t, w.hooks.StoreForTest(t.Context(), "default"))
+		ready(t, w.hooks.StoreForTest(t.Context(), "default"))
 		run, answered := w.start(gate, "json", "", "x"), w.start(gate, "json", "", "y")
 		time.Sleep(59 * time.Minute)
 		if types := typesOf(r); !slices.Equal(types[run], []string{"wait.opened"}) {

@@ -11,11 +11,11 @@ import (
 // TestUnusableRun: a run that cannot be read any more is passed over, and keeps nobody from hearing of all others (P18).
 func TestUnusableRun(t *testing.T) {
 	t.Parallel()
-	r := newReceiver(t, operatorSecret)
+	r := newReceiver(t)
 	w := newWorld(t, setup{db: onDisk(t), config: operator(t, r, hooks.Endpoint{On: []hooks.Type{hooks.TypeRunCompleted}})})
 	w.env["NOTIFY"] = operatorSecret
 	stop := w.tend()
-	w.ready(t, w.hooks.StoreForTest(t.Context(), "default"))
+	ready(t, w.hooks.StoreForTest(t.Context(), "default"))
 	stop()
 	broken := w.start(echo, "yaml", "", "hello")
 	whole := w.start(echo, "yaml", "", "hello")
