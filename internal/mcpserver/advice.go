@@ -50,6 +50,7 @@ var steps = map[string]string{
 	"forbidden":    "Tell the person that this needs a token that may do more; the tools that are listed are those that you may call.",
 	"unauthorized": "Tell the person that the client needs another token.",
 	"internal":     "Call again once. If it fails again, tell the person: the log of the server says why.",
+	"unavailable":  "Call again with the same arguments after some seconds. If it still fails, tell the person.",
 	"unusable":     "Tell the person: what is stored has to be mended by whoever runs the server.",
 }
 

@@ -1,12 +1,19 @@
 package mcpserver_test
 
 import (
+	"bytes"
+	"errors"
+	"fmt"
+	"log/slog"
 	"strings"
 	"testing"
 
 	"github.com/hocket-run/hocket/internal/access"
+	"github.com/hocket-run/hocket/internal/journal"
 	"github.com/hocket-run/hocket/internal/mcpserver"
 	"github.com/hocket-run/hocket/internal/model/modeltest"
+	"github.com/hocket-run/hocket/internal/service"
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
 // TestErrorsSayWhatNext: an error of a tool says what to do next, in the words of tools: a model has no command line (issue 6: assistants do it through tools alone).
@@ -55,6 +62,34 @@ func TestErrorsSayWhatNext(t *testing.T) {
 		}
 	}
 	close(release)
+}
+
+// TestBrokenIsLogged: what is broken inside is in the log with its cause, which the model is not told; it is told to come again where that helps.
+func TestBrokenIsLogged(t *testing.T) {
+	t.Parallel()
+	for _, tc := range []struct {
+		err  error
+		says string
+		logs bool
+	}{
+		{fmt.Errorf("claim run on disk canary: %w", service.ErrUnavailable), "unavailable", true},
+		{errors.New("canary"), "internal", true},
+		{fmt.Errorf("canary: %w", journal.ErrCursor), "invalid", false},
+	} {
+		var log bytes.Buffer
+		s := mcpserver.New(mcpserver.Config{Logger: slog.New(slog.NewTextHandler(&log, nil))})
+		res := s.Failed(t.Context(), "get_run", tc.err)
+		text := res.Content[0].(*sdk.TextContent).Text
+		if !strings.HasPrefix(text, tc.says+": ") || !strings.Contains(text, "\nNext: ") || tc.logs && strings.Contains(text, "canary") {
+			t.Errorf("%v: %q", tc.err, text)
+		}
+		if got := strings.Contains(log.String(), "canary") && strings.Contains(log.String(), "get_run"); got != tc.logs {
+			t.Errorf("%v: the log has %q", tc.err, &log)
+		}
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+	}
 }
 
 // TestUnusableAgents: what keeps an agent from working is told when it is stored, not only when it runs.

@@ -1,6 +1,15 @@
 package mcpserver
 
-import sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+import (
+	"context"
+
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+)
+
+// Failed gives what a client gets of an error of a tool.
+func (s *Server) Failed(ctx context.Context, tool string, err error) *sdk.CallToolResult {
+	return (&desk{server: s}).failed(ctx, tool, err)
+}
 
 // AlsoOffer has the sessions that are opened from now on offer more than Hocket does.
 func (s *Server) AlsoOffer(add func(*sdk.Server)) { s.also = add }

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/http"
 	"strings"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
@@ -38,7 +39,7 @@ func (d *desk) failed(ctx context.Context, tool string, err error) *sdk.CallTool
 		err = &conflictError{"the request was cancelled, or the server stops; runs go on, and cancel_run stops one"}
 	}
 	p := problemOf(err)
-	if p.Code == "internal" {
+	if p.Status >= http.StatusInternalServerError {
 		d.server.log.Error("tool call failed", "tool", tool, "error", err)
 	}
 	text := problemText(p)

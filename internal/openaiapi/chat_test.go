@@ -5,14 +5,17 @@ import (
 	"encoding/json"
 	"maps"
 	"net/http"
+	"net/http/httptest"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/hocket-run/hocket/internal/chat"
+	"github.com/hocket-run/hocket/internal/door"
 	"github.com/hocket-run/hocket/internal/engine"
 	"github.com/hocket-run/hocket/internal/journal"
 	"github.com/hocket-run/hocket/internal/model"
+	"github.com/hocket-run/hocket/internal/openaiapi"
 )
 
 // TestModels lists what is published, branches too, and no drafts.
@@ -199,6 +202,16 @@ func TestFailed(t *testing.T) {
 		if run := r.header.Get("Hocket-Run"); run == "" || !strings.Contains(text, "run "+run+" failed at poet: slow down (rate_limit)") || strings.Contains(text, "[DONE]") {
 			t.Errorf("stream %v: %s", stream, text)
 		}
+	}
+}
+
+// TestUnavailable: clients that come again by themselves are told when (P18).
+func TestUnavailable(t *testing.T) {
+	t.Parallel()
+	rec := httptest.NewRecorder()
+	openaiapi.WriteProblem(rec, httptest.NewRequestWithContext(t.Context(), "POST", "/v1/chat/completions", nil), door.Unavailable("the disk is full"))
+	if h := rec.Header(); rec.Code != http.StatusServiceUnavailable || h.Get("Retry-After") != door.RetryAfter || h.Get("X-Should-Retry") != "true" {
+		t.Errorf("status %d, %v", rec.Code, h)
 	}
 }
 

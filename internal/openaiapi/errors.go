@@ -119,6 +119,9 @@ func writeError(w http.ResponseWriter, err error) {
 	if e.mayTry {
 		h.Set("X-Should-Retry", strconv.FormatBool(e.retry))
 	}
+	if e.status == http.StatusServiceUnavailable && h.Get("Retry-After") == "" {
+		h.Set("Retry-After", door.RetryAfter)
+	}
 	if e.run != "" {
 		h.Set(headerRun, e.run)
 	}
