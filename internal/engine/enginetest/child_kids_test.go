@@ -1,0 +1,152 @@
+package enginetest_test
+
+import (
+	"errors"
+	"slices"
+
+	"pgregory.net/rapid"
+
+	"github.com/hocket-run/hocket/internal/chat"
+	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/engine/enginetest"
+	"github.com/hocket-run/hocket/workflow"
+)
+
+// kids are the child runs of a world, as a driver would make them: each uses what it likes of its part.
+type kids struct {
+	w    *enginetest.World
+	rt   *rapid.T
+	used map[string]engine.Spent // in all, by run
+	// ended are those that do nothing any more before they get more.
+	ended map[string]bool
+	by    map[string]int64 // tokens, by node
+	// held counts the times that a call waited for a person, untold how often something was used, or kept, of which nobody tells.
+	held   map[string]int
+	untold int
+	// short is what a budget lacked for a run, by command.
+	short map[string]string
+}
+
+// appetite is the most that a child uses; one with as much does not ask for more.
+var appetite = workflow.Budget{MaxTokens: 20_000, MaxCostUSD: 1, MaxCalls: 30}
+
+// part gives what a child may use in all, as it is recorded.
+func (k *kids) part(run string) *workflow.Budget { return k.w.Run.PartOf(run) }
+
+// call carries out a tool call that starts a run. False: it waits for room.
+func (k *kids) call(c *engine.CallTool) bool {
+	run := c.Key
+	short := func(err error) bool {
+		e, ok := errors.AsType[*engine.BudgetError](err)
+		if !ok {
+			return false
+		}
+		k.short[c.ID] = e.Detail
+		return true
+	}
+	if detail, ok := k.short[c.ID]; ok { // it says so later: others were told the same meanwhile
+		k.finish(engine.ToolResult{ID: c.ID, Failure: &engine.Failure{Code: "failed", Message: "no budget"}, Budget: detail})
+		return true
+	}
+	if k.hold(c) {
+		return true
+	}
+	var more *workflow.Budget
+	for {
+		err := k.w.Try(engine.ChildStart{ID: c.ID, Run: run, Shares: rapid.IntRange(0, 3).Draw(k.rt, "shares"), More: more})
+		if errors.Is(err, engine.ErrNoRoom) {
+			return false
+		}
+		if err != nil {
+			if !short(err) {
+				k.rt.Fatalf("start of a run: %v\n%s", err, k.w.Log())
+			}
+			return true
+		}
+		if more != nil || k.used[run] == (engine.Spent{}) { // one that used nothing may never have been stored: it is begun once more
+			k.ended[run] = false
+		}
+		if rapid.IntRange(0, 2).Draw(k.rt, "at work") > 0 { // others go on meanwhile
+			return true
+		}
+		if k.hold(c) {
+			return true
+		}
+		used, part := k.used[run], k.part(run)
+		if part != nil && !k.ended[run] && rapid.Bool().Draw(k.rt, "greedy") {
+			add := func(of *int64, most int64) {
+				switch {
+				case most <= 0:
+				case rapid.Bool().Draw(k.rt, "all"):
+					*of = most
+				default:
+					*of = rapid.Int64Range(*of, most).Draw(k.rt, "use")
+				}
+			}
+			before := used.Tokens
+			add(&used.Tokens, min(part.MaxTokens, appetite.MaxTokens))
+			add(&used.Calls, min(part.MaxCalls, appetite.MaxCalls))
+			if part.MaxCostUSD > 0 {
+				cost := int64(chat.ToMoney(used.CostUSD))
+				add(&cost, int64(chat.ToMoney(min(part.MaxCostUSD, appetite.MaxCostUSD))))
+				used.CostUSD = chat.Money(cost).USD()
+			}
+			k.used[run] = used
+			k.by[c.Node] += used.Tokens - before
+		}
+		way := rapid.IntRange(0, 9).Draw(k.rt, "end of the run")
+		if way == 0 { // nobody tells what it used
+			k.untold++
+			k.finish(engine.ToolResult{ID: c.ID, Failure: &engine.Failure{Code: "cancelled", Message: "given up"}})
+			return true
+		}
+		k.ended[run] = true
+		for range rapid.IntRange(1, 2).Draw(k.rt, "times told") {
+			k.w.Feed(engine.CallUse{ID: c.ID, Run: run, Ended: true, Used: engine.Used{InputTokens: used.Tokens, Borne: used}})
+		}
+		if way == 9 { // the call fails all the same
+			k.finish(engine.ToolResult{ID: c.ID, Failure: &engine.Failure{Code: "failed", Message: "the store is away"}})
+			return true
+		}
+		more = part
+		if way > 2 || part == nil || !exceeds(engine.Spent{Tokens: appetite.MaxTokens, Calls: appetite.MaxCalls, CostUSD: appetite.MaxCostUSD}, *part) {
+			k.finish(engine.ToolResult{ID: c.ID, Text: "done"})
+			return true
+		}
+	}
+}
+
+// hold lets a call wait for a person, now and then: for leave to be made, or because the run that it started asks one.
+func (k *kids) hold(c *engine.CallTool) bool {
+	if k.held[c.Key] == 2 || rapid.IntRange(0, 5).Draw(k.rt, "held") > 0 {
+		return false
+	}
+	k.held[c.Key]++
+	k.finish(engine.ToolHeld{ID: c.ID, Hold: enginetest.Held("bound", `{}`).Hold})
+	return true
+}
+
+// finish gives what became of a call.
+func (k *kids) finish(res engine.InputData) {
+	id := ""
+	switch d := res.(type) {
+	case engine.ToolResult:
+		id = d.ID
+	case engine.ToolHeld:
+		id = d.ID
+	}
+	k.w.Pending = slices.DeleteFunc(k.w.Pending, func(c engine.Command) bool { return enginetest.ID(c) == id })
+	k.w.Feed(res)
+}
+
+func exceeds(s engine.Spent, b workflow.Budget) bool {
+	return b.MaxTokens > 0 && s.Tokens > b.MaxTokens || b.MaxCalls > 0 && s.Calls > b.MaxCalls || b.MaxCostUSD > 0 && s.CostUSD > b.MaxCostUSD+1e-9
+}
+
+// total sums what the children used.
+func (k *kids) total() (s engine.Spent) {
+	for _, u := range k.used {
+		s.Tokens, s.Calls, s.CostUSD = s.Tokens+u.Tokens, s.Calls+u.Calls, s.CostUSD+u.CostUSD
+	}
+	return s
+}
