@@ -88,20 +88,6 @@ func (r *Run) purses(id int) []purse {
 	return out
 }
 
-// reservations sums what model calls and child runs that are out may still use.
-func (r *Run) reservations(p *purse, match func(step int) bool) {
-	for _, c := range r.s.Calls {
-		if c.Kind == callModel && c.Reserved != nil && (c.State == callOpen || c.State == callCancelled) && match(c.Step) {
-			p.reserved = p.reserved.plus(r.most(c.Model, c.Reserved))
-		}
-	}
-	for _, c := range r.s.Children {
-		if !c.Ended && match(c.Step) {
-			p.reserved = p.reserved.plus(c.kept())
-		}
-	}
-}
-
 // rate gives the price of a model; false where it is not known.
 func (r *Run) rate(model string) (chat.Rate, bool) {
 	for i := range r.s.Created.Prices {
@@ -190,6 +176,7 @@ func (r *Run) mayCallTool(id int, key string) bool {
 	if r.s.Ending != nil && r.s.Ending.Limit && isBudget(r.s.Limit) || r.full(id) {
 		return false
 	}
+	own := r.keptCall(key, r.s.Calls[key]).Calls
 	for _, p := range r.purses(id) {
 		if p.budget.MaxCalls <= 0 {
 			continue
@@ -202,7 +189,7 @@ func (r *Run) mayCallTool(id int, key string) bool {
 			r.meet(id, p.bound, detailCalls, p.budget.MaxCalls)
 			return false
 		}
-		if p.spent.Calls+p.reserved.Calls >= p.budget.MaxCalls { // runs below hold what is left
+		if p.spent.Calls+p.reserved.Calls-own >= p.budget.MaxCalls { // runs below hold what is left
 			r.held = true
 			return false
 		}

@@ -80,7 +80,7 @@ func newFamily(t *testing.T, rt *rapid.T) *family {
 		f.above = &workflow.Budget{MaxTokens: rapid.Int64Range(1, 9000).Draw(rt, "above tokens"), MaxCalls: rapid.Int64Range(0, 20).Draw(rt, "above calls")}
 	}
 	f.World = enginetest.New(shrinking{t, rt}, g, nil)
-	f.World.Model = f.model
+	f.Model = f.model
 	f.kids = &kids{w: f.World, rt: rt, used: map[string]engine.Spent{}, ended: map[string]bool{}, by: map[string]int64{}, held: map[string]int{}, short: map[string]string{}}
 	f.StartWith(engine.RunCreated{Input: enginetest.Text("go"), Prices: f.prices, Above: f.above})
 	return f
@@ -202,14 +202,14 @@ func (f *family) isEnding() bool {
 	return false
 }
 
-// shortOf gives what the limit that was met last bounds.
-func (f *family) shortOf() string {
+// shortOf gives what the limit that was met last bounds, and the node that met it.
+func (f *family) shortOf() (detail, node string) {
 	for _, e := range slices.Backward(f.Events) {
 		if d, ok := e.Data.(*engine.LimitReached); ok {
-			return d.Detail
+			return d.Detail, e.Node
 		}
 	}
-	return ""
+	return "", ""
 }
 
 // asksForMore tells whether a person is asked for a larger budget.
@@ -260,8 +260,8 @@ func (f *family) reopen() bool {
 	if f.Run.EndedByLimit() == "" {
 		return false
 	}
-	short := f.shortOf()
-	if f.enough && f.kids.untold > f.untold {
+	short, node := f.shortOf()
+	if f.enough && (f.kids.untold > f.untold || f.nodes[node] > 0) { // no reopening raises what a node has
 		return false
 	} else if f.enough && (short != "calls" || f.reopened > 20) { // a run below may hold every call, the one too that starts it again
 		f.rt.Fatalf("the run ended by %s although it has more than it can use\n%s", f.Run.EndedByLimit(), f.Log())

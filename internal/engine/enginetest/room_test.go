@@ -127,6 +127,29 @@ func TestCallsHeldByOwnRun(t *testing.T) {
 	}
 }
 
+// P20, P14: a call that is held while its run holds all calls that are left keeps one to be made with, which another one that is let go on does not take.
+func TestCallOfHeldCallIsKept(t *testing.T) {
+	t.Parallel()
+	w := twoTools(t, workflow.Limits{MaxCalls: 10})
+	w.Finish("b", enginetest.Held("bound", `{}`))
+	b := waitOf(t, w, "").ID
+	w.Feed(engine.ChildStart{ID: callOf(t, w, "a"), Run: "ra"})
+	if part := w.Run.PartOf("ra"); part == nil || part.MaxCalls != 9 {
+		t.Fatalf("the run below got %+v", part)
+	}
+	w.Finish("a", enginetest.Held("bound", `{}`))
+	w.Feed(engine.Answer{Wait: b, Value: engine.Value(`"approve"`)})
+	if got := w.PendingNodes(); got != "" {
+		t.Errorf("%s was called with what a needs", got)
+	}
+	w.Feed(engine.Answer{Wait: waitOf(t, w, "").ID, Value: engine.Value(`"approve"`)})
+	w.Feed(engine.CallUse{ID: callOf(t, w, "a"), Run: "ra", Ended: true, Used: engine.Used{Borne: engine.Spent{Calls: 8}}})
+	w.Finish("b", &engine.ToolResult{Text: "done"})
+	w.Finish("a", &engine.ToolResult{Text: "done"})
+	wantStatus(t, w, engine.StatusCompleted)
+	w.CheckPrefixes()
+}
+
 // P20: calls that find the same budget used up at the same time ask a person once, and all go on with the answer.
 func TestCallsAskForMoreOnce(t *testing.T) {
 	t.Parallel()
