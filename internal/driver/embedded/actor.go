@@ -102,18 +102,28 @@ func (a *actor) put(m *message) {
 func (a *actor) take() []*message {
 	a.mu.Lock()
 	defer a.mu.Unlock()
+	return a.swap()
+}
+
+// swap is take for whoever holds mu.
+func (a *actor) swap() []*message {
 	clear(a.taken)
 	a.mail, a.taken = a.taken[:0], a.mail
 	return a.taken
 }
 
-// next waits for mail and gives all there is; nil when the run is to be interrupted.
+// next waits for mail and gives all there is; nil when the run is to be interrupted. What a call that is cut off by that tells is never given: it would be a failure of
+// the run. So the context is asked when no mail can come any more before it is taken.
 func (a *actor) next() []*message {
 	for {
+		a.mu.Lock()
 		if a.ctx.Err() != nil {
+			a.mu.Unlock()
 			return nil
 		}
-		if mail := a.take(); len(mail) > 0 {
+		mail := a.swap()
+		a.mu.Unlock()
+		if len(mail) > 0 {
 			return mail
 		}
 		select {
