@@ -2,9 +2,11 @@ package graph
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"iter"
 	"maps"
+	"slices"
 	"strings"
 
 	"github.com/hocket-run/hocket/internal/program"
@@ -16,8 +18,9 @@ func (c *compiler[S]) outputs(raw map[string]program.Value, state program.Fields
 	if first := state[outputsField]; first != nil && json.Unmarshal(first, &out) != nil || out == nil { // those that the run began with (S2-75)
 		out = map[string]json.RawMessage{}
 	}
-	for id, v := range raw {
-		c.output(out, id, v)
+	// What a former pass of a loop left in a block comes before what a branch of the block has given since: outer nodes first (S4-4, D5).
+	for _, id := range slices.SortedFunc(maps.Keys(raw), func(a, b string) int { return cmp.Or(c.depth(a)-c.depth(b), strings.Compare(a, b)) }) {
+		c.output(out, id, raw[id])
 	}
 	for name, v := range state {
 		if id, ok := strings.CutPrefix(name, outputsPrefix); ok {
@@ -25,6 +28,15 @@ func (c *compiler[S]) outputs(raw map[string]program.Value, state program.Fields
 		}
 	}
 	return out
+}
+
+// depth counts the parallel blocks around a node.
+func (c *compiler[S]) depth(id string) int {
+	n := 0
+	for p := c.parent[id]; p != ""; p = c.parent[p] {
+		n++
+	}
+	return n
 }
 
 func (c *compiler[S]) outputsOf(seen program.Outputs, state program.Fields) map[string]json.RawMessage {

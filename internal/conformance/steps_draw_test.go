@@ -13,6 +13,8 @@ type twinStep struct {
 	id   string
 	// fails is how many attempts of an agent's execution fail, retries its retry.max_attempts.
 	fails, retries int
+	// quiet: the agent's output is empty at times, so that no condition reads it (S4-5).
+	quiet bool
 	// on is what a condition reads, yes and no are its branches; jump names the step to which the branch leads back, "" for none.
 	on              string
 	yes, no         []*twinStep
@@ -26,13 +28,26 @@ type twinDocument struct {
 	n     int
 	limit int
 	steps []*twinStep
+	// inside counts the blocks around what is drawn.
+	inside int
 }
 
 func drawDocument(seed uint64) *twinDocument {
 	d := &twinDocument{r: rand.New(rand.NewPCG(seed, 4))}
 	d.limit = 1 + d.r.IntN(3)
-	d.steps = d.list(1+d.r.IntN(5), 2, nil, nil)
+	if d.r.IntN(2) == 0 {
+		d.steps = d.loop()
+	}
+	d.steps = append(d.steps, d.list(1+d.r.IntN(5), 3, nil, nil)...)
 	return d
+}
+
+// loop draws a block inside of a loop, so that its branches see what a former pass left.
+func (d *twinDocument) loop() []*twinStep {
+	first, judge := d.agent(), d.agent()
+	first.quiet, judge.quiet = false, false
+	block := d.parallel(3, []string{first.id})
+	return []*twinStep{first, block, judge, {kind: "condition", id: d.id("c"), on: judge.id, no: []*twinStep{d.agent()}, noJump: first.id}}
 }
 
 // list draws steps in sequence. refs are what conditions may read, targets the steps to which branches may lead back.
@@ -45,9 +60,9 @@ func (d *twinDocument) list(n, depth int, refs, targets []string) []*twinStep {
 		}
 		switch k := d.r.IntN(6); {
 		case k == 0 && depth > 0:
-			s := d.parallel(depth)
+			s := d.parallel(depth, refs)
 			for _, c := range s.steps {
-				if c.kind == "agent" {
+				if c.kind == "agent" && !c.quiet {
 					refs = append(refs, fmt.Sprintf("%s.outputs.%s", s.id, c.id))
 				}
 			}
@@ -66,7 +81,10 @@ func (d *twinDocument) list(n, depth int, refs, targets []string) []*twinStep {
 			out = append(out, s)
 		default:
 			s := d.agent()
-			refs, targets = append(refs, s.id), append(targets, s.id)
+			targets = append(targets, s.id)
+			if !s.quiet {
+				refs = append(refs, s.id)
+			}
 			out = append(out, s)
 		}
 	}
@@ -81,24 +99,37 @@ func (d *twinDocument) branch(depth int, refs, targets []string) (list []*twinSt
 	return list, jump
 }
 
-func (d *twinDocument) parallel(depth int) *twinStep {
+// parallel draws a block. Nothing leads out of a branch, or from one into another.
+func (d *twinDocument) parallel(depth int, refs []string) *twinStep {
 	s := &twinStep{kind: "parallel", id: d.id("p")}
+	d.inside++
+	defer func() { d.inside-- }()
 	for range 1 + d.r.IntN(3) {
-		if depth > 1 && d.r.IntN(4) == 0 {
-			s.steps = append(s.steps, d.parallel(depth-1))
-			continue
+		switch k := d.r.IntN(5); {
+		case k == 0 && depth > 1:
+			s.steps = append(s.steps, d.parallel(depth-1, refs))
+		case k < 3 && depth > 0 && len(refs) > 0:
+			c := &twinStep{kind: "condition", id: d.id("c"), on: refs[d.r.IntN(len(refs))]}
+			c.yes, c.yesJump = d.branch(depth, refs, nil)
+			c.no, c.noJump = d.branch(depth, refs, nil)
+			if len(c.yes)+len(c.no) == 0 {
+				c.no = []*twinStep{d.agent(), d.agent()}
+			}
+			s.steps = append(s.steps, c)
+		default:
+			s.steps = append(s.steps, d.agent())
 		}
-		c := d.agent()
-		c.fails = min(c.fails, c.retries) // which sibling is cut off when one fails depends on time
-		s.steps = append(s.steps, c)
 	}
 	return s
 }
 
 func (d *twinDocument) agent() *twinStep {
-	s := &twinStep{kind: "agent", id: d.id("s")}
+	s := &twinStep{kind: "agent", id: d.id("s"), quiet: d.r.IntN(4) == 0}
 	if d.r.IntN(6) == 0 {
 		s.retries, s.fails = d.r.IntN(3), d.r.IntN(3)
+	}
+	if d.inside > 0 {
+		s.fails = min(s.fails, s.retries) // which branch is cut off when one fails depends on time
 	}
 	return s
 }

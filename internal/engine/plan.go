@@ -83,12 +83,9 @@ func Compile(w *workflow.Workflow, host Host) (*Plan, error) {
 	return &Plan{root: root, digest: digest, host: host, out: []string{workflow.PortOut}}, nil
 }
 
-// maxFlowDepth bounds sub-flows inside sub-flows.
-const maxFlowDepth = 32
-
 func compileFlow(w *workflow.Workflow, depth int) (*flow, error) {
-	if depth > maxFlowDepth {
-		return nil, fmt.Errorf("compile workflow %q: sub-flows are nested more than %d deep", w.Name, maxFlowDepth)
+	if depth > workflow.MaxFlowDepth {
+		return nil, fmt.Errorf("compile workflow %q: sub-flows are nested more than %d deep", w.Name, workflow.MaxFlowDepth)
 	}
 	f := &flow{w: w, nodes: make([]node, len(w.Nodes)), index: make(map[string]int, len(w.Nodes)), agents: make(map[string]*agent, len(w.Agents))}
 	for i := range w.Nodes {
@@ -111,7 +108,7 @@ func compileFlow(w *workflow.Workflow, depth int) (*flow, error) {
 		}
 	}
 	var inner []expr.Step
-	opts := expr.Options{Steps: f.stepTree("", 0, &inner)}
+	opts := expr.Options{Steps: f.stepTree("", f.outputsByParent(), &inner)}
 	opts.Steps = append(opts.Steps, inner...)
 	f.guards = make([]*expr.Condition, len(w.Edges))
 	for i, e := range w.Edges {
@@ -194,27 +191,32 @@ func (f *flow) compileNode(n *node, opts expr.Options) error {
 	return nil
 }
 
-// stepTree gives the steps that templates and conditions may name: all nodes with outputs, forks with those of their branches. What stands in
-// branches is added to inner under its node's id, as texts of the same branch name it.
-func (f *flow) stepTree(parent string, depth int, inner *[]expr.Step) []expr.Step {
-	steps := []expr.Step{}
-	if depth > maxFlowDepth {
-		return steps
-	}
+// outputsByParent gives the nodes that have outputs, by the fork in whose branches they stand, in declared order.
+func (f *flow) outputsByParent() map[string][]int {
+	out := map[string][]int{}
 	for i := range f.nodes {
-		n := &f.nodes[i]
-		if n.Parent != parent || !hasOutput(n.Kind) {
-			continue
+		if n := &f.nodes[i]; hasOutput(n.Kind) {
+			out[n.Parent] = append(out[n.Parent], i)
 		}
+	}
+	return out
+}
+
+// stepTree gives the steps that templates and conditions may name: all nodes with outputs, forks with those of their branches. What stands in
+// branches is added to inner under its node's id, as texts of the same branch name it. A node has one parent, so the tree is finite: what is its own
+// parent, by whatever way, is not reached from the outermost list.
+func (f *flow) stepTree(parent string, nodes map[string][]int, inner *[]expr.Step) []expr.Step {
+	steps := []expr.Step{}
+	for _, i := range nodes[parent] {
+		n := &f.nodes[i]
 		s := expr.Step{ID: n.ID}
 		if n.Kind == workflow.KindFork {
-			s.Children = f.stepTree(n.ID, depth+1, inner)
+			s.Children = f.stepTree(n.ID, nodes, inner)
+			n.children = nodes[n.ID]
 		}
 		if parent != "" {
 			*inner = append(*inner, s)
 			s.ID = localID(n.ID)
-			p := &f.nodes[f.index[parent]]
-			p.children = append(p.children, i)
 		}
 		steps = append(steps, s)
 	}

@@ -120,44 +120,20 @@ func (e env) Step(id string) (expr.Entry, bool) {
 	if e.done != nil && e.r.stepNode(e.step).ID == id {
 		return expr.Entry{Output: e.r.outputOf(e.step, e.done), Agent: e.r.speakerName(f, e.step)}, true
 	}
-	seen := e.r.seen(e.scope)
-	idx, known := f.index[id]
-	for _, x := range seen {
-		if (known && x.Node == idx) || (!known && localID(f.nodes[x.Node].ID) == id) {
-			return e.r.entry(f, x), true
+	s := e.r.sight(e.scope)
+	if idx, known := f.index[id]; known {
+		x, ok := s.find(idx)
+		if !ok {
+			return expr.Entry{}, false
+		}
+		return s.entry(x), true
+	}
+	for _, x := range s.entries {
+		if localID(f.nodes[x.Node].ID) == id {
+			return s.entry(x), true
 		}
 	}
 	return expr.Entry{}, false
-}
-
-// entry shows one step's output with its branches.
-func (r *Run) entry(f *flow, e entry) expr.Entry {
-	out := expr.Entry{Output: r.step(e.Step).Output, Agent: r.speakerName(f, e.Step)}
-	if f.nodes[e.Node].Kind == workflow.KindFork {
-		out.Children = r.children(f, e.Step)
-	}
-	return out
-}
-
-// children shows the steps of a fork's branches that have run, in declared order.
-func (r *Run) children(f *flow, step int) []expr.Child {
-	out := []expr.Child{}
-	ran := map[int]int{}
-	typed := f.w.Rules.TypedState && losers(f.nodes[r.step(step).Node].Fork.Until)
-	for _, s := range r.step(step).Block.Scopes {
-		if typed && r.outcome(s) != branchArrived { // what losers gave counts as little as what they changed (S2-57)
-			continue
-		}
-		for _, x := range r.scope(s).Entries {
-			ran[x.Node] = x.Step
-		}
-	}
-	for _, c := range f.nodes[r.step(step).Node].children {
-		if s, ok := ran[c]; ok {
-			out = append(out, expr.Child{ID: localID(f.nodes[c].ID), Entry: r.entry(f, entry{c, s})})
-		}
-	}
-	return out
 }
 
 // speaker gives the agent that has the conversation of a step, or that gave its output: the step's own until it hands over; "" for steps without agent.
@@ -208,7 +184,7 @@ func (r *Run) prompt(n *node, t token, d *StepStarted) *Failure {
 	p := n.Agent.Prompt
 	switch p.Mode {
 	case workflow.PromptContext:
-		d.Input = expr.Quote(r.contextPrompt(f, t.Scope, p.Text))
+		d.Input = expr.Quote(r.contextPrompt(t.Scope, p.Text))
 	case workflow.PromptTurns:
 		d.Input = expr.Quote(r.turnsPrompt(f, t, p.Text))
 	case workflow.PromptShared:
@@ -235,23 +211,20 @@ func (r *Run) prompt(n *node, t token, d *StepStarted) *Failure {
 }
 
 // contextPrompt is the block of prior outputs, a blank line and the run's input (S4-3); the input alone where there are no outputs.
-func (r *Run) contextPrompt(f *flow, scopeID int, missing string) string {
+func (r *Run) contextPrompt(scopeID int, missing string) string {
 	prompt := expr.Text(r.s.Created.Input)
 	if prompt == "" {
 		prompt = missing
 	}
 	var b strings.Builder
-	for _, e := range r.seen(scopeID) {
-		r.writePrior(&b, "", r.entryChild(f, e))
+	s := r.sight(scopeID)
+	for _, e := range s.top() {
+		r.writePrior(&b, "", expr.Child{ID: localID(s.f.nodes[e.Node].ID), Entry: s.entry(e)})
 	}
 	if b.Len() == 0 {
 		return prompt
 	}
 	return "--- Prior Step Outputs ---\n\n" + b.String() + "--- End Prior Step Outputs ---\n\n" + prompt
-}
-
-func (r *Run) entryChild(f *flow, e entry) expr.Child {
-	return expr.Child{ID: localID(f.nodes[e.Node].ID), Entry: r.entry(f, e)}
 }
 
 // writePrior writes one step's output, or those of its branches under the whole path of parallel ids (S4-13, S4-37). Empty ones are left out (S4-5).

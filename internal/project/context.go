@@ -7,15 +7,27 @@ import (
 )
 
 // Context gives the step context (S4-34): one object by step id, in the order in which the steps were first executed, each with its latest output;
-// blocks nested; start, conditions, joins and ends absent. Of a block that did not end it has what the branches have finished.
+// blocks nested; start, conditions, joins and ends absent. Of a block that did not end it has what the branches have finished, and of its former
+// execution in a loop what they have not done anew (S4-4).
 //
 // The value is JSON without white space; the caller may indent it.
 func (f *Folder) Context() engine.Value {
 	root := f.scopes[0]
 	steps := slices.Clone(root.entries)
+	former := map[string]*step{} // executions that ended of the blocks that did not
 	for _, st := range f.order {
-		if st.scope == root && st.def.Fork != nil && st.status != StepCompleted && hasResult(st) && !slices.ContainsFunc(steps, func(o *step) bool { return o.node == st.node }) {
+		if st.scope != root || st.def.Fork == nil || st.status == StepCompleted || !hasResult(st) {
+			continue
+		}
+		i := slices.IndexFunc(steps, func(o *step) bool { return o.node == st.node })
+		switch {
+		case i < 0:
 			steps = append(steps, st)
+		case steps[i].n < st.n:
+			if steps[i].status == StepCompleted {
+				former[st.node] = steps[i]
+			}
+			steps[i] = st
 		}
 	}
 	var o object
@@ -23,7 +35,7 @@ func (f *Folder) Context() engine.Value {
 		if st.def.Hidden {
 			continue
 		}
-		o.add(st.node, contextEntry(st))
+		o.add(st.node, contextEntry(st, former[st.node]))
 	}
 	return o.value()
 }

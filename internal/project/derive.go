@@ -52,7 +52,7 @@ func (f *Folder) completed(st *step, d *engine.StepCompleted) engine.Value {
 // blockOutput gives the output of a fork from what its branches did.
 func blockOutput(st *step) engine.Value {
 	if st.def.Fork.Shape != workflow.ShapeMap {
-		return blockSteps(st, false)
+		return blockSteps(st, nil, false)
 	}
 	var o object
 	for i, b := range st.def.Fork.Branches {
@@ -64,19 +64,19 @@ func blockOutput(st *step) engine.Value {
 }
 
 // blockSteps is {"steps":{id:entry},"order":[ids]} of the steps that ran in a fork's branches, in declared order (S4-34). Where the block was cut
-// short, blocks inside it that were too are shown with what they have done.
-func blockSteps(st *step, cut bool) engine.Value {
+// short, blocks inside it that were too are shown with what they have done, and former is its last execution that ended, whose outputs stay until a
+// branch has newer ones (S4-4); nil: none.
+func blockSteps(st, former *step, cut bool) engine.Value {
 	ran := map[string]*step{}
+	if former != nil {
+		former.lastOf(ran)
+	}
+	st.lastOf(ran)
+	inside := map[string]*step{} // what has ended of the blocks that are cut short, by block
 	for i := range len(st.branches) {
-		sc := st.branches[i+1]
-		if sc == nil {
-			continue
-		}
-		for _, o := range sc.entries {
-			ran[o.def.ID] = o
-		}
-		if o := sc.fork; cut && o != nil && o.status != StepCompleted && hasResult(o) {
-			ran[o.def.ID] = o
+		if sc := st.branches[i+1]; cut && sc != nil && sc.fork != nil && sc.fork.status != StepCompleted && hasResult(sc.fork) {
+			id := sc.fork.def.ID
+			inside[id], ran[id] = ran[id], sc.fork
 		}
 	}
 	var steps object
@@ -88,7 +88,7 @@ func blockSteps(st *step, cut bool) engine.Value {
 		}
 		if o := ran[nodes[i].ID]; o != nil {
 			id := localID(o.def.ID)
-			steps.add(id, contextEntry(o))
+			steps.add(id, contextEntry(o, inside[o.def.ID]))
 			order = append(order, id)
 		}
 	}
@@ -102,13 +102,25 @@ func blockSteps(st *step, cut bool) engine.Value {
 	return o.value()
 }
 
+// lastOf adds the steps of a fork's branches that gave an output to ran, by node.
+func (st *step) lastOf(ran map[string]*step) {
+	for i := range len(st.branches) {
+		if sc := st.branches[i+1]; sc != nil {
+			for _, o := range sc.entries {
+				ran[o.def.ID] = o
+			}
+		}
+	}
+}
+
 // localID is the id as the document writes it.
 func localID(id string) string { return id[strings.LastIndexByte(id, '/')+1:] }
 
 // contextEntry is a step as the step context shows it (S4-34): the agent is the one that answered. Steps without agent have "" for it.
-func contextEntry(st *step) engine.Value {
+// former is the execution of a block before st where st did not end.
+func contextEntry(st, former *step) engine.Value {
 	if st.def.Kind == workflow.KindFork {
-		return blockSteps(st, st.status != StepCompleted)
+		return blockSteps(st, former, st.status != StepCompleted)
 	}
 	agent := ""
 	if st.def.Agent != nil {

@@ -47,7 +47,7 @@ func TestCompile(t *testing.T) {
 				inner := *w
 				*w = workflow.Workflow{Name: "outer", Entry: "a", Nodes: inner.Nodes, Agents: inner.Agents, Flows: map[string]*workflow.Workflow{"f": &inner}}
 			}
-		}, "nested more than 32 deep"},
+		}, "nested more than 16 deep"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -1,0 +1,127 @@
+package engine
+
+import (
+	"slices"
+
+	"github.com/hocket-run/hocket/internal/expr"
+	"github.com/hocket-run/hocket/workflow"
+)
+
+// sight is what one scope sees of the outputs of its flow (D5): the outputs at its fork, and over them those of its own branch. A block that ran in
+// a former pass of a loop is seen with what the branch has changed in it since, so that each step has one output, the latest (S4-4).
+type sight struct {
+	r *Run
+	f *flow
+	// entries are in the order of the first execution of their nodes.
+	entries []entry
+	// own are the steps of those entries whose nodes stand in branches, by node. They are steps of the branches around the scope, and newer than
+	// any entry of the blocks around it. Nil outside of branches.
+	own map[int]int
+}
+
+func (r *Run) sight(scopeID int) sight {
+	s := sight{r: r, f: r.flows[r.scope(scopeID).Flow], entries: r.seen(scopeID)}
+	for _, e := range s.entries {
+		if s.f.nodes[e.Node].Parent == "" {
+			continue
+		}
+		if s.own == nil {
+			s.own = map[int]int{}
+		}
+		s.own[e.Node] = e.Step
+	}
+	return s
+}
+
+// find gives the latest execution of a node that can be seen.
+func (s sight) find(node int) (entry, bool) {
+	parent := s.f.nodes[node].Parent
+	if parent == "" {
+		i := slices.IndexFunc(s.entries, func(e entry) bool { return e.Node == node })
+		if i < 0 {
+			return entry{}, false
+		}
+		return s.entries[i], true
+	}
+	if step, ok := s.own[node]; ok {
+		return entry{node, step}, true
+	}
+	block, ok := s.find(s.f.index[parent])
+	if !ok {
+		return entry{}, false
+	}
+	step, ok := s.r.ran(s.f, block.Step)[node]
+	return entry{node, step}, ok
+}
+
+// top gives the entries that are not shown inside of a block.
+func (s sight) top() []entry {
+	if s.own == nil {
+		return s.entries
+	}
+	var out []entry
+	for _, e := range s.entries {
+		if parent := s.f.nodes[e.Node].Parent; parent != "" {
+			if _, shown := s.find(s.f.index[parent]); shown {
+				continue
+			}
+		}
+		out = append(out, e)
+	}
+	return out
+}
+
+// entry shows one step's output, that of a block with its branches.
+func (s sight) entry(e entry) expr.Entry {
+	out := expr.Entry{Output: s.r.step(e.Step).Output, Agent: s.r.speakerName(s.f, e.Step)}
+	n := &s.f.nodes[e.Node]
+	if n.Kind != workflow.KindFork {
+		return out
+	}
+	var changed bool
+	out.Children, changed = s.children(e.Step)
+	if changed && n.Fork.Shape != workflow.ShapeMap {
+		out.Output = nil // it is made of the children
+	}
+	return out
+}
+
+// children shows the steps of a block's branches that have run, in declared order. It tells whether any is not as the block left it.
+func (s sight) children(block int) ([]expr.Child, bool) {
+	out, changed := []expr.Child{}, false
+	ran := s.r.ran(s.f, block)
+	for _, c := range s.f.nodes[s.r.step(block).Node].children {
+		step, ok := ran[c]
+		if own, newer := s.own[c]; newer {
+			step, ok, changed = own, true, true
+		}
+		if !ok {
+			continue
+		}
+		child := s.entry(entry{c, step})
+		changed = changed || child.Children != nil && child.Output == nil
+		out = append(out, expr.Child{ID: localID(s.f.nodes[c].ID), Entry: child})
+	}
+	return out, changed
+}
+
+// ran gives the steps of a block's branches that gave an output, by node.
+func (r *Run) ran(f *flow, block int) map[int]int {
+	out := map[int]int{}
+	typed := f.w.Rules.TypedState && losers(f.nodes[r.step(block).Node].Fork.Until)
+	for _, s := range r.step(block).Block.Scopes {
+		if typed && r.outcome(s) != branchArrived { // what losers gave counts as little as what they changed (S2-57)
+			continue
+		}
+		for _, x := range r.scope(s).Entries {
+			out[x.Node] = x.Step
+		}
+	}
+	return out
+}
+
+// children shows the steps of a block's branches as the block left them.
+func (r *Run) children(f *flow, block int) []expr.Child {
+	out, _ := sight{r: r, f: f}.children(block)
+	return out
+}
