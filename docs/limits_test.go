@@ -11,6 +11,7 @@ import (
 	codes "github.com/hocket-run/hocket/internal/engine"
 	"github.com/hocket-run/hocket/internal/expr"
 	"github.com/hocket-run/hocket/internal/format/source"
+	"github.com/hocket-run/hocket/internal/format/steps"
 	"github.com/hocket-run/hocket/internal/schema"
 	"github.com/hocket-run/hocket/internal/service"
 	"github.com/hocket-run/hocket/workflow"
@@ -52,17 +53,19 @@ func TestLimits(t *testing.T) {
 		"input of a run": {service.DefaultMaxInput, "`invalid`"},
 		"runs of a namespace that have not ended": {service.DefaultMaxRuns, "`limit`"},
 		"document": {source.DefaultMaxBytes, source.CodeTooLarge},
-		"lists and maps inside one another in a document, aliases expanded": {source.DefaultMaxDepth, source.CodeTooDeep},
-		"values of a document, aliases expanded":                            {source.DefaultMaxValues, source.CodeTooManyValues},
-		"sub-flows inside one another":                                      {workflow.MaxFlowDepth},
-		"condition":                                                         {expr.MaxConditionBytes, expr.MaxNesting, expr.MaxCost, codes.CodeCondition},
-		"value that a schema is asked about":                                {schema.MaxValueBytes, schema.MaxDepth},
-		"reply of a model":                                                  {driver.DefaultMaxReplyBytes, driver.CodeMaxReplyBytes},
-		"tool calls in a reply":                                             {driver.DefaultMaxReplyCalls, driver.CodeMaxReplyCalls},
-		"steps of a run, branches of forks too":                             {workflow.DefaultMaxSteps, codes.CodeMaxSteps},
-		"passes of a loop":                                                  {workflow.DefaultMaxLoopIterations, codes.CodeMaxLoopIterations},
-		"turns of an agent":                                                 {workflow.DefaultMaxTurns, codes.CodeMaxTurns},
-		"size of a run":                                                     {service.DefaultMaxBytes, codes.CodeMaxBytes},
+		"lists and maps inside one another in a document, aliases expanded":                  {source.DefaultMaxDepth, source.CodeTooDeep},
+		"values of a document, aliases expanded":                                             {source.DefaultMaxValues, source.CodeTooManyValues},
+		"steps inside one another in a steps document, parallel blocks and conditions alike": {steps.MaxDepth, steps.CodeTooDeep},
+		"parallel blocks inside one another in a Go graph":                                   {workflow.MaxBlockDepth, "blocks-too-deep"},
+		"sub-flows inside one another":                                                       {workflow.MaxFlowDepth},
+		"condition":                                                                          {expr.MaxConditionBytes, expr.MaxNesting, expr.MaxCost, codes.CodeCondition},
+		"value that a schema is asked about":                                                 {schema.MaxValueBytes, schema.MaxDepth},
+		"reply of a model":                                                                   {driver.DefaultMaxReplyBytes, driver.CodeMaxReplyBytes},
+		"tool calls in a reply":                                                              {driver.DefaultMaxReplyCalls, driver.CodeMaxReplyCalls},
+		"steps of a run, branches of forks too":                                              {workflow.DefaultMaxSteps, codes.CodeMaxSteps},
+		"passes of a loop":                                                                   {workflow.DefaultMaxLoopIterations, codes.CodeMaxLoopIterations},
+		"turns of an agent":                                                                  {workflow.DefaultMaxTurns, codes.CodeMaxTurns},
+		"size of a run":                                                                      {service.DefaultMaxBytes, codes.CodeMaxBytes},
 	} {
 		row, ok := rows[name]
 		if !ok {

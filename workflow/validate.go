@@ -9,8 +9,12 @@ import (
 	"github.com/hocket-run/hocket/diag"
 )
 
-// MaxFlowDepth bounds how deep flows may contain flows.
-const MaxFlowDepth = 16
+const (
+	// MaxFlowDepth bounds how deep flows may contain flows.
+	MaxFlowDepth = 16
+	// MaxBlockDepth bounds how many forks may stand in branches of one another.
+	MaxBlockDepth = 64
+)
 
 // Validate reports everything that keeps w from running, all of it errors, sorted by place. A workflow without errors has the
 // invariants that the package comment names. It never panics, whatever w holds, and takes time in proportion to w's size.
@@ -21,7 +25,7 @@ const MaxFlowDepth = 16
 // The codes are stable: no-nodes, no-entry, unknown-entry, entry-in-branch, empty-id, duplicate-node, duplicate-agent, unknown-node,
 // unknown-agent, unknown-kind, missing-spec, foreign-spec, missing-name, unknown-word, bad-condition, bad-json, negative-limit,
 // decide-without-cases, empty-port, subagent-self, subagent-cycle, subagent-tool, handoff-self, handoff-twice, bad-command, bad-file, fork-without-branches, duplicate-branch, branch-without-edge,
-// branch-target, bad-quorum, fork-join, join-fork, bad-parent, edge-crosses-branch, bad-handoff, unknown-flow, flow-recursion, flow-too-deep, empty-branch,
+// branch-target, bad-quorum, fork-join, join-fork, bad-parent, blocks-too-deep, edge-crosses-branch, bad-handoff, unknown-flow, flow-recursion, flow-too-deep, empty-branch,
 // duplicate-branch-id, nested-branches, untyped-flow.
 func Validate(w *Workflow) diag.List {
 	var l diag.List

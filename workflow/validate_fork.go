@@ -58,6 +58,9 @@ func (c *checker) checkParents() {
 	unrooted := c.unrooted()
 	for i := range c.w.Nodes {
 		n := &c.w.Nodes[i]
+		if n.Kind == KindFork && c.blocksAround(n) == MaxBlockDepth {
+			c.nodeErrorf(n, "blocks-too-deep", "parallel blocks stand in one another more than %d deep", MaxBlockDepth)
+		}
 		if n.Parent != "" {
 			switch p := c.nodes[n.Parent]; {
 			case p == nil:
@@ -100,6 +103,15 @@ func (c *checker) checkParents() {
 			c.errorf(span, "edge-crosses-branch", "the edge from %q to %q crosses the border of a branch: a branch is entered by its fork and left by its join", from.ID, to.ID)
 		}
 	}
+}
+
+// blocksAround counts the forks in whose branches n stands, up to one more than may be.
+func (c *checker) blocksAround(n *Node) int {
+	depth := 0
+	for n = c.nodes[n.Parent]; n != nil && depth <= MaxBlockDepth; n = c.nodes[n.Parent] {
+		depth++
+	}
+	return depth
 }
 
 // unrooted gives the ids of nodes whose chain of parents never ends.

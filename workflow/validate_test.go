@@ -2,6 +2,7 @@ package workflow_test
 
 import (
 	"encoding/json"
+	"fmt"
 	"math"
 	"slices"
 	"strings"
@@ -275,6 +276,16 @@ func invalidNodes() []invalid {
 		{"edge out of a branch", func(w *Workflow) { edge(w, "a", "par/join").To = "end" }, []string{
 			`edge-crosses-branch: the edge from "a" to "end" crosses the border of a branch: a branch is entered by its fork and left by its join`,
 		}},
+		{"blocks too deep", func(w *Workflow) {
+			parent := ""
+			for i := range MaxBlockDepth + 3 { // one problem: what lies deeper is not told again
+				id := fmt.Sprint("deep", i)
+				w.Nodes = append(w.Nodes, Node{ID: id, Kind: KindFork, Parent: parent, Fork: &Fork{Join: id + "/join", Branches: []Branch{{ID: "b"}}}},
+					Node{ID: id + "/join", Kind: KindJoin, Parent: parent, Join: &Join{Fork: id}}, Node{ID: id + "/a", Kind: KindEnd, Parent: id})
+				w.Edges = append(w.Edges, Edge{From: id, Port: "b", To: id + "/a"})
+				parent = id
+			}
+		}, []string{`blocks-too-deep: node "deep64": parallel blocks stand in one another more than 64 deep`}},
 		{"unknown flow", func(w *Workflow) { node(w, "inner").Subflow.Flow = "othr" }, []string{`unknown-flow: node "inner": flow "othr" is not defined; did you mean "other"?`}},
 		{"branch with a problem", func(w *Workflow) { w.Branches = []*Workflow{{ID: "b", Nodes: []Node{{ID: "only", Kind: KindEnd}}}} }, []string{`no-entry: branch "b": the workflow does not say where it begins`}},
 		{"empty branch", func(w *Workflow) { w.Branches = []*Workflow{nil} }, []string{"empty-branch: branch 1 is empty"}},

@@ -90,7 +90,7 @@ func (b *board) name(w *workflow.Workflow) {
 				continue
 			}
 			count[n.Title()]++
-			if n.Subflow != nil && w.Flows[n.Subflow.Flow] != nil && depth < maxFlowDepth {
+			if n.Subflow != nil && w.Flows[n.Subflow.Flow] != nil && depth < workflow.MaxFlowDepth {
 				walk(w.Flows[n.Subflow.Flow], prefix+n.ID+"/", depth+1)
 			}
 		}
@@ -102,9 +102,6 @@ func (b *board) name(w *workflow.Workflow) {
 		}
 	}
 }
-
-// maxFlowDepth bounds how deep flows inside flows are named.
-const maxFlowDepth = 8
 
 func (b *board) title(path string) string {
 	if t := b.titles[path]; t != "" {

@@ -76,8 +76,9 @@ func (r *reader) items(l *list, f field, depth int) {
 	if f.value == nil || f.value.IsNull() {
 		return
 	}
-	if depth > maxDepth {
-		r.diags.Errorf(f.span, f.path, codeTooDeep, "steps stand in one another more than %d deep", maxDepth)
+	if depth > MaxDepth {
+		r.diags.Errorf(f.span, f.path, CodeTooDeep, "steps stand in one another more than %d deep", MaxDepth)
+		r.cut = true
 		l.owner.garbled = true
 		return
 	}

@@ -45,12 +45,12 @@ const (
 	codeNoSchema      = "no-structured-output"
 	codeBadSchema     = "bad-schema"
 	codeUnknownPath   = "unknown-path"
-	codeTooDeep       = "too-deep"
+	CodeTooDeep       = "too-deep"
 	codeVersion       = "unknown-version"
 )
 
-// maxDepth bounds how deep lists of steps may stand in one another.
-const maxDepth = 64
+// MaxDepth bounds how many steps may stand in one another, blocks and conditions alike.
+const MaxDepth = workflow.MaxBlockDepth
 
 // Detect tells whether a document is of this format: a map with a workflow of steps, or with agents by name and no graph.
 func Detect(root *source.Node) bool {
@@ -94,6 +94,7 @@ type reader struct {
 	judged map[string]bool              // providers that were warned of
 
 	root       *list
+	cut        bool // lists were not read because they stand too deep: not all steps are known
 	steps      *index
 	conditions map[*step]checked
 	agentReads map[string][]string

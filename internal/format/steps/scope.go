@@ -93,8 +93,11 @@ func (sc scope) options(text string) expr.Options {
 }
 
 // near gives the steps that the references of a text may mean: those whose id stands right after a `$steps`. Where one of them names none, it
-// gives all, for the hint at what was meant.
+// gives all, for the hint at what was meant. Nil where not all steps are known.
 func (sc scope) near(text string) []expr.Step {
+	if sc.r.cut {
+		return nil
+	}
 	const root = "$steps"
 	found := map[string]*step{}
 	unknown := false
