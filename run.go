@@ -218,7 +218,7 @@ func (e *Engine) Answer(ctx context.Context, run string, a Answer) error {
 	if err != nil {
 		return fmt.Errorf("encode answer: %w", err)
 	}
-	err = known(e.service.Answer(ctx, run, service.AnswerRequest{Wait: a.Wait, Node: a.Node, Value: value, Note: a.Note}))
+	err = known(e.service.Answer(ctx, run, service.AnswerRequest{Wait: a.Wait, Node: a.Node, Value: value, Note: a.Note, By: engine.LocalBy(engine.ChannelProgram)}))
 	if !errors.Is(err, ErrAnswer) {
 		return err
 	}

@@ -41,8 +41,11 @@ const (
 	MaxPage, DefaultPage = 200, 50
 )
 
-// ActorCLI is the actor of whoever uses the store without a server.
-const ActorCLI = "cli"
+// ActorLocal is the actor of whoever uses the store without a server.
+const ActorLocal = "local"
+
+// ChannelCLI is the channel of the command line.
+const ChannelCLI = "cli"
 
 // Record tells of one request that changed something, or was to.
 type Record struct {
@@ -51,9 +54,12 @@ type Record struct {
 	// At is when it ended, UTC, in microseconds.
 	At        time.Time
 	Namespace string
-	// Token is the id of the token that was shown, empty where there was none; Actor its name, or ActorCLI.
+	// Token is the id of the token that was shown, empty where there was none; Actor its name, ActorLocal, or the name of the endpoint that an
+	// approve link was sent to.
 	Token string
 	Actor string
+	// Channel is the way in: `cli`, `http`, `mcp`, `openai`, `link` or `hooks`.
+	Channel string
 	// Action is what was done, such as `tokens create` or the method and pattern of a route; Target is to what, as the caller named it.
 	Action string
 	Target string
@@ -76,7 +82,7 @@ func (r Record) By(p Principal) Record {
 // Clean gives the record as stores keep it. It is for stores.
 func (r Record) Clean() Record {
 	r.At = r.At.UTC().Truncate(time.Microsecond)
-	for _, text := range []*string{&r.Namespace, &r.Token, &r.Actor, &r.Action, &r.Target, &r.Outcome, &r.Request, &r.Remote} {
+	for _, text := range []*string{&r.Namespace, &r.Token, &r.Actor, &r.Channel, &r.Action, &r.Target, &r.Outcome, &r.Request, &r.Remote} {
 		*text = cut(*text, MaxText)
 	}
 	return r

@@ -65,7 +65,7 @@ func (f *follower) ask(ctx context.Context) (bool, error) {
 		if err != nil {
 			return false, err
 		}
-		q := service.AnswerRequest{Wait: w.ID, Value: expr.Quote(strings.TrimSpace(text))}
+		q := service.AnswerRequest{Wait: w.ID, Value: expr.Quote(strings.TrimSpace(text)), By: here}
 		if w.Kind == workflow.WaitApproval {
 			word, note, _ := strings.Cut(text, ":")
 			q.Value, q.Note = expr.Quote(strings.TrimSpace(word)), strings.TrimSpace(note)
@@ -78,7 +78,11 @@ func (f *follower) ask(ctx context.Context) (bool, error) {
 			fmt.Fprintln(f.Err, "it was answered elsewhere meanwhile")
 			return true, nil
 		}
-		return err == nil, err
+		if err != nil {
+			return false, err
+		}
+		f.answered(ctx, f.service, f.run, w.ID)
+		return true, nil
 	}
 }
 

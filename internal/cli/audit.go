@@ -1,6 +1,8 @@
 package cli
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strconv"
@@ -10,7 +12,11 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/hocket-run/hocket/internal/access"
+	"github.com/hocket-run/hocket/internal/door"
+	"github.com/hocket-run/hocket/internal/engine"
 	"github.com/hocket-run/hocket/internal/httpapi"
+	"github.com/hocket-run/hocket/internal/namespace"
+	"github.com/hocket-run/hocket/internal/service"
 )
 
 func (a *app) auditCmd() *cobra.Command {
@@ -21,7 +27,7 @@ func (a *app) auditCmd() *cobra.Command {
 	)
 	c := &cobra.Command{
 		Use: "audit", Short: "show who changed what through a server, newest first",
-		Long:    fmt.Sprintf("Shows the audit log of a namespace: the requests to `hocket serve` that changed\nsomething or were to, and the tokens that were made and revoked here. The last\n%d of each namespace are kept.", access.MaxRecords),
+		Long:    fmt.Sprintf("Shows the audit log of a namespace: the requests to `hocket serve` that changed\nsomething or were to, and here the tokens that were made and revoked and the answers\nthat were given. The last\n%d of each namespace are kept.", access.MaxRecords),
 		Example: "  hocket audit --since 24h\n  hocket audit --namespace newsroom --json",
 		Args:    takes(),
 		RunE: func(c *cobra.Command, _ []string) error {
@@ -83,6 +89,40 @@ func (a *app) auditCmd() *cobra.Command {
 	return c
 }
 
+// here is the actor of answers that are given on this command line. A server that is asked with --server records the token instead.
+var here = engine.LocalBy(engine.ChannelCLI)
+
+// answered tells the audit log of an answer that was given here; a server keeps its own log. The answer holds: that the log cannot be written is a warning.
+func (a *app) answered(ctx context.Context, s sight, run, wait string) {
+	store, isHere := s.(*service.Service)
+	if !isHere {
+		return
+	}
+	r := access.Record{At: time.Now(), Channel: access.ChannelCLI, Action: door.ActAnswer, Target: run + " " + wait}
+	if err := a.audited(context.WithoutCancel(ctx), store, r); err != nil {
+		fmt.Fprintf(a.Err, "warning: the answer was taken, but the audit log lacks it: %s\n", printable(err.Error()))
+	}
+}
+
+// audited writes a record of what was done here into the audit log, which is in the store of the default namespace. s is the store that is open. A store that
+// keeps nothing has no log.
+func (a *app) audited(ctx context.Context, s *service.Service, r access.Record) error {
+	r.Namespace, r.Actor, r.Outcome = a.tenant(), access.ActorLocal, access.OutcomeOK
+	if r.Namespace == access.DefaultNamespace {
+		if s.File() == nil {
+			return nil
+		}
+		return namespace.StoreOf(s).Record(ctx, r)
+	}
+	cfg := a.config()
+	cfg.DB = a.defaultDB
+	d, err := service.Open(ctx, cfg)
+	if err != nil {
+		return err
+	}
+	return errors.Join(namespace.StoreOf(d).Record(ctx, r), d.Close())
+}
+
 // moment reads a time, or an age before now.
 func moment(flag, s string, now time.Time) (time.Time, error) {
 	if at, err := time.Parse(time.RFC3339, s); err == nil {
@@ -103,9 +143,9 @@ func (a *app) auditTable(records []access.Record) error {
 		return nil
 	}
 	t := tabwriter.NewWriter(a.Out, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(t, "TIME\tWHO\tACTION\tTARGET\tOUTCOME\tFROM")
+	fmt.Fprintln(t, "TIME\tWHO\tBY\tACTION\tTARGET\tOUTCOME\tFROM")
 	for _, r := range records {
-		fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\t%s\n", r.At.Local().Format("2006-01-02 15:04:05"), clean(r.Actor), clean(r.Action), clean(r.Target), r.Outcome, r.Remote)
+		fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\t%s\t%s\n", r.At.Local().Format("2006-01-02 15:04:05"), clean(r.Actor), clean(r.Channel), clean(r.Action), clean(r.Target), r.Outcome, r.Remote)
 	}
 	if err := t.Flush(); err != nil {
 		return fmt.Errorf("write list: %w", err)

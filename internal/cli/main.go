@@ -57,9 +57,10 @@ type app struct {
 	wiring Wiring
 
 	db string
-	// namespace is the flag; entered tells that db is the store of that namespace.
+	// namespace is the flag; entered tells that db is the store of that namespace, and defaultDB is then that of the default one.
 	namespace string
 	entered   bool
+	defaultDB string
 	// server is the flag, and then the address of the server that is meant; "": none.
 	server string
 	// configFile is the flag; operator is what was read, with what is wrong in it.

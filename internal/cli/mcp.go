@@ -62,8 +62,10 @@ func (a *app) mcp(ctx context.Context, role access.Role, workflows []string) err
 	if err != nil {
 		return err
 	}
-	server := mcpserver.New(mcpserver.Config{Version: a.wiring.Version, Workflows: workflows, Logger: a.logger()})
-	me := access.Principal{Name: "local", Namespace: a.tenant(), Role: role}
+	server := mcpserver.New(mcpserver.Config{Version: a.wiring.Version, Workflows: workflows, Logger: a.logger(), Audit: func(ctx context.Context, d door.Deed) error {
+		return a.audited(ctx, s, access.Record{At: d.At, Channel: d.Channel, Action: d.Action, Target: d.Target})
+	}})
+	me := access.Principal{Name: access.ActorLocal, Namespace: a.tenant(), Role: role}
 	err = server.RunStdio(ctx, io.NopCloser(a.In), nopCloser{a.Out}, &door.Caller{Principal: me, Service: s})
 	for _, end := range []func() error{server.Close, s.Close} {
 		if e := end(); err == nil {

@@ -66,6 +66,7 @@ func (a *app) enter(ctx context.Context) error {
 	if !slices.Contains(names, a.namespace) {
 		return a.noNamespace(names)
 	}
+	a.defaultDB = db
 	if a.db, err = namespace.Path(db, a.namespace); err != nil {
 		return err
 	}

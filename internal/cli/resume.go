@@ -139,7 +139,7 @@ func (a *app) resume(c *cobra.Command, fl *resumeFlags, run string) error {
 	if answers && reopens {
 		return usef("answer the run or raise its limits, not both at once")
 	}
-	var p service.Proceed
+	p := service.Proceed{By: here}
 	if answers {
 		p.Answer = &answer
 	}
@@ -169,6 +169,9 @@ func (a *app) resume(c *cobra.Command, fl *resumeFlags, run string) error {
 		return fo.interrupted()
 	case err != nil:
 		return refused(err, answer, rec)
+	}
+	if p.Answer != nil {
+		a.answered(ctx, s, run, p.Answer.Wait)
 	}
 	return fo.follow(ctx)
 }
@@ -222,7 +225,7 @@ func refused(err error, q service.AnswerRequest, rec service.Recorded) error {
 		return usef("run %s used what was left of the budget of run %s; continue that one with a larger budget; nothing was changed", run, *o.ParentRun)
 	case errors.Is(err, engine.ErrNotReopenable):
 		return usef("run %s did not end by a limit, it is %s; nothing was changed", run, rec.Head.Status)
-	case errors.Is(err, engine.ErrWaitNotFound) && q.Wait == "" && q.Node == "":
+	case (errors.Is(err, engine.ErrWaitNotFound) || errors.Is(err, engine.ErrWaitClosed)) && q.Wait == "" && q.Node == "":
 		return usef("run %s waits for nothing, it is %s; nothing was changed", run, rec.Head.Status)
 	case errors.Is(err, engine.ErrWaitNotFound) && q.Wait != "":
 		return usef("run %s has no wait %q; nothing was changed", run, q.Wait)

@@ -207,10 +207,33 @@ func (a *app) showRun(o project.Run, program string) error {
 			block(a.Out, "reply", a.answerLine(o, w))
 		}
 	}
+	a.showAnswers(o.Answers)
 	if o.Status == engine.StatusCompleted && (o.Output != nil || o.State == nil) {
 		fmt.Fprintf(a.Out, "\n%s\n", printable(outputText(o.Output)))
 	}
 	return nil
+}
+
+// showAnswers prints what was answered, by whom and when.
+func (a *app) showAnswers(answers []project.Answer) {
+	for _, x := range answers {
+		about, said := clean(x.Node), x.Decision
+		if x.Tool != "" {
+			about += ", tool " + clean(x.Tool)
+		}
+		switch {
+		case x.Answer != nil:
+			said = exact(short(outputText(x.Answer), 100))
+		case x.Decision == "":
+			said = "closed at its deadline"
+		}
+		if note := strings.TrimSpace(x.Note); note != "" {
+			said += ": " + exact(short(note, 100))
+		}
+		fmt.Fprintf(a.Out, "\n%s\n", a.outColor.bold(fmt.Sprintf("answer: %s, %s at %s", x.Wait, x.Kind, about)))
+		block(a.Out, "said", said)
+		block(a.Out, "by", clean(x.By.String())+", "+x.At.Local().Format(time.DateTime))
+	}
 }
 
 // stateText is the state of a Go graph, whose output it is, empty for other runs.

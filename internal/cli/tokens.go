@@ -129,7 +129,9 @@ func ofAccess(err error) error {
 
 // record tells the audit log what was done here.
 func (a *app) record(ctx context.Context, log access.Log, namespace, action, target string) error {
-	return log.Record(ctx, access.Record{At: time.Now(), Namespace: namespace, Actor: access.ActorCLI, Action: action, Target: target, Outcome: access.OutcomeOK})
+	return log.Record(ctx, access.Record{
+		At: time.Now(), Namespace: namespace, Actor: access.ActorLocal, Channel: access.ChannelCLI, Action: action, Target: target, Outcome: access.OutcomeOK,
+	})
 }
 
 func (a *app) tokensListCmd() *cobra.Command {

@@ -116,7 +116,7 @@ var canvasApproval = []rule{
 		}
 		w := newWorld(t)
 		r := w.runs(gated(), "go")
-		if err := w.Answer(t.Context(), r.id, service.AnswerRequest{Value: engine.Value(`"approve"`), Note: " beside it "}); err != nil {
+		if err := w.Answer(t.Context(), r.id, service.AnswerRequest{By: engine.LocalBy(engine.ChannelProgram), Value: engine.Value(`"approve"`), Note: " beside it "}); err != nil {
 			t.Fatal(err)
 		}
 		r.is(engine.StatusCompleted)
@@ -129,21 +129,19 @@ var canvasApproval = []rule{
 		r.answers("approve")
 		r.is(engine.StatusCompleted)
 		before, events := asJSON(r.show()), len(r.recorded().Events)
-		for _, a := range []service.AnswerRequest{{Value: engine.Value(`"approve"`)}, {Value: engine.Value(`"reject"`)}, {Wait: wait, Value: engine.Value(`"approve"`)}} {
-			err := w.Answer(t.Context(), r.id, a)
-			switch {
-			case a.Wait != "" && err != nil:
-				t.Errorf("the same answer again: %v, want none", err)
-			case a.Wait == "" && service.CodeOf(err) != service.CodeNotFound:
-				t.Errorf("an answer to nothing: %v", err)
+		for _, id := range []string{"", wait} {
+			a := service.AnswerRequest{By: engine.LocalBy(engine.ChannelProgram), Wait: id, Value: engine.Value(`"approve"`)}
+			if err := w.Answer(t.Context(), r.id, a); err != nil {
+				t.Errorf("the same answer again, to wait %q: %v (P24)", id, err)
 			}
-		}
-		if err := w.Answer(t.Context(), r.id, service.AnswerRequest{Wait: wait, Value: engine.Value(`"reject"`)}); service.CodeOf(err) != service.CodeConflict {
-			t.Errorf("the opposite answer: %v, want a conflict", err)
+			a.Value = engine.Value(`"reject"`)
+			if err := w.Answer(t.Context(), r.id, a); service.CodeOf(err) != service.CodeConflict {
+				t.Errorf("the opposite answer, to wait %q: %v, want a conflict (P24)", id, err)
+			}
 		}
 		same(t, "run", asJSON(r.show()), before)
 		same(t, "events", len(r.recorded().Events), events)
-		if err := w.Answer(t.Context(), "nothere", service.AnswerRequest{Value: engine.Value(`"approve"`)}); service.CodeOf(err) != service.CodeNotFound {
+		if err := w.Answer(t.Context(), "nothere", service.AnswerRequest{By: engine.LocalBy(engine.ChannelProgram), Value: engine.Value(`"approve"`)}); service.CodeOf(err) != service.CodeNotFound {
 			t.Errorf("an unknown run: %v", err)
 		}
 		if err := w.Resume(t.Context(), r.id); err == nil {

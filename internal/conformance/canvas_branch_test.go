@@ -187,7 +187,7 @@ var canvasBranch = []rule{
 		if err := r.answer("approve"); err == nil {
 			t.Error("the failed run takes an answer")
 		}
-		if err := w.Answer(t.Context(), r.id, service.AnswerRequest{Wait: wait, Value: engine.Value(`"approve"`)}); service.CodeOf(err) != service.CodeGone {
+		if err := w.Answer(t.Context(), r.id, service.AnswerRequest{By: engine.LocalBy(engine.ChannelProgram), Wait: wait, Value: engine.Value(`"approve"`)}); service.CodeOf(err) != service.CodeGone {
 			t.Errorf("an answer to the closed wait: %v, want it gone", err)
 		}
 		same(t, "run after the answers", asJSON(r.show()), before)

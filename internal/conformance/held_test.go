@@ -95,7 +95,7 @@ func heldByService(t *testing.T, doc string, p *till) heldRun {
 		},
 		answer: func(wait, decision, note string) string {
 			again()
-			if err := w.Answer(t.Context(), r.id, service.AnswerRequest{Wait: wait, Value: expr.Quote(decision), Note: note}); err != nil {
+			if err := w.Answer(t.Context(), r.id, service.AnswerRequest{By: engine.LocalBy(engine.ChannelProgram), Wait: wait, Value: expr.Quote(decision), Note: note}); err != nil {
 				t.Fatal(err)
 			}
 			return text(r.is(engine.StatusCompleted).Output)

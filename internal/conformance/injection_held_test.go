@@ -58,13 +58,13 @@ func injectHeld(t *testing.T, poison string) {
 		same(t, "the agent's question", question.Prompt, `Agent "Payer" asks: `+poison)
 
 		// What a person tells the agent is told to the agent, and decides about nothing else.
-		if err := w.Answer(t.Context(), r.id, service.AnswerRequest{Wait: question.ID, Value: expr.Quote(poison)}); err != nil {
+		if err := w.Answer(t.Context(), r.id, service.AnswerRequest{By: engine.LocalBy(engine.ChannelProgram), Wait: question.ID, Value: expr.Quote(poison)}); err != nil {
 			t.Fatal(err)
 		}
 		if o = r.is(engine.StatusPaused); len(o.Waiting) != 1 || o.Waiting[0].ID != call.ID || len(settle.Calls()) > 0 {
 			t.Fatalf("waiting %s with %d calls, want the one wait and no call", asJSON(o.Waiting), len(settle.Calls()))
 		}
-		if err := w.Answer(t.Context(), r.id, service.AnswerRequest{Wait: call.ID, Value: expr.Quote(answer), Note: "note 77"}); err != nil {
+		if err := w.Answer(t.Context(), r.id, service.AnswerRequest{By: engine.LocalBy(engine.ChannelProgram), Wait: call.ID, Value: expr.Quote(answer), Note: "note 77"}); err != nil {
 			t.Fatal(err)
 		}
 		r.is(engine.StatusCompleted)

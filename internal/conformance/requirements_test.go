@@ -195,7 +195,7 @@ var requirements = []rule{
 		var wg sync.WaitGroup
 		for i := range errs {
 			wg.Go(func() {
-				errs[i] = w.Answer(t.Context(), r.id, service.AnswerRequest{Wait: wait, Value: engine.Value(`"approve"`)})
+				errs[i] = w.Answer(t.Context(), r.id, service.AnswerRequest{By: engine.LocalBy(engine.ChannelProgram), Wait: wait, Value: engine.Value(`"approve"`)})
 			})
 		}
 		wg.Wait()
@@ -207,7 +207,7 @@ var requirements = []rule{
 		r.is(engine.StatusCompleted)
 		same(t, "asked", w.asked(), []string{"w", "yes"})
 		same(t, "answers", len(events[*engine.WaitAnswered](r)), 1)
-		if err := w.Answer(t.Context(), r.id, service.AnswerRequest{Wait: wait, Value: engine.Value(`"reject"`)}); service.CodeOf(err) != service.CodeConflict {
+		if err := w.Answer(t.Context(), r.id, service.AnswerRequest{By: engine.LocalBy(engine.ChannelProgram), Wait: wait, Value: engine.Value(`"reject"`)}); service.CodeOf(err) != service.CodeConflict {
 			t.Errorf("the opposite decision: %v, want a conflict", err)
 		}
 		w = newWorld(t)
@@ -216,7 +216,7 @@ var requirements = []rule{
 		if err := w.Cancel(t.Context(), r.id, "enough"); err != nil {
 			t.Fatal(err)
 		}
-		if err := w.Answer(t.Context(), r.id, service.AnswerRequest{Wait: wait, Value: engine.Value(`"approve"`)}); service.CodeOf(err) != service.CodeGone {
+		if err := w.Answer(t.Context(), r.id, service.AnswerRequest{By: engine.LocalBy(engine.ChannelProgram), Wait: wait, Value: engine.Value(`"approve"`)}); service.CodeOf(err) != service.CodeGone {
 			t.Errorf("a decision on a cancelled run: %v, want it gone", err)
 		}
 		same(t, "asked", w.asked(), []string{"w"})

@@ -225,7 +225,7 @@ func (r *run) recorded() service.Recorded {
 // answer gives an answer, at a node where one is named.
 func (r *run) answer(value any, node ...string) error {
 	r.w.t.Helper()
-	a := service.AnswerRequest{}
+	a := service.AnswerRequest{By: engine.LocalBy(engine.ChannelProgram)}
 	if value != nil {
 		a.Value = engine.Value(asJSON(value))
 	}

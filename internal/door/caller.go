@@ -41,6 +41,11 @@ func Require(ctx context.Context, need access.Role) (*Caller, error) {
 	return c, nil
 }
 
+// Actor gives the caller as answers are recorded that came by a channel.
+func (c *Caller) Actor(channel service.Channel) service.Actor {
+	return service.Actor{Name: c.Name, Token: c.Token, Channel: channel}
+}
+
 // RequireApproval tells whether the caller may answer approvals (SEC12, D32). Errors: *ForbiddenError.
 func (c *Caller) RequireApproval() error {
 	if c.Approve {

@@ -16,6 +16,8 @@ type Deed struct {
 	At time.Time
 	// Principal is who did it; the zero Principal is whoever came through a door that asks no token.
 	Principal access.Principal
+	// Channel is the way in, such as `http` or `mcp`.
+	Channel string
 	// Action is a word such as `runs.start`, and Target the id of what it was done to; "" where nobody said.
 	Action, Target string
 	// Method, Route and Status are HTTP's; Route is the pattern, which has no ids and no secrets.
@@ -58,6 +60,9 @@ func RequestID(ctx context.Context) string { return requestOf(ctx).ID }
 // Closing is closed when the server begins to end: what would last longer than a moment ends then, in a way that its client understands. Nil, which is never
 // closed, without a server around it.
 func Closing(ctx context.Context) <-chan struct{} { return requestOf(ctx).Closing }
+
+// ActAnswer is the action of an answer to a wait; its target is the run's id, a blank and the wait's.
+const ActAnswer = "runs.answer"
 
 // Did tells the audit log what the request of a context does: an action such as `runs.start`, and the id of what it is done to. One request may do several
 // things. Without a server around it nobody hears.

@@ -24,13 +24,13 @@ type Driver interface {
 	// Answer answers a wait and returns when the answer is durable, whoever owns the run (D16). A run without living owner is taken over,
 	// unless the answer is refused, which changes nothing. The same answer again is no error (P24).
 	//
-	// Errors: those of engine for answers (ErrWait…, ErrAnswer, ErrEnded).
+	// a.By is recorded, also where another process takes the answer. Errors: those of engine for answers (ErrWait…, ErrAnswer, ErrEnded).
 	Answer(ctx context.Context, run string, a engine.Answer) error
 	// Cancel cancels a run and returns when that is durable; calls in flight settle after it. Errors: engine.ErrEnded.
 	Cancel(ctx context.Context, run, reason string) error
-	// Reopen lets a run that ended by a limit go on; only limits that are set count (D20). Errors: engine.ErrNotReopenable;
+	// Reopen lets a run that ended by a limit go on; only limits that are set count (D20). by is recorded. Errors: engine.ErrNotReopenable;
 	// *journal.BusyError where the run's session has another one by now.
-	Reopen(ctx context.Context, run string, limits workflow.Limits) error
+	Reopen(ctx context.Context, run string, limits workflow.Limits, by engine.Actor) error
 	// Wait waits until the run has ended, or is paused with no call in flight, or has no living owner.
 	Wait(ctx context.Context, run string) (State, error)
 	// Watch gives the events after the event from, then live ones and what is said meanwhile, until the run ends, ctx is done or the

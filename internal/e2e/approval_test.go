@@ -57,22 +57,25 @@ func TestApprovalEverywhere(t *testing.T) {
 	c := w.client(testToken)
 	res := must(c.CreateWorkflowWithResponse(t.Context(), api.CreateBody{Id: new("gates"), Document: gates}))
 	gave(t, res, 201, res.JSON201)
-	for name, d := range map[string]decider{
-		"API":                  &byAPI{w, c},
-		"CLI at the server":    &byCLI{w, []string{"--server", w.p.url}},
-		"CLI beside on a file": &byCLI{w, nil},
-		"MCP":                  &byMCP{w, w.session(t, testToken)},
+	for name, way := range map[string]struct {
+		d  decider
+		by engine.Actor
+	}{
+		"API":                  {&byAPI{w, c}, engine.Actor{Name: "HOCKET_TOKEN", Channel: engine.ChannelHTTP}},
+		"CLI at the server":    {&byCLI{w, []string{"--server", w.p.url}}, engine.Actor{Name: "HOCKET_TOKEN", Channel: engine.ChannelHTTP}},
+		"CLI beside on a file": {&byCLI{w, nil}, engine.LocalBy(engine.ChannelCLI)},
+		"MCP":                  {&byMCP{w, w.session(t, testToken)}, engine.Actor{Name: "HOCKET_TOKEN", Channel: engine.ChannelMCP}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			decideBoth(t, w, d)
-			tooLate(t, d)
+			decideBoth(t, w, way.d, way.by)
+			tooLate(t, way.d)
 		})
 	}
 }
 
 // decideBoth decides both waits of a run, the last one first.
-func decideBoth(t *testing.T, w *world, d decider) {
+func decideBoth(t *testing.T, w *world, d decider, by engine.Actor) {
 	run := d.start(t)
 	if list := d.paused(t); !slices.Contains(list, run) {
 		t.Errorf("the list %v has no %s", list, run)
@@ -92,6 +95,8 @@ func decideBoth(t *testing.T, w *world, d decider) {
 		{first, "approve", "completed"},
 		{first, "reject", answered},
 		{second, "reject", "completed"},
+		{"", "approve", "completed"}, // where none is open, it is for the wait that ended last
+		{"", "reject", answered},
 	}
 	for i, s := range steps {
 		if got := d.decide(t, run, s.wait, s.decision); got != s.want {
@@ -112,6 +117,24 @@ func decideBoth(t *testing.T, w *world, d decider) {
 	}
 	if n != 2 {
 		t.Errorf("%d answers are in the journal", n)
+	}
+	// Who answered is in the run object and in the audit log, for each answer.
+	var run2 struct {
+		Answers []struct {
+			Wait string
+			By   engine.Actor
+			At   time.Time
+		}
+	}
+	w.on(t).do("GET", "/api/v1/runs/"+run, "").is(200).into(&run2)
+	audit := w.on(t).do("GET", "/api/v1/audit?limit=200", "").is(200).body
+	for i, wait := range []string{second, first} {
+		if len(run2.Answers) != 2 || run2.Answers[i].Wait != wait || run2.Answers[i].At.IsZero() || run2.Answers[i].By.Name != by.Name || run2.Answers[i].By.Channel != by.Channel {
+			t.Fatalf("answers %+v, want two by %v", run2.Answers, by)
+		}
+		if want := fmt.Sprintf(`"actor":%q,"channel":%q,"action":"runs.answer","target":%q,"outcome":"ok"`, by.Name, by.Channel, run+" "+wait); !strings.Contains(audit, want) {
+			t.Errorf("the audit log lacks %s: %s", want, audit)
+		}
 	}
 }
 

@@ -282,7 +282,7 @@ func (r *Run) applyWait(ev *Event) error {
 		if w == nil || !w.open() {
 			return r.diverge(ev, "wait %s is not open", d.Wait)
 		}
-		w.Answer, w.Args = d, nil
+		w.Answer, w.Args, w.Ended = d, nil, ev.Seq
 		if d.Limits != nil {
 			r.s.Limits = *d.Limits
 		}
@@ -316,7 +316,7 @@ func (r *Run) applyWait(ev *Event) error {
 		if w == nil || !w.open() {
 			return r.diverge(ev, "wait %s is not open", d.Wait)
 		}
-		w.Closed, w.Args = d.Reason, nil
+		w.Closed, w.Args, w.Ended = d.Reason, nil, ev.Seq
 		r.s.Open--
 		delete(r.s.Timers, waitTimer(d.Wait))
 		delete(r.s.Timers, remindTimer(d.Wait))

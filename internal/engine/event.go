@@ -85,6 +85,8 @@ type RunResumed struct {
 	Limits *workflow.Limits `json:"limits,omitempty"`
 	// Above takes the place of RunCreated.Above; nil leaves it.
 	Above *workflow.Budget `json:"above,omitempty"`
+	// By is who set Limits.
+	By Actor `json:"by,omitzero"`
 }
 
 // RunCompleted ends a run. OutputStep is the step whose output is the run's; 0: no output.
@@ -265,6 +267,8 @@ type WaitAnswered struct {
 	Limits *workflow.Limits `json:"limits,omitempty"`
 	// Key is that of the request that brought the answer: Answer.Key.
 	Key string `json:"key,omitempty"`
+	// By is who answered, at the time of the event.
+	By Actor `json:"by,omitzero"`
 }
 
 // WaitReminded says that a wait has been open for so long that somebody should be told again. It changes nothing else, and comes once for a wait at most.
@@ -276,6 +280,8 @@ type WaitReminded struct {
 type WaitClosed struct {
 	Wait   string `json:"wait"`
 	Reason string `json:"reason"`
+	// By is ChannelClock where Reason is `deadline`.
+	By Actor `json:"by,omitzero"`
 }
 
 // SignalRaised is a note that a node sends out, or where Event is set an event of the program's own: the latter means nothing to anybody but who reads it.

@@ -79,7 +79,7 @@ type FuncNote struct {
 type TimerDue struct{ ID string }
 
 // Answer answers a wait. Wait is its id; "" means the open one, which must be the only one unless the workflow holds while paused, where it is
-// the oldest (D17). For an approval Value is read by ParseDecision; Note, where not empty, replaces the note in Value.
+// the oldest (D17); where none is open, the wait that ended last, so that the same answer may come again (P24). For an approval Value is read by ParseDecision; Note, where not empty, replaces the note in Value.
 type Answer struct {
 	Wait  string
 	Value Value
@@ -87,6 +87,8 @@ type Answer struct {
 	// Key names the request, so that one which is made again never answers another wait: with the Key of an answer that was taken it is that answer once more.
 	// "": the request has no name.
 	Key string
+	// By is recorded with the answer. The same answer again leaves the first actor.
+	By Actor
 }
 
 // Cancel cancels the run.
@@ -109,6 +111,8 @@ type Reopen struct {
 	// Above is what the run above leaves for this one by now; nil: what it left before. A run that met it goes on with another only.
 	Above *workflow.Budget
 	Lost  []Lost
+	// By is recorded with new limits.
+	By Actor
 }
 
 func (Start) input()       {}

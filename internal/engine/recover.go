@@ -16,7 +16,7 @@ func (r *Run) handleRecovered(d Recovered) {
 // handleReopen goes on with a run that ended by a limit (D20).
 func (r *Run) handleReopen(d Reopen) {
 	limits := mergeLimits(r.s.Limits, d.Limits)
-	r.emit(0, "", &RunResumed{Reason: "reopened", Limits: &limits, Above: d.Above})
+	r.emit(0, "", &RunResumed{Reason: "reopened", Limits: &limits, Above: d.Above, By: d.By.cleaned()})
 	if r.s.Ending != nil {
 		r.cancelScope(0, "the run failed")
 		r.abandon(endedBefore)

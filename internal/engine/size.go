@@ -49,7 +49,7 @@ func (r *Run) weight(ev *Event) int64 {
 	case *AgentHanded:
 		n += len(d.System)
 	case *WaitAnswered:
-		n += len(d.Note) + len(d.Answer)
+		n += len(d.Note) + len(d.Answer) + len(d.By.Name)
 	}
 	return int64(n)
 }

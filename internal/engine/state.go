@@ -287,6 +287,8 @@ type wait struct {
 	Deadline time.Time     `json:"dl,omitzero"`
 	Answer   *WaitAnswered `json:"ans,omitempty"`
 	Closed   string        `json:"x,omitempty"`
+	// Ended is the position of the event that answered or closed it; 0: it is open.
+	Ended uint64 `json:"e,omitempty"`
 	// Of a held call, as in WaitOpened. Args is gone once the wait is no longer open.
 	Tool    string `json:"t,omitempty"`
 	Args    Value  `json:"a,omitempty"`

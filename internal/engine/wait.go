@@ -66,7 +66,7 @@ func (r *Run) checkAnswer(d Answer) (*wait, *WaitAnswered, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	ans := &WaitAnswered{Wait: w.ID, Key: d.Key}
+	ans := &WaitAnswered{Wait: w.ID, Key: d.Key, By: d.By.cleaned()}
 	if w.Kind == workflow.WaitApproval {
 		if ans.Decision, ans.Note, err = ParseDecision(d.Value); err != nil {
 			return nil, nil, err
@@ -122,7 +122,8 @@ func (r *Run) answeredWith(key string) *wait {
 	return nil
 }
 
-// findWait gives the wait with that id; without id the only open one, or the oldest where the workflow holds while paused (D17).
+// findWait gives the wait with that id; without id the only open one, or the oldest where the workflow holds while paused (D17). Where none is open it is the
+// one that ended last: whoever repeats an answer need not know its wait (P24).
 func (r *Run) findWait(id string) (*wait, error) {
 	if id != "" {
 		if w := r.wait(id); w != nil {
@@ -131,7 +132,7 @@ func (r *Run) findWait(id string) (*wait, error) {
 		return nil, fmt.Errorf("%w: %q", ErrWaitNotFound, id)
 	}
 	if r.s.Open == 0 {
-		return nil, fmt.Errorf("%w: the run waits for nothing", ErrWaitNotFound)
+		return r.lastEnded()
 	}
 	if r.s.Open > 1 && !r.plan.root.w.Rules.HoldWhilePaused {
 		return nil, ErrWaitAmbiguous
@@ -142,6 +143,20 @@ func (r *Run) findWait(id string) (*wait, error) {
 		}
 	}
 	return nil, ErrWaitNotFound
+}
+
+// lastEnded gives the wait that was answered or closed last.
+func (r *Run) lastEnded() (*wait, error) {
+	var last *wait
+	for i := range r.s.Waits {
+		if w := &r.s.Waits[i]; last == nil || w.Ended > last.Ended {
+			last = w
+		}
+	}
+	if last == nil {
+		return nil, fmt.Errorf("%w: the run waits for nothing", ErrWaitNotFound)
+	}
+	return last, nil
 }
 
 func (r *Run) handleAnswer(d Answer) {
@@ -295,7 +310,7 @@ func (r *Run) deadline(id string) {
 	if r.s.Status == StatusPaused {
 		r.emit(0, "", &RunResumed{Reason: "deadline"})
 	}
-	r.emitStep(step, &WaitClosed{Wait: id, Reason: "deadline"})
+	r.emitStep(step, &WaitClosed{Wait: id, Reason: "deadline", By: Actor{Channel: ChannelClock}})
 	if n := r.stepNode(step); len(n.ports[workflow.PortTimeout]) > 0 {
 		r.complete(step, &StepCompleted{Same: true}, workflow.PortTimeout)
 		return

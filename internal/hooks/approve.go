@@ -302,6 +302,7 @@ func (h *Hooks) decide(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	mine := Use{Nonce: o.nonce(), Answer: string(value), Note: note, At: micro(time.Now()), Until: time.Unix(o.Expires, 0).UTC()}
+	by := o.answersBy(r.Context(), h)
 	// 1. The use is stored: from now on this link gives no other answer, here or at another server.
 	// 2. The run is told. If the process dies before that, the same answer can be given again; if it dies after that, the run has it once.
 	use, err := o.space.store.Use(r.Context(), mine)
@@ -310,11 +311,11 @@ func (h *Hooks) decide(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	if err == nil {
-		err = o.space.service.Answer(r.Context(), o.Run, service.AnswerRequest{Wait: o.Wait, Value: value, Note: use.Note})
+		err = o.space.service.Answer(r.Context(), o.Run, service.AnswerRequest{Wait: o.Wait, Value: value, Note: use.Note, By: by})
 	}
 	if err == nil {
-		door.Known(r.Context(), access.Principal{Namespace: o.space.name})
-		door.Did(r.Context(), "runs.answer", o.Run+" "+o.Wait)
+		door.Known(r.Context(), access.Principal{Namespace: o.space.name, Name: by.Name})
+		door.Did(r.Context(), door.ActAnswer, o.Run+" "+o.Wait)
 		show(w, http.StatusOK, doneView(o.wait, expr.Text(value)))
 		return
 	}

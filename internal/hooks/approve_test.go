@@ -185,7 +185,7 @@ func TestLinkOnce(t *testing.T) {
 	}
 	for _, e := range events {
 		if d, ok := e.Data.(*engine.WaitAnswered); ok {
-			if answers++; d.Decision != "reject" || d.Note != "not today" {
+			if answers++; d.Decision != "reject" || d.Note != "not today" || d.By != (engine.Actor{Name: "ep_test", Channel: engine.ChannelLink}) {
 				t.Errorf("%+v", d)
 			}
 		}
@@ -202,7 +202,7 @@ func TestLinkOnce(t *testing.T) {
 	// Answered elsewhere, cancelled, pruned.
 	for name, do := range map[string]func(run string) error{
 		"Somebody answered": func(run string) error {
-			return w.service.Answer(t.Context(), run, service.AnswerRequest{Value: expr.Quote("approve")})
+			return w.service.Answer(t.Context(), run, service.AnswerRequest{By: engine.LocalBy(engine.ChannelProgram), Value: expr.Quote("approve")})
 		},
 		"cancelled": func(run string) error { return w.service.Cancel(t.Context(), run, "") },
 	} {

@@ -30,7 +30,9 @@ type claims struct {
 	// Binding is the digest of all that a person is shown and of the action that an answer is bound to.
 	Binding []byte `json:"b"`
 	// For makes links of several endpoints and reminders different, so that each is used once.
-	For     string `json:"f"`
+	For string `json:"f"`
+	// To is the id of the endpoint that the link was sent to.
+	To      string `json:"e,omitempty"`
 	Expires int64  `json:"x"`
 }
 
@@ -154,7 +156,7 @@ func aboutOf(rec service.Recorded, i int, wait string) engine.Value {
 }
 
 // link makes the address at which a person answers a wait; "" where nobody said where the server is.
-func (h *Hooks) link(sp *space, run string, w *waiting, whose string, from time.Time) string {
+func (h *Hooks) link(sp *space, run string, w *waiting, to, whose string, from time.Time) string {
 	if h.cfg.PublicURL == "" {
 		return ""
 	}
@@ -163,6 +165,21 @@ func (h *Hooks) link(sp *space, run string, w *waiting, whose string, from time.
 		expires = w.Deadline
 	}
 	return h.cfg.PublicURL + "/approve/" + sp.vault.token(claims{
-		Namespace: sp.name, Run: run, Wait: w.Wait, Binding: w.binding(run), For: whose, Expires: expires.Unix(),
+		Namespace: sp.name, Run: run, Wait: w.Wait, Binding: w.binding(run), For: whose, To: to, Expires: expires.Unix(),
 	})
+}
+
+// answersBy gives the actor of an answer by a link: the name of the endpoint that the link was sent to, or its id where the endpoint is gone or has no name.
+func (o *opened) answersBy(ctx context.Context, h *Hooks) service.Actor {
+	by := service.Actor{Name: o.To, Channel: engine.ChannelLink}
+	endpoints, err := h.endpoints(ctx, o.space)
+	if err != nil {
+		return by // the id says it too
+	}
+	for _, e := range endpoints {
+		if e.ID == o.To && e.Name != "" {
+			by.Name = e.Name
+		}
+	}
+	return by
 }

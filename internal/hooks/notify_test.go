@@ -12,6 +12,7 @@ import (
 
 	"go.uber.org/goleak"
 
+	"github.com/hocket-run/hocket/internal/engine"
 	"github.com/hocket-run/hocket/internal/expr"
 	"github.com/hocket-run/hocket/internal/hooks"
 	"github.com/hocket-run/hocket/internal/leaktest"
@@ -288,7 +289,7 @@ func TestFilters(t *testing.T) {
 		t.Errorf("%v", types)
 	}
 	run = w.start(gate, "json", "", "x")
-	if err := w.service.Answer(t.Context(), run, service.AnswerRequest{Value: expr.Quote("approve")}); err != nil {
+	if err := w.service.Answer(t.Context(), run, service.AnswerRequest{By: engine.LocalBy(engine.ChannelProgram), Value: expr.Quote("approve")}); err != nil {
 		t.Fatal(err)
 	}
 	if got := r.wait(3)[2]; got.Type != "run.completed" {

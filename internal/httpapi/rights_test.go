@@ -4,13 +4,18 @@ import (
 	"errors"
 	"io"
 	"net/http/httptest"
+	"strings"
 	"testing"
 	"testing/iotest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
 
 	"github.com/hocket-run/hocket/internal/access"
 	"github.com/hocket-run/hocket/internal/door"
 	"github.com/hocket-run/hocket/internal/engine"
 	"github.com/hocket-run/hocket/internal/httpapi"
+	"github.com/hocket-run/hocket/internal/project"
 )
 
 // TestForkOfDecision: a decision that a person took in the past of a run holds in a fork of it only for whoever may take such decisions; else one approval would
@@ -50,6 +55,53 @@ func TestForkOfDecision(t *testing.T) {
 	w.do("GET", "/api/v1/runs", nil).is(200).into(&runs)
 	if len(runs.Items) != 3 {
 		t.Errorf("%d runs: the refused fork is stored", len(runs.Items))
+	}
+}
+
+// TestActorOfAnswer: the run object and the journal say who answered, by which way in and when; the same answer of another token leaves the first (SEC12).
+func TestActorOfAnswer(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	run := w.do("POST", "/api/v1/runs?wait=1m", m{"document": post}).is(201).run()
+	at := "/api/v1/runs/" + run.ID
+	ann, bob := w.as(access.RoleRun, true), w.as(access.RoleAdmin, true)
+	ann.caller.Name, ann.caller.Token = "ann", "t1"
+	bob.caller.Name, bob.caller.Token = "bob", "t2"
+	ann.do("POST", at+"/resume?wait=1m", m{"decision": "approve", "note": "fine"}).is(200)
+	bob.do("POST", at+"/resume?wait=1m", m{"decision": "approve"}).is(200)
+	o := w.do("GET", at, nil).is(200).run()
+	want := project.Answer{
+		Wait: run.Waiting[0].ID, Node: "ok", Kind: "approval", Decision: "approve", Note: "fine", By: engine.Actor{Name: "ann", Token: "t1", Channel: engine.ChannelHTTP},
+	}
+	if len(o.Answers) != 1 || o.Answers[0].At.IsZero() {
+		t.Fatalf("answers %+v", o.Answers)
+	}
+	o.Answers[0].At = time.Time{}
+	if diff := cmp.Diff(o.Answers[0], want); diff != "" {
+		t.Errorf("answer (-got +want):\n%s", diff)
+	}
+	if got := w.do("GET", at+"/events?limit=1000", nil).is(200).body; !strings.Contains(got, `"by":{"name":"ann","token":"t1","channel":"http"}`) || strings.Contains(got, "bob") {
+		t.Errorf("events %s", got)
+	}
+}
+
+// TestLimitsAnswerBudget: new limits for a run that asks a person for a larger budget are the answer, which only a token that may approve gives, whatever its
+// role (P20, SEC12).
+func TestLimitsAnswerBudget(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	asks := "agents: {poet: {model: own/m, instruction: Write.}}\nworkflow:\n  budget: {calls: 1, on_reached: pause}\n  steps:\n    - {id: a, type: agent, name: poet}\n    - {id: b, type: agent, name: poet}\n"
+	run := w.do("POST", "/api/v1/runs?wait=1m", m{"document": asks}).is(201).run()
+	if run.Status != engine.StatusPaused {
+		t.Fatalf("the run does not ask: %s %+v", run.Status, run.Error)
+	}
+	at := "/api/v1/runs/" + run.ID
+	for _, role := range []access.Role{access.RoleEdit, access.RoleAdmin} {
+		w.as(role, false).do("POST", at+"/resume", m{"limits": m{"maxCalls": 9}}).problem(403, "forbidden")
+	}
+	done := w.as(access.RoleEdit, true).do("POST", at+"/resume?wait=1m", m{"limits": m{"maxCalls": 9}}).is(200).run()
+	if done.Status != engine.StatusCompleted || len(done.Answers) != 1 || done.Answers[0].By.Channel != engine.ChannelHTTP {
+		t.Errorf("the run is %s, answers %+v", done.Status, done.Answers)
 	}
 }
 

@@ -33,7 +33,8 @@ func (a *API) registerRunActs() {
 		Summary: "Answer what a run waits for, continue an interrupted run, or raise the limits of one that they ended",
 		Description: "An answer is a `decision` or an `input`. Where several waits are open it names one by `wait` or `node`. Approvals, calls whose outcome is unknown and questions about a " +
 			"budget are answered by a token with the right `approve`; `limits` need the role edit. " +
-			"The same answer again gives the same result; another one is 409, and 410 where the wait is closed. Without answer and limits an interrupted run goes on.",
+			"The same answer again gives the same result; another one is 409, and 410 where the wait is closed. An answer that names no wait is for the open one; where none is open, for the one that ended last. " +
+			"Name, channel and time of every answer are recorded with it. Without answer and limits an interrupted run goes on.",
 		Errors: []int{http.StatusNotFound, http.StatusConflict, http.StatusGone},
 	}, resumeRun)
 	add(a, route{
@@ -222,10 +223,16 @@ func resumeRun(ctx context.Context, c *door.Caller, in *resumeInput) (*RunAnswer
 	if p.Limits != nil && !c.May(access.RoleEdit) {
 		return nil, noMore(c)
 	}
-	p.MayApprove = c.RequireApproval
+	p.By, p.MayApprove = c.Actor(engine.ChannelHTTP), c.RequireApproval
 	rec, err := c.Service.Read(ctx, in.ID)
 	if err != nil {
 		return nil, err
+	}
+	if p, err = rec.Addressed(p); err != nil {
+		return nil, err
+	}
+	if p.Answer != nil {
+		door.Did(ctx, door.ActAnswer, in.ID+" "+p.Answer.Wait)
 	}
 	if err := prompt(ctx, func(ctx context.Context) error { return c.Service.Proceed(ctx, rec, p) }); err != nil {
 		return nil, err

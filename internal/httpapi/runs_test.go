@@ -213,9 +213,23 @@ func TestApprove(t *testing.T) {
 	w.do("GET", "/api/v1/waits?workflow=nobody", nil).is(200)
 }
 
-// TestClicks: of 100 decisions at once one has an effect and all get the same answer; the opposite one is 409, and one on a closed wait 410 (P24).
+// TestClicks: of 100 decisions at once one has an effect and all get the same answer; the opposite one is 409, and one on a closed wait 410, whether they name
+// the wait or leave it out (P24).
 func TestClicks(t *testing.T) {
 	t.Parallel()
+	for name, body := range map[string]func(decision, wait string) m{
+		"with its wait": func(decision, wait string) m { return m{"decision": decision, "wait": wait} },
+		"without":       func(decision, _ string) m { return m{"decision": decision} },
+		"by its node":   func(decision, _ string) m { return m{"decision": decision, "node": "ok"} },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			clicks(t, body)
+		})
+	}
+}
+
+func clicks(t *testing.T, body func(decision, wait string) m) {
 	w := newWorld(t)
 	run := w.do("POST", "/api/v1/runs?wait=1m", m{"document": post}).is(201).run()
 	at := "/api/v1/runs/" + run.ID
@@ -224,7 +238,7 @@ func TestClicks(t *testing.T) {
 	var all sync.WaitGroup
 	for i := range clicks {
 		all.Go(func() {
-			answers[i] = w.do("POST", at+"/resume?wait=1m", m{"decision": "approve", "wait": run.Waiting[0].ID})
+			answers[i] = w.do("POST", at+"/resume?wait=1m", body("approve", run.Waiting[0].ID))
 		})
 	}
 	all.Wait()
@@ -236,12 +250,15 @@ func TestClicks(t *testing.T) {
 	if n := strings.Count(w.do("GET", at+"/events?limit=1000", nil).body, `"type":"wait.answered"`); n != 1 {
 		t.Errorf("%d answers were taken", n)
 	}
-	w.do("POST", at+"/resume", m{"decision": "reject", "wait": run.Waiting[0].ID}).problem(409, "conflict")
+	w.do("POST", at+"/resume", body("reject", run.Waiting[0].ID)).problem(409, "conflict")
+	w.do("POST", at+"/resume", body("approve", run.Waiting[0].ID)).is(200)
 
 	late := w.do("POST", "/api/v1/runs?wait=1m", m{"document": post}).is(201).run()
 	w.do("POST", "/api/v1/runs/"+late.ID+"/cancel?wait=1m", m{"reason": "no need"}).is(200)
 	w.do("POST", "/api/v1/runs/"+late.ID+"/cancel", nil).is(200)
-	w.do("POST", "/api/v1/runs/"+late.ID+"/resume", m{"decision": "approve", "wait": late.Waiting[0].ID}).problem(410, "gone")
+	w.do("POST", "/api/v1/runs/"+late.ID+"/resume", body("approve", late.Waiting[0].ID)).problem(410, "gone")
+	never := w.do("POST", "/api/v1/runs?wait=1m", m{"document": poem}).is(201).run()
+	w.do("POST", "/api/v1/runs/"+never.ID+"/resume", body("approve", "w1")).problem(404, "not_found")
 }
 
 // gates are agents side by side, each of which waits for a person before it thinks.

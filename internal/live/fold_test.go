@@ -36,7 +36,7 @@ func settle(t testing.TB, s *service.Service, run string) {
 			t.Fatal(err)
 		}
 		for _, w := range o.Waiting {
-			if err := s.Answer(t.Context(), run, service.AnswerRequest{Wait: w.ID, Value: engine.Value(`"approve"`)}); err != nil {
+			if err := s.Answer(t.Context(), run, service.AnswerRequest{By: engine.LocalBy(engine.ChannelProgram), Wait: w.ID, Value: engine.Value(`"approve"`)}); err != nil {
 				t.Fatal(err)
 			}
 		}

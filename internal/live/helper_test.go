@@ -264,7 +264,7 @@ func kinds(all []message) string {
 
 func answer(t testing.TB, s *service.Service, run string) {
 	t.Helper()
-	if err := s.Answer(t.Context(), run, service.AnswerRequest{Value: expr.Quote("approve")}); err != nil {
+	if err := s.Answer(t.Context(), run, service.AnswerRequest{By: engine.LocalBy(engine.ChannelProgram), Value: expr.Quote("approve")}); err != nil {
 		t.Fatal(err)
 	}
 }

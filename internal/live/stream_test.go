@@ -208,7 +208,7 @@ func TestStreamReopened(t *testing.T) {
 		t.Fatalf("the run did not meet its limit: %s", kinds(got))
 	}
 	ten := 10
-	if err := s.Reopen(t.Context(), run, workflow.Limits{MaxSteps: &ten}); err != nil {
+	if err := s.Reopen(t.Context(), run, workflow.Limits{MaxSteps: &ten}, engine.LocalBy(engine.ChannelCLI)); err != nil {
 		t.Fatal(err)
 	}
 	if st, err := s.Wait(t.Context(), run); err != nil || st.Status != engine.StatusCompleted {

@@ -120,7 +120,7 @@ func (p *person) options() *sdk.ClientOptions {
 }
 
 // TestElicitation: a client that can asks its person, who sees the real arguments with everything invisible spelled out; their answer counts, and what the model said
-// does not (D32, SEC12, P23).
+// does not (D32, SEC12, P23). The client was started by its person: over HTTP see TestElicitationNeedsTheRight.
 func TestElicitation(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -136,7 +136,7 @@ func TestElicitation(t *testing.T) {
 				t.Parallel()
 				w, p := shop(t)
 				ann := &person{action: c.action}
-				client := w.connect(w.token(access.RoleRun, false), ann.options())
+				client := w.stdio(access.RoleRun, ann.options())
 				var out object
 				switch during {
 				case "execute_workflow":
@@ -190,7 +190,11 @@ func TestApproveRight(t *testing.T) {
 		}
 	}
 	c.fails("conflict", "resume_run", object{"id": run["runId"], "wait": wait, "decision": "reject"})
-	c.fails("conflict", "resume_run", object{"id": run["runId"], "decision": "approve"})
+	if out := c.gives("resume_run", object{"id": run["runId"], "decision": "approve"}); out["status"] != "completed" { // where none is open, the wait that ended last
+		t.Errorf("the same decision without its wait: %v", out)
+	}
+	c.fails("conflict", "resume_run", object{"id": run["runId"], "decision": "reject"})
+	c.fails("conflict", "resume_run", object{"id": run["runId"]})
 	c.fails("not_found", "resume_run", object{"id": run["runId"], "wait": "w99", "decision": "approve"})
 	if got := p.payments(); len(got) != 1 || got[0] != string(tool.Canonical(json.RawMessage(poisoned))) {
 		t.Errorf("paid %v", got)

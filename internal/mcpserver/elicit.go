@@ -13,8 +13,12 @@ import (
 	"github.com/hocket-run/hocket/workflow"
 )
 
-// canAsk tells whether the client can ask its person by a form.
+// canAsk tells whether the client's answer to a form decides, and whether the client can show one. Over standard input the client was started by the person at
+// this machine. Over HTTP nothing tells an answer of a person from one that a program made up, so it decides only for tokens that may approve (D32, SEC12).
 func (c *call) canAsk() bool {
+	if !c.isLocal && c.RequireApproval() != nil {
+		return false
+	}
 	p := c.req.Session.InitializeParams()
 	if p == nil || p.Capabilities == nil || p.Capabilities.Elicitation == nil {
 		return false
@@ -26,7 +30,7 @@ func (c *call) canAsk() bool {
 // personText tells what a person can do about a wait that no model may answer.
 func (c *call) personText(run, wait string) string {
 	text := "only a person decides this: somebody types `hocket resume " + run + " --wait " + wait + " --approve` (or --reject) on the machine of the store"
-	if c.Namespace != "" && c.req.Extra != nil && c.req.Extra.Header != nil {
+	if !c.isLocal {
 		text += ", or answers over the HTTP API with a token that has the right to approve"
 	}
 	return text + ". Tell the person what waits; do not try again before somebody decided."
@@ -73,11 +77,10 @@ func (c *call) ask(ctx context.Context, rec service.Recorded, w *engine.WaitOpen
 	}
 	note, _ := res.Content["note"].(string) // it is optional
 	run := rec.Head.Run
-	if err := c.Service.Answer(ctx, run, service.AnswerRequest{Wait: w.Wait, Value: expr.Quote(said), Note: note}); err != nil {
-		return false, answerRefused(err, run)
+	if err := c.give(ctx, run, w.Wait, expr.Quote(said), note); err != nil {
+		return false, err
 	}
-	c.did("runs.answer", run)
-	return true, c.takeUp(ctx, run)
+	return true, nil
 }
 
 // approvalText is what a person sees: first what Hocket itself says, at last what models and tools may have written, each line of it marked.

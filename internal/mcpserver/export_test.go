@@ -4,6 +4,8 @@ import (
 	"context"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/hocket-run/hocket/internal/door"
 )
 
 // Failed gives what a client gets of an error of a tool.
@@ -26,3 +28,6 @@ func (s *Server) Watched() int {
 	}
 	return n
 }
+
+// SetAudit sets Config.Audit of a server that serves nothing yet.
+func (s *Server) SetAudit(audit func(context.Context, door.Deed) error) { s.cfg.Audit = audit }

@@ -13,7 +13,6 @@ import (
 	"github.com/hocket-run/hocket/internal/door"
 	"github.com/hocket-run/hocket/internal/engine"
 	"github.com/hocket-run/hocket/internal/expr"
-	"github.com/hocket-run/hocket/internal/format"
 	"github.com/hocket-run/hocket/internal/journal"
 	"github.com/hocket-run/hocket/internal/service"
 	"github.com/hocket-run/hocket/workflow"
@@ -68,7 +67,7 @@ func resumeRun(ctx context.Context, c *call) (any, error) {
 	after := rec.Head.LastSeq
 	switch {
 	case args.MaxSteps != nil || args.TimeoutSeconds > 0:
-		err = c.reopen(ctx, id, args)
+		err = c.reopen(ctx, rec, args)
 	default:
 		err = c.goOn(ctx, rec, args)
 	}
@@ -84,42 +83,72 @@ func resumeRun(ctx context.Context, c *call) (any, error) {
 }
 
 // reopen lets a run go on that ended by a limit (D20).
-func (c *call) reopen(ctx context.Context, run string, args resumeArgs) error {
+func (c *call) reopen(ctx context.Context, rec service.Recorded, args resumeArgs) error {
 	if args.Input != nil || args.Decision != "" {
 		return invalidf("input: answer the run or raise its limits, not both at once")
 	}
 	if _, err := door.Require(ctx, access.RoleEdit); err != nil {
 		return err
 	}
-	return c.Service.Reopen(ctx, run, workflow.Limits{MaxSteps: args.MaxSteps, Timeout: workflow.Duration(time.Duration(args.TimeoutSeconds) * time.Second)})
+	p, err := rec.Addressed(service.Proceed{
+		Limits: &workflow.Limits{MaxSteps: args.MaxSteps, Timeout: workflow.Duration(time.Duration(args.TimeoutSeconds) * time.Second)},
+		By:     c.Actor(engine.ChannelMCP), MayApprove: c.RequireApproval,
+	})
+	if err != nil {
+		return err
+	}
+	return c.Service.Reopen(ctx, rec.Head.Run, *p.Limits, p.By)
 }
 
 // goOn answers what the run waits for, or takes it up.
 func (c *call) goOn(ctx context.Context, rec service.Recorded, args resumeArgs) error {
 	run := rec.Head.Run
 	answers := args.Input != nil || args.Decision != "" || args.Wait != "" || args.Node != ""
-	if rec.Head.Status.IsEnded() && args.Wait == "" {
-		return &conflictError{fmt.Sprintf("run %s has ended (%s); there is nothing to continue. execute_workflow runs the workflow again", run, rec.Head.Status)}
-	}
-	w, err := pickWait(rec, args)
+	w, err := rec.Asked(service.AnswerRequest{Wait: args.Wait, Node: args.Node})
+	noWait := errors.Is(err, engine.ErrWaitNotFound) && args.Wait == "" && args.Node == "" || err == nil && !w.IsOpen() && !answers
 	switch {
-	case err != nil:
-		return err
-	case w == nil && answers:
+	case noWait && rec.Head.Status.IsEnded():
+		return &conflictError{fmt.Sprintf("run %s has ended (%s); there is nothing to continue. execute_workflow runs the workflow again", run, rec.Head.Status)}
+	case noWait && answers:
 		return &conflictError{fmt.Sprintf("run %s waits for nothing, it is %s; nothing was changed", run, rec.Head.Status)}
-	case w == nil:
+	case noWait:
 		return c.takeUp(ctx, run)
-	case service.NeedsPerson(w):
+	case err != nil:
+		return unasked(err, rec, args)
+	case service.NeedsPerson(w.WaitOpened):
 		return c.decide(ctx, rec, w, args)
 	case args.Decision != "":
 		return invalidf("decision: run %s asks a question, no approval; give input", run)
 	case args.Input == nil:
-		return invalidf("input: run %s waits for an answer: %s", run, question(w))
+		return invalidf("input: run %s waits for an answer: %s", run, question(w.WaitOpened))
 	}
-	if err := c.Service.Answer(ctx, run, service.AnswerRequest{Wait: w.Wait, Value: args.Input, Note: args.Note}); err != nil {
+	return c.give(ctx, run, w.Wait, args.Input, args.Note)
+}
+
+// give gives the answer to a wait, and lets the run go on.
+func (c *call) give(ctx context.Context, run, wait string, value json.RawMessage, note string) error {
+	err := c.Service.Answer(ctx, run, service.AnswerRequest{Wait: wait, Value: value, Note: note, By: c.Actor(engine.ChannelMCP)})
+	if err != nil {
 		return answerRefused(err, run)
 	}
+	c.did(door.ActAnswer, run+" "+wait)
 	return c.takeUp(ctx, run)
+}
+
+// unasked words why no wait is meant.
+func unasked(err error, rec service.Recorded, args resumeArgs) error {
+	run := rec.Head.Run
+	switch {
+	case errors.Is(err, engine.ErrWaitAmbiguous):
+		var ids []string
+		for _, w := range rec.Object().Waiting {
+			ids = append(ids, w.ID)
+		}
+		return &conflictError{fmt.Sprintf("run %s waits for %d answers (%s); name one as wait", run, len(ids), strings.Join(ids, ", "))}
+	case args.Wait != "":
+		return fmt.Errorf("wait: run %s: %w", run, engine.ErrWaitNotFound)
+	}
+	return fmt.Errorf("node: run %s does not wait at %q: %w", run, args.Node, engine.ErrWaitNotFound)
 }
 
 // question tells a model what is asked.
@@ -161,57 +190,23 @@ func opened(rec service.Recorded, wait string) *engine.WaitOpened {
 	return nil
 }
 
-// pickWait finds the wait that is meant (D17); nil where none is open. Errors: *conflictError where several are, engine.ErrWaitNotFound.
-func pickWait(rec service.Recorded, args resumeArgs) (*engine.WaitOpened, error) {
-	o := rec.Object()
-	if args.Wait != "" {
-		if w := opened(rec, args.Wait); w != nil {
-			return w, nil
-		}
-		return nil, fmt.Errorf("wait: run %s: %w", o.ID, engine.ErrWaitNotFound)
-	}
-	var ids []string
-	for _, w := range o.Waiting {
-		if args.Node == "" || w.Node == args.Node || strings.HasSuffix(w.Node, "/"+args.Node) {
-			ids = append(ids, w.ID)
-		}
-	}
-	isCanvas := o.Workflow.Format != nil && *o.Workflow.Format == format.Canvas
-	switch {
-	case len(ids) == 0 && args.Node != "":
-		return nil, fmt.Errorf("node: run %s does not wait at %q: %w", o.ID, args.Node, engine.ErrWaitNotFound)
-	case len(ids) == 0:
-		return nil, nil //nolint:nilnil // none is open
-	case len(ids) > 1 && !isCanvas:
-		return nil, &conflictError{fmt.Sprintf("run %s waits for %d answers (%s); name one as wait", o.ID, len(ids), strings.Join(ids, ", "))}
-	}
-	return opened(rec, ids[0]), nil
-}
-
 // decide has a wait decided that only a person decides: by the client's person, or by the token's own right (D32).
-func (c *call) decide(ctx context.Context, rec service.Recorded, w *engine.WaitOpened, args resumeArgs) error {
+func (c *call) decide(ctx context.Context, rec service.Recorded, w service.Asked, args resumeArgs) error {
 	run := rec.Head.Run
 	given := args.Input
 	if args.Decision != "" {
 		given = expr.Quote(args.Decision)
 	}
 	if given != nil && c.RequireApproval() == nil {
-		if err := c.Service.Answer(ctx, run, service.AnswerRequest{Wait: w.Wait, Value: given, Note: args.Note}); err != nil {
-			return answerRefused(err, run)
-		}
-		return c.takeUp(ctx, run)
-	}
-	isOpen := false
-	for _, o := range rec.Object().Waiting {
-		isOpen = isOpen || o.ID == w.Wait
+		return c.give(ctx, run, w.Wait, given, args.Note)
 	}
 	switch {
-	case !isOpen:
+	case !w.IsOpen():
 		return &conflictError{"run " + run + ": that wait is not open any more; nothing was changed"}
 	case !c.canAsk():
 		return &personError{c.personText(run, w.Wait)}
 	}
-	answered, err := c.ask(ctx, rec, w)
+	answered, err := c.ask(ctx, rec, w.WaitOpened)
 	if err == nil && !answered {
 		err = &conflictError{"the person left it open; run " + run + " still waits"}
 	}

@@ -18,6 +18,7 @@ import (
 
 	"github.com/hocket-run/hocket/internal/access"
 	"github.com/hocket-run/hocket/internal/door"
+	"github.com/hocket-run/hocket/internal/engine"
 	"github.com/hocket-run/hocket/internal/service"
 )
 
@@ -31,6 +32,8 @@ type Config struct {
 	MaxBody int64
 	// LookEvery is how often definitions and subscribed runs are looked at, so that clients hear of changes that came another way; 0: 2 s.
 	LookEvery time.Duration
+	// Audit takes what a client over standard input did: over HTTP the server around this one takes it. Nil: nothing does.
+	Audit func(context.Context, door.Deed) error
 	// Logger; nil: none.
 	Logger *slog.Logger
 }
@@ -156,9 +159,25 @@ func (s *Server) Handler() http.Handler {
 // errGone says that the request that brought a call is over: nobody knows any more who called.
 var errGone = errors.New("the request that brought this call has ended")
 
+// isLocal tells whether a call came over standard input.
+func isLocal(extra *sdk.RequestExtra) bool { return extra == nil || extra.Header == nil }
+
+// audited tells the audit log what a call over standard input did. The call is done: a log that cannot be written is no error of it.
+func (s *Server) audited(ctx context.Context, who *door.Caller, r *door.Request, began time.Time) {
+	deeds, told := r.Deeds(door.Deed{At: began.UTC().Truncate(time.Microsecond), Principal: who.Principal, Channel: string(engine.ChannelMCP), Status: http.StatusOK})
+	if !told || s.cfg.Audit == nil {
+		return
+	}
+	for _, d := range deeds {
+		if err := s.cfg.Audit(context.WithoutCancel(ctx), d); err != nil {
+			s.log.Error("the audit log lacks a deed", "action", d.Action, "target", d.Target, "err", err)
+		}
+	}
+}
+
 // caller gives ctx with the caller of the request that brought a call, and that request's context.
 func (s *Server) caller(ctx context.Context, extra *sdk.RequestExtra) (call, request context.Context, err error) {
-	if extra == nil || extra.Header == nil { // standard input
+	if isLocal(extra) {
 		return ctx, ctx, nil
 	}
 	found, ok := s.requests.Load(extra.Header.Get(headerRequest))

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"time"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
@@ -45,6 +46,8 @@ type call struct {
 	req  *sdk.CallToolRequest
 	// request is the context of the HTTP request that brought the call; over standard input that of the process.
 	request context.Context
+	// isLocal: the call came over standard input, from a client that was started on this machine.
+	isLocal bool
 }
 
 // decode decodes the arguments.
@@ -102,7 +105,13 @@ func (d *desk) handler(t *tool) sdk.ToolHandler {
 		if err != nil {
 			return d.failed(ctx, t.name, err), nil
 		}
-		out, err := t.do(ctx, &call{desk: d, Caller: who, tool: t, req: req, request: request})
+		local := isLocal(req.Extra)
+		if local {
+			r := &door.Request{}
+			request = door.WithRequest(request, r)
+			defer d.server.audited(ctx, who, r, time.Now())
+		}
+		out, err := t.do(ctx, &call{desk: d, Caller: who, tool: t, req: req, request: request, isLocal: local})
 		if err != nil {
 			return d.failed(ctx, t.name, err), nil
 		}

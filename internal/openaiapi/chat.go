@@ -131,7 +131,7 @@ func (x *exchange) isOurs(q quote) (w pending, ok bool, err error) {
 // take gives the last message to a wait as its answer. It reports whether the person was asked again instead.
 func (x *exchange) take(w pending) (answered bool, err error) {
 	ctx, text := x.r.Context(), x.q.last()
-	a := service.AnswerRequest{Wait: w.ID, Value: textOrJSON(text)}
+	a := service.AnswerRequest{Wait: w.ID, Value: textOrJSON(text), By: x.caller.Actor(engine.ChannelOpenAI)}
 	if w.person {
 		if err := x.caller.RequireApproval(); err != nil {
 			return false, err
@@ -150,7 +150,7 @@ func (x *exchange) take(w pending) (answered bool, err error) {
 	if err != nil {
 		return false, err
 	}
-	door.Did(ctx, "runs.answer", x.run)
+	door.Did(ctx, door.ActAnswer, x.run+" "+w.ID)
 	return false, takeUp(ctx, x.caller.Service, x.run)
 }
 

@@ -78,7 +78,7 @@ func TestApproval(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, e := range o.Events {
-		if a, ok := e.Data.(*engine.WaitAnswered); ok && (a.Decision != "approve" || a.Note != "looks good") {
+		if a, ok := e.Data.(*engine.WaitAnswered); ok && (a.Decision != "approve" || a.Note != "looks good" || a.By.Name == "" || a.By.Channel != engine.ChannelOpenAI) {
 			t.Errorf("answer: %+v", a)
 		}
 	}

@@ -22,13 +22,14 @@ type Folder struct {
 	reason    string // of a cancellation
 	output    int    // the step whose output is the run's; 0: none
 
-	steps  map[int]*step
-	order  []*step // as they started
-	scopes map[int]*scope
-	waits  []*wait
-	calls  map[string]*call // those without result
-	below  map[string]*below
-	total  tally
+	steps   map[int]*step
+	order   []*step // as they started
+	scopes  map[int]*scope
+	waits   []*wait
+	answers []Answer
+	calls   map[string]*call // those without result
+	below   map[string]*below
+	total   tally
 
 	outputs   map[string]*step            // last output, by node
 	decisions map[string]approvalDecision // last answer, by approval node
@@ -211,11 +212,15 @@ func (f *Folder) addWait(e engine.Event) {
 		}
 		f.waits = append(f.waits, w)
 	case *engine.WaitAnswered:
-		if w := f.endWait(d.Wait); w != nil && d.Decision != "" && w.Call == "" {
+		w := f.endWait(d.Wait)
+		f.answered(w, Answer{Decision: d.Decision, Answer: d.Answer, Note: d.Note, By: d.By, At: e.At})
+		if w != nil && d.Decision != "" && w.Call == "" {
 			f.decisions[w.node] = approvalDecision{Decision: d.Decision, Note: d.Note}
 		}
 	case *engine.WaitClosed:
-		f.endWait(d.Wait)
+		if w := f.endWait(d.Wait); d.By.IsKnown() {
+			f.answered(w, Answer{By: d.By, At: e.At})
+		}
 	}
 }
 

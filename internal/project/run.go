@@ -23,6 +23,8 @@ type Run struct {
 	Error   *Error                  `json:"error"`
 	// Waiting holds the open waits, oldest first.
 	Waiting []Waiting `json:"waiting"`
+	// Answers are those that waits got, in their order; absent where there are none.
+	Answers []Answer `json:"answers,omitempty"`
 	// Steps are in the order in which they started.
 	Steps      []Step     `json:"steps"`
 	Usage      TotalUsage `json:"usage"`
@@ -168,7 +170,7 @@ type approvalDecision struct {
 func (f *Folder) Run() Run {
 	r := Run{
 		ID: f.id, Workflow: f.workflow(), Status: f.status, Input: f.created.Input,
-		Outputs: make(map[string]engine.Value, len(f.outputs)), Error: f.runError(), Waiting: f.openWaits(), Steps: []Step{},
+		Outputs: make(map[string]engine.Value, len(f.outputs)), Error: f.runError(), Waiting: f.openWaits(), Answers: slices.Clone(f.answers), Steps: []Step{},
 		Usage:     TotalUsage{Usage: f.total.usage(f.open(nil)), ModelCalls: f.total.models, ToolCalls: f.total.tools},
 		StartedAt: someTime(f.startedAt), EndedAt: someTime(f.endedAt), ParentRun: some(f.created.ParentRun), ForkedFrom: some(f.created.ForkedFrom),
 	}

@@ -58,7 +58,7 @@ func (s *Server) audited(v *visit, a *answer, r *http.Request, route string, sta
 		who = v.Who()
 	}
 	deeds, told := v.Deeds(door.Deed{
-		At: v.began.UTC().Truncate(time.Microsecond), Principal: who, Method: r.Method, Route: route, Status: status, RequestID: v.ID, Remote: r.RemoteAddr,
+		At: v.began.UTC().Truncate(time.Microsecond), Principal: who, Channel: channelOf(v.door), Method: r.Method, Route: route, Status: status, RequestID: v.ID, Remote: r.RemoteAddr,
 	})
 	if !told && (!v.known || safe(r.Method)) {
 		return
@@ -74,6 +74,19 @@ func (s *Server) audited(v *visit, a *answer, r *http.Request, route string, sta
 			s.log.Error("the audit log lacks a deed", "request", v.ID, "action", d.Action, "target", d.Target, "err", err)
 		}
 	}
+}
+
+// channelOf names a way in as answers are recorded that came by it.
+func channelOf(d *Door) string {
+	switch {
+	case d == nil:
+		return ""
+	case d.Name == "api":
+		return "http"
+	case d.Name == "approve":
+		return "link"
+	}
+	return d.Name
 }
 
 // safe tells of methods that change nothing.

@@ -19,7 +19,7 @@ type auditLog struct{ log access.Log }
 
 // Record implements Audit.
 func (l auditLog) Record(ctx context.Context, d door.Deed) error {
-	r := access.Record{At: d.At, Action: d.Action, Target: d.Target, Outcome: outcome(d.Status), Request: d.RequestID, Remote: d.Remote}.By(d.Principal)
+	r := access.Record{At: d.At, Channel: d.Channel, Action: d.Action, Target: d.Target, Outcome: outcome(d.Status), Request: d.RequestID, Remote: d.Remote}.By(d.Principal)
 	if r.Action == "" {
 		r.Action = d.Route
 		if !strings.HasPrefix(r.Action, d.Method+" ") {

@@ -21,25 +21,39 @@ func (s *Service) Answer(ctx context.Context, run string, a AnswerRequest) error
 	if err := checkKey("the idempotency key", a.Key); err != nil {
 		return err
 	}
+	if !a.By.IsKnown() {
+		return errNoActor
+	}
 	wait := a.Wait
 	if wait == "" && a.Node != "" {
 		rec, err := s.Read(ctx, run)
 		if err != nil {
 			return err
 		}
-		w, err := rec.asked(a)
+		w, err := rec.Asked(a)
 		if err != nil {
 			return err
 		}
 		wait = w.Wait
 	}
-	return s.driver.Answer(ctx, run, engine.Answer{Wait: wait, Value: a.Value, Note: a.Note, Key: a.Key})
+	return s.driver.Answer(ctx, run, engine.Answer{Wait: wait, Value: a.Value, Note: a.Note, Key: a.Key, By: a.By})
 }
+
+// errNoActor is a defect of a door: no answer is taken without its actor.
+var errNoActor = errors.New("an answer came without its actor")
+
+// Actor says who gives an answer and by which way in. It is recorded with the answer.
+type Actor = engine.Actor
+
+// Channel is a way in by which answers come.
+type Channel = engine.Channel
 
 // AnswerRequest is an answer to a wait.
 type AnswerRequest struct {
 	Wait, Node string
 	Value      engine.Value
+	// By is who answers. It must be known.
+	By Actor
 	// Decision tells that Value is a decision, such as approve, and not what a person says: a question must have it among its options.
 	Decision bool
 	Note     string
@@ -62,21 +76,25 @@ func (s *Service) Cancel(ctx context.Context, run, reason string) error {
 }
 
 // Reopen lets a run that ended by a limit go on under new limits (D20). Errors: engine.ErrNotReopenable; *InvalidError where the limits are not
-// those that ended it, or no higher; the run is then unchanged. A run that waits to be told of a larger budget is answered instead.
-func (s *Service) Reopen(ctx context.Context, run string, limits workflow.Limits) error {
+// those that ended it, or no higher; the run is then unchanged. A run that waits to be told of a larger budget is answered instead. by is recorded and must be
+// known.
+func (s *Service) Reopen(ctx context.Context, run string, limits workflow.Limits, by Actor) error {
+	if !by.IsKnown() {
+		return errNoActor
+	}
 	rec, err := s.Read(ctx, run)
 	if err != nil {
 		return err
 	}
 	if wait := rec.askedForBudget(); wait != "" {
-		return s.driver.Answer(ctx, run, engine.Answer{Wait: wait, Value: expr.Quote(limits.BudgetText())})
+		return s.driver.Answer(ctx, run, engine.Answer{Wait: wait, Value: expr.Quote(limits.BudgetText()), By: by})
 	}
 	if o := rec.Object(); o.Status == engine.StatusFailed {
 		if err := raises(rec.Events, o.Error.Code, limits); err != nil {
 			return err
 		}
 	}
-	return s.driver.Reopen(ctx, run, limits)
+	return s.driver.Reopen(ctx, run, limits, by)
 }
 
 // askedForBudget gives the open question for a larger budget, "" where there is none.

@@ -84,7 +84,7 @@ func TestApprovalsInEveryOrder(t *testing.T) {
 				}
 				if k < n-1 {
 					before := seq(t, s, run)
-					err := s.Answer(t.Context(), run, service.AnswerRequest{Value: engine.Value(`"approve"`)})
+					err := s.Answer(t.Context(), run, service.AnswerRequest{By: engine.LocalBy(engine.ChannelProgram), Value: engine.Value(`"approve"`)})
 					if !errors.Is(err, engine.ErrWaitAmbiguous) || service.CodeOf(err) != service.CodeConflict {
 						t.Errorf("an answer without id while %d wait: %v, want 409", n-k, err)
 					}
@@ -93,7 +93,7 @@ func TestApprovalsInEveryOrder(t *testing.T) {
 					}
 				}
 				id := waits[names[at]]
-				if err := s.Answer(t.Context(), run, service.AnswerRequest{Wait: id, Value: engine.Value(fmt.Sprintf("%q", decisions[at]))}); err != nil {
+				if err := s.Answer(t.Context(), run, service.AnswerRequest{By: engine.LocalBy(engine.ChannelProgram), Wait: id, Value: engine.Value(fmt.Sprintf("%q", decisions[at]))}); err != nil {
 					t.Fatal(err)
 				}
 				if k >= early && k < n-1 {
@@ -151,7 +151,7 @@ func TestDecisionsOnceAndTooLate(t *testing.T) {
 		run := begin(t, s, service.StartRequest{Workflow: w})
 		id := paused(t, s, run).ID
 		answer := func(run, decision string) error {
-			return s.Answer(t.Context(), run, service.AnswerRequest{Wait: id, Value: engine.Value(fmt.Sprintf("%q", decision))})
+			return s.Answer(t.Context(), run, service.AnswerRequest{By: engine.LocalBy(engine.ChannelProgram), Wait: id, Value: engine.Value(fmt.Sprintf("%q", decision))})
 		}
 		var wg sync.WaitGroup
 		for range 100 {

@@ -283,7 +283,7 @@ func TestBudgetOverRunsBelow(t *testing.T) {
 				rt.Fatalf("the run is %s after %d budgets: %+v", o.Status, round, o.Error)
 			}
 			raise(rapid.Int64Range(5, 40).Draw(rt, "more"))
-			if err := s.Reopen(t.Context(), run, limits); err != nil {
+			if err := s.Reopen(t.Context(), run, limits, engine.LocalBy(engine.ChannelCLI)); err != nil {
 				rt.Fatal(err)
 			}
 		}
@@ -312,10 +312,10 @@ func TestBudgetOfRunsBelowPauses(t *testing.T) {
 	if err != nil || c.Error == nil || c.Error.Code != engine.CodeParentBudget {
 		t.Fatalf("the run below: %+v, %v", c.Error, err)
 	}
-	if err := s.Reopen(t.Context(), below[0].Run, workflow.Limits{MaxTokens: 1_000_000}); !errors.Is(err, engine.ErrAbove) {
+	if err := s.Reopen(t.Context(), below[0].Run, workflow.Limits{MaxTokens: 1_000_000}, engine.LocalBy(engine.ChannelCLI)); !errors.Is(err, engine.ErrAbove) {
 		t.Errorf("a run below was given more by itself: %v", err)
 	}
-	if err := s.Reopen(t.Context(), run, workflow.Limits{MaxTokens: 5000}); err != nil {
+	if err := s.Reopen(t.Context(), run, workflow.Limits{MaxTokens: 5000}, engine.LocalBy(engine.ChannelCLI)); err != nil {
 		t.Fatal(err)
 	}
 	if o = ended(t, s, run); o.Status != engine.StatusCompleted {

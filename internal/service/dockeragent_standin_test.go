@@ -150,7 +150,7 @@ func (s *standIns) run(t *testing.T, on *service.Service, w *workflow.Workflow, 
 		if options := o.Waiting[0].Options; len(options) > 0 {
 			answer = options[0]
 		}
-		if err := on.Answer(t.Context(), "r", service.AnswerRequest{Wait: o.Waiting[0].ID, Value: fmt.Appendf(nil, "%q", answer)}); err != nil {
+		if err := on.Answer(t.Context(), "r", service.AnswerRequest{By: engine.LocalBy(engine.ChannelProgram), Wait: o.Waiting[0].ID, Value: fmt.Appendf(nil, "%q", answer)}); err != nil {
 			t.Fatal(err)
 		}
 		o = ended(t, on, "r")

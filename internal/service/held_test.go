@@ -94,7 +94,7 @@ replies:
 					t.Fatal(err)
 				}
 				s = guarded(t, dir, pay)
-				q := service.AnswerRequest{Wait: wait.ID, Value: expr.Quote(tc.answer), Note: "too much"}
+				q := service.AnswerRequest{By: engine.LocalBy(engine.ChannelProgram), Wait: wait.ID, Value: expr.Quote(tc.answer), Note: "too much"}
 				var group sync.WaitGroup
 				errs := make([]error, 20)
 				for i := range errs {
@@ -200,7 +200,7 @@ replies:
 	b.mu.Unlock()
 
 	two := open()
-	if err := two.Answer(t.Context(), "r", service.AnswerRequest{Value: expr.Quote("please")}); err != nil {
+	if err := two.Answer(t.Context(), "r", service.AnswerRequest{By: engine.LocalBy(engine.ChannelProgram), Value: expr.Quote("please")}); err != nil {
 		t.Fatal(err)
 	}
 	wait := paused(t, two, "r")
@@ -214,7 +214,7 @@ replies:
 		t.Fatal(err)
 	}
 	three := open()
-	if err := three.Answer(t.Context(), "r", service.AnswerRequest{Wait: wait.ID, Value: expr.Quote("approve")}); err != nil {
+	if err := three.Answer(t.Context(), "r", service.AnswerRequest{By: engine.LocalBy(engine.ChannelProgram), Wait: wait.ID, Value: expr.Quote("approve")}); err != nil {
 		t.Fatal(err)
 	}
 	if o := ended(t, three, "r"); o.Status != engine.StatusCompleted || string(o.Output) != `"two"` {

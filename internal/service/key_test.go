@@ -106,7 +106,7 @@ func TestSameKeySameRun(t *testing.T) {
 	run := got[0].Run
 
 	paused(t, two[0], run)
-	if err := two[1].Answer(t.Context(), run, service.AnswerRequest{Value: engine.Value(`"approve"`)}); err != nil {
+	if err := two[1].Answer(t.Context(), run, service.AnswerRequest{By: engine.LocalBy(engine.ChannelProgram), Value: engine.Value(`"approve"`)}); err != nil {
 		t.Fatal(err)
 	}
 	if o := ended(t, two[1], run); o.Status != engine.StatusCompleted {
@@ -172,7 +172,7 @@ func TestBadKeys(t *testing.T) {
 		if q.RunID != "" {
 			continue
 		}
-		if err := s.Answer(t.Context(), run, service.AnswerRequest{Key: q.Key, Value: engine.Value(`"approve"`)}); !errors.As(err, &invalid) {
+		if err := s.Answer(t.Context(), run, service.AnswerRequest{By: engine.LocalBy(engine.ChannelProgram), Key: q.Key, Value: engine.Value(`"approve"`)}); !errors.As(err, &invalid) {
 			t.Errorf("answer, %s: %v, want *InvalidError", name, err)
 		}
 	}
@@ -194,7 +194,7 @@ func TestSameKeySameAnswer(t *testing.T) {
 			value := func(n int) engine.Value { return engine.Value(fmt.Sprintf(`"answer %d"`, n)) }
 			for n := range 3 {
 				before := paused(t, s, run)
-				q := service.AnswerRequest{Node: node, Value: value(n), Key: fmt.Sprintf("k%d", n)}
+				q := service.AnswerRequest{By: engine.LocalBy(engine.ChannelProgram), Node: node, Value: value(n), Key: fmt.Sprintf("k%d", n)}
 				if err := s.Answer(t.Context(), run, q); err != nil {
 					t.Fatal(err)
 				}
@@ -211,7 +211,7 @@ func TestSameKeySameAnswer(t *testing.T) {
 					if err := s.Answer(t.Context(), run, q); !errors.Is(err, engine.ErrAnswer) || service.CodeOf(err) != service.CodeInvalid {
 						t.Errorf("another answer with the same key: %v, want ErrAnswer", err)
 					}
-					q = service.AnswerRequest{Wait: open.ID, Value: value(n), Key: q.Key}
+					q = service.AnswerRequest{By: engine.LocalBy(engine.ChannelProgram), Wait: open.ID, Value: value(n), Key: q.Key}
 					if err := s.Answer(t.Context(), run, q); !errors.Is(err, engine.ErrAnswer) {
 						t.Errorf("the key of another wait's answer: %v, want ErrAnswer", err)
 					}

@@ -119,7 +119,7 @@ func child(run string) int {
 	case errors.Is(err, journal.ErrNotFound):
 		_, err = s.Start(ctx, service.StartRequest{Workflow: killed(), Input: "go", RunID: run})
 	case err == nil && o.Status == engine.StatusPaused:
-		err = s.Answer(ctx, run, service.AnswerRequest{Value: expr.Quote("approve")})
+		err = s.Answer(ctx, run, service.AnswerRequest{By: engine.LocalBy(engine.ChannelProgram), Value: expr.Quote("approve")})
 	case err == nil && !o.Status.Ended():
 		err = s.Resume(ctx, run)
 	}

@@ -1,6 +1,7 @@
 package service
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -19,6 +20,8 @@ type Proceed struct {
 	Answer *AnswerRequest
 	// Limits, if not nil, reopen a run that ended by a limit (D20).
 	Limits *workflow.Limits
+	// By is who asks; it is recorded with the answer and with new limits. It must be known for both.
+	By Actor
 	// MayApprove tells whether whoever asks may answer what only a person decides (NeedsPerson): its error is given back, and nothing has changed. Nil: they may.
 	MayApprove func() error
 }
@@ -67,7 +70,7 @@ func (s *Service) Proceed(ctx context.Context, rec Recorded, p Proceed) error {
 			return err
 		}
 	case p.Limits != nil:
-		return s.Reopen(ctx, rec.Head.Run, *p.Limits)
+		return s.Reopen(ctx, rec.Head.Run, *p.Limits, p.By)
 	}
 	return s.TakeUp(ctx, rec.Head.Run)
 }
@@ -89,7 +92,7 @@ func (r Recorded) Addressed(p Proceed) (Proceed, error) {
 	case p.Answer != nil && p.Limits != nil:
 		return p, invalidf("answer the run or raise its limits, not both at once")
 	case p.Answer != nil:
-		w, err := r.asked(*p.Answer)
+		w, err := r.Asked(*p.Answer)
 		if err == nil && NeedsPerson(w.WaitOpened) && p.MayApprove != nil {
 			err = p.MayApprove()
 		}
@@ -97,12 +100,18 @@ func (r Recorded) Addressed(p Proceed) (Proceed, error) {
 		case err != nil:
 			return p, err
 		case w.Kind == workflow.WaitQuestion && p.Answer.Decision && !slices.ContainsFunc(w.Options, func(o string) bool { return string(Decide(o)) == string(p.Answer.Value) }):
-			return p, &NoApprovalError{r.Head.Run, w.node}
+			return p, &NoApprovalError{r.Head.Run, w.Node}
 		}
 		a := *p.Answer
-		a.Wait, a.Node = w.Wait, ""
+		a.Wait, a.Node, a.By = w.Wait, "", p.By
 		p.Answer = &a
 	case p.Limits != nil:
+		// A run that asks for a larger budget takes new limits as the answer, which only a person gives.
+		if r.askedForBudget() != "" && p.MayApprove != nil {
+			if err := p.MayApprove(); err != nil {
+				return p, err
+			}
+		}
 	default:
 		if o := r.Object(); o.Error != nil && o.Error.Code == engine.CodeWorkflowBudget {
 			p.Limits = &workflow.Limits{} // it goes on where the operator's budget has room again
@@ -113,32 +122,39 @@ func (r Recorded) Addressed(p Proceed) (Proceed, error) {
 	return p, nil
 }
 
-// asked is a wait, open or not.
-type asked struct {
+// Asked is a wait that an answer is for.
+type Asked struct {
 	*engine.WaitOpened
-	node   string
-	isOpen bool
+	Node string
+	// Ended is the position of the event that answered or closed it; 0: it is open.
+	Ended uint64
 }
 
-// asked gives the wait that an answer is for: by its id, by its node, or the only open one; the oldest where the workflow holds while paused (D17). An answer
-// whose key came before is for the wait that it answered then. Of a node without an open wait it is the last one, so that the same answer twice is told from
-// one that nobody waits for (P24).
-func (r Recorded) asked(q AnswerRequest) (asked, error) {
-	var waits []*asked
-	byID := map[string]*asked{}
+// IsOpen tells whether the wait takes its first answer.
+func (a Asked) IsOpen() bool { return a.Ended == 0 }
+
+// Asked gives the wait that an answer is for: by its id, by its node, or the only open one; the oldest where the workflow holds while paused (D17). An answer
+// whose key came before is for the wait that it answered then. Where none is open, of the run or of the node, it is the one that ended last: the same answer
+// once more is no error, and another one is refused by the wait (P24).
+//
+// Errors: engine.ErrWaitNotFound, engine.ErrWaitAmbiguous.
+func (r Recorded) Asked(q AnswerRequest) (Asked, error) {
+	var waits []*Asked
+	byID := map[string]*Asked{}
+	ended := func(id string, seq uint64) {
+		if w := byID[id]; w != nil && w.IsOpen() {
+			w.Ended = seq
+		}
+	}
 	for _, e := range r.Events {
 		switch d := e.Data.(type) {
 		case *engine.WaitOpened:
-			w := &asked{d, e.Node, true}
+			w := &Asked{WaitOpened: d, Node: e.Node}
 			waits, byID[d.Wait] = append(waits, w), w
 		case *engine.WaitAnswered:
-			if w := byID[d.Wait]; w != nil {
-				w.isOpen = false
-			}
+			ended(d.Wait, e.Seq)
 		case *engine.WaitClosed:
-			if w := byID[d.Wait]; w != nil {
-				w.isOpen = false
-			}
+			ended(d.Wait, e.Seq)
 		}
 	}
 	isAt := func(node string) bool { return q.Node == "" || node == q.Node || strings.HasSuffix(node, "/"+q.Node) }
@@ -150,21 +166,21 @@ func (r Recorded) asked(q AnswerRequest) (asked, error) {
 		return *w, nil
 	}
 	if wait != "" {
-		return asked{}, fmt.Errorf("%w: %q", engine.ErrWaitNotFound, wait)
+		return Asked{}, fmt.Errorf("%w: %q", engine.ErrWaitNotFound, wait)
 	}
-	waits = slices.DeleteFunc(waits, func(w *asked) bool { return !isAt(w.node) })
-	open := slices.DeleteFunc(slices.Clone(waits), func(w *asked) bool { return !w.isOpen })
+	waits = slices.DeleteFunc(waits, func(w *Asked) bool { return !isAt(w.Node) })
+	open := slices.DeleteFunc(slices.Clone(waits), func(w *Asked) bool { return !w.IsOpen() })
 	switch {
 	case len(open) == 1, len(open) > 1 && q.Node == "" && r.Workflow.Rules.HoldWhilePaused:
 		return *open[0], nil
 	case len(open) > 1 && q.Node == "":
-		return asked{}, engine.ErrWaitAmbiguous
+		return Asked{}, engine.ErrWaitAmbiguous
 	case len(open) > 1:
-		return asked{}, fmt.Errorf("node %q: %w", q.Node, engine.ErrWaitAmbiguous)
+		return Asked{}, fmt.Errorf("node %q: %w", q.Node, engine.ErrWaitAmbiguous)
+	case len(waits) > 0:
+		return *slices.MaxFunc(waits, func(a, b *Asked) int { return cmp.Compare(a.Ended, b.Ended) }), nil
 	case q.Node == "":
-		return asked{}, fmt.Errorf("%w: the run waits for nothing", engine.ErrWaitNotFound)
-	case len(waits) == 0:
-		return asked{}, fmt.Errorf("%w: the run does not wait at node %q", engine.ErrWaitNotFound, q.Node)
+		return Asked{}, fmt.Errorf("%w: the run waits for nothing", engine.ErrWaitNotFound)
 	}
-	return *waits[len(waits)-1], nil
+	return Asked{}, fmt.Errorf("%w: the run does not wait at node %q", engine.ErrWaitNotFound, q.Node)
 }

@@ -143,7 +143,7 @@ func TestSessionOverProcesses(t *testing.T) {
 
 func approve(t *testing.T, s *service.Service, run string) {
 	t.Helper()
-	if err := s.Answer(t.Context(), run, service.AnswerRequest{Value: engine.Value(`"approve"`)}); err != nil {
+	if err := s.Answer(t.Context(), run, service.AnswerRequest{By: engine.LocalBy(engine.ChannelProgram), Value: engine.Value(`"approve"`)}); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -263,7 +263,7 @@ func TestSessionReopen(t *testing.T) {
 	}
 	second := begin(t, s, service.StartRequest{Workflow: drawn("", enginetest.Approval("ok")), Session: "s"})
 	three := 3
-	err := s.Reopen(t.Context(), first, workflow.Limits{MaxSteps: &three})
+	err := s.Reopen(t.Context(), first, workflow.Limits{MaxSteps: &three}, engine.LocalBy(engine.ChannelCLI))
 	if busy, ok := errors.AsType[*service.BusyError](err); !ok || busy.Run != second || service.CodeOf(err) != service.CodeConflict {
 		t.Errorf("reopened beside run %s: %v, want *BusyError", second, err)
 	}
@@ -274,7 +274,7 @@ func TestSessionReopen(t *testing.T) {
 	paused(t, s, second)
 	approve(t, s, second)
 	ended(t, s, second)
-	if err := s.Reopen(t.Context(), first, workflow.Limits{MaxSteps: &three}); err != nil {
+	if err := s.Reopen(t.Context(), first, workflow.Limits{MaxSteps: &three}, engine.LocalBy(engine.ChannelCLI)); err != nil {
 		t.Fatal(err)
 	}
 	if o := ended(t, s, first); o.Status != engine.StatusCompleted {

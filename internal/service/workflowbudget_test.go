@@ -129,7 +129,7 @@ func TestWorkflowBudget(t *testing.T) {
 	}
 
 	third := openHouse(t, db, provider, config.WorkflowBudget{Tokens: 2 * budget})
-	if err := third.Reopen(t.Context(), stopped, workflow.Limits{}); err != nil {
+	if err := third.Reopen(t.Context(), stopped, workflow.Limits{}, engine.LocalBy(engine.ChannelCLI)); err != nil {
 		t.Fatal(err)
 	}
 	if code := outcome(t, third, stopped); code != "completed" {

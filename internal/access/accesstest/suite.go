@@ -182,7 +182,7 @@ func records(t *testing.T, s Both, again func() Both) {
 	full := access.Record{
 		At: at, Namespace: "a", Token: "t1", Actor: "it's; me", Action: "POST /api/v1/runs", Target: "r1", Outcome: "ok", Request: "q1", Remote: "127.0.0.1:1",
 	}
-	long := access.Record{At: at.Add(time.Second), Namespace: "a", Actor: access.ActorCLI, Action: "x", Outcome: "invalid", Target: strings.Repeat("ä", access.MaxText)}
+	long := access.Record{At: at.Add(time.Second), Namespace: "a", Actor: access.ActorLocal, Action: "x", Outcome: "invalid", Target: strings.Repeat("ä", access.MaxText)}
 	odd := access.Record{At: at.Add(2 * time.Second), Namespace: "a", Actor: "\xff", Action: "x", Outcome: "ok"}
 	for _, r := range []access.Record{full, {At: at, Namespace: "b", Actor: "b", Action: "x", Outcome: "ok"}, long, odd} {
 		if err := s.Record(ctx, r); err != nil {

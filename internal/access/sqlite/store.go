@@ -31,9 +31,9 @@ const (
 	sqlRevoke     = db.Text(`DELETE FROM access_tokens WHERE namespace = ? AND id = ?`)
 	sqlTouch      = db.Text(`UPDATE access_tokens SET used = ? WHERE namespace = ? AND id = ? AND used < ?`)
 	sqlLast       = db.Text(`SELECT coalesce(max(n), 0) FROM audit WHERE namespace = ?`)
-	sqlRecord     = db.Text(`INSERT INTO audit (namespace, n, at, token, actor, action, target, outcome, request, remote) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`)
+	sqlRecord     = db.Text(`INSERT INTO audit (namespace, n, at, token, actor, channel, action, target, outcome, request, remote) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`)
 	sqlForget     = db.Text(`DELETE FROM audit WHERE namespace = ? AND n <= ?`)
-	sqlRecords    = db.Text(`SELECT n, at, namespace, token, actor, action, target, outcome, request, remote FROM audit
+	sqlRecords    = db.Text(`SELECT n, at, namespace, token, actor, channel, action, target, outcome, request, remote FROM audit
 		WHERE namespace = ? AND n < ? AND at >= ? ORDER BY n DESC LIMIT ?`)
 )
 
@@ -186,7 +186,7 @@ func (s *Store) Record(ctx context.Context, r access.Record) error {
 		if err != nil {
 			return err
 		}
-		if _, err := tx.Exec(sqlRecord, r.Namespace, last+1, db.Micros(r.At), r.Token, r.Actor, r.Action, r.Target, r.Outcome, r.Request, r.Remote); err != nil {
+		if _, err := tx.Exec(sqlRecord, r.Namespace, last+1, db.Micros(r.At), r.Token, r.Actor, r.Channel, r.Action, r.Target, r.Outcome, r.Request, r.Remote); err != nil {
 			return err
 		}
 		_, err = tx.Exec(sqlForget, r.Namespace, last+1-int64(cmp.Or(s.Keep, access.MaxRecords)))
@@ -209,8 +209,8 @@ func (s *Store) Records(ctx context.Context, q access.Query) (access.Page, error
 		found = nil
 		return tx.Query(sqlRecords, func(c []any) error {
 			found = append(found, access.Record{
-				ID: db.Int(c[0]), At: db.Time(c[1]), Namespace: db.String(c[2]), Token: db.String(c[3]), Actor: db.String(c[4]), Action: db.String(c[5]), Target: db.String(c[6]),
-				Outcome: db.String(c[7]), Request: db.String(c[8]), Remote: db.String(c[9]),
+				ID: db.Int(c[0]), At: db.Time(c[1]), Namespace: db.String(c[2]), Token: db.String(c[3]), Actor: db.String(c[4]), Channel: db.String(c[5]), Action: db.String(c[6]),
+				Target: db.String(c[7]), Outcome: db.String(c[8]), Request: db.String(c[9]), Remote: db.String(c[10]),
 			})
 			return nil
 		}, q.Namespace, before, db.Micros(q.Since), limit+1)

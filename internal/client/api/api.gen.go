@@ -359,6 +359,13 @@ func (e ListWorkflowsParamsFormat) Valid() bool {
 	}
 }
 
+// Actor defines model for Actor.
+type Actor struct {
+	Channel string  `json:"channel"`
+	Name    *string `json:"name,omitempty"`
+	Token   *string `json:"token,omitempty"`
+}
+
 // Agent An agent as lists of agents have it; docs/agents.md has all keys
 type Agent struct {
 	// Description What other agents are told of it
@@ -399,6 +406,19 @@ type AgentList struct {
 
 	// Next The cursor of the next page; empty after the last
 	Next string `json:"next"`
+}
+
+// Answer defines model for Answer.
+type Answer struct {
+	Answer   interface{} `json:"answer,omitempty"`
+	At       time.Time   `json:"at"`
+	By       Actor       `json:"by"`
+	Decision *string     `json:"decision,omitempty"`
+	Kind     string      `json:"kind"`
+	Node     string      `json:"node"`
+	Note     *string     `json:"note,omitempty"`
+	Tool     *string     `json:"tool,omitempty"`
+	Wait     string      `json:"wait"`
 }
 
 // Applied defines model for Applied.
@@ -485,11 +505,18 @@ type AuditRecord struct {
 	// Examples: runs.start
 	Action string `json:"action"`
 
-	// Actor Name of the token; cli is the command line
+	// Actor Name of the token; local is whoever used the store without a server; of an approve link, the endpoint that it was sent to
+	//
+	// Examples: ann
 	Actor string `json:"actor"`
 
 	// At When it was asked for
 	At time.Time `json:"at"`
+
+	// Channel The way in: cli, http, mcp, openai, link or hooks
+	//
+	// Examples: http
+	Channel string `json:"channel"`
 
 	// Id Counts the records of a namespace
 	Id        int64  `json:"id"`
@@ -1081,6 +1108,7 @@ type RotateWebhookBody struct {
 
 // Run defines model for Run.
 type Run struct {
+	Answers         *[]Answer               `json:"answers,omitempty"`
 	CurrentNodeId   *string                 `json:"currentNodeId,omitempty"`
 	EndedAt         *time.Time              `json:"endedAt"`
 	Error           *Error                  `json:"error"`
@@ -2312,7 +2340,7 @@ type ClientInterface interface {
 
 	// ResumeRunWithBody Answer what a run waits for, continue an interrupted run, or raise the limits of one that they ended
 	//
-	// An answer is a `decision` or an `input`. Where several waits are open it names one by `wait` or `node`. Approvals, calls whose outcome is unknown and questions about a budget are answered by a token with the right `approve`; `limits` need the role edit. The same answer again gives the same result; another one is 409, and 410 where the wait is closed. Without answer and limits an interrupted run goes on.
+	// An answer is a `decision` or an `input`. Where several waits are open it names one by `wait` or `node`. Approvals, calls whose outcome is unknown and questions about a budget are answered by a token with the right `approve`; `limits` need the role edit. The same answer again gives the same result; another one is 409, and 410 where the wait is closed. An answer that names no wait is for the open one; where none is open, for the one that ended last. Name, channel and time of every answer are recorded with it. Without answer and limits an interrupted run goes on.
 	//
 	// Takes any type of body and a specified content type.
 	//
@@ -2321,7 +2349,7 @@ type ClientInterface interface {
 
 	// ResumeRun Answer what a run waits for, continue an interrupted run, or raise the limits of one that they ended
 	//
-	// An answer is a `decision` or an `input`. Where several waits are open it names one by `wait` or `node`. Approvals, calls whose outcome is unknown and questions about a budget are answered by a token with the right `approve`; `limits` need the role edit. The same answer again gives the same result; another one is 409, and 410 where the wait is closed. Without answer and limits an interrupted run goes on.
+	// An answer is a `decision` or an `input`. Where several waits are open it names one by `wait` or `node`. Approvals, calls whose outcome is unknown and questions about a budget are answered by a token with the right `approve`; `limits` need the role edit. The same answer again gives the same result; another one is 409, and 410 where the wait is closed. An answer that names no wait is for the open one; where none is open, for the one that ended last. Name, channel and time of every answer are recorded with it. Without answer and limits an interrupted run goes on.
 	//
 	// Takes a body of the `application/json` content type.
 	//
@@ -3139,7 +3167,7 @@ func (c *Client) GetLogs(ctx context.Context, id string, reqEditors ...RequestEd
 
 // ResumeRunWithBody Answer what a run waits for, continue an interrupted run, or raise the limits of one that they ended
 //
-// An answer is a `decision` or an `input`. Where several waits are open it names one by `wait` or `node`. Approvals, calls whose outcome is unknown and questions about a budget are answered by a token with the right `approve`; `limits` need the role edit. The same answer again gives the same result; another one is 409, and 410 where the wait is closed. Without answer and limits an interrupted run goes on.
+// An answer is a `decision` or an `input`. Where several waits are open it names one by `wait` or `node`. Approvals, calls whose outcome is unknown and questions about a budget are answered by a token with the right `approve`; `limits` need the role edit. The same answer again gives the same result; another one is 409, and 410 where the wait is closed. An answer that names no wait is for the open one; where none is open, for the one that ended last. Name, channel and time of every answer are recorded with it. Without answer and limits an interrupted run goes on.
 //
 // Takes any type of body and a specified content type.
 //
@@ -3158,7 +3186,7 @@ func (c *Client) ResumeRunWithBody(ctx context.Context, id string, params *Resum
 
 // ResumeRun Answer what a run waits for, continue an interrupted run, or raise the limits of one that they ended
 //
-// An answer is a `decision` or an `input`. Where several waits are open it names one by `wait` or `node`. Approvals, calls whose outcome is unknown and questions about a budget are answered by a token with the right `approve`; `limits` need the role edit. The same answer again gives the same result; another one is 409, and 410 where the wait is closed. Without answer and limits an interrupted run goes on.
+// An answer is a `decision` or an `input`. Where several waits are open it names one by `wait` or `node`. Approvals, calls whose outcome is unknown and questions about a budget are answered by a token with the right `approve`; `limits` need the role edit. The same answer again gives the same result; another one is 409, and 410 where the wait is closed. An answer that names no wait is for the open one; where none is open, for the one that ended last. Name, channel and time of every answer are recorded with it. Without answer and limits an interrupted run goes on.
 //
 // Takes a body of the `application/json` content type.
 //
@@ -6753,7 +6781,7 @@ type ClientWithResponsesInterface interface {
 
 	// ResumeRunWithBodyWithResponse Answer what a run waits for, continue an interrupted run, or raise the limits of one that they ended
 	//
-	// An answer is a `decision` or an `input`. Where several waits are open it names one by `wait` or `node`. Approvals, calls whose outcome is unknown and questions about a budget are answered by a token with the right `approve`; `limits` need the role edit. The same answer again gives the same result; another one is 409, and 410 where the wait is closed. Without answer and limits an interrupted run goes on.
+	// An answer is a `decision` or an `input`. Where several waits are open it names one by `wait` or `node`. Approvals, calls whose outcome is unknown and questions about a budget are answered by a token with the right `approve`; `limits` need the role edit. The same answer again gives the same result; another one is 409, and 410 where the wait is closed. An answer that names no wait is for the open one; where none is open, for the one that ended last. Name, channel and time of every answer are recorded with it. Without answer and limits an interrupted run goes on.
 	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -6762,7 +6790,7 @@ type ClientWithResponsesInterface interface {
 
 	// ResumeRunWithResponse Answer what a run waits for, continue an interrupted run, or raise the limits of one that they ended
 	//
-	// An answer is a `decision` or an `input`. Where several waits are open it names one by `wait` or `node`. Approvals, calls whose outcome is unknown and questions about a budget are answered by a token with the right `approve`; `limits` need the role edit. The same answer again gives the same result; another one is 409, and 410 where the wait is closed. Without answer and limits an interrupted run goes on.
+	// An answer is a `decision` or an `input`. Where several waits are open it names one by `wait` or `node`. Approvals, calls whose outcome is unknown and questions about a budget are answered by a token with the right `approve`; `limits` need the role edit. The same answer again gives the same result; another one is 409, and 410 where the wait is closed. An answer that names no wait is for the open one; where none is open, for the one that ended last. Name, channel and time of every answer are recorded with it. Without answer and limits an interrupted run goes on.
 	//
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -11962,7 +11990,7 @@ func (c *ClientWithResponses) GetLogsWithResponse(ctx context.Context, id string
 
 // ResumeRunWithBodyWithResponse Answer what a run waits for, continue an interrupted run, or raise the limits of one that they ended
 //
-// An answer is a `decision` or an `input`. Where several waits are open it names one by `wait` or `node`. Approvals, calls whose outcome is unknown and questions about a budget are answered by a token with the right `approve`; `limits` need the role edit. The same answer again gives the same result; another one is 409, and 410 where the wait is closed. Without answer and limits an interrupted run goes on.
+// An answer is a `decision` or an `input`. Where several waits are open it names one by `wait` or `node`. Approvals, calls whose outcome is unknown and questions about a budget are answered by a token with the right `approve`; `limits` need the role edit. The same answer again gives the same result; another one is 409, and 410 where the wait is closed. An answer that names no wait is for the open one; where none is open, for the one that ended last. Name, channel and time of every answer are recorded with it. Without answer and limits an interrupted run goes on.
 //
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 //
@@ -11977,7 +12005,7 @@ func (c *ClientWithResponses) ResumeRunWithBodyWithResponse(ctx context.Context,
 
 // ResumeRunWithResponse Answer what a run waits for, continue an interrupted run, or raise the limits of one that they ended
 //
-// An answer is a `decision` or an `input`. Where several waits are open it names one by `wait` or `node`. Approvals, calls whose outcome is unknown and questions about a budget are answered by a token with the right `approve`; `limits` need the role edit. The same answer again gives the same result; another one is 409, and 410 where the wait is closed. Without answer and limits an interrupted run goes on.
+// An answer is a `decision` or an `input`. Where several waits are open it names one by `wait` or `node`. Approvals, calls whose outcome is unknown and questions about a budget are answered by a token with the right `approve`; `limits` need the role edit. The same answer again gives the same result; another one is 409, and 410 where the wait is closed. An answer that names no wait is for the open one; where none is open, for the one that ended last. Name, channel and time of every answer are recorded with it. Without answer and limits an interrupted run goes on.
 //
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 //

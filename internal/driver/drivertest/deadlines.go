@@ -45,6 +45,9 @@ func testDeadline(t *testing.T, c Cluster) {
 	synctest.Wait()
 	settle(t, c, p, run, engine.StatusCompleted)
 	ranLate(t, c, run)
+	if by := actors(c.Events(t, run)); len(by) != 1 || by[0] != (engine.Actor{Channel: engine.ChannelClock}) {
+		t.Errorf("the wait was closed by %v, want the clock", by)
+	}
 
 	answered := start(t, p, withDeadline())
 	settle(t, c, p, answered, engine.StatusPaused)

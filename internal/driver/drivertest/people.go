@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -40,6 +41,19 @@ func threeApprovals() *flow {
 	f.edge("slow", "", "f/join")
 	f.add(workflow.Node{ID: "f/join", Kind: workflow.KindJoin, Hidden: true, Join: &workflow.Join{Fork: "f"}})
 	return f
+}
+
+// actors are who answered the waits of a run, or closed them at their deadline.
+func actors(events []engine.Event) (out []engine.Actor) {
+	for _, e := range events {
+		switch d := e.Data.(type) {
+		case *engine.WaitAnswered:
+			out = append(out, d.By)
+		case *engine.WaitClosed:
+			out = append(out, d.By)
+		}
+	}
+	return out
 }
 
 // waits gives the open waits of a run by node.
@@ -177,7 +191,11 @@ func testApproveAll(t *testing.T, c Cluster) {
 		return tool.Result{}, ctx.Err()
 	}}}}
 	p := c.Open(t, Options{World: w, ApproveAll: true})
-	settle(t, c, p, start(t, p, chain(approval("one"), approval("two"), agent("a"))), engine.StatusCompleted)
+	run := start(t, p, chain(approval("one"), approval("two"), agent("a")))
+	settle(t, c, p, run, engine.StatusCompleted)
+	if by := engine.LocalBy(engine.ChannelApproveAll); !slices.Equal(actors(c.Events(t, run)), []engine.Actor{by, by}) {
+		t.Errorf("the journal has answers by %v, want two by %v", actors(c.Events(t, run)), by)
+	}
 
 	question := workflow.Node{ID: "q", Kind: workflow.KindWait, Wait: &workflow.Wait{Kind: workflow.WaitQuestion, Prompt: "why?"}}
 	settle(t, c, p, start(t, p, chain(question)), engine.StatusPaused)
@@ -204,10 +222,11 @@ func testInbox(t *testing.T, c Cluster) {
 	run := start(t, owner, f())
 	synctest.Wait()
 	began := time.Now()
+	ann := engine.Actor{Name: "ann", Token: "t1", Channel: engine.ChannelHTTP}
 	if err := other.Answer(t.Context(), run, engine.Answer{Value: text("what?")}); !errors.Is(err, engine.ErrAnswer) {
 		t.Errorf("bad answer through the inbox: %v, want ErrAnswer", err)
 	}
-	if err := other.Answer(t.Context(), run, engine.Answer{Value: text("approve"), Note: "from afar", Key: "k"}); err != nil {
+	if err := other.Answer(t.Context(), run, engine.Answer{Value: text("approve"), Note: "from afar", Key: "k", By: ann}); err != nil {
 		t.Errorf("answer through the inbox: %v", err)
 	}
 	if err := other.Answer(t.Context(), run, engine.Answer{Value: text("approve"), Key: "k"}); err != nil {
@@ -217,6 +236,9 @@ func testInbox(t *testing.T, c Cluster) {
 		t.Errorf("two requests took %s; owners look every 250ms", took)
 	}
 	settle(t, c, other, run, engine.StatusCompleted)
+	if got := actors(c.Events(t, run)); !slices.Equal(got, []engine.Actor{ann}) {
+		t.Errorf("the journal has answers by %v, want one by %v", got, ann)
+	}
 
 	run = start(t, owner, f())
 	synctest.Wait()
@@ -259,11 +281,11 @@ func testReopen(t *testing.T, c Cluster) {
 		t.Errorf("resume: %v, want ErrEnded", err)
 	}
 	more := 10
-	if err := p.Reopen(t.Context(), run, workflow.Limits{MaxSteps: &more}); err != nil {
+	if err := p.Reopen(t.Context(), run, workflow.Limits{MaxSteps: &more}, engine.LocalBy(engine.ChannelCLI)); err != nil {
 		t.Fatal(err)
 	}
 	settle(t, c, p, run, engine.StatusCompleted)
-	if err := p.Reopen(t.Context(), run, workflow.Limits{MaxSteps: &more}); !errors.Is(err, engine.ErrNotReopenable) {
+	if err := p.Reopen(t.Context(), run, workflow.Limits{MaxSteps: &more}, engine.LocalBy(engine.ChannelCLI)); !errors.Is(err, engine.ErrNotReopenable) {
 		t.Errorf("reopen of a completed run: %v, want ErrNotReopenable", err)
 	}
 	if got := replies(c.Events(t, run)); fmt.Sprint(len(got["a"]), len(got["b"]), len(got["c"])) != "1 1 1" {

@@ -320,7 +320,7 @@ func (a *actor) accepted(batch []*message) {
 func (a *actor) approveAll() {
 	for _, w := range a.unapproved() {
 		a.asked[w.ID] = true
-		a.put(&message{at: a.d.now(), data: engine.Answer{Wait: w.ID, Value: engine.Value(`"approve"`)}})
+		a.put(&message{at: a.d.now(), data: engine.Answer{Wait: w.ID, Value: engine.Value(`"approve"`), By: engine.LocalBy(engine.ChannelApproveAll)}})
 	}
 }
 

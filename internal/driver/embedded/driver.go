@@ -227,8 +227,8 @@ func (d *Driver) Resume(ctx context.Context, run string) error {
 }
 
 // Reopen implements driver.Driver.
-func (d *Driver) Reopen(ctx context.Context, run string, limits workflow.Limits) error {
-	return d.ask(ctx, run, &message{data: engine.Reopen{Limits: limits}})
+func (d *Driver) Reopen(ctx context.Context, run string, limits workflow.Limits, by engine.Actor) error {
+	return d.ask(ctx, run, &message{data: engine.Reopen{Limits: limits, By: by}})
 }
 
 // Extend lets a run go on that ended because it had used what the run above left for it: above is what it may use in all by now. Errors: those of Reopen.

@@ -27,6 +27,7 @@ type request struct {
 	Value  engine.Value `json:"value,omitempty"`
 	Note   string       `json:"note,omitempty"`
 	Key    string       `json:"key,omitempty"`
+	By     engine.Actor `json:"by,omitzero"`
 	Reason string       `json:"reason,omitempty"`
 }
 
@@ -34,7 +35,7 @@ func encodeRequest(data engine.InputData) (kind string, body []byte, err error) 
 	switch d := data.(type) {
 	case engine.Answer:
 		kind = requestAnswer
-		body, err = json.Marshal(request{Wait: d.Wait, Value: d.Value, Note: d.Note, Key: d.Key})
+		body, err = json.Marshal(request{Wait: d.Wait, Value: d.Value, Note: d.Note, Key: d.Key, By: d.By})
 	case engine.Cancel:
 		kind = requestCancel
 		body, err = json.Marshal(request{Reason: d.Reason})
@@ -51,7 +52,7 @@ func decodeRequest(kind string, body []byte) (engine.InputData, error) {
 	}
 	switch kind {
 	case requestAnswer:
-		return engine.Answer{Wait: r.Wait, Value: r.Value, Note: r.Note, Key: r.Key}, nil
+		return engine.Answer{Wait: r.Wait, Value: r.Value, Note: r.Note, Key: r.Key, By: r.By}, nil
 	case requestCancel:
 		return engine.Cancel{Reason: r.Reason}, nil
 	}

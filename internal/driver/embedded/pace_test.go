@@ -186,7 +186,7 @@ func TestBudgetOfBranches(t *testing.T) {
 		if st.Status != engine.StatusFailed || used > budget || used < budget*8/10 {
 			t.Fatalf("the run is %s, and used %d of %d", st.Status, used, budget)
 		}
-		if err := d.Reopen(t.Context(), run, workflow.Limits{MaxTokens: 10 * budget}); err != nil {
+		if err := d.Reopen(t.Context(), run, workflow.Limits{MaxTokens: 10 * budget}, engine.LocalBy(engine.ChannelCLI)); err != nil {
 			t.Fatal(err)
 		}
 		if st := status(t, d, run); st.Status != engine.StatusCompleted {

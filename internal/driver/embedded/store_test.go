@@ -93,11 +93,13 @@ func TestRefusalIsNotRepeated(t *testing.T) {
 			<-leaving
 			return o.Backend.Release(ctx, run, epoch)
 		}
-		if err := d.Reopen(t.Context(), run, workflow.Limits{MaxSteps: &three}); !errors.Is(err, journal.ErrBusy) {
+		if err := d.Reopen(t.Context(), run, workflow.Limits{MaxSteps: &three}, engine.LocalBy(engine.ChannelCLI)); !errors.Is(err, journal.ErrBusy) {
 			t.Errorf("reopen: %v, want ErrBusy", err)
 		}
 		second := make(chan error, 1)
-		go func() { second <- d.Reopen(t.Context(), run, workflow.Limits{MaxSteps: &three}) }()
+		go func() {
+			second <- d.Reopen(t.Context(), run, workflow.Limits{MaxSteps: &three}, engine.LocalBy(engine.ChannelCLI))
+		}()
 		synctest.Wait()
 		close(leaving)
 		if err := <-second; err != nil {

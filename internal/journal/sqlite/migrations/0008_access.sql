@@ -24,6 +24,7 @@ CREATE TABLE audit (
   at        INTEGER NOT NULL,
   token     TEXT    NOT NULL,
   actor     TEXT    NOT NULL,
+  channel   TEXT    NOT NULL,               -- the way in, such as `http`
   action    TEXT    NOT NULL,
   target    TEXT    NOT NULL,
   outcome   TEXT    NOT NULL,

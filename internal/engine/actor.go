@@ -1,0 +1,53 @@
+package engine
+
+// Actor says who gave an answer and by which way in. The engine records it and decides nothing by it. The zero Actor is unknown.
+type Actor struct {
+	// Name is the name of the access token that was shown, LocalActor for a person at the machine of the store, or the name of the endpoint that an approve
+	// link was sent to.
+	Name string `json:"name,omitempty"`
+	// Token is the id of that token, which is no secret; empty without one.
+	Token string `json:"token,omitempty"`
+	// Channel is the way in.
+	Channel Channel `json:"channel"`
+}
+
+// LocalActor is the name of who needs no token: whoever uses the store of this machine.
+const LocalActor = "local"
+
+// Channel is a way in by which answers come.
+type Channel string
+
+const (
+	ChannelCLI     Channel = "cli"     // the command line, on the store of this machine
+	ChannelHTTP    Channel = "http"    // the HTTP API
+	ChannelMCP     Channel = "mcp"     // the MCP server, over HTTP or standard input
+	ChannelOpenAI  Channel = "openai"  // the OpenAI-compatible endpoint
+	ChannelLink    Channel = "link"    // the page of an approve link
+	ChannelProgram Channel = "program" // a Go program that embeds Hocket
+	// ChannelApproveAll is the flag --approve-all: no person saw what was approved.
+	ChannelApproveAll Channel = "approve-all"
+	// ChannelClock closed the wait at its deadline.
+	ChannelClock Channel = "clock"
+)
+
+// LocalBy gives the actor of who needs no token.
+func LocalBy(c Channel) Actor { return Actor{Name: LocalActor, Channel: c} }
+
+// IsKnown tells whether a way in is named.
+func (a Actor) IsKnown() bool { return a.Channel != "" }
+
+// String words the actor for people: `alice (http)`, or the channel alone.
+func (a Actor) String() string {
+	switch {
+	case !a.IsKnown():
+		return "unknown"
+	case a.Name == "":
+		return string(a.Channel)
+	}
+	return a.Name + " (" + string(a.Channel) + ")"
+}
+
+// cleaned gives the actor as events hold texts.
+func (a Actor) cleaned() Actor {
+	return Actor{Name: clean(a.Name), Token: clean(a.Token), Channel: Channel(clean(string(a.Channel)))}
+}

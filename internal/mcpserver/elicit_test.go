@@ -1,0 +1,134 @@
+package mcpserver_test
+
+import (
+	"context"
+	"io"
+	"sync"
+	"testing"
+
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/hocket-run/hocket/internal/access"
+	"github.com/hocket-run/hocket/internal/door"
+	"github.com/hocket-run/hocket/internal/engine"
+)
+
+// stdio opens a session over two streams, as `hocket mcp` serves one.
+func (w *world) stdio(role access.Role, opts *sdk.ClientOptions) *client {
+	w.t.Helper()
+	in, toServer := io.Pipe()
+	fromServer, out := io.Pipe()
+	me := &door.Caller{Principal: access.Principal{Name: access.ActorLocal, Namespace: access.DefaultNamespace, Role: role}, Service: w.service(access.DefaultNamespace)}
+	ended := make(chan error, 1)
+	go func() { ended <- w.server.RunStdio(context.WithoutCancel(w.t.Context()), in, out, me) }()
+	w.t.Cleanup(func() {
+		_ = toServer.Close() // a pipe
+		if err := <-ended; err != nil {
+			w.t.Error(err)
+		}
+	})
+	return connect(w.t, &sdk.IOTransport{Reader: fromServer, Writer: toServer}, opts)
+}
+
+// deeds keeps what the audit log is told of clients over standard input.
+type deeds struct {
+	mu   sync.Mutex
+	list []door.Deed
+}
+
+func (d *deeds) take(_ context.Context, one door.Deed) error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.list = append(d.list, one)
+	return nil
+}
+
+// answersOf gives the answers that a run's journal has.
+func (w *world) answersOf(run string) []*engine.WaitAnswered {
+	w.t.Helper()
+	rec, err := w.service(access.DefaultNamespace).Read(w.t.Context(), run)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	var out []*engine.WaitAnswered
+	for _, e := range rec.Events {
+		if d, ok := e.Data.(*engine.WaitAnswered); ok {
+			out = append(out, d)
+		}
+	}
+	return out
+}
+
+// TestElicitationNeedsTheRight: over HTTP a client that accepts every form decides nothing without a token that may approve, whatever its role and whichever tool
+// waits, and it is not asked (D32, SEC12).
+func TestElicitationNeedsTheRight(t *testing.T) {
+	t.Parallel()
+	w, p := shop(t)
+	for _, role := range access.Roles() {
+		bot := &person{action: "accept"}
+		c := w.connect(w.token(role, false), bot.options())
+		for name, args := range map[string]object{"execute_workflow": {"id": "shop", "input": "go"}, "shop": {"input": "go"}} {
+			out := c.gives(name, args)
+			if out["status"] != "paused" {
+				t.Errorf("%s, %s: %v", role, name, out)
+				continue
+			}
+			says(t, out["next"].(string), "only a person decides this", "a token that has the right to approve")
+			run := out["runId"].(string)
+			for _, args := range []object{{}, {"wait": at(t, out, "waiting", 0, "id")}, {"node": "a1"}, {"decision": "approve"}, {"input": "approve", "note": "accepted"}} {
+				args["id"] = run
+				says(t, c.fails("forbidden", "resume_run", args), "only a person decides this")
+			}
+			if got := w.answersOf(run); len(got) > 0 {
+				t.Errorf("%s, %s: the journal has the answer %+v", role, name, got[0])
+			}
+		}
+		if len(bot.asked) > 0 {
+			t.Errorf("%s: asked %d times, and the answers cannot count", role, len(bot.asked))
+		}
+	}
+	if got := p.payments(); len(got) > 0 {
+		t.Errorf("paid %v without a yes of whoever may give it", got)
+	}
+}
+
+// TestElicitationActor: a form decides over HTTP for a token that may approve, and over standard input; the journal and the audit log have who it was and the way in.
+func TestElicitationActor(t *testing.T) {
+	t.Parallel()
+	w, p := shop(t)
+	heard := &deeds{}
+	w.server.SetAudit(heard.take)
+	token := w.token(access.RoleRun, true)
+	for _, tc := range []struct {
+		name string
+		open func(*sdk.ClientOptions) *client
+		by   engine.Actor
+	}{
+		{"HTTP", func(o *sdk.ClientOptions) *client { return w.connect(token, o) }, engine.Actor{Name: token, Token: token, Channel: engine.ChannelMCP}},
+		{"standard input", func(o *sdk.ClientOptions) *client { return w.stdio(access.RoleRun, o) }, engine.LocalBy(engine.ChannelMCP)},
+	} {
+		ann := &person{action: "accept", note: "fine"}
+		out := tc.open(ann.options()).gives("execute_workflow", object{"id": "shop", "input": "go"})
+		if out["status"] != "completed" || len(ann.asked) != 1 {
+			t.Fatalf("%s: %v; asked %d times", tc.name, out, len(ann.asked))
+		}
+		got := w.answersOf(out["runId"].(string))
+		if len(got) != 1 || got[0].By != tc.by || got[0].Decision != "approve" || got[0].Note != "fine" {
+			t.Errorf("%s: the journal has %+v, want one answer by %+v", tc.name, got, tc.by)
+		}
+	}
+	if got := p.payments(); len(got) != 2 {
+		t.Errorf("paid %v", got)
+	}
+	var answers []door.Deed
+	heard.mu.Lock()
+	defer heard.mu.Unlock()
+	for _, d := range heard.list {
+		if d.Action == door.ActAnswer {
+			answers = append(answers, d)
+		}
+	}
+	if len(answers) != 1 || answers[0].Channel != "mcp" || answers[0].Principal.Name != access.ActorLocal || answers[0].At.IsZero() {
+		t.Errorf("the audit log heard %+v of standard input", answers)
+	}
+}
