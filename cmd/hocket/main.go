@@ -6,10 +6,12 @@ import (
 	"runtime/debug"
 
 	"github.com/hocket-run/hocket/internal/cli"
+	"github.com/hocket-run/hocket/internal/memlimit"
 	"github.com/hocket-run/hocket/internal/model/providers"
 )
 
 func main() {
+	memlimit.Set()
 	os.Exit(cli.Process(cli.Wiring{Version: version(), Adapters: providers.Adapters(nil)}))
 }
 

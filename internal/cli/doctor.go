@@ -12,6 +12,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/hocket-run/hocket/internal/memlimit"
 	"github.com/hocket-run/hocket/internal/server"
 	"github.com/hocket-run/hocket/internal/service"
 )
@@ -21,7 +22,7 @@ func (a *app) doctorCmd() *cobra.Command {
 	c := &cobra.Command{
 		Use: "doctor", Short: "say which providers, keys, stores and tools are found", Args: takes(),
 		RunE: func(c *cobra.Command, _ []string) error {
-			r := findings{Report: service.Diagnose(c.Context(), a.config())}
+			r := findings{Report: service.Diagnose(c.Context(), a.config()), MemoryLimit: memlimit.Current().Bytes}
 			if r.Store.Exists && r.Store.Problem == "" && !a.entered {
 				r.Server = a.findServer(c.Context(), r.Store.Path)
 			}
@@ -46,7 +47,9 @@ func (a *app) doctorCmd() *cobra.Command {
 // findings are what the doctor prints.
 type findings struct {
 	service.Report
-	Server *serverFindings `json:"server,omitempty"`
+	// MemoryLimit is that of the process, in bytes.
+	MemoryLimit int64           `json:"memoryLimit"`
+	Server      *serverFindings `json:"server,omitempty"`
 }
 
 // serverFindings are what a server on the store would find.
@@ -87,6 +90,7 @@ const toolColumns = 13
 func (a *app) showReport(r findings) error {
 	t := tabwriter.NewWriter(a.Out, 0, 0, 2, ' ', 0)
 	fmt.Fprintf(t, "hocket\t%s\n", r.Version)
+	fmt.Fprintf(t, "memory limit\t%s\n", memlimit.Current())
 	switch {
 	case r.Config.Problem != "":
 		fmt.Fprintf(t, "configuration\t%s\t%s\n", clean(r.Config.Path), a.outColor.red(clean(r.Config.Problem)))
