@@ -38,7 +38,7 @@ docs: ## regenerate the command line reference in docs/
 	go run ./internal/cmd/docs
 
 soak: $(PACKAGES) $(CHROMIUM) ## the long forms: many kills, long fuzzing
-	HOCKET_SOAK=1 HOCKET_LOAD=1000 $(ALL) go test -race -timeout 3h ./...
+	HOCKET_SOAK=1 HOCKET_LOAD=1000 HOCKET_LOAD_BODIES=500 HOCKET_LOAD_SESSIONS=2000 HOCKET_LOAD_TOKENS=5000 $(ALL) go test -race -timeout 3h ./...
 
 clean: ## remove what the other targets made
 	rm -rf bin .cache $(OTHERS:%=scripts/%/node_modules)

@@ -125,7 +125,7 @@ server:
   metrics: public
   tls: {cert: tls/cert.pem, key: tls/key.pem}
   mcp: {workflows: [newsroom]}
-  limits: {body: 1048576, input: 65536, runs: 500, runBytes: 1048576, failures: 20, requests: 100, connections: 200, streams: 50, namespaceStreams: 10}
+  limits: {body: 1048576, input: 65536, runs: 500, runBytes: 1048576, failures: 20, requests: 100, connections: 200, streams: 50, namespaceStreams: 10, inFlight: 67108864, tokenInFlight: 33554432, bodyIdle: 20s}
   reminders: {after: 4h}
   shutdown: {delay: 5s, grace: 30s}
   notifications:

@@ -74,6 +74,11 @@ type ServerLimits struct {
 	// Streams are event streams of runs that are open, NamespaceStreams those of one namespace.
 	Streams          int `json:"streams"`
 	NamespaceStreams int `json:"namespaceStreams"`
+	// InFlight bounds the bytes of requests and answers in memory, TokenInFlight those of one token.
+	InFlight      int64 `json:"inFlight"`
+	TokenInFlight int64 `json:"tokenInFlight"`
+	// BodyIdle is how long a body may bring next to nothing before it is cut off.
+	BodyIdle Duration `json:"bodyIdle"`
 	// RunBytes bounds what one run takes in and makes.
 	RunBytes int64 `json:"runBytes"`
 }
@@ -110,6 +115,9 @@ func serverKeys() []key {
 			{name: "connections", kind: count, min: 1, max: 1_000_000, doc: "The most open connections; others wait to be accepted. Without it, 16384."},
 			{name: "streams", kind: count, min: 1, max: 1_000_000, doc: "The most open event streams of runs. Without it, 4096."},
 			{name: "namespaceStreams", kind: count, min: 1, max: 1_000_000, doc: "The most open event streams of runs of one namespace. Without it, half of streams."},
+			{name: "inFlight", kind: count, min: 1 << 20, max: 1 << 40, doc: "The most bytes that requests and answers hold in memory at one time, all together. A byte of a body counts as two: as it came, and as what is read of it. Beyond that requests are answered 503. Without it, a quarter of the process's memory limit, which is GOMEMLIMIT, or four fifths of the machine's memory."},
+			{name: "tokenInFlight", kind: count, min: 1 << 20, max: 1 << 40, doc: "The most bytes of these that the requests of one token, of one webhook, and of all callers without a token hold. Beyond that requests are answered 429. Without it, a quarter of inFlight, and room for one body at least."},
+			{name: "bodyIdle", kind: duration, doc: "A body of which less than 16384 bytes come within this time is cut off, with 408. Without it, 10s."},
 			{name: "runBytes", kind: count, min: 1 << 16, max: 1 << 36, doc: "The most bytes that one run takes in and makes: inputs, prompts, replies, arguments, results, outputs, and 256 for each event. A run beyond it fails with max_bytes, and does not go on. Without it, 268435456."},
 		}},
 		{name: "reminders", kind: section, doc: "Reminders of waits for a person.", keys: []key{

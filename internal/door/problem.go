@@ -4,10 +4,12 @@ import (
 	"errors"
 	"net/http"
 	"strings"
+	"time"
 	"unicode/utf8"
 
 	"github.com/hocket-run/hocket/diag"
 	"github.com/hocket-run/hocket/internal/access"
+	"github.com/hocket-run/hocket/internal/inflight"
 	"github.com/hocket-run/hocket/internal/service"
 )
 
@@ -34,6 +36,8 @@ type Problem struct {
 	Detail string `json:"detail,omitempty"`
 	// Diagnostics say where a document is wrong.
 	Diagnostics diag.List `json:"diagnostics,omitempty"`
+	// RetryAfter is when the same request may be made again; 0: nothing is said of it, or RetryAfter with status 503.
+	RetryAfter time.Duration `json:"-"`
 }
 
 // families is the table of problems by service.Code.
@@ -91,6 +95,9 @@ func ProblemOf(err error) Problem {
 		forbidden *ForbiddenError
 		large     *TooLargeError
 		bytes     *http.MaxBytesError
+		full      *inflight.FullError
+		slow      *SlowBodyError
+		broken    *BrokenBodyError
 		invalid   *service.InvalidError
 		list      diag.List
 	)
@@ -103,6 +110,18 @@ func ProblemOf(err error) Problem {
 		return Problem{Status: http.StatusRequestEntityTooLarge, Code: "too_large", Title: "The request is too large", Detail: err.Error()}
 	}
 	p := families[codeOf(err)]
+	switch {
+	case errors.As(err, &full):
+		if p = families[service.CodeUnavailable]; full.OfHolder {
+			p = families[service.CodeLimit]
+		}
+		p.Detail, p.RetryAfter = full.Error(), full.RetryAfter
+		return p
+	case errors.As(err, &slow):
+		return Problem{Status: http.StatusRequestTimeout, Code: "timeout", Title: "The request took too long to arrive", Detail: slow.Error()}
+	case errors.As(err, &broken):
+		return Problem{Status: http.StatusBadRequest, Code: "invalid", Title: "The body did not arrive whole"}
+	}
 	if p.Code == "internal" || p.Code == "unavailable" {
 		return p
 	}

@@ -129,8 +129,8 @@ func WriteProblem(w http.ResponseWriter, r *http.Request, p Problem) {
 	h := w.Header()
 	h.Set("Content-Type", "application/problem+json")
 	h.Del("Content-Length")
-	if p.Status == http.StatusServiceUnavailable && h.Get("Retry-After") == "" {
-		h.Set("Retry-After", RetryAfter)
+	if retry := p.RetryText(); retry != "" && h.Get("Retry-After") == "" {
+		h.Set("Retry-After", retry)
 	}
 	if p.Status == http.StatusUnauthorized {
 		h.Set("WWW-Authenticate", `Bearer realm="hocket"`)

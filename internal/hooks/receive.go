@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"io"
 	"net/http"
 	"regexp"
 	"time"
@@ -13,6 +12,7 @@ import (
 	"github.com/hocket-run/hocket/internal/catalog"
 	"github.com/hocket-run/hocket/internal/door"
 	"github.com/hocket-run/hocket/internal/driver"
+	"github.com/hocket-run/hocket/internal/inflight"
 	"github.com/hocket-run/hocket/internal/journal"
 	"github.com/hocket-run/hocket/internal/service"
 )
@@ -44,17 +44,14 @@ func (h *Hooks) receive(w http.ResponseWriter, r *http.Request) {
 		door.WriteProblem(w, r, door.NoMethod("a webhook", "POST"))
 		return
 	}
-	// All that a sender can see of an unknown path is seen of a known one too: so the body is read first, whoever asks.
-	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, h.cfg.MaxBody))
+	// All that a sender can see of an unknown path is seen of a known one too: so the body is read before either is answered. Only that of a known path is kept, and is
+	// charged to its webhook: a sender that does not know a path holds no memory (SEC17).
+	sp, hook, keys := h.find(r, time.Now())
+	body, err := h.delivered(w, r, hook.ID)
 	if err != nil {
-		if _, large := errors.AsType[*http.MaxBytesError](err); large {
-			door.WriteProblem(w, r, door.ProblemOf(err))
-		} else {
-			door.WriteProblem(w, r, door.Problem{Status: http.StatusBadRequest, Code: "invalid", Title: "The body did not come whole"})
-		}
+		door.WriteProblem(w, r, door.ProblemOf(err))
 		return
 	}
-	sp, hook, keys := h.find(r, time.Now())
 	id, ok := verify(hook.Mode, hook.Header, keys, r.Header, body)
 	if !ok || sp == nil {
 		door.WriteProblem(w, r, nobody)
@@ -89,6 +86,25 @@ func (h *Hooks) receive(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(http.StatusAccepted)
 	_ = json.NewEncoder(w).Encode(accepted{run, journal.StatusPending}) // the sender may be gone
+}
+
+// delivered reads the body of a delivery to a webhook. That for the id "", which no webhook has, is read and dropped.
+func (h *Hooks) delivered(w http.ResponseWriter, r *http.Request, webhook string) ([]byte, error) {
+	claim := inflight.From(r.Context())
+	if webhook != "" {
+		if err := claim.Rename("webhook " + webhook); err != nil {
+			return nil, err
+		}
+		return door.ReadBody(w, r, h.cfg.MaxBody)
+	}
+	in, piece := http.MaxBytesReader(w, r.Body, h.cfg.MaxBody), make([]byte, 4<<10)
+	for {
+		_, err := in.Read(piece)
+		claim.Give(claim.Held())
+		if err != nil {
+			return nil, door.BodyError(err)
+		}
+	}
 }
 
 // find gives the webhook of a request and its keys. Where there is none, or it has no key that can be used, sp is nil and the keys are idle ones.

@@ -2,7 +2,6 @@ package httpapi
 
 import (
 	"context"
-	"errors"
 	"io"
 	"net/http"
 	"net/url"
@@ -35,9 +34,11 @@ type route struct {
 // bodyTime bounds how long a body may take to arrive.
 const bodyTime = 30 * time.Second
 
-// commonErrors are the statuses that every operation may answer with: 400 unknown query parameter, 401 nobody, 403 role, 422 input, 500, 503 store.
+// commonErrors are the statuses that every operation may answer with: 400 unknown query parameter, 401 no valid token, 403 role, 422 input, 429 a limit, 500, 503 the
+// store or the budget of bytes in flight.
 var commonErrors = []int{
-	http.StatusBadRequest, http.StatusUnauthorized, http.StatusForbidden, http.StatusUnprocessableEntity, http.StatusInternalServerError, http.StatusServiceUnavailable,
+	http.StatusBadRequest, http.StatusUnauthorized, http.StatusForbidden, http.StatusUnprocessableEntity, http.StatusTooManyRequests, http.StatusInternalServerError,
+	http.StatusServiceUnavailable,
 }
 
 // add registers an operation. The handler gets a caller who has the route's role; its error is told by door.ProblemOf.
@@ -50,7 +51,7 @@ func add[I, O any](a *API, r route, handle func(context.Context, *door.Caller, *
 		Extensions: map[string]any{"x-role": r.Role},
 	}
 	if r.Method == http.MethodPost || r.Method == http.MethodPut {
-		op.Errors = append(op.Errors, http.StatusUnsupportedMediaType)
+		op.Errors = append(op.Errors, http.StatusRequestTimeout, http.StatusUnsupportedMediaType)
 	}
 	g := &gate{role: r.Role}
 	op.Middlewares = huma.Middlewares{g.pass}
@@ -109,13 +110,17 @@ func (g *gate) pass(ctx huma.Context, next func(huma.Context)) {
 			return
 		}
 	}
-	next(huma.WithValue(&bounded{request: ctx}, requestKey{}, ctx))
+	b := &bounded{request: ctx}
+	next(huma.WithValue(huma.WithValue(b, requestKey{}, ctx), boundedKey{}, b))
 }
 
-// bounded tells a body that a server's guard cut off, and one that did not come whole, from what is broken in the server, which huma does not.
+// boundedKey is that of the bounded in the context of a request.
+type boundedKey struct{}
+
+// bounded keeps why a body could not be read. huma answers 500 whatever the reason; the caller is told the true one.
 type bounded struct {
 	request
-	isCut, isBroken bool
+	err error
 }
 
 // request is huma.Context under a name that is none of its methods.
@@ -129,11 +134,12 @@ func (b *bounded) BodyReader() io.Reader { return &boundedBody{b.request.BodyRea
 
 // SetStatus implements huma.Context.
 func (b *bounded) SetStatus(status int) {
-	switch {
-	case b.isCut:
-		status = http.StatusRequestEntityTooLarge
-	case b.isBroken && status == http.StatusInternalServerError:
-		status = http.StatusBadRequest
+	if b.err != nil {
+		p := door.ProblemOf(b.err)
+		status = p.Status
+		if retry := p.RetryText(); retry != "" {
+			b.SetHeader("Retry-After", retry)
+		}
 	}
 	b.request.SetStatus(status)
 }
@@ -146,10 +152,8 @@ type boundedBody struct {
 // Read implements io.Reader.
 func (b *boundedBody) Read(p []byte) (int, error) {
 	n, err := b.Reader.Read(p)
-	if _, ok := errors.AsType[*http.MaxBytesError](err); ok {
-		b.of.isCut = true
-	} else if err != nil && err != io.EOF {
-		b.of.isBroken = true
+	if broken := door.BodyError(err); broken != nil && b.of.err == nil {
+		b.of.err = broken
 	}
 	return n, err
 }

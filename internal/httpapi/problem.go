@@ -24,6 +24,8 @@ type Problem struct {
 	Errors []InputError `json:"errors,omitempty" doc:"Where the request itself is wrong"`
 	// Diagnostics are those of a document.
 	Diagnostics []diag.Diagnostic `json:"diagnostics,omitempty" doc:"Where a document is wrong"`
+
+	retry string // the header Retry-After
 }
 
 // InputError says where a request is wrong. What stands there is not told back.
@@ -49,8 +51,8 @@ func answered(ctx context.Context, err error) error {
 			p.Detail = "the server's log has it under request " + id
 		}
 	}
-	if p.Status == http.StatusServiceUnavailable {
-		return huma.ErrorWithHeaders(p, http.Header{"Retry-After": {door.RetryAfter}})
+	if p.retry != "" {
+		return huma.ErrorWithHeaders(p, http.Header{"Retry-After": {p.retry}})
 	}
 	return p
 }
@@ -61,7 +63,7 @@ func problemOf(err error) *Problem {
 		return p
 	}
 	d := door.ProblemOf(err)
-	return &Problem{Title: d.Title, Status: d.Status, Code: d.Code, Detail: d.Detail, Diagnostics: d.Diagnostics}
+	return &Problem{Title: d.Title, Status: d.Status, Code: d.Code, Detail: d.Detail, Diagnostics: d.Diagnostics, retry: d.RetryText()}
 }
 
 // forms are the problems of a request's form, which no door but this one has.
@@ -83,17 +85,16 @@ func formProblem(status int, detail string, errs ...InputError) *Problem {
 	return &p
 }
 
-// cutOff is the text of *http.MaxBytesError: what huma says of a body that a server's guard cut off.
-const cutOff = "http: request body too large"
-
-// unread is what huma says of a body that breaks off, or that is no chunked one: the client's doing, of which huma makes a 500.
-const unread = "cannot read request body"
-
 // problems is the huma.Transformer that gives huma's own errors the form of all others.
-func problems(_ huma.Context, _ string, v any) (any, error) {
+func problems(ctx huma.Context, _ string, v any) (any, error) {
 	m, ok := v.(*huma.ErrorModel)
 	if !ok {
 		return v, nil
+	}
+	if b, ok := ctx.Context().Value(boundedKey{}).(*bounded); ok {
+		if unread := b.err; unread != nil {
+			return problemOf(unread), nil
+		}
 	}
 	return ofModel(m), nil
 }
@@ -104,13 +105,8 @@ func ofModel(m *huma.ErrorModel) *Problem {
 		errs = append(errs, InputError{Location: e.Location, Message: e.Message})
 	}
 	slices.SortStableFunc(errs, func(a, b InputError) int { return strings.Compare(a.Location, b.Location) }) // huma finds unknown fields in any order
-	if m.Status == http.StatusRequestEntityTooLarge || m.Status == http.StatusInternalServerError && slices.ContainsFunc(errs, func(e InputError) bool { return e.Message == cutOff }) {
+	if m.Status == http.StatusRequestEntityTooLarge {
 		return problemOf(&door.TooLargeError{Limit: m.Detail})
-	}
-	status := m.Status
-	if status == http.StatusInternalServerError && m.Detail == unread {
-		status = http.StatusBadRequest
-		errs = []InputError{{Location: "body", Message: "it did not come whole"}}
 	}
 	detail := m.Detail
 	if len(errs) > 0 {
@@ -120,7 +116,7 @@ func ofModel(m *huma.ErrorModel) *Problem {
 		}
 		detail = strings.Join(texts, "; ")
 	}
-	return formProblem(status, detail, errs...)
+	return formProblem(m.Status, detail, errs...)
 }
 
 // refuse answers with a problem before huma read anything.

@@ -137,13 +137,9 @@ func (s *Server) Handler() http.Handler {
 			return
 		}
 		if r.Method == http.MethodPost { // the SDK would tell in plain text what is too large
-			body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, s.cfg.MaxBody))
+			body, err := door.ReadBody(w, r, s.cfg.MaxBody)
 			if err != nil {
-				p := door.ProblemOf(err)
-				if p.Status != http.StatusRequestEntityTooLarge {
-					p = door.Problem{Status: http.StatusBadRequest, Code: "invalid", Title: "The body did not come whole"}
-				}
-				door.WriteProblem(w, r, p)
+				door.WriteProblem(w, r, door.ProblemOf(err))
 				return
 			}
 			r.Body = io.NopCloser(bytes.NewReader(body))

@@ -273,7 +273,7 @@ func untilClosing(ctx context.Context) (context.Context, func()) {
 // second one.
 func (x *exchange) interrupted() error {
 	return &apiError{
-		status: http.StatusServiceUnavailable, kind: typeServer, code: codeInterrupted, run: x.run, mayTry: true, retry: x.key() != "",
+		status: http.StatusServiceUnavailable, kind: typeServer, code: codeInterrupted, run: x.run, after: door.RetryAfter, mayTry: true, retry: x.key() != "",
 		message: "the server ends; run " + x.run + " is stored and goes on when it is started again",
 	}
 }

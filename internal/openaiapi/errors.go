@@ -35,6 +35,7 @@ type apiError struct {
 	message       string
 	param         string // "" is null
 	run           string // the run that it is about; "": none
+	after         string // Retry-After in seconds; "": nothing is said of it
 	mayTry, retry bool   // retry says whether the client should try again, if mayTry
 }
 
@@ -62,7 +63,7 @@ func errorOf(err error) *apiError {
 }
 
 func problemError(p door.Problem) *apiError {
-	e := &apiError{status: p.Status, kind: typeInvalid, code: p.Code, message: p.Detail}
+	e := &apiError{status: p.Status, kind: typeInvalid, code: p.Code, message: p.Detail, after: p.RetryText()}
 	if e.message == "" {
 		e.message = p.Title
 	}
@@ -119,8 +120,8 @@ func writeError(w http.ResponseWriter, err error) {
 	if e.mayTry {
 		h.Set("X-Should-Retry", strconv.FormatBool(e.retry))
 	}
-	if e.status == http.StatusServiceUnavailable && h.Get("Retry-After") == "" {
-		h.Set("Retry-After", door.RetryAfter)
+	if e.after != "" && h.Get("Retry-After") == "" {
+		h.Set("Retry-After", e.after)
 	}
 	if e.run != "" {
 		h.Set(headerRun, e.run)

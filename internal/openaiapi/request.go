@@ -5,11 +5,12 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"net/http"
 	"reflect"
 	"slices"
 	"strings"
+
+	"github.com/hocket-run/hocket/internal/door"
 )
 
 // request is what is read of a request; all other fields of OpenAI's are ignored: the workflow says how its models are asked.
@@ -58,13 +59,9 @@ const (
 
 // readRequest reads and checks a request.
 func (a *api) readRequest(w http.ResponseWriter, r *http.Request) (*request, error) {
-	data, err := io.ReadAll(http.MaxBytesReader(w, r.Body, a.cfg.MaxBody))
-	var large *http.MaxBytesError
-	switch {
-	case errors.As(err, &large):
+	data, err := door.ReadBody(w, r, a.cfg.MaxBody)
+	if err != nil {
 		return nil, fmt.Errorf("read request: %w", err) // the table of problems names it
-	case err != nil:
-		return nil, invalidf("", "the request cannot be read: %v", err)
 	}
 	var q request
 	if err := json.Unmarshal(data, &q); err != nil {

@@ -1,24 +1,30 @@
 package server
 
 import (
-	"errors"
-	"io"
 	"net/http"
 	"time"
+
+	"github.com/hocket-run/hocket/internal/inflight"
 )
 
-// Times of one read or write, and of a whole body. There is none for a whole answer: event streams last as long as their run.
+// ioTime bounds one write of at most pieceBytes. There is no bound for a whole answer: event streams last as long as their run.
 const (
-	ioTime   = 30 * time.Second
-	bodyTime = 5 * time.Minute
+	ioTime     = 30 * time.Second
+	pieceBytes = 64 << 10
 )
 
-// answer remembers what was answered, and bounds the time of each write: a client that does not read is let go.
+// answer remembers what was answered, and bounds the time and the bytes of each write: a client that does not read is let go, and what it was to get is charged to its
+// claim until then. The status is sent with the first bytes, so that a door's answer for which there is no room becomes a problem.
 type answer struct {
 	http.ResponseWriter
 	control *http.ResponseController
+	claim   *inflight.Claim // nil until the request is admitted
+	refuse  func(error)     // answers with a problem
 	status  int
 	bytes   int64
+	sent    bool  // the status is on its way
+	failed  error // why the door's answer was dropped
+	cut     bool  // it was dropped in its middle
 }
 
 func newAnswer(w http.ResponseWriter) *answer {
@@ -30,21 +36,73 @@ func (a *answer) Unwrap() http.ResponseWriter { return a.ResponseWriter }
 
 // WriteHeader implements http.ResponseWriter.
 func (a *answer) WriteHeader(status int) {
-	if a.status == 0 && status >= http.StatusOK {
+	switch {
+	case status < http.StatusOK:
+		a.ResponseWriter.WriteHeader(status)
+	case a.failed == nil && a.status == 0:
 		a.status = status
 	}
-	a.ResponseWriter.WriteHeader(status)
 }
 
 // Write implements http.ResponseWriter.
 func (a *answer) Write(p []byte) (int, error) {
+	if a.failed != nil {
+		return 0, a.failed
+	}
+	if n := int64(len(p)); n > pieceBytes {
+		if err := a.claim.Take(n); err != nil {
+			if a.cut = !a.reset(); !a.cut {
+				a.refuse(err)
+			}
+			a.failed = err
+			return 0, err
+		}
+		defer a.claim.Give(n)
+	}
+	a.commit()
+	written := 0
+	for {
+		piece := p[written:min(len(p), written+pieceBytes)]
+		_ = a.control.SetWriteDeadline(time.Now().Add(ioTime)) // a test's recorder has no deadlines
+		n, err := a.ResponseWriter.Write(piece)
+		written += n
+		a.bytes += int64(n)
+		if err != nil || written == len(p) {
+			return written, err
+		}
+	}
+}
+
+// commit sends the status, once.
+func (a *answer) commit() {
 	if a.status == 0 {
 		a.status = http.StatusOK
 	}
-	_ = a.control.SetWriteDeadline(time.Now().Add(ioTime)) // what has no deadlines is a test's recorder
-	n, err := a.ResponseWriter.Write(p)
-	a.bytes += int64(n)
-	return n, err
+	if !a.sent {
+		a.sent = true
+		a.ResponseWriter.WriteHeader(a.status)
+	}
+}
+
+// reset drops the status and the headers of an answer that has not begun. False: it has.
+func (a *answer) reset() bool {
+	if a.sent {
+		return false
+	}
+	a.status = 0
+	secure(a.Header())
+	for _, h := range []string{"Content-Encoding", "Content-Disposition", "Content-Length", "ETag", "Last-Modified", "Location", "Set-Cookie"} {
+		a.Header().Del(h)
+	}
+	return true
+}
+
+// end sends a status without a body. False: the answer broke off in its middle.
+func (a *answer) end() bool {
+	if a.status != 0 {
+		a.commit()
+	}
+	return !a.cut
 }
 
 // Flush implements http.Flusher.
@@ -52,33 +110,10 @@ func (a *answer) Flush() { _ = a.FlushError() }
 
 // FlushError is what http.ResponseController calls.
 func (a *answer) FlushError() error {
-	if a.status == 0 {
-		a.status = http.StatusOK
+	if a.failed != nil {
+		return a.failed
 	}
+	a.commit()
 	_ = a.control.SetWriteDeadline(time.Now().Add(ioTime))
 	return a.control.Flush()
-}
-
-// body bounds the time of reads, one by one and together: a client that sends its body in drops is let go.
-type body struct {
-	io.ReadCloser
-	control *http.ResponseController
-	until   time.Time
-}
-
-func (b *body) Read(p []byte) (int, error) {
-	deadline := time.Now().Add(ioTime)
-	if b.until.Before(deadline) {
-		deadline = b.until
-	}
-	err := b.control.SetReadDeadline(deadline)
-	n, rerr := b.ReadCloser.Read(p)
-	if err == nil {
-		// Once the body has ended the connection is read in the background to see whether the client leaves: that has no end of time.
-		err = b.control.SetReadDeadline(time.Time{})
-	}
-	if rerr == nil && !errors.Is(err, http.ErrNotSupported) {
-		rerr = err
-	}
-	return n, rerr
 }

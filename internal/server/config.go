@@ -82,6 +82,14 @@ func (c Config) withDefaults() Config {
 	c.Limits.Failures = cmp.Or(c.Limits.Failures, l.Failures, DefaultFailures)
 	c.Limits.Requests = cmp.Or(c.Limits.Requests, l.Requests, DefaultRequests)
 	c.Limits.Connections = cmp.Or(c.Limits.Connections, l.Connections, DefaultConnections)
+	c.Limits.BodyIdle = cmp.Or(c.Limits.BodyIdle, time.Duration(l.BodyIdle), DefaultBodyIdle)
+	one := bodyWeight * c.Body // what the largest body takes
+	if c.Limits.InFlight = cmp.Or(c.Limits.InFlight, l.InFlight); c.Limits.InFlight == 0 {
+		c.Limits.InFlight = max(DefaultInFlight(), one)
+	}
+	if c.Limits.TokenInFlight = cmp.Or(c.Limits.TokenInFlight, l.TokenInFlight); c.Limits.TokenInFlight == 0 {
+		c.Limits.TokenInFlight = min(max(c.Limits.InFlight/4, one), c.Limits.InFlight)
+	}
 	c.Limits.Streams = cmp.Or(c.Limits.Streams, l.Streams, DefaultStreams)
 	c.Limits.NamespaceStreams = cmp.Or(c.Limits.NamespaceStreams, l.NamespaceStreams, max(1, c.Limits.Streams/2))
 	c.Grace = cmp.Or(c.Grace, time.Duration(op.Shutdown.Grace), DefaultGrace)
@@ -119,8 +127,14 @@ func (c Config) Validate() error {
 		return bad("a certificate needs its key, and a key its certificate (server: {tls: {cert: …, key: …}})")
 	}
 	l := c.Limits
-	if min(c.Body, int64(c.Grace), int64(c.Delay)) < 0 || min(l.Failures, l.Requests, l.Connections, l.Streams, l.NamespaceStreams) < 0 {
+	if min(c.Body, int64(c.Grace), int64(c.Delay), l.InFlight, l.TokenInFlight, int64(l.BodyIdle)) < 0 || min(l.Failures, l.Requests, l.Connections, l.Streams, l.NamespaceStreams) < 0 {
 		return bad("a limit of the server is below zero")
+	}
+	switch one := bodyWeight * c.Body; {
+	case l.InFlight < one:
+		return bad("the budget of %d bytes in flight (server: {limits: {inFlight: …}}) has no room for one body: it must be at least twice the limit of a body, %d", l.InFlight, one)
+	case l.TokenInFlight < one:
+		return bad("a token's share of %d bytes in flight (server: {limits: {tokenInFlight: …}}) has no room for one body: it must be at least twice the limit of a body, %d", l.TokenInFlight, one)
 	}
 	return nil
 }

@@ -7,6 +7,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/hocket-run/hocket/internal/memlimit"
 	"github.com/hocket-run/hocket/internal/service"
 )
 
@@ -16,6 +17,10 @@ type Limits struct {
 	Failures int
 	// Requests is how many requests are under way at once, but for event streams and probes. Connections is how many connections are open; more wait to be accepted.
 	Requests, Connections int
+	// InFlight bounds the bytes of requests and answers in memory, TokenInFlight those of one token. 0: DefaultInFlight; a quarter of InFlight, and room for one body.
+	InFlight, TokenInFlight int64
+	// BodyIdle is how long a body may bring less than leastBody bytes before it is cut off.
+	BodyIdle time.Duration
 	// Streams and NamespaceStreams are how many event streams of runs are open, of all namespaces and of one.
 	Streams, NamespaceStreams int
 }
@@ -26,6 +31,7 @@ const (
 	DefaultRequests    = 4096
 	DefaultConnections = 16384
 	DefaultStreams     = 4096
+	DefaultBodyIdle    = 10 * time.Second
 )
 
 // crowdedError says that somebody must come back later.
@@ -131,6 +137,9 @@ func network(remote string) netip.Prefix {
 	p, _ := ip.Prefix(bits)
 	return p
 }
+
+// DefaultInFlight is the budget of bytes in flight: a quarter of the process's memory limit.
+func DefaultInFlight() int64 { return memlimit.Current().Bytes / 4 }
 
 // enter counts a request in. Errors: *crowdedError. The caller leaves where there is none.
 func (s *Server) enter() (leave func(), err error) {

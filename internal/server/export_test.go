@@ -38,3 +38,12 @@ func (s *Server) Store() namespace.Store { return s.access }
 func (s *Server) Service(ctx context.Context, name string) (*service.Service, error) {
 	return s.namespaces.Service(ctx, name)
 }
+
+// Flight gives the bytes in flight, and the most that there were.
+func (s *Server) Flight() (now, peak int64) { return s.flight.Held() }
+
+// BodyWeight is bodyWeight.
+const BodyWeight = bodyWeight
+
+// Validated is Validate after the defaults.
+func (c Config) Validated() error { return c.withDefaults().Validate() }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"crypto/rand"
 	"errors"
-	"math"
 	"net/http"
 	"regexp"
 	"runtime/debug"
@@ -14,6 +13,7 @@ import (
 
 	"github.com/hocket-run/hocket/internal/access"
 	"github.com/hocket-run/hocket/internal/door"
+	"github.com/hocket-run/hocket/internal/inflight"
 )
 
 // requestID is the form of ids of requests that are taken over from whoever stands in front.
@@ -40,9 +40,12 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	a := newAnswer(w)
 	r = r.WithContext(door.WithRequest(r.Context(), v.Request))
+	var in *body
 	if r.Body != nil && r.Body != http.NoBody {
-		r.Body = &body{r.Body, a.control, v.began.Add(bodyTime)}
+		in = &body{ReadCloser: r.Body, control: a.control, until: v.began.Add(bodyTime), idle: s.cfg.Limits.BodyIdle}
+		r.Body = in
 	}
+	a.refuse = func(err error) { s.refuse(a, r, err) }
 	secure(a.Header())
 	a.Header().Set("X-Request-ID", v.ID)
 	served := r
@@ -51,6 +54,8 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	defer func() {
 		broken := recover()
 		aborted := broken != nil && s.broke(broken, v, a, r)
+		aborted = !a.end() || aborted
+		in.end()
 		s.after(v, a, served)
 		if aborted {
 			panic(http.ErrAbortHandler) // the server closes the connection, so that the client knows that the answer is no whole one
@@ -79,12 +84,27 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	defer cancel()
+	claim := s.flight.Claim(v.holder())
+	defer claim.Close()
+	a.claim = claim
+	if in != nil {
+		in.claim = claim
+	}
+	next = next.WithContext(inflight.With(next.Context(), claim))
 	served = next
 	if v.door == nil || !isPlain(next.URL) {
 		s.tell(a, next, door.NoPath(next.URL.Path))
 		return
 	}
 	s.mux.ServeHTTP(a, next)
+}
+
+// holder is whose share of the bytes in flight a request takes. All who came through a door that asks for no token have one share, until the door knows more.
+func (v *visit) holder() string {
+	if !v.known {
+		return "open"
+	}
+	return "token " + v.principal.Namespace + "/" + v.principal.Token
 }
 
 // secure sets what browsers shall make of answers: nothing (SEC15). A door that answers with a page says more.
@@ -205,7 +225,7 @@ func (s *Server) refuse(a *answer, r *http.Request, err error) {
 		a.Header().Set("Connection", "close") // what is still on its way is not read
 	}
 	if crowded, ok := errors.AsType[*crowdedError](err); ok {
-		a.Header().Set("Retry-After", strconv.Itoa(max(1, int(math.Ceil(crowded.after.Seconds())))))
+		p.RetryAfter = crowded.after
 	}
 	s.tell(a, r, p)
 }
@@ -217,12 +237,8 @@ func (s *Server) broke(value any, v *visit, a *answer, r *http.Request) (aborted
 	if !abort {
 		s.log.Error("a request broke its door: this is a defect", "request", v.ID, "panic", value, "stack", string(debug.Stack()))
 	}
-	if abort || a.status != 0 {
+	if abort || !a.reset() {
 		return true
-	}
-	secure(a.Header())
-	for _, h := range []string{"Content-Encoding", "Content-Disposition", "ETag", "Location", "Set-Cookie"} {
-		a.Header().Del(h)
 	}
 	s.tell(a, r, door.ProblemOf(errDefect))
 	return false

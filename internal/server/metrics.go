@@ -17,6 +17,7 @@ import (
 	"github.com/hocket-run/hocket/internal/access"
 	"github.com/hocket-run/hocket/internal/config"
 	"github.com/hocket-run/hocket/internal/door"
+	"github.com/hocket-run/hocket/internal/inflight"
 	"github.com/hocket-run/hocket/internal/telemetry"
 )
 
@@ -32,7 +33,7 @@ type metrics struct {
 	streams  prometheus.Gauge
 }
 
-func newMetrics(version string, runs prometheus.Collector) *metrics {
+func newMetrics(version string, runs prometheus.Collector, flight *inflight.Pool) *metrics {
 	m := &metrics{
 		registry: prometheus.NewRegistry(),
 		requests: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "hocket_http_requests_total", Help: "Requests that were answered"}, []string{"route", "method", "status"}),
@@ -44,7 +45,11 @@ func newMetrics(version string, runs prometheus.Collector) *metrics {
 	}
 	build := prometheus.NewGauge(prometheus.GaugeOpts{Name: "hocket_build_info", Help: "Always 1, with the version", ConstLabels: prometheus.Labels{"version": version}})
 	build.Set(1)
-	m.registry.MustRegister(m.requests, m.took, m.active, m.streams, build, runs, collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	held := prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: "hocket_http_in_flight_bytes", Help: "Bytes that requests and answers hold in memory"}, func() float64 {
+		now, _ := flight.Held()
+		return float64(now)
+	})
+	m.registry.MustRegister(m.requests, m.took, m.active, m.streams, held, build, runs, collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	return m
 }
 

@@ -11,11 +11,11 @@ import (
 // sweepEvery is how long it takes at most until streams end whose token another process revoked, or which expired.
 const sweepEvery = 2 * time.Second
 
-// sweep cuts off what was revoked elsewhere until ctx is done.
+// sweep cuts off what was revoked elsewhere, and gives memory back to the system, until ctx is done.
 func (s *Server) sweep(ctx context.Context) {
 	t := time.NewTicker(sweepEvery)
 	defer t.Stop()
-	broken := false
+	broken, freed := false, time.Time{}
 	for {
 		select {
 		case <-ctx.Done():
@@ -26,6 +26,7 @@ func (s *Server) sweep(ctx context.Context) {
 				s.log.Error("it cannot be seen which tokens were revoked", "err", err)
 			}
 			broken = err != nil
+			freed = s.returnMemory(now, freed)
 		}
 	}
 }

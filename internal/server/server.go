@@ -14,6 +14,8 @@ import (
 
 	"github.com/hocket-run/hocket/internal/access"
 	"github.com/hocket-run/hocket/internal/hooks"
+	"github.com/hocket-run/hocket/internal/inflight"
+	"github.com/hocket-run/hocket/internal/memlimit"
 	"github.com/hocket-run/hocket/internal/namespace"
 	"github.com/hocket-run/hocket/internal/scheduler"
 	"github.com/hocket-run/hocket/internal/secret"
@@ -32,6 +34,7 @@ type Server struct {
 	tickets    Tickets // nil: there are none
 	revoked    access.Revocations
 	failures   failures
+	flight     *inflight.Pool
 	crowd      atomic.Int64 // requests under way that Limits.Requests counts
 	hosts      *hosts
 	cert       *certificate // nil: plain HTTP
@@ -67,6 +70,7 @@ func Open(ctx context.Context, cfg Config) (*Server, error) {
 		cfg.Service.Keeper = keeper
 	}
 	s := &Server{cfg: cfg, log: slog.New(keeper.Handler(cfg.Service.Logger.Handler())), closing: make(chan struct{}), failures: failures{most: cfg.Limits.Failures}}
+	s.flight = inflight.New(inflight.Config{Total: cfg.Limits.InFlight, Share: cfg.Limits.TokenInFlight})
 	var err error
 	if s.hosts, err = newHosts(cfg); err != nil {
 		return nil, &service.InvalidError{Message: err.Error(), Err: err}
@@ -104,7 +108,7 @@ func (s *Server) open(ctx context.Context) error {
 		}
 	}
 	s.tokens = withEnv(access.NewTokens(access.Config{Store: s.access}), token)
-	s.metrics = newMetrics(s.cfg.Service.Version, runMetrics{s})
+	s.metrics = newMetrics(s.cfg.Service.Version, runMetrics{s}, s.flight)
 	doors, err := s.doors()
 	if err != nil {
 		return err
@@ -222,6 +226,7 @@ func (s *Server) Serve(ctx context.Context, ln net.Listener) error {
 		Handler: s, DisableGeneralOptionsHandler: true, ReadHeaderTimeout: headerTime, IdleTimeout: idleTime, MaxHeaderBytes: maxHeader,
 		ErrorLog: slog.NewLogLogger(s.log.Handler(), slog.LevelDebug), // what strangers send that is no HTTP
 	}
+	s.log.Info("limits of memory", "process", memlimit.Current().Bytes, "inFlight", s.cfg.Limits.InFlight, "tokenInFlight", s.cfg.Limits.TokenInFlight)
 	ln = bound(ln, s.cfg.Limits.Connections)
 	failed := make(chan error, 1)
 	go func() {
