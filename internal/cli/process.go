@@ -2,14 +2,26 @@ package cli
 
 import (
 	"context"
+	"fmt"
 	"os"
 	"os/signal"
 	"syscall"
+
+	"github.com/hocket-run/hocket/internal/process"
 )
+
+// dumpableVar is the variable that leaves the process open to debuggers and core dumps, and so to programs of the same user.
+const dumpableVar = "HOCKET_DUMPABLE"
 
 // Process runs the command line of this process and gives its exit status. The first SIGINT or SIGTERM interrupts it: what it drives is stored and
 // can be resumed. A second one ends it at once, which loses nothing that was acknowledged.
+//
+// Programs that it starts cannot read its memory and its environment (on Linux, and not where root runs it).
 func Process(w Wiring) int {
+	if err := process.Protect(os.Getenv(dumpableVar) == "1"); err != nil {
+		fmt.Fprintf(os.Stderr, "hocket: protect the process from programs that it starts: %v\n  %s=1 leaves out the protection of memory and environment\n", err, dumpableVar)
+		return 1
+	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	context.AfterFunc(ctx, stop)

@@ -1,6 +1,9 @@
 package process
 
-import "os"
+import (
+	"context"
+	"os"
+)
 
 // The times of Run.
 const (
@@ -24,3 +27,9 @@ func Captured(limit int, parts ...string) (string, int64) {
 	}
 	return c.text()
 }
+
+// RunGroup is Run without a supervisor.
+func RunGroup(ctx context.Context, p Program) (Outcome, error) { return p.run(ctx, launchGroup) }
+
+// Supervised tells whether programs have supervisors here.
+func Supervised() bool { return canSupervise() }

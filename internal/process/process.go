@@ -11,16 +11,15 @@ import (
 	"time"
 )
 
-// drainAfter is how long the pipes of a process that has ended are still read: a grandchild that left the group may hold them open for ever.
+// drainAfter is how long the pipes of a process that has ended are still read: a descendant that could not be ended may hold them open for ever.
 const drainAfter = time.Second
 
-// Process is a program that was started, with our ends of its standard input and output. It has a process group of its own, so that it ends with all its
-// children. Safe for concurrent use, as far as files are.
+// Process is a program that was started, with our ends of its standard input and output. It ends with all its descendants, see [launch]. Safe for concurrent use, as far as files are.
 type Process struct {
 	Stdin, Stdout *os.File
 
-	cmd *exec.Cmd
-	// gone is closed when the process has ended, its group was killed and its standard error was read to the end. state is set then.
+	program running
+	// gone is closed when the process and all its descendants have ended and its standard error was read to the end. state is set then.
 	gone  chan struct{}
 	state string
 	last  lastLines
@@ -30,7 +29,6 @@ type Process struct {
 func Start(argv []string, dir string, env []string, onLine func(string)) (*Process, error) {
 	cmd := exec.Command(argv[0], argv[1:]...) //nolint:noctx // it outlives the call that starts it, and ends by Stop
 	cmd.Dir, cmd.Env = dir, env
-	ownGroup(cmd)
 
 	// Pipes of our own rather than the Cmd's: its Wait would close them while the last answer is still unread.
 	var files []*os.File
@@ -54,14 +52,15 @@ func Start(argv []string, dir string, env []string, onLine func(string)) (*Proce
 		return nil, err
 	}
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = inR, outW, errW
-	if err := cmd.Start(); err != nil {
+	program, err := launch(cmd)
+	if err != nil {
 		closeAll()
 		return nil, err
 	}
 	for _, f := range []*os.File{inR, outW, errW} {
 		_ = f.Close()
 	}
-	p := &Process{cmd: cmd, Stdin: inW, Stdout: outR, gone: make(chan struct{})}
+	p := &Process{program: program, Stdin: inW, Stdout: outR, gone: make(chan struct{})}
 	read := make(chan struct{})
 	go func() {
 		defer close(read)
@@ -69,18 +68,13 @@ func Start(argv []string, dir string, env []string, onLine func(string)) (*Proce
 	}()
 	go func() {
 		defer close(p.gone)
-		err := cmd.Wait()
-		// The group outlives its leader where that left children behind.
-		killGroup(cmd.Process.Pid)
+		end := program.Wait()
 		deadline := time.Now().Add(drainAfter)
 		_ = outR.SetReadDeadline(deadline)
 		_ = errR.SetReadDeadline(deadline)
 		<-read
 		_ = errR.Close()
-		p.state = "exit status 0"
-		if err != nil {
-			p.state = err.Error()
-		}
+		p.state = end.State
 	}()
 	return p, nil
 }
@@ -107,28 +101,28 @@ func (p *Process) Kill() {
 	select {
 	case <-p.gone:
 	default:
-		killGroup(p.cmd.Process.Pid)
+		p.program.Kill()
 	}
 	_ = p.Stdin.Close()
 	_ = p.Stdout.Close()
 }
 
-// Stop ends the process: its input is closed, then it is asked to end, then it and its children are killed, grace apart. It returns when
+// Stop ends the process: its input is closed, then it is asked to end, then it and its descendants are killed, grace apart. It returns when
 // everything is gone.
 func (p *Process) Stop(grace time.Duration) error {
 	_ = p.Stdin.Close()
 	if p.WaitFor(grace) {
 		return nil
 	}
-	terminateGroup(p.cmd.Process.Pid)
+	p.program.Terminate()
 	if p.WaitFor(grace) {
 		return nil
 	}
 	p.Kill()
-	if p.WaitFor(grace + drainAfter) {
+	if p.WaitFor(grace + killAfter) {
 		return nil
 	}
-	return fmt.Errorf("process %d does not end", p.cmd.Process.Pid)
+	return fmt.Errorf("process %d does not end", p.program.PID())
 }
 
 // Epitaph says how a process that is gone ended, and its last words.
@@ -153,7 +147,7 @@ func (p *Process) WaitFor(d time.Duration) bool {
 	}
 }
 
-// Gone is closed when the process has ended, its group was killed, and its standard error was read to the end.
+// Gone is closed when the process and all its descendants have ended, and its standard error was read to the end.
 func (p *Process) Gone() <-chan struct{} { return p.gone }
 
 // Note adds a line to the process's last words: standard error is in them anyway.

@@ -3,12 +3,10 @@ package process
 import (
 	"cmp"
 	"context"
-	"crypto/rand"
 	"errors"
 	"fmt"
 	"os"
 	"os/exec"
-	"slices"
 	"time"
 )
 
@@ -42,21 +40,19 @@ type Outcome struct {
 	Dropped int64
 }
 
-// markName is the variable by which what a program leaves behind is known, wherever it went.
-const markName = "HOCKET_PROGRAM"
-
 const (
 	defaultMaxBytes = 64 << 10
 	defaultGrace    = time.Second
 )
 
-// Run runs a program to its end, in a process group of its own that is killed when the program has ended: what it leaves in the background ends with
-// it, on Linux also what left the group (but not what gave up its environment too). When ctx is done the group gets SIGTERM and, Grace later, SIGKILL. Run returns within Grace and two seconds after that, and leaves no goroutine
-// behind. Safe for concurrent use.
+// Run runs a program to its end, and ends its descendants with it, see [launch]. When ctx is done the program's process group gets SIGTERM and, Grace later, the program
+// and its descendants are killed. Run returns when they are gone, and leaves no goroutine behind. Safe for concurrent use.
 //
 // Errors: what kept the program from starting; an error that wraps ctx's cause when ctx was done first, with the Outcome so far. A program that fails
 // is no error.
-func Run(ctx context.Context, p Program) (Outcome, error) {
+func Run(ctx context.Context, p Program) (Outcome, error) { return p.run(ctx, launch) }
+
+func (p Program) run(ctx context.Context, launch func(*exec.Cmd) (running, error)) (Outcome, error) {
 	if err := ctx.Err(); err != nil {
 		return Outcome{}, context.Cause(ctx)
 	}
@@ -69,15 +65,14 @@ func Run(ctx context.Context, p Program) (Outcome, error) {
 	default:
 		return Outcome{}, errors.New("no program is named")
 	}
-	mark := markName + "=" + rand.Text()
-	cmd.Dir, cmd.Env = p.Dir, append(slices.Clone(p.Env), mark)
-	ownGroup(cmd)
+	cmd.Dir, cmd.Env = p.Dir, p.Env
 	pipes, err := newPipes()
 	if err != nil {
 		return Outcome{}, err
 	}
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = pipes.theirs[0], pipes.theirs[1], pipes.theirs[2]
-	if err := cmd.Start(); err != nil {
+	program, err := launch(cmd)
+	if err != nil {
 		pipes.close()
 		return Outcome{}, fmt.Errorf("start program: %w", err)
 	}
@@ -97,7 +92,7 @@ func Run(ctx context.Context, p Program) (Outcome, error) {
 	if p.Started != nil {
 		p.Started(said)
 	}
-	fed, read, ended := make(chan struct{}), make(chan struct{}, 2), make(chan error, 1)
+	fed, read, ended := make(chan struct{}), make(chan struct{}, 2), make(chan ending, 1)
 	go func() {
 		defer close(fed)
 		_, _ = pipes.ours[0].Write(p.Stdin) // a program need not read
@@ -109,12 +104,10 @@ func Run(ctx context.Context, p Program) (Outcome, error) {
 			read <- struct{}{}
 		}()
 	}
-	go func() { ended <- cmd.Wait() }()
+	go func() { ended <- program.Wait() }()
 
-	state, stopped := wait(ctx, cmd.Process.Pid, ended, cmp.Or(p.Grace, defaultGrace))
-	// The group outlives its leader where that left children behind; one that left the group may hold the pipes for ever.
-	killGroup(cmd.Process.Pid)
-	killMarked(mark)
+	end, stopped := wait(ctx, program, ended, cmp.Or(p.Grace, defaultGrace))
+	// What could not be ended may hold the pipes for ever.
 	deadline := time.Now().Add(drainAfter)
 	for _, f := range pipes.ours {
 		_ = f.SetDeadline(deadline)
@@ -125,33 +118,27 @@ func Run(ctx context.Context, p Program) (Outcome, error) {
 	<-read
 	pipes.close()
 	out := said()
-	out.Code, out.State = 0, "exit status 0"
-	if state != nil {
-		out.Code, out.State = -1, state.Error()
-	}
-	if exit, ok := errors.AsType[*exec.ExitError](state); ok {
-		out.Code = exit.ExitCode()
-	}
+	out.Code, out.State = end.Code, end.State
 	return out, stopped
 }
 
 // wait waits for the end of a program, which it brings about when ctx is done.
-func wait(ctx context.Context, pid int, ended <-chan error, grace time.Duration) (state, stopped error) {
+func wait(ctx context.Context, program running, ended <-chan ending, grace time.Duration) (end ending, stopped error) {
 	select {
-	case state = <-ended:
-		return state, nil
+	case end = <-ended:
+		return end, nil
 	case <-ctx.Done():
 	}
 	stopped = fmt.Errorf("program was stopped: %w", context.Cause(ctx))
-	terminateGroup(pid)
+	program.Terminate()
 	timer := time.NewTimer(grace)
 	defer timer.Stop()
 	select {
-	case state = <-ended:
-		return state, stopped
+	case end = <-ended:
+		return end, stopped
 	case <-timer.C:
 	}
-	killGroup(pid)
+	program.Kill()
 	return <-ended, stopped
 }
 

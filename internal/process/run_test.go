@@ -16,11 +16,8 @@ import (
 
 	"pgregory.net/rapid"
 
-	"github.com/hocket-run/hocket/internal/leaktest"
 	"github.com/hocket-run/hocket/internal/process"
 )
-
-func TestMain(m *testing.M) { leaktest.Main(m) }
 
 func run(t *testing.T, p process.Program) process.Outcome {
 	t.Helper()

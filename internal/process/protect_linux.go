@@ -1,0 +1,66 @@
+package process
+
+import (
+	"errors"
+	"os"
+	"sync/atomic"
+	"syscall"
+	"time"
+
+	"github.com/hocket-run/hocket/internal/process/supervise"
+)
+
+// protected tells that this process is a subreaper, so that what it finds among its children came from supervisors that were killed.
+var protected atomic.Bool
+
+// Protect keeps other processes of the same user from reading the memory and the environment of this one through /proc (PR_SET_DUMPABLE), unless dumpable is
+// asked for, as debuggers and core dumps need it, and makes this process the parent of what a killed supervisor leaves. It is for programs whose children are all started by this package: other
+// children may be killed. Root can read the process all the same.
+func Protect(dumpable bool) error {
+	if !dumpable {
+		if err := supervise.Prctl(supervise.SetDumpable, 0); err != nil {
+			return err
+		}
+	}
+	if err := supervise.Prctl(supervise.SetChildSubreaper, 1); err != nil {
+		return err
+	}
+	protected.Store(true)
+	return nil
+}
+
+// sweep kills and reaps the children of this process that it did not start: descendants of a program whose supervisor was killed.
+func sweep() {
+	if !protected.Load() {
+		return
+	}
+	for begin, pause := time.Now(), time.Millisecond; time.Since(begin) < maxKill; pause = min(2*pause, 100*time.Millisecond) {
+		if sweepOnce() == 0 {
+			return
+		}
+		time.Sleep(pause)
+	}
+}
+
+// sweepOnce gives the number of children that were there.
+func sweepOnce() int {
+	own.Lock() // while a supervisor is started, it is a child that is not known
+	defer own.Unlock()
+	found := 0
+	for _, pid := range supervise.Children(os.Getpid()) {
+		if own.pids[pid] {
+			continue
+		}
+		found++
+		if group, err := syscall.Getpgid(pid); err == nil && group != syscall.Getpgrp() {
+			_ = syscall.Kill(-group, syscall.SIGKILL)
+		}
+		_ = syscall.Kill(pid, syscall.SIGKILL)
+		for {
+			if _, err := syscall.Wait4(pid, nil, syscall.WNOHANG, nil); !errors.Is(err, syscall.EINTR) {
+				break
+			}
+		}
+	}
+	return found
+}

@@ -1,0 +1,88 @@
+package supervise
+
+import (
+	"strconv"
+	"strings"
+)
+
+// Name is the first argument by which an executable knows that it was started as a supervisor; the second is the process id of the process that started it. Comm is the name that
+// the process then takes, of at most 15 bytes.
+const (
+	Name = "hocket-supervisor"
+	Comm = "hocket-superv"
+)
+
+// Messages of the socket. A supervisor reads a [Program] and then commands of one byte; it answers with messages.
+const (
+	CmdTerminate = 't' // SIGTERM to the program's process group
+	CmdKill      = 'k' // SIGKILL to all descendants
+
+	MsgStarted = 'S' // process id, 0
+	MsgFailed  = 'F' // errno, 0
+	MsgEnded   = 'X' // wait status, number of descendants that could not be killed
+
+	// ControlFD is the descriptor of the supervisor's end.
+	ControlFD = 3
+)
+
+// Program is a program to be started, as a supervisor reads it.
+type Program struct {
+	// Path is the executable file, absolute or relative to Dir. Argv are its arguments with its name as the first.
+	Path string
+	Argv []string
+	// Dir is the working directory; "": that of this process. Env is the whole environment, as `NAME=value`.
+	Dir string
+	Env []string
+}
+
+// Encode gives the bytes that are sent; false where a text holds NUL, which no program can be given.
+func (p Program) Encode() ([]byte, bool) {
+	fields := append([]string{p.Path, p.Dir, strconv.Itoa(len(p.Argv))}, p.Argv...)
+	fields = append(fields, p.Env...)
+	for _, f := range fields {
+		if strings.ContainsRune(f, 0) {
+			return nil, false
+		}
+	}
+	text := strings.Join(fields, "\x00")
+	return append(number(nil, uint32(len(text))), text...), true
+}
+
+// Decode is the reverse of Encode, without the length; false for what Encode did not make.
+func Decode(text string) (p Program, ok bool) {
+	f := strings.Split(text, "\x00")
+	if len(f) < 4 {
+		return p, false
+	}
+	n, err := strconv.Atoi(f[2])
+	if err != nil || n < 1 || n > len(f)-3 {
+		return p, false
+	}
+	return Program{Path: f[0], Dir: f[1], Argv: f[3 : 3+n], Env: f[3+n:]}, true
+}
+
+// Message is an answer of a supervisor.
+type Message struct {
+	Kind byte
+	A, B uint32
+}
+
+// MessageBytes is the length of a Message.
+const MessageBytes = 9
+
+// Encode gives the bytes that are sent.
+func (m Message) Encode() []byte { return number(number([]byte{m.Kind}, m.A), m.B) }
+
+// DecodeMessage is the reverse of Encode.
+func DecodeMessage(b [MessageBytes]byte) Message {
+	return Message{Kind: b[0], A: toNumber([4]byte(b[1:5])), B: toNumber([4]byte(b[5:9]))}
+}
+
+// Package encoding/binary would be initialized before a supervisor could begin.
+func number(b []byte, n uint32) []byte {
+	return append(b, byte(n>>24), byte(n>>16), byte(n>>8), byte(n))
+}
+
+func toNumber(b [4]byte) uint32 {
+	return uint32(b[0])<<24 | uint32(b[1])<<16 | uint32(b[2])<<8 | uint32(b[3])
+}

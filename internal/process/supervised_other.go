@@ -1,0 +1,16 @@
+//go:build !linux
+
+package process
+
+import (
+	"errors"
+	"os/exec"
+)
+
+// canSupervise tells whether programs can be supervised here.
+func canSupervise() bool { return false }
+
+func launchSupervised(*exec.Cmd) (running, error) { return nil, errors.ErrUnsupported }
+
+// Protect does nothing here.
+func Protect(bool) error { return nil }
