@@ -122,6 +122,7 @@ server:
   url: https://hocket.example.com
   hosts: ["*.internal.example.com"]
   origins: ["https://app.example.com"]
+  trustedProxies: [10.0.0.7, "2001:db8::/32"]
   metrics: public
   tls: {cert: tls/cert.pem, key: tls/key.pem}
   mcp: {workflows: [newsroom]}

@@ -9,6 +9,8 @@ type Server struct {
 	// Hosts and Origins are those that may call beside the server's own (SEC9).
 	Hosts   []string `json:"hosts"`
 	Origins []string `json:"origins"`
+	// TrustedProxies are addresses and networks of proxies that say who their client is.
+	TrustedProxies []string `json:"trustedProxies"`
 	// Metrics is MetricsToken ("" too) or MetricsPublic.
 	Metrics  string         `json:"metrics"`
 	TLS      ServerTLS      `json:"tls"`
@@ -101,6 +103,7 @@ func serverKeys() []key {
 		{name: "url", kind: address, doc: "The address under which others reach the server, behind a proxy; --url comes first. Its host is a known one, and links that are sent begin with it."},
 		{name: "hosts", kind: texts, doc: "Names by which the server may be called, also *.NAME, beside localhost, the addresses of this machine and the host of url: a request with another Host is refused."},
 		{name: "origins", kind: texts, doc: "Origins of web pages that may call the server, such as https://app.example.com: a request with another Origin is refused."},
+		{name: "trustedProxies", kind: texts, doc: "Addresses and networks of proxies before the server, such as 10.0.0.7 or 10.0.0.0/8: of their requests, the client's address is the right-most one of X-Forwarded-For or Forwarded that is no trusted proxy. Others are not believed. Without it, the address of a request is that of its connection."},
 		{name: "metrics", kind: word, values: []string{MetricsToken, MetricsPublic}, doc: "Whether /metrics needs a token of the role run, or is for whoever reaches the server. Without it, token."},
 		{name: "tls", kind: section, doc: "The certificate with which the server speaks HTTPS. Without it, it speaks HTTP, and a proxy before it may speak HTTPS.", keys: []key{
 			{name: "cert", kind: path, doc: "The file of the certificate and those above it, PEM; it is read anew when it changes."},
@@ -110,7 +113,7 @@ func serverKeys() []key {
 			{name: "body", kind: count, min: 1024, max: 1 << 30, doc: "The most bytes of a request's body. Without it, 9437184: the largest document, and what stands around it."},
 			{name: "input", kind: count, min: 1, max: 1 << 30, doc: "The most bytes of a run's input. Without it, 1048576."},
 			{name: "runs", kind: count, min: 1, max: 10_000_000, doc: "The most runs of one namespace that have not ended, paused ones too: more are not started. Without it, 10000."},
-			{name: "failures", kind: count, min: 1, max: 1_000_000, doc: "The most wrong tokens and tickets that one address may show in a minute; then only tokens that were right before are looked at. Without it, 300."},
+			{name: "failures", kind: count, min: 1, max: 1_000_000, doc: "The most wrong tokens and tickets that one address may show in a minute; more of them are answered 429. Right ones are let in all the same. Without it, 300."},
 			{name: "requests", kind: count, min: 1, max: 1_000_000, doc: "The most requests at once, but for event streams and probes. Without it, 4096."},
 			{name: "connections", kind: count, min: 1, max: 1_000_000, doc: "The most open connections; others wait to be accepted. Without it, 16384."},
 			{name: "streams", kind: count, min: 1, max: 1_000_000, doc: "The most open event streams of runs. Without it, 4096."},

@@ -8,8 +8,6 @@ import (
 	"encoding/json"
 	"errors"
 	"html/template"
-	"io"
-	"mime"
 	"net/http"
 	"net/url"
 	"slices"
@@ -21,6 +19,7 @@ import (
 	"github.com/hocket-run/hocket/internal/door"
 	"github.com/hocket-run/hocket/internal/engine"
 	"github.com/hocket-run/hocket/internal/expr"
+	"github.com/hocket-run/hocket/internal/inflight"
 	"github.com/hocket-run/hocket/internal/journal"
 	"github.com/hocket-run/hocket/internal/service"
 	"github.com/hocket-run/hocket/workflow"
@@ -273,14 +272,25 @@ func indented(v engine.Value) string {
 // decide takes the form of the page. What is no such form changes nothing: a machine that follows links, or posts to them, does not fill it in.
 func (h *Hooks) decide(w http.ResponseWriter, r *http.Request) {
 	token := r.PathValue("token")
-	form, err := readForm(w, r)
-	if err != nil || subtle.ConstantTimeCompare([]byte(form.Get("token")), []byte(token)) != 1 {
-		show(w, http.StatusBadRequest, view{Title: "Nothing was decided", Bad: true, Message: "This is not what the page of the link sends.", Detail: "Open the link and decide there."})
-		return
-	}
+	// The form is read for a link that opens something, and charged to that link: a sender without one holds no memory, and keeps no person out (SEC17).
 	o, status, v := h.openLink(r.Context(), token, time.Now())
 	if o == nil {
 		show(w, status, v)
+		return
+	}
+	err := inflight.From(r.Context()).Rename("link " + o.nonce())
+	var form url.Values
+	if err == nil {
+		form, err = readForm(w, r)
+	}
+	if full, ok := errors.AsType[*inflight.FullError](err); ok {
+		p := door.ProblemOf(full)
+		w.Header().Set("Retry-After", p.RetryText())
+		show(w, p.Status, view{Title: "Not now", Bad: true, Message: "The server cannot take this right now.", Detail: "Nothing was decided. Try again."})
+		return
+	}
+	if err != nil || subtle.ConstantTimeCompare([]byte(form.Get("token")), []byte(token)) != 1 {
+		show(w, http.StatusBadRequest, view{Title: "Nothing was decided", Bad: true, Message: "This is not what the page of the link sends.", Detail: "Open the link and decide there."})
 		return
 	}
 	value, problem := o.wait.answerOf(form)
@@ -374,17 +384,4 @@ func (w *waiting) answerOf(form url.Values) (value engine.Value, problem string)
 		return engine.Value(text), ""
 	}
 	return expr.Quote(text), ""
-}
-
-// readForm reads a form of this page's type, within its limits.
-func readForm(w http.ResponseWriter, r *http.Request) (url.Values, error) {
-	kind, _, err := mime.ParseMediaType(r.Header.Get("Content-Type"))
-	if err != nil || kind != "application/x-www-form-urlencoded" || r.URL.RawQuery != "" {
-		return nil, errLink
-	}
-	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxForm))
-	if err != nil {
-		return nil, err
-	}
-	return url.ParseQuery(string(body))
 }

@@ -9,6 +9,8 @@ import (
 	"strconv"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/hocket-run/hocket/internal/door"
 )
 
 // unsupportedError says that a body has a type that no input is made of.
@@ -92,3 +94,16 @@ func formInput(body string) (string, error) {
 }
 
 func decimal(n int64) string { return strconv.FormatInt(n, 10) }
+
+// readForm reads a form of this page's type, within its limits.
+func readForm(w http.ResponseWriter, r *http.Request) (url.Values, error) {
+	kind, _, err := mime.ParseMediaType(r.Header.Get("Content-Type"))
+	if err != nil || kind != "application/x-www-form-urlencoded" || r.URL.RawQuery != "" {
+		return nil, errLink
+	}
+	body, err := door.ReadBody(w, r, maxForm)
+	if err != nil {
+		return nil, err
+	}
+	return url.ParseQuery(string(body))
+}

@@ -5,6 +5,7 @@ import (
 	"context"
 	"log/slog"
 	"net/http"
+	"net/netip"
 	"path"
 	"strings"
 	"time"
@@ -40,7 +41,7 @@ func (s *Server) logRequest(v *visit, a *answer, r *http.Request, route string, 
 	}
 	attrs := []slog.Attr{
 		slog.String("request", v.ID), slog.String("method", r.Method), slog.String("route", route), slog.Int("status", status), slog.Int64("bytes", a.bytes),
-		slog.Duration("took", time.Since(v.began).Round(time.Microsecond)), slog.String("remote", r.RemoteAddr),
+		slog.Duration("took", time.Since(v.began).Round(time.Microsecond)), slog.String("remote", v.from(r)),
 	}
 	if v.known { // a path is told only to whoever may see it: those of open doors are secrets, and strangers write what they like
 		attrs = append(attrs, slog.String("path", r.URL.Path), slog.String("namespace", v.principal.Namespace), slog.String("token", v.principal.Name))
@@ -51,6 +52,14 @@ func (s *Server) logRequest(v *visit, a *answer, r *http.Request, route string, 
 	s.log.LogAttrs(r.Context(), level, "request", attrs...)
 }
 
+// from is the address that a request came from, for log and audit: that of the connection, or without a port what a trusted proxy says.
+func (v *visit) from(r *http.Request) string {
+	if conn, err := netip.ParseAddrPort(r.RemoteAddr); err != nil || !v.remote.IsValid() || conn.Addr().Unmap().WithZone("") == v.remote {
+		return r.RemoteAddr
+	}
+	return v.remote.String()
+}
+
 // audited tells the audit log of what was changed, or tried to be, by somebody who is known; through open doors, of what they say was done.
 func (s *Server) audited(v *visit, a *answer, r *http.Request, route string, status int) {
 	who := v.principal
@@ -58,7 +67,7 @@ func (s *Server) audited(v *visit, a *answer, r *http.Request, route string, sta
 		who = v.Who()
 	}
 	deeds, told := v.Deeds(door.Deed{
-		At: v.began.UTC().Truncate(time.Microsecond), Principal: who, Channel: channelOf(v.door), Method: r.Method, Route: route, Status: status, RequestID: v.ID, Remote: r.RemoteAddr,
+		At: v.began.UTC().Truncate(time.Microsecond), Principal: who, Channel: channelOf(v.door), Method: r.Method, Route: route, Status: status, RequestID: v.ID, Remote: v.from(r),
 	})
 	if !told && (!v.known || safe(r.Method)) {
 		return

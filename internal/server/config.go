@@ -44,6 +44,8 @@ type Config struct {
 	URL string
 	// Hosts and Origins are known beside the server's own, as are the operator's: names, `*.example.com`, and `https://app.example.com`.
 	Hosts, Origins []string
+	// TrustedProxies are addresses and networks of proxies that say in X-Forwarded-For or Forwarded who their client is, beside the operator's.
+	TrustedProxies []string
 	// Cert and Key are the files of a certificate; both "": the operator's, else plain HTTP.
 	Cert, Key string
 	// Metrics is who may read them: config.MetricsToken or config.MetricsPublic; "": the operator's, else the first.
@@ -73,6 +75,7 @@ func (c Config) withDefaults() Config {
 	c.URL = cmp.Or(c.URL, op.URL)
 	c.Hosts = slices.Concat(c.Hosts, op.Hosts)
 	c.Origins = slices.Concat(c.Origins, op.Origins)
+	c.TrustedProxies = slices.Concat(c.TrustedProxies, op.TrustedProxies)
 	if c.Cert == "" && c.Key == "" {
 		c.Cert, c.Key = op.TLS.Cert, op.TLS.Key
 	}

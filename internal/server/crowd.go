@@ -1,7 +1,6 @@
 package server
 
 import (
-	"crypto/sha256"
 	"net"
 	"net/netip"
 	"sync"
@@ -46,16 +45,16 @@ func (e *crowdedError) Unwrap() error { return &e.LimitError }
 const (
 	// failureTime is how long failures are counted together, from the first.
 	failureTime = time.Minute
-	// maxFailing bounds the addresses that are remembered, and maxTrusted the tokens.
-	maxFailing, maxTrusted = 4096, 4096
+	// maxFailing bounds the addresses that are remembered.
+	maxFailing = 4096
 )
 
-// failures counts wrong tokens by address. Whoever shows a token that was right before is never held up: behind a proxy all have one address. Safe for concurrent use.
+// failures counts wrong tokens and tickets by address. Only what is wrong is held up: a token is looked up first, so that a right one is let in whatever others at the same
+// address sent. Safe for concurrent use.
 type failures struct {
-	most    int
-	mu      sync.Mutex
-	by      map[netip.Prefix]*failing
-	trusted map[[sha256.Size]byte]struct{}
+	most int
+	mu   sync.Mutex
+	by   map[netip.Prefix]*failing
 }
 
 type failing struct {
@@ -63,22 +62,19 @@ type failing struct {
 	until time.Time
 }
 
-// check tells whether a token of an address may be looked at. Errors: *crowdedError.
-func (f *failures) check(remote, token string, now time.Time) error {
+// check tells whether an address has shown too many wrong tokens. Errors: *crowdedError.
+func (f *failures) check(remote netip.Addr, now time.Time) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	one := f.by[network(remote)]
 	if one == nil || one.n < f.most || !now.Before(one.until) {
 		return nil
 	}
-	if _, ok := f.trusted[sha256.Sum256([]byte(token))]; ok {
-		return nil
-	}
 	return &crowdedError{service.LimitError{Limit: "failed authentications of an address in a minute (server: {limits: {failures: …}})", Max: int64(f.most)}, one.until.Sub(now)}
 }
 
 // failed counts a wrong token.
-func (f *failures) failed(remote string, now time.Time) {
+func (f *failures) failed(remote netip.Addr, now time.Time) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	from := network(remote)
@@ -112,24 +108,8 @@ func (f *failures) forget(now time.Time) {
 	}
 }
 
-// trust remembers a token that was right. It is still looked up each time.
-func (f *failures) trust(token string) {
-	hash := sha256.Sum256([]byte(token))
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	if f.trusted == nil || len(f.trusted) >= maxTrusted {
-		f.trusted = map[[sha256.Size]byte]struct{}{}
-	}
-	f.trusted[hash] = struct{}{}
-}
-
-// network is whom a connection belongs to: an IPv4 address, or 64 bits of an IPv6 address, which one subscriber has.
-func network(remote string) netip.Prefix {
-	a, err := netip.ParseAddrPort(remote)
-	if err != nil {
-		return netip.Prefix{} // all that have no address are one
-	}
-	ip := a.Addr().Unmap().WithZone("")
+// network is whom an address belongs to: an IPv4 address, or 64 bits of an IPv6 address, which one subscriber has. All without an address are one.
+func network(ip netip.Addr) netip.Prefix {
 	bits := 64
 	if ip.Is4() {
 		bits = 32

@@ -5,6 +5,7 @@ import (
 	"net"
 	"net/http"
 
+	"github.com/hocket-run/hocket/internal/access"
 	"github.com/hocket-run/hocket/internal/namespace"
 	"github.com/hocket-run/hocket/internal/service"
 )
@@ -47,3 +48,15 @@ const BodyWeight = bodyWeight
 
 // Validated is Validate after the defaults.
 func (c Config) Validated() error { return c.withDefaults().Validate() }
+
+// Tickets are those of the API.
+func (s *Server) Tickets() *access.Tickets {
+	t, _ := s.tickets.(*access.Tickets)
+	return t
+}
+
+// ClientOf is the address of a request's client as a server with these trusted proxies knows it.
+func ClientOf(trusted []string, r *http.Request) (string, error) {
+	p, err := parseProxies(trusted)
+	return p.client(r).String(), err
+}

@@ -5,6 +5,7 @@ import (
 	"crypto/rand"
 	"errors"
 	"net/http"
+	"net/netip"
 	"regexp"
 	"runtime/debug"
 	"strconv"
@@ -23,7 +24,8 @@ var requestID = regexp.MustCompile(`^[A-Za-z0-9._:/+=@-]{1,128}$`)
 type visit struct {
 	*door.Request
 	began     time.Time
-	stream    bool // it asks for events for as long as there are some
+	remote    netip.Addr // of the client
+	stream    bool       // it asks for events for as long as there are some
 	door      *Door
 	pattern   string // of the door
 	principal access.Principal
@@ -49,7 +51,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	secure(a.Header())
 	a.Header().Set("X-Request-ID", v.ID)
 	served := r
-	v.stream = streams(r)
+	v.stream, v.remote = streams(r), s.proxies.client(r)
 	defer s.metrics.begin(v.stream)()
 	defer func() {
 		broken := recover()
@@ -122,7 +124,7 @@ func secure(h http.Header) {
 func (s *Server) admit(v *visit, a *answer, r *http.Request) (next *http.Request, cancel func(), err error) {
 	ctx, cancel := r.Context(), func() {}
 	if v.door == nil || !v.door.Open {
-		if v.principal, err = s.principal(r); err != nil {
+		if v.principal, err = s.principal(v, r); err != nil {
 			return nil, nil, err
 		}
 		v.known = true
@@ -177,17 +179,17 @@ func (s *Server) untilClosing(ctx context.Context) (context.Context, func()) {
 var errClosing = errors.New("the server ends")
 
 // principal finds whoever has the token or the ticket of a request (SEC1).
-func (s *Server) principal(r *http.Request) (access.Principal, error) {
+func (s *Server) principal(v *visit, r *http.Request) (access.Principal, error) {
 	if header := r.Header.Values("Authorization"); len(header) > 0 {
 		scheme, token, _ := strings.Cut(header[0], " ")
 		if len(header) > 1 || !strings.EqualFold(scheme, "Bearer") || token == "" || len(token) > maxToken {
 			return access.Principal{}, door.ErrUnauthorized
 		}
-		return s.try(r, token, func() (access.Principal, error) { return s.tokens.Find(r.Context(), token) })
+		return s.try(v, func() (access.Principal, error) { return s.tokens.Find(r.Context(), token) })
 	}
 	if r.Method == http.MethodGet && s.tickets != nil && strings.Contains(r.URL.RawQuery, "ticket=") {
 		ticket := r.URL.Query().Get("ticket")
-		return s.try(r, ticket, func() (access.Principal, error) {
+		return s.try(v, func() (access.Principal, error) {
 			if p, ok := s.tickets.Redeem(ticket, r.URL.Path); ok {
 				return p, nil
 			}
@@ -197,19 +199,18 @@ func (s *Server) principal(r *http.Request) (access.Principal, error) {
 	return access.Principal{}, door.ErrUnauthorized
 }
 
-// try looks at a token or a ticket, where the address has not shown too many wrong ones (SEC17).
-func (s *Server) try(r *http.Request, text string, find func() (access.Principal, error)) (access.Principal, error) {
-	if err := s.failures.check(r.RemoteAddr, text, time.Now()); err != nil {
-		return access.Principal{}, err
-	}
+// try looks a token or a ticket up. One that is right is let in. One that is wrong is counted for the address, which is told to wait where it has shown too many (SEC17).
+func (s *Server) try(v *visit, find func() (access.Principal, error)) (access.Principal, error) {
 	p, err := find()
-	switch {
-	case err == nil:
-		s.failures.trust(text)
-	case door.ProblemOf(err).Status == http.StatusUnauthorized:
-		s.failures.failed(r.RemoteAddr, time.Now())
+	if err == nil || door.ProblemOf(err).Status != http.StatusUnauthorized {
+		return p, err
 	}
-	return p, err
+	now := time.Now()
+	if crowded := s.failures.check(v.remote, now); crowded != nil {
+		return access.Principal{}, crowded
+	}
+	s.failures.failed(v.remote, now)
+	return access.Principal{}, err
 }
 
 // maxToken bounds what is looked up as a token.

@@ -8,6 +8,8 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"net/netip"
+	"net/url"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -34,6 +36,7 @@ type Server struct {
 	tickets    Tickets // nil: there are none
 	revoked    access.Revocations
 	failures   failures
+	proxies    proxies
 	flight     *inflight.Pool
 	crowd      atomic.Int64 // requests under way that Limits.Requests counts
 	hosts      *hosts
@@ -74,6 +77,9 @@ func Open(ctx context.Context, cfg Config) (*Server, error) {
 	var err error
 	if s.hosts, err = newHosts(cfg); err != nil {
 		return nil, &service.InvalidError{Message: err.Error(), Err: err}
+	}
+	if s.proxies, err = parseProxies(cfg.TrustedProxies); err != nil {
+		return nil, &service.InvalidError{Message: "server: trustedProxies: " + err.Error(), Err: err}
 	}
 	if cfg.Cert != "" {
 		s.cert = &certificate{cert: cfg.Cert, key: cfg.Key, log: s.log}
@@ -181,10 +187,16 @@ func (s *Server) protect(ctx context.Context, ln net.Listener) (Start, error) {
 	if err != nil {
 		return Start{}, err
 	}
-	_, env := s.tokens.(*envTokens)
+	token, env := s.tokens.(*envTokens)
 	start := Start{URL: "http://" + ln.Addr().String(), DB: svc.DB(), FromEnv: env, Exposed: !isLoopback(ln.Addr()), TLS: s.cert != nil}
 	if start.TLS {
 		start.URL = "https://" + ln.Addr().String()
+	}
+	if env && token.weak {
+		if where := s.reachable(start); where != "" {
+			weak := &ShortTokenError{where}
+			return start, &service.InvalidError{Message: weak.Error(), Err: weak}
+		}
 	}
 	switch found, err := s.tokens.Any(ctx); {
 	case err != nil:
@@ -201,6 +213,21 @@ func (s *Server) protect(ctx context.Context, ln net.Listener) (Start, error) {
 		err = writeToken(start.TokenFile, start.Token)
 	}
 	return start, err
+}
+
+// reachable gives an address at which others reach the server, that of a proxy before it too; "" where there is none.
+func (s *Server) reachable(start Start) string {
+	if start.Exposed {
+		return start.URL
+	}
+	u, err := url.Parse(s.cfg.URL)
+	if err != nil || s.cfg.URL == "" || u.Hostname() == "localhost" {
+		return ""
+	}
+	if a, err := netip.ParseAddr(u.Hostname()); err == nil && a.Unmap().IsLoopback() {
+		return ""
+	}
+	return s.cfg.URL
 }
 
 func isLoopback(a net.Addr) bool {

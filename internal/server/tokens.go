@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"github.com/hocket-run/hocket/internal/access"
 	"github.com/hocket-run/hocket/internal/service"
@@ -29,17 +30,43 @@ func (e *UnprotectedError) Error() string {
 	return fmt.Sprintf("%s can be reached by others, and there is no token: set %s, or start once on %s, which makes one", e.Addr, EnvToken, DefaultAddr)
 }
 
+// Bounds of a token of the environment at an address that others reach: that anybody could guess it is no protection (SEC1).
+const (
+	minToken    = 20 // characters
+	minDistinct = 8  // different ones
+)
+
+// ShortTokenError says that others could reach the server, and that its token can be guessed.
+type ShortTokenError struct{ Addr string }
+
+func (e *ShortTokenError) Error() string {
+	return fmt.Sprintf("%s can be reached by others, and %s can be guessed: it must have %d characters or more, %d of them different; set one such as the output of `openssl rand -hex 32`, or listen on a loopback address such as %s without a public url",
+		e.Addr, EnvToken, minToken, minDistinct, DefaultAddr)
+}
+
+// isWeak tells whether a token can be guessed.
+func isWeak(token string) bool {
+	distinct := map[rune]bool{}
+	n := 0
+	for _, r := range strings.TrimSpace(token) {
+		distinct[r] = true
+		n++
+	}
+	return n < minToken || len(distinct) < minDistinct
+}
+
 // envTokens puts the token of the environment before others.
 type envTokens struct {
 	Tokens
 	hash [sha256.Size]byte
+	weak bool
 }
 
 func withEnv(behind Tokens, token string) Tokens {
 	if token == "" {
 		return behind
 	}
-	return &envTokens{behind, sha256.Sum256([]byte(token))}
+	return &envTokens{behind, sha256.Sum256([]byte(token)), isWeak(token)}
 }
 
 // Find implements Tokens.
