@@ -64,7 +64,8 @@ var layers = []layer{
 	{"internal/model/cassette", []string{"internal/model", "internal/model/script", "internal/model/adapter", "internal/chat", "internal/format/source"}, "a recording is a reply script"},
 	{"internal/model/providers", []string{"internal/model/...", "internal/model", "internal/outbound"}, "the one place that knows every adapter"},
 	{"internal/model/modeltest", []string{"internal/model", "internal/chat"}, "one suite for all adapters"},
-	{"internal/permit", nil, "patterns are compared with names and arguments, whatever they belong to"},
+	{"internal/permit", []string{"internal/permit/shellcmd"}, "patterns are compared with names and arguments, whatever they belong to"},
+	{"internal/permit/shellcmd", nil, "reading a script needs nothing of Hocket"},
 	{"internal/tool", []string{"internal/chat", "internal/permit", "internal/schema", "diag"}, "the port knows no tool"},
 	{"internal/secret", nil, "references and what may not be shown are for everybody, so they know nobody"},
 	{"internal/config", []string{"internal/format/source", "internal/permit", "internal/model", "internal/tool", "internal/secret", "diag"}, "the operator's file is a document that speaks of models and tools; who carries it out is no matter of it"},
@@ -144,6 +145,7 @@ var owners = []struct{ dependency, owner, reason string }{
 	{"cel.dev/cel-go", "internal/expr", "conditions have one language and one place"},
 	{"github.com/danielgtaylor/huma", "internal/httpapi", "one door speaks JSON over HTTP; the others have protocols of their own"},
 	{"github.com/standard-webhooks/standard-webhooks", "internal/hooks", "one place signs and verifies"},
+	{"mvdan.cc/sh", "internal/permit/shellcmd", "one place reads shell scripts"},
 	{"github.com/spf13/cobra", "internal/cli", "verbs and flags are the command line's matter"},
 }
 

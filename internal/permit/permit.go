@@ -35,14 +35,18 @@ func (d Decision) String() string {
 //	shell:cmd=ls*:cwd=.   where every argument named fits
 //
 // In globs `*` is any text, `?` any character, `[a-z]` one of a class, and `\` takes the next character as it is; a glob stands for the whole value.
-// An argument that is no text is compared as its canonical JSON.
+// An argument that is no text is compared as its canonical JSON. An argument inside of others is named by its own name, or by its path as in file.path.
 //
-// Deny and Ask are read broadly. Upper and lower case are the same, in the names of arguments too; a number is compared also written out; the name of a toolset means all its tools too; cmd means argv as well; a list is compared as a whole, item by item and joined by blanks; a path is compared
-// also without its `.` and `..`; a shell command is compared also piece by piece, as `;`, `|`, `&`, parentheses and their like part it.
+// Deny and Ask are read broadly: they mean a call if any reading of it fits. Upper and lower case are the same, in the names of arguments too; a number is
+// compared also written out; the name of a toolset means all its tools too; cmd means argv as well; a list is compared as a whole, item by item and joined
+// by blanks; arguments count at any depth, in a text that holds JSON too; what the toolset resolves ([Call.Resources]) is compared beside the text. A
+// command is compared with each command that it may run ([shellcmd]); a call with a command that is not known before it runs, and that could be one that
+// a rule means, is asked about.
 //
-// Allow is read narrowly. Case counts; an argument that stands twice, in another case, fits nothing; a name without toolset means the tool as the agent's model knows it; a value in which `..` is an element of a
-// path fits no glob but `*`, and neither does a shell command with one of ; | & $ ` < > ( ) { } or a line break: what follows the part that fits could be
-// anything. Shell commands are the arguments cmd, command and script, of every tool.
+// Allow is read narrowly: it means a call only if all readings fit. Case counts; an argument that is there twice, in another case, fits nothing; a name
+// without toolset means the tool as the agent's model knows it. What the toolset resolves is compared in the place of the text. Of other arguments, a value in which
+// `..` is an element of a path fits no glob but `*`, and neither does a shell command with one of ; | & $ ` < > ( ) { } or a line break: what follows the
+// part that fits could be anything. Shell commands are the arguments cmd, command and script, of every tool.
 //
 // The zero Rules allow everything that was granted.
 type Rules struct {
@@ -98,6 +102,11 @@ type Call struct {
 	Own, Offered, Toolset string
 	// Arguments is a JSON object.
 	Arguments json.RawMessage
+	// Resources are what the call would reach, as its toolset resolves the arguments; none for toolsets that know of none.
+	Resources []Resource
+	// Unresolved tells that Resources are left out: rules that allow are then taken to fit whatever argument they compare, so that a decision above Allow is
+	// one that holds whatever the resources are.
+	Unresolved bool
 }
 
 // Policy is the decision of several Rules together. The zero Policy allows everything. Safe for concurrent use.
@@ -107,6 +116,9 @@ type set struct {
 	allow, ask, deny []pattern
 	fallback         Decision
 }
+
+// IsZero tells whether the policy allows everything.
+func (p Policy) IsZero() bool { return len(p.sets) == 0 }
 
 // Compile makes a Policy of all rules given. The error is the first *Problem.
 func Compile(all ...Rules) (Policy, error) {
@@ -143,11 +155,13 @@ func parsed(texts []string) []pattern {
 
 // Decide tells what becomes of a call, and the pattern that says so; "" where it is a default.
 func (p Policy) Decide(c Call) (Decision, string) {
-	var args map[string]json.RawMessage
-	_ = json.Unmarshal(c.Arguments, &args) // what is no object has no arguments to compare
 	worst, rule := Allow, ""
+	if len(p.sets) == 0 {
+		return worst, rule
+	}
+	r := read(c)
 	for _, s := range p.sets {
-		d, text := s.decide(c, args)
+		d, text := s.decide(r)
 		if d > worst || d == worst && rule == "" {
 			worst, rule = d, text
 		}
@@ -155,20 +169,59 @@ func (p Policy) Decide(c Call) (Decision, string) {
 	return worst, rule
 }
 
-func (s *set) decide(c Call, args map[string]json.RawMessage) (Decision, string) {
+// Hides tells whether a rule that forbids or asks means a call that reaches res in the place of all that c reaches by the same argument: what a search and
+// the like come by and leave out. Rules that allow, and defaults, hide nothing.
+func (p Policy) Hides(c Call, res Resource) bool {
+	if len(p.sets) == 0 {
+		return false
+	}
+	means := func(p pattern) bool { return len(p.args) > 0 && p.names(c, true) }
+	if !slices.ContainsFunc(p.sets, func(s set) bool { return slices.ContainsFunc(s.deny, means) || slices.ContainsFunc(s.ask, means) }) {
+		return false
+	}
+	var args map[string]json.RawMessage
+	_ = json.Unmarshal(c.Arguments, &args) // what is no object has no arguments to compare
+	delete(args, res.Argument)
+	c.Arguments, _ = json.Marshal(args) //nolint:errchkjson // it was read as JSON
+	c.Resources = append(slices.DeleteFunc(slices.Clone(c.Resources), func(r Resource) bool { return r.Argument == res.Argument }), res)
+	r := read(c)
+	for _, s := range p.sets {
+		for _, p := range slices.Concat(s.deny, s.ask) {
+			if len(p.args) > 0 && p.catches(r) != no {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+func (s *set) decide(r *reading) (Decision, string) {
+	unsure := ""
 	for _, p := range s.deny {
-		if p.catches(c, args) {
+		switch p.catches(r) {
+		case sure:
 			return Deny, p.text
+		case maybe:
+			unsure = cmp.Or(unsure, p.text)
 		}
 	}
 	for _, p := range s.ask {
-		if p.catches(c, args) {
+		if p.catches(r) != no {
 			return Ask, p.text
 		}
 	}
+	d, text := s.allows(r)
+	if unsure != "" && d < Ask {
+		return Ask, unsure
+	}
+	return d, text
+}
+
+// allows decides about a call that no rule forbids or asks about.
+func (s *set) allows(r *reading) (Decision, string) {
 	named := ""
 	for _, p := range s.allow {
-		fits, of := p.admits(c, args)
+		fits, of := p.admits(r)
 		if fits {
 			return Allow, p.text
 		}

@@ -157,7 +157,7 @@ func (k *kits) types(info driver.Info) map[string]tool.Type {
 	programs := runner.Config{Dir: dir, Environ: os.Environ, Expand: k.expand}
 	web := k.apiConfig(dir)
 	return map[string]tool.Type{
-		tool.TypeFilesystem: files.Type(files.Config{Dir: dir}),
+		tool.TypeFilesystem: files.Type(files.Config{Dir: dir, Own: k.ownFiles()}),
 		tool.TypeMemory:     memory.Type(memory.Config{Store: k.memory, Workflow: workflowOf(info)}),
 		tool.TypeMCP:        {Open: func(spec tool.Spec) (tool.Toolset, error) { return k.openMCP(spec, info.Run) }},
 		tool.TypeScript:     script.Type(programs),

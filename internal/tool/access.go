@@ -30,6 +30,7 @@ type localOptions struct {
 	Path       string            `json:"path"`
 	ReadOnly   bool              `json:"read_only"`
 	PostEdit   []PostEdit        `json:"post_edit"`
+	OwnFiles   []string          `json:"own_files"`
 	Env        Variables         `json:"env"`
 	WorkingDir string            `json:"working_dir"`
 	Commands   []string          `json:"commands"`
@@ -111,6 +112,9 @@ func (s Spec) Access(dir string) []string {
 			verb = "read files"
 		}
 		add("%s under %s", verb, at(o.Path))
+		if len(o.OwnFiles) > 0 {
+			add("reach files that are the operator's own: %s", strings.Join(o.OwnFiles, ", "))
+		}
 		for _, p := range o.PostEdit {
 			add("run %s after edits of %s", oneLine(p.Cmd), p.Path)
 		}

@@ -38,8 +38,8 @@ func (s *Set) Call(ctx context.Context, c Call) (Result, error) {
 		return Result{}, badArguments(c.Name, problem)
 	}
 	c.Arguments = Canonical(args)
-	if s.decide(b, c) == permit.Deny {
-		return Result{Text: fmt.Sprintf("The call of %q was not made: the permissions of this run forbid it.", c.Name), IsError: true}, nil
+	if s.atLeast(b, c) == permit.Deny {
+		return forbidden(c.Name), nil
 	}
 	offered := c.Name
 
@@ -74,6 +74,11 @@ func (s *Set) Call(ctx context.Context, c Call) (Result, error) {
 	e := Errorf(KindFailed, offered, "tool %q failed: %w", offered, err)
 	e.OutcomeUnknown = true
 	return Result{}, e
+}
+
+// forbidden tells the model that a call was not made.
+func forbidden(name string) Result {
+	return Result{Text: fmt.Sprintf("The call of %q was not made: the permissions of this run forbid it.", name), IsError: true}
 }
 
 func badArguments(name, problem string) *Error {
@@ -125,12 +130,20 @@ func (s *Set) attempt(ctx context.Context, b *binding, c Call) (Result, error) {
 			return Result{}, err
 		}
 	}
+	c, resources, err := s.within(ctx, b, t, c)
+	if err != nil {
+		return Result{}, err
+	}
+	decision := s.decide(b, c, resources)
+	if decision == permit.Deny {
+		return forbidden(c.Name), nil
+	}
 	changed := now.Hash != pin.Hash
 	binding := Binding(c, b.toolset(), now.Hash)
-	if (changed || s.decide(b, c) == permit.Ask) && c.Approved != binding {
-		why := ""
+	if (changed || decision == permit.Ask) && c.Approved != binding {
+		why := leadsTo(c.Arguments, resources)
 		if changed {
-			why = describeChange(b.toolset(), pin, now)
+			why = strings.TrimPrefix(why+"\n"+describeChange(b.toolset(), pin, now), "\n")
 		}
 		return Result{}, &HoldError{Hold{Kind: HoldApproval, Prompt: approval(c, b.toolset(), why), Arguments: c.Arguments, Changed: changed, Binding: binding}}
 	}

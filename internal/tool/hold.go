@@ -47,8 +47,13 @@ func (e *HoldError) Error() string { return "a person has to decide first: " + e
 
 // Binding fingerprints one action: run, call (its idempotency key), node, iteration, workflow definition, agent, tool and toolset, canonical arguments, and
 // the hash of the tool's definition. Any difference gives another binding (SEC12).
+// What the call would reach is part of it, where it has a Scope.
 func Binding(c Call, toolset, hash string) string {
 	parts := []string{c.Run, c.Key, c.Node, strconv.Itoa(c.Iteration), c.Definition, c.Agent, c.Name, toolset, string(Canonical(c.Arguments)), hash}
+	if c.Scope != nil && len(c.Scope.decided) > 0 {
+		reached, _ := json.Marshal(c.Scope.decided) //nolint:errchkjson // texts cannot fail
+		parts = append(parts, string(reached))
+	}
 	b, _ := json.Marshal(parts) //nolint:errchkjson // texts cannot fail
 	sum := sha256.Sum256(b)
 	return hex.EncodeToString(sum[:])
@@ -124,16 +129,6 @@ func (s *Set) setRules(cfg Config) (err error) {
 		}
 	}
 	return nil
-}
-
-// decide tells what the permissions say of a call by the offered name.
-func (s *Set) decide(b *binding, c Call) permit.Decision {
-	rules, ok := s.rules[c.Agent]
-	if !ok {
-		rules = s.everyone
-	}
-	d, _ := rules.Decide(permit.Call{Own: b.own, Offered: b.offered, Toolset: b.toolset(), Arguments: c.Arguments})
-	return d
 }
 
 // toolset names the toolset of a tool; "" for a built-in one.

@@ -111,7 +111,7 @@ type typeInfo struct {
 var knownTypes = map[string]typeInfo{
 	TypeMCP: {supported: true}, TypeThink: {supported: true}, TypeTodo: {supported: true},
 	TypeWorkflow:   {supported: true, options: []string{"workflow", "branch", "tool", "description"}},
-	TypeFilesystem: {supported: true, options: []string{"path", "read_only", "ignore_vcs", "post_edit"}, check: (*parser).checkFilesystem},
+	TypeFilesystem: {supported: true, options: []string{"path", "read_only", "ignore_vcs", "post_edit", "own_files"}, check: (*parser).checkFilesystem},
 	TypeMemory:     {supported: true, options: []string{"path"}, check: (*parser).checkMemory},
 	TypeShell:      {supported: true, options: []string{"env", "working_dir", "commands"}, check: (*parser).checkShell},
 	TypeScript:     {supported: true, options: []string{"shell", "env", "working_dir"}, check: (*parser).checkScript},

@@ -18,6 +18,8 @@ func (p *parser) checkFilesystem(entries []entry) {
 			p.text(e)
 		case "read_only", "ignore_vcs":
 			p.flag(e)
+		case "own_files":
+			p.texts(e)
 		case "post_edit":
 			for _, item := range p.maps(e) {
 				var path, cmd string

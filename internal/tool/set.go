@@ -260,7 +260,7 @@ func (s *Set) Policy(ctx context.Context, c Call) (Policy, error) {
 	switch {
 	case b == nil:
 		return PolicyAsk, nil
-	case c.Approved == "" && !s.moved && s.decide(b, c) != permit.Allow:
+	case c.Approved == "" && !s.moved && s.atLeast(b, c) != permit.Allow:
 		return PolicyRetry, nil
 	}
 	return b.entry.policy, nil

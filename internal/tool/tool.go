@@ -47,6 +47,8 @@ type Call struct {
 	Definition string `json:"definition,omitempty"`
 	// Approved is the binding of the action that a person approved; "": nobody was asked (SEC12).
 	Approved string `json:"approved,omitempty"`
+	// Scope is what the permissions were compared with and what they keep from the call. [Set.Call] sets it; nil, as in calls without a Set: nothing is kept.
+	Scope *Scope `json:"-"`
 }
 
 // Decode reads the arguments into what into points at; there being none changes nothing in it. The error is an *Error of KindInvalidArguments.

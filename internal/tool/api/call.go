@@ -42,14 +42,43 @@ func (o *operation) Policy() tool.Policy {
 	return tool.PolicyAsk
 }
 
-func (o *operation) Call(ctx context.Context, c tool.Call) (tool.Result, error) {
+// urlArgument is the name by which permissions speak of the address of a request.
+const urlArgument = "url"
+
+// Resources gives the address of the request that a call makes.
+func (o *operation) Resources(_ context.Context, c tool.Call) ([]tool.Resource, error) {
+	r, err := o.request(c)
+	if err != nil {
+		return []tool.Resource{{Argument: urlArgument}}, nil //nolint:nilerr // the call itself says what is wrong
+	}
+	guessed, err := tool.Guess("", c.Arguments)
+	return append(guessed, o.base.address(r.url)), err
+}
+
+// address is an address as permissions compare it, without the toolset's secrets: it is stored and shown.
+func (b *base) address(u *url.URL) tool.Resource {
+	r := tool.AddressOf(urlArgument, u)
+	for _, names := range append(r.Names, r.Also) {
+		for i := range names {
+			names[i] = b.red.Text(names[i])
+		}
+	}
+	return r
+}
+
+// request makes the request of a call.
+func (o *operation) request(c tool.Call) (request, error) {
 	dec := json.NewDecoder(bytes.NewReader(c.Arguments))
 	dec.UseNumber()
 	args := map[string]any{}
 	if err := dec.Decode(&args); err != nil && len(bytes.TrimSpace(c.Arguments)) > 0 {
-		return tool.Result{}, tool.Errorf(tool.KindInvalidArguments, c.Name, "read arguments: %w", err)
+		return request{}, fmt.Errorf("read arguments: %w", err)
 	}
-	r, err := o.build(args)
+	return o.build(args)
+}
+
+func (o *operation) Call(ctx context.Context, c tool.Call) (tool.Result, error) {
+	r, err := o.request(c)
 	if err != nil {
 		return tool.Result{}, tool.Errorf(tool.KindInvalidArguments, c.Name, "tool %q was not called: %w", c.Name, err)
 	}
@@ -58,7 +87,7 @@ func (o *operation) Call(ctx context.Context, c tool.Call) (tool.Result, error) 
 		return tool.Result{}, tool.Errorf(tool.KindInvalidArguments, c.Name, "tool %q was not called: its request cannot be written", c.Name)
 	}
 	o.dress(req, r, c.Key)
-	a, err := o.base.client.Do(ctx, req)
+	a, err := o.base.client.Do(exchange.Hiding(ctx, func(u *url.URL) bool { return c.Scope.Hides(o.base.address(u)) }), req)
 	if err != nil {
 		return tool.Result{}, err
 	}

@@ -100,7 +100,20 @@ func (c *Client) follow(req *http.Request, via []*http.Request) error {
 	if first := via[0]; !reads(req.Method) && !strings.EqualFold(first.URL.Host, req.URL.Host) {
 		return fmt.Errorf("%w: a redirect of a %s to another host (%s)", outbound.ErrRefused, req.Method, req.URL.Host)
 	}
-	return c.judge(req.URL)
+	if err := c.judge(req.URL); err != nil {
+		return err
+	}
+	if hides, ok := req.Context().Value(hidesKey{}).(func(*url.URL) bool); ok && hides(req.URL) {
+		return fmt.Errorf("%w: a redirect to %s, which the permissions of this run keep from the call", outbound.ErrRefused, req.URL.Host)
+	}
+	return nil
+}
+
+type hidesKey struct{}
+
+// Hiding gives a context for exchanges that follow no redirect to an address that hides names.
+func Hiding(ctx context.Context, hides func(*url.URL) bool) context.Context {
+	return context.WithValue(ctx, hidesKey{}, hides)
 }
 
 func (c *Client) judge(u *url.URL) error {

@@ -136,6 +136,7 @@ func (t *Toolset) Call(ctx context.Context, c tool.Call) (tool.Result, error) {
 	if len(args.URLs) == 0 || len(args.URLs) > maxURLs {
 		return tool.Result{}, tool.Errorf(tool.KindInvalidArguments, c.Name, "urls must hold 1 to %d addresses, got %d", maxURLs, len(args.URLs))
 	}
+	ctx = exchange.Hiding(ctx, func(u *url.URL) bool { return c.Scope.Hides(tool.AddressOf("urls", u)) })
 	out := make([]fetched, len(args.URLs))
 	failures := make([]error, len(args.URLs))
 	slots := make(chan struct{}, maxAtOnce)
@@ -158,6 +159,24 @@ func (t *Toolset) Call(ctx context.Context, c tool.Call) (tool.Result, error) {
 		}
 	}
 	return write(out)
+}
+
+// Resources gives the addresses of a call in the form that permissions compare.
+func (t *Toolset) Resources(_ context.Context, c tool.Call) ([]tool.Resource, error) {
+	var args arguments
+	if len(c.Arguments) > 0 && json.Unmarshal(c.Arguments, &args) != nil {
+		return nil, nil // the call itself says what is wrong
+	}
+	var out []tool.Resource
+	for _, address := range args.URLs[:min(len(args.URLs), maxURLs)] {
+		u, err := parse(address)
+		if err != nil {
+			out = append(out, tool.Resource{Argument: "urls"})
+			continue
+		}
+		out = append(out, tool.AddressOf("urls", u))
+	}
+	return out, nil
 }
 
 // perURL gives the time for each address, so that those that answer are told of before the call's own time is over.
@@ -196,7 +215,7 @@ func (t *Toolset) one(ctx context.Context, address, format string, budget int, l
 }
 
 func (t *Toolset) ask(ctx context.Context, address string) (*exchange.Answer, error) {
-	u, err := url.Parse(strings.TrimSpace(address))
+	u, err := parse(address)
 	if err != nil {
 		return nil, tool.Errorf(tool.KindInvalidArguments, "fetch", "this is no address: write it whole, as https://example.com/page")
 	}
@@ -212,6 +231,9 @@ func (t *Toolset) ask(ctx context.Context, address string) (*exchange.Answer, er
 	req.Header.Set("User-Agent", "hocket-fetch")
 	return t.client.Do(ctx, req)
 }
+
+// parse reads an address as a call wrote it.
+func parse(address string) (*url.URL, error) { return url.Parse(strings.TrimSpace(address)) }
 
 // fill turns an answer's body into text.
 func (t *Toolset) fill(f *fetched, a *exchange.Answer, format string, budget int) {

@@ -21,6 +21,8 @@ type Config struct {
 	Dir string
 	// Environ gives our environment, of which commands of post_edit get a few harmless variables; nil: os.Environ.
 	Environ func() []string
+	// Own tells which files no toolset reaches unless its own_files names them; nil: none. What is in a .git folder and starts programs is protected anyway.
+	Own Own
 }
 
 // Type opens toolsets of type `filesystem`.
@@ -34,6 +36,8 @@ type options struct {
 	ReadOnly  bool            `json:"read_only"`
 	IgnoreVCS *bool           `json:"ignore_vcs"`
 	PostEdit  []tool.PostEdit `json:"post_edit"`
+	// OwnFiles are the operator's own files that are served all the same, by their paths below the folder.
+	OwnFiles []string `json:"own_files"`
 }
 
 // Toolset is the files of one folder. It implements [tool.Toolset] and [tool.Instructor].
@@ -42,6 +46,7 @@ type Toolset struct {
 	dir     string
 	opts    options
 	environ func() []string
+	own     Own
 	after   []postEdit
 
 	life context.Context // ends with the toolset
@@ -52,7 +57,9 @@ type Toolset struct {
 	mu     sync.Mutex
 	root   *os.Root // nil until the first listing
 	closed bool
-	calls  sync.WaitGroup
+	// realDir is dir without links; set with root.
+	realDir string
+	calls   sync.WaitGroup
 }
 
 // New makes the toolset that spec describes. It opens nothing. Errors: *tool.UntrustedError; *tool.Error for options that are none.
@@ -60,7 +67,7 @@ func New(cfg Config, spec tool.Spec) (*Toolset, error) {
 	if err := spec.CheckTrusted(); err != nil {
 		return nil, err
 	}
-	t := &Toolset{name: spec.Title(), environ: cfg.Environ}
+	t := &Toolset{name: spec.Title(), environ: cfg.Environ, own: cfg.Own}
 	if t.environ == nil {
 		t.environ = os.Environ
 	}
@@ -122,6 +129,9 @@ func (t *Toolset) Tools(context.Context) ([]tool.Tool, error) {
 			return nil, tool.Errorf(tool.KindFailed, t.name, "toolset %q: open folder: %w", t.name, err)
 		}
 		t.root = root
+		if t.realDir, err = filepath.EvalSymlinks(t.dir); err != nil {
+			t.realDir = t.dir
+		}
 	}
 	var out []tool.Tool
 	for _, d := range catalog {
@@ -173,6 +183,9 @@ func (t *Toolset) begin(ctx context.Context) (root *os.Root, _ context.Context, 
 type call struct {
 	set  *Toolset
 	root *os.Root
+	// scope is what the permissions let it reach, at where its paths are.
+	scope *tool.Scope
+	at    places
 }
 
 // entry is one tool of the toolset. run gives what the model reads; an error of type *refusal is the tool's own report of a failure.
@@ -206,7 +219,7 @@ func (f fileTool) Call(ctx context.Context, c tool.Call) (tool.Result, error) {
 	if len(args) == 0 {
 		args = json.RawMessage("{}")
 	}
-	text, err := f.run(ctx, call{f.set, root}, args)
+	text, err := f.run(ctx, call{f.set, root, c.Scope, placesOf[f.def.Name]}, args)
 	switch {
 	case err == nil:
 		return tool.Result{Text: text}, nil

@@ -73,7 +73,7 @@ type walker struct {
 }
 
 func (w *walker) in(ctx context.Context, dir string, depth int, rs rules, ignore bool) error {
-	f, err := w.c.root.OpenFile(dir, noWait, 0)
+	f, err := w.c.openPlain(dir)
 	if err != nil {
 		return err
 	}
@@ -92,7 +92,7 @@ func (w *walker) in(ctx context.Context, dir string, depth int, rs rules, ignore
 			return ctx.Err()
 		}
 		name := path.Join(dir, e.Name())
-		if ignore && rs.ignores(name, e.IsDir()) {
+		if ignore && rs.ignores(name, e.IsDir()) || w.c.hidden(name) {
 			continue
 		}
 		it := item{name: name, depth: depth, mode: e.Type(), size: func() int64 {
@@ -193,7 +193,7 @@ func searchFiles(ctx context.Context, c call, a findArgs) (string, error) {
 
 // lines walks a folder and gives one line for each item that line has one for; what is left out is told.
 func (c call) lines(ctx context.Context, dir string, line func(item) (string, error)) (string, error) {
-	name, err := c.set.resolve(orRoot(dir))
+	name, err := c.reach("path", orRoot(dir))
 	if err != nil {
 		return "", err
 	}

@@ -22,7 +22,7 @@ const (
 
 // open opens a regular file for reading.
 func (c call) open(name string) (*os.File, os.FileInfo, error) {
-	f, err := c.root.OpenFile(name, os.O_RDONLY|noWait, 0)
+	f, err := c.openPlain(name)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -33,6 +33,8 @@ func (c call) open(name string) (*os.File, os.FileInfo, error) {
 		err = refuse("%q is a folder; list_directory lists it", name)
 	case !st.Mode().IsRegular():
 		err = refuse("%q is no regular file and is not read", name)
+	default:
+		err = c.guard(name, st)
 	}
 	if err != nil {
 		_ = f.Close()
@@ -48,7 +50,7 @@ type readArgs struct {
 }
 
 func readFile(ctx context.Context, c call, a readArgs) (string, error) {
-	name, err := c.set.resolve(a.Path)
+	name, err := c.reach("path", a.Path)
 	if err != nil {
 		return "", err
 	}
@@ -144,7 +146,7 @@ func readFiles(ctx context.Context, c call, a readManyArgs) (string, error) {
 			b.WriteString("[left out, since an answer is full; read it by itself]\n")
 			continue
 		}
-		name, err := c.set.resolve(p)
+		name, err := c.reach("paths", p)
 		text := ""
 		if err == nil {
 			text, err = c.read(ctx, name, 0, 0, room)

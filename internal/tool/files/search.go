@@ -71,7 +71,7 @@ func searchContent(ctx context.Context, c call, a searchArgs) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	name, err := c.set.resolve(orRoot(a.Path))
+	name, err := c.reach("path", orRoot(a.Path))
 	if err != nil {
 		return "", err
 	}

@@ -25,7 +25,7 @@ type writeArgs struct {
 }
 
 func writeFile(ctx context.Context, c call, a writeArgs) (string, error) {
-	name, err := c.set.resolveNew(a.Path)
+	name, err := c.reachNew("path", a.Path)
 	if err != nil {
 		return "", err
 	}
@@ -46,12 +46,12 @@ func writeFile(ctx context.Context, c call, a writeArgs) (string, error) {
 // followed: what it names should be named.
 func (c call) replace(name string, data []byte) (err error) {
 	// A handle of the folder itself, so that what happens to the path meanwhile changes nothing.
-	dir, err := c.root.OpenRoot(path.Dir(name))
+	dir, base, err := c.folder(name)
 	if err != nil {
 		return err
 	}
 	defer dir.Close()
-	base, mode := path.Base(name), fs.FileMode(0o644)
+	mode := fs.FileMode(0o644)
 	switch st, err := dir.Lstat(base); {
 	case errors.Is(err, fs.ErrNotExist):
 	case err != nil:
@@ -100,7 +100,7 @@ type editArgs struct {
 }
 
 func editFile(ctx context.Context, c call, a editArgs) (string, error) {
-	name, err := c.set.resolveNew(a.Path)
+	name, err := c.reachNew("path", a.Path)
 	if err != nil {
 		return "", err
 	}
@@ -168,14 +168,14 @@ type pathsArgs struct {
 }
 
 // names resolves all paths before anything is done to any of them.
-func (t *Toolset) names(paths []string) ([]string, error) {
+func (c call) names(paths []string) ([]string, error) {
 	if len(paths) > maxPaths {
 		return nil, refuse("%d folders are more than the limit of %d for one call", len(paths), maxPaths)
 	}
 	names := make([]string, len(paths))
 	for i, p := range paths {
 		var err error
-		if names[i], err = t.resolveNew(p); err != nil {
+		if names[i], err = c.reachNew("paths", p); err != nil {
 			return nil, err
 		}
 	}
@@ -183,7 +183,7 @@ func (t *Toolset) names(paths []string) ([]string, error) {
 }
 
 func createDirectory(_ context.Context, c call, a pathsArgs) (string, error) {
-	names, err := c.set.names(a.Paths)
+	names, err := c.names(a.Paths)
 	if err != nil {
 		return "", err
 	}
@@ -196,23 +196,14 @@ func createDirectory(_ context.Context, c call, a pathsArgs) (string, error) {
 }
 
 func removeDirectory(_ context.Context, c call, a pathsArgs) (string, error) {
-	names, err := c.set.names(a.Paths)
+	names, err := c.names(a.Paths)
 	if err != nil {
 		return "", err
 	}
 	c.set.edit.Lock()
 	defer c.set.edit.Unlock()
 	for i, name := range names {
-		st, err := c.root.Lstat(name)
-		switch {
-		case err != nil:
-		case !st.IsDir():
-			err = refuse("%q is no folder", name)
-		case a.Recursive:
-			err = c.root.RemoveAll(name)
-		default:
-			err = c.root.Remove(name)
-		}
+		err := c.remove(name, a.Recursive)
 		if err != nil {
 			r, failed := report("remove_directory", err)
 			if failed != nil {
@@ -224,22 +215,48 @@ func removeDirectory(_ context.Context, c call, a pathsArgs) (string, error) {
 	return "removed " + strings.Join(names, ", "), nil
 }
 
+// remove removes a folder. What its name leads to is found out once, and the folder is removed there.
+func (c call) remove(name string, recursive bool) error {
+	dir, base, err := c.folder(name)
+	if err != nil {
+		return err
+	}
+	defer dir.Close()
+	st, err := dir.Lstat(base)
+	switch {
+	case err != nil:
+		return named(err, name)
+	case !st.IsDir():
+		return refuse("%q is no folder", name)
+	case recursive:
+		return dir.RemoveAll(base)
+	}
+	return dir.Remove(base)
+}
+
 type moveArgs struct {
 	Source      string `json:"source"`
 	Destination string `json:"destination"`
 }
 
 func moveFile(_ context.Context, c call, a moveArgs) (string, error) {
-	from, err := c.set.resolveNew(a.Source)
+	from, err := c.reachNew("source", a.Source)
 	if err != nil {
 		return "", err
 	}
-	to, err := c.set.resolveNew(a.Destination)
+	to, err := c.reachNew("destination", a.Destination)
 	if err != nil {
 		return "", err
 	}
 	c.set.edit.Lock()
 	defer c.set.edit.Unlock()
+	for _, name := range []string{from, to} {
+		dir, _, err := c.folder(name) // no link has come into the way
+		if err != nil {
+			return "", err
+		}
+		_ = dir.Close()
+	}
 	switch _, err := c.root.Lstat(to); {
 	case err == nil:
 		return "", refuse("%q is there already; nothing was moved", to)

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"path/filepath"
 	"strings"
 	"syscall"
 	"time"
@@ -32,6 +33,18 @@ func (t *remoteTool) Def() chat.ToolDef { return t.def }
 
 // Policy is retry for tools that their server declares to be read-only or idempotent, if somebody trusts the server: MCP's annotations are claims (P12).
 func (t *remoteTool) Policy() tool.Policy { return t.policy }
+
+// Resources gives what the texts of a call could be taken for: what a server makes of them is not known. A server that was started here works in its folder.
+func (t *remoteTool) Resources(_ context.Context, c tool.Call) ([]tool.Resource, error) {
+	dir := ""
+	if t.set.dial.endpoint == nil {
+		var err error
+		if dir, err = filepath.Abs(t.set.dial.dir); err != nil {
+			return nil, fmt.Errorf("find the folder of toolset %q: %w", t.set.Name(), err)
+		}
+	}
+	return tool.Guess(dir, c.Arguments)
+}
 
 func (t *remoteTool) Call(ctx context.Context, c tool.Call) (tool.Result, error) {
 	for attempt := 0; ; attempt++ {

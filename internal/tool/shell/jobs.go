@@ -96,7 +96,7 @@ func startJob(_ context.Context, t *Toolset, key string, a arguments) (tool.Resu
 	}
 	q, err := t.request(a)
 	if err != nil {
-		return tool.Result{}, err
+		return notRun(err), nil
 	}
 	q.Timeout = jobTime
 	t.jobs.mu.Lock()

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -19,7 +18,8 @@ func Type(cfg command.Config) tool.Type {
 	return tool.Type{Open: func(spec tool.Spec) (tool.Toolset, error) { return New(cfg, spec) }}
 }
 
-// options are the keys of the type. Commands are the only programs that may be run, by their whole names; none: any.
+// options are the keys of the type. Commands are the only programs that may be run: files by their
+// paths, which stand on WorkingDir, and names that are looked up on PATH; none: any.
 type options struct {
 	Env        tool.Variables `json:"env"`
 	WorkingDir string         `json:"working_dir"`
@@ -30,6 +30,7 @@ type options struct {
 type Toolset struct {
 	name   string
 	opts   options
+	listed []program // of opts.Commands
 	env    map[string]string
 	dir    string
 	limit  time.Duration // of the spec; 0: none
@@ -63,6 +64,7 @@ func New(cfg command.Config, spec tool.Spec) (*Toolset, error) {
 	if t.dir, err = t.runner.Folder(t.opts.WorkingDir); err != nil {
 		return fail(err)
 	}
+	t.listed = t.programs()
 	return t, nil
 }
 
@@ -147,9 +149,15 @@ func (s shellTool) Call(ctx context.Context, c tool.Call) (tool.Result, error) {
 
 // request makes a program of arguments.
 func (t *Toolset) request(a arguments) (command.Request, error) {
-	dir, err := t.runner.Folder(t.opts.WorkingDir, a.Cwd)
+	dir, err := t.folder(a.Cwd)
 	if err != nil {
 		return command.Request{}, err
+	}
+	if p, ok := t.program(first(a.Argv)); ok {
+		if p.err != nil {
+			return command.Request{}, p.err
+		}
+		a.Argv = append([]string{p.path}, a.Argv[1:]...)
 	}
 	return command.Request{
 		Argv: a.Argv, Shell: a.Cmd, Dir: dir, Env: []map[string]string{t.env}, Stdin: a.Stdin,
@@ -163,9 +171,22 @@ func run(ctx context.Context, t *Toolset, _ string, a arguments) (tool.Result, e
 	}
 	q, err := t.request(a)
 	if err != nil {
-		return tool.Result{}, err
+		return notRun(err), nil
 	}
 	return t.runner.Run(ctx, q)
+}
+
+// notRun tells the model why nothing was started.
+func notRun(err error) tool.Result {
+	return tool.Result{Text: "the program was not run: " + err.Error(), IsError: true}
+}
+
+// first gives the first word; "" where there is none.
+func first(argv []string) string {
+	if len(argv) == 0 {
+		return ""
+	}
+	return argv[0]
 }
 
 // refuse keeps programs out that the spec does not list, and what is no program.
@@ -173,7 +194,10 @@ func (t *Toolset) refuse(a arguments) (_ tool.Result, no bool) {
 	switch {
 	case len(a.Argv) == 0 && strings.TrimSpace(a.Cmd) == "" || len(a.Argv) > 0 && a.Argv[0] == "":
 		return tool.Result{Text: "no program is named", IsError: true}, true
-	case len(t.opts.Commands) > 0 && (len(a.Argv) == 0 || !slices.Contains(t.opts.Commands, a.Argv[0])):
+	case len(t.opts.Commands) == 0:
+		return tool.Result{}, false
+	}
+	if _, ok := t.program(first(a.Argv)); !ok {
 		return tool.Result{Text: "this program is not among those that may be run: " + strings.Join(t.opts.Commands, ", "), IsError: true}, true
 	}
 	return tool.Result{}, false

@@ -1,0 +1,134 @@
+package permit
+
+import (
+	"path"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/hocket-run/hocket/internal/permit/shellcmd"
+)
+
+// fold gives a text in which upper and lower case, and all other forms of a letter that Unicode folds, are the same.
+func fold(s string) string {
+	return strings.Map(func(r rune) rune {
+		least := r
+		for f := unicode.SimpleFold(r); f != r; f = unicode.SimpleFold(f) {
+			least = min(least, f)
+		}
+		return least
+	}, s)
+}
+
+// glob tells whether the whole of s fits the pattern g. It takes time in proportion to the product of both lengths at most.
+func glob(g, s string) bool {
+	// The last star and where its text began are all that has to be tried again.
+	star, mark, i, j := -1, 0, 0, 0
+	for j < len(s) {
+		if i < len(g) && g[i] == '*' {
+			star, mark = i, j
+			i++
+			continue
+		}
+		if gi, sj, ok := one(g, s, i, j); ok {
+			i, j = gi, sj
+			continue
+		}
+		if star < 0 {
+			return false
+		}
+		_, size := utf8.DecodeRuneInString(s[mark:])
+		mark += size
+		i, j = star+1, mark
+	}
+	for i < len(g) && g[i] == '*' {
+		i++
+	}
+	return i == len(g)
+}
+
+// one fits one character of s at j to what stands in g at i, and gives where both go on.
+func one(g, s string, i, j int) (int, int, bool) {
+	if i >= len(g) {
+		return 0, 0, false
+	}
+	c, size := utf8.DecodeRuneInString(s[j:])
+	if c == 0 {
+		return 0, 0, false // text that is not known: only a star is sure to take it
+	}
+	switch g[i] {
+	case '?':
+		return i + 1, j + size, true
+	case '[':
+		end := closing(g, i)
+		if end < 0 {
+			return 0, 0, false
+		}
+		// path.Match reads classes; none of them takes a slash for itself.
+		if ok, err := path.Match(g[i:end+1], string(c)); err != nil || !ok {
+			return 0, 0, false
+		}
+		return end + 1, j + size, true
+	case '\\':
+		if i++; i >= len(g) {
+			return 0, 0, false
+		}
+	}
+	w, n := utf8.DecodeRuneInString(g[i:])
+	return i + n, j + size, w == c
+}
+
+// closing finds the end of a class.
+func closing(g string, i int) int {
+	for k := i + 1; k < len(g); k++ {
+		switch {
+		case g[k] == '\\':
+			k++
+		case g[k] == ']' && k > i+1 && (k != i+2 || g[i+1] != '^'):
+			return k
+		}
+	}
+	return -1
+}
+
+// could tells whether some text that s stands for fits the pattern g. Each [shellcmd.Unknown] in s stands for any text. It takes time in proportion to the
+// product of both lengths.
+func could(g, s string) bool {
+	if !strings.Contains(s, shellcmd.Unknown) {
+		return glob(g, s)
+	}
+	// at[i] tells that what was read of s may fit g[:i].
+	at := make([]bool, len(g)+1)
+	at[0] = true
+	next := make([]bool, len(g)+1)
+	for j := 0; j < len(s); {
+		c, size := utf8.DecodeRuneInString(s[j:])
+		clear(next)
+		before := false
+		for i := range len(g) + 1 {
+			if i > 0 && at[i-1] && g[i-1] == '*' {
+				at[i] = true // a star takes nothing
+			}
+			before = before || at[i]
+			switch {
+			case c == 0:
+				next[i] = before
+			case !at[i] || i == len(g):
+			case g[i] == '*':
+				next[i] = true
+			default:
+				if to, _, ok := one(g, s, i, j); ok {
+					next[to] = true
+				}
+			}
+		}
+		at, next = next, at
+		j += size
+	}
+	for i := range len(g) {
+		if at[i] && g[i] == '*' {
+			at[i+1] = true
+		}
+	}
+	return at[len(g)]
+}

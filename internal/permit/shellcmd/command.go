@@ -1,0 +1,286 @@
+package shellcmd
+
+import (
+	"path"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// starters are commands that run another command, which is somewhere among their arguments. Their options are not read: whatever follows them, from each
+// argument on, is taken for a command.
+var starters = set(`builtin busybox capsh choom chroot chrt command coproc coreutils dbus-run-session docker doas entr env exec faketime fakeroot find
+	flock gdb i386 ionice jobs kubectl linux32 linux64 ltrace nice nohup nsenter numactl parallel perf pkexec podman prlimit proot rlwrap rsh run-parts
+	runuser script setarch setpriv setsid ssh start-stop-daemon stdbuf strace su sudo systemd-run taskset time timeout torsocks toybox unbuffer unshare
+	valgrind watch xargs xvfb-run screen tmux proxychains proxychains4 uv npx`)
+
+// placers put other text in the place of some of their arguments.
+var placers = set("find parallel xargs")
+
+// shells run scripts. What they read from a file or from standard input is not known.
+var shells = set("sh bash dash ash ksh ksh93 mksh oksh loksh lksh zsh fish csh tcsh rbash rksh yash posh pwsh powershell cmd elvish nu xonsh")
+
+// readers run commands that their text does not say: from a file, from standard input, or from a language that is not the shell's.
+var readers = set(`. source alias hash enable bind complete compgen mapfile readarray fc history at batch crontab login newgrp sg
+	perl python ruby node nodejs php lua luajit tclsh wish expect osascript deno bun jshell groovy scala irb R Rscript octave julia guile racket
+	ex vi vim nvim view vimdiff ed emacs nano gdb dc m4 psql mysql sqlite3`)
+
+// awks are interpreters whose programs start commands by few words.
+var awks = set("awk gawk mawk nawk original-awk")
+
+func set(words string) map[string]bool {
+	out := map[string]bool{}
+	for w := range strings.FieldsSeq(words) {
+		out[w] = true
+	}
+	return out
+}
+
+// runs are long options by which many programs take a command.
+var runs = regexp.MustCompile(`^--?(to-command|checkpoint-action|use-compress-program|rsh|rsync-path|exec|exec-path|command|cmd|pager|editor|shell|shell-command|compress-program|upload-pack|receive-pack|extcmd|open-files-in-pager|unzip-command|info-script|new-volume-script|filter|preprocessor|init-file|rcfile)(=|$)`)
+
+// version is what names of interpreters may end in.
+var version = regexp.MustCompile(`[0-9.-]*$`)
+
+// command takes one simple command: its text, and what it starts. given are the texts that it can read.
+func (r *reader) command(words []field, given []string) {
+	r.one(words, given)
+	// What may be no word leaves its place to the next.
+	for i := 0; i < len(words)-1 && words[i].vanishes(); i++ {
+		r.one(words[i+1:], given)
+	}
+}
+
+// one takes a simple command whose first word is there.
+func (r *reader) one(words []field, given []string) {
+	if len(words) == 0 {
+		return
+	}
+	r.text(words)
+	name := base(words[0].text)
+	if !words[0].known() {
+		return // any command: the text says so
+	}
+	r.starts(name, words, given)
+	if !starters[name] {
+		return
+	}
+	for i := 1; i < len(words) && !r.full; i++ {
+		if name == "find" && !acts(words[i-1]) {
+			continue
+		}
+		rest := slices.Clone(words[i:])
+		if placers[name] {
+			for j := range rest {
+				rest[j].text = strings.ReplaceAll(rest[j].text, "{}", Unknown)
+				rest[j].loose = rest[j].loose || rest[j].text == Unknown
+			}
+			rest = append(rest, field{Unknown, true})
+		}
+		r.text(rest)
+		if rest[0].known() {
+			r.starts(base(rest[0].text), rest, given)
+		}
+		r.inside(words[i].text)
+		if placers[name] && replaces.MatchString(words[i].text) {
+			r.unknown()
+		}
+		if n, value, ok := strings.Cut(words[i].text, "="); ok {
+			r.assigned(n, value)
+		}
+	}
+}
+
+// acts tells whether find takes what follows a word for a command.
+func acts(f field) bool {
+	return !f.known() || slices.Contains([]string{"-exec", "-execdir", "-ok", "-okdir"}, f.text)
+}
+
+// replaces are the options of placers that choose another text than {} to be replaced.
+var replaces = regexp.MustCompile(`^(-[a-zA-Z0-9]*[IiJ]|--replace|--rpl|-U)`)
+
+// inside takes the text of one argument for a script, where it could be one: with blanks, or behind the letter or the name of an option.
+func (r *reader) inside(text string) {
+	if strings.ContainsAny(text, " \t\n;|&<>$`(){}\"'\\") {
+		r.script(text)
+	}
+	if !strings.HasPrefix(text, "-") {
+		return
+	}
+	if len(text) > 2 {
+		r.script(text[2:])
+	}
+	if _, value, ok := strings.Cut(text, "="); ok {
+		r.script(value)
+	}
+}
+
+// starts takes what a command of a known name runs.
+func (r *reader) starts(name string, words []field, given []string) {
+	args := words[1:]
+	plain := version.ReplaceAllString(name, "")
+	switch {
+	case name == "eval":
+		r.script(joined(args))
+	case name == "trap" && len(args) > 0:
+		r.script(args[0].text)
+	case shells[name]:
+		r.shell(args, given)
+	case awks[name]:
+		for _, a := range args {
+			if !a.known() || strings.Contains(a.text, "system") || strings.ContainsAny(a.text, "|@`") || strings.HasPrefix(a.text, "-") && !strings.HasPrefix(a.text, "-F") && !strings.HasPrefix(a.text, "-v") {
+				r.unknown()
+			}
+		}
+	case readers[name] || readers[plain] && plain != "":
+		if !asksOnly(args) {
+			r.unknown()
+		}
+	case name == "git":
+		r.git(args)
+	case name == "sed" || name == "gsed":
+		r.sed(args)
+	case name == "export" || name == "readonly" || name == "declare" || name == "typeset" || name == "local":
+		for _, a := range args {
+			n, value, _ := strings.Cut(a.text, "=")
+			r.assigned(n, value)
+		}
+	}
+	for _, a := range args {
+		if runs.MatchString(a.text) {
+			_, value, _ := strings.Cut(a.text, "=")
+			r.script(strings.TrimPrefix(value, "exec="))
+			r.unknown()
+		}
+	}
+}
+
+// asksOnly tells whether an interpreter is asked for its version or its help and nothing else.
+func asksOnly(args []field) bool {
+	return len(args) == 1 && slices.Contains([]string{"--version", "-V", "-version", "--help", "-h"}, args[0].text)
+}
+
+// flags are the options of shells that change nothing about where commands come from.
+var flags = regexp.MustCompile(`^[-+][abCefhkmnuvxBEHPT]*c?[abCefhkmnuvxBEHPT]*$`)
+
+// shell takes the arguments of a shell. Only -c says what it runs.
+func (r *reader) shell(args []field, given []string) {
+	script := false
+	for i := range args {
+		text := args[i].text
+		switch {
+		case !args[i].known():
+			r.unknown()
+			r.script(text)
+		case strings.HasPrefix(text, "-") && !script && flags.MatchString(text):
+			script = strings.Contains(text, "c")
+			continue
+		case script:
+			r.script(text)
+		default:
+			r.unknown()
+		}
+	}
+	if !script {
+		r.unknown()
+		for _, text := range given {
+			r.script(text)
+		}
+	}
+}
+
+// gitKeys are the configuration of git that names no command.
+var gitKeys = regexp.MustCompile(`(?i)^(color|user|log|advice|status|format\.pretty|core\.(quotepath|autocrlf|filemode|ignorecase)|init\.defaultbranch|safe|gc|pull|push\.default)(\.|=|$)`)
+
+// git takes the arguments of git, by some of which it runs commands.
+func (r *reader) git(args []field) {
+	for i, a := range args {
+		next := ""
+		if i+1 < len(args) {
+			next = args[i+1].text
+		}
+		switch {
+		case a.text == "-c" && !gitKeys.MatchString(next), strings.HasPrefix(a.text, "--config-env"), strings.HasPrefix(a.text, "--exec"), strings.HasPrefix(a.text, "-O"),
+			strings.Contains(a.text, "ext::"), slices.Contains([]string{"-x", "run", "foreach", "filter-branch", "difftool", "mergetool"}, a.text):
+			r.unknown()
+			for j := i + 1; j < len(args); j++ {
+				r.text(args[j:])
+				r.inside(args[j].text)
+			}
+		}
+	}
+}
+
+// sed takes the arguments of sed. Scripts of other commands than s, d, p, q and = are not read.
+func (r *reader) sed(args []field) {
+	taken := false
+	for i := 0; i < len(args); i++ {
+		text := args[i].text
+		switch {
+		case text == "-e" && i+1 < len(args):
+			i++
+			taken = true
+			if !plainSed(args[i]) {
+				r.unknown()
+			}
+		case slices.Contains([]string{"-n", "-E", "-r", "-i", "-s", "-u", "-z", "-nE", "-nr", "--quiet", "--silent"}, text):
+		case strings.HasPrefix(text, "-"):
+			r.unknown()
+		case !taken:
+			taken = true
+			if !plainSed(args[i]) {
+				r.unknown()
+			}
+		}
+	}
+}
+
+// sedAddress is an address of lines by number.
+var sedAddress = regexp.MustCompile(`^([0-9]+|\$)?(,([0-9]+|\$))?!?`)
+
+func plainSed(f field) bool {
+	if !f.known() || strings.ContainsAny(f.text, "\n\\") {
+		return false
+	}
+	rest := f.text[len(sedAddress.FindString(f.text)):]
+	if rest == "p" || rest == "d" || rest == "q" || rest == "=" {
+		return true
+	}
+	if len(rest) < 4 || rest[0] != 's' {
+		return false
+	}
+	parts := strings.Split(rest[2:], rest[1:2])
+	return len(parts) == 3 && strings.Trim(parts[2], "gpIi0123456789") == ""
+}
+
+// text adds the text of a command, also with the last element of its program's path alone. Where a word may be none, its blanks may be none too.
+func (r *reader) text(words []field) {
+	var spaced, tight strings.Builder
+	for i, w := range words {
+		if i > 0 {
+			spaced.WriteByte(' ')
+			if !w.vanishes() && !words[i-1].vanishes() {
+				tight.WriteByte(' ')
+			}
+		}
+		spaced.WriteString(w.text)
+		tight.WriteString(w.text)
+	}
+	for _, text := range []string{spaced.String(), tight.String()} {
+		r.add(text)
+		if first := words[0].text; base(first) != first && strings.HasPrefix(text, first) {
+			r.add(base(first) + text[len(first):])
+		}
+	}
+}
+
+// base gives the last element of a program's path, without what Windows adds to programs.
+func base(program string) string {
+	if i := strings.LastIndexByte(program, '/'); i >= 0 && i+1 < len(program) {
+		program = program[i+1:]
+	}
+	if ext := path.Ext(program); strings.EqualFold(ext, ".exe") {
+		return strings.TrimSuffix(program, ext)
+	}
+	return program
+}

@@ -1,0 +1,70 @@
+package service
+
+import (
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/hocket-run/hocket/internal/config"
+	"github.com/hocket-run/hocket/internal/tool"
+	"github.com/hocket-run/hocket/internal/tool/files"
+)
+
+// ownFiles tells which files are the operator's own: his configuration, his prices, his store with what lies beside it (write-ahead log, owners, key, token,
+// namespaces). Toolsets do not reach them: what a model writes there would decide about later runs.
+func (k *kits) ownFiles() files.Own {
+	var paths []string
+	add := func(path string) {
+		if path == "" || path == Memory {
+			return
+		}
+		if abs, err := filepath.Abs(path); err == nil {
+			paths = append(paths, tool.Plain(abs))
+		}
+	}
+	path, _ := config.Find("", k.cfg.Env)
+	add(path)
+	add(k.cfg.Operator.Path)
+	add(k.cfg.Operator.Prices)
+	for _, store := range k.stores() {
+		stem := strings.TrimSuffix(store, ".db")
+		for _, p := range []string{store, store + "-wal", store + "-shm", store + "-journal", store + ".owners", stem + ".key", stem + ".namespaces", filepath.Join(filepath.Dir(store), "token")} {
+			add(p)
+		}
+	}
+	return func(path string, info fs.FileInfo, below bool) bool {
+		return slices.ContainsFunc(paths, func(own string) bool {
+			switch {
+			case strings.EqualFold(own, path), isBelow(path, own), below && isBelow(own, path):
+				return true
+			case info == nil || info.IsDir():
+				return false
+			}
+			is, err := os.Stat(own)
+			return err == nil && os.SameFile(is, info)
+		})
+	}
+}
+
+// stores gives the paths of the stores of this process's operator: that of the runs, the one above it where it is a namespace's, and the default one.
+func (k *kits) stores() []string {
+	var out []string
+	if db := k.cfg.DB; db != "" && db != Memory {
+		out = append(out, db)
+		if folder := filepath.Dir(db); strings.HasSuffix(folder, ".namespaces") {
+			out = append(out, strings.TrimSuffix(folder, ".namespaces")+".db")
+		}
+	}
+	if db, err := DefaultDB(k.cfg.Env); err == nil && db != Memory {
+		out = append(out, db)
+	}
+	return out
+}
+
+// isBelow tells whether path is in folder.
+func isBelow(path, folder string) bool {
+	prefix := strings.TrimSuffix(folder, string(filepath.Separator)) + string(filepath.Separator)
+	return len(path) > len(prefix) && strings.EqualFold(path[:len(prefix)], prefix)
+}

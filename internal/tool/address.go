@@ -1,0 +1,156 @@
+package tool
+
+import (
+	"net/netip"
+	"net/url"
+	"path"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// AddressOf gives an address as permissions compare it, by the argument that holds it. Its names are spellings of one address: scheme and host in lower
+// case, no user name, no default port, no dot at the end of the host, no fragment, a path without `.` and `..`, percent-encoding only where it must be. Also
+// are what servers and readers take for it besides.
+func AddressOf(argument string, u *url.URL) Resource {
+	r := Resource{Argument: argument}
+	scheme, host := strings.ToLower(u.Scheme), plainHost(u.Hostname())
+	if host == "" {
+		return r
+	}
+	defaultPort := map[string]string{"http": "80", "https": "443"}[scheme]
+	at := host
+	if strings.Contains(host, ":") {
+		at = "[" + host + "]"
+	}
+	withPort := at + ":" + u.Port()
+	switch p := u.Port(); {
+	case p == "" || p == defaultPort:
+		withPort = at + ":" + defaultPort
+	default:
+		if n, err := strconv.Atoi(p); err == nil { // 080 is 80
+			withPort = at + ":" + strconv.Itoa(n)
+			if strconv.Itoa(n) != defaultPort {
+				at = withPort
+			}
+		}
+	}
+	p := cleanPath(plainEscapes(u.EscapedPath()))
+	rest := p
+	if u.RawQuery != "" {
+		rest += "?" + plainEscapes(u.RawQuery)
+	}
+	names := []string{scheme + "://" + at + rest}
+	if rest == "/" {
+		names = append(names, scheme+"://"+at)
+	}
+	r.Names = [][]string{names}
+	decoded := rest
+	for range 3 { // encoded again, for a server that decodes again
+		text, err := url.PathUnescape(decoded)
+		if err != nil || text == decoded {
+			break
+		}
+		decoded = text
+		r.Also = append(r.Also, scheme+"://"+at+decoded, at+decoded)
+	}
+	r.Also = append(r.Also, scheme+"://"+withPort+rest, at+rest, withPort+rest, at, scheme+"://"+at+u.EscapedPath(), scheme+"://"+at+collapse(rest), scheme+"://"+at+".:"+defaultPort+rest)
+	r.Also = slices.Compact(r.Also)
+	return r
+}
+
+// plainHost is a host in its one form; an address of version 4 in any notation is in the usual one.
+func plainHost(host string) string {
+	host = strings.ToLower(strings.TrimRight(host, "."))
+	if ip, err := netip.ParseAddr(host); err == nil {
+		return ip.Unmap().WithZone("").String()
+	}
+	if ip, ok := oldIPv4(host); ok {
+		return ip.String()
+	}
+	return host
+}
+
+// oldIPv4 reads addresses as inet_aton does: one to four parts, each decimal, octal or hexadecimal, the last of which fills what is left.
+func oldIPv4(host string) (netip.Addr, bool) {
+	parts := strings.Split(host, ".")
+	if host == "" || len(parts) > 4 {
+		return netip.Addr{}, false
+	}
+	var sum uint64
+	for i, p := range parts {
+		base := 10
+		switch {
+		case strings.HasPrefix(p, "0x"):
+			p, base = p[2:], 16
+		case len(p) > 1 && p[0] == '0':
+			p, base = p[1:], 8
+		}
+		n, err := strconv.ParseUint(p, base, 32)
+		bits := 8
+		if i == len(parts)-1 {
+			bits = 8 * (5 - len(parts))
+		}
+		if err != nil || n >= 1<<bits {
+			return netip.Addr{}, false
+		}
+		sum = sum<<bits | n
+	}
+	return netip.AddrFrom4([4]byte{byte(sum >> 24), byte(sum >> 16), byte(sum >> 8), byte(sum)}), true
+}
+
+// plainEscapes undoes percent-encoding of characters that need none, and writes the rest in upper case (RFC 3986, 6.2.2).
+func plainEscapes(s string) string {
+	var b strings.Builder
+	for i := 0; i < len(s); i++ {
+		if s[i] != '%' || i+2 >= len(s) {
+			b.WriteByte(s[i])
+			continue
+		}
+		n, err := strconv.ParseUint(s[i+1:i+3], 16, 8)
+		if err != nil {
+			b.WriteByte(s[i])
+			continue
+		}
+		if c := byte(n); c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || strings.IndexByte("-._~", c) >= 0 {
+			b.WriteByte(c)
+		} else {
+			b.WriteString(strings.ToUpper(s[i : i+3]))
+		}
+		i += 2
+	}
+	return b.String()
+}
+
+// cleanPath removes `.` and `..`; doubled slashes stay, since servers tell them apart.
+func cleanPath(p string) string {
+	var out []string
+	parts := strings.Split(strings.TrimPrefix(p, "/"), "/")
+	for i, part := range parts {
+		switch part {
+		case ".", "..":
+			if part == ".." && len(out) > 0 {
+				out = out[:len(out)-1]
+			}
+			if i == len(parts)-1 {
+				out = append(out, "")
+			}
+		default:
+			out = append(out, part)
+		}
+	}
+	return "/" + strings.Join(out, "/")
+}
+
+// collapse makes one of slashes that follow each other in the path of what comes after a host.
+func collapse(rest string) string {
+	p, query, ok := strings.Cut(rest, "?")
+	clean := path.Clean(p)
+	if strings.HasSuffix(p, "/") && clean != "/" {
+		clean += "/"
+	}
+	if ok {
+		return clean + "?" + query
+	}
+	return clean
+}

@@ -1,0 +1,268 @@
+package files
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/hocket-run/hocket/internal/tool"
+)
+
+// maxLinks bounds the links that one path leads through, as systems do.
+const maxLinks = 40
+
+// places are the arguments of a tool that hold paths.
+type places struct {
+	one  []string
+	many string
+	// entry tells that the tool acts on what is at the path itself, and follows no link there.
+	entry bool
+	// below tells that a folder at the path is reached with all that is in it, by its name alone.
+	below bool
+}
+
+var placesOf = map[string]places{
+	"read_file": {one: []string{"path"}}, "read_multiple_files": {many: "paths"}, "write_file": {one: []string{"path"}, entry: true}, "edit_file": {one: []string{"path"}, entry: true},
+	"list_directory": {one: []string{"path"}}, "directory_tree": {one: []string{"path"}}, "search_files": {one: []string{"path"}}, "search_files_content": {one: []string{"path"}},
+	"create_directory": {many: "paths", entry: true}, "remove_directory": {many: "paths", entry: true, below: true}, "move_file": {one: []string{"source", "destination"}, entry: true, below: true},
+}
+
+// Resources gives what the paths of a call lead to: as they are written, below the folder of the toolset, and where links lead (SEC13).
+func (f fileTool) Resources(ctx context.Context, c tool.Call) ([]tool.Resource, error) {
+	root, _, done, err := f.set.begin(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer done()
+	var args map[string]json.RawMessage
+	if len(c.Arguments) > 0 && json.Unmarshal(c.Arguments, &args) != nil {
+		return nil, nil // the call itself says what is wrong
+	}
+	at := placesOf[f.def.Name]
+	var out []tool.Resource
+	for _, name := range at.one {
+		var p string
+		if json.Unmarshal(args[name], &p) != nil {
+			p = ""
+		}
+		r, _, _ := f.set.resource(root, at, name, orRoot(p)) // the call itself says what is wrong
+		out = append(out, r)
+	}
+	if slices.ContainsFunc(out, func(r tool.Resource) bool { return r.Below }) {
+		for i := range out {
+			out[i].Below = true // what is in a folder is at both of its names
+		}
+	}
+	var many []string
+	if at.many == "" || json.Unmarshal(args[at.many], &many) != nil {
+		return out, nil
+	}
+	for _, p := range many[:min(len(many), maxPaths)] {
+		r, _, _ := f.set.resource(root, at, at.many, p)
+		out = append(out, r)
+	}
+	return out, nil
+}
+
+// resource gives what one path comes to, and the name without links that a tool acts on. A path that leads nowhere has no names; err says why.
+func (t *Toolset) resource(root *os.Root, at places, argument, p string) (r tool.Resource, target string, err error) {
+	r.Argument = argument
+	name, err := t.resolve(p)
+	if err != nil {
+		return r, "", err
+	}
+	found := []string{name}
+	if at.entry {
+		if target, err = entryName(root, name); err != nil {
+			return r, "", err
+		}
+		found = append(found, target)
+	}
+	real, err := realName(root, name)
+	switch {
+	case err == nil:
+		found = append(found, real)
+	case !at.entry:
+		return r, "", err
+	}
+	if !at.entry {
+		target = real
+	}
+	for i, name := range found {
+		if !slices.Contains(found[:i], name) {
+			r.Names = append(r.Names, t.spellings(name))
+		}
+	}
+	if st, err := root.Lstat(target); at.below && err == nil && st.IsDir() {
+		r.Below = true
+	}
+	return r, target, nil
+}
+
+// spellings are the names that rules may use for a file: below the folder of the toolset, and absolute.
+func (t *Toolset) spellings(name string) []string {
+	abs := filepath.ToSlash(filepath.Join(t.dir, filepath.FromSlash(name)))
+	out := []string{name, abs}
+	if t.realDir != "" && t.realDir != t.dir {
+		out = append(out, filepath.ToSlash(filepath.Join(t.realDir, filepath.FromSlash(name))))
+	}
+	return out
+}
+
+// entryName gives the name without links of an entry of a folder: links to the folder are followed, one at the name itself is not.
+func entryName(root *os.Root, name string) (string, error) {
+	if name == "." {
+		return name, nil
+	}
+	dir, err := realName(root, path.Dir(name))
+	return path.Join(dir, path.Base(name)), err
+}
+
+// realName gives the name without links of what a name leads to. What is not there yet keeps its name.
+func realName(root *os.Root, name string) (string, error) {
+	var at []string
+	rest := strings.Split(name, "/")
+	links := 0
+	for len(rest) > 0 {
+		part := rest[0]
+		rest = rest[1:]
+		switch part {
+		case "", ".":
+			continue
+		case "..":
+			if len(at) == 0 {
+				return "", &fs.PathError{Op: "open", Path: name, Err: errEscapes}
+			}
+			at = at[:len(at)-1]
+			continue
+		}
+		now := path.Join(append(at[:len(at):len(at)], part)...)
+		st, err := root.Lstat(now)
+		if err != nil || st.Mode()&fs.ModeSymlink == 0 {
+			at = append(at[:len(at):len(at)], part)
+			continue
+		}
+		target, err := root.Readlink(now)
+		links++
+		switch {
+		case err != nil:
+			return "", err
+		case links > maxLinks:
+			return "", refuse("path %q leads through more than %d links", name, maxLinks)
+		case filepath.IsAbs(target):
+			return "", &fs.PathError{Op: "open", Path: name, Err: errEscapes}
+		}
+		rest = append(strings.Split(filepath.ToSlash(target), "/"), rest...)
+	}
+	if len(at) == 0 {
+		return ".", nil
+	}
+	return path.Join(at...), nil
+}
+
+// errEscapes has the text of what an os.Root says, which report looks for.
+var errEscapes = errors.New("path escapes from parent")
+
+// reach gives the name, without links, of what the path of an argument leads to now, if that is what the call was decided on.
+func (c call) reach(argument, p string) (string, error) {
+	now, name, err := c.set.resource(c.root, c.at, argument, p)
+	if err != nil {
+		return "", err
+	}
+	both := now
+	both.Below = true // as the other argument of the call has it
+	if err := c.scope.Check(now); err != nil && (!c.at.below || c.scope.Check(both) != nil) {
+		return "", refuse("path %q: %v", p, err)
+	}
+	return name, c.guard(name, nil)
+}
+
+// reachNew is reach for what may be made.
+func (c call) reachNew(argument, p string) (string, error) {
+	if _, err := c.set.resolveNew(p); err != nil {
+		return "", err
+	}
+	return c.reach(argument, p)
+}
+
+// hidden tells whether rules keep something from a walk that comes by it.
+func (c call) hidden(name string) bool {
+	return c.scope.Hides(tool.Resource{Argument: "path", Names: [][]string{c.set.spellings(name)}})
+}
+
+// folder opens the folder of a name without links, and follows none: a link that was put there since the name was found out is not what was decided on.
+// The caller closes the folder.
+func (c call) folder(name string) (dir *os.Root, base string, err error) {
+	if dir, err = c.root.OpenRoot("."); err != nil {
+		return nil, "", err
+	}
+	parts := strings.Split(name, "/")
+	for _, part := range parts[:len(parts)-1] {
+		next, err := within(dir, part)
+		_ = dir.Close()
+		if err != nil {
+			return nil, "", err
+		}
+		dir = next
+	}
+	return dir, parts[len(parts)-1], nil
+}
+
+// within opens a folder in dir that is no link.
+func within(dir *os.Root, part string) (*os.Root, error) {
+	before, err := dir.Lstat(part)
+	if err != nil {
+		return nil, err
+	}
+	if before.Mode()&fs.ModeSymlink != 0 {
+		return nil, refuse("%q: %v", part, tool.ErrMoved)
+	}
+	next, err := dir.OpenRoot(part)
+	if err != nil {
+		return nil, err
+	}
+	if now, err := next.Stat("."); err != nil || !os.SameFile(before, now) {
+		_ = next.Close()
+		return nil, refuse("%q: %v", part, tool.ErrMoved)
+	}
+	return next, nil
+}
+
+// openPlain opens what is at a name without links for reading, and follows none.
+func (c call) openPlain(name string) (*os.File, error) {
+	dir, base, err := c.folder(name)
+	if err != nil {
+		return nil, err
+	}
+	defer dir.Close()
+	before, err := dir.Lstat(base)
+	if err != nil {
+		return nil, named(err, name)
+	}
+	if before.Mode()&fs.ModeSymlink != 0 {
+		return nil, refuse("%q: %v", name, tool.ErrMoved)
+	}
+	f, err := dir.OpenFile(base, os.O_RDONLY|noWait, 0)
+	if err != nil {
+		return nil, named(err, name)
+	}
+	if now, err := f.Stat(); err != nil || !os.SameFile(before, now) {
+		_ = f.Close()
+		return nil, refuse("%q: %v", name, tool.ErrMoved)
+	}
+	return f, nil
+}
+
+// named puts the whole name into an error about its last element.
+func named(err error, name string) error {
+	if pe, ok := errors.AsType[*fs.PathError](err); ok {
+		return &fs.PathError{Op: pe.Op, Path: name, Err: pe.Err}
+	}
+	return err
+}

@@ -1,0 +1,163 @@
+package tool
+
+import (
+	"cmp"
+	"encoding/json"
+	"maps"
+	"net/url"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// Bounds of what [Guess] looks at.
+const (
+	maxGuessed    = 5000
+	maxGuessBytes = 4096
+	maxGuessDepth = 16
+)
+
+// Guess gives what the texts of arguments could be taken for by a tool of which nothing is known: paths, of which dir is the folder that the tool works in
+// ("": none of this machine), and addresses. Texts count at any depth. Rules that forbid are compared with all of it; rules that allow with the text, and
+// with where it leads if it is a link.
+//
+// Errors: an *Error of kind invalid_arguments for more texts than are looked at, or deeper ones.
+func Guess(dir string, arguments json.RawMessage) ([]Resource, error) {
+	var args map[string]any
+	if json.Unmarshal(arguments, &args) != nil {
+		return nil, nil // the call itself says what is wrong
+	}
+	g := guesser{dir: dir}
+	g.object(args, "", 0)
+	slices.SortStableFunc(g.out, func(a, b Resource) int {
+		return cmp.Or(strings.Compare(a.Argument, b.Argument), slices.Compare(a.Also, b.Also))
+	})
+	if g.over {
+		return nil, Errorf(KindInvalidArguments, "", "the arguments hold more than %d texts, or texts more than %d levels deep, which permissions cannot be compared with", maxGuessed, maxGuessDepth)
+	}
+	return g.out, nil
+}
+
+type guesser struct {
+	dir  string
+	out  []Resource
+	over bool // there is more than is looked at
+}
+
+func (g *guesser) object(args map[string]any, above string, depth int) {
+	for _, name := range slices.Sorted(maps.Keys(args)) {
+		g.value(name, above+name, args[name], depth)
+	}
+}
+
+func (g *guesser) value(name, at string, v any, depth int) {
+	if depth > maxGuessDepth || len(g.out) >= maxGuessed {
+		g.over = true
+		return
+	}
+	switch v := v.(type) {
+	case map[string]any:
+		g.object(v, at+".", depth+1)
+	case []any:
+		for _, one := range v {
+			g.value(name, at, one, depth+1)
+		}
+	case string:
+		var inner any
+		if t := strings.TrimSpace(v); (strings.HasPrefix(t, "{") || strings.HasPrefix(t, "[")) && json.Unmarshal([]byte(t), &inner) == nil {
+			g.value(name, at, inner, depth+1)
+		}
+		if v == "" || len(v) > maxGuessBytes || strings.ContainsAny(v, "\n\x00") {
+			return
+		}
+		r := g.text(v)
+		r.Argument = name
+		if g.out = append(g.out, r); at != name {
+			r.Argument = at
+			g.out = append(g.out, r)
+		}
+	}
+}
+
+// text tells what one text could be taken for.
+func (g *guesser) text(v string) Resource {
+	r := Resource{Guess: true}
+	for _, at := range spelledAsPath(strings.TrimSpace(v)) {
+		u, err := url.Parse(at)
+		if err != nil || u.Host == "" {
+			continue
+		}
+		address := AddressOf("", u)
+		for _, names := range address.Names {
+			r.Also = append(r.Also, names...)
+		}
+		r.Also = append(r.Also, address.Also...)
+	}
+	for _, p := range spelledAsPath(v) {
+		r.Also = append(r.Also, path.Clean(p))
+		if g.dir == "" {
+			continue
+		}
+		abs := filepath.FromSlash(p)
+		if !filepath.IsAbs(abs) {
+			abs = filepath.Join(g.dir, abs)
+		}
+		abs = filepath.Clean(abs)
+		r.Also = append(r.Also, g.names(abs)...)
+		names := g.names(Plain(abs))
+		if r.Also = append(r.Also, names...); !slices.Contains(names, path.Clean(filepath.ToSlash(p))) {
+			r.Names = append(r.Names, names) // it leads elsewhere than it says
+		}
+	}
+	slices.Sort(r.Also)
+	r.Also = slices.Compact(r.Also)
+	return r
+}
+
+// names are the spellings of a path: absolute, and below the folder of the tool.
+func (g *guesser) names(abs string) []string {
+	out := []string{filepath.ToSlash(abs)}
+	for _, dir := range []string{g.dir, Plain(g.dir)} {
+		if rel, err := filepath.Rel(dir, abs); err == nil && filepath.IsLocal(rel) && !slices.Contains(out, filepath.ToSlash(rel)) {
+			out = append([]string{filepath.ToSlash(rel)}, out...)
+		}
+	}
+	return out
+}
+
+// spelledAsPath gives the paths that a text could be: as it is, of a file: URL, with percent-encoding undone, and with the slashes of Windows.
+func spelledAsPath(v string) []string {
+	out := []string{v}
+	if u, err := url.Parse(v); err == nil && strings.EqualFold(u.Scheme, "file") && u.Path != "" {
+		out = append(out, u.Path)
+	}
+	for at := v; strings.Contains(at, "%"); {
+		text, err := url.PathUnescape(at)
+		if err != nil || text == at || len(out) > 4 {
+			break
+		}
+		out = append(out, text)
+		at = text
+	}
+	for _, p := range slices.Clone(out) {
+		if strings.Contains(p, `\`) {
+			out = append(out, strings.ReplaceAll(p, `\`, "/"))
+		}
+	}
+	return out
+}
+
+// Plain gives an absolute path without links, as far as it is there.
+func Plain(abs string) string {
+	rest := ""
+	for at := abs; ; at = filepath.Dir(at) {
+		if real, err := filepath.EvalSymlinks(at); err == nil {
+			return filepath.Join(real, rest)
+		}
+		if at == filepath.Dir(at) {
+			return abs
+		}
+		rest = filepath.Join(filepath.Base(at), rest)
+	}
+}

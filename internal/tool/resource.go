@@ -1,0 +1,117 @@
+package tool
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"reflect"
+	"slices"
+	"strings"
+
+	"github.com/hocket-run/hocket/internal/permit"
+)
+
+// Resource is one thing that a call would reach, in all its spellings: what permissions are compared with beside the arguments as they are written.
+type Resource = permit.Resource
+
+// Resolver is implemented by tools whose arguments can name one thing in several ways: paths, addresses.
+type Resolver interface {
+	// Resources gives what a call would reach, one Resource at least for each argument that names such things. It changes nothing and uses no network. An
+	// argument that names nothing reachable gives a Resource without Names; the call itself says why. Errors: those of a toolset that is closed, ctx's.
+	Resources(ctx context.Context, c Call) ([]Resource, error)
+}
+
+// Scope is what the permissions let one call reach. The nil Scope is everything. Safe for concurrent use.
+type Scope struct {
+	decided []Resource
+	hides   func(Resource) bool
+}
+
+// ErrMoved says that what an argument names changed between the decision about a call and the call.
+var ErrMoved = errors.New("what this names changed while the call was decided on; nothing was done")
+
+// Check tells whether r is among what was decided on; else ErrMoved.
+func (s *Scope) Check(r Resource) error {
+	if s == nil || slices.ContainsFunc(s.decided, func(d Resource) bool { return reflect.DeepEqual(d, r) }) {
+		return nil
+	}
+	return ErrMoved
+}
+
+// Hides tells whether a rule that forbids or asks keeps r from a call that comes by it without naming it: a file below a folder that is searched, an
+// address that another one redirects to.
+func (s *Scope) Hides(r Resource) bool { return s != nil && s.hides(r) }
+
+// within gives what a call would reach, and the call with its scope; both are nil where no rule holds.
+func (s *Set) within(ctx context.Context, b *binding, t Tool, c Call) (Call, []Resource, error) {
+	rules := s.policyFor(c.Agent)
+	if c.Scope = nil; rules.IsZero() {
+		return c, nil, nil
+	}
+	var resources []Resource
+	if r, ok := t.(Resolver); ok {
+		own := c
+		own.Name = b.own
+		var err error
+		if resources, err = r.Resources(ctx, own); err != nil {
+			return c, nil, err
+		}
+	}
+	pc := b.permitCall(c, resources)
+	c.Scope = &Scope{decided: resources, hides: func(r Resource) bool { return rules.Hides(pc, r) }}
+	return c, resources, nil
+}
+
+// permitCall is a call as permissions see it.
+func (b *binding) permitCall(c Call, resources []Resource) permit.Call {
+	return permit.Call{Own: b.own, Offered: b.offered, Toolset: b.toolset(), Arguments: c.Arguments, Resources: resources}
+}
+
+// policyFor gives the rules that hold for an agent.
+func (s *Set) policyFor(agent string) permit.Policy {
+	if rules, ok := s.rules[agent]; ok {
+		return rules
+	}
+	return s.everyone
+}
+
+// decide tells what the permissions say of a call that reaches resources.
+func (s *Set) decide(b *binding, c Call, resources []Resource) permit.Decision {
+	d, _ := s.policyFor(c.Agent).Decide(b.permitCall(c, resources))
+	return d
+}
+
+// atLeast tells what the permissions say of a call, whatever it reaches: the decision about the call itself is this one or a stricter one.
+func (s *Set) atLeast(b *binding, c Call) permit.Decision {
+	pc := b.permitCall(c, nil)
+	_, pc.Unresolved = b.entry.tool.(Resolver)
+	d, _ := s.policyFor(c.Agent).Decide(pc)
+	return d
+}
+
+// leadsTo says, for a person, what of resources the arguments do not show; "" for nothing.
+func leadsTo(args json.RawMessage, resources []Resource) string {
+	var lines []string
+	for _, r := range resources {
+		if r.Guess {
+			continue
+		}
+		for _, names := range r.Names {
+			shown := slices.ContainsFunc(names, func(n string) bool {
+				quoted, err := json.Marshal(n)
+				return err == nil && strings.Contains(string(args), string(quoted))
+			})
+			if line := "It reaches " + shownName(names) + " by " + r.Argument + "."; !shown && len(names) > 0 && !slices.Contains(lines, line) && names[0] != "." {
+				lines = append(lines, line)
+			}
+		}
+	}
+	return strings.Join(lines, "\n")
+}
+
+func shownName(names []string) string {
+	if len(names) == 0 {
+		return ""
+	}
+	return shown(names[0])
+}
