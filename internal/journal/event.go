@@ -141,11 +141,23 @@ func dataPlan(d engine.Data) (*plan, reflect.Value, error) {
 // unknown event type or field and a blob that is missing (ErrNotFound) or of other content among it (P17); what else blob returns, wrapped. No events
 // are given beside an error.
 func Decode(data []byte, blob func(hash string) ([]byte, error)) ([]engine.Event, error) {
+	events, refs, err := decode(data)
+	if err != nil {
+		return nil, err
+	}
+	if err := restore(events, refs, blob); err != nil {
+		return nil, err
+	}
+	return events, nil
+}
+
+// decode gives the events of a record without the values aside, and where those belong.
+func decode(data []byte) ([]engine.Event, []asideRef, error) {
 	r := &reader{data: data}
 	r.expect(`{"v":`)
 	if v := r.int(); r.err == nil && v != RecordVersion {
 		if v > RecordVersion {
-			return nil, &NewerError{What: "record", Have: RecordVersion, Found: int(v)}
+			return nil, nil, &NewerError{What: "record", Have: RecordVersion, Found: int(v)}
 		}
 		r.fail("record has no version")
 	}
@@ -164,7 +176,7 @@ func Decode(data []byte, blob func(hash string) ([]byte, error)) ([]engine.Event
 		e := engine.Event{Seq: seq + uint64(len(events))}
 		at = r.stored(&e, at)
 		if r.err != nil {
-			return nil, r.corrupt(e.Seq)
+			return nil, nil, r.corrupt(e.Seq)
 		}
 		events = append(events, e)
 		if !r.next(',') {
@@ -176,12 +188,9 @@ func Decode(data []byte, blob func(hash string) ([]byte, error)) ([]engine.Event
 		r.fail("data stands behind the end")
 	}
 	if r.err != nil {
-		return nil, r.corrupt(seq)
+		return nil, nil, r.corrupt(seq)
 	}
-	if err := restore(events, refs, blob); err != nil {
-		return nil, err
-	}
-	return events, nil
+	return events, refs, nil
 }
 
 // stored reads one event and gives its time.

@@ -153,6 +153,7 @@ type Inbox interface {
 // Backend is what a store offers altogether. Ask for the smaller ports where they do.
 type Backend interface {
 	Store
+	Streams
 	Leases
 	Inbox
 	Schedules

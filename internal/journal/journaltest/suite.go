@@ -53,6 +53,8 @@ func Run(t *testing.T, open func(t *testing.T) Medium) {
 		{"appends at once", testAppendConcurrent},
 		{"appends to one run at once", testAppendContended},
 		{"blobs", testBlobs},
+		{"each", testEach},
+		{"parts", testParts},
 		{"snapshots", testSnapshots},
 		{"head", testHead},
 		{"list filters", testListFilters},
@@ -158,15 +160,31 @@ func head(t *testing.T, s journal.Store, run string) journal.Head {
 	return h
 }
 
-// dump gives a run's records as text.
-func dump(ctx context.Context, s journal.Store, run string, after uint64) (string, error) {
+// dump gives a run's records as text. Where Each does not give what Read gives, the text says so.
+func dump(ctx context.Context, s journal.Backend, run string, after uint64) (string, error) {
 	records, err := s.Read(ctx, run, after)
+	var streamed []journal.Record
+	serr := s.Each(ctx, run, after, func(r journal.Record) error {
+		streamed = append(streamed, r)
+		return nil
+	})
 	if err != nil {
+		if serr == nil || serr.Error() != err.Error() {
+			err = errors.Join(err, fmt.Errorf("but Each gives %w", serr)) //nolint:errorlint // nil among them
+		}
 		return "", err
 	}
+	text := lines(records)
+	if got := lines(streamed); got != text || serr != nil {
+		text += fmt.Sprintf(" but Each gives %s, %v", got, serr)
+	}
+	return text, nil
+}
+
+func lines(records []journal.Record) string {
 	var b strings.Builder
 	for _, r := range records {
 		fmt.Fprintf(&b, "[%d-%d v%d %s]", r.First, r.Last, r.Version, r.Data)
 	}
-	return b.String(), nil
+	return b.String()
 }

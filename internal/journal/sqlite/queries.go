@@ -78,7 +78,17 @@ const (
 )
 SELECT r.prev, r.last, r.seal, r.data FROM chain c CROSS JOIN records r ON r.id = c.id`)
 
-	sqlBlob = sqlText(`SELECT data FROM blobs WHERE hash = ?`)
+	// The same chain without the records' data, which are then read one by one.
+	sqlChainIDs = sqlText(`WITH RECURSIVE chain (id, prev, last) AS (
+  SELECT id, prev, last FROM records WHERE id = ?
+  UNION ALL
+  SELECT p.id, p.prev, p.last FROM chain c JOIN records p ON p.id = c.prev WHERE c.last > ? AND p.last < c.last
+)
+SELECT id, prev FROM chain`)
+	sqlRecord = sqlText(`SELECT last, seal, data FROM records WHERE id = ?`)
+
+	sqlBlob     = sqlText(`SELECT data FROM blobs WHERE hash = ?`)
+	sqlBlobPart = sqlText(`SELECT length(data), substr(data, ?, ?) FROM blobs WHERE hash = ?`)
 
 	sqlSnapshot = sqlText(`SELECT s.at, s.version, s.sum, s.data, h.last
 FROM runs r JOIN heads h ON h.id = r.id LEFT JOIN snapshots s ON s.run = r.id WHERE r.run = ?`)

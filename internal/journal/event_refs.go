@@ -1,0 +1,141 @@
+package journal
+
+import (
+	"encoding/json"
+	"fmt"
+	"reflect"
+
+	"github.com/hocket-run/hocket/internal/engine"
+)
+
+// Long names the content of a text or of a value in the data of an event.
+type Long struct {
+	// Hash is the SHA-256 of the content in lower-case hexadecimal: of a text's bytes, of a value's JSON. A value that is a JSON string written as Encode writes
+	// it is a text.
+	Hash string
+	// IsText tells a text from JSON.
+	IsText bool
+}
+
+// DecodeReferences is Decode without reading blobs. In the place of each value aside stands what refer gives for it: a token of ASCII letters, digits, dots and
+// hyphens, which stands as a text, or as a JSON string where the place has a value.
+//
+// Errors: those of Decode, but for what only a blob tells.
+func DecodeReferences(data []byte, refer func(Long) string) ([]engine.Event, error) {
+	events, refs, err := decode(data)
+	if err != nil {
+		return nil, err
+	}
+	for _, ref := range refs {
+		if err := ref.place(events, refer); err != nil {
+			return nil, err
+		}
+	}
+	return events, nil
+}
+
+func (ref asideRef) place(events []engine.Event, refer func(Long) string) error {
+	if ref.event < 0 || ref.event >= len(events) {
+		return &CorruptError{Seq: events[0].Seq, Reason: "value aside belongs to no event"}
+	}
+	e := &events[ref.event]
+	if _, err := ParseHash(ref.hash); err != nil {
+		return &CorruptError{Seq: e.Seq, Reason: "value aside has no hash"}
+	}
+	token := refer(Long{Hash: ref.hash, IsText: ref.form == asideText})
+	if ref.form == asideJSON {
+		token = `"` + token + `"`
+	}
+	p, v, err := dataPlan(e.Data)
+	if err == nil {
+		err = p.restore(v, ref, []byte(token))
+	}
+	if err != nil {
+		return &CorruptError{Seq: e.Seq, Reason: fmt.Sprintf("value aside at %q: %v", ref.path, err)}
+	}
+	return nil
+}
+
+// Leaf is a text, or a value as JSON, in the data of an event: one of the two fields is set.
+type Leaf struct {
+	Text  string
+	Value json.RawMessage
+}
+
+// Content gives what is stored and referred to of the leaf: a text's bytes, or JSON.
+func (l Leaf) Content() (content []byte, isText bool) {
+	if l.Value == nil {
+		return []byte(l.Text), true
+	}
+	if content, isText = textOf(l.Value); isText {
+		return content, true
+	}
+	return l.Value, false
+}
+
+// textOf gives the text of a JSON string which Encode writes in the same way again.
+func textOf(v json.RawMessage) ([]byte, bool) {
+	text, ok := unquote(v)
+	if !ok {
+		return nil, false
+	}
+	again, ok := appendString(make([]byte, 0, len(v)), text)
+	return []byte(text), ok && string(again) == string(v)
+}
+
+// AppendQuoted appends s as a JSON string in the form that Encode uses; what is not UTF-8 becomes U+FFFD.
+func AppendQuoted(b []byte, s string) []byte {
+	n := len(b)
+	b, ok := appendString(b, s)
+	if !ok {
+		b, _ = appendString(b[:n], string([]rune(s)))
+	}
+	return b
+}
+
+// Rewrite calls change for each text and value in the data of e, and puts what it gives in its place where it says so. It changes the data itself, which must
+// belong to the caller. Errors: data that is none of an event.
+func Rewrite(e engine.Event, change func(Leaf) (Leaf, bool)) error {
+	p, v, err := dataPlan(e.Data)
+	if err != nil {
+		return err
+	}
+	p.rewrite(v, change)
+	return nil
+}
+
+func (p *plan) rewrite(v reflect.Value, change func(Leaf) (Leaf, bool)) {
+	switch p.op {
+	case opString:
+		if l, ok := change(Leaf{Text: v.String()}); ok {
+			v.SetString(l.Text)
+		}
+	case opValue:
+		if v.Len() == 0 {
+			return
+		}
+		if l, ok := change(Leaf{Value: v.Bytes()}); ok {
+			v.SetBytes(l.Value)
+		}
+	case opStruct:
+		for i := range p.fields {
+			p.fields[i].plan.rewrite(v.Field(p.fields[i].index), change)
+		}
+	case opSlice:
+		for i := range v.Len() {
+			p.elem.rewrite(v.Index(i), change)
+		}
+	case opMap:
+		for it := v.MapRange(); it.Next(); {
+			leaf := reflect.New(p.elem.typ).Elem()
+			leaf.Set(it.Value())
+			p.elem.rewrite(leaf, change)
+			v.SetMapIndex(it.Key(), leaf)
+		}
+	case opPointer:
+		if !v.IsNil() {
+			p.elem.rewrite(v.Elem(), change)
+		}
+	default: // numbers, times and names are short
+	}
+}

@@ -1,0 +1,149 @@
+package sqlite
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/hocket-run/hocket/internal/journal"
+)
+
+// batchBytes is how much of a run's records is read in one transaction.
+const batchBytes = 256 << 10
+
+// Each implements journal.Streams. It reads the numbers of the records first, newest to oldest, then the records in batches.
+func (s *Store) Each(ctx context.Context, run string, after uint64, take func(journal.Record) error) error {
+	w := walk{run: run, sum: journal.Genesis(run)}
+	err := s.readers.read(ctx, func(c *conn) error { return w.find(ctx, c, after) })
+	if err != nil {
+		return fault("read run", run, err)
+	}
+	for len(w.ids) > 0 {
+		if err := s.readers.read(ctx, func(c *conn) error { return w.batch(ctx, c) }); err != nil {
+			return fault("read run", run, err)
+		}
+		head, sum := w.head, w.headSum
+		if n := len(w.links); len(w.ids) > n {
+			head, sum = w.links[n-1].Last, w.links[n-1].Sum
+		}
+		if w.hasBase { // the first one is only what the others continue
+			w.seq, w.sum, w.hasBase = w.links[0].Last, w.links[0].Sum, false
+			w.links, w.ids = w.links[1:], w.ids[1:]
+		}
+		if err := w.verify(head, sum); err != nil {
+			return err
+		}
+		for _, l := range w.links {
+			if err := take(l.Record); err != nil {
+				return err
+			}
+		}
+		w.ids = w.ids[len(w.links):]
+	}
+	return nil
+}
+
+// walk is an Each at work.
+type walk struct {
+	run     string
+	ids     []int64 // of the records that were not read, oldest first
+	hasBase bool    // the first of ids has no event that is asked for
+	head    uint64
+	headSum journal.Sum
+
+	seq   uint64 // the last event that was verified
+	sum   journal.Sum
+	links []journal.Link
+}
+
+func (w *walk) find(ctx context.Context, c *conn, after uint64) error {
+	w.ids = w.ids[:0]
+	r, err := c.one(ctx, sqlPosition, w.run)
+	if err != nil {
+		return err
+	}
+	if r == nil {
+		return journal.ErrNotFound
+	}
+	w.head = uint64(r.int(0))
+	_, w.headSum = unseal(r.bytes(1))
+	before := int64(0)
+	if err := c.query(ctx, sqlChainIDs, func(r row) error {
+		w.ids, before = append(w.ids, r.int(0)), r.int(1)
+		return nil
+	}, r.int(2), after); err != nil {
+		return err
+	}
+	if len(w.ids) == 0 {
+		return &journal.CorruptError{Run: w.run, Seq: after + 1, Reason: "a record is missing"}
+	}
+	slices.Reverse(w.ids)
+	first, err := c.one(ctx, sqlRecord, w.ids[0])
+	if err != nil || first == nil {
+		return errors.Join(err, journal.ErrNotFound)
+	}
+	if w.hasBase = uint64(first.int(0)) <= after; !w.hasBase && before != 0 {
+		return &journal.CorruptError{Run: w.run, Seq: after + 1, Reason: "a record is missing"}
+	}
+	return nil
+}
+
+// batch reads the next records.
+func (w *walk) batch(ctx context.Context, c *conn) error {
+	w.links = w.links[:0]
+	size := 0
+	for _, id := range w.ids {
+		if size >= batchBytes {
+			return nil
+		}
+		r, err := c.one(ctx, sqlRecord, id)
+		if err != nil {
+			return err
+		}
+		if r == nil { // the run was pruned meanwhile, or the record is lost
+			if p, err := c.one(ctx, sqlPosition, w.run); err != nil || p == nil {
+				return errors.Join(err, journal.ErrNotFound)
+			}
+			return &journal.CorruptError{Run: w.run, Seq: w.seq + 1, Reason: "a record is missing"}
+		}
+		l := journal.Link{Record: journal.Record{Last: uint64(r.int(0)), Data: r.bytes(2)}}
+		l.Version, l.Sum = unseal(r.bytes(1))
+		w.links = append(w.links, l)
+		size += len(l.Data)
+	}
+	return nil
+}
+
+// verify tells whether the links continue what was verified, up to the event and sum given.
+func (w *walk) verify(head uint64, sum journal.Sum) error {
+	first := w.seq + 1
+	for i := range w.links {
+		w.links[i].First = first
+		first = w.links[i].Last + 1
+	}
+	if err := journal.VerifyChain(w.run, w.seq, w.sum, w.links, head, sum); err != nil {
+		return err
+	}
+	w.seq, w.sum = head, sum
+	return nil
+}
+
+// Part implements journal.Streams.
+func (s *Store) Part(ctx context.Context, hash string, offset int64, n int) ([]byte, int64, error) {
+	sum, err := journal.ParseHash(hash)
+	if err != nil {
+		return nil, 0, fmt.Errorf("read blob %q: %w", hash, journal.ErrNotFound)
+	}
+	var r row
+	err = s.readers.read(ctx, func(c *conn) (err error) {
+		if r, err = c.one(ctx, sqlBlobPart, offset+1, n, sum[:]); err == nil && r == nil {
+			err = journal.ErrNotFound
+		}
+		return err
+	})
+	if err != nil {
+		return nil, 0, fmt.Errorf("read blob %s: %w", hash, err)
+	}
+	return r.bytes(1), r.int(0), nil
+}
