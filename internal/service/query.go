@@ -67,11 +67,7 @@ func (s *Service) Events(ctx context.Context, run string, after uint64) ([]engin
 
 // EachEvent gives take the events of a run after the event after, in order, without holding all of them at once. An error of take ends it and is given back.
 func (s *Service) EachEvent(ctx context.Context, run string, after uint64, take func(engine.Event) error) error {
-	records, err := s.store.Read(ctx, run, after)
-	if err != nil {
-		return err
-	}
-	for _, rec := range records {
+	return s.store.Each(ctx, run, after, func(rec journal.Record) error {
 		evs, err := journal.Decode(rec.Data, func(hash string) ([]byte, error) { return s.store.Blob(ctx, hash) })
 		if err != nil {
 			return fmt.Errorf("read run %s: %w", run, journal.InRun(run, err))
@@ -84,8 +80,8 @@ func (s *Service) EachEvent(ctx context.Context, run string, after uint64, take 
 				return err
 			}
 		}
-	}
-	return nil
+		return nil
+	})
 }
 
 // Head gives the index entry of a run. Errors: journal.ErrNotFound.

@@ -1,0 +1,126 @@
+package service
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"hash"
+	"io"
+
+	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/journal"
+	"github.com/hocket-run/hocket/internal/view"
+)
+
+var _ view.Source = (*Service)(nil)
+
+// View begins to read a run for one view. Errors: those of RunDefinition.
+func (s *Service) View(ctx context.Context, run string) (*view.Reader, error) {
+	return view.Open(ctx, s, run)
+}
+
+// ReadShort is Read for whoever decides something by the events: tokens stand in them in the place of values that are stored beside the records.
+func (s *Service) ReadShort(ctx context.Context, run string) (Recorded, error) {
+	h, w, err := s.RunDefinition(ctx, run)
+	if err != nil {
+		return Recorded{}, err
+	}
+	rec := Recorded{Head: h, Workflow: w}
+	err = s.EachShort(ctx, run, 0, view.NewTable(), func(e engine.Event) error {
+		rec.Events = append(rec.Events, e)
+		return nil
+	})
+	if err != nil {
+		return Recorded{}, err
+	}
+	return rec, nil
+}
+
+// EachShort implements view.Source.
+func (s *Service) EachShort(ctx context.Context, run string, after uint64, t *view.Table, take func(engine.Event) error) error {
+	return s.store.Each(ctx, run, after, func(rec journal.Record) error {
+		events, err := journal.DecodeReferences(rec.Data, t.Refer)
+		if err != nil {
+			return fmt.Errorf("read run %s: %w", run, journal.InRun(run, err))
+		}
+		for _, e := range events {
+			if e.Seq <= after {
+				continue
+			}
+			if err := take(e); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// Beginning implements view.Source.
+func (s *Service) Beginning(ctx context.Context, _ string, r *view.Ref, n int) ([]byte, int64, error) {
+	return s.store.Part(ctx, r.Hash, 0, n)
+}
+
+// Open implements view.Source. The stream holds no place in the store while nobody reads it.
+func (s *Service) Open(ctx context.Context, run string, r *view.Ref) (io.ReadCloser, error) {
+	p := &parts{ctx: ctx, service: s, run: run, hash: r.Hash, sum: sha256.New()}
+	return p, p.next()
+}
+
+// partBytes is how much of a value is held while it is read.
+const partBytes = 2 << 20
+
+// parts reads a blob piece by piece.
+type parts struct {
+	ctx       context.Context
+	service   *Service
+	run, hash string
+	sum       hash.Hash
+	buf       bytes.Reader
+	offset    int64
+	size      int64
+}
+
+func (p *parts) next() error {
+	part, size, err := p.service.store.Part(p.ctx, p.hash, p.offset, partBytes)
+	if err != nil {
+		return err
+	}
+	p.sum.Write(part)
+	p.buf.Reset(part)
+	p.offset, p.size = p.offset+int64(len(part)), size
+	if len(part) == 0 && p.offset < size || p.offset == size && hex.EncodeToString(p.sum.Sum(nil)) != p.hash {
+		return &journal.CorruptError{Run: p.run, Reason: "value aside has other content: " + p.hash}
+	}
+	return nil
+}
+
+// Read implements io.Reader.
+func (p *parts) Read(b []byte) (int, error) {
+	for p.buf.Len() == 0 {
+		if p.offset >= p.size {
+			return 0, io.EOF
+		}
+		if err := p.next(); err != nil {
+			return 0, err
+		}
+	}
+	return p.buf.Read(b)
+}
+
+// WriteTo implements io.WriterTo: io.Copy then needs no buffer of its own.
+func (p *parts) WriteTo(w io.Writer) (n int64, err error) {
+	for {
+		m, err := p.buf.WriteTo(w)
+		if n += m; err != nil || p.offset >= p.size {
+			return n, err
+		}
+		if err := p.next(); err != nil {
+			return n, err
+		}
+	}
+}
+
+// Close implements io.Closer.
+func (p *parts) Close() error { return nil }

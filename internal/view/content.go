@@ -1,0 +1,276 @@
+package view
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"unicode/utf8"
+
+	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/journal"
+)
+
+const (
+	// fillBytes is how much of values that a table did not keep is read at once.
+	fillBytes = 3 << 20
+	// headBytes is how much of a long value a reference shows.
+	headBytes = 256
+)
+
+// size gives the number of bytes of a value's content.
+func (r *Reader) size(ctx context.Context, v *Ref) (int64, error) {
+	if v.Bytes >= 0 {
+		return v.Bytes, nil
+	}
+	return v.Bytes, r.measure(ctx, v)
+}
+
+// measure finds out size, digest and beginning of a value.
+func (r *Reader) measure(ctx context.Context, v *Ref) error {
+	switch {
+	case v.Bytes >= 0 && v.head != nil:
+		return nil
+	case v.from == stored:
+		head, size, err := r.src.Beginning(ctx, r.run, v, headBytes)
+		if err != nil {
+			return r.lost(ctx, v, err)
+		}
+		v.head, v.Bytes = head, size
+		return nil
+	}
+	m := meter{sum: sha256.New()}
+	if err := r.content(ctx, &m, v); err != nil {
+		return err
+	}
+	v.Bytes, v.head = m.n, m.head
+	if v.from != inline {
+		v.Hash = hex.EncodeToString(m.sum.Sum(nil))
+	}
+	return nil
+}
+
+// lost says that what an event refers to is not there: then the run was deleted meanwhile, or its journal is damaged (P17).
+func (r *Reader) lost(ctx context.Context, v *Ref, err error) error {
+	if errors.Is(err, journal.ErrNotFound) {
+		if _, _, err := r.src.RunDefinition(ctx, r.run); err != nil {
+			return err
+		}
+		return &journal.CorruptError{Run: r.run, Reason: "value aside is missing: " + v.Hash}
+	}
+	return fmt.Errorf("read value %s of run %s: %w", v.Hash, r.run, err)
+}
+
+// meter takes content and keeps its size, digest and beginning.
+type meter struct {
+	sum interface {
+		io.Writer
+		Sum(b []byte) []byte
+	}
+	n    int64
+	head []byte
+}
+
+// Write implements io.Writer.
+func (m *meter) Write(p []byte) (int, error) {
+	m.head = append(m.head, p[:min(len(p), headBytes-len(m.head))]...)
+	m.n += int64(len(p))
+	return m.sum.Write(p)
+}
+
+// content writes all of a value: a text as it is, anything else as JSON.
+func (r *Reader) content(ctx context.Context, w io.Writer, v *Ref) error {
+	switch {
+	case v.from == made && v.IsText:
+		return r.text(ctx, w, v.parts)
+	case v.from == made:
+		return r.json(ctx, w, v.parts)
+	case v.from == escaped:
+		q := quoter{w: w}
+		if err := r.content(ctx, &q, v.of); err != nil {
+			return err
+		}
+		return q.end(false)
+	case v.from == inline:
+		if v.content == nil {
+			if err := r.fill(ctx, v); err != nil {
+				return err
+			}
+		}
+		_, err := w.Write(v.content)
+		return err
+	}
+	body, err := r.src.Open(ctx, r.run, v)
+	if err != nil {
+		return r.lost(ctx, v, err)
+	}
+	_, err = io.Copy(w, body)
+	return errors.Join(err, body.Close())
+}
+
+// text writes a text in which tokens stand for their content.
+func (r *Reader) text(ctx context.Context, w io.Writer, text string) error {
+	for i := 0; ; {
+		at, v := r.table.next(text, i)
+		if v == nil {
+			_, err := io.WriteString(w, text[i:])
+			return err
+		}
+		if _, err := io.WriteString(w, text[i:at]); err != nil {
+			return err
+		}
+		if err := r.content(ctx, w, v); err != nil {
+			return err
+		}
+		i = at + len(v.token)
+	}
+}
+
+// json writes JSON in which tokens stand for their values.
+func (r *Reader) json(ctx context.Context, w io.Writer, text string) error {
+	for i := 0; ; {
+		at, v := r.table.next(text, i)
+		if v == nil {
+			_, err := io.WriteString(w, text[i:])
+			return err
+		}
+		at, end, isLone := quotesOf(text, at, v)
+		if _, err := io.WriteString(w, text[i:at]); err != nil {
+			return err
+		}
+		if err := r.whole(ctx, w, v, isLone); err != nil {
+			return err
+		}
+		i = end
+	}
+}
+
+// whole writes a value as JSON, in one line; where it is part of a text, without quotes.
+func (r *Reader) whole(ctx context.Context, w io.Writer, v *Ref, isLone bool) error {
+	if !v.IsText && isLone {
+		return r.content(ctx, oneLine{w}, v)
+	}
+	q := quoter{w: w}
+	if isLone {
+		q.buf = append(q.buf, '"')
+	}
+	if err := r.content(ctx, &q, v); err != nil {
+		return err
+	}
+	return q.end(isLone)
+}
+
+// oneLine writes line ends, which in JSON stand between values alone, as blanks.
+type oneLine struct{ w io.Writer }
+
+// Write implements io.Writer.
+func (o oneLine) Write(p []byte) (int, error) {
+	if bytes.IndexByte(p, '\n') < 0 && bytes.IndexByte(p, '\r') < 0 {
+		return o.w.Write(p)
+	}
+	flat := bytes.Clone(p)
+	for i, c := range flat {
+		if c == '\n' || c == '\r' {
+			flat[i] = ' '
+		}
+	}
+	return o.w.Write(flat)
+}
+
+// quoter writes a text as the inside of a JSON string.
+type quoter struct {
+	w    io.Writer
+	buf  []byte
+	rest []byte // the beginning of a character
+}
+
+// Write implements io.Writer.
+func (q *quoter) Write(p []byte) (int, error) {
+	n := len(p)
+	if len(q.rest) > 0 {
+		p = append(bytes.Clone(q.rest), p...)
+	}
+	cut := len(p)
+	for back := 1; back < utf8.UTFMax && back <= len(p); back++ {
+		if utf8.RuneStart(p[len(p)-back]) {
+			if !utf8.FullRune(p[len(p)-back:]) {
+				cut = len(p) - back
+			}
+			break
+		}
+	}
+	q.rest = bytes.Clone(p[cut:])
+	return n, q.put(p[:cut])
+}
+
+func (q *quoter) put(p []byte) error {
+	at := len(q.buf)
+	q.buf = journal.AppendQuoted(q.buf, string(p))
+	copy(q.buf[at:], q.buf[at+1:])
+	q.buf = q.buf[:len(q.buf)-2] // without the quotes
+	_, err := q.w.Write(q.buf)
+	q.buf = q.buf[:0]
+	return err
+}
+
+func (q *quoter) end(isLone bool) error {
+	if err := q.put(q.rest); err != nil {
+		return err
+	}
+	if !isLone {
+		return nil
+	}
+	_, err := io.WriteString(q.w, `"`)
+	return err
+}
+
+// fill reads content that the table did not keep: that of v, and with it of those that are written next.
+func (r *Reader) fill(ctx context.Context, v *Ref) error {
+	for _, old := range r.filled {
+		old.content = nil
+	}
+	r.filled = r.filled[:0]
+	want, sizes, from, size, smallest := map[journal.Long]*Ref{}, map[int]bool{}, v.seq, 0, int(v.Bytes)
+	for _, one := range append([]*Ref{v}, r.queue...) {
+		if one.from != inline || one.content != nil || want[one.Long] != nil {
+			continue
+		}
+		if size += int(one.Bytes); size > fillBytes && one != v {
+			break
+		}
+		want[one.Long], sizes[int(one.Bytes)], from = one, true, min(from, one.seq)
+		smallest = min(smallest, int(one.Bytes))
+	}
+	err := r.src.EachShort(ctx, r.run, from-1, r.table, func(e engine.Event) error {
+		if err := journal.Rewrite(e, func(l journal.Leaf) (journal.Leaf, bool) {
+			if len(l.Text)+len(l.Value) < smallest {
+				return l, false
+			}
+			if content, isText := l.Content(); sizes[len(content)] {
+				if one := want[journal.Long{Hash: journal.HashOf(content), IsText: isText}]; one != nil && one.content == nil {
+					one.content = content
+					r.filled = append(r.filled, one)
+				}
+			}
+			return l, false
+		}); err != nil {
+			return err
+		}
+		if len(r.filled) == len(want) {
+			return errFilled
+		}
+		return nil
+	})
+	if err != nil && !errors.Is(err, errFilled) {
+		return err
+	}
+	if v.content == nil {
+		return &journal.CorruptError{Run: r.run, Seq: v.seq, Reason: "a value is missing that was there"}
+	}
+	return nil
+}
+
+var errFilled = errors.New("all values were found")

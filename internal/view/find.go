@@ -1,0 +1,76 @@
+package view
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/journal"
+	"github.com/hocket-run/hocket/internal/project"
+)
+
+// Found is a value that a reference names.
+type Found struct {
+	Bytes  int64
+	IsText bool
+
+	reader *Reader
+	ref    *Ref
+}
+
+// WriteTo writes all of the value: a text as it is, anything else as JSON. Where it ends with an error, what was written is not the value.
+func (f *Found) WriteTo(ctx context.Context, w io.Writer) error {
+	return f.reader.content(ctx, w, f.ref)
+}
+
+// Find gives the value with a digest that the run's events, or views of it, have. isText tells a text from JSON. Errors: journal.ErrNotFound, wrapped.
+func (r *Reader) Find(ctx context.Context, digest string, isText bool) (*Found, error) {
+	missing := fmt.Errorf("value %s of run %s: %w", digest, r.run, journal.ErrNotFound)
+	if _, err := journal.ParseHash(digest); err != nil {
+		return nil, missing
+	}
+	logs := project.NewLogFolder(r.run, r.Workflow)
+	err := r.Each(ctx, 0, func(e engine.Event) error {
+		if isFound(r.table, digest, isText) {
+			return errFilled
+		}
+		// What is made of several values is found by its own digest.
+		if _, err := r.Event(logs.Expand(e)); err != nil {
+			return err
+		}
+		for _, one := range logs.Add(e) {
+			r.Log(one)
+		}
+		return nil
+	})
+	if err != nil && !errors.Is(err, errFilled) {
+		return nil, err
+	}
+	if !isFound(r.table, digest, isText) {
+		o := logs.Run()
+		r.seal(&o)
+	}
+	v := r.table.index[journal.Long{Hash: digest, IsText: isText}]
+	for _, one := range r.table.refs {
+		if v == nil && one.from == made && one.IsText == isText {
+			r.queue = r.plan(one.parts)
+			if err := r.measure(ctx, one); err != nil {
+				return nil, err
+			}
+			if one.Hash == digest {
+				v = one
+			}
+		}
+	}
+	if v == nil {
+		return nil, missing
+	}
+	size, err := r.size(ctx, v)
+	return &Found{Bytes: size, IsText: isText, reader: r, ref: v}, err
+}
+
+func isFound(t *Table, digest string, isText bool) bool {
+	return t.index[journal.Long{Hash: digest, IsText: isText}] != nil
+}

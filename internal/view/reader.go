@@ -1,0 +1,174 @@
+package view
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/journal"
+	"github.com/hocket-run/hocket/internal/project"
+	"github.com/hocket-run/hocket/workflow"
+)
+
+// Reader reads one run for one view. Not safe for concurrent use.
+type Reader struct {
+	Head     journal.Head
+	Workflow *workflow.Workflow
+
+	src   Source
+	run   string
+	table *Table
+	// queue are the values that are written next, filled those whose content was read for that.
+	queue  []*Ref
+	filled []*Ref
+}
+
+// Open begins to read a run. Errors: those of Source.RunDefinition.
+func Open(ctx context.Context, src Source, run string) (*Reader, error) {
+	h, w, err := src.RunDefinition(ctx, run)
+	if err != nil {
+		return nil, err
+	}
+	return &Reader{Head: h, Workflow: w, src: src, run: run, table: NewTable()}, nil
+}
+
+// Each gives take the events of the run after the event after, with tokens in the place of all long values. The events are take's.
+func (r *Reader) Each(ctx context.Context, after uint64, take func(engine.Event) error) error {
+	return r.src.EachShort(ctx, r.run, after, r.table, func(e engine.Event) error {
+		if err := r.Shorten(e); err != nil {
+			return err
+		}
+		return take(e)
+	})
+}
+
+// Shorten puts tokens in the place of the long values of an event of the run, which is changed.
+func (r *Reader) Shorten(e engine.Event) error {
+	if err := r.table.shorten(e, r.Workflow.Format == formatGraph); err != nil {
+		return fmt.Errorf("read run %s: %w", r.run, err)
+	}
+	return nil
+}
+
+const formatGraph = "graph"
+
+// Fold folds all events of the run.
+func (r *Reader) Fold(ctx context.Context) (*project.Folder, error) {
+	f := project.NewFolder(r.run, r.Workflow)
+	err := r.Each(ctx, 0, func(e engine.Event) error {
+		f.Add(e)
+		return nil
+	})
+	return f, err
+}
+
+// Run is the run object in which steps may be a page.
+type Run struct {
+	project.Run
+	// StepsNext is the cursor of the next page of steps; empty after the last.
+	StepsNext string `json:"stepsNext"`
+}
+
+// Run gives the run object with a page of its steps. Errors: ErrCursor.
+func (r *Reader) Run(ctx context.Context, p Page) (Run, error) {
+	f, err := r.Fold(ctx)
+	if err != nil {
+		return Run{}, err
+	}
+	out := Run{Run: f.Run()}
+	out.Interrupted = r.Head.Interrupted
+	out.Steps, out.StepsNext, err = cut(p, listSteps, out.Steps)
+	r.seal(&out.Run)
+	return out, err
+}
+
+// Trail gives a page of the trail, and the cursor of the next one. Errors: ErrCursor.
+func (r *Reader) Trail(ctx context.Context, p Page) ([]project.TrailEntry, string, error) {
+	f, err := r.Fold(ctx)
+	if err != nil {
+		return nil, "", err
+	}
+	return r.trail(f, p)
+}
+
+func (r *Reader) trail(f *project.Folder, p Page) ([]project.TrailEntry, string, error) {
+	page, next, err := cut(p, listTrail, f.Trail())
+	for i := range page {
+		page[i].Input, page[i].Output = r.sealed(page[i].Input), r.sealed(page[i].Output)
+	}
+	return page, next, err
+}
+
+// RunAndTrail gives the run object and the trail, a page of each. A cursor belongs to one of the two; the other has its first page.
+func (r *Reader) RunAndTrail(ctx context.Context, p Page) (run Run, trail []project.TrailEntry, next string, err error) {
+	f, err := r.Fold(ctx)
+	if err != nil {
+		return run, nil, "", err
+	}
+	ofSteps, ofTrail := p, p
+	if _, err := p.place(listTrail); err == nil {
+		ofSteps.Cursor = ""
+	} else {
+		ofTrail.Cursor = ""
+	}
+	run.Run = f.Run()
+	run.Interrupted = r.Head.Interrupted
+	if run.Steps, run.StepsNext, err = cut(ofSteps, listSteps, run.Steps); err != nil {
+		return run, nil, "", err
+	}
+	r.seal(&run.Run)
+	trail, next, err = r.trail(f, ofTrail)
+	return run, trail, next, err
+}
+
+// Logs gives a page of the log, and the cursor of the next one. Errors: ErrCursor.
+func (r *Reader) Logs(ctx context.Context, p Page) ([]project.LogEntry, string, error) {
+	from, err := p.place(listLogs)
+	if err != nil {
+		return nil, "", err
+	}
+	page, n := []project.LogEntry{}, 0
+	err = r.EachLog(ctx, func(one project.LogEntry) error {
+		if n++; n > from && len(page) <= p.Limit {
+			page = append(page, one)
+		}
+		return nil
+	})
+	if err != nil || len(page) <= p.Limit {
+		return page, "", err
+	}
+	return page[:p.Limit], cursor(listLogs, from+p.Limit), nil
+}
+
+// EachLog gives take the entries of the log.
+func (r *Reader) EachLog(ctx context.Context, take func(project.LogEntry) error) error {
+	f := project.NewLogFolder(r.run, r.Workflow)
+	return r.Each(ctx, 0, func(e engine.Event) error {
+		for _, one := range f.Add(e) {
+			if err := take(r.Log(one)); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// Log makes an entry that a folder of the reader's events gave ready to be written.
+func (r *Reader) Log(one project.LogEntry) project.LogEntry {
+	if _, v := r.table.next(one.Content, 0); v != nil {
+		if one.Type == project.LogSubagentStart || one.Type == project.LogSubagentEnd || one.Type == project.LogSubagentError {
+			one.Content = r.table.escape(one.Content)
+		}
+		one.Content = r.table.compose(one.Content, true).token
+	}
+	return one
+}
+
+// Context gives the step context.
+func (r *Reader) Context(ctx context.Context) (engine.Value, error) {
+	f, err := r.Fold(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return f.Context(), nil
+}

@@ -1,0 +1,84 @@
+package view
+
+import (
+	"encoding/json"
+
+	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/journal"
+	"github.com/hocket-run/hocket/internal/project"
+)
+
+const (
+	// Limit is the size in bytes above which a value is shown as a reference.
+	Limit = 32 << 10
+	// madeLimit is Limit for objects that Hocket itself made of values: outputs of parallel blocks. Those values are references in it.
+	madeLimit = 8 * Limit
+	// refBytes is about as long as a reference.
+	refBytes = 700
+)
+
+// seal makes the values of a run object ready to be written.
+func (r *Reader) seal(o *project.Run) {
+	o.Input, o.Output = r.sealed(o.Input), r.sealed(o.Output)
+	for _, values := range []map[string]engine.Value{o.Outputs, o.State} {
+		for name, v := range values {
+			values[name] = r.sealed(v)
+		}
+	}
+	for i := range o.Steps {
+		s := &o.Steps[i]
+		s.Input, s.Output = r.sealed(s.Input), r.sealed(s.Output)
+	}
+	for i := range o.Waiting {
+		w := &o.Waiting[i]
+		w.Arguments, w.Schema = r.sealed(w.Arguments), r.sealed(w.Schema)
+	}
+}
+
+// sealed gives one token for a value that is long though its parts have tokens, or that was never in an event as it is.
+func (r *Reader) sealed(v engine.Value) engine.Value {
+	if len(v) == 0 || r.table.lone(v) != nil {
+		return v
+	}
+	size, parts, text := len(v), 0, string(v)
+	for i := 0; ; parts++ {
+		at, one := r.table.next(text, i)
+		if one == nil {
+			break
+		}
+		if i = at + len(one.token); one.from == inline && one.Bytes <= Limit {
+			size += int(one.Bytes)
+		} else {
+			size += refBytes
+		}
+	}
+	switch {
+	case parts > 0 && size > madeLimit:
+		return r.table.compose(text, false).quoted()
+	case parts == 0 && (size > shortBytes || isReserved(v)):
+		ref := r.table.inline(journal.Leaf{Value: v}, 0)
+		ref.content, ref.always = contentOf(v), ref.always || isReserved(v)
+		return ref.quoted()
+	}
+	return v
+}
+
+func contentOf(v engine.Value) []byte {
+	content, _ := journal.Leaf{Value: v}.Content()
+	return content
+}
+
+// Event gives an event as its line, ready to be written. e may be one that a folder expanded.
+func (r *Reader) Event(e engine.Event) (json.RawMessage, error) {
+	switch d := e.Data.(type) {
+	case *engine.StepStarted:
+		c := *d
+		c.Input = r.sealed(d.Input)
+		e.Data = &c
+	case *engine.StepCompleted:
+		c := *d
+		c.Output = r.sealed(d.Output)
+		e.Data = &c
+	}
+	return journal.MarshalEvent(r.run, e)
+}
