@@ -2,7 +2,6 @@ package client
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"math"
 	"strconv"
@@ -43,9 +42,9 @@ func (r *Remote) Start(ctx context.Context, s Start) (project.Run, error) {
 		var in any = s.Input
 		body.Input = &in
 	}
-	var o project.Run
 	res, err := r.api.StartRun(ctx, nil, body)
-	return o, r.read(res, err, &o)
+	o, err := r.readRun(res, err)
+	return o.Run, err
 }
 
 func limits(l workflow.Limits) *api.Limits {
@@ -70,58 +69,6 @@ func some[T comparable](v T) *T {
 		return nil
 	}
 	return &v
-}
-
-// Show gives the run object.
-func (r *Remote) Show(ctx context.Context, run string) (project.Run, error) {
-	var o project.Run
-	res, err := r.api.GetRun(ctx, run)
-	return o, r.read(res, err, &o)
-}
-
-// maxEvents is the largest page of events that a server gives.
-const maxEvents = 1000
-
-// Read gives the run as its journal tells it: the definition and all events. The store's own fields of the head are left out.
-func (r *Remote) Read(ctx context.Context, run string) (rec service.Recorded, err error) {
-	var def json.RawMessage
-	res, err := r.api.GetRunDefinition(ctx, run)
-	if err := r.read(res, err, &def); err != nil {
-		return rec, err
-	}
-	if rec.Workflow, err = workflow.Parse(def); err != nil {
-		return rec, fmt.Errorf("read definition of run %s: %w", run, err)
-	}
-	for cursor := int64(0); ; {
-		var page struct {
-			Items []json.RawMessage
-			Next  string
-		}
-		res, err := r.api.ListEvents(ctx, run, &api.ListEventsParams{Cursor: &cursor, Limit: some(int64(maxEvents))})
-		if err := r.read(res, err, &page); err != nil {
-			return rec, err
-		}
-		for _, text := range page.Items {
-			_, e, err := journal.UnmarshalEvent(text)
-			if err != nil {
-				return rec, err
-			}
-			rec.Events = append(rec.Events, e)
-		}
-		if page.Next == "" {
-			break
-		}
-		if cursor, err = strconv.ParseInt(page.Next, 10, 64); err != nil {
-			return rec, fmt.Errorf("read run %s: %w", run, err)
-		}
-	}
-	o, err := r.Show(ctx, run)
-	if err != nil {
-		return rec, err
-	}
-	rec.Head = headOf(run, rec.Events)
-	rec.Head.Interrupted, rec.Head.Status, rec.Head.Waiting = o.Interrupted, journal.Status(o.Status), len(o.Waiting)
-	return rec, nil
 }
 
 // headOf gives what the first event and the last one tell of a run.

@@ -14,7 +14,6 @@ import (
 
 	"github.com/hocket-run/hocket/internal/driver"
 	"github.com/hocket-run/hocket/internal/engine"
-	"github.com/hocket-run/hocket/internal/journal"
 )
 
 // Words of the event stream that are no events.
@@ -106,7 +105,7 @@ func (w *watch) follow(ctx context.Context) (ended bool, err error) {
 			if len(lines.Bytes()) > 0 || kind == "" { // a comment, or nothing
 				continue
 			}
-			if ended, err := w.message(kind, data); ended || err != nil {
+			if ended, err := w.message(ctx, kind, data); ended || err != nil {
 				return ended, err
 			}
 			kind, data = "", nil
@@ -119,7 +118,7 @@ func (w *watch) follow(ctx context.Context) (ended bool, err error) {
 }
 
 // message takes one message of the stream.
-func (w *watch) message(kind string, data []byte) (ended bool, err error) {
+func (w *watch) message(ctx context.Context, kind string, data []byte) (ended bool, err error) {
 	switch kind {
 	case streamEnd:
 		return true, nil
@@ -132,7 +131,7 @@ func (w *watch) message(kind string, data []byte) (ended bool, err error) {
 		}
 		return false, w.give(driver.Update{Delta: &d})
 	}
-	_, e, err := journal.UnmarshalEvent(data)
+	e, err := w.wholeEvent(ctx, w.run, data)
 	if err != nil || e.Seq <= w.seq {
 		return false, err
 	}

@@ -84,7 +84,7 @@ func (g *guarded) checkTenants(t *testing.T) {
 		t.Errorf("the owner finds only %d of them: %v", len(owned), slices.Sorted(maps.Keys(owned)))
 	}
 	b, ctx := g.client(g.owner), t.Context()
-	run := must(b.GetRunWithResponse(ctx, g.ids["runs"]))
+	run := must(b.GetRunWithResponse(ctx, g.ids["runs"], nil))
 	if r := gave(t, run, 200, run.JSON200); r.Status != "paused" || len(r.Waiting) != 1 {
 		t.Errorf("the run of b is %+v", r)
 	}

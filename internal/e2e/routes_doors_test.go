@@ -166,8 +166,8 @@ func (tr *tour) webhooks(t *testing.T) {
 		t.Errorf("made %+v", hook)
 	}
 	tr.deliver(t, hook.Url, *hook.Secret, "msg_1", body).is(202).into(&again)
-	refused(t, must(tr.c.GetRunWithResponse(tr.ctx, again.Run)), 404, "not_found")
-	in := must(b.GetRunWithResponse(tr.ctx, again.Run))
+	refused(t, must(tr.c.GetRunWithResponse(tr.ctx, again.Run, nil)), 404, "not_found")
+	in := must(b.GetRunWithResponse(tr.ctx, again.Run, nil))
 	gave(t, in, 200, in.JSON200)
 }
 
@@ -179,7 +179,7 @@ func (tr *tour) followed(t *testing.T, id string) api.Run {
 	if ended, bad := readStream(live, &last); !ended || bad != "" {
 		t.Fatalf("the stream of %s ended: %v, %s", id, ended, bad)
 	}
-	got := must(tr.c.GetRunWithResponse(tr.ctx, id))
+	got := must(tr.c.GetRunWithResponse(tr.ctx, id, nil))
 	return gave(t, got, 200, got.JSON200)
 }
 

@@ -37,7 +37,7 @@ func (tr *tour) runs(t *testing.T) {
 	refused(t, must(tr.c.StartRunWithResponse(tr.ctx, params, api.StartBody{Workflow: new("poem"), Input: "sun"})), 422, "invalid")
 	refused(t, must(tr.c.StartRunWithResponse(tr.ctx, nil, api.StartBody{Workflow: new("nobody")})), 404, "not_found")
 
-	got := must(tr.c.GetRunWithResponse(tr.ctx, tr.run.Id))
+	got := must(tr.c.GetRunWithResponse(tr.ctx, tr.run.Id, nil))
 	if r := gave(t, got, 200, got.JSON200); !reflect.DeepEqual(r, tr.run) {
 		t.Errorf("P36: shown as %+v, and then as %+v", tr.run, r)
 	}
@@ -58,11 +58,11 @@ func (tr *tour) runs(t *testing.T) {
 
 // projections are views of a run.
 func (tr *tour) projections(t *testing.T) {
-	logs := must(tr.c.GetLogsWithResponse(tr.ctx, tr.run.Id))
+	logs := must(tr.c.GetLogsWithResponse(tr.ctx, tr.run.Id, nil))
 	if l := gave(t, logs, 200, logs.JSON200); len(l.Items) < 2 || l.Items[len(l.Items)-1].Timestamp.IsZero() || !strings.Contains(string(logs.Body), "says by poet") {
 		t.Errorf("logs %s", logs.Body)
 	}
-	trail := must(tr.c.GetTrailWithResponse(tr.ctx, tr.run.Id))
+	trail := must(tr.c.GetTrailWithResponse(tr.ctx, tr.run.Id, nil))
 	if l := gave(t, trail, 200, trail.JSON200); len(l.Items) != 1 || l.Items[0].AgentName != "poet" || l.Items[0].Output != "says by poet" {
 		t.Errorf("trail %s", trail.Body)
 	}
@@ -76,6 +76,28 @@ func (tr *tour) projections(t *testing.T) {
 			t.Errorf("%d does not say %s: %s", res.StatusCode(), what, res.GetBody())
 		}
 	}
+}
+
+// long reads a value that is shown as a reference, and pages of steps.
+func (tr *tour) long(t *testing.T) {
+	input := strings.Repeat("a long letter\n", 5000)
+	run := tr.start(t, "poem", input)
+	ref, ok := run.Input.(map[string]any)["$value"].(map[string]any)
+	if !ok || ref["bytes"] != float64(len(input)) || !strings.HasPrefix(input, ref["head"].(string)) {
+		t.Fatalf("the input is %+v", run.Input)
+	}
+	whole := must(tr.c.GetValueWithResponse(tr.ctx, run.Id, ref["sha256"].(string), nil))
+	if whole.StatusCode() != http.StatusOK || string(whole.Body) != input {
+		t.Errorf("%d: %d bytes", whole.StatusCode(), len(whole.Body))
+	}
+	refused(t, must(tr.c.GetValueWithResponse(tr.ctx, tr.run.Id, ref["sha256"].(string), nil)), 404, "not_found")
+	list := must(tr.c.ListStepsWithResponse(tr.ctx, run.Id, &api.ListStepsParams{Limit: new(int64(1))}))
+	steps := gave(t, list, 200, list.JSON200)
+	one := must(tr.c.GetStepWithResponse(tr.ctx, run.Id, steps.Items[0].Seq))
+	if s := gave(t, one, 200, one.JSON200); !reflect.DeepEqual(s, steps.Items[0]) || s.Output != "says by poet" {
+		t.Errorf("step %+v, listed %+v", s, steps)
+	}
+	refused(t, must(tr.c.ListStepsWithResponse(tr.ctx, run.Id, &api.ListStepsParams{Cursor: new("x")})), 400, "invalid")
 }
 
 // answers gives answers to waits that are open at once (P1, P23, P24).
@@ -123,7 +145,7 @@ func (tr *tour) forks(t *testing.T) {
 	if r := gave(t, res, 200, res.JSON200); r.Status != "completed" || !strings.HasPrefix(r.Output.(string), "says ") {
 		t.Errorf("the fork gave %+v", r)
 	}
-	still := must(tr.c.GetRunWithResponse(tr.ctx, run.Id))
+	still := must(tr.c.GetRunWithResponse(tr.ctx, run.Id, nil))
 	if r := gave(t, still, 200, still.JSON200); r.Status != "paused" || len(r.Waiting) != 1 {
 		t.Errorf("the run is %+v", r)
 	}

@@ -191,7 +191,7 @@ func (tr *tour) deletes(t *testing.T) {
 	if res := must(tr.c.DeleteRunWithResponse(tr.ctx, tr.run.Id)); res.StatusCode() != http.StatusNoContent {
 		t.Errorf("run: %d %s", res.StatusCode(), res.Body)
 	}
-	refused(t, must(tr.c.GetRunWithResponse(tr.ctx, tr.run.Id)), 404, "not_found")
+	refused(t, must(tr.c.GetRunWithResponse(tr.ctx, tr.run.Id, nil)), 404, "not_found")
 	refused(t, must(tr.c.PruneRunsWithResponse(tr.ctx, api.PruneBody{Runs: &[]string{tr.run.Id}})), 404, "not_found")
 	pruned := must(tr.c.PruneRunsWithResponse(tr.ctx, api.PruneBody{EndedBefore: new(time.Now())}))
 	if p := gave(t, pruned, 200, pruned.JSON200); p.Runs < 1 {

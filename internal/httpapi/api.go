@@ -94,7 +94,7 @@ func New(cfg Config) *API {
 	return a
 }
 
-// formats are huma's, of which JSON is read strictly: what is not UTF-8 would be stored as something else.
+// formats are huma's, of which JSON is read strictly: what is not UTF-8 would be stored as something else. Views are written as they come.
 func formats() map[string]huma.Format {
 	out := maps.Clone(huma.DefaultFormats)
 	for name, f := range out {
@@ -105,7 +105,7 @@ func formats() map[string]huma.Format {
 			}
 			return read(data, v)
 		}
-		out[name] = f
+		out[name] = streamed(f)
 	}
 	return out
 }

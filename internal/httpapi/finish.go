@@ -8,6 +8,8 @@ import (
 	"strings"
 
 	"github.com/danielgtaylor/huma/v2"
+
+	"github.com/hocket-run/hocket/internal/view"
 )
 
 // finish completes the document with what huma cannot know, and serves it.
@@ -26,6 +28,7 @@ func (a *API) finish() {
 	}
 	delete(reg.Map(), "ErrorModel")
 	delete(reg.Map(), "ErrorDetail")
+	longTexts(reg)
 	for name, s := range reg.Map() {
 		nullable(reg.TypeFromRef(schemas+name), s)
 	}
@@ -53,7 +56,7 @@ func nullable(t reflect.Type, s *huma.Schema) {
 	for _, f := range reflect.VisibleFields(t) {
 		name, opts, _ := strings.Cut(f.Tag.Get("json"), ",")
 		p := s.Properties[name]
-		if p != nil && len(f.Index) > 1 && t.Field(f.Index[0]).Type.Kind() == reflect.Pointer {
+		if p != nil && isBehindPointer(t, f.Index) {
 			s.Required = slices.DeleteFunc(s.Required, func(r string) bool { return r == name }) // what it stands in may be absent
 		}
 		switch {
@@ -62,6 +65,34 @@ func nullable(t reflect.Type, s *huma.Schema) {
 			p.Nullable = false
 		case f.Type.Kind() == reflect.Pointer && p.Ref != "" && opts == "":
 			s.Properties[name] = &huma.Schema{AnyOf: []*huma.Schema{{Ref: p.Ref}, {Type: "null"}}, Description: p.Description}
+		}
+	}
+}
+
+// isBehindPointer tells whether a field stands in a struct that is embedded by a pointer.
+func isBehindPointer(t reflect.Type, index []int) bool {
+	for i := 1; i < len(index); i++ {
+		if t.FieldByIndex(index[:i]).Type.Kind() == reflect.Pointer {
+			return true
+		}
+	}
+	return false
+}
+
+// texts are the properties of runs' views which are texts, or references to long ones.
+var texts = map[string][]string{"LogEntry": {"content"}, "TrailEntry": {"error"}, "Error": {"message"}, "OpenWait": {"prompt"}, "Waiting": {"prompt"}}
+
+// longTexts says of each of these properties that it may be a reference.
+func longTexts(reg huma.Registry) {
+	ref := reg.Schema(reflect.TypeFor[view.Reference](), true, "Reference")
+	for name, properties := range texts {
+		for _, p := range properties {
+			s := reg.Map()[name]
+			if s == nil || s.Properties[p] == nil {
+				panic("no property " + name + "." + p) // the document is the same in every process: a test makes it
+			}
+			text := *s.Properties[p]
+			s.Properties[p] = &huma.Schema{AnyOf: []*huma.Schema{{Type: text.Type, Nullable: text.Nullable}, ref}, Description: text.Description}
 		}
 	}
 }

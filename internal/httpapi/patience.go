@@ -10,6 +10,7 @@ import (
 
 	"github.com/hocket-run/hocket/internal/door"
 	"github.com/hocket-run/hocket/internal/service"
+	"github.com/hocket-run/hocket/internal/view"
 )
 
 // maxPatience bounds how long a request may wait for a run (SEC17).
@@ -90,6 +91,9 @@ func shown(ctx context.Context, c *door.Caller, run string, wait time.Duration) 
 			return out, err
 		}
 	}
-	out.Body, err = c.Service.Show(ctx, run)
-	return out, err
+	answer, err := runAnswer(ctx, c, run, view.Page{Limit: view.DefaultPage})
+	if err != nil {
+		return out, err
+	}
+	return *answer, nil
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/hocket-run/hocket/internal/door"
 	"github.com/hocket-run/hocket/internal/journal"
 	"github.com/hocket-run/hocket/internal/project"
+	"github.com/hocket-run/hocket/internal/view"
 )
 
 const tagRuns = "Runs"
@@ -24,7 +25,7 @@ func (a *API) registerRuns() {
 	}, listRuns)
 	add(a, route{
 		Method: http.MethodGet, Path: "/runs/{id}", ID: "getRun", Tag: tagRuns, Role: access.RoleRun,
-		Summary: "Show a run", Errors: []int{http.StatusNotFound},
+		Summary: "Show a run", Description: "With a page of its steps: `stepsNext` is the `cursor` of the next one. Values above 32 KiB are references.", Errors: []int{http.StatusNotFound},
 	}, getRun)
 }
 
@@ -119,12 +120,31 @@ type RunPath struct {
 }
 
 // RunAnswer is the answer with a run object.
-type RunAnswer struct{ Body project.Run }
+type RunAnswer struct{ Body Rendered[view.Run] }
 
-func getRun(ctx context.Context, c *door.Caller, in *RunPath) (*RunAnswer, error) {
-	run, err := c.Service.Show(ctx, in.ID)
+type runQuery struct {
+	RunPath
+	ViewPage
+	Steps string `query:"steps" enum:"none" doc:"none: without steps"`
+}
+
+func getRun(ctx context.Context, c *door.Caller, in *runQuery) (*RunAnswer, error) {
+	page := in.page()
+	if in.Steps != "" {
+		page.Limit = 0
+	}
+	return runAnswer(ctx, c, in.ID, page)
+}
+
+func runAnswer(ctx context.Context, c *door.Caller, run string, page view.Page) (*RunAnswer, error) {
+	r, err := c.Service.View(ctx, run)
 	if err != nil {
 		return nil, err
 	}
-	return &RunAnswer{run}, nil
+	o, err := r.Run(ctx, page)
+	if err != nil {
+		return nil, paged(err)
+	}
+	body, err := render(ctx, r, o, view.Limit)
+	return &RunAnswer{body}, err
 }

@@ -13,8 +13,8 @@ import (
 	"github.com/hocket-run/hocket/internal/engine"
 	"github.com/hocket-run/hocket/internal/expr"
 	"github.com/hocket-run/hocket/internal/journal"
-	"github.com/hocket-run/hocket/internal/project"
 	"github.com/hocket-run/hocket/internal/service"
+	"github.com/hocket-run/hocket/internal/view"
 	"github.com/hocket-run/hocket/workflow"
 )
 
@@ -125,7 +125,7 @@ type startInput struct {
 type runMade struct {
 	Status   int
 	Location string `header:"Location" doc:"Where the run is"`
-	Body     project.Run
+	Body     Rendered[view.Run]
 }
 
 func startRun(ctx context.Context, c *door.Caller, in *startInput) (*runMade, error) {
@@ -224,7 +224,7 @@ func resumeRun(ctx context.Context, c *door.Caller, in *resumeInput) (*RunAnswer
 		return nil, noMore(c)
 	}
 	p.By, p.MayApprove = c.Actor(engine.ChannelHTTP), c.RequireApproval
-	rec, err := c.Service.Read(ctx, in.ID)
+	rec, err := c.Service.ReadShort(ctx, in.ID)
 	if err != nil {
 		return nil, err
 	}

@@ -23,10 +23,10 @@ type graphAnswer struct {
 }
 
 func getRunDefinition(ctx context.Context, c *door.Caller, in *RunPath) (*graphAnswer, error) {
-	rec, err := c.Service.Read(ctx, in.ID)
+	_, w, err := c.Service.RunDefinition(ctx, in.ID)
 	if err != nil {
 		return nil, err
 	}
-	text, err := rec.Workflow.Canonical()
+	text, err := w.Canonical()
 	return &graphAnswer{text}, err
 }

@@ -80,7 +80,7 @@ func (l long) Call(_ context.Context, q model.Request, _ func(model.Delta)) (mod
 	return model.Reply{Message: chat.Message{Role: chat.RoleAssistant, Text: l.text}, Model: q.Model, StopReason: model.StopEnd}, nil
 }
 
-// TestEventsPageBytes: a page of large events ends before its limit, and the next goes on behind it (SEC17).
+// TestEventsPageBytes: a page of large events is small, since long values are references (SEC17).
 func TestEventsPageBytes(t *testing.T) {
 	t.Parallel()
 	w := newWorldWith(t, service.Memory, long{strings.Repeat("much to read ", 60_000)})
@@ -89,22 +89,10 @@ func TestEventsPageBytes(t *testing.T) {
 		steps += "  - {type: agent, name: poet}\n"
 	}
 	at := w.do("POST", "/api/v1/runs?wait=1m", m{"document": steps}).is(201).header.Get("Location") + "/events"
-	pages, seen := 0, 0
-	for cursor := "0"; cursor != ""; pages++ {
-		a := w.do("GET", at+"?limit=1000&cursor="+cursor, nil).is(200)
-		var p httpapi.List[struct{ Seq int }]
-		a.into(&p)
-		for _, e := range p.Items {
-			if seen++; e.Seq != seen {
-				t.Fatalf("event %d is %d", seen, e.Seq)
-			}
-		}
-		if cursor = p.Next; len(a.body) > 24<<20 {
-			t.Errorf("page %d has %d bytes", pages, len(a.body))
-		}
-	}
-	if pages < 2 || seen < 20 {
-		t.Errorf("%d events on %d pages", seen, pages)
+	a := w.do("GET", at+"?limit=1000", nil).is(200)
+	var p httpapi.List[struct{ Seq int }]
+	if a.into(&p); len(a.body) > 100<<10 || len(p.Items) < 20 || p.Next != "" {
+		t.Errorf("%d events in %d bytes, next %q", len(p.Items), len(a.body), p.Next)
 	}
 }
 

@@ -16,6 +16,7 @@ import (
 	"github.com/hocket-run/hocket/internal/engine"
 	"github.com/hocket-run/hocket/internal/journal"
 	"github.com/hocket-run/hocket/internal/project"
+	"github.com/hocket-run/hocket/internal/view"
 )
 
 // registerRunViews registers what is computed from a run's events.
@@ -26,17 +27,26 @@ func (a *API) registerRunViews() {
 		Summary: "List the events of a run", Description: "The cursor is the number of the last event that was seen.",
 	}, listEvents)
 	add(a, route{
+		Method: http.MethodGet, Path: "/runs/{id}/steps", ID: "listSteps", Tag: tagRuns, Role: access.RoleRun, Errors: missing,
+		Summary: "List the steps of a run", Description: "In the order in which they started.",
+	}, listSteps)
+	add(a, route{
+		Method: http.MethodGet, Path: "/runs/{id}/steps/{seq}", ID: "getStep", Tag: tagRuns, Role: access.RoleRun, Errors: missing,
+		Summary: "Show a step of a run",
+	}, getStep)
+	add(a, route{
 		Method: http.MethodGet, Path: "/runs/{id}/logs", ID: "getLogs", Tag: tagRuns, Role: access.RoleRun, Errors: missing,
-		Summary: "Show the log of a run", Description: "All entries, in order.",
+		Summary: "Show the log of a run", Description: "Its entries, in order.",
 	}, getLogs)
 	add(a, route{
 		Method: http.MethodGet, Path: "/runs/{id}/trail", ID: "getTrail", Tag: tagRuns, Role: access.RoleRun, Errors: missing,
-		Summary: "Show what each agent was given and gave", Description: "All executions that have ended, in the order in which they started.",
+		Summary: "Show what each agent was given and gave", Description: "The executions that have ended, in the order in which they started. While a run goes on, one that ends late may come before others that were listed already.",
 	}, getTrail)
 	add(a, route{
 		Method: http.MethodGet, Path: "/runs/{id}/context", ID: "getContext", Tag: tagRuns, Role: access.RoleRun, Errors: missing,
 		Summary: "Show the step context of a run", Description: "Results by step, as conditions and templates of steps documents see them.",
 	}, getContext)
+	a.registerLong()
 }
 
 // Event is an event as it is told everywhere: JSON as it was written.
@@ -61,39 +71,46 @@ type eventShape struct {
 	Data json.RawMessage `json:"data" doc:"What happened; its fields depend on the type"`
 }
 
+// viewed is the answer with a page of a view, which was written already.
+type viewed[T any] struct{ Body Rendered[List[T]] }
+
+func viewedOf[T any](ctx context.Context, r *view.Reader, items []T, next string, short int) (*viewed[T], error) {
+	if items == nil {
+		items = []T{}
+	}
+	body, err := render(ctx, r, List[T]{items, next}, short)
+	return &viewed[T]{body}, err
+}
+
 type eventsInput struct {
 	RunPath
 	Cursor uint64 `query:"cursor" doc:"Only events after this number"`
 	Limit  int    `query:"limit" minimum:"1" maximum:"1000" default:"200" doc:"At most so many"`
+	Short  int    `query:"short" minimum:"256" maximum:"32768" default:"32768" doc:"Values above so many bytes are references"`
 }
-
-// maxEventsBytes bounds a page of events, however few they are then: one event tells all that a model was asked.
-const maxEventsBytes = 8 << 20
 
 var errPageFull = errors.New("the page is full")
 
-func listEvents(ctx context.Context, c *door.Caller, in *eventsInput) (*listed[Event], error) {
-	_, def, err := c.Service.RunDefinition(ctx, in.ID)
+func listEvents(ctx context.Context, c *door.Caller, in *eventsInput) (*viewed[Event], error) {
+	r, err := c.Service.View(ctx, in.ID)
 	if err != nil {
 		return nil, err
 	}
 	var (
-		folder = project.NewFolder(in.ID, def)
+		folder = project.NewFolder(in.ID, r.Workflow)
 		items  []Event
 		next   string
-		size   int
 	)
-	err = c.Service.EachEvent(ctx, in.ID, 0, func(e engine.Event) error {
+	err = r.Each(ctx, 0, func(e engine.Event) error {
 		if e.Seq > in.Cursor {
-			if len(items) == in.Limit || size >= maxEventsBytes {
+			if len(items) == in.Limit {
 				next = strconv.FormatUint(e.Seq-1, 10)
 				return errPageFull
 			}
-			text, err := journal.MarshalEvent(in.ID, folder.Expand(e))
+			text, err := r.Event(folder.Expand(e))
 			if err != nil {
 				return err
 			}
-			size += len(text)
 			items = append(items, Event(text))
 		}
 		folder.Add(e)
@@ -102,34 +119,99 @@ func listEvents(ctx context.Context, c *door.Caller, in *eventsInput) (*listed[E
 	if err != nil && !errors.Is(err, errPageFull) {
 		return nil, err
 	}
-	return listOf(items, next), nil
+	return viewedOf(ctx, r, items, next, in.Short)
 }
 
-func getLogs(ctx context.Context, c *door.Caller, in *RunPath) (*listed[project.LogEntry], error) {
-	rec, err := c.Service.Read(ctx, in.ID)
+type viewInput struct {
+	RunPath
+	ViewPage
+}
+
+func listSteps(ctx context.Context, c *door.Caller, in *viewInput) (*viewed[project.Step], error) {
+	r, err := c.Service.View(ctx, in.ID)
 	if err != nil {
 		return nil, err
 	}
-	return listOf(project.Logs(rec.Workflow, rec.Events), ""), nil
+	run, err := r.Run(ctx, in.page())
+	if err != nil {
+		return nil, paged(err)
+	}
+	return viewedOf(ctx, r, run.Steps, run.StepsNext, view.Limit)
 }
 
-func getTrail(ctx context.Context, c *door.Caller, in *RunPath) (*listed[project.TrailEntry], error) {
-	rec, err := c.Service.Read(ctx, in.ID)
+type stepInput struct {
+	RunPath
+	Seq int `path:"seq" minimum:"1" doc:"Number of the step"`
+}
+
+// stepAnswer is the answer with a step.
+type stepAnswer struct{ Body Rendered[project.Step] }
+
+func getStep(ctx context.Context, c *door.Caller, in *stepInput) (*stepAnswer, error) {
+	r, err := c.Service.View(ctx, in.ID)
 	if err != nil {
 		return nil, err
 	}
-	return listOf(project.Fold(in.ID, rec.Workflow, rec.Events).Trail(), ""), nil
+	run, err := r.Run(ctx, view.Page{Limit: view.All})
+	if err != nil {
+		return nil, err
+	}
+	for _, s := range run.Steps {
+		if s.Seq == in.Seq {
+			body, err := render(ctx, r, s, view.Limit)
+			return &stepAnswer{body}, err
+		}
+	}
+	return nil, &noStepError{in.ID, in.Seq}
+}
+
+// noStepError says that a run has no such step.
+type noStepError struct {
+	run string
+	seq int
+}
+
+func (e *noStepError) Error() string { return "run " + e.run + " has no step " + strconv.Itoa(e.seq) }
+func (e *noStepError) Unwrap() error { return journal.ErrNotFound }
+
+func getLogs(ctx context.Context, c *door.Caller, in *viewInput) (*viewed[project.LogEntry], error) {
+	r, err := c.Service.View(ctx, in.ID)
+	if err != nil {
+		return nil, err
+	}
+	entries, next, err := r.Logs(ctx, in.page())
+	if err != nil {
+		return nil, paged(err)
+	}
+	return viewedOf(ctx, r, entries, next, view.Limit)
+}
+
+func getTrail(ctx context.Context, c *door.Caller, in *viewInput) (*viewed[project.TrailEntry], error) {
+	r, err := c.Service.View(ctx, in.ID)
+	if err != nil {
+		return nil, err
+	}
+	entries, next, err := r.Trail(ctx, in.page())
+	if err != nil {
+		return nil, paged(err)
+	}
+	return viewedOf(ctx, r, entries, next, view.Limit)
 }
 
 // contextAnswer is the answer with a step context.
 type contextAnswer struct {
-	Body engine.Value `doc:"Results by step"`
+	Body Rendered[engine.Value] `doc:"Results by step"`
 }
 
 func getContext(ctx context.Context, c *door.Caller, in *RunPath) (*contextAnswer, error) {
-	rec, err := c.Service.Read(ctx, in.ID)
+	r, err := c.Service.View(ctx, in.ID)
 	if err != nil {
 		return nil, err
 	}
-	return &contextAnswer{project.Fold(in.ID, rec.Workflow, rec.Events).Context()}, nil
+	steps, err := r.Context(ctx)
+	if err != nil {
+		return nil, err
+	}
+	body, err := render(ctx, r, steps, view.Limit)
+	return &contextAnswer{body}, err
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/hocket-run/hocket/internal/door"
 	"github.com/hocket-run/hocket/internal/journal"
 	"github.com/hocket-run/hocket/internal/project"
+	"github.com/hocket-run/hocket/internal/view"
 )
 
 func (a *API) registerWaits() {
@@ -32,9 +33,9 @@ type waitsQuery struct {
 }
 
 // listWaits reads runs page by page until some of them wait.
-func listWaits(ctx context.Context, c *door.Caller, in *waitsQuery) (*listed[OpenWait], error) {
+func listWaits(ctx context.Context, c *door.Caller, in *waitsQuery) (*listed[Rendered[OpenWait]], error) {
 	q := journal.Query{Statuses: []journal.Status{journal.StatusPaused, journal.StatusRunning}, Workflow: in.Workflow, Limit: in.Limit, Cursor: in.Cursor}
-	var items []OpenWait
+	var items []Rendered[OpenWait]
 	for {
 		heads, next, err := c.Service.List(ctx, q)
 		if err != nil {
@@ -44,19 +45,38 @@ func listWaits(ctx context.Context, c *door.Caller, in *waitsQuery) (*listed[Ope
 			if h.Waiting == 0 {
 				continue
 			}
-			run, err := c.Service.Show(ctx, h.Run)
+			some, err := waitsOf(ctx, c, h)
 			if errors.Is(err, journal.ErrNotFound) {
 				continue // it was deleted meanwhile
 			}
 			if err != nil {
 				return nil, err
 			}
-			for _, w := range run.Waiting {
-				items = append(items, OpenWait{h.Run, h.Workflow, w})
-			}
+			items = append(items, some...)
 		}
 		if q.Cursor = next; next == "" || len(items) > 0 {
 			return listOf(items, next), nil
 		}
 	}
+}
+
+// waitsOf gives the open waits of a run.
+func waitsOf(ctx context.Context, c *door.Caller, h journal.Head) ([]Rendered[OpenWait], error) {
+	r, err := c.Service.View(ctx, h.Run)
+	if err != nil {
+		return nil, err
+	}
+	run, err := r.Run(ctx, view.Page{})
+	if err != nil {
+		return nil, err
+	}
+	var out []Rendered[OpenWait]
+	for _, w := range run.Waiting {
+		one, err := render(ctx, r, OpenWait{h.Run, h.Workflow, w}, view.Limit)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, one)
+	}
+	return out, nil
 }

@@ -335,6 +335,39 @@ func (e ListNotificationsParamsState) Valid() bool {
 	}
 }
 
+// Defines values for GetRunParamsSteps.
+const (
+	None GetRunParamsSteps = "none"
+)
+
+// Valid indicates whether the value is a known member of the GetRunParamsSteps enum.
+func (e GetRunParamsSteps) Valid() bool {
+	switch e {
+	case None:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for GetValueParamsType.
+const (
+	Json GetValueParamsType = "json"
+	Text GetValueParamsType = "text"
+)
+
+// Valid indicates whether the value is a known member of the GetValueParamsType enum.
+func (e GetValueParamsType) Valid() bool {
+	switch e {
+	case Json:
+		return true
+	case Text:
+		return true
+	default:
+		return false
+	}
+}
+
 // Defines values for ListWorkflowsParamsFormat.
 const (
 	ListWorkflowsParamsFormatCanvas ListWorkflowsParamsFormat = "canvas"
@@ -742,9 +775,17 @@ type EndpointList struct {
 
 // Error defines model for Error.
 type Error struct {
-	Code    string  `json:"code"`
-	Message string  `json:"message"`
-	Node    *string `json:"node"`
+	Code    string        `json:"code"`
+	Message Error_Message `json:"message"`
+	Node    *string       `json:"node"`
+}
+
+// ErrorMessage0 defines model for Error.Message.0.
+type ErrorMessage0 = string
+
+// Error_Message defines model for Error.Message.
+type Error_Message struct {
+	union json.RawMessage
 }
 
 // EventList defines model for EventList.
@@ -848,10 +889,18 @@ type Limits struct {
 
 // LogEntry defines model for LogEntry.
 type LogEntry struct {
-	Content   string    `json:"content"`
-	NodeId    string    `json:"nodeId"`
-	Timestamp time.Time `json:"timestamp"`
-	Type      string    `json:"type"`
+	Content   LogEntry_Content `json:"content"`
+	NodeId    string           `json:"nodeId"`
+	Timestamp time.Time        `json:"timestamp"`
+	Type      string           `json:"type"`
+}
+
+// LogEntryContent0 defines model for LogEntry.Content.0.
+type LogEntryContent0 = string
+
+// LogEntry_Content defines model for LogEntry.Content.
+type LogEntry_Content struct {
+	union json.RawMessage
 }
 
 // LogEntryList defines model for LogEntryList.
@@ -968,30 +1017,29 @@ type NotificationList struct {
 
 // OpenWait defines model for OpenWait.
 type OpenWait struct {
-	Arguments interface{} `json:"arguments,omitempty"`
-	Changed   *bool       `json:"changed,omitempty"`
-	Deadline  *time.Time  `json:"deadline,omitempty"`
-	Id        string      `json:"id"`
-	Kind      string      `json:"kind"`
-	Node      string      `json:"node"`
-	Options   []string    `json:"options"`
-	Prompt    string      `json:"prompt"`
-	Run       string      `json:"run"`
-	Schema    interface{} `json:"schema,omitempty"`
-	Since     time.Time   `json:"since"`
-	Tool      *string     `json:"tool,omitempty"`
+	Arguments interface{}     `json:"arguments,omitempty"`
+	Changed   *bool           `json:"changed,omitempty"`
+	Deadline  *time.Time      `json:"deadline,omitempty"`
+	Id        string          `json:"id"`
+	Kind      string          `json:"kind"`
+	Node      string          `json:"node"`
+	Options   []string        `json:"options"`
+	Prompt    OpenWait_Prompt `json:"prompt"`
+	Run       string          `json:"run"`
+	Schema    interface{}     `json:"schema,omitempty"`
+	Since     time.Time       `json:"since"`
+	Tool      *string         `json:"tool,omitempty"`
 
 	// Workflow Id of the stored workflow, else the name of the document
 	Workflow string `json:"workflow"`
 }
 
-// OpenWaitList defines model for OpenWaitList.
-type OpenWaitList struct {
-	// Items The items of this page
-	Items []OpenWait `json:"items"`
+// OpenWaitPrompt0 defines model for OpenWait.Prompt.0.
+type OpenWaitPrompt0 = string
 
-	// Next The cursor of the next page; empty after the last
-	Next string `json:"next"`
+// OpenWait_Prompt defines model for OpenWait.Prompt.
+type OpenWait_Prompt struct {
+	union json.RawMessage
 }
 
 // Pos defines model for Pos.
@@ -1066,10 +1114,24 @@ type PublishInputBody struct {
 	Version *int64 `json:"version,omitempty"`
 }
 
+// Reference defines model for Reference.
+type Reference struct {
+	Value Value `json:"$value"`
+}
+
 // Related defines model for Related.
 type Related struct {
 	Message string `json:"message"`
 	Span    Span   `json:"span"`
+}
+
+// RenderedOpenWaitList defines model for RenderedOpenWaitList.
+type RenderedOpenWaitList struct {
+	// Items The items of this page
+	Items []OpenWait `json:"items"`
+
+	// Next The cursor of the next page; empty after the last
+	Next string `json:"next"`
 }
 
 // ResumeBody defines model for ResumeBody.
@@ -1123,6 +1185,7 @@ type Run struct {
 	State           *map[string]interface{} `json:"state,omitempty"`
 	Status          string                  `json:"status"`
 	Steps           []Step                  `json:"steps"`
+	StepsNext       string                  `json:"stepsNext"`
 	TargetBranchId  *string                 `json:"targetBranchId,omitempty"`
 	TargetId        *string                 `json:"targetId,omitempty"`
 	TargetType      *string                 `json:"targetType,omitempty"`
@@ -1295,6 +1358,15 @@ type Step struct {
 	Usage      Usage       `json:"usage"`
 }
 
+// StepList defines model for StepList.
+type StepList struct {
+	// Items The items of this page
+	Items []Step `json:"items"`
+
+	// Next The cursor of the next page; empty after the last
+	Next string `json:"next"`
+}
+
 // Token defines model for Token.
 type Token struct {
 	// Approve It stands for a person, who may answer approvals
@@ -1390,15 +1462,23 @@ type TotalUsage struct {
 
 // TrailEntry defines model for TrailEntry.
 type TrailEntry struct {
-	AgentId      string      `json:"agentId"`
-	AgentName    string      `json:"agentName"`
-	Error        *string     `json:"error"`
-	Input        interface{} `json:"input"`
-	NodeId       string      `json:"nodeId"`
-	Order        int64       `json:"order"`
-	Output       interface{} `json:"output"`
-	Round        int64       `json:"round"`
-	SentToNodeId *string     `json:"sentToNodeId,omitempty"`
+	AgentId      string           `json:"agentId"`
+	AgentName    string           `json:"agentName"`
+	Error        TrailEntry_Error `json:"error"`
+	Input        interface{}      `json:"input"`
+	NodeId       string           `json:"nodeId"`
+	Order        int64            `json:"order"`
+	Output       interface{}      `json:"output"`
+	Round        int64            `json:"round"`
+	SentToNodeId *string          `json:"sentToNodeId,omitempty"`
+}
+
+// TrailEntryError0 defines model for TrailEntry.Error.0.
+type TrailEntryError0 = string
+
+// TrailEntry_Error defines model for TrailEntry.Error.
+type TrailEntry_Error struct {
+	union json.RawMessage
 }
 
 // TrailEntryList defines model for TrailEntryList.
@@ -1429,6 +1509,14 @@ type ValidateInputBody struct {
 // ValidateInputBodyFormat Language of document; absent: it is detected
 type ValidateInputBodyFormat string
 
+// Value defines model for Value.
+type Value struct {
+	Bytes  int64  `json:"bytes"`
+	Head   string `json:"head"`
+	Href   string `json:"href"`
+	Sha256 string `json:"sha256"`
+}
+
 // Version defines model for Version.
 type Version struct {
 	CreatedAt time.Time `json:"createdAt"`
@@ -1458,17 +1546,25 @@ type VersionList struct {
 
 // Waiting defines model for Waiting.
 type Waiting struct {
-	Arguments interface{} `json:"arguments,omitempty"`
-	Changed   *bool       `json:"changed,omitempty"`
-	Deadline  *time.Time  `json:"deadline,omitempty"`
-	Id        string      `json:"id"`
-	Kind      string      `json:"kind"`
-	Node      string      `json:"node"`
-	Options   []string    `json:"options"`
-	Prompt    string      `json:"prompt"`
-	Schema    interface{} `json:"schema,omitempty"`
-	Since     time.Time   `json:"since"`
-	Tool      *string     `json:"tool,omitempty"`
+	Arguments interface{}    `json:"arguments,omitempty"`
+	Changed   *bool          `json:"changed,omitempty"`
+	Deadline  *time.Time     `json:"deadline,omitempty"`
+	Id        string         `json:"id"`
+	Kind      string         `json:"kind"`
+	Node      string         `json:"node"`
+	Options   []string       `json:"options"`
+	Prompt    Waiting_Prompt `json:"prompt"`
+	Schema    interface{}    `json:"schema,omitempty"`
+	Since     time.Time      `json:"since"`
+	Tool      *string        `json:"tool,omitempty"`
+}
+
+// WaitingPrompt0 defines model for Waiting.Prompt.0.
+type WaitingPrompt0 = string
+
+// Waiting_Prompt defines model for Waiting.Prompt.
+type Waiting_Prompt struct {
+	union json.RawMessage
 }
 
 // Webhook defines model for Webhook.
@@ -1663,6 +1759,21 @@ type StartRunParams struct {
 	IdempotencyKey *string `json:"Idempotency-Key,omitempty"`
 }
 
+// GetRunParams defines parameters for GetRun.
+type GetRunParams struct {
+	// Cursor Where the page before ended
+	Cursor *string `form:"cursor,omitempty" json:"cursor,omitempty"`
+
+	// Limit At most so many entries
+	Limit *int64 `form:"limit,omitempty" json:"limit,omitempty"`
+
+	// Steps none: without steps
+	Steps *GetRunParamsSteps `form:"steps,omitempty" json:"steps,omitempty"`
+}
+
+// GetRunParamsSteps defines parameters for GetRun.
+type GetRunParamsSteps string
+
 // CancelRunParams defines parameters for CancelRun.
 type CancelRunParams struct {
 	// Wait Answer when the run has ended or is paused, or after this long: a Go duration of at most 1m
@@ -1679,6 +1790,18 @@ type ListEventsParams struct {
 
 	// Limit At most so many
 	Limit *int64 `form:"limit,omitempty" json:"limit,omitempty"`
+
+	// Short Values above so many bytes are references
+	Short *int64 `form:"short,omitempty" json:"short,omitempty"`
+}
+
+// GetLogsParams defines parameters for GetLogs.
+type GetLogsParams struct {
+	// Cursor Where the page before ended
+	Cursor *string `form:"cursor,omitempty" json:"cursor,omitempty"`
+
+	// Limit At most so many entries
+	Limit *int64 `form:"limit,omitempty" json:"limit,omitempty"`
 }
 
 // ResumeRunParams defines parameters for ResumeRun.
@@ -1692,6 +1815,36 @@ type ResumeRunParams struct {
 	// IdempotencyKey Names the answer, so that it can be given again and never answers another wait
 	IdempotencyKey *string `json:"Idempotency-Key,omitempty"`
 }
+
+// ListStepsParams defines parameters for ListSteps.
+type ListStepsParams struct {
+	// Cursor Where the page before ended
+	Cursor *string `form:"cursor,omitempty" json:"cursor,omitempty"`
+
+	// Limit At most so many entries
+	Limit *int64 `form:"limit,omitempty" json:"limit,omitempty"`
+}
+
+// GetTrailParams defines parameters for GetTrail.
+type GetTrailParams struct {
+	// Cursor Where the page before ended
+	Cursor *string `form:"cursor,omitempty" json:"cursor,omitempty"`
+
+	// Limit At most so many entries
+	Limit *int64 `form:"limit,omitempty" json:"limit,omitempty"`
+}
+
+// GetValueParams defines parameters for GetValue.
+type GetValueParams struct {
+	// Type Whether the value is a text or other JSON
+	Type *GetValueParamsType `form:"type,omitempty" json:"type,omitempty"`
+
+	// IfNoneMatch ETags that the asker has; then the answer is 304
+	IfNoneMatch *string `json:"If-None-Match,omitempty"`
+}
+
+// GetValueParamsType defines parameters for GetValue.
+type GetValueParamsType string
 
 // ListSchedulesParams defines parameters for ListSchedules.
 type ListSchedulesParams struct {
@@ -2013,6 +2166,316 @@ func (a Agent) MarshalJSON() ([]byte, error) {
 	return json.Marshal(object)
 }
 
+// AsErrorMessage0 returns the union data inside the Error_Message as a ErrorMessage0
+func (t Error_Message) AsErrorMessage0() (ErrorMessage0, error) {
+	var body ErrorMessage0
+	err := json.Unmarshal(t.union, &body)
+	return body, err
+}
+
+// FromErrorMessage0 overwrites any union data inside the Error_Message as the provided ErrorMessage0
+func (t *Error_Message) FromErrorMessage0(v ErrorMessage0) error {
+	b, err := json.Marshal(v)
+	t.union = b
+	return err
+}
+
+// MergeErrorMessage0 performs a merge with any union data inside the Error_Message, using the provided ErrorMessage0
+func (t *Error_Message) MergeErrorMessage0(v ErrorMessage0) error {
+	b, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+
+	merged, err := runtime.JSONMerge(t.union, b)
+	t.union = merged
+	return err
+}
+
+// AsReference returns the union data inside the Error_Message as a Reference
+func (t Error_Message) AsReference() (Reference, error) {
+	var body Reference
+	err := json.Unmarshal(t.union, &body)
+	return body, err
+}
+
+// FromReference overwrites any union data inside the Error_Message as the provided Reference
+func (t *Error_Message) FromReference(v Reference) error {
+	b, err := json.Marshal(v)
+	t.union = b
+	return err
+}
+
+// MergeReference performs a merge with any union data inside the Error_Message, using the provided Reference
+func (t *Error_Message) MergeReference(v Reference) error {
+	b, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+
+	merged, err := runtime.JSONMerge(t.union, b)
+	t.union = merged
+	return err
+}
+
+func (t Error_Message) MarshalJSON() ([]byte, error) {
+	b, err := t.union.MarshalJSON()
+	return b, err
+}
+
+func (t *Error_Message) UnmarshalJSON(b []byte) error {
+	err := t.union.UnmarshalJSON(b)
+	return err
+}
+
+// AsLogEntryContent0 returns the union data inside the LogEntry_Content as a LogEntryContent0
+func (t LogEntry_Content) AsLogEntryContent0() (LogEntryContent0, error) {
+	var body LogEntryContent0
+	err := json.Unmarshal(t.union, &body)
+	return body, err
+}
+
+// FromLogEntryContent0 overwrites any union data inside the LogEntry_Content as the provided LogEntryContent0
+func (t *LogEntry_Content) FromLogEntryContent0(v LogEntryContent0) error {
+	b, err := json.Marshal(v)
+	t.union = b
+	return err
+}
+
+// MergeLogEntryContent0 performs a merge with any union data inside the LogEntry_Content, using the provided LogEntryContent0
+func (t *LogEntry_Content) MergeLogEntryContent0(v LogEntryContent0) error {
+	b, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+
+	merged, err := runtime.JSONMerge(t.union, b)
+	t.union = merged
+	return err
+}
+
+// AsReference returns the union data inside the LogEntry_Content as a Reference
+func (t LogEntry_Content) AsReference() (Reference, error) {
+	var body Reference
+	err := json.Unmarshal(t.union, &body)
+	return body, err
+}
+
+// FromReference overwrites any union data inside the LogEntry_Content as the provided Reference
+func (t *LogEntry_Content) FromReference(v Reference) error {
+	b, err := json.Marshal(v)
+	t.union = b
+	return err
+}
+
+// MergeReference performs a merge with any union data inside the LogEntry_Content, using the provided Reference
+func (t *LogEntry_Content) MergeReference(v Reference) error {
+	b, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+
+	merged, err := runtime.JSONMerge(t.union, b)
+	t.union = merged
+	return err
+}
+
+func (t LogEntry_Content) MarshalJSON() ([]byte, error) {
+	b, err := t.union.MarshalJSON()
+	return b, err
+}
+
+func (t *LogEntry_Content) UnmarshalJSON(b []byte) error {
+	err := t.union.UnmarshalJSON(b)
+	return err
+}
+
+// AsOpenWaitPrompt0 returns the union data inside the OpenWait_Prompt as a OpenWaitPrompt0
+func (t OpenWait_Prompt) AsOpenWaitPrompt0() (OpenWaitPrompt0, error) {
+	var body OpenWaitPrompt0
+	err := json.Unmarshal(t.union, &body)
+	return body, err
+}
+
+// FromOpenWaitPrompt0 overwrites any union data inside the OpenWait_Prompt as the provided OpenWaitPrompt0
+func (t *OpenWait_Prompt) FromOpenWaitPrompt0(v OpenWaitPrompt0) error {
+	b, err := json.Marshal(v)
+	t.union = b
+	return err
+}
+
+// MergeOpenWaitPrompt0 performs a merge with any union data inside the OpenWait_Prompt, using the provided OpenWaitPrompt0
+func (t *OpenWait_Prompt) MergeOpenWaitPrompt0(v OpenWaitPrompt0) error {
+	b, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+
+	merged, err := runtime.JSONMerge(t.union, b)
+	t.union = merged
+	return err
+}
+
+// AsReference returns the union data inside the OpenWait_Prompt as a Reference
+func (t OpenWait_Prompt) AsReference() (Reference, error) {
+	var body Reference
+	err := json.Unmarshal(t.union, &body)
+	return body, err
+}
+
+// FromReference overwrites any union data inside the OpenWait_Prompt as the provided Reference
+func (t *OpenWait_Prompt) FromReference(v Reference) error {
+	b, err := json.Marshal(v)
+	t.union = b
+	return err
+}
+
+// MergeReference performs a merge with any union data inside the OpenWait_Prompt, using the provided Reference
+func (t *OpenWait_Prompt) MergeReference(v Reference) error {
+	b, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+
+	merged, err := runtime.JSONMerge(t.union, b)
+	t.union = merged
+	return err
+}
+
+func (t OpenWait_Prompt) MarshalJSON() ([]byte, error) {
+	b, err := t.union.MarshalJSON()
+	return b, err
+}
+
+func (t *OpenWait_Prompt) UnmarshalJSON(b []byte) error {
+	err := t.union.UnmarshalJSON(b)
+	return err
+}
+
+// AsTrailEntryError0 returns the union data inside the TrailEntry_Error as a TrailEntryError0
+func (t TrailEntry_Error) AsTrailEntryError0() (TrailEntryError0, error) {
+	var body TrailEntryError0
+	err := json.Unmarshal(t.union, &body)
+	return body, err
+}
+
+// FromTrailEntryError0 overwrites any union data inside the TrailEntry_Error as the provided TrailEntryError0
+func (t *TrailEntry_Error) FromTrailEntryError0(v TrailEntryError0) error {
+	b, err := json.Marshal(v)
+	t.union = b
+	return err
+}
+
+// MergeTrailEntryError0 performs a merge with any union data inside the TrailEntry_Error, using the provided TrailEntryError0
+func (t *TrailEntry_Error) MergeTrailEntryError0(v TrailEntryError0) error {
+	b, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+
+	merged, err := runtime.JSONMerge(t.union, b)
+	t.union = merged
+	return err
+}
+
+// AsReference returns the union data inside the TrailEntry_Error as a Reference
+func (t TrailEntry_Error) AsReference() (Reference, error) {
+	var body Reference
+	err := json.Unmarshal(t.union, &body)
+	return body, err
+}
+
+// FromReference overwrites any union data inside the TrailEntry_Error as the provided Reference
+func (t *TrailEntry_Error) FromReference(v Reference) error {
+	b, err := json.Marshal(v)
+	t.union = b
+	return err
+}
+
+// MergeReference performs a merge with any union data inside the TrailEntry_Error, using the provided Reference
+func (t *TrailEntry_Error) MergeReference(v Reference) error {
+	b, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+
+	merged, err := runtime.JSONMerge(t.union, b)
+	t.union = merged
+	return err
+}
+
+func (t TrailEntry_Error) MarshalJSON() ([]byte, error) {
+	b, err := t.union.MarshalJSON()
+	return b, err
+}
+
+func (t *TrailEntry_Error) UnmarshalJSON(b []byte) error {
+	err := t.union.UnmarshalJSON(b)
+	return err
+}
+
+// AsWaitingPrompt0 returns the union data inside the Waiting_Prompt as a WaitingPrompt0
+func (t Waiting_Prompt) AsWaitingPrompt0() (WaitingPrompt0, error) {
+	var body WaitingPrompt0
+	err := json.Unmarshal(t.union, &body)
+	return body, err
+}
+
+// FromWaitingPrompt0 overwrites any union data inside the Waiting_Prompt as the provided WaitingPrompt0
+func (t *Waiting_Prompt) FromWaitingPrompt0(v WaitingPrompt0) error {
+	b, err := json.Marshal(v)
+	t.union = b
+	return err
+}
+
+// MergeWaitingPrompt0 performs a merge with any union data inside the Waiting_Prompt, using the provided WaitingPrompt0
+func (t *Waiting_Prompt) MergeWaitingPrompt0(v WaitingPrompt0) error {
+	b, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+
+	merged, err := runtime.JSONMerge(t.union, b)
+	t.union = merged
+	return err
+}
+
+// AsReference returns the union data inside the Waiting_Prompt as a Reference
+func (t Waiting_Prompt) AsReference() (Reference, error) {
+	var body Reference
+	err := json.Unmarshal(t.union, &body)
+	return body, err
+}
+
+// FromReference overwrites any union data inside the Waiting_Prompt as the provided Reference
+func (t *Waiting_Prompt) FromReference(v Reference) error {
+	b, err := json.Marshal(v)
+	t.union = b
+	return err
+}
+
+// MergeReference performs a merge with any union data inside the Waiting_Prompt, using the provided Reference
+func (t *Waiting_Prompt) MergeReference(v Reference) error {
+	b, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+
+	merged, err := runtime.JSONMerge(t.union, b)
+	t.union = merged
+	return err
+}
+
+func (t Waiting_Prompt) MarshalJSON() ([]byte, error) {
+	b, err := t.union.MarshalJSON()
+	return b, err
+}
+
+func (t *Waiting_Prompt) UnmarshalJSON(b []byte) error {
+	err := t.union.UnmarshalJSON(b)
+	return err
+}
+
 // RequestEditorFn is the function signature for the RequestEditor callback function
 type RequestEditorFn func(ctx context.Context, req *http.Request) error
 
@@ -2262,8 +2725,10 @@ type ClientInterface interface {
 
 	// GetRun Show a run
 	//
+	// With a page of its steps: `stepsNext` is the `cursor` of the next one. Values above 32 KiB are references.
+	//
 	// Corresponds with GET /api/v1/runs/{id} (the `GetRun` operationId).
-	GetRun(ctx context.Context, id string, reqEditors ...RequestEditorFn) (*http.Response, error)
+	GetRun(ctx context.Context, id string, params *GetRunParams, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// CancelRunWithBody Stop a run
 	//
@@ -2333,10 +2798,10 @@ type ClientInterface interface {
 
 	// GetLogs Show the log of a run
 	//
-	// All entries, in order.
+	// Its entries, in order.
 	//
 	// Corresponds with GET /api/v1/runs/{id}/logs (the `GetLogs` operationId).
-	GetLogs(ctx context.Context, id string, reqEditors ...RequestEditorFn) (*http.Response, error)
+	GetLogs(ctx context.Context, id string, params *GetLogsParams, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// ResumeRunWithBody Answer what a run waits for, continue an interrupted run, or raise the limits of one that they ended
 	//
@@ -2356,12 +2821,31 @@ type ClientInterface interface {
 	// Corresponds with POST /api/v1/runs/{id}/resume (the `ResumeRun` operationId).
 	ResumeRun(ctx context.Context, id string, params *ResumeRunParams, body ResumeRunJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
 
+	// ListSteps List the steps of a run
+	//
+	// In the order in which they started.
+	//
+	// Corresponds with GET /api/v1/runs/{id}/steps (the `ListSteps` operationId).
+	ListSteps(ctx context.Context, id string, params *ListStepsParams, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// GetStep Show a step of a run
+	//
+	// Corresponds with GET /api/v1/runs/{id}/steps/{seq} (the `GetStep` operationId).
+	GetStep(ctx context.Context, id string, seq int64, reqEditors ...RequestEditorFn) (*http.Response, error)
+
 	// GetTrail Show what each agent was given and gave
 	//
-	// All executions that have ended, in the order in which they started.
+	// The executions that have ended, in the order in which they started. While a run goes on, one that ends late may come before others that were listed already.
 	//
 	// Corresponds with GET /api/v1/runs/{id}/trail (the `GetTrail` operationId).
-	GetTrail(ctx context.Context, id string, reqEditors ...RequestEditorFn) (*http.Response, error)
+	GetTrail(ctx context.Context, id string, params *GetTrailParams, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// GetValue Read a long value of a run
+	//
+	// All of what a reference stands for: a text as `text/plain`, any other value as `application/json`. The answer has a `Content-Length`, and the digest as `ETag`. A digest that neither the events of this run nor its views have is 404. Take the address from the `href` of a reference.
+	//
+	// Corresponds with GET /api/v1/runs/{id}/values/{digest} (the `GetValue` operationId).
+	GetValue(ctx context.Context, id string, digest string, params *GetValueParams, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// ListSchedules List the schedules of published workflows
 	//
@@ -2989,9 +3473,11 @@ func (c *Client) DeleteRun(ctx context.Context, id string, reqEditors ...Request
 
 // GetRun Show a run
 //
+// With a page of its steps: `stepsNext` is the `cursor` of the next one. Values above 32 KiB are references.
+//
 // Corresponds with GET /api/v1/runs/{id} (the `GetRun` operationId).
-func (c *Client) GetRun(ctx context.Context, id string, reqEditors ...RequestEditorFn) (*http.Response, error) {
-	req, err := NewGetRunRequest(c.Server, id)
+func (c *Client) GetRun(ctx context.Context, id string, params *GetRunParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewGetRunRequest(c.Server, id, params)
 	if err != nil {
 		return nil, err
 	}
@@ -3150,11 +3636,11 @@ func (c *Client) ForkRun(ctx context.Context, id string, body ForkRunJSONRequest
 
 // GetLogs Show the log of a run
 //
-// All entries, in order.
+// Its entries, in order.
 //
 // Corresponds with GET /api/v1/runs/{id}/logs (the `GetLogs` operationId).
-func (c *Client) GetLogs(ctx context.Context, id string, reqEditors ...RequestEditorFn) (*http.Response, error) {
-	req, err := NewGetLogsRequest(c.Server, id)
+func (c *Client) GetLogs(ctx context.Context, id string, params *GetLogsParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewGetLogsRequest(c.Server, id, params)
 	if err != nil {
 		return nil, err
 	}
@@ -3203,13 +3689,62 @@ func (c *Client) ResumeRun(ctx context.Context, id string, params *ResumeRunPara
 	return c.Client.Do(req)
 }
 
+// ListSteps List the steps of a run
+//
+// In the order in which they started.
+//
+// Corresponds with GET /api/v1/runs/{id}/steps (the `ListSteps` operationId).
+func (c *Client) ListSteps(ctx context.Context, id string, params *ListStepsParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewListStepsRequest(c.Server, id, params)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// GetStep Show a step of a run
+//
+// Corresponds with GET /api/v1/runs/{id}/steps/{seq} (the `GetStep` operationId).
+func (c *Client) GetStep(ctx context.Context, id string, seq int64, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewGetStepRequest(c.Server, id, seq)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
 // GetTrail Show what each agent was given and gave
 //
-// All executions that have ended, in the order in which they started.
+// The executions that have ended, in the order in which they started. While a run goes on, one that ends late may come before others that were listed already.
 //
 // Corresponds with GET /api/v1/runs/{id}/trail (the `GetTrail` operationId).
-func (c *Client) GetTrail(ctx context.Context, id string, reqEditors ...RequestEditorFn) (*http.Response, error) {
-	req, err := NewGetTrailRequest(c.Server, id)
+func (c *Client) GetTrail(ctx context.Context, id string, params *GetTrailParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewGetTrailRequest(c.Server, id, params)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// GetValue Read a long value of a run
+//
+// All of what a reference stands for: a text as `text/plain`, any other value as `application/json`. The answer has a `Content-Length`, and the digest as `ETag`. A digest that neither the events of this run nor its views have is 404. Take the address from the `href` of a reference.
+//
+// Corresponds with GET /api/v1/runs/{id}/values/{digest} (the `GetValue` operationId).
+func (c *Client) GetValue(ctx context.Context, id string, digest string, params *GetValueParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewGetValueRequest(c.Server, id, digest, params)
 	if err != nil {
 		return nil, err
 	}
@@ -4740,7 +5275,7 @@ func NewDeleteRunRequest(server string, id string) (*http.Request, error) {
 }
 
 // NewGetRunRequest constructs an http.Request for the GetRun method
-func NewGetRunRequest(server string, id string) (*http.Request, error) {
+func NewGetRunRequest(server string, id string, params *GetRunParams) (*http.Request, error) {
 	var err error
 
 	var pathParam0 string
@@ -4763,6 +5298,57 @@ func NewGetRunRequest(server string, id string) (*http.Request, error) {
 	queryURL, err := serverURL.Parse(operationPath)
 	if err != nil {
 		return nil, err
+	}
+
+	if params != nil {
+		// queryValues collects non-styled parameters (passthrough, JSON)
+		// that are safe to round-trip through url.Values.Encode().
+		queryValues := queryURL.Query()
+		// rawQueryFragments collects pre-encoded query fragments from
+		// styled parameters, preserving literal commas as delimiters
+		// per the OpenAPI spec (e.g. "color=blue,black,brown").
+		var rawQueryFragments []string
+
+		if params.Cursor != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", false, "cursor", *params.Cursor, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.Limit != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", false, "limit", *params.Limit, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "integer", Format: "int64"}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.Steps != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", false, "steps", *params.Steps, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if encoded := queryValues.Encode(); encoded != "" {
+			rawQueryFragments = append(rawQueryFragments, encoded)
+		}
+		queryURL.RawQuery = strings.Join(rawQueryFragments, "&")
 	}
 
 	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
@@ -4989,6 +5575,18 @@ func NewListEventsRequest(server string, id string, params *ListEventsParams) (*
 
 		}
 
+		if params.Short != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", false, "short", *params.Short, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "integer", Format: "int64"}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
 		if encoded := queryValues.Encode(); encoded != "" {
 			rawQueryFragments = append(rawQueryFragments, encoded)
 		}
@@ -5085,7 +5683,7 @@ func NewForkRunRequestWithBody(server string, id string, contentType string, bod
 }
 
 // NewGetLogsRequest constructs an http.Request for the GetLogs method
-func NewGetLogsRequest(server string, id string) (*http.Request, error) {
+func NewGetLogsRequest(server string, id string, params *GetLogsParams) (*http.Request, error) {
 	var err error
 
 	var pathParam0 string
@@ -5108,6 +5706,45 @@ func NewGetLogsRequest(server string, id string) (*http.Request, error) {
 	queryURL, err := serverURL.Parse(operationPath)
 	if err != nil {
 		return nil, err
+	}
+
+	if params != nil {
+		// queryValues collects non-styled parameters (passthrough, JSON)
+		// that are safe to round-trip through url.Values.Encode().
+		queryValues := queryURL.Query()
+		// rawQueryFragments collects pre-encoded query fragments from
+		// styled parameters, preserving literal commas as delimiters
+		// per the OpenAPI spec (e.g. "color=blue,black,brown").
+		var rawQueryFragments []string
+
+		if params.Cursor != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", false, "cursor", *params.Cursor, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.Limit != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", false, "limit", *params.Limit, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "integer", Format: "int64"}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if encoded := queryValues.Encode(); encoded != "" {
+			rawQueryFragments = append(rawQueryFragments, encoded)
+		}
+		queryURL.RawQuery = strings.Join(rawQueryFragments, "&")
 	}
 
 	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
@@ -5218,8 +5855,122 @@ func NewResumeRunRequestWithBody(server string, id string, params *ResumeRunPara
 	return req, nil
 }
 
+// NewListStepsRequest constructs an http.Request for the ListSteps method
+func NewListStepsRequest(server string, id string, params *ListStepsParams) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "id", id, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/api/v1/runs/%s/steps", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	if params != nil {
+		// queryValues collects non-styled parameters (passthrough, JSON)
+		// that are safe to round-trip through url.Values.Encode().
+		queryValues := queryURL.Query()
+		// rawQueryFragments collects pre-encoded query fragments from
+		// styled parameters, preserving literal commas as delimiters
+		// per the OpenAPI spec (e.g. "color=blue,black,brown").
+		var rawQueryFragments []string
+
+		if params.Cursor != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", false, "cursor", *params.Cursor, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.Limit != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", false, "limit", *params.Limit, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "integer", Format: "int64"}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if encoded := queryValues.Encode(); encoded != "" {
+			rawQueryFragments = append(rawQueryFragments, encoded)
+		}
+		queryURL.RawQuery = strings.Join(rawQueryFragments, "&")
+	}
+
+	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
+// NewGetStepRequest constructs an http.Request for the GetStep method
+func NewGetStepRequest(server string, id string, seq int64) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "id", id, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	var pathParam1 string
+
+	pathParam1, err = runtime.StyleParamWithOptions("simple", false, "seq", seq, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "integer", Format: "int64"})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/api/v1/runs/%s/steps/%s", pathParam0, pathParam1)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
 // NewGetTrailRequest constructs an http.Request for the GetTrail method
-func NewGetTrailRequest(server string, id string) (*http.Request, error) {
+func NewGetTrailRequest(server string, id string, params *GetTrailParams) (*http.Request, error) {
 	var err error
 
 	var pathParam0 string
@@ -5244,9 +5995,131 @@ func NewGetTrailRequest(server string, id string) (*http.Request, error) {
 		return nil, err
 	}
 
+	if params != nil {
+		// queryValues collects non-styled parameters (passthrough, JSON)
+		// that are safe to round-trip through url.Values.Encode().
+		queryValues := queryURL.Query()
+		// rawQueryFragments collects pre-encoded query fragments from
+		// styled parameters, preserving literal commas as delimiters
+		// per the OpenAPI spec (e.g. "color=blue,black,brown").
+		var rawQueryFragments []string
+
+		if params.Cursor != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", false, "cursor", *params.Cursor, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.Limit != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", false, "limit", *params.Limit, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "integer", Format: "int64"}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if encoded := queryValues.Encode(); encoded != "" {
+			rawQueryFragments = append(rawQueryFragments, encoded)
+		}
+		queryURL.RawQuery = strings.Join(rawQueryFragments, "&")
+	}
+
 	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
 	if err != nil {
 		return nil, err
+	}
+
+	return req, nil
+}
+
+// NewGetValueRequest constructs an http.Request for the GetValue method
+func NewGetValueRequest(server string, id string, digest string, params *GetValueParams) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "id", id, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	var pathParam1 string
+
+	pathParam1, err = runtime.StyleParamWithOptions("simple", false, "digest", digest, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/api/v1/runs/%s/values/%s", pathParam0, pathParam1)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	if params != nil {
+		// queryValues collects non-styled parameters (passthrough, JSON)
+		// that are safe to round-trip through url.Values.Encode().
+		queryValues := queryURL.Query()
+		// rawQueryFragments collects pre-encoded query fragments from
+		// styled parameters, preserving literal commas as delimiters
+		// per the OpenAPI spec (e.g. "color=blue,black,brown").
+		var rawQueryFragments []string
+
+		if params.Type != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", false, "type", *params.Type, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if encoded := queryValues.Encode(); encoded != "" {
+			rawQueryFragments = append(rawQueryFragments, encoded)
+		}
+		queryURL.RawQuery = strings.Join(rawQueryFragments, "&")
+	}
+
+	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	if params != nil {
+
+		if params.IfNoneMatch != nil {
+			var headerParam0 string
+
+			headerParam0, err = runtime.StyleParamWithOptions("simple", false, "If-None-Match", *params.IfNoneMatch, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationHeader, Type: "string", Format: ""})
+			if err != nil {
+				return nil, err
+			}
+
+			req.Header.Set("If-None-Match", headerParam0)
+		}
+
 	}
 
 	return req, nil
@@ -6691,10 +7564,12 @@ type ClientWithResponsesInterface interface {
 
 	// GetRunWithResponse Show a run
 	//
+	// With a page of its steps: `stepsNext` is the `cursor` of the next one. Values above 32 KiB are references.
+	//
 	// Returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with GET /api/v1/runs/{id} (the `GetRun` operationId).
-	GetRunWithResponse(ctx context.Context, id string, reqEditors ...RequestEditorFn) (*GetRunResponse, error)
+	GetRunWithResponse(ctx context.Context, id string, params *GetRunParams, reqEditors ...RequestEditorFn) (*GetRunResponse, error)
 
 	// CancelRunWithBodyWithResponse Stop a run
 	//
@@ -6772,12 +7647,12 @@ type ClientWithResponsesInterface interface {
 
 	// GetLogsWithResponse Show the log of a run
 	//
-	// All entries, in order.
+	// Its entries, in order.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with GET /api/v1/runs/{id}/logs (the `GetLogs` operationId).
-	GetLogsWithResponse(ctx context.Context, id string, reqEditors ...RequestEditorFn) (*GetLogsResponse, error)
+	GetLogsWithResponse(ctx context.Context, id string, params *GetLogsParams, reqEditors ...RequestEditorFn) (*GetLogsResponse, error)
 
 	// ResumeRunWithBodyWithResponse Answer what a run waits for, continue an interrupted run, or raise the limits of one that they ended
 	//
@@ -6797,14 +7672,39 @@ type ClientWithResponsesInterface interface {
 	// Corresponds with POST /api/v1/runs/{id}/resume (the `ResumeRun` operationId).
 	ResumeRunWithResponse(ctx context.Context, id string, params *ResumeRunParams, body ResumeRunJSONRequestBody, reqEditors ...RequestEditorFn) (*ResumeRunResponse, error)
 
+	// ListStepsWithResponse List the steps of a run
+	//
+	// In the order in which they started.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with GET /api/v1/runs/{id}/steps (the `ListSteps` operationId).
+	ListStepsWithResponse(ctx context.Context, id string, params *ListStepsParams, reqEditors ...RequestEditorFn) (*ListStepsResponse, error)
+
+	// GetStepWithResponse Show a step of a run
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with GET /api/v1/runs/{id}/steps/{seq} (the `GetStep` operationId).
+	GetStepWithResponse(ctx context.Context, id string, seq int64, reqEditors ...RequestEditorFn) (*GetStepResponse, error)
+
 	// GetTrailWithResponse Show what each agent was given and gave
 	//
-	// All executions that have ended, in the order in which they started.
+	// The executions that have ended, in the order in which they started. While a run goes on, one that ends late may come before others that were listed already.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with GET /api/v1/runs/{id}/trail (the `GetTrail` operationId).
-	GetTrailWithResponse(ctx context.Context, id string, reqEditors ...RequestEditorFn) (*GetTrailResponse, error)
+	GetTrailWithResponse(ctx context.Context, id string, params *GetTrailParams, reqEditors ...RequestEditorFn) (*GetTrailResponse, error)
+
+	// GetValueWithResponse Read a long value of a run
+	//
+	// All of what a reference stands for: a text as `text/plain`, any other value as `application/json`. The answer has a `Content-Length`, and the digest as `ETag`. A digest that neither the events of this run nor its views have is 404. Take the address from the `href` of a reference.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with GET /api/v1/runs/{id}/values/{digest} (the `GetValue` operationId).
+	GetValueWithResponse(ctx context.Context, id string, digest string, params *GetValueParams, reqEditors ...RequestEditorFn) (*GetValueResponse, error)
 
 	// ListSchedulesWithResponse List the schedules of published workflows
 	//
@@ -9779,6 +10679,186 @@ func (r ResumeRunResponse) ContentType() string {
 	return ""
 }
 
+type ListStepsResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *StepList
+	// ApplicationproblemJSON400 the response for an HTTP 400 `application/problem+json` response
+	ApplicationproblemJSON400 *Problem
+	// ApplicationproblemJSON401 the response for an HTTP 401 `application/problem+json` response
+	ApplicationproblemJSON401 *Problem
+	// ApplicationproblemJSON403 the response for an HTTP 403 `application/problem+json` response
+	ApplicationproblemJSON403 *Problem
+	// ApplicationproblemJSON404 the response for an HTTP 404 `application/problem+json` response
+	ApplicationproblemJSON404 *Problem
+	// ApplicationproblemJSON422 the response for an HTTP 422 `application/problem+json` response
+	ApplicationproblemJSON422 *Problem
+	// ApplicationproblemJSON500 the response for an HTTP 500 `application/problem+json` response
+	ApplicationproblemJSON500 *Problem
+	// ApplicationproblemJSON503 the response for an HTTP 503 `application/problem+json` response
+	ApplicationproblemJSON503 *Problem
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r ListStepsResponse) GetJSON200() *StepList {
+	return r.JSON200
+}
+
+// GetApplicationproblemJSON400 returns the response for an HTTP 400 `application/problem+json` response
+func (r ListStepsResponse) GetApplicationproblemJSON400() *Problem {
+	return r.ApplicationproblemJSON400
+}
+
+// GetApplicationproblemJSON401 returns the response for an HTTP 401 `application/problem+json` response
+func (r ListStepsResponse) GetApplicationproblemJSON401() *Problem {
+	return r.ApplicationproblemJSON401
+}
+
+// GetApplicationproblemJSON403 returns the response for an HTTP 403 `application/problem+json` response
+func (r ListStepsResponse) GetApplicationproblemJSON403() *Problem {
+	return r.ApplicationproblemJSON403
+}
+
+// GetApplicationproblemJSON404 returns the response for an HTTP 404 `application/problem+json` response
+func (r ListStepsResponse) GetApplicationproblemJSON404() *Problem {
+	return r.ApplicationproblemJSON404
+}
+
+// GetApplicationproblemJSON422 returns the response for an HTTP 422 `application/problem+json` response
+func (r ListStepsResponse) GetApplicationproblemJSON422() *Problem {
+	return r.ApplicationproblemJSON422
+}
+
+// GetApplicationproblemJSON500 returns the response for an HTTP 500 `application/problem+json` response
+func (r ListStepsResponse) GetApplicationproblemJSON500() *Problem {
+	return r.ApplicationproblemJSON500
+}
+
+// GetApplicationproblemJSON503 returns the response for an HTTP 503 `application/problem+json` response
+func (r ListStepsResponse) GetApplicationproblemJSON503() *Problem {
+	return r.ApplicationproblemJSON503
+}
+
+// GetBody returns the raw response body bytes
+func (r ListStepsResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r ListStepsResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r ListStepsResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r ListStepsResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+type GetStepResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *Step
+	// ApplicationproblemJSON400 the response for an HTTP 400 `application/problem+json` response
+	ApplicationproblemJSON400 *Problem
+	// ApplicationproblemJSON401 the response for an HTTP 401 `application/problem+json` response
+	ApplicationproblemJSON401 *Problem
+	// ApplicationproblemJSON403 the response for an HTTP 403 `application/problem+json` response
+	ApplicationproblemJSON403 *Problem
+	// ApplicationproblemJSON404 the response for an HTTP 404 `application/problem+json` response
+	ApplicationproblemJSON404 *Problem
+	// ApplicationproblemJSON422 the response for an HTTP 422 `application/problem+json` response
+	ApplicationproblemJSON422 *Problem
+	// ApplicationproblemJSON500 the response for an HTTP 500 `application/problem+json` response
+	ApplicationproblemJSON500 *Problem
+	// ApplicationproblemJSON503 the response for an HTTP 503 `application/problem+json` response
+	ApplicationproblemJSON503 *Problem
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r GetStepResponse) GetJSON200() *Step {
+	return r.JSON200
+}
+
+// GetApplicationproblemJSON400 returns the response for an HTTP 400 `application/problem+json` response
+func (r GetStepResponse) GetApplicationproblemJSON400() *Problem {
+	return r.ApplicationproblemJSON400
+}
+
+// GetApplicationproblemJSON401 returns the response for an HTTP 401 `application/problem+json` response
+func (r GetStepResponse) GetApplicationproblemJSON401() *Problem {
+	return r.ApplicationproblemJSON401
+}
+
+// GetApplicationproblemJSON403 returns the response for an HTTP 403 `application/problem+json` response
+func (r GetStepResponse) GetApplicationproblemJSON403() *Problem {
+	return r.ApplicationproblemJSON403
+}
+
+// GetApplicationproblemJSON404 returns the response for an HTTP 404 `application/problem+json` response
+func (r GetStepResponse) GetApplicationproblemJSON404() *Problem {
+	return r.ApplicationproblemJSON404
+}
+
+// GetApplicationproblemJSON422 returns the response for an HTTP 422 `application/problem+json` response
+func (r GetStepResponse) GetApplicationproblemJSON422() *Problem {
+	return r.ApplicationproblemJSON422
+}
+
+// GetApplicationproblemJSON500 returns the response for an HTTP 500 `application/problem+json` response
+func (r GetStepResponse) GetApplicationproblemJSON500() *Problem {
+	return r.ApplicationproblemJSON500
+}
+
+// GetApplicationproblemJSON503 returns the response for an HTTP 503 `application/problem+json` response
+func (r GetStepResponse) GetApplicationproblemJSON503() *Problem {
+	return r.ApplicationproblemJSON503
+}
+
+// GetBody returns the raw response body bytes
+func (r GetStepResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r GetStepResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r GetStepResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r GetStepResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
 type GetTrailResponse struct {
 	Body         []byte
 	HTTPResponse *http.Response
@@ -9870,6 +10950,96 @@ func (r GetTrailResponse) StatusCode() int {
 
 // ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
 func (r GetTrailResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+type GetValueResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *interface{}
+	// ApplicationproblemJSON400 the response for an HTTP 400 `application/problem+json` response
+	ApplicationproblemJSON400 *Problem
+	// ApplicationproblemJSON401 the response for an HTTP 401 `application/problem+json` response
+	ApplicationproblemJSON401 *Problem
+	// ApplicationproblemJSON403 the response for an HTTP 403 `application/problem+json` response
+	ApplicationproblemJSON403 *Problem
+	// ApplicationproblemJSON404 the response for an HTTP 404 `application/problem+json` response
+	ApplicationproblemJSON404 *Problem
+	// ApplicationproblemJSON422 the response for an HTTP 422 `application/problem+json` response
+	ApplicationproblemJSON422 *Problem
+	// ApplicationproblemJSON500 the response for an HTTP 500 `application/problem+json` response
+	ApplicationproblemJSON500 *Problem
+	// ApplicationproblemJSON503 the response for an HTTP 503 `application/problem+json` response
+	ApplicationproblemJSON503 *Problem
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r GetValueResponse) GetJSON200() *interface{} {
+	return r.JSON200
+}
+
+// GetApplicationproblemJSON400 returns the response for an HTTP 400 `application/problem+json` response
+func (r GetValueResponse) GetApplicationproblemJSON400() *Problem {
+	return r.ApplicationproblemJSON400
+}
+
+// GetApplicationproblemJSON401 returns the response for an HTTP 401 `application/problem+json` response
+func (r GetValueResponse) GetApplicationproblemJSON401() *Problem {
+	return r.ApplicationproblemJSON401
+}
+
+// GetApplicationproblemJSON403 returns the response for an HTTP 403 `application/problem+json` response
+func (r GetValueResponse) GetApplicationproblemJSON403() *Problem {
+	return r.ApplicationproblemJSON403
+}
+
+// GetApplicationproblemJSON404 returns the response for an HTTP 404 `application/problem+json` response
+func (r GetValueResponse) GetApplicationproblemJSON404() *Problem {
+	return r.ApplicationproblemJSON404
+}
+
+// GetApplicationproblemJSON422 returns the response for an HTTP 422 `application/problem+json` response
+func (r GetValueResponse) GetApplicationproblemJSON422() *Problem {
+	return r.ApplicationproblemJSON422
+}
+
+// GetApplicationproblemJSON500 returns the response for an HTTP 500 `application/problem+json` response
+func (r GetValueResponse) GetApplicationproblemJSON500() *Problem {
+	return r.ApplicationproblemJSON500
+}
+
+// GetApplicationproblemJSON503 returns the response for an HTTP 503 `application/problem+json` response
+func (r GetValueResponse) GetApplicationproblemJSON503() *Problem {
+	return r.ApplicationproblemJSON503
+}
+
+// GetBody returns the raw response body bytes
+func (r GetValueResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r GetValueResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r GetValueResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r GetValueResponse) ContentType() string {
 	if r.HTTPResponse != nil {
 		return r.HTTPResponse.Header.Get("Content-Type")
 	}
@@ -10462,7 +11632,7 @@ type ListWaitsResponse struct {
 	Body         []byte
 	HTTPResponse *http.Response
 	// JSON200 the response for an HTTP 200 `application/json` response
-	JSON200 *OpenWaitList
+	JSON200 *RenderedOpenWaitList
 	// ApplicationproblemJSON400 the response for an HTTP 400 `application/problem+json` response
 	ApplicationproblemJSON400 *Problem
 	// ApplicationproblemJSON401 the response for an HTTP 401 `application/problem+json` response
@@ -10480,7 +11650,7 @@ type ListWaitsResponse struct {
 }
 
 // GetJSON200 returns the response for an HTTP 200 `application/json` response
-func (r ListWaitsResponse) GetJSON200() *OpenWaitList {
+func (r ListWaitsResponse) GetJSON200() *RenderedOpenWaitList {
 	return r.JSON200
 }
 
@@ -12288,11 +13458,13 @@ func (c *ClientWithResponses) DeleteRunWithResponse(ctx context.Context, id stri
 
 // GetRunWithResponse Show a run
 //
+// With a page of its steps: `stepsNext` is the `cursor` of the next one. Values above 32 KiB are references.
+//
 // Returns a wrapper object for the known response body format(s).
 //
 // Corresponds with GET /api/v1/runs/{id} (the `GetRun` operationId).
-func (c *ClientWithResponses) GetRunWithResponse(ctx context.Context, id string, reqEditors ...RequestEditorFn) (*GetRunResponse, error) {
-	rsp, err := c.GetRun(ctx, id, reqEditors...)
+func (c *ClientWithResponses) GetRunWithResponse(ctx context.Context, id string, params *GetRunParams, reqEditors ...RequestEditorFn) (*GetRunResponse, error) {
+	rsp, err := c.GetRun(ctx, id, params, reqEditors...)
 	if err != nil {
 		return nil, err
 	}
@@ -12423,13 +13595,13 @@ func (c *ClientWithResponses) ForkRunWithResponse(ctx context.Context, id string
 
 // GetLogsWithResponse Show the log of a run
 //
-// All entries, in order.
+// Its entries, in order.
 //
 // Returns a wrapper object for the known response body format(s).
 //
 // Corresponds with GET /api/v1/runs/{id}/logs (the `GetLogs` operationId).
-func (c *ClientWithResponses) GetLogsWithResponse(ctx context.Context, id string, reqEditors ...RequestEditorFn) (*GetLogsResponse, error) {
-	rsp, err := c.GetLogs(ctx, id, reqEditors...)
+func (c *ClientWithResponses) GetLogsWithResponse(ctx context.Context, id string, params *GetLogsParams, reqEditors ...RequestEditorFn) (*GetLogsResponse, error) {
+	rsp, err := c.GetLogs(ctx, id, params, reqEditors...)
 	if err != nil {
 		return nil, err
 	}
@@ -12466,19 +13638,62 @@ func (c *ClientWithResponses) ResumeRunWithResponse(ctx context.Context, id stri
 	return ParseResumeRunResponse(rsp)
 }
 
+// ListStepsWithResponse List the steps of a run
+//
+// In the order in which they started.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with GET /api/v1/runs/{id}/steps (the `ListSteps` operationId).
+func (c *ClientWithResponses) ListStepsWithResponse(ctx context.Context, id string, params *ListStepsParams, reqEditors ...RequestEditorFn) (*ListStepsResponse, error) {
+	rsp, err := c.ListSteps(ctx, id, params, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseListStepsResponse(rsp)
+}
+
+// GetStepWithResponse Show a step of a run
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with GET /api/v1/runs/{id}/steps/{seq} (the `GetStep` operationId).
+func (c *ClientWithResponses) GetStepWithResponse(ctx context.Context, id string, seq int64, reqEditors ...RequestEditorFn) (*GetStepResponse, error) {
+	rsp, err := c.GetStep(ctx, id, seq, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseGetStepResponse(rsp)
+}
+
 // GetTrailWithResponse Show what each agent was given and gave
 //
-// All executions that have ended, in the order in which they started.
+// The executions that have ended, in the order in which they started. While a run goes on, one that ends late may come before others that were listed already.
 //
 // Returns a wrapper object for the known response body format(s).
 //
 // Corresponds with GET /api/v1/runs/{id}/trail (the `GetTrail` operationId).
-func (c *ClientWithResponses) GetTrailWithResponse(ctx context.Context, id string, reqEditors ...RequestEditorFn) (*GetTrailResponse, error) {
-	rsp, err := c.GetTrail(ctx, id, reqEditors...)
+func (c *ClientWithResponses) GetTrailWithResponse(ctx context.Context, id string, params *GetTrailParams, reqEditors ...RequestEditorFn) (*GetTrailResponse, error) {
+	rsp, err := c.GetTrail(ctx, id, params, reqEditors...)
 	if err != nil {
 		return nil, err
 	}
 	return ParseGetTrailResponse(rsp)
+}
+
+// GetValueWithResponse Read a long value of a run
+//
+// All of what a reference stands for: a text as `text/plain`, any other value as `application/json`. The answer has a `Content-Length`, and the digest as `ETag`. A digest that neither the events of this run nor its views have is 404. Take the address from the `href` of a reference.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with GET /api/v1/runs/{id}/values/{digest} (the `GetValue` operationId).
+func (c *ClientWithResponses) GetValueWithResponse(ctx context.Context, id string, digest string, params *GetValueParams, reqEditors ...RequestEditorFn) (*GetValueResponse, error) {
+	rsp, err := c.GetValue(ctx, id, digest, params, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseGetValueResponse(rsp)
 }
 
 // ListSchedulesWithResponse List the schedules of published workflows
@@ -15300,6 +16515,156 @@ func ParseResumeRunResponse(rsp *http.Response) (*ResumeRunResponse, error) {
 	return response, nil
 }
 
+// ParseListStepsResponse parses an HTTP response from a ListStepsWithResponse call
+func ParseListStepsResponse(rsp *http.Response) (*ListStepsResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &ListStepsResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest StepList
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 400:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationproblemJSON400 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 401:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationproblemJSON401 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 403:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationproblemJSON403 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 404:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationproblemJSON404 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 422:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationproblemJSON422 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 500:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationproblemJSON500 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 503:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationproblemJSON503 = &dest
+
+	}
+
+	return response, nil
+}
+
+// ParseGetStepResponse parses an HTTP response from a GetStepWithResponse call
+func ParseGetStepResponse(rsp *http.Response) (*GetStepResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &GetStepResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest Step
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 400:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationproblemJSON400 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 401:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationproblemJSON401 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 403:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationproblemJSON403 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 404:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationproblemJSON404 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 422:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationproblemJSON422 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 500:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationproblemJSON500 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 503:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationproblemJSON503 = &dest
+
+	}
+
+	return response, nil
+}
+
 // ParseGetTrailResponse parses an HTTP response from a GetTrailWithResponse call
 func ParseGetTrailResponse(rsp *http.Response) (*GetTrailResponse, error) {
 	bodyBytes, err := io.ReadAll(rsp.Body)
@@ -15376,6 +16741,87 @@ func ParseGetTrailResponse(rsp *http.Response) (*GetTrailResponse, error) {
 			return nil, err
 		}
 		response.ApplicationproblemJSON503 = &dest
+
+	}
+
+	return response, nil
+}
+
+// ParseGetValueResponse parses an HTTP response from a GetValueWithResponse call
+func ParseGetValueResponse(rsp *http.Response) (*GetValueResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &GetValueResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest interface{}
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case rsp.StatusCode == 304:
+		break // No content-type
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 400:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationproblemJSON400 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 401:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationproblemJSON401 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 403:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationproblemJSON403 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 404:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationproblemJSON404 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 422:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationproblemJSON422 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 500:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationproblemJSON500 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 503:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationproblemJSON503 = &dest
+
+	case rsp.StatusCode == 200:
+		// Content-type (text/plain; charset=utf-8) unsupported
 
 	}
 
@@ -15898,7 +17344,7 @@ func ParseListWaitsResponse(rsp *http.Response) (*ListWaitsResponse, error) {
 
 	switch {
 	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
-		var dest OpenWaitList
+		var dest RenderedOpenWaitList
 		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
 			return nil, err
 		}

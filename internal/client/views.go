@@ -1,0 +1,243 @@
+package client
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"hash"
+	"io"
+	"net/http"
+	"net/url"
+	"strconv"
+
+	"github.com/hocket-run/hocket/internal/client/api"
+	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/journal"
+	"github.com/hocket-run/hocket/internal/project"
+	"github.com/hocket-run/hocket/internal/service"
+	"github.com/hocket-run/hocket/internal/view"
+	"github.com/hocket-run/hocket/workflow"
+)
+
+var _ view.Source = (*Remote)(nil)
+
+// maxEvents is the largest page of events, and of steps, that a server gives.
+const maxEvents = 1000
+
+// Show gives the run object with all its steps. Of a value above view.Limit it has the beginning alone, as a text.
+func (r *Remote) Show(ctx context.Context, run string) (project.Run, error) {
+	var all project.Run
+	for cursor := ""; ; {
+		res, err := r.api.GetRun(ctx, run, &api.GetRunParams{Cursor: some(cursor), Limit: some(int64(maxEvents))})
+		page, err := r.readRun(res, err)
+		if err != nil {
+			return all, err
+		}
+		page.Steps = append(all.Steps, page.Steps...)
+		if all, cursor = page.Run, page.StepsNext; cursor == "" {
+			return all, nil
+		}
+	}
+}
+
+// readRun reads an answer with a run object.
+func (r *Remote) readRun(res *http.Response, err error) (view.Run, error) {
+	var text json.RawMessage
+	var o view.Run
+	if err := r.read(res, err, &text); err != nil {
+		return o, err
+	}
+	if err := json.Unmarshal(refer(text, func(v view.Value) []byte { return quoted(v.Head) }), &o); err != nil {
+		return o, fmt.Errorf("%s does not answer as a Hocket server: %w", r.url, err)
+	}
+	return o, nil
+}
+
+func quoted(text string) []byte { return journal.AppendQuoted(nil, text) }
+
+// View begins to read a run for one view.
+func (r *Remote) View(ctx context.Context, run string) (*view.Reader, error) {
+	return view.Open(ctx, r, run)
+}
+
+// Read gives the run as its journal tells it: the definition and all events, with all values whole. The store's own fields of the head are left out.
+func (r *Remote) Read(ctx context.Context, run string) (service.Recorded, error) {
+	h, w, err := r.RunDefinition(ctx, run)
+	if err != nil {
+		return service.Recorded{}, err
+	}
+	rec := service.Recorded{Workflow: w}
+	err = r.eachLine(ctx, run, 0, func(line []byte) error {
+		e, err := r.wholeEvent(ctx, run, line)
+		rec.Events = append(rec.Events, e)
+		return err
+	})
+	if err != nil {
+		return service.Recorded{}, err
+	}
+	rec.Head = headOf(run, rec.Events)
+	rec.Head.Interrupted, rec.Head.Status, rec.Head.Waiting = h.Interrupted, h.Status, h.Waiting
+	return rec, nil
+}
+
+// RunDefinition implements view.Source. Of the head it has what the run object tells.
+func (r *Remote) RunDefinition(ctx context.Context, run string) (journal.Head, *workflow.Workflow, error) {
+	var def json.RawMessage
+	res, err := r.api.GetRunDefinition(ctx, run)
+	if err := r.read(res, err, &def); err != nil {
+		return journal.Head{}, nil, err
+	}
+	w, err := workflow.Parse(def)
+	if err != nil {
+		return journal.Head{}, nil, fmt.Errorf("read definition of run %s: %w", run, err)
+	}
+	var o struct {
+		Status      journal.Status
+		Interrupted bool
+		Waiting     []json.RawMessage
+	}
+	none := api.GetRunParamsSteps("none")
+	res, err = r.api.GetRun(ctx, run, &api.GetRunParams{Steps: &none})
+	if err := r.read(res, err, &o); err != nil {
+		return journal.Head{}, nil, err
+	}
+	return journal.Head{Run: run, Status: o.Status, Interrupted: o.Interrupted, Waiting: len(o.Waiting)}, w, nil
+}
+
+// EachShort implements view.Source.
+func (r *Remote) EachShort(ctx context.Context, run string, after uint64, t *view.Table, take func(engine.Event) error) error {
+	return r.eachLine(ctx, run, after, func(line []byte) error {
+		_, e, err := journal.UnmarshalEvent(tokens(line, t))
+		if err != nil {
+			return err
+		}
+		return take(e)
+	})
+}
+
+// eachLine gives take the events as the server shows them.
+func (r *Remote) eachLine(ctx context.Context, run string, after uint64, take func(line []byte) error) error {
+	for cursor := int64(after); ; { //nolint:gosec // numbers of events
+		var page struct {
+			Items []json.RawMessage
+			Next  string
+		}
+		res, err := r.api.ListEvents(ctx, run, &api.ListEventsParams{Cursor: &cursor, Limit: some(int64(maxEvents))})
+		if err := r.read(res, err, &page); err != nil {
+			return err
+		}
+		for _, line := range page.Items {
+			if err := take(line); err != nil {
+				return err
+			}
+		}
+		if page.Next == "" {
+			return nil
+		}
+		if cursor, err = strconv.ParseInt(page.Next, 10, 64); err != nil {
+			return fmt.Errorf("read run %s: %w", run, err)
+		}
+	}
+}
+
+// wholeEvent reads an event, and the long values of it.
+func (r *Remote) wholeEvent(ctx context.Context, run string, line []byte) (engine.Event, error) {
+	var failed error
+	line = refer(line, func(v view.Value) []byte {
+		l := longOf(v)
+		body, err := r.Open(ctx, run, &view.Ref{Long: l, Bytes: v.Bytes})
+		if err != nil {
+			failed = err
+			return []byte("null")
+		}
+		content, err := io.ReadAll(body)
+		if _ = body.Close(); err != nil {
+			failed = err
+		}
+		if l.IsText {
+			return quoted(string(content))
+		}
+		return content
+	})
+	if failed != nil {
+		return engine.Event{}, failed
+	}
+	_, e, err := journal.UnmarshalEvent(line)
+	return e, err
+}
+
+// tokens puts tokens in the place of references.
+func tokens(line []byte, t *view.Table) []byte {
+	return refer(line, func(v view.Value) []byte {
+		return []byte(`"` + t.Remote(longOf(v), v.Bytes, v.Head, v.Href) + `"`)
+	})
+}
+
+// longOf names what a reference stands for. Its address tells a text from other JSON.
+func longOf(v view.Value) journal.Long {
+	u, err := url.Parse(v.Href)
+	return journal.Long{Hash: v.SHA256, IsText: err != nil || u.Query().Get("type") != "json"}
+}
+
+// refer puts something else in the place of each reference in JSON without white space, as servers write it.
+func refer(text []byte, instead func(view.Value) []byte) []byte {
+	begin := []byte(`{"$value":`)
+	if !bytes.Contains(text, begin) {
+		return text
+	}
+	var out []byte
+	for {
+		i := bytes.Index(text, begin) // in a JSON string the quotes would be escaped
+		if i < 0 {
+			return append(out, text...)
+		}
+		var ref view.Reference
+		dec := json.NewDecoder(bytes.NewReader(text[i:]))
+		if err := dec.Decode(&ref); err != nil {
+			return append(out, text...)
+		}
+		out = append(append(out, text[:i]...), instead(ref.Value)...)
+		text = text[i+int(dec.InputOffset()):]
+	}
+}
+
+// Beginning implements view.Source: references tell it.
+func (r *Remote) Beginning(_ context.Context, run string, v *view.Ref, _ int) ([]byte, int64, error) {
+	return nil, 0, fmt.Errorf("value %s of run %s: %w", v.Hash, run, journal.ErrNotFound)
+}
+
+// Open implements view.Source.
+func (r *Remote) Open(ctx context.Context, run string, v *view.Ref) (io.ReadCloser, error) {
+	kind := api.Text
+	if !v.IsText {
+		kind = api.Json
+	}
+	res, err := r.api.GetValue(ctx, run, v.Hash, &api.GetValueParams{Type: &kind})
+	if err != nil {
+		return nil, r.unreachable(err)
+	}
+	if res.StatusCode != http.StatusOK {
+		return nil, r.read(res, nil, nil)
+	}
+	return &checked{ReadCloser: res.Body, hash: v.Hash, sum: sha256.New()}, nil
+}
+
+// checked compares a stream with its hash.
+type checked struct {
+	io.ReadCloser
+	hash string
+	sum  hash.Hash
+}
+
+// Read implements io.Reader.
+func (c *checked) Read(p []byte) (int, error) {
+	n, err := c.ReadCloser.Read(p)
+	c.sum.Write(p[:n])
+	if err == io.EOF && hex.EncodeToString(c.sum.Sum(nil)) != c.hash { //nolint:errorlint // as readers give it
+		return n, fmt.Errorf("the value %s came broken", c.hash)
+	}
+	return n, err
+}
