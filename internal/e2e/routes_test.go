@@ -35,6 +35,7 @@ func TestEveryRoute(t *testing.T) {
 	tr.agents(t)
 	tr.runs(t)
 	tr.projections(t)
+	tr.long(t)
 	tr.answers(t)
 	tr.forks(t)
 	tr.events(t)
