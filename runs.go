@@ -102,7 +102,7 @@ func runInfo(o project.Run) *RunInfo {
 	}
 	for _, s := range o.Steps {
 		step := RunStep{
-			Node: s.Node, Name: s.Name, Kind: string(s.Kind), Attempt: s.Attempt, Iteration: s.Iteration, Status: string(s.Status), Input: s.Input,
+			Node: s.Node, Name: s.Name, Kind: s.Kind, Attempt: s.Attempt, Iteration: s.Iteration, Status: string(s.Status), Input: s.Input,
 			Output: s.Output, Err: shownError(s.Error), Model: value(s.Model), StartedAt: s.StartedAt,
 		}
 		if s.DurationMS != nil {

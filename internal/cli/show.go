@@ -269,9 +269,22 @@ func (a *app) showSteps(steps []project.Step) error {
 		if st.Model != nil {
 			model = clean(*st.Model)
 		}
-		fmt.Fprintf(t, "%d\t%s\t%s\t%s\t%d\t%s\t%s\t%s\n", st.Seq, node, st.Kind, st.Status, st.Attempt, took, tokens, model)
+		fmt.Fprintf(t, "%d\t%s\t%s\t%s\t%d\t%s\t%s\t%s\n", st.Seq, node, st.Kind, statusText(st), st.Attempt, took, tokens, model)
 	}
 	return flush(t)
+}
+
+// statusText is a step's status, that of an approval with the decision and its note.
+func statusText(st project.Step) string {
+	text := string(st.Status)
+	if st.Decision == "" {
+		return text
+	}
+	text += ", " + st.Decision
+	if note := clean(strings.TrimSpace(st.Note)); note != "" {
+		text += ": " + short(note, 60)
+	}
+	return text
 }
 
 func usageText(u project.TotalUsage) string {

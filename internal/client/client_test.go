@@ -150,7 +150,7 @@ func TestProblems(t *testing.T) {
 func TestWaitInBranches(t *testing.T) {
 	t.Parallel()
 	r := at(t, func(w http.ResponseWriter, _ *http.Request) {
-		fmt.Fprint(w, `{"id": "r", "status": "paused", "steps": [{"node": "all", "kind": "fork", "status": "running"}, {"node": "a", "kind": "agent", "status": "waiting"}]}`)
+		fmt.Fprint(w, `{"id": "r", "status": "paused", "steps": [{"node": "all", "kind": "parallel", "status": "running"}, {"node": "a", "kind": "agent", "status": "waiting"}]}`)
 	})
 	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
 	defer cancel()

@@ -218,8 +218,12 @@ func (r *Remote) Wait(ctx context.Context, run string) (driver.State, error) {
 
 // isBusy tells whether a step goes on beside those that wait. Forks and subflows go on for as long as something within them does, which has a step of its own.
 func isBusy(o project.Run) bool {
+	format := ""
+	if o.Workflow.Format != nil {
+		format = *o.Workflow.Format
+	}
 	for _, s := range o.Steps {
-		if s.Status == project.StepRunning && s.Kind != workflow.KindFork && s.Kind != workflow.KindSubflow {
+		if s.Status == project.StepRunning && s.Kind != workflow.KindFork.In(format) && s.Kind != workflow.KindSubflow.In(format) {
 			return true
 		}
 	}

@@ -112,7 +112,7 @@ type Facts struct {
 // NodeFact is a node.
 type NodeFact struct {
 	ID   string `json:"id"`
-	Kind string `json:"kind"`
+	Kind string `json:"kind" doc:"The document's word: agent, parallel, condition, if, approval and others"`
 	Name string `json:"name"`
 }
 
@@ -150,7 +150,7 @@ func scheduleFact(s *workflow.Schedule) *ScheduleFact {
 func factsOf(w *workflow.Workflow) *Facts {
 	f := &Facts{Name: w.Name, Nodes: []NodeFact{}, Agents: []AgentFact{}, Branches: []BranchFact{}, Schedule: scheduleFact(w.Schedule), Limits: limitsOf(w.Limits)}
 	for _, n := range w.Nodes {
-		f.Nodes = append(f.Nodes, NodeFact{n.ID, string(n.Kind), n.Title()})
+		f.Nodes = append(f.Nodes, NodeFact{n.ID, n.Kind.In(w.Format), n.Title()})
 	}
 	for _, a := range w.Agents {
 		f.Agents = append(f.Agents, AgentFact{a.ID, a.Name, a.Description, a.Model, append([]string{}, a.Tools...)})

@@ -71,6 +71,8 @@ type step struct {
 	reason  string // of a cancellation or skip
 	sentTo  string
 	waiting int // open waits
+	// decision is what a person decided at an approval.
+	decision approvalDecision
 
 	model string
 	tally tally
@@ -215,7 +217,11 @@ func (f *Folder) addWait(e engine.Event) {
 		w := f.endWait(d.Wait)
 		f.answered(w, Answer{Decision: d.Decision, Answer: d.Answer, Note: d.Note, By: d.By, At: e.At})
 		if w != nil && d.Decision != "" && w.Call == "" {
-			f.decisions[w.node] = approvalDecision{Decision: d.Decision, Note: d.Note}
+			decision := approvalDecision{Decision: d.Decision, Note: d.Note}
+			f.decisions[w.node] = decision
+			if w.step != nil && w.step.def.Kind == workflow.KindWait {
+				w.step.decision = decision
+			}
 		}
 	case *engine.WaitClosed:
 		if w := f.endWait(d.Wait); d.By.IsKnown() {

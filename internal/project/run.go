@@ -84,7 +84,7 @@ type Error struct {
 // waits that are not open.
 func (r Run) About(w Waiting) engine.Value {
 	for _, s := range slices.Backward(r.Steps) {
-		if s.Node == w.Node && s.Kind == workflow.KindWait && s.Status == StepWaiting {
+		if s.Node == w.Node && s.Status == StepWaiting && s.Kind == workflow.KindWait.In(value(r.Workflow.Format)) {
 			return s.Input
 		}
 	}
@@ -125,16 +125,20 @@ const (
 
 // Step is one execution of a node. Seq is the `step` of its events.
 type Step struct {
-	Seq       int           `json:"seq"`
-	Node      string        `json:"node"`
-	Name      string        `json:"name"`
-	Kind      workflow.Kind `json:"kind"`
-	Attempt   int           `json:"attempt"`
-	Iteration int           `json:"iteration"`
-	Status    StepStatus    `json:"status"`
-	Input     engine.Value  `json:"input"`
-	Output    engine.Value  `json:"output"`
-	Error     *Error        `json:"error"`
+	Seq  int    `json:"seq"`
+	Node string `json:"node"`
+	Name string `json:"name"`
+	// Kind is the document's word for the node's kind, see [workflow.Kind.In].
+	Kind      string       `json:"kind"`
+	Attempt   int          `json:"attempt"`
+	Iteration int          `json:"iteration"`
+	Status    StepStatus   `json:"status"`
+	Input     engine.Value `json:"input"`
+	Output    engine.Value `json:"output"`
+	Error     *Error       `json:"error"`
+	// Decision and Note are what a person decided at an approval; absent elsewhere.
+	Decision string `json:"decision,omitempty"`
+	Note     string `json:"note,omitempty"`
 	// Usage sums the step's model calls, those of its sub-agents, of its failed attempts and of the runs that it started too.
 	Usage     Usage     `json:"usage"`
 	Model     *string   `json:"model"`
@@ -193,7 +197,8 @@ func (f *Folder) Run() Run {
 
 func (f *Folder) step(st *step) Step {
 	s := Step{
-		Seq: st.n, Node: st.node, Name: st.def.Title(), Kind: st.data.Kind, Attempt: st.attempt, Iteration: st.data.Iteration,
+		Seq: st.n, Node: st.node, Name: st.def.Title(), Kind: st.data.Kind.In(f.format()), Attempt: st.attempt, Iteration: st.data.Iteration,
+		Decision: st.decision.Decision, Note: st.decision.Note,
 		Status: f.stepStatus(st), Input: f.input(st), Error: f.stepError(st), Usage: st.tally.usage(f.open(st)), Model: some(st.model), StartedAt: st.startedAt,
 	}
 	if st.status == StepCompleted {
@@ -304,6 +309,13 @@ func (t tally) usage(open int) Usage {
 		u.CostUSD = new(t.cost.USD())
 	}
 	return u
+}
+
+func value(s *string) string {
+	if s == nil {
+		return ""
+	}
+	return *s
 }
 
 func some(s string) *string {

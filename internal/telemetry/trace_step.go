@@ -52,7 +52,7 @@ func (t *Tracer) startStep(e engine.Event, d *engine.StepStarted) {
 	}
 	st := &stepSpan{open: t.start(parent, e.At, WhatStep, e.Step, "", 0, "node", e.Node), kind: d.Kind}
 	st.set(
-		Attr{RunID, t.run}, Attr{NodeID, e.Node}, Attr{NodeType, string(d.Kind)}, Attr{Step, int64(e.Step)}, Attr{Iteration, int64(d.Iteration)},
+		Attr{RunID, t.run}, Attr{NodeID, e.Node}, Attr{NodeType, d.Kind.In(t.created.Format)}, Attr{Step, int64(e.Step)}, Attr{Iteration, int64(d.Iteration)},
 	)
 	t.steps[e.Step] = st
 	input := t.content.input(e.Step, d)

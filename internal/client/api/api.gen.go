@@ -973,7 +973,9 @@ type ModelOfferList struct {
 
 // NodeFact defines model for NodeFact.
 type NodeFact struct {
-	Id   string `json:"id"`
+	Id string `json:"id"`
+
+	// Kind The document's word: agent, parallel, condition, if, approval and others
 	Kind string `json:"kind"`
 	Name string `json:"name"`
 }
@@ -1343,6 +1345,7 @@ type StartBodyIfBusy string
 // Step defines model for Step.
 type Step struct {
 	Attempt    int64       `json:"attempt"`
+	Decision   *string     `json:"decision,omitempty"`
 	DurationMs *int64      `json:"durationMs"`
 	Error      *Error      `json:"error"`
 	Input      interface{} `json:"input"`
@@ -1351,6 +1354,7 @@ type Step struct {
 	Model      *string     `json:"model"`
 	Name       string      `json:"name"`
 	Node       string      `json:"node"`
+	Note       *string     `json:"note,omitempty"`
 	Output     interface{} `json:"output"`
 	Seq        int64       `json:"seq"`
 	StartedAt  time.Time   `json:"startedAt"`
