@@ -8,6 +8,7 @@ import (
 
 	"github.com/hocket-run/hocket/internal/engine"
 	"github.com/hocket-run/hocket/internal/tool"
+	"github.com/hocket-run/hocket/workflow"
 )
 
 // CallTool carries out one tool call and always gives a result for c.ID: an engine.ToolResult, or an engine.ToolHeld where a person must decide first and
@@ -30,7 +31,7 @@ func (k *Kit) callTool(ctx context.Context, info *Info, c *engine.CallTool) (res
 	}()
 	if k.Tools == nil {
 		return engine.ToolResult{Failure: &engine.Failure{
-			Code: string(tool.KindUnknownTool), Message: fmt.Sprintf("there is no tool %q", c.Tool),
+			Code: string(tool.KindUnknownTool), Message: tool.Unknown(toolCall(info.Run, c), nil),
 		}}, nil
 	}
 	ctx, cancel := withTimeout(ctx, c.Timeout)
@@ -67,10 +68,14 @@ func outcomeUnknown(ctx context.Context, err error) bool {
 }
 
 func toolCall(run string, c *engine.CallTool) tool.Call {
-	return tool.Call{
+	call := tool.Call{
 		Run: run, Agent: agentID(c.Agent), Node: c.Node, Name: c.Tool, Arguments: c.Arguments, Key: c.Key,
-		Iteration: c.Iteration, Definition: c.Definition, Approved: c.Approved,
+		Iteration: c.Iteration, Definition: c.Definition, Approved: c.Approved, Offered: c.Offered,
 	}
+	if c.Agent != nil {
+		call.HandoffTool, call.Handoffs = workflow.HandoffTool, c.Agent.Handoffs
+	}
+	return call
 }
 
 // newPins gives what the tools pinned lately as the engine takes it; nil for nothing.

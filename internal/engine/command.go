@@ -47,6 +47,8 @@ type CallTool struct {
 	Agent     *workflow.Agent // nil for tool nodes
 	Tool      string
 	Arguments Value
+	// Offered are the tools that the engine itself answers for the agent: sub-agents, the hand-off, routing. For errors about a tool that does not exist.
+	Offered []string
 	// Iteration is the n-th execution of the node, Definition the workflow's digest: what an approval is bound to beside the rest (SEC12).
 	Iteration  int
 	Definition string

@@ -145,7 +145,7 @@ func (r *Run) command(key string, c *call) Command {
 		cmd := &CallTool{ID: id, Key: idem, After: c.Seq, Node: node, Step: c.Step, Attempt: c.Attempt, Tool: c.Tool, Arguments: c.Args, Timeout: limit,
 			Iteration: st.Iter, Definition: r.plan.digest, Approved: c.Approved}
 		if st.Agent != nil {
-			cmd.Agent = r.agent(c.Step, c.Frame).Agent
+			cmd.Agent, cmd.Offered = r.agent(c.Step, c.Frame).Agent, r.offered(c.Step, c.Frame)
 		}
 		if cmd.Arguments == nil && c.ToolID != "" {
 			cmd.Arguments = r.arguments(c)

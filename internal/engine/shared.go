@@ -214,6 +214,29 @@ func (r *Run) toolDefs(id, fr int) []chat.ToolDef {
 	return defs
 }
 
+// offered names the tools that the engine answers for a frame, and for the agent whose calls an exec node carries out.
+func (r *Run) offered(id, fr int) []string {
+	if r.stepNode(id).Kind == workflow.KindExec {
+		caller := r.stepNode(r.step(id).From)
+		if caller.Agent == nil {
+			return nil
+		}
+		var names []string
+		if route := caller.Agent.Routing; route != nil && route.Tool != "" && len(route.Values) > 0 {
+			names = append(names, route.Tool)
+		}
+		if r.flowOf(id).w.Rules.Conversational {
+			names = append(names, endTool)
+		}
+		return names
+	}
+	var names []string
+	for _, d := range r.toolDefs(id, fr) {
+		names = append(names, d.Name)
+	}
+	return names
+}
+
 // exec carries out the tool calls of the reply before it, one after another (S3-16). Without any, its input goes on as after tools: by the edge
 // without condition, else back to who sent it (S3-4).
 func (r *Run) exec(id int) {

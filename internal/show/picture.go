@@ -44,7 +44,7 @@ type box struct {
 type arrow struct {
 	from, to int
 	label    string
-	// asks: not a way of the run but an agent that is offered as a tool.
+	// asks: not a way of the run but an agent that is offered as a tool, or to which an agent may hand over.
 	asks bool
 	// back: leads to a box that the run has passed before.
 	back bool
@@ -113,7 +113,10 @@ type adder struct {
 	index   map[string]int // box by node id
 	groupOf map[string]int // group by fork id
 	subs    map[subKey]int
-	used    map[string]bool // agents that are drawn, as a node or a sub-agent
+	// root is the box of the node whose agents are drawn, rootAgent its agent.
+	root      int
+	rootAgent string
+	used      map[string]bool // agents that are drawn, as a node or a sub-agent
 }
 
 func (a *adder) addGroups() {
@@ -178,10 +181,12 @@ func (a *adder) addNodes() {
 		a.boxes = append(a.boxes, b)
 		if n.Agent != nil {
 			a.used[n.Agent.Agent] = true
-			a.addSubagents(a.index[n.ID], b.group, n.Agent.Agent)
+			a.root, a.rootAgent = a.index[n.ID], n.Agent.Agent
+			a.addSubagents(a.root, b.group, n.Agent.Agent)
 		}
 	}
 	// Agents that no node and no agent uses are part of the document too.
+	a.rootAgent = ""
 	for i := range a.Agents {
 		if agent := &a.Agents[i]; !a.used[agent.ID] {
 			a.subagent(a.outer, agent, "agent, not used")
@@ -189,7 +194,7 @@ func (a *adder) addNodes() {
 	}
 }
 
-// addSubagents draws the agents that the agent of a box may ask: in each frame each of them once.
+// addSubagents draws the agents that the agent of a box may ask or hand over to: in each frame each of them once.
 func (a *adder) addSubagents(from, group int, agent string) {
 	owner := a.agents[agent]
 	if owner == nil {
@@ -201,6 +206,17 @@ func (a *adder) addSubagents(from, group int, agent string) {
 			continue
 		}
 		a.arrows = append(a.arrows, arrow{from: from, to: a.subagent(group, target, "sub-agent"), asks: true})
+	}
+	for _, id := range owner.Handoffs {
+		target := a.agents[id]
+		if target == nil {
+			continue
+		}
+		to := a.root
+		if id != a.rootAgent {
+			to = a.subagent(group, target, "agent")
+		}
+		a.arrows = append(a.arrows, arrow{from: from, to: to, label: "hands over", asks: true})
 	}
 }
 

@@ -346,16 +346,29 @@ func (s *sketch) node(n *workflow.Node, first, prefix string, goesOn bool) {
 	}
 }
 
-// subagents draws the agents that a may ask, each once: under the first that asks it.
+// subagents draws the agents that a may ask or hand over to, each once: under the first that names it. A hand-off to one that is drawn already is a line
+// of its own.
 func (s *sketch) subagents(a *workflow.Agent, prefix string, seen map[string]bool) {
-	for _, sub := range a.Subagents {
-		target := s.agents[sub.Agent]
-		if target == nil || seen[sub.Agent] || len(prefix) > 300 {
-			continue
+	draw := func(id, verb string, again bool) {
+		target := s.agents[id]
+		if target == nil || len(prefix) > 300 {
+			return
 		}
-		seen[sub.Agent] = true
-		s.agent(target, prefix, "may ask ")
+		if seen[id] {
+			if again {
+				s.write(prefix, "┄ ", verb, agentTitle(target))
+			}
+			return
+		}
+		seen[id] = true
+		s.agent(target, prefix, verb)
 		s.subagents(target, prefix+"  ", seen)
+	}
+	for _, sub := range a.Subagents {
+		draw(sub.Agent, "may ask ", false)
+	}
+	for _, id := range a.Handoffs {
+		draw(id, "may hand over to ", true)
 	}
 }
 

@@ -30,7 +30,7 @@ func (s *Set) Call(ctx context.Context, c Call) (Result, error) {
 	}
 	b := t.byName[c.Name]
 	if b == nil {
-		return Result{}, t.unknown(c.Name)
+		return Result{}, t.unknown(c)
 	}
 	_, sch := b.entry.look()
 	args, problem := sch.check(c.Arguments)
@@ -177,29 +177,40 @@ func (s *Set) bound(name string, r Result) (Result, error) {
 	return r, nil
 }
 
-// unknown says which tools there are instead.
-func (t *table) unknown(name string) *Error {
-	var names []string
-	for _, b := range t.bindings {
-		names = append(names, b.offered)
-	}
-	text := fmt.Sprintf("there is no tool %q", name)
+// Unknown says that c.Name is no tool, and which tools there are instead: those of names, and the others of c.
+func Unknown(c Call, names []string, unsupported ...string) string {
+	text := fmt.Sprintf("there is no tool %q", c.Name)
+	names = append(slices.Clone(names), c.Offered...)
 	switch {
-	case len(t.unsupported) > 0:
-		text += "; " + strings.Join(t.unsupported, "; ")
+	case len(unsupported) > 0:
+		text += "; " + strings.Join(unsupported, "; ")
 	case len(names) == 0:
 		text += "; this agent has no tools"
 	}
 	if len(names) > 0 {
-		text += "; available tools: " + strings.Join(names, ", ")
+		shown := slices.Clone(names)
+		if i := slices.Index(shown, c.HandoffTool); i >= 0 && len(c.Handoffs) > 0 {
+			shown[i] += fmt.Sprintf(" (hands the conversation over to %s)", strings.Join(c.Handoffs, ", "))
+		}
+		text += "; available tools: " + strings.Join(shown, ", ")
 	}
-	if hint := diag.DidYouMean(name, names); hint != "" {
+	if slices.Contains(c.Handoffs, c.Name) && slices.Contains(c.Offered, c.HandoffTool) {
+		return text + fmt.Sprintf("; to hand over to %q, call %s with it as the agent", c.Name, c.HandoffTool)
+	}
+	if hint := diag.DidYouMean(c.Name, names); hint != "" {
 		text += "; " + hint
 	}
-	kind := KindUnknownTool
-	if slices.Contains(t.missing, name) {
-		kind = KindUnsupported
-		text = fmt.Sprintf("tool %q is not available: nothing that this run was given offers it", name)
+	return text
+}
+
+// unknown is the error of a call whose tool does not exist.
+func (t *table) unknown(c Call) *Error {
+	var names []string
+	for _, b := range t.bindings {
+		names = append(names, b.offered)
 	}
-	return &Error{Kind: kind, Tool: name, Message: text}
+	if slices.Contains(t.missing, c.Name) {
+		return &Error{Kind: KindUnsupported, Tool: c.Name, Message: fmt.Sprintf("tool %q is not available: nothing that this run was given offers it", c.Name)}
+	}
+	return &Error{Kind: KindUnknownTool, Tool: c.Name, Message: Unknown(c, names, t.unsupported...)}
 }

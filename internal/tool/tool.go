@@ -49,6 +49,11 @@ type Call struct {
 	Approved string `json:"approved,omitempty"`
 	// Scope is what the permissions were compared with and what they keep from the call. [Set.Call] sets it; nil, as in calls without a Set: nothing is kept.
 	Scope *Scope `json:"-"`
+	// Offered are tools of the agent that are not of the Set, such as sub-agents. HandoffTool is the one of them that hands the conversation over to one
+	// of Handoffs; "": none does. They are named where Name is no tool.
+	Offered     []string `json:"-"`
+	HandoffTool string   `json:"-"`
+	Handoffs    []string `json:"-"`
 }
 
 // Decode reads the arguments into what into points at; there being none changes nothing in it. The error is an *Error of KindInvalidArguments.
