@@ -20,6 +20,7 @@ import (
 type Workflow struct {
 	definition *workflow.Workflow
 	problems   diag.List
+	place      string // of its file; "": it was no file
 }
 
 // Name is the workflow's, or that of its file where the document has none.
@@ -50,7 +51,11 @@ func (e *Engine) Load(ctx context.Context, path string) (*Workflow, error) {
 	if err != nil {
 		return nil, err
 	}
-	return e.parse(ctx, path, data)
+	w, err := e.parse(ctx, path, data)
+	if err == nil {
+		w.place = service.PlaceOf(path)
+	}
+	return w, err
 }
 
 // Parse is [Engine.Load] for a document that was read already; name stands in its diagnostics.
@@ -69,7 +74,7 @@ func (e *Engine) parse(ctx context.Context, name string, data []byte) (*Workflow
 	if w.Name == "" {
 		w.Name = strings.TrimSuffix(filepath.Base(name), filepath.Ext(name))
 	}
-	return &Workflow{w, problems}, nil
+	return &Workflow{definition: w, problems: problems}, nil
 }
 
 // StartOptions say how a document is run. The zero value is good.
@@ -86,7 +91,7 @@ type StartOptions struct {
 	Replies []byte
 	// Limits win over the document's where they are set.
 	Limits workflow.Limits
-	// Trust allows the commands that the document names, and what it wants sent to servers (SEC5).
+	// Trust allows the commands that the document names, what it wants sent to servers, and that it keeps a memory over runs (SEC5).
 	Trust bool
 }
 
@@ -128,7 +133,7 @@ func (e *Engine) Start(ctx context.Context, w *Workflow, options ...StartOptions
 		return "", err
 	}
 	run, err = e.service.Start(ctx, service.StartRequest{
-		Workflow: w.definition, Branch: o.Branch, Input: o.Input, RunID: o.ID, Model: o.Model, Limits: o.Limits, Trust: o.Trust,
+		Workflow: w.definition, Place: w.place, Branch: o.Branch, Input: o.Input, RunID: o.ID, Model: o.Model, Limits: o.Limits, Trust: o.Trust,
 		Files: service.Files{RepliesFile: "replies", Replies: o.Replies},
 	})
 	var invalid *service.InvalidError

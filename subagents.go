@@ -193,7 +193,7 @@ func (b *bridge) start(ctx context.Context, run string, o graph.SpawnOptions, ab
 	if l := workflow.Validate(w); l.HasErrors() {
 		return fmt.Errorf("agent %q: %w", o.AgentName, l.Err())
 	}
-	_, err := b.e.service.Start(ctx, service.StartRequest{Workflow: w, Input: o.Task, RunID: run, ParentRun: b.info.Run, Above: above})
+	_, err := b.e.service.Start(ctx, service.StartRequest{Workflow: w, Graph: b.info.Workflow.Name, Input: o.Task, RunID: run, ParentRun: b.info.Run, Above: above})
 	return err
 }
 

@@ -296,7 +296,7 @@ func (a *app) run(c *cobra.Command, fl *runFlags, args []string) error {
 	nameAfter(req.Workflow, args[0])
 	req.Dir = "."
 	if !stored {
-		req.Dir = dirOf(args[0])
+		req.Dir, req.Place = dirOf(args[0]), service.PlaceOf(args[0])
 	}
 	if req.Files, err = a.files(fl.files); err != nil {
 		return err

@@ -49,6 +49,11 @@ type StartRequest struct {
 	Input   string
 	// Dir is the folder of the document, beside which prompt files are looked for; "": there is none, and none are read.
 	Dir string
+	// Place is where the file of the document is, as PlaceOf gives it: the memories of its agents are of this place. "": the document is no file. A stored workflow
+	// has its id instead.
+	Place string
+	// Graph is the name of the Go graph of which the workflow is an agent; "": of none.
+	Graph string
 	// RunID must be new; "" makes one.
 	RunID string
 	// Key names the request, in at most MaxKey bytes that can be printed, so that it can be made again: Begin tells how. "": each request is one of its own.
@@ -154,7 +159,11 @@ func (s *Service) prepare(ctx context.Context, q StartRequest) (spec driver.Spec
 		return spec, err
 	}
 	spec.Input = expr.Quote(input)
-	if err := s.checkTrust(specs, asks(variables, guarded(graph, q.Dir)), keysSent(graph), q.Trust, spec.Meta); err != nil {
+	remembers, err := q.remember(specs, spec.Meta)
+	if err != nil {
+		return spec, err
+	}
+	if err := s.checkTrust(specs, asks(variables, append(guarded(graph, q.Dir), remembers...)), keysSent(graph), q.Trust, spec.Meta); err != nil {
 		return spec, err
 	}
 	for _, sp := range specs {

@@ -1,7 +1,6 @@
 package service
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -158,7 +157,7 @@ func (k *kits) types(info driver.Info) map[string]tool.Type {
 	web := k.apiConfig(dir)
 	return map[string]tool.Type{
 		tool.TypeFilesystem: files.Type(files.Config{Dir: dir, Own: k.ownFiles()}),
-		tool.TypeMemory:     memory.Type(memory.Config{Store: k.memory, Workflow: workflowOf(info)}),
+		tool.TypeMemory:     memory.Type(memory.Config{Store: k.memory, Owner: originOf(info)}),
 		tool.TypeMCP:        {Open: func(spec tool.Spec) (tool.Toolset, error) { return k.openMCP(spec, info.Run) }},
 		tool.TypeScript:     script.Type(programs),
 		tool.TypeShell:      shell.Type(programs),
@@ -171,14 +170,6 @@ func (k *kits) types(info driver.Info) map[string]tool.Type {
 		tool.TypeOpenAPI:    api.OpenAPI(web),
 		tool.TypeWebSearch:  search.Type(k.searchConfig()),
 	}
-}
-
-// workflowOf is whose the memories of a run are.
-func workflowOf(info driver.Info) string {
-	if info.Workflow == nil {
-		return ""
-	}
-	return cmp.Or(info.Workflow.ID, info.Workflow.Name)
 }
 
 // expand replaces the references in a variable of a trusted toolset.

@@ -36,6 +36,7 @@ type localOptions struct {
 	Commands   []string          `json:"commands"`
 	Shell      map[string]Script `json:"shell"`
 	File       string            `json:"file"`
+	Memory     string            `json:"memory"`
 }
 
 // Variables are variables of an environment by name. In JSON a value may be a number or a boolean too, as YAML reads `PORT: 8080`.
@@ -141,6 +142,11 @@ func (s Spec) Access(dir string) []string {
 			return nil
 		}
 		add("read the file %s", at(o.File))
+	case TypeMemory:
+		if o.Memory == "" && !bad {
+			return nil
+		}
+		add("read and write the memory %q, which workflows share", o.Memory)
 	default:
 		return nil
 	}

@@ -112,7 +112,7 @@ var knownTypes = map[string]typeInfo{
 	TypeMCP: {supported: true}, TypeThink: {supported: true}, TypeTodo: {supported: true},
 	TypeWorkflow:   {supported: true, options: []string{"workflow", "branch", "tool", "description"}},
 	TypeFilesystem: {supported: true, options: []string{"path", "read_only", "ignore_vcs", "post_edit", "own_files"}, check: (*parser).checkFilesystem},
-	TypeMemory:     {supported: true, options: []string{"path"}, check: (*parser).checkMemory},
+	TypeMemory:     {supported: true, options: []string{"path", "memory"}, check: (*parser).checkMemory},
 	TypeShell:      {supported: true, options: []string{"env", "working_dir", "commands"}, check: (*parser).checkShell},
 	TypeScript:     {supported: true, options: []string{"shell", "env", "working_dir"}, check: (*parser).checkScript},
 	TypeUserPrompt: {supported: true},

@@ -43,10 +43,19 @@ func (p *parser) checkFilesystem(entries []entry) {
 
 // checkMemory judges the options of a toolset of type memory.
 func (p *parser) checkMemory(entries []entry) {
+	own, shared := false, false
 	for _, e := range entries {
-		if e.key == "path" {
-			p.text(e)
+		if e.key != "path" && e.key != "memory" {
+			continue
 		}
+		if p.text(e) == "" && e.key == "memory" {
+			p.list.Errorf(p.span(e.value), e.path, "wrong-value", "memory is the name of a memory that workflows share, and is not empty").Hint = "leave it out for a memory of this workflow"
+		}
+		own = own || e.key == "path"
+		shared = shared || e.key == "memory"
+	}
+	if own && shared {
+		p.list.Errorf(p.span(entries[0].value), "", "wrong-value", "path names a memory of the workflow, memory one that workflows share; give one of them")
 	}
 }
 

@@ -28,8 +28,9 @@ const (
 type Config struct {
 	// Store keeps them; nil: the type is not supported here.
 	Store Store
-	// Workflow is the id, or the name, of the workflow that runs: memories belong to it.
-	Workflow string
+	// Owner is whose the memories are: where the workflow that runs comes from, never a name that it gives itself. Nil: the workflow has none but those that it
+	// shares with others by name.
+	Owner []string
 }
 
 // Type opens toolsets of type `memory`.
@@ -49,14 +50,22 @@ type Toolset struct {
 	closed bool
 }
 
-// New makes the toolset that spec describes. Errors: *tool.Error for options that are none, and where there is no store.
+// Kinds of owners of spaces, apart from each other in every space.
+const (
+	ofOwner  = "owner"
+	ofShared = "shared"
+)
+
+// New makes the toolset that spec describes. Errors: *tool.Error for options that are none, where there is no store, and where neither an owner nor a name says
+// whose the memory is; *tool.UntrustedError for a memory that workflows share and that nobody allowed.
 func New(cfg Config, spec tool.Spec) (*Toolset, error) {
 	t := &Toolset{name: spec.Title(), store: cfg.Store}
 	if cfg.Store == nil {
 		return nil, tool.Errorf(tool.KindUnsupported, t.name, "toolset %q: nothing is kept here", t.name)
 	}
 	var o struct {
-		Path string `json:"path"`
+		Path   string `json:"path"`
+		Memory string `json:"memory"`
 	}
 	if len(spec.Options) > 0 {
 		dec := json.NewDecoder(bytes.NewReader(spec.Options))
@@ -65,9 +74,18 @@ func New(cfg Config, spec tool.Spec) (*Toolset, error) {
 			return nil, tool.Errorf(tool.KindFailed, t.name, "toolset %q: %w", t.name, err)
 		}
 	}
-	t.base = []string{cfg.Workflow, "path", o.Path}
-	if o.Path == "" {
-		t.base, t.perAgent = []string{cfg.Workflow, "name", t.name}, !spec.Shared
+	switch {
+	case o.Memory != "" && o.Path != "":
+		return nil, tool.Errorf(tool.KindFailed, t.name, "toolset %q: path names a memory of the workflow, memory one that workflows share; give one of them", t.name)
+	case o.Memory != "":
+		t.base = []string{ofShared, o.Memory}
+		return t, spec.CheckTrusted()
+	case len(cfg.Owner) == 0:
+		return nil, tool.Errorf(tool.KindFailed, t.name, "toolset %q: the workflow has no memory of its own, since it is neither stored nor a file of this machine", t.name)
+	case o.Path != "":
+		t.base = slices.Concat([]string{ofOwner}, cfg.Owner, []string{"path", o.Path})
+	default:
+		t.base, t.perAgent = slices.Concat([]string{ofOwner}, cfg.Owner, []string{"name", t.name}), !spec.Shared
 	}
 	return t, nil
 }

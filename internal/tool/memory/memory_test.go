@@ -30,7 +30,7 @@ func TestConform(t *testing.T) {
 func open(t *testing.T, s memory.Store, workflow string, spec tool.Spec) *memory.Toolset {
 	t.Helper()
 	spec.Type = tool.TypeMemory
-	ts, err := memory.New(memory.Config{Store: s, Workflow: workflow}, spec)
+	ts, err := memory.New(memory.Config{Store: s, Owner: []string{"catalog", workflow}}, spec)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -158,5 +158,54 @@ func TestBound(t *testing.T) {
 	r := call(t, ts, "a", "get_memories", "", `{}`)
 	if len(r.Text) > 70_000 || !strings.HasSuffix(r.Text, "\n4 older memories are left out, since an answer has at most 65536 bytes; search for fewer") {
 		t.Errorf("%d bytes, %q", len(r.Text), r.Text[len(r.Text)-120:])
+	}
+}
+
+// TestOwners: a memory is reached by its owner, or by the name that it is shared under where that was allowed, and by nothing that an option can spell (SEC13, SEC16).
+func TestOwners(t *testing.T) {
+	t.Parallel()
+	s := &memory.Kept{}
+	opens := func(owner []string, spec tool.Spec) (*memory.Toolset, error) {
+		spec.Type = tool.TypeMemory
+		return memory.New(memory.Config{Store: s, Owner: owner}, spec)
+	}
+	mine, err := opens([]string{"file", "/notes.yaml"}, tool.Spec{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	call(t, mine, "a", "add_memory", "k", `{"memory":"SECRET"}`)
+	shared := json.RawMessage(`{"memory":"[\"owner\",\"file\",\"/notes.yaml\",\"name\",\"memory\",\"a\"]"}`)
+	for name, tc := range map[string]struct {
+		owner []string
+		spec  tool.Spec
+	}{
+		"catalog":          {[]string{"catalog", "/notes.yaml"}, tool.Spec{}},
+		"other file":       {[]string{"file", "/dl/notes.yaml"}, tool.Spec{}},
+		"path":             {[]string{"file", "/dl/notes.yaml"}, tool.Spec{Options: json.RawMessage(`{"path":"/notes.yaml"}`)}},
+		"name":             {[]string{"file", "/dl/notes.yaml"}, tool.Spec{Name: `","file","/notes.yaml`}},
+		"shared":           {[]string{"file", "/dl/notes.yaml"}, tool.Spec{Shared: true}},
+		"shared by a name": {[]string{"file", "/dl/notes.yaml"}, tool.Spec{Options: shared, Trusted: true}},
+	} {
+		other, err := opens(tc.owner, tc.spec)
+		if err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		if got := call(t, other, "a", "get_memories", "", `{}`).Text; strings.Contains(got, "SECRET") {
+			t.Errorf("%s reads %s", name, got)
+		}
+	}
+	for name, tc := range map[string]struct {
+		owner []string
+		spec  tool.Spec
+		err   string
+	}{
+		"no owner":             {nil, tool.Spec{}, "no memory of its own"},
+		"no owner, with path":  {nil, tool.Spec{Options: json.RawMessage(`{"path":"x"}`)}, "no memory of its own"},
+		"shared and untrusted": {[]string{"catalog", "x"}, tool.Spec{Options: json.RawMessage(`{"memory":"team"}`)}, `read and write the memory "team"`},
+		"both names":           {[]string{"catalog", "x"}, tool.Spec{Trusted: true, Options: json.RawMessage(`{"memory":"team","path":"x"}`)}, "give one of them"},
+	} {
+		if _, err := opens(tc.owner, tc.spec); err == nil || !strings.Contains(err.Error(), tc.err) {
+			t.Errorf("%s: got %v, want %q", name, err, tc.err)
+		}
 	}
 }

@@ -1,0 +1,89 @@
+package service
+
+import (
+	"encoding/json"
+	"fmt"
+	"path/filepath"
+	"slices"
+
+	"github.com/hocket-run/hocket/internal/driver"
+	"github.com/hocket-run/hocket/internal/tool"
+)
+
+// metaOrigin holds the origin of a run's workflow, a JSON list: whose the memories of its agents are.
+const metaOrigin = "origin"
+
+// Kinds of origins. A name that a document gives itself is none: anybody can write any name into a document.
+const (
+	originCatalog = "catalog" // and the id under which the workflow is stored
+	originFile    = "file"    // and the place of the document
+	originProgram = "program" // and the Go graph whose node the agent is
+)
+
+// PlaceOf gives the place of a document: the absolute path of its file with all links followed. It is empty for standard input (`-`) and for a path that leads
+// nowhere.
+func PlaceOf(path string) string {
+	if path == "-" {
+		return ""
+	}
+	abs, err := filepath.Abs(path)
+	if err != nil {
+		return ""
+	}
+	place, err := filepath.EvalSymlinks(abs)
+	if err != nil {
+		return ""
+	}
+	return place
+}
+
+// origin tells where the workflow comes from; nil where that cannot be told.
+func (q StartRequest) origin() []string {
+	switch {
+	case q.Version > 0:
+		return []string{originCatalog, q.Workflow.ID}
+	case q.Place != "":
+		return []string{originFile, q.Place}
+	case q.Graph != "":
+		return []string{originProgram, q.Graph}
+	}
+	return nil
+}
+
+// remember notes the origin of a run, and gives what its document asks a person to allow for its memories: a file keeps one under its path only where that is
+// trusted. A memory that several workflows share is among tool.Access. Errors: *InvalidError for a document without an origin.
+func (q StartRequest) remember(specs []tool.Spec, meta map[string]string) (asks []string, err error) {
+	origin := q.origin()
+	if origin != nil {
+		text, err := json.Marshal(origin)
+		if err != nil {
+			return nil, fmt.Errorf("start run: %w", err)
+		}
+		meta[metaOrigin] = string(text)
+	}
+	for _, s := range specs {
+		if s.Type != tool.TypeMemory || len(s.Access("")) > 0 {
+			continue
+		}
+		switch {
+		case origin == nil:
+			return nil, invalidf("toolset %q: a document that is neither stored nor a file of this machine has no memory of its own; store it as a workflow, or name a memory "+
+				"that workflows share (memory: NAME), which must be trusted", s.Title())
+		case origin[0] == originFile:
+			line := fmt.Sprintf("keep a memory over runs for %s (toolset %s)", origin[1], s.Title())
+			if !slices.Contains(asks, line) {
+				asks = append(asks, line)
+			}
+		}
+	}
+	return asks, nil
+}
+
+// originOf gives the origin of a run; nil: it has none.
+func originOf(info driver.Info) []string {
+	var origin []string
+	if json.Unmarshal([]byte(info.Meta[metaOrigin]), &origin) != nil {
+		return nil
+	}
+	return origin
+}
