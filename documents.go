@@ -132,10 +132,18 @@ func (e *Engine) Start(ctx context.Context, w *Workflow, options ...StartOptions
 	if err != nil {
 		return "", err
 	}
+	o.ID = cmp.Or(o.ID, service.NewRunID())
+	above, err := e.begin(ctx, o.ID)
+	if err != nil {
+		return "", err
+	}
 	run, err = e.service.Start(ctx, service.StartRequest{
-		Workflow: w.definition, Place: w.place, Branch: o.Branch, Input: o.Input, RunID: o.ID, Model: o.Model, Limits: o.Limits, Trust: o.Trust,
+		Workflow: w.definition, Place: w.place, Branch: o.Branch, Input: o.Input, RunID: o.ID, Model: o.Model, Limits: o.Limits, Trust: o.Trust, Above: above,
 		Files: service.Files{RepliesFile: "replies", Replies: o.Replies},
 	})
+	if err != nil {
+		e.unbegun(ctx, o.ID)
+	}
 	var invalid *service.InvalidError
 	if errors.As(err, &invalid) && invalid.Diagnostics.HasErrors() {
 		return "", &DocumentError{invalid.Diagnostics}
@@ -163,6 +171,7 @@ func (e *Engine) Run(ctx context.Context, w *Workflow, options ...StartOptions) 
 	if _, err := e.Start(context.WithoutCancel(ctx), w, o); err != nil {
 		return nil, err
 	}
+	defer e.tell(ctx, o.ID)
 	return e.Wait(ctx, o.ID)
 }
 

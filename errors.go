@@ -35,6 +35,8 @@ var (
 	ErrConflict = errors.New("the run here is not where the snapshot is")
 	// ErrNotRegistered: the run belongs to a Go graph that this engine does not know. Its text names the program that does (D29).
 	ErrNotRegistered = errors.New("the run's graph is not registered")
+	// ErrNotReopenable: the run did not end by a limit that larger limits of its own could lift.
+	ErrNotReopenable = errors.New("the run did not end by a limit of its own")
 	// ErrClosed: the engine was closed.
 	ErrClosed = errors.New("engine is closed")
 )
@@ -91,14 +93,17 @@ func (e *SnapshotError) Unwrap() error { return e.Err }
 // RunError is why a run or a node did not succeed, as it was recorded: the Go error of a function is gone, its text stays.
 //
 // errors.As finds a *graph.SchemaValidationError or *graph.NodeExecutionError where the failure was one; errors.Is(err, context.Canceled) tells a
-// cancellation, errors.Is(err, context.DeadlineExceeded) a time limit.
+// cancellation, errors.Is(err, context.DeadlineExceeded) a time limit. errors.As finds a *[BudgetError] where a budget was used up.
 type RunError struct {
-	// Code is a stable word: `func` for errors of functions, `schema_validation`, `node_execution`, `timeout`, `max_steps`, `state_conflict`, `cancelled`,
+	// Code is a stable word: `func` for errors of functions, `schema_validation`, `node_execution`, `timeout`, `max_steps`, `budget`, `state_conflict`, `cancelled`,
 	// and others that docs/cli.md lists.
 	Code    string `json:"code"`
 	Message string `json:"message"`
 	// Node is where it happened, "" where it concerns the run alone.
 	Node string `json:"node,omitempty"`
+
+	limit string
+	max   int64
 }
 
 func (e *RunError) Error() string { return e.Message }
@@ -114,8 +119,37 @@ func (e *RunError) Unwrap() error {
 		return context.Canceled
 	case engine.CodeTimeout:
 		return context.DeadlineExceeded
+	case engine.CodeBudget, engine.CodeNodeBudget, engine.CodeParentBudget, engine.CodeWorkflowBudget:
+		return &BudgetError{Code: e.Code, Limit: limitNames[e.limit], Max: amountOf(e.limit, e.max), Message: e.Message}
 	}
 	return nil
+}
+
+// BudgetError says that a budget is used up: the call that would not fit was not made. errors.As finds it in [Result].Err and [RunInfo].Err, and in the error of a call that a budget
+// withheld inside a node function. A run that met its own budget (code `budget`) goes on where it was by [Engine.Reopen] with a larger one.
+type BudgetError struct {
+	// Code is `budget` for that of the run, `node_budget` for that of a node, `parent_budget` for what the run above left, `workflow_budget` for that of all runs of a workflow.
+	Code string
+	// Limit is what is used up: `tokens`, `costUSD` or `calls`; "" for a workflow's, whose message says it. Max is how much there was.
+	Limit   string
+	Max     float64
+	Message string
+}
+
+func (e *BudgetError) Error() string { return e.Message }
+
+// FailureCode makes Code the code of a node that fails with the error. Such a failure is not tried again.
+func (e *BudgetError) FailureCode() string { return e.Code }
+
+// limitNames are the names of what a budget bounds, by those of the engine.
+var limitNames = map[string]string{"tokens": "tokens", "micro-USD": "costUSD", "calls": "calls"}
+
+// amountOf gives how much of something there was; the engine counts money in millionths of a dollar.
+func amountOf(limit string, n int64) float64 {
+	if limitNames[limit] == "costUSD" {
+		return float64(n) / 1e6
+	}
+	return float64(n)
 }
 
 // runError makes the error of a failure, nil of none.
@@ -123,7 +157,7 @@ func runError(f *engine.Failure, node string) error {
 	if f == nil {
 		return nil
 	}
-	e := &RunError{Code: f.Code, Message: f.Message, Node: f.Node}
+	e := &RunError{Code: f.Code, Message: f.Message, Node: f.Node, limit: f.Limit, max: f.Max}
 	if e.Node == "" {
 		e.Node = node
 	}
@@ -141,6 +175,9 @@ func (e *knownError) Is(target error) bool { return target == e.is }
 func known(err error) error {
 	if foreign, ok := errors.AsType[*driver.ForeignError](err); ok {
 		return &knownError{ErrNotRegistered, foreign}
+	}
+	if errors.Is(err, engine.ErrNotReopenable) || errors.Is(err, engine.ErrAbove) {
+		return &knownError{ErrNotReopenable, err}
 	}
 	for _, k := range []struct{ is, from error }{
 		{ErrNotFound, journal.ErrNotFound}, {ErrExists, journal.ErrExists}, {ErrEnded, engine.ErrEnded}, {ErrBusy, journal.ErrOwned},

@@ -127,7 +127,8 @@ func (f functions) Call(ctx context.Context, run string, c *engine.CallFunc, rec
 			return engine.FuncResult{Failure: &engine.Failure{Code: engine.CodeCancelled, Message: "cancelled"}}
 		}
 	}
-	return f.Program.Call(program.WithServices(ctx, f.services), run, c, rec)
+	ctx = program.WithUncounted(program.WithServices(ctx, f.services), f.engine.service.AllowUncounted)
+	return f.Program.Call(ctx, run, c, rec)
 }
 
 // check tells whether a run belongs to the graph.

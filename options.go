@@ -3,6 +3,8 @@ package hocket
 import (
 	"encoding/json"
 	"time"
+
+	"github.com/hocket-run/hocket/graph"
 )
 
 // RunOptions say how a graph runs. The zero value is good.
@@ -24,6 +26,9 @@ type RunOptions[S any] struct {
 	Outputs map[string]any
 	// MaxSteps bounds the executions of nodes, over all resumes; nil is the graph's own bound, an explicit 0 lets none run (S2-32, D28).
 	MaxSteps *int
+	// Limits are the budget of the run, with all that it starts; each that is set wins over that of [graph.Config].Limits. With ResumeFrom they are for a run that met its budget, which
+	// goes on where they are larger; otherwise a run keeps its own. What the operator's configuration ([WithConfig]) allows at most they cannot raise.
+	Limits graph.Limits
 	// WorkflowName names the run in telemetry; "" is `unnamed` (S2-72).
 	WorkflowName string
 	// Telemetry hears of the run as it goes; nil: nobody.

@@ -39,6 +39,7 @@ func Run[S any](ctx context.Context, e *Engine, g *graph.Compiled[S], state S, o
 	if err != nil {
 		return nil, err
 	}
+	defer e.tell(ctx, f.run)
 	return settle(ctx, g, f)
 }
 
@@ -53,6 +54,7 @@ func Stream[S any](ctx context.Context, e *Engine, g *graph.Compiled[S], state S
 			yield(Step[S]{}, err)
 			return
 		}
+		defer e.tell(ctx, f.run)
 		stream(ctx, g, f, yield)
 	}
 }
@@ -122,6 +124,9 @@ func start[S any](ctx context.Context, e *Engine, g *graph.Compiled[S], state S,
 	if o.MaxSteps != nil && *o.MaxSteps < 0 {
 		return nil, fmt.Errorf("MaxSteps is %d; it must not be negative", *o.MaxSteps)
 	}
+	if err := workflow.CheckLimits(o.Limits.Workflow()); err != nil {
+		return nil, fmt.Errorf("RunOptions.Limits: %w", err)
+	}
 	b, err := bind(e, g)
 	if err != nil {
 		return nil, err
@@ -150,13 +155,18 @@ func start[S any](ctx context.Context, e *Engine, g *graph.Compiled[S], state S,
 	}
 	q := service.GraphRequest{
 		Graph: b.Graph, Input: input, RunID: run, Model: o.Model,
-		Limits: workflow.Limits{MaxSteps: o.MaxSteps},
+		Limits: o.Limits.Workflow(),
+	}
+	q.Limits.MaxSteps = o.MaxSteps
+	if q.Above, err = e.begin(ctx, run); err != nil {
+		return nil, err
 	}
 	f := follow(ctx, e, b, run)
 	f.model, f.observer = g.Running().Model, observe(ctx, e, g, run, 0, o)
 	// Under ctx it would not be known whether the run has begun.
 	if _, err := e.service.StartGraph(context.WithoutCancel(ctx), q); err != nil {
 		f.done()
+		e.unbegun(ctx, run)
 		return nil, known(err)
 	}
 	return f, nil
@@ -183,7 +193,7 @@ func resume[S any](ctx context.Context, e *Engine, g *graph.Compiled[S], run str
 	f.after = last
 	f.model, f.observer = g.Running().Model, observe(ctx, e, g, run, last, o)
 	// Under ctx it would not be known whether the run goes on.
-	if err := e.goOn(context.WithoutCancel(ctx), run, answer); err != nil {
+	if err := e.goOn(context.WithoutCancel(ctx), run, answer, o.Limits); err != nil {
 		f.done()
 		return nil, err
 	}
@@ -201,12 +211,33 @@ func atMostOne[T any](list []T, what string) (one T, err error) {
 	return one, fmt.Errorf("at most one %s may be given, not %d", what, len(list))
 }
 
-// goOn answers a run, or takes it up.
-func (e *Engine) goOn(ctx context.Context, run string, answer Answer) error {
+// goOn answers a run, lets one go on that met its budget where there is a larger one, or takes it up.
+func (e *Engine) goOn(ctx context.Context, run string, answer Answer, larger graph.Limits) error {
 	if answer != (Answer{}) {
 		return e.Answer(ctx, run, answer)
 	}
+	if larger != (graph.Limits{}) {
+		h, err := e.service.Head(ctx, run)
+		if err != nil {
+			return known(err)
+		}
+		if engine.Status(h.Status).Ended() {
+			return e.Reopen(ctx, run, larger.Workflow())
+		}
+	}
 	return e.Resume(ctx, run)
+}
+
+// Reopen lets a run go on that ended by a limit, such as its budget, under larger ones, and returns when it goes on; [Engine.Wait] follows it. Only limits that are set count. What was done
+// is kept: nodes that ended do not run again, and no model call that was answered is made again. For a graph with progress or telemetry, take [Run] with RunOptions.ResumeFrom and
+// RunOptions.Limits.
+//
+// Errors: [ErrNotFound]; [ErrNotReopenable]; the limits are not those that ended the run, or no larger; [ErrNotRegistered]; [ErrClosed]. The run is then unchanged.
+func (e *Engine) Reopen(ctx context.Context, run string, larger workflow.Limits) error {
+	if err := workflow.CheckLimits(larger); err != nil {
+		return err
+	}
+	return known(e.service.Reopen(ctx, run, larger))
 }
 
 // Answer answers a question of a run, whoever drives it, and returns when the answer is stored; the run goes on, and [Engine.Wait] follows it. The same answer to an answered question

@@ -9,6 +9,7 @@ import (
 	"github.com/hocket-run/hocket/graph"
 	"github.com/hocket-run/hocket/internal/chat"
 	"github.com/hocket-run/hocket/internal/model"
+	"github.com/hocket-run/hocket/internal/service"
 	"github.com/hocket-run/hocket/internal/session/llm"
 	"github.com/hocket-run/hocket/internal/tool"
 )
@@ -74,14 +75,14 @@ func (e *Engine) Sessions(agentType string) graph.Client { return e.client(agent
 // client gives the client of a type for the nodes of a run; "" for those of none.
 func (e *Engine) client(agentType, run string) graph.Client {
 	if c := e.given.sessions[agentType]; c != nil {
-		return c
+		return uncounted{c}
 	}
 	c, ok := e.llm[agentType]
 	if !ok {
 		return nil
 	}
 	if e.given.registry != nil {
-		c.Tools = sessionTools{e.tools, e.given.registry, run}
+		c.Tools = sessionTools{e.tools, e.given.registry, run, e.service}
 	}
 	client, err := llm.New(c)
 	if err != nil { // Open has tried it
@@ -107,7 +108,7 @@ func (e *Engine) openSessions() error {
 			Models: models, Model: t.Model, SystemPrompt: t.SystemPrompt, Params: model.Params{Temperature: t.Temperature, MaxTokens: t.MaxTokens},
 			MaxTurns: t.MaxTurns, NoProgress: t.NoProgress, Window: t.ContextWindow, KeepGroups: t.KeepGroups,
 			ModelTimeout: t.ModelTimeout, ModelIdle: t.ModelIdle, ToolTimeout: t.ToolTimeout, Logger: e.log,
-			Used: e.service.SessionUsed,
+			Account: e.service.AccountSession,
 		}
 		if c.Model == "" {
 			c.Model = fallback
@@ -136,6 +137,8 @@ type sessionTools struct {
 	set   *tool.Set
 	known toolRegistry
 	run   string
+
+	service *service.Service
 }
 
 var _ llm.Tools = sessionTools{}
@@ -178,6 +181,11 @@ func (t sessionTools) Call(ctx context.Context, c llm.ToolCall) (llm.ToolResult,
 			return llm.ToolResult{}, fmt.Errorf("tool %q: %w", c.Name, graph.ErrUnknownOutcome)
 		}
 	}
+	settle, err := t.service.AccountTool(ctx, c.Key)
+	if err != nil {
+		return llm.ToolResult{}, fmt.Errorf("%w: %w", llm.ErrWithheld, err)
+	}
+	defer settle()
 	r, err := t.set.Call(context.WithValue(ctx, sessionAgentKey{}, c.Agent), tool.Call{
 		Run: t.run, Agent: anySession, Node: c.Node, Name: c.Name, Arguments: c.Arguments, Key: c.Key,
 	})

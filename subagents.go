@@ -18,6 +18,7 @@ import (
 	"github.com/hocket-run/hocket/internal/driver"
 	"github.com/hocket-run/hocket/internal/engine"
 	"github.com/hocket-run/hocket/internal/journal"
+	"github.com/hocket-run/hocket/internal/program"
 	"github.com/hocket-run/hocket/internal/project"
 	"github.com/hocket-run/hocket/internal/service"
 	"github.com/hocket-run/hocket/workflow"
@@ -75,24 +76,34 @@ type bridge struct {
 	info driver.Info
 }
 
-var _ graph.SubagentBridge = (*bridge)(nil)
+var (
+	_ graph.SubagentBridge = (*bridge)(nil)
+	_ program.Counted      = (*bridge)(nil)
+)
+
+// Counted implements program.Counted.
+func (b *bridge) Counted() {}
 
 // SpawnParallel implements graph.SubagentBridge.
 func (b *bridge) SpawnParallel(ctx context.Context, o []graph.SpawnOptions) ([]graph.SubagentResult, error) {
-	out := make([]graph.SubagentResult, len(o))
+	out, errs := make([]graph.SubagentResult, len(o)), make([]error, len(o))
 	var wg sync.WaitGroup
 	var asked atomic.Int32 // those that asked for their share of what is left
 	for i := range o {
 		wg.Go(func() {
-			var err error
-			if out[i], err = b.spawn(ctx, o[i], len(o)+1-int(asked.Add(1))); err != nil {
-				out[i] = graph.SubagentResult{AgentID: o[i].AgentID, Error: err.Error()}
+			if out[i], errs[i] = b.spawn(ctx, o[i], len(o)+1-int(asked.Add(1))); errs[i] != nil {
+				out[i] = graph.SubagentResult{AgentID: o[i].AgentID, Error: errs[i].Error()}
 			}
 		})
 	}
 	wg.Wait()
 	if ctx.Err() != nil {
 		return nil, context.Cause(ctx)
+	}
+	for _, err := range errs {
+		if short := (program.Coded)(nil); errors.As(err, &short) { // the others are found when they are asked for again
+			return nil, err
+		}
 	}
 	return out, nil
 }
@@ -116,6 +127,10 @@ func (b *bridge) spawn(ctx context.Context, o graph.SpawnOptions, shares int) (g
 	r, err := b.e.service.Show(ctx, run)
 	if err != nil {
 		return graph.SubagentResult{}, err
+	}
+	if r.Status == engine.StatusFailed && r.Error != nil && r.Error.Code == engine.CodeWorkflowBudget { // it goes on with the run above
+		driver.LedgerOf(ctx).Short(engine.CodeWorkflowBudget)
+		return graph.SubagentResult{}, &BudgetError{Code: engine.CodeWorkflowBudget, Message: r.Error.Message}
 	}
 	return subagentResult(o.AgentID, r), nil
 }
@@ -189,7 +204,7 @@ func (b *bridge) start(ctx context.Context, run string, o graph.SpawnOptions, ab
 		a.Tools, a.Toolsets = o.Tools, nil
 	}
 	node := workflow.Node{ID: "agent", Name: a.Title(), Kind: workflow.KindAgent, Agent: &workflow.AgentNode{Agent: a.ID, Prompt: workflow.Prompt{Mode: workflow.PromptTemplate}}}
-	w := &workflow.Workflow{Name: a.Title(), Format: formatAgent, Entry: node.ID, Nodes: []workflow.Node{node}, Agents: []workflow.Agent{a}}
+	w := &workflow.Workflow{Name: a.Title(), Format: service.FormatAgent, Entry: node.ID, Nodes: []workflow.Node{node}, Agents: []workflow.Agent{a}}
 	if l := workflow.Validate(w); l.HasErrors() {
 		return fmt.Errorf("agent %q: %w", o.AgentName, l.Err())
 	}
@@ -197,16 +212,25 @@ func (b *bridge) start(ctx context.Context, run string, o graph.SpawnOptions, ab
 	return err
 }
 
-// formatAgent is the format of workflows that are one agent.
-const formatAgent = "agent"
-
 // takeUp lets a run go on that nobody drives.
 func (b *bridge) takeUp(ctx context.Context, run string) error {
 	err := b.e.service.Resume(ctx, run)
-	if errors.Is(err, journal.ErrOwned) || errors.Is(err, engine.ErrEnded) {
+	switch {
+	case errors.Is(err, journal.ErrOwned):
 		return nil
+	case errors.Is(err, engine.ErrEnded):
+		return b.reopen(ctx, run)
 	}
 	return err
+}
+
+// reopen lets a run go on that ended by the budget of its workflow: the run above was resumed.
+func (b *bridge) reopen(ctx context.Context, run string) error {
+	r, err := b.e.service.Show(ctx, run)
+	if err != nil || r.Status != engine.StatusFailed || r.Error == nil || r.Error.Code != engine.CodeWorkflowBudget {
+		return err
+	}
+	return b.e.service.Reopen(ctx, run, workflow.Limits{})
 }
 
 // follow waits until the run has ended. One that waits for a person is waited for.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"github.com/hocket-run/hocket/internal/program"
 	"maps"
 	"slices"
 	"strconv"
@@ -107,6 +108,11 @@ func (c AgentConfig[S]) converse(ctx context.Context, n *Context[S], message str
 	}
 	if client == nil {
 		return a, fmt.Errorf("No client provider set for agent type %q", c.AgentType) //nolint:staticcheck // S2-68
+	}
+	if _, counted := client.(program.Counted); !counted {
+		if err := program.Uncounted(ctx); err != nil {
+			return a, fmt.Errorf("agent of type %q: %w", c.AgentType, err)
+		}
 	}
 	session, err := client.CreateSession(ctx, c.session(n))
 	if err != nil {

@@ -28,6 +28,9 @@ func (c *compiler[S]) checkConfig() {
 	if c.config.Timeout < 0 {
 		c.problem(c.at, "bad-limit", "timeout is %s; it must not be negative", c.config.Timeout)
 	}
+	if err := workflow.CheckLimits(c.config.Limits.Workflow()); err != nil {
+		c.problem(c.at, "bad-limit", "%s", err)
+	}
 	if p := c.config.ContextWindowThreshold; !percentage(p) {
 		c.problem(c.at, "bad-limit", "contextWindowThreshold is %v; it must be between 0 and 100", p)
 	}
@@ -69,6 +72,15 @@ func (c *compiler[S]) checkNode(d *def[S]) {
 	}
 	c.checkSchema(d.at, fmt.Sprintf("inputSchema of node %q", d.id), d.opts.InputSchema)
 	c.checkSchema(d.at, fmt.Sprintf("outputSchema of node %q", d.id), d.opts.OutputSchema)
+	if b := d.opts.Budget; b != nil {
+		if err := workflow.CheckLimits(Limits{Budget: *b}.Workflow()); err != nil {
+			c.problem(d.at, "bad-budget", "Node %q: the budget is wrong: %s", d.id, err)
+		}
+		switch d.shape {
+		case shapePass, shapeIf, shapeRoutes, shapeWait, shapeLoopStart, shapeLoopCheck:
+			c.problem(d.at, "bad-budget", "Node %q calls no model and no tool and has a budget", d.id)
+		}
+	}
 	if r := d.opts.Retry; r != nil {
 		if r.MaxAttempts != nil && *r.MaxAttempts < 1 {
 			c.problem(d.at, "bad-retry", "Node %q: maxAttempts is %d; it counts the first attempt and must be at least 1", d.id, *r.MaxAttempts)

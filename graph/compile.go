@@ -33,6 +33,8 @@ type Config struct {
 	MaxSteps *int
 	// Timeout bounds the time in which the run runs, pauses excluded; 0: none.
 	Timeout time.Duration
+	// Limits are the budget of a run of the graph; inside another graph they bound the node that runs it. hocket.RunOptions.Limits come first.
+	Limits Limits
 	// Reducers merge fields that concurrent branches change, by the field's name in JSON.
 	Reducers map[string]Reducer
 	// Metadata is for the program's own nodes; nobody else reads it and it is no part of the digest.

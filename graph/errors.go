@@ -98,7 +98,10 @@ func failureOf(err error) *program.Failure {
 	var node *NodeExecutionError
 	var timeout *TimeoutError
 	var route *routeError
+	var coded program.Coded
 	switch {
+	case errors.As(err, &coded):
+		f.Code = coded.FailureCode()
 	case errors.As(err, &schema):
 		f.Code = codeSchema
 	case errors.Is(err, ErrUnknownOutcome):

@@ -31,8 +31,9 @@ func (c *compiler[S]) lower() *workflow.Workflow {
 	w := &workflow.Workflow{
 		Name: c.name, Description: c.config.Description, Version: c.config.Version, Format: "graph", Entry: c.start,
 		Rules:  workflow.Rules{TypedState: true, Serial: c.config.MaxConcurrency == nil || *c.config.MaxConcurrency == 1, Reducers: map[string]string{}},
-		Limits: workflow.Limits{MaxSteps: c.config.MaxSteps, Timeout: workflow.Duration(c.config.Timeout)},
+		Limits: c.config.Limits.Workflow(),
 	}
+	w.Limits.MaxSteps, w.Limits.Timeout = c.config.MaxSteps, workflow.Duration(c.config.Timeout)
 	if n := c.config.MaxConcurrency; n != nil {
 		w.Limits.MaxConcurrency = *n
 	}
@@ -106,6 +107,9 @@ func (c *compiler[S]) node(w *workflow.Workflow, d *def[S]) workflow.Node {
 	n := workflow.Node{ID: d.id, Name: d.opts.Name, Parent: c.parent[d.id], Recovery: d.opts.Recovery, Retry: retryOf(d)}
 	if d.opts.OnError != nil {
 		n.OnError = d.id + suffixError
+	}
+	if b := d.opts.Budget; b != nil && *b != (Budget{}) {
+		n.Budget = new(b.lower())
 	}
 	switch d.shape {
 	case shapePass:

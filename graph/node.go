@@ -157,6 +157,9 @@ type NodeOptions[S any] struct {
 	OnError func(err error, c *Context[S]) ErrorAction[S]
 	// Recovery lets an error handler go to this node (S2-42).
 	Recovery bool
+	// Budget bounds what all executions of the node use in a run, with sub-agents, sessions and what a block or an inner graph runs; a node that meets it fails with the code
+	// `node_budget`, which is not tried again. Nil: the budgets around it alone bound it.
+	Budget *Budget
 	// InputSchema is checked against the state before each attempt, OutputSchema against the changed state after it; nil: no check (S2-61).
 	InputSchema, OutputSchema *Schema
 }

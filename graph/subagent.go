@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"github.com/hocket-run/hocket/internal/program"
 	"slices"
 	"strings"
 )
@@ -63,6 +64,9 @@ func (c SubagentConfig[S]) call(ctx context.Context, n *Context[S]) (Result[S], 
 		}
 		return Result[S]{}, fmt.Errorf("Sub-agent %q not found in registry. Available agents: %s", c.Agent, listed(names)) //nolint:staticcheck // S2-54
 	}
+	if err := mayBridge(ctx, bridge); err != nil {
+		return Result[S]{}, fmt.Errorf("Sub-agent %q: %w", c.Agent, err) //nolint:staticcheck // as S2-54
+	}
 	r, err := bridge.Spawn(ctx, c.agent().spawn(n, c.ID, ""))
 	if err == nil && !r.Success {
 		err = errors.New(cmp.Or(r.Error, "unknown error"))
@@ -77,6 +81,14 @@ func (c SubagentConfig[S]) call(ctx context.Context, n *Context[S]) (Result[S], 
 	}
 	err = c.Output(&n.State, r)
 	return Result[S]{Update: &n.State}, err
+}
+
+// mayBridge tells whether agents may be run by a bridge: one of the program's own does not report what they use.
+func mayBridge(ctx context.Context, bridge SubagentBridge) error {
+	if _, counted := bridge.(program.Counted); counted {
+		return nil
+	}
+	return program.Uncounted(ctx)
 }
 
 // listed names what there is instead.
@@ -168,6 +180,9 @@ func (c ParallelSubagentConfig[S]) call(ctx context.Context, n *Context[S]) (Res
 	work := make([]SpawnOptions, len(c.Agents))
 	for i, a := range c.Agents {
 		work[i] = a.spawn(n, c.ID, fmt.Sprintf("-%d", i))
+	}
+	if err := mayBridge(ctx, bridge); err != nil {
+		return Result[S]{}, fmt.Errorf("spawn parallel sub-agents: %w", err)
 	}
 	results, err := bridge.SpawnParallel(ctx, work)
 	switch {

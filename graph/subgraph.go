@@ -13,7 +13,7 @@ import (
 
 // SubgraphConfig is a node that runs another graph, whose state is T, as one step (S2-66). The steps inside are steps of the run: each is journaled
 // once and counts against the run's MaxSteps, a question inside pauses the run, and its answer goes on inside. Reducers, error handlers and the order
-// of the queue are those of the inner graph; its MaxSteps, Timeout and MaxConcurrency bound only runs of its own, except that a MaxConcurrency other
+// of the queue are those of the inner graph; its Limits bound this node; its MaxSteps, Timeout and MaxConcurrency bound only runs of its own, except that a MaxConcurrency other
 // than 1 lets its nodes run together. Inner nodes are shown as paths, `<ID>/<inner id>`.
 //
 // A failure that the inner graph does not handle fails this node with the inner error. Inner nodes use the model of this node, or of its graph, before
@@ -127,6 +127,7 @@ func (c *compiler[S]) lowerSubgraph(w *workflow.Workflow, n *workflow.Node, d *d
 	if d.sub.leave != nil {
 		n.Subflow.Mapper = d.id + suffixLeave
 	}
+	n.Budget = tighter(n.Budget, inner.Workflow().Limits.Budget())
 	if w.Flows == nil {
 		w.Flows = map[string]*workflow.Workflow{}
 	}

@@ -7,13 +7,32 @@ import (
 	"strings"
 )
 
-// Budget is what all executions of one agent, tool or exec node may use in a run, sub-agents and attempts that failed included. Zero fields bound nothing. A node that
+// Budget is what all executions of one node may use in a run, with sub-agents, attempts that failed, and the nodes inside a block or a sub-flow. Zero fields bound nothing. A node that
 // meets its budget fails with the code `node_budget`, which takes an edge of PortLimit.
 type Budget struct {
 	MaxTokens  int64   `json:"maxTokens,omitempty"`
 	MaxCostUSD float64 `json:"maxCostUSD,omitempty"`
 	// MaxCalls bounds model calls and tool calls together, by attempt.
 	MaxCalls int64 `json:"maxCalls,omitempty"`
+	// Uncounted says what becomes of work under MaxTokens or MaxCostUSD whose use is never reported, such as a coding agent that speaks ACP: UncountedRefuse ("" too) or
+	// UncountedAllow.
+	Uncounted string `json:"uncounted,omitempty"`
+}
+
+// What becomes of work whose use is never reported, under a budget of tokens or money.
+const (
+	// UncountedRefuse does not start it. The default.
+	UncountedRefuse = "refuse"
+	// UncountedAllow starts it; the budget does not include it.
+	UncountedAllow = "allow"
+)
+
+// Bounds tells whether the budget bounds anything.
+func (b Budget) Bounds() bool { return b.MaxTokens > 0 || b.MaxCostUSD > 0 || b.MaxCalls > 0 }
+
+// Budget gives the budget that the limits hold.
+func (l Limits) Budget() Budget {
+	return Budget{MaxTokens: l.MaxTokens, MaxCostUSD: l.MaxCostUSD, MaxCalls: l.MaxCalls, Uncounted: l.Uncounted}
 }
 
 // What a run does that meets its budget.

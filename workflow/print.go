@@ -100,7 +100,7 @@ func (p *printer) workflow(w *Workflow, above map[*Workflow]bool) {
 func (p *printer) limits(l Limits) {
 	words := []string{"limits"}
 	words = append(words, pointer("maxSteps", l.MaxSteps), number("maxRounds", l.MaxRounds), number("maxLoopIterations", l.MaxLoopIterations), duration("timeout", l.Timeout),
-		number("maxConcurrency", l.MaxConcurrency), number("maxTokens", l.MaxTokens), number("maxCostUSD", l.MaxCostUSD), number("maxCalls", l.MaxCalls), word("onBudget", l.OnBudget),
+		number("maxConcurrency", l.MaxConcurrency), number("maxTokens", l.MaxTokens), number("maxCostUSD", l.MaxCostUSD), number("maxCalls", l.MaxCalls), word("onBudget", l.OnBudget), word("uncounted", l.Uncounted),
 		number("maxBytes", l.MaxBytes))
 	p.facts(words)
 }

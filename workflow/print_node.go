@@ -88,7 +88,7 @@ func (p *printer) node(n *Node) {
 				list("on", r.On), key("func", r.Func))
 		}
 		if b := n.Budget; b != nil {
-			p.facts([]string{"budget", number("maxTokens", b.MaxTokens), number("maxCostUSD", b.MaxCostUSD), number("maxCalls", b.MaxCalls)})
+			p.facts([]string{"budget", number("maxTokens", b.MaxTokens), number("maxCostUSD", b.MaxCostUSD), number("maxCalls", b.MaxCalls), word("uncounted", b.Uncounted)})
 		}
 		p.facts([]string{"step", duration("timeout", n.Timeout), flag("first", n.First), flag("recovery", n.Recovery), key("onError", n.OnError)})
 		p.facts([]string{"reads", list("nodes", n.Reads)})

@@ -57,12 +57,15 @@ func (c *checker) checkNode(n *Node) {
 	}
 	c.negative(n, n.Timeout < 0, "timeout")
 	if b := n.Budget; b != nil {
-		if !slices.Contains([]Kind{KindAgent, KindTool, KindExec}, n.Kind) {
+		if !slices.Contains([]Kind{KindAgent, KindTool, KindExec, KindFunc, KindFork, KindSubflow}, n.Kind) {
 			c.nodeErrorf(n, "foreign-spec", "is of kind %s, which calls no models and tools, and has a budget", n.Kind)
 		}
 		c.negative(n, b.MaxTokens < 0, "budget.maxTokens")
 		c.negative(n, badFloat(b.MaxCostUSD), "budget.maxCostUSD")
 		c.negative(n, b.MaxCalls < 0, "budget.maxCalls")
+		if !isUncounted(b.Uncounted) {
+			c.nodeErrorf(n, "unknown-word", "budget.uncounted is %q, not one of %s, %s", b.Uncounted, UncountedRefuse, UncountedAllow)
+		}
 	}
 	if r := n.Retry; r != nil {
 		c.negative(n, r.MaxRetries < 0, "retry.maxRetries")
@@ -260,6 +263,14 @@ func (c *checker) checkSubagentCycles() {
 	}
 }
 
+// CheckLimits tells what is wrong with limits that are given to a run; nil: nothing is.
+func CheckLimits(l Limits) error {
+	var found diag.List
+	c := &checker{w: &Workflow{Limits: l}, l: &found}
+	c.checkLimits()
+	return found.Err()
+}
+
 func (c *checker) checkLimits() {
 	l := c.w.Limits
 	span := diag.Span{File: c.w.Source.File}
@@ -281,9 +292,16 @@ func (c *checker) checkLimits() {
 			c.errorf(span, "negative-limit", "%s must not be negative", v.name)
 		}
 	}
+	if !isUncounted(l.Uncounted) {
+		c.errorf(span, "unknown-word", "limits.uncounted is %q, not one of %s, %s", l.Uncounted, UncountedRefuse, UncountedAllow)
+	}
 	if !slices.Contains([]string{"", OnBudgetFail, OnBudgetPause}, l.OnBudget) {
 		c.errorf(span, "unknown-word", "limits.onBudget is %q, not one of %s, %s", l.OnBudget, OnBudgetFail, OnBudgetPause)
 	}
+}
+
+func isUncounted(word string) bool {
+	return slices.Contains([]string{"", UncountedRefuse, UncountedAllow}, word)
 }
 
 func (c *checker) checkRules() {

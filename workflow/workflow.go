@@ -139,6 +139,8 @@ type Limits struct {
 	MaxCalls   int64   `json:"maxCalls,omitempty"`
 	// OnBudget says what happens where a budget is met: OnBudgetFail ("" too) or OnBudgetPause.
 	OnBudget string `json:"onBudget,omitempty"`
+	// Uncounted is that of Budget, for the run's own budget.
+	Uncounted string `json:"uncounted,omitempty"`
 	// MaxBytes bounds what the run takes in and makes, in bytes: prompts, replies, arguments, results, outputs, answers, each as often as it is recorded (SEC17). Documents
 	// cannot say it; whoever starts the run does. 0: none.
 	MaxBytes int64 `json:"maxBytes,omitempty"`

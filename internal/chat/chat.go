@@ -62,14 +62,14 @@ type Usage struct {
 	CacheWriteTokens int64 `json:"cacheWriteTokens,omitempty"`
 }
 
-// Add gives the sum of u and v.
+// Add gives the sum of u and v, bounded as AddTokens says.
 func (u Usage) Add(v Usage) Usage {
 	return Usage{
-		InputTokens:     u.InputTokens + v.InputTokens,
-		OutputTokens:    u.OutputTokens + v.OutputTokens,
-		CachedTokens:    u.CachedTokens + v.CachedTokens,
-		ReasoningTokens: u.ReasoningTokens + v.ReasoningTokens,
+		InputTokens:     AddTokens(u.InputTokens, v.InputTokens),
+		OutputTokens:    AddTokens(u.OutputTokens, v.OutputTokens),
+		CachedTokens:    AddTokens(u.CachedTokens, v.CachedTokens),
+		ReasoningTokens: AddTokens(u.ReasoningTokens, v.ReasoningTokens),
 
-		CacheWriteTokens: u.CacheWriteTokens + v.CacheWriteTokens,
+		CacheWriteTokens: AddTokens(u.CacheWriteTokens, v.CacheWriteTokens),
 	}
 }

@@ -53,6 +53,15 @@ func (m Money) times(n int64) Money {
 	return Money(lo)
 }
 
+// AddTokens adds counts of tokens: what is below 0 counts as 0, and a sum that int64 cannot hold is the most that it can.
+func AddTokens(a, b int64) int64 {
+	a, b = max(a, 0), max(b, 0)
+	if a > math.MaxInt64-b {
+		return math.MaxInt64
+	}
+	return a + b
+}
+
 // Rate is what one token of a model costs, by kind. The zero Rate is that of a model that costs nothing.
 type Rate struct {
 	Input  Money `json:"input,omitempty"`

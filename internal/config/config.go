@@ -89,6 +89,8 @@ type Budgets struct {
 	Run Budget `json:"run"`
 	// Workflow bounds all runs of one workflow together.
 	Workflow WorkflowBudget `json:"workflow"`
+	// Uncounted is workflow.UncountedRefuse ("" too) or UncountedAllow.
+	Uncounted string `json:"uncounted"`
 }
 
 // Spans over which a WorkflowBudget counts, in UTC.

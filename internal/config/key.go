@@ -78,6 +78,7 @@ func table() key {
 				{name: "calls", kind: count, min: 1, doc: "Model calls and tool calls together, by attempt; only model calls are withheld."},
 				{name: "per", kind: word, values: []string{PerDay, PerMonth, PerTotal}, doc: "Over what is counted, by UTC. Without it, total."},
 			}},
+			{name: "uncounted", kind: word, values: []string{"refuse", "allow"}, doc: "Whether coding agents whose use is never reported (ACP) may work under a budget of tokens or money. Without it, refuse."},
 		}},
 		{name: "prices", kind: path, doc: "A file of prices of models, before those that Hocket knows; --prices comes before it."},
 		{name: "telemetry", kind: section, doc: "Where traces and metrics go. The standard variables OTEL_… come first.", keys: []key{

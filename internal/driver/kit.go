@@ -124,10 +124,10 @@ func (k *Kit) CallModel(ctx context.Context, info *Info, c *engine.CallModel, on
 	reply, err := model.WithTimeouts(k.Models, total, k.ModelIdle).Call(ctx, req, deltas(info, c, onDelta))
 	if err != nil {
 		used := model.UsageOf(err)
-		return engine.ModelResult{ID: c.ID, Model: req.Model, Usage: used, CostUSD: k.cost(req.Model, used), Source: source(model.SourceOf(err)), Failure: FailureOf(ctx, err)}
+		return engine.ModelResult{ID: c.ID, Model: req.Model, Usage: used, CostUSD: k.cost(req.Model, used), UsageEstimated: model.EstimatedOf(err), Source: source(model.SourceOf(err)), Failure: FailureOf(ctx, err)}
 	}
 	if f := cmp.Or(k.tooLarge(reply.Message), badMessage(reply.Message)); f != nil {
-		return engine.ModelResult{ID: c.ID, Model: req.Model, Usage: reply.Usage, CostUSD: k.cost(cmp.Or(reply.Model, req.Model), reply.Usage), Source: source(reply.Source), Failure: f}
+		return engine.ModelResult{ID: c.ID, Model: req.Model, Usage: reply.Usage, CostUSD: k.cost(cmp.Or(reply.Model, req.Model), reply.Usage), UsageEstimated: reply.UsageEstimated, Source: source(reply.Source), Failure: f}
 	}
 	res = engine.ModelResult{
 		ID:      c.ID,
@@ -136,6 +136,8 @@ func (k *Kit) CallModel(ctx context.Context, info *Info, c *engine.CallModel, on
 		Model:   reply.Model,
 		Stop:    string(reply.StopReason),
 		Source:  source(reply.Source),
+
+		UsageEstimated: reply.UsageEstimated,
 	}
 	if res.Model == "" {
 		res.Model = req.Model

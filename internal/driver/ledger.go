@@ -15,8 +15,28 @@ type Ledger interface {
 	//
 	// Errors: *engine.BudgetError: the run is not to be started, and a call that fails after it met the budget of its run or node; engine.ErrCallLate; that of ctx.
 	Begin(ctx context.Context, run string, shares int, more *workflow.Budget) (above *workflow.Budget, err error)
-	// Use reports what the call used; see engine.CallUsed. run is "" for what was no run's. Errors: engine.ErrCallLate; others where it is not known whether it was kept.
-	Use(run string, ended bool, used engine.Used) error
+	// Use reports what the call used; see engine.CallUse, whose ID is the ledger's to set. Errors: engine.ErrCallLate; others where it is not known whether it was kept.
+	Use(u engine.CallUse) error
+	// Reserve asks for room for a model call that the call makes itself; see engine.CallReserve, whose ID is the ledger's to set. It waits, without a slot, while others hold what is
+	// left of a budget, and is answered once the reservation is durable.
+	//
+	// Errors: those of engine.CallReserve but for ErrNoRoom; that of ctx. A call that fails after a *engine.BudgetError met the budget of its run or node.
+	Reserve(ctx context.Context, q engine.CallReserve) (Grant, error)
+	// Short says that a budget left too little for something else that the call started, as if Begin had said so. detail is that of engine.BudgetError.
+	Short(detail string)
+	// Info is what is known of the run of the call; nil: there is none.
+	Info() *Info
+}
+
+// Grant is the room that a model call has. The zero Grant bounds nothing.
+type Grant struct {
+	// Reserved: a budget bounds the call, which may have Output tokens of output.
+	Reserved bool
+	Output   int64
+	// Short is what the budget bounds that leaves no more, as engine.BudgetError says it; "": the call's own bound is met first.
+	Short string
+	// Key is the name of the call for Use, unique in its run.
+	Key string
 }
 
 type ledgerKey struct{}
@@ -40,4 +60,10 @@ func (noLedger) Begin(context.Context, string, int, *workflow.Budget) (*workflow
 	return nil, nil
 } //nolint:nilnil // nothing bounds the run
 
-func (noLedger) Use(string, bool, engine.Used) error { return nil }
+func (noLedger) Use(engine.CallUse) error { return nil }
+
+func (noLedger) Reserve(context.Context, engine.CallReserve) (Grant, error) { return Grant{}, nil }
+
+func (noLedger) Short(string) {}
+
+func (noLedger) Info() *Info { return nil }

@@ -18,7 +18,7 @@ func (r *Run) apply(ev *Event) error {
 		return err
 	}
 	if r.s.Limits.MaxBytes > 0 {
-		r.s.Bytes = addUp(r.s.Bytes, r.weight(ev))
+		r.s.Bytes = chat.AddTokens(r.s.Bytes, r.weight(ev))
 	}
 	return nil
 }
@@ -49,7 +49,8 @@ func (r *Run) applyData(ev *Event) error {
 			return r.diverge(ev, "step %d does not exist", ev.Step)
 		}
 		return r.applyStep(ev)
-	case *ModelCalled, *ModelReplied, *ModelFailed, *ToolCalled, *ToolReturned, *ToolFailed, *FuncCalled, *FuncNoted, *FuncReturned, *ChildStarted, *CallUsed:
+	case *ModelCalled, *ModelReplied, *ModelFailed, *ToolCalled, *ToolReturned, *ToolFailed, *FuncCalled, *FuncNoted, *FuncReturned, *ChildStarted, *CallUsed,
+		*CallReserved:
 		if ev.Step < 1 || ev.Step > r.s.Steps.len() {
 			return r.diverge(ev, "step %d does not exist", ev.Step)
 		}
@@ -105,6 +106,9 @@ func (r *Run) applyRun(ev *Event) error {
 		r.s.Status, r.s.Drain = StatusPaused, drain{}
 	case *RunResumed:
 		r.s.Status = StatusRunning
+		if d.Reason == reasonRecovered || d.Reason == reasonReopened {
+			r.s.Reservations = nil // the calls are made again, and reserve anew
+		}
 		if d.Above != nil {
 			r.s.Above = d.Above
 		}

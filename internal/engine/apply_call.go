@@ -50,7 +50,7 @@ func (r *Run) applyCall(ev *Event) error {
 	case *ModelCalled:
 		return r.applyModelCalled(ev, d)
 	case *ModelReplied:
-		r.spend(ev, d.Call, d.Usage, d.CostUSD, false)
+		r.spend(ev, d.Call, d.Usage, d.CostUSD, false, false)
 		c, err := r.endCall(ev, d.Call, callModel, d.Late)
 		if c == nil {
 			return err
@@ -60,7 +60,7 @@ func (r *Run) applyCall(ev *Event) error {
 		}
 		r.applyReply(c, &d.Message)
 	case *ModelFailed:
-		r.spend(ev, d.Call, d.Usage, d.CostUSD, isFree(d.Error.Code))
+		r.spend(ev, d.Call, d.Usage, d.CostUSD, isFree(d.Error.Code), d.Withheld())
 		return r.failCall(ev, d.Call, callModel, d.Late)
 	case *ToolCalled:
 		if err := r.beginCall(ev, d.Call, call{Kind: callTool, Frame: d.Frame, Attempt: d.Attempt, Tool: d.Tool, ToolID: d.ToolCallID, Args: d.Arguments}); err != nil {
@@ -101,9 +101,13 @@ func (r *Run) applyCall(ev *Event) error {
 		return r.applyChildStarted(ev, d)
 	case *CallUsed:
 		return r.applyCallUsed(ev, d)
+	case *CallReserved:
+		return r.applyReserved(ev, d)
 	case *FuncReturned:
 		if d.Error != nil {
-			if c := r.s.Calls[d.Call]; c != nil && !d.Late {
+			if c := r.s.Calls[d.Call]; c != nil && d.Kept {
+				c.Kept++
+			} else if c != nil && !d.Late {
 				c.Last = d.Output
 				if d.Error.Code != CodeCancelled {
 					r.failed(ev, d.Error.Message, d.Attempt)

@@ -185,7 +185,7 @@ func (r *Run) callFailed(key string, c *call, f Failure) {
 	if r.handledByProgram(c.Step, key, &f, asked.Err) {
 		return
 	}
-	if delay, ok := r.retry(c.Step, asked); ok {
+	if delay, ok := r.retry(c.Step, asked); ok && !isFinal(f.Code) {
 		r.retryCall(c.Step, key, delay, f)
 		return
 	}
@@ -229,6 +229,15 @@ func (r *Run) restart(id int) {
 func isLimit(code string) bool {
 	switch code {
 	case CodeMaxLoopIterations, CodeMaxSteps, CodeMaxBytes, CodeNoProgress, CodeMaxTurns, CodeBudget, CodeNodeBudget, CodeParentBudget, CodeWorkflowBudget:
+		return true
+	}
+	return false
+}
+
+// isFinal tells whether another attempt would be withheld like the one that failed: a budget is used up, or does not allow the call.
+func isFinal(code string) bool {
+	switch code {
+	case CodeBudget, CodeNodeBudget, CodeParentBudget, CodeWorkflowBudget, CodeUncounted:
 		return true
 	}
 	return false

@@ -2,7 +2,6 @@ package engine
 
 import (
 	"fmt"
-	"math"
 	"strconv"
 	"strings"
 
@@ -35,6 +34,8 @@ const (
 	boundByRun   = "run"
 	boundByNode  = "node"
 	boundByAbove = "above"
+	// BoundByWorkflow is the budget of all runs of a workflow, which drivers keep.
+	BoundByWorkflow = "workflow"
 )
 
 // spending is what was used, or is reserved.
@@ -45,47 +46,15 @@ type spending struct {
 }
 
 func (s spending) plus(o spending) spending {
-	return spending{addUp(s.Tokens, o.Tokens), s.Cost.Plus(o.Cost), s.Calls + o.Calls}
+	return spending{chat.AddTokens(s.Tokens, o.Tokens), s.Cost.Plus(max(o.Cost, 0)), addCalls(s.Calls, o.Calls)}
 }
 
-// addUp adds counts that providers told, which may be anything.
-func addUp(a, b int64) int64 {
-	a, b = max(a, 0), max(b, 0)
-	if a > math.MaxInt64-b {
-		return math.MaxInt64
+// addCalls adds calls; a call that was counted and is not made is taken back by -1.
+func addCalls(a, b int64) int64 {
+	if b < 0 {
+		return max(a+b, 0)
 	}
-	return a + b
-}
-
-// purse is a budget with what is left of it for one step.
-type purse struct {
-	bound    string
-	budget   workflow.Budget
-	spent    spending
-	reserved spending
-}
-
-// purses gives the budgets that a step's calls must fit, the node's own first.
-func (r *Run) purses(id int) []purse {
-	var out []purse
-	n, l := r.stepNode(id), r.s.Limits
-	if n.Budget != nil {
-		node := r.nodeID(id)
-		p := purse{bound: boundByNode, budget: *n.Budget, spent: r.s.NodeSpent[node]}
-		r.reservations(&p, func(step int) bool { return r.nodeID(step) == node })
-		out = append(out, p)
-	}
-	if b := (workflow.Budget{MaxTokens: l.MaxTokens, MaxCostUSD: l.MaxCostUSD, MaxCalls: l.MaxCalls}); b != (workflow.Budget{}) {
-		p := purse{bound: boundByRun, budget: b, spent: r.s.Spent}
-		r.reservations(&p, func(int) bool { return true })
-		out = append(out, p)
-	}
-	if b := r.s.Above; b != nil {
-		p := purse{bound: boundByAbove, budget: *b, spent: r.s.Spent}
-		r.reservations(&p, func(int) bool { return true })
-		out = append(out, p)
-	}
-	return out
+	return chat.AddTokens(a, b)
 }
 
 // rate gives the price of a model; false where it is not known.
@@ -100,38 +69,11 @@ func (r *Run) rate(model string) (chat.Rate, bool) {
 
 // most is what a reservation stands for.
 func (r *Run) most(model string, v *Reserved) spending {
-	s := spending{Tokens: addUp(v.Input, v.Output)}
+	s := spending{Tokens: chat.AddTokens(v.Input, v.Output)}
 	if rate, ok := r.rate(model); ok {
 		s.Cost = rate.Most(v.Input, v.Output)
 	}
 	return s
-}
-
-// room gives how many tokens of output a call with that input may have; below 0: not even the input fits. detail names what bounds it.
-func (p *purse) room(input int64, taken spending, rate chat.Rate, priced bool) (output int64, detail string, limit int64) {
-	output = math.MaxInt64
-	if b := p.budget.MaxCalls; b > 0 && taken.Calls >= b {
-		output, detail, limit = -1, detailCalls, b
-	}
-	if b := p.budget.MaxTokens; b > 0 {
-		if left := b - taken.Tokens - input; left < output {
-			output, detail, limit = left, detailTokens, b
-		}
-	}
-	if b := p.budget.MaxCostUSD; b > 0 {
-		left := chat.ToMoney(b) - taken.Cost
-		most := int64(math.MaxInt64)
-		switch {
-		case left <= 0:
-			most = -1
-		case priced:
-			most = rate.MostOutput(input, left)
-		}
-		if most < output {
-			output, detail, limit = most, detailMoney, microUSD(b)
-		}
-	}
-	return output, detail, limit
 }
 
 func microUSD(usd float64) int64 { return int64(usd * 1e6) }
@@ -156,7 +98,7 @@ func (r *Run) reserve(id, fr int, model string, added []chat.Message) (*Reserved
 	for i := range purses {
 		p := &purses[i]
 		if room, detail, limit := p.room(v.Input, p.spent, rate, priced); room < least { // it does not fit whatever the others leave
-			r.meet(id, p.bound, detail, limit)
+			r.meet(id, p, detail, limit)
 			return nil, false
 		}
 		room, _, _ := p.room(v.Input, p.spent.plus(p.reserved), rate, priced)
@@ -186,7 +128,7 @@ func (r *Run) mayCallTool(id int, key string) bool {
 			return false
 		}
 		if p.spent.plus(r.keptIdle(key)).Calls >= p.budget.MaxCalls {
-			r.meet(id, p.bound, detailCalls, p.budget.MaxCalls)
+			r.meet(id, &p, detailCalls, p.budget.MaxCalls)
 			return false
 		}
 		if p.spent.Calls+p.reserved.Calls-own >= p.budget.MaxCalls { // runs below hold what is left
@@ -210,7 +152,7 @@ func (r *Run) inputTokens(id, fr int, added []chat.Message) int64 {
 	}
 	est := tokensPerCall + int64(size/bytesPerToken) + messageTokens(msgs) + messageTokens(added)
 	if f.Input > 0 {
-		est = max(est, addUp(f.Input, messageTokens(msgs[min(f.Seen, len(msgs)):])+messageTokens(added)))
+		est = max(est, chat.AddTokens(f.Input, messageTokens(msgs[min(f.Seen, len(msgs)):])+messageTokens(added)))
 	}
 	return est
 }
@@ -235,19 +177,19 @@ func outputBound(a *agent) int64 {
 		most = *m
 	}
 	if t := a.Params.ThinkingBudget; t != nil {
-		most = addUp(most, *t)
+		most = chat.AddTokens(most, *t)
 	}
 	return most
 }
 
 // meet says that a budget is used up: the node fails, the run ends, or a person is asked for more.
-func (r *Run) meet(id int, bound, detail string, limit int64) {
+func (r *Run) meet(id int, p *purse, detail string, limit int64) {
 	switch {
-	case bound == boundByNode:
+	case p.bound == boundByNode:
 		r.emitStep(id, &LimitReached{Limit: CodeNodeBudget, Max: limit, Detail: detail})
-		r.failStep(id, Failure{Code: CodeNodeBudget, Message: fmt.Sprintf("the budget of %q of %d %s is used up", r.nodeID(id), limit, detail)})
+		r.failStep(id, Failure{Code: CodeNodeBudget, Limit: detail, Max: limit, Message: fmt.Sprintf("the budget of %q of %d %s is used up", p.node, limit, detail)})
 	case r.s.Ending != nil: // the call waits for the reopening
-	case bound == boundByAbove:
+	case p.bound == boundByAbove:
 		r.emitStep(id, &LimitReached{Limit: CodeParentBudget, Max: limit, Detail: detail})
 	case r.askedForBudget():
 		r.held = true
@@ -269,11 +211,20 @@ func sentence(s string) string { return strings.ToUpper(s[:1]) + s[1:] }
 func example(d *LimitReached) string {
 	switch d.Detail {
 	case detailTokens:
-		return strconv.FormatInt(addUp(d.Max, d.Max), 10)
+		return strconv.FormatInt(chat.AddTokens(d.Max, d.Max), 10)
 	case detailCalls:
-		return fmt.Sprintf("%dcalls", addUp(d.Max, d.Max))
+		return fmt.Sprintf("%dcalls", chat.AddTokens(d.Max, d.Max))
 	}
 	return strconv.FormatFloat(2*float64(max(d.Max, 1))/1e6, 'f', -1, 64) + "USD"
+}
+
+// metWorkflow ends the run by the budget of its workflow, which its driver keeps. The call that met it waits for the reopening; false: the run ends anyway, and nothing is reopened.
+func (r *Run) metWorkflow(step int, text string) bool {
+	if r.s.Ending == nil {
+		r.emitStep(step, &LimitReached{Limit: CodeWorkflowBudget, Detail: text})
+		return true
+	}
+	return r.s.Ending.Limit
 }
 
 // askedForBudget tells whether a person is being asked for more.
@@ -328,27 +279,29 @@ func (r *Run) cutShort(key string, c *call, d ModelResult) {
 	step, bound := c.Step, c.Reserved.Bound
 	f := Failure{Code: CodeBudget, Message: fmt.Sprintf("the answer was cut after %d tokens, which is all that the budget left", c.Reserved.Output), Node: r.nodeID(step)}
 	model := c.Model
-	r.emitStep(step, &ModelFailed{Call: key, Attempt: c.Attempt, Error: f, Model: d.Model, Usage: d.Usage, CostUSD: d.CostUSD, Source: d.Source})
+	r.emitStep(step, &ModelFailed{Call: key, Attempt: c.Attempt, Error: f, Model: d.Model, Usage: d.Usage, CostUSD: d.CostUSD, UsageEstimated: clean(d.UsageEstimated), Source: d.Source})
 	for _, p := range r.purses(step) {
 		if p.bound != bound || r.broken != nil {
 			continue
 		}
 		rate, priced := r.rate(model)
 		_, detail, limit := p.room(0, p.spent.plus(p.reserved), rate, priced)
-		r.meet(step, bound, detail, limit)
+		r.meet(step, &p, detail, limit)
 	}
 }
 
 // spend counts what a call used. A call of which nobody knows counts as what was reserved for it, unless it was turned away.
-func (r *Run) spend(ev *Event, key string, u *chat.Usage, costUSD *float64, free bool) {
+func (r *Run) spend(ev *Event, key string, u *chat.Usage, costUSD *float64, free, withheld bool) {
 	c := r.s.Calls[key]
 	if c == nil {
 		return // endCall says what is wrong
 	}
 	var s spending
 	switch {
+	case withheld:
+		s.Calls = -1 // it was counted when it was asked for, and was never made
 	case u != nil:
-		s.Tokens = addUp(u.InputTokens, u.OutputTokens)
+		s.Tokens = chat.AddTokens(u.InputTokens, u.OutputTokens)
 		if rate, ok := r.rate(c.Model); ok {
 			s.Cost = rate.Cost(*u)
 		}
@@ -366,14 +319,16 @@ func (r *Run) charge(ev *Event, s spending) { r.chargeStep(ev.Step, s) }
 
 func (r *Run) chargeStep(step int, s spending) {
 	r.s.Spent = r.s.Spent.plus(s)
-	if r.stepNode(step).Budget == nil {
-		return
+	for id := range r.around(step) {
+		if r.stepNode(id).Budget == nil {
+			continue
+		}
+		if r.s.NodeSpent == nil {
+			r.s.NodeSpent = map[string]spending{}
+		}
+		node := r.nodeID(id)
+		r.s.NodeSpent[node] = r.s.NodeSpent[node].plus(s)
 	}
-	if r.s.NodeSpent == nil {
-		r.s.NodeSpent = map[string]spending{}
-	}
-	node := r.nodeID(step)
-	r.s.NodeSpent[node] = r.s.NodeSpent[node].plus(s)
 }
 
 // isFree tells whether a model call that failed with this code was turned away before it cost anything. The codes are those of package model.

@@ -31,6 +31,7 @@ func (r *Run) setCall(c *call, s callState) {
 func (r *Run) forget(key string, c *call) {
 	r.count(c, -1)
 	r.leaveChildren(key, c)
+	r.leaveReserved(key)
 	delete(r.s.Calls, key)
 }
 
@@ -69,7 +70,7 @@ func (r *Run) beginCall(ev *Event, key string, c call) error {
 	}
 	if old := r.s.Calls[key]; old != nil {
 		r.count(old, -1)
-		c.Last, c.Approved, c.Unknown = old.Last, old.Approved, old.Unknown
+		c.Last, c.Approved, c.Unknown, c.Kept = old.Last, old.Approved, old.Unknown, old.Kept
 	} else {
 		st.Calls++
 	}
@@ -107,6 +108,7 @@ func (r *Run) failCall(ev *Event, key string, kind callKind, late bool) error {
 		r.forget(key, c)
 		return nil
 	}
+	r.leaveReserved(key)
 	r.setCall(c, callFailed)
 	return nil
 }

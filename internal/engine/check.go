@@ -50,6 +50,8 @@ func (r *Run) check(in InputData) error {
 		return r.checkChild(d)
 	case CallUse:
 		return r.checkUse(d)
+	case CallReserve:
+		return r.checkReserve(d)
 	case TimerDue:
 		return nil // timers are never unknown: a stale one is ignored
 	case Answer:

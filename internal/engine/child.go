@@ -17,9 +17,10 @@ type child struct {
 	Step int    `json:"s"`
 	// Ended: it uses no more, and nothing is kept for it.
 	Ended bool `json:"e,omitempty"`
-	// Part is what it may use in all, Used what of it stands in Spent.
-	Part spending `json:"p,omitzero"`
-	Used spending `json:"u,omitzero"`
+	// Part is what it may use in all, Used what of it stands in Spent. Uncounted is that of its part.
+	Part      spending `json:"p,omitzero"`
+	Used      spending `json:"u,omitzero"`
+	Uncounted string   `json:"uc,omitempty"`
 }
 
 // kept is what the child may still use beyond what was counted.
@@ -49,7 +50,11 @@ func (r *Run) PartOf(run string) *workflow.Budget {
 	if c == nil {
 		return nil
 	}
-	return c.Part.budget()
+	b := c.Part.budget()
+	if b != nil {
+		b.Uncounted = c.Uncounted
+	}
+	return b
 }
 
 // budget gives what bounds something; nil: nothing does.
@@ -108,13 +113,19 @@ func (r *Run) checkUse(d CallUse) error {
 func (r *Run) handleChild(d ChildStart) {
 	key, c := r.openWork(d.ID, false)
 	if part, fresh, err := r.part(key, c, d); err == nil && fresh {
-		r.emitStep(c.Step, &ChildStarted{Call: key, Attempt: c.Attempt, Run: d.Run, Part: part.budget()})
+		b := part.budget()
+		if purses := r.purses(c.Step); b != nil && boundsUse(b) && uncounted(purses) == nil {
+			b.Uncounted = workflow.UncountedAllow
+		}
+		r.emitStep(c.Step, &ChildStarted{Call: key, Attempt: c.Attempt, Run: d.Run, Part: b})
 	}
 }
 
 func (r *Run) handleUse(d CallUse) {
 	key, c := r.openWork(d.ID, true)
-	r.emitStep(c.Step, &CallUsed{Call: key, Attempt: c.Attempt, Run: d.Run, Ended: d.Ended, Used: d.Used})
+	r.emitStep(c.Step, &CallUsed{
+		Call: key, Attempt: c.Attempt, Run: d.Run, Ended: d.Ended, Used: d.Used, Key: d.Key, Model: clean(d.Model), UsageEstimated: clean(d.UsageEstimated),
+	})
 	r.held = true
 }
 
@@ -255,7 +266,7 @@ func (r *Run) metBelow(step int, detail string) {
 	if detail == detailMoney {
 		most = microUSD(met.budget.MaxCostUSD)
 	}
-	r.meet(step, met.bound, detail, most)
+	r.meet(step, met, detail, most)
 }
 
 // keptForMore tells whether a failed call that had too little budget stays, to be made again under a larger one.
@@ -282,7 +293,10 @@ func (r *Run) applyChildStarted(ev *Event, d *ChildStarted) error {
 		ch = &child{}
 		r.s.Children[d.Run] = ch
 	}
-	ch.Call, ch.Step, ch.Ended, ch.Part = d.Call, ev.Step, false, spendingOf(d.Part)
+	ch.Call, ch.Step, ch.Ended, ch.Part, ch.Uncounted = d.Call, ev.Step, false, spendingOf(d.Part), ""
+	if d.Part != nil {
+		ch.Uncounted = d.Part.Uncounted
+	}
 	return nil
 }
 
@@ -294,6 +308,9 @@ func (r *Run) applyCallUsed(ev *Event, d *CallUsed) error {
 	used := d.Used.Borne.spending()
 	if d.Run == "" {
 		r.charge(ev, used)
+		if v := r.s.Reservations[d.Key]; v != nil && v.Call == d.Call {
+			delete(r.s.Reservations, d.Key)
+		}
 		return nil
 	}
 	ch := r.s.Children[d.Run]

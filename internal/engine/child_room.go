@@ -52,6 +52,11 @@ func (r *Run) reservations(p *purse, match func(step int) bool) {
 			p.reserved = p.reserved.plus(c.kept())
 		}
 	}
+	for _, v := range r.s.Reservations {
+		if match(v.Step) {
+			p.reserved = p.reserved.plus(v.Part)
+		}
+	}
 }
 
 // maySlot tells whether a call that was out before may be out again: it needs no slot where others that have one may wait for what its children hold.

@@ -153,11 +153,11 @@ func (r *Run) command(key string, c *call) Command {
 		return cmd
 	default:
 		cmd := r.mem.funcs.put(CallFunc{
-			ID: id, Key: idem, After: c.Seq, Node: node, Step: c.Step, Attempt: c.Attempt, Func: c.Tool,
+			ID: id, Key: idem, After: c.Seq, Node: node, Step: c.Step, Attempt: c.Attempt - c.Kept, Func: c.Tool,
 			Input: r.stepInput(c.Step), State: st.View, Outputs: Outputs{nodes: r.flowOf(c.Step).nodes, seen: st.Seen, steps: r.s.Steps}, Timeout: limit, Notes: slices.Clip(st.Notes),
 			Errors: r.errors(c.Errors), Updated: c.Updated,
 		})
-		if c.Attempt > 1 {
+		if c.Attempt-c.Kept > 1 {
 			cmd.Last, cmd.LastOutput = st.Last, c.Last
 		}
 		return cmd

@@ -17,6 +17,9 @@ type Failure struct {
 	Retryable bool `json:"retryable,omitempty"`
 	// RetryAfterMS is how long the other side asked to wait; 0: it did not say.
 	RetryAfterMS int64 `json:"retryAfterMs,omitempty"`
+	// Limit is what a budget bounds that is used up, as in BudgetError, and Max how much; "" and 0 for other failures.
+	Limit string `json:"limit,omitempty"`
+	Max   int64  `json:"max,omitempty"`
 	// Stack is where a function of a Go program panicked; "" otherwise. It is for whoever mends the program, never a part of the message.
 	Stack string `json:"stack,omitempty"`
 	// Err is the error itself as a function of the program returned it, for the error handler and the retry predicate of its node, which are asked in the
@@ -58,6 +61,7 @@ const (
 	CodeOutcomeUnknown    = "outcome_unknown"
 	CodeRejected          = "rejected"
 	CodeFunc              = "func"
+	CodeUncounted         = "uncounted"
 	CodeNodeNotFound      = "node_not_found"
 	CodeCancelled         = "cancelled"
 	CodeBranches          = "branches_failed"
@@ -94,19 +98,42 @@ var (
 	ErrCallLate = errors.New("call has ended")
 	// ErrNoRoom: others hold what is left of a budget; there may be room when one of them has settled.
 	ErrNoRoom = errors.New("others hold what is left of the budget")
+	// ErrPrice: a budget bounds money, and the price of the model that is to be called is unknown.
+	ErrPrice error = priceError{}
 	// ErrState: the input of a run with typed state is no object.
 	ErrState = errors.New("the input of this workflow is its first state, which must be a JSON object")
 	// ErrAnswer: the answer is none that the wait can take (S0-31).
 	ErrAnswer = errors.New("answer not understood")
 )
 
+type priceError struct{}
+
+func (priceError) Error() string { return "a budget of money needs the price of the model" }
+
+// FailureCode is the code of the failure of a call that returns the error.
+func (priceError) FailureCode() string { return CodeUncounted }
+
 // BudgetError says that a budget leaves nothing for a run that is to be started, whatever others leave of what they hold. Detail names what is used up: `tokens`, `calls`
 // or `micro-USD`.
 type BudgetError struct{ Detail string }
 
 func (e *BudgetError) Error() string {
-	return "the budget leaves no " + e.Detail + " for another run"
+	return "the budget leaves no more " + e.Detail
 }
+
+// FailureCode is the code of the failure of a call that returns the error.
+func (e *BudgetError) FailureCode() string { return CodeBudget }
+
+// UncountedError says that work was not started whose use is never reported, because the budget Bound (`run`, `node`, `workflow`, or `above`: that of the run above) bounds tokens or money.
+type UncountedError struct{ Bound string }
+
+func (e *UncountedError) Error() string {
+	of := map[string]string{boundByRun: "the run", boundByNode: "the node", boundByAbove: "the run above", BoundByWorkflow: "all runs of the workflow"}[e.Bound]
+	return "what it uses is not reported, and the budget of " + of + " bounds tokens or money; it is started where the budget says uncounted: allow"
+}
+
+// FailureCode is the code of the failure of a call that returns the error.
+func (e *UncountedError) FailureCode() string { return CodeUncounted }
 
 // DivergenceError says that a journal cannot come from this definition and engine: nothing may run on it.
 type DivergenceError struct {

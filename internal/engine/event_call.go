@@ -34,8 +34,10 @@ type ModelReplied struct {
 	// Usage is nil where the provider told none; CostUSD is nil where the price is not known (D14).
 	Usage   *chat.Usage `json:"usage,omitempty"`
 	CostUSD *float64    `json:"costUSD,omitempty"`
-	Model   string      `json:"model,omitempty"`
-	Stop    string      `json:"stop,omitempty"`
+	// UsageEstimated says why Usage is an estimate and not what the provider told, which cannot be; "": it is that.
+	UsageEstimated string `json:"usageEstimated,omitempty"`
+	Model          string `json:"model,omitempty"`
+	Stop           string `json:"stop,omitempty"`
 	// Source is the entry of a reply script that answered, so that a resumed run knows which are used (D19).
 	Source string `json:"source,omitempty"`
 	Late   bool   `json:"late,omitempty"`
@@ -49,12 +51,16 @@ type ModelFailed struct {
 	// Model is the reference that was asked, as in ModelReplied; "" where none was found.
 	Model string `json:"model,omitempty"`
 	// Usage and CostUSD are those of a call that gave no answer and cost something all the same, as in ModelReplied; nil: unknown (D10, D14).
-	Usage   *chat.Usage `json:"usage,omitempty"`
-	CostUSD *float64    `json:"costUSD,omitempty"`
+	Usage          *chat.Usage `json:"usage,omitempty"`
+	CostUSD        *float64    `json:"costUSD,omitempty"`
+	UsageEstimated string      `json:"usageEstimated,omitempty"`
 	// Source is the entry of a reply script that failed the call, as in ModelReplied.
 	Source string `json:"source,omitempty"`
 	Late   bool   `json:"late,omitempty"`
 }
+
+// Withheld tells whether the call was never made, because the budget of the workflow left nothing for it: then it counts nowhere as a call.
+func (d *ModelFailed) Withheld() bool { return d.Error.Code == CodeWorkflowBudget && d.Usage == nil }
 
 // ToolCalled is the intent to call a tool (P12). Arguments is nil where they stand in the reply that asked, under ToolCallID.
 type ToolCalled struct {
@@ -115,6 +121,8 @@ type FuncReturned struct {
 	// Error is set where the function failed; all else but Output is then empty.
 	Error *Failure `json:"error,omitempty"`
 	Late  bool     `json:"late,omitempty"`
+	// Kept: a budget left nothing for what the function was about to do. The same attempt is made again under a larger one, and nothing else follows from this failure (P20).
+	Kept bool `json:"kept,omitempty"`
 }
 
 // FuncNoted keeps what a sub-step of a Go function gave, under a key that is unique in its execution: a later attempt finds it instead of doing the

@@ -23,6 +23,10 @@ type CallUsed struct {
 	// Ended: the child run has ended.
 	Ended bool `json:"ended,omitempty"`
 	Used  Used `json:"used"`
+	// Key is that of the model call of a session, and Model what it asked; both "" for runs. UsageEstimated says why Used is an estimate, as in ModelReplied.
+	Key            string `json:"key,omitempty"`
+	Model          string `json:"model,omitempty"`
+	UsageEstimated string `json:"usageEstimated,omitempty"`
 }
 
 // Used is what runs or calls used.
@@ -68,6 +72,8 @@ type CallUse struct {
 	Run   string
 	Ended bool
 	Used  Used
+
+	Key, Model, UsageEstimated string
 }
 
 func (ChildStart) input() {}

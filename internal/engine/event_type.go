@@ -141,4 +141,5 @@ var kinds = map[Type]func() Data{
 	"checkpoint.saved":   func() Data { return new(CheckpointSaved) },
 	"child.started":      func() Data { return new(ChildStarted) },
 	"call.used":          func() Data { return new(CallUsed) },
+	"call.reserved":      func() Data { return new(CallReserved) },
 }

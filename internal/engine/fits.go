@@ -48,6 +48,8 @@ func (r *Run) fits(ev *Event) error {
 		why = r.oddChild(ev, d)
 	case *CallUsed:
 		why = r.oddUse(ev, d)
+	case *CallReserved:
+		why = r.oddReserved(ev, d)
 	case *FuncReturned:
 		why = r.oddResult(ev, callFunc, d.Call, d.Attempt, d.Late)
 	case *SubagentStarted:

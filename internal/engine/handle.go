@@ -34,6 +34,8 @@ func (r *Run) handle(in InputData) {
 		r.handleChild(d)
 	case CallUse:
 		r.handleUse(d)
+	case CallReserve:
+		r.handleReserve(d)
 	case TimerDue:
 		r.handleTimer(d.ID)
 	case Answer:
@@ -103,6 +105,9 @@ func mergeLimits(base, over workflow.Limits) workflow.Limits {
 	if over.OnBudget != "" {
 		base.OnBudget = over.OnBudget
 	}
+	if over.Uncounted != "" {
+		base.Uncounted = over.Uncounted
+	}
 	return base
 }
 
@@ -114,12 +119,10 @@ func (r *Run) handleModel(d ModelResult) {
 	late, step, fr := c.State == callCancelled, c.Step, c.Frame
 	if d.Failure != nil {
 		f := d.Failure.clean()
-		r.emitStep(step, &ModelFailed{Call: key, Attempt: c.Attempt, Error: f, Model: d.Model, Usage: d.Usage, CostUSD: d.CostUSD, Source: d.Source, Late: late})
+		r.emitStep(step, &ModelFailed{Call: key, Attempt: c.Attempt, Error: f, Model: d.Model, Usage: d.Usage, CostUSD: d.CostUSD, UsageEstimated: clean(d.UsageEstimated), Source: d.Source, Late: late})
 		switch {
 		case late:
-		case f.Code == CodeWorkflowBudget && r.s.Ending == nil:
-			r.emitStep(step, &LimitReached{Limit: CodeWorkflowBudget, Detail: f.Message})
-		case f.Code == CodeWorkflowBudget && r.s.Ending.Limit: // the call waits for the reopening
+		case f.Code == CodeWorkflowBudget && r.metWorkflow(step, f.Message):
 		default:
 			r.modelFailed(key, c, f)
 		}
@@ -131,7 +134,7 @@ func (r *Run) handleModel(d ModelResult) {
 	}
 	m := cleanMessage(d.Message)
 	m.ToolCalls = uniqueIDs(m.ToolCalls)
-	r.emitStep(step, &ModelReplied{Call: key, Attempt: c.Attempt, Message: m, Usage: d.Usage, CostUSD: d.CostUSD, Model: d.Model, Stop: d.Stop, Source: d.Source, Late: late})
+	r.emitStep(step, &ModelReplied{Call: key, Attempt: c.Attempt, Message: m, Usage: d.Usage, CostUSD: d.CostUSD, UsageEstimated: clean(d.UsageEstimated), Model: d.Model, Stop: d.Stop, Source: d.Source, Late: late})
 	if !late {
 		r.replied(step, fr)
 	}
@@ -216,14 +219,17 @@ func (r *Run) handleFunc(d FuncResult) {
 		cause, f.Err = f.Err, nil
 		d = FuncResult{Failure: &f, Output: d.Output, Budget: d.Budget}
 	}
-	kept := r.keptForMore(step, d.Failure, d.Budget, late)
+	ofWorkflow := d.Failure != nil && d.Budget == CodeWorkflowBudget && !late && (r.s.Ending == nil || r.s.Ending.Limit)
+	kept := ofWorkflow || r.keptForMore(step, d.Failure, d.Budget, late)
 	r.emitStep(step, r.mem.returned.put(FuncReturned{
-		Call: key, Attempt: attempt, Update: d.Update, Output: d.Output, Goto: d.Goto, Signals: d.Signals, Error: d.Failure, Late: late,
+		Call: key, Attempt: attempt, Update: d.Update, Output: d.Output, Goto: d.Goto, Signals: d.Signals, Error: d.Failure, Late: late, Kept: kept,
 	}))
 	switch {
 	case late:
 	case d.Failure != nil && d.Failure.Code == CodeCancelled && r.cancelled(): // it stopped, or was never made
 		r.cancelStep(step, "the run was cancelled")
+	case ofWorkflow:
+		r.metWorkflow(step, d.Failure.Message)
 	case kept:
 		r.metBelow(step, d.Budget)
 	case d.Failure != nil:

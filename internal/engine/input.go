@@ -26,10 +26,12 @@ type ModelResult struct {
 	Message chat.Message
 	Usage   *chat.Usage
 	CostUSD *float64
-	Model   string
-	Stop    string
-	Source  string
-	Failure *Failure
+	// UsageEstimated is that of ModelReplied.
+	UsageEstimated string
+	Model          string
+	Stop           string
+	Source         string
+	Failure        *Failure
 	// Pins are the definitions of tools that were listed since the last result that told of some, a JSON object; nil: none (SEC14).
 	Pins Value
 }
@@ -44,7 +46,8 @@ type ToolResult struct {
 	// Unknown is set beside Failure where the tool may have done its work all the same, because no answer came: it is the tool's policy, `retry`, `ask`,
 	// `skip` or `fail`, and decides as after a crash (P12). Go graphs fail the node (S2-46).
 	Unknown string
-	// Budget is set beside Failure where what the call was to start had no budget left: BudgetError.Detail. The run, or its node, has met its budget then.
+	// Budget is set beside Failure where what the call was to start had no budget left: BudgetError.Detail, or CodeWorkflowBudget for that of the workflow. The run, or its node, has
+	// met its budget then.
 	Budget string
 	Pins   Value // as in ModelResult
 }

@@ -233,8 +233,10 @@ func (r *Run) limitFailure(d *LimitReached, node string) Failure {
 	case CodeWorkflowBudget:
 		f.Message = d.Detail
 	case CodeParentBudget:
+		f.Limit, f.Max = d.Detail, d.Max
 		f.Message = fmt.Sprintf("what the run above left for this one is used up: %d %s", d.Max, d.Detail)
 	case CodeBudget:
+		f.Limit, f.Max = d.Detail, d.Max
 		f.Message = fmt.Sprintf("the run's budget of %d %s is used up", d.Max, d.Detail)
 	default:
 		f.Message = fmt.Sprintf("limit %s of %d reached", d.Limit, d.Max)

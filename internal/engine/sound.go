@@ -88,6 +88,11 @@ func (s *state) soundCalls() bool {
 			return false
 		}
 	}
+	for _, v := range s.Reservations {
+		if v == nil || !s.isStep(v.Step) {
+			return false
+		}
+	}
 	for _, c := range s.Calls {
 		if c == nil || !s.isStep(c.Step) {
 			return false

@@ -41,7 +41,9 @@ type state struct {
 	// Above is what the run above leaves for this one; Children are the runs that calls of this one started, by id.
 	Above    *workflow.Budget  `json:"above,omitempty"`
 	Children map[string]*child `json:"children,omitempty"`
-	Round    int               `json:"round,omitempty"`
+	// Reservations are those of model calls that functions and tools make themselves, by key.
+	Reservations map[string]*reservation `json:"reservations,omitempty"`
+	Round        int                     `json:"round,omitempty"`
 	// Seen are the nodes run in this round, while MaxRounds is set.
 	Seen map[int]bool `json:"seen,omitempty"`
 	// Ending is set once the run can only end, by failure, limit or cancellation.
@@ -265,6 +267,7 @@ type call struct {
 	Reserved *Reserved `json:"rv,omitempty"`
 	// Of a function: what the attempt before gave although it failed, how many attempts of the run had failed, and when the state had changed last.
 	Last    Value     `json:"lo,omitempty"`
+	Kept    int       `json:"kp,omitempty"` // attempts that ended because a budget was used up: they are none to the function
 	Errors  int       `json:"er,omitempty"`
 	Updated time.Time `json:"up,omitzero"`
 }

@@ -220,10 +220,10 @@ func (r *Run) handledByProgram(id int, key string, f *Failure, cause error) bool
 			r.unwind(id, -1, *f)
 			r.complete(id, &StepCompleted{Goto: []string{act.Node}})
 		}
-	case "retry": // bounded by the policy, whatever failures that is for
+	case "retry": // bounded by the policy, whatever failures that is for, but those that no attempt could mend
 		p, done := n.Retry, r.step(id).Retries
 		switch {
-		case p == nil || done >= p.MaxRetries || r.s.Ending != nil && !r.s.Ending.Limit:
+		case p == nil || done >= p.MaxRetries || isFinal(f.Code) || r.s.Ending != nil && !r.s.Ending.Limit:
 			r.giveUp(id, *f)
 		case act.DelayMS != nil:
 			r.retryCall(id, key, milliseconds(*act.DelayMS), *f)

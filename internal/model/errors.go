@@ -61,6 +61,8 @@ type Error struct {
 	RetryAfter time.Duration
 	// Usage is what the call cost all the same, where the provider told: the answer was complete, and withheld or not fit for use. Nil: unknown.
 	Usage *chat.Usage
+	// UsageEstimated is that of Reply.
+	UsageEstimated string
 	// Source is the entry of the reply script that told this failure, as Reply.Source.
 	Source int
 	// Err is the cause where it is one of ours or the standard library's; never an error of an SDK, which might hold the request and its key.
@@ -92,6 +94,14 @@ func UsageOf(err error) *chat.Usage {
 		return failed.Usage
 	}
 	return nil
+}
+
+// EstimatedOf says why the usage of a failed call is an estimate; "" where it is not.
+func EstimatedOf(err error) string {
+	if failed, ok := errors.AsType[*Error](err); ok {
+		return failed.UsageEstimated
+	}
+	return ""
 }
 
 // SourceOf gives the entry of the reply script that err used up, 0 where it used none.

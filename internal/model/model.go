@@ -83,8 +83,10 @@ type Reply struct {
 	// Reasoning is what the provider shows of the model's thinking. It is never sent back; what must be is in Message.Extra.
 	Reasoning string
 	// Usage is nil where the provider did not tell: unknown, not zero (D14).
-	Usage      *chat.Usage
-	StopReason StopReason
+	Usage *chat.Usage
+	// UsageEstimated says why Usage is an estimate and not what the provider reported, which cannot be; "": it is that. WithUsage sets it.
+	UsageEstimated string
+	StopReason     StopReason
 	// Model is what answered: the reference that was asked where a Registry answers, what the provider named where an adapter does.
 	Model string
 	// Source is the entry of the reply script that answered, counted from 1; 0: no script. A driver records it with the reply, so that

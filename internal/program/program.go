@@ -57,6 +57,12 @@ type Failure struct {
 	Err error
 }
 
+// Coded is an error that says itself what code its failure has, in place of the engine's word for functions.
+type Coded interface {
+	error
+	FailureCode() string
+}
+
 // Action is what an error handler decides (S2-42): Kind is `retry`, `skip`, `abort`, `goto`, or "" to let the retry policy decide.
 type Action struct {
 	Kind    string

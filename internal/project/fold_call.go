@@ -31,12 +31,16 @@ func (f *Folder) addCall(st *step, e engine.Event) {
 			st.model = d.Model
 		}
 	case *engine.ModelFailed:
+		if d.Withheld() {
+			st.tally.models--
+			f.total.models--
+		}
 		if c := f.calls[d.Call]; c != nil && d.Model != "" && st.frame(c.frame).sub == nil {
 			st.model = d.Model
 		}
 		delete(f.calls, d.Call)
 		st.modelError = d.Error.Message
-		if d.Usage != nil || d.Late || !isFree(d.Error.Code) {
+		if !d.Withheld() && (d.Usage != nil || d.Late || !isFree(d.Error.Code)) {
 			f.use(st, d.Usage, d.CostUSD)
 		}
 	case *engine.ToolCalled:
@@ -79,8 +83,8 @@ func isFree(code string) bool {
 func (f *Folder) use(st *step, u *chat.Usage, costUSD *float64) {
 	for _, t := range []*tally{&st.tally, &f.total} {
 		if u != nil {
-			t.input += u.InputTokens
-			t.output += u.OutputTokens
+			t.input = chat.AddTokens(t.input, u.InputTokens)
+			t.output = chat.AddTokens(t.output, u.OutputTokens)
 		}
 		if costUSD != nil {
 			t.cost = t.cost.Plus(chat.ToMoney(*costUSD))
@@ -107,8 +111,8 @@ func (f *Folder) useBelow(st *step, d *engine.CallUsed) {
 		b.used, b.ended = now, d.Ended // a run that was deleted tells nothing of what it had used
 	}
 	for _, t := range []*tally{&st.tally, &f.total} {
-		t.input += now.input - before.input
-		t.output += now.output - before.output
+		t.input = chat.AddTokens(t.input, now.input-before.input)
+		t.output = chat.AddTokens(t.output, now.output-before.output)
 		t.cost = t.cost.Plus(now.cost - before.cost)
 		t.unknown += now.unknown - before.unknown
 		t.models += now.models - before.models

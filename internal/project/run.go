@@ -78,6 +78,9 @@ type Error struct {
 	Code    string  `json:"code"`
 	Message string  `json:"message"`
 	Node    *string `json:"node"`
+	// Limit and Max are those of engine.Failure, for programs.
+	Limit string `json:"-"`
+	Max   int64  `json:"-"`
 }
 
 // About gives what came to the wait node that opened w: the text that is to be approved, or that the question follows. It is nil for calls that wait, and for
@@ -261,7 +264,7 @@ func showError(e *engine.Failure, node string) *Error {
 	if e.Node != "" {
 		node = e.Node
 	}
-	return &Error{Code: e.Code, Message: e.Message, Node: some(node)}
+	return &Error{Code: e.Code, Message: e.Message, Node: some(node), Limit: e.Limit, Max: e.Max}
 }
 
 func (f *Folder) openWaits() []Waiting {

@@ -3,9 +3,7 @@ package service
 import (
 	"context"
 	"errors"
-	"math"
 
-	"github.com/hocket-run/hocket/internal/chat"
 	"github.com/hocket-run/hocket/internal/driver"
 	"github.com/hocket-run/hocket/internal/engine"
 	"github.com/hocket-run/hocket/internal/journal"
@@ -55,12 +53,25 @@ func (s *Service) LeaveChild(ctx context.Context, run string) {
 	}
 }
 
+// TellAbove is SettleChild for a run that does not go on by itself. short, where not "", is what the run above left too little of: it ended because of that.
+func (s *Service) TellAbove(ctx context.Context, run string) (short string, err error) {
+	had, err := s.tellAbove(ctx, run)
+	if err != nil || had == nil {
+		return "", err
+	}
+	o, err := s.Show(ctx, run)
+	if err != nil || o.Error == nil {
+		return "", err
+	}
+	return o.Error.Limit, nil
+}
+
 // tellAbove reports what a child run has used. short, where not nil, is what was left for it: it ended because it had used that.
 func (s *Service) tellAbove(ctx context.Context, run string) (short *workflow.Budget, err error) {
 	ledger := driver.LedgerOf(ctx)
 	o, err := s.Show(ctx, run)
 	if errors.Is(err, journal.ErrNotFound) { // it was never stored
-		return nil, ledger.Use(run, true, engine.Used{})
+		return nil, ledger.Use(engine.CallUse{Run: run, Ended: true})
 	}
 	if err != nil {
 		return nil, err
@@ -70,37 +81,12 @@ func (s *Service) tellAbove(ctx context.Context, run string) (short *workflow.Bu
 		return nil, err
 	}
 	u := o.Usage
-	err = ledger.Use(run, o.Status.Ended(), engine.Used{
+	err = ledger.Use(engine.CallUse{Run: run, Ended: o.Status.Ended(), Used: engine.Used{
 		InputTokens: u.InputTokens, OutputTokens: u.OutputTokens, CostUSD: u.KnownCost.USD(), UnknownCosts: u.UnknownCosts, ModelCalls: u.ModelCalls, ToolCalls: u.ToolCalls,
 		Borne: spent,
-	})
+	}})
 	if o.Status != engine.StatusFailed || o.Error == nil || o.Error.Code != engine.CodeParentBudget {
 		above = nil
 	}
 	return above, err
-}
-
-// SessionUsed reports what a model call of a session used to the run whose call ctx belongs to; where there is none it does nothing. u is nil where the provider told nothing, and
-// err is the call's.
-func (s *Service) SessionUsed(ctx context.Context, ref string, u *chat.Usage, callErr error) error {
-	used := engine.Used{ModelCalls: 1, Borne: engine.Spent{Calls: 1}}
-	switch {
-	case u != nil:
-		used.InputTokens, used.OutputTokens = max(u.InputTokens, 0), max(u.OutputTokens, 0)
-		if used.Borne.Tokens = used.InputTokens + used.OutputTokens; used.Borne.Tokens < 0 { // providers may tell anything
-			used.Borne.Tokens = math.MaxInt64
-		}
-		if usd := s.cfg.cost(ref, *u); usd != nil {
-			used.CostUSD, used.Borne.CostUSD = *usd, *usd
-		} else {
-			used.UnknownCosts = 1
-		}
-	case callErr == nil || !isFree(driver.FailureOf(ctx, callErr).Code):
-		used.UnknownCosts, used.Borne.Tokens = 1, unknownOutput
-	}
-	err := driver.LedgerOf(ctx).Use("", true, used)
-	if errors.Is(err, engine.ErrCallLate) {
-		return nil
-	}
-	return err
 }

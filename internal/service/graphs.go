@@ -14,6 +14,9 @@ import (
 // FormatGraph is the format of workflows that are Go graphs: only the program with their functions can drive their runs.
 const FormatGraph = "graph"
 
+// FormatAgent is the format of workflows that are one agent, which a Go graph runs as a child run: they count in the budget of the graph's workflow.
+const FormatAgent = "agent"
+
 // MetaProgram holds the name of the program that started a run by embedding Hocket (D29).
 const MetaProgram = "program"
 
@@ -64,8 +67,8 @@ type GraphRequest struct {
 	RunID  string
 	Model  string
 	Limits workflow.Limits
-	// ParentRun is the run that starts this one, or empty.
-	ParentRun string
+	// Above is what the run leaves for this one whose call starts it: see BeginChild.
+	Above *workflow.Budget
 }
 
 // StartGraph begins a run of a Go graph, which need not be registered. It returns once the run is stored. Errors: *InvalidError; journal.ErrExists.
@@ -73,8 +76,12 @@ func (s *Service) StartGraph(ctx context.Context, q GraphRequest) (run string, e
 	if err := s.checkRunID(ctx, q.RunID); err != nil {
 		return "", err
 	}
+	q.Limits = ceiling(s.cfg.Operator.Budgets, q.Limits, q.Workflow.Limits, q.Above)
+	if err := workflow.CheckLimits(q.Limits); err != nil {
+		return "", invalidf("%v", err)
+	}
 	spec := driver.Spec{
-		Run: q.RunID, Workflow: q.Workflow, Program: q.Program, Input: q.Input, Limits: q.Limits, Model: q.Model, ParentRun: q.ParentRun,
+		Run: q.RunID, Workflow: q.Workflow, Program: q.Program, Input: q.Input, Limits: q.Limits, Model: q.Model, Above: q.Above,
 	}
 	if s.cfg.Program != "" {
 		spec.Meta = map[string]string{MetaProgram: s.cfg.Program}

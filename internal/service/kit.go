@@ -116,6 +116,7 @@ func (k *kits) open(ctx context.Context, info driver.Info) (*driver.Kit, error) 
 		MaxReplyBytes: int(k.cfg.Operator.Limits.ReplyBytes), MaxReplyCalls: k.cfg.Operator.Limits.ReplyCalls,
 		ModelTimeout: time.Duration(limits.ModelTimeout), ModelIdle: time.Duration(limits.ModelIdleTimeout),
 	}
+	kit.Idles = k.cfg.Spawns // tools of the program may start runs
 	if info.Workflow.Format == FormatGraph {
 		if err := k.openProgram(info, kit); err != nil {
 			return nil, err
@@ -153,7 +154,7 @@ func (k *kits) openModels(ctx context.Context, info driver.Info, kit *driver.Kit
 			kit.Models = nativeSearch{reg, reg.CanSearch}
 		}
 	}
-	kit.Models = cleanModels{kit.Models, k.cfg.Keeper}
+	kit.Models = model.WithUsage(cleanModels{kit.Models, k.cfg.Keeper}, fullRef)
 	if k.recorder != nil {
 		kit.Models = k.recorder.over(kit.Models)
 	}

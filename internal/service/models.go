@@ -9,7 +9,7 @@ import (
 // fallback is for calls that name none (D26); "" for none. Its calls have no clock of their own (P11): whoever makes them sets one.
 func (s *Service) Models() (models model.Client, fallback string) {
 	none := &workflow.Workflow{}
-	models = s.kits.registry(none, false)
+	models = model.WithUsage(s.kits.registry(none, false), fullRef)
 	if r := s.kits.recorder; r != nil {
 		models = r.over(models)
 	}

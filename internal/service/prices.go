@@ -86,7 +86,8 @@ func boundsMoney(w *workflow.Workflow, over workflow.Limits, above *workflow.Bud
 func (k *kits) price(spec *driver.Spec) error {
 	var missing string
 	if spec.Prices, missing = k.prices(spec.Workflow, spec.Model); missing != "" && boundsMoney(spec.Workflow, spec.Limits, spec.Above) {
-		return invalidf("a budget of money needs the price of every model, and %s; name it in a file of prices (--prices FILE, see docs/budgets.md), or give a budget of tokens", missing)
+		text := "a budget of money needs the price of every model, and " + missing + "; name it in a file of prices (--prices FILE, see docs/budgets.md), or give a budget of tokens"
+		return &InvalidError{Message: text, Err: engine.ErrPrice}
 	}
 	return nil
 }

@@ -109,7 +109,7 @@ func (s *Service) prepare(ctx context.Context, q StartRequest) (spec driver.Spec
 		return spec, err
 	}
 	q = q.over(s.cfg.Starts)
-	q.Limits = ceiling(s.cfg.Operator.Budgets.Run, q.Limits, graph.Limits)
+	q.Limits = ceiling(s.cfg.Operator.Budgets, q.Limits, graph.Limits, q.Above)
 	q.Limits.MaxBytes = s.cfg.MaxBytes
 	spec = driver.Spec{
 		Run: q.RunID, Workflow: graph, WorkflowID: q.Workflow.ID, WorkflowName: q.Workflow.Name,

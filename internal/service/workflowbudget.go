@@ -2,7 +2,10 @@ package service
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"sync"
 	"time"
 
@@ -20,8 +23,6 @@ const (
 	unknownOutput = 16_384
 	// leastOutput is the least that is worth a call.
 	leastOutput = 16
-	// bytesPerToken estimates input.
-	bytesPerToken = 3
 	// lifeSign is how often a call that waits for room says that it has not died.
 	lifeSign = 30 * time.Second
 )
@@ -34,7 +35,7 @@ type used struct {
 }
 
 func (u used) plus(v used) used {
-	return used{u.tokens + max(v.tokens, 0), u.cost.Plus(max(v.cost, 0)), u.calls + v.calls}
+	return used{chat.AddTokens(u.tokens, v.tokens), u.cost.Plus(max(v.cost, 0)), u.calls + v.calls}
 }
 
 // claim is one model call of this process: what it may use, and once it is done what it did. It counts until the journal tells of the call.
@@ -54,6 +55,7 @@ type account struct {
 	since   time.Time
 	told    used              // by journals
 	read    map[string]uint64 // the last event that counts in told, by run
+	below   map[string]bool   // the runs of agents that runs of the workflow started, and that have not ended
 	claims  []*claim
 	changed chan struct{} // closed when a claim is done
 }
@@ -67,7 +69,7 @@ func (k *kits) account(name string) *account {
 	}
 	a := k.accounts[name]
 	if a == nil {
-		a = &account{kits: k, workflow: name, budget: k.cfg.Operator.Budgets.Workflow, read: map[string]uint64{}, changed: make(chan struct{})}
+		a = &account{kits: k, workflow: name, budget: k.cfg.Operator.Budgets.Workflow, read: map[string]uint64{}, below: map[string]bool{}, changed: make(chan struct{})}
 		k.accounts[name] = a
 	}
 	return a
@@ -100,22 +102,55 @@ func (a *account) refresh(ctx context.Context) error {
 		}
 		for i := range heads {
 			h := &heads[i]
-			if h.Workflow != a.workflow || h.LastSeq <= a.read[h.Run] || h.Updated.Before(a.since) { // "" asks for all
+			if h.Workflow != a.workflow || ofGraph(h) { // "" asks for all
 				continue
 			}
-			events, err := a.kits.service.Events(ctx, h.Run, a.read[h.Run])
-			if err != nil {
+			if err := a.follow(ctx, h); err != nil {
 				return err
-			}
-			for j := range events {
-				a.take(h.Run, &events[j])
-				a.read[h.Run] = events[j].Seq
 			}
 		}
 		if q.Cursor = next; next == "" {
-			return nil
+			break
 		}
 	}
+	for _, run := range slices.Sorted(maps.Keys(a.below)) {
+		h, err := a.kits.service.store.Head(ctx, run)
+		switch {
+		case errors.Is(err, journal.ErrNotFound): // it is about to begin, or was deleted
+			continue
+		case err != nil:
+			return err
+		case !ofGraph(&h):
+			delete(a.below, run)
+			continue
+		}
+		if err := a.follow(ctx, &h); err != nil {
+			return err
+		}
+		if engine.Status(h.Status).Ended() {
+			delete(a.below, run)
+		}
+	}
+	return nil
+}
+
+// ofGraph tells whether a run is that of an agent which a Go graph runs: it counts for the workflow of the graph.
+func ofGraph(h *journal.Head) bool { return h.Format == FormatAgent && h.Parent != "" }
+
+// follow counts what the journal of a run tells since it was read.
+func (a *account) follow(ctx context.Context, h *journal.Head) error {
+	if h.LastSeq <= a.read[h.Run] || h.Updated.Before(a.since) {
+		return nil
+	}
+	events, err := a.kits.service.Events(ctx, h.Run, a.read[h.Run])
+	if err != nil {
+		return err
+	}
+	for j := range events {
+		a.take(h.Run, &events[j])
+		a.read[h.Run] = events[j].Seq
+	}
+	return nil
 }
 
 // take counts an event.
@@ -138,6 +173,12 @@ func (a *account) take(run string, e *engine.Event) {
 		}
 	case *engine.ToolReturned, *engine.ToolFailed:
 		u.calls = 1
+	case *engine.ChildStarted:
+		a.below[d.Run] = true
+	case *engine.CallUsed:
+		if d.Run == "" { // a session's
+			key, u = d.Key, used{chat.AddTokens(d.Used.Borne.Tokens, 0), max(chat.ToMoney(d.Used.Borne.CostUSD), 0), max(d.Used.Borne.Calls, 0)}
+		}
 	}
 	if !e.At.Before(a.since) {
 		a.told = a.told.plus(u)
@@ -165,7 +206,7 @@ func (a *account) cost(ref string, u *chat.Usage, usd *float64) used {
 	if u == nil {
 		u = &chat.Usage{OutputTokens: unknownOutput}
 	}
-	out := used{tokens: max(u.InputTokens, 0) + max(u.OutputTokens, 0), calls: 1}
+	out := used{tokens: chat.AddTokens(u.InputTokens, u.OutputTokens), calls: 1}
 	if usd != nil {
 		out.cost = chat.ToMoney(*usd)
 	} else if rate, ok := a.kits.cfg.Prices.Rate(fullRef(ref)); ok {
@@ -207,7 +248,7 @@ func (a *account) ask(ctx context.Context, run, key string, input, want int64, r
 	if output = a.room(all, input, want, rate); output < least {
 		return nil, 0, a.changed, nil
 	}
-	c = &claim{run: run, key: key, used: used{tokens: input + output, cost: rate.Most(input, output), calls: 1}}
+	c = &claim{run: run, key: key, used: used{tokens: chat.AddTokens(input, output), cost: rate.Most(input, output), calls: 1}}
 	a.claims = append(a.claims, c)
 	return c, output, nil, nil
 }
@@ -266,18 +307,17 @@ func (m *accountModels) Call(ctx context.Context, req model.Request, onDelta fun
 	if err != nil {
 		return model.Reply{}, err
 	}
+	for ofGraph(&head) {
+		if head, err = m.kits.service.store.Head(ctx, head.Parent); err != nil {
+			return model.Reply{}, err
+		}
+	}
 	a := m.kits.account(head.Workflow)
 	rate, priced := m.kits.rateOf(m.info.Workflow, m.trusted, req.Model)
 	if !priced && a.budget.CostUSD > 0 {
 		return model.Reply{}, &model.Error{Kind: model.KindInvalidRequest, Message: fmt.Sprintf("budgets.workflow of %s bounds money, and the price of %q is not known; name it in a file of prices", config.Name, req.Model)}
 	}
-	want := int64(unknownOutput)
-	if n := req.Params.MaxTokens; n != nil && *n > 0 {
-		want = *n
-	}
-	if n := req.Params.ThinkingBudget; n != nil && *n > 0 {
-		want += *n
-	}
+	want := mostOutput(req.Params)
 	c, output, err := a.claim(ctx, m.info.Run, req, want, rate, onDelta)
 	if err != nil {
 		return model.Reply{}, err
@@ -306,7 +346,7 @@ func (m *accountModels) Call(ctx context.Context, req model.Request, onDelta fun
 
 // claim asks until there is room, or none will be.
 func (a *account) claim(ctx context.Context, run string, req model.Request, want int64, rate chat.Rate, onDelta func(model.Delta)) (*claim, int64, error) {
-	input := estimate(req)
+	input := model.EstimateInput(req)
 	for {
 		c, output, wait, err := a.ask(ctx, run, req.IdempotencyKey, input, want, rate)
 		if err != nil || c != nil {
@@ -325,25 +365,6 @@ func (a *account) claim(ctx context.Context, run string, req model.Request, want
 			alive.Stop()
 		}
 	}
-}
-
-// estimate guesses how many tokens of input a request has.
-func estimate(req model.Request) int64 {
-	size := len(req.System)
-	for i := range req.Messages {
-		msg := &req.Messages[i]
-		size += len(msg.Text) + len(msg.Name) + len(msg.ToolName) + len(msg.Extra) + 4*bytesPerToken
-		for _, tc := range msg.ToolCalls {
-			size += len(tc.Name) + len(tc.Arguments) + len(tc.Extra)
-		}
-	}
-	for _, d := range req.Tools {
-		size += len(d.Name) + len(d.Description) + len(d.Parameters)
-	}
-	if req.Schema != nil {
-		size += len(req.Schema.JSON)
-	}
-	return int64(size/bytesPerToken) + leastOutput
 }
 
 // rateOf gives what the model costs that ref names in a workflow.

@@ -69,6 +69,9 @@ type message struct {
 	refused error
 	// part is what a run may use that is to be started, once done is told nil.
 	part *workflow.Budget
+	// grant is the room of a model call that asked for it, once done is told nil; parked is called when it has to wait.
+	grant  driver.Grant
+	parked func()
 	// withdrawn: nobody waits for done any more.
 	withdrawn atomic.Bool
 }

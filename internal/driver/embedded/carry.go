@@ -128,7 +128,7 @@ func (c *call) run() {
 	}
 	var book *ledger
 	if id := callID(c.cmd); (c.actor.kit.Idles || c.actor.kit.Waits) && !isModelCall(c.cmd) {
-		book = &ledger{actor: c.actor, id: id}
+		book = &ledger{actor: c.actor, id: id, release: c.release}
 		within = driver.WithLedger(within, book)
 	}
 	data := c.do(within)

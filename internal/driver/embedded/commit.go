@@ -19,7 +19,7 @@ import (
 var refusals = []error{
 	engine.ErrUnknownCommand, engine.ErrEnded, engine.ErrNotStarted, engine.ErrStarted, engine.ErrNotReopenable, engine.ErrWaitNotFound,
 	engine.ErrWaitAmbiguous, engine.ErrWaitAnswered, engine.ErrWaitClosed, engine.ErrAnswer, engine.ErrNote, engine.ErrNoteLate,
-	engine.ErrCallLate, engine.ErrNoRoom, engine.ErrAbove,
+	engine.ErrCallLate, engine.ErrNoRoom, engine.ErrAbove, engine.ErrPrice,
 }
 
 // Snapshots are written when the journal has doubled since the last one, so that all of them together cost no more than the journal (P6).

@@ -105,6 +105,9 @@ func refusal(err error) bool {
 	if _, ok := errors.AsType[*engine.BudgetError](err); ok {
 		return true
 	}
+	if _, ok := errors.AsType[*engine.UncountedError](err); ok {
+		return true
+	}
 	for _, known := range refusals {
 		if errors.Is(err, known) {
 			return true

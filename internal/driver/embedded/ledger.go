@@ -15,6 +15,8 @@ import (
 type ledger struct {
 	actor *actor
 	id    string
+	// release gives the call's slot back, where it has one.
+	release func()
 	// short is the detail of the last *engine.BudgetError.
 	short atomic.Pointer[string]
 }
@@ -29,7 +31,7 @@ func (l *ledger) Begin(ctx context.Context, run string, shares int, more *workfl
 	select {
 	case err := <-told:
 		if short, ok := errors.AsType[*engine.BudgetError](err); ok {
-			l.short.Store(&short.Detail)
+			l.Short(short.Detail)
 		}
 		return m.part, err
 	case <-ctx.Done():
@@ -39,11 +41,40 @@ func (l *ledger) Begin(ctx context.Context, run string, shares int, more *workfl
 }
 
 // Use implements driver.Ledger.
-func (l *ledger) Use(run string, ended bool, used engine.Used) error {
+func (l *ledger) Use(u engine.CallUse) error {
+	u.ID = l.id
 	told := make(chan error, 1)
-	l.actor.put(&message{at: l.actor.d.now(), data: engine.CallUse{ID: l.id, Run: run, Ended: ended, Used: used}, done: func(err error) { told <- err }})
+	l.actor.put(&message{at: l.actor.d.now(), data: u, done: func(err error) { told <- err }})
 	return <-told
 }
+
+// Reserve implements driver.Ledger.
+func (l *ledger) Reserve(ctx context.Context, q engine.CallReserve) (driver.Grant, error) {
+	q.ID = l.id
+	if q.Key != "" {
+		q.Key = l.id + "/" + q.Key
+	}
+	told := make(chan error, 1)
+	m := &message{at: l.actor.d.now(), data: q, done: func(err error) { told <- err }, parked: l.release}
+	l.actor.put(m)
+	select {
+	case err := <-told:
+		if short, ok := errors.AsType[*engine.BudgetError](err); ok {
+			l.Short(short.Detail)
+		}
+		m.grant.Key = q.Key
+		return m.grant, err
+	case <-ctx.Done():
+		m.withdrawn.Store(true)
+		return driver.Grant{}, ctx.Err()
+	}
+}
+
+// Short implements driver.Ledger.
+func (l *ledger) Short(detail string) { l.short.Store(&detail) }
+
+// Info implements driver.Ledger.
+func (l *ledger) Info() *driver.Info { return &l.actor.info }
 
 // mark says in the result of a call that failed that a budget left nothing for what it was to start.
 func (l *ledger) mark(data engine.InputData) engine.InputData {
@@ -92,23 +123,33 @@ func (a *actor) again(batch []*message) []*message {
 	return all
 }
 
+// begins tells whether a message asks for room.
 func begins(m *message) bool {
-	_, ok := m.data.(engine.ChildStart)
-	return ok
+	switch m.data.(type) {
+	case engine.ChildStart, engine.CallReserve:
+		return true
+	}
+	return false
 }
 
 // reply answers a message that was handled, unless it is one that waits for room.
 func (a *actor) reply(m *message) {
-	d, ok := m.data.(engine.ChildStart)
-	switch {
-	case !ok:
-	case errors.Is(m.refused, engine.ErrNoRoom):
+	if begins(m) && errors.Is(m.refused, engine.ErrNoRoom) {
+		if m.parked != nil {
+			m.parked()
+		}
 		if !m.withdrawn.Load() {
 			a.roomless = append(a.roomless, m)
 		}
 		return
-	case m.refused == nil:
-		m.part = a.run.PartOf(d.Run)
+	}
+	if m.refused == nil {
+		switch d := m.data.(type) {
+		case engine.ChildStart:
+			m.part = a.run.PartOf(d.Run)
+		case engine.CallReserve:
+			m.grant.Output, m.grant.Short, m.grant.Reserved = a.run.ReservedFor(d.Key)
+		}
 	}
 	m.answer(m.refused)
 }

@@ -43,7 +43,7 @@ func TestPartFreedInTheSameBatch(t *testing.T) {
 			gate := make(chan struct{})
 			blocked.Store(&gate)
 			var told sync.WaitGroup
-			told.Go(func() { check(l.Use("", true, engine.Used{ModelCalls: 1})) }) // keeps the actor busy
+			told.Go(func() { check(l.Use(engine.CallUse{Run: "", Ended: true, Used: engine.Used{ModelCalls: 1}})) }) // keeps the actor busy
 			synctest.Wait()
 			told.Go(func() {
 				part, err := l.Begin(ctx, "second", 1, nil)
@@ -52,12 +52,12 @@ func TestPartFreedInTheSameBatch(t *testing.T) {
 				}
 			})
 			synctest.Wait()
-			told.Go(func() { check(l.Use("first", true, engine.Used{Borne: engine.Spent{Tokens: 400}})) })
+			told.Go(func() { check(l.Use(engine.CallUse{Run: "first", Ended: true, Used: engine.Used{Borne: engine.Spent{Tokens: 400}}})) })
 			synctest.Wait()
 			blocked.Store(nil)
 			close(gate)
 			told.Wait()
-			check(l.Use("second", true, engine.Used{}))
+			check(l.Use(engine.CallUse{Run: "second", Ended: true, Used: engine.Used{}}))
 			return engine.FuncResult{Output: c.Input}
 		}}
 		d := open(t, m, embedded.Config{Store: o, Open: func(ctx context.Context, info driver.Info) (*driver.Kit, error) {

@@ -16,7 +16,7 @@ func (a *actor) Record(note engine.FuncNote) error {
 // isNote tells whether a call that is under way waits for what becomes of the message.
 func isNote(m *message) bool {
 	switch m.data.(type) {
-	case engine.FuncNote, engine.ChildStart, engine.CallUse:
+	case engine.FuncNote, engine.ChildStart, engine.CallUse, engine.CallReserve:
 		return true
 	}
 	return false
@@ -24,7 +24,7 @@ func isNote(m *message) bool {
 
 // lastWord commits a message of a call that was stopped, while the run is still ours. An error ends it: the run in memory may be ahead of its journal.
 func (a *actor) lastWord(m *message) error {
-	if _, begins := m.data.(engine.ChildStart); a.takeover || !a.owned || begins {
+	if a.takeover || !a.owned || begins(m) {
 		return errStopped
 	}
 	dec, err := a.decide([]*message{m})

@@ -38,9 +38,8 @@ type Config struct {
 	KeepGroups int
 	// ModelTimeout and ModelIdle bound one model call as model.WithTimeouts says (P11); 0: 10 and 2 minutes. ToolTimeout bounds one tool call; 0: 5 minutes.
 	ModelTimeout, ModelIdle, ToolTimeout time.Duration
-	// Used is told what each model call used, those that failed too (err), before its answer is kept; u is nil where the provider told nothing. An error of it fails the call.
-	// Nil: nobody is.
-	Used func(ctx context.Context, model string, u *chat.Usage, err error) error
+	// Account makes of the client for one model call, with its timeouts, one that counts the call and may withhold it; key names the call. Nil: no call is counted.
+	Account func(models model.Client, key string) model.Client
 	// Logger is told of compactions, those that failed too; nil: nobody is.
 	Logger *slog.Logger
 }
@@ -69,9 +68,12 @@ type Tools interface {
 	// Defs gives the definitions of the tools that were granted, in the order of names. A name that nothing answers to is an error.
 	Defs(ctx context.Context, names []string) ([]chat.ToolDef, error)
 	// Call carries out one call of a tool that Defs gave. Arguments is a JSON object; whether it fits the definition is the callee's to check. It heeds ctx.
-	// An error is told to the model like a result that IsError, unless it is ctx's or graph.ErrUnknownOutcome, which end the turn (P12).
+	// An error is told to the model like a result that IsError, unless it is ctx's, or matches graph.ErrUnknownOutcome or ErrWithheld, which end the turn (P12).
 	Call(ctx context.Context, c ToolCall) (ToolResult, error)
 }
+
+// ErrWithheld is matched by errors of Tools.Call for a call that was not made and is to be made later. It ends the turn.
+var ErrWithheld = errors.New("the tool call was withheld")
 
 // ToolCall is one call of a tool.
 type ToolCall struct {
@@ -91,6 +93,9 @@ type ToolResult struct {
 
 // Client makes sessions. It is a graph.Client. Safe for concurrent use.
 type Client struct{ cfg Config }
+
+// Counted implements program.Counted: where Config.Account is set, each model call is.
+func (cl *Client) Counted() {}
 
 // New makes a client. Errors: a config without models, or with negative bounds.
 func New(cfg Config) (*Client, error) {
@@ -133,7 +138,7 @@ func (cl *Client) CreateSession(ctx context.Context, c graph.SessionConfig) (gra
 		return nil, errors.New("an LLM session needs a model")
 	}
 	if s.window = cl.cfg.Window; s.window == 0 {
-		s.window = windowOf(s.model)
+		s.window = model.Window(s.model)
 	}
 	if len(c.Tools) > 0 {
 		if cl.cfg.Tools == nil {

@@ -2,7 +2,6 @@ package llm
 
 import (
 	"bytes"
-	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/json"
@@ -123,16 +122,11 @@ func (s *session) call(ctx context.Context, kind string, asked [sha256.Size]byte
 	req.IdempotencyKey = stepKey(s.id, kind, s.calls, asked)
 	return graph.Once(ctx, key, func(ctx context.Context) (a answer, err error) {
 		defer guard("model client", &err)
-		reply, err := model.WithTimeouts(s.cfg.Models, s.cfg.ModelTimeout, s.cfg.ModelIdle).Call(ctx, req, nil)
-		if used := s.cfg.Used; used != nil {
-			usage := reply.Usage
-			if err != nil {
-				usage = model.UsageOf(err)
-			}
-			if told := used(ctx, cmp.Or(reply.Model, req.Model), usage, err); told != nil && err == nil {
-				return answer{}, told
-			}
+		models := model.WithTimeouts(s.cfg.Models, s.cfg.ModelTimeout, s.cfg.ModelIdle)
+		if s.cfg.Account != nil {
+			models = s.cfg.Account(models, key)
 		}
+		reply, err := models.Call(ctx, req, nil)
 		return answer{Message: reply.Message, Reasoning: reply.Reasoning, Usage: reply.Usage, Stop: reply.StopReason}, err
 	})
 }
@@ -223,7 +217,7 @@ func (s *session) use(ctx context.Context, c chat.ToolCall) (ToolResult, error) 
 		switch {
 		case err == nil:
 			return r, nil
-		case errors.Is(err, graph.ErrUnknownOutcome):
+		case errors.Is(err, graph.ErrUnknownOutcome), errors.Is(err, ErrWithheld):
 			return ToolResult{}, err
 		case ctx.Err() != nil:
 			return ToolResult{}, fmt.Errorf("tool %q: %w", c.Name, errors.Join(context.Cause(ctx), err))

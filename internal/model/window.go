@@ -1,10 +1,6 @@
-package llm
+package model
 
-import (
-	"strings"
-
-	"github.com/hocket-run/hocket/internal/model"
-)
+import "strings"
 
 // windows are the sizes of context windows in tokens, as the providers' pages of models give them. A row holds for the name itself and for the name with
 // a dash and more behind it, the longest row first.
@@ -28,9 +24,9 @@ var windows = map[string]int{
 	"google/gemini-2.5-pro":       1_048_576,
 }
 
-// windowOf gives the size of a model's context window, 0 where the table does not know it.
-func windowOf(ref string) int {
-	r, err := model.ParseRef(ref)
+// Window gives the size of a model's context window in tokens, 0 where the table does not know it. ref is a reference as ParseRef reads it.
+func Window(ref string) int {
+	r, err := ParseRef(ref)
 	if err != nil {
 		return 0
 	}

@@ -1,0 +1,166 @@
+package service
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/hocket-run/hocket/internal/chat"
+	"github.com/hocket-run/hocket/internal/driver"
+	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/model"
+	"github.com/hocket-run/hocket/workflow"
+)
+
+// AccountSession makes of the client for one model call of a session one that is bound by the budgets of the run whose call its context belongs to: the call reserves what it may use before it is
+// made, and its use counts in the run. Where there is no such run it is the client as it is. key names the call within the call of the function that makes it.
+//
+// Errors of the client: those of models; *engine.BudgetError where a budget leaves nothing for the call, which is then not made.
+func (s *Service) AccountSession(models model.Client, key string) model.Client {
+	return &sessionModels{s, models, key}
+}
+
+type sessionModels struct {
+	service *Service
+	models  model.Client
+	key     string
+}
+
+// Call implements model.Client.
+func (m *sessionModels) Call(ctx context.Context, req model.Request, onDelta func(model.Delta)) (model.Reply, error) {
+	ledger := driver.LedgerOf(ctx)
+	info := ledger.Info()
+	if info == nil {
+		return m.models.Call(ctx, req, onDelta)
+	}
+	kits := m.service.kits
+	q := engine.CallReserve{Key: m.key, Model: req.Model, Input: model.EstimateInput(req), Output: mostOutput(req.Params)}
+	if rate, ok := kits.rateOf(&workflow.Workflow{}, false, req.Model); ok {
+		q.Rate = &rate
+	}
+	grant, err := ledger.Reserve(ctx, q)
+	switch {
+	case errors.Is(err, engine.ErrPrice):
+		return model.Reply{}, &model.Error{Kind: model.KindInvalidRequest, Message: fmt.Sprintf("%v; name it in a file of prices", err), Err: err}
+	case err != nil:
+		return model.Reply{}, err
+	}
+	if grant.Reserved {
+		req.Params = driver.Within(req.Params, grant.Output)
+	}
+	claimed := req
+	claimed.IdempotencyKey = info.Run + "/" + grant.Key
+	reply, err := kits.withinBudget(keyed{m.models, req.IdempotencyKey}, *info).Call(ctx, claimed, onDelta)
+	if told := m.use(ctx, ledger, q, grant, reply, err); told != nil && err == nil {
+		return model.Reply{}, told
+	}
+	failed, ok := errors.AsType[*model.Error](err)
+	switch {
+	case ok && failed.Kind == model.KindBudget:
+		ledger.Short(engine.CodeWorkflowBudget)
+	case err == nil && grant.Short != "" && reply.StopReason == model.StopLength:
+		ledger.Short(grant.Short)
+		return model.Reply{}, fmt.Errorf("the answer was cut after %d tokens: %w", grant.Output, &engine.BudgetError{Detail: grant.Short})
+	}
+	return reply, err
+}
+
+// use reports what the call used.
+func (m *sessionModels) use(ctx context.Context, ledger driver.Ledger, q engine.CallReserve, grant driver.Grant, reply model.Reply, callErr error) error {
+	u, estimated := reply.Usage, reply.UsageEstimated
+	if callErr != nil {
+		u, estimated = model.UsageOf(callErr), model.EstimatedOf(callErr)
+	}
+	ref := cmp.Or(reply.Model, q.Model)
+	use := engine.CallUse{Key: grant.Key, Ended: true, Model: ref, UsageEstimated: estimated, Used: engine.Used{ModelCalls: 1, Borne: engine.Spent{Calls: 1}}}
+	used := &use.Used
+	code := ""
+	if callErr != nil {
+		code = driver.FailureOf(ctx, callErr).Code
+	}
+	switch {
+	case u != nil:
+		used.InputTokens, used.OutputTokens = u.InputTokens, u.OutputTokens
+		used.Borne.Tokens = chat.AddTokens(u.InputTokens, u.OutputTokens)
+		if usd := m.service.cfg.cost(ref, *u); usd != nil {
+			used.CostUSD, used.Borne.CostUSD = *usd, *usd
+		} else {
+			used.UnknownCosts = 1
+			if q.Rate != nil {
+				used.Borne.CostUSD = q.Rate.Cost(*u).USD()
+			}
+		}
+	case code == engine.CodeWorkflowBudget: // it was withheld
+		use.Used = engine.Used{}
+	case code != "" && isFree(code):
+	case grant.Reserved && errors.Is(context.Cause(ctx), driver.ErrInterrupted):
+		return nil // it is made again when the run goes on, and reserves anew
+	case grant.Reserved:
+		used.UnknownCosts, used.Borne.Tokens = 1, chat.AddTokens(q.Input, grant.Output)
+		if q.Rate != nil {
+			used.Borne.CostUSD = q.Rate.Most(q.Input, grant.Output).USD()
+		}
+	default:
+		used.UnknownCosts, used.Borne.Tokens = 1, unknownOutput
+	}
+	if use.Used == (engine.Used{}) && !grant.Reserved {
+		return nil
+	}
+	err := ledger.Use(use)
+	if errors.Is(err, engine.ErrCallLate) {
+		return nil
+	}
+	return err
+}
+
+// keyed gives the calls of a client their idempotency key back, in whose place those before it have the name of the call.
+type keyed struct {
+	model.Client
+	key string
+}
+
+// Call implements model.Client.
+func (k keyed) Call(ctx context.Context, req model.Request, onDelta func(model.Delta)) (model.Reply, error) {
+	req.IdempotencyKey = k.key
+	return k.Client.Call(ctx, req, onDelta)
+}
+
+// AccountTool counts a tool call of a session in the run whose call ctx belongs to; key names it within that call. The caller calls settle when the tool has returned. Errors:
+// *engine.BudgetError: a budget leaves no call, and the tool must not be called; that of ctx.
+func (s *Service) AccountTool(ctx context.Context, key string) (settle func(), err error) {
+	ledger := driver.LedgerOf(ctx)
+	grant, err := ledger.Reserve(ctx, engine.CallReserve{Key: key, Tool: true})
+	if err != nil {
+		return nil, err
+	}
+	return func() {
+		err := ledger.Use(engine.CallUse{Key: grant.Key, Ended: true, Used: engine.Used{ToolCalls: 1, Borne: engine.Spent{Calls: 1}}})
+		if err != nil && !errors.Is(err, engine.ErrCallLate) {
+			s.cfg.Logger.Debug("tool call of a session is not counted", "error", err)
+		}
+	}, nil
+}
+
+// mostOutput is the most that an answer may take, reasoning included.
+func mostOutput(p model.Params) int64 {
+	want := int64(unknownOutput)
+	if n := p.MaxTokens; n != nil && *n > 0 {
+		want = *n
+	}
+	if n := p.ThinkingBudget; n != nil && *n > 0 {
+		want = chat.AddTokens(want, *n)
+	}
+	return want
+}
+
+// AllowUncounted tells whether work whose use is never reported, such as that of a coding agent that speaks ACP, may begin in the call that ctx belongs to; it may where there is no such
+// call. Errors: *engine.UncountedError; that of ctx.
+func (s *Service) AllowUncounted(ctx context.Context) error {
+	ledger := driver.LedgerOf(ctx)
+	if b := s.cfg.Operator.Budgets; ledger.Info() != nil && b.Uncounted != workflow.UncountedAllow && (b.Workflow.Tokens > 0 || b.Workflow.CostUSD > 0) {
+		return &engine.UncountedError{Bound: engine.BoundByWorkflow}
+	}
+	_, err := ledger.Reserve(ctx, engine.CallReserve{})
+	return err
+}
