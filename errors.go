@@ -101,9 +101,9 @@ type RunError struct {
 	Message string `json:"message"`
 	// Node is where it happened, "" where it concerns the run alone.
 	Node string `json:"node,omitempty"`
-
-	limit string
-	max   int64
+	// Limit and Max are those of [BudgetError]; "" and 0 for other failures.
+	Limit string  `json:"limit,omitempty"`
+	Max   float64 `json:"max,omitempty"`
 }
 
 func (e *RunError) Error() string { return e.Message }
@@ -120,7 +120,7 @@ func (e *RunError) Unwrap() error {
 	case engine.CodeTimeout:
 		return context.DeadlineExceeded
 	case engine.CodeBudget, engine.CodeNodeBudget, engine.CodeParentBudget, engine.CodeWorkflowBudget:
-		return &BudgetError{Code: e.Code, Limit: limitNames[e.limit], Max: amountOf(e.limit, e.max), Message: e.Message}
+		return &BudgetError{Code: e.Code, Limit: e.Limit, Max: e.Max, Message: e.Message}
 	}
 	return nil
 }
@@ -157,7 +157,7 @@ func runError(f *engine.Failure, node string) error {
 	if f == nil {
 		return nil
 	}
-	e := &RunError{Code: f.Code, Message: f.Message, Node: f.Node, limit: f.Limit, max: f.Max}
+	e := &RunError{Code: f.Code, Message: f.Message, Node: f.Node, Limit: limitNames[f.Limit], Max: amountOf(f.Limit, f.Max)}
 	if e.Node == "" {
 		e.Node = node
 	}

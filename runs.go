@@ -118,7 +118,7 @@ func shownError(e *project.Error) error {
 	if e == nil {
 		return nil
 	}
-	return &RunError{Code: e.Code, Message: e.Message, Node: value(e.Node), limit: e.Limit, max: e.Max}
+	return &RunError{Code: e.Code, Message: e.Message, Node: value(e.Node), Limit: limitNames[e.Limit], Max: amountOf(e.Limit, e.Max)}
 }
 
 // value is what p points at, the zero value for nil.

@@ -109,7 +109,7 @@ toolsets:
   - {type: mcp, ref: github, name: gh}
   - {type: todo}
 permissions: {allow: ["shell:cmd=git log*"], ask: [shell], deny: ["github/delete_repo"], default: allow}
-budgets: {run: {tokens: 100000, costUSD: 2.5, calls: 500, onReached: pause}, workflow: {tokens: 9000000, costUSD: 50, calls: 10000, per: month}}
+budgets: {run: {tokens: 100000, costUSD: 2.5, calls: 500, onReached: pause}, workflow: {tokens: 9000000, costUSD: 50, calls: 10000, per: month}, uncounted: allow}
 prices: prices.yaml
 telemetry: {endpoint: "http://localhost:4318", content: false}
 search: {native: true}
