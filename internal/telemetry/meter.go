@@ -99,6 +99,9 @@ func (m *Meter) Count(s *Span) {
 	case WhatTool:
 		m.observe(MetricTool, seconds, s.pick(ToolName, ErrorType))
 	case WhatModel:
+		if s.Attr(Withheld) != nil { // it was never made
+			return
+		}
 		attrs := s.pick(OperationName, ProviderName, RequestModel, ResponseModel)
 		m.observe(MetricModel, seconds, append(slices.Clip(attrs), s.pick(ErrorType)...))
 		if usd, ok := s.Attr(CostUSD).(float64); ok {

@@ -47,6 +47,7 @@ const (
 	Call          = "hocket.call"
 	Function      = "hocket.function"
 	Late          = "hocket.late"
+	Withheld      = "hocket.withheld"
 	CostUSD       = "hocket.cost.usd"
 	WaitID        = "hocket.wait.id"
 	WaitKind      = "hocket.wait.kind"

@@ -23,6 +23,9 @@ func (t *Tracer) call(e engine.Event) {
 			c.model(d.Model, false)
 			c.used(d.Usage, d.CostUSD)
 			t.fail(c.open, &d.Error)
+			if d.Withheld() {
+				c.set(Attr{Withheld, true})
+			}
 			t.settle(e, c)
 		}
 	case *engine.ToolCalled:
