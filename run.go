@@ -237,7 +237,7 @@ func (e *Engine) Reopen(ctx context.Context, run string, larger workflow.Limits)
 	if err := workflow.CheckLimits(larger); err != nil {
 		return err
 	}
-	return known(e.service.Reopen(ctx, run, larger))
+	return known(e.service.Reopen(ctx, run, larger, engine.LocalBy(engine.ChannelProgram)))
 }
 
 // Answer answers a question of a run, whoever drives it, and returns when the answer is stored; the run goes on, and [Engine.Wait] follows it. The same answer to an answered question

@@ -230,7 +230,7 @@ func (b *bridge) reopen(ctx context.Context, run string) error {
 	if err != nil || r.Status != engine.StatusFailed || r.Error == nil || r.Error.Code != engine.CodeWorkflowBudget {
 		return err
 	}
-	return b.e.service.Reopen(ctx, run, workflow.Limits{})
+	return b.e.service.Reopen(ctx, run, workflow.Limits{}, engine.LocalBy(engine.ChannelProgram))
 }
 
 // follow waits until the run has ended. One that waits for a person is waited for.
