@@ -93,10 +93,10 @@ func TestGraphBudget(t *testing.T) {
 			config graph.Limits
 			run    graph.Limits
 		}{
-			"the operator":   {file: "budgets: {run: {calls: 2}}"},
-			"the graph":      {config: graph.Limits{Budget: graph.Budget{MaxCalls: 2}}},
-			"the run":        {run: graph.Limits{Budget: graph.Budget{MaxCalls: 2}}},
-			"the run, lower": {file: "budgets: {run: {calls: 3}}", run: graph.Limits{Budget: graph.Budget{MaxCalls: 2}}},
+			"the operator":    {file: "budgets: {run: {calls: 2}}"},
+			"the graph":       {config: graph.Limits{Budget: graph.Budget{MaxCalls: 2}}},
+			"the run":         {run: graph.Limits{Budget: graph.Budget{MaxCalls: 2}}},
+			"the run, lower":  {file: "budgets: {run: {calls: 3}}", run: graph.Limits{Budget: graph.Budget{MaxCalls: 2}}},
 			"the file, lower": {file: "budgets: {run: {calls: 2}}", config: graph.Limits{Budget: graph.Budget{MaxCalls: 100}}, run: graph.Limits{Budget: graph.Budget{MaxCalls: 100}}},
 		} {
 			t.Run(kind+"/"+by, func(t *testing.T) {

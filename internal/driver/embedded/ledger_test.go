@@ -52,7 +52,9 @@ func TestPartFreedInTheSameBatch(t *testing.T) {
 				}
 			})
 			synctest.Wait()
-			told.Go(func() { check(l.Use(engine.CallUse{Run: "first", Ended: true, Used: engine.Used{Borne: engine.Spent{Tokens: 400}}})) })
+			told.Go(func() {
+				check(l.Use(engine.CallUse{Run: "first", Ended: true, Used: engine.Used{Borne: engine.Spent{Tokens: 400}}}))
+			})
 			synctest.Wait()
 			blocked.Store(nil)
 			close(gate)
