@@ -10,12 +10,14 @@ import (
 	"os"
 	"runtime/debug"
 	"sync/atomic"
+	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/hocket-run/hocket/diag"
 	"github.com/hocket-run/hocket/internal/config"
 	"github.com/hocket-run/hocket/internal/driver"
+	"github.com/hocket-run/hocket/internal/journal"
 	"github.com/hocket-run/hocket/internal/model"
 	"github.com/hocket-run/hocket/internal/price"
 	"github.com/hocket-run/hocket/internal/secret"
@@ -72,8 +74,8 @@ type app struct {
 	verbose     bool
 	logFormat   string
 	noColor     bool
-	// serves: requests of others are logged too.
-	serves bool
+	// serves: requests of others are logged too. stays: the process ends when it is told to, not before.
+	serves, stays bool
 	// color is for Err, outColor for Out.
 	color, outColor palette
 	// prices are those of --prices above the built-in ones; nil without the flag.
@@ -86,7 +88,11 @@ type app struct {
 	// toldTelemetry: what cannot be used of telemetry's variables was said.
 	toldTelemetry bool
 
-	// abort ends the invocation after a defect.
+	// lockTimeout is the flag; lockedOut is set once it is over.
+	lockTimeout time.Duration
+	lockedOut   atomic.Pointer[journal.LockedError]
+
+	// abort ends the invocation after a defect, or when the store was locked for too long.
 	abort  context.CancelFunc
 	defect atomic.Pointer[defect]
 }
@@ -154,6 +160,13 @@ func (a *app) report(ctx context.Context, err error) int {
 		quarantine *driver.QuarantineError
 	)
 	status := ExitFailed
+	if locked := a.lockedOut.Load(); locked != nil {
+		if errors.As(err, &ex) && ex.message != "" {
+			a.complain(ex.message) // what became of the run
+		}
+		a.complain(locked.Error())
+		return status
+	}
 	switch {
 	case errors.As(err, &ex):
 		if ex.message != "" {
@@ -205,6 +218,9 @@ func (a *app) root() *cobra.Command {
 			}
 			wanted := !a.noColor && a.Env("NO_COLOR") == "" && a.Env("TERM") != "dumb"
 			a.color, a.outColor = palette{wanted && a.ErrTerminal}, palette{wanted && a.OutTerminal}
+			if a.lockTimeout <= 0 {
+				return mustBe("lock-timeout", "above 0", a.lockTimeout.String())
+			}
 			if err := a.here(c); err != nil {
 				return err
 			}
@@ -219,6 +235,7 @@ func (a *app) root() *cobra.Command {
 	f.StringVar(&a.db, "db", "", "`PATH` of the store; :memory: keeps nothing (default: see hocket doctor)")
 	a.addNamespaceFlag(root)
 	f.StringVar(&a.configFile, "config", "", "the operator's configuration `FILE` (default: see hocket doctor)")
+	f.DurationVar(&a.lockTimeout, "lock-timeout", 30*time.Second, "how long to wait while another process holds the store (`DURATION`)")
 	f.BoolVarP(&a.quiet, "quiet", "q", false, "say nothing but results and errors")
 	f.BoolVarP(&a.verbose, "verbose", "v", false, "log what happens inside")
 	f.StringVar(&a.logFormat, "log-format", "text", "`FORM` of what is logged: text or json")
@@ -298,7 +315,22 @@ func (a *app) config() service.Config {
 	return service.Config{
 		Operator: a.operator, Keeper: a.keeper,
 		DB: a.db, Env: a.Env, Adapters: a.wiring.Adapters, Version: a.wiring.Version, Prices: a.prices, Pages: page.Reader{},
-		Telemetry: a.telemetry(log), Logger: log,
+		Telemetry: a.telemetry(log), Logger: log, LockTimeout: a.lockTimeout, Locked: a.locked,
+	}
+}
+
+// locked tells that another process holds the store, and ends a verb that has waited long enough for it. One that stays waits on: what it drives goes on when the store
+// is free.
+func (a *app) locked(w journal.LockWait) {
+	switch {
+	case w.Over && !a.stays:
+		a.lockedOut.Store(&journal.LockedError{Holder: w.Holder, For: w.For})
+		a.abort()
+	case a.stays:
+		a.logger().Warn("the store is locked; waiting", "by", w.Holder, "for", w.For.Round(time.Second/10))
+	case !a.quiet:
+		_, _ = logWriter{a}.Write([]byte(fmt.Sprintf("hocket: the store is locked: %s has held it for %s; waiting for %s at most\n",
+			w.Holder, w.For.Round(time.Second), w.Limit)))
 	}
 }
 

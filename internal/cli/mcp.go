@@ -58,6 +58,7 @@ func (a *app) mcp(ctx context.Context, role access.Role, workflows []string) err
 	if a.InTerminal && !a.quiet {
 		fmt.Fprintln(a.Err, "hocket mcp waits for a client on standard input; Ctrl-C ends it")
 	}
+	a.stays = true
 	s, err := service.Open(ctx, a.config())
 	if err != nil {
 		return err

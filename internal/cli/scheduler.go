@@ -66,6 +66,7 @@ func policyNames() []string {
 
 func (a *app) schedule(c *cobra.Command, q service.ScheduleRequest) error {
 	ctx := c.Context()
+	a.stays = true
 	cfg := a.config()
 	cfg.Kind = journal.KindScheduler
 	s, err := service.Open(ctx, cfg)

@@ -42,7 +42,7 @@ func (a *app) serveCmd() *cobra.Command {
 			if starts.Files, err = a.files(files); err != nil {
 				return err
 			}
-			a.serves = true
+			a.serves, a.stays = true, true
 			cfg.Service = a.config()
 			cfg.Service.Starts = starts
 			return a.serve(c, cfg)

@@ -3,6 +3,7 @@ package journal
 import (
 	"errors"
 	"fmt"
+	"time"
 )
 
 var (
@@ -88,3 +89,34 @@ type NewerError struct {
 func (e *NewerError) Error() string {
 	return fmt.Sprintf("%s has format version %d, written by a newer hocket; this one reads up to %d", e.What, e.Found, e.Have)
 }
+
+// LockedError says that another process held the store for longer than a caller was ready to wait. Nothing was changed, and the same may be asked for again.
+type LockedError struct {
+	// Holder says who holds it: `hocket serve, process 4242`, or `another program`.
+	Holder string
+	For    time.Duration
+}
+
+func (e *LockedError) Error() string {
+	return fmt.Sprintf("the store is locked: %s has held it for %s; nothing was changed", e.Holder, e.For.Round(time.Second/10))
+}
+
+// LockWait tells that a store is held by another process, while a caller waits for it.
+type LockWait struct {
+	// Holder is as in LockedError; For is how long the wait has lasted, Limit how long it lasts at most, 0: without limit.
+	Holder     string
+	For, Limit time.Duration
+	// Over says that the limit is reached: callers get a *LockedError.
+	Over bool
+}
+
+// RejectedError says that a store refused an operation, and would refuse it again: its tables are not what they were, say. It is never a disk that is full or a
+// store that is held by others. Nothing of the operation was stored.
+type RejectedError struct{ Err error }
+
+func (e *RejectedError) Error() string {
+	return fmt.Sprintf("the store rejects this for good: %v", e.Err)
+}
+
+// Unwrap gives the store's own error.
+func (e *RejectedError) Unwrap() error { return e.Err }

@@ -138,7 +138,7 @@ func diagnoseStore(ctx context.Context, cfg Config) StoreReport {
 		return r
 	}
 	r.Exists, r.Bytes = true, st.Size()
-	s, err := sqlite.Open(ctx, path, sqlite.Config{Kind: cfg.Kind})
+	s, err := sqlite.Open(ctx, path, cfg.file())
 	if err != nil {
 		r.Problem = err.Error()
 		return r

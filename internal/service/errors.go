@@ -175,8 +175,12 @@ func CodeOf(err error) Code {
 		foreign  *driver.ForeignError
 		limit    *LimitError
 		decision *NoApprovalError
+		locked   *journal.LockedError
+		rejected *journal.RejectedError
 	)
 	switch {
+	case errors.As(err, &locked):
+		return CodeUnavailable // also where the store is not open yet
 	case errors.Is(err, journal.ErrExists):
 		return CodeConflict
 	case errors.As(err, &invalid), errors.As(err, &commands), errors.As(err, &ref), errors.As(err, &list),
@@ -189,7 +193,7 @@ func CodeOf(err error) Code {
 	case errors.Is(err, engine.ErrWaitAmbiguous), errors.Is(err, engine.ErrWaitAnswered), errors.Is(err, engine.ErrEnded), errors.As(err, &owned),
 		errors.As(err, &inUse), errors.Is(err, journal.ErrBusy), errors.Is(err, engine.ErrNotReopenable), errors.Is(err, engine.ErrAbove), errors.Is(err, catalog.ErrChanged):
 		return CodeConflict
-	case errors.As(err, &store), errors.As(err, &corrupt), errors.As(err, &newer), errors.As(err, &diverge):
+	case errors.As(err, &store), errors.As(err, &corrupt), errors.As(err, &newer), errors.As(err, &diverge), errors.As(err, &rejected):
 		return CodeUnusable
 	case errors.As(err, &limit):
 		return CodeLimit

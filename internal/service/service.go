@@ -39,6 +39,10 @@ type Config struct {
 	DB string
 	// Kind is what kind of process this is (D15); "" is journal.KindRun.
 	Kind journal.Kind
+	// LockTimeout is how long whoever needs the store waits while another process holds it, before it gets a *journal.LockedError; 0: as long as it takes. Runs that are
+	// driven here wait on, whatever it is. Locked is told of waits, as sqlite.Config.Locked; nil: they are logged.
+	LockTimeout time.Duration
+	Locked      func(journal.LockWait)
 	// Env gives the environment; nil: os.Getenv.
 	Env func(string) string
 	// Operator is the operator's configuration, without errors; nil: there is none.
@@ -177,6 +181,17 @@ func (c Config) withDefaults() Config {
 	return c
 }
 
+// file says how the store's file is opened.
+func (c Config) file() sqlite.Config {
+	f := sqlite.Config{Kind: c.Kind, LockTimeout: c.LockTimeout, Locked: c.Locked}
+	if f.Locked == nil {
+		f.Locked = func(w journal.LockWait) {
+			c.Logger.Warn("the store is locked; waiting", "by", w.Holder, "for", w.For.Round(time.Second/10))
+		}
+	}
+	return f
+}
+
 // Path gives the path of the store: the one that was given, HOCKET_DB, the operator's, the default.
 func (c Config) Path() (string, error) {
 	switch {
@@ -218,7 +233,7 @@ func Open(ctx context.Context, cfg Config) (*Service, error) {
 	if cfg.DB == Memory {
 		store, stored, memo = journal.NewMemory().Open(cfg.Kind), &catalog.Memory{}, &memory.Kept{}
 	} else {
-		s, err := sqlite.Open(ctx, cfg.DB, sqlite.Config{Kind: cfg.Kind})
+		s, err := sqlite.Open(ctx, cfg.DB, cfg.file())
 		if err != nil {
 			return nil, &StoreError{cfg.DB, err}
 		}

@@ -31,13 +31,14 @@ func permanent(err error) bool {
 	return isDamage(err) || errors.Is(err, journal.ErrNotFound) || errors.Is(err, journal.ErrClosed) || errors.Is(err, journal.ErrOwned)
 }
 
-// isDamage tells whether the store holds what this program cannot read.
+// isDamage tells whether the store holds what this program cannot read, or will never take what this run wants of it.
 func isDamage(err error) bool {
 	var (
-		corrupt *journal.CorruptError
-		newer   *journal.NewerError
+		corrupt  *journal.CorruptError
+		newer    *journal.NewerError
+		rejected *journal.RejectedError
 	)
-	return errors.As(err, &corrupt) || errors.As(err, &newer)
+	return errors.As(err, &corrupt) || errors.As(err, &newer) || errors.As(err, &rejected) || errors.Is(err, journal.ErrNotStore)
 }
 
 // load claims the run and reads it. A store that does not answer is asked until it does (P18), unless the driver is closed meanwhile.

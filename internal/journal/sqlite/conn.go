@@ -10,9 +10,6 @@ import (
 	"path/filepath"
 
 	"modernc.org/sqlite"
-	lib "modernc.org/sqlite/lib"
-
-	"github.com/hocket-run/hocket/internal/journal"
 )
 
 // always is the context of statements that belong to several callers, so that none of them can end it.
@@ -181,40 +178,4 @@ func (r row) text(i int) string { return String(r[i]) }
 func (r row) bytes(i int) []byte {
 	v, _ := r[i].([]byte)
 	return v
-}
-
-// code gives SQLite's result code of err without its extension, or 0.
-func code(err error) int {
-	if e, ok := errors.AsType[*sqlite.Error](err); ok {
-		return e.Code() & 0xff
-	}
-	return 0
-}
-
-// IsUnavailable tells whether SQLite says that the file cannot be used right now: its disk is full, does not answer or is read-only, or others hold the file.
-func IsUnavailable(err error) bool {
-	switch code(err) {
-	case lib.SQLITE_FULL, lib.SQLITE_IOERR, lib.SQLITE_READONLY, lib.SQLITE_CANTOPEN, lib.SQLITE_BUSY, lib.SQLITE_LOCKED:
-		return true
-	}
-	return false
-}
-
-// isBusy tells whether another connection was in the way, so that asking again helps.
-func isBusy(err error) bool {
-	c := code(err)
-	return c == lib.SQLITE_BUSY || c == lib.SQLITE_LOCKED
-}
-
-// explain gives SQLite's words for damage the types that callers look for.
-func explain(err error) error {
-	switch code(err) {
-	case lib.SQLITE_CORRUPT:
-		return &journal.CorruptError{Reason: err.Error()}
-	case lib.SQLITE_NOTADB:
-		return fmt.Errorf("%w: %w", journal.ErrNotStore, err)
-	case lib.SQLITE_READONLY:
-		return fmt.Errorf("the file or its folder is read-only here: %w", err)
-	}
-	return err
 }

@@ -6,7 +6,7 @@ import "time"
 func (s *Store) SetPruneRecords(n int) { s.pruneRecords = n }
 
 // LosePatience makes Close wait for no other process.
-func (s *Store) LosePatience() { s.writer.patience = time.Unix(1, 0) }
+func (s *Store) LosePatience() { s.writer.deadline = time.Unix(1, 0) }
 
 // IsWriting tells whether somebody writes, or waits for another process to let him.
 func (s *Store) IsWriting() bool {

@@ -6,15 +6,19 @@ package sqlite
 const (
 	sqlBusyNow    = sqlText(`PRAGMA busy_timeout = 0`)  // the writer asks again by itself: SQLite would do so ever more seldom
 	sqlBusyWriter = sqlText(`PRAGMA busy_timeout = 50`) // while it waits for readers
-	sqlBusyReader = sqlText(`PRAGMA busy_timeout = 5000`)
+	sqlBusyReader = sqlText(`PRAGMA busy_timeout = 250`)
 	sqlVacuumMode = sqlText(`PRAGMA auto_vacuum = INCREMENTAL`) // before the first table, or never
 	sqlWAL        = sqlText(`PRAGMA journal_mode = WAL`)
-	sqlSync       = sqlText(`PRAGMA synchronous = FULL`)
-	sqlWALPages   = sqlText(`PRAGMA wal_autocheckpoint = 4000`)
-	sqlWALLimit   = sqlText(`PRAGMA journal_size_limit = 67108864`)
-	sqlCache      = sqlText(`PRAGMA cache_size = -8192`)
-	sqlTemp       = sqlText(`PRAGMA temp_store = MEMORY`)
-	sqlReadOnly   = sqlText(`PRAGMA query_only = ON`)
+	// Asked, not set.
+	sqlJournalMode = sqlText(`PRAGMA journal_mode`)
+	// The index of the log is then kept in memory instead of in a file. It must come before the first look into the file, and locks out all others.
+	sqlAlone    = sqlText(`PRAGMA locking_mode = EXCLUSIVE`)
+	sqlSync     = sqlText(`PRAGMA synchronous = FULL`)
+	sqlWALPages = sqlText(`PRAGMA wal_autocheckpoint = 4000`)
+	sqlWALLimit = sqlText(`PRAGMA journal_size_limit = 67108864`)
+	sqlCache    = sqlText(`PRAGMA cache_size = -8192`)
+	sqlTemp     = sqlText(`PRAGMA temp_store = MEMORY`)
+	sqlReadOnly = sqlText(`PRAGMA query_only = ON`)
 
 	// One statement: another process may be making the store between two.
 	sqlWhose = sqlText(`SELECT (SELECT application_id FROM pragma_application_id), (SELECT user_version FROM pragma_user_version),

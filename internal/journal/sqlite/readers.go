@@ -13,14 +13,17 @@ const maxReaders = 4
 // readers is a pool of connections that cannot write. They are opened when they are needed first.
 type readers struct {
 	path string
+	wait *patience
 	free chan *conn // holds maxReaders places; nil is a connection that is not open yet
+	// alone is held by the one that reads a file whose disk has no room for the index of its log.
+	alone sync.Mutex
 
 	mu     sync.RWMutex // held shared by every reader that is out
 	closed bool
 }
 
-func newReaders(path string) *readers {
-	r := &readers{path: path, free: make(chan *conn, maxReaders)}
+func newReaders(path string, wait *patience) *readers {
+	r := &readers{path: path, wait: wait, free: make(chan *conn, maxReaders)}
 	for range maxReaders {
 		r.free <- nil
 	}
@@ -41,24 +44,55 @@ func (r *readers) read(ctx context.Context, do func(c *conn) error) error {
 	case <-ctx.Done():
 		return ctx.Err()
 	}
-	if c == nil {
-		var err error
-		if c, err = r.dial(ctx); err != nil {
-			r.free <- nil
-			return explain(err)
-		}
-	}
+	c, err := r.attempts(ctx, c, do)
+	r.free <- c
+	return explain(err)
+}
+
+// attempts reads on c, which is opened where it is nil, until nothing is in the way. It gives the connection to keep.
+func (r *readers) attempts(ctx context.Context, c *conn, do func(c *conn) error) (*conn, error) {
 	for {
-		err := inside(c, do)
-		if isBusy(err) {
-			if ctx.Err() == nil {
-				continue // busy_timeout has passed: somebody recovers a large log
-			}
-			err = ctx.Err()
+		var err error
+		if c == nil {
+			c, err = r.dial(ctx, sqlBusyReader, sqlReadOnly, sqlTemp)
 		}
-		r.free <- c
-		return explain(err)
+		if err == nil {
+			err = inside(c, do)
+		}
+		if isFull(err) && c != nil {
+			_ = c.close() // it could not map the index of the log, and would not try again
+			c, err = nil, r.withoutRoom(ctx, do)
+		}
+		switch {
+		case !isBusy(err):
+			r.wait.free()
+			return c, err
+		case ctx.Err() != nil:
+			return c, ctx.Err()
+		}
+		// Another process recovers a large log, or keeps the file for itself.
+		if late := r.wait.busy(); late != nil {
+			return c, late
+		}
 	}
+}
+
+// withoutRoom reads where the disk has no room for the file with the index of the log, which a process that comes first has to make:
+//
+//  1. The disk is full, and no process has the store open. Its log is empty, or was left by one that was killed.
+//  2. SQLite wants to make the index, some 32 KB, and cannot: not even to read.
+//  3. A connection that has the file for itself keeps the index in its own memory.
+//
+// So that others get their turn, such a connection lives for one read. Where one is in the way of another process, that one waits as for a writer; where another one
+// came first, there is an index, and the usual way works again.
+func (r *readers) withoutRoom(ctx context.Context, do func(c *conn) error) error {
+	r.alone.Lock()
+	defer r.alone.Unlock()
+	c, err := r.dial(ctx, sqlBusyReader, sqlAlone, sqlReadOnly, sqlTemp)
+	if err != nil {
+		return err
+	}
+	return errors.Join(inside(c, do), c.close())
 }
 
 func inside(c *conn, do func(c *conn) error) error {
@@ -73,7 +107,7 @@ func inside(c *conn, do func(c *conn) error) error {
 	return rerr
 }
 
-func (r *readers) dial(ctx context.Context) (*conn, error) {
+func (r *readers) dial(ctx context.Context, settings ...sqlText) (*conn, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
@@ -81,7 +115,7 @@ func (r *readers) dial(ctx context.Context) (*conn, error) {
 	if err != nil {
 		return nil, err
 	}
-	for _, q := range []sqlText{sqlBusyReader, sqlReadOnly, sqlTemp} {
+	for _, q := range settings {
 		if _, err := c.exec(q); err != nil {
 			return nil, errors.Join(err, c.close())
 		}

@@ -27,6 +27,10 @@ const minSize = 512
 type Config struct {
 	// Kind is the kind of process, for the errors that others get when it owns a run.
 	Kind journal.Kind
+	// LockTimeout is how long a caller waits while another process holds the file, before it gets a *journal.LockedError; 0: as long as it takes.
+	LockTimeout time.Duration
+	// Locked is told of a wait for another process after two seconds, from then on every five, and when LockTimeout is reached. It must be quick. Nil: nothing is told.
+	Locked func(journal.LockWait)
 }
 
 // Store is a handle on a database file. Safe for concurrent use.
@@ -42,26 +46,52 @@ type Store struct {
 var _ journal.Backend = (*Store)(nil)
 
 // Open opens the store in the file path and makes it, readable by its owner alone, where there is none; folders above it likewise. It brings
-// an older store up to date.
+// an older store up to date. A store that is up to date is opened without a write: it can be read while another process holds its lock, and where its disk is full.
 //
-// Errors: journal.ErrNotStore where the file is something else, *journal.NewerError where a newer Hocket made it. The file is then unchanged.
+// Errors: journal.ErrNotStore where the file is something else, *journal.NewerError where a newer Hocket made it, *journal.LockedError where it has to be written
+// and another process holds it. The file is then unchanged.
 func Open(ctx context.Context, path string, cfg Config) (*Store, error) {
 	path, err := place(path)
 	if err != nil {
 		return nil, fmt.Errorf("open store: %w", err)
 	}
-	c, err := openWriter(ctx, path)
-	if err != nil {
-		return nil, fmt.Errorf("open store %s: %w", path, explain(err))
-	}
-	return &Store{
+	mark := path + ownersSuffix + markSuffix
+	holder := func() string { return holderOf(mark) }
+	s := &Store{
 		path:    path,
-		writer:  newWriter(path, c),
-		readers: newReaders(path),
+		writer:  newWriter(path, newPatience(cfg, holder)),
+		readers: newReaders(path, newPatience(cfg, holder)),
 		owners:  newOwners(path+ownersSuffix, cfg.Kind),
 
 		pruneRecords: pruneRecords,
-	}, nil
+	}
+	s.writer.owner = s.owners.self.String()
+	current, err := s.isCurrent(ctx)
+	if err == nil && !current {
+		err = s.writer.prepare(ctx)
+	}
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("open store %s: %w", path, explain(err)), s.Close())
+	}
+	return s, nil
+}
+
+// isCurrent tells whether the file has all tables, and a log.
+func (s *Store) isCurrent(ctx context.Context) (current bool, _ error) {
+	newest, err := schemaVersions()
+	if err != nil {
+		return false, err
+	}
+	err = s.readers.read(ctx, func(c *conn) error {
+		have, err := schemaVersion(ctx, c, len(newest))
+		if err != nil {
+			return err
+		}
+		r, err := c.one(ctx, sqlJournalMode)
+		current = have == len(newest) && r != nil && r.text(0) == "wal"
+		return err
+	})
+	return current, err
 }
 
 // Close implements journal.Store.
@@ -119,22 +149,16 @@ func createPrivate(path string) error {
 	return g.Close()
 }
 
+// openWriter opens a connection that writes. Another process may be changing the journal mode or the schema, and SQLite does not always wait by itself then.
 func openWriter(ctx context.Context, path string) (*conn, error) {
 	c, err := dial(ctx, path)
 	if err != nil {
 		return nil, err
 	}
-	for {
-		// Another process may be changing the journal mode or the schema; SQLite does not always wait by itself then.
-		err := setUp(ctx, c)
-		if err == nil {
-			return c, nil
-		}
-		if !isBusy(err) || ctx.Err() != nil {
-			return nil, errors.Join(err, c.close())
-		}
-		time.Sleep(time.Millisecond)
+	if err := setUp(ctx, c); err != nil {
+		return nil, errors.Join(err, c.close())
 	}
+	return c, nil
 }
 
 func setUp(ctx context.Context, c *conn) error {
@@ -149,7 +173,12 @@ func setUp(ctx context.Context, c *conn) error {
 	if err != nil {
 		return err
 	}
-	for _, q := range []sqlText{sqlVacuumMode, sqlWAL, sqlSync, sqlWALPages, sqlWALLimit, sqlCache, sqlTemp} {
+	if have == 0 { // it is set before the first table, or never, and would write each time
+		if _, err := c.exec(sqlVacuumMode); err != nil {
+			return err
+		}
+	}
+	for _, q := range []sqlText{sqlWAL, sqlSync, sqlWALPages, sqlWALLimit, sqlCache, sqlTemp} {
 		if _, err := c.exec(q); err != nil {
 			return err
 		}

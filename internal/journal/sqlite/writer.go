@@ -65,17 +65,20 @@ func (r refusal) Unwrap() error { return r.error }
 // Whoever comes while nobody writes does it himself, for all that wait by then: one run alone pays for no change of goroutines. What came
 // meanwhile is left to a goroutine, which ends when nothing waits.
 type writer struct {
-	path string
+	path  string
+	owner string // says who this process is
+	wait  *patience
 
 	// Of whoever writes.
-	conn     *conn
+	conn     *conn // nil until something is written
+	mark     *mark // likewise
 	memory   memory
 	batch    []*op // done in the present transaction
 	line     []*op // out of the queue, in its order, from at on
 	at       int
 	wrote    int // bytes since the last look at the log
 	turn     turn
-	patience time.Time // when to stop waiting for other processes; set by the first wait after close
+	deadline time.Time // when to stop waiting for other processes; set by the first wait after close
 
 	mu     sync.Mutex
 	idle   sync.Cond // isBusy became false
@@ -84,10 +87,32 @@ type writer struct {
 	closed atomic.Bool // set with mu held
 }
 
-func newWriter(path string, c *conn) *writer {
-	w := &writer{path: path, conn: c, memory: memory{}, turn: turn{path: path + ownersSuffix + "/turn"}}
+func newWriter(path string, wait *patience) *writer {
+	w := &writer{path: path, wait: wait, memory: memory{}, turn: turn{path: path + ownersSuffix + "/turn"}}
 	w.idle.L = &w.mu
 	return w
+}
+
+// prepare opens the connection where it is not open yet, and waits for other processes that are in the way.
+func (w *writer) prepare(ctx context.Context) error {
+	for {
+		err := w.connect(ctx)
+		if !isBusy(err) || ctx.Err() != nil {
+			return err
+		}
+		if late := w.wait.busy(); late != nil {
+			return late
+		}
+		pause()
+	}
+}
+
+// connect opens the connection where it is not open yet, once.
+func (w *writer) connect(ctx context.Context) (err error) {
+	if w.conn == nil {
+		w.conn, err = openWriter(ctx, w.path)
+	}
+	return err
 }
 
 // write does do in a transaction and returns after its commit. A done ctx takes the operation back as long as its turn has not come; after
@@ -182,8 +207,11 @@ func (w *writer) close() error {
 		w.idle.Wait()
 	}
 	w.mu.Unlock()
-	if !isFirst {
+	if !isFirst || w.conn == nil {
 		return nil
+	}
+	if w.mark != nil {
+		w.mark.close()
 	}
 	return w.conn.close()
 }
@@ -216,7 +244,11 @@ func (w *writer) round(ctx context.Context) {
 		return
 	case first.alone:
 		if first.take() {
-			first.answer(explain(first.do(w.conn)))
+			err := w.prepare(always)
+			if err == nil {
+				err = first.do(w.conn)
+			}
+			first.answer(explain(err))
 		}
 		return
 	}
@@ -291,11 +323,11 @@ func (w *writer) single(o *op) error {
 var errNobody = errors.New("nobody waits")
 
 // begin takes the write lock. Another process may have it: then it is asked for again until it is free (P10: no SQLITE_BUSY reaches a
-// caller), until isOver, which gives errNobody, or some time after the store was closed.
+// caller), until isOver, which gives errNobody, until that has lasted too long (*journal.LockedError), or some time after the store was closed.
 func (w *writer) begin(isOver func() bool) error {
 	defer w.turn.came()
 	for {
-		_, err := w.conn.exec(sqlImmediate)
+		err := w.lock()
 		if err == nil || !isBusy(err) {
 			return explain(err)
 		}
@@ -304,15 +336,36 @@ func (w *writer) begin(isOver func() bool) error {
 			return errNobody
 		}
 		if w.closed.Load() {
-			if w.patience.IsZero() {
-				w.patience = time.Now().Add(closeWait)
+			if w.deadline.IsZero() {
+				w.deadline = time.Now().Add(closeWait)
 			}
-			if time.Now().After(w.patience) {
+			if time.Now().After(w.deadline) {
 				return fmt.Errorf("another process locks the store: %w", journal.ErrClosed)
 			}
 		}
+		if err := w.wait.busy(); err != nil {
+			return err
+		}
 		pause()
 	}
+}
+
+// lock tries to take the write lock, once.
+//
+//nolint:contextcheck,nolintlint // see always
+func (w *writer) lock() error {
+	if err := w.connect(always); err != nil {
+		return err
+	}
+	if _, err := w.conn.exec(sqlImmediate); err != nil {
+		return err
+	}
+	w.wait.free()
+	if w.mark == nil {
+		w.mark = openMark(w.path+ownersSuffix+markSuffix, w.owner)
+	}
+	w.mark.set()
+	return nil
 }
 
 // pause lets another process go on, for a time that differs from its own pauses.
@@ -324,14 +377,18 @@ func pause() {
 func (w *writer) commit() error {
 	for {
 		_, err := w.conn.exec(sqlCommit)
-		switch {
-		case err == nil:
-			return nil
-		case !isBusy(err):
+		if isBusy(err) {
+			if late := w.wait.busy(); late == nil {
+				pause()
+				continue
+			}
+		}
+		if err != nil {
 			w.rollback()
 			return fmt.Errorf("commit: %w", explain(err))
 		}
-		pause()
+		w.mark.clear()
+		return nil
 	}
 }
 
@@ -339,6 +396,7 @@ func (w *writer) commit() error {
 func (w *writer) rollback() {
 	clear(w.memory)
 	_, _ = w.conn.exec(sqlRollback) // fails where SQLite rolled back by itself
+	w.mark.clear()
 }
 
 // limitLog keeps the log under its bound where readers that overlap never let it begin anew: while the writer waits here, new readers need
