@@ -7,10 +7,11 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/service"
 )
 
 func (a *app) cancelCmd() *cobra.Command {
-	reason := ""
+	reason, takeOver := "", false
 	c := &cobra.Command{
 		Use: "cancel RUN", Short: "stop a run",
 		Long: "Stops a run, whatever process drives it, and waits until it has stopped. What\nit did so far stays. Ends with 2 where the run completed or failed before.",
@@ -21,6 +22,14 @@ func (a *app) cancelCmd() *cobra.Command {
 				return err
 			}
 			defer s.Close()
+			if _, here := s.(*service.Service); !here {
+				if err := onlyHere(c, "take-over"); err != nil {
+					return err
+				}
+			}
+			if err := a.driven(c.Context(), s, args[0], takeOver); err != nil {
+				return err
+			}
 			if err := s.Cancel(c.Context(), args[0], reason); err != nil {
 				if errors.Is(err, engine.ErrEnded) {
 					return usef("run %s has ended already", args[0])
@@ -38,6 +47,7 @@ func (a *app) cancelCmd() *cobra.Command {
 		},
 	}
 	a.addServerFlag(c)
+	addTakeOverFlag(c, &takeOver)
 	c.Flags().StringVar(&reason, "reason", "", "`TEXT` that is kept with the run")
 	return c
 }

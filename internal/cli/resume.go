@@ -22,6 +22,7 @@ type resumeFlags struct {
 	wait, node      string
 	json, events    bool
 	approveAll      bool
+	takeOver        bool
 	maxSteps        int
 	timeout         time.Duration
 	budget          string
@@ -60,6 +61,7 @@ func (a *app) resumeCmd() *cobra.Command {
 	f.StringVar(&fl.budget, "budget", "", "let a run that met its budget go on, with `AMOUNT` in all: "+amounts)
 	fl.files.add(c)
 	a.addServerFlag(c)
+	addTakeOverFlag(c, &fl.takeOver)
 	f.BoolVar(&fl.json, "json", false, "print the run object instead of the final output")
 	f.BoolVar(&fl.events, "events", false, "print every event as one JSON line while the run goes on")
 	f.BoolVar(&fl.approveAll, "approve-all", false, "answer every approval with approve")
@@ -154,6 +156,9 @@ func (a *app) resume(c *cobra.Command, fl *resumeFlags, run string) error {
 	fo.service, fo.run, fo.json = s, run, fl.json
 	fo.again = func(ctx context.Context) error { return s.TakeUp(ctx, run) }
 	defer fo.close()
+	if err := a.driven(ctx, s, run, fl.takeOver); err != nil {
+		return err
+	}
 	rec, err := s.Read(ctx, run)
 	if err != nil {
 		return a.notFound(ctx, s, err, run)
@@ -183,7 +188,7 @@ func (a *app) resumes(c *cobra.Command, fl *resumeFlags, run string) (backend, e
 		return nil, err
 	}
 	if remote != nil {
-		if err := onlyHere(c, "tools", "replies", "prices", "approve-all"); err != nil {
+		if err := onlyHere(c, "tools", "replies", "prices", "approve-all", "take-over"); err != nil {
 			return nil, err
 		}
 		return remote, nil

@@ -81,6 +81,7 @@ func documents() []document {
 		{name: "host that is empty", text: "outbound: {allow: ['']}\n", problems: []string{"1:20 bad-value"}},
 		{name: "metrics for some", text: "server: {metrics: all}\n", problems: []string{"1:19 bad-value"}},
 		{name: "body of nothing", text: "server: {limits: {body: 10}}\n", problems: []string{"1:25 bad-value"}},
+		{name: "signs of life that are too few", text: "server: {takeOverAfter: 5s}\n", problems: []string{"1:25 bad-value"}, beyond: true},
 		{name: "address of the server without a scheme", text: "server: {url: hocket.example.com}\n", problems: []string{"1:15 bad-value"}},
 		{name: "path that is empty", text: "store: {path: ''}\n", problems: []string{"1:15 bad-value"}},
 	}
@@ -118,6 +119,7 @@ outbound: {allow: [localhost, "10.0.0.7:8000"]}
 store: {path: runs.db}
 retention: {ended: 90d, paused: 365d}
 server:
+  takeOverAfter: 45s
   addr: 127.0.0.1:7788
   url: https://hocket.example.com
   hosts: ["*.internal.example.com"]

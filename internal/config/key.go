@@ -31,7 +31,7 @@ type key struct {
 	doc string
 	// values are those of a word.
 	values []string
-	// min and max bound counts and numbers; a max of 0 is none.
+	// min and max bound counts and numbers; a max of 0 is none. min bounds durations too, in seconds.
 	min, max float64
 	// required keys must be there in each section that has them.
 	required bool

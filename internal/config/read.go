@@ -11,6 +11,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/hocket-run/hocket/diag"
 	"github.com/hocket-run/hocket/internal/format/source"
@@ -265,7 +266,11 @@ func (r *reader) text(n *source.Node, k key) (any, bool) {
 			return nil, false
 		}
 	case duration:
-		if _, err := parseDuration(text); err != nil {
+		d, err := parseDuration(text)
+		if least := time.Duration(k.min) * time.Second; err == nil && d < least {
+			err = fmt.Errorf("%q is less than %s", text, least)
+		}
+		if err != nil {
 			r.errorf(n, CodeBadValue, "%s: %v", k.name, err).Hint = "write a number with its unit: ms, s, m, h or d, such as 90s or 1h30m"
 			return nil, false
 		}

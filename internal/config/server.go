@@ -17,6 +17,8 @@ type Server struct {
 	Limits   ServerLimits   `json:"limits"`
 	Shutdown ServerShutdown `json:"shutdown"`
 	MCP      ServerMCP      `json:"mcp"`
+	// TakeOverAfter is for how long another process gives no sign of life before its runs and schedules are taken over; 0: Hocket's own.
+	TakeOverAfter Duration `json:"takeOverAfter"`
 	// Reminders are of waits whose node names none.
 	Reminders Reminders `json:"reminders"`
 	// Notifications are those who are told what happens to runs of the namespace default, by name.
@@ -99,6 +101,7 @@ type ServerMCP struct {
 
 func serverKeys() []key {
 	return []key{
+		{name: "takeOverAfter", kind: duration, min: 15, doc: "For how long another server on the same store, or a scheduler, gives no sign of life before this one takes over its runs and its schedules though its process is still there. At least 15s; 3650d is practically never. Without it, 30s."},
 		{name: "addr", kind: text, doc: "The address to listen at, as host:port; --addr comes first. Without it, 127.0.0.1:7788."},
 		{name: "url", kind: address, doc: "The address under which others reach the server, behind a proxy; --url comes first. Its host is a known one, and links that are sent begin with it."},
 		{name: "hosts", kind: texts, doc: "Names by which the server may be called, also *.NAME, beside localhost, the addresses of this machine and the host of url: a request with another Host is refused."},

@@ -55,6 +55,14 @@ var listening = regexp.MustCompile(`http://127\.0\.0\.1:\d+`)
 // serve starts the server in the folder home, and waits until it is ready. The test ends it.
 func serve(t *testing.T, home string, env []string, args ...string) *process {
 	t.Helper()
+	p := begin(t, home, env, args...)
+	p.ready(t)
+	return p
+}
+
+// begin is serve for a server that is not ready.
+func begin(t *testing.T, home string, env []string, args ...string) *process {
+	t.Helper()
 	bin, err := binary()
 	if err != nil {
 		t.Fatal(err)
@@ -92,7 +100,6 @@ func serve(t *testing.T, home string, env []string, args ...string) *process {
 	case <-time.After(5 * time.Minute):
 		t.Fatalf("the server does not say where it listens: %s", p.said())
 	}
-	p.ready(t)
 	return p
 }
 

@@ -61,6 +61,8 @@ type Head struct {
 	// Epoch counts the owners that the run had, from 1. Owner is the id of the present one, empty for none; it may be dead.
 	Epoch uint64
 	Owner string
+	// By tells of the owner: where it runs, and its last sign of life. Zero where Owner is empty.
+	By Owner
 	// Interrupted: the run is active and has no living owner.
 	Interrupted bool
 }

@@ -19,7 +19,8 @@ type Memory struct {
 	mu     sync.Mutex
 	unlock func() // mu.Unlock, made once
 	keys   int64
-	owners map[string]bool // true while alive
+	owners map[string]bool      // true while alive
+	signs  map[string]time.Time // of life, by owner
 	runs   map[string]*memRun
 	blobs  map[[sha256.Size]byte]*memBlob
 	inbox  memInbox
@@ -34,6 +35,7 @@ type Memory struct {
 func NewMemory() *Memory {
 	m := &Memory{
 		owners: map[string]bool{},
+		signs:  map[string]time.Time{},
 		runs:   map[string]*memRun{},
 		blobs:  map[[sha256.Size]byte]*memBlob{},
 		inbox:  memInbox{open: map[uint64]*memRequest{}},
@@ -272,6 +274,9 @@ func (h *memHandle) Head(ctx context.Context, run string) (Head, error) {
 func (m *Memory) headOf(r *memRun) Head {
 	head := r.head
 	head.Meta = maps.Clone(head.Meta)
+	if head.Owner != "" {
+		head.By = m.seen(r.owner)
+	}
 	head.Interrupted = head.Status.IsActive() && !m.owners[head.Owner]
 	return head
 }

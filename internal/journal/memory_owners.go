@@ -4,7 +4,9 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"maps"
 	"slices"
+	"time"
 )
 
 func (h *memHandle) Owner() Owner { return h.owner }
@@ -29,7 +31,7 @@ func (h *memHandle) Claim(ctx context.Context, run string) (Head, error) {
 		return Head{}, err
 	}
 	if h.m.owners[r.head.Owner] {
-		return Head{}, &OwnedError{Run: run, Owner: r.owner}
+		return Head{}, &OwnedError{Run: run, Owner: h.m.seen(r.owner)}
 	}
 	r.head.Owner, r.owner = h.owner.ID, h.owner
 	r.head.Epoch++
@@ -53,6 +55,63 @@ func (h *memHandle) Release(ctx context.Context, run string, epoch uint64) error
 	return nil
 }
 
+// seen gives o with its last sign of life.
+func (m *Memory) seen(o Owner) Owner {
+	o.Seen = m.signs[o.ID]
+	return o
+}
+
+func (h *memHandle) Sign(ctx context.Context, at time.Time) error {
+	unlock, err := h.lock(ctx)
+	if err != nil {
+		return err
+	}
+	defer unlock()
+	h.m.signs[h.owner.ID] = microseconds(at)
+	return nil
+}
+
+func (h *memHandle) Owners(ctx context.Context) ([]Owner, error) {
+	unlock, err := h.lock(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer unlock()
+	found := map[string]Owner{}
+	add := func(o Owner) {
+		if h.m.owners[o.ID] {
+			found[o.ID] = h.m.seen(o)
+		}
+	}
+	add(h.m.schedules.leader)
+	for _, r := range h.m.runs {
+		if r.head.Status.IsActive() {
+			add(r.owner)
+		}
+	}
+	return slices.Collect(maps.Values(found)), nil
+}
+
+func (h *memHandle) Evict(ctx context.Context, run, owner string) error {
+	unlock, err := h.lock(ctx)
+	if err != nil {
+		return err
+	}
+	defer unlock()
+	r, err := h.m.run("take over run", run)
+	switch {
+	case err != nil:
+		return err
+	case r.head.Owner == "":
+		return nil
+	case r.head.Owner != owner:
+		return &OwnedError{Run: run, Owner: h.m.seen(r.owner)}
+	}
+	r.head.Owner, r.owner = "", Owner{}
+	r.head.Epoch++
+	return nil
+}
+
 func (h *memHandle) Prune(ctx context.Context, q PruneQuery) (PruneResult, error) {
 	unlock, err := h.lock(ctx)
 	if err != nil {
@@ -65,7 +124,7 @@ func (h *memHandle) Prune(ctx context.Context, q PruneQuery) (PruneResult, error
 			return PruneResult{}, err
 		}
 		if h.m.owners[r.head.Owner] {
-			return PruneResult{}, &OwnedError{Run: id, Owner: r.owner}
+			return PruneResult{}, &OwnedError{Run: id, Owner: h.m.seen(r.owner)}
 		}
 	}
 	var res PruneResult

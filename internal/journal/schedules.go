@@ -53,10 +53,11 @@ type Schedules interface {
 	Register(ctx context.Context, r Registration) error
 	// Unregister forgets a schedule. One that is not there is no error.
 	Unregister(ctx context.Context, workflow, branch string) error
-	// Lead makes the handle the one that minds the schedules, unless another living handle does, and gives whoever does now; mine tells that it is
-	// this handle. A handle leads until it is closed or its process dies, which is seen at once, as with [Leases].
-	Lead(ctx context.Context) (leader Owner, mine bool, err error)
-	// Leader gives whoever minds the schedules; false where nobody who lives does.
+	// Lead makes the handle the one that minds the schedules, unless another living handle does, and gives the one that does now; mine tells that it is
+	// this handle. A handle leads until it is closed, its process dies, which is seen at once, as with [Leases], or another one takes its place: one that leads has to
+	// ask again. hung is the id of an owner that does not count though it lives, because it gives no sign of life; empty for none.
+	Lead(ctx context.Context, hung string) (leader Owner, mine bool, err error)
+	// Leader gives the handle that minds the schedules; false where none that lives does.
 	Leader(ctx context.Context) (Owner, bool, error)
 }
 
@@ -105,16 +106,17 @@ func (h *memHandle) Unregister(ctx context.Context, workflow, branch string) err
 	return nil
 }
 
-func (h *memHandle) Lead(ctx context.Context) (Owner, bool, error) {
+func (h *memHandle) Lead(ctx context.Context, hung string) (Owner, bool, error) {
 	unlock, err := h.lock(ctx)
 	if err != nil {
 		return Owner{}, false, err
 	}
 	defer unlock()
-	if !h.m.owners[h.m.schedules.leader.ID] {
+	if l := h.m.schedules.leader; !h.m.owners[l.ID] || l.ID == hung {
 		h.m.schedules.leader = h.owner
 	}
-	return h.m.schedules.leader, h.m.schedules.leader == h.owner, nil
+	l := h.m.seen(h.m.schedules.leader)
+	return l, l.ID == h.owner.ID, nil
 }
 
 func (h *memHandle) Leader(ctx context.Context) (Owner, bool, error) {
@@ -124,5 +126,5 @@ func (h *memHandle) Leader(ctx context.Context) (Owner, bool, error) {
 	}
 	defer unlock()
 	l := h.m.schedules.leader
-	return l, h.m.owners[l.ID], nil
+	return h.m.seen(l), h.m.owners[l.ID], nil
 }

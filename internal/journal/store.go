@@ -94,16 +94,21 @@ type Store interface {
 	Close() error
 }
 
-// Owner is whoever drives runs through one handle.
+// Owner is a process that drives runs through one handle.
 type Owner struct {
 	ID   string // unique over all handles there ever are
 	Kind Kind
 	PID  int // 0 where there is no process, as in memory
+	// Host is the name of the machine, or empty. Seen is the last sign of life by the owner's own clock, zero where it gave none yet.
+	Host string
+	Seen time.Time
 }
 
 // String gives the kind and process for people.
 func (o Owner) String() string {
 	switch {
+	case o.PID != 0 && o.Host != "":
+		return fmt.Sprintf("hocket %s, process %d on %s", o.Kind, o.PID, o.Host)
 	case o.PID != 0:
 		return fmt.Sprintf("hocket %s, process %d", o.Kind, o.PID)
 	case o.Kind != "":
@@ -112,10 +117,11 @@ func (o Owner) String() string {
 	return "owner " + o.ID
 }
 
-// Leases says who drives which run (P18, D15). Owning has no time limit: an owner has a run until it gives it up or dies, and its death is
-// seen at once. Whoever takes a run over fences the former owner by the epoch, even if that one only seemed dead.
+// Leases says who drives which run (P18, D15). Owning has no time limit: an owner has a run until it gives it up, dies, which is seen at once, or the run is taken
+// from it. A process that hangs lives: it is known by its signs of life, which it does not give any more. An owner that lost a run is fenced by the epoch, even if it
+// only seemed dead.
 type Leases interface {
-	// Owner is the handle's own.
+	// Owner is the handle's own, without Seen.
 	Owner() Owner
 	// Claim makes the handle the owner of a run that has none, or a dead one, in the next epoch. Of several that claim at once, one wins.
 	//
@@ -125,6 +131,16 @@ type Leases interface {
 	Release(ctx context.Context, run string, epoch uint64) error
 	// Alive tells whether the owner with this id lives. An id that was never seen does not.
 	Alive(ctx context.Context, owner string) (bool, error)
+	// Sign stores that the handle's process was at work at a time: it becomes Owner.Seen. It is meant to be called every 5 s, and is a write like any other: a process
+	// that cannot write gives no sign.
+	Sign(ctx context.Context, at time.Time) error
+	// Owners gives the living owners of active runs and the living leader of the schedules, each once, with Seen.
+	Owners(ctx context.Context) ([]Owner, error)
+	// Evict takes a run from its owner, whether that one lives or not: the run has none then, in the next epoch, and what the former owner appends is ErrFenced.
+	// A run that has no owner stays as it is.
+	//
+	// Errors: ErrNotFound; *OwnedError where another owner than this one has it.
+	Evict(ctx context.Context, run, owner string) error
 }
 
 // Request is a wish to a run that another process owns: an answer, a cancel (D16).

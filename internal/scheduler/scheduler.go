@@ -101,6 +101,8 @@ type Config struct {
 	Zone *time.Location
 	// CatchUp; "": CatchUpLast.
 	CatchUp Policy
+	// IsHung tells whether the owner with this id gives no sign of life, so that it minds no schedules any more though it lives; nil: none does.
+	IsHung func(owner string) bool
 	// Poll is how often published workflows are looked at, and how soon a change of the machine's clock is seen. 0: one second.
 	Poll time.Duration
 	// Grace is how late a planned time may be noticed and still count as met, not missed. 0: one minute.
@@ -137,6 +139,9 @@ func (c Config) withDefaults() (Config, error) {
 	}
 	if c.Now == nil {
 		c.Now = time.Now
+	}
+	if c.IsHung == nil {
+		c.IsHung = func(string) bool { return false }
 	}
 	if c.Report == nil {
 		c.Report = func(Event) {}
@@ -195,7 +200,7 @@ func (s *Scheduler) Run(ctx context.Context) {
 
 // round does what there is to do now and tells how long there is nothing more.
 func (s *Scheduler) round(ctx context.Context) time.Duration {
-	if !s.leads && !s.lead(ctx) {
+	if !s.lead(ctx) {
 		return s.cfg.Poll
 	}
 	rest := s.cfg.Poll - time.Since(s.looked)
@@ -216,13 +221,22 @@ func (s *Scheduler) round(ctx context.Context) time.Duration {
 	return max(rest, 0)
 }
 
-// lead tells whether this process minds the schedules now.
+// lead tells whether this process minds the schedules now. It asks each time: another process may have taken its place while it was stopped.
 func (s *Scheduler) lead(ctx context.Context) bool {
-	leader, mine, err := s.cfg.Book.Lead(ctx)
-	if s.failed(ctx, "lead", "mind the schedules", err) {
-		return false
+	hung := ""
+	if !s.leads {
+		if leader, alive, err := s.cfg.Book.Leader(ctx); err == nil && alive && s.cfg.IsHung(leader.ID) {
+			hung = leader.ID
+		}
 	}
-	if !mine {
+	leader, mine, err := s.cfg.Book.Lead(ctx, hung)
+	switch {
+	case s.failed(ctx, "lead", "mind the schedules", err):
+		return s.leads // until it knows better: a slot that two processes start has one run
+	case mine && s.leads:
+		return true
+	case !mine:
+		s.leads, s.all, s.looked = false, map[Key]*entry{}, time.Time{}
 		if s.told["leader"] != leader.ID {
 			s.told["leader"] = leader.ID
 			s.cfg.Report(Event{Kind: EventWaiting, At: s.now(), Detail: leader.String()})
@@ -238,6 +252,7 @@ func (s *Scheduler) lead(ctx context.Context) bool {
 		s.stored[Key{r.Workflow, r.Branch}] = r
 	}
 	s.leads, s.since = true, s.now()
+	delete(s.told, "leader")
 	s.cfg.Report(Event{Kind: EventLeading, At: s.since})
 	return true
 }

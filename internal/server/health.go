@@ -2,6 +2,7 @@ package server
 
 import (
 	"context"
+	"errors"
 	"net/http"
 	"sync"
 	"time"
@@ -9,6 +10,7 @@ import (
 	"github.com/hocket-run/hocket/internal/access"
 	"github.com/hocket-run/hocket/internal/door"
 	"github.com/hocket-run/hocket/internal/journal"
+	"github.com/hocket-run/hocket/internal/service"
 )
 
 // Times of looking whether the store answers: whoever asks without a token does not reach it more often than readyEvery.
@@ -22,19 +24,24 @@ type readiness struct {
 	mu   sync.Mutex
 	at   time.Time
 	last error
+	told string // the reason that was logged last
 }
 
 // healthz tells that the process lives.
 func (s *Server) healthz(w http.ResponseWriter, _ *http.Request) { writeStatus(w, "ok") }
 
-// readyz tells whether requests are welcome: the store answers, and the server does not end.
+// readyz tells whether requests are welcome: the store answers and takes what is written, and the server does not end.
 func (s *Server) readyz(w http.ResponseWriter, r *http.Request) {
 	reason := ""
 	if s.leaving.Load() {
 		reason = "the server ends"
 	} else if err := s.ready.look(r.Context(), s.askStore); err != nil {
-		s.log.Error("the store does not answer", "err", err)
-		reason = "the store does not answer"
+		reason = whyNotReady(err)
+		if s.ready.tell(reason) {
+			s.log.Error("not ready: "+reason, "err", err)
+		}
+	} else if s.ready.tell("") {
+		s.log.Info("ready again")
 	}
 	if reason != "" {
 		door.WriteProblem(w, r, door.Unavailable(reason))
@@ -53,7 +60,44 @@ func (s *Server) askStore(ctx context.Context) error {
 	if err == nil {
 		_, _, err = svc.List(ctx, journal.Query{Limit: 1})
 	}
+	if err == nil {
+		if cause := svc.Health(); cause != nil {
+			err = &notWritableError{cause}
+		}
+	}
 	return err
+}
+
+// notWritableError says that the store is read and takes nothing.
+type notWritableError struct{ err error }
+
+func (e *notWritableError) Error() string { return "the store takes nothing: " + e.err.Error() }
+func (e *notWritableError) Unwrap() error { return e.err }
+
+// whyNotReady words why the server is not ready for callers who may be strangers: it names no file and no process.
+func whyNotReady(err error) string {
+	var (
+		locked *journal.LockedError
+		write  *notWritableError
+	)
+	switch {
+	case errors.As(err, &locked):
+		return "the store is locked by another process"
+	case service.IsFull(err):
+		return "the store takes nothing: its disk is full"
+	case errors.As(err, &write):
+		return "the store can be read, and takes nothing"
+	}
+	return "the store does not answer"
+}
+
+// tell tells whether a reason is another one than before; "" is none.
+func (r *readiness) tell(reason string) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	changed := r.told != reason
+	r.told = reason
+	return changed
 }
 
 // look asks, or gives the last answer where that is fresh.

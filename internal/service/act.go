@@ -16,6 +16,24 @@ import (
 // Resume continues an interrupted run. On a paused one it fires deadlines that are due.
 func (s *Service) Resume(ctx context.Context, run string) error { return s.driver.Resume(ctx, run) }
 
+// TakeOver takes a run, and the active ones below it, from a process that still lives and hangs, as the caller says: the run has no owner then. If that process goes on
+// after all, it is fenced: nothing that it does is stored. It gives the former owner; the zero Owner where there was none.
+//
+// Errors: journal.ErrNotFound, *journal.OwnedError where yet another process took it.
+func (s *Service) TakeOver(ctx context.Context, run string) (journal.Owner, error) {
+	return s.driver.TakeOver(ctx, run)
+}
+
+// Driven tells which living process drives a run; false where none does, or this one.
+func (s *Service) Driven(ctx context.Context, run string) (journal.Owner, bool, error) {
+	head, err := s.store.Head(ctx, run)
+	if err != nil || head.Owner == "" || head.Interrupted || head.Owner == s.store.Owner().ID {
+		return journal.Owner{}, false, err
+	}
+	alive, err := s.store.Alive(ctx, head.Owner)
+	return head.By, alive, err
+}
+
 // Answer answers a wait: by its id, by its node, or the only open one where both are "" (D17). It returns when the answer is durable.
 func (s *Service) Answer(ctx context.Context, run string, a AnswerRequest) error {
 	if err := checkKey("the idempotency key", a.Key); err != nil {

@@ -203,6 +203,9 @@ func CodeOf(err error) Code {
 	return CodeInternal
 }
 
+// IsFull tells whether an error comes of a disk that has no room for the store.
+func IsFull(err error) bool { return sqlite.IsFull(err) }
+
 // Reason gives the text of an error to whoever asked from outside, without the steps inside on which it came up. An error that words its reason keeps its text.
 func Reason(err error) string {
 	text := err.Error()

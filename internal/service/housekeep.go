@@ -24,6 +24,9 @@ func (s *Service) Tend(ctx context.Context) {
 	wg.Wait()
 }
 
+// Health tells whether the store takes what a process that tends writes, by its signs of life, which it writes every 5 s: nil, or why not.
+func (s *Service) Health() error { return s.driver.Health() }
+
 // Housekeep deletes the runs that the operator's retention does not keep, now and every hour, until ctx is done. It deletes in small steps, between which others write.
 // Several processes may do it on one store. What goes wrong is logged and tried again.
 func (s *Service) Housekeep(ctx context.Context) {

@@ -41,7 +41,7 @@ func (s *Service) Schedule(ctx context.Context, q ScheduleRequest) error {
 	}
 	sc, err := scheduler.New(scheduler.Config{
 		Source: &publishedBranches{service: s}, Runs: scheduledRuns{s, q}, Book: s.store, Zone: q.Zone, CatchUp: q.CatchUp,
-		Report: q.Report, Logger: s.cfg.Logger,
+		IsHung: s.driver.IsHung, Report: q.Report, Logger: s.cfg.Logger,
 	})
 	if err != nil {
 		return invalidf("%v", err)

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"time"
 
 	"github.com/hocket-run/hocket/internal/journal"
 )
@@ -41,6 +42,7 @@ type Disk struct {
 	n      int
 	dead   bool
 	fenced bool
+	mute   bool
 }
 
 // NewDisk makes a disk on b, a handle of its own for this process. reads is a handle that outlives it. fault tells what happens at write n,
@@ -131,6 +133,36 @@ func (d *Disk) reader() (journal.Backend, error) {
 		return d.reads, nil
 	}
 	return d.Backend, nil
+}
+
+// Mute keeps the process's signs of life from the store, as if it were stopped, until it is called with false. What else it does goes on.
+func (d *Disk) Mute(mute bool) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.mute = mute
+}
+
+// Sign implements journal.Leases. It is no write that is counted: when it comes depends on the clock alone.
+func (d *Disk) Sign(ctx context.Context, at time.Time) error {
+	d.mu.Lock()
+	mute := d.mute
+	d.mu.Unlock()
+	switch dead, fenced := d.state(); {
+	case dead:
+		return journal.ErrClosed
+	case fenced, mute:
+		return ErrDisk
+	}
+	return d.Backend.Sign(ctx, at)
+}
+
+// Owners implements journal.Leases.
+func (d *Disk) Owners(ctx context.Context) ([]journal.Owner, error) {
+	b, err := d.reader()
+	if err != nil {
+		return nil, err
+	}
+	return b.Owners(ctx)
 }
 
 // Append implements journal.Store.

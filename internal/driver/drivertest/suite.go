@@ -6,9 +6,11 @@ import (
 	"iter"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"github.com/hocket-run/hocket/internal/driver"
 	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/journal"
 	"github.com/hocket-run/hocket/internal/sim"
 	"github.com/hocket-run/hocket/workflow"
 )
@@ -20,6 +22,8 @@ type Options struct {
 	Unchecked  bool
 	ApproveAll bool
 	MaxCalls   int
+	// TakeOverAfter is for how long others give no sign of life before Tend takes their runs over; 0: never.
+	TakeOverAfter time.Duration
 	// Fault tells what happens at each write of the process; nil: nothing.
 	Fault func(op string, n int) sim.Fault
 }
@@ -39,6 +43,10 @@ type Process interface {
 	Dead() <-chan struct{}
 	// Fence makes the other processes take this one for dead, which it does not know.
 	Fence()
+	// Mute keeps the process's signs of life from the others, as if it hung, until it is called with false.
+	Mute(mute bool)
+	// TakeOver takes a run from another process that lives, and gives that one.
+	TakeOver(ctx context.Context, run string) (journal.Owner, error)
 	// Writes counts the writes so far.
 	Writes() int
 }
@@ -91,6 +99,9 @@ func Run(t *testing.T, open func(t *testing.T) Cluster) {
 		{"tools are restored after a restart", testRestore},
 		{"fenced owner (P18)", testFenced},
 		{"fenced owner does not refuse (P18)", testFencedRefusal},
+		{"owner that hangs (D15, P18)", testHung},
+		{"owners that live are left alone (D15)", testNotHung},
+		{"run taken from its owner (P18)", testTakeOver},
 		{"two resume one run (P18)", testTwoResume},
 		{"recover many", testRecoverMany},
 		{"answer and cancel another process's run (D16)", testInbox},

@@ -64,7 +64,9 @@ type message struct {
 	data engine.InputData // nil for a touch, which fires deadlines that are due
 	// resume: continue the run if it was interrupted.
 	resume bool
-	done   func(error)
+	// check: find out whether the run is still this process's.
+	check bool
+	done  func(error)
 	// refused is what the engine said of it, until it is known that the engine spoke of the run as it is.
 	refused error
 	// part is what a run may use that is to be started, once done is told nil.
@@ -138,7 +140,11 @@ func (a *actor) next() []*message {
 
 // main is the actor's goroutine.
 func (a *actor) main() {
-	a.leave(a.live())
+	err := a.live()
+	if errors.Is(err, journal.ErrFenced) {
+		a.log.Warn("another process has taken the run over; its calls end here", "err", err)
+	}
+	a.leave(err)
 }
 
 // live drives the run until it has paused, ended, been interrupted (all nil) or cannot be driven here.

@@ -196,9 +196,9 @@ func (a *actor) compare(ap journal.Append, head journal.Head) (committed bool, e
 }
 
 // stillOwned makes sure that a refusal is true. A process that was taken for dead knows the run as it was: its commits fail, but a refusal
-// commits nothing.
+// commits nothing. Nor does one that was stopped for a while know it, until it looks.
 func (a *actor) stillOwned(batch []*message) error {
-	if !slices.ContainsFunc(batch, func(m *message) bool { return m.refused != nil && m.done != nil && !isNote(m) }) || !a.owned {
+	if !slices.ContainsFunc(batch, func(m *message) bool { return m.check || m.refused != nil && m.done != nil && !isNote(m) }) || !a.owned {
 		return nil
 	}
 	var head journal.Head

@@ -30,6 +30,8 @@ type Config struct {
 	Slots *Slots
 	// ApproveAll answers approvals with approve; never questions and unknown outcomes (D24).
 	ApproveAll bool
+	// TakeOverAfter is for how long the owner of runs of this driver's kind gives no sign of life before Tend takes them over although it lives; 0: never.
+	TakeOverAfter time.Duration
 	// Hooks are told of all runs that are driven here.
 	Hooks Hooks
 	// Now is the clock for the times of events. Nil: time.Now. Timers run on the process's own clock.
@@ -54,6 +56,9 @@ func (c Config) withDefaults() (Config, error) {
 	}
 	if c.MaxCalls < 0 {
 		return c, errors.New("driver: MaxCalls is negative")
+	}
+	if c.TakeOverAfter < 0 {
+		return c, errors.New("driver: TakeOverAfter is negative")
 	}
 	c.Kind = cmp.Or(c.Kind, c.Store.Owner().Kind)
 	if c.Slots == nil {

@@ -61,7 +61,7 @@ func (c *cluster) Open(t *testing.T, o drivertest.Options) drivertest.Process {
 	t.Helper()
 	p := &process{dead: make(chan struct{})}
 	p.disk = sim.NewDisk(c.open(), c.reader, o.Fault, func() { close(p.dead) })
-	cfg := embedded.Config{Store: p.disk, ApproveAll: o.ApproveAll, MaxCalls: o.MaxCalls}
+	cfg := embedded.Config{Store: p.disk, ApproveAll: o.ApproveAll, MaxCalls: o.MaxCalls, TakeOverAfter: o.TakeOverAfter}
 	if w := o.World; w != nil {
 		cfg.Open = w.Open
 		cfg.Program = func(*workflow.Workflow) (driver.Program, error) { return w.Program(), nil }
@@ -118,4 +118,5 @@ func (p *process) Close(ctx context.Context) error {
 
 func (p *process) Dead() <-chan struct{} { return p.dead }
 func (p *process) Fence()                { p.disk.Fence() }
+func (p *process) Mute(mute bool)        { p.disk.Mute(mute) }
 func (p *process) Writes() int           { return p.disk.Writes() }

@@ -44,6 +44,10 @@ type Driver struct {
 	// bad are the runs that this process cannot drive.
 	bad     map[string]error
 	polling bool
+	signing bool // signs of life are given
+	tending int  // calls of Tend
+
+	signs signs
 }
 
 var _ driver.Driver = (*Driver)(nil)
@@ -334,6 +338,7 @@ func (d *Driver) launch(a *actor) {
 		d.polling = true
 		d.wg.Go(d.poll)
 	}
+	d.startSigns()
 }
 
 // Wait implements driver.Driver. For a run that nobody in this process drives it looks four times a second.

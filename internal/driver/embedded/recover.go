@@ -23,9 +23,22 @@ const (
 	hearEvery = time.Second
 )
 
-// Tend is the work of a process that stays: it recovers interrupted runs of its kind and fires the deadlines of paused ones, again and again,
-// until ctx is done or the driver is closed (D15, D21). It gives no error: what goes wrong is logged and tried again.
+// Tend is the work of a process that stays: it recovers interrupted runs of its kind, those of owners that hang too, and fires the deadlines of paused ones, again and
+// again, until ctx is done or the driver is closed (D15, D21). It gives no error: what goes wrong is logged and tried again.
 func (d *Driver) Tend(ctx context.Context) {
+	d.mu.Lock()
+	if d.closed {
+		d.mu.Unlock()
+		return
+	}
+	d.tending++
+	d.startSigns()
+	d.mu.Unlock()
+	defer func() {
+		d.mu.Lock()
+		defer d.mu.Unlock()
+		d.tending--
+	}()
 	h := hearing{d: d, left: map[string]bool{}}
 	seen := map[string]time.Time{}
 	var recovered, swept time.Time
@@ -37,6 +50,9 @@ func (d *Driver) Tend(ctx context.Context) {
 	for {
 		now := time.Now()
 		if now.Sub(recovered) >= recoverEvery {
+			if err := d.evictHung(ctx); err != nil {
+				log("take over runs", err)
+			}
 			if err := d.Recover(ctx); err != nil {
 				log("recover runs", err)
 			}

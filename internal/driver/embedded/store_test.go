@@ -148,6 +148,53 @@ func TestDamageMeetsAppend(t *testing.T) {
 	})
 }
 
+// TestRejectedAppend: what a store rejects for good ends its run, at once and with a report, and no other run (P18). It is not asked for again, as on a full disk.
+func TestRejectedAppend(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		m := journal.NewMemory()
+		o := &odd{Backend: m.Open(journal.KindServe)}
+		var mu sync.Mutex
+		rejects, asked := "", 0
+		o.append = func(ctx context.Context, a journal.Append) error {
+			mu.Lock()
+			rejected := a.Run == rejects && a.Status != journal.StatusFailed
+			if rejected {
+				asked++
+			}
+			mu.Unlock()
+			if rejected {
+				return &journal.RejectedError{Err: errors.New("no such table: records (test)")}
+			}
+			return o.Backend.Append(ctx, a)
+		}
+		d := open(t, m, embedded.Config{Store: o})
+		first, second := start(t, d, approval()), start(t, d, approval())
+		status(t, d, first)
+		status(t, d, second)
+		mu.Lock()
+		rejects = first
+		mu.Unlock()
+		began := time.Now()
+		var rejected *journal.RejectedError
+		if err := d.Answer(t.Context(), first, engine.Answer{Value: engine.Value(`"approve"`)}); !errors.As(err, &rejected) {
+			t.Errorf("answer: %v, want what the store says", err)
+		}
+		if n := asked; n != 1 || time.Since(began) > 0 {
+			t.Errorf("asked %d times in %s, want once", n, time.Since(began))
+		}
+		if s := status(t, d, first); s.Status != engine.StatusFailed {
+			t.Errorf("%+v, want failed", s)
+		}
+		if err := d.Answer(t.Context(), second, engine.Answer{Value: engine.Value(`"approve"`)}); err != nil {
+			t.Errorf("another run: %v", err)
+		}
+		if s := status(t, d, second); s.Status != engine.StatusCompleted {
+			t.Errorf("another run: %+v", s)
+		}
+	})
+}
+
 func orDo(err error, do func() error) error {
 	if err != nil {
 		return err

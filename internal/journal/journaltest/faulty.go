@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"time"
 
 	"github.com/hocket-run/hocket/internal/journal"
 )
@@ -204,6 +205,27 @@ func (f *Faulty) Alive(ctx context.Context, owner string) (bool, error) {
 		return false, err
 	}
 	return f.Backend.Alive(ctx, owner)
+}
+
+// Sign implements journal.Leases. It is not counted: when it comes depends on the clock alone.
+func (f *Faulty) Sign(ctx context.Context, at time.Time) error {
+	if err := f.alive("give a sign of life"); err != nil {
+		return err
+	}
+	return f.Backend.Sign(ctx, at)
+}
+
+// Owners implements journal.Leases.
+func (f *Faulty) Owners(ctx context.Context) ([]journal.Owner, error) {
+	if err := f.alive("list owners"); err != nil {
+		return nil, err
+	}
+	return f.Backend.Owners(ctx)
+}
+
+// Evict implements journal.Leases.
+func (f *Faulty) Evict(ctx context.Context, run, owner string) error {
+	return f.write("take over run", func() error { return f.Backend.Evict(ctx, run, owner) })
 }
 
 // Post implements journal.Inbox.

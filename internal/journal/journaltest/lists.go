@@ -28,7 +28,7 @@ func testHead(t *testing.T, m Medium) {
 			Workflow: "flow", WorkflowName: "Flow", Format: "steps", Parent: "r0", Kind: journal.KindRun, Definition: definition.Hash,
 			Created: at(1).Add(time.Microsecond), Meta: a.Create.Meta,
 		},
-		Status: journal.StatusPaused, Waiting: 2, Updated: at(2), LastSeq: 1, Epoch: 1, Owner: h.Owner().ID,
+		Status: journal.StatusPaused, Waiting: 2, Updated: at(2), LastSeq: 1, Epoch: 1, Owner: h.Owner().ID, By: h.Owner(),
 	}
 	check := func() {
 		t.Helper()

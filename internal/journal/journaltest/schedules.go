@@ -74,7 +74,7 @@ func testLead(t *testing.T, m Medium) {
 	}
 	lead := func(h journal.Backend, want string) {
 		t.Helper()
-		if o, mine, err := h.Lead(t.Context()); err != nil || o.ID != want || mine != (want == h.Owner().ID) {
+		if o, mine, err := h.Lead(t.Context(), ""); err != nil || o.ID != want || mine != (want == h.Owner().ID) {
 			t.Fatalf("Lead gives %v, %v, %v; want %s", o, mine, err, want)
 		}
 	}
@@ -110,7 +110,7 @@ func testLeadConcurrent(t *testing.T, m Medium) {
 	for i := range n {
 		h := handle(t, m)
 		wg.Go(func() {
-			o, _, err := h.Lead(t.Context())
+			o, _, err := h.Lead(t.Context(), "")
 			if err != nil {
 				t.Error(err)
 			}

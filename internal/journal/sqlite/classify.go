@@ -71,8 +71,8 @@ func IsUnavailable(err error) bool {
 // isBusy tells whether another connection was in the way, so that asking again helps.
 func isBusy(err error) bool { return classify(err) == classBusy }
 
-// isFull tells whether there was no room: for data, or for the file of the log's index, which SQLite tells as an error of input and output.
-func isFull(err error) bool {
+// IsFull tells whether there was no room: for data, or for the file of the log's index, which SQLite tells as an error of input and output.
+func IsFull(err error) bool {
 	e, ok := errors.AsType[*sqlite.Error](err)
 	if !ok {
 		return false

@@ -1,6 +1,11 @@
 package sqlite
 
-import "time"
+import (
+	"context"
+	"errors"
+	"sync"
+	"time"
+)
 
 // SetPruneRecords makes pruning go in steps of n records.
 func (s *Store) SetPruneRecords(n int) { s.pruneRecords = n }
@@ -13,4 +18,17 @@ func (s *Store) IsWriting() bool {
 	s.writer.mu.Lock()
 	defer s.writer.mu.Unlock()
 	return s.writer.isBusy
+}
+
+// CountWithoutRoom counts the runs of a store as on a disk without room for the index of the log.
+func CountWithoutRoom(ctx context.Context, path string) (n int64, err error) {
+	r := newReaders(path, newPatience(Config{}, func() string { return "" }), &sync.Mutex{})
+	err = r.withoutRoom(ctx, func(c *conn) error {
+		row, err := c.one(ctx, sqlText(`SELECT count(*) FROM runs`))
+		if err == nil {
+			n = row.int(0)
+		}
+		return err
+	})
+	return n, errors.Join(err, r.close())
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/hocket-run/hocket/internal/journal"
 )
@@ -24,6 +25,76 @@ func (s *Store) Alive(ctx context.Context, owner string) (bool, error) {
 		return false, err
 	}
 	return s.owners.isAlive(owner)
+}
+
+// Sign implements journal.Leases.
+func (s *Store) Sign(ctx context.Context, at time.Time) error {
+	self, err := s.owners.register(ctx, s.writer)
+	if err == nil {
+		err = s.writer.write(ctx, 0, func(c *conn) error {
+			_, err := c.exec(sqlSign, Micros(at), self)
+			return err
+		})
+	}
+	if err != nil {
+		return fmt.Errorf("give a sign of life: %w", err)
+	}
+	return nil
+}
+
+// Owners implements journal.Leases.
+func (s *Store) Owners(ctx context.Context) ([]journal.Owner, error) {
+	var found []journal.Owner
+	err := s.readers.read(ctx, func(c *conn) error {
+		found = nil
+		return c.query(ctx, sqlOwners, func(r row) error {
+			found = append(found, journal.Owner{ID: r.text(0), Kind: journal.Kind(r.text(1)), PID: int(r.int(2)), Host: r.text(3), Seen: Time(r[4])})
+			return nil
+		})
+	})
+	var living []journal.Owner
+	for _, o := range found {
+		alive, aerr := s.owners.isAlive(o.ID)
+		if err = errors.Join(err, aerr); alive {
+			living = append(living, o)
+		}
+	}
+	if err != nil {
+		return nil, fmt.Errorf("list owners: %w", err)
+	}
+	return living, nil
+}
+
+// Evict implements journal.Leases.
+func (s *Store) Evict(ctx context.Context, run, owner string) error {
+	err := s.writer.write(ctx, 0, func(c *conn) error {
+		delete(s.writer.memory, run)
+		r, err := c.lookUp(sqlHead, run)
+		switch {
+		case err != nil:
+			return err
+		case r == nil:
+			return refusal{journal.ErrNotFound}
+		case r.int(16) == 0:
+			return nil
+		case r.text(17) != owner:
+			return refusal{&journal.OwnedError{Run: run, Owner: headOwner(r)}}
+		}
+		_, err = c.exec(sqlEvict, r.int(0), r.int(13), r.int(16))
+		return err
+	})
+	if err != nil {
+		return fmt.Errorf("take over run %s: %w", run, err)
+	}
+	return nil
+}
+
+// headOwner gives the owner in a row of headColumns.
+func headOwner(r row) journal.Owner {
+	if r.text(17) == "" {
+		return journal.Owner{}
+	}
+	return journal.Owner{ID: r.text(17), Kind: journal.Kind(r.text(18)), PID: int(r.int(19)), Host: r.text(21), Seen: Time(r[22])}
 }
 
 // errMoved says that the run changed between looking at its owner and claiming it.
@@ -76,7 +147,7 @@ func (s *Store) lookAtOwner(ctx context.Context, run string) (ownership, error) 
 	if err != nil {
 		return ownership{}, fault("look up owner of run", run, err)
 	}
-	owner := journal.Owner{ID: r.text(17), Kind: journal.Kind(r.text(18)), PID: int(r.int(19))}
+	owner := headOwner(r)
 	if owner.ID != "" {
 		alive, err := s.owners.isAlive(owner.ID)
 		if err != nil {

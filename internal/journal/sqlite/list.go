@@ -190,7 +190,7 @@ func (s *Store) entry(r row, alive map[string]bool) (entry, error) {
 		}
 	}
 	h.Epoch, h.LastSeq, h.Updated = uint64(r.int(13)), uint64(r.int(14)), Time(r[15])
-	h.Owner, h.Session = r.text(17), r.text(20)
+	h.Owner, h.By, h.Session = r.text(17), headOwner(r), r.text(20)
 	if !h.Status.IsActive() {
 		return e, nil
 	}

@@ -34,6 +34,9 @@ const (
 type owners struct {
 	dir string
 
+	// registering holds one value while a caller registers. It is not mu, which would be held while others write.
+	registering chan struct{}
+
 	mu     sync.Mutex
 	self   journal.Owner
 	lock   *flock.Flock // nil until the handle owns something
@@ -42,7 +45,8 @@ type owners struct {
 }
 
 func newOwners(dir string, kind journal.Kind) *owners {
-	return &owners{dir: dir, self: journal.Owner{ID: uuid.NewString(), Kind: kind, PID: os.Getpid()}}
+	host, _ := os.Hostname() // without it, it is not told
+	return &owners{dir: dir, registering: make(chan struct{}, 1), self: journal.Owner{ID: uuid.NewString(), Kind: kind, PID: os.Getpid(), Host: host}}
 }
 
 // register makes the handle an owner, if it is none yet, and gives its number. Handles that only read never come here: they leave no trace.
@@ -50,23 +54,21 @@ func (o *owners) register(ctx context.Context, w *writer) (int64, error) {
 	if n := o.number.Load(); n != 0 {
 		return n, nil
 	}
-	o.mu.Lock()
-	defer o.mu.Unlock()
+	select {
+	case o.registering <- struct{}{}:
+		defer func() { <-o.registering }()
+	case <-ctx.Done():
+		return 0, ctx.Err()
+	}
 	if n := o.number.Load(); n != 0 {
 		return n, nil
 	}
-	if o.closed {
-		return 0, journal.ErrClosed
-	}
-	if o.lock == nil {
-		if err := o.live(); err != nil {
-			return 0, fmt.Errorf("register owner: %w", err)
-		}
-		o.sweep()
+	if err := o.begin(); err != nil {
+		return 0, err
 	}
 	var number int64
 	err := w.write(ctx, 0, func(c *conn) error {
-		res, err := c.exec(sqlNewOwner, o.self.ID, string(o.self.Kind), o.self.PID)
+		res, err := c.exec(sqlNewOwner, o.self.ID, string(o.self.Kind), o.self.PID, o.self.Host)
 		if err != nil {
 			return err
 		}
@@ -78,6 +80,23 @@ func (o *owners) register(ctx context.Context, w *writer) (int64, error) {
 	}
 	o.number.Store(number)
 	return number, nil
+}
+
+// begin makes the owner one that lives, if it does not yet.
+func (o *owners) begin() error {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.closed {
+		return journal.ErrClosed
+	}
+	if o.lock != nil {
+		return nil
+	}
+	if err := o.live(); err != nil {
+		return fmt.Errorf("register owner: %w", err)
+	}
+	o.sweep()
+	return nil
 }
 
 // live takes the lock that says that this owner lives.

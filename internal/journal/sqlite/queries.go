@@ -101,7 +101,7 @@ FROM runs r JOIN heads h ON h.id = r.id LEFT JOIN snapshots s ON s.run = r.id WH
 // Heads. Lists are read newest first, in streams that an index gives in order; INDEXED BY makes a missing index an error, not a slow list.
 const (
 	headColumns = `r.id, r.run, r.created, r.status, r.waiting, r.ended, r.workflow, r.name, r.format, r.parent, r.kind, r.definition, r.meta,
-  h.epoch, h.last, h.updated, h.owner, o.owner, o.kind, o.pid, r.session`
+  h.epoch, h.last, h.updated, h.owner, o.owner, o.kind, o.pid, r.session, o.host, o.seen`
 	headJoins = ` CROSS JOIN heads h ON h.id = r.id LEFT JOIN owners o ON o.id = h.owner `
 
 	// Arguments: from, the created of the cursor twice and its key; kind twice; a flag and a JSON list of living owners' numbers; limit.
@@ -136,10 +136,15 @@ const (
 
 // Owners.
 const (
-	sqlNewOwner = sqlText(`INSERT INTO owners (owner, kind, pid) VALUES (?, ?, ?)`)
-	sqlClaim    = sqlText(`UPDATE heads SET owner = ?, epoch = epoch + 1 WHERE id = ? AND epoch = ? AND owner = ?`)
-	sqlUnused   = sqlText(`SELECT id, owner FROM owners WHERE id > ? AND id NOT IN (SELECT owner FROM heads) ORDER BY id LIMIT 500`)
-	sqlForget   = sqlText(`DELETE FROM owners WHERE id = ? AND id NOT IN (SELECT owner FROM heads)`)
+	sqlNewOwner = sqlText(`INSERT INTO owners (owner, kind, pid, host, seen) VALUES (?, ?, ?, ?, 0)`)
+	sqlSign     = sqlText(`UPDATE owners SET seen = ? WHERE id = ?`)
+	sqlEvict    = sqlText(`UPDATE heads SET owner = 0, epoch = epoch + 1 WHERE id = ? AND epoch = ? AND owner = ?`)
+	sqlOwners   = sqlText(`SELECT o.owner, o.kind, o.pid, o.host, o.seen FROM owners o WHERE o.id IN (SELECT DISTINCT h.owner
+FROM runs r INDEXED BY runs_status CROSS JOIN heads h ON h.id = r.id WHERE r.status IN ('pending', 'running'))
+UNION SELECT o.owner, o.kind, o.pid, o.host, o.seen FROM schedule_leader l JOIN owners o ON o.owner = l.owner`)
+	sqlClaim  = sqlText(`UPDATE heads SET owner = ?, epoch = epoch + 1 WHERE id = ? AND epoch = ? AND owner = ?`)
+	sqlUnused = sqlText(`SELECT id, owner FROM owners WHERE id > ? AND id NOT IN (SELECT owner FROM heads) ORDER BY id LIMIT 500`)
+	sqlForget = sqlText(`DELETE FROM owners WHERE id = ? AND id NOT IN (SELECT owner FROM heads)`)
 )
 
 // Inbox.
@@ -163,7 +168,7 @@ ON CONFLICT (workflow, branch) DO UPDATE SET version = excluded.version, mode = 
   registered = excluded.registered, planned = excluded.planned, catch_up_after = excluded.catch_up_after, catch_up_to = excluded.catch_up_to,
   run = excluded.run`)
 	sqlUnregister = sqlText(`DELETE FROM schedules WHERE workflow = ? AND branch = ?`)
-	sqlLeader     = sqlText(`SELECT owner, kind, pid FROM schedule_leader`)
+	sqlLeader     = sqlText(`SELECT l.owner, l.kind, l.pid, o.host, o.seen FROM schedule_leader l LEFT JOIN owners o ON o.owner = l.owner`)
 	sqlLead       = sqlText(`INSERT INTO schedule_leader (id, owner, kind, pid) VALUES (1, ?, ?, ?)
 ON CONFLICT (id) DO UPDATE SET owner = excluded.owner, kind = excluded.kind, pid = excluded.pid WHERE owner = ?`)
 )

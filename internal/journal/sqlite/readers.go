@@ -12,18 +12,17 @@ const maxReaders = 4
 
 // readers is a pool of connections that cannot write. They are opened when they are needed first.
 type readers struct {
-	path string
-	wait *patience
-	free chan *conn // holds maxReaders places; nil is a connection that is not open yet
-	// alone is held by the one that reads a file whose disk has no room for the index of its log.
-	alone sync.Mutex
+	path  string
+	wait  *patience
+	free  chan *conn  // holds maxReaders places; nil is a connection that is not open yet
+	alone *sync.Mutex // held by the one that reads a file whose disk has no room for the index of its log
 
 	mu     sync.RWMutex // held shared by every reader that is out
 	closed bool
 }
 
-func newReaders(path string, wait *patience) *readers {
-	r := &readers{path: path, wait: wait, free: make(chan *conn, maxReaders)}
+func newReaders(path string, wait *patience, alone *sync.Mutex) *readers {
+	r := &readers{path: path, wait: wait, alone: alone, free: make(chan *conn, maxReaders)}
 	for range maxReaders {
 		r.free <- nil
 	}
@@ -59,7 +58,7 @@ func (r *readers) attempts(ctx context.Context, c *conn, do func(c *conn) error)
 		if err == nil {
 			err = inside(c, do)
 		}
-		if isFull(err) && c != nil {
+		if IsFull(err) && c != nil {
 			_ = c.close() // it could not map the index of the log, and would not try again
 			c, err = nil, r.withoutRoom(ctx, do)
 		}

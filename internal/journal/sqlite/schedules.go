@@ -62,7 +62,7 @@ func (s *Store) Leader(ctx context.Context) (journal.Owner, bool, error) {
 		found = journal.Owner{}
 		r, err := c.one(ctx, sqlLeader)
 		if r != nil {
-			found = journal.Owner{ID: r.text(0), Kind: journal.Kind(r.text(1)), PID: int(r.int(2))}
+			found = journal.Owner{ID: r.text(0), Kind: journal.Kind(r.text(1)), PID: int(r.int(2)), Host: r.text(3), Seen: Time(r[4])}
 		}
 		return err
 	})
@@ -78,14 +78,14 @@ func (s *Store) Leader(ctx context.Context) (journal.Owner, bool, error) {
 
 // Lead implements journal.Schedules. Where somebody leads it writes nothing. Whether the former leader lives is asked outside of the
 // transaction: a dead one does not come back, and of several that take its place the first does.
-func (s *Store) Lead(ctx context.Context) (journal.Owner, bool, error) {
+func (s *Store) Lead(ctx context.Context, hung string) (journal.Owner, bool, error) {
 	if _, err := s.owners.register(ctx, s.writer); err != nil {
 		return journal.Owner{}, false, fmt.Errorf("mind schedules: %w", err)
 	}
 	self := s.Owner()
 	for {
 		former, alive, err := s.Leader(ctx)
-		if alive || err != nil {
+		if alive && (former.ID != hung || hung == self.ID) || err != nil {
 			return former, former.ID == self.ID, err
 		}
 		err = s.writer.write(ctx, 0, func(c *conn) error {

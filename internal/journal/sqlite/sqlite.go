@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/hocket-run/hocket/internal/journal"
@@ -57,10 +58,11 @@ func Open(ctx context.Context, path string, cfg Config) (*Store, error) {
 	}
 	mark := path + ownersSuffix + markSuffix
 	holder := func() string { return holderOf(mark) }
+	alone := &sync.Mutex{}
 	s := &Store{
 		path:    path,
-		writer:  newWriter(path, newPatience(cfg, holder)),
-		readers: newReaders(path, newPatience(cfg, holder)),
+		writer:  newWriter(path, newPatience(cfg, holder), alone),
+		readers: newReaders(path, newPatience(cfg, holder), alone),
 		owners:  newOwners(path+ownersSuffix, cfg.Kind),
 
 		pruneRecords: pruneRecords,

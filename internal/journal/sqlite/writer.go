@@ -68,6 +68,7 @@ type writer struct {
 	path  string
 	owner string // says who this process is
 	wait  *patience
+	alone *sync.Mutex // as in readers: it would keep a first connection out
 
 	// Of whoever writes.
 	conn     *conn // nil until something is written
@@ -87,8 +88,8 @@ type writer struct {
 	closed atomic.Bool // set with mu held
 }
 
-func newWriter(path string, wait *patience) *writer {
-	w := &writer{path: path, wait: wait, memory: memory{}, turn: turn{path: path + ownersSuffix + "/turn"}}
+func newWriter(path string, wait *patience, alone *sync.Mutex) *writer {
+	w := &writer{path: path, wait: wait, alone: alone, memory: memory{}, turn: turn{path: path + ownersSuffix + "/turn"}}
 	w.idle.L = &w.mu
 	return w
 }
@@ -110,6 +111,8 @@ func (w *writer) prepare(ctx context.Context) error {
 // connect opens the connection where it is not open yet, once.
 func (w *writer) connect(ctx context.Context) (err error) {
 	if w.conn == nil {
+		w.alone.Lock()
+		defer w.alone.Unlock()
 		w.conn, err = openWriter(ctx, w.path)
 	}
 	return err

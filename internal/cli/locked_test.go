@@ -1,0 +1,159 @@
+package cli_test
+
+import (
+	"database/sql"
+	"fmt"
+	"maps"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/hocket-run/hocket/internal/cli"
+)
+
+// Verbs by what they do to the store. Each verb of the command line is in one of the lists; capital words are filled in by the test.
+var (
+	readers = []string{
+		"runs", "runs list", "runs show RUN", "runs events RUN", "workflows", "workflows list", "workflows show poem", "agents", "agents list", "agents show", "doctor", "audit",
+		"tokens", "tokens list", "schedule", "schedule list", "webhooks", "webhooks list", "notifications", "show $DIR/poem.yaml", "validate $DIR/poem.yaml",
+	}
+	writers = []string{
+		"run $DIR/poem.yaml x --replies $DIR/replies.yaml", "resume PAUSED --approve", "cancel PAUSED", "runs fork RUN --at 2", "runs prune --ended 1ns", "workflows apply $DIR/other.yaml",
+		"workflows delete poem", "workflows publish poem --version 1", "agents apply $DIR/agents.yaml", "agents delete b", "tokens create x --role run", "tokens revoke TOKEN",
+		"webhooks create poem", "webhooks delete WEBHOOK", "webhooks rotate WEBHOOK",
+	}
+	// They need no store, or stay until they are ended: their store is the one of the tests of package server, of e2e and of service.
+	elsewhere = []string{"exec", "convert", "serve", "mcp", "scheduler", "schedule preview", "notifications retry"}
+)
+
+const gatePoem = `agents:
+  poet: {model: openai/m, instruction: by poet}
+workflow:
+  - {id: a, type: agent, name: poet}
+`
+
+// TestVerbsUnderLock: while another program holds the store's write lock, as BEGIN IMMEDIATE in sqlite3 does, every verb that reads gives what it gives without it, and every verb that writes
+// ends with 1 when --lock-timeout is over, having changed nothing.
+func TestVerbsUnderLock(t *testing.T) {
+	t.Parallel()
+	everyVerb(t)
+	d := newDesk(t, "", map[string]string{
+		"poem.yaml": gatePoem, "other.yaml": gatePoem, "replies.yaml": "replies: [{text: bees}, {text: bees}]\n", "agents.yaml": `[{"id": "b", "name": "B", "systemPrompt": "x", "model": "openai/m"}]`,
+		"gate.json": `{"name": "gate", "nodes": [{"id": "s", "type": "start", "data": {"initialInput": "bees"}}, {"id": "ok", "type": "approval", "data": {"prompt": "Print it?"}}],
+ "connections": [{"source": "s", "target": "ok"}]}`,
+	})
+	d.InTerminal, d.ErrTerminal, d.OutTerminal = false, false, false
+	fill := map[string]string{}
+	said := func(line string) (string, string, int) {
+		d.out.b.Reset()
+		d.err.b.Reset()
+		args := strings.Fields(line)
+		for i := range args {
+			for word, text := range fill {
+				if args[i] == word {
+					args[i] = text
+				}
+			}
+		}
+		status := d.main(t.Context(), args...)
+		return d.out.String(), d.err.String(), status
+	}
+	must := func(line string, want int, find string) string {
+		t.Helper()
+		out, err, status := said(line)
+		found := regexp.MustCompile(find).FindStringSubmatch(out + err)
+		if status != want || found == nil {
+			t.Fatalf("hocket %s: %d, %s%s", line, status, out, err)
+		}
+		return found[len(found)-1]
+	}
+	fill["RUN"] = must("run $DIR/poem.yaml x --replies $DIR/replies.yaml --json", 0, `"id": ?"([0-9A-Z]+)"`)
+	fill["PAUSED"] = must("run $DIR/gate.json x --json", 3, `"id": ?"([0-9A-Z]+)"`)
+	must("workflows apply $DIR/poem.yaml", 0, "poem")
+	must("agents apply $DIR/agents.yaml", 0, "b")
+	fill["TOKEN"] = must("tokens create first --role run", 0, `token (\w+):`)
+	fill["WEBHOOK"] = must("webhooks create poem", 0, `(wh_\w+)`)
+	type answer struct {
+		out    string
+		status int
+	}
+	read := func() map[string]answer {
+		all := map[string]answer{}
+		for _, line := range readers {
+			out, err, status := said(line)
+			if status > 1 || strings.Contains(err, "locked") {
+				t.Errorf("hocket %s: %d, %s", line, status, err)
+			}
+			all[line] = answer{out, status}
+		}
+		return all
+	}
+	before := read()
+	free := holdLock(t, d.env["HOCKET_DB"])
+	for _, line := range readers {
+		out, err, status := said(line + " --lock-timeout 1ms")
+		if got, want := (answer{out, status}), before[line]; got != want {
+			t.Errorf("hocket %s under a lock: %+v, %s, want %+v", line, got, err, want)
+		}
+	}
+	for _, line := range writers {
+		if out, err, status := said(line + " --lock-timeout 1ms"); status != 1 || !strings.Contains(err, "the store is locked: another program has held it for") {
+			t.Errorf("hocket %s under a lock: %d, %s%s", line, status, out, err)
+		}
+	}
+	free()
+	after := read()
+	for _, line := range readers {
+		if line == "doctor" {
+			continue // it tells sizes
+		}
+		if after[line] != before[line] {
+			t.Errorf("hocket %s: %+v, and before %+v", line, after[line], before[line])
+		}
+	}
+}
+
+// everyVerb insists that each verb is in a list.
+func everyVerb(t *testing.T) {
+	t.Helper()
+	missing := map[string]bool{}
+	for _, m := range regexp.MustCompile("(?m)^```\nhocket ([a-z ]*[a-z])").FindAllStringSubmatch(cli.Reference(), -1) {
+		if !strings.HasPrefix(m[1], "completion") {
+			missing[m[1]] = true
+		}
+	}
+	if len(missing) < 30 {
+		t.Fatalf("%d verbs: the test looks in the wrong place", len(missing))
+	}
+	for _, line := range slices.Concat(readers, writers, elsewhere) {
+		words := strings.Fields(line)
+		for n := range words {
+			delete(missing, strings.Join(words[:n+1], " "))
+		}
+	}
+	for _, verb := range slices.Sorted(maps.Keys(missing)) {
+		t.Errorf("hocket %s is in no list of this test", verb)
+	}
+}
+
+// holdLock takes the write lock of a store as another program does.
+func holdLock(t *testing.T, path string) (free func()) {
+	t.Helper()
+	db, err := sql.Open("sqlite", fmt.Sprintf("file:%s?_txlock=immediate", path))
+	if err != nil {
+		t.Fatal(err)
+	}
+	tx, err := db.BeginTx(t.Context(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return func() {
+		if err := tx.Rollback(); err != nil {
+			t.Error(err)
+		}
+		if err := db.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+}

@@ -1,0 +1,60 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/hocket-run/hocket/internal/journal"
+	"github.com/hocket-run/hocket/internal/service"
+)
+
+// quietAfter is for how long a process gives no sign of life before people are told how to take its run over: three signs are missing then.
+const quietAfter = 15 * time.Second
+
+// addTakeOverFlag gives a verb --take-over.
+func addTakeOverFlag(c *cobra.Command, takeOver *bool) {
+	c.Flags().BoolVar(takeOver, "take-over", false, "take the run from the process that drives it, which hangs; calls that it has under way may be made again")
+}
+
+// driven says which other process drives the run, and since when it has given no sign of life. With --take-over the run is taken from it.
+func (a *app) driven(ctx context.Context, s backend, run string, takeOver bool) error {
+	here, ok := s.(*service.Service)
+	if !ok {
+		return nil // a server says what it does
+	}
+	owner, drives, err := here.Driven(ctx, run)
+	if err != nil || !drives {
+		return a.notFound(ctx, s, err, run)
+	}
+	if takeOver {
+		former, err := here.TakeOver(ctx, run)
+		if err == nil && former.ID != "" && !a.quiet {
+			a.say(fmt.Sprintf("run %s was taken from %s", run, former))
+		}
+		return err
+	}
+	if !a.quiet {
+		a.say(drivenText(run, owner, time.Now()))
+	}
+	return nil
+}
+
+// say prints a line for people beside whatever is drawn.
+func (a *app) say(line string) { _, _ = logWriter{a}.Write([]byte(printable(line) + "\n")) }
+
+// drivenText says who drives a run.
+func drivenText(run string, o journal.Owner, now time.Time) string {
+	text := fmt.Sprintf("run %s is driven by %s", run, o)
+	silent := now.Sub(o.Seen)
+	switch {
+	case o.Seen.IsZero():
+		return text + "; waiting for it"
+	case silent < quietAfter:
+		return text + fmt.Sprintf(", last sign of life %s ago; waiting for it", max(silent, 0).Round(time.Second))
+	}
+	return text + fmt.Sprintf(", which has given no sign of life for %s, since %s\nwaiting for it; --take-over takes the run from it, and nothing that it does after that is stored",
+		silent.Round(time.Second), o.Seen.UTC().Format(time.RFC3339))
+}

@@ -1,0 +1,145 @@
+package drivertest
+
+import (
+	"context"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/model"
+	"github.com/hocket-run/hocket/internal/sim"
+)
+
+// stuck is a world in which the first call of node b does not come back before free, whatever its context says. The other calls take a second.
+type stuck struct {
+	*sim.World
+	free  chan struct{}
+	mu    sync.Mutex
+	first context.Context // of the call that is stuck
+}
+
+func newStuck() *stuck {
+	s := &stuck{free: make(chan struct{})}
+	s.World = &sim.World{Model: func(ctx context.Context, q model.Request) (model.Reply, error) {
+		s.mu.Lock()
+		isFirst := q.Node == "b" && s.first == nil
+		if isFirst {
+			s.first = ctx
+		}
+		s.mu.Unlock()
+		if isFirst {
+			<-s.free
+			return sim.Reply("of the stuck call"), nil
+		}
+		return sim.Reply("%s", q.Node), wait(ctx, time.Second)
+	}}
+	return s
+}
+
+// ended tells whether the call that was stuck was told to end.
+func (s *stuck) ended() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.first.Err() != nil
+}
+
+const takeOverAfter = 30 * time.Second
+
+// testHung: a process that lives and gives no sign of life loses its run after a while to one that tends. When it goes on it finds itself fenced: what comes of its
+// calls is not journaled, and its calls end.
+func testHung(t *testing.T, c Cluster) {
+	w := newStuck()
+	hung := c.Open(t, Options{World: w.World, Unchecked: true, TakeOverAfter: takeOverAfter})
+	run := start(t, hung, chain(agent("a"), agent("b"), agent("c")))
+	heir := c.Open(t, Options{World: w.World, Unchecked: true, TakeOverAfter: takeOverAfter})
+	ctx, stop := context.WithCancel(t.Context())
+	var tending sync.WaitGroup
+	tending.Go(func() { heir.Tend(ctx) })
+	time.Sleep(time.Minute)
+	if n := count(c.Events(t, run), (*engine.RunCompleted)(nil).Type()); n != 0 || w.Count("model", "b") != 1 {
+		t.Fatalf("%d ends, %d calls of b: the run was taken from a process that gives signs of life", n, w.Count("model", "b"))
+	}
+	hung.Mute(true)
+	time.Sleep(takeOverAfter / 2)
+	if n := w.Count("model", "b"); n != 1 {
+		t.Fatalf("%d calls of b: the run was taken over too early", n)
+	}
+	time.Sleep(takeOverAfter)
+	settle(t, c, heir, run, engine.StatusCompleted)
+	before := c.Events(t, run)
+	hung.Mute(false)
+	time.Sleep(6 * time.Second) // one sign
+	if !w.ended() {
+		t.Error("the former owner's call goes on")
+	}
+	close(w.free)
+	synctest.Wait()
+	if after := c.Events(t, run); len(after) != len(before) {
+		t.Errorf("a fenced owner wrote %d events", len(after)-len(before))
+	}
+	for node, want := range map[string]int{"a": 1, "b": 2, "c": 1} {
+		if n := w.Count("model", node); n != want {
+			t.Errorf("%d calls of %s, want %d", n, node, want)
+		}
+	}
+	stop()
+	tending.Wait()
+	closeAll(t, heir, hung)
+}
+
+// testNotHung: a process that was itself stopped, or whose store took nothing, takes nothing over when it goes on: the others could give no sign either.
+func testNotHung(t *testing.T, c Cluster) {
+	w := newStuck()
+	owner := c.Open(t, Options{World: w.World, Unchecked: true})
+	run := start(t, owner, chain(agent("a"), agent("b")))
+	other := c.Open(t, Options{World: w.World, Unchecked: true, TakeOverAfter: takeOverAfter})
+	ctx, stop := context.WithCancel(t.Context())
+	var tending sync.WaitGroup
+	tending.Go(func() { other.Tend(ctx) })
+	time.Sleep(time.Minute)
+	for _, p := range []Process{owner, other} {
+		p.Mute(true)
+	}
+	time.Sleep(10 * takeOverAfter)
+	for _, p := range []Process{other, owner} {
+		p.Mute(false)
+	}
+	time.Sleep(2 * takeOverAfter)
+	close(w.free)
+	settle(t, c, owner, run, engine.StatusCompleted)
+	if n := w.Count("model", "b"); n != 1 {
+		t.Errorf("%d calls of b: the run was taken from a process that could give no sign of life", n)
+	}
+	stop()
+	tending.Wait()
+	closeAll(t, other, owner)
+}
+
+// testTakeOver: a run is taken from a process that lives at once when a person says so, and its former owner hears of it at the next append.
+func testTakeOver(t *testing.T, c Cluster) {
+	w := newStuck()
+	hung := c.Open(t, Options{World: w.World, Unchecked: true})
+	run := start(t, hung, chain(agent("a"), agent("b"), agent("c")))
+	time.Sleep(2 * time.Second)
+	heir := c.Open(t, Options{World: w.World, Unchecked: true})
+	former, err := heir.TakeOver(t.Context(), run)
+	if err != nil || former.ID == "" || former.Seen.IsZero() {
+		t.Fatalf("the run was taken from %+v, %v", former, err)
+	}
+	if former, err := heir.TakeOver(t.Context(), run); err != nil || former.ID != "" {
+		t.Fatalf("a run without owner was taken from %+v, %v", former, err)
+	}
+	if err := heir.Cancel(t.Context(), run, "it hangs"); err != nil {
+		t.Fatal(err)
+	}
+	settle(t, c, heir, run, engine.StatusCancelled)
+	before := c.Events(t, run)
+	close(w.free)
+	synctest.Wait()
+	if after := c.Events(t, run); len(after) != len(before) {
+		t.Errorf("a fenced owner wrote %d events", len(after)-len(before))
+	}
+	closeAll(t, heir, hung)
+}

@@ -1,0 +1,227 @@
+package embedded
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/hocket-run/hocket/internal/journal"
+)
+
+const (
+	// signEvery is how often a process that drives runs, or stays, stores a sign of life.
+	signEvery = 5 * time.Second
+	// lateSigns is after how many signs that it did not give a process doubts that its runs are still its own.
+	lateSigns = 3
+)
+
+// signs is what a driver knows of signs of life: its own and those of others. Safe for concurrent use.
+type signs struct {
+	mu      sync.Mutex
+	begun   time.Time // of the try that is under way; zero: none is
+	last    time.Time // of the last sign that was stored; zero: none was
+	err     error     // of the last try
+	told    bool      // err was logged
+	looked  time.Time // of the last look at others
+	silence map[string]*silence
+}
+
+// silence is for how long an owner has given no sign, counted by this process alone: the clocks of two machines need not agree.
+type silence struct {
+	seen time.Time
+	long time.Duration
+}
+
+// startSigns has signs of life given as long as this process drives runs or tends. d.mu is held.
+func (d *Driver) startSigns() {
+	if !d.signing {
+		d.signing = true
+		d.wg.Go(d.giveSigns)
+	}
+}
+
+func (d *Driver) giveSigns() {
+	for {
+		d.sign()
+		ended := sleep(d.work, d.work, signEvery) != nil
+		d.mu.Lock()
+		if ended || len(d.runs) == 0 && d.tending == 0 {
+			d.signing = false
+			d.mu.Unlock()
+			return
+		}
+		d.mu.Unlock()
+	}
+}
+
+// sign gives one sign of life, and looks which others give none.
+func (d *Driver) sign() {
+	s, now := &d.signs, d.now()
+	s.mu.Lock()
+	s.begun = now
+	s.mu.Unlock()
+	err := d.cfg.Store.Sign(d.work, now)
+	if d.work.Err() != nil {
+		return
+	}
+	s.mu.Lock()
+	isLate := !s.last.IsZero() && d.now().Sub(s.last) >= lateSigns*signEvery
+	s.begun, s.err = time.Time{}, err
+	if err == nil {
+		s.last, s.told = d.now(), false
+	}
+	d.mu.Lock()
+	stays := d.tending > 0
+	d.mu.Unlock()
+	tell := err != nil && !s.told && stays // a process that drives runs of its own tells of the store when it takes no event
+	s.told = s.told || tell
+	if err != nil {
+		s.silence = nil // others may not be able to write either
+	}
+	s.mu.Unlock()
+	switch {
+	case tell:
+		d.cfg.Logger.Warn("the store takes no sign of life", "err", err)
+	case err == nil && isLate:
+		d.checkOwned()
+	}
+	if err == nil && d.cfg.TakeOverAfter > 0 {
+		d.listen()
+	}
+}
+
+// checkOwned has every run that is driven here find out whether it still is this process's: another one may have taken it while this one gave no sign.
+func (d *Driver) checkOwned() {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	for _, a := range d.runs {
+		a.put(&message{at: d.now(), check: true})
+	}
+}
+
+// listen counts for how long others have given no sign. A process that was stopped itself, or whose machine slept, does not count that time: no more than signEvery is
+// added between two of its own signs, each of which was stored.
+func (d *Driver) listen() {
+	owners, err := d.cfg.Store.Owners(d.work)
+	if err != nil {
+		if d.work.Err() == nil {
+			d.cfg.Logger.Warn("look for signs of life", "err", err)
+		}
+		return
+	}
+	s, now, self := &d.signs, d.now(), d.cfg.Store.Owner().ID
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	passed := min(now.Sub(s.looked), signEvery)
+	s.looked = now
+	heard := map[string]*silence{}
+	for _, o := range owners {
+		was := s.silence[o.ID]
+		switch {
+		case o.ID == self:
+		case was == nil || !was.seen.Equal(o.Seen):
+			heard[o.ID] = &silence{seen: o.Seen}
+		default:
+			heard[o.ID] = &silence{seen: o.Seen, long: was.long + passed}
+		}
+	}
+	s.silence = heard
+}
+
+// IsHung tells whether an owner lives and has given no sign for so long that its runs are taken over.
+func (d *Driver) IsHung(owner string) bool {
+	d.signs.mu.Lock()
+	defer d.signs.mu.Unlock()
+	q := d.signs.silence[owner]
+	return q != nil && d.cfg.TakeOverAfter > 0 && q.long >= d.cfg.TakeOverAfter
+}
+
+// evictHung takes the runs of this driver's kind from owners that hang, so that they can be recovered like those of dead ones.
+func (d *Driver) evictHung(ctx context.Context) error {
+	d.signs.mu.Lock()
+	quiet := len(d.signs.silence) > 0
+	d.signs.mu.Unlock()
+	if !quiet {
+		return nil
+	}
+	q := journal.Query{Kind: d.cfg.Kind, Statuses: []journal.Status{journal.StatusPending, journal.StatusRunning}, Limit: 1000}
+	for {
+		heads, next, err := d.cfg.Store.List(ctx, q)
+		if err != nil {
+			return err
+		}
+		for _, h := range heads {
+			if h.Interrupted || !d.IsHung(h.Owner) {
+				continue
+			}
+			err := d.cfg.Store.Evict(ctx, h.Run, h.Owner)
+			if err != nil && !permanent(err) {
+				return err
+			}
+			if err == nil {
+				d.cfg.Logger.Warn("a run is taken from a process that gives no sign of life", "run", h.Run, "owner", h.By.String(), "last sign", h.By.Seen)
+			}
+		}
+		if q.Cursor = next; next == "" {
+			return nil
+		}
+	}
+}
+
+// TakeOver takes a run, and the active runs below it that the same owner drives, from an owner that lives: one that hangs, as whoever asks for it says. The run has no
+// owner then, and Resume, Answer or Cancel go on with it here. It gives the former owner; the zero Owner where there was none, or it is this process.
+//
+// Errors: journal.ErrNotFound, *journal.OwnedError where yet another process took it.
+func (d *Driver) TakeOver(ctx context.Context, run string) (journal.Owner, error) {
+	head, err := d.cfg.Store.Head(ctx, run)
+	if err != nil {
+		return journal.Owner{}, err
+	}
+	former := head.By
+	if head.Owner == "" || head.Owner == d.cfg.Store.Owner().ID {
+		return journal.Owner{}, nil
+	}
+	if err := d.cfg.Store.Evict(ctx, run, head.Owner); err != nil {
+		return journal.Owner{}, err
+	}
+	return former, d.evictBelow(ctx, run, head.Owner)
+}
+
+// evictBelow takes the active runs below a run from an owner.
+func (d *Driver) evictBelow(ctx context.Context, run, owner string) error {
+	q := journal.Query{Parent: run, Statuses: []journal.Status{journal.StatusPending, journal.StatusRunning}, Limit: 1000}
+	for {
+		heads, next, err := d.cfg.Store.List(ctx, q)
+		if err != nil {
+			return err
+		}
+		for _, h := range heads {
+			if h.Owner != owner {
+				continue
+			}
+			if err := d.cfg.Store.Evict(ctx, h.Run, owner); err != nil && !errors.Is(err, journal.ErrNotFound) {
+				return err
+			}
+			if err := d.evictBelow(ctx, h.Run, owner); err != nil {
+				return err
+			}
+		}
+		if q.Cursor = next; next == "" {
+			return nil
+		}
+	}
+}
+
+// Health tells whether the store takes writes, by the signs of life of a driver that tends: an error where the last one was not stored, or one has been under way for
+// too long. Before the first one it tells nothing.
+func (d *Driver) Health() error {
+	s := &d.signs
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if long := d.now().Sub(s.begun); !s.begun.IsZero() && long >= signEvery {
+		return fmt.Errorf("the store has taken nothing for %s", long.Round(time.Second))
+	}
+	return s.err
+}
