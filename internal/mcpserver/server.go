@@ -34,6 +34,8 @@ type Config struct {
 	LookEvery time.Duration
 	// Audit takes what a client over standard input did: over HTTP the server around this one takes it. Nil: nothing does.
 	Audit func(context.Context, door.Deed) error
+	// MaxSessions bounds the sessions of one principal over HTTP, 0: 200; MaxAllSessions those of all, 0: 2000. Beyond them the session that was idle for longest ends.
+	MaxSessions, MaxAllSessions int
 	// Logger; nil: none.
 	Logger *slog.Logger
 }
@@ -41,12 +43,8 @@ type Config struct {
 // All stands in Config.Workflows for every published workflow.
 const All = "all"
 
-// Bounds of sessions over HTTP (SEC17).
-const (
-	maxSessions = 200            // of one principal
-	maxDesks    = 64             // of principals without any session that are remembered
-	sessionIdle = 12 * time.Hour // a session without requests ends
-)
+// maxDesks bounds the principals without any session that are remembered.
+const maxDesks = 64
 
 // Server is the MCP server. Safe for concurrent use. Close it.
 type Server struct {
@@ -64,6 +62,8 @@ type Server struct {
 	mu    sync.Mutex
 	desks map[deskKey]*desk
 
+	sessions sessions
+
 	// requests are the contexts of HTTP requests under way, by the number that is in their header.
 	requests sync.Map
 	last     atomic.Uint64
@@ -76,6 +76,7 @@ func New(cfg Config) *Server {
 		s.log = slog.New(slog.DiscardHandler)
 	}
 	s.cfg.MaxBody = cmp.Or(cfg.MaxBody, service.MaxDocumentBytes+1<<20)
+	s.cfg.MaxSessions, s.cfg.MaxAllSessions = cmp.Or(cfg.MaxSessions, maxSessions), cmp.Or(cfg.MaxAllSessions, maxAllSessions)
 	s.cfg.LookEvery = cmp.Or(cfg.LookEvery, 2*time.Second)
 	s.ctx, s.stop = context.WithCancel(context.Background())
 	return s
@@ -108,6 +109,7 @@ func (s *Server) Revoke(namespace, token string) {
 				for session := range d.mcp.Sessions() {
 					_ = session.Close() // the client may have left
 				}
+				s.sessions.left(d)
 			})
 		}
 	}
@@ -128,14 +130,6 @@ func (s *Server) Handler() http.Handler {
 		}
 		d, done := s.desk(c)
 		defer done()
-		if r.Method == http.MethodPost && r.Header.Get("Mcp-Session-Id") == "" && d.sessions() >= maxSessions {
-			w.Header().Set("Retry-After", "60")
-			door.WriteProblem(w, r, door.Problem{
-				Status: http.StatusTooManyRequests, Code: "limit", Title: "A limit is reached",
-				Detail: fmt.Sprintf("this token has %d MCP sessions open, the most there may be (max_mcp_sessions); end some with DELETE", maxSessions),
-			})
-			return
-		}
 		if r.Method == http.MethodPost { // the SDK would tell in plain text what is too large
 			body, err := door.ReadBody(w, r, s.cfg.MaxBody)
 			if err != nil {
@@ -144,12 +138,38 @@ func (s *Server) Handler() http.Handler {
 			}
 			r.Body = io.NopCloser(bytes.NewReader(body))
 		}
+		left, ok := s.enter(w, r, d)
+		if !ok {
+			return
+		}
+		defer left()
 		number := strconv.FormatUint(s.last.Add(1), 10)
 		s.requests.Store(number, r.Context())
 		defer s.requests.Delete(number)
 		r.Header.Set(headerRequest, number)
 		d.http.ServeHTTP(w, r)
 	})
+}
+
+// enter notes the session of a request, or makes room for the one that it may open, until left is called. False: the request was refused and answered.
+func (s *Server) enter(w http.ResponseWriter, r *http.Request, d *desk) (left func(), ok bool) {
+	if id := r.Header.Get(headerSession); id != "" {
+		end, gone := s.sessions.begin(d, id)
+		if gone {
+			http.Error(w, "session not found", http.StatusNotFound) // as the SDK answers
+			return nil, false
+		}
+		return end, true
+	}
+	if r.Method != http.MethodPost {
+		return func() {}, true // the SDK refuses it
+	}
+	opened, err := s.sessions.open(d, s.cfg.MaxSessions, s.cfg.MaxAllSessions)
+	if full, isFull := errors.AsType[*fullError](err); isFull {
+		door.WriteProblem(w, r, full.problem())
+		return nil, false
+	}
+	return func() { opened(w.Header().Get(headerSession)) }, true
 }
 
 // errGone says that the request that brought a call is over: nobody knows any more who called.
@@ -232,6 +252,7 @@ func (s *Server) tidy() {
 	for key, d := range s.desks {
 		if d.busy == 0 && d.sessions() == 0 {
 			delete(s.desks, key)
+			s.sessions.left(d)
 		}
 	}
 }
