@@ -44,9 +44,9 @@ func randomRoutes(rng *rand.Rand) (ways []way, conversational bool, replies []li
 		}
 	}
 	for range 20 {
-		l := line{text: pick("", "words", `{"next":"A"}`, `{"next":"A"}`, `{"next":"B"}`, `{"next":"B"}`, "```json\n{\"next\":\"C\"}\n```", `{"next":"tools"}`, `{"next":5}`)}
+		l := line{text: pick("", "words", `{"next":"A"}`, `{"next":"A"}`, `{"next":"B"}`, `{"next":"B"}`, "```json\n{\"next\":\"C\"}\n```", `{"next":"tools"}`, `{"next":5}`, `{"next":"A","content":"said A"}`, `{"next":"B","content":""}`)}
 		if rng.IntN(12) == 0 {
-			l.text = pick(`{"next":"END"}`, `{"next":"nowhere"}`)
+			l.text = pick(`{"next":"END"}`, `{"next":"nowhere"}`, `{"next":"END","content":"over"}`, `{"next":"END","content":""}`)
 		}
 		for range rng.IntN(3) * (rng.IntN(3) / 2) {
 			l.tools = append(l.tools, []line{
@@ -124,13 +124,18 @@ func (x *twin) agent() {
 		x.at = "x"
 		return
 	}
+	var reply struct {
+		Next    string  `json:"next"`
+		Content *string `json:"content"`
+	}
+	if json.Unmarshal([]byte(strings.TrimSuffix(strings.TrimPrefix(text, "```json\n"), "\n```")), &reply) != nil {
+		reply.Next = ""
+	}
 	if !routed {
-		var reply struct {
-			Next string `json:"next"`
-		}
-		if json.Unmarshal([]byte(strings.TrimSuffix(strings.TrimPrefix(text, "```json\n"), "\n```")), &reply) == nil {
-			next = reply.Next
-		}
+		next = reply.Next
+	}
+	if reply.Next != "" && reply.Content != nil {
+		text = *reply.Content
 	}
 	if next == "END" {
 		text = cmp.Or(text, x.said)

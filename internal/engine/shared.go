@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -62,14 +63,19 @@ func (r *Run) repliedShared(id, fr int, reply chat.Message) {
 		}
 		r.emitStep(id, &ToolReturned{Frame: fr, ToolCallID: tc.ID, Text: "routed to " + next})
 	}
+	chosen, content := routed(text)
 	if route != nil && !own {
-		next = nextOf(text)
+		next = chosen
 	}
-	if next == endNext && text == "" {
-		text = r.lastWords(id)
+	said := expr.Quote(text)
+	if content != nil {
+		said = content
 	}
-	done := &StepCompleted{Output: expr.Quote(text)}
-	if text == reply.Text {
+	if next == endNext && expr.Text(said) == "" {
+		said = expr.Quote(r.lastWords(id))
+	}
+	done := &StepCompleted{Output: said}
+	if bytes.Equal(said, expr.Quote(reply.Text)) {
 		done = &StepCompleted{Reply: true}
 	}
 	switch {
@@ -113,13 +119,21 @@ func (r *Run) lastWords(id int) string {
 	return ""
 }
 
-// nextOf reads `next` of a reply that is a JSON object (S3-10).
-func nextOf(text string) string {
+// routed reads a reply that is a JSON object: `next` (S3-10), and what it says beside that, `content`, which is the step's output as the content of the
+// routing tool is. Content is nil where there is none, or null, or no `next`: then the output is the reply as it stands.
+func routed(text string) (next string, content Value) {
 	v, ok := chat.JSONIn(text)
 	if !ok {
-		return ""
+		return "", nil
 	}
-	return member(v, "next")
+	if next = member(v, "next"); next == "" {
+		return "", nil
+	}
+	var members map[string]json.RawMessage
+	if json.Unmarshal(v, &members) != nil || len(members["content"]) == 0 || string(members["content"]) == "null" {
+		return next, nil
+	}
+	return next, compacted(members["content"])
 }
 
 // noResult answers a call whose result never came: it was not made, or cut off while it ran.
