@@ -156,11 +156,12 @@ func TestServerGone(t *testing.T) {
 	t.Parallel()
 	srv := serve(t, streamable(t, nil))
 	cfg := httpConfig(t)
+	// A connection that is kept alive may be reset after the request was sent; a new one is always refused.
+	cfg.HTTPClient.Transport.(*http.Transport).DisableKeepAlives = true
 	ts := open(t, cfg, remote(srv.URL))
 	echo := named(t, ts, "echo")
 	srv.CloseClientConnections()
 	srv.Close()
-	cfg.HTTPClient.CloseIdleConnections()
 	_, err := echo.Call(t.Context(), tool.Call{Arguments: json.RawMessage(`{"text":"hi"}`)})
 	wantError(t, err, tool.KindNetwork, false, "refused")
 }
