@@ -21,6 +21,7 @@ import (
 	"github.com/hocket-run/hocket/internal/journal"
 	"github.com/hocket-run/hocket/internal/server"
 	"github.com/hocket-run/hocket/internal/service"
+	"github.com/hocket-run/hocket/internal/view"
 )
 
 // sight is what verbs need that look at runs. Both implementations, a store of this machine and a server, give the same of the same run.
@@ -28,6 +29,7 @@ type sight interface {
 	// DB names where the runs are: a path, or the address of a server.
 	DB() string
 	Read(ctx context.Context, run string) (service.Recorded, error)
+	View(ctx context.Context, run string) (*view.Reader, error)
 	List(ctx context.Context, q journal.Query) ([]journal.Head, string, error)
 	Watch(ctx context.Context, run string, from uint64) iter.Seq2[driver.Update, error]
 	Wait(ctx context.Context, run string) (driver.State, error)

@@ -1,15 +1,22 @@
 package cli
 
 import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+
 	"github.com/spf13/cobra"
 
 	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/project"
+	"github.com/hocket-run/hocket/internal/view"
 )
 
 func (a *app) runsEventsCmd() *cobra.Command {
 	var (
-		follow, asJSON bool
-		after          uint64
+		follow, asJSON, full bool
+		after                uint64
 	)
 	c := &cobra.Command{
 		Use: "events RUN", Short: "print the events of a run", Args: takes("RUN"), ValidArgsFunction: a.completeRuns,
@@ -22,49 +29,118 @@ func (a *app) runsEventsCmd() *cobra.Command {
 				return err
 			}
 			defer s.Close()
-			rec, err := s.Read(ctx, run)
+			r, err := s.View(ctx, run)
 			if err != nil {
 				return a.notFound(ctx, s, err, run)
 			}
-			p := newEventPrinter(a, run, rec.Workflow)
-			p.short = a.OutTerminal && !asJSON
-			tell := func(e engine.Event) {
-				if e.Seq <= after {
-					p.skip(e)
-				} else {
-					p.print(e)
-				}
+			r.Room(viewRoom)
+			p := &linePrinter{app: a, reader: r, folder: project.NewFolder(run, r.Workflow), after: after, short: a.OutTerminal && !asJSON, style: shown{full: full}.style(run)}
+			if err := r.Each(ctx, 0, func(e engine.Event) error { return p.add(ctx, e) }); err != nil {
+				return err
 			}
-			last := uint64(0)
-			for _, e := range rec.Events {
-				tell(e)
-				last = e.Seq
+			if err := p.flush(ctx); !follow || err != nil {
+				return err
 			}
-			if !follow || p.err != nil {
-				return p.err
-			}
-			for u, err := range s.Watch(ctx, run, last) {
+			for u, err := range s.Watch(ctx, run, p.last) {
 				switch {
 				case ctx.Err() != nil:
 					return &exit{status: ExitInterrupted}
 				case err != nil:
 					return err
-				case u.Event != nil:
-					tell(*u.Event)
+				case u.Event == nil:
+					continue
 				}
-				if p.err != nil {
-					return p.err
+				e, err := r.Take(*u.Event)
+				if err == nil {
+					err = p.add(ctx, e)
+				}
+				if err == nil {
+					err = p.flush(ctx)
+				}
+				if err != nil {
+					return err
 				}
 			}
 			if ctx.Err() != nil {
 				return &exit{status: ExitInterrupted}
 			}
-			return p.err
+			return nil
 		},
 	}
 	a.addServerFlag(c)
 	c.Flags().BoolVarP(&follow, "follow", "f", false, "go on until the run has ended")
 	c.Flags().Uint64Var(&after, "after", 0, "only events after number `N`")
 	c.Flags().BoolVar(&asJSON, "json", false, "one JSON line for each event, on a terminal too")
+	c.Flags().BoolVar(&full, "full", false, fullUsage)
 	return c
+}
+
+// linePrinter prints the events of a run, one line each, some of them at a time. Not safe for concurrent use.
+type linePrinter struct {
+	*app
+	reader *view.Reader
+	folder *project.Folder
+	after  uint64 // events up to it are not printed
+	last   uint64
+	short  bool // short lines for people
+	style  view.Style
+
+	lines  []json.RawMessage
+	events []engine.Event
+	size   int
+}
+
+// lineBytes is how much of lines, without their long values, is gathered.
+const lineBytes = 1 << 20
+
+func (p *linePrinter) add(ctx context.Context, e engine.Event) error {
+	if p.last = e.Seq; e.Seq > p.after {
+		line, err := p.reader.Event(p.folder.Expand(e))
+		if err != nil {
+			return err
+		}
+		p.lines, p.events, p.size = append(p.lines, line), append(p.events, e), p.size+len(line)
+	}
+	p.folder.Add(e)
+	if p.size < lineBytes {
+		return nil
+	}
+	return p.flush(ctx)
+}
+
+// flush prints what was gathered.
+func (p *linePrinter) flush(ctx context.Context) error {
+	if !p.OutTerminal {
+		doc, err := p.reader.PrepareLines(ctx, p.lines, p.style)
+		if err == nil {
+			err = doc.WriteTo(ctx, p.Out)
+		}
+		if err != nil {
+			return fmt.Errorf("write events: %w", err)
+		}
+		p.lines, p.events, p.size = p.lines[:0], p.events[:0], 0
+		return nil
+	}
+	for i, line := range p.lines {
+		if err := p.print(ctx, p.events[i], line); err != nil {
+			return fmt.Errorf("write events: %w", err)
+		}
+	}
+	p.lines, p.events, p.size = p.lines[:0], p.events[:0], 0
+	return nil
+}
+
+func (p *linePrinter) print(ctx context.Context, e engine.Event, line json.RawMessage) error {
+	var b bytes.Buffer
+	if err := p.reader.Write(ctx, &b, line, p.style); err != nil {
+		return err
+	}
+	text := b.Bytes()
+	if p.short {
+		text = shortEvent(e, text)
+	} else {
+		text = harmless(text)
+	}
+	_, err := p.Out.Write(append(text, '\n'))
+	return err
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/hocket-run/hocket/internal/model"
 	"github.com/hocket-run/hocket/internal/project"
 	"github.com/hocket-run/hocket/internal/service"
+	"github.com/hocket-run/hocket/internal/view"
 	"github.com/hocket-run/hocket/workflow"
 )
 
@@ -23,6 +24,7 @@ type follower struct {
 	service backend
 	run     string
 	json    bool
+	full    bool // with json: all values whole
 	context bool
 	// left: the run was left by its process some time ago, and what it was doing then begins anew.
 	left bool
@@ -162,7 +164,7 @@ func (f *follower) follow(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		if err := f.result(rec); err != nil {
+		if err := f.result(ctx, rec); err != nil {
 			return err
 		}
 		return f.status(rec.Object())
@@ -193,7 +195,7 @@ func (f *follower) interrupted() error {
 	case err != nil:
 		return err
 	}
-	if err := f.result(rec); err != nil {
+	if err := f.result(ctx, rec); err != nil {
 		return err
 	}
 	switch o := rec.Object(); {
@@ -219,12 +221,12 @@ func (f *follower) toContinue(flags string) string {
 }
 
 // result prints what the run gave.
-func (f *follower) result(rec service.Recorded) error {
+func (f *follower) result(ctx context.Context, rec service.Recorded) error {
 	f.progress.done()
 	o := rec.Object()
 	switch {
 	case f.json:
-		if err := writeJSON(f.Out, o, f.OutTerminal && f.events == nil); err != nil {
+		if err := f.object(ctx); err != nil {
 			return err
 		}
 	case f.events != nil:
@@ -245,6 +247,20 @@ func (f *follower) result(rec service.Recorded) error {
 		fmt.Fprintf(f.Err, "--- Step Context ---\n%s\n", text)
 	}
 	return nil
+}
+
+// object prints the run object.
+func (f *follower) object(ctx context.Context) error {
+	r, err := f.service.View(ctx, f.run)
+	if err != nil {
+		return err
+	}
+	r.Room(viewRoom)
+	o, err := r.Run(ctx, view.Page{Limit: view.All})
+	if err != nil {
+		return err
+	}
+	return f.writeViewAs(ctx, r, o.Run, shown{full: f.full}.style(f.run), f.OutTerminal && f.events == nil)
 }
 
 // status turns the status of a run that nobody drives any more into an exit error.

@@ -38,11 +38,7 @@ func (a *app) runsForkCmd() *cobra.Command {
 				return a.notFound(c.Context(), s, err, args[0])
 			}
 			if asJSON {
-				rec, err := s.Read(c.Context(), fork)
-				if err != nil {
-					return err
-				}
-				return writeJSON(a.Out, rec.Object(), a.OutTerminal)
+				return a.showView(c.Context(), s, fork, shown{json: true})
 			}
 			fmt.Fprintln(a.Out, fork)
 			if !a.quiet {

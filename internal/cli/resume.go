@@ -16,16 +16,16 @@ import (
 )
 
 type resumeFlags struct {
-	files           fileFlags
-	approve, reject bool
-	note, input     string
-	wait, node      string
-	json, events    bool
-	approveAll      bool
-	takeOver        bool
-	maxSteps        int
-	timeout         time.Duration
-	budget          string
+	files              fileFlags
+	approve, reject    bool
+	note, input        string
+	wait, node         string
+	json, full, events bool
+	approveAll         bool
+	takeOver           bool
+	maxSteps           int
+	timeout            time.Duration
+	budget             string
 }
 
 const resumeHelp = `Continues a run whose process died or was interrupted, or answers the wait of
@@ -63,6 +63,7 @@ func (a *app) resumeCmd() *cobra.Command {
 	a.addServerFlag(c)
 	addTakeOverFlag(c, &fl.takeOver)
 	f.BoolVar(&fl.json, "json", false, "print the run object instead of the final output")
+	f.BoolVar(&fl.full, "full", false, "with --json: "+fullUsage)
 	f.BoolVar(&fl.events, "events", false, "print every event as one JSON line while the run goes on")
 	f.BoolVar(&fl.approveAll, "approve-all", false, "answer every approval with approve")
 	must(c.RegisterFlagCompletionFunc("wait", a.completeWaits(false)))
@@ -153,7 +154,7 @@ func (a *app) resume(c *cobra.Command, fl *resumeFlags, run string) error {
 		return err
 	}
 	fo := a.newFollower()
-	fo.service, fo.run, fo.json = s, run, fl.json
+	fo.service, fo.run, fo.json, fo.full = s, run, fl.json, fl.full
 	fo.again = func(ctx context.Context) error { return s.TakeUp(ctx, run) }
 	defer fo.close()
 	if err := a.driven(ctx, s, run, fl.takeOver); err != nil {

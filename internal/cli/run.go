@@ -30,7 +30,7 @@ type runFlags struct {
 	model      string
 	record     string
 	trust      bool
-	json       bool
+	json, full bool
 	events     bool
 	approveAll bool
 	maxSteps   int
@@ -113,6 +113,7 @@ func (a *app) addRunFlags(c *cobra.Command, fl *runFlags) {
 	f.StringVar(&fl.record, "record", "", "`FILE` to which the model calls are written as a reply script")
 	f.BoolVar(&fl.trust, "trust", false, "let the document use this machine as it asks: commands, files, addresses, variables")
 	f.BoolVar(&fl.json, "json", false, "print the run object instead of the final output")
+	f.BoolVar(&fl.full, "full", false, "with --json: "+fullUsage)
 	f.BoolVar(&fl.events, "events", false, "print every event as one JSON line while the run goes on")
 	f.BoolVar(&fl.approveAll, "approve-all", false, "answer every approval with approve")
 	f.IntVar(&fl.maxSteps, "max-steps", 0, "at most `N` steps, whatever the document says")
@@ -314,7 +315,7 @@ func (a *app) run(c *cobra.Command, fl *runFlags, args []string) error {
 		return err
 	}
 	fo := a.newFollower()
-	fo.service, fo.run, fo.json, fo.context = s, req.RunID, fl.json, fl.context
+	fo.service, fo.run, fo.json, fo.full, fo.context = s, req.RunID, fl.json, fl.full, fl.context
 	defer fo.close()
 	if err := a.start(ctx, s, req); err != nil {
 		if ctx.Err() != nil {

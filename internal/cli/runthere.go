@@ -55,7 +55,7 @@ func (a *app) runThere(c *cobra.Command, r *client.Remote, fl *runFlags, args []
 		return inFile(err, args[0])
 	}
 	fo := a.newFollower()
-	fo.service, fo.run, fo.json, fo.context = r, o.ID, fl.json, fl.context
+	fo.service, fo.run, fo.json, fo.full, fo.context = r, o.ID, fl.json, fl.full, fl.context
 	fo.again = func(ctx context.Context) error { return r.TakeUp(ctx, o.ID) }
 	defer fo.close()
 	if !a.quiet {

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"slices"
 	"strconv"
 	"strings"
 	"text/tabwriter"
@@ -21,7 +20,7 @@ import (
 )
 
 func (a *app) runsShowCmd() *cobra.Command {
-	var asJSON, logs, trail, stepContext bool
+	var sh shown
 	c := &cobra.Command{
 		Use: "show RUN", Short: "show one run", Args: takes("RUN"), ValidArgsFunction: a.completeRuns,
 		Long:    "Shows one run: what it is, what it waits for, its steps and its output; or one of its projections.",
@@ -35,46 +34,15 @@ func (a *app) runsShowCmd() *cobra.Command {
 				return err
 			}
 			defer s.Close()
-			rec, err := s.Read(c.Context(), args[0])
-			if err != nil {
-				return a.notFound(c.Context(), s, err, args[0])
-			}
-			folder := project.Fold(args[0], rec.Workflow, rec.Events)
-			switch {
-			case logs && asJSON:
-				return writeJSON(a.Out, project.Logs(rec.Workflow, rec.Events), a.OutTerminal)
-			case logs:
-				return a.showLogs(project.Logs(rec.Workflow, rec.Events))
-			case trail && asJSON:
-				return writeJSON(a.Out, folder.Trail(), a.OutTerminal)
-			case trail:
-				entries := folder.Trail()
-				if len(entries) == 0 {
-					return a.noTrail(c.Context(), s, args[0])
-				}
-				return a.showTrail(entries)
-			case stepContext:
-				return writeJSON(a.Out, folder.Context(), !asJSON || a.OutTerminal)
-			case asJSON:
-				return writeJSON(a.Out, rec.Object(), a.OutTerminal)
-			}
-			if err := a.showRun(rec.Object(), rec.Head.Meta[service.MetaProgram]); err != nil {
-				return err
-			}
-			below, err := list(c.Context(), s, journal.Query{Parent: args[0]}, maxBelow)
-			if err != nil || len(below) == 0 {
-				return err
-			}
-			slices.Reverse(below)
-			fmt.Fprintln(a.Out, "\nruns that it started:")
-			return a.runTable(below)
+			return a.showView(c.Context(), s, args[0], sh)
 		},
 	}
 	a.addServerFlag(c)
-	c.Flags().BoolVar(&asJSON, "json", false, "print JSON: the run object, or the projection asked for")
-	c.Flags().BoolVar(&logs, "logs", false, "the log entries")
-	c.Flags().BoolVar(&trail, "trail", false, "input and output of each agent")
-	c.Flags().BoolVar(&stepContext, "context", false, "the step context")
+	c.Flags().BoolVar(&sh.json, "json", false, "print JSON: the run object, or the projection asked for")
+	c.Flags().BoolVar(&sh.logs, "logs", false, "the log entries")
+	c.Flags().BoolVar(&sh.trail, "trail", false, "input and output of each agent")
+	c.Flags().BoolVar(&sh.context, "context", false, "the step context")
+	c.Flags().BoolVar(&sh.full, "full", false, fullUsage)
 	return c
 }
 

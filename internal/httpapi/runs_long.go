@@ -81,16 +81,7 @@ func render[T any](ctx context.Context, r *view.Reader, v T, short int) (Rendere
 }
 
 func style(run string, short int) view.Style {
-	return view.Style{Limit: short, Bounded: true, Href: func(digest string, isText bool) string { return ValuePath(run, digest, isText) }}
-}
-
-// ValuePath is where a long value of a run is.
-func ValuePath(run, digest string, isText bool) string {
-	path := pathOf("runs", run) + "/values/" + digest
-	if !isText {
-		path += "?type=json"
-	}
-	return path
+	return view.Style{Limit: short, Bounded: true, Href: view.Address(run)}
 }
 
 // ViewPage is what pages of views take.

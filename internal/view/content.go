@@ -15,7 +15,7 @@ import (
 )
 
 const (
-	// fillBytes is how much of values that a table did not keep is read at once.
+	// fillBytes is how much of values that a table did not keep is read at once, where Reader.Room does not say more.
 	fillBytes = 3 << 20
 	// headBytes is how much of a long value a reference shows.
 	headBytes = 256
@@ -238,7 +238,7 @@ func (r *Reader) fill(ctx context.Context, v *Ref) error {
 		if one.from != inline || one.content != nil || want[one.Long] != nil {
 			continue
 		}
-		if size += int(one.Bytes); size > fillBytes && one != v {
+		if size += int(one.Bytes); size > r.room && one != v {
 			break
 		}
 		want[one.Long], sizes[int(one.Bytes)], from = one, true, min(from, one.seq)

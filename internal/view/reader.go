@@ -21,6 +21,7 @@ type Reader struct {
 	// queue are the values that are written next, filled those whose content was read for that.
 	queue  []*Ref
 	filled []*Ref
+	room   int
 }
 
 // Open begins to read a run. Errors: those of Source.RunDefinition.
@@ -29,14 +30,21 @@ func Open(ctx context.Context, src Source, run string) (*Reader, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Reader{Head: h, Workflow: w, src: src, run: run, table: NewTable()}, nil
+	return &Reader{Head: h, Workflow: w, src: src, run: run, table: NewTable(), room: fillBytes}, nil
 }
+
+// Room lets the reader hold more of the values that stand in records: bytes, once while events are folded and once while a view is written. What has no room is read
+// again, which takes time. It is called before anything is read.
+func (r *Reader) Room(bytes int) { r.table.room, r.room = bytes, bytes }
 
 // Each gives take the events of the run after the event after, with tokens in the place of all long values. The events are take's.
 func (r *Reader) Each(ctx context.Context, after uint64, take func(engine.Event) error) error {
 	return r.src.EachShort(ctx, r.run, after, r.table, func(e engine.Event) error {
 		if err := r.Shorten(e); err != nil {
 			return err
+		}
+		if d, ok := e.Data.(*engine.RunCreated); ok && r.Head.Meta == nil { // the source was a server
+			r.Head.Meta = d.Meta
 		}
 		return take(e)
 	})
@@ -48,6 +56,19 @@ func (r *Reader) Shorten(e engine.Event) error {
 		return fmt.Errorf("read run %s: %w", r.run, err)
 	}
 	return nil
+}
+
+// Take gives an event of the run, which may be shared, as Each gives it. The event must be stored already.
+func (r *Reader) Take(e engine.Event) (engine.Event, error) {
+	data, _, err := journal.Encode([]engine.Event{e})
+	if err != nil {
+		return e, fmt.Errorf("read run %s: %w", r.run, err)
+	}
+	own, err := journal.DecodeReferences(data, r.table.Refer)
+	if err != nil {
+		return e, fmt.Errorf("read run %s: %w", r.run, journal.InRun(r.run, err))
+	}
+	return own[0], r.Shorten(own[0])
 }
 
 const formatGraph = "graph"
@@ -155,7 +176,7 @@ func (r *Reader) EachLog(ctx context.Context, take func(project.LogEntry) error)
 
 // Log makes an entry that a folder of the reader's events gave ready to be written.
 func (r *Reader) Log(one project.LogEntry) project.LogEntry {
-	if _, v := r.table.next(one.Content, 0); v != nil {
+	if _, v := r.table.next(one.Content, 0); v != nil && one.Content != v.token {
 		if one.Type == project.LogSubagentStart || one.Type == project.LogSubagentEnd || one.Type == project.LogSubagentError {
 			one.Content = r.table.escape(one.Content)
 		}

@@ -16,7 +16,7 @@ import (
 const (
 	// shortBytes is up to which length a value of an event is kept as it is.
 	shortBytes = 1 << 10
-	// keepBytes is how much of longer values, which stand in records, a table keeps beside their tokens.
+	// keepBytes is how much of longer values, which stand in records, a table keeps beside their tokens, where Reader.Room does not say more.
 	keepBytes = 1 << 20
 )
 
@@ -27,6 +27,7 @@ type Table struct {
 	index  map[journal.Long]*Ref
 	made   map[string]*Ref // by what they are made of
 	kept   int
+	room   int
 }
 
 // Ref is a text or value that a token stands for.
@@ -67,7 +68,7 @@ const tokenBytes = 9
 func NewTable() *Table {
 	var nonce [16]byte
 	_, _ = rand.Read(nonce[:]) // it does not fail
-	return &Table{prefix: "hocket-" + hex.EncodeToString(nonce[:]) + "-", index: map[journal.Long]*Ref{}, made: map[string]*Ref{}}
+	return &Table{prefix: "hocket-" + hex.EncodeToString(nonce[:]) + "-", index: map[journal.Long]*Ref{}, made: map[string]*Ref{}, room: keepBytes}
 }
 
 // Refer gives the token of a value that is stored beside the records.
@@ -132,7 +133,7 @@ func (t *Table) inline(l journal.Leaf, seq uint64) *Ref {
 	if r.seq == 0 {
 		r.seq = seq
 	}
-	if r.content == nil && t.kept+len(content) <= keepBytes {
+	if r.content == nil && t.kept+len(content) <= t.room {
 		r.content = content
 		t.kept += len(content)
 	}

@@ -6,7 +6,9 @@ import (
 	"context"
 	"encoding/json"
 	"io"
+	"net/url"
 	"slices"
+	"strings"
 	"unicode/utf8"
 )
 
@@ -19,10 +21,23 @@ type Style struct {
 	Limit int
 	// Whole are the names of fields of the outermost object in which values are shown whole: what looks like a reference there is data.
 	Whole []string
+	// Cut, if not nil, gives a text that is shown in the place of a reference.
+	Cut func(v Value) string
 	// Href gives where a value is.
 	Href func(digest string, isText bool) string
 	// Bounded bounds the answer: when it has become long, shorter values are references too, without a beginning.
 	Bounded bool
+}
+
+// Address gives Style.Href of a run as servers have it: the path of the operation getValue.
+func Address(run string) func(digest string, isText bool) string {
+	return func(digest string, isText bool) string {
+		path := "/api/v1/runs/" + url.PathEscape(run) + "/values/" + digest
+		if !isText {
+			path += "?type=json"
+		}
+		return path
+	}
 }
 
 // Value is what a reference says.
@@ -57,7 +72,20 @@ func (r *Reader) Prepare(ctx context.Context, v any, s Style) (*Doc, error) {
 	if err := enc.Encode(v); err != nil {
 		return nil, err
 	}
-	text := string(bytes.TrimSuffix(doc.Bytes(), []byte("\n")))
+	return r.prepare(ctx, string(bytes.TrimSuffix(doc.Bytes(), []byte("\n"))), s)
+}
+
+// PrepareLines is Prepare of several views, a line each.
+func (r *Reader) PrepareLines(ctx context.Context, lines []json.RawMessage, s Style) (*Doc, error) {
+	var text strings.Builder
+	for _, l := range lines {
+		text.Write(l)
+		text.WriteByte('\n')
+	}
+	return r.prepare(ctx, text.String(), s)
+}
+
+func (r *Reader) prepare(ctx context.Context, text string, s Style) (*Doc, error) {
 	for _, v := range r.plan(text) {
 		size, err := r.size(ctx, v)
 		if err == nil && s.Limit > 0 && size > int64(s.Limit) {
@@ -92,6 +120,11 @@ func (d *Doc) WriteTo(ctx context.Context, w io.Writer) error {
 		}
 		i = end
 	}
+}
+
+// Entries gives the view without the first byte and the last: the entries of a list without its brackets.
+func (d *Doc) Entries() *Doc {
+	return &Doc{d.reader, d.text[1 : len(d.text)-1], d.style}
 }
 
 // Write prepares a view and writes it.
@@ -134,9 +167,18 @@ func (r *Reader) one(ctx context.Context, out *counted, v *Ref, isLone bool, fie
 	if s.Href != nil {
 		ref.Href = s.Href(v.Hash, v.IsText)
 	}
-	enc := json.NewEncoder(oneLine{out})
+	var shown any = Reference{ref}
+	if s.Cut != nil {
+		shown = s.Cut(ref)
+	}
+	var text bytes.Buffer
+	enc := json.NewEncoder(&text)
 	enc.SetEscapeHTML(false)
-	return enc.Encode(Reference{ref})
+	if err := enc.Encode(shown); err != nil {
+		return err
+	}
+	_, err = out.Write(bytes.TrimSuffix(text.Bytes(), []byte("\n")))
+	return err
 }
 
 // plan gives the values that text is made of, in order.

@@ -1,0 +1,232 @@
+package cli
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"slices"
+
+	"github.com/hocket-run/hocket/internal/journal"
+	"github.com/hocket-run/hocket/internal/project"
+	"github.com/hocket-run/hocket/internal/service"
+	"github.com/hocket-run/hocket/internal/view"
+)
+
+// shown says what of a run is shown.
+type shown struct {
+	json, logs, trail, context bool
+	// full: values above view.Limit are shown whole too.
+	full bool
+}
+
+// viewRoom is how much of the values that stand in records a view holds.
+const viewRoom = 32 << 20
+
+const fullUsage = "show values above 32 KiB whole too"
+
+// wholeFields are the fields of the run object that are whole in JSON, however long they are.
+var wholeFields = []string{"input", "output", "outputs"}
+
+// style is how long values are shown in JSON.
+func (sh shown) style(run string) view.Style {
+	if sh.full {
+		return view.Style{}
+	}
+	return view.Style{Limit: view.Limit, Whole: wholeFields, Href: view.Address(run)}
+}
+
+// text is how long values are shown to people; those of some fields are whole.
+func (sh shown) text(whole ...string) view.Style {
+	if sh.full {
+		return view.Style{}
+	}
+	return view.Style{Limit: view.Limit, Whole: whole, Cut: func(v view.Value) string {
+		return fmt.Sprintf("%s… (%d bytes; --full shows all)", v.Head, v.Bytes)
+	}}
+}
+
+// showView shows a run, or one of its projections.
+func (a *app) showView(ctx context.Context, s sight, run string, sh shown) error {
+	r, err := s.View(ctx, run)
+	if err != nil {
+		return a.notFound(ctx, s, err, run)
+	}
+	r.Room(viewRoom)
+	switch {
+	case sh.logs && sh.json:
+		return a.writeLogs(ctx, r, sh)
+	case sh.logs:
+		return a.tellLogs(ctx, r, sh)
+	case sh.trail:
+		entries, _, err := r.Trail(ctx, view.Page{Limit: view.All})
+		if err != nil {
+			return err
+		}
+		if sh.json {
+			return a.writeView(ctx, r, entries, sh.style(run))
+		}
+		if len(entries) == 0 {
+			return a.noTrail(ctx, s, run)
+		}
+		for part := range slices.Chunk(entries, 20) {
+			var texts []project.TrailEntry
+			if err := resolved(ctx, r, part, sh.text(), &texts); err != nil {
+				return err
+			}
+			if err := a.showTrail(texts); err != nil {
+				return err
+			}
+		}
+		return nil
+	case sh.context:
+		steps, err := r.Context(ctx)
+		if err != nil {
+			return err
+		}
+		return a.writeViewAs(ctx, r, steps, sh.style(run), !sh.json || a.OutTerminal)
+	}
+	o, err := r.Run(ctx, view.Page{Limit: view.All})
+	if err != nil {
+		return err
+	}
+	if sh.json {
+		return a.writeView(ctx, r, o.Run, sh.style(run))
+	}
+	return a.tellRun(ctx, s, r, o.Run, sh)
+}
+
+// tellRun shows a run to people.
+func (a *app) tellRun(ctx context.Context, s sight, r *view.Reader, o project.Run, sh shown) error {
+	told, err := forPeople(ctx, r, o, sh)
+	if err != nil {
+		return err
+	}
+	if err := a.showRun(told, r.Head.Meta[service.MetaProgram]); err != nil {
+		return err
+	}
+	below, err := list(ctx, s, journal.Query{Parent: o.ID}, maxBelow)
+	if err != nil || len(below) == 0 {
+		return err
+	}
+	slices.Reverse(below)
+	fmt.Fprintln(a.Out, "\nruns that it started:")
+	return a.runTable(below)
+}
+
+// forPeople gives a run object with what people are shown: its output and what a person is asked about whole, and of steps nothing else that is long.
+func forPeople(ctx context.Context, r *view.Reader, o project.Run, sh shown) (told project.Run, err error) {
+	waiting := o
+	waiting.Outputs, waiting.Steps = nil, slices.Clone(o.Steps)
+	if o.Workflow.Format == nil || *o.Workflow.Format != service.FormatGraph {
+		waiting.State = nil
+	}
+	for i := range waiting.Steps {
+		st := &waiting.Steps[i]
+		if st.Output = nil; st.Status != project.StepWaiting {
+			st.Input = nil
+		}
+	}
+	err = resolved(ctx, r, waiting, sh.text("output", "waiting", "steps"), &told)
+	told.Usage = o.Usage // which has more than its JSON
+	return told, err
+}
+
+// resolved gives a view with texts and values in the place of tokens.
+func resolved(ctx context.Context, r *view.Reader, v any, style view.Style, into any) error {
+	var b bytes.Buffer
+	if err := r.Write(ctx, &b, v, style); err != nil {
+		return err
+	}
+	if err := json.Unmarshal(b.Bytes(), into); err != nil {
+		return fmt.Errorf("show run %s: %w", r.Head.Run, err)
+	}
+	return nil
+}
+
+// writeView writes a view as JSON, as it is read; indented for people at a terminal.
+func (a *app) writeView(ctx context.Context, r *view.Reader, v any, style view.Style) error {
+	return a.writeViewAs(ctx, r, v, style, a.OutTerminal)
+}
+
+func (a *app) writeViewAs(ctx context.Context, r *view.Reader, v any, style view.Style, pretty bool) error {
+	if pretty {
+		var b bytes.Buffer
+		if err := r.Write(ctx, &b, v, style); err != nil {
+			return err
+		}
+		return writeJSON(a.Out, json.RawMessage(b.Bytes()), true)
+	}
+	if err := r.Write(ctx, a.Out, v, style); err != nil {
+		return fmt.Errorf("write JSON: %w", err)
+	}
+	_, err := io.WriteString(a.Out, "\n")
+	return err
+}
+
+// atOnce is how many entries of a log are read before they are written.
+const atOnce = 500
+
+// eachLogs gives take the log, some entries at a time.
+func eachLogs(ctx context.Context, r *view.Reader, take func([]project.LogEntry) error) error {
+	var some []project.LogEntry
+	err := r.EachLog(ctx, func(one project.LogEntry) error {
+		if some = append(some, one); len(some) < atOnce {
+			return nil
+		}
+		err := take(some)
+		some = some[:0]
+		return err
+	})
+	if err == nil && len(some) > 0 {
+		err = take(some)
+	}
+	return err
+}
+
+// writeLogs writes the log as one list.
+func (a *app) writeLogs(ctx context.Context, r *view.Reader, sh shown) error {
+	if a.OutTerminal {
+		entries := []project.LogEntry{}
+		if err := r.EachLog(ctx, func(one project.LogEntry) error {
+			entries = append(entries, one)
+			return nil
+		}); err != nil {
+			return err
+		}
+		return a.writeView(ctx, r, entries, sh.style(r.Head.Run))
+	}
+	between := "["
+	if err := eachLogs(ctx, r, func(some []project.LogEntry) error {
+		doc, err := r.Prepare(ctx, some, sh.style(r.Head.Run))
+		if err != nil {
+			return err
+		}
+		if _, err := io.WriteString(a.Out, between); err != nil {
+			return err
+		}
+		between = ","
+		return doc.Entries().WriteTo(ctx, a.Out)
+	}); err != nil {
+		return err
+	}
+	if between == "[" {
+		between = "[]\n"
+	} else {
+		between = "]\n"
+	}
+	_, err := io.WriteString(a.Out, between)
+	return err
+}
+
+// tellLogs shows the log to people.
+func (a *app) tellLogs(ctx context.Context, r *view.Reader, sh shown) error {
+	return eachLogs(ctx, r, func(some []project.LogEntry) error {
+		var texts []project.LogEntry
+		if err := resolved(ctx, r, some, sh.text(), &texts); err != nil {
+			return err
+		}
+		return a.showLogs(texts)
+	})
+}
