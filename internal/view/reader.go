@@ -176,7 +176,7 @@ func (r *Reader) EachLog(ctx context.Context, take func(project.LogEntry) error)
 
 // Log makes an entry that a folder of the reader's events gave ready to be written.
 func (r *Reader) Log(one project.LogEntry) project.LogEntry {
-	if _, v := r.table.next(one.Content, 0); v != nil && one.Content != v.token {
+	if _, v := r.table.next(one.Content, 0); v != nil && (one.Content != v.token || !v.IsText) {
 		if one.Type == project.LogSubagentStart || one.Type == project.LogSubagentEnd || one.Type == project.LogSubagentError {
 			one.Content = r.table.escape(one.Content)
 		}
