@@ -339,7 +339,11 @@ func (f *follower) waits(o project.Run) string {
 	b.WriteString("run " + o.ID + " is paused and waits for a person:")
 	for _, w := range o.Waiting {
 		fmt.Fprintf(&b, "\n  %s at %s (%s)", w.ID, clean(w.Node), w.Kind)
-		if w.Prompt != "" {
+		switch {
+		case w.Prompt == "":
+		case w.Tool != "" && w.Kind == workflow.WaitApproval: // what a yes is for is shown whole, a changed definition too
+			b.WriteString(": " + strings.ReplaceAll(escaped(w.Prompt), "\n", "\n    "))
+		default:
 			b.WriteString(": " + short(clean(escaped(w.Prompt)), maxPrompt))
 		}
 		if w.Tool != "" && w.Kind == workflow.WaitApproval {

@@ -157,6 +157,7 @@ func (a *app) report(ctx context.Context, err error) int {
 		invalid    *service.InvalidError
 		list       diag.List
 		commands   *service.CommandsError
+		again      *service.AllowedElsewhereError
 		quarantine *driver.QuarantineError
 	)
 	status := ExitFailed
@@ -184,6 +185,9 @@ func (a *app) report(ctx context.Context, err error) int {
 		return ExitUse
 	case errors.As(err, &commands):
 		a.complain(a.wants(commands) + "\nallow it with --trust")
+		return ExitUse
+	case errors.As(err, &again):
+		a.complain(a.wantsAgain(again) + "\nallow it with --trust; nothing was started or changed")
 		return ExitUse
 	case service.CodeOf(err) != service.CodeInternal && service.CodeOf(err) != service.CodeUnavailable:
 		status = ExitUse

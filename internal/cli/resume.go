@@ -23,6 +23,7 @@ type resumeFlags struct {
 	json, full, events bool
 	approveAll         bool
 	takeOver           bool
+	trust              bool
 	maxSteps           int
 	timeout            time.Duration
 	budget             string
@@ -66,6 +67,7 @@ func (a *app) resumeCmd() *cobra.Command {
 	f.BoolVar(&fl.full, "full", false, "with --json: "+fullUsage)
 	f.BoolVar(&fl.events, "events", false, "print every event as one JSON line while the run goes on")
 	f.BoolVar(&fl.approveAll, "approve-all", false, "answer every approval with approve")
+	f.BoolVar(&fl.trust, "trust", false, "allow again what the run may do on this machine, where its folder, its programs or the permissions are not as they were")
 	must(c.RegisterFlagCompletionFunc("wait", a.completeWaits(false)))
 	must(c.RegisterFlagCompletionFunc("node", a.completeWaits(true)))
 	return c
@@ -167,9 +169,28 @@ func (a *app) resume(c *cobra.Command, fl *resumeFlags, run string) error {
 	if p, err = rec.Addressed(p); err != nil {
 		return refused(err, answer, rec)
 	}
+	if fl.trust {
+		if err := allowAgain(ctx, s, run); err != nil {
+			return err
+		}
+	}
 	fo.left = rec.Head.Interrupted
 	fo.watch(ctx, run, rec.Workflow, rec.Events, fl.events)
 	err = s.Proceed(ctx, rec, p)
+	if again, ok := errors.AsType[*service.AllowedElsewhereError](err); ok && a.InTerminal && a.ErrTerminal {
+		fmt.Fprintln(a.Err, a.wantsAgain(again))
+		yes, askErr := a.yes("Allow it for this run?")
+		switch {
+		case askErr != nil:
+			return askErr
+		case !yes:
+			return usef("not allowed; nothing was started")
+		}
+		if err := allowAgain(ctx, s, run); err != nil {
+			return err
+		}
+		err = s.Proceed(ctx, rec, p)
+	}
 	switch {
 	case ctx.Err() != nil:
 		return fo.interrupted()
@@ -182,6 +203,30 @@ func (a *app) resume(c *cobra.Command, fl *resumeFlags, run string) error {
 	return fo.follow(ctx)
 }
 
+// allowAgain lets this process drive a run as it is now. What a server may do its operator says.
+func allowAgain(ctx context.Context, s backend, run string) error {
+	here, ok := s.(*service.Service)
+	if !ok {
+		return nil
+	}
+	return here.Allow(ctx, run)
+}
+
+// wantsAgain words what was allowed for a run under other circumstances, for a person to allow again.
+func (a *app) wantsAgain(e *service.AllowedElsewhereError) string {
+	lines := []string{"run " + e.Run + " may do on this machine what has to be allowed again:"}
+	for _, line := range e.Changed {
+		lines = append(lines, "  "+exact(line))
+	}
+	if e.Dir != e.Here {
+		lines = append(lines, "it was allowed in "+exact(e.Dir)+", where its programs run and its paths lead; this is "+exact(e.Here))
+	}
+	if wants := a.wants(&e.Wants); wants != "" {
+		lines = append(lines, wants)
+	}
+	return strings.Join(lines, "\n")
+}
+
 // resumes gives where the run is that is to go on. In a store of this machine it is driven with the files of the flags; a server has its own.
 func (a *app) resumes(c *cobra.Command, fl *resumeFlags, run string) (backend, error) {
 	remote, err := a.there(c)
@@ -189,7 +234,7 @@ func (a *app) resumes(c *cobra.Command, fl *resumeFlags, run string) (backend, e
 		return nil, err
 	}
 	if remote != nil {
-		if err := onlyHere(c, "tools", "replies", "prices", "approve-all", "take-over"); err != nil {
+		if err := onlyHere(c, "tools", "replies", "prices", "approve-all", "take-over", "trust"); err != nil {
 			return nil, err
 		}
 		return remote, nil

@@ -14,7 +14,13 @@ import (
 )
 
 // Resume continues an interrupted run. On a paused one it fires deadlines that are due.
-func (s *Service) Resume(ctx context.Context, run string) error { return s.driver.Resume(ctx, run) }
+// Errors: *AllowedElsewhereError besides those of the driver.
+func (s *Service) Resume(ctx context.Context, run string) error {
+	if err := s.mayDrive(ctx, run); err != nil {
+		return err
+	}
+	return s.driver.Resume(ctx, run)
+}
 
 // TakeOver takes a run, and the active ones below it, from a process that still lives and hangs, as the caller says: the run has no owner then. If that process goes on
 // after all, it is fenced: nothing that it does is stored. It gives the former owner; the zero Owner where there was none.
@@ -53,6 +59,9 @@ func (s *Service) Answer(ctx context.Context, run string, a AnswerRequest) error
 			return err
 		}
 		wait = w.Wait
+	}
+	if err := s.mayDrive(ctx, run); err != nil {
+		return err
 	}
 	return s.driver.Answer(ctx, run, engine.Answer{Wait: wait, Value: a.Value, Note: a.Note, Key: a.Key, By: a.By})
 }
@@ -99,6 +108,9 @@ func (s *Service) Cancel(ctx context.Context, run, reason string) error {
 func (s *Service) Reopen(ctx context.Context, run string, limits workflow.Limits, by Actor) error {
 	if !by.IsKnown() {
 		return errNoActor
+	}
+	if err := s.mayDrive(ctx, run); err != nil {
+		return err
 	}
 	rec, err := s.Read(ctx, run)
 	if err != nil {

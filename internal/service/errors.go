@@ -164,6 +164,7 @@ func CodeOf(err error) Code {
 	var (
 		invalid  *InvalidError
 		commands *CommandsError
+		again    *AllowedElsewhereError
 		ref      *model.RefError
 		owned    *journal.OwnedError
 		list     diag.List
@@ -183,7 +184,7 @@ func CodeOf(err error) Code {
 		return CodeUnavailable // also where the store is not open yet
 	case errors.Is(err, journal.ErrExists):
 		return CodeConflict
-	case errors.As(err, &invalid), errors.As(err, &commands), errors.As(err, &ref), errors.As(err, &list),
+	case errors.As(err, &invalid), errors.As(err, &commands), errors.As(err, &again), errors.As(err, &ref), errors.As(err, &list),
 		errors.As(err, &foreign), errors.Is(err, engine.ErrAnswer), errors.Is(err, journal.ErrCursor), errors.As(err, &decision):
 		return CodeInvalid
 	case errors.Is(err, journal.ErrNotFound), errors.Is(err, catalog.ErrNotFound), errors.Is(err, engine.ErrWaitNotFound):

@@ -32,6 +32,8 @@ type kits struct {
 
 	mu    sync.Mutex
 	again map[string]*given // by run
+	// allowedAgain are the keys of what was allowed once more in this process: see allowedKey.
+	allowedAgain []string
 	// accounts are those of the workflows that this process ran, where the operator set a budget for them.
 	accounts map[string]*account
 }

@@ -13,6 +13,9 @@ import (
 // permit puts into cfg what the operator permits and what the run holds on to since it was driven last (SEC12, SEC14).
 func (k *kits) permit(ctx context.Context, info driver.Info, cfg *tool.Config) error {
 	cfg.Permissions = k.cfg.Permissions
+	if was := (tool.Permissions{}); len(k.weaker(info.Meta)) > 0 && !k.isAllowed(info.Meta) && json.Unmarshal([]byte(info.Meta[metaRules]), &was) == nil {
+		cfg.Former = was // no person was asked whether less may hold now
+	}
 	cfg.PermissionsChanged = info.Meta[metaPermissions] != permissionsHash(k.cfg.Permissions)
 	listed := len(cfg.Extra) > 0
 	for _, g := range cfg.Agents {

@@ -28,11 +28,12 @@ const (
 )
 
 // metaTrusted holds the hash of what was allowed for a run (SEC5), metaDir the folder that relative paths of its tools stand on, metaPermissions the hash of
-// the operator's permissions when it began.
+// the operator's permissions when it began, metaRules the permissions themselves as JSON.
 const (
 	metaTrusted     = "trusted"
 	metaDir         = "dir"
 	metaPermissions = "permissions"
+	metaRules       = "rules"
 )
 
 // MetaBy is the key of journal.Head.Meta that holds StartRequest.By.
@@ -175,12 +176,14 @@ func (s *Service) prepare(ctx context.Context, q StartRequest) (spec driver.Spec
 		return spec, err
 	}
 	if h := permissionsHash(s.cfg.Permissions); h != "" {
-		spec.Meta[metaPermissions] = h
-	}
-	if q.Tools != nil {
-		if err := standIn(spec.Meta); err != nil {
-			return spec, err
+		rules, err := json.Marshal(s.cfg.Permissions)
+		if err != nil {
+			return spec, fmt.Errorf("note permissions: %w", err)
 		}
+		spec.Meta[metaPermissions], spec.Meta[metaRules] = h, string(rules)
+	}
+	if err := s.noteAllowed(specs, q, spec.Meta); err != nil {
+		return spec, err
 	}
 	if q.Replies == nil {
 		if err := s.kits.checkModels(graph, q.Model, q.Trust); err != nil {

@@ -36,6 +36,9 @@ func (k *kits) openTools(ctx context.Context, info driver.Info, kit *driver.Kit)
 	cfg := tool.Config{
 		MaxResultBytes: int(k.cfg.Operator.Limits.ResultBytes), Agents: map[string]tool.Grant{}, Types: k.types(info), Builtin: k.cfg.Tools, Fallback: k.fallbacks(), Logger: k.cfg.Logger.With("run", info.Run),
 	}
+	if err := k.askAgain(info.Run, info.Meta); err != nil {
+		return err
+	}
 	if err := grants(info.Workflow, info.Meta[metaTrusted], cfg.Agents); err != nil {
 		return err
 	}
@@ -152,13 +155,13 @@ func standIn(meta map[string]string) error {
 
 // types are the kinds of toolsets that Hocket can open.
 func (k *kits) types(info driver.Info) map[string]tool.Type {
-	dir := info.Meta[metaDir] // what relative paths stand on
+	dir := k.folder(info.Meta) // what relative paths stand on
 	programs := runner.Config{Dir: dir, Environ: os.Environ, Expand: k.expand}
 	web := k.apiConfig(dir)
-	return map[string]tool.Type{
+	types := map[string]tool.Type{
 		tool.TypeFilesystem: files.Type(files.Config{Dir: dir, Own: k.ownFiles()}),
 		tool.TypeMemory:     memory.Type(memory.Config{Store: k.memory, Owner: originOf(info)}),
-		tool.TypeMCP:        {Open: func(spec tool.Spec) (tool.Toolset, error) { return k.openMCP(spec, info.Run) }},
+		tool.TypeMCP:        {Open: func(spec tool.Spec) (tool.Toolset, error) { return k.openMCP(spec, info.Run, dir) }},
 		tool.TypeScript:     script.Type(programs),
 		tool.TypeShell:      shell.Type(programs),
 		tool.TypeThink:      think.Type(),
@@ -170,6 +173,18 @@ func (k *kits) types(info driver.Info) map[string]tool.Type {
 		tool.TypeOpenAPI:    api.OpenAPI(web),
 		tool.TypeWebSearch:  search.Type(k.searchConfig()),
 	}
+	for _, name := range []string{tool.TypeFilesystem, tool.TypeMCP, tool.TypeScript, tool.TypeShell, tool.TypeOpenAPI} {
+		typ := types[name]
+		open := typ.Open
+		typ.Open = func(spec tool.Spec) (tool.Toolset, error) {
+			if err := k.askAgain(info.Run, info.Meta); err != nil { // a file may have changed since the run was taken up
+				return nil, tool.Errorf(tool.KindUntrusted, spec.Title(), "toolset %q: %w", spec.Title(), err)
+			}
+			return open(spec)
+		}
+		types[name] = typ
+	}
+	return types
 }
 
 // expand replaces the references in a variable of a trusted toolset.
@@ -193,7 +208,11 @@ func (k *kits) expand(text string) (string, error) {
 
 // openMCP opens an MCP toolset. One that the operator stands behind may be at a private address and get what our environment holds (D34); one that
 // only the document names gets neither.
-func (k *kits) openMCP(spec tool.Spec, run string) (tool.Toolset, error) {
+// A program stands on dir, the folder of the run, wherever this process is.
+func (k *kits) openMCP(spec tool.Spec, run, dir string) (tool.Toolset, error) {
+	if spec.Command != "" && dir != "" {
+		spec.Dir = under(dir, spec.Dir)
+	}
 	cfg := mcp.Config{Environ: os.Environ, Version: k.cfg.Version, Logger: k.cfg.Logger.With("run", run)}
 	var allow []string
 	if spec.Trusted {

@@ -182,3 +182,57 @@ func withEnv(envs ...map[string]string) string {
 
 // oneLine joins the lines of a command; nothing of it is left out, since a person decides by it.
 func oneLine(s string) string { return strings.Join(strings.Split(strings.TrimSpace(s), "\n"), "; ") }
+
+// Programs are the programs that a toolset may start at a model's wish, and the files that it reads as their like: as the spec writes them.
+type Programs struct {
+	// Commands are those of a toolset of type shell, which stand on WorkingDir.
+	Commands   []string
+	WorkingDir string
+	// Lines are read by a shell, Argv by none.
+	Lines []ProgramLine
+	Argv  []ProgramWords
+	// File is an OpenAPI document.
+	File string
+}
+
+// ProgramLine is a line for a shell, with the folder that it runs in.
+type ProgramLine struct{ Text, Dir string }
+
+// ProgramWords are a program and its words, with the folder that it runs in.
+type ProgramWords struct {
+	Words []string
+	Dir   string
+}
+
+// Programs gives the programs of a spec beside its Command.
+func (s Spec) Programs() Programs {
+	var o localOptions
+	if len(s.Options) == 0 || json.Unmarshal(s.Options, &o) != nil {
+		return Programs{}
+	}
+	p := Programs{WorkingDir: o.WorkingDir}
+	switch s.Type {
+	case TypeShell:
+		p.Commands = o.Commands
+	case TypeOpenAPI:
+		p.File = o.File
+	case TypeFilesystem:
+		for _, e := range o.PostEdit {
+			p.Lines = append(p.Lines, ProgramLine{e.Cmd, o.Path})
+		}
+	case TypeScript:
+		for _, name := range slices.Sorted(maps.Keys(o.Shell)) {
+			sc := o.Shell[name]
+			dir := cmp.Or(sc.WorkingDir, o.WorkingDir)
+			if sc.WorkingDir != "" && !filepath.IsAbs(sc.WorkingDir) {
+				dir = filepath.Join(o.WorkingDir, sc.WorkingDir)
+			}
+			if len(sc.Argv) > 0 {
+				p.Argv = append(p.Argv, ProgramWords{sc.Argv, dir})
+			} else {
+				p.Lines = append(p.Lines, ProgramLine{sc.Cmd, dir})
+			}
+		}
+	}
+	return p
+}

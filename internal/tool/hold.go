@@ -98,7 +98,8 @@ func describeChange(toolset string, was, now Pin) string {
 	lines := []string{fmt.Sprintf("The definition of this tool changed since toolset %q first offered it to this run. Approving accepts the new one.", toolset)}
 	compare := func(what, a, b string) {
 		if a != b {
-			lines = append(lines, what+" before: "+shown(a), what+" now: "+shown(b))
+			a, b = differing(a, b)
+			lines = append(lines, what+" before: "+a, what+" now: "+b)
 		}
 	}
 	compare("Description", was.Def.Description, now.Def.Description)
@@ -107,24 +108,45 @@ func describeChange(toolset string, was, now Pin) string {
 	return strings.Join(lines, "\n")
 }
 
-// maxShown bounds, in bytes, how much of one part of a definition a question shows.
+// maxShown bounds, in bytes, what one part of a definition shows of text that did not change. What changed is shown whole.
 const maxShown = 2000
 
-func shown(text string) string {
-	if len(text) <= maxShown {
-		return strconv.Quote(text)
+// differing gives two texts for a person, quoted. Of long ones the text that both begin or end with is left out, but for some words around the difference.
+func differing(a, b string) (string, string) {
+	if max(len(a), len(b)) <= maxShown {
+		return strconv.Quote(a), strconv.Quote(b)
 	}
-	return strconv.Quote(strings.ToValidUTF8(text[:maxShown], "")) + fmt.Sprintf(" and %d bytes more", len(text)-maxShown)
+	const around = 200
+	start := 0
+	for start < min(len(a), len(b)) && a[start] == b[start] {
+		start++
+	}
+	end := 0
+	for end < min(len(a), len(b))-start && a[len(a)-1-end] == b[len(b)-1-end] {
+		end++
+	}
+	start, end = max(0, start-around), max(0, end-around)
+	cut := func(s string) string {
+		out := strconv.Quote(strings.ToValidUTF8(s[start:len(s)-end], ""))
+		if start > 0 {
+			out = fmt.Sprintf("(%d bytes as before) ", start) + out
+		}
+		if end > 0 {
+			out += fmt.Sprintf(" (%d bytes as before)", end)
+		}
+		return out
+	}
+	return cut(a), cut(b)
 }
 
 // setRules compiles what the operator and the document say.
 func (s *Set) setRules(cfg Config) (err error) {
 	s.rules, s.moved = map[string]permit.Policy{}, cfg.PermissionsChanged
-	if s.everyone, err = permit.Compile(cfg.Permissions); err != nil {
+	if s.everyone, err = permit.Compile(cfg.Permissions, cfg.Former); err != nil {
 		return err
 	}
 	for name, g := range cfg.Agents {
-		if s.rules[name], err = permit.Compile(append([]Permissions{cfg.Permissions}, g.Permissions...)...); err != nil {
+		if s.rules[name], err = permit.Compile(append([]Permissions{cfg.Permissions, cfg.Former}, g.Permissions...)...); err != nil {
 			return fmt.Errorf("agent %q: %w", name, err)
 		}
 	}

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"reflect"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/hocket-run/hocket/internal/permit"
@@ -113,5 +114,5 @@ func shownName(names []string) string {
 	if len(names) == 0 {
 		return ""
 	}
-	return shown(names[0])
+	return strconv.Quote(names[0])
 }

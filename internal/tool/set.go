@@ -37,6 +37,8 @@ type Config struct {
 	Pins Pins
 	// Permissions are the operator's, for every agent and every tool node.
 	Permissions Permissions
+	// Former are permissions that hold beside Permissions: those under which the run began, where they were stricter. The zero value adds none.
+	Former Permissions
 	// PermissionsChanged says that the operator's permissions are not those with which the run began: then whether a call of a former process was
 	// held cannot be told any more, and [Set.Policy] does not presume it.
 	PermissionsChanged bool

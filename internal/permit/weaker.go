@@ -1,0 +1,47 @@
+package permit
+
+import (
+	"fmt"
+	"slices"
+)
+
+// Weaker tells, in lines for a person, what now may let pass that was forbidden or asked about under was; nil for nothing.
+func Weaker(was, now Rules) []string {
+	var out []string
+	for _, p := range was.Deny {
+		if !slices.Contains(now.Deny, p) {
+			out = append(out, fmt.Sprintf("the permissions do not deny %q any more", p))
+		}
+	}
+	for _, p := range was.Ask {
+		if !slices.Contains(now.Ask, p) && !slices.Contains(now.Deny, p) {
+			out = append(out, fmt.Sprintf("the permissions do not ask about %q any more", p))
+		}
+	}
+	open := func(r Rules) bool { return or(r.Default, "allow") == "allow" }
+	for _, p := range now.Allow { // where a tool is listed, its other calls are asked about
+		if !slices.Contains(was.Allow, p) && (!open(was) || len(was.Allow) > 0) {
+			out = append(out, fmt.Sprintf("the permissions allow %q now", p))
+		}
+	}
+	for _, p := range was.Allow { // with other arguments its tool was asked about
+		if !slices.Contains(now.Allow, p) && open(now) {
+			out = append(out, fmt.Sprintf("the permissions do not list %q among what is allowed any more, so that all calls of its tool are", p))
+		}
+	}
+	if strict := func(r Rules) int { return slices.Index([]string{"allow", "ask", "deny"}, or(r.Default, "allow")) }; strict(now) < strict(was) {
+		out = append(out, fmt.Sprintf("what no permission names was %s and is %s", decisionWord(was), decisionWord(now)))
+	}
+	return out
+}
+
+func or(s, other string) string {
+	if s == "" {
+		return other
+	}
+	return s
+}
+
+func decisionWord(r Rules) string {
+	return map[string]string{"allow": "allowed", "ask": "asked about", "deny": "denied"}[or(r.Default, "allow")]
+}

@@ -1,0 +1,313 @@
+package service
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/hocket-run/hocket/diag"
+	"github.com/hocket-run/hocket/internal/journal"
+	"github.com/hocket-run/hocket/internal/permit"
+	"github.com/hocket-run/hocket/internal/permit/shellcmd"
+	"github.com/hocket-run/hocket/internal/tool"
+)
+
+// metaAllowed holds what a yes to a run's wishes was for, as JSON of allowed (ADR 43).
+const metaAllowed = "allowed"
+
+// allowed is what a person allowed, with the folder in which it was allowed and the programs that it meant then.
+type allowed struct {
+	Dir string `json:"dir"`
+	// Commands and Access are what the person was shown.
+	Commands [][]string    `json:"commands,omitempty"`
+	Access   []string      `json:"access,omitempty"`
+	Programs []programFile `json:"programs,omitempty"`
+}
+
+// programFile is a file that something allowed starts or reads as its program.
+type programFile struct {
+	// As is the program as it is written, In the folder that it stands on.
+	As string `json:"as"`
+	In string `json:"in"`
+	// Path is the file that As means, without links; "": there is none. Digest is that of a file in the folder of the run: what lies elsewhere is replaced by
+	// updates of the machine.
+	Path   string `json:"path,omitempty"`
+	Digest string `json:"digest,omitempty"`
+	// Argument tells that As is an argument, which need not name a file.
+	Argument bool `json:"argument,omitempty"`
+	// Tools tells that the file of --tools names it.
+	Tools bool `json:"tools,omitempty"`
+}
+
+// AllowedElsewhereError says that a run may start programs, or do other things on this machine, that a person allowed in another folder, with other programs, or
+// under stricter permissions. Nothing was started. [Service.Allow] allows it again.
+type AllowedElsewhereError struct {
+	Run string
+	// Dir is the folder where it was allowed, Here the present one.
+	Dir, Here string
+	// Wants is what was allowed, Changed what is not as it was, each as a line.
+	Wants   CommandsError
+	Changed []string
+}
+
+func (e *AllowedElsewhereError) Error() string {
+	text := "run " + e.Run + ": what it may do on this machine has to be allowed again: " + strings.Join(e.Changed, "; ")
+	if e.Dir != e.Here {
+		text += "; it was allowed in " + e.Dir + ", and this is " + e.Here
+	}
+	return text
+}
+
+// allow notes in a run's meta what the yes of a person, or of the operator's own file, is for.
+func allow(meta map[string]string, document, tools []tool.Spec) error {
+	dir := meta[metaDir]
+	a := allowed{Dir: dir, Commands: tool.Commands(slices.Concat(document, tools)), Access: tool.Access(slices.Concat(document, tools), dir)}
+	for i, specs := range [][]tool.Spec{document, tools} {
+		for _, s := range specs {
+			for _, p := range programsOf(dir, s) {
+				if p.Tools = i == 1; !slices.Contains(a.Programs, p) {
+					a.Programs = append(a.Programs, p)
+				}
+			}
+		}
+	}
+	if len(a.Commands)+len(a.Access) == 0 {
+		return nil
+	}
+	b, err := json.Marshal(a)
+	if err != nil {
+		return fmt.Errorf("note what was allowed: %w", err)
+	}
+	meta[metaAllowed] = string(b)
+	return nil
+}
+
+// noteAllowed notes the folder of a run, and what of this machine it may use there: by the yes to its document, and by the operator's file of tools.
+func (s *Service) noteAllowed(document []tool.Spec, q StartRequest, meta map[string]string) error {
+	if !q.Trust {
+		document = nil
+	}
+	var extra []tool.Spec
+	if q.Tools != nil {
+		var problems diag.List
+		if extra, problems = tool.ParseToolsFile(q.ToolsFile, q.Tools); problems.HasErrors() {
+			return &InvalidError{Diagnostics: problems}
+		}
+	}
+	if q.Tools != nil || q.Trust || len(s.cfg.Operator.MCPs)+len(s.cfg.Operator.Toolsets) > 0 {
+		if err := standIn(meta); err != nil {
+			return err
+		}
+	}
+	return allow(meta, document, extra)
+}
+
+// programsOf gives the files that a toolset starts, or hands to what it starts.
+func programsOf(dir string, s tool.Spec) []programFile {
+	var out []programFile
+	words := func(in string, argv []string) {
+		for i, w := range argv {
+			out = append(out, findProgram(dir, programFile{As: w, In: in, Argument: i > 0}))
+			if _, value, ok := strings.Cut(w, "="); ok && i > 0 {
+				out = append(out, findProgram(dir, programFile{As: value, In: in, Argument: true}))
+			}
+		}
+	}
+	line := func(in, cmd string) {
+		for _, command := range shellcmd.Script(cmd) {
+			words(in, strings.Fields(strings.ReplaceAll(command, shellcmd.Unknown, " ")))
+		}
+	}
+	if s.Command != "" {
+		in := under(dir, s.Dir)
+		words(in, append([]string{s.Command}, s.Args...))
+		for _, name := range slices.Sorted(maps.Keys(s.Env)) {
+			words(in, []string{"", s.Env[name]})
+		}
+	}
+	o := s.Programs()
+	for _, c := range o.Commands {
+		words(under(dir, o.WorkingDir), []string{c})
+	}
+	for _, c := range o.Lines {
+		line(under(dir, c.Dir), c.Text)
+	}
+	for _, c := range o.Argv {
+		words(under(dir, c.Dir), c.Words)
+	}
+	if o.File != "" {
+		words(dir, []string{"", o.File})
+	}
+	return slices.DeleteFunc(out, func(p programFile) bool { return p.As == "" || p.Argument && p.Path == "" })
+}
+
+func under(dir, sub string) string {
+	if filepath.IsAbs(sub) {
+		return filepath.Clean(sub)
+	}
+	return filepath.Join(dir, sub)
+}
+
+// findProgram completes p with the file that it means now. dir is the folder of the run.
+func findProgram(dir string, p programFile) programFile {
+	p.Path, p.Digest = "", ""
+	path := p.As
+	switch {
+	case path == "" || strings.ContainsAny(path, "\x00\n"):
+		return p
+	case !p.Argument && !strings.ContainsAny(path, `/\`):
+		found, err := exec.LookPath(path)
+		if err != nil {
+			return p
+		}
+		path = found
+	}
+	st, err := os.Stat(under(p.In, path))
+	if err != nil || !st.Mode().IsRegular() {
+		return p
+	}
+	if p.Path, err = filepath.EvalSymlinks(under(p.In, path)); err != nil {
+		p.Path = ""
+		return p
+	}
+	if inside, err := filepath.Rel(tool.Plain(dir), p.Path); err == nil && filepath.IsLocal(inside) {
+		p.Digest = digestOf(p.Path)
+	}
+	return p
+}
+
+// digestOf fingerprints a file; a file that cannot be read has a fingerprint of its own.
+func digestOf(path string) string {
+	f, err := os.Open(path)
+	if err != nil {
+		return "unreadable"
+	}
+	defer f.Close()
+	h := sha256.New()
+	if _, err := io.Copy(h, f); err != nil {
+		return "unreadable"
+	}
+	return hex.EncodeToString(h.Sum(nil))
+}
+
+// changes tells what is not as it was when it was allowed; tools tells that the file of --tools was given again.
+func (a *allowed) changes(tools bool) []string {
+	var out []string
+	for _, p := range a.Programs {
+		if p.Tools && tools {
+			continue
+		}
+		switch now := findProgram(a.Dir, p); {
+		case now == p:
+		case now.Path == p.Path:
+			out = append(out, p.Path+" is not the file that it was")
+		case now.Path == "":
+			out = append(out, p.As+" was "+p.Path+" and is not there any more")
+		default:
+			out = append(out, p.As+" was "+orNothing(p.Path)+" and is "+now.Path)
+		}
+	}
+	slices.Sort(out)
+	return slices.Compact(out)
+}
+
+func orNothing(path string) string {
+	if path == "" {
+		return "no program"
+	}
+	return path
+}
+
+// askAgain tells whether what was allowed for a run has to be allowed again before this process drives it: an *AllowedElsewhereError.
+func (k *kits) askAgain(run string, meta map[string]string) error {
+	text := meta[metaAllowed]
+	e := &AllowedElsewhereError{Run: run, Changed: k.weaker(meta)}
+	if k.isAllowed(meta) || text == "" && (len(e.Changed) == 0 || k.cfg.Kind != journal.KindRun) {
+		return nil
+	}
+	if k.cfg.Kind != journal.KindRun {
+		e.Changed = nil // it goes on under both permissions
+	}
+	if text != "" {
+		var a allowed
+		if err := json.Unmarshal([]byte(text), &a); err != nil {
+			return fmt.Errorf("read what was allowed for run %s: %w", run, err)
+		}
+		here, err := os.Getwd()
+		if err != nil {
+			return fmt.Errorf("find the working directory: %w", err)
+		}
+		g := k.givenTo(run)
+		if e.Dir, e.Here = a.Dir, here; tool.Plain(a.Dir) == tool.Plain(here) {
+			e.Here = a.Dir
+		} else {
+			e.Changed = append(e.Changed, "it is continued in another folder")
+		}
+		e.Changed = append(e.Changed, a.changes(g != nil && g.tools != nil)...)
+		e.Wants = CommandsError{Commands: a.Commands, Access: a.Access}
+	}
+	if len(e.Changed) == 0 {
+		return nil
+	}
+	return e
+}
+
+// Allow lets this process drive a run, and those that it started for its branches, although its programs, folder or permissions are not those that were
+// allowed: the person who asks for it saw what [AllowedElsewhereError] tells. Relative paths go on to stand on the folder where the run began, or on the
+// present one where that is gone. Errors: those of reading the run.
+func (s *Service) Allow(ctx context.Context, run string) error {
+	head, err := s.store.Head(ctx, run)
+	if err != nil {
+		return err
+	}
+	s.kits.mu.Lock()
+	defer s.kits.mu.Unlock()
+	s.kits.allowedAgain = append(s.kits.allowedAgain, allowedKey(head.Meta))
+	return nil
+}
+
+// allowedKey is what a second yes is for.
+func allowedKey(meta map[string]string) string { return meta[metaAllowed] + "\x00" + meta[metaRules] }
+
+func (k *kits) isAllowed(meta map[string]string) bool {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	return slices.Contains(k.allowedAgain, allowedKey(meta))
+}
+
+// folder gives the folder that relative paths of a run's tools stand on.
+func (k *kits) folder(meta map[string]string) string {
+	dir := meta[metaDir]
+	if _, err := os.Stat(dir); dir != "" && errors.Is(err, os.ErrNotExist) && k.isAllowed(meta) {
+		return ""
+	}
+	return dir
+}
+
+// mayDrive is askAgain for a run that this process is about to drive; one that another living process drives stays with that one.
+func (s *Service) mayDrive(ctx context.Context, run string) error {
+	head, err := s.store.Head(ctx, run)
+	if err != nil || head.Owner != "" && !head.Interrupted {
+		return nil //nolint:nilerr // what is asked of the run says so
+	}
+	return s.kits.askAgain(run, head.Meta)
+}
+
+// weaker tells what the permissions of now let pass that those of a run's beginning did not.
+func (k *kits) weaker(meta map[string]string) []string {
+	var was tool.Permissions
+	if text := meta[metaRules]; text == "" || json.Unmarshal([]byte(text), &was) != nil {
+		return nil
+	}
+	return permit.Weaker(was, k.cfg.Permissions)
+}
