@@ -109,8 +109,8 @@ func TestDescendantsEndWithKilledParent(t *testing.T) {
 	}
 	for name, line := range escapes {
 		for _, how := range []string{"run", "start"} {
-			if name == "ends at once" {
-				continue // nothing is there to be killed with the parent
+			if name == "ends at once" || how == "start" && name != "setsid and env -i" && name != "deep" {
+				continue // nothing is there to be killed with the parent; both functions launch programs alike
 			}
 			t.Run(name+"/"+how, func(t *testing.T) {
 				t.Parallel()

@@ -80,8 +80,8 @@ func launchSupervised(cmd *exec.Cmd) (running, error) {
 		return nil, os.NewSyscallError("socketpair", err)
 	}
 	theirs := os.NewFile(uintptr(fds[1]), "control")
-	defer theirs.Close()
 	if err := syscall.SetNonblock(fds[0], true); err != nil {
+		_ = theirs.Close()
 		_ = syscall.Close(fds[0])
 		return nil, os.NewSyscallError("set nonblocking", err)
 	}
@@ -97,6 +97,7 @@ func launchSupervised(cmd *exec.Cmd) (running, error) {
 		own.pids[c.super.Process.Pid] = true
 	}
 	own.Unlock()
+	_ = theirs.Close() // or the end of the supervisor would not be seen
 	if err != nil {
 		_ = c.control.Close()
 		return nil, fmt.Errorf("start the supervisor of a program: %w", err)
@@ -121,6 +122,8 @@ func (c *supervised) begin(path string, spec []byte) error {
 	}
 	m, err := c.message()
 	switch {
+	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, syscall.ECONNRESET):
+		return nil // it was killed, maybe by the program; watch tells so
 	case err != nil:
 		return fmt.Errorf("the supervisor of a program did not start it: %w", err)
 	case m.Kind == supervise.MsgFailed:
