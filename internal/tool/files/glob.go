@@ -1,77 +1,204 @@
 package files
 
 import (
+	"errors"
 	"fmt"
-	"regexp"
+	"path"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/bmatcuk/doublestar/v4"
 )
 
-// maxPattern bounds a pattern; it is compiled to a regular expression of a few times its length.
+// maxPattern bounds a pattern: the time that a match takes grows with its length.
 const maxPattern = 1000
 
-// globPattern compiles a pattern as shells and git have them: `*` and `?` do not match a slash, `**` does, `[…]` is one character of several.
-func globPattern(p string) (*regexp.Regexp, error) {
-	if len(p) > maxPattern {
-		return nil, fmt.Errorf("a pattern has at most %d bytes", maxPattern)
-	}
-	return regexp.Compile("^" + globText(p) + "$")
+// glob is a pattern of names or paths as git has them: `*` and `?` do not match a slash, `**` between slashes matches any folders, `[…]` is one character of several.
+type glob struct {
+	text  string // for doublestar; the name itself where literal
+	exact bool   // no character has a meaning of its own
+	whole bool   // of paths, not of names
+	bytes bool   // characters are bytes, as in .gitignore; else those of UTF-8
 }
 
-func globText(p string) string {
+var (
+	errPatternLength = fmt.Errorf("a pattern has at most %d bytes", maxPattern)
+	errPattern       = errors.New("it has a bracket that is not closed, or ends with a backslash")
+)
+
+// newGlob reads a pattern; one with a slash is of whole paths. Errors: errPatternLength, errPattern.
+func newGlob(p string, bytes bool) (glob, error) {
+	g := glob{whole: strings.Contains(p, "/"), bytes: bytes, exact: !strings.ContainsAny(p, `*?[\`)}
+	if len(p) > maxPattern {
+		return glob{}, errPatternLength
+	}
+	p = strings.TrimPrefix(p, "/")
+	if g.exact {
+		g.text = p
+		return g, nil
+	}
+	if bytes {
+		p = latin(p)
+	}
 	var b strings.Builder
 	for i := 0; i < len(p); {
-		rest := p[i:]
-		switch {
-		case strings.HasPrefix(rest, "**/") && (i == 0 || p[i-1] == '/'):
-			b.WriteString("(?:.*/)?")
-			i += 3
-		case strings.HasPrefix(rest, "**"):
-			b.WriteString(".*")
-			i += 2
-		case p[i] == '*':
-			b.WriteString("[^/]*")
-			i++
-		case p[i] == '?':
-			b.WriteString("[^/]")
-			i++
-		case p[i] == '[':
-			class, n := globClass(rest)
+		switch c := p[i]; c {
+		case '*':
+			n := len(p[i:]) - len(strings.TrimLeft(p[i:], "*"))
+			// Two stars or more mean folders where they are a whole part of the path; at its end, all that is in a folder.
+			part := n >= 2 && (i == 0 || p[i-1] == '/') && (i+n == len(p) || p[i+n] == '/' || strings.HasPrefix(p[i+n:], `\/`))
+			switch {
+			case part && i > 0 && i+n == len(p):
+				b.WriteString("**/*")
+			case part && i+n < len(p) && p[i+n] == '\\':
+				b.WriteString("*/**") // one folder or more where the slash is escaped
+			case part:
+				b.WriteString("**")
+			default:
+				b.WriteByte('*')
+			}
+			i += n
+		case '[':
+			class, n, err := globClass(p[i:])
+			if err != nil {
+				return glob{}, err
+			}
 			b.WriteString(class)
 			i += n
-		case p[i] == '\\' && i+1 < len(p):
-			_, n := utf8.DecodeRuneInString(rest[1:])
-			b.WriteString(regexp.QuoteMeta(rest[1 : 1+n]))
-			i += 1 + n
+		case '?':
+			b.WriteByte(c)
+			i++
 		default:
-			_, n := utf8.DecodeRuneInString(rest)
-			b.WriteString(regexp.QuoteMeta(rest[:n]))
+			if c == '\\' {
+				i++
+			}
+			if i == len(p) {
+				return glob{}, errPattern
+			}
+			_, n := utf8.DecodeRuneInString(p[i:])
+			b.WriteString(literal(p[i : i+n]))
 			i += n
 		}
 	}
-	return b.String()
+	g.text = b.String()
+	return g, nil
 }
 
-// globClass compiles the class at the beginning of p and gives its length there. A bracket that is never closed stands for itself.
-func globClass(p string) (string, int) {
-	end := strings.IndexByte(p[min(2, len(p)):], ']')
-	if end < 0 {
-		return `\[`, 1
+// match tells whether a path has the pattern.
+func (g glob) match(name string) bool {
+	if !g.whole {
+		name = path.Base(name)
 	}
-	inner := p[1 : 2+end]
-	not := ""
-	if inner != "" && (inner[0] == '!' || inner[0] == '^') {
-		not, inner = "^", inner[1:]
+	if g.exact {
+		return g.text == name
 	}
-	if inner == "" {
-		return `\[`, 1
+	if g.bytes {
+		name = latin(name)
 	}
+	return doublestar.MatchUnvalidated(g.text, name)
+}
+
+// latin gives a text whose characters are the bytes of s.
+func latin(s string) string {
+	if strings.IndexFunc(s, func(r rune) bool { return r >= utf8.RuneSelf }) < 0 {
+		return s
+	}
+	runes := make([]rune, len(s))
+	for i := range len(s) {
+		runes[i] = rune(s[i])
+	}
+	return string(runes)
+}
+
+// literal gives a character as a pattern that matches it alone.
+func literal(c string) string {
+	if strings.Contains(`*?[]{}\-!^,`, c) {
+		return `\` + c
+	}
+	return c
+}
+
+// posix are the named classes of ASCII, as pairs of the first and the last character.
+var posix = map[string]string{
+	"alpha": "AZaz", "digit": "09", "alnum": "AZaz09", "upper": "AZ", "lower": "az", "xdigit": "09AFaf", "blank": "  \t\t", "space": "  \t\r",
+	"cntrl": "\x00\x1f\x7f\x7f", "print": " ~", "graph": "!~", "punct": "!/:@[`{~",
+}
+
+// set is the characters of a class, as pairs of the first and the last.
+type set []rune
+
+func (s *set) add(first, last rune) { *s = append(*s, first, last) }
+
+// text gives the class for doublestar, in which no class is to match a slash.
+func (s set) text(not bool) string {
 	var b strings.Builder
-	for _, r := range inner {
-		if strings.ContainsRune(`[]\^&~|`, r) {
-			b.WriteByte('\\')
+	put := func(first, last rune) {
+		if first <= last {
+			b.WriteString(`\` + string(first) + `-\` + string(last))
 		}
-		b.WriteRune(r)
 	}
-	return "[" + not + b.String() + "]", 3 + end
+	for i := 0; i < len(s); i += 2 {
+		if first, last := s[i], s[i+1]; not || first > '/' || last < '/' {
+			put(first, last)
+		} else {
+			put(first, '/'-1)
+			put('/'+1, last)
+		}
+	}
+	if not {
+		return "[^" + b.String() + `\/]`
+	}
+	if b.Len() == 0 {
+		put('\uFFFE', '\uFFFE') // no character
+	}
+	return "[" + b.String() + "]"
+}
+
+// globClass reads the class at the beginning of p and gives its length there. Error: errPattern.
+func globClass(p string) (class string, n int, err error) {
+	i, not := 1, false
+	if i < len(p) && (p[i] == '!' || p[i] == '^') {
+		i, not = i+1, true
+	}
+	// next takes a character, which a backslash may precede.
+	next := func() (rune, bool) {
+		if i < len(p) && p[i] == '\\' {
+			i++
+		}
+		c, size := utf8.DecodeRuneInString(p[i:])
+		i += size
+		return c, size > 0
+	}
+	var chars set
+	for first := true; i < len(p); first = false {
+		if p[i] == ']' && !first {
+			return chars.text(not), i + 1, nil
+		}
+		if strings.HasPrefix(p[i:], "[:") {
+			name, rest, ok := strings.Cut(p[i+2:], ":]")
+			pairs, known := posix[name]
+			switch end := strings.IndexByte(p[i+2:], ']'); {
+			case ok && known:
+				for j := 0; j < len(pairs); j += 2 {
+					chars.add(rune(pairs[j]), rune(pairs[j+1]))
+				}
+				i = len(p) - len(rest)
+				continue
+			case end >= 0 && strings.HasSuffix(p[i+2:i+2+end], ":"):
+				return "", 0, errPattern // the name is not known
+			}
+		}
+		from, ok := next()
+		chars.add(from, from) // also where it begins a range that ends before it
+		to := from
+		if ok && i+1 < len(p) && p[i] == '-' && p[i+1] != ']' {
+			i++
+			to, ok = next()
+		}
+		if !ok {
+			break
+		}
+		chars.add(from, to)
+	}
+	return "", 0, errPattern
 }

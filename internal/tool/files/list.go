@@ -1,6 +1,7 @@
 package files
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -42,57 +43,89 @@ func (c call) walk(ctx context.Context, dir string, visit func(item) error) (not
 	case !st.IsDir():
 		return "", refuse("%q is no folder", dir)
 	}
-	w := walker{c: c, visit: visit}
-	ignore := c.set.opts.IgnoreVCS == nil || *c.set.opts.IgnoreVCS
-	var rs rules
-	if ignore {
-		rs = c.below(".", nil)
-		at := "."
-		for part := range strings.SplitSeq(dir, "/") { // rules of the folders above hold below too
-			if part != "." {
-				at = path.Join(at, part)
-				rs = c.below(at, rs)
-			}
-		}
-	}
-	err = w.in(ctx, dir, 1, rs, ignore)
-	switch {
-	case errors.Is(err, errFull):
-		return w.note, nil
-	case err != nil:
+	w := walker{c: c, visit: visit, ignore: c.set.opts.IgnoreVCS == nil || *c.set.opts.IgnoreVCS}
+	err = w.from(ctx, dir)
+	if err != nil && !errors.Is(err, errFull) {
 		return "", err
 	}
-	return w.note, nil
+	if w.more > 0 {
+		w.notes = append(w.notes, fmt.Sprintf("[%d more folders are left out for the same reasons]", w.more))
+	}
+	return strings.Join(w.notes, "\n"), nil
 }
+
+// maxNotes bounds what is told of folders that are left out.
+const maxNotes = 5
 
 type walker struct {
 	c       call
 	visit   func(item) error
+	ignore  bool // what git leaves out is not visited
 	visited int
-	note    string
+	notes   []string
+	more    int // folders that are left out and not named in notes
 }
 
-func (w *walker) in(ctx context.Context, dir string, depth int, rs rules, ignore bool) error {
-	f, err := w.c.openPlain(dir)
+// from walks what is below dir, where the rules of the folders above hold too.
+func (w *walker) from(ctx context.Context, dir string) error {
+	rs, ok, err := w.rules(ctx, ".", nil)
+	at := "."
+	for part := range strings.SplitSeq(dir, "/") {
+		if !ok {
+			return err
+		}
+		if part != "." {
+			at = path.Join(at, part)
+			rs, ok, err = w.rules(ctx, at, rs)
+		}
+	}
+	if !ok {
+		return err
+	}
+	return w.in(ctx, dir, 1, rs)
+}
+
+// rules gives the rules that hold in dir; false where the folder is left out since there are none that can be followed.
+func (w *walker) rules(ctx context.Context, dir string, above *rules) (rs *rules, ok bool, err error) {
+	if !w.ignore {
+		return nil, true, nil
+	}
+	rs, err = w.c.below(ctx, dir, above)
+	if limit, is := errors.AsType[*errIgnore](err); is {
+		if len(w.notes) < maxNotes {
+			w.notes = append(w.notes, limit.Error())
+		} else {
+			w.more++
+		}
+		return nil, false, nil
+	}
+	return rs, err == nil, err
+}
+
+func (w *walker) in(ctx context.Context, dir string, depth int, rs *rules) error {
+	entries, err := w.c.entries(ctx, dir, maxVisited-w.visited+1)
 	if err != nil {
 		return err
 	}
-	entries, err := f.ReadDir(maxVisited)
-	_ = f.Close()
-	if err != nil && !errors.Is(err, io.EOF) && len(entries) == 0 {
-		return err
-	}
-	slices.SortFunc(entries, func(a, b fs.DirEntry) int { return strings.Compare(a.Name(), b.Name()) })
 	for _, e := range entries {
 		if w.visited++; w.visited > maxVisited {
-			w.note = fmt.Sprintf("[stopped after %d files and folders; look into fewer folders]", maxVisited)
+			w.notes = append(w.notes, fmt.Sprintf("[stopped after %d files and folders; look into fewer folders]", maxVisited))
 			return errFull
 		}
-		if w.visited%256 == 0 && ctx.Err() != nil {
+		if ctx.Err() != nil {
 			return ctx.Err()
 		}
 		name := path.Join(dir, e.Name())
-		if ignore && rs.ignores(name, e.IsDir()) || w.c.hidden(name) {
+		if w.ignore {
+			out, err := rs.ignores(ctx, name, e.IsDir())
+			if err != nil {
+				return err
+			}
+			if out {
+				continue
+			}
+		}
+		if w.c.hidden(name) {
 			continue
 		}
 		it := item{name: name, depth: depth, mode: e.Type(), size: func() int64 {
@@ -110,18 +143,40 @@ func (w *walker) in(ctx context.Context, dir string, depth int, rs rules, ignore
 		if !it.dir() || depth >= maxDepth {
 			continue
 		}
-		inner := rs
-		if ignore {
-			inner = w.c.below(name, rs)
+		inner, ok, err := w.rules(ctx, name, rs)
+		if ok {
+			err = w.in(ctx, name, depth+1, inner)
 		}
-		if err := w.in(ctx, name, depth+1, inner, ignore); err != nil {
-			if errors.Is(err, errFull) || ctx.Err() != nil {
-				return err
-			}
-			continue // it went away, or may not be read
-		}
+		if err != nil && (errors.Is(err, errFull) || ctx.Err() != nil) {
+			return err
+		} // else it went away, or may not be read
 	}
 	return nil
+}
+
+// entries gives what is in a folder, at most limit of it, by name.
+func (c call) entries(ctx context.Context, dir string, limit int) ([]fs.DirEntry, error) {
+	f, err := c.openPlain(dir)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	var list []fs.DirEntry
+	for len(list) < limit {
+		if ctx.Err() != nil {
+			return nil, ctx.Err()
+		}
+		some, err := f.ReadDir(min(maxPiece, limit-len(list)))
+		list = append(list, some...)
+		if err != nil && !errors.Is(err, io.EOF) && len(list) == 0 {
+			return nil, err
+		}
+		if err != nil || len(some) == 0 {
+			break
+		}
+	}
+	slices.SortFunc(list, func(a, b fs.DirEntry) int { return strings.Compare(a.Name(), b.Name()) })
+	return list, nil
 }
 
 type dirArgs struct {
@@ -178,11 +233,11 @@ func searchFiles(ctx context.Context, c call, a findArgs) (string, error) {
 		return "", err
 	}
 	return c.lines(ctx, a.Path, func(it item) (string, error) {
-		if excluded.matches(it.name) {
-			return "", fs.SkipDir
+		if out, err := excluded.matches(ctx, it.name); err != nil || out {
+			return "", cmp.Or(err, fs.SkipDir)
 		}
-		if !wanted.matches(it.name) {
-			return "", nil
+		if in, err := wanted.matches(ctx, it.name); err != nil || !in {
+			return "", err
 		}
 		if it.dir() {
 			return it.name + "/", nil
@@ -218,12 +273,15 @@ func (c call) lines(ctx context.Context, dir string, line func(item) (string, er
 	case err != nil:
 		return "", err
 	case full:
-		note = fmt.Sprintf("[more is left out: an answer has at most %d lines; look into one folder at a time]", maxListed)
+		note = addNote(note, fmt.Sprintf("[more is left out: an answer has at most %d lines; look into one folder at a time]", maxListed))
 	case n == 0 && note == "":
 		note = "[nothing]"
 	}
 	return b.String() + note, nil
 }
+
+// addNote adds a line to what is told of what is left out.
+func addNote(note, line string) string { return strings.TrimPrefix(note+"\n"+line, "\n") }
 
 func orRoot(p string) string {
 	if p == "" {

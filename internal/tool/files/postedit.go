@@ -3,9 +3,7 @@ package files
 import (
 	"context"
 	"fmt"
-	"path"
 	"path/filepath"
-	"regexp"
 	"strings"
 	"time"
 
@@ -21,28 +19,23 @@ const (
 
 // postEdit is a command that runs after a file was written.
 type postEdit struct {
-	pattern *regexp.Regexp
-	whole   bool // the pattern is of paths, not of names
+	pattern glob
 	cmd     string
 }
 
 func newPostEdit(p tool.PostEdit) (postEdit, error) {
-	re, err := globPattern(p.Path)
+	pattern, err := newGlob(p.Path, false)
 	if err != nil || p.Path == "" || p.Cmd == "" {
 		return postEdit{}, fmt.Errorf("path %q must be a pattern such as *.go, and cmd a command", p.Path)
 	}
-	return postEdit{pattern: re, whole: strings.Contains(p.Path, "/"), cmd: p.Cmd}, nil
+	return postEdit{pattern: pattern, cmd: p.Cmd}, nil
 }
 
 // edited runs what is to run after the file was written and adds what it said to the answer. The path of the file is given to a command as the
 // variable file, which it writes as "${file}", and is never put into its text: a name is not code.
 func (c call) edited(ctx context.Context, name, answer string) (string, error) {
 	for _, p := range c.set.after {
-		subject := name
-		if !p.whole {
-			subject = path.Base(name)
-		}
-		if !p.pattern.MatchString(subject) {
+		if !p.pattern.match(name) {
 			continue
 		}
 		limited, cancel := context.WithTimeout(ctx, postEditTimeout)

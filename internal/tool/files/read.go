@@ -20,11 +20,18 @@ const (
 	sniffBytes   = 8000      // by which text is told from other data
 )
 
-// open opens a regular file for reading.
-func (c call) open(name string) (*os.File, os.FileInfo, error) {
+// Pieces of work, between which a call looks whether it is to end.
+const (
+	maxRead    = 64 << 10 // bytes that are read at once
+	maxPiece   = 1024     // entries of a folder that are read at once
+	checkEvery = 64       // patterns that are compared at once
+)
+
+// open opens a regular file for reading, which ends with ctx.
+func (c call) open(ctx context.Context, name string) (file, os.FileInfo, error) {
 	f, err := c.openPlain(name)
 	if err != nil {
-		return nil, nil, err
+		return file{}, nil, err
 	}
 	st, err := f.Stat()
 	switch {
@@ -38,10 +45,25 @@ func (c call) open(name string) (*os.File, os.FileInfo, error) {
 	}
 	if err != nil {
 		_ = f.Close()
-		return nil, nil, err
+		return file{}, nil, err
 	}
-	return f, st, nil
+	return file{ctx, f}, st, nil
 }
+
+// file is a file that is read in pieces, none of them after ctx is done.
+type file struct {
+	ctx context.Context
+	f   *os.File
+}
+
+func (f file) Read(b []byte) (int, error) {
+	if err := f.ctx.Err(); err != nil {
+		return 0, err
+	}
+	return f.f.Read(b[:min(len(b), maxRead)])
+}
+
+func (f file) Close() error { return f.f.Close() }
 
 type readArgs struct {
 	Path   string `json:"path"`
@@ -59,7 +81,7 @@ func readFile(ctx context.Context, c call, a readArgs) (string, error) {
 
 // read gives the lines of a file from offset on, counted from 1; 0: the first. limit 0 is as many as maxBytes allows. What is left out is told.
 func (c call) read(ctx context.Context, name string, offset, limit, maxBytes int) (string, error) {
-	f, st, err := c.open(name)
+	f, st, err := c.open(ctx, name)
 	if err != nil {
 		return "", err
 	}
@@ -76,9 +98,6 @@ func (c call) read(ctx context.Context, name string, offset, limit, maxBytes int
 	var b strings.Builder
 	var more string
 	for ; ; line++ {
-		if line%1000 == 0 && ctx.Err() != nil {
-			return "", ctx.Err()
-		}
 		want := line >= first
 		if want && limit > 0 && line >= first+limit {
 			if _, err := br.Peek(1); err == nil {

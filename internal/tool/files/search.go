@@ -8,8 +8,6 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"path"
-	"regexp"
 	"slices"
 	"strings"
 )
@@ -22,7 +20,7 @@ const (
 )
 
 // matcher holds patterns of names; one that has a slash is of whole paths.
-type matcher []postEdit
+type matcher []glob
 
 func newMatcher(patterns []string) (matcher, error) {
 	if len(patterns) > maxPaths {
@@ -30,22 +28,26 @@ func newMatcher(patterns []string) (matcher, error) {
 	}
 	var m matcher
 	for _, p := range patterns {
-		re, err := globPattern(p)
+		g, err := newGlob(p, false)
 		if err != nil || p == "" {
 			return nil, refuse("%q is no pattern: * stands for any characters of a name, ** for any folders, ? for one character", p)
 		}
-		m = append(m, postEdit{pattern: re, whole: strings.Contains(p, "/")})
+		m = append(m, g)
 	}
 	return m, nil
 }
 
-func (m matcher) matches(name string) bool {
-	return slices.ContainsFunc(m, func(p postEdit) bool {
-		if p.whole {
-			return p.pattern.MatchString(name)
+// matches tells whether one of the patterns matches. Error: ctx's.
+func (m matcher) matches(ctx context.Context, name string) (bool, error) {
+	for _, g := range m {
+		if ctx.Err() != nil {
+			return false, ctx.Err()
 		}
-		return p.pattern.MatchString(path.Base(name))
-	})
+		if g.match(name) {
+			return true, nil
+		}
+	}
+	return false, nil
 }
 
 type searchArgs struct {
@@ -59,13 +61,9 @@ func searchContent(ctx context.Context, c call, a searchArgs) (string, error) {
 	if a.Query == "" || len(a.Query) > maxPattern {
 		return "", refuse("query must have 1 to %d bytes", maxPattern)
 	}
-	text := a.Query
-	if !a.IsRegex {
-		text = regexp.QuoteMeta(text)
-	}
-	re, err := regexp.Compile(text)
+	query, err := newQuery(a.Query, a.IsRegex)
 	if err != nil {
-		return "", refuse("query is no regular expression (RE2): %v", err)
+		return "", err
 	}
 	excluded, err := newMatcher(a.ExcludePatterns)
 	if err != nil {
@@ -75,7 +73,7 @@ func searchContent(ctx context.Context, c call, a searchArgs) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	s := search{c: c, re: re}
+	s := search{c: c, query: query}
 	st, err := c.root.Stat(name)
 	if err != nil {
 		return "", err
@@ -85,10 +83,12 @@ func searchContent(ctx context.Context, c call, a searchArgs) (string, error) {
 		err = s.file(ctx, name, st.Size())
 	} else {
 		note, err = c.walk(ctx, name, func(it item) error {
-			if excluded.matches(it.name) {
-				if it.dir() {
-					return fs.SkipDir
-				}
+			switch out, err := excluded.matches(ctx, it.name); {
+			case err != nil:
+				return err
+			case out && it.dir():
+				return fs.SkipDir
+			case out:
 				return nil
 			}
 			if !it.mode.IsRegular() {
@@ -101,10 +101,10 @@ func searchContent(ctx context.Context, c call, a searchArgs) (string, error) {
 		return "", err
 	}
 	if s.found > maxMatches {
-		note = fmt.Sprintf("[more lines match: an answer has at most %d; search for something narrower]", maxMatches)
+		note = addNote(note, fmt.Sprintf("[more lines match: an answer has at most %d; search for something narrower]", maxMatches))
 	}
 	if s.big > 0 {
-		note += fmt.Sprintf("[%d files of more than %d bytes were not searched]", s.big, maxSearchBytes)
+		note = addNote(note, fmt.Sprintf("[%d files of more than %d bytes were not searched]", s.big, maxSearchBytes))
 	}
 	if s.found == 0 && note == "" {
 		note = "[no line matches]"
@@ -115,7 +115,7 @@ func searchContent(ctx context.Context, c call, a searchArgs) (string, error) {
 // search goes through files for one call.
 type search struct {
 	c     call
-	re    *regexp.Regexp
+	query query
 	out   strings.Builder
 	found int
 	big   int
@@ -130,19 +130,25 @@ func (s *search) file(ctx context.Context, name string, size int64) error {
 		s.big++
 		return nil
 	}
-	f, _, err := s.c.open(name)
+	f, _, err := s.c.open(ctx, name)
 	if err != nil {
 		return nil // others can be read
 	}
 	defer f.Close()
 	data, err := io.ReadAll(io.LimitReader(f, maxSearchBytes))
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
 	if err != nil || bytes.IndexByte(data[:min(len(data), sniffBytes)], 0) >= 0 {
 		return nil // as above
 	}
 	sc := bufio.NewScanner(bytes.NewReader(data))
 	sc.Buffer(nil, maxSearchBytes+1)
 	for n := 1; sc.Scan(); n++ {
-		at := s.re.FindIndex(sc.Bytes())
+		at, err := s.query.find(ctx, sc.Bytes())
+		if err != nil {
+			return err
+		}
 		if at == nil {
 			continue
 		}

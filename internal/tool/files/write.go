@@ -109,7 +109,7 @@ func editFile(ctx context.Context, c call, a editArgs) (string, error) {
 	}
 	c.set.edit.Lock()
 	defer c.set.edit.Unlock()
-	f, _, err := c.open(name)
+	f, _, err := c.open(ctx, name)
 	if err != nil {
 		return "", err
 	}
@@ -121,7 +121,7 @@ func editFile(ctx context.Context, c call, a editArgs) (string, error) {
 	if len(data) > maxEditBytes {
 		return "", refuse("%q has more than the limit of %d bytes for edits; nothing was changed", name, maxEditBytes)
 	}
-	text, lines, err := apply(string(data), a.Edits)
+	text, lines, err := apply(ctx, string(data), a.Edits)
 	if err != nil {
 		return "", err
 	}
@@ -132,8 +132,11 @@ func editFile(ctx context.Context, c call, a editArgs) (string, error) {
 }
 
 // apply makes all edits, one after another, or none. lines tells what each did.
-func apply(text string, edits []edit) (_ string, lines []string, err error) {
+func apply(ctx context.Context, text string, edits []edit) (_ string, lines []string, err error) {
 	for i, e := range edits {
+		if ctx.Err() != nil {
+			return "", nil, ctx.Err()
+		}
 		n := strings.Count(text, e.OldText)
 		switch {
 		case e.OldText == "":
@@ -182,12 +185,15 @@ func (c call) names(paths []string) ([]string, error) {
 	return names, nil
 }
 
-func createDirectory(_ context.Context, c call, a pathsArgs) (string, error) {
+func createDirectory(ctx context.Context, c call, a pathsArgs) (string, error) {
 	names, err := c.names(a.Paths)
 	if err != nil {
 		return "", err
 	}
 	for _, name := range names {
+		if ctx.Err() != nil {
+			return "", ctx.Err()
+		}
 		if err := c.root.MkdirAll(name, 0o755); err != nil {
 			return "", err
 		}
@@ -195,7 +201,7 @@ func createDirectory(_ context.Context, c call, a pathsArgs) (string, error) {
 	return "created " + strings.Join(names, ", "), nil
 }
 
-func removeDirectory(_ context.Context, c call, a pathsArgs) (string, error) {
+func removeDirectory(ctx context.Context, c call, a pathsArgs) (string, error) {
 	names, err := c.names(a.Paths)
 	if err != nil {
 		return "", err
@@ -203,7 +209,10 @@ func removeDirectory(_ context.Context, c call, a pathsArgs) (string, error) {
 	c.set.edit.Lock()
 	defer c.set.edit.Unlock()
 	for i, name := range names {
-		err := c.remove(name, a.Recursive)
+		err := c.remove(ctx, name, a.Recursive)
+		if ctx.Err() != nil {
+			return "", ctx.Err()
+		}
 		if err != nil {
 			r, failed := report("remove_directory", err)
 			if failed != nil {
@@ -216,7 +225,7 @@ func removeDirectory(_ context.Context, c call, a pathsArgs) (string, error) {
 }
 
 // remove removes a folder. What its name leads to is found out once, and the folder is removed there.
-func (c call) remove(name string, recursive bool) error {
+func (c call) remove(ctx context.Context, name string, recursive bool) error {
 	dir, base, err := c.folder(name)
 	if err != nil {
 		return err
@@ -229,9 +238,53 @@ func (c call) remove(name string, recursive bool) error {
 	case !st.IsDir():
 		return refuse("%q is no folder", name)
 	case recursive:
-		return dir.RemoveAll(base)
+		return removeAll(ctx, dir, base)
 	}
 	return dir.Remove(base)
+}
+
+// removeAll removes a folder of root with what is in it. Unlike [os.Root.RemoveAll] it ends with ctx. It holds a handle of each folder on its way, so that no link is followed
+// that is put in the place of one meanwhile.
+func removeAll(ctx context.Context, root *os.Root, name string) error {
+	dir, err := within(root, name)
+	if err != nil {
+		return err
+	}
+	err = removeIn(ctx, dir)
+	if err = errors.Join(err, dir.Close()); err != nil {
+		return err
+	}
+	return root.Remove(name)
+}
+
+func removeIn(ctx context.Context, dir *os.Root) error {
+	for {
+		f, err := dir.Open(".")
+		if err != nil {
+			return err
+		}
+		some, err := f.ReadDir(maxPiece)
+		_ = f.Close()
+		if len(some) == 0 {
+			if errors.Is(err, io.EOF) {
+				return nil
+			}
+			return err
+		}
+		for _, e := range some {
+			switch {
+			case ctx.Err() != nil:
+				return ctx.Err()
+			case e.IsDir():
+				err = removeAll(ctx, dir, e.Name())
+			default:
+				err = dir.Remove(e.Name())
+			}
+			if err != nil && !errors.Is(err, fs.ErrNotExist) {
+				return err
+			}
+		}
+	}
 }
 
 type moveArgs struct {

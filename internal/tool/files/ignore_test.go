@@ -1,0 +1,193 @@
+package files_test
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"runtime"
+	"slices"
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"github.com/hocket-run/hocket/internal/tool/files"
+)
+
+// repository is a folder with files in which git says what is ignored.
+type repository struct {
+	dir   string
+	env   []string
+	paths []string // all files and folders but those of git, folders with a slash at the end
+}
+
+// newRepository makes one with the files of paths; the test is skipped where there is no git to be asked.
+func newRepository(t *testing.T, paths ...string) *repository {
+	t.Helper()
+	if _, err := exec.LookPath("git"); err != nil {
+		t.Skip("git is not installed, and what it ignores is compared")
+	}
+	if runtime.GOOS == "windows" {
+		t.Skip("names such as a* cannot be files on Windows")
+	}
+	home := t.TempDir()
+	r := &repository{dir: t.TempDir(), env: []string{"PATH=" + os.Getenv("PATH"), "HOME=" + home, "GIT_CONFIG_GLOBAL=/dev/null", "GIT_CONFIG_NOSYSTEM=1"}}
+	r.git(t, nil, "init", "-q")
+	for _, p := range paths {
+		put(t, r.dir, p, "")
+		for ; p != "."; p = filepath.Dir(p) {
+			name := p
+			if !slices.Contains(paths, p) {
+				name += "/"
+			}
+			if !slices.Contains(r.paths, name) {
+				r.paths = append(r.paths, name)
+			}
+		}
+	}
+	slices.Sort(r.paths)
+	return r
+}
+
+func (r *repository) git(t testing.TB, in []byte, args ...string) []byte {
+	t.Helper()
+	c := exec.Command("git", args...)
+	c.Dir, c.Env, c.Stdin = r.dir, r.env, bytes.NewReader(in)
+	out, err := c.Output()
+	if exit := new(exec.ExitError); err != nil && (!asExit(err, &exit) || exit.ExitCode() != 1) { // 1: nothing is ignored
+		t.Fatalf("git %q: %v", args, err)
+	}
+	return out
+}
+
+func asExit(err error, to **exec.ExitError) bool {
+	e, ok := err.(*exec.ExitError)
+	if ok {
+		*to = e
+	}
+	return ok
+}
+
+// shown gives what git does not ignore.
+func (r *repository) shown(t testing.TB) []string {
+	t.Helper()
+	var in []byte
+	for _, p := range r.paths {
+		in = append(in, strings.TrimSuffix(p, "/")+"\x00"...) // with the slash git would ask about what is in the folder
+	}
+	out := r.git(t, in, "check-ignore", "--no-index", "-z", "--stdin")
+	ignored := strings.Split(string(out), "\x00")
+	return slices.DeleteFunc(slices.Clone(r.paths), func(p string) bool { return slices.Contains(ignored, strings.TrimSuffix(p, "/")) })
+}
+
+// found gives what a toolset finds.
+func (r *repository) found(t *testing.T, ts *files.Toolset) []string {
+	t.Helper()
+	text := do(t, ts, "search_files", obj{"pattern": "**/*"}).Text
+	var list []string
+	for line := range strings.Lines(text) {
+		if p := strings.TrimSuffix(line, "\n"); !strings.HasSuffix(p, ".gitignore") && p != "[nothing]" {
+			list = append(list, p)
+		}
+	}
+	slices.Sort(list)
+	return list
+}
+
+// names are of files and folders on which patterns can go wrong.
+var names = []string{
+	"a", "b", "ab", "abc", "a b", "a ", "log", "a.log", ".log", "{a,b}", "[ab]", "[", "]", "a]", "*", "**", "a*b", "é", "aéb", "#a", "!a", `a\b`, "a-b", "-", "^", "A", "1", "a\tb", "build", "x.tar.gz", "?", "~",
+}
+
+// tree gives paths of three levels.
+func tree() (list []string) {
+	for _, n := range names {
+		list = append(list, "files/"+n)
+	}
+	for i, n := range names {
+		m := names[(i+7)%len(names)]
+		list = append(list, "dirs/"+n+"/"+m, "a/"+n+"/b/"+m)
+	}
+	return append(list, "top", "a/top.log", "a/b.log")
+}
+
+// Item 29 of issue 12: what tools leave out is what git ignores, for files of patterns on which matchers differ.
+func TestIgnoreAsGit(t *testing.T) {
+	t.Parallel()
+	r := newRepository(t, tree()...)
+	ts := open(t, r.dir, "")
+	for _, text := range []string{
+		"a/**", "**/a", "/**", "**", "a/**/b", "a**b", "**a", "a/**b", "/a/**/", "*/a", "a/*", "!a", "*\n!a", "*\n!*/\n!*.log", "dirs/*\n!dirs/a", "dirs/\n!dirs/a/", "a ", `a\ `, "a  ", "a\t", "#a", `\#a`, `\!a`, "!", "/", "//", "!/",
+		"[]]", "[!]]", "[^]]", "[a-b]", "[b-a]", "[z-ab]", "[a-]", "[-a]", "[!a]", "[", "[a", "[]", "[!]", `[\]]`, `[a\-b]`, "[[:alpha:]]", "[[:nope:]]", "[[:alpha:]b]", "[![:alpha:]]", "[[:punct:]]", "[[]", "[a/b]",
+		"?", "??", "a?b", "é", "a?b\na??b", "{a,b}", "*.log", "*.tar.*", `a\`, `a\\b`, `\a`, "***", "a***", "files/***", "\uFEFFa", "a\r\n", "a\r", "a\x00b", "log/", "a/", "/a", "/files/a", "files/a/", "./a", "a/.", "../a", "a//b", "**/", "**/**", "/*/a", "A", "*[", "[*]", "[?]", "^", "[^]", "~",
+		"files\n!files/a", "*\n!/files\n!a", "*a*b*", "**/dirs/**/a", "dirs/**/b", "[[:space:]]", "a[[:blank:]]b", "*[!a-z]*", "[--9]", "[+--]", `[\\]`, `[!\\]`, "[é]", "[!é]", "a[é]b", "[\x80-\xff]*",
+	} {
+		t.Run(fmt.Sprintf("%q", text), func(t *testing.T) {
+			put(t, r.dir, ".gitignore", text)
+			compare(t, r, ts)
+		})
+	}
+}
+
+func compare(t *testing.T, r *repository, ts *files.Toolset) {
+	t.Helper()
+	if d := differ(r.shown(t), r.found(t, ts)); d != "" {
+		t.Error(d)
+	}
+}
+
+// differ words what differs between two lists.
+func differ(git, toolset []string) string {
+	missing := slices.DeleteFunc(slices.Clone(git), func(p string) bool { return slices.Contains(toolset, p) })
+	more := slices.DeleteFunc(slices.Clone(toolset), func(p string) bool { return slices.Contains(git, p) })
+	if len(missing)+len(more) == 0 {
+		return ""
+	}
+	return fmt.Sprintf("git alone shows %q, the toolset alone %q", missing[:min(5, len(missing))], more[:min(5, len(more))])
+}
+
+// unsure are patterns such as `a**/b`, of which git before 2.41 compares the addresses of the pattern and the path.
+var unsure = regexp.MustCompile(`[^/]\*\*+(/|\\/)`)
+
+// Item 29 of issue 12: the same for patterns at random, in folders inside one another and in .git/info/exclude.
+func TestIgnoreAsGitRandom(t *testing.T) {
+	t.Parallel()
+	r := newRepository(t, tree()...)
+	ts := open(t, r.dir, "")
+	part := rapid.SampledFrom(append([]string{
+		"*", "*", "**", "/", "/", "?", "[ab]", "[!a]", "[^b]", "[]]", "[a-c]", "[[:alpha:]]", `\*`, `\`, "!", "#", " ", ".", "[", "]", "{", ",", "-", "a", "b", "files", "dirs", "\r",
+	}, names...))
+	line := rapid.Custom(func(t *rapid.T) string { return strings.Join(rapid.SliceOfN(part, 0, 6).Draw(t, "parts"), "") }).
+		Filter(func(line string) bool { return !unsure.MatchString(line) })
+	text := rapid.Custom(func(t *rapid.T) string { return strings.Join(rapid.SliceOfN(line, 0, 5).Draw(t, "lines"), "\n") })
+	rapid.Check(t, func(rt *rapid.T) {
+		said := ""
+		for _, file := range []string{".gitignore", "a/.gitignore", "dirs/.gitignore", "dirs/a/.gitignore", ".git/info/exclude"} {
+			content := text.Draw(rt, file)
+			put(t, r.dir, file, content)
+			said += fmt.Sprintf("%s: %q\n", file, content)
+		}
+		if d := differ(r.shown(t), r.found(t, ts)); d != "" {
+			rt.Fatalf("%s%s", said, d)
+		}
+	})
+}
+
+// Item 29 of issue 12: a link is not followed, as git does not, and nothing else that is no file either.
+func TestIgnoreNoFile(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	put(t, dir, "rules", "kept\n")
+	put(t, dir, "a/kept", "")
+	put(t, dir, "b/.gitignore/kept", "")
+	if err := os.Symlink("../rules", filepath.Join(dir, "a/.gitignore")); err != nil {
+		t.Skip("no links can be made here:", err)
+	}
+	got := do(t, open(t, dir, ""), "search_files", obj{"pattern": "kept"}).Text
+	if want := "a/kept\nb/.gitignore/kept\n"; got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}

@@ -1,0 +1,87 @@
+package files
+
+import (
+	"bytes"
+	"context"
+	"io"
+	"regexp"
+	"regexp/syntax"
+	"unicode/utf8"
+)
+
+// Limits of a regular expression. The time of a match grows with the product of its size and the length of the line.
+const (
+	maxProgram = 10_000  // instructions that it is compiled to
+	maxAtOnce  = 1 << 20 // instructions and bytes of a line, multiplied, that are matched without a look at the context
+)
+
+// query is what is searched for. Safe for concurrent use.
+type query struct {
+	text []byte         // literally, where re is nil
+	re   *regexp.Regexp // nil: text
+	size int            // instructions of re
+}
+
+// newQuery reads a query. Errors: *refusal.
+func newQuery(text string, isRegex bool) (query, error) {
+	if !isRegex {
+		return query{text: []byte(text)}, nil
+	}
+	parsed, err := syntax.Parse(text, syntax.Perl)
+	if err != nil {
+		return query{}, refuse("query is no regular expression (RE2): %v", err)
+	}
+	prog, err := syntax.Compile(parsed.Simplify())
+	if err != nil {
+		return query{}, refuse("query is no regular expression (RE2): %v", err)
+	}
+	if len(prog.Inst) > maxProgram {
+		return query{}, refuse("the regular expression compiles to %d instructions, more than the limit of %d; repeat less in it", len(prog.Inst), maxProgram)
+	}
+	re, err := regexp.Compile(text)
+	if err != nil {
+		return query{}, refuse("query is no regular expression (RE2): %v", err)
+	}
+	return query{re: re, size: len(prog.Inst)}, nil
+}
+
+// find gives the place of the first match in a line, nil where there is none. Error: ctx's; a match under way ends within some thousand characters.
+func (q query) find(ctx context.Context, line []byte) ([]int, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	if q.re == nil {
+		if i := bytes.Index(line, q.text); i >= 0 {
+			return []int{i, i + len(q.text)}, nil
+		}
+		return nil, nil
+	}
+	if len(line)*q.size <= maxAtOnce {
+		return q.re.FindIndex(line), nil
+	}
+	r := &runes{ctx: ctx, text: line, every: max(1, maxAtOnce/q.size)}
+	at := q.re.FindReaderIndex(r)
+	return at, r.err
+}
+
+// runes gives the characters of a text until ctx is done, which it looks at now and then.
+type runes struct {
+	ctx   context.Context
+	text  []byte
+	every int // characters between two looks
+	n     int
+	err   error // ctx's
+}
+
+// ReadRune implements io.RuneReader.
+func (r *runes) ReadRune() (c rune, size int, err error) {
+	if r.n++; r.n%r.every == 0 && r.err == nil {
+		r.err = r.ctx.Err()
+	}
+	if r.err != nil || len(r.text) == 0 {
+		return 0, 0, io.EOF
+	}
+	c, size = utf8.DecodeRune(r.text)
+	r.text = r.text[size:]
+	return c, size, nil
+}
