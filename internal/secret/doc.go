@@ -10,6 +10,10 @@
 //  3. What comes back from models, tools and servers passes [Keeper.Redact] before anything else sees it; text that comes in pieces passes a [Tail].
 //  4. [Keeper.Handler] does the same for logs.
 //
-// Invariants: a text without a kept value comes out as it went in, byte for byte; no output holds a kept value, nor its JSON, URL or base64
-// form; the sum of what a Tail gives is what Redact gives of the sum of what it got.
+// A text is decoded, then compared: escapes of JSON and of programming languages, percent signs and references of HTML, up to four of them inside one another, and at
+// each of these levels base64 and hexadecimal digits (alphabet.go, decode.go). All values are looked for at once (automaton.go), in a time that is linear in the length of
+// the text.
+//
+// Invariants: a text without a kept value comes out as it went in, byte for byte; no output holds a kept value in one of these spellings; the sum of what a Tail gives is
+// what Redact gives of the sum of what it got. Encryption, compression, and a value that is taken apart are beyond this.
 package secret

@@ -1,87 +1,162 @@
 package secret
 
 import (
-	"bytes"
 	"encoding/base64"
+	"encoding/hex"
 	"encoding/json"
-	"net/url"
+	"fmt"
 	"slices"
-	"strconv"
 	"strings"
+	"unicode/utf16"
+	"unicode/utf8"
 )
 
 // minLine is the length from which a line of a value of several lines is a secret of its own.
 const minLine = 16
 
-// forms gives the ways in which a value is commonly written: as it is, in JSON and Go quotes, in addresses, in base64 at any place of a longer text,
-// and line by line.
-func forms(value string) []string {
-	out := written(value)
+// parts gives a value and its long lines.
+func parts(value string) []string {
+	out := []string{value}
 	lines := strings.Split(value, "\n")
 	for _, line := range lines {
 		line = strings.TrimSpace(line)
 		if len(lines) > 1 && len(line) >= minLine && !strings.HasPrefix(line, "-----") {
-			out = append(out, written(line)...)
+			out = append(out, line)
 		}
 	}
 	slices.Sort(out)
 	return slices.Compact(out)
 }
 
-func written(value string) []string {
-	out := []string{value}
-	add := func(text string) {
-		if len(text) >= MinLen && text != value {
-			out = append(out, text)
+// decodedForms gives a part as it reads in a text whose escapes were decoded: as it is, and as its own escapes are decoded with the text's; a space may be a plus sign.
+func decodedForms(part string) []string {
+	out := []string{part, strings.ReplaceAll(part, " ", "+"), latin1(part)}
+	v := view{text: []byte(part)}
+	for range maxLevels {
+		next, more, _ := v.decoded(true)
+		if !more {
+			break
 		}
-	}
-	for _, quoted := range jsonForms(value) {
-		add(quoted)
-		for _, twice := range jsonForms(quoted) { // JSON inside JSON: arguments of tool calls on the wire
-			add(twice)
+		v = next
+		if len(v.text) >= MinLen {
+			out = append(out, string(v.text))
 		}
-	}
-	q := strconv.Quote(value)
-	add(q[1 : len(q)-1])
-	add(url.QueryEscape(value))
-	add(url.PathEscape(value))
-	for _, b := range base64Forms(value) {
-		add(b)
 	}
 	return out
 }
 
-// jsonForms gives the ways in which encoders write a text in JSON, without the quotes: with and without escapes for HTML and of slashes.
-func jsonForms(text string) []string {
-	var out []string
-	for _, html := range []bool{true, false} {
-		var b bytes.Buffer
-		e := json.NewEncoder(&b)
-		e.SetEscapeHTML(html)
-		if e.Encode(text) != nil {
-			continue // a text into a Buffer: it does not fail
+// latin1 gives a text with one byte for each character that Latin-1 has: what \xe4 and %E4 say where they stand for characters.
+func latin1(text string) string {
+	var b strings.Builder
+	for _, r := range text {
+		if r >= utf8.RuneSelf && r <= 0xff {
+			b.WriteByte(byte(r))
+		} else {
+			b.WriteRune(r)
 		}
-		quoted := string(bytes.TrimSuffix(bytes.TrimSpace(b.Bytes()), []byte{'"'})[1:])
-		out = append(out, quoted, strings.ReplaceAll(quoted, "/", `\/`))
 	}
-	return out
+	return b.String()
 }
 
-// minBase64 is the length from which the middle of a base64 text is taken for a value's.
-const minBase64 = 8
+// asciiJSON gives a text in JSON without the quotes, in ASCII alone.
+func asciiJSON(quoted string) string {
+	var b strings.Builder
+	for _, r := range quoted {
+		switch high, low := utf16.EncodeRune(r); {
+		case r < utf8.RuneSelf:
+			b.WriteByte(byte(r))
+		case r <= 0xffff:
+			fmt.Fprintf(&b, `\u%04x`, r)
+		default:
+			fmt.Fprintf(&b, `\u%04x\u%04x`, high, low)
+		}
+	}
+	return b.String()
+}
 
-// base64Forms gives what base64 makes of a value wherever it begins in a longer text, such as user:password: the characters that only the value tells.
-func base64Forms(value string) []string {
+// quotedForms gives a part as JSON has it, with and without escapes for HTML: what is encoded further is often JSON.
+func quotedForms(part string) []string {
+	out := []string{part}
+	if text, err := json.Marshal(part); err == nil {
+		out = append(out, string(text[1:len(text)-1]))
+	}
+	var b strings.Builder
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	if e.Encode(part) == nil {
+		plain := strings.TrimSuffix(strings.TrimSpace(b.String()), `"`)[1:]
+		out = append(out, plain, asciiJSON(plain))
+	}
+	slices.Sort(out)
+	return slices.Compact(out)
+}
+
+// base64Forms gives what base64 makes of a text wherever it begins in a longer text, such as user:password: the characters that only the text tells, in the standard
+// alphabet.
+func base64Forms(text string) []string {
 	var out []string
 	for shift := range 3 {
-		for _, enc := range []*base64.Encoding{base64.RawStdEncoding, base64.RawURLEncoding} {
-			text := enc.EncodeToString(append(make([]byte, shift), value...))
-			first := (shift*8 + 5) / 6           // characters that hold a bit of what stands before
-			last := (shift + len(value)) * 8 / 6 // characters without a bit of what follows
-			if last-first >= minBase64 {
-				out = append(out, text[first:last])
+		made := base64.RawStdEncoding.EncodeToString(append(make([]byte, shift), text...))
+		first := (shift*8 + 5) / 6          // characters that hold a bit of what stands before
+		last := (shift + len(text)) * 8 / 6 // characters without a bit of what follows
+		if last-first >= minBase64 {
+			out = append(out, made[first:last])
+		}
+	}
+	return out
+}
+
+// minBase64 is the length from which the middle of a base64 text is taken for a value's. A value of MinLen bytes has so many characters that no other byte tells, less
+// one.
+const minBase64 = 7
+
+// patterns are what is looked for: in texts, in those read as base64, and in those read as hexadecimal digits.
+type patterns struct{ plain, base64, hex map[string]string }
+
+func patternsOf(values map[string]string) patterns {
+	p := patterns{map[string]string{}, map[string]string{}, map[string]string{}}
+	for value, name := range values {
+		mark := marker(name)
+		add := func(to map[string]string, text string) {
+			if was, ok := to[text]; !ok || mark < was {
+				to[text] = mark
+			}
+		}
+		for _, part := range parts(value) {
+			for _, text := range decodedForms(part) {
+				add(p.plain, text)
+			}
+			for _, text := range quotedForms(part) {
+				add(p.hex, hex.EncodeToString([]byte(text)))
+				for _, once := range base64Forms(text) {
+					add(p.base64, once)
+				}
+			}
+			for shift := range 3 { // base64 of base64, as in the file of a container registry
+				for _, once := range base64Whole(part, shift) {
+					for _, twice := range base64Forms(once) {
+						add(p.base64, twice)
+					}
+				}
 			}
 		}
 	}
-	return out
+	return p
+}
+
+// maxTwice bounds the values that are looked for as base64 of base64, in bytes.
+const maxTwice = 256
+
+// base64Whole gives what only the text tells, in both alphabets.
+func base64Whole(text string, shift int) []string {
+	all := base64Forms(text)
+	if len(text) > maxTwice || shift >= len(all) || len(all[shift]) < 2*minBase64 {
+		return nil
+	}
+	once := all[shift]
+	other := strings.NewReplacer("+", "-", "/", "_").Replace(once)
+	if other == once {
+		return []string{once}
+	}
+	return []string{once, other}
 }

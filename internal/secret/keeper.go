@@ -1,7 +1,6 @@
 package secret
 
 import (
-	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -22,11 +21,12 @@ const (
 var ErrFull = errors.New("too many secrets")
 
 // Keeper knows the secrets that were used in this process and takes them out of texts. The zero Keeper and a nil one know none. Safe for concurrent
-// use; reading takes no lock.
+// use; reading takes no lock, but after a value was added.
 type Keeper struct {
 	mu     sync.Mutex
-	values map[string]string // name by value
-	found  atomic.Pointer[matcher]
+	values map[string]string       // name by value
+	found  atomic.Pointer[matcher] // nil: there are no values, or there is one that it does not know
+	any    atomic.Bool
 }
 
 // Add keeps a value that was used under a name. Values below MinLen are not kept. The error wraps ErrFull.
@@ -46,7 +46,8 @@ func (k *Keeper) Add(name, value string) error {
 		k.values = map[string]string{}
 	}
 	k.values[value] = name
-	k.found.Store(newMatcher(k.values))
+	k.found.Store(nil) // it is made when it is needed
+	k.any.Store(true)
 	return nil
 }
 
@@ -79,10 +80,20 @@ func (k *Keeper) RedactJSON(value json.RawMessage) json.RawMessage {
 }
 
 func (k *Keeper) matcher() *matcher {
-	if k == nil {
+	if k == nil || !k.any.Load() {
 		return nil
 	}
-	return k.found.Load()
+	if m := k.found.Load(); m != nil {
+		return m
+	}
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	m := k.found.Load()
+	if m == nil {
+		m = newMatcher(k.values)
+		k.found.Store(m)
+	}
+	return m
 }
 
 // Error gives an error with the text of err redacted; errors.Is and As see through it. It is err itself where nothing was in it.
@@ -116,91 +127,81 @@ func marker(name string) string {
 	return "[secret " + safe + "]"
 }
 
-// form is one way in which a value may be written.
-type form struct{ text, marker string }
-
-// keyLen is how much of a form tells where it may begin; no form is shorter than MinLen.
-const keyLen = 4
-
-// matcher finds forms: at each place the longest that begins there.
-type matcher struct {
-	// pairs has a bit for each pair of bytes that begins a form: most places of a text are passed by it.
-	pairs [1 << 16 / 64]uint64
-	// starts are the forms by their first bytes, the longest first.
-	starts map[[keyLen]byte][]form
-	// short are the proper beginnings of forms that are shorter than keyLen.
-	short map[string]bool
-}
+// matcher finds values in all their spellings.
+type matcher struct{ plain, base64, hex *automaton }
 
 func newMatcher(values map[string]string) *matcher {
-	all := map[string]string{}
-	for value, name := range values {
-		mark := marker(name)
-		for _, f := range forms(value) {
-			if was, ok := all[f]; !ok || mark < was {
-				all[f] = mark
-			}
-		}
-	}
-	m := &matcher{starts: map[[keyLen]byte][]form{}, short: map[string]bool{}}
-	for text, mark := range all {
-		key := [keyLen]byte([]byte(text))
-		m.starts[key] = append(m.starts[key], form{text, mark})
-		pair := int(text[0])<<8 | int(text[1])
-		m.pairs[pair/64] |= 1 << (pair % 64)
-		for n := 1; n < keyLen; n++ {
-			m.short[text[:n]] = true
-		}
-	}
-	for _, list := range m.starts {
-		slices.SortFunc(list, func(a, b form) int { return cmp.Or(len(b.text)-len(a.text), strings.Compare(a.text, b.text)) })
-	}
-	return m
+	p := patternsOf(values)
+	return &matcher{newAutomaton(p.plain), newAutomaton(p.base64), newAutomaton(p.hex)}
 }
 
 // scan replaces what it finds. Unless it is the end, more text may follow, and rest is what must wait for it.
+//
+// The text is looked at as it is, and after its escapes were decoded once, twice and so on; each time also as base64 and as hexadecimal digits. The time is linear in the
+// length of the text.
 func (m *matcher) scan(text string, end bool) (out, rest string) {
+	var (
+		all  []find
+		safe = len(text)
+		last view
+	)
+	v := view{text: []byte(text)}
+	for level := 0; ; level++ {
+		for _, look := range []struct {
+			in   *automaton
+			read *alphabet
+		}{{m.plain, nil}, {m.base64, base64Alphabet}, {m.hex, hexAlphabet}} {
+			open := look.in.scan(v.text, look.read, func(f find) {
+				f.start, f.end = v.at(f.start, f.end)
+				all = append(all, f)
+			})
+			if open < len(v.text) {
+				safe = min(safe, v.from(open, len(text)))
+			}
+		}
+		last = v
+		if level == maxLevels {
+			break
+		}
+		next, more, cut := v.decoded(end)
+		if cut < len(v.text) {
+			safe = min(safe, v.from(cut, len(text)))
+		}
+		if !more && cut == len(v.text) {
+			break
+		}
+		v = next // also where nothing was decoded but an escape that is not whole: a value may go on in it
+	}
+	all = merge(all)
+	if end {
+		safe = len(text)
+	} else {
+		safe = last.unit(safe)
+		for _, f := range slices.Backward(all) { // nothing is cut in its middle
+			if f.start < safe && safe < f.end {
+				safe = f.start
+			}
+		}
+	}
+	if len(all) == 0 {
+		return text[:safe], text[safe:]
+	}
 	var b strings.Builder
 	from := 0
-	for at := 0; at < len(text); {
-		if at+keyLen > len(text) {
-			if !end && m.short[text[at:]] {
-				b.WriteString(text[from:at])
-				return b.String(), text[at:]
-			}
-			at++
-			continue
+	for _, f := range all {
+		if f.start >= safe {
+			break
 		}
-		if pair := int(text[at])<<8 | int(text[at+1]); m.pairs[pair/64]&(1<<(pair%64)) == 0 {
-			at++
-			continue
-		}
-		tail, hit := text[at:], ""
-		for _, f := range m.starts[[keyLen]byte([]byte(tail[:keyLen]))] {
-			if !end && len(f.text) > len(tail) && strings.HasPrefix(f.text, tail) {
-				b.WriteString(text[from:at])
-				return b.String(), tail
-			}
-			if strings.HasPrefix(tail, f.text) {
-				b.WriteString(text[from:at])
-				b.WriteString(f.marker)
-				hit = f.text
-				break
-			}
-		}
-		if hit == "" {
-			at++
-			continue
-		}
-		at += len(hit)
-		from = at
+		b.WriteString(text[from:f.start])
+		b.WriteString(f.mark)
+		from = f.end
 	}
-	if from == 0 {
-		return text, ""
-	}
-	b.WriteString(text[from:])
-	return b.String(), ""
+	b.WriteString(text[from:safe])
+	return b.String(), text[safe:]
 }
+
+// maxHeld bounds what a Tail holds back. Nothing but a text that goes on repeating the beginning of a value gets there.
+const maxHeld = 4 << 20
 
 // Tail redacts a text that comes in pieces: what may be the beginning of a value waits for the next piece. Not safe for concurrent use.
 type Tail struct {
@@ -220,7 +221,9 @@ func (t *Tail) Write(piece string) string {
 		return out
 	}
 	out, rest := m.scan(t.held+piece, false)
-	t.held = rest
+	if t.held = rest; len(rest) > maxHeld {
+		out += t.Flush()
+	}
 	return out
 }
 

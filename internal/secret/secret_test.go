@@ -259,3 +259,26 @@ func BenchmarkRedact(b *testing.B) {
 		k.Redact(text)
 	}
 }
+
+// BenchmarkRedactLength shows that the time is linear in the length of the text, also of texts that are made to be slow.
+func BenchmarkRedactLength(b *testing.B) {
+	k := &secret.Keeper{}
+	for i := range 200 {
+		if err := k.Add("K", fmt.Sprintf("sk-proj-aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa%d", i)); err != nil {
+			b.Fatal(err)
+		}
+	}
+	for name, part := range map[string]string{
+		"beginnings": "sk-proj-aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa", "escapes": `\u0073\\u006b%2525`, "references": "&#0000000115&amp;amp;", "gaps": "a\n \n \n ", "digits": "736b2d70", "values": "sk-proj-aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa7",
+	} {
+		for _, n := range []int{1 << 18, 1 << 19} {
+			text := strings.Repeat(part, n/len(part))
+			b.Run(fmt.Sprintf("%s/%dKiB", name, n>>10), func(b *testing.B) {
+				b.SetBytes(int64(len(text)))
+				for b.Loop() {
+					k.Redact(text)
+				}
+			})
+		}
+	}
+}

@@ -1,0 +1,177 @@
+package secret
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+)
+
+// automaton finds all patterns in a text in one pass: the time does not depend on how many there are, or on what they have in common (Aho and Corasick, 1975).
+// It is read-only once it is made.
+type automaton struct {
+	// pairs has a bit for each pair of bytes that begins a pattern: most places of a text are passed by it. No pattern is shorter than two bytes.
+	pairs [1 << 16 / 64]uint64
+	root  [256]int32 // the edges of the root
+	nodes []node
+	// by and to are the edges of all nodes: the byte, in order for each node, and the node that it leads to.
+	by []byte
+	to []int32
+}
+
+// node is the longest text just read that begins a pattern.
+type node struct {
+	first, edges int32 // in automaton.by
+	fail         int32 // the longest proper end of it that begins a pattern
+	depth        int32 // its length
+	open         int32 // the length of the longest end of it, itself too, that may become a longer pattern
+	found        int32 // the length of the longest pattern that ends here; 0: none does
+	mark         string
+}
+
+// newAutomaton makes an automaton of patterns with their markers.
+func newAutomaton(patterns map[string]string) *automaton {
+	a := &automaton{}
+	t := newTrie(1 + len(patterns))
+	for _, text := range slices.Sorted(maps.Keys(patterns)) {
+		t.add(text, patterns[text])
+		pair := int(text[0])<<8 | int(text[1])
+		a.pairs[pair/64] |= 1 << (pair % 64)
+	}
+	a.nodes = make([]node, len(t.char))
+	order := make([]int32, 1, len(t.char))
+	for i := 0; i < len(order); i++ { // breadth first: what fail leads to is done before
+		at := order[i]
+		n := &a.nodes[at]
+		n.first = int32(len(a.by))
+		n.found, n.mark = a.nodes[n.fail].found, a.nodes[n.fail].mark
+		if mark, ok := t.marks[at]; ok {
+			n.found, n.mark = n.depth, mark
+		}
+		for to := t.child[at]; to != 0; to = t.next[to] {
+			a.by, a.to = append(a.by, t.char[to]), append(a.to, to)
+			if at == 0 {
+				a.root[t.char[to]] = to
+			}
+			order = append(order, to)
+		}
+		n.edges = int32(len(a.by)) - n.first
+		if n.open = a.nodes[n.fail].open; n.edges > 0 {
+			n.open = n.depth
+		}
+		for to := t.child[at]; to != 0; to = t.next[to] {
+			a.nodes[to].depth = n.depth + 1
+			if at != 0 {
+				a.nodes[to].fail = a.step(n.fail, t.char[to])
+			}
+		}
+	}
+	return a
+}
+
+// trie has the beginnings of patterns, which are added in order: the root is 0, and the children of a node are in order.
+type trie struct {
+	char              []byte
+	child, next, last []int32 // the first child, the next sibling, the last child; 0: none
+	marks             map[int32]string
+}
+
+func newTrie(patterns int) *trie {
+	return &trie{make([]byte, 1), make([]int32, 1), make([]int32, 1), make([]int32, 1), make(map[int32]string, patterns)}
+}
+
+func (t *trie) add(text, mark string) {
+	at := int32(0)
+	for i := range len(text) {
+		if last := t.last[at]; last != 0 && t.char[last] == text[i] {
+			at = last
+			continue
+		}
+		made := int32(len(t.char))
+		t.char, t.child, t.next, t.last = append(t.char, text[i]), append(t.child, 0), append(t.next, 0), append(t.last, 0)
+		if t.last[at] == 0 {
+			t.child[at] = made
+		} else {
+			t.next[t.last[at]] = made
+		}
+		t.last[at] = made
+		at = made
+	}
+	t.marks[at] = mark
+}
+
+// step gives the node after a byte.
+func (a *automaton) step(at int32, c byte) int32 {
+	for at != 0 {
+		n := &a.nodes[at]
+		edges := a.by[n.first : n.first+n.edges]
+		if len(edges) <= 8 {
+			for i, b := range edges {
+				if b == c {
+					return a.to[int(n.first)+i]
+				}
+			}
+		} else if i, ok := slices.BinarySearch(edges, c); ok {
+			return a.to[int(n.first)+i]
+		}
+		at = n.fail
+	}
+	return a.root[c]
+}
+
+// begins tells whether a pattern may begin with two bytes, as an alphabet reads them.
+func (a *automaton) begins(c, next byte, read *alphabet) bool {
+	if read != nil {
+		if !read.is[c] {
+			return false
+		}
+		if !read.is[next] {
+			return true // it may be skipped
+		}
+		c, next = read.norm[c], read.norm[next]
+	}
+	pair := int(c)<<8 | int(next)
+	return a.pairs[pair/64]&(1<<(pair%64)) != 0
+}
+
+// find is where a pattern is in a text, from start to before end.
+type find struct {
+	start, end int
+	mark       string
+}
+
+// scan finds patterns in a text as an alphabet reads it, and gives where what may become one begins; len(text): nowhere.
+func (a *automaton) scan(text []byte, read *alphabet, finds func(find)) (open int) {
+	at := int32(0)
+	for i, c := range text {
+		if at == 0 && i+1 < len(text) && !a.begins(c, text[i+1], read) {
+			continue
+		}
+		if read != nil {
+			if read.skips(text, i) {
+				continue
+			}
+			c = read.norm[c]
+		}
+		at = a.step(at, c)
+		if n := &a.nodes[at]; n.found > 0 {
+			finds(find{read.back(text, i+1, int(n.found)), i + 1, n.mark})
+		}
+	}
+	return read.back(text, len(text), int(a.nodes[at].open))
+}
+
+// merge orders finds and joins those that overlap: the one that begins first, of these the longest, gives its marker.
+func merge(all []find) []find {
+	slices.SortFunc(all, func(a, b find) int {
+		return cmp.Or(cmp.Compare(a.start, b.start), cmp.Compare(b.end, a.end), cmp.Compare(a.mark, b.mark))
+	})
+	out := all[:0]
+	for _, f := range all {
+		if n := len(out); n > 0 && f.start < out[n-1].end {
+			out[n-1].end = max(out[n-1].end, f.end)
+		} else {
+			out = append(out, f)
+		}
+	}
+	return out
+}
