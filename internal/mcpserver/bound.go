@@ -60,6 +60,9 @@ func shorten(v any, most, items int) any {
 		}
 		return x
 	case map[string]any:
+		if _, isReference := x["$value"]; isReference && len(x) == 1 {
+			return x
+		}
 		for k := range x {
 			x[k] = shorten(x[k], most, items)
 		}

@@ -42,6 +42,9 @@ const maxAsked = 16 << 10
 // ask asks the client's person about a wait and gives the answer to the run. It tells whether there was one. What the model said has no part in it: the person is
 // shown the arguments that the tool would be handed, and the answer is that of this wait, which is bound to them (SEC12).
 func (c *call) ask(ctx context.Context, rec service.Recorded, w *engine.WaitOpened) (answered bool, err error) {
+	if w, err = c.Service.Opened(ctx, rec.Head.Run, w.Wait); err != nil { // rec may have tokens in the place of what is long
+		return false, err
+	}
 	text := approvalText(rec, w)
 	if len(text) > maxAsked {
 		return false, invalidf("what is to be approved has %s, too much to be shown here (at most %s); %s", bytesText(len(text)), bytesText(maxAsked), c.personText(rec.Head.Run, w.Wait))

@@ -14,6 +14,7 @@ import (
 	"github.com/hocket-run/hocket/internal/engine"
 	"github.com/hocket-run/hocket/internal/project"
 	"github.com/hocket-run/hocket/internal/service"
+	"github.com/hocket-run/hocket/internal/view"
 	"github.com/hocket-run/hocket/workflow"
 )
 
@@ -69,7 +70,7 @@ func (c *call) execute(ctx context.Context, args executeArgs) (any, error) {
 		return nil, err
 	}
 	out.Again = started.Again
-	return bounded(out, maxResult, runURI(started.Run))
+	return c.render(ctx, started.Run, out)
 }
 
 // inputText is the input of a run: a text as it is, anything else as JSON.
@@ -98,6 +99,8 @@ type outcome struct {
 	Waiting     []waiting      `json:"waiting,omitempty"`
 	Next        string         `json:"next"`
 	Again       bool           `json:"again,omitempty"`
+
+	reader *view.Reader // of the values
 }
 
 // waiting is an open wait, and whether only a person answers it.
@@ -118,7 +121,7 @@ func (c *call) await(ctx context.Context, run string, limit time.Duration, after
 		if st.Status != engine.StatusPaused || limit == 0 || !c.canAsk() {
 			return c.outcome(ctx, run)
 		}
-		rec, err := c.Service.Read(ctx, run)
+		rec, err := c.Service.ReadShort(ctx, run)
 		if err != nil {
 			return outcome{}, err
 		}
@@ -156,8 +159,8 @@ func (c *call) follow(ctx context.Context, run string, limit time.Duration, afte
 	)
 	if token := c.req.Params.GetProgressToken(); token != nil && limit > 0 {
 		p := progress{c: c, ctx: ctx, token: token, after: after}
-		if rec, err := c.Service.Read(ctx, run); err == nil {
-			p.name(rec.Workflow)
+		if _, w, err := c.Service.RunDefinition(ctx, run); err == nil {
+			p.name(w)
 		}
 		st, err = c.Service.Follow(waits, run, p.event)
 	} else {
@@ -246,18 +249,24 @@ const maxProgress = 200
 
 // outcome tells how a run stands now.
 func (c *call) outcome(ctx context.Context, run string) (outcome, error) {
-	rec, err := c.Service.Read(ctx, run)
+	r, err := c.Service.View(ctx, run)
 	if err != nil {
 		return outcome{}, noSuchRun(err, run)
 	}
-	o := rec.Object()
-	out := outcome{RunID: run, Status: o.Status, Interrupted: o.Interrupted, Error: o.Error}
+	o, err := r.Run(ctx, view.Page{})
+	if err != nil {
+		return outcome{}, noSuchRun(err, run)
+	}
+	out := outcome{RunID: run, Status: o.Status, Interrupted: o.Interrupted, Error: o.Error, reader: r}
 	if o.Status == engine.StatusCompleted {
 		out.Output = o.Output
 	}
 	for _, w := range o.Waiting {
-		d := opened(rec, w.ID)
-		out.Waiting = append(out.Waiting, waiting{w, d != nil && service.NeedsPerson(d)})
+		d, err := c.Service.Opened(ctx, run, w.ID)
+		if err != nil {
+			return outcome{}, err
+		}
+		out.Waiting = append(out.Waiting, waiting{w, service.NeedsPerson(d)})
 	}
 	out.Next = c.next(out)
 	return out, nil

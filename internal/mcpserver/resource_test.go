@@ -83,7 +83,7 @@ func TestResources(t *testing.T) {
 		t.Errorf("%d of %d ids, more %v, %v", len(all.Completion.Values), all.Completion.Total, all.Completion.HasMore, err)
 	}
 	templates, err := c.ListResourceTemplates(t.Context(), nil)
-	if err != nil || len(templates.ResourceTemplates) != 4 {
+	if err != nil || len(templates.ResourceTemplates) != 6 {
 		t.Errorf("templates %v, %v", templates, err)
 	}
 	if _, err := c.ListResources(t.Context(), &sdk.ListResourcesParams{Cursor: "bad"}); err == nil {
@@ -230,21 +230,50 @@ func TestToolName(t *testing.T) {
 	}
 }
 
-// TestBigOutputs: what is large is cut, says so, and names the resource that has all of it (SEC17).
+// TestBigOutputs: what is large is a reference, whose resource has all of it, in pieces (SEC17, item 2).
 func TestBigOutputs(t *testing.T) {
 	t.Parallel()
-	big := strings.Repeat("a long story ", 20_000)
+	big := strings.Repeat("a long störy ", 200_000)
 	c := newWorld(t, mcpserver.Config{}, func(modeltest.Request) modeltest.Answer { return modeltest.Answer{Text: big} }).admin(nil)
 	id := c.pair()
 	out := c.gives("execute_workflow", object{"id": id})
 	run := out["runId"].(string)
-	for name, got := range map[string]object{"execute_workflow": out, "get_run": c.gives("get_run", object{"id": run}), "run_events": c.gives("run_events", object{"id": run})} {
-		if text := stringOf(t, got); len(text) > 128<<10 {
-			t.Errorf("%s gives %d bytes", name, len(text))
+	got := c.gives("get_run", object{"id": run})
+	logs := c.gives("get_run", object{"id": run, "view": "logs"})["logs"].([]any)
+	for name, v := range map[string]any{"execute_workflow": out["output"], "get_run": got["output"], "steps": got["steps"].([]any)[0].(object)["output"], "trail": got["trail"].([]any)[0].(object)["output"],
+		"logs": logs[len(logs)-1].(object)["content"]} {
+		ref, _ := v.(object)["$value"].(object)
+		if ref == nil || ref["bytes"] != float64(len(big)) || !strings.HasPrefix(ref["href"].(string), "hocket://runs/"+run+"/values/text/") {
+			t.Fatalf("%s: %.300v", name, v)
 		}
-		says(t, fmt.Sprint(got["truncated"]), "hocket://runs/"+run)
+		whole := ""
+		for uri := ref["href"].(string); uri != ""; {
+			res, err := c.ReadResource(t.Context(), &sdk.ReadResourceParams{URI: uri})
+			if err != nil || len(res.Contents[0].Text) > 1<<20 {
+				t.Fatal(err)
+			}
+			whole, uri = whole+res.Contents[0].Text, ""
+			if len(res.Contents) > 1 {
+				uri = res.Contents[1].URI
+			}
+		}
+		if whole != big {
+			t.Errorf("%s: the pieces have %d bytes of %d", name, len(whole), len(big))
+		}
 	}
-	says(t, c.read("hocket://runs/"+run).Text, big)
+	for name, got := range map[string]object{"execute_workflow": out, "get_run": got, "run_events": c.gives("run_events", object{"id": run})} {
+		if text := stringOf(t, got); len(text) > 64<<10 || got["truncated"] != nil {
+			t.Errorf("%s gives %d bytes, truncated: %v", name, len(text), got["truncated"])
+		}
+	}
+	if text := c.read("hocket://runs/" + run).Text; len(text) > 64<<10 || !strings.Contains(text, "/values/text/") {
+		t.Errorf("the resource has %d bytes", len(text))
+	}
+	for _, bad := range []string{"/values/text/x", "/values/other/" + strings.Repeat("0", 64), "/values/json/" + strings.Repeat("0", 64), "/values/text/" + strings.Repeat("0", 64) + "/-1"} {
+		if _, err := c.ReadResource(t.Context(), &sdk.ReadResourceParams{URI: "hocket://runs/" + run + bad}); err == nil {
+			t.Errorf("%s is read", bad)
+		}
+	}
 	last, events := 0.0, 0
 	for {
 		page := c.gives("run_events", object{"id": run, "after": last, "limit": 3})
@@ -255,5 +284,40 @@ func TestBigOutputs(t *testing.T) {
 	}
 	if events != int(last) {
 		t.Errorf("pages have %d events of %v", events, last)
+	}
+}
+
+// TestRunPages: steps, trail and log come in pages that continue one another; a cursor that none of them gave is refused.
+func TestRunPages(t *testing.T) {
+	t.Parallel()
+	c := newWorld(t, mcpserver.Config{}, func(modeltest.Request) modeltest.Answer { return modeltest.Answer{Text: strings.Repeat("x", 3000)} }).admin(nil)
+	run := c.gives("execute_workflow", object{"id": c.pair()})["runId"].(string)
+	all := c.gives("get_run", object{"id": run, "limit": 1000})
+	logs := c.gives("get_run", object{"id": run, "view": "logs", "limit": 1000})
+	for _, list := range []struct{ items, next, view string }{{"steps", "stepsNext", "run"}, {"trail", "trailNext", "run"}, {"logs", "logsNext", "logs"}} {
+		want := logs["logs"]
+		if list.view == "run" {
+			want = all[list.items]
+		}
+		var got []any
+		for args := (object{"id": run, "limit": 1, "view": list.view}); ; {
+			page := c.gives("get_run", args)
+			if got = append(got, page[list.items].([]any)...); page[list.next] == "" {
+				break
+			}
+			args["cursor"] = page[list.next]
+		}
+		names := func(v any) (out []any) { // values may be references at once that have room on a page
+			for _, one := range v.([]any) {
+				out = append(out, one.(object)["seq"], one.(object)["order"], one.(object)["timestamp"], one.(object)["type"])
+			}
+			return out
+		}
+		if fmt.Sprint(names(got)) != fmt.Sprint(names(want)) || len(got) < 2 {
+			t.Errorf("%s: %d on pages, not those at once", list.items, len(got))
+		}
+	}
+	for _, view := range []string{"run", "logs"} {
+		says(t, c.fails("invalid", "get_run", object{"id": run, "view": view, "cursor": "x"}), "cursor")
 	}
 }

@@ -1,12 +1,10 @@
 package mcpserver
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"net/url"
 	"strings"
 
@@ -16,7 +14,6 @@ import (
 	"github.com/hocket-run/hocket/internal/catalog"
 	"github.com/hocket-run/hocket/internal/door"
 	"github.com/hocket-run/hocket/internal/journal"
-	"github.com/hocket-run/hocket/internal/project"
 	"github.com/hocket-run/hocket/internal/service"
 )
 
@@ -30,10 +27,14 @@ const (
 	kindRuns      = "runs"
 )
 
-// resource is a URI taken apart: hocket://KIND, hocket://KIND/ID or hocket://runs/ID/events.
+// resource is a URI taken apart: hocket://KIND, hocket://KIND/ID, hocket://runs/ID/events or hocket://runs/ID/values/text|json/DIGEST[/OFFSET].
 type resource struct {
 	kind, id string
 	events   bool
+	// value is the digest of a long value of the run, offset from where on it is read.
+	value  string
+	isText bool
+	offset int64
 }
 
 func parseURI(uri string) (r resource, ok bool) {
@@ -54,6 +55,9 @@ func parseURI(uri string) (r resource, ok bool) {
 	switch {
 	case len(parts) == 3 && r.kind == kindRuns && parts[2] == "events":
 		r.events = true
+	case len(parts) > 3 && r.kind == kindRuns && parts[2] == "values":
+		ok = r.parseValue(parts[3:])
+		return r, ok
 	case len(parts) > 2:
 		return r, false
 	}
@@ -94,6 +98,8 @@ func (d *desk) addResources() {
 		{URITemplate: scheme + "agents/{id}", Name: "agent", Description: "An agent with all its keys.", MIMEType: mimeJSON},
 		{URITemplate: scheme + "runs/{id}", Name: "run", Description: "A whole run: status, steps, trail, output.", MIMEType: mimeJSON},
 		{URITemplate: scheme + "runs/{id}/events", Name: "events", Description: "All recorded events of a run, one JSON line each.", MIMEType: mimeLines},
+		{URITemplate: scheme + "runs/{id}/values/{kind}/{digest}", Name: "value", Description: "A long value of a run, as the href of a reference names it; text or json. What is longer than 1 MiB comes in pieces."},
+		{URITemplate: scheme + "runs/{id}/values/{kind}/{digest}/{offset}", Name: "value piece", Description: "A long value from an offset on."},
 	} {
 		d.mcp.AddResourceTemplate(t, d.readResource)
 	}
@@ -112,6 +118,13 @@ func (d *desk) readResource(ctx context.Context, req *sdk.ReadResourceRequest) (
 	r, ok := parseURI(uri)
 	if !ok {
 		return nil, sdk.ResourceNotFoundError(uri)
+	}
+	if r.value != "" {
+		out, err := d.readValue(ctx, uri, r)
+		if err != nil {
+			return nil, d.unread(uri, err)
+		}
+		return out, nil
 	}
 	text, mime, err := d.read(ctx, r)
 	if err != nil {
@@ -155,11 +168,7 @@ func (d *desk) read(ctx context.Context, r resource) ([]byte, string, error) {
 		text, err := d.readEvents(ctx, r.id)
 		return text, mimeLines, err
 	}
-	whole, err := d.whole(ctx, r.id)
-	if err != nil {
-		return nil, "", err
-	}
-	text, err := bounded(whole, maxResource, runURI(r.id))
+	text, err := d.readRun(ctx, r.id)
 	return text, mimeJSON, err
 }
 
@@ -191,30 +200,6 @@ func (d *desk) readList(ctx context.Context, kind string) ([]byte, string, error
 		out = lines
 	}
 	return encode(out), mimeJSON, nil
-}
-
-// readEvents gives the events of a run as lines. Where they are more than a resource may have, the last line says from where run_events goes on.
-func (d *desk) readEvents(ctx context.Context, id string) ([]byte, error) {
-	rec, err := d.key.service.Read(ctx, id)
-	if err != nil {
-		return nil, noSuchRun(err, id)
-	}
-	var b bytes.Buffer
-	folder := project.NewFolder(id, rec.Workflow)
-	for _, e := range rec.Events {
-		line, err := journal.MarshalEvent(id, folder.Expand(e))
-		if err != nil {
-			return nil, err
-		}
-		folder.Add(e)
-		if b.Len()+len(line) > maxResource {
-			fmt.Fprintf(&b, "{\"truncated\":\"run_events with after %d goes on here\"}\n", e.Seq-1)
-			break
-		}
-		b.Write(line)
-		b.WriteByte('\n')
-	}
-	return b.Bytes(), nil
 }
 
 // Cursors of lists of resources: workflows first, by id, then runs, newest first.

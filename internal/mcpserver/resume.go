@@ -60,7 +60,7 @@ func resumeRun(ctx context.Context, c *call) (any, error) {
 	if args.Wait != "" && args.Node != "" {
 		return nil, invalidf("node: the wait is named already by `wait`")
 	}
-	rec, err := c.Service.Read(ctx, id)
+	rec, err := c.Service.ReadShort(ctx, id)
 	if err != nil {
 		return nil, noSuchRun(err, id)
 	}
@@ -79,7 +79,7 @@ func resumeRun(ctx context.Context, c *call) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	return bounded(out, maxResult, runURI(id))
+	return c.render(ctx, id, out)
 }
 
 // reopen lets a run go on that ended by a limit (D20).
@@ -120,7 +120,11 @@ func (c *call) goOn(ctx context.Context, rec service.Recorded, args resumeArgs) 
 	case args.Decision != "":
 		return invalidf("decision: run %s asks a question, no approval; give input", run)
 	case args.Input == nil:
-		return invalidf("input: run %s waits for an answer: %s", run, question(w.WaitOpened))
+		asked, err := c.Service.Opened(ctx, run, w.Wait)
+		if err != nil {
+			return err
+		}
+		return invalidf("input: run %s waits for an answer: %s", run, question(asked))
 	}
 	return c.give(ctx, run, w.Wait, args.Input, args.Note)
 }
@@ -158,7 +162,7 @@ func question(w *engine.WaitOpened) string {
 		text += " (one of: " + strings.Join(w.Options, ", ") + ")"
 	}
 	if w.Schema != nil {
-		text += " (it must fit the JSON Schema " + string(w.Schema) + ")"
+		text += " (it must fit the JSON Schema " + clip(string(w.Schema), 2000) + ")"
 	}
 	return text
 }

@@ -5,6 +5,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"hash"
 	"io"
@@ -37,6 +38,34 @@ func (s *Service) ReadShort(ctx context.Context, run string) (Recorded, error) {
 	}
 	return rec, nil
 }
+
+// Opened gives how a wait of a run began, whole. Errors: engine.ErrWaitNotFound.
+func (s *Service) Opened(ctx context.Context, run, wait string) (*engine.WaitOpened, error) {
+	at := uint64(0)
+	if err := s.EachShort(ctx, run, 0, view.NewTable(), func(e engine.Event) error {
+		if d, ok := e.Data.(*engine.WaitOpened); ok && d.Wait == wait {
+			at = e.Seq
+		}
+		return nil
+	}); err != nil {
+		return nil, err
+	}
+	var found *engine.WaitOpened
+	if at > 0 {
+		if err := s.EachEvent(ctx, run, at-1, func(e engine.Event) error {
+			found, _ = e.Data.(*engine.WaitOpened)
+			return errOne
+		}); !errors.Is(err, errOne) {
+			return nil, err
+		}
+	}
+	if found == nil {
+		return nil, fmt.Errorf("run %s, wait %q: %w", run, wait, engine.ErrWaitNotFound)
+	}
+	return found, nil
+}
+
+var errOne = errors.New("one is enough")
 
 // EachShort implements view.Source.
 func (s *Service) EachShort(ctx context.Context, run string, after uint64, t *view.Table, take func(engine.Event) error) error {

@@ -37,6 +37,9 @@ const (
 
 // IsTrail tells whether a cursor is one of a trail.
 func IsTrail(cursor string) bool {
+	if cursor == "" {
+		return false
+	}
 	_, err := Page{Cursor: cursor}.place(listTrail)
 	return err == nil
 }

@@ -120,14 +120,11 @@ func (r *Reader) trail(f *project.Folder, p Page) ([]project.TrailEntry, string,
 	return page, next, err
 }
 
-// RunAndTrail gives the run object and the trail, a page of each. A cursor belongs to one of the two; the other has its first page.
-func (r *Reader) RunAndTrail(ctx context.Context, p Page) (run Run, trail []project.TrailEntry, next string, err error) {
-	f, err := r.Fold(ctx)
-	if err != nil {
-		return run, nil, "", err
-	}
+// RunAndTrail gives the run object and the trail, a page of each, of what a folder of the reader's events has. A cursor belongs to one of the two; the other has its
+// first page. Errors: ErrCursor.
+func (r *Reader) RunAndTrail(f *project.Folder, p Page) (run Run, trail []project.TrailEntry, next string, err error) {
 	ofSteps, ofTrail := p, p
-	if _, err := p.place(listTrail); err == nil {
+	if IsTrail(p.Cursor) {
 		ofSteps.Cursor = ""
 	} else {
 		ofTrail.Cursor = ""

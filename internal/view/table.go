@@ -128,7 +128,7 @@ func (t *Table) inline(l journal.Leaf, seq uint64) *Ref {
 	content, isText := l.Content()
 	r := t.ref(journal.Long{Hash: journal.HashOf(content), IsText: isText}, inline)
 	if r.Bytes < 0 {
-		r.Bytes = int64(len(content))
+		r.Bytes, r.head = int64(len(content)), bytes.Clone(content[:min(len(content), headBytes)])
 	}
 	if r.seq == 0 {
 		r.seq = seq

@@ -86,7 +86,8 @@ func (r *Reader) PrepareLines(ctx context.Context, lines []json.RawMessage, s St
 }
 
 func (r *Reader) prepare(ctx context.Context, text string, s Style) (*Doc, error) {
-	for _, v := range r.plan(text) {
+	r.queue = r.plan(text)
+	for _, v := range r.queue {
 		size, err := r.size(ctx, v)
 		if err == nil && s.Limit > 0 && size > int64(s.Limit) {
 			err = r.measure(ctx, v)
