@@ -102,7 +102,7 @@ type TokenUsage struct{ InputTokens, OutputTokens int64 }
 
 // ModelError is a model call that failed.
 type ModelError struct {
-	// Kind is a stable word: rate_limit, timeout, overloaded, auth, invalid_request, content_filter, network or server. It says whether another try may
+	// Kind is a stable word: rate_limit, timeout, overloaded, auth, quota_exceeded, invalid_request, context_length_exceeded, content_filter, network or server. It says whether another try may
 	// help; "" is server.
 	Kind    string
 	Message string

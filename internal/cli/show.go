@@ -239,7 +239,15 @@ func (a *app) showSteps(steps []project.Step) error {
 		}
 		fmt.Fprintf(t, "%d\t%s\t%s\t%s\t%d\t%s\t%s\t%s\n", st.Seq, node, st.Kind, statusText(st), st.Attempt, took, tokens, model)
 	}
-	return flush(t)
+	if err := flush(t); err != nil {
+		return err
+	}
+	for _, st := range steps {
+		for _, text := range st.Warnings {
+			fmt.Fprintf(a.Out, "warning: step %d, %s: %s\n", st.Seq, clean(st.Node), clean(text))
+		}
+	}
+	return nil
 }
 
 // statusText is a step's status, that of an approval with the decision and its note.

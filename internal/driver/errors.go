@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/hocket-run/hocket/internal/engine"
 	"github.com/hocket-run/hocket/internal/model"
@@ -54,7 +55,7 @@ func FailureOf(ctx context.Context, err error) *engine.Failure {
 	case errors.As(err, &me):
 		return &engine.Failure{
 			Code:         string(me.Kind),
-			Message:      me.Message,
+			Message:      me.Message + tooLong(me.RetryAfter),
 			Retryable:    me.Kind.IsTransient(),
 			RetryAfterMS: me.RetryAfter.Milliseconds(),
 		}
@@ -68,6 +69,14 @@ func FailureOf(ctx context.Context, err error) *engine.Failure {
 		return &engine.Failure{Code: engine.CodeCancelled, Message: "cancelled"}
 	}
 	return &engine.Failure{Code: codeInternal, Message: err.Error()}
+}
+
+// tooLong says of a call whose other side asks to wait for longer than is waited for that it is not made again, and when it may be; "" for others.
+func tooLong(wait time.Duration) string {
+	if wait <= engine.MaxRetryAfter {
+		return ""
+	}
+	return fmt.Sprintf(" (the other side asks to wait %s, until %s; Hocket waits for %s at most)", wait.Round(time.Second), time.Now().UTC().Add(wait).Format(time.RFC3339), engine.MaxRetryAfter)
 }
 
 // codeInternal is the code of a failure that no adapter named.

@@ -305,7 +305,7 @@ func (r *Run) modelFailed(key string, c *call, f Failure) {
 	}
 	id, fr := c.Step, c.Frame
 	fa, a := r.frame(id, fr), r.agent(id, fr)
-	if slices.Contains([]string{"rate_limit", "overloaded", "timeout"}, f.Code) && (r.s.Ending == nil || r.s.Ending.Limit) {
+	if slices.Contains([]string{"rate_limit", "overloaded", "timeout", "quota_exceeded", "context_length_exceeded"}, f.Code) && (r.s.Ending == nil || r.s.Ending.Limit) {
 		next := fa.Model
 		for next < len(a.Fallbacks) && slices.Contains(a.Fallbacks[:next], a.Fallbacks[next]) {
 			next++ // it stands there twice

@@ -20,6 +20,8 @@ const (
 	bytesPerToken, tokensPerMessage, tokensPerCall = 3, 4, 16
 	// stopLength is the word for an answer that was cut at its bound.
 	stopLength = "length"
+	// stopRefusal is the word for a model that declined.
+	stopRefusal = "refusal"
 )
 
 // Details of LimitReached that name what a budget bounds.
@@ -334,7 +336,7 @@ func (r *Run) chargeStep(step int, s spending) {
 // isFree tells whether a model call that failed with this code was turned away before it cost anything. The codes are those of package model.
 func isFree(code string) bool {
 	switch code {
-	case "rate_limit", "overloaded", "auth", "invalid_request", "no_reply", CodeWorkflowBudget:
+	case "rate_limit", "overloaded", "auth", "quota_exceeded", "invalid_request", "context_length_exceeded", "no_reply", CodeWorkflowBudget:
 		return true
 	}
 	return false

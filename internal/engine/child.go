@@ -124,7 +124,7 @@ func (r *Run) handleChild(d ChildStart) {
 func (r *Run) handleUse(d CallUse) {
 	key, c := r.openWork(d.ID, true)
 	r.emitStep(c.Step, &CallUsed{
-		Call: key, Attempt: c.Attempt, Run: d.Run, Ended: d.Ended, Used: d.Used, Key: d.Key, Model: clean(d.Model), UsageEstimated: clean(d.UsageEstimated),
+		Call: key, Attempt: c.Attempt, Run: d.Run, Ended: d.Ended, Used: d.Used, Key: d.Key, Model: clean(d.Model), UsageEstimated: clean(d.UsageEstimated), Warning: clean(d.Warning),
 	})
 	r.held = true
 }

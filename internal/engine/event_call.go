@@ -1,6 +1,8 @@
 package engine
 
 import (
+	"strings"
+
 	"github.com/hocket-run/hocket/internal/chat"
 )
 
@@ -41,6 +43,21 @@ type ModelReplied struct {
 	// Source is the entry of a reply script that answered, so that a resumed run knows which are used (D19).
 	Source string `json:"source,omitempty"`
 	Late   bool   `json:"late,omitempty"`
+	// Warning says that the reply is empty, or a refusal; "": it is neither.
+	Warning string `json:"warning,omitempty"`
+}
+
+// ReplyWarning says what is odd about a reply that is an answer all the same: it holds nothing, or the model declined; "" for others. stop is the word of package model for why it ended.
+func ReplyWarning(m *chat.Message, stop string) string {
+	switch {
+	case stop == stopRefusal:
+		return "the model refused to answer"
+	case len(m.ToolCalls) > 0 || strings.TrimSpace(m.Text) != "":
+		return ""
+	case stop == stopLength:
+		return "the model's answer is empty: it was cut at its bound of output tokens"
+	}
+	return "the model's answer is empty"
 }
 
 // ModelFailed is a call without answer.

@@ -27,6 +27,8 @@ type CallUsed struct {
 	Key            string `json:"key,omitempty"`
 	Model          string `json:"model,omitempty"`
 	UsageEstimated string `json:"usageEstimated,omitempty"`
+	// Warning is that of ModelReplied.
+	Warning string `json:"warning,omitempty"`
 }
 
 // Used is what runs or calls used.
@@ -73,7 +75,7 @@ type CallUse struct {
 	Ended bool
 	Used  Used
 
-	Key, Model, UsageEstimated string
+	Key, Model, UsageEstimated, Warning string
 }
 
 func (ChildStart) input() {}

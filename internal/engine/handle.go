@@ -134,7 +134,7 @@ func (r *Run) handleModel(d ModelResult) {
 	}
 	m := cleanMessage(d.Message)
 	m.ToolCalls = uniqueIDs(m.ToolCalls)
-	r.emitStep(step, &ModelReplied{Call: key, Attempt: c.Attempt, Message: m, Usage: d.Usage, CostUSD: d.CostUSD, UsageEstimated: clean(d.UsageEstimated), Model: d.Model, Stop: d.Stop, Source: d.Source, Late: late})
+	r.emitStep(step, &ModelReplied{Call: key, Attempt: c.Attempt, Message: m, Usage: d.Usage, CostUSD: d.CostUSD, UsageEstimated: clean(d.UsageEstimated), Model: d.Model, Stop: d.Stop, Source: d.Source, Late: late, Warning: ReplyWarning(&m, d.Stop)})
 	if !late {
 		r.replied(step, fr)
 	}

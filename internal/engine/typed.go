@@ -131,7 +131,8 @@ func (r *Run) writer(id int, field string) string {
 func (r *Run) retry(id int, f Failure) (time.Duration, bool) {
 	p := r.stepNode(id).Retry
 	done := r.step(id).Retries
-	if p == nil || done >= p.MaxRetries || (r.s.Ending != nil && !r.s.Ending.Limit) || !matches(p.On, f) {
+	if p == nil || done >= p.MaxRetries || (r.s.Ending != nil && !r.s.Ending.Limit) || !matches(p.On, f) || f.RetryAfter() > MaxRetryAfter ||
+		len(p.On) == 0 && slices.Contains(lasting, f.Code) {
 		return 0, false
 	}
 	if p.Func != "" {
@@ -147,6 +148,12 @@ func (r *Run) retry(id int, f Failure) (time.Duration, bool) {
 	return delay(p, done, f), true
 }
 
+// MaxRetryAfter is how long another side may ask to wait before the same call is made again. Where it asks for more the call fails.
+const MaxRetryAfter = 10 * time.Minute
+
+// lasting are the codes of failures that pass only if somebody does something. They are not tried again where the policy does not name them.
+var lasting = []string{"quota_exceeded", "context_length_exceeded"}
+
 // delay is the time to wait before retry number done+1: what the policy says, or longer where the other side asked for it (P14).
 func delay(p *workflow.Retry, done int, f Failure) time.Duration {
 	wait := float64(p.Delay)
@@ -157,7 +164,7 @@ func delay(p *workflow.Retry, done int, f Failure) time.Duration {
 	if wait < float64(maxDelay) {
 		d = time.Duration(wait)
 	}
-	return max(d, min(time.Duration(f.RetryAfterMS)*time.Millisecond, maxDelay))
+	return max(d, min(f.RetryAfter(), MaxRetryAfter))
 }
 
 // maxDelay bounds the wait before a retry, whatever the policy or the other side says.

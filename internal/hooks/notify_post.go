@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"strconv"
 	"strings"
 	"time"
 
@@ -51,18 +50,11 @@ func (h *Hooks) post(ctx context.Context, e *Endpoint, header http.Header, body 
 	case resp.StatusCode == http.StatusGone:
 		return StateDead, 0, errors.New("the endpoint answers 410: it wants nothing any more")
 	}
-	return StatePending, retryAfter(resp.Header.Get("Retry-After")), fmt.Errorf("the endpoint answers %s: %s", resp.Status, oneLine(string(text)))
+	return StatePending, min(outbound.RetryAfter(resp.Header, time.Now()), maxRetryAfter), fmt.Errorf("the endpoint answers %s: %s", resp.Status, oneLine(string(text)))
 }
 
 // maxRetryAfter bounds what an endpoint may ask for.
 const maxRetryAfter = 6 * time.Hour
-
-func retryAfter(text string) time.Duration {
-	if n, err := strconv.Atoi(text); err == nil && n > 0 {
-		return min(time.Duration(min(n, 1<<20))*time.Second, maxRetryAfter)
-	}
-	return 0
-}
 
 // oneLine writes what a server said without what a terminal must not get.
 func oneLine(text string) string {

@@ -21,6 +21,10 @@ const (
 	KindAuth ErrorKind = "auth"
 	// KindInvalidRequest: the provider will never take this request, whenever it is sent.
 	KindInvalidRequest ErrorKind = "invalid_request"
+	// KindQuota: the account's quota or money is used up; waiting for minutes does not help.
+	KindQuota ErrorKind = "quota_exceeded"
+	// KindContextLength: the request has more than the model's context window holds. A model with a larger window may take it.
+	KindContextLength ErrorKind = "context_length_exceeded"
 	// KindContentFilter: the request or the answer was withheld by a filter.
 	KindContentFilter ErrorKind = "content_filter"
 	// KindNetwork: no connection, or it broke before the answer was complete.
@@ -37,7 +41,7 @@ const (
 // ErrorKinds lists every kind, for hints and documentation.
 func ErrorKinds() []ErrorKind {
 	return []ErrorKind{
-		KindRateLimit, KindTimeout, KindOverloaded, KindAuth, KindInvalidRequest, KindContentFilter, KindNetwork, KindServer, KindNoReply,
+		KindRateLimit, KindTimeout, KindOverloaded, KindAuth, KindQuota, KindInvalidRequest, KindContextLength, KindContentFilter, KindNetwork, KindServer, KindNoReply,
 	}
 }
 

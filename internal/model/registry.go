@@ -6,10 +6,14 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"maps"
+	"net/http"
 	"slices"
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/hocket-run/hocket/diag"
 )
 
 // Endpoint is where and how one provider is reached. It holds the key: it is handed to an adapter and never printed or stored.
@@ -87,6 +91,8 @@ type Config struct {
 	Adapters map[Protocol]Factory
 	// Clients are providers that the program itself gives, by name. They win over definitions and known providers of that name.
 	Clients map[string]Client
+	// Known are references of models that exist, for hints about wrong names.
+	Known []string
 	// WaysOut say what may be done where a reference has nowhere to go; nil: what may be done on the command line.
 	WaysOut []string
 	// TotalTimeout and IdleTimeout bound each call as WithTimeouts says.
@@ -126,10 +132,41 @@ func (r *Registry) Call(ctx context.Context, req Request, onDelta func(Delta)) (
 	req.Model = ref.Model
 	reply, err := client.Call(ctx, req, onDelta)
 	if err != nil {
-		return Reply{}, err
+		return Reply{}, r.hinted(err, ref)
 	}
 	reply.Model = ref.String()
 	return reply, nil
+}
+
+// hinted adds to the failure of a call whose model the provider does not know the name that may be meant: one of Config.Known, or of the table of windows.
+func (r *Registry) hinted(err error, ref Ref) error {
+	failed, ok := errors.AsType[*Error](err)
+	if !ok || failed.Kind != KindInvalidRequest || !unknownModel(failed) {
+		return err
+	}
+	var names []string
+	for _, known := range slices.Concat(slices.Collect(maps.Keys(windows)), r.cfg.Known) {
+		if name, found := strings.CutPrefix(known, ref.Provider+"/"); found && name != ref.Model {
+			names = append(names, name)
+		}
+	}
+	slices.Sort(names)
+	with := *failed
+	with.Message += fmt.Sprintf(" (the model is %s)", ref)
+	if s := diag.Suggest(ref.Model, slices.Compact(names)); s != "" {
+		with.Message += fmt.Sprintf("; did you mean %s/%s?", ref.Provider, s)
+	}
+	return &with
+}
+
+// unknownModel tells whether the provider says that there is no such model.
+func unknownModel(e *Error) bool {
+	text := strings.ToLower(e.Message)
+	if !strings.Contains(text, "model") {
+		return false
+	}
+	return e.Status == http.StatusNotFound ||
+		slices.ContainsFunc([]string{"not found", "does not exist", "not exist", "unknown model", "invalid model", "not a valid model", "not supported"}, func(p string) bool { return strings.Contains(text, p) })
 }
 
 // Check tells before a run whether calls of ref have somewhere to go: nil, or a *RefError that names the provider, what is missing and the

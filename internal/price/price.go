@@ -135,6 +135,22 @@ func (t *Table) Over(below *Table) *Table {
 	return &Table{AsOf: t.AsOf, Source: t.Source, entries: slices.Concat(t.entries, below.entries)}
 }
 
+// Models gives the references that the table names, without those that end in a pattern of several.
+func (t *Table) Models() []string {
+	var out []string
+	if t == nil {
+		return nil
+	}
+	for i := range t.entries {
+		for _, m := range t.entries[i].patterns {
+			if m = strings.TrimSuffix(m, "*"); !strings.Contains(m, "*") && !strings.HasSuffix(m, "/") {
+				out = append(out, strings.TrimRight(m, "-"))
+			}
+		}
+	}
+	return out
+}
+
 // Rate gives the rate of the model that ref names in full (`provider/model`). False: nobody knows it. A nil Table knows none.
 func (t *Table) Rate(ref string) (chat.Rate, bool) {
 	if t == nil {

@@ -86,6 +86,8 @@ type step struct {
 	child    *scope
 	// modelError is the text of the last failed model call.
 	modelError string
+	// warnings are those of replies.
+	warnings []string
 }
 
 // frame is one agent loop in a step.

@@ -25,6 +25,7 @@ func (f *Folder) addCall(st *step, e engine.Event) {
 		if d.Late || c == nil {
 			return
 		}
+		st.warn(d.Warning)
 		fr := st.frame(c.frame)
 		fr.reply = &d.Message
 		if fr.sub == nil && d.Model != "" {
@@ -59,6 +60,7 @@ func (f *Folder) addCall(st *step, e engine.Event) {
 		}
 		b.step, b.ended = st, false
 	case *engine.CallUsed:
+		st.warn(d.Warning)
 		f.useBelow(st, d)
 	case *engine.SubagentStarted:
 		st.frame(d.Frame).sub = d
@@ -73,7 +75,7 @@ func (f *Folder) addCall(st *step, e engine.Event) {
 // was withheld is not known (D10, D14). The codes are those of package model.
 func isFree(code string) bool {
 	switch code {
-	case "rate_limit", "overloaded", "auth", "invalid_request", "no_reply", engine.CodeWorkflowBudget:
+	case "rate_limit", "overloaded", "auth", "quota_exceeded", "invalid_request", "context_length_exceeded", "no_reply", engine.CodeWorkflowBudget:
 		return true
 	}
 	return false
@@ -117,6 +119,15 @@ func (f *Folder) useBelow(st *step, d *engine.CallUsed) {
 		t.unknown += now.unknown - before.unknown
 		t.models += now.models - before.models
 		t.tools += now.tools - before.tools
+	}
+}
+
+// maxWarnings bounds those that are kept of a step.
+const maxWarnings = 20
+
+func (st *step) warn(text string) {
+	if text != "" && len(st.warnings) < maxWarnings {
+		st.warnings = append(st.warnings, text)
 	}
 }
 

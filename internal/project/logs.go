@@ -109,6 +109,14 @@ func (l *LogFolder) addStep(log *entries, st *step, data engine.Data) {
 		if d.Kind == workflow.KindAgent {
 			log.add(LogStartPrompt, expr.Text(l.input(st)))
 		}
+	case *engine.ModelReplied:
+		if d.Warning != "" && !d.Late {
+			log.add(LogWarn, d.Warning)
+		}
+	case *engine.CallUsed:
+		if d.Warning != "" {
+			log.add(LogWarn, d.Warning)
+		}
 	case *engine.StepRetrying:
 		if d.Call == "" {
 			st.failOpen(log, d.Error.Message)

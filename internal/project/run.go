@@ -139,6 +139,8 @@ type Step struct {
 	Input     engine.Value `json:"input"`
 	Output    engine.Value `json:"output"`
 	Error     *Error       `json:"error"`
+	// Warnings say what is odd about replies of models in the step, such as that one is empty or a refusal; at most 20.
+	Warnings []string `json:"warnings,omitempty"`
 	// Decision and Note are what a person decided at an approval; absent elsewhere.
 	Decision string `json:"decision,omitempty"`
 	Note     string `json:"note,omitempty"`
@@ -202,7 +204,7 @@ func (f *Folder) step(st *step) Step {
 	s := Step{
 		Seq: st.n, Node: st.node, Name: st.def.Title(), Kind: st.data.Kind.In(f.format()), Attempt: st.attempt, Iteration: st.data.Iteration,
 		Decision: st.decision.Decision, Note: st.decision.Note,
-		Status: f.stepStatus(st), Input: f.input(st), Error: f.stepError(st), Usage: st.tally.usage(f.open(st)), Model: some(st.model), StartedAt: st.startedAt,
+		Status: f.stepStatus(st), Input: f.input(st), Error: f.stepError(st), Warnings: slices.Clone(st.warnings), Usage: st.tally.usage(f.open(st)), Model: some(st.model), StartedAt: st.startedAt,
 	}
 	if st.status == StepCompleted {
 		s.Output = st.output

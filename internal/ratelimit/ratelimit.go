@@ -140,6 +140,9 @@ func (t *Ticket) Leave() {
 	l.wakeFirst()
 }
 
+// maxAsked bounds the pause that a provider asks for: one call that was turned away for a day does not stop all others of its key for so long.
+const maxAsked = 10 * time.Minute
+
 // Outcome is what became of a call.
 type Outcome struct {
 	// Tokens are those that it used, as far as is known.
@@ -168,7 +171,7 @@ func (l *Limiter) end(o Outcome, now time.Time) {
 	case o.TurnedAway:
 		l.strikes++
 		pause := min(firstPause<<min(l.strikes-1, 10), maxPause)
-		pause = max(o.RetryAfter, pause/2+rand.N(pause/2+1)) //nolint:gosec // it spreads calls, it keeps no secret
+		pause = max(min(o.RetryAfter, maxAsked), pause/2+rand.N(pause/2+1)) //nolint:gosec // it spreads calls, it keeps no secret
 		if until := now.Add(pause); until.After(l.paused) {
 			l.paused = until
 		}

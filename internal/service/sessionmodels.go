@@ -74,6 +74,9 @@ func (m *sessionModels) use(ctx context.Context, ledger driver.Ledger, q engine.
 	}
 	ref := cmp.Or(reply.Model, q.Model)
 	use := engine.CallUse{Key: grant.Key, Ended: true, Model: ref, UsageEstimated: estimated, Used: engine.Used{ModelCalls: 1, Borne: engine.Spent{Calls: 1}}}
+	if callErr == nil {
+		use.Warning = engine.ReplyWarning(&reply.Message, string(reply.StopReason))
+	}
 	used := &use.Used
 	code := ""
 	if callErr != nil {

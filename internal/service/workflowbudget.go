@@ -196,7 +196,7 @@ func (a *account) take(run string, e *engine.Event) {
 // isFree tells whether a model call was turned away before it cost anything.
 func isFree(code string) bool {
 	switch model.ErrorKind(code) {
-	case model.KindRateLimit, model.KindOverloaded, model.KindAuth, model.KindInvalidRequest, model.KindNoReply:
+	case model.KindRateLimit, model.KindOverloaded, model.KindAuth, model.KindQuota, model.KindInvalidRequest, model.KindContextLength, model.KindNoReply:
 		return true
 	}
 	return false

@@ -1360,6 +1360,7 @@ type Step struct {
 	StartedAt  time.Time   `json:"startedAt"`
 	Status     string      `json:"status"`
 	Usage      Usage       `json:"usage"`
+	Warnings   *[]string   `json:"warnings,omitempty"`
 }
 
 // StepList defines model for StepList.

@@ -113,32 +113,6 @@ func FuzzEvents(f *testing.F) {
 	})
 }
 
-func TestRetryAfter(t *testing.T) {
-	t.Parallel()
-	now := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
-	for name, tc := range map[string]struct {
-		header http.Header
-		want   time.Duration
-	}{
-		"none":         {http.Header{}, 0},
-		"seconds":      {http.Header{"Retry-After": {"7"}}, 7 * time.Second},
-		"fraction":     {http.Header{"Retry-After": {"0.5"}}, 500 * time.Millisecond},
-		"milliseconds": {http.Header{"Retry-After": {"7"}, "Retry-After-Ms": {"1500"}}, 1500 * time.Millisecond},
-		"date":         {http.Header{"Retry-After": {now.Add(time.Minute).Format(http.TimeFormat)}}, time.Minute},
-		"past":         {http.Header{"Retry-After": {now.Add(-time.Minute).Format(http.TimeFormat)}}, 0},
-		"negative":     {http.Header{"Retry-After": {"-3"}}, 0},
-		"nonsense":     {http.Header{"Retry-After": {"soon"}}, 0},
-		"not a number": {http.Header{"Retry-After": {"NaN"}}, 0},
-		"too long":     {http.Header{"Retry-After": {"1e30"}}, 24 * time.Hour},
-		"infinite":     {http.Header{"Retry-After": {"Inf"}}, 24 * time.Hour},
-		"far date":     {http.Header{"Retry-After": {now.AddDate(1, 0, 0).Format(http.TimeFormat)}}, 24 * time.Hour},
-	} {
-		if got := retryAfter(tc.header, now); got != tc.want {
-			t.Errorf("%s: got %s; want %s", name, got, tc.want)
-		}
-	}
-}
-
 // P14: Google asks for a wait in the body, not in a header.
 func TestRetryInfo(t *testing.T) {
 	t.Parallel()
@@ -151,12 +125,12 @@ func TestRetryInfo(t *testing.T) {
 		"info":             {nil, `{"error":{"message":"m","details":[{"@type":"other","retryDelay":7},` + info + `]}}`, 34500 * time.Millisecond},
 		"info in a list":   {nil, `[{"error":{"details":[` + info + `]}}]`, 34500 * time.Millisecond},
 		"used up":          {http.Header{"X-Ratelimit-Remaining-Requests": {"0"}, "X-Ratelimit-Reset-Requests": {"1m2s"}, "X-Ratelimit-Remaining-Tokens": {"7"}, "X-Ratelimit-Reset-Tokens": {"9m"}}, "", 62 * time.Second},
-		"used up, by date": {http.Header{"Anthropic-Ratelimit-Tokens-Remaining": {"0"}, "Anthropic-Ratelimit-Tokens-Reset": {"2999-01-01T00:00:00Z"}}, "", 24 * time.Hour},
+		"used up, by date": {http.Header{"Anthropic-Ratelimit-Tokens-Remaining": {"0"}, "Anthropic-Ratelimit-Tokens-Reset": {"2999-01-01T00:00:00Z"}}, "", 365 * 24 * time.Hour},
 		"used up, seconds": {http.Header{"Ratelimit-Remaining": {"0"}, "Ratelimit-Reset": {"5"}}, "", 5 * time.Second},
 		"not used up":      {http.Header{"Ratelimit-Remaining": {"1"}, "Ratelimit-Reset": {"5"}}, "", 0},
 		"header wins":      {http.Header{"Retry-After": {"2"}}, `{"error":{"details":[` + info + `]}}`, 2 * time.Second},
 		"no wait":          {nil, `{"error":{"details":[{"retryDelay":"-1s"},{"retryDelay":"soon"}]}}`, 0},
-		"too long":         {nil, `{"error":{"details":[{"retryDelay":"99999h"}]}}`, 24 * time.Hour},
+		"too long":         {nil, `{"error":{"details":[{"retryDelay":"99999h"}]}}`, 365 * 24 * time.Hour},
 		"details a text":   {nil, `{"error":{"details":"busy"}}`, 0},
 		"error is a text":  {nil, `{"error":"busy"}`, 0},
 	} {
@@ -213,16 +187,16 @@ func TestKindOf(t *testing.T) {
 		code   string
 		want   model.ErrorKind
 	}{
-		{400, "", model.KindInvalidRequest}, {401, "", model.KindAuth}, {402, "", model.KindAuth}, {403, "", model.KindAuth}, {404, "", model.KindInvalidRequest},
+		{400, "", model.KindInvalidRequest}, {401, "", model.KindAuth}, {402, "", model.KindQuota}, {403, "", model.KindAuth}, {404, "", model.KindInvalidRequest},
 		{408, "", model.KindTimeout}, {409, "", model.KindInvalidRequest}, {413, "", model.KindInvalidRequest}, {422, "", model.KindInvalidRequest},
 		{429, "", model.KindRateLimit}, {500, "", model.KindServer}, {502, "", model.KindServer}, {503, "", model.KindOverloaded}, {504, "", model.KindTimeout},
 		{529, "", model.KindOverloaded}, {599, "", model.KindServer},
 		{0, "overloaded_error", model.KindOverloaded}, {0, "rate_limit_error", model.KindRateLimit}, {0, "invalid_request_error", model.KindInvalidRequest},
 		{0, "RESOURCE_EXHAUSTED", model.KindRateLimit}, {0, "api_error", model.KindServer}, {0, "", model.KindServer},
-		{400, "content_filter", model.KindContentFilter}, {400, "context_length_exceeded", model.KindInvalidRequest}, {401, "invalid_request_error", model.KindAuth},
-		{500, "insufficient_quota", model.KindRateLimit},
+		{400, "content_filter", model.KindContentFilter}, {400, "context_length_exceeded", model.KindContextLength}, {401, "invalid_request_error", model.KindAuth},
+		{500, "insufficient_quota", model.KindQuota},
 	} {
-		if got := KindOf(tc.status, tc.code); got != tc.want {
+		if got := KindOf(tc.status, tc.code, ""); got != tc.want {
 			t.Errorf("KindOf(%d, %q): got %s; want %s", tc.status, tc.code, got, tc.want)
 		}
 	}

@@ -9,6 +9,7 @@ import (
 	"net"
 	"net/http"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -75,7 +76,7 @@ func StreamError(raw json.RawMessage) *model.Error {
 	if message == "" {
 		message = cmp.Or(code, string(raw))
 	}
-	return &model.Error{Kind: KindOf(status, code), Message: message, Status: status}
+	return &model.Error{Kind: KindOf(status, code, message), Message: message, Status: status}
 }
 
 // Filtered is the error of an answer that a filter withheld.
@@ -114,28 +115,53 @@ func FromStatus(status int, header http.Header, body []byte) *model.Error {
 	if message == "" {
 		message = strings.TrimSpace(strconv.Itoa(status) + " " + http.StatusText(status))
 	}
-	wait := cmp.Or(retryAfter(header, time.Now()), retryInfo(body))
+	wait := cmp.Or(outbound.RetryAfter(header, time.Now()), retryInfo(body))
 	if wait == 0 && (status == http.StatusTooManyRequests || status == http.StatusServiceUnavailable || status == 529) {
 		wait = resetAfter(header, time.Now())
 	}
-	return &model.Error{Kind: KindOf(status, code), Message: message, Status: status, RetryAfter: wait}
+	return &model.Error{Kind: KindOf(status, code, message+" "+quotaIDs(body)), Message: message, Status: status, RetryAfter: wait}
 }
 
+// What providers, and servers that speak as they do, say of an account without quota or money, and of a prompt that the model's context window cannot hold.
+var (
+	quotaCodes = []string{"insufficient_quota", "billing_error", "billing_hard_limit_reached", "insufficient_balance", "insufficient_credits", "quota_exceeded"}
+	quotaTexts = []string{
+		"credit balance is too low", "insufficient balance", "insufficient credits", "insufficient funds", "specified api usage limits", "billing hard limit", "perday", "per day", "daily limit",
+	}
+	contextCodes = []string{"context_length_exceeded", "exceed_context_size_error", "context_window_exceeded", "model_context_window_exceeded", "prompt_too_long"}
+	contextTexts = []string{
+		"maximum context length", "context length exceeded", "exceeds the context window", "exceed context limit", "exceeds the available context size", "prompt is too long", "input is too long", "input token count",
+		"maximum prompt length", "exceeds the maximum number of tokens", "maximum context window", "context window limit", "reduce the length of the messages", "too large for model with",
+	}
+)
+
 // KindOf tells the kind by the provider's own word (type, code or status name of an error object), where it is clear, else by the HTTP
-// status. Status 0 means that there was none, as in an error inside a stream.
-func KindOf(status int, code string) model.ErrorKind {
-	switch strings.ToLower(code) {
-	case "rate_limit_error", "rate_limit_exceeded", "rate_limit", "resource_exhausted", "insufficient_quota", "too_many_requests":
+// status. Status 0 means that there was none, as in an error inside a stream. message is the provider's text: some tell by it alone that a prompt is too long, or that an account is used up.
+func KindOf(status int, code, message string) model.ErrorKind {
+	code = strings.ToLower(code)
+	text := strings.ToLower(message)
+	said := func(text string, parts []string) bool {
+		return slices.ContainsFunc(parts, func(p string) bool { return strings.Contains(text, p) })
+	}
+	client := status == 0 || status >= 400 && status < 500
+	switch {
+	case slices.Contains(quotaCodes, code), client && said(text, quotaTexts), status == http.StatusPaymentRequired:
+		return model.KindQuota
+	case slices.Contains(contextCodes, code), client && status != http.StatusTooManyRequests && said(text, contextTexts):
+		return model.KindContextLength
+	}
+	switch code {
+	case "rate_limit_error", "rate_limit_exceeded", "rate_limit", "resource_exhausted", "too_many_requests":
 		return model.KindRateLimit
 	case "overloaded_error", "overloaded", "unavailable", "service_unavailable":
 		return model.KindOverloaded
-	case "authentication_error", "permission_error", "billing_error", "invalid_api_key", "unauthenticated", "permission_denied":
+	case "authentication_error", "permission_error", "invalid_api_key", "unauthenticated", "permission_denied":
 		return model.KindAuth
 	case "timeout_error", "deadline_exceeded", "timeout":
 		return model.KindTimeout
 	case "content_filter", "content_policy_violation":
 		return model.KindContentFilter
-	case "context_length_exceeded", "not_found_error", "request_too_large", "failed_precondition", "not_found":
+	case "not_found_error", "model_not_found", "request_too_large", "failed_precondition", "not_found":
 		return model.KindInvalidRequest
 	case "invalid_request_error", "invalid_argument":
 		if status == 0 {
@@ -149,7 +175,7 @@ func KindOf(status int, code string) model.ErrorKind {
 		return model.KindTimeout
 	case status == http.StatusServiceUnavailable, status == 529:
 		return model.KindOverloaded
-	case status == http.StatusUnauthorized, status == http.StatusForbidden, status == http.StatusPaymentRequired:
+	case status == http.StatusUnauthorized, status == http.StatusForbidden:
 		return model.KindAuth
 	case status >= 400 && status < 500:
 		return model.KindInvalidRequest
@@ -208,7 +234,7 @@ func ErrorObject(raw json.RawMessage) (message, code string) {
 	}
 	_ = json.Unmarshal(e.Code, &code) // a number is the HTTP status again
 	for _, word := range []string{code, e.Status, e.Type} {
-		if word != "" && KindOf(0, word) != model.KindServer {
+		if word != "" && KindOf(0, word, "") != model.KindServer {
 			return e.Message, word
 		}
 	}
@@ -221,21 +247,6 @@ func plainText(body []byte) string {
 		return ""
 	}
 	return string(body)
-}
-
-// retryAfter reads Retry-After-Ms and Retry-After: seconds, fractions of them, or a date. What lies in the past or cannot be read is 0.
-func retryAfter(h http.Header, now time.Time) time.Duration {
-	if ms, err := strconv.ParseFloat(h.Get("Retry-After-Ms"), 64); err == nil && ms > 0 {
-		return bounded(ms * float64(time.Millisecond))
-	}
-	v := h.Get("Retry-After")
-	if s, err := strconv.ParseFloat(v, 64); err == nil && s > 0 {
-		return bounded(s * float64(time.Second))
-	}
-	if at, err := http.ParseTime(v); err == nil && at.After(now) {
-		return min(at.Sub(now), maxWait)
-	}
-	return 0
 }
 
 // retryInfo reads the wait that Google asks for in the body: an entry of error.details with a retryDelay such as "34.5s"; 0 where there is none.
@@ -262,6 +273,29 @@ func retryInfo(body []byte) time.Duration {
 	return 0
 }
 
+// quotaIDs gives the names of the quotas that Google says are exceeded, such as GenerateRequestsPerDayPerProjectPerModel; "" where it names none.
+func quotaIDs(body []byte) string {
+	var e struct {
+		Error struct {
+			Details []struct {
+				Violations []struct {
+					QuotaID string `json:"quotaId"`
+				} `json:"violations"`
+			} `json:"details"`
+		} `json:"error"`
+	}
+	if json.Unmarshal(body, &e) != nil {
+		return ""
+	}
+	var ids []string
+	for _, d := range e.Error.Details {
+		for _, v := range d.Violations {
+			ids = append(ids, v.QuotaID)
+		}
+	}
+	return strings.Join(ids, " ")
+}
+
 // resetAfter reads when a limit that is used up begins anew, from the headers of OpenAI (`x-ratelimit-reset-requests: 6m0s`) and Anthropic
 // (`anthropic-ratelimit-requests-reset: 2026-01-02T03:04:05Z`) and the like; the latest of several. 0 where none says so.
 func resetAfter(h http.Header, now time.Time) time.Duration {
@@ -276,15 +310,15 @@ func resetAfter(h http.Header, now time.Time) time.Duration {
 			wait = max(wait, min(d, maxWait))
 		} else if at, err := time.Parse(time.RFC3339, v); err == nil {
 			wait = max(wait, min(at.Sub(now), maxWait))
-		} else if secs, err := strconv.ParseFloat(v, 64); err == nil && secs > 0 && secs <= maxWait.Seconds() { // larger numbers are dates
+		} else if secs, err := strconv.ParseFloat(v, 64); err == nil && secs > 0 && secs <= (24*time.Hour).Seconds() { // larger numbers are dates
 			wait = max(wait, bounded(secs*float64(time.Second)))
 		}
 	}
 	return wait
 }
 
-// maxWait bounds what a provider asks to wait.
-const maxWait = 24 * time.Hour
+// maxWait bounds what is taken from a provider as a wait; how much of it is waited for is the driver's to say.
+const maxWait = 365 * 24 * time.Hour
 
 // bounded turns a number of nanoseconds into a Duration of maxWait at most.
 func bounded(ns float64) time.Duration { return time.Duration(min(ns, float64(maxWait))) }

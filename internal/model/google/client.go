@@ -115,5 +115,5 @@ func told(err error) error {
 	if message == "" {
 		message = api.Status
 	}
-	return &model.Error{Kind: adapter.KindOf(api.Code, api.Status), Message: message, Status: api.Code}
+	return &model.Error{Kind: adapter.KindOf(api.Code, api.Status, message), Message: message, Status: api.Code}
 }

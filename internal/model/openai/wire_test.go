@@ -234,7 +234,7 @@ func TestErrorAnswers(t *testing.T) {
 		"request timeout":      {408, "application/json", `{"error":{"message":"too slow"}}`, model.KindTimeout, "too slow"},
 		"key quoted":           {401, "application/json", `{"error":{"message":"Incorrect API key provided: k-1234."}}`, model.KindAuth, "Incorrect API key provided: [secret]."},
 		"filter by code":       {400, "application/json", `{"error":{"message":"policy","code":"content_filter"}}`, model.KindContentFilter, "policy"},
-		"error with status OK": {200, "application/json", `{"error":{"message":"no credit","code":402}}`, model.KindAuth, "no credit"},
+		"error with status OK": {200, "application/json", `{"error":{"message":"no credit","code":402}}`, model.KindQuota, "no credit"},
 		"error in a stream":    {200, sse, "data: {\"choices\":[{\"delta\":{\"content\":\"a\"}}]}\n\ndata: {\"error\":{\"message\":\"upstream\",\"code\":429}}\n\n", model.KindRateLimit, "upstream"},
 		"no choices":           {200, "application/json", `{"object":"x"}`, model.KindServer, "the answer cannot be read: it has no choices"},
 		"stream of nothing":    {200, sse, "data: [DONE]\n\n", model.KindServer, "the answer cannot be read: it has no choices"},

@@ -9,7 +9,6 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"strconv"
 	"time"
 
 	"google.golang.org/protobuf/encoding/protowire"
@@ -122,9 +121,7 @@ func (e *Exporter) once(ctx context.Context, t *Target, body []byte) (after time
 	answer, err := io.ReadAll(io.LimitReader(resp.Body, maxAnswer))
 	switch {
 	case resp.StatusCode == http.StatusTooManyRequests, resp.StatusCode == http.StatusBadGateway, resp.StatusCode == http.StatusServiceUnavailable, resp.StatusCode == http.StatusGatewayTimeout:
-		if n, err := strconv.Atoi(resp.Header.Get("Retry-After")); err == nil && n > 0 {
-			after = time.Duration(min(n, 60)) * time.Second
-		}
+		after = min(outbound.RetryAfter(resp.Header, time.Now()), time.Minute)
 		return after, fmt.Errorf("export telemetry to %s: %s: %w", req.URL.Host, resp.Status, errTryAgain)
 	case resp.StatusCode/100 != 2:
 		return 0, fmt.Errorf("export telemetry to %s: %s", req.URL.Host, resp.Status)
