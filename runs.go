@@ -63,6 +63,8 @@ type RunStep struct {
 	Input, Output json.RawMessage
 	// Err is why it failed or was cancelled, a *[RunError]; nil otherwise.
 	Err error
+	// Warnings say what is odd about replies of models in the step: that one is empty, or a refusal. Nil: none is.
+	Warnings []string
 	// Model is the one that answered, "" for none.
 	Model     string
 	StartedAt time.Time
@@ -103,7 +105,7 @@ func runInfo(o project.Run) *RunInfo {
 	for _, s := range o.Steps {
 		step := RunStep{
 			Node: s.Node, Name: s.Name, Kind: s.Kind, Attempt: s.Attempt, Iteration: s.Iteration, Status: string(s.Status), Input: s.Input,
-			Output: s.Output, Err: shownError(s.Error), Model: value(s.Model), StartedAt: s.StartedAt,
+			Output: s.Output, Err: shownError(s.Error), Warnings: s.Warnings, Model: value(s.Model), StartedAt: s.StartedAt,
 		}
 		if s.DurationMS != nil {
 			step.Duration = time.Duration(*s.DurationMS) * time.Millisecond
