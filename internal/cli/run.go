@@ -280,6 +280,7 @@ func (a *app) run(c *cobra.Command, fl *runFlags, args []string) error {
 	}
 	fl.load.Stdin = a.In
 	if stored {
+		req.Stored = fl.workflow
 		req.Workflow, req.Version, err = a.loadStored(ctx, fl.workflow, service.Which{Draft: fl.draft}, fl.load)
 	} else {
 		req.Workflow, err = a.load(ctx, args[0], fl.load)

@@ -46,6 +46,17 @@ func (c *Caller) Actor(channel service.Channel) service.Actor {
 	return service.Actor{Name: c.Name, Token: c.Token, Channel: channel}
 }
 
+// SeesDrafts tells whether the caller sees documents that are not published: drafts, and former versions.
+func (c *Caller) SeesDrafts() bool { return c.May(access.RoleEdit) }
+
+// RequireDrafts is SeesDrafts as an error. Errors: *ForbiddenError.
+func (c *Caller) RequireDrafts() error {
+	if c.SeesDrafts() {
+		return nil
+	}
+	return &ForbiddenError{fmt.Sprintf("drafts and former versions need the role %s; the token %q has %s", access.RoleEdit, c.Name, c.Role)}
+}
+
 // RequireApproval tells whether the caller may answer approvals (SEC12, D32). Errors: *ForbiddenError.
 func (c *Caller) RequireApproval() error {
 	if c.Approve {

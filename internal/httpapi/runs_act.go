@@ -44,7 +44,7 @@ func (a *API) registerRunActs() {
 	}, cancelRun)
 	add(a, route{
 		Method: http.MethodPost, Path: "/runs/{id}/fork", ID: "forkRun", Tag: tagRuns, Role: access.RoleRun, Status: http.StatusCreated,
-		Summary: "Store a new run with the past of this one up to an event", Description: "It goes on when it is resumed or answered. Where that past holds a decision that only a person takes, the token needs the right `approve`: the decision holds once more.",
+		Summary: "Store a new run with the past of this one up to an event", Description: "It goes on when it is resumed or answered. Where that past holds a decision that only a person takes, the token needs the right `approve`: the decision holds once more. A run of a draft, of a former version or of a document that is not stored needs the role edit.",
 		Errors: []int{http.StatusNotFound},
 	}, forkRun)
 	add(a, route{
@@ -180,6 +180,9 @@ func (b *StartBody) request(ctx context.Context, c *door.Caller) (service.StartR
 		q.Workflow = w
 		return q, err
 	}
+	if _, err := c.Service.VisibleEntry(ctx, b.Workflow, c.SeesDrafts()); err != nil {
+		return q, err
+	}
 	w, d, problems, err := c.Service.LoadStored(ctx, b.Workflow, service.Which{Draft: b.Draft, Version: b.Version}, service.LoadOptions{})
 	if err == nil && problems.HasErrors() {
 		err = &service.InvalidError{Message: "workflow " + b.Workflow + " has errors", Diagnostics: problems}
@@ -187,7 +190,7 @@ func (b *StartBody) request(ctx context.Context, c *door.Caller) (service.StartR
 	if err == nil && !c.May(access.RoleEdit) && b.Limits.isMore(w.Limits) {
 		err = noMore(c)
 	}
-	q.Workflow, q.Version = w, d.Version
+	q.Workflow, q.Stored, q.Version = w, d.Entry.ID, d.Version
 	return q, err
 }
 
@@ -295,6 +298,18 @@ func cancelRun(ctx context.Context, c *door.Caller, in *cancelInput) (*RunAnswer
 	return &out, err
 }
 
+// mayRun tells whether the caller may run once more what a run runs: with the role run only what is published (SEC2, D33).
+func mayRun(ctx context.Context, c *door.Caller, h journal.Head) error {
+	if c.SeesDrafts() {
+		return nil
+	}
+	ok, err := c.Service.IsPublished(ctx, h)
+	if err == nil && !ok {
+		err = &door.ForbiddenError{Reason: "what run " + h.Run + " runs is not what is published now: a fork of it needs the role edit"}
+	}
+	return err
+}
+
 type forkInput struct {
 	RunPath
 	Body struct {
@@ -303,6 +318,13 @@ type forkInput struct {
 }
 
 func forkRun(ctx context.Context, c *door.Caller, in *forkInput) (*runMade, error) {
+	head, err := c.Service.Head(ctx, in.ID)
+	if err == nil {
+		err = mayRun(ctx, c, head)
+	}
+	if err != nil {
+		return nil, err
+	}
 	fork, err := c.Service.Fork(ctx, in.ID, in.Body.At, c.RequireApproval)
 	if err != nil {
 		return nil, err

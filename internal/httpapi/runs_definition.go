@@ -13,7 +13,7 @@ import (
 func (a *API) registerRunDefinition() {
 	add(a, route{
 		Method: http.MethodGet, Path: "/runs/{id}/definition", ID: "getRunDefinition", Tag: tagRuns, Role: access.RoleRun, Errors: []int{http.StatusNotFound},
-		Summary: "Show the graph that a run runs", Description: "As it was when the run began, whatever became of the workflow. With it, views can be computed from the events.",
+		Summary: "Show the graph that a run runs", Description: "As it was when the run began, whatever became of the workflow. That of a run of the present draft needs the role edit. With it, views can be computed from the events.",
 	}, getRunDefinition)
 }
 
@@ -23,7 +23,13 @@ type graphAnswer struct {
 }
 
 func getRunDefinition(ctx context.Context, c *door.Caller, in *RunPath) (*graphAnswer, error) {
-	_, w, err := c.Service.RunDefinition(ctx, in.ID)
+	h, w, err := c.Service.RunDefinition(ctx, in.ID)
+	if err == nil && !c.SeesDrafts() {
+		var isDraft bool
+		if isDraft, err = c.Service.IsDraft(ctx, h); isDraft {
+			err = c.RequireDrafts()
+		}
+	}
 	if err != nil {
 		return nil, err
 	}

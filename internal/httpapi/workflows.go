@@ -22,17 +22,17 @@ func (a *API) registerWorkflows() {
 	missing := []int{http.StatusNotFound}
 	add(a, route{
 		Method: http.MethodGet, Path: "/workflows", ID: "listWorkflows", Tag: tagWorkflows, Role: access.RoleRun,
-		Summary: "List stored workflows by id",
+		Summary: "List stored workflows by id", Description: "With the role run those of which something is published, and no drafts.",
 	}, listWorkflows)
 	add(a, route{
 		Method: http.MethodGet, Path: "/workflows/{id}", ID: "getWorkflow", Tag: tagWorkflows, Role: access.RoleRun, Errors: missing, Also: []int{http.StatusNotModified},
 		Summary: "Show a stored workflow: its document, and what was read in it",
-		Description: "Without parameters it is what is published. The `ETag` names the state of the whole workflow, whichever document is shown: with it as `If-Match` a change is refused " +
+		Description: "Without parameters it is what is published; `draft` and `version` need the role edit. The `ETag` names the state of the whole workflow, whichever document is shown: with it as `If-Match` a change is refused " +
 			"where somebody else was faster, and with `If-None-Match` an answer is 304 while nothing has changed.",
 	}, getWorkflow)
 	add(a, route{
 		Method: http.MethodGet, Path: "/workflows/{id}/versions", ID: "listVersions", Tag: tagWorkflows, Role: access.RoleRun, Errors: missing,
-		Summary: "List the versions of a stored workflow, the newest first",
+		Summary: "List the versions of a stored workflow, the newest first", Description: "With the role run there is only the published one.",
 	}, listVersions)
 }
 
@@ -69,7 +69,7 @@ type workflowsQuery struct {
 }
 
 func listWorkflows(ctx context.Context, c *door.Caller, in *workflowsQuery) (*listed[Workflow], error) {
-	entries, err := c.Service.Entries(ctx)
+	entries, err := c.Service.Visible(ctx, c.SeesDrafts())
 	if err != nil {
 		return nil, err
 	}
@@ -193,6 +193,9 @@ type definitionAnswer struct {
 
 func getWorkflow(ctx context.Context, c *door.Caller, in *workflowQuery) (*definitionAnswer, error) {
 	which, err := in.which()
+	if err == nil && which != (service.Which{}) {
+		err = c.RequireDrafts()
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -200,6 +203,9 @@ func getWorkflow(ctx context.Context, c *door.Caller, in *workflowQuery) (*defin
 }
 
 func definition(ctx context.Context, c *door.Caller, id string, which service.Which, unless Unless) (*definitionAnswer, error) {
+	if _, err := c.Service.VisibleEntry(ctx, id, c.SeesDrafts()); err != nil {
+		return nil, err
+	}
 	w, d, problems, err := c.Service.LoadStored(ctx, id, which, service.LoadOptions{})
 	if err != nil {
 		return nil, err
@@ -214,8 +220,13 @@ func definition(ctx context.Context, c *door.Caller, id string, which service.Wh
 		return nil, err
 	}
 	body := Definition{Workflow: workflowOf(d.Entry), Version: number(d.Version), Versions: []int{}, Changed: d.Changed, Document: string(d.Text), Diagnostics: told(problems)}
+	if !c.SeesDrafts() {
+		body.Draft = nil
+	}
 	for _, v := range versions {
-		body.Versions = append(body.Versions, v.Number)
+		if c.SeesDrafts() || v.Number == d.Entry.Published {
+			body.Versions = append(body.Versions, v.Number)
+		}
 	}
 	if w != nil && !problems.HasErrors() {
 		body.Facts = factsOf(w)
@@ -245,7 +256,7 @@ func listVersions(ctx context.Context, c *door.Caller, in *struct {
 	WorkflowPath
 	Page
 }) (*listed[Version], error) {
-	e, err := c.Service.Entry(ctx, in.ID)
+	e, err := c.Service.VisibleEntry(ctx, in.ID, c.SeesDrafts())
 	if err != nil {
 		return nil, err
 	}
@@ -255,6 +266,9 @@ func listVersions(ctx context.Context, c *door.Caller, in *struct {
 	}
 	var all []Version
 	for _, v := range slices.Backward(list) {
+		if !c.SeesDrafts() && v.Number != e.Published {
+			continue
+		}
 		all = append(all, Version{v.Number, v.Name, v.Format, v.File, v.Digest, v.Number == e.Published, v.Number == e.Draft, v.Created})
 	}
 	return pageOf(in.Page, all, func(v Version) string { return fmt.Sprintf("%010d", v.Number) }, func(key, cursor string) bool { return key < cursor })

@@ -36,8 +36,8 @@ func (a *API) registerWorkflowEdits() {
 		Errors: []int{http.StatusNotFound, http.StatusConflict},
 	}, publishWorkflow)
 	add(a, route{
-		Method: http.MethodPost, Path: "/workflows/{id}/validate", ID: "validateWorkflow", Tag: tagWorkflows, Role: access.RoleEdit,
-		Summary: "Check a document, or a stored one", Description: "Executes and stores nothing. A document of the request need not be stored under the id.",
+		Method: http.MethodPost, Path: "/workflows/{id}/validate", ID: "validateWorkflow", Tag: tagWorkflows, Role: access.RoleRun,
+		Summary: "Check a document, or a stored one", Description: "Executes and stores nothing. A document of the request need not be stored under the id. Without one it is the draft, where there is one and the token has the role edit, else what is published.",
 		Errors: []int{http.StatusNotFound, http.StatusRequestEntityTooLarge},
 	}, validateWorkflow)
 }
@@ -181,7 +181,7 @@ func validateWorkflow(ctx context.Context, c *door.Caller, in *validateInput) (*
 		document, format = in.Body.Document, in.Body.Format
 	}
 	if document == "" {
-		e, err := c.Service.Entry(ctx, in.ID)
+		e, err := c.Service.VisibleEntry(ctx, in.ID, c.SeesDrafts())
 		if err != nil {
 			return nil, err
 		}

@@ -51,6 +51,9 @@ func (c *call) execute(ctx context.Context, args executeArgs) (any, error) {
 	if err != nil {
 		return nil, err
 	}
+	if _, err := c.Service.VisibleEntry(ctx, id, c.SeesDrafts()); err != nil {
+		return nil, err
+	}
 	w, d, problems, err := c.Service.LoadStored(ctx, id, service.Which{}, service.LoadOptions{})
 	if err == nil {
 		err = refused(problems)
@@ -59,7 +62,7 @@ func (c *call) execute(ctx context.Context, args executeArgs) (any, error) {
 		return nil, err
 	}
 	started, err := c.Service.Begin(ctx, service.StartRequest{
-		Workflow: w, Version: d.Version, Branch: args.BranchID, Input: inputText(args.Input), Key: args.IdempotencyKey, Session: args.Session, IfBusy: args.IfBusy,
+		Workflow: w, Stored: d.Entry.ID, Version: d.Version, Branch: args.BranchID, Input: inputText(args.Input), Key: args.IdempotencyKey, Session: args.Session, IfBusy: args.IfBusy,
 	})
 	if err != nil {
 		return nil, err

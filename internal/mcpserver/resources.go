@@ -152,6 +152,9 @@ func (d *desk) read(ctx context.Context, r resource) ([]byte, string, error) {
 	case r.id == "":
 		return d.readList(ctx, r.kind)
 	case r.kind == kindWorkflows:
+		if _, err := d.key.service.VisibleEntry(ctx, r.id, d.key.May(access.RoleEdit)); err != nil {
+			return nil, "", err
+		}
 		def, err := d.key.service.Definition(ctx, r.id, service.Which{})
 		mime := mimeYAML
 		if json.Valid(def.Text) {
@@ -176,7 +179,7 @@ func (d *desk) readList(ctx context.Context, kind string) ([]byte, string, error
 	var out any
 	switch kind {
 	case kindWorkflows:
-		entries, err := d.key.service.Entries(ctx)
+		entries, err := d.key.service.Visible(ctx, d.key.May(access.RoleEdit))
 		if err != nil {
 			return nil, "", err
 		}
@@ -235,7 +238,7 @@ func (d *desk) listResources(ctx context.Context, p *sdk.ListResourcesParams, ex
 		place = ""
 	}
 	if !isRuns {
-		entries, err := d.key.service.Entries(ctx)
+		entries, err := d.key.service.Visible(ctx, d.key.May(access.RoleEdit))
 		if err != nil {
 			return nil, d.unread(scheme, err)
 		}
@@ -298,7 +301,7 @@ func (d *desk) complete(ctx context.Context, req *sdk.CompleteRequest) (*sdk.Com
 func (d *desk) ids(ctx context.Context, kind string) (ids []string, err error) {
 	switch kind {
 	case kindWorkflows:
-		entries, err := d.key.service.Entries(ctx)
+		entries, err := d.key.service.Visible(ctx, d.key.May(access.RoleEdit))
 		for _, e := range entries {
 			ids = append(ids, e.ID)
 		}

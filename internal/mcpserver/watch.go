@@ -9,6 +9,7 @@ import (
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"github.com/hocket-run/hocket/internal/access"
 	"github.com/hocket-run/hocket/internal/door"
 )
 
@@ -76,7 +77,7 @@ func (d *desk) changed() {
 
 // look compares what there is with what clients know, and tells them what changed.
 func (d *desk) look(ctx context.Context) {
-	entries, err := d.key.service.Entries(ctx)
+	entries, err := d.key.service.Visible(ctx, d.key.May(access.RoleEdit))
 	if err != nil {
 		if ctx.Err() == nil {
 			d.server.log.Warn("look at workflows for MCP clients", "error", err)

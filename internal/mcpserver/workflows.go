@@ -282,10 +282,15 @@ func getWorkflow(ctx context.Context, c *call) (any, error) {
 	if err != nil {
 		return nil, err
 	}
+	e, err := c.Service.VisibleEntry(ctx, id, c.SeesDrafts())
+	if err != nil {
+		return nil, err
+	}
 	_, d, problems, err := c.Service.LoadStored(ctx, id, service.Which{}, service.LoadOptions{})
 	if err != nil {
 		return nil, err
 	}
+	d.Entry.Draft = e.Draft
 	return workflowShown(d, problems), nil
 }
 
@@ -312,7 +317,7 @@ func listWorkflows(ctx context.Context, c *call) (any, error) {
 	if err := c.decode(&args); err != nil {
 		return nil, err
 	}
-	entries, err := c.Service.Entries(ctx)
+	entries, err := c.Service.Visible(ctx, c.SeesDrafts())
 	if err != nil {
 		return nil, err
 	}
@@ -348,6 +353,9 @@ func validateWorkflow(ctx context.Context, c *call) (any, error) {
 		id, err := args.id()
 		if err != nil {
 			return nil, nil, invalidf("id: give the id of a stored workflow, or a document")
+		}
+		if _, err := c.Service.VisibleEntry(ctx, id, c.SeesDrafts()); err != nil {
+			return nil, nil, err
 		}
 		w, _, list, err = c.Service.LoadStored(ctx, id, service.Which{}, service.LoadOptions{})
 		return w, list, err

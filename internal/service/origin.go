@@ -1,12 +1,18 @@
 package service
 
 import (
+	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"path/filepath"
 	"slices"
+	"strconv"
 
+	"github.com/hocket-run/hocket/internal/catalog"
 	"github.com/hocket-run/hocket/internal/driver"
+	"github.com/hocket-run/hocket/internal/journal"
+	"github.com/hocket-run/hocket/internal/project"
 	"github.com/hocket-run/hocket/internal/tool"
 )
 
@@ -40,8 +46,8 @@ func PlaceOf(path string) string {
 // origin tells where the workflow comes from; nil where that cannot be told.
 func (q StartRequest) origin() []string {
 	switch {
-	case q.Version > 0:
-		return []string{originCatalog, q.Workflow.ID}
+	case q.Stored != "":
+		return []string{originCatalog, q.Stored}
 	case q.Place != "":
 		return []string{originFile, q.Place}
 	case q.Graph != "":
@@ -77,6 +83,38 @@ func (q StartRequest) remember(specs []tool.Spec, meta map[string]string) (asks 
 		}
 	}
 	return asks, nil
+}
+
+// IsPublished tells whether a run runs what is published of a stored workflow now, or a graph of a Go program, and not a draft, a former version or a document
+// that is not stored.
+func (s *Service) IsPublished(ctx context.Context, h journal.Head) (bool, error) {
+	if h.Format == FormatGraph {
+		return true, nil
+	}
+	e, number, err := s.ranEntry(ctx, h)
+	return err == nil && (number == 0 && e.HasRows || number != 0 && number == e.Published), err
+}
+
+// IsDraft tells whether a run runs what is the draft of a stored workflow now.
+func (s *Service) IsDraft(ctx context.Context, h journal.Head) (bool, error) {
+	e, number, err := s.ranEntry(ctx, h)
+	return err == nil && number != 0 && number == e.Draft, err
+}
+
+// ranEntry gives the stored workflow that a run runs, as it is now, and the number of the run's version; 0: it was made of rows. The zero entry: it is not stored.
+func (s *Service) ranEntry(ctx context.Context, h journal.Head) (e catalog.Entry, version int, err error) {
+	var origin []string
+	if json.Unmarshal([]byte(h.Meta[metaOrigin]), &origin) != nil || len(origin) != 2 || origin[0] != originCatalog {
+		return e, 0, nil
+	}
+	if e, err = s.Entry(ctx, origin[1]); errors.As(err, new(*NotFoundError)) {
+		err = nil
+	}
+	version, verr := strconv.Atoi(h.Meta[project.MetaVersion])
+	if verr != nil {
+		version = 0
+	}
+	return e, version, err
 }
 
 // originOf gives the origin of a run; nil: it has none.

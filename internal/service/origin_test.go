@@ -30,8 +30,8 @@ func TestMemoryBelongsToItsOrigin(t *testing.T) {
 		asks   []string
 		bad    bool
 	}{
-		"stored":                   {StartRequest{Workflow: named, Version: 3}, []tool.Spec{own}, []string{"catalog", "notes"}, nil, false},
-		"stored, beside a file":    {StartRequest{Workflow: named, Version: 3, Place: "/x"}, []tool.Spec{own}, []string{"catalog", "notes"}, nil, false},
+		"stored":                   {StartRequest{Workflow: named, Stored: "notes", Version: 3}, []tool.Spec{own}, []string{"catalog", "notes"}, nil, false},
+		"stored, beside a file":    {StartRequest{Workflow: named, Stored: "notes", Version: 3, Place: "/x"}, []tool.Spec{own}, []string{"catalog", "notes"}, nil, false},
 		"file of the same id":      {StartRequest{Workflow: named, Place: "/dl/notes.yaml"}, []tool.Spec{own, own}, []string{"file", "/dl/notes.yaml"}, []string{"keep a memory over runs for /dl/notes.yaml (toolset memory)"}, false},
 		"file that only shares":    {StartRequest{Workflow: named, Place: "/x"}, []tool.Spec{shared}, []string{"file", "/x"}, nil, false},
 		"agent of a Go graph":      {StartRequest{Workflow: named, Graph: "g"}, []tool.Spec{own}, []string{"program", "g"}, nil, false},

@@ -190,7 +190,7 @@ func (r scheduledRuns) start(ctx context.Context, slot scheduler.Slot, id string
 		return invalidf("workflow %s has no branch %q any more", slot.Workflow, slot.Branch)
 	}
 	_, err = r.service.Start(ctx, StartRequest{
-		Workflow: w, Branch: slot.Branch, Version: d.Version, RunID: id, Model: r.q.Model, Files: r.q.Files, Trust: r.q.Trust,
+		Workflow: w, Branch: slot.Branch, Stored: d.Entry.ID, Version: d.Version, RunID: id, Model: r.q.Model, Files: r.q.Files, Trust: r.q.Trust,
 		meta: map[string]string{metaPlanned: slot.Planned.Format(time.RFC3339Nano)},
 	})
 	return err

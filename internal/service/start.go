@@ -45,7 +45,8 @@ type StartRequest struct {
 	Workflow *workflow.Workflow
 	// Branch is the branch to run, as Choose takes it; "" is the main graph.
 	Branch string
-	// Version is that of a stored workflow; 0: it has none.
+	// Stored is the id under which the workflow is stored; "": it is not. Version is the number of its version; 0: it is made of rows.
+	Stored  string
 	Version int
 	Input   string
 	// Dir is the folder of the document, beside which prompt files are looked for; "": there is none, and none are read.

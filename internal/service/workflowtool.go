@@ -149,7 +149,7 @@ func (t *workflowTool) start(ctx context.Context, run string, depth int, input s
 		return err
 	}
 	q := StartRequest{
-		Workflow: w, Branch: t.options.Branch, Version: d.Version, Input: input, RunID: run, Model: info.Model, ParentRun: info.Run, Above: above,
+		Workflow: w, Branch: t.options.Branch, Stored: d.Entry.ID, Version: d.Version, Input: input, RunID: run, Model: info.Model, ParentRun: info.Run, Above: above,
 		meta: map[string]string{metaNesting: strconv.Itoa(depth), metaRoot: t.root()},
 	}
 	for name, into := range map[string]*[]byte{fileTools: &q.Tools, fileReplies: &q.Replies} {

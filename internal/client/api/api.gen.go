@@ -2762,7 +2762,7 @@ type ClientInterface interface {
 
 	// GetRunDefinition Show the graph that a run runs
 	//
-	// As it was when the run began, whatever became of the workflow. With it, views can be computed from the events.
+	// As it was when the run began, whatever became of the workflow. That of a run of the present draft needs the role edit. With it, views can be computed from the events.
 	//
 	// Corresponds with GET /api/v1/runs/{id}/definition (the `GetRunDefinition` operationId).
 	GetRunDefinition(ctx context.Context, id string, reqEditors ...RequestEditorFn) (*http.Response, error)
@@ -2785,7 +2785,7 @@ type ClientInterface interface {
 
 	// ForkRunWithBody Store a new run with the past of this one up to an event
 	//
-	// It goes on when it is resumed or answered. Where that past holds a decision that only a person takes, the token needs the right `approve`: the decision holds once more.
+	// It goes on when it is resumed or answered. Where that past holds a decision that only a person takes, the token needs the right `approve`: the decision holds once more. A run of a draft, of a former version or of a document that is not stored needs the role edit.
 	//
 	// Takes any type of body and a specified content type.
 	//
@@ -2794,7 +2794,7 @@ type ClientInterface interface {
 
 	// ForkRun Store a new run with the past of this one up to an event
 	//
-	// It goes on when it is resumed or answered. Where that past holds a decision that only a person takes, the token needs the right `approve`: the decision holds once more.
+	// It goes on when it is resumed or answered. Where that past holds a decision that only a person takes, the token needs the right `approve`: the decision holds once more. A run of a draft, of a former version or of a document that is not stored needs the role edit.
 	//
 	// Takes a body of the `application/json` content type.
 	//
@@ -2960,6 +2960,8 @@ type ClientInterface interface {
 
 	// ListWorkflows List stored workflows by id
 	//
+	// With the role run those of which something is published, and no drafts.
+	//
 	// Corresponds with GET /api/v1/workflows (the `ListWorkflows` operationId).
 	ListWorkflows(ctx context.Context, params *ListWorkflowsParams, reqEditors ...RequestEditorFn) (*http.Response, error)
 
@@ -3008,7 +3010,7 @@ type ClientInterface interface {
 
 	// GetWorkflow Show a stored workflow: its document, and what was read in it
 	//
-	// Without parameters it is what is published. The `ETag` names the state of the whole workflow, whichever document is shown: with it as `If-Match` a change is refused where somebody else was faster, and with `If-None-Match` an answer is 304 while nothing has changed.
+	// Without parameters it is what is published; `draft` and `version` need the role edit. The `ETag` names the state of the whole workflow, whichever document is shown: with it as `If-Match` a change is refused where somebody else was faster, and with `If-None-Match` an answer is 304 while nothing has changed.
 	//
 	// Corresponds with GET /api/v1/workflows/{id} (the `GetWorkflow` operationId).
 	GetWorkflow(ctx context.Context, id string, params *GetWorkflowParams, reqEditors ...RequestEditorFn) (*http.Response, error)
@@ -3051,7 +3053,7 @@ type ClientInterface interface {
 
 	// ValidateWorkflowWithBody Check a document, or a stored one
 	//
-	// Executes and stores nothing. A document of the request need not be stored under the id.
+	// Executes and stores nothing. A document of the request need not be stored under the id. Without one it is the draft, where there is one and the token has the role edit, else what is published.
 	//
 	// Takes any type of body and a specified content type.
 	//
@@ -3060,7 +3062,7 @@ type ClientInterface interface {
 
 	// ValidateWorkflow Check a document, or a stored one
 	//
-	// Executes and stores nothing. A document of the request need not be stored under the id.
+	// Executes and stores nothing. A document of the request need not be stored under the id. Without one it is the draft, where there is one and the token has the role edit, else what is published.
 	//
 	// Takes a body of the `application/json` content type.
 	//
@@ -3068,6 +3070,8 @@ type ClientInterface interface {
 	ValidateWorkflow(ctx context.Context, id string, body ValidateWorkflowJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// ListVersions List the versions of a stored workflow, the newest first
+	//
+	// With the role run there is only the published one.
 	//
 	// Corresponds with GET /api/v1/workflows/{id}/versions (the `ListVersions` operationId).
 	ListVersions(ctx context.Context, id string, params *ListVersionsParams, reqEditors ...RequestEditorFn) (*http.Response, error)
@@ -3550,7 +3554,7 @@ func (c *Client) GetContext(ctx context.Context, id string, reqEditors ...Reques
 
 // GetRunDefinition Show the graph that a run runs
 //
-// As it was when the run began, whatever became of the workflow. With it, views can be computed from the events.
+// As it was when the run began, whatever became of the workflow. That of a run of the present draft needs the role edit. With it, views can be computed from the events.
 //
 // Corresponds with GET /api/v1/runs/{id}/definition (the `GetRunDefinition` operationId).
 func (c *Client) GetRunDefinition(ctx context.Context, id string, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -3603,7 +3607,7 @@ func (c *Client) CreateEventTicket(ctx context.Context, id string, reqEditors ..
 
 // ForkRunWithBody Store a new run with the past of this one up to an event
 //
-// It goes on when it is resumed or answered. Where that past holds a decision that only a person takes, the token needs the right `approve`: the decision holds once more.
+// It goes on when it is resumed or answered. Where that past holds a decision that only a person takes, the token needs the right `approve`: the decision holds once more. A run of a draft, of a former version or of a document that is not stored needs the role edit.
 //
 // Takes any type of body and a specified content type.
 //
@@ -3622,7 +3626,7 @@ func (c *Client) ForkRunWithBody(ctx context.Context, id string, contentType str
 
 // ForkRun Store a new run with the past of this one up to an event
 //
-// It goes on when it is resumed or answered. Where that past holds a decision that only a person takes, the token needs the right `approve`: the decision holds once more.
+// It goes on when it is resumed or answered. Where that past holds a decision that only a person takes, the token needs the right `approve`: the decision holds once more. A run of a draft, of a former version or of a document that is not stored needs the role edit.
 //
 // Takes a body of the `application/json` content type.
 //
@@ -4008,6 +4012,8 @@ func (c *Client) RotateWebhook(ctx context.Context, id string, body RotateWebhoo
 
 // ListWorkflows List stored workflows by id
 //
+// With the role run those of which something is published, and no drafts.
+//
 // Corresponds with GET /api/v1/workflows (the `ListWorkflows` operationId).
 func (c *Client) ListWorkflows(ctx context.Context, params *ListWorkflowsParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewListWorkflowsRequest(c.Server, params)
@@ -4116,7 +4122,7 @@ func (c *Client) DeleteWorkflow(ctx context.Context, id string, params *DeleteWo
 
 // GetWorkflow Show a stored workflow: its document, and what was read in it
 //
-// Without parameters it is what is published. The `ETag` names the state of the whole workflow, whichever document is shown: with it as `If-Match` a change is refused where somebody else was faster, and with `If-None-Match` an answer is 304 while nothing has changed.
+// Without parameters it is what is published; `draft` and `version` need the role edit. The `ETag` names the state of the whole workflow, whichever document is shown: with it as `If-Match` a change is refused where somebody else was faster, and with `If-None-Match` an answer is 304 while nothing has changed.
 //
 // Corresponds with GET /api/v1/workflows/{id} (the `GetWorkflow` operationId).
 func (c *Client) GetWorkflow(ctx context.Context, id string, params *GetWorkflowParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -4209,7 +4215,7 @@ func (c *Client) PublishWorkflow(ctx context.Context, id string, params *Publish
 
 // ValidateWorkflowWithBody Check a document, or a stored one
 //
-// Executes and stores nothing. A document of the request need not be stored under the id.
+// Executes and stores nothing. A document of the request need not be stored under the id. Without one it is the draft, where there is one and the token has the role edit, else what is published.
 //
 // Takes any type of body and a specified content type.
 //
@@ -4228,7 +4234,7 @@ func (c *Client) ValidateWorkflowWithBody(ctx context.Context, id string, conten
 
 // ValidateWorkflow Check a document, or a stored one
 //
-// Executes and stores nothing. A document of the request need not be stored under the id.
+// Executes and stores nothing. A document of the request need not be stored under the id. Without one it is the draft, where there is one and the token has the role edit, else what is published.
 //
 // Takes a body of the `application/json` content type.
 //
@@ -4246,6 +4252,8 @@ func (c *Client) ValidateWorkflow(ctx context.Context, id string, body ValidateW
 }
 
 // ListVersions List the versions of a stored workflow, the newest first
+//
+// With the role run there is only the published one.
 //
 // Corresponds with GET /api/v1/workflows/{id}/versions (the `ListVersions` operationId).
 func (c *Client) ListVersions(ctx context.Context, id string, params *ListVersionsParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -7605,7 +7613,7 @@ type ClientWithResponsesInterface interface {
 
 	// GetRunDefinitionWithResponse Show the graph that a run runs
 	//
-	// As it was when the run began, whatever became of the workflow. With it, views can be computed from the events.
+	// As it was when the run began, whatever became of the workflow. That of a run of the present draft needs the role edit. With it, views can be computed from the events.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
@@ -7634,7 +7642,7 @@ type ClientWithResponsesInterface interface {
 
 	// ForkRunWithBodyWithResponse Store a new run with the past of this one up to an event
 	//
-	// It goes on when it is resumed or answered. Where that past holds a decision that only a person takes, the token needs the right `approve`: the decision holds once more.
+	// It goes on when it is resumed or answered. Where that past holds a decision that only a person takes, the token needs the right `approve`: the decision holds once more. A run of a draft, of a former version or of a document that is not stored needs the role edit.
 	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -7643,7 +7651,7 @@ type ClientWithResponsesInterface interface {
 
 	// ForkRunWithResponse Store a new run with the past of this one up to an event
 	//
-	// It goes on when it is resumed or answered. Where that past holds a decision that only a person takes, the token needs the right `approve`: the decision holds once more.
+	// It goes on when it is resumed or answered. Where that past holds a decision that only a person takes, the token needs the right `approve`: the decision holds once more. A run of a draft, of a former version or of a document that is not stored needs the role edit.
 	//
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -7835,6 +7843,8 @@ type ClientWithResponsesInterface interface {
 
 	// ListWorkflowsWithResponse List stored workflows by id
 	//
+	// With the role run those of which something is published, and no drafts.
+	//
 	// Returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with GET /api/v1/workflows (the `ListWorkflows` operationId).
@@ -7887,7 +7897,7 @@ type ClientWithResponsesInterface interface {
 
 	// GetWorkflowWithResponse Show a stored workflow: its document, and what was read in it
 	//
-	// Without parameters it is what is published. The `ETag` names the state of the whole workflow, whichever document is shown: with it as `If-Match` a change is refused where somebody else was faster, and with `If-None-Match` an answer is 304 while nothing has changed.
+	// Without parameters it is what is published; `draft` and `version` need the role edit. The `ETag` names the state of the whole workflow, whichever document is shown: with it as `If-Match` a change is refused where somebody else was faster, and with `If-None-Match` an answer is 304 while nothing has changed.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
@@ -7932,7 +7942,7 @@ type ClientWithResponsesInterface interface {
 
 	// ValidateWorkflowWithBodyWithResponse Check a document, or a stored one
 	//
-	// Executes and stores nothing. A document of the request need not be stored under the id.
+	// Executes and stores nothing. A document of the request need not be stored under the id. Without one it is the draft, where there is one and the token has the role edit, else what is published.
 	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -7941,7 +7951,7 @@ type ClientWithResponsesInterface interface {
 
 	// ValidateWorkflowWithResponse Check a document, or a stored one
 	//
-	// Executes and stores nothing. A document of the request need not be stored under the id.
+	// Executes and stores nothing. A document of the request need not be stored under the id. Without one it is the draft, where there is one and the token has the role edit, else what is published.
 	//
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -7949,6 +7959,8 @@ type ClientWithResponsesInterface interface {
 	ValidateWorkflowWithResponse(ctx context.Context, id string, body ValidateWorkflowJSONRequestBody, reqEditors ...RequestEditorFn) (*ValidateWorkflowResponse, error)
 
 	// ListVersionsWithResponse List the versions of a stored workflow, the newest first
+	//
+	// With the role run there is only the published one.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
@@ -13544,7 +13556,7 @@ func (c *ClientWithResponses) GetContextWithResponse(ctx context.Context, id str
 
 // GetRunDefinitionWithResponse Show the graph that a run runs
 //
-// As it was when the run began, whatever became of the workflow. With it, views can be computed from the events.
+// As it was when the run began, whatever became of the workflow. That of a run of the present draft needs the role edit. With it, views can be computed from the events.
 //
 // Returns a wrapper object for the known response body format(s).
 //
@@ -13591,7 +13603,7 @@ func (c *ClientWithResponses) CreateEventTicketWithResponse(ctx context.Context,
 
 // ForkRunWithBodyWithResponse Store a new run with the past of this one up to an event
 //
-// It goes on when it is resumed or answered. Where that past holds a decision that only a person takes, the token needs the right `approve`: the decision holds once more.
+// It goes on when it is resumed or answered. Where that past holds a decision that only a person takes, the token needs the right `approve`: the decision holds once more. A run of a draft, of a former version or of a document that is not stored needs the role edit.
 //
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 //
@@ -13606,7 +13618,7 @@ func (c *ClientWithResponses) ForkRunWithBodyWithResponse(ctx context.Context, i
 
 // ForkRunWithResponse Store a new run with the past of this one up to an event
 //
-// It goes on when it is resumed or answered. Where that past holds a decision that only a person takes, the token needs the right `approve`: the decision holds once more.
+// It goes on when it is resumed or answered. Where that past holds a decision that only a person takes, the token needs the right `approve`: the decision holds once more. A run of a draft, of a former version or of a document that is not stored needs the role edit.
 //
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 //
@@ -13930,6 +13942,8 @@ func (c *ClientWithResponses) RotateWebhookWithResponse(ctx context.Context, id 
 
 // ListWorkflowsWithResponse List stored workflows by id
 //
+// With the role run those of which something is published, and no drafts.
+//
 // Returns a wrapper object for the known response body format(s).
 //
 // Corresponds with GET /api/v1/workflows (the `ListWorkflows` operationId).
@@ -14018,7 +14032,7 @@ func (c *ClientWithResponses) DeleteWorkflowWithResponse(ctx context.Context, id
 
 // GetWorkflowWithResponse Show a stored workflow: its document, and what was read in it
 //
-// Without parameters it is what is published. The `ETag` names the state of the whole workflow, whichever document is shown: with it as `If-Match` a change is refused where somebody else was faster, and with `If-None-Match` an answer is 304 while nothing has changed.
+// Without parameters it is what is published; `draft` and `version` need the role edit. The `ETag` names the state of the whole workflow, whichever document is shown: with it as `If-Match` a change is refused where somebody else was faster, and with `If-None-Match` an answer is 304 while nothing has changed.
 //
 // Returns a wrapper object for the known response body format(s).
 //
@@ -14093,7 +14107,7 @@ func (c *ClientWithResponses) PublishWorkflowWithResponse(ctx context.Context, i
 
 // ValidateWorkflowWithBodyWithResponse Check a document, or a stored one
 //
-// Executes and stores nothing. A document of the request need not be stored under the id.
+// Executes and stores nothing. A document of the request need not be stored under the id. Without one it is the draft, where there is one and the token has the role edit, else what is published.
 //
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 //
@@ -14108,7 +14122,7 @@ func (c *ClientWithResponses) ValidateWorkflowWithBodyWithResponse(ctx context.C
 
 // ValidateWorkflowWithResponse Check a document, or a stored one
 //
-// Executes and stores nothing. A document of the request need not be stored under the id.
+// Executes and stores nothing. A document of the request need not be stored under the id. Without one it is the draft, where there is one and the token has the role edit, else what is published.
 //
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 //
@@ -14122,6 +14136,8 @@ func (c *ClientWithResponses) ValidateWorkflowWithResponse(ctx context.Context, 
 }
 
 // ListVersionsWithResponse List the versions of a stored workflow, the newest first
+//
+// With the role run there is only the published one.
 //
 // Returns a wrapper object for the known response body format(s).
 //

@@ -1,0 +1,46 @@
+package service
+
+import (
+	"context"
+	"errors"
+
+	"github.com/hocket-run/hocket/internal/catalog"
+)
+
+// Visible gives the stored workflows by id as those see them who see drafts, or do not: without drafts there is only what is published, and no number of a draft.
+func (s *Service) Visible(ctx context.Context, drafts bool) ([]catalog.Entry, error) {
+	entries, err := s.stored.Entries(ctx)
+	if err != nil || drafts {
+		return entries, err
+	}
+	var out []catalog.Entry
+	for _, e := range entries {
+		if e.Published != 0 || e.HasRows {
+			out = append(out, published(e))
+		}
+	}
+	return out, nil
+}
+
+// published gives the entry without its draft.
+func published(e catalog.Entry) catalog.Entry {
+	e.Draft = 0
+	return e
+}
+
+// VisibleEntry gives one of Visible. Errors: *NotFoundError, whose hint names none but those.
+func (s *Service) VisibleEntry(ctx context.Context, id string, drafts bool) (catalog.Entry, error) {
+	switch e, err := s.stored.Entry(ctx, id); {
+	case err != nil && !errors.Is(err, catalog.ErrNotFound):
+		return e, err
+	case err == nil && drafts:
+		return e, nil
+	case err == nil && (e.Published != 0 || e.HasRows):
+		return published(e), nil
+	}
+	entries, err := s.Visible(ctx, drafts)
+	if err != nil {
+		return catalog.Entry{}, err
+	}
+	return EntryOf(entries, id)
+}
