@@ -89,15 +89,28 @@ func agentsOf(ctx context.Context, c *door.Caller, ids []string) ([]Agent, error
 	return doc.Agents, err
 }
 
-// idOf gives the id in an agent's definition.
+// idOf gives the id in an agent's definition; "" where it has none that is a text.
 func idOf(a Agent) string {
+	id, _ := givenID(a)
+	return id
+}
+
+// givenID gives the id in an agent's definition; "" where it has none. Errors: a problem with the field for an id that is no text.
+func givenID(a Agent) (string, error) {
 	var o struct {
-		ID string `json:"id"`
+		ID json.RawMessage `json:"id"`
 	}
-	if json.Unmarshal(a, &o) != nil {
-		return ""
+	if json.Unmarshal(a, &o) != nil || o.ID == nil {
+		return "", nil // the reader tells what is wrong
 	}
-	return o.ID
+	var id *string
+	if err := json.Unmarshal(o.ID, &id); err != nil {
+		return "", badField("body.id", "it must be a string")
+	}
+	if id == nil {
+		return "", nil
+	}
+	return *id, nil
 }
 
 func listAgents(ctx context.Context, c *door.Caller, in *Page) (*listed[Agent], error) {
@@ -158,7 +171,10 @@ func putOne(ctx context.Context, c *door.Caller, id string, a Agent, expect stri
 }
 
 func createAgent(ctx context.Context, c *door.Caller, in *struct{ Body Agent }) (*agentAnswer, error) {
-	id := idOf(in.Body)
+	id, err := givenID(in.Body)
+	if err != nil {
+		return nil, err
+	}
 	if err := putOne(ctx, c, id, in.Body, catalog.TagAbsent); err != nil {
 		return nil, err
 	}
@@ -179,7 +195,9 @@ func putAgent(ctx context.Context, c *door.Caller, in *struct {
 	if err != nil {
 		return nil, err
 	}
-	switch id := idOf(in.Body); {
+	switch id, err := givenID(in.Body); {
+	case err != nil:
+		return nil, err
 	case id == "":
 		name, _ := json.Marshal(in.ID) //nolint:errchkjson // a text
 		rest := bytes.TrimLeft(in.Body[1:], " \t\r\n")

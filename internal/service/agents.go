@@ -55,6 +55,7 @@ func (s *Service) ApplyAgentsIf(ctx context.Context, docs []Document, replace bo
 	for _, d := range docs {
 		list, ds := agents.Read(d.File, d.Data)
 		problems = append(problems, ds...)
+		problems = append(problems, storedIDs(d.File, d.Data)...)
 		for _, a := range list {
 			if slices.Contains(ids, a.ID) {
 				problems.Errorf(diag.Span{File: d.File}, "", agents.CodeDuplicate, "agent id %q is used twice", a.ID)

@@ -9,7 +9,6 @@ import (
 	"strings"
 	"time"
 	"unicode"
-	"unicode/utf8"
 
 	"github.com/hocket-run/hocket/diag"
 	"github.com/hocket-run/hocket/internal/catalog"
@@ -52,10 +51,18 @@ func (s *Service) Apply(ctx context.Context, q ApplyRequest) (Applied, diag.List
 		return done, nil, invalidf("--id names one document, and there are %d", len(q.Documents))
 	}
 	q.LoadOptions = s.known(q.LoadOptions)
+	if q.AgentsFile != "" && q.AgentsText == nil {
+		text, err := ReadFile(q.AgentsFile, q.Stdin)
+		if err != nil {
+			return done, nil, err
+		}
+		q.AgentsText = text
+	}
 	beside, problems, err := q.agents()
 	if err != nil {
 		return done, nil, err
 	}
+	problems = append(problems, storedIDs(q.AgentsFile, q.AgentsText)...)
 	var puts []catalog.Put
 	now, taken := time.Now(), map[string]string{}
 	for _, d := range q.Documents {
@@ -118,8 +125,11 @@ func (q ApplyRequest) put(ctx context.Context, d Document, beside []workflow.Age
 	if w == nil || problems.HasErrors() {
 		return p, problems, nil
 	}
+	if own := ownID(d.File, d.Data); own.HasErrors() {
+		return p, append(problems, own...), nil
+	}
 	if p.ID, err = workflowID(w.ID, q.ID, d.File); err != nil {
-		problems.Errorf(diag.Span{File: d.File}, "id", "bad-id", "%v", err)
+		problems.Errorf(diag.Span{File: d.File}, "id", codeID, "%v", err)
 		return p, problems, nil
 	}
 	p.Format, p.Name = w.Format, w.Name
@@ -141,18 +151,15 @@ func rowsOf(p catalog.Put) *catalog.Rows {
 	return &rows
 }
 
-// maxID bounds the ids of workflows.
-const maxID = 200
-
 // workflowID gives the id under which a document is stored: its own, else the one that is given, else the name of its file.
 func workflowID(own, given, file string) (string, error) {
 	switch {
 	case own != "" && given != "" && own != given:
 		return "", fmt.Errorf("the document has the id %q, and --id says %q", own, given)
 	case own != "":
-		return own, checkID(own)
+		return own, catalog.CheckID(own)
 	case given != "":
-		return given, checkID(given)
+		return given, catalog.CheckID(given)
 	}
 	if file == "" {
 		return "", errors.New("the document has no id; give it one")
@@ -164,20 +171,10 @@ func workflowID(own, given, file string) (string, error) {
 		}
 		return '-'
 	}, strings.TrimSuffix(base, filepath.Ext(base))), "-.")
-	if id == "" || checkID(id) != nil {
+	if id == "" || catalog.CheckID(id) != nil {
 		return "", errors.New("the document has no id, and its name gives none; say one with --id")
 	}
 	return id, nil
-}
-
-// checkID tells whether a workflow may have this id: people type it, and it stands in addresses.
-func checkID(id string) error {
-	bad := func(r rune) bool { return r == '/' || r == '\\' || !unicode.IsPrint(r) }
-	if id == "" || len(id) > maxID || !utf8.ValidString(id) || strings.TrimSpace(id) != id || strings.HasPrefix(id, "-") || strings.HasPrefix(id, ".") ||
-		strings.ContainsFunc(id, bad) {
-		return fmt.Errorf("the id %q cannot be used: it has at most %d bytes, no slashes and control characters, and begins with neither dash nor dot", id, maxID)
-	}
-	return nil
 }
 
 // Publish makes a version of a stored workflow the one that runs: the draft where number is 0. The version is checked as it is now, like one that is applied.
