@@ -1,6 +1,7 @@
 package hocket
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"maps"
@@ -96,10 +97,11 @@ func WithConfig(path string) Option {
 type Pages interface {
 	// Decode gives text of any character set as UTF-8. contentType is the server's header, "" for none.
 	Decode(body []byte, contentType string) string
-	// Markdown gives the content of an HTML page as Markdown, its relative links made whole by address, which is where the page came from.
-	Markdown(html, address string) (string, error)
-	// Text gives the content of an HTML page as plain text.
-	Text(html string) (string, error)
+	// Markdown gives the content of an HTML page as Markdown, its relative links made whole by address, which is where the page came from. It ends with ctx, since a page
+	// can be made to take long.
+	Markdown(ctx context.Context, html, address string) (string, error)
+	// Text gives the content of an HTML page as plain text. It ends with ctx.
+	Text(ctx context.Context, html string) (string, error)
 }
 
 // WithPages lets agents of documents have toolsets of type fetch. Programs say toolsets.All(), and get the libraries for it. The last one given counts.

@@ -35,8 +35,9 @@ type Pages interface {
 	// Decode gives text of any character set as UTF-8.
 	Decode(body []byte, contentType string) string
 	// Markdown gives the content of an HTML page as Markdown, its relative links made whole by address; Text gives it as plain text.
-	Markdown(html, address string) (string, error)
-	Text(html string) (string, error)
+	// Both end with ctx.
+	Markdown(ctx context.Context, html, address string) (string, error)
+	Text(ctx context.Context, html string) (string, error)
 }
 
 // Config is what all fetch toolsets of a process have in common.
@@ -210,7 +211,7 @@ func (t *Toolset) one(ctx context.Context, address, format string, budget int, l
 	if final := a.URL.String(); final != address {
 		f.Final = final
 	}
-	t.fill(&f, a, format, budget)
+	t.fill(ctx, &f, a, format, budget)
 	return f, nil
 }
 
@@ -236,7 +237,7 @@ func (t *Toolset) ask(ctx context.Context, address string) (*exchange.Answer, er
 func parse(address string) (*url.URL, error) { return url.Parse(strings.TrimSpace(address)) }
 
 // fill turns an answer's body into text.
-func (t *Toolset) fill(f *fetched, a *exchange.Answer, format string, budget int) {
+func (t *Toolset) fill(ctx context.Context, f *fetched, a *exchange.Answer, format string, budget int) {
 	if !exchange.IsText(f.Type) {
 		f.text = fmt.Sprintf("[not shown: %s, %s]", f.Type, a.Size())
 		if !a.OK() {
@@ -250,9 +251,9 @@ func (t *Toolset) fill(f *fetched, a *exchange.Answer, format string, budget int
 		switch format {
 		case "html":
 		case "text":
-			text, err = t.pages.Text(text)
+			text, err = t.pages.Text(ctx, text)
 		default:
-			text, err = t.pages.Markdown(text, a.URL.String())
+			text, err = t.pages.Markdown(ctx, text, a.URL.String())
 		}
 		if err != nil {
 			f.Error = err.Error()

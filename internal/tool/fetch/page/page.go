@@ -2,9 +2,11 @@ package page
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"regexp"
 	"strings"
 
@@ -32,33 +34,44 @@ func (Reader) Decode(body []byte, contentType string) string {
 	return strings.ToValidUTF8(strings.TrimPrefix(string(body), "\uFEFF"), "\uFFFD")
 }
 
-// Markdown gives the content of a page as Markdown, relative links made whole by address.
-func (Reader) Markdown(source, address string) (string, error) {
-	return convert(source, func(doc *html.Node) (string, error) {
-		conv := converter.NewConverter(converter.WithPlugins(base.NewBasePlugin(), commonmark.NewCommonmarkPlugin(), table.NewTablePlugin()))
+// Markdown gives the content of a page as Markdown, relative links made whole by address. It ends with ctx.
+func (Reader) Markdown(ctx context.Context, source, address string) (string, error) {
+	return convert(ctx, source, func(doc *html.Node) (string, error) {
+		// Cells are not padded: one that is long would make all others of its column as long.
+		tables := table.NewTablePlugin(table.WithCellPaddingBehavior(table.CellPaddingBehaviorMinimal))
+		conv := converter.NewConverter(converter.WithPlugins(base.NewBasePlugin(), commonmark.NewCommonmarkPlugin(), tables))
+		conv.Register.Renderer(func(converter.Context, converter.Writer, *html.Node) converter.RenderStatus {
+			if ctx.Err() != nil {
+				return converter.RenderSuccess // with nothing of it
+			}
+			return converter.RenderTryNext
+		}, math.MinInt)
 		out, err := conv.ConvertNode(doc, converter.WithDomain(address))
 		return string(out), err
 	})
 }
 
-// Text gives the content of a page as plain text, a line for each block.
-func (Reader) Text(source string) (string, error) {
-	return convert(source, func(doc *html.Node) (string, error) {
-		var b textWriter
+// Text gives the content of a page as plain text, a line for each block. It ends with ctx.
+func (Reader) Text(ctx context.Context, source string) (string, error) {
+	return convert(ctx, source, func(doc *html.Node) (string, error) {
+		b := textWriter{ctx: ctx}
 		b.node(doc, false)
 		return tidy(b.out.String()), nil
 	})
 }
 
 // convert reads a page, takes out what is no content and lets write do the rest; the title comes first where the content does not begin with it.
-func convert(source string, write func(*html.Node) (string, error)) (text string, err error) {
+func convert(ctx context.Context, source string, write func(*html.Node) (string, error)) (text string, err error) {
 	// The page is anybody's: neither parser nor converter may end the process.
 	defer func() {
 		if r := recover(); r != nil {
 			text, err = "", fmt.Errorf("convert page: %v", r)
 		}
 	}()
-	doc, err := html.Parse(strings.NewReader(source))
+	doc, err := html.Parse(reader{ctx, strings.NewReader(source)})
+	if ctx.Err() != nil {
+		return "", ctx.Err()
+	}
 	if err != nil {
 		if strings.Contains(err.Error(), "stack of") {
 			return "", errors.New("the page is nested too deep to be read (more than 512 elements)")
@@ -67,8 +80,15 @@ func convert(source string, write func(*html.Node) (string, error)) (text string
 	}
 	title := titleOf(doc)
 	strip(doc, false)
-	flatten(doc)
-	text, err = write(doc)
+	if ctx.Err() == nil {
+		flatten(doc)
+	}
+	if ctx.Err() == nil {
+		text, err = write(doc)
+	}
+	if ctx.Err() != nil {
+		return "", ctx.Err()
+	}
 	if err != nil {
 		return "", fmt.Errorf("convert page: %w", err)
 	}
@@ -77,6 +97,22 @@ func convert(source string, write func(*html.Node) (string, error)) (text string
 		text = strings.TrimSpace("# " + title + "\n\n" + text)
 	}
 	return text, nil
+}
+
+// maxRead is how much of a page is read without a look at the context. What is read is parsed at once, in up to 512 steps a byte.
+const maxRead = 4096
+
+// reader reads until its context is done.
+type reader struct {
+	ctx context.Context
+	r   io.Reader
+}
+
+func (r reader) Read(b []byte) (int, error) {
+	if err := r.ctx.Err(); err != nil {
+		return 0, err
+	}
+	return r.r.Read(b[:min(len(b), maxRead)])
 }
 
 func titleOf(n *html.Node) string {
@@ -131,6 +167,7 @@ func isHidden(n *html.Node) bool {
 
 // textWriter writes plain text, spaces as a browser shows them.
 type textWriter struct {
+	ctx  context.Context
 	out  strings.Builder
 	last byte
 }
@@ -151,6 +188,8 @@ func (b *textWriter) gap(s string) {
 
 func (b *textWriter) node(n *html.Node, pre bool) {
 	switch {
+	case b.ctx.Err() != nil:
+		return
 	case n.Type == html.TextNode && pre:
 		b.write(n.Data)
 		return

@@ -1,6 +1,7 @@
 package page_test
 
 import (
+	"context"
 	"strings"
 	"testing"
 
@@ -19,7 +20,7 @@ const sample = `<!doctype html><html><head><title>The  Title</title><style>p{}</
 
 func TestMarkdown(t *testing.T) {
 	t.Parallel()
-	got, err := page.Reader{}.Markdown(sample, "https://example.com/dir/page")
+	got, err := page.Reader{}.Markdown(context.Background(), sample, "https://example.com/dir/page")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -31,7 +32,7 @@ func TestMarkdown(t *testing.T) {
 
 func TestText(t *testing.T) {
 	t.Parallel()
-	got, err := page.Reader{}.Text(sample)
+	got, err := page.Reader{}.Text(context.Background(), sample)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -50,7 +51,7 @@ func TestText(t *testing.T) {
 // A title that the content repeats is not told twice.
 func TestTitleOnce(t *testing.T) {
 	t.Parallel()
-	got, err := page.Reader{}.Markdown("<title>Same</title><h1>Same</h1><p>x", "")
+	got, err := page.Reader{}.Markdown(context.Background(), "<title>Same</title><h1>Same</h1><p>x", "")
 	if got != "# Same\n\nx" || err != nil {
 		t.Errorf("%q, %v", got, err)
 	}
@@ -60,7 +61,7 @@ func TestTitleOnce(t *testing.T) {
 func TestDeep(t *testing.T) {
 	t.Parallel()
 	for _, deep := range []string{strings.Repeat("<div>", 20_000) + "x", strings.Repeat("<b>", 600) + "x", strings.Repeat("<blockquote>", 20_000)} {
-		if got, err := (page.Reader{}).Markdown(deep, ""); err == nil || !strings.Contains(err.Error(), "512") {
+		if got, err := (page.Reader{}).Markdown(context.Background(), deep, ""); err == nil || !strings.Contains(err.Error(), "512") {
 			t.Errorf("got %.40q, %v; want a refusal that names its limit", got, err)
 		}
 	}
@@ -78,7 +79,7 @@ func TestBlownUp(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			got, err := page.Reader{}.Markdown(source, "")
+			got, err := page.Reader{}.Markdown(context.Background(), source, "")
 			if err != nil || len(got) > 10*len(source) || !strings.Contains(got, "x") {
 				t.Errorf("%d bytes became %d, %v", len(source), len(got), err)
 			}
@@ -113,14 +114,14 @@ func FuzzPage(f *testing.F) {
 	f.Add("<a href='http://[::1'>x</a><img src='data:,'><pre><code>```")
 	f.Fuzz(func(t *testing.T, source string) {
 		text := page.Reader{}.Decode([]byte(source), "text/html")
-		md, err := page.Reader{}.Markdown(text, "https://example.com/")
+		md, err := page.Reader{}.Markdown(context.Background(), text, "https://example.com/")
 		if err == nil && strings.ToValidUTF8(md, "") != md {
 			t.Errorf("no UTF-8: %q", md)
 		}
 		if strings.Contains(text, "<") {
 			return
 		}
-		if plain, err := (page.Reader{}).Text(text); err == nil && strings.Contains(plain, "\n\n\n") {
+		if plain, err := (page.Reader{}).Text(context.Background(), text); err == nil && strings.Contains(plain, "\n\n\n") {
 			t.Errorf("untidy: %q", plain)
 		}
 	})

@@ -11,7 +11,8 @@ import (
 // What a page of a few bytes could blow up without bounds (SEC17): the cells of a table that is drawn as one, spans counted, and lists and quotes inside each other,
 // since each line begins with the marks of all that it is in.
 const (
-	maxCells = 20_000
+	maxCells = 20_000  // of one table
+	maxDrawn = 100_000 // of all tables of a page
 	maxDepth = 12
 )
 
@@ -39,9 +40,15 @@ func flattenDepth(n *html.Node, depth int) {
 
 func flattenTables(doc *html.Node) {
 	var large []*html.Node
+	drawn := 0
 	for n := range doc.Descendants() {
-		if n.DataAtom == atom.Table && cells(n) > maxCells {
+		if n.DataAtom != atom.Table {
+			continue
+		}
+		if c := cells(n); c > maxCells || drawn+c > maxDrawn {
 			large = append(large, n)
+		} else {
+			drawn += c
 		}
 	}
 	for _, table := range large {
