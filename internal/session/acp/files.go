@@ -64,14 +64,14 @@ func (f *files) text(path string, line, limit *int) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	if err := f.regular(name); err != nil {
-		return "", err
-	}
-	file, err := f.root.Open(name)
+	file, err := f.root.OpenFile(name, os.O_RDONLY|noWait, 0)
 	if err != nil {
 		return "", err
 	}
 	defer func() { _ = file.Close() }()
+	if err := regular(name, file.Stat); err != nil {
+		return "", err
+	}
 	data, err := io.ReadAll(io.LimitReader(file, maxFileBytes+1))
 	switch {
 	case err != nil:
@@ -82,9 +82,9 @@ func (f *files) text(path string, line, limit *int) (string, error) {
 	return lines(string(data), line, limit), nil
 }
 
-// regular refuses what is there and is no plain file: reading a pipe would hang.
-func (f *files) regular(name string) error {
-	info, err := f.root.Stat(name)
+// regular refuses what is there and is no plain file: reading a pipe would hang. What is looked at is what was opened, since the agent may put something else there meanwhile.
+func regular(name string, stat func() (fs.FileInfo, error)) error {
+	info, err := stat()
 	if err == nil && !info.Mode().IsRegular() {
 		err = fmt.Errorf("%q is not a file", name)
 	}
@@ -114,11 +114,19 @@ func (f *files) put(path, text string) error {
 	if len(text) > maxFileBytes {
 		return fmt.Errorf("file %q would have more than %d bytes", path, maxFileBytes)
 	}
-	if err := f.regular(name); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return err
-	}
 	if err := f.root.MkdirAll(filepath.Dir(name), 0o755); err != nil {
 		return err
 	}
-	return f.root.WriteFile(name, []byte(text), 0o644)
+	file, err := f.root.OpenFile(name, os.O_WRONLY|os.O_CREATE|noWait, 0o644)
+	if err != nil {
+		return err
+	}
+	err = regular(name, file.Stat)
+	if err == nil {
+		err = file.Truncate(0)
+	}
+	if err == nil {
+		_, err = file.WriteString(text)
+	}
+	return errors.Join(err, file.Close())
 }

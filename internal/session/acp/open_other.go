@@ -1,0 +1,5 @@
+//go:build !unix
+
+package acp
+
+const noWait = 0
