@@ -112,7 +112,7 @@ func latin(s string) string {
 
 // literal gives a character as a pattern that matches it alone.
 func literal(c string) string {
-	if strings.Contains(`*?[]{}\-!^,`, c) {
+	if strings.ContainsAny(c, `*?[]{}\-!^,`) {
 		return `\` + c
 	}
 	return c

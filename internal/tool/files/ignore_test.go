@@ -2,6 +2,7 @@ package files_test
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -57,18 +58,10 @@ func (r *repository) git(t testing.TB, in []byte, args ...string) []byte {
 	c := exec.Command("git", args...)
 	c.Dir, c.Env, c.Stdin = r.dir, r.env, bytes.NewReader(in)
 	out, err := c.Output()
-	if exit := new(exec.ExitError); err != nil && (!asExit(err, &exit) || exit.ExitCode() != 1) { // 1: nothing is ignored
+	if exit, ok := errors.AsType[*exec.ExitError](err); err != nil && (!ok || exit.ExitCode() != 1) { // 1: nothing is ignored
 		t.Fatalf("git %q: %v", args, err)
 	}
 	return out
-}
-
-func asExit(err error, to **exec.ExitError) bool {
-	e, ok := err.(*exec.ExitError)
-	if ok {
-		*to = e
-	}
-	return ok
 }
 
 // shown gives what git does not ignore.
