@@ -223,7 +223,7 @@ func (r *reading) meets(a argument) bool {
 		return ok
 	}
 	v := textOf(raw)
-	return !(isCommand(a.name) && strings.ContainsAny(v, meta) || climbs(v)) && glob(a.glob, v)
+	return ((!isCommand(a.name) || !strings.ContainsAny(v, meta)) && !climbs(v)) && glob(a.glob, v)
 }
 
 // at gives an argument by its name, or by its path through objects.

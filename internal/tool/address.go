@@ -24,8 +24,8 @@ func AddressOf(argument string, u *url.URL) Resource {
 		at = "[" + host + "]"
 	}
 	withPort := at + ":" + u.Port()
-	switch p := u.Port(); {
-	case p == "" || p == defaultPort:
+	switch p := u.Port(); p {
+	case "", defaultPort:
 		withPort = at + ":" + defaultPort
 	default:
 		if n, err := strconv.Atoi(p); err == nil { // 080 is 80

@@ -26,7 +26,7 @@ const (
 func Guess(dir string, arguments json.RawMessage) ([]Resource, error) {
 	var args map[string]any
 	if json.Unmarshal(arguments, &args) != nil {
-		return nil, nil // the call itself says what is wrong
+		return nil, nil //nolint:nilerr // the call itself says what is wrong
 	}
 	g := guesser{dir: dir}
 	g.object(args, "", 0)
@@ -152,8 +152,8 @@ func spelledAsPath(v string) []string {
 func Plain(abs string) string {
 	rest := ""
 	for at := abs; ; at = filepath.Dir(at) {
-		if real, err := filepath.EvalSymlinks(at); err == nil {
-			return filepath.Join(real, rest)
+		if plain, err := filepath.EvalSymlinks(at); err == nil {
+			return filepath.Join(plain, rest)
 		}
 		if at == filepath.Dir(at) {
 			return abs

@@ -72,12 +72,12 @@ func (r *reader) unknown() { r.add(Unknown) }
 
 // script reads one script in both dialects.
 func (r *reader) script(text string) {
-	switch {
-	case len(text) > maxScript || r.depth >= maxNested || r.full || strings.Contains(text, Unknown):
+	if strings.Contains(text, Unknown) {
 		r.unknown()
-		if len(text) > maxScript || r.depth >= maxNested || r.full {
-			return
-		}
+	}
+	if len(text) > maxScript || r.depth >= maxNested || r.full {
+		r.unknown()
+		return
 	}
 	r.depth++
 	defer func() { r.depth-- }()

@@ -1,6 +1,7 @@
 package shellcmd
 
 import (
+	"slices"
 	"strings"
 
 	"mvdan.cc/sh/v3/expand"
@@ -76,7 +77,7 @@ func (r *reader) parts(parts []syntax.WordPart, lang syntax.LangVariant) []field
 	}
 	var b fields
 	for i, p := range parts {
-		r.part(&b, p, i == 0, lang)
+		r.part(&b, p, i == 0)
 	}
 	if b.now.Len() > 0 || len(b.done) == 0 {
 		b.done = append(b.done, field{b.now.String(), b.loose})
@@ -84,7 +85,7 @@ func (r *reader) parts(parts []syntax.WordPart, lang syntax.LangVariant) []field
 	return b.done
 }
 
-func (r *reader) part(b *fields, p syntax.WordPart, first bool, lang syntax.LangVariant) {
+func (r *reader) part(b *fields, p syntax.WordPart, first bool) {
 	switch p := p.(type) {
 	case *syntax.Lit:
 		literal(b, p.Value, first)
@@ -185,7 +186,7 @@ func (r *reader) braces(w *syntax.Word, lang syntax.LangVariant) []field {
 		e, ok := p.(*syntax.BraceExp)
 		if !ok {
 			for i := range words {
-				words[i] = append(words[i][:len(words[i]):len(words[i])], p)
+				words[i] = append(slices.Clip(words[i]), p)
 			}
 			continue
 		}
@@ -195,7 +196,7 @@ func (r *reader) braces(w *syntax.Word, lang syntax.LangVariant) []field {
 		var more [][]syntax.WordPart
 		for _, head := range words {
 			for _, elem := range e.Elems {
-				more = append(more, append(head[:len(head):len(head)], elem.Parts...))
+				more = append(more, append(slices.Clip(head), elem.Parts...))
 			}
 		}
 		words = more

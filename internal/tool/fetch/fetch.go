@@ -166,7 +166,7 @@ func (t *Toolset) Call(ctx context.Context, c tool.Call) (tool.Result, error) {
 func (t *Toolset) Resources(_ context.Context, c tool.Call) ([]tool.Resource, error) {
 	var args arguments
 	if len(c.Arguments) > 0 && json.Unmarshal(c.Arguments, &args) != nil {
-		return nil, nil // the call itself says what is wrong
+		return nil, nil //nolint:nilerr // the call itself says what is wrong
 	}
 	var out []tool.Resource
 	for _, address := range args.URLs[:min(len(args.URLs), maxURLs)] {

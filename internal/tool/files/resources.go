@@ -84,15 +84,15 @@ func (t *Toolset) resource(root *os.Root, at places, argument, p string) (r tool
 		}
 		found = append(found, target)
 	}
-	real, err := realName(root, name)
+	plain, err := realName(root, name)
 	switch {
 	case err == nil:
-		found = append(found, real)
+		found = append(found, plain)
 	case !at.entry:
 		return r, "", err
 	}
 	if !at.entry {
-		target = real
+		target = plain
 	}
 	for i, name := range found {
 		if !slices.Contains(found[:i], name) {
@@ -142,10 +142,10 @@ func realName(root *os.Root, name string) (string, error) {
 			at = at[:len(at)-1]
 			continue
 		}
-		now := path.Join(append(at[:len(at):len(at)], part)...)
+		now := path.Join(append(slices.Clip(at), part)...)
 		st, err := root.Lstat(now)
 		if err != nil || st.Mode()&fs.ModeSymlink == 0 {
-			at = append(at[:len(at):len(at)], part)
+			at = append(slices.Clip(at), part)
 			continue
 		}
 		target, err := root.Readlink(now)

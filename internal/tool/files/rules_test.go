@@ -240,7 +240,7 @@ func TestOwnFiles(t *testing.T) {
 		is, err := os.Stat(own)
 		return path == own || info != nil && err == nil && os.SameFile(is, info)
 	}}
-	make := func(options string) *files.Toolset {
+	served := func(options string) *files.Toolset {
 		ts, err := files.New(cfg, spec(t, dir, options))
 		if err != nil {
 			t.Fatal(err)
@@ -251,7 +251,7 @@ func TestOwnFiles(t *testing.T) {
 		}
 		return ts
 	}
-	ts := make("")
+	ts := served("")
 	before := state(t, dir)
 	for _, p := range []string{"hocket.yaml", "l", "hard", own, ".git/hooks/pre-commit", ".git/config", ".GIT/hooks/new", "g/config", "g/hooks/new", "sub/.git/hooks/x", ".git/modules/m/hooks/x"} {
 		for name, args := range map[string]obj{"read_file": {"path": p}, "write_file": {"path": p, "content": "x"}, "move_file": {"source": "other", "destination": p}} {
@@ -275,7 +275,7 @@ func TestOwnFiles(t *testing.T) {
 	if r := do(t, ts, "read_file", obj{"path": ".git/HEAD"}); r.IsError {
 		t.Errorf("another file of .git: %+v", r)
 	}
-	if r := do(t, make(`"own_files":["hocket.yaml",".git/hooks"]`), "read_multiple_files", obj{"paths": []string{"hocket.yaml", ".git/hooks/pre-commit"}}); strings.Count(r.Text, "canary") != 2 {
+	if r := do(t, served(`"own_files":["hocket.yaml",".git/hooks"]`), "read_multiple_files", obj{"paths": []string{"hocket.yaml", ".git/hooks/pre-commit"}}); strings.Count(r.Text, "canary") != 2 {
 		t.Errorf("files that the toolset names: %+v", r)
 	}
 }

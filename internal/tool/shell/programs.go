@@ -62,14 +62,14 @@ func (t *Toolset) folder(cwd string) (string, error) {
 	if filepath.IsAbs(cwd) {
 		at = filepath.Clean(cwd)
 	}
-	real, err := filepath.EvalSymlinks(at)
+	plain, err := filepath.EvalSymlinks(at)
 	if err != nil {
 		return "", fmt.Errorf("there is no folder %s", at)
 	}
-	if rel, err := filepath.Rel(root, real); err != nil || !filepath.IsLocal(rel) {
+	if rel, err := filepath.Rel(root, plain); err != nil || !filepath.IsLocal(rel) {
 		return "", fmt.Errorf("cwd %q is outside of the folder %s, in which programs run", cwd, t.dir)
 	}
-	return real, nil
+	return plain, nil
 }
 
 // Resources gives the folder that a call runs in: as it is written, and where links lead.
@@ -79,10 +79,10 @@ func (s shellTool) Resources(_ context.Context, c tool.Call) ([]tool.Resource, e
 	}
 	var a arguments
 	if len(c.Arguments) > 0 && json.Unmarshal(c.Arguments, &a) != nil {
-		return nil, nil // the call itself says what is wrong
+		return nil, nil //nolint:nilerr // the call itself says what is wrong
 	}
 	r := tool.Resource{Argument: "cwd"}
-	real, err := s.set.folder(a.Cwd)
+	plain, err := s.set.folder(a.Cwd)
 	if err != nil {
 		return []tool.Resource{r}, nil //nolint:nilerr // the call itself says what is wrong
 	}
@@ -94,7 +94,7 @@ func (s shellTool) Resources(_ context.Context, c tool.Call) ([]tool.Resource, e
 	if err != nil {
 		return []tool.Resource{r}, nil //nolint:nilerr // as above
 	}
-	r.Names = append(r.Names, below(root, real))
+	r.Names = append(r.Names, below(root, plain))
 	if in := below(s.set.dir, written); len(in) > 1 && in[0] != r.Names[0][0] {
 		r.Names = append(r.Names, in)
 	}

@@ -16,7 +16,7 @@ import (
 // script writes a program that says where it is.
 func script(t *testing.T, path, says string) {
 	t.Helper()
-	if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o755), os.WriteFile(path, []byte("#!/bin/sh\necho "+says+"\n"), 0o755)); err != nil { //nolint:gosec // a program
+	if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o755), os.WriteFile(path, []byte("#!/bin/sh\necho "+says+"\n"), 0o755)); err != nil {
 		t.Fatal(err)
 	}
 }
