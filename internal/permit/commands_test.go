@@ -41,7 +41,9 @@ func TestSpellingsOfACommand(t *testing.T) {
 		"find . -name x -exec rm {} +": permit.Deny, "find /bin -name rm -exec {} x \\;": permit.Ask, "find . -ok rm {} \\;": permit.Deny, "sh -c 'rm x'": permit.Deny, "bash -ec 'rm x'": permit.Deny, "/bin/sh -c \"rm x\"": permit.Deny,
 		"sh -c 'sh -c \"rm x\"'": permit.Deny, "eval rm x": permit.Deny, "eval 'rm x'": permit.Deny, "eval r m": permit.Allow, "busybox rm x": permit.Deny, "busybox sh -c 'rm x'": permit.Deny, "setsid rm x": permit.Deny,
 		"trap 'rm x' EXIT": permit.Deny, "sh <<E\nrm x\nE": permit.Deny, "bash <<<'rm x'": permit.Deny, "env env env rm x": permit.Deny, "stdbuf -o0 rm x": permit.Deny, "flock /tmp/l -c 'rm x'": permit.Deny, "su -c 'rm x'": permit.Deny,
-		"watch 'rm x'": permit.Deny, "git -c alias.x='!rm x' x": permit.Ask, "tar cf a b --checkpoint-action=exec='rm x'": permit.Deny, "exec -a ls rm x": permit.Deny, "sudo -i sh -c 'rm x'": permit.Deny,
+		"watch 'rm x'": permit.Deny, "git -c alias.x='!rm x' x": permit.Ask, "tar cf a b --checkpoint-action=exec='rm x'": permit.Deny, "exec -a ls rm x": permit.Deny, "script -qc 'rm x' f": permit.Deny, "script -qc'rm x' f": permit.Deny, "tar -I 'rm x' -cf a b": permit.Deny, "rsync -e 'rm x' a b:": permit.Deny,
+		"unset 'a[$(rm x)]'": permit.Ask, "[[ 'a[$(rm x)]' -eq 1 ]]": permit.Ask, "test -v 'a[`rm x`]'": permit.Ask, "node -e 1": permit.Ask, "python3 <f": permit.Ask, "ruby": permit.Ask, "sh -c 'exec \"$0\" x' rm": permit.Ask,
+		"find . -exec sh -c 'rm \"$1\"' _ {} \\;": permit.Deny, "env 'BASH_FUNC_ls%%=() { rm x; }' bash -c ls": permit.Ask, "mapfile -C 'rm x' a": permit.Ask, "doas -- rm x": permit.Deny, "chroot / rm x": permit.Deny, "sudo -i sh -c 'rm x'": permit.Deny,
 	} {
 		if got := decide(t, shell(cmd), rules); got < want || want == permit.Allow && got != want {
 			t.Errorf("%q: %s, want %s", cmd, got, want)
@@ -56,7 +58,7 @@ func TestOtherCommandsPass(t *testing.T) {
 	for _, cmd := range []string{
 		"ls", "rmdir x", "echo rm x", "echo 'a; rm x'", "grep -r 'rm x' .", "git rm x", "git log --oneline", "git commit -m 'rm x'", "for f in *.md; do wc -l \"$f\"; done", "make test", "./build.sh rm x",
 		"cat <<'E'\nrm x\nE", "echo $HOME", "ls $X", "A=1 make", "cd src && go test ./... 2>&1 | tail -5", "env A=1 make", "sh -c 'make test'", "find . -name '*.go'", "sed -n '1,5p' f", "sed 's/a/b/g' f",
-		"awk '{print $1}' f", "python3 --version", "git -c color.ui=never log", "[ -f x ] && echo yes", "test -d rm", "printf '%s\\n' rm x", "xargs wc -l", "a=1; echo $((a + 1))", "rm", "time make", "echo {a,b}", "nice make rmx",
+		"awk '{print $1}' f", "python3 --version", "git -c color.ui=never log", "[ -f x ] && echo yes", "test -d rm", "printf '%s\\n' rm x", "xargs wc -l", "a=1; echo $((a + 1))", "rm", "time make", "echo {a,b}", "nice make rmx", "python3 tools/count.py x", "node build.js", "tar cf a.tar src",
 	} {
 		if got := decide(t, shell(cmd), rules); got != permit.Allow {
 			t.Errorf("%q: %s, want allow", cmd, got)

@@ -151,7 +151,7 @@ func (res *Resource) caught(folded string) bool {
 	for _, names := range append(slices.Clone(res.Names), res.Also) {
 		for _, n := range names {
 			for _, v := range []string{n, plainName(n)} {
-				if glob(folded, fold(v)) || res.Below && could(folded, fold(below(v)+shellcmd.Unknown)) {
+				if g := strings.TrimPrefix(folded, "./"); glob(g, fold(v)) || res.Below && could(g, fold(below(v)+shellcmd.Unknown)) {
 					return true
 				}
 			}
@@ -211,7 +211,7 @@ func (r *reading) meets(a argument) bool {
 		}
 		resolved = resolved || !res.Guess
 		if a.glob != "*" && len(res.Names) == 0 && !res.Guess || slices.ContainsFunc(res.Names, func(names []string) bool {
-			return !slices.ContainsFunc(names, func(n string) bool { return glob(a.glob, n) })
+			return !slices.ContainsFunc(names, func(n string) bool { return glob(strings.TrimPrefix(a.glob, "./"), n) })
 		}) {
 			return false
 		}

@@ -116,6 +116,11 @@ func (s *Service) noteAllowed(document []tool.Spec, q StartRequest, meta map[str
 func programsOf(dir string, s tool.Spec) []programFile {
 	var out []programFile
 	words := func(in string, argv []string) {
+		for _, file := range implied(argv) {
+			if p := findProgram(dir, programFile{As: file, In: in, Argument: true}); p.Path != "" {
+				out = append(out, p)
+			}
+		}
 		for i, w := range argv {
 			out = append(out, findProgram(dir, programFile{As: w, In: in, Argument: i > 0}))
 			if _, value, ok := strings.Cut(w, "="); ok && i > 0 {
@@ -148,7 +153,43 @@ func programsOf(dir string, s tool.Spec) []programFile {
 	if o.File != "" {
 		words(dir, []string{"", o.File})
 	}
-	return slices.DeleteFunc(out, func(p programFile) bool { return p.As == "" || p.Argument && p.Path == "" })
+	// A word that names no file now is one for a file that is put there later.
+	return slices.DeleteFunc(out, func(p programFile) bool {
+		return p.As == "" || p.Argument && p.Path == "" && (strings.HasPrefix(p.As, "-") || len(p.As) > 200 || strings.ContainsAny(p.As, "\x00\n"))
+	})
+}
+
+// implied gives the files that a program reads without being told: what it runs is in them. Not all of them need be there.
+func implied(argv []string) []string {
+	if len(argv) == 0 {
+		return nil
+	}
+	var out []string
+	switch strings.TrimSuffix(filepath.Base(argv[0]), ".exe") {
+	case "npm", "npx", "pnpm", "yarn", "bun":
+		out = append(out, "package.json")
+	case "make", "gmake":
+		out = append(out, "GNUmakefile", "makefile", "Makefile")
+	case "just":
+		out = append(out, "justfile", "Justfile")
+	case "deno":
+		out = append(out, "deno.json", "deno.jsonc")
+	case "docker", "podman":
+		out = append(out, "compose.yaml", "compose.yml", "docker-compose.yaml", "docker-compose.yml")
+	}
+	for i, w := range argv[1:] {
+		if argv[i] == "-m" || argv[i] == "-jar" {
+			module := strings.ReplaceAll(w, ".", "/")
+			out = append(out, module+".py", module+"/__main__.py", module+"/__init__.py")
+		}
+		for _, name := range []string{"package.json", "index.js", "index.mjs", "__main__.py"} { // a folder stands for a file in it
+			out = append(out, filepath.Join(w, name))
+		}
+		for _, ext := range []string{".js", ".mjs", ".cjs"} {
+			out = append(out, w+ext)
+		}
+	}
+	return out
 }
 
 func under(dir, sub string) string {

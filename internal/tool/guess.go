@@ -47,6 +47,10 @@ type guesser struct {
 
 func (g *guesser) object(args map[string]any, above string, depth int) {
 	for _, name := range slices.Sorted(maps.Keys(args)) {
+		if depth > 0 { // names of files may be keys
+			parts := strings.Split(strings.TrimSuffix(above, "."), ".")
+			g.value(parts[len(parts)-1], strings.TrimSuffix(above, "."), name, depth)
+		}
 		g.value(name, above+name, args[name], depth)
 	}
 }

@@ -87,7 +87,7 @@ func TestGuesses(t *testing.T) {
 	for _, args := range []any{
 		map[string]any{"path": "private/x"}, map[string]any{"path": "./private/x"}, map[string]any{"path": abs("private/x")}, map[string]any{"path": "pub/../private/x"}, map[string]any{"path": "pub/l/x"}, map[string]any{"path": abs("pub/l/x")}, map[string]any{"path": "plain"},
 		map[string]any{"path": "file://" + abs("private/x")}, map[string]any{"path": "private%2fx"}, map[string]any{"path": "%70rivate/x"}, map[string]any{"path": `private\x`}, map[string]any{"path": "PRIVATE/x"}, map[string]any{"path": []any{"a", abs("private/x")}},
-		map[string]any{"files": []any{map[string]any{"path": abs("private/x")}}}, map[string]any{"input": `{"path":"` + abs("private/x") + `"}`}, map[string]any{"a": map[string]any{"b": map[string]any{"PATH": "pub/l/x"}}}, map[string]any{"path": "private/new"}, map[string]any{"path": "private//x"},
+		map[string]any{"files": []any{map[string]any{"path": abs("private/x")}}}, map[string]any{"input": `{"path":"` + abs("private/x") + `"}`}, map[string]any{"a": map[string]any{"b": map[string]any{"PATH": "pub/l/x"}}}, map[string]any{"path": "private/new"}, map[string]any{"path": "private//x"}, map[string]any{"path": map[string]any{abs("private/x"): "content"}},
 	} {
 		raw, _ := json.Marshal(args)
 		guessed, err := tool.Guess(dir, raw)

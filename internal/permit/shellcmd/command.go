@@ -12,7 +12,7 @@ import (
 var starters = set(`builtin busybox capsh choom chroot chrt command coproc coreutils dbus-run-session docker doas entr env exec faketime fakeroot find
 	flock gdb i386 ionice jobs kubectl linux32 linux64 ltrace nice nohup nsenter numactl parallel perf pkexec podman prlimit proot rlwrap rsh run-parts
 	runuser script setarch setpriv setsid ssh start-stop-daemon stdbuf strace su sudo systemd-run taskset time timeout torsocks toybox unbuffer unshare
-	valgrind watch xargs xvfb-run screen tmux proxychains proxychains4 uv npx`)
+	valgrind watch xargs xvfb-run screen tmux proxychains proxychains4 uv npx tar gtar bsdtar rsync scp zip`)
 
 // placers put other text in the place of some of their arguments.
 var placers = set("find parallel xargs")
@@ -22,8 +22,11 @@ var shells = set("sh bash dash ash ksh ksh93 mksh oksh loksh lksh zsh fish csh t
 
 // readers run commands that their text does not say: from a file, from standard input, or from a language that is not the shell's.
 var readers = set(`. source alias hash enable bind complete compgen mapfile readarray fc history at batch crontab login newgrp sg
-	perl python ruby node nodejs php lua luajit tclsh wish expect osascript deno bun jshell groovy scala irb R Rscript octave julia guile racket
+	expect osascript jshell irb octave
 	ex vi vim nvim view vimdiff ed emacs nano gdb dc m4 psql mysql sqlite3`)
+
+// interpreters run a file that their first argument names, which is a command like others, or code that an option gives, which is not read.
+var interpreters = set("perl python ruby node nodejs php lua luajit tclsh wish deno bun groovy scala R Rscript julia guile racket")
 
 // awks are interpreters whose programs start commands by few words.
 var awks = set("awk gawk mawk nawk original-awk")
@@ -107,8 +110,8 @@ func (r *reader) inside(text string) {
 	if !strings.HasPrefix(text, "-") {
 		return
 	}
-	if len(text) > 2 {
-		r.script(text[2:])
+	for i := 2; i < min(len(text), 6); i++ { // behind a letter, or several
+		r.script(text[i:])
 	}
 	if _, value, ok := strings.Cut(text, "="); ok {
 		r.script(value)
@@ -134,6 +137,10 @@ func (r *reader) starts(name string, words []field, given []string) {
 		}
 	case readers[name] || readers[plain] && plain != "":
 		if !asksOnly(args) {
+			r.unknown()
+		}
+	case interpreters[name] || interpreters[plain] && plain != "":
+		if !asksOnly(args) && (len(args) == 0 || !args[0].known() || strings.HasPrefix(args[0].text, "-")) {
 			r.unknown()
 		}
 	case name == "git":

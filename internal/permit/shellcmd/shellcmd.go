@@ -15,8 +15,9 @@ const (
 	maxScript   = 16 << 10 // bytes of a script
 	maxNested   = 8        // scripts inside of scripts, as in sh -c
 	maxCommands = 4000
-	maxText     = 1 << 20 // bytes of all commands together
-	maxBraces   = 64      // words that one word with braces becomes
+	maxText     = 512 << 10 // bytes of all commands together
+	maxRead     = 512 << 10 // bytes of all scripts together
+	maxBraces   = 64        // words that one word with braces becomes
 )
 
 // Script gives the commands that a shell may run for a script, each once, its words joined by single blanks and without quotes. A command whose program is
@@ -43,6 +44,7 @@ type reader struct {
 	out   []string
 	seen  map[string]bool
 	bytes int
+	read  int // bytes of scripts so far
 	depth int
 	full  bool
 	// ifs tells that the script sets the variable IFS, so that its value is not known.
@@ -75,7 +77,7 @@ func (r *reader) script(text string) {
 	if strings.Contains(text, Unknown) {
 		r.unknown()
 	}
-	if len(text) > maxScript || r.depth >= maxNested || r.full {
+	if r.read += len(text); len(text) > maxScript || r.read > maxRead || r.depth >= maxNested || r.full {
 		r.unknown()
 		return
 	}
@@ -133,6 +135,10 @@ func (r *reader) node(n syntax.Node, lang syntax.LangVariant) {
 	case *syntax.DeclClause:
 		if n.Variant.Value == "alias" {
 			r.unknown()
+		}
+	case *syntax.Word:
+		if text := joined(r.word(n, lang)); strings.Contains(text, "[$(") || strings.Contains(text, "[`") {
+			r.unknown() // a subscript, which builtins evaluate although it is quoted
 		}
 	case *syntax.ParamExp:
 		if n.Excl || n.Exp != nil && n.Exp.Op == syntax.OtherParamOps { // ${!x} and ${x@P} evaluate what a variable holds

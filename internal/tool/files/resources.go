@@ -112,6 +112,11 @@ func (t *Toolset) spellings(name string) []string {
 	if t.realDir != "" && t.realDir != t.dir {
 		out = append(out, filepath.ToSlash(filepath.Join(t.realDir, filepath.FromSlash(name))))
 	}
+	if home, err := os.UserHomeDir(); err == nil {
+		if rel, err := filepath.Rel(home, filepath.FromSlash(abs)); err == nil && filepath.IsLocal(rel) {
+			out = append(out, "~/"+filepath.ToSlash(rel)) // as rules of the operator may have it
+		}
+	}
 	return out
 }
 

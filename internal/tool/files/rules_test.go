@@ -49,7 +49,15 @@ func decided(t *testing.T, s *tool.Set, name string, args any) (string, string) 
 // grove is a folder with a part that rules keep, and links to it.
 func grove(t *testing.T) string {
 	t.Helper()
-	dir := filepath.Join(t.TempDir(), "wood")
+	return groveIn(t, t.TempDir())
+}
+
+func groveIn(t *testing.T, above string) string {
+	t.Helper()
+	dir := filepath.Join(above, "wood")
+	if err := errors.Join(os.RemoveAll(dir), os.RemoveAll(filepath.Join(above, "other"))); err != nil {
+		t.Fatal(err)
+	}
 	put(t, dir, "private/diary.md", "canary-diary")
 	put(t, dir, "pub/open.md", "open")
 	put(t, dir, "notes.md", "open")
@@ -75,15 +83,15 @@ func detours(dir string) map[string]string {
 
 // SEC13, issue 12 item 27: a rule that forbids or asks means a file however its path is written and whatever links lead to it, with every tool.
 func TestRulesMeanFiles(t *testing.T) {
-	t.Parallel()
+	home := t.TempDir()
+	t.Setenv("HOME", home)
 	for verdict, list := range map[string]func(tools ...string) tool.Permissions{
 		"denied": func(p ...string) tool.Permissions { return tool.Permissions{Deny: p} },
 		"asked":  func(p ...string) tool.Permissions { return tool.Permissions{Ask: p} },
 	} {
-		for _, at := range []string{"private/*", "ABSOLUTE/private/*", "PRIVATE/*", "*/diary.md"} {
+		for _, at := range []string{"private/*", "ABSOLUTE/private/*", "PRIVATE/*", "*/diary.md", "./private/*", "~/wood/private/*"} {
 			t.Run(verdict+" "+strings.ReplaceAll(at, "/", "|"), func(t *testing.T) {
-				t.Parallel()
-				dir := grove(t)
+				dir := groveIn(t, home)
 				glob := strings.ReplaceAll(at, "ABSOLUTE", dir)
 				s := ruled(t, dir, "", list("*:path="+glob, "*:paths="+glob, "*:source="+glob, "*:destination="+glob))
 				before := state(t, dir)
