@@ -31,6 +31,9 @@ func (p Policy) Valid() bool {
 	return false
 }
 
+// EnvKey is the variable in which programs that a call runs get its idempotency key (P12, D6).
+const EnvKey = "HOCKET_IDEMPOTENCY_KEY"
+
 // Call is one call of a tool.
 type Call struct {
 	Run   string `json:"run"`

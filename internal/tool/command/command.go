@@ -110,6 +110,8 @@ type Request struct {
 	// Env are the variables that it gets beside basics, the last map winning.
 	Env   []map[string]string
 	Stdin string
+	// Key is the idempotency key of the call, which the program gets as the variable tool.EnvKey; "": it gets none.
+	Key string
 	// Timeout bounds it; 0: DefaultTimeout.
 	Timeout time.Duration
 	// Started is that of process.Program.
@@ -174,6 +176,10 @@ func (r *Runner) Outcome(ctx context.Context, q Request) (process.Outcome, error
 	vars := process.Inherited(r.cfg.Environ())
 	for _, env := range q.Env {
 		maps.Copy(vars, env)
+	}
+	delete(vars, tool.EnvKey) // nothing else sets it
+	if q.Key != "" {
+		vars[tool.EnvKey] = q.Key
 	}
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)

@@ -186,6 +186,7 @@ type call struct {
 	// scope is what the permissions let it reach, at where its paths are.
 	scope *tool.Scope
 	at    places
+	key   string // the idempotency key of the call
 }
 
 // entry is one tool of the toolset. run gives what the model reads; an error of type *refusal is the tool's own report of a failure.
@@ -219,7 +220,7 @@ func (f fileTool) Call(ctx context.Context, c tool.Call) (tool.Result, error) {
 	if len(args) == 0 {
 		args = json.RawMessage("{}")
 	}
-	text, err := f.run(ctx, call{f.set, root, c.Scope, placesOf[f.def.Name]}, args)
+	text, err := f.run(ctx, call{f.set, root, c.Scope, placesOf[f.def.Name], c.Key}, args)
 	switch {
 	case err == nil:
 		return tool.Result{Text: text}, nil
@@ -241,8 +242,11 @@ func decoded[A any](run func(ctx context.Context, c call, args A) (string, error
 }
 
 // environment is what commands of post_edit get: basics, and the path of the file.
-func (t *Toolset) environment(file string) []string {
+func (t *Toolset) environment(file, key string) []string {
 	vars := process.Inherited(t.environ())
 	vars["file"] = file
+	if key != "" {
+		vars[tool.EnvKey] = key
+	}
 	return process.Environ(vars)
 }

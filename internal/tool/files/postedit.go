@@ -40,7 +40,7 @@ func (c call) edited(ctx context.Context, name, answer string) (string, error) {
 		}
 		limited, cancel := context.WithTimeout(ctx, postEditTimeout)
 		out, err := process.Run(limited, process.Program{
-			Shell: p.cmd, Dir: c.set.dir, Env: c.set.environment(filepath.Join(c.set.dir, filepath.FromSlash(name))), MaxBytes: postEditBytes,
+			Shell: p.cmd, Dir: c.set.dir, Env: c.set.environment(filepath.Join(c.set.dir, filepath.FromSlash(name)), c.key), MaxBytes: postEditBytes,
 		})
 		cancel()
 		switch {

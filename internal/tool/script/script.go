@@ -161,7 +161,7 @@ func (s scriptTool) Call(ctx context.Context, c tool.Call) (tool.Result, error) 
 	if err != nil {
 		return notRun(err), nil
 	}
-	q := command.Request{Shell: s.script.Cmd, Dir: s.dir, Env: append(slices.Clone(s.env), values), Timeout: s.limit}
+	q := command.Request{Shell: s.script.Cmd, Dir: s.dir, Env: append(slices.Clone(s.env), values), Timeout: s.limit, Key: c.Key}
 	if len(s.script.Argv) > 0 {
 		if q.Argv, err = s.script.Words(values); err != nil {
 			return notRun(err), nil

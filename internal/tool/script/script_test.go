@@ -284,3 +284,22 @@ func TestInSet(t *testing.T) {
 		t.Error("the script ran")
 	}
 }
+
+// P12, D6: a script gets the idempotency key of its call, the same for each attempt.
+func TestIdempotencyKey(t *testing.T) {
+	t.Parallel()
+	ts := open(t, command.Config{Dir: t.TempDir()}, `{"shell":{"say":{"cmd":"printf '<%s>' \"$`+tool.EnvKey+`\""},
+		"argv":{"argv":["sh","-c","printf '<%s>' \"$`+tool.EnvKey+`\""]}}}`)
+	tools, err := ts.Tools(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, one := range tools {
+		for _, key := range []string{"run/step/call", "run/step/call", "other"} {
+			r, err := one.Call(t.Context(), tool.Call{Name: one.Def().Name, Key: key, Arguments: json.RawMessage(`{}`)})
+			if err != nil || r.Text != "<"+key+">" {
+				t.Errorf("%s with %q got %q, %v", one.Def().Name, key, r.Text, err)
+			}
+		}
+	}
+}

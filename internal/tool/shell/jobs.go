@@ -98,7 +98,7 @@ func startJob(_ context.Context, t *Toolset, key string, a arguments) (tool.Resu
 	if err != nil {
 		return notRun(err), nil
 	}
-	q.Timeout = jobTime
+	q.Timeout, q.Key = jobTime, key
 	t.jobs.mu.Lock()
 	defer t.jobs.mu.Unlock()
 	running := 0

@@ -165,7 +165,7 @@ func (t *Toolset) request(a arguments) (command.Request, error) {
 	}, nil
 }
 
-func run(ctx context.Context, t *Toolset, _ string, a arguments) (tool.Result, error) {
+func run(ctx context.Context, t *Toolset, key string, a arguments) (tool.Result, error) {
 	if refused, no := t.refuse(a); no {
 		return refused, nil
 	}
@@ -173,6 +173,7 @@ func run(ctx context.Context, t *Toolset, _ string, a arguments) (tool.Result, e
 	if err != nil {
 		return notRun(err), nil
 	}
+	q.Key = key
 	return t.runner.Run(ctx, q)
 }
 

@@ -324,3 +324,19 @@ func await(t *testing.T, dir, name string) {
 		t.Fatal(err)
 	}
 }
+
+// P12, D6: programs get the idempotency key of their call, the same for each attempt, jobs too. Neither the environment nor the spec sets another one.
+func TestIdempotencyKey(t *testing.T) {
+	t.Parallel()
+	environ := func() []string { return []string{"PATH=" + os.Getenv("PATH"), tool.EnvKey + "=of another call"} }
+	ts := open(t, command.Config{Dir: t.TempDir(), Environ: environ}, `{"env":{"`+tool.EnvKey+`":"of the spec"}}`)
+	for _, key := range []string{"run/step/call", "run/step/call", "run/step/other", ""} {
+		r, err := try(t.Context(), t, ts, "shell", key, obj{"cmd": `printf '<%s>' "$` + tool.EnvKey + `"`})
+		if err != nil || r.Text != "<"+key+">" {
+			t.Errorf("the call %q got %q, %v", key, r.Text, err)
+		}
+	}
+	if r, err := try(t.Context(), t, ts, "exec", "k", obj{"argv": []string{"env"}}); err == nil && !r.IsError && !strings.Contains(r.Text, tool.EnvKey+"=k") {
+		t.Errorf("exec: %q", r.Text)
+	}
+}
