@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"iter"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -19,7 +20,7 @@ type Mode string
 const (
 	// ModeValues gives the state after each step.
 	ModeValues Mode = "values"
-	// ModeUpdates gives what each step changed, and nothing for steps that changed nothing.
+	// ModeUpdates gives what each step changed in the state, and its output; nothing for steps without either.
 	ModeUpdates Mode = "updates"
 	// ModeEvents gives what nodes sent by Context.Emit, one event each.
 	ModeEvents Mode = "events"
@@ -41,14 +42,18 @@ func (e *UnknownModeError) Error() string {
 	return fmt.Sprintf("unknown stream mode %q: the modes are %s", e.Mode, strings.Join(names, ", "))
 }
 
-// StreamEvent is a step as one mode shows it. Its JSON has `mode`, `nodeId` and the one field of the mode: `state`, `update`, `event` or `trace` (S2-73).
+// StreamEvent is a step as one mode shows it. Its JSON has `mode`, `nodeId` and the one field of the mode: `state`, `update`, `event` or `trace` (S2-73),
+// and beside state and trace the `output` of a step that has one.
 type StreamEvent[S any] struct {
 	Mode   Mode
 	NodeID string
 	// State is that after the step, with ModeValues.
 	State S
-	// Update holds the fields that the step changed, by their names in JSON, with ModeUpdates.
+	// Update holds the fields that the step changed, by their names in JSON, with ModeUpdates; under `outputs`, its output by the node's id, unless S has a
+	// field of that name which changed.
 	Update map[string]json.RawMessage
+	// Output is what the step gave, in the form of [StepResult]; nil with ModeEvents, and where it gave none, as where a mapper wrote it into the state.
+	Output json.RawMessage
 	// Event is one that the node sent, with ModeEvents; else nil.
 	Event *EmittedEvent
 	// Trace is there with ModeDebug; else nil.
@@ -75,9 +80,13 @@ func (e StreamEvent[S]) MarshalJSON() ([]byte, error) {
 		Update map[string]json.RawMessage `json:"update,omitempty"`
 		Event  *EmittedEvent              `json:"event,omitempty"`
 		Trace  *Trace[S]                  `json:"trace,omitempty"`
+		Output json.RawMessage            `json:"output,omitempty"`
 	}{Mode: e.Mode, NodeID: e.NodeID, Update: e.Update, Event: e.Event, Trace: e.Trace}
 	if e.Mode == ModeValues {
 		out.State = &e.State
+	}
+	if e.Mode != ModeUpdates { // there it stands in the update
+		out.Output = e.Output
 	}
 	return json.Marshal(out)
 }
@@ -133,19 +142,18 @@ func RouteStream[S any](source iter.Seq2[Step[S], error], selected ...Mode) iter
 // routeStep shows one step; false: the loop was left.
 func routeStep[S any](s Step[S], chosen []Mode, yield func(StreamEvent[S], error) bool) bool {
 	for _, m := range chosen {
-		e := StreamEvent[S]{Mode: m, NodeID: s.NodeID}
+		e := StreamEvent[S]{Mode: m, NodeID: s.NodeID, Output: s.Result.Output}
 		switch m {
 		case ModeValues:
 			e.State = s.State
 		case ModeUpdates:
-			if s.Result.Update == nil {
+			if e.Update = updateOf(s.NodeID, s.Result); e.Update == nil {
 				continue
 			}
-			e.Update = s.Result.Update
 		case ModeEvents:
 			for _, sent := range s.EmittedEvents {
 				one := e
-				one.Event = &sent
+				one.Event, one.Output = &sent, nil
 				if !yield(one, nil) {
 					return false
 				}
@@ -162,4 +170,19 @@ func routeStep[S any](s Step[S], chosen []Mode, yield func(StreamEvent[S], error
 		}
 	}
 	return true
+}
+
+// updateOf is what a step changed, with its output where the document has it, as servers show it too; nil: nothing.
+func updateOf(node string, r StepResult) map[string]json.RawMessage {
+	const outputs = "outputs"
+	if r.Output == nil || r.Update[outputs] != nil {
+		return r.Update
+	}
+	raw, err := json.Marshal(map[string]json.RawMessage{node: r.Output})
+	if err != nil {
+		return r.Update // recorded values always have a form
+	}
+	out := map[string]json.RawMessage{outputs: raw}
+	maps.Copy(out, r.Update)
+	return out
 }

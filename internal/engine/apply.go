@@ -11,6 +11,10 @@ import (
 // SettleTime is how long an ending run waits for the calls that it cancelled (D10).
 const SettleTime = 5 * time.Second
 
+// DrainTime is how long it waits where only functions are left that cannot tell of any more use: those that heed their contexts have returned by then,
+// others go on behind the run and count no more.
+const DrainTime = 100 * time.Millisecond
+
 // apply folds one event into the state. It decides nothing: whatever it does follows from the event and the state alone. An event that does
 // not fit is a *DivergenceError, after which the state must not be used.
 func (r *Run) apply(ev *Event) error {

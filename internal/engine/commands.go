@@ -89,7 +89,7 @@ func (r *Run) Open() []Command {
 		}
 		cmds = r.appendTimeout(cmds, r.s.Seq)
 		if r.settling() {
-			cmds = append(cmds, &StartTimer{ID: timerSettle, After: r.s.Seq, At: r.s.SettleAt})
+			cmds = append(cmds, &StartTimer{ID: timerSettle, After: r.s.Seq, At: r.settleAt()})
 		}
 	}
 	if !r.s.Status.Ended() {

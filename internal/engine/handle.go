@@ -259,8 +259,10 @@ func (r *Run) handleTimer(id string) {
 		return
 	case timerSettle:
 		switch {
-		case !r.settling(), r.now.Before(r.s.SettleAt):
+		case !r.settling(), r.now.Before(r.settleAt()):
 			r.announced = time.Time{} // it came early, or while other calls were out: it is asked for again
+		case r.drains():
+			r.cutOff("no answer within " + DrainTime.String() + " of the cancellation")
 		default:
 			r.cutOff("no answer within " + SettleTime.String() + " of the cancellation")
 		}

@@ -2,6 +2,7 @@ package engine
 
 import (
 	"fmt"
+	"time"
 
 	"github.com/hocket-run/hocket/internal/chat"
 )
@@ -83,9 +84,44 @@ func (r *Run) settle() bool {
 	if !r.settling() {
 		return false
 	}
-	if !r.announced.Equal(r.s.SettleAt) {
-		r.announced = r.s.SettleAt
-		r.opened = append(r.opened, &StartTimer{ID: timerSettle, After: r.s.Seq, At: r.s.SettleAt})
+	if at := r.settleAt(); !r.announced.Equal(at) {
+		r.announced = at
+		r.opened = append(r.opened, &StartTimer{ID: timerSettle, After: r.s.Seq, At: at})
+	}
+	return true
+}
+
+// settleAt is when the run stops waiting for cancelled calls.
+func (r *Run) settleAt() time.Time {
+	if r.drains() {
+		return r.s.SettleAt.Add(DrainTime - SettleTime)
+	}
+	return r.s.SettleAt
+}
+
+// drains tells whether all calls that are awaited are functions that lost, and that have told of the end of all that they started.
+func (r *Run) drains() bool {
+	if r.cancelled() || r.open > 0 {
+		return false // functions may finish (ADR 15)
+	}
+	for _, c := range r.s.Calls {
+		if c.State == callCancelled && c.Kind != callFunc {
+			return false
+		}
+	}
+	late := func(key string) bool {
+		c := r.s.Calls[key]
+		return c != nil && c.State == callCancelled
+	}
+	for _, c := range r.s.Children {
+		if !c.Ended && late(c.Call) {
+			return false
+		}
+	}
+	for _, v := range r.s.Reservations {
+		if late(v.Call) {
+			return false
+		}
 	}
 	return true
 }
