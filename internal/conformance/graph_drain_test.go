@@ -85,7 +85,9 @@ var drains = []rule{
 	}},
 	{name: "S2-42 OnError and RetryOn get the error that the function returned", test: func(t *testing.T) {
 		var inRetry, inOnError bool
-		p := play(t, newGraph().Start(does("a", func(context.Context, *gContext) (gResult, error) { return gResult{}, fmt.Errorf("around: %w", errBroken) }, gOptions{
+		p := play(t, newGraph().Start(does("a", func(context.Context, *gContext) (gResult, error) {
+			return gResult{}, fmt.Errorf("around: %w", errBroken)
+		}, gOptions{
 			Retry:   &graph.Retry{MaxAttempts: new(2), RetryOn: func(err error) bool { inRetry = errors.Is(err, errBroken); return false }},
 			OnError: func(err error, _ *gContext) gAction { inOnError = errors.Is(err, errBroken); return gAction{} },
 		})), sheet{})
