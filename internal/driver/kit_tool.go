@@ -39,9 +39,13 @@ func (k *Kit) callTool(ctx context.Context, info *Info, c *engine.CallTool) (res
 	out, err := k.Tools.Call(ctx, toolCall(info.Run, c))
 	if held, ok := errors.AsType[*tool.HoldError](err); ok {
 		h := held.Hold
-		return res, &engine.Hold{
-			Kind: h.Kind, Prompt: h.Prompt, Options: h.Options, Schema: h.Schema, Arguments: h.Arguments, Binding: h.Binding, Changed: h.Changed,
+		hold := &engine.Hold{
+			Kind: h.Kind, Prompt: h.Prompt, Options: h.Options, Schema: h.Schema, Arguments: h.Arguments, Binding: h.Binding, Changed: h.Changed, Tool: h.Tool,
 		}
+		if b := h.Below; b != nil {
+			hold.Below = &engine.Below{Run: b.Run, Wait: b.Wait, Person: b.Person}
+		}
+		return res, hold
 	}
 	if err != nil {
 		f := FailureOf(ctx, err)

@@ -268,14 +268,14 @@ func (r *Run) applyWait(ev *Event) error {
 			return r.diverge(ev, "step %d does not exist", ev.Step)
 		}
 		r.s.Waits = append(r.s.Waits, wait{ID: d.Wait, Step: ev.Step, Kind: d.Kind, Prompt: d.Prompt, Options: d.Options, Call: d.Call, Since: ev.At, Deadline: d.Deadline,
-			Tool: d.Tool, Args: d.Arguments, Binding: d.Binding, Changed: d.Changed, Schema: d.Schema, Limit: d.Limit})
+			Tool: d.Tool, Args: d.Arguments, Binding: d.Binding, Changed: d.Changed, Schema: d.Schema, Limit: d.Limit, Below: d.Below})
 		r.s.Open++
 		r.s.Drain = drain{}
 		if d.Call == "" && d.Limit == nil {
 			r.step(ev.Step).Wait = d.Wait
 		} else if c := r.s.Calls[d.Call]; c != nil {
 			r.setCall(c, callAsking)
-			if d.Binding != "" && d.Kind == workflow.WaitApproval { // it was not made; it counts when it is
+			if d.Binding != "" && (d.Kind == workflow.WaitApproval || d.Below != nil) { // it was not made; it counts when it is
 				r.charge(ev, spending{Calls: -1})
 			}
 		}
@@ -294,7 +294,7 @@ func (r *Run) applyWait(ev *Event) error {
 			switch {
 			case w.Binding == "" && expr.Text(d.Answer) == "retry":
 				r.setCall(c, callDue)
-			case w.Binding != "" && d.Decision == workflow.PortApprove:
+			case w.Binding != "" && (d.Decision == workflow.PortApprove || w.Below != nil):
 				c.Approved = w.Binding
 				r.setCall(c, callDue)
 			}

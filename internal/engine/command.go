@@ -195,4 +195,5 @@ type WaitInfo struct {
 	Binding   string
 	Changed   bool
 	Schema    Value
+	Below     *Below
 }

@@ -255,6 +255,17 @@ type WaitOpened struct {
 	Schema Value `json:"schema,omitempty"`
 	// Limit is the budget about which is asked; nil for all other questions.
 	Limit *LimitReached `json:"limit,omitempty"`
+	// Below is the wait that this one repeats: the call started a run that waits for a person. Kind, Prompt, Options, Tool, Arguments and Schema are those of
+	// that wait, and Binding that of the call, which goes on after any answer. Nil for all other waits.
+	Below *Below `json:"below,omitempty"`
+}
+
+// Below is a wait of a run that a call started. Its answer is the answer to that wait, which the caller gives there first.
+type Below struct {
+	Run  string `json:"run"`
+	Wait string `json:"wait"`
+	// Person: only a person may answer it, whatever its kind.
+	Person bool `json:"person,omitempty"`
 }
 
 // WaitAnswered records an answer. For approvals Decision is `approve` or `reject`; for questions Answer is the value.

@@ -26,6 +26,9 @@ type Hold struct {
 	Binding   string
 	// Changed: the tool's definition is not the one that the run holds on to (SEC14).
 	Changed bool
+	// Below: the call started a run that waits; Tool and Arguments are then those of what is held there. The call is made again after any answer.
+	Below *Below
+	Tool  string
 }
 
 // pinned records the definitions of tools that were listed. They count even where the result that tells of them comes too late.
@@ -53,7 +56,10 @@ func (r *Run) handleHeld(d ToolHeld) {
 	opened := &WaitOpened{
 		Wait: fmt.Sprintf("w%s.%d", key, attempt), Kind: h.Kind, Prompt: clean(h.Prompt), Options: cleanAll(h.Options), Call: key,
 		Tool: c.Tool, Arguments: compacted(h.Arguments), Binding: h.Binding, Changed: h.Changed, Schema: compacted(h.Schema),
-		Remind: r.remindAt(0),
+		Remind: r.remindAt(0), Below: h.Below,
+	}
+	if h.Below != nil {
+		opened.Tool = clean(h.Tool)
 	}
 	if h.Kind == workflow.WaitApproval {
 		opened.Options = []string{workflow.PortApprove, workflow.PortReject}
@@ -81,7 +87,7 @@ func checkHold(d ToolHeld) error {
 // decided goes on with a held call as a person answered: WaitAnswered has made an approved one due.
 func (r *Run) decided(key string, ans *WaitAnswered) {
 	c := r.s.Calls[key]
-	if c == nil || ans.Decision == workflow.PortApprove {
+	if w := r.wait(ans.Wait); c == nil || ans.Decision == workflow.PortApprove || w.Below != nil {
 		return
 	}
 	step, fr, inAgent, name := c.Step, c.Frame, c.ToolID != "", c.Tool

@@ -169,7 +169,7 @@ func (r *Run) Waits() []WaitInfo {
 	for i := range r.s.Waits {
 		if w := &r.s.Waits[i]; w.open() {
 			out = append(out, WaitInfo{ID: w.ID, Node: r.nodeID(w.Step), Step: w.Step, Kind: w.Kind, Prompt: w.Prompt, Options: w.Options, Since: w.Since, Deadline: w.Deadline,
-				Call: w.Call, Tool: w.Tool, Arguments: w.Args, Binding: w.Binding, Changed: w.Changed, Schema: w.Schema})
+				Call: w.Call, Tool: w.Tool, Arguments: w.Args, Binding: w.Binding, Changed: w.Changed, Schema: w.Schema, Below: w.Below})
 		}
 	}
 	return out

@@ -300,6 +300,8 @@ type wait struct {
 	Schema  Value  `json:"sc,omitempty"`
 	// Limit is the budget about which is asked.
 	Limit *LimitReached `json:"lm,omitempty"`
+	// Below is the wait of another run that this one repeats.
+	Below *Below `json:"bw,omitempty"`
 }
 
 // ofNode tells whether the wait is what its step is there for, and not about a call or a budget.

@@ -82,7 +82,7 @@ func (r *Run) checkAnswer(d Answer) (*wait, *WaitAnswered, error) {
 			return nil, nil, fmt.Errorf("%w: it is not JSON", ErrAnswer)
 		}
 		ans.Answer, ans.Note = compacted(d.Value), clean(d.Note)
-		if len(w.Schema) > 0 {
+		if len(w.Schema) > 0 && w.Below == nil { // the run that asks has taken it
 			if ans.Answer, err = fitAnswer(w.Schema, ans.Answer); err != nil {
 				return nil, nil, err
 			}

@@ -72,6 +72,9 @@ func waitsOf(ctx context.Context, c *door.Caller, h journal.Head) ([]Rendered[Op
 	}
 	var out []Rendered[OpenWait]
 	for _, w := range run.Waiting {
+		if w.Below != nil {
+			continue // it is listed with the run that asks
+		}
 		one, err := render(ctx, r, OpenWait{h.Run, h.Workflow, w}, view.Limit)
 		if err != nil {
 			return nil, err

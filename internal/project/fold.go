@@ -209,7 +209,7 @@ func (f *Folder) addWait(e engine.Event) {
 		w := &wait{WaitOpened: *d, step: f.steps[e.Step], node: e.Node, since: e.At, seq: e.Seq}
 		if w.step != nil {
 			w.step.waiting++
-			if d.Binding != "" && d.Kind == workflow.WaitApproval { // the call was not made; it counts when it is
+			if d.Binding != "" && (d.Kind == workflow.WaitApproval || d.Below != nil) { // the call was not made; it counts when it is
 				w.step.tally.tools--
 				f.total.tools--
 			}

@@ -112,6 +112,8 @@ type Waiting struct {
 	Changed bool `json:"changed,omitempty"`
 	// Schema is what the answer to a tool's question must fit.
 	Schema engine.Value `json:"schema,omitempty"`
+	// Below is the wait of a run that a tool call started, which this one repeats; nil for all others.
+	Below *engine.Below `json:"-"`
 }
 
 // StepStatus is the state of a step as everybody sees it.
@@ -283,7 +285,7 @@ func (f *Folder) openWaits() []Waiting {
 			options = []string{workflow.PortApprove, workflow.PortReject}
 		}
 		out = append(out, Waiting{ID: w.Wait, Node: w.node, Kind: w.Kind, Prompt: w.Prompt, Options: append([]string{}, options...), Since: w.since, Deadline: w.Deadline,
-			Tool: w.Tool, Arguments: w.Arguments, Changed: w.Changed, Schema: w.Schema})
+			Tool: w.Tool, Arguments: w.Arguments, Changed: w.Changed, Schema: w.Schema, Below: w.Below})
 	}
 	return out
 }

@@ -19,6 +19,9 @@ func (s *Service) Resume(ctx context.Context, run string) error {
 	if err := s.mayDrive(ctx, run); err != nil {
 		return err
 	}
+	if err := s.catchUp(ctx, run, 0); err != nil && !errors.Is(err, journal.ErrNotFound) {
+		return err
+	}
 	return s.driver.Resume(ctx, run)
 }
 
@@ -48,22 +51,25 @@ func (s *Service) Answer(ctx context.Context, run string, a AnswerRequest) error
 	if !a.By.IsKnown() {
 		return errNoActor
 	}
-	wait := a.Wait
-	if wait == "" && a.Node != "" {
-		rec, err := s.Read(ctx, run)
-		if err != nil {
-			return err
-		}
-		w, err := rec.Asked(a)
-		if err != nil {
-			return err
-		}
-		wait = w.Wait
+	if err := s.mayDrive(ctx, run); err != nil {
+		return err
+	}
+	outer := run
+	run, a, err := s.innermost(ctx, run, a)
+	if err != nil {
+		return err
 	}
 	if err := s.mayDrive(ctx, run); err != nil {
 		return err
 	}
-	return s.driver.Answer(ctx, run, engine.Answer{Wait: wait, Value: a.Value, Note: a.Note, Key: a.Key, By: a.By})
+	err = s.driver.Answer(ctx, run, engine.Answer{Wait: a.Wait, Value: a.Value, Note: a.Note, Key: a.Key, By: a.By})
+	if err != nil {
+		if isOver(err) && outer != run {
+			err = errors.Join(err, s.catchUp(ctx, outer, 0))
+		}
+		return err
+	}
+	return s.answerAbove(ctx, run, a)
 }
 
 // errNoActor is a defect of a door: no answer is taken without its actor.

@@ -96,8 +96,8 @@ func (t *workflowTool) Def() chat.ToolDef { return t.def }
 // Policy implements tool.Tool: a call that is made again finds its run.
 func (t *workflowTool) Policy() tool.Policy { return tool.PolicyRetry }
 
-// Call implements tool.Tool. A workflow that fails is a result that says so. Of one that waits for a person the run above says where: the person answers
-// there, and then lets the call go on, which finds the run as it is then.
+// Call implements tool.Tool. A workflow that fails is a result that says so. Where one waits for a person the run above repeats its wait ([Service.Answer]),
+// and the call goes on after the answer.
 func (t *workflowTool) Call(ctx context.Context, c tool.Call) (tool.Result, error) {
 	var args struct {
 		Input string `json:"input"`
@@ -126,7 +126,7 @@ func (t *workflowTool) Call(ctx context.Context, c tool.Call) (tool.Result, erro
 	case err != nil:
 		return tool.Result{}, tool.Errorf(tool.KindFailed, c.Name, "workflow %s: %w", t.options.Workflow, err)
 	}
-	return t.result(ctx, run, c.Approved != "")
+	return t.result(ctx, run)
 }
 
 // root is the run at the top.
@@ -164,25 +164,19 @@ func (t *workflowTool) start(ctx context.Context, run string, depth int, input s
 	return err
 }
 
-func (t *workflowTool) result(ctx context.Context, run string, goneOn bool) (tool.Result, error) {
-	o, err := t.runs.s.Show(ctx, run)
+func (t *workflowTool) result(ctx context.Context, run string) (tool.Result, error) {
+	rec, err := t.runs.s.Read(ctx, run)
 	if err != nil {
 		return tool.Result{}, err
 	}
-	id := t.options.Workflow
+	o, id := rec.Object(), t.options.Workflow
 	switch {
 	case o.Status == engine.StatusCompleted:
 		return outputResult(o.Output), nil
 	case o.Status == engine.StatusPaused:
-		var waits []string
-		for _, w := range o.Waiting {
-			waits = append(waits, w.ID+": "+w.Prompt)
+		if hold := rec.hold(); hold != nil {
+			return tool.Result{}, &tool.HoldError{Hold: *hold}
 		}
-		text := fmt.Sprintf("Workflow %s waits for a person in run %s (%s).", id, run, strings.Join(waits, "; "))
-		if goneOn {
-			return tool.Result{IsError: true, Text: text + " It has given no result."}, nil
-		}
-		return tool.Result{}, &tool.HoldError{Hold: tool.Hold{Kind: tool.HoldApproval, Prompt: text + " Answer it there, then approve this call to go on with its result."}}
 	case o.Error != nil:
 		return tool.Result{IsError: true, Text: fmt.Sprintf("Workflow %s failed in run %s: %s (%s)", id, run, o.Error.Message, o.Error.Code)}, nil
 	}

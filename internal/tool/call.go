@@ -162,7 +162,10 @@ func (s *Set) attempt(ctx context.Context, b *binding, c Call) (Result, error) {
 	res, err := t.Call(ctx, c)
 	if hold, ok := errors.AsType[*HoldError](err); ok {
 		h := hold.Hold
-		h.Arguments, h.Binding = c.Arguments, binding
+		h.Binding = binding
+		if h.Below == nil {
+			h.Arguments = c.Arguments
+		}
 		return Result{}, &HoldError{h}
 	}
 	return res, err

@@ -37,6 +37,16 @@ type Hold struct {
 	Changed bool
 	// Binding names this one action: see [Binding]. An approval holds for it and for nothing else.
 	Binding string
+	// Below is a wait of a run that the call started, which this one repeats: Tool and Arguments are what is held there, and the call is made again after any
+	// answer. Nil for all others.
+	Below *Below
+	Tool  string
+}
+
+// Below names a wait of another run. Person: only a person may answer it, whatever its kind.
+type Below struct {
+	Run, Wait string
+	Person    bool
 }
 
 // HoldError is returned by [Set.Call] in the place of a result. Tools return it too, with Kind, Prompt, Options and Schema, to ask a person; the Set

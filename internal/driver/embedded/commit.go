@@ -81,7 +81,7 @@ func (a *actor) unapproved() []engine.WaitInfo {
 	}
 	var open []engine.WaitInfo
 	for _, w := range a.run.Waits() {
-		if w.Kind == workflow.WaitApproval && !w.Changed && !a.asked[w.ID] {
+		if w.Kind == workflow.WaitApproval && !w.Changed && w.Below == nil && !a.asked[w.ID] { // one of a run below is answered there
 			open = append(open, w)
 		}
 	}

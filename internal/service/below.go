@@ -1,0 +1,160 @@
+package service
+
+import (
+	"context"
+	"errors"
+
+	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/expr"
+	"github.com/hocket-run/hocket/internal/journal"
+	"github.com/hocket-run/hocket/internal/tool"
+	"github.com/hocket-run/hocket/workflow"
+)
+
+// A person is asked once, however many workflows that are tools of one another stand above the run that waits: each run above repeats the wait of the run
+// that its call started (engine.Below). An answer to any of them is given to the innermost wait, which decides whether it holds, and then to those above it,
+// from the inside out, whose calls go on (ADR 39).
+
+// hold repeats the first open wait of a run that a call started; nil where there is none.
+func (r Recorded) hold() *tool.Hold {
+	for _, w := range r.open() {
+		return &tool.Hold{
+			Kind: w.Kind, Prompt: w.Prompt, Options: w.Options, Schema: w.Schema, Tool: w.Tool, Arguments: w.Arguments, Changed: w.Changed,
+			Below: &tool.Below{Run: r.Head.Run, Wait: w.Wait, Person: NeedsPerson(w)},
+		}
+	}
+	return nil
+}
+
+// open gives the open waits, in the order in which they were opened.
+func (r Recorded) open() []*engine.WaitOpened {
+	var order []string
+	open := map[string]*engine.WaitOpened{}
+	for _, e := range r.Events {
+		switch d := e.Data.(type) {
+		case *engine.WaitOpened:
+			order, open[d.Wait] = append(order, d.Wait), d
+		case *engine.WaitAnswered:
+			delete(open, d.Wait)
+		case *engine.WaitClosed:
+			delete(open, d.Wait)
+		}
+	}
+	var out []*engine.WaitOpened
+	for _, id := range order {
+		if w := open[id]; w != nil && !r.Head.Status.IsEnded() {
+			out = append(out, w)
+		}
+	}
+	return out
+}
+
+// innermost follows the waits that repeat others, from one of a run down to the one that is asked by itself.
+func (s *Service) innermost(ctx context.Context, run string, a AnswerRequest) (string, AnswerRequest, error) {
+	for range maxNesting + 1 {
+		rec, err := s.Read(ctx, run)
+		if err != nil {
+			return run, a, err
+		}
+		w, err := rec.Asked(a)
+		if err != nil {
+			return run, a, err
+		}
+		a.Wait, a.Node = w.Wait, ""
+		if w.Below == nil {
+			break
+		}
+		run, a.Wait = w.Below.Run, w.Below.Wait
+	}
+	return run, a, nil
+}
+
+// answerAbove gives an answer to the waits that repeat one of run, from the inside out.
+func (s *Service) answerAbove(ctx context.Context, run string, a AnswerRequest) error {
+	for {
+		head, err := s.store.Head(ctx, run)
+		if err != nil || head.Parent == "" {
+			return err
+		}
+		rec, err := s.Read(ctx, head.Parent)
+		if errors.Is(err, journal.ErrNotFound) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		wait := ""
+		for _, w := range rec.open() {
+			if w.Below != nil && w.Below.Run == run && w.Below.Wait == a.Wait {
+				wait = w.Wait
+			}
+		}
+		if wait == "" {
+			return nil
+		}
+		run, a.Wait = head.Parent, wait
+		if err := s.mayDrive(ctx, run); err != nil {
+			return err
+		}
+		if err := s.driver.Answer(ctx, run, engine.Answer{Wait: wait, Value: a.Value, Note: a.Note, Key: a.Key, By: a.By}); err != nil && !isOver(err) {
+			return err
+		}
+	}
+}
+
+// isOver tells of errors of waits that nothing is waited for at any more.
+func isOver(err error) bool {
+	return errors.Is(err, engine.ErrWaitAnswered) || errors.Is(err, engine.ErrWaitClosed) || errors.Is(err, engine.ErrWaitNotFound) || errors.Is(err, engine.ErrEnded) || errors.Is(err, journal.ErrNotFound)
+}
+
+// catchUp lets calls of a run go on whose runs wait no more, although nothing told this run of it: a deadline closed the wait, the run was cancelled, or a process
+// died between the answer there and the one here.
+func (s *Service) catchUp(ctx context.Context, run string, depth int) error {
+	if depth > maxNesting {
+		return nil
+	}
+	head, err := s.store.Head(ctx, run)
+	if err != nil || head.Waiting == 0 || head.Status != journal.StatusPaused {
+		return err
+	}
+	rec, err := s.Read(ctx, run)
+	if err != nil {
+		return err
+	}
+	for _, w := range rec.open() {
+		if w.Below == nil {
+			continue
+		}
+		if err := s.catchUp(ctx, w.Below.Run, depth+1); err != nil && !isOver(err) {
+			return err
+		}
+		below, err := s.Read(ctx, w.Below.Run)
+		if err != nil && !errors.Is(err, journal.ErrNotFound) {
+			return err
+		}
+		waits := false
+		for _, b := range below.open() {
+			waits = waits || b.Wait == w.Below.Wait
+		}
+		if waits {
+			continue
+		}
+		value := expr.Quote("over")
+		if w.Kind == workflow.WaitApproval {
+			value = Decide(workflow.PortReject)
+		}
+		answer := engine.Answer{Wait: w.Wait, Value: value, Note: "run " + w.Below.Run + " waits no more", By: Actor{Channel: engine.ChannelClock}}
+		for _, e := range below.Events { // what was answered there
+			if d, ok := e.Data.(*engine.WaitAnswered); ok && d.Wait == w.Below.Wait {
+				answer.Value, answer.Note, answer.By = d.Answer, d.Note, d.By
+				if d.Decision != "" {
+					answer.Value = Decide(d.Decision)
+				}
+			}
+		}
+		if err := s.driver.Answer(ctx, run, answer); err != nil && !isOver(err) {
+			return err
+		}
+	}
+	return nil
+}
