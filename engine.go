@@ -111,7 +111,8 @@ func (e *Engine) Close() error {
 }
 
 // Recover takes up the runs that a former process of this program left when it died, of documents and of graphs that are registered by now, and returns
-// when they go on. Runs that cannot go on here are logged and left alone; paused runs wait for their answers. Call it once, after the calls of [Register].
+// when they go on, those too whose waits were answered from outside meanwhile. Runs that cannot go on here are logged and left alone; other paused runs wait for their answers.
+// Call it after the calls of [Register]. [Engine.Work] does the same again and again.
 func (e *Engine) Recover(ctx context.Context) error {
 	q := journal.Query{Kind: journal.KindProgram, Interrupted: true, Limit: 1000}
 	for {
@@ -132,7 +133,22 @@ func (e *Engine) Recover(ctx context.Context) error {
 			}
 		}
 		if q.Cursor = next; next == "" {
-			return nil
+			return known(e.service.TakeAnswers(ctx))
 		}
 	}
+}
+
+// Work takes up what others leave behind, until ctx is done or the engine is closed: runs of this program whose process died, which is noticed within five seconds, or has given no sign of life for
+// half a minute, and runs whose waits were answered from outside, by `hocket resume` or a server, which is noticed within a second. It goes on with runs of documents and of graphs that are
+// registered, also after it began. Runs that this engine interrupted, because a context was done or a stream was left, stay so until [Engine.Resume]; to another process of the program
+// they are runs that were left.
+//
+// Several processes of a program may work on one store; each run goes on in one of them. What goes wrong is logged and tried again. Safe for concurrent use, and to be called once. Errors:
+// [ErrClosed] where the engine was closed before ctx was done.
+func (e *Engine) Work(ctx context.Context) error {
+	e.service.Work(ctx)
+	if ctx.Err() == nil && e.closing.Load() {
+		return ErrClosed
+	}
+	return nil
 }

@@ -82,7 +82,7 @@ func (f *follower) ask(ctx context.Context) (bool, error) {
 			return false, err
 		}
 		f.answered(ctx, f.service, f.run, w.ID)
-		return true, nil
+		return true, f.stored(ctx)
 	}
 }
 

@@ -31,7 +31,8 @@ type resumeFlags struct {
 
 const resumeHelp = `Continues a run whose process died or was interrupted, or answers the wait of
 a paused run and goes on with it. A run that another process drives is answered
-there and followed here. It uses the model, tools and limits that the run was
+there and followed here. An answer to the run of a Go program that does not
+drive it now is stored for that program, with status 3. It uses the model, tools and limits that the run was
 started with; keys come from the environment.
 
 `
@@ -199,6 +200,9 @@ func (a *app) resume(c *cobra.Command, fl *resumeFlags, run string) error {
 	}
 	if p.Answer != nil {
 		a.answered(ctx, s, run, p.Answer.Wait)
+		if err := fo.stored(ctx); err != nil {
+			return err
+		}
 	}
 	return fo.follow(ctx)
 }
@@ -225,6 +229,31 @@ func (a *app) wantsAgain(e *service.AllowedElsewhereError) string {
 		lines = append(lines, wants)
 	}
 	return strings.Join(lines, "\n")
+}
+
+// stored ends the invocation where its answer is for a program that is away: it is stored, and the run still waits.
+func (f *follower) stored(ctx context.Context) error {
+	where, ok := f.service.(interface {
+		Left(ctx context.Context, run string) (program string, left bool, err error)
+	})
+	if !ok {
+		return nil
+	}
+	program, left, err := where.Left(ctx, f.run)
+	if err != nil || !left {
+		return err
+	}
+	rec, err := f.sync(ctx)
+	if err == nil {
+		err = f.result(ctx, rec)
+	}
+	if err != nil {
+		return err
+	}
+	if program == "" {
+		return &exit{ExitPaused, "the answer is stored; the run's program takes it when it runs"}
+	}
+	return &exit{ExitPaused, fmt.Sprintf("the answer is stored; the program %s takes it when it runs", clean(program))}
 }
 
 // resumes gives where the run is that is to go on. In a store of this machine it is driven with the files of the flags; a server has its own.

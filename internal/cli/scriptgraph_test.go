@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"time"
 
 	"github.com/hocket-run/hocket"
 	"github.com/hocket-run/hocket/graph"
@@ -19,7 +20,7 @@ type letter struct {
 }
 
 // goProgram is a program that embeds Hocket: it starts the run of a graph that writes a letter and asks before it sends it (`goprogram start RUN TO`),
-// or answers it (`goprogram answer RUN ANSWER`).
+// answers it (`goprogram answer RUN ANSWER`), or works until it has ended (`goprogram work RUN`).
 func goProgram() {
 	if err := letters(context.Background(), os.Args[1], os.Args[2], os.Args[3:]); err != nil {
 		fmt.Fprintln(os.Stderr, err)
@@ -65,6 +66,8 @@ func letters(ctx context.Context, verb, run string, args []string) error {
 		r, err = hocket.Run(ctx, eng, g, letter{To: args[0]}, hocket.RunOptions[letter]{ID: run})
 	case "answer":
 		r, err = hocket.Resume(ctx, eng, g, run, hocket.Answer{Value: args[0]})
+	case "work":
+		return work(ctx, eng, g, run)
 	default:
 		return fmt.Errorf("no verb %q", verb)
 	}
@@ -73,4 +76,27 @@ func letters(ctx context.Context, verb, run string, args []string) error {
 	}
 	fmt.Println(r.Status, r.State.Text, r.State.Log)
 	return nil
+}
+
+// work takes up what is left of the program's runs until one of them, which need not be there yet, has ended, and prints its status.
+func work(ctx context.Context, eng *hocket.Engine, g *graph.Compiled[letter], run string) error {
+	if err := hocket.Register(eng, g); err != nil {
+		return err
+	}
+	ctx, stop := context.WithCancel(ctx)
+	defer stop()
+	done := make(chan error, 1)
+	go func() { done <- eng.Work(ctx) }()
+	fmt.Println("working")
+	for tick := time.NewTicker(50 * time.Millisecond); ; <-tick.C {
+		r, err := eng.Get(ctx, run)
+		if err != nil && !errors.Is(err, hocket.ErrNotFound) {
+			return err
+		}
+		if err == nil && !r.EndedAt.IsZero() {
+			fmt.Println(r.Status)
+			stop()
+			return <-done
+		}
+	}
 }

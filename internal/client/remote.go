@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
+	"sync/atomic"
 	"syscall"
 
 	"github.com/hocket-run/hocket/diag"
@@ -33,7 +34,8 @@ type Remote struct {
 	api  *api.Client
 	http *http.Client
 	// woken has a word in it when something happened that Wait may wait for.
-	woken chan struct{}
+	woken  chan struct{}
+	stored atomic.Pointer[storedAnswer]
 }
 
 // New makes a Remote; nothing is sent yet. Errors: *service.InvalidError where the address is none.

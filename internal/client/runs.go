@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"net/http"
 	"strconv"
 	"strings"
 	"time"
@@ -167,7 +168,23 @@ func (r *Remote) TakeUp(ctx context.Context, run string) error {
 
 func (r *Remote) resume(ctx context.Context, run string, body api.ResumeBody) error {
 	res, err := r.api.ResumeRun(ctx, run, nil, body)
-	return r.read(res, err, nil)
+	stored := err == nil && res.StatusCode == http.StatusAccepted
+	if err = r.read(res, err, nil); err == nil {
+		r.stored.Store(&storedAnswer{run, stored})
+	}
+	return err
+}
+
+// storedAnswer tells of the last answer whether it is stored for a program that is away.
+type storedAnswer struct {
+	run  string
+	left bool
+}
+
+// Left tells whether the last answer to a run is stored for a program that does not drive it now; which one is said by the run alone.
+func (r *Remote) Left(_ context.Context, run string) (program string, left bool, _ error) {
+	last := r.stored.Load()
+	return "", last != nil && last.run == run && last.left, nil
 }
 
 // Cancel stops a run. Errors: engine.ErrEnded.

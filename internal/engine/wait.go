@@ -109,6 +109,16 @@ func (r *Run) checkAnswer(d Answer) (*wait, *WaitAnswered, error) {
 	return w, ans, nil
 }
 
+// CheckAnswer tells whether the run takes an answer as it stands, and gives the id of its wait; "" where the same answer was given before. It changes nothing. Errors:
+// those of answers (ErrWait…, ErrAnswer).
+func (r *Run) CheckAnswer(d Answer) (wait string, err error) {
+	w, _, err := r.checkAnswer(d)
+	if err != nil || w == nil {
+		return "", err
+	}
+	return w.ID, nil
+}
+
 // answeredWith gives the wait whose answer came with a key; nil where none did, and for "".
 func (r *Run) answeredWith(key string) *wait {
 	if key == "" {

@@ -1,6 +1,7 @@
 package httpapi
 
 import (
+	"cmp"
 	"context"
 	"io"
 	"net/http"
@@ -25,7 +26,7 @@ type route struct {
 	Role access.Role
 	// Status of success; 0 is 200.
 	Status int
-	// Also are further statuses of success: 200 with the same body, 304 without one.
+	// Also are further statuses of success: 200 and 202 with the same body, 304 without one.
 	Also []int
 	// Errors are the statuses of problems beyond those that every operation may have.
 	Errors []int
@@ -81,9 +82,9 @@ func add[I, O any](a *API, r route, handle func(context.Context, *door.Caller, *
 // describe adds what huma cannot know of an operation's answers.
 func (r route) describe(op *huma.Operation) {
 	for _, status := range r.Also {
-		also := huma.Response{Description: map[int]string{http.StatusOK: "It was there already", http.StatusNotModified: "Nothing has changed"}[status]}
-		if status == http.StatusOK {
-			made := op.Responses[strconv.Itoa(r.Status)]
+		also := huma.Response{Description: map[int]string{http.StatusOK: "It was there already", http.StatusNotModified: "Nothing has changed", http.StatusAccepted: "It is stored, and done later"}[status]}
+		if status != http.StatusNotModified {
+			made := op.Responses[strconv.Itoa(cmp.Or(r.Status, http.StatusOK))]
 			also.Headers, also.Content = made.Headers, made.Content
 		}
 		op.Responses[strconv.Itoa(status)] = &also

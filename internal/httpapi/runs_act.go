@@ -34,7 +34,9 @@ func (a *API) registerRunActs() {
 		Description: "An answer is a `decision` or an `input`. Where several waits are open it names one by `wait` or `node`. Approvals, calls whose outcome is unknown and questions about a " +
 			"budget are answered by a token with the right `approve`; `limits` need the role edit. " +
 			"The same answer again gives the same result; another one is 409, and 410 where the wait is closed. An answer that names no wait is for the open one; where none is open, for the one that ended last. " +
-			"Name, channel and time of every answer are recorded with it. Without answer and limits an interrupted run goes on.",
+			"Name, channel and time of every answer are recorded with it. Without answer and limits an interrupted run goes on. " +
+			"202 says that the answer is stored for a Go program that does not drive the run now: the program takes it when it runs, and until then the run still waits.",
+		Also:   []int{http.StatusAccepted},
 		Errors: []int{http.StatusNotFound, http.StatusConflict, http.StatusGone},
 	}, resumeRun)
 	add(a, route{
@@ -214,7 +216,13 @@ type resumeInput struct {
 	Body ResumeBody
 }
 
-func resumeRun(ctx context.Context, c *door.Caller, in *resumeInput) (*RunAnswer, error) {
+// runResumed is the answer with a run that goes on, or whose answer is stored.
+type runResumed struct {
+	Status int
+	Body   Rendered[view.Run]
+}
+
+func resumeRun(ctx context.Context, c *door.Caller, in *resumeInput) (*runResumed, error) {
 	wait, err := in.time()
 	if err != nil {
 		return nil, err
@@ -240,7 +248,18 @@ func resumeRun(ctx context.Context, c *door.Caller, in *resumeInput) (*RunAnswer
 	if err := prompt(ctx, func(ctx context.Context) error { return c.Service.Proceed(ctx, rec, p) }); err != nil {
 		return nil, err
 	}
-	out, err := shown(ctx, c, in.ID, wait)
+	out := runResumed{Status: http.StatusOK}
+	if p.Answer != nil {
+		_, left, err := c.Service.Left(ctx, in.ID)
+		if err != nil {
+			return nil, err
+		}
+		if left {
+			out.Status = http.StatusAccepted
+		}
+	}
+	run, err := shown(ctx, c, in.ID, wait)
+	out.Body = run.Body
 	return &out, err
 }
 

@@ -218,6 +218,25 @@ func (h *memHandle) Take(ctx context.Context) ([]Request, error) {
 	return taken, nil
 }
 
+func (h *memHandle) Unclaimed(ctx context.Context) ([]Request, error) {
+	unlock, err := h.lock(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer unlock()
+	var open []Request
+	for _, q := range h.m.inbox.open {
+		if q.done || h.m.runs[q.Run].head.Owner != "" {
+			continue
+		}
+		r := q.Request
+		r.Data = bytes.Clone(r.Data)
+		open = append(open, r)
+	}
+	slices.SortFunc(open, func(a, b Request) int { return int(a.ID) - int(b.ID) })
+	return open[:min(len(open), maxLimit)], nil
+}
+
 func (h *memHandle) Settle(ctx context.Context, id uint64, result []byte) error {
 	unlock, err := h.lock(ctx)
 	if err != nil {

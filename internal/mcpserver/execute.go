@@ -272,6 +272,15 @@ func (c *call) outcome(ctx context.Context, run string) (outcome, error) {
 		out.Waiting = append(out.Waiting, waiting{w, service.NeedsPerson(d)})
 	}
 	out.Next = c.next(out)
+	if o.Status == engine.StatusPaused {
+		program, left, err := c.Service.Left(ctx, run)
+		if err != nil {
+			return outcome{}, err
+		}
+		if left {
+			out.Next = "Nothing: the answer is stored, and the program " + escaped(program) + " takes it when it runs."
+		}
+	}
 	return out, nil
 }
 

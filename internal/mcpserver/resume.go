@@ -136,7 +136,7 @@ func (c *call) give(ctx context.Context, run, wait string, value json.RawMessage
 		return answerRefused(err, run)
 	}
 	c.did(door.ActAnswer, run+" "+wait)
-	return c.takeUp(ctx, run)
+	return c.Service.TakeUpAnswered(ctx, run)
 }
 
 // unasked words why no wait is meant.

@@ -8,6 +8,7 @@ import (
 	"github.com/hocket-run/hocket/internal/driver"
 	"github.com/hocket-run/hocket/internal/driver/embedded"
 	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/journal"
 	"github.com/hocket-run/hocket/workflow"
 )
 
@@ -45,6 +46,28 @@ func (g *graphs) find(w *workflow.Workflow) (driver.Program, error) {
 	g.mu.RLock()
 	defer g.mu.RUnlock()
 	return g.m[digest], nil
+}
+
+// isGraph tells whether a workflow is a Go graph, whose functions its program has.
+func isGraph(w *workflow.Workflow) bool { return w.Format == FormatGraph }
+
+// Work takes up the runs of this program that others left when they died or hung, and those whose answers were left in the store, until ctx is done.
+func (s *Service) Work(ctx context.Context) { s.driver.Work(ctx, s.isOwn) }
+
+// TakeAnswers takes up the runs of this program whose answers were left in the store, and waits for none.
+func (s *Service) TakeAnswers(ctx context.Context) error { return s.driver.TakeAnswers(ctx, s.isOwn) }
+
+// isOwn tells whether a program of this name started a run.
+func (s *Service) isOwn(h journal.Head) bool { return h.Meta[MetaProgram] == s.cfg.Program }
+
+// Left tells whether an answer to a run of a Go graph is in the store that its program, whose name it gives, has not taken yet (D29).
+func (s *Service) Left(ctx context.Context, run string) (program string, left bool, err error) {
+	h, err := s.store.Head(ctx, run)
+	if err != nil || h.Meta[MetaProgram] == "" {
+		return "", false, err
+	}
+	left, err = s.driver.Left(ctx, run)
+	return h.Meta[MetaProgram], left, err
 }
 
 // Register lets runs of a graph go on here. Of several programs for one digest the last one counts, for runs that come into memory from then on.

@@ -55,7 +55,8 @@ func (e *EndedError) Error() string {
 // Is makes errors.Is(err, engine.ErrEnded) hold.
 func (e *EndedError) Is(target error) bool { return target == engine.ErrEnded }
 
-// Proceed makes a run go on as p says, and returns when that is durable; the run is then driven here, unless another process drives it.
+// Proceed makes a run go on as p says, and returns when that is durable; the run is then driven here, unless another process drives it. An answer to a run of a Go graph
+// whose program does not drive it is stored for that program ([Service.Left]).
 //
 // Errors, each with nothing changed: those of [Recorded.Addressed]; engine.ErrAnswer, engine.ErrWaitAnswered, engine.ErrWaitClosed,
 // engine.ErrNotReopenable, *InvalidError for limits that are no higher.
@@ -72,7 +73,18 @@ func (s *Service) Proceed(ctx context.Context, rec Recorded, p Proceed) error {
 	case p.Limits != nil:
 		return s.Reopen(ctx, rec.Head.Run, *p.Limits, p.By)
 	}
+	if p.Answer != nil {
+		return s.TakeUpAnswered(ctx, rec.Head.Run)
+	}
 	return s.TakeUp(ctx, rec.Head.Run)
+}
+
+// TakeUpAnswered is TakeUp for a run that was just answered: one whose functions another program has is left to that program, for which the answer is stored.
+func (s *Service) TakeUpAnswered(ctx context.Context, run string) error {
+	if foreign, err := s.driver.IsForeign(ctx, run); foreign || err != nil {
+		return err
+	}
+	return s.TakeUp(ctx, run)
 }
 
 // TakeUp drives a run that has no owner; one that another process drives, and one that has ended since, are left to themselves.

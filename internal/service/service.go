@@ -184,9 +184,9 @@ func (c Config) withDefaults() Config {
 // DefaultTakeOverAfter is for how long a process gives no sign of life before its runs are taken over where the operator says nothing.
 const DefaultTakeOverAfter = 30 * time.Second
 
-// takeOverAfter is that of processes that stay for their own sake; others leave to people whether a process hangs.
+// takeOverAfter is that of processes that stay; others leave to people whether a process hangs.
 func (c Config) takeOverAfter() time.Duration {
-	if c.Kind != journal.KindServe && c.Kind != journal.KindScheduler {
+	if c.Kind == journal.KindRun {
 		return 0
 	}
 	return cmp.Or(time.Duration(c.Operator.Server.TakeOverAfter), DefaultTakeOverAfter)
@@ -263,7 +263,7 @@ func Open(ctx context.Context, cfg Config) (*Service, error) {
 		hooks.Events = s.saw
 	}
 	d, err := embedded.New(embedded.Config{
-		Store: store, Kind: cfg.Kind, TakeOverAfter: cfg.takeOverAfter(), Open: s.kits.open, Program: s.graphs.find, MaxCalls: cfg.MaxCalls, Slots: cfg.Shared.slots, ApproveAll: cfg.ApproveAll, Hooks: hooks, Logger: cfg.Logger,
+		Store: store, Kind: cfg.Kind, TakeOverAfter: cfg.takeOverAfter(), Open: s.kits.open, Program: s.graphs.find, Foreign: isGraph, MaxCalls: cfg.MaxCalls, Slots: cfg.Shared.slots, ApproveAll: cfg.ApproveAll, Hooks: hooks, Logger: cfg.Logger,
 	})
 	if err != nil {
 		return nil, errors.Join(err, store.Close())

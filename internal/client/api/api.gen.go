@@ -2810,7 +2810,7 @@ type ClientInterface interface {
 
 	// ResumeRunWithBody Answer what a run waits for, continue an interrupted run, or raise the limits of one that they ended
 	//
-	// An answer is a `decision` or an `input`. Where several waits are open it names one by `wait` or `node`. Approvals, calls whose outcome is unknown and questions about a budget are answered by a token with the right `approve`; `limits` need the role edit. The same answer again gives the same result; another one is 409, and 410 where the wait is closed. An answer that names no wait is for the open one; where none is open, for the one that ended last. Name, channel and time of every answer are recorded with it. Without answer and limits an interrupted run goes on.
+	// An answer is a `decision` or an `input`. Where several waits are open it names one by `wait` or `node`. Approvals, calls whose outcome is unknown and questions about a budget are answered by a token with the right `approve`; `limits` need the role edit. The same answer again gives the same result; another one is 409, and 410 where the wait is closed. An answer that names no wait is for the open one; where none is open, for the one that ended last. Name, channel and time of every answer are recorded with it. Without answer and limits an interrupted run goes on. 202 says that the answer is stored for a Go program that does not drive the run now: the program takes it when it runs, and until then the run still waits.
 	//
 	// Takes any type of body and a specified content type.
 	//
@@ -2819,7 +2819,7 @@ type ClientInterface interface {
 
 	// ResumeRun Answer what a run waits for, continue an interrupted run, or raise the limits of one that they ended
 	//
-	// An answer is a `decision` or an `input`. Where several waits are open it names one by `wait` or `node`. Approvals, calls whose outcome is unknown and questions about a budget are answered by a token with the right `approve`; `limits` need the role edit. The same answer again gives the same result; another one is 409, and 410 where the wait is closed. An answer that names no wait is for the open one; where none is open, for the one that ended last. Name, channel and time of every answer are recorded with it. Without answer and limits an interrupted run goes on.
+	// An answer is a `decision` or an `input`. Where several waits are open it names one by `wait` or `node`. Approvals, calls whose outcome is unknown and questions about a budget are answered by a token with the right `approve`; `limits` need the role edit. The same answer again gives the same result; another one is 409, and 410 where the wait is closed. An answer that names no wait is for the open one; where none is open, for the one that ended last. Name, channel and time of every answer are recorded with it. Without answer and limits an interrupted run goes on. 202 says that the answer is stored for a Go program that does not drive the run now: the program takes it when it runs, and until then the run still waits.
 	//
 	// Takes a body of the `application/json` content type.
 	//
@@ -3662,7 +3662,7 @@ func (c *Client) GetLogs(ctx context.Context, id string, params *GetLogsParams, 
 
 // ResumeRunWithBody Answer what a run waits for, continue an interrupted run, or raise the limits of one that they ended
 //
-// An answer is a `decision` or an `input`. Where several waits are open it names one by `wait` or `node`. Approvals, calls whose outcome is unknown and questions about a budget are answered by a token with the right `approve`; `limits` need the role edit. The same answer again gives the same result; another one is 409, and 410 where the wait is closed. An answer that names no wait is for the open one; where none is open, for the one that ended last. Name, channel and time of every answer are recorded with it. Without answer and limits an interrupted run goes on.
+// An answer is a `decision` or an `input`. Where several waits are open it names one by `wait` or `node`. Approvals, calls whose outcome is unknown and questions about a budget are answered by a token with the right `approve`; `limits` need the role edit. The same answer again gives the same result; another one is 409, and 410 where the wait is closed. An answer that names no wait is for the open one; where none is open, for the one that ended last. Name, channel and time of every answer are recorded with it. Without answer and limits an interrupted run goes on. 202 says that the answer is stored for a Go program that does not drive the run now: the program takes it when it runs, and until then the run still waits.
 //
 // Takes any type of body and a specified content type.
 //
@@ -3681,7 +3681,7 @@ func (c *Client) ResumeRunWithBody(ctx context.Context, id string, params *Resum
 
 // ResumeRun Answer what a run waits for, continue an interrupted run, or raise the limits of one that they ended
 //
-// An answer is a `decision` or an `input`. Where several waits are open it names one by `wait` or `node`. Approvals, calls whose outcome is unknown and questions about a budget are answered by a token with the right `approve`; `limits` need the role edit. The same answer again gives the same result; another one is 409, and 410 where the wait is closed. An answer that names no wait is for the open one; where none is open, for the one that ended last. Name, channel and time of every answer are recorded with it. Without answer and limits an interrupted run goes on.
+// An answer is a `decision` or an `input`. Where several waits are open it names one by `wait` or `node`. Approvals, calls whose outcome is unknown and questions about a budget are answered by a token with the right `approve`; `limits` need the role edit. The same answer again gives the same result; another one is 409, and 410 where the wait is closed. An answer that names no wait is for the open one; where none is open, for the one that ended last. Name, channel and time of every answer are recorded with it. Without answer and limits an interrupted run goes on. 202 says that the answer is stored for a Go program that does not drive the run now: the program takes it when it runs, and until then the run still waits.
 //
 // Takes a body of the `application/json` content type.
 //
@@ -7669,7 +7669,7 @@ type ClientWithResponsesInterface interface {
 
 	// ResumeRunWithBodyWithResponse Answer what a run waits for, continue an interrupted run, or raise the limits of one that they ended
 	//
-	// An answer is a `decision` or an `input`. Where several waits are open it names one by `wait` or `node`. Approvals, calls whose outcome is unknown and questions about a budget are answered by a token with the right `approve`; `limits` need the role edit. The same answer again gives the same result; another one is 409, and 410 where the wait is closed. An answer that names no wait is for the open one; where none is open, for the one that ended last. Name, channel and time of every answer are recorded with it. Without answer and limits an interrupted run goes on.
+	// An answer is a `decision` or an `input`. Where several waits are open it names one by `wait` or `node`. Approvals, calls whose outcome is unknown and questions about a budget are answered by a token with the right `approve`; `limits` need the role edit. The same answer again gives the same result; another one is 409, and 410 where the wait is closed. An answer that names no wait is for the open one; where none is open, for the one that ended last. Name, channel and time of every answer are recorded with it. Without answer and limits an interrupted run goes on. 202 says that the answer is stored for a Go program that does not drive the run now: the program takes it when it runs, and until then the run still waits.
 	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -7678,7 +7678,7 @@ type ClientWithResponsesInterface interface {
 
 	// ResumeRunWithResponse Answer what a run waits for, continue an interrupted run, or raise the limits of one that they ended
 	//
-	// An answer is a `decision` or an `input`. Where several waits are open it names one by `wait` or `node`. Approvals, calls whose outcome is unknown and questions about a budget are answered by a token with the right `approve`; `limits` need the role edit. The same answer again gives the same result; another one is 409, and 410 where the wait is closed. An answer that names no wait is for the open one; where none is open, for the one that ended last. Name, channel and time of every answer are recorded with it. Without answer and limits an interrupted run goes on.
+	// An answer is a `decision` or an `input`. Where several waits are open it names one by `wait` or `node`. Approvals, calls whose outcome is unknown and questions about a budget are answered by a token with the right `approve`; `limits` need the role edit. The same answer again gives the same result; another one is 409, and 410 where the wait is closed. An answer that names no wait is for the open one; where none is open, for the one that ended last. Name, channel and time of every answer are recorded with it. Without answer and limits an interrupted run goes on. 202 says that the answer is stored for a Go program that does not drive the run now: the program takes it when it runs, and until then the run still waits.
 	//
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -10576,6 +10576,8 @@ type ResumeRunResponse struct {
 	HTTPResponse *http.Response
 	// JSON200 the response for an HTTP 200 `application/json` response
 	JSON200 *Run
+	// JSON202 the response for an HTTP 202 `application/json` response
+	JSON202 *Run
 	// ApplicationproblemJSON400 the response for an HTTP 400 `application/problem+json` response
 	ApplicationproblemJSON400 *Problem
 	// ApplicationproblemJSON401 the response for an HTTP 401 `application/problem+json` response
@@ -10605,6 +10607,11 @@ type ResumeRunResponse struct {
 // GetJSON200 returns the response for an HTTP 200 `application/json` response
 func (r ResumeRunResponse) GetJSON200() *Run {
 	return r.JSON200
+}
+
+// GetJSON202 returns the response for an HTTP 202 `application/json` response
+func (r ResumeRunResponse) GetJSON202() *Run {
+	return r.JSON202
 }
 
 // GetApplicationproblemJSON400 returns the response for an HTTP 400 `application/problem+json` response
@@ -13648,7 +13655,7 @@ func (c *ClientWithResponses) GetLogsWithResponse(ctx context.Context, id string
 
 // ResumeRunWithBodyWithResponse Answer what a run waits for, continue an interrupted run, or raise the limits of one that they ended
 //
-// An answer is a `decision` or an `input`. Where several waits are open it names one by `wait` or `node`. Approvals, calls whose outcome is unknown and questions about a budget are answered by a token with the right `approve`; `limits` need the role edit. The same answer again gives the same result; another one is 409, and 410 where the wait is closed. An answer that names no wait is for the open one; where none is open, for the one that ended last. Name, channel and time of every answer are recorded with it. Without answer and limits an interrupted run goes on.
+// An answer is a `decision` or an `input`. Where several waits are open it names one by `wait` or `node`. Approvals, calls whose outcome is unknown and questions about a budget are answered by a token with the right `approve`; `limits` need the role edit. The same answer again gives the same result; another one is 409, and 410 where the wait is closed. An answer that names no wait is for the open one; where none is open, for the one that ended last. Name, channel and time of every answer are recorded with it. Without answer and limits an interrupted run goes on. 202 says that the answer is stored for a Go program that does not drive the run now: the program takes it when it runs, and until then the run still waits.
 //
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 //
@@ -13663,7 +13670,7 @@ func (c *ClientWithResponses) ResumeRunWithBodyWithResponse(ctx context.Context,
 
 // ResumeRunWithResponse Answer what a run waits for, continue an interrupted run, or raise the limits of one that they ended
 //
-// An answer is a `decision` or an `input`. Where several waits are open it names one by `wait` or `node`. Approvals, calls whose outcome is unknown and questions about a budget are answered by a token with the right `approve`; `limits` need the role edit. The same answer again gives the same result; another one is 409, and 410 where the wait is closed. An answer that names no wait is for the open one; where none is open, for the one that ended last. Name, channel and time of every answer are recorded with it. Without answer and limits an interrupted run goes on.
+// An answer is a `decision` or an `input`. Where several waits are open it names one by `wait` or `node`. Approvals, calls whose outcome is unknown and questions about a budget are answered by a token with the right `approve`; `limits` need the role edit. The same answer again gives the same result; another one is 409, and 410 where the wait is closed. An answer that names no wait is for the open one; where none is open, for the one that ended last. Name, channel and time of every answer are recorded with it. Without answer and limits an interrupted run goes on. 202 says that the answer is stored for a Go program that does not drive the run now: the program takes it when it runs, and until then the run still waits.
 //
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 //
@@ -16467,6 +16474,13 @@ func ParseResumeRunResponse(rsp *http.Response) (*ResumeRunResponse, error) {
 			return nil, err
 		}
 		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 202:
+		var dest Run
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON202 = &dest
 
 	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 400:
 		var dest Problem

@@ -23,6 +23,8 @@ type Config struct {
 	Open driver.OpenFunc
 	// Program finds the Go program of a workflow, nil for a document. Nil: there are only documents.
 	Program func(w *workflow.Workflow) (driver.Program, error)
+	// Foreign tells of a workflow whose functions another program has: answers to its runs are left in the store for that program. Nil: none is.
+	Foreign func(w *workflow.Workflow) bool
 	// MaxCalls bounds the calls in flight over all runs. Calls beyond it wait for their turn, oldest first; a retry that sleeps and a run that is
 	// paused need none (P14). 0: 256.
 	MaxCalls int
@@ -61,6 +63,9 @@ func (c Config) withDefaults() (Config, error) {
 		return c, errors.New("driver: TakeOverAfter is negative")
 	}
 	c.Kind = cmp.Or(c.Kind, c.Store.Owner().Kind)
+	if c.Foreign == nil {
+		c.Foreign = func(*workflow.Workflow) bool { return false }
+	}
 	if c.Slots == nil {
 		c.Slots = NewSlots(c.MaxCalls)
 	}

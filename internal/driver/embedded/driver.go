@@ -44,8 +44,10 @@ type Driver struct {
 	// bad are the runs that this process cannot drive.
 	bad     map[string]error
 	polling bool
-	signing bool // signs of life are given
-	tending int  // calls of Tend
+	// interrupted are the runs that left memory by Interrupt and were not asked for since.
+	interrupted map[string]bool
+	signing     bool // signs of life are given
+	tending     int  // calls of Tend
 
 	signs signs
 }
@@ -68,6 +70,8 @@ func New(cfg Config) (*Driver, error) {
 		runs:   map[string]*actor{},
 		parked: map[string]*parked{},
 		bad:    map[string]error{},
+
+		interrupted: map[string]bool{},
 	}
 	d.root, d.kill = context.WithCancelCause(context.Background())
 	d.work, d.stop = context.WithCancelCause(d.root)
@@ -223,7 +227,16 @@ func (d *Driver) open(ctx context.Context, info driver.Info, program driver.Prog
 
 // Forget makes the driver ask anew for the program of the definition with this digest when a run of it comes into memory. Runs that are in memory keep
 // theirs.
-func (d *Driver) Forget(digest string) { d.plans.forget(digest) }
+func (d *Driver) Forget(digest string) {
+	d.plans.forget(digest)
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	for run, err := range d.bad {
+		if _, ok := errors.AsType[*driver.ForeignError](err); ok {
+			delete(d.bad, run) // its program may be here now
+		}
+	}
+}
 
 // Resume implements driver.Driver.
 func (d *Driver) Resume(ctx context.Context, run string) error {
@@ -278,6 +291,9 @@ func (d *Driver) Interrupt(ctx context.Context, run string) error {
 	if a == nil {
 		return nil
 	}
+	d.mu.Lock()
+	d.interrupted[run] = true
+	d.mu.Unlock()
 	a.cancel(errInterrupted)
 	select {
 	case <-a.gone:
@@ -329,6 +345,7 @@ func (d *Driver) post(run string, m *message) error {
 // launch starts an actor, and the poll of the inbox with the first one. d.mu is held.
 func (d *Driver) launch(a *actor) {
 	d.runs[a.id] = a
+	delete(d.interrupted, a.id)
 	if p := d.parked[a.id]; p != nil {
 		p.timer.Stop()
 		delete(d.parked, a.id)

@@ -128,14 +128,19 @@ func (d *Driver) poll() {
 			return
 		}
 		d.mu.Unlock()
-		requests, err := d.cfg.Store.Take(d.root)
-		if err != nil {
-			d.cfg.Logger.Warn("look for requests", "err", err)
-			continue
-		}
-		for _, q := range requests {
-			d.serve(q)
-		}
+		d.takeRequests()
+	}
+}
+
+// takeRequests takes the requests to runs that are driven here to their actors.
+func (d *Driver) takeRequests() {
+	requests, err := d.cfg.Store.Take(d.root)
+	if err != nil {
+		d.cfg.Logger.Warn("look for requests", "err", err)
+		return
+	}
+	for _, q := range requests {
+		d.serve(q)
 	}
 }
 
@@ -178,9 +183,16 @@ func (d *Driver) settle(q journal.Request, result []byte) {
 //  2. Another process does: the request goes into the inbox, and its result is waited for.
 //  3. That process gives the run up or dies before it has seen the request: back to 1. Should it have seen it after all, asking twice does no
 //     harm (P24).
+//  4. It is an answer, and the run's functions are in a program that does not drive it now: the answer stays in the inbox.
 func (d *Driver) send(ctx context.Context, run string, data engine.InputData) error {
 	var id uint64
 	for {
+		if a, ok := data.(engine.Answer); ok {
+			done, err := d.deposit(ctx, run, a, id)
+			if done || err != nil {
+				return err
+			}
+		}
 		err := d.ask(ctx, run, &message{data: data})
 		if !errors.Is(err, journal.ErrOwned) && !errors.Is(err, journal.ErrFenced) {
 			if id != 0 && !errors.Is(err, driver.ErrClosed) && ctx.Err() == nil {

@@ -70,6 +70,7 @@ func (a *actor) load() error {
 	a.d.mu.Lock()
 	delete(a.d.bad, a.id)
 	a.d.mu.Unlock()
+	a.d.takeRequests() // what was asked of the run while it had no owner
 	if a.run.Status().Ended() && a.run.EndedByLimit() == "" {
 		a.kit = &driver.Kit{}
 		return nil

@@ -26,19 +26,11 @@ const (
 // Tend is the work of a process that stays: it recovers interrupted runs of its kind, those of owners that hang too, and fires the deadlines of paused ones, again and
 // again, until ctx is done or the driver is closed (D15, D21). It gives no error: what goes wrong is logged and tried again.
 func (d *Driver) Tend(ctx context.Context) {
-	d.mu.Lock()
-	if d.closed {
-		d.mu.Unlock()
+	stop, ok := d.stay()
+	if !ok {
 		return
 	}
-	d.tending++
-	d.startSigns()
-	d.mu.Unlock()
-	defer func() {
-		d.mu.Lock()
-		defer d.mu.Unlock()
-		d.tending--
-	}()
+	defer stop()
 	h := hearing{d: d, left: map[string]bool{}}
 	seen := map[string]time.Time{}
 	var recovered, swept time.Time
@@ -50,7 +42,7 @@ func (d *Driver) Tend(ctx context.Context) {
 	for {
 		now := time.Now()
 		if now.Sub(recovered) >= recoverEvery {
-			if err := d.evictHung(ctx); err != nil {
+			if err := d.evictHung(ctx, func(journal.Head) bool { return true }); err != nil {
 				log("take over runs", err)
 			}
 			if err := d.Recover(ctx); err != nil {

@@ -138,8 +138,8 @@ func (d *Driver) IsHung(owner string) bool {
 	return q != nil && d.cfg.TakeOverAfter > 0 && q.long >= d.cfg.TakeOverAfter
 }
 
-// evictHung takes the runs of this driver's kind from owners that hang, so that they can be recovered like those of dead ones.
-func (d *Driver) evictHung(ctx context.Context) error {
+// evictHung takes the runs of this driver's kind for which mine holds from owners that hang, so that they can be recovered like those of dead ones.
+func (d *Driver) evictHung(ctx context.Context, mine func(journal.Head) bool) error {
 	d.signs.mu.Lock()
 	quiet := len(d.signs.silence) > 0
 	d.signs.mu.Unlock()
@@ -153,7 +153,7 @@ func (d *Driver) evictHung(ctx context.Context) error {
 			return err
 		}
 		for _, h := range heads {
-			if h.Interrupted || !d.IsHung(h.Owner) {
+			if h.Interrupted || !d.IsHung(h.Owner) || !mine(h) {
 				continue
 			}
 			err := d.cfg.Store.Evict(ctx, h.Run, h.Owner)

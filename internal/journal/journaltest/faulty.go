@@ -256,6 +256,14 @@ func (f *Faulty) Take(ctx context.Context) ([]journal.Request, error) {
 	return taken, nil
 }
 
+// Unclaimed implements journal.Inbox.
+func (f *Faulty) Unclaimed(ctx context.Context) ([]journal.Request, error) {
+	if err := f.alive("look for requests"); err != nil {
+		return nil, err
+	}
+	return f.Backend.Unclaimed(ctx)
+}
+
 // Settle implements journal.Inbox.
 func (f *Faulty) Settle(ctx context.Context, id uint64, result []byte) error {
 	return f.write("settle request", func() error { return f.Backend.Settle(ctx, id, result) })

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/hocket-run/hocket/internal/journal"
 )
@@ -29,6 +30,41 @@ func took(t *testing.T, b journal.Inbox, want ...journal.Request) {
 	if diff := cmp.Diff(got, want); diff != "" {
 		t.Errorf("take (-got +want):\n%s", diff)
 	}
+}
+
+// testUnclaimed: requests to runs that have no owner are listed, in the order in which they came, until they are settled; listing takes none (D29).
+func testUnclaimed(t *testing.T, m Medium) {
+	a, b := handle(t, m), handle(t, m)
+	unclaimed := func(want ...journal.Request) {
+		t.Helper()
+		got, err := b.Unclaimed(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(got, want, cmpopts.EquateEmpty()); diff != "" {
+			t.Errorf("unclaimed (-got +want):\n%s", diff)
+		}
+	}
+	mustAppend(t, a, create("r1", 0), create("r2", 1))
+	one := mustPost(t, b, journal.Request{Run: "r1", Kind: "answer", Data: []byte("yes"), At: at(1)})
+	unclaimed() // it has an owner
+	if err := a.Release(t.Context(), "r1", 1); err != nil {
+		t.Fatal(err)
+	}
+	two := mustPost(t, b, journal.Request{Run: "r1", Kind: "answer", Data: []byte("no"), At: at(2)})
+	unclaimed(one, two)
+	unclaimed(one, two)
+	took(t, b)
+	mustClaim(t, b, "r1")
+	unclaimed()
+	took(t, b, one, two)
+	if err := b.Settle(t.Context(), one.ID, []byte("done")); err != nil {
+		t.Fatal(err)
+	}
+	if err := b.Release(t.Context(), "r1", 2); err != nil {
+		t.Fatal(err)
+	}
+	unclaimed(two)
 }
 
 func testInbox(t *testing.T, m Medium) {

@@ -76,6 +76,7 @@ func Run(t *testing.T, open func(t *testing.T) Medium) {
 		{"prune keeps shared blobs", testPruneBlobs},
 		{"inbox", testInbox},
 		{"inbox of a dead owner", testInboxDeadOwner},
+		{"requests to runs without owner", testUnclaimed},
 		{"schedules", testSchedules},
 		{"lead", testLead},
 		{"lead at once", testLeadConcurrent},

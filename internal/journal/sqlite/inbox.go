@@ -68,6 +68,24 @@ func (s *Store) Take(ctx context.Context) ([]journal.Request, error) {
 	return taken, nil
 }
 
+// Unclaimed implements journal.Inbox.
+func (s *Store) Unclaimed(ctx context.Context) ([]journal.Request, error) {
+	var open []journal.Request
+	err := s.readers.read(ctx, func(c *conn) error {
+		open = nil
+		return c.query(ctx, sqlUnclaimed, func(r row) error {
+			open = append(open, journal.Request{
+				ID: uint64(r.int(0)), Run: r.text(1), Kind: r.text(2), Data: r.bytes(3), At: Time(r[4]),
+			})
+			return nil
+		})
+	})
+	if err != nil {
+		return nil, fmt.Errorf("look for requests: %w", err)
+	}
+	return open, nil
+}
+
 // Settle implements journal.Inbox.
 func (s *Store) Settle(ctx context.Context, id uint64, result []byte) error {
 	err := s.writer.write(ctx, len(result), func(c *conn) error {

@@ -1,0 +1,234 @@
+package embedded
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/journal"
+)
+
+// heardTime is how long an answer that was left for another program is waited for, in case that program is at work and takes it at once.
+const heardTime = 2 * hearEvery
+
+// deposit leaves an answer in the store for a run of another program that nobody drives, if the run takes it: the program takes it when it takes the run up. It claims
+// nothing, so that it is in nobody's way. id is the request that was posted before; 0: none was. done is false for a run that is not like that.
+//
+// Errors: those of engine for answers; engine.ErrWaitAnswered where another answer to the same wait was left before.
+func (d *Driver) deposit(ctx context.Context, run string, a engine.Answer, id uint64) (done bool, err error) {
+	c, foreign, err := d.foreign(ctx, run)
+	if err != nil || !foreign {
+		return false, err
+	}
+	folded, _, err := d.fold(ctx, run, c.plan)
+	if err != nil {
+		return false, err
+	}
+	wait, err := folded.CheckAnswer(a)
+	if err != nil || wait == "" || id != 0 {
+		return true, err
+	}
+	a.Wait = wait
+	if id, err = d.leave(ctx, run, a); err != nil {
+		return true, err
+	}
+	return true, d.heard(ctx, id)
+}
+
+// foreign tells whether a run has functions that another program has, and no living owner.
+func (d *Driver) foreign(ctx context.Context, run string) (c compiled, foreign bool, err error) {
+	head, err := d.cfg.Store.Head(ctx, run)
+	if err != nil {
+		return c, false, err
+	}
+	if head.Owner != "" {
+		alive, err := d.cfg.Store.Alive(ctx, head.Owner)
+		if err != nil || alive {
+			return c, false, err
+		}
+	}
+	if c, err = d.definition(ctx, head.Definition); err != nil {
+		return c, false, journal.InRun(run, err)
+	}
+	return c, c.program == nil && d.cfg.Foreign(c.plan.Workflow()), nil
+}
+
+// IsForeign tells whether a run has functions that another program has, and no living owner.
+func (d *Driver) IsForeign(ctx context.Context, run string) (bool, error) {
+	_, foreign, err := d.foreign(ctx, run)
+	return foreign, err
+}
+
+// leave posts an answer, unless one to the same wait was left before.
+func (d *Driver) leave(ctx context.Context, run string, a engine.Answer) (id uint64, err error) {
+	kind, body, err := encodeRequest(a)
+	if err != nil {
+		return 0, err
+	}
+	open, err := d.cfg.Store.Unclaimed(ctx)
+	if err != nil {
+		return 0, err
+	}
+	for _, q := range open {
+		data, err := decodeRequest(q.Kind, q.Data)
+		before, ok := data.(engine.Answer)
+		if err != nil || !ok || q.Run != run || before.Wait != a.Wait {
+			continue
+		}
+		if bytes.Equal(before.Value, a.Value) {
+			return q.ID, nil
+		}
+		return 0, fmt.Errorf("%w: wait %s; its program has not taken that answer yet", engine.ErrWaitAnswered, a.Wait)
+	}
+	return d.cfg.Store.Post(ctx, journal.Request{Run: run, Kind: kind, Data: body, At: d.now()})
+}
+
+// heard waits a moment for what the program says of an answer that was left for it. An answer that nobody has taken by then stays in the store.
+func (d *Driver) heard(ctx context.Context, id uint64) error {
+	ctx, cancel := context.WithTimeout(ctx, heardTime)
+	defer cancel()
+	for {
+		body, done, err := d.cfg.Store.Result(ctx, id)
+		switch {
+		case done:
+			return decodeResult(body)
+		case err != nil && ctx.Err() == nil:
+			return err
+		}
+		if sleep(ctx, d.root, pollEvery) != nil {
+			return nil
+		}
+	}
+}
+
+// Left tells whether an answer to a run is in the store that its program has not taken yet.
+func (d *Driver) Left(ctx context.Context, run string) (bool, error) {
+	open, err := d.cfg.Store.Unclaimed(ctx)
+	if err != nil {
+		return false, err
+	}
+	for _, q := range open {
+		if q.Run == run && q.Kind == requestAnswer {
+			return true, nil
+		}
+	}
+	return false, nil
+}
+
+// Work is Tend for programs: it takes up the runs for which mine holds that others left when they died or hung, and those whose answers were left in the store, again and
+// again, until ctx is done or the driver is closed. Runs that were interrupted here stay so. What goes wrong is logged and tried again.
+func (d *Driver) Work(ctx context.Context, mine func(journal.Head) bool) {
+	stop, ok := d.stay()
+	if !ok {
+		return
+	}
+	defer stop()
+	var recovered time.Time
+	for {
+		if now := time.Now(); now.Sub(recovered) >= recoverEvery {
+			err := d.evictHung(ctx, mine)
+			if err == nil {
+				err = d.takeUp(ctx, journal.Query{Kind: d.cfg.Kind, Interrupted: true, Limit: maxPage}, func(h journal.Head) bool { return mine(h) && !d.isOwnLeft(h.Run) })
+			}
+			if err != nil && ctx.Err() == nil && d.work.Err() == nil {
+				d.cfg.Logger.Warn("take up runs", "err", err)
+			}
+			recovered = now
+		}
+		if err := d.TakeAnswers(ctx, mine); err != nil && ctx.Err() == nil && d.work.Err() == nil {
+			d.cfg.Logger.Warn("look for answers", "err", err)
+		}
+		if sleep(ctx, d.work, hearEvery) != nil {
+			return
+		}
+	}
+}
+
+// maxPage is the size of the pages in which runs are read that are taken up.
+const maxPage = 1000
+
+// takeUp goes on with the runs of a query for which want holds, and waits for none.
+func (d *Driver) takeUp(ctx context.Context, q journal.Query, want func(journal.Head) bool) error {
+	for {
+		heads, next, err := d.cfg.Store.List(ctx, q)
+		if err != nil {
+			return err
+		}
+		for _, h := range heads {
+			if !want(h) {
+				continue
+			}
+			if err := d.goOn(h.Run); err != nil {
+				return err
+			}
+		}
+		if q.Cursor = next; next == "" {
+			return nil
+		}
+	}
+}
+
+// goOn takes up a run, unless it is driven here or cannot be.
+func (d *Driver) goOn(run string) error {
+	d.mu.Lock()
+	skip := d.bad[run] != nil || d.runs[run] != nil
+	d.mu.Unlock()
+	if skip {
+		return nil
+	}
+	return d.post(run, &message{resume: true, done: func(err error) { d.gaveUp(run, err) }})
+}
+
+// TakeAnswers takes up the runs for which mine holds whose answers were left in the store while nobody drove them. It waits for none.
+func (d *Driver) TakeAnswers(ctx context.Context, mine func(journal.Head) bool) error {
+	open, err := d.cfg.Store.Unclaimed(ctx)
+	if err != nil {
+		return err
+	}
+	seen := map[string]bool{}
+	for _, q := range open {
+		if seen[q.Run] {
+			continue
+		}
+		seen[q.Run] = true
+		h, err := d.cfg.Store.Head(ctx, q.Run)
+		if err != nil {
+			return err
+		}
+		if h.Kind != d.cfg.Kind || !mine(h) {
+			continue
+		}
+		if _, foreign, err := d.foreign(ctx, q.Run); err != nil || foreign {
+			continue // its graph is not registered here, or not yet
+		}
+		if err := d.goOn(q.Run); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// stay counts a caller that stays, for which signs of life are given until stop; false where the driver is closed.
+func (d *Driver) stay() (stop func(), ok bool) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.closed {
+		return nil, false
+	}
+	d.tending++
+	d.startSigns()
+	return func() {
+		d.mu.Lock()
+		defer d.mu.Unlock()
+		d.tending--
+	}, true
+}
+
+// isOwnLeft tells whether a run was interrupted here by its caller's wish.
+func (d *Driver) isOwnLeft(run string) bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.interrupted[run]
+}
