@@ -64,7 +64,7 @@ func flush(t *tabwriter.Writer) error {
 	return nil
 }
 
-func (a *app) showTrail(entries []project.TrailEntry) error {
+func (a *app) showTrail(entries []project.TrailEntry) {
 	for _, e := range entries {
 		title := clean(e.NodeID)
 		if name := clean(e.AgentName); name != "" && name != title {
@@ -78,7 +78,6 @@ func (a *app) showTrail(entries []project.TrailEntry) error {
 		}
 		block(a.Out, "out", outputText(e.Output))
 	}
-	return nil
 }
 
 // noTrail says why nothing is shown: a run of all branches has no agents of its own.

@@ -75,9 +75,7 @@ func (a *app) showView(ctx context.Context, s sight, run string, sh shown) error
 			if err := resolved(ctx, r, part, sh.text(), &texts); err != nil {
 				return err
 			}
-			if err := a.showTrail(texts); err != nil {
-				return err
-			}
+			a.showTrail(texts)
 		}
 		return nil
 	case sh.context:

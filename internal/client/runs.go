@@ -16,6 +16,7 @@ import (
 	"github.com/hocket-run/hocket/internal/journal"
 	"github.com/hocket-run/hocket/internal/project"
 	"github.com/hocket-run/hocket/internal/service"
+	"github.com/hocket-run/hocket/internal/view"
 	"github.com/hocket-run/hocket/workflow"
 )
 
@@ -44,7 +45,8 @@ func (r *Remote) Start(ctx context.Context, s Start) (project.Run, error) {
 		body.Input = &in
 	}
 	res, err := r.api.StartRun(ctx, nil, body)
-	o, err := r.readRun(res, err)
+	var o view.Run
+	err = r.read(res, err, (*shortRun)(&o))
 	return o.Run, err
 }
 

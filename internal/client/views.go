@@ -32,8 +32,8 @@ func (r *Remote) Show(ctx context.Context, run string) (project.Run, error) {
 	var all project.Run
 	for cursor := ""; ; {
 		res, err := r.api.GetRun(ctx, run, &api.GetRunParams{Cursor: some(cursor), Limit: some(int64(maxEvents))})
-		page, err := r.readRun(res, err)
-		if err != nil {
+		var page view.Run
+		if err := r.read(res, err, (*shortRun)(&page)); err != nil {
 			return all, err
 		}
 		page.Steps = append(all.Steps, page.Steps...)
@@ -43,17 +43,12 @@ func (r *Remote) Show(ctx context.Context, run string) (project.Run, error) {
 	}
 }
 
-// readRun reads an answer with a run object.
-func (r *Remote) readRun(res *http.Response, err error) (view.Run, error) {
-	var text json.RawMessage
-	var o view.Run
-	if err := r.read(res, err, &text); err != nil {
-		return o, err
-	}
-	if err := json.Unmarshal(refer(text, func(v view.Value) []byte { return quoted(v.Head) }), &o); err != nil {
-		return o, fmt.Errorf("%s does not answer as a Hocket server: %w", r.url, err)
-	}
-	return o, nil
+// shortRun is a run object in which the beginnings of long values stand, as texts, in the place of references.
+type shortRun view.Run
+
+// UnmarshalJSON implements json.Unmarshaler.
+func (s *shortRun) UnmarshalJSON(text []byte) error {
+	return json.Unmarshal(refer(text, func(v view.Value) []byte { return quoted(v.Head) }), (*view.Run)(s))
 }
 
 func quoted(text string) []byte { return journal.AppendQuoted(nil, text) }
@@ -120,7 +115,7 @@ func (r *Remote) EachShort(ctx context.Context, run string, after uint64, t *vie
 
 // eachLine gives take the events as the server shows them.
 func (r *Remote) eachLine(ctx context.Context, run string, after uint64, take func(line []byte) error) error {
-	for cursor := int64(after); ; { //nolint:gosec // numbers of events
+	for cursor := int64(after); ; {
 		var page struct {
 			Items []json.RawMessage
 			Next  string
@@ -236,7 +231,7 @@ type checked struct {
 func (c *checked) Read(p []byte) (int, error) {
 	n, err := c.ReadCloser.Read(p)
 	c.sum.Write(p[:n])
-	if err == io.EOF && hex.EncodeToString(c.sum.Sum(nil)) != c.hash { //nolint:errorlint // as readers give it
+	if err == io.EOF && hex.EncodeToString(c.sum.Sum(nil)) != c.hash {
 		return n, fmt.Errorf("the value %s came broken", c.hash)
 	}
 	return n, err

@@ -93,7 +93,7 @@ func (p *pump) pump(ctx context.Context) {
 
 // read gives the message of the run's end, nil where it did not get there.
 func (p *pump) read(ctx context.Context) (*frame, error) {
-	v, err := newView(&p.ask, p.run, p.def)
+	v, r, err := newView(ctx, &p.ask, p.service, p.run, p.def)
 	if err != nil {
 		return nil, err
 	}
@@ -115,7 +115,13 @@ func (p *pump) read(ctx context.Context) (*frame, error) {
 			continue
 		}
 		stands.see(u.Event)
-		f, err := v.add(*u.Event, 0)
+		e := *u.Event
+		if r != nil {
+			if e, err = r.Take(e); err != nil {
+				return nil, err
+			}
+		}
+		f, err := v.add(e, 0)
 		if err != nil {
 			return nil, err
 		}

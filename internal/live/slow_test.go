@@ -127,9 +127,9 @@ func TestStuckIsDropped(t *testing.T) {
 func TestStuckComesBack(t *testing.T) {
 	t.Parallel()
 	s := open(t, ":memory:", func(context.Context, model.Request, func(model.Delta)) (string, error) {
-		return strings.Repeat("much to read ", 200_000), nil
+		return strings.Repeat("much to read ", 2500), nil // what is longer would be a reference
 	})
-	run := finished(t, s, chain(4))
+	run := finished(t, s, chain(150))
 	srv, h := serve(t, s, live.Config{WriteTimeout: 50 * time.Millisecond})
 	conn, err := net.Dial("tcp", srv.Listener.Addr().String())
 	if err != nil {
@@ -153,9 +153,9 @@ func TestStuckComesBack(t *testing.T) {
 // memory holds it (P22, SEC17).
 func TestLongReplay(t *testing.T) {
 	t.Parallel()
-	text := strings.Repeat("much to read ", 40_000)
+	text := strings.Repeat("much to read ", 2500)
 	s := open(t, ":memory:", func(context.Context, model.Request, func(model.Delta)) (string, error) { return text, nil })
-	run := finished(t, s, chain(6))
+	run := finished(t, s, chain(40))
 	want := stored(t, s, run)
 	for name, tc := range map[string]struct {
 		crowd       bool
@@ -188,9 +188,9 @@ func (s *slowly) Write(b []byte) (int, error) {
 func TestSlowLeavesItsPlace(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		text := strings.Repeat("much to read ", 40_000)
+		text := strings.Repeat("much to read ", 2500)
 		s := open(t, ":memory:", func(context.Context, model.Request, func(model.Delta)) (string, error) { return text, nil })
-		run := finished(t, s, chain(6))
+		run := finished(t, s, chain(40))
 		h := live.New(live.Config{RingBytes: 1})
 		defer h.Close()
 		rec := &slowly{}

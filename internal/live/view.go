@@ -1,10 +1,14 @@
 package live
 
 import (
+	"bytes"
+	"context"
+
 	"github.com/hocket-run/hocket/internal/driver"
 	"github.com/hocket-run/hocket/internal/engine"
-	"github.com/hocket-run/hocket/internal/journal"
 	"github.com/hocket-run/hocket/internal/project"
+	"github.com/hocket-run/hocket/internal/service"
+	views "github.com/hocket-run/hocket/internal/view"
 	"github.com/hocket-run/hocket/workflow"
 )
 
@@ -14,23 +18,41 @@ type view interface {
 	add(e engine.Event, quiet uint64) (*frame, error)
 }
 
-func newView(a *ask, run string, def *workflow.Workflow) (view, error) {
-	switch {
-	case a.logs:
-		return &logView{project.NewLogFolder(run, def)}, nil
-	case len(a.modes) > 0:
+// newView gives a view, and the reader of the events that it wants: nil where it wants them whole.
+func newView(ctx context.Context, a *ask, s *service.Service, run string, def *workflow.Workflow) (view, *views.Reader, error) {
+	if len(a.modes) > 0 {
 		f, err := project.NewModeFolder(run, def, a.modes...)
-		if err != nil {
-			return nil, err
-		}
-		return &modeView{f}, nil
+		return &modeView{f}, nil, err
 	}
-	return &eventView{run, project.NewFolder(run, def)}, nil
+	r, err := s.View(ctx, run)
+	if err != nil {
+		return nil, nil, err
+	}
+	w := writer{ctx, r, views.Style{Limit: views.Limit, Href: views.Address(run)}}
+	if a.logs {
+		return &logView{project.NewLogFolder(run, def), w}, r, nil
+	}
+	return &eventView{project.NewFolder(run, def), w}, r, nil
+}
+
+// writer writes what a view shows, with references in the place of long values.
+type writer struct {
+	ctx    context.Context
+	reader *views.Reader
+	style  views.Style
+}
+
+func (w *writer) frame(seq uint64, kind string, v any) (*frame, error) {
+	var b bytes.Buffer
+	if err := w.reader.Write(w.ctx, &b, v, w.style); err != nil {
+		return nil, err
+	}
+	return newFrame(seq, kind, b.Bytes()), nil
 }
 
 type eventView struct {
-	run    string
 	folder *project.Folder
+	writer
 }
 
 func (v *eventView) add(e engine.Event, quiet uint64) (*frame, error) {
@@ -38,22 +60,28 @@ func (v *eventView) add(e engine.Event, quiet uint64) (*frame, error) {
 		v.folder.Add(e)
 		return nil, nil
 	}
-	b, err := journal.MarshalEvent(v.run, v.folder.Expand(e))
+	line, err := v.reader.Event(v.folder.Expand(e))
 	if err != nil {
 		return nil, err
 	}
 	v.folder.Add(e)
-	return newFrame(e.Seq, string(e.Data.Type()), b), nil
+	return v.frame(e.Seq, string(e.Data.Type()), line)
 }
 
-type logView struct{ folder *project.LogFolder }
+type logView struct {
+	folder *project.LogFolder
+	writer
+}
 
 func (v *logView) add(e engine.Event, quiet uint64) (*frame, error) {
 	entries := v.folder.Add(e)
 	if len(entries) == 0 || e.Seq <= quiet {
 		return nil, nil
 	}
-	return jsonFrame(e.Seq, TypeLog, entries)
+	for i := range entries {
+		entries[i] = v.reader.Log(entries[i])
+	}
+	return v.frame(e.Seq, TypeLog, entries)
 }
 
 type modeView struct{ folder *project.ModeFolder }

@@ -203,6 +203,29 @@ func TestViews(t *testing.T) {
 	}
 }
 
+// A value above 32 KiB is a reference in the stream, live and from the journal, in events and in the log (item 2, SEC17).
+func TestLongValues(t *testing.T) {
+	t.Parallel()
+	text := strings.Repeat("much to read ", 40_000)
+	s := open(t, ":memory:", func(context.Context, model.Request, func(model.Delta)) (string, error) { return text, nil })
+	run := finished(t, s, chain(2))
+	for _, cfg := range []live.Config{{}, {RingBytes: 1}} {
+		srv, _ := serve(t, s, cfg)
+		for _, query := range []string{"", "?view=logs"} {
+			refs := 0
+			for _, m := range connect(t, srv.URL+live.Path(run)+query, "").rest() {
+				if len(m.data) > 4000 {
+					t.Errorf("%s: %s has %d bytes", query, m.kind, len(m.data))
+				}
+				refs += strings.Count(m.data, `{"$value":{"bytes":520000,"sha256":"`)
+			}
+			if refs < 2 {
+				t.Errorf("%s: %d references", query, refs)
+			}
+		}
+	}
+}
+
 // SEC7: what is not known is refused as a 400 problem, and so is what cannot be.
 func TestBadQueries(t *testing.T) {
 	t.Parallel()

@@ -248,11 +248,15 @@ func (w *watcher) piece(ctx context.Context) error {
 // read gathers what the journal has after the last event that was written, and calls full whenever that is replayBytes. An error of full ends it.
 func (w *watcher) read(ctx context.Context, full func() error) error {
 	w.reads.Add(1)
-	v, err := newView(w.ask, w.pump.run, w.pump.def)
+	v, r, err := newView(ctx, w.ask, w.pump.service, w.pump.run, w.pump.def)
 	if err != nil {
 		return err
 	}
-	return w.pump.service.EachEvent(ctx, w.pump.run, 0, func(e engine.Event) error {
+	each := func(take func(engine.Event) error) error { return w.pump.service.EachEvent(ctx, w.pump.run, 0, take) }
+	if r != nil {
+		each = func(take func(engine.Event) error) error { return r.Each(ctx, 0, take) }
+	}
+	return each(func(e engine.Event) error {
 		f, err := v.add(e, w.sent)
 		if err != nil {
 			return err

@@ -57,15 +57,10 @@ func (r *Reader) sealed(v engine.Value) engine.Value {
 		return r.table.compose(text, false).quoted()
 	case parts == 0 && (size > shortBytes || isReserved(v)):
 		ref := r.table.inline(journal.Leaf{Value: v}, 0)
-		ref.content, ref.always = contentOf(v), ref.always || isReserved(v)
+		ref.always = ref.always || isReserved(v)
 		return ref.quoted()
 	}
 	return v
-}
-
-func contentOf(v engine.Value) []byte {
-	content, _ := journal.Leaf{Value: v}.Content()
-	return content
 }
 
 // Event gives an event as its line, ready to be written. e may be one that a folder expanded.

@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -16,7 +17,8 @@ import (
 const (
 	// shortBytes is up to which length a value of an event is kept as it is.
 	shortBytes = 1 << 10
-	// keepBytes is how much of longer values, which stand in records, a table keeps beside their tokens, where Reader.Room does not say more.
+	// keepBytes is how much of longer values, which stand in records, a table keeps beside their tokens, the latest of them, where
+	// Reader.Room does not say more.
 	keepBytes = 1 << 20
 )
 
@@ -26,6 +28,7 @@ type Table struct {
 	refs   []*Ref
 	index  map[journal.Long]*Ref
 	made   map[string]*Ref // by what they are made of
+	latest []*Ref          // those whose content was kept, oldest first
 	kept   int
 	room   int
 }
@@ -130,12 +133,21 @@ func (t *Table) inline(l journal.Leaf, seq uint64) *Ref {
 	if r.Bytes < 0 {
 		r.Bytes, r.head = int64(len(content)), bytes.Clone(content[:min(len(content), headBytes)])
 	}
-	if r.seq == 0 {
-		r.seq = seq
-	}
-	if r.content == nil && t.kept+len(content) <= t.room {
+	switch {
+	case seq == 0: // in no event: it stays
+		r.content = content
+	case r.content == nil:
 		r.content = content
 		t.kept += len(content)
+		t.latest = append(t.latest, r)
+		for t.kept > t.room {
+			t.kept -= int(t.latest[0].Bytes)
+			t.latest[0].content = nil
+			t.latest = t.latest[1:]
+		}
+	}
+	if r.seq == 0 {
+		r.seq = seq
 	}
 	return r
 }
@@ -205,11 +217,7 @@ func isReserved(v []byte) bool {
 func hasReserved(tree any) bool {
 	switch v := tree.(type) {
 	case []any:
-		for _, one := range v {
-			if hasReserved(one) {
-				return true
-			}
-		}
+		return slices.ContainsFunc(v, hasReserved)
 	case map[string]any:
 		if _, ok := v[key]; ok && len(v) == 1 {
 			return true

@@ -3,6 +3,7 @@ package journaltest
 import (
 	"bytes"
 	"errors"
+	"strings"
 	"testing"
 
 	"github.com/hocket-run/hocket/internal/journal"
@@ -19,7 +20,7 @@ func testEach(t *testing.T, m Medium) {
 		mustAppend(t, s, a)
 	}
 	for _, after := range []uint64{0, 1, 17, records - 1, records} {
-		if text, err := dump(t.Context(), s, "r", after); err != nil || bytes.Contains([]byte(text), []byte("but Each")) {
+		if text, err := dump(t.Context(), s, "r", after); err != nil || strings.Contains(text, "but Each") {
 			t.Errorf("after %d: Each gives something else than Read: %v", after, err)
 		}
 	}

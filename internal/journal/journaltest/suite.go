@@ -174,7 +174,7 @@ func dump(ctx context.Context, s journal.Backend, run string, after uint64) (str
 	})
 	if err != nil {
 		if serr == nil || serr.Error() != err.Error() {
-			err = errors.Join(err, fmt.Errorf("but Each gives %w", serr)) //nolint:errorlint // nil among them
+			err = errors.Join(err, fmt.Errorf("but Each gives %w", serr))
 		}
 		return "", err
 	}
