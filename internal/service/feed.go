@@ -2,6 +2,7 @@ package service
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"iter"
 	"sync"
@@ -65,14 +66,18 @@ func (s *Service) Noticed(ctx context.Context, n journal.Notice) (Noticed, error
 	if err != nil {
 		return Noticed{}, err
 	}
-	events, err := s.Events(ctx, n.Run, n.Seq-1)
-	if err != nil {
+	var found engine.Event
+	err = s.EachEvent(ctx, n.Run, n.Seq-1, func(e engine.Event) error {
+		found = e
+		return errOne
+	})
+	if err != nil && !errors.Is(err, errOne) {
 		return Noticed{}, err
 	}
-	if len(events) == 0 || events[0].Seq != n.Seq {
+	if found.Seq != n.Seq {
 		return Noticed{}, fmt.Errorf("event %d of run %s: %w", n.Seq, n.Run, journal.ErrNotFound)
 	}
-	return Noticed{Head: h, Event: events[0]}, nil
+	return Noticed{Head: h, Event: found}, nil
 }
 
 // bell wakes all who wait. The zero value is ready; safe for concurrent use.

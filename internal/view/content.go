@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"unicode/utf8"
 
 	"github.com/hocket-run/hocket/internal/engine"
@@ -234,6 +235,9 @@ func (r *Reader) fill(ctx context.Context, v *Ref) error {
 	}
 	r.filled = r.filled[:0]
 	want, sizes, from, size, smallest := map[journal.Long]*Ref{}, map[int]bool{}, v.seq, 0, int(v.Bytes)
+	if i := slices.Index(r.queue, v); i > 0 { // what comes before it was written
+		r.queue = r.queue[i:]
+	}
 	for _, one := range append([]*Ref{v}, r.queue...) {
 		if one.from != inline || one.content != nil || want[one.Long] != nil {
 			continue
