@@ -105,7 +105,7 @@ func TestRulesAgainstShells(t *testing.T) {
 	}
 	random := rand.New(rand.NewPCG(33, 12))
 	passed := 0
-	for passed < 120 {
+	for passed < 50 {
 		choice := make([]byte, 1+random.IntN(14))
 		for i := range choice {
 			choice[i] = byte(random.UintN(256))
@@ -119,7 +119,7 @@ func TestRulesAgainstShells(t *testing.T) {
 // FuzzRulesAgainstShells looks for scripts that pass and run the stub all the same.
 func FuzzRulesAgainstShells(f *testing.F) {
 	b := newBench(f)
-	for i := range tokens {
+	for i := 0; i < len(tokens); i += 8 {
 		f.Add([]byte{byte(i), 0, byte(i + 1)})
 	}
 	f.Fuzz(func(t *testing.T, choice []byte) { b.compare(t, compose(choice)) })
