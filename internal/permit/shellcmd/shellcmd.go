@@ -7,7 +7,7 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 )
 
-// Unknown stands in a command for text that is not known before the command runs: any text, blanks and no text among them.
+// Unknown marks text of a command that is not known before the command runs: any text, blanks and no text among them.
 const Unknown = "\x00"
 
 // Limits. What exceeds one of them is an unknown command.
