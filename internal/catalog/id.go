@@ -31,7 +31,7 @@ func cut(id string) string {
 //
 // Errors: *IDError.
 func CheckID(id string) error {
-	why := ""
+	var why string
 	switch {
 	case id == "":
 		why = "it is empty"

@@ -101,7 +101,7 @@ func givenID(a Agent) (string, error) {
 		ID json.RawMessage `json:"id"`
 	}
 	if json.Unmarshal(a, &o) != nil || o.ID == nil {
-		return "", nil // the reader tells what is wrong
+		return "", nil //nolint:nilerr // the reader tells what is wrong
 	}
 	var id *string
 	if err := json.Unmarshal(o.ID, &id); err != nil {

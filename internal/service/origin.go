@@ -105,7 +105,7 @@ func (s *Service) IsDraft(ctx context.Context, h journal.Head) (bool, error) {
 func (s *Service) ranEntry(ctx context.Context, h journal.Head) (e catalog.Entry, version int, err error) {
 	var origin []string
 	if json.Unmarshal([]byte(h.Meta[metaOrigin]), &origin) != nil || len(origin) != 2 || origin[0] != originCatalog {
-		return e, 0, nil
+		return e, 0, nil //nolint:nilerr // it has no origin
 	}
 	if e, err = s.Entry(ctx, origin[1]); errors.As(err, new(*NotFoundError)) {
 		err = nil

@@ -124,9 +124,10 @@ func (s *Set) attempt(ctx context.Context, b *binding, c Call) (Result, error) {
 	t := b.entry.tool
 	pin, _ := b.entry.look()
 	now := pin
+	var saysBefore, says Pin
 	if b.inst != nil {
 		var err error
-		if t, now, err = b.inst.current(ctx, b.entry); err != nil {
+		if t, now, saysBefore, says, err = b.inst.current(ctx, b.entry); err != nil {
 			return Result{}, err
 		}
 	}
@@ -138,16 +139,23 @@ func (s *Set) attempt(ctx context.Context, b *binding, c Call) (Result, error) {
 	if decision == permit.Deny {
 		return forbidden(c.Name), nil
 	}
-	changed := now.Hash != pin.Hash
-	binding := Binding(c, b.toolset(), now.Hash)
+	isOther, saysOther := now.Hash != pin.Hash, says.Hash != saysBefore.Hash
+	changed := isOther || saysOther
+	binding := Binding(c, b.toolset(), now.Hash+says.Hash)
 	if (changed || decision == permit.Ask) && c.Approved != binding {
 		why := leadsTo(c.Arguments, resources)
-		if changed {
+		if isOther {
 			why = strings.TrimPrefix(why+"\n"+describeChange(b.toolset(), pin, now), "\n")
+		}
+		if saysOther {
+			why = strings.TrimPrefix(why+"\n"+describeSays(b.toolset(), saysBefore, says), "\n")
 		}
 		return Result{}, &HoldError{Hold{Kind: HoldApproval, Prompt: approval(c, b.toolset(), why), Arguments: c.Arguments, Changed: changed, Binding: binding}}
 	}
-	if changed {
+	if saysOther {
+		s.acceptSays(b.inst, says)
+	}
+	if isOther {
 		b.entry.accept(s, now)
 		if _, sch := b.entry.look(); sch.compiled != nil {
 			if _, problem := sch.check(c.Arguments); problem != "" {

@@ -24,6 +24,7 @@ type instance struct {
 	mu      sync.Mutex
 	toolset Toolset
 	entries []*pinned // nil until the first listing succeeded
+	says    Pin       // the instructions that this run holds on to
 	closed  bool
 }
 
@@ -116,7 +117,7 @@ func (in *instance) open(ctx context.Context, s *Set) ([]*pinned, error) {
 	if err != nil {
 		return nil, in.wrap(err)
 	}
-	entries = s.pin(in, tools)
+	entries = s.pin(in, tools, in.said(ts))
 	in.mu.Lock()
 	defer in.mu.Unlock()
 	in.entries = entries
@@ -140,9 +141,9 @@ func (in *instance) wrap(err error) error {
 	return Errorf(kind, in.name, "open toolset %q: %w", in.name, err)
 }
 
-// pin remembers what tools look like now. Tools that an earlier process of the run did not pin, though it pinned others of this instance, are
+// pin remembers what tools look like now, and what the toolset says about its use. Tools that an earlier process of the run did not pin, though it pinned others of this instance, are
 // new and left out; those that it pinned otherwise are offered as they were, and held when they are called (SEC14).
-func (s *Set) pin(in *instance, tools []Tool) []*pinned {
+func (s *Set) pin(in *instance, tools []Tool, says string) []*pinned {
 	prefix := pinKey(slices.Clone(in.pinPrefix)...) + "/"
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -150,6 +151,7 @@ func (s *Set) pin(in *instance, tools []Tool) []*pinned {
 	for key := range s.pins {
 		seenBefore = seenBefore || strings.HasPrefix(key, prefix)
 	}
+	s.pinSays(in, says, seenBefore)
 	entries := []*pinned{}
 	for _, t := range tools {
 		def := t.Def()
@@ -193,24 +195,28 @@ func (s *Set) pin(in *instance, tools []Tool) []*pinned {
 	return entries
 }
 
-// current gives the tool as it is listed now, with what it says of itself now.
-func (in *instance) current(ctx context.Context, e *pinned) (Tool, Pin, error) {
+// current gives the tool as it is listed now, with what it says of itself now, and what the toolset says about its use: as the run holds on to it, and now.
+func (in *instance) current(ctx context.Context, e *pinned) (t Tool, now Pin, was, says Pin, err error) {
 	in.mu.Lock()
 	ts, closed := in.toolset, in.closed
 	in.mu.Unlock()
 	if closed {
-		return nil, Pin{}, ErrClosed
+		return nil, now, was, says, ErrClosed
 	}
 	tools, err := ts.Tools(ctx)
 	if err != nil {
-		return nil, Pin{}, in.wrap(err)
+		return nil, now, was, says, in.wrap(err)
 	}
+	in.mu.Lock()
+	was = in.says
+	in.mu.Unlock()
+	says = saysPin(in.said(ts)) // of the connection that listed the tools
 	for _, t := range tools {
 		if def := t.Def(); def.Name == e.own {
-			return t, pinOf(def, t.Policy()), nil
+			return t, pinOf(def, t.Policy()), was, says, nil
 		}
 	}
-	return nil, Pin{}, Errorf(KindChanged, e.own, "tool %q is gone: toolset %q no longer offers it", e.own, in.name)
+	return nil, now, was, says, Errorf(KindChanged, e.own, "tool %q is gone: toolset %q no longer offers it", e.own, in.name)
 }
 
 func (in *instance) close() error {

@@ -226,24 +226,15 @@ func (s *Set) Missing(ctx context.Context, agent string) ([]string, error) {
 	return slices.Clone(t.missing), nil
 }
 
-// Instructions gives what agent's own toolsets say about their use, for its system prompt; "" for nothing. It opens toolsets as Defs does.
+// Instructions gives what agent's own toolsets said about their use when the run first listed them, or what a person accepted since, for its system prompt (SEC14); "" for
+// nothing. It opens toolsets as Defs does.
 func (s *Set) Instructions(ctx context.Context, agent string) (string, error) {
 	if _, err := s.table(ctx, agent); err != nil {
 		return "", err
 	}
 	var parts []string
 	for _, in := range s.own[agent] {
-		in.mu.Lock()
-		ts := in.toolset
-		in.mu.Unlock()
-		text := ""
-		if i, ok := ts.(Instructor); ok {
-			text = i.Instructions()
-		}
-		if in.spec.Instruction != "" {
-			text = strings.ReplaceAll(in.spec.Instruction, "{ORIGINAL_INSTRUCTIONS}", text)
-		}
-		if text = strings.TrimSpace(text); text != "" {
+		if text := in.told(); text != "" {
 			parts = append(parts, text)
 		}
 	}
