@@ -165,7 +165,7 @@ func (e *Engine) Run(ctx context.Context, w *Workflow, options ...StartOptions) 
 	}
 	o.ID = cmp.Or(o.ID, service.NewRunID())
 	if ctx.Err() != nil { // an aborted run executes nothing (S2-36)
-		return stillbornRun(w, o), nil //nolint:nilerr // being cancelled is how the run ended
+		return stillbornRun(w, o), nil
 	}
 	// Under ctx it would not be known whether the run has begun.
 	if _, err := e.Start(context.WithoutCancel(ctx), w, o); err != nil {

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -23,9 +24,7 @@ func served(t *testing.T, protocol string, status int, header http.Header, body 
 	t.Helper()
 	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "application/json")
-		for k, v := range header {
-			w.Header()[k] = v
-		}
+		maps.Copy(w.Header(), header)
 		if strings.HasPrefix(body, "data:") || strings.HasPrefix(body, "event:") {
 			w.Header().Set("Content-Type", "text/event-stream")
 		}
