@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"strings"
 	"sync/atomic"
 	"testing"
 
@@ -176,5 +177,21 @@ func TestGraphBudgetNotRetried(t *testing.T) {
 				t.Errorf("a run that met no budget of its own is reopened: %v", err)
 			}
 		})
+	}
+}
+
+// Item 5: a call of a document that the budget of its workflow withheld is no call: not in the usage of the run, nor in that of the step.
+func TestWithheldIsNoCall(t *testing.T) {
+	t.Parallel()
+	var calls atomic.Int32
+	e := spending(t, &calls, hocket.WithConfig(configured(t, "budgets: {workflow: {calls: 2}}")))
+	doc, err := e.Parse("w.yaml", []byte("agents: {a: {model: own/m, instruction: Go.}}\nworkflow:\n"+strings.Repeat("  - {type: agent, name: a, retry: {max_attempts: 3}}\n", 3)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := e.Run(t.Context(), doc, hocket.StartOptions{Input: "x"})
+	var short *hocket.BudgetError
+	if err != nil || !errors.As(r.Err, &short) || short.Code != "workflow_budget" || calls.Load() != 2 || r.Usage.ModelCalls != 2 {
+		t.Errorf("%v, %v: %d calls were made, usage %+v", r.Err, err, calls.Load(), r.Usage)
 	}
 }
