@@ -8,6 +8,7 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"pgregory.net/rapid"
 
@@ -150,7 +151,7 @@ func TestGraphBudgetNotRetried(t *testing.T) {
 	t.Parallel()
 	for name, o := range map[string]graph.NodeOptions[state]{
 		"default": {},
-		"policy":  {Retry: &graph.Retry{MaxAttempts: new(10)}},
+		"policy":  {Retry: &graph.Retry{MaxAttempts: new(10), Backoff: new(time.Millisecond), Multiplier: 1}},
 		"handler": {OnError: func(error, *graph.Context[state]) graph.ErrorAction[state] {
 			return graph.ErrorAction[state]{Action: graph.ActionRetry}
 		}},
