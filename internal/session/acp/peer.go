@@ -30,6 +30,17 @@ type peer struct {
 // usage is how full the agent says its window is.
 type usage struct{ used, size int }
 
+// largestWindow is more tokens than any context window has.
+const largestWindow = 1 << 30
+
+// possible gives what an agent says of its window, nil where that cannot be: then its usage is unknown.
+func possible(used, size int) *usage {
+	if used < 0 || size < 0 || used > largestWindow || size > largestWindow {
+		return nil
+	}
+	return &usage{used, size}
+}
+
 // SessionUpdate takes one update.
 func (p *peer) SessionUpdate(_ context.Context, n sdk.SessionNotification) error {
 	defer p.pace.take()
@@ -40,7 +51,7 @@ func (p *peer) SessionUpdate(_ context.Context, n sdk.SessionNotification) error
 	case p.session != "" && string(n.SessionId) != p.session:
 		// An agent that the agent runs: neither its words nor its tokens are the session's (P41).
 	case u.UsageUpdate != nil:
-		p.usage = &usage{u.UsageUpdate.Used, u.UsageUpdate.Size}
+		p.usage = possible(u.UsageUpdate.Used, u.UsageUpdate.Size)
 	case u.AvailableCommandsUpdate != nil:
 		p.commands = nil
 		for _, c := range u.AvailableCommandsUpdate.AvailableCommands {
