@@ -64,6 +64,12 @@ func (s *Service) innermost(ctx context.Context, run string, a AnswerRequest) (s
 		if w.Below == nil {
 			break
 		}
+		switch head, err := s.store.Head(ctx, w.Below.Run); {
+		case errors.Is(err, journal.ErrNotFound) || err == nil && head.Parent != run:
+			return run, a, nil // a fork repeats what its origin's run asks: its own call begins a run of its own, which asks anew
+		case err != nil:
+			return run, a, err
+		}
 		run, a.Wait = w.Below.Run, w.Below.Wait
 	}
 	return run, a, nil
@@ -131,6 +137,9 @@ func (s *Service) catchUp(ctx context.Context, run string, depth int) error {
 		below, err := s.Read(ctx, w.Below.Run)
 		if err != nil && !errors.Is(err, journal.ErrNotFound) {
 			return err
+		}
+		if below.Head.Parent != run {
+			below = Recorded{} // that of the run from which this one was forked
 		}
 		waits := false
 		for _, b := range below.open() {

@@ -165,3 +165,27 @@ func TestWaitBelowThatIsOver(t *testing.T) {
 		t.Errorf("status %s, output %s, error %+v, waiting %+v", o.Status, o.Output, o.Error, o.Waiting)
 	}
 }
+
+// P9, SEC12: an answer in a fork is not one in the run that it was forked from: the fork's call begins a run of its own, which asks.
+func TestForkAsksByItself(t *testing.T) {
+	t.Parallel()
+	s := inMemory(t)
+	nested(t, s, askedCall, `- {agent: A4, toolCalls: [{name: think, arguments: {thought: hm}}], times: 2}`+"\n  - {agent: A4, contains: hm, text: four, times: 2}")
+	ended(t, s, "r")
+	rec, err := s.Read(t.Context(), "r")
+	if err != nil {
+		t.Fatal(err)
+	}
+	last := rec.Events[len(rec.Events)-1].Seq
+	fork, err := s.Fork(t.Context(), "r", last, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	answerYes(t, s, fork)
+	ended(t, s, fork)
+	for _, run := range chain(t, s, "r") {
+		if o := ended(t, s, run); len(o.Waiting) != 1 || len(o.Answers) > 0 {
+			t.Errorf("run %s waits for %+v, answers %+v", run, o.Waiting, o.Answers)
+		}
+	}
+}
