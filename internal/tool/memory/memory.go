@@ -21,6 +21,7 @@ import (
 const (
 	maxText     = 16 << 10
 	maxCategory = 200
+	maxQuery    = 2000 // of a search
 	maxAnswer   = 64 << 10
 )
 
@@ -192,6 +193,8 @@ func (m memoryTool) Call(ctx context.Context, c tool.Call) (tool.Result, error) 
 		return tool.Result{Text: fmt.Sprintf("the memory has %d bytes, more than the limit of %d", len(a.Memory), maxText), IsError: true}, nil
 	case len(a.Category) > maxCategory:
 		return tool.Result{Text: fmt.Sprintf("the category has %d bytes, more than the limit of %d", len(a.Category), maxCategory), IsError: true}, nil
+	case len(a.Query) > maxQuery:
+		return tool.Result{Text: fmt.Sprintf("the query has %d bytes, more than the limit of %d", len(a.Query), maxQuery), IsError: true}, nil
 	}
 	text, err := m.run(ctx, m.set, m.set.space(c.Agent), c.Key, a)
 	switch {
@@ -228,10 +231,16 @@ func list(ctx context.Context, t *Toolset, space, _ string, a arguments) (string
 	}
 	words := strings.Fields(strings.ToLower(a.Query))
 	all = slices.DeleteFunc(all, func(e Entry) bool {
+		if ctx.Err() != nil {
+			return true
+		}
 		text := strings.ToLower(e.Text + "\n" + e.Category)
 		return a.Category != "" && !strings.EqualFold(e.Category, a.Category) ||
 			slices.ContainsFunc(words, func(w string) bool { return !strings.Contains(text, w) })
 	})
+	if ctx.Err() != nil {
+		return "", context.Cause(ctx)
+	}
 	var lines []string
 	size := 0
 	for _, e := range slices.Backward(all) {

@@ -1,0 +1,59 @@
+package memory_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/hocket-run/hocket/internal/tool"
+	"github.com/hocket-run/hocket/internal/tool/memory"
+)
+
+// countdown is a context that is done once it was asked so many times. It counts how often it is asked.
+type countdown struct {
+	context.Context
+
+	asked, until int
+}
+
+func (c *countdown) Err() error {
+	if c.asked++; c.asked > c.until {
+		return context.Canceled
+	}
+	return nil
+}
+
+// Item 30 of issue 12: a search looks at its context before each entry, and its words are bounded.
+func TestSearchEndsWithContext(t *testing.T) {
+	t.Parallel()
+	ts := open(t, &memory.Kept{}, "w", tool.Spec{})
+	const entries = 100
+	for i := range entries {
+		call(t, ts, "a", "add_memory", fmt.Sprint(i), `{"memory":"word"}`)
+	}
+	tools, err := ts.Tools(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, one := range tools {
+		if one.Def().Name != "search_memories" {
+			continue
+		}
+		search := tool.Call{Agent: "a", Name: "search_memories", Arguments: json.RawMessage(`{"query":"word"}`)}
+		whole := &countdown{Context: context.Background(), until: 1 << 40}
+		if _, err := one.Call(whole, search); err != nil || whole.asked < entries {
+			t.Errorf("it asked %d times: %v", whole.asked, err)
+		}
+		half := &countdown{Context: context.Background(), until: entries / 2}
+		if _, err := one.Call(half, search); !errors.Is(err, context.Canceled) {
+			t.Errorf("it went on to its end: %v", err)
+		}
+	}
+	long := call(t, ts, "a", "search_memories", "", `{"query":"`+strings.Repeat("a ", 1001)+`"}`)
+	if !long.IsError || !strings.Contains(long.Text, "more than the limit of 2000") {
+		t.Errorf("got %+v", long)
+	}
+}
