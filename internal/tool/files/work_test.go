@@ -32,7 +32,7 @@ var works = []struct {
 	pieces           int
 	make             func(t *testing.T, dir string)
 }{
-	{"regular expression over a long line", "search_files_content", `{"query": "(.{40}x){10}y", "is_regex": true}`, 50, long},
+	{"regular expression over a long line", "search_files_content", `{"query": "(.{40}x){10}y", "is_regex": true}`, 15, long},
 	{"text in many lines", "search_files_content", `{"query": "none"}`, 100_000, func(t *testing.T, dir string) { content(t, dir, "f", strings.Repeat("\n", 100_000)) }},
 	{"large files", "search_files_content", `{"query": "none"}`, 60, func(t *testing.T, dir string) { sparse(t, dir, "f", 4<<20) }},
 	{"excluded patterns", "search_files_content", `{"query": "none", "excludePatterns": [` + patterns + `]}`, 100 * 100, many},
@@ -41,12 +41,11 @@ var works = []struct {
 	{"sparse files", "read_multiple_files", `{"paths": ["f", "f", "f"]}`, 6, func(t *testing.T, dir string) { sparse(t, dir, "f", 1<<20) }},
 	{"edits", "edit_file", `{"path": "f", "edits": [` + strings.TrimSuffix(strings.Repeat(`{"oldText": "a", "newText": "a"},`, 100), ",") + `]}`, 100, func(t *testing.T, dir string) { content(t, dir, "f", "a\n") }},
 	{"large file to be edited", "edit_file", `{"path": "f", "edits": [{"oldText": "first", "newText": "1"}]}`, 100, func(t *testing.T, dir string) { sparse(t, dir, "f", 9<<20) }},
-	{"folder of many files", "list_directory", `{"path": "."}`, 2000, many},
+	{"folder of many files", "list_directory", `{"path": "."}`, 300, many},
 	{"tree", "directory_tree", `{"path": ".", "maxDepth": 60}`, 100, deep},
 	{"folders to be removed", "remove_directory", `{"paths": ["d"], "recursive": true}`, 100, deep},
-	{"files to be removed", "remove_directory", `{"paths": ["."], "recursive": true}`, 0, many}, // refused: it is the root
 	{"folders to be made", "create_directory", `{"paths": [` + strings.TrimSuffix(strings.Repeat(`"n/m",`, 100), ",") + `]}`, 100, func(*testing.T, string) {}},
-	{"patterns of .gitignore", "search_files", `{"pattern": "none"}`, 3000 * 5000 / 64, func(t *testing.T, dir string) {
+	{"patterns of .gitignore", "search_files", `{"pattern": "none"}`, 300 * 5000 / 64, func(t *testing.T, dir string) {
 		t.Helper()
 		many(t, dir)
 		content(t, dir, ".gitignore", strings.Repeat("none\n", maxIgnorePatterns))
@@ -83,12 +82,12 @@ func sparse(t *testing.T, dir, name string, size int64) {
 
 func long(t *testing.T, dir string) {
 	t.Helper()
-	content(t, dir, "f", strings.Repeat("x", 200_000))
+	content(t, dir, "f", strings.Repeat("x", 50_000))
 }
 
 func many(t *testing.T, dir string) {
 	t.Helper()
-	for i := range 3000 {
+	for i := range 300 {
 		content(t, dir, fmt.Sprintf("f%d", i), "")
 	}
 }
@@ -132,12 +131,6 @@ func TestWorkEndsWithContext(t *testing.T) {
 			}
 			half := &countdown{Context: context.Background(), until: w.pieces / 2}
 			err := run(half)
-			if w.pieces == 0 {
-				if err == nil {
-					t.Error("it was done")
-				}
-				return
-			}
 			if err == nil {
 				t.Fatalf("it went on to its end, and asked %d times", half.asked)
 			}
