@@ -175,6 +175,9 @@ func (a *app) resume(c *cobra.Command, fl *resumeFlags, run string) error {
 			return err
 		}
 	}
+	if reopens || !rec.Head.Status.IsEnded() {
+		a.continueRecording(ctx, s, run)
+	}
 	fo.left = rec.Head.Interrupted
 	fo.watch(ctx, run, rec.Workflow, rec.Events, fl.events)
 	err = s.Proceed(ctx, rec, p)
@@ -205,6 +208,17 @@ func (a *app) resume(c *cobra.Command, fl *resumeFlags, run string) error {
 		}
 	}
 	return fo.follow(ctx)
+}
+
+// continueRecording goes on with what --record of `run` began. The run goes on without it where that cannot be.
+func (a *app) continueRecording(ctx context.Context, s backend, run string) {
+	here, ok := s.(*service.Service)
+	if !ok {
+		return
+	}
+	if err := here.ContinueRecording(ctx, run); err != nil {
+		fmt.Fprintf(a.Err, "hocket: the recording of run %s is not continued: %s\n", run, printable(a.keeper.Redact(err.Error())))
+	}
 }
 
 // allowAgain lets this process drive a run as it is now. What a server may do its operator says.

@@ -2,8 +2,13 @@ package service
 
 import (
 	"context"
+	"errors"
+	"slices"
 	"sync"
 
+	"github.com/hocket-run/hocket/internal/chat"
+	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/journal"
 	"github.com/hocket-run/hocket/internal/model"
 	"github.com/hocket-run/hocket/internal/model/cassette"
 )
@@ -22,6 +27,59 @@ func newRecorder(path string) (*recorder, error) {
 		return nil, &InvalidError{Message: "--record: " + err.Error(), Err: err}
 	}
 	return &recorder{r, behind}, nil
+}
+
+// metaRecord holds the file to which the model calls of a run are recorded, as an absolute path.
+const metaRecord = "record"
+
+// ContinueRecording goes on with the recording of a run that this process is about to drive, and of the runs below it; nothing happens where it has none, or where
+// another process drives the run. It is for the command line, whose person named the file: neither a server nor a Go program writes where a stored run says.
+//
+// Errors say why the recording stays as it is. The run can go on without it.
+func (s *Service) ContinueRecording(ctx context.Context, run string) error {
+	head, err := s.store.Head(ctx, run)
+	if err != nil || head.Meta[metaRecord] == "" || s.kits.recorder != nil {
+		return err
+	}
+	if _, driven, err := s.Driven(ctx, run); err != nil || driven {
+		return err
+	}
+	var known []chat.Message
+	if err := s.replied(ctx, run, &known); err != nil {
+		return err
+	}
+	behind := &switchable{}
+	r, err := cassette.Continue(behind, head.Meta[metaRecord], known)
+	if err != nil {
+		return err
+	}
+	s.kits.recorder = &recorder{r, behind}
+	return nil
+}
+
+// replied collects the replies of models in a run and in the runs below it.
+func (s *Service) replied(ctx context.Context, run string, all *[]chat.Message) error {
+	var below []string
+	err := s.EachEvent(ctx, run, 0, func(e engine.Event) error {
+		switch data := e.Data.(type) {
+		case *engine.ModelReplied:
+			*all = append(*all, data.Message)
+		case *engine.ChildStarted:
+			if !slices.Contains(below, data.Run) {
+				below = append(below, data.Run)
+			}
+		}
+		return nil
+	})
+	for _, child := range below {
+		if err == nil {
+			err = s.replied(ctx, child, all)
+		}
+		if errors.Is(err, journal.ErrNotFound) { // it was to be started
+			err = nil
+		}
+	}
+	return err
 }
 
 // over gives the recorder as a client in front of c.

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"time"
@@ -195,6 +196,9 @@ func (s *Service) prepare(ctx context.Context, q StartRequest) (spec driver.Spec
 		return spec, err
 	}
 	if q.Record != "" {
+		if spec.Meta[metaRecord], err = filepath.Abs(q.Record); err != nil {
+			return spec, &InvalidError{Message: "--record: " + err.Error(), Err: err}
+		}
 		if s.kits.recorder, err = newRecorder(q.Record); err != nil {
 			return spec, err
 		}

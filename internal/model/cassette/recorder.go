@@ -47,10 +47,20 @@ func New(client model.Client, path string) (*Recorder, error) {
 	if err != nil {
 		return nil, fmt.Errorf("record model calls: %w", err)
 	}
-	r := &Recorder{client: client, file: f, format: yamlFormat{}, agents: map[string]*agent{}}
+	return begin(client, f, path)
+}
+
+// formatOf is the format of a recording at a path.
+func formatOf(path string) format {
 	if strings.HasSuffix(strings.ToLower(path), ".json") {
-		r.format = jsonFormat{}
+		return jsonFormat{}
 	}
+	return yamlFormat{}
+}
+
+// begin makes a Recorder on an empty file, in the format of a path.
+func begin(client model.Client, f *os.File, path string) (*Recorder, error) {
+	r := &Recorder{client: client, file: f, format: formatOf(path), agents: map[string]*agent{}}
 	head, tail := r.format.head()
 	if _, err := f.WriteString(head + tail); err != nil {
 		return nil, errors.Join(fmt.Errorf("record model calls: %w", err), f.Close())
