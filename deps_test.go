@@ -105,7 +105,7 @@ var layers = []layer{
 	{"toolsets", []string{".", "internal/tool/fetch/page"}, "an option of the root package that brings libraries along, and nothing else"},
 	{"internal/schedule", []string{"workflow", "diag"}, "fire times are arithmetic: no clock, no store, no run"},
 	{"internal/scheduler", []string{"internal/schedule", "internal/journal", "workflow"}, "policies of schedules know neither how workflows are stored nor how runs are carried out"},
-	{"internal/hooks", []string{"internal/access", "internal/catalog", "internal/door", "internal/driver", "internal/engine", "internal/expr", "internal/inflight", "internal/journal", "internal/outbound", "internal/project", "internal/secret", "internal/service", "workflow"}, "webhooks, notifications and links are a door: they know the use cases and no other door"},
+	{"internal/hooks", []string{"internal/view", "internal/access", "internal/catalog", "internal/door", "internal/driver", "internal/engine", "internal/expr", "internal/inflight", "internal/journal", "internal/outbound", "internal/project", "internal/secret", "internal/service", "workflow"}, "webhooks, notifications and links are a door: they know the use cases and no other door"},
 	{"internal/hooks/sqlite", []string{"internal/hooks", "internal/journal/sqlite"}, "tables in a store's file, in transactions that it lends"},
 	{"internal/hooks/hookstest", []string{"internal/hooks"}, "one suite for all stores"},
 	{"internal/access", nil, "who may do what is asked by every door, so it knows none"},

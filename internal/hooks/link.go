@@ -1,6 +1,7 @@
 package hooks
 
 import (
+	"bytes"
 	"context"
 	"crypto/hmac"
 	"crypto/sha256"
@@ -14,6 +15,7 @@ import (
 	"github.com/hocket-run/hocket/internal/journal"
 	"github.com/hocket-run/hocket/internal/project"
 	"github.com/hocket-run/hocket/internal/service"
+	views "github.com/hocket-run/hocket/internal/view"
 )
 
 // LinkLife is how long an approve link opens, unless the wait's deadline comes first.
@@ -114,16 +116,18 @@ func (w *waiting) binding(run string) []byte {
 
 // readWait reads a wait of a run. Errors: journal.ErrNotFound for the run; engine.ErrWaitNotFound.
 func readWait(ctx context.Context, s *service.Service, run, wait string) (w *waiting, head journal.Head, err error) {
-	rec, err := s.Read(ctx, run)
+	r, err := s.View(ctx, run)
 	if err != nil {
 		return nil, head, err
 	}
-	head = rec.Head
-	for i, e := range rec.Events {
+	head = r.Head
+	folder := project.NewFolder(run, r.Workflow)
+	err = r.Each(ctx, 0, func(e engine.Event) error {
+		folder.Add(e)
 		switch d := e.Data.(type) {
 		case *engine.WaitOpened:
 			if d.Wait == wait {
-				w = &waiting{WaitOpened: *d, node: e.Node, since: e.At, about: aboutOf(rec, i, wait)}
+				w = &waiting{node: e.Node, since: e.At, about: aboutOf(folder, wait)}
 			}
 		case *engine.WaitAnswered:
 			if w != nil && d.Wait == wait {
@@ -134,9 +138,16 @@ func readWait(ctx context.Context, s *service.Service, run, wait string) (w *wai
 				w.closed, w.at = d.Reason, e.At
 			}
 		}
+		return nil
+	})
+	if err != nil {
+		return nil, head, err
 	}
 	if w == nil {
 		return nil, head, engine.ErrWaitNotFound
+	}
+	if err := w.read(ctx, s, r, wait); err != nil {
+		return nil, head, err
 	}
 	if w.isOpen() && head.Status.IsEnded() {
 		w.closed, w.at = "ended", head.Ended
@@ -144,9 +155,32 @@ func readWait(ctx context.Context, s *service.Service, run, wait string) (w *wai
 	return w, head, nil
 }
 
-// aboutOf gives what a wait is about, as it was when event i opened it.
-func aboutOf(rec service.Recorded, i int, wait string) engine.Value {
-	o := project.Fold(rec.Head.Run, rec.Workflow, rec.Events[:i+1]).Run()
+// read puts what was asked, and what was said, whole in the place of what r gave.
+func (w *waiting) read(ctx context.Context, s *service.Service, r *views.Reader, wait string) error {
+	opened, err := s.Opened(ctx, r.Head.Run, wait)
+	if err != nil {
+		return err
+	}
+	w.WaitOpened = *opened
+	var text bytes.Buffer
+	long := struct {
+		About    engine.Value         `json:"about,omitempty"`
+		Answered *engine.WaitAnswered `json:"answered,omitempty"`
+	}{w.about, w.answered}
+	if err := r.Write(ctx, &text, long, views.Style{}); err != nil {
+		return err
+	}
+	long.About, long.Answered = nil, nil
+	if err := json.Unmarshal(text.Bytes(), &long); err != nil {
+		return err
+	}
+	w.about, w.answered = long.About, long.Answered
+	return nil
+}
+
+// aboutOf gives what a wait is about, as it was when it was opened.
+func aboutOf(f *project.Folder, wait string) engine.Value {
+	o := f.Run()
 	for _, w := range o.Waiting {
 		if w.ID == wait {
 			return o.About(w)
