@@ -333,8 +333,7 @@ func (a *app) locked(w journal.LockWait) {
 	case a.stays:
 		a.logger().Warn("the store is locked; waiting", "by", w.Holder, "for", w.For.Round(time.Second/10))
 	case !a.quiet:
-		_, _ = logWriter{a}.Write([]byte(fmt.Sprintf("hocket: the store is locked: %s has held it for %s; waiting for %s at most\n",
-			w.Holder, w.For.Round(time.Second), w.Limit)))
+		a.say(fmt.Sprintf("hocket: the store is locked: %s has held it for %s; waiting for %s at most", w.Holder, w.For.Round(time.Second), w.Limit))
 	}
 }
 

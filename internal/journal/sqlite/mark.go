@@ -27,7 +27,7 @@ func holderOf(path string) string {
 	if cerr := lock.Close(); err != nil || free || cerr != nil {
 		return someProgram // also where there is no mark, or none can be locked
 	}
-	text, err := os.ReadFile(path) //nolint:gosec // beside the store
+	text, err := os.ReadFile(path)
 	if line := strings.TrimSpace(string(text)); err == nil && line != "" {
 		return line
 	}

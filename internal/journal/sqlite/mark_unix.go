@@ -19,7 +19,7 @@ func openMark(path, owner string) *mark {
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return &mark{}
 	}
-	f, err := os.OpenFile(path, os.O_CREATE|os.O_WRONLY, 0o600) //nolint:gosec // beside the store
+	f, err := os.OpenFile(path, os.O_CREATE|os.O_WRONLY, 0o600)
 	if err != nil {
 		return &mark{}
 	}

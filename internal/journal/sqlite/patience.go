@@ -1,6 +1,7 @@
 package sqlite
 
 import (
+	"math/rand/v2"
 	"sync"
 	"time"
 
@@ -64,4 +65,9 @@ func (p *patience) free() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.since = time.Time{}
+}
+
+// pause lets another process go on, for a time that differs from its own pauses.
+func pause() {
+	time.Sleep(rand.N(time.Millisecond / 2)) //nolint:gosec // no secret
 }

@@ -4,8 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math/rand/v2"
-	"os"
 	"runtime"
 	"sync"
 	"sync/atomic"
@@ -371,11 +369,6 @@ func (w *writer) lock() error {
 	return nil
 }
 
-// pause lets another process go on, for a time that differs from its own pauses.
-func pause() {
-	time.Sleep(rand.N(time.Millisecond / 2)) //nolint:gosec // no secret
-}
-
 // commit makes the transaction durable.
 func (w *writer) commit() error {
 	for {
@@ -400,26 +393,4 @@ func (w *writer) rollback() {
 	clear(w.memory)
 	_, _ = w.conn.exec(sqlRollback) // fails where SQLite rolled back by itself
 	w.mark.clear()
-}
-
-// limitLog keeps the log under its bound where readers that overlap never let it begin anew: while the writer waits here, new readers need
-// nothing of the log, and the old ones end.
-func (w *writer) limitLog() {
-	if w.wrote < checkWAL {
-		return
-	}
-	w.wrote = 0
-	if st, err := os.Stat(w.path + "-wal"); err == nil && st.Size() > maxWAL {
-		_ = checkpoint(w.conn, sqlRestartWAL) // asked again a little later
-	}
-}
-
-// checkpoint folds the log into the file, and waits a moment for readers that need it.
-func checkpoint(c *conn, text sqlText) error {
-	for _, q := range []sqlText{sqlBusyWriter, text, sqlBusyNow} {
-		if _, err := c.exec(q); err != nil && !isBusy(err) {
-			return err
-		}
-	}
-	return nil
 }

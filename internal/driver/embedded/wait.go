@@ -1,0 +1,63 @@
+package embedded
+
+import (
+	"context"
+	"time"
+
+	"github.com/hocket-run/hocket/internal/driver"
+	"github.com/hocket-run/hocket/internal/engine"
+)
+
+// Wait implements driver.Driver. For a run that nobody in this process drives it looks four times a second.
+func (d *Driver) Wait(ctx context.Context, run string) (driver.State, error) {
+	for {
+		d.mu.Lock()
+		a, closed := d.runs[run], d.closed
+		d.mu.Unlock()
+		if a != nil {
+			select {
+			case <-a.gone:
+				continue
+			case <-ctx.Done():
+				return driver.State{}, ctx.Err()
+			}
+		}
+		head, err := d.cfg.Store.Head(ctx, run)
+		if err != nil {
+			return driver.State{}, err
+		}
+		state := driver.State{Status: engine.Status(head.Status), Interrupted: head.Interrupted}
+		d.mu.Lock()
+		bad, now := d.bad[run], d.runs[run]
+		d.mu.Unlock()
+		switch {
+		case now != nil:
+			continue
+		case !head.Status.IsActive():
+			return state, nil
+		case bad != nil:
+			return state, bad
+		case head.Interrupted:
+			return state, nil
+		case closed:
+			return state, driver.ErrClosed
+		}
+		if err := sleep(ctx, d.root, pollEvery); err != nil {
+			return state, err
+		}
+	}
+}
+
+// sleep waits for a while, for either context at most, and tells which ended it.
+func sleep(ctx, root context.Context, wait time.Duration) error {
+	t := time.NewTimer(wait)
+	defer t.Stop()
+	select {
+	case <-t.C:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-root.Done():
+		return context.Cause(root)
+	}
+}
