@@ -3,6 +3,7 @@ package sqlite
 import (
 	"context"
 	"errors"
+	"os"
 	"sync"
 	"time"
 )
@@ -27,6 +28,9 @@ func CountWithoutRoom(ctx context.Context, path string) (n int64, err error) {
 		row, err := c.one(ctx, sqlText(`SELECT count(*) FROM runs`))
 		if err == nil {
 			n = row.int(0)
+			if _, made := os.Stat(path + "-shm"); made == nil { // the last connection to close would remove it
+				err = errors.New("a file for the index of the log was made")
+			}
 		}
 		return err
 	})
