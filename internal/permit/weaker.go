@@ -18,6 +18,11 @@ func Weaker(was, now Rules) []string {
 			out = append(out, fmt.Sprintf("the permissions do not ask about %q any more", p))
 		}
 	}
+	for _, p := range now.Ask {
+		if was.Default == "deny" && !slices.Contains(was.Ask, p) && !slices.Contains(was.Deny, p) {
+			out = append(out, fmt.Sprintf("the permissions ask about %q, which may have been denied", p))
+		}
+	}
 	open := func(r Rules) bool { return or(r.Default, "allow") == "allow" }
 	for _, p := range now.Allow { // where a tool is listed, its other calls are asked about
 		if !slices.Contains(was.Allow, p) && (!open(was) || len(was.Allow) > 0) {

@@ -65,11 +65,11 @@ func (r *reader) word(w *syntax.Word, lang syntax.LangVariant) []field {
 			return r.braces(&split, lang)
 		}
 	}
-	return r.parts(w.Parts, lang)
+	return r.parts(w.Parts)
 }
 
 // parts expands the parts of a word without braces. There is at least one field, which may be empty.
-func (r *reader) parts(parts []syntax.WordPart, lang syntax.LangVariant) []field {
+func (r *reader) parts(parts []syntax.WordPart) []field {
 	if len(parts) == 1 {
 		if l, ok := parts[0].(*syntax.Lit); ok && (l.Value == "[" || l.Value == "[[") {
 			return []field{{text: l.Value}}
@@ -215,7 +215,7 @@ func (r *reader) braces(w *syntax.Word, lang syntax.LangVariant) []field {
 		case nested:
 			return []field{{Unknown, true}}
 		default:
-			out = append(out, r.parts(parts, lang)...)
+			out = append(out, r.parts(parts)...)
 		}
 	}
 	return out
