@@ -90,6 +90,9 @@ func TestFailuresBehindAProxy(t *testing.T) {
 	}
 	w.audit.mu.Lock()
 	defer w.audit.mu.Unlock()
+	if len(w.audit.deeds) == 0 {
+		t.Fatal("nothing was audited")
+	}
 	if last := w.audit.deeds[len(w.audit.deeds)-1]; last.Remote != "198.51.100.1" || !strings.Contains(w.log.String(), "remote=198.51.100.1") {
 		t.Errorf("the audit names %q", last.Remote)
 	}
