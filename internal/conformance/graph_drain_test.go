@@ -39,8 +39,8 @@ var drains = []rule{
 			if d := time.Since(start); d > time.Millisecond+engine.DrainTime {
 				t.Errorf("%s: the run took %s", strategy, d)
 			}
-			same(t, "output", string(r.Snapshot.Outputs["fast"]), `"won"`)
-			if _, there := r.Snapshot.Outputs["slow"]; there {
+			same(t, "output", string(r.Outputs["fast"]), `"won"`)
+			if _, there := r.Outputs["slow"]; there {
 				t.Error("the loser has an output")
 			}
 			close(release)

@@ -22,8 +22,8 @@ func deepSteps(kind string, n int) (doc, label, ref string) {
 		}
 		inner = fmt.Sprintf("{id: c%d, type: condition, condition: '{{ $steps.a.output }}', true: [%s]}", i, inner)
 	}
-	path := append(blocks, "x")
-	return inner, strings.Join(path, "/"), "$steps." + strings.Join(path, ".outputs.") + ".output"
+	blocks = append(blocks, "x")
+	return inner, strings.Join(blocks, "/"), "$steps." + strings.Join(blocks, ".outputs.") + ".output"
 }
 
 // deep are documents that nest: what validate accepts must run, and nothing in it is lost (S4-13, S4-14, S4-37).

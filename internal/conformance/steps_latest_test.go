@@ -46,7 +46,9 @@ var latestOutputs = []rule{
 		w.says("f", "OLD", "NEW").says("g", "P1", "P2").says("j", "no", "yes")
 		block := "  - {id: outer, type: parallel, steps: [{id: side, type: agent, name: s}, {id: inner, type: parallel, steps: [" +
 			"{type: condition, condition: '{{ $steps.write.output != \"\" }}', true: [{id: facts, type: agent, name: f}, {id: polish, type: agent, name: g}]}]}]}\n"
-		doc := again[:strings.Index(again, "  - id: deep")] + block + again[strings.Index(again, "- {id: judge"):]
+		before, _, _ := strings.Cut(again, "  - id: deep")
+		_, after, _ := strings.Cut(again, "- {id: judge")
+		doc := before + block + "- {id: judge" + after
 		w.completes(steps("w f g j s", doc), "go")
 		same(t, "pass 2", w.prompts("g")[1], prior("go", "write (agent: w)", "w said", "par/outer/side (agent: s)", "s said",
 			"par/outer/inner/facts (agent: f)", "NEW", "par/outer/inner/polish (agent: g)", "P1", "judge (agent: j)", "no"))
