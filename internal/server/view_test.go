@@ -63,6 +63,7 @@ func TestStreamIsTheRun(t *testing.T) {
 		if err := json.Unmarshal([]byte(want), &told); err != nil {
 			t.Fatal(err)
 		}
+		delete(told.(map[string]any), "stepsNext") // the cursor of pages is the server's
 		if diff := cmp.Diff(folded, told); diff != "" {
 			t.Errorf("%s (-folded +told):\n%s", when, diff)
 		}
