@@ -111,18 +111,21 @@ func testDeadlineOfOthers(t *testing.T, c Cluster) {
 	ok := approval("ok")
 	ok.Wait.Deadline, ok.Wait.Remind = workflow.Duration(30*time.Second), workflow.Duration(25*time.Second)
 	run := start(t, p, chain().fork("", "f", workflow.Fork{}, nodes(ok), nodes(agent("a"))))
-	began := time.Now()
 	time.Sleep(21 * time.Second)
 	synctest.Wait()
 	p.Kill()
 	time.Sleep(10 * time.Second)
 	synctest.Wait()
 	events := c.Events(t, run)
+	opened := slices.IndexFunc(events, func(e engine.Event) bool { return e.Data.Type() == "wait.opened" })
+	if opened < 0 {
+		t.Fatalf("no wait was opened\n%s", show(events))
+	}
 	for typ, due := range map[engine.Type]time.Duration{"wait.reminded": 25 * time.Second, "wait.closed": 30 * time.Second} {
 		i := slices.IndexFunc(events, func(e engine.Event) bool { return e.Data.Type() == typ })
 		if i < 0 {
 			t.Errorf("no %s\n%s", typ, show(events))
-		} else if late := events[i].At.Sub(began.Add(due)); late < 0 || late > time.Second {
+		} else if late := events[i].At.Sub(events[opened].At.Add(due)); late < 0 || late > time.Second {
 			t.Errorf("%s came %s after its time, want within a second", typ, late)
 		}
 	}
