@@ -209,10 +209,14 @@ func TestAttackFullDisk(t *testing.T) {
 func TestAttackHung(t *testing.T) {
 	t.Parallel()
 	home := t.TempDir()
-	var slow atomic.Bool
+	var (
+		slow  atomic.Bool
+		asked atomic.Int32
+	)
 	release := make(chan struct{})
 	m := modeltest.Start(t, func(r modeltest.Request) modeltest.Answer {
 		if slow.Load() {
+			asked.Add(1)
 			<-release
 		}
 		return says(r)
@@ -232,6 +236,11 @@ func TestAttackHung(t *testing.T) {
 	var runs [2]struct{ ID string }
 	for i := range runs {
 		w.do("POST", "/api/v1/runs", `{"workflow": "poem", "input": "bees"}`).is(201).into(&runs[i])
+	}
+	for tick := time.NewTicker(20 * time.Millisecond); asked.Load() < int32(len(runs)); <-tick.C { // both calls are out
+		if t.Context().Err() != nil {
+			t.Fatal(hung.said())
+		}
 	}
 	hung.stop(t, home)
 	defer func() { _ = hung.cmd.Process.Signal(syscall.SIGCONT) }()
@@ -279,6 +288,10 @@ func (p *process) stop(t *testing.T, home string) {
 	for range 100 {
 		if err := p.cmd.Process.Signal(syscall.SIGSTOP); err != nil {
 			t.Fatal(err)
+		}
+		var state syscall.WaitStatus
+		if _, err := syscall.Wait4(p.cmd.Process.Pid, &state, syscall.WUNTRACED, nil); err != nil || !state.Stopped() {
+			t.Fatalf("the server is not stopped: %v, %v", state, err)
 		}
 		if free, err := seize(home); err == nil {
 			free()
