@@ -177,9 +177,12 @@ func TestWatchARun(t *testing.T) {
 		}
 	}
 	close(go1)
-	ended := func(got string) bool { return got == uri && strings.Contains(c.read(uri).Text, `"status":"completed"`) }
-	await(t, "the end of the run", updated, ended)
-	await(t, "the events of the run", updated, func(got string) bool { return got == uri+"/events" })
+	ended, events := false, false // in either order
+	await(t, "the end of the run and its events", updated, func(got string) bool {
+		events = events || got == uri+"/events"
+		ended = ended || got == uri && strings.Contains(c.read(uri).Text, `"status":"completed"`)
+		return ended && events
+	})
 	if err := c.Subscribe(t.Context(), &sdk.SubscribeParams{URI: "hocket://runs/nope"}); err == nil {
 		t.Error("a run that is not there can be subscribed to")
 	}
