@@ -130,8 +130,9 @@ func (r *reading) holds(a argument) match {
 			return sure
 		}
 		for _, line := range r.linesOf(i) {
+			line, perhaps := strings.CutPrefix(line, shellcmd.Perhaps)
 			switch {
-			case fits(line):
+			case !perhaps && fits(line):
 				return sure
 			case best == no && could(folded, fold(line)):
 				best = maybe

@@ -130,7 +130,7 @@ func programsOf(dir string, s tool.Spec) []programFile {
 	}
 	line := func(in, cmd string) {
 		for _, command := range shellcmd.Script(cmd) {
-			words(in, strings.Fields(strings.ReplaceAll(command, shellcmd.Unknown, " ")))
+			words(in, strings.Fields(strings.ReplaceAll(strings.TrimPrefix(command, shellcmd.Perhaps), shellcmd.Unknown, " ")))
 		}
 	}
 	if s.Command != "" {

@@ -65,11 +65,16 @@ func (r *reader) one(words []field, given []string) {
 		return // any command: the text says so
 	}
 	r.starts(name, words, given)
+	if gnu := strings.TrimPrefix(name, "g"); starters[gnu] { // as GNU's programs are called elsewhere
+		name = gnu
+	}
 	if !starters[name] {
+		r.perhaps(name, words)
 		return
 	}
+	acted := name != "find"
 	for i := 1; i < len(words) && !r.full; i++ {
-		if name == "find" && !acts(words[i-1]) {
+		if acted = acted || acts(words[i-1]); !acted {
 			continue
 		}
 		rest := slices.Clone(words[i:])
@@ -85,11 +90,13 @@ func (r *reader) one(words []field, given []string) {
 			r.starts(base(rest[0].text), rest, given)
 		}
 		r.inside(words[i].text)
-		if placers[name] && replaces.MatchString(words[i].text) {
-			r.unknown()
+		if placers[name] && (replaces.MatchString(words[i].text) || starters[base(words[i].text)]) {
+			r.unknown() // what is put there may be the command that is started
 		}
 		if n, value, ok := strings.Cut(words[i].text, "="); ok {
 			r.assigned(n, value)
+			rest[0].text = value // as in --program=rm
+			r.text(rest)
 		}
 	}
 }
@@ -107,14 +114,14 @@ func (r *reader) inside(text string) {
 	if strings.ContainsAny(text, " \t\n;|&<>$`(){}\"'\\") {
 		r.script(text)
 	}
+	if _, value, ok := strings.Cut(text, "="); ok {
+		r.script(value)
+	}
 	if !strings.HasPrefix(text, "-") {
 		return
 	}
 	for i := 2; i < min(len(text), 6); i++ { // behind a letter, or several
 		r.script(text[i:])
-	}
-	if _, value, ok := strings.Cut(text, "="); ok {
-		r.script(value)
 	}
 }
 
@@ -201,6 +208,9 @@ var gitKeys = regexp.MustCompile(`(?i)^(color|user|log|advice|status|format\.pre
 
 // git takes the arguments of git, by some of which it runs commands.
 func (r *reader) git(args []field) {
+	has := func(word string) bool {
+		return slices.ContainsFunc(args, func(f field) bool { return f.text == word })
+	}
 	for i, a := range args {
 		next := ""
 		if i+1 < len(args) {
@@ -208,14 +218,27 @@ func (r *reader) git(args []field) {
 		}
 		switch {
 		case a.text == "-c" && !gitKeys.MatchString(next), strings.HasPrefix(a.text, "--config-env"), strings.HasPrefix(a.text, "--exec"), strings.HasPrefix(a.text, "-O"),
-			strings.Contains(a.text, "ext::"), slices.Contains([]string{"-x", "run", "foreach", "filter-branch", "difftool", "mergetool"}, a.text):
+			strings.Contains(a.text, "ext::"), strings.HasPrefix(a.text, "-x") && (a.text == "-x" || has("rebase")), (strings.HasPrefix(a.text, "-u") || strings.HasPrefix(a.text, "--config")) && has("clone"),
+			a.text == "config" && !plainConfig(args[i+1:]), slices.Contains([]string{"run", "foreach", "filter-branch", "difftool", "mergetool"}, a.text):
 			r.unknown()
+			r.inside(a.text)
 			for j := i + 1; j < len(args); j++ {
 				r.text(args[j:])
 				r.inside(args[j].text)
 			}
 		}
 	}
+}
+
+// plainConfig tells whether `git config` with args sets nothing that names a command.
+func plainConfig(args []field) bool {
+	for len(args) > 0 && slices.Contains([]string{"--global", "--local", "--system", "--worktree", "--get", "--get-all", "--list", "--unset", "--add", "--bool", "--int"}, args[0].text) {
+		if slices.Contains([]string{"--get", "--get-all", "--list", "--unset"}, args[0].text) {
+			return true
+		}
+		args = args[1:]
+	}
+	return len(args) < 2 || slices.Contains([]string{"get", "list", "unset"}, args[0].text) || gitKeys.MatchString(args[0].text)
 }
 
 // sed takes the arguments of sed. Scripts of other commands than s, d, p, q and = are not read.
