@@ -197,7 +197,7 @@ func (s *Service) prepare(ctx context.Context, q StartRequest) (spec driver.Spec
 	}
 	if q.Record != "" {
 		if spec.Meta[metaRecord], err = filepath.Abs(q.Record); err != nil {
-			return spec, &InvalidError{Message: "--record: " + err.Error(), Err: err}
+			return spec, &InvalidError{Message: "the recording: " + err.Error(), Err: err}
 		}
 		if s.kits.recorder, err = newRecorder(q.Record); err != nil {
 			return spec, err

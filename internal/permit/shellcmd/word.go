@@ -62,7 +62,7 @@ func (r *reader) word(w *syntax.Word, lang syntax.LangVariant) []field {
 	if lang == syntax.LangBash {
 		split := *w
 		if syntax.SplitBraces(&split) {
-			return r.braces(&split, lang)
+			return r.braces(&split)
 		}
 	}
 	return r.parts(w.Parts)
@@ -180,7 +180,7 @@ func heredoc(w *syntax.Word) string {
 }
 
 // braces expands a word with braces; more than maxBraces words, and sequences, are not known.
-func (r *reader) braces(w *syntax.Word, lang syntax.LangVariant) []field {
+func (r *reader) braces(w *syntax.Word) []field {
 	words := [][]syntax.WordPart{nil}
 	for _, p := range w.Parts {
 		e, ok := p.(*syntax.BraceExp)
@@ -211,7 +211,7 @@ func (r *reader) braces(w *syntax.Word, lang syntax.LangVariant) []field {
 		}
 		switch {
 		case nested && len(out) < maxBraces:
-			out = append(out, r.braces(inner, lang)...)
+			out = append(out, r.braces(inner)...)
 		case nested:
 			return []field{{Unknown, true}}
 		default:
