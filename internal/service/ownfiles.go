@@ -21,7 +21,8 @@ func (k *kits) ownFiles() files.Own {
 			return
 		}
 		if abs, err := filepath.Abs(path); err == nil {
-			paths = append(paths, tool.Plain(abs))
+			// The name itself too: another file in the place of a link would be read instead.
+			paths = append(paths, tool.Plain(abs), filepath.Join(tool.Plain(filepath.Dir(abs)), filepath.Base(abs)))
 		}
 	}
 	path, _ := config.Find("", k.cfg.Env)

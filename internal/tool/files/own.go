@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"unicode"
 )
 
 // Own tells whether a file is the operator's own: by its absolute path without links, by what it is where info is not nil (a hard link has another name),
@@ -16,7 +17,7 @@ type Own func(path string, info fs.FileInfo, below bool) bool
 // opened; nil: none was.
 func (c call) guard(name string, info fs.FileInfo) error {
 	t := c.set
-	own := startsPrograms(name) || c.at.entry && strings.EqualFold(path.Base(name), ".git") ||
+	own := startsPrograms(name, c.at.below) || c.at.entry && strings.EqualFold(path.Base(name), ".git") ||
 		t.own != nil && t.own(filepath.Join(t.realDir, filepath.FromSlash(name)), info, c.at.below)
 	if !own || t.named(name) {
 		return nil
@@ -32,13 +33,24 @@ func (t *Toolset) named(name string) bool {
 	})
 }
 
-// startsPrograms tells whether git takes programs to run from a name: hooks, and configurations, which name them. The case of letters does not count, as
-// on some file systems.
-func startsPrograms(name string) bool {
-	parts := strings.Split(strings.ToLower(name), "/")
-	at := slices.IndexFunc(parts, func(p string) bool { return strings.TrimRight(p, ". ") == ".git" })
+// startsPrograms tells whether git takes programs to run from a name: hooks, and configurations, which name them; what says where those are; and the list
+// of a rebase that is under way. With whole also other names in a .git folder: a folder that is moved there brings such files, and one that is moved away
+// leaves their protection. The case of letters does not count, as on some file systems, nor do characters that HFS+ ignores.
+func startsPrograms(name string, whole bool) bool {
+	parts := strings.Split(strings.ToLower(strings.Map(func(r rune) rune {
+		if unicode.Is(unicode.Cf, r) {
+			return -1
+		}
+		return r
+	}, name)), "/")
+	for i, p := range parts {
+		parts[i] = strings.TrimRight(p, ". ")
+	}
+	at := slices.IndexFunc(parts, func(p string) bool { return p == ".git" || p == "git~1" })
 	if at < 0 {
 		return false
 	}
-	return slices.ContainsFunc(parts[at+1:], func(p string) bool { return p == "hooks" || strings.HasPrefix(p, "config") })
+	return whole || slices.ContainsFunc(parts[at+1:], func(p string) bool {
+		return strings.HasPrefix(p, "config") || slices.Contains([]string{"hooks", "commondir", "gitdir", "git-rebase-todo"}, p)
+	})
 }

@@ -261,7 +261,8 @@ func TestOwnFiles(t *testing.T) {
 	}
 	ts := served("")
 	before := state(t, dir)
-	for _, p := range []string{"hocket.yaml", "l", "hard", own, ".git/hooks/pre-commit", ".git/config", ".GIT/hooks/new", "g/config", "g/hooks/new", "sub/.git/hooks/x", ".git/modules/m/hooks/x"} {
+	for _, p := range []string{"hocket.yaml", "l", "hard", own, ".git/hooks/pre-commit", ".git/config", ".GIT/hooks/new", "g/config", "g/hooks/new", "sub/.git/hooks/x", ".git/modules/m/hooks/x",
+		".git/commondir", ".git/worktrees/w/gitdir", ".git/rebase-merge/git-rebase-todo", ".git/hooks./new", ".g\u200cit/config", "git~1/config"} {
 		for name, args := range map[string]obj{"read_file": {"path": p}, "write_file": {"path": p, "content": "x"}, "move_file": {"source": "other", "destination": p}} {
 			if p == "hard" && name != "read_file" {
 				continue // writing makes a new file of that name
@@ -271,9 +272,14 @@ func TestOwnFiles(t *testing.T) {
 			}
 		}
 	}
-	for name, args := range map[string]obj{"move_file": {"source": ".git", "destination": "x"}, "create_directory": {"paths": []string{"new/.git"}}, "remove_directory": {"paths": []string{".git"}, "recursive": true}} {
+	for name, args := range map[string]obj{"move_file": {"source": ".git/modules", "destination": "x"}, "create_directory": {"paths": []string{"new/.git"}}, "remove_directory": {"paths": []string{".git"}, "recursive": true}} {
 		if r := do(t, ts, name, args); !r.IsError || !strings.Contains(r.Text, "operator's own") {
 			t.Errorf("%s: %+v, want it refused", name, r)
+		}
+	}
+	for _, args := range []obj{{"source": ".git", "destination": "x"}, {"source": "sub", "destination": ".git/modules/n"}} {
+		if r := do(t, ts, "move_file", args); !r.IsError || !strings.Contains(r.Text, "operator's own") {
+			t.Errorf("move_file %v: %+v, want it refused", args, r)
 		}
 	}
 	if r := do(t, ts, "search_files_content", obj{"query": "canary"}); strings.Contains(r.Text, "hocket.yaml") || strings.Contains(r.Text, "hooks") {
