@@ -9,6 +9,7 @@ import (
 	"github.com/hocket-run/hocket/internal/driver"
 	"github.com/hocket-run/hocket/internal/journal"
 	"github.com/hocket-run/hocket/internal/project"
+	"github.com/hocket-run/hocket/internal/service"
 )
 
 // RunInfo is a run of a document or a graph, as its journal tells it. Its JSON is the run object that `hocket runs show --json` prints. It is the
@@ -137,7 +138,7 @@ func value[T any](p *T) T {
 //
 // Errors: [ErrNotFound]; the run has no event of that number, or had ended with it.
 func (e *Engine) Fork(ctx context.Context, run string, at uint64) (fork string, err error) {
-	fork, err = e.service.Fork(ctx, run, at, nil)
+	fork, err = e.service.Fork(ctx, run, at, service.ForkRights{})
 	return fork, known(err)
 }
 

@@ -44,7 +44,7 @@ type control interface {
 	Cancel(ctx context.Context, run, reason string) error
 	Stopped(ctx context.Context, run string) (driver.State, error)
 	Interrupt(ctx context.Context, run string) error
-	Fork(ctx context.Context, run string, at uint64, mayApprove func() error) (string, error)
+	Fork(ctx context.Context, run string, at uint64, rights service.ForkRights) (string, error)
 }
 
 // backend is where runs are.

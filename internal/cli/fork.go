@@ -30,7 +30,7 @@ func (a *app) runsForkCmd() *cobra.Command {
 				return err
 			}
 			defer s.Close()
-			fork, err := s.Fork(c.Context(), args[0], at, nil)
+			fork, err := s.Fork(c.Context(), args[0], at, service.ForkRights{})
 			switch {
 			case errors.As(err, new(*service.InvalidError)):
 				return err

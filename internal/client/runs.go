@@ -269,9 +269,9 @@ func (r *Remote) Prune(ctx context.Context, q journal.PruneQuery) (journal.Prune
 	return journal.PruneResult{Runs: int(out.Runs), Blobs: int(out.Values), Freed: out.FreedBytes}, nil
 }
 
-// Fork makes a new run with the past of another one up to the event at, and gives its id. The server decides by the token whether it may (SEC12), and mayApprove is
-// not asked. Errors: those of reading; *service.InvalidError where there is no such place.
-func (r *Remote) Fork(ctx context.Context, run string, at uint64, _ func() error) (string, error) {
+// Fork makes a new run with the past of another one up to the event at, and gives its id. The server decides by the token whether it may (SEC2, SEC12), and the
+// rights are not asked. Errors: those of reading; *service.InvalidError where there is no such place.
+func (r *Remote) Fork(ctx context.Context, run string, at uint64, _ service.ForkRights) (string, error) {
 	if at > math.MaxInt64 {
 		return "", &service.InvalidError{Message: fmt.Sprintf("run %s has no event %d", run, at)}
 	}

@@ -54,6 +54,9 @@ func TestDraftsByRole(t *testing.T) {
 		{"POST", at(loose) + "/fork", m{"at": 1}, 403, 201},
 		{"GET", at(published) + "/definition", nil, 200, 200},
 		{"GET", at(drafted) + "/definition", nil, 403, 200},
+		{"GET", "/api/v1/schedules/preview?workflow=poem", nil, 200, 200},
+		{"GET", "/api/v1/schedules/preview?workflow=poem&draft=true", nil, 403, 200},
+		{"GET", "/api/v1/schedules/preview?workflow=poems", nil, 404, 422},
 	} {
 		for _, role := range access.Roles() {
 			want := tc.edit
@@ -89,4 +92,45 @@ func TestDraftsByRole(t *testing.T) {
 	if a := runner.do("GET", "/api/v1/workflows/poemsx", nil); strings.Contains(a.body, "poems\"") || strings.Contains(a.body, "'poems'") {
 		t.Errorf("a hint names a draft: %s", a.body)
 	}
+}
+
+// TestFormerDraftsByRole is a run of a draft that another draft replaced: what was never published stays as hidden as a draft (SEC2, item 10 of the repairs).
+func TestFormerDraftsByRole(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	draft := func(text string) { w.do("PUT", "/api/v1/workflows/poem", m{"document": strings.ReplaceAll(poem, "Write.", text), "draft": true}).is(200) }
+	w.do("POST", "/api/v1/workflows", m{"id": "poem", "document": poem}).is(201)
+	draft("DRAFTED")
+	at := "/api/v1/runs/" + w.do("POST", "/api/v1/runs?wait=1m", m{"workflow": "poem", "draft": true}).is(201).run().ID
+	runner := w.as(access.RoleRun, true)
+	hidden := func(when string) {
+		t.Helper()
+		if a := runner.do("GET", at+"/definition", nil); a.status != 403 || strings.Contains(a.body, "DRAFTED") {
+			t.Errorf("%s: the definition is %d: %s", when, a.status, a.body)
+		}
+		if a := runner.do("POST", at+"/fork", m{"at": 1}); a.status != 403 {
+			t.Errorf("%s: a fork is %d: %s", when, a.status, a.body)
+		}
+	}
+	hidden("as a draft")
+	draft("Write more.")
+	hidden("replaced")
+	w.do("POST", "/api/v1/workflows/poem/publish", m{}).is(200)
+	hidden("behind what is published")
+	w.do("GET", at+"/definition", nil).is(200)
+}
+
+// TestForksOfRaisedLimits: limits that need the role edit are not had with the role run by a fork of a run that has them (SEC2).
+func TestForksOfRaisedLimits(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.do("POST", "/api/v1/workflows", m{"id": "poem", "document": poem}).is(201)
+	runner := w.as(access.RoleRun, true)
+	raised := m{"workflow": "poem", "limits": m{"maxSteps": 100_000}}
+	runner.do("POST", "/api/v1/runs", raised).is(403)
+	at := "/api/v1/runs/" + w.do("POST", "/api/v1/runs?wait=1m", raised).is(201).run().ID
+	runner.do("POST", at+"/fork", m{"at": 1}).is(403)
+	w.as(access.RoleEdit, false).do("POST", at+"/fork", m{"at": 1}).is(201)
+	at = "/api/v1/runs/" + w.do("POST", "/api/v1/runs?wait=1m", m{"workflow": "poem", "limits": m{"maxSteps": 2}}).is(201).run().ID
+	runner.do("POST", at+"/fork", m{"at": 1}).is(201)
 }

@@ -31,7 +31,7 @@ func (a *API) registerOffers() {
 	}, listSchedules)
 	add(a, route{
 		Method: http.MethodGet, Path: "/schedules/preview", ID: "previewSchedule", Tag: tagSchedules, Role: access.RoleRun, Errors: []int{http.StatusNotFound},
-		Summary: "Tell when a stored workflow would start by itself", Description: "The draft can be asked about, too. Nothing is started.",
+		Summary: "Tell when a stored workflow would start by itself", Description: "The draft can be asked about with the role edit. Nothing is started.",
 	}, previewSchedule)
 }
 
@@ -158,7 +158,7 @@ type Preview struct {
 
 type previewQuery struct {
 	Workflow string    `query:"workflow" required:"true" doc:"Id of the workflow"`
-	Draft    bool      `query:"draft" doc:"The draft of the workflow"`
+	Draft    bool      `query:"draft" doc:"The draft of the workflow; needs the role edit"`
 	Branch   string    `query:"branch" doc:"Branch; absent: the main graph, or the only one that has a schedule"`
 	TZ       string    `query:"tz" doc:"Zone of the calendar, whatever the document says" example:"Europe/Berlin"`
 	From     time.Time `query:"from" doc:"Times after this one; absent: now"`
@@ -167,6 +167,15 @@ type previewQuery struct {
 
 func previewSchedule(ctx context.Context, c *door.Caller, in *previewQuery) (*struct{ Body Preview }, error) {
 	zone, err := zoneOf(in.TZ)
+	if err != nil {
+		return nil, err
+	}
+	if in.Draft {
+		err = c.RequireDrafts()
+	}
+	if err == nil {
+		_, err = c.Service.VisibleEntry(ctx, in.Workflow, c.SeesDrafts())
+	}
 	if err != nil {
 		return nil, err
 	}

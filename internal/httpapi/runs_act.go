@@ -46,7 +46,7 @@ func (a *API) registerRunActs() {
 	}, cancelRun)
 	add(a, route{
 		Method: http.MethodPost, Path: "/runs/{id}/fork", ID: "forkRun", Tag: tagRuns, Role: access.RoleRun, Status: http.StatusCreated,
-		Summary: "Store a new run with the past of this one up to an event", Description: "It goes on when it is resumed or answered. Where that past holds a decision that only a person takes, the token needs the right `approve`: the decision holds once more. A run of a draft, of a former version or of a document that is not stored needs the role edit.",
+		Summary: "Store a new run with the past of this one up to an event", Description: "It goes on when it is resumed or answered. Where that past holds a decision that only a person takes, the token needs the right `approve`: the decision holds once more. A run with limits above those of its workflow, or of a draft, of a former version or of a document that is not stored needs the role edit.",
 		Errors: []int{http.StatusNotFound},
 	}, forkRun)
 	add(a, route{
@@ -75,18 +75,6 @@ func (l *Limits) limits() (workflow.Limits, error) {
 		MaxSteps: l.MaxSteps, Timeout: workflow.Duration(timeout), MaxConcurrency: l.MaxConcurrency,
 		MaxTokens: l.MaxTokens, MaxCostUSD: l.MaxCostUSD, MaxCalls: l.MaxCalls,
 	}, err
-}
-
-// isMore tells whether a run may do more than the workflow's own limits say.
-func (l *Limits) isMore(own workflow.Limits) bool {
-	return l != nil && (l.MaxSteps != nil && *l.MaxSteps > own.Steps() || own.MaxTokens > 0 && l.MaxTokens > own.MaxTokens ||
-		own.MaxCostUSD > 0 && l.MaxCostUSD > own.MaxCostUSD || own.MaxCalls > 0 && l.MaxCalls > own.MaxCalls ||
-		own.MaxConcurrency > 0 && l.MaxConcurrency > own.MaxConcurrency || own.Timeout > 0 && isLonger(l.Timeout, own.Timeout))
-}
-
-func isLonger(text string, than workflow.Duration) bool {
-	d, err := time.ParseDuration(text)
-	return err == nil && d > time.Duration(than)
 }
 
 // noMore refuses whoever may only run (SEC2).
@@ -189,7 +177,7 @@ func (b *StartBody) request(ctx context.Context, c *door.Caller) (service.StartR
 	if err == nil && problems.HasErrors() {
 		err = &service.InvalidError{Message: "workflow " + b.Workflow + " has errors", Diagnostics: problems}
 	}
-	if err == nil && !c.May(access.RoleEdit) && b.Limits.isMore(w.Limits) {
+	if err == nil && !c.May(access.RoleEdit) && service.Raises(q.Limits, w, b.Branch) {
 		err = noMore(c)
 	}
 	q.Workflow, q.Stored, q.Version = w, d.Entry.ID, d.Version
@@ -344,7 +332,13 @@ func forkRun(ctx context.Context, c *door.Caller, in *forkInput) (*runMade, erro
 	if err != nil {
 		return nil, err
 	}
-	fork, err := c.Service.Fork(ctx, in.ID, in.Body.At, c.RequireApproval)
+	rights := service.ForkRights{Approve: c.RequireApproval, Raise: func() error {
+		if c.May(access.RoleEdit) {
+			return nil
+		}
+		return noMore(c)
+	}}
+	fork, err := c.Service.Fork(ctx, in.ID, in.Body.At, rights)
 	if err != nil {
 		return nil, err
 	}

@@ -13,7 +13,7 @@ import (
 func (a *API) registerRunDefinition() {
 	add(a, route{
 		Method: http.MethodGet, Path: "/runs/{id}/definition", ID: "getRunDefinition", Tag: tagRuns, Role: access.RoleRun, Errors: []int{http.StatusNotFound},
-		Summary: "Show the graph that a run runs", Description: "As it was when the run began, whatever became of the workflow. That of a run of the present draft needs the role edit. With it, views can be computed from the events.",
+		Summary: "Show the graph that a run runs", Description: "As it was when the run began, whatever became of the workflow. That of a run of a draft needs the role edit until the draft is published. With it, views can be computed from the events.",
 	}, getRunDefinition)
 }
 

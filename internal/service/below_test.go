@@ -177,7 +177,7 @@ func TestForkAsksByItself(t *testing.T) {
 		t.Fatal(err)
 	}
 	last := rec.Events[len(rec.Events)-1].Seq
-	fork, err := s.Fork(t.Context(), "r", last, nil)
+	fork, err := s.Fork(t.Context(), "r", last, service.ForkRights{})
 	if err != nil {
 		t.Fatal(err)
 	}

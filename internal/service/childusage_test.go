@@ -371,7 +371,7 @@ func TestLedgerOfForkWithRunsBelow(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	fork, err := s.Fork(t.Context(), run, h.LastSeq, nil)
+	fork, err := s.Fork(t.Context(), run, h.LastSeq, service.ForkRights{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -124,14 +124,30 @@ func (k *kits) openProgram(info driver.Info, kit *driver.Kit) error {
 	return nil
 }
 
-// Fork stores a new run with the past of another one up to an event; Resume and Answer go on with it. Where a person decided something in that past, mayApprove tells
-// whether whoever asks may have it hold once more (SEC12); nil: they may.
+// ForkRights tell whether the caller of Fork may have the new run inherit what other callers were allowed; each error is given back. Nil: they may.
+type ForkRights struct {
+	// Approve is asked where the past holds an answer that only a person gives (SEC12): it holds once more.
+	Approve func() error
+	// Raise is asked where the past holds limits above those of the workflow (SEC2): they hold once more.
+	Raise func() error
+}
+
+// Fork stores a new run with the past of another one up to an event; Resume and Answer go on with it.
 //
-// Errors, with nothing stored: that of mayApprove; *InvalidError where there is no such place; those of reading.
-func (s *Service) Fork(ctx context.Context, run string, at uint64, mayApprove func() error) (string, error) {
+// Errors, with nothing stored: those of the rights; *InvalidError where there is no such place; those of reading.
+func (s *Service) Fork(ctx context.Context, run string, at uint64, rights ForkRights) (string, error) {
+	_, w, err := s.RunDefinition(ctx, run)
+	if err != nil {
+		return "", err
+	}
 	fork, err := s.driver.Fork(ctx, run, at, func(past []engine.Event) error {
-		if mayApprove != nil && isDecided(past) {
-			return mayApprove()
+		if rights.Approve != nil && isDecided(past) {
+			if err := rights.Approve(); err != nil {
+				return err
+			}
+		}
+		if rights.Raise != nil && isRaised(past, w) {
+			return rights.Raise()
 		}
 		return nil
 	})

@@ -19,6 +19,28 @@ import (
 // metaOrigin holds the origin of a run's workflow, a JSON list: whose the memories of its agents are.
 const metaOrigin = "origin"
 
+// metaDraft marks a run of what was a draft when it began.
+const metaDraft = "draft"
+
+// noteVersion notes which version of a stored workflow a run runs, and whether it is the draft.
+func (s *Service) noteVersion(ctx context.Context, q StartRequest, meta map[string]string) error {
+	if q.Version == 0 {
+		return nil
+	}
+	meta[project.MetaVersion] = strconv.Itoa(q.Version)
+	if q.Stored == "" {
+		return nil
+	}
+	switch e, err := s.stored.Entry(ctx, q.Stored); {
+	case errors.Is(err, catalog.ErrNotFound): // it was deleted since it was read
+	case err != nil:
+		return fmt.Errorf("start run: %w", err)
+	case q.Version == e.Draft:
+		meta[metaDraft] = "true"
+	}
+	return nil
+}
+
 // Kinds of origins. A name that a document gives itself is none: anybody can write any name into a document.
 const (
 	originCatalog = "catalog" // and the id under which the workflow is stored
@@ -95,10 +117,10 @@ func (s *Service) IsPublished(ctx context.Context, h journal.Head) (bool, error)
 	return err == nil && (number == 0 && e.HasRows || number != 0 && number == e.Published), err
 }
 
-// IsDraft tells whether a run runs what is the draft of a stored workflow now.
+// IsDraft tells whether a run runs what was the draft of a stored workflow when it began and is not published now, or is its draft now.
 func (s *Service) IsDraft(ctx context.Context, h journal.Head) (bool, error) {
 	e, number, err := s.ranEntry(ctx, h)
-	return err == nil && number != 0 && number == e.Draft, err
+	return err == nil && number != 0 && number != e.Published && (number == e.Draft || h.Meta[metaDraft] != ""), err
 }
 
 // ranEntry gives the stored workflow that a run runs, as it is now, and the number of the run's version; 0: it was made of rows. The zero entry: it is not stored.

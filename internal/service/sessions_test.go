@@ -303,7 +303,7 @@ func TestBadSessions(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	fork, err := s.Fork(t.Context(), run, events[len(events)-1].Seq, nil)
+	fork, err := s.Fork(t.Context(), run, events[len(events)-1].Seq, service.ForkRights{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"maps"
 	"path/filepath"
-	"strconv"
 	"strings"
 	"time"
 	"unicode"
@@ -130,8 +129,8 @@ func (s *Service) prepare(ctx context.Context, q StartRequest) (spec driver.Spec
 	if err := q.target(&spec); err != nil {
 		return spec, err
 	}
-	if q.Version > 0 {
-		spec.Meta[project.MetaVersion] = strconv.Itoa(q.Version)
+	if err := s.noteVersion(ctx, q, spec.Meta); err != nil {
+		return spec, err
 	}
 	if err := s.checkRunID(ctx, q.RunID); err != nil {
 		return spec, err

@@ -1868,7 +1868,7 @@ type PreviewScheduleParams struct {
 	// Workflow Id of the workflow
 	Workflow string `form:"workflow" json:"workflow"`
 
-	// Draft The draft of the workflow
+	// Draft The draft of the workflow; needs the role edit
 	Draft *bool `form:"draft,omitempty" json:"draft,omitempty"`
 
 	// Branch Branch; absent: the main graph, or the only one that has a schedule
@@ -2762,7 +2762,7 @@ type ClientInterface interface {
 
 	// GetRunDefinition Show the graph that a run runs
 	//
-	// As it was when the run began, whatever became of the workflow. That of a run of the present draft needs the role edit. With it, views can be computed from the events.
+	// As it was when the run began, whatever became of the workflow. That of a run of a draft needs the role edit until the draft is published. With it, views can be computed from the events.
 	//
 	// Corresponds with GET /api/v1/runs/{id}/definition (the `GetRunDefinition` operationId).
 	GetRunDefinition(ctx context.Context, id string, reqEditors ...RequestEditorFn) (*http.Response, error)
@@ -2785,7 +2785,7 @@ type ClientInterface interface {
 
 	// ForkRunWithBody Store a new run with the past of this one up to an event
 	//
-	// It goes on when it is resumed or answered. Where that past holds a decision that only a person takes, the token needs the right `approve`: the decision holds once more. A run of a draft, of a former version or of a document that is not stored needs the role edit.
+	// It goes on when it is resumed or answered. Where that past holds a decision that only a person takes, the token needs the right `approve`: the decision holds once more. A run with limits above those of its workflow, or of a draft, of a former version or of a document that is not stored needs the role edit.
 	//
 	// Takes any type of body and a specified content type.
 	//
@@ -2794,7 +2794,7 @@ type ClientInterface interface {
 
 	// ForkRun Store a new run with the past of this one up to an event
 	//
-	// It goes on when it is resumed or answered. Where that past holds a decision that only a person takes, the token needs the right `approve`: the decision holds once more. A run of a draft, of a former version or of a document that is not stored needs the role edit.
+	// It goes on when it is resumed or answered. Where that past holds a decision that only a person takes, the token needs the right `approve`: the decision holds once more. A run with limits above those of its workflow, or of a draft, of a former version or of a document that is not stored needs the role edit.
 	//
 	// Takes a body of the `application/json` content type.
 	//
@@ -2861,7 +2861,7 @@ type ClientInterface interface {
 
 	// PreviewSchedule Tell when a stored workflow would start by itself
 	//
-	// The draft can be asked about, too. Nothing is started.
+	// The draft can be asked about with the role edit. Nothing is started.
 	//
 	// Corresponds with GET /api/v1/schedules/preview (the `PreviewSchedule` operationId).
 	PreviewSchedule(ctx context.Context, params *PreviewScheduleParams, reqEditors ...RequestEditorFn) (*http.Response, error)
@@ -3554,7 +3554,7 @@ func (c *Client) GetContext(ctx context.Context, id string, reqEditors ...Reques
 
 // GetRunDefinition Show the graph that a run runs
 //
-// As it was when the run began, whatever became of the workflow. That of a run of the present draft needs the role edit. With it, views can be computed from the events.
+// As it was when the run began, whatever became of the workflow. That of a run of a draft needs the role edit until the draft is published. With it, views can be computed from the events.
 //
 // Corresponds with GET /api/v1/runs/{id}/definition (the `GetRunDefinition` operationId).
 func (c *Client) GetRunDefinition(ctx context.Context, id string, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -3607,7 +3607,7 @@ func (c *Client) CreateEventTicket(ctx context.Context, id string, reqEditors ..
 
 // ForkRunWithBody Store a new run with the past of this one up to an event
 //
-// It goes on when it is resumed or answered. Where that past holds a decision that only a person takes, the token needs the right `approve`: the decision holds once more. A run of a draft, of a former version or of a document that is not stored needs the role edit.
+// It goes on when it is resumed or answered. Where that past holds a decision that only a person takes, the token needs the right `approve`: the decision holds once more. A run with limits above those of its workflow, or of a draft, of a former version or of a document that is not stored needs the role edit.
 //
 // Takes any type of body and a specified content type.
 //
@@ -3626,7 +3626,7 @@ func (c *Client) ForkRunWithBody(ctx context.Context, id string, contentType str
 
 // ForkRun Store a new run with the past of this one up to an event
 //
-// It goes on when it is resumed or answered. Where that past holds a decision that only a person takes, the token needs the right `approve`: the decision holds once more. A run of a draft, of a former version or of a document that is not stored needs the role edit.
+// It goes on when it is resumed or answered. Where that past holds a decision that only a person takes, the token needs the right `approve`: the decision holds once more. A run with limits above those of its workflow, or of a draft, of a former version or of a document that is not stored needs the role edit.
 //
 // Takes a body of the `application/json` content type.
 //
@@ -3783,7 +3783,7 @@ func (c *Client) ListSchedules(ctx context.Context, params *ListSchedulesParams,
 
 // PreviewSchedule Tell when a stored workflow would start by itself
 //
-// The draft can be asked about, too. Nothing is started.
+// The draft can be asked about with the role edit. Nothing is started.
 //
 // Corresponds with GET /api/v1/schedules/preview (the `PreviewSchedule` operationId).
 func (c *Client) PreviewSchedule(ctx context.Context, params *PreviewScheduleParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -7613,7 +7613,7 @@ type ClientWithResponsesInterface interface {
 
 	// GetRunDefinitionWithResponse Show the graph that a run runs
 	//
-	// As it was when the run began, whatever became of the workflow. That of a run of the present draft needs the role edit. With it, views can be computed from the events.
+	// As it was when the run began, whatever became of the workflow. That of a run of a draft needs the role edit until the draft is published. With it, views can be computed from the events.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
@@ -7642,7 +7642,7 @@ type ClientWithResponsesInterface interface {
 
 	// ForkRunWithBodyWithResponse Store a new run with the past of this one up to an event
 	//
-	// It goes on when it is resumed or answered. Where that past holds a decision that only a person takes, the token needs the right `approve`: the decision holds once more. A run of a draft, of a former version or of a document that is not stored needs the role edit.
+	// It goes on when it is resumed or answered. Where that past holds a decision that only a person takes, the token needs the right `approve`: the decision holds once more. A run with limits above those of its workflow, or of a draft, of a former version or of a document that is not stored needs the role edit.
 	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -7651,7 +7651,7 @@ type ClientWithResponsesInterface interface {
 
 	// ForkRunWithResponse Store a new run with the past of this one up to an event
 	//
-	// It goes on when it is resumed or answered. Where that past holds a decision that only a person takes, the token needs the right `approve`: the decision holds once more. A run of a draft, of a former version or of a document that is not stored needs the role edit.
+	// It goes on when it is resumed or answered. Where that past holds a decision that only a person takes, the token needs the right `approve`: the decision holds once more. A run with limits above those of its workflow, or of a draft, of a former version or of a document that is not stored needs the role edit.
 	//
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -7730,7 +7730,7 @@ type ClientWithResponsesInterface interface {
 
 	// PreviewScheduleWithResponse Tell when a stored workflow would start by itself
 	//
-	// The draft can be asked about, too. Nothing is started.
+	// The draft can be asked about with the role edit. Nothing is started.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
@@ -13563,7 +13563,7 @@ func (c *ClientWithResponses) GetContextWithResponse(ctx context.Context, id str
 
 // GetRunDefinitionWithResponse Show the graph that a run runs
 //
-// As it was when the run began, whatever became of the workflow. That of a run of the present draft needs the role edit. With it, views can be computed from the events.
+// As it was when the run began, whatever became of the workflow. That of a run of a draft needs the role edit until the draft is published. With it, views can be computed from the events.
 //
 // Returns a wrapper object for the known response body format(s).
 //
@@ -13610,7 +13610,7 @@ func (c *ClientWithResponses) CreateEventTicketWithResponse(ctx context.Context,
 
 // ForkRunWithBodyWithResponse Store a new run with the past of this one up to an event
 //
-// It goes on when it is resumed or answered. Where that past holds a decision that only a person takes, the token needs the right `approve`: the decision holds once more. A run of a draft, of a former version or of a document that is not stored needs the role edit.
+// It goes on when it is resumed or answered. Where that past holds a decision that only a person takes, the token needs the right `approve`: the decision holds once more. A run with limits above those of its workflow, or of a draft, of a former version or of a document that is not stored needs the role edit.
 //
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 //
@@ -13625,7 +13625,7 @@ func (c *ClientWithResponses) ForkRunWithBodyWithResponse(ctx context.Context, i
 
 // ForkRunWithResponse Store a new run with the past of this one up to an event
 //
-// It goes on when it is resumed or answered. Where that past holds a decision that only a person takes, the token needs the right `approve`: the decision holds once more. A run of a draft, of a former version or of a document that is not stored needs the role edit.
+// It goes on when it is resumed or answered. Where that past holds a decision that only a person takes, the token needs the right `approve`: the decision holds once more. A run with limits above those of its workflow, or of a draft, of a former version or of a document that is not stored needs the role edit.
 //
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 //
@@ -13758,7 +13758,7 @@ func (c *ClientWithResponses) ListSchedulesWithResponse(ctx context.Context, par
 
 // PreviewScheduleWithResponse Tell when a stored workflow would start by itself
 //
-// The draft can be asked about, too. Nothing is started.
+// The draft can be asked about with the role edit. Nothing is started.
 //
 // Returns a wrapper object for the known response body format(s).
 //
