@@ -98,7 +98,9 @@ func TestDraftsByRole(t *testing.T) {
 func TestFormerDraftsByRole(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	draft := func(text string) { w.do("PUT", "/api/v1/workflows/poem", m{"document": strings.ReplaceAll(poem, "Write.", text), "draft": true}).is(200) }
+	draft := func(text string) {
+		w.do("PUT", "/api/v1/workflows/poem", m{"document": strings.ReplaceAll(poem, "Write.", text), "draft": true}).is(200)
+	}
 	w.do("POST", "/api/v1/workflows", m{"id": "poem", "document": poem}).is(201)
 	draft("DRAFTED")
 	at := "/api/v1/runs/" + w.do("POST", "/api/v1/runs?wait=1m", m{"workflow": "poem", "draft": true}).is(201).run().ID
