@@ -8,6 +8,7 @@ import (
 	"github.com/hocket-run/hocket/internal/engine"
 	"github.com/hocket-run/hocket/internal/model"
 	"github.com/hocket-run/hocket/internal/project"
+	"github.com/hocket-run/hocket/internal/service"
 )
 
 // again is a condition in a parallel block in a loop: agents w, f, g and j, of which j answers no, then yes.
@@ -89,7 +90,7 @@ var latestOutputs = []rule{
 			}
 			w = w.restart()
 			r.w = w
-			id, err := w.Fork(t.Context(), r.id, e.Seq, nil)
+			id, err := w.Fork(t.Context(), r.id, e.Seq, service.ForkRights{})
 			if err != nil {
 				t.Fatal(err)
 			}
