@@ -210,6 +210,9 @@ func (a *actor) step(batch []*message) error {
 	}
 	for {
 		dec, err := a.decide(batch)
+		if errors.Is(err, errStopped) {
+			return driver.ErrClosed
+		}
 		if err != nil {
 			return a.quarantine(err)
 		}

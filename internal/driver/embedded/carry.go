@@ -275,15 +275,19 @@ func (a *actor) startTimer(c *engine.StartTimer) {
 	a.timers[c.ID] = t
 }
 
-// lost lists the tool calls that the former owner may have made, each with its tool's policy (P12).
-func (a *actor) lost() []engine.Lost {
+// lost lists the tool calls that the former owner may have made, each with its tool's policy (P12). Error: the run is to be interrupted. A policy that could not be read because
+// of that says nothing.
+func (a *actor) lost() ([]engine.Lost, error) {
 	var lost []engine.Lost
 	for _, c := range a.run.Open() {
 		if c, ok := c.(*engine.CallTool); ok {
 			lost = append(lost, engine.Lost{ID: c.ID, Policy: string(a.kit.Policy(a.ctx, &a.info, c))})
 		}
 	}
-	return lost
+	if len(lost) > 0 && a.ctx.Err() != nil {
+		return nil, errStopped
+	}
+	return lost, nil
 }
 
 // windDown interrupts the run. Calls are stopped; what comes back nevertheless is paid for and is journaled, as long as it asks for no tool call:

@@ -23,7 +23,11 @@ func (a *actor) decide(batch []*message) (dec engine.Decision, err error) {
 		return err
 	}
 	if a.takeover && !cancels(batch) {
-		in := engine.Input{At: batch[0].at, Data: engine.Recovered{Lost: a.lost()}}
+		lost, err := a.lost()
+		if err != nil {
+			return dec, err
+		}
+		in := engine.Input{At: batch[0].at, Data: engine.Recovered{Lost: lost}}
 		if err := add(in); err != nil && !refusal(err) {
 			return dec, err
 		}

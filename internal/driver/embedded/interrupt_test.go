@@ -2,15 +2,19 @@ package embedded_test
 
 import (
 	"context"
+	"errors"
 	"sync"
+	"sync/atomic"
 	"testing"
 
+	"github.com/hocket-run/hocket/internal/chat"
 	"github.com/hocket-run/hocket/internal/driver"
 	"github.com/hocket-run/hocket/internal/driver/embedded"
 	"github.com/hocket-run/hocket/internal/engine"
 	"github.com/hocket-run/hocket/internal/journal"
 	"github.com/hocket-run/hocket/internal/model"
 	"github.com/hocket-run/hocket/internal/sim"
+	"github.com/hocket-run/hocket/internal/tool"
 )
 
 // TestInterruptFailsNothing: a run that is interrupted while a call is made is left as it is, at whatever moment that happens: that the call was cut off is no failure of the run (D10).
@@ -57,5 +61,81 @@ func TestInterruptFailsNothing(t *testing.T) {
 		if t.Failed() {
 			return
 		}
+	}
+}
+
+// stoppedTools are tools whose policies are known only after a while, which begun hears of.
+type stoppedTools struct {
+	driver.Tools
+	begun chan struct{}
+}
+
+func (t stoppedTools) Policy(ctx context.Context, _ tool.Call) (tool.Policy, error) {
+	t.begun <- struct{}{}
+	<-ctx.Done()
+	return "", ctx.Err()
+}
+
+// TestInterruptAsksNothing: a run that is interrupted while it is taken up is left as it was: that the policy of a lost tool call was not known by then is no reason to ask a person about it (P12).
+func TestInterruptAsksNothing(t *testing.T) {
+	t.Parallel()
+	store, begun := journal.NewMemory().Open(journal.KindRun), make(chan struct{}, 1)
+	var taken atomic.Bool
+	w := &sim.World{
+		Model: func(_ context.Context, q model.Request) (model.Reply, error) {
+			r := model.Reply{Message: chat.Message{Role: chat.RoleAssistant, Text: "done"}}
+			if len(q.Messages) == 1 {
+				r.Message.ToolCalls = []chat.ToolCall{{ID: "c", Name: "act", Arguments: engine.Value(`{}`)}}
+			}
+			return r, nil
+		},
+		Tools: map[string]sim.Tool{"act": {Policy: tool.PolicyRetry, Do: func(ctx context.Context, _ tool.Call) (tool.Result, error) {
+			if taken.Load() {
+				return tool.Result{Text: "acted"}, nil
+			}
+			begun <- struct{}{}
+			<-ctx.Done()
+			return tool.Result{}, ctx.Err()
+		}}},
+	}
+	var slow atomic.Bool
+	d, err := embedded.New(embedded.Config{Store: store, Open: func(ctx context.Context, info driver.Info) (*driver.Kit, error) {
+		k, err := w.Open(ctx, info)
+		if err == nil && slow.Load() {
+			k.Tools = stoppedTools{k.Tools, begun}
+		}
+		return k, err
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	run, err := d.Start(t.Context(), driver.Spec{Workflow: agents("a")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	interrupt := func() {
+		<-begun
+		if err := d.Interrupt(t.Context(), run); err != nil {
+			t.Fatal(err)
+		}
+	}
+	interrupt()
+	taken.Store(true)
+	slow.Store(true)
+	resumed := make(chan error, 1)
+	go func() { resumed <- d.Resume(t.Context(), run) }()
+	interrupt()
+	if err := <-resumed; !errors.Is(err, driver.ErrClosed) {
+		t.Errorf("resume: %v", err)
+	}
+	slow.Store(false)
+	if err := d.Resume(t.Context(), run); err != nil {
+		t.Fatal(err)
+	}
+	if st, err := d.Wait(t.Context(), run); err != nil || st.Status != engine.StatusCompleted {
+		t.Errorf("the run is %+v, %v", st, err)
+	}
+	if err := d.Close(t.Context()); err != nil {
+		t.Fatal(err)
 	}
 }
