@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/hocket-run/hocket/diag"
+	"github.com/hocket-run/hocket/internal/driver"
 	"github.com/hocket-run/hocket/internal/engine"
 	"github.com/hocket-run/hocket/internal/project"
 	"github.com/hocket-run/hocket/internal/service"
@@ -133,6 +134,13 @@ func (e *Engine) Start(ctx context.Context, w *Workflow, options ...StartOptions
 		return "", err
 	}
 	o.ID = cmp.Or(o.ID, service.NewRunID())
+	if run, err = e.start(ctx, w, o); err == nil && driver.LedgerOf(ctx).Info() != nil {
+		go e.report(ctx, run)
+	}
+	return run, err
+}
+
+func (e *Engine) start(ctx context.Context, w *Workflow, o StartOptions) (run string, err error) {
 	above, err := e.begin(ctx, o.ID)
 	if err != nil {
 		return "", err
@@ -168,7 +176,7 @@ func (e *Engine) Run(ctx context.Context, w *Workflow, options ...StartOptions) 
 		return stillbornRun(w, o), nil
 	}
 	// Under ctx it would not be known whether the run has begun.
-	if _, err := e.Start(context.WithoutCancel(ctx), w, o); err != nil {
+	if _, err := e.start(context.WithoutCancel(ctx), w, o); err != nil {
 		return nil, err
 	}
 	defer e.tell(ctx, o.ID)

@@ -47,3 +47,20 @@ func (e *Engine) tell(ctx context.Context, run string) {
 		ledger.Short(short)
 	}
 }
+
+// report tells the run of the call that ctx belongs to what another one used that it started and does not wait for, so that what is kept for that one is free once it has ended. It
+// ends with the call.
+func (e *Engine) report(ctx context.Context, run string) {
+	for {
+		st, err := e.service.Wait(ctx, run)
+		if err != nil || st.Status.Ended() || st.Interrupted {
+			break
+		}
+		if err := (&bridge{e: e}).answered(ctx, run); err != nil {
+			break
+		}
+	}
+	if ctx.Err() == nil {
+		e.tell(ctx, run)
+	}
+}
