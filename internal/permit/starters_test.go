@@ -1,6 +1,7 @@
 package permit_test
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/hocket-run/hocket/internal/permit"
@@ -14,7 +15,7 @@ func TestCommandsBehindOtherPrograms(t *testing.T) {
 		// Programs that start others, of which no list is complete.
 		"ssh-agent rm x", "tini -- rm x", "ccache rm x", "mise exec -- rm x", "npm exec rm x", "bundle exec rm x", "daemonize /bin/rm x", "/lib64/ld-linux-x86-64.so.2 /bin/rm x", "ip netns exec a rm x", "cmake -E rm x",
 		"hyperfine 'rm x'", "nix-shell --run 'rm x'", "nc -e 'rm x' h 1", "socat EXEC:'rm x' -", "man -P 'rm x' ls", "make SHELL='rm x'", "make --eval='a:;rm x'", "ssh -o ProxyCommand='rm x' h", "go vet -vettool=rm x", "coreutils --coreutils-prog=rm x",
-		"tini sh -c 'r\"\"m x'", "ccache bash -c '$X'", "mise exec -- python3 -c x", "genv rm x", "gtimeout 5 rm x", "gxargs rm",
+		"tini " + strings.Repeat("a ", 4000) + "rm x", "tini sh -c 'r\"\"m x'", "ccache bash -c '$X'", "mise exec -- python3 -c x", "genv rm x", "gtimeout 5 rm x", "gxargs rm",
 		// A copy or a link under another name.
 		"cp /bin/rm q && ./q x", "ln -s /bin/rm q; ./q x", "install /bin/rm q; ./q x",
 		// Starters behind starters.

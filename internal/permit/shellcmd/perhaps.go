@@ -39,7 +39,9 @@ func (r *reader) perhaps(name string, words []field) {
 			sub.inside(value)
 		}
 	}
-	r.read = sub.read
+	if r.read = sub.read; sub.full {
+		r.unknown()
+	}
 	for _, text := range sub.out {
 		if text != Unknown {
 			r.add(Perhaps + strings.TrimPrefix(text, Perhaps))
