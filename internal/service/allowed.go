@@ -227,7 +227,11 @@ func findProgram(dir string, p programFile) programFile {
 	return p
 }
 
-// digestOf fingerprints a file; a file that cannot be read has a fingerprint of its own.
+// maxDigest is how much of a file is read for its fingerprint: an argument may name any file.
+const maxDigest = 32 << 20
+
+// digestOf fingerprints a file: its content up to maxDigest, and the size of a longer one and the time when it was changed. A file that cannot be read has a
+// fingerprint of its own.
 func digestOf(path string) string {
 	f, err := os.Open(path)
 	if err != nil {
@@ -235,8 +239,15 @@ func digestOf(path string) string {
 	}
 	defer f.Close()
 	h := sha256.New()
-	if _, err := io.Copy(h, f); err != nil {
+	if _, err := io.Copy(h, io.LimitReader(f, maxDigest)); err != nil {
 		return "unreadable"
+	}
+	st, err := f.Stat()
+	if err != nil {
+		return "unreadable"
+	}
+	if st.Size() > maxDigest {
+		fmt.Fprintf(h, "%d %d", st.Size(), st.ModTime().UnixNano())
 	}
 	return hex.EncodeToString(h.Sum(nil))
 }
