@@ -171,6 +171,17 @@ func (f *follower) follow(ctx context.Context) error {
 	}
 }
 
+// lockedUp ends the invocation when the store was locked for too long. What the store has of the run cannot be changed then, so it says what was seen of it.
+func (f *follower) lockedUp(ctx context.Context) error {
+	_ = f.service.Interrupt(ctx, f.run) // the lock is what is reported
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.seq == 0 {
+		return &exit{ExitFailed, ""}
+	}
+	return &exit{ExitFailed, "run " + f.run + " is stored" + f.toContinue("")}
+}
+
 // interruptTime bounds how long an interrupted invocation waits for its calls.
 const interruptTime = 5 * time.Second
 
@@ -181,6 +192,9 @@ const patienceTime = time.Second
 func (f *follower) interrupted() error {
 	ctx, cancel := context.WithTimeout(context.Background(), interruptTime)
 	defer cancel()
+	if f.lockedOut.Load() != nil {
+		return f.lockedUp(ctx)
+	}
 	if !f.quiet {
 		slow := time.AfterFunc(patienceTime, func() { f.progress.say("stopping; Ctrl-C again leaves at once, and loses nothing that is stored\n") })
 		defer slow.Stop()

@@ -7,9 +7,11 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/hocket-run/hocket/internal/cli"
+	"github.com/hocket-run/hocket/internal/model/modeltest"
 )
 
 // Verbs by what they do to the store. Each verb of the command line is in one of the lists; capital words are filled in by the test.
@@ -155,5 +157,32 @@ func holdLock(t *testing.T, path string) (free func()) {
 		if err := db.Close(); err != nil {
 			t.Error(err)
 		}
+	}
+}
+
+// TestLockedDuringARun: a run that cannot be stored any more is left, with the line that continues it, and nothing else is said to have happened.
+func TestLockedDuringARun(t *testing.T) {
+	t.Parallel()
+	d := newDesk(t, "", map[string]string{"poem.yaml": gatePoem})
+	d.InTerminal, d.ErrTerminal, d.OutTerminal = false, false, false
+	path, lock := d.env["HOCKET_DB"], sync.Once{}
+	free := make(chan func(), 1)
+	server := modeltest.Start(t, func(modeltest.Request) modeltest.Answer {
+		lock.Do(func() { free <- holdLock(t, path) })
+		return modeltest.Answer{Text: "bees"}
+	})
+	d.env["OPENAI_BASE_URL"], d.env["OPENAI_API_KEY"] = server.BaseURL(), "key"
+	status := d.main(t.Context(), "run", "$DIR/poem.yaml", "x", "--run-id", "poem-1", "--lock-timeout", "10ms")
+	(<-free)()
+	said := d.err.String()
+	if status != 1 || !strings.Contains(said, "run poem-1 is stored. Continue it with:\n  hocket resume poem-1") || !strings.Contains(said, "the store is locked: another program") {
+		t.Errorf("%d, %s", status, said)
+	}
+	if strings.Contains(said, "interrupted") || strings.Contains(said, "stopping") {
+		t.Errorf("it says that it was interrupted: %s", said)
+	}
+	d.out.b.Reset()
+	if status := d.main(t.Context(), "resume", "poem-1"); status != 0 || strings.TrimSpace(d.out.String()) != "bees" {
+		t.Errorf("resume: %d, %s%s", status, d.out.String(), d.err.String())
 	}
 }

@@ -129,7 +129,7 @@ func TestAttackLock(t *testing.T) {
 		t.Logf("hocket %s under a lock: status %d after %s", strings.Join(args, " "), v.status, v.took.Round(time.Millisecond))
 	}
 	v := hocket(t, home, env, "run", "poem.yaml", "bees", "--lock-timeout", "3s")
-	if v.status != 1 || !strings.Contains(v.err, "another program has held it for 2s; waiting for 3s at most") || !strings.Contains(v.err, "nothing was changed") {
+	if v.status != 1 || !strings.Contains(v.err, "another program has held it for 2s; waiting for 3s at most") || !strings.Contains(v.err, "nothing is lost") {
 		t.Errorf("run under a lock: %+v", v)
 	}
 	t.Logf("hocket run --lock-timeout 3s: status %d after %s: %s", v.status, v.took.Round(time.Millisecond), v.err)

@@ -98,7 +98,7 @@ type LockedError struct {
 }
 
 func (e *LockedError) Error() string {
-	return fmt.Sprintf("the store is locked: %s has held it for %s; nothing was changed", e.Holder, e.For.Round(time.Second/10))
+	return fmt.Sprintf("the store is locked: %s has held it for %s; nothing is lost", e.Holder, e.For.Round(time.Second/10))
 }
 
 // LockWait tells that a store is held by another process, while a caller waits for it.
