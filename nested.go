@@ -10,7 +10,7 @@ import (
 )
 
 // A run that a node function or a tool starts by Run, Stream, Engine.Run or Engine.Start, with the context that it was given, is a run below that of the function: it gets a part of what
-// that one's budgets leave, and what it uses counts there (P20, ADR 37).
+// that one's budgets leave, and what it uses counts there (P20, ADR 35).
 
 // begin asks the run of the call that ctx belongs to for a part of its budgets. Nil: there is no such run, or nothing bounds it. Errors: *BudgetError; that of ctx.
 func (e *Engine) begin(ctx context.Context, run string) (*workflow.Budget, error) {

@@ -173,6 +173,8 @@ func (f *follower) follow(ctx context.Context) error {
 
 // lockedUp ends the invocation when the store was locked for too long. What the store has of the run cannot be changed then, so it says what was seen of it.
 func (f *follower) lockedUp(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, patienceTime)
+	defer cancel()
 	_ = f.service.Interrupt(ctx, f.run) // the lock is what is reported
 	f.mu.Lock()
 	defer f.mu.Unlock()

@@ -9,7 +9,7 @@ import (
 )
 
 // Model calls that a function or a tool makes itself, in a session, are withheld like those of agents: each has a reservation from before it is made until its use is
-// reported, so that parallel sessions cannot overspend together (P20, ADR 37).
+// reported, so that parallel sessions cannot overspend together (P20, ADR 35).
 
 // reservation is what a model call of a function or a tool may use.
 type reservation struct {

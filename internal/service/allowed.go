@@ -22,7 +22,7 @@ import (
 	"github.com/hocket-run/hocket/internal/tool"
 )
 
-// metaAllowed holds what a yes to a run's wishes was for, as JSON of allowed (ADR 43).
+// metaAllowed holds what a yes to a run's wishes was for, as JSON of allowed (ADR 41).
 const metaAllowed = "allowed"
 
 // allowed is what a person allowed, with the folder in which it was allowed and the programs that it meant then.

@@ -13,7 +13,7 @@ import (
 
 // A person is asked once, however many workflows that are tools of one another stand above the run that waits: each run above repeats the wait of the run
 // that its call started (engine.Below). An answer to any of them is given to the innermost wait, which decides whether it holds, and then to those above it,
-// from the inside out, whose calls go on (ADR 39).
+// from the inside out, whose calls go on (ADR 37).
 
 // hold repeats the first open wait of a run that a call started; nil where there is none.
 func (r Recorded) hold() *tool.Hold {

@@ -2,7 +2,7 @@
 // killed with SIGKILL. It works on Linux. Package process starts supervisors and speaks with them.
 //
 // It refuses to copy what a program reads and writes (the program has the descriptors themselves), to give the program anything of its own environment, and to import packages
-// that are slow to initialize: a supervisor begins in an init function, before nearly all other packages of the executable (ADR 44).
+// that are slow to initialize: a supervisor begins in an init function, before nearly all other packages of the executable (ADR 42).
 //
 // The flow of one program:
 //

@@ -11,7 +11,7 @@ import (
 )
 
 // init takes a process over that Start made. It is an init function since those of other packages cost several times as much as the whole work of a supervisor.
-func init() { //nolint:gochecknoinits // see above and ADR 44
+func init() { //nolint:gochecknoinits // see above and ADR 42
 	if len(os.Args) == 2 && os.Args[0] == Name {
 		syscall.Exit(supervise()) // not os.Exit, in which the race detector sleeps for a second
 	}
