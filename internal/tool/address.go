@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"golang.org/x/net/idna"
 )
 
 // AddressOf gives an address as permissions compare it, by the argument that holds it. Its names are spellings of one address: scheme and host in lower
@@ -55,12 +57,19 @@ func AddressOf(argument string, u *url.URL) Resource {
 		r.Also = append(r.Also, scheme+"://"+at+decoded, at+decoded)
 	}
 	r.Also = append(r.Also, scheme+"://"+withPort+rest, at+rest, withPort+rest, at, scheme+"://"+at+u.EscapedPath(), scheme+"://"+at+collapse(rest), scheme+"://"+at+".:"+defaultPort+rest)
+	if written, err := idna.Lookup.ToUnicode(host); err == nil && written != host {
+		other := written + strings.TrimPrefix(at, host)
+		r.Also = append(r.Also, scheme+"://"+other+rest, other+rest, other)
+	}
 	r.Also = slices.Compact(r.Also)
 	return r
 }
 
-// plainHost is a host in its one form; an address of version 4 in any notation is in the usual one.
+// plainHost is a host in its one form; an address of version 4 in any notation is in the usual one. Characters that clients map to others are mapped.
 func plainHost(host string) string {
+	if ascii, err := idna.Lookup.ToASCII(host); err == nil {
+		host = ascii
+	}
 	host = strings.ToLower(strings.TrimRight(host, "."))
 	if ip, err := netip.ParseAddr(host); err == nil {
 		return ip.Unmap().WithZone("").String()
