@@ -218,7 +218,7 @@ func (h *memHandle) Take(ctx context.Context) ([]Request, error) {
 	return taken, nil
 }
 
-func (h *memHandle) Unclaimed(ctx context.Context) ([]Request, error) {
+func (h *memHandle) Unclaimed(ctx context.Context, run string) ([]Request, error) {
 	unlock, err := h.lock(ctx)
 	if err != nil {
 		return nil, err
@@ -226,15 +226,17 @@ func (h *memHandle) Unclaimed(ctx context.Context) ([]Request, error) {
 	defer unlock()
 	var open []Request
 	for _, q := range h.m.inbox.open {
-		if q.done || h.m.runs[q.Run].head.Owner != "" {
+		if q.done || run != "" && q.Run != run || h.m.owners[h.m.runs[q.Run].head.Owner] {
 			continue
 		}
 		r := q.Request
-		r.Data = bytes.Clone(r.Data)
+		if r.Data = bytes.Clone(r.Data); run == "" {
+			r.Data = nil
+		}
 		open = append(open, r)
 	}
 	slices.SortFunc(open, func(a, b Request) int { return int(a.ID) - int(b.ID) })
-	return open[:min(len(open), maxLimit)], nil
+	return open, nil
 }
 
 func (h *memHandle) Settle(ctx context.Context, id uint64, result []byte) error {

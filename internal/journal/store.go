@@ -160,8 +160,9 @@ type Inbox interface {
 	// Take gives the open requests to runs that this handle owns, oldest first, each once per handle. It is cheap where there are none and
 	// meant to be called every 250 ms.
 	Take(ctx context.Context) ([]Request, error)
-	// Unclaimed gives the open requests to runs that have no owner, oldest first, at most 1,000. It takes none.
-	Unclaimed(ctx context.Context) ([]Request, error)
+	// Unclaimed gives the open requests to runs that have no living owner, oldest first: those to one run, or those to all for "", which come without Data. It takes
+	// none.
+	Unclaimed(ctx context.Context, run string) ([]Request, error)
 	// Settle stores the result of a request. The first result stays; a second Settle changes nothing. Errors: ErrNotFound.
 	Settle(ctx context.Context, id uint64, result []byte) error
 	// Result gives the result, once there is one. Errors: ErrNotFound, also after the run was pruned.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -64,6 +65,8 @@ type message struct {
 	data engine.InputData // nil for a touch, which fires deadlines that are due
 	// resume: continue the run if it was interrupted.
 	resume bool
+	// asked is when a request out of the inbox was posted: an answer before the deadline of its wait counts, however late it is taken. Zero: it was given at at.
+	asked time.Time
 	// check: find out whether the run is still this process's.
 	check bool
 	done  func(error)
@@ -248,6 +251,12 @@ func (a *actor) step(batch []*message) error {
 // errLeft: a run that was left by its owner stays as it is, since nobody asked to go on with it.
 var errLeft = errors.New("run stays interrupted")
 
+// kitError says that the models, tools or functions of a run cannot be had in this process. Another one may have them.
+type kitError struct{ err error }
+
+func (e *kitError) Error() string { return e.err.Error() }
+func (e *kitError) Unwrap() error { return e.err }
+
 // cancelsOnly refuses everything but cancellations, for a run whose models and tools cannot be opened.
 func (a *actor) cancelsOnly(batch []*message) []*message {
 	var kept []*message
@@ -256,7 +265,7 @@ func (a *actor) cancelsOnly(batch []*message) []*message {
 			kept = append(kept, m)
 			continue
 		}
-		m.answer(a.kitErr)
+		m.answer(&kitError{a.kitErr})
 	}
 	return kept
 }
@@ -273,7 +282,11 @@ func (a *actor) mayTakeOver(batch []*message) ([]*message, error) {
 			continue
 		}
 		if _, ok := m.data.(engine.Cancel); m.data != nil && !ok {
-			inputs := append(a.due(m.at), engine.Input{At: m.at, Data: m.data})
+			inputs := []engine.Input{}
+			for _, t := range due(a.run, m.given()) {
+				inputs = append(inputs, engine.Input{At: m.at, Data: engine.TimerDue{ID: t.ID}})
+			}
+			inputs = append(inputs, engine.Input{At: m.at, Data: m.data})
 			if err := a.try(inputs); err != nil {
 				m.answer(err)
 				continue
@@ -297,14 +310,23 @@ func (a *actor) try(inputs []engine.Input) (err error) {
 	return err
 }
 
-// due gives the timers of waits whose time has come by now, for a run that was just read (D21).
-func (a *actor) due(now time.Time) []engine.Input {
-	var due []engine.Input
-	for _, c := range a.run.Open() {
+// given is when a message was given by its sender.
+func (m *message) given() time.Time {
+	if m.asked.IsZero() || m.asked.After(m.at) {
+		return m.at
+	}
+	return m.asked
+}
+
+// due gives the timers of waits whose time has come by now, the earliest first, for a run that was just read (D21).
+func due(run *engine.Run, now time.Time) []*engine.StartTimer {
+	var due []*engine.StartTimer
+	for _, c := range run.Open() {
 		if t, ok := c.(*engine.StartTimer); ok && t.Deadline && !t.At.After(now) {
-			due = append(due, engine.Input{At: now, Data: engine.TimerDue{ID: t.ID}})
+			due = append(due, t)
 		}
 	}
+	slices.SortStableFunc(due, func(a, b *engine.StartTimer) int { return a.At.Compare(b.At) })
 	return due
 }
 

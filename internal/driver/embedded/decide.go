@@ -3,6 +3,7 @@ package embedded
 import (
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/hocket-run/hocket/internal/engine"
 )
@@ -32,11 +33,10 @@ func (a *actor) decide(batch []*message) (dec engine.Decision, err error) {
 			return dec, err
 		}
 	}
+	early := map[*message]bool{}
 	if a.fresh {
-		for _, in := range a.due(batch[0].at) {
-			if err := add(in); err != nil {
-				return dec, err
-			}
+		if err := a.passDeadlines(batch, early, add); err != nil {
+			return dec, err
 		}
 	}
 	group := a.group[:0]
@@ -62,6 +62,9 @@ func (a *actor) decide(batch []*message) (dec engine.Decision, err error) {
 		return err
 	}
 	for _, m := range batch {
+		if early[m] {
+			continue
+		}
 		m.refused = nil
 		if m.data == nil {
 			if m.resume && ended {
@@ -85,6 +88,32 @@ func (a *actor) decide(batch []*message) (dec engine.Decision, err error) {
 		}
 	}
 	return dec, flush()
+}
+
+// passDeadlines fires the timers of waits that are due in a run that was just read (D21). An answer that was left in the store before a deadline comes before it;
+// early gets those that were given to the engine.
+func (a *actor) passDeadlines(batch []*message, early map[*message]bool, add func(...engine.Input) error) error {
+	for _, t := range due(a.run, batch[0].at) {
+		for _, m := range batch {
+			if _, ok := m.data.(engine.Answer); !ok || early[m] || !m.given().Before(t.At) {
+				continue
+			}
+			early[m], m.refused = true, nil
+			if err := add(engine.Input{At: m.at, Data: m.data}); err != nil {
+				if !refusal(err) {
+					return err
+				}
+				m.refused = err
+			}
+		}
+		if !slices.ContainsFunc(a.run.Open(), func(c engine.Command) bool { o, ok := c.(*engine.StartTimer); return ok && o.ID == t.ID }) {
+			continue
+		}
+		if err := add(engine.Input{At: batch[0].at, Data: engine.TimerDue{ID: t.ID}}); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func cancels(batch []*message) bool {

@@ -3,7 +3,9 @@ package embedded
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/hocket-run/hocket/internal/engine"
@@ -22,19 +24,31 @@ func (d *Driver) deposit(ctx context.Context, run string, a engine.Answer, id ui
 	if err != nil || !foreign {
 		return false, err
 	}
-	folded, _, err := d.fold(ctx, run, c.plan)
-	if err != nil {
-		return false, err
-	}
-	wait, err := folded.CheckAnswer(a)
+	wait, err := d.checkAnswer(ctx, run, c, a)
 	if err != nil || wait == "" || id != 0 {
 		return true, err
 	}
 	a.Wait = wait
-	if id, err = d.leave(ctx, run, a); err != nil {
+	if id, err = d.leave(ctx, run, c, a); err != nil || id == 0 {
 		return true, err
 	}
 	return true, d.heard(ctx, id)
+}
+
+// checkAnswer tells whether a run takes an answer as it stands, and gives its wait; "" where the same answer was given before. Deadlines that are over count as such.
+func (d *Driver) checkAnswer(ctx context.Context, run string, c compiled, a engine.Answer) (wait string, err error) {
+	folded, _, err := d.fold(ctx, run, c.plan)
+	if err != nil {
+		return "", err
+	}
+	defer recovered(&err)
+	now := d.now()
+	for _, t := range due(folded, now) {
+		if _, err := folded.Activate([]engine.Input{{At: now, Data: engine.TimerDue{ID: t.ID}}}); err != nil && !refusal(err) {
+			return "", err
+		}
+	}
+	return folded.CheckAnswer(a)
 }
 
 // foreign tells whether a run has functions that another program has, and no living owner.
@@ -61,28 +75,52 @@ func (d *Driver) IsForeign(ctx context.Context, run string) (bool, error) {
 	return foreign, err
 }
 
-// leave posts an answer, unless one to the same wait was left before.
-func (d *Driver) leave(ctx context.Context, run string, a engine.Answer) (id uint64, err error) {
+// leave posts an answer, unless one to the same wait was left before. Of those that come at once the first one in the store counts: each looks again when its own is
+// there, and takes it back if it is not the first, or the run has gone on meanwhile. id is 0 where the run has the same answer already.
+func (d *Driver) leave(ctx context.Context, run string, c compiled, a engine.Answer) (id uint64, err error) {
 	kind, body, err := encodeRequest(a)
 	if err != nil {
 		return 0, err
 	}
-	open, err := d.cfg.Store.Unclaimed(ctx)
+	if first, err := d.firstLeft(ctx, run, a); first != 0 || err != nil {
+		return first, err
+	}
+	id, err = d.cfg.Store.Post(ctx, journal.Request{Run: run, Kind: kind, Data: body, At: d.now()})
+	if err != nil {
+		return 0, err
+	}
+	first, err := d.firstLeft(ctx, run, a)
+	if err == nil && (first == 0 || first == id) {
+		var wait string
+		if wait, err = d.checkAnswer(ctx, run, c, a); err == nil && wait != "" {
+			return id, nil
+		}
+		first = 0
+	}
+	if serr := d.cfg.Store.Settle(ctx, id, encodeResult(err)); serr != nil {
+		return 0, errors.Join(err, serr)
+	}
+	return first, err
+}
+
+// firstLeft gives the first request in the store with an answer to the wait of a; 0 where there is none. Errors: engine.ErrWaitAnswered where it is another answer.
+func (d *Driver) firstLeft(ctx context.Context, run string, a engine.Answer) (id uint64, err error) {
+	open, err := d.cfg.Store.Unclaimed(ctx, run)
 	if err != nil {
 		return 0, err
 	}
 	for _, q := range open {
 		data, err := decodeRequest(q.Kind, q.Data)
-		before, ok := data.(engine.Answer)
-		if err != nil || !ok || q.Run != run || before.Wait != a.Wait {
-			continue
-		}
-		if bytes.Equal(before.Value, a.Value) {
+		first, ok := data.(engine.Answer)
+		switch {
+		case err != nil || !ok || first.Wait != a.Wait:
+		case bytes.Equal(first.Value, a.Value):
 			return q.ID, nil
+		default:
+			return 0, fmt.Errorf("%w: wait %s; its program has not taken that answer yet", engine.ErrWaitAnswered, a.Wait)
 		}
-		return 0, fmt.Errorf("%w: wait %s; its program has not taken that answer yet", engine.ErrWaitAnswered, a.Wait)
 	}
-	return d.cfg.Store.Post(ctx, journal.Request{Run: run, Kind: kind, Data: body, At: d.now()})
+	return 0, nil
 }
 
 // heard waits a moment for what the program says of an answer that was left for it. An answer that nobody has taken by then stays in the store.
@@ -105,26 +143,20 @@ func (d *Driver) heard(ctx context.Context, id uint64) error {
 
 // Left tells whether an answer to a run is in the store that its program has not taken yet.
 func (d *Driver) Left(ctx context.Context, run string) (bool, error) {
-	open, err := d.cfg.Store.Unclaimed(ctx)
-	if err != nil {
-		return false, err
-	}
-	for _, q := range open {
-		if q.Run == run && q.Kind == requestAnswer {
-			return true, nil
-		}
-	}
-	return false, nil
+	open, err := d.cfg.Store.Unclaimed(ctx, run)
+	return slices.ContainsFunc(open, func(q journal.Request) bool { return q.Kind == requestAnswer }), err
 }
 
-// Work is Tend for programs: it takes up the runs for which mine holds that others left when they died or hung, and those whose answers were left in the store, again and
-// again, until ctx is done or the driver is closed. Runs that were interrupted here stay so. What goes wrong is logged and tried again.
+// Work is Tend for programs: it takes up the runs for which mine holds that others left when they died or hung, and those whose answers were left in the store, and fires
+// the deadlines of those that others left paused, again and again, until ctx is done or the driver is closed. Runs that were interrupted here stay so. What goes wrong
+// is logged and tried again.
 func (d *Driver) Work(ctx context.Context, mine func(journal.Head) bool) {
 	stop, ok := d.stay()
 	if !ok {
 		return
 	}
 	defer stop()
+	deadlines := newDeadlines(d, mine)
 	var recovered time.Time
 	for {
 		if now := time.Now(); now.Sub(recovered) >= recoverEvery {
@@ -139,6 +171,9 @@ func (d *Driver) Work(ctx context.Context, mine func(journal.Head) bool) {
 		}
 		if err := d.TakeAnswers(ctx, mine); err != nil && ctx.Err() == nil && d.work.Err() == nil {
 			d.cfg.Logger.Warn("look for answers", "err", err)
+		}
+		if err := deadlines.look(ctx); err != nil && ctx.Err() == nil && d.work.Err() == nil {
+			d.cfg.Logger.Warn("look for deadlines", "err", err)
 		}
 		if sleep(ctx, d.work, hearEvery) != nil {
 			return
@@ -183,7 +218,7 @@ func (d *Driver) goOn(run string) error {
 
 // TakeAnswers takes up the runs for which mine holds whose answers were left in the store while nobody drove them. It waits for none.
 func (d *Driver) TakeAnswers(ctx context.Context, mine func(journal.Head) bool) error {
-	open, err := d.cfg.Store.Unclaimed(ctx)
+	open, err := d.cfg.Store.Unclaimed(ctx, "")
 	if err != nil {
 		return err
 	}
@@ -194,10 +229,10 @@ func (d *Driver) TakeAnswers(ctx context.Context, mine func(journal.Head) bool) 
 		}
 		seen[q.Run] = true
 		h, err := d.cfg.Store.Head(ctx, q.Run)
-		if err != nil {
+		if err != nil && !permanent(err) {
 			return err
 		}
-		if h.Kind != d.cfg.Kind || !mine(h) {
+		if err != nil || h.Kind != d.cfg.Kind || !mine(h) {
 			continue
 		}
 		if _, foreign, err := d.foreign(ctx, q.Run); err != nil || foreign {

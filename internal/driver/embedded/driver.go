@@ -50,6 +50,8 @@ type Driver struct {
 	tending     int  // calls of Tend
 
 	signs signs
+	// taking is held while requests are taken out of the inbox and put into mailboxes.
+	taking sync.Mutex
 }
 
 var _ driver.Driver = (*Driver)(nil)

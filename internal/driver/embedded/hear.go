@@ -3,22 +3,46 @@ package embedded
 import (
 	"context"
 	"errors"
+	"time"
 
 	"github.com/hocket-run/hocket/internal/engine"
 	"github.com/hocket-run/hocket/internal/journal"
 )
 
-// hearing finds the runs that other processes leave paused, by their notices. It serves one Tend.
-type hearing struct {
+// deadlines finds those of the runs that other processes leave paused: of all there are, now and then, and by their notices as they are left. It serves one Tend or Work.
+type deadlines struct {
 	d     *Driver
+	mine  func(journal.Head) bool // others are left alone
 	begun bool
 	last  uint64
+	swept time.Time
+	// seen keeps what was looked at, by run and last change.
+	seen map[string]time.Time
 	// left are runs that opened a wait in another process and may be paused any moment.
 	left map[string]bool
 }
 
+func newDeadlines(d *Driver, mine func(journal.Head) bool) *deadlines {
+	return &deadlines{d: d, mine: mine, seen: map[string]time.Time{}, left: map[string]bool{}}
+}
+
+// look parks the runs that were left paused since it was called last.
+func (h *deadlines) look(ctx context.Context) error {
+	if now := time.Now(); now.Sub(h.swept) >= sweepEvery {
+		err := h.begin(ctx) // first: what is left while the sweep goes on is heard of
+		if err == nil {
+			err = h.sweep(ctx)
+		}
+		if err != nil {
+			return err
+		}
+		h.swept = now
+	}
+	return h.hear(ctx)
+}
+
 // begin passes over the notices there are: whoever sweeps sees their runs.
-func (h *hearing) begin(ctx context.Context) (err error) {
+func (h *deadlines) begin(ctx context.Context) (err error) {
 	if h.begun {
 		return nil
 	}
@@ -28,7 +52,7 @@ func (h *hearing) begin(ctx context.Context) (err error) {
 }
 
 // hear parks the runs that were left paused since it was called last.
-func (h *hearing) hear(ctx context.Context) error {
+func (h *deadlines) hear(ctx context.Context) error {
 	for h.begun {
 		page, err := h.d.cfg.Store.Notices(ctx, h.last, 0)
 		if err != nil {
@@ -52,7 +76,7 @@ func (h *hearing) hear(ctx context.Context) error {
 			return err
 		case head.Status.IsActive() && !h.d.drives(run):
 			continue // whoever drives it minds its deadlines until it pauses
-		case head.Status == journal.StatusPaused:
+		case head.Status == journal.StatusPaused && h.mine(head):
 			if err := h.d.parkHead(ctx, head); err != nil {
 				h.d.cfg.Logger.Warn("read paused run", "run", run, "err", err)
 			}

@@ -134,6 +134,8 @@ func (d *Driver) poll() {
 
 // takeRequests takes the requests to runs that are driven here to their actors.
 func (d *Driver) takeRequests() {
+	d.taking.Lock() // who reads a run waits until those that another caller took are in its mailbox
+	defer d.taking.Unlock()
 	requests, err := d.cfg.Store.Take(d.root)
 	if err != nil {
 		d.cfg.Logger.Warn("look for requests", "err", err)
@@ -144,10 +146,12 @@ func (d *Driver) takeRequests() {
 	}
 }
 
-// serve does what a request asks for and stores the result. A request that cannot be settled now stays for the run's next owner.
+// serve does what a request asks for and stores the result. A request that cannot be settled now, or not here, stays for the run's next owner.
 func (d *Driver) serve(q journal.Request) {
 	settle := func(err error) {
-		if errors.Is(err, driver.ErrClosed) || errors.Is(err, journal.ErrOwned) || errors.Is(err, journal.ErrFenced) {
+		_, noKit := errors.AsType[*kitError](err)
+		_, bad := errors.AsType[*driver.QuarantineError](err)
+		if noKit || bad || errors.Is(err, driver.ErrClosed) || errors.Is(err, journal.ErrOwned) || errors.Is(err, journal.ErrFenced) {
 			return
 		}
 		d.wg.Go(func() { d.settle(q, encodeResult(err)) })
@@ -157,7 +161,7 @@ func (d *Driver) serve(q journal.Request) {
 		settle(err)
 		return
 	}
-	if err := d.post(q.Run, &message{data: data, done: settle}); err != nil {
+	if err := d.post(q.Run, &message{data: data, asked: q.At, done: settle}); err != nil {
 		settle(err)
 	}
 }

@@ -31,9 +31,9 @@ func (d *Driver) Tend(ctx context.Context) {
 		return
 	}
 	defer stop()
-	h := hearing{d: d, left: map[string]bool{}}
-	seen := map[string]time.Time{}
-	var recovered, swept time.Time
+	all := func(journal.Head) bool { return true }
+	deadlines := newDeadlines(d, all)
+	var recovered time.Time
 	log := func(what string, err error) {
 		if ctx.Err() == nil && d.work.Err() == nil {
 			d.cfg.Logger.Warn(what, "err", err)
@@ -42,7 +42,7 @@ func (d *Driver) Tend(ctx context.Context) {
 	for {
 		now := time.Now()
 		if now.Sub(recovered) >= recoverEvery {
-			if err := d.evictHung(ctx, func(journal.Head) bool { return true }); err != nil {
+			if err := d.evictHung(ctx, all); err != nil {
 				log("take over runs", err)
 			}
 			if err := d.Recover(ctx); err != nil {
@@ -50,18 +50,7 @@ func (d *Driver) Tend(ctx context.Context) {
 			}
 			recovered = now
 		}
-		if now.Sub(swept) >= sweepEvery {
-			err := h.begin(ctx) // first: what is left while the sweep goes on is heard of
-			if err == nil {
-				err = d.sweep(ctx, seen)
-			}
-			if err != nil {
-				log("look for deadlines", err)
-			} else {
-				swept = now
-			}
-		}
-		if err := h.hear(ctx); err != nil {
+		if err := deadlines.look(ctx); err != nil {
 			log("look for deadlines", err)
 		}
 		if sleep(ctx, d.work, hearEvery) != nil {
@@ -150,8 +139,9 @@ func (d *Driver) list(ctx context.Context, q journal.Query) (heads []journal.Hea
 	}
 }
 
-// sweep finds the deadlines of paused runs that somebody else left. seen keeps what was looked at, by run and last change.
-func (d *Driver) sweep(ctx context.Context, seen map[string]time.Time) error {
+// sweep finds the deadlines of paused runs that another process left.
+func (h *deadlines) sweep(ctx context.Context) error {
+	d, seen := h.d, h.seen
 	q := journal.Query{Statuses: []journal.Status{journal.StatusPaused}, Limit: 1000}
 	present := map[string]bool{}
 	for {
@@ -159,15 +149,15 @@ func (d *Driver) sweep(ctx context.Context, seen map[string]time.Time) error {
 		if err != nil {
 			return err
 		}
-		for _, h := range heads {
-			present[h.Run] = true
-			if seen[h.Run].Equal(h.Updated) {
+		for _, head := range heads {
+			present[head.Run] = true
+			if seen[head.Run].Equal(head.Updated) || !h.mine(head) {
 				continue
 			}
-			if err := d.parkHead(ctx, h); err != nil {
-				d.cfg.Logger.Warn("read paused run", "run", h.Run, "err", err)
+			if err := d.parkHead(ctx, head); err != nil {
+				d.cfg.Logger.Warn("read paused run", "run", head.Run, "err", err)
 			}
-			seen[h.Run] = h.Updated
+			seen[head.Run] = head.Updated
 		}
 		if next == "" {
 			break
@@ -182,10 +172,11 @@ func (d *Driver) sweep(ctx context.Context, seen map[string]time.Time) error {
 	return nil
 }
 
-// parkHead reads a paused run, without claiming it, and parks it where it has a deadline. Definitions without deadlines are not read twice.
+// parkHead reads a paused run, without claiming it, and parks it where it has a deadline. Definitions without deadlines are not read twice. The deadlines of runs whose
+// functions another program has are left to that program: here they could not go on.
 func (d *Driver) parkHead(ctx context.Context, h journal.Head) error {
 	c, err := d.definition(ctx, h.Definition)
-	if err != nil || !c.deadlines && h.Meta[metaRemind] == "" {
+	if err != nil || !c.deadlines && h.Meta[metaRemind] == "" || c.program == nil && d.cfg.Foreign(c.plan.Workflow()) {
 		return err
 	}
 	run, _, err := d.fold(ctx, h.Run, c.plan)

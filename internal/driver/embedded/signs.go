@@ -114,7 +114,7 @@ func (d *Driver) listen() {
 	s, now, self := &d.signs, d.now(), d.cfg.Store.Owner().ID
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	passed := min(now.Sub(s.looked), signEvery)
+	passed := max(0, min(now.Sub(s.looked), signEvery)) // a clock that was set back takes nothing away
 	s.looked = now
 	heard := map[string]*silence{}
 	for _, o := range owners {

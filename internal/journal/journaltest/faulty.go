@@ -257,11 +257,11 @@ func (f *Faulty) Take(ctx context.Context) ([]journal.Request, error) {
 }
 
 // Unclaimed implements journal.Inbox.
-func (f *Faulty) Unclaimed(ctx context.Context) ([]journal.Request, error) {
+func (f *Faulty) Unclaimed(ctx context.Context, run string) ([]journal.Request, error) {
 	if err := f.alive("look for requests"); err != nil {
 		return nil, err
 	}
-	return f.Backend.Unclaimed(ctx)
+	return f.Backend.Unclaimed(ctx, run)
 }
 
 // Settle implements journal.Inbox.

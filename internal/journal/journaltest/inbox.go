@@ -32,31 +32,37 @@ func took(t *testing.T, b journal.Inbox, want ...journal.Request) {
 	}
 }
 
-// testUnclaimed: requests to runs that have no owner are listed, in the order in which they came, until they are settled; listing takes none (D29).
+// testUnclaimed: requests to runs that have no living owner are listed, in the order in which they came, until they are settled; listing takes none (D29).
 func testUnclaimed(t *testing.T, m Medium) {
 	a, b := handle(t, m), handle(t, m)
-	unclaimed := func(want ...journal.Request) {
+	unclaimed := func(run string, want ...journal.Request) {
 		t.Helper()
-		got, err := b.Unclaimed(t.Context())
+		got, err := b.Unclaimed(t.Context(), run)
 		if err != nil {
 			t.Fatal(err)
 		}
 		if diff := cmp.Diff(got, want, cmpopts.EquateEmpty()); diff != "" {
-			t.Errorf("unclaimed (-got +want):\n%s", diff)
+			t.Errorf("unclaimed of %q (-got +want):\n%s", run, diff)
 		}
+	}
+	bare := func(q journal.Request) journal.Request {
+		q.Data = nil
+		return q
 	}
 	mustAppend(t, a, create("r1", 0), create("r2", 1))
 	one := mustPost(t, b, journal.Request{Run: "r1", Kind: "answer", Data: []byte("yes"), At: at(1)})
-	unclaimed() // it has an owner
+	unclaimed("r1") // it has an owner
 	if err := a.Release(t.Context(), "r1", 1); err != nil {
 		t.Fatal(err)
 	}
 	two := mustPost(t, b, journal.Request{Run: "r1", Kind: "answer", Data: []byte("no"), At: at(2)})
-	unclaimed(one, two)
-	unclaimed(one, two)
+	unclaimed("r1", one, two)
+	unclaimed("r1", one, two)
+	unclaimed("r2")
+	unclaimed("", bare(one), bare(two))
 	took(t, b)
 	mustClaim(t, b, "r1")
-	unclaimed()
+	unclaimed("r1")
 	took(t, b, one, two)
 	if err := b.Settle(t.Context(), one.ID, []byte("done")); err != nil {
 		t.Fatal(err)
@@ -64,7 +70,21 @@ func testUnclaimed(t *testing.T, m Medium) {
 	if err := b.Release(t.Context(), "r1", 2); err != nil {
 		t.Fatal(err)
 	}
-	unclaimed(two)
+	unclaimed("r1", two)
+	three := mustPost(t, b, journal.Request{Run: "r2", Kind: "answer", Data: []byte("yes"), At: at(3)})
+	unclaimed("", bare(two))
+	mustClose(t, a) // it dies with r2
+	unclaimed("r2", three)
+	unclaimed("", bare(two), bare(three))
+	// However many wait for programs that do not come back, the others are listed.
+	for range 1001 {
+		mustPost(t, b, journal.Request{Run: "r1", Kind: "answer"})
+	}
+	last := mustPost(t, b, journal.Request{Run: "r2", Kind: "answer", Data: []byte("no"), At: at(4)})
+	unclaimed("r2", three, last)
+	if all, err := b.Unclaimed(t.Context(), ""); err != nil || len(all) != 1004 {
+		t.Errorf("%d unclaimed, %v, want 1004", len(all), err)
+	}
 }
 
 func testInbox(t *testing.T, m Medium) {

@@ -69,16 +69,27 @@ func (s *Store) Take(ctx context.Context) ([]journal.Request, error) {
 }
 
 // Unclaimed implements journal.Inbox.
-func (s *Store) Unclaimed(ctx context.Context) ([]journal.Request, error) {
+func (s *Store) Unclaimed(ctx context.Context, run string) ([]journal.Request, error) {
 	var open []journal.Request
 	err := s.readers.read(ctx, func(c *conn) error {
 		open = nil
-		return c.query(ctx, sqlUnclaimed, func(r row) error {
-			open = append(open, journal.Request{
-				ID: uint64(r.int(0)), Run: r.text(1), Kind: r.text(2), Data: r.bytes(3), At: Time(r[4]),
-			})
+		lives := map[string]bool{"": false}
+		return c.query(ctx, sqlUnclaimed, func(r row) (err error) {
+			owner := r.text(5)
+			alive, known := lives[owner]
+			if !known {
+				if alive, err = s.owners.isAlive(owner); err != nil {
+					return err
+				}
+				lives[owner] = alive
+			}
+			if !alive {
+				open = append(open, journal.Request{
+					ID: uint64(r.int(0)), Run: r.text(1), Kind: r.text(2), Data: r.bytes(3), At: Time(r[4]),
+				})
+			}
 			return nil
-		})
+		}, run)
 	})
 	if err != nil {
 		return nil, fmt.Errorf("look for requests: %w", err)

@@ -153,9 +153,9 @@ const (
 	sqlOpen = sqlText(`SELECT i.id, r.run, i.kind, i.data, i.posted FROM inbox i INDEXED BY inbox_open
 CROSS JOIN heads h ON h.id = i.run JOIN runs r ON r.id = i.run
 WHERE i.done = 0 AND i.taken <> ? AND h.owner = ? ORDER BY i.id`)
-	sqlUnclaimed = sqlText(`SELECT i.id, r.run, i.kind, i.data, i.posted FROM inbox i INDEXED BY inbox_open
-CROSS JOIN heads h ON h.id = i.run JOIN runs r ON r.id = i.run
-WHERE i.done = 0 AND h.owner = 0 ORDER BY i.id LIMIT 1000`)
+	sqlUnclaimed = sqlText(`SELECT i.id, r.run, i.kind, CASE WHEN ?1 = '' THEN x'' ELSE i.data END, i.posted, coalesce(o.owner, '')
+FROM inbox i INDEXED BY inbox_open CROSS JOIN heads h ON h.id = i.run JOIN runs r ON r.id = i.run LEFT JOIN owners o ON o.id = h.owner
+WHERE i.done = 0 AND (?1 = '' OR r.run = ?1) ORDER BY i.id`)
 	sqlTake   = sqlText(`UPDATE inbox SET taken = ? WHERE id = ? AND done = 0 AND taken <> ?`)
 	sqlSettle = sqlText(`UPDATE inbox SET done = 1, result = ? WHERE id = ? AND done = 0`)
 	sqlResult = sqlText(`SELECT done, result FROM inbox WHERE id = ?`)
