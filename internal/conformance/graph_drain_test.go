@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -17,11 +18,11 @@ var drains = []rule{
 	{name: "S2-51 a run ends when the winner has, and its losers drain behind it", test: func(t *testing.T) {
 		for _, strategy := range []graph.Strategy{graph.StrategyRace, graph.StrategyAny, graph.StrategyQuorum} {
 			release := make(chan struct{})
-			var began, returned bool
+			var began, returned atomic.Bool
 			slow := does("slow", func(context.Context, *gContext) (gResult, error) {
-				began = true
+				began.Store(true)
 				<-release
-				returned = true
+				returned.Store(true)
 				return gResult{Output: "late"}, nil
 			})
 			p := gParallel{ID: "p", Branches: []string{"slow", "fast"}, Strategy: strategy}
@@ -35,7 +36,7 @@ var drains = []rule{
 				return gResult{Output: "won"}, nil
 			})).Then(idle("z"))), sheet{}, gRun{})
 			same(t, "end", r.end(), "completed")
-			same(t, "the loser is at work", []bool{began, returned}, []bool{true, false})
+			same(t, "the loser is at work", []bool{began.Load(), returned.Load()}, []bool{true, false})
 			if d := time.Since(start); d > time.Millisecond+engine.DrainTime {
 				t.Errorf("%s: the run took %s", strategy, d)
 			}
@@ -47,7 +48,7 @@ var drains = []rule{
 			if err := e.Close(); err != nil {
 				t.Error(err)
 			}
-			same(t, "Close waits for the loser", returned, true)
+			same(t, "Close waits for the loser", returned.Load(), true)
 		}
 	}},
 	{name: "S2-51 a block that fails does not wait for the branches that it cancels", test: func(t *testing.T) {
@@ -68,12 +69,12 @@ var drains = []rule{
 		close(release)
 	}},
 	{name: "D10 a loser that heeds its context has returned before the run ends", test: func(t *testing.T) {
-		var returned bool
+		var returned atomic.Bool
 		b := newGraph().Parallel(gParallel{ID: "p", Branches: []string{"slow", "fast"}, Strategy: graph.StrategyRace}).
 			Node(does("slow", func(ctx context.Context, _ *gContext) (gResult, error) {
 				<-ctx.Done()
 				time.Sleep(time.Millisecond) // puts things away
-				returned = true
+				returned.Store(true)
 				return gResult{}, ctx.Err()
 			})).
 			Node(does("fast", func(context.Context, *gContext) (gResult, error) {
@@ -81,7 +82,7 @@ var drains = []rule{
 				return gResult{}, nil
 			}))
 		same(t, "end", playOn(t, opened(t, hocket.Config{}), compiled(t, b), sheet{}, gRun{}).end(), "completed")
-		same(t, "it has returned", returned, true)
+		same(t, "it has returned", returned.Load(), true)
 	}},
 	{name: "S2-42 OnError and RetryOn get the error that the function returned", test: func(t *testing.T) {
 		var inRetry, inOnError bool
