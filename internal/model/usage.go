@@ -52,7 +52,7 @@ func (c *counted) Call(ctx context.Context, req Request, onDelta func(Delta)) (R
 }
 
 // CheckUsage gives the usage that counts for a call: u, or an estimate where u cannot be, with the reason. Counts cannot be negative, parts not larger than their whole, and neither input
-// nor output larger than both the model's window and the bytes that were sent or received: no token has less than a byte, but providers add to prompts and hide reasoning. An exchange of texts without any token cannot be either.
+// nor output larger than both the model's window and the bytes that were sent or received: no token has less than a byte, but providers add to prompts and hide reasoning. A text of no tokens cannot be either.
 func CheckUsage(u chat.Usage, req Request, reply Reply, ref string) (checked chat.Usage, why string) {
 	sent, received := sentBytes(req), receivedBytes(reply)
 	window := int64(Window(ref))
@@ -62,8 +62,10 @@ func CheckUsage(u chat.Usage, req Request, reply Reply, ref string) (checked cha
 	switch {
 	case min(u.InputTokens, u.OutputTokens, u.CachedTokens, u.CacheWriteTokens, u.ReasoningTokens) < 0:
 		why = "a count of tokens is negative"
-	case u.InputTokens == 0 && u.OutputTokens == 0 && sent > 0 && received > 0: // also what is left of numbers that an SDK could not read
-		why = fmt.Sprintf("no tokens at all, for %d bytes that were sent and %d that were received", sent, received)
+	case u.InputTokens == 0 && sent > 0 && (received > 0 || u.OutputTokens > 0): // also what is left of numbers that an SDK could not read
+		why = fmt.Sprintf("no tokens of input, for %d bytes that were sent", sent)
+	case u.OutputTokens == 0 && received > 0:
+		why = fmt.Sprintf("no tokens of output, for %d bytes that were received", received)
 	case u.InputTokens > max(window, sent):
 		why = fmt.Sprintf("%d tokens of input are more than the model's window of %d and the %d bytes that were sent", u.InputTokens, window, sent)
 	case u.OutputTokens > max(window, received):

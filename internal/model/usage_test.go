@@ -68,3 +68,26 @@ func TestUsageOfFailureIsPossible(t *testing.T) {
 		t.Errorf("got %+v", failed)
 	}
 }
+
+// Item 6, P20: no tokens of input, or none of output, for a text is what an SDK makes of a number that it cannot read: an estimate counts.
+func TestUsageOfNoTokens(t *testing.T) {
+	t.Parallel()
+	req := model.Request{Model: "own/m", Messages: []chat.Message{{Role: chat.RoleUser, Text: strings.Repeat("x", 30_000)}}}
+	answer := chat.Message{Role: chat.RoleAssistant, Text: strings.Repeat("y", 3000)}
+	for _, tc := range []struct {
+		reply     model.Reply
+		estimated bool
+	}{
+		{model.Reply{Message: answer, Usage: &chat.Usage{OutputTokens: 5}}, true},
+		{model.Reply{Message: answer, Usage: &chat.Usage{InputTokens: 5}}, true},
+		{model.Reply{Message: answer, Usage: &chat.Usage{}}, true},
+		{model.Reply{Usage: &chat.Usage{OutputTokens: 5}}, true},
+		{model.Reply{Usage: &chat.Usage{InputTokens: 5}}, false},
+		{model.Reply{Message: answer, Usage: &chat.Usage{InputTokens: 5, OutputTokens: 5}}, false},
+	} {
+		got, err := model.WithUsage(says{reply: tc.reply}, nil).Call(t.Context(), req, nil)
+		if err != nil || (got.UsageEstimated != "") != tc.estimated || tc.estimated && got.Usage.InputTokens < 10_000 {
+			t.Errorf("%+v counts as %+v (%q), %v", *tc.reply.Usage, got.Usage, got.UsageEstimated, err)
+		}
+	}
+}
