@@ -124,10 +124,11 @@ func FromStatus(status int, header http.Header, body []byte) *model.Error {
 
 // What providers, and servers that speak as they do, say of an account without quota or money, and of a prompt that the model's context window cannot hold.
 var (
-	quotaCodes = []string{"insufficient_quota", "billing_error", "billing_hard_limit_reached", "insufficient_balance", "insufficient_credits", "quota_exceeded"}
+	quotaCodes = []string{"insufficient_quota", "insufficient_user_quota", "billing_error", "billing_hard_limit_reached", "insufficient_balance", "insufficient_credits", "quota_exceeded"}
 	quotaTexts = []string{
-		"credit balance is too low", "insufficient balance", "insufficient credits", "insufficient funds", "specified api usage limits", "billing hard limit", "perday", "per day", "daily limit",
+		"credit balance is too low", "insufficient balance", "insufficient credits", "insufficient funds", "specified api usage limits", "billing hard limit",
 	}
+	dayTexts     = []string{"perday", "per day", "daily limit"}
 	contextCodes = []string{"context_length_exceeded", "exceed_context_size_error", "context_window_exceeded", "model_context_window_exceeded", "prompt_too_long"}
 	contextTexts = []string{
 		"maximum context length", "context length exceeded", "exceeds the context window", "exceed context limit", "exceeds the available context size", "prompt is too long", "input is too long", "input token count",
@@ -138,14 +139,14 @@ var (
 // KindOf tells the kind by the provider's own word (type, code or status name of an error object), where it is clear, else by the HTTP
 // status. Status 0 means that there was none, as in an error inside a stream. message is the provider's text: some tell by it alone that a prompt is too long, or that an account is used up.
 func KindOf(status int, code, message string) model.ErrorKind {
-	code = strings.ToLower(code)
+	code = strings.ReplaceAll(strings.ToLower(code), "-", "_")
 	text := strings.ToLower(message)
 	said := func(text string, parts []string) bool {
 		return slices.ContainsFunc(parts, func(p string) bool { return strings.Contains(text, p) })
 	}
 	client := status == 0 || status >= 400 && status < 500
 	switch {
-	case slices.Contains(quotaCodes, code), client && said(text, quotaTexts), status == http.StatusPaymentRequired:
+	case slices.Contains(quotaCodes, code), client && said(text, quotaTexts), status == http.StatusTooManyRequests && said(text, dayTexts), status == http.StatusPaymentRequired:
 		return model.KindQuota
 	case slices.Contains(contextCodes, code), client && status != http.StatusTooManyRequests && said(text, contextTexts):
 		return model.KindContextLength
@@ -185,7 +186,7 @@ func KindOf(status int, code, message string) model.ErrorKind {
 
 // unwrap gives the error in an array of one, as Google sends it, and any other body as it is.
 func unwrap(body []byte) []byte {
-	body = bytes.TrimSpace(body)
+	body = bytes.TrimSpace(bytes.TrimPrefix(body, []byte("\ufeff")))
 	if len(body) > 0 && body[0] == '[' {
 		var list []json.RawMessage
 		if json.Unmarshal(body, &list) == nil && len(list) > 0 {
@@ -195,50 +196,70 @@ func unwrap(body []byte) []byte {
 	return body
 }
 
-// details finds message and code of an error in the forms that providers and servers compatible with them use:
-// {"error": {"message", "type", "code" | "status"}}, {"error": "text"}, {"message"}, {"detail"}.
+// details finds message and code of an error in the forms that providers and servers compatible with them use: {"error": {"message", "type", "code" | "status"}},
+// {"error": "text"}, {"message", "type", "code"}, {"detail"}, {"errors": […]}, and one of them inside of another.
 func details(body []byte) (message, code string) {
-	var envelope struct {
-		Error   json.RawMessage `json:"error"`
-		Message string          `json:"message"`
-		Detail  json.RawMessage `json:"detail"`
-	}
-	if json.Unmarshal(body, &envelope) != nil {
+	if message, code = ErrorObject(body); message == "" && code == "" {
 		return plainText(body), ""
 	}
-	if m, c := ErrorObject(envelope.Error); m != "" || c != "" {
-		return m, c
-	}
-	if envelope.Message != "" {
-		return envelope.Message, ""
-	}
-	if text := ""; json.Unmarshal(envelope.Detail, &text) == nil && text != "" {
-		return text, ""
-	}
-	return plainText(body), ""
+	return message, code
 }
 
-// ErrorObject reads the value of an "error" key: an object or a text. The code is the most telling of its words.
-func ErrorObject(raw json.RawMessage) (message, code string) {
-	if json.Unmarshal(raw, &message) == nil {
-		return message, ""
+// ErrorObject reads the value of an "error" key: an object or a text. The code is the most telling of its words, those of objects inside it among them.
+func ErrorObject(raw json.RawMessage) (message, code string) { return errorObject(raw, maxErrors) }
+
+// maxErrors is how deep errors inside of errors are looked at.
+const maxErrors = 4
+
+func errorObject(raw json.RawMessage, depth int) (message, code string) {
+	if word := textOf(raw); word != "" {
+		if KindOf(0, word, "") != model.KindServer {
+			code = word
+		}
+		return word, code
 	}
 	var e struct {
-		Message string          `json:"message"`
-		Type    string          `json:"type"`
-		Status  string          `json:"status"`
-		Code    json.RawMessage `json:"code"`
+		Message, Type, Status, Code json.RawMessage // values of another type than text, such as an HTTP status, tell nothing
+		Error, Detail, Errors       json.RawMessage
 	}
-	if json.Unmarshal(raw, &e) != nil {
+	if depth == 0 || json.Unmarshal(raw, &e) != nil {
 		return "", ""
 	}
-	_ = json.Unmarshal(e.Code, &code) // a number is the HTTP status again
-	for _, word := range []string{code, e.Status, e.Type} {
-		if word != "" && KindOf(0, word, "") != model.KindServer {
-			return e.Message, word
+	message = textOf(e.Message)
+	words := []string{textOf(e.Code), textOf(e.Status), textOf(e.Type)}
+	for _, inner := range []json.RawMessage{e.Error, e.Detail, unwrap(e.Errors)} {
+		m, c := errorObject(inner, depth-1)
+		if m == "" && c == "" {
+			continue
+		}
+		if message == "" || m != "" && m != c {
+			message = m
+		}
+		words = slices.Insert(words, 0, c)
+		break
+	}
+	return message, telling(words)
+}
+
+// telling gives the word of an error object that says most: that the account is used up or that the prompt is too long, then any other that is known, then the first.
+func telling(words []string) string {
+	for _, known := range []func(model.ErrorKind) bool{
+		func(k model.ErrorKind) bool { return k == model.KindQuota || k == model.KindContextLength },
+		func(k model.ErrorKind) bool { return k != model.KindServer },
+	} {
+		if i := slices.IndexFunc(words, func(w string) bool { return w != "" && known(KindOf(0, w, "")) }); i >= 0 {
+			return words[i]
 		}
 	}
-	return e.Message, cmp.Or(code, e.Status, e.Type)
+	return cmp.Or(words...)
+}
+
+// textOf gives a JSON string; "" for any other value.
+func textOf(raw json.RawMessage) (text string) {
+	if json.Unmarshal(raw, &text) != nil {
+		return ""
+	}
+	return text
 }
 
 // plainText gives an error body that is no JSON, unless it is a page.
