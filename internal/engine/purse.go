@@ -65,7 +65,7 @@ func (p *purse) room(input int64, taken spending, rate chat.Rate, priced bool) (
 		output, detail, limit = -1, detailCalls, b
 	}
 	if b := p.budget.MaxTokens; b > 0 {
-		if left := b - taken.Tokens - input; left < output {
+		if left := b - chat.AddTokens(taken.Tokens, input); left < output {
 			output, detail, limit = left, detailTokens, b
 		}
 	}
