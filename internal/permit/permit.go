@@ -38,7 +38,7 @@ func (d Decision) String() string {
 // An argument that is no text is compared as its canonical JSON. An argument inside of others is named by its own name, or by its path as in file.path.
 //
 // Deny and Ask are read broadly: they mean a call if any reading of it fits. Upper and lower case are the same, in the names of arguments too; a number is
-// compared also written out; the name of a toolset means all its tools too; cmd means argv as well; a list is compared as a whole, item by item and joined
+// compared also written out; the name of a toolset, or its type, means all its tools too; cmd means argv as well; a list is compared as a whole, item by item and joined
 // by blanks; arguments count at any depth, in a text that holds JSON too; what the toolset resolves ([Call.Resources]) is compared beside the text. A
 // command is compared with each command that it may run ([shellcmd]); a call with a command that is not known before it runs, and that could be one that
 // a rule means, is asked about.
@@ -100,6 +100,9 @@ func (r Rules) Problems() []*Problem {
 type Call struct {
 	// Own is the tool's own name, Offered the one that the agent's model knows it by, Toolset the toolset's; "" where it stands in none.
 	Own, Offered, Toolset string
+	// Type is the type of the toolset, which is its name unless a document gives it another one; "" for those that are known by name alone. Rules that
+	// forbid mean a toolset by both.
+	Type string
 	// Arguments is a JSON object.
 	Arguments json.RawMessage
 	// Resources are what the call would reach, as its toolset resolves the arguments; none for toolsets that know of none.

@@ -163,6 +163,14 @@ func (s *Set) setRules(cfg Config) (err error) {
 	return nil
 }
 
+// kind is the type of a toolset of Hocket's own; "" for MCP servers, each of which is known by its name.
+func (b *binding) kind() string {
+	if b.inst == nil || b.inst.spec.Type == TypeMCP {
+		return ""
+	}
+	return b.inst.spec.Type
+}
+
 // toolset names the toolset of a tool; "" for a built-in one.
 func (b *binding) toolset() string {
 	if b.inst == nil {

@@ -65,7 +65,7 @@ func (s *Set) within(ctx context.Context, b *binding, t Tool, c Call) (Call, []R
 
 // permitCall is a call as permissions see it.
 func (b *binding) permitCall(c Call, resources []Resource) permit.Call {
-	return permit.Call{Own: b.own, Offered: b.offered, Toolset: b.toolset(), Arguments: c.Arguments, Resources: resources}
+	return permit.Call{Own: b.own, Offered: b.offered, Toolset: b.toolset(), Type: b.kind(), Arguments: c.Arguments, Resources: resources}
 }
 
 // policyFor gives the rules that hold for an agent.

@@ -1,0 +1,26 @@
+package permit_test
+
+import (
+	"encoding/json"
+	"testing"
+
+	"github.com/hocket-run/hocket/internal/permit"
+)
+
+// SEC13, issue 12 item 33: a toolset that a document gives another name is meant by rules about its type, if they forbid or ask.
+func TestToolsetsByTheirType(t *testing.T) {
+	t.Parallel()
+	call := permit.Call{Own: "exec", Offered: "exec", Toolset: "helpers", Type: "shell", Arguments: json.RawMessage(`{"argv":["rm","x"]}`)}
+	for _, rule := range []string{"shell", "shell:cmd=rm *", "shell/*", "shell:*", "shell/exec", "SHELL", "helpers", "helpers/exec"} {
+		for want, rules := range map[permit.Decision]permit.Rules{permit.Deny: {Deny: []string{rule}}, permit.Ask: {Ask: []string{rule}}} {
+			if got := decide(t, call, rules); got != want {
+				t.Errorf("%s: %s, want %s", rule, got, want)
+			}
+		}
+	}
+	for _, rule := range []string{"shell/*", "shell:*", "shell"} {
+		if got := decide(t, call, permit.Rules{Allow: []string{rule}, Default: "deny"}); got != permit.Deny {
+			t.Errorf("allow %s: %s, want deny", rule, got)
+		}
+	}
+}
