@@ -130,3 +130,31 @@ func TestShortToken(t *testing.T) {
 		_ = s.Close()
 	}
 }
+
+// SEC1: a host or a proxy that the operator names says, as a URL does, that others reach a server on a loopback address.
+func TestShortTokenBehindProxy(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		hosts, proxies []string
+		refused        bool
+	}{
+		{[]string{"hocket.example.com"}, nil, true}, {[]string{"localhost", "*.example.com"}, nil, true}, {[]string{"10.0.0.7"}, nil, true},
+		{nil, []string{"127.0.0.1"}, true}, {[]string{"localhost", "127.0.0.1", "[::1]"}, nil, false},
+	} {
+		s, err := server.Open(t.Context(), server.Config{Addr: "127.0.0.1:0", Hosts: c.hosts, TrustedProxies: c.proxies, Service: service.Config{DB: service.Memory, Env: func(name string) string {
+			return map[string]string{server.EnvToken: "a"}[name]
+		}}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		ln, _, err := s.Listen(t.Context())
+		var short *server.ShortTokenError
+		if errors.As(err, &short) != c.refused {
+			t.Errorf("hosts %q, proxies %q: %v", c.hosts, c.proxies, err)
+		}
+		if ln != nil {
+			_ = ln.Close()
+		}
+		_ = s.Close()
+	}
+}

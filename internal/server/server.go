@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"net/netip"
 	"net/url"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -220,14 +221,24 @@ func (s *Server) reachable(start Start) string {
 	if start.Exposed {
 		return start.URL
 	}
-	u, err := url.Parse(s.cfg.URL)
-	if err != nil || s.cfg.URL == "" || u.Hostname() == "localhost" {
-		return ""
+	if u, err := url.Parse(s.cfg.URL); err == nil && s.cfg.URL != "" && !isLocalName(u.Hostname()) {
+		return s.cfg.URL
 	}
-	if a, err := netip.ParseAddr(u.Hostname()); err == nil && a.Unmap().IsLoopback() {
-		return ""
+	for _, name := range s.cfg.Hosts {
+		if !isLocalName(strings.Trim(name, "[]")) {
+			return "the server, as host " + name + ","
+		}
 	}
-	return s.cfg.URL
+	if len(s.cfg.TrustedProxies) > 0 {
+		return "the server, behind the proxy " + s.cfg.TrustedProxies[0] + ","
+	}
+	return ""
+}
+
+// isLocalName tells whether a name or an address is that of the machine itself.
+func isLocalName(name string) bool {
+	a, err := netip.ParseAddr(name)
+	return strings.EqualFold(name, "localhost") || err == nil && a.Unmap().IsLoopback()
 }
 
 func isLoopback(a net.Addr) bool {
