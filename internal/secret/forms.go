@@ -106,6 +106,28 @@ func base64Forms(text string) []string {
 	return out
 }
 
+// utf16Text gives a text in UTF-16, little-endian: what PowerShell encodes further.
+func utf16Text(text string) string {
+	var b []byte
+	for _, u := range utf16.Encode([]rune(text)) {
+		b = append(b, byte(u), byte(u>>8))
+	}
+	return string(b)
+}
+
+// quotedPrintable gives a text as mails have it, on one line.
+func quotedPrintable(text string) string {
+	var b strings.Builder
+	for _, c := range []byte(text) {
+		if c == '=' || c >= utf8.RuneSelf || c < ' ' && c != '\t' {
+			fmt.Fprintf(&b, "=%02X", c)
+		} else {
+			b.WriteByte(c)
+		}
+	}
+	return b.String()
+}
+
 // minBase64 is the length from which the middle of a base64 text is taken for a value's. A value of MinLen bytes has so many characters that no other byte tells, less
 // one.
 const minBase64 = 7
@@ -126,7 +148,8 @@ func patternsOf(values map[string]string) patterns {
 			for _, text := range decodedForms(part) {
 				add(p.plain, text)
 			}
-			for _, text := range quotedForms(part) {
+			add(p.plain, quotedPrintable(part))
+			for _, text := range append(quotedForms(part), utf16Text(part)) {
 				add(p.hex, hex.EncodeToString([]byte(text)))
 				for _, once := range base64Forms(text) {
 					add(p.base64, once)

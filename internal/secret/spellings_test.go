@@ -171,3 +171,21 @@ func TestPiecesOfEscapes(t *testing.T) {
 		}
 	})
 }
+
+// SEC11: what PowerShell and mail programs make of a value (item 35 of the repairs).
+func TestSpellingsOfPowerShellAndMail(t *testing.T) {
+	k := &secret.Keeper{}
+	if err := k.Add("KEY", "sk-Ab+c/d=e\u00e4 x"); err != nil {
+		t.Fatal(err)
+	}
+	for _, text := range []string{
+		"cwBrAC0AQQBiACsAYwAvAGQAPQBlAOQAIAB4AA==",                 // [Convert]::ToBase64String([Text.Encoding]::Unicode.GetBytes($v))
+		"73006b002d00410062002b0063002f0064003d006500e40020007800", // the same bytes as digits
+		"dQA6AHMAawAtAEEAYgArAGMALwBkAD0AZQDkACAAeAA=",             // behind u:
+		"sk-Ab+c/d=3De=C3=A4 x",                                    // quoted-printable
+	} {
+		if got := k.Redact("a " + text + " z"); !strings.Contains(got, "[secret KEY]") {
+			t.Errorf("%q is shown", got)
+		}
+	}
+}
