@@ -139,7 +139,7 @@ func (e *Engine) Recover(ctx context.Context) error {
 }
 
 // Work takes up what others leave behind, until ctx is done or the engine is closed: runs of this program whose process died, which is noticed within five seconds, or has given no sign of life for
-// half a minute, and runs whose waits were answered from outside, by `hocket resume` or a server, which is noticed within a second. It goes on with runs of documents and of graphs that are
+// half a minute, and runs whose waits were answered from outside, by `hocket resume` or a server, which is noticed within a second; and it fires the deadlines of runs that others left paused. It goes on with runs of documents and of graphs that are
 // registered, also after it began. Runs that this engine interrupted, because a context was done or a stream was left, stay so until [Engine.Resume]; to another process of the program
 // they are runs that were left.
 //

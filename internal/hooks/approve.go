@@ -148,7 +148,11 @@ func (h *Hooks) openLink(ctx context.Context, token string, now time.Time) (*ope
 	if err != nil {
 		return nil, http.StatusNotFound, unknownLink
 	}
-	c, err := sp.vault.claims(token)
+	vault, err := sp.sealed()
+	if err != nil {
+		return nil, http.StatusNotFound, unknownLink
+	}
+	c, err := vault.claims(token)
 	if err != nil {
 		return nil, http.StatusNotFound, unknownLink
 	}

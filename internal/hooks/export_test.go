@@ -17,7 +17,7 @@ func (h *Hooks) LinkForTest(ctx context.Context, namespace, run, wait, whose str
 	if err != nil {
 		return "", err
 	}
-	return h.link(sp, run, w, "ep_test", whose, from), nil
+	return h.link(sp, run, w, "ep_test", whose, from)
 }
 
 // StoreForTest gives the store of a namespace; nil where there is none.

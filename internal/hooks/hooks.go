@@ -56,7 +56,24 @@ type space struct {
 	name    string
 	service *service.Service
 	store   Store
-	vault   *Vault
+
+	opening sync.Mutex
+	vault   *Vault // nil until it is needed first
+}
+
+// sealed gives the vault with the namespace's key, which is read, or made, when it is needed first: who only looks needs none, and gets along with a full disk. Errors: the key cannot be
+// used, or made.
+func (sp *space) sealed() (*Vault, error) {
+	sp.opening.Lock()
+	defer sp.opening.Unlock()
+	if sp.vault == nil {
+		v, err := OpenVault(KeyPath(sp.service.DB()))
+		if err != nil {
+			return nil, err
+		}
+		sp.vault = v
+	}
+	return sp.vault, nil
 }
 
 // New makes Hooks. Errors: a PublicURL that is none. A secret of an operator's endpoint that cannot be used is no error: it is logged, and may come later.
@@ -85,7 +102,7 @@ func New(cfg Config) (*Hooks, error) {
 	return h, nil
 }
 
-// space gives what belongs to a namespace. Errors: those of Config.Service; a key that cannot be used.
+// space gives what belongs to a namespace. Errors: those of Config.Service.
 func (h *Hooks) space(ctx context.Context, namespace string) (*space, error) {
 	s, err := h.cfg.Service(ctx, namespace)
 	if err != nil {
@@ -107,11 +124,6 @@ func (h *Hooks) spaceOf(namespace string, s *service.Service) (*space, error) {
 	}
 	if sp.store == nil {
 		sp.store, sp.vault = &Memory{}, NewVault()
-	} else {
-		var err error
-		if sp.vault, err = OpenVault(KeyPath(s.DB())); err != nil {
-			return nil, err
-		}
 	}
 	h.spaces[namespace] = sp
 	return sp, nil
@@ -165,7 +177,11 @@ func (h *Hooks) secretText(sp *space, id string, s Secret) (string, error) {
 	if s.Ref != "" {
 		return h.cfg.Secrets.Value(s.Ref)
 	}
-	return sp.vault.Open(id, s.Sealed)
+	vault, err := sp.sealed()
+	if err != nil {
+		return "", err
+	}
+	return vault.Open(id, s.Sealed)
 }
 
 // Path gives the path of a webhook's address.

@@ -189,18 +189,23 @@ func aboutOf(f *project.Folder, wait string) engine.Value {
 	return nil
 }
 
-// link makes the address at which a person answers a wait; "" where nobody said where the server is.
-func (h *Hooks) link(sp *space, run string, w *waiting, to, whose string, from time.Time) string {
+// link makes the address at which a person answers a wait; "" where the server's address is not known. Errors: those of
+// space.sealed.
+func (h *Hooks) link(sp *space, run string, w *waiting, to, whose string, from time.Time) (string, error) {
 	if h.cfg.PublicURL == "" {
-		return ""
+		return "", nil
+	}
+	vault, err := sp.sealed()
+	if err != nil {
+		return "", err
 	}
 	expires := from.Add(LinkLife)
 	if !w.Deadline.IsZero() && w.Deadline.Before(expires) {
 		expires = w.Deadline
 	}
-	return h.cfg.PublicURL + "/approve/" + sp.vault.token(claims{
+	return h.cfg.PublicURL + "/approve/" + vault.token(claims{
 		Namespace: sp.name, Run: run, Wait: w.Wait, Binding: w.binding(run), For: whose, To: to, Expires: expires.Unix(),
-	})
+	}), nil
 }
 
 // answersBy gives the actor of an answer by a link: the name of the endpoint that the link was sent to, or its id where the endpoint is gone or has no name.

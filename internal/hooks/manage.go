@@ -71,8 +71,12 @@ func (h *Hooks) newSecret(sp *space, id string, mode Mode, ref string) (s Secret
 		}
 		return Secret{Ref: ref}, "", nil
 	}
+	vault, err := sp.sealed()
+	if err != nil {
+		return s, "", err
+	}
 	text = newSecret()
-	return Secret{Sealed: sp.vault.Seal(id, text)}, text, nil
+	return Secret{Sealed: vault.Seal(id, text)}, text, nil
 }
 
 // Webhooks gives the webhooks of a namespace.

@@ -152,7 +152,9 @@ func (h *Hooks) body(ctx context.Context, sp *space, e *Endpoint, n *Notificatio
 	if e.ApproveLinks && (n.Type == TypeWaitOpened || n.Type == TypeWaitReminded) {
 		w, _, err := readWait(ctx, sp.service, n.Run, n.Wait)
 		if err == nil && w.isOpen() {
-			m.Data.Links.Approve = h.link(sp, n.Run, w, e.ID, n.ID, m.Timestamp)
+			if m.Data.Links.Approve, err = h.link(sp, n.Run, w, e.ID, n.ID, m.Timestamp); err != nil {
+				return nil, err
+			}
 		}
 	}
 	return json.Marshal(m)
