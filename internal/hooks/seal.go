@@ -41,6 +41,8 @@ func NewVault() *Vault {
 // OpenVault reads the key in a file, and makes one, readable by its owner alone, where there is none. Of several processes that make it at once one does.
 //
 // Errors: a key that others can read; one of another length.
+//
+//nolint:gosec,nolintlint // the path is beside the store, which the user names
 func OpenVault(path string) (*Vault, error) {
 	key, err := os.ReadFile(path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -65,6 +67,8 @@ func OpenVault(path string) (*Vault, error) {
 }
 
 // makeKey makes the file complete or not at all: it is written under another name and linked into place.
+//
+//nolint:gosec,nolintlint // see OpenVault
 func makeKey(path string) error {
 	f, err := os.CreateTemp(filepath.Dir(path), ".key-*")
 	if err != nil {
