@@ -85,7 +85,7 @@ func (e StreamEvent[S]) MarshalJSON() ([]byte, error) {
 	if e.Mode == ModeValues {
 		out.State = &e.State
 	}
-	if e.Mode != ModeUpdates { // there it stands in the update
+	if e.Mode != ModeUpdates { // there it is part of the update
 		out.Output = e.Output
 	}
 	return json.Marshal(out)

@@ -183,7 +183,7 @@ func (c *compiler[S]) placeAt(id string, at place) {
 		}
 		c.places[v.id], c.parent[v.id] = v.at, v.at.parent
 		if d.parallel != nil && c.depth(v.id) == workflow.MaxBlockDepth {
-			c.problem(d.at, "blocks-too-deep", "parallel blocks stand in one another more than %d deep", workflow.MaxBlockDepth)
+			c.problem(d.at, "blocks-too-deep", "parallel blocks are nested more than %d deep", workflow.MaxBlockDepth)
 		}
 		for _, e := range slices.Backward(c.edges) {
 			switch {

@@ -12,7 +12,7 @@ import (
 const (
 	// MaxFlowDepth bounds how deep flows may contain flows.
 	MaxFlowDepth = 16
-	// MaxBlockDepth bounds how many forks may stand in branches of one another.
+	// MaxBlockDepth bounds how deep forks may be nested in branches.
 	MaxBlockDepth = 64
 )
 

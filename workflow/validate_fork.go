@@ -59,7 +59,7 @@ func (c *checker) checkParents() {
 	for i := range c.w.Nodes {
 		n := &c.w.Nodes[i]
 		if n.Kind == KindFork && c.blocksAround(n) == MaxBlockDepth {
-			c.nodeErrorf(n, "blocks-too-deep", "parallel blocks stand in one another more than %d deep", MaxBlockDepth)
+			c.nodeErrorf(n, "blocks-too-deep", "parallel blocks are nested more than %d deep", MaxBlockDepth)
 		}
 		if n.Parent != "" {
 			switch p := c.nodes[n.Parent]; {

@@ -285,7 +285,7 @@ func invalidNodes() []invalid {
 				w.Edges = append(w.Edges, Edge{From: id, Port: "b", To: id + "/a"})
 				parent = id
 			}
-		}, []string{`blocks-too-deep: node "deep64": parallel blocks stand in one another more than 64 deep`}},
+		}, []string{`blocks-too-deep: node "deep64": parallel blocks are nested more than 64 deep`}},
 		{"unknown flow", func(w *Workflow) { node(w, "inner").Subflow.Flow = "othr" }, []string{`unknown-flow: node "inner": flow "othr" is not defined; did you mean "other"?`}},
 		{"branch with a problem", func(w *Workflow) { w.Branches = []*Workflow{{ID: "b", Nodes: []Node{{ID: "only", Kind: KindEnd}}}} }, []string{`no-entry: branch "b": the workflow does not say where it begins`}},
 		{"empty branch", func(w *Workflow) { w.Branches = []*Workflow{nil} }, []string{"empty-branch: branch 1 is empty"}},

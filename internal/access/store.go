@@ -41,7 +41,7 @@ const (
 	MaxPage, DefaultPage = 200, 50
 )
 
-// ActorLocal is the actor of whoever uses the store without a server.
+// ActorLocal is the actor of a user of the store without a server.
 const ActorLocal = "local"
 
 // ChannelCLI is the channel of the command line.

@@ -21,7 +21,7 @@ type shown struct {
 	full bool
 }
 
-// viewRoom is how much of the values that stand in records a view holds.
+// viewRoom is how much of the values kept in records a view holds.
 const viewRoom = 32 << 20
 
 const fullUsage = "show values above 32 KiB whole too"

@@ -47,7 +47,7 @@ var deep = []rule{
 		for _, kind := range []string{"parallel", "condition", "both"} {
 			inner, _, ref := deepSteps(kind, format.MaxDepth+1)
 			doc := reading("a x", ref, "\n- {id: a, type: agent, name: a}\n- "+inner+"\n- {id: z, type: agent, name: z}\n")
-			same(t, kind, refused(t, doc), []string{"steps stand in one another more than 64 deep"})
+			same(t, kind, refused(t, doc), []string{"steps are nested more than 64 deep"})
 		}
 	}},
 	{name: "S2-57 blocks of Go graphs, at the limit and above it", test: func(t *testing.T) {
@@ -71,7 +71,7 @@ var deep = []rule{
 		same(t, "output", string(out), `"deep"`)
 		same(t, "there is one", ok, true)
 		_, err := nested(workflow.MaxBlockDepth + 1).Compile()
-		if err == nil || !strings.Contains(err.Error(), "parallel blocks stand in one another more than 64 deep") || !strings.Contains(err.Error(), "steps_deep_test.go:") {
+		if err == nil || !strings.Contains(err.Error(), "parallel blocks are nested more than 64 deep") || !strings.Contains(err.Error(), "steps_deep_test.go:") {
 			t.Errorf("one too many: %v", err)
 		}
 	}},

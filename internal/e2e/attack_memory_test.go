@@ -114,7 +114,7 @@ func TestAttackMemory(t *testing.T) {
 		}
 		said, _ := run(0, path, "--format", "steps", "--replies", "steal.yaml", "--trust", "x") // a yes to this document is none to the memories of others
 		tried(said)
-		// The server has no place for a document that is sent to it, and nobody there to trust it.
+		// The server has no place for a document that is sent to it, and no person there to trust it.
 		body, err := json.Marshal(map[string]any{"document": text, "name": "notes"})
 		if err != nil {
 			t.Fatal(err)

@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// SEC17, issue 12, attack 8: clients that open MCP sessions and leave without a word lock nobody out, their own token neither, and the memory of their sessions is
+// SEC17, issue 12, attack 8: clients that open MCP sessions and leave without a word lock no client out, their own token neither, and the memory of their sessions is
 // bounded. A session in use stays.
 func TestAbandonedSessions(t *testing.T) {
 	attacks := size(t, "HOCKET_LOAD_SESSIONS", 260) // a token has 200

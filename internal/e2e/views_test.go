@@ -21,7 +21,7 @@ import (
 // atOnce is how many clients ask for a view at the same time.
 const atOnce = 6
 
-// growth is by how many bytes the server may grow then: by 64 MB where values stand beside the records. Values that stand in records are decoded by each reader, and
+// growth is by how many bytes the server may grow then: by 64 MB where values are stored beside the records. Values within records are decoded by each reader, and
 // what that leaves behind is collected later: for all readers together that is some more.
 func growth(kind string) int64 {
 	if kind == "large" {

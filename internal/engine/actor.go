@@ -11,7 +11,7 @@ type Actor struct {
 	Channel Channel `json:"channel"`
 }
 
-// LocalActor is the name of who needs no token: whoever uses the store of this machine.
+// LocalActor is the name of a caller who needs no token: a user of the store of this machine.
 const LocalActor = "local"
 
 // Channel is a way in by which answers come.

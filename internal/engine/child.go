@@ -17,7 +17,7 @@ type child struct {
 	Step int    `json:"s"`
 	// Ended: it uses no more, and nothing is kept for it.
 	Ended bool `json:"e,omitempty"`
-	// Part is what it may use in all, Used what of it stands in Spent. Uncounted is that of its part.
+	// Part is what it may use in all, Used what of it is counted in Spent. Uncounted is that of its part.
 	Part      spending `json:"p,omitzero"`
 	Used      spending `json:"u,omitzero"`
 	Uncounted string   `json:"uc,omitempty"`

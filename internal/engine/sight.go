@@ -14,7 +14,7 @@ type sight struct {
 	f *flow
 	// entries are in the order of the first execution of their nodes.
 	entries []entry
-	// own are the steps of those entries whose nodes stand in branches, by node. They are steps of the branches around the scope, and newer than
+	// own are the steps of those entries whose nodes are in branches, by node. They are steps of the branches around the scope, and newer than
 	// any entry of the blocks around it. Nil outside of branches.
 	own map[int]int
 }

@@ -133,7 +133,7 @@ func (r *Run) answeredWith(key string) *wait {
 }
 
 // findWait gives the wait with that id; without id the only open one, or the oldest where the workflow holds while paused (D17). Where none is open it is the
-// one that ended last: whoever repeats an answer need not know its wait (P24).
+// one that ended last: a caller that repeats an answer need not know its wait (P24).
 func (r *Run) findWait(id string) (*wait, error) {
 	if id != "" {
 		if w := r.wait(id); w != nil {

@@ -24,7 +24,7 @@ type AuditRecord struct {
 	At        time.Time `json:"at" doc:"When it was asked for"`
 	Namespace string    `json:"namespace"`
 	Token     string    `json:"token" doc:"Id of the token that was shown; empty where there was none"`
-	Actor     string    `json:"actor" doc:"Name of the token; local is whoever used the store without a server; of an approve link, the endpoint that it was sent to" example:"ann"`
+	Actor     string    `json:"actor" doc:"Name of the token; local is a user of the store without a server; of an approve link, the endpoint that it was sent to" example:"ann"`
 	Channel   string    `json:"channel" doc:"The way in: cli, http, mcp, openai, link or hooks" example:"http"`
 	Action    string    `json:"action" doc:"What was done, or method and path of the request" example:"runs.start"`
 	Target    string    `json:"target" doc:"To what"`

@@ -69,7 +69,7 @@ func nullable(t reflect.Type, s *huma.Schema) {
 	}
 }
 
-// isBehindPointer tells whether a field stands in a struct that is embedded by a pointer.
+// isBehindPointer tells whether a field belongs to a struct that is embedded by a pointer.
 func isBehindPointer(t reflect.Type, index []int) bool {
 	for i := 1; i < len(index); i++ {
 		if t.FieldByIndex(index[:i]).Type.Kind() == reflect.Pointer {

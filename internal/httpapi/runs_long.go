@@ -52,7 +52,7 @@ func (Rendered[T]) Schema(r huma.Registry) *huma.Schema {
 	return r.Schema(reflect.TypeFor[T](), true, "")
 }
 
-// streamed makes the format of answers one that writes views as they come. One that breaks off is cut, so that nobody takes it for whole.
+// streamed makes the format of answers one that writes views as they come. One that breaks off is cut, so that no client takes it for whole.
 func streamed(f huma.Format) huma.Format {
 	whole := f.Marshal
 	f.Marshal = func(w io.Writer, v any) error {

@@ -30,7 +30,7 @@ func (w *world) stdio(role access.Role, opts *sdk.ClientOptions) *client {
 	return connect(w.t, &sdk.IOTransport{Reader: fromServer, Writer: toServer}, opts)
 }
 
-// deeds keeps what the audit log is told of clients over standard input.
+// deeds keeps what the audit log records of clients over standard input.
 type deeds struct {
 	mu   sync.Mutex
 	list []door.Deed
@@ -88,7 +88,7 @@ func TestElicitationNeedsTheRight(t *testing.T) {
 		}
 	}
 	if got := p.payments(); len(got) > 0 {
-		t.Errorf("paid %v without a yes of whoever may give it", got)
+		t.Errorf("paid %v without a yes of a caller who may give it", got)
 	}
 }
 

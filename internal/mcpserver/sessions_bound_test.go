@@ -75,7 +75,7 @@ func (c raw) mustOpen(n int) []string {
 	return out
 }
 
-// SEC17: sessions that clients left without a word lock nobody out: beyond the bound of a token the one that was idle for longest ends. Those that were used since, and
+// SEC17: sessions that clients left without a word lock no client out: beyond the bound of a token the one that was idle for longest ends. Those that were used since, and
 // those with a request under way, stay; where all have one, a new one is refused.
 func TestAbandonedSessionsEnd(t *testing.T) {
 	t.Parallel()
@@ -128,7 +128,7 @@ func TestAbandonedSessionsEnd(t *testing.T) {
 	}
 }
 
-// SEC17: beyond the bound of the process a session of the token with the most of them ends, not one of whoever has few.
+// SEC17: beyond the bound of the process a session of the token with the most of them ends, not one of a token that has few.
 func TestSessionsOfAllTokens(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, mcpserver.Config{MaxSessions: 100, MaxAllSessions: 6}, echoes)

@@ -47,7 +47,7 @@ func glob(g, s string) bool {
 	return i == len(g)
 }
 
-// one fits one character of s at j to what stands in g at i, and gives where both go on.
+// one fits one character of s at j to the part of g at i, and gives where both go on.
 func one(g, s string, i, j int) (int, int, bool) {
 	if i >= len(g) {
 		return 0, 0, false

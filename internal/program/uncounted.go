@@ -9,7 +9,7 @@ func WithUncounted(ctx context.Context, allow func(context.Context) error) conte
 	return context.WithValue(ctx, uncountedKey{}, allow)
 }
 
-// Uncounted asks whether work may begin whose use is never reported, such as that of a coding agent which does not tell it. The error says why not; where nobody answers the question, it may.
+// Uncounted asks whether work may begin whose use is never reported, such as that of a coding agent which does not tell it. The error says why not; where no one answers the question, it may.
 func Uncounted(ctx context.Context) error {
 	if allow, ok := ctx.Value(uncountedKey{}).(func(context.Context) error); ok {
 		return allow(ctx)

@@ -121,7 +121,7 @@ func plain(err error) string {
 // decode reads one JSON value within the bounds. problem is "" where that went well.
 func decode(raw json.RawMessage) (v any, problem string) {
 	if deeper(raw) {
-		return nil, fmt.Sprintf("maps and lists stand in one another more than %d deep; that is the limit", MaxDepth)
+		return nil, fmt.Sprintf("maps and lists are nested more than %d deep; that is the limit", MaxDepth)
 	}
 	var syntax *json.SyntaxError
 	if err := json.Unmarshal(raw, new(json.RawMessage)); errors.As(err, &syntax) {

@@ -130,7 +130,7 @@ func TestCompileErrors(t *testing.T) {
 		{"metaschema elsewhere", `{"$schema": "https://example.com/meta"}`, "a schema cannot refer to another document"},
 		{"missing definition", `{"$ref": "#/$defs/x"}`, "#/$defs/x"},
 		{"too large", `{"description": "` + strings.Repeat("x", MaxSchemaBytes) + `"}`, "it has 262163 bytes; the limit is 262144"},
-		{"too deep", strings.Repeat(`{"not":`, 101) + "{}" + strings.Repeat("}", 101), "maps and lists stand in one another more than 100 deep; that is the limit"},
+		{"too deep", strings.Repeat(`{"not":`, 101) + "{}" + strings.Repeat("}", 101), "maps and lists are nested more than 100 deep; that is the limit"},
 		{"number beyond reason", `{"maximum": 1e999999999}`, "the number 1e999999999… is out of range"},
 		{"long chain", link + `}, "$ref": "#/$defs/c300"}`, "its $ref, allOf, anyOf and oneOf lead on from one another more than 200 times; that is the limit"},
 		{"multiplying alternatives", chain + `}, "$ref": "#/$defs/d14"}`, "its allOf, anyOf, oneOf and $ref stand for more than 10000 subschemas at one place; that is the limit"},

@@ -11,13 +11,13 @@ const maxLevels = 4
 // maxEntity bounds a reference to a character in HTML, with its `&`.
 const maxEntity = 48
 
-// view is a text after its escapes were decoded so often, and where each of its bytes stands in the text itself.
+// view is a text after its escapes were decoded so often, and the position of each of its bytes in the text itself.
 type view struct {
 	text       []byte
 	start, end []int32 // nil: the text itself
 }
 
-// at gives where the part from start to before end of a view stands in the text.
+// at gives the range in the text of the part from start to before end of a view.
 func (v *view) at(start, end int) (from, to int) {
 	if v.start == nil {
 		return start, end
@@ -25,7 +25,7 @@ func (v *view) at(start, end int) (from, to int) {
 	return int(v.start[start]), int(v.end[end-1])
 }
 
-// from gives where the rest of a view from i stands in the text of that length.
+// from gives the range of the rest of a view from i in the text of that length.
 func (v *view) from(i, length int) int {
 	switch {
 	case v.start == nil:

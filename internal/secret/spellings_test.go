@@ -98,7 +98,7 @@ func TestSpellings(t *testing.T) {
 			whole := "before " + one.Text + " after"
 			got := k.Redact(whole)
 			left := strings.TrimSuffix(strings.TrimPrefix(strings.ReplaceAll(got, "[secret K]", ""), "before "), " after")
-			// Quotation marks, padding, line ends and a character of base64 that holds bits of what stands beside may be left.
+			// Quotation marks, padding, line ends and a character of base64 that holds bits of its neighbours may be left.
 			if !strings.Contains(got, "[secret K]") || len(left) > one.Around+14 {
 				if missed[language+" "+one.Encoder]++; missed[language+" "+one.Encoder] == 1 {
 					t.Errorf("%s, %s: %q became %q", language, one.Encoder, one.Text, got)

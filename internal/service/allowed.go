@@ -36,7 +36,7 @@ type allowed struct {
 
 // programFile is a file that something allowed starts or reads as its program.
 type programFile struct {
-	// As is the program as it is written, In the folder that it stands on.
+	// As is the program as it is written, In the folder that it is relative to.
 	As string `json:"as"`
 	In string `json:"in"`
 	// Path is the file that As means, without links; "": there is none. Digest is that of a file in the folder of the run: what lies elsewhere is replaced by
@@ -315,7 +315,7 @@ func (k *kits) askAgain(run string, meta map[string]string) error {
 }
 
 // Allow lets this process drive a run, and those that it started for its branches, although its programs, folder or permissions are not those that were
-// allowed: the person who asks for it saw what [AllowedElsewhereError] tells. Relative paths go on to stand on the folder where the run began, or on the
+// allowed: the person who asks for it saw what [AllowedElsewhereError] tells. Relative paths are still resolved against the folder where the run began, or on the
 // present one where that is gone. Errors: those of reading the run.
 func (s *Service) Allow(ctx context.Context, run string) error {
 	head, err := s.store.Head(ctx, run)
@@ -337,7 +337,7 @@ func (k *kits) isAllowed(meta map[string]string) bool {
 	return slices.Contains(k.allowedAgain, allowedKey(meta))
 }
 
-// folder gives the folder that relative paths of a run's tools stand on.
+// folder gives the folder that relative paths of a run's tools are resolved against.
 func (k *kits) folder(meta map[string]string) string {
 	dir := meta[metaDir]
 	if _, err := os.Stat(dir); dir != "" && errors.Is(err, os.ErrNotExist) && k.isAllowed(meta) {

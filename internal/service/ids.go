@@ -11,7 +11,7 @@ const codeID = "bad-id"
 
 // storedIDs tells what is wrong with the ids of agents in a document that is to be stored, at their places. Elsewhere a document may name its agents as it likes.
 func storedIDs(file string, data []byte) (problems diag.List) {
-	root, _ := source.Parse(file, data) // whoever reads it tells what is wrong with its form
+	root, _ := source.Parse(file, data) // its reader reports what is wrong with its form
 	if root != nil && root.Kind == source.Map {
 		root = root.Get("agents")
 	}

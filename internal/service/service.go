@@ -39,8 +39,8 @@ type Config struct {
 	DB string
 	// Kind is what kind of process this is (D15); "" is journal.KindRun.
 	Kind journal.Kind
-	// LockTimeout is how long whoever needs the store waits while another process holds it, before it gets a *journal.LockedError; 0: as long as it takes. Runs that are
-	// driven here wait on, whatever it is. Locked is told of waits, as sqlite.Config.Locked; nil: they are logged.
+	// LockTimeout is how long a caller that needs the store waits while another process holds it, before it gets a *journal.LockedError; 0: as long as it takes. Runs that are
+	// driven here wait on, whatever its value. Locked is called for waits, as sqlite.Config.Locked; nil: they are logged.
 	LockTimeout time.Duration
 	Locked      func(journal.LockWait)
 	// Env gives the environment; nil: os.Getenv.

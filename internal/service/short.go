@@ -22,7 +22,7 @@ func (s *Service) View(ctx context.Context, run string) (*view.Reader, error) {
 	return view.Open(ctx, s, run)
 }
 
-// ReadShort is Read for whoever decides something by the events: tokens stand in them in the place of values that are stored beside the records.
+// ReadShort is Read for callers that decide something by the events: they have tokens in the place of values that are stored beside the records.
 func (s *Service) ReadShort(ctx context.Context, run string) (Recorded, error) {
 	h, w, err := s.RunDefinition(ctx, run)
 	if err != nil {
@@ -91,7 +91,7 @@ func (s *Service) Beginning(ctx context.Context, _ string, r *view.Ref, n int) (
 	return s.store.Part(ctx, r.Hash, 0, n)
 }
 
-// Open implements view.Source. The stream holds no place in the store while nobody reads it.
+// Open implements view.Source. The stream holds no place in the store while no caller reads it.
 func (s *Service) Open(ctx context.Context, run string, r *view.Ref) (io.ReadCloser, error) {
 	p := &parts{ctx: ctx, service: s, run: run, hash: r.Hash, sum: sha256.New()}
 	return p, p.next()

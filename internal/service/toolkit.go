@@ -155,7 +155,7 @@ func standIn(meta map[string]string) error {
 
 // types are the kinds of toolsets that Hocket can open.
 func (k *kits) types(info driver.Info) map[string]tool.Type {
-	dir := k.folder(info.Meta) // what relative paths stand on
+	dir := k.folder(info.Meta) // what relative paths are resolved against
 	programs := runner.Config{Dir: dir, Environ: os.Environ, Expand: k.expand}
 	web := k.apiConfig(dir)
 	types := map[string]tool.Type{
@@ -208,7 +208,7 @@ func (k *kits) expand(text string) (string, error) {
 
 // openMCP opens an MCP toolset. One that the operator stands behind may be at a private address and get what our environment holds (D34); one that
 // only the document names gets neither.
-// A program stands on dir, the folder of the run, wherever this process is.
+// A program is resolved against dir, the folder of the run, wherever this process is.
 func (k *kits) openMCP(spec tool.Spec, run, dir string) (tool.Toolset, error) {
 	if spec.Command != "" && dir != "" {
 		spec.Dir = under(dir, spec.Dir)

@@ -185,7 +185,7 @@ func oneLine(s string) string { return strings.Join(strings.Split(strings.TrimSp
 
 // Programs are the programs that a toolset may start at a model's wish, and the files that it reads as their like: as the spec writes them.
 type Programs struct {
-	// Commands are those of a toolset of type shell, which stand on WorkingDir.
+	// Commands are those of a toolset of type shell, which are resolved against WorkingDir.
 	Commands   []string
 	WorkingDir string
 	// Lines are read by a shell, Argv by none.

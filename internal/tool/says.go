@@ -8,7 +8,7 @@ import (
 	"github.com/hocket-run/hocket/internal/chat"
 )
 
-// original is what stands in Spec.Instruction for what the toolset itself says about its use.
+// original is the placeholder in Spec.Instruction for what the toolset itself says about its use.
 const original = "{ORIGINAL_INSTRUCTIONS}"
 
 // said gives what a toolset says about its use, as far as agents are told of it: "" where the document's own words replace it. It goes into system prompts, so it
@@ -74,6 +74,6 @@ func (in *instance) told() string {
 // describeSays says what became of instructions, for a person to judge.
 func describeSays(toolset string, was, now Pin) string {
 	a, b := differing(was.Def.Description, now.Def.Description)
-	return "The instructions of toolset " + strconv.Quote(toolset) + ", which stand in the prompts of its agents, changed since this run began. Approving accepts the new ones.\n" +
+	return "The instructions of toolset " + strconv.Quote(toolset) + ", which are part of the prompts of its agents, changed since this run began. Approving accepts the new ones.\n" +
 		"Instructions before: " + a + "\nInstructions now: " + b
 }

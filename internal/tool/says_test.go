@@ -115,6 +115,6 @@ func TestInstructionsArePinned(t *testing.T) {
 	}
 	f.say("new")
 	if held(t, s, tool.Call{Run: "r", Agent: "a", Name: "pay", Key: "k"}) != nil {
-		t.Error("a text that nobody is told holds a call")
+		t.Error("a text that is in no prompt holds a call")
 	}
 }

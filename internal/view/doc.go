@@ -6,11 +6,11 @@
 //	{"$value": {"bytes": 4194304, "sha256": "…", "head": "its beginning", "href": "where all of it is"}}
 //
 // A value of a user that is such an object itself, or has one in it, is always shown as a reference, however short it is: what stands at href is the value and
-// nothing in it is a reference. So whoever finds an object with the single key "$value" has a reference before him (SEC6).
+// nothing in it is a reference. So an object with the single key "$value" is always a reference (SEC6).
 //
 // The flow:
 //
-//  1. A [Reader] reads the events of a run. In the place of each long value stands a token, which nobody outside can guess; a [Table] knows what it stands for.
+//  1. A [Reader] reads the events of a run. A token, which cannot be guessed, takes the place of each long value; a [Table] maps tokens to values.
 //  2. Package project folds these events as it folds all others. What it makes of a token holds the token: a view is small, whatever it shows.
 //  3. [Reader.Write] writes a view as JSON. A token becomes a reference, or the value, which is read and written piece by piece.
 //  4. [Reader.Find] gives the value that a reference names, of this run alone: what the run's events do not show is not found.

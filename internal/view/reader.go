@@ -33,7 +33,7 @@ func Open(ctx context.Context, src Source, run string) (*Reader, error) {
 	return &Reader{Head: h, Workflow: w, src: src, run: run, table: NewTable(), room: fillBytes}, nil
 }
 
-// Room lets the reader hold more of the values that stand in records: bytes, once while events are folded and once while a view is written. What has no room is read
+// Room lets the reader hold more of the values kept in records: bytes, once while events are folded and once while a view is written. What has no room is read
 // again, which takes time. It is called before anything is read.
 func (r *Reader) Room(bytes int) { r.table.room, r.room = bytes, bytes }
 

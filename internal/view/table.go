@@ -17,7 +17,7 @@ import (
 const (
 	// shortBytes is up to which length a value of an event is kept as it is.
 	shortBytes = 1 << 10
-	// keepBytes is how much of longer values, which stand in records, a table keeps beside their tokens, the latest of them, where
+	// keepBytes is how much of longer values, which are part of records, a table keeps beside their tokens, the latest of them, where
 	// Reader.Room does not say more.
 	keepBytes = 1 << 20
 )

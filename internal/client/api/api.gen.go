@@ -538,7 +538,7 @@ type AuditRecord struct {
 	// Examples: runs.start
 	Action string `json:"action"`
 
-	// Actor Name of the token; local is whoever used the store without a server; of an approve link, the endpoint that it was sent to
+	// Actor Name of the token; local is a user of the store without a server; of an approve link, the endpoint that it was sent to
 	//
 	// Examples: ann
 	Actor string `json:"actor"`

@@ -15,8 +15,8 @@ import (
 // heardTime is how long an answer that was left for another program is waited for, in case that program is at work and takes it at once.
 const heardTime = 2 * hearEvery
 
-// deposit leaves an answer in the store for a run of another program that nobody drives, if the run takes it: the program takes it when it takes the run up. It claims
-// nothing, so that it is in nobody's way. id is the request that was posted before; 0: none was. done is false for a run that is not like that.
+// deposit leaves an answer in the store for a run of another program that no process drives, if the run takes it: the program takes it when it takes the run up. It claims
+// nothing, so that it blocks no other process. id is the request that was posted before; 0: none was. done is false for a run that is not like that.
 //
 // Errors: those of engine for answers; engine.ErrWaitAnswered where another answer to the same wait was left before.
 func (d *Driver) deposit(ctx context.Context, run string, a engine.Answer, id uint64) (done bool, err error) {
@@ -123,7 +123,7 @@ func (d *Driver) firstLeft(ctx context.Context, run string, a engine.Answer) (id
 	return 0, nil
 }
 
-// heard waits a moment for what the program says of an answer that was left for it. An answer that nobody has taken by then stays in the store.
+// heard waits a moment for what the program says of an answer that was left for it. An answer that no process has taken by then stays in the store.
 func (d *Driver) heard(ctx context.Context, id uint64) error {
 	ctx, cancel := context.WithTimeout(ctx, heardTime)
 	defer cancel()
@@ -216,7 +216,7 @@ func (d *Driver) goOn(run string) error {
 	return d.post(run, &message{resume: true, done: func(err error) { d.gaveUp(run, err) }})
 }
 
-// TakeAnswers takes up the runs for which mine holds whose answers were left in the store while nobody drove them. It waits for none.
+// TakeAnswers takes up the runs for which mine holds whose answers were left in the store while no process drove them. It waits for none.
 func (d *Driver) TakeAnswers(ctx context.Context, mine func(journal.Head) bool) error {
 	open, err := d.cfg.Store.Unclaimed(ctx, "")
 	if err != nil {

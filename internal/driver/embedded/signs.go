@@ -170,7 +170,7 @@ func (d *Driver) evictHung(ctx context.Context, mine func(journal.Head) bool) er
 	}
 }
 
-// TakeOver takes a run, and the active runs below it that the same owner drives, from an owner that lives: one that hangs, as whoever asks for it says. The run has no
+// TakeOver takes a run, and the active runs below it that the same owner drives, from an owner that lives: one that hangs, as the caller says. The run has no
 // owner then, and Resume, Answer or Cancel go on with it here. It gives the former owner; the zero Owner where there was none, or it is this process.
 //
 // Errors: journal.ErrNotFound, *journal.OwnedError where yet another process took it.

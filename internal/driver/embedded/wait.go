@@ -8,7 +8,7 @@ import (
 	"github.com/hocket-run/hocket/internal/engine"
 )
 
-// Wait implements driver.Driver. For a run that nobody in this process drives it looks four times a second.
+// Wait implements driver.Driver. For a run that this process does not drive it looks four times a second.
 func (d *Driver) Wait(ctx context.Context, run string) (driver.State, error) {
 	for {
 		d.mu.Lock()

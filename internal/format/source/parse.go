@@ -148,7 +148,7 @@ func (p *parser) enter(depth, start int) bool {
 }
 
 func (p *parser) tooDeep(at int) {
-	p.errorAt(at, at, CodeTooDeep, "maps and lists stand in one another more than %d deep; that is the limit", p.opts.MaxDepth)
+	p.errorAt(at, at, CodeTooDeep, "maps and lists are nested more than %d deep; that is the limit", p.opts.MaxDepth)
 }
 
 // duplicate reports a key that stands twice, with both places.

@@ -205,7 +205,7 @@ func TestBounds(t *testing.T) {
 	const many, deep = "too-many-values", "document-too-deep"
 	for _, test := range []struct{ name, src, code, message string }{
 		{"size", strings.Repeat("[", 10<<20), "document-too-large", "the document has 10485760 bytes; the limit is 8388608"},
-		{"JSON nesting", strings.Repeat("[", 8<<20), deep, "maps and lists stand in one another more than 200 deep; that is the limit"},
+		{"JSON nesting", strings.Repeat("[", 8<<20), deep, "maps and lists are nested more than 200 deep; that is the limit"},
 		{"JSON objects nesting", strings.Repeat(`{"a":`, 1<<20), deep, ""},
 		{"YAML flow nesting", "a: " + strings.Repeat("[", 4<<20), deep, ""},
 		{"YAML block nesting", strings.Repeat("- ", 4<<20), deep, ""},

@@ -36,14 +36,14 @@ func TestReadRawText(t *testing.T) {
 		{"10 MB of brackets", header + "workflow: " + strings.Repeat("[", 10<<20),
 			`in.yaml: error: the document has 10485793 bytes; the limit is 8388608 (document-too-large)`},
 		{"7 MB of brackets", header + "workflow: " + strings.Repeat("[", 7<<20),
-			`in.yaml:2:211: error: maps and lists stand in one another more than 200 deep; that is the limit (document-too-deep)`},
+			`in.yaml:2:211: error: maps and lists are nested more than 200 deep; that is the limit (document-too-deep)`},
 		{"deep steps", header + "workflow: " + strings.Repeat("[{type: parallel, steps: ", 65) + "[{type: agent, name: a}]" + strings.Repeat("}]", 65),
-			`in.yaml:2:1629: error: steps stand in one another more than 64 deep (too-deep)`},
+			`in.yaml:2:1629: error: steps are nested more than 64 deep (too-deep)`},
 		{"deep steps and a reference to one", "agents: {a: {model: openai/m, instruction: '{{ $steps.x" + strings.Repeat(".outputs.x", 65) + ".output }}'}}\nworkflow: " +
 			strings.Repeat("[{type: parallel, id: x, steps: ", 65) + "[{type: agent, name: a}]" + strings.Repeat("}]", 65),
-			`in.yaml:2:2084: error: steps stand in one another more than 64 deep (too-deep)`},
+			`in.yaml:2:2084: error: steps are nested more than 64 deep (too-deep)`},
 		{"deep conditions", header + "workflow: [{type: agent, id: x, name: a}, " + strings.Repeat("{type: condition, condition: '{{ $steps.x.output }}', true: [", 65) + "{type: agent, name: a}" + strings.Repeat("]}", 65) + "]",
-			`in.yaml:2:4001: error: steps stand in one another more than 64 deep (too-deep)`},
+			`in.yaml:2:4001: error: steps are nested more than 64 deep (too-deep)`},
 		{"empty", "", `in.yaml:1:1: error: the document is empty (empty-document)`},
 		{"NUL", header + "workflow:\n  - type: agent\n    name: \x00\n", `in.yaml:4:11: error: the character U+0000 cannot stand in a document (bad-encoding)`},
 	} {

@@ -77,7 +77,7 @@ func (r *reader) items(l *list, f field, depth int) {
 		return
 	}
 	if depth > MaxDepth {
-		r.diags.Errorf(f.span, f.path, CodeTooDeep, "steps stand in one another more than %d deep", MaxDepth)
+		r.diags.Errorf(f.span, f.path, CodeTooDeep, "steps are nested more than %d deep", MaxDepth)
 		r.cut = true
 		l.owner.garbled = true
 		return

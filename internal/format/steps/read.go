@@ -49,7 +49,7 @@ const (
 	codeVersion       = "unknown-version"
 )
 
-// MaxDepth bounds how many steps may stand in one another, blocks and conditions alike.
+// MaxDepth bounds how deep steps may be nested, blocks and conditions alike.
 const MaxDepth = workflow.MaxBlockDepth
 
 // Detect tells whether a document is of this format: a map with a workflow of steps, or with agents by name and no graph.

@@ -10,7 +10,7 @@ import (
 	"github.com/hocket-run/hocket/internal/journal"
 )
 
-// testSigns: who drives something is listed with its last sign of life, and the same is told of a run and by an error (D15).
+// testSigns: who drives something is listed with its last sign of life, and the same is reported for a run and by an error (D15).
 func testSigns(t *testing.T, m Medium) {
 	reader, a, b := handle(t, m), handle(t, m), handle(t, m)
 	owners := func(want ...journal.Owner) {

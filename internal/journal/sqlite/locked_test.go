@@ -64,7 +64,7 @@ func TestOpenWhileLocked(t *testing.T) {
 	}
 }
 
-// TestHolder: who waits is told of the process of Hocket that writes.
+// TestHolder: a caller that waits gets the process of Hocket that writes.
 func TestHolder(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "hocket.db")

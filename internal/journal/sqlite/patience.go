@@ -23,7 +23,7 @@ type patience struct {
 	now    func() time.Time
 
 	mu                sync.Mutex
-	since, last, told time.Time // zero: nobody waits
+	since, last, told time.Time // zero: no caller waits
 }
 
 func newPatience(cfg Config, holder func() string) *patience {

@@ -10,7 +10,7 @@ import (
 	"github.com/hocket-run/hocket/internal/journal"
 )
 
-// TestPatience: a wait is told of after two seconds and then every five, and is over at its limit; who comes soon after that does not wait again, who comes later does.
+// TestPatience: a wait is reported after two seconds and then every five, and is over at its limit; who comes soon after that does not wait again, who comes later does.
 func TestPatience(t *testing.T) {
 	t.Parallel()
 	var (

@@ -30,7 +30,7 @@ type Config struct {
 	Kind journal.Kind
 	// LockTimeout is how long a caller waits while another process holds the file, before it gets a *journal.LockedError; 0: as long as it takes.
 	LockTimeout time.Duration
-	// Locked is told of a wait for another process after two seconds, from then on every five, and when LockTimeout is reached. It must be quick. Nil: nothing is told.
+	// Locked is called for a wait for another process after two seconds, from then on every five, and when LockTimeout is reached. It must be quick. Nil: nothing is told.
 	Locked func(journal.LockWait)
 }
 

@@ -54,7 +54,7 @@ func (c call) walk(ctx context.Context, dir string, visit func(item) error) (not
 	return strings.Join(w.notes, "\n"), nil
 }
 
-// maxNotes bounds what is told of folders that are left out.
+// maxNotes bounds the notes about folders that are left out.
 const maxNotes = 5
 
 type walker struct {
@@ -280,7 +280,7 @@ func (c call) lines(ctx context.Context, dir string, line func(item) (string, er
 	return b.String() + note, nil
 }
 
-// addNote adds a line to what is told of what is left out.
+// addNote adds a line to the notes about what is left out.
 func addNote(note, line string) string { return strings.TrimPrefix(note+"\n"+line, "\n") }
 
 func orRoot(p string) string {

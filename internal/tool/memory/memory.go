@@ -58,7 +58,7 @@ const (
 )
 
 // New makes the toolset that spec describes. Errors: *tool.Error for options that are none, where there is no store, and where neither an owner nor a name says
-// whose the memory is; *tool.UntrustedError for a memory that workflows share and that nobody allowed.
+// whose the memory is; *tool.UntrustedError for a memory that workflows share and that was not allowed.
 func New(cfg Config, spec tool.Spec) (*Toolset, error) {
 	t := &Toolset{name: spec.Title(), store: cfg.Store}
 	if cfg.Store == nil {

@@ -19,7 +19,7 @@ type program struct {
 	err        error
 }
 
-// programs finds the files that the entries of commands mean: a path stands on the folder of the toolset, a bare name is looked up on PATH, once, and never
+// programs finds the files that the entries of commands mean: a path is resolved against the folder of the toolset, a bare name is looked up on PATH, once, and never
 // in a working directory.
 func (t *Toolset) programs() []program {
 	var out []program

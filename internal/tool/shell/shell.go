@@ -19,7 +19,7 @@ func Type(cfg command.Config) tool.Type {
 }
 
 // options are the keys of the type. Commands are the only programs that may be run: files by their
-// paths, which stand on WorkingDir, and names that are looked up on PATH; none: any.
+// paths, which are resolved against WorkingDir, and names that are looked up on PATH; none: any.
 type options struct {
 	Env        tool.Variables `json:"env"`
 	WorkingDir string         `json:"working_dir"`
