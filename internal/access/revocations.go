@@ -17,9 +17,13 @@ var ErrRevoked = errors.New("the token was revoked or has expired")
 type Revocations struct {
 	mu sync.Mutex
 	// known are the tokens that were let in, with what cuts off the work under way of each.
-	known map[holder]map[*context.CancelCauseFunc]struct{}
-	tell  []func(namespace, token string)
+	known        map[holder]map[*context.CancelCauseFunc]struct{}
+	before, tell []func(namespace, token string)
 }
+
+// Before has f called with each token that is revoked, before its contexts are done: a client that sees the end of its stream finds its tickets gone. It is for
+// the time before tokens are let in.
+func (r *Revocations) Before(f func(namespace, token string)) { r.before = append(r.before, f) }
 
 // On has f called with each token that is revoked: after its contexts are done, by whoever calls Revoke or Sweep. It is for the time before tokens are let in.
 func (r *Revocations) On(f func(namespace, token string)) { r.tell = append(r.tell, f) }
@@ -53,6 +57,9 @@ func (r *Revocations) Revoke(namespace, token string) {
 	cut := r.known[who]
 	delete(r.known, who)
 	r.mu.Unlock()
+	for _, tell := range r.before {
+		tell(namespace, token)
+	}
 	for cancel := range cut {
 		(*cancel)(ErrRevoked)
 	}

@@ -86,3 +86,18 @@ func TestRevocations(t *testing.T) {
 	sweep(now.Add(time.Hour))
 	check("elsewhere", "expired", "here")
 }
+
+// TestRevokedBefore: what is dropped before the contexts end is gone when they are done.
+func TestRevokedBefore(t *testing.T) {
+	t.Parallel()
+	var r access.Revocations
+	ctx, leave := r.Join(t.Context(), access.Principal{Namespace: "a", Token: "1"})
+	defer leave()
+	var done, after bool
+	r.Before(func(string, string) { done = ctx.Err() != nil })
+	r.On(func(string, string) { after = ctx.Err() != nil })
+	r.Revoke("a", "1")
+	if done || !after {
+		t.Errorf("the context was done before: %v, after: %v", done, after)
+	}
+}

@@ -53,7 +53,7 @@ func TestInspector(t *testing.T) {
 			}
 			read := inspect("--method", "resources/read", "--uri", "hocket://workflows/inspected")
 			says(t, at(t, read, "contents", 0, "text").(string), `"name": "Inspected"`)
-			if got := inspect("--method", "resources/templates/list")["resourceTemplates"].([]any); len(got) != 4 {
+			if got := inspect("--method", "resources/templates/list")["resourceTemplates"].([]any); len(got) != 6 {
 				t.Errorf("templates: %v", got)
 			}
 		})

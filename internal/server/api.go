@@ -10,7 +10,7 @@ import (
 func (s *Server) apiDoor() Door {
 	tickets := &access.Tickets{}
 	s.tickets = tickets
-	s.revoked.On(tickets.Revoke)
+	s.revoked.Before(tickets.Revoke)
 	streams := live.New(live.Config{
 		Tickets: tickets, Logger: s.log, MaxWatchers: s.cfg.Limits.Streams, MaxOfNamespace: s.cfg.Limits.NamespaceStreams,
 	})

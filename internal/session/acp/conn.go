@@ -4,8 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	sdk "github.com/coder/acp-go-sdk"
@@ -26,6 +28,22 @@ type conn struct {
 	end  context.CancelFunc
 	kill func()
 	stop func() error
+	// broke: the agent takes no input any more. The SDK reports that as an answer of the agent.
+	broke atomic.Bool
+}
+
+// input writes to an agent and notes when it takes no more.
+type input struct {
+	io.Writer
+	broke *atomic.Bool
+}
+
+func (i *input) Write(p []byte) (int, error) {
+	n, err := i.Writer.Write(p)
+	if err != nil {
+		i.broke.Store(true)
+	}
+	return n, err
 }
 
 // dial starts the agent and agrees on the protocol. What it started is gone again when it fails.
@@ -52,7 +70,7 @@ func (cl *Client) dial(ctx context.Context, dir string, p *peer, files sdk.FileS
 		proc.Note(line)
 		cl.cfg.Logger.Debug("coding agent", "command", cl.cfg.Command[0], "stdout", cl.red.Text(line))
 	}), ready)
-	c.rpc = sdk.NewClientSideConnection(p, proc.Stdin, p.pace)
+	c.rpc = sdk.NewClientSideConnection(p, &input{Writer: proc.Stdin, broke: &c.broke}, p.pace)
 	c.rpc.SetLogger(cl.cfg.Logger)
 	close(ready)
 
@@ -118,7 +136,7 @@ func (c *conn) explain(err error) error {
 	if err == nil {
 		return nil
 	}
-	if c.isDown() {
+	if c.broke.Load() || c.isDown() {
 		// The end of its output comes a little before the end of the process.
 		if c.proc.WaitFor(c.cfg.CloseGrace) {
 			return fmt.Errorf("the agent %s", c.proc.Epitaph(c.red))
