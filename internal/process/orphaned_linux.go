@@ -19,12 +19,11 @@ func orphaned() []int {
 		if err != nil {
 			continue
 		}
-		first, second, _ := strings.Cut(strings.TrimRight(string(line), "\x00"), "\x00")
-		owner, err := strconv.Atoi(second)
-		if first != supervise.Name || err != nil || !sameUser(e.PID) {
+		first, owner, _ := strings.Cut(strings.TrimRight(string(line), "\x00"), "\x00")
+		if _, err := strconv.Atoi(owner); first != supervise.Name || err != nil || !sameUser(e.PID) {
 			continue
 		}
-		if o, ok := supervise.Look(e.Parent); e.Parent != owner || !ok || o.Ended() {
+		if o, ok := supervise.Look(e.Parent); !ok || o.Ended() || ownID(e.Parent) != owner {
 			list = append(list, e.PID)
 		}
 	}
@@ -33,15 +32,29 @@ func orphaned() []int {
 
 // sameUser tells whether a process runs as the user of this one. The owner of its files in /proc says nothing: they are root's where it is not dumpable.
 func sameUser(pid int) bool {
+	ids := status(pid, "Uid:")
+	return len(ids) > 0 && ids[0] == strconv.Itoa(os.Getuid())
+}
+
+// ownID gives the id that a process has for itself. In another PID namespace, such as a container's, that is not the one by which this process sees it.
+func ownID(pid int) string {
+	ids := status(pid, "NSpid:")
+	if len(ids) == 0 { // a system without PID namespaces
+		return strconv.Itoa(pid)
+	}
+	return ids[len(ids)-1]
+}
+
+// status gives the words of a line of /proc/N/status; nil where there is none.
+func status(pid int, name string) []string {
 	data, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/status")
 	if err != nil {
-		return false
+		return nil
 	}
 	for line := range strings.Lines(string(data)) {
-		if ids, ok := strings.CutPrefix(line, "Uid:"); ok {
-			f := strings.Fields(ids)
-			return len(f) > 0 && f[0] == strconv.Itoa(os.Getuid())
+		if words, ok := strings.CutPrefix(line, name); ok {
+			return strings.Fields(words)
 		}
 	}
-	return false
+	return nil
 }
