@@ -6,10 +6,11 @@ import (
 )
 
 // Name is the first argument by which an executable knows that it was started as a supervisor; the second is the process id of the process that started it. Comm is the name that
-// the process then takes, of at most 15 bytes.
+// the process then takes, of at most 15 bytes, until it has reported processes that it may not kill.
 const (
-	Name = "hocket-supervisor"
-	Comm = "hocket-superv"
+	Name   = "hocket-supervisor"
+	Comm   = "hocket-superv"
+	gaveUp = "hocket-gave-up"
 )
 
 // Messages of the socket. A supervisor reads a [Program] and then commands of one byte; it answers with messages.

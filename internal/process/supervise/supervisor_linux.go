@@ -204,8 +204,11 @@ func (s *supervisor) kill() time.Duration {
 	return min(max(time.Millisecond, waited/4), 200*time.Millisecond)
 }
 
-// end reports the end once.
+// end reports the end once. With processes left it gives up the name by which starts find supervisors that they wait for: those processes may stay for ever.
 func (s *supervisor) end(left int) {
+	if left > 0 {
+		_ = setName(gaveUp) // at worst starts wait in vain
+	}
 	if !s.told {
 		s.told = true
 		status := s.status

@@ -1,0 +1,33 @@
+package supervise
+
+import (
+	"os"
+	"strings"
+	"testing"
+)
+
+// Item 36 of issue 12: a supervisor that has reported processes which it may not kill is not waited for by later starts: those processes may stay for ever. It takes another
+// name than that by which package process finds supervisors.
+func TestGivenUpIsNotWaitedFor(t *testing.T) {
+	before, err := os.ReadFile("/proc/self/comm")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = setName(strings.TrimSpace(string(before))) })
+	for left, want := range map[int]bool{0: true, 1: false} {
+		if err := setName(Comm); err != nil {
+			t.Fatal(err)
+		}
+		control, err := os.OpenFile(os.DevNull, os.O_WRONLY, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		(&supervisor{control: control}).end(left)
+		if err := control.Close(); err != nil {
+			t.Fatal(err)
+		}
+		if e, ok := Look(os.Getpid()); !ok || (e.Comm == Comm) != want {
+			t.Errorf("%d left: the name is %q", left, e.Comm)
+		}
+	}
+}
