@@ -123,7 +123,7 @@ func (s *Service) Reopen(ctx context.Context, run string, limits workflow.Limits
 		return err
 	}
 	if wait := rec.askedForBudget(); wait != "" {
-		return s.driver.Answer(ctx, run, engine.Answer{Wait: wait, Value: expr.Quote(limits.BudgetText()), By: by})
+		return s.Answer(ctx, run, AnswerRequest{Wait: wait, Value: expr.Quote(limits.BudgetText()), By: by})
 	}
 	if o := rec.Object(); o.Status == engine.StatusFailed {
 		if err := raises(rec.Events, o.Error.Code, limits); err != nil {

@@ -9,6 +9,7 @@ import (
 	"github.com/hocket-run/hocket/internal/engine"
 	"github.com/hocket-run/hocket/internal/project"
 	"github.com/hocket-run/hocket/internal/service"
+	"github.com/hocket-run/hocket/workflow"
 )
 
 // nestedReplies are those of three workflows that are tools of one another, and of what the innermost agent does.
@@ -186,6 +187,27 @@ func TestForkAsksByItself(t *testing.T) {
 	for _, run := range chain(t, s, "r") {
 		if o := ended(t, s, run); len(o.Waiting) != 1 || len(o.Answers) > 0 {
 			t.Errorf("run %s waits for %+v, answers %+v", run, o.Waiting, o.Answers)
+		}
+	}
+}
+
+// P20: a larger budget for a run below is the answer to its question, which the runs above repeat: given as limits or as an answer, the runs above go on.
+func TestLargerBudgetBelow(t *testing.T) {
+	t.Parallel()
+	s := inMemory(t)
+	nested(t, s, "agents: {A4: {model: openai/x, instruction: Write.}}\nworkflow:\n  budget: {calls: 1, on_reached: pause}\n  steps:\n"+
+		"    - {id: a, type: agent, name: A4}\n    - {id: b, type: agent, name: A4}\n", `- {agent: A4, text: four, times: 2}`)
+	ended(t, s, "r")
+	runs := chain(t, s, "r")
+	if len(runs) != 4 {
+		t.Fatalf("runs %v", runs)
+	}
+	if err := s.Reopen(t.Context(), runs[3], workflow.Limits{MaxCalls: 2}, engine.LocalBy(engine.ChannelProgram)); err != nil {
+		t.Fatal(err)
+	}
+	for _, run := range slices.Backward(runs) {
+		if o := ended(t, s, run); o.Status != engine.StatusCompleted {
+			t.Errorf("run %s: status %s, error %+v, waiting %+v", run, o.Status, o.Error, o.Waiting)
 		}
 	}
 }
