@@ -44,8 +44,8 @@ func (s *Service) ContinueRecording(ctx context.Context, run string) error {
 	if _, driven, err := s.Driven(ctx, run); err != nil || driven {
 		return err
 	}
-	var known []chat.Message
-	if err := s.replied(ctx, run, &known); err != nil {
+	known, err := s.replied(ctx, run)
+	if err != nil {
 		return err
 	}
 	behind := &switchable{}
@@ -57,29 +57,26 @@ func (s *Service) ContinueRecording(ctx context.Context, run string) error {
 	return nil
 }
 
-// replied collects the replies of models in a run and in the runs below it.
-func (s *Service) replied(ctx context.Context, run string, all *[]chat.Message) error {
-	var below []string
-	err := s.EachEvent(ctx, run, 0, func(e engine.Event) error {
-		switch data := e.Data.(type) {
-		case *engine.ModelReplied:
-			*all = append(*all, data.Message)
-		case *engine.ChildStarted:
-			if !slices.Contains(below, data.Run) {
-				below = append(below, data.Run)
+// replied gives the replies of models in a run and in the runs below it.
+func (s *Service) replied(ctx context.Context, run string) (all []chat.Message, err error) {
+	runs := []string{run} // each once, whatever a damaged journal says
+	for i := 0; i < len(runs); i++ {
+		err := s.EachEvent(ctx, runs[i], 0, func(e engine.Event) error {
+			switch data := e.Data.(type) {
+			case *engine.ModelReplied:
+				all = append(all, data.Message)
+			case *engine.ChildStarted:
+				if !slices.Contains(runs, data.Run) {
+					runs = append(runs, data.Run)
+				}
 			}
-		}
-		return nil
-	})
-	for _, child := range below {
-		if err == nil {
-			err = s.replied(ctx, child, all)
-		}
-		if errors.Is(err, journal.ErrNotFound) { // it was to be started
-			err = nil
+			return nil
+		})
+		if err != nil && !errors.Is(err, journal.ErrNotFound) { // it was to be started
+			return nil, err
 		}
 	}
-	return err
+	return all, nil
 }
 
 // over gives the recorder as a client in front of c.
