@@ -134,17 +134,17 @@ func (e *Engine) Start(ctx context.Context, w *Workflow, options ...StartOptions
 		return "", err
 	}
 	o.ID = cmp.Or(o.ID, service.NewRunID())
-	if run, err = e.start(ctx, w, o); err == nil && driver.LedgerOf(ctx).Info() != nil {
+	above, err := e.begin(ctx, o.ID)
+	if err != nil {
+		return "", err
+	}
+	if run, err = e.start(ctx, w, o, above); err == nil && driver.LedgerOf(ctx).Info() != nil {
 		go e.report(ctx, run)
 	}
 	return run, err
 }
 
-func (e *Engine) start(ctx context.Context, w *Workflow, o StartOptions) (run string, err error) {
-	above, err := e.begin(ctx, o.ID)
-	if err != nil {
-		return "", err
-	}
+func (e *Engine) start(ctx context.Context, w *Workflow, o StartOptions, above *workflow.Budget) (run string, err error) {
 	run, err = e.service.Start(ctx, service.StartRequest{
 		Workflow: w.definition, Place: w.place, Branch: o.Branch, Input: o.Input, RunID: o.ID, Model: o.Model, Limits: o.Limits, Trust: o.Trust, Above: above,
 		Files: service.Files{RepliesFile: "replies", Replies: o.Replies},
@@ -175,8 +175,12 @@ func (e *Engine) Run(ctx context.Context, w *Workflow, options ...StartOptions) 
 	if ctx.Err() != nil { // an aborted run executes nothing (S2-36)
 		return stillbornRun(w, o), nil
 	}
+	above, err := e.begin(ctx, o.ID)
+	if err != nil {
+		return nil, err
+	}
 	// Under ctx it would not be known whether the run has begun.
-	if _, err := e.start(context.WithoutCancel(ctx), w, o); err != nil {
+	if _, err := e.start(context.WithoutCancel(ctx), w, o, above); err != nil {
 		return nil, err
 	}
 	defer e.tell(ctx, o.ID)

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/hocket-run/hocket"
 	"github.com/hocket-run/hocket/graph"
@@ -36,5 +37,43 @@ func TestGraphBudgetOfStartedRuns(t *testing.T) {
 	}
 	if o, err := e.Get(t.Context(), "r"); err != nil || o.Usage.ModelCalls != 2 || o.Usage.InputTokens != 40 {
 		t.Errorf("the run counts %+v, %v", o.Usage, err)
+	}
+}
+
+// P20: a function that waits until there is budget for a run of a document stops waiting when its context is done.
+func TestRunOfDocumentWaitsForBudgetWithinItsContext(t *testing.T) {
+	t.Parallel()
+	release := make(chan struct{})
+	e, err := hocket.Open(t.Context(), hocket.Config{}, hocket.WithModel("own", hocket.ModelFunc(func(ctx context.Context, _ hocket.ModelRequest) (hocket.ModelReply, error) {
+		select {
+		case <-release:
+		case <-ctx.Done():
+		}
+		return hocket.ModelReply{Text: "done"}, ctx.Err()
+	})))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = e.Close() })
+	doc, err := e.Parse("d.yaml", []byte("agents: {a: {model: own/m, instruction: Go.}}"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var waited error
+	g := compiled(t, graph.New[state]("outer").Start(graph.Do("both", func(ctx context.Context, _ *state) error {
+		defer close(release)
+		if _, err := e.Start(ctx, doc, hocket.StartOptions{Input: "x"}); err != nil { // it holds all there is until its call has ended
+			return err
+		}
+		within, cancel := context.WithTimeout(ctx, 50*time.Millisecond)
+		defer cancel()
+		_, waited = e.Run(within, doc, hocket.StartOptions{Input: "y"})
+		return nil
+	})))
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	defer cancel()
+	r, err := hocket.Run(ctx, e, g, state{}, hocket.RunOptions[state]{Limits: graph.Limits{Budget: graph.Budget{MaxCalls: 1}}})
+	if err != nil || r.Status != hocket.StatusCompleted || !errors.Is(waited, context.DeadlineExceeded) {
+		t.Errorf("%+v, %v; waited: %v", r, err, waited)
 	}
 }
