@@ -219,8 +219,14 @@ func errorObject(raw json.RawMessage, depth int) (message, code string) {
 		return word, code
 	}
 	var e struct {
-		Message, Type, Status, Code json.RawMessage // values of another type than text, such as an HTTP status, tell nothing
-		Error, Detail, Errors       json.RawMessage
+		// Values of another type than text, such as an HTTP status, tell nothing.
+		Message json.RawMessage `json:"message"`
+		Type    json.RawMessage `json:"type"`
+		Status  json.RawMessage `json:"status"`
+		Code    json.RawMessage `json:"code"`
+		Error   json.RawMessage `json:"error"`
+		Detail  json.RawMessage `json:"detail"`
+		Errors  json.RawMessage `json:"errors"`
 	}
 	if depth == 0 || json.Unmarshal(raw, &e) != nil {
 		return "", ""
