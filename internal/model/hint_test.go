@@ -20,6 +20,8 @@ func TestWrongModelHint(t *testing.T) {
 		{"openai/hous-large", model.Error{Kind: model.KindInvalidRequest, Status: 404, Message: "model not found"}, "did you mean openai/house-large?"},
 		{"openai/zzz", model.Error{Kind: model.KindInvalidRequest, Status: 404, Message: "model not found"}, "(the model is openai/zzz)"},
 		{"openai/gpt-4p", model.Error{Kind: model.KindInvalidRequest, Status: 400, Message: "bad temperature"}, ""},
+		{"openai/gpt-4p", model.Error{Kind: model.KindInvalidRequest, Status: 400, Message: "Model gpt-4p is not supported"}, "did you mean openai/gpt-4o?"},
+		{"openai/gpt-4.1-x", model.Error{Kind: model.KindInvalidRequest, Status: 400, Message: "Unsupported parameter: 'max_tokens' is not supported with this model."}, ""},
 		{"openai/gpt-4p", model.Error{Kind: model.KindRateLimit, Status: 429, Message: "the model is not found of late"}, ""},
 	} {
 		r := model.NewRegistry(model.Config{Clients: map[string]model.Client{"openai": says{err: &tc.failed}}, Known: []string{"openai/house-large"}})

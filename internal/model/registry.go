@@ -166,7 +166,11 @@ func unknownModel(e *Error) bool {
 		return false
 	}
 	return e.Status == http.StatusNotFound ||
-		slices.ContainsFunc([]string{"not found", "does not exist", "not exist", "unknown model", "invalid model", "not a valid model", "not supported"}, func(p string) bool { return strings.Contains(text, p) })
+		slices.ContainsFunc([]string{"unknown model", "invalid model", "not a valid model"}, func(p string) bool { return strings.Contains(text, p) }) ||
+		slices.ContainsFunc([]string{"not found", "does not exist", "not exist", "not supported"}, func(p string) bool {
+			before, _, ok := strings.Cut(text, p) // a parameter that is not supported by a model comes before that model
+			return ok && strings.Contains(before, "model")
+		})
 }
 
 // Check tells before a run whether calls of ref have somewhere to go: nil, or a *RefError that names the provider, what is missing and the
