@@ -2,12 +2,15 @@ package tool
 
 import (
 	"cmp"
+	"context"
 	"encoding/json"
 	"maps"
 	"net/url"
+	"os"
 	"path"
 	"path/filepath"
 	"slices"
+	"sort"
 	"strings"
 )
 
@@ -22,14 +25,20 @@ const (
 // ("": none of this machine), and addresses. Texts count at any depth. Rules that forbid are compared with all of it; rules that allow with the text, and
 // with where it leads if it is a link.
 //
-// Errors: an *Error of kind invalid_arguments for more texts than are looked at, or deeper ones.
-func Guess(dir string, arguments json.RawMessage) ([]Resource, error) {
+// Errors: an *Error of kind invalid_arguments for more texts than are looked at, or deeper ones; the cause of ctx.
+func Guess(ctx context.Context, dir string, arguments json.RawMessage) ([]Resource, error) {
 	var args map[string]any
 	if json.Unmarshal(arguments, &args) != nil {
 		return nil, nil //nolint:nilerr // the call itself says what is wrong
 	}
-	g := guesser{dir: dir}
+	g := guesser{ctx: ctx, dir: dir, dirs: []string{dir}}
+	if dir != "" {
+		g.dirs = append(g.dirs, Plain(dir))
+	}
 	g.object(args, "", 0)
+	if ctx.Err() != nil {
+		return nil, context.Cause(ctx)
+	}
 	slices.SortStableFunc(g.out, func(a, b Resource) int {
 		return cmp.Or(strings.Compare(a.Argument, b.Argument), slices.Compare(a.Also, b.Also))
 	})
@@ -40,7 +49,9 @@ func Guess(dir string, arguments json.RawMessage) ([]Resource, error) {
 }
 
 type guesser struct {
+	ctx  context.Context
 	dir  string
+	dirs []string // dir as it is given, and without links
 	out  []Resource
 	over bool // there is more than is looked at
 }
@@ -68,6 +79,9 @@ func (g *guesser) value(name, at string, v any, depth int) {
 			g.value(name, at, one, depth+1)
 		}
 	case string:
+		if g.ctx.Err() != nil {
+			return
+		}
 		var inner any
 		if t := strings.TrimSpace(v); (strings.HasPrefix(t, "{") || strings.HasPrefix(t, "[")) && json.Unmarshal([]byte(t), &inner) == nil {
 			g.value(name, at, inner, depth+1)
@@ -122,7 +136,7 @@ func (g *guesser) text(v string) Resource {
 // names are the spellings of a path: absolute, and below the folder of the tool.
 func (g *guesser) names(abs string) []string {
 	out := []string{filepath.ToSlash(abs)}
-	for _, dir := range []string{g.dir, Plain(g.dir)} {
+	for _, dir := range g.dirs {
 		if rel, err := filepath.Rel(dir, abs); err == nil && filepath.IsLocal(rel) && !slices.Contains(out, filepath.ToSlash(rel)) {
 			out = append([]string{filepath.ToSlash(rel)}, out...)
 		}
@@ -154,14 +168,30 @@ func spelledAsPath(v string) []string {
 
 // Plain gives an absolute path without links, as far as it is there.
 func Plain(abs string) string {
-	rest := ""
-	for at := abs; ; at = filepath.Dir(at) {
-		if plain, err := filepath.EvalSymlinks(at); err == nil {
-			return filepath.Join(plain, rest)
-		}
-		if at == filepath.Dir(at) {
-			return abs
-		}
-		rest = filepath.Join(filepath.Base(at), rest)
+	abs = filepath.Clean(abs)
+	from := len(filepath.VolumeName(abs))
+	if from < len(abs) && os.IsPathSeparator(abs[from]) {
+		from++
 	}
+	ends := []int{from} // of the folders above, the topmost first, and of the path itself
+	for i := from; i < len(abs); i++ {
+		if i+1 == len(abs) {
+			ends = append(ends, len(abs))
+		} else if os.IsPathSeparator(abs[i]) {
+			ends = append(ends, i)
+		}
+	}
+	// What is below something that is not there is not there either.
+	n := sort.Search(len(ends), func(i int) bool {
+		_, err := filepath.EvalSymlinks(abs[:ends[i]])
+		return err != nil
+	})
+	if n == 0 {
+		return abs
+	}
+	plain, err := filepath.EvalSymlinks(abs[:ends[n-1]])
+	if err != nil { // it has gone since
+		return abs
+	}
+	return filepath.Join(plain, abs[ends[n-1]:])
 }

@@ -50,7 +50,7 @@ func TestSpellingsOfAnAddress(t *testing.T) {
 				t.Errorf("by the address: %s, want %s", got, tc.want)
 			}
 			args, _ = json.Marshal(map[string]any{"in": map[string]any{"urls": tc.address}})
-			guessed, err := tool.Guess("", args)
+			guessed, err := tool.Guess(t.Context(), "", args)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -59,7 +59,7 @@ func TestSpellingsOfAnAddress(t *testing.T) {
 			}
 		})
 	}
-	if guessed, err := tool.Guess("", json.RawMessage(`{"url":"https://ev%69l.example/x"}`)); err != nil || decision(t, permit.Rules{Deny: []string{"x:url=https://evil.example/*"}}, `{}`, guessed) != permit.Deny {
+	if guessed, err := tool.Guess(t.Context(), "", json.RawMessage(`{"url":"https://ev%69l.example/x"}`)); err != nil || decision(t, permit.Rules{Deny: []string{"x:url=https://evil.example/*"}}, `{}`, guessed) != permit.Deny {
 		t.Errorf("an encoded host: %v, %v; want deny", guessed, err)
 	}
 	for address, want := range map[string]permit.Decision{
@@ -90,7 +90,7 @@ func TestGuesses(t *testing.T) {
 		map[string]any{"files": []any{map[string]any{"path": abs("private/x")}}}, map[string]any{"input": `{"path":"` + abs("private/x") + `"}`}, map[string]any{"a": map[string]any{"b": map[string]any{"PATH": "pub/l/x"}}}, map[string]any{"path": "private/new"}, map[string]any{"path": "private//x"}, map[string]any{"path": map[string]any{abs("private/x"): "content"}},
 	} {
 		raw, _ := json.Marshal(args)
-		guessed, err := tool.Guess(dir, raw)
+		guessed, err := tool.Guess(t.Context(), dir, raw)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -106,7 +106,7 @@ func TestGuesses(t *testing.T) {
 	}
 	for text, want := range map[string]permit.Decision{"pub/new": permit.Allow, "pub/a b.md": permit.Allow, "pub/../pub/x": permit.Ask} {
 		raw, _ := json.Marshal(map[string]string{"path": text})
-		guessed, err := tool.Guess(dir, raw)
+		guessed, err := tool.Guess(t.Context(), dir, raw)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -115,11 +115,11 @@ func TestGuesses(t *testing.T) {
 		}
 	}
 	many, _ := json.Marshal(map[string]any{"list": strings.Split(strings.Repeat("x,", 6000), ",")[:6000]})
-	if _, err := tool.Guess(dir, many); err == nil {
+	if _, err := tool.Guess(t.Context(), dir, many); err == nil {
 		t.Error("more texts than are looked at are no error")
 	}
 	deep := `{"a":` + strings.Repeat(`{"a":`, 20) + `"private/x"` + strings.Repeat("}", 21)
-	if _, err := tool.Guess(dir, json.RawMessage(deep)); err == nil {
+	if _, err := tool.Guess(t.Context(), dir, json.RawMessage(deep)); err == nil {
 		t.Error("texts that lie deeper than is looked at are no error")
 	}
 	if got := decision(t, permit.Rules{Deny: []string{"x:path=private/*"}}, deep, nil); got != permit.Ask {

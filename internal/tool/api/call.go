@@ -46,12 +46,12 @@ func (o *operation) Policy() tool.Policy {
 const urlArgument = "url"
 
 // Resources gives the address of the request that a call makes.
-func (o *operation) Resources(_ context.Context, c tool.Call) ([]tool.Resource, error) {
+func (o *operation) Resources(ctx context.Context, c tool.Call) ([]tool.Resource, error) {
 	r, err := o.request(c)
 	if err != nil {
 		return []tool.Resource{{Argument: urlArgument}}, nil //nolint:nilerr // the call itself says what is wrong
 	}
-	guessed, err := tool.Guess("", c.Arguments)
+	guessed, err := tool.Guess(ctx, "", c.Arguments)
 	return append(guessed, o.base.address(r.url)), err
 }
 

@@ -35,7 +35,7 @@ func (t *remoteTool) Def() chat.ToolDef { return t.def }
 func (t *remoteTool) Policy() tool.Policy { return t.policy }
 
 // Resources gives what the texts of a call could be taken for: what a server makes of them is not known. A server that was started here works in its folder.
-func (t *remoteTool) Resources(_ context.Context, c tool.Call) ([]tool.Resource, error) {
+func (t *remoteTool) Resources(ctx context.Context, c tool.Call) ([]tool.Resource, error) {
 	dir := ""
 	if t.set.dial.endpoint == nil {
 		var err error
@@ -43,7 +43,7 @@ func (t *remoteTool) Resources(_ context.Context, c tool.Call) ([]tool.Resource,
 			return nil, fmt.Errorf("find the folder of toolset %q: %w", t.set.Name(), err)
 		}
 	}
-	return tool.Guess(dir, c.Arguments)
+	return tool.Guess(ctx, dir, c.Arguments)
 }
 
 func (t *remoteTool) Call(ctx context.Context, c tool.Call) (tool.Result, error) {

@@ -149,8 +149,8 @@ func (s scriptTool) Def() chat.ToolDef { return s.def }
 func (s scriptTool) Policy() tool.Policy { return cmp.Or(s.script.Policy, tool.PolicyAsk) }
 
 // Resources gives what the texts of a call could be taken for in the folder of the script, which does with them what it likes.
-func (s scriptTool) Resources(_ context.Context, c tool.Call) ([]tool.Resource, error) {
-	return tool.Guess(s.dir, c.Arguments)
+func (s scriptTool) Resources(ctx context.Context, c tool.Call) ([]tool.Resource, error) {
+	return tool.Guess(ctx, s.dir, c.Arguments)
 }
 
 func (s scriptTool) Call(ctx context.Context, c tool.Call) (tool.Result, error) {
