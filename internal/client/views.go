@@ -177,7 +177,8 @@ func longOf(v view.Value) journal.Long {
 	return journal.Long{Hash: v.SHA256, IsText: err != nil || u.Query().Get("type") != "json"}
 }
 
-// refer puts something else in the place of each reference in JSON without white space, as servers write it.
+// refer puts something else in the place of each reference in JSON without white space, as servers write it. An object with further keys is none, whatever its
+// first key is: it is a value of a user.
 func refer(text []byte, instead func(view.Value) []byte) []byte {
 	begin := []byte(`{"$value":`)
 	if !bytes.Contains(text, begin) {
@@ -189,12 +190,17 @@ func refer(text []byte, instead func(view.Value) []byte) []byte {
 		if i < 0 {
 			return append(out, text...)
 		}
-		var ref view.Reference
+		var (
+			one map[string]json.RawMessage
+			v   view.Value
+		)
 		dec := json.NewDecoder(bytes.NewReader(text[i:]))
-		if err := dec.Decode(&ref); err != nil {
-			return append(out, text...)
+		if dec.Decode(&one) != nil || len(one) != 1 || json.Unmarshal(one["$value"], &v) != nil {
+			i += len(begin)
+			out, text = append(out, text[:i]...), text[i:]
+			continue
 		}
-		out = append(append(out, text[:i]...), instead(ref.Value)...)
+		out = append(append(out, text[:i]...), instead(v)...)
 		text = text[i+int(dec.InputOffset()):]
 	}
 }
