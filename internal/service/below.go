@@ -3,6 +3,7 @@ package service
 import (
 	"context"
 	"errors"
+	"slices"
 
 	"github.com/hocket-run/hocket/internal/engine"
 	"github.com/hocket-run/hocket/internal/expr"
@@ -64,10 +65,7 @@ func (s *Service) innermost(ctx context.Context, run string, a AnswerRequest) (s
 		if w.Below == nil {
 			break
 		}
-		switch head, err := s.store.Head(ctx, w.Below.Run); {
-		case errors.Is(err, journal.ErrNotFound) || err == nil && head.Parent != run:
-			return run, a, nil // a fork repeats what its origin's run asks: its own call begins a run of its own, which asks anew
-		case err != nil:
+		if asks, err := s.IsAskedBelow(ctx, run, w.Below); err != nil || !asks {
 			return run, a, err
 		}
 		run, a.Wait = w.Below.Run, w.Below.Wait
@@ -75,7 +73,21 @@ func (s *Service) innermost(ctx context.Context, run string, a AnswerRequest) (s
 	return run, a, nil
 }
 
-// answerAbove gives an answer to the waits that repeat one of run, from the inside out.
+// IsAskedBelow tells whether a wait of run that repeats another one is asked about in the run of that one. A fork repeats what a run of its origin asks: its own call
+// begins a run of its own, which asks anew. False for nil.
+func (s *Service) IsAskedBelow(ctx context.Context, run string, below *engine.Below) (bool, error) {
+	if below == nil {
+		return false, nil
+	}
+	head, err := s.store.Head(ctx, below.Run)
+	if errors.Is(err, journal.ErrNotFound) {
+		return false, nil
+	}
+	return err == nil && head.Parent == run, err
+}
+
+// answerAbove gives an answer to the waits that repeat one of run, from the inside out. Those that have it already are passed: a process may have died between two
+// of them, and the same answer given again reaches the rest.
 func (s *Service) answerAbove(ctx context.Context, run string, a AnswerRequest) error {
 	for {
 		head, err := s.store.Head(ctx, run)
@@ -90,8 +102,8 @@ func (s *Service) answerAbove(ctx context.Context, run string, a AnswerRequest) 
 			return err
 		}
 		wait := ""
-		for _, w := range rec.open() {
-			if w.Below != nil && w.Below.Run == run && w.Below.Wait == a.Wait {
+		for _, e := range rec.Events { // the latest: a call that is made again repeats the wait once more
+			if w, ok := e.Data.(*engine.WaitOpened); ok && w.Below != nil && w.Below.Run == run && w.Below.Wait == a.Wait {
 				wait = w.Wait
 			}
 		}
@@ -99,6 +111,9 @@ func (s *Service) answerAbove(ctx context.Context, run string, a AnswerRequest) 
 			return nil
 		}
 		run, a.Wait = head.Parent, wait
+		if !slices.ContainsFunc(rec.open(), func(w *engine.WaitOpened) bool { return w.Wait == wait }) {
+			continue
+		}
 		if err := s.mayDrive(ctx, run); err != nil {
 			return err
 		}

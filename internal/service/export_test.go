@@ -1,8 +1,11 @@
 package service
 
 import (
+	"context"
 	"runtime"
 	"testing"
+
+	"github.com/hocket-run/hocket/internal/engine"
 )
 
 // MaxQueue is how many requests wait for one session at most.
@@ -27,3 +30,8 @@ func AwaitLine(t *testing.T, s *Service, session string, want int) {
 
 // SetMaxFamily bounds the runs below one run. Call it before any run starts.
 func (s *Service) SetMaxFamily(most int) { s.family.most = most }
+
+// AnswerOnly answers a wait of one run, and none of the runs above it: what is left when a process dies between two answers.
+func (s *Service) AnswerOnly(ctx context.Context, run, wait string, a AnswerRequest) error {
+	return s.driver.Answer(ctx, run, engine.Answer{Wait: wait, Value: a.Value, By: a.By})
+}
