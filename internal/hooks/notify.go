@@ -130,6 +130,17 @@ func (h *Hooks) notificationsOf(ctx context.Context, sp *space, n journal.Notice
 			return nil, err
 		}
 	}
+	if w != nil && w.Below != nil {
+		asked, err := sp.service.IsAskedBelow(ctx, n.Run, w.Below)
+		if err != nil {
+			return nil, err
+		}
+		// Endpoints that are told of runs below are told of the wait there, once for all the runs above that repeat it.
+		endpoints = slices.DeleteFunc(endpoints, func(e Endpoint) bool { return asked && e.Children && len(e.Workflows) == 0 })
+		if len(endpoints) == 0 {
+			return nil, nil
+		}
+	}
 	body, err := json.Marshal(messageOf(sp.name, head, about.Event, t, w))
 	if err != nil {
 		return nil, err

@@ -72,7 +72,11 @@ func waitsOf(ctx context.Context, c *door.Caller, h journal.Head) ([]Rendered[Op
 	}
 	var out []Rendered[OpenWait]
 	for _, w := range run.Waiting {
-		if w.Below != nil {
+		asked, err := c.Service.IsAskedBelow(ctx, h.Run, w.Below)
+		if err != nil {
+			return nil, err
+		}
+		if asked {
 			continue // it is listed with the run that asks
 		}
 		one, err := render(ctx, r, OpenWait{h.Run, h.Workflow, w}, view.Limit)
