@@ -138,12 +138,21 @@ func (d *Driver) IsHung(owner string) bool {
 	return q != nil && d.cfg.TakeOverAfter > 0 && q.long >= d.cfg.TakeOverAfter
 }
 
+// anyHung tells whether the runs of some owner are to be taken over.
+func (d *Driver) anyHung() bool {
+	d.signs.mu.Lock()
+	defer d.signs.mu.Unlock()
+	for _, q := range d.signs.silence {
+		if d.cfg.TakeOverAfter > 0 && q.long >= d.cfg.TakeOverAfter {
+			return true
+		}
+	}
+	return false
+}
+
 // evictHung takes the runs of this driver's kind for which mine holds from owners that hang, so that they can be recovered like those of dead ones.
 func (d *Driver) evictHung(ctx context.Context, mine func(journal.Head) bool) error {
-	d.signs.mu.Lock()
-	quiet := len(d.signs.silence) > 0
-	d.signs.mu.Unlock()
-	if !quiet {
+	if !d.anyHung() {
 		return nil
 	}
 	q := journal.Query{Kind: d.cfg.Kind, Statuses: []journal.Status{journal.StatusPending, journal.StatusRunning}, Limit: 1000}
