@@ -171,14 +171,12 @@ func (f *follower) follow(ctx context.Context) error {
 	}
 }
 
-// lockedUp ends the invocation when the store was locked for too long. What the store has of the run cannot be changed then, so it says what was seen of it.
+// lockedUp ends the invocation when the store was locked for too long. What the store has of the run cannot be changed then, but it can be read.
 func (f *follower) lockedUp(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(ctx, patienceTime)
+	short, cancel := context.WithTimeout(ctx, patienceTime)
 	defer cancel()
-	_ = f.service.Interrupt(ctx, f.run) // the lock is what is reported
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	if f.seq == 0 {
+	_ = f.service.Interrupt(short, f.run) // the lock is what is reported
+	if _, err := f.sync(ctx); err != nil {
 		return &exit{ExitFailed, ""}
 	}
 	return &exit{ExitFailed, "run " + f.run + " is stored" + f.toContinue("")}
