@@ -276,7 +276,7 @@ func ExampleEngine_Run() {
 	w, err := eng.Parse("dictionary.yaml", []byte(`
 agents:
   writer:
-    model: openai/gpt-5-mini
+    model: openai/gpt-6.1-terra
     instruction: You explain words.
     tools: [lookup]
 workflow:

@@ -123,7 +123,7 @@ type Agent struct {
 	// Description tells whoever chooses among agents what it is for.
 	Description  string
 	SystemPrompt string
-	// Model is a reference such as openai/gpt-5-mini; "" is that of the run, else HOCKET_MODEL.
+	// Model is a reference such as openai/gpt-6.1-terra; "" is that of the run, else HOCKET_MODEL.
 	Model string
 	// Tools are the names of the tools that it may use; nil: none (SEC13).
 	Tools []string

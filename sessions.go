@@ -28,7 +28,7 @@ const AgentLLM = "llm"
 // model makes a summary of its middle; the task, the newest messages and calls without result stay (P41). Where the size of the window is not known,
 // nothing is compacted by itself, and the usage of the context is unknown.
 type LLMSessions struct {
-	// Model is for sessions that name none, a reference such as openai/gpt-5-mini; "" is HOCKET_MODEL.
+	// Model is for sessions that name none, a reference such as openai/gpt-6.1-terra; "" is HOCKET_MODEL.
 	Model string
 	// SystemPrompt is for sessions that have none.
 	SystemPrompt string

@@ -74,7 +74,7 @@ type SessionConfig struct {
 	Key string
 	// Load is the id of a former session that is to go on; ErrNoLoad where the agent cannot. "" begins a new one.
 	Load string
-	// Model is a reference such as openai/gpt-5-mini; "" is the client's default.
+	// Model is a reference such as openai/gpt-6.1-terra; "" is the client's default.
 	Model        string
 	SystemPrompt string
 	// Tools are the names of those that the agent may use, and no others (SEC13); nil: none of Hocket's.

@@ -106,7 +106,7 @@ func (a *app) addRunFlags(c *cobra.Command, fl *runFlags) {
 	must(c.RegisterFlagCompletionFunc("workflow", a.completeWorkflow))
 	f.StringVar(&fl.branch, "branch", "", "run the branch with this `ID` of a rounds document; all: every one_time branch at once")
 	must(c.RegisterFlagCompletionFunc("branch", a.completeBranches(fl)))
-	f.StringVar(&fl.model, "model", "", "`REF` of the model for every agent, such as openai/gpt-5-mini")
+	f.StringVar(&fl.model, "model", "", "`REF` of the model for every agent, such as openai/gpt-6.1-terra")
 	must(c.RegisterFlagCompletionFunc("model", a.completeModels))
 	fl.files.add(c)
 	a.addServerFlag(c)

@@ -62,7 +62,7 @@ func (Agent) Schema(r huma.Registry) *huma.Schema {
 			Type: huma.TypeObject, AdditionalProperties: true, Description: "An agent as lists of agents have it; docs/agents.md has all keys",
 			Properties: map[string]*huma.Schema{
 				"id": text("Id of the agent; in a PUT it may be left out"), "name": text("What people call it"), "description": text("What other agents are told of it"),
-				"systemPrompt": text("What it is told"), "model": text("Reference of a model, such as openai/gpt-5-mini"),
+				"systemPrompt": text("What it is told"), "model": text("Reference of a model, such as openai/gpt-6.1-terra"),
 				"tools": {Type: huma.TypeArray, Items: &huma.Schema{Type: huma.TypeString}, Description: "Names of tools that it may use"},
 			},
 		}

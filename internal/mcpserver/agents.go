@@ -25,7 +25,7 @@ var (
 	agentProps = []prop{
 		opt("description", aText, "What the agent is for, in a sentence; other agents and people read it."),
 		opt("systemPrompt", aText, "The agent's instructions: who it is, what it does with its input, what its answer must look like."),
-		opt("model", aText, "The model as provider/model, such as openai/gpt-5-mini, anthropic/claude-sonnet-4-5, google/gemini-2.5-pro or ollama/qwen3. Omit it to use the server's default model."),
+		opt("model", aText, "The model as provider/model, such as openai/gpt-6.1-terra, anthropic/claude-sonnet-5-5, google/gemini-3.8-flash or ollama/qwen3. Omit it to use the server's default model."),
 		opt("tools", texts, `Which tools the agent may use, by name, such as ["fetch"], of those that its toolsets and the server offer; names that neither offers do nothing. Omit it for agents without tools, and for those that use all tools of their toolsets.`),
 		opt("toolsets", `{"type":"array","items":{"type":"object","properties":{"type":{"type":"string","description":"fetch, web_search, api, openapi, memory, think, todo, user_prompt, workflow, mcp, shell, script or filesystem."}},"required":["type"]}}`, "Where the agent's tools come from. Examples: "+
 			`[{"type": "fetch"}] reads web pages; [{"type": "web_search"}]; [{"type": "memory"}]; [{"type": "user_prompt"}] asks a person; [{"type": "mcp", "command": "npx", "args": ["-y", "some-mcp-server"]}]. `+
@@ -54,7 +54,7 @@ func agentTools() []*tool {
 		{
 			name: "create_agent", title: "Create an agent", role: access.RoleEdit, effect: adds,
 			about: "Stores a new agent and returns its id, which workflow nodes name. Create the agents first, then the workflow (create_workflow, update_workflow)." + more +
-				` Example: {"name": "Writer", "systemPrompt": "You write short, clear news items.", "model": "openai/gpt-5-mini"}`,
+				` Example: {"name": "Writer", "systemPrompt": "You write short, clear news items.", "model": "openai/gpt-6.1-terra"}`,
 			takes: append([]prop{
 				opt("id", aText, "An id of your choice, such as writer; omit it to get one made of the name. It must be new: the code conflict says that it is taken."),
 				req("name", aText, "What people call the agent."),

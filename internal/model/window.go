@@ -5,6 +5,8 @@ import "strings"
 // windows are the sizes of context windows in tokens, as the providers' pages of models give them. A row holds for the name itself and for the name with
 // a dash and more behind it, the longest row first.
 var windows = map[string]int{
+	"openai/gpt-6":                1_050_000,
+	"openai/gpt-6.1":              1_050_000,
 	"openai/gpt-5":                400_000,
 	"openai/gpt-5-chat":           128_000,
 	"openai/gpt-4.1":              1_047_576,
@@ -19,6 +21,9 @@ var windows = map[string]int{
 	"anthropic/claude-opus-4-1":   200_000,
 	"anthropic/claude-opus-4-5":   200_000,
 	"anthropic/claude-haiku-4-5":  200_000,
+	"anthropic/claude-opus-5-5":   1_000_000,
+	"anthropic/claude-sonnet-5":   1_000_000,
+	"google/gemini-3.8-flash":     1_048_576,
 	"google/gemini-2.0-flash":     1_048_576,
 	"google/gemini-2.5-flash":     1_048_576,
 	"google/gemini-2.5-pro":       1_048_576,

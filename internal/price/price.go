@@ -63,7 +63,7 @@ func Parse(file string, data []byte) (*Table, diag.List) {
 		e := entry{rate: readRate(f, &diags)}
 		for _, p := range f.Strs("models") {
 			if p = strings.ToLower(strings.TrimSpace(p)); p == "" || !strings.Contains(p, "/") {
-				diags.Errorf(f.Node().Span, f.Node().Path(), CodeBadPrice, "%q does not name a provider", p).Hint = "write provider/model, such as openai/gpt-5-mini, where * stands for any text"
+				diags.Errorf(f.Node().Span, f.Node().Path(), CodeBadPrice, "%q does not name a provider", p).Hint = "write provider/model, such as openai/gpt-6.1-terra, where * stands for any text"
 				continue
 			}
 			e.patterns = append(e.patterns, p)

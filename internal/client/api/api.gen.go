@@ -407,7 +407,7 @@ type Agent struct {
 	// Id Id of the agent; in a PUT it may be left out
 	Id *string `json:"id,omitempty"`
 
-	// Model Reference of a model, such as openai/gpt-5-mini
+	// Model Reference of a model, such as openai/gpt-6.1-terra
 	Model *string `json:"model,omitempty"`
 
 	// Name What people call it
