@@ -34,7 +34,7 @@ fuzz: ## each fuzz target for FUZZTIME (default 1m)
 build: ## the static binary, bin/hocket
 	CGO_ENABLED=0 go build -trimpath -ldflags="-s -w" -o bin/hocket ./cmd/hocket
 
-docs: ## regenerate the command line reference in docs/
+docs: ## regenerate the command line reference, docs/cli
 	go run ./internal/cmd/docs
 
 soak: $(PACKAGES) $(CHROMIUM) ## the long forms: many kills, long fuzzing

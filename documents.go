@@ -97,7 +97,7 @@ type StartOptions struct {
 }
 
 // Replies makes a reply script that answers model calls with these texts, one after another, whoever asks. A call beyond them fails with the code no_reply.
-// docs/cli.md tells what else such a script, a YAML document, can say.
+// docs/testing.md describes the YAML form of such a script.
 func Replies(texts ...string) []byte {
 	type reply struct {
 		Text string `json:"text"`

@@ -96,7 +96,7 @@ func (e *SnapshotError) Unwrap() error { return e.Err }
 // cancellation, errors.Is(err, context.DeadlineExceeded) a time limit. errors.As finds a *[BudgetError] where a budget was used up.
 type RunError struct {
 	// Code is a stable word: `func` for errors of functions, `schema_validation`, `node_execution`, `timeout`, `max_steps`, `budget`, `state_conflict`, `cancelled`,
-	// and others that docs/cli.md lists.
+	// and others that docs/errors.md lists.
 	Code    string `json:"code"`
 	Message string `json:"message"`
 	// Node is where it happened, "" where it concerns the run alone.

@@ -1,44 +1,95 @@
 package docs_test
 
 import (
+	"io/fs"
+	"maps"
 	"os"
+	"path"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
+
+	"github.com/hocket-run/hocket/internal/cli"
 )
 
 var (
 	linked     = regexp.MustCompile(`\]\(([^)\s]+)\)`)
 	heading    = regexp.MustCompile(`(?m)^#+ +(.+)$`)
-	codeBlock  = regexp.MustCompile("(?ms)^```.*?^```")
+	codeBlock  = regexp.MustCompile("(?ms)^ *```.*?^ *```$")
 	unanchored = regexp.MustCompile("[^a-z0-9 _-]")
 )
 
-// TestLinks: each page is one click from the index of docs, which is one click from README; links within the repository lead to files and headings that are there.
+// pages gives the paths of all pages below docs/, with slashes.
+func pages(t *testing.T) []string {
+	t.Helper()
+	var found []string
+	err := fs.WalkDir(os.DirFS("."), ".", func(name string, _ fs.DirEntry, err error) error {
+		if path.Ext(name) == ".md" {
+			found = append(found, name)
+		}
+		return err
+	})
+	if err != nil || len(found) < 60 {
+		t.Fatalf("found %d pages: %v", len(found), err)
+	}
+	return found
+}
+
+// outside are the texts of the repository whose links are checked as well.
+var outside = []string{"../README.md", "../ARCHITECTURE.md", "../CONTRIBUTING.md", "../SECURITY.md", "../CHANGELOG.md"}
+
+// TestLinks: every page can be reached from docs/README.md, which is linked from README.md; links within the repository lead to files and headings that exist.
 func TestLinks(t *testing.T) {
 	t.Parallel()
-	pages, err := filepath.Glob("*.md")
-	if err != nil || len(pages) < 15 {
-		t.Fatalf("found the pages %v, %v", pages, err)
+	all := pages(t)
+	if !targets(t, "../README.md")["docs/README.md"] {
+		t.Error("README.md does not link to docs/README.md")
 	}
-	fromIndex := targets(t, "README.md")
-	for _, page := range pages {
-		if page != "README.md" && !fromIndex[page] {
-			t.Errorf("docs/README.md does not lead to %s", page)
+	reached := map[string]bool{}
+	for open := []string{"README.md"}; len(open) > 0; {
+		page := open[0]
+		open = open[1:]
+		if reached[page] {
+			continue
+		}
+		reached[page] = true
+		for target := range targets(t, page) {
+			file, _, _ := strings.Cut(target, "#")
+			if to := path.Join(path.Dir(page), file); file != "" && slices.Contains(all, to) {
+				open = append(open, to)
+			}
 		}
 	}
-	if !targets(t, "../README.md")["docs/README.md"] {
-		t.Error("README.md does not lead to docs/README.md")
+	for _, page := range all {
+		if !reached[page] {
+			t.Errorf("no link leads from docs/README.md to docs/%s, directly or by other pages", page)
+		}
 	}
-	for _, page := range append(pages, "../README.md", "../ARCHITECTURE.md", "../CONTRIBUTING.md", "../SECURITY.md") {
+	for _, page := range append(all, outside...) {
 		for target := range targets(t, page) {
 			checkLink(t, page, target)
 		}
 	}
 }
 
-// targets gives what a page links to within the repository, whole and without the part behind #.
+// TestCommandLine: docs/cli holds the reference of the present commands.
+func TestCommandLine(t *testing.T) {
+	t.Parallel()
+	want := cli.ReferencePages()
+	for name, text := range want {
+		if got, err := os.ReadFile(filepath.Join("cli", name)); err != nil || string(got) != text {
+			t.Errorf("docs/cli/%s is not up to date: run make docs", name)
+		}
+	}
+	files, err := filepath.Glob("cli/*")
+	if err != nil || len(files) != len(want) {
+		t.Errorf("docs/cli holds %v, want %v: run make docs", files, slices.Sorted(maps.Keys(want)))
+	}
+}
+
+// targets gives what a page links to within the repository, whole and without the part after #.
 func targets(t *testing.T, page string) map[string]bool {
 	t.Helper()
 	found := map[string]bool{}
@@ -70,7 +121,7 @@ func checkLink(t *testing.T, page, target string) {
 			return
 		}
 	}
-	t.Errorf("%s links to %s, and there is no such heading", page, target)
+	t.Errorf("%s links to %s, which has no such heading", page, target)
 }
 
 func read(t *testing.T, path string) string {

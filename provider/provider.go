@@ -2,7 +2,7 @@
 //
 // It stands apart because it brings along the SDKs of three providers, which package hocket itself refuses to. It holds no state: [All] is an option of
 // hocket.Open. Keys and addresses come from the engine's environment: OPENAI_API_KEY, ANTHROPIC_API_KEY, GOOGLE_API_KEY or GEMINI_API_KEY, and the others
-// that docs/cli.md lists. Nothing is connected or looked up before the first call.
+// that docs/configuration.md lists. Nothing is connected or looked up before the first call.
 package provider
 
 import (

@@ -121,7 +121,7 @@ func TestVerbsUnderLock(t *testing.T) {
 func everyVerb(t *testing.T) {
 	t.Helper()
 	missing := map[string]bool{}
-	for _, m := range regexp.MustCompile("(?m)^```\nhocket ([a-z ]*[a-z])").FindAllStringSubmatch(cli.Reference(), -1) {
+	for _, m := range regexp.MustCompile("(?m)^```text\nhocket ([a-z ]*[a-z])").FindAllStringSubmatch(cli.Reference(), -1) {
 		if !strings.HasPrefix(m[1], "completion") {
 			missing[m[1]] = true
 		}

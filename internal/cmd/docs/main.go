@@ -1,16 +1,41 @@
-// Command docs writes the command line reference docs/cli.md from the commands themselves.
+// Command docs writes the command line reference docs/cli from the commands themselves. It removes pages of verbs that are gone.
 package main
 
 import (
 	"fmt"
 	"os"
+	"path/filepath"
 
 	"github.com/hocket-run/hocket/internal/cli"
 )
 
 func main() {
-	if err := os.WriteFile("docs/cli.md", []byte(cli.Reference()), 0o644); err != nil { //nolint:gosec // a page for everybody
+	if err := write(filepath.Join("docs", "cli"), cli.ReferencePages()); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}
+}
+
+func write(dir string, pages map[string]string) error {
+	if err := os.MkdirAll(dir, 0o755); err != nil { //nolint:gosec // pages are public
+		return err
+	}
+	old, err := filepath.Glob(filepath.Join(dir, "*.md"))
+	if err != nil {
+		return err
+	}
+	for _, path := range old {
+		if _, ok := pages[filepath.Base(path)]; ok {
+			continue
+		}
+		if err := os.Remove(path); err != nil {
+			return err
+		}
+	}
+	for name, text := range pages {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644); err != nil { //nolint:gosec // pages are public
+			return err
+		}
+	}
+	return nil
 }
