@@ -22,7 +22,8 @@ func hocket(t *testing.T, db string, args ...string) (stdout, stderr string, sta
 }
 
 // Each folder holds a document of its name, replies.yaml, output.txt, and where it needs them agents.yaml, tools.yaml, input.txt, flags.txt
-// with more flags of run, and answers.txt, a line of resume flags for each answer.
+// with more flags of run, and answers.txt, a line of resume flags for each answer. One whose paths need a folder of
+// its own is run by init.txtar in internal/cli, as are all templates.
 func TestExamples(t *testing.T) {
 	t.Parallel()
 	folders, err := filepath.Glob("*/replies.yaml")
@@ -34,6 +35,9 @@ func TestExamples(t *testing.T) {
 	}
 	for _, path := range folders {
 		name := filepath.Dir(path)
+		if name == "expenses" {
+			continue // it reads receipts/ of the folder where it is started
+		}
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			docs, err := filepath.Glob(filepath.Join(name, name+".*"))

@@ -209,7 +209,7 @@ func (a *app) root() *cobra.Command {
 		DisableFlagsInUseLine: true,
 		Short:                 "Run agent workflows, durably",
 		Long:                  "Hocket runs workflows of agents, tools, conditions, loops, parallel branches and\nhuman decisions. Every result is journaled before anything that depends on it,\nso a run survives its process.",
-		Example: "  hocket run newsroom.yaml \"The library opens on Sundays\"\n  hocket run newsroom.yaml --replies replies.yaml    # without a model\n" +
+		Example: "  hocket init router --dir demo                      # a project to begin with\n  hocket run newsroom.yaml \"The library opens on Sundays\"\n  hocket run newsroom.yaml --replies replies.yaml    # without a model\n" +
 			"  hocket validate *.yaml\n  hocket runs --status paused\n  hocket resume RUN --approve",
 		Version:       a.wiring.Version,
 		SilenceUsage:  true,
@@ -249,7 +249,7 @@ func (a *app) root() *cobra.Command {
 	root.SetHelpCommand(a.helpCmd())
 	arrange(root, []group{
 		{"Run workflows:", []*cobra.Command{a.runCmd(), a.execCmd(), a.resumeCmd(), a.cancelCmd(), a.runsCmd()}},
-		{"Work on documents:", []*cobra.Command{a.validateCmd(), a.showCmd(), a.convertCmd()}},
+		{"Work on documents:", []*cobra.Command{a.initCmd(), a.validateCmd(), a.showCmd(), a.convertCmd()}},
 		{"Keep workflows:", []*cobra.Command{a.workflowsCmd(), a.agentsCmd()}},
 		{"Run on schedule:", []*cobra.Command{a.scheduleCmd(), a.schedulerCmd()}},
 		{"Serve others:", []*cobra.Command{a.serveCmd(), a.mcpCmd(), a.tokensCmd(), a.auditCmd(), a.webhooksCmd(), a.notificationsCmd()}},
