@@ -8,7 +8,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/hocket-run/hocket/diag"
 	"github.com/hocket-run/hocket/examples"
 	"github.com/hocket-run/hocket/internal/format"
 )
@@ -50,7 +49,7 @@ func TestTemplates(t *testing.T) {
 			got = append(got, f.Path)
 			if path.Base(strings.TrimSuffix(f.Path, path.Ext(f.Path))) == tmpl.Folder {
 				if w, list := format.Read(f.Path, f.Data, format.Options{}); list.HasErrors() || w.Format != tmpl.Format {
-					t.Errorf("%s: %s is %v, want %s: %v", tmpl.Name, f.Path, w.Format, tmpl.Format, diag.List(list))
+					t.Errorf("%s: %s is %v, want %s: %v", tmpl.Name, f.Path, w.Format, tmpl.Format, list)
 				}
 			}
 		}

@@ -181,7 +181,7 @@ func writeTemplate(t examples.Template, dir string, force bool) (initLine, error
 		return result, err
 	}
 	files = append(files, examples.File{Path: ".gitignore", Data: []byte(gitignore)})
-	if err := os.MkdirAll(dir, 0o777); err != nil {
+	if err := os.MkdirAll(dir, 0o777); err != nil { //nolint:gosec // a project of the user, as mkdir makes it
 		return result, usef("--dir: %v", err)
 	}
 	root, err := os.OpenRoot(dir)
