@@ -18,6 +18,7 @@ import (
 
 	"github.com/hocket-run/hocket"
 	"github.com/hocket-run/hocket/graph"
+	"github.com/hocket-run/hocket/internal/tracecontext"
 )
 
 // received are the spans that a collector was sent, read with OpenTelemetry's protocol definitions.
@@ -50,7 +51,7 @@ func collect(t *testing.T) (*received, string) {
 	return c, srv.URL
 }
 
-// TestWithTelemetry: a run of a Go graph is one trace over a pause, a restart of the engine and a resume, with failed attempts, branches and the run of a sub-agent in it (P35).
+// TestWithTelemetry: a run of a Go graph is one trace, below the span in the context of its call, over a pause, a restart of the engine and a resume, with failed attempts, branches and the run of a sub-agent in it (P35).
 func TestWithTelemetry(t *testing.T) {
 	t.Parallel()
 	c, url := collect(t)
@@ -83,7 +84,8 @@ func TestWithTelemetry(t *testing.T) {
 		return e
 	}
 	first := open()
-	r, err := hocket.Run(t.Context(), first, g, state{Text: "canary"}, hocket.RunOptions[state]{ID: "n1"})
+	caller := tracecontext.New([16]byte{1}, [8]byte{2}, true, "")
+	r, err := hocket.Run(tracecontext.With(t.Context(), caller), first, g, state{Text: "canary"}, hocket.RunOptions[state]{ID: "n1"})
 	if err != nil || r.Status != hocket.StatusPaused {
 		t.Fatalf("%+v, %v", r, err)
 	}
@@ -104,7 +106,7 @@ func TestWithTelemetry(t *testing.T) {
 			t.Errorf("%s came twice", s.GetName())
 		}
 		byID[string(s.GetSpanId())] = s
-		if !bytes.Equal(s.GetTraceId(), c.spans[0].GetTraceId()) {
+		if id := caller.TraceID(); !bytes.Equal(s.GetTraceId(), id[:]) {
 			t.Errorf("%s is of another trace", s.GetName())
 		}
 		if raw, err := proto.Marshal(s); err != nil || bytes.Contains(raw, []byte("canary")) {
@@ -114,7 +116,7 @@ func TestWithTelemetry(t *testing.T) {
 	got := map[string]int{}
 	for _, s := range c.spans {
 		p := byID[string(s.GetParentSpanId())]
-		if p == nil && len(s.GetParentSpanId()) > 0 {
+		if above := caller.SpanID(); p == nil && !bytes.Equal(s.GetParentSpanId(), above[:]) && len(s.GetParentSpanId()) > 0 {
 			t.Errorf("the parent of %s is not there", s.GetName())
 			continue
 		}

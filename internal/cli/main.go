@@ -228,6 +228,7 @@ func (a *app) root() *cobra.Command {
 			if err := a.here(c); err != nil {
 				return err
 			}
+			a.joinTrace(c)
 			if err := a.readConfig(c); err != nil {
 				return err
 			}

@@ -2,10 +2,14 @@ package cli
 
 import (
 	"log/slog"
+	"strings"
+
+	"github.com/spf13/cobra"
 
 	"github.com/hocket-run/hocket/internal/service"
 	"github.com/hocket-run/hocket/internal/telemetry"
 	"github.com/hocket-run/hocket/internal/telemetry/otlp"
+	"github.com/hocket-run/hocket/internal/tracecontext"
 )
 
 // telemetry gives where traces and metrics go by OpenTelemetry's standard variables; nil where nobody wants any. What cannot be used of them keeps nothing from running.
@@ -16,4 +20,13 @@ func (a *app) telemetry(log *slog.Logger) *telemetry.Config {
 		log.Warn("a variable of telemetry is not used", "err", err)
 	}
 	return t
+}
+
+// joinTrace lets a command be part of the trace that TRACEPARENT and TRACESTATE name. Those that serve are not: each of their requests has a trace of its own.
+func (a *app) joinTrace(c *cobra.Command) {
+	if name := c.Name(); name == "serve" || name == "mcp" {
+		return
+	}
+	sc := tracecontext.Of(func(name string) string { return a.Env(strings.ToUpper(name)) })
+	c.SetContext(tracecontext.With(c.Context(), sc))
 }

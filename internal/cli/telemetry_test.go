@@ -30,6 +30,8 @@ type collector struct {
 	spans   []*tracepb.Span
 	metrics map[string]*metricspb.Metric
 	service string
+	// caller is the span of another program below which the run is.
+	caller string
 }
 
 func startCollector(t *testing.T) *collector {
@@ -94,7 +96,7 @@ func (c *collector) tree(t *testing.T, unfinished ...bool) []string {
 	for _, s := range c.spans {
 		p := byID[string(s.GetParentSpanId())]
 		switch {
-		case len(s.GetParentSpanId()) == 0:
+		case hex.EncodeToString(s.GetParentSpanId()) == c.caller:
 			out = append(out, s.GetName())
 			continue
 		case p == nil && len(unfinished) > 0:
@@ -240,6 +242,49 @@ func TestTelemetryAcrossProcesses(t *testing.T) {
 		"gen_ai.client.operation.duration", "gen_ai.client.token.usage", "hocket.model.call.cost", "hocket.run.active", "hocket.run.count", "hocket.run.started", "hocket.run.waiting", "hocket.step.duration",
 	}, slices.Sorted(maps.Keys(c.metrics))); diff != "" {
 		t.Errorf("metrics (-want +got):\n%s", diff)
+	}
+}
+
+// TestTraceJoins: a run that TRACEPARENT starts is below its caller's span, in whatever process it goes on; who answers it from another trace is linked. A caller that
+// records nothing is followed.
+func TestTraceJoins(t *testing.T) {
+	t.Parallel()
+	const trace, span, other = "4bf92f3577b34da6a3ce929d0e0e4736", "00f067aa0ba902b7", "0af7651916cd43dd8448eb211c80319c"
+	c, dir := startCollector(t), t.TempDir()
+	c.caller = span
+	env := []string{"OTEL_EXPORTER_OTLP_ENDPOINT=" + c.URL}
+	command(t, dir, 3, append(env, "TRACEPARENT=00-"+trace+"-"+span+"-01", "TRACESTATE=vendor=1"), "run", "post.json", "--replies", "post.yaml", "--run-id", "r1")
+	command(t, dir, 0, append(env, "TRACEPARENT=00-"+other+"-"+span+"-01"), "resume", "r1", "--approve")
+	if got := c.tree(t); len(got) != 14 || !slices.Contains(got, "invoke_workflow post") {
+		t.Errorf("spans are %q", got)
+	}
+	links := 0
+	for _, s := range c.spans {
+		if got := hex.EncodeToString(s.GetTraceId()); got != trace || s.GetTraceState() != "vendor=1" {
+			t.Errorf("%s is of trace %s, state %q", s.GetName(), got, s.GetTraceState())
+		}
+		if remote := s.GetFlags()&uint32(tracepb.SpanFlags_SPAN_FLAGS_CONTEXT_IS_REMOTE_MASK) != 0; remote != strings.HasPrefix(s.GetName(), "invoke_workflow") {
+			t.Errorf("%s has flags %x", s.GetName(), s.GetFlags())
+		}
+		for _, l := range s.GetLinks() {
+			links++
+			if s.GetName() != "wait ok" || hex.EncodeToString(l.GetTraceId()) != other {
+				t.Errorf("%s is linked to %x", s.GetName(), l.GetTraceId())
+			}
+		}
+	}
+	if links != 1 {
+		t.Errorf("there are %d links", links)
+	}
+	sent := len(c.spans)
+	command(t, dir, 0, append(env, "TRACEPARENT=00-"+trace+"-"+span+"-00"), "run", "news.yaml", "--replies", "replies.yaml", "hi")
+	if len(c.spans) != sent {
+		t.Error("a trace that its caller does not record was sent")
+	}
+	c.caller, c.spans = "", nil
+	command(t, dir, 0, append(env, "TRACEPARENT=00-nonsense-01"), "run", "news.yaml", "--replies", "replies.yaml", "hi")
+	if !slices.Contains(c.tree(t), "invoke_workflow news") {
+		t.Error("a traceparent that is not valid is no reason to have no trace")
 	}
 }
 

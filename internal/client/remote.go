@@ -18,6 +18,7 @@ import (
 	"github.com/hocket-run/hocket/internal/journal"
 	"github.com/hocket-run/hocket/internal/outbound"
 	"github.com/hocket-run/hocket/internal/service"
+	"github.com/hocket-run/hocket/internal/tracecontext"
 )
 
 // Config says which server is meant.
@@ -46,7 +47,8 @@ func New(cfg Config) (*Remote, error) {
 	}
 	base := u.Scheme + "://" + u.Host
 	h := outbound.New(outbound.Config{Allow: []string{base}})
-	c, err := api.NewClient(base, api.WithHTTPClient(h), api.WithRequestEditorFn(func(_ context.Context, r *http.Request) error {
+	c, err := api.NewClient(base, api.WithHTTPClient(h), api.WithRequestEditorFn(func(ctx context.Context, r *http.Request) error {
+		tracecontext.Forward(ctx, r.Header.Set)
 		if cfg.Token != "" {
 			r.Header.Set("Authorization", "Bearer "+cfg.Token)
 		}

@@ -87,6 +87,8 @@ type RunResumed struct {
 	Above *workflow.Budget `json:"above,omitempty"`
 	// By is who set Limits.
 	By Actor `json:"by,omitzero"`
+	// Trace is the W3C traceparent of the request that let the run go on; "" where it had none. The engine does not read it.
+	Trace string `json:"trace,omitempty"`
 }
 
 // RunCompleted ends a run. OutputStep is the step whose output is the run's; 0: no output.
@@ -280,6 +282,8 @@ type WaitAnswered struct {
 	Key string `json:"key,omitempty"`
 	// By is who answered, at the time of the event.
 	By Actor `json:"by,omitzero"`
+	// Trace is the W3C traceparent of the request that brought the answer; "" where it had none. The engine does not read it.
+	Trace string `json:"trace,omitempty"`
 }
 
 // WaitReminded says that a wait has been open for so long that somebody should be told again. It changes nothing else, and comes once for a wait at most.

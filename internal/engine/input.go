@@ -92,6 +92,8 @@ type Answer struct {
 	Key string
 	// By is recorded with the answer. The same answer again leaves the first actor.
 	By Actor
+	// Trace is recorded with the answer: WaitAnswered.Trace.
+	Trace string
 }
 
 // Cancel cancels the run.
@@ -99,7 +101,11 @@ type Cancel struct{ Reason string }
 
 // Recovered says that a new owner took the run over after its former one died. Lost lists the commands that may have been carried out with
 // unknown outcome, with each one's policy; all other open commands are given again (P12).
-type Recovered struct{ Lost []Lost }
+type Recovered struct {
+	Lost []Lost
+	// Trace is recorded: RunResumed.Trace.
+	Trace string
+}
 
 // Lost is a command with unknown outcome. Policy is `retry`, `ask`, `skip` or `fail`.
 type Lost struct {
@@ -114,8 +120,9 @@ type Reopen struct {
 	// Above is what the run above leaves for this one by now; nil: what it left before. A run that met it goes on with another only.
 	Above *workflow.Budget
 	Lost  []Lost
-	// By is recorded with new limits.
-	By Actor
+	// By is recorded with new limits, Trace as RunResumed.Trace.
+	By    Actor
+	Trace string
 }
 
 func (Start) input()       {}

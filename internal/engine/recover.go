@@ -8,7 +8,7 @@ import (
 // handleRecovered goes on after a crash: cancelled calls are given up, lost ones are treated by their policy, all others are given again (P12).
 func (r *Run) handleRecovered(d Recovered) {
 	if r.s.Status == StatusRunning {
-		r.emit(0, "", &RunResumed{Reason: reasonRecovered})
+		r.emit(0, "", &RunResumed{Reason: reasonRecovered, Trace: clean(d.Trace)})
 	}
 	r.takeUp(d.Lost, "the process that made the call died")
 }
@@ -16,7 +16,7 @@ func (r *Run) handleRecovered(d Recovered) {
 // handleReopen goes on with a run that ended by a limit (D20).
 func (r *Run) handleReopen(d Reopen) {
 	limits := mergeLimits(r.s.Limits, d.Limits)
-	r.emit(0, "", &RunResumed{Reason: reasonReopened, Limits: &limits, Above: d.Above, By: d.By.cleaned()})
+	r.emit(0, "", &RunResumed{Reason: reasonReopened, Limits: &limits, Above: d.Above, By: d.By.cleaned(), Trace: clean(d.Trace)})
 	if r.s.Ending != nil {
 		r.cancelScope(0, "the run failed")
 		r.abandon(endedBefore)

@@ -66,7 +66,7 @@ func (r *Run) checkAnswer(d Answer) (*wait, *WaitAnswered, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	ans := &WaitAnswered{Wait: w.ID, Key: d.Key, By: d.By.cleaned()}
+	ans := &WaitAnswered{Wait: w.ID, Key: d.Key, By: d.By.cleaned(), Trace: clean(d.Trace)}
 	if w.Kind == workflow.WaitApproval {
 		if ans.Decision, ans.Note, err = ParseDecision(d.Value); err != nil {
 			return nil, nil, err

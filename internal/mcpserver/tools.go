@@ -11,6 +11,7 @@ import (
 	"github.com/hocket-run/hocket/internal/access"
 	"github.com/hocket-run/hocket/internal/door"
 	"github.com/hocket-run/hocket/internal/schema"
+	"github.com/hocket-run/hocket/internal/tracecontext"
 )
 
 // effect is what a tool does to the world, for clients that ask people before they call.
@@ -97,7 +98,7 @@ func (t *tool) announced() *sdk.Tool {
 // handler makes the SDK's handler of a tool: it asks for the role, and tells results and errors.
 func (d *desk) handler(t *tool) sdk.ToolHandler {
 	return func(ctx context.Context, req *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
-		ctx, request, err := d.server.caller(ctx, req.Extra)
+		ctx, request, err := d.server.caller(tracecontext.Renew(ctx, traceOf(req)), req.Extra)
 		if err != nil {
 			return d.failed(ctx, t.name, err), nil
 		}
@@ -117,6 +118,19 @@ func (d *desk) handler(t *tool) sdk.ToolHandler {
 		}
 		return told(out)
 	}
+}
+
+// traceOf gives the trace context of a call: that of `_meta` (SEP-414), else that of the HTTP request that brought it. The context of a session may have that of
+// the request which began it, and is not asked.
+func traceOf(req *sdk.CallToolRequest) tracecontext.SpanContext {
+	sc := tracecontext.Of(func(name string) string {
+		text, _ := req.Params.Meta[name].(string)
+		return text
+	})
+	if !sc.IsValid() && req.Extra != nil {
+		sc = tracecontext.OfHeader(req.Extra.Header)
+	}
+	return sc
 }
 
 // told gives a result as structured content and as the same text, for clients that know only texts.

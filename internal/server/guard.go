@@ -15,6 +15,7 @@ import (
 	"github.com/hocket-run/hocket/internal/access"
 	"github.com/hocket-run/hocket/internal/door"
 	"github.com/hocket-run/hocket/internal/inflight"
+	"github.com/hocket-run/hocket/internal/tracecontext"
 )
 
 // requestID is the form of ids of requests that are taken over from whoever stands in front.
@@ -41,7 +42,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		v.ID = rand.Text()
 	}
 	a := newAnswer(w)
-	r = r.WithContext(door.WithRequest(r.Context(), v.Request))
+	r = r.WithContext(tracecontext.With(door.WithRequest(r.Context(), v.Request), tracecontext.OfHeader(r.Header)))
 	var in *body
 	if r.Body != nil && r.Body != http.NoBody {
 		in = &body{ReadCloser: r.Body, control: a.control, until: v.began.Add(bodyTime), idle: s.cfg.Limits.BodyIdle}

@@ -109,7 +109,7 @@ func (s *Service) StartGraph(ctx context.Context, q GraphRequest) (run string, e
 	if s.cfg.Program != "" {
 		spec.Meta = map[string]string{MetaProgram: s.cfg.Program}
 	}
-	return s.driver.Start(ctx, spec)
+	return s.startTraced(ctx, spec)
 }
 
 // openProgram gives a run of a Go graph its functions, which the program that has them alone can do (D29).

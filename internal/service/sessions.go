@@ -71,13 +71,13 @@ func (s *Service) launch(ctx context.Context, spec driver.Spec, policy IfBusy) (
 // admit begins the run if there are not too many. A run that another one started is part of that one.
 func (s *Service) admit(ctx context.Context, spec driver.Spec) (run string, err error) {
 	if spec.ParentRun != "" {
-		return s.driver.Start(ctx, spec)
+		return s.startTraced(ctx, spec)
 	}
 	done, err := s.crowd.enter(ctx, s.store, s.cfg.MaxRuns)
 	if err != nil {
 		return "", err
 	}
-	run, err = s.driver.Start(ctx, spec)
+	run, err = s.startTraced(ctx, spec)
 	done(err == nil)
 	return run, err
 }

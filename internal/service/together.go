@@ -68,7 +68,7 @@ func (b *branchRuns) Call(ctx context.Context, c tool.Call) (tool.Result, error)
 			err = b.s.kits.price(&spec)
 		}
 		if err == nil {
-			_, err = b.s.driver.Start(ctx, spec)
+			_, err = b.s.startTraced(ctx, spec)
 		}
 		return err
 	})

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/tracecontext"
 )
 
 // Exporter sends what was seen. Its methods are called by one goroutine at a time, and return when ctx is done at the latest.
@@ -34,14 +35,27 @@ type Config struct {
 	Exporter Exporter
 	// Content lets prompts, replies, arguments, results and texts of errors out. Secrets are redacted before they get into events; see SEC11.
 	Content bool
-	// Ratio is the share of traces that is exported, decided by their ids, so alike by all processes; nil: all. Metrics count everything.
-	Ratio *float64
+	// Ratio is the share of traces that is exported, decided by their ids, so alike by all processes; nil: all. Metrics count everything. For a trace that a caller began
+	// the caller's flag decides instead, unless IgnoreCaller is set.
+	Ratio        *float64
+	IgnoreCaller bool
+	// NoSpans: the exporter takes metrics alone, so that no trace context goes out.
+	NoSpans bool
 	// Delay is how long spans wait for more of them; 0: 5 s. Interval is the time between two exports of metrics; 0: 60 s; below 0: only at the end.
 	Delay, Interval time.Duration
 	// Flush bounds Close; 0: 3 s.
 	Flush time.Duration
 	// Logger is told, once, that nothing can be sent; nil: nobody is.
 	Logger *slog.Logger
+}
+
+// sampled tells whether a trace is exported.
+func (c *Config) sampled(trace TraceID, caller tracecontext.SpanContext) bool {
+	if caller.IsValid() && !c.IgnoreCaller {
+		return caller.IsSampled()
+	}
+	// As OpenTelemetry's TraceIDRatioBased does, so that other programs in the trace decide alike.
+	return c.Ratio == nil || *c.Ratio >= 1 || binary.BigEndian.Uint64(trace[8:])>>1 < uint64(max(*c.Ratio, 0)*(1<<63))
 }
 
 // Bounds of what is kept for the exporter. Beyond the first, events are read from the journal later; beyond the second, spans are dropped and counted.
@@ -209,7 +223,7 @@ func (o *Observer) take(ctx context.Context, run string, from uint64, events []e
 	f := o.runs[run]
 	if f == nil {
 		f = &followed{live: from <= 1}
-		f.Tracer = NewTracer(run, TracerConfig{Content: o.cfg.Content, Root: func(parent string) string { return o.root(ctx, parent) }, Emit: func(s Span) { o.emit(f, s) }})
+		f.Tracer = NewTracer(run, TracerConfig{Content: o.cfg.Content, Sampled: o.cfg.sampled, Emit: func(s Span) { o.emit(f, s) }})
 		o.runs[run] = f
 	}
 	if f.Seq()+1 < from || events == nil {
@@ -288,35 +302,10 @@ func (o *Observer) again(f *followed, from uint64) {
 }
 
 func (o *Observer) export(s Span) {
-	if o.cfg.Exporter == nil {
+	if o.cfg.Exporter == nil || s.Unsampled {
 		return
 	}
-	if r := o.cfg.Ratio; r != nil && *r < 1 {
-		// As OpenTelemetry's TraceIDRatioBased does, so that other programs in the trace decide alike.
-		if binary.BigEndian.Uint64(s.Trace[8:])>>1 >= uint64(max(*r, 0)*(1<<63)) {
-			return
-		}
-	}
 	o.out.put(s)
-}
-
-// root finds the first run above a run. A run above that cannot be read is taken for the first.
-func (o *Observer) root(ctx context.Context, run string) string {
-	for range 64 { // runs are not nested as deep
-		var parent string
-		if f := o.runs[run]; f != nil && f.Seq() > 0 {
-			parent = f.created.ParentRun
-		} else if events, err := o.source.Events(ctx, run, 0); err == nil && len(events) > 0 {
-			if d, ok := events[0].Data.(*engine.RunCreated); ok {
-				parent = d.ParentRun
-			}
-		}
-		if parent == "" {
-			return run
-		}
-		run = parent
-	}
-	return run
 }
 
 // count notes how many runs are at work here.

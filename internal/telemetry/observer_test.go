@@ -15,6 +15,7 @@ import (
 	"github.com/hocket-run/hocket/internal/engine/enginetest"
 	"github.com/hocket-run/hocket/internal/leaktest"
 	"github.com/hocket-run/hocket/internal/telemetry"
+	"github.com/hocket-run/hocket/internal/tracecontext"
 	"github.com/hocket-run/hocket/workflow"
 )
 
@@ -191,14 +192,16 @@ func runName(i int) string { return "run" + string(rune('a'+i%26)) + time.Durati
 func TestObserverFamily(t *testing.T) {
 	t.Parallel()
 	w := line(t)
+	var o *telemetry.Observer
+	ofTop := tracecontext.Keep(nil, o.RunContext("top", nil))
 	m := &memory{journals: map[string][]engine.Event{
 		"top":   {{Seq: 1, At: enginetest.Epoch, Data: &engine.RunCreated{Name: "top"}}},
-		"child": {{Seq: 1, At: enginetest.Epoch, Data: &engine.RunCreated{Name: "child", ParentRun: "top"}}},
+		"child": {{Seq: 1, At: enginetest.Epoch, Data: &engine.RunCreated{Name: "child", ParentRun: "top", Meta: ofTop}}},
 	}}
-	o := telemetry.New(telemetry.Config{Exporter: m, Interval: -1}, m)
+	o = telemetry.New(telemetry.Config{Exporter: m, Interval: -1}, m)
 	events := slices.Clone(w.Events)
 	created := *events[0].Data.(*engine.RunCreated)
-	created.ParentRun = "child"
+	created.ParentRun, created.Meta = "child", tracecontext.Keep(nil, o.RunContext("child", ofTop))
 	events[0].Data = &created
 	o.Saw("grandchild", events)
 	o.Saw("top", append(m.journals["top"], engine.Event{Seq: 2, At: enginetest.Epoch, Data: &engine.RunStarted{}}, engine.Event{Seq: 3, At: enginetest.Epoch, Data: &engine.RunCompleted{}}))
@@ -215,6 +218,64 @@ func TestObserverFamily(t *testing.T) {
 		if s.Run != "top" && !ids[s.Parent] {
 			t.Errorf("%s of %s has no parent", s.Name, s.Run)
 		}
+	}
+}
+
+// TestObserverCaller: a run whose caller has a trace is in that trace, and the caller's flag decides whether it is sent, unless it is to be ignored. Who answers from
+// another trace is linked.
+func TestObserverCaller(t *testing.T) {
+	t.Parallel()
+	half, never, always := 0.5, 0.0, 1.0
+	for name, test := range map[string]struct {
+		sampled bool
+		prepare func(*telemetry.Config)
+		want    bool
+	}{
+		"sampled":               {true, func(*telemetry.Config) {}, true},
+		"not sampled":           {false, func(*telemetry.Config) {}, false},
+		"sampled, never":        {true, func(c *telemetry.Config) { c.Ratio = &never }, true},
+		"not sampled, always":   {false, func(c *telemetry.Config) { c.Ratio = &always }, false},
+		"not sampled, ignored":  {false, func(c *telemetry.Config) { c.IgnoreCaller = true }, true},
+		"sampled, not in ratio": {true, func(c *telemetry.Config) { c.Ratio, c.IgnoreCaller = &half, true }, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := line(t)
+			caller := tracecontext.New([16]byte{1, 8: 0xff}, [8]byte{2}, test.sampled, "a=1")
+			answerer := tracecontext.New([16]byte{3}, [8]byte{4}, true, "")
+			for i, e := range w.Events {
+				switch d := e.Data.(type) {
+				case *engine.RunCreated:
+					created := *d
+					created.Meta = tracecontext.Keep(nil, caller)
+					w.Events[i].Data = &created
+				case *engine.WaitAnswered:
+					answered := *d
+					answered.Trace = tracecontext.Text(tracecontext.With(t.Context(), answerer))
+					w.Events[i].Data = &answered
+				}
+			}
+			m := &memory{journals: map[string][]engine.Event{"run1": w.Events}}
+			feed(m, w, 0, len(w.Events), test.prepare)
+			if got := len(m.spans) > 0; got != test.want {
+				t.Errorf("sent is %v, want %v", got, test.want)
+			}
+			if len(m.metrics) == 0 {
+				t.Error("nothing was counted")
+			}
+			for _, s := range m.spans {
+				if s.Trace != telemetry.TraceID(caller.TraceID()) || s.State != "a=1" {
+					t.Errorf("%s is of trace %x, state %q", s.Name, s.Trace, s.State)
+				}
+				if s.What == telemetry.WhatRun && (s.Parent != telemetry.SpanID(caller.SpanID()) || !s.Remote) {
+					t.Errorf("the run is below %x, remote %v", s.Parent, s.Remote)
+				}
+				want := []telemetry.Link{{Trace: telemetry.TraceID(answerer.TraceID()), ID: telemetry.SpanID(answerer.SpanID())}}
+				if s.What == telemetry.WhatWait && !slices.Equal(s.Links, want) {
+					t.Errorf("links of the wait are %v", s.Links)
+				}
+			}
+		})
 	}
 }
 

@@ -5,6 +5,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/hocket-run/hocket/internal/tracecontext"
 )
 
 // TraceID and SpanID are those of the W3C trace context. The zero SpanID is none.
@@ -13,10 +15,18 @@ type (
 	SpanID  [8]byte
 )
 
-// TraceOf gives the id of the trace of a run that no other run started. Child runs have that of the run above them.
+// TraceOf gives the id of the trace of a run that joins no other trace.
 func TraceOf(run string) TraceID {
 	sum := sha256.Sum256([]byte("hocket trace\x00" + run))
 	return TraceID(sum[:16])
+}
+
+// traceOf gives the id of the trace of a run: that of the caller's span, where there is one.
+func traceOf(run string, caller tracecontext.SpanContext) TraceID {
+	if caller.IsValid() {
+		return TraceID(caller.TraceID())
+	}
+	return TraceOf(run)
 }
 
 // What tells the sorts of spans apart.
@@ -62,8 +72,13 @@ type Span struct {
 	Trace  TraceID
 	ID     SpanID
 	Parent SpanID // zero for the first of a trace
-	Name   string
-	Kind   Kind
+	// Remote: the parent is a span of another program, or of another run.
+	Remote bool
+	// State is the tracestate of the trace, "" for none. Unsampled: the trace is not recorded, so that the span is counted and not sent.
+	State     string
+	Unsampled bool
+	Name      string
+	Kind      Kind
 	// Start and End are UTC; End is not before Start.
 	Start, End time.Time
 	Attrs      []Attr
@@ -89,6 +104,14 @@ type Link struct {
 	ID    SpanID
 }
 
+// link adds a link to the span of a traceparent, which may be empty.
+func (s *Span) link(traceparent string) {
+	sc := tracecontext.OfMeta(map[string]string{tracecontext.Parent: traceparent})
+	if sc.IsValid() && len(s.Links) < maxLinks {
+		s.Links = append(s.Links, Link{TraceID(sc.TraceID()), SpanID(sc.SpanID())})
+	}
+}
+
 // Attr gives the value of an attribute, nil where there is none.
 func (s *Span) Attr(key string) any {
 	for _, a := range s.Attrs {
@@ -99,8 +122,11 @@ func (s *Span) Attr(key string) any {
 	return nil
 }
 
-// maxMarks is the limit of OpenTelemetry's SDKs.
-const maxMarks = 128
+// Limits of OpenTelemetry's SDKs.
+const (
+	maxMarks = 128
+	maxLinks = 128
+)
 
 func (s *Span) mark(m Mark) {
 	if len(s.Events) == maxMarks {

@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/tracecontext"
 	"github.com/hocket-run/hocket/workflow"
 )
 
@@ -11,8 +12,8 @@ import (
 type TracerConfig struct {
 	// Content lets prompts, replies, arguments, results and texts of errors into spans.
 	Content bool
-	// Root gives the first run above a run, the run itself where none is. It is called at most once, for the parent of a child run. Nil: the parent is the first.
-	Root func(run string) string
+	// Sampled tells whether a trace is recorded, which began with the caller's span where caller is valid; nil: it is.
+	Sampled func(trace TraceID, caller tracecontext.SpanContext) bool
 	// Emit takes spans as they end, children before their parents.
 	Emit func(Span)
 }
@@ -25,9 +26,11 @@ type Tracer struct {
 	seq   uint64
 
 	created engine.RunCreated
-	above   SpanID
-	root    *open // nil while the run has ended, or not begun
-	reopens int
+	// caller is the span below which the run is; the zero value where it begins a trace. unsampled: the trace is not recorded.
+	caller    tracecontext.SpanContext
+	unsampled bool
+	root      *open // nil while the run has ended, or not begun
+	reopens   int
 
 	steps   map[int]*stepSpan
 	scopes  map[int]*stepSpan // owners of scopes
@@ -105,16 +108,12 @@ func (t *Tracer) Add(e engine.Event) {
 func (t *Tracer) begin(e engine.Event, d *engine.RunCreated) {
 	t.created = *d
 	t.content.start(d)
-	if d.ParentRun != "" {
-		root := d.ParentRun
-		if t.cfg.Root != nil {
-			root = t.cfg.Root(d.ParentRun)
-		}
-		t.trace, t.above = TraceOf(root), spanOf(d.ParentRun, WhatRun, 0, "", 0)
-	}
+	t.caller = tracecontext.OfMeta(d.Meta)
+	t.trace = traceOf(t.run, t.caller)
+	t.unsampled = t.cfg.Sampled != nil && !t.cfg.Sampled(t.trace, t.caller)
 	t.openRun(e.At)
 	if d.ForkedFrom != "" {
-		// What it was forked from may itself be a child run, in whose trace this link then leads nowhere; the id is beside it.
+		// What it was forked from may have joined another trace, where this link then leads nowhere; the id is beside it.
 		t.root.Links = []Link{{TraceOf(d.ForkedFrom), spanOf(d.ForkedFrom, WhatRun, 0, "", 0)}}
 	}
 }
@@ -140,6 +139,7 @@ func (t *Tracer) resumed(e engine.Event, d *engine.RunResumed) {
 		t.root.Links = []Link{{t.trace, first}}
 		t.renew(e.At)
 	}
+	t.root.link(d.Trace)
 	t.root.mark(Mark{"run.resumed", e.At, []Attr{{Reason, d.Reason}}})
 }
 
@@ -173,7 +173,8 @@ func (t *Tracer) end(at time.Time, status string, f *engine.Failure, reason stri
 // start opens a span. A name of one word stands alone.
 func (t *Tracer) start(parent *open, at time.Time, what What, step int, key string, n int, op, name string) *open {
 	o := &open{parent: parent, Span: Span{
-		What: what, Run: t.run, Trace: t.trace, ID: spanOf(t.run, what, step, key, n), Parent: t.above, Name: op, Kind: KindInternal, Start: at,
+		What: what, Run: t.run, Trace: t.trace, ID: spanOf(t.run, what, step, key, n), Name: op, Kind: KindInternal, Start: at,
+		State: t.caller.TraceState().String(), Unsampled: t.unsampled,
 	}}
 	if name != "" {
 		o.Name += " " + name
@@ -181,6 +182,8 @@ func (t *Tracer) start(parent *open, at time.Time, what What, step int, key stri
 	if parent != nil {
 		o.Parent = parent.ID
 		parent.kids++
+	} else {
+		o.Parent, o.Remote = SpanID(t.caller.SpanID()), t.caller.IsValid()
 	}
 	return o
 }

@@ -102,6 +102,9 @@ func (t *Tracer) wait(e engine.Event) {
 		if d.Decision != "" {
 			outcome = d.Decision
 		}
+		if w := t.waits[d.Wait]; w != nil {
+			w.link(d.Trace)
+		}
 		t.endWait(d.Wait, outcome, e.At)
 	case *engine.WaitClosed:
 		t.endWait(d.Wait, d.Reason, e.At)

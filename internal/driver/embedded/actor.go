@@ -65,6 +65,8 @@ type message struct {
 	data engine.InputData // nil for a touch, which fires deadlines that are due
 	// resume: continue the run if it was interrupted.
 	resume bool
+	// trace is the traceparent of a request to resume.
+	trace string
 	// asked is when a request out of the inbox was posted: an answer before the deadline of its wait counts, however late it is taken. Zero: it was given at at.
 	asked time.Time
 	// check: find out whether the run is still this process's.

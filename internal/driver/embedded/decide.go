@@ -28,7 +28,7 @@ func (a *actor) decide(batch []*message) (dec engine.Decision, err error) {
 		if err != nil {
 			return dec, err
 		}
-		in := engine.Input{At: batch[0].at, Data: engine.Recovered{Lost: lost}}
+		in := engine.Input{At: batch[0].at, Data: engine.Recovered{Lost: lost, Trace: batch[0].trace}}
 		if err := add(in); err != nil && !refusal(err) {
 			return dec, err
 		}

@@ -15,6 +15,7 @@ import (
 	"github.com/hocket-run/hocket/internal/driver"
 	"github.com/hocket-run/hocket/internal/engine"
 	"github.com/hocket-run/hocket/internal/journal"
+	"github.com/hocket-run/hocket/internal/tracecontext"
 	"github.com/hocket-run/hocket/workflow"
 )
 
@@ -242,17 +243,17 @@ func (d *Driver) Forget(digest string) {
 
 // Resume implements driver.Driver.
 func (d *Driver) Resume(ctx context.Context, run string) error {
-	return d.ask(ctx, run, &message{resume: true})
+	return d.ask(ctx, run, &message{resume: true, trace: tracecontext.Text(ctx)})
 }
 
 // Reopen implements driver.Driver.
 func (d *Driver) Reopen(ctx context.Context, run string, limits workflow.Limits, by engine.Actor) error {
-	return d.ask(ctx, run, &message{data: engine.Reopen{Limits: limits, By: by}})
+	return d.ask(ctx, run, &message{data: engine.Reopen{Limits: limits, By: by, Trace: tracecontext.Text(ctx)}})
 }
 
 // Extend lets a run go on that ended because it had used what the run above left for it: above is what it may use in all by now. Errors: those of Reopen.
 func (d *Driver) Extend(ctx context.Context, run string, above *workflow.Budget) error {
-	return d.ask(ctx, run, &message{data: engine.Reopen{Above: above}})
+	return d.ask(ctx, run, &message{data: engine.Reopen{Above: above, Trace: tracecontext.Text(ctx)}})
 }
 
 // Spent gives what counts against the budgets of a run so far, and what the run above leaves for it. Errors: journal.ErrNotFound, *journal.CorruptError, *journal.NewerError.
@@ -277,6 +278,7 @@ func (d *Driver) Answer(ctx context.Context, run string, a engine.Answer) error 
 	if a.Value != nil && !json.Valid(a.Value) {
 		return fmt.Errorf("%w: it is not JSON", engine.ErrAnswer)
 	}
+	a.Trace = tracecontext.Text(ctx)
 	return d.send(ctx, run, a)
 }
 

@@ -4,11 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"strings"
 
 	"github.com/hocket-run/hocket/internal/driver"
 	"github.com/hocket-run/hocket/internal/engine"
 	"github.com/hocket-run/hocket/internal/journal"
+	"github.com/hocket-run/hocket/internal/tracecontext"
 )
 
 // ErrForkPoint says that a run cannot branch off at an event: it has no such one, or had ended with it.
@@ -59,6 +61,7 @@ func (d *Driver) Fork(ctx context.Context, run string, at uint64, allow func(pas
 		status = engine.StatusRunning // it needs an owner
 	}
 	create := head.NewRun
+	create.Meta = tracecontext.Keep(maps.Clone(head.Meta), tracecontext.From(ctx)) // its caller is another one
 	create.Parent, create.Session, create.Created, create.Kind = "", "", d.now(), d.cfg.Kind
 	a := journal.Append{
 		Run: fork, At: d.now(), Status: journal.Status(status), Waiting: len(r.Waits()), Release: true, Create: &create,
@@ -92,6 +95,7 @@ func (d *Driver) past(ctx context.Context, run string, at uint64) ([]engine.Even
 	}
 	first := *created
 	first.ForkedFrom, first.ParentRun, first.Above = run, "", nil
+	first.Meta = tracecontext.Keep(maps.Clone(created.Meta), tracecontext.From(ctx))
 	past[0].Data = &first
 	withoutChildren(past)
 	for i := range past {

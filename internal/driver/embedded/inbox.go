@@ -28,6 +28,7 @@ type request struct {
 	Note   string       `json:"note,omitempty"`
 	Key    string       `json:"key,omitempty"`
 	By     engine.Actor `json:"by,omitzero"`
+	Trace  string       `json:"trace,omitempty"`
 	Reason string       `json:"reason,omitempty"`
 }
 
@@ -35,7 +36,7 @@ func encodeRequest(data engine.InputData) (kind string, body []byte, err error) 
 	switch d := data.(type) {
 	case engine.Answer:
 		kind = requestAnswer
-		body, err = json.Marshal(request{Wait: d.Wait, Value: d.Value, Note: d.Note, Key: d.Key, By: d.By})
+		body, err = json.Marshal(request{Wait: d.Wait, Value: d.Value, Note: d.Note, Key: d.Key, By: d.By, Trace: d.Trace})
 	case engine.Cancel:
 		kind = requestCancel
 		body, err = json.Marshal(request{Reason: d.Reason})
@@ -52,7 +53,7 @@ func decodeRequest(kind string, body []byte) (engine.InputData, error) {
 	}
 	switch kind {
 	case requestAnswer:
-		return engine.Answer{Wait: r.Wait, Value: r.Value, Note: r.Note, Key: r.Key, By: r.By}, nil
+		return engine.Answer{Wait: r.Wait, Value: r.Value, Note: r.Note, Key: r.Key, By: r.By, Trace: r.Trace}, nil
 	case requestCancel:
 		return engine.Cancel{Reason: r.Reason}, nil
 	}

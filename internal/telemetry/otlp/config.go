@@ -22,8 +22,9 @@ type Config struct {
 	Resource map[string]string
 	// Content lets prompts, replies, arguments, results and texts of errors out.
 	Content bool
-	// Ratio is the share of traces that is sent; nil: all.
-	Ratio *float64
+	// Ratio is the share of traces that is sent; nil: all. For traces that a caller began its flag decides, unless IgnoreCaller is set.
+	Ratio        *float64
+	IgnoreCaller bool
 	// Interval is the time between two exports of metrics, Delay how long spans wait; 0: 60 s and 5 s.
 	Interval, Delay time.Duration
 }
@@ -200,9 +201,9 @@ func (r *reader) pairs(name string) map[string]string {
 	return out
 }
 
-// sampler reads which traces are sent. A trace begins with a run, so there is no parent whose word would count.
+// sampler reads which traces are sent. The default is parentbased_always_on.
 func (r *reader) sampler(c *Config) {
-	v := strings.TrimPrefix(strings.TrimSpace(r.env("OTEL_TRACES_SAMPLER")), "parentbased_")
+	v, parent := strings.CutPrefix(strings.TrimSpace(r.env("OTEL_TRACES_SAMPLER")), "parentbased_")
 	ratio := 1.0
 	switch v {
 	case "":
@@ -222,5 +223,5 @@ func (r *reader) sampler(c *Config) {
 		r.problemf("OTEL_TRACES_SAMPLER is %q; hocket knows always_on, always_off and traceidratio, with parentbased_ or without", v)
 		return
 	}
-	c.Ratio = &ratio
+	c.Ratio, c.IgnoreCaller = &ratio, !parent
 }

@@ -117,6 +117,7 @@ func (c *Config) encodeSpans(spans []telemetry.Span) []byte {
 func span(w *writer, s *telemetry.Span) {
 	w.bytes(1, s.Trace[:])
 	w.bytes(2, s.ID[:])
+	w.text(3, s.State)
 	if s.Parent != (telemetry.SpanID{}) {
 		w.bytes(4, s.Parent[:])
 	}
@@ -145,7 +146,20 @@ func span(w *writer, s *telemetry.Span) {
 			w.number(3, 2)
 		})
 	}
-	*w = binary.LittleEndian.AppendUint32(protowire.AppendTag(*w, 16, protowire.Fixed32Type), 1) // sampled
+	*w = binary.LittleEndian.AppendUint32(protowire.AppendTag(*w, 16, protowire.Fixed32Type), flags(s))
+}
+
+// flags gives SpanFlags: the W3C flags of the span, and whether its parent is a remote one.
+func flags(s *telemetry.Span) uint32 {
+	const (
+		sampled         = 0x001
+		knowsRemoteness = 0x100
+		isRemote        = 0x200
+	)
+	if s.Remote {
+		return sampled | knowsRemoteness | isRemote
+	}
+	return sampled | knowsRemoteness
 }
 
 // encodeMetrics writes an ExportMetricsServiceRequest.

@@ -1,0 +1,40 @@
+package telemetry
+
+import (
+	"context"
+
+	"github.com/hocket-run/hocket/internal/tracecontext"
+)
+
+// RunContext gives the context of the span of a run with that meta, as a span below it has it. A nil Observer takes every trace that no caller began for recorded.
+func (o *Observer) RunContext(run string, meta map[string]string) tracecontext.SpanContext {
+	return o.context(run, meta, spanOf(run, WhatRun, 0, "", 0))
+}
+
+func (o *Observer) context(run string, meta map[string]string, span SpanID) tracecontext.SpanContext {
+	caller := tracecontext.OfMeta(meta)
+	trace := traceOf(run, caller)
+	sampled := !caller.IsValid() || caller.IsSampled()
+	if o != nil {
+		sampled = o.cfg.sampled(trace, caller)
+	}
+	return tracecontext.New(trace, span, sampled, caller.TraceState().String())
+}
+
+// OutOfRun gives ctx with the span of a run as the trace context of requests that are made under it, OutOfCall with that of a call of it, under the key that
+// its events have. Where no spans are exported here, both give ctx.
+func (o *Observer) OutOfRun(ctx context.Context, run string, meta map[string]string) context.Context {
+	return o.outgoing(ctx, run, meta, spanOf(run, WhatRun, 0, "", 0))
+}
+
+// OutOfCall: see OutOfRun.
+func (o *Observer) OutOfCall(ctx context.Context, run string, meta map[string]string, what What, step int, call string) context.Context {
+	return o.outgoing(ctx, run, meta, spanOf(run, what, step, call, 0))
+}
+
+func (o *Observer) outgoing(ctx context.Context, run string, meta map[string]string, span SpanID) context.Context {
+	if o == nil || o.cfg.Exporter == nil || o.cfg.NoSpans {
+		return ctx
+	}
+	return tracecontext.Outgoing(ctx, o.context(run, meta, span))
+}
