@@ -116,7 +116,8 @@ type Prompt struct {
 type PromptMode string
 
 const (
-	// PromptTemplate sends Text with every `{{PREVIOUS_OUTPUT}}` replaced by the input; the input itself where Text is blank (S0-11, S0-12).
+	// PromptTemplate sends Text with every `{{PREVIOUS_OUTPUT}}` replaced by the input, and every `{{APPROVAL_NOTE}}` by the note of the last answered approval on
+	// the path to the node, empty where there is none (ADR 46); the input itself where Text is blank (S0-11, S0-12).
 	PromptTemplate PromptMode = "template"
 	// PromptContext sends the block of prior outputs that the step can see, a blank line, and the run's input (S4-3); Text stands for an
 	// empty input.

@@ -290,6 +290,7 @@ func (r *Run) applyWait(ev *Event) error {
 		if d.Limits != nil {
 			r.s.Limits = *d.Limits
 		}
+		r.approved(w)
 		if c := r.s.Calls[w.Call]; c != nil {
 			switch {
 			case w.Binding == "" && expr.Text(d.Answer) == "retry":

@@ -25,6 +25,7 @@ func (r *Run) applyStepStarted(ev *Event, d *StepStarted) error {
 			return r.diverge(ev, "token %d does not exist", id)
 		}
 		st.Node, st.Group = t.Node, t.Group
+		st.Approval = r.laterApproval(st.Approval, r.approvalAt(t.From))
 	}
 	if st.Node < 0 || st.Node >= len(f.nodes) || f.nodes[st.Node].Kind != d.Kind {
 		return r.diverge(ev, "node %q does not fit", ev.Node)
@@ -126,6 +127,7 @@ func (r *Run) applyStep(ev *Event) error {
 			st.Output = r.flowOutput(ev.Step)
 		}
 		sc.Last = ev.Step
+		r.approvalsBelow(ev.Step)
 		if n.Kind == workflow.KindEnd {
 			r.dropTokens([]int{st.Scope})
 		}

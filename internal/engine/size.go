@@ -99,7 +99,8 @@ func (r *Run) roomFor(n *node, t token) bool {
 			return false
 		}
 		if p := n.Agent.Prompt; p.Mode == "" || p.Mode == workflow.PromptTemplate {
-			return int64(strings.Count(p.Text, previousOutput))*int64(len(r.value(t.From))) <= left
+			n := int64(strings.Count(p.Text, previousOutput))*int64(len(r.value(t.From))) + int64(strings.Count(p.Text, approvalNote))*int64(len(r.noteAt(t.From)))
+			return n <= left
 		}
 	case workflow.KindTool:
 		return r.argSize(n.args, t, left) <= left

@@ -41,7 +41,7 @@ func (s *state) soundScopes(flows []*flow) bool {
 
 func (s *state) soundSteps(flows []*flow) bool {
 	for i := range s.Steps.len() {
-		if st := s.Steps.at(i); !s.stands(flows, st.Scope, st.Node) || !s.orNone(st.From) || !s.soundStep(st, flows) {
+		if st := s.Steps.at(i); !s.stands(flows, st.Scope, st.Node) || !s.orNone(st.From) || st.Approval < 0 || st.Approval > len(s.Waits) || !s.soundStep(st, flows) {
 			return false
 		}
 	}

@@ -144,21 +144,23 @@ const (
 
 // step is one execution of a node.
 type step struct {
-	Node    int              `json:"n"`
-	Scope   int              `json:"sc,omitempty"`
-	Iter    int              `json:"i"`
-	Status  stepStatus       `json:"st"`
-	From    int              `json:"f,omitempty"`
-	Group   int              `json:"g,omitempty"`
-	Input   Value            `json:"in,omitempty"`
-	Output  Value            `json:"out,omitempty"`
-	Goto    []string         `json:"goto,omitempty"`
-	Retries int              `json:"r,omitempty"`
-	Calls   int              `json:"c,omitempty"` // calls numbered so far
-	Tries   int              `json:"t,omitempty"` // attempts of the call of a tool or function node so far
-	Last    *Failure         `json:"last,omitempty"`
-	Wait    string           `json:"w,omitempty"`
-	Update  map[string]Value `json:"up,omitempty"`
+	Node   int        `json:"n"`
+	Scope  int        `json:"sc,omitempty"`
+	Iter   int        `json:"i"`
+	Status stepStatus `json:"st"`
+	From   int        `json:"f,omitempty"`
+	Group  int        `json:"g,omitempty"`
+	// Approval is the last answered approval on the path to the step, the step itself included: its place in Waits, from 1; 0: there is none.
+	Approval int              `json:"ap,omitempty"`
+	Input    Value            `json:"in,omitempty"`
+	Output   Value            `json:"out,omitempty"`
+	Goto     []string         `json:"goto,omitempty"`
+	Retries  int              `json:"r,omitempty"`
+	Calls    int              `json:"c,omitempty"` // calls numbered so far
+	Tries    int              `json:"t,omitempty"` // attempts of the call of a tool or function node so far
+	Last     *Failure         `json:"last,omitempty"`
+	Wait     string           `json:"w,omitempty"`
+	Update   map[string]Value `json:"up,omitempty"`
 	// Seen and View are what a function sees: the outputs and the state as they were when the step started. They are gone when it ends.
 	Seen []entry          `json:"seen,omitempty"`
 	View map[string]Value `json:"view,omitempty"`

@@ -10,8 +10,11 @@ import (
 	"github.com/hocket-run/hocket/workflow"
 )
 
-// previousOutput is replaced by the step's input in prompts (S0-11).
-const previousOutput = "{{PREVIOUS_OUTPUT}}"
+// Tokens in prompts: previousOutput is replaced by the step's input (S0-11), approvalNote by the note of the last approval on the path to the step.
+const (
+	previousOutput = "{{PREVIOUS_OUTPUT}}"
+	approvalNote   = "{{APPROVAL_NOTE}}"
+)
 
 // value is the output of a step, or the run's input for step 0.
 func (r *Run) value(step int) Value {
@@ -201,7 +204,7 @@ func (r *Run) prompt(n *node, t token, d *StepStarted) *Failure {
 		d.Input = v
 	default:
 		if strings.TrimSpace(p.Text) != "" {
-			d.Input = expr.Quote(expr.ExpandToken(p.Text, previousOutput, expr.Text(input)))
+			d.Input = expr.Quote(expr.ExpandTokens(p.Text, previousOutput, expr.Text(input), approvalNote, r.noteAt(t.From)))
 		}
 	}
 	if bytes.Equal(d.Input, input) {

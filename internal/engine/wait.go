@@ -242,7 +242,7 @@ func (r *Run) openWait(id int, n *node) {
 	if n.Wait.Kind == workflow.WaitApproval {
 		d.Options = []string{workflow.PortApprove, workflow.PortReject}
 	}
-	d.Prompt = expr.ExpandToken(n.Wait.Prompt, previousOutput, expr.Text(r.stepInput(id)))
+	d.Prompt = expr.ExpandTokens(n.Wait.Prompt, previousOutput, expr.Text(r.stepInput(id)), approvalNote, r.noteAt(id))
 	if n.Wait.PromptFunc != "" {
 		var err error
 		if data, err = r.askPrompt(id, n.Wait.PromptFunc, d); err != nil {

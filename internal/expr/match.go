@@ -22,11 +22,20 @@ func Match(op, operand string, input json.RawMessage) bool {
 	return text == operand
 }
 
-// ExpandToken replaces every occurrence of token in src with value, literally and in a single pass: what value contains is not looked at again,
-// and no character in it is special (S0-11, S0-13, SEC3). An empty token changes nothing.
-func ExpandToken(src, token, value string) string {
-	if token == "" {
-		return src
+// ExpandTokens replaces every occurrence of each token in src with its value, literally and in a single pass: what a value contains is not looked at again,
+// and no character in it is special (S0-11, S0-13, SEC3). pairs are a token and its value, then the next token and its value. An empty token changes nothing.
+func ExpandTokens(src string, pairs ...string) string {
+	var used []string
+	for i := 0; i+1 < len(pairs); i += 2 {
+		if pairs[i] != "" && strings.Contains(src, pairs[i]) {
+			used = append(used, pairs[i], pairs[i+1])
+		}
 	}
-	return strings.ReplaceAll(src, token, value)
+	switch len(used) {
+	case 0:
+		return src
+	case 2:
+		return strings.ReplaceAll(src, used[0], used[1])
+	}
+	return strings.NewReplacer(used...).Replace(src)
 }

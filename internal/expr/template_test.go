@@ -131,7 +131,7 @@ func TestTemplateInsertsVerbatim(t *testing.T) {
 }
 
 // S0-11, S0-13, SEC3: the canvas token is replaced everywhere, literally, once.
-func TestExpandToken(t *testing.T) {
+func TestExpandTokens(t *testing.T) {
 	t.Parallel()
 	const token = "{{PREVIOUS_OUTPUT}}"
 	for _, test := range []struct{ name, src, value, want string }{
@@ -143,17 +143,17 @@ func TestExpandToken(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
-			if got := ExpandToken(test.src, token, test.value); got != test.want {
+			if got := ExpandTokens(test.src, token, test.value); got != test.want {
 				t.Errorf("got %q, want %q", got, test.want)
 			}
 		})
 	}
-	if got := ExpandToken("abc", "", "x"); got != "abc" {
+	if got := ExpandTokens("abc", "", "x"); got != "abc" {
 		t.Errorf("empty token: got %q", got)
 	}
 	rapid.Check(t, func(t *rapid.T) {
 		before, v, after := rapid.StringMatching(`[^{}]*`).Draw(t, "before"), rapid.String().Draw(t, "v"), rapid.StringMatching(`[^{}]*`).Draw(t, "after")
-		if got := ExpandToken(before+token+after, token, v); got != before+v+after {
+		if got := ExpandTokens(before+token+after, token, v); got != before+v+after {
 			t.Fatalf("got %q", got)
 		}
 	})

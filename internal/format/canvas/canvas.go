@@ -59,6 +59,8 @@ const (
 	codeEmptyOperand  = "empty-operand"
 	codeNoProvider    = "no-tool-provider"
 	codeMisplacedKey  = "misplaced-key"
+	codeNotReplaced   = "not-replaced"
+	codeNoApproval    = "no-approval"
 
 	codeSubagentSource    = "subagent-source"
 	codeSubagentTarget    = "subagent-target"

@@ -192,6 +192,7 @@ func (r *reader) agent(n *node, data *source.Fields) {
 	}
 	r.tools(n, a, data)
 	r.rest(a, data)
+	r.notReplaced(data)
 	n.agent = a
 	n.def.Kind, n.def.Name = workflow.KindAgent, a.Name
 	n.def.Agent = &workflow.AgentNode{Agent: n.id, Prompt: workflow.Prompt{Mode: workflow.PromptTemplate, Text: data.Str("userPrompt")}}

@@ -45,6 +45,7 @@ func (r *reader) document(root *source.Node) {
 		r.connection(item)
 	}
 	r.subagents()
+	r.notes()
 }
 
 // list gives a list of the document; a document without its two lists is none (S0-1).

@@ -1,0 +1,139 @@
+package enginetest_test
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/engine/enginetest"
+	"github.com/hocket-run/hocket/workflow"
+)
+
+// noted is an agent whose prompt is a note and its input.
+func noted(id string) workflow.Node {
+	n := enginetest.Agent(id)
+	n.Agent.Prompt.Text = "{{APPROVAL_NOTE}}|{{PREVIOUS_OUTPUT}}"
+	return n
+}
+
+// decides answers the approval of a node with a note.
+func decides(w *enginetest.World, node, decision, note string) {
+	w.T.Helper()
+	open := w.Run.Waits()
+	i := slices.IndexFunc(open, func(x engine.WaitInfo) bool { return x.Node == node })
+	if i < 0 {
+		w.T.Fatalf("no wait of %s is open\n%s", node, w.Log())
+	}
+	w.Feed(engine.Answer{Wait: open[i].ID, Value: enginetest.Text(decision), Note: note})
+}
+
+// prompted wants the prompt of the model call that is out, also after a crash, and answers it.
+func prompted(w *enginetest.World, node, want, reply string) {
+	w.T.Helper()
+	for range 2 {
+		if got := w.Asked(node).Messages[0].Text; got != want {
+			w.T.Errorf("prompt of %s: %q, want %q\n%s", node, got, want, w.Log())
+		}
+		w.Crash()
+	}
+	w.Finish(node, enginetest.Say("%s", reply))
+}
+
+// ADR 46: {{APPROVAL_NOTE}} is the note of the approval that was answered last on the path to the step, literally and in the same pass as the output.
+func TestApprovalNote(t *testing.T) {
+	t.Parallel()
+	for name, tc := range map[string]struct {
+		nodes []workflow.Node
+		edges string
+		play  func(w *enginetest.World)
+	}{
+		"a loop has the note of its last pass": {
+			nodes(noted("a"), enginetest.Approval("ok"), noted("z")), "a -> ok; ok:reject -> a; ok:approve -> z",
+			func(w *enginetest.World) {
+				prompted(w, "a", "|go", "one {{APPROVAL_NOTE}}")
+				decides(w, "ok", "reject", "shorter {{PREVIOUS_OUTPUT}} $&")
+				prompted(w, "a", "shorter {{PREVIOUS_OUTPUT}} $&|one {{APPROVAL_NOTE}}", "two")
+				decides(w, "ok", "reject", "longer")
+				prompted(w, "a", "longer|two", "three")
+				decides(w, "ok", "approve", "")
+				prompted(w, "z", "|three", "end") // the last answer had no note: an older one does not count
+			},
+		},
+		"steps between keep it": {
+			nodes(enginetest.Approval("ok"), "a", noted("z")), "ok:approve -> a; a -> z",
+			func(w *enginetest.World) {
+				decides(w, "ok", "approve", "mind the tone")
+				w.Finish("a", enginetest.Say("draft"))
+				prompted(w, "z", "mind the tone|draft", "end")
+			},
+		},
+		"a branch has no note of one beside it": {
+			nodes("a", enginetest.Approval("ok"), noted("b"), noted("c"), noted("z")), "a -> ok; a -> b; ok:approve -> c; b -> z",
+			func(w *enginetest.World) {
+				w.Finish("a", enginetest.Say("out"))
+				decides(w, "ok", "approve", "mine")
+				prompted(w, "c", "mine|out", "c")
+				prompted(w, "b", "|out", "b")
+				prompted(w, "z", "|b", "z")
+			},
+		},
+		"a join has the note of all ways, the last one given": {
+			nodes("a", enginetest.Approval("p"), enginetest.Approval("q"), workflow.Node{ID: "j", Kind: workflow.KindJoin, Join: &workflow.Join{}}, noted("z")),
+			"a -> p; a -> q; p:approve -> j; q:approve -> j; j -> z",
+			func(w *enginetest.World) {
+				w.Finish("a", enginetest.Say("out"))
+				decides(w, "q", "approve", "first")
+				decides(w, "p", "approve", "second")
+				prompted(w, "z", `second|{"p":"out","q":"out"}`, "end")
+			},
+		},
+		"a block has the notes inside it once it has completed": {
+			nodes(enginetest.Fork("f", workflow.Fork{}, "a", "b"), enginetest.In("f", enginetest.Approval("a")), enginetest.In("f", noted("b")), noted("z")),
+			"f:a -> a; f:b -> b; a:approve -> f/join; b -> f/join; f/join -> z",
+			func(w *enginetest.World) {
+				prompted(w, "b", "|go", "b")
+				decides(w, "a", "approve", "inside")
+				prompted(w, "z", `inside|{"a":"go","b":"b"}`, "end")
+			},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := enginetest.New(t, enginetest.Graph(tc.nodes, tc.edges), nil)
+			w.Start("go")
+			tc.play(w)
+			wantStatus(t, w, engine.StatusCompleted)
+			w.CheckPrefixes()
+		})
+	}
+}
+
+// An approval that nobody answered in time gives no note: the one before it counts.
+func TestApprovalNoteAfterDeadline(t *testing.T) {
+	t.Parallel()
+	late := enginetest.Approval("late")
+	late.Wait.Deadline = workflow.Duration(1e9)
+	w := enginetest.New(t, enginetest.Graph(nodes(enginetest.Approval("ok"), late, noted("z")), "ok:approve -> late; late:timeout -> z"), nil)
+	w.Start("go")
+	decides(w, "ok", "approve", "before")
+	w.Fire("deadline:w2")
+	prompted(w, "z", "before|go", "end")
+}
+
+// A bound on bytes counts the notes that a prompt would hold, before it is made (SEC17).
+func TestApprovalNoteCounts(t *testing.T) {
+	t.Parallel()
+	n := noted("z")
+	for range 10 {
+		n.Agent.Prompt.Text += "{{APPROVAL_NOTE}}"
+	}
+	g := enginetest.Graph(nodes(enginetest.Approval("ok"), n), "ok:approve -> z")
+	g.Limits.MaxBytes = 6000
+	w := enginetest.New(t, g, nil)
+	w.Start("go")
+	decides(w, "ok", "approve", strings.Repeat("x", 1000))
+	if got := failure(t, w); got.Code != engine.CodeMaxBytes {
+		t.Errorf("got %+v, want max_bytes\n%s", got, w.Log())
+	}
+}
