@@ -101,7 +101,7 @@ func runInfo(o project.Run) *RunInfo {
 	}
 	for _, w := range o.Waiting {
 		r.Waiting = append(r.Waiting, Wait{ID: w.ID, Node: w.Node, Kind: w.Kind, Prompt: w.Prompt, Options: w.Options, Since: w.Since,
-			Tool: w.Tool, Arguments: w.Arguments, Changed: w.Changed, Schema: w.Schema})
+			Input: w.Input, Tool: w.Tool, Arguments: w.Arguments, Changed: w.Changed, Schema: w.Schema})
 	}
 	for _, s := range o.Steps {
 		step := RunStep{

@@ -116,6 +116,8 @@ type Wait struct {
 	Prompt  string    `json:"prompt"`
 	Options []string  `json:"options,omitempty"`
 	Since   time.Time `json:"since"`
+	// Input is what came to the node that waits: the text that is to be approved, or that the question follows. Nil for tool calls and budgets, and in a [Snapshot].
+	Input json.RawMessage `json:"input,omitempty"`
 	// Tool and Arguments are those of a tool call that waits for a person, as it would be made (SEC12); empty for nodes that wait and for calls whose outcome
 	// is unknown. Changed: the tool's definition is not the one that the run began with, and approving accepts the new one. Schema is what the
 	// answer to a tool's question must fit.

@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf16"
@@ -95,7 +94,7 @@ func (f *follower) pose(o project.Run, w project.Waiting) {
 	if w.Prompt != "" {
 		fmt.Fprintln(f.Err, escaped(w.Prompt))
 	}
-	if text := toApprove(o, w); text != "" {
+	if text := toApprove(w); text != "" {
 		fmt.Fprintf(f.Err, "%s\n%s\n", f.color.dim("to approve:"), text)
 	}
 	switch {
@@ -110,20 +109,15 @@ func (f *follower) pose(o project.Run, w project.Waiting) {
 	}
 }
 
-// toApprove is what an approval is about: the call that would be made, with the very arguments, or the input of the step that waits.
-func toApprove(o project.Run, w project.Waiting) string {
-	if w.Kind != workflow.WaitApproval {
+// toApprove is what an approval is about: the call that would be made, with the very arguments, or what came to the node that waits.
+func toApprove(w project.Waiting) string {
+	switch {
+	case w.Kind != workflow.WaitApproval:
 		return ""
-	}
-	if w.Tool != "" {
+	case w.Tool != "":
 		return clean(escaped(w.Tool)) + " " + escaped(indented(w.Arguments))
 	}
-	for _, st := range slices.Backward(o.Steps) {
-		if st.Node == w.Node && st.Status == project.StepWaiting {
-			return printable(outputText(st.Input))
-		}
-	}
-	return ""
+	return escaped(outputText(w.Input))
 }
 
 // indented writes JSON over several lines.

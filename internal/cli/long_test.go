@@ -106,3 +106,47 @@ func TestLongValuesOfJSON(t *testing.T) {
 		}
 	}
 }
+
+// A long text that is to be approved is cut where its run pauses, which says so; it is whole in `runs show`, and a reference in JSON.
+func TestLongJudged(t *testing.T) {
+	t.Parallel()
+	long := strings.Repeat("one line\n", view.Limit/8) + "the end"
+	quoted, err := json.Marshal(long)
+	if err != nil {
+		t.Fatal(err)
+	}
+	d := newDesk(t, "", map[string]string{
+		"doc.json": `{"nodes": [{"id": "s", "type": "start"}, {"id": "w", "type": "agent"}, {"id": "ok", "type": "approval"}],
+			"connections": [{"source": "s", "target": "w"}, {"source": "w", "target": "ok"}]}`,
+		"replies.yaml": fmt.Sprintf("replies: [{text: %s}]", quoted),
+	})
+	d.InTerminal, d.OutTerminal, d.ErrTerminal = false, false, false
+	if got := d.main(t.Context(), "run", "$DIR/doc.json", "--replies", "$DIR/replies.yaml", "--run-id", "r1"); got != cli.ExitPaused {
+		t.Fatalf("exit status %d: %.500s", got, d.err.String())
+	}
+	if text := d.err.String(); strings.Contains(text, "the end") || !strings.Contains(text, "(the first 4.0 KiB of 36.0 KiB; see all of it with: hocket runs show r1)") {
+		t.Errorf("shown: %s", text)
+	}
+	show := func(args ...string) string {
+		t.Helper()
+		d.out.b.Reset()
+		if got := d.main(t.Context(), append([]string{"runs", "show", "r1"}, args...)...); got != cli.ExitOK {
+			t.Fatalf("%v: exit status %d: %.500s", args, got, d.err.String())
+		}
+		return d.out.String()
+	}
+	if text := show(); !strings.Contains(text, "the end") {
+		t.Errorf("not whole for people: %.500s", text)
+	}
+	var o struct{ Waiting []struct{ Input any } }
+	if err := json.Unmarshal([]byte(show("--json")), &o); err != nil {
+		t.Fatal(err)
+	}
+	m, _ := o.Waiting[0].Input.(map[string]any)
+	if ref, _ := m["$value"].(map[string]any); ref["sha256"] != journal.HashOf([]byte(long)) {
+		t.Errorf("in JSON it is %.200v, no reference", o.Waiting[0].Input)
+	}
+	if err := json.Unmarshal([]byte(show("--json", "--full")), &o); err != nil || o.Waiting[0].Input != long {
+		t.Errorf("with --full it is %.200v", o.Waiting[0].Input)
+	}
+}

@@ -40,7 +40,7 @@ func (k *Kit) callTool(ctx context.Context, info *Info, c *engine.CallTool) (res
 	if held, ok := errors.AsType[*tool.HoldError](err); ok {
 		h := held.Hold
 		hold := &engine.Hold{
-			Kind: h.Kind, Prompt: h.Prompt, Options: h.Options, Schema: h.Schema, Arguments: h.Arguments, Binding: h.Binding, Changed: h.Changed, Tool: h.Tool,
+			Kind: h.Kind, Prompt: h.Prompt, Options: h.Options, Schema: h.Schema, Arguments: h.Arguments, Binding: h.Binding, Changed: h.Changed, Tool: h.Tool, Input: h.Input,
 		}
 		if b := h.Below; b != nil {
 			hold.Below = &engine.Below{Run: b.Run, Wait: b.Wait, Person: b.Person}

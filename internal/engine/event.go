@@ -260,6 +260,8 @@ type WaitOpened struct {
 	// Below is the wait that this one repeats: the call started a run that waits for a person. Kind, Prompt, Options, Tool, Arguments and Schema are those of
 	// that wait, and Binding that of the call, which goes on after any answer. Nil for all other waits.
 	Below *Below `json:"below,omitempty"`
+	// Input is what the node was given that waits below; nil for all waits without Below, whose steps have it, and for tool calls.
+	Input Value `json:"input,omitempty"`
 }
 
 // Below is a wait of a run that a call started. Its answer is the answer to that wait, which the caller gives there first.

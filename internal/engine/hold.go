@@ -26,9 +26,11 @@ type Hold struct {
 	Binding   string
 	// Changed: the tool's definition is not the one that the run holds on to (SEC14).
 	Changed bool
-	// Below: the call started a run that waits; Tool and Arguments are then those of what is held there. The call is made again after any answer.
+	// Below: the call started a run that waits; Tool and Arguments are then those of what is held there, and Input is what was given to the node that waits
+	// there. The call is made again after any answer.
 	Below *Below
 	Tool  string
+	Input Value
 }
 
 // pinned records the definitions of tools that were listed. They count even where the result that tells of them comes too late.
@@ -59,7 +61,7 @@ func (r *Run) handleHeld(d ToolHeld) {
 		Remind: r.remindAt(0), Below: h.Below,
 	}
 	if h.Below != nil {
-		opened.Tool = clean(h.Tool)
+		opened.Tool, opened.Input = clean(h.Tool), compacted(h.Input)
 	}
 	if h.Kind == workflow.WaitApproval {
 		opened.Options = []string{workflow.PortApprove, workflow.PortReject}
@@ -81,7 +83,7 @@ func checkHold(d ToolHeld) error {
 	if h.Kind != workflow.WaitApproval && h.Kind != workflow.WaitQuestion || h.Binding == "" {
 		return fmt.Errorf("%s: %w: a hold of kind %q", d.ID, ErrInput, h.Kind)
 	}
-	return checkValues(d.ID, h.Arguments, h.Schema, d.Pins)
+	return checkValues(d.ID, h.Arguments, h.Schema, h.Input, d.Pins)
 }
 
 // decided goes on with a held call as a person answered: WaitAnswered has made an approved one due.

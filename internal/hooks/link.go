@@ -183,7 +183,7 @@ func aboutOf(f *project.Folder, wait string) engine.Value {
 	o := f.Run()
 	for _, w := range o.Waiting {
 		if w.ID == wait {
-			return o.About(w)
+			return w.Input
 		}
 	}
 	return nil

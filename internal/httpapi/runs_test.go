@@ -182,6 +182,9 @@ func TestApprove(t *testing.T) {
 	if len(waits.Items) != 1 || waits.Items[0].Run != run.ID || waits.Items[0].Prompt != "Print it?" || strings.Join(waits.Items[0].Options, " ") != "approve reject" {
 		t.Fatalf("waits %+v", waits)
 	}
+	if got := string(waits.Items[0].Input); got != `"by writer"` || got != string(run.Waiting[0].Input) { // the text that is judged
+		t.Errorf("to be judged: %s, in the run object %s", got, run.Waiting[0].Input)
+	}
 	at := "/api/v1/runs/" + run.ID
 	agent := w.as(access.RoleAdmin, false)
 	for _, body := range []m{{"decision": "approve"}, {"input": "yes"}, {"decision": "reject", "wait": waits.Items[0].ID}, {"decision": "approve", "node": "ok"}} {

@@ -45,7 +45,11 @@ func (c *call) ask(ctx context.Context, rec service.Recorded, w *engine.WaitOpen
 	if w, err = c.Service.Opened(ctx, rec.Head.Run, w.Wait); err != nil { // rec may have tokens in the place of what is long
 		return false, err
 	}
-	text := approvalText(rec, w)
+	about, err := c.Service.Judged(ctx, rec.Head.Run, w.Wait)
+	if err != nil {
+		return false, err
+	}
+	text := approvalText(rec, w, about)
 	if len(text) > maxAsked {
 		return false, invalidf("what is to be approved has %s, too much to be shown here (at most %s); %s", bytesText(len(text)), bytesText(maxAsked), c.personText(rec.Head.Run, w.Wait))
 	}
@@ -86,8 +90,9 @@ func (c *call) ask(ctx context.Context, rec service.Recorded, w *engine.WaitOpen
 	return true, nil
 }
 
-// approvalText is what a person sees: first what Hocket itself says, at last what models and tools may have written, each line of it marked.
-func approvalText(rec service.Recorded, w *engine.WaitOpened) string {
+// approvalText is what a person sees: first what Hocket itself says, at last what models and tools may have written, each line of it marked. about is what was
+// given to the node that waits.
+func approvalText(rec service.Recorded, w *engine.WaitOpened, about engine.Value) string {
 	var b strings.Builder
 	o := rec.Object()
 	name, node := rec.Head.WorkflowName, ""
@@ -110,11 +115,18 @@ func approvalText(rec service.Recorded, w *engine.WaitOpened) string {
 	if w.Kind == workflow.WaitApproval {
 		b.WriteString("Accept approves this and nothing else. Decline rejects it. Cancel leaves it open.\n")
 	}
-	if w.Prompt != "" {
-		b.WriteString("The workflow's own words (they may hold text of models and tools):\n")
-		for line := range strings.Lines(w.Prompt) {
+	quoteLines := func(title, text string) {
+		if text == "" {
+			return
+		}
+		b.WriteString(title + "\n")
+		for line := range strings.Lines(text) {
 			b.WriteString("> " + escaped(strings.TrimRight(line, "\r\n")) + "\n")
 		}
+	}
+	quoteLines("The workflow's own words (they may hold text of models and tools):", w.Prompt)
+	if text := expr.Text(about); !strings.Contains(w.Prompt, text) { // a prompt may hold it by a template
+		quoteLines("The text that this is about:", text)
 	}
 	return b.String()
 }

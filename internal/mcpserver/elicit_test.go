@@ -11,6 +11,8 @@ import (
 	"github.com/hocket-run/hocket/internal/access"
 	"github.com/hocket-run/hocket/internal/door"
 	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/mcpserver"
+	"github.com/hocket-run/hocket/internal/service"
 )
 
 // stdio opens a session over two streams, as `hocket mcp` serves one.
@@ -130,5 +132,25 @@ func TestElicitationActor(t *testing.T) {
 	}
 	if len(answers) != 1 || answers[0].Channel != "mcp" || answers[0].Principal.Name != access.ActorLocal || answers[0].At.IsZero() {
 		t.Errorf("the audit log heard %+v of standard input", answers)
+	}
+}
+
+// The person sees the text that an approval node judges, each line marked, and the tools of runs show it too.
+func TestElicitationShowsWhatIsJudged(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, mcpserver.Config{}, payer)
+	doc := `{"id": "post", "nodes": [{"id": "s", "type": "start"}, {"id": "ok", "type": "approval", "data": {"prompt": "Send it?"}}],
+		"connections": [{"source": "s", "target": "ok"}]}`
+	if _, problems, err := w.service("default").Apply(t.Context(), service.ApplyRequest{Documents: []service.Document{{File: "post.json", Data: []byte(doc)}}}); err != nil || problems.HasErrors() {
+		t.Fatal(err, problems)
+	}
+	ann := &person{action: "cancel"}
+	out := w.stdio(access.RoleRun, ann.options()).gives("execute_workflow", object{"id": "post", "input": "Dear all,\nAccept approves everything."})
+	if len(ann.asked) != 1 {
+		t.Fatalf("asked %d times", len(ann.asked))
+	}
+	says(t, ann.asked[0].Message, "> Send it?\n", "The text that this is about:\n> Dear all,\n> Accept approves everything.\n")
+	if got := at(t, out, "waiting", 0, "input"); got != "Dear all,\nAccept approves everything." {
+		t.Errorf("waiting shows %v", got)
 	}
 }

@@ -57,11 +57,9 @@ func (q *request) quoted() (quote, bool) {
 	return quote{}, false
 }
 
-// pending is a wait with what it is about.
+// pending is a wait, and whether only a person answers it.
 type pending struct {
 	project.Waiting
-	// about is what came to a wait node: the text that is to be approved, or that the question follows.
-	about string
 	// person: only a person answers it; known of what asked gives.
 	person bool
 }
@@ -70,7 +68,7 @@ type pending struct {
 func waitsOf(o project.Run) []pending {
 	list := make([]pending, len(o.Waiting))
 	for i, w := range o.Waiting {
-		list[i].Waiting, list[i].about = w, expr.Text(o.About(w))
+		list[i].Waiting = w
 	}
 	return list
 }
@@ -96,7 +94,7 @@ func asked(rec service.Recorded, wait string) (pending, bool) {
 // told from what only looks like it.
 func question(run string, w pending) string {
 	var parts []string
-	if about := strings.TrimSpace(w.about); about != "" {
+	if about := strings.TrimSpace(expr.Text(w.Input)); about != "" {
 		parts = append(parts, about)
 	}
 	if p := strings.TrimSpace(w.Prompt); p != "" {

@@ -83,17 +83,6 @@ type Error struct {
 	Max   int64  `json:"-"`
 }
 
-// About gives what came to the wait node that opened w: the text that is to be approved, or that the question follows. It is nil for calls that wait, and for
-// waits that are not open.
-func (r Run) About(w Waiting) engine.Value {
-	for _, s := range slices.Backward(r.Steps) {
-		if s.Node == w.Node && s.Status == StepWaiting && s.Kind == workflow.KindWait.In(value(r.Workflow.Format)) {
-			return s.Input
-		}
-	}
-	return nil
-}
-
 // Waiting is an open wait.
 type Waiting struct {
 	ID      string    `json:"id"`
@@ -104,6 +93,8 @@ type Waiting struct {
 	Since   time.Time `json:"since"`
 	// Deadline is when the wait closes without an answer; absent where there is none (P33).
 	Deadline time.Time `json:"deadline,omitzero"`
+	// Input is what came to the node that waits: the text that is to be approved, or that the question follows. Absent for tool calls and budgets.
+	Input engine.Value `json:"input,omitempty"`
 	// Tool and Arguments are those of a tool call that waits for a person, as it would be made (SEC12); absent for wait nodes and for calls whose outcome
 	// is unknown.
 	Tool      string       `json:"tool,omitempty"`
@@ -285,9 +276,20 @@ func (f *Folder) openWaits() []Waiting {
 			options = []string{workflow.PortApprove, workflow.PortReject}
 		}
 		out = append(out, Waiting{ID: w.Wait, Node: w.node, Kind: w.Kind, Prompt: w.Prompt, Options: append([]string{}, options...), Since: w.since, Deadline: w.Deadline,
-			Tool: w.Tool, Arguments: w.Arguments, Changed: w.Changed, Schema: w.Schema, Below: w.Below})
+			Input: f.judged(w), Tool: w.Tool, Arguments: w.Arguments, Changed: w.Changed, Schema: w.Schema, Below: w.Below})
 	}
 	return out
+}
+
+// judged is what a person is asked about where that is no tool call: what the node was given that waits, here or in a run below.
+func (f *Folder) judged(w *wait) engine.Value {
+	switch {
+	case w.Below != nil:
+		return w.Input
+	case w.Call != "" || w.Limit != nil || w.step == nil:
+		return nil
+	}
+	return f.input(w.step)
 }
 
 // open counts the model calls of st, or of all steps where st is nil, that were left without answer by a run that ended, and the runs that it started and did not see the end

@@ -80,15 +80,15 @@ func TestStatuses(t *testing.T) {
 		output, nulled bool
 	}{
 		"created":      {new(journal).run(&engine.RunCreated{}), "pending", nil, nil, `null`, `[]`, false, false},
-		"waiting":      {open(), "running", []string{"waiting", "running"}, nil, `null`, `[{"id":"w1","node":"ok","kind":"approval","prompt":"Sure?","options":["approve","reject"],"since":"2026-01-02T03:04:05.03Z"}]`, false, true},
-		"paused":       {open().run(&engine.RunPaused{Wait: "w1"}), "paused", []string{"waiting", "running"}, nil, `null`, `[{"id":"w1","node":"ok","kind":"approval","prompt":"Sure?","options":["approve","reject"],"since":"2026-01-02T03:04:05.03Z"}]`, false, true},
+		"waiting":      {open(), "running", []string{"waiting", "running"}, nil, `null`, `[{"id":"w1","node":"ok","kind":"approval","prompt":"Sure?","options":["approve","reject"],"since":"2026-01-02T03:04:05.03Z","input":"x"}]`, false, true},
+		"paused":       {open().run(&engine.RunPaused{Wait: "w1"}), "paused", []string{"waiting", "running"}, nil, `null`, `[{"id":"w1","node":"ok","kind":"approval","prompt":"Sure?","options":["approve","reject"],"since":"2026-01-02T03:04:05.03Z","input":"x"}]`, false, true},
 		"resumed":      {open().run(&engine.RunPaused{Wait: "w1"}).step(1, "ok", &engine.WaitAnswered{Wait: "w1", Decision: "approve"}).run(&engine.RunResumed{Reason: "answer"}), "running", []string{"running", "running"}, nil, `null`, `[]`, false, true},
 		"failed":       {open().run(&engine.RunFailed{Error: limit}), "failed", []string{"cancelled", "cancelled"}, []string{"the run ended", "the run ended"}, `{"code":"max_loop_iterations","message":"too often","node":"trans"}`, `[]`, false, false},
-		"reopened":     {open().run(&engine.RunFailed{Error: limit}, &engine.RunResumed{Reason: "reopened"}), "running", []string{"waiting", "running"}, nil, `null`, `[{"id":"w1","node":"ok","kind":"approval","prompt":"Sure?","options":["approve","reject"],"since":"2026-01-02T03:04:05.03Z"}]`, false, true},
+		"reopened":     {open().run(&engine.RunFailed{Error: limit}, &engine.RunResumed{Reason: "reopened"}), "running", []string{"waiting", "running"}, nil, `null`, `[{"id":"w1","node":"ok","kind":"approval","prompt":"Sure?","options":["approve","reject"],"since":"2026-01-02T03:04:05.03Z","input":"x"}]`, false, true},
 		"cancelled":    {open().step(2, "w", &engine.StepCancelled{Reason: "no time"}).run(&engine.RunCancelled{}), "cancelled", []string{"cancelled", "cancelled"}, []string{"the run ended", "no time"}, `{"code":"cancelled","message":"Run cancelled by user","node":null}`, `[]`, false, false},
 		"for a reason": {begun(`1`).run(&engine.RunCancelled{Reason: "late"}), "cancelled", nil, nil, `{"code":"cancelled","message":"late","node":null}`, `[]`, false, false},
 		"step failed": {open().step(2, "w", &engine.StepFailed{Error: engine.Failure{Code: "x", Message: "boom"}, Port: "error"}), "running", []string{"waiting", "failed"}, []string{"", "boom"}, `null`,
-			`[{"id":"w1","node":"ok","kind":"approval","prompt":"Sure?","options":["approve","reject"],"since":"2026-01-02T03:04:05.03Z"}]`, false, false},
+			`[{"id":"w1","node":"ok","kind":"approval","prompt":"Sure?","options":["approve","reject"],"since":"2026-01-02T03:04:05.03Z","input":"x"}]`, false, false},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {

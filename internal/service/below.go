@@ -20,8 +20,18 @@ import (
 func (r Recorded) hold() *tool.Hold {
 	for _, w := range r.open() {
 		return &tool.Hold{
-			Kind: w.Kind, Prompt: w.Prompt, Options: w.Options, Schema: w.Schema, Tool: w.Tool, Arguments: w.Arguments, Changed: w.Changed,
+			Kind: w.Kind, Prompt: w.Prompt, Options: w.Options, Schema: w.Schema, Tool: w.Tool, Arguments: w.Arguments, Changed: w.Changed, Input: r.judged(w.Wait),
 			Below: &tool.Below{Run: r.Head.Run, Wait: w.Wait, Person: NeedsPerson(w)},
+		}
+	}
+	return nil
+}
+
+// judged gives what the node was given that opened a wait; nil for tool calls and for waits that are not open.
+func (r Recorded) judged(wait string) engine.Value {
+	for _, w := range r.Object().Waiting {
+		if w.ID == wait {
+			return w.Input
 		}
 	}
 	return nil

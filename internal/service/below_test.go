@@ -88,12 +88,17 @@ func TestApprovalBelowIsAskedOnce(t *testing.T) {
 				t.Fatalf("runs %v", runs)
 			}
 			var prompts []string
+			judged := map[string]bool{}
 			for _, run := range runs {
 				o := ended(t, s, run)
 				if len(o.Waiting) != 1 || o.Waiting[0].Tool != c.tool || c.tool != "" && !strings.Contains(string(o.Waiting[0].Arguments), "hm") {
 					t.Fatalf("run %s waits for %+v", run, o.Waiting)
 				}
 				prompts = append(prompts, o.Waiting[0].Kind+" "+o.Waiting[0].Prompt)
+				judged[string(o.Waiting[0].Input)] = true
+			}
+			if len(judged) != 1 || judged[""] != (c.tool != "") { // what the innermost node was given, in every run
+				t.Errorf("to be judged: %v", judged)
 			}
 			if slices.Sort(prompts); prompts[0] != prompts[3] {
 				t.Errorf("prompts %q", prompts)

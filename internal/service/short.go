@@ -65,6 +65,30 @@ func (s *Service) Opened(ctx context.Context, run, wait string) (*engine.WaitOpe
 	return found, nil
 }
 
+// Judged gives what the node was given that opened an open wait of a run, whole: the text that is to be approved, or that the question follows. Nil for tool calls, and
+// where no such wait is open.
+func (s *Service) Judged(ctx context.Context, run, wait string) (engine.Value, error) {
+	r, err := s.View(ctx, run)
+	if err != nil {
+		return nil, err
+	}
+	o, err := r.Run(ctx, view.Page{})
+	if err != nil {
+		return nil, err
+	}
+	for _, w := range o.Waiting {
+		if w.ID != wait || len(w.Input) == 0 {
+			continue
+		}
+		var text bytes.Buffer
+		if err := r.Write(ctx, &text, w.Input, view.Style{}); err != nil {
+			return nil, err
+		}
+		return text.Bytes(), nil
+	}
+	return nil, nil
+}
+
 var errOne = errors.New("one is enough")
 
 // EachShort implements view.Source.

@@ -37,10 +37,11 @@ type Hold struct {
 	Changed bool
 	// Binding names this one action: see [Binding]. An approval holds for it and for nothing else.
 	Binding string
-	// Below is a wait of a run that the call started, which this one repeats: Tool and Arguments are what is held there, and the call is made again after any
-	// answer. Nil for all others.
+	// Below is a wait of a run that the call started, which this one repeats: Tool and Arguments are what is held there, Input is what was given to the node that
+	// waits there, and the call is made again after any answer. Nil for all others.
 	Below *Below
 	Tool  string
+	Input json.RawMessage
 }
 
 // Below names a wait of another run. Person: only a person may answer it, whatever its kind.

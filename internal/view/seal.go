@@ -31,7 +31,7 @@ func (r *Reader) seal(o *project.Run) {
 	}
 	for i := range o.Waiting {
 		w := &o.Waiting[i]
-		w.Arguments, w.Schema = r.sealed(w.Arguments), r.sealed(w.Schema)
+		w.Input, w.Arguments, w.Schema = r.sealed(w.Input), r.sealed(w.Arguments), r.sealed(w.Schema)
 	}
 }
 

@@ -1023,6 +1023,7 @@ type OpenWait struct {
 	Changed   *bool           `json:"changed,omitempty"`
 	Deadline  *time.Time      `json:"deadline,omitempty"`
 	Id        string          `json:"id"`
+	Input     interface{}     `json:"input,omitempty"`
 	Kind      string          `json:"kind"`
 	Node      string          `json:"node"`
 	Options   []string        `json:"options"`
@@ -1555,6 +1556,7 @@ type Waiting struct {
 	Changed   *bool          `json:"changed,omitempty"`
 	Deadline  *time.Time     `json:"deadline,omitempty"`
 	Id        string         `json:"id"`
+	Input     interface{}    `json:"input,omitempty"`
 	Kind      string         `json:"kind"`
 	Node      string         `json:"node"`
 	Options   []string       `json:"options"`

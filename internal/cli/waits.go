@@ -1,0 +1,82 @@
+package cli
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/hocket-run/hocket/internal/project"
+	"github.com/hocket-run/hocket/workflow"
+)
+
+// waits tells what the run waits for and how to answer.
+func (f *follower) waits(o project.Run) string {
+	var b strings.Builder
+	b.WriteString("run " + o.ID + " is paused and waits for a person:")
+	for _, w := range o.Waiting {
+		fmt.Fprintf(&b, "\n  %s at %s (%s)", w.ID, clean(w.Node), w.Kind)
+		switch {
+		case w.Prompt == "":
+		case w.Tool != "" && w.Kind == workflow.WaitApproval: // what a yes is for is shown whole, a changed definition too
+			b.WriteString(": " + strings.ReplaceAll(escaped(w.Prompt), "\n", "\n    "))
+		default:
+			b.WriteString(": " + short(clean(escaped(w.Prompt)), maxPrompt))
+		}
+		if w.Tool != "" && w.Kind == workflow.WaitApproval {
+			b.WriteString("\n    to approve: " + clean(escaped(w.Tool)) + " " + escaped(string(w.Arguments)))
+		} else if text := toApprove(w); text != "" {
+			b.WriteString("\n    to approve:" + beside(f.excerpt(text)))
+		}
+		b.WriteString("\n    " + f.answerLine(o, w))
+	}
+	return b.String()
+}
+
+// maxJudged bounds the bytes of a text that is to be approved where its run has ended for now; what is longer is whole in `runs show`.
+const maxJudged = 4 << 10
+
+// excerpt is the beginning of a long text that is to be approved, with a line that says where the rest is.
+func (f *follower) excerpt(text string) string {
+	if len(text) <= maxJudged {
+		return text
+	}
+	head := strings.ToValidUTF8(text[:maxJudged], "")
+	return fmt.Sprintf("%s…\n(the first %s of %s; see all of it with: hocket runs show %s%s)", head, bytesText(int64(len(head))), bytesText(int64(len(text))), quote(f.run), f.storeFlag())
+}
+
+// beside writes a text after a label: one line beside it, several below it.
+func beside(text string) string {
+	if text = strings.TrimRight(text, "\n"); !strings.Contains(text, "\n") {
+		return " " + text
+	}
+	return "\n      " + strings.ReplaceAll(text, "\n", "\n      ")
+}
+
+// answerLine is the command that answers a wait of the run.
+func (a *app) answerLine(o project.Run, w project.Waiting) string {
+	pick := ""
+	if len(o.Waiting) > 1 {
+		pick = " --wait " + quote(w.ID)
+	}
+	if w.Kind == workflow.WaitApproval {
+		return a.resumeLine(o.ID, pick+" --approve") + "    (or --reject, with --note TEXT)"
+	}
+	return a.resumeLine(o.ID, pick+" --input TEXT")
+}
+
+// maxPrompt bounds the columns of a question where it is only mentioned.
+const maxPrompt = 200
+
+func (a *app) resumeLine(run, flags string) string {
+	return "hocket resume " + quote(run) + a.storeFlag() + flags
+}
+
+// storeFlag is the flag by which another command finds the runs of this one; "" where it needs none.
+func (a *app) storeFlag() string {
+	switch {
+	case a.server != "":
+		return " --server " + quote(a.server)
+	case a.db != "":
+		return " --db " + quote(a.db)
+	}
+	return ""
+}
