@@ -6,6 +6,7 @@ import (
 	"context"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -87,6 +88,44 @@ func TestExamples(t *testing.T) {
 				t.Errorf("output\ngot  %q\nwant %q", out, want)
 			}
 		})
+	}
+}
+
+// TestConvertHelp: the examples of `hocket help convert` are documents of these folders, are converted, and give documents without errors.
+func TestConvertHelp(t *testing.T) {
+	t.Parallel()
+	db := filepath.Join(t.TempDir(), "hocket.db")
+	help, _, _ := hocket(t, db, "help", "convert")
+	ran := 0
+	for line := range strings.Lines(help) {
+		args, _, _ := strings.Cut(strings.TrimSpace(line), " > ")
+		args, _, _ = strings.Cut(args, " | ")
+		words := strings.Fields(args)
+		at := slices.IndexFunc(words, func(w string) bool { return strings.HasSuffix(w, ".yaml") || strings.HasSuffix(w, ".json") })
+		if len(words) < 3 || words[0] != "hocket" || words[1] != "convert" || at < 0 {
+			continue
+		}
+		ran++
+		name := words[at]
+		words[at] = filepath.Join(strings.TrimSuffix(name, filepath.Ext(name)), name)
+		out, errs, status := hocket(t, db, words[1:]...)
+		if status != 0 {
+			t.Errorf("%s: status %d\n%s", line, status, errs)
+			continue
+		}
+		if slices.Contains(words, "--json") {
+			continue
+		}
+		file := filepath.Join(t.TempDir(), "doc")
+		if err := os.WriteFile(file, []byte(out), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if _, errs, status := hocket(t, db, "validate", file); status != 0 {
+			t.Errorf("%s: the document is refused:\n%s", line, errs)
+		}
+	}
+	if ran < 2 {
+		t.Errorf("the help has %d examples, want at least 2:\n%s", ran, help)
 	}
 }
 

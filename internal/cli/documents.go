@@ -11,7 +11,6 @@ import (
 
 	"github.com/hocket-run/hocket/diag"
 	"github.com/hocket-run/hocket/internal/config"
-	"github.com/hocket-run/hocket/internal/format"
 	"github.com/hocket-run/hocket/internal/service"
 	"github.com/hocket-run/hocket/internal/show"
 )
@@ -130,52 +129,5 @@ func (a *app) showCmd() *cobra.Command {
 	c.Flags().StringVar(&as, "as", "tree", "`FORM` of the picture: tree, mermaid, dot or svg")
 	from.add(a, c)
 	must(c.RegisterFlagCompletionFunc("as", cobra.FixedCompletions(drawings, cobra.ShellCompDirectiveNoFileComp)))
-	return c
-}
-
-func (a *app) convertCmd() *cobra.Command {
-	var (
-		from oneSource
-		to   string
-	)
-	c := &cobra.Command{
-		Use: "convert FILE|--workflow ID --to FORMAT", Short: "write a workflow in another format",
-		Long:    "Writes the same workflow in another format on standard output, or says exactly\nwhat that format cannot say and ends with 2.",
-		Example: "  hocket convert newsroom.yaml --to canvas > newsroom.json",
-		RunE: func(c *cobra.Command, args []string) error {
-			if to == "" {
-				return usef("--to is missing: it says the format, %s", orList(formats))
-			}
-			if !slices.Contains(formats, to) {
-				err := mustBe("to", orList(formats), to)
-				if slices.Contains(drawings, to) {
-					err = usef("%v; hocket show --as %s draws it", err, to)
-				}
-				return err
-			}
-			w, err := from.document(a, c, args)
-			if err != nil {
-				return err
-			}
-			text, unsaid, err := format.Write(w, to)
-			if err != nil {
-				return usef("%v", err)
-			}
-			if len(unsaid) > 0 {
-				fmt.Fprintf(a.Err, "hocket: a %s document cannot say this:\n", to)
-				for _, u := range unsaid {
-					fmt.Fprintf(a.Err, "  %s\n", u)
-				}
-				return &exit{status: ExitUse}
-			}
-			if _, err := a.Out.Write(text); err != nil {
-				return fmt.Errorf("write document: %w", err)
-			}
-			return nil
-		},
-	}
-	c.Flags().StringVar(&to, "to", "", "`FORMAT` to write: "+orList(formats))
-	from.add(a, c)
-	must(c.RegisterFlagCompletionFunc("to", cobra.FixedCompletions(formats, cobra.ShellCompDirectiveNoFileComp)))
 	return c
 }

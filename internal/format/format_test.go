@@ -170,7 +170,6 @@ func TestConvert(t *testing.T) {
 			want: `workflow: the rules {"defaultInput":"hi"}
 node "h": a node of kind wait
 agent "w": what becomes of blanks around its reply and of an empty one
-node "w": that its user message is made by "template": a step sends the outputs of all steps before it and the run's input
 node "c": the comparison of its input with "yes"`,
 		},
 	} {

@@ -33,7 +33,7 @@ type node struct {
 // Keys of `data` by type of node.
 var dataKeys = map[string][]string{
 	typeStart:    {"initialInput"},
-	typeAgent:    append([]string{"agentName", "systemPrompt", "userPrompt", "model", "reasoningEffort", "tools"}, agents.OfNodes()...),
+	typeAgent:    append([]string{"agentName", "systemPrompt", "userPrompt", "context", "model", "reasoningEffort", "tools"}, agents.OfNodes()...),
 	typeIf:       {"conditions", "condition"},
 	typeApproval: {"prompt", "message", "deadline", "remindAfter"},
 }
@@ -172,16 +172,17 @@ func (r *reader) agent(n *node, data *source.Fields) {
 	a := &workflow.Agent{
 		ID: n.id, Name: data.Str("agentName"), System: data.Str("systemPrompt"), Model: data.Str("model"),
 		Params:   workflow.ModelParams{ReasoningEffort: data.Str("reasoningEffort")},
-		MaxTurns: maxTurns, Trim: true, EmptyText: emptyText,
+		MaxTurns: maxTurns, Trim: true, EmptyText: EmptyText,
 	}
 	n.tools = map[string]bool{}
 	if strings.TrimSpace(a.Name) == "" {
 		a.Name = defaultName
 	}
 	if a.System == "" {
-		a.System = defaultSystem
+		a.System = DefaultSystem
 	}
-	if a.Params.ReasoningEffort == "" {
+	chooses := a.Params.ReasoningEffort == effortAuto
+	if chooses || a.Params.ReasoningEffort == "" {
 		a.Params.ReasoningEffort = defaultEffort
 	} else if efforts := []string{"none", "minimal", "low", "medium", "high", "xhigh"}; !slices.Contains(efforts, a.Params.ReasoningEffort) {
 		v := data.Get("reasoningEffort")
@@ -193,9 +194,29 @@ func (r *reader) agent(n *node, data *source.Fields) {
 	r.tools(n, a, data)
 	r.rest(a, data)
 	r.notReplaced(data)
+	if chooses && a.Params.ReasoningEffort == defaultEffort {
+		a.Params.ReasoningEffort = ""
+	}
 	n.agent = a
 	n.def.Kind, n.def.Name = workflow.KindAgent, a.Name
-	n.def.Agent = &workflow.AgentNode{Agent: n.id, Prompt: workflow.Prompt{Mode: workflow.PromptTemplate, Text: data.Str("userPrompt")}}
+	n.def.Agent = &workflow.AgentNode{Agent: n.id, Prompt: workflow.Prompt{Mode: r.promptMode(data), Text: data.Str("userPrompt")}}
+}
+
+// promptMode reads `context`, a key of Hocket's own: with "all" the user message is the outputs of all steps before and the run's input, and userPrompt
+// stands for an empty input (as in a steps document, S4-3).
+func (r *reader) promptMode(data *source.Fields) workflow.PromptMode {
+	switch text := data.Str("context"); text {
+	case "":
+	case contextAll:
+		return workflow.PromptContext
+	default:
+		v := data.Get("context")
+		d := r.diags.Errorf(v.Span, v.Path(), codeBadValue, "the context %q is not known", text)
+		if d.Hint = r.similar(text, contextAll); d.Hint == "" {
+			d.Hint = `write "all", or leave the key out for the previous output alone`
+		}
+	}
+	return workflow.PromptTemplate
 }
 
 // rest reads what agents of every format have beside their prompts; what the document does not say is as in all canvas documents.

@@ -160,7 +160,7 @@ const maxPromptWords = 400
 // describe tells a model what a sub-agent is for: its prompt, tools and sub-agents (S0-55).
 func (r *reader) describe(n *node) string {
 	text := fmt.Sprintf("Delegates a task to the agent %q.", n.agent.Name)
-	if prompt := strings.TrimSpace(n.agent.System); prompt != defaultSystem && prompt != "" {
+	if prompt := strings.TrimSpace(n.agent.System); prompt != DefaultSystem && prompt != "" {
 		if runes := []rune(prompt); len(runes) > maxPromptWords {
 			prompt = string(runes[:maxPromptWords]) + "…"
 		}

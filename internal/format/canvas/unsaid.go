@@ -60,7 +60,7 @@ func (o *writer) nodeUnsaid(n *workflow.Node) {
 	}
 	switch {
 	case n.Agent != nil:
-		if m := n.Agent.Prompt.Mode; m != workflow.PromptTemplate {
+		if m := n.Agent.Prompt.Mode; m != workflow.PromptTemplate && m != workflow.PromptContext {
 			u.Nodef(n, "a prompt of mode %s", m)
 		}
 		if n.Agent.Routing != nil {
@@ -99,9 +99,8 @@ func (o *writer) agentUnsaid(a *workflow.Agent) {
 	if a.System == "" {
 		addf("that there is no system prompt")
 	}
-	p := a.Params
-	if p.ReasoningEffort == "" {
-		addf("that the model chooses the reasoning effort: in a canvas it is %s", defaultEffort)
+	if a.Params.ReasoningEffort == effortAuto {
+		addf("the reasoning effort %q", effortAuto)
 	}
 	if a.SubagentFailure == workflow.SubagentReports {
 		addf("that a failed sub-agent is reported to the model")
@@ -109,7 +108,7 @@ func (o *writer) agentUnsaid(a *workflow.Agent) {
 	if !a.Trim {
 		addf("that blanks around replies are kept")
 	}
-	if a.EmptyText != emptyText {
+	if a.EmptyText != EmptyText {
 		addf("the text %q for empty replies", a.EmptyText)
 	}
 	if slices.Contains(a.Tools, toolSubagents) {

@@ -34,6 +34,7 @@ type docData struct {
 	AgentName       string          `json:"agentName,omitempty"`
 	SystemPrompt    string          `json:"systemPrompt,omitempty"`
 	UserPrompt      string          `json:"userPrompt,omitempty"`
+	Context         string          `json:"context,omitempty"`
 	Model           string          `json:"model,omitempty"`
 	ReasoningEffort string          `json:"reasoningEffort,omitempty"`
 	Tools           toolSet         `json:"tools,omitempty"`
@@ -277,6 +278,9 @@ func (o *writer) node(n *workflow.Node) {
 			o.unsaid.Nodef(n, "a name of its own beside its agent's, %q", a.Title())
 		}
 		d = o.agentNode(n.ID, a, n.Agent.Prompt.Text)
+		if n.Agent.Prompt.Mode == workflow.PromptContext {
+			d.Data.Context = contextAll
+		}
 	case n.Kind == workflow.KindDecide && n.Decide != nil:
 		d.Type, d.Data = typeIf, o.ifData(n)
 	case n.Kind == workflow.KindWait && n.Wait != nil && n.Wait.Kind == workflow.WaitApproval:
@@ -312,11 +316,14 @@ func (o *writer) agentNode(id string, a *workflow.Agent, prompt string) docNode 
 	if d.AgentName == defaultName {
 		d.AgentName = ""
 	}
-	if d.SystemPrompt == defaultSystem {
+	if d.SystemPrompt == DefaultSystem {
 		d.SystemPrompt = ""
 	}
-	if d.ReasoningEffort == defaultEffort {
+	switch d.ReasoningEffort {
+	case defaultEffort:
 		d.ReasoningEffort = ""
+	case "":
+		d.ReasoningEffort = effortAuto
 	}
 	d.Description = a.Description
 	d.Rest, _ = agents.RestOf(a, false, nil)

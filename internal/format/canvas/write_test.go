@@ -131,7 +131,7 @@ func TestUnsaid(t *testing.T) {
 			n.Notes = []workflow.Note{{Text: "careful"}}
 		}, []string{
 			`node "second": 2 retries`, `node "second": the timeout of 1m0s`, `node "second": the error handler "handler"`, `node "second": that error handlers may go to it`,
-			`node "second": a prompt of mode context`, `node "second": that the agent chooses its successor`, `node "second": a name of its own beside its agent's, "b"`,
+			`node "second": that the agent chooses its successor`, `node "second": a name of its own beside its agent's, "b"`,
 			`node "second": the note "careful"`}},
 		{"only the first edge", func(w *workflow.Workflow) {
 			w.Nodes[0].First = true
@@ -166,7 +166,6 @@ func TestUnsaid(t *testing.T) {
 		}, []string{
 			`agent "c": an agent that nothing uses`,
 			`agent "b": a system prompt with templates`, `agent "b": that there is no system prompt`,
-			`agent "b": that the model chooses the reasoning effort: in a canvas it is low`,
 			`agent "b": that a failed sub-agent is reported to the model`, `agent "b": that blanks around replies are kept`, `agent "b": the text "" for empty replies`,
 			`agent "b": a tool with the name "subagents"`}},
 		{"unknown agent", func(w *workflow.Workflow) { second(w).Agent.Agent = "x" }, []string{

@@ -108,6 +108,9 @@ func (c *compiler) step(s *step) []end {
 		Agent:  s.name,
 		Prompt: workflow.Prompt{Mode: workflow.PromptContext, Text: proceed},
 	}
+	if s.prompt != "" { // Hocket's own: the message is this text, with the previous output in its place
+		n.Agent.Prompt = workflow.Prompt{Mode: workflow.PromptTemplate, Text: s.prompt}
+	}
 	n.Reads = c.reader.agentReads[s.name]
 	c.add(n, s)
 	return []end{{node: s.node}}

@@ -152,8 +152,8 @@ workflow:
 				w.Edges[i].To = strings.Replace(w.Edges[i].To, "one", "p/one", 1)
 			}
 		}, `node "p/one": its id, which holds a slash`},
-		{"prompt", func(w *workflow.Workflow) { w.Nodes[0].Agent.Prompt.Mode = workflow.PromptTemplate },
-			`node "one": that its user message is made by "template": a step sends the outputs of all steps before it and the run's input`},
+		{"prompt", func(w *workflow.Workflow) { w.Nodes[0].Agent.Prompt.Mode = workflow.PromptTurns },
+			`node "one": that its user message is made by "turns": a step sends the outputs of all steps before it and the run's input`},
 		{"prompt text", func(w *workflow.Workflow) { w.Nodes[0].Agent.Prompt.Text = "Go." }, `node "one": the text "Go." for an empty input`},
 		{"routing", func(w *workflow.Workflow) { w.Nodes[0].Agent.Routing = &workflow.Routing{} }, `node "one": that the agent names its successor`},
 		{"error edge", func(w *workflow.Workflow) {

@@ -14,11 +14,11 @@ import (
 var (
 	workflowKeys = []string{"steps", "max_loop_iterations", "overrides", "budget"}
 	stepKeys     = map[kind][]string{
-		agentStep:     {"type", "id", "name", "retry", "budget"},
+		agentStep:     {"type", "id", "name", "prompt", "retry", "budget"},
 		conditionStep: {"type", "id", "name", "condition", "true", "false", "retry"},
 		parallelStep:  {"type", "id", "name", "steps", "retry"},
 	}
-	allStepKeys = []string{"type", "id", "name", "condition", "true", "false", "steps", "retry", "budget"}
+	allStepKeys = []string{"type", "id", "name", "prompt", "condition", "true", "false", "steps", "retry", "budget"}
 	retryKeys   = []string{"max_attempts", "backoff", "on"}
 	backoffKeys = []string{"type", "initial_delay_seconds"}
 )
@@ -225,6 +225,10 @@ func (r *reader) stepKey(s *step, f field, known bool, depth int) {
 		s.name, s.nameField = r.text(f), f
 		if len(s.name) > maxIDBytes {
 			r.tooLong(f, &s.name)
+		}
+	case "prompt":
+		if s.prompt = r.text(f); strings.TrimSpace(s.prompt) == "" && f.value.IsScalar() {
+			r.diags.Errorf(f.value.Span, f.path, codeBadValue, "%s: the prompt is empty", s.title()).Hint = "leave it out, or write {{PREVIOUS_OUTPUT}} for the previous output"
 		}
 	case "condition":
 		s.text, s.value = r.condition(f), f.value

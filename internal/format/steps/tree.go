@@ -52,6 +52,7 @@ type step struct {
 	node string // id of the node; a path that ends in /id where id repeats elsewhere
 
 	name     string // the agent
+	prompt   string // of an agent step: the user message, "" for the outputs of all steps before
 	text     string // the condition, as written
 	yes, no  *list
 	children *list

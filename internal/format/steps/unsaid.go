@@ -85,6 +85,7 @@ func (o *writer) agentNode(n *workflow.Node) {
 		o.unsaid.Nodef(n, "the name %q", n.Name)
 	}
 	switch p := n.Agent.Prompt; {
+	case p.Mode == workflow.PromptTemplate && strings.TrimSpace(p.Text) != "":
 	case p.Mode != workflow.PromptContext:
 		o.unsaid.Nodef(n, "that its user message is made by %q: a step sends the outputs of all steps before it and the run's input", p.Mode)
 	case p.Text != proceed && p.Text != "":

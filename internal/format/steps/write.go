@@ -103,6 +103,9 @@ func (o *writer) step(it *item) *yaml.Node {
 	case n.Agent != nil:
 		put(m, "type", plain("agent"))
 		put(m, "name", text(n.Agent.Agent))
+		if p := n.Agent.Prompt; p.Mode == workflow.PromptTemplate && strings.TrimSpace(p.Text) != "" {
+			put(m, "prompt", text(p.Text))
+		}
 	case n.Fork != nil:
 		put(m, "type", plain("parallel"))
 	case n.Decide != nil:

@@ -1,0 +1,116 @@
+package format
+
+import (
+	"fmt"
+
+	"github.com/hocket-run/hocket/workflow"
+)
+
+// Kinds of changes.
+const (
+	// ChangeLost: the document leaves out something that no run depends on, such as a name.
+	ChangeLost = "lost"
+	// ChangeAdded: the document says something that the workflow did not, such as a start node.
+	ChangeAdded = "added"
+	// ChangeReworded: the same data reach a model or the output in another form.
+	ChangeReworded = "reworded"
+	// ChangeMeaning: the document runs differently. Only a lossy conversion has such changes.
+	ChangeMeaning = "meaning"
+)
+
+// Change is one difference between a workflow and its conversion.
+type Change struct {
+	// At names the place: `node "x"`, `agent "x"`, `workflow`.
+	At   string `json:"at"`
+	Kind string `json:"kind"`
+	What string `json:"what"`
+	// Why says what the format has instead; "" where What says it.
+	Why string `json:"why,omitempty"`
+}
+
+// String gives `node "x": lost: the name "Y" (steps have ids alone)`.
+func (c Change) String() string {
+	s := c.At + ": " + c.Kind + ": " + c.What
+	if c.Why != "" {
+		s += " (" + c.Why + ")"
+	}
+	return s
+}
+
+// Conversion is a workflow as a document of another format.
+type Conversion struct {
+	// Document is nil where nothing could be written that loads without errors.
+	Document []byte
+	// Changes are all differences, in the order of the workflow; those of kind ChangeMeaning stand last.
+	Changes []Change
+}
+
+// Meaning gives the changes for which a conversion is refused.
+func (c Conversion) Meaning() []Change {
+	for i := range c.Changes {
+		if c.Changes[i].Kind == ChangeMeaning {
+			return c.Changes[i:]
+		}
+	}
+	return nil
+}
+
+// Convert writes w as a document of another format. w is not changed.
+//
+// Two workflows mean the same (ADR 50) if, for one input and the same answers of models, tools and people, the same agents run in the same order with the
+// same models, tools and limits, each message holds all that it held, and the outputs and the end are the same. Convert first writes w as it is. Where the
+// format cannot say all of it, it adapts a copy by steps that keep the meaning, each of which is a Change, and writes that; whatever is still different then
+// is a change of meaning. So nothing is lost without an entry, and an unforeseen difference is a refusal.
+//
+// The error is ErrUnknownFormat, or that w is no valid workflow.
+func Convert(w *workflow.Workflow, name string) (Conversion, error) {
+	data, unsaid, err := Write(w, name)
+	if err != nil {
+		return Conversion{}, err
+	}
+	if len(unsaid) == 0 || name == w.Format {
+		return conversion(name, data, nil, unsaid), nil
+	}
+	copied, err := duplicate(w)
+	if err != nil {
+		return Conversion{}, err
+	}
+	a := &adapter{w: copied, from: w.Format, to: name}
+	a.adapt()
+	data, unsaid, err = Write(a.w, name)
+	if err != nil {
+		return Conversion{}, err
+	}
+	return conversion(name, data, a.changes, unsaid), nil
+}
+
+// conversion puts the parts together. A document that does not load is no document.
+func conversion(name string, data []byte, changes []Change, unsaid []Unsaid) Conversion {
+	c := Conversion{Document: data, Changes: changes}
+	for _, u := range unsaid {
+		c.Changes = append(c.Changes, Change{At: u.At, Kind: ChangeMeaning, What: u.What})
+	}
+	l, _ := find(name)
+	if _, refused := again(l, data); len(refused) > 0 {
+		c.Document = nil
+		if len(unsaid) == 0 {
+			for _, u := range refused {
+				c.Changes = append(c.Changes, Change{At: u.At, Kind: ChangeMeaning, What: u.What})
+			}
+		}
+	}
+	return c
+}
+
+// duplicate gives a copy that shares nothing with w, by way of its canonical JSON.
+func duplicate(w *workflow.Workflow) (*workflow.Workflow, error) {
+	data, err := w.Canonical()
+	if err != nil {
+		return nil, fmt.Errorf("copy workflow: %w", err)
+	}
+	out, err := workflow.Parse(data)
+	if err != nil {
+		return nil, fmt.Errorf("copy workflow: %w", err)
+	}
+	return out, nil
+}
