@@ -56,7 +56,7 @@ func TestBacklog(t *testing.T) {
 	if err := store.Post(t.Context(), 0, 0, all); err != nil {
 		t.Fatal(err)
 	}
-	stop := w.tend()
+	stop := w.tend(t)
 	defer stop()
 	quick.wait(10)
 	taken := 0

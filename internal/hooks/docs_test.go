@@ -136,8 +136,7 @@ func main() {
 	t.Cleanup(cfg.Operator.CloseIdleConnections)
 	w := newWorld(t, setup{config: cfg})
 	w.env["NOTIFY"] = operatorSecret
-	defer w.tend()()
-	ready(t, w.hooks.StoreForTest(t.Context(), "default"))
+	defer w.tend(t)()
 	run := w.start(echo, "yaml", "", "hello")
 	if !lines.Scan() || !strings.HasPrefix(lines.Text(), "msg_") || !strings.Contains(lines.Text(), `"run":"`+run+`"`) {
 		t.Errorf("the receiver took %s", lines.Text())

@@ -50,22 +50,39 @@ func pause(ctx context.Context, d time.Duration) {
 // idleNotices is after how many notices that nobody wants the cursor is moved: they cost no write of their own.
 const idleNotices = 256
 
-// collect makes notifications of the feed, from where the cursor stands. Notifications and cursor are written together, so that a process that dies leaves
+// Begin stores where the notifications of a namespace begin, unless that is stored already: behind the newest notice. Call it before the service is given to anyone,
+// so that each event after the first endpoint is told, however late Tend has its first turn. Errors: those of the store.
+func (h *Hooks) Begin(ctx context.Context, namespace string, s *service.Service) error {
+	sp, err := h.spaceOf(namespace, s)
+	if err == nil {
+		_, err = cursor(ctx, sp)
+	}
+	if errors.Is(err, ErrMoved) {
+		return nil // another process stored one
+	}
+	return err
+}
+
+// cursor gives the notice up to which notifications were made. Where none is stored, it stores the newest one. Errors: ErrMoved where another process did so first;
+// those of the store.
+func cursor(ctx context.Context, sp *space) (int64, error) {
+	stored, found, err := sp.store.Cursor(ctx)
+	if err != nil || found {
+		return stored, err
+	}
+	last, err := sp.service.LastNotice(ctx)
+	if err != nil {
+		return 0, err
+	}
+	return int64(last), sp.store.Post(ctx, 0, int64(last), nil)
+}
+
+// collect makes notifications of the feed, beginning behind the cursor. Notifications and cursor are written together, so that a process that dies leaves
 // nothing out and makes nothing twice. Errors: ErrMoved where another process did so first; those of feed and store.
 func (h *Hooks) collect(ctx context.Context, sp *space, woken chan<- struct{}) error {
-	stored, found, err := sp.store.Cursor(ctx)
+	stored, err := cursor(ctx, sp)
 	if err != nil {
 		return err
-	}
-	if !found { // nobody is told of what happened before anybody could be
-		last, err := sp.service.LastNotice(ctx)
-		if err != nil {
-			return err
-		}
-		if err := sp.store.Post(ctx, 0, int64(last), nil); err != nil {
-			return err
-		}
-		stored = int64(last)
 	}
 	for n, err := range sp.service.Feed(ctx, uint64(stored)) {
 		if err != nil {

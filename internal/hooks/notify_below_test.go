@@ -17,8 +17,7 @@ func TestWaitBelowIsToldOnce(t *testing.T) {
 		w := newWorld(t, setup{config: operator(t, r, hooks.Endpoint{Children: children})})
 		w.env["NOTIFY"] = operatorSecret
 		w.apply("middle", middle, "yaml")
-		stop := w.tend()
-		ready(t, w.hooks.StoreForTest(t.Context(), "default"))
+		stop := w.tend(t)
 		run := w.start(outer, "yaml", replies, "go")
 		told := r.wait(1)[0]
 		if (told.Data.Run == run) == children {

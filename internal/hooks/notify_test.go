@@ -32,8 +32,7 @@ func TestNotifications(t *testing.T) {
 		w := newWorld(t, setup{db: db, config: operator(t, r, hooks.Endpoint{ApproveLinks: true})})
 		w.env["NOTIFY"] = operatorSecret
 		w.start(gate, "json", "", "before anybody listens")
-		stop := w.tend()
-		ready(t, w.hooks.StoreForTest(t.Context(), "default"))
+		stop := w.tend(t)
 		run := w.start(gate, "json", "", "the text")
 		opened := r.wait(1)[0]
 		d := opened.Data
@@ -66,6 +65,34 @@ func TestNotifications(t *testing.T) {
 	}
 }
 
+// TestBegin: what happens after Begin is told, also where the first turn of Tend comes later; what was before is not (P23).
+func TestBegin(t *testing.T) {
+	t.Parallel()
+	for _, db := range []string{"", onDisk(t)} {
+		r := newReceiver(t)
+		w := newWorld(t, setup{db: db, config: operator(t, r, hooks.Endpoint{On: []hooks.Type{hooks.TypeWaitOpened}})})
+		w.env["NOTIFY"] = operatorSecret
+		w.start(gate, "json", "", "before")
+		for range 2 {
+			if err := w.hooks.Begin(t.Context(), "default", w.service); err != nil {
+				t.Fatal(err)
+			}
+		}
+		run := w.start(gate, "json", "", "after")
+		if err := w.hooks.Begin(t.Context(), "default", w.service); err != nil {
+			t.Fatal(err)
+		}
+		stop := w.late()
+		if got := r.wait(1); got[0].Data.Run != run {
+			t.Errorf("%s", got[0].Body)
+		}
+		if list := w.settled(t); len(list) != 1 {
+			t.Errorf("%+v", list)
+		}
+		stop()
+	}
+}
+
 // TestNothingSkipped: what happens while nobody sends is told later, what is turned away is sent again under its id, and a second process doubles nothing.
 func TestNothingSkipped(t *testing.T) {
 	t.Parallel()
@@ -73,8 +100,7 @@ func TestNothingSkipped(t *testing.T) {
 	r := newReceiver(t)
 	one := newWorld(t, setup{db: db, config: operator(t, r, hooks.Endpoint{On: []hooks.Type{hooks.TypeRunCompleted, hooks.TypeRunFailed}})})
 	one.env["NOTIFY"] = operatorSecret
-	stop := one.tend()
-	ready(t, one.hooks.StoreForTest(t.Context(), "default"))
+	stop := one.tend(t)
 	stop()
 	want := map[string]bool{}
 	for range 20 {
@@ -90,8 +116,8 @@ func TestNothingSkipped(t *testing.T) {
 	}
 	two := newWorld(t, setup{db: db, config: operator(t, r, hooks.Endpoint{On: []hooks.Type{hooks.TypeRunCompleted, hooks.TypeRunFailed}})})
 	two.env["NOTIFY"] = operatorSecret
-	defer one.tend()()
-	defer two.tend()()
+	defer one.tend(t)()
+	defer two.tend(t)()
 	for end := time.Now().Add(long); ; time.Sleep(5 * time.Millisecond) {
 		list, _, err := one.hooks.Notifications(t.Context(), "default", one.service, hooks.NotificationQuery{Limit: 200})
 		if err != nil {
@@ -134,8 +160,7 @@ func TestGivenUp(t *testing.T) {
 		}
 		return 200
 	}
-	defer w.tend()()
-	ready(t, w.hooks.StoreForTest(t.Context(), "default"))
+	defer w.tend(t)()
 	w.start(echo, "yaml", "", "hello")
 	r.wait(3)
 	n := w.settled(t)[0]
@@ -178,8 +203,7 @@ func TestGuarded(t *testing.T) {
 			t.Errorf("%q: %v", u, err)
 		}
 	}
-	defer w.tend()()
-	ready(t, w.hooks.StoreForTest(t.Context(), "default"))
+	defer w.tend(t)()
 	w.start(echo, "yaml", "", "hello")
 	for end := time.Now().Add(long); time.Now().Before(end); time.Sleep(5 * time.Millisecond) {
 		if list := w.settled(t); len(list) == 5 {
@@ -239,9 +263,8 @@ func TestMissingSecret(t *testing.T) {
 	if got := log.with("secret cannot be used"); len(got) != 1 || !strings.Contains(got[0], "level=ERROR") || !strings.Contains(got[0], "ops") || !strings.Contains(got[0], "server.notifications") || !strings.Contains(got[0], "NOTIFY") {
 		t.Errorf("the log says at the start: %v", got)
 	}
-	stop := w.tend()
+	stop := w.tend(t)
 	defer stop()
-	ready(t, w.hooks.StoreForTest(t.Context(), "default"))
 	w.start(echo, "yaml", "", "hello")
 	var n hooks.Notification
 	for end := time.Now().Add(long); n.State != hooks.StateDead && time.Now().Before(end); time.Sleep(5 * time.Millisecond) {
@@ -260,7 +283,7 @@ func TestMissingSecret(t *testing.T) {
 	if _, err := w.hooks.Retry(t.Context(), "default", w.service, n.ID); err != nil {
 		t.Fatal(err)
 	}
-	defer w.tend()()
+	defer w.tend(t)()
 	r.wait(1)
 }
 
@@ -270,8 +293,7 @@ func TestFilters(t *testing.T) {
 	r := newReceiver(t)
 	w := newWorld(t, setup{config: operator(t, r, hooks.Endpoint{Workflows: []string{"gate"}, On: []hooks.Type{hooks.TypeWaitClosed, hooks.TypeRunCancelled, hooks.TypeRunCompleted}})})
 	w.env["NOTIFY"] = operatorSecret
-	defer w.tend()()
-	ready(t, w.hooks.StoreForTest(t.Context(), "default"))
+	defer w.tend(t)()
 	w.start(echo, "yaml", "", "hello")
 	run := w.start(gate, "json", "", "x")
 	if err := w.service.Cancel(t.Context(), run, "no need"); err != nil {

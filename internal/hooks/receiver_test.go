@@ -110,8 +110,17 @@ func operator(t *testing.T, r *receiver, e hooks.Endpoint) hooks.Config {
 	return hooks.Config{Endpoints: []hooks.Endpoint{e}, Operator: client, Guarded: guarded, Pace: fast, PublicURL: public}
 }
 
-// tend runs the notifier until stop is called.
-func (w *world) tend() (stop func()) {
+// tend begins as a server does, and runs the notifier until stop is called.
+func (w *world) tend(t *testing.T) (stop func()) {
+	t.Helper()
+	if err := w.hooks.Begin(t.Context(), "default", w.service); err != nil {
+		t.Fatal(err)
+	}
+	return w.late()
+}
+
+// late runs the notifier until stop is called.
+func (w *world) late() (stop func()) {
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan struct{})
 	go func() {
@@ -138,19 +147,6 @@ func (w *world) settled(t *testing.T) []hooks.Notification {
 	}
 	t.Fatal("notifications are pending still")
 	return nil
-}
-
-// ready waits until the notifier knows from where on it tells.
-func ready(t *testing.T, store hooks.Store) {
-	t.Helper()
-	for end := time.Now().Add(long); time.Now().Before(end); time.Sleep(2 * time.Millisecond) {
-		if _, found, err := store.Cursor(t.Context()); err != nil {
-			t.Fatal(err)
-		} else if found {
-			return
-		}
-	}
-	t.Fatal("the notifier does not begin")
 }
 
 // lines is a log.

@@ -44,13 +44,12 @@ func TestReminded(t *testing.T) {
 			defer close(done)
 			w.service.Tend(ctx)
 		}()
-		stop := w.tend()
+		stop := w.tend(t)
 		defer func() {
 			stop()
 			cancel()
 			<-done
 		}()
-		ready(t, w.hooks.StoreForTest(t.Context(), "default"))
 		run, answered := w.start(gate, "json", "", "x"), w.start(gate, "json", "", "y")
 		time.Sleep(59 * time.Minute)
 		if types := typesOf(r); !slices.Equal(types[run], []string{"wait.opened"}) {

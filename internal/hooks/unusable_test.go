@@ -14,8 +14,7 @@ func TestUnusableRun(t *testing.T) {
 	r := newReceiver(t)
 	w := newWorld(t, setup{db: onDisk(t), config: operator(t, r, hooks.Endpoint{On: []hooks.Type{hooks.TypeRunCompleted}})})
 	w.env["NOTIFY"] = operatorSecret
-	stop := w.tend()
-	ready(t, w.hooks.StoreForTest(t.Context(), "default"))
+	stop := w.tend(t)
 	stop()
 	broken := w.start(echo, "yaml", "", "hello")
 	whole := w.start(echo, "yaml", "", "hello")
@@ -27,7 +26,7 @@ func TestUnusableRun(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer w.tend()()
+	defer w.tend(t)()
 	got := r.wait(1)
 	if got[0].Data.Run != whole {
 		t.Errorf("told of %s", got[0].Body)

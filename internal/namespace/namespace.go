@@ -25,6 +25,8 @@ const lookEvery = 30 * time.Second
 type Config struct {
 	// Service is what every service is made of; its DB names the default store. Telemetry's exporter is closed by the Set.
 	Service service.Config
+	// Prepare is called for each service that was opened, the default one included, before anyone is given it. Nil: nothing is prepared.
+	Prepare func(ctx context.Context, name string, s *service.Service)
 	// Tend is called in a goroutine of its own for each service that was opened, the default one included, and returns when ctx is done. All namespaces are then opened
 	// without being asked for, at once and whenever a new one is found, so that interrupted runs and schedules of each go on. Nil: nobody tends.
 	Tend func(ctx context.Context, name string, s *service.Service)
@@ -186,8 +188,11 @@ func (s *Set) begin(name, path string) *entry {
 	return e
 }
 
-// tend has a service tended. The caller is counted by wg, or comes before any Close.
+// tend prepares a service and has it tended. The caller is counted by wg, or comes before any Close.
 func (s *Set) tend(name string, of *service.Service) {
+	if s.cfg.Prepare != nil {
+		s.cfg.Prepare(s.ctx, name, of)
+	}
 	if s.cfg.Tend != nil {
 		s.wg.Go(func() { s.cfg.Tend(s.ctx, name, of) })
 	}

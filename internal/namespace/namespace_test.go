@@ -232,6 +232,29 @@ func TestTend(t *testing.T) {
 	}
 }
 
+// TestPrepare: each service is prepared before anyone has it, and before it is tended (P23).
+func TestPrepare(t *testing.T) {
+	t.Parallel()
+	var prepared sync.Map
+	s := open(t, namespace.Config{
+		Prepare: func(_ context.Context, name string, _ *service.Service) { prepared.Store(name, true) },
+		Tend: func(_ context.Context, name string, _ *service.Service) {
+			if _, ok := prepared.Load(name); !ok {
+				t.Errorf("%s is tended and not prepared", name)
+			}
+		},
+	})
+	create(t, s, "a")
+	for _, name := range []string{"default", "a"} {
+		if _, err := s.Service(t.Context(), name); err != nil {
+			t.Fatal(err)
+		}
+		if _, ok := prepared.Load(name); !ok {
+			t.Errorf("%s is not prepared", name)
+		}
+	}
+}
+
 // TestBroken: a namespace whose file is none is an error that names it, and opens once the file is mended; the others open meanwhile.
 func TestBroken(t *testing.T) {
 	t.Parallel()

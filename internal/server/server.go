@@ -91,7 +91,7 @@ func Open(ctx context.Context, cfg Config) (*Server, error) {
 	if s.hooks, err = s.openHooks(); err != nil {
 		return nil, err
 	}
-	set, err := namespace.Open(ctx, namespace.Config{Service: cfg.Service, Tend: s.tend})
+	set, err := namespace.Open(ctx, namespace.Config{Service: cfg.Service, Prepare: s.prepare, Tend: s.tend})
 	if err != nil {
 		return nil, err
 	}
@@ -130,6 +130,13 @@ func (s *Server) open(ctx context.Context) error {
 		}
 	}
 	return s.mount(doors)
+}
+
+// prepare stores where the notifications of a namespace begin, before a request can reach it. What fails is tried again by tend.
+func (s *Server) prepare(ctx context.Context, namespace string, svc *service.Service) {
+	if err := s.hooks.Begin(ctx, namespace, svc); err != nil {
+		s.log.Warn("notifications of a namespace cannot begin yet", "namespace", namespace, "err", err)
+	}
 }
 
 // tend is the work of a server for one namespace until ctx is done: schedules, interrupted runs, deadlines, notifications.
