@@ -83,11 +83,7 @@ func TestRequestsAtOnce(t *testing.T) {
 	if text, err := long.read(); err != nil || text != "whole" {
 		t.Errorf("%q, %v", text, err)
 	}
-	for s.ask(t, "GET", "/test/who", "", nil).Code != 200 {
-		if t.Context().Err() != nil {
-			t.Fatal("the request that ended is still counted")
-		}
-	}
+	until(t, "the request that ended is not counted", func() bool { return s.ask(t, "GET", "/test/who", "", nil).Code == 200 })
 	s.stop()
 	if text, err := stream.read(); err != nil || text != "whole" {
 		t.Errorf("%q, %v", text, err)

@@ -55,12 +55,12 @@ func answered(t *testing.T, c net.Conn) rawReply {
 	return rawReply{resp.StatusCode, resp.Header, resp.Body}
 }
 
-// until waits until a condition holds, for a minute at most.
+// until waits until a condition holds, for five minutes at most.
 func until(t *testing.T, what string, holds func() bool) {
 	t.Helper()
-	for end := time.Now().Add(time.Minute); !holds(); {
+	for end := time.Now().Add(5 * time.Minute); !holds(); {
 		if time.Now().After(end) {
-			t.Fatalf("after a minute: %s", what)
+			t.Fatalf("after five minutes: %s", what)
 		}
 		time.Sleep(time.Millisecond)
 	}

@@ -7,7 +7,6 @@ import (
 	"net/http/httptest"
 	"path/filepath"
 	"regexp"
-	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -69,9 +68,9 @@ func (w *world) made(t *testing.T, token, path, body string) string {
 }
 
 // untold gives the id of a notification that could not be delivered yet.
-func (w *world) untold(t *testing.T, token string) string {
+func (w *world) untold(t *testing.T, token string) (id string) {
 	t.Helper()
-	for {
+	until(t, "a notification was tried", func() bool {
 		rec := w.by(t, token, "GET", "/api/v1/notifications?state=pending", "")
 		var page struct {
 			Items []struct {
@@ -84,14 +83,12 @@ func (w *world) untold(t *testing.T, token string) string {
 		}
 		for _, n := range page.Items {
 			if n.Tries > 0 {
-				return n.ID
+				id = n.ID
 			}
 		}
-		if t.Context().Err() != nil {
-			t.Fatal("no notification was tried")
-		}
-		runtime.Gosched()
-	}
+		return id != ""
+	})
+	return id
 }
 
 // TestIDsOfOthers asks every route that takes an id for what is another tenant's, and for what nobody has: the answers are the same, and nothing is changed (SEC10,
