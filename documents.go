@@ -44,15 +44,21 @@ func (e *DocumentError) Error() string { return e.Diagnostics.Error() }
 // Unwrap gives the list.
 func (e *DocumentError) Unwrap() error { return e.Diagnostics }
 
-// Load reads a document of any format from a file. Agents that it names and does not define are those of [WithAgent], then those of the store.
+// LoadOptions say how a document is read. The zero value is good.
+type LoadOptions struct {
+	// AllowUnknown makes unknown keys and types of toolsets warnings, where misspellings of known ones would be errors.
+	AllowUnknown bool
+}
+
+// Load reads a document of any format from a file; one LoadOptions at most may be given. Agents that it names and does not define are those of [WithAgent], then those of the store.
 //
 // Errors: *[DocumentError]; the file cannot be read.
-func (e *Engine) Load(ctx context.Context, path string) (*Workflow, error) {
+func (e *Engine) Load(ctx context.Context, path string, options ...LoadOptions) (*Workflow, error) {
 	data, err := service.ReadFile(path, nil)
 	if err != nil {
 		return nil, err
 	}
-	w, err := e.parse(ctx, path, data)
+	w, err := e.parse(ctx, path, data, options)
 	if err == nil {
 		w.place = service.PlaceOf(path)
 	}
@@ -60,12 +66,16 @@ func (e *Engine) Load(ctx context.Context, path string) (*Workflow, error) {
 }
 
 // Parse is [Engine.Load] for a document that was read already; name stands in its diagnostics.
-func (e *Engine) Parse(name string, data []byte) (*Workflow, error) {
-	return e.parse(context.Background(), name, data)
+func (e *Engine) Parse(name string, data []byte, options ...LoadOptions) (*Workflow, error) {
+	return e.parse(context.Background(), name, data, options)
 }
 
-func (e *Engine) parse(ctx context.Context, name string, data []byte) (*Workflow, error) {
-	w, problems, err := e.service.Load(ctx, name, data, service.LoadOptions{})
+func (e *Engine) parse(ctx context.Context, name string, data []byte, options []LoadOptions) (*Workflow, error) {
+	o, err := atMostOne(options, "LoadOptions")
+	if err != nil {
+		return nil, err
+	}
+	w, problems, err := e.service.Load(ctx, name, data, service.LoadOptions{AllowUnknown: o.AllowUnknown})
 	switch {
 	case err != nil:
 		return nil, known(err)

@@ -76,6 +76,8 @@ type Diagnostic struct {
 	Related  []Related `json:"related,omitempty"`
 	// Name is the name that the document misses, for programs that can find it elsewhere: with the code `unknown-agent` the agent's id. It is not shown.
 	Name string `json:"-"`
+	// Unknown marks a key, or the type of a toolset, that the reader does not know and refuses: [List.AllowUnknown] makes it a warning.
+	Unknown bool `json:"-"`
 }
 
 // String gives the line that `hocket validate` prints: FILE:LINE:COL: severity: message (code), then the hint after a semicolon.
@@ -112,6 +114,37 @@ func (l *List) addf(sev Severity, span Span, path, code, format string, args ...
 // HasErrors tells whether the document may not run.
 func (l List) HasErrors() bool {
 	return slices.ContainsFunc(l, func(d Diagnostic) bool { return d.Severity == Error })
+}
+
+// HasFaults is HasErrors without regard to the names that [List.AllowUnknown] would allow: what was understood can be checked beside them.
+func (l List) HasFaults() bool {
+	return slices.ContainsFunc(l, func(d Diagnostic) bool { return d.Severity == Error && !d.Unknown })
+}
+
+// AllowUnknown turns the errors of unknown keys and types of toolsets into warnings.
+func (l List) AllowUnknown() {
+	for i := range l {
+		if l[i].Unknown && l[i].Severity == Error {
+			l[i].Severity = Warning
+		}
+	}
+}
+
+// UnknownKey marks d as an unknown name and gives it its severity and its hint: one that is a misspelling of a known name is an error; any other has the
+// severity that d has, which is that of the reader.
+func (d *Diagnostic) UnknownKey(name string, known []string) *Diagnostic {
+	if meant := Misspelt(name, known); meant != "" {
+		d.Severity, d.Hint = Error, didYouMean(meant)
+	} else {
+		d.Hint = DidYouMean(name, known)
+	}
+	d.Unknown = true
+	return d
+}
+
+// UnknownAs is UnknownKey for a name that is known to be written for another one, meant.
+func (d *Diagnostic) UnknownAs(meant string) {
+	d.Severity, d.Unknown, d.Hint = Error, true, didYouMean(meant)
 }
 
 // Sort orders by file, place, severity and code, and keeps the order of equals.

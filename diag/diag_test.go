@@ -69,3 +69,41 @@ func ExampleList() {
 	fmt.Println(problems.Err())
 	// Output: a.yaml:2:3: error: there are no agents (no-agents)
 }
+
+// TestMisspelt is the measure by which a name is taken to be another one's misspelling, and refused: what is further away is only warned of.
+func TestMisspelt(t *testing.T) {
+	t.Parallel()
+	known := []string{"id", "url", "name", "model", "maxRounds", "system_prompt", "instruction", "add_date", "toolsets"}
+	for in, want := range map[string]string{
+		"name": "", "nam": "name", "naem": "name", "Name": "name", "max-rounds": "maxRounds", "MAX_ROUNDS": "maxRounds", "systemPrompt": "system_prompt",
+		"ulr": "url", "ur": "", "modle": "model", "mdoel": "model", "molde": "", "ID": "id", "di": "", "idd": "", "ide": "",
+		"instructions": "instruction", "instrutcoin": "instruction", "instrctn": "", "toolset": "toolsets", "tolset": "", "addDate": "add_date", "": "", "_": "",
+	} {
+		if got := diag.Misspelt(in, known); got != want {
+			t.Errorf("Misspelt(%q) = %q, want %q", in, got, want)
+		}
+	}
+}
+
+// TestAllowUnknown: only the errors of unknown names become warnings; without it they are errors, which are told from others.
+func TestAllowUnknown(t *testing.T) {
+	t.Parallel()
+	var l diag.List
+	l.Warnf(diag.Span{}, "", "unknown-key", "far").UnknownKey("colour", []string{"name"})
+	if l.HasErrors() {
+		t.Errorf("a key that is close to none is an error: %v", l)
+	}
+	l.Warnf(diag.Span{}, "", "unknown-key", "near").UnknownKey("nmae", []string{"name"})
+	l.Warnf(diag.Span{}, "", "unknown-key", "other").UnknownAs("name")
+	if l[1].Severity != diag.Error || l[2].Severity != diag.Error || l[1].Hint != `did you mean "name"?` || l.HasFaults() {
+		t.Errorf("%v", l)
+	}
+	l.AllowUnknown()
+	if l.HasErrors() {
+		t.Errorf("allowed: %v", l)
+	}
+	l.Errorf(diag.Span{}, "", "bad-value", "bad")
+	if l.AllowUnknown(); !l.HasErrors() || !l.HasFaults() {
+		t.Errorf("a fault was allowed: %v", l)
+	}
+}

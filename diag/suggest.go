@@ -1,5 +1,10 @@
 package diag
 
+import (
+	"slices"
+	"strings"
+)
+
 // Suggest gives the candidate nearest to name by edit distance, or "" where none is near enough to be what was meant:
 // at most a third of the longer word's letters may differ, and at most three.
 func Suggest(name string, candidates []string) string {
@@ -16,9 +21,41 @@ func Suggest(name string, candidates []string) string {
 // DidYouMean gives a hint such as `did you mean "nodes"?`, or "".
 func DidYouMean(name string, candidates []string) string {
 	if s := Suggest(name, candidates); s != "" {
-		return `did you mean "` + s + `"?`
+		return didYouMean(s)
 	}
 	return ""
+}
+
+func didYouMean(name string) string { return `did you mean "` + name + `"?` }
+
+// Misspelt gives the candidate of which name is taken to be a misspelling, or "". It is stricter than [Suggest], because what it finds is refused:
+//
+//   - name and candidate are equal where case, `-` and `_` do not count; or
+//   - they differ by one edit (a letter more, less or another, or two neighbours swapped), and the shorter one has three letters or more; or
+//   - they differ by two edits, and the shorter one has seven letters or more.
+//
+// An exact candidate is none: it gives "". The measure is docs/errors.md's; docker-agent's keys pass it (ADR 48).
+func Misspelt(name string, candidates []string) string {
+	if slices.Contains(candidates, name) {
+		return ""
+	}
+	best, bestDist := "", 3
+	plain := letters(name)
+	for _, c := range candidates {
+		if plain == letters(c) && plain != "" {
+			return c
+		}
+		d, shorter := distance(name, c), min(len(name), len(c))
+		if d < bestDist && (d == 1 && shorter >= 3 || d == 2 && shorter >= 7) {
+			best, bestDist = c, d
+		}
+	}
+	return best
+}
+
+// letters gives a name as it is compared: in lower case, without `-` and `_`.
+func letters(name string) string {
+	return strings.NewReplacer("-", "", "_", "").Replace(strings.ToLower(name))
 }
 
 // distance is the optimal string alignment distance over bytes: insertions, deletions, substitutions and swaps of neighbours.

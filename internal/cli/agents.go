@@ -26,7 +26,7 @@ func (a *app) agentsCmd() *cobra.Command {
 }
 
 func (a *app) agentsApplyCmd() *cobra.Command {
-	var replace bool
+	var q service.ApplyAgentsRequest
 	c := &cobra.Command{
 		Use: "apply FILE…", Short: "store agents",
 		Long: "Stores agents of lists such as\n{\"agents\": [{\"id\": …, \"name\": …, \"systemPrompt\": …, \"model\": …, \"tools\": […]}]}\n" +
@@ -34,6 +34,7 @@ func (a *app) agentsApplyCmd() *cobra.Command {
 		Args: takes("FILE…"), ValidArgsFunction: documents,
 		RunE: func(c *cobra.Command, args []string) error {
 			docs, err := a.documents(args)
+			q.Documents = docs
 			if err != nil {
 				return err
 			}
@@ -42,7 +43,7 @@ func (a *app) agentsApplyCmd() *cobra.Command {
 				return err
 			}
 			defer s.Close()
-			ids, problems, err := s.ApplyAgents(c.Context(), docs, replace)
+			ids, problems, err := s.ApplyAgents(c.Context(), q)
 			if err != nil {
 				return err
 			}
@@ -53,7 +54,8 @@ func (a *app) agentsApplyCmd() *cobra.Command {
 		},
 	}
 	a.addServerFlag(c)
-	c.Flags().BoolVar(&replace, "replace", false, "delete the rows of these agents and write them anew, in one transaction")
+	c.Flags().BoolVar(&q.Replace, "replace", false, "delete the rows of these agents and write them anew, in one transaction")
+	addAllowUnknown(c, &q.AllowUnknown)
 	return c
 }
 

@@ -71,7 +71,7 @@ type workflowShelf interface {
 }
 
 type agentShelf interface {
-	ApplyAgents(ctx context.Context, docs []service.Document, replace bool) ([]string, diag.List, error)
+	ApplyAgents(ctx context.Context, q service.ApplyAgentsRequest) ([]string, diag.List, error)
 	Agents(ctx context.Context) ([]catalog.Row, error)
 	AgentsText(ctx context.Context, ids []string) ([]byte, error)
 	DeleteAgent(ctx context.Context, id string, anyway bool) error

@@ -17,8 +17,14 @@ func addLoadFlags(c *cobra.Command, o *service.LoadOptions) {
 	f := c.Flags()
 	f.StringVar(&o.Format, "format", "", "`FORMAT` of the document, "+orList(formats)+" (default: detected)")
 	f.StringVar(&o.AgentsFile, "agents", "", "`FILE` with agent definitions; those in the document win")
+	addAllowUnknown(c, &o.AllowUnknown)
 	must(c.RegisterFlagCompletionFunc("format", cobra.FixedCompletions(formats, cobra.ShellCompDirectiveNoFileComp)))
 	must(c.MarkFlagFilename("agents", documentEnds...))
+}
+
+// addAllowUnknown adds the flag that makes unknown names warnings.
+func addAllowUnknown(c *cobra.Command, allow *bool) {
+	c.Flags().BoolVar(allow, "allow-unknown", false, "warn of unknown keys and toolset types, where a misspelling would be an error")
 }
 
 // documentEnds are how names of documents end.
@@ -38,7 +44,10 @@ func firstIsDocument(c *cobra.Command, args []string, prefix string) ([]string, 
 }
 
 // fileFlags name the files beside a document.
-type fileFlags struct{ tools, replies, prices string }
+type fileFlags struct {
+	tools, replies, prices string
+	allowUnknown           bool
+}
 
 func (ff *fileFlags) add(c *cobra.Command) {
 	f := c.Flags()
@@ -52,7 +61,7 @@ func (ff *fileFlags) add(c *cobra.Command) {
 
 // files reads the files of flags, prints their problems and gives them where they can be used.
 func (a *app) files(ff fileFlags) (f service.Files, err error) {
-	f.ToolsFile, f.RepliesFile = ff.tools, ff.replies
+	f.ToolsFile, f.RepliesFile, f.AllowUnknown = ff.tools, ff.replies, ff.allowUnknown
 	if ff.tools != "" {
 		if f.Tools, err = service.ReadFile(ff.tools, a.In); err != nil {
 			return f, err

@@ -62,6 +62,7 @@ func (a *app) resumeCmd() *cobra.Command {
 	f.DurationVar(&fl.timeout, "timeout", 0, "reopen a run that ended by its time limit, with this much running time in all (`DURATION`)")
 	f.StringVar(&fl.budget, "budget", "", "let a run that met its budget go on, with `AMOUNT` in all: "+amounts)
 	fl.files.add(c)
+	addAllowUnknown(c, &fl.files.allowUnknown)
 	a.addServerFlag(c)
 	addTakeOverFlag(c, &fl.takeOver)
 	f.BoolVar(&fl.json, "json", false, "print the run object instead of the final output")

@@ -300,6 +300,7 @@ func (a *app) run(c *cobra.Command, fl *runFlags, args []string) error {
 	if !stored {
 		req.Dir, req.Place = dirOf(args[0]), service.PlaceOf(args[0])
 	}
+	fl.files.allowUnknown = fl.load.AllowUnknown
 	if req.Files, err = a.files(fl.files); err != nil {
 		return err
 	}

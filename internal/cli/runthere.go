@@ -33,7 +33,7 @@ func (a *app) runThere(c *cobra.Command, r *client.Remote, fl *runFlags, args []
 	if err != nil {
 		return err
 	}
-	s := client.Start{Workflow: fl.workflow, Draft: fl.draft, Format: fl.load.Format, Branch: fl.branch}
+	s := client.Start{Workflow: fl.workflow, Draft: fl.draft, Format: fl.load.Format, AllowUnknown: fl.load.AllowUnknown, Branch: fl.branch}
 	if s.Limits, err = fl.limits(c); err != nil {
 		return err
 	}

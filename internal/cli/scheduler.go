@@ -52,6 +52,7 @@ func (a *app) schedulerCmd() *cobra.Command {
 	f.StringVar(&q.Model, "model", "", "`MODEL` of every agent, whatever the documents say")
 	f.BoolVar(&q.Trust, "trust", false, "let documents start the commands that they name and use the addresses that they name")
 	files.add(c)
+	addAllowUnknown(c, &files.allowUnknown)
 	must(c.RegisterFlagCompletionFunc("catch-up", cobra.FixedCompletions(policyNames(), cobra.ShellCompDirectiveNoFileComp)))
 	return c
 }

@@ -58,6 +58,7 @@ func (a *app) serveCmd() *cobra.Command {
 	f.StringVar(&catchUp, "catch-up", string(scheduler.CatchUpLast), "`POLICY` for planned times that were missed: last, none or all are made up for")
 	f.StringVar(&starts.Model, "model", "", "`MODEL` of every agent, whatever the documents say")
 	files.add(c)
+	addAllowUnknown(c, &files.allowUnknown)
 	must(c.RegisterFlagCompletionFunc("catch-up", cobra.FixedCompletions(policyNames(), cobra.ShellCompDirectiveNoFileComp)))
 	return c
 }

@@ -19,7 +19,7 @@ import (
 // store of this machine. Errors: *service.InvalidError.
 func (r *Remote) Apply(ctx context.Context, q service.ApplyRequest) (done service.Applied, problems diag.List, err error) {
 	docs := q.Documents
-	body := api.ApplyBody{Id: some(q.ID), Format: some(q.Format), Draft: some(q.Draft), Replace: some(q.Replace), Documents: sources(docs)}
+	body := api.ApplyBody{Id: some(q.ID), Format: some(q.Format), Draft: some(q.Draft), Replace: some(q.Replace), AllowUnknown: some(q.AllowUnknown), Documents: sources(docs)}
 	if q.AgentsFile != "" {
 		text := q.AgentsText
 		if text == nil {
@@ -51,8 +51,8 @@ func (r *Remote) Apply(ctx context.Context, q service.ApplyRequest) (done servic
 }
 
 // ApplyAgents stores the agents of lists, all or none, and gives their ids.
-func (r *Remote) ApplyAgents(ctx context.Context, docs []service.Document, replace bool) (ids []string, problems diag.List, err error) {
-	if problems := unsendable(docs); problems.HasErrors() {
+func (r *Remote) ApplyAgents(ctx context.Context, q service.ApplyAgentsRequest) (ids []string, problems diag.List, err error) {
+	if problems := unsendable(q.Documents); problems.HasErrors() {
 		return nil, problems, nil
 	}
 	var out struct {
@@ -60,7 +60,7 @@ func (r *Remote) ApplyAgents(ctx context.Context, docs []service.Document, repla
 
 		Diagnostics diag.List `json:"diagnostics"`
 	}
-	res, err := r.api.ApplyAgents(ctx, api.ApplyAgentsBody{Documents: sources(docs), Replace: some(replace)})
+	res, err := r.api.ApplyAgents(ctx, api.ApplyAgentsBody{Documents: sources(q.Documents), Replace: some(q.Replace), AllowUnknown: some(q.AllowUnknown)})
 	if problems, err := refusal(r.read(res, err, &out)); err != nil || problems != nil {
 		return nil, problems, err
 	}

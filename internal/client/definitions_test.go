@@ -75,7 +75,7 @@ func TestDefinitionProblems(t *testing.T) {
 	if _, problems, err := r.Apply(ctx, apply("latin.yaml", "a: \xe9\n")); err != nil || !problems.HasErrors() || len(sent) != before {
 		t.Errorf("a text that JSON cannot hold: problems %v, error %v, %d requests", problems, err, len(sent)-before)
 	}
-	if _, problems, err := r.ApplyAgents(ctx, []service.Document{{File: "latin.yaml", Data: []byte("- \xe9\n")}}, false); err != nil || !problems.HasErrors() || len(sent) != before {
+	if _, problems, err := r.ApplyAgents(ctx, service.ApplyAgentsRequest{Documents: []service.Document{{File: "latin.yaml", Data: []byte("- \xe9\n")}}}); err != nil || !problems.HasErrors() || len(sent) != before {
 		t.Errorf("a list that JSON cannot hold: problems %v, error %v, %d requests", problems, err, len(sent)-before)
 	}
 }

@@ -25,6 +25,7 @@ type Start struct {
 	Workflow         string
 	Draft            bool
 	Document, Format string
+	AllowUnknown     bool
 	// Name is what a document is called that has no name.
 	Name          string
 	Branch, Input string
@@ -34,7 +35,7 @@ type Start struct {
 // Start begins a run and gives its object. Errors: *service.InvalidError, with where the document is wrong.
 func (r *Remote) Start(ctx context.Context, s Start) (project.Run, error) {
 	body := api.StartBody{
-		Workflow: some(s.Workflow), Draft: some(s.Draft), Document: some(s.Document), Name: some(s.Name), Branch: some(s.Branch), Limits: limits(s.Limits),
+		Workflow: some(s.Workflow), Draft: some(s.Draft), Document: some(s.Document), Name: some(s.Name), AllowUnknown: some(s.AllowUnknown), Branch: some(s.Branch), Limits: limits(s.Limits),
 	}
 	if s.Format != "" {
 		f := api.StartBodyFormat(s.Format)

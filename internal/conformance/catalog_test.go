@@ -144,7 +144,7 @@ var catalogRules = []rule{
 			t.Error(err)
 		}
 		w.noRuns()
-		if _, problems, err := w.ApplyAgents(t.Context(), stored, false); err != nil || len(problems) > 0 {
+		if _, problems, err := w.ApplyAgents(t.Context(), service.ApplyAgentsRequest{Documents: stored}); err != nil || len(problems) > 0 {
 			t.Fatal(problems, err)
 		}
 		w.beginStored("w", "hi", service.Which{}).is(engine.StatusCompleted)

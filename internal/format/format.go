@@ -43,6 +43,9 @@ type Options struct {
 	Servers []string
 	// MissingTools are tools that nothing offers here: an agent of a canvas that lists one gets a warning (S0-55).
 	MissingTools []string
+	// AllowUnknown makes unknown keys and types of toolsets warnings where they would be errors: misspellings of known names, and whatever a strict part of a
+	// document does not know.
+	AllowUnknown bool
 }
 
 // ErrUnknownFormat is the error of a language that there is not.
@@ -112,10 +115,13 @@ func Read(file string, data []byte, opts Options) (*workflow.Workflow, diag.List
 	if w != nil && l.name != Steps { // which says it itself, at the line
 		unopened(w, opts.Toolsets, &diags)
 	}
-	if w != nil && !diags.HasErrors() {
+	if opts.AllowUnknown {
+		diags.AllowUnknown()
+	}
+	if w != nil && !diags.HasFaults() {
 		diags = append(diags, workflow.Validate(w)...)
 	}
-	if w != nil && !diags.HasErrors() {
+	if w != nil && !diags.HasFaults() {
 		for _, d := range workflow.Lint(w) {
 			if !slices.Contains(l.usual, d.Code) {
 				diags = append(diags, d)
@@ -137,10 +143,10 @@ func unopened(w *workflow.Workflow, types []string, diags *diag.List) {
 				Type string `json:"type"`
 			}
 			if json.Unmarshal(raw, &set) == nil && !slices.Contains(types, set.Type) {
-				d := diags.Warnf(w.Source.Agent(w.Agents[i].ID), "", agents.CodeUnsupported, "agent %q: toolsets of type %q are not supported yet", w.Agents[i].ID, set.Type)
-				if d.Hint = diag.DidYouMean(set.Type, types); d.Hint == "" {
-					d.Hint = "the agent runs without its tools"
-				}
+				d := diag.Diagnostic{Code: agents.CodeUnsupported, Severity: diag.Warning, Span: w.Source.Agent(w.Agents[i].ID)}
+				agents.UnknownToolset(&d, set.Type)
+				d.Message = fmt.Sprintf("agent %q: %s", w.Agents[i].ID, d.Message)
+				diags.Add(d)
 			}
 		}
 	}

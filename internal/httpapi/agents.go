@@ -163,7 +163,7 @@ func getAgent(ctx context.Context, c *door.Caller, in *struct {
 // putOne stores one agent, which must have the tag.
 func putOne(ctx context.Context, c *door.Caller, id string, a Agent, expect string) error {
 	text := slices.Concat([]byte(`{"agents":[`), a, []byte(`]}`))
-	_, problems, err := c.Service.ApplyAgentsIf(ctx, []service.Document{{File: "agents", Data: text}}, true, map[string]string{id: expect})
+	_, problems, err := c.Service.ApplyAgents(ctx, service.ApplyAgentsRequest{Documents: []service.Document{{File: "agents", Data: text}}, Replace: true, Expect: map[string]string{id: expect}})
 	if err == nil && problems.HasErrors() {
 		err = refused(problems)
 	}

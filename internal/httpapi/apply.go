@@ -41,6 +41,11 @@ func documentsOf(list []Source) []service.Document {
 	return docs
 }
 
+// Leniency says what of a document is not refused.
+type Leniency struct {
+	AllowUnknown bool `json:"allowUnknown,omitempty" doc:"Unknown keys and types of toolsets are warnings; otherwise those that are misspellings of known ones are errors"`
+}
+
 // ApplyBody says what to store.
 type ApplyBody struct {
 	Documents []Source `json:"documents" minItems:"1" maxItems:"1000" doc:"Documents of workflows"`
@@ -49,6 +54,7 @@ type ApplyBody struct {
 	Draft     bool     `json:"draft,omitempty" doc:"Store drafts, and leave what is published alone"`
 	Replace   bool     `json:"replace,omitempty" doc:"Delete all rows of a routes workflow before they are written anew, in one transaction"`
 	Agents    *Source  `json:"agents,omitempty" doc:"A list of agents that the documents name, which are stored too; those in a document win"`
+	Leniency
 }
 
 // Applied says what became of documents.
@@ -68,7 +74,7 @@ type AppliedWorkflow struct {
 func applyWorkflows(ctx context.Context, c *door.Caller, in *struct{ Body ApplyBody }) (*struct{ Body Applied }, error) {
 	b := in.Body
 	q := service.ApplyRequest{Documents: documentsOf(b.Documents), ID: b.ID, Draft: b.Draft, Replace: b.Replace}
-	q.Format = b.Format
+	q.Format, q.AllowUnknown = b.Format, b.AllowUnknown
 	if b.Agents != nil {
 		q.AgentsFile, q.AgentsText = b.Agents.File, []byte(b.Agents.Document)
 	}
@@ -90,6 +96,7 @@ func applyWorkflows(ctx context.Context, c *door.Caller, in *struct{ Body ApplyB
 type ApplyAgentsBody struct {
 	Documents []Source `json:"documents" minItems:"1" maxItems:"1000" doc:"Lists of agents"`
 	Replace   bool     `json:"replace,omitempty" doc:"Delete the rows of these agents before they are written anew, in one transaction"`
+	Leniency
 }
 
 // AppliedAgents says which agents were stored.
@@ -99,7 +106,7 @@ type AppliedAgents struct {
 }
 
 func applyAgents(ctx context.Context, c *door.Caller, in *struct{ Body ApplyAgentsBody }) (*struct{ Body AppliedAgents }, error) {
-	ids, problems, err := c.Service.ApplyAgents(ctx, documentsOf(in.Body.Documents), in.Body.Replace)
+	ids, problems, err := c.Service.ApplyAgents(ctx, service.ApplyAgentsRequest{Documents: documentsOf(in.Body.Documents), Replace: in.Body.Replace, AllowUnknown: in.Body.AllowUnknown})
 	switch {
 	case err != nil:
 		return nil, err

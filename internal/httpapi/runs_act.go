@@ -103,6 +103,7 @@ type StartBody struct {
 	Limits   *Limits         `json:"limits,omitempty"`
 	Session  string          `json:"session,omitempty" maxLength:"255" doc:"Session of the run; of its runs at most one has not ended"`
 	IfBusy   string          `json:"ifBusy,omitempty" enum:"reject,queue,cancel_previous" doc:"What happens while another run of the session has not ended; absent: 409"`
+	Leniency
 }
 
 type startInput struct {
@@ -160,7 +161,7 @@ func (b *StartBody) request(ctx context.Context, c *door.Caller) (service.StartR
 		return q, err
 	}
 	if b.Document != "" {
-		w, problems, err := c.Service.Load(ctx, documentName, []byte(b.Document), service.LoadOptions{Format: b.Format})
+		w, problems, err := c.Service.Load(ctx, documentName, []byte(b.Document), service.LoadOptions{Format: b.Format, AllowUnknown: b.AllowUnknown})
 		if err == nil && problems.HasErrors() {
 			err = &service.InvalidError{Message: "the document has errors", Diagnostics: problems}
 		}

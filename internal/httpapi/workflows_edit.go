@@ -48,6 +48,7 @@ type DocumentBody struct {
 	Format   string          `json:"format,omitempty" enum:"canvas,rounds,routes,steps" doc:"Language of the document; absent: it is detected"`
 	Draft    bool            `json:"draft,omitempty" doc:"Store a draft, and leave what is published alone"`
 	Agents   json.RawMessage `json:"agents,omitempty" doc:"A list of agents that the document names, which are stored too"`
+	Leniency
 }
 
 // CreateBody is a document to be stored under an id.
@@ -58,7 +59,7 @@ type CreateBody struct {
 
 func (b *DocumentBody) request(id, expect string) service.ApplyRequest {
 	q := service.ApplyRequest{Documents: []service.Document{{Data: []byte(b.Document)}}, ID: id, Draft: b.Draft, Expect: expect}
-	q.Format = b.Format
+	q.Format, q.AllowUnknown = b.Format, b.AllowUnknown
 	if len(b.Agents) > 0 {
 		q.AgentsFile, q.Stdin = "-", bytes.NewReader(b.Agents)
 	}
@@ -165,6 +166,7 @@ type validateInput struct {
 	Body *struct {
 		Document string `json:"document,omitempty" doc:"Text of a document; absent: the draft, or what is published where there is none"`
 		Format   string `json:"format,omitempty" enum:"canvas,rounds,routes,steps" doc:"Language of document; absent: it is detected"`
+		Leniency
 	} `required:"false"`
 }
 
@@ -176,9 +178,9 @@ type Checked struct {
 }
 
 func validateWorkflow(ctx context.Context, c *door.Caller, in *validateInput) (*struct{ Body Checked }, error) {
-	document, format := "", ""
+	document, opts := "", service.LoadOptions{}
 	if in.Body != nil {
-		document, format = in.Body.Document, in.Body.Format
+		document, opts.Format, opts.AllowUnknown = in.Body.Document, in.Body.Format, in.Body.AllowUnknown
 	}
 	if document == "" {
 		e, err := c.Service.VisibleEntry(ctx, in.ID, c.SeesDrafts())
@@ -189,9 +191,9 @@ func validateWorkflow(ctx context.Context, c *door.Caller, in *validateInput) (*
 		if err != nil {
 			return nil, err
 		}
-		document, format = string(d.Text), d.Format
+		document, opts.Format, opts.AllowUnknown = string(d.Text), d.Format, true // as it is run
 	}
-	w, problems, err := c.Service.Load(ctx, documentName, []byte(document), service.LoadOptions{Format: format})
+	w, problems, err := c.Service.Load(ctx, documentName, []byte(document), opts)
 	if err != nil {
 		return nil, err
 	}

@@ -96,10 +96,14 @@ func TestBrokenIsLogged(t *testing.T) {
 func TestUnusableAgents(t *testing.T) {
 	t.Parallel()
 	c := newWorld(t, mcpserver.Config{}, echoes).admin(nil)
-	made := c.gives("create_agent", object{"name": "Eve", "toolsets": []object{{"type": "fetsch"}}, "sytemPrompt": "x"})
+	text := c.fails("invalid", "create_agent", object{"name": "Eve", "toolsets": []object{{"type": "fetsch"}}, "sytemPrompt": "x"})
+	if !strings.Contains(text, `did you mean "fetch"?`) || !strings.Contains(text, `did you mean "systemPrompt"?`) {
+		t.Errorf("misspellings: %s", text)
+	}
+	made := c.gives("create_agent", object{"name": "Eve", "toolsets": []object{{"type": "pigeon"}}, "mood": "x"})
 	told := made["diagnostics"].([]any)
 	all := stringOf(t, told)
-	if len(told) != 2 || !strings.Contains(all, "fetsch") || !strings.Contains(all, `did you mean \"fetch\"?`) || !strings.Contains(all, `did you mean \"systemPrompt\"?`) || strings.Contains(all, `"error"`) {
+	if len(told) != 2 || !strings.Contains(all, "pigeon") || !strings.Contains(all, `the key \"mood\" is not known`) || strings.Contains(all, `"error"`) {
 		t.Errorf("diagnostics: %s", all)
 	}
 	if good := c.gives("update_agent", object{"id": "eve", "toolsets": []object{{"type": "fetch"}}}); good["diagnostics"] != nil {

@@ -177,7 +177,7 @@ var spellings = map[string]string{"system_prompt": "systemPrompt", "instruction"
 func (c *call) storeAgent(ctx context.Context, id string, keys members, tag, action string) (any, error) {
 	doc := append(members{{"id", encode(id)}}, keys...)
 	text := indented(members{{"agents", json.RawMessage("[" + string(doc.json()) + "]")}}.json())
-	_, problems, err := c.Service.ApplyAgentsIf(ctx, []service.Document{{File: "agent", Data: text}}, false, map[string]string{id: tag})
+	_, problems, err := c.Service.ApplyAgents(ctx, service.ApplyAgentsRequest{Documents: []service.Document{{File: "agent", Data: text}}, Expect: map[string]string{id: tag}})
 	if err == nil {
 		err = refused(problems)
 	}

@@ -82,7 +82,7 @@ func workflowTools() []*tool {
 				opt("branches", `{"type":["array","null"],"items":`+string(open(branch...))+`}`, "ALL branches: graphs beside the main one, each with an id, nodes, edges, maxRounds, executionMode and schedule of its own. execute_workflow runs one by branchId."),
 				opt("agents", `{"type":["array","null"],"items":{"type":"object"}}`, "Agents inside the document, for this workflow alone; usually agents are made with create_agent."),
 				opt("document", `{"type":["object","string"]}`, "Instead of all parts: a whole document, as a JSON object or as YAML or JSON text."),
-				opt("format", oneOf(format.Names()...), "The format of `document`; omit it to have it detected."),
+				opt("format", oneOf(format.Names()...), "The format of `document`; omit it to have it detected."), allowUnknown,
 				etagProp, opt("version", aCount, "The version that get_workflow gave: like etag."),
 			}),
 			gives: workflowOut, do: updateWorkflow,
@@ -107,7 +107,7 @@ func workflowTools() []*tool {
 			about: "Checks a stored workflow by id, or a document that is not stored, and changes nothing: every problem has its place and often a hint. Use it before update_workflow with a whole document, or to find why a workflow cannot run.",
 			takes: slices.Concat([]prop{opt("id", aText, "The id of a stored workflow."), workflowID[1]}, []prop{
 				opt("document", `{"type":["object","string"]}`, "Instead of id: a document as a JSON object, or as YAML or JSON text."),
-				opt("format", oneOf(format.Names()...), "The format of `document`; omit it to have it detected."),
+				opt("format", oneOf(format.Names()...), "The format of `document`; omit it to have it detected."), allowUnknown,
 			}),
 			gives: closed(
 				req("valid", aFlag, "There are no errors: it can run."), req("format", aText, "Empty: not recognised."), opt("id", aText, ""), opt("name", aText, ""),
@@ -152,13 +152,17 @@ func createWorkflow(ctx context.Context, c *call) (any, error) {
 	})
 }
 
+// allowUnknown is an argument of what reads a document.
+var allowUnknown = opt("allowUnknown", aFlag, "true: unknown keys and toolset types are warnings. Otherwise misspellings of known ones are errors.")
+
 // updateArgs are those of update_workflow that are no parts of the document.
 type updateArgs struct {
 	workflowArgs
-	Document json.RawMessage `json:"document"`
-	Format   string          `json:"format"`
-	ETag     string          `json:"etag"`
-	Version  *int            `json:"version"`
+	Document     json.RawMessage `json:"document"`
+	Format       string          `json:"format"`
+	AllowUnknown bool            `json:"allowUnknown"`
+	ETag         string          `json:"etag"`
+	Version      *int            `json:"version"`
 }
 
 func updateWorkflow(ctx context.Context, c *call) (any, error) {
@@ -174,7 +178,7 @@ func updateWorkflow(ctx context.Context, c *call) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	parts := given.without("id", "workflowId", "document", "format", "etag", "version")
+	parts := given.without("id", "workflowId", "document", "format", "allowUnknown", "etag", "version")
 	switch {
 	case args.Document != nil && len(parts) > 0:
 		return nil, invalidf("document: it replaces the whole workflow, and %s was given too; send one or the other", parts[0].key)
@@ -198,7 +202,7 @@ func (c *call) change(ctx context.Context, id string, args updateArgs, parts mem
 	if args.Version != nil && *args.Version != now.Version {
 		return nil, &conflictError{"workflow " + id + " has another version now; read it again with get_workflow and repeat the change"}
 	}
-	q := service.ApplyRequest{ID: id, Expect: now.Tag, LoadOptions: service.LoadOptions{Format: args.Format}}
+	q := service.ApplyRequest{ID: id, Expect: now.Tag, LoadOptions: service.LoadOptions{Format: args.Format, AllowUnknown: args.AllowUnknown}}
 	if args.Document != nil {
 		text := document(args.Document)
 		if own := ownID(text); own != "" && own != id {
@@ -348,7 +352,7 @@ func validateWorkflow(ctx context.Context, c *call) (any, error) {
 	}{}
 	load := func() (w *workflow.Workflow, list diag.List, err error) {
 		if args.Document != nil {
-			return c.Service.Load(ctx, "document", document(args.Document), service.LoadOptions{Format: args.Format})
+			return c.Service.Load(ctx, "document", document(args.Document), service.LoadOptions{Format: args.Format, AllowUnknown: args.AllowUnknown})
 		}
 		id, err := args.id()
 		if err != nil {

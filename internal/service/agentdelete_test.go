@@ -40,7 +40,7 @@ func TestDeleteAgentWhileItIsTaken(t *testing.T) {
 				t.Fatal(err)
 			}
 			defer s.Close()
-			if _, problems, err := s.ApplyAgents(ctx, []Document{{"agents.json", []byte(`{"agents": [{"id": "desk"}]}`)}}, false); err != nil || len(problems) > 0 {
+			if _, problems, err := s.ApplyAgents(ctx, ApplyAgentsRequest{Documents: []Document{{"agents.json", []byte(`{"agents": [{"id": "desk"}]}`)}}}); err != nil || len(problems) > 0 {
 				t.Fatal(problems, err)
 			}
 			s.stored = &between{s.stored, func() {

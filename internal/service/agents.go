@@ -44,16 +44,28 @@ func (s *Service) CatalogAgents(ctx context.Context, wanted []string) (out []wor
 	return out, problems, nil
 }
 
-// ApplyAgents stores the agents of a list and gives their ids. Where the list has errors nothing is stored, and the list of problems says why.
-func (s *Service) ApplyAgents(ctx context.Context, docs []Document, replace bool) (ids []string, problems diag.List, err error) {
-	return s.ApplyAgentsIf(ctx, docs, replace, nil)
+// ApplyAgentsRequest says which agents to store.
+type ApplyAgentsRequest struct {
+	Documents []Document
+	// Replace deletes the rows of these agents before they are written.
+	Replace bool
+	// Expect has the tags that the agents must have, by id (catalog.AgentTag, catalog.TagAbsent); an id that is not in it may have any.
+	Expect map[string]string
+	// AllowUnknown makes unknown keys and types of toolsets warnings: see [diag.List.AllowUnknown].
+	AllowUnknown bool
 }
 
-// ApplyAgentsIf is ApplyAgents that stores only where the agents have the tags of expect, by id (catalog.AgentTag, catalog.TagAbsent). Errors: *ChangedError.
-func (s *Service) ApplyAgentsIf(ctx context.Context, docs []Document, replace bool, expect map[string]string) (ids []string, problems diag.List, err error) {
+// ApplyAgents stores the agents of lists and gives their ids. Where a list has errors nothing is stored, and the list of problems says why. Errors: *ChangedError
+// where an agent is not as Expect says.
+func (s *Service) ApplyAgents(ctx context.Context, q ApplyAgentsRequest) (ids []string, problems diag.List, err error) {
+
 	var rows []catalog.Row
-	for _, d := range docs {
+	for _, d := range q.Documents {
 		list, ds := agents.Read(d.File, d.Data)
+		ds = append(ds, unknownIn(d.File, d.Data, list)...)
+		if q.AllowUnknown {
+			ds.AllowUnknown()
+		}
 		problems = append(problems, ds...)
 		problems = append(problems, storedIDs(d.File, d.Data)...)
 		for _, a := range list {
@@ -72,7 +84,7 @@ func (s *Service) ApplyAgentsIf(ctx context.Context, docs []Document, replace bo
 	if problems.HasErrors() {
 		return nil, problems, nil
 	}
-	return ids, problems, changed("agent", strings.Join(ids, ", "), s.stored.PutAgents(ctx, rows, replace, expect))
+	return ids, problems, changed("agent", strings.Join(ids, ", "), s.stored.PutAgents(ctx, rows, q.Replace, q.Expect))
 }
 
 // agentRow gives the row that says all of an agent.

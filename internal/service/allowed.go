@@ -15,7 +15,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/hocket-run/hocket/diag"
 	"github.com/hocket-run/hocket/internal/journal"
 	"github.com/hocket-run/hocket/internal/permit"
 	"github.com/hocket-run/hocket/internal/permit/shellcmd"
@@ -99,9 +98,9 @@ func (s *Service) noteAllowed(document []tool.Spec, q StartRequest, meta map[str
 	}
 	var extra []tool.Spec
 	if q.Tools != nil {
-		var problems diag.List
-		if extra, problems = tool.ParseToolsFile(q.ToolsFile, q.Tools); problems.HasErrors() {
-			return &InvalidError{Diagnostics: problems}
+		var err error
+		if extra, err = parseTools(q.ToolsFile, q.Tools); err != nil {
+			return err
 		}
 	}
 	if q.Tools != nil || q.Trust || len(s.cfg.Operator.MCPs)+len(s.cfg.Operator.Toolsets) > 0 {

@@ -197,7 +197,7 @@ func (s *Service) PublishIf(ctx context.Context, id string, number int, expect s
 	if err != nil {
 		return e, nil, err
 	}
-	q := ApplyRequest{LoadOptions: s.known(LoadOptions{Format: v.Format}), ID: id}
+	q := ApplyRequest{LoadOptions: s.known(LoadOptions{Format: v.Format, AllowUnknown: true}), ID: id} // as LoadStored
 	p, problems, err := q.put(ctx, Document{File: v.File, Data: v.Text}, nil)
 	if err != nil || problems.HasErrors() {
 		return e, problems, err

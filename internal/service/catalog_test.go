@@ -136,7 +136,7 @@ const (
 
 func applyAgents(t *testing.T, s *service.Service, text string) {
 	t.Helper()
-	_, problems, err := s.ApplyAgents(t.Context(), []service.Document{{File: "agents.json", Data: []byte(text)}}, false)
+	_, problems, err := s.ApplyAgents(t.Context(), service.ApplyAgentsRequest{Documents: []service.Document{{File: "agents.json", Data: []byte(text)}}})
 	if err != nil || len(problems) > 0 {
 		t.Fatalf("%v, %v", problems, err)
 	}

@@ -10,6 +10,8 @@ import (
 type Files struct {
 	ToolsFile, RepliesFile string
 	Tools, Replies         []byte
+	// AllowUnknown makes unknown keys and types of toolsets in them warnings: see [diag.List.AllowUnknown].
+	AllowUnknown bool
 }
 
 // Problems gives all problems of the files, warnings too. Start and Give refuse files with errors.
@@ -30,7 +32,17 @@ func (f Files) check() (*script.Script, diag.List) {
 		s, more := script.Parse(f.RepliesFile, f.Replies)
 		replies, problems = s, append(problems, more...)
 	}
+	if f.AllowUnknown {
+		problems.AllowUnknown()
+	}
 	return replies, problems
+}
+
+// parseTools reads a file of --tools that was checked before: unknown names in it were allowed then.
+func parseTools(file string, data []byte) ([]tool.Spec, error) {
+	specs, problems := tool.ParseToolsFile(file, data)
+	problems.AllowUnknown()
+	return specs, problems.Err()
 }
 
 // given is what was given again to a run that is resumed.

@@ -178,6 +178,7 @@ func (k *kits) replies(ctx context.Context, info driver.Info) (model.Client, err
 		return nil, nil //nolint:nilerr // the run has no reply script
 	}
 	doc, problems := script.Parse("replies", stored)
+	problems.AllowUnknown() // as was decided when the run began
 	if err := problems.Err(); err != nil {
 		return nil, fmt.Errorf("read reply script: %w", err)
 	}

@@ -63,6 +63,8 @@ type LoadOptions struct {
 	Providers []string
 	// Operator is the operator's configuration, whose providers and servers documents may name; nil: there is none.
 	Operator *config.Config
+	// AllowUnknown makes unknown keys and types of toolsets warnings, in the document and in AgentsFile: see [diag.List.AllowUnknown].
+	AllowUnknown bool
 	// Env is the environment, whose variables say which tools there are; nil: nothing is set.
 	Env func(string) string
 	// Catalog gives the agents of the catalog with the problems of those that are wanted; nil: there are none. It is asked only where the document
@@ -178,6 +180,9 @@ func (o LoadOptions) agents() ([]workflow.Agent, diag.List, error) {
 		}
 	}
 	list, problems := agents.Read(o.AgentsFile, text)
+	if o.AllowUnknown {
+		problems.AllowUnknown()
+	}
 	return list, problems, nil
 }
 
@@ -187,11 +192,11 @@ func read(ctx context.Context, file string, data []byte, opts LoadOptions, besid
 		opts.Operator = &config.Config{}
 	}
 	opts.Providers = slices.Concat(opts.Providers, slices.Sorted(maps.Keys(opts.Operator.Providers)))
-	fo := format.Options{Servers: slices.Sorted(maps.Keys(opts.Operator.MCPs)), Format: opts.Format, Toolsets: toolTypes, Providers: slices.Concat(opts.Providers, model.Known()), MissingTools: missingTools(opts.Operator, opts.Env), Agents: beside}
+	fo := format.Options{Servers: slices.Sorted(maps.Keys(opts.Operator.MCPs)), Format: opts.Format, Toolsets: toolTypes, Providers: slices.Concat(opts.Providers, model.Known()), MissingTools: missingTools(opts.Operator, opts.Env), Agents: beside, AllowUnknown: opts.AllowUnknown}
 	w, ds := format.Read(file, data, fo)
 	wanted := missing(ds)
 	if len(wanted) == 0 || opts.Catalog == nil {
-		return w, withToolsets(w, ds), nil
+		return w, opts.withToolsets(w, file, data, ds), nil
 	}
 	more, problems, err := opts.Catalog(ctx, wanted)
 	if err != nil {
@@ -214,15 +219,19 @@ func read(ctx context.Context, file string, data []byte, opts LoadOptions, besid
 			ds[i].Hint = "agents are defined under the key agents, in the file of --agents, or in the catalog (hocket agents apply)"
 		}
 	}
-	return w, withToolsets(w, append(problems, ds...)), nil
+	return w, opts.withToolsets(w, file, data, append(problems, ds...)), nil
 }
 
 // withToolsets adds what is wrong with the toolsets of a document: formats keep their options as they are written.
-func withToolsets(w *workflow.Workflow, ds diag.List) diag.List {
+func (o LoadOptions) withToolsets(w *workflow.Workflow, file string, data []byte, ds diag.List) diag.List {
 	if w == nil {
 		return ds
 	}
 	_, more := documentSpecs(w)
+	placeToolsets(file, data, more)
+	if o.AllowUnknown {
+		more.AllowUnknown()
+	}
 	return append(ds, more...)
 }
 

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"maps"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 	"unicode"
@@ -145,6 +146,9 @@ func (s *Service) prepare(ctx context.Context, q StartRequest) (spec driver.Spec
 		spec.Files[fileReplies] = q.Replies
 	}
 	specs, problems := documentSpecs(graph)
+	if slices.Contains(format.Names(), graph.Format) {
+		problems.AllowUnknown() // its reading decided
+	}
 	if problems.HasErrors() {
 		return spec, &InvalidError{Diagnostics: problems}
 	}

@@ -149,7 +149,8 @@ func (s *Service) ofRows(ctx context.Context, d Definition, rows catalog.Rows) (
 	return d, nil
 }
 
-// LoadStored reads a document of the catalog as Load reads files, with the catalog's agents behind those of opts. Problems of rows name the rows.
+// LoadStored reads a document of the catalog as Load reads files, with the catalog's agents behind those of opts. Problems of rows name the rows. Unknown keys
+// are warnings: whether they are allowed was decided when the document was stored.
 // Errors: as Definition.
 func (s *Service) LoadStored(ctx context.Context, id string, which Which, opts LoadOptions) (*workflow.Workflow, Definition, diag.List, error) {
 	d, err := s.Definition(ctx, id, which)
@@ -157,7 +158,8 @@ func (s *Service) LoadStored(ctx context.Context, id string, which Which, opts L
 		return nil, d, nil, err
 	}
 	opts = s.known(opts)
-	beside, problems, err := opts.agents()
+	beside, problems, err := opts.agents() // a file of the caller's
+	opts.AllowUnknown = true
 	if err != nil {
 		return nil, d, nil, err
 	}

@@ -4,8 +4,11 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strconv"
+	"strings"
 
 	"github.com/hocket-run/hocket/diag"
+	"github.com/hocket-run/hocket/internal/format/source"
 	"github.com/hocket-run/hocket/internal/tool"
 	"github.com/hocket-run/hocket/workflow"
 )
@@ -25,14 +28,15 @@ func documentSpecs(w *workflow.Workflow) ([]tool.Spec, diag.List) {
 				problems.Errorf(w.Source.Agent(a.ID), path, "bad-toolset", "agent %q: toolset: %v", a.ID, err)
 				continue
 			}
-			if !list.HasErrors() {
+			if !list.HasFaults() {
 				specs = append(specs, sp)
 			}
 			for _, d := range list {
 				if saidByFormats(d) {
 					continue
 				}
-				d.Span, d.Path, d.Message = w.Source.Agent(a.ID), path, fmt.Sprintf("agent %q: toolset %d: %s", a.ID, j+1, d.Message)
+				d.Span, d.Name, d.Message = w.Source.Agent(a.ID), inToolset(raw, d.Path), ofToolset(a, j, d.Message)
+				d.Path = path
 				problems = append(problems, d)
 			}
 		}
@@ -47,5 +51,89 @@ func documentSpecs(w *workflow.Workflow) ([]tool.Spec, diag.List) {
 
 // saidByFormats tells of the warnings that formats give themselves, at the line.
 func saidByFormats(d diag.Diagnostic) bool {
-	return d.Severity == diag.Warning && (d.Code == "unsupported-toolset" || d.Code == "unsupported-ref")
+	return (d.Severity == diag.Warning || d.Unknown) && (d.Code == "unsupported-toolset" || d.Code == "unsupported-ref")
+}
+
+// unknownIn gives the unknown keys and types of toolsets of the agents of a list: what is stored is not asked for them again.
+func unknownIn(file string, data []byte, list []workflow.Agent) (problems diag.List) {
+	for i := range list {
+		for j, raw := range list[i].Toolsets {
+			_, ds, err := tool.ReadSpec(raw)
+			if err != nil {
+				continue // whoever reads the agent says so
+			}
+			for _, d := range ds {
+				if !d.Unknown || d.Severity != diag.Error {
+					continue
+				}
+				d.Span, d.Name, d.Message = diag.Span{File: file}, inToolset(raw, d.Path), ofToolset(&list[i], j, d.Message)
+				problems = append(problems, d)
+			}
+		}
+	}
+	placeToolsets(file, data, problems)
+	return problems
+}
+
+func ofToolset(a *workflow.Agent, i int, message string) string {
+	return fmt.Sprintf("agent %q: toolset %d: %s", a.ID, i+1, message)
+}
+
+// inToolset names a place in a toolset for placeToolsets: the text of the toolset and the path in it.
+func inToolset(raw []byte, path string) string { return path + "\n" + string(raw) }
+
+// placeToolsets gives problems of toolsets their places in a document. Where a toolset does not stand there as it is used (a definition under `mcps:` completes
+// it, or it is an agent's from elsewhere) they keep the place that they have.
+func placeToolsets(file string, data []byte, problems diag.List) {
+	if len(problems) == 0 {
+		return
+	}
+	root, _ := source.Parse(file, data)
+	at := map[string]*source.Node{}
+	var look func(n *source.Node, depth int)
+	look = func(n *source.Node, depth int) {
+		if n == nil || depth > maxPlaceDepth {
+			return
+		}
+		for _, e := range n.Entries {
+			if e.Key == "toolsets" && e.Value.Kind == source.List {
+				for _, item := range e.Value.Items {
+					at[string(item.JSON())] = item
+				}
+				continue
+			}
+			look(e.Value, depth+1)
+		}
+		for _, item := range n.Items {
+			look(item, depth+1)
+		}
+	}
+	look(root, 0)
+	for i := range problems {
+		path, raw, _ := strings.Cut(problems[i].Name, "\n")
+		problems[i].Name = ""
+		if item := at[raw]; item != nil {
+			problems[i].Span, problems[i].Path = placeIn(item, path)
+		}
+	}
+}
+
+// maxPlaceDepth is how deep toolsets stand in documents: branches, agents, and the data of nodes.
+const maxPlaceDepth = 8
+
+// placeIn walks a path such as `remote.url` or `commands[0].name`, as far as it goes.
+func placeIn(n *source.Node, path string) (diag.Span, string) {
+	span := n.Span
+	for _, key := range strings.FieldsFunc(path, func(r rune) bool { return strings.ContainsRune(".[]", r) }) {
+		if i, err := strconv.Atoi(key); err == nil && n.Kind == source.List && i < len(n.Items) {
+			n, span = n.Items[i], n.Items[i].Span
+			continue
+		}
+		e := n.Entry(key)
+		if e == nil {
+			break
+		}
+		n, span = e.Value, e.KeySpan
+	}
+	return span, n.Path()
 }

@@ -52,7 +52,7 @@ toolsets:
 	}
 	fmt.Println(len(tool.TrustHash(specs)))
 	// Output:
-	// tools.yaml:5:5: warning: toolsets of type "thnk" are not supported yet (unsupported-toolset); hint: did you mean "think"?
+	// tools.yaml:5:5: error: toolsets of type "thnk" are not supported yet (unsupported-toolset); hint: did you mean "think"?
 	// ["env" "TOKEN=${TOKEN}" "npx" "-y" "some-server"]
 	// 64
 }

@@ -44,8 +44,7 @@ func ParseToolsFile(file string, data []byte) ([]Spec, diag.List) {
 		case "mcps":
 			mcps = ParseMCPs(e.value, Place{File: file, Path: e.path}, &list)
 		default:
-			d := list.Errorf(p.span(e.node), e.path, "unknown-key", "unknown key %q in a tools file", e.key)
-			d.Hint = diag.DidYouMean(e.key, []string{"toolsets", "mcps"})
+			list.Errorf(p.span(e.node), e.path, "unknown-key", "unknown key %q in a tools file", e.key).UnknownKey(e.key, []string{"toolsets", "mcps"})
 		}
 	}
 	if !seen {
@@ -186,8 +185,10 @@ func (p *parser) spec(n *yaml.Node, path, implied string) (Spec, bool) {
 	if !info.supported {
 		d := p.list.Warnf(p.span(n), join(path, "type"), "unsupported-toolset", "toolsets of type %q are not supported yet", s.Type)
 		d.Hint = "agents that list it run without its tools"
-		if hint := diag.DidYouMean(s.Type, slices.Sorted(maps.Keys(knownTypes))); hint != "" && !known {
-			d.Hint = hint
+		if !known {
+			if d.UnknownKey(s.Type, slices.Sorted(maps.Keys(knownTypes))); d.Hint == "" {
+				d.Hint = "agents that list it run without its tools"
+			}
 		}
 	}
 	options := map[string]any{}
@@ -256,8 +257,7 @@ func (p *parser) key(s *Spec, e entry, info typeInfo, options map[string]any) {
 		if mcp {
 			keys = append(keys, mcpKeys...)
 		}
-		d := p.list.Errorf(p.span(e.node), e.path, "unknown-key", "unknown key %q in a toolset of type %s", e.key, s.Type)
-		d.Hint = diag.DidYouMean(e.key, keys)
+		p.list.Errorf(p.span(e.node), e.path, "unknown-key", "unknown key %q in a toolset of type %s", e.key, s.Type).UnknownKey(e.key, keys)
 	default:
 		options[e.key] = p.any(e.value)
 	}
@@ -285,8 +285,7 @@ func (p *parser) remote(e entry) *Remote {
 		case "headers":
 			r.Headers = p.textMap(k)
 		default:
-			d := p.list.Errorf(p.span(k.node), k.path, "unknown-key", "unknown key %q in remote", k.key)
-			d.Hint = diag.DidYouMean(k.key, []string{"url", "transport_type", "headers"})
+			p.list.Errorf(p.span(k.node), k.path, "unknown-key", "unknown key %q in remote", k.key).UnknownKey(k.key, []string{"url", "transport_type", "headers"})
 		}
 	}
 	if !hasURL {

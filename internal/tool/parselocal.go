@@ -6,8 +6,6 @@ import (
 	"strings"
 
 	"go.yaml.in/yaml/v4"
-
-	"github.com/hocket-run/hocket/diag"
 )
 
 // checkFilesystem judges the options of a toolset of type filesystem.
@@ -151,6 +149,5 @@ func (p *parser) maps(e entry) [][]entry {
 }
 
 func (p *parser) unknown(e entry, where string, keys []string) {
-	d := p.list.Errorf(p.span(e.node), e.path, "unknown-key", "unknown key %q in %s", e.key, where)
-	d.Hint = diag.DidYouMean(e.key, keys)
+	p.list.Errorf(p.span(e.node), e.path, "unknown-key", "unknown key %q in %s", e.key, where).UnknownKey(e.key, keys)
 }

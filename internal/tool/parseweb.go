@@ -105,7 +105,7 @@ func (p *parser) checkAPI(e entry) {
 	at := map[string]entry{}
 	for _, k := range p.entries(e.value, e.path) {
 		if at[k.key] = k; !slices.Contains(apiConfigKeys, k.key) {
-			p.list.Errorf(p.span(k.node), k.path, "unknown-key", "unknown key %q in api_config", k.key).Hint = diag.DidYouMean(k.key, apiConfigKeys)
+			p.list.Errorf(p.span(k.node), k.path, "unknown-key", "unknown key %q in api_config", k.key).UnknownKey(k.key, apiConfigKeys)
 		}
 	}
 	for _, key := range []string{"name", "endpoint", "method"} {
@@ -173,7 +173,7 @@ func (p *parser) checkOpenAPI(n *yaml.Node, path string, at map[string]entry) {
 		keys, known := authKeys[k.key]
 		switch {
 		case !known:
-			p.list.Errorf(p.span(k.node), k.path, "unknown-key", "unknown key %q in auth", k.key).Hint = diag.DidYouMean(k.key, slices.Sorted(maps.Keys(authKeys)))
+			p.list.Errorf(p.span(k.node), k.path, "unknown-key", "unknown key %q in auth", k.key).UnknownKey(k.key, slices.Sorted(maps.Keys(authKeys)))
 		case keys == nil:
 			p.text(k)
 		default:
@@ -186,7 +186,7 @@ func (p *parser) checkAuth(e entry, keys []string) {
 	at := map[string]entry{}
 	for _, k := range p.entries(e.value, e.path) {
 		if at[k.key] = k; !slices.Contains(keys, k.key) {
-			p.list.Errorf(p.span(k.node), k.path, "unknown-key", "unknown key %q in %s", k.key, e.key).Hint = diag.DidYouMean(k.key, keys)
+			p.list.Errorf(p.span(k.node), k.path, "unknown-key", "unknown key %q in %s", k.key, e.key).UnknownKey(k.key, keys)
 		}
 	}
 	for _, key := range keys {

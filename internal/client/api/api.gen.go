@@ -503,6 +503,9 @@ type AppliedWorkflow struct {
 
 // ApplyAgentsBody defines model for ApplyAgentsBody.
 type ApplyAgentsBody struct {
+	// AllowUnknown Unknown keys and types of toolsets are warnings; otherwise those that are misspellings of known ones are errors
+	AllowUnknown *bool `json:"allowUnknown,omitempty"`
+
 	// Documents Lists of agents
 	Documents []Source `json:"documents"`
 
@@ -514,6 +517,9 @@ type ApplyAgentsBody struct {
 type ApplyBody struct {
 	// Agents A list of agents that the documents name, which are stored too; those in a document win
 	Agents *Source `json:"agents,omitempty"`
+
+	// AllowUnknown Unknown keys and types of toolsets are warnings; otherwise those that are misspellings of known ones are errors
+	AllowUnknown *bool `json:"allowUnknown,omitempty"`
 
 	// Documents Documents of workflows
 	Documents []Source `json:"documents"`
@@ -614,6 +620,9 @@ type Checked struct {
 type CreateBody struct {
 	// Agents A list of agents that the document names, which are stored too
 	Agents interface{} `json:"agents,omitempty"`
+
+	// AllowUnknown Unknown keys and types of toolsets are warnings; otherwise those that are misspellings of known ones are errors
+	AllowUnknown *bool `json:"allowUnknown,omitempty"`
 
 	// Document Text of the document, YAML or JSON; it is given back byte for byte
 	Document string `json:"document"`
@@ -729,6 +738,9 @@ type Diagnostic struct {
 type DocumentBody struct {
 	// Agents A list of agents that the document names, which are stored too
 	Agents interface{} `json:"agents,omitempty"`
+
+	// AllowUnknown Unknown keys and types of toolsets are warnings; otherwise those that are misspellings of known ones are errors
+	AllowUnknown *bool `json:"allowUnknown,omitempty"`
 
 	// Document Text of the document, YAML or JSON; it is given back byte for byte
 	Document string `json:"document"`
@@ -1303,6 +1315,9 @@ type Span struct {
 
 // StartBody defines model for StartBody.
 type StartBody struct {
+	// AllowUnknown Unknown keys and types of toolsets are warnings; otherwise those that are misspellings of known ones are errors
+	AllowUnknown *bool `json:"allowUnknown,omitempty"`
+
 	// Branch Branch of a rounds document, or all
 	Branch *string `json:"branch,omitempty"`
 
@@ -1505,6 +1520,9 @@ type Usage struct {
 
 // ValidateInputBody defines model for ValidateInputBody.
 type ValidateInputBody struct {
+	// AllowUnknown Unknown keys and types of toolsets are warnings; otherwise those that are misspellings of known ones are errors
+	AllowUnknown *bool `json:"allowUnknown,omitempty"`
+
 	// Document Text of a document; absent: the draft, or what is published where there is none
 	Document *string `json:"document,omitempty"`
 

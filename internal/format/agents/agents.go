@@ -40,7 +40,7 @@ func Read(file string, data []byte) ([]workflow.Agent, diag.List) {
 	var out []workflow.Agent
 	if n := f.Require("agents"); n != nil {
 		out = List(n, &diags)
-		if len(out) == 0 && !diags.HasErrors() {
+		if len(out) == 0 && !diags.HasFaults() {
 			diags.Warnf(n.Span, n.Path(), CodeNoAgents, "there are no agents in the list")
 		}
 	}

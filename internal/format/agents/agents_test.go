@@ -42,7 +42,7 @@ func TestRead(t *testing.T) {
 		},
 		{
 			name: "unknown keys", file: "a.yaml", doc: "agents:\n  - id: a\n    sistemPrompt: x\nmodel: y\n", want: []workflow.Agent{{ID: "a"}},
-			diags: `a.yaml:3:5: warning: the key "sistemPrompt" is not known here (unknown-key); hint: did you mean "systemPrompt"?` + "\n" +
+			diags: `a.yaml:3:5: error: the key "sistemPrompt" is not known here (unknown-key); hint: did you mean "systemPrompt"?` + "\n" +
 				`a.yaml:4:1: warning: the key "model" is not known here (unknown-key)`,
 		},
 		{
@@ -50,7 +50,7 @@ func TestRead(t *testing.T) {
 			diags: `a.yaml:2:3: error: agents must be a list, found a map (wrong-type); hint: write one map with an id for each agent`,
 		},
 		{name: "no list", file: "a.yaml", doc: "agent: []\n", diags: `a.yaml:1:1: error: "agents" is missing (missing-key)` + "\n" +
-			`a.yaml:1:1: warning: the key "agent" is not known here (unknown-key); hint: did you mean "agents"?`},
+			`a.yaml:1:1: error: the key "agent" is not known here (unknown-key); hint: did you mean "agents"?`},
 		{name: "empty list", file: "a.yaml", doc: "agents: []\n", diags: `a.yaml:1:9: warning: there are no agents in the list (no-agents)`},
 		{name: "an item that is no map", file: "a.yaml", doc: "agents: [x]\n", diags: `a.yaml:1:10: error: expected a map, found a string (wrong-type)`},
 		{name: "the list alone", file: "a.yaml", doc: "- id: a\n- id: b\n", want: []workflow.Agent{{ID: "a"}, {ID: "b"}}},

@@ -12,5 +12,5 @@ func ExampleRead() {
 	fmt.Println(diags)
 	// Output:
 	// Writer You write.
-	// agents.yaml:5:5: warning: the key "modal" is not known here (unknown-key); hint: did you mean "model"?
+	// agents.yaml:5:5: error: the key "modal" is not known here (unknown-key); hint: did you mean "model"?
 }

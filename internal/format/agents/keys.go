@@ -1,6 +1,11 @@
 package agents
 
-import "slices"
+import (
+	"fmt"
+	"slices"
+
+	"github.com/hocket-run/hocket/diag"
+)
 
 // Key is a key of an agent definition: as steps documents write it, and as lists of agents do. One of the two may be "".
 type Key struct {
@@ -70,4 +75,25 @@ func Names(list, works bool) []string {
 		}
 	}
 	return out
+}
+
+// ToolsetTypes gives the types of toolsets that documents may name: those of Hocket, and those of docker-agent that Hocket cannot open.
+func ToolsetTypes() []string {
+	return []string{
+		"mcp", "script", "think", "memory", "filesystem", "shell", "tasks", "todo", "fetch", "api", "a2a", "lsp", "user_prompt", "openapi",
+		"model_picker", "background_agents", "http", "search", "files", "workflow", "web_search", "rag", "handoff",
+	}
+}
+
+// UnknownToolset completes the warning about a type of toolset that the program cannot open. A misspelling of a known type is an error.
+func UnknownToolset(d *diag.Diagnostic, name string) {
+	if slices.Contains(ToolsetTypes(), name) {
+		d.Message = fmt.Sprintf("toolsets of type %q are not supported yet", name)
+	} else {
+		d.Message = fmt.Sprintf("unknown type of toolset %q", name)
+		d.UnknownKey(name, ToolsetTypes())
+	}
+	if d.Hint == "" {
+		d.Hint = "the agent runs without its tools"
+	}
 }

@@ -27,9 +27,9 @@ func (r *reader) connection(item *source.Node) {
 	l := link{at: item, handle: f.Text("sourceHandle"), target: f.Text("targetHandle")}
 	l.edge = workflow.Edge{ID: f.Text("id"), From: f.Text("source"), To: f.Text("target"), Label: f.Text("label")}
 	for key, want := range map[string]string{"from": "source", "to": "target"} {
-		if e := item.Entry(key); e != nil {
+		if e := item.Entry(key); e != nil && item.Get(want) == nil {
 			f.Get(key)
-			r.diags.Warnf(e.KeySpan, e.Value.Path(), source.CodeUnknownKey, "the key %q is not known here", key).Hint = fmt.Sprintf("did you mean %q?", want)
+			r.diags.Warnf(e.KeySpan, e.Value.Path(), source.CodeUnknownKey, "the key %q is not known here", key).UnknownAs(want)
 		}
 	}
 	f.Unknown(diag.Warning, connectionExtras...)

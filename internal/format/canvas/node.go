@@ -38,7 +38,7 @@ var dataKeys = map[string][]string{
 	typeApproval: {"prompt", "message", "deadline", "remindAfter"},
 }
 
-// meant says what is often written for another key.
+// meant says what is often written for another key. It is an error where that key is absent: the value was meant to have an effect.
 var meant = map[string]map[string]string{
 	typeStart: {"input": "initialInput", "text": "initialInput", "value": "initialInput"},
 	typeAgent: {"name": "agentName", "system": "systemPrompt", "instructions": "systemPrompt", "prompt": "userPrompt", "effort": "reasoningEffort"},
@@ -144,10 +144,9 @@ func (r *reader) dataRest(n *node, data *source.Fields) {
 		}
 	}
 	for _, e := range data.Node().Entries {
-		if want := meant[n.kind][e.Key]; want != "" {
+		if want := meant[n.kind][e.Key]; want != "" && data.Node().Get(want) == nil {
 			data.Get(e.Key)
-			d := r.diags.Warnf(e.KeySpan, e.Value.Path(), source.CodeUnknownKey, "the key %q is not known here", e.Key)
-			d.Hint = fmt.Sprintf("did you mean %q?", want)
+			r.diags.Warnf(e.KeySpan, e.Value.Path(), source.CodeUnknownKey, "the key %q is not known here", e.Key).UnknownAs(want)
 		}
 	}
 	data.Unknown(diag.Warning, append(slices.Clone(dataExtras), dataKeys[n.kind]...)...)

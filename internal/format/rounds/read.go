@@ -1,7 +1,6 @@
 package rounds
 
 import (
-	"fmt"
 	"maps"
 	"slices"
 
@@ -21,7 +20,7 @@ var (
 	edgeExtras = []string{"type", "animated", "selected", "style", "className", "markerStart", "markerEnd", "zIndex", "sourceHandle", "targetHandle"}
 )
 
-// meant says what is often written for another key.
+// meant says what is often written for another key. It is an error where that key is absent: the value was meant to have an effect.
 var meant = map[string]string{
 	"connections": "edges", "links": "edges", "rounds": keyMaxRounds, "max_rounds": keyMaxRounds, "maxCycles": keyMaxRounds,
 	"mode": keyExecutionMode, "execution_mode": keyExecutionMode, "cron": keySchedule, "interval": keySchedule,
@@ -29,12 +28,12 @@ var meant = map[string]string{
 	"agent_id": keyAgentID, "agent": keyAgentID, "agentID": keyAgentID,
 }
 
-// unknown warns of the keys that nobody asked for.
+// unknown reports the keys that no accessor asked for.
 func (r *reader) unknown(f *source.Fields, keys []string, extras ...string) {
 	for _, e := range f.Node().Entries {
-		if want := meant[e.Key]; want != "" && slices.Contains(keys, want) {
+		if want := meant[e.Key]; want != "" && slices.Contains(keys, want) && f.Node().Get(want) == nil {
 			f.Get(e.Key)
-			r.diags.Warnf(e.KeySpan, e.Value.Path(), source.CodeUnknownKey, "the key %q is not known here", e.Key).Hint = fmt.Sprintf("did you mean %q?", want)
+			r.diags.Warnf(e.KeySpan, e.Value.Path(), source.CodeUnknownKey, "the key %q is not known here", e.Key).UnknownAs(want)
 		}
 	}
 	f.Unknown(diag.Warning, append(slices.Clone(keys), extras...)...)
@@ -107,7 +106,7 @@ func (r *reader) readAgents(n *source.Node, opts Options) {
 		for _, a := range agents.List(n, &r.diags) {
 			r.agents[a.ID] = &agent{Agent: a, span: spans[a.ID]}
 		}
-		r.broken = slices.ContainsFunc(r.diags[before:], func(d diag.Diagnostic) bool { return d.Severity == diag.Error })
+		r.broken = slices.ContainsFunc(r.diags[before:], func(d diag.Diagnostic) bool { return d.Severity == diag.Error && !d.Unknown })
 	}
 	for _, a := range opts.Agents {
 		if r.agents[a.ID] == nil {
@@ -132,7 +131,7 @@ func (r *reader) closed(list []workflow.Agent) []workflow.Agent {
 
 // unused warns of agents of the document that no graph of it names. Where there are errors, a name that was not understood may be one of theirs.
 func (r *reader) unused() {
-	if r.diags.HasErrors() {
+	if r.diags.HasFaults() {
 		return
 	}
 	for _, id := range r.ids {

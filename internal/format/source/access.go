@@ -209,7 +209,8 @@ func (f *Fields) RequireMap(key string) *Fields {
 	return f.Map(key)
 }
 
-// Unknown reports, with the given severity, every key that no accessor asked for and that is not among known, with the nearest key that is.
+// Unknown reports every key that no accessor asked for and that is not among known, with the nearest key that is. One that is a misspelling of a known key is
+// an error, any other has the given severity.
 func (f *Fields) Unknown(severity diag.Severity, known ...string) {
 	if f == nil {
 		return
@@ -220,7 +221,7 @@ func (f *Fields) Unknown(severity diag.Severity, known ...string) {
 			continue
 		}
 		d := report(f.diags, severity, e.KeySpan, f.node.pathOf(e.Key), CodeUnknownKey, fmt.Sprintf("the key %q is not known here", e.Key))
-		d.Hint = diag.DidYouMean(e.Key, candidates)
+		d.UnknownKey(e.Key, candidates)
 	}
 }
 

@@ -237,7 +237,7 @@ func (c *compiler) sortEdges() {
 
 // refuseUnreachable reports steps that nothing leads to, the first of each list, and jumps behind jumps.
 func (c *compiler) refuseUnreachable(root *list) {
-	if c.reader.diags.HasErrors() {
+	if c.reader.diags.HasFaults() {
 		return // what is missing may be what leads there
 	}
 	next := map[string][]string{}

@@ -184,15 +184,13 @@ func (r *reader) wrongType(f field, want string) {
 	r.diags.Errorf(f.value.Span, f.path, codeWrongType, "%s must be %s, got %s", f.path, want, describe(f.value))
 }
 
-// unknown reports a key that the format does not have.
+// unknown reports a key that the format does not have: a misspelling of one that it has is an error, any other has the severity sev.
 func (r *reader) unknown(f field, sev diag.Severity, where string, known []string) {
-	d := r.diags.Add(diag.Diagnostic{
-		Code: codeUnknownKey, Severity: sev, Span: f.span, Path: f.path, Message: fmt.Sprintf("%s has no key %q", where, f.key),
-		Hint: diag.DidYouMean(f.key, known),
-	})
-	if d.Hint == "" && sev == diag.Warning {
+	d := diag.Diagnostic{Code: codeUnknownKey, Severity: sev, Span: f.span, Path: f.path, Message: fmt.Sprintf("%s has no key %q", where, f.key)}
+	if d.UnknownKey(f.key, known); d.Hint == "" && d.Severity == diag.Warning {
 		d.Hint = "it has no effect"
 	}
+	r.diags.Add(d)
 }
 
 // idle reports a key that docker-agent has and Hocket does not yet, unless it says nothing.

@@ -14,6 +14,7 @@ const maxProblems = source.DefaultMaxProblems
 type problems struct {
 	list     diag.List
 	errors   int
+	faults   int // errors that are not unknown names
 	warnings int
 	scratch  diag.Diagnostic
 }
@@ -32,7 +33,9 @@ func (p *problems) Add(d diag.Diagnostic) *diag.Diagnostic {
 	if d.Severity == diag.Error {
 		n, word = &p.errors, "errors"
 	}
-	*n++
+	if *n++; d.Severity == diag.Error && !d.Unknown {
+		p.faults++
+	}
 	switch {
 	case *n > maxProblems:
 		p.scratch = d
@@ -50,7 +53,8 @@ func (p *problems) Add(d diag.Diagnostic) *diag.Diagnostic {
 	return &p.list[len(p.list)-1]
 }
 
-func (p *problems) HasErrors() bool { return p.errors > 0 }
+// HasFaults tells of errors beside those of unknown names: see [diag.List.HasFaults].
+func (p *problems) HasFaults() bool { return p.faults > 0 }
 
 // similar gives a hint at what name was meant; candidates is asked only where the hint will be seen.
 func (p *problems) similar(name string, candidates func() []string) string {

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/hocket-run/hocket/diag"
+	"github.com/hocket-run/hocket/internal/format/agents"
 	"github.com/hocket-run/hocket/internal/format/source"
 	"github.com/hocket-run/hocket/workflow"
 )
@@ -18,12 +19,6 @@ var (
 	metadataKeys = []string{"author", "license", "readme", "description", "version"}
 	versions     = []string{"", "0", "1", "2", "3", "4", "5", "6", "7"}
 )
-
-// toolsetTypes are the types of toolsets that documents of this kind know.
-var toolsetTypes = []string{
-	"mcp", "script", "think", "memory", "filesystem", "shell", "tasks", "todo", "fetch", "api", "a2a", "lsp", "user_prompt", "openapi",
-	"model_picker", "background_agents", "http", "search", "files", "workflow", "web_search",
-}
 
 func newReader(root *source.Node, opts Options) *reader {
 	w := &workflow.Workflow{Format: Format, Rules: workflow.Rules{OnFailure: workflow.FailFast}}
@@ -208,15 +203,11 @@ func (r *reader) ofOperator(e field, name string) {
 func (r *reader) judgeToolset(word string, f field) {
 	switch {
 	case word == "":
-	case !slices.Contains(toolsetTypes, word) && !slices.Contains(r.opts.Toolsets, word):
-		d := r.diags.Warnf(f.value.Span, f.path, codeUnsupported, "unknown type of toolset %q", word)
-		d.Hint = diag.DidYouMean(word, toolsetTypes)
-		if d.Hint == "" {
-			d.Hint = "the agent runs without its tools"
-		}
-	case r.opts.Toolsets != nil && !slices.Contains(r.opts.Toolsets, word):
-		r.diags.Warnf(f.value.Span, f.path, codeUnsupported, "toolsets of type %q are not supported yet", word).Hint =
-			"the agent runs without its tools"
+	case slices.Contains(r.opts.Toolsets, word):
+	case !slices.Contains(agents.ToolsetTypes(), word) || r.opts.Toolsets != nil:
+		d := diag.Diagnostic{Code: codeUnsupported, Severity: diag.Warning, Span: f.value.Span, Path: f.path}
+		agents.UnknownToolset(&d, word)
+		r.diags.Add(d)
 	}
 }
 
