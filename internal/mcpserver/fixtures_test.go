@@ -43,13 +43,22 @@ func suiteProxy(t *testing.T, address, token string) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	proxy := httptest.NewServer(&httputil.ReverseProxy{
+	var own string // the proxy's host: the suite takes it for the server's
+	proxy := httptest.NewUnstartedServer(&httputil.ReverseProxy{
 		Rewrite: func(r *httputil.ProxyRequest) {
 			r.SetURL(to)
+			if r.In.Host != own {
+				r.Out.Host = r.In.Host // a foreign host stays foreign: the server must refuse it
+			}
+			if r.In.Header.Get("Origin") == "http://"+own {
+				r.Out.Header.Set("Origin", address)
+			}
 			r.Out.Header.Set("Authorization", "Bearer "+token)
 		},
 		FlushInterval: -1, ErrorLog: log.New(io.Discard, "", 0), // the suite leaves streams open
 	})
+	own = proxy.Listener.Addr().String()
+	proxy.Start()
 	t.Cleanup(proxy.Close)
 	return proxy.URL
 }

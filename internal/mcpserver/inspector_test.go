@@ -3,18 +3,26 @@ package mcpserver_test
 import (
 	"context"
 	"encoding/json"
+	"errors"
+	"os"
 	"os/exec"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 )
 
-// TestInspector drives `hocket mcp` and `hocket serve` by the command line of the MCP inspector, which nobody here wrote. Newer inspectors need Node 22.
+// TestInspector drives `hocket mcp` and `hocket serve` by the command line of the MCP inspector, a client from other authors. The inspector proper needs Node 22 since 2.0.
 func TestInspector(t *testing.T) {
 	t.Parallel()
 	node, inspector := program(t, "inspector-cli", "build", "index.js")
 	address, token := serve(t)
-	dir := t.TempDir()
+	top := t.TempDir()
+	dir := filepath.Join(top, "work")
+	// The inspector tells from ../package.json, seen from the working folder, where its own package.json is.
+	if err := errors.Join(os.Mkdir(dir, 0o755), os.WriteFile(filepath.Join(top, "package.json"), []byte("{}"), 0o600)); err != nil {
+		t.Fatal(err)
+	}
 	stdio := command(t, dir, "mcp")
 	for transport, target := range map[string][]string{
 		"stdio": stdio.Args,
