@@ -64,7 +64,7 @@ func (a *app) agentsListCmd() *cobra.Command {
 	c := &cobra.Command{
 		Use: "list", Short: "list stored agents", Args: takes(),
 		RunE: func(c *cobra.Command, _ []string) error {
-			s, err := a.keeps(c, a.open) // as for workflows
+			s, err := a.keeps(c, a.listed)
 			if err != nil {
 				return err
 			}
@@ -111,7 +111,7 @@ func (a *app) agentsShowCmd() *cobra.Command {
 		Use: "show [ID]…", Short: "print stored agents as the list that apply takes",
 		Args: takes("[ID]…"), ValidArgsFunction: a.completeAgent,
 		RunE: func(c *cobra.Command, args []string) error {
-			s, err := a.keeps(c, a.look)
+			s, err := a.keeps(c, a.reads)
 			if err != nil {
 				return err
 			}
@@ -137,7 +137,7 @@ func (a *app) agentsDeleteCmd() *cobra.Command {
 		Long: "Deletes a stored agent. One that stored workflows need is kept unless --force\nis given.",
 		Args: takes("ID"), ValidArgsFunction: once(a.completeAgent),
 		RunE: func(c *cobra.Command, args []string) error {
-			s, err := a.keeps(c, a.look)
+			s, err := a.keeps(c, a.reads)
 			if err != nil {
 				return err
 			}

@@ -162,7 +162,7 @@ func (a *app) sees(c *cobra.Command) (backend, error) {
 	if r, err := a.there(c); r != nil || err != nil {
 		return r, err
 	}
-	s, err := a.look(c.Context())
+	s, err := a.reads(c.Context())
 	if err != nil {
 		return nil, err
 	}

@@ -14,7 +14,7 @@ func (a *app) cancelCmd() *cobra.Command {
 	reason, takeOver := "", false
 	c := &cobra.Command{
 		Use: "cancel RUN", Short: "stop a run",
-		Long: "Stops a run, whatever process drives it, and waits until it has stopped. What\nit did so far stays. Ends with 2 where the run completed or failed before.",
+		Long: "Stops a run, whatever process drives it, and waits until it has stopped. What\nit did so far stays. Ends with 2 where the run completed or failed before.\n" + runArgHelp,
 		Args: takes("RUN"), ValidArgsFunction: a.completeRunsOf(isOpen),
 		RunE: func(c *cobra.Command, args []string) error {
 			s, err := a.sees(c)
@@ -27,21 +27,25 @@ func (a *app) cancelCmd() *cobra.Command {
 					return err
 				}
 			}
-			if err := a.driven(c.Context(), s, args[0], takeOver); err != nil {
+			run, err := a.runID(c.Context(), s, args[0])
+			if err != nil {
 				return err
 			}
-			if err := s.Cancel(c.Context(), args[0], reason); err != nil {
-				if errors.Is(err, engine.ErrEnded) {
-					return usef("run %s has ended already", args[0])
-				}
-				return a.notFound(c.Context(), s, err, args[0])
+			if err := a.driven(c.Context(), s, run, takeOver); err != nil {
+				return err
 			}
-			st, err := s.Stopped(c.Context(), args[0])
+			if err := s.Cancel(c.Context(), run, reason); err != nil {
+				if errors.Is(err, engine.ErrEnded) {
+					return usef("run %s has ended already", run)
+				}
+				return a.notFound(c.Context(), s, err, run)
+			}
+			st, err := s.Stopped(c.Context(), run)
 			if err != nil {
 				return err
 			}
 			if !a.quiet {
-				fmt.Fprintf(a.Err, "run %s: %s\n", args[0], st.Status)
+				fmt.Fprintf(a.Err, "run %s: %s\n", run, st.Status)
 			}
 			return nil
 		},

@@ -124,7 +124,7 @@ func TestAsk(t *testing.T) {
 	text := drawing.ReplaceAllString(d.err.String(), "")
 	checkHarmless(t, "standard error", text)
 	checkHarmless(t, "standard output", d.out.String())
-	for _, want := range []string{"approval at ok\nto approve:\nshown ]0;title[2Jandturned31m 蜜蜂\n", `"perhaps" is neither approve nor reject`, "→ reject", "→ approve"} {
+	for _, want := range []string{"approval at ok\nto approve:\nshown \\u001b]0;title\\u0007\\u001b[2Jand\\u202eturned\\u009b31m 蜜蜂\n", `"perhaps" is neither approve nor reject`, "→ reject", "→ approve"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("standard error lacks %q:\n%s", want, text)
 		}

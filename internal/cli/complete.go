@@ -67,7 +67,11 @@ func (a *app) completeRuns(c *cobra.Command, args []string, prefix string) ([]st
 // completeRunsOf is completeRuns for runs that fit.
 func (a *app) completeRunsOf(fits func(runLine) bool) cobra.CompletionFunc {
 	return once(func(c *cobra.Command, _ []string, prefix string) ([]string, cobra.ShellCompDirective) {
-		return a.runIDs(c, prefix, nil, fits), orderedWords
+		words := a.runIDs(c, prefix, nil, fits)
+		if prefix != "" && strings.HasPrefix(latestRun, prefix) {
+			words = append(words, cobra.CompletionWithDesc(latestRun, "the newest run"))
+		}
+		return words, orderedWords
 	})
 }
 
@@ -147,7 +151,11 @@ func (a *app) completeWaits(byNode bool) cobra.CompletionFunc {
 			return nil, cobra.ShellCompDirectiveNoFileComp
 		}
 		defer s.Close()
-		o, err := s.Show(ctx, args[0])
+		run, err := a.runID(ctx, s, args[0])
+		if err != nil {
+			return nil, cobra.ShellCompDirectiveNoFileComp
+		}
+		o, err := s.Show(ctx, run)
 		if err != nil {
 			return nil, cobra.ShellCompDirectiveNoFileComp
 		}

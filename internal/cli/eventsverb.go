@@ -23,12 +23,16 @@ func (a *app) runsEventsCmd() *cobra.Command {
 		Long:    "Prints the events of a run: one JSON line each with --json and wherever standard\noutput is no terminal, short lines for people on a terminal.",
 		Example: "  hocket runs events RUN --follow\n  hocket runs events RUN --json | jq .type",
 		RunE: func(c *cobra.Command, args []string) error {
-			ctx, run := c.Context(), args[0]
+			ctx := c.Context()
 			s, err := a.sees(c)
 			if err != nil {
 				return err
 			}
 			defer s.Close()
+			run, err := a.runID(ctx, s, args[0])
+			if err != nil {
+				return err
+			}
 			r, err := s.View(ctx, run)
 			if err != nil {
 				return a.notFound(ctx, s, err, run)

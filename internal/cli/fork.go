@@ -30,12 +30,16 @@ func (a *app) runsForkCmd() *cobra.Command {
 				return err
 			}
 			defer s.Close()
-			fork, err := s.Fork(c.Context(), args[0], at, service.ForkRights{})
+			run, err := a.runID(c.Context(), s, args[0])
+			if err != nil {
+				return err
+			}
+			fork, err := s.Fork(c.Context(), run, at, service.ForkRights{})
 			switch {
 			case errors.As(err, new(*service.InvalidError)):
 				return err
 			case err != nil:
-				return a.notFound(c.Context(), s, err, args[0])
+				return a.notFound(c.Context(), s, err, run)
 			}
 			if asJSON {
 				return a.showView(c.Context(), s, fork, shown{json: true})

@@ -6,8 +6,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"log/slog"
 	"os"
+	"path/filepath"
 	"runtime/debug"
 	"sync/atomic"
 	"time"
@@ -344,6 +346,32 @@ func (a *app) look(ctx context.Context) (*service.Service, error) {
 		return nil, err
 	}
 	return a.lookHere(ctx)
+}
+
+// reads opens the service for verbs that only read: a store that was named and is not there is an error.
+func (a *app) reads(ctx context.Context) (*service.Service, error) {
+	if err := a.present(); err != nil {
+		return nil, err
+	}
+	return a.look(ctx)
+}
+
+// present refuses a store that was named by --db and is not there. What HOCKET_DB and the configuration name may be missing: it is empty until something is stored.
+func (a *app) present() error {
+	path := a.db
+	if path == "" || path == service.Memory || a.entered {
+		return nil
+	}
+	if _, err := os.Stat(path); !errors.Is(err, fs.ErrNotExist) {
+		return nil // what else is wrong with it is said where it is opened
+	}
+	hint := "hocket run, workflows apply and serve make a store; hocket doctor says which one is used"
+	if near, err := filepath.Glob(filepath.Join(filepath.Dir(path), "*.db")); err == nil {
+		if name := diag.Suggest(path, near); name != "" {
+			hint = "did you mean " + quote(name) + "?"
+		}
+	}
+	return usef("there is no store %s; nothing was made\nhint: %s", quote(path), hint)
 }
 
 // diagnostics prints problems as FILE:LINE:COL: severity: message (code), with -q only errors.

@@ -51,6 +51,9 @@ func (a *app) enter(ctx context.Context) error {
 	if a.tenant() == access.DefaultNamespace || a.entered {
 		return nil
 	}
+	if err := a.present(); err != nil {
+		return err
+	}
 	s, err := a.lookHere(ctx)
 	if err != nil {
 		return err

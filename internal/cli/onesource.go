@@ -88,7 +88,7 @@ func (o *oneSource) document(a *app, c *cobra.Command, args []string) (*workflow
 	if err := a.onlyStored(); err != nil {
 		return nil, err
 	}
-	s, err := a.look(c.Context())
+	s, err := a.reads(c.Context())
 	if err != nil {
 		return nil, err
 	}

@@ -66,13 +66,19 @@ func (a *app) prune(c *cobra.Command, q journal.PruneQuery) (res journal.PruneRe
 	}
 	if r != nil {
 		defer r.Close()
+		if q.Runs, err = a.runIDsOf(c.Context(), r, q.Runs); err != nil {
+			return res, err
+		}
 		return r.Prune(c.Context(), q)
 	}
-	s, err := a.look(c.Context())
+	s, err := a.reads(c.Context())
 	if err != nil {
 		return res, err
 	}
 	defer s.Close()
+	if q.Runs, err = a.runIDsOf(c.Context(), s, q.Runs); err != nil {
+		return res, err
+	}
 	for _, run := range q.Runs {
 		if _, err := s.Head(c.Context(), run); err != nil {
 			return res, a.notFound(c.Context(), s, err, run)

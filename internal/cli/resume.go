@@ -35,6 +35,8 @@ there and followed here. An answer to the run of a Go program that does not
 drive it now is stored for that program, with status 3. It uses the model, tools and limits that the run was
 started with; keys come from the environment.
 
+` + runArgHelp + `
+
 `
 
 func (a *app) resumeCmd() *cobra.Command {
@@ -153,7 +155,7 @@ func (a *app) resume(c *cobra.Command, fl *resumeFlags, run string) error {
 	if reopens {
 		p.Limits = &limits
 	}
-	s, err := a.resumes(c, fl, run)
+	s, run, err := a.resumes(c, fl, run)
 	if err != nil {
 		return err
 	}
@@ -271,34 +273,41 @@ func (f *follower) stored(ctx context.Context) error {
 	return &exit{ExitPaused, fmt.Sprintf("the answer is stored; the program %s takes it when it runs", clean(program))}
 }
 
-// resumes gives where the run is that is to go on. In a store of this machine it is driven with the files of the flags; a server has its own.
-func (a *app) resumes(c *cobra.Command, fl *resumeFlags, run string) (backend, error) {
+// resumes gives where the run is that is to go on, and its id. In a store of this machine it is driven with the files of the flags; a server has its own.
+func (a *app) resumes(c *cobra.Command, fl *resumeFlags, typed string) (s backend, run string, err error) {
 	remote, err := a.there(c)
 	if err != nil {
-		return nil, err
+		return nil, "", err
 	}
 	if remote != nil {
 		if err := onlyHere(c, "tools", "replies", "prices", "approve-all", "take-over", "trust"); err != nil {
-			return nil, err
+			return nil, "", err
 		}
-		return remote, nil
+		if run, err = a.runID(c.Context(), remote, typed); err != nil {
+			return nil, "", errors.Join(err, remote.Close())
+		}
+		return remote, run, nil
 	}
 	files, err := a.files(fl.files)
 	if err != nil {
-		return nil, err
+		return nil, "", err
 	}
 	cfg := a.config()
 	cfg.ApproveAll = fl.approveAll
-	s, err := service.Look(c.Context(), cfg)
+	if err := a.present(); err != nil {
+		return nil, "", err
+	}
+	here, err := service.Look(c.Context(), cfg)
 	if err != nil {
-		return nil, err
+		return nil, "", err
 	}
-	if files.Tools != nil || files.Replies != nil {
-		if err := s.Give(run, files); err != nil {
-			return nil, errors.Join(err, s.Close())
-		}
+	if run, err = a.runID(c.Context(), here, typed); err == nil && (files.Tools != nil || files.Replies != nil) {
+		err = here.Give(run, files)
 	}
-	return s, nil
+	if err != nil {
+		return nil, "", errors.Join(err, here.Close())
+	}
+	return here, run, nil
 }
 
 // refused words why a run did not take what it was told; it is unchanged.

@@ -187,7 +187,7 @@ func nameAfter(w *workflow.Workflow, path string) {
 
 // loadStored reads a workflow of the catalog, prints its problems and gives it where it may run, with the number of its version.
 func (a *app) loadStored(ctx context.Context, id string, which service.Which, opts service.LoadOptions) (*workflow.Workflow, int, error) {
-	s, err := a.look(ctx)
+	s, err := a.reads(ctx)
 	if err != nil {
 		return nil, 0, err
 	}
@@ -257,6 +257,9 @@ func sameFile(a, b string) bool {
 
 func (a *app) run(c *cobra.Command, fl *runFlags, args []string) error {
 	ctx := c.Context()
+	if fl.runID == latestRun {
+		return usef("--run-id %s: the word names the newest run; choose another id", latestRun)
+	}
 	remote, err := a.there(c)
 	if err != nil {
 		return err

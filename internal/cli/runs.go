@@ -17,7 +17,7 @@ import (
 func (a *app) runsCmd() *cobra.Command {
 	list := a.runsListCmd()
 	c := &cobra.Command{
-		Use: "runs", Short: "look at recorded runs, and clear them", Long: "Looks at recorded runs, and clears them. Without a further verb it lists them.",
+		Use: "runs", Short: "look at recorded runs, and clear them", Long: "Looks at recorded runs, and clears them. Without a further verb it lists them.\n" + runArgHelp,
 		Example: "  hocket runs --status paused\n  hocket runs show RUN --logs\n  hocket runs events RUN --follow\n  hocket runs prune --ended 7d",
 		Args:    takes(), RunE: list.RunE,
 	}

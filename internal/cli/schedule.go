@@ -85,7 +85,7 @@ func (a *app) scheduleListCmd() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			s, err := a.look(c.Context())
+			s, err := a.reads(c.Context())
 			if err != nil {
 				return err
 			}
@@ -265,7 +265,7 @@ func (a *app) scheduleOf(c *cobra.Command, path string, opts service.LoadOptions
 }
 
 func (a *app) storedScheduleOf(c *cobra.Command, id string) (*workflow.Workflow, error) {
-	s, err := a.look(c.Context())
+	s, err := a.reads(c.Context())
 	if err != nil {
 		return nil, err
 	}

@@ -23,7 +23,7 @@ func (a *app) runsShowCmd() *cobra.Command {
 	var sh shown
 	c := &cobra.Command{
 		Use: "show RUN", Short: "show one run", Args: takes("RUN"), ValidArgsFunction: a.completeRuns,
-		Long:    "Shows one run: what it is, what it waits for, its steps and its output; or one of its projections.",
+		Long:    "Shows one run: what it is, what it waits for, its steps and its output; or one of its projections.\n" + runArgHelp,
 		Example: "  hocket runs show RUN\n  hocket runs show RUN --json\n  hocket runs show RUN --trail",
 		RunE: func(c *cobra.Command, args []string) error {
 			if err := atMostOne(c, "logs", "trail", "context"); err != nil {
@@ -34,7 +34,11 @@ func (a *app) runsShowCmd() *cobra.Command {
 				return err
 			}
 			defer s.Close()
-			return a.showView(c.Context(), s, args[0], sh)
+			run, err := a.runID(c.Context(), s, args[0])
+			if err != nil {
+				return err
+			}
+			return a.showView(c.Context(), s, run, sh)
 		},
 	}
 	a.addServerFlag(c)

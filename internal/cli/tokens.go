@@ -35,6 +35,9 @@ func (a *app) tokensCmd() *cobra.Command {
 func (a *app) accessStore(ctx context.Context, look bool) (*service.Service, namespace.Store, error) {
 	open := a.open
 	if look {
+		if err := a.present(); err != nil {
+			return nil, nil, err
+		}
 		open = a.lookHere
 	}
 	s, err := open(ctx)

@@ -34,6 +34,15 @@ func (a *app) open(ctx context.Context) (*service.Service, error) {
 	return service.Open(ctx, a.config())
 }
 
+// listed is open for lists of the catalog: people fill its tables by SQL, for which the default store is made. One that was named
+// and is not there is an error.
+func (a *app) listed(ctx context.Context) (*service.Service, error) {
+	if err := a.present(); err != nil {
+		return nil, err
+	}
+	return a.open(ctx)
+}
+
 func (a *app) workflowsApplyCmd() *cobra.Command {
 	var (
 		q      service.ApplyRequest
@@ -170,8 +179,7 @@ func (a *app) workflowsListCmd() *cobra.Command {
 	c := &cobra.Command{
 		Use: "list", Short: "list stored workflows", Args: takes(),
 		RunE: func(c *cobra.Command, _ []string) error {
-			// Whoever lists an empty catalog may be about to fill its tables: the store is made.
-			s, err := a.keeps(c, a.open)
+			s, err := a.keeps(c, a.listed)
 			if err != nil {
 				return err
 			}
@@ -257,7 +265,7 @@ func (a *app) workflowsPublishCmd() *cobra.Command {
 			if c.Flags().Changed("version") && number < 1 {
 				return mustBe("version", "1 or more", strconv.Itoa(number))
 			}
-			s, err := a.keeps(c, a.look)
+			s, err := a.keeps(c, a.reads)
 			if err != nil {
 				return err
 			}
@@ -286,7 +294,7 @@ func (a *app) workflowsDeleteCmd() *cobra.Command {
 		Long: "Deletes stored workflows with all their versions and rows. Recorded runs stay,\nand go on if they are resumed: a run keeps its definition.",
 		Args: takes("ID…"), ValidArgsFunction: a.completeWorkflow,
 		RunE: func(c *cobra.Command, args []string) error {
-			s, err := a.keeps(c, a.look)
+			s, err := a.keeps(c, a.reads)
 			if err != nil {
 				return err
 			}

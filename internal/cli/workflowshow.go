@@ -49,7 +49,7 @@ func (a *app) workflowsShowCmd() *cobra.Command {
 			if c.Flags().Changed("version") && which.Version < 1 {
 				return mustBe("version", "1 or more", strconv.Itoa(which.Version))
 			}
-			s, err := a.keeps(c, a.look)
+			s, err := a.keeps(c, a.reads)
 			if err != nil {
 				return err
 			}

@@ -99,7 +99,7 @@ func (r *Remote) List(ctx context.Context, q journal.Query) (heads []journal.Hea
 		statuses = append(statuses, string(s))
 	}
 	p := api.ListRunsParams{
-		Status: some(strings.Join(statuses, ",")), Workflow: some(q.Workflow), Parent: some(q.Parent), Interrupted: some(q.Interrupted), Cursor: some(q.Cursor),
+		Status: some(strings.Join(statuses, ",")), Prefix: some(q.Prefix), Workflow: some(q.Workflow), Parent: some(q.Parent), Interrupted: some(q.Interrupted), Cursor: some(q.Cursor),
 		Limit: some(int64(min(q.Limit, maxPage))), CreatedFrom: some(q.CreatedFrom), CreatedBefore: some(q.CreatedBefore),
 	}
 	var page struct {

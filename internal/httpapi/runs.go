@@ -71,6 +71,7 @@ func some(s string) *string {
 type runsQuery struct {
 	Page
 	Status        string    `query:"status" doc:"Only runs of these statuses, several with commas: pending, running, paused, completed, failed, cancelled" example:"paused,running"`
+	Prefix        string    `query:"prefix" doc:"Only runs whose ids begin with this"`
 	Workflow      string    `query:"workflow" doc:"Only runs of this workflow"`
 	Parent        string    `query:"parent" doc:"Only runs that this run started"`
 	Interrupted   bool      `query:"interrupted" doc:"Only runs that no living process drives"`
@@ -80,7 +81,7 @@ type runsQuery struct {
 
 func listRuns(ctx context.Context, c *door.Caller, in *runsQuery) (*listed[RunLine], error) {
 	q := journal.Query{
-		Workflow: in.Workflow, Parent: in.Parent, Interrupted: in.Interrupted, CreatedFrom: in.CreatedFrom, CreatedBefore: in.CreatedBefore,
+		Prefix: in.Prefix, Workflow: in.Workflow, Parent: in.Parent, Interrupted: in.Interrupted, CreatedFrom: in.CreatedFrom, CreatedBefore: in.CreatedBefore,
 		Limit: in.Limit, Cursor: in.Cursor,
 	}
 	for name := range strings.SplitSeq(in.Status, ",") {

@@ -88,6 +88,8 @@ type NewRun struct {
 type Query struct {
 	// Statuses: any of these; empty means any.
 	Statuses []Status
+	// Prefix: only runs whose ids begin with it, by their bytes; empty means any.
+	Prefix string
 	// Workflow, Parent, Session and Kind: exactly this; empty means any.
 	Workflow, Parent, Session string
 	Kind                      Kind

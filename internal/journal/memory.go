@@ -9,6 +9,7 @@ import (
 	"maps"
 	"slices"
 	"strconv"
+	"strings"
 	"sync"
 	"time"
 )
@@ -323,6 +324,7 @@ func (h *memHandle) List(ctx context.Context, q Query) ([]Head, string, error) {
 
 func (q Query) matches(h Head) bool {
 	return (len(q.Statuses) == 0 || slices.Contains(q.Statuses, h.Status)) &&
+		strings.HasPrefix(h.Run, q.Prefix) &&
 		(q.Workflow == "" || q.Workflow == h.Workflow) &&
 		(q.Parent == "" || q.Parent == h.Parent) &&
 		(q.Kind == "" || q.Kind == h.Kind) &&

@@ -1756,6 +1756,9 @@ type ListRunsParams struct {
 	// Status Only runs of these statuses, several with commas: pending, running, paused, completed, failed, cancelled
 	Status *string `form:"status,omitempty" json:"status,omitempty"`
 
+	// Prefix Only runs whose ids begin with this
+	Prefix *string `form:"prefix,omitempty" json:"prefix,omitempty"`
+
 	// Workflow Only runs of this workflow
 	Workflow *string `form:"workflow,omitempty" json:"workflow,omitempty"`
 
@@ -5057,6 +5060,18 @@ func NewListRunsRequest(server string, params *ListRunsParams) (*http.Request, e
 		if params.Status != nil {
 
 			if queryFrag, err := runtime.StyleParamWithOptions("form", false, "status", *params.Status, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.Prefix != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", false, "prefix", *params.Prefix, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
 				return nil, err
 			} else {
 				for _, qp := range strings.Split(queryFrag, "&") {

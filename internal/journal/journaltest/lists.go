@@ -113,6 +113,11 @@ func testListFilters(t *testing.T, m Medium) {
 		{"before", journal.Query{CreatedBefore: at(2)}, "r1 r0"},
 		{"before just after", journal.Query{CreatedBefore: at(2).Add(1)}, "r2 r1 r0"},
 		{"between, of a workflow", journal.Query{Workflow: "a", CreatedFrom: at(1), CreatedBefore: at(5)}, "r4 r2"},
+		{"prefix", journal.Query{Prefix: "r"}, "r7 r6 r5 r4 r3 r2 r1 r0"},
+		{"prefix that is an id", journal.Query{Prefix: "r3"}, "r3"},
+		{"prefix of none", journal.Query{Prefix: "r33"}, ""},
+		{"prefix with a wild card", journal.Query{Prefix: "%"}, ""},
+		{"prefix and the rest", journal.Query{Prefix: "r", Workflow: "a", Parent: "r0", Statuses: []journal.Status{"completed"}, Kind: journal.KindRun}, "r7"},
 		{"interrupted, with a living owner", journal.Query{Interrupted: true}, ""},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"unicode/utf8"
 
 	"github.com/hocket-run/hocket/internal/journal"
 )
@@ -117,10 +118,13 @@ func (s *Store) list(ctx context.Context, c *conn, q journal.Query, from cursor)
 		}, args...)
 	}
 	switch {
-	case q.Parent != "", q.Session != "":
+	case q.Parent != "", q.Session != "", q.Prefix != "":
 		list, err := json.Marshal(statuses)
 		if err != nil {
 			return nil, err
+		}
+		if q.Prefix != "" {
+			return found, stream(sqlListPrefix, q.Prefix, q.Prefix+string(utf8.MaxRune), q.Session, q.Session, q.Parent, q.Parent, q.Workflow, q.Workflow, string(list))
 		}
 		if q.Session != "" {
 			return found, stream(sqlListSession, q.Session, q.Parent, q.Parent, q.Workflow, q.Workflow, string(list))

@@ -123,6 +123,11 @@ const (
 	sqlListSession = sqlText(`SELECT ` + headColumns + ` FROM runs r INDEXED BY runs_session` + headJoins +
 		`WHERE r.session = ? AND r.session <> '' AND (? = '' OR r.parent = ?) AND (? = '' OR r.workflow = ?) AND r.status IN (SELECT value FROM json_each(?)) AND` + inPage + inOrder)
 
+	// A prefix that people type has few runs: whatever else is asked for is looked at in each.
+	sqlListPrefix = sqlText(`SELECT ` + headColumns + ` FROM runs r INDEXED BY sqlite_autoindex_runs_1` + headJoins +
+		`WHERE r.run >= ? AND r.run < ? AND (? = '' OR r.session = ?) AND (? = '' OR r.parent = ?) AND (? = '' OR r.workflow = ?)
+  AND r.status IN (SELECT value FROM json_each(?)) AND` + inPage + inOrder)
+
 	sqlActiveOwners = sqlText(`SELECT DISTINCT h.owner, o.owner FROM runs r INDEXED BY runs_status
 CROSS JOIN heads h ON h.id = r.id JOIN owners o ON o.id = h.owner WHERE r.status IN ('pending', 'running')`)
 )

@@ -1,0 +1,94 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/hocket-run/hocket/internal/journal"
+)
+
+// latestRun names the run that was created last, of those that no other run started.
+const latestRun = "latest"
+
+// runArgHelp says what a RUN may be, for the help of verbs that take one.
+const runArgHelp = "RUN is the id of a run, the beginning of one that no other run has, or \"latest\":\nthe run that was created last, apart from those that another run started."
+
+// maxCandidates bounds the runs that are listed where the beginning of an id is not clear.
+const maxCandidates = 10
+
+// runID gives the id of the run that a person means: an id, the beginning of one, or latestRun. An id that a run has is always that run's. What no run's id begins with is
+// given back as it is: looking it up says that there is none. Errors: one with exit status 2 that lists the runs where several are meant.
+func (a *app) runID(ctx context.Context, s sight, typed string) (string, error) {
+	if typed == "" {
+		return "", usef("RUN is empty; give the id of a run, the beginning of one, or %s", latestRun)
+	}
+	hits, more, err := s.List(ctx, journal.Query{Prefix: typed, Limit: maxCandidates})
+	if err != nil {
+		return "", err
+	}
+	for _, h := range hits {
+		if h.Run == typed {
+			return typed, nil
+		}
+	}
+	if more != "" { // the run of that id may be older than those
+		switch _, err := s.View(ctx, typed); {
+		case err == nil:
+			return typed, nil
+		case !errors.Is(err, journal.ErrNotFound):
+			return "", err
+		}
+	}
+	switch {
+	case typed == latestRun:
+		return a.newest(ctx, s)
+	case len(hits) == 0:
+		return typed, nil
+	case len(hits) == 1:
+		return hits[0].Run, nil
+	}
+	lines := []string{fmt.Sprintf("%s is the beginning of several ids; type more of it:", quote(typed))}
+	now := time.Now()
+	for _, h := range hits {
+		l := lineOf(h)
+		lines = append(lines, fmt.Sprintf("  %s  %s, %s, %s", l.ID, l.Status, ago(l.CreatedAt, now), clean(l.title())))
+	}
+	if more != "" {
+		lines = append(lines, fmt.Sprintf("  and more; these are the newest %d", len(hits)))
+	}
+	return "", usef("%s", strings.Join(lines, "\n"))
+}
+
+// runIDsOf is runID for several.
+func (a *app) runIDsOf(ctx context.Context, s sight, typed []string) (ids []string, err error) {
+	for _, t := range typed {
+		id, err := a.runID(ctx, s, t)
+		if err != nil {
+			return nil, err
+		}
+		ids = append(ids, id)
+	}
+	return ids, nil
+}
+
+// newest gives the run that was created last, of those that no other run started.
+func (a *app) newest(ctx context.Context, s sight) (string, error) {
+	q := journal.Query{Limit: 1}
+	for {
+		heads, next, err := s.List(ctx, q)
+		if err != nil {
+			return "", err
+		}
+		for _, h := range heads {
+			if h.Parent == "" {
+				return h.Run, nil
+			}
+		}
+		if q.Cursor, q.Limit = next, maxPage; next == "" {
+			return "", usef("there is no latest run: there are no runs in %s", s.DB())
+		}
+	}
+}
