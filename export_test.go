@@ -127,11 +127,11 @@ func TestWithTelemetry(t *testing.T) {
 	}
 	want := map[string]int{
 		"invoke_workflow news < ": 1, "run paused < invoke_workflow news": 1,
-		"node flaky < invoke_workflow news": 1, "function flaky < node flaky": 2,
+		"node flaky < invoke_workflow news": 1, "function flaky < node flaky": 1,
 		"node parallel_1 < invoke_workflow news": 1, "node l < node parallel_1": 1, "function l < node l": 1, "node r < node parallel_1": 1, "function r < node r": 1,
 		"node w < invoke_workflow news": 1, "wait w < node w": 1,
 		"node ask < invoke_workflow news": 1, "function ask < node ask": 1,
-		"invoke_workflow researcher < invoke_workflow news": 1, "node agent < invoke_workflow researcher": 1,
+		"invoke_workflow researcher < function ask": 1, "node agent < invoke_workflow researcher": 1,
 		"invoke_agent researcher < node agent": 1, "chat m < invoke_agent researcher": 1,
 	}
 	if diff := cmp.Diff(want, got); diff != "" {

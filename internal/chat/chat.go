@@ -73,3 +73,26 @@ func (u Usage) Add(v Usage) Usage {
 		CacheWriteTokens: AddTokens(u.CacheWriteTokens, v.CacheWriteTokens),
 	}
 }
+
+// CallDetails is what is known of a model call beside its answer, for telemetry. What is zero or nil is not known, or was left to the provider.
+type CallDetails struct {
+	// ID is the provider's name of the answer, Model its name of the model that gave it.
+	ID    string `json:"id,omitempty"`
+	Model string `json:"model,omitempty"`
+	// Server and Port are where the request went.
+	Server string `json:"server,omitempty"`
+	Port   int    `json:"port,omitempty"`
+	// FirstChunk is the time from the request to the first piece of a streamed answer, in seconds.
+	FirstChunk float64 `json:"firstChunkSeconds,omitempty"`
+	// Stream: the answer was asked for in pieces. JSON: it was to be of a schema.
+	Stream bool `json:"stream,omitempty"`
+	JSON   bool `json:"json,omitempty"`
+	// The others are parameters of the request.
+	Temperature      *float64 `json:"temperature,omitempty"`
+	TopP             *float64 `json:"topP,omitempty"`
+	FrequencyPenalty *float64 `json:"frequencyPenalty,omitempty"`
+	PresencePenalty  *float64 `json:"presencePenalty,omitempty"`
+	MaxTokens        *int64   `json:"maxTokens,omitempty"`
+	Reasoning        string   `json:"reasoning,omitempty"`
+	Stop             []string `json:"stop,omitempty"`
+}

@@ -110,7 +110,11 @@ func scripts(t *testing.T, isThere bool) testscript.Params {
 // mcpTool is an MCP server on standard input and output.
 func mcpTool() {
 	fmt.Fprintln(os.Stderr, "mcptool is ready")
-	if err := mcpServer().Run(context.Background(), &sdk.StdioTransport{}); err != nil {
+	s := mcpServer()
+	if os.Getenv("MCPTOOL_META") != "" {
+		echoMeta(s, "near_meta", nil)
+	}
+	if err := s.Run(context.Background(), &sdk.StdioTransport{}); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 	}
 }

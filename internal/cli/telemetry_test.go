@@ -288,14 +288,14 @@ func TestTraceJoins(t *testing.T) {
 	}
 }
 
-// TestTelemetryBranches: attempts and parallel branches stand below their own steps (P35).
+// TestTelemetryBranches: parallel branches are below their own steps, and a call is one span over its attempts (P35).
 func TestTelemetryBranches(t *testing.T) {
 	t.Parallel()
 	c, dir := startCollector(t), t.TempDir()
 	env := []string{"OTEL_EXPORTER_OTLP_ENDPOINT=" + c.URL, "OTEL_EXPORTER_OTLP_COMPRESSION=none"}
 	command(t, dir, 0, env, "run", "news.yaml", "--replies", "replies.yaml", "hi")
 	want := []string{
-		"chat gpt-5-mini < invoke_agent left", "chat gpt-5-mini < invoke_agent left", "chat gpt-5-mini < invoke_agent right",
+		"chat gpt-5-mini < invoke_agent left", "chat gpt-5-mini < invoke_agent right",
 		"chat gpt-5-mini < invoke_agent writer", "chat gpt-5-mini < invoke_agent writer", "execute_tool think < invoke_agent writer",
 		"invoke_agent left < node l", "invoke_agent right < node r", "invoke_agent writer < node draft", "invoke_workflow news",
 		"node both < invoke_workflow news", "node draft < invoke_workflow news", "node l < node both", "node r < node both",

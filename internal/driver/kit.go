@@ -75,11 +75,40 @@ type Kit struct {
 	Idles bool
 	// Program carries out CallFunc; nil for documents.
 	Program Program
+	// Trace gives the context of a call that others are asked under: with its span, where telemetry is on. Nil: the context as it is.
+	Trace func(ctx context.Context, c Traced) context.Context
 	// MaxReplyBytes bounds one reply of a model, and MaxReplyCalls the tool calls in it: a larger reply is a failure that names the bound, with what the call cost (SEC17).
 	// 0: DefaultMaxReplyBytes and DefaultMaxReplyCalls.
 	MaxReplyBytes, MaxReplyCalls int
 	// ModelTimeout and ModelIdle bound model calls whose node says nothing; 0: the defaults of package model (P11).
 	ModelTimeout, ModelIdle time.Duration
+}
+
+// Traced names a call as its events do. Exactly one of the kinds of calls is what it is.
+type Traced struct {
+	Step int
+	// Call is the key of the call, Model the reference that a model call names, which may be "".
+	Call, Model string
+	Kind        CallKind
+}
+
+// CallKind tells calls apart.
+type CallKind int
+
+// The kinds of calls.
+const (
+	CallOfModel CallKind = iota
+	CallOfTool
+	CallOfFunc
+)
+
+// traced gives the context of a call; key is its idempotency key.
+func (k *Kit) traced(ctx context.Context, info *Info, key string, c Traced) context.Context {
+	if k.Trace == nil {
+		return ctx
+	}
+	c.Call = strings.TrimPrefix(key, info.Run+"/")
+	return k.Trace(ctx, c)
 }
 
 // Turn is the place of a call in a queue. It belongs to one goroutine, but for Done.
@@ -113,6 +142,7 @@ func (k *Kit) CallModel(ctx context.Context, info *Info, c *engine.CallModel, on
 	if k.Models == nil {
 		return engine.ModelResult{ID: c.ID, Failure: &engine.Failure{Code: string(model.KindInvalidRequest), Message: "there are no models here"}}
 	}
+	ctx = k.traced(ctx, info, c.Key, Traced{Kind: CallOfModel, Step: c.Step, Model: c.Model})
 	req, err := k.request(ctx, info, c)
 	if err != nil {
 		return engine.ModelResult{ID: c.ID, Failure: FailureOf(ctx, err)}
@@ -124,10 +154,10 @@ func (k *Kit) CallModel(ctx context.Context, info *Info, c *engine.CallModel, on
 	reply, err := model.WithTimeouts(k.Models, total, k.ModelIdle).Call(ctx, req, deltas(info, c, onDelta))
 	if err != nil {
 		used := model.UsageOf(err)
-		return engine.ModelResult{ID: c.ID, Model: req.Model, Usage: used, CostUSD: k.cost(req.Model, used), UsageEstimated: model.EstimatedOf(err), Source: source(model.SourceOf(err)), Failure: FailureOf(ctx, err)}
+		return engine.ModelResult{ID: c.ID, Model: req.Model, Usage: used, CostUSD: k.cost(req.Model, used), UsageEstimated: model.EstimatedOf(err), Source: source(model.SourceOf(err)), Details: model.DetailsOf(err), Failure: FailureOf(ctx, err)}
 	}
 	if f := cmp.Or(k.tooLarge(reply.Message), badMessage(reply.Message)); f != nil {
-		return engine.ModelResult{ID: c.ID, Model: req.Model, Usage: reply.Usage, CostUSD: k.cost(cmp.Or(reply.Model, req.Model), reply.Usage), UsageEstimated: reply.UsageEstimated, Source: source(reply.Source), Failure: f}
+		return engine.ModelResult{ID: c.ID, Model: req.Model, Usage: reply.Usage, CostUSD: k.cost(cmp.Or(reply.Model, req.Model), reply.Usage), UsageEstimated: reply.UsageEstimated, Source: source(reply.Source), Details: reply.Details, Failure: f}
 	}
 	res = engine.ModelResult{
 		ID:      c.ID,
@@ -138,6 +168,7 @@ func (k *Kit) CallModel(ctx context.Context, info *Info, c *engine.CallModel, on
 		Source:  source(reply.Source),
 
 		UsageEstimated: reply.UsageEstimated,
+		Details:        reply.Details,
 	}
 	if res.Model == "" {
 		res.Model = req.Model
@@ -273,6 +304,7 @@ func (k *Kit) CallFunc(ctx context.Context, info *Info, c *engine.CallFunc, rec 
 			Code: engine.CodeFunc, Message: fmt.Sprintf("function %q: this workflow needs the Go program that registered it", c.Func),
 		}}
 	}
+	ctx = k.traced(ctx, info, c.Key, Traced{Kind: CallOfFunc, Step: c.Step})
 	if c.Timeout > 0 {
 		var cancel context.CancelFunc
 		ctx, cancel = withTimeout(ctx, c.Timeout)

@@ -34,6 +34,7 @@ func (k *Kit) callTool(ctx context.Context, info *Info, c *engine.CallTool) (res
 			Code: string(tool.KindUnknownTool), Message: tool.Unknown(toolCall(info.Run, c), nil),
 		}}, nil
 	}
+	ctx = k.traced(ctx, info, c.Key, Traced{Kind: CallOfTool, Step: c.Step})
 	ctx, cancel := withTimeout(ctx, c.Timeout)
 	defer cancel()
 	out, err := k.Tools.Call(ctx, toolCall(info.Run, c))

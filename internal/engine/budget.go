@@ -281,7 +281,7 @@ func (r *Run) cutShort(key string, c *call, d ModelResult) {
 	step, bound := c.Step, c.Reserved.Bound
 	f := Failure{Code: CodeBudget, Message: fmt.Sprintf("the answer was cut after %d tokens, which is all that the budget left", c.Reserved.Output), Node: r.nodeID(step)}
 	model := c.Model
-	r.emitStep(step, &ModelFailed{Call: key, Attempt: c.Attempt, Error: f, Model: d.Model, Usage: d.Usage, CostUSD: d.CostUSD, UsageEstimated: clean(d.UsageEstimated), Source: d.Source})
+	r.emitStep(step, &ModelFailed{Call: key, Attempt: c.Attempt, Error: f, Model: d.Model, Usage: d.Usage, CostUSD: d.CostUSD, UsageEstimated: clean(d.UsageEstimated), Source: d.Source, Details: cleanDetails(d.Details)})
 	for _, p := range r.purses(step) {
 		if p.bound != bound || r.broken != nil {
 			continue

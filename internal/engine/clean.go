@@ -37,3 +37,21 @@ func compacted(v Value) Value {
 	}
 	return b.Bytes()
 }
+
+// maxDetail bounds the texts of a call's details, in bytes.
+const maxDetail = 256
+
+// cleanDetails gives details with texts that every store can take, and not too long.
+func cleanDetails(d *chat.CallDetails) *chat.CallDetails {
+	if d == nil {
+		return nil
+	}
+	short := func(s string) string { return clean(s[:min(len(s), maxDetail)]) }
+	out := *d
+	out.ID, out.Model, out.Server, out.Reasoning = short(d.ID), short(d.Model), short(d.Server), short(d.Reasoning)
+	out.Stop = nil
+	for _, s := range d.Stop {
+		out.Stop = append(out.Stop, short(s))
+	}
+	return &out
+}

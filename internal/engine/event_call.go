@@ -45,6 +45,8 @@ type ModelReplied struct {
 	Late   bool   `json:"late,omitempty"`
 	// Warning says that the reply is empty, or a refusal; "": it is neither.
 	Warning string `json:"warning,omitempty"`
+	// Details are for telemetry; the engine does not read them.
+	Details *chat.CallDetails `json:"details,omitempty"`
 }
 
 // ReplyWarning says what is odd about a reply that is an answer all the same: it holds nothing, or the model declined; "" for others. stop is the word of package model for why it ended.
@@ -72,8 +74,9 @@ type ModelFailed struct {
 	CostUSD        *float64    `json:"costUSD,omitempty"`
 	UsageEstimated string      `json:"usageEstimated,omitempty"`
 	// Source is the entry of a reply script that failed the call, as in ModelReplied.
-	Source string `json:"source,omitempty"`
-	Late   bool   `json:"late,omitempty"`
+	Source  string            `json:"source,omitempty"`
+	Late    bool              `json:"late,omitempty"`
+	Details *chat.CallDetails `json:"details,omitempty"` // as in ModelReplied
 }
 
 // Withheld tells whether the call was never made, because the budget of the workflow left nothing for it: then it counts nowhere as a call.

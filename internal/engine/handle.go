@@ -119,7 +119,7 @@ func (r *Run) handleModel(d ModelResult) {
 	late, step, fr := c.State == callCancelled, c.Step, c.Frame
 	if d.Failure != nil {
 		f := d.Failure.clean()
-		r.emitStep(step, &ModelFailed{Call: key, Attempt: c.Attempt, Error: f, Model: d.Model, Usage: d.Usage, CostUSD: d.CostUSD, UsageEstimated: clean(d.UsageEstimated), Source: d.Source, Late: late})
+		r.emitStep(step, &ModelFailed{Call: key, Attempt: c.Attempt, Error: f, Model: d.Model, Usage: d.Usage, CostUSD: d.CostUSD, UsageEstimated: clean(d.UsageEstimated), Source: d.Source, Late: late, Details: cleanDetails(d.Details)})
 		switch {
 		case late:
 		case f.Code == CodeWorkflowBudget && r.metWorkflow(step, f.Message):
@@ -134,7 +134,7 @@ func (r *Run) handleModel(d ModelResult) {
 	}
 	m := cleanMessage(d.Message)
 	m.ToolCalls = uniqueIDs(m.ToolCalls)
-	r.emitStep(step, &ModelReplied{Call: key, Attempt: c.Attempt, Message: m, Usage: d.Usage, CostUSD: d.CostUSD, UsageEstimated: clean(d.UsageEstimated), Model: d.Model, Stop: d.Stop, Source: d.Source, Late: late, Warning: ReplyWarning(&m, d.Stop)})
+	r.emitStep(step, &ModelReplied{Call: key, Attempt: c.Attempt, Message: m, Usage: d.Usage, CostUSD: d.CostUSD, UsageEstimated: clean(d.UsageEstimated), Model: d.Model, Stop: d.Stop, Source: d.Source, Late: late, Warning: ReplyWarning(&m, d.Stop), Details: cleanDetails(d.Details)})
 	if !late {
 		r.replied(step, fr)
 	}

@@ -32,6 +32,8 @@ type ModelResult struct {
 	Stop           string
 	Source         string
 	Failure        *Failure
+	// Details are those of ModelReplied and ModelFailed.
+	Details *chat.CallDetails
 	// Pins are the definitions of tools that were listed since the last result that told of some, a JSON object; nil: none (SEC14).
 	Pins Value
 }

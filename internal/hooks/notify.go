@@ -362,5 +362,5 @@ func (h *Hooks) sendOne(ctx context.Context, sp *space, n Notification) (became 
 	if err != nil {
 		return StatePending, 0, err
 	}
-	return h.post(ctx, e, header, body)
+	return h.post(sp.service.Tracing(ctx, n.Run), e, header, body)
 }

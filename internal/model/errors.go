@@ -67,6 +67,8 @@ type Error struct {
 	Usage *chat.Usage
 	// UsageEstimated is that of Reply.
 	UsageEstimated string
+	// Details are those of Reply.
+	Details *chat.CallDetails
 	// Source is the entry of the reply script that told this failure, as Reply.Source.
 	Source int
 	// Err is the cause where it is one of ours or the standard library's; never an error of an SDK, which might hold the request and its key.
@@ -96,6 +98,14 @@ func (e *Interrupted) Unwrap() error { return e.Err }
 func UsageOf(err error) *chat.Usage {
 	if failed, ok := errors.AsType[*Error](err); ok {
 		return failed.Usage
+	}
+	return nil
+}
+
+// DetailsOf gives what is known of a failed call; nil: nothing.
+func DetailsOf(err error) *chat.CallDetails {
+	if failed, ok := errors.AsType[*Error](err); ok {
+		return failed.Details
 	}
 	return nil
 }

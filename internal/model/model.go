@@ -87,6 +87,10 @@ type Reply struct {
 	// UsageEstimated says why Usage is an estimate and not what the provider reported, which cannot be; "": it is that. WithUsage sets it.
 	UsageEstimated string
 	StopReason     StopReason
+	// ID is the provider's name of the answer; "" where it gave none.
+	ID string
+	// Details are what a Registry knows of the call; nil where another client answers.
+	Details *chat.CallDetails
 	// Model is what answered: the reference that was asked where a Registry answers, what the provider named where an adapter does.
 	Model string
 	// Source is the entry of the reply script that answered, counted from 1; 0: no script. A driver records it with the reply, so that

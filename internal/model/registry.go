@@ -118,8 +118,9 @@ func NewRegistry(cfg Config) *Registry {
 
 // Call implements Client. Reply.Model is the reference in its full form.
 func (r *Registry) Call(ctx context.Context, req Request, onDelta func(Delta)) (Reply, error) {
-	client, ref, err := r.Client(req.Model)
+	client, ref, endpoint, err := r.client(strings.TrimSpace(req.Model))
 	if err != nil {
+		err = r.withWaysOut(err)
 		kind := KindInvalidRequest
 		if errors.Is(err, ErrMissingKey) {
 			kind = KindAuth
@@ -130,10 +131,13 @@ func (r *Registry) Call(ctx context.Context, req Request, onDelta func(Delta)) (
 		req.Params = req.Params.over(def.Params)
 	}
 	req.Model = ref.Model
-	reply, err := client.Call(ctx, req, onDelta)
+	details := detailsOf(req, endpoint)
+	reply, err := client.Call(ctx, req, details.watch(onDelta))
 	if err != nil {
-		return Reply{}, r.hinted(err, ref)
+		return Reply{}, details.in(r.hinted(err, ref))
 	}
+	details.ID, details.Model = reply.ID, reply.Model
+	reply.Details = &details.CallDetails
 	reply.Model = ref.String()
 	return reply, nil
 }
@@ -182,37 +186,38 @@ func (r *Registry) Check(ref string) error {
 
 // Client gives the client of ref, bounded by the configured timeouts, and ref in its full form. Errors: *RefError.
 func (r *Registry) Client(ref string) (Client, Ref, error) {
-	c, full, err := r.client(strings.TrimSpace(ref))
+	c, full, _, err := r.client(strings.TrimSpace(ref))
 	if err != nil {
 		return nil, Ref{}, r.withWaysOut(err)
 	}
 	return c, full, nil
 }
 
-func (r *Registry) client(ref string) (Client, Ref, error) {
+// client is Client with the endpoint, which is empty for clients of the program.
+func (r *Registry) client(ref string) (Client, Ref, Endpoint, error) {
 	if full, err := ParseRef(ref); err == nil && r.cfg.Clients[full.Provider] != nil {
-		return WithTimeouts(r.cfg.Clients[full.Provider], r.cfg.TotalTimeout, r.cfg.IdleTimeout), full, nil
+		return WithTimeouts(r.cfg.Clients[full.Provider], r.cfg.TotalTimeout, r.cfg.IdleTimeout), full, Endpoint{}, nil
 	}
 	full, endpoint, err := r.resolve(ref)
 	if err != nil {
-		return nil, Ref{}, err
+		return nil, Ref{}, endpoint, err
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if c, ok := r.clients[endpoint]; ok {
-		return c, full, nil
+		return c, full, endpoint, nil
 	}
 	factory := r.cfg.Adapters[endpoint.Protocol]
 	if factory == nil {
-		return nil, Ref{}, problem(ref, full.Provider, ErrBadProvider, fmt.Sprintf("nothing here speaks the protocol %q", endpoint.Protocol))
+		return nil, Ref{}, endpoint, problem(ref, full.Provider, ErrBadProvider, fmt.Sprintf("nothing here speaks the protocol %q", endpoint.Protocol))
 	}
 	adapter, err := factory(endpoint)
 	if err != nil {
-		return nil, Ref{}, problem(ref, full.Provider, ErrBadProvider, Scrub(err.Error(), endpoint.Key))
+		return nil, Ref{}, endpoint, problem(ref, full.Provider, ErrBadProvider, Scrub(err.Error(), endpoint.Key))
 	}
 	c := WithTimeouts(adapter, r.cfg.TotalTimeout, r.cfg.IdleTimeout)
 	r.clients[endpoint] = c
-	return c, full, nil
+	return c, full, endpoint, nil
 }
 
 // resolve finds what ref means: a model that a definition names, else provider and model.

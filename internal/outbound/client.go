@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"code.dny.dev/ssrf"
+
+	"github.com/hocket-run/hocket/internal/tracecontext"
 )
 
 // ErrRefused is in the chain of every error of a request that was not sent because of where it led. Trying again does not help.
@@ -29,6 +31,8 @@ type Config struct {
 	Proxy func(*http.Request) (*url.URL, error)
 	// DialTimeout bounds name resolution and connection, 30 s where zero.
 	DialTimeout time.Duration
+	// Trace lets requests carry the W3C trace context that their context has by [tracecontext.Outgoing]; a redirect to another origin gets none.
+	Trace bool
 	// Resolve looks up the addresses of a host that is reached through a proxy; nil asks the system.
 	Resolve func(ctx context.Context, host string) ([]netip.Addr, error)
 }
@@ -52,6 +56,7 @@ func New(cfg Config) *http.Client {
 
 	t := &transport{
 		allow:   hostSet(cfg.Allow),
+		trace:   cfg.Trace,
 		guard:   guard,
 		proxy:   cfg.Proxy,
 		resolve: cfg.Resolve,
@@ -78,6 +83,7 @@ func newTransport(d *net.Dialer, proxy func(*http.Request) (*url.URL, error)) *h
 // opened to a named target is never taken for a request that may not use it.
 type transport struct {
 	allow         map[string]bool
+	trace         bool
 	guard         *ssrf.Guardian
 	proxy         func(*http.Request) (*url.URL, error)
 	resolve       func(context.Context, string) ([]netip.Addr, error)
@@ -87,6 +93,9 @@ type transport struct {
 // RoundTrip implements http.RoundTripper.
 func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	req = withoutSilentRetry(req)
+	if t.trace {
+		req = withTrace(req)
+	}
 	if t.isNamed(req) {
 		return t.open.RoundTrip(req)
 	}
@@ -129,12 +138,29 @@ func withoutSilentRetry(req *http.Request) *http.Request {
 	return req
 }
 
+// withTrace gives req with the trace context of its context, unless it has one of its own or was led to another origin than it was made for.
+func withTrace(req *http.Request) *http.Request {
+	if req.Header.Get(tracecontext.Parent) != "" || !isOfOneOrigin(req) {
+		return req
+	}
+	traced := req
+	tracecontext.Inject(req.Context(), func(name, value string) {
+		if traced == req {
+			traced = req.Clone(req.Context())
+		}
+		traced.Header.Set(name, value)
+	})
+	return traced
+}
+
 // isNamed tells whether the operator named the target of req. A page elsewhere that redirects to such a target does not inherit the
 // operator's word.
 func (t *transport) isNamed(req *http.Request) bool {
-	if !t.allow[hostPort(req.URL)] && !t.allow[strings.ToLower(req.URL.Hostname())] {
-		return false
-	}
+	return (t.allow[hostPort(req.URL)] || t.allow[strings.ToLower(req.URL.Hostname())]) && isOfOneOrigin(req)
+}
+
+// isOfOneOrigin tells whether all redirects that led to req came from its own origin.
+func isOfOneOrigin(req *http.Request) bool {
 	for r := req; r.Response != nil && r.Response.Request != nil; {
 		r = r.Response.Request
 		if !sameOrigin(r.URL, req.URL) {

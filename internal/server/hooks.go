@@ -35,7 +35,7 @@ func (s *Server) openHooks() (*hooks.Hooks, error) {
 		}
 		endpoints, allow = append(endpoints, e), append(allow, n.URL)
 	}
-	guarded := outbound.Config{Allow: op.Outbound.Allow}
+	guarded := outbound.Config{Allow: op.Outbound.Allow, Trace: true}
 	h, err := hooks.New(hooks.Config{
 		Service: func(ctx context.Context, namespace string) (*service.Service, error) {
 			return s.namespaces.Service(ctx, namespace)
@@ -48,7 +48,7 @@ func (s *Server) openHooks() (*hooks.Hooks, error) {
 		},
 		PublicURL: s.cfg.URL, Endpoints: endpoints, Logger: s.log,
 		Secrets:  secret.Resolver{Env: s.cfg.Service.Env, Keeper: s.cfg.Service.Keeper},
-		Operator: outbound.New(outbound.Config{Allow: allow}),
+		Operator: outbound.New(outbound.Config{Allow: allow, Trace: true}),
 		Guarded:  outbound.New(guarded),
 		Refused:  func(ctx context.Context, url string) error { return outbound.Check(ctx, guarded, url) },
 	})

@@ -118,6 +118,7 @@ func (k *kits) open(ctx context.Context, info driver.Info) (*driver.Kit, error) 
 		MaxReplyBytes: int(k.cfg.Operator.Limits.ReplyBytes), MaxReplyCalls: k.cfg.Operator.Limits.ReplyCalls,
 		ModelTimeout: time.Duration(limits.ModelTimeout), ModelIdle: time.Duration(limits.ModelIdleTimeout),
 	}
+	kit.Trace = k.service.tracing(info)
 	kit.Idles = k.cfg.Spawns // tools of the program may start runs
 	if info.Workflow.Format == FormatGraph {
 		if err := k.openProgram(info, kit); err != nil {

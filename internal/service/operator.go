@@ -149,9 +149,9 @@ func operatorSpecs(c *config.Config, agents map[string]tool.Grant) error {
 	return nil
 }
 
-// client gives an HTTP client that may go to the public internet, where the operator allows it, and to the addresses in allow.
+// client gives an HTTP client that may go to the public internet, where the operator allows it, and to the addresses in allow. Its requests carry their trace context.
 func (k *kits) client(allow ...string) *http.Client {
-	return outbound.New(outbound.Config{Allow: slices.Concat(allow, k.cfg.Operator.Outbound.Allow)})
+	return outbound.New(outbound.Config{Allow: slices.Concat(allow, k.cfg.Operator.Outbound.Allow), Trace: true})
 }
 
 // extraToolsets gives the operator's toolsets, and those of his servers that some agent lists by name, alone or before a tool's.

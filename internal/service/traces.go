@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/hocket-run/hocket/internal/driver"
+	"github.com/hocket-run/hocket/internal/telemetry"
 	"github.com/hocket-run/hocket/internal/tracecontext"
 )
 
@@ -12,15 +13,36 @@ import (
 func (s *Service) startTraced(ctx context.Context, spec driver.Spec) (run string, err error) {
 	caller := tracecontext.From(ctx)
 	if spec.ParentRun != "" {
-		head, err := s.store.Head(ctx, spec.ParentRun)
-		if err != nil {
-			return "", err
-		}
-		// What a Go function passes on may be of any trace; a child run is in that of the run above it.
-		if above := s.telemetry.RunContext(spec.ParentRun, head.Meta); caller.TraceID() != above.TraceID() {
-			caller = above
+		// What a Go function passes on may be of any trace; a child run is in that of the run above it. One that cannot be read keeps no run from starting.
+		if head, err := s.store.Head(context.WithoutCancel(ctx), spec.ParentRun); err == nil {
+			if above := s.telemetry.RunContext(spec.ParentRun, head.Meta); caller.TraceID() != above.TraceID() {
+				caller = above
+			}
 		}
 	}
 	spec.Meta = tracecontext.Keep(spec.Meta, caller)
 	return s.driver.Start(ctx, spec)
+}
+
+// tracing gives how the calls of a run let others join its trace; nil where they do not.
+func (s *Service) tracing(info driver.Info) func(context.Context, driver.Traced) context.Context {
+	if s.telemetry == nil {
+		return nil
+	}
+	kinds := map[driver.CallKind]telemetry.What{driver.CallOfModel: telemetry.WhatModel, driver.CallOfTool: telemetry.WhatTool, driver.CallOfFunc: telemetry.WhatFunc}
+	return func(ctx context.Context, c driver.Traced) context.Context {
+		return s.telemetry.OutOfCall(ctx, info.Run, info.Meta, kinds[c.Kind], c.Step, c.Call, c.Model)
+	}
+}
+
+// Tracing gives ctx for requests that tell others of a run: they carry its span, where telemetry is on and the run is there.
+func (s *Service) Tracing(ctx context.Context, run string) context.Context {
+	if s.telemetry == nil {
+		return ctx
+	}
+	head, err := s.store.Head(ctx, run)
+	if err != nil {
+		return ctx
+	}
+	return s.telemetry.OutOfRun(ctx, run, head.Meta)
 }

@@ -11,6 +11,7 @@ import (
 	"regexp"
 	"slices"
 
+	"github.com/hocket-run/hocket/internal/outbound"
 	"github.com/hocket-run/hocket/internal/tool"
 	"github.com/hocket-run/hocket/internal/tool/api"
 	"github.com/hocket-run/hocket/internal/tool/fetch"
@@ -45,7 +46,8 @@ func (k *kits) fetchClient(spec tool.Spec) *http.Client {
 	if spec.Trusted {
 		allow = fetch.Hosts(spec)
 	}
-	return k.client(allow...)
+	// Pages are anybody's, and are not told of traces.
+	return outbound.New(outbound.Config{Allow: slices.Concat(allow, k.cfg.Operator.Outbound.Allow)})
 }
 
 // apiConfig is what toolsets of HTTP APIs get. One that the operator stands behind may be at a private address, and get what our environment holds (D34).

@@ -21,15 +21,15 @@ func (o *Observer) context(run string, meta map[string]string, span SpanID) trac
 	return tracecontext.New(trace, span, sampled, caller.TraceState().String())
 }
 
-// OutOfRun gives ctx with the span of a run as the trace context of requests that are made under it, OutOfCall with that of a call of it, under the key that
-// its events have. Where no spans are exported here, both give ctx.
+// OutOfRun gives ctx with the span of a run as the trace context of requests that are made under it, OutOfCall with that of a call of it, under the key, and for
+// model calls the reference, that its events have. Where no spans are exported here, both give ctx.
 func (o *Observer) OutOfRun(ctx context.Context, run string, meta map[string]string) context.Context {
 	return o.outgoing(ctx, run, meta, spanOf(run, WhatRun, 0, "", 0))
 }
 
 // OutOfCall: see OutOfRun.
-func (o *Observer) OutOfCall(ctx context.Context, run string, meta map[string]string, what What, step int, call string) context.Context {
-	return o.outgoing(ctx, run, meta, spanOf(run, what, step, call, 0))
+func (o *Observer) OutOfCall(ctx context.Context, run string, meta map[string]string, what What, step int, call, model string) context.Context {
+	return o.outgoing(ctx, run, meta, callSpanOf(run, what, step, call, model, 1))
 }
 
 func (o *Observer) outgoing(ctx context.Context, run string, meta map[string]string, span SpanID) context.Context {

@@ -165,11 +165,11 @@ func TestLaws(t *testing.T) {
 			case *engine.AgentHanded:
 				once(telemetry.WhatAgent, e.Step, e.Seq)
 			case *engine.ModelCalled:
-				once(telemetry.WhatModel, d.Call, d.Attempt)
+				once(telemetry.WhatModel, d.Call, d.Model)
 			case *engine.ToolCalled:
-				once(telemetry.WhatTool, d.Call, d.Attempt)
+				once(telemetry.WhatTool, d.Call)
 			case *engine.FuncCalled:
-				once(telemetry.WhatFunc, d.Call, d.Attempt)
+				once(telemetry.WhatFunc, d.Call)
 			case *engine.WaitOpened:
 				once(telemetry.WhatWait, d.Wait)
 			}

@@ -3,23 +3,38 @@ package telemetry
 // Names of the GenAI conventions (OpenTelemetry semantic conventions 1.41, the last whose Go package had them). They are kept here because later versions of that
 // package dropped them.
 const (
-	OperationName  = "gen_ai.operation.name"
-	ProviderName   = "gen_ai.provider.name"
-	RequestModel   = "gen_ai.request.model"
-	ResponseModel  = "gen_ai.response.model"
-	FinishReasons  = "gen_ai.response.finish_reasons"
-	InputTokens    = "gen_ai.usage.input_tokens"            //nolint:gosec // counts, no credentials
-	OutputTokens   = "gen_ai.usage.output_tokens"           //nolint:gosec // counts, no credentials
-	CachedTokens   = "gen_ai.usage.cache_read.input_tokens" //nolint:gosec // counts, no credentials
-	ConversationID = "gen_ai.conversation.id"
-	AgentID        = "gen_ai.agent.id"
-	AgentName      = "gen_ai.agent.name"
-	WorkflowLabel  = "gen_ai.workflow.name"
-	ToolName       = "gen_ai.tool.name"
-	ToolType       = "gen_ai.tool.type"
-	ToolCallID     = "gen_ai.tool.call.id"
-	TokenType      = "gen_ai.token.type" //nolint:gosec // counts, no credentials
-	ErrorType      = "error.type"
+	OperationName    = "gen_ai.operation.name"
+	ProviderName     = "gen_ai.provider.name"
+	RequestModel     = "gen_ai.request.model"
+	ResponseModel    = "gen_ai.response.model"
+	FinishReasons    = "gen_ai.response.finish_reasons"
+	InputTokens      = "gen_ai.usage.input_tokens"             //nolint:gosec // counts, no credentials
+	OutputTokens     = "gen_ai.usage.output_tokens"            //nolint:gosec // counts, no credentials
+	CachedTokens     = "gen_ai.usage.cache_read.input_tokens"  //nolint:gosec // counts, no credentials
+	CacheWriteTokens = "gen_ai.usage.cache_write.input_tokens" //nolint:gosec // counts, no credentials
+	ReasoningTokens  = "gen_ai.usage.reasoning.output_tokens"  //nolint:gosec // counts, no credentials
+	ResponseID       = "gen_ai.response.id"
+	FirstChunk       = "gen_ai.response.time_to_first_chunk"
+	Temperature      = "gen_ai.request.temperature"
+	TopP             = "gen_ai.request.top_p"
+	FrequencyPenalty = "gen_ai.request.frequency_penalty"
+	PresencePenalty  = "gen_ai.request.presence_penalty"
+	MaxTokens        = "gen_ai.request.max_tokens" //nolint:gosec // counts, no credentials
+	StopSequences    = "gen_ai.request.stop_sequences"
+	Stream           = "gen_ai.request.stream"
+	ReasoningLevel   = "gen_ai.request.reasoning.level"
+	OutputType       = "gen_ai.output.type"
+	ServerAddress    = "server.address"
+	ServerPort       = "server.port"
+	ConversationID   = "gen_ai.conversation.id"
+	AgentID          = "gen_ai.agent.id"
+	AgentName        = "gen_ai.agent.name"
+	WorkflowLabel    = "gen_ai.workflow.name"
+	ToolName         = "gen_ai.tool.name"
+	ToolType         = "gen_ai.tool.type"
+	ToolCallID       = "gen_ai.tool.call.id"
+	TokenType        = "gen_ai.token.type" //nolint:gosec // counts, no credentials
+	ErrorType        = "error.type"
 
 	// InputMessages and those after it hold content and are exported only where Config.Content is set.
 	InputMessages      = "gen_ai.input.messages"

@@ -38,9 +38,9 @@ const (
 	WhatPause  What = "pause" // the event: a mark without duration, for a run that is waiting while somebody looks at its trace
 	WhatStep   What = "step"  // the step
 	WhatAgent  What = "agent" // step and frame
-	WhatModel  What = "model" // step, call and attempt
-	WhatTool   What = "tool"  // step, call and attempt
-	WhatFunc   What = "func"  // step, call and attempt
+	WhatModel  What = "model" // step, call, model and the number of the span among those of the call
+	WhatTool   What = "tool"  // likewise, without model
+	WhatFunc   What = "func"  // likewise
 	WhatWait   What = "wait"  // step and wait
 	spanIDSalt      = "hocket span"
 )

@@ -34,37 +34,28 @@ type Tracer struct {
 
 	steps   map[int]*stepSpan
 	scopes  map[int]*stepSpan // owners of scopes
-	calls   map[callKey]*callSpan
+	calls   map[string]*callSpan
+	doubt   *doubt // of the last event
 	waits   map[string]*open
 	content content
 }
 
 type stepSpan struct {
 	*open
-	kind  workflow.Kind
+	number int
+	kind   workflow.Kind
+	// spans counts the spans of each call.
+	spans map[string]int
 	agent *open
 	// subs are the spans of sub-agents by frame; frames that are not there are the step's own agent.
 	subs map[int]*open
-}
-
-type callKey struct {
-	call    string
-	attempt int
-}
-
-type callSpan struct {
-	*open
-	step  *stepSpan
-	frame int
-	// answers is the id of the wish of the model that a tool call carries out.
-	answers string
 }
 
 // NewTracer makes a tracer for the run with that id.
 func NewTracer(run string, cfg TracerConfig) *Tracer {
 	return &Tracer{
 		cfg: cfg, run: run, trace: TraceOf(run),
-		steps: map[int]*stepSpan{}, scopes: map[int]*stepSpan{}, calls: map[callKey]*callSpan{}, waits: map[string]*open{},
+		steps: map[int]*stepSpan{}, scopes: map[int]*stepSpan{}, calls: map[string]*callSpan{}, waits: map[string]*open{},
 		content: newContent(cfg.Content),
 	}
 }
@@ -81,6 +72,7 @@ func (t *Tracer) Add(e engine.Event) {
 		return
 	}
 	t.seq = e.Seq
+	t.decide(e)
 	switch d := e.Data.(type) {
 	case *engine.RunCreated:
 		t.begin(e, d)

@@ -3,7 +3,6 @@ package telemetry
 import (
 	"strings"
 
-	"github.com/hocket-run/hocket/internal/chat"
 	"github.com/hocket-run/hocket/internal/engine"
 )
 
@@ -19,32 +18,34 @@ func (t *Tracer) call(e engine.Event) {
 	case *engine.ModelReplied:
 		t.modelReplied(e, d)
 	case *engine.ModelFailed:
-		if c := t.ended(d.Call, d.Attempt, d.Late); c != nil {
-			c.model(d.Model, false)
+		if c := t.outstanding(d.Call, d.Attempt); c != nil {
+			c.model(d.Model, "")
 			c.used(d.Usage, d.CostUSD)
-			t.fail(c.open, &d.Error)
-			if d.Withheld() {
+			c.detailed(d.Details)
+			if d.Withheld() && c.failures == 0 {
 				c.set(Attr{Withheld, true})
 			}
-			t.settle(e, c)
+			t.failed(e, c, &d.Error, d.Late)
 		}
 	case *engine.ToolCalled:
 		t.toolCalled(e, st, d)
 	case *engine.ToolReturned:
 		t.toolReturned(e, d)
 	case *engine.ToolFailed:
-		if c := t.ended(d.Call, d.Attempt, d.Late); c != nil {
-			t.fail(c.open, &d.Error)
-			t.content.answered(e.Step, c.frame, c.answers, d.Error.Message)
-			t.settle(e, c)
+		if c := t.outstanding(d.Call, d.Attempt); c != nil {
+			t.failed(e, c, &d.Error, d.Late)
 		}
 	case *engine.FuncCalled:
-		c := t.startCall(e, st, st.open, WhatFunc, d.Call, d.Attempt, "function", d.Func)
-		c.set(Attr{Function, d.Func})
+		if c, fresh := t.startCall(e, st, st.open, WhatFunc, d.Call, d.Attempt, "function", d.Func, ""); fresh {
+			c.set(Attr{Function, d.Func})
+		}
 	case *engine.FuncReturned:
-		if c := t.ended(d.Call, d.Attempt, d.Late); c != nil {
-			t.fail(c.open, d.Error)
-			t.settle(e, c)
+		switch c := t.outstanding(d.Call, d.Attempt); {
+		case c == nil:
+		case d.Error != nil:
+			t.failed(e, c, d.Error, d.Late)
+		default:
+			t.settle(c, e.At, nil, d.Late)
 		}
 	case *engine.SubagentStarted:
 		a := t.startAgent(st.in(d.Parent), e, "", d.Frame, d.Agent)
@@ -84,68 +85,29 @@ func (t *Tracer) subagentEnded(e engine.Event, st *stepSpan, frame int, f *engin
 	}
 }
 
-func (t *Tracer) startCall(e engine.Event, st *stepSpan, parent *open, what What, call string, attempt int, op, name string) *callSpan {
-	c := &callSpan{open: t.start(parent, e.At, what, e.Step, call, attempt, op, name), step: st}
-	c.set(Attr{RunID, t.run}, Attr{NodeID, e.Node}, Attr{Step, int64(e.Step)}, Attr{Call, call}, Attr{Attempt, int64(attempt)})
-	t.calls[callKey{call, attempt}] = c
-	return c
-}
-
-// ended takes a call off the list of those that are out.
-func (t *Tracer) ended(call string, attempt int, late bool) *callSpan {
-	k := callKey{call, attempt}
-	c := t.calls[k]
-	if c == nil {
-		return nil
-	}
-	delete(t.calls, k)
-	if late {
-		c.set(Attr{Late, true})
-	}
-	return c
-}
-
-// settle ends a call, and forgets its step where that waited for it alone.
-func (t *Tracer) settle(e engine.Event, c *callSpan) {
-	t.finish(c.open, e.At)
-	if c.step.ended && c.step.kids == 0 {
-		delete(t.steps, e.Step)
-	}
-}
-
 func (t *Tracer) modelCalled(e engine.Event, st *stepSpan, d *engine.ModelCalled) {
-	c := t.startCall(e, st, st.in(d.Frame), WhatModel, d.Call, d.Attempt, OpChat, "")
-	c.Kind, c.frame = KindClient, d.Frame
-	c.set(Attr{OperationName, OpChat}, Attr{ConversationID, t.run + "/" + d.Conversation}, Attr{AgentID, d.Agent}, Attr{AgentName, d.Agent})
-	c.model(d.Model, false)
+	c, fresh := t.startCall(e, st, st.in(d.Frame), WhatModel, d.Call, d.Attempt, OpChat, "", d.Model)
+	if fresh {
+		c.Kind, c.frame = KindClient, d.Frame
+		c.set(Attr{OperationName, OpChat}, Attr{ConversationID, t.run + "/" + d.Conversation}, Attr{AgentID, d.Agent}, Attr{AgentName, d.Agent})
+		c.model(d.Model, "")
+	}
 	t.content.asks(c.open, e.Step, d)
 }
 
 func (t *Tracer) modelReplied(e engine.Event, d *engine.ModelReplied) {
-	c := t.ended(d.Call, d.Attempt, d.Late)
+	c := t.outstanding(d.Call, d.Attempt)
 	if c == nil {
 		return
 	}
-	c.model(d.Model, true)
+	c.model(d.Model, d.Model)
 	if d.Stop != "" {
 		c.set(Attr{FinishReasons, []string{d.Stop}})
 	}
 	c.used(d.Usage, d.CostUSD)
+	c.detailed(d.Details)
 	t.content.replied(c.open, e.Step, c.frame, d)
-	t.settle(e, c)
-}
-
-// used says what a model call used, as far as it is known.
-func (c *callSpan) used(u *chat.Usage, cost *float64) {
-	if u != nil {
-		c.set(Attr{InputTokens, u.InputTokens}, Attr{OutputTokens, u.OutputTokens})
-		if u.CachedTokens > 0 {
-			c.set(Attr{CachedTokens, u.CachedTokens})
-		}
-	}
-	if cost != nil {
-		c.set(Attr{CostUSD, *cost})
-	}
+	t.settle(c, e.At, nil, d.Late)
 }
 
 // handed gives a loop to another agent, whose span stands beside that of the one before it.
@@ -166,22 +128,28 @@ func (t *Tracer) handed(e engine.Event, st *stepSpan, d *engine.AgentHanded) {
 	t.content.handed(a, d.System)
 }
 
-// model says which model was asked, and with answered which replied; what is known last wins.
-func (c *callSpan) model(ref string, answered bool) {
+// model says which model was asked, and which replied; what is known last wins.
+func (c *callSpan) model(ref, answered string) {
 	if ref == "" {
 		return
 	}
-	provider, name, found := strings.Cut(ref, "/")
-	if !found {
-		provider, name = "", ref
-	}
+	provider, name := parted(ref)
 	if c.Attr(RequestModel) == nil {
 		c.Name = OpChat + " " + name
 		c.set(Attr{ProviderName, wellKnown(provider)}, Attr{RequestModel, name})
 	}
-	if answered {
-		c.set(Attr{ResponseModel, name})
+	if answered != "" {
+		_, c.replied = parted(answered)
 	}
+}
+
+// parted gives the provider of a reference, "" where it has none, and the model.
+func parted(ref string) (provider, name string) {
+	provider, name, found := strings.Cut(ref, "/")
+	if !found {
+		return "", ref
+	}
+	return provider, name
 }
 
 // wellKnown gives the convention's name of a provider, its own where the convention has none.
@@ -202,14 +170,16 @@ func wellKnown(provider string) string {
 }
 
 func (t *Tracer) toolCalled(e engine.Event, st *stepSpan, d *engine.ToolCalled) {
-	c := t.startCall(e, st, st.in(d.Frame), WhatTool, d.Call, d.Attempt, OpTool, d.Tool)
-	c.set(Attr{OperationName, OpTool}, Attr{ToolName, d.Tool}, Attr{ToolType, "function"}, Attr{ToolCallID, d.ToolCallID})
-	c.frame, c.answers = d.Frame, d.ToolCallID
-	t.content.calls(c.open, e.Step, d)
+	c, fresh := t.startCall(e, st, st.in(d.Frame), WhatTool, d.Call, d.Attempt, OpTool, d.Tool, "")
+	if fresh {
+		c.set(Attr{OperationName, OpTool}, Attr{ToolName, d.Tool}, Attr{ToolType, "function"}, Attr{ToolCallID, d.ToolCallID})
+		c.frame, c.answers = d.Frame, d.ToolCallID
+		t.content.calls(c.open, e.Step, d)
+	}
 }
 
 func (t *Tracer) toolReturned(e engine.Event, d *engine.ToolReturned) {
-	c := t.ended(d.Call, d.Attempt, d.Late)
+	c := t.outstanding(d.Call, d.Attempt)
 	if c == nil {
 		t.content.answered(e.Step, d.Frame, d.ToolCallID, d.Text) // by the engine itself
 		return
@@ -220,5 +190,5 @@ func (t *Tracer) toolReturned(e engine.Event, d *engine.ToolReturned) {
 	}
 	t.content.answered(e.Step, c.frame, c.answers, d.Text)
 	t.content.result(c.open, d)
-	t.settle(e, c)
+	t.settle(c, e.At, nil, d.Late)
 }

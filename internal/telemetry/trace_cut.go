@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"maps"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/hocket-run/hocket/internal/engine"
@@ -18,6 +17,7 @@ func (t *Tracer) cut(at time.Time) {
 			delete(t.calls, k) // it was cancelled before: nobody asks for it again
 		}
 		c.base, c.Failed = len(c.Attrs), true
+		c.told()
 		c.set(Attr{ErrorType, "cut_off"})
 		t.finish(c.open, at)
 	}
@@ -43,11 +43,7 @@ func (t *Tracer) cut(at time.Time) {
 }
 
 // out gives the calls that are out, sorted.
-func (t *Tracer) out() []callKey {
-	return slices.SortedFunc(maps.Keys(t.calls), func(a, b callKey) int {
-		return cmp.Or(strings.Compare(a.call, b.call), a.attempt-b.attempt)
-	})
-}
+func (t *Tracer) out() []string { return slices.Sorted(maps.Keys(t.calls)) }
 
 // loops gives the agent loops of a step that go on, those within others after them.
 func (st *stepSpan) loops() []*open {

@@ -50,7 +50,7 @@ func (t *Tracer) startStep(e engine.Event, d *engine.StepStarted) {
 	if owner := t.scopes[d.Scope]; owner != nil && !owner.ended {
 		parent = owner.open
 	}
-	st := &stepSpan{open: t.start(parent, e.At, WhatStep, e.Step, "", 0, "node", e.Node), kind: d.Kind}
+	st := &stepSpan{open: t.start(parent, e.At, WhatStep, e.Step, "", 0, "node", e.Node), number: e.Step, kind: d.Kind}
 	st.set(
 		Attr{RunID, t.run}, Attr{NodeID, e.Node}, Attr{NodeType, d.Kind.In(t.created.Format)}, Attr{Step, int64(e.Step)}, Attr{Iteration, int64(d.Iteration)},
 	)

@@ -17,7 +17,7 @@ type answer struct {
 	schemaTool string
 	blocks     []*pending
 	usage      *chat.Usage
-	model      string
+	model, id  string
 	stop       sdk.StopReason
 	detail     string
 	done       bool
@@ -42,7 +42,7 @@ type pending struct {
 func (a *answer) add(e sdk.MessageStreamEventUnion, onDelta func(model.Delta)) {
 	switch e.Type {
 	case "message_start":
-		a.model = e.Message.Model
+		a.model, a.id = e.Message.Model, e.Message.ID
 		a.setUsage(e.Message.Usage)
 	case "content_block_start":
 		a.start(e, onDelta)
@@ -126,7 +126,7 @@ func (a *answer) delta(b *pending, d sdk.MessageStreamEventUnionDelta, onDelta f
 
 // addWhole takes in an answer that came as one value.
 func (a *answer) addWhole(m sdk.Message) {
-	a.model, a.stop, a.detail, a.done = m.Model, m.StopReason, m.StopDetails.Explanation, true
+	a.model, a.id, a.stop, a.detail, a.done = m.Model, m.ID, m.StopReason, m.StopDetails.Explanation, true
 	a.setUsage(m.Usage)
 	for i, cb := range m.Content {
 		b := &pending{index: int64(i), kind: cb.Type, id: cb.ID, name: cb.Name, redacted: cb.Data, raw: cb.RawJSON()}
@@ -219,7 +219,7 @@ func (b *pending) used() json.RawMessage {
 }
 
 func (a *answer) reply() model.Reply {
-	r := model.Reply{Message: chat.Message{Role: chat.RoleAssistant}, Usage: a.usage, StopReason: model.StopEnd, Model: a.model}
+	r := model.Reply{Message: chat.Message{Role: chat.RoleAssistant}, Usage: a.usage, StopReason: model.StopEnd, Model: a.model, ID: a.id}
 	var text, reasoning strings.Builder
 	var layout []block
 	keeps := false

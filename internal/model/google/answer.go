@@ -22,7 +22,7 @@ type answer struct {
 	signature       []byte
 	calls           []chat.ToolCall
 	usage           *chat.Usage
-	model           string
+	model, id       string
 	finish          genai.FinishReason
 	detail          string
 	blocked         string
@@ -32,7 +32,7 @@ type answer struct {
 // add takes in one chunk.
 func (a *answer) add(chunk *genai.GenerateContentResponse, onDelta func(model.Delta)) {
 	if chunk.ModelVersion != "" {
-		a.model = chunk.ModelVersion
+		a.model, a.id = chunk.ModelVersion, chunk.ResponseID
 	}
 	if u := chunk.UsageMetadata; u != nil {
 		a.usage = &chat.Usage{
@@ -146,6 +146,7 @@ func (a *answer) reply() model.Reply {
 		Usage:      a.usage,
 		StopReason: model.StopEnd,
 		Model:      a.model,
+		ID:         a.id,
 	}
 	if r.Message.Text != "" {
 		r.Message.Extra = extraOf(a.signature)

@@ -21,7 +21,7 @@ type answer struct {
 	text, reasoning, refusal strings.Builder
 	calls                    []*pendingCall
 	usage                    *chat.Usage
-	model                    string
+	model, id                string
 	finish                   string
 	done                     bool
 	chunks, choices          int
@@ -39,7 +39,7 @@ type pendingCall struct {
 func (a *answer) add(chunk sdk.ChatCompletionChunk, onDelta func(model.Delta)) {
 	a.chunks++
 	if chunk.Model != "" {
-		a.model = chunk.Model
+		a.model, a.id = chunk.Model, chunk.ID
 	}
 	if chunk.JSON.Usage.Valid() {
 		a.setUsage(chunk.Usage)
@@ -96,7 +96,7 @@ func (a *answer) addCall(piece sdk.ChatCompletionChunkChoiceDeltaToolCall, onDel
 
 // addWhole takes in an answer that came as one value.
 func (a *answer) addWhole(c sdk.ChatCompletion) {
-	a.model, a.done = c.Model, true
+	a.model, a.id, a.done = c.Model, c.ID, true
 	if c.JSON.Usage.Valid() {
 		a.setUsage(c.Usage)
 	}
@@ -178,6 +178,7 @@ func (a *answer) reply() model.Reply {
 		Usage:      a.usage,
 		StopReason: model.StopEnd,
 		Model:      a.model,
+		ID:         a.id,
 	}
 	for i, c := range a.calls {
 		id := c.id

@@ -29,7 +29,7 @@ func New(cfg model.Config, proxy func(*http.Request) (*url.URL, error)) *model.R
 // Adapters gives the factory of each protocol.
 func Adapters(proxy func(*http.Request) (*url.URL, error)) map[model.Protocol]model.Factory {
 	client := func(e model.Endpoint) *http.Client {
-		cfg := outbound.Config{Proxy: proxy}
+		cfg := outbound.Config{Proxy: proxy, Trace: true}
 		if e.Named {
 			cfg.Allow = []string{e.BaseURL}
 		}

@@ -16,6 +16,7 @@ import (
 
 	"github.com/hocket-run/hocket/internal/chat"
 	"github.com/hocket-run/hocket/internal/tool"
+	"github.com/hocket-run/hocket/internal/tracecontext"
 )
 
 // MetaKey is where a call's `_meta` holds its idempotency key (P12).
@@ -87,7 +88,9 @@ func (t *remoteTool) send(ctx context.Context, conn *conn, c tool.Call) (res *sd
 	if len(args) == 0 {
 		args = json.RawMessage("{}")
 	}
-	params := &sdk.CallToolParams{Name: t.def.Name, Arguments: args, Meta: sdk.Meta{MetaKey: c.Key}}
+	meta := sdk.Meta{MetaKey: c.Key}
+	tracecontext.Inject(ctx, func(name, value string) { meta[name] = value }) // SEP-414
+	params := &sdk.CallToolParams{Name: t.def.Name, Arguments: args, Meta: meta}
 	params.SetProgressToken(token)
 	res, err = do(ctx, conn, func(ctx context.Context) (*sdk.CallToolResult, error) { return conn.sess.CallTool(ctx, params) })
 	sent = conn.unwatch(token) && !unsent(err)

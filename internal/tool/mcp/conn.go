@@ -14,6 +14,7 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/hocket-run/hocket/internal/process"
+	"github.com/hocket-run/hocket/internal/tracecontext"
 )
 
 // greetFirst is the protocol version that is tried first: its `initialize` is what nearly every server understands, while a server that does not
@@ -85,7 +86,8 @@ func (d *dialer) dialWith(ctx context.Context, version string) (*conn, error) {
 	})
 	// The SDK's Connect does not always return when ctx is done: it may be stuck writing to a server that does not read.
 	unwatch := context.AfterFunc(ctx, c.kill)
-	sess, err := client.Connect(ctx, transport, &sdk.ClientSessionOptions{ProtocolVersion: version})
+	// A connection serves many calls, so it is of no call's trace.
+	sess, err := client.Connect(tracecontext.Outgoing(ctx, tracecontext.SpanContext{}), transport, &sdk.ClientSessionOptions{ProtocolVersion: version})
 	if !unwatch() && err == nil {
 		err = context.Cause(ctx)
 		_ = sess.Close()

@@ -1,0 +1,200 @@
+package telemetry
+
+import (
+	"time"
+
+	"github.com/hocket-run/hocket/internal/chat"
+	"github.com/hocket-run/hocket/internal/engine"
+)
+
+// callSpan is a call that is out: one span over all its attempts, as the GenAI conventions ask for. A call of another model, which takes over from one that failed, is
+// another operation and has a span of its own.
+type callSpan struct {
+	*open
+	step  *stepSpan
+	frame int
+	// answers is the id of the wish of the model that a tool call carries out.
+	answers string
+
+	call    string
+	attempt int
+	ref     string // the model that is asked
+	// failures counts the attempts that failed before this one.
+	failures int
+
+	usage   *chat.Usage
+	cost    *float64
+	details *chat.CallDetails
+	replied string
+}
+
+// doubt is a failure of which the next event tells whether the call is made again.
+type doubt struct {
+	*callSpan
+	at    time.Time
+	cause *engine.Failure
+}
+
+// callSpanOf gives the id of the span of a call. nth counts the spans of the call, from 1; calls that are asked of another model count by themselves.
+func callSpanOf(run string, what What, step int, call, model string, nth int) SpanID {
+	return spanOf(run, what, step, call+"\x00"+model, nth)
+}
+
+// startCall opens the span of a call, unless it is a further attempt of one that is out.
+func (t *Tracer) startCall(e engine.Event, st *stepSpan, parent *open, what What, call string, attempt int, op, name, ref string) (c *callSpan, fresh bool) {
+	if c := t.calls[call]; c != nil && c.ref == ref && !c.ended {
+		c.attempt = attempt
+		return c, false
+	}
+	key := call + "\x00" + ref
+	if st.spans == nil {
+		st.spans = map[string]int{}
+	}
+	st.spans[key]++
+	c = &callSpan{open: t.start(parent, e.At, what, e.Step, key, st.spans[key], op, name), step: st, call: call, attempt: attempt, ref: ref}
+	c.set(Attr{RunID, t.run}, Attr{NodeID, e.Node}, Attr{Step, int64(e.Step)}, Attr{Call, call})
+	t.calls[call] = c
+	return c, true
+}
+
+// outstanding gives the call that is out with that attempt, nil where there is none.
+func (t *Tracer) outstanding(call string, attempt int) *callSpan {
+	if c := t.calls[call]; c != nil && c.attempt == attempt {
+		return c
+	}
+	return nil
+}
+
+// failed takes the failure of an attempt.
+func (t *Tracer) failed(e engine.Event, c *callSpan, f *engine.Failure, late bool) {
+	if late {
+		t.settle(c, e.At, f, true)
+		return
+	}
+	t.doubt = &doubt{c, e.At, f}
+}
+
+// decide goes on with a call that has failed: e is the event after the failure.
+func (t *Tracer) decide(e engine.Event) {
+	d := t.doubt
+	if d == nil {
+		return
+	}
+	t.doubt = nil
+	again := false
+	switch n := e.Data.(type) {
+	case *engine.StepRetrying:
+		again = n.Call == d.call
+	case *engine.ModelCalled:
+		again = n.Call == d.call && n.Model == d.ref
+	case *engine.ToolCalled:
+		again = n.Call == d.call
+	case *engine.WaitOpened:
+		again = n.Call == d.call // a person says what becomes of it
+	}
+	if !again {
+		t.content.answered(d.step.number, d.frame, d.answers, d.cause.Message)
+		t.settle(d.callSpan, d.at, d.cause, false)
+		return
+	}
+	d.failures++
+	d.mark(Mark{"attempt failed", d.at, []Attr{{Attempt, int64(d.attempt)}, {ErrorType, d.cause.Code}}})
+}
+
+// settle ends a call, and forgets its step where that waited for it alone.
+func (t *Tracer) settle(c *callSpan, at time.Time, f *engine.Failure, late bool) {
+	delete(t.calls, c.call)
+	if late {
+		c.set(Attr{Late, true})
+	}
+	c.told()
+	t.fail(c.open, f)
+	t.finish(c.open, at)
+	if c.step.ended && c.step.kids == 0 {
+		delete(t.steps, c.step.number)
+	}
+}
+
+// used adds what an attempt of a model call used, as far as it is known.
+func (c *callSpan) used(u *chat.Usage, cost *float64) {
+	if u != nil {
+		sum := *u
+		if c.usage != nil {
+			sum = c.usage.Add(sum)
+		}
+		c.usage = &sum
+	}
+	if cost != nil {
+		sum := *cost
+		if c.cost != nil {
+			sum += *c.cost
+		}
+		c.cost = &sum
+	}
+}
+
+// detailed takes what is known of an attempt of a model call; the last counts.
+func (c *callSpan) detailed(d *chat.CallDetails) {
+	if d != nil {
+		c.details = d
+	}
+}
+
+// told puts what all attempts came to into the span.
+func (c *callSpan) told() {
+	c.set(Attr{Attempt, int64(c.attempt)})
+	if u := c.usage; u != nil {
+		c.set(Attr{InputTokens, u.InputTokens}, Attr{OutputTokens, u.OutputTokens})
+		for _, n := range []struct {
+			key   string
+			count int64
+		}{{CachedTokens, u.CachedTokens}, {CacheWriteTokens, u.CacheWriteTokens}, {ReasoningTokens, u.ReasoningTokens}} {
+			if n.count > 0 {
+				c.set(Attr{n.key, n.count})
+			}
+		}
+	}
+	if c.cost != nil {
+		c.set(Attr{CostUSD, *c.cost})
+	}
+	model := c.replied
+	if d := c.details; d != nil {
+		c.request(d)
+		if d.Model != "" && model != "" {
+			model = d.Model
+		}
+	}
+	c.set(Attr{ResponseModel, model})
+	c.usage, c.cost, c.details, c.replied = nil, nil, nil, ""
+}
+
+// request says how the model was asked, and where.
+func (c *callSpan) request(d *chat.CallDetails) {
+	c.set(Attr{ResponseID, d.ID}, Attr{ReasoningLevel, d.Reasoning})
+	for _, p := range []struct {
+		key   string
+		value *float64
+	}{{Temperature, d.Temperature}, {TopP, d.TopP}, {FrequencyPenalty, d.FrequencyPenalty}, {PresencePenalty, d.PresencePenalty}} {
+		if p.value != nil {
+			c.set(Attr{p.key, *p.value})
+		}
+	}
+	if d.MaxTokens != nil {
+		c.set(Attr{MaxTokens, *d.MaxTokens})
+	}
+	if len(d.Stop) > 0 {
+		c.set(Attr{StopSequences, d.Stop})
+	}
+	if d.Stream {
+		c.set(Attr{Stream, true})
+	}
+	if d.FirstChunk > 0 {
+		c.set(Attr{FirstChunk, d.FirstChunk})
+	}
+	if d.JSON {
+		c.set(Attr{OutputType, "json"})
+	}
+	if d.Server != "" {
+		c.set(Attr{ServerAddress, d.Server}, Attr{ServerPort, int64(d.Port)})
+	}
+}
