@@ -11,6 +11,9 @@ import (
 // SetPruneRecords makes pruning go in steps of n records.
 func (s *Store) SetPruneRecords(n int) { s.pruneRecords = n }
 
+// SetBatchBytes makes Each read batches of one record that ends beyond n bytes.
+func (s *Store) SetBatchBytes(n int) { s.batchBytes = n }
+
 // LosePatience makes Close wait for no other process.
 func (s *Store) LosePatience() { s.writer.deadline = time.Unix(1, 0) }
 

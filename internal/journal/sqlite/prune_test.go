@@ -3,6 +3,7 @@ package sqlite_test
 import (
 	"bytes"
 	"database/sql"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"os"
@@ -152,6 +153,63 @@ func TestPruneBesideAppends(t *testing.T) {
 	}
 	if n := number(t, path, `SELECT count(*) FROM records`); n != int64(len(records)) {
 		t.Errorf("there are %d records, %d of the run", n, len(records))
+	}
+}
+
+// TestEachBesidePrune: a walk over a run's records goes on where pruning gives them other numbers meanwhile, and ends with ErrNotFound where it deletes them.
+func TestEachBesidePrune(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "hocket.db")
+	s, other := open(t, path), open(t, path)
+	const long = 60
+	s.SetBatchBytes(2 * benchRecord)
+	if err := s.Append(t.Context(), benchCreate(0)); err != nil {
+		t.Fatal(err)
+	}
+	for i := range uint64(long) {
+		old := benchCreate(1 + int(i)) // lies between two records of the long run
+		old.Record.Data = make([]byte, 5*benchRecord)
+		old.Status, old.Release = journal.StatusFailed, true
+		for _, a := range []journal.Append{old, benchNext(0, 4+3*i, make([]byte, benchRecord))} {
+			if err := s.Append(t.Context(), a); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	all := journal.PruneQuery{EndedBefore: time.Date(2027, 1, 1, 0, 0, 0, 0, time.UTC)}
+	for _, after := range []uint64{0, 5} {
+		before := number(t, path, `SELECT min(id) FROM records`)
+		last, n := uint64(0), 0
+		err := s.Each(t.Context(), benchRun(0), after, func(r journal.Record) error {
+			if n++; n == 2 && after == 0 {
+				if _, err := other.Prune(t.Context(), all); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if last != 0 && r.First != last+1 {
+				t.Errorf("after %d comes %d", last, r.First)
+			}
+			last = r.Last
+			return nil
+		})
+		if err != nil || last != 3+3*long {
+			t.Errorf("after %d: %d records up to event %d, %v", after, n, last, err)
+		}
+		if moved := number(t, path, `SELECT min(id) FROM records`) > before; moved != (after == 0) {
+			t.Errorf("after %d: moved is %v", after, moved)
+		}
+	}
+	n := 0
+	err := s.Each(t.Context(), benchRun(0), 0, func(journal.Record) error {
+		if n++; n == 2 {
+			if _, err := other.Prune(t.Context(), journal.PruneQuery{Runs: []string{benchRun(0)}}); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if !errors.Is(err, journal.ErrNotFound) && !errors.As(err, new(*journal.OwnedError)) {
+		t.Errorf("%d records, %v", n, err)
 	}
 }
 

@@ -66,8 +66,11 @@ func (s *Store) shrink(ctx context.Context) error {
 	return s.writer.outside(ctx, func(c *conn) error { return checkpoint(c, sqlTruncateWAL) })
 }
 
-// maxUnused is the part of the pages of records that may be empty: 1/n.
-const maxUnused = 5
+// The pages of records may be empty by a part of 1/maxUnused, and by minUnused bytes: less is not worth the writing.
+const (
+	maxUnused = 5
+	minUnused = 8 << 10
+)
 
 // repack moves the records that are left together where pruning left pages half empty: SQLite by itself joins pages only when they are
 // less than a third full. Each run's records come to the end of the table, in transactions as small as those of pruning; appends go on
@@ -76,7 +79,7 @@ func (s *Store) repack(ctx context.Context) error {
 	isSparse := false
 	err := s.readers.read(ctx, func(c *conn) error {
 		r, err := c.one(ctx, sqlFill)
-		isSparse = r != nil && r.int(1) > r.int(0)/maxUnused
+		isSparse = r != nil && r.int(1) > max(minUnused, r.int(0)/maxUnused)
 		return err
 	})
 	if err != nil || !isSparse {

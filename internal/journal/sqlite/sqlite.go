@@ -41,7 +41,7 @@ type Store struct {
 	readers *readers
 	owners  *owners
 
-	pruneRecords int // a test makes it small
+	pruneRecords, batchBytes int // a test makes them small
 }
 
 var _ journal.Backend = (*Store)(nil)
@@ -65,7 +65,7 @@ func Open(ctx context.Context, path string, cfg Config) (*Store, error) {
 		readers: newReaders(path, newPatience(cfg, holder), alone),
 		owners:  newOwners(path+ownersSuffix, cfg.Kind),
 
-		pruneRecords: pruneRecords,
+		pruneRecords: pruneRecords, batchBytes: batchBytes,
 	}
 	s.writer.owner = s.owners.self.String()
 	current, err := s.isCurrent(ctx)

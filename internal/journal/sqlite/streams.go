@@ -12,7 +12,8 @@ import (
 // batchBytes is how much of a run's records is read in one transaction.
 const batchBytes = 256 << 10
 
-// Each implements journal.Streams. It reads the numbers of the records first, newest to oldest, then the records in batches.
+// Each implements journal.Streams. It reads the numbers of the records first, newest to oldest, then the records in batches. Pruning gives records other numbers: where
+// a batch does not continue what was read, the numbers are read anew, in one transaction with the batch.
 func (s *Store) Each(ctx context.Context, run string, after uint64, take func(journal.Record) error) error {
 	w := walk{run: run, sum: journal.Genesis(run)}
 	err := s.readers.read(ctx, func(c *conn) error { return w.find(ctx, c, after) })
@@ -20,26 +21,29 @@ func (s *Store) Each(ctx context.Context, run string, after uint64, take func(jo
 		return fault("read run", run, err)
 	}
 	for len(w.ids) > 0 {
-		if err := s.readers.read(ctx, func(c *conn) error { return w.batch(ctx, c) }); err != nil {
+		err := s.readers.read(ctx, func(c *conn) error { return w.batch(ctx, c, s.batchBytes) })
+		if err == nil {
+			err = w.verify()
+		}
+		if _, isStale := errors.AsType[*journal.CorruptError](err); isStale {
+			err = s.readers.read(ctx, func(c *conn) error {
+				if err := w.find(ctx, c, max(after, w.seq)); err != nil {
+					return err
+				}
+				return w.batch(ctx, c, s.batchBytes)
+			})
+			if err == nil {
+				err = w.verify()
+			}
+		}
+		if err != nil {
 			return fault("read run", run, err)
-		}
-		head, sum := w.head, w.headSum
-		if n := len(w.links); len(w.ids) > n {
-			head, sum = w.links[n-1].Last, w.links[n-1].Sum
-		}
-		if w.hasBase { // the first one is only what the others continue
-			w.seq, w.sum, w.hasBase = w.links[0].Last, w.links[0].Sum, false
-			w.links, w.ids = w.links[1:], w.ids[1:]
-		}
-		if err := w.verify(head, sum); err != nil {
-			return err
 		}
 		for _, l := range w.links {
 			if err := take(l.Record); err != nil {
 				return err
 			}
 		}
-		w.ids = w.ids[len(w.links):]
 	}
 	return nil
 }
@@ -52,7 +56,7 @@ type walk struct {
 	head    uint64
 	headSum journal.Sum
 
-	seq   uint64 // the last event that was verified
+	seq   uint64 // the last event that was verified; 0 where none was
 	sum   journal.Sum
 	links []journal.Link
 }
@@ -89,12 +93,12 @@ func (w *walk) find(ctx context.Context, c *conn, after uint64) error {
 	return nil
 }
 
-// batch reads the next records.
-func (w *walk) batch(ctx context.Context, c *conn) error {
+// batch reads the next records, with the one that passes limit bytes.
+func (w *walk) batch(ctx context.Context, c *conn, limit int) error {
 	w.links = w.links[:0]
 	size := 0
 	for _, id := range w.ids {
-		if size >= batchBytes {
+		if size >= limit {
 			return nil
 		}
 		r, err := c.one(ctx, sqlRecord, id)
@@ -115,17 +119,30 @@ func (w *walk) batch(ctx context.Context, c *conn) error {
 	return nil
 }
 
-// verify tells whether the links continue what was verified, up to the event and sum given.
-func (w *walk) verify(head uint64, sum journal.Sum) error {
-	first := w.seq + 1
-	for i := range w.links {
-		w.links[i].First = first
-		first = w.links[i].Last + 1
+// verify tells whether the links continue what was verified before, and takes them over: links are then the records that are asked for, ids those that follow.
+func (w *walk) verify() error {
+	links, seq, sum := w.links, w.seq, w.sum
+	head, headSum := w.head, w.headSum
+	if n := len(links); len(w.ids) > n {
+		head, headSum = links[n-1].Last, links[n-1].Sum
 	}
-	if err := journal.VerifyChain(w.run, w.seq, w.sum, w.links, head, sum); err != nil {
+	if w.hasBase { // the first one is only what the others continue
+		base := links[0]
+		if seq > 0 && (base.Last != seq || base.Sum != sum) {
+			return &journal.CorruptError{Run: w.run, Seq: seq, Reason: "it was changed while it was read"}
+		}
+		links, seq, sum = links[1:], base.Last, base.Sum
+	}
+	first := seq + 1
+	for i := range links {
+		links[i].First = first
+		first = links[i].Last + 1
+	}
+	if err := journal.VerifyChain(w.run, seq, sum, links, head, headSum); err != nil {
 		return err
 	}
-	w.seq, w.sum = head, sum
+	w.ids = w.ids[len(w.links):]
+	w.links, w.hasBase, w.seq, w.sum = links, false, head, headSum
 	return nil
 }
 
