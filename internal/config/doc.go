@@ -10,7 +10,7 @@
 //  1. [Find] tells which file counts: --config, HOCKET_CONFIG, HOCKET_HOME, the configuration folder of the XDG rules.
 //  2. [Load] reads it. A file that was named must be there; a default one need not.
 //  3. [Read] checks the text against the one table of keys ([Keys]) and then what no table can say, and fills a [Config].
-//  4. [Schema] and [Reference] give the same table as JSON Schema and as text: docs/hocket.schema.json and docs/configuration.md.
+//  4. [Schema] and [Reference] give the same table as JSON Schema and as text: package docschema and docs/configuration.md.
 //
 // Invariants: every key of the table has an effect; a Config of a list without errors is valid as it is; a Config is not changed after Read, so it is
 // safe for concurrent use.

@@ -137,6 +137,9 @@ func (r *reader) section(n *source.Node, k key) (any, bool) {
 	out := map[string]any{}
 	for _, e := range n.Entries {
 		i := slices.IndexFunc(k.keys, func(c key) bool { return c.name == e.Key })
+		if i < 0 && e.Key == source.KeySchema && n.Path() == "" {
+			continue // for editors
+		}
 		if i < 0 {
 			d := r.diags.Errorf(e.KeySpan, e.Value.Path(), source.CodeUnknownKey, "the key %q is not known here", e.Key)
 			d.Hint = diag.DidYouMean(e.Key, names(k.keys))

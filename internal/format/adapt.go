@@ -53,7 +53,7 @@ func (a *adapter) templates() {
 		g := &a.w.Agents[i]
 		t, problems := expr.ParseTemplate(g.System, expr.Options{})
 		if len(t.Refs())+len(problems) == 0 {
-			g.Template = a.to == Steps
+			g.Template = a.to == Steps && g.System != ""
 		}
 	}
 }

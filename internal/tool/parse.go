@@ -43,6 +43,7 @@ func ParseToolsFile(file string, data []byte) ([]Spec, diag.List) {
 			specs = p.specs(e.value, e.path)
 		case "mcps":
 			mcps = ParseMCPs(e.value, Place{File: file, Path: e.path}, &list)
+		case "$schema": // for editors
 		default:
 			list.Errorf(p.span(e.node), e.path, "unknown-key", "unknown key %q in a tools file", e.key).UnknownKey(e.key, []string{"toolsets", "mcps"})
 		}

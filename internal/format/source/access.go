@@ -8,6 +8,9 @@ import (
 	"github.com/hocket-run/hocket/diag"
 )
 
+// KeySchema is the key under which any document may name its JSON Schema for editors. It says nothing about a run.
+const KeySchema = "$schema"
+
 // Fields reads one map of a document and notes in a diag.List what is missing or of the wrong type. It remembers the keys that were asked for.
 //
 // A nil Fields is a map that is not there: its accessors give zero values and add nothing, so that a chain of optional maps needs no checks. A key
@@ -217,7 +220,7 @@ func (f *Fields) Unknown(severity diag.Severity, known ...string) {
 	}
 	candidates := append(slices.Sorted(maps.Keys(f.asked)), known...)
 	for _, e := range f.node.Entries {
-		if f.asked[e.Key] || slices.Contains(known, e.Key) {
+		if f.asked[e.Key] || slices.Contains(known, e.Key) || e.Key == KeySchema && f.node.Path() == "" {
 			continue
 		}
 		d := report(f.diags, severity, e.KeySpan, f.node.pathOf(e.Key), CodeUnknownKey, fmt.Sprintf("the key %q is not known here", e.Key))

@@ -51,7 +51,7 @@ func (r *reader) document(root *source.Node) {
 	fields := r.fields(root)
 	for _, f := range fields {
 		switch {
-		case strings.HasPrefix(f.key, "x-"): // where people keep anchors
+		case strings.HasPrefix(f.key, "x-"), f.key == source.KeySchema: // where people keep anchors, and what editors read
 		case slices.Contains(idleTopKeys, f.key):
 			r.idle(f, "")
 		case !slices.Contains(topKeys, f.key):

@@ -1,0 +1,22 @@
+package canvas
+
+import "slices"
+
+// Keys gives the keys of a part of canvas documents that mean something, and those that editors write for themselves. Parts are "document", "node",
+// "connection", and "data of " with a type of node.
+func Keys(part string) (works, kept []string) {
+	switch part {
+	case "document":
+		return []string{"id", "name", "description", "nodes", "connections"}, slices.Clone(rootExtras)
+	case "node":
+		return []string{"id", "type", "data"}, slices.Clone(nodeExtras)
+	case "connection":
+		return []string{"id", "source", "target", "sourceHandle", "targetHandle", "label"}, slices.Clone(connectionExtras)
+	}
+	for typ, keys := range dataKeys {
+		if part == "data of "+typ {
+			return slices.Clone(keys), slices.Clone(dataExtras)
+		}
+	}
+	return nil, nil
+}
