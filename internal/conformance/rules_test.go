@@ -62,7 +62,7 @@ func TestEveryRule(t *testing.T) {
 	t.Parallel()
 	var all []rule
 	for _, rules := range [][]rule{
-		canvasDocument, canvasAgent, canvasIf, canvasApproval, canvasBranch, canvasSubagent,
+		canvasDocument, canvasAgent, canvasIf, canvasApproval, canvasBranch, canvasJoin, canvasSubagent,
 		roundsDocument, roundsRun, roundsSchedule, roundsMCP,
 		graphFields, graphBuilder, graphLoop, graphRun, graphRetry, graphNode, graphAgent, graphState,
 		routesDocument, routesChoice, routesRun,

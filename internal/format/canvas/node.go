@@ -24,18 +24,21 @@ type node struct {
 	agent *workflow.Agent // of agent nodes
 	input json.RawMessage // of start nodes
 
-	tools  map[string]bool // names that stand in agent.Tools
-	ports  map[string]bool // ports of if nodes
-	mayAsk bool            // tools.subagents is on
-	parent string          // the agent that this one is a sub-agent of
+	tools       map[string]bool // names that stand in agent.Tools
+	ports       map[string]bool // ports of if nodes
+	mayAsk      bool            // tools.subagents is on
+	parent      string          // the agent that this one is a sub-agent of
+	unclearJoin bool            // its `join` is not understood
+	joins       bool            // it waits for all that can still arrive
+	joinID      string          // the join that stands before it in the graph; "": none
 }
 
 // Keys of `data` by type of node.
 var dataKeys = map[string][]string{
 	typeStart:    {"initialInput"},
-	typeAgent:    append([]string{"agentName", "systemPrompt", "userPrompt", "context", "model", "reasoningEffort", "tools"}, agents.OfNodes()...),
-	typeIf:       {"conditions", "condition"},
-	typeApproval: {"prompt", "message", "deadline", "remindAfter"},
+	typeAgent:    append([]string{"agentName", "systemPrompt", "userPrompt", "context", "model", "reasoningEffort", "tools", keyJoin}, agents.OfNodes()...),
+	typeIf:       {"conditions", "condition", keyJoin},
+	typeApproval: {"prompt", "message", "deadline", "remindAfter", keyJoin},
 }
 
 // meant says what is often written for another key. It is an error where that key is absent: the value was meant to have an effect.
@@ -93,6 +96,7 @@ func (r *reader) node(item *source.Node) {
 	case typeApproval:
 		r.approval(n, data)
 	}
+	r.join(n, data)
 	r.dataRest(n, data)
 }
 

@@ -109,6 +109,11 @@ func document(t *rapid.T) object {
 		}
 		connections = append(connections, c)
 	}
+	for _, n := range nodes {
+		if data, ok := n["data"].(object); ok && n["type"] != "start" && rapid.IntRange(0, 3).Draw(t, "join") == 0 {
+			data["join"] = "all"
+		}
+	}
 	order := append([]object{}, rapid.Permutation(connections).Draw(t, "order")...)
 	return object{"name": someText(t, "name"), "nodes": nodes, "connections": order}
 }

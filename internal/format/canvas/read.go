@@ -45,6 +45,7 @@ func (r *reader) document(root *source.Node) {
 		r.connection(item)
 	}
 	r.subagents()
+	r.joins()
 	r.notes()
 }
 
@@ -119,5 +120,6 @@ func (r *reader) workflow(root *source.Node) *workflow.Workflow {
 		w.Edges = append(w.Edges, l.edge)
 		w.Source.Edges = append(w.Source.Edges, l.at.Span)
 	}
+	r.addJoins(w)
 	return w
 }

@@ -42,6 +42,7 @@ type docData struct {
 	Prompt          string          `json:"prompt,omitempty"`
 	Deadline        string          `json:"deadline,omitempty"`
 	RemindAfter     string          `json:"remindAfter,omitempty"`
+	Join            string          `json:"join,omitempty"`
 	Description     string          `json:"description,omitempty"`
 	agents.Rest
 }
@@ -140,6 +141,7 @@ type writer struct {
 	ports   map[string]map[string]string // by decide node: the handle of each port
 	start   string                       // the start node that was put in front, "" where w has one
 	pending []ask
+	joins   map[string]string // free joins that are written as `join` of a node, with that node
 }
 
 // ask is a sub-agent link that is still to be written.
@@ -150,7 +152,7 @@ type ask struct {
 
 func newWriter(w *workflow.Workflow) *writer {
 	o := &writer{
-		w: w, byID: map[string]*workflow.Node{}, subs: map[string]bool{}, agents: map[string]*workflow.Agent{}, written: map[string]bool{}, lost: map[string]bool{}, ports: map[string]map[string]string{},
+		w: w, byID: map[string]*workflow.Node{}, subs: map[string]bool{}, agents: map[string]*workflow.Agent{}, written: map[string]bool{}, lost: map[string]bool{}, ports: map[string]map[string]string{}, joins: map[string]string{},
 		doc: document{ID: w.ID, Name: w.Name, Description: w.Description, Nodes: []docNode{}, Connections: []connection{}},
 	}
 	for i := range w.Agents {
@@ -165,6 +167,7 @@ func newWriter(w *workflow.Workflow) *writer {
 			o.written[note.Target] = true
 		}
 	}
+	o.joined()
 	return o
 }
 
@@ -263,6 +266,9 @@ func (o *writer) startData(n *workflow.Node) *docData {
 }
 
 func (o *writer) node(n *workflow.Node) {
+	if o.joins[n.ID] != "" {
+		return // its node says it
+	}
 	o.nodeUnsaid(n)
 	d := docNode{ID: n.ID}
 	switch {
@@ -295,8 +301,14 @@ func (o *writer) node(n *workflow.Node) {
 		}
 		return
 	default:
-		o.lose(n, fmt.Sprintf("a node of kind %s", n.Kind))
+		o.lose(n, lost.Kind(n))
 		return
+	}
+	if o.waits(n.ID) {
+		if d.Data == nil {
+			d.Data = &docData{}
+		}
+		d.Data.Join = joinAll
 	}
 	o.doc.Nodes = append(o.doc.Nodes, d)
 }

@@ -13,7 +13,10 @@ func (o *writer) edges() {
 		o.doc.Connections = append(o.doc.Connections, connection{Source: o.start, Target: o.w.Entry})
 	}
 	for _, e := range o.w.Edges {
-		if o.lost[e.From] || o.lost[e.To] {
+		if to := o.joins[e.To]; to != "" {
+			e.To = to
+		}
+		if o.lost[e.From] || o.lost[e.To] || o.joins[e.From] != "" {
 			continue // the node was named; into an end node nothing needs to lead
 		}
 		handle, ok := o.handle(e.From, e.PortName())

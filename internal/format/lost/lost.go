@@ -29,6 +29,14 @@ type Loss struct {
 	What string
 }
 
+// Kind says that a format has no nodes of a node's kind.
+func Kind(n *workflow.Node) string {
+	if n.Join != nil && n.Join.Fork == "" {
+		return "that the node behind it waits for all paths that lead to it"
+	}
+	return fmt.Sprintf("a node of kind %s", n.Kind)
+}
+
 // Node, Agent and Edge give the places of parts.
 func Node(id string) string         { return "node " + strconv.Quote(id) }
 func Agent(id string) string        { return "agent " + strconv.Quote(id) }

@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/hocket-run/hocket/internal/format/lost"
 	"github.com/hocket-run/hocket/workflow"
 )
 
@@ -56,7 +57,7 @@ func (p *part) whole() {
 func (p *part) nodeUnsaid(n *workflow.Node) {
 	addf := func(format string, args ...any) { p.addf("node "+strconv.Quote(n.ID), format, args...) }
 	if n.Kind != workflow.KindAgent || n.Agent == nil {
-		addf("a node of kind %s", n.Kind)
+		addf("%s", lost.Kind(n))
 		return
 	}
 	if m := n.Agent.Prompt.Mode; m != workflow.PromptTurns {

@@ -90,7 +90,7 @@ func (o *writer) compareNodes(back *workflow.Workflow) {
 			o.unsaid.Addf(lost.Node(n.ID), "an end node of its own: here edges without a target end the run")
 			continue
 		case other == nil:
-			o.unsaid.Addf(lost.Node(n.ID), "a node of kind %s", n.Kind)
+			o.unsaid.Addf(lost.Node(n.ID), "%s", lost.Kind(n))
 			continue
 		}
 		seen[n.ID] = true

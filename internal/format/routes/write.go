@@ -155,7 +155,7 @@ func (o *writer) node(doc *document, n *workflow.Node) {
 	default:
 		o.gone[n.ID] = true
 		if !n.Hidden || n.Join == nil || n.Join.Fork == "" { // the fork was named
-			o.unsaid.Addf(lost.Node(n.ID), "a node of kind %s", n.Kind)
+			o.unsaid.Addf(lost.Node(n.ID), "%s", lost.Kind(n))
 		}
 		return
 	}

@@ -116,7 +116,7 @@ func (u *unraveler) rest() {
 		case !behind[n.ID]:
 			u.unsaid.Nodef(n, "a node to which nothing leads")
 		case !slices.Contains([]workflow.Kind{workflow.KindAgent, workflow.KindFork, workflow.KindDecide}, n.Kind):
-			u.unsaid.Nodef(n, "a node of kind %s", n.Kind)
+			u.unsaid.Nodef(n, "%s", lost.Kind(n))
 		default:
 			u.loose = append(u.loose, &item{node: n, id: n.ID[strings.LastIndex(n.ID, "/")+1:]})
 		}

@@ -1,0 +1,182 @@
+package canvas
+
+import (
+	"math/bits"
+
+	"github.com/hocket-run/hocket/diag"
+	"github.com/hocket-run/hocket/internal/format/source"
+	"github.com/hocket-run/hocket/workflow"
+)
+
+// A node with `"data": {"join": "all"}` waits for all that can still arrive by its connections. In the graph a hidden free join stands in front of it.
+
+const (
+	keyJoin    = "join"
+	joinAll    = "all"
+	joinSuffix = "/join"
+
+	codeRunsPerPath = "runs-per-path"
+	codeNoEffect    = "no-effect"
+)
+
+// join reads the key of a node.
+func (r *reader) join(n *node, data *source.Fields) {
+	if n.kind == typeStart {
+		return
+	}
+	text, ok := data.OptStr(keyJoin)
+	switch {
+	case !ok:
+		n.unclearJoin = data.Node().Get(keyJoin) != nil && !data.Node().Get(keyJoin).IsNull()
+	case text != joinAll:
+		at := data.Get(keyJoin)
+		r.diags.Errorf(at.Span, at.Path(), codeBadValue, "join must be %q, got %q", joinAll, text).Hint = "leave it out where the node is to run once for each path that arrives"
+		n.unclearJoin = true
+	default:
+		n.joins = true
+	}
+}
+
+// joins settles which nodes wait, once all connections are known: those by which a run can come on several ways. Of the others with several connections it
+// says that they run once for each path (S0-40), where two paths can arrive in one run.
+func (r *reader) joins() {
+	in := map[string]int{}
+	out := map[string][]workflow.Edge{}
+	for _, l := range r.links {
+		in[l.edge.To]++
+		out[l.edge.From] = append(out[l.edge.From], l.edge)
+	}
+	notes := 0
+	for _, n := range r.order {
+		switch {
+		case n.joins && in[n.id] < 2:
+			at := n.at.Get("data").Entry(keyJoin)
+			r.diags.Warnf(at.KeySpan, at.Value.Path(), codeNoEffect, "join has no effect: fewer than two connections lead to %q", n.id)
+			n.joins = false
+		case n.joins:
+			n.joinID = n.id + joinSuffix
+			for r.nodes[n.joinID] != nil {
+				n.joinID += "_"
+			}
+		case in[n.id] > 1 && n.parent == "" && !n.unclearJoin && notes < maxHints && meets(n.id, out):
+			notes++
+			r.diags.Add(diag.Diagnostic{
+				Code: codeRunsPerPath, Severity: diag.Info, Span: n.at.Span, Path: n.at.Path(),
+				Message: "\"" + n.id + "\" runs once for each path that arrives, each time with the output of that path",
+				Hint:    `"data": {"join": "all"} makes it wait for all of them and run once`,
+			})
+		}
+	}
+}
+
+// meets tells whether two paths that leave one node together arrive at the node to by different connections. What leaves `to` itself is not followed: a loop
+// back is no second path.
+func meets(to string, out map[string][]workflow.Edge) bool {
+	before := map[string][]string{}
+	arrive := map[string]uint64{} // by node: the connections to `to` that can be reached from it, as bits; the 64th is for all further ones
+	var todo []string
+	next := 0
+	for from, edges := range out {
+		for _, e := range edges {
+			if e.To != to {
+				before[e.To] = append(before[e.To], from)
+				continue
+			}
+			if from != to {
+				arrive[from] |= 1 << min(next, 63)
+				todo = append(todo, from)
+				next++
+			}
+		}
+	}
+	for len(todo) > 0 {
+		id := todo[len(todo)-1]
+		todo = todo[:len(todo)-1]
+		for _, from := range before[id] {
+			if all := arrive[from] | arrive[id]; from != to && all != arrive[from] {
+				arrive[from] = all
+				todo = append(todo, from)
+			}
+		}
+	}
+	for from, edges := range out {
+		if from == to || bits.OnesCount64(arrive[from]) < 2 {
+			continue
+		}
+		ports := map[string]uint64{} // what the edges of one port reach, where it is one edge so far
+		for _, e := range edges {
+			reached := arrive[e.To]
+			if e.To == to {
+				reached = 1 << 62 // by this connection itself
+			}
+			first, several := ports[e.PortName()]
+			if several && first != 0 && reached != 0 && (first|reached != first&reached || bits.OnesCount64(first) > 1) {
+				return true
+			}
+			ports[e.PortName()] |= reached
+		}
+	}
+	return false
+}
+
+// addJoins puts the joins before their nodes, and leads the edges to them.
+func (r *reader) addJoins(w *workflow.Workflow) {
+	at := map[string]string{}
+	var nodes []workflow.Node
+	for _, n := range w.Nodes {
+		if d := r.nodes[n.ID]; d.joinID != "" {
+			at[n.ID] = d.joinID
+			nodes = append(nodes, workflow.Node{ID: d.joinID, Kind: workflow.KindJoin, Hidden: true, Join: &workflow.Join{}})
+			w.Source.Nodes[d.joinID] = d.at.Span
+		}
+		nodes = append(nodes, n)
+	}
+	if len(at) == 0 {
+		return
+	}
+	w.Nodes = nodes
+	for i := range w.Edges {
+		if join := at[w.Edges[i].To]; join != "" {
+			w.Edges[i].To = join
+		}
+	}
+	for _, n := range r.order {
+		if n.joinID != "" {
+			w.Edges = append(w.Edges, workflow.Edge{From: n.joinID, To: n.id})
+			w.Source.Edges = append(w.Source.Edges, n.at.Span)
+		}
+	}
+}
+
+// joined finds the free joins that canvas nodes have as `join`: those that lead to one node, to which nothing else leads.
+func (o *writer) joined() {
+	in, out := map[string]int{}, map[string][]workflow.Edge{}
+	for _, e := range o.w.Edges {
+		in[e.To]++
+		out[e.From] = append(out[e.From], e)
+	}
+	for i := range o.w.Nodes {
+		n := &o.w.Nodes[i]
+		if n.Join == nil || n.Join.Fork != "" || !n.Hidden || in[n.ID] < 2 || len(out[n.ID]) != 1 || n.ID == o.w.Entry {
+			continue
+		}
+		e := out[n.ID][0]
+		to := o.byID[e.To]
+		if to == nil || in[e.To] != 1 || e.When != nil || e.Loop || e.PortName() != workflow.PortOut || e.To == o.w.Entry {
+			continue
+		}
+		if to.Agent != nil || to.Decide != nil || to.Wait != nil {
+			o.joins[n.ID] = e.To
+		}
+	}
+}
+
+// waits tells whether a free join stands in front of the node.
+func (o *writer) waits(id string) bool {
+	for _, to := range o.joins {
+		if to == id {
+			return true
+		}
+	}
+	return false
+}
