@@ -4,7 +4,6 @@ import (
 	"flag"
 	"fmt"
 	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 
@@ -78,52 +77,5 @@ func TestAgentKeyTables(t *testing.T) {
 		if err := os.WriteFile("agents.md", []byte(page), 0o644); err != nil {
 			t.Fatal(err)
 		}
-	}
-}
-
-// TestAgentsGuide: every document of the page is accepted; one that a reply script follows prints what the page says.
-func TestAgentsGuide(t *testing.T) {
-	raw, err := os.ReadFile("agents.md")
-	if err != nil {
-		t.Fatal(err)
-	}
-	blocks, ran := fenced(string(raw)), 0
-	t.Chdir(t.TempDir())
-	for i, document := range blocks {
-		if !strings.HasPrefix(document, "agents:") && !strings.HasPrefix(document, "{") {
-			continue
-		}
-		file := filepath.Join(t.TempDir(), "doc.yaml")
-		if strings.HasPrefix(document, "{") { // a list of agents: a document names them
-			list := filepath.Join(t.TempDir(), "agents.json")
-			write(t, list, document)
-			write(t, file, `{"nodes": [{"id": "n", "type": "agent", "config": {"agentId": "desk"}}], "edges": []}`)
-			if status, out, errs := hocketMain(t, "validate", file, "--agents", list); status != 0 || strings.Contains(out+errs, "warning") {
-				t.Errorf("status %d: %s%s", status, out, errs)
-			}
-			continue
-		}
-		write(t, file, document)
-		if status, out, errs := hocketMain(t, "validate", file); status != 0 || strings.Contains(out+errs, "warning") {
-			t.Errorf("%s: status %d: %s%s", document, status, out, errs)
-		}
-		if i+2 < len(blocks) && strings.HasPrefix(blocks[i+1], "replies:") {
-			ran++
-			replies := filepath.Join(t.TempDir(), "replies.yaml")
-			write(t, replies, blocks[i+1])
-			if status, out, errs := hocketMain(t, "run", file, "--replies", replies, "--db", ":memory:", "go"); status != 0 || out != blocks[i+2] {
-				t.Errorf("status %d, printed %q, want %q\n%s", status, out, blocks[i+2], errs)
-			}
-		}
-	}
-	if ran == 0 {
-		t.Error("no document of the page was run")
-	}
-}
-
-func write(t *testing.T, file, text string) {
-	t.Helper()
-	if err := os.WriteFile(file, []byte(text), 0o644); err != nil {
-		t.Fatal(err)
 	}
 }

@@ -132,3 +132,24 @@ func read(t *testing.T, path string) string {
 	}
 	return string(text)
 }
+
+// TestPageSize: no page has more than 400 lines, and no line outside tables and blocks more than 160 characters.
+func TestPageSize(t *testing.T) {
+	t.Parallel()
+	for _, page := range append(pages(t), "../README.md") {
+		text := read(t, page)
+		if n := strings.Count(text, "\n"); n > 400 {
+			t.Errorf("%s has %d lines, want at most 400", page, n)
+		}
+		if strings.HasPrefix(page, "adr/") || page == "STATUS.md" {
+			continue // notes for maintainers; accepted decisions are not edited
+		}
+		blocks := strings.Repeat("\n", strings.Count(text, "\n")) // each block is replaced by as many empty lines
+		prose := codeBlock.ReplaceAllStringFunc(text, func(b string) string { return blocks[:strings.Count(b, "\n")] })
+		for i, line := range strings.Split(prose, "\n") {
+			if n := len([]rune(line)); n > 160 && !strings.HasPrefix(line, "|") {
+				t.Errorf("%s:%d has %d characters, want at most 160", page, i+1, n)
+			}
+		}
+	}
+}

@@ -84,3 +84,63 @@ func describe(b *strings.Builder, c *cobra.Command, level int) {
 		describe(b, sub, level+1)
 	}
 }
+
+// CheckLine reports verbs and flags in the arguments of a command line that do not exist. Values are not looked at. whole: the number of arguments must fit, too.
+// The documentation is tested by it.
+func CheckLine(args []string, whole bool) error {
+	if len(args) > 0 && args[0] == "help" {
+		return CheckLine(args[1:], false)
+	}
+	a := &app{Streams: Streams{Env: func(string) string { return "" }}}
+	c := a.root()
+	var operands []string
+	for i := 0; i < len(args); i++ {
+		switch word := args[i]; {
+		case word == "--":
+			operands = append(operands, args[i+1:]...)
+			i = len(args)
+		case strings.HasPrefix(word, "-") && word != "-":
+			name, _, hasValue := strings.Cut(strings.TrimLeft(word, "-"), "=")
+			f := c.Flags().Lookup(name)
+			if f == nil {
+				f = c.InheritedFlags().Lookup(name)
+			}
+			if f == nil {
+				f = c.PersistentFlags().Lookup(name)
+			}
+			whole = whole && name != "workflow" // it replaces an argument
+			if f == nil && len(name) == 1 {
+				f = c.InheritedFlags().ShorthandLookup(name)
+			}
+			if f == nil {
+				return fmt.Errorf("%s has no flag %s", c.CommandPath(), word)
+			}
+			if !hasValue && f.NoOptDefVal == "" {
+				i++
+			}
+		default:
+			if sub, _, err := c.Find([]string{word}); len(operands) == 0 && err == nil && sub != c {
+				c = sub
+				continue
+			}
+			operands = append(operands, word)
+		}
+	}
+	if !c.HasParent() && len(operands) > 0 && operands[0] != "VERB" {
+		return fmt.Errorf("there is no verb %s", operands[0])
+	}
+	if whole && c.HasParent() {
+		return c.ValidateArgs(operands)
+	}
+	return nil
+}
+
+// HasFlag tells whether any verb has a flag of this name, without dashes.
+func HasFlag(name string) bool {
+	a := &app{Streams: Streams{Env: func(string) string { return "" }}}
+	var has func(*cobra.Command) bool
+	has = func(c *cobra.Command) bool {
+		return c.Flags().Lookup(name) != nil || c.InheritedFlags().Lookup(name) != nil || c.PersistentFlags().Lookup(name) != nil || slices.ContainsFunc(c.Commands(), has)
+	}
+	return has(a.root())
+}

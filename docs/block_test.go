@@ -1,0 +1,122 @@
+package docs_test
+
+import (
+	"os"
+	"path"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+// block is a fenced block of a page.
+type block struct {
+	page string
+	line int    // of the opening fence, from 1
+	lang string // "" where the fence names none
+	text string // without the fences
+	file string // the file that it is written to: named in its first line, or before it
+	skip string // why it is not run: <!-- not run: reason -->
+	gap  int    // lines with text since the block before it
+}
+
+var (
+	fileComment = regexp.MustCompile("^(?:#|//|--) ([\\w./-]+\\.\\w+)$")
+	fileBefore  = regexp.MustCompile("`([\\w./-]+\\.\\w+)`:$")
+	notRun      = regexp.MustCompile(`^<!-- not run: (\S.*) -->$`)
+)
+
+// blocks gives the fenced blocks of a page, in order.
+func blocks(t *testing.T, page string) []block {
+	t.Helper()
+	var (
+		out    []block
+		open   *block
+		fence  string
+		before string // the last line with text above
+		gap    int
+	)
+	for i, line := range strings.Split(read(t, page), "\n") {
+		trimmed := strings.TrimSpace(line)
+		switch {
+		case open == nil && strings.HasPrefix(trimmed, "```"):
+			fence, _, _ = strings.Cut(line, "```")
+			open = &block{page: page, line: i + 1, lang: strings.TrimPrefix(trimmed, "```"), gap: gap}
+			if m := notRun.FindStringSubmatch(before); m != nil {
+				open.skip = m[1]
+			} else if m := fileBefore.FindStringSubmatch(before); m != nil {
+				open.file = m[1]
+			}
+		case open == nil:
+			if trimmed != "" {
+				before = trimmed
+				gap++
+			}
+		case trimmed == "```":
+			if first, _, _ := strings.Cut(open.text, "\n"); open.lang != "sh" {
+				if m := fileComment.FindStringSubmatch(first); m != nil {
+					open.file = m[1]
+				}
+			}
+			out = append(out, *open)
+			open, before, gap = nil, "", 0
+		default:
+			open.text += strings.TrimPrefix(line, fence) + "\n"
+		}
+	}
+	if open != nil {
+		t.Fatalf("%s:%d: the block does not end", page, open.line)
+	}
+	return out
+}
+
+// written writes a block into its file below the present folder.
+func (b block) written(t *testing.T) {
+	t.Helper()
+	if err := os.MkdirAll(path.Dir(b.file), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	write(t, b.file, b.text)
+}
+
+func write(t *testing.T, file, text string) {
+	t.Helper()
+	if err := os.WriteFile(file, []byte(text), 0o644); err != nil {
+		t.Fatal(err)
+	}
+}
+
+var (
+	runID    = regexp.MustCompile(`\b[0-9A-HJKMNP-TV-Z]{26}\b`)
+	moment   = regexp.MustCompile(`\d{4}-\d\d-\d\d[ T]\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d:\d\d)?`)
+	duration = regexp.MustCompile(`\b(\d+m)?\d+(\.\d+)?(ms|µs|s)\b`)
+	blanks   = regexp.MustCompile(`[ ─]+`)
+)
+
+// plain makes outputs comparable: ids of runs, times and durations become words, and runs of blanks one blank.
+func plain(text string) string {
+	text = runID.ReplaceAllString(text, "RUN")
+	text = moment.ReplaceAllString(text, "TIME")
+	text = duration.ReplaceAllString(text, "DURATION")
+	var b strings.Builder
+	for line := range strings.Lines(text) {
+		b.WriteString(strings.TrimRight(blanks.ReplaceAllString(line, " "), " \n") + "\n")
+	}
+	return strings.TrimSpace(b.String())
+}
+
+// printed tells whether an output is what a page shows: "…" is the rest of a line or of a word, a line of it any number of lines.
+func printed(shown, output string) bool {
+	var pattern strings.Builder
+	pattern.WriteString(`(?s)^`)
+	for i, line := range strings.Split(plain(shown), "\n") {
+		if strings.TrimSpace(line) == "…" {
+			pattern.WriteString(`(\n[^\n]*)*?`)
+			continue
+		}
+		if i > 0 {
+			pattern.WriteString(`\n`)
+		}
+		pattern.WriteString(strings.ReplaceAll(regexp.QuoteMeta(line), "…", `[^\n]*?`))
+	}
+	return regexp.MustCompile(pattern.String()+`$`).MatchString("\n"+plain(output)) || regexp.MustCompile(pattern.String()+`$`).MatchString(plain(output))
+}

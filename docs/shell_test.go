@@ -1,0 +1,202 @@
+package docs_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"mvdan.cc/sh/v3/expand"
+	"mvdan.cc/sh/v3/interp"
+	"mvdan.cc/sh/v3/syntax"
+
+	"github.com/hocket-run/hocket/internal/cli"
+)
+
+// shell runs the shell blocks of a page in the present folder. Only the programs in allowed are started; hocket is called in this process unless real is set.
+type shell struct {
+	t       *testing.T
+	env     []string
+	allowed []string
+	real    bool
+	runner  *interp.Runner
+	out     bytes.Buffer
+}
+
+func newShell(t *testing.T, allowed []string, real bool, env ...string) *shell {
+	t.Helper()
+	home := t.TempDir()
+	s := &shell{t: t, allowed: allowed, real: real, env: append([]string{
+		"HOME=" + home, "HOCKET_HOME=" + home, "PATH=" + os.Getenv("PATH"), "TZ=UTC", "NO_COLOR=1", "LANG=C.UTF-8",
+	}, env...)}
+	var err error
+	s.runner, err = interp.New(interp.Env(expand.ListEnviron(s.env...)), interp.StdIO(nil, &s.out, &s.out),
+		interp.ExecHandlers(func(interp.ExecHandlerFunc) interp.ExecHandlerFunc { return s.exec }))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+func (s *shell) exec(ctx context.Context, args []string) error {
+	hc := interp.HandlerCtx(ctx)
+	if !slices.Contains(s.allowed, args[0]) {
+		return fmt.Errorf("the page runs %s, which is not in the test's list of programs", args[0])
+	}
+	env := func(name string) string { return hc.Env.Get(name).String() }
+	if args[0] == "hocket" {
+		if len(args) > 1 && slices.Contains([]string{"serve", "scheduler", "mcp"}, args[1]) {
+			return fmt.Errorf("hocket %s does not end: the block needs a mark <!-- not run: reason -->", args[1])
+		}
+		for i, a := range args {
+			if a == "RUN" {
+				args[i] = s.latest(ctx, hc, env)
+			}
+		}
+	}
+	return s.start(ctx, hc, env, args, hc.Stdout, hc.Stderr)
+}
+
+func (s *shell) start(ctx context.Context, hc interp.HandlerContext, env func(string) string, args []string, stdout, stderr io.Writer) error {
+	if args[0] == "hocket" && !s.real {
+		s.t.Chdir(hc.Dir)
+		in := io.Reader(strings.NewReader(""))
+		if f, ok := hc.Stdin.(*os.File); ok && f != nil {
+			in = f
+		}
+		if status := cli.Main(ctx, args[1:], cli.Streams{In: in, Out: stdout, Err: stderr, Env: env}, cli.Wiring{Version: "dev"}); status != 0 {
+			return interp.NewExitStatus(uint8(status))
+		}
+		return nil
+	}
+	program, err := interp.LookPathDir(hc.Dir, hc.Env, args[0])
+	if err != nil {
+		return err
+	}
+	c := exec.CommandContext(ctx, program, args[1:]...)
+	c.Dir, c.Stdin, c.Stdout, c.Stderr = hc.Dir, hc.Stdin, stdout, stderr
+	hc.Env.Each(func(name string, v expand.Variable) bool {
+		if v.Exported && v.Kind == expand.String {
+			c.Env = append(c.Env, name+"="+v.Str)
+		}
+		return true
+	})
+	var exit *exec.ExitError
+	if err := c.Run(); errors.As(err, &exit) {
+		return interp.NewExitStatus(uint8(exit.ExitCode()))
+	} else if err != nil {
+		return err
+	}
+	return nil
+}
+
+// latest gives the id of the newest run.
+func (s *shell) latest(ctx context.Context, hc interp.HandlerContext, env func(string) string) string {
+	var out, errs bytes.Buffer
+	if err := s.start(ctx, hc, env, []string{"hocket", "runs", "list", "--json", "--limit", "1"}, &out, &errs); err != nil {
+		s.t.Fatalf("the newest run: %v: %s", err, errs.String())
+	}
+	var runs []struct{ ID string }
+	if err := json.Unmarshal(out.Bytes(), &runs); err != nil || len(runs) != 1 {
+		s.t.Fatalf("the newest run: %v: %s", err, out.String())
+	}
+	return runs[0].ID
+}
+
+var printsThat = regexp.MustCompile(`^ prints: (.+)$`)
+
+var endsWith = regexp.MustCompile(`(?:ends|exits) with (?:status )?(\d+)`)
+
+// run runs a block and gives what it printed. Each command must end with status 0, or with the one that a comment beside it says: "ends with 3".
+func (s *shell) run(b block) string {
+	s.t.Helper()
+	file, err := syntax.NewParser(syntax.KeepComments(true)).Parse(strings.NewReader(b.text), b.page)
+	if err != nil {
+		s.t.Fatalf("%s:%d: %v", b.page, b.line, err)
+	}
+	s.out.Reset()
+	for _, stmt := range file.Stmts {
+		want, prints := 0, ""
+		for _, c := range stmt.Comments {
+			if m := endsWith.FindStringSubmatch(c.Text); m != nil {
+				want, _ = strconv.Atoi(m[1])
+			}
+			if m := printsThat.FindStringSubmatch(c.Text); m != nil {
+				prints = m[1]
+			}
+		}
+		before := s.out.Len()
+		got := 0
+		if err := s.runner.Run(s.t.Context(), stmt); err != nil {
+			status, ok := interp.IsExitStatus(err)
+			if !ok {
+				s.t.Fatalf("%s:%d: %v", b.page, b.line+int(stmt.Pos().Line()), err)
+			}
+			got = int(status)
+		}
+		if !strings.HasSuffix(strings.TrimSpace(s.out.String()[before:]), prints) {
+			s.t.Errorf("%s:%d: printed %s, want %q at the end", b.page, b.line+int(stmt.Pos().Line()), s.out.String()[before:], prints)
+		}
+		if got != want {
+			s.t.Errorf("%s:%d: status %d, want %d: %s", b.page, b.line+int(stmt.Pos().Line()), got, want, s.out.String()[before:])
+		}
+	}
+	return s.out.String()
+}
+
+// commands gives the calls of hocket in a text of shell, as words without quotes.
+func commands(text string) ([][]string, error) {
+	file, err := syntax.NewParser().Parse(strings.NewReader(text), "")
+	if err != nil {
+		return nil, err
+	}
+	var out [][]string
+	syntax.Walk(file, func(n syntax.Node) bool {
+		call, ok := n.(*syntax.CallExpr)
+		if !ok || len(call.Args) == 0 {
+			return true
+		}
+		var words []string
+		for _, w := range call.Args {
+			words = append(words, literal(w))
+		}
+		if words[0] == "hocket" {
+			out = append(out, words[1:])
+		} else if i := slices.Index(words, "./cmd/hocket"); i >= 0 && words[0] == "go" && words[1] == "run" {
+			out = append(out, words[i+1:])
+		}
+		return true
+	})
+	return out, nil
+}
+
+// literal gives the text of a word; what is expanded is an X.
+func literal(w *syntax.Word) string {
+	var b strings.Builder
+	var add func([]syntax.WordPart)
+	add = func(parts []syntax.WordPart) {
+		for _, p := range parts {
+			switch p := p.(type) {
+			case *syntax.Lit:
+				b.WriteString(p.Value)
+			case *syntax.SglQuoted:
+				b.WriteString(p.Value)
+			case *syntax.DblQuoted:
+				add(p.Parts)
+			default:
+				b.WriteString("X")
+			}
+		}
+	}
+	add(w.Parts)
+	return b.String()
+}
