@@ -1,8 +1,6 @@
 package client
 
 import (
-	"bufio"
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -14,6 +12,7 @@ import (
 
 	"github.com/hocket-run/hocket/internal/driver"
 	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/sse"
 )
 
 // Words of the event stream that are no events.
@@ -89,30 +88,13 @@ func (w *watch) follow(ctx context.Context) (ended bool, err error) {
 		return false, w.read(res, nil, nil)
 	}
 	defer res.Body.Close()
-	lines := bufio.NewScanner(res.Body)
-	lines.Buffer(nil, maxAnswer)
-	var kind string
-	var data []byte
-	for lines.Scan() {
-		name, value, _ := bytes.Cut(lines.Bytes(), []byte(":"))
-		value = bytes.TrimPrefix(value, []byte(" "))
-		switch string(name) {
-		case "event":
-			kind = string(value)
-		case "data":
-			data = append(data, value...)
-		case "":
-			if len(lines.Bytes()) > 0 || kind == "" { // a comment, or nothing
-				continue
-			}
-			if ended, err := w.message(ctx, kind, data); ended || err != nil {
-				return ended, err
-			}
-			kind, data = "", nil
+	for m, err := range sse.Events(res.Body) {
+		if err != nil {
+			return false, w.unreachable(err)
 		}
-	}
-	if err := lines.Err(); err != nil {
-		return false, w.unreachable(err)
+		if ended, err := w.message(ctx, m.Name, m.Data); ended || err != nil {
+			return ended, err
+		}
 	}
 	return false, fmt.Errorf("%s ended the stream of run %s before the run", w.url, w.run)
 }

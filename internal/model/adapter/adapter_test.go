@@ -1,7 +1,6 @@
 package adapter
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -14,104 +13,8 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/hocket-run/hocket/internal/model"
 )
-
-// events gives what Events reads, "name=data" each, and the error that ended it.
-func events(r io.Reader) (out []string, failure error) {
-	for e, err := range Events(r) {
-		if err != nil {
-			return out, err
-		}
-		out = append(out, e.Name+"="+string(e.Data))
-	}
-	return out, nil
-}
-
-func TestEvents(t *testing.T) {
-	t.Parallel()
-	for name, tc := range map[string]struct {
-		in   string
-		want []string
-	}{
-		"plain":             {"data: a\n\ndata: b\n\n", []string{"=a", "=b"}},
-		"CRLF":              {"event: x\r\ndata: a\r\n\r\n", []string{"x=a"}},
-		"no space":          {"data:a\n\n", []string{"=a"}},
-		"one space only":    {"data:  a\n\n", []string{"= a"}},
-		"several lines":     {"data: a\ndata: b\n\n", []string{"=a\nb"}},
-		"comments":          {": hello\n\n:\n\ndata: a\n: in between\n\n", []string{"=a"}},
-		"no data":           {"event: ping\n\ndata: a\n\n", []string{"=a"}},
-		"empty data":        {"data:\n\ndata: a\n\n", []string{"=a"}},
-		"other fields":      {"id: 7\nretry: 3\nnonsense\ndata: a\n\n", []string{"=a"}},
-		"cut off at end":    {"data: a\n\ndata: b", []string{"=a", "=b"}},
-		"name is not kept":  {"event: x\ndata: a\n\ndata: b\n\n", []string{"x=a", "=b"}},
-		"nothing":           {"", nil},
-		"long line":         {"data: " + strings.Repeat("x", 20_000) + "\n\n", []string{"=" + strings.Repeat("x", 20_000)}},
-		"many empty lines":  {"\n\n\ndata: a\n\n\n\n", []string{"=a"}},
-		"data with a colon": {"data: {\"a\":1}\n\n", []string{`={"a":1}`}},
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			for way, r := range map[string]io.Reader{"whole": strings.NewReader(tc.in), "by bytes": iotest.OneByteReader(strings.NewReader(tc.in))} {
-				got, err := events(r)
-				if d := cmp.Diff(got, tc.want); d != "" || err != nil {
-					t.Errorf("%s: %v -got +want\n%s", way, err, d)
-				}
-			}
-		})
-	}
-	boom := errors.New("boom")
-	if got, err := events(io.MultiReader(strings.NewReader("data: a\n\ndata: b"), iotest.ErrReader(boom))); !errors.Is(err, boom) || len(got) != 1 {
-		t.Errorf("got %q, %v; want one event and the error", got, err)
-	}
-	if _, err := events(io.LimitReader(endless('x'), maxEvent+1<<20)); err == nil {
-		t.Error("got no error from an endless line")
-	}
-	if _, err := events(io.LimitReader(&repeated{text: "data: xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx\n"}, 2*maxEvent)); err == nil {
-		t.Error("got no error from an endless event")
-	}
-}
-
-type endless byte
-
-func (e endless) Read(p []byte) (int, error) {
-	for i := range p {
-		p[i] = byte(e)
-	}
-	return len(p), nil
-}
-
-type repeated struct {
-	text string
-	at   int
-}
-
-func (r *repeated) Read(p []byte) (int, error) {
-	for i := range p {
-		p[i] = r.text[r.at]
-		r.at = (r.at + 1) % len(r.text)
-	}
-	return len(p), nil
-}
-
-func FuzzEvents(f *testing.F) {
-	f.Add([]byte("event: x\r\ndata: a\n: c\ndata: b\n\ndata: [DONE]"))
-	f.Fuzz(func(t *testing.T, in []byte) {
-		whole, err := events(bytes.NewReader(in))
-		if err != nil {
-			t.Fatal(err)
-		}
-		split, err := events(iotest.HalfReader(bytes.NewReader(in)))
-		if err != nil {
-			t.Fatal(err)
-		}
-		if d := cmp.Diff(whole, split); d != "" {
-			t.Errorf("how the bytes arrive matters: %s", d)
-		}
-	})
-}
 
 // P14: Google asks for a wait in the body, not in a header.
 func TestRetryInfo(t *testing.T) {

@@ -1,5 +1,4 @@
-// Package adapter holds what the adapters of providers have in common: watching one HTTP exchange, reading server-sent events, and
-// turning whatever went wrong into a [model.Error].
+// Package adapter holds what the adapters of providers have in common: watching one HTTP exchange, and turning whatever went wrong into a [model.Error].
 //
 // It exists because the SDKs lose or print what a journal needs: the status of an answer that is no JSON, Retry-After, whether a stream
 // was complete. Instead of asking three SDKs in three ways, the exchange is watched below them.

@@ -15,6 +15,7 @@ import (
 
 	"github.com/hocket-run/hocket/internal/model"
 	"github.com/hocket-run/hocket/internal/model/adapter"
+	"github.com/hocket-run/hocket/internal/sse"
 )
 
 // Config says where to call.
@@ -103,7 +104,7 @@ func (c *Client) Call(ctx context.Context, req model.Request, onDelta func(model
 
 // readStream reads events until the answer is complete.
 func (a *answer) readStream(r io.Reader, onDelta func(model.Delta)) error {
-	for event, err := range adapter.Events(r) {
+	for event, err := range sse.Events(r) {
 		if err != nil {
 			return err
 		}

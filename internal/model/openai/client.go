@@ -16,6 +16,7 @@ import (
 	"github.com/hocket-run/hocket/internal/chat"
 	"github.com/hocket-run/hocket/internal/model"
 	"github.com/hocket-run/hocket/internal/model/adapter"
+	"github.com/hocket-run/hocket/internal/sse"
 )
 
 // Config says where to call.
@@ -123,7 +124,7 @@ func startsWithBrace(r *bufio.Reader) bool {
 
 // readStream reads events until the answer is complete.
 func (a *answer) readStream(r io.Reader, onDelta func(model.Delta)) error {
-	for event, err := range adapter.Events(r) {
+	for event, err := range sse.Events(r) {
 		if err != nil {
 			return err
 		}
