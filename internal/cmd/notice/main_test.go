@@ -1,0 +1,35 @@
+package main
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"testing"
+)
+
+// TestNotice: NOTICE is what the command writes, so that it names each module that is linked, in its version.
+func TestNotice(t *testing.T) {
+	t.Parallel()
+	root := filepath.Join("..", "..", "..")
+	want, err := notice(root)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := os.ReadFile(filepath.Join(root, "NOTICE"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !bytes.Equal(got, want) {
+		t.Error("NOTICE is stale: run `go run ./internal/cmd/notice`, or `make docs`")
+	}
+}
+
+// TestNoLicence: a module without a licence is an error.
+func TestNoLicence(t *testing.T) {
+	t.Parallel()
+	for _, m := range []module{{"example.org/a", "v1.0.0", t.TempDir()}, {"example.org/b", "v1.0.0", ""}} {
+		if text, err := licences(m); err == nil {
+			t.Errorf("%s: %q", m.Path, text)
+		}
+	}
+}
