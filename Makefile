@@ -1,5 +1,10 @@
 # `make` or `make help` lists the targets. They hold no logic of their own.
 .DEFAULT_GOAL := help
+# The flags of every build here, and of releases: .goreleaser.yaml has the same three lines. grpcnotrace leaves out a page of gRPC whose templates make the linker
+# keep every method (ADR 52). `go install` takes no tags: its program is larger and does the same.
+export GOFLAGS += -trimpath -tags=grpcnotrace
+LDFLAGS  := -s -w
+GO       := CGO_ENABLED=0 go
 GOLANGCI := v2.15.0
 LINT     := .cache/bin/golangci-lint-$(GOLANGCI)
 # Tests beside programs of others: model and MCP servers, clients, a linter, a browser.
@@ -14,10 +19,10 @@ help: ## list the targets
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 10
 
 run: ## run an example offline, with a reply script in place of a model
-	go run ./cmd/hocket run examples/newsroom/newsroom.yaml --replies examples/newsroom/replies.yaml "The town library opens on Sundays"
+	$(GO) run -ldflags="$(LDFLAGS)" ./cmd/hocket run examples/newsroom/newsroom.yaml --replies examples/newsroom/replies.yaml "The town library opens on Sundays"
 
 test: lint $(PACKAGES) $(CHROMIUM) ## everything that must hold: lint, tests with the race detector, and beside programs of others
-	go build ./...
+	$(GO) build ./...
 	$(ALL) HOCKET_KILLS=200 scripts/failures go test -race -timeout 20m -skip '^TestScripts$$' ./...
 	scripts/failures go test -timeout 10m -run '^TestScripts$$' ./internal/cli # its processes start ten times slower with -race; soak has them so
 
@@ -32,10 +37,11 @@ fuzz: ## each fuzz target for FUZZTIME (default 1m)
 	go run ./internal/cmd/fuzz -time $(or $(FUZZTIME),1m)
 
 build: ## the static binary, bin/hocket
-	CGO_ENABLED=0 go build -trimpath -ldflags="-s -w" -o bin/hocket ./cmd/hocket
+	$(GO) build -ldflags="$(LDFLAGS)" -o bin/hocket ./cmd/hocket
 
-docs: ## regenerate the command line reference, docs/cli
+docs: ## regenerate the command line reference, docs/cli, and NOTICE
 	go run ./internal/cmd/docs
+	go run ./internal/cmd/notice
 
 soak: $(PACKAGES) $(CHROMIUM) ## the long forms: many kills, long fuzzing
 	HOCKET_SOAK=1 HOCKET_LOAD=1000 HOCKET_LOAD_BODIES=500 HOCKET_LOAD_SESSIONS=2000 HOCKET_LOAD_TOKENS=5000 $(ALL) go test -race -timeout 3h ./...

@@ -237,7 +237,6 @@ func (a *app) root() *cobra.Command {
 			return a.chooseStore(c)
 		},
 	}
-	root.SetVersionTemplate("hocket {{.Version}}\n")
 	f := root.PersistentFlags()
 	f.StringVar(&a.db, "db", "", "`PATH` of the store; :memory: keeps nothing (default: see hocket doctor)")
 	a.addNamespaceFlag(root)

@@ -7,7 +7,7 @@ import (
 	_ "embed"
 	"encoding/json"
 	"errors"
-	"html/template"
+	"io"
 	"net/http"
 	"net/url"
 	"slices"
@@ -34,13 +34,8 @@ const (
 	maxShown = 256 << 10
 )
 
-//go:embed page/approve.html
-var pageText string
-
 //go:embed page/style.css
 var styleText []byte
-
-var page = template.Must(template.New("approve").Funcs(template.FuncMap{"pieces": pieces, "when": when}).Parse(pageText))
 
 func when(t time.Time) string { return t.UTC().Format("2 January 2006, 15:04 UTC") }
 
@@ -108,11 +103,6 @@ var unknownLink = view{Title: "Unknown link", Bad: true, Message: "This link is 
 
 // show answers with a page that holds no script, loads nothing from elsewhere and tells nobody where it was opened.
 func show(w http.ResponseWriter, status int, v view) {
-	var b bytes.Buffer
-	if err := page.Execute(&b, v); err != nil {
-		http.Error(w, "the page cannot be shown", http.StatusInternalServerError)
-		return
-	}
 	h := w.Header()
 	h.Set("Content-Type", "text/html; charset=utf-8")
 	h.Set("Content-Security-Policy", pageCSP)
@@ -123,7 +113,7 @@ func show(w http.ResponseWriter, status int, v view) {
 	h.Set("Cross-Origin-Opener-Policy", "same-origin")
 	h.Set("X-Robots-Tag", "noindex, nofollow")
 	w.WriteHeader(status)
-	_, _ = b.WriteTo(w) // the reader is gone
+	_, _ = io.WriteString(w, render(v)) // the reader is gone
 }
 
 // opened is what a link leads to.
