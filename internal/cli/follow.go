@@ -234,6 +234,11 @@ func (f *follower) toContinue(flags string) string {
 	return ". Continue it with:\n  " + f.resumeLine(f.run, flags)
 }
 
+// toRetry is the command that goes on with a failed run as a new one, with further flags.
+func (f *follower) toRetry(flags string) string {
+	return ". Go on from there with:\n  " + f.lineOf("retry", f.run, flags)
+}
+
 // result prints what the run gave.
 func (f *follower) result(ctx context.Context, rec service.Recorded) error {
 	f.progress.done()
@@ -324,8 +329,15 @@ func (f *follower) failure(o project.Run) string {
 		}
 	case engine.CodeTimeout:
 		if o.Error.Node == nil || *o.Error.Node == "" {
-			msg += f.toContinue(" --timeout DURATION")
+			return msg + f.toContinue(" --timeout DURATION")
 		}
+		msg += f.toRetry("")
+	case engine.CodeMaxLoopIterations:
+		msg += f.toRetry(" --max-iterations N")
+	case engine.CodeMaxBytes:
+		msg += f.toRetry(" --from STEP")
+	default:
+		msg += f.toRetry("")
 	}
 	return msg
 }

@@ -318,7 +318,7 @@ func refused(err error, q service.AnswerRequest, rec service.Recorded) error {
 	case isQuestion:
 		return usef("run %s asks a question at %s, no approval; answer it with --input TEXT; nothing was changed", run, clean(noApproval.Node))
 	case errors.As(err, new(*service.EndedError)):
-		return usef("%v", err)
+		return usef("%v; hocket retry %s makes a new run of it", err, quote(run))
 	case errors.Is(err, engine.ErrWaitAmbiguous):
 		lines := []string{fmt.Sprintf("run %s waits for %d answers; name one:", run, len(o.Waiting))}
 		for _, w := range o.Waiting {
@@ -328,7 +328,7 @@ func refused(err error, q service.AnswerRequest, rec service.Recorded) error {
 	case errors.Is(err, engine.ErrAbove) && o.ParentRun != nil:
 		return usef("run %s used what was left of the budget of run %s; continue that one with a larger budget; nothing was changed", run, *o.ParentRun)
 	case errors.Is(err, engine.ErrNotReopenable):
-		return usef("run %s did not end by a limit, it is %s; nothing was changed", run, rec.Head.Status)
+		return usef("run %s did not end by a limit, it is %s; nothing was changed; hocket retry %s makes a new run of it", run, rec.Head.Status, quote(run))
 	case (errors.Is(err, engine.ErrWaitNotFound) || errors.Is(err, engine.ErrWaitClosed)) && q.Wait == "" && q.Node == "":
 		return usef("run %s waits for nothing, it is %s; nothing was changed", run, rec.Head.Status)
 	case errors.Is(err, engine.ErrWaitNotFound) && q.Wait != "":

@@ -130,10 +130,14 @@ func (a *app) showRun(o project.Run, program string) error {
 		status += " (interrupted: no process drives it; " + goesOn + ")"
 	}
 	fmt.Fprintf(t, "run\t%s\nstatus\t%s\n", o.ID, status)
+	from := "forked from"
+	if o.Retry {
+		from = "retry of"
+	}
 	for _, x := range []struct {
 		label string
 		value *string
-	}{{"workflow", o.Workflow.Name}, {"branch", o.Workflow.Branch}, {"format", o.Workflow.Format}, {"program", &program}, {"parent", o.ParentRun}, {"forked from", o.ForkedFrom}} {
+	}{{"workflow", o.Workflow.Name}, {"branch", o.Workflow.Branch}, {"format", o.Workflow.Format}, {"program", &program}, {"parent", o.ParentRun}, {from, o.ForkedFrom}} {
 		if x.value != nil && *x.value != "" {
 			fmt.Fprintf(t, "%s\t%s\n", x.label, clean(*x.value))
 		}

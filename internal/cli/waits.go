@@ -67,7 +67,7 @@ func (a *app) answerLine(o project.Run, w project.Waiting) string {
 const maxPrompt = 200
 
 func (a *app) resumeLine(run, flags string) string {
-	return "hocket resume " + quote(run) + a.storeFlag() + flags
+	return a.lineOf("resume", run, flags)
 }
 
 // storeFlag is the flag by which another command finds the runs of this one; "" where it needs none.
@@ -79,4 +79,9 @@ func (a *app) storeFlag() string {
 		return " --db " + quote(a.db)
 	}
 	return ""
+}
+
+// lineOf is the command line of a verb that takes a run.
+func (a *app) lineOf(verb, run, flags string) string {
+	return "hocket " + verb + " " + quote(run) + a.storeFlag() + flags
 }

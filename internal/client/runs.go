@@ -55,7 +55,7 @@ func limits(l workflow.Limits) *api.Limits {
 	if l == (workflow.Limits{}) {
 		return nil
 	}
-	out := api.Limits{MaxTokens: some(l.MaxTokens), MaxCalls: some(l.MaxCalls), MaxCostUSD: some(l.MaxCostUSD), MaxConcurrency: some(int64(l.MaxConcurrency))}
+	out := api.Limits{MaxTokens: some(l.MaxTokens), MaxCalls: some(l.MaxCalls), MaxCostUSD: some(l.MaxCostUSD), MaxConcurrency: some(int64(l.MaxConcurrency)), MaxLoopIterations: some(int64(l.MaxLoopIterations))}
 	if l.MaxSteps != nil {
 		n := int64(*l.MaxSteps)
 		out.MaxSteps = &n
@@ -284,4 +284,27 @@ func (r *Remote) Fork(ctx context.Context, run string, at uint64, _ service.Fork
 		return "", err
 	}
 	return made.ID, nil
+}
+
+// Retry says how a run goes on as a new one. The zero Retry goes on just before what failed.
+type Retry struct {
+	From, Model string
+	// Document takes the place of the run's own; Name and Format are as in Start.
+	Document, Name, Format string
+	Limits                 workflow.Limits
+}
+
+// Retry makes a new run of one that has ended, which the server drives, and gives its id. Errors: *service.InvalidError; those of reading.
+func (r *Remote) Retry(ctx context.Context, run string, q Retry) (string, error) {
+	body := api.RetryBody{From: some(q.From), Model: some(q.Model), Document: some(q.Document), Name: some(q.Name), Limits: limits(q.Limits)}
+	if q.Format != "" {
+		f := api.RetryBodyFormat(q.Format)
+		body.Format = &f
+	}
+	res, err := r.api.RetryRun(ctx, run, nil, body)
+	var made struct {
+		ID string `json:"id"`
+	}
+	err = r.read(res, err, &made)
+	return made.ID, err
 }

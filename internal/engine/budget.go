@@ -259,7 +259,7 @@ func (r *Run) largerBudget(met *LimitReached, text string) (*workflow.Limits, er
 	if more <= met.Max {
 		return nil, fmt.Errorf("%w: the run met its budget of %d %s; it goes on with a larger one", ErrAnswer, met.Max, met.Detail)
 	}
-	l = mergeLimits(r.s.Limits, l)
+	l = MergeLimits(r.s.Limits, l)
 	return &l, nil
 }
 

@@ -55,7 +55,7 @@ func (r *Run) start(d Start) {
 	if c.Name == "" {
 		c.Name = r.plan.root.w.Name
 	}
-	c.Limits = mergeLimits(r.plan.root.w.Limits, c.Limits)
+	c.Limits = MergeLimits(r.plan.root.w.Limits, c.Limits)
 	if rules := r.plan.root.w.Rules; isEmptyInput(c.Input) && rules.DefaultInput != nil {
 		c.Input = rules.DefaultInput
 	}
@@ -73,8 +73,8 @@ func isEmptyInput(v Value) bool {
 	return len(v) == 0 || bytes.Equal(v, []byte(`""`)) || bytes.Equal(v, []byte(`null`))
 }
 
-// mergeLimits puts the limits that are set in over above those in base.
-func mergeLimits(base, over workflow.Limits) workflow.Limits {
+// MergeLimits puts the limits that are set in over above those in base.
+func MergeLimits(base, over workflow.Limits) workflow.Limits {
 	if over.MaxSteps != nil {
 		base.MaxSteps = over.MaxSteps
 	}

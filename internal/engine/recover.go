@@ -10,12 +10,22 @@ func (r *Run) handleRecovered(d Recovered) {
 	if r.s.Status == StatusRunning {
 		r.emit(0, "", &RunResumed{Reason: reasonRecovered, Trace: clean(d.Trace)})
 	}
+	r.wakeSettled()
 	r.takeUp(d.Lost, "the process that made the call died")
+}
+
+// wakeSettled has all branches and sub-flows looked at in which nothing lives any more: the past of a forked run may end before their owners went on.
+func (r *Run) wakeSettled() {
+	for id := range r.s.Scopes {
+		if sc := r.scope(id); sc.Owner > 0 && sc.Live == 0 && !sc.Dead {
+			r.idle(id)
+		}
+	}
 }
 
 // handleReopen goes on with a run that ended by a limit (D20).
 func (r *Run) handleReopen(d Reopen) {
-	limits := mergeLimits(r.s.Limits, d.Limits)
+	limits := MergeLimits(r.s.Limits, d.Limits)
 	r.emit(0, "", &RunResumed{Reason: reasonReopened, Limits: &limits, Above: d.Above, By: d.By.cleaned(), Trace: clean(d.Trace)})
 	if r.s.Ending != nil {
 		r.cancelScope(0, "the run failed")

@@ -49,6 +49,7 @@ func (a *API) registerRunActs() {
 		Summary: "Store a new run with the past of this one up to an event", Description: "It goes on when it is resumed or answered. Where that past holds a decision that only a person takes, the token needs the right `approve`: the decision holds once more. A run with limits above those of its workflow, or of a draft, of a former version or of a document that is not stored needs the role edit.",
 		Errors: []int{http.StatusNotFound},
 	}, forkRun)
+	a.registerRetry()
 	add(a, route{
 		Method: http.MethodDelete, Path: "/runs/{id}", ID: "deleteRun", Tag: tagRuns, Role: access.RoleAdmin, Status: http.StatusNoContent,
 		Summary: "Delete a run that has ended or is paused", Errors: []int{http.StatusNotFound, http.StatusConflict},
@@ -58,12 +59,14 @@ func (a *API) registerRunActs() {
 
 // Limits bound a run; what is absent stays as the workflow says.
 type Limits struct {
-	MaxSteps       *int    `json:"maxSteps,omitempty" minimum:"0" doc:"Steps in all"`
-	Timeout        string  `json:"timeout,omitempty" doc:"Time in which the run goes on, as a Go duration" example:"10m"`
-	MaxConcurrency int     `json:"maxConcurrency,omitempty" minimum:"1" doc:"Steps at once"`
-	MaxTokens      int64   `json:"maxTokens,omitempty" minimum:"1" doc:"Budget of tokens"`
-	MaxCostUSD     float64 `json:"maxCostUSD,omitempty" exclusiveMinimum:"0" doc:"Budget of money"`
-	MaxCalls       int64   `json:"maxCalls,omitempty" minimum:"1" doc:"Budget of model calls and tool calls"`
+	MaxSteps       *int   `json:"maxSteps,omitempty" minimum:"0" doc:"Steps in all"`
+	Timeout        string `json:"timeout,omitempty" doc:"Time in which the run goes on, as a Go duration" example:"10m"`
+	MaxConcurrency int    `json:"maxConcurrency,omitempty" minimum:"1" doc:"Steps at once"`
+	// MaxLoopIterations bounds each loop.
+	MaxLoopIterations int     `json:"maxLoopIterations,omitempty" minimum:"1" doc:"Passes of a loop"`
+	MaxTokens         int64   `json:"maxTokens,omitempty" minimum:"1" doc:"Budget of tokens"`
+	MaxCostUSD        float64 `json:"maxCostUSD,omitempty" exclusiveMinimum:"0" doc:"Budget of money"`
+	MaxCalls          int64   `json:"maxCalls,omitempty" minimum:"1" doc:"Budget of model calls and tool calls"`
 }
 
 func (l *Limits) limits() (workflow.Limits, error) {
@@ -72,7 +75,7 @@ func (l *Limits) limits() (workflow.Limits, error) {
 	}
 	timeout, err := duration("body.limits.timeout", l.Timeout)
 	return workflow.Limits{
-		MaxSteps: l.MaxSteps, Timeout: workflow.Duration(timeout), MaxConcurrency: l.MaxConcurrency,
+		MaxSteps: l.MaxSteps, Timeout: workflow.Duration(timeout), MaxConcurrency: l.MaxConcurrency, MaxLoopIterations: l.MaxLoopIterations,
 		MaxTokens: l.MaxTokens, MaxCostUSD: l.MaxCostUSD, MaxCalls: l.MaxCalls,
 	}, err
 }
@@ -83,7 +86,7 @@ func noMore(c *door.Caller) error {
 }
 
 func limitsOf(l workflow.Limits) Limits {
-	out := Limits{MaxSteps: l.MaxSteps, MaxConcurrency: l.MaxConcurrency, MaxTokens: l.MaxTokens, MaxCostUSD: l.MaxCostUSD, MaxCalls: l.MaxCalls}
+	out := Limits{MaxSteps: l.MaxSteps, MaxConcurrency: l.MaxConcurrency, MaxLoopIterations: l.MaxLoopIterations, MaxTokens: l.MaxTokens, MaxCostUSD: l.MaxCostUSD, MaxCalls: l.MaxCalls}
 	if l.Timeout > 0 {
 		out.Timeout = time.Duration(l.Timeout).String()
 	}

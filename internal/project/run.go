@@ -32,6 +32,8 @@ type Run struct {
 	EndedAt    *time.Time `json:"endedAt"`
 	ParentRun  *string    `json:"parentRun"`
 	ForkedFrom *string    `json:"forkedFrom"`
+	// Retry says that the run goes on with ForkedFrom where that one failed, met a limit or was cancelled, or from one of its steps.
+	Retry bool `json:"retry,omitempty"`
 	// Interrupted says that nobody drives the run. Events do not tell it: the caller sets it (D15).
 	Interrupted bool `json:"interrupted"`
 
@@ -174,7 +176,7 @@ func (f *Folder) Run() Run {
 		ID: f.id, Workflow: f.workflow(), Status: f.status, Input: f.created.Input,
 		Outputs: make(map[string]engine.Value, len(f.outputs)), Error: f.runError(), Waiting: f.openWaits(), Answers: slices.Clone(f.answers), Steps: []Step{},
 		Usage:     TotalUsage{Usage: f.total.usage(f.open(nil)), ModelCalls: f.total.models, ToolCalls: f.total.tools},
-		StartedAt: someTime(f.startedAt), EndedAt: someTime(f.endedAt), ParentRun: some(f.created.ParentRun), ForkedFrom: some(f.created.ForkedFrom),
+		StartedAt: someTime(f.startedAt), EndedAt: someTime(f.endedAt), ParentRun: some(f.created.ParentRun), ForkedFrom: some(f.created.ForkedFrom), Retry: f.created.Retry,
 	}
 	if st := f.steps[f.output]; st != nil && f.status == engine.StatusCompleted {
 		r.Output = st.output

@@ -178,6 +178,7 @@ func CodeOf(err error) Code {
 		decision *NoApprovalError
 		locked   *journal.LockedError
 		rejected *journal.RejectedError
+		notEnded *NotEndedError
 	)
 	switch {
 	case errors.As(err, &locked):
@@ -192,7 +193,7 @@ func CodeOf(err error) Code {
 	case errors.Is(err, engine.ErrWaitClosed):
 		return CodeGone
 	case errors.Is(err, engine.ErrWaitAmbiguous), errors.Is(err, engine.ErrWaitAnswered), errors.Is(err, engine.ErrEnded), errors.As(err, &owned),
-		errors.As(err, &inUse), errors.Is(err, journal.ErrBusy), errors.Is(err, engine.ErrNotReopenable), errors.Is(err, engine.ErrAbove), errors.Is(err, catalog.ErrChanged):
+		errors.As(err, &inUse), errors.As(err, &notEnded), errors.Is(err, journal.ErrBusy), errors.Is(err, engine.ErrNotReopenable), errors.Is(err, engine.ErrAbove), errors.Is(err, catalog.ErrChanged):
 		return CodeConflict
 	case errors.As(err, &store), errors.As(err, &corrupt), errors.As(err, &newer), errors.As(err, &diverge), errors.As(err, &rejected):
 		return CodeUnusable

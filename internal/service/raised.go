@@ -25,7 +25,8 @@ func raisesOwn(l workflow.Limits, g *workflow.Workflow) bool {
 func isMore(l, own workflow.Limits) bool {
 	return l.MaxSteps != nil && *l.MaxSteps > own.Steps() || own.MaxTokens > 0 && l.MaxTokens > own.MaxTokens ||
 		own.MaxCostUSD > 0 && l.MaxCostUSD > own.MaxCostUSD || own.MaxCalls > 0 && l.MaxCalls > own.MaxCalls ||
-		own.MaxConcurrency > 0 && l.MaxConcurrency > own.MaxConcurrency || own.Timeout > 0 && l.Timeout > own.Timeout
+		own.MaxConcurrency > 0 && l.MaxConcurrency > own.MaxConcurrency || own.Timeout > 0 && l.Timeout > own.Timeout ||
+		l.MaxLoopIterations > own.LoopIterations()
 }
 
 // isRaised tells whether a run of g had limits above those of g: from its beginning, or since it was reopened or its question about a budget was answered.

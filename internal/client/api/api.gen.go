@@ -149,6 +149,30 @@ func (e NotificationState) Valid() bool {
 	}
 }
 
+// Defines values for RetryBodyFormat.
+const (
+	RetryBodyFormatCanvas RetryBodyFormat = "canvas"
+	RetryBodyFormatRounds RetryBodyFormat = "rounds"
+	RetryBodyFormatRoutes RetryBodyFormat = "routes"
+	RetryBodyFormatSteps  RetryBodyFormat = "steps"
+)
+
+// Valid indicates whether the value is a known member of the RetryBodyFormat enum.
+func (e RetryBodyFormat) Valid() bool {
+	switch e {
+	case RetryBodyFormatCanvas:
+		return true
+	case RetryBodyFormatRounds:
+		return true
+	case RetryBodyFormatRoutes:
+		return true
+	case RetryBodyFormatSteps:
+		return true
+	default:
+		return false
+	}
+}
+
 // Defines values for RunLineStatus.
 const (
 	RunLineStatusCancelled RunLineStatus = "cancelled"
@@ -887,6 +911,9 @@ type Limits struct {
 	// MaxCostUSD Budget of money
 	MaxCostUSD *float64 `json:"maxCostUSD,omitempty"`
 
+	// MaxLoopIterations Passes of a loop
+	MaxLoopIterations *int64 `json:"maxLoopIterations,omitempty"`
+
 	// MaxSteps Steps in all
 	MaxSteps *int64 `json:"maxSteps,omitempty"`
 
@@ -1174,6 +1201,34 @@ type ResumeBody struct {
 	Wait *string `json:"wait,omitempty"`
 }
 
+// RetryBody defines model for RetryBody.
+type RetryBody struct {
+	// Document Text of a document that takes the place of the run's own; needs the role edit
+	Document *string `json:"document,omitempty"`
+
+	// Format Language of document; absent: it is detected
+	Format *RetryBodyFormat `json:"format,omitempty"`
+
+	// From Id of the step from whose last execution on the new run executes again
+	//
+	// Examples: critic
+	From *string `json:"from,omitempty"`
+
+	// Limits Take the place of the run's limits; needs the role edit. A run that a limit ended goes on with a higher one only
+	Limits *Limits `json:"limits,omitempty"`
+
+	// Model Model of every agent for the calls that the new run makes; needs the role edit
+	//
+	// Examples: openai/gpt-6.1-terra
+	Model *string `json:"model,omitempty"`
+
+	// Name What a document that has no name is called
+	Name *string `json:"name,omitempty"`
+}
+
+// RetryBodyFormat Language of document; absent: it is detected
+type RetryBodyFormat string
+
 // RotateWebhookBody defines model for RotateWebhookBody.
 type RotateWebhookBody struct {
 	// OverlapSeconds How long the old secret still holds; without it, a day
@@ -1196,6 +1251,7 @@ type Run struct {
 	Output          interface{}             `json:"output"`
 	Outputs         map[string]interface{}  `json:"outputs"`
 	ParentRun       *string                 `json:"parentRun"`
+	Retry           *bool                   `json:"retry,omitempty"`
 	StartedAt       *time.Time              `json:"startedAt"`
 	State           *map[string]interface{} `json:"state,omitempty"`
 	Status          string                  `json:"status"`
@@ -1844,6 +1900,15 @@ type ResumeRunParams struct {
 	IdempotencyKey *string `json:"Idempotency-Key,omitempty"`
 }
 
+// RetryRunParams defines parameters for RetryRun.
+type RetryRunParams struct {
+	// Wait Answer when the run has ended or is paused, or after this long: a Go duration of at most 1m
+	Wait *string `form:"wait,omitempty" json:"wait,omitempty"`
+
+	// Prefer The same as wait=SECONDS, in seconds (RFC 7240); what is longer than a minute is a minute
+	Prefer *string `json:"Prefer,omitempty"`
+}
+
 // ListStepsParams defines parameters for ListSteps.
 type ListStepsParams struct {
 	// Cursor Where the page before ended
@@ -2026,6 +2091,9 @@ type ForkRunJSONRequestBody = ForkInputBody
 
 // ResumeRunJSONRequestBody defines body for ResumeRun for application/json ContentType.
 type ResumeRunJSONRequestBody = ResumeBody
+
+// RetryRunJSONRequestBody defines body for RetryRun for application/json ContentType.
+type RetryRunJSONRequestBody = RetryBody
 
 // CreateTokenJSONRequestBody defines body for CreateToken for application/json ContentType.
 type CreateTokenJSONRequestBody = TokenBody
@@ -2848,6 +2916,24 @@ type ClientInterface interface {
 	//
 	// Corresponds with POST /api/v1/runs/{id}/resume (the `ResumeRun` operationId).
 	ResumeRun(ctx context.Context, id string, params *ResumeRunParams, body ResumeRunJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// RetryRunWithBody Go on with a run that failed, met a limit or was cancelled, as a new run
+	//
+	// The new run keeps what succeeded and goes on just before what failed, or where the step `from` began for the last time. `from` is also taken for a run that completed. `model` binds the calls that the new run makes. `document` takes the place of the run's own: nodes that ran already and the edges between them must be equal in it, else 422 names the first difference. `model`, `document` and `limits`, and a run of a draft, of a former version or of a document that is not stored, need the role edit. Where the kept past holds a decision that only a person takes, the token needs the right `approve`: the decision holds once more. What the kept past used counts against budgets. A run that has not ended is 409.
+	//
+	// Takes any type of body and a specified content type.
+	//
+	// Corresponds with POST /api/v1/runs/{id}/retry (the `RetryRun` operationId).
+	RetryRunWithBody(ctx context.Context, id string, params *RetryRunParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// RetryRun Go on with a run that failed, met a limit or was cancelled, as a new run
+	//
+	// The new run keeps what succeeded and goes on just before what failed, or where the step `from` began for the last time. `from` is also taken for a run that completed. `model` binds the calls that the new run makes. `document` takes the place of the run's own: nodes that ran already and the edges between them must be equal in it, else 422 names the first difference. `model`, `document` and `limits`, and a run of a draft, of a former version or of a document that is not stored, need the role edit. Where the kept past holds a decision that only a person takes, the token needs the right `approve`: the decision holds once more. What the kept past used counts against budgets. A run that has not ended is 409.
+	//
+	// Takes a body of the `application/json` content type.
+	//
+	// Corresponds with POST /api/v1/runs/{id}/retry (the `RetryRun` operationId).
+	RetryRun(ctx context.Context, id string, params *RetryRunParams, body RetryRunJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// ListSteps List the steps of a run
 	//
@@ -3711,6 +3797,44 @@ func (c *Client) ResumeRunWithBody(ctx context.Context, id string, params *Resum
 // Corresponds with POST /api/v1/runs/{id}/resume (the `ResumeRun` operationId).
 func (c *Client) ResumeRun(ctx context.Context, id string, params *ResumeRunParams, body ResumeRunJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewResumeRunRequest(c.Server, id, params, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// RetryRunWithBody Go on with a run that failed, met a limit or was cancelled, as a new run
+//
+// The new run keeps what succeeded and goes on just before what failed, or where the step `from` began for the last time. `from` is also taken for a run that completed. `model` binds the calls that the new run makes. `document` takes the place of the run's own: nodes that ran already and the edges between them must be equal in it, else 422 names the first difference. `model`, `document` and `limits`, and a run of a draft, of a former version or of a document that is not stored, need the role edit. Where the kept past holds a decision that only a person takes, the token needs the right `approve`: the decision holds once more. What the kept past used counts against budgets. A run that has not ended is 409.
+//
+// Takes any type of body and a specified content type.
+//
+// Corresponds with POST /api/v1/runs/{id}/retry (the `RetryRun` operationId).
+func (c *Client) RetryRunWithBody(ctx context.Context, id string, params *RetryRunParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewRetryRunRequestWithBody(c.Server, id, params, contentType, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// RetryRun Go on with a run that failed, met a limit or was cancelled, as a new run
+//
+// The new run keeps what succeeded and goes on just before what failed, or where the step `from` began for the last time. `from` is also taken for a run that completed. `model` binds the calls that the new run makes. `document` takes the place of the run's own: nodes that ran already and the edges between them must be equal in it, else 422 names the first difference. `model`, `document` and `limits`, and a run of a draft, of a former version or of a document that is not stored, need the role edit. Where the kept past holds a decision that only a person takes, the token needs the right `approve`: the decision holds once more. What the kept past used counts against budgets. A run that has not ended is 409.
+//
+// Takes a body of the `application/json` content type.
+//
+// Corresponds with POST /api/v1/runs/{id}/retry (the `RetryRun` operationId).
+func (c *Client) RetryRun(ctx context.Context, id string, params *RetryRunParams, body RetryRunJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewRetryRunRequest(c.Server, id, params, body)
 	if err != nil {
 		return nil, err
 	}
@@ -5903,6 +6027,95 @@ func NewResumeRunRequestWithBody(server string, id string, params *ResumeRunPara
 	return req, nil
 }
 
+// NewRetryRunRequest calls the generic RetryRun builder with application/json body
+func NewRetryRunRequest(server string, id string, params *RetryRunParams, body RetryRunJSONRequestBody) (*http.Request, error) {
+	var bodyReader io.Reader
+	buf, err := json.Marshal(body)
+	if err != nil {
+		return nil, err
+	}
+	bodyReader = bytes.NewReader(buf)
+	return NewRetryRunRequestWithBody(server, id, params, "application/json", bodyReader)
+}
+
+// NewRetryRunRequestWithBody constructs an http.Request for the RetryRun method, with any body, and a specified content type
+func NewRetryRunRequestWithBody(server string, id string, params *RetryRunParams, contentType string, body io.Reader) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "id", id, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/api/v1/runs/%s/retry", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	if params != nil {
+		// queryValues collects non-styled parameters (passthrough, JSON)
+		// that are safe to round-trip through url.Values.Encode().
+		queryValues := queryURL.Query()
+		// rawQueryFragments collects pre-encoded query fragments from
+		// styled parameters, preserving literal commas as delimiters
+		// per the OpenAPI spec (e.g. "color=blue,black,brown").
+		var rawQueryFragments []string
+
+		if params.Wait != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", false, "wait", *params.Wait, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if encoded := queryValues.Encode(); encoded != "" {
+			rawQueryFragments = append(rawQueryFragments, encoded)
+		}
+		queryURL.RawQuery = strings.Join(rawQueryFragments, "&")
+	}
+
+	req, err := http.NewRequest(http.MethodPost, queryURL.String(), body)
+	if err != nil {
+		return nil, err
+	}
+
+	req.Header.Add("Content-Type", contentType)
+
+	if params != nil {
+
+		if params.Prefer != nil {
+			var headerParam0 string
+
+			headerParam0, err = runtime.StyleParamWithOptions("simple", false, "Prefer", *params.Prefer, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationHeader, Type: "string", Format: ""})
+			if err != nil {
+				return nil, err
+			}
+
+			req.Header.Set("Prefer", headerParam0)
+		}
+
+	}
+
+	return req, nil
+}
+
 // NewListStepsRequest constructs an http.Request for the ListSteps method
 func NewListStepsRequest(server string, id string, params *ListStepsParams) (*http.Request, error) {
 	var err error
@@ -7719,6 +7932,24 @@ type ClientWithResponsesInterface interface {
 	//
 	// Corresponds with POST /api/v1/runs/{id}/resume (the `ResumeRun` operationId).
 	ResumeRunWithResponse(ctx context.Context, id string, params *ResumeRunParams, body ResumeRunJSONRequestBody, reqEditors ...RequestEditorFn) (*ResumeRunResponse, error)
+
+	// RetryRunWithBodyWithResponse Go on with a run that failed, met a limit or was cancelled, as a new run
+	//
+	// The new run keeps what succeeded and goes on just before what failed, or where the step `from` began for the last time. `from` is also taken for a run that completed. `model` binds the calls that the new run makes. `document` takes the place of the run's own: nodes that ran already and the edges between them must be equal in it, else 422 names the first difference. `model`, `document` and `limits`, and a run of a draft, of a former version or of a document that is not stored, need the role edit. Where the kept past holds a decision that only a person takes, the token needs the right `approve`: the decision holds once more. What the kept past used counts against budgets. A run that has not ended is 409.
+	//
+	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /api/v1/runs/{id}/retry (the `RetryRun` operationId).
+	RetryRunWithBodyWithResponse(ctx context.Context, id string, params *RetryRunParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*RetryRunResponse, error)
+
+	// RetryRunWithResponse Go on with a run that failed, met a limit or was cancelled, as a new run
+	//
+	// The new run keeps what succeeded and goes on just before what failed, or where the step `from` began for the last time. `from` is also taken for a run that completed. `model` binds the calls that the new run makes. `document` takes the place of the run's own: nodes that ran already and the edges between them must be equal in it, else 422 names the first difference. `model`, `document` and `limits`, and a run of a draft, of a former version or of a document that is not stored, need the role edit. Where the kept past holds a decision that only a person takes, the token needs the right `approve`: the decision holds once more. What the kept past used counts against budgets. A run that has not ended is 409.
+	//
+	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /api/v1/runs/{id}/retry (the `RetryRun` operationId).
+	RetryRunWithResponse(ctx context.Context, id string, params *RetryRunParams, body RetryRunJSONRequestBody, reqEditors ...RequestEditorFn) (*RetryRunResponse, error)
 
 	// ListStepsWithResponse List the steps of a run
 	//
@@ -10738,6 +10969,138 @@ func (r ResumeRunResponse) ContentType() string {
 	return ""
 }
 
+// RetryRunResponse201Headers the declared response headers of an HTTP 201 response for RetryRun
+type RetryRunResponse201Headers struct {
+	Location *string
+}
+
+type RetryRunResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON201 the response for an HTTP 201 `application/json` response
+	JSON201 *Run
+	// ApplicationproblemJSON400 the response for an HTTP 400 `application/problem+json` response
+	ApplicationproblemJSON400 *Problem
+	// ApplicationproblemJSON401 the response for an HTTP 401 `application/problem+json` response
+	ApplicationproblemJSON401 *Problem
+	// ApplicationproblemJSON403 the response for an HTTP 403 `application/problem+json` response
+	ApplicationproblemJSON403 *Problem
+	// ApplicationproblemJSON404 the response for an HTTP 404 `application/problem+json` response
+	ApplicationproblemJSON404 *Problem
+	// ApplicationproblemJSON408 the response for an HTTP 408 `application/problem+json` response
+	ApplicationproblemJSON408 *Problem
+	// ApplicationproblemJSON409 the response for an HTTP 409 `application/problem+json` response
+	ApplicationproblemJSON409 *Problem
+	// ApplicationproblemJSON413 the response for an HTTP 413 `application/problem+json` response
+	ApplicationproblemJSON413 *Problem
+	// ApplicationproblemJSON415 the response for an HTTP 415 `application/problem+json` response
+	ApplicationproblemJSON415 *Problem
+	// ApplicationproblemJSON422 the response for an HTTP 422 `application/problem+json` response
+	ApplicationproblemJSON422 *Problem
+	// ApplicationproblemJSON429 the response for an HTTP 429 `application/problem+json` response
+	ApplicationproblemJSON429 *Problem
+	// ApplicationproblemJSON500 the response for an HTTP 500 `application/problem+json` response
+	ApplicationproblemJSON500 *Problem
+	// ApplicationproblemJSON503 the response for an HTTP 503 `application/problem+json` response
+	ApplicationproblemJSON503 *Problem
+	// Headers201 the parsed response headers for an HTTP 201 response
+	Headers201 *RetryRunResponse201Headers
+}
+
+// GetJSON201 returns the response for an HTTP 201 `application/json` response
+func (r RetryRunResponse) GetJSON201() *Run {
+	return r.JSON201
+}
+
+// GetApplicationproblemJSON400 returns the response for an HTTP 400 `application/problem+json` response
+func (r RetryRunResponse) GetApplicationproblemJSON400() *Problem {
+	return r.ApplicationproblemJSON400
+}
+
+// GetApplicationproblemJSON401 returns the response for an HTTP 401 `application/problem+json` response
+func (r RetryRunResponse) GetApplicationproblemJSON401() *Problem {
+	return r.ApplicationproblemJSON401
+}
+
+// GetApplicationproblemJSON403 returns the response for an HTTP 403 `application/problem+json` response
+func (r RetryRunResponse) GetApplicationproblemJSON403() *Problem {
+	return r.ApplicationproblemJSON403
+}
+
+// GetApplicationproblemJSON404 returns the response for an HTTP 404 `application/problem+json` response
+func (r RetryRunResponse) GetApplicationproblemJSON404() *Problem {
+	return r.ApplicationproblemJSON404
+}
+
+// GetApplicationproblemJSON408 returns the response for an HTTP 408 `application/problem+json` response
+func (r RetryRunResponse) GetApplicationproblemJSON408() *Problem {
+	return r.ApplicationproblemJSON408
+}
+
+// GetApplicationproblemJSON409 returns the response for an HTTP 409 `application/problem+json` response
+func (r RetryRunResponse) GetApplicationproblemJSON409() *Problem {
+	return r.ApplicationproblemJSON409
+}
+
+// GetApplicationproblemJSON413 returns the response for an HTTP 413 `application/problem+json` response
+func (r RetryRunResponse) GetApplicationproblemJSON413() *Problem {
+	return r.ApplicationproblemJSON413
+}
+
+// GetApplicationproblemJSON415 returns the response for an HTTP 415 `application/problem+json` response
+func (r RetryRunResponse) GetApplicationproblemJSON415() *Problem {
+	return r.ApplicationproblemJSON415
+}
+
+// GetApplicationproblemJSON422 returns the response for an HTTP 422 `application/problem+json` response
+func (r RetryRunResponse) GetApplicationproblemJSON422() *Problem {
+	return r.ApplicationproblemJSON422
+}
+
+// GetApplicationproblemJSON429 returns the response for an HTTP 429 `application/problem+json` response
+func (r RetryRunResponse) GetApplicationproblemJSON429() *Problem {
+	return r.ApplicationproblemJSON429
+}
+
+// GetApplicationproblemJSON500 returns the response for an HTTP 500 `application/problem+json` response
+func (r RetryRunResponse) GetApplicationproblemJSON500() *Problem {
+	return r.ApplicationproblemJSON500
+}
+
+// GetApplicationproblemJSON503 returns the response for an HTTP 503 `application/problem+json` response
+func (r RetryRunResponse) GetApplicationproblemJSON503() *Problem {
+	return r.ApplicationproblemJSON503
+}
+
+// GetBody returns the raw response body bytes
+func (r RetryRunResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r RetryRunResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r RetryRunResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r RetryRunResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
 type ListStepsResponse struct {
 	Body         []byte
 	HTTPResponse *http.Response
@@ -13718,6 +14081,36 @@ func (c *ClientWithResponses) ResumeRunWithResponse(ctx context.Context, id stri
 	return ParseResumeRunResponse(rsp)
 }
 
+// RetryRunWithBodyWithResponse Go on with a run that failed, met a limit or was cancelled, as a new run
+//
+// The new run keeps what succeeded and goes on just before what failed, or where the step `from` began for the last time. `from` is also taken for a run that completed. `model` binds the calls that the new run makes. `document` takes the place of the run's own: nodes that ran already and the edges between them must be equal in it, else 422 names the first difference. `model`, `document` and `limits`, and a run of a draft, of a former version or of a document that is not stored, need the role edit. Where the kept past holds a decision that only a person takes, the token needs the right `approve`: the decision holds once more. What the kept past used counts against budgets. A run that has not ended is 409.
+//
+// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /api/v1/runs/{id}/retry (the `RetryRun` operationId).
+func (c *ClientWithResponses) RetryRunWithBodyWithResponse(ctx context.Context, id string, params *RetryRunParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*RetryRunResponse, error) {
+	rsp, err := c.RetryRunWithBody(ctx, id, params, contentType, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseRetryRunResponse(rsp)
+}
+
+// RetryRunWithResponse Go on with a run that failed, met a limit or was cancelled, as a new run
+//
+// The new run keeps what succeeded and goes on just before what failed, or where the step `from` began for the last time. `from` is also taken for a run that completed. `model` binds the calls that the new run makes. `document` takes the place of the run's own: nodes that ran already and the edges between them must be equal in it, else 422 names the first difference. `model`, `document` and `limits`, and a run of a draft, of a former version or of a document that is not stored, need the role edit. Where the kept past holds a decision that only a person takes, the token needs the right `approve`: the decision holds once more. What the kept past used counts against budgets. A run that has not ended is 409.
+//
+// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /api/v1/runs/{id}/retry (the `RetryRun` operationId).
+func (c *ClientWithResponses) RetryRunWithResponse(ctx context.Context, id string, params *RetryRunParams, body RetryRunJSONRequestBody, reqEditors ...RequestEditorFn) (*RetryRunResponse, error) {
+	rsp, err := c.RetryRun(ctx, id, params, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseRetryRunResponse(rsp)
+}
+
 // ListStepsWithResponse List the steps of a run
 //
 // In the order in which they started.
@@ -16601,6 +16994,129 @@ func ParseResumeRunResponse(rsp *http.Response) (*ResumeRunResponse, error) {
 		}
 		response.ApplicationproblemJSON503 = &dest
 
+	}
+
+	return response, nil
+}
+
+// ParseRetryRunResponse parses an HTTP response from a RetryRunWithResponse call
+func ParseRetryRunResponse(rsp *http.Response) (*RetryRunResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &RetryRunResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 201:
+		var dest Run
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON201 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 400:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationproblemJSON400 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 401:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationproblemJSON401 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 403:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationproblemJSON403 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 404:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationproblemJSON404 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 408:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationproblemJSON408 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 409:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationproblemJSON409 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 413:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationproblemJSON413 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 415:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationproblemJSON415 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 422:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationproblemJSON422 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 429:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationproblemJSON429 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 500:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationproblemJSON500 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 503:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationproblemJSON503 = &dest
+
+	}
+
+	switch {
+	case rsp.StatusCode == 201:
+		var headers RetryRunResponse201Headers
+		if values := rsp.Header.Values("Location"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Location", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.Location = &value
+		}
+		response.Headers201 = &headers
 	}
 
 	return response, nil

@@ -6,8 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"maps"
-	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -131,21 +129,11 @@ func (d *Driver) Start(ctx context.Context, spec driver.Spec) (string, error) {
 	}
 	run := cmp.Or(spec.Run, driver.NewRunID(d.now()))
 	blobs := []journal.Blob{definition}
-	meta := withoutOwn(spec.Meta)
-	if len(meta) != len(spec.Meta) {
+	if len(withoutOwn(spec.Meta)) != len(spec.Meta) {
 		return "", fmt.Errorf("start run: keys of its meta begin with %s, which is the driver's", metaOwn) // one could name anybody's file
 	}
-	if spec.Model != "" {
-		meta[metaModel] = spec.Model
-	}
-	if spec.Remind > 0 {
-		meta[metaRemind] = spec.Remind.String()
-	}
-	for _, name := range slices.Sorted(maps.Keys(spec.Files)) {
-		b := journal.NewBlob(spec.Files[name])
-		meta[metaFile+name] = b.Hash
-		blobs = append(blobs, b)
-	}
+	files, meta := d.filesOf(&spec)
+	blobs = append(blobs, files...)
 	w := p.plan.Workflow()
 	id, name := spec.WorkflowID, spec.WorkflowName
 	if id == "" && name == "" {

@@ -1,10 +1,12 @@
 package embedded
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"maps"
+	"slices"
 	"strings"
 
 	"github.com/hocket-run/hocket/internal/driver"
@@ -21,36 +23,83 @@ var ErrForkPoint = errors.New("no place to fork from")
 // with keys of their own. allow, if not nil, is shown that past, and its error is given back.
 //
 // Errors, with nothing stored: journal.ErrNotFound, *journal.CorruptError; ErrForkPoint.
-func (d *Driver) Fork(ctx context.Context, run string, at uint64, allow func(past []engine.Event) error) (fork string, err error) {
+func (d *Driver) Fork(ctx context.Context, run string, at uint64, allow func(past []engine.Event) error) (string, error) {
+	fork, err := d.Derive(ctx, run, &Derived{Past: func(records [][]engine.Event) ([]engine.Event, error) {
+		var past []engine.Event
+		for _, events := range records {
+			if len(past) == 0 || past[len(past)-1].Seq < at {
+				past = append(past, events...)
+			}
+		}
+		if at == 0 || len(past) == 0 || past[len(past)-1].Seq < at {
+			return nil, fmt.Errorf("%w: it has %d events", ErrForkPoint, len(past))
+		}
+		if allow != nil {
+			return past, allow(past)
+		}
+		return past, nil
+	}})
+	if errors.Is(err, ErrForkPoint) {
+		err = fmt.Errorf("at event %d: %w", at, err)
+	}
+	return fork, err
+}
+
+// Derived says what a run made of another one has, where it differs from it.
+type Derived struct {
+	// Run is its id, which must be new; "" makes one.
+	Run string
+	// Past makes its events of those of the other run, given record by record. It may change the slices and none of the data. Its error is given back.
+	Past func(records [][]engine.Event) ([]engine.Event, error)
+	// Reopen, if not nil, lets it go on where the past ends by a limit. It is read after Past was called.
+	Reopen *engine.Reopen
+	// Spec, if not nil, takes the place of the workflow, its names, the model, the meta and the files with which the other run was started, and of the prices and facts
+	// that it recorded. Other fields do not count.
+	Spec *driver.Spec
+	// Model, Prices and Files take the place of the other run's where they are set. They do not count beside Spec.
+	Model  string
+	Prices []engine.Price
+	Files  map[string][]byte
+}
+
+// Derive stores a new run that has a past made of another run's, and gives its id. It is as with Fork otherwise.
+//
+// Errors, with nothing stored: journal.ErrNotFound, journal.ErrExists, *journal.CorruptError; ErrForkPoint; *engine.DivergenceError where the past is none of the definition's.
+func (d *Driver) Derive(ctx context.Context, run string, q *Derived) (id string, err error) {
 	defer recovered(&err)
 	head, err := d.cfg.Store.Head(ctx, run)
 	if err != nil {
 		return "", err
 	}
-	c, err := d.definition(ctx, head.Definition)
-	if err != nil {
-		return "", journal.InRun(run, err)
-	}
-	past, err := d.past(ctx, run, at)
+	records, err := d.records(ctx, run)
 	if err != nil {
 		return "", err
 	}
-	if allow != nil {
-		if err := allow(past); err != nil {
-			return "", err
-		}
+	past, err := q.Past(records)
+	if err != nil {
+		return "", fmt.Errorf("fork run %s: %w", run, err)
 	}
-	fork = driver.NewRunID(d.now())
-	r := engine.New(c.plan, fork)
+	if past, err = asFork(ctx, run, past); err != nil {
+		return "", err
+	}
+	create, c, blobs, err := d.derived(ctx, head, q, past)
+	if err != nil {
+		return "", fmt.Errorf("fork run %s: %w", run, journal.InRun(run, err))
+	}
+	id = cmp.Or(q.Run, driver.NewRunID(d.now()))
+	r := engine.New(c.plan, id)
 	if err := r.Apply(past); err != nil {
 		return "", fmt.Errorf("fork run %s: %w", run, err)
 	}
-	if r.Status().Ended() {
-		return "", fmt.Errorf("fork run %s at event %d: %w: the run had ended", run, at, ErrForkPoint)
+	if q.Reopen != nil {
+		done, err := r.Activate([]engine.Input{{At: d.now(), Data: *q.Reopen}})
+		if err != nil {
+			return "", fmt.Errorf("fork run %s: %w", run, err)
+		}
+		past = append(past, done.Events...)
 	}
-	blobs, err := d.kept(ctx, head)
-	if err != nil {
-		return "", fmt.Errorf("fork run %s: %w", run, err)
+	if r.Status().Ended() {
+		return "", fmt.Errorf("fork run %s: %w: the run had ended", run, ErrForkPoint)
 	}
 	data, values, err := journal.Encode(past)
 	if err != nil {
@@ -60,34 +109,99 @@ func (d *Driver) Fork(ctx context.Context, run string, at uint64, allow func(pas
 	if status == engine.StatusPaused && r.InFlight() > 0 {
 		status = engine.StatusRunning // it needs an owner
 	}
-	create := head.NewRun
-	create.Meta = tracecontext.Keep(maps.Clone(head.Meta), tracecontext.From(ctx)) // its caller is another one
-	create.Parent, create.Session, create.Created, create.Kind = "", "", d.now(), d.cfg.Kind
 	a := journal.Append{
-		Run: fork, At: d.now(), Status: journal.Status(status), Waiting: len(r.Waits()), Release: true, Create: &create,
+		Run: id, At: d.now(), Status: journal.Status(status), Waiting: len(r.Waits()), Release: true, Create: create,
 		Record: journal.Record{First: 1, Last: r.Seq(), Data: data}, Blobs: append(blobs, values...),
 		Notices: openWaits(past, r),
 	}
 	if err := d.cfg.Store.Append(context.WithoutCancel(ctx), a); err != nil {
 		return "", fmt.Errorf("fork run %s: %w", run, err)
 	}
-	return fork, nil
+	return id, nil
 }
 
-// past gives the events of a run up to the record that has the event at, as those of a run that was forked from it.
-func (d *Driver) past(ctx context.Context, run string, at uint64) ([]engine.Event, error) {
-	var past []engine.Event
-	err := d.events(ctx, run, 0, func(events []engine.Event) error {
-		if len(past) == 0 || past[len(past)-1].Seq < at {
-			past = append(past, events...)
+// derived gives how a run made of another one is listed, its compiled definition, and the blobs that it needs. It changes the first event of past.
+func (d *Driver) derived(ctx context.Context, head journal.Head, q *Derived, past []engine.Event) (*journal.NewRun, compiled, []journal.Blob, error) {
+	create := head.NewRun
+	create.Parent, create.Session, create.Created, create.Kind = "", "", d.now(), d.cfg.Kind
+	create.Meta = tracecontext.Keep(maps.Clone(head.Meta), tracecontext.From(ctx)) // its caller is another one
+	first := past[0].Data.(*engine.RunCreated) // asFork made it
+	if q.Spec != nil {
+		definition, err := d.plans.definition(q.Spec.Workflow)
+		if err != nil {
+			return nil, compiled{}, nil, err
 		}
+		c, err := d.plans.compile(definition.Hash, q.Spec.Workflow, q.Spec.Program, d.cfg.Program)
+		if err != nil {
+			return nil, compiled{}, nil, err
+		}
+		blobs, meta := d.filesOf(q.Spec)
+		meta = tracecontext.Keep(meta, tracecontext.From(ctx))
+		w := c.plan.Workflow()
+		id, name := q.Spec.WorkflowID, q.Spec.WorkflowName
+		if id == "" && name == "" {
+			id, name = w.ID, w.Name
+		}
+		create.Workflow, create.WorkflowName, create.Format, create.Definition, create.Meta = cmp.Or(id, name), name, w.Format, definition.Hash, meta
+		first.Workflow, first.Name, first.Format, first.Digest = id, cmp.Or(name, w.Name), w.Format, definition.Hash
+		first.Prices, first.Facts = q.Spec.Prices, q.Spec.Facts
+		first.Meta = tracecontext.Keep(maps.Clone(q.Spec.Meta), tracecontext.From(ctx))
+		return &create, c, append(blobs, definition), nil
+	}
+	c, err := d.definition(ctx, head.Definition)
+	if err != nil {
+		return nil, compiled{}, nil, err
+	}
+	if create.Meta == nil {
+		create.Meta = map[string]string{}
+	}
+	if q.Model != "" {
+		create.Meta[metaModel] = q.Model
+	}
+	if q.Prices != nil {
+		first.Prices = q.Prices
+	}
+	blobs, err := d.kept(ctx, head)
+	for name, data := range q.Files {
+		b := journal.NewBlob(data)
+		create.Meta[metaFile+name] = b.Hash
+		blobs = append(blobs, b)
+	}
+	return &create, c, blobs, err
+}
+
+// filesOf gives the files of a run that begins, and its meta with the driver's own keys.
+func (d *Driver) filesOf(spec *driver.Spec) ([]journal.Blob, map[string]string) {
+	meta := withoutOwn(spec.Meta)
+	if spec.Model != "" {
+		meta[metaModel] = spec.Model
+	}
+	if spec.Remind > 0 {
+		meta[metaRemind] = spec.Remind.String()
+	}
+	var blobs []journal.Blob
+	for _, name := range slices.Sorted(maps.Keys(spec.Files)) {
+		b := journal.NewBlob(spec.Files[name])
+		meta[metaFile+name] = b.Hash
+		blobs = append(blobs, b)
+	}
+	return blobs, meta
+}
+
+// records gives the events of a run, record by record.
+func (d *Driver) records(ctx context.Context, run string) ([][]engine.Event, error) {
+	var all [][]engine.Event
+	err := d.events(ctx, run, 0, func(events []engine.Event) error {
+		all = append(all, events)
 		return nil
 	})
-	if err != nil {
-		return nil, err
-	}
-	if at == 0 || len(past) == 0 || past[len(past)-1].Seq < at {
-		return nil, fmt.Errorf("fork run %s at event %d: %w: it has %d events", run, at, ErrForkPoint, len(past))
+	return all, err
+}
+
+// asFork makes events of a run those of one that was forked from it.
+func asFork(ctx context.Context, run string, past []engine.Event) ([]engine.Event, error) {
+	if len(past) == 0 {
+		return nil, fmt.Errorf("fork run %s: %w: nothing of it is left", run, ErrForkPoint)
 	}
 	created, ok := past[0].Data.(*engine.RunCreated)
 	if !ok {
@@ -158,3 +272,19 @@ func (d *Driver) kept(ctx context.Context, head journal.Head) ([]journal.Blob, e
 	}
 	return blobs, nil
 }
+
+// File gives a file that a run was started with. Errors: journal.ErrNotFound where there is none.
+func (d *Driver) File(ctx context.Context, run, name string) ([]byte, error) {
+	head, err := d.cfg.Store.Head(ctx, run)
+	if err != nil {
+		return nil, err
+	}
+	hash, ok := head.Meta[metaFile+name]
+	if !ok {
+		return nil, fmt.Errorf("file %q of run %s: %w", name, run, journal.ErrNotFound)
+	}
+	return d.cfg.Store.Blob(ctx, hash)
+}
+
+// ModelOf gives the model that overrides those of a run's agents, "" where none does.
+func ModelOf(head journal.Head) string { return head.Meta[metaModel] }

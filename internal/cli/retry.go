@@ -1,0 +1,279 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/hocket-run/hocket/internal/client"
+	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/journal"
+	"github.com/hocket-run/hocket/internal/service"
+	"github.com/hocket-run/hocket/workflow"
+)
+
+type retryFlags struct {
+	load               service.LoadOptions
+	files              fileFlags
+	from, model, with  string
+	json, full, events bool
+	approveAll, trust  bool
+	maxSteps, maxLoops int
+	timeout            time.Duration
+	budgets            []string
+	runID              string
+}
+
+const retryHelp = `Makes a new run of one that failed, met a limit or was cancelled, and drives it.
+The new run keeps what succeeded: model calls that gave a reply are not made
+again. It goes on just before what failed, or with --from where STEP began for
+the last time; that also works for a run that completed. The old run stays as it
+is, and "hocket runs show" of the new one names it.
+
+--model binds the calls that the new run makes. --with takes a repaired document:
+steps that ran already, and the edges between them, must be equal in it; the
+failed step begins anew, as the new document has it. What the kept part used
+counts against budgets. `
+
+func (a *app) retryCmd() *cobra.Command {
+	fl := &retryFlags{}
+	c := &cobra.Command{
+		Use:   "retry RUN",
+		Short: "go on with a failed, limited or cancelled run, as a new run",
+		Long:  retryHelp,
+		Example: "  hocket retry RUN                                     # just before what failed\n" +
+			"  hocket retry RUN --model anthropic/claude-sonnet-5-5 # with another model\n" +
+			"  hocket retry RUN --from critic                       # from the last execution of a step\n" +
+			"  hocket retry RUN --with fixed.yaml                   # with a repaired document\n" +
+			"  hocket retry RUN --max-iterations 200                # after it met the limit of a loop",
+		Args:              takes("RUN"),
+		ValidArgsFunction: a.completeRunsOf(func(l runLine) bool { return !isOpen(l) }),
+		RunE:              func(c *cobra.Command, args []string) error { return a.retry(c, fl, args[0]) },
+	}
+	f := c.Flags()
+	f.StringVar(&fl.from, "from", "", "execute again from the last execution of `STEP` on")
+	must(c.RegisterFlagCompletionFunc("from", a.completeSteps))
+	f.StringVar(&fl.model, "model", "", "`REF` of the model for every agent in what is still to run, such as openai/gpt-6.1-terra")
+	must(c.RegisterFlagCompletionFunc("model", a.completeModels))
+	f.StringVar(&fl.with, "with", "", "go on with the document `FILE`, which is equal in what already ran")
+	must(c.MarkFlagFilename("with", "yaml", "yml", "json"))
+	addLoadFlags(c, &fl.load)
+	fl.files.add(c)
+	a.addServerFlag(c)
+	f.BoolVar(&fl.trust, "trust", false, "let the document of --with use this machine as it asks; without --with, allow again what the run may do where that has changed")
+	f.BoolVar(&fl.json, "json", false, "print the run object instead of the final output")
+	f.BoolVar(&fl.full, "full", false, "with --json: "+fullUsage)
+	f.BoolVar(&fl.events, "events", false, "print every event as one JSON line while the run goes on")
+	f.BoolVar(&fl.approveAll, "approve-all", false, "answer every approval with approve")
+	f.IntVar(&fl.maxSteps, "max-steps", 0, "at most `N` steps in all")
+	f.IntVar(&fl.maxLoops, "max-iterations", 0, "at most `N` passes of a loop")
+	f.DurationVar(&fl.timeout, "timeout", 0, "at most this much running time in all (`DURATION`), such as 90s")
+	f.StringArrayVar(&fl.budgets, "budget", nil, "at most this `AMOUNT` in all: "+amounts+" (repeatable, one of each)")
+	f.StringVar(&fl.runID, "run-id", "", "`ID` of the new run; it must be new")
+	return c
+}
+
+// limits gives the limits that the flags set.
+func (fl *retryFlags) limits(c *cobra.Command) (workflow.Limits, error) {
+	limits, err := (&runFlags{maxSteps: fl.maxSteps, timeout: fl.timeout, budgets: fl.budgets}).limits(c)
+	if err == nil && c.Flags().Changed("max-iterations") {
+		if limits.MaxLoopIterations = fl.maxLoops; fl.maxLoops < 1 {
+			err = mustBe("max-iterations", "1 or more", fmt.Sprint(fl.maxLoops))
+		}
+	}
+	return limits, err
+}
+
+func (a *app) retry(c *cobra.Command, fl *retryFlags, run string) error {
+	for _, name := range []string{"from", "model", "with"} {
+		if f := c.Flags().Lookup(name); f.Changed && f.Value.String() == "" {
+			return mustBe(name, "more than an empty text", "")
+		}
+	}
+	if fl.with == "" {
+		for _, name := range []string{"format", "agents"} {
+			if c.Flags().Changed(name) {
+				return usef("--%s goes with --with FILE", name)
+			}
+		}
+	}
+	limits, err := fl.limits(c)
+	if err != nil {
+		return err
+	}
+	remote, err := a.there(c)
+	if err != nil {
+		return err
+	}
+	fo := a.newFollower()
+	fo.json, fo.full = fl.json, fl.full
+	if remote != nil {
+		fo.service = remote
+		defer fo.close()
+		if fo.run, err = a.retryThere(c, remote, fl, run, limits); err != nil {
+			return err
+		}
+	} else {
+		s, q, err := a.retryHere(c, fl, limits)
+		if err != nil {
+			return err
+		}
+		fo.service = s
+		defer fo.close()
+		if fo.run, err = a.startRetry(c.Context(), s, run, q, fl.trust); err != nil {
+			return err
+		}
+	}
+	return fo.retried(c.Context(), run, fl.events)
+}
+
+// retried drives and follows the new run.
+func (f *follower) retried(ctx context.Context, old string, events bool) error {
+	run := f.run
+	f.again = func(ctx context.Context) error { return f.service.TakeUp(ctx, run) }
+	rec, err := f.service.Read(ctx, run)
+	switch {
+	case ctx.Err() != nil:
+		return f.interrupted()
+	case err != nil:
+		return err
+	}
+	if !f.quiet {
+		title := ""
+		if rec.Workflow != nil && rec.Workflow.Name != "" {
+			title = "  " + clean(rec.Workflow.Name)
+		}
+		f.progress.say(f.color.dim("run "+run+title+", a retry of run "+old) + "\n")
+	}
+	if f.server == "" {
+		f.continueRecording(ctx, f.service, run)
+	}
+	f.left = true
+	f.watch(ctx, run, rec.Workflow, rec.Events, events)
+	if err := f.service.TakeUp(ctx, run); err != nil && ctx.Err() == nil {
+		return err
+	}
+	return f.follow(ctx)
+}
+
+// retryHere reads what the flags name, for a run of a store of this machine.
+func (a *app) retryHere(c *cobra.Command, fl *retryFlags, limits workflow.Limits) (*service.Service, service.RetryRequest, error) {
+	q := service.RetryRequest{From: fl.from, Model: fl.model, RunID: fl.runID, Limits: limits, By: here}
+	var err error
+	if fl.with != "" {
+		fl.load.Stdin = a.In
+		w, err := a.load(c.Context(), fl.with, fl.load)
+		if err != nil {
+			return nil, q, err
+		}
+		nameAfter(w, fl.with)
+		q.With = &service.StartRequest{Workflow: w, Dir: dirOf(fl.with), Place: service.PlaceOf(fl.with), Trust: fl.trust}
+	}
+	if q.Files, err = a.files(fl.files); err != nil {
+		return nil, q, err
+	}
+	cfg := a.config()
+	cfg.ApproveAll = fl.approveAll
+	s, err := service.Look(c.Context(), cfg)
+	return s, q, err
+}
+
+// startRetry makes the new run; what has to be allowed is asked at a terminal, as for run and resume.
+func (a *app) startRetry(ctx context.Context, s *service.Service, run string, q service.RetryRequest, trust bool) (string, error) {
+	if trust && q.With == nil {
+		if err := s.Allow(ctx, run); err != nil {
+			return "", a.notFound(ctx, s, err, run)
+		}
+	}
+	id, err := s.Retry(ctx, run, q)
+	commands, isCommands := errors.AsType[*service.CommandsError](err)
+	again, isAgain := errors.AsType[*service.AllowedElsewhereError](err)
+	if (isCommands || isAgain) && a.InTerminal && a.ErrTerminal {
+		if isCommands {
+			fmt.Fprintln(a.Err, a.wants(commands))
+		} else {
+			fmt.Fprintln(a.Err, a.wantsAgain(again))
+		}
+		yes, err := a.yes("Allow it for this run?")
+		switch {
+		case err != nil:
+			return "", err
+		case !yes:
+			return "", usef("not allowed; nothing was started")
+		case isCommands:
+			q.With.Trust = true
+		default:
+			if err := s.Allow(ctx, run); err != nil {
+				return "", err
+			}
+		}
+		return s.Retry(ctx, run, q)
+	}
+	return id, a.notRetried(ctx, s, err, run)
+}
+
+// notRetried words why there is no new run.
+func (a *app) notRetried(ctx context.Context, s sight, err error, run string) error {
+	switch {
+	case errors.As(err, new(*service.NotEndedError)):
+		return usef("%v", err)
+	case errors.Is(err, journal.ErrNotFound):
+		return a.notFound(ctx, s, err, run)
+	}
+	return err
+}
+
+// retryThere makes the new run on a server.
+func (a *app) retryThere(c *cobra.Command, r *client.Remote, fl *retryFlags, run string, limits workflow.Limits) (string, error) {
+	if err := onlyHere(c, "agents", "tools", "replies", "prices", "trust", "approve-all", "run-id"); err != nil {
+		return "", err
+	}
+	q := client.Retry{From: fl.from, Model: fl.model, Format: fl.load.Format, Limits: limits}
+	if fl.with != "" {
+		text, err := service.ReadFile(fl.with, a.In)
+		if err != nil {
+			return "", err
+		}
+		q.Document = string(text)
+		if fl.with != "-" {
+			q.Name = strings.TrimSuffix(filepath.Base(fl.with), filepath.Ext(fl.with))
+		}
+	}
+	id, err := r.Retry(c.Context(), run, q)
+	if service.CodeOf(err) == service.CodeConflict {
+		return "", usef("%v", err)
+	}
+	return id, a.notRetried(c.Context(), r, inFile(err, fl.with), run)
+}
+
+// completeSteps completes the steps that the run executed.
+func (a *app) completeSteps(c *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
+	if len(args) != 1 {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	ctx, done := completing(c)
+	defer done()
+	s, err := a.sees(c)
+	if err != nil {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	defer s.Close()
+	rec, err := s.Read(ctx, args[0])
+	if err != nil {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	var out []string
+	seen := map[string]bool{}
+	for _, e := range rec.Events {
+		if _, ok := e.Data.(*engine.StepStarted); ok && !seen[e.Node] {
+			seen[e.Node] = true
+			out = append(out, clean(e.Node))
+		}
+	}
+	return out, cobra.ShellCompDirectiveNoFileComp
+}

@@ -1,0 +1,340 @@
+package service
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/hocket-run/hocket/internal/driver"
+	"github.com/hocket-run/hocket/internal/driver/embedded"
+	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/expr"
+	"github.com/hocket-run/hocket/internal/journal"
+	"github.com/hocket-run/hocket/internal/model"
+	"github.com/hocket-run/hocket/internal/project"
+	"github.com/hocket-run/hocket/workflow"
+)
+
+// RetryRequest says from where a run that has ended goes on, as a new run. The zero RetryRequest goes on just before what failed, or where the run was cancelled.
+type RetryRequest struct {
+	// From is the id of the node from whose last execution on the new run executes again; "": see RetryRequest.
+	From string
+	// RunID is the id of the new run; "" makes one.
+	RunID string
+	// Model overrides the model of every agent for the calls that the new run makes; "": that of the run, if any.
+	Model string
+	// With, if not nil, holds a document that takes the place of the run's own: its Workflow, Stored, Version, Dir, Place and Trust count.
+	With *StartRequest
+	// Files take the place of those that the run was started with, where they are set.
+	Files
+	// Limits take the place of the run's, where they are set. A run that a limit ended goes on with a higher one only.
+	Limits workflow.Limits
+	// By is who asks. It is recorded with the new limits of a run that a limit ended, and must be known then.
+	By Actor
+	// Rights are asked as with Fork. Raise is asked for new limits, too.
+	Rights ForkRights
+}
+
+// NotEndedError says that a run has not ended, so that there is nothing to retry.
+type NotEndedError struct {
+	Run    string
+	Status journal.Status
+}
+
+func (e *NotEndedError) Error() string {
+	return fmt.Sprintf("run %s has not ended (%s); resume or cancel it first", e.Run, e.Status)
+}
+
+// Retry stores a new run that keeps what succeeded in a run which failed, met a limit or was cancelled, and gives its id: Resume goes on with it. Of a run that completed
+// it makes one that goes on from RetryRequest.From. The run itself stays as it is. What can be known before the first call is refused, with nothing stored.
+//
+// Errors: *NotEndedError; *InvalidError, *CommandsError and *model.RefError as with Start; *AllowedElsewhereError; *driver.ForeignError; those of the rights; *LimitError.
+func (s *Service) Retry(ctx context.Context, run string, q RetryRequest) (string, error) {
+	head, w, err := s.RunDefinition(ctx, run)
+	if err != nil {
+		return "", err
+	}
+	if !head.Status.IsEnded() {
+		return "", &NotEndedError{run, head.Status}
+	}
+	if err := s.mayRetry(ctx, head, w, q); err != nil {
+		return "", err
+	}
+	d := embedded.Derived{Run: q.RunID, Model: q.Model}
+	if err := s.prepareRetry(ctx, run, head, w, q, &d); err != nil {
+		return "", err
+	}
+	done, err := s.crowd.enter(ctx, s.store, s.cfg.MaxRuns)
+	if err != nil {
+		return "", err
+	}
+	id, err := s.derive(ctx, run, w, q, d)
+	done(err == nil)
+	if err != nil || q.Tools == nil || q.With != nil {
+		return id, err
+	}
+	return id, s.Give(id, Files{Tools: q.Tools, ToolsFile: q.ToolsFile})
+}
+
+// mayRetry tells whether this process may drive what a retry makes.
+func (s *Service) mayRetry(ctx context.Context, head journal.Head, w *workflow.Workflow, q RetryRequest) error {
+	if isGraph(w) {
+		program, err := s.graphs.find(w)
+		switch {
+		case err != nil:
+			return err
+		case program == nil:
+			return &driver.ForeignError{Run: head.Run, Graph: w.Name, Program: head.Meta[MetaProgram]}
+		case q.With != nil:
+			return invalidf("run %s is one of a Go graph: no document takes its place", head.Run)
+		}
+	}
+	if err := s.checkRunID(ctx, q.RunID); err != nil {
+		return err
+	}
+	if _, problems := q.check(); problems.HasErrors() {
+		return &InvalidError{Diagnostics: problems}
+	}
+	if err := workflow.CheckLimits(q.Limits); err != nil {
+		return invalidf("%v", err)
+	}
+	if q.Model != "" {
+		if _, err := model.ParseRef(q.Model); err != nil {
+			return &InvalidError{Message: err.Error(), Err: err}
+		}
+	}
+	if q.With != nil {
+		return nil
+	}
+	return s.kits.askAgain(head.Run, head.Meta)
+}
+
+// prepareRetry checks models, prices and documents before anything is stored, and fills d.
+func (s *Service) prepareRetry(ctx context.Context, run string, head journal.Head, w *workflow.Workflow, q RetryRequest, d *embedded.Derived) error {
+	created, err := s.created(ctx, run)
+	if err != nil {
+		return err
+	}
+	kept, err := s.keptFiles(ctx, run)
+	if err != nil {
+		return err
+	}
+	if q.With == nil {
+		spec := driver.Spec{Workflow: w, Model: cmp.Or(q.Model, embedded.ModelOf(head)), Limits: engine.MergeLimits(created.Limits, q.Limits)}
+		if q.Replies != nil {
+			d.Files = map[string][]byte{fileReplies: q.Replies}
+		}
+		if q.Replies == nil && kept.Replies == nil && !isGraph(w) {
+			if err := s.kits.checkModels(w, spec.Model, head.Meta[metaTrusted] != ""); err != nil {
+				return err
+			}
+		}
+		if q.Model != "" {
+			err = s.kits.price(&spec)
+			d.Prices = spec.Prices
+		}
+		return err
+	}
+	start := *q.With
+	start.Branch, start.Input, start.By = cmp.Or(head.Meta[project.MetaTargetBranchID], head.Meta[metaTogether]), expr.Text(created.Input), head.Meta[MetaBy]
+	start.Model = cmp.Or(q.Model, embedded.ModelOf(head))
+	start.Files = kept.under(q.Files)
+	start.Limits = engine.MergeLimits(flagsOf(created.Limits, w.Limits), q.Limits)
+	spec, err := s.prepare(ctx, start)
+	if err != nil {
+		return err
+	}
+	d.Spec = &spec
+	return nil
+}
+
+// derive stores the run. What succeeded beside a failure is kept where the engine can go on from there, else the run goes back to where the failed step began.
+func (s *Service) derive(ctx context.Context, run string, w *workflow.Workflow, q RetryRequest, d embedded.Derived) (id string, err error) {
+	for _, keep := range []bool{true, false} {
+		d.Past = func(records [][]engine.Event) ([]engine.Event, error) {
+			past, reopen, err := q.past(run, slices.Concat(records...), keep && q.With == nil)
+			if err != nil {
+				return nil, err
+			}
+			d.Reopen = reopen
+			if err := q.may(past, w); err != nil {
+				return nil, err
+			}
+			if d.Spec != nil {
+				if past, err = readHistory(past).replaced(w, d.Spec.Workflow); err != nil {
+					return nil, err
+				}
+			}
+			q.limit(past, w, d.Spec)
+			return past, nil
+		}
+		id, err = s.driver.Derive(ctx, run, &d)
+		if diverge := new(engine.DivergenceError); !errors.As(err, &diverge) {
+			break
+		}
+		if q.With != nil {
+			return "", &InvalidError{Message: "the new document does not fit what already ran: " + err.Error(), Err: err}
+		}
+	}
+	if errors.Is(err, embedded.ErrForkPoint) {
+		return "", &InvalidError{Message: err.Error(), Err: err}
+	}
+	return id, err
+}
+
+// may asks the rights.
+func (q *RetryRequest) may(past []engine.Event, w *workflow.Workflow) error {
+	if q.Rights.Approve != nil && isDecided(past) {
+		if err := q.Rights.Approve(); err != nil {
+			return err
+		}
+	}
+	if q.Rights.Raise != nil && (q.Limits != workflow.Limits{} || isRaised(past, w)) {
+		return q.Rights.Raise()
+	}
+	return nil
+}
+
+// past gives the events that the new run has, and how it is reopened where a limit ended the run.
+func (q *RetryRequest) past(run string, events []engine.Event, keep bool) ([]engine.Event, *engine.Reopen, error) {
+	h := readHistory(events)
+	if q.From != "" {
+		past, ok := h.beforeStep(q.From)
+		if !ok {
+			return nil, nil, h.noStep(run, q.From)
+		}
+		return past, nil, nil
+	}
+	switch end := events[len(events)-1].Data.(type) {
+	case *engine.RunCancelled:
+		return h.beforeCancel(), nil, nil
+	case *engine.RunFailed:
+		code := end.Error.Code
+		if met := lastLimit(events); met != nil && met.Limit == code {
+			switch code {
+			case engine.CodeMaxSteps, engine.CodeTimeout, engine.CodeBudget, engine.CodeMaxBytes, engine.CodeWorkflowBudget, engine.CodeParentBudget:
+				if err := raises(events, code, q.Limits); err != nil {
+					return nil, nil, q.higher(run, err)
+				}
+				return h.upTo(len(events), nil), &engine.Reopen{Limits: q.Limits, By: q.By}, nil
+			case engine.CodeMaxLoopIterations:
+				if q.With == nil && int64(q.Limits.MaxLoopIterations) <= met.Max {
+					return nil, nil, q.higher(run, invalidf("the run ended at its limit of %d passes of a loop; it goes on with a higher one", met.Max))
+				}
+			}
+		}
+		return h.beforeFailure(keep), nil, nil
+	}
+	return nil, nil, invalidf("run %s completed; name the step from which it runs again, with --from STEP", run)
+}
+
+// higher says how a limit is raised.
+func (q *RetryRequest) higher(run string, err error) error {
+	return &InvalidError{Message: fmt.Sprintf("run %s: %v; give the limit (--max-steps, --timeout, --budget, --max-iterations), or the step from which it runs again (--from STEP)", run, err), Err: err}
+}
+
+func lastLimit(events []engine.Event) *engine.LimitReached {
+	for i := len(events) - 1; i >= 0; i-- {
+		if d, ok := events[i].Data.(*engine.LimitReached); ok {
+			return d
+		}
+	}
+	return nil
+}
+
+// limit puts the limits of the new run, and that it is a retry, into its events. With a document they are those of the document under what the start of the run set.
+func (q *RetryRequest) limit(past []engine.Event, was *workflow.Workflow, spec *driver.Spec) {
+	over := func(l workflow.Limits) workflow.Limits {
+		if spec != nil {
+			l = engine.MergeLimits(engine.MergeLimits(spec.Workflow.Limits, spec.Limits), flagsOf(l, was.Limits))
+		}
+		return engine.MergeLimits(l, q.Limits)
+	}
+	for i := range past {
+		switch d := past[i].Data.(type) {
+		case *engine.RunCreated:
+			c := *d
+			c.Limits, c.Retry = over(d.Limits), true
+			past[i].Data = &c
+		case *engine.RunResumed:
+			if d.Limits != nil {
+				r := *d
+				r.Limits = new(over(*d.Limits))
+				past[i].Data = &r
+			}
+		case *engine.WaitAnswered:
+			if d.Limits != nil {
+				a := *d
+				a.Limits = new(over(*d.Limits))
+				past[i].Data = &a
+			}
+		}
+	}
+}
+
+// flagsOf gives the limits of a run that are not its definition's own.
+func flagsOf(l, own workflow.Limits) workflow.Limits {
+	if l.MaxSteps != nil && own.MaxSteps != nil && *l.MaxSteps == *own.MaxSteps {
+		l.MaxSteps = nil
+	}
+	unless(&l.MaxRounds, own.MaxRounds)
+	unless(&l.MaxLoopIterations, own.MaxLoopIterations)
+	unless(&l.Timeout, own.Timeout)
+	unless(&l.MaxConcurrency, own.MaxConcurrency)
+	unless(&l.MaxTokens, own.MaxTokens)
+	unless(&l.MaxCostUSD, own.MaxCostUSD)
+	unless(&l.MaxCalls, own.MaxCalls)
+	unless(&l.OnBudget, own.OnBudget)
+	unless(&l.Uncounted, own.Uncounted)
+	return l
+}
+
+// unless makes v zero where it is own.
+func unless[T comparable](v *T, own T) {
+	if *v == own {
+		*v = *new(T)
+	}
+}
+
+// created gives the first event of a run.
+func (s *Service) created(ctx context.Context, run string) (*engine.RunCreated, error) {
+	var first *engine.RunCreated
+	stop := errors.New("read")
+	err := s.EachEvent(ctx, run, 0, func(e engine.Event) error {
+		first, _ = e.Data.(*engine.RunCreated)
+		return stop
+	})
+	switch {
+	case err != nil && !errors.Is(err, stop):
+		return nil, err
+	case first == nil:
+		return nil, &journal.CorruptError{Run: run, Seq: 1, Reason: "it was never created"}
+	}
+	return first, nil
+}
+
+// keptFiles gives the files that a run was started with.
+func (s *Service) keptFiles(ctx context.Context, run string) (f Files, err error) {
+	for name, into := range map[string]*[]byte{fileTools: &f.Tools, fileReplies: &f.Replies} {
+		data, err := s.driver.File(ctx, run, name)
+		if err != nil && !errors.Is(err, journal.ErrNotFound) {
+			return f, err
+		}
+		*into = bytes.Clone(data)
+	}
+	return f, nil
+}
+
+// under gives over, with what it leaves open from f.
+func (f Files) under(over Files) Files {
+	if over.Tools == nil {
+		over.Tools, over.ToolsFile = f.Tools, f.ToolsFile
+	}
+	if over.Replies == nil {
+		over.Replies, over.RepliesFile = f.Replies, f.RepliesFile
+	}
+	return over
+}
