@@ -236,7 +236,7 @@ func (f *follower) toContinue(flags string) string {
 
 // toRetry is the command that goes on with a failed run as a new one, with further flags.
 func (f *follower) toRetry(flags string) string {
-	return ". Go on from there with:\n  " + f.lineOf("retry", f.run, flags)
+	return "\nto go on from there: " + f.lineOf("retry", f.run, flags)
 }
 
 // result prints what the run gave.

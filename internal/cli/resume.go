@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/journal"
 	"github.com/hocket-run/hocket/internal/service"
 	"github.com/hocket-run/hocket/workflow"
 )
@@ -318,7 +319,7 @@ func refused(err error, q service.AnswerRequest, rec service.Recorded) error {
 	case isQuestion:
 		return usef("run %s asks a question at %s, no approval; answer it with --input TEXT; nothing was changed", run, clean(noApproval.Node))
 	case errors.As(err, new(*service.EndedError)):
-		return usef("%v; hocket retry %s makes a new run of it", err, quote(run))
+		return usef("%v%s", err, retryHint(rec))
 	case errors.Is(err, engine.ErrWaitAmbiguous):
 		lines := []string{fmt.Sprintf("run %s waits for %d answers; name one:", run, len(o.Waiting))}
 		for _, w := range o.Waiting {
@@ -328,7 +329,7 @@ func refused(err error, q service.AnswerRequest, rec service.Recorded) error {
 	case errors.Is(err, engine.ErrAbove) && o.ParentRun != nil:
 		return usef("run %s used what was left of the budget of run %s; continue that one with a larger budget; nothing was changed", run, *o.ParentRun)
 	case errors.Is(err, engine.ErrNotReopenable):
-		return usef("run %s did not end by a limit, it is %s; nothing was changed; hocket retry %s makes a new run of it", run, rec.Head.Status, quote(run))
+		return usef("run %s did not end by a limit, it is %s; nothing was changed%s", run, rec.Head.Status, retryHint(rec))
 	case (errors.Is(err, engine.ErrWaitNotFound) || errors.Is(err, engine.ErrWaitClosed)) && q.Wait == "" && q.Node == "":
 		return usef("run %s waits for nothing, it is %s; nothing was changed", run, rec.Head.Status)
 	case errors.Is(err, engine.ErrWaitNotFound) && q.Wait != "":
@@ -341,4 +342,12 @@ func refused(err error, q service.AnswerRequest, rec service.Recorded) error {
 		return usef("run %s: %v; nothing was changed", run, err)
 	}
 	return err
+}
+
+// retryHint says how a run that has ended without success goes on; empty for others.
+func retryHint(rec service.Recorded) string {
+	if s := rec.Head.Status; s != journal.StatusFailed && s != journal.StatusCancelled {
+		return ""
+	}
+	return "; to go on from there: hocket retry " + quote(rec.Head.Run)
 }

@@ -57,7 +57,7 @@ func (c *call) decode(into any) error { return c.tool.arguments(c.req.Params.Arg
 // table is all tools: their names, who may call them (SEC2), what they take and give. The documentation is made of it.
 func table() []*tool {
 	all := []*tool{}
-	for _, part := range [][]*tool{agentTools(), workflowTools(), runTools(), resumeTools()} {
+	for _, part := range [][]*tool{agentTools(), workflowTools(), runTools(), resumeTools(), retryTools()} {
 		all = append(all, part...)
 	}
 	for _, t := range all {

@@ -23,6 +23,8 @@ var words = [][2]string{
 	{"or in a file given with --agents", "or in the catalog of the server"},
 	{"name it in a file of prices (--prices FILE, see docs/budgets.md)", "name it in the prices of the server's hocket.yaml"},
 	{"with a base_url, or run with --model", "with a base_url, or have the server started with --model"},
+	{"name the step from which it runs again, with --from STEP", "name the step from which it runs again, in the field from"},
+	{"give the limit (--max-steps, --timeout, --budget, --max-iterations), or the step from which it runs again (--from STEP)", "give the limit in the field limits, or the step from which it runs again in the field from"},
 	{"which runs with --trust", "which runs on the command line with --trust"},
 }
 

@@ -24,7 +24,7 @@ var ErrForkPoint = errors.New("no place to fork from")
 //
 // Errors, with nothing stored: journal.ErrNotFound, *journal.CorruptError; ErrForkPoint.
 func (d *Driver) Fork(ctx context.Context, run string, at uint64, allow func(past []engine.Event) error) (string, error) {
-	fork, err := d.Derive(ctx, run, &Derived{Past: func(records [][]engine.Event) ([]engine.Event, error) {
+	return d.Derive(ctx, run, &Derived{Past: func(records [][]engine.Event) ([]engine.Event, error) {
 		var past []engine.Event
 		for _, events := range records {
 			if len(past) == 0 || past[len(past)-1].Seq < at {
@@ -32,17 +32,13 @@ func (d *Driver) Fork(ctx context.Context, run string, at uint64, allow func(pas
 			}
 		}
 		if at == 0 || len(past) == 0 || past[len(past)-1].Seq < at {
-			return nil, fmt.Errorf("%w: it has %d events", ErrForkPoint, len(past))
+			return nil, fmt.Errorf("fork run %s at event %d: %w: it has %d events", run, at, ErrForkPoint, len(past))
 		}
 		if allow != nil {
 			return past, allow(past)
 		}
 		return past, nil
 	}})
-	if errors.Is(err, ErrForkPoint) {
-		err = fmt.Errorf("at event %d: %w", at, err)
-	}
-	return fork, err
 }
 
 // Derived says what a run made of another one has, where it differs from it.
@@ -77,7 +73,7 @@ func (d *Driver) Derive(ctx context.Context, run string, q *Derived) (id string,
 	}
 	past, err := q.Past(records)
 	if err != nil {
-		return "", fmt.Errorf("fork run %s: %w", run, err)
+		return "", err
 	}
 	if past, err = asFork(ctx, run, past); err != nil {
 		return "", err
