@@ -21,7 +21,7 @@ var (
 		"tokens", "tokens list", "schedule", "schedule list", "webhooks", "webhooks list", "notifications", "show $DIR/poem.yaml", "validate $DIR/poem.yaml",
 	}
 	writers = []string{
-		"run $DIR/poem.yaml x --replies $DIR/replies.yaml", "resume PAUSED --approve", "cancel PAUSED", "runs fork RUN --at 2", "runs prune --ended 1ns", "workflows apply $DIR/other.yaml",
+		"run $DIR/poem.yaml x --replies $DIR/replies.yaml", "resume PAUSED --approve", "cancel PAUSED", "runs fork RUN --at 2", "retry RUN --from a", "runs prune --ended 1ns", "workflows apply $DIR/other.yaml",
 		"workflows delete poem", "workflows publish poem --version 1", "agents apply $DIR/agents.yaml", "agents delete b", "tokens create x --role run", "tokens revoke TOKEN",
 		"webhooks create poem", "webhooks delete WEBHOOK", "webhooks rotate WEBHOOK",
 	}

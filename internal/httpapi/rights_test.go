@@ -58,6 +58,38 @@ func TestForkOfDecision(t *testing.T) {
 	}
 }
 
+// TestRetryRights: a retry keeps decisions only for who may take them, and another model, document or limit needs the role edit; what is refused is not stored (SEC2, SEC12).
+func TestRetryRights(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	run := w.do("POST", "/api/v1/runs?wait=1m", m{"document": post}).is(201).run()
+	at := "/api/v1/runs/" + run.ID
+	w.do("POST", at+"/retry", m{}).problem(409, "conflict")
+	w.do("POST", at+"/resume?wait=1m", m{"decision": "approve"}).is(200)
+	w.do("POST", at+"/retry", m{}).problem(422, "invalid")
+	w.do("POST", at+"/retry", m{"from": "x"}).problem(422, "invalid")
+	w.do("POST", at+"/retry", m{"from": "p", "name": "x"}).problem(422, "invalid")
+	w.do("POST", at+"/retry", m{"from": "p", "document": poem}).problem(422, "invalid")
+	w.do("POST", "/api/v1/runs/nothing/retry", m{}).problem(404, "not_found")
+	agent, runner := w.as(access.RoleAdmin, false), w.as(access.RoleRun, true)
+	agent.do("POST", at+"/retry", m{"from": "p"}).problem(403, "forbidden")
+	runner.do("POST", at+"/retry", m{"from": "w"}).problem(403, "forbidden")
+	for _, body := range []m{{"from": "w", "model": "own/n"}, {"from": "w", "document": post}, {"from": "w", "limits": m{"maxSteps": 9}}} {
+		runner.do("POST", at+"/retry", body).problem(403, "forbidden")
+	}
+	if made := agent.do("POST", at+"/retry?wait=1m", m{"from": "w"}).is(201).run(); made.Status != "paused" || !made.Retry || *made.ForkedFrom != run.ID {
+		t.Errorf("the retry that waits: %+v", made)
+	}
+	if made := w.do("POST", at+"/retry?wait=1m", m{"from": "p", "model": "own/n", "document": post}).is(201).run(); made.Status != "completed" || *made.Steps[len(made.Steps)-1].Model != "own/n" {
+		t.Errorf("the retry of who may approve: %+v", made)
+	}
+	var runs httpapi.List[httpapi.RunLine]
+	w.do("GET", "/api/v1/runs", nil).is(200).into(&runs)
+	if len(runs.Items) != 3 {
+		t.Errorf("%d runs: a refused retry is stored", len(runs.Items))
+	}
+}
+
 // TestActorOfAnswer: the run object and the journal say who answered, by which way in and when; the same answer of another token leaves the first (SEC12).
 func TestActorOfAnswer(t *testing.T) {
 	t.Parallel()
