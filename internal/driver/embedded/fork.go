@@ -121,7 +121,7 @@ func (d *Driver) derived(ctx context.Context, head journal.Head, q *Derived, pas
 	create := head.NewRun
 	create.Parent, create.Session, create.Created, create.Kind = "", "", d.now(), d.cfg.Kind
 	create.Meta = tracecontext.Keep(maps.Clone(head.Meta), tracecontext.From(ctx)) // its caller is another one
-	first := past[0].Data.(*engine.RunCreated) // asFork made it
+	first := past[0].Data.(*engine.RunCreated)                                     // asFork made it
 	if q.Spec != nil {
 		definition, err := d.plans.definition(q.Spec.Workflow)
 		if err != nil {
