@@ -27,7 +27,7 @@ type piece struct {
 // pieces gives what a stream holds, without its end, and checks its form.
 func pieces(t *testing.T, r reply) (list []piece) {
 	t.Helper()
-	data := sse(r.body)
+	data := dataOf(t, r.body)
 	if r.status != 200 || !strings.HasPrefix(r.header.Get("Content-Type"), "text/event-stream") || len(data) == 0 || data[len(data)-1] != "[DONE]" {
 		t.Fatalf("no stream: %d %s", r.status, r.body)
 	}
@@ -177,7 +177,7 @@ func TestStreamFails(t *testing.T) {
 		return chat.Message{}, &model.Error{Kind: model.KindInvalidRequest, Message: "no more"}
 	}})
 	r := w.stream(t, "poet")
-	data := sse(r.body)
+	data := dataOf(t, r.body)
 	if r.status == 422 && r.json.Error.Code == "invalid_request" {
 		return // nothing was sent before it failed
 	}

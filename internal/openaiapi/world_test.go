@@ -23,6 +23,7 @@ import (
 	"github.com/hocket-run/hocket/internal/model"
 	"github.com/hocket-run/hocket/internal/openaiapi"
 	"github.com/hocket-run/hocket/internal/service"
+	"github.com/hocket-run/hocket/internal/sse"
 )
 
 // One goroutine belongs to a package deep below an SDK, which starts it when the program starts.
@@ -280,12 +281,14 @@ func conversation(said ...string) []obj {
 	return list
 }
 
-// sse gives the data of a stream's events.
-func sse(body string) (data []string) {
-	for line := range strings.SplitSeq(body, "\n") {
-		if text, ok := strings.CutPrefix(line, "data: "); ok {
-			data = append(data, text)
+// dataOf gives the data of a stream's events.
+func dataOf(t *testing.T, body string) (data []string) {
+	t.Helper()
+	for e, err := range sse.Events(strings.NewReader(body)) {
+		if err != nil {
+			t.Fatal(err)
 		}
+		data = append(data, string(e.Data))
 	}
 	return data
 }

@@ -1,13 +1,11 @@
 package server_test
 
 import (
-	"bufio"
 	"context"
 	"encoding/json"
 	"fmt"
 	"net/http"
 	"path/filepath"
-	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -18,6 +16,7 @@ import (
 	"github.com/hocket-run/hocket/internal/project"
 	"github.com/hocket-run/hocket/internal/server"
 	"github.com/hocket-run/hocket/internal/service"
+	"github.com/hocket-run/hocket/internal/sse"
 )
 
 // loop writes until a person approves, with two branches before the end.
@@ -70,17 +69,18 @@ func TestStreamIsTheRun(t *testing.T) {
 	}
 	decisions := []string{"reject", "reject", "approve"}
 	steps := map[string]int{}
-	lines := bufio.NewScanner(s.with(t, token, "GET", path+"/events", "", "Accept", "text/event-stream").Body)
-	kind := ""
-	for rounds := 0; kind != "end" && lines.Scan(); {
-		if k, ok := strings.CutPrefix(lines.Text(), "event: "); ok {
-			kind = k
+	kind, rounds := "", 0
+	for m, err := range sse.Events(s.with(t, token, "GET", path+"/events", "", "Accept", "text/event-stream").Body) {
+		if err != nil {
+			t.Fatal(err)
 		}
-		data, ok := strings.CutPrefix(lines.Text(), "data: ")
-		if !ok || kind == "end" || strings.HasPrefix(kind, "model.delta") || kind == "model.reset" {
+		if kind = m.Name; kind == "end" {
+			break
+		}
+		if kind == "model.delta" || kind == "model.reset" {
 			continue
 		}
-		_, e, err := journal.UnmarshalEvent([]byte(data))
+		_, e, err := journal.UnmarshalEvent(m.Data)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -97,8 +97,8 @@ func TestStreamIsTheRun(t *testing.T) {
 			rounds++
 		}
 	}
-	if err := lines.Err(); err != nil || kind != "end" {
-		t.Fatalf("the stream broke off: %v", err)
+	if kind != "end" {
+		t.Fatal("the stream ended before the run")
 	}
 	_, last, done := s.call(t, "GET", path, "")
 	same("at the end", last)
