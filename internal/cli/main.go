@@ -296,10 +296,13 @@ func (a *app) logger() *slog.Logger {
 	return slog.New(slog.NewTextHandler(logWriter{a}, opts))
 }
 
-// inUTC keeps the times of a log comparable with those of others, and of runs.
+// inUTC keeps the times of a log comparable with those of others, and of runs, and gives durations in seconds.
 func inUTC(groups []string, a slog.Attr) slog.Attr {
 	if len(groups) == 0 && a.Key == slog.TimeKey && a.Value.Kind() == slog.KindTime {
 		a.Value = slog.TimeValue(a.Value.Time().UTC())
+	}
+	if a.Value.Kind() == slog.KindDuration { // JSON would have nanoseconds, text a unit that depends on the value
+		a.Value = slog.Float64Value(a.Value.Duration().Seconds())
 	}
 	return a
 }

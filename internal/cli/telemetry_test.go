@@ -239,7 +239,7 @@ func TestTelemetryAcrossProcesses(t *testing.T) {
 		}
 	}
 	if diff := cmp.Diff([]string{
-		"gen_ai.client.operation.duration", "gen_ai.client.token.usage", "hocket.model.call.cost", "hocket.run.active", "hocket.run.count", "hocket.run.started", "hocket.run.waiting", "hocket.step.duration",
+		"gen_ai.client.operation.duration", "gen_ai.client.token.usage", "gen_ai.invoke_agent.duration", "gen_ai.workflow.duration", "hocket.model.call.cost", "hocket.run.active", "hocket.run.count", "hocket.run.started", "hocket.run.waiting", "hocket.step.duration",
 	}, slices.Sorted(maps.Keys(c.metrics))); diff != "" {
 		t.Errorf("metrics (-want +got):\n%s", diff)
 	}

@@ -37,8 +37,32 @@ type Config struct {
 	MaxBody int64
 	// Pace says how notifications are sent; its zero value is good.
 	Pace Pace
+	// Count is told what became of a delivery to a webhook ([CountDelivery]: accepted, not_found, invalid, disabled, busy, failed) and of a try to send a notification
+	// ([CountTry]: delivered, dropped, failed, dead). It is called by several goroutines at once; nil: nothing is counted.
+	Count func(what, result string)
 	// Logger; nil: none.
 	Logger *slog.Logger
+}
+
+// What Config.Count is told of.
+const (
+	CountDelivery = "delivery"
+	CountTry      = "try"
+)
+
+func (h *Hooks) count(what, result string) {
+	if h.cfg.Count != nil {
+		h.cfg.Count(what, result)
+	}
+}
+
+// Backlog gives how many notifications of a namespace are to be sent, and how many were given up on.
+func (h *Hooks) Backlog(ctx context.Context, namespace string) (pending, dead int, err error) {
+	sp, err := h.space(ctx, namespace)
+	if err != nil {
+		return 0, 0, err
+	}
+	return sp.store.Backlog(ctx)
 }
 
 // Hooks are incoming webhooks, notifications and approve links of all namespaces of a server. Safe for concurrent use.

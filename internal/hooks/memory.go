@@ -236,6 +236,22 @@ func (m *Memory) Notifications(_ context.Context, q NotificationQuery) (out []No
 	return out, 0, nil
 }
 
+// Backlog implements Store.
+func (m *Memory) Backlog(context.Context) (pending, dead int, err error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for i := range m.outbox {
+		switch m.outbox[i].State {
+		case StatePending:
+			pending++
+		case StateDead:
+			dead++
+		case StateDelivered, StateDropped:
+		}
+	}
+	return pending, dead, nil
+}
+
 // Notification implements Store.
 func (m *Memory) Notification(_ context.Context, id string) (Notification, error) {
 	m.mu.Lock()

@@ -319,6 +319,14 @@ func (h *Hooks) try(ctx context.Context, sp *space, n Notification) {
 		n.Due, n.Error = micro(now.Add(max(wait, h.cfg.Pace.Delays[n.Tries]))), err.Error()
 		n.Tries++
 	}
+	switch {
+	case err == nil:
+		h.count(CountTry, string(state))
+	case n.State == StateDead:
+		h.count(CountTry, string(StateDead))
+	case ctx.Err() == nil:
+		h.count(CountTry, "failed")
+	}
 	store, cancel := context.WithTimeout(context.WithoutCancel(ctx), settleTime)
 	defer cancel()
 	if err := sp.store.Settle(store, n); err != nil {

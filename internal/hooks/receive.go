@@ -49,11 +49,13 @@ func (h *Hooks) receive(w http.ResponseWriter, r *http.Request) {
 	sp, hook, keys := h.find(r, time.Now())
 	body, err := h.delivered(w, r, hook.ID)
 	if err != nil {
+		h.count(CountDelivery, "invalid")
 		door.WriteProblem(w, r, door.ProblemOf(err))
 		return
 	}
 	id, ok := verify(hook.Mode, hook.Header, keys, r.Header, body)
 	if !ok || sp == nil {
+		h.count(CountDelivery, "not_found")
 		door.WriteProblem(w, r, nobody)
 		return
 	}
@@ -64,24 +66,31 @@ func (h *Hooks) receive(w http.ResponseWriter, r *http.Request) {
 			malformed   *malformedError
 			disabled    *disabledError
 			p           = door.ProblemOf(err)
+			result      = "failed"
 		)
 		switch {
 		case errors.As(err, &unsupported):
+			result = "invalid"
 			p = door.Problem{Status: http.StatusUnsupportedMediaType, Code: "invalid", Title: "The body has a type that is not taken", Detail: err.Error()}
 		case errors.As(err, &malformed):
+			result = "invalid"
 			p = door.Problem{Status: http.StatusUnprocessableEntity, Code: "invalid", Title: "The body is not acceptable", Detail: err.Error()}
 		case errors.As(err, &disabled):
+			result = "disabled"
 			p = door.Problem{Status: http.StatusGone, Code: "gone", Title: "The webhook is disabled", Detail: err.Error()}
 		case p.Status == http.StatusTooManyRequests:
+			result = "busy"
 		default: // what is wrong with the workflow is the operator's matter, not the sender's
 			h.cfg.Logger.Error("webhook starts no run", "webhook", hook.ID, "namespace", sp.name, "err", err)
 			if p.Status < http.StatusInternalServerError {
 				p = door.Problem{Status: http.StatusConflict, Code: "conflict", Title: "The workflow cannot be started right now"}
 			}
 		}
+		h.count(CountDelivery, result)
 		door.WriteProblem(w, r, p)
 		return
 	}
+	h.count(CountDelivery, "accepted")
 	w.Header().Set("Location", "/api/v1/runs/"+run)
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(http.StatusAccepted)

@@ -21,6 +21,7 @@ type Store interface {
 	Incoming
 	Endpoints
 	Outbox
+	Backlogs
 	Links
 }
 
@@ -74,6 +75,12 @@ type Outbox interface {
 	Notification(ctx context.Context, id string) (Notification, error)
 	// Sweep forgets deliveries that are past their time, and notifications that were settled before a time.
 	Sweep(ctx context.Context, now, before time.Time) error
+}
+
+// Backlogs counts notifications.
+type Backlogs interface {
+	// Backlog gives how many notifications are to be sent, now or later, and how many were given up on.
+	Backlog(ctx context.Context) (pending, dead int, err error)
 }
 
 // Links keeps which approve links were used.

@@ -47,6 +47,19 @@ func (s *Set) Limiter(key string, l Limits) *Limiter {
 	return lim
 }
 
+// Waiting gives how many calls wait for their turn, of all keys.
+func (s *Set) Waiting() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	n := 0
+	for _, l := range s.limiters {
+		l.mu.Lock()
+		n += len(l.queue)
+		l.mu.Unlock()
+	}
+	return n
+}
+
 // Limiter paces the calls of one key. Safe for concurrent use.
 type Limiter struct {
 	limits Limits

@@ -170,3 +170,26 @@ func TestSet(t *testing.T) {
 		t.Error("limiters are mixed up")
 	}
 }
+
+// TestWaiting: calls that have no turn yet are counted over all keys.
+func TestWaiting(t *testing.T) {
+	t.Parallel()
+	var set ratelimit.Set
+	one, other := set.Limiter("a", ratelimit.Limits{Concurrency: 1}), set.Limiter("b", ratelimit.Limits{})
+	first, second, third := one.Take(), one.Take(), other.Take()
+	if n := set.Waiting(); n != 3 {
+		t.Errorf("%d wait, want 3", n)
+	}
+	if err := first.Ready(t.Context()); err != nil || !first.Start() {
+		t.Fatal("the first has no turn", err)
+	}
+	third.Leave()
+	if n := set.Waiting(); n != 1 {
+		t.Errorf("%d wait, want 1", n)
+	}
+	second.Leave()
+	first.Done(ratelimit.Outcome{OK: true})
+	if n := set.Waiting(); n != 0 {
+		t.Errorf("%d wait, want none", n)
+	}
+}

@@ -46,7 +46,7 @@ func (s *Server) openHooks() (*hooks.Hooks, error) {
 			}
 			return nil
 		},
-		PublicURL: s.cfg.URL, Endpoints: endpoints, Logger: s.log,
+		PublicURL: s.cfg.URL, Endpoints: endpoints, Logger: s.log, Count: func(what, result string) { s.metrics.hooked(what, result) },
 		Secrets:  secret.Resolver{Env: s.cfg.Service.Env, Keeper: s.cfg.Service.Keeper},
 		Operator: outbound.New(outbound.Config{Allow: allow, Trace: true}),
 		Guarded:  outbound.New(guarded),

@@ -17,6 +17,7 @@ import (
 	"github.com/hocket-run/hocket/internal/access"
 	"github.com/hocket-run/hocket/internal/config"
 	"github.com/hocket-run/hocket/internal/door"
+	"github.com/hocket-run/hocket/internal/hooks"
 	"github.com/hocket-run/hocket/internal/inflight"
 	"github.com/hocket-run/hocket/internal/telemetry"
 )
@@ -29,6 +30,7 @@ type metrics struct {
 	registry *prometheus.Registry
 	requests *prometheus.CounterVec
 	took     *prometheus.HistogramVec
+	hooks    map[string]*prometheus.CounterVec // by what hooks.Config.Count tells of
 	active   prometheus.Gauge
 	streams  prometheus.Gauge
 }
@@ -40,6 +42,10 @@ func newMetrics(version string, runs prometheus.Collector, flight *inflight.Pool
 		took: prometheus.NewHistogramVec(prometheus.HistogramOpts{
 			Name: "hocket_http_request_duration_seconds", Help: "Duration of requests but for event streams", Buckets: []float64{.001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 30},
 		}, []string{"route", "method"}),
+		hooks: map[string]*prometheus.CounterVec{
+			hooks.CountDelivery: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "hocket_webhook_deliveries_total", Help: "Deliveries to webhooks, by what became of them"}, []string{"result"}),
+			hooks.CountTry:      prometheus.NewCounterVec(prometheus.CounterOpts{Name: "hocket_notification_attempts_total", Help: "Attempts to send a notification, by what became of them"}, []string{"result"}),
+		},
 		active:  prometheus.NewGauge(prometheus.GaugeOpts{Name: "hocket_http_requests_active", Help: "Requests under way, event streams among them"}),
 		streams: prometheus.NewGauge(prometheus.GaugeOpts{Name: "hocket_http_event_streams_active", Help: "Event streams that are watched"}),
 	}
@@ -49,6 +55,9 @@ func newMetrics(version string, runs prometheus.Collector, flight *inflight.Pool
 		now, _ := flight.Held()
 		return float64(now)
 	})
+	for _, c := range m.hooks {
+		m.registry.MustRegister(c)
+	}
 	m.registry.MustRegister(m.requests, m.took, m.active, m.streams, held, build, runs, collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	return m
 }
@@ -89,6 +98,13 @@ func (m *metrics) begin(stream bool) (end func()) {
 	}
 }
 
+// hooked counts what became of a delivery to a webhook, or of a try to send a notification.
+func (m *metrics) hooked(what, result string) {
+	if c := m.hooks[what]; c != nil {
+		c.WithLabelValues(result).Inc()
+	}
+}
+
 // methods are those that are told apart.
 var methods = []string{http.MethodGet, http.MethodHead, http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete, http.MethodOptions}
 
@@ -123,11 +139,13 @@ func (c runMetrics) Collect(out chan<- prometheus.Metric) {
 	if err != nil {
 		c.log.Warn("namespaces are not counted", "err", err)
 	}
+	c.collectCalls(ctx, names, out)
 	for _, name := range names {
 		svc, err := c.namespaces.Service(ctx, name)
 		if err != nil {
 			continue // whoever opens namespaces says why
 		}
+		c.collectStore(ctx, name, svc, out)
 		for _, m := range svc.Metrics(ctx) {
 			labels := labelsOf(m)
 			for _, p := range m.Points {

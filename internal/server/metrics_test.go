@@ -3,6 +3,7 @@ package server_test
 import (
 	"fmt"
 	"net/http"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -10,13 +11,15 @@ import (
 
 	"github.com/hocket-run/hocket/internal/config"
 	"github.com/hocket-run/hocket/internal/server"
+	"github.com/hocket-run/hocket/internal/service"
 )
 
 // TestMetrics counts requests by pattern, whatever strangers ask for, and says nothing without a token unless the operator lets everybody read.
 func TestMetrics(t *testing.T) {
 	t.Parallel()
 	nobody := func(r *http.Request) { r.Header.Del("Authorization") }
-	w := open(t, server.Config{})
+	w := open(t, server.Config{Service: service.Config{DB: filepath.Join(t.TempDir(), "hocket.db")}})
+	w.ask(t, "POST", "/hooks/nowhere", "{}", nobody)
 	for i := range 50 {
 		w.ask(t, "POST", fmt.Sprintf("/test/change/%d", i), "", nil)
 		w.ask(t, "GET", fmt.Sprintf("/no/path-%d", i), "", nobody)
@@ -31,6 +34,10 @@ func TestMetrics(t *testing.T) {
 		`hocket_http_requests_total{method="GET",route="none",status="401"} 50`,
 		`hocket_http_requests_total{method="other",route="/test/",status="405"} 50`,
 		`hocket_http_request_duration_seconds_count{method="POST",route="/test/change/{id}"} 50`,
+		`hocket_calls_active 0`, `hocket_calls_waiting{for="slot"} 0`, `hocket_calls_waiting{for="rate"} 0`,
+		`hocket_notifications{namespace="default",state="pending"} 0`, `hocket_notifications{namespace="default",state="dead"} 0`,
+		`hocket_webhook_deliveries_total{result="not_found"} 1`,
+		`hocket_store_size_bytes{file="main",namespace="default"} `, `hocket_store_size_bytes{file="wal",namespace="default"} `,
 		`hocket_http_event_streams_active 0`, `hocket_http_requests_active 1`,
 		`hocket_run_active{namespace="default"} 0`, `hocket_run_waiting{namespace="default"} 0`,
 		`go_goroutines `, `process_start_time_seconds `, `hocket_build_info{version=`,
@@ -45,7 +52,7 @@ func TestMetrics(t *testing.T) {
 			routes = append(routes, m[1])
 		}
 	}
-	if len(routes) > 4 {
+	if len(routes) > 5 {
 		t.Errorf("strangers make labels: %q", routes)
 	}
 	public := open(t, server.Config{Metrics: config.MetricsPublic})

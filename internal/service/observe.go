@@ -85,3 +85,6 @@ func codeOf(d engine.Data) string {
 	}
 	return ""
 }
+
+// Calls is that of what the service shares with others.
+func (s *Service) Calls() (active, forSlot, forRate int) { return s.cfg.Shared.Calls() }

@@ -74,3 +74,10 @@ func sharedAdapters(cfg Config) map[model.Protocol]model.Factory {
 	}
 	return out
 }
+
+// Calls gives how many calls are under way in all services that share s, how many wait for a place among them (Config.MaxCalls), and how many for the rate that their
+// provider takes.
+func (s *Shared) Calls() (active, forSlot, forRate int) {
+	active, forSlot = s.slots.Load()
+	return active, forSlot, s.limiters.Waiting()
+}

@@ -44,10 +44,12 @@ const maxSets = 1000
 
 // Bounds that the GenAI conventions advise, and coarser ones for whole steps.
 var (
-	tokenBounds = []float64{1, 4, 16, 64, 256, 1024, 4096, 16384, 65536, 262144, 1048576, 4194304, 16777216, 67108864}
-	callBounds  = []float64{0.01, 0.02, 0.04, 0.08, 0.16, 0.32, 0.64, 1.28, 2.56, 5.12, 10.24, 20.48, 40.96, 81.92}
-	costBounds  = []float64{0.0001, 0.0003, 0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1, 3, 10}
-	stepBounds  = []float64{0.01, 0.1, 0.5, 1, 5, 10, 30, 60, 300, 900, 3600}
+	tokenBounds    = []float64{1, 4, 16, 64, 256, 1024, 4096, 16384, 65536, 262144, 1048576, 4194304, 16777216, 67108864}
+	callBounds     = []float64{0.01, 0.02, 0.04, 0.08, 0.16, 0.32, 0.64, 1.28, 2.56, 5.12, 10.24, 20.48, 40.96, 81.92}
+	costBounds     = []float64{0.0001, 0.0003, 0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1, 3, 10}
+	workflowBounds = []float64{1, 5, 10, 30, 60, 120, 300, 600, 1800, 3600, 7200}
+	agentBounds    = []float64{0.1, 0.2, 0.4, 0.8, 1.6, 3.2, 6.4, 12.8, 25.6, 51.2, 102.4, 204.8, 409.6}
+	stepBounds     = []float64{0.01, 0.1, 0.5, 1, 5, 10, 30, 60, 300, 900, 3600}
 )
 
 // Meter counts. Safe for concurrent use.
@@ -55,6 +57,8 @@ type Meter struct {
 	mu    sync.Mutex
 	start time.Time
 	all   []*instrument
+	// latest: model calls are counted under the latest names of the conventions.
+	latest bool
 }
 
 type instrument struct {
@@ -62,18 +66,52 @@ type instrument struct {
 	index map[string]int
 }
 
-// NewMeter makes a meter that counts from start on.
-func NewMeter(start time.Time) *Meter {
-	m := &Meter{start: start}
-	for _, d := range []Metric{
-		{Name: MetricTokens, Description: "Tokens used by model calls", Unit: "{token}", Kind: KindHistogram, Bounds: tokenBounds},
-		{Name: MetricModel, Description: "Duration of model calls, by attempt", Unit: "s", Kind: KindHistogram, Bounds: callBounds},
-		{Name: MetricTool, Description: "Duration of tool calls, by attempt", Unit: "s", Kind: KindHistogram, Bounds: callBounds},
-		{Name: MetricStep, Description: "Duration of steps, over all their attempts", Unit: "s", Kind: KindHistogram, Bounds: stepBounds},
-		{Name: MetricCost, Description: "Cost of model calls whose model has a price, by attempt", Unit: "USD", Kind: KindHistogram, Bounds: costBounds},
+// seconds makes a histogram of durations.
+func seconds(name, description string, bounds []float64) Metric {
+	return Metric{Name: name, Description: description, Unit: "s", Kind: KindHistogram, Bounds: bounds}
+}
+
+// modelMetrics are those of model calls under the conventions' names.
+func modelMetrics(latest bool) []Metric {
+	const took, first = "Duration of model calls, over all their attempts", "Time to the first piece of a streamed answer"
+	if !latest {
+		return []Metric{
+			{Name: MetricTokens, Description: "Tokens used by model calls", Unit: "{token}", Kind: KindHistogram, Bounds: tokenBounds},
+			seconds(MetricModel, took, callBounds), seconds(MetricFirst, first, callBounds),
+		}
+	}
+	out := []Metric{
+		seconds(LatestModel, took, callBounds), seconds(LatestFirst, first, callBounds),
+		{Name: LatestInput, Description: "Input tokens of a model call", Unit: "{token}", Kind: KindHistogram, Bounds: tokenBounds},
+		{Name: LatestOutput, Description: "Output tokens of a model call", Unit: "{token}", Kind: KindHistogram, Bounds: tokenBounds},
+	}
+	for _, u := range usages {
+		out = append(out, Metric{Name: u.name, Description: u.about, Unit: "{token}", Kind: KindCounter})
+	}
+	return out
+}
+
+// usages are the counters of tokens under the latest names, with the attributes of spans that they add up.
+var usages = []struct{ name, about, key string }{
+	{LatestUsedInput, "Input tokens used by model calls", InputTokens},
+	{LatestUsedOutput, "Output tokens used by model calls", OutputTokens},
+	{LatestCacheRead, "Input tokens that providers read from their cache", CachedTokens},
+	{LatestCacheWrite, "Input tokens that providers wrote to their cache", CacheWriteTokens},
+	{LatestReasoning, "Output tokens that models used to reason", ReasoningTokens},
+}
+
+// NewMeter makes a meter that counts from start on. latest: see Config.Latest.
+func NewMeter(start time.Time, latest bool) *Meter {
+	m := &Meter{start: start, latest: latest}
+	for _, d := range append(modelMetrics(latest), []Metric{
+		seconds(MetricWorkflow, "Duration of runs, with what they waited for", workflowBounds),
+		seconds(MetricAgent, "Duration of the loops of agents", agentBounds),
+		seconds(MetricTool, "Duration of tool calls, over all their attempts", callBounds),
+		seconds(MetricStep, "Duration of steps, over all their attempts", stepBounds),
+		{Name: MetricCost, Description: "Cost of model calls whose model has a price", Unit: "USD", Kind: KindHistogram, Bounds: costBounds},
 		{Name: MetricStarted, Description: "Runs that began", Unit: "{run}", Kind: KindCounter},
 		{Name: MetricRuns, Description: "Runs that ended", Unit: "{run}", Kind: KindCounter},
-	} {
+	}...) {
 		m.all = append(m.all, &instrument{Metric: d, index: map[string]int{}})
 	}
 	return m
@@ -94,25 +132,54 @@ func (m *Meter) Count(s *Span) {
 	switch s.What {
 	case WhatRun:
 		m.point(MetricRuns, s.pick(Status, WorkflowName, Format)).Value++
+		m.observe(MetricWorkflow, seconds, s.pick(WorkflowLabel, ErrorType))
 	case WhatStep:
 		m.observe(MetricStep, seconds, s.pick(NodeType, Status))
+	case WhatAgent:
+		m.observe(MetricAgent, seconds, s.pick(AgentName, ErrorType))
 	case WhatTool:
-		m.observe(MetricTool, seconds, s.pick(ToolName, ErrorType))
+		m.observe(MetricTool, seconds, s.pick(ToolName, ToolType, AgentName, ErrorType))
 	case WhatModel:
-		if s.Attr(Withheld) != nil { // it was never made
-			return
+		if s.Attr(Withheld) == nil { // else it was never made
+			m.countModel(s, seconds)
 		}
-		attrs := s.pick(OperationName, ProviderName, RequestModel, ResponseModel)
-		m.observe(MetricModel, seconds, append(slices.Clip(attrs), s.pick(ErrorType)...))
-		if usd, ok := s.Attr(CostUSD).(float64); ok {
-			m.observe(MetricCost, usd, attrs)
+	case WhatPause, WhatFunc, WhatWait:
+	}
+}
+
+// countModel counts a model call.
+func (m *Meter) countModel(s *Span, seconds float64) {
+	attrs := s.pick(OperationName, ProviderName, RequestModel, ResponseModel, ServerAddress, ServerPort)
+	with := func(more ...Attr) []Attr { return append(slices.Clip(attrs), more...) }
+	if usd, ok := s.Attr(CostUSD).(float64); ok {
+		m.observe(MetricCost, usd, attrs)
+	}
+	took, first := MetricModel, MetricFirst
+	if m.latest {
+		took, first = LatestModel, LatestFirst
+	}
+	m.observe(took, seconds, with(s.pick(ErrorType)...))
+	if f, ok := s.Attr(FirstChunk).(float64); ok {
+		m.observe(first, f, attrs)
+	}
+	for _, used := range []struct{ key, kind, latest string }{{InputTokens, "input", LatestInput}, {OutputTokens, "output", LatestOutput}} {
+		switch n, ok := s.Attr(used.key).(int64); {
+		case m.latest: // 0 where nothing is known
+			m.observe(used.latest, float64(n), with(s.pick(ErrorType)...))
+		case ok:
+			m.observe(MetricTokens, float64(n), with(Attr{TokenType, used.kind}))
 		}
-		for _, used := range []struct{ key, kind string }{{InputTokens, "input"}, {OutputTokens, "output"}} {
-			if n, ok := s.Attr(used.key).(int64); ok {
-				m.observe(MetricTokens, float64(n), append(slices.Clip(attrs), Attr{TokenType, used.kind}))
-			}
-		}
-	case WhatPause, WhatAgent, WhatFunc, WhatWait:
+	}
+	if !m.latest {
+		return
+	}
+	modality := Attr{TokenModality, "text"}
+	if s.Attr(InputTokens) == nil {
+		modality.Value = "unknown"
+	}
+	for _, u := range usages {
+		n, _ := s.Attr(u.key).(int64)
+		m.point(u.name, with(modality)).Value += n
 	}
 }
 

@@ -1,7 +1,7 @@
 package telemetry
 
-// Names of the GenAI conventions (OpenTelemetry semantic conventions 1.41, the last whose Go package had them). They are kept here because later versions of that
-// package dropped them.
+// Names of the GenAI conventions (github.com/open-telemetry/semantic-conventions-genai, November 2026). They are kept here because OpenTelemetry's Go package dropped
+// them after its version 1.41.
 const (
 	OperationName    = "gen_ai.operation.name"
 	ProviderName     = "gen_ai.provider.name"
@@ -87,7 +87,10 @@ const (
 const (
 	MetricTokens   = "gen_ai.client.token.usage" //nolint:gosec // counts, no credentials
 	MetricModel    = "gen_ai.client.operation.duration"
-	MetricTool     = "hocket.tool.call.duration"
+	MetricFirst    = "gen_ai.client.operation.time_to_first_chunk"
+	MetricWorkflow = "gen_ai.workflow.duration"
+	MetricAgent    = "gen_ai.invoke_agent.duration"
+	MetricTool     = "gen_ai.execute_tool.duration"
 	MetricCost     = "hocket.model.call.cost"
 	MetricStarted  = "hocket.run.started"
 	MetricRuns     = "hocket.run.count"
@@ -95,4 +98,18 @@ const (
 	MetricActive   = "hocket.run.active"
 	MetricWaiting  = "hocket.run.waiting"
 	overflowMarker = "otel.metric.overflow"
+)
+
+// Names that the conventions have for metrics of model calls in their latest, experimental form: see Config.Latest.
+const (
+	LatestModel      = "gen_ai.client.inference.duration"
+	LatestFirst      = "gen_ai.client.inference.time_to_first_chunk"
+	LatestInput      = "gen_ai.client.inference.operation.input_tokens"
+	LatestOutput     = "gen_ai.client.inference.operation.output_tokens"
+	LatestUsedInput  = "gen_ai.client.inference.usage.input_tokens"
+	LatestUsedOutput = "gen_ai.client.inference.usage.output_tokens"
+	LatestCacheRead  = "gen_ai.client.inference.usage.cache_read.input_tokens"
+	LatestCacheWrite = "gen_ai.client.inference.usage.cache_write.input_tokens"
+	LatestReasoning  = "gen_ai.client.inference.usage.reasoning.output_tokens"
+	TokenModality    = "gen_ai.token.modality" //nolint:gosec // counts, no credentials
 )

@@ -41,6 +41,8 @@ type Config struct {
 	IgnoreCaller bool
 	// NoSpans: the exporter takes metrics alone, so that no trace context goes out.
 	NoSpans bool
+	// Latest counts model calls under the latest, experimental names of the conventions instead of those that Hocket has had.
+	Latest bool
 	// Delay is how long spans wait for more of them; 0: 5 s. Interval is the time between two exports of metrics; 0: 60 s; below 0: only at the end.
 	Delay, Interval time.Duration
 	// Flush bounds Close; 0: 3 s.
@@ -124,7 +126,7 @@ func New(cfg Config, source Source) *Observer {
 	}
 	start := time.Now()
 	o := &Observer{
-		cfg: cfg, source: source, meter: NewMeter(start), start: start, log: cfg.Logger,
+		cfg: cfg, source: source, meter: NewMeter(start, cfg.Latest), start: start, log: cfg.Logger,
 		behind: map[string]uint64{}, wake: make(chan struct{}, 1), runs: map[string]*followed{}, stop: make(chan struct{}),
 	}
 	o.out.init(o)

@@ -358,7 +358,7 @@ func TestObserverAlone(t *testing.T) {
 // TestMeterOverflow: the sets of attributes of a metric are bounded; what is beyond is counted together.
 func TestMeterOverflow(t *testing.T) {
 	t.Parallel()
-	m := telemetry.NewMeter(enginetest.Epoch)
+	m := telemetry.NewMeter(enginetest.Epoch, false)
 	for i := range 3000 {
 		m.Count(&telemetry.Span{What: telemetry.WhatTool, Start: enginetest.Epoch, End: enginetest.Epoch, Attrs: []telemetry.Attr{{Key: telemetry.ToolName, Value: runName(i)}}})
 	}

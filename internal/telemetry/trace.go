@@ -87,7 +87,11 @@ func (t *Tracer) Add(e engine.Event) {
 	case *engine.RunCancelled:
 		t.end(e.At, "cancelled", nil, d.Reason)
 	case *engine.LimitReached:
-		t.holder(e.Step).mark(Mark{"limit", e.At, []Attr{{LimitName, d.Limit}, {LimitMax, d.Max}}})
+		most := Attr{LimitMax, d.Max}
+		if d.Limit == engine.CodeTimeout { // in milliseconds
+			most.Value = time.Duration(d.Max * int64(time.Millisecond)).Seconds()
+		}
+		t.holder(e.Step).mark(Mark{"limit", e.At, []Attr{{LimitName, d.Limit}, most}})
 	case *engine.WaitOpened, *engine.WaitAnswered, *engine.WaitClosed:
 		t.wait(e)
 	case *engine.StepStarted, *engine.StepRetrying, *engine.StepCompleted, *engine.StepFailed, *engine.StepCancelled, *engine.StepSkipped, *engine.EdgeTaken:

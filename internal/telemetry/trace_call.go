@@ -78,6 +78,12 @@ func (st *stepSpan) in(frame int) *open {
 	return st.open
 }
 
+// agentOf gives the name of the agent that has the loop of a frame; "" where there is none.
+func (st *stepSpan) agentOf(frame int) string {
+	name, _ := st.in(frame).Attr(AgentName).(string)
+	return name
+}
+
 func (t *Tracer) subagentEnded(e engine.Event, st *stepSpan, frame int, f *engine.Failure) {
 	if a := st.subs[frame]; a != nil {
 		t.fail(a, f)
@@ -172,7 +178,7 @@ func wellKnown(provider string) string {
 func (t *Tracer) toolCalled(e engine.Event, st *stepSpan, d *engine.ToolCalled) {
 	c, fresh := t.startCall(e, st, st.in(d.Frame), WhatTool, d.Call, d.Attempt, OpTool, d.Tool, "")
 	if fresh {
-		c.set(Attr{OperationName, OpTool}, Attr{ToolName, d.Tool}, Attr{ToolType, "function"}, Attr{ToolCallID, d.ToolCallID})
+		c.set(Attr{OperationName, OpTool}, Attr{ToolName, d.Tool}, Attr{ToolType, "function"}, Attr{ToolCallID, d.ToolCallID}, Attr{AgentName, st.agentOf(d.Frame)})
 		c.frame, c.answers = d.Frame, d.ToolCallID
 		t.content.calls(c.open, e.Step, d)
 	}

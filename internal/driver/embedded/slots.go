@@ -13,6 +13,7 @@ const defaultMaxCalls = 256
 // others by a call each, not by its line (SEC17). Make them with NewSlots. Safe for concurrent use.
 type Slots struct {
 	mu   sync.Mutex
+	all  int // places
 	free int // 0 while anybody waits
 	// ring are the lines with somebody in them, the next one to be served first.
 	ring []*line
@@ -20,7 +21,18 @@ type Slots struct {
 
 // NewSlots makes n places; 0 or less: 256.
 func NewSlots(n int) *Slots {
-	return &Slots{free: cmp.Or(max(n, 0), defaultMaxCalls)}
+	n = cmp.Or(max(n, 0), defaultMaxCalls)
+	return &Slots{all: n, free: n}
+}
+
+// Load gives how many places are taken, and how many calls wait for one.
+func (s *Slots) Load() (taken, waiting int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, l := range s.ring {
+		waiting += len(l.waiting) - l.gone
+	}
+	return s.all - s.free, waiting
 }
 
 // line are the calls of one driver that wait, oldest first. All of it belongs to Slots.mu.

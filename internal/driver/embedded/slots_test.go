@@ -57,6 +57,9 @@ func TestSlotsTakeTurns(t *testing.T) {
 			t.Fatal(err)
 		}
 		synctest.Wait()
+		if taken, waiting := slots.Load(); taken != 1 || waiting != 21 {
+			t.Errorf("%d places are taken and %d calls wait, want 1 and 21", taken, waiting)
+		}
 		for range 22 {
 			step <- struct{}{}
 			synctest.Wait()

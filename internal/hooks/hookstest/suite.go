@@ -23,7 +23,7 @@ func Run(t *testing.T, open func(t *testing.T) (hooks.Store, func() hooks.Store)
 	t.Helper()
 	for name, test := range map[string]func(*testing.T, hooks.Store, func() hooks.Store){
 		"webhooks": testWebhooks, "deliveries (SEC18)": testDeliveries, "deliveries at once (SEC18)": testDeliverOnce, "endpoints": testEndpoints,
-		"outbox": testOutbox, "pages": testPages, "taken once": testTakeOnce, "links": testLinks, "sweep": testSweep,
+		"outbox": testOutbox, "backlog": testBacklog, "pages": testPages, "taken once": testTakeOnce, "links": testLinks, "sweep": testSweep,
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -324,4 +324,25 @@ func testSweep(t *testing.T, s hooks.Store, _ func() hooks.Store) {
 	same(t, "before its time", left(), 12)
 	fine(t, s.Sweep(ctx, after(time.Hour), after(time.Minute+time.Microsecond)))
 	same(t, "after its time", left(), 1)
+}
+
+func testBacklog(t *testing.T, s hooks.Store, again func() hooks.Store) {
+	ctx := t.Context()
+	counted := func(wantPending, wantDead int) {
+		t.Helper()
+		pending, dead, err := again().Backlog(ctx)
+		fine(t, err)
+		if pending != wantPending || dead != wantDead {
+			t.Errorf("%d pending and %d dead, want %d and %d", pending, dead, wantPending, wantDead)
+		}
+	}
+	counted(0, 0)
+	all := []hooks.Notification{notification("a", "e", 0), notification("b", "e", 0), notification("c", "e", time.Hour)}
+	fine(t, s.Post(ctx, 0, 1, all))
+	counted(3, 0)
+	all[0].State, all[0].Settled, all[0].Due = hooks.StateDead, after(time.Minute), time.Time{}
+	all[1].State, all[1].Settled, all[1].Due = hooks.StateDelivered, after(time.Minute), time.Time{}
+	fine(t, s.Settle(ctx, all[0]))
+	fine(t, s.Settle(ctx, all[1]))
+	counted(1, 1)
 }

@@ -192,3 +192,21 @@ func (s *Store) Sweep(ctx context.Context, now, before time.Time) error {
 	}
 	return nil
 }
+
+// Backlog implements hooks.Store.
+func (s *Store) Backlog(ctx context.Context) (pending, dead int, err error) {
+	err = s.db.View(ctx, func(tx db.Tx) error {
+		return tx.Query(sqlBacklog, func(c []any) error {
+			if n := int(db.Int(c[1])); hooks.State(db.String(c[0])) == hooks.StateDead {
+				dead = n
+			} else {
+				pending = n
+			}
+			return nil
+		})
+	})
+	if err != nil {
+		return 0, 0, fmt.Errorf("count notifications: %w", err)
+	}
+	return pending, dead, nil
+}

@@ -30,6 +30,7 @@ const (
 	sqlHide          = db.Text(`UPDATE notifications SET due = ? WHERE n = ?`)
 	sqlSettle        = db.Text(`UPDATE notifications SET state = ?, due = ?, settled = ?, data = ? WHERE id = ?`)
 	sqlNotifications = db.Text(`SELECT n, data, due FROM notifications WHERE (?1 = 0 OR n < ?1) AND (?2 = '' OR state = ?2) AND (?3 = '' OR run = ?3) ORDER BY n DESC LIMIT ?4`)
+	sqlBacklog       = db.Text(`SELECT state, count(*) FROM notifications WHERE state IN ('pending', 'dead') GROUP BY state`)
 	sqlNotification  = db.Text(`SELECT n, data, due FROM notifications WHERE id = ?`)
 
 	sqlSweepDeliveries    = db.Text(`DELETE FROM webhook_deliveries WHERE until <= ?`)

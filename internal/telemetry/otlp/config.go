@@ -25,6 +25,8 @@ type Config struct {
 	// Ratio is the share of traces that is sent; nil: all. For traces that a caller began its flag decides, unless IgnoreCaller is set.
 	Ratio        *float64
 	IgnoreCaller bool
+	// Latest is telemetry.Config.Latest.
+	Latest bool
 	// Interval is the time between two exports of metrics, Delay how long spans wait; 0: 60 s and 5 s.
 	Interval, Delay time.Duration
 }
@@ -69,6 +71,9 @@ func FromEnv(base Config, env func(string) string) (Config, error) {
 	c.Service = cmp.Or(env("OTEL_SERVICE_NAME"), c.Resource["service.name"], base.Service, "hocket")
 	delete(c.Resource, "service.name")
 	c.Content = r.truth("OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT", base.Content)
+	for entry := range strings.SplitSeq(env("OTEL_SEMCONV_STABILITY_OPT_IN"), ",") {
+		c.Latest = c.Latest || strings.TrimSpace(entry) == "gen_ai_latest_experimental" // other entries are for other libraries
+	}
 	c.Interval = r.millis("OTEL_METRIC_EXPORT_INTERVAL", base.Interval)
 	c.Delay = r.millis("OTEL_BSP_SCHEDULE_DELAY", base.Delay)
 	r.sampler(&c)

@@ -39,7 +39,7 @@ func New(cfg Config) *Exporter {
 
 // Telemetry gives the configuration of an observer that sends by this exporter.
 func (e *Exporter) Telemetry() telemetry.Config {
-	return telemetry.Config{Exporter: e, Content: e.cfg.Content, Ratio: e.cfg.Ratio, IgnoreCaller: e.cfg.IgnoreCaller, NoSpans: e.cfg.Traces.URL == "", Delay: e.cfg.Delay, Interval: e.cfg.Interval}
+	return telemetry.Config{Exporter: e, Content: e.cfg.Content, Ratio: e.cfg.Ratio, IgnoreCaller: e.cfg.IgnoreCaller, Latest: e.cfg.Latest, NoSpans: e.cfg.Traces.URL == "", Delay: e.cfg.Delay, Interval: e.cfg.Interval}
 }
 
 // Spans implements telemetry.Exporter.

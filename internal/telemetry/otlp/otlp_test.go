@@ -52,6 +52,7 @@ func TestFromEnv(t *testing.T) {
 		"resource's name": {base + "|OTEL_RESOURCE_ATTRIBUTES=service.name=a", with(func(c *otlp.Config) { c.Service, c.Resource = "a", map[string]string{} }), ""},
 		"content":         {base + "|OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT=true", with(func(c *otlp.Config) { c.Content = true }), ""},
 		"ratio":           {base + "|OTEL_TRACES_SAMPLER=parentbased_traceidratio|OTEL_TRACES_SAMPLER_ARG=0.5", with(func(c *otlp.Config) { c.Ratio = &half }), ""},
+		"latest names":    {base + "|OTEL_SEMCONV_STABILITY_OPT_IN=http, gen_ai_latest_experimental", with(func(c *otlp.Config) { c.Latest = true }), ""},
 		"ratio alone":     {base + "|OTEL_TRACES_SAMPLER=traceidratio|OTEL_TRACES_SAMPLER_ARG=0.5", with(func(c *otlp.Config) { c.Ratio, c.IgnoreCaller = &half, true }), ""},
 		"times": {base + "|OTEL_EXPORTER_OTLP_TIMEOUT=1500|OTEL_METRIC_EXPORT_INTERVAL=2000|OTEL_BSP_SCHEDULE_DELAY=100", with(func(c *otlp.Config) {
 			c.Traces.Timeout, c.Metrics.Timeout, c.Interval, c.Delay = 1500*time.Millisecond, 1500*time.Millisecond, 2*time.Second, 100*time.Millisecond

@@ -1,0 +1,58 @@
+package server
+
+import (
+	"context"
+	"os"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/hocket-run/hocket/internal/service"
+)
+
+// Descriptions of what is looked up when metrics are read.
+var (
+	callsActive   = prometheus.NewDesc("hocket_calls_active", "Calls of models, tools and functions that hold a place (limits: {maxCalls: ...})", nil, nil)
+	callsWaiting  = prometheus.NewDesc("hocket_calls_waiting", "Calls that wait: for a place, or for the rate that their provider takes", []string{"for"}, nil)
+	notifications = prometheus.NewDesc("hocket_notifications", "Notifications that are to be sent (pending) or were given up on (dead)", []string{"namespace", "state"}, nil)
+	storeSize     = prometheus.NewDesc("hocket_store_size_bytes", "Size of a namespace's store, and of its write-ahead log", []string{"namespace", "file"}, nil)
+)
+
+func gauge(out chan<- prometheus.Metric, d *prometheus.Desc, n int64, labels ...string) {
+	out <- prometheus.MustNewConstMetric(d, prometheus.GaugeValue, float64(n), labels...)
+}
+
+// collectCalls gives the calls of the process: all namespaces share their places and rates.
+func (c runMetrics) collectCalls(ctx context.Context, names []string, out chan<- prometheus.Metric) {
+	for _, name := range names {
+		svc, err := c.namespaces.Service(ctx, name)
+		if err != nil {
+			continue // another one tells the same
+		}
+		active, slot, rate := svc.Calls()
+		gauge(out, callsActive, int64(active))
+		gauge(out, callsWaiting, int64(slot), "slot")
+		gauge(out, callsWaiting, int64(rate), "rate")
+		return
+	}
+}
+
+// collectStore gives what the store of a namespace holds.
+func (c runMetrics) collectStore(ctx context.Context, name string, svc *service.Service, out chan<- prometheus.Metric) {
+	pending, dead, err := c.hooks.Backlog(ctx, name)
+	if err != nil {
+		c.log.Warn("notifications are not counted", "namespace", name, "err", err)
+	} else {
+		gauge(out, notifications, int64(pending), name, "pending")
+		gauge(out, notifications, int64(dead), name, "dead")
+	}
+	if svc.File() == nil {
+		return // it is in memory
+	}
+	for _, f := range []struct{ label, suffix string }{{"main", ""}, {"wal", "-wal"}} {
+		size := int64(0) // a log that is not there is empty
+		if info, err := os.Stat(svc.DB() + f.suffix); err == nil {
+			size = info.Size()
+		}
+		gauge(out, storeSize, size, name, f.label)
+	}
+}
