@@ -256,7 +256,7 @@ func (a *app) root() *cobra.Command {
 		{"Run on schedule:", []*cobra.Command{a.scheduleCmd(), a.schedulerCmd()}},
 		{"Serve others:", []*cobra.Command{a.serveCmd(), a.mcpCmd(), a.tokensCmd(), a.auditCmd(), a.webhooksCmd(), a.notificationsCmd()}},
 	})
-	root.AddCommand(a.doctorCmd())
+	root.AddCommand(a.doctorCmd(), a.versionCmd())
 	root.InitDefaultCompletionCmd()
 	for _, c := range root.Commands() {
 		if c.Name() == "completion" {

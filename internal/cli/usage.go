@@ -67,7 +67,7 @@ var otherWords = map[string]string{
 	"new": "init", "create": "init", "template": "init --list", "templates": "init --list", "start": "run", "execute": "exec", "check": "validate", "lint": "validate", "draw": "show", "graph": "show", "export": "convert",
 	"ls": "runs list", "list": "runs list", "ps": "runs list", "status": "runs show", "logs": "runs show RUN --logs", "log": "runs show RUN --logs",
 	"events": "runs events", "watch": "runs events RUN --follow", "approve": "resume RUN --approve", "reject": "resume RUN --reject",
-	"answer": "resume RUN --input", "continue": "resume", "stop": "cancel", "kill": "cancel", "abort": "cancel", "version": "--version",
+	"answer": "resume RUN --input", "continue": "resume", "stop": "cancel", "kill": "cancel", "abort": "cancel",
 	"rm": "runs prune", "delete": "runs prune", "prune": "runs prune", "gc": "runs prune",
 }
 
