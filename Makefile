@@ -7,16 +7,18 @@ LDFLAGS  := -s -w
 GO       := CGO_ENABLED=0 go
 GOLANGCI := v2.15.0
 LINT     := .cache/bin/golangci-lint-$(GOLANGCI)
+ACTIONS  := .cache/bin/actionlint-v1.7.12
+RELEASER := .cache/bin/goreleaser-v2.16.0
 # Tests beside programs of others: model and MCP servers, clients, a linter, a browser.
 OTHERS   := aimock mcp openai redocly browser
 PACKAGES := $(OTHERS:%=scripts/%/node_modules/.package-lock.json)
 ALL      := HOCKET_AIMOCK=1 HOCKET_MCP=1 HOCKET_OPENAI=1 HOCKET_REDOCLY=1 HOCKET_BROWSER=1
 CHROMIUM := .cache/chromium
 
-.PHONY: help run test bench lint fuzz build docs soak clean
+.PHONY: help run test bench lint fuzz build docs soak snapshot release-check clean
 
 help: ## list the targets
-	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 10
+	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 16
 
 run: ## run an example offline, with a reply script in place of a model
 	$(GO) run -ldflags="$(LDFLAGS)" ./cmd/hocket run examples/newsroom/newsroom.yaml --replies examples/newsroom/replies.yaml "The town library opens on Sundays"
@@ -29,8 +31,9 @@ test: lint $(PACKAGES) $(CHROMIUM) ## everything that must hold: lint, tests wit
 bench: ## measure: engine, durable steps, cold start, paused runs, each beside its floor
 	go test -run '^$$' -bench . -benchtime 1s ./bench/...
 
-lint: $(LINT) ## gofmt, vet, golangci-lint, go.mod is tidy
+lint: $(LINT) $(ACTIONS) ## gofmt, vet, golangci-lint, actionlint, go.mod is tidy
 	go mod tidy -diff
+	$(ACTIONS)
 	$(LINT) run ./...
 
 fuzz: ## each fuzz target for FUZZTIME (default 1m)
@@ -39,19 +42,34 @@ fuzz: ## each fuzz target for FUZZTIME (default 1m)
 build: ## the static binary, bin/hocket
 	$(GO) build -ldflags="$(LDFLAGS)" -o bin/hocket ./cmd/hocket
 
-docs: ## regenerate the command line reference, docs/cli, and NOTICE
+docs: ## regenerate what is made from the code: docs/cli, docs/llms.txt and NOTICE
 	go run ./internal/cmd/docs
 	go run ./internal/cmd/notice
 
 soak: $(PACKAGES) $(CHROMIUM) ## the long forms: many kills, long fuzzing
 	HOCKET_SOAK=1 HOCKET_LOAD=1000 HOCKET_LOAD_BODIES=500 HOCKET_LOAD_SESSIONS=2000 HOCKET_LOAD_TOKENS=5000 $(ALL) go test -race -timeout 3h ./...
 
+snapshot: $(RELEASER) ## build what a release has in dist/, without what needs docker, cosign and syft
+	$(RELEASER) release --snapshot --clean --skip=docker,sign,sbom
+
+release-check: $(RELEASER) ## the release's configuration is valid, and go install of this work tree gives the program
+	$(RELEASER) check
+	HOCKET_INSTALL=1 go test -run '^TestInstall$$' -timeout 20m .
+
 clean: ## remove what the other targets made
-	rm -rf bin .cache $(OTHERS:%=scripts/%/node_modules)
+	rm -rf bin dist .cache $(OTHERS:%=scripts/%/node_modules)
 
 $(LINT):
 	GOBIN=$(CURDIR)/.cache/bin go install github.com/golangci/golangci-lint/v2/cmd/golangci-lint@$(GOLANGCI)
 	mv .cache/bin/golangci-lint $@
+
+$(ACTIONS):
+	GOBIN=$(CURDIR)/.cache/bin go install github.com/rhysd/actionlint/cmd/actionlint@v1.7.12
+	mv .cache/bin/actionlint $@
+
+$(RELEASER):
+	GOBIN=$(CURDIR)/.cache/bin go install github.com/goreleaser/goreleaser/v2@v2.16.0
+	mv .cache/bin/goreleaser $@
 
 $(CHROMIUM): # the browser of the machine, that of apt where there is none
 	command -v chromium || command -v chromium-browser || command -v google-chrome || { \

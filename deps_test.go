@@ -154,7 +154,7 @@ var owners = []struct{ dependency, owner, reason string }{
 	{"github.com/danielgtaylor/huma", "internal/httpapi", "one door speaks JSON over HTTP; the others have protocols of their own"},
 	{"github.com/standard-webhooks/standard-webhooks", "internal/hooks", "one place signs and verifies"},
 	{"mvdan.cc/sh", "internal/permit/shellcmd", "one place reads shell scripts"},
-	{"github.com/spf13/cobra", "internal/cli", "verbs and flags are the command line's matter"},
+	{"github.com/spf13/cobra", "internal/cli internal/cmd/packaging", "verbs and flags are the command line's matter"},
 }
 
 // imports gives the imports of each package of the module, tests left out.
