@@ -1,4 +1,5 @@
-// Command docs writes the command line reference docs/cli from the commands themselves. It removes pages of verbs that are gone.
+// Command docs writes the command line reference docs/cli from the commands themselves, and removes pages of verbs that are gone. Then it writes docs/llms.txt, the
+// list of all pages.
 package main
 
 import (
@@ -11,6 +12,14 @@ import (
 
 func main() {
 	if err := write(filepath.Join("docs", "cli"), cli.ReferencePages()); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+	list, err := llms(os.DirFS("docs"))
+	if err == nil {
+		err = os.WriteFile(filepath.Join("docs", "llms.txt"), []byte(list), 0o644) //nolint:gosec // the list is public
+	}
+	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}
