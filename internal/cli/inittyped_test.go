@@ -42,10 +42,6 @@ func cmdTyped(ts *testscript.TestScript, neg bool, args []string) {
 		if m := statusIn.FindStringSubmatch(line); m != nil {
 			want = m[1]
 		}
-		if strings.Contains(line, " latest") {
-			ts.Check(ts.Exec("hocket", "runs", "--json"))
-			line = strings.Replace(line, "latest", at(ts, decode(ts, "stdout"), "0.id").(string), 1)
-		}
 		cmdExits(ts, false, []string{want, "bash", "-c", line})
 	}
 }
