@@ -53,10 +53,18 @@ func (a *app) runsShowCmd() *cobra.Command {
 // maxBelow bounds the runs that are shown below the one that started them.
 const maxBelow = 1000
 
+// maxLogTool bounds the columns of tool calls and their results in logs for people.
+const maxLogTool = 200
+
 func (a *app) showLogs(entries []project.LogEntry) error {
 	t := tabwriter.NewWriter(a.Out, 0, 0, 2, ' ', 0)
 	for _, e := range entries {
-		fmt.Fprintf(t, "%s\t%s\t%s\t%s\n", e.Timestamp.Local().Format(time.TimeOnly), clean(e.NodeID), e.Type, clean(e.Content))
+		text := clean(e.Content)
+		switch e.Type {
+		case project.LogToolCall, project.LogToolResult, project.LogToolError:
+			text = brief(e.Content, maxLogTool)
+		}
+		fmt.Fprintf(t, "%s\t%s\t%s\t%s\n", e.Timestamp.Local().Format(time.TimeOnly), clean(e.NodeID), e.Type, text)
 	}
 	return flush(t)
 }
@@ -76,6 +84,13 @@ func (a *app) showTrail(entries []project.TrailEntry) {
 		}
 		fmt.Fprintf(a.Out, "%s\n", a.outColor.bold(fmt.Sprintf("%d  %s", e.Order, title))+a.outColor.dim(trailRest(e)))
 		block(a.Out, "in", outputText(e.Input))
+		for _, c := range e.ToolCalls {
+			said := "→ " + brief(outputText(c.Result), maxToolResult)
+			if c.Error != nil {
+				said = "failed: " + brief(outputText(c.Error), maxToolResult)
+			}
+			block(a.Out, "tool", clean(c.Tool)+" "+brief(outputText(c.Arguments), maxToolArgs)+"  "+said)
+		}
 		if e.Error != nil {
 			block(a.Out, "error", *e.Error)
 			continue

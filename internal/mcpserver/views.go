@@ -71,7 +71,7 @@ func getRun(ctx context.Context, c *call) (any, error) {
 	if args.View == viewLogs {
 		return c.logs(ctx, r, p)
 	}
-	f, err := r.Fold(ctx)
+	f, err := r.FoldCalls(ctx)
 	if err != nil {
 		return nil, noSuchRun(err, id)
 	}

@@ -39,6 +39,8 @@ type Folder struct {
 	seen  map[string]bool // nodes run in this round
 
 	nodes map[*workflow.Workflow]map[string]*workflow.Node
+	// keepsCalls: see KeepCalls.
+	keepsCalls bool
 }
 
 // scope is what the engine calls a scope: the run's own (0), a branch of a fork, a sub-flow.
@@ -88,6 +90,8 @@ type step struct {
 	modelError string
 	// warnings are those of replies.
 	warnings []string
+	// made are its tool calls, where they are kept.
+	made []trailCall
 }
 
 // frame is one agent loop in a step.

@@ -7,6 +7,7 @@ import (
 
 // addCall folds what happens inside a step: calls, and the loops of its agents.
 func (f *Folder) addCall(st *step, e engine.Event) {
+	f.keepCall(st, e.Data)
 	switch d := e.Data.(type) {
 	case *engine.ModelCalled:
 		st.tally.models++

@@ -37,6 +37,9 @@ const (
 	LogSubagentEnd   LogType = "subagent_call_end"
 	LogSubagentError LogType = "subagent_call_error"
 	LogHandOff       LogType = "agent_handoff"
+	LogToolCall      LogType = "tool_call"
+	LogToolResult    LogType = "tool_result"
+	LogToolError     LogType = "tool_error"
 )
 
 // systemNode stands for no node (S0-3).
@@ -47,11 +50,12 @@ type LogFolder struct {
 	*Folder
 	settled uint64 // the last event that ended a wait
 	logged  map[string]bool
+	calls   map[string]string // names of tools whose calls have no result yet, by call
 }
 
 // NewLogFolder gives a LogFolder for the run with that id of that definition.
 func NewLogFolder(run string, def *workflow.Workflow) *LogFolder {
-	return &LogFolder{Folder: NewFolder(run, def), logged: map[string]bool{}}
+	return &LogFolder{Folder: NewFolder(run, def), logged: map[string]bool{}, calls: map[string]string{}}
 }
 
 // Logs gives the log of a run.
@@ -141,6 +145,8 @@ func (l *LogFolder) addStep(log *entries, st *step, data engine.Data) {
 		log.add(LogWaitInput, waitText(d))
 	case *engine.WaitAnswered:
 		log.add(LogInputReceived, answerText(d))
+	case *engine.ToolCalled, *engine.ToolReturned, *engine.ToolFailed:
+		l.addTool(log, st, d)
 	case *engine.AgentHanded:
 		log.add(LogHandOff, st.agent(d.From)+" hands over to "+st.agent(d.Agent))
 	case *engine.SubagentStarted:

@@ -18,8 +18,77 @@ type TrailEntry struct {
 	Output engine.Value `json:"output"`
 	// Error is null for executions that succeeded.
 	Error *string `json:"error"`
+	// ToolCalls are those of the execution, its sub-agents' too, in their order; absent where there are none.
+	ToolCalls []TrailCall `json:"toolCalls,omitempty"`
 	// SentToNodeID is where the output went first; absent at the end of a path.
 	SentToNodeID string `json:"sentToNodeId,omitempty"`
+}
+
+// TrailCall is one tool call. One that was tried again is shown once.
+type TrailCall struct {
+	Tool      string       `json:"tool"`
+	Arguments engine.Value `json:"arguments"`
+	// Result is what the tool gave: a text, or any value where it gave no text. Null where there is none.
+	Result engine.Value `json:"result"`
+	// Error is why the call failed, or what the tool told of its failure; absent where it succeeded.
+	Error engine.Value `json:"error,omitempty"`
+}
+
+// KeepCalls makes the folder keep the tool calls of steps, which only the trail shows. It is called before anything is added.
+func (f *Folder) KeepCalls() { f.keepsCalls = true }
+
+// keepCall keeps what the trail shows of a tool call.
+func (f *Folder) keepCall(st *step, data engine.Data) {
+	if !f.keepsCalls {
+		return
+	}
+	find := func(call string) *trailCall {
+		for i := len(st.made) - 1; i >= 0; i-- {
+			if st.made[i].id == call {
+				return &st.made[i]
+			}
+		}
+		return nil
+	}
+	switch d := data.(type) {
+	case *engine.ToolCalled:
+		if find(d.Call) == nil {
+			st.made = append(st.made, trailCall{id: d.Call, TrailCall: TrailCall{Tool: d.Tool, Arguments: f.argumentsOf(st, d)}})
+		}
+	case *engine.ToolReturned:
+		if c := find(d.Call); c != nil && d.Call != "" {
+			c.Error, c.Result = nil, resultOf(d)
+			if d.IsError {
+				c.Error, c.Result = c.Result, nil
+			}
+		}
+	case *engine.ToolFailed:
+		if c := find(d.Call); c != nil {
+			c.Error = quote(d.Error.Message + " (" + d.Error.Code + ")")
+		}
+	}
+}
+
+// resultOf is what a tool gave.
+func resultOf(d *engine.ToolReturned) engine.Value {
+	if d.Text == "" && len(d.Structured) > 0 {
+		return d.Structured
+	}
+	return quote(d.Text)
+}
+
+// argumentsOf gives the arguments of a call, from the event or from the reply that asked for it.
+func (f *Folder) argumentsOf(st *step, d *engine.ToolCalled) engine.Value {
+	if len(d.Arguments) > 0 {
+		return d.Arguments
+	}
+	return f.arguments(st, d)
+}
+
+// trailCall is a call as it is kept.
+type trailCall struct {
+	TrailCall
+	id string
 }
 
 // Trail gives the agent executions that have ended, in the order in which they started. In a run that ended that is all of them.
@@ -36,6 +105,9 @@ func (f *Folder) Trail() []TrailEntry {
 		}
 		if status == StepCompleted {
 			e.Output = st.output
+		}
+		for _, c := range st.made {
+			e.ToolCalls = append(e.ToolCalls, c.TrailCall)
 		}
 		if err := f.stepError(st); err != nil {
 			e.Error = &err.Message

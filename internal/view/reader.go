@@ -75,7 +75,17 @@ const formatGraph = "graph"
 
 // Fold folds all events of the run.
 func (r *Reader) Fold(ctx context.Context) (*project.Folder, error) {
+	return r.fold(ctx, project.NewFolder(r.run, r.Workflow))
+}
+
+// FoldCalls is Fold for the trail, which shows tool calls.
+func (r *Reader) FoldCalls(ctx context.Context) (*project.Folder, error) {
 	f := project.NewFolder(r.run, r.Workflow)
+	f.KeepCalls()
+	return r.fold(ctx, f)
+}
+
+func (r *Reader) fold(ctx context.Context, f *project.Folder) (*project.Folder, error) {
 	err := r.Each(ctx, 0, func(e engine.Event) error {
 		f.Add(e)
 		return nil
@@ -105,7 +115,7 @@ func (r *Reader) Run(ctx context.Context, p Page) (Run, error) {
 
 // Trail gives a page of the trail, and the cursor of the next one. Errors: ErrCursor.
 func (r *Reader) Trail(ctx context.Context, p Page) ([]project.TrailEntry, string, error) {
-	f, err := r.Fold(ctx)
+	f, err := r.FoldCalls(ctx)
 	if err != nil {
 		return nil, "", err
 	}
@@ -116,6 +126,10 @@ func (r *Reader) trail(f *project.Folder, p Page) ([]project.TrailEntry, string,
 	page, next, err := cut(p, listTrail, f.Trail())
 	for i := range page {
 		page[i].Input, page[i].Output = r.sealed(page[i].Input), r.sealed(page[i].Output)
+		for j := range page[i].ToolCalls {
+			c := &page[i].ToolCalls[j]
+			c.Arguments, c.Result, c.Error = r.sealed(c.Arguments), r.sealed(c.Result), r.sealed(c.Error)
+		}
 	}
 	return page, next, err
 }
@@ -173,6 +187,9 @@ func (r *Reader) EachLog(ctx context.Context, take func(project.LogEntry) error)
 
 // Log makes an entry that a folder of the reader's events gave ready to be written.
 func (r *Reader) Log(one project.LogEntry) project.LogEntry {
+	if one.Type == project.LogToolCall || one.Type == project.LogToolResult || one.Type == project.LogToolError {
+		one.Content = r.table.unquoted(one.Content)
+	}
 	if _, v := r.table.next(one.Content, 0); v != nil && (one.Content != v.token || !v.IsText) {
 		if one.Type == project.LogSubagentStart || one.Type == project.LogSubagentEnd || one.Type == project.LogSubagentError {
 			one.Content = r.table.escape(one.Content)

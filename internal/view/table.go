@@ -205,6 +205,19 @@ func (t *Table) lone(v engine.Value) *Ref {
 	return r
 }
 
+// unquoted takes the quotes away that stand around the first token in a text where that token is of a value and no text: within a text its content is JSON.
+func (t *Table) unquoted(text string) string {
+	at, r := t.next(text, 0)
+	if r == nil || r.IsText || at < 1 || text[at-1] != '"' {
+		return text
+	}
+	end := at + len(r.token)
+	if end >= len(text) || text[end] != '"' {
+		return text
+	}
+	return text[:at-1] + r.token + text[end+1:]
+}
+
 // isReserved tells whether v has an object in it whose only key is "$value".
 func isReserved(v []byte) bool {
 	if !bytes.Contains(v, []byte(`value"`)) && !bytes.Contains(v, []byte(`\u`)) || bytes.IndexByte(v, '{') < 0 {

@@ -1537,6 +1537,14 @@ type TotalUsage struct {
 	ToolCalls    int64    `json:"toolCalls"`
 }
 
+// TrailCall defines model for TrailCall.
+type TrailCall struct {
+	Arguments interface{} `json:"arguments"`
+	Error     interface{} `json:"error,omitempty"`
+	Result    interface{} `json:"result"`
+	Tool      string      `json:"tool"`
+}
+
 // TrailEntry defines model for TrailEntry.
 type TrailEntry struct {
 	AgentId      string           `json:"agentId"`
@@ -1548,6 +1556,7 @@ type TrailEntry struct {
 	Output       interface{}      `json:"output"`
 	Round        int64            `json:"round"`
 	SentToNodeId *string          `json:"sentToNodeId,omitempty"`
+	ToolCalls    *[]TrailCall     `json:"toolCalls,omitempty"`
 }
 
 // TrailEntryError0 defines model for TrailEntry.Error.0.
