@@ -28,6 +28,8 @@ type follower struct {
 	context bool
 	// left: the run was left by its process some time ago, and what it was doing then begins anew.
 	left bool
+	// looks: nobody is asked, and leaving changes nothing of the run.
+	looks bool
 	// again takes the run up after its owner died; nil where this process began it.
 	again func(ctx context.Context) error
 
@@ -149,7 +151,7 @@ func (f *follower) follow(ctx context.Context) error {
 		switch {
 		case st.Interrupted && f.again != nil:
 			again, err = true, f.again(ctx)
-		case st.Status == engine.StatusPaused && f.InTerminal && f.ErrTerminal:
+		case st.Status == engine.StatusPaused && f.InTerminal && f.ErrTerminal && !f.looks:
 			again, err = f.ask(ctx)
 		}
 		switch {
@@ -190,6 +192,9 @@ const patienceTime = time.Second
 
 // interrupted ends the invocation after Ctrl-C: the run stays and can be resumed.
 func (f *follower) interrupted() error {
+	if f.looks {
+		return f.detached()
+	}
 	ctx, cancel := context.WithTimeout(context.Background(), interruptTime)
 	defer cancel()
 	if f.lockedOut.Load() != nil {
@@ -229,6 +234,12 @@ func (f *follower) interrupted() error {
 	}
 }
 
+// detached ends an invocation that only looked: the run goes on as before.
+func (f *follower) detached() error {
+	f.progress.done()
+	return &exit{ExitInterrupted, "stopped looking at run " + f.run + ", which was not changed; look again with:\n  hocket watch " + quote(f.run) + f.storeFlag()}
+}
+
 // toContinue is the command that takes the run up, with further flags.
 func (f *follower) toContinue(flags string) string {
 	return ". Continue it with:\n  " + f.resumeLine(f.run, flags)
@@ -243,6 +254,7 @@ func (f *follower) toRetry(flags string) string {
 func (f *follower) result(ctx context.Context, rec service.Recorded) error {
 	f.progress.done()
 	o := rec.Object()
+	f.totals(o)
 	switch {
 	case f.json:
 		if err := f.object(ctx); err != nil {

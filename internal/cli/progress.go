@@ -69,6 +69,7 @@ func (a *activity) title() string {
 type board struct {
 	titles  map[string]string // by path of the node
 	hidden  map[string]bool   // paths of nodes that no document has (D13)
+	tools   toolBoard
 	agents  map[string]string // titles of agents by id, those of sub-flows too
 	running []*activity
 }
@@ -152,6 +153,7 @@ const (
 	markRetry = "↻"
 	markOdd   = "!"
 	markStop  = "-"
+	markTool  = "·"
 )
 
 // add takes an event in and gives the line that it is worth, if any.
@@ -159,6 +161,9 @@ func (b *board) add(e engine.Event) *line {
 	a := b.find(e.Step)
 	if a != nil {
 		b.follow(a, e.Data)
+	}
+	if l := b.tools.add(a, e); l != nil {
+		return l
 	}
 	switch d := e.Data.(type) {
 	case *engine.StepStarted:

@@ -1,0 +1,48 @@
+package cli
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/project"
+)
+
+// totals ends the progress with what the run took and used so far: time since its start, tokens, calls, and money as far as models are priced.
+func (f *follower) totals(o project.Run) {
+	if f.quiet || o.StartedAt == nil {
+		return
+	}
+	fmt.Fprintln(f.Err, f.color.dim(totalsText(o, time.Now())))
+}
+
+// totalsText words what a run took and used.
+func totalsText(o project.Run, now time.Time) string {
+	if o.EndedAt != nil {
+		now = *o.EndedAt
+	}
+	status := string(o.Status)
+	if o.Status == engine.StatusRunning && o.Interrupted {
+		status = "interrupted"
+	}
+	u := o.Usage
+	parts := []string{fmt.Sprintf("%s after %s", status, duration(now.Sub(*o.StartedAt)))}
+	if u.ModelCalls > 0 {
+		parts = append(parts, counted(u.ModelCalls, "model call"))
+	}
+	if u.ToolCalls > 0 {
+		parts = append(parts, counted(u.ToolCalls, "tool call"))
+	}
+	if u.InputTokens+u.OutputTokens > 0 {
+		parts = append(parts, fmt.Sprintf("%s in, %d out", counted(u.InputTokens, "token"), u.OutputTokens))
+	}
+	switch {
+	case u.KnownCost == 0:
+	case u.CostUSD == nil:
+		parts = append(parts, "at least "+money(u.KnownCost))
+	default:
+		parts = append(parts, money(u.KnownCost))
+	}
+	return strings.Join(parts, ", ")
+}
