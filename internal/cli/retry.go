@@ -115,6 +115,9 @@ func (a *app) retry(c *cobra.Command, fl *retryFlags, run string) error {
 	if remote != nil {
 		fo.service = remote
 		defer fo.close()
+		if run, err = a.runID(c.Context(), remote, run); err != nil {
+			return err
+		}
 		if fo.run, err = a.retryThere(c, remote, fl, run, limits); err != nil {
 			return err
 		}
@@ -125,6 +128,9 @@ func (a *app) retry(c *cobra.Command, fl *retryFlags, run string) error {
 		}
 		fo.service = s
 		defer fo.close()
+		if run, err = a.runID(c.Context(), s, run); err != nil {
+			return err
+		}
 		if fo.run, err = a.startRetry(c.Context(), s, run, q, fl.trust); err != nil {
 			return err
 		}
@@ -263,7 +269,11 @@ func (a *app) completeSteps(c *cobra.Command, args []string, _ string) ([]string
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}
 	defer s.Close()
-	rec, err := s.Read(ctx, args[0])
+	run, err := a.runID(ctx, s, args[0])
+	if err != nil {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	rec, err := s.Read(ctx, run)
 	if err != nil {
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}
