@@ -51,7 +51,7 @@ func echoMeta(s *sdk.Server, name string, seen func(string)) {
 }
 
 // TestTraceGoesOut: calls of models, HTTP APIs and MCP servers carry the span that is exported for them, so that what happens there is below it; web pages get nothing,
-// and without telemetry nobody does.
+// and without telemetry no request has a trace context.
 func TestTraceGoesOut(t *testing.T) {
 	t.Parallel()
 	for name, on := range map[string]bool{"on": true, "off": false} {

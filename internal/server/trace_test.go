@@ -3,6 +3,7 @@ package server_test
 import (
 	"context"
 	"encoding/json"
+	"maps"
 	"net/http"
 	"strings"
 	"testing"
@@ -19,9 +20,7 @@ type sends http.Header
 
 func (s sends) RoundTrip(r *http.Request) (*http.Response, error) {
 	r = r.Clone(r.Context())
-	for name, values := range s {
-		r.Header[name] = values
-	}
+	maps.Copy(r.Header, s)
 	return http.DefaultTransport.RoundTrip(r)
 }
 

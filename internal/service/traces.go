@@ -8,7 +8,7 @@ import (
 	"github.com/hocket-run/hocket/internal/tracecontext"
 )
 
-// startTraced starts a run in the trace of its caller, which is kept in its meta for whoever goes on with it: the span in ctx, or for a child run one of the run
+// startTraced starts a run in the trace of its caller, which is kept in its meta for the process that goes on with it: the span in ctx, or for a child run one of the run
 // above it.
 func (s *Service) startTraced(ctx context.Context, spec driver.Spec) (run string, err error) {
 	caller := tracecontext.From(ctx)
