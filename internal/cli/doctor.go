@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"text/tabwriter"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -118,6 +119,9 @@ func (a *app) showReport(r findings) error {
 		fmt.Fprintf(t, "default model\t%s\t%s\n", clean(r.DefaultModel), a.outColor.red(clean(problem)))
 	default:
 		fmt.Fprintf(t, "default model\t%s\n", clean(r.DefaultModel))
+	}
+	if text := retiredText(r.DefaultModel, time.Now()); text != "" {
+		fmt.Fprintf(t, "\twarning: %s\n", clean(text))
 	}
 	if err := t.Flush(); err != nil {
 		return fmt.Errorf("write findings: %w", err)

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -80,8 +81,8 @@ func (a *app) problems(ctx context.Context, path string, opts service.LoadOption
 		return list, nil
 	}
 	opts.Catalog, opts.Operator, opts.Env = a.catalogAgents, a.operator, a.Env
-	_, problems, err := service.Load(ctx, path, data, opts)
-	return problems, err
+	w, problems, err := service.Load(ctx, path, data, opts)
+	return append(problems, retired(w, time.Now())...), err
 }
 
 // drawings are the forms in which workflows are drawn.

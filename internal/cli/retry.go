@@ -95,6 +95,9 @@ func (a *app) retry(c *cobra.Command, fl *retryFlags, run string) error {
 			return mustBe(name, "more than an empty text", "")
 		}
 	}
+	if fl.runID == latestRun {
+		return usef("--run-id %s: the word names the newest run; choose another id", latestRun)
+	}
 	if fl.with == "" {
 		for _, name := range []string{"format", "agents"} {
 			if c.Flags().Changed(name) {
