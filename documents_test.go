@@ -177,7 +177,7 @@ func TestDocumentErrors(t *testing.T) {
 func TestRepliesAndCancel(t *testing.T) {
 	t.Parallel()
 	e := open(t, hocket.Config{})
-	w, err := e.Parse("w.yaml", []byte(writerDoc))
+	w, err := e.Parse("w.yaml", []byte(strings.Replace(writerDoc, "[lookup]", "[]", 1)))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -256,9 +256,9 @@ var requirements = []rule{
 	}},
 	{name: "P27 agents that repeat themselves come to an end, by default, in every format, whoever they ask or hand over to", test: func(t *testing.T) {
 		for name, doc := range map[string]string{
-			"steps":  "agents: {a: {instruction: a, tools: [x]}}\n",
-			"canvas": canvas("s -> a", start(), `{"id":"a","type":"agent","data":{"agentName":"a","tools":{"x":true}}}`),
-			"rounds": `{"nodes":[{"id":"n","type":"agent","config":{"agentId":"a"}}],"edges":[],"agents":[{"id":"a","tools":["x"]}]}`,
+			"steps":  "agents: {a: {instruction: a}}\n",
+			"canvas": canvas("s -> a", start(), `{"id":"a","type":"agent","data":{"agentName":"a"}}`),
+			"rounds": `{"nodes":[{"id":"n","type":"agent","config":{"agentId":"a"}}],"edges":[],"agents":[{"id":"a"}]}`,
 		} {
 			w := newWorld(t)
 			w.plays("a", slices.Repeat([]line{use("x", `{"q":1}`)}, 12)...)
@@ -287,7 +287,7 @@ var requirements = []rule{
 			others = append(others, use("x", fmt.Sprintf(`{"q":%d}`, n)))
 		}
 		w.plays("a", others...)
-		o = w.runs("agents: {a: {instruction: a, tools: [x]}}\n", "go").is(engine.StatusFailed)
+		o = w.runs("agents: {a: {instruction: a}}\n", "go").is(engine.StatusFailed)
 		same(t, "always another call", o.Error.Code, engine.CodeMaxTurns)
 		same(t, "model calls by default", len(w.of("a")), 50)
 	}},

@@ -177,6 +177,9 @@ func (s *Service) prepare(ctx context.Context, q StartRequest) (spec driver.Spec
 			return spec, err
 		}
 	}
+	if problems, err := s.granted(graph, q); err != nil || problems.HasErrors() {
+		return spec, cmp.Or(err, error(&InvalidError{Diagnostics: problems}))
+	}
 	if spec.Facts, err = s.facts(graph, q.Dir); err != nil {
 		return spec, err
 	}

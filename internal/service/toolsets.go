@@ -28,6 +28,7 @@ func documentSpecs(w *workflow.Workflow) ([]tool.Spec, diag.List) {
 				problems.Errorf(w.Source.Agent(a.ID), path, "bad-toolset", "agent %q: toolset: %v", a.ID, err)
 				continue
 			}
+			list = append(list, filtered(sp)...)
 			if !list.HasFaults() {
 				specs = append(specs, sp)
 			}

@@ -25,6 +25,7 @@ var words = [][2]string{
 	{"with a base_url, or run with --model", "with a base_url, or have the server started with --model"},
 	{"name the step from which it runs again, with --from STEP", "name the step from which it runs again, in the field from"},
 	{"give the limit (--max-steps, --timeout, --budget, --max-iterations), or the step from which it runs again (--from STEP)", "give the limit in the field limits, or the step from which it runs again in the field from"},
+	{"give a tools file that has it with --tools, or leave it out", "have it in the toolsets of the server's hocket.yaml, or leave it out"},
 	{"which runs with --trust", "which runs on the command line with --trust"},
 }
 

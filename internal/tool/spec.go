@@ -171,6 +171,7 @@ func (s Spec) MarshalJSON() ([]byte, error) {
 // UnmarshalJSON reads the document form. Warnings are dropped: whoever loaded the document has reported them. The error is a diag.List.
 func (s *Spec) UnmarshalJSON(data []byte) error {
 	spec, list, err := ReadSpec(data)
+	list.AllowUnknown() // as whoever loaded the document decided
 	if err == nil {
 		err = list.Err()
 	}

@@ -1,0 +1,112 @@
+package service
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/hocket-run/hocket/diag"
+	"github.com/hocket-run/hocket/internal/format"
+	"github.com/hocket-run/hocket/internal/tool"
+	"github.com/hocket-run/hocket/workflow"
+)
+
+// codeUnknownTool is the code of a tool that a document grants and nothing offers.
+const codeUnknownTool = "unknown-tool"
+
+// filtered gives the names in the filter of a toolset that none of its tools has, where its tools are known without asking anyone.
+func filtered(s tool.Spec) (problems diag.List) {
+	names, known := tool.Offers(s)
+	if !known {
+		return nil
+	}
+	for i, name := range s.Tools {
+		if !slices.Contains(names, name) {
+			d := problems.Errorf(diag.Span{}, fmt.Sprintf("tools[%d]", i), codeUnknownTool, "a toolset of type %s has no tool %q", s.Type, name)
+			if d.Hint = diag.DidYouMean(name, names); d.Hint == "" {
+				d.Hint = "it has " + strings.Join(names, ", ")
+			}
+		}
+	}
+	return problems
+}
+
+// offers collects what the toolsets that agents share have. all is false where only a server can tell.
+type offers struct {
+	names []string
+	all   bool
+}
+
+func (o *offers) add(name string, s tool.Spec) {
+	names, known := tool.Offers(s)
+	if len(s.Tools) > 0 && !known {
+		names, known = s.Tools, true
+	}
+	o.all = o.all && known
+	o.names = append(o.names, name)
+	for _, n := range names {
+		o.names = append(o.names, n, name+"_"+n)
+	}
+}
+
+// granted gives the tools that the agents of a workflow list and nothing offers (issue 13). A document that no agent can answer to is refused before the first
+// call; where a server has to be asked, a call of such a tool is an error in the run. Tools that the program replaces where no provider is configured
+// (web_search, S0-55) are offered.
+func (s *Service) granted(w *workflow.Workflow, q StartRequest) (problems diag.List, err error) {
+	if !slices.Contains(format.Names(), w.Format) {
+		return nil, nil // the builder of Go graphs and the program know their tools
+	}
+	agents := map[string]tool.Grant{}
+	if err := grants(w, "", agents); err != nil {
+		return nil, err
+	}
+	specs := extraToolsets(s.cfg.Operator, agents)
+	if q.Tools != nil {
+		more, err := parseTools(q.ToolsFile, q.Tools)
+		if err != nil {
+			return nil, err
+		}
+		specs = append(more, specs...)
+	}
+	shared := offers{all: true}
+	for _, sp := range specs {
+		name := sp.Name
+		if name == "" {
+			name = sp.Title()
+		}
+		shared.add(name, sp)
+	}
+	for _, t := range slices.Concat(s.cfg.Tools, s.kits.fallbacks()) {
+		shared.names = append(shared.names, t.Def().Name)
+	}
+	ungranted(w, agents, shared, &problems)
+	return problems, nil
+}
+
+func ungranted(w *workflow.Workflow, agents map[string]tool.Grant, shared offers, problems *diag.List) {
+	for i := range w.Agents {
+		a := &w.Agents[i]
+		own := offers{names: slices.Clone(shared.names), all: shared.all}
+		for _, sp := range agents[a.ID].Toolsets {
+			own.add(sp.Title(), sp)
+		}
+		if !own.all {
+			continue
+		}
+		for _, name := range a.Tools {
+			if name == tool.All || slices.Contains(own.names, name) {
+				continue
+			}
+			d := problems.Errorf(w.Source.Agent(a.ID), "", codeUnknownTool, "agent %q: nothing offers the tool %q", a.ID, name)
+			if d.Hint = diag.DidYouMean(name, own.names); d.Hint == "" {
+				d.Hint = "give a tools file that has it with --tools, or leave it out"
+			}
+		}
+	}
+	for _, f := range slices.Concat(slices.Collect(maps.Values(w.Flows)), w.Branches) {
+		if f != nil {
+			ungranted(f, agents, shared, problems)
+		}
+	}
+}
