@@ -37,6 +37,7 @@ func (a *app) validateCmd() *cobra.Command {
 					return err
 				}
 				problems.Sort()
+				problems = hinted(problems)
 				all = append(all, problems...)
 			}
 			if asJSON {

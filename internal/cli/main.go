@@ -196,7 +196,7 @@ func (a *app) report(ctx context.Context, err error) int {
 	case errors.As(err, &quarantine):
 		status = ExitDefect
 	}
-	a.complain(err.Error())
+	a.complain(err.Error() + seeAlso(err))
 	return status
 }
 
@@ -378,6 +378,7 @@ func (a *app) present() error {
 
 // diagnostics prints problems as FILE:LINE:COL: severity: message (code), with -q only errors.
 func (a *app) diagnostics(list diag.List) {
+	list = hinted(list)
 	list.Sort()
 	for _, d := range list {
 		if d.Severity == diag.Error || d.Severity == diag.Warning && !a.quiet {

@@ -26,7 +26,7 @@ func Choose(w *workflow.Workflow, branch string) (*workflow.Workflow, error) {
 	case g != nil:
 		return g, nil
 	case len(w.Branches) == 0:
-		return nil, invalidf("branch %q not found: the workflow has no branches", branch)
+		return nil, invalidf("branch %q not found: the workflow has no branches; leave the branch out", branch)
 	case branch == AllBranches:
 		return together(w)
 	}

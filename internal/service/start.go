@@ -257,7 +257,7 @@ func (s *Service) checkRunID(ctx context.Context, id string) error {
 	}
 	bad := func(r rune) bool { return r == '/' || r == '\\' || unicode.IsSpace(r) || !unicode.IsPrint(r) }
 	if len(id) > maxRunID || strings.HasPrefix(id, "-") || strings.HasPrefix(id, ".") || strings.ContainsFunc(id, bad) || !utf8.ValidString(id) {
-		return invalidf("run id %q: it has at most %d bytes, no blanks, slashes and control characters, and begins with neither dash nor dot", id, maxRunID)
+		return invalidf("run id %q: it has at most %d bytes, no blanks, slashes and control characters, and begins with neither dash nor dot; without one the run gets an id of its own", id, maxRunID)
 	}
 	_, err := s.store.Head(ctx, id)
 	switch {

@@ -1,0 +1,46 @@
+package cli
+
+import (
+	"errors"
+
+	"github.com/hocket-run/hocket/diag"
+	"github.com/hocket-run/hocket/internal/service"
+)
+
+// usualHints say what to do about problems whose readers know no better. A test holds that people are told something for every mistake of testdata/mistakes.txtar.
+var usualHints = map[string]string{
+	"bad-condition":  "a condition is a CEL expression that is true or false, such as $steps.ID.output.contains(\"yes\")",
+	"duplicate-node": "give one of them another id",
+	"duplicate-key":  "remove one of the two",
+	"empty-document": "`hocket init` writes a document to begin with",
+	"missing-key":    "write the key, with a value",
+	"subagent-self":  "remove the connection",
+	"subagent-cycle": "remove one of the connections",
+	"syntax":         "look for a bracket or quotation mark that is not closed, or a wrong indentation",
+	"unknown-key":    "remove it, or look the keys up with `hocket schema`",
+	"unreadable":     "give the path of a document that is there",
+	"wrong-type":     "write a value of that type",
+}
+
+// hinted gives problems without a hint the usual one of their code.
+func hinted(list diag.List) diag.List {
+	for i := range list {
+		if list[i].Hint == "" && list[i].Severity == diag.Error {
+			list[i].Hint = usualHints[list[i].Code]
+		}
+	}
+	return list
+}
+
+// seeAlso names the verb that lists what was not found, where nothing was near to what was typed.
+func seeAlso(err error) string {
+	e, ok := errors.AsType[*service.NotFoundError](err)
+	switch {
+	case !ok || e.Hint != "":
+	case e.What == "Workflow":
+		return "; see hocket workflows list"
+	case e.What == "Agent":
+		return "; see hocket agents list"
+	}
+	return ""
+}
