@@ -19,7 +19,7 @@ var usualHints = map[string]string{
 	"syntax":         "look for a bracket or quotation mark that is not closed, or a wrong indentation",
 	"unknown-key":    "remove it, or look the keys up with `hocket schema`",
 	"unreadable":     "give the path of a document that is there",
-	"wrong-type":     "write a value of that type",
+	"wrong-type":     "`hocket schema` tells what a key takes",
 }
 
 // hinted gives problems without a hint the usual one of their code.
