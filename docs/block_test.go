@@ -16,12 +16,14 @@ type block struct {
 	text string // without the fences
 	file string // the file that it is written to: named in its first line, or before it
 	skip string // why it is not run: <!-- not run: reason -->
+	bad  bool   // a document with errors on purpose: <!-- not valid: reason -->
 	gap  int    // lines with text since the block before it
 }
 
 var (
 	fileComment = regexp.MustCompile("^(?:#|//|--) ([\\w./-]+\\.\\w+)$")
 	fileBefore  = regexp.MustCompile("`([\\w./-]+\\.\\w+)`:$")
+	notValid    = regexp.MustCompile(`^<!-- not valid: \S.* -->$`)
 	notRun      = regexp.MustCompile(`^<!-- not run: (\S.*) -->$`)
 )
 
@@ -41,6 +43,7 @@ func blocks(t *testing.T, page string) []block {
 		case open == nil && strings.HasPrefix(trimmed, "```"):
 			fence, _, _ = strings.Cut(line, "```")
 			open = &block{page: page, line: i + 1, lang: strings.TrimPrefix(trimmed, "```"), gap: gap}
+			open.bad = notValid.MatchString(before)
 			if m := notRun.FindStringSubmatch(before); m != nil {
 				open.skip = m[1]
 			} else if m := fileBefore.FindStringSubmatch(before); m != nil {

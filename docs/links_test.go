@@ -38,7 +38,7 @@ func pages(t *testing.T) []string {
 }
 
 // outside are the texts of the repository whose links are checked as well.
-var outside = []string{"../README.md", "../ARCHITECTURE.md", "../CONTRIBUTING.md", "../SECURITY.md", "../CHANGELOG.md"}
+var outside = []string{"../README.md", "../ARCHITECTURE.md", "../CONTRIBUTING.md", "../SECURITY.md", "../CHANGELOG.md", "../examples/README.md"}
 
 // TestLinks: every page can be reached from docs/README.md, which is linked from README.md; links within the repository lead to files and headings that exist.
 func TestLinks(t *testing.T) {
@@ -136,7 +136,7 @@ func read(t *testing.T, path string) string {
 // TestPageSize: no page has more than 400 lines, and no line outside tables and blocks more than 160 characters.
 func TestPageSize(t *testing.T) {
 	t.Parallel()
-	for _, page := range append(pages(t), "../README.md") {
+	for _, page := range append(pages(t), "../README.md", "../examples/README.md") {
 		text := read(t, page)
 		if n := strings.Count(text, "\n"); n > 400 {
 			t.Errorf("%s has %d lines, want at most 400", page, n)

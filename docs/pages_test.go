@@ -2,6 +2,7 @@ package docs_test
 
 import (
 	"encoding/json"
+	"os"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -39,14 +40,22 @@ var elsewhere = map[string]string{
 	"deploy.md":     "needs a machine to deploy to",
 }
 
-// TestPages runs each page from top to bottom in an empty folder: blocks that name a file are written, documents, configurations, reply scripts and tools files are
+// TestPages runs each page from top to bottom in an empty folder, that of the examples in a copy of them: blocks that name a file are written, documents, configurations, reply scripts and tools files are
 // checked, shell blocks are run, and a block of text after one of them is what it prints. A document that is followed by a reply script and a text is run with it. A
 // block with the comment <!-- not run: reason --> before it is only read.
 func TestPages(t *testing.T) {
-	for _, page := range guides(t) {
+	examples := os.DirFS("../examples")
+	for _, page := range append(guides(t), "../examples/README.md") {
 		found := blocks(t, page)
+		dir := t.TempDir()
+		if strings.HasPrefix(page, "../") {
+			if err := os.CopyFS(filepath.Join(dir, "examples"), examples); err != nil {
+				t.Fatal(err)
+			}
+			dir = filepath.Join(dir, "examples")
+		}
 		t.Run(page, func(t *testing.T) {
-			t.Chdir(t.TempDir())
+			t.Chdir(dir)
 			sh := newShell(t, programs, false)
 			for i, b := range found {
 				if b.skip != "" {
@@ -57,6 +66,9 @@ func TestPages(t *testing.T) {
 				}
 				switch b.lang {
 				case "yaml", "json":
+					if b.bad {
+						continue
+					}
 					checkText(t, b, found[i+1:])
 				case "sh":
 					if elsewhere[page] != "" {
@@ -140,7 +152,7 @@ func TestCommands(t *testing.T) {
 			t.Errorf("%s: hocket %s: %v", at, strings.Join(words, " "), err)
 		}
 	}
-	for _, page := range append(pages(t), "../README.md") {
+	for _, page := range append(pages(t), "../README.md", "../examples/README.md") {
 		if strings.HasPrefix(page, "adr/") || page == "STATUS.md" {
 			continue // decisions name what was there when they were made, the status what is planned
 		}

@@ -3,7 +3,6 @@ package docs_test
 import (
 	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -57,11 +56,6 @@ func (s *shell) exec(ctx context.Context, args []string) error {
 		if len(args) > 1 && slices.Contains([]string{"serve", "scheduler", "mcp"}, args[1]) {
 			return fmt.Errorf("hocket %s does not end: the block needs a mark <!-- not run: reason -->", args[1])
 		}
-		for i, a := range args {
-			if a == "RUN" {
-				args[i] = s.latest(ctx, hc, env)
-			}
-		}
 	}
 	return s.start(ctx, hc, env, args, hc.Stdout, hc.Stderr)
 }
@@ -97,19 +91,6 @@ func (s *shell) start(ctx context.Context, hc interp.HandlerContext, env func(st
 		return err
 	}
 	return nil
-}
-
-// latest gives the id of the newest run.
-func (s *shell) latest(ctx context.Context, hc interp.HandlerContext, env func(string) string) string {
-	var out, errs bytes.Buffer
-	if err := s.start(ctx, hc, env, []string{"hocket", "runs", "list", "--json", "--limit", "1"}, &out, &errs); err != nil {
-		s.t.Fatalf("the newest run: %v: %s", err, errs.String())
-	}
-	var runs []struct{ ID string }
-	if err := json.Unmarshal(out.Bytes(), &runs); err != nil || len(runs) != 1 {
-		s.t.Fatalf("the newest run: %v: %s", err, out.String())
-	}
-	return runs[0].ID
 }
 
 var printsThat = regexp.MustCompile(`^ prints: (.+)$`)
