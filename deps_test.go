@@ -46,7 +46,7 @@ var layers = []layer{
 	{"internal/format/lost", []string{"workflow"}, "it compares graphs, whatever they come from"},
 	{"internal/docschema", []string{"internal/format/agents", "internal/format/canvas", "internal/format/rounds", "internal/format/steps", "internal/config", "internal/model", "internal/tool"}, "schemas are made of the readers' tables of keys; no reader knows its schema"},
 	{"internal/format/formattest", []string{"internal/format/source", "workflow", "diag"}, "test support for all formats knows none"},
-	{"internal/format", []string{"internal/format/...", "workflow", "diag"}, "the parent finds the language and asks the child"},
+	{"internal/format", []string{"internal/format/...", "internal/expr", "workflow", "diag"}, "the parent finds the language and asks the child; what converting changes is in expressions, too"},
 	{"internal/journal", []string{"internal/engine", "internal/chat", "workflow"}, "the journal stores events; it runs nothing"},
 	{"internal/journal/sqlite", []string{"internal/journal"}, "a store knows records, not events"},
 	{"internal/journal/journaltest", []string{"internal/journal"}, "one suite for all stores"},

@@ -37,7 +37,7 @@ func TestInstall(t *testing.T) {
 		return
 	}
 	out, err := exec.CommandContext(t.Context(), filepath.Join(bin, "hocket"), "version").Output()
-	if err != nil || !strings.HasPrefix(string(out), "hocket v1.2.3\n") {
+	if err != nil || !strings.HasPrefix(string(out), "hocket version v1.2.3\n") {
 		t.Errorf("hocket version prints %q, %v; want the version of the module", out, err)
 	}
 }

@@ -64,7 +64,7 @@ func built(version string) buildLine {
 
 func (v buildLine) text() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "hocket %s\n", v.Version)
+	fmt.Fprintf(&b, "hocket version %s\n", v.Version)
 	if v.Commit != nil {
 		fmt.Fprintf(&b, "commit %s", *v.Commit)
 		if v.CommitTime != nil {
