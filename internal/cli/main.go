@@ -251,7 +251,7 @@ func (a *app) root() *cobra.Command {
 	root.SetHelpCommand(a.helpCmd())
 	arrange(root, []group{
 		{"Run workflows:", []*cobra.Command{a.runCmd(), a.execCmd(), a.resumeCmd(), a.retryCmd(), a.watchCmd(), a.cancelCmd(), a.runsCmd()}},
-		{"Work on documents:", []*cobra.Command{a.initCmd(), a.validateCmd(), a.showCmd(), a.convertCmd(), a.schemaCmd()}},
+		{"Work on documents:", []*cobra.Command{a.initCmd(), a.validateCmd(), a.showCmd(), a.convertCmd(), a.schemaCmd(), a.explainCmd()}},
 		{"Keep workflows:", []*cobra.Command{a.workflowsCmd(), a.agentsCmd()}},
 		{"Run on schedule:", []*cobra.Command{a.scheduleCmd(), a.schedulerCmd()}},
 		{"Serve others:", []*cobra.Command{a.serveCmd(), a.mcpCmd(), a.tokensCmd(), a.auditCmd(), a.webhooksCmd(), a.notificationsCmd()}},

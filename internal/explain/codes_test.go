@@ -1,0 +1,137 @@
+package explain_test
+
+import (
+	"flag"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/hocket-run/hocket/internal/explain"
+)
+
+var (
+	constants = regexp.MustCompile(`^[cC]ode[A-Z]|^Kind[A-Z]|^kind[A-Z]`)
+	words     = regexp.MustCompile(`^[a-z0-9]+([-_][a-z0-9]+)*$`)
+)
+
+var update = flag.Bool("update", false, "write docs/diagnostics.md")
+
+// TestPage: docs/diagnostics.md is made of the table; -update writes it.
+func TestPage(t *testing.T) {
+	const file = "../../docs/diagnostics.md"
+	want := explain.Page()
+	if *update {
+		if err := os.WriteFile(file, []byte(want), 0o644); err != nil { //nolint:gosec // a page of the documentation
+			t.Fatal(err)
+		}
+	}
+	got, err := os.ReadFile(file)
+	if err != nil || string(got) != want {
+		t.Errorf("%s differs from the table (%v): run go test ./internal/explain -update", file, err)
+	}
+	if n := strings.Count(want, "\n"); n > 400 {
+		t.Errorf("the page has %d lines, at most 400 are allowed", n)
+	}
+	seen := map[string]bool{}
+	for _, code := range explain.Codes() {
+		if seen[code] {
+			t.Errorf("the code %q has two entries", code)
+		}
+		seen[code] = true
+	}
+}
+
+// sources are the folders whose code can name a problem of a document, a failure of a run or a problem of a server.
+var sources = []string{
+	"diag", "graph", "workflow", "internal/catalog", "internal/config", "internal/door", "internal/driver", "internal/engine", "internal/expr", "internal/format", "internal/mcpserver",
+	"internal/model", "internal/openaiapi", "internal/price", "internal/schedule", "internal/service", "internal/tool", "internal/httpapi", "internal/cli",
+}
+
+// found gives the codes in the code, with a place of each.
+func found(t *testing.T) map[string]string {
+	t.Helper()
+	out := map[string]string{}
+	for _, root := range sources {
+		err := filepath.WalkDir("../../"+root, func(path string, d fs.DirEntry, err error) error {
+			if err != nil || d.IsDir() || !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") || strings.HasSuffix(filepath.Dir(path), "test") {
+				return err
+			}
+			set := token.NewFileSet()
+			f, err := parser.ParseFile(set, path, nil, parser.SkipObjectResolution)
+			if err != nil {
+				return err
+			}
+			add := func(e ast.Expr) {
+				lit, ok := e.(*ast.BasicLit)
+				if !ok || lit.Kind != token.STRING {
+					return
+				}
+				if text, err := strconv.Unquote(lit.Value); err == nil && words.MatchString(text) && out[text] == "" {
+					out[text] = set.Position(lit.Pos()).String()
+				}
+			}
+			kinds := strings.HasSuffix(path, "errors.go") // where the kinds of failures stand; elsewhere kinds are other things
+			ast.Inspect(f, func(n ast.Node) bool {
+				switch n := n.(type) {
+				case *ast.ValueSpec:
+					for i, name := range n.Names {
+						if i < len(n.Values) && constants.MatchString(name.Name) && (kinds || !strings.HasPrefix(strings.ToLower(name.Name), "kind")) {
+							add(n.Values[i])
+						}
+					}
+				case *ast.CallExpr:
+					if root == "workflow" { // whose helpers take the code at different places
+						for _, arg := range n.Args {
+							if lit, ok := arg.(*ast.BasicLit); ok && strings.Contains(lit.Value, "-") {
+								add(lit)
+							}
+						}
+					}
+					s, ok := n.Fun.(*ast.SelectorExpr)
+					if ok && slices.Contains([]string{"Errorf", "Warnf", "Infof"}, s.Sel.Name) && len(n.Args) >= 4 {
+						add(n.Args[2])
+					}
+				case *ast.KeyValueExpr:
+					if key, ok := n.Key.(*ast.Ident); ok && key.Name == "Code" {
+						add(n.Value)
+					}
+				}
+				return true
+			})
+			return nil
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	return out
+}
+
+// TestEveryCode: each code that the program can say has an entry, and each entry is a code that it can say.
+func TestEveryCode(t *testing.T) {
+	t.Parallel()
+	codes := found(t)
+	for code, at := range codes {
+		if _, ok := explain.Find(code); !ok {
+			t.Errorf("%s: the code %q has no entry", at, code)
+		}
+	}
+	for _, e := range explain.All() {
+		if e.Kind != explain.Exit && codes[e.Code] == "" {
+			t.Errorf("the entry %q is no code", e.Code)
+		}
+		for name, text := range map[string]string{"meaning": e.Meaning, "cause": e.Cause, "repair": e.Repair} {
+			if text == "" || !strings.HasSuffix(text, ".") || strings.ContainsAny(text, "\n|") {
+				t.Errorf("%s: the %s %q is no sentence", e.Code, name, text)
+			}
+		}
+	}
+}
