@@ -77,6 +77,7 @@ not-replaced | A placeholder stands where it is not replaced. | Only userPrompt 
 not-supported-yet | The document asks for something that Hocket does not do. | A key, toolset or provider of docker-agent that has no effect here. | Remove it, or accept that it has no effect.
 nothing-to-execute | An edge leads to a TOOL_EXECUTOR from a node that makes no calls. | Only agents call tools. | Begin the edge at an AGENT.
 quoted-reference | A reference stands inside quotes and is plain text. | "{{ $steps.a.output }}" within an expression. | Remove the inner quotes.
+runs-per-path | A node of a canvas runs once for each connection that leads to it. | Several paths that can be taken together lead to it. | Set "join": "all" in its data if it is to wait for all of them.
 said-twice | One thing is said under two keys. | A key is there in two spellings, or beside and under workflow. | Keep one.
 same-agent-name | Two agents have one name. | In a shared conversation each takes the words of the other for its own. | Rename one.
 same-condition-value | Two edges of a node have one value. | The second is never taken. | Change or remove it.
