@@ -57,6 +57,7 @@ missing-max-rounds | A cycle of a rounds document never ends. | maxRounds is abs
 missing-schedule | A mode of execution needs a schedule. | executionMode is interval and schedule is empty. | Set schedule, for example "60" or "daily@09:00".
 missing-source | A connection begins at a node that does not exist. | A node was renamed or removed. | Correct the id or remove the connection.
 missing-target | A connection leads to a node that does not exist. | A node was renamed or removed. | Correct the id or remove the connection.
+model-retired | A model is or will be shut down by its provider. | The table of models has a date of retirement for it. | Use the model that the hint names, or another current one.
 multiple-documents | The file holds more than one YAML document. | There is a line --- between them. | Put each into a file of its own.
 no-agent | An AGENT node has no agentId. | The column is null or empty. | Name an agent.
 no-agents | There are no agents. | The list is empty or absent. | Add an agent.
