@@ -112,6 +112,7 @@ unknown-step | A reference names a step that does not exist. | The id is misspel
 unknown-tag | A YAML tag is not known. | A value begins with an exclamation mark. | Remove the tag or quote the text.
 unknown-target | A jump leads to a step that does not exist or cannot be reached. | The id is misspelt, or the step is outside of the parallel block. | Name a step of a list around the jump.
 unknown-time-zone | A time zone is not known. | timeZone is misspelt. | Write a name such as Europe/Lisbon.
+unknown-tool | An agent is granted a tool that nothing provides. | The name is misspelt, or no toolset or tools file has the tool. | Correct the name, give --tools, or remove it.
 unknown-version | The version of a steps document is not known. | version is not 0 to 7. | Leave it out for the newest.
 unreachable-step | Nothing leads to a step. | What stands before it always goes elsewhere. | Move it or remove the jump.
 unreadable | The file cannot be read. | It does not exist, is a folder, or access is denied. | Correct the path or the rights.
