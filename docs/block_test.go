@@ -21,7 +21,7 @@ type block struct {
 }
 
 var (
-	fileComment = regexp.MustCompile("^(?:#|//|--) ([\\w./-]+\\.\\w+)$")
+	fileComment = regexp.MustCompile(`^(?:#|//|--) ([\w./-]+\.\w+)$`)
 	fileBefore  = regexp.MustCompile("`([\\w./-]+\\.\\w+)`:$")
 	notValid    = regexp.MustCompile(`^<!-- not valid: \S.* -->$`)
 	notRun      = regexp.MustCompile(`^<!-- not run: (\S.*) -->$`)

@@ -21,20 +21,20 @@ import (
 	"github.com/hocket-run/hocket/internal/cli"
 )
 
-// shell runs the shell blocks of a page in the present folder. Only the programs in allowed are started; hocket is called in this process unless real is set.
+// shell runs the shell blocks of a page in the present folder. Only the programs in allowed are started; hocket is called in this process unless binary is set.
 type shell struct {
 	t       *testing.T
 	env     []string
 	allowed []string
-	real    bool
+	binary  bool
 	runner  *interp.Runner
 	out     bytes.Buffer
 }
 
-func newShell(t *testing.T, allowed []string, real bool, env ...string) *shell {
+func newShell(t *testing.T, allowed []string, binary bool, env ...string) *shell {
 	t.Helper()
 	home := t.TempDir()
-	s := &shell{t: t, allowed: allowed, real: real, env: append([]string{
+	s := &shell{t: t, allowed: allowed, binary: binary, env: append([]string{
 		"HOME=" + home, "HOCKET_HOME=" + home, "PATH=" + os.Getenv("PATH"), "TZ=UTC", "NO_COLOR=1", "LANG=C.UTF-8",
 	}, env...)}
 	var err error
@@ -61,14 +61,14 @@ func (s *shell) exec(ctx context.Context, args []string) error {
 }
 
 func (s *shell) start(ctx context.Context, hc interp.HandlerContext, env func(string) string, args []string, stdout, stderr io.Writer) error {
-	if args[0] == "hocket" && !s.real {
+	if args[0] == "hocket" && !s.binary {
 		s.t.Chdir(hc.Dir)
 		in := io.Reader(strings.NewReader(""))
 		if f, ok := hc.Stdin.(*os.File); ok && f != nil {
 			in = f
 		}
 		if status := cli.Main(ctx, args[1:], cli.Streams{In: in, Out: stdout, Err: stderr, Env: env}, cli.Wiring{Version: "dev"}); status != 0 {
-			return interp.NewExitStatus(uint8(status))
+			return interp.ExitStatus(status)
 		}
 		return nil
 	}
@@ -86,7 +86,7 @@ func (s *shell) start(ctx context.Context, hc interp.HandlerContext, env func(st
 	})
 	var exit *exec.ExitError
 	if err := c.Run(); errors.As(err, &exit) {
-		return interp.NewExitStatus(uint8(exit.ExitCode()))
+		return interp.ExitStatus(exit.ExitCode())
 	} else if err != nil {
 		return err
 	}
@@ -118,8 +118,8 @@ func (s *shell) run(b block) string {
 		before := s.out.Len()
 		got := 0
 		if err := s.runner.Run(s.t.Context(), stmt); err != nil {
-			status, ok := interp.IsExitStatus(err)
-			if !ok {
+			var status interp.ExitStatus
+			if !errors.As(err, &status) {
 				s.t.Fatalf("%s:%d: %v", b.page, b.line+int(stmt.Pos().Line()), err)
 			}
 			got = int(status)
