@@ -4,6 +4,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
 )
@@ -13,6 +14,9 @@ import (
 func TestReadme(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it builds the program")
+	}
+	if runtime.GOOS == "windows" {
+		t.Skip("README uses make and a POSIX shell")
 	}
 	t.Parallel()
 	dir := t.TempDir()
