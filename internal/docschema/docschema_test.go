@@ -50,7 +50,7 @@ func TestPublished(t *testing.T) {
 		}
 		file := published + name + ".json"
 		if *update {
-			if err := os.WriteFile(file, want, 0o644); err != nil { //nolint:gosec // a page of the documentation
+			if err := os.WriteFile(file, want, 0o644); err != nil {
 				t.Fatal(err)
 			}
 		}

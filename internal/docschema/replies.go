@@ -17,7 +17,7 @@ func sortAny(values []any) {
 
 // replyScript is the schema of package model/script.
 func replyScript() object {
-	count := func(doc string) object { return whole(doc, 0) }
+	count := func() object { return whole("", 0) }
 	millis := func(doc string) object {
 		s := whole(doc, 0)
 		s["maximum"] = 86_400_000
@@ -38,7 +38,7 @@ func replyScript() object {
 		"stopReason": oneOf("why the model stopped", string(model.StopEnd), string(model.StopLength), string(model.StopToolCalls), string(model.StopRefusal), ""),
 		"delayMs":    millis("how long the reply takes"),
 		"usage": section("what the call used", object{
-			"inputTokens": count(""), "outputTokens": count(""), "cachedTokens": count(""), "reasoningTokens": count(""), "cacheWriteTokens": count(""),
+			"inputTokens": count(), "outputTokens": count(), "cachedTokens": count(), "reasoningTokens": count(), "cacheWriteTokens": count(),
 		}),
 		"times": either("how often the reply may be used: a number from 1, or always", whole("", 1), object{"const": "always"}),
 	})

@@ -29,7 +29,7 @@ func TestPage(t *testing.T) {
 	const file = "../../docs/diagnostics.md"
 	want := explain.Page()
 	if *update {
-		if err := os.WriteFile(file, []byte(want), 0o644); err != nil { //nolint:gosec // a page of the documentation
+		if err := os.WriteFile(file, []byte(want), 0o644); err != nil {
 			t.Fatal(err)
 		}
 	}

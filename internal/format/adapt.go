@@ -20,7 +20,7 @@ type adapter struct {
 	changes  []Change
 }
 
-func (a *adapter) change(at, kind, why, format string, args ...any) {
+func (a *adapter) changef(at, kind, why, format string, args ...any) {
 	c := Change{At: at, Kind: kind, What: fmt.Sprintf(format, args...), Why: why}
 	if !slices.Contains(a.changes, c) {
 		a.changes = append(a.changes, c)
@@ -65,9 +65,9 @@ func (a *adapter) models() {
 		switch {
 		case g.Model != "":
 		case a.from == Canvas:
-			a.change(lost.Agent(g.ID), ChangeLost, "give --model or set HOCKET_MODEL", "the default model %s: only canvas documents have one", canvas.DefaultModel)
+			a.changef(lost.Agent(g.ID), ChangeLost, "give --model or set HOCKET_MODEL", "the default model %s: only canvas documents have one", canvas.DefaultModel)
 		case a.to == Canvas:
-			a.change(lost.Agent(g.ID), ChangeAdded, "--model and HOCKET_MODEL win over it", "the default model %s of canvas documents", canvas.DefaultModel)
+			a.changef(lost.Agent(g.ID), ChangeAdded, "--model and HOCKET_MODEL win over it", "the default model %s of canvas documents", canvas.DefaultModel)
 		}
 	}
 }
@@ -96,7 +96,7 @@ func (a *adapter) unused() {
 	}
 	a.w.Agents = slices.DeleteFunc(a.w.Agents, func(g workflow.Agent) bool {
 		if !used[g.ID] {
-			a.change(lost.Agent(g.ID), ChangeLost, "", "an agent that nothing uses")
+			a.changef(lost.Agent(g.ID), ChangeLost, "", "an agent that nothing uses")
 		}
 		return !used[g.ID]
 	})
@@ -169,7 +169,7 @@ func (a *adapter) dropStart() {
 		return
 	}
 	id := start.ID
-	a.change(lost.Node(id), ChangeLost, a.to+" documents begin with their first step", "the start node, which does nothing")
+	a.changef(lost.Node(id), ChangeLost, a.to+" documents begin with their first step", "the start node, which does nothing")
 	a.w.Entry = next[0].To
 	a.w.Edges = slices.DeleteFunc(a.w.Edges, func(e workflow.Edge) bool { return e.From == id })
 	a.w.Nodes = slices.DeleteFunc(a.w.Nodes, func(n workflow.Node) bool { return n.ID == id })
@@ -184,7 +184,7 @@ func (a *adapter) plainRules(onFailure string, hold bool) {
 	}
 	if in := string(r.DefaultInput); a.to != Canvas && in != "" {
 		if in != `""` {
-			a.change("workflow", ChangeLost, "give the input when the run is started", "the input of runs that are given none, %s", short(in))
+			a.changef("workflow", ChangeLost, "give the input when the run is started", "the input of runs that are given none, %s", short(in))
 		}
 		r.DefaultInput = nil
 	}
@@ -200,11 +200,11 @@ func (a *adapter) replies(trim bool, empty string) {
 				what = "blanks around replies are removed"
 			}
 			g.Trim = trim
-			a.change(lost.Agent(g.ID), ChangeReworded, "as in all "+a.to+" documents", "%s", what)
+			a.changef(lost.Agent(g.ID), ChangeReworded, "as in all "+a.to+" documents", "%s", what)
 		}
 		if g.EmptyText != empty {
 			g.EmptyText = empty
-			a.change(lost.Agent(g.ID), ChangeReworded, "as in all "+a.to+" documents", "an empty reply becomes %q", empty)
+			a.changef(lost.Agent(g.ID), ChangeReworded, "as in all "+a.to+" documents", "an empty reply becomes %q", empty)
 		}
 	}
 }
@@ -218,7 +218,7 @@ func (a *adapter) edgesPlain() {
 		e.ID, e.Label = "", ""
 	}
 	if told {
-		a.change("workflow", ChangeLost, "only editors and pictures show them", "ids and labels of edges")
+		a.changef("workflow", ChangeLost, "only editors and pictures show them", "ids and labels of edges")
 	}
 }
 
@@ -231,7 +231,7 @@ func (a *adapter) rename(n *workflow.Node, name string) {
 		}
 	}
 	if n.Name != "" && n.Name != name && n.Name != title && n.Name != n.ID {
-		a.change(lost.Node(n.ID), ChangeLost, "only pictures and listings show it", "the name %q", n.Name)
+		a.changef(lost.Node(n.ID), ChangeLost, "only pictures and listings show it", "the name %q", n.Name)
 	}
 	n.Name = name
 }

@@ -21,7 +21,7 @@ func (a *adapter) toCanvas() {
 	}
 	if e := w.Node(w.Entry); e != nil && e.Kind != workflow.KindStart {
 		id := a.fresh("start")
-		a.change("workflow", ChangeAdded, "every canvas has one; it does nothing", "the start node %q", id)
+		a.changef("workflow", ChangeAdded, "every canvas has one; it does nothing", "the start node %q", id)
 		w.Nodes = slices.Insert(w.Nodes, 0, workflow.Node{ID: id, Kind: workflow.KindStart})
 		w.Edges = slices.Insert(w.Edges, 0, workflow.Edge{From: id, To: w.Entry})
 		w.Entry = id
@@ -32,7 +32,7 @@ func (a *adapter) toCanvas() {
 		g := &w.Agents[i]
 		if g.System == "" {
 			g.System = canvas.DefaultSystem
-			a.change(lost.Agent(g.ID), ChangeAdded, "every canvas agent has one", "the system prompt %q", g.System)
+			a.changef(lost.Agent(g.ID), ChangeAdded, "every canvas agent has one", "the system prompt %q", g.System)
 		}
 		g.MaxTurns = g.Turns()
 	}
@@ -81,7 +81,7 @@ func (a *adapter) turnsToContext() {
 			continue
 		}
 		n.Agent.Prompt = workflow.Prompt{Mode: workflow.PromptContext, Text: proceed}
-		a.change(lost.Node(n.ID), ChangeReworded, a.to+" documents have no turns", "the message has the outputs of all steps before and the run's input, not the recent turns")
+		a.changef(lost.Node(n.ID), ChangeReworded, a.to+" documents have no turns", "the message has the outputs of all steps before and the run's input, not the recent turns")
 	}
 }
 
@@ -92,10 +92,10 @@ const proceed = "Please proceed."
 func (a *adapter) toSteps() {
 	w := a.w
 	if w.ID != "" {
-		a.change("workflow", ChangeLost, "steps documents have none", "the id %q", w.ID)
+		a.changef("workflow", ChangeLost, "steps documents have none", "the id %q", w.ID)
 	}
 	if w.Name != "" {
-		a.change("workflow", ChangeLost, "steps documents have none", "the name %q", w.Name)
+		a.changef("workflow", ChangeLost, "steps documents have none", "the name %q", w.Name)
 	}
 	w.ID, w.Name = "", ""
 	a.dropStart()
@@ -128,9 +128,9 @@ func (a *adapter) conditions() {
 		}
 		cases, otherwise := n.Decide.Cases, n.Decide.Else
 		if len(cases) > 1 {
-			a.change(lost.Node(n.ID), ChangeAdded, "a condition has the two ways true and false", "a condition of its own for each further way")
+			a.changef(lost.Node(n.ID), ChangeAdded, "a condition has the two ways true and false", "a condition of its own for each further way")
 		}
-		a.change(lost.Node(n.ID), ChangeReworded, "conditions of steps documents are expressions", "the comparison with the previous output reads the output of %q", input)
+		a.changef(lost.Node(n.ID), ChangeReworded, "conditions of steps documents are expressions", "the comparison with the previous output reads the output of %q", input)
 		at := n.ID
 		for i, c := range cases {
 			next := ""
@@ -265,7 +265,7 @@ func (a *adapter) toRounds() {
 		case blank(p), first && p.Mode == workflow.PromptContext:
 			n.Agent.Prompt = workflow.Prompt{Mode: workflow.PromptTurns}
 			if !first {
-				a.change(lost.Node(n.ID), ChangeReworded, "as in all rounds documents", "the message has the recent turns before the previous output")
+				a.changef(lost.Node(n.ID), ChangeReworded, "as in all rounds documents", "the message has the recent turns before the previous output")
 			}
 		}
 		if g := w.Agent(n.Agent.Agent); g != nil && n.Name == "" {
