@@ -123,7 +123,7 @@ func runConverted(t *testing.T, wf *workflow.Workflow) (outcome, bool) {
 	r := &run{w, id}
 	r.rest()
 	shown := r.show()
-	o := outcome{status: string(shown.Status), output: text(shown.Output), requests: w.fake.requests}
+	o := outcome{status: string(shown.Status), output: text(shown.Output), requests: w.requests}
 	if shown.Error != nil {
 		o.code = shown.Error.Code
 	}
