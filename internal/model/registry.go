@@ -6,7 +6,6 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"maps"
 	"net/http"
 	"slices"
 	"strings"
@@ -14,6 +13,7 @@ import (
 	"time"
 
 	"github.com/hocket-run/hocket/diag"
+	"github.com/hocket-run/hocket/internal/price"
 )
 
 // Endpoint is where and how one provider is reached. It holds the key: it is handed to an adapter and never printed or stored.
@@ -142,14 +142,14 @@ func (r *Registry) Call(ctx context.Context, req Request, onDelta func(Delta)) (
 	return reply, nil
 }
 
-// hinted adds to the failure of a call whose model the provider does not know the name that may be meant: one of Config.Known, or of the table of windows.
+// hinted adds to the failure of a call whose model the provider does not know the name that may be meant: one of Config.Known, or of the table of models.
 func (r *Registry) hinted(err error, ref Ref) error {
 	failed, ok := errors.AsType[*Error](err)
 	if !ok || failed.Kind != KindInvalidRequest || !unknownModel(failed) {
 		return err
 	}
 	var names []string
-	for _, known := range slices.Concat(slices.Collect(maps.Keys(windows)), r.cfg.Known) {
+	for _, known := range slices.Concat(price.Default().Models(), r.cfg.Known) {
 		if name, found := strings.CutPrefix(known, ref.Provider+"/"); found && name != ref.Model {
 			names = append(names, name)
 		}

@@ -18,10 +18,10 @@ const CodeBadPrice = "bad-price"
 // maxPrice bounds a price for a million tokens, in USD: more is a slip of the pen.
 const maxPrice = 1_000_000
 
-//go:embed prices.yaml
+//go:embed models.yaml
 var embedded []byte
 
-// Table is prices by model. The zero Table knows no price. Safe for concurrent use.
+// Table is facts by model. The zero Table knows none. Safe for concurrent use.
 type Table struct {
 	// AsOf and Source say when and where the prices were read, in the file's own words; "" where it does not tell.
 	AsOf, Source string
@@ -31,12 +31,17 @@ type Table struct {
 
 type entry struct {
 	patterns []string
-	rate     chat.Rate
+	// rate counts where priced; a row of the embedded table may have other facts alone.
+	rate   chat.Rate
+	priced bool
+	// window is the size of the context window in tokens, 0: not known. retirement: nil where no date is known.
+	window     int
+	retirement *Retirement
 }
 
 // Default is the table that comes with Hocket.
 var Default = sync.OnceValue(func() *Table {
-	t, problems := Parse("prices.yaml", embedded)
+	t, problems := parse("models.yaml", embedded, true)
 	if problems.HasErrors() {
 		return &Table{} // a test keeps the file readable
 	}
@@ -45,7 +50,10 @@ var Default = sync.OnceValue(func() *Table {
 
 // Parse reads a file of prices, YAML or JSON (docs/budgets.md). file is the name that problems carry. The Table holds what could be read; it is fit
 // for use only where the list has no errors.
-func Parse(file string, data []byte) (*Table, diag.List) {
+func Parse(file string, data []byte) (*Table, diag.List) { return parse(file, data, false) }
+
+// parse reads a table. known says that it is the one that comes with Hocket: rows have facts beside prices, and may have no price.
+func parse(file string, data []byte, known bool) (*Table, diag.List) {
 	root, diags := source.Parse(file, data)
 	t := &Table{}
 	top := root.Fields(&diags)
@@ -60,7 +68,13 @@ func Parse(file string, data []byte) (*Table, diag.List) {
 		if f == nil {
 			continue
 		}
-		e := entry{rate: readRate(f, &diags)}
+		e := entry{priced: !known || !f.Node().Get("input").IsNull() || !f.Node().Get("output").IsNull()}
+		if e.priced {
+			e.rate = readRate(f, &diags)
+		}
+		if known {
+			e.readFacts(f, &diags)
+		}
 		for _, p := range f.Strs("models") {
 			if p = strings.ToLower(strings.TrimSpace(p)); p == "" || !strings.Contains(p, "/") {
 				diags.Errorf(f.Node().Span, f.Node().Path(), CodeBadPrice, "%q does not name a provider", p).Hint = "write provider/model, such as openai/gpt-6.1-terra, where * stands for any text"
@@ -135,13 +149,16 @@ func (t *Table) Over(below *Table) *Table {
 	return &Table{AsOf: t.AsOf, Source: t.Source, entries: slices.Concat(t.entries, below.entries)}
 }
 
-// Models gives the references that the table names, without those that end in a pattern of several.
+// Models gives the references whose prices the table names, without those that end in a pattern of several.
 func (t *Table) Models() []string {
 	var out []string
 	if t == nil {
 		return nil
 	}
 	for i := range t.entries {
+		if !t.entries[i].priced {
+			continue
+		}
 		for _, m := range t.entries[i].patterns {
 			if m = strings.TrimSuffix(m, "*"); !strings.Contains(m, "*") && !strings.HasSuffix(m, "/") {
 				out = append(out, strings.TrimRight(m, "-"))
@@ -158,10 +175,8 @@ func (t *Table) Rate(ref string) (chat.Rate, bool) {
 	}
 	ref = strings.ToLower(ref)
 	for i := range t.entries {
-		for _, p := range t.entries[i].patterns {
-			if matches(p, ref) {
-				return t.entries[i].rate, true
-			}
+		if e := &t.entries[i]; e.priced && e.names(ref) {
+			return e.rate, true
 		}
 	}
 	return chat.Rate{}, false
@@ -174,6 +189,11 @@ func (t *Table) Cost(ref string, u chat.Usage) *float64 {
 		return nil
 	}
 	return new(r.Cost(u).USD())
+}
+
+// names tells whether the row is of the model that ref names, in lower case.
+func (e *entry) names(ref string) bool {
+	return slices.ContainsFunc(e.patterns, func(p string) bool { return matches(p, ref) })
 }
 
 // matches tells whether s is p, where each * of p stands for any text, slashes included.
