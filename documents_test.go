@@ -147,7 +147,7 @@ func TestDocumentErrors(t *testing.T) {
 		t.Errorf("%v", err)
 	}
 	path := filepath.Join(t.TempDir(), "w.yaml")
-	if err := os.WriteFile(path, []byte(strings.Replace(writerDoc, "own/m", "openai/m", 1)), 0o600); err != nil {
+	if err := os.WriteFile(path, []byte(strings.NewReplacer("own/m", "openai/m", "[lookup]", "[]").Replace(writerDoc)), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	w, err := e.Load(t.Context(), path)
@@ -297,7 +297,7 @@ func TestModelErrors(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer e.Close()
-	w, err := e.Parse("w.yaml", []byte(writerDoc))
+	w, err := e.Parse("w.yaml", []byte(strings.Replace(writerDoc, "[lookup]", "[]", 1)))
 	if err != nil {
 		t.Fatal(err)
 	}

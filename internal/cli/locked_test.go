@@ -17,7 +17,7 @@ import (
 // Verbs by what they do to the store. Each verb of the command line is in one of the lists; capital words are filled in by the test.
 var (
 	readers = []string{
-		"runs", "runs list", "runs show RUN", "runs events RUN", "workflows", "workflows list", "workflows show poem", "agents", "agents list", "agents show", "doctor", "audit",
+		"runs", "runs list", "runs show RUN", "runs events RUN", "watch RUN", "workflows", "workflows list", "workflows show poem", "agents", "agents list", "agents show", "doctor", "audit",
 		"tokens", "tokens list", "schedule", "schedule list", "webhooks", "webhooks list", "notifications", "show $DIR/poem.yaml", "validate $DIR/poem.yaml",
 	}
 	writers = []string{
@@ -26,7 +26,7 @@ var (
 		"webhooks create poem", "webhooks delete WEBHOOK", "webhooks rotate WEBHOOK",
 	}
 	// They need no store, or stay until they are ended: their store is the one of the tests of package server, of e2e and of service.
-	elsewhere = []string{"exec", "convert", "serve", "mcp", "scheduler", "schedule preview", "notifications retry"}
+	elsewhere = []string{"exec", "convert", "explain", "init", "schema", "version", "serve", "mcp", "scheduler", "schedule preview", "notifications retry"}
 )
 
 const gatePoem = `agents:

@@ -26,6 +26,8 @@ var words = [][2]string{
 	{"name the step from which it runs again, with --from STEP", "name the step from which it runs again, in the field from"},
 	{"give the limit (--max-steps, --timeout, --budget, --max-iterations), or the step from which it runs again (--from STEP)", "give the limit in the field limits, or the step from which it runs again in the field from"},
 	{"give a tools file that has it with --tools, or leave it out", "have it in the toolsets of the server's hocket.yaml, or leave it out"},
+	{"give --model or set HOCKET_MODEL", "name a model for the agent"},
+	{"--model and HOCKET_MODEL win over it", "the server's default model wins over it"},
 	{"which runs with --trust", "which runs on the command line with --trust"},
 }
 
