@@ -26,21 +26,21 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// TestServer runs what README says under "The server", and the client of the example, against `hocket serve` as README starts it.
+// TestServer runs what docs/server.md says under "Try it", and the client of the example, against `hocket serve` as the page starts it.
 func TestServer(t *testing.T) {
 	t.Parallel()
 	if runtime.GOOS == "windows" {
 		t.Skip("the commands are for a shell of Unix")
 	}
-	text, err := os.ReadFile("../README.md")
+	text, err := os.ReadFile("../docs/server.md")
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, section, _ := strings.Cut(string(text), "\n## The server\n")
+	_, section, _ := strings.Cut(string(text), "\n## Try it\n")
 	section, _, _ = strings.Cut(section, "\n## ")
 	blocks := regexp.MustCompile("(?s)```sh\n(.*?)```").FindAllStringSubmatch(section, -1)
 	if len(blocks) != 2 {
-		t.Fatalf("README has %d blocks of commands about the server, want the start and the use", len(blocks))
+		t.Fatalf("the page has %d blocks of commands about the server, want the start and the use", len(blocks))
 	}
 	home := t.TempDir()
 	self, err := os.Executable()
@@ -85,11 +85,11 @@ func TestServer(t *testing.T) {
 
 	out, err := shell(strings.ReplaceAll(blocks[1][1], "http://127.0.0.1:7788", url)).CombinedOutput()
 	if err != nil {
-		t.Errorf("README: %v\n%s", err, out)
+		t.Errorf("the page: %v\n%s", err, out)
 	}
 	for _, want := range []string{`"status":"paused"`, "(1 waiting)", "BEES SLEEP TOO", "event: run.completed", "event: end", "Publish it?", `"finish_reason":"stop"`, "hocket_run_waiting"} {
 		if !strings.Contains(string(out), want) {
-			t.Errorf("README: the output has no %s:\n%s", want, out)
+			t.Errorf("the page: the output has no %s:\n%s", want, out)
 		}
 	}
 
