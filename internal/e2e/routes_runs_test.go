@@ -145,6 +145,10 @@ func (tr *tour) forks(t *testing.T) {
 	if r := gave(t, res, 200, res.JSON200); r.Status != "completed" || !strings.HasPrefix(r.Output.(string), "says ") {
 		t.Errorf("the fork gave %+v", r)
 	}
+	retried := must(tr.c.RetryRunWithResponse(tr.ctx, fork.Id, nil, api.RetryBody{From: new("ok")}))
+	if r := gave(t, retried, 201, retried.JSON201); r.Id == fork.Id || *r.ForkedFrom != fork.Id {
+		t.Errorf("the retry gave %+v", r)
+	}
 	still := must(tr.c.GetRunWithResponse(tr.ctx, run.Id, nil))
 	if r := gave(t, still, 200, still.JSON200); r.Status != "paused" || len(r.Waiting) != 1 {
 		t.Errorf("the run is %+v", r)
