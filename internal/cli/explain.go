@@ -14,8 +14,8 @@ func (a *app) explainCmd() *cobra.Command {
 	var asJSON bool
 	c := &cobra.Command{
 		Use: "explain [CODE]", Short: "explain the code of an error or a problem",
-		Long: "Says what a code means, what causes it and how to repair it: codes of problems\nthat hocket validate prints in parentheses, of failed runs and calls, of answers\nof servers, and exit statuses. " +
-			"Without CODE it lists them.",
+		Long: "Prints the meaning of a code, its causes and how to repair it. Codes are those\nthat hocket validate prints in parentheses, those of failed runs and calls,\n" +
+			"those of server responses, and exit statuses. Without CODE it lists all codes.",
 		Example: "  hocket explain unknown-key\n  hocket explain rate_limit\n  hocket explain --json | jq -r '.[].code'",
 		Args:    takes("[CODE]"), ValidArgsFunction: cobra.FixedCompletions(explain.Codes(), cobra.ShellCompDirectiveNoFileComp),
 		RunE: func(_ *cobra.Command, args []string) error {
@@ -41,7 +41,11 @@ func (a *app) explainCmd() *cobra.Command {
 			if asJSON {
 				return writeJSON(a.Out, e, a.OutTerminal)
 			}
-			if _, err := fmt.Fprintf(a.Out, "%s (%s)\n%s\n\nCause:  %s\nRepair: %s\n", e.Code, e.Kind, e.Meaning, e.Cause, e.Repair); err != nil {
+			text := fmt.Sprintf("%s (%s)\n%s\n\nCause:  %s\nRepair: %s\n", e.Code, e.Kind, e.Meaning, e.Cause, e.Repair)
+			if e.Wrong != "" {
+				text += fmt.Sprintf("\nWrong:  %s\nRight:  %s\n", e.Wrong, e.Right)
+			}
+			if _, err := fmt.Fprint(a.Out, text); err != nil {
 				return fmt.Errorf("write explanation: %w", err)
 			}
 			return nil

@@ -56,7 +56,6 @@ const (
 	CodeInvalidOutput     = "invalid_output"
 	CodeStateConflict     = "state_conflict"
 	CodeDeadline          = "deadline"
-	CodeSubagent          = "subagent"
 	CodeTool              = "tool"
 	CodeOutcomeUnknown    = "outcome_unknown"
 	CodeRejected          = "rejected"
@@ -64,7 +63,6 @@ const (
 	CodeUncounted         = "uncounted"
 	CodeNodeNotFound      = "node_not_found"
 	CodeCancelled         = "cancelled"
-	CodeBranches          = "branches_failed"
 )
 
 // Errors of Activate. They leave the run unchanged.

@@ -115,7 +115,7 @@ func found(t *testing.T) map[string]string {
 	return out
 }
 
-// TestEveryCode: each code that the program can say has an entry, and each entry is a code that it can say.
+// TestEveryCode: each code that the program reports has an entry, and each entry is a code that it reports.
 func TestEveryCode(t *testing.T) {
 	t.Parallel()
 	codes := found(t)
@@ -126,11 +126,14 @@ func TestEveryCode(t *testing.T) {
 	}
 	for _, e := range explain.All() {
 		if e.Kind != explain.Exit && codes[e.Code] == "" {
-			t.Errorf("the entry %q is no code", e.Code)
+			t.Errorf("no code reports the entry %q", e.Code)
+		}
+		if (e.Wrong == "") != (e.Right == "") || e.Wrong != "" && e.Wrong == e.Right || strings.ContainsAny(e.Wrong+e.Right, "`|\n") {
+			t.Errorf("%s: the example %q => %q is invalid", e.Code, e.Wrong, e.Right)
 		}
 		for name, text := range map[string]string{"meaning": e.Meaning, "cause": e.Cause, "repair": e.Repair} {
 			if text == "" || !strings.HasSuffix(text, ".") || strings.ContainsAny(text, "\n|") {
-				t.Errorf("%s: the %s %q is no sentence", e.Code, name, text)
+				t.Errorf("%s: the %s %q is not a sentence", e.Code, name, text)
 			}
 		}
 	}

@@ -1,27 +1,44 @@
-// Package explain says what each code of a problem means, what causes it and how it is repaired.
+// Package explain holds the reference of all codes: what each one means, what causes it and how to repair it.
 //
-// It refuses to know who reports a code. The tables are data: `hocket explain CODE` prints an entry, and docs/diagnostics.md is made of
-// them by [Page]. A test reads the source of the program and holds that each code has an entry and each entry is a code.
+// The tables are data, in the folder codes: a line for each code with the columns code, meaning, cause and repair, and for some an example. `hocket explain CODE` prints
+// an entry, and docs/diagnostics.md is made from all of them by [Page]. A test reads the source of the program and checks that each code has an entry and each entry is
+// a code that the program reports. The package imports no other package of Hocket.
 package explain
 
 import (
 	"cmp"
+	_ "embed" // the tables
 	"slices"
 	"strings"
 )
 
-// Kinds of codes: where they are met.
+// Kinds of codes: where they are reported.
 const (
 	// Document: a problem of a document, in `hocket validate` and diagnostics of the HTTP API.
 	Document = "document"
-	// Graph: a problem of a graph, which Go programs meet, and documents where their reader has no code of its own.
+	// Graph: a problem of a graph, for Go programs, and for documents where their reader has no code of its own.
 	Graph = "graph"
 	// Run: the failure of a run, a step or a call, in the error of a run and in `retry.on`.
 	Run = "run"
-	// API: the code of a problem that a server answers with.
+	// API: the code of a problem that a server responds with.
 	API = "api"
 	// Exit: the exit status of the command line.
 	Exit = "exit"
+)
+
+var (
+	//go:embed codes/documents.txt
+	documentCodes string
+	//go:embed codes/tools.txt
+	toolCodes string
+	//go:embed codes/graphs.txt
+	graphCodes string
+	//go:embed codes/runs.txt
+	runCodes string
+	//go:embed codes/api.txt
+	apiCodes string
+	//go:embed codes/exit.txt
+	exitCodes string
 )
 
 // Entry explains a code. Meaning, Cause and Repair are one line each and end with a full stop.
@@ -31,18 +48,22 @@ type Entry struct {
 	Meaning string `json:"meaning"`
 	Cause   string `json:"cause"`
 	Repair  string `json:"repair"`
+	// Wrong and Right are an example of a text that has the problem, and its correction. Both are "" where there is no example.
+	Wrong string `json:"wrong,omitempty"`
+	Right string `json:"right,omitempty"`
 }
 
-// All gives all entries, by kind and code.
+// All returns all entries, ordered by kind and code.
 func All() []Entry {
 	var out []Entry
 	for _, table := range []struct{ kind, text string }{{Document, documentCodes}, {Document, toolCodes}, {Graph, graphCodes}, {Run, runCodes}, {API, apiCodes}, {Exit, exitCodes}} {
 		for line := range strings.Lines(strings.TrimSpace(table.text)) {
-			part := strings.SplitN(strings.TrimSpace(line), " | ", 4)
-			for len(part) < 4 {
+			part := strings.SplitN(strings.TrimSpace(line), " | ", 5)
+			for len(part) < 5 {
 				part = append(part, "")
 			}
-			out = append(out, Entry{Code: part[0], Kind: table.kind, Meaning: part[1], Cause: part[2], Repair: part[3]})
+			wrong, right, _ := strings.Cut(part[4], " => ")
+			out = append(out, Entry{Code: part[0], Kind: table.kind, Meaning: part[1], Cause: part[2], Repair: part[3], Wrong: wrong, Right: right})
 		}
 	}
 	order := []string{Document, Graph, Run, API, Exit}
@@ -55,7 +76,7 @@ func All() []Entry {
 	return out
 }
 
-// Find gives the entry of a code; false where there is none. Codes are unique.
+// Find returns the entry of a code; false if there is none. Codes are unique.
 func Find(code string) (Entry, bool) {
 	for _, e := range All() {
 		if e.Code == code {
@@ -65,7 +86,7 @@ func Find(code string) (Entry, bool) {
 	return Entry{}, false
 }
 
-// Codes gives all codes in the order of All.
+// Codes returns all codes in the order of All.
 func Codes() []string {
 	var out []string
 	for _, e := range All() {

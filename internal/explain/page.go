@@ -7,25 +7,36 @@ import (
 
 // sections are the headings of the page, by kind.
 var sections = []struct{ kind, title, text string }{
-	{Document, "Documents", "`hocket validate` prints these in parentheses behind the message, and the HTTP API as `code` of `diagnostics`. Each can be an error or a warning; only an\nerror keeps a document from running."},
-	{Graph, "Graphs", "The graph of a document or of a Go program is checked as a whole. Most documents meet the codes above first."},
-	{Run, "Runs, steps and calls", "The `code` of a failed run, step or call, in `hocket runs show`, in events and in the HTTP API. `retry: {on: [...]}` of a step names them."},
+	{Document, "Documents", "`hocket validate` prints these codes in parentheses after the message; the HTTP API returns them as `code` in `diagnostics`. The same code can be an error or\na warning. Only errors prevent a document from running."},
+	{Graph, "Graphs", "The graph of a document or of a Go program is checked as a whole. In most documents the codes above are reported first."},
+	{Run, "Runs, steps and calls", "The `code` of a failed run, step or call, in `hocket runs show`, in events and in the HTTP API. `retry: {on: [...]}` of a step lists such codes."},
 	{API, "Servers", "The `code` of a problem (`application/problem+json`) over HTTP, and of errors of the MCP server and the OpenAI endpoint."},
-	{Exit, "Exit statuses", "What the command line ends with."},
+	{Exit, "Exit statuses", "The exit statuses of the command line."},
 }
 
-// Page gives docs/diagnostics.md.
+// Page returns docs/diagnostics.md.
 func Page() string {
 	var b strings.Builder
-	b.WriteString("# Errors and diagnostic codes\n\nEach problem has a code that does not change. `hocket explain CODE` prints its entry, `hocket explain` lists all of them.\n" +
-		"This page is made of the same table: `go test ./internal/explain -update`.\n")
+	b.WriteString("# Errors and diagnostic codes\n\nEach problem has a code that does not change. `hocket explain CODE` prints its entry; `hocket explain` lists all codes.\n" +
+		"This page is generated from the same tables: `go test ./internal/explain -update`.\n")
 	for _, s := range sections {
 		fmt.Fprintf(&b, "\n## %s\n\n%s\n\n| code | meaning | cause | repair |\n| --- | --- | --- | --- |\n", s.title, s.text)
 		for _, e := range All() {
 			if e.Kind == s.kind {
-				fmt.Fprintf(&b, "| `%s` | %s | %s | %s |\n", e.Code, e.Meaning, e.Cause, e.Repair)
+				fmt.Fprintf(&b, "| `%s` | %s | %s | %s%s |\n", e.Code, e.Meaning, e.Cause, e.Repair, example(e))
 			}
 		}
 	}
 	return b.String()
 }
+
+// example is the example of an entry, as Markdown behind its repair.
+func example(e Entry) string {
+	if e.Wrong == "" {
+		return ""
+	}
+	return fmt.Sprintf(" Wrong: %s. Right: %s.", span(e.Wrong), span(e.Right))
+}
+
+// span is a text as a code span of Markdown.
+func span(text string) string { return "`" + text + "`" }
