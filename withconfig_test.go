@@ -74,7 +74,7 @@ func TestWithConfigWrong(t *testing.T) {
 	for name, tt := range map[string]struct{ path, err string }{
 		"no path":      {"", "has no path"},
 		"no file":      {filepath.Join(t.TempDir(), "no.yaml"), "no such file"},
-		"unknown key":  {configured(t, "default_model: x\n"), "hocket.yaml:1:1: error: the key \"default_model\" is not known here"},
+		"unknown key":  {configured(t, "default_model: x\n"), "hocket.yaml:1:1: error: unknown key \"default_model\""},
 		"bare secret":  {configured(t, "providers: {lab: {key: sk-canary}}\n"), "reference to a secret"},
 		"no prices":    {configured(t, "prices: no.yaml\n"), "no.yaml"},
 		"wrong prices": {configured(t, "prices: hocket.yaml\n"), "hocket.yaml:1:9: error: expected a list"},

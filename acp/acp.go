@@ -76,7 +76,7 @@ func New(c Config) (*Client, error) {
 	if c.Preset != "" {
 		var ok bool
 		if p, ok = acp.PresetOf(c.Preset); !ok {
-			return nil, fmt.Errorf("there is no preset %q; there are %s", c.Preset, strings.Join(names(), ", "))
+			return nil, fmt.Errorf("unknown preset %q; known presets: %s", c.Preset, strings.Join(names(), ", "))
 		}
 	}
 	if len(c.Command) > 0 {

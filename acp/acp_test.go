@@ -198,7 +198,7 @@ func TestNew(t *testing.T) {
 		want   string
 	}{
 		"nothing": {acp.Config{}, "config of ACP sessions: field Command is missing"},
-		"preset":  {acp.Config{Preset: "cursor"}, `there is no preset "cursor"; there are claude, copilot, gemini, opencode`},
+		"preset":  {acp.Config{Preset: "cursor"}, `unknown preset "cursor"; known presets: claude, copilot, gemini, opencode`},
 		"time":    {acp.Config{Preset: "claude", IdleTimeout: -1}, "config of ACP sessions: field IdleTimeout is negative"},
 	} {
 		if _, err := acp.New(c.config); err == nil || err.Error() != c.want {

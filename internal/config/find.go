@@ -63,7 +63,7 @@ func Load(flag string, env func(string) string) (*Config, diag.List, error) {
 
 func readFile(path string) ([]byte, error) {
 	if st, err := os.Stat(path); err == nil && !st.Mode().IsRegular() { // opening a pipe would wait for a writer
-		return nil, fmt.Errorf("read configuration: %s is no file", path)
+		return nil, fmt.Errorf("read configuration: %s is not a regular file", path)
 	}
 	f, err := os.Open(path)
 	if err != nil {

@@ -141,7 +141,7 @@ func (r *reader) section(n *source.Node, k key) (any, bool) {
 			continue // for editors
 		}
 		if i < 0 {
-			d := r.diags.Errorf(e.KeySpan, e.Value.Path(), source.CodeUnknownKey, "the key %q is not known here", e.Key)
+			d := r.diags.Errorf(e.KeySpan, e.Value.Path(), source.CodeUnknownKey, "unknown key %q", e.Key)
 			d.Hint = diag.DidYouMean(e.Key, names(k.keys))
 			if what, ok := k.not[e.Key]; ok {
 				d.Hint = what
@@ -177,7 +177,7 @@ func (r *reader) named(n *source.Node, k key) (any, bool) {
 	out := map[string]any{}
 	for _, e := range n.Entries {
 		if !nameText.MatchString(e.Key) {
-			r.diags.Errorf(e.KeySpan, e.Value.Path(), CodeBadValue, "%q cannot be a name here", e.Key).Hint =
+			r.diags.Errorf(e.KeySpan, e.Value.Path(), CodeBadValue, "invalid name %q", e.Key).Hint =
 				"a name has letters, digits, dots, dashes and underscores, and begins with a letter or a digit"
 			continue
 		}
@@ -201,7 +201,7 @@ func (r *reader) texts(n *source.Node) (any, bool) {
 		case item.Kind != source.String:
 			r.wrong(item, "a string")
 		case item.Text == "":
-			r.errorf(item, CodeBadValue, "it is empty")
+			r.errorf(item, CodeBadValue, "must not be empty")
 		default:
 			out = append(out, item.Text)
 		}
@@ -306,7 +306,7 @@ var addressText = regexp.MustCompile(addressForm)
 func checkAddress(text string) error {
 	u, err := url.Parse(text)
 	if err != nil || !addressText.MatchString(text) || u.Host == "" {
-		return errors.New("must be a whole http or https address without user, query and fragment")
+		return errors.New("must be an absolute http or https URL without user, query and fragment")
 	}
 	return nil
 }
@@ -318,7 +318,7 @@ func (r *reader) checkModels(root *source.Node) {
 	for _, name := range slices.Sorted(maps.Keys(r.config.Models)) {
 		m := r.config.Models[name]
 		if m.Provider != "" && !slices.Contains(known, m.Provider) {
-			d := r.errorf(models.Get(name).Get("provider"), CodeUnknown, "there is no provider %q", m.Provider)
+			d := r.errorf(models.Get(name).Get("provider"), CodeUnknown, "unknown provider %q", m.Provider)
 			if d.Hint = diag.DidYouMean(m.Provider, known); d.Hint == "" {
 				d.Hint = "define it under providers"
 			}

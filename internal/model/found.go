@@ -14,7 +14,7 @@ import (
 // Reasons of a RefError.
 var (
 	ErrNoModel         = errors.New("no model")
-	ErrUnclearRef      = errors.New("provider not clear")
+	ErrUnclearRef      = errors.New("ambiguous provider")
 	ErrUnknownProvider = errors.New("unknown provider")
 	ErrMissingKey      = errors.New("missing key")
 	ErrBadProvider     = errors.New("unusable provider")
@@ -111,7 +111,7 @@ func (r *Registry) unknown(ref, name string) *RefError {
 	names = slices.AppendSeq(names, maps.Keys(r.cfg.Providers))
 	names = slices.AppendSeq(names, maps.Keys(r.cfg.Clients))
 	slices.Sort(names)
-	text := fmt.Sprintf("there is no provider %q", name)
+	text := fmt.Sprintf("unknown provider %q", name)
 	if hint := diag.DidYouMean(name, names); hint != "" {
 		text += ", " + hint
 	}

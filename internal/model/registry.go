@@ -209,7 +209,7 @@ func (r *Registry) client(ref string) (Client, Ref, Endpoint, error) {
 	}
 	factory := r.cfg.Adapters[endpoint.Protocol]
 	if factory == nil {
-		return nil, Ref{}, endpoint, problem(ref, full.Provider, ErrBadProvider, fmt.Sprintf("nothing here speaks the protocol %q", endpoint.Protocol))
+		return nil, Ref{}, endpoint, problem(ref, full.Provider, ErrBadProvider, fmt.Sprintf("protocol %q is not supported", endpoint.Protocol))
 	}
 	adapter, err := factory(endpoint)
 	if err != nil {
@@ -251,7 +251,7 @@ func (r *Registry) resolve(ref string) (Ref, Endpoint, error) {
 		e, err := r.endpoint(ref, full.Provider)
 		return full, e, err
 	}
-	return Ref{}, Endpoint{}, problem(ref, "", ErrUnclearRef, fmt.Sprintf("model %q does not tell its provider; write provider/%s", ref, ref))
+	return Ref{}, Endpoint{}, problem(ref, "", ErrUnclearRef, fmt.Sprintf("model %q has no provider; write provider/%s", ref, ref))
 }
 
 // Key names what the calls of ref have in common as far as their provider is concerned: its address and key, without telling either (SEC11). full is
@@ -296,7 +296,7 @@ func (r *Registry) endpoint(ref, name string) (Endpoint, error) {
 // endpointOfModel lets a model's own address and key win over those of its provider.
 func (r *Registry) endpointOfModel(ref string, m ModelDef) (Endpoint, error) {
 	if m.Model == "" || m.Provider == "" {
-		return Endpoint{}, problem(ref, m.Provider, ErrBadRef, fmt.Sprintf("the definition of %q names no provider or no model", ref))
+		return Endpoint{}, problem(ref, m.Provider, ErrBadRef, fmt.Sprintf("the definition of %q has no provider or no model", ref))
 	}
 	if m.BaseURL == "" && m.KeyEnv == "" {
 		return r.endpoint(ref, m.Provider)
@@ -365,11 +365,11 @@ func (r *Registry) defined(ref, name string, def ProviderDef) (Endpoint, error) 
 			return Endpoint{}, problem(ref, name, ErrMissingKey, fmt.Sprintf("the key of provider %q: %s", name, err))
 		}
 	case def.Key != "":
-		return Endpoint{}, problem(ref, name, ErrUntrusted, fmt.Sprintf("the key of provider %q is not to be had here", name))
+		return Endpoint{}, problem(ref, name, ErrUntrusted, fmt.Sprintf("the key of provider %q is not available here", name))
 	case def.KeyEnv != "":
 		if !def.Trusted && !isKnown {
 			return Endpoint{}, problem(ref, name, ErrUntrusted,
-				fmt.Sprintf("the document wants %s sent to %s; run it with --trust if that is right", def.KeyEnv, shownURL(base)))
+				fmt.Sprintf("the document is not allowed to send %s to %s; to allow it, use --trust", def.KeyEnv, shownURL(base)))
 		}
 		if e.Key = strings.TrimSpace(r.cfg.Env(def.KeyEnv)); e.Key == "" {
 			return Endpoint{}, missingKey(ref, name, def.KeyEnv)

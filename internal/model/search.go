@@ -34,11 +34,11 @@ func CanSearch(p Protocol, own bool, req Request) error {
 	case !own:
 		why = "only the provider's own service has a web search"
 	case !known:
-		why = fmt.Sprintf("the model %q is not known to have a web search of its own", req.Model)
+		why = fmt.Sprintf("the model %q is not known to have a built-in web search", req.Model)
 	case req.Schema != nil:
-		why = "a web search of the provider's does not go with a structured answer"
+		why = "the provider's web search cannot be combined with a structured answer"
 	case p != ProtocolAnthropic && len(req.Tools) > 0:
-		why = fmt.Sprintf("the model %q takes no tools beside its own web search", req.Model)
+		why = fmt.Sprintf("the model %q does not support tools together with its web search", req.Model)
 	default:
 		return nil
 	}
@@ -50,7 +50,7 @@ func CanSearch(p Protocol, own bool, req Request) error {
 func (r *Registry) CanSearch(req Request) error {
 	ref := strings.TrimSpace(req.Model)
 	if full, err := ParseRef(ref); err == nil && r.cfg.Clients[full.Provider] != nil {
-		return &Error{Kind: KindInvalidRequest, Message: fmt.Sprintf("the provider %q is the program's own", full.Provider)}
+		return &Error{Kind: KindInvalidRequest, Message: fmt.Sprintf("the provider %q is built into the program", full.Provider)}
 	}
 	full, endpoint, err := r.resolve(ref)
 	if err != nil {

@@ -47,7 +47,7 @@ func (l *limited) Call(ctx context.Context, req Request, onDelta func(Delta)) (R
 	}
 	alive := func() {}
 	if l.idle > 0 {
-		t := time.AfterFunc(l.idle, func() { cancel(fmt.Errorf("%w: no sign of life for %s", errTimeLimit, l.idle)) })
+		t := time.AfterFunc(l.idle, func() { cancel(fmt.Errorf("%w: no activity for %s", errTimeLimit, l.idle)) })
 		defer t.Stop()
 		alive = func() { t.Reset(l.idle) }
 	}

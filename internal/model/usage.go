@@ -63,17 +63,17 @@ func CheckUsage(u chat.Usage, req Request, reply Reply, ref string) (checked cha
 	case min(u.InputTokens, u.OutputTokens, u.CachedTokens, u.CacheWriteTokens, u.ReasoningTokens) < 0:
 		why = "a count of tokens is negative"
 	case u.InputTokens == 0 && sent > 0 && (received > 0 || u.OutputTokens > 0): // also what is left of numbers that an SDK could not read
-		why = fmt.Sprintf("no tokens of input, for %d bytes that were sent", sent)
+		why = fmt.Sprintf("no input tokens for %d bytes that were sent", sent)
 	case u.OutputTokens == 0 && received > 0:
-		why = fmt.Sprintf("no tokens of output, for %d bytes that were received", received)
+		why = fmt.Sprintf("no output tokens for %d bytes that were received", received)
 	case u.InputTokens > max(window, sent):
-		why = fmt.Sprintf("%d tokens of input are more than the model's window of %d and the %d bytes that were sent", u.InputTokens, window, sent)
+		why = fmt.Sprintf("%d input tokens exceed the model's window of %d and the %d bytes that were sent", u.InputTokens, window, sent)
 	case u.OutputTokens > max(window, received):
-		why = fmt.Sprintf("%d tokens of output are more than the model's window of %d and the %d bytes that were received", u.OutputTokens, window, received)
+		why = fmt.Sprintf("%d output tokens exceed the model's window of %d and the %d bytes that were received", u.OutputTokens, window, received)
 	case u.CachedTokens > u.InputTokens || u.CacheWriteTokens > u.InputTokens-u.CachedTokens:
-		why = fmt.Sprintf("%d tokens from the cache and %d into it are more than the %d of input", u.CachedTokens, u.CacheWriteTokens, u.InputTokens)
+		why = fmt.Sprintf("%d tokens from the cache and %d into it exceed the %d input tokens", u.CachedTokens, u.CacheWriteTokens, u.InputTokens)
 	case u.ReasoningTokens > u.OutputTokens:
-		why = fmt.Sprintf("%d tokens of reasoning are more than the %d of output", u.ReasoningTokens, u.OutputTokens)
+		why = fmt.Sprintf("%d reasoning tokens exceed the %d output tokens", u.ReasoningTokens, u.OutputTokens)
 	default:
 		return u, ""
 	}

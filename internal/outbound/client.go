@@ -176,7 +176,7 @@ func (t *transport) checkTarget(req *http.Request) error {
 	host := req.URL.Hostname()
 	addrs, err := addresses(req.Context(), t.resolve, host)
 	if err != nil {
-		return fmt.Errorf("%w: %s cannot be resolved before it is asked for through a proxy: %w", ErrRefused, host, err)
+		return fmt.Errorf("%w: %s cannot be resolved, which is required for requests through a proxy: %w", ErrRefused, host, err)
 	}
 	if len(addrs) == 0 {
 		return fmt.Errorf("%w: %s has no address", ErrRefused, host)
@@ -290,7 +290,7 @@ const checkTime = 5 * time.Second
 func Check(ctx context.Context, cfg Config, address string) error {
 	u, err := url.Parse(address)
 	if err != nil || u.Hostname() == "" {
-		return fmt.Errorf("%w: %q is no URL", ErrRefused, address)
+		return fmt.Errorf("%w: %q is not a URL", ErrRefused, address)
 	}
 	if Allows(cfg.Allow, address) {
 		return nil
@@ -305,7 +305,7 @@ func Check(ctx context.Context, cfg Config, address string) error {
 		return arePublic(ssrf.New(ssrf.WithAnyPort()), u.Host, addrs)
 	}
 	if isNumber(u.Hostname()) {
-		return fmt.Errorf("%w: %s: it is a number and no name", ErrRefused, u.Host)
+		return fmt.Errorf("%w: %s: it is a number, not a host name", ErrRefused, u.Host)
 	}
 	return nil
 }

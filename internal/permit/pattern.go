@@ -36,23 +36,23 @@ func parse(text string) (pattern, error) {
 	}
 	switch parts := strings.Split(name, ":"); {
 	case strings.TrimSpace(text) == "":
-		return pattern{}, errors.New("an empty pattern names no tool")
+		return pattern{}, errors.New("the pattern is empty")
 	case len(parts) == 3 && parts[0] == "mcp" && parts[1] != "":
 		p.toolset, p.tool = parts[1], parts[2]
 	case len(parts) == 2 && parts[0] != "" && parts[1] == "*":
 		p.toolset, p.tool = parts[0], "*"
 	case len(parts) > 1:
-		return pattern{}, fmt.Errorf("%q: after a colon comes an argument as in tool:arg=glob", text)
+		return pattern{}, fmt.Errorf("%q: expected an argument after the colon, as in tool:arg=glob", text)
 	default:
 		p.tool = name
 		if set, tool, ok := strings.Cut(name, "/"); ok {
 			if p.toolset, p.tool = set, tool; set == "" {
-				return pattern{}, fmt.Errorf("%q: no toolset stands before the slash", text)
+				return pattern{}, fmt.Errorf("%q: no toolset before the slash", text)
 			}
 		}
 	}
 	if p.tool == "" || strings.TrimSpace(p.tool) != p.tool {
-		return pattern{}, fmt.Errorf("%q: the name of the tool is empty or has blanks around it", text)
+		return pattern{}, fmt.Errorf("%q: the name of the tool is empty or has surrounding spaces", text)
 	}
 	globs := []string{p.toolset, p.tool}
 	for _, a := range p.args {
@@ -60,7 +60,7 @@ func parse(text string) (pattern, error) {
 	}
 	for _, g := range globs {
 		if _, err := path.Match(g, ""); err != nil {
-			return pattern{}, fmt.Errorf("%q: the glob %q is not closed", text, g)
+			return pattern{}, fmt.Errorf("%q: the glob %q is malformed", text, g)
 		}
 	}
 	return p, nil

@@ -10,12 +10,12 @@ func Weaker(was, now Rules) []string {
 	var out []string
 	for _, p := range was.Deny {
 		if !slices.Contains(now.Deny, p) {
-			out = append(out, fmt.Sprintf("the permissions do not deny %q any more", p))
+			out = append(out, fmt.Sprintf("the permissions no longer deny %q", p))
 		}
 	}
 	for _, p := range was.Ask {
 		if !slices.Contains(now.Ask, p) && !slices.Contains(now.Deny, p) {
-			out = append(out, fmt.Sprintf("the permissions do not ask about %q any more", p))
+			out = append(out, fmt.Sprintf("the permissions no longer ask about %q", p))
 		}
 	}
 	for _, p := range now.Ask {
@@ -26,16 +26,16 @@ func Weaker(was, now Rules) []string {
 	open := func(r Rules) bool { return or(r.Default, "allow") == "allow" }
 	for _, p := range now.Allow { // where a tool is listed, its other calls are asked about
 		if !slices.Contains(was.Allow, p) && (!open(was) || len(was.Allow) > 0) {
-			out = append(out, fmt.Sprintf("the permissions allow %q now", p))
+			out = append(out, fmt.Sprintf("the permissions now allow %q", p))
 		}
 	}
 	for _, p := range was.Allow { // with other arguments its tool was asked about
 		if !slices.Contains(now.Allow, p) && open(now) {
-			out = append(out, fmt.Sprintf("the permissions do not list %q among what is allowed any more, so that all calls of its tool are", p))
+			out = append(out, fmt.Sprintf("the permissions no longer restrict the calls of its tool to %q, so all of them are allowed", p))
 		}
 	}
 	if strict := func(r Rules) int { return slices.Index([]string{"allow", "ask", "deny"}, or(r.Default, "allow")) }; strict(now) < strict(was) {
-		out = append(out, fmt.Sprintf("what no permission names was %s and is %s", decisionWord(was), decisionWord(now)))
+		out = append(out, fmt.Sprintf("the default permission changed from %s to %s", decisionWord(was), decisionWord(now)))
 	}
 	return out
 }

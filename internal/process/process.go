@@ -122,14 +122,14 @@ func (p *Process) Stop(grace time.Duration) error {
 	if p.WaitFor(grace + killAfter) {
 		return nil
 	}
-	return fmt.Errorf("process %d does not end", p.program.PID())
+	return fmt.Errorf("process %d did not exit", p.program.PID())
 }
 
 // Epitaph says how a process that is gone ended, and its last words.
 func (p *Process) Epitaph(red Redactor) string {
 	text := "ended (" + p.state + ")"
 	if words := p.last.String(); words != "" {
-		text += ", saying: " + red.Text(words)
+		text += ", last output:" + red.Text(words)
 	}
 	return text
 }

@@ -63,7 +63,7 @@ func (p Program) run(ctx context.Context, launch func(*exec.Cmd) (running, error
 	case len(p.Argv) > 0:
 		cmd = exec.Command(p.Argv[0], p.Argv[1:]...) //nolint:noctx // ctx ends it by its group
 	default:
-		return Outcome{}, errors.New("no program is named")
+		return Outcome{}, errors.New("no program given")
 	}
 	cmd.Dir, cmd.Env = p.Dir, p.Env
 	pipes, err := newPipes()

@@ -23,7 +23,7 @@ const maxFileBytes = 64 << 10
 var ErrMissing = errors.New("secret is missing")
 
 var (
-	errNoRef = errors.New("it is no reference: write ${env.NAME} or file:PATH")
+	errNoRef = errors.New("not a reference: write ${env.NAME} or file:PATH")
 	refText  = regexp.MustCompile(RefForm)
 	fileText = regexp.MustCompile(`^\$\{\s*(file:[^}]+)\}$`)
 	varText  = regexp.MustCompile(`^\$\{?\s*(?:env\.)?([A-Za-z_][A-Za-z0-9_]*)\s*\}?$`)
@@ -87,7 +87,7 @@ func (r Resolver) Value(ref string) (string, error) {
 
 func readFile(path string) (string, error) {
 	if st, err := os.Stat(path); err == nil && !st.Mode().IsRegular() { // opening a pipe would wait for a writer
-		return "", fmt.Errorf("read secret: %s is no file", path)
+		return "", fmt.Errorf("read secret: %s is not a regular file", path)
 	}
 	f, err := os.Open(path)
 	if err != nil {
@@ -102,7 +102,7 @@ func readFile(path string) (string, error) {
 		return "", fmt.Errorf("read secret: %w", err)
 	}
 	if mode := st.Mode().Perm(); runtime.GOOS != "windows" && mode&0o077 != 0 {
-		return "", fmt.Errorf("read secret: %s has the mode %04o, so others can read it; do chmod 600 %s", path, mode, path)
+		return "", fmt.Errorf("read secret: %s has mode %04o, so other users can read it; run chmod 600 %s", path, mode, path)
 	}
 	data, err := io.ReadAll(io.LimitReader(f, maxFileBytes+1))
 	if err != nil {

@@ -76,8 +76,8 @@ func TestValue(t *testing.T) {
 		{name: "empty file", ref: write("empty", "\n", 0o600), err: "empty", missing: true},
 		{name: "large file", ref: write("large", strings.Repeat("canary", 20_000), 0o600), err: "max_secret_bytes"},
 		{name: "no file", ref: "file:" + filepath.Join(dir, "no"), err: "no such file", missing: true},
-		{name: "folder", ref: "file:" + dir, err: "is no file"},
-		{name: "written out", ref: "canary-123", err: "no reference"},
+		{name: "folder", ref: "file:" + dir, err: "is not a regular file"},
+		{name: "written out", ref: "canary-123", err: "not a reference"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			got, err := r.Value(tt.ref)

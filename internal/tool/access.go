@@ -114,7 +114,7 @@ func (s Spec) Access(dir string) []string {
 		}
 		add("%s under %s", verb, at(o.Path))
 		if len(o.OwnFiles) > 0 {
-			add("reach files that are the operator's own: %s", strings.Join(o.OwnFiles, ", "))
+			add("access the operator's own files: %s", strings.Join(o.OwnFiles, ", "))
 		}
 		for _, p := range o.PostEdit {
 			add("run %s after edits of %s", oneLine(p.Cmd), p.Path)
@@ -151,7 +151,7 @@ func (s Spec) Access(dir string) []string {
 		return nil
 	}
 	if bad {
-		add("do what these options say: %s", s.Options)
+		add("use these options: %s", s.Options)
 	}
 	return lines
 }

@@ -29,7 +29,7 @@ func TestAccess(t *testing.T) {
 		"scripts": {tool.TypeScript, `{"shell":{"b":{"cmd":"echo b","env":{"X":"1"}},"a":{"argv":["ls","{dir}"],"working_dir":"/tmp"}}}`, []string{
 			"run ls {dir} in /tmp (toolset script)", "run echo b in /project with X=1 (toolset script)"}},
 		"no scripts": {tool.TypeScript, ``, []string{"run scripts (toolset script)"}},
-		"unreadable": {tool.TypeShell, `{"commands":"git"}`, []string{"run any command in /project (toolset shell)", `do what these options say: {"commands":"git"} (toolset shell)`}},
+		"unreadable": {tool.TypeShell, `{"commands":"git"}`, []string{"run any command in /project (toolset shell)", `use these options: {"commands":"git"} (toolset shell)`}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -221,7 +221,7 @@ func (t *table) unknown(c Call) *Error {
 		names = append(names, b.offered)
 	}
 	if slices.Contains(t.missing, c.Name) {
-		return &Error{Kind: KindUnsupported, Tool: c.Name, Message: fmt.Sprintf("tool %q is not available: nothing that this run was given offers it", c.Name)}
+		return &Error{Kind: KindUnsupported, Tool: c.Name, Message: fmt.Sprintf("tool %q is not available: no toolset of this run provides it", c.Name)}
 	}
 	return &Error{Kind: KindUnknownTool, Tool: c.Name, Message: Unknown(c, names, t.unsupported...)}
 }

@@ -68,7 +68,7 @@ type UntrustedError struct {
 
 func (e *UntrustedError) Error() string {
 	if len(e.Command) == 0 {
-		return fmt.Sprintf("toolset %q wants what nobody allowed: %s", e.Toolset, strings.Join(e.Access, ", "))
+		return fmt.Sprintf("toolset %q is not allowed to %s", e.Toolset, strings.Join(e.Access, ", "))
 	}
-	return fmt.Sprintf("toolset %q starts a command that nobody allowed: %s", e.Toolset, strings.Join(e.Command, " "))
+	return fmt.Sprintf("toolset %q is not allowed to start the command: %s", e.Toolset, strings.Join(e.Command, " "))
 }

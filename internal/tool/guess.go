@@ -43,7 +43,7 @@ func Guess(ctx context.Context, dir string, arguments json.RawMessage) ([]Resour
 		return cmp.Or(strings.Compare(a.Argument, b.Argument), slices.Compare(a.Also, b.Also))
 	})
 	if g.over {
-		return nil, Errorf(KindInvalidArguments, "", "the arguments hold more than %d texts, or texts more than %d levels deep, which permissions cannot be compared with", maxGuessed, maxGuessDepth)
+		return nil, Errorf(KindInvalidArguments, "", "the arguments have more than %d texts, or texts nested more than %d levels deep, so permissions cannot be checked", maxGuessed, maxGuessDepth)
 	}
 	return g.out, nil
 }

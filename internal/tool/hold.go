@@ -54,7 +54,7 @@ type Below struct {
 // fills in the rest. A tool that asks for an approval finds it in Call.Approved when it is called again.
 type HoldError struct{ Hold Hold }
 
-func (e *HoldError) Error() string { return "a person has to decide first: " + e.Hold.Prompt }
+func (e *HoldError) Error() string { return "waiting for a decision by a person: " + e.Hold.Prompt }
 
 // Binding fingerprints one action: run, call (its idempotency key), node, iteration, workflow definition, agent, tool and toolset, canonical arguments, and
 // the hash of the tool's definition. Any difference gives another binding (SEC12).

@@ -159,7 +159,7 @@ func (s *Set) pin(in *instance, tools []Tool, says string) []*pinned {
 			continue
 		}
 		if slices.ContainsFunc(entries, func(e *pinned) bool { return e.own == def.Name }) {
-			s.log.Warn("toolset lists a tool twice", "toolset", in.name, "tool", def.Name)
+			s.log.Warn("toolset lists a duplicate tool", "toolset", in.name, "tool", def.Name)
 			continue
 		}
 		policy := t.Policy()
@@ -175,7 +175,7 @@ func (s *Set) pin(in *instance, tools []Tool, says string) []*pinned {
 		case ok:
 			e.pin = before
 		case seenBefore:
-			s.log.Warn("toolset has a tool that it did not have when the run began; it is not offered", "toolset", in.name, "tool", def.Name)
+			s.log.Warn("toolset added a tool after the run started; it is not offered", "toolset", in.name, "tool", def.Name)
 			continue
 		default:
 			e.pin = pinOf(def, t.Policy())
@@ -189,7 +189,7 @@ func (s *Set) pin(in *instance, tools []Tool, says string) []*pinned {
 	}
 	for _, name := range in.spec.Tools {
 		if !slices.ContainsFunc(entries, func(e *pinned) bool { return e.own == name }) {
-			s.log.Warn("toolset has no tool of a name that its list names", "toolset", in.name, "tool", name)
+			s.log.Warn("toolset lists a tool that it does not have", "toolset", in.name, "tool", name)
 		}
 	}
 	return entries
@@ -216,7 +216,7 @@ func (in *instance) current(ctx context.Context, e *pinned) (t Tool, now Pin, wa
 			return t, pinOf(def, t.Policy()), was, says, nil
 		}
 	}
-	return nil, now, was, says, Errorf(KindChanged, e.own, "tool %q is gone: toolset %q no longer offers it", e.own, in.name)
+	return nil, now, was, says, Errorf(KindChanged, e.own, "tool %q is not available: toolset %q no longer offers it", e.own, in.name)
 }
 
 func (in *instance) close() error {

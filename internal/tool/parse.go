@@ -65,7 +65,7 @@ func ResolveRefs(specs []Spec, mcps map[string]Spec, at Place, list *diag.List) 
 		case ok:
 			specs[i] = s.Resolve(mcps)
 		case !strings.HasPrefix(s.Ref, "docker:"):
-			d := list.Errorf(s.Span, at.Path, "unknown-ref", "ref %q names no definition of mcps", s.Ref)
+			d := list.Errorf(s.Span, at.Path, "unknown-ref", "ref %q is not defined in mcps", s.Ref)
 			d.Hint = diag.DidYouMean(s.Ref, slices.Sorted(maps.Keys(mcps)))
 		}
 	}
@@ -155,7 +155,7 @@ func (p *parser) checkNames(specs []Spec) {
 			continue
 		}
 		if f, ok := first[s.Name]; ok {
-			d := p.list.Errorf(s.Span, "", "duplicate-name", "two toolsets have the name %q", s.Name)
+			d := p.list.Errorf(s.Span, "", "duplicate-name", "duplicate toolset %q", s.Name)
 			d.Related = []diag.Related{{Span: f.Span, Message: "the first one"}}
 			continue
 		}
@@ -236,7 +236,7 @@ func (p *parser) key(s *Spec, e entry, info typeInfo, options map[string]any) {
 		s.Env = p.textMap(e)
 		for name := range s.Env {
 			if name == "" || strings.ContainsAny(name, "=\x00") {
-				p.list.Errorf(p.span(e.value), e.path, "bad-value", "%q is no name of a variable", name)
+				p.list.Errorf(p.span(e.value), e.path, "bad-value", "invalid variable name %q", name)
 			}
 		}
 	case mcp && (e.key == "working_dir" || e.key == "cwd"):
@@ -281,7 +281,7 @@ func (p *parser) remote(e entry) *Remote {
 			case "", "streamable", "streamable-http", "streamable_http", "http":
 			default:
 				d := p.list.Warnf(p.span(k.value), k.path, "unsupported-transport", "transport %q is not supported", r.Transport)
-				d.Hint = "streamable HTTP is; leave transport_type out if the server speaks it"
+				d.Hint = "use streamable HTTP: omit transport_type if the server supports it"
 			}
 		case "headers":
 			r.Headers = p.textMap(k)
@@ -302,7 +302,7 @@ func (p *parser) checkURL(e entry, text string) {
 	}
 	u, err := url.Parse(text)
 	if err != nil || (u.Scheme != "http" && u.Scheme != "https") || u.Host == "" {
-		p.list.Errorf(p.span(e.value), e.path, "bad-value", "url must be a whole http or https address, got %q", text)
+		p.list.Errorf(p.span(e.value), e.path, "bad-value", "url must be an absolute http or https URL, got %q", text)
 	}
 }
 
@@ -325,7 +325,7 @@ func (p *parser) checkMCP(s *Spec, n *yaml.Node, path string, entries []entry) {
 	case has("remote") == 1 && has("args", "working_dir", "cwd", "env") > 0:
 		p.list.Warnf(p.span(n), path, "no-effect", "args, env and working_dir are for a command and have no effect on a remote server")
 	case strings.HasPrefix(s.Ref, "docker:"):
-		d := p.list.Warnf(p.span(n), join(path, "ref"), "unsupported-ref", "the catalog of Docker (%q) is not supported", s.Ref)
+		d := p.list.Warnf(p.span(n), join(path, "ref"), "unsupported-ref", "the Docker catalog (%q) is not supported", s.Ref)
 		d.Hint = "name the server's command or its remote url instead"
 	}
 }

@@ -56,7 +56,7 @@ toolsets:
   - {type: mcp, ref: gh, tools: [y], env: {B: "3"}}
 `, []tool.Spec{{Type: "mcp", Name: "gh", Command: "gh-mcp", Env: map[string]string{"A": "1", "B": "3"}, Tools: []string{"y"}}}, ""},
 		{"unknown definition", "mcps: {gh: {command: x}}\ntoolsets: [{type: mcp, ref: hg}]", []tool.Spec{{Type: "mcp", Ref: "hg"}},
-			"\nf.yaml:2:12: error: ref \"hg\" names no definition of mcps (unknown-ref); hint: did you mean \"gh\"?"},
+			"\nf.yaml:2:12: error: ref \"hg\" is not defined in mcps (unknown-ref); hint: did you mean \"gh\"?"},
 		{"anchors and merge", `
 toolsets:
   - &base {type: mcp, name: a, command: x, args: &args [1]}
@@ -77,14 +77,14 @@ toolsets:
 f.yaml:3:5: warning: toolsets of type "lsp" are not supported yet (unsupported-toolset); hint: agents that list it run without its tools
 f.yaml:4:5: warning: toolsets of type "rag" are not supported yet (unsupported-toolset); hint: agents that list it run without its tools
 f.yaml:5:5: error: toolsets of type "mpc" are not supported yet (unsupported-toolset); hint: did you mean "mcp"?
-f.yaml:6:5: warning: the catalog of Docker ("docker:context7") is not supported (unsupported-ref); hint: name the server's command or its remote url instead`},
+f.yaml:6:5: warning: the Docker catalog ("docker:context7") is not supported (unsupported-ref); hint: name the server's command or its remote url instead`},
 		{"keys without effect", "toolsets: [{type: mcp, command: x, defer: true, config: {a: 1}}]",
 			[]tool.Spec{{Type: "mcp", Command: "x"}}, `
 f.yaml:1:36: warning: "defer" has no effect on a toolset of type mcp (no-effect)
 f.yaml:1:49: warning: "config" has no effect on a toolset of type mcp (no-effect)`},
 		{"transport", "toolsets: [{type: mcp, remote: {url: 'http://h', transport_type: sse}}]",
 			[]tool.Spec{{Type: "mcp", Remote: &tool.Remote{URL: "http://h", Transport: "sse"}}}, `
-f.yaml:1:66: warning: transport "sse" is not supported (unsupported-transport); hint: streamable HTTP is; leave transport_type out if the server speaks it`},
+f.yaml:1:66: warning: transport "sse" is not supported (unsupported-transport); hint: use streamable HTTP: omit transport_type if the server supports it`},
 		{"unknown keys", "toolset: []\ntoolsets:\n  - {type: mcp, comand: x}\n  - {type: think, command: x}\n  - {type: mcp, remote: {ulr: x}}\n",
 			[]tool.Spec{{Type: "mcp"}, {Type: "think"}, {Type: "mcp", Remote: &tool.Remote{}}}, `
 f.yaml:1:1: error: unknown key "toolset" in a tools file (unknown-key); hint: did you mean "toolsets"?
@@ -114,16 +114,16 @@ f.yaml:3:45: error: must be a map, got a list (wrong-type)
 f.yaml:4:26: error: shared must be true or false, got "maybe" (wrong-type)
 f.yaml:4:42: error: timeout must be seconds or a duration such as 90s, at most 24h0m0s, got "soon" (bad-value)
 f.yaml:4:56: error: policy must be retry, ask, skip or fail, got "hope" (bad-value)
-f.yaml:5:31: error: url must be a whole http or https address, got "ftp://x" (bad-value)
+f.yaml:5:31: error: url must be an absolute http or https URL, got "ftp://x" (bad-value)
 f.yaml:6:5: error: an mcp toolset has one of command, remote and ref, not several (conflicting-keys)
 f.yaml:7:5: error: a toolset needs a type (missing-key); hint: for example ` + "`type: mcp`" + `
 f.yaml:8:5: error: a toolset must be a map, got "think" (wrong-type)
 f.yaml:9:28: error: timeout must be seconds or a duration such as 90s, at most 24h0m0s, got "-1" (bad-value)
-f.yaml:10:34: error: "A=B" is no name of a variable (bad-value)`},
+f.yaml:10:34: error: invalid variable name "A=B" (bad-value)`},
 		{"twice", "toolsets:\n  - {type: think, name: a, name: b}\n  - {type: todo, name: a}\n",
 			[]tool.Spec{{Type: "think", Name: "a"}, {Type: "todo", Name: "a"}}, `
-f.yaml:2:28: error: the key "name" stands here twice (duplicate-key)
-f.yaml:3:5: error: two toolsets have the name "a" (duplicate-name)`},
+f.yaml:2:28: error: duplicate key "name" (duplicate-key)
+f.yaml:3:5: error: duplicate toolset "a" (duplicate-name)`},
 		{"no list", "a: 1", nil, `
 f.yaml:1:1: error: a tools file needs a list ` + "`toolsets`" + ` (missing-key)
 f.yaml:1:1: error: unknown key "a" in a tools file (unknown-key)`},

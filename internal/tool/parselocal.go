@@ -47,13 +47,13 @@ func (p *parser) checkMemory(entries []entry) {
 			continue
 		}
 		if p.text(e) == "" && e.key == "memory" {
-			p.list.Errorf(p.span(e.value), e.path, "wrong-value", "memory is the name of a memory that workflows share, and is not empty").Hint = "leave it out for a memory of this workflow"
+			p.list.Errorf(p.span(e.value), e.path, "wrong-value", "memory must not be empty: it is the name of a shared memory").Hint = "leave it out for a memory of this workflow"
 		}
 		own = own || e.key == "path"
 		shared = shared || e.key == "memory"
 	}
 	if own && shared {
-		p.list.Errorf(p.span(entries[0].value), "", "wrong-value", "path names a memory of the workflow, memory one that workflows share; give one of them")
+		p.list.Errorf(p.span(entries[0].value), "", "wrong-value", "path names a memory of the workflow, memory a shared one; set only one of them")
 	}
 }
 
@@ -127,7 +127,7 @@ func (p *parser) checkOneScript(one entry) {
 func (p *parser) checkEnv(e entry) {
 	for name := range p.textMap(e) {
 		if name == "" || strings.ContainsAny(name, "=\x00") {
-			p.list.Errorf(p.span(e.value), e.path, "bad-value", "%q is no name of a variable", name)
+			p.list.Errorf(p.span(e.value), e.path, "bad-value", "invalid variable name %q", name)
 		}
 	}
 }

@@ -75,7 +75,7 @@ func (p *parser) checkWeb(s *Spec, n *yaml.Node, path string, entries []entry) {
 func (p *parser) hosts(e entry) {
 	for _, h := range p.texts(e) {
 		if !IsHostEntry(strings.TrimPrefix(strings.ToLower(h), "*.")) {
-			p.list.Errorf(p.span(e.value), e.path, "bad-value", "%q is no host", h).Hint = "write example.com, which stands for the hosts below it too, or example.com:8080"
+			p.list.Errorf(p.span(e.value), e.path, "bad-value", "%q is not a host", h).Hint = "write example.com, which includes its subdomains, or example.com:8080"
 		}
 	}
 }
@@ -83,14 +83,14 @@ func (p *parser) hosts(e entry) {
 func (p *parser) checkSearch(at map[string]entry) {
 	if e, ok := at["provider"]; ok {
 		if provider := p.text(e); !slices.Contains(SearchProviders, provider) {
-			d := p.list.Errorf(p.span(e.value), e.path, "bad-value", "there is no search provider %q", provider)
+			d := p.list.Errorf(p.span(e.value), e.path, "bad-value", "unknown search provider %q", provider)
 			if d.Hint = diag.DidYouMean(provider, SearchProviders); d.Hint == "" {
 				d.Hint = "known are " + strings.Join(SearchProviders, ", ")
 			}
 		}
 	}
 	if e, ok := at["api_key"]; ok && !strings.Contains(p.text(e), "$") {
-		p.list.Warnf(p.span(e.value), e.path, "secret-in-document", "api_key is written out here").Hint = "refer to a variable of the environment, as ${env.NAME}"
+		p.list.Warnf(p.span(e.value), e.path, "secret-in-document", "api_key must be a reference to a secret, not the secret itself").Hint = "write ${env.NAME}"
 	}
 	if e, ok := at["base_url"]; ok {
 		p.checkURL(e, p.text(e))
@@ -118,7 +118,7 @@ func (p *parser) checkAPI(e entry) {
 	}
 	if k, ok := at["endpoint"]; ok && k.value.Value != "" {
 		if text := strings.ToLower(p.text(k)); !strings.HasPrefix(text, "http://") && !strings.HasPrefix(text, "https://") && !strings.HasPrefix(text, "$") {
-			p.list.Errorf(p.span(k.value), k.path, "bad-value", "endpoint must be a whole http or https address, got %q", k.value.Value)
+			p.list.Errorf(p.span(k.value), k.path, "bad-value", "endpoint must be an absolute http or https URL, got %q", k.value.Value)
 		}
 	}
 	if k, ok := at["headers"]; ok {
@@ -135,7 +135,7 @@ func (p *parser) checkAPI(e entry) {
 	if k, ok := at["required"]; ok {
 		for _, name := range p.texts(k) {
 			if !slices.Contains(names, name) {
-				p.list.Errorf(p.span(k.value), k.path, "unknown-name", "%q is required and is none of args", name).Hint = diag.DidYouMean(name, names)
+				p.list.Errorf(p.span(k.value), k.path, "unknown-name", "required argument %q is not in args", name).Hint = diag.DidYouMean(name, names)
 			}
 		}
 	}
@@ -167,7 +167,7 @@ func (p *parser) checkOpenAPI(n *yaml.Node, path string, at map[string]entry) {
 	}
 	found := p.entries(e.value, e.path)
 	if len(found) != 1 {
-		p.list.Errorf(p.span(e.value), e.path, "bad-value", "auth has one of %s", strings.Join(slices.Sorted(maps.Keys(authKeys)), ", "))
+		p.list.Errorf(p.span(e.value), e.path, "bad-value", "auth must have exactly one of %s", strings.Join(slices.Sorted(maps.Keys(authKeys)), ", "))
 	}
 	for _, k := range found {
 		keys, known := authKeys[k.key]

@@ -29,7 +29,7 @@ type Scope struct {
 }
 
 // ErrMoved says that what an argument names changed between the decision about a call and the call.
-var ErrMoved = errors.New("what this names changed while the call was decided on; nothing was done")
+var ErrMoved = errors.New("the target of the call changed after the call was checked; nothing was done")
 
 // Check tells whether r is among what was decided on; else ErrMoved.
 func (s *Scope) Check(r Resource) error {

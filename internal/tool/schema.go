@@ -42,7 +42,7 @@ func (s argumentSchema) check(args json.RawMessage) (_ json.RawMessage, problem 
 		return nil, "arguments are not valid JSON: " + err.Error()
 	}
 	if _, err := dec.Token(); err != io.EOF {
-		return nil, "arguments are not valid JSON: something follows the first value"
+		return nil, "arguments are not valid JSON: unexpected data after the first value"
 	}
 	if _, ok := v.(map[string]any); !ok {
 		return nil, "arguments must be a JSON object, got " + jsonKind(v)

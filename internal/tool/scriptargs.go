@@ -38,7 +38,7 @@ func argumentProblem(name string, foldCase bool) string {
 	case !variable.MatchString(name):
 		return fmt.Sprintf("argument %q cannot be the name of a variable: it has letters, digits and _, and does not begin with a digit", name)
 	case slices.Contains(reservedNames, name) || slices.ContainsFunc(reservedPrefixes, func(p string) bool { return strings.HasPrefix(name, p) }):
-		return fmt.Sprintf("argument %q has the name of a variable that changes what programs do; give it another name", name)
+		return fmt.Sprintf("argument %q has the name of a variable that changes how programs behave; rename it", name)
 	}
 	return ""
 }
@@ -83,7 +83,7 @@ func (s Script) Problems(name string, foldCase bool) []string {
 		case m != nil && !known:
 			add("script %q: argv names %s, which is not among its args", name, w)
 		case m == nil && s.mentions(w):
-			add("script %q: %q holds an argument within a word; an argument is a word of its own, such as \"{name}\"", name, w)
+			add("script %q: %q contains an argument within a word; an argument must be a separate word, such as \"{name}\"", name, w)
 		}
 	}
 	if s.Policy != "" && !s.Policy.Valid() {
@@ -119,7 +119,7 @@ func (s Script) Words(values map[string]string) ([]string, error) {
 			continue
 		}
 		if options && strings.HasPrefix(value, "-") {
-			return nil, fmt.Errorf("argument %q begins with a dash, and the program would take it for an option", m[1])
+			return nil, fmt.Errorf("argument %q begins with a dash, and the program would read it as an option", m[1])
 		}
 		out = append(out, value)
 	}

@@ -128,7 +128,7 @@ func pinAll(to map[string]*pinned, tools []Tool) error {
 	for _, t := range tools {
 		def := t.Def()
 		if _, ok := to[def.Name]; ok {
-			return fmt.Errorf("two built-in tools have the name %q", def.Name)
+			return fmt.Errorf("duplicate built-in tool %q", def.Name)
 		}
 		e := &pinned{own: def.Name, policy: t.Policy(), tool: t, pin: pinOf(def, t.Policy())}
 		var err error

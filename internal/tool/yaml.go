@@ -56,7 +56,7 @@ func (p *parser) entries(n *yaml.Node, path string) []entry {
 			continue
 		}
 		if first, ok := seen[k.Value]; ok {
-			d := p.list.Errorf(p.span(k), join(path, k.Value), "duplicate-key", "the key %q stands here twice", k.Value)
+			d := p.list.Errorf(p.span(k), join(path, k.Value), "duplicate-key", "duplicate key %q", k.Value)
 			d.Related = []diag.Related{{Span: p.span(first), Message: "the first one"}}
 			continue
 		}

@@ -150,7 +150,7 @@ func TestFailure(t *testing.T) {
 		"told":            {t.Context(), answering(200, strings.NewReader("ok")), &late, model.KindOverloaded, "busy with [secret]"},
 		"status":          {t.Context(), answering(429, strings.NewReader(`{"error":{"message":"slow down key-1234"}}`)), errors.New("lost"), model.KindRateLimit, "slow down [secret]"},
 		"long body":       {t.Context(), answering(500, strings.NewReader(strings.Repeat("é", 50_000))), nil, model.KindServer, "…"},
-		"broken":          {t.Context(), answering(200, io.MultiReader(strings.NewReader("o"), iotest.ErrReader(io.ErrUnexpectedEOF))), nil, model.KindNetwork, "broke off: unexpected EOF"},
+		"broken":          {t.Context(), answering(200, io.MultiReader(strings.NewReader("o"), iotest.ErrReader(io.ErrUnexpectedEOF))), nil, model.KindNetwork, "ended early: unexpected EOF"},
 		"broken, told":    {t.Context(), answering(200, iotest.ErrReader(io.ErrUnexpectedEOF)), BrokeOff(), model.KindNetwork, "unexpected EOF"},
 		"broken by time":  {t.Context(), answering(200, iotest.ErrReader(iotest.ErrTimeout)), nil, model.KindNetwork, "timeout"},
 		"read past time":  {t.Context(), answering(200, iotest.ErrReader(context.DeadlineExceeded)), nil, model.KindTimeout, ""},

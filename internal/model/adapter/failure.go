@@ -42,7 +42,7 @@ func (x *Exchange) Failure(ctx context.Context, err error, used *chat.Usage, sec
 	case errors.Is(x.readErr, errTooLarge):
 		failed = &model.Error{Kind: model.KindServer, Message: x.readErr.Error(), Status: x.status}
 	case x.readErr != nil:
-		failed = &model.Error{Kind: model.KindNetwork, Message: "the answer broke off: " + x.readErr.Error(), Status: x.status, Err: x.readErr}
+		failed = &model.Error{Kind: model.KindNetwork, Message: "the answer ended early: " + x.readErr.Error(), Status: x.status, Err: x.readErr}
 		if isTimeout(x.readErr) {
 			failed.Kind = model.KindTimeout
 		}
@@ -59,7 +59,7 @@ func (x *Exchange) Failure(ctx context.Context, err error, used *chat.Usage, sec
 
 // BrokeOff is the error of a stream that ended before the answer was complete.
 func BrokeOff() *model.Error {
-	return &model.Error{Kind: model.KindNetwork, Message: "the answer broke off: the stream ended before the answer was complete"}
+	return &model.Error{Kind: model.KindNetwork, Message: "the answer ended early: the stream ended before the answer was complete"}
 }
 
 // StreamError is the error that a provider told inside a stream: the value of an "error" key. A number as its code is an HTTP status.

@@ -144,7 +144,7 @@ func (a *answer) readWhole(r io.Reader) error {
 		if json.Unmarshal(raw, &told) == nil && len(told.Error) > 0 {
 			return adapter.StreamError(told.Error)
 		}
-		return errors.New("it is no message")
+		return errors.New("not a message")
 	}
 	a.addWhole(m)
 	return nil

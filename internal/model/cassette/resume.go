@@ -77,7 +77,7 @@ func recorded(path string) ([]entry, error) {
 	}
 	defer f.Close()
 	if st, err := f.Stat(); err != nil || !st.Mode().IsRegular() {
-		return nil, errors.Join(fmt.Errorf("%s is no file", path), err)
+		return nil, errors.Join(fmt.Errorf("%s is not a regular file", path), err)
 	}
 	text, err := io.ReadAll(io.LimitReader(f, maxRecording+1))
 	switch {
@@ -88,7 +88,7 @@ func recorded(path string) ([]entry, error) {
 	}
 	head, _ := formatOf(path).head()
 	if !bytes.HasPrefix(text, []byte(head)) {
-		return nil, fmt.Errorf("%s is no recording of hocket", path)
+		return nil, fmt.Errorf("%s is not a recording by hocket", path)
 	}
 	if strings.TrimSpace(strings.TrimPrefix(string(text), head)) == "" {
 		return nil, nil

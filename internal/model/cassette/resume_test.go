@@ -104,7 +104,7 @@ func TestContinue(t *testing.T) {
 			t.Errorf("%s was changed: %v", name, err)
 		}
 	}
-	for text, want := range map[string]string{"export PATH": "is no recording", "# Recorded by hocket. Each entry answers one model call; see --replies.\nreplies:\n- [": "cannot be read"} {
+	for text, want := range map[string]string{"export PATH": "is not a recording", "# Recorded by hocket. Each entry answers one model call; see --replies.\nreplies:\n- [": "cannot be read"} {
 		path := filepath.Join(t.TempDir(), "rec.yaml")
 		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
 			t.Fatal(err)

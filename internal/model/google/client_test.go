@@ -241,7 +241,7 @@ func TestFinishReasons(t *testing.T) {
 		"error inside":   {`{"error":{"code":429,"message":"quota of k-1234","status":"RESOURCE_EXHAUSTED"}}`, model.KindRateLimit, "quota of [secret]"},
 		"null candidate": {`{"candidates":[null]}`, model.KindServer, "the answer cannot be read"},
 		"null part":      {`{"candidates":[{"content":{"parts":[null]},"finishReason":"STOP"}]}`, model.KindServer, "the answer cannot be read"},
-		"no candidate":   {`{"usageMetadata":{}}`, model.KindNetwork, "broke off"},
+		"no candidate":   {`{"usageMetadata":{}}`, model.KindNetwork, "ended early"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

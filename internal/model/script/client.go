@@ -167,11 +167,11 @@ func (c *Client) noReply(req model.Request) string {
 	}
 	switch fits {
 	case 0:
-		msg += ": no entry is for it"
+		msg += ": no entry matches"
 	case usedUp:
-		msg += fmt.Sprintf(": all %d entries for it are used", fits)
+		msg += fmt.Sprintf(": all %d matching entries are used", fits)
 	default:
-		msg += fmt.Sprintf(": of %d entries for it %d are used and the others want another message", fits, usedUp)
+		msg += fmt.Sprintf(": %d entries match, %d of them are used, and the others need another message", fits, usedUp)
 	}
 	return msg + fmt.Sprintf(" (last message: %q)", shorten(req.LastText()))
 }

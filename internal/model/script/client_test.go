@@ -152,10 +152,10 @@ func TestNoReply(t *testing.T) {
 	t.Parallel()
 	long := strings.Repeat("wörd ", 100)
 	for name, tc := range map[string]struct{ replies, agent, node, last, want string }{
-		"none":      {"replies: []\n", "Writer", "n1", "hi\n there", `the reply script has no reply for agent "Writer" at node "n1": no entry is for it (last message: "hi there")`},
-		"node only": {"replies: []\n", "", "n1", "", `the reply script has no reply for agent "n1": no entry is for it (last message: "")`},
-		"other":     {"replies: [{agent: Writer, contains: zzz, text: x}]\n", "Writer", "", "hi", `the reply script has no reply for agent "Writer": of 1 entries for it 0 are used and the others want another message (last message: "hi")`},
-		"long":      {"replies: []\n", "W", "", long, `the reply script has no reply for agent "W": no entry is for it (last message: "` + string([]rune(long)[:120]) + `…")`},
+		"none":      {"replies: []\n", "Writer", "n1", "hi\n there", `the reply script has no reply for agent "Writer" at node "n1": no entry matches (last message: "hi there")`},
+		"node only": {"replies: []\n", "", "n1", "", `the reply script has no reply for agent "n1": no entry matches (last message: "")`},
+		"other":     {"replies: [{agent: Writer, contains: zzz, text: x}]\n", "Writer", "", "hi", `the reply script has no reply for agent "Writer": 1 entries match, 0 of them are used, and the others need another message (last message: "hi")`},
+		"long":      {"replies: []\n", "W", "", long, `the reply script has no reply for agent "W": no entry matches (last message: "` + string([]rune(long)[:120]) + `…")`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -173,7 +173,7 @@ func TestNoReply(t *testing.T) {
 	}
 	c := script.New(parse(t, "replies: [{agent: W, text: x}]\n"), nil)
 	ask(t, c, "W", "", "")
-	if _, err := c.Call(t.Context(), model.Request{Agent: "W"}, nil); err == nil || !strings.Contains(err.Error(), "all 1 entries for it are used") {
+	if _, err := c.Call(t.Context(), model.Request{Agent: "W"}, nil); err == nil || !strings.Contains(err.Error(), "all 1 matching entries are used") {
 		t.Errorf("got %v", err)
 	}
 }

@@ -108,7 +108,7 @@ func readEntry(f *source.Fields, diags *diag.List) Entry {
 	hasCalls := !f.Node().Get("toolCalls").IsNull()
 	hasError := !f.Node().Get("error").IsNull()
 	if hasError && (hasText || hasJSON || hasCalls || e.Reasoning != "" || e.StopReason != "") {
-		bad(f, "error", diags, "an entry with an error has no answer beside it")
+		bad(f, "error", diags, "an entry has an error or an answer, not both")
 	}
 	if hasText && hasJSON {
 		bad(f, "json", diags, "an entry has text or json, not both")
@@ -119,7 +119,7 @@ func readEntry(f *source.Fields, diags *diag.List) Entry {
 	switch e.StopReason {
 	case "", model.StopEnd, model.StopLength, model.StopToolCalls, model.StopRefusal:
 	default:
-		bad(f, "stopReason", diags, fmt.Sprintf("stopReason is %s, %s, %s or %s", model.StopEnd, model.StopLength, model.StopToolCalls, model.StopRefusal))
+		bad(f, "stopReason", diags, fmt.Sprintf("stopReason must be %s, %s, %s or %s", model.StopEnd, model.StopLength, model.StopToolCalls, model.StopRefusal))
 	}
 	f.Unknown(diag.Error)
 	return e
@@ -149,7 +149,7 @@ func readCalls(f *source.Fields, diags *diag.List) []chat.ToolCall {
 		case args.Kind == source.String: // what a model wrote, JSON or not
 			call.Arguments = adapter.Arguments(args.Text)
 		default:
-			bad(c, "arguments", diags, "arguments are a map, or a text that a model might have written instead")
+			bad(c, "arguments", diags, "arguments must be a map, or a text in place of it")
 		}
 		c.Unknown(diag.Error)
 		out = append(out, call)
@@ -177,7 +177,7 @@ func readFailure(f *source.Fields, diags *diag.List) *Failure {
 	}
 	if hint := diag.DidYouMean(strings.ToLower(strings.ReplaceAll(e.Code, "-", "_")), names); hint != "" && !known {
 		n := f.Node().Get("code")
-		diags.Warnf(n.Span, n.Path(), CodeBadReply, "the error code %q is none that a provider gives", e.Code).Hint = hint
+		diags.Warnf(n.Span, n.Path(), CodeBadReply, "unknown error code %q", e.Code).Hint = hint
 	}
 	f.Unknown(diag.Error)
 	return e
@@ -190,7 +190,7 @@ func readUsage(f *source.Fields, diags *diag.List) *chat.Usage {
 	count := func(key string) int64 {
 		n, _ := f.Int(key)
 		if n < 0 {
-			bad(f, key, diags, key+" is not below 0")
+			bad(f, key, diags, key+" must not be negative")
 		}
 		return n
 	}
@@ -210,12 +210,12 @@ func readTimes(f *source.Fields, diags *diag.List) int {
 	case n.Kind == source.String && n.Text == "always":
 		return Always
 	case n.Kind == source.String:
-		bad(f, "times", diags, "times is a number from 1, or always")
+		bad(f, "times", diags, "times must be a number from 1, or always")
 		return 1
 	}
 	times, ok := f.Int("times")
 	if ok && (times < 1 || times > 1<<31-1) {
-		bad(f, "times", diags, "times is a number from 1, or always")
+		bad(f, "times", diags, "times must be a number from 1, or always")
 	}
 	return int(max(times, 1))
 }
@@ -223,7 +223,7 @@ func readTimes(f *source.Fields, diags *diag.List) int {
 func millis(f *source.Fields, key string, diags *diag.List) time.Duration {
 	ms, _ := f.Int(key)
 	if ms < 0 || ms > maxDelay.Milliseconds() {
-		bad(f, key, diags, fmt.Sprintf("%s is a number of milliseconds from 0 to %d", key, maxDelay.Milliseconds()))
+		bad(f, key, diags, fmt.Sprintf("%s must be a number of milliseconds from 0 to %d", key, maxDelay.Milliseconds()))
 		return 0
 	}
 	return time.Duration(ms) * time.Millisecond

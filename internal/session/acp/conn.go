@@ -82,7 +82,7 @@ func (cl *Client) dial(ctx context.Context, dir string, p *peer, files sdk.FileS
 		})
 	})
 	if err == nil && r.ProtocolVersion != sdk.ProtocolVersionNumber {
-		err = fmt.Errorf("it speaks version %d of the protocol, we speak %d", r.ProtocolVersion, sdk.ProtocolVersionNumber)
+		err = fmt.Errorf("unsupported protocol version %d; version %d is supported", r.ProtocolVersion, sdk.ProtocolVersionNumber)
 	}
 	if err != nil {
 		c.kill()
@@ -123,9 +123,9 @@ func do[R any](ctx context.Context, c *conn, request func(context.Context) (R, e
 // late is the error of an agent that did not answer in time, with what it said meanwhile.
 func (c *conn) late(cause error) error {
 	if words := c.proc.LastWords(); words != "" {
-		return fmt.Errorf("no answer: %w; the agent said: %s", cause, c.red.Text(words))
+		return fmt.Errorf("no response: %w; the agent said: %s", cause, c.red.Text(words))
 	}
-	return fmt.Errorf("no answer: %w", cause)
+	return fmt.Errorf("no response: %w", cause)
 }
 
 // codeAuthRequired is the protocol's code for an agent that wants a login first.
@@ -141,18 +141,18 @@ func (c *conn) explain(err error) error {
 		if c.proc.WaitFor(c.cfg.CloseGrace) {
 			return fmt.Errorf("the agent %s", c.proc.Epitaph(c.red))
 		}
-		return fmt.Errorf("the connection to the agent broke%s", said(c.red.Text(c.proc.LastWords())))
+		return fmt.Errorf("the connection to the agent was lost%s", said(c.red.Text(c.proc.LastWords())))
 	}
 	refused, ok := errors.AsType[*sdk.RequestError](err)
 	switch {
 	case !ok:
 		return c.red.Error(err)
 	case refused.Code == codeAuthRequired:
-		text := "the agent wants a login first"
+		text := "the agent requires a login"
 		if len(c.auth) > 0 {
 			text += " (" + strings.Join(c.auth, ", ") + ")"
 		}
-		return errors.New(text + ": log in with its own command, or give it a key by Env or PassEnv")
+		return errors.New(text + ": log in with its own command, or pass a key with Env or PassEnv")
 	}
 	text := refused.Message
 	if refused.Data != nil {
@@ -165,7 +165,7 @@ func said(words string) string {
 	if words == "" {
 		return ""
 	}
-	return ", saying: " + words
+	return ", last output:" + words
 }
 
 func (c *conn) isDown() bool {
@@ -179,7 +179,7 @@ func (c *conn) isDown() bool {
 
 // within bounds ctx with an error that says so.
 func within(ctx context.Context, d time.Duration) (context.Context, context.CancelFunc) {
-	return context.WithTimeoutCause(ctx, d, fmt.Errorf("it took longer than %s", d))
+	return context.WithTimeoutCause(ctx, d, fmt.Errorf("timed out after %s", d))
 }
 
 func cut(kv string) (name, value string) {

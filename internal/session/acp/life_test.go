@@ -27,12 +27,12 @@ func TestStartFails(t *testing.T) {
 	t.Parallel()
 	for mode, want := range map[string][]string{
 		"die":      {"initialize the agent", "exit status 3", "cannot read the licence file [redacted]"},
-		"silent":   {"no answer", "longer than 300ms"},
-		"stuck":    {"no answer", "longer than 300ms"},
-		"noise":    {"no answer", "Welcome to the agent!", "[INFO] {it is} up"},
+		"silent":   {"no response", "timed out after 300ms"},
+		"stuck":    {"no response", "timed out after 300ms"},
+		"noise":    {"no response", "Welcome to the agent!", "[INFO] {it is} up"},
 		"nonsense": {"initialize the agent", "cannot unmarshal array"},
-		"future":   {"it speaks version 99 of the protocol, we speak 1"},
-		"login":    {"the agent wants a login first (Log in on the web)"},
+		"future":   {"unsupported protocol version 99"},
+		"login":    {"the agent requires a login (Log in on the web)"},
 	} {
 		t.Run(mode, func(t *testing.T) {
 			t.Parallel()
@@ -105,7 +105,7 @@ func TestTurnFails(t *testing.T) {
 	}{
 		"crash": {"text assistant: I begin.", []string{"the agent ended (exit status 3)", "out of luck [redacted]"}, true},
 		"fail":  {"", []string{"the agent answered with an error", "no luck with [redacted]"}, false},
-		"hang":  {"text assistant: I begin.", []string{"no sign of life for 5s"}, false},
+		"hang":  {"text assistant: I begin.", []string{"no activity for 5s"}, false},
 	} {
 		t.Run(message, func(t *testing.T) {
 			t.Parallel()
@@ -149,7 +149,7 @@ func TestTurnFails(t *testing.T) {
 				return err == nil && u.InputTokens == 20
 			})
 		}
-		if failed == nil || !strings.Contains(failed.Error(), "that nobody read") {
+		if failed == nil || !strings.Contains(failed.Error(), "not read yet") {
 			t.Errorf("got %v", failed)
 		}
 	})
@@ -158,7 +158,7 @@ func TestTurnFails(t *testing.T) {
 		cfg := config(t, "normal")
 		cfg.TurnTimeout = 300 * time.Millisecond
 		s, _ := open(t, cfg, graph.SessionConfig{})
-		if _, err := talk(t.Context(), s, "hang"); err == nil || !strings.Contains(err.Error(), "the turn took longer than 300ms") {
+		if _, err := talk(t.Context(), s, "hang"); err == nil || !strings.Contains(err.Error(), "the turn took timed out after 300ms") {
 			t.Errorf("got %v", err)
 		}
 	})

@@ -142,7 +142,7 @@ func blockText(b sdk.ContentBlock) string {
 	case b.Resource != nil && b.Resource.Resource.TextResourceContents != nil:
 		return b.Resource.Resource.TextResourceContents.Text
 	}
-	return "[content that is no text]"
+	return "[non-text content]"
 }
 
 func planText(entries []sdk.PlanEntry) string {

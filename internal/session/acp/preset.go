@@ -22,31 +22,31 @@ var presets = []Preset{
 		Name:    "claude",
 		Command: []string{"claude-agent-acp"},
 		PassEnv: []string{"ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "ANTHROPIC_BASE_URL", "ANTHROPIC_MODEL", "CLAUDE_CODE_OAUTH_TOKEN", "CLAUDE_CONFIG_DIR"},
-		Install: "npm i -g @agentclientprotocol/claude-agent-acp (wants Node 22)",
-		Notes: "The adapter of Claude Code; 0.100.0 was run. Asks before commands and edits in its mode `default` (others: acceptEdits, plan, auto), loads " +
-			"sessions, tells its usage, offers /compact, takes a model by option. Node 20 does, too.",
+		Install: "npm i -g @agentclientprotocol/claude-agent-acp (needs Node 22)",
+		Notes: "The adapter of Claude Code; tested with 0.100.0. Asks before commands and edits in its mode `default` (others: acceptEdits, plan, auto), loads " +
+			"sessions, reports its usage, offers /compact, takes a model as an option. Node 20 also works.",
 	},
 	{
 		Name:    "copilot",
 		Command: []string{"copilot", "--acp", "--stdio"},
 		PassEnv: []string{"COPILOT_GITHUB_TOKEN", "GH_TOKEN", "GITHUB_TOKEN"},
 		Install: "npm i -g @github/copilot",
-		Notes:   "Wants a login or a provider of one's own (COPILOT_PROVIDER_ and more, to be named in PassEnv). ACP is a preview there. Never run by us.",
+		Notes:   "Needs a login or a custom provider (COPILOT_PROVIDER_ and others, to be listed in PassEnv). ACP is a preview there. Not tested.",
 	},
 	{
 		Name:    "gemini",
 		Command: []string{"gemini", "--acp"},
 		PassEnv: []string{"GEMINI_API_KEY", "GOOGLE_API_KEY", "GOOGLE_CLOUD_PROJECT", "GOOGLE_CLOUD_LOCATION", "GOOGLE_GENAI_USE_VERTEXAI"},
 		Install: "npm i -g @google/gemini-cli (before 0.33 the flag was --experimental-acp)",
-		Notes:   "Never run by us.",
+		Notes:   "Not tested.",
 	},
 	{
 		Name:    "opencode",
 		Command: []string{"opencode", "acp"},
 		PassEnv: []string{"OPENCODE_CONFIG", "OPENCODE_CONFIG_CONTENT", "ANTHROPIC_API_KEY", "OPENAI_API_KEY"},
 		Install: "npm i -g opencode-ai",
-		Notes: "1.18.33 was run. Asks for permission only where its own config says so (`permission` in opencode.json), loads sessions, tells its usage, has " +
-			"/compact without offering it, takes a model by option. Takes 4 to 10 s to start.",
+		Notes: "Tested with 1.18.33. Asks for permission only where its own config says so (`permission` in opencode.json), loads sessions, reports its usage, has " +
+			"/compact without offering it, takes a model as an option. Takes 4 to 10 s to start.",
 		SummarizeCommand: "compact",
 	},
 }

@@ -131,7 +131,7 @@ func (s *session) begin(ctx context.Context, dir string, o *offers) error {
 			err = errors.New("the agent gave the session no id")
 		}
 		if err != nil {
-			return "", fmt.Errorf("begin a session: %w", err)
+			return "", fmt.Errorf("start a session: %w", err)
 		}
 		s.id, *o = r.SessionId, offers{r.ConfigOptions, r.Models, r.Modes}
 		return string(r.SessionId), nil
@@ -207,7 +207,7 @@ func (s *session) turn(ctx context.Context, message string, yield func(graph.Age
 		case !begun && !s.repeat:
 			return record{}, fmt.Errorf("session %s: %w", s.id, graph.ErrUnknownOutcome)
 		case s.lost && s.told > 0:
-			return record{}, fmt.Errorf("session %s knows nothing of the %d messages before: %w", s.id, s.told, graph.ErrNoLoad)
+			return record{}, fmt.Errorf("session %s does not have the %d earlier messages: %w", s.id, s.told, graph.ErrNoLoad)
 		}
 		return s.answer(ctx, message, yield)
 	})

@@ -81,7 +81,7 @@ func (t *turn) wakeUp() {
 }
 
 // errLeft says that whoever reads the messages has left the loop.
-var errLeft = errors.New("nobody reads on")
+var errLeft = errors.New("the reader stopped")
 
 type ending struct {
 	res sdk.PromptResponse
@@ -95,7 +95,7 @@ func (s *session) send(ctx context.Context, blocks []sdk.ContentBlock, yield fun
 	case s.running <- struct{}{}:
 		defer func() { <-s.running }()
 	default:
-		return "", errors.New("the session was destroyed, or is at work on another message")
+		return "", errors.New("the session was destroyed or is busy with another message")
 	}
 	turnCtx, over := context.WithCancel(ctx)
 	defer over()
@@ -120,7 +120,7 @@ func (s *session) send(ctx context.Context, blocks []sdk.ContentBlock, yield fun
 			}
 		}
 		if full {
-			return fmt.Errorf("the agent said more than %d bytes that nobody read", maxQueueBytes)
+			return fmt.Errorf("the agent sent more than %d bytes that were not read yet", maxQueueBytes)
 		}
 		return nil
 	}
@@ -148,7 +148,7 @@ func (s *session) send(ctx context.Context, blocks []sdk.ContentBlock, yield fun
 			return stop(ctx.Err())
 		case <-idle.C:
 			if _, working := t.spent(); working { // else the end of the wait wakes us
-				return stop(c.late(fmt.Errorf("no sign of life for %s", c.cfg.IdleTimeout)))
+				return stop(c.late(fmt.Errorf("no activity for %s", c.cfg.IdleTimeout)))
 			}
 		case <-total.C:
 			if _, working := t.spent(); working {
@@ -196,5 +196,5 @@ func stopped(reason sdk.StopReason) error {
 	case sdk.StopReasonCancelled:
 		return &graph.StopError{Reason: graph.StopCancelled}
 	}
-	return fmt.Errorf("the agent stopped for a reason that the protocol does not have: %q", reason)
+	return fmt.Errorf("the agent returned an unknown stop reason: %q", reason)
 }

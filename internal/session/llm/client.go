@@ -142,7 +142,7 @@ func (cl *Client) CreateSession(ctx context.Context, c graph.SessionConfig) (gra
 	}
 	if len(c.Tools) > 0 {
 		if cl.cfg.Tools == nil {
-			return nil, fmt.Errorf("there are no tools here, so none named %q", c.Tools[0])
+			return nil, fmt.Errorf("tool %q is not available: no tools are configured", c.Tools[0])
 		}
 		defs, err := cl.cfg.Tools.Defs(ctx, slices.Clone(c.Tools))
 		if err != nil {

@@ -22,7 +22,7 @@ const summaryWord = "SUMMARY"
 
 // isSummaryRequest tells requests for a summary from those of the agent by their system prompt.
 func isSummaryRequest(r model.Request) bool {
-	return strings.Contains(r.System, "You write the summary")
+	return strings.Contains(r.System, "Write a summary")
 }
 
 // TestLongSession: a session of 200 turns with tools and a window that is far too small for it. After each compaction the task and the system prompt are
@@ -194,7 +194,7 @@ func TestKept(t *testing.T) {
 		got = append(got, string(m.Role)+": "+m.Text)
 	}
 	want := []string{
-		"user: task", "user: Summary of what happened since then; the messages themselves were left out:\n\nIt was about numbers.",
+		"user: task", "user: Summary of what happened since then; the original messages were removed:\n\nIt was about numbers.",
 		"assistant: two", "user: third", "assistant: three", "user: fourth",
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
@@ -346,7 +346,7 @@ func TestSummaryFails(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if err := s.Summarize(t.Context()); err == nil || !strings.Contains(err.Error(), "the model wrote none") {
+	if err := s.Summarize(t.Context()); err == nil || !strings.Contains(err.Error(), "the model returned an empty summary") {
 		t.Errorf("got %v", err)
 	}
 	if n := len(b.asked[len(b.asked)-2].Messages); n < 9 {

@@ -374,7 +374,7 @@ func TestCreate(t *testing.T) {
 	}{
 		"no model":        {llm.Config{}, graph.SessionConfig{}, "an LLM session needs a model"},
 		"former session":  {llm.Config{Model: "m"}, graph.SessionConfig{Load: "x"}, graph.ErrNoLoad.Error()},
-		"no tools at all": {llm.Config{Model: "m"}, graph.SessionConfig{Tools: []string{"look"}}, `there are no tools here, so none named "look"`},
+		"no tools at all": {llm.Config{Model: "m"}, graph.SessionConfig{Tools: []string{"look"}}, `tool "look" is not available: no tools are configured`},
 		"unknown tool":    {llm.Config{Model: "m", Tools: toolbox{}}, graph.SessionConfig{Tools: []string{"look"}}, `there is no tool "look"`},
 		"unknown option":  {llm.Config{Model: "m"}, graph.SessionConfig{Options: map[string]any{"x": 1}}, `no option "x"`},
 	} {

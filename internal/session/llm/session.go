@@ -52,7 +52,7 @@ func (s *session) Stream(ctx context.Context, message string) iter.Seq2[graph.Ag
 }
 
 // errLeft says that whoever reads the messages has left the loop.
-var errLeft = errors.New("nobody reads on")
+var errLeft = errors.New("the reader stopped")
 
 func (s *session) turn(ctx context.Context, message string, yield func(graph.AgentMessage) bool) error {
 	if s.destroyed {
@@ -257,7 +257,7 @@ func (s *session) answerOpen() {
 	}
 	for _, c := range open(s.conv, groups[len(groups)-1]) {
 		s.conv = append(s.conv, entryOf(chat.Message{
-			Role: chat.RoleTool, ToolCallID: c.ID, ToolName: c.Name, Text: "the call was interrupted or never begun; what it did is not known", IsError: true,
+			Role: chat.RoleTool, ToolCallID: c.ID, ToolName: c.Name, Text: "the call was interrupted or never started; its effects are unknown", IsError: true,
 		}))
 	}
 }

@@ -72,7 +72,7 @@ func newAPI(cfg Config, spec tool.Spec) (*Toolset, error) {
 	}
 	for _, place := range slices.Sorted(maps.Keys(tmpl.names())) {
 		if _, ok := c.Args[place]; !ok {
-			return nil, fmt.Errorf("endpoint has a place for %q, which is none of args", place)
+			return nil, fmt.Errorf("endpoint has a placeholder for %q, which is not in args", place)
 		}
 	}
 	headers, err := readHeaders(exp, c.Headers)
@@ -104,7 +104,7 @@ func describe(instruction string, output json.RawMessage) string {
 	if len(output) == 0 || len(output) > maxDescription || string(output) == "null" {
 		return instruction
 	}
-	return strings.TrimSpace(instruction + "\nAnswers have this JSON Schema: " + string(output))
+	return strings.TrimSpace(instruction + "\nResponses have this JSON Schema: " + string(output))
 }
 
 // envReference is a variable in an endpoint; `${name}` without env is a place for an argument there.
@@ -116,7 +116,7 @@ func expandEndpoint(exp *refs.Expander, text string) (string, error) {
 	out := envReference.ReplaceAllStringFunc(text, func(ref string) string {
 		value, err := exp.Expand(ref, true)
 		if err == nil && strings.ContainsAny(value, "{}$") {
-			err = fmt.Errorf("%s has a value that cannot stand in an address", ref)
+			err = fmt.Errorf("%s has a value that cannot be used in a URL", ref)
 		}
 		failed = errors.Join(failed, err)
 		return value

@@ -232,8 +232,8 @@ func TestResults(t *testing.T) {
 		"json":   {"HTTP 200 OK\n{\"n\":12345678901234567890}", `{"status":200,"body":{"n":12345678901234567890}}`, false, 100},
 		"empty":  {"HTTP 204 No Content (no body)", "", false, 100},
 		"image":  {"HTTP 200 OK\n[not shown: image/png, 4 bytes]", "", false, 100},
-		"long":   {"HTTP 200 OK (truncated: the answer has 300000 bytes, these are its first 100000)\nxxx", "", false, 100_200},
-		"huge":   {"HTTP 200 OK (truncated: the answer has more than 1048576 bytes", "", false, 100_200},
+		"long":   {"HTTP 200 OK (truncated: the response has 300000 bytes, the first 100000 are shown)\nxxx", "", false, 100_200},
+		"huge":   {"HTTP 200 OK (truncated: the response has more than 1048576 bytes", "", false, 100_200},
 		"broken": {"HTTP 500 Internal Server Error (truncated", "", true, 4_200},
 	} {
 		res, err := ask(t, ts, "x", `{"p":"`+path+`"}`)
@@ -247,8 +247,8 @@ func TestConfigErrors(t *testing.T) {
 	t.Parallel()
 	for bad, want := range map[string]string{
 		`{}`: "needs a name", `{"name":"x","endpoint":"https://x.example"}`: "method must be one of", `{"name":"x","method":"TRACE","endpoint":"https://x.example"}`: "method must be one of",
-		`{"name":"x","method":"GET"}`: "endpoint must be a whole", `{"name":"x","method":"GET","endpoint":"https://${env.CANARY}.example/${x}"}`: "none of args",
-		`{"name":"x","method":"GET","endpoint":"https://{h}/"}`: "in the host", `{"name":"x","method":"GET","endpoint":"https://x.example/${env.NONE}"}`: "NONE is not set",
+		`{"name":"x","method":"GET"}`: "endpoint must be an absolute", `{"name":"x","method":"GET","endpoint":"https://${env.CANARY}.example/${x}"}`: "not in args",
+		`{"name":"x","method":"GET","endpoint":"https://{h}/"}`: "the host must not", `{"name":"x","method":"GET","endpoint":"https://x.example/${env.NONE}"}`: "NONE is not set",
 		`{"name":7}`: "cannot be read",
 	} {
 		_, err := api.New(config(), apiSpec(bad))
@@ -263,7 +263,7 @@ func TestDescription(t *testing.T) {
 	t.Parallel()
 	ts := open(t, config(), apiSpec(`{"name":"x","method":"GET","endpoint":"https://x.example/","instruction":"Get it","output_schema":{"type":"object"}}`))
 	def := named(t, ts, "x").Def()
-	if def.Description != "Get it\nAnswers have this JSON Schema: {\"type\":\"object\"}" || string(def.Parameters) != `{"additionalProperties":false,"properties":{},"required":[],"type":"object"}` {
+	if def.Description != "Get it\nResponses have this JSON Schema: {\"type\":\"object\"}" || string(def.Parameters) != `{"additionalProperties":false,"properties":{},"required":[],"type":"object"}` {
 		t.Errorf("%+v", def)
 	}
 }

@@ -84,7 +84,7 @@ func (o *operation) Call(ctx context.Context, c tool.Call) (tool.Result, error) 
 	}
 	req, err := http.NewRequestWithContext(ctx, o.method, r.url.String(), bytes.NewReader(r.body))
 	if err != nil {
-		return tool.Result{}, tool.Errorf(tool.KindInvalidArguments, c.Name, "tool %q was not called: its request cannot be written", c.Name)
+		return tool.Result{}, tool.Errorf(tool.KindInvalidArguments, c.Name, "tool %q was not called: its request cannot be encoded", c.Name)
 	}
 	o.dress(req, r, c.Key)
 	a, err := o.base.client.Do(exchange.Hiding(ctx, func(u *url.URL) bool { return c.Scope.Hides(o.base.address(u)) }), req)
@@ -157,7 +157,7 @@ func (b *base) result(a *exchange.Answer) tool.Result {
 		}
 		text, cut := exchange.Cut(body, limit)
 		if cut || a.Cut {
-			head += fmt.Sprintf(" (truncated: the answer has %s, these are its first %d)", a.Size(), len(text))
+			head += fmt.Sprintf(" (truncated: the response has %s, the first %d are shown)", a.Size(), len(text))
 		}
 		res.Text = head + "\n" + text
 	}

@@ -33,9 +33,9 @@ func parseDocument(data []byte) (*document, error) {
 	switch {
 	case strings.HasPrefix(version, "3.0"), strings.HasPrefix(version, "3.1"), strings.HasPrefix(version, "3.2"):
 	case root["swagger"] != nil:
-		return nil, errors.New("the document is Swagger 2.0; OpenAPI 3.0 and 3.1 are read")
+		return nil, errors.New("the document is Swagger 2.0; only OpenAPI 3.0 and 3.1 are supported")
 	default:
-		return nil, fmt.Errorf("this is no OpenAPI 3 document (openapi: %q)", version)
+		return nil, fmt.Errorf("not an OpenAPI 3 document (openapi: %q)", version)
 	}
 	if _, ok := root["paths"].(map[string]any); !ok {
 		return nil, errors.New("the OpenAPI document has no paths")
@@ -65,7 +65,7 @@ func parseValues(data []byte) (map[string]any, error) {
 	}
 	root, ok := v.(map[string]any)
 	if !ok {
-		return nil, errors.New("the OpenAPI document is no map")
+		return nil, errors.New("the OpenAPI document is not a map")
 	}
 	return root, nil
 }
@@ -125,7 +125,7 @@ func (d *document) deref(v any) (map[string]any, error) {
 	for range 32 {
 		m, ok := v.(map[string]any)
 		if !ok {
-			return nil, errors.New("an object is expected")
+			return nil, errors.New("expected an object")
 		}
 		ref, ok := m["$ref"].(string)
 		if !ok {
@@ -136,14 +136,14 @@ func (d *document) deref(v any) (map[string]any, error) {
 			return nil, err
 		}
 	}
-	return nil, errors.New("references go in a circle")
+	return nil, errors.New("circular reference")
 }
 
 // find looks up a JSON pointer.
 func (d *document) find(ref string) (any, error) {
 	pointer, ok := strings.CutPrefix(ref, "#/")
 	if !ok {
-		return nil, fmt.Errorf("$ref %q leads to another document, which is not followed", clip(ref, 100))
+		return nil, fmt.Errorf("$ref %q refers to another document, which is not supported", clip(ref, 100))
 	}
 	var v any = d.root
 	for token := range strings.SplitSeq(pointer, "/") {
@@ -154,16 +154,16 @@ func (d *document) find(ref string) (any, error) {
 		switch at := v.(type) {
 		case map[string]any:
 			if v, ok = at[token]; !ok {
-				return nil, fmt.Errorf("$ref %q leads nowhere", clip(ref, 100))
+				return nil, fmt.Errorf("$ref %q cannot be resolved", clip(ref, 100))
 			}
 		case []any:
 			i, err := strconv.Atoi(token)
 			if err != nil || i < 0 || i >= len(at) {
-				return nil, fmt.Errorf("$ref %q leads nowhere", clip(ref, 100))
+				return nil, fmt.Errorf("$ref %q cannot be resolved", clip(ref, 100))
 			}
 			v = at[i]
 		default:
-			return nil, fmt.Errorf("$ref %q leads nowhere", clip(ref, 100))
+			return nil, fmt.Errorf("$ref %q cannot be resolved", clip(ref, 100))
 		}
 	}
 	return v, nil

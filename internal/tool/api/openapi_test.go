@@ -209,7 +209,7 @@ func TestOpenAPIAuth(t *testing.T) {
 		})
 	}
 	for bad, want := range map[string]string{
-		`{}`: "needs one of", `{"bearer":"$MISSING"}`: "MISSING is not set", `{"api_key":{"name":"a b","value":"x"}}`: "cannot be sent", `{"api_key":{"name":"a","in":"body","value":"x"}}`: "in must be",
+		`{}`: "needs one of", `{"bearer":"$MISSING"}`: "MISSING is not set", `{"api_key":{"name":"a b","value":"x"}}`: "invalid name or value", `{"api_key":{"name":"a","in":"body","value":"x"}}`: "in must be",
 		`{"api_key":{"name":"Host","value":"x"}}`: "cannot be set",
 	} {
 		if _, err := openAPI(t, config(), `{"url":"https://x.example/","auth":`+bad+`}`); err == nil || !strings.Contains(err.Error(), want) {
@@ -230,7 +230,7 @@ func TestOpenAPIServers(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := ts.Tools(t.Context()); err == nil || !strings.Contains(err.Error(), "allow it by `server: ") {
+	if _, err := ts.Tools(t.Context()); err == nil || !strings.Contains(err.Error(), "to allow it, set `server: ") {
 		t.Errorf("got %v", err)
 	}
 	ts, err = openAPI(t, config(srv.URL, target.URL), `{"url":"`+srv.URL+`/openapi","server":"`+target.URL+`/base/","headers":{"X-Key":"$CANARY"}}`)
@@ -263,9 +263,9 @@ func TestOpenAPIDocuments(t *testing.T) {
 	for name, tc := range map[string]struct{ doc, want string }{
 		"none":          {"", "cannot be read"},
 		"no JSON":       {"{", "cannot be read"},
-		"a list":        {"[]", "no map"},
+		"a list":        {"[]", "not a map"},
 		"swagger":       {"swagger: '2.0'\npaths: {}", "Swagger 2.0"},
-		"another":       {"openapi: 4.0.0\npaths: {}", "no OpenAPI 3 document"},
+		"another":       {"openapi: 4.0.0\npaths: {}", "not an OpenAPI 3 document"},
 		"no paths":      {"openapi: 3.1.0", "has no paths"},
 		"no operations": {"openapi: 3.1.0\npaths: {}", "no operation"},
 		"too many":      {tooMany, "more than 512 operations (max_operations)"},

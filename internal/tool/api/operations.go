@@ -55,7 +55,7 @@ func (l *listing) operations() ([]*operation, error) {
 				continue
 			}
 			if out = append(out, op); len(out) > maxOperations {
-				return nil, fmt.Errorf("the document has more than %d operations (max_operations); choose some by `tools`", maxOperations)
+				return nil, fmt.Errorf("the document has more than %d operations (max_operations); select some with `tools`", maxOperations)
 			}
 		}
 	}
@@ -114,7 +114,7 @@ func (l *listing) operation(name, method, path string, item, raw map[string]any)
 	}
 	for place := range tmpl.names() {
 		if !c.inPath[place] {
-			return nil, fmt.Errorf("the path has a place for %q, which is no parameter", place)
+			return nil, fmt.Errorf("the path has a placeholder for %q, which is not a parameter", place)
 		}
 	}
 	params, err := json.Marshal(c.schema())
@@ -170,13 +170,13 @@ func (l *listing) serverOf(levels ...map[string]any) (*url.URL, error) {
 	}
 	u, err := url.Parse(address)
 	if err != nil {
-		return nil, errors.New("the document's server is no address")
+		return nil, errors.New("the document's server is not a URL")
 	}
 	if l.from != nil {
 		u = l.from.ResolveReference(u)
 	}
 	if u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
-		return nil, fmt.Errorf("the document's server %q is no whole http or https address; name one by `server`", clip(address, 200))
+		return nil, fmt.Errorf("the document's server %q is not an absolute http or https URL; name one by `server`", clip(address, 200))
 	}
 	u.RawQuery, u.Fragment = "", ""
 	return u, nil

@@ -29,7 +29,7 @@ type pair struct {
 func parseTemplate(text string) (*template, error) {
 	scheme, rest, ok := strings.Cut(text, "://")
 	if scheme = strings.ToLower(scheme); !ok || scheme != "http" && scheme != "https" {
-		return nil, errors.New("must be a whole http or https address")
+		return nil, errors.New("must be an absolute http or https URL")
 	}
 	end := strings.IndexAny(rest, "/?#")
 	if end < 0 {
@@ -39,16 +39,16 @@ func parseTemplate(text string) (*template, error) {
 	u, err := url.Parse(scheme + "://" + authority)
 	switch {
 	case strings.ContainsAny(authority, "{}$"):
-		return nil, errors.New("no argument may stand in the host")
+		return nil, errors.New("the host must not contain an argument")
 	case err != nil || u.Host == "" || u.Hostname() == "":
-		return nil, errors.New("names no host")
+		return nil, errors.New("has no host")
 	case u.User != nil:
-		return nil, errors.New("holds a user name or a password; send them in a header")
+		return nil, errors.New("contains a user name or a password; send them in a header")
 	}
 	t := &template{scheme: scheme, host: u.Host}
 	rest, fragment, _ := strings.Cut(rest, "#")
 	if strings.ContainsAny(fragment, "{}") {
-		return nil, errors.New("what follows # is not sent, so no argument may stand there")
+		return nil, errors.New("the fragment (after #) is not sent, so it must not contain an argument")
 	}
 	path, query, hasQuery := strings.Cut(rest, "?")
 	for segment := range strings.SplitSeq(strings.TrimPrefix(path, "/"), "/") {
@@ -67,7 +67,7 @@ func parseTemplate(text string) (*template, error) {
 			continue
 		}
 		if strings.ContainsAny(key, "{}") {
-			return nil, errors.New("no argument may be the name of a query parameter")
+			return nil, errors.New("an argument cannot be the name of a query parameter")
 		}
 		parts, err := parseParts(value, literalQuery)
 		if err != nil {
@@ -85,17 +85,17 @@ func parseParts(text string, literal func(string) string) ([]part, error) {
 		open := strings.IndexByte(text, '{')
 		if open < 0 {
 			if strings.Contains(text, "}") {
-				return nil, errors.New("has a } without its {")
+				return nil, errors.New("has a } without a matching {")
 			}
 			return append(out, part{text: literal(text)}), nil
 		}
 		before := strings.TrimSuffix(text[:open], "$")
 		name, after, ok := strings.Cut(text[open+1:], "}")
 		if !ok || !isArgName(name) {
-			return nil, fmt.Errorf("has a place whose name cannot be: {%s", name)
+			return nil, fmt.Errorf("has a placeholder with an invalid name: {%s", name)
 		}
 		if strings.Contains(before, "}") {
-			return nil, errors.New("has a } without its {")
+			return nil, errors.New("has a } without a matching {")
 		}
 		if before != "" {
 			out = append(out, part{text: literal(before)})
@@ -175,7 +175,7 @@ func (t *template) fill(args map[string]any) (*url.URL, error) {
 	}
 	path, err := url.PathUnescape(raw.String())
 	if err != nil {
-		return nil, fmt.Errorf("write address: %w", err)
+		return nil, fmt.Errorf("build URL: %w", err)
 	}
 	u := &url.URL{Scheme: t.scheme, Host: t.host, Path: path, RawPath: raw.String()}
 	var query []string
@@ -199,7 +199,7 @@ func fillSegment(segment []part, args map[string]any) (string, error) {
 		hasArg = true
 		v, ok := args[p.name]
 		if !ok || v == nil {
-			return "", fmt.Errorf("%s is missing: it stands in the path of the address", p.name)
+			return "", fmt.Errorf("%s is missing: the path of the URL needs it", p.name)
 		}
 		text := scalar(v)
 		for piece := range strings.FieldsFuncSeq(text, func(r rune) bool { return r == '/' || r == '\\' }) {
@@ -212,9 +212,9 @@ func fillSegment(segment []part, args map[string]any) (string, error) {
 	}
 	switch text := b.String(); {
 	case hasArg && text == "":
-		return "", errors.New("an argument of the path is empty, which would make the address another one")
+		return "", errors.New("an argument of the path is empty, which would change the URL")
 	case hasArg && (text == "." || text == ".."):
-		return "", fmt.Errorf("the arguments make the path segment %q, which would make the address another one", text)
+		return "", fmt.Errorf("the arguments make the path segment %q, which would change the URL", text)
 	default:
 		return text, nil
 	}

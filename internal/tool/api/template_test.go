@@ -11,9 +11,9 @@ import (
 func TestTemplateRefuses(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]string{
-		"": "whole http", "ftp://x/": "whole http", "/relative": "whole http", "https://": "names no host", "https://{host}/x": "in the host", "https://a.${env}.example/": "in the host",
-		"https://user:pw@x.example/": "password", "https://x.example/#{a}": "not sent", "https://x.example/?{a}=1": "name of a query", "https://x.example/{}": "name cannot be",
-		"https://x.example/{a": "name cannot be", "https://x.example/a}": "without its {", "https://x.example:port/": "names no host", "https://x.example/{a b}": "name cannot be",
+		"": "absolute http", "ftp://x/": "absolute http", "/relative": "absolute http", "https://": "has no host", "https://{host}/x": "the host must not", "https://a.${env}.example/": "the host must not",
+		"https://user:pw@x.example/": "password", "https://x.example/#{a}": "not sent", "https://x.example/?{a}=1": "name of a query", "https://x.example/{}": "placeholder with an invalid name",
+		"https://x.example/{a": "placeholder with an invalid name", "https://x.example/a}": "without a matching {", "https://x.example:port/": "has no host", "https://x.example/{a b}": "placeholder with an invalid name",
 	} {
 		if _, err := parseTemplate(text); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: got %v, want %q", text, err, want)

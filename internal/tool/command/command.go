@@ -70,7 +70,7 @@ func (r *Runner) Expand(env map[string]string) (map[string]string, error) {
 	out := maps.Clone(env)
 	for _, name := range slices.Sorted(maps.Keys(env)) {
 		if name == "" || strings.ContainsAny(name, "=\x00") {
-			return nil, fmt.Errorf("env: %q is no name of a variable", name)
+			return nil, fmt.Errorf("env: %q is not a valid variable name", name)
 		}
 		value, err := r.cfg.Expand(env[name])
 		if err != nil {
@@ -138,7 +138,7 @@ type Answer struct {
 	Dropped  int64 `json:"droppedBytes,omitempty"`
 }
 
-var errTime = errors.New("time is over")
+var errTime = errors.New("timed out")
 
 // Run runs a program. What it answers is told, and is the tool's own error where the exit status is not 0, where its time was over, and where it cannot
 // be started.
@@ -150,7 +150,7 @@ func (r *Runner) Run(ctx context.Context, q Request) (tool.Result, error) {
 	case err == nil:
 		return r.Result(out, ""), nil
 	case errors.Is(err, errTime):
-		return r.Result(out, fmt.Sprintf("its time of %s was over, and it was ended", cmp.Or(q.Timeout, DefaultTimeout))), nil
+		return r.Result(out, fmt.Sprintf("it timed out after %s and was stopped", cmp.Or(q.Timeout, DefaultTimeout))), nil
 	case ctx.Err() != nil || errors.Is(err, tool.ErrClosed):
 		return tool.Result{}, err
 	}

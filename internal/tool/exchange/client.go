@@ -30,8 +30,8 @@ const (
 const closeWait = 4 * time.Second
 
 var (
-	errIdle  = errors.New("no sign of life")
-	errTotal = errors.New("no whole answer")
+	errIdle  = errors.New("idle timeout")
+	errTotal = errors.New("incomplete response")
 )
 
 // Config says how a toolset speaks HTTP. HTTP is required.
@@ -104,7 +104,7 @@ func (c *Client) follow(req *http.Request, via []*http.Request) error {
 		return err
 	}
 	if hides, ok := req.Context().Value(hidesKey{}).(func(*url.URL) bool); ok && hides(req.URL) {
-		return fmt.Errorf("%w: a redirect to %s, which the permissions of this run keep from the call", outbound.ErrRefused, req.URL.Host)
+		return fmt.Errorf("%w: a redirect to %s, which the permissions of this run deny", outbound.ErrRefused, req.URL.Host)
 	}
 	return nil
 }
@@ -165,7 +165,7 @@ func (c *Client) Do(ctx context.Context, req *http.Request) (*Answer, error) {
 	c.mu.Unlock()
 	defer c.busy.Done()
 	if ctx.Err() != nil {
-		return nil, fmt.Errorf("ask %s: %w", req.URL.Host, context.Cause(ctx))
+		return nil, fmt.Errorf("request to %s: %w", req.URL.Host, context.Cause(ctx))
 	}
 	if err := c.judge(req.URL); err != nil {
 		return nil, c.failure(req, err)
@@ -187,13 +187,13 @@ func (c *Client) Do(ctx context.Context, req *http.Request) (*Answer, error) {
 	unknown := sent.Load() && !reads(req.Method)
 	switch cause := context.Cause(inner); {
 	case ctx.Err() != nil:
-		return nil, fmt.Errorf("ask %s: %w", req.URL.Host, context.Cause(ctx))
+		return nil, fmt.Errorf("request to %s: %w", req.URL.Host, context.Cause(ctx))
 	case errors.Is(cause, tool.ErrClosed):
 		return nil, tool.ErrClosed
 	case errors.Is(cause, errTotal):
-		return nil, late(unknown, "%s did not answer in full within %s", req.URL.Host, c.cfg.Total)
+		return nil, late(unknown, "%s did not send a complete response within %s", req.URL.Host, c.cfg.Total)
 	case errors.Is(cause, errIdle):
-		return nil, late(unknown, "%s showed no sign of life for %s", req.URL.Host, c.cfg.Idle)
+		return nil, late(unknown, "%s sent no data for %s", req.URL.Host, c.cfg.Idle)
 	}
 	e := c.failure(req, err)
 	e.OutcomeUnknown = unknown && !errors.Is(err, outbound.ErrRefused)
@@ -213,9 +213,9 @@ func (c *Client) failure(req *http.Request, err error) *tool.Error {
 	}
 	if errors.Is(err, outbound.ErrRefused) {
 		// The chain stays, the text is ours: it names hosts only.
-		return tool.Errorf(tool.KindFailed, "", "%s was not asked: %w", req.URL.Host, err)
+		return tool.Errorf(tool.KindFailed, "", "request to %s was not sent: %w", req.URL.Host, err)
 	}
-	return tool.Errorf(tool.KindNetwork, "", "%s gave no answer: %w", req.URL.Host, c.cfg.Redactor.Error(err))
+	return tool.Errorf(tool.KindNetwork, "", "no response from %s: %w", req.URL.Host, c.cfg.Redactor.Error(err))
 }
 
 func (c *Client) exchange(req *http.Request, idle *time.Timer) (*Answer, error) {
@@ -227,7 +227,7 @@ func (c *Client) exchange(req *http.Request, idle *time.Timer) (*Answer, error) 
 	idle.Reset(c.cfg.Idle)
 	body, err := io.ReadAll(io.LimitReader(&beating{resp.Body, idle, c.cfg.Idle}, int64(c.cfg.MaxBytes)+1))
 	if err != nil {
-		return nil, fmt.Errorf("read the answer: %w", err)
+		return nil, fmt.Errorf("read the response: %w", err)
 	}
 	a := &Answer{URL: resp.Request.URL, Status: resp.StatusCode, Header: resp.Header, Body: body, Length: resp.ContentLength}
 	if len(body) > c.cfg.MaxBytes {

@@ -84,15 +84,15 @@ func TestFailures(t *testing.T) {
 		unknown     bool
 		text        string
 	}{
-		"never answers":             {"POST", srv.URL + "/hang", short, tool.KindTimeout, true, "no sign of life for 100ms"},
-		"reading changes nothing":   {"GET", srv.URL + "/hang", short, tool.KindTimeout, false, "no sign of life"},
-		"stalls in the middle":      {"POST", srv.URL + "/stall", short, tool.KindTimeout, true, "no sign of life"},
-		"never ends":                {"PUT", srv.URL + "/drip", exchange.Config{Total: 200 * time.Millisecond, MaxBytes: 1 << 30}, tool.KindTimeout, true, "did not answer in full within 200ms"},
-		"breaks off":                {"POST", srv.URL + "/break", exchange.Config{}, tool.KindNetwork, true, "read the answer"},
-		"drops the connection":      {"DELETE", srv.URL + "/drop", exchange.Config{}, tool.KindNetwork, true, "gave no answer"},
-		"nobody there":              {"POST", gone.URL, exchange.Config{}, tool.KindNetwork, false, "gave no answer"},
+		"never answers":             {"POST", srv.URL + "/hang", short, tool.KindTimeout, true, "sent no data for 100ms"},
+		"reading changes nothing":   {"GET", srv.URL + "/hang", short, tool.KindTimeout, false, "sent no data"},
+		"stalls in the middle":      {"POST", srv.URL + "/stall", short, tool.KindTimeout, true, "sent no data"},
+		"never ends":                {"PUT", srv.URL + "/drip", exchange.Config{Total: 200 * time.Millisecond, MaxBytes: 1 << 30}, tool.KindTimeout, true, "did not send a complete response within 200ms"},
+		"breaks off":                {"POST", srv.URL + "/break", exchange.Config{}, tool.KindNetwork, true, "read the response"},
+		"drops the connection":      {"DELETE", srv.URL + "/drop", exchange.Config{}, tool.KindNetwork, true, "no response from"},
+		"nobody there":              {"POST", gone.URL, exchange.Config{}, tool.KindNetwork, false, "no response from"},
 		"refused address (SEC8)":    {"POST", "http://10.0.0.1/?key=canary", exchange.Config{}, tool.KindFailed, false, "address refused"},
-		"refused by the toolset":    {"POST", srv.URL, exchange.Config{Judge: func(*url.URL) error { return outbound.ErrRefused }}, tool.KindFailed, false, "was not asked"},
+		"refused by the toolset":    {"POST", srv.URL, exchange.Config{Judge: func(*url.URL) error { return outbound.ErrRefused }}, tool.KindFailed, false, "was not sent"},
 		"secrets stay here (SEC11)": {"GET", gone.URL + "/?key=canary", exchange.Config{Redactor: process.NewRedactor([]string{"connection refused"})}, tool.KindNetwork, false, "[redacted]"},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -228,7 +228,7 @@ func TestPrivate(t *testing.T) {
 		"http://user:pass@" + inner.Listener.Addr().String(), "http://１２７.0.0.1:" + port, "http://127.0.0.1.:" + port, outer.URL, "file:///etc/passwd", "gopher://127.0.0.1:" + port, "http://:" + port,
 	} {
 		res := get(t, ts, address)
-		if !res.IsError || !strings.Contains(res.Text, "address refused") && !strings.Contains(res.Text, "gave no answer") {
+		if !res.IsError || !strings.Contains(res.Text, "address refused") && !strings.Contains(res.Text, "no response from") {
 			t.Errorf("%s: %s", address, res.Text)
 		}
 	}
@@ -307,7 +307,7 @@ func TestNoAnswer(t *testing.T) {
 		site(w, r)
 	})
 	res, err := open(t, "", srv.URL).Call(t.Context(), call(t, map[string]any{"urls": []string{srv.URL + "/hang", srv.URL + "/json"}, "timeout": 1}))
-	if err != nil || res.IsError || !strings.Contains(res.Text, "no whole answer within 1s") || !strings.Contains(res.Text, `{"a":1}`) {
+	if err != nil || res.IsError || !strings.Contains(res.Text, "no complete response within 1s") || !strings.Contains(res.Text, `{"a":1}`) {
 		t.Errorf("%+v, %v", res, err)
 	}
 }

@@ -31,7 +31,7 @@ func readOptions(spec tool.Spec) (options, error) {
 	for _, list := range [][]string{o.AllowedDomains, o.BlockedDomains} {
 		for i, e := range list {
 			if list[i] = strings.TrimPrefix(cleanHost(e), "*."); !tool.IsHostEntry(list[i]) {
-				return o, fmt.Errorf("%q is no host: write it as example.com or example.com:8080", e)
+				return o, fmt.Errorf("%q is not a host: write example.com or example.com:8080", e)
 			}
 		}
 	}
@@ -50,14 +50,14 @@ func Hosts(spec tool.Spec) []string {
 // judge says why u may not be asked for; nil: it may.
 func (o options) judge(u *url.URL) error {
 	if u.Scheme != "http" && u.Scheme != "https" {
-		return fmt.Errorf("%w: only http and https addresses can be fetched, not %q", outbound.ErrRefused, u.Scheme)
+		return fmt.Errorf("%w: only http and https URLs can be fetched, not %q", outbound.ErrRefused, u.Scheme)
 	}
 	host := cleanHost(u.Hostname())
 	switch {
 	case host == "":
-		return fmt.Errorf("%w: the address names no host", outbound.ErrRefused)
+		return fmt.Errorf("%w: the URL has no host", outbound.ErrRefused)
 	case u.User != nil:
-		return fmt.Errorf("%w: an address with a user name or a password is not fetched", outbound.ErrRefused)
+		return fmt.Errorf("%w: a URL with a user name or a password is not fetched", outbound.ErrRefused)
 	case !isASCII(host):
 		return fmt.Errorf("%w: write the host in its ASCII form (xn--...)", outbound.ErrRefused)
 	}
@@ -66,10 +66,10 @@ func (o options) judge(u *url.URL) error {
 		port = map[string]string{"http": "80", "https": "443"}[u.Scheme]
 	}
 	if matches(o.BlockedDomains, host, port) {
-		return fmt.Errorf("%w: %s is one of the toolset's blocked_domains", outbound.ErrRefused, host)
+		return fmt.Errorf("%w: %s is in the toolset's blocked_domains", outbound.ErrRefused, host)
 	}
 	if len(o.AllowedDomains) > 0 && !matches(o.AllowedDomains, host, port) {
-		return fmt.Errorf("%w: %s is none of the toolset's allowed_domains (%s)", outbound.ErrRefused, host, strings.Join(o.AllowedDomains, ", "))
+		return fmt.Errorf("%w: %s is not in the toolset's allowed_domains (%s)", outbound.ErrRefused, host, strings.Join(o.AllowedDomains, ", "))
 	}
 	return nil
 }

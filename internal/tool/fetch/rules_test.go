@@ -51,7 +51,7 @@ func TestRulesMeanAddresses(t *testing.T) {
 				t.Fatal(err)
 			case strings.Contains(r.Text, "the permissions of this run forbid it"):
 				got = "denied"
-			case strings.Contains(r.Text, "permissions of this run keep"):
+			case strings.Contains(r.Text, "permissions of this run deny"):
 				got = "refused"
 			}
 			if got != want {

@@ -10,7 +10,7 @@ import (
 const (
 	pathProperty    = `"path":{"type":"string","description":"Path of the file"}`
 	dirProperty     = `"path":{"type":"string","description":"Path of the folder; . is the folder of the toolset"}`
-	excludeProperty = `"excludePatterns":{"type":"array","items":{"type":"string"},"description":"Patterns of names or paths that are left out"}`
+	excludeProperty = `"excludePatterns":{"type":"array","items":{"type":"string"},"description":"Patterns of names or paths to exclude"}`
 	dirsProperty    = `"paths":{"type":"array","items":{"type":"string"},"minItems":1,"description":"Paths of the folders"}`
 )
 
@@ -23,8 +23,8 @@ func object(properties, required string) json.RawMessage {
 var catalog = []entry{
 	{
 		def: chat.ToolDef{
-			Name: "read_file", Description: "Reads a text file, whole or some of its lines",
-			Parameters: object(pathProperty+`,"offset":{"type":"integer","minimum":1,"description":"First line, counted from 1"},"limit":{"type":"integer","minimum":1,"description":"How many lines at most"}`, `"path"`),
+			Name: "read_file", Description: "Reads a text file or some of its lines",
+			Parameters: object(pathProperty+`,"offset":{"type":"integer","minimum":1,"description":"First line, counted from 1"},"limit":{"type":"integer","minimum":1,"description":"Maximum number of lines"}`, `"path"`),
 		},
 		policy: tool.PolicyRetry, run: decoded(readFile),
 	},
@@ -37,16 +37,16 @@ var catalog = []entry{
 	},
 	{
 		def: chat.ToolDef{
-			Name: "write_file", Description: "Writes a file, with its folders, and replaces what it held",
+			Name: "write_file", Description: "Writes a file and replaces its content. Creates missing folders",
 			Parameters: object(pathProperty+`,"content":{"type":"string","description":"The whole new content"}`, `"path","content"`),
 		},
 		policy: tool.PolicyRetry, writes: true, run: decoded(writeFile),
 	},
 	{
 		def: chat.ToolDef{
-			Name: "edit_file", Description: "Replaces text in a file. Each oldText must stand in the file exactly once, unless replaceAll is true; all edits are made or none",
+			Name: "edit_file", Description: "Replaces text in a file. Each oldText must occur in the file exactly once, unless replaceAll is true; either all edits are made or none",
 			Parameters: object(pathProperty+`,"edits":{"type":"array","minItems":1,"items":`+string(object(
-				`"oldText":{"type":"string","minLength":1,"description":"Text as it stands in the file, blanks and line ends included"},"newText":{"type":"string","description":"What takes its place"},"replaceAll":{"type":"boolean","description":"Replace it wherever it stands"}`,
+				`"oldText":{"type":"string","minLength":1,"description":"Exact text in the file, including spaces and line endings"},"newText":{"type":"string","description":"Text that replaces it"},"replaceAll":{"type":"boolean","description":"Replace all occurrences"}`,
 				`"oldText","newText"`))+`}`, `"path","edits"`),
 		},
 		policy: tool.PolicyAsk, writes: true, run: decoded(editFile),
@@ -58,7 +58,7 @@ var catalog = []entry{
 	{
 		def: chat.ToolDef{
 			Name: "directory_tree", Description: "Shows a folder and the folders below it as a tree",
-			Parameters: object(dirProperty+`,"maxDepth":{"type":"integer","minimum":1,"description":"How many folders deep; 4 unless said"}`, `"path"`),
+			Parameters: object(dirProperty+`,"maxDepth":{"type":"integer","minimum":1,"description":"Maximum depth in folders; default 4"}`, `"path"`),
 		},
 		policy: tool.PolicyRetry, run: decoded(directoryTree),
 	},
@@ -78,22 +78,22 @@ var catalog = []entry{
 	},
 	{
 		def: chat.ToolDef{
-			Name: "create_directory", Description: "Creates folders, with those above them",
+			Name: "create_directory", Description: "Creates folders, including missing parent folders",
 			Parameters: object(dirsProperty, `"paths"`),
 		},
 		policy: tool.PolicyRetry, writes: true, run: decoded(createDirectory),
 	},
 	{
 		def: chat.ToolDef{
-			Name: "remove_directory", Description: "Removes folders; those that are not empty only with recursive",
-			Parameters: object(dirsProperty+`,"recursive":{"type":"boolean","description":"Remove what is in them too"}`, `"paths"`),
+			Name: "remove_directory", Description: "Removes folders; recursive is required for folders that are not empty",
+			Parameters: object(dirsProperty+`,"recursive":{"type":"boolean","description":"Also remove their contents"}`, `"paths"`),
 		},
 		policy: tool.PolicyAsk, writes: true, run: decoded(removeDirectory),
 	},
 	{
 		def: chat.ToolDef{
-			Name: "move_file", Description: "Moves or renames a file or folder; nothing that is there already is replaced",
-			Parameters: object(`"source":{"type":"string","description":"Path as it is"},"destination":{"type":"string","description":"Path as it is to be"}`, `"source","destination"`),
+			Name: "move_file", Description: "Moves or renames a file or folder; fails if the destination exists",
+			Parameters: object(`"source":{"type":"string","description":"Current path"},"destination":{"type":"string","description":"New path"}`, `"source","destination"`),
 		},
 		policy: tool.PolicyAsk, writes: true, run: decoded(moveFile),
 	},

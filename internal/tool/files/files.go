@@ -106,7 +106,7 @@ func (t *Toolset) Name() string { return t.name }
 func (t *Toolset) Instructions() string {
 	text := `## Filesystem tools
 
-Paths are relative to the folder ` + t.dir + `; nothing outside of it can be reached.`
+Paths are relative to the folder ` + t.dir + `; only paths inside it are accessible.`
 	if t.opts.ReadOnly {
 		return text + " Files can be read, not changed."
 	}

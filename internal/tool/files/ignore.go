@@ -40,7 +40,7 @@ var vcs = []string{".git", ".hg", ".svn", ".jj"}
 type errIgnore struct{ dir, what string }
 
 func (e *errIgnore) Error() string {
-	return fmt.Sprintf("[what is in %s is left out: %s/.gitignore has more than %s; with the option ignore_vcs: false it is shown]", e.dir, e.dir, e.what)
+	return fmt.Sprintf("[the contents of %s are left out: %s/.gitignore has more than %s; set the option ignore_vcs: false to show them]", e.dir, e.dir, e.what)
 }
 
 // below gives the rules that hold in dir, which those of its own .gitignore are added to. Errors: *errIgnore; ctx's.

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// Item 29 of issue 12: where a .gitignore exceeds a limit, its folder is left out, the limit is named, and all other folders are shown.
+// Item 29 of issue 12: where a .gitignore exceeds a limit, its folder are left out, the limit is named, and all other folders are shown.
 func TestIgnoreLimits(t *testing.T) {
 	t.Parallel()
 	lines := func(n int) string { return strings.Repeat("none\n", n) }
@@ -33,7 +33,7 @@ func TestIgnoreLimits(t *testing.T) {
 					}
 					continue
 				}
-				if want := "[what is in a/b is left out: a/b/.gitignore has more than " + c.limit; !strings.Contains(text, want) {
+				if want := "[the contents of a/b are left out: a/b/.gitignore has more than " + c.limit; !strings.Contains(text, want) {
 					t.Errorf("%s: got %s, want %s", tool, text, want)
 				}
 				if strings.Contains(text, "a/b/found") || tool == "search_files" && !strings.Contains(text, "a/found\n") {

@@ -170,7 +170,7 @@ func TestIgnoreAsGitRandom(t *testing.T) {
 	})
 }
 
-// Item 29 of issue 12: a link is not followed, as git does not, and nothing else that is no file either.
+// Item 29 of issue 12: a link is not followed, as git does not, and nothing else that is not a regular file either.
 func TestIgnoreNoFile(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

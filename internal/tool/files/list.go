@@ -41,7 +41,7 @@ func (c call) walk(ctx context.Context, dir string, visit func(item) error) (not
 	case err != nil:
 		return "", err
 	case !st.IsDir():
-		return "", refuse("%q is no folder", dir)
+		return "", refuse("%q is not a folder", dir)
 	}
 	w := walker{c: c, visit: visit, ignore: c.set.opts.IgnoreVCS == nil || *c.set.opts.IgnoreVCS}
 	err = w.from(ctx, dir)

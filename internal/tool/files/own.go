@@ -22,7 +22,7 @@ func (c call) guard(name string, info fs.FileInfo) error {
 	if !own || t.named(name) {
 		return nil
 	}
-	return refuse("%q is one of the operator's own files, which no tool reaches unless own_files of its toolset names it", name)
+	return refuse("%q is one of the operator's own files, which tools can access only if own_files of their toolset lists it", name)
 }
 
 // named tells whether own_files names a file, or a folder that it is in.

@@ -45,9 +45,9 @@ func (t *Toolset) resolve(p string) (string, error) {
 	case len(p) > maxPathBytes:
 		return "", refuse("the path has %d bytes, more than the limit of %d", len(p), maxPathBytes)
 	case strings.ContainsAny(p, "\x00\uFFFD") || !utf8.ValidString(p):
-		return "", refuse("path %q holds characters that no path has", p)
+		return "", refuse("path %q contains characters that are not allowed in paths", p)
 	case encoded.MatchString(p):
-		return "", refuse("path %q is percent-encoded; write it plainly", p)
+		return "", refuse("path %q is percent-encoded; write it unencoded", p)
 	case scheme.MatchString(p):
 		return "", refuse("path %q is a URL; name the file by its path", p)
 	case strings.HasPrefix(p, "~"):
@@ -62,7 +62,7 @@ func (t *Toolset) resolve(p string) (string, error) {
 	}
 	switch {
 	case strings.Contains(p, `\`) || drive.MatchString(p):
-		return "", refuse("path %q is one of Windows; separate folders by / and begin at the folder of the toolset", p)
+		return "", refuse("path %q is a Windows path; use a path with / that is relative to the folder of the toolset", p)
 	case strings.HasPrefix(p, "/") || !filepath.IsLocal(filepath.FromSlash(p)):
 		return "", t.outside(p)
 	}
@@ -78,13 +78,13 @@ func (t *Toolset) resolveNew(p string) (string, error) {
 	case name == ".":
 		return "", refuse("path %q is the folder of the toolset itself", p)
 	case slices.ContainsFunc(strings.Split(name, "/"), devices.MatchString):
-		return "", refuse("path %q holds a name that Windows keeps for a device", p)
+		return "", refuse("path %q contains a name that Windows reserves for a device", p)
 	}
 	return name, nil
 }
 
 func (t *Toolset) outside(p string) error {
-	return refuse("path %q is outside of the folder %s, and nothing outside of it can be reached", p, t.dir)
+	return refuse("path %q is outside of the folder %s; only paths inside it are accessible", p, t.dir)
 }
 
 // report words a failure for the model. What is no failure of files counts as the tool's own error.
@@ -104,7 +104,7 @@ func report(name string, err error) (tool.Result, error) {
 	case errors.Is(cause, fs.ErrNotExist):
 		return tool.Result{Text: fmt.Sprintf("there is no file %q", at), IsError: true}, nil
 	case strings.Contains(cause.Error(), "escapes from parent"):
-		return tool.Result{Text: fmt.Sprintf("path %q leads out of the folder of the toolset, and nothing outside of it can be reached", at), IsError: true}, nil
+		return tool.Result{Text: fmt.Sprintf("path %q leads out of the folder of the toolset; only paths inside it are accessible", at), IsError: true}, nil
 	}
 	return tool.Result{Text: fmt.Sprintf("%s: %s: %v", name, at, cause), IsError: true}, nil
 }

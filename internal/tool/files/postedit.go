@@ -47,7 +47,7 @@ func (c call) edited(ctx context.Context, name, answer string) (string, error) {
 		case ctx.Err() != nil:
 			return "", ctx.Err()
 		case err != nil:
-			answer += fmt.Sprintf("\nthe file was written, but the command after edits %q was not run to its end: %v", p.cmd, err)
+			answer += fmt.Sprintf("\nthe file was written, but the command after edits %q did not finish: %v", p.cmd, err)
 		case out.Code != 0:
 			answer += fmt.Sprintf("\nthe file was written, but the command after edits %q failed (%s): %s", p.cmd, out.State, strings.TrimSpace(out.Stdout+out.Stderr))
 		}

@@ -29,18 +29,18 @@ func newQuery(text string, isRegex bool) (query, error) {
 	}
 	parsed, err := syntax.Parse(text, syntax.Perl)
 	if err != nil {
-		return query{}, refuse("query is no regular expression (RE2): %v", err)
+		return query{}, refuse("query is not a valid regular expression (RE2): %v", err)
 	}
 	prog, err := syntax.Compile(parsed.Simplify())
 	if err != nil {
-		return query{}, refuse("query is no regular expression (RE2): %v", err)
+		return query{}, refuse("query is not a valid regular expression (RE2): %v", err)
 	}
 	if len(prog.Inst) > maxProgram {
 		return query{}, refuse("the regular expression compiles to %d instructions, more than the limit of %d; repeat less in it", len(prog.Inst), maxProgram)
 	}
 	re, err := regexp.Compile(text)
 	if err != nil {
-		return query{}, refuse("query is no regular expression (RE2): %v", err)
+		return query{}, refuse("query is not a valid regular expression (RE2): %v", err)
 	}
 	return query{re: re, size: len(prog.Inst)}, nil
 }

@@ -39,7 +39,7 @@ func (c call) open(ctx context.Context, name string) (file, os.FileInfo, error) 
 	case st.IsDir():
 		err = refuse("%q is a folder; list_directory lists it", name)
 	case !st.Mode().IsRegular():
-		err = refuse("%q is no regular file and is not read", name)
+		err = refuse("%q is not a regular file", name)
 	default:
 		err = c.guard(name, st)
 	}
@@ -92,7 +92,7 @@ func (c call) read(ctx context.Context, name string, offset, limit, maxBytes int
 		return "", err
 	}
 	if bytes.IndexByte(head, 0) >= 0 {
-		return fmt.Sprintf("[%s holds no text: %d bytes of %s]", name, st.Size(), http.DetectContentType(head)), nil
+		return fmt.Sprintf("[%s is not a text file: %d bytes of %s]", name, st.Size(), http.DetectContentType(head)), nil
 	}
 	first, line := max(offset, 1), 1
 	var b strings.Builder
@@ -101,14 +101,14 @@ func (c call) read(ctx context.Context, name string, offset, limit, maxBytes int
 		want := line >= first
 		if want && limit > 0 && line >= first+limit {
 			if _, err := br.Peek(1); err == nil {
-				more = fmt.Sprintf("lines from %d on are left out; go on with offset %d", line, line)
+				more = fmt.Sprintf("lines from %d on are left out; continue with offset %d", line, line)
 			}
 			break
 		}
 		text, whole, err := readLine(br, want, maxBytes-b.Len())
 		if !whole {
 			if b.Len() > 0 {
-				more = fmt.Sprintf("lines from %d on are left out, since an answer has at most %d bytes; go on with offset %d", line, maxBytes, line)
+				more = fmt.Sprintf("lines from %d on are left out, since an answer has at most %d bytes; continue with offset %d", line, maxBytes, line)
 			} else {
 				b.Write(text)
 				more = fmt.Sprintf("line %d is longer than the %d bytes of an answer; the rest of it and of the file is left out", line, maxBytes)
@@ -162,7 +162,7 @@ func readFiles(ctx context.Context, c call, a readManyArgs) (string, error) {
 		fmt.Fprintf(&b, "=== %s ===\n", p)
 		room := maxTextBytes - b.Len()
 		if room <= 0 {
-			b.WriteString("[left out, since an answer is full; read it by itself]\n")
+			b.WriteString("[left out: the answer is full; read this file separately]\n")
 			continue
 		}
 		name, err := c.reach("paths", p)

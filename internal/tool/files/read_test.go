@@ -35,20 +35,20 @@ func TestRead(t *testing.T) {
 		isError bool
 	}{
 		"whole":            {obj{"path": "a.txt"}, "one\ntwo\nthree\nfour", false},
-		"some lines":       {obj{"path": "a.txt", "offset": 2, "limit": 2}, "two\nthree\n[lines from 4 on are left out; go on with offset 4; the file has 18 bytes]", false},
+		"some lines":       {obj{"path": "a.txt", "offset": 2, "limit": 2}, "two\nthree\n[lines from 4 on are left out; continue with offset 4; the file has 18 bytes]", false},
 		"last lines":       {obj{"path": "a.txt", "offset": 3, "limit": 9}, "three\nfour", false},
 		"exactly the rest": {obj{"path": "a.txt", "offset": 4, "limit": 1}, "four", false},
 		"beyond the end":   {obj{"path": "a.txt", "offset": 5}, "[a.txt has no line 5]", false},
 		"line ends":        {obj{"path": "crlf.txt"}, "one\r\ntwo\r\n", false},
 		"empty":            {obj{"path": "empty.txt"}, "", false},
-		"no text":          {obj{"path": "binary.png"}, "[binary.png holds no text: 10 bytes of image/png]", false},
+		"no text":          {obj{"path": "binary.png"}, "[binary.png is not a text file: 10 bytes of image/png]", false},
 		"other encoding":   {obj{"path": "latin1.txt"}, "caf\xe9", false}, // the Set makes text of it
 		"a long line":      {obj{"path": "long.txt"}, "[line 1 is longer than the 131072 bytes of an answer; the rest of it and of the file is left out; the file has 300000 bytes]", false},
-		"many lines":       {obj{"path": "many.txt"}, "[lines from 8193 on are left out, since an answer has at most 131072 bytes; go on with offset 8193; the file has 320000 bytes]", false},
+		"many lines":       {obj{"path": "many.txt"}, "[lines from 8193 on are left out, since an answer has at most 131072 bytes; continue with offset 8193; the file has 320000 bytes]", false},
 		"go on":            {obj{"path": "many.txt", "offset": 19_999}, "0123456789abcde\n0123456789abcde\n", false},
 		"absent":           {obj{"path": "none.txt"}, `there is no file "none.txt"`, true},
 		"folder":           {obj{"path": "."}, `"." is a folder; list_directory lists it`, true},
-		"pipe":             {obj{"path": "pipe"}, `"pipe" is no regular file and is not read`, true},
+		"pipe":             {obj{"path": "pipe"}, `"pipe" is not a regular file`, true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -75,7 +75,7 @@ func TestReadMany(t *testing.T) {
 	ts := open(t, dir, "")
 	r := do(t, ts, "read_multiple_files", obj{"paths": []string{"a.txt", "none.txt", "../x", "b.txt"}})
 	want := "=== a.txt ===\none\n=== none.txt ===\n[there is no file \"none.txt\"]\n=== ../x ===\n[path \"../x\" is outside of the folder " + dir +
-		", and nothing outside of it can be reached]\n=== b.txt ===\ntwo\n"
+		"; only paths inside it are accessible]\n=== b.txt ===\ntwo\n"
 	if r.Text != want {
 		t.Errorf("got %q, want %q", r.Text, want)
 	}
@@ -121,8 +121,8 @@ func TestLists(t *testing.T) {
 		"literal":        {"search_files_content", obj{"path": ".", "query": `needle.*`}, "[no line matches]"},
 		"one file":       {"search_files_content", obj{"path": "go.mod", "query": "needle"}, "go.mod:1: needle in go.mod\n"},
 		"excluded":       {"search_files_content", obj{"query": "needle", "excludePatterns": []string{"src", "*.txt", "go.*"}}, "main.go:1: needle in main.go\n"},
-		"no expression":  {"search_files_content", obj{"path": ".", "query": "(", "is_regex": true}, "query is no regular expression (RE2): error parsing regexp: missing closing ): `(`"},
-		"no folder":      {"directory_tree", obj{"path": "go.mod"}, `"go.mod" is no folder`},
+		"no expression":  {"search_files_content", obj{"path": ".", "query": "(", "is_regex": true}, "query is not a valid regular expression (RE2): error parsing regexp: missing closing ): `(`"},
+		"no folder":      {"directory_tree", obj{"path": "go.mod"}, `"go.mod" is not a folder`},
 		"absent":         {"list_directory", obj{"path": "none"}, `there is no file "none"`},
 		"ignored folder": {"list_directory", obj{"path": "build"}, "FILE out.bin (23 bytes)\n"},
 	} {

@@ -30,7 +30,7 @@ func newMatcher(patterns []string) (matcher, error) {
 	for _, p := range patterns {
 		g, err := newGlob(p, false)
 		if err != nil || p == "" {
-			return nil, refuse("%q is no pattern: * stands for any characters of a name, ** for any folders, ? for one character", p)
+			return nil, refuse("invalid pattern %q: * matches any characters of a name, ** for any folders, ? for one character", p)
 		}
 		m = append(m, g)
 	}

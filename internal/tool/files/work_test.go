@@ -154,7 +154,7 @@ func TestWorkEndsWithContext(t *testing.T) {
 	}
 }
 
-// Item 30 of issue 12: what is no regular file is not read, for it might have no end.
+// Item 30 of issue 12: what is not a regular file is not read, for it might have no end.
 func TestDevicesAreNotRead(t *testing.T) {
 	t.Parallel()
 	if _, err := os.Stat("/dev/zero"); err != nil {

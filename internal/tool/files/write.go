@@ -57,11 +57,11 @@ func (c call) replace(name string, data []byte) (err error) {
 	case err != nil:
 		return err
 	case st.Mode()&fs.ModeSymlink != 0:
-		return refuse("%q is a symbolic link; name the file that it stands for", name)
+		return refuse("%q is a symbolic link; use the path of its target", name)
 	case st.IsDir():
 		return refuse("%q is a folder", name)
 	case !st.Mode().IsRegular():
-		return refuse("%q is no regular file", name)
+		return refuse("%q is not a regular file", name)
 	default:
 		mode = st.Mode().Perm()
 	}
@@ -148,7 +148,7 @@ func apply(ctx context.Context, text string, edits []edit) (_ string, lines []st
 			}
 			return "", nil, refuse("edit %d: oldText is not in the file%s; nothing was changed", i+1, hint)
 		case n > 1 && !e.ReplaceAll:
-			return "", nil, refuse("edit %d: oldText stands in the file %d times; add lines around it until it is one place, or say replaceAll; nothing was changed", i+1, n)
+			return "", nil, refuse("edit %d: oldText occurs %d times in the file; add surrounding lines until it is unique, or set replaceAll; nothing was changed", i+1, n)
 		}
 		before, _, _ := strings.Cut(text, e.OldText)
 		line := 1 + strings.Count(before, "\n")
@@ -236,7 +236,7 @@ func (c call) remove(ctx context.Context, name string, recursive bool) error {
 	case err != nil:
 		return named(err, name)
 	case !st.IsDir():
-		return refuse("%q is no folder", name)
+		return refuse("%q is not a folder", name)
 	case recursive:
 		return removeAll(ctx, dir, base)
 	}
@@ -312,7 +312,7 @@ func moveFile(_ context.Context, c call, a moveArgs) (string, error) {
 	}
 	switch _, err := c.root.Lstat(to); {
 	case err == nil:
-		return "", refuse("%q is there already; nothing was moved", to)
+		return "", refuse("%q already exists; nothing was moved", to)
 	case !errors.Is(err, fs.ErrNotExist):
 		return "", err
 	}

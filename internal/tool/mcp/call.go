@@ -56,7 +56,7 @@ func (t *remoteTool) Call(ctx context.Context, c tool.Call) (tool.Result, error)
 		now := find(tools, t.def.Name)
 		if now == nil || now.hash != t.hash {
 			return tool.Result{}, tool.Errorf(tool.KindChanged, t.def.Name,
-				"tool %q of toolset %q is not what it was: the server changed its definition, so it is not called", t.def.Name, t.set.Name())
+				"tool %q of toolset %q was not called: the server changed its definition", t.def.Name, t.set.Name())
 		}
 		res, sent, err := t.send(ctx, conn, c)
 		if err == nil {
@@ -110,7 +110,7 @@ func (t *remoteTool) callError(ctx context.Context, conn *conn, sent bool, err e
 		return tool.ErrClosed
 	}
 	if errors.Is(err, errIdleTimeout) {
-		e := tool.Errorf(tool.KindTimeout, name, "tool %q showed no sign of life for %s (idle_timeout)", name, t.set.cfg.IdleTimeout)
+		e := tool.Errorf(tool.KindTimeout, name, "tool %q sent no data for %s (idle_timeout)", name, t.set.cfg.IdleTimeout)
 		e.OutcomeUnknown, e.Err = sent, err
 		return e
 	}
@@ -122,9 +122,9 @@ func (t *remoteTool) callError(ctx context.Context, conn *conn, sent bool, err e
 		}
 		return tool.Errorf(kind, name, "tool %q failed: %w", name, red.Error(said))
 	}
-	e := tool.Errorf(tool.KindNetwork, name, "tool %q gave no answer: %w", name, red.Error(plain(err)))
+	e := tool.Errorf(tool.KindNetwork, name, "tool %q did not respond: %w", name, red.Error(plain(err)))
 	if conn.proc != nil && conn.proc.WaitFor(conn.grace) {
-		e.Message = fmt.Sprintf("tool %q gave no answer: the server %s", name, conn.proc.Epitaph(red))
+		e.Message = fmt.Sprintf("tool %q did not respond: the server %s", name, conn.proc.Epitaph(red))
 	}
 	e.OutcomeUnknown = sent
 	return e

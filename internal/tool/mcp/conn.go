@@ -208,7 +208,7 @@ func (c *conn) end() error {
 		select {
 		case <-closed:
 		case <-time.After(c.grace):
-			return errors.New("session does not end")
+			return errors.New("session did not end")
 		}
 	}
 	if c.proc != nil {

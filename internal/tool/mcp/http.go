@@ -18,7 +18,7 @@ const maxBodyBytes = 16 << 20
 
 var (
 	errKilled   = errors.New("connection closed")
-	errNoStream = errors.New("no stream of announcements")
+	errNoStream = errors.New("no notification stream")
 )
 
 // scoped is a RoundTripper that ties requests to the life of one connection, adds the spec's headers, and bounds what is read. All of the SDK's

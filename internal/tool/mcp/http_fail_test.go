@@ -176,7 +176,7 @@ func TestHTTPCallFailures(t *testing.T) {
 		spec.IdleTimeout = 3 * time.Second // the server begins before
 		ts := open(t, httpConfig(t), spec)
 		_, err := call(t, ts, "hang", `{"dir":"`+dir+`"}`)
-		wantError(t, err, tool.KindTimeout, true, "no sign of life")
+		wantError(t, err, tool.KindTimeout, true, "sent no data")
 		waitFor(t, func() bool { return exists(dir, "cancelled") })
 	})
 	t.Run("cancel", func(t *testing.T) {

@@ -80,7 +80,7 @@ func TestCallFailures(t *testing.T) {
 		spec, dir := stdio(t, "basic"), t.TempDir()
 		spec.IdleTimeout = 3 * time.Second // the server begins before
 		_, err := call(t, open(t, quick(), spec), "hang", `{"dir":"`+dir+`"}`)
-		wantError(t, err, tool.KindTimeout, true, "no sign of life for 3s")
+		wantError(t, err, tool.KindTimeout, true, "sent no data for 3s")
 		waitFor(t, func() bool { return exists(dir, "cancelled") }) // the server was told
 	})
 	t.Run("progress is a sign of life", func(t *testing.T) {

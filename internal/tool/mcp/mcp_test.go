@@ -193,11 +193,11 @@ func TestNewRefuses(t *testing.T) {
 		kind tool.ErrorKind
 		want string
 	}{
-		{"catalog", tool.Spec{Ref: "docker:context7"}, tool.KindUnsupported, "catalog of Docker"},
+		{"catalog", tool.Spec{Ref: "docker:context7"}, tool.KindUnsupported, "Docker catalog"},
 		{"unknown ref", tool.Spec{Ref: "x"}, tool.KindFailed, "unknown definition"},
-		{"nothing", tool.Spec{}, tool.KindFailed, "names no command"},
+		{"nothing", tool.Spec{}, tool.KindFailed, "neither a command"},
 		{"remote without client", tool.Spec{Remote: &tool.Remote{URL: "http://h/"}}, tool.KindUnsupported, "not allowed here"},
-		{"transport", tool.Spec{Remote: &tool.Remote{URL: "http://h/", Transport: "sse"}}, tool.KindUnsupported, "streamable HTTP is"},
+		{"transport", tool.Spec{Remote: &tool.Remote{URL: "http://h/", Transport: "sse"}}, tool.KindUnsupported, "use streamable HTTP"},
 		{"variable", tool.Spec{Command: "x", Trusted: true, Env: map[string]string{"A": "${NOPE}"}}, tool.KindFailed, "variable NOPE is not set"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {

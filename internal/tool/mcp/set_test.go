@@ -68,14 +68,14 @@ func TestSetRefuses(t *testing.T) {
 	if !errors.As(err, &refused) || refused.Toolset != "srv" {
 		t.Errorf("SEC5: %v", err)
 	}
-	wantError(t, err, tool.KindUntrusted, false, "that nobody allowed")
+	wantError(t, err, tool.KindUntrusted, false, "is not allowed to start the command")
 
 	s := set(t, tool.Spec{Type: tool.TypeMCP, Ref: "docker:context7"}, stdio(t, "basic"))
 	if _, err := s.Defs(t.Context(), "a"); err != nil {
 		t.Error(err)
 	}
 	_, err = s.Call(t.Context(), tool.Call{Agent: "a", Name: "resolve-library-id"})
-	wantError(t, err, tool.KindUnknownTool, false, "needs the catalog of Docker (docker:context7), which is not supported")
+	wantError(t, err, tool.KindUnknownTool, false, "needs the Docker catalog (docker:context7), which is not supported")
 }
 
 // TestSetPins: what a server announces in the run changes neither what is offered nor what is called (SEC14).

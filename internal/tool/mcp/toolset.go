@@ -66,13 +66,13 @@ func New(cfg Config, spec tool.Spec) (*Toolset, error) {
 	var err error
 	switch {
 	case strings.HasPrefix(spec.Ref, "docker:"):
-		return nil, tool.Errorf(tool.KindUnsupported, name, "toolset %q needs the catalog of Docker (%s), which is not supported", name, spec.Ref)
+		return nil, tool.Errorf(tool.KindUnsupported, name, "toolset %q needs the Docker catalog (%s), which is not supported", name, spec.Ref)
 	case spec.Ref != "" && spec.Command == "" && spec.Remote == nil:
 		return nil, tool.Errorf(tool.KindFailed, name, "toolset %q refers to an unknown definition %q", name, spec.Ref)
 	case spec.Remote != nil:
 		err = d.prepareRemote(exp, *spec.Remote)
 	case spec.Command == "":
-		return nil, tool.Errorf(tool.KindFailed, name, "toolset %q names no command and no remote", name)
+		return nil, tool.Errorf(tool.KindFailed, name, "toolset %q has neither a command nor a remote", name)
 	case !spec.Trusted:
 		return nil, &tool.UntrustedError{Toolset: name, Command: spec.Argv()}
 	default:
@@ -95,7 +95,7 @@ func (d *dialer) prepareRemote(exp *refs.Expander, r tool.Remote) error {
 	switch r.Transport {
 	case "", "streamable", "streamable-http", "streamable_http", "http":
 	default:
-		return tool.Errorf(tool.KindUnsupported, d.name, "toolset %q asks for transport %q, which is not supported; streamable HTTP is", d.name, r.Transport)
+		return tool.Errorf(tool.KindUnsupported, d.name, "toolset %q: transport %q is not supported; use streamable HTTP", d.name, r.Transport)
 	}
 	if d.cfg.HTTPClient == nil {
 		return tool.Errorf(tool.KindUnsupported, d.name, "toolset %q is remote, and remote servers are not allowed here", d.name)
@@ -106,7 +106,7 @@ func (d *dialer) prepareRemote(exp *refs.Expander, r tool.Remote) error {
 	}
 	d.endpoint, err = url.Parse(text)
 	if err != nil || (d.endpoint.Scheme != "http" && d.endpoint.Scheme != "https") || d.endpoint.Host == "" {
-		return fmt.Errorf("url %q is not a whole http or https address", r.URL) // as written: what it became may hold a secret
+		return fmt.Errorf("url %q is not an absolute http or https URL", r.URL) // as written: what it became may hold a secret
 	}
 	d.headers = map[string]string{}
 	for name, value := range r.Headers {
@@ -277,7 +277,7 @@ func (ts *Toolset) list(ctx context.Context, c *conn) ([]tool.Tool, error) {
 			return out, nil
 		}
 		if page.NextCursor == params.Cursor {
-			return nil, errors.New("list tools: the server's pages do not end")
+			return nil, errors.New("list tools: the server returned the same page cursor twice")
 		}
 		params = &sdk.ListToolsParams{Cursor: page.NextCursor}
 	}

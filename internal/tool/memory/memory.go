@@ -62,7 +62,7 @@ const (
 func New(cfg Config, spec tool.Spec) (*Toolset, error) {
 	t := &Toolset{name: spec.Title(), store: cfg.Store}
 	if cfg.Store == nil {
-		return nil, tool.Errorf(tool.KindUnsupported, t.name, "toolset %q: nothing is kept here", t.name)
+		return nil, tool.Errorf(tool.KindUnsupported, t.name, "toolset %q: no memory store is available", t.name)
 	}
 	var o struct {
 		Path   string `json:"path"`
@@ -77,12 +77,12 @@ func New(cfg Config, spec tool.Spec) (*Toolset, error) {
 	}
 	switch {
 	case o.Memory != "" && o.Path != "":
-		return nil, tool.Errorf(tool.KindFailed, t.name, "toolset %q: path names a memory of the workflow, memory one that workflows share; give one of them", t.name)
+		return nil, tool.Errorf(tool.KindFailed, t.name, "toolset %q: path names a memory of the workflow, memory a shared one; set only one of them", t.name)
 	case o.Memory != "":
 		t.base = []string{ofShared, o.Memory}
 		return t, spec.CheckTrusted()
 	case len(cfg.Owner) == 0:
-		return nil, tool.Errorf(tool.KindFailed, t.name, "toolset %q: the workflow has no memory of its own, since it is neither stored nor a file of this machine", t.name)
+		return nil, tool.Errorf(tool.KindFailed, t.name, "toolset %q: the workflow has no memory of its own: it is neither stored nor a local file", t.name)
 	case o.Path != "":
 		t.base = slices.Concat([]string{ofOwner}, cfg.Owner, []string{"path", o.Path})
 	default:
@@ -96,7 +96,7 @@ func (t *Toolset) Name() string { return t.name }
 func (t *Toolset) Instructions() string {
 	return `## Memory tools
 
-What you add with add_memory is there in later runs too. Look for what is known with search_memories before you begin; keep preferences, facts and decisions
+Memories that you add with add_memory are kept for later runs. Look for what is known with search_memories before you begin; keep preferences, facts and decisions
 that will matter again, each as a memory of its own, and update or delete what is no longer true.`
 }
 
@@ -131,8 +131,8 @@ func (t *Toolset) space(agent string) string {
 }
 
 const (
-	textProperty     = `"memory":{"type":"string","minLength":1,"description":"What is to be remembered"}`
-	categoryProperty = `"category":{"type":"string","description":"A word that sorts it, such as preference, fact, project or decision"}`
+	textProperty     = `"memory":{"type":"string","minLength":1,"description":"Text to remember"}`
+	categoryProperty = `"category":{"type":"string","description":"Category, such as preference, fact, project or decision"}`
 	idProperty       = `"id":{"type":"string","description":"Id of the memory"}`
 )
 
@@ -154,14 +154,14 @@ type entry struct {
 }
 
 var catalog = []entry{
-	{chat.ToolDef{Name: "add_memory", Description: "Remembers something for this run and later ones", Parameters: object(textProperty+","+categoryProperty, `"memory"`)}, add},
-	{chat.ToolDef{Name: "get_memories", Description: "Gives everything that is remembered", Parameters: object("", "")}, list},
+	{chat.ToolDef{Name: "add_memory", Description: "Adds a memory for this run and later ones", Parameters: object(textProperty+","+categoryProperty, `"memory"`)}, add},
+	{chat.ToolDef{Name: "get_memories", Description: "Lists all memories", Parameters: object("", "")}, list},
 	{
-		chat.ToolDef{Name: "search_memories", Description: "Finds memories that hold all words of the query, in any case, of one category or of all",
+		chat.ToolDef{Name: "search_memories", Description: "Finds memories that contain all words of the query, ignoring case, in one category or in all",
 			Parameters: object(`"query":{"type":"string","description":"Words to find"},`+categoryProperty, "")}, list,
 	},
 	{chat.ToolDef{Name: "update_memory", Description: "Replaces a memory", Parameters: object(idProperty+","+textProperty+","+categoryProperty, `"id","memory"`)}, change},
-	{chat.ToolDef{Name: "delete_memory", Description: "Forgets a memory", Parameters: object(idProperty, `"id"`)}, remove},
+	{chat.ToolDef{Name: "delete_memory", Description: "Deletes a memory", Parameters: object(idProperty, `"id"`)}, remove},
 }
 
 type memoryTool struct {

@@ -202,7 +202,7 @@ func TestOwners(t *testing.T) {
 		"no owner":             {nil, tool.Spec{}, "no memory of its own"},
 		"no owner, with path":  {nil, tool.Spec{Options: json.RawMessage(`{"path":"x"}`)}, "no memory of its own"},
 		"shared and untrusted": {[]string{"catalog", "x"}, tool.Spec{Options: json.RawMessage(`{"memory":"team"}`)}, `read and write the memory "team"`},
-		"both names":           {[]string{"catalog", "x"}, tool.Spec{Trusted: true, Options: json.RawMessage(`{"memory":"team","path":"x"}`)}, "give one of them"},
+		"both names":           {[]string{"catalog", "x"}, tool.Spec{Trusted: true, Options: json.RawMessage(`{"memory":"team","path":"x"}`)}, "set only one of them"},
 	} {
 		if _, err := opens(tc.owner, tc.spec); err == nil || !strings.Contains(err.Error(), tc.err) {
 			t.Errorf("%s: got %v, want %q", name, err, tc.err)

@@ -201,7 +201,7 @@ func (s scriptTool) values(raw json.RawMessage) (map[string]string, error) {
 		}
 		switch {
 		case strings.Contains(value, "\x00"):
-			return nil, fmt.Errorf("argument %q holds a NUL character, which programs cannot be given", name)
+			return nil, fmt.Errorf("argument %q contains a NUL character, which programs do not accept", name)
 		case len(value) > maxValueBytes:
 			return nil, fmt.Errorf("argument %q has %d bytes, more than the limit of %d", name, len(value), maxValueBytes)
 		}

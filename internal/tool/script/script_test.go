@@ -115,11 +115,11 @@ func TestCalls(t *testing.T) {
 		"fails":            {"fails", nil, "half\n[standard error]\nwhy\n[exit status 3]", true},
 		"words":            {"words", obj{"a": "x y", "b": "$(id)"}, "x y|$(id)|", false},
 		"word left out":    {"words", obj{"a": "x"}, "x|", false},
-		"option":           {"words", obj{"a": "-v"}, `the script was not run: argument "a" begins with a dash, and the program would take it for an option`, true},
+		"option":           {"words", obj{"a": "-v"}, `the script was not run: argument "a" begins with a dash, and the program would read it as an option`, true},
 		"after dashes":     {"after", obj{"a": "-v"}, "--|-v|", false},
 		"no shell":         {"bare", nil, "$HOME", false},
 		"not declared":     {"greet", obj{"name": "x", "LD_PRELOAD": "/evil.so"}, `the script was not run: it has no argument "LD_PRELOAD"`, true},
-		"NUL":              {"greet", obj{"name": "a\x00b"}, `the script was not run: argument "name" holds a NUL character, which programs cannot be given`, true},
+		"NUL":              {"greet", obj{"name": "a\x00b"}, `the script was not run: argument "name" contains a NUL character, which programs do not accept`, true},
 		"too long":         {"greet", obj{"name": strings.Repeat("x", 100_001)}, `the script was not run: argument "name" has 100001 bytes, more than the limit of 100000`, true},
 		"just not so long": {"greet", obj{"name": strings.Repeat("x", 10_000)}, "hello " + strings.Repeat("x", 10_000), false},
 	} {
@@ -223,10 +223,10 @@ func TestProblems(t *testing.T) {
 		"no schema":         {`{"shell":{"a":{"cmd":"x","args":{"b":"string"}}}}`, `argument "b" must be a map`},
 		"required":          {`{"shell":{"a":{"cmd":"x","required":["b"]}}}`, `requires "b", which is not among its args`},
 		"unknown word":      {`{"shell":{"a":{"argv":["x","{b}"]}}}`, `argv names {b}, which is not among its args`},
-		"part of a word":    {`{"shell":{"a":{"argv":["x","--b={b}"],"args":{"b":{}}}}}`, `"--b={b}" holds an argument within a word`},
+		"part of a word":    {`{"shell":{"a":{"argv":["x","--b={b}"],"args":{"b":{}}}}}`, `"--b={b}" contains an argument within a word`},
 		"program":           {`{"shell":{"a":{"argv":["{b}"],"args":{"b":{}}}}}`, `the program itself cannot be an argument`},
 		"policy":            {`{"shell":{"a":{"cmd":"x","policy":"maybe"}}}`, `policy must be retry, ask, skip or fail, got "maybe"`},
-		"variable of env":   {`{"shell":{"a":{"cmd":"x","env":{"a=b":"1"}}}}`, `"a=b" is no name of a variable`},
+		"variable of env":   {`{"shell":{"a":{"cmd":"x","env":{"a=b":"1"}}}}`, `"a=b" is not a valid variable name`},
 		"schema of a value": {`{"shell":{"a":{"cmd":"x","args":{"b":null}}}}`, `argument "b" must be a map`},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -245,7 +245,7 @@ func TestProblems(t *testing.T) {
 	}
 	for _, reserved := range []string{"PATH", "LD_PRELOAD", "LD_LIBRARY_PATH", "DYLD_INSERT_LIBRARIES", "IFS", "ENV", "BASH_ENV", "HOME", "SHELLOPTS", "PS4", "PYTHONPATH", "NODE_OPTIONS",
 		"GIT_SSH_COMMAND", "PERL5OPT", "RUBYOPT", "JAVA_TOOL_OPTIONS", "HOCKET_DB", "GODEBUG", "PAGER", "EDITOR", "LESSOPEN"} {
-		if _, err := script.New(command.Config{}, spec(`{"shell":{"a":{"cmd":"x","args":{"`+reserved+`":{}}}}}`)); err == nil || !strings.Contains(err.Error(), "changes what programs do") {
+		if _, err := script.New(command.Config{}, spec(`{"shell":{"a":{"cmd":"x","args":{"`+reserved+`":{}}}}}`)); err == nil || !strings.Contains(err.Error(), "changes how programs behave") {
 			t.Errorf("%s: %v", reserved, err)
 		}
 	}

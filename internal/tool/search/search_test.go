@@ -90,7 +90,7 @@ func TestProviders(t *testing.T) {
 			if got := <-asked; got != tc.want {
 				t.Errorf("asked %q, want %q", got, tc.want)
 			}
-			for query, want := range map[string]string{"fail": "answered 429 Too Many Requests", "odd": "no list of results"} {
+			for query, want := range map[string]string{"fail": "answered 429 Too Many Requests", "odd": "invalid list of results"} {
 				res, err := ts.Call(t.Context(), tool.Call{Name: "web_search", Arguments: json.RawMessage(`{"query":"` + query + `"}`)})
 				if err != nil || !res.IsError || !strings.Contains(res.Text, want) || strings.Contains(res.Text, canary) {
 					t.Errorf("%s: %+v, %v", query, res, err)
@@ -111,7 +111,7 @@ func TestChoice(t *testing.T) {
 		want    string
 	}{
 		"none":            {"{}", nil, true, tool.KindUnsupported, "TAVILY_API_KEY"},
-		"unknown":         {`{"provider":"gopher"}`, nil, true, tool.KindFailed, "known are brave, searxng, tavily"},
+		"unknown":         {`{"provider":"gopher"}`, nil, true, tool.KindFailed, "known providers: brave, searxng, tavily"},
 		"no key":          {`{"provider":"brave"}`, nil, true, tool.KindFailed, "BRAVE_API_KEY is not set"},
 		"no address":      {`{"provider":"searxng"}`, nil, true, tool.KindFailed, "SEARXNG_URL"},
 		"address":         {`{"provider":"brave","base_url":"https://evil.example"}`, map[string]string{"BRAVE_API_KEY": "k"}, false, tool.KindUntrusted, "base_url"},

@@ -56,7 +56,7 @@ func (t *Toolset) folder(cwd string) (string, error) {
 		return root, nil
 	}
 	if strings.Contains(cwd, "\x00") {
-		return "", fmt.Errorf("cwd %q holds a character that no path has", cwd)
+		return "", fmt.Errorf("cwd %q contains a character that is not allowed in paths", cwd)
 	}
 	at := filepath.Join(root, cwd)
 	if filepath.IsAbs(cwd) {

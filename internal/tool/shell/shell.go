@@ -73,11 +73,11 @@ func (t *Toolset) Name() string { return t.name }
 func (t *Toolset) Instructions() string {
 	if len(t.opts.Commands) > 0 {
 		return "## Programs\n\nWith exec you can run these programs in " + t.dir + ": " + strings.Join(t.opts.Commands, ", ") +
-			". Each word of argv reaches the program as it is; no shell reads it."
+			". Each item of argv is passed to the program unchanged, without a shell."
 	}
-	return "## Shell\n\nCommands run in " + t.dir + `, each in a shell of its own: folders and variables do not last from one to the next.
-- use exec where an argument comes from somewhere else: no shell reads its words
-- start what runs for long with run_background_job, and look at it with view_background_job; jobs end with the run`
+	return "## Shell\n\nCommands run in " + t.dir + `, each in its own shell: folders and variables are not kept between commands.
+- use exec where an argument comes from elsewhere: no shell interprets it
+- start long-running commands with run_background_job and check them with view_background_job; jobs are stopped when the run ends`
 }
 
 func (t *Toolset) Tools(context.Context) ([]tool.Tool, error) {
@@ -194,12 +194,12 @@ func first(argv []string) string {
 func (t *Toolset) refuse(a arguments) (_ tool.Result, no bool) {
 	switch {
 	case len(a.Argv) == 0 && strings.TrimSpace(a.Cmd) == "" || len(a.Argv) > 0 && a.Argv[0] == "":
-		return tool.Result{Text: "no program is named", IsError: true}, true
+		return tool.Result{Text: "no program given", IsError: true}, true
 	case len(t.opts.Commands) == 0:
 		return tool.Result{}, false
 	}
 	if _, ok := t.program(first(a.Argv)); !ok {
-		return tool.Result{Text: "this program is not among those that may be run: " + strings.Join(t.opts.Commands, ", "), IsError: true}, true
+		return tool.Result{Text: "this program is not allowed; allowed programs: " + strings.Join(t.opts.Commands, ", "), IsError: true}, true
 	}
 	return tool.Result{}, false
 }

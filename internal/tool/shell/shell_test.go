@@ -115,14 +115,14 @@ func TestCalls(t *testing.T) {
 		"folder":         {"shell", obj{"cmd": "pwd", "cwd": "sub"}, filepath.Join(dir, "sub"), false},
 		"no folder":      {"shell", obj{"cmd": "pwd", "cwd": "none"}, "the program was not run: there is no folder " + filepath.Join(dir, "none"), true},
 		"environment":    {"shell", obj{"cmd": `echo "$OPENAI_API_KEY$HOCKET_DB$HOCKET_HOME$LD_PRELOAD|$HOME"`}, "|/home/x", false},
-		"blank":          {"shell", obj{"cmd": " "}, "no program is named", true},
+		"blank":          {"shell", obj{"cmd": " "}, "no program given", true},
 		"exec":           {"exec", obj{"argv": []string{"printf", "%s|", "$HOME", "a b", "", "*", "; id"}}, "$HOME|a b||*|; id|", false},
 		"exec, input":    {"exec", obj{"argv": []string{"tr", "a-z", "A-Z"}, "stdin": "loud"}, "LOUD", false},
-		"exec, none":     {"exec", obj{"argv": []string{""}}, "no program is named", true},
+		"exec, none":     {"exec", obj{"argv": []string{""}}, "no program given", true},
 		"exec, absent":   {"exec", obj{"argv": []string{"no-such-program-x"}}, `the program was not run: start program: exec: "no-such-program-x": executable file not found in $PATH`, true},
 		"input is empty": {"shell", obj{"cmd": "cat; echo end"}, "end", false},
 		"no UTF-8":       {"shell", obj{"cmd": `printf 'a\377b'`}, "a\uFFFDb", false},
-		"time":           {"shell", obj{"cmd": "echo begun; sleep 1000", "timeout": 3}, "begun\n[its time of 3s was over, and it was ended]", true},
+		"time":           {"shell", obj{"cmd": "echo begun; sleep 1000", "timeout": 3}, "begun\n[it timed out after 3s and was stopped]", true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -157,7 +157,7 @@ func TestCommands(t *testing.T) {
 		"bin/../printf": false,
 	} {
 		r := call(t, ts, "exec", obj{"argv": []string{program, "x"}})
-		if r.IsError == want || !want && r.Text != "no program is named" && !strings.HasPrefix(r.Text, "this program is not among those that may be run: printf, /bin/echo") {
+		if r.IsError == want || !want && r.Text != "no program given" && !strings.HasPrefix(r.Text, "this program is not allowed; allowed programs: printf, /bin/echo") {
 			t.Errorf("%q: %+v", program, r)
 		}
 	}
@@ -169,7 +169,7 @@ func TestCommands(t *testing.T) {
 func TestOptions(t *testing.T) {
 	t.Parallel()
 	for options, want := range map[string]string{
-		`{"comands":["x"]}`: `unknown field "comands"`, `{"commands":"x"}`: "cannot unmarshal string", `{"env":{"a=b":"x"}}`: `"a=b" is no name of a variable`,
+		`{"comands":["x"]}`: `unknown field "comands"`, `{"commands":"x"}`: "cannot unmarshal string", `{"env":{"a=b":"x"}}`: `"a=b" is not a valid variable name`,
 	} {
 		if _, err := shell.New(command.Config{}, spec(options)); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v", options, err)
@@ -286,7 +286,7 @@ func TestJobs(t *testing.T) {
 		start("", `echo $$ >>pids; echo >done; sleep 1000`)
 		await(t, dir, "done")
 	}
-	if r := call(t, ts, "run_background_job", obj{"cmd": "true"}); !r.IsError || r.Text != "10 jobs run already, which is the limit; stop one" {
+	if r := call(t, ts, "run_background_job", obj{"cmd": "true"}); !r.IsError || r.Text != "10 jobs are running, which is the limit; stop one" {
 		t.Errorf("%+v", r)
 	}
 	if r := call(t, ts, "list_background_jobs", obj{}); strings.Count(r.Text, ": running: ") != 10 || !strings.Contains(r.Text, "job_1: stopped: ") {

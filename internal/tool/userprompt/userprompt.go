@@ -17,7 +17,7 @@ const Name = "user_prompt"
 
 const instructions = `## Asking the user
 
-Use user_prompt when you need something that only the user can tell: a choice, a missing value, a confirmation. Ask one thing at a time.`
+Use user_prompt when you need something that only the user can provide: a choice, a missing value, a confirmation. Ask one thing at a time.`
 
 // Type opens toolsets of type `user_prompt`. They need nothing, keep nothing and have no options.
 func Type() tool.Type {
@@ -51,7 +51,7 @@ func (prompt) Def() chat.ToolDef {
 	return chat.ToolDef{
 		Name: Name,
 		Description: "Ask the user a question and wait for the answer, which is the result of the call: text, or a JSON value that fits the schema. " +
-			"Give options where the user is to choose.",
+			"Give options if the user has to choose.",
 		Parameters: json.RawMessage(`{"type":"object","properties":{` +
 			`"message":{"type":"string","minLength":1,"description":"The question"},` +
 			`"title":{"type":"string","description":"A short heading"},` +

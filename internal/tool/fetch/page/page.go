@@ -74,7 +74,7 @@ func convert(ctx context.Context, source string, write func(*html.Node) (string,
 	}
 	if err != nil {
 		if strings.Contains(err.Error(), "stack of") {
-			return "", errors.New("the page is nested too deep to be read (more than 512 elements)")
+			return "", errors.New("the page is nested too deeply (more than 512 elements)")
 		}
 		return "", fmt.Errorf("read page: %w", err)
 	}
