@@ -158,7 +158,7 @@ func TestTurnFails(t *testing.T) {
 		cfg := config(t, "normal")
 		cfg.TurnTimeout = 300 * time.Millisecond
 		s, _ := open(t, cfg, graph.SessionConfig{})
-		if _, err := talk(t.Context(), s, "hang"); err == nil || !strings.Contains(err.Error(), "the turn took timed out after 300ms") {
+		if _, err := talk(t.Context(), s, "hang"); err == nil || !strings.Contains(err.Error(), "the turn took longer than 300ms") {
 			t.Errorf("got %v", err)
 		}
 	})
