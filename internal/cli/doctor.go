@@ -115,7 +115,7 @@ func (a *app) showReport(r findings) error {
 	case r.DefaultModel == "":
 		fmt.Fprintln(t, "default model\tnone (set HOCKET_MODEL, or name one in the document or with --model)")
 	case r.ModelProblem != "":
-		problem, _, _ := strings.Cut(r.ModelProblem, "\n") // the ways out stand below
+		problem, _, _ := strings.Cut(r.ModelProblem, "\n") // the hint follows
 		fmt.Fprintf(t, "default model\t%s\t%s\n", clean(r.DefaultModel), a.outColor.red(clean(problem)))
 	default:
 		fmt.Fprintf(t, "default model\t%s\n", clean(r.DefaultModel))

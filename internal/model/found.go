@@ -14,14 +14,14 @@ import (
 // Reasons of a RefError.
 var (
 	ErrNoModel         = errors.New("no model")
-	ErrUnclearRef      = errors.New("ambiguous provider")
+	ErrAmbiguousRef    = errors.New("ambiguous provider")
 	ErrUnknownProvider = errors.New("unknown provider")
 	ErrMissingKey      = errors.New("missing key")
 	ErrBadProvider     = errors.New("unusable provider")
 	ErrUntrusted       = errors.New("not trusted")
 )
 
-// RefError says why calls of a reference have nowhere to go. Its text is for people and complete: a line that says what is wrong, one with the ways out, one with
+// RefError says why calls of a reference have nowhere to go. Its text is for people and complete: a line that says what is wrong, one with the hint, one with
 // the providers that were found.
 type RefError struct {
 	// Ref is the reference as written; Provider is empty where none is clear.
@@ -94,7 +94,7 @@ func (r *Registry) Found() []Finding {
 	return out
 }
 
-// problem makes a RefError without the ways out, which Found, on whose result they depend, can do without.
+// problem makes a RefError without the hint, which Found, on whose result they depend, can do without.
 func problem(ref, provider string, reason error, text string) *RefError {
 	return &RefError{Ref: ref, Provider: provider, Reason: reason, Message: text}
 }
@@ -122,8 +122,8 @@ func (r *Registry) unknown(ref, name string) *RefError {
 	return problem(ref, name, ErrUnknownProvider, text)
 }
 
-// withWaysOut completes the text of a RefError for a person: which model, what is wrong, what may be done, what was found (S0-17).
-func (r *Registry) withWaysOut(err error) error {
+// withHints completes the text of a RefError for a person: which model, what is wrong, what may be done, what was found (S0-17).
+func (r *Registry) withHints(err error) error {
 	var p *RefError
 	if !errors.As(err, &p) {
 		return err
@@ -135,15 +135,15 @@ func (r *Registry) withWaysOut(err error) error {
 			text = fmt.Sprintf("model %q: %s", p.Ref, text)
 		}
 	}
-	ways := []string{choose, "answer the calls from a reply script with --replies FILE"}
-	if r.cfg.WaysOut != nil {
-		ways = slices.Clone(r.cfg.WaysOut)
+	hints := []string{choose, "answer the calls from a reply script with --replies FILE"}
+	if r.cfg.Hints != nil {
+		hints = slices.Clone(r.cfg.Hints)
 	}
 	if !r.hasOpenAIServer() {
-		ways = append(ways, "point OPENAI_BASE_URL at an OpenAI-compatible server")
+		hints = append(hints, "point OPENAI_BASE_URL at an OpenAI-compatible server")
 	}
-	last := len(ways) - 1
-	text += "\nways out: " + strings.Join(ways[:last], ", ") + ", or " + ways[last]
+	last := len(hints) - 1
+	text += "\nhint: " + strings.Join(hints[:last], ", ") + ", or " + hints[last]
 	usable := slices.Sorted(maps.Keys(r.cfg.Clients))
 	for _, f := range r.Found() {
 		if f.Usable && f.Configured && r.cfg.Clients[f.Provider] == nil {

@@ -93,8 +93,8 @@ type Config struct {
 	Clients map[string]Client
 	// Known are references of models that exist, for hints about wrong names.
 	Known []string
-	// WaysOut say what may be done where a reference has nowhere to go; nil: what may be done on the command line.
-	WaysOut []string
+	// Hints say what to do about a reference that cannot be resolved; nil: the hints of the command line.
+	Hints []string
 	// TotalTimeout and IdleTimeout bound each call as WithTimeouts says.
 	TotalTimeout, IdleTimeout time.Duration
 }
@@ -120,7 +120,7 @@ func NewRegistry(cfg Config) *Registry {
 func (r *Registry) Call(ctx context.Context, req Request, onDelta func(Delta)) (Reply, error) {
 	client, ref, endpoint, err := r.client(strings.TrimSpace(req.Model))
 	if err != nil {
-		err = r.withWaysOut(err)
+		err = r.withHints(err)
 		kind := KindInvalidRequest
 		if errors.Is(err, ErrMissingKey) {
 			kind = KindAuth
@@ -178,7 +178,7 @@ func unknownModel(e *Error) bool {
 }
 
 // Check tells before a run whether calls of ref have somewhere to go: nil, or a *RefError that names the provider, what is missing and the
-// ways out (S0-17). It connects to nothing, so a wrong key or an unknown model is found by the first call only.
+// hints (S0-17). It connects to nothing, so a wrong key or an unknown model is found by the first call only.
 func (r *Registry) Check(ref string) error {
 	_, _, err := r.Client(ref)
 	return err
@@ -188,7 +188,7 @@ func (r *Registry) Check(ref string) error {
 func (r *Registry) Client(ref string) (Client, Ref, error) {
 	c, full, _, err := r.client(strings.TrimSpace(ref))
 	if err != nil {
-		return nil, Ref{}, r.withWaysOut(err)
+		return nil, Ref{}, r.withHints(err)
 	}
 	return c, full, nil
 }
@@ -223,7 +223,7 @@ func (r *Registry) client(ref string) (Client, Ref, Endpoint, error) {
 // resolve finds what ref means: a model that a definition names, else provider and model.
 func (r *Registry) resolve(ref string) (Ref, Endpoint, error) {
 	if ref == "" {
-		return Ref{}, Endpoint{}, problem("", "", ErrNoModel, "no model is named")
+		return Ref{}, Endpoint{}, problem("", "", ErrNoModel, "no model is configured")
 	}
 	if def, ok := r.cfg.Models[ref]; ok {
 		full := Ref{Provider: def.Provider, Model: def.Model}
@@ -251,7 +251,7 @@ func (r *Registry) resolve(ref string) (Ref, Endpoint, error) {
 		e, err := r.endpoint(ref, full.Provider)
 		return full, e, err
 	}
-	return Ref{}, Endpoint{}, problem(ref, "", ErrUnclearRef, fmt.Sprintf("model %q has no provider; write provider/%s", ref, ref))
+	return Ref{}, Endpoint{}, problem(ref, "", ErrAmbiguousRef, fmt.Sprintf("model %q has no provider; write provider/%s", ref, ref))
 }
 
 // Key names what the calls of ref have in common as far as their provider is concerned: its address and key, without telling either (SEC11). full is

@@ -119,25 +119,25 @@ func TestResolve(t *testing.T) {
 	}
 }
 
-// S0-17: what is missing is found before the run, with the provider, the key and the ways out.
+// S0-17: what is missing is found before the run, with the provider, the key and the hint.
 func TestCheck(t *testing.T) {
 	t.Parallel()
-	waysOut := []string{"--replies", "--model", "OPENAI_BASE_URL"}
+	hints := []string{"--replies", "--model", "OPENAI_BASE_URL"}
 	for name, tc := range map[string]struct {
 		cfg    model.Config
 		ref    string
 		reason error
 		says   []string
 	}{
-		"no key":           {model.Config{}, "openai/gpt-5-mini", model.ErrMissingKey, append([]string{`"openai/gpt-5-mini"`, "openai", "OPENAI_API_KEY", "found: none"}, waysOut...)},
+		"no key":           {model.Config{}, "openai/gpt-5-mini", model.ErrMissingKey, append([]string{`"openai/gpt-5-mini"`, "openai", "OPENAI_API_KEY", "found: none"}, hints...)},
 		"no key, bare":     {model.Config{Env: env("GROQ_API_KEY=g", "OLLAMA_HOST=h")}, "gemini-2.5-pro", model.ErrMissingKey, []string{"google", "GOOGLE_API_KEY or GEMINI_API_KEY", "found: ollama, groq"}},
 		"blank key":        {model.Config{Env: env("ANTHROPIC_API_KEY=  ")}, "anthropic/c", model.ErrMissingKey, []string{"ANTHROPIC_API_KEY"}},
-		"empty":            {model.Config{}, "", model.ErrNoModel, waysOut},
-		"tells nothing":    {model.Config{Env: env("OPENAI_API_KEY=k")}, "qwen3", model.ErrUnclearRef, []string{`"qwen3"`, "provider/qwen3", "found: openai"}},
+		"empty":            {model.Config{}, "", model.ErrNoModel, hints},
+		"tells nothing":    {model.Config{Env: env("OPENAI_API_KEY=k")}, "qwen3", model.ErrAmbiguousRef, []string{`"qwen3"`, "provider/qwen3", "found: openai"}},
 		"unknown":          {model.Config{}, "opnai/gpt-5", model.ErrUnknownProvider, []string{`"opnai"`, `did you mean "openai"?`, "mistral"}},
 		"program's own":    {model.Config{Clients: map[string]model.Client{"house": registry(model.Config{})}}, "hose/m", model.ErrUnknownProvider, []string{`did you mean "house"?`, "found: house"}},
 		"slash in a name":  {model.Config{Env: env("OPENAI_BASE_URL=http://h/v1")}, "meta/llama", model.ErrUnknownProvider, []string{"openai/meta/llama"}},
-		"malformed":        {model.Config{}, "openai/", model.ErrBadRef, waysOut},
+		"malformed":        {model.Config{}, "openai/", model.ErrBadRef, hints},
 		"bad base":         {model.Config{Env: env("OPENAI_BASE_URL=ftp://h")}, "openai/m", model.ErrBadProvider, []string{"OPENAI_BASE_URL", "http"}},
 		"defined, no key":  {model.Config{Providers: map[string]model.ProviderDef{"gw": {BaseURL: "https://h/v1", KeyEnv: "GW_KEY", Trusted: true}}}, "gw/m", model.ErrMissingKey, []string{"gw", "GW_KEY"}},
 		"SEC8 untrusted":   {model.Config{Env: env("AWS_SECRET=s3cr3t"), Providers: map[string]model.ProviderDef{"gw": {BaseURL: "https://evil.example/v1", KeyEnv: "AWS_SECRET"}}}, "gw/m", model.ErrUntrusted, []string{"AWS_SECRET", "evil.example", "--trust"}},

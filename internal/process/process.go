@@ -125,8 +125,8 @@ func (p *Process) Stop(grace time.Duration) error {
 	return fmt.Errorf("process %d did not exit", p.program.PID())
 }
 
-// Epitaph says how a process that is gone ended, and its last words.
-func (p *Process) Epitaph(red Redactor) string {
+// ExitMessage says how a process that has exited ended, with the end of its standard error.
+func (p *Process) ExitMessage(red Redactor) string {
 	text := "ended (" + p.state + ")"
 	if words := p.last.String(); words != "" {
 		text += ", last output:" + red.Text(words)
@@ -153,8 +153,8 @@ func (p *Process) Gone() <-chan struct{} { return p.gone }
 // Note adds a line to the process's last words: standard error is in them anyway.
 func (p *Process) Note(line string) { p.last.add(line) }
 
-// LastWords gives the end of what the process wrote to standard error and of what was noted, at most 1 KiB.
-func (p *Process) LastWords() string { return p.last.String() }
+// StderrTail gives the end of what the process wrote to standard error and of what was noted, at most 1 KiB.
+func (p *Process) StderrTail() string { return p.last.String() }
 
 // lastLines keeps the end of what was written, for error messages.
 type lastLines struct {

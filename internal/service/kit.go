@@ -55,8 +55,8 @@ func (k *kits) defaultModel(w *workflow.Workflow) string {
 	return ""
 }
 
-// waysOut says to a Go program, and to those who call a server, what may be done where there is no model; nil for the command line.
-func (k *kits) waysOut() []string {
+// modelHints says to a Go program, and to those who call a server, what may be done where there is no model; nil for the command line.
+func (k *kits) modelHints() []string {
 	switch k.cfg.Kind {
 	case journal.KindServe:
 		return []string{"name a model of a provider that the server has", "give the server the key, in its environment or in hocket.yaml", "start it with --model or --replies"}
@@ -78,7 +78,7 @@ func (k *kits) registry(w *workflow.Workflow, trusted bool) *model.Registry {
 	}
 	operatorProviders(k.cfg.Operator, defs)
 	// The driver's kit bounds each call, by the node's own limit where it has one: a second clock here would cut the longer ones short (P11).
-	return model.NewRegistry(model.Config{Env: k.cfg.Env, Providers: defs, Models: operatorModels(k.cfg.Operator), Secret: k.secretOf().Value, Adapters: k.cfg.Adapters, Clients: k.cfg.Models, WaysOut: k.waysOut(), Known: k.cfg.Prices.Models(), TotalTimeout: -1, IdleTimeout: -1})
+	return model.NewRegistry(model.Config{Env: k.cfg.Env, Providers: defs, Models: operatorModels(k.cfg.Operator), Secret: k.secretOf().Value, Adapters: k.cfg.Adapters, Clients: k.cfg.Models, Hints: k.modelHints(), Known: k.cfg.Prices.Models(), TotalTimeout: -1, IdleTimeout: -1})
 }
 
 // checkModels tells whether every agent has a model that calls can go to.

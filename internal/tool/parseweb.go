@@ -85,7 +85,7 @@ func (p *parser) checkSearch(at map[string]entry) {
 		if provider := p.text(e); !slices.Contains(SearchProviders, provider) {
 			d := p.list.Errorf(p.span(e.value), e.path, "bad-value", "unknown search provider %q", provider)
 			if d.Hint = diag.DidYouMean(provider, SearchProviders); d.Hint == "" {
-				d.Hint = "known are " + strings.Join(SearchProviders, ", ")
+				d.Hint = "known providers: " + strings.Join(SearchProviders, ", ")
 			}
 		}
 	}

@@ -151,7 +151,7 @@ func TestFailure(t *testing.T) {
 		"status":          {t.Context(), answering(429, strings.NewReader(`{"error":{"message":"slow down key-1234"}}`)), errors.New("lost"), model.KindRateLimit, "slow down [secret]"},
 		"long body":       {t.Context(), answering(500, strings.NewReader(strings.Repeat("é", 50_000))), nil, model.KindServer, "…"},
 		"broken":          {t.Context(), answering(200, io.MultiReader(strings.NewReader("o"), iotest.ErrReader(io.ErrUnexpectedEOF))), nil, model.KindNetwork, "ended early: unexpected EOF"},
-		"broken, told":    {t.Context(), answering(200, iotest.ErrReader(io.ErrUnexpectedEOF)), BrokeOff(), model.KindNetwork, "unexpected EOF"},
+		"broken, told":    {t.Context(), answering(200, iotest.ErrReader(io.ErrUnexpectedEOF)), UnexpectedEnd(), model.KindNetwork, "unexpected EOF"},
 		"broken by time":  {t.Context(), answering(200, iotest.ErrReader(iotest.ErrTimeout)), nil, model.KindNetwork, "timeout"},
 		"read past time":  {t.Context(), answering(200, iotest.ErrReader(context.DeadlineExceeded)), nil, model.KindTimeout, ""},
 		"unreachable":     {t.Context(), func(*http.Request) (*http.Response, error) { return nil, errors.New("no route to key-1234") }, nil, model.KindNetwork, "no route to [secret]"},

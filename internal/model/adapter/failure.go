@@ -57,8 +57,8 @@ func (x *Exchange) Failure(ctx context.Context, err error, used *chat.Usage, sec
 	return failed
 }
 
-// BrokeOff is the error of a stream that ended before the answer was complete.
-func BrokeOff() *model.Error {
+// UnexpectedEnd is the error of a stream that ended before the answer was complete.
+func UnexpectedEnd() *model.Error {
 	return &model.Error{Kind: model.KindNetwork, Message: "the answer ended early: the stream ended before the answer was complete"}
 }
 

@@ -181,7 +181,7 @@ func (a *answer) problem() error {
 		return adapter.Filtered(a.detail)
 	}
 	if a.stop == "" {
-		return adapter.BrokeOff()
+		return adapter.UnexpectedEnd()
 	}
 	if a.stop == sdk.StopReasonPauseTurn {
 		return &model.Error{Kind: model.KindServer, Message: "the provider paused the answer in the middle of a web search (pause_turn)"}

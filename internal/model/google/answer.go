@@ -120,7 +120,7 @@ func (a *answer) problem() error {
 	}
 	switch a.finish {
 	case "":
-		return adapter.BrokeOff()
+		return adapter.UnexpectedEnd()
 	case genai.FinishReasonSafety, genai.FinishReasonRecitation, genai.FinishReasonBlocklist, genai.FinishReasonProhibitedContent,
 		genai.FinishReasonSPII, genai.FinishReasonImageSafety, genai.FinishReasonImageProhibitedContent, genai.FinishReasonImageRecitation:
 		return adapter.Filtered(strings.TrimSpace(string(a.finish) + " " + a.detail))

@@ -155,7 +155,7 @@ func (a *answer) problem(contentType string) error {
 		if a.chunks == 0 && contentType != "" && !strings.HasPrefix(strings.ToLower(contentType), "text/event-stream") {
 			return fmt.Errorf("it is %s, neither JSON nor a stream of events", contentType)
 		}
-		return adapter.BrokeOff()
+		return adapter.UnexpectedEnd()
 	}
 	if a.choices == 0 {
 		return errors.New("it has no choices")

@@ -122,7 +122,7 @@ func do[R any](ctx context.Context, c *conn, request func(context.Context) (R, e
 
 // late is the error of an agent that did not answer in time, with what it said meanwhile.
 func (c *conn) late(cause error) error {
-	if words := c.proc.LastWords(); words != "" {
+	if words := c.proc.StderrTail(); words != "" {
 		return fmt.Errorf("no response: %w; the agent said: %s", cause, c.red.Text(words))
 	}
 	return fmt.Errorf("no response: %w", cause)
@@ -139,9 +139,9 @@ func (c *conn) explain(err error) error {
 	if c.broke.Load() || c.isDown() {
 		// The end of its output comes a little before the end of the process.
 		if c.proc.WaitFor(c.cfg.CloseGrace) {
-			return fmt.Errorf("the agent %s", c.proc.Epitaph(c.red))
+			return fmt.Errorf("the agent %s", c.proc.ExitMessage(c.red))
 		}
-		return fmt.Errorf("the connection to the agent was lost%s", said(c.red.Text(c.proc.LastWords())))
+		return fmt.Errorf("the connection to the agent was lost%s", said(c.red.Text(c.proc.StderrTail())))
 	}
 	refused, ok := errors.AsType[*sdk.RequestError](err)
 	switch {

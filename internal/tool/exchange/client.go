@@ -225,7 +225,7 @@ func (c *Client) exchange(req *http.Request, idle *time.Timer) (*Answer, error) 
 	}
 	defer resp.Body.Close()
 	idle.Reset(c.cfg.Idle)
-	body, err := io.ReadAll(io.LimitReader(&beating{resp.Body, idle, c.cfg.Idle}, int64(c.cfg.MaxBytes)+1))
+	body, err := io.ReadAll(io.LimitReader(&idleReader{resp.Body, idle, c.cfg.Idle}, int64(c.cfg.MaxBytes)+1))
 	if err != nil {
 		return nil, fmt.Errorf("read the response: %w", err)
 	}
@@ -236,14 +236,14 @@ func (c *Client) exchange(req *http.Request, idle *time.Timer) (*Answer, error) 
 	return a, nil
 }
 
-// beating lets each read put off the end.
-type beating struct {
+// idleReader resets the idle timer at each read.
+type idleReader struct {
 	r     io.Reader
 	timer *time.Timer
 	wait  time.Duration
 }
 
-func (b *beating) Read(p []byte) (int, error) {
+func (b *idleReader) Read(p []byte) (int, error) {
 	n, err := b.r.Read(p)
 	if n > 0 {
 		b.timer.Reset(b.wait)

@@ -124,7 +124,7 @@ func (t *remoteTool) callError(ctx context.Context, conn *conn, sent bool, err e
 	}
 	e := tool.Errorf(tool.KindNetwork, name, "tool %q did not respond: %w", name, red.Error(plain(err)))
 	if conn.proc != nil && conn.proc.WaitFor(conn.grace) {
-		e.Message = fmt.Sprintf("tool %q did not respond: the server %s", name, conn.proc.Epitaph(red))
+		e.Message = fmt.Sprintf("tool %q did not respond: the server %s", name, conn.proc.ExitMessage(red))
 	}
 	e.OutcomeUnknown = sent
 	return e

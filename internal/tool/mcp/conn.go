@@ -167,7 +167,7 @@ func (d *dialer) giveUp(ctx context.Context, c *conn, err error) error {
 		c.kill()
 	}
 	_ = c.proc.Stop(c.grace)
-	words := d.red.Text(c.proc.LastWords())
+	words := d.red.Text(c.proc.StderrTail())
 	switch {
 	case answer(err) != nil:
 		return err
@@ -176,7 +176,7 @@ func (d *dialer) giveUp(ctx context.Context, c *conn, err error) error {
 	case ctx.Err() != nil:
 		return err
 	}
-	return fmt.Errorf("the server %s: %w", c.proc.Epitaph(d.red), err)
+	return fmt.Errorf("the server %s: %w", c.proc.ExitMessage(d.red), err)
 }
 
 // isDead tells whether the session has ended or is of no more use.
