@@ -138,6 +138,9 @@ func drive(t *testing.T, c Cluster, w *sim.World, f *flow, fault func(process in
 					return c.Events(t, run), writes
 				}
 			}
+			if errors.Is(err, journal.ErrClosed) {
+				<-p.Dead() // the process is dying: others see its store closed before it is dead
+			}
 			if err != nil && alive() && !errors.Is(err, engine.ErrEnded) {
 				t.Fatalf("process %d: %v", process, err)
 			}
