@@ -219,6 +219,9 @@ func (q *RetryRequest) past(run string, events []engine.Event, keep bool) ([]eng
 				if err := raises(events, code, q.Limits); err != nil {
 					return nil, nil, q.higher(run, err)
 				}
+				if h.failure() > 0 { // a step had failed before: the run would fail again
+					return h.beforeFailure(keep), nil, nil
+				}
 				return h.upTo(len(events), nil), &engine.Reopen{Limits: q.Limits, By: q.By}, nil
 			case engine.CodeMaxLoopIterations:
 				if q.With == nil && int64(q.Limits.MaxLoopIterations) <= met.Max {

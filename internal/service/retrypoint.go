@@ -122,9 +122,15 @@ func (h *history) beforeFailure(keep bool) []engine.Event {
 		end--
 	}
 	if step == 0 {
-		return h.upTo(end, nil)
+		return h.upTo(h.beforeLimit(end), nil)
 	}
-	culprits := h.culprits(step)
+	var culprits []int
+	for other := range h.failed { // others may have failed while the run waited for what was under way
+		if h.start(other).Scope == 0 {
+			culprits = append(culprits, h.culprits(other)...)
+		}
+	}
+	slices.Sort(culprits)
 	first := h.failed[step]
 	for _, c := range culprits {
 		first = min(first, h.failed[c])
@@ -146,6 +152,7 @@ func (h *history) beforeFailure(keep bool) []engine.Event {
 		end = i
 		break
 	}
+	end = h.beforeStuck(first, end, culprits)
 	drop := map[int]bool{}
 	for _, c := range culprits {
 		call, called, ok := h.failedCall(c)
@@ -158,7 +165,71 @@ func (h *history) beforeFailure(keep bool) []engine.Event {
 			drop[i] = h.events[i].Step == c && isOfCall(h.events[i].Data, call)
 		}
 	}
-	return h.upTo(end, drop)
+	return h.upTo(h.beforeLimit(end), drop)
+}
+
+// beforeLimit gives the end of a past that ends at a position at the latest, and before the run was about to end by a limit: it would end so again.
+func (h *history) beforeLimit(end int) int {
+	at := -1
+	for i := range h.events[:end] {
+		switch d := h.events[i].Data.(type) {
+		case *engine.LimitReached:
+			switch d.Limit {
+			case engine.CodeMaxSteps, engine.CodeMaxBytes, engine.CodeTimeout, engine.CodeBudget, engine.CodeParentBudget, engine.CodeWorkflowBudget, engine.CodeOscillation:
+				if step := h.events[i].Step; step > 0 {
+					at = min(i, h.started[step])
+				} else {
+					at = i
+				}
+			}
+		case *engine.RunResumed:
+			if d.Limits != nil {
+				at = -1
+			}
+		}
+	}
+	if at >= 0 {
+		return at
+	}
+	return end
+}
+
+// beforeStuck gives the end of a past before the first step that completed and led nowhere, because a step of its scope had failed: without the failure it would lead
+// nowhere again.
+func (h *history) beforeStuck(from, end int, culprits []int) int {
+	wentOn := map[int]bool{}
+	for i := end - 1; i > from; i-- {
+		ev := &h.events[i]
+		switch ev.Data.(type) {
+		case *engine.EdgeTaken:
+			wentOn[ev.Step] = true
+		case *engine.StepCompleted:
+			after := func(c int) bool { return h.failed[c] < i && h.start(c).Scope == h.start(ev.Step).Scope }
+			if !wentOn[ev.Step] && slices.ContainsFunc(culprits, after) {
+				end = h.result(i)
+			}
+		}
+	}
+	return end
+}
+
+// result gives the position of what completed a step at a position: that of the result of its call, of an answer, or of its beginning; that position itself for a fork or
+// sub-flow, which is settled again.
+func (h *history) result(completed int) int {
+	step := h.events[completed].Step
+	if k := h.start(step).Kind; k == workflow.KindFork || k == workflow.KindSubflow {
+		return completed
+	}
+	for i := completed - 1; i > h.started[step]; i-- {
+		if h.events[i].Step != step {
+			continue
+		}
+		switch h.events[i].Data.(type) {
+		case *engine.ModelReplied, *engine.ToolReturned, *engine.FuncReturned, *engine.WaitAnswered:
+			return i
+		}
+	}
+	return h.started[step]
 }
 
 // isOfCall tells whether an event is of a later attempt of a model call, or of the failure of one.
@@ -202,12 +273,7 @@ func (h *history) beforeCancel() []engine.Event {
 		end = i
 		break
 	}
-	for at := h.events[end].At; end > 0 && h.events[end-1].At.Equal(at); end-- {
-		if d, ok := h.events[end-1].Data.(*engine.WaitClosed); !ok || d.Reason != "cancelled" {
-			break
-		}
-	}
-	return h.upTo(end, nil)
+	return h.upTo(h.beforeLimit(end), nil)
 }
 
 // beforeStep gives the events before a node began to execute for the last time.
@@ -220,8 +286,13 @@ func (h *history) beforeStep(node string) ([]engine.Event, bool) {
 	return nil, false
 }
 
-// upTo gives the events before a position without those that are dropped, numbered anew.
+// upTo gives the events before a position without those that are dropped, numbered anew. Waits that were closed because their steps were cancelled right there are open.
 func (h *history) upTo(end int, drop map[int]bool) []engine.Event {
+	for ; end > 0 && end < len(h.events); end-- {
+		if d, ok := h.events[end-1].Data.(*engine.WaitClosed); !ok || d.Reason != engine.CodeCancelled {
+			break
+		}
+	}
 	out := make([]engine.Event, 0, end)
 	for i, ev := range h.events[:end] {
 		if !drop[i] {

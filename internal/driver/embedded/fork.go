@@ -87,15 +87,19 @@ func (d *Driver) Derive(ctx context.Context, run string, q *Derived) (id string,
 	if err := r.Apply(past); err != nil {
 		return "", fmt.Errorf("fork run %s: %w", run, err)
 	}
+	if r.Status().Ended() && q.Reopen == nil {
+		return "", fmt.Errorf("fork run %s: %w: the run had ended", run, ErrForkPoint)
+	}
+	var ends []journal.Notice
 	if q.Reopen != nil {
 		done, err := r.Activate([]engine.Input{{At: d.now(), Data: *q.Reopen}})
 		if err != nil {
 			return "", fmt.Errorf("fork run %s: %w", run, err)
 		}
 		past = append(past, done.Events...)
-	}
-	if r.Status().Ended() {
-		return "", fmt.Errorf("fork run %s: %w: the run had ended", run, ErrForkPoint)
+		if r.Status().Ended() { // nothing was left to do but what the limit withheld
+			ends = slices.DeleteFunc(notices(done.Events), func(n journal.Notice) bool { return n.Seq != r.Seq() })
+		}
 	}
 	data, values, err := journal.Encode(past)
 	if err != nil {
@@ -108,7 +112,7 @@ func (d *Driver) Derive(ctx context.Context, run string, q *Derived) (id string,
 	a := journal.Append{
 		Run: id, At: d.now(), Status: journal.Status(status), Waiting: len(r.Waits()), Release: true, Create: create,
 		Record: journal.Record{First: 1, Last: r.Seq(), Data: data}, Blobs: append(blobs, values...),
-		Notices: openWaits(past, r),
+		Notices: append(openWaits(past, r), ends...),
 	}
 	if err := d.cfg.Store.Append(context.WithoutCancel(ctx), a); err != nil {
 		return "", fmt.Errorf("fork run %s: %w", run, err)
