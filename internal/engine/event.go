@@ -49,6 +49,8 @@ type RunCreated struct {
 	ForkedFrom string  `json:"forkedFrom,omitempty"`
 	// Retry: the run goes on with ForkedFrom where that one failed, met a limit or was cancelled, or from one of its steps.
 	Retry bool `json:"retry,omitempty"`
+	// ForkedAt is when the run was made of ForkedFrom: events before it are of that one. Zero where ForkedFrom is empty.
+	ForkedAt time.Time `json:"forkedAt,omitzero"`
 	// Above is what the run above leaves for this one, beside Limits; nil: nothing bounds it from there. No reopening and no answer raises it: the run above does.
 	Above *workflow.Budget `json:"above,omitempty"`
 	// Facts are texts that agents may have put behind their system prompts, by the names FactDate, FactEnvironment and FactFile: facts of the world

@@ -191,6 +191,9 @@ func (f *Folder) addRun(e engine.Event) {
 		f.initState(d)
 	case *engine.RunStarted:
 		f.status, f.startedAt = engine.StatusRunning, e.At
+		if f.created.Retry {
+			f.startedAt = f.created.ForkedAt
+		}
 	case *engine.RunPaused:
 		f.status = engine.StatusPaused
 	case *engine.RunResumed:

@@ -152,7 +152,7 @@ func (h *history) beforeFailure(keep bool) []engine.Event {
 		end = i
 		break
 	}
-	end = h.beforeStuck(first, end, culprits)
+	end = h.beforeStuck(first, end)
 	drop := map[int]bool{}
 	for _, c := range culprits {
 		call, called, ok := h.failedCall(c)
@@ -194,9 +194,9 @@ func (h *history) beforeLimit(end int) int {
 	return end
 }
 
-// beforeStuck gives the end of a past before the first step that completed and led nowhere, because a step of its scope had failed: without the failure it would lead
-// nowhere again.
-func (h *history) beforeStuck(from, end int, culprits []int) int {
+// beforeStuck gives the end of a past before the first step that completed and led nowhere, because a step of its scope, or of one around it, had failed: without
+// the failure it would lead nowhere again.
+func (h *history) beforeStuck(from, end int) int {
 	wentOn := map[int]bool{}
 	for i := end - 1; i > from; i-- {
 		ev := &h.events[i]
@@ -204,13 +204,25 @@ func (h *history) beforeStuck(from, end int, culprits []int) int {
 		case *engine.EdgeTaken:
 			wentOn[ev.Step] = true
 		case *engine.StepCompleted:
-			after := func(c int) bool { return h.failed[c] < i && h.start(c).Scope == h.start(ev.Step).Scope }
-			if !wentOn[ev.Step] && slices.ContainsFunc(culprits, after) {
-				end = h.result(i)
+			if wentOn[ev.Step] {
+				continue
+			}
+			for step, at := range h.failed {
+				if at < i && h.encloses(h.start(step).Scope, h.start(ev.Step).Scope) {
+					end = min(end, h.result(i))
+				}
 			}
 		}
 	}
 	return end
+}
+
+// encloses tells whether a scope is another one or around it.
+func (h *history) encloses(outer, scope int) bool {
+	for scope != outer && scope != 0 {
+		scope = h.start(h.owner[scope]).Scope
+	}
+	return scope == outer
 }
 
 // result gives the position of what completed a step at a position: that of the result of its call, of an answer, or of its beginning; that position itself for a fork or

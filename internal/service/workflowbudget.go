@@ -146,8 +146,14 @@ func (a *account) follow(ctx context.Context, h *journal.Head) error {
 	if err != nil {
 		return err
 	}
+	var forked time.Time
 	for j := range events {
-		a.take(h.Run, &events[j])
+		if d, ok := events[j].Data.(*engine.RunCreated); ok {
+			forked = d.ForkedAt
+		}
+		if !events[j].At.Before(forked) { // what came before was done by the run that this one was made of, and counts there
+			a.take(h.Run, &events[j])
+		}
 		a.read[h.Run] = events[j].Seq
 	}
 	return nil

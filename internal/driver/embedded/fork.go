@@ -8,6 +8,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/hocket-run/hocket/internal/driver"
 	"github.com/hocket-run/hocket/internal/engine"
@@ -75,7 +76,7 @@ func (d *Driver) Derive(ctx context.Context, run string, q *Derived) (id string,
 	if err != nil {
 		return "", err
 	}
-	if past, err = asFork(ctx, run, past); err != nil {
+	if past, err = asFork(ctx, run, past, d.now()); err != nil {
 		return "", err
 	}
 	create, c, blobs, err := d.derived(ctx, head, q, past)
@@ -199,7 +200,7 @@ func (d *Driver) records(ctx context.Context, run string) ([][]engine.Event, err
 }
 
 // asFork makes events of a run those of one that was forked from it.
-func asFork(ctx context.Context, run string, past []engine.Event) ([]engine.Event, error) {
+func asFork(ctx context.Context, run string, past []engine.Event, now time.Time) ([]engine.Event, error) {
 	if len(past) == 0 {
 		return nil, fmt.Errorf("fork run %s: %w: nothing of it is left", run, ErrForkPoint)
 	}
@@ -208,7 +209,7 @@ func asFork(ctx context.Context, run string, past []engine.Event) ([]engine.Even
 		return nil, &journal.CorruptError{Run: run, Seq: 1, Reason: "it was never created"}
 	}
 	first := *created
-	first.ForkedFrom, first.ParentRun, first.Above = run, "", nil
+	first.ForkedFrom, first.ForkedAt, first.ParentRun, first.Above = run, now, "", nil
 	first.Meta = tracecontext.Keep(maps.Clone(created.Meta), tracecontext.From(ctx))
 	past[0].Data = &first
 	withoutChildren(past)
