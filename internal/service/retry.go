@@ -28,7 +28,7 @@ type RetryRequest struct {
 	Model string
 	// With, if not nil, holds a document that takes the place of the run's own: its Workflow, Stored, Version, Dir, Place and Trust count.
 	With *StartRequest
-	// Files take the place of those that the run was started with, where they are set.
+	// Files take the place of those that the run was started with, where they are set. The entries of new Replies count from the first one.
 	Files
 	// Limits take the place of the run's, where they are set. A run that a limit ended goes on with a higher one only.
 	Limits workflow.Limits
@@ -163,6 +163,9 @@ func (s *Service) derive(ctx context.Context, run string, w *workflow.Workflow, 
 			if err := q.may(past, w); err != nil {
 				return nil, err
 			}
+			if q.Replies != nil {
+				forgetReplies(past)
+			}
 			if d.Spec != nil {
 				if past, err = readHistory(past).replaced(w, d.Spec.Workflow); err != nil {
 					return nil, err
@@ -183,6 +186,24 @@ func (s *Service) derive(ctx context.Context, run string, w *workflow.Workflow, 
 		return "", &InvalidError{Message: err.Error(), Err: err}
 	}
 	return id, err
+}
+
+// forgetReplies removes from past which entries of a reply script were used: they are not entries of the script that takes its place.
+func forgetReplies(past []engine.Event) {
+	for i := range past {
+		switch d := past[i].Data.(type) {
+		case *engine.ModelReplied:
+			if d.Source != "" {
+				c := *d
+				c.Source, past[i].Data = "", &c
+			}
+		case *engine.ModelFailed:
+			if d.Source != "" {
+				c := *d
+				c.Source, past[i].Data = "", &c
+			}
+		}
+	}
 }
 
 // may asks the rights.

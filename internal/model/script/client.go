@@ -62,7 +62,7 @@ func (c *Client) Call(ctx context.Context, req model.Request, onDelta func(model
 		return model.Reply{}, failed
 	}
 	reply := model.Reply{
-		Message:    chat.Message{Role: chat.RoleAssistant, Text: e.Text, ToolCalls: e.calls(source, use)},
+		Message:    chat.Message{Role: chat.RoleAssistant, Text: e.Text, ToolCalls: e.calls(source, use, req)},
 		Reasoning:  e.Reasoning,
 		StopReason: e.stop(),
 		Model:      req.Model,
@@ -123,13 +123,25 @@ func (c *Client) Unused() []int {
 	return out
 }
 
-// calls gives the entry's tool calls with ids that no other use of an entry gives.
-func (e *Entry) calls(source, use int) []chat.ToolCall {
+// calls gives the entry's tool calls with ids that no other use of an entry gives, and that the conversation of req does not have:
+// another script may have answered its beginning.
+func (e *Entry) calls(source, use int, req model.Request) []chat.ToolCall {
+	taken := map[string]bool{}
+	for _, m := range req.Messages {
+		for _, c := range m.ToolCalls {
+			taken[c.ID] = true
+		}
+	}
 	out := slices.Clone(e.ToolCalls)
 	for i := range out {
-		if out[i].ID == "" {
-			out[i].ID = fmt.Sprintf("call_%d_%d_%d", source, use+1, i+1)
+		if out[i].ID != "" {
+			continue
 		}
+		id := fmt.Sprintf("call_%d_%d_%d", source, use+1, i+1)
+		for n := 2; taken[id]; n++ {
+			id = fmt.Sprintf("call_%d_%d_%d_%d", source, use+1, i+1, n)
+		}
+		out[i].ID = id
 	}
 	return out
 }

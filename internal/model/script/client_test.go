@@ -147,6 +147,25 @@ func TestResume(t *testing.T) {
 	}
 }
 
+// Ids of tool calls differ from those of the conversation, whose beginning another script may have answered.
+func TestCallIDsOfAnotherScript(t *testing.T) {
+	t.Parallel()
+	c := script.New(parse(t, "replies: [{toolCalls: [{name: a}, {name: b}]}]\n"), nil)
+	reply, err := c.Call(t.Context(), model.Request{Agent: "W", Messages: []chat.Message{
+		{Role: chat.RoleAssistant, ToolCalls: []chat.ToolCall{{ID: "call_1_1_1"}, {ID: "call_1_1_1_2"}}}, {Role: chat.RoleTool, ToolCallID: "call_1_1_1", Text: "x"},
+	}}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var ids []string
+	for _, call := range reply.Message.ToolCalls {
+		ids = append(ids, call.ID)
+	}
+	if d := cmp.Diff([]string{"call_1_1_1_3", "call_1_1_2"}, ids); d != "" {
+		t.Errorf("-want +got\n%s", d)
+	}
+}
+
 // A call without an entry names the agent, and says what there was.
 func TestNoReply(t *testing.T) {
 	t.Parallel()
