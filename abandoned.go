@@ -7,7 +7,7 @@ import (
 )
 
 // errAbandoned is why a run is left that another process drove.
-var errAbandoned = errors.New("nobody drives it any more")
+var errAbandoned = errors.New("no process drives it any longer")
 
 // leftBy tells why a run is interrupted that nobody here has left.
 func (e *Engine) leftBy() error {

@@ -11,7 +11,7 @@ import (
 	"github.com/hocket-run/hocket/graph"
 )
 
-// P18: who follows a run that another engine drives learns that nobody drives it any more, and can resume it.
+// P18: who follows a run that another engine drives learns that no process drives it any longer, and can resume it.
 func TestAbandoned(t *testing.T) {
 	t.Parallel()
 	for name, follow := range map[string]func(e *hocket.Engine, g *graph.Compiled[state], a hocket.Answer) error{
@@ -73,7 +73,7 @@ func TestAbandoned(t *testing.T) {
 				t.Errorf("who drove it: %v", err)
 			}
 			err = <-followed
-			if !errors.Is(err, hocket.ErrInterrupted) || errors.Is(err, hocket.ErrClosed) || err.Error() != "run r was interrupted: nobody drives it any more" {
+			if !errors.Is(err, hocket.ErrInterrupted) || errors.Is(err, hocket.ErrClosed) || err.Error() != "run r was interrupted: no process drives it any longer" {
 				t.Errorf("who followed it: %v", err)
 			}
 			if err := following.Cancel(t.Context(), "r", ""); err != nil {

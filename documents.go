@@ -197,13 +197,13 @@ func (e *Engine) Run(ctx context.Context, w *Workflow, options ...StartOptions) 
 	return e.Wait(ctx, o.ID)
 }
 
-// stillbornRun is the run of a document that was cancelled before it began. Nothing of it is stored.
+// stillbornRun is the run of a document that was cancelled before it started. Nothing of it is stored.
 func stillbornRun(w *Workflow, o StartOptions) *RunInfo {
 	name, format, now := w.Name(), w.Format(), time.Now().UTC()
 	r := project.Run{
 		ID: o.ID, Status: engine.StatusCancelled, Workflow: project.WorkflowRef{Name: &name, Format: &format},
 		Outputs: map[string]engine.Value{}, Waiting: []project.Waiting{}, Steps: []project.Step{}, EndedAt: &now,
-		Error: &project.Error{Code: engine.CodeCancelled, Message: "cancelled before it began"},
+		Error: &project.Error{Code: engine.CodeCancelled, Message: "cancelled before it started"},
 	}
 	if raw, err := json.Marshal(o.Input); err == nil {
 		r.Input = raw

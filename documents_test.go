@@ -208,9 +208,9 @@ func TestOptions(t *testing.T) {
 		options []hocket.Option
 		want    []string
 	}{
-		"tool, bad name":   {[]hocket.Option{hocket.WithTool("a b", "", lookup)}, []string{`tool "a b": a name has 1 to 64 letters, digits, _ and -`}},
+		"tool, bad name":   {[]hocket.Option{hocket.WithTool("a b", "", lookup)}, []string{`tool "a b": a name must have 1 to 64 letters, digits, _ or -`}},
 		"tool, twice":      {[]hocket.Option{hocket.WithTool("a", "", lookup), hocket.WithTool("a", "", lookup)}, []string{`two tools have the name "a"`}},
-		"tool, no struct":  {[]hocket.Option{hocket.WithTool("a", "", func(context.Context, int) (int, error) { return 0, nil })}, []string{`tool "a": its arguments are no struct`}},
+		"tool, no struct":  {[]hocket.Option{hocket.WithTool("a", "", func(context.Context, int) (int, error) { return 0, nil })}, []string{`tool "a": its arguments are not a struct`}},
 		"tool, no schema":  {[]hocket.Option{hocket.WithTool("a", "", func(context.Context, struct{ C chan int }) (int, error) { return 0, nil })}, []string{`tool "a": `}},
 		"tool, policy":     {[]hocket.Option{hocket.WithTool("a", "", lookup, hocket.ToolOptions{Unknown: "maybe"})}, []string{`unknown policy "maybe"`}},
 		"model, bad name":  {[]hocket.Option{hocket.WithModel("a/b", model)}, []string{`model provider "a/b"`}},

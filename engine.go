@@ -129,7 +129,7 @@ func (e *Engine) Recover(ctx context.Context) error {
 			case ctx.Err() != nil:
 				return ctx.Err()
 			case err != nil && !errors.Is(err, journal.ErrOwned):
-				e.log.Warn("run is not recovered", "run", h.Run, "err", err)
+				e.log.Warn("cannot recover run", "run", h.Run, "err", err)
 			}
 		}
 		if q.Cursor = next; next == "" {

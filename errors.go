@@ -15,28 +15,28 @@ import (
 var (
 	// ErrNotFound: there is no such run.
 	ErrNotFound = errors.New("no such run")
-	// ErrExists: there is a run of that id already.
-	ErrExists = errors.New("there is a run of that id already")
+	// ErrExists: a run with this id already exists.
+	ErrExists = errors.New("a run with this id already exists")
 	// ErrVersion: the run belongs to another version of the graph, or another graph has this name and version. See [VersionError].
 	ErrVersion = errors.New("another version of the graph")
 	// ErrEnded: the run has ended.
 	ErrEnded = errors.New("the run has ended")
 	// ErrPaused: the run waits for a person, so it cannot go on without an answer.
 	ErrPaused = errors.New("the run waits for an answer")
-	// ErrAnswer: the run does not take this answer: nobody waits for it, several do and it names none, or it is not one of those that are offered. The
+	// ErrAnswer: the run does not accept this answer: no wait is open, several do and it names none, or it is not one of those that are offered. The
 	// text says which; the run is unchanged.
-	ErrAnswer = errors.New("the run does not take this answer")
+	ErrAnswer = errors.New("the run does not accept this answer")
 	// ErrBusy: another process drives the run.
 	ErrBusy = errors.New("another process drives the run")
 	// ErrInterrupted: the run was left before it ended, because the context was done or the engine was closed, and can be resumed. See
 	// [InterruptedError].
 	ErrInterrupted = errors.New("run was interrupted")
 	// ErrConflict: the engine has a run of the snapshot's id that went another way or further. Go on with that one by its id.
-	ErrConflict = errors.New("the run here is not where the snapshot is")
+	ErrConflict = errors.New("the stored run differs from the snapshot")
 	// ErrNotRegistered: the run belongs to a Go graph that this engine does not know. Its text names the program that does (D29).
 	ErrNotRegistered = errors.New("the run's graph is not registered")
 	// ErrNotReopenable: the run did not end by a limit that larger limits of its own could lift.
-	ErrNotReopenable = errors.New("the run did not end by a limit of its own")
+	ErrNotReopenable = errors.New("the run did not end at a limit of its own")
 	// ErrClosed: the engine was closed.
 	ErrClosed = errors.New("engine is closed")
 )
@@ -51,7 +51,7 @@ type VersionError struct {
 
 func (e *VersionError) Error() string {
 	if e.Run == "" {
-		return fmt.Sprintf("register graph %q: another graph has this name and version; give it a Version of its own", e.Graph)
+		return fmt.Sprintf("register graph %q: another graph has this name and version; set a different Version", e.Graph)
 	}
 	return fmt.Sprintf("run %s belongs to another version of graph %q (digest %.12s, not %.12s)", e.Run, e.Graph, e.Want, e.Have)
 }

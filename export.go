@@ -31,7 +31,7 @@ func WithTelemetry(o OTLP) Option {
 		if o.Endpoint != "" {
 			u, err := url.Parse(o.Endpoint)
 			if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
-				s.problemf("the endpoint of telemetry is no address such as http://localhost:4318")
+				s.problemf("the telemetry endpoint is not an HTTP address, such as http://localhost:4318")
 				return
 			}
 			c.Traces = otlp.Target{URL: u.JoinPath("v1/traces").String(), Headers: o.Headers}
@@ -52,7 +52,7 @@ func (s *settings) exporting(cfg service.Config, log *slog.Logger) *telemetry.Co
 	}
 	t, err := service.Exporter(*base, cfg.Env, cfg.Keeper, log)
 	if err != nil {
-		log.Warn("a variable of telemetry is not used", "err", err)
+		log.Warn("telemetry variable ignored", "err", err)
 	}
 	return t
 }

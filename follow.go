@@ -21,7 +21,7 @@ func settle[S any](ctx context.Context, g *graph.Compiled[S], f *following) (*Re
 	if f.observer != nil {
 		s = newStreaming(g, f, func(Step[S], error) bool { return true })
 		if err := s.watch(ctx); err != nil && ctx.Err() == nil && !errors.Is(err, errAbandoned) {
-			f.e.log.Warn("run is not observed to its end", "run", f.run, "err", err)
+			f.e.log.Warn("cannot observe the run to its end", "run", f.run, "err", err)
 		}
 	}
 	st, last, err := f.wait(ctx)
@@ -93,7 +93,7 @@ func stream[S any](ctx context.Context, g *graph.Compiled[S], f *following, yiel
 		}
 		// The loop's body panicked, or ended its goroutine: the loop is left like any other.
 		if err := f.leave(ctx); err != nil {
-			f.e.log.Warn("run is not interrupted", "run", f.run, "err", err)
+			f.e.log.Warn("cannot interrupt run", "run", f.run, "err", err)
 		}
 	}()
 	tell(ctx, g, f, yield)
@@ -109,7 +109,7 @@ func tell[S any](ctx context.Context, g *graph.Compiled[S], f *following, yield 
 		return
 	case s.gone:
 		if err := f.leave(ctx); err != nil {
-			f.e.log.Warn("run is not interrupted", "run", f.run, "err", err)
+			f.e.log.Warn("cannot interrupt run", "run", f.run, "err", err)
 		} else if f.observer != nil {
 			s.yield, s.gone = func(Step[S], error) bool { return true }, false
 			_ = s.rest(context.WithoutCancel(ctx), nil) // what was recorded meanwhile is told all the same

@@ -18,7 +18,7 @@ type following struct {
 	run string
 	// after is the event from which on steps are given.
 	after uint64
-	// stillborn is the state of a run that was cancelled before it began; nil for all others.
+	// stillborn is the state of a run that was cancelled before it started; nil for all others.
 	stillborn engine.Value
 	// model gives the model that a node resolves to.
 	model func(node string, state map[string]json.RawMessage) string
@@ -50,7 +50,7 @@ func (f *following) leave(ctx context.Context) error {
 	if f.e.followers.leave(f.run, f.self) {
 		return nil
 	}
-	reason := "nobody follows the run any more"
+	reason := "no caller is waiting for the run"
 	if ctx.Err() != nil {
 		reason = context.Cause(ctx).Error()
 	}

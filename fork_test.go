@@ -61,10 +61,10 @@ func TestFork(t *testing.T) {
 			at   uint64
 			want string
 		}{
-			"no event":  {"r", 10_000, "no place to fork from"},
-			"event 0":   {"r", 0, "no place to fork from"},
+			"no event":  {"r", 10_000, "invalid fork point"},
+			"event 0":   {"r", 0, "invalid fork point"},
 			"no run":    {"none", 1, "not found"},
-			"the ended": {late, 10_000, "no place to fork from"},
+			"the ended": {late, 10_000, "invalid fork point"},
 		} {
 			if _, err := e.Fork(t.Context(), tc.run, tc.at); err == nil || !strings.Contains(err.Error(), tc.want) {
 				t.Errorf("%s: %v", name, err)

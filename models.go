@@ -31,7 +31,7 @@ func WithModel(name string, m Model) Option {
 		ref, err := model.ParseRef(name + "/m")
 		switch {
 		case err != nil || ref.Provider != name:
-			s.problemf("model provider %q: a name holds no slash and no blank", name)
+			s.problemf("model provider %q: the name must not contain a slash or a space", name)
 		case m == nil:
 			s.problemf("model provider %q has no model", name)
 		case s.models[name] != nil:

@@ -28,7 +28,7 @@ func (e *Engine) begin(ctx context.Context, run string) (*workflow.Budget, error
 // unbegun says that a run was not stored after all.
 func (e *Engine) unbegun(ctx context.Context, run string) {
 	if err := driver.LedgerOf(ctx).Use(engine.CallUse{Run: run, Ended: true}); err != nil && !errors.Is(err, engine.ErrCallLate) {
-		e.log.Warn("part of a run that did not begin is kept", "run", run, "err", err)
+		e.log.Warn("cannot release the budget of a run that did not start", "run", run, "err", err)
 	}
 }
 
@@ -42,7 +42,7 @@ func (e *Engine) tell(ctx context.Context, run string) {
 	switch {
 	case errors.Is(err, engine.ErrCallLate):
 	case err != nil:
-		e.log.Warn("use of a run is not known to the one above", "run", run, "err", err)
+		e.log.Warn("cannot report the usage of a run to the run above", "run", run, "err", err)
 	case short != "":
 		ledger.Short(short)
 	}

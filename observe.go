@@ -217,7 +217,7 @@ func (o *observing[S]) save(v engine.StepView, f *project.GraphFolder, label str
 		return o.options.Checkpointer.Save(context.WithoutCancel(o.ctx), o.run, state, label)
 	})
 	if err != nil {
-		o.engine.log.Warn("checkpoint is not saved", "run", o.run, "label", label, "err", err)
+		o.engine.log.Warn("cannot save checkpoint", "run", o.run, "label", label, "err", err)
 		return
 	}
 	o.progress(ProgressCheckpointSaved, v, 0, label, nil)
@@ -258,7 +258,7 @@ func (o *observing[S]) progress(kind ProgressType, v engine.StepView, attempt in
 		return err
 	})
 	if err != nil {
-		o.engine.log.Warn("progress is not told", "run", o.run, "node", v.Node, "err", err)
+		o.engine.log.Warn("cannot report progress", "run", o.run, "node", v.Node, "err", err)
 	}
 }
 
@@ -319,7 +319,7 @@ func (o *observing[S]) track(fn func(Tracker)) {
 		return nil
 	})
 	if err != nil {
-		o.engine.log.Warn("telemetry is not told", "run", o.run, "err", err)
+		o.engine.log.Warn("cannot report telemetry", "run", o.run, "err", err)
 	}
 }
 

@@ -253,10 +253,10 @@ func TestObserversCannotBreakRuns(t *testing.T) {
 		options hocket.RunOptions[state]
 		logged  string
 	}{
-		"full disk":  {hocket.RunOptions[state]{Checkpointer: brokenCheckpoints{}}, `checkpoint is not saved" run=r label=step_1 err="disk is full"`},
-		"bad saver":  {hocket.RunOptions[state]{Checkpointer: brokenCheckpoints{panics: true}}, `checkpoint is not saved" run=r label=step_2 err="panic: no disk at all"`},
-		"bad caller": {hocket.RunOptions[state]{OnProgress: func(hocket.Progress[state]) { panic("no screen") }}, `progress is not told" run=r node=b err="panic: no screen"`},
-		"bad spans":  {hocket.RunOptions[state]{Telemetry: badTracker{}}, `telemetry is not told" run=r err="panic: `},
+		"full disk":  {hocket.RunOptions[state]{Checkpointer: brokenCheckpoints{}}, `cannot save checkpoint" run=r label=step_1 err="disk is full"`},
+		"bad saver":  {hocket.RunOptions[state]{Checkpointer: brokenCheckpoints{panics: true}}, `cannot save checkpoint" run=r label=step_2 err="panic: no disk at all"`},
+		"bad caller": {hocket.RunOptions[state]{OnProgress: func(hocket.Progress[state]) { panic("no screen") }}, `cannot report progress" run=r node=b err="panic: no screen"`},
+		"bad spans":  {hocket.RunOptions[state]{Telemetry: badTracker{}}, `cannot report telemetry" run=r err="panic: `},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -67,7 +67,7 @@ func WithAdapters(a Adapters) Option {
 	return func(s *settings) {
 		f, ok := a.(model.Factories)
 		if !ok {
-			s.problemf("model adapters are made by package provider; WithModel takes a model of the program's own")
+			s.problemf("the adapters are not from package provider; use WithModel for a model that the program implements")
 			return
 		}
 		maps.Copy(s.adapters, f)
@@ -86,7 +86,7 @@ func WithAdapters(a Adapters) Option {
 func WithConfig(path string) Option {
 	return func(s *settings) {
 		if path == "" {
-			s.problemf("the configuration has no path")
+			s.problemf("the path of the configuration is empty")
 			return
 		}
 		s.config = path

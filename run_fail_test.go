@@ -79,7 +79,7 @@ func TestRecover(t *testing.T) {
 		t.Error(err)
 	}
 	mine := open(t, hocket.Config{DB: db, Program: "app"})
-	if err := mine.Resume(t.Context(), "r"); !errors.Is(err, hocket.ErrNotRegistered) || !strings.HasPrefix(err.Error(), "run r belongs to the Go graph") || !strings.Contains(err.Error(), "it goes on in the program that registered it: app") {
+	if err := mine.Resume(t.Context(), "r"); !errors.Is(err, hocket.ErrNotRegistered) || !strings.HasPrefix(err.Error(), "run r belongs to the Go graph") || !strings.Contains(err.Error(), "it continues in the program that registered it: app") {
 		t.Errorf("resumed without functions: %v", err)
 	}
 	if err := errors.Join(hocket.Register(mine, g), mine.Recover(t.Context())); err != nil {

@@ -334,7 +334,7 @@ func TestAbortedBefore(t *testing.T) {
 		if _, err := e.Get(t.Context(), "doc"); !errors.Is(err, hocket.ErrNotFound) {
 			t.Errorf("it is stored: %v", err)
 		}
-		if got, want := trace(t, hocket.Stream(ctx, e, g, state{})), "a cancelled (cancelled before it began)"; got != want {
+		if got, want := trace(t, hocket.Stream(ctx, e, g, state{})), "a cancelled (cancelled before it started)"; got != want {
 			t.Errorf("%s, want %s", got, want)
 		}
 	})

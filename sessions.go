@@ -86,7 +86,7 @@ func (e *Engine) client(agentType, run string) graph.Client {
 	}
 	client, err := llm.New(c)
 	if err != nil { // Open has tried it
-		e.log.Error("make LLM sessions", "type", agentType, "err", err)
+		e.log.Error("create LLM sessions", "type", agentType, "err", err)
 		return nil
 	}
 	return client
@@ -153,7 +153,7 @@ func (t sessionTools) Defs(_ context.Context, names []string) ([]chat.ToolDef, e
 		if own, ok := t.known[name]; ok {
 			defs = append(defs, own.def)
 		} else {
-			errs = append(errs, fmt.Errorf("there is no tool %q; WithTool gives an engine one", name))
+			errs = append(errs, fmt.Errorf("tool %q not found; register it with WithTool", name))
 		}
 	}
 	return defs, errors.Join(errs...)
@@ -164,7 +164,7 @@ func (t sessionTools) Defs(_ context.Context, names []string) ([]chat.ToolDef, e
 func (t sessionTools) Call(ctx context.Context, c llm.ToolCall) (llm.ToolResult, error) {
 	own, ok := t.known[c.Name]
 	if !ok {
-		return llm.ToolResult{}, fmt.Errorf("there is no tool %q", c.Name)
+		return llm.ToolResult{}, fmt.Errorf("tool %q not found", c.Name)
 	}
 	if policy := own.Policy(); policy != tool.PolicyRetry {
 		before := true
@@ -176,7 +176,7 @@ func (t sessionTools) Call(ctx context.Context, c llm.ToolCall) (llm.ToolResult,
 		case err != nil:
 			return llm.ToolResult{}, err
 		case before && policy == tool.PolicySkip:
-			return llm.ToolResult{Text: "the call was interrupted; what it did is not known", IsError: true}, nil
+			return llm.ToolResult{Text: "the call was interrupted; its outcome is unknown", IsError: true}, nil
 		case before:
 			return llm.ToolResult{}, fmt.Errorf("tool %q: %w", c.Name, graph.ErrUnknownOutcome)
 		}

@@ -109,7 +109,7 @@ func TestLLMSessions(t *testing.T) {
 		t.Errorf("asked %+v; %v", q, r.Err)
 	}
 	r = run(graph.AgentConfig[state]{Tools: []string{"nothing"}}, hocket.RunOptions[state]{})
-	if r.Err == nil || !strings.Contains(r.Err.Error(), `there is no tool "nothing"`) {
+	if r.Err == nil || !strings.Contains(r.Err.Error(), `tool "nothing" not found`) {
 		t.Errorf("%v", r.Err)
 	}
 	r = run(graph.AgentConfig[state]{AgentType: "claude"}, hocket.RunOptions[state]{})
@@ -177,7 +177,7 @@ func TestLLMSessionUnknownOutcome(t *testing.T) {
 		want    string
 	}{
 		"idempotent": {hocket.ToolOptions{Idempotent: true}, 2, "text: so tide is known"},
-		"skip":       {hocket.ToolOptions{Unknown: hocket.SkipCall}, 1, "text: so the call was interrupted; what it did is not known"},
+		"skip":       {hocket.ToolOptions{Unknown: hocket.SkipCall}, 1, "text: so the call was interrupted; its outcome is unknown"},
 		"ask":        {hocket.ToolOptions{}, 1, `tool "lookup": ` + graph.ErrUnknownOutcome.Error()},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -56,7 +56,7 @@ func result[S any](ctx context.Context, g *graph.Compiled[S], f *following) (*Re
 func adopt[S any](ctx context.Context, e *Engine, b *bound, o RunOptions[S]) (run string, err error) {
 	s := o.ResumeFrom
 	if o.ID != "" && o.ID != s.ExecutionID {
-		return "", fmt.Errorf("resume run %s: a run keeps its id; it cannot become %s", s.ExecutionID, o.ID)
+		return "", fmt.Errorf("resume run %s: the id of a run cannot be changed to %s", s.ExecutionID, o.ID)
 	}
 	if len(s.Journal) == 0 {
 		return s.ExecutionID, nil
@@ -66,7 +66,7 @@ func adopt[S any](ctx context.Context, e *Engine, b *bound, o RunOptions[S]) (ru
 		return "", &SnapshotError{Run: s.ExecutionID, Err: err}
 	}
 	if p.Run != s.ExecutionID {
-		return "", &SnapshotError{Run: s.ExecutionID, Err: fmt.Errorf("its journal is that of run %s", p.Run)}
+		return "", &SnapshotError{Run: s.ExecutionID, Err: fmt.Errorf("its journal belongs to run %s", p.Run)}
 	}
 	if created, ok := p.Events[0].Data.(*engine.RunCreated); ok && created.Digest != b.Digest {
 		return "", &VersionError{Run: p.Run, Graph: b.Workflow.Name, Have: b.Digest, Want: created.Digest}

@@ -86,7 +86,7 @@ func resultOf[S any](c *graph.Compiled[S], f *following, g project.GraphState) (
 	return r, nil
 }
 
-// stillborn is the result of a run that was cancelled before it began.
+// stillborn is the result of a run that was cancelled before it started.
 func stillborn[S any](c *graph.Compiled[S], f *following) (*Result[S], error) {
 	var fields map[string]engine.Value
 	if err := json.Unmarshal(f.stillborn, &fields); err != nil {
@@ -95,6 +95,6 @@ func stillborn[S any](c *graph.Compiled[S], f *following) (*Result[S], error) {
 	now := time.Now().UTC()
 	return resultOf(c, f, project.GraphState{
 		Status: engine.StatusCancelled, State: fields, Current: f.b.Workflow.Entry, Pending: []string{f.b.Workflow.Entry},
-		Failure: &engine.Failure{Code: engine.CodeCancelled, Message: "cancelled before it began"}, StartedAt: now, UpdatedAt: now, EndedAt: now,
+		Failure: &engine.Failure{Code: engine.CodeCancelled, Message: "cancelled before it started"}, StartedAt: now, UpdatedAt: now, EndedAt: now,
 	})
 }

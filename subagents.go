@@ -192,7 +192,7 @@ func (b *bridge) begin(ctx context.Context, run string, o graph.SpawnOptions, sh
 func (b *bridge) start(ctx context.Context, run string, o graph.SpawnOptions, above *workflow.Budget) error {
 	a, ok := agentRegistry{b.e}.find(o.AgentName)
 	if !ok {
-		return fmt.Errorf("there is no agent %q", o.AgentName)
+		return fmt.Errorf("agent %q not found", o.AgentName)
 	}
 	if o.SystemPrompt != "" {
 		a.System, a.Template = o.SystemPrompt, false
@@ -290,7 +290,7 @@ func (b *bridge) stopped(ctx context.Context, run string) {
 	}
 	err := b.e.service.Cancel(ctx, run, "")
 	if err != nil && !errors.Is(err, engine.ErrEnded) && !errors.Is(err, journal.ErrNotFound) {
-		b.e.log.Warn("run of an agent was not cancelled with the one above", "run", run, "err", err)
+		b.e.log.Warn("cannot cancel the run of an agent with the run above", "run", run, "err", err)
 	}
 	b.e.service.LeaveChild(ctx, run)
 }

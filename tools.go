@@ -102,7 +102,7 @@ func WithTool[In, Out any](name, description string, fn func(ctx context.Context
 			err = tooMany
 		}
 		if err == nil && schema.Type != "object" {
-			err = errors.New("its arguments are no struct")
+			err = errors.New("its arguments are not a struct")
 		}
 		if err == nil {
 			t.def.Parameters, err = json.Marshal(schema)
@@ -111,7 +111,7 @@ func WithTool[In, Out any](name, description string, fn func(ctx context.Context
 		case err != nil:
 			s.problemf("tool %q: %w", name, err)
 		case !toolName.MatchString(name):
-			s.problemf("tool %q: a name has 1 to 64 letters, digits, _ and -", name)
+			s.problemf("tool %q: a name must have 1 to 64 letters, digits, _ or -", name)
 		case fn == nil:
 			s.problemf("tool %q has no function", name)
 		case taken:

@@ -175,7 +175,7 @@ func retried[S any](prompt string, n *Context[S]) string {
 	if f == nil {
 		return prompt
 	}
-	note := "The attempt before this one failed: " + f.ErrorMessage
+	note := "The previous attempt failed: " + f.ErrorMessage
 	if n.Attempt <= 1 {
 		note = fmt.Sprintf("Node %q failed: %s", f.FailedNodeID, f.ErrorMessage)
 	}

@@ -282,7 +282,7 @@ func TestAgentNodeFeedback(t *testing.T) {
 		return nil
 	}}
 	offering(t, agent.runtime("x"), graph.New[state]("g").Start(node), state{}).want("a", "completed")
-	want := []string{"Write.", "Write.\n\nThe attempt before this one failed: the agent broke", "Write.\n\nThe attempt before this one failed: no title"}
+	want := []string{"Write.", "Write.\n\nThe previous attempt failed: the agent broke", "Write.\n\nThe previous attempt failed: no title"}
 	if d := cmp.Diff(agent.messages(), want); d != "" {
 		t.Errorf("sent: got - want +\n%s", d)
 	}

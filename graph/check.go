@@ -39,7 +39,7 @@ func (c *compiler[S]) checkConfig() {
 	names := slices.Sorted(maps.Keys(fields))
 	for _, name := range names {
 		if reserved(name) {
-			c.problem(c.at, "reserved-field", "State field %q: this name belongs to the graph", name)
+			c.problem(c.at, "reserved-field", "State field %q: this name is reserved", name)
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(c.config.Reducers)) {
@@ -74,11 +74,11 @@ func (c *compiler[S]) checkNode(d *def[S]) {
 	c.checkSchema(d.at, fmt.Sprintf("outputSchema of node %q", d.id), d.opts.OutputSchema)
 	if b := d.opts.Budget; b != nil {
 		if err := workflow.CheckLimits(Limits{Budget: *b}.Workflow()); err != nil {
-			c.problem(d.at, "bad-budget", "Node %q: the budget is wrong: %s", d.id, err)
+			c.problem(d.at, "bad-budget", "Node %q: invalid budget: %s", d.id, err)
 		}
 		switch d.shape {
 		case shapePass, shapeIf, shapeRoutes, shapeWait, shapeLoopStart, shapeLoopCheck:
-			c.problem(d.at, "bad-budget", "Node %q calls no model and no tool and has a budget", d.id)
+			c.problem(d.at, "bad-budget", "Node %q has a budget, but calls no model and no tool", d.id)
 		}
 	}
 	if r := d.opts.Retry; r != nil {
@@ -104,9 +104,9 @@ func (c *compiler[S]) checkTargets() {
 		if c.index[e.To] != nil {
 			continue
 		}
-		p := c.problem(e.at, "unknown-node", "Node %q not found in graph; %q leads there", e.To, e.From)
+		p := c.problem(e.at, "unknown-node", "Node %q not found in graph; it is a target of %q", e.To, e.From)
 		if c.index[e.From].shape == shapeParallel {
-			p.Message = fmt.Sprintf("Parallel node %q: branch %q is no node of the graph", e.From, e.To)
+			p.Message = fmt.Sprintf("Parallel node %q: branch %q is not a node of the graph", e.From, e.To)
 		}
 		p.Hint = diag.DidYouMean(e.To, ids)
 	}
@@ -119,7 +119,7 @@ func (c *compiler[S]) checkTargets() {
 				c.problem(d.at, "reserved-branch", "Parallel node %q: a branch cannot be called %q", d.id, br)
 			}
 			if slices.Contains(d.parallel.Branches[:i], br) {
-				c.problem(d.at, "duplicate-branch", "Parallel node %q names the branch %q twice", d.id, br)
+				c.problem(d.at, "duplicate-branch", "Parallel node %q has the duplicate branch %q", d.id, br)
 			}
 		}
 	}
@@ -177,7 +177,7 @@ func (c *compiler[S]) placeAt(id string, at place) {
 		}
 		if was, placed := c.places[v.id]; placed {
 			if was != v.at {
-				c.problem(d.at, "two-places", "Node %q stands both %s and %s; a branch is a part of its own", v.id, was, v.at)
+				c.problem(d.at, "two-places", "Node %q is both %s and %s; a node belongs to one of them only", v.id, was, v.at)
 			}
 			continue
 		}

@@ -87,7 +87,7 @@ func (b *Builder[S]) Compile(config ...Config) (*Compiled[S], error) {
 		}
 	}
 	if len(config) > 1 {
-		c.problem(at, "bad-config", "Compile takes one Config at most, not %d", len(config))
+		c.problem(at, "bad-config", "Compile accepts at most one Config, not %d", len(config))
 	}
 	for _, o := range b.open {
 		c.problem(o.at, "open-if", "Missing endif()")

@@ -129,7 +129,7 @@ func callTool[R any](ctx context.Context, tool string, timeout time.Duration, fn
 	}
 	done := make(chan answer, 1)
 	go func() {
-		a := answer{err: fmt.Errorf("tool %q ended its goroutine and gave no result", tool)}
+		a := answer{err: fmt.Errorf("tool %q exited its goroutine without a result", tool)}
 		defer func() {
 			if v := recover(); v != nil {
 				a.err = panicked("tool %q panicked: %v", tool, v)

@@ -21,7 +21,7 @@ func (c *compiler[S]) debugReport(run string, f program.Failure, at time.Time) *
 		r.SuggestedFixes = append(r.SuggestedFixes, fix)
 	}
 	if d != nil && d.opts.OnError == nil && c.handler == "" && (f.Code == "func" || f.Code == codeNode) {
-		r.SuggestedFixes = append(r.SuggestedFixes, fmt.Sprintf("Give node %q an OnError, or the graph a handler with Catch, if the run should survive this.", id))
+		r.SuggestedFixes = append(r.SuggestedFixes, fmt.Sprintf("To continue after this failure, give node %q an OnError, or the graph a handler with Catch.", id))
 	}
 	return r
 }
@@ -30,27 +30,27 @@ func (c *compiler[S]) debugReport(run string, f program.Failure, at time.Time) *
 func suggestion(f program.Failure) string {
 	switch f.Code {
 	case codeSchema:
-		return "Compare the state with the schema that the message names, and with what the nodes before wrote."
+		return "Compare the state with the schema that the message names, and with what earlier nodes wrote."
 	case codeTimeout:
 		if strings.HasPrefix(f.Message, "Graph execution") {
 			return "Raise Config.Timeout, or find the node that takes most of the time."
 		}
-		return "Raise the node's Timeout, or let its function heed the context."
+		return "Raise the node's Timeout, or make its function return when the context is done."
 	case "max_steps":
-		return "Raise Config.MaxSteps, or check what is to end the loops and the gotos that lead back."
+		return "Raise Config.MaxSteps, or check the conditions that end loops and backward gotos."
 	case "state_conflict":
-		return "Declare a reducer for the field in Config.Reducers, or let one branch alone change it."
+		return "Declare a reducer for the field in Config.Reducers, or change it in one branch only."
 	case "node_not_found":
-		return "Add the node with Builder.Node, or mend its id where the goto is made; targets of OnError need Recovery."
+		return "Add the node with Builder.Node, or correct the ID in the goto; targets of OnError need Recovery."
 	case codeRoute:
-		return "Let the goto lead to a node of the same branch."
+		return "Change the goto to a node of the same branch."
 	case "condition":
-		return "Mend the condition: it must give an answer for every state that can reach it."
+		return "Fix the condition: it must return a result for every state that can reach it."
 	case "deadline":
 		return "Answer sooner, or allow more time."
 	}
 	if f.Stack != "" {
-		return "Mend the panic: the stack trace begins where it happened."
+		return "Fix the panic: the stack trace starts where it happened."
 	}
 	return ""
 }

@@ -123,7 +123,7 @@ func nests(g Subgraph, above []ancestor) error {
 	case slices.ContainsFunc(above, func(a ancestor) bool { return a.origin == g.origin() }):
 		return fmt.Errorf("graph %q contains itself: %s", g.Name(), strings.Join(append(names, g.Name()), " -> "))
 	case len(above) > workflow.MaxFlowDepth:
-		return fmt.Errorf("graph %q stands more than %d graphs deep", g.Name(), workflow.MaxFlowDepth)
+		return fmt.Errorf("graph %q: subgraphs are nested more than %d deep", g.Name(), workflow.MaxFlowDepth)
 	}
 	return nil
 }

@@ -96,7 +96,7 @@ func TestLinkErrors(t *testing.T) {
 		"by itself":      {c, among(c, c), ""},
 		"through others": {a, among(a, b, c), `Subgraph node "to-a": graph "a" contains itself: a -> b -> c -> a`},
 		"begun linked":   {linked(t, a, b), among(a, c), `Subgraph node "to-a": graph "a" contains itself: a -> b -> c -> a`},
-		"endless":        {names(t, "n", "n'"), endless, fmt.Sprintf(`stands more than %d graphs deep`, workflow.MaxFlowDepth)},
+		"endless":        {names(t, "n", "n'"), endless, fmt.Sprintf(`subgraphs are nested more than %d deep`, workflow.MaxFlowDepth)},
 		"panics":         {a, func(string) (graph.Subgraph, bool) { panic("oops") }, `Subgraph node "to-b": looking up workflow "b" panicked: oops`},
 		"nil pointer":    {a, func(string) (graph.Subgraph, bool) { return missing, true }, ""},
 		"nil":            {a, func(string) (graph.Subgraph, bool) { return nil, true }, ""},

@@ -18,12 +18,12 @@ func TestTwoOptions(t *testing.T) {
 		config []graph.Config
 		want   string
 	}{
-		"Do": {graph.Do("a", func(context.Context, *state) error { return nil }, o, o), nil, `misuse_test.go:30:1: error: Node "a" takes one NodeOptions at most, not 2 (bad-node)`},
+		"Do": {graph.Do("a", func(context.Context, *state) error { return nil }, o, o), nil, `misuse_test.go:30:1: error: Node "a" accepts at most one NodeOptions, not 2 (bad-node)`},
 		"NewNode": {graph.NewNode("a", graph.TypeTool, func(context.Context, *graph.Context[state]) (graph.Result[state], error) {
 			return graph.Result[state]{}, nil
-		}, o, o, o), nil, `misuse_test.go:30:1: error: Node "a" takes one NodeOptions at most, not 3 (bad-node)`},
-		"DecisionNode": {graph.DecisionNode("a", nil, "a", o, o), nil, `misuse_test.go:30:1: error: Node "a" takes one NodeOptions at most, not 2 (bad-node)`},
-		"Compile":      {nothing("a"), []graph.Config{{}, {}}, "misuse_test.go:30:1: error: Compile takes one Config at most, not 2 (bad-config)"},
+		}, o, o, o), nil, `misuse_test.go:30:1: error: Node "a" accepts at most one NodeOptions, not 3 (bad-node)`},
+		"DecisionNode": {graph.DecisionNode("a", nil, "a", o, o), nil, `misuse_test.go:30:1: error: Node "a" accepts at most one NodeOptions, not 2 (bad-node)`},
+		"Compile":      {nothing("a"), []graph.Config{{}, {}}, "misuse_test.go:30:1: error: Compile accepts at most one Config, not 2 (bad-config)"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -26,7 +26,7 @@ func (b *Builder[S]) Branch(name string, fn func(b *Builder[S])) *Builder[S] {
 		b.problem(at, "empty-id", "Branch has no name")
 		return b
 	case twice:
-		b.problem(at, "duplicate-branch", "Branch %q was added before", name)
+		b.problem(at, "duplicate-branch", "Branch %q already exists", name)
 		return b
 	case fn == nil:
 		b.problem(at, "empty-branch", "Branch %q must contain at least one node", name)
@@ -74,9 +74,9 @@ func (c *compiler[S]) checkNamed(branches map[string]named) {
 		switch {
 		case n.head == "": // was told
 		case !used:
-			c.problem(n.at, "unused-branch", "Branch %q belongs to no parallel node", name)
+			c.problem(n.at, "unused-branch", "Branch %q is not part of a parallel node", name)
 		case c.index[name] != nil && name != n.head:
-			c.problem(n.at, "duplicate-branch", "Branch %q has the ID of a node that it does not begin with", name)
+			c.problem(n.at, "duplicate-branch", "Branch %q has the ID of a node that is not its first node", name)
 		}
 	}
 }

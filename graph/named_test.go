@@ -161,11 +161,11 @@ func TestBranchProblems(t *testing.T) {
 		text  string
 	}{
 		"no name":       {p("a").Branch("a", some("a")).Branch("", some("b")), "empty-id", "Branch has no name"},
-		"twice":         {p("a").Branch("a", some("a")).Branch("a", some("b")), "duplicate-branch", `Branch "a" was added before`},
+		"twice":         {p("a").Branch("a", some("a")).Branch("a", some("b")), "duplicate-branch", `Branch "a" already exists`},
 		"nothing in it": {p("a").Node(nothing("a")).Branch("b", func(*builder) {}), "empty-branch", `Branch "b" must contain at least one node`},
 		"no function":   {p("a").Node(nothing("a")).Branch("b", nil), "empty-branch", `Branch "b" must contain at least one node`},
-		"unused":        {p("a").Node(nothing("a")).Branch("b", some("x")), "unused-branch", `Branch "b" belongs to no parallel node`},
-		"other node":    {p("a").Branch("a", some("x")).Node(nothing("a")), "duplicate-branch", `Branch "a" has the ID of a node that it does not begin with`},
+		"unused":        {p("a").Node(nothing("a")).Branch("b", some("x")), "unused-branch", `Branch "b" is not part of a parallel node`},
+		"other node":    {p("a").Branch("a", some("x")).Node(nothing("a")), "duplicate-branch", `Branch "a" has the ID of a node that is not its first node`},
 		"open if":       {p("a").Branch("a", func(b *builder) { b.Then(nothing("x")).If(always).Then(nothing("y")) }), "open-if", "Missing endif()"},
 		"else outside":  {graph.New[state]("t").Start(nothing("s")).If(always).Parallel(parallel("a")).Branch("a", func(b *builder) { b.Then(nothing("x")).Else() }).EndIf(), "else-without-if", "Cannot use else() without a preceding if()"},
 		"if in an if":   {p("a").Branch("a", func(b *builder) { b.If(always).If(always).EndIf().EndIf() }), "if-without-node", "Cannot use if() without a preceding node. Use start() first."},

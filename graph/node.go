@@ -259,7 +259,7 @@ type def[S any] struct {
 // take takes over the options of a constructor. True: there are several, which is a problem.
 func (d *def[S]) take(opts []NodeOptions[S]) bool {
 	if len(opts) > 1 {
-		d.problem = problemf("Node %q takes one NodeOptions at most, not %d", d.id, len(opts))
+		d.problem = problemf("Node %q accepts at most one NodeOptions, not %d", d.id, len(opts))
 		return true
 	}
 	if len(opts) == 1 {
@@ -286,7 +286,7 @@ func NewNode[S any](id string, t NodeType, fn Func[S], opts ...NodeOptions[S]) N
 	case fn == nil:
 		d.problem = problemf("Node %q requires a function", id)
 	case !IsNodeType(string(t)):
-		d.problem = problemf("Node %q is of the unknown type %q", id, t)
+		d.problem = problemf("Node %q has the unknown type %q", id, t)
 	}
 	return d
 }

@@ -52,7 +52,7 @@ func Once[T any](ctx context.Context, key string, fn func(context.Context) (T, e
 			err = json.Unmarshal(raw, new(T))
 		}
 		if err != nil {
-			return nil, fmt.Errorf("once %q: the value does not survive JSON: %w", key, err)
+			return nil, fmt.Errorf("once %q: the value cannot be converted to JSON and back: %w", key, err)
 		}
 		return raw, nil
 	})
@@ -64,7 +64,7 @@ func Once[T any](ctx context.Context, key string, fn func(context.Context) (T, e
 		raw = program.Value("null")
 	}
 	if err := json.Unmarshal(raw, &v); err != nil {
-		return zero, fmt.Errorf("once %q: decode the value that was kept: %w", key, err)
+		return zero, fmt.Errorf("once %q: decode the stored value: %w", key, err)
 	}
 	return v, nil
 }

@@ -127,11 +127,11 @@ func TestOnceRefusals(t *testing.T) {
 		"no key":    {"", plain, `sub-step "": note refused: the key is empty`},
 		"long key":  {strings.Repeat("k", 257), plain, "the key has 257 bytes; at most 256 are allowed"},
 		"no text":   {"a\xff", plain, "the key is not UTF-8 text"},
-		"no JSON":   {"k", func(context.Context) (any, error) { return math.NaN(), nil }, `once "k": the value does not survive JSON`},
+		"no JSON":   {"k", func(context.Context) (any, error) { return math.NaN(), nil }, `once "k": the value cannot be converted to JSON and back`},
 		"too large": {"k", func(context.Context) (any, error) { return strings.Repeat("x", 16<<20), nil }, "16777218 bytes; at most 16777216 are allowed"},
 		"own key": {"k", func(ctx context.Context) (any, error) {
 			return graph.Once(ctx, "inner", func(ctx context.Context) (any, error) { return graph.Once(ctx, "k", plain) })
-		}, `sub-step "k": note refused: it is inside of another one of that key`},
+		}, `sub-step "k": note refused: it is nested in another one with this key`},
 		"error": {"k", func(context.Context) (any, error) { return nil, errBroken }, "it is broken"},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -33,11 +33,11 @@ type Session interface {
 
 // What a session may not be able to do.
 var (
-	ErrUnknownUsage = errors.New("the agent does not tell how full its context window is")
+	ErrUnknownUsage = errors.New("the agent does not report the usage of its context window")
 	ErrNoSummarize  = errors.New("the agent cannot summarize its conversation")
-	ErrNoLoad       = errors.New("the agent cannot go on with a former session")
+	ErrNoLoad       = errors.New("the agent cannot continue an earlier session")
 	// ErrUnknownOutcome: a message was sent to the agent before a crash, and what it did then is not known. It is not sent again by itself (D23).
-	ErrUnknownOutcome = errors.New("the agent was at work on this message when the program died; what it did is not known")
+	ErrUnknownOutcome = errors.New("the program stopped while the agent worked on this message; the outcome is unknown")
 )
 
 // Reasons of a StopError.

@@ -107,7 +107,7 @@ func ownForm(t reflect.Type) bool {
 // lossy lists what of a state's type does not survive JSON (D27), each with its path.
 func lossy(t reflect.Type) []string {
 	if t.Kind() != reflect.Struct || ownForm(t) {
-		return []string{fmt.Sprintf("State type %s must be a struct whose fields stand in JSON", t)}
+		return []string{fmt.Sprintf("State type %s must be a struct that JSON encodes as an object", t)}
 	}
 	var out []string
 	seen := map[reflect.Type]bool{}

@@ -208,7 +208,7 @@ func TestSubagentAttempts(t *testing.T) {
 	if d := cmp.Diff(ids, []string{"s-run1", "s-run1-2", "s-run1"}); d != "" {
 		t.Errorf("agent ids: got - want +\n%s", d)
 	}
-	if d := cmp.Diff(tasks, []string{"work", "work\n\nThe attempt before this one failed: Sub-agent \"coder\" failed: too hard", "work"}); d != "" {
+	if d := cmp.Diff(tasks, []string{"work", "work\n\nThe previous attempt failed: Sub-agent \"coder\" failed: too hard", "work"}); d != "" {
 		t.Errorf("tasks: got - want +\n%s", d)
 	}
 	if len(keys) != 3 || keys[""] {
@@ -302,7 +302,7 @@ func TestParallelSubagentFailures(t *testing.T) {
 		}
 		return nil
 	}, 2)), state{}).want("p", "completed")
-	if o := bridge.spawned[3]; o.AgentID != "p-1-run1-2" || o.Task != "rest\n\nThe attempt before this one failed: no agreement" {
+	if o := bridge.spawned[3]; o.AgentID != "p-1-run1-2" || o.Task != "rest\n\nThe previous attempt failed: no agreement" {
 		t.Errorf("second attempt: %+v", o)
 	}
 }

@@ -122,7 +122,7 @@ func TestSubgraphMisuse(t *testing.T) {
 	}{
 		"both":       {sub{ID: "sub", Graph: inner, Name: "inner"}, `Subgraph node "sub" takes a graph or a name, not both`},
 		"neither":    {sub{ID: "sub"}, `Subgraph node "sub" requires a graph or the name of one`},
-		"no struct":  {graph.SubgraphConfig[state, int]{ID: "sub", Name: "x"}, `Subgraph node "sub": State type int must be a struct whose fields stand in JSON`},
+		"no struct":  {graph.SubgraphConfig[state, int]{ID: "sub", Name: "x"}, `Subgraph node "sub": State type int must be a struct that JSON encodes as an object`},
 		"bad retry":  {sub{ID: "sub", Graph: inner, Options: graph.NodeOptions[state]{Retry: &graph.Retry{MaxAttempts: new(0)}}}, `Node "sub": maxAttempts is 0; it counts the first attempt and must be at least 1`},
 		"bad schema": {sub{ID: "sub", Graph: inner, Options: graph.NodeOptions[state]{InputSchema: &graph.Schema{}}}, `The inputSchema of node "sub" is empty; make it with SchemaOf or SchemaJSON`},
 	} {

@@ -121,7 +121,7 @@ var graphBuilder = []rule{
 		play(t, newGraph().Start(breaks("a", -1)).Then(idle("z")).Catch(handler()), sheet{}).went("once for all attempts", "a, h", "it is broken")
 	}},
 	{name: "S2-8 unknown branches are refused, and nodes can be added beside the flow", test: func(t *testing.T) {
-		same(t, "unknown", misused(t, newGraph().Parallel(gParallel{ID: "pp", Branches: []string{"ab"}})), []string{`Parallel node "pp": branch "ab" is no node of the graph`})
+		same(t, "unknown", misused(t, newGraph().Parallel(gParallel{ID: "pp", Branches: []string{"ab"}})), []string{`Parallel node "pp": branch "ab" is not a node of the graph`})
 		play(t, newGraph().Start(idle("s")).Parallel(gParallel{Branches: []string{"a"}}).Node(idle("a"), idle("a2")), sheet{}).went("added", "s, parallel_1, a, a2", "completed")
 	}},
 	{name: "S2-9 what follows a parallel block runs once, after it", test: func(t *testing.T) {

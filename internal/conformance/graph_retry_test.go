@@ -148,12 +148,12 @@ var graphRetry = []rule{
 		}}
 		node := graph.AgentConfig[sheet]{ID: "a", AgentType: "claude", MessageFunc: func(sheet) string { return "Write." }}
 		play(t, newGraph().Start(node), sheet{}, graph.Config{Runtime: agent.runtime()})
-		same(t, "prompts", agent.sent, []string{"Write.", "Write.\n\nThe attempt before this one failed: it is broken"})
+		same(t, "prompts", agent.sent, []string{"Write.", "Write.\n\nThe previous attempt failed: it is broken"})
 		team := &crew{names: []string{"x"}, result: func(n int, _ graph.SpawnOptions) (graph.SubagentResult, error) {
 			return graph.SubagentResult{Success: n > 1, Error: "too hard"}, nil
 		}}
 		play(t, newGraph().Subagent(graph.SubagentConfig[sheet]{ID: "s", Agent: "x", Task: "Work."}), sheet{}, graph.Config{Runtime: team.runtime()})
-		same(t, "task", team.asked[1].Task, "Work.\n\nThe attempt before this one failed: Sub-agent \"x\" failed: too hard")
+		same(t, "task", team.asked[1].Task, "Work.\n\nThe previous attempt failed: Sub-agent \"x\" failed: too hard")
 	}},
 	{name: "S2-61 states are checked before and after each attempt; what does not fit is not merged", test: func(t *testing.T) {
 		atMost := func(n int) *graph.Schema {

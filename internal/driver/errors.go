@@ -26,7 +26,7 @@ type QuarantineError struct {
 	Err error
 }
 
-func (e *QuarantineError) Error() string { return fmt.Sprintf("run %s cannot go on: %v", e.Run, e.Err) }
+func (e *QuarantineError) Error() string { return fmt.Sprintf("run %s cannot continue: %v", e.Run, e.Err) }
 
 // Unwrap gives the cause.
 func (e *QuarantineError) Unwrap() error { return e.Err }
@@ -40,8 +40,8 @@ type ForeignError struct {
 }
 
 func (e *ForeignError) Error() string {
-	return fmt.Sprintf("run %s belongs to the Go graph %q; it goes on in the program that registered it: %s", e.Run, e.Graph,
-		cmp.Or(e.Program, "a program without name"))
+	return fmt.Sprintf("run %s belongs to the Go graph %q; it continues in the program that registered it: %s", e.Run, e.Graph,
+		cmp.Or(e.Program, "a program without a name"))
 }
 
 // FailureOf turns the error of a call into what a journal says of it: code, the other side's own words, and whether the same call may succeed
@@ -76,7 +76,7 @@ func tooLong(wait time.Duration) string {
 	if wait <= engine.MaxRetryAfter {
 		return ""
 	}
-	return fmt.Sprintf(" (the other side asks to wait %s, until %s; Hocket waits for %s at most)", wait.Round(time.Second), time.Now().UTC().Add(wait).Format(time.RFC3339), engine.MaxRetryAfter)
+	return fmt.Sprintf(" (the server asks to wait %s, until %s; Hocket waits at most %s)", wait.Round(time.Second), time.Now().UTC().Add(wait).Format(time.RFC3339), engine.MaxRetryAfter)
 }
 
 // codeInternal is the code of a failure that no adapter named.

@@ -140,7 +140,7 @@ func (k *Kit) CallModel(ctx context.Context, info *Info, c *engine.CallModel, on
 		res.Pins = k.newPins()
 	}()
 	if k.Models == nil {
-		return engine.ModelResult{ID: c.ID, Failure: &engine.Failure{Code: string(model.KindInvalidRequest), Message: "there are no models here"}}
+		return engine.ModelResult{ID: c.ID, Failure: &engine.Failure{Code: string(model.KindInvalidRequest), Message: "no models are configured"}}
 	}
 	ctx = k.traced(ctx, info, c.Key, Traced{Kind: CallOfModel, Step: c.Step, Model: c.Model})
 	req, err := k.request(ctx, info, c)
@@ -330,7 +330,7 @@ func (k *Kit) CallFunc(ctx context.Context, info *Info, c *engine.CallFunc, rec 
 func badJSON(kind, name string, values ...engine.Value) *engine.Failure {
 	for _, v := range values {
 		if v != nil && !json.Valid(v) {
-			return &engine.Failure{Code: codeInternal, Message: fmt.Sprintf("%s %q gave a value that is not JSON", kind, name)}
+			return &engine.Failure{Code: codeInternal, Message: fmt.Sprintf("%s %q returned a value that is not JSON", kind, name)}
 		}
 	}
 	return nil
@@ -340,7 +340,7 @@ func badJSON(kind, name string, values ...engine.Value) *engine.Failure {
 func badFields(name string, fields map[string]engine.Value) *engine.Failure {
 	for key, v := range fields {
 		if !utf8.ValidString(key) {
-			return &engine.Failure{Code: codeInternal, Message: fmt.Sprintf("function %q gave a field whose name %q is not UTF-8", name, key)}
+			return &engine.Failure{Code: codeInternal, Message: fmt.Sprintf("function %q returned a field whose name %q is not UTF-8", name, key)}
 		}
 		if f := badJSON("function", name, v); f != nil {
 			return f
@@ -357,7 +357,7 @@ func badMessage(m chat.Message) *engine.Failure {
 	if badJSON("", "", values...) == nil {
 		return nil
 	}
-	return &engine.Failure{Code: string(model.KindServer), Message: "the model's answer holds a value that is not JSON", Retryable: true}
+	return &engine.Failure{Code: string(model.KindServer), Message: "the model's answer contains a value that is not JSON", Retryable: true}
 }
 
 // Unsent is the result of a command that was cancelled before it began: a model call cost nothing then. Nil for commands without result.
@@ -382,7 +382,7 @@ func GivenUp(c engine.Command, why error) engine.InputData {
 
 // Gone is the result of a call whose function ended its goroutine, by runtime.Goexit, instead of returning.
 func Gone(c engine.Command) engine.InputData {
-	return resultOf(c, engine.CodeFunc, "the function ended its goroutine and gave no result")
+	return resultOf(c, engine.CodeFunc, "the function exited its goroutine without a result")
 }
 
 func resultOf(c engine.Command, code, message string) engine.InputData {

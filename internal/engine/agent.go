@@ -206,7 +206,7 @@ func (r *Run) answered(id, fr int, reply chat.Message) {
 			r.ask(id, fr, chat.Message{Role: chat.RoleUser, Text: "Your reply does not fit what was asked for: " + reason + "\nReply again with only the corrected JSON."})
 			return
 		}
-		r.frameFailed(id, fr, Failure{Code: CodeInvalidOutput, Message: fmt.Sprintf("reply of agent %s does not fit its schema: %s", a.Title(), reason)}, r.failStep)
+		r.frameFailed(id, fr, Failure{Code: CodeInvalidOutput, Message: fmt.Sprintf("reply of agent %s does not match its schema: %s", a.Title(), reason)}, r.failStep)
 		return
 	}
 	done := StepCompleted{Output: out}

@@ -83,7 +83,7 @@ func (r *Run) applyRun(ev *Event) error {
 	switch d := ev.Data.(type) {
 	case *RunCreated:
 		if r.s.Created != nil {
-			return r.diverge(ev, "the run exists already")
+			return r.diverge(ev, "the run already exists")
 		}
 		if d.Digest != r.plan.digest {
 			return r.diverge(ev, "the run belongs to definition %.12s, not %.12s", d.Digest, r.plan.digest)
@@ -172,7 +172,7 @@ func (r *Run) conv(id string, messages ...chat.Message) {
 func (r *Run) applyEdge(ev *Event, d *EdgeTaken) error {
 	if d.Branch > 0 && d.Scope == len(r.s.Scopes) {
 		if ev.Step < 1 || r.step(ev.Step).Block == nil {
-			return r.diverge(ev, "step %d is no fork", ev.Step)
+			return r.diverge(ev, "step %d is not a fork", ev.Step)
 		}
 		b := r.step(ev.Step).Block
 		r.s.Scopes = append(r.s.Scopes, scope{Flow: r.stepScope(ev.Step).Flow, Owner: ev.Step, Branch: d.Branch, Base: b.Base, View: b.View})

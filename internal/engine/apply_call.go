@@ -208,7 +208,7 @@ func (r *Run) applySubagent(ev *Event) error {
 	switch d := ev.Data.(type) {
 	case *SubagentStarted:
 		if d.Frame != len(st.Agent.Frames) || d.Parent < 0 || d.Parent >= len(st.Agent.Frames) {
-			return r.diverge(ev, "frame %d does not fit", d.Frame)
+			return r.diverge(ev, "frame %d does not match", d.Frame)
 		}
 		if r.flowOf(ev.Step).agents[d.Agent] == nil {
 			return r.diverge(ev, "agent %q does not exist", d.Agent)
@@ -243,7 +243,7 @@ func (r *Run) applySubagent(ev *Event) error {
 func (r *Run) endFrame(ev *Event, id int) (*frame, error) {
 	st := r.step(ev.Step)
 	if id < 0 || id >= len(st.Agent.Frames) || st.Agent.Frames[id].Parent < 0 || st.Agent.Frames[id].Done {
-		return nil, r.diverge(ev, "frame %d is not at work", id)
+		return nil, r.diverge(ev, "frame %d is not active", id)
 	}
 	r.closeFrame(ev.Step, id)
 	return &st.Agent.Frames[id], nil

@@ -28,7 +28,7 @@ func (r *Run) applyStepStarted(ev *Event, d *StepStarted) error {
 		st.Approval = r.laterApproval(st.Approval, r.approvalAt(t.From))
 	}
 	if st.Node < 0 || st.Node >= len(f.nodes) || f.nodes[st.Node].Kind != d.Kind {
-		return r.diverge(ev, "node %q does not fit", ev.Node)
+		return r.diverge(ev, "node %q does not match", ev.Node)
 	}
 	n := &f.nodes[st.Node]
 	sc.Live += 1 - len(d.Tokens)

@@ -200,7 +200,7 @@ func (r *Run) meet(id int, p *purse, detail string, limit int64) {
 		r.held = true
 		r.emitStep(id, &WaitOpened{
 			Wait: fmt.Sprintf("b%d", len(r.s.Waits)+1), Kind: workflow.WaitQuestion, Limit: d, Remind: r.remindAt(0),
-			Prompt: fmt.Sprintf("%s. How much may it use in all? Answer with an amount such as %s, or with %s.", sentence(r.limitFailure(d, "").Message), example(d), workflow.BudgetStop),
+			Prompt: fmt.Sprintf("%s. How much may it use in total? Answer with an amount such as %s, or with %s.", sentence(r.limitFailure(d, "").Message), example(d), workflow.BudgetStop),
 		})
 	default:
 		r.emitStep(id, &LimitReached{Limit: CodeBudget, Max: limit, Detail: detail})
@@ -257,7 +257,7 @@ func (r *Run) largerBudget(met *LimitReached, text string) (*workflow.Limits, er
 	}
 	more := map[string]int64{detailTokens: l.MaxTokens, detailCalls: l.MaxCalls, detailMoney: microUSD(l.MaxCostUSD)}[met.Detail]
 	if more <= met.Max {
-		return nil, fmt.Errorf("%w: the run met its budget of %d %s; it goes on with a larger one", ErrAnswer, met.Max, met.Detail)
+		return nil, fmt.Errorf("%w: the run used up its budget of %d %s; answer with a larger one", ErrAnswer, met.Max, met.Detail)
 	}
 	l = MergeLimits(r.s.Limits, l)
 	return &l, nil
@@ -279,7 +279,7 @@ func (r *Run) answeredBudget(w *wait, ans *WaitAnswered) {
 // cutShort takes an answer that ended where the budget said: it is paid for, and it is no answer (P30).
 func (r *Run) cutShort(key string, c *call, d ModelResult) {
 	step, bound := c.Step, c.Reserved.Bound
-	f := Failure{Code: CodeBudget, Message: fmt.Sprintf("the answer was cut after %d tokens, which is all that the budget left", c.Reserved.Output), Node: r.nodeID(step)}
+	f := Failure{Code: CodeBudget, Message: fmt.Sprintf("the answer was cut off after %d tokens, the rest of the budget", c.Reserved.Output), Node: r.nodeID(step)}
 	model := c.Model
 	r.emitStep(step, &ModelFailed{Call: key, Attempt: c.Attempt, Error: f, Model: d.Model, Usage: d.Usage, CostUSD: d.CostUSD, UsageEstimated: clean(d.UsageEstimated), Source: d.Source, Details: cleanDetails(d.Details)})
 	for _, p := range r.purses(step) {

@@ -346,9 +346,9 @@ func (r *Run) oddChild(ev *Event, d *ChildStarted) string {
 	case c == nil || c.Kind == callModel || c.Step != ev.Step || c.Attempt != d.Attempt || c.State != callOpen:
 		return "call " + d.Call + " is not open"
 	case d.Run == "" || r.s.Children[d.Run] != nil && !r.s.Children[d.Run].Ended:
-		return "the run is at work"
+		return "the run has not ended"
 	case b != nil && (b.MaxTokens < 0 || b.MaxCostUSD < 0 || b.MaxCalls < 0):
-		return "its part is less than nothing"
+		return "its part is negative"
 	}
 	return ""
 }
@@ -358,7 +358,7 @@ func (r *Run) oddUse(ev *Event, d *CallUsed) string {
 	c := r.s.Calls[d.Call]
 	switch {
 	case c == nil || c.Kind == callModel || c.Step != ev.Step || c.Attempt != d.Attempt || c.State != callOpen && c.State != callCancelled:
-		return "call " + d.Call + " is not out"
+		return "call " + d.Call + " is not open"
 	case d.Run != "" && r.s.Children[d.Run] == nil:
 		return "run " + d.Run + " was not started"
 	}

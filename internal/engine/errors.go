@@ -68,45 +68,45 @@ const (
 // Errors of Activate. They leave the run unchanged.
 var (
 	// ErrUnknownCommand: an input answers a call or timer that this run never asked for.
-	ErrUnknownCommand = errors.New("input answers a command that the run never gave")
+	ErrUnknownCommand = errors.New("input answers an unknown command")
 	// ErrEnded: the run has ended and takes nothing but a reopening.
 	ErrEnded = errors.New("run has ended")
 	// ErrNotStarted, ErrStarted: Start must be the first input, and only the first.
 	ErrNotStarted = errors.New("run has not started")
-	ErrStarted    = errors.New("run has started already")
-	// ErrNotReopenable: the run did not end by a limit (D20).
-	ErrNotReopenable = errors.New("run did not end by a limit")
+	ErrStarted    = errors.New("run has already started")
+	// ErrNotReopenable: the run did not end at a limit (D20).
+	ErrNotReopenable = errors.New("run did not end at a limit")
 	// ErrAbove: the run met what the run above left for it, and goes on with that one only.
-	ErrAbove = errors.New("the run used what was left of the budget of the run above; give that one a larger budget")
+	ErrAbove = errors.New("the run used up the remaining budget of the run above; give that run a larger budget")
 	// ErrWaitNotFound: no wait has that id, or no wait is open.
 	ErrWaitNotFound = errors.New("no such wait")
 	// ErrWaitAmbiguous: several waits are open and none was named (P1, D17).
 	ErrWaitAmbiguous = errors.New("several waits are open; name one")
 	// ErrWaitAnswered: the wait has been answered otherwise before (P24).
-	ErrWaitAnswered = errors.New("wait has another answer already")
+	ErrWaitAnswered = errors.New("wait already has a different answer")
 	// ErrWaitClosed: the wait was closed without an answer.
 	ErrWaitClosed = errors.New("wait is closed")
 	// ErrInput: the input of a run, or a result, holds a value that is not JSON.
 	ErrInput = errors.New("value is not JSON")
 	// ErrNoteLate: the call that a note belongs to has its result, was cancelled, or is at another attempt.
-	ErrNoteLate = errors.New("call takes no notes any more")
+	ErrNoteLate = errors.New("call no longer accepts notes")
 	// ErrNote: a note has no fit key or no JSON value, comes twice, or is one too many. The text says which.
 	ErrNote = errors.New("note refused")
 	// ErrCallLate: the call that starts a run, or tells what it used, has its result, was cancelled, or is at another attempt.
 	ErrCallLate = errors.New("call has ended")
 	// ErrNoRoom: others hold what is left of a budget; there may be room when one of them has settled.
-	ErrNoRoom = errors.New("others hold what is left of the budget")
+	ErrNoRoom = errors.New("other calls have reserved the remaining budget")
 	// ErrPrice: a budget bounds money, and the price of the model that is to be called is unknown.
 	ErrPrice error = priceError{}
 	// ErrState: the input of a run with typed state is no object.
-	ErrState = errors.New("the input of this workflow is its first state, which must be a JSON object")
+	ErrState = errors.New("the input of this workflow is its initial state, which must be a JSON object")
 	// ErrAnswer: the answer is none that the wait can take (S0-31).
 	ErrAnswer = errors.New("answer not understood")
 )
 
 type priceError struct{}
 
-func (priceError) Error() string { return "a budget of money needs the price of the model" }
+func (priceError) Error() string { return "a budget in USD needs the price of the model" }
 
 // FailureCode is the code of the failure of a call that returns the error.
 func (priceError) FailureCode() string { return CodeUncounted }
@@ -116,7 +116,7 @@ func (priceError) FailureCode() string { return CodeUncounted }
 type BudgetError struct{ Detail string }
 
 func (e *BudgetError) Error() string {
-	return "the budget leaves no more " + e.Detail
+	return "the budget has no " + e.Detail + " left"
 }
 
 // FailureCode is the code of the failure of a call that returns the error.
@@ -127,7 +127,7 @@ type UncountedError struct{ Bound string }
 
 func (e *UncountedError) Error() string {
 	of := map[string]string{boundByRun: "the run", boundByNode: "the node", boundByAbove: "the run above", BoundByWorkflow: "all runs of the workflow"}[e.Bound]
-	return "what it uses is not reported, and the budget of " + of + " bounds tokens or money; it is started where the budget says uncounted: allow"
+	return "its usage is not reported, and the budget of " + of + " limits tokens or cost; to start it anyway, set uncounted: allow in the budget"
 }
 
 // FailureCode is the code of the failure of a call that returns the error.
@@ -140,5 +140,5 @@ type DivergenceError struct {
 }
 
 func (e *DivergenceError) Error() string {
-	return fmt.Sprintf("journal does not fit the workflow at event %d: %s", e.Seq, e.Reason)
+	return fmt.Sprintf("journal does not match the workflow at event %d: %s", e.Seq, e.Reason)
 }

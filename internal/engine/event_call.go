@@ -57,7 +57,7 @@ func ReplyWarning(m *chat.Message, stop string) string {
 	case len(m.ToolCalls) > 0 || strings.TrimSpace(m.Text) != "":
 		return ""
 	case stop == stopLength:
-		return "the model's answer is empty: it was cut at its bound of output tokens"
+		return "the model's answer is empty: it was cut off at its limit of output tokens"
 	}
 	return "the model's answer is empty"
 }

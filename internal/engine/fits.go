@@ -60,7 +60,7 @@ func (r *Run) fits(ev *Event) error {
 		why = r.oddWait(ev, d)
 	case *WaitAnswered:
 		if why = r.oddOpen(ev, d.Wait); why == "" && d.Limits != nil && r.wait(d.Wait).Limit == nil {
-			why = "it is no answer about a budget"
+			why = "it is not an answer about a budget"
 		}
 	case *WaitReminded:
 		why = r.oddOpen(ev, d.Wait)
@@ -101,11 +101,11 @@ func (r *Run) oddRun(ev *Event) string {
 	switch d := ev.Data.(type) {
 	case *RunStarted:
 		if r.s.Status != StatusPending {
-			return "the run has started already"
+			return "the run has already started"
 		}
 	case *RunPaused:
 		if w := r.wait(d.Wait); r.s.Status != StatusRunning || w == nil || !w.open() || w.Step != ev.Step {
-			return "nobody is asked"
+			return "no open wait"
 		}
 	case *RunResumed:
 		ended := r.s.Status.Ended()
@@ -127,7 +127,7 @@ func (r *Run) oddRun(ev *Event) string {
 		}
 	case *LimitReached:
 		if d.Detail == detailHandoff && (r.plan.root.w.Rules.Handoff == "" || len(r.s.Running) > 0) {
-			return "nobody takes over"
+			return "no handoff is possible"
 		}
 	}
 	return ""
@@ -135,7 +135,7 @@ func (r *Run) oddRun(ev *Event) string {
 
 func (r *Run) oddStart(ev *Event, d *StepStarted) string {
 	if len(d.Tokens) == 0 {
-		return "it takes no token"
+		return "the step has no token"
 	}
 	first, from := token{}, false
 	for i, id := range d.Tokens {
@@ -147,7 +147,7 @@ func (r *Run) oddStart(ev *Event, d *StepStarted) string {
 			first = t
 		}
 		if t.Node != first.Node || t.Scope != first.Scope {
-			return "its tokens do not stand together"
+			return "its tokens belong to different nodes or scopes"
 		}
 		from = from || t.From == d.From
 	}
@@ -155,11 +155,11 @@ func (r *Run) oddStart(ev *Event, d *StepStarted) string {
 	n := &r.flows[sc.Flow].nodes[first.Node]
 	switch {
 	case !from:
-		return "its input comes from elsewhere"
+		return "its input comes from another step"
 	case len(d.Tokens) > 1 && !isFreeJoin(n):
-		return "it takes several tokens"
+		return "the step has several tokens"
 	case ev.Node != r.pathOf(sc.Flow, n.ID):
-		return "the token stands at " + strconv.Quote(r.pathOf(sc.Flow, n.ID))
+		return "the token is at node " + strconv.Quote(r.pathOf(sc.Flow, n.ID))
 	case d.Iteration != r.counts(sc.Flow).of(first.Node)+1:
 		return "it is another execution of the node"
 	}
@@ -180,18 +180,18 @@ func (r *Run) oddEdge(ev *Event, d *EdgeTaken) string {
 	handoff := r.plan.root.w.Rules.Handoff
 	if ev.Step == 0 {
 		if d.Edge != -1 || d.Scope != 0 || d.Branch != 0 {
-			return "the run begins elsewhere"
+			return "the run starts at another node"
 		}
 		return ""
 	}
 	st, n, f := r.step(ev.Step), r.stepNode(ev.Step), r.flowOf(ev.Step)
 	if d.Edge < -1 || d.Edge >= len(f.w.Edges) {
-		return "there is no such edge"
+		return "edge does not exist"
 	}
 	if d.Edge >= 0 {
 		e := &f.w.Edges[d.Edge]
 		if e.To != d.To || e.From != n.ID && (n.join < 0 || e.From != f.nodes[n.join].ID) {
-			return "it is no edge of the step"
+			return "the edge does not belong to the step"
 		}
 	}
 	switch {
@@ -199,15 +199,15 @@ func (r *Run) oddEdge(ev *Event, d *EdgeTaken) string {
 		known := d.Scope >= 0 && d.Scope < len(r.s.Scopes)
 		if n.Kind != workflow.KindFork || st.Status != stepRunning || d.Branch < 1 || d.Branch > len(n.Fork.Branches) || d.Edge < 0 ||
 			!known && d.Scope != len(r.s.Scopes) || known && (r.scope(d.Scope).Owner != ev.Step || r.scope(d.Scope).Branch != d.Branch || r.scope(d.Scope).Dead) {
-			return "there is no such branch"
+			return "branch does not exist"
 		}
 	case d.Edge < 0 && d.Scope == 0 && handoff != "" && d.To == handoff:
 	case n.Kind == workflow.KindSubflow && st.Status == stepRunning:
 		if d.Edge != -1 || !slices.Contains(st.Block.Scopes, d.Scope) {
-			return "the sub-flow begins elsewhere"
+			return "the sub-flow starts at another node"
 		}
 	case d.Scope != st.Scope || st.Status != stepCompleted && st.Status != stepFailed || r.stepScope(ev.Step).Dead:
-		return "the step does not lead there"
+		return "the step does not lead to that node"
 	}
 	return ""
 }
@@ -253,7 +253,7 @@ func (r *Run) oddCall(ev *Event) string {
 	case *ModelCalled:
 		key, c = d.Call, call{Kind: callModel, Frame: d.Frame, Attempt: d.Attempt}
 		if n.Kind != workflow.KindAgent {
-			odd = "the step asks no model"
+			odd = "the step calls no model"
 		}
 	case *ToolCalled:
 		key, c = d.Call, call{Kind: callTool, Frame: d.Frame, Attempt: d.Attempt}
@@ -272,20 +272,20 @@ func (r *Run) oddCall(ev *Event) string {
 	next := st.Tries + 1
 	if agent {
 		if st.Agent == nil || c.Frame < 0 || c.Frame >= len(st.Agent.Frames) || st.Agent.Frames[c.Frame].Done {
-			return "frame " + strconv.Itoa(c.Frame) + " is not at work"
+			return "frame " + strconv.Itoa(c.Frame) + " is not active"
 		}
 		next = 1
 	}
 	old := r.s.Calls[key]
 	if old != nil && (old.Kind != c.Kind || old.Step != ev.Step || old.Frame != c.Frame || old.State == callOpen || agent && old.State == callCancelled) {
-		return "call " + key + " is another one"
+		return "call " + key + " has a different step, kind or state"
 	}
 	if old != nil && agent {
 		next = old.Attempt + 1
 	}
 	number, ok := strings.CutPrefix(key, convID(ev.Step, c.Frame)+".")
 	if nth, err := strconv.Atoi(number); !ok || err != nil || nth < 1 || nth > st.Calls+1 {
-		return "call " + strconv.Quote(key) + " belongs elsewhere"
+		return "call " + strconv.Quote(key) + " belongs to another step"
 	}
 	if c.Attempt != next {
 		return "expected attempt " + strconv.Itoa(next)
@@ -302,7 +302,7 @@ func (r *Run) oddFrame(ev *Event, old *call) string {
 			return "it reserves nothing"
 		}
 		if d.Conversation != fr.Conv || d.Agent != fr.Agent {
-			return "frame " + strconv.Itoa(d.Frame) + " is another agent's"
+			return "frame " + strconv.Itoa(d.Frame) + " belongs to another agent"
 		}
 		if len(fr.Turn) > 0 && fr.Conv != sharedConv {
 			return "tool calls are open"
@@ -350,9 +350,9 @@ func (r *Run) oddSubagent(ev *Event, d *SubagentStarted) string {
 func (r *Run) oddWait(ev *Event, d *WaitOpened) string {
 	switch {
 	case ev.Step == 0 || r.step(ev.Step).Status != stepRunning:
-		return "the step is not at work"
+		return "the step is not running"
 	case r.wait(d.Wait) != nil:
-		return "wait " + d.Wait + " exists already"
+		return "wait " + d.Wait + " already exists"
 	}
 	if d.Limit != nil {
 		if d.Call != "" || d.Kind != workflow.WaitQuestion || !effect(r.stepNode(ev.Step).Kind) {
@@ -362,12 +362,12 @@ func (r *Run) oddWait(ev *Event, d *WaitOpened) string {
 	}
 	if d.Call != "" {
 		if c := r.s.Calls[d.Call]; c == nil || c.Step != ev.Step || c.Kind != callTool || c.State != callOpen && c.State != callFailed || d.Binding == "" && d.Kind != workflow.WaitQuestion {
-			return "call " + d.Call + " is not out"
+			return "call " + d.Call + " is not open"
 		}
 		return ""
 	}
 	if n := r.stepNode(ev.Step); n.Kind != workflow.KindWait || n.Wait.Kind != d.Kind {
-		return "the node asks nothing of the kind"
+		return "the node does not open waits of this kind"
 	}
 	return ""
 }

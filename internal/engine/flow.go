@@ -207,7 +207,7 @@ func (r *Run) begin(id int, n *node) {
 	case workflow.KindWait:
 		r.openWait(id, n)
 	case workflow.KindJoin:
-		r.failStep(id, Failure{Code: CodeNoRoute, Message: fmt.Sprintf("%q was reached from outside of the branches that it joins", n.ID)})
+		r.failStep(id, Failure{Code: CodeNoRoute, Message: fmt.Sprintf("%q was reached from outside the branches that it joins", n.ID)})
 	case workflow.KindFork:
 		r.fork(id, n)
 	case workflow.KindExec:

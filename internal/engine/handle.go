@@ -297,11 +297,11 @@ func (r *Run) timeUp() {
 	case r.s.Active+r.now.Sub(r.s.At) < limit:
 		r.opened = append(r.opened, r.timeout(r.s.Seq)) // it came early
 	case r.settling():
-		r.cutOff("the run's time is over")
+		r.cutOff("the run timed out")
 	case end == nil || end.Limit:
 		r.limit(CodeTimeout, limit.Milliseconds(), 0)
 	default:
-		r.cancelScope(0, "the run's time is over")
+		r.cancelScope(0, "the run timed out")
 	}
 }
 

@@ -96,7 +96,7 @@ func (r *Run) applyHanded(ev *Event, d *AgentHanded) error {
 	st := r.step(ev.Step)
 	to := r.flowOf(ev.Step).agents[d.Agent]
 	if st.Agent == nil || d.Frame < 0 || d.Frame >= len(st.Agent.Frames) || to == nil {
-		return r.diverge(ev, "nobody hands over to agent %q", d.Agent)
+		return r.diverge(ev, "no agent hands over to agent %q", d.Agent)
 	}
 	fr := &st.Agent.Frames[d.Frame]
 	spent := maps.Clone(fr.Spent)
@@ -115,11 +115,11 @@ func (r *Run) oddHanded(ev *Event, d *AgentHanded) string {
 		return "the step runs no agent"
 	}
 	if d.Frame < 0 || d.Frame >= len(r.step(ev.Step).Agent.Frames) || r.frame(ev.Step, d.Frame).Done {
-		return "frame " + strconv.Itoa(d.Frame) + " is not at work"
+		return "frame " + strconv.Itoa(d.Frame) + " is not active"
 	}
 	switch due := r.handed(ev.Step, d.Frame); {
 	case due == nil:
-		return "nobody hands over"
+		return "no agent hands over"
 	case due.Agent != d.Agent, due.From != d.From, due.ToolCallID != d.ToolCallID:
 		return "frame " + strconv.Itoa(d.Frame) + " is handed to agent " + strconv.Quote(due.Agent)
 	}

@@ -49,7 +49,7 @@ func (r *Run) handleHeld(d ToolHeld) {
 	step, attempt, h := c.Step, c.Attempt, d.Hold
 	late, failing := c.State == callCancelled, r.s.Ending != nil && !r.s.Ending.Limit
 	if late || failing {
-		r.emitStep(step, &ToolFailed{Call: key, Attempt: attempt, Error: Failure{Code: CodeCancelled, Message: "it needed a person and was not made"}, Late: late})
+		r.emitStep(step, &ToolFailed{Call: key, Attempt: attempt, Error: Failure{Code: CodeCancelled, Message: "it needed the decision of a person and was not made"}, Late: late})
 		if !late {
 			r.cancelStep(step, "the run failed") // nobody is asked any more (S0-46)
 		}
@@ -141,7 +141,7 @@ func fitAnswer(raw, answer Value) (Value, error) {
 			return compacted(slices.Clone(v)), nil
 		}
 	}
-	return nil, fmt.Errorf("%w: it does not fit what was asked for: %s", ErrAnswer, schema.Describe(vs))
+	return nil, fmt.Errorf("%w: it does not match the schema of the wait: %s", ErrAnswer, schema.Describe(vs))
 }
 
 // unknown goes on with a call of whose outcome its own tool knows nothing, as the tool's policy says (P12). It tells whether it did: an ordinary failure

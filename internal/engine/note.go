@@ -38,13 +38,13 @@ func CheckNote(notes []Note, key string, v Value) error {
 	size := len(v)
 	for i := range notes {
 		if notes[i].Key == key {
-			return fmt.Errorf("%w: there is one of key %q already", ErrNote, key)
+			return fmt.Errorf("%w: duplicate key %q", ErrNote, key)
 		}
 		size += len(notes[i].Value)
 	}
 	switch {
 	case len(notes) >= MaxNotes:
-		return fmt.Errorf("%w: there are %d already, which is the most that one execution of a node may have", ErrNote, len(notes))
+		return fmt.Errorf("%w: one execution of a node may have at most %d", ErrNote, MaxNotes)
 	case size > MaxNoteBytes:
 		return fmt.Errorf("%w: the values of this execution would have %d bytes; at most %d are allowed", ErrNote, size, MaxNoteBytes)
 	}

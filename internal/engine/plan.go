@@ -93,13 +93,13 @@ func compileFlow(w *workflow.Workflow, depth int) (*flow, error) {
 		f.index[w.Nodes[i].ID] = i
 	}
 	if _, ok := f.index[w.Entry]; !ok && (depth > 0 || len(w.Nodes) > 0 || w.Entry != "") {
-		return nil, fmt.Errorf("compile workflow %q: entry %q is no node", w.Name, w.Entry)
+		return nil, fmt.Errorf("compile workflow %q: entry %q is not a node", w.Name, w.Entry)
 	}
 	for i, e := range w.Edges {
 		from, ok := f.index[e.From]
 		to, ok2 := f.index[e.To]
 		if !ok || !ok2 {
-			return nil, fmt.Errorf("compile workflow %q: edge %d from %q to %q leads nowhere", w.Name, i, e.From, e.To)
+			return nil, fmt.Errorf("compile workflow %q: edge %d from %q to %q names an unknown node", w.Name, i, e.From, e.To)
 		}
 		f.nodes[from].ports[e.PortName()] = append(f.nodes[from].ports[e.PortName()], i)
 		f.nodes[to].in++
@@ -167,7 +167,7 @@ func (f *flow) compileNode(n *node, opts expr.Options) error {
 	case workflow.KindFork:
 		join, ok := f.index[n.Fork.Join]
 		if !ok || f.nodes[join].Kind != workflow.KindJoin {
-			return fmt.Errorf("join %q is no join", n.Fork.Join)
+			return fmt.Errorf("join %q is not a join node", n.Fork.Join)
 		}
 		n.join = join
 		f.nodes[join].fork = n.idx

@@ -63,7 +63,7 @@ func (r *Run) takeUp(lost []Lost, why string) {
 		case "fail":
 			r.lost(key, "fail")
 		default:
-			r.askAbout(key, c, "it was cut off while it ran")
+			r.askAbout(key, c, "it was interrupted while it ran")
 		}
 	}
 	r.abandon(why) // those that a failure just cancelled

@@ -108,7 +108,7 @@ func (r *Run) reduce(name string, base, mine, theirs Value) (Value, error) {
 			return out, nil
 		})
 	}
-	return nil, fmt.Errorf("no reducer is called %q", name)
+	return nil, fmt.Errorf("unknown reducer %q", name)
 }
 
 // losers tells whether a fork that waits until then has branches that do not count.

@@ -167,7 +167,7 @@ func (r *Run) oddReserved(ev *Event, d *CallReserved) string {
 	case d.Key == "" || r.s.Reservations[d.Key] != nil:
 		return "model call " + d.Key + " has a reservation"
 	case b == nil || b.MaxTokens < 0 || b.MaxCostUSD < 0 || b.MaxCalls < 0 || d.Output < 0:
-		return "it reserves less than nothing"
+		return "it reserves a negative amount"
 	case d.Bound != "" && !slices.Contains([]string{boundByRun, boundByNode, boundByAbove}, d.Bound):
 		return "it names the budget " + d.Bound
 	case d.Detail != "" && !slices.Contains(amountNames[:], d.Detail):

@@ -22,7 +22,7 @@ func (r *Run) rest() {
 	case r.s.Open > 0:
 		r.pause()
 	default:
-		r.broken = &DivergenceError{Seq: r.s.Seq, Reason: "nothing can go on and nobody is asked"}
+		r.broken = &DivergenceError{Seq: r.s.Seq, Reason: "no step can continue and no wait is open"}
 	}
 }
 
@@ -265,12 +265,12 @@ func (r *Run) limitFailure(d *LimitReached, node string) Failure {
 			f.Message = fmt.Sprintf("Graph execution timed out after %dms", d.Max) // S2-62
 		}
 	case CodeMaxBytes:
-		f.Message = fmt.Sprintf("the run is larger than max_bytes allows: %d bytes in all", d.Max)
+		f.Message = fmt.Sprintf("the run is larger than max_bytes allows: %d bytes in total", d.Max)
 	case CodeWorkflowBudget:
 		f.Message = d.Detail
 	case CodeParentBudget:
 		f.Limit, f.Max = d.Detail, d.Max
-		f.Message = fmt.Sprintf("what the run above left for this one is used up: %d %s", d.Max, d.Detail)
+		f.Message = fmt.Sprintf("the budget that the run above left for this run is used up: %d %s", d.Max, d.Detail)
 	case CodeBudget:
 		f.Limit, f.Max = d.Detail, d.Max
 		f.Message = fmt.Sprintf("the run's budget of %d %s is used up", d.Max, d.Detail)

@@ -215,7 +215,7 @@ func Restore(p *Plan, id string, data []byte) (*Run, error) {
 		return nil, fmt.Errorf("%w: it belongs to another version or definition", ErrSnapshot)
 	}
 	if !s.State.sound(p) {
-		return nil, fmt.Errorf("%w: it leads to what is not there", ErrSnapshot)
+		return nil, fmt.Errorf("%w: it refers to missing parts", ErrSnapshot)
 	}
 	r := &Run{plan: p, id: id, s: s.State, flows: s.State.plans(p), held: true}
 	for _, c := range r.s.Calls {

@@ -18,7 +18,7 @@ import (
 const endTool = "end"
 
 // endInstruction is appended to the system prompt of every agent that is offered endTool (S3-6, S3-22).
-const endInstruction = "When the conversation is over and nobody has to act any more, end it: call the tool `end`, with your last words as its message."
+const endInstruction = "When the conversation is over and no further action is needed, end it: call the tool `end`, with your last words as its message."
 
 // converses tells whether the agent of step id may end the run by endTool.
 func (r *Run) converses(id int) bool {

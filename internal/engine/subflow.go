@@ -50,7 +50,7 @@ func (r *Run) beginFlow(id int, n *node) {
 		v, err := r.plan.askValue(name, func(h Host) (Value, error) { return h.Value(name, r.view(id, nil)) })
 		if err == nil {
 			if err = json.Unmarshal(v, &d.State); err != nil {
-				err = fmt.Errorf("function %q gave no state: %w", name, err)
+				err = fmt.Errorf("function %q returned no state: %w", name, err)
 			}
 		}
 		if err != nil {
@@ -106,7 +106,7 @@ func (r *Run) oddState(ev *Event, d *EdgeTaken) string {
 		return ""
 	}
 	if ev.Step == 0 || r.step(ev.Step).Status != stepRunning || r.stepNode(ev.Step).Subflow == nil || r.stepNode(ev.Step).Subflow.Input == "" {
-		return "it begins nothing that has a state"
+		return "the step does not start a sub-flow with a state"
 	}
 	return ""
 }

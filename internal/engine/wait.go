@@ -58,7 +58,7 @@ func (r *Run) checkAnswer(d Answer) (*wait, *WaitAnswered, error) {
 	before := r.answeredWith(d.Key)
 	if before != nil {
 		if d.Wait != "" && d.Wait != before.ID {
-			return nil, nil, fmt.Errorf("%w: the key %q is that of the answer to wait %s", ErrAnswer, d.Key, before.ID)
+			return nil, nil, fmt.Errorf("%w: the key %q was used for the answer to wait %s", ErrAnswer, d.Key, before.ID)
 		}
 		d.Wait = before.ID
 	}
@@ -100,7 +100,7 @@ func (r *Run) checkAnswer(d Answer) (*wait, *WaitAnswered, error) {
 	case w.Answer != nil && w.Answer.Decision == ans.Decision && bytes.Equal(w.Answer.Answer, ans.Answer):
 		return nil, nil, nil
 	case before != nil:
-		return nil, nil, fmt.Errorf("%w: the key %q is that of another answer", ErrAnswer, d.Key)
+		return nil, nil, fmt.Errorf("%w: the key %q was used for a different answer", ErrAnswer, d.Key)
 	case w.Answer != nil:
 		return nil, nil, fmt.Errorf("%w: wait %s", ErrWaitAnswered, w.ID)
 	case w.Closed != "" || r.s.Status.Ended():
@@ -164,7 +164,7 @@ func (r *Run) lastEnded() (*wait, error) {
 		}
 	}
 	if last == nil {
-		return nil, fmt.Errorf("%w: the run waits for nothing", ErrWaitNotFound)
+		return nil, fmt.Errorf("%w: the run has no open wait", ErrWaitNotFound)
 	}
 	return last, nil
 }
@@ -301,7 +301,7 @@ func (r *Run) askPrompt(id int, name string, d *WaitOpened) (map[string]Value, e
 		Data    map[string]Value `json:"data"`
 	}
 	if err := json.Unmarshal(v, &q); err != nil {
-		return nil, fmt.Errorf("function %q gave no question: %w", name, err)
+		return nil, fmt.Errorf("function %q returned no question: %w", name, err)
 	}
 	d.Prompt = q.Prompt
 	if d.Kind == workflow.WaitQuestion {
@@ -325,7 +325,7 @@ func (r *Run) deadline(id string) {
 		r.complete(step, &StepCompleted{Same: true}, workflow.PortTimeout)
 		return
 	}
-	r.failStep(step, Failure{Code: CodeDeadline, Message: "nobody answered before the deadline"})
+	r.failStep(step, Failure{Code: CodeDeadline, Message: "no answer before the deadline"})
 }
 
 // closeWaits closes the open waits that match.

@@ -115,7 +115,7 @@ type LockWait struct {
 type RejectedError struct{ Err error }
 
 func (e *RejectedError) Error() string {
-	return fmt.Sprintf("the store rejects this for good: %v", e.Err)
+	return fmt.Sprintf("the store rejected the operation permanently: %v", e.Err)
 }
 
 // Unwrap gives the store's own error.

@@ -62,7 +62,7 @@ func encode(events []engine.Event, limit int) (data []byte, blobs []Blob, err er
 	for i := range events {
 		e := &events[i]
 		if e.Seq != first+uint64(i) {
-			return nil, nil, fmt.Errorf("encode events: event %d stands where %d belongs", e.Seq, first+uint64(i))
+			return nil, nil, fmt.Errorf("encode events: expected event %d, got %d", first+uint64(i), e.Seq)
 		}
 		if i > 0 {
 			w.buf = append(w.buf, ',')
@@ -185,7 +185,7 @@ func decode(data []byte) ([]engine.Event, []asideRef, error) {
 	}
 	r.expect(`]}`)
 	if r.err == nil && r.pos != len(r.data) {
-		r.fail("data stands behind the end")
+		r.fail("unexpected data after the end")
 	}
 	if r.err != nil {
 		return nil, nil, r.corrupt(seq)
@@ -252,23 +252,23 @@ func restore(events []engine.Event, refs []asideRef, blob func(string) ([]byte, 
 	seen := map[string][]byte{}
 	for _, ref := range refs {
 		if ref.event < 0 || ref.event >= len(events) {
-			return &CorruptError{Seq: events[0].Seq, Reason: "value aside belongs to no event"}
+			return &CorruptError{Seq: events[0].Seq, Reason: "out-of-line value belongs to no event"}
 		}
 		e := &events[ref.event]
 		if _, err := ParseHash(ref.hash); err != nil {
-			return &CorruptError{Seq: e.Seq, Reason: "value aside has no hash"}
+			return &CorruptError{Seq: e.Seq, Reason: "out-of-line value has no hash"}
 		}
 		data, ok := seen[ref.hash]
 		if !ok {
 			var err error
 			switch data, err = blob(ref.hash); {
 			case errors.Is(err, ErrNotFound):
-				return &CorruptError{Seq: e.Seq, Reason: "value aside is missing: " + ref.hash}
+				return &CorruptError{Seq: e.Seq, Reason: "out-of-line value is missing: " + ref.hash}
 			case err != nil:
 				return fmt.Errorf("read value %s of event %d: %w", ref.hash, e.Seq, err)
 			}
 			if HashOf(data) != ref.hash {
-				return &CorruptError{Seq: e.Seq, Reason: "value aside has other content: " + ref.hash}
+				return &CorruptError{Seq: e.Seq, Reason: "out-of-line value has different content: " + ref.hash}
 			}
 			seen[ref.hash] = data
 		}
@@ -277,7 +277,7 @@ func restore(events []engine.Event, refs []asideRef, blob func(string) ([]byte, 
 			err = p.restore(v, ref, data)
 		}
 		if err != nil {
-			return &CorruptError{Seq: e.Seq, Reason: fmt.Sprintf("value aside at %q: %v", ref.path, err)}
+			return &CorruptError{Seq: e.Seq, Reason: fmt.Sprintf("out-of-line value at %q: %v", ref.path, err)}
 		}
 	}
 	return nil

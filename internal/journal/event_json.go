@@ -180,7 +180,7 @@ func (r *reader) values() map[string]json.RawMessage {
 		key := r.string()
 		r.expect(`:`)
 		if _, twice := m[key]; twice {
-			r.fail(fmt.Sprintf("key %q stands twice", key))
+			r.fail(fmt.Sprintf("duplicate key %q", key))
 			return m
 		}
 		if raw := r.raw(); r.err == nil {

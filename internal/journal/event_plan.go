@@ -117,7 +117,7 @@ func newPlan(t reflect.Type) (*plan, error) {
 
 func (p *plan) addFields() error {
 	if p.typ.NumField() > 64 {
-		return fmt.Errorf("type %s has more fields than the reader can tell apart", p.typ)
+		return fmt.Errorf("type %s has more than 64 fields", p.typ)
 	}
 	for i := range p.typ.NumField() {
 		sf := p.typ.Field(i)

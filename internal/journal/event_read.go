@@ -87,7 +87,7 @@ func (r *reader) value(p *plan, v reflect.Value) {
 	case opFloat:
 		f, err := strconv.ParseFloat(string(r.number()), 64)
 		if err != nil {
-			r.fail("no number")
+			r.fail("not a number")
 		}
 		v.SetFloat(f)
 	case opValue:
@@ -99,7 +99,7 @@ func (r *reader) value(p *plan, v reflect.Value) {
 		t, err := time.Parse(timeLayout, s)
 		// time.Parse takes other spellings too.
 		if t = t.UTC(); err != nil || t.Format(timeLayout) != s {
-			r.fail("no time")
+			r.fail("not a time")
 			return
 		}
 		v.Set(reflect.ValueOf(t))
@@ -136,7 +136,7 @@ func (r *reader) fields(p *plan, v reflect.Value) {
 			return
 		}
 		if seen&(1<<i) != 0 {
-			r.fail(fmt.Sprintf("field %q stands twice", p.fields[i].name))
+			r.fail(fmt.Sprintf("duplicate field %q", p.fields[i].name))
 			return
 		}
 		seen |= 1 << i
@@ -209,7 +209,7 @@ func (r *reader) mapping(p *plan, v reflect.Value) {
 		key := reflect.ValueOf(r.string()).Convert(p.typ.Key())
 		r.expect(`:`)
 		if v.MapIndex(key).IsValid() {
-			r.fail(fmt.Sprintf("key %q stands twice", key))
+			r.fail(fmt.Sprintf("duplicate key %q", key))
 			return
 		}
 		e := reflect.New(p.elem.typ).Elem()
@@ -225,7 +225,7 @@ func (r *reader) mapping(p *plan, v reflect.Value) {
 func (r *reader) int() int64 {
 	n, err := strconv.ParseInt(string(r.number()), 10, 64)
 	if err != nil {
-		r.fail("no whole number")
+		r.fail("not an integer")
 	}
 	return n
 }
@@ -233,7 +233,7 @@ func (r *reader) int() int64 {
 func (r *reader) uint() uint64 {
 	n, err := strconv.ParseUint(string(r.number()), 10, 64)
 	if err != nil {
-		r.fail("no whole number")
+		r.fail("not an integer")
 	}
 	return n
 }
@@ -244,7 +244,7 @@ func (r *reader) number() []byte {
 	}
 	end := skipNumber(r.data, r.pos)
 	if end < 0 {
-		r.fail("no number")
+		r.fail("not a number")
 		return nil
 	}
 	b := r.data[r.pos:end]
@@ -258,7 +258,7 @@ func (r *reader) raw() []byte {
 	}
 	end := skipValue(r.data, r.pos, 0)
 	if end < 0 {
-		r.fail("no JSON value")
+		r.fail("not a JSON value")
 		return nil
 	}
 	b := r.data[r.pos:end]
@@ -272,7 +272,7 @@ func (r *reader) string() string {
 	}
 	s, end := readString(r.data, r.pos)
 	if end < 0 {
-		r.fail("no text")
+		r.fail("not a string")
 		return ""
 	}
 	r.pos = end

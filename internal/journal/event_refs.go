@@ -36,11 +36,11 @@ func DecodeReferences(data []byte, refer func(Long) string) ([]engine.Event, err
 
 func (ref asideRef) place(events []engine.Event, refer func(Long) string) error {
 	if ref.event < 0 || ref.event >= len(events) {
-		return &CorruptError{Seq: events[0].Seq, Reason: "value aside belongs to no event"}
+		return &CorruptError{Seq: events[0].Seq, Reason: "out-of-line value belongs to no event"}
 	}
 	e := &events[ref.event]
 	if _, err := ParseHash(ref.hash); err != nil {
-		return &CorruptError{Seq: e.Seq, Reason: "value aside has no hash"}
+		return &CorruptError{Seq: e.Seq, Reason: "out-of-line value has no hash"}
 	}
 	token := refer(Long{Hash: ref.hash, IsText: ref.form == asideText})
 	if ref.form == asideJSON {
@@ -51,7 +51,7 @@ func (ref asideRef) place(events []engine.Event, refer func(Long) string) error 
 		err = p.restore(v, ref, []byte(token))
 	}
 	if err != nil {
-		return &CorruptError{Seq: e.Seq, Reason: fmt.Sprintf("value aside at %q: %v", ref.path, err)}
+		return &CorruptError{Seq: e.Seq, Reason: fmt.Sprintf("out-of-line value at %q: %v", ref.path, err)}
 	}
 	return nil
 }

@@ -238,7 +238,7 @@ func (h *memHandle) Blob(ctx context.Context, hash string) ([]byte, error) {
 		return nil, fmt.Errorf("read blob %s: %w", hash, ErrNotFound)
 	}
 	if HashOf(b.data) != hash {
-		return nil, &CorruptError{Reason: "blob " + hash + " has other data"}
+		return nil, &CorruptError{Reason: "blob " + hash + " has different data"}
 	}
 	return append([]byte{}, b.data...), nil
 }

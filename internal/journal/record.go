@@ -82,7 +82,7 @@ func VerifyChain(run string, after uint64, base Sum, links []Link, head uint64, 
 	case seq < head:
 		return &CorruptError{Run: run, Seq: seq + 1, Reason: "the last records are missing"}
 	case seq > head:
-		return &CorruptError{Run: run, Seq: head + 1, Reason: "records stand behind the end"}
+		return &CorruptError{Run: run, Seq: head + 1, Reason: "there are records after the end"}
 	case sum != headSum:
 		return &CorruptError{Run: run, Seq: seq, Reason: "checksum does not match the head"}
 	}
@@ -133,4 +133,4 @@ func ParseHash(hash string) ([sha256.Size]byte, error) {
 	return sum, nil
 }
 
-var errHash = errors.New("no hash of a blob")
+var errHash = errors.New("not the hash of a blob")

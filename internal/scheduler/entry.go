@@ -40,7 +40,7 @@ type entry struct {
 // refresh compares what is published with what is registered.
 func (s *Scheduler) refresh(ctx context.Context) {
 	list, err := s.cfg.Source.Branches(ctx)
-	if s.failed(ctx, "source", "read the published workflows", err) {
+	if s.failed(ctx, "source", "cannot read the published workflows", err) {
 		return
 	}
 	now := s.now()
@@ -99,7 +99,7 @@ func (s *Scheduler) read(b Branch) (schedule.Schedule, *time.Location, error) {
 }
 
 func (s *Scheduler) forget(ctx context.Context, key Key) bool {
-	if s.failed(ctx, "forget "+key.String(), "unregister a schedule", s.cfg.Book.Unregister(ctx, key.Workflow, key.Branch)) {
+	if s.failed(ctx, "forget "+key.String(), "cannot unregister a schedule", s.cfg.Book.Unregister(ctx, key.Workflow, key.Branch)) {
 		return false
 	}
 	delete(s.stored, key)
@@ -149,7 +149,7 @@ func (e *entry) after(now time.Time) time.Time {
 
 // save stores what changed, once nothing is being decided.
 func (s *Scheduler) save(ctx context.Context, e *entry) {
-	if e.dirty && !e.deciding && s.all[e.key] == e && !s.failed(ctx, "save "+e.key.String(), "store where a schedule stands", s.cfg.Book.Register(ctx, e.reg)) {
+	if e.dirty && !e.deciding && s.all[e.key] == e && !s.failed(ctx, "save "+e.key.String(), "cannot store the position of a schedule", s.cfg.Book.Register(ctx, e.reg)) {
 		e.dirty = false
 	}
 }

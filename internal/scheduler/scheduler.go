@@ -71,7 +71,7 @@ type Runs interface {
 var ErrRefused = errors.New("run was refused")
 
 // ErrLeft says that a run has not ended and that nobody will end it unless a person takes it up.
-var ErrLeft = errors.New("run was left by its process")
+var ErrLeft = errors.New("run has no process that drives it")
 
 // Policy says what becomes of planned times that were missed.
 type Policy string
@@ -127,7 +127,7 @@ func (c Config) withDefaults() (Config, error) {
 	case c.Source == nil || c.Runs == nil || c.Book == nil:
 		return c, errors.New("scheduler: Source, Runs or Book is not set")
 	case c.Poll < 0 || c.Grace < 0:
-		return c, errors.New("scheduler: a time is negative")
+		return c, errors.New("scheduler: Poll and Grace must not be negative")
 	}
 	c.CatchUp = cmp.Or(c.CatchUp, CatchUpLast)
 	if !slices.Contains(Policies(), c.CatchUp) {
@@ -231,7 +231,7 @@ func (s *Scheduler) lead(ctx context.Context) bool {
 	}
 	leader, mine, err := s.cfg.Book.Lead(ctx, hung)
 	switch {
-	case s.failed(ctx, "lead", "mind the schedules", err):
+	case s.failed(ctx, "lead", "cannot become the scheduler", err):
 		return s.leads // until it knows better: a slot that two processes start has one run
 	case mine && s.leads:
 		return true
@@ -244,7 +244,7 @@ func (s *Scheduler) lead(ctx context.Context) bool {
 		return false
 	}
 	list, err := s.cfg.Book.Registrations(ctx)
-	if s.failed(ctx, "book", "read the registered schedules", err) {
+	if s.failed(ctx, "book", "cannot read the registered schedules", err) {
 		return false
 	}
 	s.stored = map[Key]journal.Registration{}

@@ -86,7 +86,7 @@ func (s *Scheduler) refuse(e *entry, out outcome, now time.Time) {
 // again is for an error that may pass: nobody knows whether the run was started. The slot is asked for again, whatever the policy says, as its
 // time was met, but no more than MaxCatchUp of them; a run that was started after all is found under the same id.
 func (s *Scheduler) again(ctx context.Context, e *entry, out outcome, now time.Time) {
-	s.failed(ctx, "start "+e.key.String(), "start a scheduled run", out.err)
+	s.failed(ctx, "start "+e.key.String(), "cannot start a scheduled run", out.err)
 	e.backoff = min(max(2*e.backoff, retryFirst), retryMost)
 	if e.sched.Kind == schedule.KindContinuous {
 		e.next = now.Add(e.backoff)

@@ -147,7 +147,7 @@ func (a *actor) next() []*message {
 func (a *actor) main() {
 	err := a.live()
 	if errors.Is(err, journal.ErrFenced) {
-		a.log.Warn("another process has taken the run over; its calls end here", "err", err)
+		a.log.Warn("another process took over the run; its calls in this process are cancelled", "err", err)
 	}
 	a.leave(err)
 }

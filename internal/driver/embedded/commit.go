@@ -94,7 +94,7 @@ func (a *actor) stored(ap journal.Append) {
 		a.create, a.blobs, a.epoch = nil, nil, 1
 	}
 	if a.pause.last > 0 {
-		a.log.Warn("the store takes events again")
+		a.log.Warn("the store is available again")
 	}
 	a.owned, a.pause = !ap.Release, backoff{}
 	if fn := a.d.cfg.Hooks.Notices; fn != nil && len(ap.Notices) > 0 {
@@ -128,7 +128,7 @@ func (a *actor) uncertain(ap journal.Append, cause error) (committed bool, err e
 	if a.pause.last == 0 {
 		level = slog.LevelWarn // once is enough for an outage
 	}
-	a.log.Log(a.d.root, level, "the store does not take events; trying until it does", "err", cause)
+	a.log.Log(a.d.root, level, "the store is temporarily unavailable; retrying", "err", cause)
 	for {
 		head, err := a.d.cfg.Store.Head(a.d.root, a.id)
 		switch {
@@ -202,7 +202,7 @@ func (a *actor) stillOwned(batch []*message) error {
 		return nil
 	}
 	var head journal.Head
-	err := a.persist("look at the run's owner", func() (err error) {
+	err := a.persist("read the owner of the run", func() (err error) {
 		head, err = a.d.cfg.Store.Head(a.d.root, a.id)
 		return err
 	})
@@ -226,7 +226,7 @@ func (d *Driver) holds(ap journal.Append) (bool, error) {
 // quarantine gives the run up after a defect: it ends as failed if its journal still allows to say so (P18). It is logged here, once.
 func (a *actor) quarantine(cause error) error {
 	q := &driver.QuarantineError{Run: a.id, Err: cause}
-	a.log.Error("run cannot go on", "err", cause)
+	a.log.Error("run cannot continue", "err", cause)
 	if a.create != nil {
 		return q
 	}
@@ -262,7 +262,7 @@ func (a *actor) release() {
 			break
 		}
 		if b.last == 0 {
-			a.log.Warn("the store does not take that the run is given up", "err", err)
+			a.log.Warn("cannot release the run; retrying", "err", err)
 		}
 		if b.wait(a.d.work) != nil {
 			break

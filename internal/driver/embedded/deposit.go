@@ -117,7 +117,7 @@ func (d *Driver) firstLeft(ctx context.Context, run string, a engine.Answer) (id
 		case bytes.Equal(first.Value, a.Value):
 			return q.ID, nil
 		default:
-			return 0, fmt.Errorf("%w: wait %s; its program has not taken that answer yet", engine.ErrWaitAnswered, a.Wait)
+			return 0, fmt.Errorf("%w: wait %s; its program has not processed that answer yet", engine.ErrWaitAnswered, a.Wait)
 		}
 	}
 	return 0, nil
@@ -165,15 +165,15 @@ func (d *Driver) Work(ctx context.Context, mine func(journal.Head) bool) {
 				err = d.takeUp(ctx, journal.Query{Kind: d.cfg.Kind, Interrupted: true, Limit: maxPage}, func(h journal.Head) bool { return mine(h) && !d.isOwnLeft(h.Run) })
 			}
 			if err != nil && ctx.Err() == nil && d.work.Err() == nil {
-				d.cfg.Logger.Warn("take up runs", "err", err)
+				d.cfg.Logger.Warn("cannot take over runs", "err", err)
 			}
 			recovered = now
 		}
 		if err := d.TakeAnswers(ctx, mine); err != nil && ctx.Err() == nil && d.work.Err() == nil {
-			d.cfg.Logger.Warn("look for answers", "err", err)
+			d.cfg.Logger.Warn("cannot check for answers", "err", err)
 		}
 		if err := deadlines.look(ctx); err != nil && ctx.Err() == nil && d.work.Err() == nil {
-			d.cfg.Logger.Warn("look for deadlines", "err", err)
+			d.cfg.Logger.Warn("cannot check deadlines", "err", err)
 		}
 		if sleep(ctx, d.work, hearEvery) != nil {
 			return

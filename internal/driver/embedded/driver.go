@@ -130,7 +130,7 @@ func (d *Driver) Start(ctx context.Context, spec driver.Spec) (string, error) {
 	run := cmp.Or(spec.Run, driver.NewRunID(d.now()))
 	blobs := []journal.Blob{definition}
 	if len(withoutOwn(spec.Meta)) != len(spec.Meta) {
-		return "", fmt.Errorf("start run: keys of its meta begin with %s, which is the driver's", metaOwn) // one could name anybody's file
+		return "", fmt.Errorf("start run: meta keys that begin with %s are reserved", metaOwn) // else a client could name any file
 	}
 	files, meta := d.filesOf(&spec)
 	blobs = append(blobs, files...)

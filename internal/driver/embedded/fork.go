@@ -17,7 +17,7 @@ import (
 )
 
 // ErrForkPoint says that a run cannot branch off at an event: it has no such one, or had ended with it.
-var ErrForkPoint = errors.New("no place to fork from")
+var ErrForkPoint = errors.New("invalid fork point")
 
 // Fork stores a new run that has the past of another one up to the event at, and gives its id. Events of one activation belong together, so those that
 // were stored with at are taken too. Nobody owns the new run: Resume and Answer go on with it. Calls that were under way at that point are made again there,
@@ -202,7 +202,7 @@ func (d *Driver) records(ctx context.Context, run string) ([][]engine.Event, err
 // asFork makes events of a run those of one that was forked from it.
 func asFork(ctx context.Context, run string, past []engine.Event, now time.Time) ([]engine.Event, error) {
 	if len(past) == 0 {
-		return nil, fmt.Errorf("fork run %s: %w: nothing of it is left", run, ErrForkPoint)
+		return nil, fmt.Errorf("fork run %s: %w: no event of it is left", run, ErrForkPoint)
 	}
 	created, ok := past[0].Data.(*engine.RunCreated)
 	if !ok {

@@ -78,7 +78,7 @@ func (h *deadlines) hear(ctx context.Context) error {
 			continue // whoever drives it minds its deadlines until it pauses
 		case head.Status == journal.StatusPaused && h.mine(head):
 			if err := h.d.parkHead(ctx, head); err != nil {
-				h.d.cfg.Logger.Warn("read paused run", "run", run, "err", err)
+				h.d.cfg.Logger.Warn("cannot read paused run", "run", run, "err", err)
 			}
 		}
 		delete(h.left, run)

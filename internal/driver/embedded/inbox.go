@@ -41,7 +41,7 @@ func encodeRequest(data engine.InputData) (kind string, body []byte, err error) 
 		kind = requestCancel
 		body, err = json.Marshal(request{Reason: d.Reason})
 	default:
-		err = fmt.Errorf("%T cannot be asked of another process", data)
+		err = fmt.Errorf("%T cannot be sent to another process", data)
 	}
 	return kind, body, err
 }
@@ -57,7 +57,7 @@ func decodeRequest(kind string, body []byte) (engine.InputData, error) {
 	case requestCancel:
 		return engine.Cancel{Reason: r.Reason}, nil
 	}
-	return nil, fmt.Errorf("request of unknown kind %q", kind)
+	return nil, fmt.Errorf("unknown request kind %q", kind)
 }
 
 // result is the stored outcome of a request; an empty Code is success.
@@ -139,7 +139,7 @@ func (d *Driver) takeRequests() {
 	defer d.taking.Unlock()
 	requests, err := d.cfg.Store.Take(d.root)
 	if err != nil {
-		d.cfg.Logger.Warn("look for requests", "err", err)
+		d.cfg.Logger.Warn("cannot check for requests", "err", err)
 		return
 	}
 	for _, q := range requests {

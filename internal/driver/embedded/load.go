@@ -109,7 +109,7 @@ func (a *actor) persist(what string, fn func() error) error {
 			a.d.bad[a.id] = q
 			a.d.mu.Unlock()
 			if !known {
-				a.log.Error("run cannot be read", "err", err)
+				a.log.Error("cannot read run", "err", err)
 			}
 			return q
 		case permanent(err):
@@ -119,7 +119,7 @@ func (a *actor) persist(what string, fn func() error) error {
 			return driver.ErrClosed
 		}
 		if b.last == 0 {
-			a.log.Warn("store does not answer", "doing", what, "err", err)
+			a.log.Warn("the store is temporarily unavailable; retrying", "doing", what, "err", err)
 		}
 		if b.wait(a.ctx) != nil {
 			return driver.ErrClosed

@@ -98,7 +98,7 @@ func (d *Driver) continues(ctx context.Context, p journal.Parcel) error {
 	}
 	n := len(p.Events)
 	if len(here.Events) < n {
-		return fmt.Errorf("it is here and ends before event %d: %w", n, journal.ErrConflict)
+		return fmt.Errorf("the stored run ends before event %d: %w", n, journal.ErrConflict)
 	}
 	theirs, _, err := journal.Encode(p.Events)
 	if err != nil {
@@ -109,13 +109,13 @@ func (d *Driver) continues(ctx context.Context, p journal.Parcel) error {
 		return err
 	}
 	if !bytes.Equal(ours, theirs) {
-		return fmt.Errorf("it is here and went another way: %w", journal.ErrConflict)
+		return fmt.Errorf("the stored run has different events: %w", journal.ErrConflict)
 	}
 	for _, ev := range here.Events[n:] {
 		switch ev.Data.(type) {
 		case *engine.StepCompleted, *engine.StepFailed, *engine.StepCancelled, *engine.WaitAnswered, *engine.RunCompleted, *engine.RunFailed,
 			*engine.RunCancelled:
-			return fmt.Errorf("it is here and went on after event %d: %w", n, journal.ErrConflict)
+			return fmt.Errorf("the stored run continued after event %d: %w", n, journal.ErrConflict)
 		}
 	}
 	return nil

@@ -43,15 +43,15 @@ func (d *Driver) Tend(ctx context.Context) {
 		now := time.Now()
 		if now.Sub(recovered) >= recoverEvery {
 			if err := d.evictHung(ctx, all); err != nil {
-				log("take over runs", err)
+				log("cannot take over runs", err)
 			}
 			if err := d.Recover(ctx); err != nil {
-				log("recover runs", err)
+				log("cannot recover runs", err)
 			}
 			recovered = now
 		}
 		if err := deadlines.look(ctx); err != nil {
-			log("look for deadlines", err)
+			log("cannot check deadlines", err)
 		}
 		if sleep(ctx, d.work, hearEvery) != nil {
 			return
@@ -117,7 +117,7 @@ func (d *Driver) gaveUp(run string, err error) {
 	}
 	d.mu.Unlock()
 	if !known {
-		d.cfg.Logger.Error("run cannot be recovered", "run", run, "err", err)
+		d.cfg.Logger.Error("cannot recover run", "run", run, "err", err)
 	}
 }
 
@@ -155,7 +155,7 @@ func (h *deadlines) sweep(ctx context.Context) error {
 				continue
 			}
 			if err := d.parkHead(ctx, head); err != nil {
-				d.cfg.Logger.Warn("read paused run", "run", head.Run, "err", err)
+				d.cfg.Logger.Warn("cannot read paused run", "run", head.Run, "err", err)
 			}
 			seen[head.Run] = head.Updated
 		}

@@ -83,7 +83,7 @@ func (d *Driver) sign() {
 	s.mu.Unlock()
 	switch {
 	case tell:
-		d.cfg.Logger.Warn("the store takes no sign of life", "err", err)
+		d.cfg.Logger.Warn("cannot store the sign of life of this process", "err", err)
 	case err == nil && isLate:
 		d.checkOwned()
 	}
@@ -107,7 +107,7 @@ func (d *Driver) listen() {
 	owners, err := d.cfg.Store.Owners(d.work)
 	if err != nil {
 		if d.work.Err() == nil {
-			d.cfg.Logger.Warn("look for signs of life", "err", err)
+			d.cfg.Logger.Warn("cannot check the signs of life of other processes", "err", err)
 		}
 		return
 	}
@@ -170,7 +170,7 @@ func (d *Driver) evictHung(ctx context.Context, mine func(journal.Head) bool) er
 				return err
 			}
 			if err == nil {
-				d.cfg.Logger.Warn("a run is taken from a process that gives no sign of life", "run", h.Run, "owner", h.By.String(), "last sign", h.By.Seen)
+				d.cfg.Logger.Warn("taking over a run from a process that gives no sign of life", "run", h.Run, "owner", h.By.String(), "last sign", h.By.Seen)
 			}
 		}
 		if q.Cursor = next; next == "" {
@@ -230,7 +230,7 @@ func (d *Driver) Health() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if long := d.now().Sub(s.begun); !s.begun.IsZero() && long >= signEvery {
-		return fmt.Errorf("the store has taken nothing for %s", long.Round(time.Second))
+		return fmt.Errorf("no write to the store has succeeded for %s", long.Round(time.Second))
 	}
 	return s.err
 }

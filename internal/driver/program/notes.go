@@ -50,7 +50,7 @@ func (n *notes) Once(ctx context.Context, key string, fn func(context.Context) (
 	outer, _ := ctx.Value(inside{}).(*flight)
 	for f := outer; f != nil; f = f.outer {
 		if f.key == key && f.owner == n {
-			return nil, refused(key, fmt.Errorf("%w: it is inside of another one of that key", engine.ErrNote))
+			return nil, refused(key, fmt.Errorf("%w: it is nested in another one with this key", engine.ErrNote))
 		}
 	}
 	n.mu.Lock()
@@ -138,7 +138,7 @@ func (n *notes) fly(ctx context.Context, f *flight, fn func(context.Context) (pr
 
 func (n *notes) record(ctx context.Context, note engine.FuncNote) error {
 	if n.rec == nil {
-		return refused(note.Key, fmt.Errorf("%w: nobody takes notes here", engine.ErrNote))
+		return refused(note.Key, fmt.Errorf("%w: notes cannot be recorded here", engine.ErrNote))
 	}
 	err := n.rec.Record(note)
 	switch {

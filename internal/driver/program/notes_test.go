@@ -78,7 +78,7 @@ func TestNotes(t *testing.T) {
 		wantNote(t, n, ctx, "outer", func(ctx context.Context) (program.Value, error) {
 			wantNote(t, n, ctx, "inner", gives("1"), "1")
 			wantNote(t, n, ctx, "old", never, "7")
-			wantRefused(t, n, ctx, "outer", never, engine.ErrNote, `sub-step "outer": note refused: it is inside of another one of that key`)
+			wantRefused(t, n, ctx, "outer", never, engine.ErrNote, `sub-step "outer": note refused: it is nested in another one with this key`)
 			return program.Value("2"), nil
 		}, "2")
 		wantNote(t, n, ctx, "inner", never, "1")
@@ -103,7 +103,7 @@ func TestNotesThatAreNotTaken(t *testing.T) {
 		wantRefused(t, n, ctx, "a", gives("1"), context.Canceled, "no notes any more")
 	})
 	inside(t.Context(), nil, nil, func(ctx context.Context, n program.Notes) {
-		wantRefused(t, n, ctx, "a", gives("1"), engine.ErrNote, "nobody takes notes here")
+		wantRefused(t, n, ctx, "a", gives("1"), engine.ErrNote, "notes cannot be recorded here")
 	})
 	ctx, cancel := context.WithCancel(t.Context())
 	b := &book{}

@@ -24,7 +24,7 @@ func TestCompile(t *testing.T) {
 		"as it is":                {func(*workflow.Workflow) {}, ""},
 		"odd condition":           {asks(`"$steps.a.output" == "yes"`), ""},
 		"bad condition":           {asks(`"$steps.a.output" ==`), `compile edge 0 from "a" to "b": condition: `},
-		"no entry":                {func(w *workflow.Workflow) { w.Entry = "x" }, `entry "x" is no node`},
+		"no entry":                {func(w *workflow.Workflow) { w.Entry = "x" }, `entry "x" is not a node`},
 		"edge that leads nowhere": {func(w *workflow.Workflow) { w.Edges[0].To = "x" }, `edge 0 from "a" to "x" leads nowhere`},
 		"no agent":                {func(w *workflow.Workflow) { w.Nodes[0].Agent.Agent = "x" }, `compile node "a": no agent`},
 		"bad instruction":         {func(w *workflow.Workflow) { w.Agents[0].Template, w.Agents[0].System = true, "{{ $steps." }, `compile agent "a": instruction: `},
@@ -34,12 +34,12 @@ func TestCompile(t *testing.T) {
 		}, `compile node "a": condition: `},
 		"fork without join": {func(w *workflow.Workflow) {
 			w.Nodes[0] = workflow.Node{ID: "a", Kind: workflow.KindFork, Fork: &workflow.Fork{Join: "b"}}
-		}, `join "b" is no join`},
+		}, `join "b" is not a join node`},
 		"unknown sub-flow": {func(w *workflow.Workflow) {
 			w.Nodes[0] = workflow.Node{ID: "a", Kind: workflow.KindSubflow, Subflow: &workflow.Subflow{Flow: "f"}}
 		}, "workflow not found: f"},
 		"bad sub-flow": {func(w *workflow.Workflow) { w.Flows = map[string]*workflow.Workflow{"f": {Name: "f", Entry: "x"}} },
-			`compile workflow "f": entry "x" is no node`},
+			`compile workflow "f": entry "x" is not a node`},
 		"arguments that are no JSON": {func(w *workflow.Workflow) { w.Nodes[0] = tool("a", `{`) }, "encode workflow"},
 		"bad template in arguments":  {func(w *workflow.Workflow) { w.Nodes[0] = tool("a", `{"x":[{"y":"{{ $steps."}]}`) }, "arguments: "},
 		"sub-flows without end": {func(w *workflow.Workflow) {

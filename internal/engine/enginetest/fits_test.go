@@ -105,7 +105,7 @@ func TestFits(t *testing.T) {
 		{"not started", func(_ *testing.T, e []engine.Event) int { e[1].Data = &engine.RunPaused{}; return 1 }, "the run has not started"},
 		{"started twice", func(_ *testing.T, e []engine.Event) int { e[2].Data = &engine.RunStarted{}; return 2 }, "started already"},
 		{"created twice", func(_ *testing.T, e []engine.Event) int { e[2].Data = e[0].Data; return 2 }, "exists already"},
-		{"paused for nobody", func(_ *testing.T, e []engine.Event) int { e[2].Data = &engine.RunPaused{Wait: "w"}; return 2 }, "nobody is asked"},
+		{"paused for nobody", func(_ *testing.T, e []engine.Event) int { e[2].Data = &engine.RunPaused{Wait: "w"}; return 2 }, "no open wait"},
 		{"reopened at work", func(_ *testing.T, e []engine.Event) int {
 			e[2].Data = &engine.RunResumed{Limits: &workflow.Limits{}}
 			return 2
@@ -123,7 +123,7 @@ func TestFits(t *testing.T) {
 		{"handed over to nobody", func(_ *testing.T, e []engine.Event) int {
 			e[3] = engine.Event{Seq: 4, Data: &engine.LimitReached{Limit: "timeout", Detail: "handoff"}}
 			return 3
-		}, "nobody takes over"},
+		}, "no handoff is possible"},
 		{"later version", func(_ *testing.T, e []engine.Event) int { e[0].Data.(*engine.RunCreated).Version = 99; return 0 }, "needs engine version 99"},
 		{"another definition", func(_ *testing.T, e []engine.Event) int { e[0].Data.(*engine.RunCreated).Digest = "x"; return 0 }, "belongs to definition"},
 		{"negative step", func(_ *testing.T, e []engine.Event) int { e[4].Step = -1; return 4 }, "step -1 does not exist"},
@@ -134,7 +134,7 @@ func TestFits(t *testing.T) {
 			t.Helper()
 			return find[*engine.StepCompleted](t, e, n, 0)
 		}),
-		again("called twice", "y", "is another one", func(t *testing.T, e []engine.Event, n string) int {
+		again("called twice", "y", "has a different step, kind or state", func(t *testing.T, e []engine.Event, n string) int {
 			t.Helper()
 			return find[*engine.ModelCalled](t, e, n, 0)
 		}),
@@ -158,10 +158,10 @@ func TestFits(t *testing.T) {
 		oddData("unknown token", "y", 0, func(d *engine.StepStarted) { d.Tokens = []int{77} }, "token 77 does not exist"),
 		oddData("token twice", "y", 0, func(d *engine.StepStarted) { d.Tokens = append(d.Tokens, d.Tokens[0]) }, "does not exist"),
 		oddData("tokens of two places", "x", 0, func(d *engine.StepStarted) { d.Tokens = []int{3, 4} }, "do not stand together"),
-		oddData("token of another node", "x", 0, func(d *engine.StepStarted) { d.Tokens = []int{4} }, `the token stands at "y"`),
+		oddData("token of another node", "x", 0, func(d *engine.StepStarted) { d.Tokens = []int{4} }, `the token is at node "y"`),
 		oddData("input from elsewhere", "g", 0, func(d *engine.StepStarted) { d.From = 1 }, "comes from elsewhere"),
 		oddData("another iteration", "y", 0, func(d *engine.StepStarted) { d.Iteration = 2 }, "another execution"),
-		oddData("another kind", "y", 0, func(d *engine.StepStarted) { d.Kind = workflow.KindTool }, "does not fit"),
+		oddData("another kind", "y", 0, func(d *engine.StepStarted) { d.Kind = workflow.KindTool }, "does not match"),
 		oddData("another scope", "y", 0, func(d *engine.StepStarted) { d.Scope = 9 }, "scope 9 does not exist"),
 		oddData("entry in a scope", "", 0, func(d *engine.EdgeTaken) { d.Scope = 1 }, "begins elsewhere"),
 		oddData("unknown edge", "s", 0, func(d *engine.EdgeTaken) { d.Edge = 99 }, "no such edge"),
@@ -174,24 +174,24 @@ func TestFits(t *testing.T) {
 		oddData("sub-flow elsewhere", "u", 0, func(d *engine.EdgeTaken) { d.Scope = 0 }, "begins elsewhere"),
 		oddData("reply of no agent", "k", 0, func(d *engine.StepCompleted) { d.Reply = true }, "runs no agent"),
 		oddData("retry of another call", "x", 0, func(d *engine.StepRetrying) { d.Call = "4.0.1" }, "has not failed"),
-		oddData("call of another step", "y", 0, func(d *engine.ModelCalled) { d.Call = "3.0.1" }, "is another one"),
+		oddData("call of another step", "y", 0, func(d *engine.ModelCalled) { d.Call = "3.0.1" }, "has a different step, kind or state"),
 		oddData("call that skips", "y", 0, func(d *engine.ModelCalled) { d.Call = "4.0.7" }, "belongs elsewhere"),
 		oddData("attempt that skips", "y", 0, func(d *engine.ModelCalled) { d.Attempt = 2 }, "expected attempt 1"),
 		oddData("another retry", "x", 1, func(d *engine.ModelCalled) { d.Attempt = 1 }, "expected attempt 2"),
-		oddData("unknown frame", "y", 0, func(d *engine.ModelCalled) { d.Frame = 4 }, "frame 4 is not at work"),
+		oddData("unknown frame", "y", 0, func(d *engine.ModelCalled) { d.Frame = 4 }, "frame 4 is not active"),
 		oddData("another conversation", "y", 0, func(d *engine.ModelCalled) { d.Conversation = "9.0" }, "another agent's"),
 		oddData("another length", "y", 0, func(d *engine.ModelCalled) { d.Length = 9 }, "has 1 messages, not 9"),
 		oddData("result of another attempt", "y", 0, func(d *engine.ModelReplied) { d.Attempt = 2 }, "is at attempt 1"),
 		oddData("late result", "y", 0, func(d *engine.ModelReplied) { d.Late = true }, "in another state"),
 		oddData("late failure", "x", 0, func(d *engine.ModelFailed) { d.Late = true }, "in another state"),
 		oddData("tool call nobody asked for", "h", 0, func(d *engine.ToolCalled) { d.ToolCallID = "9" }, "tool call 9 is not open"),
-		oddData("tool of an agent", "k", 0, func(d *engine.ToolCalled) { d.ToolCallID = "1" }, "is not at work"),
+		oddData("tool of an agent", "k", 0, func(d *engine.ToolCalled) { d.ToolCallID = "1" }, "is not active"),
 		oddData("sub-agent nobody asked for", "h", 0, func(d *engine.SubagentStarted) { d.ToolCallID = "9" }, "tool call 9 is not open"),
 		oddData("unknown sub-agent", "h", 0, func(d *engine.SubagentStarted) { d.Agent = "nobody" }, `agent "nobody" does not exist`),
-		oddData("sub-agent in another frame", "h", 0, func(d *engine.SubagentStarted) { d.Frame = 7 }, "frame 7 does not fit"),
-		oddData("end of another frame", "h", 0, func(d *engine.SubagentCompleted) { d.Frame = 0 }, "frame 0 is not at work"),
+		oddData("sub-agent in another frame", "h", 0, func(d *engine.SubagentStarted) { d.Frame = 7 }, "frame 7 does not match"),
+		oddData("end of another frame", "h", 0, func(d *engine.SubagentCompleted) { d.Frame = 0 }, "frame 0 is not active"),
 		oddData("another question", "g", 0, func(d *engine.WaitOpened) { d.Kind = workflow.WaitQuestion }, "nothing of the kind"),
-		oddData("question of a call that is not out", "g", 0, func(d *engine.WaitOpened) { d.Call = "1.0.1" }, "is not out"),
+		oddData("question of a call that is not open", "g", 0, func(d *engine.WaitOpened) { d.Call = "1.0.1" }, "is not open"),
 		oddData("answer to nobody", "g", 0, func(d *engine.WaitAnswered) { d.Wait = "w" }, "wait w is not open"),
 		oddData("result of no function", "n", 0, func(d *engine.FuncReturned) { d.Call = "9.0.1" }, "call 9.0.1 does not exist"),
 		{"end of a step that asks", func(t *testing.T, e []engine.Event) int {

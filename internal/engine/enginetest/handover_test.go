@@ -176,11 +176,11 @@ func TestOddHandOver(t *testing.T) {
 		change func(*engine.AgentHanded)
 		want   string
 	}{
-		"another frame":  {func(d *engine.AgentHanded) { d.Frame = 3 }, "frame 3 is not at work"},
+		"another frame":  {func(d *engine.AgentHanded) { d.Frame = 3 }, "frame 3 is not active"},
 		"another agent":  {func(d *engine.AgentHanded) { d.Agent = "d" }, `is handed to agent "b"`},
 		"another giver":  {func(d *engine.AgentHanded) { d.From = "d" }, `is handed to agent "b"`},
 		"another call":   {func(d *engine.AgentHanded) { d.ToolCallID = "9" }, `is handed to agent "b"`},
-		"missing frames": {func(d *engine.AgentHanded) { d.Frame = -1 }, "frame -1 is not at work"},
+		"missing frames": {func(d *engine.AgentHanded) { d.Frame = -1 }, "frame -1 is not active"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -106,7 +106,7 @@ func TestWaitOfProgram(t *testing.T) {
 	}{
 		"text":       {`"How many?"`, "How many?", nil, ""},
 		"options":    {`{"prompt": "Which?", "options": ["1", "2"]}`, "Which?", []string{"1", "2"}, ""},
-		"no object":  {`[1]`, "", nil, `function "word" gave no question: json: cannot unmarshal array`},
+		"no object":  {`[1]`, "", nil, `function "word" returned no question: json: cannot unmarshal array`},
 		"no answer":  {``, "", nil, `function "word" is broken`},
 		"bad mapper": {`"How many?"`, "How many?", nil, `function "map" is broken`},
 	} {

@@ -107,7 +107,7 @@ func TestSubflowMappersFail(t *testing.T) {
 		want    string
 	}{
 		"in is broken":   {"!", `{}`, "broken"},
-		"in is no state": {`[1]`, `{}`, `function "in" gave no state: json: cannot unmarshal array`},
+		"in is no state": {`[1]`, `{}`, `function "in" returned no state: json: cannot unmarshal array`},
 		"in is no JSON":  {`{`, `{}`, `function "in"`},
 		"out is broken":  {`{"m":1}`, "!", "broken"},
 	} {

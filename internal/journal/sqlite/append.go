@@ -291,7 +291,7 @@ func hold(c *conn, run int64, hash, data []byte) error {
 	case r != nil:
 		id = r.int(0)
 	case data == nil:
-		return fmt.Errorf("blob %x went inside a transaction", hash)
+		return fmt.Errorf("blob %x disappeared inside a transaction", hash)
 	default:
 		res, err := c.exec(sqlNewBlob, hash, data)
 		if err != nil {

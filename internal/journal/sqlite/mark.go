@@ -17,7 +17,7 @@ const markBytes = 128
 // Words for who holds a store.
 const (
 	someProgram = "another program"
-	someHocket  = "another process of hocket"
+	someHocket  = "another hocket process"
 )
 
 // holderOf says who has the write lock of the store whose mark is at path.

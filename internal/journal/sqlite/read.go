@@ -103,7 +103,7 @@ func (s *Store) Blob(ctx context.Context, hash string) ([]byte, error) {
 		return nil, fmt.Errorf("read blob %s: %w", hash, err)
 	}
 	if journal.HashOf(data) != hash {
-		return nil, &journal.CorruptError{Reason: "blob " + hash + " has other data"}
+		return nil, &journal.CorruptError{Reason: "blob " + hash + " has different data"}
 	}
 	if data == nil {
 		data = []byte{}

@@ -71,7 +71,7 @@ func (s *Store) Leader(ctx context.Context) (journal.Owner, bool, error) {
 		alive, err = s.owners.isAlive(found.ID)
 	}
 	if err != nil {
-		return journal.Owner{}, false, fmt.Errorf("look who minds the schedules: %w", err)
+		return journal.Owner{}, false, fmt.Errorf("look up the process that runs schedules: %w", err)
 	}
 	return found, alive, nil
 }
@@ -80,7 +80,7 @@ func (s *Store) Leader(ctx context.Context) (journal.Owner, bool, error) {
 // transaction: a dead one does not come back, and of several that take its place the first does.
 func (s *Store) Lead(ctx context.Context, hung string) (journal.Owner, bool, error) {
 	if _, err := s.owners.register(ctx, s.writer); err != nil {
-		return journal.Owner{}, false, fmt.Errorf("mind schedules: %w", err)
+		return journal.Owner{}, false, fmt.Errorf("take the lead of schedules: %w", err)
 	}
 	self := s.Owner()
 	for {
@@ -93,7 +93,7 @@ func (s *Store) Lead(ctx context.Context, hung string) (journal.Owner, bool, err
 			return err
 		})
 		if err != nil {
-			return journal.Owner{}, false, fmt.Errorf("mind schedules: %w", err)
+			return journal.Owner{}, false, fmt.Errorf("take the lead of schedules: %w", err)
 		}
 	}
 }

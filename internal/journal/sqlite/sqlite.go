@@ -116,7 +116,7 @@ func place(path string) (string, error) {
 	case errors.Is(err, fs.ErrNotExist):
 		err = createPrivate(path)
 	case err == nil && st.IsDir():
-		err = fmt.Errorf("%s is a folder, and a store is a file", path)
+		err = fmt.Errorf("%s is a folder; a store is a file", path)
 	case err == nil && st.Size() > 0 && st.Size() < minSize:
 		err = fmt.Errorf("%w: file %s has %d bytes", journal.ErrNotStore, path, st.Size())
 	}

@@ -321,7 +321,7 @@ func (w *writer) single(o *op) error {
 }
 
 // errNobody says that nobody waits any more for the lock.
-var errNobody = errors.New("nobody waits")
+var errNobody = errors.New("no caller waits")
 
 // begin takes the write lock. Another process may have it: then it is asked for again until it is free (P10: no SQLITE_BUSY reaches a
 // caller), until isOver, which gives errNobody, until that has lasted too long (*journal.LockedError), or some time after the store was closed.
