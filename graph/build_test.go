@@ -44,7 +44,7 @@ func TestMisuse(t *testing.T) {
 		"branch twice":           {g().Parallel(par("a", "a")).Node(note("a")), graph.Config{}, `Parallel node "pp" has the duplicate branch "a"`},
 		"branch in the flow":     {g().Then(note("a")).Parallel(par("a")), graph.Config{}, `Node "a" is both in the main flow and in branch "a" of "pp"; a node belongs to one of them only`},
 		"unknown strategy":       {g().Parallel(graph.ParallelConfig[state]{ID: "pp", Branches: []string{"a"}, Strategy: "most"}).Node(note("a")), graph.Config{}, `Parallel node "pp" has the unknown strategy "most"`},
-		"unknown target":         {g().Then(graph.DecisionNode[state]("d", nil, "x")), graph.Config{}, `Node "x" not found in graph; "d" leads there`},
+		"unknown target":         {g().Then(graph.DecisionNode[state]("d", nil, "x")), graph.Config{}, `Node "x" not found in graph; it is a target of "d"`},
 		"route without when":     {g().Then(graph.DecisionNode("d", []graph.Route[state]{{Target: "s"}}, "s")), graph.Config{}, `Decision node "d": route 1 has no condition`},
 		"if without condition":   {g().If(nil).EndIf(), graph.Config{}, `Decision "decision_1" requires a condition`},
 		"no function":            {g().Then(graph.Do[state]("x", nil)), graph.Config{}, `Node "x" requires a function`},

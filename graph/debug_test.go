@@ -56,14 +56,14 @@ func TestDebugReport(t *testing.T) {
 		stack   string   // what the trace holds
 		summary string
 	}{
-		"error":            {graph.New[state]("t").Start(breaks("a", -1, opts)), graph.Config{}, "a", []string{`Give node "a" an OnError`}, "", "it is broken"},
+		"error":            {graph.New[state]("t").Start(breaks("a", -1, opts)), graph.Config{}, "a", []string{`To continue after this failure, give node "a" an OnError`}, "", "it is broken"},
 		"handled by catch": {graph.New[state]("t").Start(breaks("a", -1, opts)).Catch(nothing("h")), graph.Config{}, "a", nil, "", "it is broken"},
 		"panic": {graph.New[state]("t").Start(graph.Do("a", func(context.Context, *state) error { panic("oops") }, opts)), graph.Config{}, "a",
-			[]string{"Mend the panic", `Give node "a" an OnError`}, "debug_test.go", `node "a" panicked: oops`},
+			[]string{"Fix the panic", `To continue after this failure, give node "a" an OnError`}, "debug_test.go", `node "a" panicked: oops`},
 		"panic behind catch": {graph.New[state]("t").Start(graph.Do("a", func(context.Context, *state) error { panic("oops") }, opts)).Catch(nothing("h")), graph.Config{}, "a",
-			[]string{"Mend the panic"}, "debug_test.go", `node "a" panicked: oops`},
+			[]string{"Fix the panic"}, "debug_test.go", `node "a" panicked: oops`},
 		"panic of a tool": {graph.New[state]("t").Tool(graph.ToolConfig[state, int, int]{ID: "a", Options: opts, Execute: func(context.Context, int) (int, error) { panic("oops") }}),
-			graph.Config{}, "a", []string{"Mend the panic", `Give node "a" an OnError`}, "debug_test.go", `tool "a" panicked: oops`},
+			graph.Config{}, "a", []string{"Fix the panic", `To continue after this failure, give node "a" an OnError`}, "debug_test.go", `tool "a" panicked: oops`},
 		"schema": {graph.New[state]("t").Start(nothing("a", graph.NodeOptions[state]{Retry: once(), InputSchema: graph.SchemaJSON("false")})), graph.Config{}, "a",
 			[]string{"Compare the state"}, "", `Node "a" input validation failed`},
 		"tool timeout": {graph.New[state]("t").Tool(graph.ToolConfig[state, int, int]{ID: "a", Timeout: time.Millisecond, Options: opts,
@@ -72,8 +72,8 @@ func TestDebugReport(t *testing.T) {
 		"conflict": {graph.New[state]("t").Parallel(graph.ParallelConfig[state]{Branches: []string{"a", "b"}}).Node(conflict("a")).Node(conflict("b")), graph.Config{}, "parallel_1", []string{"Declare a reducer"}, "", `nodes "a" and "b"`},
 		"no node":  {graph.New[state]("t").Start(goes("a", "nope")), graph.Config{}, "a", []string{"Add the node"}, "", `Node "nope" not found in graph`},
 		"border": {graph.New[state]("t").Parallel(graph.ParallelConfig[state]{Branches: []string{"a"}}).Node(goes("a", "z")).Node(nothing("z")), graph.Config{}, "a",
-			[]string{"Let the goto lead"}, "", `goto from "a" to "z"`},
-		"condition": {graph.New[state]("t").Start(nothing("a")).If(func(state) bool { panic("oops") }).EndIf(), graph.Config{}, "decision_1", []string{"Mend the condition"}, "", `function "decision_1/if" panicked`},
+			[]string{"Change the goto to"}, "", `goto from "a" to "z"`},
+		"condition": {graph.New[state]("t").Start(nothing("a")).If(func(state) bool { panic("oops") }).EndIf(), graph.Config{}, "decision_1", []string{"Fix the condition"}, "", `function "decision_1/if" panicked`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

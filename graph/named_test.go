@@ -170,9 +170,9 @@ func TestBranchProblems(t *testing.T) {
 		"else outside":  {graph.New[state]("t").Start(nothing("s")).If(always).Parallel(parallel("a")).Branch("a", func(b *builder) { b.Then(nothing("x")).Else() }).EndIf(), "else-without-if", "Cannot use else() without a preceding if()"},
 		"if in an if":   {p("a").Branch("a", func(b *builder) { b.If(always).If(always).EndIf().EndIf() }), "if-without-node", "Cannot use if() without a preceding node. Use start() first."},
 		"two branches": {p("a", "b").Branch("a", func(b *builder) { b.Then(graph.DecisionNode[state]("x", nil, "y")) }).Branch("b", some("y")), "two-places",
-			`Node "y" stands both`},
-		"out of it":  {p("a").Branch("a", func(b *builder) { b.Then(graph.DecisionNode[state]("x", nil, "z")) }).Then(nothing("z")), "two-places", `Node "z" stands both`},
-		"two blocks": {p("a").Branch("a", some("a")).Then(graph.ParallelConfig[state]{ID: "q", Branches: []string{"a"}}), "two-places", `Node "a" stands both`},
+			`Node "y" is both`},
+		"out of it":  {p("a").Branch("a", func(b *builder) { b.Then(graph.DecisionNode[state]("x", nil, "z")) }).Then(nothing("z")), "two-places", `Node "z" is both`},
+		"two blocks": {p("a").Branch("a", some("a")).Then(graph.ParallelConfig[state]{ID: "q", Branches: []string{"a"}}), "two-places", `Node "a" is both`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -26,7 +26,9 @@ type QuarantineError struct {
 	Err error
 }
 
-func (e *QuarantineError) Error() string { return fmt.Sprintf("run %s cannot continue: %v", e.Run, e.Err) }
+func (e *QuarantineError) Error() string {
+	return fmt.Sprintf("run %s cannot continue: %v", e.Run, e.Err)
+}
 
 // Unwrap gives the cause.
 func (e *QuarantineError) Unwrap() error { return e.Err }

@@ -285,7 +285,7 @@ func (r *Run) oddCall(ev *Event) string {
 	}
 	number, ok := strings.CutPrefix(key, convID(ev.Step, c.Frame)+".")
 	if nth, err := strconv.Atoi(number); !ok || err != nil || nth < 1 || nth > st.Calls+1 {
-		return "call " + strconv.Quote(key) + " belongs to another step"
+		return "call " + strconv.Quote(key) + " is not one of the step"
 	}
 	if c.Attempt != next {
 		return "expected attempt " + strconv.Itoa(next)

@@ -78,7 +78,9 @@ func (c *call) giveUp(why error) {
 	c.release()
 }
 
-func (c *call) overdue() { c.giveUp(fmt.Errorf("no answer within %s, nor after the cancellation", c.limit)) }
+func (c *call) overdue() {
+	c.giveUp(fmt.Errorf("no answer within %s, nor after the cancellation", c.limit))
+}
 
 // stop cancels the call and begins the time that it has to end, once.
 func (c *call) stop(why error, limit time.Duration) {

@@ -100,7 +100,7 @@ func TestNotesThatAreNotTaken(t *testing.T) {
 		wantRefused(t, n, ctx, "a", func(context.Context) (program.Value, error) { return nil, broken }, broken, "broken")
 	})
 	inside(t.Context(), &book{err: engine.ErrNoteLate}, nil, func(ctx context.Context, n program.Notes) {
-		wantRefused(t, n, ctx, "a", gives("1"), context.Canceled, "no notes any more")
+		wantRefused(t, n, ctx, "a", gives("1"), context.Canceled, "no longer accepts notes")
 	})
 	inside(t.Context(), nil, nil, func(ctx context.Context, n program.Notes) {
 		wantRefused(t, n, ctx, "a", gives("1"), engine.ErrNote, "notes cannot be recorded here")

@@ -25,7 +25,7 @@ func TestCompile(t *testing.T) {
 		"odd condition":           {asks(`"$steps.a.output" == "yes"`), ""},
 		"bad condition":           {asks(`"$steps.a.output" ==`), `compile edge 0 from "a" to "b": condition: `},
 		"no entry":                {func(w *workflow.Workflow) { w.Entry = "x" }, `entry "x" is not a node`},
-		"edge that leads nowhere": {func(w *workflow.Workflow) { w.Edges[0].To = "x" }, `edge 0 from "a" to "x" leads nowhere`},
+		"edge that leads nowhere": {func(w *workflow.Workflow) { w.Edges[0].To = "x" }, `edge 0 from "a" to "x" names an unknown node`},
 		"no agent":                {func(w *workflow.Workflow) { w.Nodes[0].Agent.Agent = "x" }, `compile node "a": no agent`},
 		"bad instruction":         {func(w *workflow.Workflow) { w.Agents[0].Template, w.Agents[0].System = true, "{{ $steps." }, `compile agent "a": instruction: `},
 		"bad schema":              {func(w *workflow.Workflow) { w.Agents[0].Output = &workflow.Output{Schema: []byte(`{"type":1}`)} }, `compile agent "a": output schema: `},

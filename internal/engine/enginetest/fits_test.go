@@ -103,8 +103,8 @@ func TestFits(t *testing.T) {
 		{"gap", func(_ *testing.T, e []engine.Event) int { e[3].Seq++; return 3 }, "expected event 4"},
 		{"begins otherwise", func(_ *testing.T, e []engine.Event) int { e[0].Data = &engine.RunStarted{}; return 0 }, "the first event is run.started"},
 		{"not started", func(_ *testing.T, e []engine.Event) int { e[1].Data = &engine.RunPaused{}; return 1 }, "the run has not started"},
-		{"started twice", func(_ *testing.T, e []engine.Event) int { e[2].Data = &engine.RunStarted{}; return 2 }, "started already"},
-		{"created twice", func(_ *testing.T, e []engine.Event) int { e[2].Data = e[0].Data; return 2 }, "exists already"},
+		{"started twice", func(_ *testing.T, e []engine.Event) int { e[2].Data = &engine.RunStarted{}; return 2 }, "already started"},
+		{"created twice", func(_ *testing.T, e []engine.Event) int { e[2].Data = e[0].Data; return 2 }, "already exists"},
 		{"paused for nobody", func(_ *testing.T, e []engine.Event) int { e[2].Data = &engine.RunPaused{Wait: "w"}; return 2 }, "no open wait"},
 		{"reopened at work", func(_ *testing.T, e []engine.Event) int {
 			e[2].Data = &engine.RunResumed{Limits: &workflow.Limits{}}
@@ -142,7 +142,7 @@ func TestFits(t *testing.T) {
 			t.Helper()
 			return find[*engine.ModelReplied](t, e, n, 0)
 		}),
-		again("asked twice", "g", "exists already", func(t *testing.T, e []engine.Event, n string) int {
+		again("asked twice", "g", "already exists", func(t *testing.T, e []engine.Event, n string) int {
 			t.Helper()
 			return find[*engine.WaitOpened](t, e, n, 0)
 		}),
@@ -154,32 +154,32 @@ func TestFits(t *testing.T) {
 			t.Helper()
 			return find[*engine.TimerFired](t, e, n, 0)
 		}),
-		oddData("no token", "y", 0, func(d *engine.StepStarted) { d.Tokens = nil }, "takes no token"),
+		oddData("no token", "y", 0, func(d *engine.StepStarted) { d.Tokens = nil }, "has no token"),
 		oddData("unknown token", "y", 0, func(d *engine.StepStarted) { d.Tokens = []int{77} }, "token 77 does not exist"),
 		oddData("token twice", "y", 0, func(d *engine.StepStarted) { d.Tokens = append(d.Tokens, d.Tokens[0]) }, "does not exist"),
-		oddData("tokens of two places", "x", 0, func(d *engine.StepStarted) { d.Tokens = []int{3, 4} }, "do not stand together"),
+		oddData("tokens of two places", "x", 0, func(d *engine.StepStarted) { d.Tokens = []int{3, 4} }, "different nodes or scopes"),
 		oddData("token of another node", "x", 0, func(d *engine.StepStarted) { d.Tokens = []int{4} }, `the token is at node "y"`),
-		oddData("input from elsewhere", "g", 0, func(d *engine.StepStarted) { d.From = 1 }, "comes from elsewhere"),
+		oddData("input from elsewhere", "g", 0, func(d *engine.StepStarted) { d.From = 1 }, "comes from another step"),
 		oddData("another iteration", "y", 0, func(d *engine.StepStarted) { d.Iteration = 2 }, "another execution"),
 		oddData("another kind", "y", 0, func(d *engine.StepStarted) { d.Kind = workflow.KindTool }, "does not match"),
 		oddData("another scope", "y", 0, func(d *engine.StepStarted) { d.Scope = 9 }, "scope 9 does not exist"),
-		oddData("entry in a scope", "", 0, func(d *engine.EdgeTaken) { d.Scope = 1 }, "begins elsewhere"),
-		oddData("unknown edge", "s", 0, func(d *engine.EdgeTaken) { d.Edge = 99 }, "no such edge"),
-		oddData("another's edge", "s", 0, func(d *engine.EdgeTaken) { d.Edge = 5 }, "no edge of the step"),
-		oddData("another target", "s", 0, func(d *engine.EdgeTaken) { d.To = "g" }, "no edge of the step"),
+		oddData("entry in a scope", "", 0, func(d *engine.EdgeTaken) { d.Scope = 1 }, "starts at another node"),
+		oddData("unknown edge", "s", 0, func(d *engine.EdgeTaken) { d.Edge = 99 }, "edge does not exist"),
+		oddData("another's edge", "s", 0, func(d *engine.EdgeTaken) { d.Edge = 5 }, "does not belong to the step"),
+		oddData("another target", "s", 0, func(d *engine.EdgeTaken) { d.To = "g" }, "does not belong to the step"),
 		oddData("another token", "s", 0, func(d *engine.EdgeTaken) { d.Token = 9 }, "expected token 2"),
 		oddData("unknown node", "s", 0, func(d *engine.EdgeTaken) { d.Edge, d.To = -1, "nowhere" }, `node "nowhere" does not exist`),
-		oddData("unknown branch", "f", 0, func(d *engine.EdgeTaken) { d.Branch = 9 }, "no such branch"),
-		oddData("another scope for an edge", "x", 0, func(d *engine.EdgeTaken) { d.Scope = 0 }, "does not lead there"),
-		oddData("sub-flow elsewhere", "u", 0, func(d *engine.EdgeTaken) { d.Scope = 0 }, "begins elsewhere"),
+		oddData("unknown branch", "f", 0, func(d *engine.EdgeTaken) { d.Branch = 9 }, "branch does not exist"),
+		oddData("another scope for an edge", "x", 0, func(d *engine.EdgeTaken) { d.Scope = 0 }, "does not lead to that node"),
+		oddData("sub-flow elsewhere", "u", 0, func(d *engine.EdgeTaken) { d.Scope = 0 }, "starts at another node"),
 		oddData("reply of no agent", "k", 0, func(d *engine.StepCompleted) { d.Reply = true }, "runs no agent"),
 		oddData("retry of another call", "x", 0, func(d *engine.StepRetrying) { d.Call = "4.0.1" }, "has not failed"),
 		oddData("call of another step", "y", 0, func(d *engine.ModelCalled) { d.Call = "3.0.1" }, "has a different step, kind or state"),
-		oddData("call that skips", "y", 0, func(d *engine.ModelCalled) { d.Call = "4.0.7" }, "belongs elsewhere"),
+		oddData("call that skips", "y", 0, func(d *engine.ModelCalled) { d.Call = "4.0.7" }, "is not one of the step"),
 		oddData("attempt that skips", "y", 0, func(d *engine.ModelCalled) { d.Attempt = 2 }, "expected attempt 1"),
 		oddData("another retry", "x", 1, func(d *engine.ModelCalled) { d.Attempt = 1 }, "expected attempt 2"),
 		oddData("unknown frame", "y", 0, func(d *engine.ModelCalled) { d.Frame = 4 }, "frame 4 is not active"),
-		oddData("another conversation", "y", 0, func(d *engine.ModelCalled) { d.Conversation = "9.0" }, "another agent's"),
+		oddData("another conversation", "y", 0, func(d *engine.ModelCalled) { d.Conversation = "9.0" }, "belongs to another agent"),
 		oddData("another length", "y", 0, func(d *engine.ModelCalled) { d.Length = 9 }, "has 1 messages, not 9"),
 		oddData("result of another attempt", "y", 0, func(d *engine.ModelReplied) { d.Attempt = 2 }, "is at attempt 1"),
 		oddData("late result", "y", 0, func(d *engine.ModelReplied) { d.Late = true }, "in another state"),
@@ -190,7 +190,7 @@ func TestFits(t *testing.T) {
 		oddData("unknown sub-agent", "h", 0, func(d *engine.SubagentStarted) { d.Agent = "nobody" }, `agent "nobody" does not exist`),
 		oddData("sub-agent in another frame", "h", 0, func(d *engine.SubagentStarted) { d.Frame = 7 }, "frame 7 does not match"),
 		oddData("end of another frame", "h", 0, func(d *engine.SubagentCompleted) { d.Frame = 0 }, "frame 0 is not active"),
-		oddData("another question", "g", 0, func(d *engine.WaitOpened) { d.Kind = workflow.WaitQuestion }, "nothing of the kind"),
+		oddData("another question", "g", 0, func(d *engine.WaitOpened) { d.Kind = workflow.WaitQuestion }, "waits of this kind"),
 		oddData("question of a call that is not open", "g", 0, func(d *engine.WaitOpened) { d.Call = "1.0.1" }, "is not open"),
 		oddData("answer to nobody", "g", 0, func(d *engine.WaitAnswered) { d.Wait = "w" }, "wait w is not open"),
 		oddData("result of no function", "n", 0, func(d *engine.FuncReturned) { d.Call = "9.0.1" }, "call 9.0.1 does not exist"),
@@ -223,7 +223,7 @@ func TestFits(t *testing.T) {
 			i := find[*engine.FuncCalled](t, e, "n", 0)
 			e[i].Data = &engine.ModelCalled{Call: "7.0.1", Attempt: 1}
 			return i
-		}, "asks no model"},
+		}, "calls no model"},
 		{"sub-agent of a function", func(t *testing.T, e []engine.Event) int {
 			t.Helper()
 			i := find[*engine.FuncCalled](t, e, "n", 0)

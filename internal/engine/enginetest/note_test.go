@@ -119,7 +119,7 @@ func TestNotesRefused(t *testing.T) {
 		"no key":          {engine.FuncNote{ID: "1.0.1#1"}, engine.ErrNote, "the key is empty"},
 		"long key":        {engine.FuncNote{ID: "1.0.1#1", Key: strings.Repeat("é", 129)}, engine.ErrNote, "258 bytes; at most 256"},
 		"no text":         {engine.FuncNote{ID: "1.0.1#1", Key: "a\xff"}, engine.ErrNote, "not UTF-8"},
-		"twice":           {engine.FuncNote{ID: "1.0.1#1", Key: "had"}, engine.ErrNote, `one of key "had" already`},
+		"twice":           {engine.FuncNote{ID: "1.0.1#1", Key: "had"}, engine.ErrNote, `duplicate key "had"`},
 		"no JSON":         {engine.FuncNote{ID: "1.0.1#1", Key: "a", Value: engine.Value("{")}, engine.ErrNote, `the value of key "a" is not JSON`},
 		"too large":       {engine.FuncNote{ID: "1.0.1#1", Key: "a", Value: enginetest.Text(strings.Repeat("x", engine.MaxNoteBytes))}, engine.ErrNote, "at most 16777216"},
 		"another attempt": {engine.FuncNote{ID: "1.0.1#2", Key: "a"}, engine.ErrUnknownCommand, "1.0.1#2"},
@@ -141,7 +141,7 @@ func TestNotesRefused(t *testing.T) {
 		w.SkipLaws = i > 2
 		take(t, w, fmt.Sprint(i), "1")
 	}
-	if err := w.Record(engine.FuncNote{ID: "1.0.1#1", Key: "more"}); !errors.Is(err, engine.ErrNote) || !strings.Contains(err.Error(), "there are 1000 already") {
+	if err := w.Record(engine.FuncNote{ID: "1.0.1#1", Key: "more"}); !errors.Is(err, engine.ErrNote) || !strings.Contains(err.Error(), "at most 1000") {
 		t.Errorf("one note too many: %v", err)
 	}
 	if err := w.Try(engine.FuncNote{ID: "1.0.1#1", Key: "x"}, engine.TimerDue{}); err == nil || !strings.Contains(err.Error(), "only input") {
@@ -206,7 +206,7 @@ func TestNotesFit(t *testing.T) {
 		oddData("note of no function", "n", 0, func(d *engine.FuncNoted) { d.Call = "9.0.1" }, "call 9.0.1 does not exist"),
 		oddData("note of another attempt", "n", 0, func(d *engine.FuncNoted) { d.Attempt = 2 }, "is not open"),
 		oddData("note without key", "n", 1, func(d *engine.FuncNoted) { d.Key = "" }, "the key is empty"),
-		oddData("note taken twice", "n", 1, func(d *engine.FuncNoted) { d.Key = "k1" }, `one of key "k1" already`),
+		oddData("note taken twice", "n", 1, func(d *engine.FuncNoted) { d.Key = "k1" }, `duplicate key "k1"`),
 		{"note of an agent", func(t *testing.T, e []engine.Event) int {
 			t.Helper()
 			i := find[*engine.ModelReplied](t, e, "y", 0)
