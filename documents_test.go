@@ -227,7 +227,7 @@ func TestOptions(t *testing.T) {
 		"sessions, timeouts": {[]hocket.Option{
 			hocket.WithLLMSessions("a", hocket.LLMSessions{ToolTimeout: -1}), hocket.WithLLMSessions("", hocket.LLMSessions{}),
 		}, []string{`agent type "a" has a negative timeout`, "need an agent type"}},
-		"adapters": {[]hocket.Option{hocket.WithAdapters(nil)}, []string{"made by package provider"}},
+		"adapters": {[]hocket.Option{hocket.WithAdapters(nil)}, []string{"not from package provider"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

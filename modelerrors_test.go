@@ -87,7 +87,7 @@ func TestLastingModelErrors(t *testing.T) {
 		"long prompt":            {hocket.ModelError{Kind: "context_length_exceeded", Message: "too long"}, "retry: {max_attempts: 2, backoff: {type: fixed, initial_delay_seconds: 0.001}}", 1, "too long"},
 		"long prompt, named":     {hocket.ModelError{Kind: "context_length_exceeded", Message: "too long"}, "retry: {max_attempts: 1, backoff: {type: fixed, initial_delay_seconds: 0.001}, on: [context_length_exceeded]}", 2, "too long"},
 		"a day":                  {hocket.ModelError{Kind: "rate_limit", Message: "slow down", RetryAfter: 24 * time.Hour}, "retry: {max_attempts: 2, backoff: {type: fixed, initial_delay_seconds: 0.001}}", 1, "24h0m0s"},
-		"a day, named":           {hocket.ModelError{Kind: "rate_limit", Message: "slow down", RetryAfter: 24 * time.Hour}, "retry: {max_attempts: 2, backoff: {type: fixed, initial_delay_seconds: 0.001}, on: [rate_limit]}", 1, "10m0s at most"},
+		"a day, named":           {hocket.ModelError{Kind: "rate_limit", Message: "slow down", RetryAfter: 24 * time.Hour}, "retry: {max_attempts: 2, backoff: {type: fixed, initial_delay_seconds: 0.001}, on: [rate_limit]}", 1, "at most 10m0s"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -72,7 +72,7 @@ store: {path: kept/runs.db}
 func TestWithConfigWrong(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct{ path, err string }{
-		"no path":      {"", "has no path"},
+		"no path":      {"", "path of the configuration is empty"},
 		"no file":      {filepath.Join(t.TempDir(), "no.yaml"), "no such file"},
 		"unknown key":  {configured(t, "default_model: x\n"), "hocket.yaml:1:1: error: unknown key \"default_model\""},
 		"bare secret":  {configured(t, "providers: {lab: {key: sk-canary}}\n"), "reference to a secret"},

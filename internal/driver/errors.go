@@ -78,7 +78,7 @@ func tooLong(wait time.Duration) string {
 	if wait <= engine.MaxRetryAfter {
 		return ""
 	}
-	return fmt.Sprintf(" (the server asks to wait %s, until %s; Hocket waits at most %s)", wait.Round(time.Second), time.Now().UTC().Add(wait).Format(time.RFC3339), engine.MaxRetryAfter)
+	return fmt.Sprintf(" (the server asks to wait %s, until %s; Hocket waits for at most %s)", wait.Round(time.Second), time.Now().UTC().Add(wait).Format(time.RFC3339), engine.MaxRetryAfter)
 }
 
 // codeInternal is the code of a failure that no adapter named.
