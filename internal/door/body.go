@@ -20,13 +20,13 @@ type SlowBodyError struct {
 }
 
 func (e *SlowBodyError) Error() string {
-	return fmt.Sprintf("the body was cut off: less than %d bytes of it came within %s (server: {limits: {bodyIdle: …}})", e.Least, e.Within)
+	return fmt.Sprintf("the body arrived too slowly: less than %d bytes within %s (server: {limits: {bodyIdle: …}})", e.Least, e.Within)
 }
 
 // BrokenBodyError says that a body ended early or is malformed.
 type BrokenBodyError struct{ Err error }
 
-func (e *BrokenBodyError) Error() string { return "the body did not arrive whole: " + e.Err.Error() }
+func (e *BrokenBodyError) Error() string { return "incomplete request body: " + e.Err.Error() }
 
 // Unwrap gives the cause.
 func (e *BrokenBodyError) Unwrap() error { return e.Err }

@@ -36,7 +36,7 @@ func Require(ctx context.Context, need access.Role) (*Caller, error) {
 	case c.Service == nil || c.Role == "":
 		return nil, ErrUnauthorized
 	case !c.May(need):
-		return nil, &ForbiddenError{fmt.Sprintf("this needs the role %s; the token %q has %s", need, c.Name, c.Role)}
+		return nil, &ForbiddenError{fmt.Sprintf("the role %s is required; the token %q has %s", need, c.Name, c.Role)}
 	}
 	return c, nil
 }
@@ -62,5 +62,5 @@ func (c *Caller) RequireApproval() error {
 	if c.Approve {
 		return nil
 	}
-	return &ForbiddenError{fmt.Sprintf("only a person approves: the token %q has no right to (hocket tokens create --approve)", c.Name)}
+	return &ForbiddenError{fmt.Sprintf("approvals need a token with the right approve, which %q does not have (hocket tokens create --approve)", c.Name)}
 }

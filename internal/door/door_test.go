@@ -21,9 +21,9 @@ func TestProblemOf(t *testing.T) {
 		code   string
 		detail string
 	}{
-		{door.ErrUnauthorized, 401, "unauthorized", "a token is needed: Authorization: Bearer TOKEN"},
+		{door.ErrUnauthorized, 401, "unauthorized", "authentication required: send Authorization: Bearer TOKEN"},
 		{&door.ForbiddenError{Reason: "no"}, 403, "forbidden", "no"},
-		{&door.TooLargeError{Limit: "body of 8 MiB"}, 413, "too_large", "the request is too large: body of 8 MiB"},
+		{&door.TooLargeError{Limit: "body of 8 MiB"}, 413, "too_large", "request too large: body of 8 MiB"},
 		{access.ErrUnknownToken, 401, "unauthorized", access.ErrUnknownToken.Error()},
 		{access.Principal{}.MayGrant(access.Grant{}), 403, "forbidden", "nobody gives rights away that they do not have: tokens are made by admins"},
 		{&access.InvalidError{Message: "bad"}, 422, "invalid", "bad"},
@@ -38,7 +38,7 @@ func TestProblemOf(t *testing.T) {
 		{engine.ErrWaitClosed, 410, "gone", engine.ErrWaitClosed.Error()},
 		{fmt.Errorf("append to run r: %w", &journal.BusyError{Session: "s", Run: "q"}), 409, "conflict", `session "s" is busy: its run q has not ended`},
 		{fmt.Errorf("append to run r: %w", journal.ErrExists), 409, "conflict", "a run of this id is there already"},
-		{fmt.Errorf("%w: claim run", service.ErrUnavailable), 503, "unavailable", "the store does not take it; nothing was changed that was not stored, and the same request may be made again"},
+		{fmt.Errorf("%w: claim run", service.ErrUnavailable), 503, "unavailable", "the store is temporarily unavailable; only stored changes took effect, and the request may be retried"},
 		{errors.New("dial /var/secret"), 500, "internal", ""},
 	} {
 		if p := door.ProblemOf(c.err); p.Status != c.status || p.Code != c.code || p.Detail != c.detail || p.Title == "" {

@@ -14,7 +14,7 @@ import (
 )
 
 // ErrUnauthorized says that nobody knows who calls.
-var ErrUnauthorized = errors.New("a token is needed: Authorization: Bearer TOKEN")
+var ErrUnauthorized = errors.New("authentication required: send Authorization: Bearer TOKEN")
 
 // ForbiddenError says that the caller is known and may not.
 type ForbiddenError struct{ Reason string }
@@ -24,7 +24,7 @@ func (e *ForbiddenError) Error() string { return e.Reason }
 // TooLargeError says that a request is larger than the server takes (SEC17). Limit names the limit.
 type TooLargeError struct{ Limit string }
 
-func (e *TooLargeError) Error() string { return "the request is too large: " + e.Limit }
+func (e *TooLargeError) Error() string { return "request too large: " + e.Limit }
 
 // Problem is an error as all doors tell it: RFC 9457 over HTTP, the same fields elsewhere.
 type Problem struct {
@@ -42,16 +42,16 @@ type Problem struct {
 
 // families is the table of problems by service.Code.
 var families = map[service.Code]Problem{
-	service.CodeInternal: {Status: http.StatusInternalServerError, Code: "internal", Title: "Something is broken in the server"},
-	service.CodeInvalid:  {Status: http.StatusUnprocessableEntity, Code: "invalid", Title: "The request is not acceptable; nothing was changed"},
-	service.CodeNotFound: {Status: http.StatusNotFound, Code: "not_found", Title: "There is no such thing"},
-	service.CodeConflict: {Status: http.StatusConflict, Code: "conflict", Title: "Something else is in the way right now"},
-	service.CodeGone:     {Status: http.StatusGone, Code: "gone", Title: "It is closed"},
-	service.CodeLimit:    {Status: http.StatusTooManyRequests, Code: "limit", Title: "A limit is reached; nothing was changed"},
-	service.CodeUnusable: {Status: http.StatusInternalServerError, Code: "unusable", Title: "What is stored of this cannot be used"},
+	service.CodeInternal: {Status: http.StatusInternalServerError, Code: "internal", Title: "Internal server error"},
+	service.CodeInvalid:  {Status: http.StatusUnprocessableEntity, Code: "invalid", Title: "Invalid request; nothing was changed"},
+	service.CodeNotFound: {Status: http.StatusNotFound, Code: "not_found", Title: "Not found"},
+	service.CodeConflict: {Status: http.StatusConflict, Code: "conflict", Title: "Conflict with the current state"},
+	service.CodeGone:     {Status: http.StatusGone, Code: "gone", Title: "Closed"},
+	service.CodeLimit:    {Status: http.StatusTooManyRequests, Code: "limit", Title: "Limit reached; nothing was changed"},
+	service.CodeUnusable: {Status: http.StatusInternalServerError, Code: "unusable", Title: "Stored data cannot be used"},
 	service.CodeUnavailable: {
-		Status: http.StatusServiceUnavailable, Code: "unavailable", Title: "The server cannot do this right now",
-		Detail: "the store does not take it; nothing was changed that was not stored, and the same request may be made again",
+		Status: http.StatusServiceUnavailable, Code: "unavailable", Title: "Temporarily unavailable",
+		Detail: "the store is temporarily unavailable; only stored changes took effect, and the request may be retried",
 	},
 }
 
@@ -64,7 +64,7 @@ func NoPath(path string) Problem {
 
 // NoMethod is the problem of a path that takes other methods; allow are they, as the header Allow has them.
 func NoMethod(path, allow string) Problem {
-	return Problem{Status: http.StatusMethodNotAllowed, Code: "method_not_allowed", Title: "There is no such operation here", Detail: cut(path) + " takes " + allow}
+	return Problem{Status: http.StatusMethodNotAllowed, Code: "method_not_allowed", Title: "Method not allowed", Detail: cut(path) + " allows only " + allow}
 }
 
 // Unavailable is the problem of whoever has to come back later.
@@ -103,11 +103,11 @@ func ProblemOf(err error) Problem {
 	)
 	switch {
 	case errors.Is(err, ErrUnauthorized), errors.Is(err, access.ErrUnknownToken):
-		return Problem{Status: http.StatusUnauthorized, Code: "unauthorized", Title: "Nobody knows who calls", Detail: err.Error()}
+		return Problem{Status: http.StatusUnauthorized, Code: "unauthorized", Title: "Authentication required", Detail: err.Error()}
 	case errors.As(err, &forbidden), errors.Is(err, access.ErrNotGranted):
-		return Problem{Status: http.StatusForbidden, Code: "forbidden", Title: "The caller may not do this", Detail: err.Error()}
+		return Problem{Status: http.StatusForbidden, Code: "forbidden", Title: "Permission denied", Detail: err.Error()}
 	case errors.As(err, &large), errors.As(err, &bytes):
-		return Problem{Status: http.StatusRequestEntityTooLarge, Code: "too_large", Title: "The request is too large", Detail: err.Error()}
+		return Problem{Status: http.StatusRequestEntityTooLarge, Code: "too_large", Title: "Request too large", Detail: err.Error()}
 	}
 	p := families[codeOf(err)]
 	switch {
@@ -118,9 +118,9 @@ func ProblemOf(err error) Problem {
 		p.Detail, p.RetryAfter = full.Error(), full.RetryAfter
 		return p
 	case errors.As(err, &slow):
-		return Problem{Status: http.StatusRequestTimeout, Code: "timeout", Title: "The request took too long to arrive", Detail: slow.Error()}
+		return Problem{Status: http.StatusRequestTimeout, Code: "timeout", Title: "Request timeout", Detail: slow.Error()}
 	case errors.As(err, &broken):
-		return Problem{Status: http.StatusBadRequest, Code: "invalid", Title: "The body did not arrive whole"}
+		return Problem{Status: http.StatusBadRequest, Code: "invalid", Title: "Incomplete request body"}
 	}
 	if p.Code == "internal" || p.Code == "unavailable" {
 		return p

@@ -124,7 +124,7 @@ const RetryAfter = "5"
 // WriteProblem answers a request with a problem (RFC 9457). What is broken inside is told by the request's id alone, under which the log has it.
 func WriteProblem(w http.ResponseWriter, r *http.Request, p Problem) {
 	if id := RequestID(r.Context()); p.Status >= http.StatusInternalServerError && p.Detail == "" && id != "" {
-		p.Detail = "the server's log has it under request " + id
+		p.Detail = "see the server's log for request " + id
 	}
 	h := w.Header()
 	h.Set("Content-Type", "application/problem+json")

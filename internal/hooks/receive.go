@@ -24,7 +24,7 @@ type accepted struct {
 }
 
 // nobody is the answer to all that nobody may tell apart: an unknown path, a wrong signature, an unknown namespace.
-var nobody = door.Problem{Status: http.StatusNotFound, Code: "not_found", Title: "There is no such thing"}
+var nobody = door.Problem{Status: http.StatusNotFound, Code: "not_found", Title: "Not found"}
 
 // idle stands for the keys of a webhook that is not there: its signature is computed all the same.
 var idle = [][]byte{[]byte("nobody has signed anything with this")}

@@ -25,7 +25,7 @@ func (a *API) registerAgents() {
 	}, listAgents)
 	add(a, route{
 		Method: http.MethodPost, Path: "/agents", ID: "createAgent", Tag: tagAgents, Role: access.RoleEdit, Status: http.StatusCreated,
-		Summary: "Store a new agent", Description: "409 where the id is taken.", Errors: []int{http.StatusConflict},
+		Summary: "Create an agent", Description: "409 if the id is taken.", Errors: []int{http.StatusConflict},
 	}, createAgent)
 	add(a, route{
 		Method: http.MethodGet, Path: "/agents/{id}", ID: "getAgent", Tag: tagAgents, Role: access.RoleRun, Errors: missing, Also: []int{http.StatusNotModified},
@@ -33,11 +33,11 @@ func (a *API) registerAgents() {
 	}, getAgent)
 	add(a, route{
 		Method: http.MethodPut, Path: "/agents/{id}", ID: "putAgent", Tag: tagAgents, Role: access.RoleEdit,
-		Summary: "Store an agent in the place of the one that is there", Description: "Makes the agent where there is none. With `If-Match` a lost update is 409.", Errors: []int{http.StatusNotFound, http.StatusConflict},
+		Summary: "Create or replace an agent", Description: "Creates the agent if it does not exist. With `If-Match`, a lost update is refused with 409.", Errors: []int{http.StatusNotFound, http.StatusConflict},
 	}, putAgent)
 	add(a, route{
 		Method: http.MethodDelete, Path: "/agents/{id}", ID: "deleteAgent", Tag: tagAgents, Role: access.RoleEdit, Status: http.StatusNoContent,
-		Summary: "Delete an agent", Description: "409 where stored workflows name it, unless `anyway` is set.", Errors: []int{http.StatusNotFound, http.StatusConflict},
+		Summary: "Delete an agent", Description: "409 if stored workflows refer to it, unless `anyway` is set.", Errors: []int{http.StatusNotFound, http.StatusConflict},
 	}, deleteAgent)
 }
 
@@ -59,11 +59,11 @@ func (Agent) Schema(r huma.Registry) *huma.Schema {
 	if r.Map()[name] == nil {
 		text := func(doc string) *huma.Schema { return &huma.Schema{Type: huma.TypeString, Description: doc} }
 		r.Map()[name] = &huma.Schema{
-			Type: huma.TypeObject, AdditionalProperties: true, Description: "An agent as lists of agents have it; docs/agents.md has all keys",
+			Type: huma.TypeObject, AdditionalProperties: true, Description: "An agent, as in lists of agents; docs/agents.md describes all keys",
 			Properties: map[string]*huma.Schema{
-				"id": text("Id of the agent; in a PUT it may be left out"), "name": text("What people call it"), "description": text("What other agents are told of it"),
-				"systemPrompt": text("What it is told"), "model": text("Reference of a model, such as openai/gpt-6.1-terra"),
-				"tools": {Type: huma.TypeArray, Items: &huma.Schema{Type: huma.TypeString}, Description: "Names of tools that it may use"},
+				"id": text("Id of the agent; optional in a PUT"), "name": text("Display name"), "description": text("Description, which other agents see"),
+				"systemPrompt": text("Instructions of the agent"), "model": text("Reference of a model, such as openai/gpt-6.1-terra"),
+				"tools": {Type: huma.TypeArray, Items: &huma.Schema{Type: huma.TypeString}, Description: "Names of the tools that it may use"},
 			},
 		}
 	}
@@ -105,7 +105,7 @@ func givenID(a Agent) (string, error) {
 	}
 	var id *string
 	if err := json.Unmarshal(o.ID, &id); err != nil {
-		return "", badField("body.id", "it must be a string")
+		return "", badField("body.id", "must be a string")
 	}
 	if id == nil {
 		return "", nil
@@ -130,7 +130,7 @@ type AgentPath struct {
 type agentAnswer struct {
 	Status int
 	Tagged
-	Location string `header:"Location" doc:"Where the agent is, if it was made"`
+	Location string `header:"Location" doc:"URL of the agent, if it was created"`
 	Body     Agent
 }
 
@@ -204,7 +204,7 @@ func putAgent(ctx context.Context, c *door.Caller, in *struct {
 		comma := map[bool]string{true: "", false: ","}[rest[0] == '}']
 		in.Body = slices.Concat([]byte(`{"id":`), name, []byte(comma), rest)
 	case id != in.ID:
-		return nil, badField("body.id", "it is not the id of the address")
+		return nil, badField("body.id", "differs from the id in the path")
 	}
 	if in.IfMatch == "*" { // something must be there
 		if _, err := c.Service.AgentTag(ctx, in.ID); err != nil {
@@ -220,7 +220,7 @@ func putAgent(ctx context.Context, c *door.Caller, in *struct {
 func deleteAgent(ctx context.Context, c *door.Caller, in *struct {
 	AgentPath
 	Only
-	Anyway bool `query:"anyway" doc:"Also where stored workflows name it"`
+	Anyway bool `query:"anyway" doc:"Delete it even if stored workflows refer to it"`
 }) (*struct{}, error) {
 	expect, err := in.expect()
 	if err != nil {

@@ -101,7 +101,7 @@ func formats() map[string]huma.Format {
 		read := f.Unmarshal
 		f.Unmarshal = func(data []byte, v any) error {
 			if !utf8.Valid(data) {
-				return errors.New("it is not UTF-8")
+				return errors.New("not valid UTF-8")
 			}
 			return read(data, v)
 		}

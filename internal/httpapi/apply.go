@@ -15,22 +15,22 @@ func (a *API) registerApply() {
 	add(a, route{
 		Method: http.MethodPost, Path: "/workflows/apply", ID: "applyWorkflows", Tag: tagWorkflows, Role: access.RoleEdit,
 		Summary: "Store several documents, all or none",
-		Description: "Each becomes the next version of its workflow, which is made where there is none, and is published unless it is a draft. Where one has errors, nothing is stored, and " +
-			"`diagnostics` tell the problems of all. The text of a present version again makes no new one.",
+		Description: "Each document becomes the next version of its workflow, which is created if it does not exist, and is published unless it is a draft. If one has errors, nothing is stored, and " +
+			"`diagnostics` lists the problems of all. Storing the text of a current version again creates no new version.",
 		Errors: []int{http.StatusRequestEntityTooLarge},
 	}, applyWorkflows)
 	add(a, route{
 		Method: http.MethodPost, Path: "/agents/apply", ID: "applyAgents", Tag: tagAgents, Role: access.RoleEdit,
 		Summary:     "Store the agents of several lists, all or none",
-		Description: "An agent with the same id is changed. Where a list has errors, nothing is stored.",
+		Description: "An agent with the same id is replaced. If a list has errors, nothing is stored.",
 		Errors:      []int{http.StatusRequestEntityTooLarge},
 	}, applyAgents)
 }
 
 // Source is a text and what it is called where it comes from. Nothing is looked for under the name.
 type Source struct {
-	File     string `json:"file" minLength:"1" maxLength:"4096" doc:"What problems call the document; its last part names a workflow that has no id of its own"`
-	Document string `json:"document" doc:"The text, YAML or JSON; that of a workflow is given back byte for byte"`
+	File     string `json:"file" minLength:"1" maxLength:"4096" doc:"Name of the document in diagnostics; its last part names a workflow that has no id of its own"`
+	Document string `json:"document" doc:"The text, YAML or JSON; a workflow's is returned byte for byte"`
 }
 
 func documentsOf(list []Source) []service.Document {
@@ -43,7 +43,7 @@ func documentsOf(list []Source) []service.Document {
 
 // Leniency says what of a document is not refused.
 type Leniency struct {
-	AllowUnknown bool `json:"allowUnknown,omitempty" doc:"Unknown keys and types of toolsets are warnings; otherwise those that are misspellings of known ones are errors"`
+	AllowUnknown bool `json:"allowUnknown,omitempty" doc:"All unknown keys and toolset types are warnings; otherwise misspellings of known ones are errors"`
 }
 
 // ApplyBody says what to store.
@@ -51,9 +51,9 @@ type ApplyBody struct {
 	Documents []Source `json:"documents" minItems:"1" maxItems:"1000" doc:"Documents of workflows"`
 	ID        string   `json:"id,omitempty" maxLength:"200" doc:"Id of a single document that has none of its own; absent: the name of its file"`
 	Format    string   `json:"format,omitempty" doc:"Language of the documents: canvas, rounds, routes or steps; absent: it is detected"`
-	Draft     bool     `json:"draft,omitempty" doc:"Store drafts, and leave what is published alone"`
-	Replace   bool     `json:"replace,omitempty" doc:"Delete all rows of a routes workflow before they are written anew, in one transaction"`
-	Agents    *Source  `json:"agents,omitempty" doc:"A list of agents that the documents name, which are stored too; those in a document win"`
+	Draft     bool     `json:"draft,omitempty" doc:"Store drafts; the published versions do not change"`
+	Replace   bool     `json:"replace,omitempty" doc:"Delete all rows of a routes workflow before they are rewritten, in one transaction"`
+	Agents    *Source  `json:"agents,omitempty" doc:"Agents that the documents refer to, which are stored too; agents in a document take precedence"`
 	Leniency
 }
 
@@ -61,14 +61,14 @@ type ApplyBody struct {
 type Applied struct {
 	Workflows   []AppliedWorkflow `json:"workflows" doc:"What was stored, in the order of the documents"`
 	Agents      []string          `json:"agents" doc:"Ids of the agents that were stored with them"`
-	Diagnostics []diag.Diagnostic `json:"diagnostics" doc:"Warnings, such as of agents that nobody defines yet"`
+	Diagnostics []diag.Diagnostic `json:"diagnostics" doc:"Warnings, such as references to agents that do not exist yet"`
 }
 
 // AppliedWorkflow is a stored workflow and the version that a document is now.
 type AppliedWorkflow struct {
 	Workflow
 	Version   int  `json:"version" doc:"Number of the version that has the document"`
-	Unchanged bool `json:"unchanged" doc:"All of it was stored before"`
+	Unchanged bool `json:"unchanged" doc:"Nothing was stored: the document equals the current version"`
 }
 
 func applyWorkflows(ctx context.Context, c *door.Caller, in *struct{ Body ApplyBody }) (*struct{ Body Applied }, error) {
@@ -95,7 +95,7 @@ func applyWorkflows(ctx context.Context, c *door.Caller, in *struct{ Body ApplyB
 // ApplyAgentsBody are lists of agents to be stored.
 type ApplyAgentsBody struct {
 	Documents []Source `json:"documents" minItems:"1" maxItems:"1000" doc:"Lists of agents"`
-	Replace   bool     `json:"replace,omitempty" doc:"Delete the rows of these agents before they are written anew, in one transaction"`
+	Replace   bool     `json:"replace,omitempty" doc:"Delete the rows of these agents before they are rewritten, in one transaction"`
 	Leniency
 }
 

@@ -13,30 +13,30 @@ import (
 func (a *API) registerAudit() {
 	add(a, route{
 		Method: http.MethodGet, Path: "/audit", ID: "listAudit", Tag: tagAccess, Role: access.RoleAdmin,
-		Summary: "List who changed what, newest first", Errors: []int{http.StatusNotFound},
-		Description: "Requests that changed something or were to, of the caller's namespace; admins of the namespace `default` may name another one.",
+		Summary: "List audit records, newest first", Errors: []int{http.StatusNotFound},
+		Description: "Requests that changed, or tried to change, something in the caller's namespace; admins of the namespace `default` may name another namespace.",
 	}, a.listAudit)
 }
 
 // AuditRecord tells of one request that changed something, or was to.
 type AuditRecord struct {
-	ID        int64     `json:"id" doc:"Counts the records of a namespace"`
-	At        time.Time `json:"at" doc:"When it was asked for"`
+	ID        int64     `json:"id" doc:"Number of the record in its namespace"`
+	At        time.Time `json:"at" doc:"Time of the request"`
 	Namespace string    `json:"namespace"`
-	Token     string    `json:"token" doc:"Id of the token that was shown; empty where there was none"`
-	Actor     string    `json:"actor" doc:"Name of the token; local is a user of the store without a server; of an approve link, the endpoint that it was sent to" example:"ann"`
-	Channel   string    `json:"channel" doc:"The way in: cli, http, mcp, openai, link or hooks" example:"http"`
-	Action    string    `json:"action" doc:"What was done, or method and path of the request" example:"runs.start"`
-	Target    string    `json:"target" doc:"To what"`
+	Token     string    `json:"token" doc:"Id of the token; empty without a token"`
+	Actor     string    `json:"actor" doc:"Name of the token; local: a user of the store without a server; for an approve link, the endpoint that it was sent to" example:"ann"`
+	Channel   string    `json:"channel" doc:"Interface: cli, http, mcp, openai, link or hooks" example:"http"`
+	Action    string    `json:"action" doc:"Action, or method and path of the request" example:"runs.start"`
+	Target    string    `json:"target" doc:"Object of the action"`
 	Outcome   string    `json:"outcome" doc:"ok, or the code of the problem" example:"ok"`
 	Request   string    `json:"request" doc:"Id of the request in the server's log"`
-	Remote    string    `json:"remote" doc:"Address that the request came from"`
+	Remote    string    `json:"remote" doc:"Address of the client"`
 }
 
 type auditQuery struct {
 	Page
 	InNamespace
-	Since time.Time `query:"since" doc:"Only what was asked for from this time on"`
+	Since time.Time `query:"since" doc:"Only records from this time on"`
 }
 
 func (a *API) listAudit(ctx context.Context, c *door.Caller, in *auditQuery) (*listed[AuditRecord], error) {

@@ -13,7 +13,7 @@ const securityScheme = "token"
 const about = `Runs agent workflows. All errors are ` + "`application/problem+json`" + ` (RFC 9457) with a ` + "`code`" + ` for programs.
 
 Lists have ` + "`items`" + ` and ` + "`next`" + `, the cursor of the next page. Unknown query parameters and unknown fields are refused.
-What an operation needs is its ` + "`x-role`" + `: run, edit or admin; each may do what those before it may.`
+The role that an operation needs is in its ` + "`x-role`" + `: run, edit or admin; each role includes those before it.`
 
 // document is the OpenAPI document before any operation.
 func (a *API) document() *huma.OpenAPI {
@@ -27,7 +27,7 @@ func (a *API) document() *huma.OpenAPI {
 		Components: &huma.Components{
 			Schemas: huma.NewMapRegistry(schemas, schemaName),
 			SecuritySchemes: map[string]*huma.SecurityScheme{
-				securityScheme: {Type: "http", Scheme: "bearer", Description: "A token of `hocket tokens create`, or HOCKET_TOKEN of the server"},
+				securityScheme: {Type: "http", Scheme: "bearer", Description: "A token from `hocket tokens create`, or the server's HOCKET_TOKEN"},
 			},
 		},
 	}

@@ -8,7 +8,7 @@ import (
 
 // Tagged is the header that names the state of a definition.
 type Tagged struct {
-	ETag string `header:"ETag" doc:"Names the state of the definition, for If-Match and If-None-Match"`
+	ETag string `header:"ETag" doc:"Identifies the state of the definition, for If-Match and If-None-Match"`
 }
 
 // quote gives a tag as a header has it.
@@ -16,7 +16,7 @@ func quote(tag string) string { return `"` + tag + `"` }
 
 // Unless is the header of reads that are needed only where something has changed.
 type Unless struct {
-	IfNoneMatch string `header:"If-None-Match" doc:"ETags that the asker has; then the answer is 304"`
+	IfNoneMatch string `header:"If-None-Match" doc:"ETags that the client has; if one matches, the response is 304"`
 }
 
 // has tells whether the asker has the definition with a tag.
@@ -34,7 +34,7 @@ func matches(header, tag string) bool {
 
 // Only is the header of changes that are made only to what somebody has read.
 type Only struct {
-	IfMatch string `header:"If-Match" doc:"The ETag that was read: where the definition is another one now, the answer is 409 and nothing is changed. * is any definition that is there"`
+	IfMatch string `header:"If-Match" doc:"The ETag that was read: if the definition has changed since, the response is 409 and nothing is changed. * matches any existing definition"`
 }
 
 // expect gives the tag that what is changed must have; "" is any. Errors: *Problem for what is no tag.
@@ -45,7 +45,7 @@ func (o Only) expect() (string, error) {
 	}
 	inner := strings.Trim(tag, `"`)
 	if quote(inner) != tag || strings.ContainsAny(inner, `",`) || inner == "" || inner == catalog.TagAbsent {
-		return "", badField("header.If-Match", "it is one ETag in quotes, as the definition was read with, or *")
+		return "", badField("header.If-Match", "must be one ETag in quotes, as returned with the definition, or *")
 	}
 	return inner, nil
 }

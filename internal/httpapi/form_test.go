@@ -19,7 +19,7 @@ func TestForm(t *testing.T) {
 		code, says         string
 	}{
 		{"unknown path", "GET", "/api/v1/nothing", 404, "not_found", "/api/v1/nothing"},
-		{"method", "PATCH", "/api/v1/runs", 405, "method_not_allowed", "/api/v1/runs takes GET"},
+		{"method", "PATCH", "/api/v1/runs", 405, "method_not_allowed", "/api/v1/runs allows only GET"},
 		{"unknown parameter", "GET", "/api/v1/runs?state=paused", 400, "invalid", "state"},
 		{"parameter twice", "GET", "/api/v1/runs?status=paused&status=failed", 400, "invalid", "status"},
 		{"bad query", "GET", "/api/v1/runs?%zz=1", 400, "invalid", "query"},

@@ -20,9 +20,9 @@ const eventStream = "text/event-stream"
 func (a *API) registerLive() {
 	add(a, route{
 		Method: http.MethodPost, Path: "/runs/{id}/events/ticket", ID: "createEventTicket", Tag: tagRuns, Role: access.RoleRun, Status: http.StatusCreated,
-		Errors: []int{http.StatusNotFound, http.StatusTooManyRequests}, Summary: "Make a ticket for the event stream of a run",
-		Description: "For the EventSource of browsers, which can send no token: the ticket opens the stream of this run as the query parameter `ticket`. It must be used " +
-			"within a minute, and lasts as long as the stream does, so that a connection that broke can be opened again; whoever uses it takes the stream over.",
+		Errors: []int{http.StatusNotFound, http.StatusTooManyRequests}, Summary: "Create a ticket for the event stream of a run",
+		Description: "For the EventSource of browsers, which cannot send a token: the ticket opens the stream of this run as the query parameter `ticket`. It must be used first " +
+			"within a minute, and is valid as long as the stream, so that a client can reconnect; a new connection with the ticket replaces the one before.",
 	}, func(ctx context.Context, c *door.Caller, in *RunPath) (*ticketAnswer, error) {
 		t, err := a.cfg.Live.IssueTicket(ctx, c, in.ID)
 		if err != nil {
@@ -33,18 +33,18 @@ func (a *API) registerLive() {
 	a.streams = http.NewServeMux()
 	a.streams.Handle("GET "+Prefix+"/runs/{id}/events", a.cfg.Live)
 	op := a.huma.OpenAPI().Paths[Prefix+"/runs/{id}/events"].Get
-	op.Description += "\n\nWith `Accept: text/event-stream` the answer is a stream: what the journal has, then what happens until the run has ended. " +
-		"The id of a message is the number of its event; a client that comes back says the last one in `Last-Event-ID`. " +
-		"Then the query parameters are others: `after`, `types`, `mode`, `view`, `ticket`."
+	op.Description += "\n\nWith `Accept: text/event-stream` the response is a stream: the recorded events, then new ones until the run has ended. " +
+		"The id of a message is the number of its event; a client that reconnects sends the last one in `Last-Event-ID`. " +
+		"A stream has other query parameters: `after`, `types`, `mode`, `view`, `ticket`."
 	op.Responses["200"].Content[eventStream] = &huma.MediaType{Schema: &huma.Schema{Type: huma.TypeString, Description: "Server-sent events"}}
-	op.Responses["204"] = &huma.Response{Description: "Event stream: the run has ended, and the client has seen all of it"}
+	op.Responses["204"] = &huma.Response{Description: "Event stream: the run has ended, and the client has received all of its events"}
 }
 
 // EventTicket is what lets a browser's EventSource in.
 type EventTicket struct {
-	Ticket  string    `json:"ticket" doc:"For the query parameter ticket of path, which it opens alone"`
+	Ticket  string    `json:"ticket" doc:"Value of the query parameter ticket; it opens this path only"`
 	Path    string    `json:"path" doc:"The event stream of the run"`
-	Expires time.Time `json:"expires" doc:"Until when it must be used first"`
+	Expires time.Time `json:"expires" doc:"Time by which it must be used first"`
 }
 
 // ticketAnswer is the answer with a ticket.

@@ -23,24 +23,24 @@ func (a *API) registerOffers() {
 	}, listTools)
 	add(a, route{
 		Method: http.MethodGet, Path: "/models", ID: "listModels", Tag: tagOffers, Role: access.RoleRun,
-		Summary: "List the model providers that documents may use", Description: "Nobody is asked: a usable provider has an address and its key.",
+		Summary: "List the model providers that documents may use", Description: "No provider is contacted: a usable provider has an address and its key.",
 	}, listModels)
 	add(a, route{
 		Method: http.MethodGet, Path: "/schedules", ID: "listSchedules", Tag: tagSchedules, Role: access.RoleRun,
-		Summary: "List the schedules of published workflows", Description: "By workflow and branch.",
+		Summary: "List the schedules of published workflows", Description: "Ordered by workflow and branch.",
 	}, listSchedules)
 	add(a, route{
 		Method: http.MethodGet, Path: "/schedules/preview", ID: "previewSchedule", Tag: tagSchedules, Role: access.RoleRun, Errors: []int{http.StatusNotFound},
-		Summary: "Tell when a stored workflow would start by itself", Description: "The draft can be asked about with the role edit. Nothing is started.",
+		Summary: "List the next scheduled starts of a stored workflow", Description: "The draft needs the role edit. Nothing is started.",
 	}, previewSchedule)
 }
 
 // ToolOffer is a kind of toolset, a toolset or server of the operator, or a tool of the program.
 type ToolOffer struct {
-	Name  string `json:"name" doc:"What documents call it"`
-	Type  string `json:"type" doc:"Kind of toolset; tool for a tool of the program itself"`
+	Name  string `json:"name" doc:"Name in documents"`
+	Type  string `json:"type" doc:"Kind of toolset; tool: a tool of the program itself"`
 	Named bool   `json:"named" doc:"The operator named it, and documents refer to it by that name"`
-	How   string `json:"how" doc:"How it is had"`
+	How   string `json:"how" doc:"How a document uses it"`
 }
 
 func listTools(_ context.Context, c *door.Caller, in *Page) (*listed[ToolOffer], error) {
@@ -62,9 +62,9 @@ func listTools(_ context.Context, c *door.Caller, in *Page) (*listed[ToolOffer],
 type ModelOffer struct {
 	Name    string `json:"name" doc:"Provider, the part of a reference before the first slash; or the operator's name of a model"`
 	Kind    string `json:"kind" enum:"provider,model"`
-	Usable  bool   `json:"usable" doc:"Calls have somewhere to go"`
-	Default bool   `json:"default" doc:"The reference of the default model begins with it, or is it"`
-	Problem string `json:"problem" doc:"Why it is not usable; empty where it is"`
+	Usable  bool   `json:"usable" doc:"It can be called"`
+	Default bool   `json:"default" doc:"It is the default model, or the provider of the default model"`
+	Problem string `json:"problem" doc:"Why it is not usable; empty if it is"`
 }
 
 func listModels(_ context.Context, c *door.Caller, in *Page) (*listed[ModelOffer], error) {
@@ -89,14 +89,14 @@ func listModels(_ context.Context, c *door.Caller, in *Page) (*listed[ModelOffer
 type Scheduled struct {
 	Workflow   string     `json:"workflow"`
 	Branch     *string    `json:"branch" doc:"Null: the main graph"`
-	Version    *int       `json:"version" doc:"Version of the workflow; null: it is made of rows"`
+	Version    *int       `json:"version" doc:"Version of the workflow; null: it consists of rows"`
 	Mode       string     `json:"mode"`
 	Spec       string     `json:"spec"`
-	Zone       string     `json:"zone" doc:"Zone of the calendar; empty where there is none"`
-	Next       *time.Time `json:"next" doc:"Next planned time; null where nobody knows"`
+	Zone       string     `json:"zone" doc:"Time zone of the schedule; empty if it has none"`
+	Next       *time.Time `json:"next" doc:"Next planned time; null if unknown"`
 	LastRun    *string    `json:"lastRun" doc:"The last run that the schedule started"`
-	LastStatus *string    `json:"lastStatus" doc:"Where the last run stands; null where it is gone"`
-	Problem    string     `json:"problem" doc:"Why it cannot start now; empty where it can"`
+	LastStatus *string    `json:"lastStatus" doc:"Status of the last run; null if the run was deleted"`
+	Problem    string     `json:"problem" doc:"Why it cannot start now; empty if it can"`
 }
 
 func scheduledOf(s service.Scheduled) Scheduled {
@@ -120,14 +120,14 @@ func zoneOf(name string) (*time.Location, error) {
 	}
 	loc, err := time.LoadLocation(name)
 	if err != nil || name == "Local" {
-		return nil, badField("query.tz", "it is no time zone of the IANA database, such as Europe/Berlin")
+		return nil, badField("query.tz", "not a time zone of the IANA database, such as Europe/Berlin")
 	}
 	return loc, nil
 }
 
 func listSchedules(ctx context.Context, c *door.Caller, in *struct {
 	Page
-	TZ string `query:"tz" doc:"Zone of calendars whose document names none; absent: the server's" example:"Europe/Berlin"`
+	TZ string `query:"tz" doc:"Time zone of schedules whose document names none; absent: the server's" example:"Europe/Berlin"`
 }) (*listed[Scheduled], error) {
 	zone, err := zoneOf(in.TZ)
 	if err != nil {
@@ -153,16 +153,16 @@ func listSchedules(ctx context.Context, c *door.Caller, in *struct {
 type Preview struct {
 	Branch *string     `json:"branch" doc:"Null: the main graph"`
 	Zone   string      `json:"zone"`
-	Times  []time.Time `json:"times" doc:"Planned times; none where there are none"`
+	Times  []time.Time `json:"times" doc:"Planned times; may be empty"`
 }
 
 type previewQuery struct {
 	Workflow string    `query:"workflow" required:"true" doc:"Id of the workflow"`
 	Draft    bool      `query:"draft" doc:"The draft of the workflow; needs the role edit"`
 	Branch   string    `query:"branch" doc:"Branch; absent: the main graph, or the only one that has a schedule"`
-	TZ       string    `query:"tz" doc:"Zone of the calendar, whatever the document says" example:"Europe/Berlin"`
+	TZ       string    `query:"tz" doc:"Time zone of the schedule; overrides the document's" example:"Europe/Berlin"`
 	From     time.Time `query:"from" doc:"Times after this one; absent: now"`
-	Count    int       `query:"count" minimum:"1" maximum:"100" default:"5" doc:"So many times"`
+	Count    int       `query:"count" minimum:"1" maximum:"100" default:"5" doc:"Number of times"`
 }
 
 func previewSchedule(ctx context.Context, c *door.Caller, in *previewQuery) (*struct{ Body Preview }, error) {

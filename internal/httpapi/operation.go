@@ -82,7 +82,7 @@ func add[I, O any](a *API, r route, handle func(context.Context, *door.Caller, *
 // describe adds what huma cannot know of an operation's answers.
 func (r route) describe(op *huma.Operation) {
 	for _, status := range r.Also {
-		also := huma.Response{Description: map[int]string{http.StatusOK: "It was there already", http.StatusNotModified: "Nothing has changed", http.StatusAccepted: "It is stored, and done later"}[status]}
+		also := huma.Response{Description: map[int]string{http.StatusOK: "It exists already", http.StatusNotModified: "Not modified", http.StatusAccepted: "Accepted; it is done later"}[status]}
 		if status != http.StatusNotModified {
 			made := op.Responses[strconv.Itoa(cmp.Or(r.Status, http.StatusOK))]
 			also.Headers, also.Content = made.Headers, made.Content

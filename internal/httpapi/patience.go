@@ -33,8 +33,8 @@ func prompt(ctx context.Context, do func(context.Context) error) error {
 
 // Patience says how long an answer may take that waits for a run to end or to pause.
 type Patience struct {
-	Wait   string `query:"wait" doc:"Answer when the run has ended or is paused, or after this long: a Go duration of at most 1m" example:"10s"`
-	Prefer string `header:"Prefer" doc:"The same as wait=SECONDS, in seconds (RFC 7240); what is longer than a minute is a minute" example:"wait=10"`
+	Wait   string `query:"wait" doc:"Wait until the run has ended or is paused, at most this long: a Go duration up to 1m" example:"10s"`
+	Prefer string `header:"Prefer" doc:"The same as wait=SECONDS, in seconds (RFC 7240); more than a minute counts as a minute" example:"wait=10"`
 }
 
 // time gives how long; 0: not at all.
@@ -42,7 +42,7 @@ func (p Patience) time() (time.Duration, error) {
 	if p.Wait != "" {
 		d, err := duration("query.wait", p.Wait)
 		if err == nil && d > maxPatience {
-			err = badField("query.wait", "it is at most "+maxPatience.String())
+			err = badField("query.wait", "must be at most "+maxPatience.String())
 		}
 		return d, err
 	}
@@ -63,7 +63,7 @@ func duration(location, text string) (time.Duration, error) {
 	}
 	d, err := time.ParseDuration(text)
 	if err != nil || d <= 0 {
-		return 0, badField(location, "it is a duration above 0 such as 30s or 10m")
+		return 0, badField(location, "must be a duration above 0, such as 30s or 10m")
 	}
 	return d, nil
 }

@@ -16,21 +16,21 @@ import (
 
 // Problem is every error of the API (RFC 9457).
 type Problem struct {
-	Title  string `json:"title" doc:"What kind of problem it is, for people"`
+	Title  string `json:"title" doc:"Kind of problem, for people"`
 	Status int    `json:"status" doc:"The HTTP status" example:"422"`
-	Code   string `json:"code" doc:"What kind of problem it is, for programs; the command line tells the same by its exit status" example:"invalid"`
-	Detail string `json:"detail,omitempty" doc:"What is wrong this time"`
+	Code   string `json:"code" doc:"Kind of problem, for programs; the command line has an exit status for each" example:"invalid"`
+	Detail string `json:"detail,omitempty" doc:"What is wrong in this case"`
 	// Errors are those of the request's form.
-	Errors []InputError `json:"errors,omitempty" doc:"Where the request itself is wrong"`
+	Errors []InputError `json:"errors,omitempty" doc:"Errors of the request itself"`
 	// Diagnostics are those of a document.
-	Diagnostics []diag.Diagnostic `json:"diagnostics,omitempty" doc:"Where a document is wrong"`
+	Diagnostics []diag.Diagnostic `json:"diagnostics,omitempty" doc:"Errors of a document"`
 
 	retry string // the header Retry-After
 }
 
 // InputError says where a request is wrong. What stands there is not told back.
 type InputError struct {
-	Location string `json:"location" doc:"Where: path, query, header or body, with the field behind a dot" example:"body.input"`
+	Location string `json:"location" doc:"Place: path, query, header or body, then a dot and the field" example:"body.input"`
 	Message  string `json:"message" doc:"What is wrong there"`
 }
 
@@ -48,7 +48,7 @@ func answered(ctx context.Context, err error) error {
 	if p.Status >= http.StatusInternalServerError {
 		door.Broke(ctx, err)
 		if id := door.RequestID(ctx); p.Detail == "" && id != "" {
-			p.Detail = "the server's log has it under request " + id
+			p.Detail = "see the server's log for request " + id
 		}
 	}
 	if p.retry != "" {
@@ -68,17 +68,17 @@ func problemOf(err error) *Problem {
 
 // forms are the problems of a request's form, which no door but this one has.
 var forms = map[int]Problem{
-	http.StatusBadRequest:           {Title: "The request cannot be read", Code: "invalid"},
-	http.StatusRequestTimeout:       {Title: "The request took too long to arrive", Code: "timeout"},
-	http.StatusUnsupportedMediaType: {Title: "The request cannot be read", Code: "invalid"},
-	http.StatusUnprocessableEntity:  {Title: "The request is not acceptable; nothing was changed", Code: "invalid"},
+	http.StatusBadRequest:           {Title: "Malformed request", Code: "invalid"},
+	http.StatusRequestTimeout:       {Title: "Request timeout", Code: "timeout"},
+	http.StatusUnsupportedMediaType: {Title: "Malformed request", Code: "invalid"},
+	http.StatusUnprocessableEntity:  {Title: "Invalid request; nothing was changed", Code: "invalid"},
 }
 
 // formProblem makes a problem of a request's form.
 func formProblem(status int, detail string, errs ...InputError) *Problem {
 	p, ok := forms[status]
 	if !ok {
-		p = Problem{Title: "Something is broken in the server", Code: "internal"}
+		p = Problem{Title: "Internal server error", Code: "internal"}
 		status, detail, errs = http.StatusInternalServerError, "", nil
 	}
 	p.Status, p.Detail, p.Errors = status, detail, errs

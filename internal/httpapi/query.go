@@ -16,16 +16,16 @@ func (g *gate) query(ctx huma.Context) *Problem {
 	u := ctx.URL()
 	values, err := url.ParseQuery(u.RawQuery)
 	if err != nil {
-		return formProblem(http.StatusBadRequest, "the query cannot be read", InputError{Location: "query", Message: "it is not well formed"})
+		return formProblem(http.StatusBadRequest, "malformed query", InputError{Location: "query", Message: "not well formed"})
 	}
 	var errs []InputError
 	var names []string
 	for name, list := range values {
 		switch {
 		case !slices.Contains(g.known, name):
-			errs = append(errs, InputError{Location: "query." + name, Message: "there is no such parameter" + g.has()})
+			errs = append(errs, InputError{Location: "query." + name, Message: "unknown parameter" + g.has()})
 		case len(list) > 1:
-			errs = append(errs, InputError{Location: "query." + name, Message: "it stands there more than once"})
+			errs = append(errs, InputError{Location: "query." + name, Message: "given more than once"})
 		default:
 			continue
 		}
@@ -36,7 +36,7 @@ func (g *gate) query(ctx huma.Context) *Problem {
 	}
 	slices.SortFunc(errs, func(a, b InputError) int { return strings.Compare(a.Location, b.Location) })
 	slices.Sort(names)
-	return formProblem(http.StatusBadRequest, "query parameters that cannot be used: "+strings.Join(names, ", "), errs...)
+	return formProblem(http.StatusBadRequest, "invalid query parameters: "+strings.Join(names, ", "), errs...)
 }
 
 // single are the headers of requests that have one value: of two, one would be passed over.
@@ -54,11 +54,11 @@ func headers(ctx huma.Context) *Problem {
 	})
 	for _, name := range single {
 		if seen[name] > 1 {
-			return formProblem(http.StatusBadRequest, name+" stands there more than once", InputError{Location: "header." + name, Message: "it stands there more than once"})
+			return formProblem(http.StatusBadRequest, name+" is given more than once", InputError{Location: "header." + name, Message: "given more than once"})
 		}
 	}
 	if packed != "" {
-		return formProblem(http.StatusUnsupportedMediaType, "bodies are taken as they are, not packed", InputError{Location: "header.Content-Encoding", Message: "there is only identity"})
+		return formProblem(http.StatusUnsupportedMediaType, "compressed request bodies are not supported", InputError{Location: "header.Content-Encoding", Message: "only identity is supported"})
 	}
 	return nil
 }
@@ -66,15 +66,15 @@ func headers(ctx huma.Context) *Problem {
 // has lists the parameters for people.
 func (g *gate) has() string {
 	if len(g.known) == 0 {
-		return "; the operation takes none"
+		return "; the operation has none"
 	}
-	return "; there are " + strings.Join(g.known, ", ")
+	return "; known: " + strings.Join(g.known, ", ")
 }
 
 // Page is what every list takes.
 type Page struct {
-	Cursor string `query:"cursor" doc:"Where the page before ended: its next"`
-	Limit  int    `query:"limit" minimum:"1" maximum:"200" default:"50" doc:"At most so many items"`
+	Cursor string `query:"cursor" doc:"Cursor: next of the previous page"`
+	Limit  int    `query:"limit" minimum:"1" maximum:"200" default:"50" doc:"Maximum number of items"`
 }
 
 // List is a page of items.
@@ -101,7 +101,7 @@ func pageOf[T any](p Page, all []T, key func(T) string, isBehind func(key, curso
 	if p.Cursor != "" {
 		text, err := base64.RawURLEncoding.DecodeString(p.Cursor)
 		if err != nil || len(text) == 0 {
-			return nil, badField("query.cursor", "it is none that a page before gave")
+			return nil, badField("query.cursor", "not a cursor of a previous page")
 		}
 		last = string(text)
 	}

@@ -21,11 +21,11 @@ const tagRuns = "Runs"
 func (a *API) registerRuns() {
 	add(a, route{
 		Method: http.MethodGet, Path: "/runs", ID: "listRuns", Tag: tagRuns, Role: access.RoleRun,
-		Summary: "List runs, newest first", Description: "Filters are joined by and.",
+		Summary: "List runs, newest first", Description: "Filters are combined with AND.",
 	}, listRuns)
 	add(a, route{
 		Method: http.MethodGet, Path: "/runs/{id}", ID: "getRun", Tag: tagRuns, Role: access.RoleRun,
-		Summary: "Show a run", Description: "With a page of its steps: `stepsNext` is the `cursor` of the next one. Values above 32 KiB are references.", Errors: []int{http.StatusNotFound},
+		Summary: "Show a run", Description: "With a page of its steps: `stepsNext` is the `cursor` of the next page. Values above 32 KiB are references.", Errors: []int{http.StatusNotFound},
 	}, getRun)
 }
 
@@ -34,7 +34,7 @@ type RunLine struct {
 	ID           string     `json:"id"`
 	Workflow     string     `json:"workflow" doc:"Id of the stored workflow, else the name of the document"`
 	WorkflowName string     `json:"workflowName"`
-	Version      *int       `json:"version" doc:"Version of the stored workflow; null: it is none"`
+	Version      *int       `json:"version" doc:"Version of the stored workflow; null: not a stored workflow"`
 	Branch       *string    `json:"branch" doc:"Branch of the workflow; null: its main graph"`
 	Format       string     `json:"format" doc:"Language of the document"`
 	Status       string     `json:"status" enum:"pending,running,paused,completed,failed,cancelled"`
@@ -90,7 +90,7 @@ func listRuns(ctx context.Context, c *door.Caller, in *runsQuery) (*listed[RunLi
 		}
 		st := journal.Status(strings.TrimSpace(name))
 		if !st.IsKnown() {
-			return nil, formProblem(http.StatusUnprocessableEntity, "query.status: it is one of "+statusNames(), InputError{"query.status", "it is one of " + statusNames()})
+			return nil, formProblem(http.StatusUnprocessableEntity, "query.status: must be one of "+statusNames(), InputError{"query.status", "must be one of " + statusNames()})
 		}
 		if !slices.Contains(q.Statuses, st) {
 			q.Statuses = append(q.Statuses, st)

@@ -23,30 +23,30 @@ func (a *API) registerRunActs() {
 	add(a, route{
 		Method: http.MethodPost, Path: "/runs", ID: "startRun", Tag: tagRuns, Role: access.RoleRun, Status: http.StatusCreated,
 		Summary: "Start a run", Also: []int{http.StatusOK},
-		Description: "Runs what is published of a stored workflow. A `document`, a `draft`, a former `version`, and limits above those of the workflow, need the role edit. Documents start no commands, reach no files and " +
-			"send no variables of the server: what they may use stands in its hocket.yaml. With an `Idempotency-Key` the same request again gives the run of the first, with status 200. " +
-			"What can be known before the first call is refused, and no run is stored.",
+		Description: "Runs the published version of a stored workflow. A `document`, a `draft`, a former `version`, and limits above those of the workflow, need the role edit. Documents cannot start commands, read files or " +
+			"use environment variables of the server, except as its hocket.yaml allows. With an `Idempotency-Key` the same request again returns the run of the first, with status 200. " +
+			"Errors that can be found before the first call are reported, and no run is stored.",
 		Errors: []int{http.StatusNotFound, http.StatusConflict, http.StatusRequestEntityTooLarge, http.StatusTooManyRequests},
 	}, startRun)
 	add(a, route{
 		Method: http.MethodPost, Path: "/runs/{id}/resume", ID: "resumeRun", Tag: tagRuns, Role: access.RoleRun,
-		Summary: "Answer what a run waits for, continue an interrupted run, or raise the limits of one that they ended",
-		Description: "An answer is a `decision` or an `input`. Where several waits are open it names one by `wait` or `node`. Approvals, calls whose outcome is unknown and questions about a " +
-			"budget are answered by a token with the right `approve`; `limits` need the role edit. " +
-			"The same answer again gives the same result; another one is 409, and 410 where the wait is closed. An answer that names no wait is for the open one; where none is open, for the one that ended last. " +
-			"Name, channel and time of every answer are recorded with it. Without answer and limits an interrupted run goes on. " +
-			"202 says that the answer is stored for a Go program that does not drive the run now: the program takes it when it runs, and until then the run still waits.",
+		Summary: "Answer a wait, continue an interrupted run, or raise the limits of a run that reached one",
+		Description: "An answer is a `decision` or an `input`. If several waits are open, it names one by `wait` or `node`. Approvals, calls whose outcome is unknown and questions about a " +
+			"budget need a token with the right `approve`; `limits` need the role edit. " +
+			"The same answer again gives the same result; another one is 409, and 410 if the wait is closed. An answer that names no wait is for the open one; if none is open, for the one that ended last. " +
+			"Name, channel and time of every answer are recorded with it. Without an answer and limits, an interrupted run continues. " +
+			"202: the answer is stored for a Go program that does not drive the run now. The program applies it when it drives the run again; until then the run is paused.",
 		Also:   []int{http.StatusAccepted},
 		Errors: []int{http.StatusNotFound, http.StatusConflict, http.StatusGone},
 	}, resumeRun)
 	add(a, route{
 		Method: http.MethodPost, Path: "/runs/{id}/cancel", ID: "cancelRun", Tag: tagRuns, Role: access.RoleRun,
-		Summary: "Stop a run", Description: "Stops the runs that it started, too. A run that was cancelled already is told as it is; one that ended otherwise is 409.",
+		Summary: "Stop a run", Description: "Stops the runs that it started, too. A run that is already cancelled is returned unchanged; one that ended otherwise is 409.",
 		Errors: []int{http.StatusNotFound, http.StatusConflict},
 	}, cancelRun)
 	add(a, route{
 		Method: http.MethodPost, Path: "/runs/{id}/fork", ID: "forkRun", Tag: tagRuns, Role: access.RoleRun, Status: http.StatusCreated,
-		Summary: "Store a new run with the past of this one up to an event", Description: "It goes on when it is resumed or answered. Where that past holds a decision that only a person takes, the token needs the right `approve`: the decision holds once more. A run with limits above those of its workflow, or of a draft, of a former version or of a document that is not stored needs the role edit.",
+		Summary: "Fork a run: store a new run with the events of this one up to a given event", Description: "It continues when it is resumed or answered. If the copied events contain an approval decision, the token needs the right `approve`, because the decision applies to the new run too. A run with limits above those of its workflow, or of a draft, of a former version or of a document that is not stored needs the role edit.",
 		Errors: []int{http.StatusNotFound},
 	}, forkRun)
 	a.registerRetry()
@@ -59,11 +59,11 @@ func (a *API) registerRunActs() {
 
 // Limits bound a run; what is absent stays as the workflow says.
 type Limits struct {
-	MaxSteps       *int   `json:"maxSteps,omitempty" minimum:"0" doc:"Steps in all"`
-	Timeout        string `json:"timeout,omitempty" doc:"Time in which the run goes on, as a Go duration" example:"10m"`
-	MaxConcurrency int    `json:"maxConcurrency,omitempty" minimum:"1" doc:"Steps at once"`
+	MaxSteps       *int   `json:"maxSteps,omitempty" minimum:"0" doc:"Maximum number of steps"`
+	Timeout        string `json:"timeout,omitempty" doc:"Running time of the run, as a Go duration" example:"10m"`
+	MaxConcurrency int    `json:"maxConcurrency,omitempty" minimum:"1" doc:"Maximum number of concurrent steps"`
 	// MaxLoopIterations bounds each loop.
-	MaxLoopIterations int     `json:"maxLoopIterations,omitempty" minimum:"1" doc:"Passes of a loop"`
+	MaxLoopIterations int     `json:"maxLoopIterations,omitempty" minimum:"1" doc:"Maximum number of passes of a loop"`
 	MaxTokens         int64   `json:"maxTokens,omitempty" minimum:"1" doc:"Budget of tokens"`
 	MaxCostUSD        float64 `json:"maxCostUSD,omitempty" exclusiveMinimum:"0" doc:"Budget of money"`
 	MaxCalls          int64   `json:"maxCalls,omitempty" minimum:"1" doc:"Budget of model calls and tool calls"`
@@ -82,7 +82,7 @@ func (l *Limits) limits() (workflow.Limits, error) {
 
 // noMore refuses whoever may only run (SEC2).
 func noMore(c *door.Caller) error {
-	return &door.ForbiddenError{Reason: "limits are raised above those of the workflow, or of a run, with the role edit; the token " + strconv.Quote(c.Name) + " has " + string(c.Role)}
+	return &door.ForbiddenError{Reason: "raising limits above those of the workflow or of the run needs the role edit; the token " + strconv.Quote(c.Name) + " has " + string(c.Role)}
 }
 
 func limitsOf(l workflow.Limits) Limits {
@@ -98,11 +98,11 @@ type StartBody struct {
 	Workflow string          `json:"workflow,omitempty" doc:"Id of a stored workflow" example:"newsroom"`
 	Draft    bool            `json:"draft,omitempty" doc:"Run the draft of the workflow; needs the role edit"`
 	Version  int             `json:"version,omitempty" minimum:"1" doc:"Run this version of the workflow; needs the role edit"`
-	Document string          `json:"document,omitempty" doc:"Text of a document, in the place of workflow; needs the role edit"`
-	Name     string          `json:"name,omitempty" maxLength:"200" doc:"What a document that has no name is called"`
+	Document string          `json:"document,omitempty" doc:"Text of a document, instead of workflow; needs the role edit"`
+	Name     string          `json:"name,omitempty" maxLength:"200" doc:"Name of a document that has none"`
 	Format   string          `json:"format,omitempty" enum:"canvas,rounds,routes,steps" doc:"Language of document; absent: it is detected"`
 	Branch   string          `json:"branch,omitempty" doc:"Branch of a rounds document, or all"`
-	Input    json.RawMessage `json:"input,omitempty" doc:"The prompt: a text, or any JSON value, which stands as text in the prompt"`
+	Input    json.RawMessage `json:"input,omitempty" doc:"The prompt: a text, or any JSON value, which the prompt contains as text"`
 	Limits   *Limits         `json:"limits,omitempty"`
 	Session  string          `json:"session,omitempty" maxLength:"255" doc:"Session of the run; of its runs at most one has not ended"`
 	IfBusy   string          `json:"ifBusy,omitempty" enum:"reject,queue,cancel_previous" doc:"What happens while another run of the session has not ended; absent: 409"`
@@ -111,14 +111,14 @@ type StartBody struct {
 
 type startInput struct {
 	Patience
-	Key  string `header:"Idempotency-Key" maxLength:"255" doc:"Names the request, so that it can be made again"`
+	Key  string `header:"Idempotency-Key" maxLength:"255" doc:"Identifies the request, so that it can be retried"`
 	Body StartBody
 }
 
 // runMade is the answer with a run that was made, or had been made by the same request.
 type runMade struct {
 	Status   int
-	Location string `header:"Location" doc:"Where the run is"`
+	Location string `header:"Location" doc:"URL of the run"`
 	Body     Rendered[view.Run]
 }
 
@@ -149,15 +149,15 @@ func startRun(ctx context.Context, c *door.Caller, in *startInput) (*runMade, er
 func (b *StartBody) request(ctx context.Context, c *door.Caller) (service.StartRequest, error) {
 	q := service.StartRequest{Branch: b.Branch, Input: expr.Text(b.Input), Session: b.Session, IfBusy: service.IfBusy(b.IfBusy)}
 	if (b.Document != "" || b.Draft || b.Version != 0) && !c.May(access.RoleEdit) {
-		return q, &door.ForbiddenError{Reason: "documents, drafts and former versions are run with the role edit; with the role " + string(c.Role) + " what is published"}
+		return q, &door.ForbiddenError{Reason: "running documents, drafts and former versions needs the role edit; the token " + strconv.Quote(c.Name) + " has " + string(c.Role)}
 	}
 	switch {
 	case (b.Document == "") == (b.Workflow == ""):
-		return q, badField("body", "say what to run: workflow or document")
+		return q, badField("body", "missing workflow or document")
 	case b.Document != "" && (b.Draft || b.Version != 0):
-		return q, badField("body", "draft and version go with workflow")
+		return q, badField("body", "draft and version need workflow")
 	case b.Draft && b.Version != 0:
-		return q, badField("body", "draft or version, not both")
+		return q, badField("body", "draft and version exclude each other")
 	}
 	var err error
 	if q.Limits, err = b.Limits.limits(); err != nil {
@@ -195,16 +195,16 @@ const documentName = "document"
 type ResumeBody struct {
 	Decision string          `json:"decision,omitempty" doc:"Answers an approval, or picks an option of a question" example:"approve"`
 	Input    json.RawMessage `json:"input,omitempty" doc:"Answers a question: a text or any JSON value"`
-	Note     string          `json:"note,omitempty" doc:"Goes with the answer"`
-	Wait     string          `json:"wait,omitempty" doc:"Id of the wait, where several are open" example:"w7"`
-	Node     string          `json:"node,omitempty" doc:"Node that waits, in the place of wait"`
-	Limits   *Limits         `json:"limits,omitempty" doc:"Lets a run that ended by a limit go on; each is the new one in all"`
+	Note     string          `json:"note,omitempty" doc:"Recorded with the answer"`
+	Wait     string          `json:"wait,omitempty" doc:"Id of the wait, if several are open" example:"w7"`
+	Node     string          `json:"node,omitempty" doc:"Node that waits, instead of wait"`
+	Limits   *Limits         `json:"limits,omitempty" doc:"New totals, with which a run that reached a limit continues"`
 }
 
 type resumeInput struct {
 	RunPath
 	Patience
-	Key  string `header:"Idempotency-Key" maxLength:"255" doc:"Names the answer, so that it can be given again and never answers another wait"`
+	Key  string `header:"Idempotency-Key" maxLength:"255" doc:"Identifies the answer, so that it can be retried and never answers another wait"`
 	Body ResumeBody
 }
 
@@ -260,16 +260,16 @@ func (in *resumeInput) proceed() (p service.Proceed, err error) {
 	hasInput := len(b.Input) > 0
 	switch {
 	case b.Decision != "" && hasInput:
-		return p, badField("body", "decision or input, not both")
+		return p, badField("body", "decision and input exclude each other")
 	case b.Wait != "" && b.Node != "":
-		return p, badField("body", "wait or node, not both")
+		return p, badField("body", "wait and node exclude each other")
 	case b.Decision != "" || hasInput:
 		p.Answer = &service.AnswerRequest{Wait: b.Wait, Node: b.Node, Note: b.Note, Value: b.Input, Key: in.Key}
 		if b.Decision != "" {
 			p.Answer.Value, p.Answer.Decision = service.Decide(b.Decision), true
 		}
 	case b.Note != "" || b.Wait != "" || b.Node != "":
-		return p, badField("body", "say what the answer is: decision or input")
+		return p, badField("body", "missing answer: decision or input")
 	}
 	if b.Limits != nil {
 		l, err := b.Limits.limits()
@@ -285,7 +285,7 @@ type cancelInput struct {
 	RunPath
 	Patience
 	Body *struct {
-		Reason string `json:"reason,omitempty" maxLength:"2000" doc:"Kept with the run"`
+		Reason string `json:"reason,omitempty" maxLength:"2000" doc:"Recorded with the run"`
 	} `required:"false"`
 }
 
@@ -316,7 +316,7 @@ func mayRun(ctx context.Context, c *door.Caller, h journal.Head) error {
 	}
 	ok, err := c.Service.IsPublished(ctx, h)
 	if err == nil && !ok {
-		err = &door.ForbiddenError{Reason: "what run " + h.Run + " runs is not what is published now: a fork of it needs the role edit"}
+		err = &door.ForbiddenError{Reason: "the definition of run " + h.Run + " is not the published one: forking it needs the role edit"}
 	}
 	return err
 }
@@ -324,7 +324,7 @@ func mayRun(ctx context.Context, c *door.Caller, h journal.Head) error {
 type forkInput struct {
 	RunPath
 	Body struct {
-		At uint64 `json:"at" minimum:"1" doc:"Number of the last event that the new run has"`
+		At uint64 `json:"at" minimum:"1" doc:"Number of the last event of the new run"`
 	}
 }
 

@@ -22,13 +22,13 @@ func (a *API) registerLong() {
 	r := route{
 		Method: http.MethodGet, Path: "/runs/{id}/values/{digest}", ID: "getValue", Tag: tagRuns, Role: access.RoleRun, Errors: []int{http.StatusNotFound}, Also: []int{http.StatusNotModified},
 		Summary: "Read a long value of a run",
-		Description: "All of what a reference stands for: a text as `text/plain`, any other value as `application/json`. The answer has a `Content-Length`, and the digest as `ETag`. " +
-			"A digest that neither the events of this run nor its views have is 404. Take the address from the `href` of a reference.",
+		Description: "The whole value of a reference: a text as `text/plain`, any other value as `application/json`. The response has a `Content-Length`, and the digest as `ETag`. " +
+			"A digest that is in neither the events of this run nor its views is 404. Take the URL from the `href` of a reference.",
 	}
 	add(a, r, getValue)
 	op := a.huma.OpenAPI().Paths[Prefix+r.Path].Get
 	op.Responses["200"] = &huma.Response{Description: "The value", Content: map[string]*huma.MediaType{
-		textPlain: {Schema: &huma.Schema{Type: huma.TypeString, Description: "The text as it is"}}, "application/json": {Schema: &huma.Schema{Description: "The value as JSON"}},
+		textPlain: {Schema: &huma.Schema{Type: huma.TypeString, Description: "The text"}}, "application/json": {Schema: &huma.Schema{Description: "The value as JSON"}},
 	}}
 }
 
@@ -86,8 +86,8 @@ func style(run string, short int) view.Style {
 
 // ViewPage is what pages of views take.
 type ViewPage struct {
-	Cursor string `query:"cursor" doc:"Where the page before ended"`
-	Limit  int    `query:"limit" minimum:"1" maximum:"1000" default:"200" doc:"At most so many entries"`
+	Cursor string `query:"cursor" doc:"Cursor: next of the previous page"`
+	Limit  int    `query:"limit" minimum:"1" maximum:"1000" default:"200" doc:"Maximum number of entries"`
 }
 
 func (p ViewPage) page() view.Page { return view.Page{Cursor: p.Cursor, Limit: p.Limit} }

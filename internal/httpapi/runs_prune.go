@@ -16,25 +16,25 @@ import (
 func (a *API) registerPrune() {
 	add(a, route{
 		Method: http.MethodPost, Path: "/runs/prune", ID: "pruneRuns", Tag: tagRuns, Role: access.RoleAdmin,
-		Summary: "Delete old runs, or those that are named",
-		Description: "Deletes runs that ended, or have been paused, before an instant, and those named that have ended or are paused; what is neither asked for nor named stays. Where one that is named " +
-			"cannot be deleted, none is. A run that goes on is never deleted.",
+		Summary: "Delete old runs, or the given runs",
+		Description: "Deletes runs that ended, or have been paused, before a given time, and the given runs if they have ended or are paused. If one of the given runs " +
+			"cannot be deleted, nothing is deleted. A run in progress is never deleted.",
 		Errors: []int{http.StatusNotFound, http.StatusConflict},
 	}, pruneRuns)
 }
 
 // PruneBody is the body of pruneRuns.
 type PruneBody struct {
-	EndedBefore  time.Time `json:"endedBefore,omitzero" doc:"Delete runs that ended before this"`
-	PausedBefore time.Time `json:"pausedBefore,omitzero" doc:"Delete runs that are paused and were written last before this"`
-	Runs         []string  `json:"runs,omitempty" maxItems:"1000" nullable:"false" doc:"Delete these, however old they are"`
+	EndedBefore  time.Time `json:"endedBefore,omitzero" doc:"Delete runs that ended before this time"`
+	PausedBefore time.Time `json:"pausedBefore,omitzero" doc:"Delete paused runs whose last event is before this time"`
+	Runs         []string  `json:"runs,omitempty" maxItems:"1000" nullable:"false" doc:"Delete these runs, regardless of their age"`
 }
 
 // Pruned tells what is gone.
 type Pruned struct {
 	Runs   int   `json:"runs" doc:"Number of runs"`
-	Values int   `json:"values" doc:"Number of large values, which no other run has"`
-	Freed  int64 `json:"freedBytes" doc:"By how much the store became smaller; below 0 where others wrote meanwhile"`
+	Values int   `json:"values" doc:"Number of large values that no other run has"`
+	Freed  int64 `json:"freedBytes" doc:"Decrease of the store's size in bytes; below 0 if other processes wrote to it meanwhile"`
 }
 
 type pruneInput struct{ Body PruneBody }
@@ -44,7 +44,7 @@ type pruneAnswer struct{ Body Pruned }
 func pruneRuns(ctx context.Context, c *door.Caller, in *pruneInput) (*pruneAnswer, error) {
 	b := in.Body
 	if b.EndedBefore.IsZero() && b.PausedBefore.IsZero() && len(b.Runs) == 0 {
-		return nil, badField("body", "say which runs: endedBefore, pausedBefore or runs")
+		return nil, badField("body", "missing endedBefore, pausedBefore or runs")
 	}
 	for _, run := range b.Runs {
 		if err := deletable(ctx, c, run); errors.Is(err, journal.ErrNotFound) {
@@ -81,7 +81,7 @@ func deletable(ctx context.Context, c *door.Caller, run string) error {
 	case err != nil:
 		return err
 	case !h.Status.IsEnded() && h.Status != journal.StatusPaused:
-		return &Problem{Title: "Something else is in the way right now", Status: http.StatusConflict, Code: "conflict", Detail: "run " + run + " goes on; cancel it first"}
+		return &Problem{Title: "Conflict with the current state", Status: http.StatusConflict, Code: "conflict", Detail: "run " + run + " is in progress; cancel it first"}
 	}
 	return nil
 }

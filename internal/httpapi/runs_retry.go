@@ -13,23 +13,23 @@ import (
 func (a *API) registerRetry() {
 	add(a, route{
 		Method: http.MethodPost, Path: "/runs/{id}/retry", ID: "retryRun", Tag: tagRuns, Role: access.RoleRun, Status: http.StatusCreated,
-		Summary: "Go on with a run that failed, met a limit or was cancelled, as a new run",
-		Description: "The new run keeps what succeeded and goes on just before what failed, or where the step `from` began for the last time. `from` is also taken for a run that completed. " +
-			"`model` binds the calls that the new run makes. `document` takes the place of the run's own: nodes that ran already and the edges between them must be equal in it, else 422 names the first difference. " +
-			"`model`, `document` and `limits`, and a run of a draft, of a former version or of a document that is not stored, need the role edit. Where the kept past holds a decision that only a person takes, the token " +
-			"needs the right `approve`: the decision holds once more. What the kept past used counts against budgets. A run that has not ended is 409.",
+		Summary: "Retry a run that failed, reached a limit or was cancelled, as a new run",
+		Description: "The new run keeps the steps that succeeded and continues before the one that failed, or before the last execution of the step `from`. A run that completed needs `from`. " +
+			"`model` binds the calls that the new run makes. `document` replaces the run's own: nodes that already ran and the edges between them must be the same in it; otherwise 422 names the first difference. " +
+			"`model`, `document` and `limits`, and a run of a draft, of a former version or of a document that is not stored, need the role edit. If the kept events contain an approval decision, the token " +
+			"needs the right `approve`, because the decision applies to the new run too. What the kept steps used counts against budgets. A run that has not ended is 409.",
 		Errors: []int{http.StatusNotFound, http.StatusConflict, http.StatusRequestEntityTooLarge, http.StatusTooManyRequests},
 	}, retryRun)
 }
 
 // RetryBody is the body of retryRun.
 type RetryBody struct {
-	From     string  `json:"from,omitempty" doc:"Id of the step from whose last execution on the new run executes again" example:"critic"`
+	From     string  `json:"from,omitempty" doc:"Id of the step at whose last execution the new run continues" example:"critic"`
 	Model    string  `json:"model,omitempty" doc:"Model of every agent for the calls that the new run makes; needs the role edit" example:"openai/gpt-6.1-terra"`
-	Document string  `json:"document,omitempty" doc:"Text of a document that takes the place of the run's own; needs the role edit"`
-	Name     string  `json:"name,omitempty" maxLength:"200" doc:"What a document that has no name is called"`
+	Document string  `json:"document,omitempty" doc:"Text of a document that replaces the run's own; needs the role edit"`
+	Name     string  `json:"name,omitempty" maxLength:"200" doc:"Name of a document that has none"`
 	Format   string  `json:"format,omitempty" enum:"canvas,rounds,routes,steps" doc:"Language of document; absent: it is detected"`
-	Limits   *Limits `json:"limits,omitempty" doc:"Take the place of the run's limits; needs the role edit. A run that a limit ended goes on with a higher one only"`
+	Limits   *Limits `json:"limits,omitempty" doc:"Replace the run's limits; needs the role edit. A run that reached a limit continues only with a higher one"`
 }
 
 type retryInput struct {
@@ -75,10 +75,10 @@ func (b *RetryBody) request(ctx context.Context, c *door.Caller) (service.RetryR
 		return noMore(c)
 	}}}
 	if (b.Model != "" || b.Document != "") && !c.May(access.RoleEdit) {
-		return q, &door.ForbiddenError{Reason: "a retry with another model or document needs the role edit; the token has " + string(c.Role)}
+		return q, &door.ForbiddenError{Reason: "retrying with another model or document needs the role edit; the token has " + string(c.Role)}
 	}
 	if b.Document == "" && (b.Name != "" || b.Format != "") {
-		return q, badField("body", "name and format go with document")
+		return q, badField("body", "name and format need document")
 	}
 	var err error
 	if q.Limits, err = b.Limits.limits(); err != nil || b.Document == "" {

@@ -24,11 +24,11 @@ func (a *API) registerRunViews() {
 	missing := []int{http.StatusNotFound}
 	add(a, route{
 		Method: http.MethodGet, Path: "/runs/{id}/events", ID: "listEvents", Tag: tagRuns, Role: access.RoleRun, Errors: missing,
-		Summary: "List the events of a run", Description: "The cursor is the number of the last event that was seen.",
+		Summary: "List the events of a run", Description: "The cursor is the number of the last event of the previous page.",
 	}, listEvents)
 	add(a, route{
 		Method: http.MethodGet, Path: "/runs/{id}/steps", ID: "listSteps", Tag: tagRuns, Role: access.RoleRun, Errors: missing,
-		Summary: "List the steps of a run", Description: "In the order in which they started.",
+		Summary: "List the steps of a run", Description: "In the order of their starts.",
 	}, listSteps)
 	add(a, route{
 		Method: http.MethodGet, Path: "/runs/{id}/steps/{seq}", ID: "getStep", Tag: tagRuns, Role: access.RoleRun, Errors: missing,
@@ -36,15 +36,15 @@ func (a *API) registerRunViews() {
 	}, getStep)
 	add(a, route{
 		Method: http.MethodGet, Path: "/runs/{id}/logs", ID: "getLogs", Tag: tagRuns, Role: access.RoleRun, Errors: missing,
-		Summary: "Show the log of a run", Description: "Its entries, in order.",
+		Summary: "Show the log of a run", Description: "The entries in order.",
 	}, getLogs)
 	add(a, route{
 		Method: http.MethodGet, Path: "/runs/{id}/trail", ID: "getTrail", Tag: tagRuns, Role: access.RoleRun, Errors: missing,
-		Summary: "Show what each agent was given and gave", Description: "The executions that have ended, in the order in which they started. While a run goes on, one that ends late may come before others that were listed already.",
+		Summary: "Show the input and output of each agent", Description: "The executions that have ended, in the order of their starts. While the run is in progress, one that ends late may come before others that were already listed.",
 	}, getTrail)
 	add(a, route{
 		Method: http.MethodGet, Path: "/runs/{id}/context", ID: "getContext", Tag: tagRuns, Role: access.RoleRun, Errors: missing,
-		Summary: "Show the step context of a run", Description: "Results by step, as conditions and templates of steps documents see them.",
+		Summary: "Show the step context of a run", Description: "Results by step, as conditions and templates of steps documents read them.",
 	}, getContext)
 	a.registerLong()
 }
@@ -64,10 +64,10 @@ func (Event) Schema(r huma.Registry) *huma.Schema {
 type eventShape struct {
 	Run  string          `json:"run"`
 	Seq  uint64          `json:"seq" doc:"Number of the event in its run, from 1, without gaps"`
-	Time time.Time       `json:"time" doc:"UTC, in microseconds"`
+	Time time.Time       `json:"time" doc:"UTC, with microseconds"`
 	Type string          `json:"type" example:"step.completed" doc:"Readers ignore types that they do not know"`
-	Node *string         `json:"node" doc:"Null where the event belongs to the whole run"`
-	Step *int            `json:"step" doc:"Number of the step in the run; null where the event belongs to the whole run"`
+	Node *string         `json:"node" doc:"Null if the event belongs to the whole run"`
+	Step *int            `json:"step" doc:"Number of the step in the run; null if the event belongs to the whole run"`
 	Data json.RawMessage `json:"data" doc:"What happened; its fields depend on the type"`
 }
 
@@ -85,8 +85,8 @@ func viewedOf[T any](ctx context.Context, r *view.Reader, items []T, next string
 type eventsInput struct {
 	RunPath
 	Cursor uint64 `query:"cursor" doc:"Only events after this number"`
-	Limit  int    `query:"limit" minimum:"1" maximum:"1000" default:"200" doc:"At most so many"`
-	Short  int    `query:"short" minimum:"256" maximum:"32768" default:"32768" doc:"Values above so many bytes are references"`
+	Limit  int    `query:"limit" minimum:"1" maximum:"1000" default:"200" doc:"Maximum number of events"`
+	Short  int    `query:"short" minimum:"256" maximum:"32768" default:"32768" doc:"Values above this size in bytes are references"`
 }
 
 var errPageFull = errors.New("the page is full")

@@ -22,34 +22,34 @@ type AccessStore interface {
 
 // registerTokens registers what manages tokens.
 func (a *API) registerTokens() {
-	const whose = "Of the caller's namespace; admins of the namespace `default` may name another one."
+	const whose = "In the caller's namespace; admins of the namespace `default` may name another namespace."
 	add(a, route{
 		Method: http.MethodGet, Path: "/tokens", ID: "listTokens", Tag: tagAccess, Role: access.RoleAdmin,
-		Summary: "List tokens, without their texts", Description: whose, Errors: []int{http.StatusNotFound},
+		Summary: "List tokens, without their secrets", Description: whose, Errors: []int{http.StatusNotFound},
 	}, a.listTokens)
 	add(a, route{
 		Method: http.MethodPost, Path: "/tokens", ID: "createToken", Tag: tagAccess, Role: access.RoleAdmin, Status: http.StatusCreated,
-		Summary: "Make a token",
-		Description: whose + " A namespace is made with its first token. The text is in this answer and nowhere else. A token gives no right that the caller does not have: only who may " +
-			"approve makes one that may.",
+		Summary: "Create a token",
+		Description: whose + " A namespace is created with its first token. The secret is in this response only. A token cannot have rights that the caller does not have: creating one with the right " +
+			"approve needs that right.",
 		Errors: []int{http.StatusConflict},
 	}, a.createToken)
 	add(a, route{
 		Method: http.MethodDelete, Path: "/tokens/{id}", ID: "revokeToken", Tag: tagAccess, Role: access.RoleAdmin, Status: http.StatusNoContent,
-		Summary: "Revoke a token", Description: whose + " Whoever has it is turned away from now on.", Errors: []int{http.StatusNotFound},
+		Summary: "Revoke a token", Description: whose + " Requests with it are refused from now on.", Errors: []int{http.StatusNotFound},
 	}, a.revokeToken)
 }
 
 // Token is what is known of an access token: everything but its text.
 type Token struct {
-	ID        string      `json:"id" doc:"Names the token in the audit log, and where it is revoked; no secret"`
-	Name      string      `json:"name" doc:"What people call it"`
-	Namespace string      `json:"namespace" doc:"The namespace that it leads into"`
-	Role      access.Role `json:"role" enum:"run,edit,admin" doc:"What it may do; each role includes those before it"`
-	Approve   bool        `json:"approve" doc:"It stands for a person, who may answer approvals"`
+	ID        string      `json:"id" doc:"Identifies the token in the audit log and for revocation; not a secret"`
+	Name      string      `json:"name" doc:"Display name"`
+	Namespace string      `json:"namespace" doc:"Namespace of the token"`
+	Role      access.Role `json:"role" enum:"run,edit,admin" doc:"Role; each role includes those before it"`
+	Approve   bool        `json:"approve" doc:"Right to answer approvals, for tokens that a person uses"`
 	CreatedAt time.Time   `json:"createdAt"`
-	ExpiresAt *time.Time  `json:"expiresAt" doc:"When it ends; null: never"`
-	UsedAt    *time.Time  `json:"usedAt" doc:"When it was used last, to within some minutes; null: never"`
+	ExpiresAt *time.Time  `json:"expiresAt" doc:"Time of expiry; null: never"`
+	UsedAt    *time.Time  `json:"usedAt" doc:"Time of the last use, accurate to some minutes; null: never"`
 }
 
 // TokenOf gives a token as the API tells it.
@@ -67,7 +67,7 @@ func TokenOf(t access.Token) Token {
 // MadeToken is a token with its text.
 type MadeToken struct {
 	Token
-	Text string `json:"token" doc:"What the client sends: Authorization: Bearer TOKEN. It is told only now"`
+	Text string `json:"token" doc:"The secret, which clients send as Authorization: Bearer TOKEN. It is shown only now"`
 }
 
 // InNamespace names a namespace.
@@ -79,7 +79,7 @@ type InNamespace struct {
 func (a *API) namespace(ctx context.Context, c *door.Caller, in InNamespace) (string, error) {
 	switch {
 	case !c.MayUse(in.Namespace):
-		return "", &door.ForbiddenError{Reason: "other namespaces are for admins of the namespace " + access.DefaultNamespace}
+		return "", &door.ForbiddenError{Reason: "other namespaces need an admin of the namespace " + access.DefaultNamespace}
 	case in.Namespace == "" || in.Namespace == c.Namespace:
 		return c.Namespace, nil
 	}
@@ -118,11 +118,11 @@ func (a *API) listTokens(ctx context.Context, c *door.Caller, in *tokensQuery) (
 
 // TokenBody is the body of createToken.
 type TokenBody struct {
-	Name      string      `json:"name" minLength:"1" maxLength:"100" doc:"What it is for" example:"ci"`
-	Role      access.Role `json:"role" enum:"run,edit,admin" doc:"What it may do"`
-	Approve   bool        `json:"approve,omitempty" doc:"It stands for a person, who may answer approvals"`
-	Namespace string      `json:"namespace,omitempty" pattern:"^[a-z0-9][a-z0-9-]{0,62}$" doc:"Another namespace than the caller's, which is made where there is none"`
-	ExpiresAt *time.Time  `json:"expiresAt,omitempty" doc:"When it ends; absent: never"`
+	Name      string      `json:"name" minLength:"1" maxLength:"100" doc:"Purpose of the token" example:"ci"`
+	Role      access.Role `json:"role" enum:"run,edit,admin" doc:"Role of the token"`
+	Approve   bool        `json:"approve,omitempty" doc:"Right to answer approvals, for tokens that a person uses"`
+	Namespace string      `json:"namespace,omitempty" pattern:"^[a-z0-9][a-z0-9-]{0,62}$" doc:"Another namespace than the caller's, which is created if it does not exist"`
+	ExpiresAt *time.Time  `json:"expiresAt,omitempty" doc:"Time of expiry; absent: never"`
 }
 
 type tokenMade struct {
@@ -137,7 +137,7 @@ func (a *API) createToken(ctx context.Context, c *door.Caller, in *struct{ Body 
 	}
 	if in.Body.ExpiresAt != nil {
 		if g.Expires = *in.Body.ExpiresAt; g.Expires.IsZero() {
-			return nil, badField("body.expiresAt", "the token would have expired already")
+			return nil, badField("body.expiresAt", "the expiry time is in the past")
 		}
 	}
 	if err := c.MayGrant(g); err != nil {

@@ -15,8 +15,8 @@ import (
 func (a *API) registerWaits() {
 	add(a, route{
 		Method: http.MethodGet, Path: "/waits", ID: "listWaits", Tag: tagRuns, Role: access.RoleRun,
-		Summary:     "List what runs wait for from people",
-		Description: "All open waits, those of the newest runs first. A page has the waits of at least one run, and of at most `limit` runs. Answer one with resumeRun.",
+		Summary:     "List open waits",
+		Description: "Questions and approvals that runs wait for, those of the newest runs first. A page has the waits of at least one run, and of at most `limit` runs. Answer one with resumeRun.",
 	}, listWaits)
 }
 

@@ -36,11 +36,11 @@ func (a *API) registerHooks() {
 	}, w.list)
 	add(a, route{
 		Method: http.MethodPost, Path: "/webhooks", ID: "createWebhook", Tag: tagWebhooks, Role: access.RoleAdmin, Status: http.StatusCreated,
-		Summary: "Make an incoming webhook for a published workflow", Description: "The answer holds the secret, this once.", Errors: []int{http.StatusNotFound},
+		Summary: "Create an incoming webhook for a published workflow", Description: "The secret is in this response only.", Errors: []int{http.StatusNotFound},
 	}, w.create)
 	add(a, route{
 		Method: http.MethodPost, Path: "/webhooks/{id}/rotate", ID: "rotateWebhook", Tag: tagWebhooks, Role: access.RoleAdmin,
-		Summary: "Give a webhook a new secret", Description: "The secret before it holds for the overlap.", Errors: []int{http.StatusNotFound},
+		Summary: "Rotate the secret of a webhook", Description: "The previous secret stays valid for the overlap.", Errors: []int{http.StatusNotFound},
 	}, w.rotate)
 	add(a, route{
 		Method: http.MethodDelete, Path: "/webhooks/{id}", ID: "deleteWebhook", Tag: tagWebhooks, Role: access.RoleAdmin, Status: http.StatusNoContent,
@@ -48,24 +48,24 @@ func (a *API) registerHooks() {
 	}, w.remove)
 	add(a, route{
 		Method: http.MethodGet, Path: "/notifications", ID: "listNotifications", Tag: tagNotifications, Role: access.RoleAdmin,
-		Summary: "List what endpoints were told, or are to be, newest first", Description: "Filters are joined by and. `dead` ones were given up on.",
+		Summary: "List notifications, newest first", Description: "Filters are combined with AND. `dead`: delivery was abandoned.",
 	}, w.notifications)
 	add(a, route{
 		Method: http.MethodPost, Path: "/notifications/{id}/retry", ID: "retryNotification", Tag: tagNotifications, Role: access.RoleAdmin,
-		Summary: "Send a notification again that was given up on", Errors: []int{http.StatusNotFound},
+		Summary: "Send an abandoned notification again", Errors: []int{http.StatusNotFound},
 	}, w.retry)
 	add(a, route{
 		Method: http.MethodGet, Path: "/notifications/endpoints", ID: "listEndpoints", Tag: tagNotifications, Role: access.RoleAdmin,
-		Summary: "List those who are told what happens to runs",
+		Summary: "List notification endpoints",
 	}, w.endpoints)
 	add(a, route{
 		Method: http.MethodPost, Path: "/notifications/endpoints", ID: "createEndpoint", Tag: tagNotifications, Role: access.RoleAdmin, Status: http.StatusCreated,
-		Summary:     "Tell a URL what happens to runs from now on",
-		Description: "The answer holds the secret that signs messages, this once. The address must be public, or allowed by the operator. approveLinks needs the right approve.",
+		Summary:     "Create a notification endpoint",
+		Description: "It is notified of what happens to runs from now on. The secret that signs messages is in this response only. The address must be public, or allowed by the operator. approveLinks needs the right approve.",
 	}, w.createEndpoint)
 	add(a, route{
 		Method: http.MethodDelete, Path: "/notifications/endpoints/{id}", ID: "deleteEndpoint", Tag: tagNotifications, Role: access.RoleAdmin, Status: http.StatusNoContent,
-		Summary: "Tell a URL nothing any more", Errors: []int{http.StatusNotFound},
+		Summary: "Delete a notification endpoint", Errors: []int{http.StatusNotFound},
 	}, w.removeEndpoint)
 }
 
@@ -74,19 +74,19 @@ type webhooks struct{ hooks *hooks.Hooks }
 // Webhook is an incoming webhook as the API shows it, without secrets.
 type Webhook struct {
 	ID         string     `json:"id"`
-	URL        string     `json:"url" doc:"Where it is sent to; a path where the server does not know its address"`
+	URL        string     `json:"url" doc:"URL that senders post to; a path if the server does not know its public address"`
 	Workflow   string     `json:"workflow"`
 	Branch     *string    `json:"branch"`
 	Name       string     `json:"name"`
 	Mode       string     `json:"mode" enum:"standard,github,token" doc:"How senders sign: Standard Webhooks, GitHub, or a token in a header"`
 	Header     *string    `json:"header" doc:"The header of mode token"`
-	SecretRef  *string    `json:"secretRef" doc:"The operator's reference to the secret; null: it was made here"`
-	Overlap    *time.Time `json:"overlapUntil" doc:"Until when the secret before the last rotation holds, too"`
+	SecretRef  *string    `json:"secretRef" doc:"The operator's reference to the secret; null: a generated secret"`
+	Overlap    *time.Time `json:"overlapUntil" doc:"Time until which the secret before the last rotation is valid"`
 	CreatedAt  time.Time  `json:"createdAt"`
 	CreatedBy  string     `json:"createdBy"`
-	DisabledAt *time.Time `json:"disabledAt" doc:"When its workflow was deleted; it starts nothing any more"`
+	DisabledAt *time.Time `json:"disabledAt" doc:"When its workflow was deleted; it starts no more runs"`
 	// Secret is there in the answer that made it, and nowhere else.
-	Secret string `json:"secret,omitempty" doc:"Shown this once"`
+	Secret string `json:"secret,omitempty" doc:"Shown only now"`
 }
 
 func webhookOf(h *hooks.Hooks, namespace string, w hooks.Webhook) Webhook {
@@ -130,10 +130,10 @@ func (w webhooks) list(ctx context.Context, c *door.Caller, _ *struct{}) (*liste
 type createWebhook struct {
 	Body struct {
 		Workflow  string `json:"workflow" doc:"Id of a published workflow"`
-		Branch    string `json:"branch,omitempty" doc:"Without it, the main graph"`
-		Name      string `json:"name,omitempty" maxLength:"200" doc:"What people call it"`
-		Mode      string `json:"mode,omitempty" enum:"standard,github,token" doc:"Without it, standard"`
-		Header    string `json:"header,omitempty" doc:"Of mode token; without it, X-Webhook-Token"`
+		Branch    string `json:"branch,omitempty" doc:"Absent: the main graph"`
+		Name      string `json:"name,omitempty" maxLength:"200" doc:"Display name"`
+		Mode      string `json:"mode,omitempty" enum:"standard,github,token" doc:"Absent: standard"`
+		Header    string `json:"header,omitempty" doc:"Header of mode token; absent: X-Webhook-Token"`
 		SecretRef string `json:"secretRef,omitempty" doc:"A reference to the operator's own secret, such as ${env.NAME}; only operators' tokens of the namespace default may give one"`
 	}
 }
@@ -159,14 +159,14 @@ func mayRefer(c *door.Caller, ref string) error {
 	if ref == "" || c.Namespace == access.DefaultNamespace {
 		return nil
 	}
-	return &door.ForbiddenError{Reason: "secretRef names what is the server operator's; leave it out, and a secret is made"}
+	return &door.ForbiddenError{Reason: "secretRef is for operators of the server; omit it to have a secret generated"}
 }
 
 type rotateWebhook struct {
 	HookPath
 	Body struct {
 		SecretRef      string `json:"secretRef,omitempty" doc:"As in createWebhook"`
-		OverlapSeconds *int64 `json:"overlapSeconds,omitempty" minimum:"0" maximum:"2592000" doc:"How long the old secret still holds; without it, a day"`
+		OverlapSeconds *int64 `json:"overlapSeconds,omitempty" minimum:"0" maximum:"2592000" doc:"How long the old secret stays valid, in seconds; absent: a day"`
 	}
 }
 
@@ -194,17 +194,17 @@ func (w webhooks) remove(ctx context.Context, c *door.Caller, in *HookPath) (*no
 
 // Notification is what one endpoint was told, or is to be.
 type Notification struct {
-	ID        string     `json:"id" doc:"The webhook-id that the endpoint sees, equal on every try"`
+	ID        string     `json:"id" doc:"The webhook-id that the endpoint receives, equal for all attempts"`
 	Endpoint  string     `json:"endpoint"`
 	Type      string     `json:"type"`
 	Run       string     `json:"run"`
 	Wait      *string    `json:"wait"`
 	State     string     `json:"state" enum:"pending,delivered,dead,dropped"`
-	Tries     int        `json:"tries" doc:"Those that failed"`
-	Error     *string    `json:"error" doc:"Of the last try that failed"`
+	Tries     int        `json:"tries" doc:"Number of failed attempts"`
+	Error     *string    `json:"error" doc:"Error of the last failed attempt"`
 	CreatedAt time.Time  `json:"createdAt"`
-	DueAt     *time.Time `json:"dueAt" doc:"When it is sent next"`
-	SettledAt *time.Time `json:"settledAt" doc:"When it was delivered or given up on"`
+	DueAt     *time.Time `json:"dueAt" doc:"Time of the next attempt"`
+	SettledAt *time.Time `json:"settledAt" doc:"When it was delivered or abandoned"`
 }
 
 func notificationOf(n hooks.Notification) Notification {
@@ -222,8 +222,8 @@ func notificationOf(n hooks.Notification) Notification {
 
 type notificationQuery struct {
 	Page
-	State string `query:"state" enum:"pending,delivered,dead,dropped" doc:"Only those that stand so"`
-	Run   string `query:"run" doc:"Only those of this run"`
+	State string `query:"state" enum:"pending,delivered,dead,dropped" doc:"Only notifications in this state"`
+	Run   string `query:"run" doc:"Only notifications of this run"`
 }
 
 func (w webhooks) notifications(ctx context.Context, c *door.Caller, in *notificationQuery) (*listed[Notification], error) {
@@ -231,7 +231,7 @@ func (w webhooks) notifications(ctx context.Context, c *door.Caller, in *notific
 	if in.Cursor != "" {
 		before, err := strconv.ParseInt(in.Cursor, 10, 64)
 		if err != nil || before <= 0 {
-			return nil, &service.InvalidError{Message: "cursor: it is none that a list gave", Err: errors.Join(journal.ErrCursor, err)}
+			return nil, &service.InvalidError{Message: "cursor: not a cursor of a previous page", Err: errors.Join(journal.ErrCursor, err)}
 		}
 		q.Before = before
 	}
@@ -266,11 +266,11 @@ type Endpoint struct {
 	Name         string   `json:"name"`
 	URL          string   `json:"url"`
 	On           []string `json:"on" doc:"Types of notifications; empty: all"`
-	Workflows    []string `json:"workflows" doc:"Ids or names; empty: of all workflows"`
+	Workflows    []string `json:"workflows" doc:"Ids or names of workflows; empty: all"`
 	Children     bool     `json:"children"`
 	ApproveLinks bool     `json:"approveLinks"`
-	Operator     bool     `json:"operator" doc:"It stands in the server's hocket.yaml"`
-	Secret       string   `json:"secret,omitempty" doc:"Shown this once"`
+	Operator     bool     `json:"operator" doc:"It is configured in the server's hocket.yaml"`
+	Secret       string   `json:"secret,omitempty" doc:"Shown only now"`
 }
 
 func endpointOf(e hooks.Endpoint) Endpoint {
@@ -295,12 +295,12 @@ func (w webhooks) endpoints(ctx context.Context, c *door.Caller, _ *struct{}) (*
 
 type createEndpoint struct {
 	Body struct {
-		URL          string   `json:"url" maxLength:"2000" doc:"Where messages are sent to"`
-		Name         string   `json:"name,omitempty" maxLength:"200" doc:"What people call it"`
-		On           []string `json:"on,omitempty" doc:"wait.opened, wait.reminded, wait.answered, wait.closed, run.completed, run.failed, run.cancelled; without it, all"`
-		Workflows    []string `json:"workflows,omitempty" maxItems:"200" doc:"Only runs of these workflows; without it, all"`
+		URL          string   `json:"url" maxLength:"2000" doc:"URL that messages are sent to"`
+		Name         string   `json:"name,omitempty" maxLength:"200" doc:"Display name"`
+		On           []string `json:"on,omitempty" doc:"wait.opened, wait.reminded, wait.answered, wait.closed, run.completed, run.failed, run.cancelled; absent: all"`
+		Workflows    []string `json:"workflows,omitempty" maxItems:"200" doc:"Only runs of these workflows; absent: all"`
 		Children     bool     `json:"children,omitempty" doc:"Also runs that other runs started"`
-		ApproveLinks bool     `json:"approveLinks,omitempty" doc:"Messages about approvals hold a link by which whoever reads them decides"`
+		ApproveLinks bool     `json:"approveLinks,omitempty" doc:"Messages about approvals have a link that lets their readers decide"`
 	}
 }
 

@@ -22,17 +22,17 @@ func (a *API) registerWorkflows() {
 	missing := []int{http.StatusNotFound}
 	add(a, route{
 		Method: http.MethodGet, Path: "/workflows", ID: "listWorkflows", Tag: tagWorkflows, Role: access.RoleRun,
-		Summary: "List stored workflows by id", Description: "With the role run those of which something is published, and no drafts.",
+		Summary: "List stored workflows by id", Description: "The role run sees published workflows only, without drafts.",
 	}, listWorkflows)
 	add(a, route{
 		Method: http.MethodGet, Path: "/workflows/{id}", ID: "getWorkflow", Tag: tagWorkflows, Role: access.RoleRun, Errors: missing, Also: []int{http.StatusNotModified},
-		Summary: "Show a stored workflow: its document, and what was read in it",
-		Description: "Without parameters it is what is published; `draft` and `version` need the role edit. The `ETag` names the state of the whole workflow, whichever document is shown: with it as `If-Match` a change is refused " +
-			"where somebody else was faster, and with `If-None-Match` an answer is 304 while nothing has changed.",
+		Summary: "Show a stored workflow: its document and facts about it",
+		Description: "Without parameters, the published version; `draft` and `version` need the role edit. The `ETag` identifies the state of the whole workflow, whichever document is shown: with it as `If-Match` a change is refused " +
+			"if another client has changed the workflow, and with `If-None-Match` the response is 304 while nothing has changed.",
 	}, getWorkflow)
 	add(a, route{
 		Method: http.MethodGet, Path: "/workflows/{id}/versions", ID: "listVersions", Tag: tagWorkflows, Role: access.RoleRun, Errors: missing,
-		Summary: "List the versions of a stored workflow, the newest first", Description: "With the role run there is only the published one.",
+		Summary: "List the versions of a stored workflow, the newest first", Description: "The role run sees the published one only.",
 	}, listVersions)
 }
 
@@ -41,9 +41,9 @@ type Workflow struct {
 	ID        string     `json:"id"`
 	Name      string     `json:"name"`
 	Format    string     `json:"format" doc:"Language of the document: canvas, rounds, routes or steps"`
-	Published *int       `json:"published" doc:"Number of the version that runs; null: none has one"`
-	Draft     *int       `json:"draft" doc:"Number of the version that is a draft; null: there is none"`
-	HasRows   bool       `json:"hasRows" doc:"It stands in the tables of routes workflows, which any program may write"`
+	Published *int       `json:"published" doc:"Number of the version that runs; null: none is published"`
+	Draft     *int       `json:"draft" doc:"Number of the version that is a draft; null: no draft"`
+	HasRows   bool       `json:"hasRows" doc:"It is in the tables of routes workflows, which any program may write"`
 	UpdatedAt *time.Time `json:"updatedAt" doc:"When a version was stored or published last; null: never"`
 }
 
@@ -90,13 +90,13 @@ type WorkflowPath struct {
 // Definition is a stored workflow with one of its documents.
 type Definition struct {
 	Workflow
-	Version  *int   `json:"version" doc:"Number of the version whose document this is; null: it is made of rows"`
+	Version  *int   `json:"version" doc:"Number of the version whose document this is; null: it consists of rows"`
 	Versions []int  `json:"versions" doc:"Numbers of all versions"`
-	Changed  bool   `json:"changedBySQL" doc:"Other programs changed rows since the published version, or wrote all of them"`
-	Document string `json:"document" doc:"The text as it was stored"`
+	Changed  bool   `json:"changedBySQL" doc:"Other programs changed rows since the published version, or wrote all rows"`
+	Document string `json:"document" doc:"The stored text"`
 	// Facts is null where the document cannot be read.
-	Facts       *Facts            `json:"facts" doc:"What was read in the document; null: it has errors"`
-	Diagnostics []diag.Diagnostic `json:"diagnostics" doc:"What there is to say of the document now"`
+	Facts       *Facts            `json:"facts" doc:"Facts about the document; null: it has errors"`
+	Diagnostics []diag.Diagnostic `json:"diagnostics" doc:"Current errors and warnings of the document"`
 }
 
 // Facts are what was read in a document.
@@ -106,13 +106,13 @@ type Facts struct {
 	Agents   []AgentFact   `json:"agents"`
 	Branches []BranchFact  `json:"branches" doc:"Branches of rounds documents"`
 	Schedule *ScheduleFact `json:"schedule"`
-	Limits   Limits        `json:"limits" doc:"What the document says of them"`
+	Limits   Limits        `json:"limits" doc:"Limits in the document"`
 }
 
 // NodeFact is a node.
 type NodeFact struct {
 	ID   string `json:"id"`
-	Kind string `json:"kind" doc:"The document's word: agent, parallel, condition, if, approval and others"`
+	Kind string `json:"kind" doc:"The document's name of the kind: agent, parallel, condition, if, approval and others"`
 	Name string `json:"name"`
 }
 
@@ -172,7 +172,7 @@ type Whichever struct {
 
 func (w Whichever) which() (service.Which, error) {
 	if w.Draft && w.Version != 0 {
-		return service.Which{}, badField("query", "draft or version, not both")
+		return service.Which{}, badField("query", "draft and version exclude each other")
 	}
 	return service.Which{Draft: w.Draft, Version: w.Version}, nil
 }
@@ -187,7 +187,7 @@ type workflowQuery struct {
 type definitionAnswer struct {
 	Status int
 	Tagged
-	Location string `header:"Location" doc:"Where the workflow is, if it was made"`
+	Location string `header:"Location" doc:"URL of the workflow, if it was created"`
 	Body     *Definition
 }
 
@@ -245,8 +245,8 @@ type Version struct {
 	Number    int       `json:"number"`
 	Name      string    `json:"name"`
 	Format    string    `json:"format"`
-	File      string    `json:"file" doc:"Name of the file that it came from; empty: none is known"`
-	Digest    string    `json:"digest" doc:"Digest of the graph; empty where agents were missing when it was stored"`
+	File      string    `json:"file" doc:"Name of the file that it came from; empty: unknown"`
+	Digest    string    `json:"digest" doc:"Digest of the graph; empty if agents were missing when it was stored"`
 	Published bool      `json:"published" doc:"It is the version that runs"`
 	Draft     bool      `json:"draft"`
 	CreatedAt time.Time `json:"createdAt"`

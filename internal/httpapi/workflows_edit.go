@@ -17,37 +17,37 @@ import (
 func (a *API) registerWorkflowEdits() {
 	add(a, route{
 		Method: http.MethodPost, Path: "/workflows", ID: "createWorkflow", Tag: tagWorkflows, Role: access.RoleEdit, Status: http.StatusCreated,
-		Summary: "Store a new workflow", Description: "It is published at once, unless it is a draft. 409 where the id is taken. A document with errors is not stored.",
+		Summary: "Create a workflow", Description: "It is published at once, unless it is a draft. 409 if the id is taken. A document with errors is not stored.",
 		Errors: []int{http.StatusConflict, http.StatusRequestEntityTooLarge},
 	}, createWorkflow)
 	add(a, route{
 		Method: http.MethodPut, Path: "/workflows/{id}", ID: "putWorkflow", Tag: tagWorkflows, Role: access.RoleEdit,
-		Summary: "Store a version of a workflow", Description: "Makes the workflow where there is none. The text of the present version again makes no new one. With `If-Match` a lost update is 409.",
+		Summary: "Store a version of a workflow", Description: "Creates the workflow if it does not exist. Storing the text of the current version again creates no new version. With `If-Match`, a lost update is refused with 409.",
 		Errors: []int{http.StatusNotFound, http.StatusConflict, http.StatusRequestEntityTooLarge},
 	}, putWorkflow)
 	add(a, route{
 		Method: http.MethodDelete, Path: "/workflows/{id}", ID: "deleteWorkflow", Tag: tagWorkflows, Role: access.RoleEdit, Status: http.StatusNoContent,
-		Summary: "Delete a workflow with all its versions", Description: "Its runs keep the definition that they were started with.",
+		Summary: "Delete a workflow with all its versions", Description: "Its runs keep the definition with which they were started.",
 		Errors: []int{http.StatusNotFound, http.StatusConflict},
 	}, deleteWorkflow)
 	add(a, route{
 		Method: http.MethodPost, Path: "/workflows/{id}/publish", ID: "publishWorkflow", Tag: tagWorkflows, Role: access.RoleEdit,
-		Summary: "Make a version of a workflow the one that runs", Description: "Without a version it is the draft. Runs that go on keep the version that they were started with. `diagnostics` are what was found at publishing: agents that nobody defines are warnings.",
+		Summary: "Publish a version of a workflow", Description: "Without a version, the draft. Runs in progress keep the version with which they were started. `diagnostics` are the problems found: agents that do not exist are warnings.",
 		Errors: []int{http.StatusNotFound, http.StatusConflict},
 	}, publishWorkflow)
 	add(a, route{
 		Method: http.MethodPost, Path: "/workflows/{id}/validate", ID: "validateWorkflow", Tag: tagWorkflows, Role: access.RoleRun,
-		Summary: "Check a document, or a stored one", Description: "Executes and stores nothing. A document of the request need not be stored under the id. Without one it is the draft, where there is one and the token has the role edit, else what is published.",
+		Summary: "Validate a document or a stored workflow", Description: "Executes and stores nothing. A document in the request need not be stored under the id. Without one: the draft, if there is one and the token has the role edit, else the published version.",
 		Errors: []int{http.StatusNotFound, http.StatusRequestEntityTooLarge},
 	}, validateWorkflow)
 }
 
 // DocumentBody is a document to be stored.
 type DocumentBody struct {
-	Document string          `json:"document" minLength:"1" doc:"Text of the document, YAML or JSON; it is given back byte for byte"`
+	Document string          `json:"document" minLength:"1" doc:"Text of the document, YAML or JSON; it is returned byte for byte"`
 	Format   string          `json:"format,omitempty" enum:"canvas,rounds,routes,steps" doc:"Language of the document; absent: it is detected"`
-	Draft    bool            `json:"draft,omitempty" doc:"Store a draft, and leave what is published alone"`
-	Agents   json.RawMessage `json:"agents,omitempty" doc:"A list of agents that the document names, which are stored too"`
+	Draft    bool            `json:"draft,omitempty" doc:"Store a draft; the published version does not change"`
+	Agents   json.RawMessage `json:"agents,omitempty" doc:"Agents that the document refers to, which are stored too"`
 	Leniency
 }
 
@@ -164,7 +164,7 @@ func publishWorkflow(ctx context.Context, c *door.Caller, in *publishInput) (*de
 type validateInput struct {
 	WorkflowPath
 	Body *struct {
-		Document string `json:"document,omitempty" doc:"Text of a document; absent: the draft, or what is published where there is none"`
+		Document string `json:"document,omitempty" doc:"Text of a document; absent: the draft, else the published version"`
 		Format   string `json:"format,omitempty" enum:"canvas,rounds,routes,steps" doc:"Language of document; absent: it is detected"`
 		Leniency
 	} `required:"false"`
@@ -172,9 +172,9 @@ type validateInput struct {
 
 // Checked says what there is to say of a document.
 type Checked struct {
-	OK          bool              `json:"ok" doc:"It can run: there are no errors"`
-	Diagnostics []diag.Diagnostic `json:"diagnostics" doc:"Errors and warnings, with their places"`
-	Facts       *Facts            `json:"facts" doc:"What was read in the document; null: it has errors"`
+	OK          bool              `json:"ok" doc:"There are no errors: the workflow can run"`
+	Diagnostics []diag.Diagnostic `json:"diagnostics" doc:"Errors and warnings with their positions"`
+	Facts       *Facts            `json:"facts" doc:"Facts about the document; null: it has errors"`
 }
 
 func validateWorkflow(ctx context.Context, c *door.Caller, in *validateInput) (*struct{ Body Checked }, error) {

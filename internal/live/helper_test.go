@@ -183,7 +183,7 @@ func connect(t testing.TB, url, last string) *stream {
 	return s
 }
 
-// next gives the next message; false: the stream is over.
+// next gives the next message; false: the stream has ended.
 func (s *stream) next() (message, bool) {
 	var m message
 	for {

@@ -156,7 +156,7 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	switch {
 	case a.after > head.LastSeq:
-		refuse(w, r, badQuery(fmt.Sprintf("run %s has %d events, not %d; without Last-Event-ID and after the stream begins with the first", run, head.LastSeq, a.after)))
+		refuse(w, r, badQuery(fmt.Sprintf("run %s has %d events, not %d; omit Last-Event-ID and after to begin with the first event", run, head.LastSeq, a.after)))
 		return
 	case a.given && a.after == head.LastSeq && head.Status.IsEnded():
 		w.WriteHeader(http.StatusNoContent) // an EventSource that gets this does not come back
@@ -190,7 +190,7 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 func refuse(w http.ResponseWriter, r *http.Request, err error) {
 	p := door.ProblemOf(err)
 	if bad, ok := errors.AsType[badQuery](err); ok {
-		p = door.Problem{Status: http.StatusBadRequest, Code: "invalid", Title: "The request is not acceptable", Detail: bad.Error()}
+		p = door.Problem{Status: http.StatusBadRequest, Code: "invalid", Title: "Invalid request", Detail: bad.Error()}
 	} else if errors.Is(err, errClosing) {
 		p = door.Unavailable(err.Error())
 	}

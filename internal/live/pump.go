@@ -86,7 +86,7 @@ func (p *pumps) drop(one *pump) {
 func (p *pump) pump(ctx context.Context) {
 	last, err := p.read(ctx)
 	if err != nil && ctx.Err() == nil {
-		p.log.Warn("events of a run cannot be shown any more", "run", p.run, "err", err)
+		p.log.Warn("events of a run can no longer be streamed", "run", p.run, "err", err)
 	}
 	p.close(last)
 }

@@ -67,17 +67,17 @@ func Parameters() []string { return []string{"after", "mode", "ticket", "types",
 func parse(r *http.Request) (ask, error) {
 	q, err := url.ParseQuery(r.URL.RawQuery)
 	if err != nil {
-		return ask{}, badQuery("the query cannot be read: " + err.Error())
+		return ask{}, badQuery("malformed query: " + err.Error())
 	}
 	var a ask
 	for name := range q {
 		if !slices.Contains(Parameters(), name) {
-			return ask{}, badQuery(fmt.Sprintf("unknown query parameter %q; there are %s", name, strings.Join(Parameters(), ", ")))
+			return ask{}, badQuery(fmt.Sprintf("unknown query parameter %q; known: %s", name, strings.Join(Parameters(), ", ")))
 		}
 	}
 	for _, name := range []string{"after", "view", "ticket"} {
 		if len(q[name]) > 1 {
-			return ask{}, badQuery(fmt.Sprintf("the query parameter %q stands there twice", name))
+			return ask{}, badQuery(fmt.Sprintf("the query parameter %q is given more than once", name))
 		}
 	}
 	a.ticket = q.Get("ticket")
@@ -87,11 +87,11 @@ func parse(r *http.Request) (ask, error) {
 	if v := q.Get("view"); v == viewLogs {
 		a.logs = true
 	} else if q.Has("view") {
-		return ask{}, badQuery(fmt.Sprintf("unknown view %q; there is logs", v))
+		return ask{}, badQuery(fmt.Sprintf("unknown view %q; known: logs", v))
 	}
 	for _, m := range words(q, "mode") {
 		if !slices.Contains(project.Modes(), project.Mode(m)) {
-			return ask{}, badQuery(fmt.Sprintf("unknown mode %q; there are %s", m, list(project.Modes())))
+			return ask{}, badQuery(fmt.Sprintf("unknown mode %q; known: %s", m, list(project.Modes())))
 		}
 		if !slices.Contains(a.modes, project.Mode(m)) {
 			a.modes = append(a.modes, project.Mode(m))
@@ -101,7 +101,7 @@ func parse(r *http.Request) (ask, error) {
 		return ask{}, err
 	}
 	if a.logs && len(a.modes) > 0 || (a.logs || len(a.modes) > 0) && a.types != nil {
-		return ask{}, badQuery("only one of mode, view and types can be given")
+		return ask{}, badQuery("mode, view and types exclude each other")
 	}
 	return a, nil
 }
@@ -117,7 +117,7 @@ func (a *ask) readAfter(h http.Header, q url.Values) error {
 	}
 	n, err := strconv.ParseUint(text, 10, 63)
 	if err != nil {
-		return badQuery(fmt.Sprintf("%s %q is no number of an event; it is the id of the last message that came, and left out where none did", name, text))
+		return badQuery(fmt.Sprintf("%s %q is not an event number; send the id of the last message received, or omit it", name, text))
 	}
 	a.after, a.given = n, true
 	return nil
@@ -126,7 +126,7 @@ func (a *ask) readAfter(h http.Header, q url.Values) error {
 func (a *ask) readTypes(names []string) error {
 	for _, t := range names {
 		if _, ok := engine.NewData(engine.Type(t)); !ok && t != TypeDelta {
-			return badQuery(fmt.Sprintf("unknown event type %q; there are %s, %s", t, list(engine.Types()), TypeDelta))
+			return badQuery(fmt.Sprintf("unknown event type %q; known: %s, %s", t, list(engine.Types()), TypeDelta))
 		}
 		if a.types == nil {
 			a.types = map[string]bool{}

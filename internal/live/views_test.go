@@ -237,24 +237,24 @@ func TestBadQueries(t *testing.T) {
 		status      int
 		says        string
 	}{
-		{"?mode=value", "", 400, `unknown mode \"value\"; there are values, updates, events, debug`},
+		{"?mode=value", "", 400, `unknown mode \"value\"; known: values, updates, events, debug`},
 		{"?mode=values,", "", 400, `unknown mode \"\"`},
 		{"?mode=", "", 400, `unknown mode`},
-		{"?view=log", "", 400, `unknown view \"log\"; there is logs`},
+		{"?view=log", "", 400, `unknown view \"log\"; known: logs`},
 		{"?view=", "", 400, `unknown view`},
-		{"?types=step.done", "", 400, `unknown event type \"step.done\"; there are`},
+		{"?types=step.done", "", 400, `unknown event type \"step.done\"; known:`},
 		{"?types=", "", 400, `unknown event type \"\"`},
 		{"?Mode=values", "", 400, `unknown query parameter \"Mode\"`},
-		{"?mode=values&view=logs", "", 400, `only one of mode, view and types`},
-		{"?types=run.created&view=logs", "", 400, `only one of mode, view and types`},
-		{"?after=1&after=2", "", 400, `\"after\" stands there twice`},
-		{"?after=x", "", 400, `after \"x\" is no number of an event`},
-		{"?after=-1", "", 400, `no number`},
-		{"?after=", "", 400, `no number`},
-		{"?after=1", "0x1", 400, `Last-Event-ID \"0x1\" is no number of an event`},
+		{"?mode=values&view=logs", "", 400, `mode, view and types exclude each other`},
+		{"?types=run.created&view=logs", "", 400, `mode, view and types exclude each other`},
+		{"?after=1&after=2", "", 400, `\"after\" is given more than once`},
+		{"?after=x", "", 400, `after \"x\" is not an event number`},
+		{"?after=-1", "", 400, `not an event number`},
+		{"?after=", "", 400, `not an event number`},
+		{"?after=1", "0x1", 400, `Last-Event-ID \"0x1\" is not an event number`},
 		{"?after=99", "", 400, `events, not 99`},
-		{"?after=18446744073709551615", "", 400, `no number`},
-		{"?a=%zz", "", 400, `the query cannot be read`},
+		{"?after=18446744073709551615", "", 400, `not an event number`},
+		{"?a=%zz", "", 400, `malformed query`},
 	} {
 		st := connect(t, srv.URL+live.Path(run)+c.query, c.last)
 		if st.status != c.status || !strings.Contains(st.body, c.says) || !strings.Contains(st.body, `"code":"invalid"`) {

@@ -37,7 +37,7 @@ type watcher struct {
 }
 
 // errOver says that the stream is not to go on.
-var errOver = errors.New("the stream is over")
+var errOver = errors.New("the stream has ended")
 
 func (w *watcher) serve(ctx context.Context, retry time.Duration) {
 	_ = w.control.SetReadDeadline(time.Time{}) // a stream lasts longer than requests may; who cannot set it has none
@@ -52,7 +52,7 @@ func (w *watcher) serve(ctx context.Context, retry time.Duration) {
 		}
 	}
 	if errors.Is(err, http.ErrNotSupported) {
-		w.cfg.Logger.Error("events cannot be streamed through this server", "err", err)
+		w.cfg.Logger.Error("this server cannot stream events", "err", err)
 	}
 	_ = w.control.SetWriteDeadline(time.Time{}) // the connection may serve other requests
 }
@@ -190,7 +190,7 @@ func (w *watcher) flush() error {
 	return w.control.Flush()
 }
 
-var errFull = errors.New("as much was read as is written at a time")
+var errFull = errors.New("write buffer full")
 
 // replay writes what the journal has after the last event that was written, and gives nil when it got to the end of it.
 //

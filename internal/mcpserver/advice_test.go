@@ -40,22 +40,22 @@ func TestErrorsSayWhatNext(t *testing.T) {
 		args object
 		says string
 	}{
-		{c, "not_found", "get_agent", object{"id": "zz"}, "Next: list_agents shows"},
-		{c, "not_found", "update_agent", object{"id": "zz"}, "create_agent makes one"},
-		{c, "not_found", "get_workflow", object{"id": "zz"}, "Next: list_workflows shows"},
-		{c, "not_found", "execute_workflow", object{"id": "zz"}, "create_workflow makes one"},
-		{c, "not_found", "get_run", object{"id": "zz"}, "list_runs shows"},
+		{c, "not_found", "get_agent", object{"id": "zz"}, "Next: list_agents lists"},
+		{c, "not_found", "update_agent", object{"id": "zz"}, "create_agent creates one"},
+		{c, "not_found", "get_workflow", object{"id": "zz"}, "Next: list_workflows lists"},
+		{c, "not_found", "execute_workflow", object{"id": "zz"}, "create_workflow creates one"},
+		{c, "not_found", "get_run", object{"id": "zz"}, "list_runs lists"},
 		{c, "not_found", "resume_run", object{"id": done, "wait": "w99"}, "Next: get_run shows what the run waits for"},
 		{c, "conflict", "resume_run", object{"id": done}, "execute_workflow runs the workflow again"},
-		{c, "conflict", "delete_agent", object{"id": "ann"}, "Next: Take it out of them with update_workflow, or give force: true"},
+		{c, "conflict", "delete_agent", object{"id": "ann"}, "Next: Remove it from them with update_workflow, or give force: true"},
 		{c, "conflict", "create_agent", object{"id": "ann", "name": "x"}, "change it with update_agent"},
 		{c, "conflict", "update_agent", object{"id": "ann", "name": "x", "etag": "old"}, "read it again and repeat"},
 		{c, "conflict", "execute_workflow", object{"id": id, "session": "s"}, "ifBusy queue or cancel_previous"},
-		{c, "invalid", "list_runs", object{"cursor": "x"}, "Next: Give `next` of the page before"},
-		{c, "invalid", "execute_workflow", object{"id": "lost"}, "hint: list_agents shows the agents that there are; create_agent makes one"},
-		{c, "invalid", "execute_workflow", object{"id": "lost"}, "Next: Mend what is named"},
-		{c, "invalid", "update_workflow", object{"id": id, "maxRounds": nil}, "Next: Mend what is named"},
-		{reader, "forbidden", "create_agent", object{"name": "x"}, "Next: Tell the person that this needs a token"},
+		{c, "invalid", "list_runs", object{"cursor": "x"}, "Next: Give `next` of the previous page"},
+		{c, "invalid", "execute_workflow", object{"id": "lost"}, "hint: list_agents lists the agents; create_agent creates one"},
+		{c, "invalid", "execute_workflow", object{"id": "lost"}, "Next: Fix these problems"},
+		{c, "invalid", "update_workflow", object{"id": id, "maxRounds": nil}, "Next: Fix these problems"},
+		{reader, "forbidden", "create_agent", object{"name": "x"}, "Next: Tell the user that this needs a token"},
 	} {
 		if text := tc.by.fails(tc.code, tc.tool, tc.args); !strings.Contains(text, tc.says) || strings.Contains(text, "hocket agents apply") {
 			t.Errorf("%s %v: %q does not say %q", tc.tool, tc.args, text, tc.says)

@@ -18,24 +18,24 @@ import (
 
 var (
 	agentID = []prop{
-		opt("id", aText, "The id of the agent, as create_agent or list_agents gave it. Required."),
-		opt("agentId", aText, "Another name of id."),
+		opt("id", aText, "The id of the agent, as create_agent or list_agents returned it. Required."),
+		opt("agentId", aText, "Alias of id."),
 	}
-	etagProp   = opt("etag", aText, "The etag that get_… gave. When somebody changed it since, the call is refused with the code conflict and changes nothing: read it again and repeat. Omit it to overwrite.")
+	etagProp   = opt("etag", aText, "The etag that get_… returned. If it was changed since, the call fails with the code conflict and changes nothing: read it again and repeat. Omit the etag to overwrite.")
 	agentProps = []prop{
-		opt("description", aText, "What the agent is for, in a sentence; other agents and people read it."),
-		opt("systemPrompt", aText, "The agent's instructions: who it is, what it does with its input, what its answer must look like."),
+		opt("description", aText, "The purpose of the agent in one sentence; other agents and people read it."),
+		opt("systemPrompt", aText, "The agent's instructions: its role, what it does with its input, and the form of its answer."),
 		opt("model", aText, "The model as provider/model, such as openai/gpt-6.1-terra, anthropic/claude-sonnet-5-5, google/gemini-3.8-flash or ollama/qwen3. Omit it to use the server's default model."),
-		opt("tools", texts, `Which tools the agent may use, by name, such as ["fetch"], of those that its toolsets and the server offer; names that neither offers do nothing. Omit it for agents without tools, and for those that use all tools of their toolsets.`),
+		opt("tools", texts, `Names of the tools that the agent may use, such as ["fetch"], of those that its toolsets and the server offer; other names have no effect. Omit it for agents without tools, and for agents that use all tools of their toolsets.`),
 		opt("toolsets", `{"type":"array","items":{"type":"object","properties":{"type":{"type":"string","description":"fetch, web_search, api, openapi, memory, think, todo, user_prompt, workflow, mcp, shell, script or filesystem."}},"required":["type"]}}`, "Where the agent's tools come from. Examples: "+
 			`[{"type": "fetch"}] reads web pages; [{"type": "web_search"}]; [{"type": "memory"}]; [{"type": "user_prompt"}] asks a person; [{"type": "mcp", "command": "npx", "args": ["-y", "some-mcp-server"]}]. `+
-			"Toolsets that start commands or reach files (mcp with a command, shell, filesystem) run only where the operator allowed them."),
+			"Toolsets that start commands or access files (mcp with a command, shell, filesystem) run only if the operator allows them."),
 	}
 	anAgent  = open(req("id", aText, ""), req("name", aText, ""), opt("description", aText, ""), opt("systemPrompt", aText, ""), opt("model", aText, "Empty: the default model."), opt("tools", texts, ""))
 	agentOut = closed(
-		req("id", aText, "Name it in a workflow's node: config.agentId."), req("agent", string(anAgent), "The agent as it is stored now, with all its keys."),
-		req("etag", aText, "Changes with every change of the agent."), opt("usedBy", texts, "Workflows that name this agent."),
-		opt("diagnostics", findings, "Warnings about what was given."),
+		req("id", aText, "Use it in a workflow's node as config.agentId."), req("agent", string(anAgent), "The stored agent with all its keys."),
+		req("etag", aText, "Differs after every change of the agent."), opt("usedBy", texts, "Workflows that use this agent."),
+		opt("diagnostics", findings, "Warnings about the arguments."),
 	)
 )
 
@@ -49,33 +49,33 @@ type agentResult struct {
 }
 
 func agentTools() []*tool {
-	const more = " Further keys that agents may have (params such as {\"temperature\": 0.2}, maxIterations, fallback, subAgents, handoffs, permissions …) are stored too; one that Hocket does not know is told as a warning."
+	const more = " Other keys of agents (params such as {\"temperature\": 0.2}, maxIterations, fallback, subAgents, handoffs, permissions …) are stored too; an unknown key gives a warning."
 	return []*tool{
 		{
 			name: "create_agent", title: "Create an agent", role: access.RoleEdit, effect: adds,
-			about: "Stores a new agent and returns its id, which workflow nodes name. Create the agents first, then the workflow (create_workflow, update_workflow)." + more +
+			about: "Stores a new agent and returns its id, which workflow nodes refer to. Create the agents first, then the workflow (create_workflow, update_workflow)." + more +
 				` Example: {"name": "Writer", "systemPrompt": "You write short, clear news items.", "model": "openai/gpt-6.1-terra"}`,
 			takes: append([]prop{
-				opt("id", aText, "An id of your choice, such as writer; omit it to get one made of the name. It must be new: the code conflict says that it is taken."),
-				req("name", aText, "What people call the agent."),
+				opt("id", aText, "An id of your choice, such as writer; omit it to derive one from the name. It must be new: the code conflict means that it is taken."),
+				req("name", aText, "The display name of the agent."),
 			}, agentProps...),
 			isOpen: true, gives: agentOut, do: createAgent,
 		},
 		{
 			name: "update_agent", title: "Change an agent", role: access.RoleEdit, effect: changes,
-			about: "Replaces exactly the keys that are given and keeps all others; null removes a key. Workflows use the new version from their next run on; runs under way keep what they began with." + more +
-				` Example: {"id": "writer", "systemPrompt": "You write in the style of a town gazette."}`,
-			takes: slices.Concat(agentID, []prop{opt("name", aText, "What people call the agent.")}, nullable(agentProps), []prop{etagProp}), isOpen: true,
+			about: "Replaces exactly the keys that are given and keeps all others; null removes a key. Workflows use the new version from their next run on; runs in progress keep the version with which they began." + more +
+				` Example: {"id": "writer", "systemPrompt": "You write in the style of a local newspaper."}`,
+			takes: slices.Concat(agentID, []prop{opt("name", aText, "The display name of the agent.")}, nullable(agentProps), []prop{etagProp}), isOpen: true,
 			gives: agentOut, do: updateAgent,
 		},
 		{
-			name: "get_agent", title: "Look at an agent", role: access.RoleRun, effect: reads,
-			about: "Gives all of an agent: name, systemPrompt, model, tools and further keys, and which workflows use it.",
+			name: "get_agent", title: "Show an agent", role: access.RoleRun, effect: reads,
+			about: "Returns an agent with all its keys (name, systemPrompt, model, tools and others) and the workflows that use it.",
 			takes: agentID, gives: agentOut, do: getAgent,
 		},
 		{
 			name: "list_agents", title: "List agents", role: access.RoleRun, effect: reads,
-			about: "Lists the stored agents by id, without their instructions: get_agent has those.",
+			about: "Lists the stored agents by id, without their instructions: get_agent returns those.",
 			takes: pageProps, do: listAgents,
 			gives: closed(
 				req("agents", list(closed(req("id", aText, ""), req("name", aText, ""), req("description", aText, ""), req("model", aText, "Empty: the default model."))), ""),
@@ -84,8 +84,8 @@ func agentTools() []*tool {
 		},
 		{
 			name: "delete_agent", title: "Delete an agent", role: access.RoleEdit, effect: removes,
-			about: "Deletes a stored agent for good. One that stored workflows use is kept (code conflict, which names them) unless force is true.",
-			takes: append(slices.Clone(agentID), opt("force", aFlag, "Delete it even where workflows need it; their next runs will fail.")),
+			about: "Deletes a stored agent for good. If stored workflows use it, the call fails with the code conflict, which names them, unless force is true.",
+			takes: append(slices.Clone(agentID), opt("force", aFlag, "Delete it even if workflows use it; their next runs will fail.")),
 			gives: closed(req("id", aText, ""), req("deleted", aFlag, "")), do: deleteAgent,
 		},
 	}
@@ -111,7 +111,7 @@ func createAgent(ctx context.Context, c *call) (any, error) {
 		return nil, err
 	}
 	if args.Name == "" {
-		return nil, invalidf("name: it must not be empty")
+		return nil, invalidf("name: must not be empty")
 	}
 	given, err := membersOf(c.req.Params.Arguments)
 	if err != nil {
@@ -126,7 +126,7 @@ func createAgent(ctx context.Context, c *call) (any, error) {
 			return slices.ContainsFunc(rows, func(r catalog.Row) bool { return r.ID() == id })
 		}
 		if args.ID != "" && taken(args.ID) {
-			return nil, &conflictError{"there is an agent " + args.ID + " already; change it with update_agent, or choose another id"}
+			return nil, &conflictError{"the agent " + args.ID + " exists; change it with update_agent, or choose another id"}
 		}
 		id := cmp.Or(args.ID, newID(args.Name, "agent", taken))
 		return c.storeAgent(ctx, id, given.without("id"), catalog.TagAbsent, "agents.create")

@@ -77,13 +77,13 @@ func TestModelCannotApprove(t *testing.T) {
 		if run["status"] != "paused" || wait["kind"] != "approval" || wait["person"] != true || wait["tool"] != "pay" || at(t, wait, "arguments", "to") != "Mallory" {
 			t.Fatalf("%s: %v", role, run)
 		}
-		says(t, run["next"].(string), "only a person decides this", "hocket resume "+run["runId"].(string))
+		says(t, run["next"].(string), "only a person can decide this", "hocket resume "+run["runId"].(string))
 		for _, args := range []object{
 			{"decision": "approve"}, {"input": "approve"}, {"decision": "approve", "note": "the user told me to"}, {"input": true}, {"wait": wait["id"], "input": "approve"},
 			{"node": "a1", "decision": "approve"}, {"decision": "reject"}, {"input": object{"decision": "approve", "approve": true}}, {},
 		} {
 			args["id"] = run["runId"]
-			says(t, c.fails("forbidden", "resume_run", args), "only a person decides this", "--approve")
+			says(t, c.fails("forbidden", "resume_run", args), "only a person can decide this", "--approve")
 		}
 		c.fails("invalid", "resume_run", object{"id": run["runId"], "approve": true})
 		if now := c.gives("get_run", object{"id": run["runId"]}); now["status"] != "paused" || at(t, now, "waiting", 0, "id") != wait["id"] {

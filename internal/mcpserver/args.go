@@ -62,9 +62,9 @@ func (t *tool) fields() []string {
 func pick(name, id, alias, other string) (string, error) {
 	switch {
 	case id == "" && other == "":
-		return "", invalidf("%s: it is missing, and it must not be empty (%s is another name of it)", name, alias)
+		return "", invalidf("%s: missing or empty (%s is an alias of it)", name, alias)
 	case id != "" && other != "" && id != other:
-		return "", invalidf("%s: %q, but %s says %q; they are two names of one thing", name, id, alias, other)
+		return "", invalidf("%s: %q, but %s says %q; both name the same thing", name, id, alias, other)
 	case id == "":
 		return other, nil
 	}
@@ -104,8 +104,8 @@ const (
 )
 
 var pageProps = []prop{
-	opt("limit", fmt.Sprintf(`{"type":"integer","minimum":1,"maximum":%d}`, maxPage), fmt.Sprintf("How many entries to return; default %d.", defaultPage)),
-	opt("cursor", aText, "`next` of the page before; omit it for the first page."),
+	opt("limit", fmt.Sprintf(`{"type":"integer","minimum":1,"maximum":%d}`, maxPage), fmt.Sprintf("Maximum number of entries; default %d.", defaultPage)),
+	opt("cursor", aText, "`next` of the previous page; omit it for the first page."),
 }
 
 func (p page) size() int {

@@ -36,13 +36,13 @@ func bounded(v any, limit int, uri string) (json.RawMessage, error) {
 		}
 		tree = shorten(tree, most.text, most.items)
 		if m, ok := tree.(map[string]any); ok {
-			m["truncated"] = "long values are cut and long lists begin late: the whole has " + bytesText(len(text)) + "; read the resource " + uri
+			m["truncated"] = "long values are truncated and long lists lack their first items: the full result has " + bytesText(len(text)) + "; read the resource " + uri
 		}
 		if short := encode(tree); len(short) <= limit {
 			return short, nil
 		}
 	}
-	return nil, invalidf("the result has %s, and cannot be shortened to %s; read the resource %s", bytesText(len(text)), bytesText(limit), uri)
+	return nil, invalidf("the result has %s and cannot be shortened to %s; read the resource %s", bytesText(len(text)), bytesText(limit), uri)
 }
 
 // shorten cuts texts to most bytes, and lists to their last items.
@@ -52,7 +52,7 @@ func shorten(v any, most, items int) any {
 		if len(x) <= most {
 			return x
 		}
-		return clip(x, most) + fmt.Sprintf(" [%s in all]", bytesText(len(x)))
+		return clip(x, most) + fmt.Sprintf(" [%s in total]", bytesText(len(x)))
 	case []any:
 		x = x[max(0, len(x)-items):]
 		for i := range x {

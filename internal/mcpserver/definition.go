@@ -40,7 +40,7 @@ func sameTag(given, now, what string) error {
 	if given == "" || given == now {
 		return nil
 	}
-	return &conflictError{fmt.Sprintf("%s was changed since it was read: its etag is %s now; read it again and repeat the change", what, now)}
+	return &conflictError{fmt.Sprintf("%s was changed since it was read: its etag is now %s; read it again and repeat the change", what, now)}
 }
 
 // newID makes an id of a name that nothing has yet.

@@ -30,9 +30,9 @@ type desk struct {
 	watched   map[string]*watched // resources that clients subscribed to
 }
 
-const instructions = `Hocket runs workflows of agents, durably. Create agents (create_agent), then a workflow (create_workflow), then give it nodes and edges ` +
-	`(update_workflow) and run it (execute_workflow). When a run went wrong, get_run shows its output, trail and error; get_workflow and get_agent show the ` +
-	`configuration; mend it with update_workflow or update_agent. A run goes on when a request ends; cancel_run stops it. Approvals are given by people, never by you.`
+const instructions = `Hocket runs workflows of agents, durably. Create agents (create_agent), then a workflow (create_workflow), then add nodes and edges ` +
+	`(update_workflow) and run it (execute_workflow). When a run failed, get_run shows its output, trail and error; get_workflow and get_agent show the ` +
+	`configuration; fix it with update_workflow or update_agent. A run continues when a request ends; cancel_run stops it. Approvals are given by people, never by you.`
 
 // versions are those that begin with a handshake, in which elicitation is a request of the server (ADR 26).
 var versions = []string{"2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05"}

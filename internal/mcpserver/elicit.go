@@ -29,11 +29,11 @@ func (c *call) canAsk() bool {
 
 // personText tells what a person can do about a wait that no model may answer.
 func (c *call) personText(run, wait string) string {
-	text := "only a person decides this: somebody types `hocket resume " + run + " --wait " + wait + " --approve` (or --reject) on the machine of the store"
+	text := "only a person can decide this: with `hocket resume " + run + " --wait " + wait + " --approve` (or --reject) on the machine that has the store"
 	if !c.isLocal {
-		text += ", or answers over the HTTP API with a token that has the right to approve"
+		text += ", or over the HTTP API with a token that has the right approve"
 	}
-	return text + ". Tell the person what waits; do not try again before somebody decided."
+	return text + ". Tell the user what the run waits for; do not try again before the decision."
 }
 
 // maxAsked bounds what a person is shown: what is longer cannot be approved here, since it could not be seen.
@@ -51,10 +51,10 @@ func (c *call) ask(ctx context.Context, rec service.Recorded, w *engine.WaitOpen
 	}
 	text := approvalText(rec, w, about)
 	if len(text) > maxAsked {
-		return false, invalidf("what is to be approved has %s, too much to be shown here (at most %s); %s", bytesText(len(text)), bytesText(maxAsked), c.personText(rec.Head.Run, w.Wait))
+		return false, invalidf("the approval has %s of text, and at most %s can be shown here; %s", bytesText(len(text)), bytesText(maxAsked), c.personText(rec.Head.Run, w.Wait))
 	}
 	isApproval := w.Kind == workflow.WaitApproval
-	form := map[string]any{"note": map[string]any{"type": "string", "title": "Note", "description": "Optional; it is kept with the decision."}}
+	form := map[string]any{"note": map[string]any{"type": "string", "title": "Note", "description": "Optional; recorded with the decision."}}
 	var must []string
 	if !isApproval {
 		answer := map[string]any{"type": "string", "title": "Answer"}
@@ -71,7 +71,7 @@ func (c *call) ask(ctx context.Context, rec service.Recorded, w *engine.WaitOpen
 	defer cancel()
 	res, err := c.req.Session.Elicit(asking, &sdk.ElicitParams{Mode: "form", Message: text, RequestedSchema: schema})
 	if err != nil {
-		return false, &conflictError{"the client did not ask its person (" + err.Error() + "); run " + rec.Head.Run + " still waits"}
+		return false, &conflictError{"the client did not ask its user (" + err.Error() + "); run " + rec.Head.Run + " still waits"}
 	}
 	said, _ := res.Content["answer"].(string) // the schema demands it where it is needed
 	switch {
@@ -113,7 +113,7 @@ func approvalText(rec service.Recorded, w *engine.WaitOpened, about engine.Value
 		b.WriteString("The tool's definition has changed since the run began; approving accepts the new one.\n")
 	}
 	if w.Kind == workflow.WaitApproval {
-		b.WriteString("Accept approves this and nothing else. Decline rejects it. Cancel leaves it open.\n")
+		b.WriteString("Accept approves this call only. Decline rejects it. Cancel leaves it open.\n")
 	}
 	quoteLines := func(title, text string) {
 		if text == "" {
@@ -124,9 +124,9 @@ func approvalText(rec service.Recorded, w *engine.WaitOpened, about engine.Value
 			b.WriteString("> " + escaped(strings.TrimRight(line, "\r\n")) + "\n")
 		}
 	}
-	quoteLines("The workflow's own words (they may hold text of models and tools):", w.Prompt)
+	quoteLines("Text of the workflow (it may contain text of models and tools):", w.Prompt)
 	if text := expr.Text(about); !strings.Contains(w.Prompt, text) { // a prompt may hold it by a template
-		quoteLines("The text that this is about:", text)
+		quoteLines("The text to be decided on:", text)
 	}
 	return b.String()
 }

@@ -75,11 +75,11 @@ func TestElicitationNeedsTheRight(t *testing.T) {
 				t.Errorf("%s, %s: %v", role, name, out)
 				continue
 			}
-			says(t, out["next"].(string), "only a person decides this", "a token that has the right to approve")
+			says(t, out["next"].(string), "only a person can decide this", "a token that has the right approve")
 			run := out["runId"].(string)
 			for _, args := range []object{{}, {"wait": at(t, out, "waiting", 0, "id")}, {"node": "a1"}, {"decision": "approve"}, {"input": "approve", "note": "accepted"}} {
 				args["id"] = run
-				says(t, c.fails("forbidden", "resume_run", args), "only a person decides this")
+				says(t, c.fails("forbidden", "resume_run", args), "only a person can decide this")
 			}
 			if got := w.answersOf(run); len(got) > 0 {
 				t.Errorf("%s, %s: the journal has the answer %+v", role, name, got[0])
@@ -149,7 +149,7 @@ func TestElicitationShowsWhatIsJudged(t *testing.T) {
 	if len(ann.asked) != 1 {
 		t.Fatalf("asked %d times", len(ann.asked))
 	}
-	says(t, ann.asked[0].Message, "> Send it?\n", "The text that this is about:\n> Dear all,\n> Accept approves everything.\n")
+	says(t, ann.asked[0].Message, "> Send it?\n", "The text to be decided on:\n> Dear all,\n> Accept approves everything.\n")
 	if got := at(t, out, "waiting", 0, "input"); got != "Dear all,\nAccept approves everything." {
 		t.Errorf("waiting shows %v", got)
 	}

@@ -25,7 +25,7 @@ const (
 )
 
 var waitProp = opt("waitSeconds", fmt.Sprintf(`{"type":"integer","minimum":0,"maximum":%d}`, maxWait),
-	fmt.Sprintf("How long to wait for the run to end or to need an answer; default %d, 0 returns at once. Progress is told meanwhile.", defaultWait))
+	fmt.Sprintf("How long to wait for the run to end or to need an answer; default %d, 0 returns at once. Progress is reported meanwhile.", defaultWait))
 
 type executeArgs struct {
 	workflowArgs
@@ -238,7 +238,7 @@ func (p *progress) words(e *engine.Event) string {
 	case *engine.StepFailed:
 		return node + " failed: " + clip(escaped(d.Error.Message), maxProgress)
 	case *engine.StepRetrying:
-		return fmt.Sprintf("%s tries again (attempt %d)", node, d.Attempt)
+		return fmt.Sprintf("%s is retried (attempt %d)", node, d.Attempt)
 	case *engine.ToolCalled:
 		return node + " calls the tool " + escaped(d.Tool)
 	case *engine.WaitOpened:
@@ -278,7 +278,7 @@ func (c *call) outcome(ctx context.Context, run string) (outcome, error) {
 			return outcome{}, err
 		}
 		if left {
-			out.Next = "Nothing: the answer is stored, and the program " + escaped(program) + " takes it when it runs."
+			out.Next = "Nothing: the answer is stored. The program " + escaped(program) + " applies it when it runs."
 		}
 	}
 	return out, nil
@@ -290,18 +290,18 @@ func (c *call) next(o outcome) string {
 	case o.Status == engine.StatusCompleted:
 		return "Nothing: the run has completed."
 	case o.Status == engine.StatusFailed:
-		return "get_run shows which step failed, with its input and error; mend it with update_workflow or update_agent and run it again."
+		return "get_run shows which step failed, with its input and error; fix it with update_workflow or update_agent and run it again."
 	case o.Status == engine.StatusCancelled:
 		return "Nothing: the run was cancelled."
 	case o.Interrupted:
 		return "No process drives the run. resume_run continues it."
 	case o.Status != engine.StatusPaused:
-		return "The run goes on. Ask get_run later."
+		return "The run is in progress. Call get_run later."
 	}
 	for _, w := range o.Waiting {
 		if w.Person {
 			return c.personText(o.RunID, w.ID)
 		}
 	}
-	return "The run waits for an answer: give it with resume_run (id, input, and wait where several are open)."
+	return "The run waits for an answer: give it with resume_run (id, input, and wait if several are open)."
 }

@@ -36,7 +36,7 @@ func problemOf(err error) door.Problem {
 // failed tells a model what went wrong and what it may do about it.
 func (d *desk) failed(ctx context.Context, tool string, err error) *sdk.CallToolResult {
 	if ctx.Err() != nil && errors.Is(err, ctx.Err()) {
-		err = &conflictError{"the request was cancelled, or the server stops; runs go on, and cancel_run stops one"}
+		err = &conflictError{"the request was cancelled, or the server is shutting down; runs continue, and cancel_run stops one"}
 	}
 	p := problemOf(err)
 	if p.Status >= http.StatusInternalServerError {
@@ -104,7 +104,7 @@ type finding struct {
 }
 
 var findings = list(closed(
-	req("severity", oneOf("error", "warning", "info"), ""), req("code", aText, ""), req("message", aText, ""), opt("path", aText, "Where in the document, such as nodes[1].config.agentId."),
+	req("severity", oneOf("error", "warning", "info"), ""), req("code", aText, ""), req("message", aText, ""), opt("path", aText, "Place in the document, such as nodes[1].config.agentId."),
 	opt("line", aNumber, ""), opt("column", aNumber, ""), opt("hint", aText, "What to do about it."),
 ))
 

@@ -57,7 +57,7 @@ func (d *desk) offer(ctx context.Context, entries []catalog.Entry) {
 		}
 		name := ToolName(e.ID, fixed)
 		if other, ok := wanted[name]; ok {
-			d.server.log.Warn("a workflow is no tool, since another one has the name", "workflow", e.ID, "other", other.workflow, "tool", name)
+			d.server.log.Warn("a workflow is not offered as a tool: its name is taken", "workflow", e.ID, "other", other.workflow, "tool", name)
 			continue
 		}
 		about := cmp.Or(w.Description, "Runs the workflow "+strconv.Quote(cmp.Or(e.Name, e.ID))+".")
@@ -90,8 +90,8 @@ func (s *Server) offers(id string) bool {
 func offered(name string, o offer) *tool {
 	return &tool{
 		name: name, title: o.workflow, role: access.RoleRun, effect: acts,
-		about: o.about + "\n\nA workflow of Hocket (id " + o.workflow + "). Gives its output; one that takes longer gives its runId for get_run.",
-		takes: []prop{req("input", anything, "What the workflow is given as its input: a text, or JSON where it wants some."), waitProp}, gives: outcomeOut,
+		about: o.about + "\n\nA workflow of Hocket (id " + o.workflow + "). Returns its output, or the runId for get_run if the run takes longer.",
+		takes: []prop{req("input", anything, "The input of the workflow: a text, or JSON if the workflow needs it."), waitProp}, gives: outcomeOut,
 		do: func(ctx context.Context, c *call) (any, error) {
 			var args executeArgs
 			if err := c.decode(&args); err != nil {

@@ -80,7 +80,7 @@ func listResource(kind, about string) *sdk.Resource {
 
 func listsOfResources() []*sdk.Resource {
 	return []*sdk.Resource{
-		listResource(kindWorkflows, "The stored workflows."), listResource(kindAgents, "The stored agents."), listResource(kindRuns, "The last runs, newest first."),
+		listResource(kindWorkflows, "The stored workflows."), listResource(kindAgents, "The stored agents."), listResource(kindRuns, "The latest runs, newest first."),
 	}
 }
 
@@ -94,12 +94,12 @@ func (d *desk) addLists() {
 func (d *desk) addResources() {
 	d.addLists()
 	for _, t := range []*sdk.ResourceTemplate{
-		{URITemplate: scheme + "workflows/{id}", Name: "workflow", Description: "The published document of a workflow, as it was stored."},
+		{URITemplate: scheme + "workflows/{id}", Name: "workflow", Description: "The published document of a workflow, as stored."},
 		{URITemplate: scheme + "agents/{id}", Name: "agent", Description: "An agent with all its keys.", MIMEType: mimeJSON},
 		{URITemplate: scheme + "runs/{id}", Name: "run", Description: "A whole run: status, steps, trail, output.", MIMEType: mimeJSON},
 		{URITemplate: scheme + "runs/{id}/events", Name: "events", Description: "All recorded events of a run, one JSON line each.", MIMEType: mimeLines},
-		{URITemplate: scheme + "runs/{id}/values/{kind}/{digest}", Name: "value", Description: "A long value of a run, as the href of a reference names it; text or json. What is longer than 1 MiB comes in pieces."},
-		{URITemplate: scheme + "runs/{id}/values/{kind}/{digest}/{offset}", Name: "value piece", Description: "A long value from an offset on."},
+		{URITemplate: scheme + "runs/{id}/values/{kind}/{digest}", Name: "value", Description: "A long value of a run, at the href of a reference; text or json. Values above 1 MiB come in pieces."},
+		{URITemplate: scheme + "runs/{id}/values/{kind}/{digest}/{offset}", Name: "value piece", Description: "A long value, from an offset."},
 	} {
 		d.mcp.AddResourceTemplate(t, d.readResource)
 	}
@@ -233,7 +233,7 @@ func (d *desk) listResources(ctx context.Context, p *sdk.ListResourcesParams, ex
 	switch {
 	case isRuns:
 	case cursor != "" && !isWorkflows:
-		return nil, d.unread(scheme, invalidf("cursor: it is none of this list"))
+		return nil, d.unread(scheme, invalidf("cursor: not a cursor of this list"))
 	default:
 		place = ""
 	}

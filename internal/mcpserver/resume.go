@@ -21,16 +21,16 @@ import (
 func resumeTools() []*tool {
 	return []*tool{{
 		name: "resume_run", title: "Continue a run", role: access.RoleRun, effect: acts,
-		about: "Answers the question that a paused run waits for (input), or continues a run that was interrupted (no input), and waits up to waitSeconds. " +
-			"Approvals are decided by a person, whatever the arguments say: if your client can ask its person, that person is asked and sees the real action; otherwise this is an error that says what a person can do. " +
+		about: "Answers the question that a paused run waits for (input), or continues an interrupted run (no input), and waits up to waitSeconds. " +
+			"Approvals are always decided by a person, regardless of the arguments: if your client can ask its user, the user is asked and sees the real action; otherwise the call fails and the error says how a person can decide. " +
 			`Examples: {"id": "RUN", "input": "blue"}; {"id": "RUN"}`,
 		takes: slices.Concat(runID, []prop{
-			opt("input", anything, "The answer to a question: a text, or a value that fits the wait's options or schema."),
-			opt("wait", aText, "The id of the wait, where several are open."), opt("node", aText, "Instead of wait: the id of the node that waits."),
-			opt("decision", oneOf(workflow.PortApprove, workflow.PortReject), "Only for tokens with the right to approve: the decision about an approval. Everybody else's is ignored, and a person is asked."),
-			opt("note", aText, "Goes with the answer."), waitProp,
-			opt("maxSteps", aCount, "Reopens a run that ended by its step limit, with this many steps in all. Needs the role edit."),
-			opt("timeoutSeconds", `{"type":"integer","minimum":1}`, "Reopens a run that ended by its time limit, with this much running time in all. Needs the role edit."),
+			opt("input", anything, "The answer to a question: a text, or a value that matches the wait's options or schema."),
+			opt("wait", aText, "The id of the wait, if several are open."), opt("node", aText, "Instead of wait: the id of the node that waits."),
+			opt("decision", oneOf(workflow.PortApprove, workflow.PortReject), "The decision about an approval, for tokens with the right approve. Without that right it is ignored, and a person is asked."),
+			opt("note", aText, "Recorded with the answer."), waitProp,
+			opt("maxSteps", aCount, "Reopens a run that reached its step limit, with this many steps in total. Needs the role edit."),
+			opt("timeoutSeconds", `{"type":"integer","minimum":1}`, "Reopens a run that reached its time limit, with this running time in total. Needs the role edit."),
 		}),
 		gives: outcomeOut, do: resumeRun,
 	}}
@@ -58,7 +58,7 @@ func resumeRun(ctx context.Context, c *call) (any, error) {
 		return nil, err
 	}
 	if args.Wait != "" && args.Node != "" {
-		return nil, invalidf("node: the wait is named already by `wait`")
+		return nil, invalidf("node: excluded by `wait`, which already names the wait")
 	}
 	rec, err := c.Service.ReadShort(ctx, id)
 	if err != nil {
@@ -85,7 +85,7 @@ func resumeRun(ctx context.Context, c *call) (any, error) {
 // reopen lets a run go on that ended by a limit (D20).
 func (c *call) reopen(ctx context.Context, rec service.Recorded, args resumeArgs) error {
 	if args.Input != nil || args.Decision != "" {
-		return invalidf("input: answer the run or raise its limits, not both at once")
+		return invalidf("input: answering the run and raising its limits exclude each other")
 	}
 	if _, err := door.Require(ctx, access.RoleEdit); err != nil {
 		return err
@@ -110,7 +110,7 @@ func (c *call) goOn(ctx context.Context, rec service.Recorded, args resumeArgs) 
 	case noWait && rec.Head.Status.IsEnded():
 		return &conflictError{fmt.Sprintf("run %s has ended (%s); there is nothing to continue. execute_workflow runs the workflow again", run, rec.Head.Status)}
 	case noWait && answers:
-		return &conflictError{fmt.Sprintf("run %s waits for nothing, it is %s; nothing was changed", run, rec.Head.Status)}
+		return &conflictError{fmt.Sprintf("run %s does not wait, it is %s; nothing was changed", run, rec.Head.Status)}
 	case noWait:
 		return c.takeUp(ctx, run)
 	case err != nil:
@@ -118,7 +118,7 @@ func (c *call) goOn(ctx context.Context, rec service.Recorded, args resumeArgs) 
 	case service.NeedsPerson(w.WaitOpened):
 		return c.decide(ctx, rec, w, args)
 	case args.Decision != "":
-		return invalidf("decision: run %s asks a question, no approval; give input", run)
+		return invalidf("decision: run %s waits for an answer, not an approval; give input", run)
 	case args.Input == nil:
 		asked, err := c.Service.Opened(ctx, run, w.Wait)
 		if err != nil {
@@ -162,7 +162,7 @@ func question(w *engine.WaitOpened) string {
 		text += " (one of: " + strings.Join(w.Options, ", ") + ")"
 	}
 	if w.Schema != nil {
-		text += " (it must fit the JSON Schema " + clip(string(w.Schema), 2000) + ")"
+		text += " (it must match the JSON Schema " + clip(string(w.Schema), 2000) + ")"
 	}
 	return text
 }
@@ -206,13 +206,13 @@ func (c *call) decide(ctx context.Context, rec service.Recorded, w service.Asked
 	}
 	switch {
 	case !w.IsOpen():
-		return &conflictError{"run " + run + ": that wait is not open any more; nothing was changed"}
+		return &conflictError{"run " + run + ": that wait is no longer open; nothing was changed"}
 	case !c.canAsk():
 		return &personError{c.personText(run, w.Wait)}
 	}
 	answered, err := c.ask(ctx, rec, w.WaitOpened)
 	if err == nil && !answered {
-		err = &conflictError{"the person left it open; run " + run + " still waits"}
+		err = &conflictError{"the user left it open; run " + run + " still waits"}
 	}
 	return err
 }

@@ -15,16 +15,16 @@ import (
 
 func retryTools() []*tool {
 	return []*tool{{
-		name: "retry_run", title: "Go on with a run that has ended", role: access.RoleRun, effect: acts,
-		about: "Makes a new run of one that failed, met a limit or was cancelled, and waits up to waitSeconds. The new run keeps what succeeded and goes on just before what failed, or where the step `from` began for " +
-			`the last time; a run that completed needs from. The old run stays as it is. Examples: {"id": "RUN"}; {"id": "RUN", "from": "critic", "model": "openai/gpt-6.1-terra"}`,
+		name: "retry_run", title: "Retry a run that has ended", role: access.RoleRun, effect: acts,
+		about: "Retries a run that failed, reached a limit or was cancelled, as a new run, and waits up to waitSeconds. The new run keeps the steps that succeeded and continues before the one that failed, or before the " +
+			`last execution of the step from; a run that completed needs from. The old run does not change. Examples: {"id": "RUN"}; {"id": "RUN", "from": "critic", "model": "openai/gpt-6.1-terra"}`,
 		takes: slices.Concat(runID, []prop{
-			opt("from", aText, "The id of the step from whose last execution on the new run executes again."),
+			opt("from", aText, "The id of the step at whose last execution the new run continues."),
 			opt("model", aText, "The model of every agent for the calls that the new run makes, as provider/model. Needs the role edit."),
-			opt("document", aText, "The text of a repaired document that takes the place of the run's own. Steps that ran already, and the edges between them, must be equal in it. Needs the role edit."),
-			opt("maxSteps", aCount, "Steps in all; a run that ended by its step limit needs a higher one. Needs the role edit."),
-			opt("maxIterations", `{"type":"integer","minimum":1}`, "Passes of a loop; a run that ended by that limit needs a higher one. Needs the role edit."),
-			opt("timeoutSeconds", `{"type":"integer","minimum":1}`, "Running time in all; a run that ended by its time limit needs more. Needs the role edit."),
+			opt("document", aText, "The text of a corrected document that replaces the run's own. Steps that already ran, and the edges between them, must be the same in it. Needs the role edit."),
+			opt("maxSteps", aCount, "Maximum number of steps; a run that reached its step limit needs a higher one. Needs the role edit."),
+			opt("maxIterations", `{"type":"integer","minimum":1}`, "Maximum number of passes of a loop; a run that reached that limit needs a higher one. Needs the role edit."),
+			opt("timeoutSeconds", `{"type":"integer","minimum":1}`, "Total running time; a run that reached its time limit needs more. Needs the role edit."),
 			waitProp,
 		}),
 		gives: outcomeOut, do: retryRun,
@@ -77,7 +77,7 @@ func retryRun(ctx context.Context, c *call) (any, error) {
 	if args.Document != "" {
 		w, problems, err := c.Service.Load(ctx, "document", []byte(args.Document), service.LoadOptions{})
 		if err == nil && problems.HasErrors() {
-			err = &service.InvalidError{Message: "document: it has errors", Diagnostics: problems}
+			err = &service.InvalidError{Message: "document: has errors", Diagnostics: problems}
 		}
 		if err != nil {
 			return nil, err

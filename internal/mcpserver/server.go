@@ -173,7 +173,7 @@ func (s *Server) enter(w http.ResponseWriter, r *http.Request, d *desk) (left fu
 }
 
 // errGone says that the request that brought a call is over: nobody knows any more who called.
-var errGone = errors.New("the request that brought this call has ended")
+var errGone = errors.New("the request of this call has ended")
 
 // isLocal tells whether a call came over standard input.
 func isLocal(extra *sdk.RequestExtra) bool { return extra == nil || extra.Header == nil }
@@ -186,7 +186,7 @@ func (s *Server) audited(ctx context.Context, who *door.Caller, r *door.Request,
 	}
 	for _, d := range deeds {
 		if err := s.cfg.Audit(context.WithoutCancel(ctx), d); err != nil {
-			s.log.Error("the audit log lacks a deed", "action", d.Action, "target", d.Target, "err", err)
+			s.log.Error("audit record not written", "action", d.Action, "target", d.Target, "err", err)
 		}
 	}
 }

@@ -49,11 +49,11 @@ type fullError struct {
 }
 
 func (e *fullError) Error() string {
-	return fmt.Sprintf("%d MCP sessions are open, the most there may be (%s), and each has a request under way; end some with DELETE", e.most, e.name)
+	return fmt.Sprintf("%d MCP sessions are open, which is the limit (%s), and each has a request in progress; end some with DELETE", e.most, e.name)
 }
 
 func (e *fullError) problem() door.Problem {
-	return door.Problem{Status: http.StatusTooManyRequests, Code: "limit", Title: "A limit is reached", Detail: e.Error(), RetryAfter: time.Minute}
+	return door.Problem{Status: http.StatusTooManyRequests, Code: "limit", Title: "Limit reached", Detail: e.Error(), RetryAfter: time.Minute}
 }
 
 // open makes room for a session that a request of a holder may open. The caller calls done with the id of the session, or "" where none was opened. Errors: *fullError.

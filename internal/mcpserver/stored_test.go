@@ -51,7 +51,7 @@ func TestStoredAnswerByMCP(t *testing.T) {
 	c := w.connect(w.token(access.RoleRun, false), nil)
 	for range 2 { // the same answer again is the same
 		out := c.gives("resume_run", object{"id": "r", "input": "low"})
-		if at(t, out, "status") != "paused" || at(t, out, "next") != "Nothing: the answer is stored, and the program tides takes it when it runs." {
+		if at(t, out, "status") != "paused" || at(t, out, "next") != "Nothing: the answer is stored. The program tides applies it when it runs." {
 			t.Errorf("%v", out)
 		}
 	}

@@ -22,7 +22,7 @@ func Table() string {
 	for _, t := range table() {
 		var args []string
 		for _, p := range t.takes {
-			if strings.HasPrefix(p.about, "Another name of ") {
+			if strings.HasPrefix(p.about, "Alias of ") {
 				continue
 			}
 			if name := "`" + p.name + "`"; p.must || strings.HasSuffix(p.about, " Required.") {

@@ -23,9 +23,9 @@ import (
 const defaultEntries = 20
 
 var getProps = []prop{
-	opt("view", oneOf(viewRun, viewLogs), "run (the default): the run object with steps and trail; logs: the log."),
-	opt("cursor", aText, "Gives the next page: stepsNext, trailNext or logsNext of the page before."),
-	opt("limit", fmt.Sprintf(`{"type":"integer","minimum":1,"maximum":%d}`, view.MaxPage), fmt.Sprintf("How many entries a page has; default %d. A page whose result would be too long has fewer.", defaultEntries)),
+	opt("view", oneOf(viewRun, viewLogs), "run (the default): the run with its steps and trail; logs: the log."),
+	opt("cursor", aText, "The next page: stepsNext, trailNext or logsNext of the previous page."),
+	opt("limit", fmt.Sprintf(`{"type":"integer","minimum":1,"maximum":%d}`, view.MaxPage), fmt.Sprintf("Maximum number of entries of a page; default %d. A page has fewer if its result would be too long.", defaultEntries)),
 }
 
 const (
@@ -192,7 +192,7 @@ func runEvents(ctx context.Context, c *call) (any, error) {
 		line, err := fitting(ctx, r, text, maxEvent)
 		if err == nil && len(line) > maxEvent {
 			line, err = bounded(line, maxEvent, eventsURI(id))
-			out.Truncated = "long values of events are cut; the resource " + eventsURI(id) + " has them"
+			out.Truncated = "long values of events are truncated; the resource " + eventsURI(id) + " has them"
 		}
 		line = bytes.Clone(line)
 		size += len(line)
@@ -241,7 +241,7 @@ func (d *desk) readEvents(ctx context.Context, id string) ([]byte, error) {
 			return err
 		}
 		if b.Len()+len(line) > maxResource {
-			fmt.Fprintf(&b, "{\"truncated\":\"run_events with after %d goes on here\"}\n", e.Seq-1)
+			fmt.Fprintf(&b, "{\"truncated\":\"run_events with after %d continues here\"}\n", e.Seq-1)
 			return errFull
 		}
 		b.Write(line)
@@ -296,7 +296,7 @@ func (d *desk) readValue(ctx context.Context, uri string, res resource) (*sdk.Re
 	out := &sdk.ReadResourceResult{Contents: []*sdk.ResourceContents{{URI: uri, MIMEType: mime, Text: string(text)}}}
 	if at := res.offset + int64(len(text)); at < found.Bytes && len(text) > 0 {
 		next := valueURI(res.id, res.value, res.isText) + "/" + strconv.FormatInt(at, 10)
-		out.Contents = append(out.Contents, &sdk.ResourceContents{URI: next, MIMEType: mime, Text: fmt.Sprintf("This is not all: %s of %s follow. Read the resource %s.", bytesText(int(found.Bytes-at)), bytesText(int(found.Bytes)), next)})
+		out.Contents = append(out.Contents, &sdk.ResourceContents{URI: next, MIMEType: mime, Text: fmt.Sprintf("Truncated: %s of %s follow. Read the resource %s.", bytesText(int(found.Bytes-at)), bytesText(int(found.Bytes)), next)})
 	}
 	return out, nil
 }

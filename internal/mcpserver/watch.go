@@ -80,7 +80,7 @@ func (d *desk) look(ctx context.Context) {
 	entries, err := d.key.service.Visible(ctx, d.key.May(access.RoleEdit))
 	if err != nil {
 		if ctx.Err() == nil {
-			d.server.log.Warn("look at workflows for MCP clients", "error", err)
+			d.server.log.Warn("watch workflows for MCP clients", "error", err)
 		}
 		return
 	}
@@ -171,7 +171,7 @@ func (d *desk) subscribe(ctx context.Context, req *sdk.SubscribeRequest) error {
 	one := d.watched[uri]
 	switch {
 	case one == nil && len(d.watched) >= maxWatched:
-		return fmt.Errorf("at most %d resources can be subscribed to (max_mcp_subscriptions); unsubscribe from some", maxWatched)
+		return fmt.Errorf("at most %d resources can be subscribed to (max_mcp_subscriptions); unsubscribe from some first", maxWatched)
 	case one == nil:
 		one = &watched{now, map[string]bool{}}
 		d.watched[uri] = one

@@ -19,29 +19,29 @@ import (
 
 var (
 	workflowID = []prop{
-		opt("id", aText, "The id of the workflow, as create_workflow or list_workflows gave it. Required."),
-		opt("workflowId", aText, "Another name of id."),
+		opt("id", aText, "The id of the workflow, as create_workflow or list_workflows returned it. Required."),
+		opt("workflowId", aText, "Alias of id."),
 	}
-	aNode = `{"type":"object","properties":{"id":{"type":"string","description":"Your choice; edges name it."},"type":{"type":"string","description":"Always \"agent\"."},"name":{"type":"string","description":"What people call the node; optional."},` +
-		`"config":{"type":"object","properties":{"agentId":{"type":"string","description":"The id of the agent that this node runs, as create_agent gave it."}}}}}`
-	anEdge = `{"type":"object","properties":{"id":{"type":"string","description":"Your choice."},"from":{"type":"string","description":"The id of a node."},"to":{"type":"string","description":"The id of the node that runs next."}}}`
+	aNode = `{"type":"object","properties":{"id":{"type":"string","description":"Any unique id; edges refer to it."},"type":{"type":"string","description":"Always \"agent\"."},"name":{"type":"string","description":"The display name of the node; optional."},` +
+		`"config":{"type":"object","properties":{"agentId":{"type":"string","description":"The id of the agent that this node runs, as create_agent returned it."}}}}}`
+	anEdge = `{"type":"object","properties":{"id":{"type":"string","description":"Any unique id."},"from":{"type":"string","description":"The id of a node."},"to":{"type":"string","description":"The id of the node that runs next."}}}`
 	// graphProps are what the main graph and branches of a rounds document have.
 	graphProps = []prop{
 		opt("nodes", `{"type":"array","items":`+aNode+`}`, `ALL nodes; the run begins with the first. Example: [{"id": "a1", "type": "agent", "config": {"agentId": "writer"}}]`),
 		opt("edges", `{"type":"array","items":`+anEdge+`}`, `ALL edges. From each node the first edge is followed, and the node it leads to gets the output as its input. Example: [{"id": "e1", "from": "a1", "to": "a2"}]`),
-		opt("maxRounds", maybe("integer"), "How many full cycles a loop runs. Required, and at least 1, when the edges form a cycle; A -> B -> A with 10 runs each agent 10 times."),
-		opt("executionMode", maybe("string"), "one_time (the default: runs when it is started), interval (runs on `schedule`) or continuous (runs again and again)."),
+		opt("maxRounds", maybe("integer"), "The number of full cycles of a loop. Required, and at least 1, when the edges form a cycle; A -> B -> A with 10 runs each agent 10 times."),
+		opt("executionMode", maybe("string"), "one_time (the default: runs when it is started), interval (runs on `schedule`) or continuous (runs repeatedly)."),
 		opt("schedule", `{"type":["string","integer","null"]}`, `For interval: seconds such as "60", "daily@09:00", or "weekly@1,3,5" (0 is Sunday). For continuous: seconds between two runs; optional.`),
-		opt("timeZone", maybe("string"), "The zone of a calendar schedule, such as Europe/Berlin."),
-		opt("turnInstruction", maybe("string"), "Put before what each agent is given at its turn."),
+		opt("timeZone", maybe("string"), "The time zone of a calendar schedule, such as Europe/Berlin."),
+		opt("turnInstruction", maybe("string"), "Text that is added before the input of each agent."),
 	}
 	workflowOut = closed(
 		req("id", aText, ""), req("name", aText, ""), req("format", aText, "The language of the document: rounds, canvas, routes or steps."),
-		req("version", aCount, "The number of the published version; 0 where another program wrote the rows, or where there is only a draft."),
-		opt("draft", aCount, "The number of the draft, where there is one."), req("etag", aText, "Changes with every change of the document."),
-		opt("document", aMap, "The document as it is stored now. Of a rounds document: nodes, edges, maxRounds, branches …"),
-		opt("truncated", aText, "Says where the document is, when it is too long to stand here."),
-		opt("diagnostics", findings, "Problems of the document as it is now, such as agents that do not exist."),
+		req("version", aCount, "The number of the published version; 0 if another program wrote the rows, or if there is only a draft."),
+		opt("draft", aCount, "The number of the draft, if there is one."), req("etag", aText, "Differs after every change of the document."),
+		opt("document", aMap, "The stored document. For a rounds document: nodes, edges, maxRounds, branches …"),
+		opt("truncated", aText, "The place of the document, if it is too long for this result."),
+		opt("diagnostics", findings, "Current problems of the document, such as agents that do not exist."),
 	)
 )
 
@@ -59,37 +59,37 @@ type workflowResult struct {
 }
 
 func workflowTools() []*tool {
-	branch := slices.Concat([]prop{req("id", aText, "Your choice; execute_workflow takes it as branchId.")}, graphProps)
+	branch := slices.Concat([]prop{req("id", aText, "Any unique id; execute_workflow takes it as branchId.")}, graphProps)
 	return []*tool{
 		{
 			name: "create_workflow", title: "Create a workflow", role: access.RoleEdit, effect: adds,
 			about: "Stores an empty workflow with a name and returns its id. Then add nodes, edges and maxRounds with update_workflow. " +
 				`Example: {"name": "Writer and critic"}`,
 			takes: []prop{
-				req("name", aText, "What people call the workflow."), opt("id", aText, "An id of your choice; omit it to get one made of the name. It must be new: the code conflict says that it is taken."),
-				opt("description", aText, "What the workflow is for, in a sentence."),
+				req("name", aText, "The display name of the workflow."), opt("id", aText, "An id of your choice; omit it to derive one from the name. It must be new: the code conflict means that it is taken."),
+				opt("description", aText, "The purpose of the workflow in one sentence."),
 			},
 			gives: workflowOut, do: createWorkflow,
 		},
 		{
 			name: "update_workflow", title: "Change a workflow", role: access.RoleEdit, effect: changes,
 			about: "Replaces exactly the parts that are given and keeps all others: to add a node, call get_workflow first and send its nodes with the new one, and all edges. null removes a part. " +
-				"The result is checked: with errors nothing is stored, and the error lists each problem with its place and what to do. " +
-				`Example, two agents that talk for 10 rounds: {"id": "ID", "nodes": [{"id": "a1", "type": "agent", "config": {"agentId": "AGENT-1"}}, {"id": "a2", "type": "agent", "config": {"agentId": "AGENT-2"}}], ` +
+				"The result is checked: if it has errors, nothing is stored, and the error lists each problem with its place and a hint. " +
+				`Example, two agents that answer each other for 10 rounds: {"id": "ID", "nodes": [{"id": "a1", "type": "agent", "config": {"agentId": "AGENT-1"}}, {"id": "a2", "type": "agent", "config": {"agentId": "AGENT-2"}}], ` +
 				`"edges": [{"id": "e1", "from": "a1", "to": "a2"}, {"id": "e2", "from": "a2", "to": "a1"}], "maxRounds": 10}. ` +
 				"Instead of parts, `document` replaces the whole workflow by a document in any format: rounds, canvas, routes or steps.",
-			takes: slices.Concat(workflowID, []prop{opt("name", aText, "What people call the workflow."), opt("description", maybe("string"), "What the workflow is for.")}, graphProps, []prop{
-				opt("branches", `{"type":["array","null"],"items":`+string(open(branch...))+`}`, "ALL branches: graphs beside the main one, each with an id, nodes, edges, maxRounds, executionMode and schedule of its own. execute_workflow runs one by branchId."),
-				opt("agents", `{"type":["array","null"],"items":{"type":"object"}}`, "Agents inside the document, for this workflow alone; usually agents are made with create_agent."),
-				opt("document", `{"type":["object","string"]}`, "Instead of all parts: a whole document, as a JSON object or as YAML or JSON text."),
+			takes: slices.Concat(workflowID, []prop{opt("name", aText, "The display name of the workflow."), opt("description", maybe("string"), "The purpose of the workflow.")}, graphProps, []prop{
+				opt("branches", `{"type":["array","null"],"items":`+string(open(branch...))+`}`, "ALL branches: graphs in addition to the main one, each with an id, nodes, edges, maxRounds, executionMode and schedule of its own. execute_workflow runs one by branchId."),
+				opt("agents", `{"type":["array","null"],"items":{"type":"object"}}`, "Agents inside the document, for this workflow only; usually agents are created with create_agent."),
+				opt("document", `{"type":["object","string"]}`, "Instead of parts: a whole document, as a JSON object or as YAML or JSON text."),
 				opt("format", oneOf(format.Names()...), "The format of `document`; omit it to have it detected."), allowUnknown,
-				etagProp, opt("version", aCount, "The version that get_workflow gave: like etag."),
+				etagProp, opt("version", aCount, "The version that get_workflow returned: like etag."),
 			}),
 			gives: workflowOut, do: updateWorkflow,
 		},
 		{
-			name: "get_workflow", title: "Look at a workflow", role: access.RoleRun, effect: reads,
-			about: "Gives the published document of a workflow (nodes, edges, maxRounds, branches …), its version and etag, and the problems that it has now. Agents are looked at with get_agent.",
+			name: "get_workflow", title: "Show a workflow", role: access.RoleRun, effect: reads,
+			about: "Returns the published document of a workflow (nodes, edges, maxRounds, branches …), its version and etag, and its current problems. get_agent returns agents.",
 			takes: workflowID, gives: workflowOut, do: getWorkflow,
 		},
 		{
@@ -103,21 +103,21 @@ func workflowTools() []*tool {
 			),
 		},
 		{
-			name: "validate_workflow", title: "Check a workflow", role: access.RoleRun, effect: reads,
-			about: "Checks a stored workflow by id, or a document that is not stored, and changes nothing: every problem has its place and often a hint. Use it before update_workflow with a whole document, or to find why a workflow cannot run.",
+			name: "validate_workflow", title: "Validate a workflow", role: access.RoleRun, effect: reads,
+			about: "Validates a stored workflow by id, or a document that is not stored, and changes nothing: every problem has its place and often a hint. Use it before update_workflow with a whole document, or to find why a workflow cannot run.",
 			takes: slices.Concat([]prop{opt("id", aText, "The id of a stored workflow."), workflowID[1]}, []prop{
 				opt("document", `{"type":["object","string"]}`, "Instead of id: a document as a JSON object, or as YAML or JSON text."),
 				opt("format", oneOf(format.Names()...), "The format of `document`; omit it to have it detected."), allowUnknown,
 			}),
 			gives: closed(
-				req("valid", aFlag, "There are no errors: it can run."), req("format", aText, "Empty: not recognised."), opt("id", aText, ""), opt("name", aText, ""),
-				req("nodes", aCount, "How many nodes the main graph has."), req("branches", aCount, ""), req("diagnostics", findings, ""),
+				req("valid", aFlag, "There are no errors: the workflow can run."), req("format", aText, "Empty: not recognized."), opt("id", aText, ""), opt("name", aText, ""),
+				req("nodes", aCount, "The number of nodes of the main graph."), req("branches", aCount, ""), req("diagnostics", findings, ""),
 			),
 			do: validateWorkflow,
 		},
 		{
 			name: "delete_workflow", title: "Delete a workflow", role: access.RoleEdit, effect: removes,
-			about: "Deletes a stored workflow with all its versions for good. Runs of it stay and keep what they ran.",
+			about: "Deletes a stored workflow with all its versions for good. Its runs are kept, with their definitions.",
 			takes: workflowID, gives: closed(req("id", aText, ""), req("deleted", aFlag, "")), do: deleteWorkflow,
 		},
 	}
@@ -129,7 +129,7 @@ func createWorkflow(ctx context.Context, c *call) (any, error) {
 		return nil, err
 	}
 	if strings.TrimSpace(args.Name) == "" {
-		return nil, invalidf("name: it must not be empty")
+		return nil, invalidf("name: must not be empty")
 	}
 	return again("", func() (any, error) {
 		entries, err := c.Service.Entries(ctx)
@@ -140,7 +140,7 @@ func createWorkflow(ctx context.Context, c *call) (any, error) {
 			return slices.ContainsFunc(entries, func(e catalog.Entry) bool { return e.ID == id })
 		}
 		if args.ID != "" && taken(args.ID) {
-			return nil, &conflictError{"there is a workflow " + args.ID + " already; change it with update_workflow, or choose another id"}
+			return nil, &conflictError{"the workflow " + args.ID + " exists; change it with update_workflow, or choose another id"}
 		}
 		id := cmp.Or(args.ID, newID(args.Name, "workflow", taken))
 		doc := members{{"id", encode(id)}, {"name", encode(args.Name)}}
@@ -181,9 +181,9 @@ func updateWorkflow(ctx context.Context, c *call) (any, error) {
 	parts := given.without("id", "workflowId", "document", "format", "allowUnknown", "etag", "version")
 	switch {
 	case args.Document != nil && len(parts) > 0:
-		return nil, invalidf("document: it replaces the whole workflow, and %s was given too; send one or the other", parts[0].key)
+		return nil, invalidf("document: replaces the whole workflow, and excludes %s", parts[0].key)
 	case args.Document == nil && args.Format != "":
-		return nil, invalidf("format: it is the format of `document`, which was not given")
+		return nil, invalidf("format: is the format of `document`, which is missing")
 	case args.Document == nil && len(parts) == 0:
 		return nil, invalidf("nothing to change: give name, nodes, edges, maxRounds, branches or another part, or a whole document")
 	}
@@ -200,18 +200,18 @@ func (c *call) change(ctx context.Context, id string, args updateArgs, parts mem
 		return nil, err
 	}
 	if args.Version != nil && *args.Version != now.Version {
-		return nil, &conflictError{"workflow " + id + " has another version now; read it again with get_workflow and repeat the change"}
+		return nil, &conflictError{"workflow " + id + " was changed by another client; read it again with get_workflow and repeat the change"}
 	}
 	q := service.ApplyRequest{ID: id, Expect: now.Tag, LoadOptions: service.LoadOptions{Format: args.Format, AllowUnknown: args.AllowUnknown}}
 	if args.Document != nil {
 		text := document(args.Document)
 		if own := ownID(text); own != "" && own != id {
-			return nil, invalidf("document: its id is %q, and the workflow to change is %q", own, id)
+			return nil, invalidf("document: its id is %q, but the workflow to change is %q", own, id)
 		}
 		return c.storeWorkflow(ctx, q, text, "workflows.update")
 	}
 	if now.Format != format.Rounds {
-		return nil, invalidf("workflow %s is a %s document, and its parts cannot be changed one by one: send the whole `document`, changed (get_workflow has it)", id, now.Format)
+		return nil, invalidf("workflow %s is a %s document, whose parts cannot be changed one by one: send the whole changed `document` (get_workflow returns it)", id, now.Format)
 	}
 	doc, err := membersOf(now.Text)
 	if err != nil {
@@ -356,7 +356,7 @@ func validateWorkflow(ctx context.Context, c *call) (any, error) {
 		}
 		id, err := args.id()
 		if err != nil {
-			return nil, nil, invalidf("id: give the id of a stored workflow, or a document")
+			return nil, nil, invalidf("id: missing; give the id of a stored workflow, or a document")
 		}
 		if _, err := c.Service.VisibleEntry(ctx, id, c.SeesDrafts()); err != nil {
 			return nil, nil, err

@@ -423,24 +423,24 @@ type Actor struct {
 	Token   *string `json:"token,omitempty"`
 }
 
-// Agent An agent as lists of agents have it; docs/agents.md has all keys
+// Agent An agent, as in lists of agents; docs/agents.md describes all keys
 type Agent struct {
-	// Description What other agents are told of it
+	// Description Description, which other agents see
 	Description *string `json:"description,omitempty"`
 
-	// Id Id of the agent; in a PUT it may be left out
+	// Id Id of the agent; optional in a PUT
 	Id *string `json:"id,omitempty"`
 
 	// Model Reference of a model, such as openai/gpt-6.1-terra
 	Model *string `json:"model,omitempty"`
 
-	// Name What people call it
+	// Name Display name
 	Name *string `json:"name,omitempty"`
 
-	// SystemPrompt What it is told
+	// SystemPrompt Instructions of the agent
 	SystemPrompt *string `json:"systemPrompt,omitempty"`
 
-	// Tools Names of tools that it may use
+	// Tools Names of the tools that it may use
 	Tools                *[]string              `json:"tools,omitempty"`
 	AdditionalProperties map[string]interface{} `json:"-"`
 }
@@ -483,7 +483,7 @@ type Applied struct {
 	// Agents Ids of the agents that were stored with them
 	Agents []string `json:"agents"`
 
-	// Diagnostics Warnings, such as of agents that nobody defines yet
+	// Diagnostics Warnings, such as references to agents that do not exist yet
 	Diagnostics []Diagnostic `json:"diagnostics"`
 
 	// Workflows What was stored, in the order of the documents
@@ -501,21 +501,21 @@ type AppliedAgents struct {
 
 // AppliedWorkflow defines model for AppliedWorkflow.
 type AppliedWorkflow struct {
-	// Draft Number of the version that is a draft; null: there is none
+	// Draft Number of the version that is a draft; null: no draft
 	Draft *int64 `json:"draft"`
 
 	// Format Language of the document: canvas, rounds, routes or steps
 	Format string `json:"format"`
 
-	// HasRows It stands in the tables of routes workflows, which any program may write
+	// HasRows It is in the tables of routes workflows, which any program may write
 	HasRows bool   `json:"hasRows"`
 	Id      string `json:"id"`
 	Name    string `json:"name"`
 
-	// Published Number of the version that runs; null: none has one
+	// Published Number of the version that runs; null: none is published
 	Published *int64 `json:"published"`
 
-	// Unchanged All of it was stored before
+	// Unchanged Nothing was stored: the document equals the current version
 	Unchanged bool `json:"unchanged"`
 
 	// UpdatedAt When a version was stored or published last; null: never
@@ -527,28 +527,28 @@ type AppliedWorkflow struct {
 
 // ApplyAgentsBody defines model for ApplyAgentsBody.
 type ApplyAgentsBody struct {
-	// AllowUnknown Unknown keys and types of toolsets are warnings; otherwise those that are misspellings of known ones are errors
+	// AllowUnknown All unknown keys and toolset types are warnings; otherwise misspellings of known ones are errors
 	AllowUnknown *bool `json:"allowUnknown,omitempty"`
 
 	// Documents Lists of agents
 	Documents []Source `json:"documents"`
 
-	// Replace Delete the rows of these agents before they are written anew, in one transaction
+	// Replace Delete the rows of these agents before they are rewritten, in one transaction
 	Replace *bool `json:"replace,omitempty"`
 }
 
 // ApplyBody defines model for ApplyBody.
 type ApplyBody struct {
-	// Agents A list of agents that the documents name, which are stored too; those in a document win
+	// Agents Agents that the documents refer to, which are stored too; agents in a document take precedence
 	Agents *Source `json:"agents,omitempty"`
 
-	// AllowUnknown Unknown keys and types of toolsets are warnings; otherwise those that are misspellings of known ones are errors
+	// AllowUnknown All unknown keys and toolset types are warnings; otherwise misspellings of known ones are errors
 	AllowUnknown *bool `json:"allowUnknown,omitempty"`
 
 	// Documents Documents of workflows
 	Documents []Source `json:"documents"`
 
-	// Draft Store drafts, and leave what is published alone
+	// Draft Store drafts; the published versions do not change
 	Draft *bool `json:"draft,omitempty"`
 
 	// Format Language of the documents: canvas, rounds, routes or steps; absent: it is detected
@@ -557,31 +557,31 @@ type ApplyBody struct {
 	// Id Id of a single document that has none of its own; absent: the name of its file
 	Id *string `json:"id,omitempty"`
 
-	// Replace Delete all rows of a routes workflow before they are written anew, in one transaction
+	// Replace Delete all rows of a routes workflow before they are rewritten, in one transaction
 	Replace *bool `json:"replace,omitempty"`
 }
 
 // AuditRecord defines model for AuditRecord.
 type AuditRecord struct {
-	// Action What was done, or method and path of the request
+	// Action Action, or method and path of the request
 	//
 	// Examples: runs.start
 	Action string `json:"action"`
 
-	// Actor Name of the token; local is a user of the store without a server; of an approve link, the endpoint that it was sent to
+	// Actor Name of the token; local: a user of the store without a server; for an approve link, the endpoint that it was sent to
 	//
 	// Examples: ann
 	Actor string `json:"actor"`
 
-	// At When it was asked for
+	// At Time of the request
 	At time.Time `json:"at"`
 
-	// Channel The way in: cli, http, mcp, openai, link or hooks
+	// Channel Interface: cli, http, mcp, openai, link or hooks
 	//
 	// Examples: http
 	Channel string `json:"channel"`
 
-	// Id Counts the records of a namespace
+	// Id Number of the record in its namespace
 	Id        int64  `json:"id"`
 	Namespace string `json:"namespace"`
 
@@ -590,16 +590,16 @@ type AuditRecord struct {
 	// Examples: ok
 	Outcome string `json:"outcome"`
 
-	// Remote Address that the request came from
+	// Remote Address of the client
 	Remote string `json:"remote"`
 
 	// Request Id of the request in the server's log
 	Request string `json:"request"`
 
-	// Target To what
+	// Target Object of the action
 	Target string `json:"target"`
 
-	// Token Id of the token that was shown; empty where there was none
+	// Token Id of the token; empty without a token
 	Token string `json:"token"`
 }
 
@@ -624,34 +624,34 @@ type BranchFact struct {
 
 // CancelInputBody defines model for CancelInputBody.
 type CancelInputBody struct {
-	// Reason Kept with the run
+	// Reason Recorded with the run
 	Reason *string `json:"reason,omitempty"`
 }
 
 // Checked defines model for Checked.
 type Checked struct {
-	// Diagnostics Errors and warnings, with their places
+	// Diagnostics Errors and warnings with their positions
 	Diagnostics []Diagnostic `json:"diagnostics"`
 
-	// Facts What was read in the document; null: it has errors
+	// Facts Facts about the document; null: it has errors
 	Facts *Facts `json:"facts"`
 
-	// Ok It can run: there are no errors
+	// Ok There are no errors: the workflow can run
 	Ok bool `json:"ok"`
 }
 
 // CreateBody defines model for CreateBody.
 type CreateBody struct {
-	// Agents A list of agents that the document names, which are stored too
+	// Agents Agents that the document refers to, which are stored too
 	Agents interface{} `json:"agents,omitempty"`
 
-	// AllowUnknown Unknown keys and types of toolsets are warnings; otherwise those that are misspellings of known ones are errors
+	// AllowUnknown All unknown keys and toolset types are warnings; otherwise misspellings of known ones are errors
 	AllowUnknown *bool `json:"allowUnknown,omitempty"`
 
-	// Document Text of the document, YAML or JSON; it is given back byte for byte
+	// Document Text of the document, YAML or JSON; it is returned byte for byte
 	Document string `json:"document"`
 
-	// Draft Store a draft, and leave what is published alone
+	// Draft Store a draft; the published version does not change
 	Draft *bool `json:"draft,omitempty"`
 
 	// Format Language of the document; absent: it is detected
@@ -666,37 +666,37 @@ type CreateBodyFormat string
 
 // CreateEndpointBody defines model for CreateEndpointBody.
 type CreateEndpointBody struct {
-	// ApproveLinks Messages about approvals hold a link by which whoever reads them decides
+	// ApproveLinks Messages about approvals have a link that lets their readers decide
 	ApproveLinks *bool `json:"approveLinks,omitempty"`
 
 	// Children Also runs that other runs started
 	Children *bool `json:"children,omitempty"`
 
-	// Name What people call it
+	// Name Display name
 	Name *string `json:"name,omitempty"`
 
-	// On wait.opened, wait.reminded, wait.answered, wait.closed, run.completed, run.failed, run.cancelled; without it, all
+	// On wait.opened, wait.reminded, wait.answered, wait.closed, run.completed, run.failed, run.cancelled; absent: all
 	On *[]string `json:"on,omitempty"`
 
-	// Url Where messages are sent to
+	// Url URL that messages are sent to
 	Url string `json:"url"`
 
-	// Workflows Only runs of these workflows; without it, all
+	// Workflows Only runs of these workflows; absent: all
 	Workflows *[]string `json:"workflows,omitempty"`
 }
 
 // CreateWebhookBody defines model for CreateWebhookBody.
 type CreateWebhookBody struct {
-	// Branch Without it, the main graph
+	// Branch Absent: the main graph
 	Branch *string `json:"branch,omitempty"`
 
-	// Header Of mode token; without it, X-Webhook-Token
+	// Header Header of mode token; absent: X-Webhook-Token
 	Header *string `json:"header,omitempty"`
 
-	// Mode Without it, standard
+	// Mode Absent: standard
 	Mode *CreateWebhookBodyMode `json:"mode,omitempty"`
 
-	// Name What people call it
+	// Name Display name
 	Name *string `json:"name,omitempty"`
 
 	// SecretRef A reference to the operator's own secret, such as ${env.NAME}; only operators' tokens of the namespace default may give one
@@ -706,41 +706,41 @@ type CreateWebhookBody struct {
 	Workflow string `json:"workflow"`
 }
 
-// CreateWebhookBodyMode Without it, standard
+// CreateWebhookBodyMode Absent: standard
 type CreateWebhookBodyMode string
 
 // Definition defines model for Definition.
 type Definition struct {
-	// ChangedBySQL Other programs changed rows since the published version, or wrote all of them
+	// ChangedBySQL Other programs changed rows since the published version, or wrote all rows
 	ChangedBySQL bool `json:"changedBySQL"`
 
-	// Diagnostics What there is to say of the document now
+	// Diagnostics Current errors and warnings of the document
 	Diagnostics []Diagnostic `json:"diagnostics"`
 
-	// Document The text as it was stored
+	// Document The stored text
 	Document string `json:"document"`
 
-	// Draft Number of the version that is a draft; null: there is none
+	// Draft Number of the version that is a draft; null: no draft
 	Draft *int64 `json:"draft"`
 
-	// Facts What was read in the document; null: it has errors
+	// Facts Facts about the document; null: it has errors
 	Facts *Facts `json:"facts"`
 
 	// Format Language of the document: canvas, rounds, routes or steps
 	Format string `json:"format"`
 
-	// HasRows It stands in the tables of routes workflows, which any program may write
+	// HasRows It is in the tables of routes workflows, which any program may write
 	HasRows bool   `json:"hasRows"`
 	Id      string `json:"id"`
 	Name    string `json:"name"`
 
-	// Published Number of the version that runs; null: none has one
+	// Published Number of the version that runs; null: none is published
 	Published *int64 `json:"published"`
 
 	// UpdatedAt When a version was stored or published last; null: never
 	UpdatedAt *time.Time `json:"updatedAt"`
 
-	// Version Number of the version whose document this is; null: it is made of rows
+	// Version Number of the version whose document this is; null: it consists of rows
 	Version *int64 `json:"version"`
 
 	// Versions Numbers of all versions
@@ -760,16 +760,16 @@ type Diagnostic struct {
 
 // DocumentBody defines model for DocumentBody.
 type DocumentBody struct {
-	// Agents A list of agents that the document names, which are stored too
+	// Agents Agents that the document refers to, which are stored too
 	Agents interface{} `json:"agents,omitempty"`
 
-	// AllowUnknown Unknown keys and types of toolsets are warnings; otherwise those that are misspellings of known ones are errors
+	// AllowUnknown All unknown keys and toolset types are warnings; otherwise misspellings of known ones are errors
 	AllowUnknown *bool `json:"allowUnknown,omitempty"`
 
-	// Document Text of the document, YAML or JSON; it is given back byte for byte
+	// Document Text of the document, YAML or JSON; it is returned byte for byte
 	Document string `json:"document"`
 
-	// Draft Store a draft, and leave what is published alone
+	// Draft Store a draft; the published version does not change
 	Draft *bool `json:"draft,omitempty"`
 
 	// Format Language of the document; absent: it is detected
@@ -789,14 +789,14 @@ type Endpoint struct {
 	// On Types of notifications; empty: all
 	On []string `json:"on"`
 
-	// Operator It stands in the server's hocket.yaml
+	// Operator It is configured in the server's hocket.yaml
 	Operator bool `json:"operator"`
 
-	// Secret Shown this once
+	// Secret Shown only now
 	Secret *string `json:"secret,omitempty"`
 	Url    string  `json:"url"`
 
-	// Workflows Ids or names; empty: of all workflows
+	// Workflows Ids or names of workflows; empty: all
 	Workflows []string `json:"workflows"`
 }
 
@@ -838,17 +838,17 @@ type EventShape struct {
 	// Data What happened; its fields depend on the type
 	Data interface{} `json:"data"`
 
-	// Node Null where the event belongs to the whole run
+	// Node Null if the event belongs to the whole run
 	Node *string `json:"node"`
 	Run  string  `json:"run"`
 
 	// Seq Number of the event in its run, from 1, without gaps
 	Seq int64 `json:"seq"`
 
-	// Step Number of the step in the run; null where the event belongs to the whole run
+	// Step Number of the step in the run; null if the event belongs to the whole run
 	Step *int64 `json:"step"`
 
-	// Time UTC, in microseconds
+	// Time UTC, with microseconds
 	Time time.Time `json:"time"`
 
 	// Type Readers ignore types that they do not know
@@ -859,13 +859,13 @@ type EventShape struct {
 
 // EventTicket defines model for EventTicket.
 type EventTicket struct {
-	// Expires Until when it must be used first
+	// Expires Time by which it must be used first
 	Expires time.Time `json:"expires"`
 
 	// Path The event stream of the run
 	Path string `json:"path"`
 
-	// Ticket For the query parameter ticket of path, which it opens alone
+	// Ticket Value of the query parameter ticket; it opens this path only
 	Ticket string `json:"ticket"`
 }
 
@@ -876,7 +876,7 @@ type Facts struct {
 	// Branches Branches of rounds documents
 	Branches []BranchFact `json:"branches"`
 
-	// Limits What the document says of them
+	// Limits Limits in the document
 	Limits   Limits        `json:"limits"`
 	Name     string        `json:"name"`
 	Nodes    []NodeFact    `json:"nodes"`
@@ -885,13 +885,13 @@ type Facts struct {
 
 // ForkInputBody defines model for ForkInputBody.
 type ForkInputBody struct {
-	// At Number of the last event that the new run has
+	// At Number of the last event of the new run
 	At int64 `json:"at"`
 }
 
 // InputError defines model for InputError.
 type InputError struct {
-	// Location Where: path, query, header or body, with the field behind a dot
+	// Location Place: path, query, header or body, then a dot and the field
 	//
 	// Examples: body.input
 	Location string `json:"location"`
@@ -905,22 +905,22 @@ type Limits struct {
 	// MaxCalls Budget of model calls and tool calls
 	MaxCalls *int64 `json:"maxCalls,omitempty"`
 
-	// MaxConcurrency Steps at once
+	// MaxConcurrency Maximum number of concurrent steps
 	MaxConcurrency *int64 `json:"maxConcurrency,omitempty"`
 
 	// MaxCostUSD Budget of money
 	MaxCostUSD *float64 `json:"maxCostUSD,omitempty"`
 
-	// MaxLoopIterations Passes of a loop
+	// MaxLoopIterations Maximum number of passes of a loop
 	MaxLoopIterations *int64 `json:"maxLoopIterations,omitempty"`
 
-	// MaxSteps Steps in all
+	// MaxSteps Maximum number of steps
 	MaxSteps *int64 `json:"maxSteps,omitempty"`
 
 	// MaxTokens Budget of tokens
 	MaxTokens *int64 `json:"maxTokens,omitempty"`
 
-	// Timeout Time in which the run goes on, as a Go duration
+	// Timeout Running time of the run, as a Go duration
 	//
 	// Examples: 10m
 	Timeout *string `json:"timeout,omitempty"`
@@ -953,48 +953,48 @@ type LogEntryList struct {
 
 // MadeToken defines model for MadeToken.
 type MadeToken struct {
-	// Approve It stands for a person, who may answer approvals
+	// Approve Right to answer approvals, for tokens that a person uses
 	Approve   bool      `json:"approve"`
 	CreatedAt time.Time `json:"createdAt"`
 
-	// ExpiresAt When it ends; null: never
+	// ExpiresAt Time of expiry; null: never
 	ExpiresAt *time.Time `json:"expiresAt"`
 
-	// Id Names the token in the audit log, and where it is revoked; no secret
+	// Id Identifies the token in the audit log and for revocation; not a secret
 	Id string `json:"id"`
 
-	// Name What people call it
+	// Name Display name
 	Name string `json:"name"`
 
-	// Namespace The namespace that it leads into
+	// Namespace Namespace of the token
 	Namespace string `json:"namespace"`
 
-	// Role What it may do; each role includes those before it
+	// Role Role; each role includes those before it
 	Role MadeTokenRole `json:"role"`
 
-	// Token What the client sends: Authorization: Bearer TOKEN. It is told only now
+	// Token The secret, which clients send as Authorization: Bearer TOKEN. It is shown only now
 	Token string `json:"token"`
 
-	// UsedAt When it was used last, to within some minutes; null: never
+	// UsedAt Time of the last use, accurate to some minutes; null: never
 	UsedAt *time.Time `json:"usedAt"`
 }
 
-// MadeTokenRole What it may do; each role includes those before it
+// MadeTokenRole Role; each role includes those before it
 type MadeTokenRole string
 
 // ModelOffer defines model for ModelOffer.
 type ModelOffer struct {
-	// Default The reference of the default model begins with it, or is it
+	// Default It is the default model, or the provider of the default model
 	Default bool           `json:"default"`
 	Kind    ModelOfferKind `json:"kind"`
 
 	// Name Provider, the part of a reference before the first slash; or the operator's name of a model
 	Name string `json:"name"`
 
-	// Problem Why it is not usable; empty where it is
+	// Problem Why it is not usable; empty if it is
 	Problem string `json:"problem"`
 
-	// Usable Calls have somewhere to go
+	// Usable It can be called
 	Usable bool `json:"usable"`
 }
 
@@ -1014,7 +1014,7 @@ type ModelOfferList struct {
 type NodeFact struct {
 	Id string `json:"id"`
 
-	// Kind The document's word: agent, parallel, condition, if, approval and others
+	// Kind The document's name of the kind: agent, parallel, condition, if, approval and others
 	Kind string `json:"kind"`
 	Name string `json:"name"`
 }
@@ -1023,22 +1023,22 @@ type NodeFact struct {
 type Notification struct {
 	CreatedAt time.Time `json:"createdAt"`
 
-	// DueAt When it is sent next
+	// DueAt Time of the next attempt
 	DueAt    *time.Time `json:"dueAt"`
 	Endpoint string     `json:"endpoint"`
 
-	// Error Of the last try that failed
+	// Error Error of the last failed attempt
 	Error *string `json:"error"`
 
-	// Id The webhook-id that the endpoint sees, equal on every try
+	// Id The webhook-id that the endpoint receives, equal for all attempts
 	Id  string `json:"id"`
 	Run string `json:"run"`
 
-	// SettledAt When it was delivered or given up on
+	// SettledAt When it was delivered or abandoned
 	SettledAt *time.Time        `json:"settledAt"`
 	State     NotificationState `json:"state"`
 
-	// Tries Those that failed
+	// Tries Number of failed attempts
 	Tries int64   `json:"tries"`
 	Type  string  `json:"type"`
 	Wait  *string `json:"wait"`
@@ -1096,25 +1096,25 @@ type Preview struct {
 	// Branch Null: the main graph
 	Branch *string `json:"branch"`
 
-	// Times Planned times; none where there are none
+	// Times Planned times; may be empty
 	Times []time.Time `json:"times"`
 	Zone  string      `json:"zone"`
 }
 
 // Problem defines model for Problem.
 type Problem struct {
-	// Code What kind of problem it is, for programs; the command line tells the same by its exit status
+	// Code Kind of problem, for programs; the command line has an exit status for each
 	//
 	// Examples: invalid
 	Code string `json:"code"`
 
-	// Detail What is wrong this time
+	// Detail What is wrong in this case
 	Detail *string `json:"detail,omitempty"`
 
-	// Diagnostics Where a document is wrong
+	// Diagnostics Errors of a document
 	Diagnostics *[]Diagnostic `json:"diagnostics,omitempty"`
 
-	// Errors Where the request itself is wrong
+	// Errors Errors of the request itself
 	Errors *[]InputError `json:"errors,omitempty"`
 
 	// Status The HTTP status
@@ -1122,31 +1122,31 @@ type Problem struct {
 	// Examples: 422
 	Status int64 `json:"status"`
 
-	// Title What kind of problem it is, for people
+	// Title Kind of problem, for people
 	Title string `json:"title"`
 }
 
 // PruneBody defines model for PruneBody.
 type PruneBody struct {
-	// EndedBefore Delete runs that ended before this
+	// EndedBefore Delete runs that ended before this time
 	EndedBefore *time.Time `json:"endedBefore,omitempty"`
 
-	// PausedBefore Delete runs that are paused and were written last before this
+	// PausedBefore Delete paused runs whose last event is before this time
 	PausedBefore *time.Time `json:"pausedBefore,omitempty"`
 
-	// Runs Delete these, however old they are
+	// Runs Delete these runs, regardless of their age
 	Runs *[]string `json:"runs,omitempty"`
 }
 
 // Pruned defines model for Pruned.
 type Pruned struct {
-	// FreedBytes By how much the store became smaller; below 0 where others wrote meanwhile
+	// FreedBytes Decrease of the store's size in bytes; below 0 if other processes wrote to it meanwhile
 	FreedBytes int64 `json:"freedBytes"`
 
 	// Runs Number of runs
 	Runs int64 `json:"runs"`
 
-	// Values Number of large values, which no other run has
+	// Values Number of large values that no other run has
 	Values int64 `json:"values"`
 }
 
@@ -1186,16 +1186,16 @@ type ResumeBody struct {
 	// Input Answers a question: a text or any JSON value
 	Input interface{} `json:"input,omitempty"`
 
-	// Limits Lets a run that ended by a limit go on; each is the new one in all
+	// Limits New totals, with which a run that reached a limit continues
 	Limits *Limits `json:"limits,omitempty"`
 
-	// Node Node that waits, in the place of wait
+	// Node Node that waits, instead of wait
 	Node *string `json:"node,omitempty"`
 
-	// Note Goes with the answer
+	// Note Recorded with the answer
 	Note *string `json:"note,omitempty"`
 
-	// Wait Id of the wait, where several are open
+	// Wait Id of the wait, if several are open
 	//
 	// Examples: w7
 	Wait *string `json:"wait,omitempty"`
@@ -1203,18 +1203,18 @@ type ResumeBody struct {
 
 // RetryBody defines model for RetryBody.
 type RetryBody struct {
-	// Document Text of a document that takes the place of the run's own; needs the role edit
+	// Document Text of a document that replaces the run's own; needs the role edit
 	Document *string `json:"document,omitempty"`
 
 	// Format Language of document; absent: it is detected
 	Format *RetryBodyFormat `json:"format,omitempty"`
 
-	// From Id of the step from whose last execution on the new run executes again
+	// From Id of the step at whose last execution the new run continues
 	//
 	// Examples: critic
 	From *string `json:"from,omitempty"`
 
-	// Limits Take the place of the run's limits; needs the role edit. A run that a limit ended goes on with a higher one only
+	// Limits Replace the run's limits; needs the role edit. A run that reached a limit continues only with a higher one
 	Limits *Limits `json:"limits,omitempty"`
 
 	// Model Model of every agent for the calls that the new run makes; needs the role edit
@@ -1222,7 +1222,7 @@ type RetryBody struct {
 	// Examples: openai/gpt-6.1-terra
 	Model *string `json:"model,omitempty"`
 
-	// Name What a document that has no name is called
+	// Name Name of a document that has none
 	Name *string `json:"name,omitempty"`
 }
 
@@ -1231,7 +1231,7 @@ type RetryBodyFormat string
 
 // RotateWebhookBody defines model for RotateWebhookBody.
 type RotateWebhookBody struct {
-	// OverlapSeconds How long the old secret still holds; without it, a day
+	// OverlapSeconds How long the old secret stays valid, in seconds; absent: a day
 	OverlapSeconds *int64 `json:"overlapSeconds,omitempty"`
 
 	// SecretRef As in createWebhook
@@ -1285,7 +1285,7 @@ type RunLine struct {
 	Status    RunLineStatus `json:"status"`
 	UpdatedAt time.Time     `json:"updatedAt"`
 
-	// Version Version of the stored workflow; null: it is none
+	// Version Version of the stored workflow; null: not a stored workflow
 	Version *int64 `json:"version"`
 
 	// Waiting Number of open waits
@@ -1325,22 +1325,22 @@ type Scheduled struct {
 	// LastRun The last run that the schedule started
 	LastRun *string `json:"lastRun"`
 
-	// LastStatus Where the last run stands; null where it is gone
+	// LastStatus Status of the last run; null if the run was deleted
 	LastStatus *string `json:"lastStatus"`
 	Mode       string  `json:"mode"`
 
-	// Next Next planned time; null where nobody knows
+	// Next Next planned time; null if unknown
 	Next *time.Time `json:"next"`
 
-	// Problem Why it cannot start now; empty where it can
+	// Problem Why it cannot start now; empty if it can
 	Problem string `json:"problem"`
 	Spec    string `json:"spec"`
 
-	// Version Version of the workflow; null: it is made of rows
+	// Version Version of the workflow; null: it consists of rows
 	Version  *int64 `json:"version"`
 	Workflow string `json:"workflow"`
 
-	// Zone Zone of the calendar; empty where there is none
+	// Zone Time zone of the schedule; empty if it has none
 	Zone string `json:"zone"`
 }
 
@@ -1355,10 +1355,10 @@ type ScheduledList struct {
 
 // Source defines model for Source.
 type Source struct {
-	// Document The text, YAML or JSON; that of a workflow is given back byte for byte
+	// Document The text, YAML or JSON; a workflow's is returned byte for byte
 	Document string `json:"document"`
 
-	// File What problems call the document; its last part names a workflow that has no id of its own
+	// File Name of the document in diagnostics; its last part names a workflow that has no id of its own
 	File string `json:"file"`
 }
 
@@ -1371,13 +1371,13 @@ type Span struct {
 
 // StartBody defines model for StartBody.
 type StartBody struct {
-	// AllowUnknown Unknown keys and types of toolsets are warnings; otherwise those that are misspellings of known ones are errors
+	// AllowUnknown All unknown keys and toolset types are warnings; otherwise misspellings of known ones are errors
 	AllowUnknown *bool `json:"allowUnknown,omitempty"`
 
 	// Branch Branch of a rounds document, or all
 	Branch *string `json:"branch,omitempty"`
 
-	// Document Text of a document, in the place of workflow; needs the role edit
+	// Document Text of a document, instead of workflow; needs the role edit
 	Document *string `json:"document,omitempty"`
 
 	// Draft Run the draft of the workflow; needs the role edit
@@ -1389,11 +1389,11 @@ type StartBody struct {
 	// IfBusy What happens while another run of the session has not ended; absent: 409
 	IfBusy *StartBodyIfBusy `json:"ifBusy,omitempty"`
 
-	// Input The prompt: a text, or any JSON value, which stands as text in the prompt
+	// Input The prompt: a text, or any JSON value, which the prompt contains as text
 	Input  interface{} `json:"input,omitempty"`
 	Limits *Limits     `json:"limits,omitempty"`
 
-	// Name What a document that has no name is called
+	// Name Name of a document that has none
 	Name *string `json:"name,omitempty"`
 
 	// Session Session of the run; of its runs at most one has not ended
@@ -1446,53 +1446,53 @@ type StepList struct {
 
 // Token defines model for Token.
 type Token struct {
-	// Approve It stands for a person, who may answer approvals
+	// Approve Right to answer approvals, for tokens that a person uses
 	Approve   bool      `json:"approve"`
 	CreatedAt time.Time `json:"createdAt"`
 
-	// ExpiresAt When it ends; null: never
+	// ExpiresAt Time of expiry; null: never
 	ExpiresAt *time.Time `json:"expiresAt"`
 
-	// Id Names the token in the audit log, and where it is revoked; no secret
+	// Id Identifies the token in the audit log and for revocation; not a secret
 	Id string `json:"id"`
 
-	// Name What people call it
+	// Name Display name
 	Name string `json:"name"`
 
-	// Namespace The namespace that it leads into
+	// Namespace Namespace of the token
 	Namespace string `json:"namespace"`
 
-	// Role What it may do; each role includes those before it
+	// Role Role; each role includes those before it
 	Role TokenRole `json:"role"`
 
-	// UsedAt When it was used last, to within some minutes; null: never
+	// UsedAt Time of the last use, accurate to some minutes; null: never
 	UsedAt *time.Time `json:"usedAt"`
 }
 
-// TokenRole What it may do; each role includes those before it
+// TokenRole Role; each role includes those before it
 type TokenRole string
 
 // TokenBody defines model for TokenBody.
 type TokenBody struct {
-	// Approve It stands for a person, who may answer approvals
+	// Approve Right to answer approvals, for tokens that a person uses
 	Approve *bool `json:"approve,omitempty"`
 
-	// ExpiresAt When it ends; absent: never
+	// ExpiresAt Time of expiry; absent: never
 	ExpiresAt *time.Time `json:"expiresAt,omitempty"`
 
-	// Name What it is for
+	// Name Purpose of the token
 	//
 	// Examples: ci
 	Name string `json:"name"`
 
-	// Namespace Another namespace than the caller's, which is made where there is none
+	// Namespace Another namespace than the caller's, which is created if it does not exist
 	Namespace *string `json:"namespace,omitempty"`
 
-	// Role What it may do
+	// Role Role of the token
 	Role TokenBodyRole `json:"role"`
 }
 
-// TokenBodyRole What it may do
+// TokenBodyRole Role of the token
 type TokenBodyRole string
 
 // TokenList defines model for TokenList.
@@ -1506,16 +1506,16 @@ type TokenList struct {
 
 // ToolOffer defines model for ToolOffer.
 type ToolOffer struct {
-	// How How it is had
+	// How How a document uses it
 	How string `json:"how"`
 
-	// Name What documents call it
+	// Name Name in documents
 	Name string `json:"name"`
 
 	// Named The operator named it, and documents refer to it by that name
 	Named bool `json:"named"`
 
-	// Type Kind of toolset; tool for a tool of the program itself
+	// Type Kind of toolset; tool: a tool of the program itself
 	Type string `json:"type"`
 }
 
@@ -1585,10 +1585,10 @@ type Usage struct {
 
 // ValidateInputBody defines model for ValidateInputBody.
 type ValidateInputBody struct {
-	// AllowUnknown Unknown keys and types of toolsets are warnings; otherwise those that are misspellings of known ones are errors
+	// AllowUnknown All unknown keys and toolset types are warnings; otherwise misspellings of known ones are errors
 	AllowUnknown *bool `json:"allowUnknown,omitempty"`
 
-	// Document Text of a document; absent: the draft, or what is published where there is none
+	// Document Text of a document; absent: the draft, else the published version
 	Document *string `json:"document,omitempty"`
 
 	// Format Language of document; absent: it is detected
@@ -1610,11 +1610,11 @@ type Value struct {
 type Version struct {
 	CreatedAt time.Time `json:"createdAt"`
 
-	// Digest Digest of the graph; empty where agents were missing when it was stored
+	// Digest Digest of the graph; empty if agents were missing when it was stored
 	Digest string `json:"digest"`
 	Draft  bool   `json:"draft"`
 
-	// File Name of the file that it came from; empty: none is known
+	// File Name of the file that it came from; empty: unknown
 	File   string `json:"file"`
 	Format string `json:"format"`
 	Name   string `json:"name"`
@@ -1663,7 +1663,7 @@ type Webhook struct {
 	CreatedAt time.Time `json:"createdAt"`
 	CreatedBy string    `json:"createdBy"`
 
-	// DisabledAt When its workflow was deleted; it starts nothing any more
+	// DisabledAt When its workflow was deleted; it starts no more runs
 	DisabledAt *time.Time `json:"disabledAt"`
 
 	// Header The header of mode token
@@ -1674,16 +1674,16 @@ type Webhook struct {
 	Mode WebhookMode `json:"mode"`
 	Name string      `json:"name"`
 
-	// OverlapUntil Until when the secret before the last rotation holds, too
+	// OverlapUntil Time until which the secret before the last rotation is valid
 	OverlapUntil *time.Time `json:"overlapUntil"`
 
-	// Secret Shown this once
+	// Secret Shown only now
 	Secret *string `json:"secret,omitempty"`
 
-	// SecretRef The operator's reference to the secret; null: it was made here
+	// SecretRef The operator's reference to the secret; null: a generated secret
 	SecretRef *string `json:"secretRef"`
 
-	// Url Where it is sent to; a path where the server does not know its address
+	// Url URL that senders post to; a path if the server does not know its public address
 	Url      string `json:"url"`
 	Workflow string `json:"workflow"`
 }
@@ -1702,18 +1702,18 @@ type WebhookList struct {
 
 // Workflow defines model for Workflow.
 type Workflow struct {
-	// Draft Number of the version that is a draft; null: there is none
+	// Draft Number of the version that is a draft; null: no draft
 	Draft *int64 `json:"draft"`
 
 	// Format Language of the document: canvas, rounds, routes or steps
 	Format string `json:"format"`
 
-	// HasRows It stands in the tables of routes workflows, which any program may write
+	// HasRows It is in the tables of routes workflows, which any program may write
 	HasRows bool   `json:"hasRows"`
 	Id      string `json:"id"`
 	Name    string `json:"name"`
 
-	// Published Number of the version that runs; null: none has one
+	// Published Number of the version that runs; null: none is published
 	Published *int64 `json:"published"`
 
 	// UpdatedAt When a version was stored or published last; null: never
@@ -1740,70 +1740,70 @@ type WorkflowRef struct {
 
 // ListAgentsParams defines parameters for ListAgents.
 type ListAgentsParams struct {
-	// Cursor Where the page before ended: its next
+	// Cursor Cursor: next of the previous page
 	Cursor *string `form:"cursor,omitempty" json:"cursor,omitempty"`
 
-	// Limit At most so many items
+	// Limit Maximum number of items
 	Limit *int64 `form:"limit,omitempty" json:"limit,omitempty"`
 }
 
 // DeleteAgentParams defines parameters for DeleteAgent.
 type DeleteAgentParams struct {
-	// Anyway Also where stored workflows name it
+	// Anyway Delete it even if stored workflows refer to it
 	Anyway *bool `form:"anyway,omitempty" json:"anyway,omitempty"`
 
-	// IfMatch The ETag that was read: where the definition is another one now, the answer is 409 and nothing is changed. * is any definition that is there
+	// IfMatch The ETag that was read: if the definition has changed since, the response is 409 and nothing is changed. * matches any existing definition
 	IfMatch *string `json:"If-Match,omitempty"`
 }
 
 // GetAgentParams defines parameters for GetAgent.
 type GetAgentParams struct {
-	// IfNoneMatch ETags that the asker has; then the answer is 304
+	// IfNoneMatch ETags that the client has; if one matches, the response is 304
 	IfNoneMatch *string `json:"If-None-Match,omitempty"`
 }
 
 // PutAgentParams defines parameters for PutAgent.
 type PutAgentParams struct {
-	// IfMatch The ETag that was read: where the definition is another one now, the answer is 409 and nothing is changed. * is any definition that is there
+	// IfMatch The ETag that was read: if the definition has changed since, the response is 409 and nothing is changed. * matches any existing definition
 	IfMatch *string `json:"If-Match,omitempty"`
 }
 
 // ListAuditParams defines parameters for ListAudit.
 type ListAuditParams struct {
-	// Cursor Where the page before ended: its next
+	// Cursor Cursor: next of the previous page
 	Cursor *string `form:"cursor,omitempty" json:"cursor,omitempty"`
 
-	// Limit At most so many items
+	// Limit Maximum number of items
 	Limit *int64 `form:"limit,omitempty" json:"limit,omitempty"`
 
 	// Namespace Another namespace than the caller's; for admins of the namespace default
 	Namespace *string `form:"namespace,omitempty" json:"namespace,omitempty"`
 
-	// Since Only what was asked for from this time on
+	// Since Only records from this time on
 	Since *time.Time `form:"since,omitempty" json:"since,omitempty"`
 }
 
 // ListModelsParams defines parameters for ListModels.
 type ListModelsParams struct {
-	// Cursor Where the page before ended: its next
+	// Cursor Cursor: next of the previous page
 	Cursor *string `form:"cursor,omitempty" json:"cursor,omitempty"`
 
-	// Limit At most so many items
+	// Limit Maximum number of items
 	Limit *int64 `form:"limit,omitempty" json:"limit,omitempty"`
 }
 
 // ListNotificationsParams defines parameters for ListNotifications.
 type ListNotificationsParams struct {
-	// Cursor Where the page before ended: its next
+	// Cursor Cursor: next of the previous page
 	Cursor *string `form:"cursor,omitempty" json:"cursor,omitempty"`
 
-	// Limit At most so many items
+	// Limit Maximum number of items
 	Limit *int64 `form:"limit,omitempty" json:"limit,omitempty"`
 
-	// State Only those that stand so
+	// State Only notifications in this state
 	State *ListNotificationsParamsState `form:"state,omitempty" json:"state,omitempty"`
 
-	// Run Only those of this run
+	// Run Only notifications of this run
 	Run *string `form:"run,omitempty" json:"run,omitempty"`
 }
 
@@ -1812,10 +1812,10 @@ type ListNotificationsParamsState string
 
 // ListRunsParams defines parameters for ListRuns.
 type ListRunsParams struct {
-	// Cursor Where the page before ended: its next
+	// Cursor Cursor: next of the previous page
 	Cursor *string `form:"cursor,omitempty" json:"cursor,omitempty"`
 
-	// Limit At most so many items
+	// Limit Maximum number of items
 	Limit *int64 `form:"limit,omitempty" json:"limit,omitempty"`
 
 	// Status Only runs of these statuses, several with commas: pending, running, paused, completed, failed, cancelled
@@ -1842,22 +1842,22 @@ type ListRunsParams struct {
 
 // StartRunParams defines parameters for StartRun.
 type StartRunParams struct {
-	// Wait Answer when the run has ended or is paused, or after this long: a Go duration of at most 1m
+	// Wait Wait until the run has ended or is paused, at most this long: a Go duration up to 1m
 	Wait *string `form:"wait,omitempty" json:"wait,omitempty"`
 
-	// Prefer The same as wait=SECONDS, in seconds (RFC 7240); what is longer than a minute is a minute
+	// Prefer The same as wait=SECONDS, in seconds (RFC 7240); more than a minute counts as a minute
 	Prefer *string `json:"Prefer,omitempty"`
 
-	// IdempotencyKey Names the request, so that it can be made again
+	// IdempotencyKey Identifies the request, so that it can be retried
 	IdempotencyKey *string `json:"Idempotency-Key,omitempty"`
 }
 
 // GetRunParams defines parameters for GetRun.
 type GetRunParams struct {
-	// Cursor Where the page before ended
+	// Cursor Cursor: next of the previous page
 	Cursor *string `form:"cursor,omitempty" json:"cursor,omitempty"`
 
-	// Limit At most so many entries
+	// Limit Maximum number of entries
 	Limit *int64 `form:"limit,omitempty" json:"limit,omitempty"`
 
 	// Steps none: without steps
@@ -1869,10 +1869,10 @@ type GetRunParamsSteps string
 
 // CancelRunParams defines parameters for CancelRun.
 type CancelRunParams struct {
-	// Wait Answer when the run has ended or is paused, or after this long: a Go duration of at most 1m
+	// Wait Wait until the run has ended or is paused, at most this long: a Go duration up to 1m
 	Wait *string `form:"wait,omitempty" json:"wait,omitempty"`
 
-	// Prefer The same as wait=SECONDS, in seconds (RFC 7240); what is longer than a minute is a minute
+	// Prefer The same as wait=SECONDS, in seconds (RFC 7240); more than a minute counts as a minute
 	Prefer *string `json:"Prefer,omitempty"`
 }
 
@@ -1881,58 +1881,58 @@ type ListEventsParams struct {
 	// Cursor Only events after this number
 	Cursor *int64 `form:"cursor,omitempty" json:"cursor,omitempty"`
 
-	// Limit At most so many
+	// Limit Maximum number of events
 	Limit *int64 `form:"limit,omitempty" json:"limit,omitempty"`
 
-	// Short Values above so many bytes are references
+	// Short Values above this size in bytes are references
 	Short *int64 `form:"short,omitempty" json:"short,omitempty"`
 }
 
 // GetLogsParams defines parameters for GetLogs.
 type GetLogsParams struct {
-	// Cursor Where the page before ended
+	// Cursor Cursor: next of the previous page
 	Cursor *string `form:"cursor,omitempty" json:"cursor,omitempty"`
 
-	// Limit At most so many entries
+	// Limit Maximum number of entries
 	Limit *int64 `form:"limit,omitempty" json:"limit,omitempty"`
 }
 
 // ResumeRunParams defines parameters for ResumeRun.
 type ResumeRunParams struct {
-	// Wait Answer when the run has ended or is paused, or after this long: a Go duration of at most 1m
+	// Wait Wait until the run has ended or is paused, at most this long: a Go duration up to 1m
 	Wait *string `form:"wait,omitempty" json:"wait,omitempty"`
 
-	// Prefer The same as wait=SECONDS, in seconds (RFC 7240); what is longer than a minute is a minute
+	// Prefer The same as wait=SECONDS, in seconds (RFC 7240); more than a minute counts as a minute
 	Prefer *string `json:"Prefer,omitempty"`
 
-	// IdempotencyKey Names the answer, so that it can be given again and never answers another wait
+	// IdempotencyKey Identifies the answer, so that it can be retried and never answers another wait
 	IdempotencyKey *string `json:"Idempotency-Key,omitempty"`
 }
 
 // RetryRunParams defines parameters for RetryRun.
 type RetryRunParams struct {
-	// Wait Answer when the run has ended or is paused, or after this long: a Go duration of at most 1m
+	// Wait Wait until the run has ended or is paused, at most this long: a Go duration up to 1m
 	Wait *string `form:"wait,omitempty" json:"wait,omitempty"`
 
-	// Prefer The same as wait=SECONDS, in seconds (RFC 7240); what is longer than a minute is a minute
+	// Prefer The same as wait=SECONDS, in seconds (RFC 7240); more than a minute counts as a minute
 	Prefer *string `json:"Prefer,omitempty"`
 }
 
 // ListStepsParams defines parameters for ListSteps.
 type ListStepsParams struct {
-	// Cursor Where the page before ended
+	// Cursor Cursor: next of the previous page
 	Cursor *string `form:"cursor,omitempty" json:"cursor,omitempty"`
 
-	// Limit At most so many entries
+	// Limit Maximum number of entries
 	Limit *int64 `form:"limit,omitempty" json:"limit,omitempty"`
 }
 
 // GetTrailParams defines parameters for GetTrail.
 type GetTrailParams struct {
-	// Cursor Where the page before ended
+	// Cursor Cursor: next of the previous page
 	Cursor *string `form:"cursor,omitempty" json:"cursor,omitempty"`
 
-	// Limit At most so many entries
+	// Limit Maximum number of entries
 	Limit *int64 `form:"limit,omitempty" json:"limit,omitempty"`
 }
 
@@ -1941,7 +1941,7 @@ type GetValueParams struct {
 	// Type Whether the value is a text or other JSON
 	Type *GetValueParamsType `form:"type,omitempty" json:"type,omitempty"`
 
-	// IfNoneMatch ETags that the asker has; then the answer is 304
+	// IfNoneMatch ETags that the client has; if one matches, the response is 304
 	IfNoneMatch *string `json:"If-None-Match,omitempty"`
 }
 
@@ -1950,13 +1950,13 @@ type GetValueParamsType string
 
 // ListSchedulesParams defines parameters for ListSchedules.
 type ListSchedulesParams struct {
-	// Cursor Where the page before ended: its next
+	// Cursor Cursor: next of the previous page
 	Cursor *string `form:"cursor,omitempty" json:"cursor,omitempty"`
 
-	// Limit At most so many items
+	// Limit Maximum number of items
 	Limit *int64 `form:"limit,omitempty" json:"limit,omitempty"`
 
-	// Tz Zone of calendars whose document names none; absent: the server's
+	// Tz Time zone of schedules whose document names none; absent: the server's
 	Tz *string `form:"tz,omitempty" json:"tz,omitempty"`
 }
 
@@ -1971,22 +1971,22 @@ type PreviewScheduleParams struct {
 	// Branch Branch; absent: the main graph, or the only one that has a schedule
 	Branch *string `form:"branch,omitempty" json:"branch,omitempty"`
 
-	// Tz Zone of the calendar, whatever the document says
+	// Tz Time zone of the schedule; overrides the document's
 	Tz *string `form:"tz,omitempty" json:"tz,omitempty"`
 
 	// From Times after this one; absent: now
 	From *time.Time `form:"from,omitempty" json:"from,omitempty"`
 
-	// Count So many times
+	// Count Number of times
 	Count *int64 `form:"count,omitempty" json:"count,omitempty"`
 }
 
 // ListTokensParams defines parameters for ListTokens.
 type ListTokensParams struct {
-	// Cursor Where the page before ended: its next
+	// Cursor Cursor: next of the previous page
 	Cursor *string `form:"cursor,omitempty" json:"cursor,omitempty"`
 
-	// Limit At most so many items
+	// Limit Maximum number of items
 	Limit *int64 `form:"limit,omitempty" json:"limit,omitempty"`
 
 	// Namespace Another namespace than the caller's; for admins of the namespace default
@@ -2001,19 +2001,19 @@ type RevokeTokenParams struct {
 
 // ListToolsParams defines parameters for ListTools.
 type ListToolsParams struct {
-	// Cursor Where the page before ended: its next
+	// Cursor Cursor: next of the previous page
 	Cursor *string `form:"cursor,omitempty" json:"cursor,omitempty"`
 
-	// Limit At most so many items
+	// Limit Maximum number of items
 	Limit *int64 `form:"limit,omitempty" json:"limit,omitempty"`
 }
 
 // ListWaitsParams defines parameters for ListWaits.
 type ListWaitsParams struct {
-	// Cursor Where the page before ended: its next
+	// Cursor Cursor: next of the previous page
 	Cursor *string `form:"cursor,omitempty" json:"cursor,omitempty"`
 
-	// Limit At most so many items
+	// Limit Maximum number of items
 	Limit *int64 `form:"limit,omitempty" json:"limit,omitempty"`
 
 	// Workflow Only waits of runs of this workflow
@@ -2022,10 +2022,10 @@ type ListWaitsParams struct {
 
 // ListWorkflowsParams defines parameters for ListWorkflows.
 type ListWorkflowsParams struct {
-	// Cursor Where the page before ended: its next
+	// Cursor Cursor: next of the previous page
 	Cursor *string `form:"cursor,omitempty" json:"cursor,omitempty"`
 
-	// Limit At most so many items
+	// Limit Maximum number of items
 	Limit *int64 `form:"limit,omitempty" json:"limit,omitempty"`
 
 	// Format Only workflows of this format
@@ -2037,7 +2037,7 @@ type ListWorkflowsParamsFormat string
 
 // DeleteWorkflowParams defines parameters for DeleteWorkflow.
 type DeleteWorkflowParams struct {
-	// IfMatch The ETag that was read: where the definition is another one now, the answer is 409 and nothing is changed. * is any definition that is there
+	// IfMatch The ETag that was read: if the definition has changed since, the response is 409 and nothing is changed. * matches any existing definition
 	IfMatch *string `json:"If-Match,omitempty"`
 }
 
@@ -2049,28 +2049,28 @@ type GetWorkflowParams struct {
 	// Version This version
 	Version *int64 `form:"version,omitempty" json:"version,omitempty"`
 
-	// IfNoneMatch ETags that the asker has; then the answer is 304
+	// IfNoneMatch ETags that the client has; if one matches, the response is 304
 	IfNoneMatch *string `json:"If-None-Match,omitempty"`
 }
 
 // PutWorkflowParams defines parameters for PutWorkflow.
 type PutWorkflowParams struct {
-	// IfMatch The ETag that was read: where the definition is another one now, the answer is 409 and nothing is changed. * is any definition that is there
+	// IfMatch The ETag that was read: if the definition has changed since, the response is 409 and nothing is changed. * matches any existing definition
 	IfMatch *string `json:"If-Match,omitempty"`
 }
 
 // PublishWorkflowParams defines parameters for PublishWorkflow.
 type PublishWorkflowParams struct {
-	// IfMatch The ETag that was read: where the definition is another one now, the answer is 409 and nothing is changed. * is any definition that is there
+	// IfMatch The ETag that was read: if the definition has changed since, the response is 409 and nothing is changed. * matches any existing definition
 	IfMatch *string `json:"If-Match,omitempty"`
 }
 
 // ListVersionsParams defines parameters for ListVersions.
 type ListVersionsParams struct {
-	// Cursor Where the page before ended: its next
+	// Cursor Cursor: next of the previous page
 	Cursor *string `form:"cursor,omitempty" json:"cursor,omitempty"`
 
-	// Limit At most so many items
+	// Limit Maximum number of items
 	Limit *int64 `form:"limit,omitempty" json:"limit,omitempty"`
 }
 
@@ -2660,18 +2660,18 @@ type ClientInterface interface {
 	// Corresponds with GET /api/v1/agents (the `ListAgents` operationId).
 	ListAgents(ctx context.Context, params *ListAgentsParams, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// CreateAgentWithBody Store a new agent
+	// CreateAgentWithBody Create an agent
 	//
-	// 409 where the id is taken.
+	// 409 if the id is taken.
 	//
 	// Takes any type of body and a specified content type.
 	//
 	// Corresponds with POST /api/v1/agents (the `CreateAgent` operationId).
 	CreateAgentWithBody(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// CreateAgent Store a new agent
+	// CreateAgent Create an agent
 	//
-	// 409 where the id is taken.
+	// 409 if the id is taken.
 	//
 	// Takes a body of the `application/json` content type.
 	//
@@ -2680,7 +2680,7 @@ type ClientInterface interface {
 
 	// ApplyAgentsWithBody Store the agents of several lists, all or none
 	//
-	// An agent with the same id is changed. Where a list has errors, nothing is stored.
+	// An agent with the same id is replaced. If a list has errors, nothing is stored.
 	//
 	// Takes any type of body and a specified content type.
 	//
@@ -2689,7 +2689,7 @@ type ClientInterface interface {
 
 	// ApplyAgents Store the agents of several lists, all or none
 	//
-	// An agent with the same id is changed. Where a list has errors, nothing is stored.
+	// An agent with the same id is replaced. If a list has errors, nothing is stored.
 	//
 	// Takes a body of the `application/json` content type.
 	//
@@ -2698,7 +2698,7 @@ type ClientInterface interface {
 
 	// DeleteAgent Delete an agent
 	//
-	// 409 where stored workflows name it, unless `anyway` is set.
+	// 409 if stored workflows refer to it, unless `anyway` is set.
 	//
 	// Corresponds with DELETE /api/v1/agents/{id} (the `DeleteAgent` operationId).
 	DeleteAgent(ctx context.Context, id string, params *DeleteAgentParams, reqEditors ...RequestEditorFn) (*http.Response, error)
@@ -2708,88 +2708,88 @@ type ClientInterface interface {
 	// Corresponds with GET /api/v1/agents/{id} (the `GetAgent` operationId).
 	GetAgent(ctx context.Context, id string, params *GetAgentParams, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// PutAgentWithBody Store an agent in the place of the one that is there
+	// PutAgentWithBody Create or replace an agent
 	//
-	// Makes the agent where there is none. With `If-Match` a lost update is 409.
+	// Creates the agent if it does not exist. With `If-Match`, a lost update is refused with 409.
 	//
 	// Takes any type of body and a specified content type.
 	//
 	// Corresponds with PUT /api/v1/agents/{id} (the `PutAgent` operationId).
 	PutAgentWithBody(ctx context.Context, id string, params *PutAgentParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// PutAgent Store an agent in the place of the one that is there
+	// PutAgent Create or replace an agent
 	//
-	// Makes the agent where there is none. With `If-Match` a lost update is 409.
+	// Creates the agent if it does not exist. With `If-Match`, a lost update is refused with 409.
 	//
 	// Takes a body of the `application/json` content type.
 	//
 	// Corresponds with PUT /api/v1/agents/{id} (the `PutAgent` operationId).
 	PutAgent(ctx context.Context, id string, params *PutAgentParams, body PutAgentJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// ListAudit List who changed what, newest first
+	// ListAudit List audit records, newest first
 	//
-	// Requests that changed something or were to, of the caller's namespace; admins of the namespace `default` may name another one.
+	// Requests that changed, or tried to change, something in the caller's namespace; admins of the namespace `default` may name another namespace.
 	//
 	// Corresponds with GET /api/v1/audit (the `ListAudit` operationId).
 	ListAudit(ctx context.Context, params *ListAuditParams, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// ListModels List the model providers that documents may use
 	//
-	// Nobody is asked: a usable provider has an address and its key.
+	// No provider is contacted: a usable provider has an address and its key.
 	//
 	// Corresponds with GET /api/v1/models (the `ListModels` operationId).
 	ListModels(ctx context.Context, params *ListModelsParams, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// ListNotifications List what endpoints were told, or are to be, newest first
+	// ListNotifications List notifications, newest first
 	//
-	// Filters are joined by and. `dead` ones were given up on.
+	// Filters are combined with AND. `dead`: delivery was abandoned.
 	//
 	// Corresponds with GET /api/v1/notifications (the `ListNotifications` operationId).
 	ListNotifications(ctx context.Context, params *ListNotificationsParams, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// ListEndpoints List those who are told what happens to runs
+	// ListEndpoints List notification endpoints
 	//
 	// Corresponds with GET /api/v1/notifications/endpoints (the `ListEndpoints` operationId).
 	ListEndpoints(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// CreateEndpointWithBody Tell a URL what happens to runs from now on
+	// CreateEndpointWithBody Create a notification endpoint
 	//
-	// The answer holds the secret that signs messages, this once. The address must be public, or allowed by the operator. approveLinks needs the right approve.
+	// It is notified of what happens to runs from now on. The secret that signs messages is in this response only. The address must be public, or allowed by the operator. approveLinks needs the right approve.
 	//
 	// Takes any type of body and a specified content type.
 	//
 	// Corresponds with POST /api/v1/notifications/endpoints (the `CreateEndpoint` operationId).
 	CreateEndpointWithBody(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// CreateEndpoint Tell a URL what happens to runs from now on
+	// CreateEndpoint Create a notification endpoint
 	//
-	// The answer holds the secret that signs messages, this once. The address must be public, or allowed by the operator. approveLinks needs the right approve.
+	// It is notified of what happens to runs from now on. The secret that signs messages is in this response only. The address must be public, or allowed by the operator. approveLinks needs the right approve.
 	//
 	// Takes a body of the `application/json` content type.
 	//
 	// Corresponds with POST /api/v1/notifications/endpoints (the `CreateEndpoint` operationId).
 	CreateEndpoint(ctx context.Context, body CreateEndpointJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// DeleteEndpoint Tell a URL nothing any more
+	// DeleteEndpoint Delete a notification endpoint
 	//
 	// Corresponds with DELETE /api/v1/notifications/endpoints/{id} (the `DeleteEndpoint` operationId).
 	DeleteEndpoint(ctx context.Context, id string, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// RetryNotification Send a notification again that was given up on
+	// RetryNotification Send an abandoned notification again
 	//
 	// Corresponds with POST /api/v1/notifications/{id}/retry (the `RetryNotification` operationId).
 	RetryNotification(ctx context.Context, id string, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// ListRuns List runs, newest first
 	//
-	// Filters are joined by and.
+	// Filters are combined with AND.
 	//
 	// Corresponds with GET /api/v1/runs (the `ListRuns` operationId).
 	ListRuns(ctx context.Context, params *ListRunsParams, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// StartRunWithBody Start a run
 	//
-	// Runs what is published of a stored workflow. A `document`, a `draft`, a former `version`, and limits above those of the workflow, need the role edit. Documents start no commands, reach no files and send no variables of the server: what they may use stands in its hocket.yaml. With an `Idempotency-Key` the same request again gives the run of the first, with status 200. What can be known before the first call is refused, and no run is stored.
+	// Runs the published version of a stored workflow. A `document`, a `draft`, a former `version`, and limits above those of the workflow, need the role edit. Documents cannot start commands, read files or use environment variables of the server, except as its hocket.yaml allows. With an `Idempotency-Key` the same request again returns the run of the first, with status 200. Errors that can be found before the first call are reported, and no run is stored.
 	//
 	// Takes any type of body and a specified content type.
 	//
@@ -2798,25 +2798,25 @@ type ClientInterface interface {
 
 	// StartRun Start a run
 	//
-	// Runs what is published of a stored workflow. A `document`, a `draft`, a former `version`, and limits above those of the workflow, need the role edit. Documents start no commands, reach no files and send no variables of the server: what they may use stands in its hocket.yaml. With an `Idempotency-Key` the same request again gives the run of the first, with status 200. What can be known before the first call is refused, and no run is stored.
+	// Runs the published version of a stored workflow. A `document`, a `draft`, a former `version`, and limits above those of the workflow, need the role edit. Documents cannot start commands, read files or use environment variables of the server, except as its hocket.yaml allows. With an `Idempotency-Key` the same request again returns the run of the first, with status 200. Errors that can be found before the first call are reported, and no run is stored.
 	//
 	// Takes a body of the `application/json` content type.
 	//
 	// Corresponds with POST /api/v1/runs (the `StartRun` operationId).
 	StartRun(ctx context.Context, params *StartRunParams, body StartRunJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// PruneRunsWithBody Delete old runs, or those that are named
+	// PruneRunsWithBody Delete old runs, or the given runs
 	//
-	// Deletes runs that ended, or have been paused, before an instant, and those named that have ended or are paused; what is neither asked for nor named stays. Where one that is named cannot be deleted, none is. A run that goes on is never deleted.
+	// Deletes runs that ended, or have been paused, before a given time, and the given runs if they have ended or are paused. If one of the given runs cannot be deleted, nothing is deleted. A run in progress is never deleted.
 	//
 	// Takes any type of body and a specified content type.
 	//
 	// Corresponds with POST /api/v1/runs/prune (the `PruneRuns` operationId).
 	PruneRunsWithBody(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// PruneRuns Delete old runs, or those that are named
+	// PruneRuns Delete old runs, or the given runs
 	//
-	// Deletes runs that ended, or have been paused, before an instant, and those named that have ended or are paused; what is neither asked for nor named stays. Where one that is named cannot be deleted, none is. A run that goes on is never deleted.
+	// Deletes runs that ended, or have been paused, before a given time, and the given runs if they have ended or are paused. If one of the given runs cannot be deleted, nothing is deleted. A run in progress is never deleted.
 	//
 	// Takes a body of the `application/json` content type.
 	//
@@ -2830,14 +2830,14 @@ type ClientInterface interface {
 
 	// GetRun Show a run
 	//
-	// With a page of its steps: `stepsNext` is the `cursor` of the next one. Values above 32 KiB are references.
+	// With a page of its steps: `stepsNext` is the `cursor` of the next page. Values above 32 KiB are references.
 	//
 	// Corresponds with GET /api/v1/runs/{id} (the `GetRun` operationId).
 	GetRun(ctx context.Context, id string, params *GetRunParams, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// CancelRunWithBody Stop a run
 	//
-	// Stops the runs that it started, too. A run that was cancelled already is told as it is; one that ended otherwise is 409.
+	// Stops the runs that it started, too. A run that is already cancelled is returned unchanged; one that ended otherwise is 409.
 	//
 	// Takes any type of body and a specified content type.
 	//
@@ -2846,7 +2846,7 @@ type ClientInterface interface {
 
 	// CancelRun Stop a run
 	//
-	// Stops the runs that it started, too. A run that was cancelled already is told as it is; one that ended otherwise is 409.
+	// Stops the runs that it started, too. A run that is already cancelled is returned unchanged; one that ended otherwise is 409.
 	//
 	// Takes a body of the `application/json` content type.
 	//
@@ -2855,46 +2855,46 @@ type ClientInterface interface {
 
 	// GetContext Show the step context of a run
 	//
-	// Results by step, as conditions and templates of steps documents see them.
+	// Results by step, as conditions and templates of steps documents read them.
 	//
 	// Corresponds with GET /api/v1/runs/{id}/context (the `GetContext` operationId).
 	GetContext(ctx context.Context, id string, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// GetRunDefinition Show the graph that a run runs
+	// GetRunDefinition Show the graph of a run
 	//
-	// As it was when the run began, whatever became of the workflow. That of a run of a draft needs the role edit until the draft is published. With it, views can be computed from the events.
+	// The graph as it was when the run began, even if the workflow has changed since. The graph of a draft needs the role edit until the draft is published. Views can be computed from the graph and the events.
 	//
 	// Corresponds with GET /api/v1/runs/{id}/definition (the `GetRunDefinition` operationId).
 	GetRunDefinition(ctx context.Context, id string, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// ListEvents List the events of a run
 	//
-	// The cursor is the number of the last event that was seen.
+	// The cursor is the number of the last event of the previous page.
 	//
-	// With `Accept: text/event-stream` the answer is a stream: what the journal has, then what happens until the run has ended. The id of a message is the number of its event; a client that comes back says the last one in `Last-Event-ID`. Then the query parameters are others: `after`, `types`, `mode`, `view`, `ticket`.
+	// With `Accept: text/event-stream` the response is a stream: the recorded events, then new ones until the run has ended. The id of a message is the number of its event; a client that reconnects sends the last one in `Last-Event-ID`. A stream has other query parameters: `after`, `types`, `mode`, `view`, `ticket`.
 	//
 	// Corresponds with GET /api/v1/runs/{id}/events (the `ListEvents` operationId).
 	ListEvents(ctx context.Context, id string, params *ListEventsParams, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// CreateEventTicket Make a ticket for the event stream of a run
+	// CreateEventTicket Create a ticket for the event stream of a run
 	//
-	// For the EventSource of browsers, which can send no token: the ticket opens the stream of this run as the query parameter `ticket`. It must be used within a minute, and lasts as long as the stream does, so that a connection that broke can be opened again; whoever uses it takes the stream over.
+	// For the EventSource of browsers, which cannot send a token: the ticket opens the stream of this run as the query parameter `ticket`. It must be used first within a minute, and is valid as long as the stream, so that a client can reconnect; a new connection with the ticket replaces the one before.
 	//
 	// Corresponds with POST /api/v1/runs/{id}/events/ticket (the `CreateEventTicket` operationId).
 	CreateEventTicket(ctx context.Context, id string, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// ForkRunWithBody Store a new run with the past of this one up to an event
+	// ForkRunWithBody Fork a run: store a new run with the events of this one up to a given event
 	//
-	// It goes on when it is resumed or answered. Where that past holds a decision that only a person takes, the token needs the right `approve`: the decision holds once more. A run with limits above those of its workflow, or of a draft, of a former version or of a document that is not stored needs the role edit.
+	// It continues when it is resumed or answered. If the copied events contain an approval decision, the token needs the right `approve`, because the decision applies to the new run too. A run with limits above those of its workflow, or of a draft, of a former version or of a document that is not stored needs the role edit.
 	//
 	// Takes any type of body and a specified content type.
 	//
 	// Corresponds with POST /api/v1/runs/{id}/fork (the `ForkRun` operationId).
 	ForkRunWithBody(ctx context.Context, id string, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// ForkRun Store a new run with the past of this one up to an event
+	// ForkRun Fork a run: store a new run with the events of this one up to a given event
 	//
-	// It goes on when it is resumed or answered. Where that past holds a decision that only a person takes, the token needs the right `approve`: the decision holds once more. A run with limits above those of its workflow, or of a draft, of a former version or of a document that is not stored needs the role edit.
+	// It continues when it is resumed or answered. If the copied events contain an approval decision, the token needs the right `approve`, because the decision applies to the new run too. A run with limits above those of its workflow, or of a draft, of a former version or of a document that is not stored needs the role edit.
 	//
 	// Takes a body of the `application/json` content type.
 	//
@@ -2903,41 +2903,41 @@ type ClientInterface interface {
 
 	// GetLogs Show the log of a run
 	//
-	// Its entries, in order.
+	// The entries in order.
 	//
 	// Corresponds with GET /api/v1/runs/{id}/logs (the `GetLogs` operationId).
 	GetLogs(ctx context.Context, id string, params *GetLogsParams, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// ResumeRunWithBody Answer what a run waits for, continue an interrupted run, or raise the limits of one that they ended
+	// ResumeRunWithBody Answer a wait, continue an interrupted run, or raise the limits of a run that reached one
 	//
-	// An answer is a `decision` or an `input`. Where several waits are open it names one by `wait` or `node`. Approvals, calls whose outcome is unknown and questions about a budget are answered by a token with the right `approve`; `limits` need the role edit. The same answer again gives the same result; another one is 409, and 410 where the wait is closed. An answer that names no wait is for the open one; where none is open, for the one that ended last. Name, channel and time of every answer are recorded with it. Without answer and limits an interrupted run goes on. 202 says that the answer is stored for a Go program that does not drive the run now: the program takes it when it runs, and until then the run still waits.
+	// An answer is a `decision` or an `input`. If several waits are open, it names one by `wait` or `node`. Approvals, calls whose outcome is unknown and questions about a budget need a token with the right `approve`; `limits` need the role edit. The same answer again gives the same result; another one is 409, and 410 if the wait is closed. An answer that names no wait is for the open one; if none is open, for the one that ended last. Name, channel and time of every answer are recorded with it. Without an answer and limits, an interrupted run continues. 202: the answer is stored for a Go program that does not drive the run now. The program applies it when it drives the run again; until then the run is paused.
 	//
 	// Takes any type of body and a specified content type.
 	//
 	// Corresponds with POST /api/v1/runs/{id}/resume (the `ResumeRun` operationId).
 	ResumeRunWithBody(ctx context.Context, id string, params *ResumeRunParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// ResumeRun Answer what a run waits for, continue an interrupted run, or raise the limits of one that they ended
+	// ResumeRun Answer a wait, continue an interrupted run, or raise the limits of a run that reached one
 	//
-	// An answer is a `decision` or an `input`. Where several waits are open it names one by `wait` or `node`. Approvals, calls whose outcome is unknown and questions about a budget are answered by a token with the right `approve`; `limits` need the role edit. The same answer again gives the same result; another one is 409, and 410 where the wait is closed. An answer that names no wait is for the open one; where none is open, for the one that ended last. Name, channel and time of every answer are recorded with it. Without answer and limits an interrupted run goes on. 202 says that the answer is stored for a Go program that does not drive the run now: the program takes it when it runs, and until then the run still waits.
+	// An answer is a `decision` or an `input`. If several waits are open, it names one by `wait` or `node`. Approvals, calls whose outcome is unknown and questions about a budget need a token with the right `approve`; `limits` need the role edit. The same answer again gives the same result; another one is 409, and 410 if the wait is closed. An answer that names no wait is for the open one; if none is open, for the one that ended last. Name, channel and time of every answer are recorded with it. Without an answer and limits, an interrupted run continues. 202: the answer is stored for a Go program that does not drive the run now. The program applies it when it drives the run again; until then the run is paused.
 	//
 	// Takes a body of the `application/json` content type.
 	//
 	// Corresponds with POST /api/v1/runs/{id}/resume (the `ResumeRun` operationId).
 	ResumeRun(ctx context.Context, id string, params *ResumeRunParams, body ResumeRunJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// RetryRunWithBody Go on with a run that failed, met a limit or was cancelled, as a new run
+	// RetryRunWithBody Retry a run that failed, reached a limit or was cancelled, as a new run
 	//
-	// The new run keeps what succeeded and goes on just before what failed, or where the step `from` began for the last time. `from` is also taken for a run that completed. `model` binds the calls that the new run makes. `document` takes the place of the run's own: nodes that ran already and the edges between them must be equal in it, else 422 names the first difference. `model`, `document` and `limits`, and a run of a draft, of a former version or of a document that is not stored, need the role edit. Where the kept past holds a decision that only a person takes, the token needs the right `approve`: the decision holds once more. What the kept past used counts against budgets. A run that has not ended is 409.
+	// The new run keeps the steps that succeeded and continues before the one that failed, or before the last execution of the step `from`. A run that completed needs `from`. `model` binds the calls that the new run makes. `document` replaces the run's own: nodes that already ran and the edges between them must be the same in it; otherwise 422 names the first difference. `model`, `document` and `limits`, and a run of a draft, of a former version or of a document that is not stored, need the role edit. If the kept events contain an approval decision, the token needs the right `approve`, because the decision applies to the new run too. What the kept steps used counts against budgets. A run that has not ended is 409.
 	//
 	// Takes any type of body and a specified content type.
 	//
 	// Corresponds with POST /api/v1/runs/{id}/retry (the `RetryRun` operationId).
 	RetryRunWithBody(ctx context.Context, id string, params *RetryRunParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// RetryRun Go on with a run that failed, met a limit or was cancelled, as a new run
+	// RetryRun Retry a run that failed, reached a limit or was cancelled, as a new run
 	//
-	// The new run keeps what succeeded and goes on just before what failed, or where the step `from` began for the last time. `from` is also taken for a run that completed. `model` binds the calls that the new run makes. `document` takes the place of the run's own: nodes that ran already and the edges between them must be equal in it, else 422 names the first difference. `model`, `document` and `limits`, and a run of a draft, of a former version or of a document that is not stored, need the role edit. Where the kept past holds a decision that only a person takes, the token needs the right `approve`: the decision holds once more. What the kept past used counts against budgets. A run that has not ended is 409.
+	// The new run keeps the steps that succeeded and continues before the one that failed, or before the last execution of the step `from`. A run that completed needs `from`. `model` binds the calls that the new run makes. `document` replaces the run's own: nodes that already ran and the edges between them must be the same in it; otherwise 422 names the first difference. `model`, `document` and `limits`, and a run of a draft, of a former version or of a document that is not stored, need the role edit. If the kept events contain an approval decision, the token needs the right `approve`, because the decision applies to the new run too. What the kept steps used counts against budgets. A run that has not ended is 409.
 	//
 	// Takes a body of the `application/json` content type.
 	//
@@ -2946,7 +2946,7 @@ type ClientInterface interface {
 
 	// ListSteps List the steps of a run
 	//
-	// In the order in which they started.
+	// In the order of their starts.
 	//
 	// Corresponds with GET /api/v1/runs/{id}/steps (the `ListSteps` operationId).
 	ListSteps(ctx context.Context, id string, params *ListStepsParams, reqEditors ...RequestEditorFn) (*http.Response, error)
@@ -2956,53 +2956,53 @@ type ClientInterface interface {
 	// Corresponds with GET /api/v1/runs/{id}/steps/{seq} (the `GetStep` operationId).
 	GetStep(ctx context.Context, id string, seq int64, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// GetTrail Show what each agent was given and gave
+	// GetTrail Show the input and output of each agent
 	//
-	// The executions that have ended, in the order in which they started. While a run goes on, one that ends late may come before others that were listed already.
+	// The executions that have ended, in the order of their starts. While the run is in progress, one that ends late may come before others that were already listed.
 	//
 	// Corresponds with GET /api/v1/runs/{id}/trail (the `GetTrail` operationId).
 	GetTrail(ctx context.Context, id string, params *GetTrailParams, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// GetValue Read a long value of a run
 	//
-	// All of what a reference stands for: a text as `text/plain`, any other value as `application/json`. The answer has a `Content-Length`, and the digest as `ETag`. A digest that neither the events of this run nor its views have is 404. Take the address from the `href` of a reference.
+	// The whole value of a reference: a text as `text/plain`, any other value as `application/json`. The response has a `Content-Length`, and the digest as `ETag`. A digest that is in neither the events of this run nor its views is 404. Take the URL from the `href` of a reference.
 	//
 	// Corresponds with GET /api/v1/runs/{id}/values/{digest} (the `GetValue` operationId).
 	GetValue(ctx context.Context, id string, digest string, params *GetValueParams, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// ListSchedules List the schedules of published workflows
 	//
-	// By workflow and branch.
+	// Ordered by workflow and branch.
 	//
 	// Corresponds with GET /api/v1/schedules (the `ListSchedules` operationId).
 	ListSchedules(ctx context.Context, params *ListSchedulesParams, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// PreviewSchedule Tell when a stored workflow would start by itself
+	// PreviewSchedule List the next scheduled starts of a stored workflow
 	//
-	// The draft can be asked about with the role edit. Nothing is started.
+	// The draft needs the role edit. Nothing is started.
 	//
 	// Corresponds with GET /api/v1/schedules/preview (the `PreviewSchedule` operationId).
 	PreviewSchedule(ctx context.Context, params *PreviewScheduleParams, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// ListTokens List tokens, without their texts
+	// ListTokens List tokens, without their secrets
 	//
-	// Of the caller's namespace; admins of the namespace `default` may name another one.
+	// In the caller's namespace; admins of the namespace `default` may name another namespace.
 	//
 	// Corresponds with GET /api/v1/tokens (the `ListTokens` operationId).
 	ListTokens(ctx context.Context, params *ListTokensParams, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// CreateTokenWithBody Make a token
+	// CreateTokenWithBody Create a token
 	//
-	// Of the caller's namespace; admins of the namespace `default` may name another one. A namespace is made with its first token. The text is in this answer and nowhere else. A token gives no right that the caller does not have: only who may approve makes one that may.
+	// In the caller's namespace; admins of the namespace `default` may name another namespace. A namespace is created with its first token. The secret is in this response only. A token cannot have rights that the caller does not have: creating one with the right approve needs that right.
 	//
 	// Takes any type of body and a specified content type.
 	//
 	// Corresponds with POST /api/v1/tokens (the `CreateToken` operationId).
 	CreateTokenWithBody(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// CreateToken Make a token
+	// CreateToken Create a token
 	//
-	// Of the caller's namespace; admins of the namespace `default` may name another one. A namespace is made with its first token. The text is in this answer and nowhere else. A token gives no right that the caller does not have: only who may approve makes one that may.
+	// In the caller's namespace; admins of the namespace `default` may name another namespace. A namespace is created with its first token. The secret is in this response only. A token cannot have rights that the caller does not have: creating one with the right approve needs that right.
 	//
 	// Takes a body of the `application/json` content type.
 	//
@@ -3011,7 +3011,7 @@ type ClientInterface interface {
 
 	// RevokeToken Revoke a token
 	//
-	// Of the caller's namespace; admins of the namespace `default` may name another one. Whoever has it is turned away from now on.
+	// In the caller's namespace; admins of the namespace `default` may name another namespace. Requests with it are refused from now on.
 	//
 	// Corresponds with DELETE /api/v1/tokens/{id} (the `RevokeToken` operationId).
 	RevokeToken(ctx context.Context, id string, params *RevokeTokenParams, reqEditors ...RequestEditorFn) (*http.Response, error)
@@ -3021,9 +3021,9 @@ type ClientInterface interface {
 	// Corresponds with GET /api/v1/tools (the `ListTools` operationId).
 	ListTools(ctx context.Context, params *ListToolsParams, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// ListWaits List what runs wait for from people
+	// ListWaits List open waits
 	//
-	// All open waits, those of the newest runs first. A page has the waits of at least one run, and of at most `limit` runs. Answer one with resumeRun.
+	// Questions and approvals that runs wait for, those of the newest runs first. A page has the waits of at least one run, and of at most `limit` runs. Answer one with resumeRun.
 	//
 	// Corresponds with GET /api/v1/waits (the `ListWaits` operationId).
 	ListWaits(ctx context.Context, params *ListWaitsParams, reqEditors ...RequestEditorFn) (*http.Response, error)
@@ -3035,18 +3035,18 @@ type ClientInterface interface {
 	// Corresponds with GET /api/v1/webhooks (the `ListWebhooks` operationId).
 	ListWebhooks(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// CreateWebhookWithBody Make an incoming webhook for a published workflow
+	// CreateWebhookWithBody Create an incoming webhook for a published workflow
 	//
-	// The answer holds the secret, this once.
+	// The secret is in this response only.
 	//
 	// Takes any type of body and a specified content type.
 	//
 	// Corresponds with POST /api/v1/webhooks (the `CreateWebhook` operationId).
 	CreateWebhookWithBody(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// CreateWebhook Make an incoming webhook for a published workflow
+	// CreateWebhook Create an incoming webhook for a published workflow
 	//
-	// The answer holds the secret, this once.
+	// The secret is in this response only.
 	//
 	// Takes a body of the `application/json` content type.
 	//
@@ -3058,18 +3058,18 @@ type ClientInterface interface {
 	// Corresponds with DELETE /api/v1/webhooks/{id} (the `DeleteWebhook` operationId).
 	DeleteWebhook(ctx context.Context, id string, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// RotateWebhookWithBody Give a webhook a new secret
+	// RotateWebhookWithBody Rotate the secret of a webhook
 	//
-	// The secret before it holds for the overlap.
+	// The previous secret stays valid for the overlap.
 	//
 	// Takes any type of body and a specified content type.
 	//
 	// Corresponds with POST /api/v1/webhooks/{id}/rotate (the `RotateWebhook` operationId).
 	RotateWebhookWithBody(ctx context.Context, id string, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// RotateWebhook Give a webhook a new secret
+	// RotateWebhook Rotate the secret of a webhook
 	//
-	// The secret before it holds for the overlap.
+	// The previous secret stays valid for the overlap.
 	//
 	// Takes a body of the `application/json` content type.
 	//
@@ -3078,23 +3078,23 @@ type ClientInterface interface {
 
 	// ListWorkflows List stored workflows by id
 	//
-	// With the role run those of which something is published, and no drafts.
+	// The role run sees published workflows only, without drafts.
 	//
 	// Corresponds with GET /api/v1/workflows (the `ListWorkflows` operationId).
 	ListWorkflows(ctx context.Context, params *ListWorkflowsParams, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// CreateWorkflowWithBody Store a new workflow
+	// CreateWorkflowWithBody Create a workflow
 	//
-	// It is published at once, unless it is a draft. 409 where the id is taken. A document with errors is not stored.
+	// It is published at once, unless it is a draft. 409 if the id is taken. A document with errors is not stored.
 	//
 	// Takes any type of body and a specified content type.
 	//
 	// Corresponds with POST /api/v1/workflows (the `CreateWorkflow` operationId).
 	CreateWorkflowWithBody(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// CreateWorkflow Store a new workflow
+	// CreateWorkflow Create a workflow
 	//
-	// It is published at once, unless it is a draft. 409 where the id is taken. A document with errors is not stored.
+	// It is published at once, unless it is a draft. 409 if the id is taken. A document with errors is not stored.
 	//
 	// Takes a body of the `application/json` content type.
 	//
@@ -3103,7 +3103,7 @@ type ClientInterface interface {
 
 	// ApplyWorkflowsWithBody Store several documents, all or none
 	//
-	// Each becomes the next version of its workflow, which is made where there is none, and is published unless it is a draft. Where one has errors, nothing is stored, and `diagnostics` tell the problems of all. The text of a present version again makes no new one.
+	// Each document becomes the next version of its workflow, which is created if it does not exist, and is published unless it is a draft. If one has errors, nothing is stored, and `diagnostics` lists the problems of all. Storing the text of a current version again creates no new version.
 	//
 	// Takes any type of body and a specified content type.
 	//
@@ -3112,7 +3112,7 @@ type ClientInterface interface {
 
 	// ApplyWorkflows Store several documents, all or none
 	//
-	// Each becomes the next version of its workflow, which is made where there is none, and is published unless it is a draft. Where one has errors, nothing is stored, and `diagnostics` tell the problems of all. The text of a present version again makes no new one.
+	// Each document becomes the next version of its workflow, which is created if it does not exist, and is published unless it is a draft. If one has errors, nothing is stored, and `diagnostics` lists the problems of all. Storing the text of a current version again creates no new version.
 	//
 	// Takes a body of the `application/json` content type.
 	//
@@ -3121,21 +3121,21 @@ type ClientInterface interface {
 
 	// DeleteWorkflow Delete a workflow with all its versions
 	//
-	// Its runs keep the definition that they were started with.
+	// Its runs keep the definition with which they were started.
 	//
 	// Corresponds with DELETE /api/v1/workflows/{id} (the `DeleteWorkflow` operationId).
 	DeleteWorkflow(ctx context.Context, id string, params *DeleteWorkflowParams, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// GetWorkflow Show a stored workflow: its document, and what was read in it
+	// GetWorkflow Show a stored workflow: its document and facts about it
 	//
-	// Without parameters it is what is published; `draft` and `version` need the role edit. The `ETag` names the state of the whole workflow, whichever document is shown: with it as `If-Match` a change is refused where somebody else was faster, and with `If-None-Match` an answer is 304 while nothing has changed.
+	// Without parameters, the published version; `draft` and `version` need the role edit. The `ETag` identifies the state of the whole workflow, whichever document is shown: with it as `If-Match` a change is refused if another client has changed the workflow, and with `If-None-Match` the response is 304 while nothing has changed.
 	//
 	// Corresponds with GET /api/v1/workflows/{id} (the `GetWorkflow` operationId).
 	GetWorkflow(ctx context.Context, id string, params *GetWorkflowParams, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// PutWorkflowWithBody Store a version of a workflow
 	//
-	// Makes the workflow where there is none. The text of the present version again makes no new one. With `If-Match` a lost update is 409.
+	// Creates the workflow if it does not exist. Storing the text of the current version again creates no new version. With `If-Match`, a lost update is refused with 409.
 	//
 	// Takes any type of body and a specified content type.
 	//
@@ -3144,43 +3144,43 @@ type ClientInterface interface {
 
 	// PutWorkflow Store a version of a workflow
 	//
-	// Makes the workflow where there is none. The text of the present version again makes no new one. With `If-Match` a lost update is 409.
+	// Creates the workflow if it does not exist. Storing the text of the current version again creates no new version. With `If-Match`, a lost update is refused with 409.
 	//
 	// Takes a body of the `application/json` content type.
 	//
 	// Corresponds with PUT /api/v1/workflows/{id} (the `PutWorkflow` operationId).
 	PutWorkflow(ctx context.Context, id string, params *PutWorkflowParams, body PutWorkflowJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// PublishWorkflowWithBody Make a version of a workflow the one that runs
+	// PublishWorkflowWithBody Publish a version of a workflow
 	//
-	// Without a version it is the draft. Runs that go on keep the version that they were started with. `diagnostics` are what was found at publishing: agents that nobody defines are warnings.
+	// Without a version, the draft. Runs in progress keep the version with which they were started. `diagnostics` are the problems found: agents that do not exist are warnings.
 	//
 	// Takes any type of body and a specified content type.
 	//
 	// Corresponds with POST /api/v1/workflows/{id}/publish (the `PublishWorkflow` operationId).
 	PublishWorkflowWithBody(ctx context.Context, id string, params *PublishWorkflowParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// PublishWorkflow Make a version of a workflow the one that runs
+	// PublishWorkflow Publish a version of a workflow
 	//
-	// Without a version it is the draft. Runs that go on keep the version that they were started with. `diagnostics` are what was found at publishing: agents that nobody defines are warnings.
+	// Without a version, the draft. Runs in progress keep the version with which they were started. `diagnostics` are the problems found: agents that do not exist are warnings.
 	//
 	// Takes a body of the `application/json` content type.
 	//
 	// Corresponds with POST /api/v1/workflows/{id}/publish (the `PublishWorkflow` operationId).
 	PublishWorkflow(ctx context.Context, id string, params *PublishWorkflowParams, body PublishWorkflowJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// ValidateWorkflowWithBody Check a document, or a stored one
+	// ValidateWorkflowWithBody Validate a document or a stored workflow
 	//
-	// Executes and stores nothing. A document of the request need not be stored under the id. Without one it is the draft, where there is one and the token has the role edit, else what is published.
+	// Executes and stores nothing. A document in the request need not be stored under the id. Without one: the draft, if there is one and the token has the role edit, else the published version.
 	//
 	// Takes any type of body and a specified content type.
 	//
 	// Corresponds with POST /api/v1/workflows/{id}/validate (the `ValidateWorkflow` operationId).
 	ValidateWorkflowWithBody(ctx context.Context, id string, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// ValidateWorkflow Check a document, or a stored one
+	// ValidateWorkflow Validate a document or a stored workflow
 	//
-	// Executes and stores nothing. A document of the request need not be stored under the id. Without one it is the draft, where there is one and the token has the role edit, else what is published.
+	// Executes and stores nothing. A document in the request need not be stored under the id. Without one: the draft, if there is one and the token has the role edit, else the published version.
 	//
 	// Takes a body of the `application/json` content type.
 	//
@@ -3189,7 +3189,7 @@ type ClientInterface interface {
 
 	// ListVersions List the versions of a stored workflow, the newest first
 	//
-	// With the role run there is only the published one.
+	// The role run sees the published one only.
 	//
 	// Corresponds with GET /api/v1/workflows/{id}/versions (the `ListVersions` operationId).
 	ListVersions(ctx context.Context, id string, params *ListVersionsParams, reqEditors ...RequestEditorFn) (*http.Response, error)
@@ -3210,9 +3210,9 @@ func (c *Client) ListAgents(ctx context.Context, params *ListAgentsParams, reqEd
 	return c.Client.Do(req)
 }
 
-// CreateAgentWithBody Store a new agent
+// CreateAgentWithBody Create an agent
 //
-// 409 where the id is taken.
+// 409 if the id is taken.
 //
 // Takes any type of body and a specified content type.
 //
@@ -3229,9 +3229,9 @@ func (c *Client) CreateAgentWithBody(ctx context.Context, contentType string, bo
 	return c.Client.Do(req)
 }
 
-// CreateAgent Store a new agent
+// CreateAgent Create an agent
 //
-// 409 where the id is taken.
+// 409 if the id is taken.
 //
 // Takes a body of the `application/json` content type.
 //
@@ -3250,7 +3250,7 @@ func (c *Client) CreateAgent(ctx context.Context, body CreateAgentJSONRequestBod
 
 // ApplyAgentsWithBody Store the agents of several lists, all or none
 //
-// An agent with the same id is changed. Where a list has errors, nothing is stored.
+// An agent with the same id is replaced. If a list has errors, nothing is stored.
 //
 // Takes any type of body and a specified content type.
 //
@@ -3269,7 +3269,7 @@ func (c *Client) ApplyAgentsWithBody(ctx context.Context, contentType string, bo
 
 // ApplyAgents Store the agents of several lists, all or none
 //
-// An agent with the same id is changed. Where a list has errors, nothing is stored.
+// An agent with the same id is replaced. If a list has errors, nothing is stored.
 //
 // Takes a body of the `application/json` content type.
 //
@@ -3288,7 +3288,7 @@ func (c *Client) ApplyAgents(ctx context.Context, body ApplyAgentsJSONRequestBod
 
 // DeleteAgent Delete an agent
 //
-// 409 where stored workflows name it, unless `anyway` is set.
+// 409 if stored workflows refer to it, unless `anyway` is set.
 //
 // Corresponds with DELETE /api/v1/agents/{id} (the `DeleteAgent` operationId).
 func (c *Client) DeleteAgent(ctx context.Context, id string, params *DeleteAgentParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -3318,9 +3318,9 @@ func (c *Client) GetAgent(ctx context.Context, id string, params *GetAgentParams
 	return c.Client.Do(req)
 }
 
-// PutAgentWithBody Store an agent in the place of the one that is there
+// PutAgentWithBody Create or replace an agent
 //
-// Makes the agent where there is none. With `If-Match` a lost update is 409.
+// Creates the agent if it does not exist. With `If-Match`, a lost update is refused with 409.
 //
 // Takes any type of body and a specified content type.
 //
@@ -3337,9 +3337,9 @@ func (c *Client) PutAgentWithBody(ctx context.Context, id string, params *PutAge
 	return c.Client.Do(req)
 }
 
-// PutAgent Store an agent in the place of the one that is there
+// PutAgent Create or replace an agent
 //
-// Makes the agent where there is none. With `If-Match` a lost update is 409.
+// Creates the agent if it does not exist. With `If-Match`, a lost update is refused with 409.
 //
 // Takes a body of the `application/json` content type.
 //
@@ -3356,9 +3356,9 @@ func (c *Client) PutAgent(ctx context.Context, id string, params *PutAgentParams
 	return c.Client.Do(req)
 }
 
-// ListAudit List who changed what, newest first
+// ListAudit List audit records, newest first
 //
-// Requests that changed something or were to, of the caller's namespace; admins of the namespace `default` may name another one.
+// Requests that changed, or tried to change, something in the caller's namespace; admins of the namespace `default` may name another namespace.
 //
 // Corresponds with GET /api/v1/audit (the `ListAudit` operationId).
 func (c *Client) ListAudit(ctx context.Context, params *ListAuditParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -3375,7 +3375,7 @@ func (c *Client) ListAudit(ctx context.Context, params *ListAuditParams, reqEdit
 
 // ListModels List the model providers that documents may use
 //
-// Nobody is asked: a usable provider has an address and its key.
+// No provider is contacted: a usable provider has an address and its key.
 //
 // Corresponds with GET /api/v1/models (the `ListModels` operationId).
 func (c *Client) ListModels(ctx context.Context, params *ListModelsParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -3390,9 +3390,9 @@ func (c *Client) ListModels(ctx context.Context, params *ListModelsParams, reqEd
 	return c.Client.Do(req)
 }
 
-// ListNotifications List what endpoints were told, or are to be, newest first
+// ListNotifications List notifications, newest first
 //
-// Filters are joined by and. `dead` ones were given up on.
+// Filters are combined with AND. `dead`: delivery was abandoned.
 //
 // Corresponds with GET /api/v1/notifications (the `ListNotifications` operationId).
 func (c *Client) ListNotifications(ctx context.Context, params *ListNotificationsParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -3407,7 +3407,7 @@ func (c *Client) ListNotifications(ctx context.Context, params *ListNotification
 	return c.Client.Do(req)
 }
 
-// ListEndpoints List those who are told what happens to runs
+// ListEndpoints List notification endpoints
 //
 // Corresponds with GET /api/v1/notifications/endpoints (the `ListEndpoints` operationId).
 func (c *Client) ListEndpoints(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -3422,9 +3422,9 @@ func (c *Client) ListEndpoints(ctx context.Context, reqEditors ...RequestEditorF
 	return c.Client.Do(req)
 }
 
-// CreateEndpointWithBody Tell a URL what happens to runs from now on
+// CreateEndpointWithBody Create a notification endpoint
 //
-// The answer holds the secret that signs messages, this once. The address must be public, or allowed by the operator. approveLinks needs the right approve.
+// It is notified of what happens to runs from now on. The secret that signs messages is in this response only. The address must be public, or allowed by the operator. approveLinks needs the right approve.
 //
 // Takes any type of body and a specified content type.
 //
@@ -3441,9 +3441,9 @@ func (c *Client) CreateEndpointWithBody(ctx context.Context, contentType string,
 	return c.Client.Do(req)
 }
 
-// CreateEndpoint Tell a URL what happens to runs from now on
+// CreateEndpoint Create a notification endpoint
 //
-// The answer holds the secret that signs messages, this once. The address must be public, or allowed by the operator. approveLinks needs the right approve.
+// It is notified of what happens to runs from now on. The secret that signs messages is in this response only. The address must be public, or allowed by the operator. approveLinks needs the right approve.
 //
 // Takes a body of the `application/json` content type.
 //
@@ -3460,7 +3460,7 @@ func (c *Client) CreateEndpoint(ctx context.Context, body CreateEndpointJSONRequ
 	return c.Client.Do(req)
 }
 
-// DeleteEndpoint Tell a URL nothing any more
+// DeleteEndpoint Delete a notification endpoint
 //
 // Corresponds with DELETE /api/v1/notifications/endpoints/{id} (the `DeleteEndpoint` operationId).
 func (c *Client) DeleteEndpoint(ctx context.Context, id string, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -3475,7 +3475,7 @@ func (c *Client) DeleteEndpoint(ctx context.Context, id string, reqEditors ...Re
 	return c.Client.Do(req)
 }
 
-// RetryNotification Send a notification again that was given up on
+// RetryNotification Send an abandoned notification again
 //
 // Corresponds with POST /api/v1/notifications/{id}/retry (the `RetryNotification` operationId).
 func (c *Client) RetryNotification(ctx context.Context, id string, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -3492,7 +3492,7 @@ func (c *Client) RetryNotification(ctx context.Context, id string, reqEditors ..
 
 // ListRuns List runs, newest first
 //
-// Filters are joined by and.
+// Filters are combined with AND.
 //
 // Corresponds with GET /api/v1/runs (the `ListRuns` operationId).
 func (c *Client) ListRuns(ctx context.Context, params *ListRunsParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -3509,7 +3509,7 @@ func (c *Client) ListRuns(ctx context.Context, params *ListRunsParams, reqEditor
 
 // StartRunWithBody Start a run
 //
-// Runs what is published of a stored workflow. A `document`, a `draft`, a former `version`, and limits above those of the workflow, need the role edit. Documents start no commands, reach no files and send no variables of the server: what they may use stands in its hocket.yaml. With an `Idempotency-Key` the same request again gives the run of the first, with status 200. What can be known before the first call is refused, and no run is stored.
+// Runs the published version of a stored workflow. A `document`, a `draft`, a former `version`, and limits above those of the workflow, need the role edit. Documents cannot start commands, read files or use environment variables of the server, except as its hocket.yaml allows. With an `Idempotency-Key` the same request again returns the run of the first, with status 200. Errors that can be found before the first call are reported, and no run is stored.
 //
 // Takes any type of body and a specified content type.
 //
@@ -3528,7 +3528,7 @@ func (c *Client) StartRunWithBody(ctx context.Context, params *StartRunParams, c
 
 // StartRun Start a run
 //
-// Runs what is published of a stored workflow. A `document`, a `draft`, a former `version`, and limits above those of the workflow, need the role edit. Documents start no commands, reach no files and send no variables of the server: what they may use stands in its hocket.yaml. With an `Idempotency-Key` the same request again gives the run of the first, with status 200. What can be known before the first call is refused, and no run is stored.
+// Runs the published version of a stored workflow. A `document`, a `draft`, a former `version`, and limits above those of the workflow, need the role edit. Documents cannot start commands, read files or use environment variables of the server, except as its hocket.yaml allows. With an `Idempotency-Key` the same request again returns the run of the first, with status 200. Errors that can be found before the first call are reported, and no run is stored.
 //
 // Takes a body of the `application/json` content type.
 //
@@ -3545,9 +3545,9 @@ func (c *Client) StartRun(ctx context.Context, params *StartRunParams, body Star
 	return c.Client.Do(req)
 }
 
-// PruneRunsWithBody Delete old runs, or those that are named
+// PruneRunsWithBody Delete old runs, or the given runs
 //
-// Deletes runs that ended, or have been paused, before an instant, and those named that have ended or are paused; what is neither asked for nor named stays. Where one that is named cannot be deleted, none is. A run that goes on is never deleted.
+// Deletes runs that ended, or have been paused, before a given time, and the given runs if they have ended or are paused. If one of the given runs cannot be deleted, nothing is deleted. A run in progress is never deleted.
 //
 // Takes any type of body and a specified content type.
 //
@@ -3564,9 +3564,9 @@ func (c *Client) PruneRunsWithBody(ctx context.Context, contentType string, body
 	return c.Client.Do(req)
 }
 
-// PruneRuns Delete old runs, or those that are named
+// PruneRuns Delete old runs, or the given runs
 //
-// Deletes runs that ended, or have been paused, before an instant, and those named that have ended or are paused; what is neither asked for nor named stays. Where one that is named cannot be deleted, none is. A run that goes on is never deleted.
+// Deletes runs that ended, or have been paused, before a given time, and the given runs if they have ended or are paused. If one of the given runs cannot be deleted, nothing is deleted. A run in progress is never deleted.
 //
 // Takes a body of the `application/json` content type.
 //
@@ -3600,7 +3600,7 @@ func (c *Client) DeleteRun(ctx context.Context, id string, reqEditors ...Request
 
 // GetRun Show a run
 //
-// With a page of its steps: `stepsNext` is the `cursor` of the next one. Values above 32 KiB are references.
+// With a page of its steps: `stepsNext` is the `cursor` of the next page. Values above 32 KiB are references.
 //
 // Corresponds with GET /api/v1/runs/{id} (the `GetRun` operationId).
 func (c *Client) GetRun(ctx context.Context, id string, params *GetRunParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -3617,7 +3617,7 @@ func (c *Client) GetRun(ctx context.Context, id string, params *GetRunParams, re
 
 // CancelRunWithBody Stop a run
 //
-// Stops the runs that it started, too. A run that was cancelled already is told as it is; one that ended otherwise is 409.
+// Stops the runs that it started, too. A run that is already cancelled is returned unchanged; one that ended otherwise is 409.
 //
 // Takes any type of body and a specified content type.
 //
@@ -3636,7 +3636,7 @@ func (c *Client) CancelRunWithBody(ctx context.Context, id string, params *Cance
 
 // CancelRun Stop a run
 //
-// Stops the runs that it started, too. A run that was cancelled already is told as it is; one that ended otherwise is 409.
+// Stops the runs that it started, too. A run that is already cancelled is returned unchanged; one that ended otherwise is 409.
 //
 // Takes a body of the `application/json` content type.
 //
@@ -3655,7 +3655,7 @@ func (c *Client) CancelRun(ctx context.Context, id string, params *CancelRunPara
 
 // GetContext Show the step context of a run
 //
-// Results by step, as conditions and templates of steps documents see them.
+// Results by step, as conditions and templates of steps documents read them.
 //
 // Corresponds with GET /api/v1/runs/{id}/context (the `GetContext` operationId).
 func (c *Client) GetContext(ctx context.Context, id string, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -3670,9 +3670,9 @@ func (c *Client) GetContext(ctx context.Context, id string, reqEditors ...Reques
 	return c.Client.Do(req)
 }
 
-// GetRunDefinition Show the graph that a run runs
+// GetRunDefinition Show the graph of a run
 //
-// As it was when the run began, whatever became of the workflow. That of a run of a draft needs the role edit until the draft is published. With it, views can be computed from the events.
+// The graph as it was when the run began, even if the workflow has changed since. The graph of a draft needs the role edit until the draft is published. Views can be computed from the graph and the events.
 //
 // Corresponds with GET /api/v1/runs/{id}/definition (the `GetRunDefinition` operationId).
 func (c *Client) GetRunDefinition(ctx context.Context, id string, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -3689,9 +3689,9 @@ func (c *Client) GetRunDefinition(ctx context.Context, id string, reqEditors ...
 
 // ListEvents List the events of a run
 //
-// The cursor is the number of the last event that was seen.
+// The cursor is the number of the last event of the previous page.
 //
-// With `Accept: text/event-stream` the answer is a stream: what the journal has, then what happens until the run has ended. The id of a message is the number of its event; a client that comes back says the last one in `Last-Event-ID`. Then the query parameters are others: `after`, `types`, `mode`, `view`, `ticket`.
+// With `Accept: text/event-stream` the response is a stream: the recorded events, then new ones until the run has ended. The id of a message is the number of its event; a client that reconnects sends the last one in `Last-Event-ID`. A stream has other query parameters: `after`, `types`, `mode`, `view`, `ticket`.
 //
 // Corresponds with GET /api/v1/runs/{id}/events (the `ListEvents` operationId).
 func (c *Client) ListEvents(ctx context.Context, id string, params *ListEventsParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -3706,9 +3706,9 @@ func (c *Client) ListEvents(ctx context.Context, id string, params *ListEventsPa
 	return c.Client.Do(req)
 }
 
-// CreateEventTicket Make a ticket for the event stream of a run
+// CreateEventTicket Create a ticket for the event stream of a run
 //
-// For the EventSource of browsers, which can send no token: the ticket opens the stream of this run as the query parameter `ticket`. It must be used within a minute, and lasts as long as the stream does, so that a connection that broke can be opened again; whoever uses it takes the stream over.
+// For the EventSource of browsers, which cannot send a token: the ticket opens the stream of this run as the query parameter `ticket`. It must be used first within a minute, and is valid as long as the stream, so that a client can reconnect; a new connection with the ticket replaces the one before.
 //
 // Corresponds with POST /api/v1/runs/{id}/events/ticket (the `CreateEventTicket` operationId).
 func (c *Client) CreateEventTicket(ctx context.Context, id string, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -3723,9 +3723,9 @@ func (c *Client) CreateEventTicket(ctx context.Context, id string, reqEditors ..
 	return c.Client.Do(req)
 }
 
-// ForkRunWithBody Store a new run with the past of this one up to an event
+// ForkRunWithBody Fork a run: store a new run with the events of this one up to a given event
 //
-// It goes on when it is resumed or answered. Where that past holds a decision that only a person takes, the token needs the right `approve`: the decision holds once more. A run with limits above those of its workflow, or of a draft, of a former version or of a document that is not stored needs the role edit.
+// It continues when it is resumed or answered. If the copied events contain an approval decision, the token needs the right `approve`, because the decision applies to the new run too. A run with limits above those of its workflow, or of a draft, of a former version or of a document that is not stored needs the role edit.
 //
 // Takes any type of body and a specified content type.
 //
@@ -3742,9 +3742,9 @@ func (c *Client) ForkRunWithBody(ctx context.Context, id string, contentType str
 	return c.Client.Do(req)
 }
 
-// ForkRun Store a new run with the past of this one up to an event
+// ForkRun Fork a run: store a new run with the events of this one up to a given event
 //
-// It goes on when it is resumed or answered. Where that past holds a decision that only a person takes, the token needs the right `approve`: the decision holds once more. A run with limits above those of its workflow, or of a draft, of a former version or of a document that is not stored needs the role edit.
+// It continues when it is resumed or answered. If the copied events contain an approval decision, the token needs the right `approve`, because the decision applies to the new run too. A run with limits above those of its workflow, or of a draft, of a former version or of a document that is not stored needs the role edit.
 //
 // Takes a body of the `application/json` content type.
 //
@@ -3763,7 +3763,7 @@ func (c *Client) ForkRun(ctx context.Context, id string, body ForkRunJSONRequest
 
 // GetLogs Show the log of a run
 //
-// Its entries, in order.
+// The entries in order.
 //
 // Corresponds with GET /api/v1/runs/{id}/logs (the `GetLogs` operationId).
 func (c *Client) GetLogs(ctx context.Context, id string, params *GetLogsParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -3778,9 +3778,9 @@ func (c *Client) GetLogs(ctx context.Context, id string, params *GetLogsParams, 
 	return c.Client.Do(req)
 }
 
-// ResumeRunWithBody Answer what a run waits for, continue an interrupted run, or raise the limits of one that they ended
+// ResumeRunWithBody Answer a wait, continue an interrupted run, or raise the limits of a run that reached one
 //
-// An answer is a `decision` or an `input`. Where several waits are open it names one by `wait` or `node`. Approvals, calls whose outcome is unknown and questions about a budget are answered by a token with the right `approve`; `limits` need the role edit. The same answer again gives the same result; another one is 409, and 410 where the wait is closed. An answer that names no wait is for the open one; where none is open, for the one that ended last. Name, channel and time of every answer are recorded with it. Without answer and limits an interrupted run goes on. 202 says that the answer is stored for a Go program that does not drive the run now: the program takes it when it runs, and until then the run still waits.
+// An answer is a `decision` or an `input`. If several waits are open, it names one by `wait` or `node`. Approvals, calls whose outcome is unknown and questions about a budget need a token with the right `approve`; `limits` need the role edit. The same answer again gives the same result; another one is 409, and 410 if the wait is closed. An answer that names no wait is for the open one; if none is open, for the one that ended last. Name, channel and time of every answer are recorded with it. Without an answer and limits, an interrupted run continues. 202: the answer is stored for a Go program that does not drive the run now. The program applies it when it drives the run again; until then the run is paused.
 //
 // Takes any type of body and a specified content type.
 //
@@ -3797,9 +3797,9 @@ func (c *Client) ResumeRunWithBody(ctx context.Context, id string, params *Resum
 	return c.Client.Do(req)
 }
 
-// ResumeRun Answer what a run waits for, continue an interrupted run, or raise the limits of one that they ended
+// ResumeRun Answer a wait, continue an interrupted run, or raise the limits of a run that reached one
 //
-// An answer is a `decision` or an `input`. Where several waits are open it names one by `wait` or `node`. Approvals, calls whose outcome is unknown and questions about a budget are answered by a token with the right `approve`; `limits` need the role edit. The same answer again gives the same result; another one is 409, and 410 where the wait is closed. An answer that names no wait is for the open one; where none is open, for the one that ended last. Name, channel and time of every answer are recorded with it. Without answer and limits an interrupted run goes on. 202 says that the answer is stored for a Go program that does not drive the run now: the program takes it when it runs, and until then the run still waits.
+// An answer is a `decision` or an `input`. If several waits are open, it names one by `wait` or `node`. Approvals, calls whose outcome is unknown and questions about a budget need a token with the right `approve`; `limits` need the role edit. The same answer again gives the same result; another one is 409, and 410 if the wait is closed. An answer that names no wait is for the open one; if none is open, for the one that ended last. Name, channel and time of every answer are recorded with it. Without an answer and limits, an interrupted run continues. 202: the answer is stored for a Go program that does not drive the run now. The program applies it when it drives the run again; until then the run is paused.
 //
 // Takes a body of the `application/json` content type.
 //
@@ -3816,9 +3816,9 @@ func (c *Client) ResumeRun(ctx context.Context, id string, params *ResumeRunPara
 	return c.Client.Do(req)
 }
 
-// RetryRunWithBody Go on with a run that failed, met a limit or was cancelled, as a new run
+// RetryRunWithBody Retry a run that failed, reached a limit or was cancelled, as a new run
 //
-// The new run keeps what succeeded and goes on just before what failed, or where the step `from` began for the last time. `from` is also taken for a run that completed. `model` binds the calls that the new run makes. `document` takes the place of the run's own: nodes that ran already and the edges between them must be equal in it, else 422 names the first difference. `model`, `document` and `limits`, and a run of a draft, of a former version or of a document that is not stored, need the role edit. Where the kept past holds a decision that only a person takes, the token needs the right `approve`: the decision holds once more. What the kept past used counts against budgets. A run that has not ended is 409.
+// The new run keeps the steps that succeeded and continues before the one that failed, or before the last execution of the step `from`. A run that completed needs `from`. `model` binds the calls that the new run makes. `document` replaces the run's own: nodes that already ran and the edges between them must be the same in it; otherwise 422 names the first difference. `model`, `document` and `limits`, and a run of a draft, of a former version or of a document that is not stored, need the role edit. If the kept events contain an approval decision, the token needs the right `approve`, because the decision applies to the new run too. What the kept steps used counts against budgets. A run that has not ended is 409.
 //
 // Takes any type of body and a specified content type.
 //
@@ -3835,9 +3835,9 @@ func (c *Client) RetryRunWithBody(ctx context.Context, id string, params *RetryR
 	return c.Client.Do(req)
 }
 
-// RetryRun Go on with a run that failed, met a limit or was cancelled, as a new run
+// RetryRun Retry a run that failed, reached a limit or was cancelled, as a new run
 //
-// The new run keeps what succeeded and goes on just before what failed, or where the step `from` began for the last time. `from` is also taken for a run that completed. `model` binds the calls that the new run makes. `document` takes the place of the run's own: nodes that ran already and the edges between them must be equal in it, else 422 names the first difference. `model`, `document` and `limits`, and a run of a draft, of a former version or of a document that is not stored, need the role edit. Where the kept past holds a decision that only a person takes, the token needs the right `approve`: the decision holds once more. What the kept past used counts against budgets. A run that has not ended is 409.
+// The new run keeps the steps that succeeded and continues before the one that failed, or before the last execution of the step `from`. A run that completed needs `from`. `model` binds the calls that the new run makes. `document` replaces the run's own: nodes that already ran and the edges between them must be the same in it; otherwise 422 names the first difference. `model`, `document` and `limits`, and a run of a draft, of a former version or of a document that is not stored, need the role edit. If the kept events contain an approval decision, the token needs the right `approve`, because the decision applies to the new run too. What the kept steps used counts against budgets. A run that has not ended is 409.
 //
 // Takes a body of the `application/json` content type.
 //
@@ -3856,7 +3856,7 @@ func (c *Client) RetryRun(ctx context.Context, id string, params *RetryRunParams
 
 // ListSteps List the steps of a run
 //
-// In the order in which they started.
+// In the order of their starts.
 //
 // Corresponds with GET /api/v1/runs/{id}/steps (the `ListSteps` operationId).
 func (c *Client) ListSteps(ctx context.Context, id string, params *ListStepsParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -3886,9 +3886,9 @@ func (c *Client) GetStep(ctx context.Context, id string, seq int64, reqEditors .
 	return c.Client.Do(req)
 }
 
-// GetTrail Show what each agent was given and gave
+// GetTrail Show the input and output of each agent
 //
-// The executions that have ended, in the order in which they started. While a run goes on, one that ends late may come before others that were listed already.
+// The executions that have ended, in the order of their starts. While the run is in progress, one that ends late may come before others that were already listed.
 //
 // Corresponds with GET /api/v1/runs/{id}/trail (the `GetTrail` operationId).
 func (c *Client) GetTrail(ctx context.Context, id string, params *GetTrailParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -3905,7 +3905,7 @@ func (c *Client) GetTrail(ctx context.Context, id string, params *GetTrailParams
 
 // GetValue Read a long value of a run
 //
-// All of what a reference stands for: a text as `text/plain`, any other value as `application/json`. The answer has a `Content-Length`, and the digest as `ETag`. A digest that neither the events of this run nor its views have is 404. Take the address from the `href` of a reference.
+// The whole value of a reference: a text as `text/plain`, any other value as `application/json`. The response has a `Content-Length`, and the digest as `ETag`. A digest that is in neither the events of this run nor its views is 404. Take the URL from the `href` of a reference.
 //
 // Corresponds with GET /api/v1/runs/{id}/values/{digest} (the `GetValue` operationId).
 func (c *Client) GetValue(ctx context.Context, id string, digest string, params *GetValueParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -3922,7 +3922,7 @@ func (c *Client) GetValue(ctx context.Context, id string, digest string, params 
 
 // ListSchedules List the schedules of published workflows
 //
-// By workflow and branch.
+// Ordered by workflow and branch.
 //
 // Corresponds with GET /api/v1/schedules (the `ListSchedules` operationId).
 func (c *Client) ListSchedules(ctx context.Context, params *ListSchedulesParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -3937,9 +3937,9 @@ func (c *Client) ListSchedules(ctx context.Context, params *ListSchedulesParams,
 	return c.Client.Do(req)
 }
 
-// PreviewSchedule Tell when a stored workflow would start by itself
+// PreviewSchedule List the next scheduled starts of a stored workflow
 //
-// The draft can be asked about with the role edit. Nothing is started.
+// The draft needs the role edit. Nothing is started.
 //
 // Corresponds with GET /api/v1/schedules/preview (the `PreviewSchedule` operationId).
 func (c *Client) PreviewSchedule(ctx context.Context, params *PreviewScheduleParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -3954,9 +3954,9 @@ func (c *Client) PreviewSchedule(ctx context.Context, params *PreviewSchedulePar
 	return c.Client.Do(req)
 }
 
-// ListTokens List tokens, without their texts
+// ListTokens List tokens, without their secrets
 //
-// Of the caller's namespace; admins of the namespace `default` may name another one.
+// In the caller's namespace; admins of the namespace `default` may name another namespace.
 //
 // Corresponds with GET /api/v1/tokens (the `ListTokens` operationId).
 func (c *Client) ListTokens(ctx context.Context, params *ListTokensParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -3971,9 +3971,9 @@ func (c *Client) ListTokens(ctx context.Context, params *ListTokensParams, reqEd
 	return c.Client.Do(req)
 }
 
-// CreateTokenWithBody Make a token
+// CreateTokenWithBody Create a token
 //
-// Of the caller's namespace; admins of the namespace `default` may name another one. A namespace is made with its first token. The text is in this answer and nowhere else. A token gives no right that the caller does not have: only who may approve makes one that may.
+// In the caller's namespace; admins of the namespace `default` may name another namespace. A namespace is created with its first token. The secret is in this response only. A token cannot have rights that the caller does not have: creating one with the right approve needs that right.
 //
 // Takes any type of body and a specified content type.
 //
@@ -3990,9 +3990,9 @@ func (c *Client) CreateTokenWithBody(ctx context.Context, contentType string, bo
 	return c.Client.Do(req)
 }
 
-// CreateToken Make a token
+// CreateToken Create a token
 //
-// Of the caller's namespace; admins of the namespace `default` may name another one. A namespace is made with its first token. The text is in this answer and nowhere else. A token gives no right that the caller does not have: only who may approve makes one that may.
+// In the caller's namespace; admins of the namespace `default` may name another namespace. A namespace is created with its first token. The secret is in this response only. A token cannot have rights that the caller does not have: creating one with the right approve needs that right.
 //
 // Takes a body of the `application/json` content type.
 //
@@ -4011,7 +4011,7 @@ func (c *Client) CreateToken(ctx context.Context, body CreateTokenJSONRequestBod
 
 // RevokeToken Revoke a token
 //
-// Of the caller's namespace; admins of the namespace `default` may name another one. Whoever has it is turned away from now on.
+// In the caller's namespace; admins of the namespace `default` may name another namespace. Requests with it are refused from now on.
 //
 // Corresponds with DELETE /api/v1/tokens/{id} (the `RevokeToken` operationId).
 func (c *Client) RevokeToken(ctx context.Context, id string, params *RevokeTokenParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -4041,9 +4041,9 @@ func (c *Client) ListTools(ctx context.Context, params *ListToolsParams, reqEdit
 	return c.Client.Do(req)
 }
 
-// ListWaits List what runs wait for from people
+// ListWaits List open waits
 //
-// All open waits, those of the newest runs first. A page has the waits of at least one run, and of at most `limit` runs. Answer one with resumeRun.
+// Questions and approvals that runs wait for, those of the newest runs first. A page has the waits of at least one run, and of at most `limit` runs. Answer one with resumeRun.
 //
 // Corresponds with GET /api/v1/waits (the `ListWaits` operationId).
 func (c *Client) ListWaits(ctx context.Context, params *ListWaitsParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -4075,9 +4075,9 @@ func (c *Client) ListWebhooks(ctx context.Context, reqEditors ...RequestEditorFn
 	return c.Client.Do(req)
 }
 
-// CreateWebhookWithBody Make an incoming webhook for a published workflow
+// CreateWebhookWithBody Create an incoming webhook for a published workflow
 //
-// The answer holds the secret, this once.
+// The secret is in this response only.
 //
 // Takes any type of body and a specified content type.
 //
@@ -4094,9 +4094,9 @@ func (c *Client) CreateWebhookWithBody(ctx context.Context, contentType string, 
 	return c.Client.Do(req)
 }
 
-// CreateWebhook Make an incoming webhook for a published workflow
+// CreateWebhook Create an incoming webhook for a published workflow
 //
-// The answer holds the secret, this once.
+// The secret is in this response only.
 //
 // Takes a body of the `application/json` content type.
 //
@@ -4128,9 +4128,9 @@ func (c *Client) DeleteWebhook(ctx context.Context, id string, reqEditors ...Req
 	return c.Client.Do(req)
 }
 
-// RotateWebhookWithBody Give a webhook a new secret
+// RotateWebhookWithBody Rotate the secret of a webhook
 //
-// The secret before it holds for the overlap.
+// The previous secret stays valid for the overlap.
 //
 // Takes any type of body and a specified content type.
 //
@@ -4147,9 +4147,9 @@ func (c *Client) RotateWebhookWithBody(ctx context.Context, id string, contentTy
 	return c.Client.Do(req)
 }
 
-// RotateWebhook Give a webhook a new secret
+// RotateWebhook Rotate the secret of a webhook
 //
-// The secret before it holds for the overlap.
+// The previous secret stays valid for the overlap.
 //
 // Takes a body of the `application/json` content type.
 //
@@ -4168,7 +4168,7 @@ func (c *Client) RotateWebhook(ctx context.Context, id string, body RotateWebhoo
 
 // ListWorkflows List stored workflows by id
 //
-// With the role run those of which something is published, and no drafts.
+// The role run sees published workflows only, without drafts.
 //
 // Corresponds with GET /api/v1/workflows (the `ListWorkflows` operationId).
 func (c *Client) ListWorkflows(ctx context.Context, params *ListWorkflowsParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -4183,9 +4183,9 @@ func (c *Client) ListWorkflows(ctx context.Context, params *ListWorkflowsParams,
 	return c.Client.Do(req)
 }
 
-// CreateWorkflowWithBody Store a new workflow
+// CreateWorkflowWithBody Create a workflow
 //
-// It is published at once, unless it is a draft. 409 where the id is taken. A document with errors is not stored.
+// It is published at once, unless it is a draft. 409 if the id is taken. A document with errors is not stored.
 //
 // Takes any type of body and a specified content type.
 //
@@ -4202,9 +4202,9 @@ func (c *Client) CreateWorkflowWithBody(ctx context.Context, contentType string,
 	return c.Client.Do(req)
 }
 
-// CreateWorkflow Store a new workflow
+// CreateWorkflow Create a workflow
 //
-// It is published at once, unless it is a draft. 409 where the id is taken. A document with errors is not stored.
+// It is published at once, unless it is a draft. 409 if the id is taken. A document with errors is not stored.
 //
 // Takes a body of the `application/json` content type.
 //
@@ -4223,7 +4223,7 @@ func (c *Client) CreateWorkflow(ctx context.Context, body CreateWorkflowJSONRequ
 
 // ApplyWorkflowsWithBody Store several documents, all or none
 //
-// Each becomes the next version of its workflow, which is made where there is none, and is published unless it is a draft. Where one has errors, nothing is stored, and `diagnostics` tell the problems of all. The text of a present version again makes no new one.
+// Each document becomes the next version of its workflow, which is created if it does not exist, and is published unless it is a draft. If one has errors, nothing is stored, and `diagnostics` lists the problems of all. Storing the text of a current version again creates no new version.
 //
 // Takes any type of body and a specified content type.
 //
@@ -4242,7 +4242,7 @@ func (c *Client) ApplyWorkflowsWithBody(ctx context.Context, contentType string,
 
 // ApplyWorkflows Store several documents, all or none
 //
-// Each becomes the next version of its workflow, which is made where there is none, and is published unless it is a draft. Where one has errors, nothing is stored, and `diagnostics` tell the problems of all. The text of a present version again makes no new one.
+// Each document becomes the next version of its workflow, which is created if it does not exist, and is published unless it is a draft. If one has errors, nothing is stored, and `diagnostics` lists the problems of all. Storing the text of a current version again creates no new version.
 //
 // Takes a body of the `application/json` content type.
 //
@@ -4261,7 +4261,7 @@ func (c *Client) ApplyWorkflows(ctx context.Context, body ApplyWorkflowsJSONRequ
 
 // DeleteWorkflow Delete a workflow with all its versions
 //
-// Its runs keep the definition that they were started with.
+// Its runs keep the definition with which they were started.
 //
 // Corresponds with DELETE /api/v1/workflows/{id} (the `DeleteWorkflow` operationId).
 func (c *Client) DeleteWorkflow(ctx context.Context, id string, params *DeleteWorkflowParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -4276,9 +4276,9 @@ func (c *Client) DeleteWorkflow(ctx context.Context, id string, params *DeleteWo
 	return c.Client.Do(req)
 }
 
-// GetWorkflow Show a stored workflow: its document, and what was read in it
+// GetWorkflow Show a stored workflow: its document and facts about it
 //
-// Without parameters it is what is published; `draft` and `version` need the role edit. The `ETag` names the state of the whole workflow, whichever document is shown: with it as `If-Match` a change is refused where somebody else was faster, and with `If-None-Match` an answer is 304 while nothing has changed.
+// Without parameters, the published version; `draft` and `version` need the role edit. The `ETag` identifies the state of the whole workflow, whichever document is shown: with it as `If-Match` a change is refused if another client has changed the workflow, and with `If-None-Match` the response is 304 while nothing has changed.
 //
 // Corresponds with GET /api/v1/workflows/{id} (the `GetWorkflow` operationId).
 func (c *Client) GetWorkflow(ctx context.Context, id string, params *GetWorkflowParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -4295,7 +4295,7 @@ func (c *Client) GetWorkflow(ctx context.Context, id string, params *GetWorkflow
 
 // PutWorkflowWithBody Store a version of a workflow
 //
-// Makes the workflow where there is none. The text of the present version again makes no new one. With `If-Match` a lost update is 409.
+// Creates the workflow if it does not exist. Storing the text of the current version again creates no new version. With `If-Match`, a lost update is refused with 409.
 //
 // Takes any type of body and a specified content type.
 //
@@ -4314,7 +4314,7 @@ func (c *Client) PutWorkflowWithBody(ctx context.Context, id string, params *Put
 
 // PutWorkflow Store a version of a workflow
 //
-// Makes the workflow where there is none. The text of the present version again makes no new one. With `If-Match` a lost update is 409.
+// Creates the workflow if it does not exist. Storing the text of the current version again creates no new version. With `If-Match`, a lost update is refused with 409.
 //
 // Takes a body of the `application/json` content type.
 //
@@ -4331,9 +4331,9 @@ func (c *Client) PutWorkflow(ctx context.Context, id string, params *PutWorkflow
 	return c.Client.Do(req)
 }
 
-// PublishWorkflowWithBody Make a version of a workflow the one that runs
+// PublishWorkflowWithBody Publish a version of a workflow
 //
-// Without a version it is the draft. Runs that go on keep the version that they were started with. `diagnostics` are what was found at publishing: agents that nobody defines are warnings.
+// Without a version, the draft. Runs in progress keep the version with which they were started. `diagnostics` are the problems found: agents that do not exist are warnings.
 //
 // Takes any type of body and a specified content type.
 //
@@ -4350,9 +4350,9 @@ func (c *Client) PublishWorkflowWithBody(ctx context.Context, id string, params 
 	return c.Client.Do(req)
 }
 
-// PublishWorkflow Make a version of a workflow the one that runs
+// PublishWorkflow Publish a version of a workflow
 //
-// Without a version it is the draft. Runs that go on keep the version that they were started with. `diagnostics` are what was found at publishing: agents that nobody defines are warnings.
+// Without a version, the draft. Runs in progress keep the version with which they were started. `diagnostics` are the problems found: agents that do not exist are warnings.
 //
 // Takes a body of the `application/json` content type.
 //
@@ -4369,9 +4369,9 @@ func (c *Client) PublishWorkflow(ctx context.Context, id string, params *Publish
 	return c.Client.Do(req)
 }
 
-// ValidateWorkflowWithBody Check a document, or a stored one
+// ValidateWorkflowWithBody Validate a document or a stored workflow
 //
-// Executes and stores nothing. A document of the request need not be stored under the id. Without one it is the draft, where there is one and the token has the role edit, else what is published.
+// Executes and stores nothing. A document in the request need not be stored under the id. Without one: the draft, if there is one and the token has the role edit, else the published version.
 //
 // Takes any type of body and a specified content type.
 //
@@ -4388,9 +4388,9 @@ func (c *Client) ValidateWorkflowWithBody(ctx context.Context, id string, conten
 	return c.Client.Do(req)
 }
 
-// ValidateWorkflow Check a document, or a stored one
+// ValidateWorkflow Validate a document or a stored workflow
 //
-// Executes and stores nothing. A document of the request need not be stored under the id. Without one it is the draft, where there is one and the token has the role edit, else what is published.
+// Executes and stores nothing. A document in the request need not be stored under the id. Without one: the draft, if there is one and the token has the role edit, else the published version.
 //
 // Takes a body of the `application/json` content type.
 //
@@ -4409,7 +4409,7 @@ func (c *Client) ValidateWorkflow(ctx context.Context, id string, body ValidateW
 
 // ListVersions List the versions of a stored workflow, the newest first
 //
-// With the role run there is only the published one.
+// The role run sees the published one only.
 //
 // Corresponds with GET /api/v1/workflows/{id}/versions (the `ListVersions` operationId).
 func (c *Client) ListVersions(ctx context.Context, id string, params *ListVersionsParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -7644,18 +7644,18 @@ type ClientWithResponsesInterface interface {
 	// Corresponds with GET /api/v1/agents (the `ListAgents` operationId).
 	ListAgentsWithResponse(ctx context.Context, params *ListAgentsParams, reqEditors ...RequestEditorFn) (*ListAgentsResponse, error)
 
-	// CreateAgentWithBodyWithResponse Store a new agent
+	// CreateAgentWithBodyWithResponse Create an agent
 	//
-	// 409 where the id is taken.
+	// 409 if the id is taken.
 	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with POST /api/v1/agents (the `CreateAgent` operationId).
 	CreateAgentWithBodyWithResponse(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*CreateAgentResponse, error)
 
-	// CreateAgentWithResponse Store a new agent
+	// CreateAgentWithResponse Create an agent
 	//
-	// 409 where the id is taken.
+	// 409 if the id is taken.
 	//
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -7664,7 +7664,7 @@ type ClientWithResponsesInterface interface {
 
 	// ApplyAgentsWithBodyWithResponse Store the agents of several lists, all or none
 	//
-	// An agent with the same id is changed. Where a list has errors, nothing is stored.
+	// An agent with the same id is replaced. If a list has errors, nothing is stored.
 	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -7673,7 +7673,7 @@ type ClientWithResponsesInterface interface {
 
 	// ApplyAgentsWithResponse Store the agents of several lists, all or none
 	//
-	// An agent with the same id is changed. Where a list has errors, nothing is stored.
+	// An agent with the same id is replaced. If a list has errors, nothing is stored.
 	//
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -7682,7 +7682,7 @@ type ClientWithResponsesInterface interface {
 
 	// DeleteAgentWithResponse Delete an agent
 	//
-	// 409 where stored workflows name it, unless `anyway` is set.
+	// 409 if stored workflows refer to it, unless `anyway` is set.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
@@ -7696,27 +7696,27 @@ type ClientWithResponsesInterface interface {
 	// Corresponds with GET /api/v1/agents/{id} (the `GetAgent` operationId).
 	GetAgentWithResponse(ctx context.Context, id string, params *GetAgentParams, reqEditors ...RequestEditorFn) (*GetAgentResponse, error)
 
-	// PutAgentWithBodyWithResponse Store an agent in the place of the one that is there
+	// PutAgentWithBodyWithResponse Create or replace an agent
 	//
-	// Makes the agent where there is none. With `If-Match` a lost update is 409.
+	// Creates the agent if it does not exist. With `If-Match`, a lost update is refused with 409.
 	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with PUT /api/v1/agents/{id} (the `PutAgent` operationId).
 	PutAgentWithBodyWithResponse(ctx context.Context, id string, params *PutAgentParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*PutAgentResponse, error)
 
-	// PutAgentWithResponse Store an agent in the place of the one that is there
+	// PutAgentWithResponse Create or replace an agent
 	//
-	// Makes the agent where there is none. With `If-Match` a lost update is 409.
+	// Creates the agent if it does not exist. With `If-Match`, a lost update is refused with 409.
 	//
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with PUT /api/v1/agents/{id} (the `PutAgent` operationId).
 	PutAgentWithResponse(ctx context.Context, id string, params *PutAgentParams, body PutAgentJSONRequestBody, reqEditors ...RequestEditorFn) (*PutAgentResponse, error)
 
-	// ListAuditWithResponse List who changed what, newest first
+	// ListAuditWithResponse List audit records, newest first
 	//
-	// Requests that changed something or were to, of the caller's namespace; admins of the namespace `default` may name another one.
+	// Requests that changed, or tried to change, something in the caller's namespace; admins of the namespace `default` may name another namespace.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
@@ -7725,55 +7725,55 @@ type ClientWithResponsesInterface interface {
 
 	// ListModelsWithResponse List the model providers that documents may use
 	//
-	// Nobody is asked: a usable provider has an address and its key.
+	// No provider is contacted: a usable provider has an address and its key.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with GET /api/v1/models (the `ListModels` operationId).
 	ListModelsWithResponse(ctx context.Context, params *ListModelsParams, reqEditors ...RequestEditorFn) (*ListModelsResponse, error)
 
-	// ListNotificationsWithResponse List what endpoints were told, or are to be, newest first
+	// ListNotificationsWithResponse List notifications, newest first
 	//
-	// Filters are joined by and. `dead` ones were given up on.
+	// Filters are combined with AND. `dead`: delivery was abandoned.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with GET /api/v1/notifications (the `ListNotifications` operationId).
 	ListNotificationsWithResponse(ctx context.Context, params *ListNotificationsParams, reqEditors ...RequestEditorFn) (*ListNotificationsResponse, error)
 
-	// ListEndpointsWithResponse List those who are told what happens to runs
+	// ListEndpointsWithResponse List notification endpoints
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with GET /api/v1/notifications/endpoints (the `ListEndpoints` operationId).
 	ListEndpointsWithResponse(ctx context.Context, reqEditors ...RequestEditorFn) (*ListEndpointsResponse, error)
 
-	// CreateEndpointWithBodyWithResponse Tell a URL what happens to runs from now on
+	// CreateEndpointWithBodyWithResponse Create a notification endpoint
 	//
-	// The answer holds the secret that signs messages, this once. The address must be public, or allowed by the operator. approveLinks needs the right approve.
+	// It is notified of what happens to runs from now on. The secret that signs messages is in this response only. The address must be public, or allowed by the operator. approveLinks needs the right approve.
 	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with POST /api/v1/notifications/endpoints (the `CreateEndpoint` operationId).
 	CreateEndpointWithBodyWithResponse(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*CreateEndpointResponse, error)
 
-	// CreateEndpointWithResponse Tell a URL what happens to runs from now on
+	// CreateEndpointWithResponse Create a notification endpoint
 	//
-	// The answer holds the secret that signs messages, this once. The address must be public, or allowed by the operator. approveLinks needs the right approve.
+	// It is notified of what happens to runs from now on. The secret that signs messages is in this response only. The address must be public, or allowed by the operator. approveLinks needs the right approve.
 	//
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with POST /api/v1/notifications/endpoints (the `CreateEndpoint` operationId).
 	CreateEndpointWithResponse(ctx context.Context, body CreateEndpointJSONRequestBody, reqEditors ...RequestEditorFn) (*CreateEndpointResponse, error)
 
-	// DeleteEndpointWithResponse Tell a URL nothing any more
+	// DeleteEndpointWithResponse Delete a notification endpoint
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with DELETE /api/v1/notifications/endpoints/{id} (the `DeleteEndpoint` operationId).
 	DeleteEndpointWithResponse(ctx context.Context, id string, reqEditors ...RequestEditorFn) (*DeleteEndpointResponse, error)
 
-	// RetryNotificationWithResponse Send a notification again that was given up on
+	// RetryNotificationWithResponse Send an abandoned notification again
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
@@ -7782,7 +7782,7 @@ type ClientWithResponsesInterface interface {
 
 	// ListRunsWithResponse List runs, newest first
 	//
-	// Filters are joined by and.
+	// Filters are combined with AND.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
@@ -7791,7 +7791,7 @@ type ClientWithResponsesInterface interface {
 
 	// StartRunWithBodyWithResponse Start a run
 	//
-	// Runs what is published of a stored workflow. A `document`, a `draft`, a former `version`, and limits above those of the workflow, need the role edit. Documents start no commands, reach no files and send no variables of the server: what they may use stands in its hocket.yaml. With an `Idempotency-Key` the same request again gives the run of the first, with status 200. What can be known before the first call is refused, and no run is stored.
+	// Runs the published version of a stored workflow. A `document`, a `draft`, a former `version`, and limits above those of the workflow, need the role edit. Documents cannot start commands, read files or use environment variables of the server, except as its hocket.yaml allows. With an `Idempotency-Key` the same request again returns the run of the first, with status 200. Errors that can be found before the first call are reported, and no run is stored.
 	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -7800,25 +7800,25 @@ type ClientWithResponsesInterface interface {
 
 	// StartRunWithResponse Start a run
 	//
-	// Runs what is published of a stored workflow. A `document`, a `draft`, a former `version`, and limits above those of the workflow, need the role edit. Documents start no commands, reach no files and send no variables of the server: what they may use stands in its hocket.yaml. With an `Idempotency-Key` the same request again gives the run of the first, with status 200. What can be known before the first call is refused, and no run is stored.
+	// Runs the published version of a stored workflow. A `document`, a `draft`, a former `version`, and limits above those of the workflow, need the role edit. Documents cannot start commands, read files or use environment variables of the server, except as its hocket.yaml allows. With an `Idempotency-Key` the same request again returns the run of the first, with status 200. Errors that can be found before the first call are reported, and no run is stored.
 	//
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with POST /api/v1/runs (the `StartRun` operationId).
 	StartRunWithResponse(ctx context.Context, params *StartRunParams, body StartRunJSONRequestBody, reqEditors ...RequestEditorFn) (*StartRunResponse, error)
 
-	// PruneRunsWithBodyWithResponse Delete old runs, or those that are named
+	// PruneRunsWithBodyWithResponse Delete old runs, or the given runs
 	//
-	// Deletes runs that ended, or have been paused, before an instant, and those named that have ended or are paused; what is neither asked for nor named stays. Where one that is named cannot be deleted, none is. A run that goes on is never deleted.
+	// Deletes runs that ended, or have been paused, before a given time, and the given runs if they have ended or are paused. If one of the given runs cannot be deleted, nothing is deleted. A run in progress is never deleted.
 	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with POST /api/v1/runs/prune (the `PruneRuns` operationId).
 	PruneRunsWithBodyWithResponse(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*PruneRunsResponse, error)
 
-	// PruneRunsWithResponse Delete old runs, or those that are named
+	// PruneRunsWithResponse Delete old runs, or the given runs
 	//
-	// Deletes runs that ended, or have been paused, before an instant, and those named that have ended or are paused; what is neither asked for nor named stays. Where one that is named cannot be deleted, none is. A run that goes on is never deleted.
+	// Deletes runs that ended, or have been paused, before a given time, and the given runs if they have ended or are paused. If one of the given runs cannot be deleted, nothing is deleted. A run in progress is never deleted.
 	//
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -7834,7 +7834,7 @@ type ClientWithResponsesInterface interface {
 
 	// GetRunWithResponse Show a run
 	//
-	// With a page of its steps: `stepsNext` is the `cursor` of the next one. Values above 32 KiB are references.
+	// With a page of its steps: `stepsNext` is the `cursor` of the next page. Values above 32 KiB are references.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
@@ -7843,7 +7843,7 @@ type ClientWithResponsesInterface interface {
 
 	// CancelRunWithBodyWithResponse Stop a run
 	//
-	// Stops the runs that it started, too. A run that was cancelled already is told as it is; one that ended otherwise is 409.
+	// Stops the runs that it started, too. A run that is already cancelled is returned unchanged; one that ended otherwise is 409.
 	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -7852,7 +7852,7 @@ type ClientWithResponsesInterface interface {
 
 	// CancelRunWithResponse Stop a run
 	//
-	// Stops the runs that it started, too. A run that was cancelled already is told as it is; one that ended otherwise is 409.
+	// Stops the runs that it started, too. A run that is already cancelled is returned unchanged; one that ended otherwise is 409.
 	//
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -7861,16 +7861,16 @@ type ClientWithResponsesInterface interface {
 
 	// GetContextWithResponse Show the step context of a run
 	//
-	// Results by step, as conditions and templates of steps documents see them.
+	// Results by step, as conditions and templates of steps documents read them.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with GET /api/v1/runs/{id}/context (the `GetContext` operationId).
 	GetContextWithResponse(ctx context.Context, id string, reqEditors ...RequestEditorFn) (*GetContextResponse, error)
 
-	// GetRunDefinitionWithResponse Show the graph that a run runs
+	// GetRunDefinitionWithResponse Show the graph of a run
 	//
-	// As it was when the run began, whatever became of the workflow. That of a run of a draft needs the role edit until the draft is published. With it, views can be computed from the events.
+	// The graph as it was when the run began, even if the workflow has changed since. The graph of a draft needs the role edit until the draft is published. Views can be computed from the graph and the events.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
@@ -7879,36 +7879,36 @@ type ClientWithResponsesInterface interface {
 
 	// ListEventsWithResponse List the events of a run
 	//
-	// The cursor is the number of the last event that was seen.
+	// The cursor is the number of the last event of the previous page.
 	//
-	// With `Accept: text/event-stream` the answer is a stream: what the journal has, then what happens until the run has ended. The id of a message is the number of its event; a client that comes back says the last one in `Last-Event-ID`. Then the query parameters are others: `after`, `types`, `mode`, `view`, `ticket`.
+	// With `Accept: text/event-stream` the response is a stream: the recorded events, then new ones until the run has ended. The id of a message is the number of its event; a client that reconnects sends the last one in `Last-Event-ID`. A stream has other query parameters: `after`, `types`, `mode`, `view`, `ticket`.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with GET /api/v1/runs/{id}/events (the `ListEvents` operationId).
 	ListEventsWithResponse(ctx context.Context, id string, params *ListEventsParams, reqEditors ...RequestEditorFn) (*ListEventsResponse, error)
 
-	// CreateEventTicketWithResponse Make a ticket for the event stream of a run
+	// CreateEventTicketWithResponse Create a ticket for the event stream of a run
 	//
-	// For the EventSource of browsers, which can send no token: the ticket opens the stream of this run as the query parameter `ticket`. It must be used within a minute, and lasts as long as the stream does, so that a connection that broke can be opened again; whoever uses it takes the stream over.
+	// For the EventSource of browsers, which cannot send a token: the ticket opens the stream of this run as the query parameter `ticket`. It must be used first within a minute, and is valid as long as the stream, so that a client can reconnect; a new connection with the ticket replaces the one before.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with POST /api/v1/runs/{id}/events/ticket (the `CreateEventTicket` operationId).
 	CreateEventTicketWithResponse(ctx context.Context, id string, reqEditors ...RequestEditorFn) (*CreateEventTicketResponse, error)
 
-	// ForkRunWithBodyWithResponse Store a new run with the past of this one up to an event
+	// ForkRunWithBodyWithResponse Fork a run: store a new run with the events of this one up to a given event
 	//
-	// It goes on when it is resumed or answered. Where that past holds a decision that only a person takes, the token needs the right `approve`: the decision holds once more. A run with limits above those of its workflow, or of a draft, of a former version or of a document that is not stored needs the role edit.
+	// It continues when it is resumed or answered. If the copied events contain an approval decision, the token needs the right `approve`, because the decision applies to the new run too. A run with limits above those of its workflow, or of a draft, of a former version or of a document that is not stored needs the role edit.
 	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with POST /api/v1/runs/{id}/fork (the `ForkRun` operationId).
 	ForkRunWithBodyWithResponse(ctx context.Context, id string, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*ForkRunResponse, error)
 
-	// ForkRunWithResponse Store a new run with the past of this one up to an event
+	// ForkRunWithResponse Fork a run: store a new run with the events of this one up to a given event
 	//
-	// It goes on when it is resumed or answered. Where that past holds a decision that only a person takes, the token needs the right `approve`: the decision holds once more. A run with limits above those of its workflow, or of a draft, of a former version or of a document that is not stored needs the role edit.
+	// It continues when it is resumed or answered. If the copied events contain an approval decision, the token needs the right `approve`, because the decision applies to the new run too. A run with limits above those of its workflow, or of a draft, of a former version or of a document that is not stored needs the role edit.
 	//
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -7917,43 +7917,43 @@ type ClientWithResponsesInterface interface {
 
 	// GetLogsWithResponse Show the log of a run
 	//
-	// Its entries, in order.
+	// The entries in order.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with GET /api/v1/runs/{id}/logs (the `GetLogs` operationId).
 	GetLogsWithResponse(ctx context.Context, id string, params *GetLogsParams, reqEditors ...RequestEditorFn) (*GetLogsResponse, error)
 
-	// ResumeRunWithBodyWithResponse Answer what a run waits for, continue an interrupted run, or raise the limits of one that they ended
+	// ResumeRunWithBodyWithResponse Answer a wait, continue an interrupted run, or raise the limits of a run that reached one
 	//
-	// An answer is a `decision` or an `input`. Where several waits are open it names one by `wait` or `node`. Approvals, calls whose outcome is unknown and questions about a budget are answered by a token with the right `approve`; `limits` need the role edit. The same answer again gives the same result; another one is 409, and 410 where the wait is closed. An answer that names no wait is for the open one; where none is open, for the one that ended last. Name, channel and time of every answer are recorded with it. Without answer and limits an interrupted run goes on. 202 says that the answer is stored for a Go program that does not drive the run now: the program takes it when it runs, and until then the run still waits.
+	// An answer is a `decision` or an `input`. If several waits are open, it names one by `wait` or `node`. Approvals, calls whose outcome is unknown and questions about a budget need a token with the right `approve`; `limits` need the role edit. The same answer again gives the same result; another one is 409, and 410 if the wait is closed. An answer that names no wait is for the open one; if none is open, for the one that ended last. Name, channel and time of every answer are recorded with it. Without an answer and limits, an interrupted run continues. 202: the answer is stored for a Go program that does not drive the run now. The program applies it when it drives the run again; until then the run is paused.
 	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with POST /api/v1/runs/{id}/resume (the `ResumeRun` operationId).
 	ResumeRunWithBodyWithResponse(ctx context.Context, id string, params *ResumeRunParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*ResumeRunResponse, error)
 
-	// ResumeRunWithResponse Answer what a run waits for, continue an interrupted run, or raise the limits of one that they ended
+	// ResumeRunWithResponse Answer a wait, continue an interrupted run, or raise the limits of a run that reached one
 	//
-	// An answer is a `decision` or an `input`. Where several waits are open it names one by `wait` or `node`. Approvals, calls whose outcome is unknown and questions about a budget are answered by a token with the right `approve`; `limits` need the role edit. The same answer again gives the same result; another one is 409, and 410 where the wait is closed. An answer that names no wait is for the open one; where none is open, for the one that ended last. Name, channel and time of every answer are recorded with it. Without answer and limits an interrupted run goes on. 202 says that the answer is stored for a Go program that does not drive the run now: the program takes it when it runs, and until then the run still waits.
+	// An answer is a `decision` or an `input`. If several waits are open, it names one by `wait` or `node`. Approvals, calls whose outcome is unknown and questions about a budget need a token with the right `approve`; `limits` need the role edit. The same answer again gives the same result; another one is 409, and 410 if the wait is closed. An answer that names no wait is for the open one; if none is open, for the one that ended last. Name, channel and time of every answer are recorded with it. Without an answer and limits, an interrupted run continues. 202: the answer is stored for a Go program that does not drive the run now. The program applies it when it drives the run again; until then the run is paused.
 	//
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with POST /api/v1/runs/{id}/resume (the `ResumeRun` operationId).
 	ResumeRunWithResponse(ctx context.Context, id string, params *ResumeRunParams, body ResumeRunJSONRequestBody, reqEditors ...RequestEditorFn) (*ResumeRunResponse, error)
 
-	// RetryRunWithBodyWithResponse Go on with a run that failed, met a limit or was cancelled, as a new run
+	// RetryRunWithBodyWithResponse Retry a run that failed, reached a limit or was cancelled, as a new run
 	//
-	// The new run keeps what succeeded and goes on just before what failed, or where the step `from` began for the last time. `from` is also taken for a run that completed. `model` binds the calls that the new run makes. `document` takes the place of the run's own: nodes that ran already and the edges between them must be equal in it, else 422 names the first difference. `model`, `document` and `limits`, and a run of a draft, of a former version or of a document that is not stored, need the role edit. Where the kept past holds a decision that only a person takes, the token needs the right `approve`: the decision holds once more. What the kept past used counts against budgets. A run that has not ended is 409.
+	// The new run keeps the steps that succeeded and continues before the one that failed, or before the last execution of the step `from`. A run that completed needs `from`. `model` binds the calls that the new run makes. `document` replaces the run's own: nodes that already ran and the edges between them must be the same in it; otherwise 422 names the first difference. `model`, `document` and `limits`, and a run of a draft, of a former version or of a document that is not stored, need the role edit. If the kept events contain an approval decision, the token needs the right `approve`, because the decision applies to the new run too. What the kept steps used counts against budgets. A run that has not ended is 409.
 	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with POST /api/v1/runs/{id}/retry (the `RetryRun` operationId).
 	RetryRunWithBodyWithResponse(ctx context.Context, id string, params *RetryRunParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*RetryRunResponse, error)
 
-	// RetryRunWithResponse Go on with a run that failed, met a limit or was cancelled, as a new run
+	// RetryRunWithResponse Retry a run that failed, reached a limit or was cancelled, as a new run
 	//
-	// The new run keeps what succeeded and goes on just before what failed, or where the step `from` began for the last time. `from` is also taken for a run that completed. `model` binds the calls that the new run makes. `document` takes the place of the run's own: nodes that ran already and the edges between them must be equal in it, else 422 names the first difference. `model`, `document` and `limits`, and a run of a draft, of a former version or of a document that is not stored, need the role edit. Where the kept past holds a decision that only a person takes, the token needs the right `approve`: the decision holds once more. What the kept past used counts against budgets. A run that has not ended is 409.
+	// The new run keeps the steps that succeeded and continues before the one that failed, or before the last execution of the step `from`. A run that completed needs `from`. `model` binds the calls that the new run makes. `document` replaces the run's own: nodes that already ran and the edges between them must be the same in it; otherwise 422 names the first difference. `model`, `document` and `limits`, and a run of a draft, of a former version or of a document that is not stored, need the role edit. If the kept events contain an approval decision, the token needs the right `approve`, because the decision applies to the new run too. What the kept steps used counts against budgets. A run that has not ended is 409.
 	//
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -7962,7 +7962,7 @@ type ClientWithResponsesInterface interface {
 
 	// ListStepsWithResponse List the steps of a run
 	//
-	// In the order in which they started.
+	// In the order of their starts.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
@@ -7976,9 +7976,9 @@ type ClientWithResponsesInterface interface {
 	// Corresponds with GET /api/v1/runs/{id}/steps/{seq} (the `GetStep` operationId).
 	GetStepWithResponse(ctx context.Context, id string, seq int64, reqEditors ...RequestEditorFn) (*GetStepResponse, error)
 
-	// GetTrailWithResponse Show what each agent was given and gave
+	// GetTrailWithResponse Show the input and output of each agent
 	//
-	// The executions that have ended, in the order in which they started. While a run goes on, one that ends late may come before others that were listed already.
+	// The executions that have ended, in the order of their starts. While the run is in progress, one that ends late may come before others that were already listed.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
@@ -7987,7 +7987,7 @@ type ClientWithResponsesInterface interface {
 
 	// GetValueWithResponse Read a long value of a run
 	//
-	// All of what a reference stands for: a text as `text/plain`, any other value as `application/json`. The answer has a `Content-Length`, and the digest as `ETag`. A digest that neither the events of this run nor its views have is 404. Take the address from the `href` of a reference.
+	// The whole value of a reference: a text as `text/plain`, any other value as `application/json`. The response has a `Content-Length`, and the digest as `ETag`. A digest that is in neither the events of this run nor its views is 404. Take the URL from the `href` of a reference.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
@@ -7996,43 +7996,43 @@ type ClientWithResponsesInterface interface {
 
 	// ListSchedulesWithResponse List the schedules of published workflows
 	//
-	// By workflow and branch.
+	// Ordered by workflow and branch.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with GET /api/v1/schedules (the `ListSchedules` operationId).
 	ListSchedulesWithResponse(ctx context.Context, params *ListSchedulesParams, reqEditors ...RequestEditorFn) (*ListSchedulesResponse, error)
 
-	// PreviewScheduleWithResponse Tell when a stored workflow would start by itself
+	// PreviewScheduleWithResponse List the next scheduled starts of a stored workflow
 	//
-	// The draft can be asked about with the role edit. Nothing is started.
+	// The draft needs the role edit. Nothing is started.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with GET /api/v1/schedules/preview (the `PreviewSchedule` operationId).
 	PreviewScheduleWithResponse(ctx context.Context, params *PreviewScheduleParams, reqEditors ...RequestEditorFn) (*PreviewScheduleResponse, error)
 
-	// ListTokensWithResponse List tokens, without their texts
+	// ListTokensWithResponse List tokens, without their secrets
 	//
-	// Of the caller's namespace; admins of the namespace `default` may name another one.
+	// In the caller's namespace; admins of the namespace `default` may name another namespace.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with GET /api/v1/tokens (the `ListTokens` operationId).
 	ListTokensWithResponse(ctx context.Context, params *ListTokensParams, reqEditors ...RequestEditorFn) (*ListTokensResponse, error)
 
-	// CreateTokenWithBodyWithResponse Make a token
+	// CreateTokenWithBodyWithResponse Create a token
 	//
-	// Of the caller's namespace; admins of the namespace `default` may name another one. A namespace is made with its first token. The text is in this answer and nowhere else. A token gives no right that the caller does not have: only who may approve makes one that may.
+	// In the caller's namespace; admins of the namespace `default` may name another namespace. A namespace is created with its first token. The secret is in this response only. A token cannot have rights that the caller does not have: creating one with the right approve needs that right.
 	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with POST /api/v1/tokens (the `CreateToken` operationId).
 	CreateTokenWithBodyWithResponse(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*CreateTokenResponse, error)
 
-	// CreateTokenWithResponse Make a token
+	// CreateTokenWithResponse Create a token
 	//
-	// Of the caller's namespace; admins of the namespace `default` may name another one. A namespace is made with its first token. The text is in this answer and nowhere else. A token gives no right that the caller does not have: only who may approve makes one that may.
+	// In the caller's namespace; admins of the namespace `default` may name another namespace. A namespace is created with its first token. The secret is in this response only. A token cannot have rights that the caller does not have: creating one with the right approve needs that right.
 	//
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -8041,7 +8041,7 @@ type ClientWithResponsesInterface interface {
 
 	// RevokeTokenWithResponse Revoke a token
 	//
-	// Of the caller's namespace; admins of the namespace `default` may name another one. Whoever has it is turned away from now on.
+	// In the caller's namespace; admins of the namespace `default` may name another namespace. Requests with it are refused from now on.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
@@ -8055,9 +8055,9 @@ type ClientWithResponsesInterface interface {
 	// Corresponds with GET /api/v1/tools (the `ListTools` operationId).
 	ListToolsWithResponse(ctx context.Context, params *ListToolsParams, reqEditors ...RequestEditorFn) (*ListToolsResponse, error)
 
-	// ListWaitsWithResponse List what runs wait for from people
+	// ListWaitsWithResponse List open waits
 	//
-	// All open waits, those of the newest runs first. A page has the waits of at least one run, and of at most `limit` runs. Answer one with resumeRun.
+	// Questions and approvals that runs wait for, those of the newest runs first. A page has the waits of at least one run, and of at most `limit` runs. Answer one with resumeRun.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
@@ -8073,18 +8073,18 @@ type ClientWithResponsesInterface interface {
 	// Corresponds with GET /api/v1/webhooks (the `ListWebhooks` operationId).
 	ListWebhooksWithResponse(ctx context.Context, reqEditors ...RequestEditorFn) (*ListWebhooksResponse, error)
 
-	// CreateWebhookWithBodyWithResponse Make an incoming webhook for a published workflow
+	// CreateWebhookWithBodyWithResponse Create an incoming webhook for a published workflow
 	//
-	// The answer holds the secret, this once.
+	// The secret is in this response only.
 	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with POST /api/v1/webhooks (the `CreateWebhook` operationId).
 	CreateWebhookWithBodyWithResponse(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*CreateWebhookResponse, error)
 
-	// CreateWebhookWithResponse Make an incoming webhook for a published workflow
+	// CreateWebhookWithResponse Create an incoming webhook for a published workflow
 	//
-	// The answer holds the secret, this once.
+	// The secret is in this response only.
 	//
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -8098,18 +8098,18 @@ type ClientWithResponsesInterface interface {
 	// Corresponds with DELETE /api/v1/webhooks/{id} (the `DeleteWebhook` operationId).
 	DeleteWebhookWithResponse(ctx context.Context, id string, reqEditors ...RequestEditorFn) (*DeleteWebhookResponse, error)
 
-	// RotateWebhookWithBodyWithResponse Give a webhook a new secret
+	// RotateWebhookWithBodyWithResponse Rotate the secret of a webhook
 	//
-	// The secret before it holds for the overlap.
+	// The previous secret stays valid for the overlap.
 	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with POST /api/v1/webhooks/{id}/rotate (the `RotateWebhook` operationId).
 	RotateWebhookWithBodyWithResponse(ctx context.Context, id string, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*RotateWebhookResponse, error)
 
-	// RotateWebhookWithResponse Give a webhook a new secret
+	// RotateWebhookWithResponse Rotate the secret of a webhook
 	//
-	// The secret before it holds for the overlap.
+	// The previous secret stays valid for the overlap.
 	//
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -8118,25 +8118,25 @@ type ClientWithResponsesInterface interface {
 
 	// ListWorkflowsWithResponse List stored workflows by id
 	//
-	// With the role run those of which something is published, and no drafts.
+	// The role run sees published workflows only, without drafts.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with GET /api/v1/workflows (the `ListWorkflows` operationId).
 	ListWorkflowsWithResponse(ctx context.Context, params *ListWorkflowsParams, reqEditors ...RequestEditorFn) (*ListWorkflowsResponse, error)
 
-	// CreateWorkflowWithBodyWithResponse Store a new workflow
+	// CreateWorkflowWithBodyWithResponse Create a workflow
 	//
-	// It is published at once, unless it is a draft. 409 where the id is taken. A document with errors is not stored.
+	// It is published at once, unless it is a draft. 409 if the id is taken. A document with errors is not stored.
 	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with POST /api/v1/workflows (the `CreateWorkflow` operationId).
 	CreateWorkflowWithBodyWithResponse(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*CreateWorkflowResponse, error)
 
-	// CreateWorkflowWithResponse Store a new workflow
+	// CreateWorkflowWithResponse Create a workflow
 	//
-	// It is published at once, unless it is a draft. 409 where the id is taken. A document with errors is not stored.
+	// It is published at once, unless it is a draft. 409 if the id is taken. A document with errors is not stored.
 	//
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -8145,7 +8145,7 @@ type ClientWithResponsesInterface interface {
 
 	// ApplyWorkflowsWithBodyWithResponse Store several documents, all or none
 	//
-	// Each becomes the next version of its workflow, which is made where there is none, and is published unless it is a draft. Where one has errors, nothing is stored, and `diagnostics` tell the problems of all. The text of a present version again makes no new one.
+	// Each document becomes the next version of its workflow, which is created if it does not exist, and is published unless it is a draft. If one has errors, nothing is stored, and `diagnostics` lists the problems of all. Storing the text of a current version again creates no new version.
 	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -8154,7 +8154,7 @@ type ClientWithResponsesInterface interface {
 
 	// ApplyWorkflowsWithResponse Store several documents, all or none
 	//
-	// Each becomes the next version of its workflow, which is made where there is none, and is published unless it is a draft. Where one has errors, nothing is stored, and `diagnostics` tell the problems of all. The text of a present version again makes no new one.
+	// Each document becomes the next version of its workflow, which is created if it does not exist, and is published unless it is a draft. If one has errors, nothing is stored, and `diagnostics` lists the problems of all. Storing the text of a current version again creates no new version.
 	//
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -8163,16 +8163,16 @@ type ClientWithResponsesInterface interface {
 
 	// DeleteWorkflowWithResponse Delete a workflow with all its versions
 	//
-	// Its runs keep the definition that they were started with.
+	// Its runs keep the definition with which they were started.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with DELETE /api/v1/workflows/{id} (the `DeleteWorkflow` operationId).
 	DeleteWorkflowWithResponse(ctx context.Context, id string, params *DeleteWorkflowParams, reqEditors ...RequestEditorFn) (*DeleteWorkflowResponse, error)
 
-	// GetWorkflowWithResponse Show a stored workflow: its document, and what was read in it
+	// GetWorkflowWithResponse Show a stored workflow: its document and facts about it
 	//
-	// Without parameters it is what is published; `draft` and `version` need the role edit. The `ETag` names the state of the whole workflow, whichever document is shown: with it as `If-Match` a change is refused where somebody else was faster, and with `If-None-Match` an answer is 304 while nothing has changed.
+	// Without parameters, the published version; `draft` and `version` need the role edit. The `ETag` identifies the state of the whole workflow, whichever document is shown: with it as `If-Match` a change is refused if another client has changed the workflow, and with `If-None-Match` the response is 304 while nothing has changed.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
@@ -8181,7 +8181,7 @@ type ClientWithResponsesInterface interface {
 
 	// PutWorkflowWithBodyWithResponse Store a version of a workflow
 	//
-	// Makes the workflow where there is none. The text of the present version again makes no new one. With `If-Match` a lost update is 409.
+	// Creates the workflow if it does not exist. Storing the text of the current version again creates no new version. With `If-Match`, a lost update is refused with 409.
 	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -8190,43 +8190,43 @@ type ClientWithResponsesInterface interface {
 
 	// PutWorkflowWithResponse Store a version of a workflow
 	//
-	// Makes the workflow where there is none. The text of the present version again makes no new one. With `If-Match` a lost update is 409.
+	// Creates the workflow if it does not exist. Storing the text of the current version again creates no new version. With `If-Match`, a lost update is refused with 409.
 	//
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with PUT /api/v1/workflows/{id} (the `PutWorkflow` operationId).
 	PutWorkflowWithResponse(ctx context.Context, id string, params *PutWorkflowParams, body PutWorkflowJSONRequestBody, reqEditors ...RequestEditorFn) (*PutWorkflowResponse, error)
 
-	// PublishWorkflowWithBodyWithResponse Make a version of a workflow the one that runs
+	// PublishWorkflowWithBodyWithResponse Publish a version of a workflow
 	//
-	// Without a version it is the draft. Runs that go on keep the version that they were started with. `diagnostics` are what was found at publishing: agents that nobody defines are warnings.
+	// Without a version, the draft. Runs in progress keep the version with which they were started. `diagnostics` are the problems found: agents that do not exist are warnings.
 	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with POST /api/v1/workflows/{id}/publish (the `PublishWorkflow` operationId).
 	PublishWorkflowWithBodyWithResponse(ctx context.Context, id string, params *PublishWorkflowParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*PublishWorkflowResponse, error)
 
-	// PublishWorkflowWithResponse Make a version of a workflow the one that runs
+	// PublishWorkflowWithResponse Publish a version of a workflow
 	//
-	// Without a version it is the draft. Runs that go on keep the version that they were started with. `diagnostics` are what was found at publishing: agents that nobody defines are warnings.
+	// Without a version, the draft. Runs in progress keep the version with which they were started. `diagnostics` are the problems found: agents that do not exist are warnings.
 	//
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with POST /api/v1/workflows/{id}/publish (the `PublishWorkflow` operationId).
 	PublishWorkflowWithResponse(ctx context.Context, id string, params *PublishWorkflowParams, body PublishWorkflowJSONRequestBody, reqEditors ...RequestEditorFn) (*PublishWorkflowResponse, error)
 
-	// ValidateWorkflowWithBodyWithResponse Check a document, or a stored one
+	// ValidateWorkflowWithBodyWithResponse Validate a document or a stored workflow
 	//
-	// Executes and stores nothing. A document of the request need not be stored under the id. Without one it is the draft, where there is one and the token has the role edit, else what is published.
+	// Executes and stores nothing. A document in the request need not be stored under the id. Without one: the draft, if there is one and the token has the role edit, else the published version.
 	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with POST /api/v1/workflows/{id}/validate (the `ValidateWorkflow` operationId).
 	ValidateWorkflowWithBodyWithResponse(ctx context.Context, id string, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*ValidateWorkflowResponse, error)
 
-	// ValidateWorkflowWithResponse Check a document, or a stored one
+	// ValidateWorkflowWithResponse Validate a document or a stored workflow
 	//
-	// Executes and stores nothing. A document of the request need not be stored under the id. Without one it is the draft, where there is one and the token has the role edit, else what is published.
+	// Executes and stores nothing. A document in the request need not be stored under the id. Without one: the draft, if there is one and the token has the role edit, else the published version.
 	//
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -8235,7 +8235,7 @@ type ClientWithResponsesInterface interface {
 
 	// ListVersionsWithResponse List the versions of a stored workflow, the newest first
 	//
-	// With the role run there is only the published one.
+	// The role run sees the published one only.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
@@ -13588,9 +13588,9 @@ func (c *ClientWithResponses) ListAgentsWithResponse(ctx context.Context, params
 	return ParseListAgentsResponse(rsp)
 }
 
-// CreateAgentWithBodyWithResponse Store a new agent
+// CreateAgentWithBodyWithResponse Create an agent
 //
-// 409 where the id is taken.
+// 409 if the id is taken.
 //
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 //
@@ -13603,9 +13603,9 @@ func (c *ClientWithResponses) CreateAgentWithBodyWithResponse(ctx context.Contex
 	return ParseCreateAgentResponse(rsp)
 }
 
-// CreateAgentWithResponse Store a new agent
+// CreateAgentWithResponse Create an agent
 //
-// 409 where the id is taken.
+// 409 if the id is taken.
 //
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 //
@@ -13620,7 +13620,7 @@ func (c *ClientWithResponses) CreateAgentWithResponse(ctx context.Context, body 
 
 // ApplyAgentsWithBodyWithResponse Store the agents of several lists, all or none
 //
-// An agent with the same id is changed. Where a list has errors, nothing is stored.
+// An agent with the same id is replaced. If a list has errors, nothing is stored.
 //
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 //
@@ -13635,7 +13635,7 @@ func (c *ClientWithResponses) ApplyAgentsWithBodyWithResponse(ctx context.Contex
 
 // ApplyAgentsWithResponse Store the agents of several lists, all or none
 //
-// An agent with the same id is changed. Where a list has errors, nothing is stored.
+// An agent with the same id is replaced. If a list has errors, nothing is stored.
 //
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 //
@@ -13650,7 +13650,7 @@ func (c *ClientWithResponses) ApplyAgentsWithResponse(ctx context.Context, body 
 
 // DeleteAgentWithResponse Delete an agent
 //
-// 409 where stored workflows name it, unless `anyway` is set.
+// 409 if stored workflows refer to it, unless `anyway` is set.
 //
 // Returns a wrapper object for the known response body format(s).
 //
@@ -13676,9 +13676,9 @@ func (c *ClientWithResponses) GetAgentWithResponse(ctx context.Context, id strin
 	return ParseGetAgentResponse(rsp)
 }
 
-// PutAgentWithBodyWithResponse Store an agent in the place of the one that is there
+// PutAgentWithBodyWithResponse Create or replace an agent
 //
-// Makes the agent where there is none. With `If-Match` a lost update is 409.
+// Creates the agent if it does not exist. With `If-Match`, a lost update is refused with 409.
 //
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 //
@@ -13691,9 +13691,9 @@ func (c *ClientWithResponses) PutAgentWithBodyWithResponse(ctx context.Context, 
 	return ParsePutAgentResponse(rsp)
 }
 
-// PutAgentWithResponse Store an agent in the place of the one that is there
+// PutAgentWithResponse Create or replace an agent
 //
-// Makes the agent where there is none. With `If-Match` a lost update is 409.
+// Creates the agent if it does not exist. With `If-Match`, a lost update is refused with 409.
 //
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 //
@@ -13706,9 +13706,9 @@ func (c *ClientWithResponses) PutAgentWithResponse(ctx context.Context, id strin
 	return ParsePutAgentResponse(rsp)
 }
 
-// ListAuditWithResponse List who changed what, newest first
+// ListAuditWithResponse List audit records, newest first
 //
-// Requests that changed something or were to, of the caller's namespace; admins of the namespace `default` may name another one.
+// Requests that changed, or tried to change, something in the caller's namespace; admins of the namespace `default` may name another namespace.
 //
 // Returns a wrapper object for the known response body format(s).
 //
@@ -13723,7 +13723,7 @@ func (c *ClientWithResponses) ListAuditWithResponse(ctx context.Context, params 
 
 // ListModelsWithResponse List the model providers that documents may use
 //
-// Nobody is asked: a usable provider has an address and its key.
+// No provider is contacted: a usable provider has an address and its key.
 //
 // Returns a wrapper object for the known response body format(s).
 //
@@ -13736,9 +13736,9 @@ func (c *ClientWithResponses) ListModelsWithResponse(ctx context.Context, params
 	return ParseListModelsResponse(rsp)
 }
 
-// ListNotificationsWithResponse List what endpoints were told, or are to be, newest first
+// ListNotificationsWithResponse List notifications, newest first
 //
-// Filters are joined by and. `dead` ones were given up on.
+// Filters are combined with AND. `dead`: delivery was abandoned.
 //
 // Returns a wrapper object for the known response body format(s).
 //
@@ -13751,7 +13751,7 @@ func (c *ClientWithResponses) ListNotificationsWithResponse(ctx context.Context,
 	return ParseListNotificationsResponse(rsp)
 }
 
-// ListEndpointsWithResponse List those who are told what happens to runs
+// ListEndpointsWithResponse List notification endpoints
 //
 // Returns a wrapper object for the known response body format(s).
 //
@@ -13764,9 +13764,9 @@ func (c *ClientWithResponses) ListEndpointsWithResponse(ctx context.Context, req
 	return ParseListEndpointsResponse(rsp)
 }
 
-// CreateEndpointWithBodyWithResponse Tell a URL what happens to runs from now on
+// CreateEndpointWithBodyWithResponse Create a notification endpoint
 //
-// The answer holds the secret that signs messages, this once. The address must be public, or allowed by the operator. approveLinks needs the right approve.
+// It is notified of what happens to runs from now on. The secret that signs messages is in this response only. The address must be public, or allowed by the operator. approveLinks needs the right approve.
 //
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 //
@@ -13779,9 +13779,9 @@ func (c *ClientWithResponses) CreateEndpointWithBodyWithResponse(ctx context.Con
 	return ParseCreateEndpointResponse(rsp)
 }
 
-// CreateEndpointWithResponse Tell a URL what happens to runs from now on
+// CreateEndpointWithResponse Create a notification endpoint
 //
-// The answer holds the secret that signs messages, this once. The address must be public, or allowed by the operator. approveLinks needs the right approve.
+// It is notified of what happens to runs from now on. The secret that signs messages is in this response only. The address must be public, or allowed by the operator. approveLinks needs the right approve.
 //
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 //
@@ -13794,7 +13794,7 @@ func (c *ClientWithResponses) CreateEndpointWithResponse(ctx context.Context, bo
 	return ParseCreateEndpointResponse(rsp)
 }
 
-// DeleteEndpointWithResponse Tell a URL nothing any more
+// DeleteEndpointWithResponse Delete a notification endpoint
 //
 // Returns a wrapper object for the known response body format(s).
 //
@@ -13807,7 +13807,7 @@ func (c *ClientWithResponses) DeleteEndpointWithResponse(ctx context.Context, id
 	return ParseDeleteEndpointResponse(rsp)
 }
 
-// RetryNotificationWithResponse Send a notification again that was given up on
+// RetryNotificationWithResponse Send an abandoned notification again
 //
 // Returns a wrapper object for the known response body format(s).
 //
@@ -13822,7 +13822,7 @@ func (c *ClientWithResponses) RetryNotificationWithResponse(ctx context.Context,
 
 // ListRunsWithResponse List runs, newest first
 //
-// Filters are joined by and.
+// Filters are combined with AND.
 //
 // Returns a wrapper object for the known response body format(s).
 //
@@ -13837,7 +13837,7 @@ func (c *ClientWithResponses) ListRunsWithResponse(ctx context.Context, params *
 
 // StartRunWithBodyWithResponse Start a run
 //
-// Runs what is published of a stored workflow. A `document`, a `draft`, a former `version`, and limits above those of the workflow, need the role edit. Documents start no commands, reach no files and send no variables of the server: what they may use stands in its hocket.yaml. With an `Idempotency-Key` the same request again gives the run of the first, with status 200. What can be known before the first call is refused, and no run is stored.
+// Runs the published version of a stored workflow. A `document`, a `draft`, a former `version`, and limits above those of the workflow, need the role edit. Documents cannot start commands, read files or use environment variables of the server, except as its hocket.yaml allows. With an `Idempotency-Key` the same request again returns the run of the first, with status 200. Errors that can be found before the first call are reported, and no run is stored.
 //
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 //
@@ -13852,7 +13852,7 @@ func (c *ClientWithResponses) StartRunWithBodyWithResponse(ctx context.Context, 
 
 // StartRunWithResponse Start a run
 //
-// Runs what is published of a stored workflow. A `document`, a `draft`, a former `version`, and limits above those of the workflow, need the role edit. Documents start no commands, reach no files and send no variables of the server: what they may use stands in its hocket.yaml. With an `Idempotency-Key` the same request again gives the run of the first, with status 200. What can be known before the first call is refused, and no run is stored.
+// Runs the published version of a stored workflow. A `document`, a `draft`, a former `version`, and limits above those of the workflow, need the role edit. Documents cannot start commands, read files or use environment variables of the server, except as its hocket.yaml allows. With an `Idempotency-Key` the same request again returns the run of the first, with status 200. Errors that can be found before the first call are reported, and no run is stored.
 //
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 //
@@ -13865,9 +13865,9 @@ func (c *ClientWithResponses) StartRunWithResponse(ctx context.Context, params *
 	return ParseStartRunResponse(rsp)
 }
 
-// PruneRunsWithBodyWithResponse Delete old runs, or those that are named
+// PruneRunsWithBodyWithResponse Delete old runs, or the given runs
 //
-// Deletes runs that ended, or have been paused, before an instant, and those named that have ended or are paused; what is neither asked for nor named stays. Where one that is named cannot be deleted, none is. A run that goes on is never deleted.
+// Deletes runs that ended, or have been paused, before a given time, and the given runs if they have ended or are paused. If one of the given runs cannot be deleted, nothing is deleted. A run in progress is never deleted.
 //
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 //
@@ -13880,9 +13880,9 @@ func (c *ClientWithResponses) PruneRunsWithBodyWithResponse(ctx context.Context,
 	return ParsePruneRunsResponse(rsp)
 }
 
-// PruneRunsWithResponse Delete old runs, or those that are named
+// PruneRunsWithResponse Delete old runs, or the given runs
 //
-// Deletes runs that ended, or have been paused, before an instant, and those named that have ended or are paused; what is neither asked for nor named stays. Where one that is named cannot be deleted, none is. A run that goes on is never deleted.
+// Deletes runs that ended, or have been paused, before a given time, and the given runs if they have ended or are paused. If one of the given runs cannot be deleted, nothing is deleted. A run in progress is never deleted.
 //
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 //
@@ -13910,7 +13910,7 @@ func (c *ClientWithResponses) DeleteRunWithResponse(ctx context.Context, id stri
 
 // GetRunWithResponse Show a run
 //
-// With a page of its steps: `stepsNext` is the `cursor` of the next one. Values above 32 KiB are references.
+// With a page of its steps: `stepsNext` is the `cursor` of the next page. Values above 32 KiB are references.
 //
 // Returns a wrapper object for the known response body format(s).
 //
@@ -13925,7 +13925,7 @@ func (c *ClientWithResponses) GetRunWithResponse(ctx context.Context, id string,
 
 // CancelRunWithBodyWithResponse Stop a run
 //
-// Stops the runs that it started, too. A run that was cancelled already is told as it is; one that ended otherwise is 409.
+// Stops the runs that it started, too. A run that is already cancelled is returned unchanged; one that ended otherwise is 409.
 //
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 //
@@ -13940,7 +13940,7 @@ func (c *ClientWithResponses) CancelRunWithBodyWithResponse(ctx context.Context,
 
 // CancelRunWithResponse Stop a run
 //
-// Stops the runs that it started, too. A run that was cancelled already is told as it is; one that ended otherwise is 409.
+// Stops the runs that it started, too. A run that is already cancelled is returned unchanged; one that ended otherwise is 409.
 //
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 //
@@ -13955,7 +13955,7 @@ func (c *ClientWithResponses) CancelRunWithResponse(ctx context.Context, id stri
 
 // GetContextWithResponse Show the step context of a run
 //
-// Results by step, as conditions and templates of steps documents see them.
+// Results by step, as conditions and templates of steps documents read them.
 //
 // Returns a wrapper object for the known response body format(s).
 //
@@ -13968,9 +13968,9 @@ func (c *ClientWithResponses) GetContextWithResponse(ctx context.Context, id str
 	return ParseGetContextResponse(rsp)
 }
 
-// GetRunDefinitionWithResponse Show the graph that a run runs
+// GetRunDefinitionWithResponse Show the graph of a run
 //
-// As it was when the run began, whatever became of the workflow. That of a run of a draft needs the role edit until the draft is published. With it, views can be computed from the events.
+// The graph as it was when the run began, even if the workflow has changed since. The graph of a draft needs the role edit until the draft is published. Views can be computed from the graph and the events.
 //
 // Returns a wrapper object for the known response body format(s).
 //
@@ -13985,9 +13985,9 @@ func (c *ClientWithResponses) GetRunDefinitionWithResponse(ctx context.Context, 
 
 // ListEventsWithResponse List the events of a run
 //
-// The cursor is the number of the last event that was seen.
+// The cursor is the number of the last event of the previous page.
 //
-// With `Accept: text/event-stream` the answer is a stream: what the journal has, then what happens until the run has ended. The id of a message is the number of its event; a client that comes back says the last one in `Last-Event-ID`. Then the query parameters are others: `after`, `types`, `mode`, `view`, `ticket`.
+// With `Accept: text/event-stream` the response is a stream: the recorded events, then new ones until the run has ended. The id of a message is the number of its event; a client that reconnects sends the last one in `Last-Event-ID`. A stream has other query parameters: `after`, `types`, `mode`, `view`, `ticket`.
 //
 // Returns a wrapper object for the known response body format(s).
 //
@@ -14000,9 +14000,9 @@ func (c *ClientWithResponses) ListEventsWithResponse(ctx context.Context, id str
 	return ParseListEventsResponse(rsp)
 }
 
-// CreateEventTicketWithResponse Make a ticket for the event stream of a run
+// CreateEventTicketWithResponse Create a ticket for the event stream of a run
 //
-// For the EventSource of browsers, which can send no token: the ticket opens the stream of this run as the query parameter `ticket`. It must be used within a minute, and lasts as long as the stream does, so that a connection that broke can be opened again; whoever uses it takes the stream over.
+// For the EventSource of browsers, which cannot send a token: the ticket opens the stream of this run as the query parameter `ticket`. It must be used first within a minute, and is valid as long as the stream, so that a client can reconnect; a new connection with the ticket replaces the one before.
 //
 // Returns a wrapper object for the known response body format(s).
 //
@@ -14015,9 +14015,9 @@ func (c *ClientWithResponses) CreateEventTicketWithResponse(ctx context.Context,
 	return ParseCreateEventTicketResponse(rsp)
 }
 
-// ForkRunWithBodyWithResponse Store a new run with the past of this one up to an event
+// ForkRunWithBodyWithResponse Fork a run: store a new run with the events of this one up to a given event
 //
-// It goes on when it is resumed or answered. Where that past holds a decision that only a person takes, the token needs the right `approve`: the decision holds once more. A run with limits above those of its workflow, or of a draft, of a former version or of a document that is not stored needs the role edit.
+// It continues when it is resumed or answered. If the copied events contain an approval decision, the token needs the right `approve`, because the decision applies to the new run too. A run with limits above those of its workflow, or of a draft, of a former version or of a document that is not stored needs the role edit.
 //
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 //
@@ -14030,9 +14030,9 @@ func (c *ClientWithResponses) ForkRunWithBodyWithResponse(ctx context.Context, i
 	return ParseForkRunResponse(rsp)
 }
 
-// ForkRunWithResponse Store a new run with the past of this one up to an event
+// ForkRunWithResponse Fork a run: store a new run with the events of this one up to a given event
 //
-// It goes on when it is resumed or answered. Where that past holds a decision that only a person takes, the token needs the right `approve`: the decision holds once more. A run with limits above those of its workflow, or of a draft, of a former version or of a document that is not stored needs the role edit.
+// It continues when it is resumed or answered. If the copied events contain an approval decision, the token needs the right `approve`, because the decision applies to the new run too. A run with limits above those of its workflow, or of a draft, of a former version or of a document that is not stored needs the role edit.
 //
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 //
@@ -14047,7 +14047,7 @@ func (c *ClientWithResponses) ForkRunWithResponse(ctx context.Context, id string
 
 // GetLogsWithResponse Show the log of a run
 //
-// Its entries, in order.
+// The entries in order.
 //
 // Returns a wrapper object for the known response body format(s).
 //
@@ -14060,9 +14060,9 @@ func (c *ClientWithResponses) GetLogsWithResponse(ctx context.Context, id string
 	return ParseGetLogsResponse(rsp)
 }
 
-// ResumeRunWithBodyWithResponse Answer what a run waits for, continue an interrupted run, or raise the limits of one that they ended
+// ResumeRunWithBodyWithResponse Answer a wait, continue an interrupted run, or raise the limits of a run that reached one
 //
-// An answer is a `decision` or an `input`. Where several waits are open it names one by `wait` or `node`. Approvals, calls whose outcome is unknown and questions about a budget are answered by a token with the right `approve`; `limits` need the role edit. The same answer again gives the same result; another one is 409, and 410 where the wait is closed. An answer that names no wait is for the open one; where none is open, for the one that ended last. Name, channel and time of every answer are recorded with it. Without answer and limits an interrupted run goes on. 202 says that the answer is stored for a Go program that does not drive the run now: the program takes it when it runs, and until then the run still waits.
+// An answer is a `decision` or an `input`. If several waits are open, it names one by `wait` or `node`. Approvals, calls whose outcome is unknown and questions about a budget need a token with the right `approve`; `limits` need the role edit. The same answer again gives the same result; another one is 409, and 410 if the wait is closed. An answer that names no wait is for the open one; if none is open, for the one that ended last. Name, channel and time of every answer are recorded with it. Without an answer and limits, an interrupted run continues. 202: the answer is stored for a Go program that does not drive the run now. The program applies it when it drives the run again; until then the run is paused.
 //
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 //
@@ -14075,9 +14075,9 @@ func (c *ClientWithResponses) ResumeRunWithBodyWithResponse(ctx context.Context,
 	return ParseResumeRunResponse(rsp)
 }
 
-// ResumeRunWithResponse Answer what a run waits for, continue an interrupted run, or raise the limits of one that they ended
+// ResumeRunWithResponse Answer a wait, continue an interrupted run, or raise the limits of a run that reached one
 //
-// An answer is a `decision` or an `input`. Where several waits are open it names one by `wait` or `node`. Approvals, calls whose outcome is unknown and questions about a budget are answered by a token with the right `approve`; `limits` need the role edit. The same answer again gives the same result; another one is 409, and 410 where the wait is closed. An answer that names no wait is for the open one; where none is open, for the one that ended last. Name, channel and time of every answer are recorded with it. Without answer and limits an interrupted run goes on. 202 says that the answer is stored for a Go program that does not drive the run now: the program takes it when it runs, and until then the run still waits.
+// An answer is a `decision` or an `input`. If several waits are open, it names one by `wait` or `node`. Approvals, calls whose outcome is unknown and questions about a budget need a token with the right `approve`; `limits` need the role edit. The same answer again gives the same result; another one is 409, and 410 if the wait is closed. An answer that names no wait is for the open one; if none is open, for the one that ended last. Name, channel and time of every answer are recorded with it. Without an answer and limits, an interrupted run continues. 202: the answer is stored for a Go program that does not drive the run now. The program applies it when it drives the run again; until then the run is paused.
 //
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 //
@@ -14090,9 +14090,9 @@ func (c *ClientWithResponses) ResumeRunWithResponse(ctx context.Context, id stri
 	return ParseResumeRunResponse(rsp)
 }
 
-// RetryRunWithBodyWithResponse Go on with a run that failed, met a limit or was cancelled, as a new run
+// RetryRunWithBodyWithResponse Retry a run that failed, reached a limit or was cancelled, as a new run
 //
-// The new run keeps what succeeded and goes on just before what failed, or where the step `from` began for the last time. `from` is also taken for a run that completed. `model` binds the calls that the new run makes. `document` takes the place of the run's own: nodes that ran already and the edges between them must be equal in it, else 422 names the first difference. `model`, `document` and `limits`, and a run of a draft, of a former version or of a document that is not stored, need the role edit. Where the kept past holds a decision that only a person takes, the token needs the right `approve`: the decision holds once more. What the kept past used counts against budgets. A run that has not ended is 409.
+// The new run keeps the steps that succeeded and continues before the one that failed, or before the last execution of the step `from`. A run that completed needs `from`. `model` binds the calls that the new run makes. `document` replaces the run's own: nodes that already ran and the edges between them must be the same in it; otherwise 422 names the first difference. `model`, `document` and `limits`, and a run of a draft, of a former version or of a document that is not stored, need the role edit. If the kept events contain an approval decision, the token needs the right `approve`, because the decision applies to the new run too. What the kept steps used counts against budgets. A run that has not ended is 409.
 //
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 //
@@ -14105,9 +14105,9 @@ func (c *ClientWithResponses) RetryRunWithBodyWithResponse(ctx context.Context, 
 	return ParseRetryRunResponse(rsp)
 }
 
-// RetryRunWithResponse Go on with a run that failed, met a limit or was cancelled, as a new run
+// RetryRunWithResponse Retry a run that failed, reached a limit or was cancelled, as a new run
 //
-// The new run keeps what succeeded and goes on just before what failed, or where the step `from` began for the last time. `from` is also taken for a run that completed. `model` binds the calls that the new run makes. `document` takes the place of the run's own: nodes that ran already and the edges between them must be equal in it, else 422 names the first difference. `model`, `document` and `limits`, and a run of a draft, of a former version or of a document that is not stored, need the role edit. Where the kept past holds a decision that only a person takes, the token needs the right `approve`: the decision holds once more. What the kept past used counts against budgets. A run that has not ended is 409.
+// The new run keeps the steps that succeeded and continues before the one that failed, or before the last execution of the step `from`. A run that completed needs `from`. `model` binds the calls that the new run makes. `document` replaces the run's own: nodes that already ran and the edges between them must be the same in it; otherwise 422 names the first difference. `model`, `document` and `limits`, and a run of a draft, of a former version or of a document that is not stored, need the role edit. If the kept events contain an approval decision, the token needs the right `approve`, because the decision applies to the new run too. What the kept steps used counts against budgets. A run that has not ended is 409.
 //
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 //
@@ -14122,7 +14122,7 @@ func (c *ClientWithResponses) RetryRunWithResponse(ctx context.Context, id strin
 
 // ListStepsWithResponse List the steps of a run
 //
-// In the order in which they started.
+// In the order of their starts.
 //
 // Returns a wrapper object for the known response body format(s).
 //
@@ -14148,9 +14148,9 @@ func (c *ClientWithResponses) GetStepWithResponse(ctx context.Context, id string
 	return ParseGetStepResponse(rsp)
 }
 
-// GetTrailWithResponse Show what each agent was given and gave
+// GetTrailWithResponse Show the input and output of each agent
 //
-// The executions that have ended, in the order in which they started. While a run goes on, one that ends late may come before others that were listed already.
+// The executions that have ended, in the order of their starts. While the run is in progress, one that ends late may come before others that were already listed.
 //
 // Returns a wrapper object for the known response body format(s).
 //
@@ -14165,7 +14165,7 @@ func (c *ClientWithResponses) GetTrailWithResponse(ctx context.Context, id strin
 
 // GetValueWithResponse Read a long value of a run
 //
-// All of what a reference stands for: a text as `text/plain`, any other value as `application/json`. The answer has a `Content-Length`, and the digest as `ETag`. A digest that neither the events of this run nor its views have is 404. Take the address from the `href` of a reference.
+// The whole value of a reference: a text as `text/plain`, any other value as `application/json`. The response has a `Content-Length`, and the digest as `ETag`. A digest that is in neither the events of this run nor its views is 404. Take the URL from the `href` of a reference.
 //
 // Returns a wrapper object for the known response body format(s).
 //
@@ -14180,7 +14180,7 @@ func (c *ClientWithResponses) GetValueWithResponse(ctx context.Context, id strin
 
 // ListSchedulesWithResponse List the schedules of published workflows
 //
-// By workflow and branch.
+// Ordered by workflow and branch.
 //
 // Returns a wrapper object for the known response body format(s).
 //
@@ -14193,9 +14193,9 @@ func (c *ClientWithResponses) ListSchedulesWithResponse(ctx context.Context, par
 	return ParseListSchedulesResponse(rsp)
 }
 
-// PreviewScheduleWithResponse Tell when a stored workflow would start by itself
+// PreviewScheduleWithResponse List the next scheduled starts of a stored workflow
 //
-// The draft can be asked about with the role edit. Nothing is started.
+// The draft needs the role edit. Nothing is started.
 //
 // Returns a wrapper object for the known response body format(s).
 //
@@ -14208,9 +14208,9 @@ func (c *ClientWithResponses) PreviewScheduleWithResponse(ctx context.Context, p
 	return ParsePreviewScheduleResponse(rsp)
 }
 
-// ListTokensWithResponse List tokens, without their texts
+// ListTokensWithResponse List tokens, without their secrets
 //
-// Of the caller's namespace; admins of the namespace `default` may name another one.
+// In the caller's namespace; admins of the namespace `default` may name another namespace.
 //
 // Returns a wrapper object for the known response body format(s).
 //
@@ -14223,9 +14223,9 @@ func (c *ClientWithResponses) ListTokensWithResponse(ctx context.Context, params
 	return ParseListTokensResponse(rsp)
 }
 
-// CreateTokenWithBodyWithResponse Make a token
+// CreateTokenWithBodyWithResponse Create a token
 //
-// Of the caller's namespace; admins of the namespace `default` may name another one. A namespace is made with its first token. The text is in this answer and nowhere else. A token gives no right that the caller does not have: only who may approve makes one that may.
+// In the caller's namespace; admins of the namespace `default` may name another namespace. A namespace is created with its first token. The secret is in this response only. A token cannot have rights that the caller does not have: creating one with the right approve needs that right.
 //
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 //
@@ -14238,9 +14238,9 @@ func (c *ClientWithResponses) CreateTokenWithBodyWithResponse(ctx context.Contex
 	return ParseCreateTokenResponse(rsp)
 }
 
-// CreateTokenWithResponse Make a token
+// CreateTokenWithResponse Create a token
 //
-// Of the caller's namespace; admins of the namespace `default` may name another one. A namespace is made with its first token. The text is in this answer and nowhere else. A token gives no right that the caller does not have: only who may approve makes one that may.
+// In the caller's namespace; admins of the namespace `default` may name another namespace. A namespace is created with its first token. The secret is in this response only. A token cannot have rights that the caller does not have: creating one with the right approve needs that right.
 //
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 //
@@ -14255,7 +14255,7 @@ func (c *ClientWithResponses) CreateTokenWithResponse(ctx context.Context, body 
 
 // RevokeTokenWithResponse Revoke a token
 //
-// Of the caller's namespace; admins of the namespace `default` may name another one. Whoever has it is turned away from now on.
+// In the caller's namespace; admins of the namespace `default` may name another namespace. Requests with it are refused from now on.
 //
 // Returns a wrapper object for the known response body format(s).
 //
@@ -14281,9 +14281,9 @@ func (c *ClientWithResponses) ListToolsWithResponse(ctx context.Context, params 
 	return ParseListToolsResponse(rsp)
 }
 
-// ListWaitsWithResponse List what runs wait for from people
+// ListWaitsWithResponse List open waits
 //
-// All open waits, those of the newest runs first. A page has the waits of at least one run, and of at most `limit` runs. Answer one with resumeRun.
+// Questions and approvals that runs wait for, those of the newest runs first. A page has the waits of at least one run, and of at most `limit` runs. Answer one with resumeRun.
 //
 // Returns a wrapper object for the known response body format(s).
 //
@@ -14311,9 +14311,9 @@ func (c *ClientWithResponses) ListWebhooksWithResponse(ctx context.Context, reqE
 	return ParseListWebhooksResponse(rsp)
 }
 
-// CreateWebhookWithBodyWithResponse Make an incoming webhook for a published workflow
+// CreateWebhookWithBodyWithResponse Create an incoming webhook for a published workflow
 //
-// The answer holds the secret, this once.
+// The secret is in this response only.
 //
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 //
@@ -14326,9 +14326,9 @@ func (c *ClientWithResponses) CreateWebhookWithBodyWithResponse(ctx context.Cont
 	return ParseCreateWebhookResponse(rsp)
 }
 
-// CreateWebhookWithResponse Make an incoming webhook for a published workflow
+// CreateWebhookWithResponse Create an incoming webhook for a published workflow
 //
-// The answer holds the secret, this once.
+// The secret is in this response only.
 //
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 //
@@ -14354,9 +14354,9 @@ func (c *ClientWithResponses) DeleteWebhookWithResponse(ctx context.Context, id 
 	return ParseDeleteWebhookResponse(rsp)
 }
 
-// RotateWebhookWithBodyWithResponse Give a webhook a new secret
+// RotateWebhookWithBodyWithResponse Rotate the secret of a webhook
 //
-// The secret before it holds for the overlap.
+// The previous secret stays valid for the overlap.
 //
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 //
@@ -14369,9 +14369,9 @@ func (c *ClientWithResponses) RotateWebhookWithBodyWithResponse(ctx context.Cont
 	return ParseRotateWebhookResponse(rsp)
 }
 
-// RotateWebhookWithResponse Give a webhook a new secret
+// RotateWebhookWithResponse Rotate the secret of a webhook
 //
-// The secret before it holds for the overlap.
+// The previous secret stays valid for the overlap.
 //
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 //
@@ -14386,7 +14386,7 @@ func (c *ClientWithResponses) RotateWebhookWithResponse(ctx context.Context, id 
 
 // ListWorkflowsWithResponse List stored workflows by id
 //
-// With the role run those of which something is published, and no drafts.
+// The role run sees published workflows only, without drafts.
 //
 // Returns a wrapper object for the known response body format(s).
 //
@@ -14399,9 +14399,9 @@ func (c *ClientWithResponses) ListWorkflowsWithResponse(ctx context.Context, par
 	return ParseListWorkflowsResponse(rsp)
 }
 
-// CreateWorkflowWithBodyWithResponse Store a new workflow
+// CreateWorkflowWithBodyWithResponse Create a workflow
 //
-// It is published at once, unless it is a draft. 409 where the id is taken. A document with errors is not stored.
+// It is published at once, unless it is a draft. 409 if the id is taken. A document with errors is not stored.
 //
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 //
@@ -14414,9 +14414,9 @@ func (c *ClientWithResponses) CreateWorkflowWithBodyWithResponse(ctx context.Con
 	return ParseCreateWorkflowResponse(rsp)
 }
 
-// CreateWorkflowWithResponse Store a new workflow
+// CreateWorkflowWithResponse Create a workflow
 //
-// It is published at once, unless it is a draft. 409 where the id is taken. A document with errors is not stored.
+// It is published at once, unless it is a draft. 409 if the id is taken. A document with errors is not stored.
 //
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 //
@@ -14431,7 +14431,7 @@ func (c *ClientWithResponses) CreateWorkflowWithResponse(ctx context.Context, bo
 
 // ApplyWorkflowsWithBodyWithResponse Store several documents, all or none
 //
-// Each becomes the next version of its workflow, which is made where there is none, and is published unless it is a draft. Where one has errors, nothing is stored, and `diagnostics` tell the problems of all. The text of a present version again makes no new one.
+// Each document becomes the next version of its workflow, which is created if it does not exist, and is published unless it is a draft. If one has errors, nothing is stored, and `diagnostics` lists the problems of all. Storing the text of a current version again creates no new version.
 //
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 //
@@ -14446,7 +14446,7 @@ func (c *ClientWithResponses) ApplyWorkflowsWithBodyWithResponse(ctx context.Con
 
 // ApplyWorkflowsWithResponse Store several documents, all or none
 //
-// Each becomes the next version of its workflow, which is made where there is none, and is published unless it is a draft. Where one has errors, nothing is stored, and `diagnostics` tell the problems of all. The text of a present version again makes no new one.
+// Each document becomes the next version of its workflow, which is created if it does not exist, and is published unless it is a draft. If one has errors, nothing is stored, and `diagnostics` lists the problems of all. Storing the text of a current version again creates no new version.
 //
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 //
@@ -14461,7 +14461,7 @@ func (c *ClientWithResponses) ApplyWorkflowsWithResponse(ctx context.Context, bo
 
 // DeleteWorkflowWithResponse Delete a workflow with all its versions
 //
-// Its runs keep the definition that they were started with.
+// Its runs keep the definition with which they were started.
 //
 // Returns a wrapper object for the known response body format(s).
 //
@@ -14474,9 +14474,9 @@ func (c *ClientWithResponses) DeleteWorkflowWithResponse(ctx context.Context, id
 	return ParseDeleteWorkflowResponse(rsp)
 }
 
-// GetWorkflowWithResponse Show a stored workflow: its document, and what was read in it
+// GetWorkflowWithResponse Show a stored workflow: its document and facts about it
 //
-// Without parameters it is what is published; `draft` and `version` need the role edit. The `ETag` names the state of the whole workflow, whichever document is shown: with it as `If-Match` a change is refused where somebody else was faster, and with `If-None-Match` an answer is 304 while nothing has changed.
+// Without parameters, the published version; `draft` and `version` need the role edit. The `ETag` identifies the state of the whole workflow, whichever document is shown: with it as `If-Match` a change is refused if another client has changed the workflow, and with `If-None-Match` the response is 304 while nothing has changed.
 //
 // Returns a wrapper object for the known response body format(s).
 //
@@ -14491,7 +14491,7 @@ func (c *ClientWithResponses) GetWorkflowWithResponse(ctx context.Context, id st
 
 // PutWorkflowWithBodyWithResponse Store a version of a workflow
 //
-// Makes the workflow where there is none. The text of the present version again makes no new one. With `If-Match` a lost update is 409.
+// Creates the workflow if it does not exist. Storing the text of the current version again creates no new version. With `If-Match`, a lost update is refused with 409.
 //
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 //
@@ -14506,7 +14506,7 @@ func (c *ClientWithResponses) PutWorkflowWithBodyWithResponse(ctx context.Contex
 
 // PutWorkflowWithResponse Store a version of a workflow
 //
-// Makes the workflow where there is none. The text of the present version again makes no new one. With `If-Match` a lost update is 409.
+// Creates the workflow if it does not exist. Storing the text of the current version again creates no new version. With `If-Match`, a lost update is refused with 409.
 //
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 //
@@ -14519,9 +14519,9 @@ func (c *ClientWithResponses) PutWorkflowWithResponse(ctx context.Context, id st
 	return ParsePutWorkflowResponse(rsp)
 }
 
-// PublishWorkflowWithBodyWithResponse Make a version of a workflow the one that runs
+// PublishWorkflowWithBodyWithResponse Publish a version of a workflow
 //
-// Without a version it is the draft. Runs that go on keep the version that they were started with. `diagnostics` are what was found at publishing: agents that nobody defines are warnings.
+// Without a version, the draft. Runs in progress keep the version with which they were started. `diagnostics` are the problems found: agents that do not exist are warnings.
 //
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 //
@@ -14534,9 +14534,9 @@ func (c *ClientWithResponses) PublishWorkflowWithBodyWithResponse(ctx context.Co
 	return ParsePublishWorkflowResponse(rsp)
 }
 
-// PublishWorkflowWithResponse Make a version of a workflow the one that runs
+// PublishWorkflowWithResponse Publish a version of a workflow
 //
-// Without a version it is the draft. Runs that go on keep the version that they were started with. `diagnostics` are what was found at publishing: agents that nobody defines are warnings.
+// Without a version, the draft. Runs in progress keep the version with which they were started. `diagnostics` are the problems found: agents that do not exist are warnings.
 //
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 //
@@ -14549,9 +14549,9 @@ func (c *ClientWithResponses) PublishWorkflowWithResponse(ctx context.Context, i
 	return ParsePublishWorkflowResponse(rsp)
 }
 
-// ValidateWorkflowWithBodyWithResponse Check a document, or a stored one
+// ValidateWorkflowWithBodyWithResponse Validate a document or a stored workflow
 //
-// Executes and stores nothing. A document of the request need not be stored under the id. Without one it is the draft, where there is one and the token has the role edit, else what is published.
+// Executes and stores nothing. A document in the request need not be stored under the id. Without one: the draft, if there is one and the token has the role edit, else the published version.
 //
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 //
@@ -14564,9 +14564,9 @@ func (c *ClientWithResponses) ValidateWorkflowWithBodyWithResponse(ctx context.C
 	return ParseValidateWorkflowResponse(rsp)
 }
 
-// ValidateWorkflowWithResponse Check a document, or a stored one
+// ValidateWorkflowWithResponse Validate a document or a stored workflow
 //
-// Executes and stores nothing. A document of the request need not be stored under the id. Without one it is the draft, where there is one and the token has the role edit, else what is published.
+// Executes and stores nothing. A document in the request need not be stored under the id. Without one: the draft, if there is one and the token has the role edit, else the published version.
 //
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 //
@@ -14581,7 +14581,7 @@ func (c *ClientWithResponses) ValidateWorkflowWithResponse(ctx context.Context, 
 
 // ListVersionsWithResponse List the versions of a stored workflow, the newest first
 //
-// With the role run there is only the published one.
+// The role run sees the published one only.
 //
 // Returns a wrapper object for the known response body format(s).
 //
