@@ -16,7 +16,7 @@ func (q Query) Bounds() (before int64, limit int, err error) {
 	}
 	before, err = strconv.ParseInt(q.Cursor, 10, 64)
 	if err != nil || before < 1 || strconv.FormatInt(before, 10) != q.Cursor {
-		return 0, 0, invalidf("the cursor is none that a page of the audit log gave")
+		return 0, 0, invalidf("not a cursor of the audit log")
 	}
 	return before, limit, nil
 }

@@ -24,7 +24,7 @@ const (
 )
 
 // ErrTickets says that there are too many tickets.
-var ErrTickets = errors.New("too many tickets are open; they last a minute each")
+var ErrTickets = errors.New("too many open tickets; a ticket expires after a minute")
 
 // Tickets let callers in that cannot send a token, such as the EventSource of a browser: a random word in the address that opens one stream.
 //

@@ -25,13 +25,13 @@ const (
 
 var (
 	// ErrUnknownToken says that a text is no token that may be used now. Whoever shows it is not told why.
-	ErrUnknownToken = errors.New("the token is not known, was revoked, or has expired")
+	ErrUnknownToken = errors.New("unknown, revoked or expired token")
 	// ErrNone says that the namespace has no token of that id.
-	ErrNone = errors.New("there is no such token")
+	ErrNone = errors.New("no such token")
 	// ErrNoNamespace says that nobody made a namespace of that name.
-	ErrNoNamespace = errors.New("there is no such namespace")
+	ErrNoNamespace = errors.New("no such namespace")
 	// ErrNotGranted says that a principal may not make a token as it was asked for.
-	ErrNotGranted = errors.New("nobody gives rights away that they do not have")
+	ErrNotGranted = errors.New("a token cannot have rights that its creator does not have")
 )
 
 // InvalidError says what is wrong with a request for a token, a name of a namespace, or a cursor. Nothing was changed.
@@ -44,12 +44,12 @@ func invalidf(format string, args ...any) error { return &InvalidError{fmt.Sprin
 // LimitError names the limit that a request would go beyond. Nothing was changed.
 type LimitError struct{ Limit string }
 
-func (e *LimitError) Error() string { return "no more than " + e.Limit }
+func (e *LimitError) Error() string { return "at most " + e.Limit }
 
 // ErrFullTokens and ErrFullNamespaces are the limits of stores.
 var (
-	ErrFullTokens     = &LimitError{fmt.Sprintf("%d tokens in a namespace; revoke some", MaxTokens)}
-	ErrFullNamespaces = &LimitError{fmt.Sprintf("%d namespaces in a store", MaxNamespaces)}
+	ErrFullTokens     = &LimitError{fmt.Sprintf("%d tokens per namespace; revoke some", MaxTokens)}
+	ErrFullNamespaces = &LimitError{fmt.Sprintf("%d namespaces per store", MaxNamespaces)}
 )
 
 // Token is what is known of an access token: everything but its text. Times are UTC, in microseconds; zero is never.
@@ -98,15 +98,15 @@ func (g Grant) check(now time.Time) (Grant, error) {
 	}
 	switch {
 	case g.Name == "":
-		return g, invalidf("a token needs a name, by which people know what it is for")
+		return g, invalidf("a token needs a name")
 	case utf8.RuneCountInString(g.Name) > MaxName:
-		return g, invalidf("the name of a token has at most %d characters", MaxName)
+		return g, invalidf("the name of a token can have at most %d characters", MaxName)
 	case !utf8.ValidString(g.Name) || strings.ContainsFunc(g.Name, func(r rune) bool { return !unicode.IsPrint(r) }):
-		return g, invalidf("the name of a token has only characters that can be seen")
+		return g, invalidf("the name of a token must consist of printable characters")
 	case !g.Role.IsKnown():
-		return g, invalidf("there is no role %q; a token has run, edit or admin", g.Role)
+		return g, invalidf("unknown role %q; known: run, edit, admin", g.Role)
 	case !g.Expires.IsZero() && !g.Expires.After(now):
-		return g, invalidf("the token would have expired already")
+		return g, invalidf("the expiry time is in the past")
 	}
 	return g, nil
 }
@@ -120,7 +120,7 @@ func CheckNamespace(name string) error {
 		ok = ok && (c >= 'a' && c <= 'z' || c >= '0' && c <= '9' || c == '-')
 	}
 	if !ok {
-		return invalidf("a namespace has 1 to 63 of the characters a-z, 0-9 and -, and does not begin with -; %q is none", cut(name, 80))
+		return invalidf("invalid namespace %q: it must have 1 to 63 of the characters a-z, 0-9 and -, and must not begin with -", cut(name, 80))
 	}
 	return nil
 }

@@ -110,11 +110,11 @@ func (t *Tokens) First(ctx context.Context) (text string, err error) {
 func (p Principal) MayGrant(g Grant) error {
 	switch {
 	case !p.May(RoleAdmin):
-		return fmt.Errorf("%w: tokens are made by admins", ErrNotGranted)
+		return fmt.Errorf("%w: only admins create tokens", ErrNotGranted)
 	case !p.MayUse(g.Namespace):
-		return fmt.Errorf("%w: tokens of other namespaces are made by admins of the namespace %s", ErrNotGranted, DefaultNamespace)
+		return fmt.Errorf("%w: tokens of other namespaces need an admin of the namespace %s", ErrNotGranted, DefaultNamespace)
 	case g.Approve && !p.Approve:
-		return fmt.Errorf("%w: a token that approves is made by somebody who may approve", ErrNotGranted)
+		return fmt.Errorf("%w: a token with the right approve needs a creator with that right", ErrNotGranted)
 	}
 	return nil
 }

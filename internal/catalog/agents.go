@@ -88,7 +88,7 @@ func CheckAgent(r Row) diag.List {
 		return nil
 	}
 	var out diag.List
-	d := out.Errorf(diag.Span{File: AgentsFile + "/" + r.ID() + ".definition"}, "", CodeBadDefinition, "the definition is no JSON object")
+	d := out.Errorf(diag.Span{File: AgentsFile + "/" + r.ID() + ".definition"}, "", CodeBadDefinition, "the definition is not a JSON object")
 	d.Hint = `write the keys that have no column, such as {"maxIterations": 5}, or NULL`
 	return out
 }
@@ -166,7 +166,7 @@ func LocateAgents(rows []Row, list diag.List) diag.List {
 func AgentOf(item json.RawMessage) (Row, error) {
 	list, ok := objectOf(string(item))
 	if !ok {
-		return nil, errors.New("an agent is no JSON object")
+		return nil, errors.New("an agent is not a JSON object")
 	}
 	columns := AgentColumns()
 	r := make(Row, len(columns))

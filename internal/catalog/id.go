@@ -14,7 +14,7 @@ const MaxID = 200
 type IDError struct{ ID, Reason string }
 
 func (e *IDError) Error() string {
-	return fmt.Sprintf("the id %q cannot be used: %s", cut(e.ID), e.Reason)
+	return fmt.Sprintf("invalid id %q: %s", cut(e.ID), e.Reason)
 }
 
 // cut shortens an id for a message.
@@ -36,15 +36,15 @@ func CheckID(id string) error {
 	case id == "":
 		why = "it is empty"
 	case len(id) > MaxID:
-		why = fmt.Sprintf("it has %d bytes, and %d are the most (max_id)", len(id), MaxID)
+		why = fmt.Sprintf("it has %d bytes; the limit is %d (max_id)", len(id), MaxID)
 	case !utf8.ValidString(id):
-		why = "it is not UTF-8"
+		why = "it is not valid UTF-8"
 	case strings.TrimSpace(id) != id:
-		why = "blanks stand around it"
+		why = "it has leading or trailing spaces"
 	case strings.ContainsAny(id, `/\`):
 		why = "it has slashes"
 	case strings.ContainsFunc(id, func(r rune) bool { return !unicode.IsPrint(r) }):
-		why = "it has characters that cannot be printed"
+		why = "it has unprintable characters"
 	case strings.HasPrefix(id, "-"), strings.HasPrefix(id, "."):
 		why = "it begins with a dash or a dot"
 	default:

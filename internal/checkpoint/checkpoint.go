@@ -40,7 +40,7 @@ func Check(execution, label string, state []byte) error {
 		return err
 	}
 	if !json.Valid(state) {
-		return errors.New("the state is no JSON")
+		return errors.New("the state is not valid JSON")
 	}
 	return nil
 }
@@ -53,9 +53,9 @@ func CheckNames(execution, label string) error {
 	for what, name := range map[string]string{"the id of the run": execution, "the label": label} {
 		switch {
 		case len(name) > MaxName:
-			return fmt.Errorf("%s has %d bytes, at most %d are kept", what, len(name), MaxName)
+			return fmt.Errorf("%s has %d bytes; the limit is %d", what, len(name), MaxName)
 		case !utf8.ValidString(name) || strings.ContainsRune(name, 0):
-			return fmt.Errorf("%s is no text", what)
+			return fmt.Errorf("%s must be valid UTF-8 without NUL", what)
 		}
 	}
 	return nil

@@ -150,7 +150,7 @@ func read(dir *os.Root, at file, execution string, whole bool) (h header, state 
 		return header{}, nil, fmt.Errorf("file %s has format version %d, this program reads %d", at.name, h.Version, fileVersion)
 	}
 	if h.Execution != execution || hashOf(h.Label) != at.hash {
-		return damaged("its header is not that of its name")
+		return damaged("its header does not match its name")
 	}
 	if !whole {
 		return h, nil, nil
@@ -160,7 +160,7 @@ func read(dir *os.Root, at file, execution string, whole bool) (h header, state 
 		return h, nil, err
 	}
 	if sum := sha256.Sum256(state); hex.EncodeToString(sum[:]) != h.SHA256 {
-		return damaged("the state is not the one that was saved")
+		return damaged("the state differs from the saved digest")
 	}
 	return h, state, nil
 }

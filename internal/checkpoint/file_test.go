@@ -51,15 +51,15 @@ func TestFilesDamage(t *testing.T) {
 		reason string
 		lists  bool // the labels can still be read
 	}{
-		{"state altered", func(s string) string { return strings.Replace(s, `{"n":2}`, `{"n":3}`, 1) }, "the state is not the one that was saved", true},
-		{"state cut", func(s string) string { return s[:len(s)-1] }, "the state is not the one that was saved", true},
-		{"state longer", func(s string) string { return s + " " }, "the state is not the one that was saved", true},
+		{"state altered", func(s string) string { return strings.Replace(s, `{"n":2}`, `{"n":3}`, 1) }, "the state differs from the saved digest", true},
+		{"state cut", func(s string) string { return s[:len(s)-1] }, "the state differs from the saved digest", true},
+		{"state longer", func(s string) string { return s + " " }, "the state differs from the saved digest", true},
 		{"empty", func(string) string { return "" }, "it has no header", false},
 		{"header cut", func(s string) string { return s[:20] }, "it has no header", false},
 		{"no header", func(string) string { return "{}\n1" }, "it has no header", false},
 		{"long line", func(string) string { return strings.Repeat("x", 1<<20) }, "it has no header", false},
-		{"another label", func(s string) string { return strings.Replace(s, `"step_2"`, `"step_3"`, 1) }, "its header is not that of its name", false},
-		{"another run", func(s string) string { return strings.Replace(s, `"r"`, `"q"`, 1) }, "its header is not that of its name", false},
+		{"another label", func(s string) string { return strings.Replace(s, `"step_2"`, `"step_3"`, 1) }, "its header does not match its name", false},
+		{"another run", func(s string) string { return strings.Replace(s, `"r"`, `"q"`, 1) }, "its header does not match its name", false},
 		{"newer", func(s string) string { return strings.Replace(s, `"version":1`, `"version":2`, 1) }, "", false},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

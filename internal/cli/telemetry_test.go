@@ -345,7 +345,7 @@ func TestTelemetryDeadCollector(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			_, stderr := command(t, t.TempDir(), 0, []string{"OTEL_EXPORTER_OTLP_ENDPOINT=" + url}, "run", "news.yaml", "--replies", "replies.yaml", "hi")
-			if n := strings.Count(stderr, "telemetry cannot be exported"); n != 1 {
+			if n := strings.Count(stderr, "telemetry export failed"); n != 1 {
 				t.Errorf("told %d times:\n%s", n, stderr)
 			}
 		})
@@ -359,7 +359,7 @@ func TestTelemetryVariables(t *testing.T) {
 	for name, test := range map[string]struct{ variable, want string }{
 		"disabled": {"OTEL_SDK_DISABLED=true", ""},
 		"none":     {"OTEL_TRACES_EXPORTER=none", ""},
-		"protocol": {"OTEL_EXPORTER_OTLP_TRACES_PROTOCOL=grpc", `OTEL_EXPORTER_OTLP_TRACES_PROTOCOL is \"grpc\"; hocket speaks http/protobuf`},
+		"protocol": {"OTEL_EXPORTER_OTLP_TRACES_PROTOCOL=grpc", `unsupported OTEL_EXPORTER_OTLP_TRACES_PROTOCOL \"grpc\"; known: http/protobuf`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

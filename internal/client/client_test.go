@@ -136,7 +136,7 @@ func TestProblems(t *testing.T) {
 		}
 	}
 	r := at(t, func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, "<html>") })
-	if _, err := r.Show(t.Context(), "r"); err == nil || !strings.Contains(err.Error(), "not answer as a Hocket server") {
+	if _, err := r.Show(t.Context(), "r"); err == nil || !strings.Contains(err.Error(), "is not a Hocket server") {
 		t.Errorf("another server: %v", err)
 	}
 	for _, bad := range []string{"", "nowhere", "ftp://a", "http://", "http://a/path", "http://u:p@a", "http://a?x=1"} {

@@ -43,7 +43,7 @@ type Remote struct {
 func New(cfg Config) (*Remote, error) {
 	u, err := url.Parse(cfg.URL)
 	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || strings.Trim(u.Path, "/") != "" || u.User != nil || u.RawQuery != "" {
-		return nil, &service.InvalidError{Message: fmt.Sprintf("the server %q is no address such as http://127.0.0.1:7788", cfg.URL)}
+		return nil, &service.InvalidError{Message: fmt.Sprintf("invalid server address %q; write it as http://127.0.0.1:7788", cfg.URL)}
 	}
 	base := u.Scheme + "://" + u.Host
 	h := outbound.New(outbound.Config{Allow: []string{base}})
@@ -55,7 +55,7 @@ func New(cfg Config) (*Remote, error) {
 		return nil
 	}))
 	if err != nil {
-		return nil, fmt.Errorf("reach server: %w", err)
+		return nil, fmt.Errorf("connect to server: %w", err)
 	}
 	return &Remote{url: base, api: c, http: h, woken: make(chan struct{}, 1)}, nil
 }
@@ -88,7 +88,7 @@ func (r *Remote) read(res *http.Response, err error, v any) error {
 		return nil
 	}
 	if err := json.Unmarshal(body, v); err != nil {
-		return fmt.Errorf("%s does not answer as a Hocket server: %w", r.url, err)
+		return fmt.Errorf("%s is not a Hocket server: %w", r.url, err)
 	}
 	return nil
 }
@@ -99,9 +99,9 @@ func (r *Remote) unreachable(err error) error {
 		err = u.Err // its own text repeats the address
 	}
 	if errors.Is(err, syscall.ECONNREFUSED) {
-		return fmt.Errorf("reach %s: %w; does hocket serve run there?", r.url, err)
+		return fmt.Errorf("connect to %s: %w; is hocket serve running there?", r.url, err)
 	}
-	return fmt.Errorf("reach %s: %w", r.url, err)
+	return fmt.Errorf("connect to %s: %w", r.url, err)
 }
 
 // told are the errors that problems are told from: the server gives their texts.
@@ -118,7 +118,7 @@ func (r *Remote) problem(status int, body []byte) error {
 		Diagnostics diag.List `json:"diagnostics"`
 	}
 	if json.Unmarshal(body, &p) != nil || p.Title == "" {
-		return fmt.Errorf("%s answers with status %d, not as a Hocket server", r.url, status)
+		return fmt.Errorf("%s is not a Hocket server: it answered with status %d", r.url, status)
 	}
 	text := p.Detail
 	if text == "" {

@@ -238,7 +238,7 @@ func (c *checked) Read(p []byte) (int, error) {
 	n, err := c.ReadCloser.Read(p)
 	c.sum.Write(p[:n])
 	if err == io.EOF && hex.EncodeToString(c.sum.Sum(nil)) != c.hash {
-		return n, fmt.Errorf("the value %s came broken", c.hash)
+		return n, fmt.Errorf("the value %s was damaged in transfer", c.hash)
 	}
 	return n, err
 }

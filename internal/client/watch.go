@@ -29,7 +29,7 @@ const (
 )
 
 // errLeft says that whoever watches wants no more.
-var errLeft = errors.New("the consumer has left")
+var errLeft = errors.New("the consumer has stopped")
 
 // Watch gives the events after the event from, each once and in order, and what models say meanwhile, until the run has ended. A connection that breaks is opened again. An error is the
 // last thing given.
@@ -96,7 +96,7 @@ func (w *watch) follow(ctx context.Context) (ended bool, err error) {
 			return ended, err
 		}
 	}
-	return false, fmt.Errorf("%s ended the stream of run %s before the run", w.url, w.run)
+	return false, fmt.Errorf("%s ended the event stream of run %s before the run ended", w.url, w.run)
 }
 
 // message takes one message of the stream.

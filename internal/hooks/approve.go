@@ -80,13 +80,13 @@ func (h *Hooks) Approve() http.Handler {
 			h.showLink(w, r)
 		case http.MethodPost:
 			if guard.Check(r) != nil {
-				show(w, http.StatusForbidden, view{Title: "Not from this page", Bad: true, Message: "This decision did not come from the page of the link. Nothing was decided.", Detail: "Open the link again and decide there."})
+				show(w, http.StatusForbidden, view{Title: "Wrong origin", Bad: true, Message: "This decision was not sent from the page of the link. It was not recorded.", Detail: "Open the link again and decide there."})
 				return
 			}
 			h.decide(w, r)
 		default:
 			w.Header().Set("Allow", "GET, HEAD, POST")
-			show(w, http.StatusMethodNotAllowed, view{Title: "Not possible", Bad: true, Message: "Nothing was decided."})
+			show(w, http.StatusMethodNotAllowed, view{Title: "Not possible", Bad: true, Message: "No decision was recorded."})
 		}
 	})
 	mux.HandleFunc("GET /approve/-/style.css", func(w http.ResponseWriter, _ *http.Request) {
@@ -99,7 +99,7 @@ func (h *Hooks) Approve() http.Handler {
 	return mux
 }
 
-var unknownLink = view{Title: "Unknown link", Bad: true, Message: "This link is not known here.", Detail: "It may be damaged: copy the whole of it from the message, or ask whoever sent it."}
+var unknownLink = view{Title: "Unknown link", Bad: true, Message: "This link is not valid.", Detail: "It may be incomplete: copy the full link from the message, or ask the sender for a new one."}
 
 // show answers with a page that holds no script, loads nothing from elsewhere and tells nobody where it was opened.
 func show(w http.ResponseWriter, status int, v view) {
@@ -128,7 +128,7 @@ type opened struct {
 func (h *Hooks) openLink(ctx context.Context, token string, now time.Time) (*opened, int, view) {
 	failed := func(err error) (*opened, int, view) {
 		h.cfg.Logger.Error("approve link", "err", err)
-		return nil, http.StatusInternalServerError, view{Title: "Something is broken", Bad: true, Message: "The server cannot show this now.", Detail: "Nothing was decided. Try again later."}
+		return nil, http.StatusInternalServerError, view{Title: "Internal error", Bad: true, Message: "The server cannot show this request.", Detail: "No decision was recorded. Try again later."}
 	}
 	namespace, err := namespaceOf(token)
 	if err != nil {
@@ -149,15 +149,15 @@ func (h *Hooks) openLink(ctx context.Context, token string, now time.Time) (*ope
 	w, head, err := readWait(ctx, sp.service, c.Run, c.Wait)
 	switch {
 	case errors.Is(err, journal.ErrNotFound), errors.Is(err, engine.ErrWaitNotFound):
-		return nil, http.StatusGone, view{Title: "No longer there", Message: "The run that asked is no longer there.", Detail: "Nothing was decided with this link."}
+		return nil, http.StatusGone, view{Title: "No longer available", Message: "The run was deleted.", Detail: "No decision was made with this link."}
 	case err != nil:
 		return failed(err)
 	case !w.isOpen():
 		return nil, http.StatusGone, overView(w)
 	case subtle.ConstantTimeCompare(w.binding(c.Run), c.Binding) != 1:
-		return nil, http.StatusGone, view{Title: "Changed", Bad: true, Message: "What is asked now is not what this link was made for.", Detail: "Nothing was decided. Wait for another message, or use hocket resume."}
+		return nil, http.StatusGone, view{Title: "Changed", Bad: true, Message: "The request has changed since this link was created.", Detail: "No decision was recorded. Wait for another message, or use hocket resume."}
 	case now.Unix() >= c.Expires:
-		return nil, http.StatusGone, view{Title: "Expired", Message: "This link ended on " + when(time.Unix(c.Expires, 0)) + ".", Detail: "Nothing was decided with it. The run still waits: answer by hocket resume, or with a newer link."}
+		return nil, http.StatusGone, view{Title: "Expired", Message: "This link expired on " + when(time.Unix(c.Expires, 0)) + ".", Detail: "No decision was made with it. The run still waits: answer with hocket resume, or with a newer link."}
 	}
 	// A use that came before the wait opened was another asking of the same thing. One that came after it has not reached the run yet, or never did: the same
 	// answer may be given again.
@@ -183,13 +183,13 @@ func overView(w *waiting) view {
 		if text == "" {
 			text = expr.Text(a.Answer)
 		}
-		return view{Title: "Already answered", Good: true, Message: "Somebody answered on " + when(w.at) + ".", Detail: "The answer was: " + said(text, a.Note)}
+		return view{Title: "Already answered", Good: true, Message: "Answered on " + when(w.at) + ".", Detail: "The answer was: " + said(text, a.Note)}
 	}
-	message := map[string]string{"deadline": "Nobody answered before the deadline.", "cancelled": "The run was cancelled."}[w.closed]
+	message := map[string]string{"deadline": "The deadline passed without an answer.", "cancelled": "The run was cancelled."}[w.closed]
 	if message == "" {
 		message = "The run has ended."
 	}
-	return view{Title: "Closed", Message: message, Detail: "Nothing can be decided any more. It was closed on " + when(w.at) + "."}
+	return view{Title: "Closed", Message: message, Detail: "A decision is no longer possible. Closed on " + when(w.at) + "."}
 }
 
 func said(answer, note string) string {
@@ -221,12 +221,12 @@ func (o *opened) view(token string) view {
 	if about := strings.TrimSpace(expr.Text(w.about)); !strings.Contains(w.Prompt, about) { // a prompt may hold it by a template
 		a.About = about
 	}
-	title := "A question"
+	title := "Question"
 	if w.Kind == workflow.WaitApproval {
 		title = "Your approval is needed"
 	}
 	if len(a.Prompt)+len(a.About)+len(a.Arguments)+len(a.Schema) > maxShown {
-		return view{Title: title, Bad: true, Message: "What is asked is too long for this page.", Detail: "Look at it with hocket runs show " + o.Run + ", and answer with hocket resume."}
+		return view{Title: title, Bad: true, Message: "The request is too long for this page.", Detail: "Read it with hocket runs show " + o.Run + ", and answer with hocket resume."}
 	}
 	return view{Title: title, Ask: a}
 }
@@ -280,11 +280,11 @@ func (h *Hooks) decide(w http.ResponseWriter, r *http.Request) {
 	if full, ok := errors.AsType[*inflight.FullError](err); ok {
 		p := door.ProblemOf(full)
 		w.Header().Set("Retry-After", p.RetryText())
-		show(w, p.Status, view{Title: "Not now", Bad: true, Message: "The server cannot take this right now.", Detail: "Nothing was decided. Try again."})
+		show(w, p.Status, view{Title: "Not available", Bad: true, Message: "The server is temporarily unavailable.", Detail: "No decision was recorded. Try again."})
 		return
 	}
 	if err != nil || subtle.ConstantTimeCompare([]byte(form.Get("token")), []byte(token)) != 1 {
-		show(w, http.StatusBadRequest, view{Title: "Nothing was decided", Bad: true, Message: "This is not what the page of the link sends.", Detail: "Open the link and decide there."})
+		show(w, http.StatusBadRequest, view{Title: "No decision recorded", Bad: true, Message: "This form was not sent from the page of the link.", Detail: "Open the link and decide there."})
 		return
 	}
 	value, problem := o.wait.answerOf(form)
@@ -333,23 +333,23 @@ func (h *Hooks) decide(w http.ResponseWriter, r *http.Request) {
 		again(http.StatusUnprocessableEntity, err.Error())
 	case service.CodeGone, service.CodeConflict, service.CodeNotFound:
 		if o, status, v = h.openLink(r.Context(), token, time.Now()); o != nil {
-			status, v = http.StatusConflict, view{Title: "Not now", Bad: true, Message: "The run cannot take the answer right now.", Detail: "Nothing was decided. Try again."}
+			status, v = http.StatusConflict, view{Title: "Not available", Bad: true, Message: "The run cannot take the answer now.", Detail: "No decision was recorded. Try again."}
 		}
 		show(w, status, v)
 	default:
 		h.cfg.Logger.Error("approve link", "run", o.Run, "err", err)
-		show(w, http.StatusInternalServerError, view{Title: "Something is broken", Bad: true, Message: "The server could not pass the answer on.", Detail: "Look at the run before you try again."})
+		show(w, http.StatusInternalServerError, view{Title: "Internal error", Bad: true, Message: "The server could not send the answer to the run.", Detail: "Check the run before you try again."})
 	}
 }
 
 func doneView(w *waiting, answer string) view {
-	v := view{Title: "Thank you", Good: true, Message: "Your answer was passed on: " + answer + ".", Detail: "You can close this page."}
+	v := view{Title: "Thank you", Good: true, Message: "Your answer was sent to the run: " + answer + ".", Detail: "You can close this page."}
 	switch {
 	case w.Kind != workflow.WaitApproval:
 	case answer == workflow.PortApprove:
-		v.Title, v.Message = "Approved", "You approved. The run goes on."
+		v.Title, v.Message = "Approved", "You approved. The run continues."
 	default:
-		v.Title, v.Message = "Rejected", "You rejected. The run was told."
+		v.Title, v.Message = "Rejected", "You rejected. The run was notified."
 	}
 	return v
 }

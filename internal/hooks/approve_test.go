@@ -201,7 +201,7 @@ func TestLinkOnce(t *testing.T) {
 	}
 	// Answered elsewhere, cancelled, pruned.
 	for name, do := range map[string]func(run string) error{
-		"Somebody answered": func(run string) error {
+		"Answered on": func(run string) error {
 			return w.service.Answer(t.Context(), run, service.AnswerRequest{By: engine.LocalBy(engine.ChannelProgram), Value: expr.Quote("approve")})
 		},
 		"cancelled": func(run string) error { return w.service.Cancel(t.Context(), run, "") },

@@ -17,7 +17,7 @@ import (
 type unsupportedError struct{ contentType string }
 
 func (e *unsupportedError) Error() string {
-	return fmt.Sprintf("content type %q is not taken: send application/json, text/plain or application/x-www-form-urlencoded", e.contentType)
+	return fmt.Sprintf("unsupported content type %q: send application/json, text/plain or application/x-www-form-urlencoded", e.contentType)
 }
 
 // malformedError says that a body is not what its content type says.
@@ -53,9 +53,9 @@ func inputOf(h http.Header, body []byte) (string, error) {
 	case !isJSON && !isForm && kind != "text/plain":
 		return "", &unsupportedError{text}
 	case !utf8.Valid(body):
-		return "", &malformedError{"the body is no UTF-8"}
+		return "", &malformedError{"the body is not valid UTF-8"}
 	case isJSON && !json.Valid(body):
-		return "", &malformedError{"the body is no JSON"}
+		return "", &malformedError{"the body is not valid JSON"}
 	case isForm:
 		return formInput(string(body))
 	}
@@ -69,13 +69,13 @@ func formInput(body string) (string, error) {
 	}
 	fields, err := url.ParseQuery(body)
 	if err != nil {
-		return "", &malformedError{"the body is no form"}
+		return "", &malformedError{"the body is not a form"}
 	}
 	out := make(map[string]any, len(fields))
 	for name, values := range fields {
 		for _, v := range append([]string{name}, values...) {
 			if !utf8.ValidString(v) {
-				return "", &malformedError{"a field of the form is no UTF-8"}
+				return "", &malformedError{"a field of the form is not valid UTF-8"}
 			}
 		}
 		if len(values) == 1 {

@@ -83,17 +83,17 @@ func (e *Endpoint) check() error {
 	u, err := url.Parse(e.URL)
 	switch {
 	case err != nil || u.Scheme != "https" && u.Scheme != "http" || u.Hostname() == "" || len(e.URL) > maxURL:
-		return errors.New("the url of an endpoint begins with https:// or http:// and names a host")
+		return errors.New("the url of an endpoint must begin with https:// or http:// and have a host")
 	case u.User != nil:
-		return errors.New("the url of an endpoint holds no password: requests are signed")
+		return errors.New("the url of an endpoint must not have a password: requests are signed")
 	case u.Fragment != "":
-		return errors.New("the url of an endpoint has no fragment")
+		return errors.New("the url of an endpoint must not have a fragment")
 	case len(e.Name) > maxName:
-		return fmt.Errorf("the name has %d bytes, and the limit is %d", len(e.Name), maxName)
+		return fmt.Errorf("the name has %d bytes; the limit is %d", len(e.Name), maxName)
 	}
 	for _, t := range e.On {
 		if !slices.Contains(Types(), t) {
-			return fmt.Errorf("on: %q is none of %s", t, joined(Types()))
+			return fmt.Errorf("on: unknown type %q; known: %s", t, joined(Types()))
 		}
 	}
 	return nil

@@ -103,11 +103,11 @@ func (sp *space) sealed() (*Vault, error) {
 // New makes Hooks. Errors: a PublicURL that is none. A secret of an operator's endpoint that cannot be used is no error: it is logged, and may come later.
 func New(cfg Config) (*Hooks, error) {
 	if cfg.Service == nil {
-		return nil, errors.New("hooks: there is no way to a service")
+		return nil, errors.New("hooks: Service is nil")
 	}
 	cfg.PublicURL = strings.TrimRight(cfg.PublicURL, "/")
 	if u, err := url.Parse(cfg.PublicURL); cfg.PublicURL != "" && (err != nil || u.Host == "" || u.Scheme != "https" && u.Scheme != "http") {
-		return nil, fmt.Errorf("hooks: the public address %q is no URL", cfg.PublicURL)
+		return nil, fmt.Errorf("hooks: invalid public URL %q", cfg.PublicURL)
 	}
 	if cfg.MaxBody <= 0 {
 		cfg.MaxBody = MaxBody
@@ -170,7 +170,7 @@ func (h *Hooks) keys(sp *space, id, what string, mode Mode, secrets []Secret, no
 		err = errors.Join(err, wrong)
 	}
 	if reason := h.news(sp.name, id, err); reason != "" {
-		h.cfg.Logger.Error("secret cannot be used", "of", what, "namespace", sp.name, "err", reason)
+		h.cfg.Logger.Error("secret not usable", "of", what, "namespace", sp.name, "err", reason)
 	}
 	return keys, err
 }

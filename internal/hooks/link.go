@@ -46,7 +46,7 @@ func (c claims) nonce() string {
 }
 
 // errLink is that of a token that nobody here signed, or that is damaged.
-var errLink = errors.New("this is no approve link")
+var errLink = errors.New("invalid approve link")
 
 // token gives the text of a link. It is a function of the claims, so that none has to be stored for a second try.
 func (v *Vault) token(c claims) string {

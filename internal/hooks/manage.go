@@ -122,7 +122,7 @@ func (q RotateRequest) rotate(secrets []Secret, one Secret, now time.Time) ([]Se
 		overlap = *q.Overlap
 	}
 	if overlap < 0 || overlap > maxOverlap {
-		return nil, fmt.Errorf("the overlap is from 0 to %s", maxOverlap)
+		return nil, fmt.Errorf("the overlap must be from 0 to %s", maxOverlap)
 	}
 	out := []Secret{one}
 	for _, s := range secrets {
@@ -188,7 +188,7 @@ func (h *Hooks) CreateEndpoint(ctx context.Context, namespace string, s *service
 	}
 	if h.cfg.Refused != nil {
 		if err := h.cfg.Refused(ctx, e.URL); err != nil {
-			return none, invalid(fmt.Errorf("url: %w; endpoints are public, or the operator names them in hocket.yaml (outbound: {allow: […]})", err))
+			return none, invalid(fmt.Errorf("url: %w; endpoints must be public or allowed in hocket.yaml (outbound: {allow: […]})", err))
 		}
 	}
 	if e.ApproveLinks && h.cfg.PublicURL == "" {
@@ -230,7 +230,7 @@ func (h *Hooks) DeleteEndpoint(ctx context.Context, namespace string, s *service
 		return err
 	}
 	if slices.ContainsFunc(h.cfg.Endpoints, func(e Endpoint) bool { return e.ID == id }) {
-		return invalid(errors.New("this endpoint stands in hocket.yaml (server.notifications)"))
+		return invalid(errors.New("this endpoint is configured in hocket.yaml (server.notifications)"))
 	}
 	if err := sp.store.DeleteEndpoint(ctx, id); err != nil {
 		return found("Endpoint", id, err)

@@ -90,7 +90,7 @@ func (h *Hooks) collect(ctx context.Context, sp *space, woken chan<- struct{}) e
 		}
 		notifications, err := h.notificationsOf(ctx, sp, n)
 		if _, ok := errors.AsType[*journal.CorruptError](err); ok { // it will not get better, and others are to be heard of
-			h.cfg.Logger.Error("nobody is told of a run that cannot be read", "namespace", sp.name, "run", n.Run, "event", n.Seq, "err", err)
+			h.cfg.Logger.Error("no notifications for a run that cannot be read", "namespace", sp.name, "run", n.Run, "event", n.Seq, "err", err)
 			err = nil
 		}
 		if err != nil {
@@ -314,7 +314,7 @@ func (h *Hooks) try(ctx context.Context, sp *space, n Notification) {
 	case state == StateDead || n.Tries >= len(h.cfg.Pace.Delays):
 		n.State, n.Settled, n.Due, n.Error = StateDead, micro(now), time.Time{}, err.Error()
 		n.Tries++
-		h.cfg.Logger.Warn("notification is given up on", "id", n.ID, "run", n.Run, "endpoint", n.Endpoint, "err", err)
+		h.cfg.Logger.Warn("notification abandoned", "id", n.ID, "run", n.Run, "endpoint", n.Endpoint, "err", err)
 	default:
 		n.Due, n.Error = micro(now.Add(max(wait, h.cfg.Pace.Delays[n.Tries]))), err.Error()
 		n.Tries++
@@ -346,7 +346,7 @@ func (h *Hooks) sendOne(ctx context.Context, sp *space, n Notification) (became 
 	}
 	i := slices.IndexFunc(endpoints, func(e Endpoint) bool { return e.ID == n.Endpoint })
 	if i < 0 {
-		return StateDead, 0, errors.New("the endpoint is not there any more")
+		return StateDead, 0, errors.New("the endpoint was deleted")
 	}
 	e := &endpoints[i]
 	if n.Type == TypeWaitReminded {
@@ -362,9 +362,9 @@ func (h *Hooks) sendOne(ctx context.Context, sp *space, n Notification) (became 
 	keys, err := h.keysOf(sp, e, time.Now())
 	if len(keys) == 0 {
 		if err == nil {
-			err = errors.New("it holds no more")
+			err = errors.New("it has expired")
 		}
-		return StatePending, 0, fmt.Errorf("the secret of the endpoint %s cannot be used: %s", e.label(), oneLine(err.Error()))
+		return StatePending, 0, fmt.Errorf("the secret of the endpoint %s is not usable: %s", e.label(), oneLine(err.Error()))
 	}
 	header, err := sign(keys, n.ID, time.Now(), body)
 	if err != nil {

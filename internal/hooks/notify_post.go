@@ -22,7 +22,7 @@ func (h *Hooks) post(ctx context.Context, e *Endpoint, header http.Header, body 
 		client = h.cfg.Operator
 	}
 	if client == nil {
-		return StateDead, 0, errors.New("nothing is sent by this process")
+		return StateDead, 0, errors.New("this process sends no notifications")
 	}
 	once := *client
 	once.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
@@ -48,9 +48,9 @@ func (h *Hooks) post(ctx context.Context, e *Endpoint, header http.Header, body 
 	case resp.StatusCode >= 200 && resp.StatusCode < 300:
 		return StateDelivered, 0, nil
 	case resp.StatusCode == http.StatusGone:
-		return StateDead, 0, errors.New("the endpoint answers 410: it wants nothing any more")
+		return StateDead, 0, errors.New("the endpoint answered 410 Gone")
 	}
-	return StatePending, min(outbound.RetryAfter(resp.Header, time.Now()), maxRetryAfter), fmt.Errorf("the endpoint answers %s: %s", resp.Status, oneLine(string(text)))
+	return StatePending, min(outbound.RetryAfter(resp.Header, time.Now()), maxRetryAfter), fmt.Errorf("the endpoint answered %s: %s", resp.Status, oneLine(string(text)))
 }
 
 // maxRetryAfter bounds what an endpoint may ask for.

@@ -260,7 +260,7 @@ func TestMissingSecret(t *testing.T) {
 	cfg.Logger = slog.New(slog.NewTextHandler(&log, nil))
 	cfg.Pace.Delays = []time.Duration{time.Millisecond, time.Millisecond, time.Millisecond, time.Millisecond}
 	w := newWorld(t, setup{config: cfg})
-	if got := log.with("secret cannot be used"); len(got) != 1 || !strings.Contains(got[0], "level=ERROR") || !strings.Contains(got[0], "ops") || !strings.Contains(got[0], "server.notifications") || !strings.Contains(got[0], "NOTIFY") {
+	if got := log.with("secret not usable"); len(got) != 1 || !strings.Contains(got[0], "level=ERROR") || !strings.Contains(got[0], "ops") || !strings.Contains(got[0], "server.notifications") || !strings.Contains(got[0], "NOTIFY") {
 		t.Errorf("the log says at the start: %v", got)
 	}
 	stop := w.tend(t)
@@ -275,7 +275,7 @@ func TestMissingSecret(t *testing.T) {
 	if !strings.Contains(n.Error, `"ops"`) || !strings.Contains(n.Error, "NOTIFY is empty or not set") || n.Tries != 5 {
 		t.Errorf("the list says %+v", n)
 	}
-	if got := log.with("secret cannot be used"); len(got) != 1 {
+	if got := log.with("secret not usable"); len(got) != 1 {
 		t.Errorf("the log repeats itself: %v", got)
 	}
 	stop()

@@ -87,9 +87,9 @@ func (p *canvas) asked(a *asked) {
 	if a.About != "" {
 		p.HTML("<section class=\"call\">\n<h2>")
 		if a.Kind == workflow.WaitApproval {
-			p.HTML("What is to be approved")
+			p.HTML("To be approved")
 		} else {
-			p.HTML("What it is about")
+			p.HTML("Context")
 		}
 		p.HTML("</h2>\n")
 		p.pre(a.About)
@@ -113,9 +113,9 @@ func (p *canvas) pre(text string) {
 func (p *canvas) call(a *asked) {
 	p.HTML("<section class=\"call\">\n<h2>")
 	if len(a.Options) > 0 {
-		p.HTML("This call will be made")
+		p.HTML("This call needs your approval")
 	} else {
-		p.HTML("The question as it was asked")
+		p.HTML("The question")
 	}
 	p.HTML("</h2>\n<p class=\"tool\"><code>")
 	p.visible(a.Tool)
@@ -126,7 +126,7 @@ func (p *canvas) call(a *asked) {
 		p.HTML(`<p class="quiet">without arguments</p>`)
 	}
 	if a.Changed {
-		p.HTML("\n<p class=\"warn\">The definition of this tool has changed since the run began. Approving accepts the new one.</p>")
+		p.HTML("\n<p class=\"warn\">The definition of this tool has changed since the run began. Approving accepts the new definition.</p>")
 	}
 	p.HTML("\n</section>\n")
 }
@@ -147,7 +147,7 @@ func (p *canvas) form(a *asked) {
 		p.Text(a.Answer)
 		p.HTML("</textarea>\n")
 		if a.Schema != "" {
-			p.HTML("<details><summary>The form of the answer</summary>")
+			p.HTML("<details><summary>JSON Schema of the answer</summary>")
 			p.pre(a.Schema)
 			p.HTML("</details>\n")
 		}

@@ -27,7 +27,7 @@ type accepted struct {
 var nobody = door.Problem{Status: http.StatusNotFound, Code: "not_found", Title: "Not found"}
 
 // idle stands for the keys of a webhook that is not there: its signature is computed all the same.
-var idle = [][]byte{[]byte("nobody has signed anything with this")}
+var idle = [][]byte{[]byte("placeholder key of an unknown webhook")}
 
 // Receive is the handler of /hooks/. A request that is not signed, or whose path nobody knows, changes nothing and learns nothing.
 func (h *Hooks) Receive() http.Handler {
@@ -71,19 +71,19 @@ func (h *Hooks) receive(w http.ResponseWriter, r *http.Request) {
 		switch {
 		case errors.As(err, &unsupported):
 			result = "invalid"
-			p = door.Problem{Status: http.StatusUnsupportedMediaType, Code: "invalid", Title: "The body has a type that is not taken", Detail: err.Error()}
+			p = door.Problem{Status: http.StatusUnsupportedMediaType, Code: "invalid", Title: "Unsupported content type", Detail: err.Error()}
 		case errors.As(err, &malformed):
 			result = "invalid"
-			p = door.Problem{Status: http.StatusUnprocessableEntity, Code: "invalid", Title: "The body is not acceptable", Detail: err.Error()}
+			p = door.Problem{Status: http.StatusUnprocessableEntity, Code: "invalid", Title: "Invalid body", Detail: err.Error()}
 		case errors.As(err, &disabled):
 			result = "disabled"
 			p = door.Problem{Status: http.StatusGone, Code: "gone", Title: "The webhook is disabled", Detail: err.Error()}
 		case p.Status == http.StatusTooManyRequests:
 			result = "busy"
 		default: // what is wrong with the workflow is the operator's matter, not the sender's
-			h.cfg.Logger.Error("webhook starts no run", "webhook", hook.ID, "namespace", sp.name, "err", err)
+			h.cfg.Logger.Error("webhook did not start a run", "webhook", hook.ID, "namespace", sp.name, "err", err)
 			if p.Status < http.StatusInternalServerError {
-				p = door.Problem{Status: http.StatusConflict, Code: "conflict", Title: "The workflow cannot be started right now"}
+				p = door.Problem{Status: http.StatusConflict, Code: "conflict", Title: "The workflow cannot be started now"}
 			}
 		}
 		h.count(CountDelivery, result)

@@ -58,7 +58,7 @@ func OpenVault(path string) (*Vault, error) {
 		return nil, fmt.Errorf("open key: %w", err)
 	}
 	if mode := st.Mode().Perm(); runtime.GOOS != "windows" && mode&0o077 != 0 {
-		return nil, fmt.Errorf("open key: %s has the mode %04o, so others can read it; do chmod 600 %s", path, mode, path)
+		return nil, fmt.Errorf("open key: %s has the mode %04o, so other users can read it; run chmod 600 %s", path, mode, path)
 	}
 	if len(key) != keyBytes {
 		return nil, fmt.Errorf("open key: %s has %d bytes, not %d", path, len(key), keyBytes)

@@ -10,9 +10,9 @@ import (
 // Errors of stores.
 var (
 	// ErrNone: there is no such webhook, endpoint or notification.
-	ErrNone = errors.New("there is no such webhook")
+	ErrNone = errors.New("no such webhook")
 	// ErrMoved: somebody else wrote what the cursor stands before.
-	ErrMoved = errors.New("the cursor has moved")
+	ErrMoved = errors.New("the cursor was moved by another process")
 )
 
 // Store keeps what hooks must not forget, in the store of one namespace (SEC10). All stores pass hookstest.Run. Safe for concurrent use, also by several

@@ -137,18 +137,18 @@ func (q *CreateRequest) check() error {
 	case q.Workflow == "":
 		return errors.New("a webhook needs a workflow")
 	case !slices.Contains(Modes(), q.Mode):
-		return fmt.Errorf("mode %q: it is standard, github or token", q.Mode)
+		return fmt.Errorf("unknown mode %q; known: standard, github, token", q.Mode)
 	case len(q.Name) > maxName:
-		return fmt.Errorf("the name has %d bytes, and the limit is %d", len(q.Name), maxName)
+		return fmt.Errorf("the name has %d bytes; the limit is %d", len(q.Name), maxName)
 	case q.Header != "" && q.Mode != ModeToken:
-		return fmt.Errorf("mode %s has headers of its own; header goes with mode token", q.Mode)
+		return fmt.Errorf("header needs mode token; mode %s has fixed headers", q.Mode)
 	}
 	if q.Mode == ModeToken {
 		if q.Header == "" {
 			q.Header = DefaultTokenHeader
 		}
 		if q.Header = textproto.CanonicalMIMEHeaderKey(q.Header); !headerForm.MatchString(q.Header) || slices.Contains(takenHeaders, q.Header) {
-			return fmt.Errorf("header %q cannot carry a token", q.Header)
+			return fmt.Errorf("header %q cannot be used for a token", q.Header)
 		}
 	}
 	if q.SecretRef != "" {
@@ -171,12 +171,12 @@ func keyOf(mode Mode, text string) ([]byte, error) {
 		if rest, ok := strings.CutPrefix(text, secretPrefix); ok {
 			var err error
 			if key, err = base64.StdEncoding.DecodeString(rest); err != nil {
-				return nil, errors.New("the secret begins with whsec_, but what follows is no base64")
+				return nil, errors.New("the secret begins with whsec_, but the rest is not valid base64")
 			}
 		}
 	}
 	if len(key) < minSecret {
-		return nil, fmt.Errorf("the secret has %d bytes, and needs at least %d", len(key), minSecret)
+		return nil, fmt.Errorf("the secret has %d bytes; at least %d are needed", len(key), minSecret)
 	}
 	return key, nil
 }

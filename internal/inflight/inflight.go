@@ -70,9 +70,9 @@ type FullError struct {
 
 func (e *FullError) Error() string {
 	if e.OfHolder {
-		return fmt.Sprintf("the requests and answers of this token hold all of its share of %d bytes (server: {limits: {tokenInFlight: …}})", e.Max)
+		return fmt.Sprintf("the requests and responses of this token use all of its share of %d bytes (server: {limits: {tokenInFlight: …}})", e.Max)
 	}
-	return fmt.Sprintf("the requests and answers under way hold all of the server's budget of %d bytes (server: {limits: {inFlight: …}})", e.Max)
+	return fmt.Sprintf("the requests and responses in progress use all of the server's budget of %d bytes (server: {limits: {inFlight: …}})", e.Max)
 }
 
 // Claim is what one request holds of a pool. A nil Claim holds everything without a bound. Safe for concurrent use.

@@ -16,7 +16,7 @@ import (
 )
 
 // ErrClosed says that the Set was closed.
-var ErrClosed = fmt.Errorf("%w: the server ends", service.ErrUnavailable)
+var ErrClosed = fmt.Errorf("%w: the server is shutting down", service.ErrUnavailable)
 
 // lookEvery is how often a Set that tends looks for namespaces that another process made.
 const lookEvery = 30 * time.Second
@@ -206,13 +206,13 @@ func (s *Set) look() {
 	for {
 		names, err := s.Names(s.ctx)
 		if err != nil && s.ctx.Err() == nil {
-			s.log.Warn("namespaces cannot be listed", "err", err)
+			s.log.Warn("cannot list namespaces", "err", err)
 		}
 		for _, name := range names {
 			_, err := s.Service(s.ctx, name)
 			if err != nil && s.ctx.Err() == nil && told[name] != err.Error() {
 				told[name] = err.Error()
-				s.log.Error("a namespace cannot be opened", "namespace", name, "err", err)
+				s.log.Error("cannot open namespace", "namespace", name, "err", err)
 			}
 		}
 		select {

@@ -61,11 +61,11 @@ func notHere(w http.ResponseWriter, r *http.Request, _ *door.Caller) error {
 	case path == "/v1/models", strings.HasPrefix(path, "/v1/models/"):
 		allow = http.MethodGet
 	default:
-		return &apiError{status: http.StatusNotFound, kind: typeInvalid, code: "unknown_url", message: "there is no " + r.Method + " " + path + " here; " + has}
+		return &apiError{status: http.StatusNotFound, kind: typeInvalid, code: "unknown_url", message: "unknown path " + r.Method + " " + path + "; " + has}
 	}
 	w.Header().Set("Allow", allow)
 	return &apiError{
-		status: http.StatusMethodNotAllowed, kind: typeInvalid, code: "method_not_supported", message: r.Method + " does nothing at " + r.URL.Path + ", which is asked by " + allow + "; " + has,
+		status: http.StatusMethodNotAllowed, kind: typeInvalid, code: "method_not_supported", message: r.Method + " is not allowed for " + r.URL.Path + ", use " + allow + "; " + has,
 	}
 }
 

@@ -140,12 +140,12 @@ func (x *exchange) take(w pending) (answered bool, err error) {
 	if w.Kind == workflow.WaitApproval {
 		var ok bool
 		if a.Value, a.Note, ok = decision(text); !ok {
-			return true, x.askAgain(w, "That is neither approve nor reject.")
+			return true, x.askAgain(w, "The answer is neither approve nor reject.")
 		}
 	}
 	err = x.caller.Service.Answer(ctx, x.run, a)
 	if errors.Is(err, engine.ErrAnswer) {
-		return true, x.askAgain(w, "The answer cannot be taken: "+err.Error()+".")
+		return true, x.askAgain(w, "The answer was not accepted: "+err.Error()+".")
 	}
 	if err != nil {
 		return false, err
@@ -237,7 +237,7 @@ func (x *exchange) answer() error {
 	default:
 		return s.fail(&apiError{
 			status: http.StatusInternalServerError, kind: typeServer, code: codeStreamReplaced, run: x.run, mayTry: true,
-			message: "what was streamed is void, because the step was tried again; run " + x.run + " has the output",
+			message: "the streamed output is invalid, because the step was retried; run " + x.run + " has the output",
 		})
 	}
 	return x.send(s, a, missing)
@@ -274,7 +274,7 @@ func untilClosing(ctx context.Context) (context.Context, func()) {
 func (x *exchange) interrupted() error {
 	return &apiError{
 		status: http.StatusServiceUnavailable, kind: typeServer, code: codeInterrupted, run: x.run, after: door.RetryAfter, mayTry: true, retry: x.key() != "",
-		message: "the server ends; run " + x.run + " is stored and goes on when it is started again",
+		message: "the server is shutting down; run " + x.run + " is stored and continues when the server is started again",
 	}
 }
 
@@ -319,5 +319,5 @@ func (x *exchange) left() {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(x.r.Context()), cancelTime)
 	defer cancel()
 	door.Did(ctx, "runs.cancel", x.run)
-	_ = x.caller.Service.Cancel(ctx, x.run, "the client went away") // one that has ended meanwhile has ended
+	_ = x.caller.Service.Cancel(ctx, x.run, "the client disconnected") // one that has ended meanwhile has ended
 }

@@ -103,14 +103,14 @@ func TestRefused(t *testing.T) {
 		status                  int
 		kind, code, param, want string
 	}{
-		"no JSON":        {tokenRun, `{`, 400, "invalid_request_error", "invalid", "", "no JSON"},
+		"no JSON":        {tokenRun, `{`, 400, "invalid_request_error", "invalid", "", "not valid JSON"},
 		"wrong type":     {tokenRun, with(obj{"stream": "yes"}), 400, "invalid_request_error", "invalid", "stream", "stream must be true or false, not string"},
 		"no list":        {tokenRun, with(obj{"messages": "hi"}), 400, "invalid_request_error", "invalid", "messages", "messages must be a list, not string"},
 		"no object":      {tokenRun, `[]`, 400, "invalid_request_error", "invalid", "", "the request must be an object, not array"},
 		"no options":     {tokenRun, with(obj{"stream_options": true}), 400, "invalid_request_error", "invalid", "stream_options", "an object, not bool"},
-		"n of text":      {tokenRun, with(obj{"n": "1"}), 400, "invalid_request_error", "invalid", "n", "a whole number, not string"},
+		"n of text":      {tokenRun, with(obj{"n": "1"}), 400, "invalid_request_error", "invalid", "n", "an integer, not string"},
 		"function":       {tokenRun, with(obj{"function_call": obj{"name": "f"}}), 400, "invalid_request_error", "unsupported", "function_call", "auto"},
-		"no model":       {tokenRun, with(obj{"model": ""}), 400, "invalid_request_error", "invalid", "model", "name a model"},
+		"no model":       {tokenRun, with(obj{"model": ""}), 400, "invalid_request_error", "invalid", "model", "missing model"},
 		"no messages":    {tokenRun, with(obj{"messages": nil}), 400, "invalid_request_error", "invalid", "messages", "no message"},
 		"no last user":   {tokenRun, with(obj{"messages": conversation("a", "b")}), 400, "invalid_request_error", "invalid", "messages", "assistant"},
 		"n":              {tokenRun, with(obj{"n": 2}), 400, "invalid_request_error", "unsupported", "n", "n must be 1"},
@@ -123,12 +123,12 @@ func TestRefused(t *testing.T) {
 		"part":           {tokenRun, message(obj{"role": "user", "content": []obj{{"type": "text"}}}), 400, "invalid_request_error", "invalid", "messages[0].content[0].text", "no text"},
 		"content":        {tokenRun, message(obj{"role": "user", "content": 3}), 400, "invalid_request_error", "invalid", "messages[0].content", "list of parts"},
 		"role":           {tokenRun, message(obj{"role": "tool", "content": "x"}), 400, "invalid_request_error", "unsupported", "messages[0].role", "tool"},
-		"tool calls":     {tokenRun, message(obj{"role": "assistant", "tool_calls": []obj{{"id": "1"}}}), 400, "invalid_request_error", "unsupported", "messages[0].tool_calls", "tools"},
+		"tool calls":     {tokenRun, message(obj{"role": "assistant", "tool_calls": []obj{{"id": "1"}}}), 400, "invalid_request_error", "unsupported", "messages[0].tool_calls", "tool calls"},
 		"unknown model":  {tokenRun, with(obj{"model": "none"}), 404, "invalid_request_error", "model_not_found", "model", "`none` does not exist"},
 		"draft":          {tokenRun, with(obj{"model": "secret"}), 404, "invalid_request_error", "model_not_found", "model", "`secret` does not exist"},
 		"SEC17 body":     {tokenRun, with(obj{"user": strings.Repeat("x", 70<<10)}), 413, "invalid_request_error", "too_large", "", "too large"},
-		"SEC1 no token":  {"", with(nil), 401, "authentication_error", "unauthorized", "", "token is needed"},
-		"SEC2 no role":   {tokenNobody, with(nil), 401, "authentication_error", "unauthorized", "", "token is needed"},
+		"SEC1 no token":  {"", with(nil), 401, "authentication_error", "unauthorized", "", "authentication required"},
+		"SEC2 no role":   {tokenNobody, with(nil), 401, "authentication_error", "unauthorized", "", "authentication required"},
 		"empty branches": {tokenRun, with(obj{"model": "desk"}), 422, "invalid_request_error", "invalid", "model", "name the branch"},
 	} {
 		r := w.do(t, c.token, http.MethodPost, "/v1/chat/completions", c.body)

@@ -102,7 +102,7 @@ type target struct {
 func find(ctx context.Context, s *service.Service, name string) (target, error) {
 	unknown := &apiError{
 		status: http.StatusNotFound, kind: typeInvalid, code: codeModelNotFound, param: "model",
-		message: "The model `" + name + "` does not exist: no workflow of that name is published here",
+		message: "The model `" + name + "` does not exist: no workflow with that name is published",
 	}
 	id, branch, _ := strings.Cut(name, "/")
 	wf, d, problems, err := s.LoadStored(ctx, id, service.Which{}, service.LoadOptions{})

@@ -134,7 +134,7 @@ type stream struct {
 }
 
 // errLeft says that the client takes no more.
-var errLeft = errors.New("send a piece of the answer: the client has left")
+var errLeft = errors.New("send a piece of the answer: the client disconnected")
 
 // begin sends the headers and the first piece, which says who speaks.
 func (s *stream) begin() error {

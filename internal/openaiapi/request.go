@@ -68,7 +68,7 @@ func (a *api) readRequest(w http.ResponseWriter, r *http.Request) (*request, err
 		if field, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
 			return nil, invalidf(field.Field, "%s must be %s, not %s", cmp.Or(field.Field, "the request"), kindOf(field.Type), field.Value)
 		}
-		return nil, invalidf("", "the request is no JSON: %v", err)
+		return nil, invalidf("", "the request is not valid JSON: %v", err)
 	}
 	return &q, q.check()
 }
@@ -81,7 +81,7 @@ func kindOf(t reflect.Type) string {
 	case reflect.String:
 		return "a string"
 	case reflect.Int:
-		return "a whole number"
+		return "an integer"
 	case reflect.Slice:
 		return "a list"
 	}
@@ -92,19 +92,19 @@ func kindOf(t reflect.Type) string {
 func (q *request) check() error {
 	switch {
 	case strings.TrimSpace(q.Model) == "":
-		return invalidf("model", "name a model: the id of a published workflow")
+		return invalidf("model", "missing model: the id of a published workflow")
 	case len(q.Messages) == 0:
-		return invalidf("messages", "there is no message")
+		return invalidf("messages", "no messages")
 	case q.N != nil && *q.N != 1:
-		return unsupportedf("n", "a run has one output: n must be 1")
+		return unsupportedf("n", "n must be 1: a run has one output")
 	case q.Format != nil && q.Format.Type != "" && q.Format.Type != "text":
-		return unsupportedf("response_format", "the workflow says what form its output has: response_format must be text, not %s", q.Format.Type)
+		return unsupportedf("response_format", "response_format must be text, not %s: the workflow defines the format of its output", q.Format.Type)
 	case slices.ContainsFunc(q.Modalities, func(m string) bool { return m != "text" }):
-		return unsupportedf("modalities", "the output of a run is text: modalities must be text")
+		return unsupportedf("modalities", "modalities must be text: the output of a run is text")
 	case demandsTool(q.ToolChoice):
-		return unsupportedf("tool_choice", "a workflow calls its own tools and none of the client's: tool_choice must be auto or none")
+		return unsupportedf("tool_choice", "tool_choice must be auto or none: a workflow calls its own tools, not the client's")
 	case demandsTool(q.FunctionCall):
-		return unsupportedf("function_call", "a workflow calls its own tools and none of the client's: function_call must be auto or none")
+		return unsupportedf("function_call", "function_call must be auto or none: a workflow calls its own tools, not the client's")
 	}
 	switch in := q.Metadata[metadataInput]; in {
 	case nil, inputConversation, inputLast:
@@ -117,7 +117,7 @@ func (q *request) check() error {
 		}
 	}
 	if last := q.Messages[len(q.Messages)-1]; last.Role != roleUser {
-		return invalidf("messages", "the last message must be of the user, not of %s: it is what the run answers", last.Role)
+		return invalidf("messages", "the last message must have the role user, not %s: the run answers it", last.Role)
 	}
 	return nil
 }
@@ -141,10 +141,10 @@ func (m *message) read(at string) error {
 	case "":
 		return invalidf(at+".role", "the message has no role")
 	default:
-		return unsupportedf(at+".role", "messages of the role %q cannot be given to a workflow; it takes system, developer, user and assistant", m.Role)
+		return unsupportedf(at+".role", "unsupported role %q; known: system, developer, user, assistant", m.Role)
 	}
 	if calls := strings.TrimSpace(string(m.ToolCalls)); calls != "" && calls != "null" && calls != "[]" {
-		return unsupportedf(at+".tool_calls", "calls of the client's tools cannot be given to a workflow")
+		return unsupportedf(at+".tool_calls", "tool calls of the client are not supported")
 	}
 	if len(m.Content) == 0 || string(m.Content) == "null" {
 		return nil
@@ -158,7 +158,7 @@ func (m *message) read(at string) error {
 		Refusal *string `json:"refusal"`
 	}
 	if err := json.Unmarshal(m.Content, &parts); err != nil {
-		return invalidf(at+".content", "content is a text or a list of parts")
+		return invalidf(at+".content", "content must be a string or a list of parts")
 	}
 	texts := make([]string, 0, len(parts))
 	for i, p := range parts {
@@ -167,7 +167,7 @@ func (m *message) read(at string) error {
 		case p.Type == "refusal" && p.Refusal != nil && m.Role == roleAssistant: // an assistant said it, of whatever model
 			p.Text = p.Refusal
 		case p.Type != "text":
-			return unsupportedf(place+".type", "a part of type %q cannot be given to a workflow; it takes text", p.Type)
+			return unsupportedf(place+".type", "unsupported part type %q; known: text", p.Type)
 		case p.Text == nil:
 			return invalidf(place+".text", "the part has no text")
 		}

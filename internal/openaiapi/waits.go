@@ -101,10 +101,10 @@ func question(run string, w pending) string {
 		parts = append(parts, p)
 	}
 	if w.Tool != "" && w.Kind == workflow.WaitApproval {
-		parts = append(parts, fmt.Sprintf("Tool `%s` is to be called with:\n```json\n%s\n```", w.Tool, w.Arguments))
+		parts = append(parts, fmt.Sprintf("Approval needed to call the tool `%s` with:\n```json\n%s\n```", w.Tool, w.Arguments))
 	}
 	if w.Changed {
-		parts = append(parts, "The tool is not described as it was when the run began; approving accepts the new description.")
+		parts = append(parts, "The definition of the tool has changed since the run began; approving accepts the new definition.")
 	}
 	switch {
 	case w.Kind == workflow.WaitApproval:
@@ -112,7 +112,7 @@ func question(run string, w pending) string {
 	case len(w.Options) > 0:
 		parts = append(parts, "Answer one of: "+strings.Join(w.Options, ", ")+".")
 	case len(w.Schema) > 0:
-		parts = append(parts, "The answer is JSON that fits:\n```json\n"+string(w.Schema)+"\n```")
+		parts = append(parts, "The answer must be JSON that matches the schema:\n```json\n"+string(w.Schema)+"\n```")
 	}
 	if len(parts) == 0 {
 		parts = append(parts, "The run waits for an answer.")

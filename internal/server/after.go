@@ -80,7 +80,7 @@ func (s *Server) audited(v *visit, a *answer, r *http.Request, route string, sta
 	defer cancel()
 	for _, d := range deeds {
 		if err := s.audit.Record(ctx, d); err != nil {
-			s.log.Error("the audit log lacks a deed", "request", v.ID, "action", d.Action, "target", d.Target, "err", err)
+			s.log.Error("audit record not written", "request", v.ID, "action", d.Action, "target", d.Target, "err", err)
 		}
 	}
 }

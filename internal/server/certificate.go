@@ -43,7 +43,7 @@ func (c *certificate) get(*tls.ClientHelloInfo) (*tls.Certificate, error) {
 		}
 	}
 	if failed != nil && c.loaded != nil {
-		c.log.Error("the certificate that changed cannot be used; the one before stays", "err", failed)
+		c.log.Error("the changed certificate is not usable; the previous one stays in use", "err", failed)
 		failed = nil
 	}
 	return c.loaded, failed

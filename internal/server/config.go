@@ -113,31 +113,31 @@ func (c Config) Validate() error {
 	}
 	if c.URL != "" {
 		if u, err := url.Parse(c.URL); err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" || u.User != nil || u.RawQuery != "" || u.Fragment != "" {
-			return bad("the public address %q must be a whole http or https address", c.URL)
+			return bad("the public address %q must be a full http or https URL", c.URL)
 		}
 	}
 	for _, h := range c.Hosts {
 		if !isHost(h) {
-			return bad("%q is no host; write a name such as hocket.example.com or *.example.com, without scheme and port", h)
+			return bad("%q is not a host; write a name such as hocket.example.com or *.example.com, without scheme and port", h)
 		}
 	}
 	for _, o := range c.Origins {
 		if u, err := url.Parse(o); err != nil || u.Host == "" || u.Scheme == "" || u.Scheme+"://"+u.Host != o {
-			return bad("%q is no origin; write scheme://host[:port], such as https://app.example.com", o)
+			return bad("%q is not an origin; write scheme://host[:port], such as https://app.example.com", o)
 		}
 	}
 	if (c.Cert == "") != (c.Key == "") {
-		return bad("a certificate needs its key, and a key its certificate (server: {tls: {cert: …, key: …}})")
+		return bad("a certificate and its key must be given together (server: {tls: {cert: …, key: …}})")
 	}
 	l := c.Limits
 	if min(c.Body, int64(c.Grace), int64(c.Delay), l.InFlight, l.TokenInFlight, int64(l.BodyIdle)) < 0 || min(l.Failures, l.Requests, l.Connections, l.Streams, l.NamespaceStreams) < 0 {
-		return bad("a limit of the server is below zero")
+		return bad("a limit of the server is negative")
 	}
 	switch one := bodyWeight * c.Body; {
 	case l.InFlight < one:
-		return bad("the budget of %d bytes in flight (server: {limits: {inFlight: …}}) has no room for one body: it must be at least twice the limit of a body, %d", l.InFlight, one)
+		return bad("the budget of %d bytes in flight (server: {limits: {inFlight: …}}) is too small for one body: it must be at least twice the limit of a body, %d", l.InFlight, one)
 	case l.TokenInFlight < one:
-		return bad("a token's share of %d bytes in flight (server: {limits: {tokenInFlight: …}}) has no room for one body: it must be at least twice the limit of a body, %d", l.TokenInFlight, one)
+		return bad("a token's share of %d bytes in flight (server: {limits: {tokenInFlight: …}}) is too small for one body: it must be at least twice the limit of a body, %d", l.TokenInFlight, one)
 	}
 	return nil
 }
@@ -155,7 +155,7 @@ func isHost(h string) bool {
 func listen(ctx context.Context, addr string) (net.Listener, error) {
 	ln, err := (&net.ListenConfig{}).Listen(ctx, "tcp", addr)
 	if err != nil {
-		return nil, &service.InvalidError{Message: fmt.Sprintf("%v; another address is chosen with --addr", err), Err: err}
+		return nil, &service.InvalidError{Message: fmt.Sprintf("%v; choose another address with --addr", err), Err: err}
 	}
 	return ln, nil
 }

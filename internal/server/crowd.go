@@ -70,7 +70,7 @@ func (f *failures) check(remote netip.Addr, now time.Time) error {
 	if one == nil || one.n < f.most || !now.Before(one.until) {
 		return nil
 	}
-	return &crowdedError{service.LimitError{Limit: "failed authentications of an address in a minute (server: {limits: {failures: …}})", Max: int64(f.most)}, one.until.Sub(now)}
+	return &crowdedError{service.LimitError{Limit: "failed authentications of an address per minute (server: {limits: {failures: …}})", Max: int64(f.most)}, one.until.Sub(now)}
 }
 
 // failed counts a wrong token.
@@ -125,7 +125,7 @@ func DefaultInFlight() int64 { return memlimit.Current().Bytes / 4 }
 func (s *Server) enter() (leave func(), err error) {
 	if int(s.crowd.Add(1)) > s.cfg.Limits.Requests {
 		s.crowd.Add(-1)
-		return nil, &crowdedError{service.LimitError{Limit: "requests at once (server: {limits: {requests: …}})", Max: int64(s.cfg.Limits.Requests)}, time.Second}
+		return nil, &crowdedError{service.LimitError{Limit: "concurrent requests (server: {limits: {requests: …}})", Max: int64(s.cfg.Limits.Requests)}, time.Second}
 	}
 	return func() { s.crowd.Add(-1) }, nil
 }

@@ -52,11 +52,11 @@ func (s *Server) mount(doors []Door) error {
 	for i := range doors {
 		d := &doors[i]
 		if d.Handler == nil || len(d.Patterns) == 0 {
-			return fmt.Errorf("the door %s has no handler or no pattern", d.Name)
+			return fmt.Errorf("the endpoint %s has no handler or no pattern", d.Name)
 		}
 		for _, p := range d.Patterns {
 			if s.byPattern[p] != nil {
-				return errors.New("two doors at " + p)
+				return errors.New("duplicate endpoint " + p)
 			}
 			s.byPattern[p] = d
 			s.mux.Handle(p, d.Handler)

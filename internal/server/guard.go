@@ -154,7 +154,7 @@ func (s *Server) admit(v *visit, a *answer, r *http.Request) (next *http.Request
 }
 
 func (s *Server) tooLarge() error {
-	return &door.TooLargeError{Limit: "a body has at most " + strconv.FormatInt(s.cfg.Body, 10) + " bytes (server: {limits: {body: …}})"}
+	return &door.TooLargeError{Limit: "a body can have at most " + strconv.FormatInt(s.cfg.Body, 10) + " bytes (server: {limits: {body: …}})"}
 }
 
 // streams tells whether a request asks for events for as long as there are some.
@@ -177,7 +177,7 @@ func (s *Server) untilClosing(ctx context.Context) (context.Context, func()) {
 }
 
 // errClosing is why event streams end with the server.
-var errClosing = errors.New("the server ends")
+var errClosing = errors.New("the server is shutting down")
 
 // principal finds whoever has the token or the ticket of a request (SEC1).
 func (s *Server) principal(v *visit, r *http.Request) (access.Principal, error) {
@@ -237,7 +237,7 @@ func (s *Server) broke(value any, v *visit, a *answer, r *http.Request) (aborted
 	err, _ := value.(error)
 	abort := errors.Is(err, http.ErrAbortHandler) // a door's own way to break off
 	if !abort {
-		s.log.Error("a request broke its door: this is a defect", "request", v.ID, "panic", value, "stack", string(debug.Stack()))
+		s.log.Error("panic in a request handler: this is a bug", "request", v.ID, "panic", value, "stack", string(debug.Stack()))
 	}
 	if abort || !a.reset() {
 		return true
@@ -246,4 +246,4 @@ func (s *Server) broke(value any, v *visit, a *answer, r *http.Request) (aborted
 	return false
 }
 
-var errDefect = errors.New("a request broke its door")
+var errDefect = errors.New("request failed with an internal error")

@@ -34,7 +34,7 @@ func (s *Server) healthz(w http.ResponseWriter, _ *http.Request) { writeStatus(w
 func (s *Server) readyz(w http.ResponseWriter, r *http.Request) {
 	reason := ""
 	if s.leaving.Load() {
-		reason = "the server ends"
+		reason = "the server is shutting down"
 	} else if err := s.ready.look(r.Context(), s.askStore); err != nil {
 		reason = whyNotReady(err)
 		if s.ready.tell(reason) {
@@ -71,7 +71,7 @@ func (s *Server) askStore(ctx context.Context) error {
 // notWritableError says that the store is read and takes nothing.
 type notWritableError struct{ err error }
 
-func (e *notWritableError) Error() string { return "the store takes nothing: " + e.err.Error() }
+func (e *notWritableError) Error() string { return "the store is not writable: " + e.err.Error() }
 func (e *notWritableError) Unwrap() error { return e.err }
 
 // whyNotReady words why the server is not ready for callers who may be strangers: it names no file and no process.
@@ -84,9 +84,9 @@ func whyNotReady(err error) string {
 	case errors.As(err, &locked):
 		return "the store is locked by another process"
 	case service.IsFull(err):
-		return "the store takes nothing: its disk is full"
+		return "the store is not writable: the disk is full"
 	case errors.As(err, &write):
-		return "the store can be read, and takes nothing"
+		return "the store is read-only"
 	}
 	return "the store does not answer"
 }

@@ -46,17 +46,17 @@ func newHosts(cfg Config) (*hosts, error) {
 func (h *hosts) check(r *http.Request) error {
 	name := hostname(r.Host)
 	if !h.known(name, r) {
-		return &door.ForbiddenError{Reason: "the Host of the request is not known; the operator names hosts in hocket.yaml (server: {hosts: […]})"}
+		return &door.ForbiddenError{Reason: "unknown Host in the request; allow hosts in hocket.yaml (server: {hosts: […]})"}
 	}
 	origins := r.Header.Values("Origin")
 	if len(origins) > 1 {
-		return &door.ForbiddenError{Reason: "the request has more than one Origin"}
+		return &door.ForbiddenError{Reason: "the request has several Origin headers"}
 	}
 	if len(origins) == 1 && !h.own(origins[0], r) && !h.allowed(origins[0]) {
-		return &door.ForbiddenError{Reason: "the Origin of the request is not known; the operator names origins in hocket.yaml (server: {origins: […]})"}
+		return &door.ForbiddenError{Reason: "unknown Origin of the request; allow origins in hocket.yaml (server: {origins: […]})"}
 	}
 	if err := h.cross.Check(r); err != nil {
-		return &door.ForbiddenError{Reason: "the request comes from another site"}
+		return &door.ForbiddenError{Reason: "cross-site request refused"}
 	}
 	return nil
 }

@@ -38,20 +38,20 @@ type metrics struct {
 func newMetrics(version string, runs prometheus.Collector, flight *inflight.Pool) *metrics {
 	m := &metrics{
 		registry: prometheus.NewRegistry(),
-		requests: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "hocket_http_requests_total", Help: "Requests that were answered"}, []string{"route", "method", "status"}),
+		requests: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "hocket_http_requests_total", Help: "Requests answered"}, []string{"route", "method", "status"}),
 		took: prometheus.NewHistogramVec(prometheus.HistogramOpts{
-			Name: "hocket_http_request_duration_seconds", Help: "Duration of requests but for event streams", Buckets: []float64{.001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 30},
+			Name: "hocket_http_request_duration_seconds", Help: "Duration of requests, without event streams", Buckets: []float64{.001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 30},
 		}, []string{"route", "method"}),
 		hooks: map[string]*prometheus.CounterVec{
-			hooks.CountDelivery: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "hocket_webhook_deliveries_total", Help: "Deliveries to webhooks, by what became of them"}, []string{"result"}),
-			hooks.CountTry:      prometheus.NewCounterVec(prometheus.CounterOpts{Name: "hocket_notification_attempts_total", Help: "Attempts to send a notification, by what became of them"}, []string{"result"}),
+			hooks.CountDelivery: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "hocket_webhook_deliveries_total", Help: "Deliveries to webhooks, by result"}, []string{"result"}),
+			hooks.CountTry:      prometheus.NewCounterVec(prometheus.CounterOpts{Name: "hocket_notification_attempts_total", Help: "Attempts to send a notification, by result"}, []string{"result"}),
 		},
-		active:  prometheus.NewGauge(prometheus.GaugeOpts{Name: "hocket_http_requests_active", Help: "Requests under way, event streams among them"}),
-		streams: prometheus.NewGauge(prometheus.GaugeOpts{Name: "hocket_http_event_streams_active", Help: "Event streams that are watched"}),
+		active:  prometheus.NewGauge(prometheus.GaugeOpts{Name: "hocket_http_requests_active", Help: "Requests in progress, including event streams"}),
+		streams: prometheus.NewGauge(prometheus.GaugeOpts{Name: "hocket_http_event_streams_active", Help: "Open event streams"}),
 	}
 	build := prometheus.NewGauge(prometheus.GaugeOpts{Name: "hocket_build_info", Help: "Always 1, with the version", ConstLabels: prometheus.Labels{"version": version}})
 	build.Set(1)
-	held := prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: "hocket_http_in_flight_bytes", Help: "Bytes that requests and answers hold in memory"}, func() float64 {
+	held := prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: "hocket_http_in_flight_bytes", Help: "Memory in bytes that requests and responses hold"}, func() float64 {
 		now, _ := flight.Held()
 		return float64(now)
 	})
@@ -137,7 +137,7 @@ func (c runMetrics) Collect(out chan<- prometheus.Metric) {
 	defer cancel()
 	names, err := c.namespaces.Names(ctx)
 	if err != nil {
-		c.log.Warn("namespaces are not counted", "err", err)
+		c.log.Warn("cannot count namespaces", "err", err)
 	}
 	c.collectCalls(ctx, names, out)
 	for _, name := range names {

@@ -11,9 +11,9 @@ import (
 
 // Descriptions of what is looked up when metrics are read.
 var (
-	callsActive   = prometheus.NewDesc("hocket_calls_active", "Calls of models, tools and functions that hold a place (limits: {maxCalls: ...})", nil, nil)
-	callsWaiting  = prometheus.NewDesc("hocket_calls_waiting", "Calls that wait: for a place, or for the rate that their provider takes", []string{"for"}, nil)
-	notifications = prometheus.NewDesc("hocket_notifications", "Notifications that are to be sent (pending) or were given up on (dead)", []string{"namespace", "state"}, nil)
+	callsActive   = prometheus.NewDesc("hocket_calls_active", "Calls of models, tools and functions in progress (limits: {maxCalls: ...})", nil, nil)
+	callsWaiting  = prometheus.NewDesc("hocket_calls_waiting", "Calls that wait for a free slot, or for the rate limit of their provider", []string{"for"}, nil)
+	notifications = prometheus.NewDesc("hocket_notifications", "Notifications to be sent (pending) or abandoned (dead)", []string{"namespace", "state"}, nil)
 	storeSize     = prometheus.NewDesc("hocket_store_size_bytes", "Size of a namespace's store, and of its write-ahead log", []string{"namespace", "file"}, nil)
 )
 
@@ -40,7 +40,7 @@ func (c runMetrics) collectCalls(ctx context.Context, names []string, out chan<-
 func (c runMetrics) collectStore(ctx context.Context, name string, svc *service.Service, out chan<- prometheus.Metric) {
 	pending, dead, err := c.hooks.Backlog(ctx, name)
 	if err != nil {
-		c.log.Warn("notifications are not counted", "namespace", name, "err", err)
+		c.log.Warn("cannot count notifications", "namespace", name, "err", err)
 	} else {
 		gauge(out, notifications, int64(pending), name, "pending")
 		gauge(out, notifications, int64(dead), name, "dead")

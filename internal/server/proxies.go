@@ -19,12 +19,12 @@ func parseProxies(list []string) (proxies, error) {
 		if err != nil {
 			a, aerr := netip.ParseAddr(text)
 			if aerr != nil || a.Zone() != "" {
-				return nil, fmt.Errorf("%q is no address and no network of a proxy; write such as 10.0.0.7 or 10.0.0.0/8", text)
+				return nil, fmt.Errorf("%q is not an address or network of a proxy; write it as 10.0.0.7 or 10.0.0.0/8", text)
 			}
 			p = netip.PrefixFrom(a, a.BitLen())
 		}
 		if p.Addr().Is4In6() {
-			return nil, fmt.Errorf("%q is an IPv4 address in the form of IPv6; write it in the form of IPv4", text)
+			return nil, fmt.Errorf("%q is an IPv4-mapped IPv6 address; write it as IPv4", text)
 		}
 		out = append(out, p.Masked())
 	}

@@ -23,7 +23,7 @@ func (s *Server) sweep(ctx context.Context) {
 		case now := <-t.C:
 			err := s.revoked.Sweep(ctx, s.access, now)
 			if err != nil && !broken && ctx.Err() == nil {
-				s.log.Error("it cannot be seen which tokens were revoked", "err", err)
+				s.log.Error("cannot read revoked tokens", "err", err)
 			}
 			broken = err != nil
 			freed = s.returnMemory(now, freed)

@@ -143,7 +143,7 @@ func TestGrace(t *testing.T) {
 	if text, err := answer.read(); err == nil {
 		t.Errorf("what was broken off looks whole: %q", text)
 	}
-	if log := s.log.String(); !strings.Contains(log, "broken off") {
+	if log := s.log.String(); !strings.Contains(log, "aborted") {
 		t.Errorf("the log lacks what was broken off:\n%s", log)
 	}
 }

@@ -85,7 +85,7 @@ func Open(ctx context.Context, cfg Config) (*Server, error) {
 	if cfg.Cert != "" {
 		s.cert = &certificate{cert: cfg.Cert, key: cfg.Key, log: s.log}
 		if _, err := s.cert.get(nil); err != nil {
-			return nil, &service.InvalidError{Message: "the certificate cannot be used: " + err.Error(), Err: err}
+			return nil, &service.InvalidError{Message: "the certificate is not usable: " + err.Error(), Err: err}
 		}
 	}
 	if s.hooks, err = s.openHooks(); err != nil {
@@ -111,7 +111,7 @@ func (s *Server) open(ctx context.Context) error {
 	}
 	if token != "" {
 		if err := s.cfg.Service.Keeper.Add(EnvToken, token); err != nil {
-			s.log.Debug("the token is not looked for in texts", "err", err)
+			s.log.Debug("the token is not redacted from texts", "err", err)
 		}
 	}
 	s.tokens = withEnv(access.NewTokens(access.Config{Store: s.access}), token)
@@ -126,7 +126,7 @@ func (s *Server) open(ctx context.Context) error {
 	}
 	for _, n := range names { // what was interrupted there goes on
 		if _, err := s.namespaces.Service(ctx, n); err != nil {
-			s.log.Error("a namespace cannot be opened", "namespace", n, "err", err)
+			s.log.Error("cannot open namespace", "namespace", n, "err", err)
 		}
 	}
 	return s.mount(doors)
@@ -135,7 +135,7 @@ func (s *Server) open(ctx context.Context) error {
 // prepare stores where the notifications of a namespace begin, before a request can reach it. What fails is tried again by tend.
 func (s *Server) prepare(ctx context.Context, namespace string, svc *service.Service) {
 	if err := s.hooks.Begin(ctx, namespace, svc); err != nil {
-		s.log.Warn("notifications of a namespace cannot begin yet", "namespace", namespace, "err", err)
+		s.log.Warn("notifications of a namespace not started", "namespace", namespace, "err", err)
 	}
 }
 
@@ -157,7 +157,7 @@ func (s *Server) tend(ctx context.Context, namespace string, svc *service.Servic
 		}
 	}
 	if err := svc.Schedule(ctx, q); err != nil {
-		s.log.Error("schedules are not minded", "namespace", namespace, "err", err)
+		s.log.Error("schedules do not run", "namespace", namespace, "err", err)
 		svc.Tend(ctx)
 	}
 }
@@ -271,7 +271,7 @@ func (s *Server) Serve(ctx context.Context, ln net.Listener) error {
 		Handler: s, DisableGeneralOptionsHandler: true, ReadHeaderTimeout: headerTime, IdleTimeout: idleTime, MaxHeaderBytes: maxHeader,
 		ErrorLog: slog.NewLogLogger(s.log.Handler(), slog.LevelDebug), // what strangers send that is no HTTP
 	}
-	s.log.Info("limits of memory", "process", memlimit.Current().Bytes, "inFlight", s.cfg.Limits.InFlight, "tokenInFlight", s.cfg.Limits.TokenInFlight)
+	s.log.Info("memory limits", "process", memlimit.Current().Bytes, "inFlight", s.cfg.Limits.InFlight, "tokenInFlight", s.cfg.Limits.TokenInFlight)
 	ln = bound(ln, s.cfg.Limits.Connections)
 	failed := make(chan error, 1)
 	go func() {
@@ -313,7 +313,7 @@ func (s *Server) drain(ctx context.Context, h *http.Server) error {
 	ctx, cancel := context.WithTimeout(ctx, s.cfg.Grace)
 	defer cancel()
 	if err := h.Shutdown(ctx); err != nil {
-		s.log.Warn("requests that are still under way are broken off", "err", err)
+		s.log.Warn("requests in progress are aborted", "err", err)
 		if err := h.Close(); err != nil {
 			return fmt.Errorf("close connections: %w", err)
 		}

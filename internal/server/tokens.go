@@ -27,7 +27,7 @@ const envPrincipal = "env"
 type UnprotectedError struct{ Addr string }
 
 func (e *UnprotectedError) Error() string {
-	return fmt.Sprintf("%s can be reached by others, and there is no token: set %s, or start once on %s, which makes one", e.Addr, EnvToken, DefaultAddr)
+	return fmt.Sprintf("%s is reachable from other machines, and no token is set: set %s, or start once on %s, which creates a token", e.Addr, EnvToken, DefaultAddr)
 }
 
 // Bounds of a token of the environment at an address that others reach: that anybody could guess it is no protection (SEC1).
@@ -40,7 +40,7 @@ const (
 type ShortTokenError struct{ Addr string }
 
 func (e *ShortTokenError) Error() string {
-	return fmt.Sprintf("%s can be reached by others, and %s can be guessed: it must have %d characters or more, %d of them different; set one such as the output of `openssl rand -hex 32`, or listen on a loopback address such as %s without a public url",
+	return fmt.Sprintf("%s is reachable from other machines, and %s is too weak: it must have at least %d characters, %d of them different; set one such as the output of `openssl rand -hex 32`, or listen on a loopback address such as %s without a public url",
 		e.Addr, EnvToken, minToken, minDistinct, DefaultAddr)
 }
 
@@ -93,14 +93,14 @@ func tokenPath(db string) string {
 func writeToken(path, token string) error {
 	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
 	if err != nil {
-		return fmt.Errorf("keep the token: %w", err)
+		return fmt.Errorf("store the token: %w", err)
 	}
 	err = f.Chmod(0o600) // it may have been there
 	if err == nil {
 		_, err = f.WriteString(token + "\n")
 	}
 	if err = errors.Join(err, f.Close()); err != nil {
-		return fmt.Errorf("keep the token: %w", err)
+		return fmt.Errorf("store the token: %w", err)
 	}
 	return nil
 }

@@ -267,7 +267,7 @@ func TestApplyRefuses(t *testing.T) {
 		{"an id for two", service.ApplyRequest{Documents: []service.Document{document("a.yaml", hello), document("b.yaml", hello)}, ID: "c"}, "--id names one document"},
 		{"another id", service.ApplyRequest{Documents: []service.Document{document("a.json", lobby)}, ID: "c"}, `the document has the id "lobby", and --id says "c"`},
 		{"no name", service.ApplyRequest{Documents: []service.Document{document("-", hello)}}, "say one with --id"},
-		{"a path for an id", service.ApplyRequest{Documents: []service.Document{document("a.yaml", hello)}, ID: "../a"}, `the id "../a" cannot be used`},
+		{"a path for an id", service.ApplyRequest{Documents: []service.Document{document("a.yaml", hello)}, ID: "../a"}, `invalid id "../a"`},
 		{"a row of another workflow (S3-20)", service.ApplyRequest{Documents: []service.Document{document("a.json", strings.Replace(lobby, `"workflowId": "lobby"`, `"workflowId": "other"`, 1))}}, `this row belongs to the workflow "other", not to "lobby"`},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -335,7 +335,7 @@ func TestDefinitionRefuses(t *testing.T) {
 		t.Errorf("problems (-want +got): %v\n%s", err, diff)
 	}
 	list, problems, err := s.CatalogAgents(t.Context(), []string{"odd", "odder"})
-	want = `agents/odd.definition: error: the definition is no JSON object (bad-definition); hint: write the keys that have no column, such as {"maxIterations": 5}, or NULL` +
+	want = `agents/odd.definition: error: the definition is not a JSON object (bad-definition); hint: write the keys that have no column, such as {"maxIterations": 5}, or NULL` +
 		"\nagents/odder.definition: error: maxIterations must be a number from 0 on, got -1 (wrong-type)"
 	if diff := cmp.Diff(want, problems.Error()); err != nil || diff != "" || len(list) != 1 {
 		t.Errorf("%d agents, problems (-want +got): %v\n%s", len(list), err, diff)

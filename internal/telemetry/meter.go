@@ -73,7 +73,7 @@ func seconds(name, description string, bounds []float64) Metric {
 
 // modelMetrics are those of model calls under the conventions' names.
 func modelMetrics(latest bool) []Metric {
-	const took, first = "Duration of model calls, over all their attempts", "Time to the first piece of a streamed answer"
+	const took, first = "Duration of model calls, over all their attempts", "Time to the first chunk of a streamed answer"
 	if !latest {
 		return []Metric{
 			{Name: MetricTokens, Description: "Tokens used by model calls", Unit: "{token}", Kind: KindHistogram, Bounds: tokenBounds},
@@ -95,8 +95,8 @@ func modelMetrics(latest bool) []Metric {
 var usages = []struct{ name, about, key string }{
 	{LatestUsedInput, "Input tokens used by model calls", InputTokens},
 	{LatestUsedOutput, "Output tokens used by model calls", OutputTokens},
-	{LatestCacheRead, "Input tokens that providers read from their cache", CachedTokens},
-	{LatestCacheWrite, "Input tokens that providers wrote to their cache", CacheWriteTokens},
+	{LatestCacheRead, "Input tokens read from the provider's cache", CachedTokens},
+	{LatestCacheWrite, "Input tokens written to the provider's cache", CacheWriteTokens},
 	{LatestReasoning, "Output tokens that models used to reason", ReasoningTokens},
 }
 
@@ -104,7 +104,7 @@ var usages = []struct{ name, about, key string }{
 func NewMeter(start time.Time, latest bool) *Meter {
 	m := &Meter{start: start, latest: latest}
 	for _, d := range append(modelMetrics(latest), []Metric{
-		seconds(MetricWorkflow, "Duration of runs, with what they waited for", workflowBounds),
+		seconds(MetricWorkflow, "Duration of runs, including waiting", workflowBounds),
 		seconds(MetricAgent, "Duration of the loops of agents", agentBounds),
 		seconds(MetricTool, "Duration of tool calls, over all their attempts", callBounds),
 		seconds(MetricStep, "Duration of steps, over all their attempts", stepBounds),

@@ -232,7 +232,7 @@ func (o *Observer) take(ctx context.Context, run string, from uint64, events []e
 		missed, err := o.source.Events(ctx, run, f.Seq())
 		if err != nil {
 			delete(o.runs, run) // it is read anew with what comes next
-			o.log.Debug("telemetry lacks events of a run", "run", run, "err", err)
+			o.log.Debug("telemetry misses events of a run", "run", run, "err", err)
 			return
 		}
 		// What a run that was paused here, or is new here, did meanwhile was another process's to tell.
@@ -330,11 +330,11 @@ func (o *Observer) Metrics(ctx context.Context) []Metric {
 	o.mu.Lock()
 	active := o.active
 	o.mu.Unlock()
-	all = append(all, level(MetricActive, "Runs at work in this process", o.start, now, active))
+	all = append(all, level(MetricActive, "Runs in progress in this process", o.start, now, active))
 	if n, err := o.source.Waiting(ctx); err == nil {
 		all = append(all, level(MetricWaiting, "Runs in the store that wait for a person", o.start, now, n))
 	} else if !errors.Is(err, context.DeadlineExceeded) {
-		o.log.Debug("waiting runs are not counted", "err", err)
+		o.log.Debug("cannot count waiting runs", "err", err)
 	}
 	return all
 }

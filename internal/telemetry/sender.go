@@ -114,13 +114,13 @@ func (s *sender) sendSpans(ctx context.Context) {
 func (s *sender) report(err error) {
 	switch {
 	case err != nil && !s.failing:
-		s.o.log.Warn("telemetry cannot be exported; runs go on without it", "err", err)
+		s.o.log.Warn("telemetry export failed; runs continue without it", "err", err)
 	case err == nil && s.failing:
 		s.mu.Lock()
 		dropped := s.dropped
 		s.dropped = 0
 		s.mu.Unlock()
-		s.o.log.Warn("telemetry is exported again", "lostSpans", dropped)
+		s.o.log.Warn("telemetry export recovered", "lostSpans", dropped)
 	}
 	s.failing = err != nil
 }

@@ -60,7 +60,7 @@ func (r *Reader) lost(ctx context.Context, v *Ref, err error) error {
 		if _, _, err := r.src.RunDefinition(ctx, r.run); err != nil {
 			return err
 		}
-		return &journal.CorruptError{Run: r.run, Reason: "value aside is missing: " + v.Hash}
+		return &journal.CorruptError{Run: r.run, Reason: "missing stored value: " + v.Hash}
 	}
 	return fmt.Errorf("read value %s of run %s: %w", v.Hash, r.run, err)
 }
@@ -272,7 +272,7 @@ func (r *Reader) fill(ctx context.Context, v *Ref) error {
 		return err
 	}
 	if v.content == nil {
-		return &journal.CorruptError{Run: r.run, Seq: v.seq, Reason: "a value is missing that was there"}
+		return &journal.CorruptError{Run: r.run, Seq: v.seq, Reason: "a stored value is missing"}
 	}
 	return nil
 }

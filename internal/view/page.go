@@ -9,7 +9,7 @@ import (
 )
 
 // ErrCursor says that a cursor is none that a page of this list gave.
-var ErrCursor = errors.New("the cursor is none that a page of this list gave")
+var ErrCursor = errors.New("not a cursor of this list")
 
 // Page is a part of a list.
 type Page struct {

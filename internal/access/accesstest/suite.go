@@ -71,7 +71,7 @@ func tokens(t *testing.T, s Both, again func() Both) {
 		t.Errorf("found %+v, %v", got, err)
 	}
 	if _, err := s.Find(ctx, hash(3)); !errors.Is(err, access.ErrUnknownToken) {
-		t.Errorf("a hash that nobody has: %v", err)
+		t.Errorf("an unknown hash: %v", err)
 	}
 	if names, err := s.Namespaces(ctx); err != nil || !slices.Equal(names, []string{"b", "default"}) {
 		t.Errorf("namespaces %v, %v", names, err)

@@ -75,7 +75,7 @@ func (s *Store) Add(ctx context.Context, t access.Token, h access.Hash) error {
 		return err
 	})
 	if err != nil {
-		return fmt.Errorf("keep token: %w", err)
+		return fmt.Errorf("store token: %w", err)
 	}
 	return nil
 }

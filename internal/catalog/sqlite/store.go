@@ -260,7 +260,7 @@ func (s *Store) Version(ctx context.Context, id string, number int) (v catalog.V
 		err = catalog.ErrNotFound
 	}
 	if sum := sha256.Sum256(v.Text); err == nil && !bytes.Equal(hash, sum[:]) {
-		err = &journal.CorruptError{Reason: "the text is not the one that was stored"}
+		err = &journal.CorruptError{Reason: "the text differs from the stored digest"}
 	}
 	if err != nil {
 		return catalog.Version{}, fmt.Errorf("read version %d of workflow %s: %w", number, id, err)

@@ -163,13 +163,13 @@ func testRefused(t *testing.T, s Store) {
 	long := strings.Repeat("x", checkpoint.MaxName+1)
 	for _, tt := range []struct{ execution, label, state, want string }{
 		{"", "a", `1`, "save checkpoint: the run has no id"},
-		{long, "a", `1`, "save checkpoint: the id of the run has 1025 bytes, at most 1024 are kept"},
-		{"r", long, `1`, "save checkpoint: the label has 1025 bytes, at most 1024 are kept"},
-		{"r", "a\x00b", `1`, "save checkpoint: the label is no text"},
-		{"r", "\xff", `1`, "save checkpoint: the label is no text"},
-		{"r\x00", "a", `1`, "save checkpoint: the id of the run is no text"},
-		{"r", "a", ``, "save checkpoint: the state is no JSON"},
-		{"r", "a", `{"n":`, "save checkpoint: the state is no JSON"},
+		{long, "a", `1`, "save checkpoint: the id of the run has 1025 bytes; the limit is 1024"},
+		{"r", long, `1`, "save checkpoint: the label has 1025 bytes; the limit is 1024"},
+		{"r", "a\x00b", `1`, "save checkpoint: the label must be valid UTF-8 without NUL"},
+		{"r", "\xff", `1`, "save checkpoint: the label must be valid UTF-8 without NUL"},
+		{"r\x00", "a", `1`, "save checkpoint: the id of the run must be valid UTF-8 without NUL"},
+		{"r", "a", ``, "save checkpoint: the state is not valid JSON"},
+		{"r", "a", `{"n":`, "save checkpoint: the state is not valid JSON"},
 	} {
 		if err := s.Save(t.Context(), tt.execution, json.RawMessage(tt.state), tt.label); err == nil || err.Error() != tt.want {
 			t.Errorf("got %v, want %s", err, tt.want)

@@ -96,7 +96,7 @@ func (s *Store) Load(ctx context.Context, execution, label string) (json.RawMess
 	case !isThere:
 		err = checkpoint.ErrNone
 	case !bytes.Equal(sum[:], hash):
-		err = &checkpoint.CorruptError{Execution: execution, Label: found, Reason: "the state is not the one that was saved"}
+		err = &checkpoint.CorruptError{Execution: execution, Label: found, Reason: "the state differs from the saved digest"}
 	default:
 		return state, nil
 	}

@@ -243,7 +243,7 @@ func (s *Store) Unuse(ctx context.Context, nonce string) error {
 		return err
 	})
 	if err != nil {
-		return fmt.Errorf("forget use of link: %w", err)
+		return fmt.Errorf("delete use of link: %w", err)
 	}
 	return nil
 }
@@ -252,7 +252,7 @@ func (s *Store) Unuse(ctx context.Context, nonce string) error {
 func decode(column, into any) error {
 	text, _ := column.(string)
 	if err := json.Unmarshal([]byte(text), into); err != nil {
-		return fmt.Errorf("a row of hooks cannot be read: %w", err)
+		return fmt.Errorf("decode hooks row: %w", err)
 	}
 	return nil
 }

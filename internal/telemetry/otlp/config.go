@@ -114,7 +114,7 @@ func (r *reader) target(t Target, signal, path string) Target {
 		case "none":
 			return Target{}
 		default:
-			r.problemf("%s is %q; hocket knows otlp and none", name, v)
+			r.problemf("unsupported %s %q; known: otlp, none", name, v)
 			return Target{}
 		}
 	}
@@ -123,7 +123,7 @@ func (r *reader) target(t Target, signal, path string) Target {
 		u, err := url.Parse(v)
 		switch {
 		case err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https":
-			r.problemf("%s is no address such as http://localhost:4318", name)
+			r.problemf("%s is not a URL such as http://localhost:4318", name)
 			return Target{}
 		case name == "OTEL_EXPORTER_OTLP_ENDPOINT":
 			u = u.JoinPath(path)
@@ -136,7 +136,7 @@ func (r *reader) target(t Target, signal, path string) Target {
 	switch name, v := r.of(signal, "PROTOCOL"); v {
 	case "", "http/protobuf":
 	default:
-		r.problemf("%s is %q; hocket speaks http/protobuf", name, v)
+		r.problemf("unsupported %s %q; known: http/protobuf", name, v)
 		return Target{}
 	}
 	for _, name := range []string{"OTEL_EXPORTER_OTLP_HEADERS", "OTEL_EXPORTER_OTLP_" + signal + "_HEADERS"} {
@@ -154,7 +154,7 @@ func (r *reader) target(t Target, signal, path string) Target {
 	case "gzip", "none":
 		t.Gzip = v == "gzip"
 	default:
-		r.problemf("%s is %q; hocket knows gzip and none", name, v)
+		r.problemf("unsupported %s %q; known: gzip, none", name, v)
 	}
 	name, _ = r.of(signal, "TIMEOUT")
 	t.Timeout = r.millis(name, t.Timeout)
@@ -183,7 +183,7 @@ func (r *reader) truth(name string, or bool) bool {
 	case "false":
 		return false
 	default:
-		r.problemf("%s is %q, neither true nor false", name, v)
+		r.problemf("%s is %q, not true or false", name, v)
 		return or && name != "OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT"
 	}
 }
@@ -225,7 +225,7 @@ func (r *reader) sampler(c *Config) {
 		}
 		ratio = f
 	default:
-		r.problemf("OTEL_TRACES_SAMPLER is %q; hocket knows always_on, always_off and traceidratio, with parentbased_ or without", v)
+		r.problemf("unsupported OTEL_TRACES_SAMPLER %q; known: always_on, always_off and traceidratio, with or without the prefix parentbased_", v)
 		return
 	}
 	c.Ratio, c.IgnoreCaller = &ratio, !parent

@@ -66,7 +66,7 @@ func (e *Exporter) Close() {
 }
 
 // errTryAgain marks answers after which the same may be sent again.
-var errTryAgain = errors.New("the collector asks to try again")
+var errTryAgain = errors.New("the collector is temporarily unavailable")
 
 // post sends one body, again where the collector asks for it, until the time of the target is over.
 func (e *Exporter) post(ctx context.Context, t *Target, body []byte) error {

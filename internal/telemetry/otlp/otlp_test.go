@@ -57,12 +57,12 @@ func TestFromEnv(t *testing.T) {
 		"times": {base + "|OTEL_EXPORTER_OTLP_TIMEOUT=1500|OTEL_METRIC_EXPORT_INTERVAL=2000|OTEL_BSP_SCHEDULE_DELAY=100", with(func(c *otlp.Config) {
 			c.Traces.Timeout, c.Metrics.Timeout, c.Interval, c.Delay = 1500*time.Millisecond, 1500*time.Millisecond, 2*time.Second, 100*time.Millisecond
 		}), ""},
-		"gRPC":        {base + "|OTEL_EXPORTER_OTLP_PROTOCOL=grpc", otlp.Config{Service: "hocket"}, `OTEL_EXPORTER_OTLP_PROTOCOL is "grpc"`},
-		"no address":  {"OTEL_EXPORTER_OTLP_ENDPOINT=localhost:4318", otlp.Config{Service: "hocket"}, "OTEL_EXPORTER_OTLP_ENDPOINT is no address"},
+		"gRPC":        {base + "|OTEL_EXPORTER_OTLP_PROTOCOL=grpc", otlp.Config{Service: "hocket"}, `unsupported OTEL_EXPORTER_OTLP_PROTOCOL "grpc"`},
+		"no address":  {"OTEL_EXPORTER_OTLP_ENDPOINT=localhost:4318", otlp.Config{Service: "hocket"}, "OTEL_EXPORTER_OTLP_ENDPOINT is not a URL"},
 		"odd number":  {base + "|OTEL_METRIC_EXPORT_INTERVAL=soon", both, "OTEL_METRIC_EXPORT_INTERVAL"},
 		"odd header":  {base + "|OTEL_EXPORTER_OTLP_HEADERS=secret", both, "OTEL_EXPORTER_OTLP_HEADERS has an entry that is not key=value"},
 		"odd sampler": {base + "|OTEL_TRACES_SAMPLER=jaeger_remote", both, "OTEL_TRACES_SAMPLER"},
-		"odd content": {base + "|OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT=yes", both, "neither true nor false"},
+		"odd content": {base + "|OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT=yes", both, "not true or false"},
 		"certificate": {base + "|OTEL_EXPORTER_OTLP_CERTIFICATE=ca.pem", both, "OTEL_EXPORTER_OTLP_CERTIFICATE is not supported"},
 	} {
 		t.Run(name, func(t *testing.T) {
