@@ -58,7 +58,7 @@ var families = map[service.Code]Problem{
 // NoPath is the problem of a path at which nothing is.
 func NoPath(path string) Problem {
 	p := families[service.CodeNotFound]
-	p.Detail = "there is no " + cut(path)
+	p.Detail = "no such path: " + cut(path)
 	return p
 }
 

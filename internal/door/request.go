@@ -64,16 +64,16 @@ func Closing(ctx context.Context) <-chan struct{} { return requestOf(ctx).Closin
 // ActAnswer is the action of an answer to a wait; its target is the run's id, a blank and the wait's.
 const ActAnswer = "runs.answer"
 
-// Did tells the audit log what the request of a context does: an action such as `runs.start`, and the id of what it is done to. One request may do several
-// things. Without a server around it nobody hears.
-func Did(ctx context.Context, action, target string) {
+// RecordAction records for the audit log what the request of a context does: an action such as `runs.start`, and the id of its object. One request may do several
+// actions. Without a server, it does nothing.
+func RecordAction(ctx context.Context, action, target string) {
 	r := requestOf(ctx)
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.acts = append(r.acts, [2]string{action, target})
 }
 
-// Known tells the audit log who it is that came through a door which asks no token: a webhook, somebody with a link. Without a server around it nobody hears.
+// Known records for the audit log the caller of an endpoint that needs no token: a webhook, or the holder of a link. Without a server, it does nothing.
 func Known(ctx context.Context, p access.Principal) {
 	r := requestOf(ctx)
 	r.mu.Lock()
@@ -81,30 +81,30 @@ func Known(ctx context.Context, p access.Principal) {
 	r.who = p
 }
 
-// Broke tells the log of the server why the request of a context is answered with a status of 500 or above, which its caller is not told. Without a server
-// around it nobody hears.
-func Broke(ctx context.Context, cause error) {
+// RecordError records for the server's log why the request of a context is answered with a status of 500 or above; the caller does not see it. Without a server,
+// it does nothing.
+func RecordError(ctx context.Context, cause error) {
 	r := requestOf(ctx)
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.cause = cause
 }
 
-// Cause is what was told by Broke; nil: nothing was.
+// Cause is the error that RecordError was given; nil: none.
 func (r *Request) Cause() error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.cause
 }
 
-// Who is whoever was told by Known.
+// Who is the principal that Known was given.
 func (r *Request) Who() access.Principal {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.who
 }
 
-// Deeds gives what was told by Did, each as d with its action and target; d alone where nothing was told.
+// Deeds gives what RecordAction was given, each as d with its action and target; d alone if there was nothing.
 func (r *Request) Deeds(d Deed) (deeds []Deed, told bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -80,7 +80,7 @@ func (h *Hooks) Approve() http.Handler {
 			h.showLink(w, r)
 		case http.MethodPost:
 			if guard.Check(r) != nil {
-				show(w, http.StatusForbidden, view{Title: "Wrong origin", Bad: true, Message: "This decision was not sent from the page of the link. It was not recorded.", Detail: "Open the link again and decide there."})
+				show(w, http.StatusForbidden, view{Title: "Request refused", Bad: true, Message: "This decision was not sent from the page of the link. It was not recorded.", Detail: "Open the link again and decide there."})
 				return
 			}
 			h.decide(w, r)
@@ -319,7 +319,7 @@ func (h *Hooks) decide(w http.ResponseWriter, r *http.Request) {
 	}
 	if err == nil {
 		door.Known(r.Context(), access.Principal{Namespace: o.space.name, Name: by.Name})
-		door.Did(r.Context(), door.ActAnswer, o.Run+" "+o.Wait)
+		door.RecordAction(r.Context(), door.ActAnswer, o.Run+" "+o.Wait)
 		show(w, http.StatusOK, doneView(o.wait, expr.Text(value)))
 		return
 	}

@@ -55,7 +55,7 @@ func (h *Hooks) Create(ctx context.Context, namespace string, s *service.Service
 	if err != nil {
 		return none, err
 	}
-	door.Did(ctx, "webhooks.create", made.ID)
+	door.RecordAction(ctx, "webhooks.create", made.ID)
 	return Created[Webhook]{made, text}, nil
 }
 
@@ -95,7 +95,7 @@ func (h *Hooks) Delete(ctx context.Context, namespace string, s *service.Service
 		err = found("Webhook", id, sp.store.DeleteWebhook(ctx, id))
 	}
 	if err == nil {
-		door.Did(ctx, "webhooks.delete", id)
+		door.RecordAction(ctx, "webhooks.delete", id)
 	}
 	return err
 }
@@ -161,7 +161,7 @@ func (h *Hooks) Rotate(ctx context.Context, namespace string, s *service.Service
 	if err != nil {
 		return none, found("Webhook", id, err)
 	}
-	door.Did(ctx, "webhooks.rotate", id)
+	door.RecordAction(ctx, "webhooks.rotate", id)
 	return Created[Webhook]{w, text}, nil
 }
 
@@ -210,7 +210,7 @@ func (h *Hooks) CreateEndpoint(ctx context.Context, namespace string, s *service
 	if err != nil {
 		return none, err
 	}
-	door.Did(ctx, "notifications.endpoints.create", e.ID)
+	door.RecordAction(ctx, "notifications.endpoints.create", e.ID)
 	return Created[Endpoint]{e, text}, nil
 }
 
@@ -235,7 +235,7 @@ func (h *Hooks) DeleteEndpoint(ctx context.Context, namespace string, s *service
 	if err := sp.store.DeleteEndpoint(ctx, id); err != nil {
 		return found("Endpoint", id, err)
 	}
-	door.Did(ctx, "notifications.endpoints.delete", id)
+	door.RecordAction(ctx, "notifications.endpoints.delete", id)
 	return nil
 }
 
@@ -266,6 +266,6 @@ func (h *Hooks) Retry(ctx context.Context, namespace string, s *service.Service,
 	if err := sp.store.Settle(ctx, n); err != nil {
 		return n, err
 	}
-	door.Did(ctx, "notifications.retry", id)
+	door.RecordAction(ctx, "notifications.retry", id)
 	return n, nil
 }

@@ -23,18 +23,18 @@ type accepted struct {
 	Status journal.Status `json:"status"`
 }
 
-// nobody is the answer to all that nobody may tell apart: an unknown path, a wrong signature, an unknown namespace.
-var nobody = door.Problem{Status: http.StatusNotFound, Code: "not_found", Title: "Not found"}
+// unknownHook is the response to an unknown path, a wrong signature and an unknown namespace: senders cannot tell them apart.
+var unknownHook = door.Problem{Status: http.StatusNotFound, Code: "not_found", Title: "Not found"}
 
-// idle stands for the keys of a webhook that is not there: its signature is computed all the same.
-var idle = [][]byte{[]byte("placeholder key of an unknown webhook")}
+// decoyKeys replace the keys of an unknown webhook, so that a signature is computed for it too.
+var decoyKeys = [][]byte{[]byte("placeholder key of an unknown webhook")}
 
 // Receive is the handler of /hooks/. A request that is not signed, or whose path nobody knows, changes nothing and learns nothing.
 func (h *Hooks) Receive() http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("/hooks/{path}", h.receive)
 	mux.HandleFunc("/hooks/{namespace}/{path}", h.receive)
-	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) { door.WriteProblem(w, r, nobody) })
+	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) { door.WriteProblem(w, r, unknownHook) })
 	return mux
 }
 
@@ -56,7 +56,7 @@ func (h *Hooks) receive(w http.ResponseWriter, r *http.Request) {
 	id, ok := verify(hook.Mode, hook.Header, keys, r.Header, body)
 	if !ok || sp == nil {
 		h.count(CountDelivery, "not_found")
-		door.WriteProblem(w, r, nobody)
+		door.WriteProblem(w, r, unknownHook)
 		return
 	}
 	run, err := h.accept(r.Context(), sp, hook, id, r.Header, body)
@@ -116,7 +116,7 @@ func (h *Hooks) delivered(w http.ResponseWriter, r *http.Request, webhook string
 	}
 }
 
-// find gives the webhook of a request and its keys. Where there is none, or it has no key that can be used, sp is nil and the keys are idle ones.
+// find gives the webhook of a request and its keys. Where there is none, or it has no key that can be used, sp is nil and the keys are decoyKeys ones.
 func (h *Hooks) find(r *http.Request, now time.Time) (sp *space, w Webhook, keys [][]byte) {
 	namespace, path := r.PathValue("namespace"), r.PathValue("path")
 	known := pathForm.MatchString(path) && namespace != access.DefaultNamespace
@@ -136,7 +136,7 @@ func (h *Hooks) find(r *http.Request, now time.Time) (sp *space, w Webhook, keys
 		h.cfg.Logger.Warn("webhook", "namespace", namespace, "err", err)
 	}
 	if len(keys) == 0 {
-		return nil, Webhook{Mode: ModeStandard}, idle
+		return nil, Webhook{Mode: ModeStandard}, decoyKeys
 	}
 	return sp, w, keys
 }
@@ -180,8 +180,8 @@ func (h *Hooks) accept(ctx context.Context, sp *space, hook Webhook, id string, 
 		return "", err
 	}
 	door.Known(ctx, access.Principal{Namespace: sp.name, Token: hook.ID, Name: "webhook " + hook.ID})
-	door.Did(ctx, "runs.start", run)
-	door.Did(ctx, "webhooks.deliver", hook.ID)
+	door.RecordAction(ctx, "runs.start", run)
+	door.RecordAction(ctx, "webhooks.deliver", hook.ID)
 	return run, nil
 }
 

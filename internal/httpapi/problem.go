@@ -46,7 +46,7 @@ func (p *Problem) ContentType(string) string { return "application/problem+json"
 func answered(ctx context.Context, err error) error {
 	p := problemOf(err)
 	if p.Status >= http.StatusInternalServerError {
-		door.Broke(ctx, err)
+		door.RecordError(ctx, err)
 		if id := door.RequestID(ctx); p.Detail == "" && id != "" {
 			p.Detail = "see the server's log for request " + id
 		}

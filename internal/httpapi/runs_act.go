@@ -80,8 +80,8 @@ func (l *Limits) limits() (workflow.Limits, error) {
 	}, err
 }
 
-// noMore refuses whoever may only run (SEC2).
-func noMore(c *door.Caller) error {
+// raiseForbidden is the error for a caller without the role edit who raises limits (SEC2).
+func raiseForbidden(c *door.Caller) error {
 	return &door.ForbiddenError{Reason: "raising limits above those of the workflow or of the run needs the role edit; the token " + strconv.Quote(c.Name) + " has " + string(c.Role)}
 }
 
@@ -182,7 +182,7 @@ func (b *StartBody) request(ctx context.Context, c *door.Caller) (service.StartR
 		err = &service.InvalidError{Message: "workflow " + b.Workflow + " has errors", Diagnostics: problems}
 	}
 	if err == nil && !c.May(access.RoleEdit) && service.Raises(q.Limits, w, b.Branch) {
-		err = noMore(c)
+		err = raiseForbidden(c)
 	}
 	q.Workflow, q.Stored, q.Version = w, d.Entry.ID, d.Version
 	return q, err
@@ -224,7 +224,7 @@ func resumeRun(ctx context.Context, c *door.Caller, in *resumeInput) (*runResume
 		return nil, err
 	}
 	if p.Limits != nil && !c.May(access.RoleEdit) {
-		return nil, noMore(c)
+		return nil, raiseForbidden(c)
 	}
 	p.By, p.MayApprove = c.Actor(engine.ChannelHTTP), c.RequireApproval
 	rec, err := c.Service.ReadShort(ctx, in.ID)
@@ -235,7 +235,7 @@ func resumeRun(ctx context.Context, c *door.Caller, in *resumeInput) (*runResume
 		return nil, err
 	}
 	if p.Answer != nil {
-		door.Did(ctx, door.ActAnswer, in.ID+" "+p.Answer.Wait)
+		door.RecordAction(ctx, door.ActAnswer, in.ID+" "+p.Answer.Wait)
 	}
 	if err := prompt(ctx, func(ctx context.Context) error { return c.Service.Proceed(ctx, rec, p) }); err != nil {
 		return nil, err
@@ -340,7 +340,7 @@ func forkRun(ctx context.Context, c *door.Caller, in *forkInput) (*runMade, erro
 		if c.May(access.RoleEdit) {
 			return nil
 		}
-		return noMore(c)
+		return raiseForbidden(c)
 	}}
 	fork, err := c.Service.Fork(ctx, in.ID, in.Body.At, rights)
 	if err != nil {

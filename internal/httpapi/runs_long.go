@@ -74,7 +74,7 @@ func render[T any](ctx context.Context, r *view.Reader, v T, short int) (Rendere
 	return Rendered[T]{func(w io.Writer) error {
 		err := doc.WriteTo(ctx, w)
 		if err != nil && ctx.Err() == nil {
-			door.Broke(ctx, err)
+			door.RecordError(ctx, err)
 		}
 		return err
 	}}, err
@@ -137,7 +137,7 @@ func getValue(ctx context.Context, c *door.Caller, in *valueInput) (*huma.Stream
 		out.SetStatus(http.StatusOK)
 		if err := found.WriteTo(ctx, out.BodyWriter()); err != nil {
 			if ctx.Err() == nil {
-				door.Broke(ctx, err)
+				door.RecordError(ctx, err)
 			}
 			panic(http.ErrAbortHandler) // the client sees that it broke off
 		}

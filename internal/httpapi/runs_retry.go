@@ -72,7 +72,7 @@ func (b *RetryBody) request(ctx context.Context, c *door.Caller) (service.RetryR
 		if c.May(access.RoleEdit) {
 			return nil
 		}
-		return noMore(c)
+		return raiseForbidden(c)
 	}}}
 	if (b.Model != "" || b.Document != "") && !c.May(access.RoleEdit) {
 		return q, &door.ForbiddenError{Reason: "retrying with another model or document needs the role edit; the token has " + string(c.Role)}

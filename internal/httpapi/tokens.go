@@ -36,7 +36,7 @@ func (a *API) registerTokens() {
 	}, a.createToken)
 	add(a, route{
 		Method: http.MethodDelete, Path: "/tokens/{id}", ID: "revokeToken", Tag: tagAccess, Role: access.RoleAdmin, Status: http.StatusNoContent,
-		Summary: "Revoke a token", Description: whose + " Requests with it are refused from now on.", Errors: []int{http.StatusNotFound},
+		Summary: "Revoke a token", Description: whose + " Requests with the token are refused from now on.", Errors: []int{http.StatusNotFound},
 	}, a.revokeToken)
 }
 
@@ -147,7 +147,7 @@ func (a *API) createToken(ctx context.Context, c *door.Caller, in *struct{ Body 
 	if err != nil {
 		return nil, err
 	}
-	door.Did(ctx, "tokens.create", made.ID)
+	door.RecordAction(ctx, "tokens.create", made.ID)
 	return &tokenMade{Prefix + "/tokens/" + made.ID, MadeToken{TokenOf(made), text}}, nil
 }
 
@@ -161,7 +161,7 @@ func (a *API) revokeToken(ctx context.Context, c *door.Caller, in *tokenPath) (*
 	if err != nil {
 		return nil, err
 	}
-	door.Did(ctx, "tokens.revoke", in.ID)
+	door.RecordAction(ctx, "tokens.revoke", in.ID)
 	_, err = a.cfg.Access.Revoke(ctx, namespace, in.ID)
 	return nil, err
 }

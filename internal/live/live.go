@@ -198,7 +198,7 @@ func refuse(w http.ResponseWriter, r *http.Request, err error) {
 		w.Header().Set("Retry-After", door.RetryAfter)
 	}
 	if p.Status >= http.StatusInternalServerError {
-		door.Broke(r.Context(), err)
+		door.RecordError(r.Context(), err)
 	}
 	w.Header().Set("Cache-Control", "no-store")
 	door.WriteProblem(w, r, p)

@@ -77,6 +77,6 @@ func indented(text json.RawMessage) []byte {
 
 // did tells the audit log what the call changed, and whoever looks after lists that they may have changed.
 func (c *call) did(action, target string) {
-	door.Did(c.request, action, target)
+	door.RecordAction(c.request, action, target)
 	c.changed()
 }

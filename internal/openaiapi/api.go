@@ -78,7 +78,7 @@ func guarded(handle func(http.ResponseWriter, *http.Request, *door.Caller) error
 		}
 		if err != nil && !errors.Is(err, errLeft) {
 			if e := errorOf(err); e.status >= http.StatusInternalServerError {
-				door.Broke(r.Context(), err)
+				door.RecordError(r.Context(), err)
 			}
 			writeError(w, err)
 		}

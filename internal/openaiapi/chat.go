@@ -84,7 +84,7 @@ func (x *exchange) begin() (answered bool, err error) {
 	}
 	x.run = started.Run
 	if !started.Again {
-		door.Did(ctx, "runs.start", x.run)
+		door.RecordAction(ctx, "runs.start", x.run)
 	}
 	x.rec, err = x.caller.Service.Read(ctx, x.run)
 	return false, err
@@ -150,7 +150,7 @@ func (x *exchange) take(w pending) (answered bool, err error) {
 	if err != nil {
 		return false, err
 	}
-	door.Did(ctx, door.ActAnswer, x.run+" "+w.ID)
+	door.RecordAction(ctx, door.ActAnswer, x.run+" "+w.ID)
 	return false, takeUp(ctx, x.caller.Service, x.run)
 }
 
@@ -318,6 +318,6 @@ func (x *exchange) left() {
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(x.r.Context()), cancelTime)
 	defer cancel()
-	door.Did(ctx, "runs.cancel", x.run)
+	door.RecordAction(ctx, "runs.cancel", x.run)
 	_ = x.caller.Service.Cancel(ctx, x.run, "the client disconnected") // one that has ended meanwhile has ended
 }

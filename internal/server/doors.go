@@ -81,8 +81,8 @@ func isPlain(u *url.URL) bool {
 	return p == clean || p == clean+"/"
 }
 
-// tell answers a request that the guard refused, in the form of the door that it wanted.
-func (s *Server) tell(w http.ResponseWriter, r *http.Request, p door.Problem) {
+// writeProblem answers a request that the guard refused, in the form of its endpoint.
+func (s *Server) writeProblem(w http.ResponseWriter, r *http.Request, p door.Problem) {
 	_, pattern := s.mux.Handler(r)
 	if d := s.byPattern[pattern]; d != nil && d.Problem != nil {
 		d.Problem(w, r, p)

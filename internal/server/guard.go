@@ -56,7 +56,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	defer s.metrics.begin(v.stream)()
 	defer func() {
 		broken := recover()
-		aborted := broken != nil && s.broke(broken, v, a, r)
+		aborted := broken != nil && s.recovered(broken, v, a, r)
 		aborted = !a.end() || aborted
 		in.end()
 		s.after(v, a, served)
@@ -96,7 +96,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	next = next.WithContext(inflight.With(next.Context(), claim))
 	served = next
 	if v.door == nil || !isPlain(next.URL) {
-		s.tell(a, next, door.NoPath(next.URL.Path))
+		s.writeProblem(a, next, door.NoPath(next.URL.Path))
 		return
 	}
 	s.mux.ServeHTTP(a, next)
@@ -221,7 +221,7 @@ const maxToken = 512
 func (s *Server) refuse(a *answer, r *http.Request, err error) {
 	p := door.ProblemOf(err)
 	if p.Status >= http.StatusInternalServerError {
-		door.Broke(r.Context(), err)
+		door.RecordError(r.Context(), err)
 	}
 	if p.Status == http.StatusRequestEntityTooLarge {
 		a.Header().Set("Connection", "close") // what is still on its way is not read
@@ -229,11 +229,11 @@ func (s *Server) refuse(a *answer, r *http.Request, err error) {
 	if crowded, ok := errors.AsType[*crowdedError](err); ok {
 		p.RetryAfter = crowded.after
 	}
-	s.tell(a, r, p)
+	s.writeProblem(a, r, p)
 }
 
-// broke answers after a panic, and tells whether an answer had begun, which cannot be taken back.
-func (s *Server) broke(value any, v *visit, a *answer, r *http.Request) (aborted bool) {
+// recovered answers after a panic, and tells whether an answer had begun, which cannot be taken back.
+func (s *Server) recovered(value any, v *visit, a *answer, r *http.Request) (aborted bool) {
 	err, _ := value.(error)
 	abort := errors.Is(err, http.ErrAbortHandler) // a door's own way to break off
 	if !abort {
@@ -242,7 +242,7 @@ func (s *Server) broke(value any, v *visit, a *answer, r *http.Request) (aborted
 	if abort || !a.reset() {
 		return true
 	}
-	s.tell(a, r, door.ProblemOf(errDefect))
+	s.writeProblem(a, r, door.ProblemOf(errDefect))
 	return false
 }
 

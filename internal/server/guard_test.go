@@ -86,7 +86,7 @@ func open(t *testing.T, cfg server.Config) *world {
 				panic("an open door has a caller")
 			}
 			if r.Method == http.MethodPost {
-				door.Did(r.Context(), "secret.told", "s1")
+				door.RecordAction(r.Context(), "secret.told", "s1")
 			}
 			w.WriteHeader(http.StatusAccepted)
 		})})
@@ -113,7 +113,7 @@ func testDoor() http.Handler {
 			door.WriteProblem(w, r, door.ProblemOf(err))
 			return
 		}
-		door.Did(r.Context(), "things.change", r.PathValue("id"))
+		door.RecordAction(r.Context(), "things.change", r.PathValue("id"))
 		w.WriteHeader(http.StatusNoContent)
 	})
 	mux.HandleFunc("POST /test/plain", func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusConflict) })

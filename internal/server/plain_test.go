@@ -40,7 +40,7 @@ func TestBroke(t *testing.T) {
 	t.Parallel()
 	w := open(t, server.Config{})
 	if err := w.AddDoor(server.Door{Name: "broken", Patterns: []string{"/broken"}, Handler: http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
-		door.Broke(r.Context(), errors.New("canary of a disk"))
+		door.RecordError(r.Context(), errors.New("canary of a disk"))
 		door.WriteProblem(rw, r, door.Unavailable("come again"))
 	})}); err != nil {
 		t.Fatal(err)

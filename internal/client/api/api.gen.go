@@ -3011,7 +3011,7 @@ type ClientInterface interface {
 
 	// RevokeToken Revoke a token
 	//
-	// In the caller's namespace; admins of the namespace `default` may name another namespace. Requests with it are refused from now on.
+	// In the caller's namespace; admins of the namespace `default` may name another namespace. Requests with the token are refused from now on.
 	//
 	// Corresponds with DELETE /api/v1/tokens/{id} (the `RevokeToken` operationId).
 	RevokeToken(ctx context.Context, id string, params *RevokeTokenParams, reqEditors ...RequestEditorFn) (*http.Response, error)
@@ -4011,7 +4011,7 @@ func (c *Client) CreateToken(ctx context.Context, body CreateTokenJSONRequestBod
 
 // RevokeToken Revoke a token
 //
-// In the caller's namespace; admins of the namespace `default` may name another namespace. Requests with it are refused from now on.
+// In the caller's namespace; admins of the namespace `default` may name another namespace. Requests with the token are refused from now on.
 //
 // Corresponds with DELETE /api/v1/tokens/{id} (the `RevokeToken` operationId).
 func (c *Client) RevokeToken(ctx context.Context, id string, params *RevokeTokenParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -8041,7 +8041,7 @@ type ClientWithResponsesInterface interface {
 
 	// RevokeTokenWithResponse Revoke a token
 	//
-	// In the caller's namespace; admins of the namespace `default` may name another namespace. Requests with it are refused from now on.
+	// In the caller's namespace; admins of the namespace `default` may name another namespace. Requests with the token are refused from now on.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
@@ -14255,7 +14255,7 @@ func (c *ClientWithResponses) CreateTokenWithResponse(ctx context.Context, body 
 
 // RevokeTokenWithResponse Revoke a token
 //
-// In the caller's namespace; admins of the namespace `default` may name another namespace. Requests with it are refused from now on.
+// In the caller's namespace; admins of the namespace `default` may name another namespace. Requests with the token are refused from now on.
 //
 // Returns a wrapper object for the known response body format(s).
 //
