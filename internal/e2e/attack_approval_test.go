@@ -75,7 +75,7 @@ func TestAttackApprovalWithoutRight(t *testing.T) {
 			} {
 				args["id"] = o.RunID
 				tries.Add(1)
-				if text := m.call(t, "resume_run", args, &struct{}{}); strings.Contains(text, "only a person decides this") {
+				if text := m.call(t, "resume_run", args, &struct{}{}); strings.Contains(text, "only a person can decide this") {
 					refused.Add(1)
 				}
 			}

@@ -184,7 +184,7 @@ func TestAttackFullDisk(t *testing.T) {
 	}
 	p := begin(t, home, env)
 	said, took := p.until(t, http.StatusServiceUnavailable)
-	if !strings.Contains(said, "its disk is full") {
+	if !strings.Contains(said, "the disk is full") {
 		t.Errorf("not ready: %s", said)
 	}
 	t.Logf("the server is not ready after %s: %s", took.Round(time.Millisecond), said)
