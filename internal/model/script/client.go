@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -179,13 +180,33 @@ func (c *Client) noReply(req model.Request) string {
 	}
 	switch fits {
 	case 0:
-		msg += ": no entry matches"
+		msg += ": no entry matches" + c.others()
 	case usedUp:
 		msg += fmt.Sprintf(": all %d matching entries are used", fits)
 	default:
 		msg += fmt.Sprintf(": %d entries match, %d of them are used, and the others need another message", fits, usedUp)
 	}
 	return msg + fmt.Sprintf(" (last message: %q)", shorten(req.LastText()))
+}
+
+// others gives the agents for which there are entries, so that a misspelling is seen; "" without any.
+func (c *Client) others() string {
+	const most = 5
+	var names []string
+	for i := range c.entries {
+		name := strconv.Quote(c.entries[i].Agent)
+		switch {
+		case slices.Contains(names, name):
+		case len(names) == most:
+			return "; there are entries for " + strings.Join(names, ", ") + " and others"
+		default:
+			names = append(names, name)
+		}
+	}
+	if names == nil {
+		return ""
+	}
+	return "; there are entries for " + strings.Join(names, ", ")
 }
 
 // shorten gives the beginning of a text on one line.

@@ -173,6 +173,8 @@ func TestNoReply(t *testing.T) {
 	for name, tc := range map[string]struct{ replies, agent, node, last, want string }{
 		"none":      {"replies: []\n", "Writer", "n1", "hi\n there", `the reply script has no reply for agent "Writer" at node "n1": no entry matches (last message: "hi there")`},
 		"node only": {"replies: []\n", "", "n1", "", `the reply script has no reply for agent "n1": no entry matches (last message: "")`},
+		"misspelt":  {"replies: [{agent: Writr, text: x}, {agent: Writr, text: y}, {agent: B, text: z}]\n", "Writer", "", "", `the reply script has no reply for agent "Writer": no entry matches; there are entries for "Writr", "B" (last message: "")`},
+		"many":      {"replies: [{agent: A, text: x}, {agent: B, text: x}, {agent: C, text: x}, {agent: D, text: x}, {agent: E, text: x}, {agent: F, text: x}]\n", "W", "", "", `the reply script has no reply for agent "W": no entry matches; there are entries for "A", "B", "C", "D", "E" and others (last message: "")`},
 		"other":     {"replies: [{agent: Writer, contains: zzz, text: x}]\n", "Writer", "", "hi", `the reply script has no reply for agent "Writer": 1 entries match, 0 of them are used, and the others need another message (last message: "hi")`},
 		"long":      {"replies: []\n", "W", "", long, `the reply script has no reply for agent "W": no entry matches (last message: "` + string([]rune(long)[:120]) + `…")`},
 	} {
