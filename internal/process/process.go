@@ -129,7 +129,7 @@ func (p *Process) Stop(grace time.Duration) error {
 func (p *Process) ExitMessage(red Redactor) string {
 	text := "ended (" + p.state + ")"
 	if words := p.last.String(); words != "" {
-		text += ", last output:" + red.Text(words)
+		text += ", last output: " + red.Text(words)
 	}
 	return text
 }

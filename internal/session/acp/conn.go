@@ -165,7 +165,7 @@ func said(words string) string {
 	if words == "" {
 		return ""
 	}
-	return ", last output:" + words
+	return ", last output: " + words
 }
 
 func (c *conn) isDown() bool {
