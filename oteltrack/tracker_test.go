@@ -111,7 +111,7 @@ func TestSpans(t *testing.T) {
 		}
 		if s.Name == "node left" || s.Name == "workflow review" {
 			for _, a := range s.Attributes {
-				attributes[s.Name+" "+string(a.Key)] = a.Value.Emit()
+				attributes[s.Name+" "+string(a.Key)] = a.Value.String()
 			}
 		}
 	}

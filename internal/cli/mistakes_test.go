@@ -44,7 +44,7 @@ func TestMistakes(t *testing.T) {
 			continue
 		}
 		var args []string
-		for _, w := range strings.Split(line, " ") {
+		for w := range strings.SplitSeq(line, " ") {
 			if name, ok := strings.CutPrefix(w, "@"); ok { // a file of the archive, or one that is not there
 				w = filepath.Join(d.dir, name)
 			}

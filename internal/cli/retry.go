@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"time"
 
@@ -83,7 +84,7 @@ func (fl *retryFlags) limits(c *cobra.Command) (workflow.Limits, error) {
 	limits, err := (&runFlags{maxSteps: fl.maxSteps, timeout: fl.timeout, budgets: fl.budgets}).limits(c)
 	if err == nil && c.Flags().Changed("max-iterations") {
 		if limits.MaxLoopIterations = fl.maxLoops; fl.maxLoops < 1 {
-			err = mustBe("max-iterations", "1 or more", fmt.Sprint(fl.maxLoops))
+			err = mustBe("max-iterations", "1 or more", strconv.Itoa(fl.maxLoops))
 		}
 	}
 	return limits, err

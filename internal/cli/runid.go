@@ -50,7 +50,7 @@ func (a *app) runID(ctx context.Context, s sight, typed string) (string, error) 
 	case len(hits) == 1:
 		return hits[0].Run, nil
 	}
-	lines := []string{fmt.Sprintf("%s is the beginning of several ids; type more of it:", quote(typed))}
+	lines := []string{quote(typed) + " is the beginning of several ids; type more of it:"}
 	now := time.Now()
 	for _, h := range hits {
 		l := lineOf(h)

@@ -322,13 +322,6 @@ func (t tally) usage(open int) Usage {
 	return u
 }
 
-func value(s *string) string {
-	if s == nil {
-		return ""
-	}
-	return *s
-}
-
 func some(s string) *string {
 	if s == "" {
 		return nil

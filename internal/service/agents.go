@@ -58,7 +58,6 @@ type ApplyAgentsRequest struct {
 // ApplyAgents stores the agents of lists and gives their ids. Where a list has errors nothing is stored, and the list of problems says why. Errors: *ChangedError
 // where an agent is not as Expect says.
 func (s *Service) ApplyAgents(ctx context.Context, q ApplyAgentsRequest) (ids []string, problems diag.List, err error) {
-
 	var rows []catalog.Row
 	for _, d := range q.Documents {
 		list, ds := agents.Read(d.File, d.Data)

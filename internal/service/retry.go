@@ -261,8 +261,8 @@ func (q *RetryRequest) higher(run string, err error) error {
 }
 
 func lastLimit(events []engine.Event) *engine.LimitReached {
-	for i := len(events) - 1; i >= 0; i-- {
-		if d, ok := events[i].Data.(*engine.LimitReached); ok {
+	for _, e := range slices.Backward(events) {
+		if d, ok := e.Data.(*engine.LimitReached); ok {
 			return d
 		}
 	}

@@ -290,8 +290,8 @@ func (h *history) beforeCancel() []engine.Event {
 
 // beforeStep gives the events before a node began to execute for the last time.
 func (h *history) beforeStep(node string) ([]engine.Event, bool) {
-	for i := len(h.events) - 1; i >= 0; i-- {
-		if _, ok := h.events[i].Data.(*engine.StepStarted); ok && h.events[i].Node == node {
+	for i, e := range slices.Backward(h.events) {
+		if _, ok := e.Data.(*engine.StepStarted); ok && e.Node == node {
 			return h.upTo(i, nil), true
 		}
 	}

@@ -4,6 +4,7 @@ package main
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -28,7 +29,7 @@ go run ./internal/cmd/notice.
 var legal = regexp.MustCompile(`(?i)^(licen[cs]e|copying|notice|patents)([-_.].*)?$`)
 
 func main() {
-	text, err := notice(".")
+	text, err := notice(context.Background(), ".")
 	if err == nil {
 		err = os.WriteFile("NOTICE", text, 0o644) //nolint:gosec // a public file
 	}
@@ -38,15 +39,19 @@ func main() {
 }
 
 // module is what go list says of a module. Dir is empty where the module is not in the cache.
-type module struct{ Path, Version, Dir string }
+type module struct {
+	Path    string `json:"Path"`
+	Version string `json:"Version"`
+	Dir     string `json:"Dir"`
+}
 
 // notice gives the text of NOTICE for the repository at root.
-func notice(root string) ([]byte, error) {
+func notice(ctx context.Context, root string) ([]byte, error) {
 	list, err := os.ReadFile(filepath.Join(root, "testdata", "modules.txt"))
 	if err != nil {
 		return nil, err
 	}
-	c := exec.Command("go", append([]string{"list", "-mod=readonly", "-m", "-json=Path,Version,Dir"}, strings.Fields(string(list))...)...)
+	c := exec.CommandContext(ctx, "go", append([]string{"list", "-mod=readonly", "-m", "-json=Path,Version,Dir"}, strings.Fields(string(list))...)...)
 	c.Dir = root
 	out, err := c.Output()
 	if err != nil {

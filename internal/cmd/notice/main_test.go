@@ -11,7 +11,7 @@ import (
 func TestNotice(t *testing.T) {
 	t.Parallel()
 	root := filepath.Join("..", "..", "..")
-	want, err := notice(root)
+	want, err := notice(t.Context(), root)
 	if err != nil {
 		t.Fatal(err)
 	}

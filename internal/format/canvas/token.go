@@ -10,7 +10,7 @@ import (
 
 // Tokens that are replaced in a userPrompt, exactly as they are written here (S0-11, ADR 46).
 const (
-	tokenOutput = "{{PREVIOUS_OUTPUT}}"
+	tokenOutput = "{{PREVIOUS_OUTPUT}}" //nolint:gosec // no credential
 	tokenNote   = "{{APPROVAL_NOTE}}"
 )
 
