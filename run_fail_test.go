@@ -108,7 +108,7 @@ func TestGoexit(t *testing.T) {
 			ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
 			defer cancel()
 			r, err := hocket.Run(ctx, e, compiled(t, graph.New[state](name).Start(n).Then(note("z"))), state{})
-			if err != nil || r.Status != hocket.StatusFailed || !strings.Contains(fmt.Sprint(r.Err), "ended its goroutine") || len(r.State.Log) > 0 {
+			if err != nil || r.Status != hocket.StatusFailed || !strings.Contains(fmt.Sprint(r.Err), "exited its goroutine") || len(r.State.Log) > 0 {
 				t.Errorf("%+v, %v", r, err)
 			}
 		})

@@ -237,7 +237,7 @@ func TestSnapshotRefused(t *testing.T) {
 		"P17 newer":            {with("version", `9`), g, "", snapshotError},
 		"P17 id of another":    {func(s *hocket.Snapshot[state]) { s.ExecutionID = "q" }, g, "", snapshotError},
 		"P9 another version":   {func(*hocket.Snapshot[state]) {}, build("2"), "", func(err error) bool { return errors.Is(err, hocket.ErrVersion) }},
-		"another id":           {func(*hocket.Snapshot[state]) {}, g, "q", func(err error) bool { return strings.Contains(err.Error(), "a run keeps its id") }},
+		"another id":           {func(*hocket.Snapshot[state]) {}, g, "q", func(err error) bool { return strings.Contains(err.Error(), "the id of a run cannot be changed") }},
 		"no journal, not here": {func(s *hocket.Snapshot[state]) { s.Journal = nil }, g, "", func(err error) bool { return errors.Is(err, hocket.ErrNotFound) }},
 	} {
 		t.Run(name, func(t *testing.T) {
