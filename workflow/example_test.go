@@ -18,7 +18,7 @@ func ExampleValidate() {
 		Edges: []workflow.Edge{{From: "write", To: "wirte"}},
 	}
 	fmt.Println(workflow.Validate(w).Error())
-	// Output: -: error: an edge from "write" leads to "wirte", which is no node (unknown-node); hint: did you mean "write"?
+	// Output: -: error: an edge from "write" leads to "wirte", which does not exist (unknown-node); hint: did you mean "write"?
 }
 
 // Two nodes that follow each other for ever.
@@ -29,7 +29,7 @@ func ExampleLint() {
 		Edges: []workflow.Edge{{From: "a", To: "b"}, {From: "b", To: "a"}},
 	}
 	fmt.Println(workflow.Lint(w)[0].Message)
-	// Output: cycle a -> b -> a has no bound of its own: only maxSteps ends it
+	// Output: cycle a -> b -> a has no limit of its own: only maxSteps ends it
 }
 
 func ExamplePrint() {

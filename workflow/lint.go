@@ -114,11 +114,11 @@ func (c *linter) lintCycles() {
 		}
 		text := strings.Join(ids, " -> ")
 		if c.w.Limits.MaxSteps != nil {
-			c.infof(c.span(cycle[0]), "unbounded-cycle", "cycle %s has no bound of its own: only maxSteps (%d) ends it", text, c.w.Limits.Steps())
+			c.infof(c.span(cycle[0]), "unbounded-cycle", "cycle %s has no limit of its own: only maxSteps (%d) ends it", text, c.w.Limits.Steps())
 			continue
 		}
-		c.warnf(c.span(cycle[0]), "unbounded-cycle", "cycle %s has no bound of its own: only maxSteps ends it", text).Hint =
-			fmt.Sprintf("maxSteps is %d where nothing else is said", DefaultMaxSteps)
+		c.warnf(c.span(cycle[0]), "unbounded-cycle", "cycle %s has no limit of its own: only maxSteps ends it", text).Hint =
+			fmt.Sprintf("maxSteps is %d by default", DefaultMaxSteps)
 	}
 }
 
@@ -155,7 +155,7 @@ func (c *linter) lintReads() {
 			if r, ok := c.g.index[id]; ok {
 				readers[r] = append(readers[r], i)
 			} else {
-				c.warnf(c.span(i), "reads-unknown", "%q reads the output of %q, which is no node", n.ID, id).Hint = c.similar(id, c.nodeIDs)
+				c.warnf(c.span(i), "reads-unknown", "%q reads the output of %q, which does not exist", n.ID, id).Hint = c.similar(id, c.nodeIDs)
 			}
 		}
 	}

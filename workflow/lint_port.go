@@ -78,7 +78,7 @@ func (c *linter) lintEdges() {
 			k.when = *e.When
 		}
 		if seen[k] && !n.First {
-			c.warnf(c.w.Source.Edge(i), "duplicate-edge", "the edge from %q to %q stands here a second time: %q is started twice", e.From, e.To, e.To)
+			c.warnf(c.w.Source.Edge(i), "duplicate-edge", "the edge from %q to %q is a duplicate: %q is started twice", e.From, e.To, e.To)
 		}
 		seen[k] = true
 	}

@@ -81,7 +81,7 @@ func validateFlow(w *Workflow, prefix string, path []string, chain []*Workflow, 
 		case slices.Contains(chain, flow):
 			c.errorf(diag.Span{File: w.Source.File}, "flow-recursion", "flow %q contains itself", name)
 		case len(sub) > MaxFlowDepth:
-			c.errorf(diag.Span{File: w.Source.File}, "flow-too-deep", "flow %q stands more than %d flows deep", name, MaxFlowDepth)
+			c.errorf(diag.Span{File: w.Source.File}, "flow-too-deep", "flow %q is nested more than %d flows deep", name, MaxFlowDepth)
 		default:
 			validateFlow(flow, prefix, sub, chain, l)
 		}
@@ -162,11 +162,11 @@ func (c *checker) checkEntry(flow bool) {
 		c.errorf(span, "no-nodes", "the workflow has no nodes")
 	case len(c.w.Nodes) == 0 && c.w.Entry == "":
 	case c.w.Entry == "":
-		c.errorf(span, "no-entry", "the workflow does not say where it begins")
+		c.errorf(span, "no-entry", "the workflow has no entry node")
 	case entry == nil:
-		c.errorf(span, "unknown-entry", "the entry %q is no node", c.w.Entry).Hint = c.similar(c.w.Entry, c.nodeIDs)
+		c.errorf(span, "unknown-entry", "the entry %q is not a node", c.w.Entry).Hint = c.similar(c.w.Entry, c.nodeIDs)
 	case entry.Parent != "":
-		c.nodeErrorf(entry, "entry-in-branch", "the entry stands in a branch of %q", entry.Parent)
+		c.nodeErrorf(entry, "entry-in-branch", "the entry is in a branch of %q", entry.Parent)
 	}
 }
 
@@ -193,10 +193,10 @@ func (c *checker) checkEdges() {
 	for i, e := range c.w.Edges {
 		span := c.w.Source.Edge(i)
 		if c.nodes[e.From] == nil {
-			c.errorf(span, "unknown-node", "an edge begins at %q, which is no node", e.From).Hint = c.similar(e.From, c.nodeIDs)
+			c.errorf(span, "unknown-node", "an edge begins at %q, which does not exist", e.From).Hint = c.similar(e.From, c.nodeIDs)
 		}
 		if c.nodes[e.To] == nil {
-			c.errorf(span, "unknown-node", "an edge from %q leads to %q, which is no node", e.From, e.To).Hint = c.similar(e.To, c.nodeIDs)
+			c.errorf(span, "unknown-node", "an edge from %q leads to %q, which does not exist", e.From, e.To).Hint = c.similar(e.To, c.nodeIDs)
 		}
 		if e.When != nil {
 			if msg := badCondition(*e.When); msg != "" {

@@ -48,7 +48,7 @@ func (c *checker) checkNode(n *Node) {
 	case !slices.Contains(specKinds, n.Kind):
 		c.nodeErrorf(n, "unknown-kind", "unknown kind %q", n.Kind)
 	case !slices.Contains(specs, n.Kind):
-		c.nodeErrorf(n, "missing-spec", "is of kind %s and says nothing about it", n.Kind)
+		c.nodeErrorf(n, "missing-spec", "is of kind %s and has no settings for it", n.Kind)
 	}
 	for _, kind := range specs {
 		if kind != n.Kind {
@@ -149,13 +149,13 @@ func (c *checker) checkAgents() {
 		c.agentNegative(a, a.NoProgress < 0, "noProgress")
 		for _, t := range a.Toolsets {
 			if !json.Valid(t) {
-				c.agentErrorf(a, "bad-json", "a toolset is no JSON")
+				c.agentErrorf(a, "bad-json", "a toolset is not valid JSON")
 			}
 		}
 		if o := a.Output; o != nil {
 			c.agentNegative(a, o.Repairs != nil && *o.Repairs < 0, "output.repairs")
 			if !json.Valid(o.Schema) {
-				c.agentErrorf(a, "bad-json", "the schema of the output is no JSON")
+				c.agentErrorf(a, "bad-json", "the schema of the output is not valid JSON")
 			}
 		}
 		c.checkParams(a)
@@ -169,13 +169,13 @@ func (c *checker) checkHandoffs(a *Agent, tools map[string]bool) {
 		case id == a.ID:
 			c.agentErrorf(a, "handoff-self", "cannot hand over to itself")
 		case c.agents[id] == nil:
-			c.agentErrorf(a, "unknown-agent", "the agent %q to hand over to is not defined", id).Hint = c.similar(id, c.agentIDs)
+			c.agentErrorf(a, "unknown-agent", "the hand-off target %q is not defined", id).Hint = c.similar(id, c.agentIDs)
 		case slices.Contains(a.Handoffs[:i], id):
 			c.agentErrorf(a, "handoff-twice", "hands over to %q twice", id)
 		}
 	}
 	if len(a.Handoffs) > 0 && tools[HandoffTool] {
-		c.agentErrorf(a, "subagent-tool", "a sub-agent has the tool name %q, by which the agent hands over", HandoffTool)
+		c.agentErrorf(a, "subagent-tool", "a sub-agent has the tool name %q, which is the name of the hand-off tool", HandoffTool)
 	}
 }
 
@@ -183,7 +183,7 @@ func (c *checker) checkHandoffs(a *Agent, tools map[string]bool) {
 func (c *checker) checkTexts(a *Agent) {
 	for _, name := range slices.Sorted(maps.Keys(a.Commands)) {
 		if !isCommandName(name) {
-			c.agentErrorf(a, "bad-command", "the command %q has no name that can be called: it has neither blanks nor slashes", name)
+			c.agentErrorf(a, "bad-command", "the command %q has an invalid name: it is empty, or contains a space or a slash", name)
 		}
 		if strings.TrimSpace(a.Commands[name].Instruction) == "" {
 			c.agentErrorf(a, "bad-command", "the command %q has no instruction", name)
@@ -191,7 +191,7 @@ func (c *checker) checkTexts(a *Agent) {
 	}
 	for _, name := range a.PromptFiles {
 		if !IsLocalName(name) {
-			c.agentErrorf(a, "bad-file", "%q is no name of a prompt file: it must be one of a file beside the document, without `..`", name)
+			c.agentErrorf(a, "bad-file", "%q is not a valid name of a prompt file: it must be a path relative to the document, without `..`", name)
 		}
 	}
 }
@@ -218,12 +218,12 @@ func (c *checker) checkParams(a *Agent) {
 	c.agentNegative(a, p.ThinkingBudget != nil && *p.ThinkingBudget < -1, "params.thinkingBudget")
 	for _, f := range []*float64{p.Temperature, p.TopP, p.FrequencyPenalty, p.PresencePenalty} {
 		if f != nil && (math.IsNaN(*f) || math.IsInf(*f, 0)) {
-			c.agentErrorf(a, "bad-json", "a model parameter is no finite number")
+			c.agentErrorf(a, "bad-json", "a model parameter is not a finite number")
 		}
 	}
 	for _, key := range slices.Sorted(maps.Keys(p.Provider)) {
 		if !json.Valid(p.Provider[key]) {
-			c.agentErrorf(a, "bad-json", "params.provider.%s is no JSON", key)
+			c.agentErrorf(a, "bad-json", "params.provider.%s is not valid JSON", key)
 		}
 	}
 }
@@ -311,11 +311,11 @@ func (c *checker) checkRules() {
 		c.errorf(span, "unknown-word", "rules.onFailure is %q, not one of %s, %s", r.OnFailure, FailFast, FailDrain)
 	}
 	if len(r.DefaultInput) > 0 && !json.Valid(r.DefaultInput) {
-		c.errorf(span, "bad-json", "the default input is no JSON")
+		c.errorf(span, "bad-json", "the default input is not valid JSON")
 	}
 	if r.Handoff != "" {
 		if n := c.nodes[r.Handoff]; n == nil {
-			c.errorf(span, "bad-handoff", "the handoff %q is no node", r.Handoff).Hint = c.similar(r.Handoff, c.nodeIDs)
+			c.errorf(span, "bad-handoff", "the handoff %q is not a node", r.Handoff).Hint = c.similar(r.Handoff, c.nodeIDs)
 		} else if n.Kind != KindWait {
 			c.nodeErrorf(n, "bad-handoff", "the handoff must be a node of kind %s", KindWait)
 		}

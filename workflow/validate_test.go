@@ -113,17 +113,17 @@ func invalidGraphs() []invalid {
 	}
 	return []invalid{
 		{"a flow without nodes", func(w *Workflow) { *w.Flows["other"] = Workflow{} }, []string{`no-nodes: flow "other": the workflow has no nodes`}},
-		{"no entry", func(w *Workflow) { w.Entry = "" }, []string{"no-entry: the workflow does not say where it begins"}},
-		{"unknown entry", func(w *Workflow) { w.Entry = "stat" }, []string{`unknown-entry: the entry "stat" is no node; did you mean "start"?`}},
-		{"entry in a branch", func(w *Workflow) { w.Entry = "a" }, []string{`entry-in-branch: node "a": the entry stands in a branch of "par"`}},
+		{"no entry", func(w *Workflow) { w.Entry = "" }, []string{"no-entry: the workflow has no entry node"}},
+		{"unknown entry", func(w *Workflow) { w.Entry = "stat" }, []string{`unknown-entry: the entry "stat" is not a node; did you mean "start"?`}},
+		{"entry in a branch", func(w *Workflow) { w.Entry = "a" }, []string{`entry-in-branch: node "a": the entry is in a branch of "par"`}},
 		{"duplicate node", func(w *Workflow) { w.Nodes = append(w.Nodes, Node{ID: "end", Kind: KindEnd}) }, []string{`duplicate-node: node id "end" is used twice`}},
 		{"node without id", func(w *Workflow) { w.Nodes = append(w.Nodes, Node{Kind: KindEnd}) }, []string{`empty-id: a node of kind "end" has no id`}},
 		{"duplicate agent", func(w *Workflow) { w.Agents = append(w.Agents, Agent{ID: "s"}) }, []string{`duplicate-agent: agent id "s" is used twice`}},
 		{"agent without id", func(w *Workflow) { w.Agents = append(w.Agents, Agent{Name: "X"}) }, []string{`empty-id: agent "X" has no id`}},
-		{"edge from nowhere", func(w *Workflow) { edge(w, "inner", "end").From = "iner" }, []string{`unknown-node: an edge begins at "iner", which is no node; did you mean "inner"?`}},
-		{"edge to nowhere", func(w *Workflow) { edge(w, "inner", "end").To = "xyz" }, []string{`unknown-node: an edge from "inner" leads to "xyz", which is no node`}},
+		{"edge from nowhere", func(w *Workflow) { edge(w, "inner", "end").From = "iner" }, []string{`unknown-node: an edge begins at "iner", which does not exist; did you mean "inner"?`}},
+		{"edge to nowhere", func(w *Workflow) { edge(w, "inner", "end").To = "xyz" }, []string{`unknown-node: an edge from "inner" leads to "xyz", which does not exist`}},
 		{"unknown kind", func(w *Workflow) { node(w, "end").Kind = "stop" }, []string{`unknown-kind: node "end": unknown kind "stop"`}},
-		{"kind without its spec", func(w *Workflow) { node(w, "fn").Func = nil }, []string{`missing-spec: node "fn": is of kind func and says nothing about it`}},
+		{"kind without its spec", func(w *Workflow) { node(w, "fn").Func = nil }, []string{`missing-spec: node "fn": is of kind func and has no settings for it`}},
 		{"spec of another kind", func(w *Workflow) { node(w, "end").Wait = &Wait{} }, []string{`foreign-spec: node "end": is of kind end and holds the specification of a node of kind wait`}},
 		{"unknown agent", func(w *Workflow) { node(w, "a").Agent.Agent = "v" }, []string{`unknown-agent: node "a": agent "v" is not defined; did you mean "s"?`}},
 		{"unknown sub-agent", func(w *Workflow) { w.Agents[0].Subagents[0].Agent = "nobody" }, []string{`unknown-agent: agent "w": sub-agent "nobody" is not defined`}},
@@ -144,7 +144,7 @@ func invalidGraphs() []invalid {
 		{"guard without function", func(w *Workflow) { edge(w, "fn", "meet").When = &Condition{Language: LangFunc} },
 			[]string{`bad-condition: the guard of the edge from "fn" to "meet" names no function`}},
 		{"fork names no join", func(w *Workflow) { node(w, "par").Fork.Join = "meat" }, []string{
-			`fork-join: node "par": names the join "meat", which is no join; did you mean "meet"?`,
+			`fork-join: node "par": names the join "meat", which is not a join; did you mean "meet"?`,
 			`join-fork: node "par/join": closes fork "par", which names "meat" as its join`,
 		}},
 		{"fork names another's join", func(w *Workflow) { node(w, "par").Fork.Join = "meet" }, []string{
@@ -152,10 +152,10 @@ func invalidGraphs() []invalid {
 			`join-fork: node "par/join": closes fork "par", which names "meet" as its join`,
 		}},
 		{"join closes no fork", func(w *Workflow) { node(w, "meet").Join.Fork = "fn" }, []string{
-			`join-fork: node "meet": closes "fn", which is no fork`,
-			`edge-crosses-branch: "gate" leads to the join of fork "fn", but stands in none of its branches`,
-			`edge-crosses-branch: "fn" leads to the join of fork "fn", but stands in none of its branches`,
-			`edge-crosses-branch: "writer" leads to the join of fork "fn", but stands in none of its branches`,
+			`join-fork: node "meet": closes "fn", which is not a fork`,
+			`edge-crosses-branch: "gate" leads to the join of fork "fn", but is in none of its branches`,
+			`edge-crosses-branch: "fn" leads to the join of fork "fn", but is in none of its branches`,
+			`edge-crosses-branch: "writer" leads to the join of fork "fn", but is in none of its branches`,
 		}},
 		{"fork without branches", func(w *Workflow) {
 			node(w, "par").Fork.Branches = nil
@@ -182,7 +182,7 @@ func invalidNodes() []invalid {
 		{"branch without id", func(w *Workflow) { node(w, "par").Fork.Branches = append(node(w, "par").Fork.Branches, Branch{}) },
 			[]string{`empty-id: node "par": a branch has no id`}},
 		{"branch begins outside", func(w *Workflow) { edge(w, "par", "a").To = "writer" },
-			[]string{`branch-target: branch "a" of fork "par" begins at "writer", which does not stand in it`}},
+			[]string{`branch-target: branch "a" of fork "par" begins at "writer", which is not in it`}},
 		{"quorum of none", func(w *Workflow) { node(w, "par").Fork.Until = UntilQuorum }, []string{`bad-quorum: node "par": the quorum is 0 of 2 branches`}},
 		{"quorum too large", func(w *Workflow) { node(w, "par").Fork.Until, node(w, "par").Fork.Quorum = UntilQuorum, 3 },
 			[]string{`bad-quorum: node "par": the quorum is 3 of 2 branches`}},
@@ -228,16 +228,16 @@ func invalidNodes() []invalid {
 		}, []string{
 			`unknown-word: agent "s": subagentFailure is "ignore", not one of fail, report`,
 			`negative-limit: agent "s": maxTurns must not be negative`, `negative-limit: agent "s": noProgress must not be negative`,
-			`bad-json: agent "s": a toolset is no JSON`, `negative-limit: agent "s": output.repairs must not be negative`,
-			`bad-json: agent "s": the schema of the output is no JSON`, `negative-limit: agent "s": params.maxTokens must not be negative`,
-			`bad-json: agent "s": a model parameter is no finite number`, `bad-json: agent "s": params.provider.k is no JSON`,
+			`bad-json: agent "s": a toolset is not valid JSON`, `negative-limit: agent "s": output.repairs must not be negative`,
+			`bad-json: agent "s": the schema of the output is not valid JSON`, `negative-limit: agent "s": params.maxTokens must not be negative`,
+			`bad-json: agent "s": a model parameter is not a finite number`, `bad-json: agent "s": params.provider.k is not valid JSON`,
 		}},
 		{"bad rules", func(w *Workflow) {
 			w.Rules = Rules{OnFailure: FailCollect, DefaultInput: json.RawMessage("nope"), Handoff: "ghost", Reducers: map[string]string{"a": "sum", "b": "func:f", "c": "func:", "d": "max"}}
 			w.Providers = map[string]Provider{"p": {Kind: "azure"}, "q": {Kind: "google"}}
 		}, []string{
-			`unknown-word: rules.onFailure is "collect", not one of fail_fast, drain`, `bad-json: the default input is no JSON`,
-			`bad-handoff: the handoff "ghost" is no node`,
+			`unknown-word: rules.onFailure is "collect", not one of fail_fast, drain`, `bad-json: the default input is not valid JSON`,
+			`bad-handoff: the handoff "ghost" is not a node`,
 			`unknown-word: the reducer of "c" is "func:", not one of append, sum, merge, last, func:NAME`,
 			`unknown-word: the reducer of "d" is "max", not one of append, sum, merge, last, func:NAME`,
 			`unknown-word: provider "p" is of kind "azure", not one of openai, anthropic, google`,
@@ -257,20 +257,20 @@ func invalidNodes() []invalid {
 			`unknown-word: node "gate": wait.kind is "", not one of approval, question`, `missing-name: node "fn": func is empty`,
 		}},
 		{"parent is no fork", func(w *Workflow) { node(w, "end").Parent = "gate" }, []string{
-			`bad-parent: node "end": stands in "gate", which is no fork`,
+			`bad-parent: node "end": is in "gate", which is not a fork`,
 			`edge-crosses-branch: the edge from "inner" to "end" crosses the border of a branch: a branch is entered by its fork and left by its join`,
 		}},
-		{"parent is no node", func(w *Workflow) { node(w, "b").Parent = "per" }, []string{
-			`bad-parent: node "b": stands in "per", which is no node; did you mean "par"?`,
-			`branch-target: branch "b" of fork "par" begins at "b", which does not stand in it`,
-			`edge-crosses-branch: "b" leads to the join of fork "par", but stands in none of its branches`,
+		{"parent is not a node", func(w *Workflow) { node(w, "b").Parent = "per" }, []string{
+			`bad-parent: node "b": is in "per", which does not exist; did you mean "par"?`,
+			`branch-target: branch "b" of fork "par" begins at "b", which is not in it`,
+			`edge-crosses-branch: "b" leads to the join of fork "par", but is in none of its branches`,
 		}},
 		{"fork in itself", func(w *Workflow) { node(w, "par").Parent = "par" }, []string{
-			`bad-parent: node "par": stands in itself`, `bad-parent: node "a": stands in itself`, `bad-parent: node "b": stands in itself`,
+			`bad-parent: node "par": is its own parent`, `bad-parent: node "a": is its own parent`, `bad-parent: node "b": is its own parent`,
 			`edge-crosses-branch: the edge from "check" to "par" crosses the border of a branch: a branch is entered by its fork and left by its join`,
 		}},
 		{"join stands elsewhere", func(w *Workflow) { node(w, "par/join").Parent = "par" }, []string{
-			`bad-parent: node "par/join": stands in "par", its fork in ""`,
+			`bad-parent: node "par/join": is in "par", its fork in ""`,
 			`edge-crosses-branch: the edge from "par/join" to "gate" crosses the border of a branch: a branch is entered by its fork and left by its join`,
 		}},
 		{"edge out of a branch", func(w *Workflow) { edge(w, "a", "par/join").To = "end" }, []string{
@@ -287,13 +287,13 @@ func invalidNodes() []invalid {
 			}
 		}, []string{`blocks-too-deep: node "deep64": parallel blocks are nested more than 64 deep`}},
 		{"unknown flow", func(w *Workflow) { node(w, "inner").Subflow.Flow = "othr" }, []string{`unknown-flow: node "inner": flow "othr" is not defined; did you mean "other"?`}},
-		{"branch with a problem", func(w *Workflow) { w.Branches = []*Workflow{{ID: "b", Nodes: []Node{{ID: "only", Kind: KindEnd}}}} }, []string{`no-entry: branch "b": the workflow does not say where it begins`}},
+		{"branch with a problem", func(w *Workflow) { w.Branches = []*Workflow{{ID: "b", Nodes: []Node{{ID: "only", Kind: KindEnd}}}} }, []string{`no-entry: branch "b": the workflow has no entry node`}},
 		{"empty branch", func(w *Workflow) { w.Branches = []*Workflow{nil} }, []string{"empty-branch: branch 1 is empty"}},
 		{"branch without id", func(w *Workflow) { w.Branches = []*Workflow{one("")} }, []string{"empty-branch: branch 1 has no id"}},
 		{"two branches with one id", func(w *Workflow) { w.Branches = []*Workflow{one("b"), one("b")} }, []string{`duplicate-branch-id: two branches have the id "b"`}},
 		{"branches in a branch", func(w *Workflow) { w.Branches = []*Workflow{one("b", one("c"))} }, []string{`nested-branches: branch "b": a branch has no branches of its own`}},
 		{"empty flow", func(w *Workflow) { w.Flows["other"] = nil }, []string{`unknown-flow: flow "other" is empty`}},
-		{"flow with a problem", func(w *Workflow) { w.Flows["other"].Entry = "" }, []string{`no-entry: flow "other": the workflow does not say where it begins`}},
+		{"flow with a problem", func(w *Workflow) { w.Flows["other"].Entry = "" }, []string{`no-entry: flow "other": the workflow has no entry node`}},
 		{"flow that calls itself", func(w *Workflow) {
 			w.Flows["other"].Nodes = []Node{{ID: "only", Kind: KindSubflow, Subflow: &Subflow{Flow: "other"}}}
 		}, []string{`flow-recursion: flow "other": node "only": flow "other" contains itself`}},
@@ -304,7 +304,7 @@ func invalidNodes() []invalid {
 				f.Flows = map[string]*Workflow{"f": next}
 				f = next
 			}
-		}, []string{"flow-too-deep: " + `flow "other": ` + strings.Repeat(`flow "f": `, MaxFlowDepth-1) + `flow "f" stands more than 16 flows deep`}},
+		}, []string{"flow-too-deep: " + `flow "other": ` + strings.Repeat(`flow "f": `, MaxFlowDepth-1) + `flow "f" is nested more than 16 flows deep`}},
 	}
 }
 
@@ -325,8 +325,8 @@ func TestValidatePlaces(t *testing.T) {
 	want := []string{
 		"f.json: error: maxRounds must not be negative (negative-limit)",
 		`f.json:3:2: error: agent "s": maxTurns must not be negative (negative-limit)`,
-		`f.json:5:2: error: an edge from "start" leads to "ghost", which is no node (unknown-node)`,
-		`f.json:9:2: error: node "fn": is of kind func and says nothing about it (missing-spec)`,
+		`f.json:5:2: error: an edge from "start" leads to "ghost", which does not exist (unknown-node)`,
+		`f.json:9:2: error: node "fn": is of kind func and has no settings for it (missing-spec)`,
 	}
 	if diff := cmp.Diff(got, want); diff != "" {
 		t.Errorf("(-got +want):\n%s", diff)

@@ -148,7 +148,7 @@ var canvasSubagent = []rule{
 		w := newWorld(t)
 		doc := team()
 		_, problems := load(t, doc)
-		same(t, "warnings", messages(problems, diag.Warning), []string{`nothing offers the tool "web_search" here: calling it is an error in the run`})
+		same(t, "warnings", messages(problems, diag.Warning), []string{`the tool "web_search" is not available: calls of it fail`})
 		w.plays("p", ask("k", "is it so?"), ask("l", "find it")).says("p", "done")
 		w.plays("l", use("web_search", `{"query":"it"}`)).says("l", "L")
 		r := w.runs(doc, "go")

@@ -87,7 +87,7 @@ var roundsDocument = []rule{
 		same(t, "run", newWorld(t).went(doc, "hi"), "a c b = b said")
 		same(t, "a cycle behind a second edge needs no rounds", newWorld(t).went(rounds("a b c", "a -> b; b -> c; b -> a"), "hi"), "a b c = c said")
 		warned(t, strings.Replace(doc, `"to":"c"`, `"to":"c","condition":{"content_contains":"x"}`, 1),
-			`conditions of edges are not read: the edge is followed as if "condition" did not stand here`)
+			`conditions of edges are not read: the edge is followed as if there were no "condition"`)
 	}},
 	{name: "S1-5 a dangling edge ends the run there, completed", test: func(t *testing.T) {
 		doc := rounds("a b", "a -> b; b -> ghost")
@@ -171,9 +171,9 @@ var roundsDocument = []rule{
 		for schedule, want := range map[string]string{
 			``:                        "the mode interval needs a schedule",
 			`, "schedule": ""`:        "the mode interval needs a schedule",
-			`, "schedule": "soon"`:    `schedule "soon" is not one`,
+			`, "schedule": "soon"`:    `invalid schedule "soon"`,
 			`, "schedule": "60abc"`:   `schedule "60abc" is not a whole number of seconds`,
-			`, "schedule": "daily@9"`: `schedule "daily@9": "9" is no time of day`,
+			`, "schedule": "daily@9"`: `schedule "daily@9": "9" is not a time of day`,
 		} {
 			same(t, "errors", refused(t, rounds("a", "", `"executionMode": "interval"`+schedule)), []string{want})
 			branch := asJSON(roundsGraph("a", "", `"id": "x", "executionMode": "interval"`+schedule))

@@ -159,7 +159,7 @@ var roundsSchedule = []rule{
 			`"executionMode": "interval", "schedule": "0"`:     `schedule "0": seconds must be 1 or more`,
 			`"executionMode": "interval", "schedule": "-1"`:    `schedule "-1": seconds must be 1 or more`,
 			`"executionMode": "interval", "schedule": ""`:      "the mode interval needs a schedule",
-			`"executionMode": "interval", "schedule": "abc"`:   `schedule "abc" is not one`,
+			`"executionMode": "interval", "schedule": "abc"`:   `invalid schedule "abc"`,
 			`"executionMode": "interval", "schedule": "60abc"`: `schedule "60abc" is not a whole number of seconds`,
 			`"executionMode": "interval", "schedule": "1.5"`:   `schedule "1.5" is not a whole number of seconds`,
 		})
@@ -170,15 +170,15 @@ var roundsSchedule = []rule{
 		atSave(t, map[string]string{
 			`"executionMode": "interval", "schedule": "daily@99:00"`: `schedule "daily@99:00": the hour is 99, the last one of a day is 23`,
 			`"executionMode": "interval", "schedule": "daily@0:99"`:  `schedule "daily@0:99": the minute is 99, the last one of an hour is 59`,
-			`"executionMode": "interval", "schedule": "daily@"`:      `schedule "daily@" names no time of day`,
+			`"executionMode": "interval", "schedule": "daily@"`:      `schedule "daily@" has no time of day`,
 		})
 	}},
 	{name: "S1-32 days are 0 for Sunday to 6", test: func(t *testing.T) {
 		same(t, "days", previews(t, "weekly@1,3,5", "UTC", "2026-11-21T12:00:00Z", 4), "11-23 00:00+00:00, 11-25 00:00+00:00, 11-27 00:00+00:00, 11-30 00:00+00:00")
 		same(t, "Sunday", previews(t, "weekly@0", "UTC", "2026-11-21T12:00:00Z", 1), "11-22 00:00+00:00")
 		atSave(t, map[string]string{
-			`"executionMode": "interval", "schedule": "weekly@7"`:      `schedule "weekly@7": "7" is no day`,
-			`"executionMode": "interval", "schedule": "weekly@monday"`: `schedule "weekly@monday": "monday" is no day`,
+			`"executionMode": "interval", "schedule": "weekly@7"`:      `schedule "weekly@7": "7" is not a day`,
+			`"executionMode": "interval", "schedule": "weekly@monday"`: `schedule "weekly@monday": "monday" is not a day`,
 			`"executionMode": "interval", "schedule": "weekly@"`:       `schedule "weekly@" lists no day`,
 		})
 	}},

@@ -164,7 +164,7 @@ var routesDocument = []rule{
 		w := newWorld(t)
 		for _, c := range []struct{ doc, want string }{
 			{routes("a", "", `"entrypointNodeId": null`), "entrypointNodeId is missing"},
-			{routes("a", "", `"entrypointNodeId": "b"`), `entrypointNodeId "b" is no node`},
+			{routes("a", "", `"entrypointNodeId": "b"`), `entrypointNodeId "b" is not a node`},
 			{routes("a b c", "a -> b; a -> c"), `node "a" has more than one ALWAYS edge`},
 			{routes("a+think x c", "a -> x; x -> a; x -> c"), `node "tool_executor" has more than one ALWAYS edge`},
 		} {

@@ -54,7 +54,7 @@ func agentDefs() object {
 		params[camel], params[snake] = number(""), number("")
 	}
 	params["maxTokens"], params["max_tokens"] = whole("the most tokens of a reply", 0), whole("the most tokens of a reply", 0)
-	budget := either("a number of tokens, 0 for none, -1 for as many as the model likes, or a word such as low", whole("", -1), word(""))
+	budget := either("a number of tokens, 0 for none, -1 to let the model decide, or a word such as low", whole("", -1), word(""))
 	params["thinkingBudget"], params["thinking_budget"] = budget, budget
 	params["reasoningEffort"], params["reasoning_effort"] = word("the provider's word for how long to think"), word("")
 	params["stop"] = wordList("texts at which the reply ends")

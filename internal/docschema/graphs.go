@@ -108,7 +108,7 @@ func roundsDocument() object {
 		"id": text(""), "name": text("the name of the workflow"), "description": text("what it is for"), "nodes": list("the nodes; the first one begins", ref("node")), "edges": list("the edges", ref("edge")),
 		"maxRounds": typed("how many full rounds a cycle runs", "integer"), "executionMode": oneOf("when it runs by itself", "one_time", "interval", "continuous", ""),
 		"schedule": text("when it runs: a duration or a cron line"), "timeZone": text("the time zone of the schedule, such as Europe/Lisbon"),
-		"turnInstruction": word("what stands before the recent turns in each message"),
+		"turnInstruction": word("the text before the recent turns in each message"),
 	}
 	works, keep = rounds.Keys("graph")
 	s := entry("Agents that speak in turn.", join(properties(works, keep, forms), object{

@@ -38,7 +38,7 @@ func modelForms() object {
 		"max_tokens": whole("the most tokens of a reply", 0), "top_p": number("which share of the likeliest words it chooses from"),
 		"frequency_penalty": number(""), "presence_penalty": number(""), "base_url": scalar("the address of the server"), "token_key": scalar("the variable that holds the key"),
 		"provider_opts":   mapOf("members of the request's JSON, set as they are", object{}),
-		"thinking_budget": anything("a number of tokens, 0 for none, -1 for as many as the model likes, or a word such as low"), "parallel_tool_calls": anything("whether a reply may have several tool calls"), "track_usage": anything("usage is always recorded"),
+		"thinking_budget": anything("a number of tokens, 0 for none, -1 to let the model decide, or a word such as low"), "parallel_tool_calls": anything("whether a reply may have several tool calls"), "track_usage": anything("usage is always recorded"),
 	}
 }
 
@@ -59,7 +59,7 @@ func stepsDocument() object {
 		"workflow": entry("", object{
 			"steps": ref("steps"), "max_loop_iterations": loops,
 			"budget":    section("bounds of the run", join(budget, object{"on_reached": needed(oneOf("whether the run ends or asks a person", "fail", "pause"))})),
-			"overrides": section("wins over what stands beside it", object{"max_loop_iterations": loops}),
+			"overrides": section("overrides the keys next to it", object{"max_loop_iterations": loops}),
 		}, "steps"),
 		"step": stepSchema(),
 		"branch": either("steps, or the id or the number of a step of a list around it, to go back to", list("", either("", ref("step"), object{"type": []string{"string", "integer"}, "minLength": 1})),

@@ -93,7 +93,7 @@ func (p *program) reason(err error) string {
 		return fmt.Sprintf("there is no field %q", key)
 	}
 	if strings.HasPrefix(text, "no such overload") {
-		return "a function or an operator got a value of a type that it does not take (" + text + ")"
+		return "a function or an operator got a value of the wrong type (" + text + ")"
 	}
 	return text
 }
@@ -196,7 +196,7 @@ func (s *scanned) hint(message string) string {
 		if _, rest, ok := strings.Cut(message, "'"); ok && strings.Contains(s.text, strings.SplitN(rest, "'", 2)[0]+"(") {
 			return "functions: size, contains, startsWith, endsWith, matches, trim, lowerAscii, bool, int, double, string, has, all, exists, exists_one, map, filter"
 		}
-		return "a step's output is $steps.<id>.output; text stands in quotes"
+		return "a step's output is $steps.<id>.output; text is written in quotes"
 	case !strings.HasPrefix(message, "Syntax error"):
 		return ""
 	case regexp.MustCompile(`(^|[^=!<>])=([^=]|$)`).MatchString(s.text):

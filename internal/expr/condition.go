@@ -221,7 +221,7 @@ func scan(src string, opts Options) *scanned {
 			if at := strings.Index(src[i:n], "$steps"); at >= 0 {
 				s.problems = append(s.problems, Problem{
 					Code: CodeQuotedReference, Severity: diag.Warning, Offset: i + at, Length: len("$steps"),
-					Message: "this reference stands inside quotes, where it is plain text",
+					Message: "this reference is inside quotes, where it is plain text",
 					Hint:    "remove the quotes around the reference",
 				})
 			}

@@ -118,7 +118,7 @@ func (l *lexer) selector(r *Ref, at scope, start int) (scope, bool, *Problem) {
 	if !l.dot() {
 		r.Field = FieldEntry
 		if !nested {
-			return at, true, l.bad(start, "write "+l.src[start:before]+".output", "the reference says nothing of what to read from the step")
+			return at, true, l.bad(start, "write "+l.src[start:before]+".output", "the reference does not say what to read from the step")
 		}
 		return at, true, nil
 	}

@@ -121,7 +121,7 @@ func TestRefProblems(t *testing.T) {
 		{"dollar alone", "$", `0: error: unknown reference $; only $steps can be referenced (bad-reference); hint: ` + refForm},
 		{"no step", "$steps", `0: error: the reference names no step (bad-reference); hint: ` + refForm},
 		{"index of the outermost list", "$steps[0].output", `0: error: the reference names no step (bad-reference); hint: ` + refForm},
-		{"nothing to read", "$steps.gen", `0: error: the reference says nothing of what to read from the step (bad-reference); hint: write $steps.gen.output`},
+		{"nothing to read", "$steps.gen", `0: error: the reference does not say what to read from the step (bad-reference); hint: write $steps.gen.output`},
 		{"S4-11 unknown step", "$steps.gne.output", `7: error: there is no step "gne" (unknown-step); hint: did you mean "gen"?`},
 		{"unknown step, nothing near", "$steps.zzzzzz.output", `7: error: there is no step "zzzzzz" (unknown-step); hint: steps here: gen, a, a-b, dot.ted, two words, qa, par, outer`},
 		{"unknown child", "$steps.par.outputs.gen_2.output", `19: error: parallel step "par" has no child "gen_2" (unknown-step); hint: did you mean "gen_1"?`},

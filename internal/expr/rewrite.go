@@ -60,7 +60,7 @@ func (r *rewriter) walk(root ast.Expr) {
 	ast.PostOrderVisit(root, ast.NewExprVisitor(func(e ast.Expr) {
 		switch e.Kind() {
 		case ast.MapKind, ast.StructKind:
-			r.problems = append(r.problems, r.s.problemAt(r, e.ID(), CodeBadCondition, "", "object literals are not part of conditions"))
+			r.problems = append(r.problems, r.s.problemAt(r, e.ID(), CodeBadCondition, "", "object literals are not supported in conditions"))
 		case ast.CallKind:
 			r.call(e)
 		}
@@ -171,7 +171,7 @@ func (r *rewriter) static(tree *ast.AST, opts Options) []Problem {
 	}
 	root := tree.Expr()
 	if k := kindsOf(root); len(problems) == 0 && k&(kindBool|kindString) == 0 {
-		problems = append(problems, r.s.problemAt(r, root.ID(), CodeNotBoolean, "compare it with something", "the condition gives %s, not a boolean", k))
+		problems = append(problems, r.s.problemAt(r, root.ID(), CodeNotBoolean, "compare it with a value", "the result of the condition is %s, not a boolean", k))
 	}
 	return problems
 }

@@ -55,7 +55,7 @@ func ParseTemplate(src string, opts Options) (*Template, []Problem) {
 			i = end + closing + 2
 		default:
 			problems = append(problems, errorAt(end, closing, CodeBadReference, "keep only the reference between {{ and }}",
-				"%q does not belong in a template", strings.TrimSpace(src[end:end+closing])))
+				"%q is not allowed in a template", strings.TrimSpace(src[end:end+closing])))
 			i = end + closing + 2
 		}
 		if problem != nil {

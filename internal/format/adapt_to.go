@@ -128,7 +128,7 @@ func (a *adapter) conditions() {
 		}
 		cases, otherwise := n.Decide.Cases, n.Decide.Else
 		if len(cases) > 1 {
-			a.changef(lost.Node(n.ID), ChangeAdded, "a condition has the two ways true and false", "a condition of its own for each further way")
+			a.changef(lost.Node(n.ID), ChangeAdded, "a condition has two branches, true and false", "one condition for each further branch")
 		}
 		a.changef(lost.Node(n.ID), ChangeReworded, "conditions of steps documents are expressions", "the comparison with the previous output reads the output of %q", input)
 		at := n.ID

@@ -193,7 +193,7 @@ func unknown(root *source.Node) string {
 	if n := root.Get("agents"); n != nil && n.Kind == source.List {
 		return "this is a list of agents without a workflow; give it with --agents"
 	}
-	return "this is no workflow document that Hocket knows"
+	return "this is not a workflow document of a known format"
 }
 
 // forms lists what each language looks like.

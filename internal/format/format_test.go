@@ -65,7 +65,7 @@ func TestReadReports(t *testing.T) {
 		want      string
 	}{
 		{name: "fine", doc: stepsDoc},
-		{name: "unknown", doc: "foo: 1\n", want: "in.yaml:1:1: error: this is no workflow document that Hocket knows (unknown-format)" + forms},
+		{name: "unknown", doc: "foo: 1\n", want: "in.yaml:1:1: error: this is not a workflow document of a known format (unknown-format)" + forms},
 		{name: "no map", doc: "just text\n", want: "in.yaml:1:1: error: a workflow document must be a map, found a string (unknown-format)" + forms},
 		{name: "agents", doc: "agents: [{id: a}]\n", want: "in.yaml:1:1: error: this is a list of agents without a workflow; give it with --agents (unknown-format)" + forms},
 		{name: "empty", doc: "", want: "in.yaml:1:1: error: the document is empty (empty-document)"},

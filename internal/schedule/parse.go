@@ -93,7 +93,7 @@ func Parse(mode, spec string) (Schedule, error) {
 	}
 	hint := diag.DidYouMean(strings.ToLower(mode), modes)
 	if hint == "" {
-		hint = "it is one_time, interval or continuous"
+		hint = "write one_time, interval or continuous"
 	}
 	return Schedule{}, &Error{CodeUnknownMode, fmt.Sprintf("unknown execution mode %q", mode), hint}
 }
@@ -119,7 +119,7 @@ func parseInterval(spec string) (Schedule, error) {
 	form, rest, calendar := strings.Cut(spec, "@")
 	if !calendar {
 		if len(spec) > 0 && (spec[0] < '0' || spec[0] > '9') && spec[0] != '-' && spec[0] != '+' && spec[0] != '.' {
-			return Schedule{}, bad(forms, "schedule %q is not one", spec)
+			return Schedule{}, bad(forms, "invalid schedule %q", spec)
 		}
 		d, err := parseSeconds(spec, forms)
 		if err != nil {
@@ -137,7 +137,7 @@ func parseInterval(spec string) (Schedule, error) {
 	if hint == "" {
 		hint = forms
 	}
-	return Schedule{}, bad(hint, "schedule %q: %q is no form of schedule", spec, form)
+	return Schedule{}, bad(hint, "schedule %q: %q is not a form of schedule", spec, form)
 }
 
 // digits gives s as a number where it is made of one to limit decimal digits and nothing else.
@@ -173,11 +173,11 @@ func parseDaily(spec, rest string) (Schedule, error) {
 	m, mok := digits(mm, 2)
 	switch {
 	case rest == "":
-		return Schedule{}, bad(dailyForm, "schedule %q names no time of day", spec)
+		return Schedule{}, bad(dailyForm, "schedule %q has no time of day", spec)
 	case !ok && hok && h < 24:
-		return Schedule{}, bad(fmt.Sprintf(`did you mean "daily@%02d:00"?`, h), "schedule %q: %q is no time of day", spec, rest)
+		return Schedule{}, bad(fmt.Sprintf(`did you mean "daily@%02d:00"?`, h), "schedule %q: %q is not a time of day", spec, rest)
 	case !hok || !mok:
-		return Schedule{}, bad(dailyForm, "schedule %q: %q is no time of day", spec, rest)
+		return Schedule{}, bad(dailyForm, "schedule %q: %q is not a time of day", spec, rest)
 	case h == 24 && m == 0:
 		return Schedule{}, bad(`midnight is "daily@00:00"`, "schedule %q: the hour is 24, the last one of a day is 23", spec)
 	case h > 23:
@@ -207,9 +207,9 @@ func parseWeekly(spec, rest string) (Schedule, error) {
 		case day == "":
 			return Schedule{}, bad(weeklyForm, "schedule %q: a day is missing between commas", spec)
 		case day == "7":
-			return Schedule{}, bad("Sunday is 0", `schedule %q: "7" is no day`, spec)
+			return Schedule{}, bad("Sunday is 0", `schedule %q: "7" is not a day`, spec)
 		default:
-			return Schedule{}, bad(dayHint(day), "schedule %q: %q is no day", spec, day)
+			return Schedule{}, bad(dayHint(day), "schedule %q: %q is not a day", spec, day)
 		}
 	}
 	return s, nil

@@ -43,7 +43,7 @@ func Zone(name string, local *time.Location) (*time.Location, error) {
 var fixed = regexp.MustCompile(`^(?i:UTC|GMT)?\s*([+-])\s*0?(1[0-4]|\d)(?::?00)?$`)
 
 func zoneHint(name string) string {
-	const example = `name a place as the time zone database does, such as "Europe/Berlin", or "UTC"`
+	const example = `use a name of the time zone database, such as "Europe/Berlin", or "UTC"`
 	if m := fixed.FindStringSubmatch(name); m != nil {
 		if m[2] == "0" {
 			return `did you mean "UTC"?`
@@ -51,7 +51,7 @@ func zoneHint(name string) string {
 		// The database counts to the west, as POSIX does.
 		sign := map[string]string{"+": "-", "-": "+"}[m[1]]
 		n, _ := strconv.Atoi(m[2])
-		return fmt.Sprintf(`a fixed distance of %s%d hours from UTC is "Etc/GMT%s%d"; better name a place, which knows when clocks change`, m[1], n, sign, n)
+		return fmt.Sprintf(`a fixed distance of %s%d hours from UTC is "Etc/GMT%s%d"; a place name is better, since it includes changes of the clock`, m[1], n, sign, n)
 	}
 	names := ZoneNames()
 	plain := strings.ReplaceAll(name, " ", "_")

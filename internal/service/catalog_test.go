@@ -336,7 +336,7 @@ func TestDefinitionRefuses(t *testing.T) {
 	}
 	list, problems, err := s.CatalogAgents(t.Context(), []string{"odd", "odder"})
 	want = `agents/odd.definition: error: the definition is not a JSON object (bad-definition); hint: write the keys that have no column, such as {"maxIterations": 5}, or NULL` +
-		"\nagents/odder.definition: error: maxIterations must be a number from 0 on, got -1 (wrong-type)"
+		"\nagents/odder.definition: error: maxIterations must be 0 or more, got -1 (wrong-type)"
 	if diff := cmp.Diff(want, problems.Error()); err != nil || diff != "" || len(list) != 1 {
 		t.Errorf("%d agents, problems (-want +got): %v\n%s", len(list), err, diff)
 	}

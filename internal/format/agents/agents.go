@@ -41,7 +41,7 @@ func Read(file string, data []byte) ([]workflow.Agent, diag.List) {
 	if n := f.Require("agents"); n != nil {
 		out = List(n, &diags)
 		if len(out) == 0 && !diags.HasFaults() {
-			diags.Warnf(n.Span, n.Path(), CodeNoAgents, "there are no agents in the list")
+			diags.Warnf(n.Span, n.Path(), CodeNoAgents, "the list of agents is empty")
 		}
 	}
 	f.Unknown(diag.Warning)

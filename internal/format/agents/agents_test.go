@@ -51,7 +51,7 @@ func TestRead(t *testing.T) {
 		},
 		{name: "no list", file: "a.yaml", doc: "agent: []\n", diags: `a.yaml:1:1: error: "agents" is missing (missing-key)` + "\n" +
 			`a.yaml:1:1: error: the key "agent" is not known here (unknown-key); hint: did you mean "agents"?`},
-		{name: "empty list", file: "a.yaml", doc: "agents: []\n", diags: `a.yaml:1:9: warning: there are no agents in the list (no-agents)`},
+		{name: "empty list", file: "a.yaml", doc: "agents: []\n", diags: `a.yaml:1:9: warning: the list of agents is empty (no-agents)`},
 		{name: "an item that is no map", file: "a.yaml", doc: "agents: [x]\n", diags: `a.yaml:1:10: error: expected a map, found a string (wrong-type)`},
 		{name: "the list alone", file: "a.yaml", doc: "- id: a\n- id: b\n", want: []workflow.Agent{{ID: "a"}, {ID: "b"}}},
 		{name: "no map at all", file: "a.yaml", doc: "a\n", diags: `a.yaml:1:1: error: expected a map, found a string (wrong-type); hint: the form is {"agents": [{"id": "…", "name": "…", "systemPrompt": "…", "model": "…", "tools": ["…"]}]}`},

@@ -32,7 +32,7 @@ func Close(list []workflow.Agent, find func(id string) *workflow.Agent, at func(
 			return true
 		}
 		list[i].Subagents = slices.DeleteFunc(slices.Clone(list[i].Subagents), func(s workflow.Subagent) bool { return !known(s.Agent, "the sub-agent") })
-		list[i].Handoffs = slices.DeleteFunc(slices.Clone(list[i].Handoffs), func(id string) bool { return !known(id, "whom it hands over to,") })
+		list[i].Handoffs = slices.DeleteFunc(slices.Clone(list[i].Handoffs), func(id string) bool { return !known(id, "the hand-off target ") })
 	}
 	for i := range list {
 		taken := map[string]bool{}

@@ -34,7 +34,7 @@ func Commands(n *source.Node, diags *diag.List) map[string]workflow.Command {
 		}
 		for _, e := range m.Entries {
 			if _, twice := out[e.Key]; twice {
-				diags.Errorf(e.KeySpan, e.Value.Path(), CodeBadCommand, "the command %q is there twice", e.Key)
+				diags.Errorf(e.KeySpan, e.Value.Path(), CodeBadCommand, "duplicate command %q", e.Key)
 				continue
 			}
 			if c, ok := command(e, diags); ok {
@@ -50,7 +50,7 @@ func Commands(n *source.Node, diags *diag.List) map[string]workflow.Command {
 
 func command(e source.Entry, diags *diag.List) (workflow.Command, bool) {
 	if e.Key == "" || strings.ContainsAny(e.Key, "/ \t\r\n") {
-		diags.Errorf(e.KeySpan, e.Value.Path(), CodeBadCommand, "the name of command %q holds a blank or a slash, or is empty: nobody can call it", e.Key)
+		diags.Errorf(e.KeySpan, e.Value.Path(), CodeBadCommand, "invalid command name %q: it is empty, or contains a space or a slash", e.Key)
 		return workflow.Command{}, false
 	}
 	var c workflow.Command
@@ -70,7 +70,7 @@ func command(e source.Entry, diags *diag.List) (workflow.Command, bool) {
 		return c, false
 	}
 	for _, text := range Unsupported(c.Instruction) {
-		diags.Warnf(e.Value.Span, e.Value.Path(), CodeUnsupported, "the command %q: %s is not supported yet", e.Key, text).Hint = "it is sent to the model as it stands"
+		diags.Warnf(e.Value.Span, e.Value.Path(), CodeUnsupported, "the command %q: %s is not supported yet", e.Key, text).Hint = "it is sent to the model unchanged"
 	}
 	return c, true
 }

@@ -92,7 +92,7 @@ func (v view) count(key string) (int, bool) {
 	n, ok := v.f.Int(key)
 	if ok && (n < 0 || n > math.MaxInt32) {
 		at := v.f.Get(key)
-		v.diags.Errorf(at.Span, at.Path(), source.CodeWrongType, "%s must be a number from 0 on, got %d", key, n)
+		v.diags.Errorf(at.Span, at.Path(), source.CodeWrongType, "%s must be 0 or more, got %d", key, n)
 		return 0, false
 	}
 	return int(n), ok
@@ -127,7 +127,7 @@ func (v view) params(p *workflow.ModelParams) {
 		if i, ok := f.Int(budget); ok && i >= -1 {
 			p.ThinkingBudget = &i
 		} else if ok {
-			v.diags.Errorf(n.Span, n.Path(), source.CodeWrongType, "%s is a number of tokens, 0 for none or -1 for as many as the model likes, got %d", budget, i)
+			v.diags.Errorf(n.Span, n.Path(), source.CodeWrongType, "%s is a number of tokens, 0 for none or -1 to let the model decide, got %d", budget, i)
 		}
 	}
 	if effort := f.Str(w.key("reasoningEffort", "reasoning_effort")); effort != "" {

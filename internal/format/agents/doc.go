@@ -68,7 +68,7 @@ func RestOf(a *workflow.Agent, named bool, description func(id string) string) (
 		}
 	}
 	if len(a.Subagents) > 0 && a.SubagentFailure != workflow.SubagentReports {
-		unsaid = append(unsaid, "that a failed sub-agent fails it: here the model is told")
+		unsaid = append(unsaid, "that a failed sub-agent fails it: here the error is sent to the model")
 	}
 	return r, unsaid
 }

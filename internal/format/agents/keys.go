@@ -24,7 +24,7 @@ func Keys() []Key {
 		{"description", "description", true, "what the agent is for; shown to agents that may ask it or hand over to it"},
 		{"model", "model", true, "`provider/model`, or in steps documents an entry of `models`"},
 		{"instruction", "systemPrompt", true, "the system prompt; a template in steps documents, sent as written elsewhere"},
-		{"", "params", true, "`temperature`, `topP`, `maxTokens`, `frequencyPenalty`, `presencePenalty`, `reasoningEffort`, `thinkingBudget`, `stop`, `provider` (options as the provider names them); in steps documents they stand under `models`"},
+		{"", "params", true, "`temperature`, `topP`, `maxTokens`, `frequencyPenalty`, `presencePenalty`, `reasoningEffort`, `thinkingBudget`, `stop`, `provider` (options as the provider names them); in steps documents they are under `models`"},
 		{"tools", "tools", true, "names of tools of the operator's tools file; `*` means all of them"},
 		{"toolsets", "toolsets", true, "sets of tools that belong to the agent"},
 		{"permissions", "permissions", true, "`allow`, `ask`, `deny` (patterns such as `shell:cmd=git log*`) and `default`: which tool calls are made, which a person is asked about, which are never made; at the top of a steps document they are every agent's"},

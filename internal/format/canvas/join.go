@@ -30,7 +30,7 @@ func (r *reader) join(n *node, data *source.Fields) {
 		n.unclearJoin = data.Node().Get(keyJoin) != nil && !data.Node().Get(keyJoin).IsNull()
 	case text != joinAll:
 		at := data.Get(keyJoin)
-		r.diags.Errorf(at.Span, at.Path(), codeBadValue, "join must be %q, got %q", joinAll, text).Hint = "leave it out where the node is to run once for each path that arrives"
+		r.diags.Errorf(at.Span, at.Path(), codeBadValue, "join must be %q, got %q", joinAll, text).Hint = "remove it if the node has to run once for each path"
 		n.unclearJoin = true
 	default:
 		n.joins = true

@@ -130,7 +130,7 @@ func (r *reader) misplaced(f *source.Fields, keys []string) {
 	for _, key := range keys {
 		if e := f.Node().Entry(key); e != nil {
 			f.Get(key)
-			r.diags.Warnf(e.KeySpan, e.Value.Path(), codeMisplacedKey, "the key %q is not read here", key).Hint = `it belongs into "data"`
+			r.diags.Warnf(e.KeySpan, e.Value.Path(), codeMisplacedKey, "the key %q is not read here", key).Hint = `move it into "data"`
 		}
 	}
 }
@@ -189,7 +189,7 @@ func (r *reader) agent(n *node, data *source.Fields) {
 		a.Params.ReasoningEffort = defaultEffort
 	} else if efforts := []string{"none", "minimal", "low", "medium", "high", "xhigh"}; !slices.Contains(efforts, a.Params.ReasoningEffort) {
 		v := data.Get("reasoningEffort")
-		d := r.diags.Warnf(v.Span, v.Path(), codeBadValue, "no model is known to take the reasoning effort %q", v.Text)
+		d := r.diags.Warnf(v.Span, v.Path(), codeBadValue, "unknown reasoning effort %q", v.Text)
 		if d.Hint = r.similar(v.Text, efforts...); d.Hint == "" {
 			d.Hint = "usual are " + strings.Join(efforts, ", ")
 		}
@@ -282,7 +282,7 @@ func (r *reader) tool(n *node, a *workflow.Agent, name string, at *source.Node) 
 	case n.tools[name]:
 		return
 	case slices.Contains(r.opts.Missing, name):
-		r.diags.Warnf(at.Span, at.Path(), codeNoProvider, "nothing offers the tool %q here: calling it is an error in the run", name)
+		r.diags.Warnf(at.Span, at.Path(), codeNoProvider, "the tool %q is not available: calls of it fail", name)
 	}
 	n.tools[name] = true
 	a.Tools = append(a.Tools, name)

@@ -44,7 +44,7 @@ func (r *reader) subagents() {
 			to.parent = from.id
 			from.agent.Subagents = append(from.agent.Subagents, workflow.Subagent{Agent: to.id})
 		case from.id:
-			r.diags.Warnf(l.at.Span, l.at.Path(), codeDuplicateLink, "the subagent link %q -> %q stands here a second time", from.id, to.id)
+			r.diags.Warnf(l.at.Span, l.at.Path(), codeDuplicateLink, "the subagent link %q -> %q is a duplicate", from.id, to.id)
 		default:
 			fault(codeSubagentParents, "Agent %q cannot belong to more than one parent subagent.", to.id)
 		}

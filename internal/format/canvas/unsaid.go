@@ -22,7 +22,7 @@ func (o *writer) whole() {
 		o.unsaid.Addf("workflow", "that a failure stops the calls in flight: in a canvas they finish")
 	}
 	if !r.HoldWhilePaused && lost.Concurrent(o.w) && slices.ContainsFunc(w.Nodes, func(n workflow.Node) bool { return n.Wait != nil }) {
-		o.unsaid.Addf("workflow", "that other branches go on while an approval waits: in a canvas they are held")
+		o.unsaid.Addf("workflow", "that other branches continue while an approval waits: in a canvas they are held")
 	}
 	r.OnFailure, r.HoldWhilePaused, r.DefaultInput = "", false, nil
 	if rules, err := json.Marshal(r); err == nil && string(rules) != "{}" {
@@ -71,7 +71,7 @@ func (o *writer) nodeUnsaid(n *workflow.Node) {
 		}
 	case n.Wait != nil:
 		if n.Wait.AutoApprove {
-			u.Nodef(n, "that it goes on at once")
+			u.Nodef(n, "that it continues at once")
 		}
 	}
 }

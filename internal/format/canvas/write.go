@@ -370,7 +370,7 @@ func (o *writer) ifData(n *workflow.Node) *docData {
 		d.Conditions = append(d.Conditions, docCondition{Operator: k.When.Op, Value: k.When.Text})
 		handle := fmt.Sprint(portCondition, i)
 		if other, twice := handles[k.Port]; twice && other != handle {
-			o.unsaid.Nodef(n, "two conditions that lead the same way, %q", k.Port)
+			o.unsaid.Nodef(n, "two conditions with the same branch, %q", k.Port)
 			continue
 		}
 		handles[k.Port] = handle
@@ -379,7 +379,7 @@ func (o *writer) ifData(n *workflow.Node) *docData {
 	case n.Decide.Else == "":
 		o.unsaid.Nodef(n, "that the step fails where no condition holds")
 	case taken:
-		o.unsaid.Nodef(n, "a condition that leads the same way as no condition, %q", n.Decide.Else)
+		o.unsaid.Nodef(n, "a condition with the same branch as no condition, %q", n.Decide.Else)
 	default:
 		handles[n.Decide.Else] = workflow.PortFalse
 	}

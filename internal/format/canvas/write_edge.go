@@ -21,7 +21,7 @@ func (o *writer) edges() {
 		}
 		handle, ok := o.handle(e.From, e.PortName())
 		if !ok {
-			o.unsaid.Edgef(e, "the way out %q", e.PortName())
+			o.unsaid.Edgef(e, "the port %q", e.PortName())
 			continue
 		}
 		if e.When != nil {

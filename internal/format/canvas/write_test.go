@@ -102,7 +102,7 @@ func TestUnsaid(t *testing.T) {
 			w.Edges = append(w.Edges, workflow.Edge{From: w.Edges[0].From, To: "ok"})
 		}, []string{
 			"workflow: that a failure stops the calls in flight: in a canvas they finish",
-			"workflow: that other branches go on while an approval waits: in a canvas they are held",
+			"workflow: that other branches continue while an approval waits: in a canvas they are held",
 			`workflow: the rules {"sharedConversation":true}`}},
 		{"flows and providers", func(w *workflow.Workflow) {
 			w.Flows = map[string]*workflow.Workflow{"b": nil, "a": nil}
@@ -141,7 +141,7 @@ func TestUnsaid(t *testing.T) {
 			*second(w) = workflow.Node{ID: "second", Kind: workflow.KindWait, Wait: &workflow.Wait{Kind: workflow.WaitApproval, Deadline: workflow.Duration(time.Hour), AutoApprove: true}}
 			w.Edges = append(w.Edges, workflow.Edge{From: "second", Port: workflow.PortTimeout, To: "first"}, workflow.Edge{From: "second", Port: workflow.PortReject, To: "first"})
 			w.Agents = w.Agents[:1]
-		}, []string{`node "second": that it goes on at once`}},
+		}, []string{`node "second": that it continues at once`}},
 		{"conditions", func(w *workflow.Workflow) {
 			*second(w) = workflow.Node{ID: "second", Kind: workflow.KindDecide, Decide: &workflow.Decide{Cases: []workflow.Case{
 				{Port: "yes", When: workflow.Condition{Language: workflow.LangMatch, Op: "equal", Text: "y"}},
@@ -150,12 +150,12 @@ func TestUnsaid(t *testing.T) {
 			w.Edges = append(w.Edges, workflow.Edge{From: "second", Port: "no", To: "first"})
 			w.Agents = w.Agents[:1]
 		}, []string{
-			`node "second": the condition "1 == 1"`, `node "second": two conditions that lead the same way, "yes"`,
+			`node "second": the condition "1 == 1"`, `node "second": two conditions with the same branch, "yes"`,
 			`node "second": the condition that the Go function "f" decides`, `node "second": that the step fails where no condition holds`}},
 		{"edges", func(w *workflow.Workflow) {
 			w.Edges[0].When = &workflow.Condition{Language: workflow.LangMatch, Op: "contains", Text: "x"}
 			w.Edges = append(w.Edges, workflow.Edge{From: "second", To: "first", Loop: true}, workflow.Edge{From: "first", Port: workflow.PortError, To: "second"})
-		}, []string{`edge "first" -> "second": the condition contains "x"`, `edge "second" -> "first": that its passes are counted`, `edge "first" -> "second": the way out "error"`}},
+		}, []string{`edge "first" -> "second": the condition contains "x"`, `edge "second" -> "first": that its passes are counted`, `edge "first" -> "second": the port "error"`}},
 		{"agents", func(w *workflow.Workflow) {
 			temperature := 0.5
 			w.Agents[1] = workflow.Agent{

@@ -119,7 +119,7 @@ func edges(w, back *workflow.Workflow, out *[]Loss) {
 	for _, e := range w.Edges {
 		k := way{e.From, e.PortName(), e.To}
 		if len(left[k]) == 0 {
-			*out = append(*out, Loss{Edge(e), fmt.Sprintf("an edge by the way out %q", e.PortName())})
+			*out = append(*out, Loss{Edge(e), fmt.Sprintf("an edge by the port %q", e.PortName())})
 			continue
 		}
 		other := left[k][0]
@@ -131,7 +131,7 @@ func edges(w, back *workflow.Workflow, out *[]Loss) {
 	for _, e := range back.Edges {
 		k := way{e.From, e.PortName(), e.To}
 		for range left[k] {
-			*out = append(*out, Loss{Edge(e), fmt.Sprintf("that no edge is there by the way out %q", e.PortName())})
+			*out = append(*out, Loss{Edge(e), fmt.Sprintf("that no edge is there by the port %q", e.PortName())})
 		}
 		delete(left, k)
 	}

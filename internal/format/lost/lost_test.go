@@ -47,11 +47,11 @@ func TestCompare(t *testing.T) {
 		{"timeout", func(w *workflow.Workflow) { w.Nodes[1].Timeout = workflow.Duration(time.Second) }, `node "b": absent timeout: here it is "1s"`},
 		{"a node less", func(w *workflow.Workflow) { w.Nodes = w.Nodes[:1] }, `node "b": the node of this id`},
 		{"a node more", func(w *workflow.Workflow) { w.Nodes = append(w.Nodes, workflow.Node{ID: "c"}) }, `node "c": that there is no node of this id`},
-		{"an edge less", func(w *workflow.Workflow) { w.Edges = w.Edges[:1] }, `edge "a" -> "b": an edge by the way out "out"`},
+		{"an edge less", func(w *workflow.Workflow) { w.Edges = w.Edges[:1] }, `edge "a" -> "b": an edge by the port "out"`},
 		{"an edge more", func(w *workflow.Workflow) {
 			w.Edges = append(w.Edges, workflow.Edge{From: "a", To: "b", Port: "error"})
 		},
-			`edge "a" -> "b": that no edge is there by the way out "error"`},
+			`edge "a" -> "b": that no edge is there by the port "error"`},
 		{"a label", func(w *workflow.Workflow) { w.Edges[1].Label = "" }, `edge "a" -> "b": label "second"`},
 		{"an agent less", func(w *workflow.Workflow) { w.Agents = w.Agents[1:] }, `agent "x": the agent of this id`},
 		{"the order of agents", func(w *workflow.Workflow) { w.Agents[0], w.Agents[1] = w.Agents[1], w.Agents[0] }, "workflow: the order of its parts"},

@@ -74,7 +74,7 @@ func (g *graph) end(f *source.Fields, key, alias string) (*source.Node, bool) {
 	case n.IsNull():
 		n, key = other, alias
 	case !other.IsNull() && n.IsScalar() && other.IsScalar() && n.Text != other.Text:
-		d := g.r.diags.Errorf(other.Span, other.Path(), codeTwoNames, "%q and %q are two names of one thing and say %q and %q", key, alias, n.Text, other.Text)
+		d := g.r.diags.Errorf(other.Span, other.Path(), codeTwoNames, "%q and %q are two names of one key, with the values %q and %q", key, alias, n.Text, other.Text)
 		d.Hint = fmt.Sprintf("remove %q", alias)
 	}
 	if f.Text(key); !n.IsScalar() {
@@ -90,8 +90,8 @@ func (g *graph) end(f *source.Fields, key, alias string) (*source.Node, bool) {
 // conditions warns of conditions on edges: the reference document describes none, so there is no form of them to read (S1-4).
 func (g *graph) conditions(item *source.Node, f *source.Fields) {
 	warn := func(e *source.Entry) {
-		d := g.r.diags.Warnf(e.KeySpan, e.Value.Path(), codeEdgeCondition, "conditions of edges are not read: the edge is followed as if %q did not stand here", e.Key)
-		d.Hint = "conditions have a place in canvas, routes and steps documents"
+		d := g.r.diags.Warnf(e.KeySpan, e.Value.Path(), codeEdgeCondition, "conditions of edges are not read: the edge is followed as if there were no %q", e.Key)
+		d.Hint = "use a canvas, routes or steps document for conditions"
 	}
 	for _, key := range []string{"condition", "conditions", "message_type", "content_contains"} {
 		if e := item.Entry(key); e != nil {

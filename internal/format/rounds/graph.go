@@ -81,7 +81,7 @@ func (g *graph) inOrder() {
 	}
 	span := diag.Span{File: n.Span.File, Start: n.Span.Start}
 	d := g.r.diags.Warnf(span, n.Path(), codeNoEdges, "%s has %d nodes and no edges: they run once, in the order of the array", g.title(), len(g.order))
-	d.Hint = "write edges to say so yourself"
+	d.Hint = "write edges to make the order explicit"
 	for i, n := range g.order[1:] {
 		from := g.order[i]
 		from.next = &edge{at: n.at, edge: workflow.Edge{From: from.id, To: n.id}}

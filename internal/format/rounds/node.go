@@ -110,7 +110,7 @@ func (g *graph) nodeAgent(n *node, f, config, parameters *source.Fields) {
 		}
 		d := r.diags.Errorf(span, path, codeMissingAgent, "Workflow node %s: missing agentId in config", n.id)
 		if e := n.at.Entry(keyAgentID); e != nil {
-			d.Hint = `agentId belongs into "config"`
+			d.Hint = `move agentId into "config"`
 		} else {
 			d.Hint = `write "config": {"agentId": "…"}`
 		}
@@ -126,6 +126,6 @@ func (g *graph) nodeAgent(n *node, f, config, parameters *source.Fields) {
 	d := r.diags.Errorf(ref.Span, ref.Path(), codeUnknownAgent, "Agent not found: %s", ref.Text)
 	d.Name = ref.Text
 	if d.Hint = r.similar(ref.Text, r.ids); d.Hint == "" {
-		d.Hint = `agents stand under "agents" in the document, or in a file given with --agents`
+		d.Hint = `agents are defined under "agents" in the document, or in a file given with --agents`
 	}
 }

@@ -75,8 +75,8 @@ func (r *reader) schedule(f *source.Fields, own inherited) *workflow.Schedule {
 func (r *reader) neverScheduled(f *source.Fields) {
 	if n := f.Get(keySchedule); !n.IsNull() {
 		e := f.Node().Entry(keySchedule)
-		d := r.diags.Warnf(e.KeySpan, n.Path(), codeUnusedSchedule, "the main graph is never scheduled beside branches")
-		d.Hint = "a schedule belongs into the branch that it is for"
+		d := r.diags.Warnf(e.KeySpan, n.Path(), codeUnusedSchedule, "the schedule of the main graph has no effect: the document has branches")
+		d.Hint = "move the schedule into its branch"
 	}
 }
 

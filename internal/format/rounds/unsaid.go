@@ -84,7 +84,7 @@ func (p *part) nodeUnsaid(n *workflow.Node) {
 		addf("that it is hidden")
 	}
 	if n.Parent != "" {
-		addf("that it stands in a branch of %q", n.Parent)
+		addf("that it is in a branch of %q", n.Parent)
 	}
 	if len(n.Reads) > 0 {
 		addf("that it reads the outputs of other nodes")
@@ -94,7 +94,7 @@ func (p *part) nodeUnsaid(n *workflow.Node) {
 func (p *part) edgeUnsaid(e workflow.Edge) {
 	addf := func(format string, args ...any) { p.addf(fmt.Sprintf("edge %q -> %q", e.From, e.To), format, args...) }
 	if e.PortName() != workflow.PortOut {
-		addf("the way out %q", e.PortName())
+		addf("the port %q", e.PortName())
 	}
 	if e.When != nil {
 		addf("a condition")

@@ -116,12 +116,12 @@ func TestUnsaid(t *testing.T) {
 			w.Nodes[1].Agent.Prompt.Mode = workflow.PromptShared
 		}, []string{
 			`node "a": a prompt of mode shared`, `node "b": that the agent chooses its successor`, `node "b": 2 retries`, `node "b": the timeout of 1m0s`,
-			`node "b": the error handler "h"`, `node "b": that error handlers may go to it`, `node "b": that it is hidden`, `node "b": that it stands in a branch of "f"`,
+			`node "b": the error handler "h"`, `node "b": that error handlers may go to it`, `node "b": that it is hidden`, `node "b": that it is in a branch of "f"`,
 			`node "b": that it reads the outputs of other nodes`, `node "b": the note "careful"`}},
 		{"instructions that differ", func(w *workflow.Workflow) { w.Nodes[0].Agent.Prompt.Text = "Other." }, []string{`node "b": a turn instruction of its own`}},
 		{"edges", func(w *workflow.Workflow) {
 			w.Edges[0].Port, w.Edges[0].When, w.Edges[0].Loop = "error", &workflow.Condition{Language: workflow.LangExpr, Text: "true"}, true
-		}, []string{`edge "a" -> "b": the way out "error"`, `edge "a" -> "b": a condition`, `edge "a" -> "b": that its passes are counted`}},
+		}, []string{`edge "a" -> "b": the port "error"`, `edge "a" -> "b": a condition`, `edge "a" -> "b": that its passes are counted`}},
 		{"several edges", func(w *workflow.Workflow) {
 			w.Edges = append(w.Edges, workflow.Edge{From: "a", To: "a"}, workflow.Edge{From: "b", To: "b"})
 			w.Nodes[0].First = true

@@ -227,13 +227,13 @@ func (r *reader) agentNode(n *node, executor bool) {
 	switch {
 	case !executor:
 		d := r.diags.Warnf(span, path, codeNoExecutor, "agent %q has tools, but the workflow has no node of type %s: the run fails where it calls one", a.Title(), typeExecutor)
-		d.Hint = "it is never made by itself; add the node and an edge to it"
+		d.Hint = "it is not added automatically; add the node and an edge to it"
 	case n.calls == nil:
 		d := r.diags.Warnf(span, path, codeNoExecutor, "agent %q has tools, but no edge leads from %q to a node of type %s: the run fails where it calls one", a.Title(), n.title(), typeExecutor)
-		d.Hint = "edges to it are never made by themselves"
+		d.Hint = "the edge is not added automatically; add it"
 	}
 	if r.conversational && slices.Contains(tools, endTool) {
-		r.diags.Warnf(span, path, codeShadowed, "the tool %q of agent %q is hidden by the one that ends the conversation", endTool, a.Title())
+		r.diags.Warnf(span, path, codeShadowed, "the tool %q of agent %q is hidden by the built-in tool that ends the conversation", endTool, a.Title())
 	}
 }
 
@@ -255,7 +255,7 @@ func (r *reader) sameNames() {
 			first[a.Title()] = a.ID
 			continue
 		}
-		r.diags.Warnf(n.agent.Span, n.agent.Path(), codeSameName, "the agents %q and %q are both called %q: each takes what the other says for its own words", other, a.ID, a.Title())
+		r.diags.Warnf(n.agent.Span, n.agent.Path(), codeSameName, "the agents %q and %q have the same name %q: each takes the messages of the other for its own", other, a.ID, a.Title())
 	}
 }
 

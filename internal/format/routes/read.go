@@ -156,7 +156,7 @@ func (r *reader) entrypoint(doc row) {
 		}
 		if at != nil {
 			span := diag.Span{File: at.Span.File, Start: at.Span.Start}
-			r.diags.Errorf(span, at.Path(), codeNoEntry, "entrypointNodeId is missing").Hint = "it is the id of the node that begins"
+			r.diags.Errorf(span, at.Path(), codeNoEntry, "entrypointNodeId is missing").Hint = "set it to the id of the first node"
 		}
 		return
 	}
@@ -165,11 +165,11 @@ func (r *reader) entrypoint(doc row) {
 	switch {
 	case id == "":
 	case n == nil && !r.unclear:
-		d := r.diags.Errorf(r.entryAt.Span, r.entryAt.Path(), codeUnknownEntry, "entrypointNodeId %q is no node", id)
+		d := r.diags.Errorf(r.entryAt.Span, r.entryAt.Path(), codeUnknownEntry, "entrypointNodeId %q is not a node", id)
 		d.Hint = r.meant(id)
 	case n == nil:
 	case n.kind == typeExecutor:
-		r.diags.Errorf(r.entryAt.Span, r.entryAt.Path(), codeBadEntry, "entrypointNodeId %q is a TOOL_EXECUTOR: it has nothing to execute before an agent spoke", id)
+		r.diags.Errorf(r.entryAt.Span, r.entryAt.Path(), codeBadEntry, "entrypointNodeId %q is a TOOL_EXECUTOR: a run cannot begin with the execution of tool calls", id)
 	default:
 		r.entry = id
 	}
@@ -212,7 +212,7 @@ func (r *reader) findHandoff(doc row) {
 	switch {
 	case n == nil && r.unclear:
 	case n == nil:
-		r.diags.Errorf(r.handoffAt.Span, r.handoffAt.Path(), codeHandoff, "humanHandoff %q is no node", named).Hint = r.meant(named)
+		r.diags.Errorf(r.handoffAt.Span, r.handoffAt.Path(), codeHandoff, "humanHandoff %q is not a node", named).Hint = r.meant(named)
 	case n.kind != typeHuman && n.kind != "":
 		r.diags.Errorf(r.handoffAt.Span, r.handoffAt.Path(), codeHandoff, "humanHandoff %q is of type %s, not %s", named, n.kind, typeHuman)
 	default:

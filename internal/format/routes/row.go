@@ -41,7 +41,7 @@ func (x row) at(key string) (*source.Fields, string) {
 					continue
 				}
 				x.told[key] = true
-				d := x.diags.Errorf(e.KeySpan, e.Value.Path(), codeSaidTwice, "%q is said twice", key)
+				d := x.diags.Errorf(e.KeySpan, e.Value.Path(), codeSaidTwice, "duplicate key %q", key)
 				d.Related = []diag.Related{{Span: first.KeySpan, Message: "the first time"}}
 			}
 		}

@@ -139,7 +139,7 @@ func (o *writer) compareEdges(back *workflow.Workflow) {
 			if e.PortName() == workflow.PortOut {
 				o.unsaid.Addf(lost.Edge(e), "a second edge that is always taken")
 			} else {
-				o.unsaid.Addf(lost.Edge(e), "an edge by the way out %q", e.PortName())
+				o.unsaid.Addf(lost.Edge(e), "an edge by the port %q", e.PortName())
 			}
 			continue
 		}

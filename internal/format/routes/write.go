@@ -191,7 +191,7 @@ func (o *writer) edge(doc *document, i int) {
 	}
 	if !ok || from.Kind == workflow.KindEnd {
 		o.dropped[i] = true
-		o.unsaid.Addf(lost.Edge(e), "the way out %q", e.PortName())
+		o.unsaid.Addf(lost.Edge(e), "the port %q", e.PortName())
 		return
 	}
 	if d.Type == condConditional {

@@ -62,7 +62,7 @@ func (p *parser) jsonError(text []byte, err *json.SyntaxError) {
 	case (c == '}' || c == ']') && bytes.HasSuffix(before, []byte(",")):
 		d.Hint = "remove the comma before it"
 	case c == '\'':
-		d.Hint = "JSON text stands in double quotes"
+		d.Hint = "JSON text needs double quotes"
 	case c == '/' || c == '#':
 		d.Hint = "JSON has no comments; YAML has"
 	case (c == '\n' || c == '\r' || c == '\t') && strings.Contains(message, "string literal"):
@@ -72,7 +72,7 @@ func (p *parser) jsonError(text []byte, err *json.SyntaxError) {
 	case strings.Contains(message, "after top-level value"):
 		d.Hint = "a document is one value"
 	case strings.Contains(message, "looking for beginning of object key"):
-		d.Hint = "keys stand in double quotes"
+		d.Hint = "keys need double quotes"
 	}
 }
 

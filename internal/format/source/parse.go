@@ -153,8 +153,8 @@ func (p *parser) tooDeep(at int) {
 
 // duplicate reports a key that stands twice, with both places.
 func (p *parser) duplicate(key string, second, first diag.Span, path string) {
-	d := p.error(second, path, CodeDuplicateKey, "the key %q stands twice in this map", key)
-	d.Related = []diag.Related{{Span: first, Message: "it stands here first"}}
+	d := p.error(second, path, CodeDuplicateKey, "duplicate key %q", key)
+	d.Related = []diag.Related{{Span: first, Message: "first defined here"}}
 }
 
 // invalidUTF8 gives the offset of the first byte that is not UTF-8, -1 where there is none.

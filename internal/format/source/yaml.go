@@ -19,7 +19,7 @@ import (
 func (p *parser) yaml() *Node {
 	text := p.file.text()
 	if at := controlCharacter(text); at >= 0 {
-		p.errorAt(at+p.file.bom, at+p.file.bom+1, CodeEncoding, "the character U+%04X cannot stand in a document", []rune(string(text[at:min(at+4, len(text))]))[0])
+		p.errorAt(at+p.file.bom, at+p.file.bom+1, CodeEncoding, "the character U+%04X is not allowed in a document", []rune(string(text[at:min(at+4, len(text))]))[0])
 		return nil
 	}
 	r := &yamlReader{parser: p, lines: yamlLines(text), open: map[*yaml.Node]bool{}}
@@ -119,7 +119,7 @@ func (r *yamlReader) value(y *yaml.Node, parent *Node, key string, index, depth 
 	if y.Kind == yaml.AliasNode {
 		target := y.Alias
 		if target == nil || r.open[target] {
-			r.errorAt(start, start+1+len(y.Value), CodeBadAlias, "the alias *%s stands inside its own anchor", y.Value)
+			r.errorAt(start, start+1+len(y.Value), CodeBadAlias, "the alias *%s is inside its own anchor", y.Value)
 			return nil
 		}
 		r.open[target] = true
@@ -278,7 +278,7 @@ func (r *yamlReader) number(y *yaml.Node, n *Node, start int) {
 		}
 	}
 	n.Kind, n.Text = String, y.Value
-	d := r.errorAt(start, start+len(y.Value), CodeNotJSON, "%s is no number that JSON has", y.Value)
+	d := r.errorAt(start, start+len(y.Value), CodeNotJSON, "%s is not a JSON number", y.Value)
 	d.Path, d.Hint = n.Path(), "quote it if it is text"
 }
 
@@ -372,19 +372,19 @@ func (r *yamlReader) explain(message string, at int) (text, hint string) {
 	case bytes.Contains(whole, []byte(": {{")) || bytes.Contains(whole, []byte("- {{")):
 		return message, `put a value that begins with {{ in quotes: "{{ … }}"`
 	case here == '\t' && len(bytes.TrimSpace(before)) == 0:
-		return "a tab cannot indent", "indent with spaces"
+		return "tabs are not allowed for indentation", "indent with spaces"
 	case strings.Contains(message, "cannot start any token"):
 		return "a value cannot begin with " + strconv.QuoteRune(rune(here)), "put the value in quotes"
 	case strings.Contains(message, "mapping values are not allowed"):
-		return "a colon cannot stand here", "put a text that holds `: ` in quotes, or check the indentation"
+		return "a colon is not allowed here", "put a text that holds `: ` in quotes, or check the indentation"
 	case strings.Contains(message, "unexpected end of stream"):
 		return "the text ends inside quotes", ""
 	case strings.Contains(message, "could not find expected ':'"):
 		return "a key without a colon", "check the indentation, or write key: value"
 	case strings.Contains(message, "unknown anchor"):
-		return strings.Replace(strings.TrimSuffix(message, " referenced"), "unknown anchor", "there is no anchor", 1), "an anchor &name stands before its alias *name"
+		return strings.Replace(strings.TrimSuffix(message, " referenced"), "unknown anchor", "there is no anchor", 1), "define the anchor &name before its alias *name"
 	case strings.Contains(message, "did not find expected key"), strings.Contains(message, "did not find expected '-' indicator"):
-		return "the indentation does not fit what stands above", ""
+		return "the indentation does not match the lines above", ""
 	}
 	return message, ""
 }

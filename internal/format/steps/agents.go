@@ -218,14 +218,14 @@ func (r *reader) handoffs(id string) {
 		name, ok := stringOf(e.value)
 		switch {
 		case !ok || name == "":
-			r.diags.Errorf(e.value.Span, e.path, codeWrongType, "agent %q: whom it hands over to must be an agent's name, got %s", id, describe(e.value))
+			r.diags.Errorf(e.value.Span, e.path, codeWrongType, "agent %q: a hand-off target must be an agent's name, got %s", id, describe(e.value))
 		case strings.Contains(name, "/") && r.agents[name] == nil:
 			r.diags.Warnf(e.value.Span, e.path, codeUnsupported, "agent %q: handing over to %q of a catalog is not supported yet", id, name).Hint =
 				"the agent runs without it"
 		case name == id:
 			r.diags.Warnf(e.value.Span, e.path, codeBadValue, "agent %q hands over to itself", id).Hint = "it has no effect"
 		case !r.hasAgent(name):
-			d := r.diags.Errorf(e.value.Span, e.path, codeUnknownAgent, "agent %q: agent %q to hand over to not found in agents", id, name)
+			d := r.diags.Errorf(e.value.Span, e.path, codeUnknownAgent, "agent %q: hand-off target %q not found in agents", id, name)
 			d.Name = name
 			d.Hint = r.diags.similar(name, r.agentIDs)
 		default:

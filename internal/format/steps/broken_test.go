@@ -45,7 +45,7 @@ func TestReadRawText(t *testing.T) {
 		{"deep conditions", header + "workflow: [{type: agent, id: x, name: a}, " + strings.Repeat("{type: condition, condition: '{{ $steps.x.output }}', true: [", 65) + "{type: agent, name: a}" + strings.Repeat("]}", 65) + "]",
 			`in.yaml:2:4001: error: steps are nested more than 64 deep (too-deep)`},
 		{"empty", "", `in.yaml:1:1: error: the document is empty (empty-document)`},
-		{"NUL", header + "workflow:\n  - type: agent\n    name: \x00\n", `in.yaml:4:11: error: the character U+0000 cannot stand in a document (bad-encoding)`},
+		{"NUL", header + "workflow:\n  - type: agent\n    name: \x00\n", `in.yaml:4:11: error: the character U+0000 is not allowed in a document (bad-encoding)`},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()

@@ -265,7 +265,7 @@ func (c *compiler) refuseUnreachable(root *list) {
 				continue
 			}
 			c.reader.diags.Errorf(s.span(), s.path(), codeUnreachable, "%s: nothing leads to this step", s.title()).Hint =
-				"what stands before it always goes elsewhere"
+				"the step before it always continues elsewhere"
 			return
 		}
 	})

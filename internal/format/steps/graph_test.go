@@ -175,7 +175,7 @@ workflow:
 		{"cases", func(w *workflow.Workflow) {
 			d := w.Node("check").Decide
 			d.Cases = append(d.Cases, d.Cases[0])
-		}, `node "check": a choice among 3 ways: a condition has true and false`},
+		}, `node "check": a choice among 3 branches: a condition has true and false`},
 		{"wait", func(w *workflow.Workflow) {
 			n := w.Node("two")
 			n.Kind, n.Agent, n.Wait = workflow.KindWait, nil, &workflow.Wait{Kind: workflow.WaitApproval}
@@ -206,7 +206,7 @@ agent "a": what becomes of blanks around its reply and of an empty one`},
 			w.Agent("a").Subagents = []workflow.Subagent{{Agent: "b", Tool: "ask", Description: "Asks."}}
 		}, `agent "a": the tool name "ask" of the sub-agent "b"
 agent "a": the description of the sub-agent "b" as a tool
-agent "a": that a failed sub-agent fails it: in steps documents the model is told`},
+agent "a": that a failed sub-agent fails it: in steps documents the error is sent to the model`},
 		{"output", func(w *workflow.Workflow) {
 			w.Agent("a").Output = &workflow.Output{Schema: []byte(`{"type":"string"}`), Repairs: &three}
 		}, `agent "a": the bound of 3 repairs of its output`},

@@ -128,7 +128,7 @@ func (r *reader) thinking(p *workflow.ModelParams, f field) {
 		v := int64(n)
 		p.ThinkingBudget = &v
 	case whole:
-		r.diags.Errorf(f.value.Span, f.path, codeBadValue, "%s is a number of tokens, 0 for none or -1 for as many as the model likes, got %d", f.path, n)
+		r.diags.Errorf(f.value.Span, f.path, codeBadValue, "%s is a number of tokens, 0 for none or -1 to let the model decide, got %d", f.path, n)
 	default:
 		p.ReasoningEffort = r.text(f)
 	}

@@ -277,7 +277,7 @@ func (u *unraveler) jump(f *frame, to string) {
 	} else if f.owner != nil {
 		last = fmt.Sprintf("%q", f.owner.node.ID)
 	}
-	u.unsaid.Addf("edge", "the way from %s to %q: only a condition's branch can go to another step, and only to one of a list around it", last, to)
+	u.unsaid.Addf("edge", "the path from %s to %q: only a condition's branch can go to another step, and only to one of a list around it", last, to)
 }
 
 func (u *unraveler) lane(f *frame, it *item, port, join string) {

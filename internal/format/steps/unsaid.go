@@ -129,7 +129,7 @@ func (o *writer) decide(n *workflow.Node) {
 		o.unsaid.Nodef(n, "the name %q", n.Name)
 	}
 	if len(d.Cases) != 1 {
-		o.unsaid.Nodef(n, "a choice among %d ways: a condition has true and false", len(d.Cases)+1)
+		o.unsaid.Nodef(n, "a choice among %d branches: a condition has true and false", len(d.Cases)+1)
 		return
 	}
 	if d.Else == "" {

@@ -40,7 +40,7 @@ func Write(w *workflow.Workflow) ([]byte, lost.List) {
 	}
 	if len(out.unsaid) == 0 { // else it may be only what could not be said that is missing there
 		for _, n := range out.empty {
-			out.unsaid.Nodef(n, "a decision both of whose answers go on in the same way")
+			out.unsaid.Nodef(n, "a decision whose branches both continue at the same step")
 		}
 	}
 	l := w.Limits

@@ -79,7 +79,7 @@ func (o *writer) agent(a *workflow.Agent, ms *modelWriter) *yaml.Node {
 		for _, raw := range a.Toolsets {
 			n, err := fromJSON(raw)
 			if err != nil {
-				o.unsaid.Addf(at, "a toolset that is no JSON")
+				o.unsaid.Addf(at, "a toolset that is not valid JSON")
 				continue
 			}
 			seq.Content = append(seq.Content, n)
@@ -192,7 +192,7 @@ func (o *writer) subagents(a *workflow.Agent, at string, m *yaml.Node) {
 	}
 	put(m, "sub_agents", texts(names))
 	if a.SubagentFailure != workflow.SubagentReports {
-		o.unsaid.Addf(at, "that a failed sub-agent fails it: in steps documents the model is told")
+		o.unsaid.Addf(at, "that a failed sub-agent fails it: in steps documents the error is sent to the model")
 	}
 }
 
@@ -216,7 +216,7 @@ func (o *writer) output(a *workflow.Agent, at string, m *yaml.Node) {
 	}
 	schema, err := fromJSON(a.Output.Schema)
 	if err != nil {
-		o.unsaid.Addf(at, "an output schema that is no JSON")
+		o.unsaid.Addf(at, "an output schema that is not valid JSON")
 		return
 	}
 	put(out, "schema", schema)
@@ -338,7 +338,7 @@ func (ms *modelWriter) params(p workflow.ModelParams, at string, body *yaml.Node
 			v, err := fromJSON(p.Provider[key])
 			if err != nil {
 				raw, _ := json.Marshal(string(p.Provider[key]))
-				ms.o.unsaid.Addf(at, "the option %q, which is no JSON: %s", key, raw)
+				ms.o.unsaid.Addf(at, "the option %q, which is not valid JSON: %s", key, raw)
 				continue
 			}
 			put(opts, key, v)
