@@ -9,7 +9,6 @@ import (
 	"slices"
 	"strings"
 	"text/tabwriter"
-	"time"
 
 	"github.com/spf13/cobra"
 
@@ -120,8 +119,8 @@ func (a *app) showReport(r findings) error {
 	default:
 		fmt.Fprintf(t, "default model\t%s\n", clean(r.DefaultModel))
 	}
-	if text := retiredText(r.DefaultModel, time.Now()); text != "" {
-		fmt.Fprintf(t, "\twarning: %s\n", clean(text))
+	for _, d := range r.Warnings {
+		fmt.Fprintf(t, "\twarning: %s (%s)\n", clean(d.Message), d.Code)
 	}
 	if err := t.Flush(); err != nil {
 		return fmt.Errorf("write findings: %w", err)

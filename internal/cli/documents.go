@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 
@@ -82,8 +81,9 @@ func (a *app) problems(ctx context.Context, path string, opts service.LoadOption
 		return list, nil
 	}
 	opts.Catalog, opts.Operator, opts.Env = a.catalogAgents, a.operator, a.Env
-	w, problems, err := service.Load(ctx, path, data, opts)
-	return append(problems, retired(w, time.Now())...), err
+	opts.Retired = true
+	_, problems, err := service.Load(ctx, path, data, opts)
+	return problems, err
 }
 
 // drawings are the forms in which workflows are drawn.

@@ -281,7 +281,7 @@ func (a *app) run(c *cobra.Command, fl *runFlags, args []string) error {
 	if req.Limits, err = fl.limits(c); err != nil {
 		return err
 	}
-	fl.load.Stdin = a.In
+	fl.load.Stdin, fl.load.Retired, fl.load.Model, fl.load.Offline = a.In, true, fl.model, fl.files.replies != ""
 	if stored {
 		req.Stored = fl.workflow
 		req.Workflow, req.Version, err = a.loadStored(ctx, fl.workflow, service.Which{Draft: fl.draft}, fl.load)

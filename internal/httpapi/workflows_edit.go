@@ -178,7 +178,7 @@ type Checked struct {
 }
 
 func validateWorkflow(ctx context.Context, c *door.Caller, in *validateInput) (*struct{ Body Checked }, error) {
-	document, opts := "", service.LoadOptions{}
+	document, opts := "", service.LoadOptions{Retired: true}
 	if in.Body != nil {
 		document, opts.Format, opts.AllowUnknown = in.Body.Document, in.Body.Format, in.Body.AllowUnknown
 	}

@@ -352,7 +352,7 @@ func validateWorkflow(ctx context.Context, c *call) (any, error) {
 	}{}
 	load := func() (w *workflow.Workflow, list diag.List, err error) {
 		if args.Document != nil {
-			return c.Service.Load(ctx, "document", document(args.Document), service.LoadOptions{Format: args.Format, AllowUnknown: args.AllowUnknown})
+			return c.Service.Load(ctx, "document", document(args.Document), service.LoadOptions{Format: args.Format, AllowUnknown: args.AllowUnknown, Retired: true})
 		}
 		id, err := args.id()
 		if err != nil {
@@ -361,7 +361,7 @@ func validateWorkflow(ctx context.Context, c *call) (any, error) {
 		if _, err := c.Service.VisibleEntry(ctx, id, c.SeesDrafts()); err != nil {
 			return nil, nil, err
 		}
-		w, _, list, err = c.Service.LoadStored(ctx, id, service.Which{}, service.LoadOptions{})
+		w, _, list, err = c.Service.LoadStored(ctx, id, service.Which{}, service.LoadOptions{Retired: true})
 		return w, list, err
 	}
 	w, problems, err := load()

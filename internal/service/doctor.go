@@ -1,6 +1,8 @@
 package service
 
 import (
+	"github.com/hocket-run/hocket/diag"
+
 	"cmp"
 	"context"
 	"errors"
@@ -26,9 +28,11 @@ type Report struct {
 	Store        StoreReport  `json:"store"`
 	DefaultModel string       `json:"defaultModel"`
 	// ModelProblem is why the default model cannot be used; empty where it can, or where there is none.
-	ModelProblem string          `json:"modelProblem,omitempty"`
-	Providers    []model.Finding `json:"providers"`
-	Tools        []ToolReport    `json:"tools"`
+	ModelProblem string `json:"modelProblem,omitempty"`
+	// Warnings are about what works now and will not; their codes are those of diagnostics.
+	Warnings  diag.List       `json:"warnings,omitempty"`
+	Providers []model.Finding `json:"providers"`
+	Tools     []ToolReport    `json:"tools"`
 }
 
 // ConfigReport is what the operator's configuration offers, with references as they are written. Path and Problem are those of whoever read it.
@@ -92,6 +96,10 @@ func Diagnose(ctx context.Context, cfg Config) Report {
 	if r.DefaultModel != "" {
 		if err := reg.Check(r.DefaultModel); err != nil {
 			r.ModelProblem = err.Error()
+		}
+		r.Warnings = LoadOptions{Retired: true, Model: r.DefaultModel, Operator: cfg.Operator, Env: cfg.Env, Now: cfg.Now}.retired(&workflow.Workflow{})
+		for i := range r.Warnings {
+			r.Warnings[i].Message = strings.TrimPrefix(r.Warnings[i].Message, forEvery)
 		}
 	}
 	r.Tools = toolReports()

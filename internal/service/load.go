@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/hocket-run/hocket/diag"
 	"github.com/hocket-run/hocket/internal/catalog"
@@ -67,6 +68,12 @@ type LoadOptions struct {
 	AllowUnknown bool
 	// Env is the environment, whose variables say which tools there are; nil: nothing is set.
 	Env func(string) string
+	// Retired asks for warnings of models that are retired. Model is the model that overrides those of all agents; "" overrides none. Offline says that no
+	// model is called, so that there are no such warnings. Now is the clock; nil: the system's.
+	Retired bool
+	Model   string
+	Offline bool
+	Now     func() time.Time
 	// Catalog gives the agents of the catalog with the problems of those that are wanted; nil: there are none. It is asked only where the document
 	// names agents that neither it nor AgentsFile defines.
 	Catalog func(ctx context.Context, wanted []string) ([]workflow.Agent, diag.List, error)
@@ -139,7 +146,7 @@ func Load(ctx context.Context, file string, data []byte, opts LoadOptions) (*wor
 		return nil, nil, err
 	}
 	w, ds, err := read(ctx, file, data, opts, withoutIDs(beside, opts.Agents))
-	return w, slices.Concat(problems, ds, missingPromptFiles(w, opts.Dir)), err
+	return w, slices.Concat(problems, ds, missingPromptFiles(w, opts.Dir), opts.retired(w)), err
 }
 
 // withoutIDs gives the agents of list and those of more whose ids are not in it.
@@ -164,6 +171,10 @@ func (s *Service) known(opts LoadOptions) LoadOptions {
 	opts.Providers = slices.Sorted(maps.Keys(s.cfg.Models))
 	opts.Operator, opts.Env = s.cfg.Operator, s.cfg.Env
 	opts.Catalog = s.CatalogAgents
+	opts.Model, opts.Offline = cmp.Or(opts.Model, s.cfg.Starts.Model), opts.Offline || s.cfg.Starts.Replies != nil
+	if opts.Now == nil {
+		opts.Now = s.cfg.Now
+	}
 	return opts
 }
 

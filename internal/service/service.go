@@ -92,6 +92,8 @@ type Config struct {
 	RateLimits map[string]ratelimit.Limits
 	// Prices says what models cost; nil: the table that comes with Hocket.
 	Prices *price.Table
+	// Now is the clock by which models are retired; nil: the system's.
+	Now func() time.Time
 	// Starts are for runs whose start names nothing else.
 	Starts Starts
 	// ready says that withDefaults was here.

@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 
+	"slices"
+
 	"github.com/hocket-run/hocket/diag"
 	"github.com/hocket-run/hocket/internal/catalog"
 	"github.com/hocket-run/hocket/internal/format/source"
@@ -164,7 +166,7 @@ func (s *Service) LoadStored(ctx context.Context, id string, which Which, opts L
 		return nil, d, nil, err
 	}
 	w, more, err := s.readStored(ctx, d, opts, withoutIDs(beside, opts.Agents))
-	return w, d, append(problems, more...), err
+	return w, d, slices.Concat(problems, more, opts.retired(w)), err
 }
 
 func (s *Service) readStored(ctx context.Context, d Definition, opts LoadOptions, beside []workflow.Agent) (*workflow.Workflow, diag.List, error) {

@@ -1,0 +1,301 @@
+package main
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"maps"
+	"path"
+	"reflect"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"go.yaml.in/yaml/v4"
+)
+
+const (
+	// maxNew bounds the rows that one update adds, and maxFactor by how much it changes a price: more is for a person to look at.
+	maxNew    = 40
+	maxFactor = 10
+)
+
+// fresh are the providers whose new models become rows.
+var fresh = []string{"openai", "anthropic", "google"}
+
+// plain are references that can be written as they are.
+var plain = regexp.MustCompile(`^[a-z0-9]+/[a-z0-9][a-z0-9._-]{0,99}$`)
+
+// row is one line of the table. Its fields are in the order in which they are written.
+type row struct {
+	Models  []string `yaml:"models"`
+	Input   *float64 `yaml:"input"`
+	Output  *float64 `yaml:"output"`
+	Cached  *float64 `yaml:"cachedInput"`
+	Write   *float64 `yaml:"cacheWrite"`
+	Reason  *float64 `yaml:"reasoning"`
+	Long    *long    `yaml:"long"`
+	Window  int      `yaml:"window"`
+	Retires string   `yaml:"retires"`
+	Instead string   `yaml:"instead"`
+	Keep    []string `yaml:"keep"`
+}
+
+type long struct {
+	Over   int      `yaml:"over"`
+	Input  float64  `yaml:"input"`
+	Output float64  `yaml:"output"`
+	Cached *float64 `yaml:"cachedInput"`
+	Write  *float64 `yaml:"cacheWrite"`
+}
+
+// line is a row, or the text of a line that is none.
+type line struct {
+	text string
+	row  *row
+}
+
+type table struct{ lines []line }
+
+var rowLine = regexp.MustCompile(`^  - (\{.*\})$`)
+
+// parseTable reads the table: rows are lines, and all other lines stay as they are.
+func parseTable(data []byte) (*table, error) {
+	t := &table{}
+	rows := false
+	for i, text := range strings.Split(strings.TrimSuffix(string(data), "\n"), "\n") {
+		m := rowLine.FindStringSubmatch(text)
+		trimmed := strings.TrimSpace(text)
+		switch {
+		case m != nil:
+			r := &row{}
+			d, err := yaml.NewLoader(strings.NewReader(m[1]), yaml.WithKnownFields())
+			if err == nil {
+				err = d.Load(r)
+			}
+			if err != nil {
+				return nil, fmt.Errorf("line %d: %w", i+1, err)
+			}
+			if len(r.Models) == 0 {
+				return nil, fmt.Errorf("line %d: the row names no model", i+1)
+			}
+			t.lines, rows = append(t.lines, line{row: r}), true
+		case strings.HasPrefix(trimmed, "- ") || rows && trimmed != "" && !strings.HasPrefix(trimmed, "#"):
+			return nil, fmt.Errorf("line %d: a row is one line of the form   - {models: [...], ...}", i+1)
+		default:
+			t.lines = append(t.lines, line{text: text})
+		}
+	}
+	if !rows {
+		return nil, errors.New("there are no rows")
+	}
+	return t, nil
+}
+
+// merge takes facts of public tables into the rows, and tells what it did and what a person should look at. Its rules:
+//
+//  1. No row, name or fact is ever removed, and what a row lists under `keep` stays as it is.
+//  2. The tables are asked in their order; the first with a fact gives it. Prices are one fact: those of one table are not mixed with those of another.
+//  3. A table knows a row by its names without *. Where it says different things of two names, the row stays as it is.
+//  4. A price that changes by more than a factor of ten stays as it is.
+//  5. A date of retirement is taken only where the row has none.
+//  6. New models of OpenAI, Anthropic and Google that call tools and give text become rows behind the provider's others, at most 40.
+func (t *table) merge(tables []map[string]fact) (report []string) {
+	for _, l := range t.lines {
+		if l.row == nil {
+			continue
+		}
+		var prices, window, retires bool
+		for _, facts := range tables {
+			f, found, same := l.row.in(facts)
+			if !same {
+				report = append(report, fmt.Sprintf("left: %s: a table says different things of its names", l.row.Models[0]))
+			}
+			if !found || !same {
+				continue
+			}
+			if f.input != nil && !prices {
+				prices = true
+				report = append(report, l.row.setPrices(f)...)
+			}
+			if f.window > 0 && !window {
+				window = true
+				if !slices.Contains(l.row.Keep, "window") && l.row.Window != f.window {
+					report = append(report, fmt.Sprintf("changed: %s: window %d, was %d", l.row.Models[0], f.window, l.row.Window))
+					l.row.Window = f.window
+				}
+			}
+			if f.retires != "" && !retires && l.row.Retires == "" && !slices.Contains(l.row.Keep, "retires") {
+				retires = true
+				l.row.Retires = f.retires
+				report = append(report, fmt.Sprintf("changed: %s: retires %s", l.row.Models[0], f.retires))
+			}
+		}
+	}
+	return append(report, t.add(tables)...)
+}
+
+// in finds a row's facts; same is false where they differ by name.
+func (r *row) in(facts map[string]fact) (f fact, found, same bool) {
+	for _, name := range r.Models {
+		if strings.Contains(name, "*") {
+			name = strings.TrimRight(strings.TrimSuffix(name, "*"), "-")
+		}
+		next, ok := facts[name]
+		if !ok {
+			continue
+		}
+		next.general = false
+		if found && !reflect.DeepEqual(f, next) {
+			return f, true, false
+		}
+		f, found = next, true
+	}
+	return f, found, true
+}
+
+// setPrices takes the prices of a fact, which has some.
+func (r *row) setPrices(f fact) (report []string) {
+	if far(r.Input, f.input) || far(r.Output, f.output) {
+		return []string{fmt.Sprintf("left: %s: the price would change from %s and %s to %s and %s, by more than a factor of %d", r.Models[0], number(r.Input), number(r.Output), number(f.input), number(f.output), maxFactor)}
+	}
+	old := r.text()
+	for key, set := range map[string]func(){
+		"input": func() { r.Input = f.input }, "output": func() { r.Output = f.output },
+		"cachedInput": func() { r.Cached = orOld(f.cached, r.Cached) }, "cacheWrite": func() { r.Write = orOld(f.write, r.Write) },
+		"long": func() {
+			if f.long != nil {
+				r.Long = f.long
+			}
+		},
+	} {
+		if !slices.Contains(r.Keep, key) {
+			set()
+		}
+	}
+	if now := r.text(); now != old {
+		report = append(report, "changed: "+now, "    was: "+old)
+	}
+	return report
+}
+
+func orOld(p, old *float64) *float64 {
+	if p == nil {
+		return old
+	}
+	return p
+}
+
+// far tells whether a price changes by more than maxFactor.
+func far(old, now *float64) bool {
+	return old != nil && now != nil && *old != *now && (*now > *old*maxFactor || *now*maxFactor < *old)
+}
+
+// add makes rows of new models.
+func (t *table) add(tables []map[string]fact) (report []string) {
+	found := map[string]fact{}
+	for _, facts := range slices.Backward(tables) {
+		for ref, f := range facts {
+			if provider, _, _ := strings.Cut(ref, "/"); f.general && f.input != nil && plain.MatchString(ref) && slices.Contains(fresh, provider) && !t.has(ref) {
+				found[ref] = f
+			}
+		}
+	}
+	refs := slices.Sorted(maps.Keys(found))
+	if len(refs) > maxNew {
+		report = append(report, fmt.Sprintf("left: %d new models more than %d: update again", len(refs)-maxNew, maxNew))
+		refs = refs[:maxNew]
+	}
+	for _, ref := range refs {
+		f := found[ref]
+		r := &row{Models: []string{ref}, Input: f.input, Output: f.output, Cached: f.cached, Write: f.write, Long: f.long, Window: f.window, Retires: f.retires}
+		provider, _, _ := strings.Cut(ref, "/")
+		at := len(t.lines)
+		for i, l := range t.lines {
+			if l.row != nil && strings.HasPrefix(l.row.Models[0], provider+"/") {
+				at = i + 1
+			}
+		}
+		t.lines = slices.Insert(t.lines, at, line{row: r})
+		report = append(report, "new: "+r.text())
+	}
+	return report
+}
+
+// has tells whether a row names a model with a price.
+func (t *table) has(ref string) bool {
+	for _, l := range t.lines {
+		if l.row == nil {
+			continue
+		}
+		for _, p := range l.row.Models {
+			// In path.Match a * stands for no slash; names of these providers have one, before it.
+			if ok, err := path.Match(p, ref); ok || err != nil {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+var asOf = regexp.MustCompile(`(?m)^asOf: .*$`)
+
+// text writes the table; the day in it changes where anything else does.
+func (t *table) text(now time.Time, old []byte) []byte {
+	var b bytes.Buffer
+	for _, l := range t.lines {
+		if l.row != nil {
+			b.WriteString("  - " + l.row.text())
+		} else {
+			b.WriteString(l.text)
+		}
+		b.WriteByte('\n')
+	}
+	if bytes.Equal(b.Bytes(), old) {
+		return old
+	}
+	return asOf.ReplaceAll(b.Bytes(), []byte(`asOf: "`+now.UTC().Format(time.DateOnly)+`"`))
+}
+
+// text writes a row in its one form.
+func (r *row) text() string {
+	out := []string{"models: [" + strings.Join(r.Models, ", ") + "]"}
+	out = appendPrices(out, r.Input, r.Output, r.Cached, r.Write)
+	if r.Reason != nil {
+		out = append(out, "reasoning: "+number(r.Reason))
+	}
+	if l := r.Long; l != nil {
+		out = append(out, "long: {"+strings.Join(appendPrices([]string{"over: " + strconv.Itoa(l.Over)}, &l.Input, &l.Output, l.Cached, l.Write), ", ")+"}")
+	}
+	if r.Window > 0 {
+		out = append(out, "window: "+strconv.Itoa(r.Window))
+	}
+	if r.Retires != "" {
+		out = append(out, `retires: "`+r.Retires+`"`)
+	}
+	if r.Instead != "" {
+		out = append(out, "instead: "+r.Instead)
+	}
+	if len(r.Keep) > 0 {
+		out = append(out, "keep: ["+strings.Join(r.Keep, ", ")+"]")
+	}
+	return "{" + strings.Join(out, ", ") + "}"
+}
+
+func appendPrices(out []string, input, output, cached, write *float64) []string {
+	for i, p := range []*float64{input, output, cached, write} {
+		if p != nil {
+			out = append(out, []string{"input", "output", "cachedInput", "cacheWrite"}[i]+": "+number(p))
+		}
+	}
+	return out
+}
+
+func number(p *float64) string {
+	if p == nil {
+		return "none"
+	}
+	return strconv.FormatFloat(*p, 'f', -1, 64)
+}

@@ -1,0 +1,101 @@
+package service
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/hocket-run/hocket/diag"
+	"github.com/hocket-run/hocket/internal/format/canvas"
+	"github.com/hocket-run/hocket/internal/model"
+	"github.com/hocket-run/hocket/internal/price"
+	"github.com/hocket-run/hocket/workflow"
+)
+
+// forEvery begins the warning about a model that overrides those of all agents.
+const forEvery = "the model for every agent: "
+
+// retired warns, once for each model, of models that their providers retired or will retire, in the workflow, its branches and its flows. Agents without a
+// model of their own have the default model, whose warning says so. Providers at addresses that the document or the operator gives are not judged.
+func (o LoadOptions) retired(w *workflow.Workflow) (list diag.List) {
+	if w == nil || !o.Retired || o.Offline {
+		return nil
+	}
+	now := time.Now
+	if o.Now != nil {
+		now = o.Now
+	}
+	if o.Model != "" {
+		if text := o.retiredText(w, o.Model, now()); text != "" {
+			list.Warnf(diag.Span{File: w.Source.File}, "", price.CodeRetired, forEvery+"%s", text)
+		}
+		return list
+	}
+	seen := map[string]bool{}
+	for _, part := range slices.Concat([]*workflow.Workflow{w}, w.Branches) {
+		for _, flow := range flowsOf(part) {
+			for i := range flow.Agents {
+				a := &flow.Agents[i]
+				for _, ref := range slices.Concat([]string{a.Model}, a.Fallbacks) {
+					of := ""
+					if ref == "" {
+						ref, of = o.defaultModel(w), " has no model of its own and gets the default"
+					}
+					if text := o.retiredText(w, ref, now()); text != "" && !seen[text] {
+						seen[text] = true
+						list.Warnf(flow.Source.Agent(a.ID), "", price.CodeRetired, "agent %q%s: %s", a.Title(), of, text)
+					}
+				}
+			}
+		}
+	}
+	return list
+}
+
+// defaultModel is that of agents which name none (D26).
+func (o LoadOptions) defaultModel(w *workflow.Workflow) string {
+	var named, last string
+	if o.Env != nil {
+		named = o.Env("HOCKET_MODEL")
+	}
+	if o.Operator != nil {
+		named = cmp.Or(named, o.Operator.DefaultModel)
+	}
+	if w.Format == "canvas" {
+		last = canvas.DefaultModel
+	}
+	return cmp.Or(named, last)
+}
+
+// retiredText says that a model is, or will be, retired; "" where no date is known, or where its provider is not the one that the table speaks of.
+func (o LoadOptions) retiredText(w *workflow.Workflow, ref string, now time.Time) string {
+	if o.Operator != nil {
+		if m, ok := o.Operator.Models[ref]; ok {
+			ref = m.Provider + "/" + m.Model
+		}
+	}
+	full, err := model.ParseRef(ref)
+	if err != nil || o.elsewhere(w, full.Provider) {
+		return ""
+	}
+	if r, ok := price.Retires(full.String()); ok {
+		return r.Text(full.String(), now)
+	}
+	return ""
+}
+
+// elsewhere tells whether calls to a provider go to an address, or a program, that somebody named.
+func (o LoadOptions) elsewhere(w *workflow.Workflow, provider string) bool {
+	if o.Operator != nil {
+		if _, ok := o.Operator.Providers[provider]; ok {
+			return true
+		}
+	}
+	_, ok := w.Providers[provider]
+	variable := strings.ToUpper(provider) + "_BASE_URL"
+	if provider == "google" {
+		variable = "GOOGLE_GEMINI_BASE_URL"
+	}
+	return ok || slices.Contains(o.Providers, provider) || o.Env != nil && o.Env(variable) != ""
+}
