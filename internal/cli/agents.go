@@ -15,8 +15,8 @@ import (
 func (a *app) agentsCmd() *cobra.Command {
 	list := a.agentsListCmd()
 	c := &cobra.Command{
-		Use: "agents", Short: "keep agents in the store, for documents that name them by id",
-		Long:    "Keeps agents in the store. Documents that name agents by id find them there,\nbehind those of the document and of --agents. Without a further verb it lists\nthem.",
+		Use: "agents", Short: "manage agents in the store, which documents refer to by id",
+		Long:    "Manages agents in the store. A document that refers to an agent by id finds it\nthere, unless the document or --agents defines it. Without a subcommand, it\nlists the agents.",
 		Example: "  hocket agents apply agents.json\n  hocket agents show > agents.json",
 		Args:    takes(), RunE: list.RunE,
 	}
@@ -29,8 +29,8 @@ func (a *app) agentsApplyCmd() *cobra.Command {
 	var q service.ApplyAgentsRequest
 	c := &cobra.Command{
 		Use: "apply FILE…", Short: "store agents",
-		Long: "Stores agents of lists such as\n{\"agents\": [{\"id\": …, \"name\": …, \"systemPrompt\": …, \"model\": …, \"tools\": […]}]}\n" +
-			"in JSON or YAML, with all keys that agents have. An agent with the same id is\nchanged. Where a list has errors, nothing is stored.",
+		Long: "Stores the agents of lists such as\n{\"agents\": [{\"id\": …, \"name\": …, \"systemPrompt\": …, \"model\": …, \"tools\": […]}]}\n" +
+			"in JSON or YAML, with all keys that agents have. An agent with the same id is\nreplaced. If a list has errors, nothing is stored.",
 		Args: takes("FILE…"), ValidArgsFunction: documents,
 		RunE: func(c *cobra.Command, args []string) error {
 			docs, err := a.documents(args)
@@ -54,7 +54,7 @@ func (a *app) agentsApplyCmd() *cobra.Command {
 		},
 	}
 	a.addServerFlag(c)
-	c.Flags().BoolVar(&q.Replace, "replace", false, "delete the rows of these agents and write them anew, in one transaction")
+	c.Flags().BoolVar(&q.Replace, "replace", false, "delete the rows of these agents and write them again, in one transaction")
 	addAllowUnknown(c, &q.AllowUnknown)
 	return c
 }
@@ -108,7 +108,7 @@ func (a *app) agentTable(rows []catalog.Row) error {
 
 func (a *app) agentsShowCmd() *cobra.Command {
 	c := &cobra.Command{
-		Use: "show [ID]…", Short: "print stored agents as the list that apply takes",
+		Use: "show [ID]…", Short: "print stored agents as a list that apply accepts",
 		Args: takes("[ID]…"), ValidArgsFunction: a.completeAgent,
 		RunE: func(c *cobra.Command, args []string) error {
 			s, err := a.keeps(c, a.reads)
@@ -134,7 +134,7 @@ func (a *app) agentsDeleteCmd() *cobra.Command {
 	var force bool
 	c := &cobra.Command{
 		Use: "delete ID", Short: "delete a stored agent",
-		Long: "Deletes a stored agent. One that stored workflows need is kept unless --force\nis given.",
+		Long: "Deletes a stored agent. An agent that stored workflows use is deleted only with\n--force.",
 		Args: takes("ID"), ValidArgsFunction: once(a.completeAgent),
 		RunE: func(c *cobra.Command, args []string) error {
 			s, err := a.keeps(c, a.reads)
@@ -144,7 +144,7 @@ func (a *app) agentsDeleteCmd() *cobra.Command {
 			defer s.Close()
 			err = s.DeleteAgent(c.Context(), args[0], force)
 			if errors.Is(err, service.ErrInUse) {
-				return usef("%v; --force deletes it all the same", err)
+				return usef("%v; delete it with --force", err)
 			}
 			if err == nil && !a.quiet {
 				fmt.Fprintf(a.Out, "%s: deleted\n", clean(args[0]))
@@ -153,6 +153,6 @@ func (a *app) agentsDeleteCmd() *cobra.Command {
 		},
 	}
 	a.addServerFlag(c)
-	c.Flags().BoolVar(&force, "force", false, "delete it even where workflows need it")
+	c.Flags().BoolVar(&force, "force", false, "delete the agent even if workflows use it")
 	return c
 }

@@ -74,7 +74,7 @@ func (f *follower) ask(ctx context.Context) (bool, error) {
 			fmt.Fprintln(f.Err, printable(err.Error()))
 			continue
 		case errors.Is(err, engine.ErrWaitAnswered), errors.Is(err, engine.ErrWaitClosed):
-			fmt.Fprintln(f.Err, "it was answered elsewhere meanwhile")
+			fmt.Fprintln(f.Err, "another client has answered it in the meantime")
 			return true, nil
 		}
 		if err != nil {
@@ -99,13 +99,13 @@ func (f *follower) pose(o project.Run, w project.Waiting) {
 	}
 	switch {
 	case w.Kind == workflow.WaitApproval:
-		fmt.Fprintln(f.Err, f.color.dim("approve or reject? a note may follow a colon; an empty line leaves it for later"))
+		fmt.Fprintln(f.Err, f.color.dim("approve or reject? add a note after a colon, or press Enter to answer later"))
 	case len(w.Schema) > 0 && len(w.Options) == 0:
-		fmt.Fprintln(f.Err, f.color.dim("an answer that fits "+escaped(string(w.Schema))+"; an empty line leaves it for later"))
+		fmt.Fprintln(f.Err, f.color.dim("an answer that matches "+escaped(string(w.Schema))+"; press Enter to answer later"))
 	case len(w.Options) > 0:
-		fmt.Fprintln(f.Err, f.color.dim("one of "+clean(escaped(strings.Join(w.Options, ", ")))+"; an empty line leaves it for later"))
+		fmt.Fprintln(f.Err, f.color.dim("one of "+clean(escaped(strings.Join(w.Options, ", ")))+"; press Enter to answer later"))
 	default:
-		fmt.Fprintln(f.Err, f.color.dim("an empty line leaves it for later"))
+		fmt.Fprintln(f.Err, f.color.dim("press Enter to answer later"))
 	}
 }
 

@@ -27,7 +27,7 @@ func (a *app) auditCmd() *cobra.Command {
 	)
 	c := &cobra.Command{
 		Use: "audit", Short: "show who changed what through a server, newest first",
-		Long:    fmt.Sprintf("Shows the audit log of a namespace: the requests to `hocket serve` that changed\nsomething or were to, and here the tokens that were made and revoked and the answers\nthat were given. The last\n%d of each namespace are kept.", access.MaxRecords),
+		Long:    fmt.Sprintf("Shows the audit log of a namespace: requests to `hocket serve` that changed\nsomething or tried to, and tokens created or revoked and answers given on this\nmachine. The newest %d entries of each namespace are kept.", access.MaxRecords),
 		Example: "  hocket audit --since 24h\n  hocket audit --namespace newsroom --json",
 		Args:    takes(),
 		RunE: func(c *cobra.Command, _ []string) error {
@@ -78,12 +78,12 @@ func (a *app) auditCmd() *cobra.Command {
 				return err
 			}
 			if q.Cursor != "" && !a.quiet {
-				fmt.Fprintf(a.Err, "these are the newest %d; --limit shows more\n", limit)
+				fmt.Fprintf(a.Err, "showing the newest %d; use --limit for more\n", limit)
 			}
 			return nil
 		},
 	}
-	c.Flags().StringVar(&since, "since", "", "only what was done within this `AGE`, such as 12h or 7d, or since a time such as 2026-11-22T08:00:00Z")
+	c.Flags().StringVar(&since, "since", "", "show only entries not older than `AGE`, such as 12h or 7d, or since a time such as 2026-11-22T08:00:00Z")
 	c.Flags().IntVar(&limit, "limit", 50, "at most `N`")
 	c.Flags().BoolVar(&asJSON, "json", false, "print a list as JSON")
 	return c
@@ -100,7 +100,7 @@ func (a *app) answered(ctx context.Context, s sight, run, wait string) {
 	}
 	r := access.Record{At: time.Now(), Channel: access.ChannelCLI, Action: door.ActAnswer, Target: run + " " + wait}
 	if err := a.audited(context.WithoutCancel(ctx), store, r); err != nil {
-		fmt.Fprintf(a.Err, "warning: the answer was taken, but the audit log lacks it: %s\n", printable(err.Error()))
+		fmt.Fprintf(a.Err, "warning: the answer was accepted, but it is missing from the audit log: %s\n", printable(err.Error()))
 	}
 }
 

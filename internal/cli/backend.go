@@ -89,20 +89,20 @@ const envServer = "HOCKET_SERVER"
 
 // addServerFlag gives a verb --server. Each verb that has it works with a server as with a store.
 func (a *app) addServerFlag(c *cobra.Command) {
-	c.Flags().StringVar(&a.server, "server", "", "`URL` of a hocket serve to work with, in the place of a store (default: "+envServer+")")
+	c.Flags().StringVar(&a.server, "server", "", "`URL` of a hocket server to use instead of a local store (default: "+envServer+")")
 }
 
 // here refuses what only works on this machine where a server is meant.
 func (a *app) here(c *cobra.Command) error {
 	switch f := c.Flags().Lookup("server"); {
 	case f != nil && c.Flags().Changed("namespace") && (f.Changed || a.Env(envServer) != ""):
-		return usef("--namespace and --server cannot be given together: the token says which namespace it is")
+		return usef("--namespace and --server cannot be given together: the token determines the namespace")
 	case f != nil, a.Env(envServer) == "":
 		return nil
 	}
 	local := []string{"schedule", "scheduler"}
 	if slices.ContainsFunc(strings.Fields(c.CommandPath()), func(word string) bool { return slices.Contains(local, word) }) {
-		return usef("%s is set, and %s works on a store of this machine; unset it, or use the server's API", envServer, c.CommandPath())
+		return usef("%s is set, but %s works only on a local store; unset it, or use the server's API", envServer, c.CommandPath())
 	}
 	return nil
 }
@@ -119,7 +119,7 @@ func (a *app) there(c *cobra.Command) (*client.Remote, error) {
 		return nil, nil
 	}
 	if c.Flags().Changed("db") {
-		return nil, usef("--db and --server cannot be given together: the server has a store of its own")
+		return nil, usef("--db and --server cannot be given together: the server has its own store")
 	}
 	token, err := a.clientToken()
 	if err != nil {

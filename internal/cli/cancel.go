@@ -13,8 +13,8 @@ import (
 func (a *app) cancelCmd() *cobra.Command {
 	reason, takeOver := "", false
 	c := &cobra.Command{
-		Use: "cancel RUN", Short: "stop a run",
-		Long: "Stops a run, whatever process drives it, and waits until it has stopped. What\nit did so far stays. Ends with 2 where the run completed or failed before.\n" + runArgHelp,
+		Use: "cancel RUN", Short: "cancel a run",
+		Long: "Cancels a run, whichever process drives it, and waits until it has stopped. Its\nresults so far are kept. The exit status is 2 if the run has already completed or\nfailed.\n" + runArgHelp,
 		Args: takes("RUN"), ValidArgsFunction: a.completeRunsOf(isOpen),
 		RunE: func(c *cobra.Command, args []string) error {
 			s, err := a.sees(c)
@@ -36,7 +36,7 @@ func (a *app) cancelCmd() *cobra.Command {
 			}
 			if err := s.Cancel(c.Context(), run, reason); err != nil {
 				if errors.Is(err, engine.ErrEnded) {
-					return usef("run %s has ended already", run)
+					return usef("run %s has already ended", run)
 				}
 				return a.notFound(c.Context(), s, err, run)
 			}
@@ -52,6 +52,6 @@ func (a *app) cancelCmd() *cobra.Command {
 	}
 	a.addServerFlag(c)
 	addTakeOverFlag(c, &takeOver)
-	c.Flags().StringVar(&reason, "reason", "", "`TEXT` that is kept with the run")
+	c.Flags().StringVar(&reason, "reason", "", "`TEXT` to store with the run")
 	return c
 }

@@ -245,7 +245,7 @@ func TestInterruptedReading(t *testing.T) {
 		args       []string
 		piped      bool
 	}{
-		"trust":    {"[y/N]", "interrupted before the run began; nothing is stored", []string{"run", "$DIR/doc.yaml", "hi"}, false},
+		"trust":    {"[y/N]", "interrupted before the run started; nothing is stored", []string{"run", "$DIR/doc.yaml", "hi"}, false},
 		"approval": {"\n> ", "hocket resume r1 --approve", []string{"run", "$DIR/post.json"}, false},
 		"input":    {"", "interrupted", []string{"run", "$DIR/post.json", "-"}, true},
 	} {
@@ -303,7 +303,7 @@ func TestDefect(t *testing.T) {
 					t.Errorf("exit status %d, want %d", got, cli.ExitDefect)
 				}
 				text := d.err.String()
-				if !strings.Contains(text, "hocket: defect: boom") || strings.Contains(text, "goroutine ") != (debug != "") {
+				if !strings.Contains(text, "hocket: internal error: boom") || strings.Contains(text, "goroutine ") != (debug != "") {
 					t.Errorf("HOCKET_DEBUG=%q: %s", debug, text)
 				}
 			}

@@ -52,7 +52,7 @@ func (a *app) configReport() (path, problem string) {
 	path, _ = config.Find(a.configFile, a.Env)
 	switch n := len(a.operatorBad); {
 	case path == "":
-		return "", "there is no home folder to look in"
+		return "", "the home folder is not known"
 	case n == 1:
 		return path, a.operatorBad[0].String()
 	case n > 1:

@@ -27,8 +27,8 @@ func (a *app) convertCmd() *cobra.Command {
 	)
 	c := &cobra.Command{
 		Use: "convert FILE|--workflow ID --to FORMAT", Short: "write a workflow in another format",
-		Long: "Writes the same workflow in another format on standard output, and on standard\nerror what the document loses, adds or says in other words. Where the format\n" +
-			"cannot say something that a run depends on, nothing is written and the status\nis 2; --lossy writes it nevertheless.",
+		Long: "Writes the same workflow in another format to standard output, and lists on\nstandard error what the document loses, adds or expresses differently. If the format\n" +
+			"cannot express something that a run depends on, nothing is written and the exit\nstatus is 2; --lossy writes it nevertheless.",
 		Example: "  hocket convert files-review.yaml --to canvas > files-review.json\n  hocket convert triage.json --to steps > triage.yaml\n" +
 			"  hocket convert --json translation.yaml --to canvas --lossy | jq '.changes[]'",
 		RunE: func(c *cobra.Command, args []string) error {
@@ -68,7 +68,7 @@ func (a *app) convertCmd() *cobra.Command {
 		},
 	}
 	c.Flags().StringVar(&to, "to", "", "`FORMAT` to write: "+orList(formats))
-	c.Flags().BoolVar(&lossy, "lossy", false, "also write a document that runs differently")
+	c.Flags().BoolVar(&lossy, "lossy", false, "write the document even if it runs differently")
 	c.Flags().BoolVar(&asJSON, "json", false, "print the document and the list of changes as JSON")
 	from.add(a, c)
 	must(c.RegisterFlagCompletionFunc("to", cobra.FixedCompletions(formats, cobra.ShellCompDirectiveNoFileComp)))
@@ -77,7 +77,7 @@ func (a *app) convertCmd() *cobra.Command {
 
 func checkFormat(to string) error {
 	if to == "" {
-		return usef("--to is missing: it says the format, %s", orList(formats))
+		return usef("--to is required: the format to write, %s", orList(formats))
 	}
 	if slices.Contains(formats, to) {
 		return nil
@@ -96,11 +96,11 @@ func (a *app) tellChanges(result format.Conversion, to string, lossy bool) {
 	switch {
 	case len(meaning) == 0:
 	case result.Document == nil:
-		fmt.Fprintf(a.Err, "hocket: a %s document cannot say this, and without it the document does not load:\n", to)
+		fmt.Fprintf(a.Err, "hocket: a %s document cannot express this, and does not load without it:\n", to)
 	case lossy:
-		fmt.Fprintf(a.Err, "hocket: warning: the document runs differently, because a %s document cannot say this:\n", to)
+		fmt.Fprintf(a.Err, "hocket: warning: the document runs differently, because a %s document cannot express this:\n", to)
 	default:
-		fmt.Fprintf(a.Err, "hocket: not converted: the document would run differently, because a %s document cannot say this:\n", to)
+		fmt.Fprintf(a.Err, "hocket: not converted: the document would run differently, because a %s document cannot express this:\n", to)
 	}
 	for _, m := range meaning {
 		fmt.Fprintf(a.Err, "  %s: %s\n", m.At, m.What)

@@ -20,7 +20,7 @@ import (
 func (a *app) doctorCmd() *cobra.Command {
 	var asJSON bool
 	c := &cobra.Command{
-		Use: "doctor", Short: "say which providers, keys, stores and tools are found", Args: takes(),
+		Use: "doctor", Short: "show the configuration, store, providers and tools that are found", Args: takes(),
 		RunE: func(c *cobra.Command, _ []string) error {
 			r := findings{Report: service.Diagnose(c.Context(), a.config()), MemoryLimit: memlimit.Current().Bytes}
 			if r.Store.Exists && r.Store.Problem == "" && !a.entered {
@@ -80,7 +80,7 @@ func (a *app) showServer(w io.Writer, f *serverFindings) {
 	if f.TokenExists {
 		fmt.Fprintf(w, "token file\t%s\n", f.TokenFile)
 	} else {
-		fmt.Fprintf(w, "token file\t%s\tnot there; hocket serve makes it where there is no token\n", f.TokenFile)
+		fmt.Fprintf(w, "token file\t%s\tnot found; hocket serve creates it if there is no token\n", f.TokenFile)
 	}
 }
 
@@ -95,7 +95,7 @@ func (a *app) showReport(r findings) error {
 	case r.Config.Problem != "":
 		fmt.Fprintf(t, "configuration\t%s\t%s\n", clean(r.Config.Path), a.outColor.red(clean(r.Config.Problem)))
 	case !r.Config.Read:
-		fmt.Fprintf(t, "configuration\t%s\tnot there, and not needed\n", clean(r.Config.Path))
+		fmt.Fprintf(t, "configuration\t%s\tnot found (optional)\n", clean(r.Config.Path))
 	default:
 		fmt.Fprintf(t, "configuration\t%s\n", clean(r.Config.Path))
 	}
@@ -105,7 +105,7 @@ func (a *app) showReport(r findings) error {
 	case r.Store.Path == service.Memory:
 		fmt.Fprintf(t, "store\t%s\tkeeps nothing\n", r.Store.Path)
 	case !r.Store.Exists:
-		fmt.Fprintf(t, "store\t%s\tnot there yet; the first run makes it\n", r.Store.Path)
+		fmt.Fprintf(t, "store\t%s\tnot found; the first run creates it\n", r.Store.Path)
 	default:
 		fmt.Fprintf(t, "store\t%s\t%s\n", r.Store.Path, bytesText(r.Store.Bytes))
 	}
@@ -139,14 +139,14 @@ func (a *app) showReport(r findings) error {
 		case !p.Usable:
 			usable = "no"
 		case p.KeyEnv == "" && !p.Configured:
-			usable = "if it runs" // nothing is connected to here
+			usable = "if running" // nothing is connected to here
 		}
 		fmt.Fprintf(t, "%s\t%s\t%s\t%s\n", p.Provider, usable, key, clean(p.BaseURL))
 	}
 	if err := t.Flush(); err != nil {
 		return fmt.Errorf("write findings: %w", err)
 	}
-	fmt.Fprintln(t, "\nTOOLS\tHOW")
+	fmt.Fprintln(t, "\nTOOLSET\tHOW TO USE IT")
 	for _, x := range r.Tools {
 		name := x.Type
 		for _, line := range a.wrapped(x.How, toolColumns) {
@@ -160,7 +160,7 @@ func (a *app) showReport(r findings) error {
 	if len(r.Config.Servers)+len(r.Config.Toolsets) == 0 {
 		return nil
 	}
-	fmt.Fprintln(t, "\nOF THE OPERATOR\tTYPE\tWHAT")
+	fmt.Fprintln(t, "\nCONFIGURED\tTYPE\tDESCRIPTION")
 	for _, x := range slices.Concat(r.Config.Servers, r.Config.Toolsets) {
 		fmt.Fprintf(t, "%s\t%s\t%s\n", clean(x.Name), x.Type, clean(x.What))
 	}

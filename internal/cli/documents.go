@@ -22,7 +22,7 @@ func (a *app) validateCmd() *cobra.Command {
 	)
 	c := &cobra.Command{
 		Use: "validate FILE…", Short: "check documents and print every problem",
-		Long:    "Checks documents and prints every problem as\nFILE:LINE:COL: severity: message (code). Ends with 0, or 2 where a document\ncannot run.",
+		Long:    "Checks documents and prints every problem as\nFILE:LINE:COL: severity: message (code). The exit status is 0, or 2 if a\ndocument cannot run.",
 		Example: "  hocket validate *.yaml\n  hocket validate --json newsroom.yaml | jq '.[].message'",
 		Args:    takes("FILE…"), ValidArgsFunction: documents,
 		RunE: func(c *cobra.Command, args []string) error {
@@ -128,7 +128,7 @@ func (a *app) showCmd() *cobra.Command {
 			return nil
 		},
 	}
-	c.Flags().StringVar(&as, "as", "tree", "`FORM` of the picture: tree, mermaid, dot or svg")
+	c.Flags().StringVar(&as, "as", "tree", "output `FORMAT`: tree, mermaid, dot or svg")
 	from.add(a, c)
 	must(c.RegisterFlagCompletionFunc("as", cobra.FixedCompletions(drawings, cobra.ShellCompDirectiveNoFileComp)))
 	return c

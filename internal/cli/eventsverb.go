@@ -20,7 +20,7 @@ func (a *app) runsEventsCmd() *cobra.Command {
 	)
 	c := &cobra.Command{
 		Use: "events RUN", Short: "print the events of a run", Args: takes("RUN"), ValidArgsFunction: a.completeRuns,
-		Long:    "Prints the events of a run: one JSON line each with --json and wherever standard\noutput is no terminal, short lines for people on a terminal.",
+		Long:    "Prints the events of a run: short lines on a terminal, and one JSON object per\nline with --json or if standard output is not a terminal.",
 		Example: "  hocket runs events RUN --follow\n  hocket runs events RUN --json | jq .type",
 		RunE: func(c *cobra.Command, args []string) error {
 			ctx := c.Context()
@@ -72,9 +72,9 @@ func (a *app) runsEventsCmd() *cobra.Command {
 		},
 	}
 	a.addServerFlag(c)
-	c.Flags().BoolVarP(&follow, "follow", "f", false, "go on until the run has ended")
-	c.Flags().Uint64Var(&after, "after", 0, "only events after number `N`")
-	c.Flags().BoolVar(&asJSON, "json", false, "one JSON line for each event, on a terminal too")
+	c.Flags().BoolVarP(&follow, "follow", "f", false, "follow the run until it has ended")
+	c.Flags().Uint64Var(&after, "after", 0, "print only events after number `N`")
+	c.Flags().BoolVar(&asJSON, "json", false, "print one JSON line for each event, on a terminal too")
 	c.Flags().BoolVar(&full, "full", false, fullUsage)
 	return c
 }

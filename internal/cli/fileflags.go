@@ -16,7 +16,7 @@ var formats = []string{"canvas", "rounds", "routes", "steps"}
 func addLoadFlags(c *cobra.Command, o *service.LoadOptions) {
 	f := c.Flags()
 	f.StringVar(&o.Format, "format", "", "`FORMAT` of the document, "+orList(formats)+" (default: detected)")
-	f.StringVar(&o.AgentsFile, "agents", "", "`FILE` with agent definitions; those in the document win")
+	f.StringVar(&o.AgentsFile, "agents", "", "`FILE` with agent definitions; definitions in the document take precedence")
 	addAllowUnknown(c, &o.AllowUnknown)
 	must(c.RegisterFlagCompletionFunc("format", cobra.FixedCompletions(formats, cobra.ShellCompDirectiveNoFileComp)))
 	must(c.MarkFlagFilename("agents", documentEnds...))
@@ -24,7 +24,7 @@ func addLoadFlags(c *cobra.Command, o *service.LoadOptions) {
 
 // addAllowUnknown adds the flag that makes unknown names warnings.
 func addAllowUnknown(c *cobra.Command, allow *bool) {
-	c.Flags().BoolVar(allow, "allow-unknown", false, "warn of unknown keys and toolset types, where a misspelling would be an error")
+	c.Flags().BoolVar(allow, "allow-unknown", false, "report unknown keys and toolset types as warnings, not as misspellings")
 }
 
 // documentEnds are how names of documents end.
@@ -51,9 +51,9 @@ type fileFlags struct {
 
 func (ff *fileFlags) add(c *cobra.Command) {
 	f := c.Flags()
-	f.StringVar(&ff.tools, "tools", "", "`FILE` with extra tools (toolsets:); what it names is trusted")
+	f.StringVar(&ff.tools, "tools", "", "`FILE` with additional toolsets (toolsets:), which are trusted")
 	f.StringVar(&ff.replies, "replies", "", "`FILE` with a reply script that answers model calls: no network, no key")
-	f.StringVar(&ff.prices, "prices", "", "`FILE` with prices of models, before those that Hocket knows")
+	f.StringVar(&ff.prices, "prices", "", "`FILE` with model prices, which override the built-in prices")
 	must(c.MarkFlagFilename("prices", documentEnds...))
 	must(c.MarkFlagFilename("tools", documentEnds...))
 	must(c.MarkFlagFilename("replies", documentEnds...))

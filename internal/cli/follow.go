@@ -201,7 +201,7 @@ func (f *follower) interrupted() error {
 		return f.lockedUp(ctx)
 	}
 	if !f.quiet {
-		slow := time.AfterFunc(patienceTime, func() { f.progress.say("stopping; Ctrl-C again leaves at once, and loses nothing that is stored\n") })
+		slow := time.AfterFunc(patienceTime, func() { f.progress.say("stopping; press Ctrl-C again to exit at once; stored results are kept\n") })
 		defer slow.Stop()
 	}
 	if f.service.Interrupt(ctx, f.run) != nil {
@@ -210,7 +210,7 @@ func (f *follower) interrupted() error {
 	rec, err := f.sync(ctx)
 	switch {
 	case errors.Is(err, journal.ErrNotFound):
-		return &exit{ExitInterrupted, "interrupted before the run began; nothing is stored"}
+		return &exit{ExitInterrupted, "interrupted before the run started; nothing is stored"}
 	case err != nil:
 		return err
 	}
@@ -226,9 +226,9 @@ func (f *follower) interrupted() error {
 		return &exit{ExitInterrupted, "interrupted; " + f.waits(o)}
 	case !o.Interrupted:
 		if f.server != "" {
-			return &exit{ExitInterrupted, "stopped looking; run " + o.ID + " goes on at " + f.service.DB()}
+			return &exit{ExitInterrupted, "detached; run " + o.ID + " continues at " + f.service.DB()}
 		}
-		return &exit{ExitInterrupted, "stopped looking; run " + o.ID + " goes on in another process"}
+		return &exit{ExitInterrupted, "detached; run " + o.ID + " continues in another process"}
 	default:
 		return &exit{ExitInterrupted, "interrupted; run " + o.ID + " is stored" + f.toContinue("")}
 	}
@@ -237,7 +237,7 @@ func (f *follower) interrupted() error {
 // detached ends an invocation that only looked: the run goes on as before.
 func (f *follower) detached() error {
 	f.progress.done()
-	return &exit{ExitInterrupted, "stopped looking at run " + f.run + ", which was not changed; look again with:\n  hocket watch " + quote(f.run) + f.storeFlag()}
+	return &exit{ExitInterrupted, "detached from run " + f.run + ", which was not changed; attach again with:\n  hocket watch " + quote(f.run) + f.storeFlag()}
 }
 
 // toContinue is the command that takes the run up, with further flags.
@@ -247,7 +247,7 @@ func (f *follower) toContinue(flags string) string {
 
 // toRetry is the command that goes on with a failed run as a new one, with further flags.
 func (f *follower) toRetry(flags string) string {
-	return "\nto go on from there: " + f.lineOf("retry", f.run, flags)
+	return "\nto continue from there: " + f.lineOf("retry", f.run, flags)
 }
 
 // result prints what the run gave.
@@ -303,7 +303,7 @@ func (f *follower) status(o project.Run) error {
 		return &exit{ExitCancelled, "run " + o.ID + " was cancelled"}
 	case engine.StatusPaused:
 		if f.service.DB() == service.Memory {
-			return &exit{ExitPaused, "run " + o.ID + " waits for a person, but --db " + service.Memory + " keeps nothing: run it with a store to answer it later"}
+			return &exit{ExitPaused, "run " + o.ID + " waits for a person, but --db " + service.Memory + " stores nothing: run it with a store to answer it later"}
 		}
 		return &exit{ExitPaused, f.waits(o)}
 	case engine.StatusFailed:
@@ -358,15 +358,15 @@ func (f *follower) failure(o project.Run) string {
 func hint(o project.Run) string {
 	switch kind := model.ErrorKind(o.Error.Code); {
 	case kind == model.KindAuth:
-		return "is the key right? hocket doctor tells from which variable it comes"
+		return "check the key; hocket doctor shows which variable it comes from"
 	case kind == model.KindNetwork && strings.Contains(o.Error.Message, "address refused"):
-		return "--trust lets a document use the addresses that it names"
+		return "use --trust to let the document use the addresses that it names"
 	case kind == model.KindNetwork && !strings.HasPrefix(o.Error.Message, "connect toolset"):
-		return "is the address right, and does its server run? hocket doctor shows the addresses"
+		return "check the address, and that its server is running; hocket doctor shows the addresses"
 	case kind == model.KindInvalidRequest && strings.HasPrefix(o.Error.Message, "404"):
-		return "is the base URL right? most end in /v1; hocket doctor shows it"
+		return "check the base URL, which hocket doctor shows; most end in /v1"
 	case (kind == model.KindRateLimit || kind == model.KindOverloaded) && o.Workflow.Format != nil && *o.Workflow.Format == "steps":
-		return "a step that says `retry: {max_attempts: 3, backoff: exponential, on: [rate_limit, overloaded]}` tries again"
+		return "to retry the step automatically, add `retry: {max_attempts: 3, backoff: exponential, on: [rate_limit, overloaded]}` to it"
 	}
 	return ""
 }

@@ -16,14 +16,14 @@ func (a *app) runsForkCmd() *cobra.Command {
 		asJSON bool
 	)
 	c := &cobra.Command{
-		Use: "fork RUN --at SEQ", Short: "make a new run with the past of another one",
+		Use: "fork RUN --at SEQ", Short: "create a new run from the events of another one",
 		Long: "Makes a new run that has the past of another one up to an event, which stays as\nit is, and prints the id of the new one. `hocket resume` goes on with it: model\n" +
 			"calls of that past are not made again. Numbers of events are those of\n`hocket runs events`; events that were stored together are taken together.",
 		Example: "  hocket runs events RUN | grep step.completed    # where to branch off\n  hocket runs fork RUN --at 9\n  hocket resume FORK",
 		Args:    takes("RUN"), ValidArgsFunction: a.completeRuns,
 		RunE: func(c *cobra.Command, args []string) error {
 			if at == 0 {
-				return usef("--at is missing: the number of the last event that the new run has, from 1; see hocket runs events %s", quote(args[0]))
+				return usef("--at is required: the number of the last event to copy, from 1; see hocket runs events %s", quote(args[0]))
 			}
 			s, err := a.sees(c)
 			if err != nil {
@@ -52,7 +52,7 @@ func (a *app) runsForkCmd() *cobra.Command {
 		},
 	}
 	a.addServerFlag(c)
-	c.Flags().Uint64Var(&at, "at", 0, "number `SEQ` of the last event that the new run has")
+	c.Flags().Uint64Var(&at, "at", 0, "number `SEQ` of the last event to copy")
 	c.Flags().BoolVar(&asJSON, "json", false, "print the new run as JSON")
 	return c
 }
@@ -65,7 +65,7 @@ func (a *app) forked(c *cobra.Command, s backend, fork string) {
 	}
 	o := rec.Object()
 	if o.Status != engine.StatusPaused {
-		fmt.Fprintf(a.Err, "go on with it: %s\n", a.resumeLine(fork, ""))
+		fmt.Fprintf(a.Err, "continue it with: %s\n", a.resumeLine(fork, ""))
 	}
 	for _, w := range o.Waiting {
 		fmt.Fprintf(a.Err, "it waits at %s: %s\n", clean(w.Node), a.answerLine(o, w))

@@ -26,7 +26,7 @@ func arrange(root *cobra.Command, groups []group) {
 			order = append(order, c.Name())
 		}
 	}
-	root.PersistentFlags().BoolP("help", "h", false, "explain the verb, with its flags and examples")
+	root.PersistentFlags().BoolP("help", "h", false, "show the help of a command")
 	root.Flags().Bool("version", false, "print the version")
 	root.SetUsageFunc(func(c *cobra.Command) error {
 		_, err := io.WriteString(c.OutOrStderr(), usage(c, order))
@@ -42,7 +42,7 @@ func usage(c *cobra.Command, order []string) string {
 		fmt.Fprintf(&b, "  %s\n", c.UseLine())
 	}
 	if c.HasAvailableSubCommands() {
-		fmt.Fprintf(&b, "  %s VERB [flags]\n", c.CommandPath())
+		fmt.Fprintf(&b, "  %s COMMAND [flags]\n", c.CommandPath())
 	}
 	verbs := slices.DeleteFunc(slices.Clone(c.Commands()), func(s *cobra.Command) bool { return !s.IsAvailableCommand() && s.Name() != "help" })
 	if !c.HasParent() {
@@ -61,14 +61,14 @@ func usage(c *cobra.Command, order []string) string {
 		section(g.Title, g.ID)
 	}
 	if len(c.Groups()) > 0 {
-		section("Besides:", "")
+		section("Other commands:", "")
 	} else {
-		section("Verbs:", "")
+		section("Commands:", "")
 	}
 	if c.HasExample() {
 		fmt.Fprintf(&b, "\nExamples:\n%s\n", strings.TrimRight(c.Example, "\n"))
 	}
-	own, common := "Flags:", "Flags of every verb:"
+	own, common := "Flags:", "Global flags:"
 	if !c.HasParent() {
 		own = common
 	}
@@ -79,7 +79,7 @@ func usage(c *cobra.Command, order []string) string {
 		fmt.Fprintf(&b, "\n%s\n%s\n", common, strings.TrimRight(c.InheritedFlags().FlagUsages(), "\n"))
 	}
 	if c.HasAvailableSubCommands() {
-		fmt.Fprintf(&b, "\n`%s` explains a verb.\n", strings.Join(strings.Fields("hocket help "+verbPath(c)+" VERB"), " "))
+		fmt.Fprintf(&b, "\nRun `%s` for help on a command.\n", strings.Join(strings.Fields("hocket help "+verbPath(c)+" COMMAND"), " "))
 	}
 	return b.String()
 }

@@ -43,10 +43,10 @@ func (a *app) initCmd() *cobra.Command {
 		force, list, asJSON bool
 	)
 	c := &cobra.Command{
-		Use: "init [TEMPLATE]", Short: "write a small project to begin with",
-		Long: "Writes a workflow, a reply script that answers in place of a model, and a\nREADME.md into a folder, and prints the commands that run them. They need no key\n" +
-			"and no network.\n\nWithout TEMPLATE it asks on a terminal, and elsewhere prints the list and ends\nwith 2. Files that exist are never overwritten without --force: it names them,\n" +
-			"writes nothing and ends with 2. A .gitignore that exists is left alone.",
+		Use: "init [TEMPLATE]", Short: "create a small example project",
+		Long: "Writes a workflow, a reply script that replaces the model, and a README.md into\na folder, and prints the commands that run them. They need no key and no\n" +
+			"network.\n\nWithout TEMPLATE, it asks for one on a terminal; elsewhere it prints the list and\nexits with status 2. Existing files are overwritten only with --force: without it,\n" +
+			"nothing is written and the exit status is 2. An existing .gitignore is kept.",
 		Example: "  hocket init\n  hocket init router --dir demo\n  hocket init --list",
 		Args:    takes("[TEMPLATE]"), ValidArgsFunction: completeTemplates,
 		RunE: func(c *cobra.Command, args []string) error {
@@ -71,7 +71,7 @@ func (a *app) initCmd() *cobra.Command {
 		},
 	}
 	f := c.Flags()
-	f.StringVar(&dir, "dir", ".", "`DIR` to write into; it is made if it does not exist")
+	f.StringVar(&dir, "dir", ".", "`DIR` to write into; created if it does not exist")
 	f.BoolVar(&force, "force", false, "overwrite files that exist")
 	f.BoolVar(&list, "list", false, "list the templates and write nothing")
 	f.BoolVar(&asJSON, "json", false, "print what was written, or the list, as JSON")
@@ -98,7 +98,7 @@ func (a *app) template(args []string) (examples.Template, error) {
 	var b strings.Builder
 	printTemplates(&b)
 	if !a.InTerminal || !a.ErrTerminal {
-		return examples.Template{}, usef("TEMPLATE is missing; it is one of\n%s", strings.TrimRight(b.String(), "\n"))
+		return examples.Template{}, usef("TEMPLATE is required; it is one of\n%s", strings.TrimRight(b.String(), "\n"))
 	}
 	fmt.Fprint(a.Err, b.String())
 	for {
@@ -132,9 +132,9 @@ func findTemplate(name string) (examples.Template, error) {
 		names = append(names, t.Name)
 	}
 	if s := diag.Suggest(strings.ToLower(name), names); s != "" {
-		return examples.Template{}, usef("there is no template %q; did you mean %q?", name, s)
+		return examples.Template{}, usef("unknown template %q; did you mean %q?", name, s)
 	}
-	return examples.Template{}, usef("there is no template %q; it is one of %s", name, orList(names))
+	return examples.Template{}, usef("unknown template %q; the templates are %s", name, orList(names))
 }
 
 // printTemplates lists the templates, numbered as they may be chosen.
@@ -203,7 +203,7 @@ func writeTemplate(t examples.Template, dir string, force bool) (initLine, error
 		return false
 	})
 	if len(exist) > 0 && !force {
-		return result, usef("%s %s in %s, and nothing was written; choose another folder with --dir, or overwrite with --force",
+		return result, usef("%s %s in %s; nothing was written; choose another folder with --dir, or overwrite with --force",
 			strings.Join(exist, ", "), map[bool]string{true: "exists", false: "exist"}[len(exist) == 1], quote(dir))
 	}
 	for _, f := range files {
@@ -252,7 +252,7 @@ func (a *app) showNext(t examples.Template, r initLine) error {
 	fmt.Fprintf(a.Err, "%s: %s\n", a.color.bold(t.Name), t.Summary)
 	fmt.Fprintf(a.Err, "wrote %s\n", strings.Join(r.Files, ", "))
 	if len(r.Kept) > 0 {
-		fmt.Fprintf(a.Err, "left %s as it was\n", strings.Join(r.Kept, ", "))
+		fmt.Fprintf(a.Err, "kept the existing %s\n", strings.Join(r.Kept, ", "))
 	}
 	var b strings.Builder
 	b.WriteString("\nNext, without a model:\n\n")
@@ -262,11 +262,11 @@ func (a *app) showNext(t examples.Template, r initLine) error {
 	for _, line := range r.Commands {
 		fmt.Fprintf(&b, "  %s\n", a.command(line))
 	}
-	b.WriteString("\nWith a model, once hocket doctor finds its key:\n\n")
+	b.WriteString("\nWith a model, if hocket doctor finds its key:\n\n")
 	for _, line := range r.WithModel {
 		fmt.Fprintf(&b, "  %s\n", a.command(line))
 	}
-	b.WriteString("\nREADME.md says what to change.\n")
+	b.WriteString("\nSee README.md for what to change.\n")
 	if _, err := io.WriteString(a.Out, b.String()); err != nil {
 		return fmt.Errorf("write commands: %w", err)
 	}

@@ -110,7 +110,7 @@ func Main(ctx context.Context, args []string, st Streams, w Wiring) (status int)
 			a.broke(v)
 		}
 		if d := a.defect.Load(); d != nil {
-			a.complain(fmt.Sprintf("defect: %v\nPlease report it with the command that you typed. HOCKET_DEBUG=1 shows where it happened.", d.value))
+			a.complain(fmt.Sprintf("internal error: %v\nPlease report it with the command that you typed. Set HOCKET_DEBUG=1 to print the stack.", d.value))
 			if st.Env("HOCKET_DEBUG") != "" {
 				fmt.Fprintf(st.Err, "%s\n", d.stack)
 			}
@@ -210,8 +210,8 @@ func (a *app) root() *cobra.Command {
 		Use:                   "hocket",
 		DisableFlagsInUseLine: true,
 		Short:                 "Run agent workflows, durably",
-		Long:                  "Hocket runs workflows of agents, tools, conditions, loops, parallel branches and\nhuman decisions. Every result is journaled before anything that depends on it,\nso a run survives its process.",
-		Example: "  hocket init router --dir demo                      # a project to begin with\n  hocket run newsroom.yaml \"The library opens on Sundays\"\n  hocket run newsroom.yaml --replies replies.yaml    # without a model\n" +
+		Long:                  "Hocket runs workflows of agents, tools, conditions, loops, parallel branches and\nhuman decisions. Every result is written to a journal before anything that\ndepends on it, so a run survives a crash.",
+		Example: "  hocket init router --dir demo                      # an example project\n  hocket run newsroom.yaml \"The library opens on Sundays\"\n  hocket run newsroom.yaml --replies replies.yaml    # without a model\n" +
 			"  hocket validate *.yaml\n  hocket runs --status paused\n  hocket resume RUN --approve",
 		Version:       a.wiring.Version,
 		SilenceUsage:  true,
@@ -238,29 +238,29 @@ func (a *app) root() *cobra.Command {
 		},
 	}
 	f := root.PersistentFlags()
-	f.StringVar(&a.db, "db", "", "`PATH` of the store; :memory: keeps nothing (default: see hocket doctor)")
+	f.StringVar(&a.db, "db", "", "`PATH` of the store; :memory: stores nothing on disk (default: see hocket doctor)")
 	a.addNamespaceFlag(root)
 	f.StringVar(&a.configFile, "config", "", "the operator's configuration `FILE` (default: see hocket doctor)")
-	f.DurationVar(&a.lockTimeout, "lock-timeout", 30*time.Second, "how long to wait while another process holds the store (`DURATION`)")
-	f.BoolVarP(&a.quiet, "quiet", "q", false, "say nothing but results and errors")
-	f.BoolVarP(&a.verbose, "verbose", "v", false, "log what happens inside")
-	f.StringVar(&a.logFormat, "log-format", "text", "`FORM` of what is logged: text or json")
-	f.BoolVar(&a.noColor, "no-color", false, "no colour; NO_COLOR in the environment says the same")
+	f.DurationVar(&a.lockTimeout, "lock-timeout", 30*time.Second, "how long to wait for a store that another process has locked (`DURATION`)")
+	f.BoolVarP(&a.quiet, "quiet", "q", false, "print only results and errors")
+	f.BoolVarP(&a.verbose, "verbose", "v", false, "print debug logs")
+	f.StringVar(&a.logFormat, "log-format", "text", "log `FORMAT`: text or json")
+	f.BoolVar(&a.noColor, "no-color", false, "disable colours, like NO_COLOR in the environment")
 	must(root.RegisterFlagCompletionFunc("log-format", cobra.FixedCompletions([]string{"text", "json"}, cobra.ShellCompDirectiveNoFileComp)))
 	root.SetFlagErrorFunc(flagError)
 	root.SetHelpCommand(a.helpCmd())
 	arrange(root, []group{
 		{"Run workflows:", []*cobra.Command{a.runCmd(), a.execCmd(), a.resumeCmd(), a.retryCmd(), a.watchCmd(), a.cancelCmd(), a.runsCmd()}},
-		{"Work on documents:", []*cobra.Command{a.initCmd(), a.validateCmd(), a.showCmd(), a.convertCmd(), a.schemaCmd(), a.explainCmd()}},
-		{"Keep workflows:", []*cobra.Command{a.workflowsCmd(), a.agentsCmd()}},
-		{"Run on schedule:", []*cobra.Command{a.scheduleCmd(), a.schedulerCmd()}},
-		{"Serve others:", []*cobra.Command{a.serveCmd(), a.mcpCmd(), a.tokensCmd(), a.auditCmd(), a.webhooksCmd(), a.notificationsCmd()}},
+		{"Work with documents:", []*cobra.Command{a.initCmd(), a.validateCmd(), a.showCmd(), a.convertCmd(), a.schemaCmd(), a.explainCmd()}},
+		{"Store workflows:", []*cobra.Command{a.workflowsCmd(), a.agentsCmd()}},
+		{"Run on a schedule:", []*cobra.Command{a.scheduleCmd(), a.schedulerCmd()}},
+		{"Run a server:", []*cobra.Command{a.serveCmd(), a.mcpCmd(), a.tokensCmd(), a.auditCmd(), a.webhooksCmd(), a.notificationsCmd()}},
 	})
 	root.AddCommand(a.doctorCmd(), a.versionCmd())
 	root.InitDefaultCompletionCmd()
 	for _, c := range root.Commands() {
 		if c.Name() == "completion" {
-			c.Short = "write the completion script of a shell: bash, zsh, fish or powershell"
+			c.Short = "print the completion script for a shell: bash, zsh, fish or powershell"
 			c.Args, c.RunE = takes("SHELL"), func(c *cobra.Command, _ []string) error { return c.Help() }
 			for _, shell := range c.Commands() {
 				shell.Args = takes()
@@ -338,7 +338,7 @@ func (a *app) locked(w journal.LockWait) {
 	case a.stays:
 		a.logger().Warn("the store is locked; waiting", "by", w.Holder, "for", w.For.Round(time.Second/10))
 	case !a.quiet:
-		a.say(fmt.Sprintf("hocket: the store is locked: %s has held it for %s; waiting for %s at most", w.Holder, w.For.Round(time.Second), w.Limit))
+		a.say(fmt.Sprintf("hocket: the store is locked: %s has held it for %s; waiting at most %s", w.Holder, w.For.Round(time.Second), w.Limit))
 	}
 }
 
@@ -367,13 +367,13 @@ func (a *app) present() error {
 	if _, err := os.Stat(path); !errors.Is(err, fs.ErrNotExist) {
 		return nil // what else is wrong with it is said where it is opened
 	}
-	hint := "hocket run, workflows apply and serve make a store; hocket doctor says which one is used"
+	hint := "hocket run, workflows apply and serve create a store; hocket doctor shows which one is used"
 	if near, err := filepath.Glob(filepath.Join(filepath.Dir(path), "*.db")); err == nil {
 		if name := diag.Suggest(path, near); name != "" {
 			hint = "did you mean " + quote(name) + "?"
 		}
 	}
-	return usef("there is no store %s; nothing was made\nhint: %s", quote(path), hint)
+	return usef("store %s not found; nothing was created\nhint: %s", quote(path), hint)
 }
 
 // diagnostics prints problems as FILE:LINE:COL: severity: message (code), with -q only errors.

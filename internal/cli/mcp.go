@@ -22,10 +22,10 @@ func (a *app) mcpCmd() *cobra.Command {
 	)
 	c := &cobra.Command{
 		Use: "mcp", Short: "serve workflows, agents and runs to an assistant over MCP",
-		Long: "Speaks the Model Context Protocol on standard input and output until the client\ncloses it: an assistant can create, change, check and run workflows, and look at\n" +
+		Long: "Speaks the Model Context Protocol on standard input and output until the client\ncloses it: an assistant can create, change, check and run workflows, and read\n" +
 			"runs. The client starts it; see docs/mcp-server.md for the configuration of\nClaude Code, VS Code and others.\n\n" +
-			"Approvals are never taken from the assistant: a client that can ask its person\nis asked to, with the real action shown, and with all others a person answers by\nhocket resume. " +
-			"Runs that the assistant started are driven by this process: those\nthat have not ended when the client leaves are stored, and resume_run or\nhocket resume continues them.",
+			"The assistant cannot answer approvals. If the client supports it, it shows the\naction to its user and asks for the answer; otherwise a person answers with\nhocket resume. " +
+			"Runs that the assistant started are driven by this process. Runs\nin progress when the client disconnects are stored; resume_run or hocket resume\ncontinues them.",
 		Example: "  claude mcp add hocket -- hocket mcp\n  hocket mcp --role run --workflows newsroom,refunds    # may run, may not change anything",
 		Args:    takes(),
 		RunE: func(c *cobra.Command, _ []string) error {
@@ -36,8 +36,8 @@ func (a *app) mcpCmd() *cobra.Command {
 		},
 	}
 	f := c.Flags()
-	f.StringVar(&role, "role", string(access.RoleAdmin), "what the assistant may do (`ROLE`): run starts and looks, edit also changes definitions, admin is all of it")
-	f.StringSliceVar(&workflows, "workflows", nil, "`IDS` of published workflows that are tools of their own; "+mcpserver.All+" for every one")
+	f.StringVar(&role, "role", string(access.RoleAdmin), "permissions of the assistant (`ROLE`): run starts and reads runs, edit also changes definitions, admin allows everything")
+	f.StringSliceVar(&workflows, "workflows", nil, "`IDS` of published workflows to offer as tools, separated by commas; "+mcpserver.All+" for every one")
 	must(c.RegisterFlagCompletionFunc("role", cobra.FixedCompletions(roleNames(), cobra.ShellCompDirectiveNoFileComp)))
 	return c
 }

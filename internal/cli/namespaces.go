@@ -18,7 +18,7 @@ import (
 var overNamespaces = []string{"tokens", "audit"}
 
 func (a *app) addNamespaceFlag(root *cobra.Command) {
-	root.PersistentFlags().StringVar(&a.namespace, "namespace", "", "`NAME` of the namespace whose store is used (default: the store of --db itself)")
+	root.PersistentFlags().StringVar(&a.namespace, "namespace", "", "`NAME` of the namespace whose store is used (default: the store of --db)")
 	must(root.RegisterFlagCompletionFunc("namespace", a.completeNamespaces))
 }
 
@@ -81,7 +81,7 @@ func (a *app) enter(ctx context.Context) error {
 func (a *app) noNamespace(names []string) error {
 	hint := diag.DidYouMean(a.namespace, names)
 	if hint == "" {
-		hint = "`hocket tokens create` makes it with its first token"
+		hint = "`hocket tokens create` creates it with its first token"
 	}
 	return usef("there is no namespace %s; %s", quote(a.namespace), hint)
 }

@@ -47,7 +47,7 @@ func (o *oneSource) add(a *app, c *cobra.Command) {
 	}
 	addLoadFlags(c, &o.load)
 	c.Flags().StringVar(&o.workflow, "workflow", "", "instead of FILE: `ID` of a stored workflow")
-	c.Flags().BoolVar(&o.draft, "draft", false, "with --workflow: its draft, not what is published")
+	c.Flags().BoolVar(&o.draft, "draft", false, "with --workflow: use its draft, not the published version")
 	must(c.RegisterFlagCompletionFunc("workflow", a.completeWorkflow))
 }
 
@@ -56,7 +56,7 @@ func (a *app) onlyStored() error {
 	if a.Env(envServer) == "" {
 		return nil
 	}
-	return usef("%s is set, and --workflow names what is stored on this machine here; unset it, or read the document with hocket workflows show ID", envServer)
+	return usef("%s is set, but --workflow refers to the local store here; unset it, or read the document with hocket workflows show ID", envServer)
 }
 
 // read reads the workflow, prints its problems and gives it where it may run.
@@ -127,7 +127,7 @@ func (fl *runFlags) oneReader(args []string) (taken bool, err error) {
 		}
 	}
 	if readers > 1 || readers == 1 && len(args) > 1 && args[1] == "-" {
-		return true, usef("standard input can be read only once, and `-` stands in several places")
+		return true, usef("standard input can be read only once, but `-` is given several times")
 	}
 	return readers == 1, nil
 }

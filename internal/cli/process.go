@@ -19,7 +19,7 @@ const dumpableVar = "HOCKET_DUMPABLE"
 // Programs that it starts cannot read its memory and its environment (on Linux, and not where root runs it).
 func Process(w Wiring) int {
 	if err := process.Protect(os.Getenv(dumpableVar) == "1"); err != nil {
-		fmt.Fprintf(os.Stderr, "hocket: protect the process from programs that it starts: %v\n  %s=1 leaves out the protection of memory and environment\n", err, dumpableVar)
+		fmt.Fprintf(os.Stderr, "hocket: protect the process from programs that it starts: %v\n  %s=1 disables the protection of memory and environment\n", err, dumpableVar)
 		return 1
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)

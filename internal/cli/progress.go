@@ -172,7 +172,7 @@ func (b *board) add(e engine.Event) *line {
 		}
 	case *engine.ModelReplied:
 		if a != nil && d.Stop == string(model.StopLength) {
-			return &line{markOdd, a.title(), "", "the model's answer was cut off: its limit of tokens was reached"}
+			return &line{markOdd, a.title(), "", "the model's answer was cut off at its token limit"}
 		}
 	case *engine.StepRetrying:
 		if a != nil {
@@ -180,7 +180,7 @@ func (b *board) add(e engine.Event) *line {
 			if wait := d.Until.Sub(e.At); wait >= time.Second { // it may be an hour that the provider asks for
 				in, at = " in "+duration(wait), " at "+d.Until.Local().Format("15:04:05")
 			}
-			a.doing = fmt.Sprintf("tries again%s (attempt %d)", at, d.Attempt)
+			a.doing = fmt.Sprintf("retries%s (attempt %d)", at, d.Attempt)
 			return &line{markRetry, a.title(), fmt.Sprintf("attempt %d follows%s", d.Attempt, in), clean(d.Error.Message) + " (" + d.Error.Code + ")"}
 		}
 	case *engine.StepCompleted:
@@ -266,7 +266,7 @@ func limitText(d *engine.LimitReached) string {
 	case d.Limit == engine.CodeBudget, d.Limit == engine.CodeNodeBudget, d.Limit == engine.CodeParentBudget:
 		return fmt.Sprintf("%.2f USD", float64(d.Max)/1e6)
 	case d.Limit == engine.CodeOscillation: // Max may pass; the one after it is the limit (S3-15)
-		return fmt.Sprintf("the same reply on the same way, %d times", d.Max+1)
+		return fmt.Sprintf("the same reply on the same path, %d times", d.Max+1)
 	}
 	return fmt.Sprintf("%s %d", d.Limit, d.Max)
 }

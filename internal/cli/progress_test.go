@@ -16,10 +16,10 @@ func TestRetrying(t *testing.T) {
 		wait        time.Duration
 		line, doing string
 	}{
-		"at once":    {0, "↻ w  attempt 2 follows  slow down (rate_limit)", "tries again (attempt 2)"},
-		"soon":       {20 * time.Millisecond, "↻ w  attempt 2 follows  slow down (rate_limit)", "tries again (attempt 2)"},
-		"in seconds": {2 * time.Second, "↻ w  attempt 2 follows in 2.0s  slow down (rate_limit)", "tries again at 03:04:07 (attempt 2)"},
-		"in an hour": {time.Hour, "↻ w  attempt 2 follows in 1h00m  slow down (rate_limit)", "tries again at 04:04:05 (attempt 2)"},
+		"at once":    {0, "↻ w  attempt 2 follows  slow down (rate_limit)", "retries (attempt 2)"},
+		"soon":       {20 * time.Millisecond, "↻ w  attempt 2 follows  slow down (rate_limit)", "retries (attempt 2)"},
+		"in seconds": {2 * time.Second, "↻ w  attempt 2 follows in 2.0s  slow down (rate_limit)", "retries at 03:04:07 (attempt 2)"},
+		"in an hour": {time.Hour, "↻ w  attempt 2 follows in 1h00m  slow down (rate_limit)", "retries at 04:04:05 (attempt 2)"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -41,7 +41,7 @@ func TestRetrying(t *testing.T) {
 // An answer that ended at the limit of tokens is a step that completed, with half an answer: that is said.
 func TestCutOff(t *testing.T) {
 	t.Parallel()
-	for stop, want := range map[string]string{"stop": "", "length": "! w  the model's answer was cut off: its limit of tokens was reached"} {
+	for stop, want := range map[string]string{"stop": "", "length": "! w  the model's answer was cut off at its token limit"} {
 		t.Run(stop, func(t *testing.T) {
 			t.Parallel()
 			b := &board{titles: map[string]string{"w": "w"}}

@@ -17,8 +17,8 @@ func (a *app) runsPruneCmd() *cobra.Command {
 		asJSON        bool
 	)
 	c := &cobra.Command{
-		Use: "prune [RUN]…", Short: "delete old runs, or those named, and give the space back",
-		Long:              "Deletes runs that ended more than 30 days ago, or as --ended says; or just the\nruns named, whatever their status. Paused runs are kept for ever unless\n--paused says otherwise. The file becomes smaller.",
+		Use: "prune [RUN]…", Short: "delete old runs, or the runs named, and free their space",
+		Long:              "Deletes runs that ended more than 30 days ago, or longer ago than --ended; or only\nthe runs named, in any status. Other paused runs are deleted only with --paused.\nThe store file becomes smaller.",
 		Args:              takes("[RUN]…"),
 		ValidArgsFunction: a.completeManyRuns,
 		RunE: func(c *cobra.Command, args []string) error {
@@ -51,7 +51,7 @@ func (a *app) runsPruneCmd() *cobra.Command {
 			return nil
 		},
 	}
-	c.Flags().StringVar(&ended, "ended", "30d", "delete runs that ended longer ago than `AGE`, such as 12h or 7d; 0 is all ended runs")
+	c.Flags().StringVar(&ended, "ended", "30d", "delete runs that ended longer ago than `AGE`, such as 12h or 7d; 0 deletes all ended runs")
 	c.Flags().StringVar(&paused, "paused", "", "delete runs that have been paused longer than `AGE`")
 	a.addServerFlag(c)
 	c.Flags().BoolVar(&asJSON, "json", false, "print what was deleted as JSON")

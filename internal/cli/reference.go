@@ -17,10 +17,10 @@ func ReferencePages() map[string]string {
 	pages := map[string]string{}
 	var index strings.Builder
 	fmt.Fprintf(&index, "# Command line\n\n%s\n\n%s\n", madeBy,
-		"Each verb has a page. `hocket help VERB` prints the same text. Flags are accepted before and after arguments.")
+		"Each command has a page. `hocket help COMMAND` prints the same text. Flags are accepted before and after arguments.")
 	verbs := root.Commands()
-	for _, g := range append(root.Groups(), &cobra.Group{Title: "Other verbs:"}) {
-		fmt.Fprintf(&index, "\n## %s\n\n| verb | purpose |\n| --- | --- |\n", strings.TrimSuffix(g.Title, ":"))
+	for _, g := range append(root.Groups(), &cobra.Group{Title: "Other commands:"}) {
+		fmt.Fprintf(&index, "\n## %s\n\n| command | purpose |\n| --- | --- |\n", strings.TrimSuffix(g.Title, ":"))
 		for _, c := range verbs {
 			if c.GroupID != g.ID || skipped(c) {
 				continue
@@ -31,7 +31,7 @@ func ReferencePages() map[string]string {
 			pages[c.Name()+".md"] = b.String()
 		}
 	}
-	fmt.Fprintf(&index, "\n## Flags of every verb\n\n```text\n%s\n```\n", strings.TrimRight(root.PersistentFlags().FlagUsages(), "\n"))
+	fmt.Fprintf(&index, "\n## Global flags\n\n```text\n%s\n```\n", strings.TrimRight(root.PersistentFlags().FlagUsages(), "\n"))
 	pages["README.md"] = index.String()
 	return pages
 }
@@ -60,7 +60,7 @@ func describe(b *strings.Builder, c *cobra.Command, level int) {
 	}
 	fmt.Fprintf(b, "%s %s\n\n", strings.Repeat("#", level), c.CommandPath())
 	if level == 1 {
-		fmt.Fprintf(b, "%s Other verbs: [command line](README.md).\n\n", madeBy)
+		fmt.Fprintf(b, "%s Other commands: [command line](README.md).\n\n", madeBy)
 	}
 	text := c.Long
 	if text == "" {
@@ -126,8 +126,8 @@ func CheckLine(args []string, whole bool) error {
 			operands = append(operands, word)
 		}
 	}
-	if !c.HasParent() && len(operands) > 0 && operands[0] != "VERB" {
-		return fmt.Errorf("there is no verb %s", operands[0])
+	if !c.HasParent() && len(operands) > 0 && operands[0] != "COMMAND" {
+		return fmt.Errorf("unknown command %s", operands[0])
 	}
 	if whole && c.HasParent() {
 		return c.ValidateArgs(operands)

@@ -31,10 +31,11 @@ type resumeFlags struct {
 }
 
 const resumeHelp = `Continues a run whose process died or was interrupted, or answers the wait of
-a paused run and goes on with it. A run that another process drives is answered
-there and followed here. An answer to the run of a Go program that does not
-drive it now is stored for that program, with status 3. It uses the model, tools and limits that the run was
-started with; keys come from the environment.
+a paused run and continues it. If another process drives the run, the answer is
+sent to that process, and the run is followed here. If the run belongs to a Go
+program that is not running, the answer is stored for that program, and the exit
+status is 3. The run keeps its model, tools and limits; keys come from the
+environment.
 
 ` + runArgHelp + `
 
@@ -45,34 +46,34 @@ func (a *app) resumeCmd() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "resume RUN",
 		Short: "continue an interrupted run, or answer the wait of a paused one",
-		Long:  resumeHelp + waitHelp + " 2 also\nmeans that the answer was refused or the run does not wait; it is unchanged.",
+		Long:  resumeHelp + waitHelp + " 2 also\nmeans that the answer was refused or the run is not waiting; the run is unchanged.",
 		Example: "  hocket resume RUN                                    # after Ctrl-C or a crash\n" +
 			"  hocket resume RUN --approve --note \"looks good\"\n" +
-			"  hocket resume RUN --wait w7 --input blue             # where several wait\n" +
-			"  hocket resume RUN --max-steps 2000                   # after it ended by its step limit",
+			"  hocket resume RUN --wait w7 --input blue             # if several waits are open\n" +
+			"  hocket resume RUN --max-steps 2000                   # after it reached its step limit",
 		Args:              takes("RUN"),
 		ValidArgsFunction: a.completeRunsOf(goesOn),
 		RunE:              func(c *cobra.Command, args []string) error { return a.resume(c, fl, args[0]) },
 	}
 	f := c.Flags()
-	f.BoolVar(&fl.approve, "approve", false, "approve what waits")
-	f.BoolVar(&fl.reject, "reject", false, "reject what waits")
-	f.StringVar(&fl.note, "note", "", "`TEXT` that goes with the decision")
+	f.BoolVar(&fl.approve, "approve", false, "answer the wait with approve")
+	f.BoolVar(&fl.reject, "reject", false, "answer the wait with reject")
+	f.StringVar(&fl.note, "note", "", "`TEXT` to store with the decision")
 	f.StringVar(&fl.input, "input", "", "answer: `TEXT_OR_JSON`")
-	f.StringVar(&fl.wait, "wait", "", "`ID` of the wait, where several are open")
+	f.StringVar(&fl.wait, "wait", "", "`ID` of the wait, if several are open")
 	f.StringVar(&fl.node, "node", "", "`ID` of the node that waits")
-	f.IntVar(&fl.maxSteps, "max-steps", 0, "reopen a run that ended by its step limit, with `N` steps in all")
-	f.DurationVar(&fl.timeout, "timeout", 0, "reopen a run that ended by its time limit, with this much running time in all (`DURATION`)")
-	f.StringVar(&fl.budget, "budget", "", "let a run that met its budget go on, with `AMOUNT` in all: "+amounts)
+	f.IntVar(&fl.maxSteps, "max-steps", 0, "continue a run that reached its step limit, with a new total of `N` steps")
+	f.DurationVar(&fl.timeout, "timeout", 0, "continue a run that reached its time limit, with a new total running time (`DURATION`)")
+	f.StringVar(&fl.budget, "budget", "", "continue a run that reached its budget, with a new total of `AMOUNT`: "+amounts)
 	fl.files.add(c)
 	addAllowUnknown(c, &fl.files.allowUnknown)
 	a.addServerFlag(c)
 	addTakeOverFlag(c, &fl.takeOver)
 	f.BoolVar(&fl.json, "json", false, "print the run object instead of the final output")
 	f.BoolVar(&fl.full, "full", false, "with --json: "+fullUsage)
-	f.BoolVar(&fl.events, "events", false, "print every event as one JSON line while the run goes on")
+	f.BoolVar(&fl.events, "events", false, "print every event as one JSON line during the run")
 	f.BoolVar(&fl.approveAll, "approve-all", false, "answer every approval with approve")
-	f.BoolVar(&fl.trust, "trust", false, "allow again what the run may do on this machine, where its folder, its programs or the permissions are not as they were")
+	f.BoolVar(&fl.trust, "trust", false, "allow the run's access to this machine again, if its folder, programs or permissions have changed")
 	must(c.RegisterFlagCompletionFunc("wait", a.completeWaits(false)))
 	must(c.RegisterFlagCompletionFunc("node", a.completeWaits(true)))
 	return c
@@ -94,7 +95,7 @@ func (fl *resumeFlags) answer(c *cobra.Command) (service.AnswerRequest, bool, er
 	case c.Flags().Changed("input"):
 		q.Value = textOrJSON(fl.input)
 	case fl.note != "" || fl.wait != "" || fl.node != "":
-		return q, false, usef("say what the answer is: --approve, --reject or --input")
+		return q, false, usef("the answer is missing: use --approve, --reject or --input")
 	default:
 		return q, false, nil
 	}
@@ -236,12 +237,12 @@ func allowAgain(ctx context.Context, s backend, run string) error {
 
 // wantsAgain words what was allowed for a run under other circumstances, for a person to allow again.
 func (a *app) wantsAgain(e *service.AllowedElsewhereError) string {
-	lines := []string{"run " + e.Run + " may do on this machine what has to be allowed again:"}
+	lines := []string{"run " + e.Run + " has access to this machine that must be allowed again:"}
 	for _, line := range e.Changed {
 		lines = append(lines, "  "+exact(line))
 	}
 	if e.Dir != e.Here {
-		lines = append(lines, "it was allowed in "+exact(e.Dir)+", where its programs run and its paths lead; this is "+exact(e.Here))
+		lines = append(lines, "it was allowed in the folder "+exact(e.Dir)+"; the current folder is "+exact(e.Here))
 	}
 	if wants := a.wants(&e.Wants); wants != "" {
 		lines = append(lines, wants)
@@ -269,9 +270,9 @@ func (f *follower) stored(ctx context.Context) error {
 		return err
 	}
 	if program == "" {
-		return &exit{ExitPaused, "the answer is stored; the run's program takes it when it runs"}
+		return &exit{ExitPaused, "the answer is stored; the run's program reads it when it runs"}
 	}
-	return &exit{ExitPaused, fmt.Sprintf("the answer is stored; the program %s takes it when it runs", clean(program))}
+	return &exit{ExitPaused, fmt.Sprintf("the answer is stored; the program %s reads it when it runs", clean(program))}
 }
 
 // resumes gives where the run is that is to go on, and its id. In a store of this machine it is driven with the files of the flags; a server has its own.
@@ -317,7 +318,7 @@ func refused(err error, q service.AnswerRequest, rec service.Recorded) error {
 	noApproval, isQuestion := errors.AsType[*service.NoApprovalError](err)
 	switch code := service.CodeOf(err); {
 	case isQuestion:
-		return usef("run %s asks a question at %s, no approval; answer it with --input TEXT; nothing was changed", run, clean(noApproval.Node))
+		return usef("run %s asks a question at %s, not for an approval; answer it with --input TEXT; nothing was changed", run, clean(noApproval.Node))
 	case errors.As(err, new(*service.EndedError)):
 		return usef("%v%s", err, retryHint(rec))
 	case errors.Is(err, engine.ErrWaitAmbiguous):
@@ -327,17 +328,17 @@ func refused(err error, q service.AnswerRequest, rec service.Recorded) error {
 		}
 		return usef("%s", strings.Join(lines, "\n"))
 	case errors.Is(err, engine.ErrAbove) && o.ParentRun != nil:
-		return usef("run %s used what was left of the budget of run %s; continue that one with a larger budget; nothing was changed", run, *o.ParentRun)
+		return usef("run %s used the remaining budget of run %s; continue that run with a larger budget; nothing was changed", run, *o.ParentRun)
 	case errors.Is(err, engine.ErrNotReopenable):
-		return usef("run %s did not end by a limit, it is %s; nothing was changed%s", run, rec.Head.Status, retryHint(rec))
+		return usef("run %s did not end at a limit: it is %s; nothing was changed%s", run, rec.Head.Status, retryHint(rec))
 	case (errors.Is(err, engine.ErrWaitNotFound) || errors.Is(err, engine.ErrWaitClosed)) && q.Wait == "" && q.Node == "":
-		return usef("run %s waits for nothing, it is %s; nothing was changed", run, rec.Head.Status)
+		return usef("run %s is not waiting: it is %s; nothing was changed", run, rec.Head.Status)
 	case errors.Is(err, engine.ErrWaitNotFound) && q.Wait != "":
 		return usef("run %s has no wait %q; nothing was changed", run, q.Wait)
 	case errors.Is(err, engine.ErrWaitAnswered):
-		return usef("run %s: that wait has another answer already; nothing was changed", run)
+		return usef("run %s: the wait already has another answer; nothing was changed", run)
 	case errors.Is(err, engine.ErrWaitClosed):
-		return usef("run %s: that wait is closed; nothing was changed", run)
+		return usef("run %s: the wait is closed; nothing was changed", run)
 	case errors.Is(err, engine.ErrWaitNotFound), errors.Is(err, engine.ErrAnswer), code == service.CodeConflict:
 		return usef("run %s: %v; nothing was changed", run, err)
 	}
@@ -349,5 +350,5 @@ func retryHint(rec service.Recorded) string {
 	if s := rec.Head.Status; s != journal.StatusFailed && s != journal.StatusCancelled {
 		return ""
 	}
-	return "; to go on from there: hocket retry " + quote(rec.Head.Run)
+	return "; to continue from there: hocket retry " + quote(rec.Head.Run)
 }

@@ -30,52 +30,52 @@ type retryFlags struct {
 	runID              string
 }
 
-const retryHelp = `Makes a new run of one that failed, met a limit or was cancelled, and drives it.
-The new run keeps what succeeded: model calls that gave a reply are not made
-again. It goes on just before what failed, or with --from where STEP began for
-the last time; that also works for a run that completed. The old run stays as it
-is, and "hocket runs show" of the new one names it.
+const retryHelp = `Creates a new run from one that failed, reached a limit or was cancelled, and
+drives it. The new run keeps the results of the old one: model calls that gave a
+reply are not made again. It continues just before the failure, or with --from at
+the last execution of STEP; --from also works for a run that completed. The old run
+is not changed, and "hocket runs show" of the new run names it.
 
---model binds the calls that the new run makes. --with takes a repaired document:
-steps that ran already, and the edges between them, must be equal in it; the
-failed step begins anew, as the new document has it. What the kept part used
-counts against budgets. `
+--model sets the model of the calls that the new run makes. --with takes a corrected
+document: steps that already ran, and the edges between them, must not differ; the
+failed step starts again with its new definition. Usage of the kept steps counts
+against budgets. `
 
 func (a *app) retryCmd() *cobra.Command {
 	fl := &retryFlags{}
 	c := &cobra.Command{
 		Use:   "retry RUN",
-		Short: "go on with a failed, limited or cancelled run, as a new run",
+		Short: "continue a failed, limited or cancelled run as a new run",
 		Long:  retryHelp,
 		Example: "  hocket retry RUN                                     # just before what failed\n" +
 			"  hocket retry RUN --model anthropic/claude-sonnet-5-5 # with another model\n" +
 			"  hocket retry RUN --from critic                       # from the last execution of a step\n" +
-			"  hocket retry RUN --with fixed.yaml                   # with a repaired document\n" +
-			"  hocket retry RUN --max-iterations 200                # after it met the limit of a loop",
+			"  hocket retry RUN --with fixed.yaml                   # with a corrected document\n" +
+			"  hocket retry RUN --max-iterations 200                # after it reached the limit of a loop",
 		Args:              takes("RUN"),
 		ValidArgsFunction: a.completeRunsOf(func(l runLine) bool { return !isOpen(l) }),
 		RunE:              func(c *cobra.Command, args []string) error { return a.retry(c, fl, args[0]) },
 	}
 	f := c.Flags()
-	f.StringVar(&fl.from, "from", "", "execute again from the last execution of `STEP` on")
+	f.StringVar(&fl.from, "from", "", "continue from the last execution of `STEP`")
 	must(c.RegisterFlagCompletionFunc("from", a.completeSteps))
-	f.StringVar(&fl.model, "model", "", "`REF` of the model for every agent in what is still to run, such as openai/gpt-6.1-terra")
+	f.StringVar(&fl.model, "model", "", "`REF` of the model for every agent in the remaining steps, such as openai/gpt-6.1-terra")
 	must(c.RegisterFlagCompletionFunc("model", a.completeModels))
-	f.StringVar(&fl.with, "with", "", "go on with the document `FILE`, which is equal in what already ran")
+	f.StringVar(&fl.with, "with", "", "continue with the corrected document `FILE`, in which steps that already ran must not differ")
 	must(c.MarkFlagFilename("with", "yaml", "yml", "json"))
 	addLoadFlags(c, &fl.load)
 	fl.files.add(c)
 	a.addServerFlag(c)
-	f.BoolVar(&fl.trust, "trust", false, "let the document of --with use this machine as it asks; without --with, allow again what the run may do where that has changed")
+	f.BoolVar(&fl.trust, "trust", false, "allow the document of --with the access to this machine that it asks for; without --with, allow the run's changed access again")
 	f.BoolVar(&fl.json, "json", false, "print the run object instead of the final output")
 	f.BoolVar(&fl.full, "full", false, "with --json: "+fullUsage)
-	f.BoolVar(&fl.events, "events", false, "print every event as one JSON line while the run goes on")
+	f.BoolVar(&fl.events, "events", false, "print every event as one JSON line during the run")
 	f.BoolVar(&fl.approveAll, "approve-all", false, "answer every approval with approve")
-	f.IntVar(&fl.maxSteps, "max-steps", 0, "at most `N` steps in all")
-	f.IntVar(&fl.maxLoops, "max-iterations", 0, "at most `N` passes of a loop")
-	f.DurationVar(&fl.timeout, "timeout", 0, "at most this much running time in all (`DURATION`), such as 90s")
-	f.StringArrayVar(&fl.budgets, "budget", nil, "at most this `AMOUNT` in all: "+amounts+" (repeatable, one of each)")
-	f.StringVar(&fl.runID, "run-id", "", "`ID` of the new run; it must be new")
+	f.IntVar(&fl.maxSteps, "max-steps", 0, "at most `N` steps in total")
+	f.IntVar(&fl.maxLoops, "max-iterations", 0, "at most `N` iterations of a loop")
+	f.DurationVar(&fl.timeout, "timeout", 0, "at most this much running time in total (`DURATION`), such as 90s")
+	f.StringArrayVar(&fl.budgets, "budget", nil, "at most this `AMOUNT` in total: "+amounts+" (repeatable, one of each kind)")
+	f.StringVar(&fl.runID, "run-id", "", "`ID` of the new run; it must not exist yet")
 	return c
 }
 
@@ -93,16 +93,16 @@ func (fl *retryFlags) limits(c *cobra.Command) (workflow.Limits, error) {
 func (a *app) retry(c *cobra.Command, fl *retryFlags, run string) error {
 	for _, name := range []string{"from", "model", "with"} {
 		if f := c.Flags().Lookup(name); f.Changed && f.Value.String() == "" {
-			return mustBe(name, "more than an empty text", "")
+			return mustBe(name, "a non-empty text", "")
 		}
 	}
 	if fl.runID == latestRun {
-		return usef("--run-id %s: the word names the newest run; choose another id", latestRun)
+		return usef("--run-id %s: this word is reserved for the newest run; choose another id", latestRun)
 	}
 	if fl.with == "" {
 		for _, name := range []string{"format", "agents"} {
 			if c.Flags().Changed(name) {
-				return usef("--%s goes with --with FILE", name)
+				return usef("--%s needs --with FILE", name)
 			}
 		}
 	}

@@ -41,27 +41,27 @@ type runFlags struct {
 	context    bool // exec: print the step context
 }
 
-const inputHelp = `With --workflow ID it is a stored workflow instead of a FILE: what is published,
-or its draft with --draft.
+const inputHelp = `With --workflow ID, it runs a stored workflow instead of FILE: the published
+version, or the draft with --draft.
 
-INPUT is the prompt; in a canvas document it replaces initialInput. "-", or
-a pipe with no INPUT, reads standard input; an INPUT that begins with a dash
-goes after --. FILE may be "-" too.
+INPUT is the prompt; in a canvas document it replaces initialInput. If INPUT is
+"-", or is omitted and standard input is a pipe, standard input is read. Put an
+INPUT that begins with a dash after --. FILE may also be "-".
 
 `
 
-const waitHelp = `On a terminal, live progress is shown on standard error and approvals are
-asked. Elsewhere a run that must wait is stored, and the command ends with
-status 3 and the line to type.
+const waitHelp = `On a terminal, progress is shown on standard error, and approvals are asked for.
+Elsewhere, a run that must wait is stored; the command prints how to answer it
+and exits with status 3.
 
-Exit status: 0 completed, 1 failed, 2 not acceptable (nothing ran), 3 paused
-for a person, 4 cancelled, 130 interrupted (the run is stored).`
+Exit status: 0 completed, 1 failed, 2 invalid request (nothing ran), 3 paused for
+a person, 4 cancelled, 130 interrupted (the run is stored).`
 
 func (a *app) runCmd() *cobra.Command {
 	return a.runVerb(&cobra.Command{
 		Use:   "run FILE|--workflow ID [INPUT]",
 		Short: "run a workflow document and print its final output",
-		Long:  "Runs a workflow document, or a stored workflow, and prints its final output on\nstandard output, nothing else there.\n\n" + inputHelp + waitHelp,
+		Long:  "Runs a workflow document, or a stored workflow, and prints its final output, and\nnothing else, on standard output.\n\n" + inputHelp + waitHelp,
 		Example: "  hocket run newsroom.yaml \"The library opens on Sundays\"\n" +
 			"  git diff | hocket run review.json\n" +
 			"  hocket run triage.json --json | jq .usage\n" +
@@ -75,7 +75,7 @@ func (a *app) execCmd() *cobra.Command {
 	return a.runVerb(&cobra.Command{
 		Use:     "exec FILE|--workflow ID [INPUT]",
 		Short:   "run a workflow document and also print its step context",
-		Long:    "Does what run does and then prints the step context to standard error, under\na line \"--- Step Context ---\", as indented JSON; also when the run failed.\n\n" + inputHelp + waitHelp,
+		Long:    "Does the same as run, and then prints the step context as indented JSON to standard\nerror, under a line \"--- Step Context ---\", even if the run failed.\n\n" + inputHelp + waitHelp,
 		Example: "  hocket exec translation.yaml \"The library opens on Sundays\"",
 	}, &runFlags{context: true})
 }
@@ -102,7 +102,7 @@ func (a *app) addRunFlags(c *cobra.Command, fl *runFlags) {
 	f := c.Flags()
 	addLoadFlags(c, &fl.load)
 	f.StringVar(&fl.workflow, "workflow", "", "run the stored workflow `ID` instead of a FILE")
-	f.BoolVar(&fl.draft, "draft", false, "with --workflow: run its draft, not what is published")
+	f.BoolVar(&fl.draft, "draft", false, "with --workflow: run its draft, not the published version")
 	must(c.RegisterFlagCompletionFunc("workflow", a.completeWorkflow))
 	f.StringVar(&fl.branch, "branch", "", "run the branch with this `ID` of a rounds document; all: every one_time branch at once")
 	must(c.RegisterFlagCompletionFunc("branch", a.completeBranches(fl)))
@@ -110,17 +110,17 @@ func (a *app) addRunFlags(c *cobra.Command, fl *runFlags) {
 	must(c.RegisterFlagCompletionFunc("model", a.completeModels))
 	fl.files.add(c)
 	a.addServerFlag(c)
-	f.StringVar(&fl.record, "record", "", "`FILE` to which the model calls are written as a reply script")
-	f.BoolVar(&fl.trust, "trust", false, "let the document use this machine as it asks: commands, files, addresses, variables")
+	f.StringVar(&fl.record, "record", "", "`FILE` to write the model calls to, as a reply script")
+	f.BoolVar(&fl.trust, "trust", false, "allow the document the access to this machine that it asks for: commands, files, addresses, variables")
 	f.BoolVar(&fl.json, "json", false, "print the run object instead of the final output")
 	f.BoolVar(&fl.full, "full", false, "with --json: "+fullUsage)
-	f.BoolVar(&fl.events, "events", false, "print every event as one JSON line while the run goes on")
+	f.BoolVar(&fl.events, "events", false, "print every event as one JSON line during the run")
 	f.BoolVar(&fl.approveAll, "approve-all", false, "answer every approval with approve")
-	f.IntVar(&fl.maxSteps, "max-steps", 0, "at most `N` steps, whatever the document says")
+	f.IntVar(&fl.maxSteps, "max-steps", 0, "at most `N` steps, overriding the document")
 	f.DurationVar(&fl.timeout, "timeout", 0, "at most this much running time (`DURATION`), such as 90s")
-	f.IntVar(&fl.maxConc, "max-concurrency", 0, "at most `N` steps at once")
-	f.StringArrayVar(&fl.budgets, "budget", nil, "at most this `AMOUNT` for the run: "+amounts+" (repeatable, one of each)")
-	f.StringVar(&fl.runID, "run-id", "", "`ID` of the run; it must be new")
+	f.IntVar(&fl.maxConc, "max-concurrency", 0, "at most `N` concurrent steps")
+	f.StringArrayVar(&fl.budgets, "budget", nil, "at most this `AMOUNT` for the run: "+amounts+" (repeatable, one of each kind)")
+	f.StringVar(&fl.runID, "run-id", "", "`ID` of the run; it must not exist yet")
 	must(c.MarkFlagFilename("record"))
 }
 
@@ -258,7 +258,7 @@ func sameFile(a, b string) bool {
 func (a *app) run(c *cobra.Command, fl *runFlags, args []string) error {
 	ctx := c.Context()
 	if fl.runID == latestRun {
-		return usef("--run-id %s: the word names the newest run; choose another id", latestRun)
+		return usef("--run-id %s: this word is reserved for the newest run; choose another id", latestRun)
 	}
 	remote, err := a.there(c)
 	if err != nil {
@@ -372,19 +372,19 @@ func (a *app) start(ctx context.Context, s *service.Service, req service.StartRe
 func (a *app) wants(e *service.CommandsError) string {
 	var lines []string
 	if len(e.Commands) > 0 {
-		lines = append(lines, "this document wants to start commands on your machine:")
+		lines = append(lines, "this document needs permission to start commands on your machine:")
 		for _, argv := range e.Commands {
 			lines = append(lines, "  "+quoteAll(argv))
 		}
 	}
 	if len(e.Access) > 0 {
-		lines = append(lines, "this document wants to use your machine:")
+		lines = append(lines, "this document needs access to your machine:")
 		for _, line := range e.Access {
 			lines = append(lines, "  "+exact(line))
 		}
 	}
 	if len(e.Sends) > 0 {
-		lines = append(lines, "this document wants to send variables of your environment:")
+		lines = append(lines, "this document needs permission to send variables of your environment:")
 		for _, s := range e.Sends {
 			lines = append(lines, "  "+exact(s))
 		}

@@ -14,7 +14,7 @@ import (
 const latestRun = "latest"
 
 // runArgHelp says what a RUN may be, for the help of verbs that take one.
-const runArgHelp = "RUN is the id of a run, the beginning of one that no other run has, or \"latest\":\nthe run that was created last, apart from those that another run started."
+const runArgHelp = "RUN is the id of a run, a unique prefix of one, or \"latest\": the newest run that\nwas not started by another run."
 
 // maxCandidates bounds the runs that are listed where the beginning of an id is not clear.
 const maxCandidates = 10
@@ -23,7 +23,7 @@ const maxCandidates = 10
 // given back as it is: looking it up says that there is none. Errors: one with exit status 2 that lists the runs where several are meant.
 func (a *app) runID(ctx context.Context, s sight, typed string) (string, error) {
 	if typed == "" {
-		return "", usef("RUN is empty; give the id of a run, the beginning of one, or %s", latestRun)
+		return "", usef("RUN is empty; give the id of a run, a prefix of one, or %s", latestRun)
 	}
 	hits, more, err := s.List(ctx, journal.Query{Prefix: typed, Limit: maxCandidates})
 	if err != nil {
@@ -50,7 +50,7 @@ func (a *app) runID(ctx context.Context, s sight, typed string) (string, error) 
 	case len(hits) == 1:
 		return hits[0].Run, nil
 	}
-	lines := []string{quote(typed) + " is the beginning of several ids; type more of it:"}
+	lines := []string{quote(typed) + " is ambiguous: it is a prefix of several run ids:"}
 	now := time.Now()
 	for _, h := range hits {
 		l := lineOf(h)

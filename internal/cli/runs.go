@@ -17,7 +17,7 @@ import (
 func (a *app) runsCmd() *cobra.Command {
 	list := a.runsListCmd()
 	c := &cobra.Command{
-		Use: "runs", Short: "look at recorded runs, and clear them", Long: "Looks at recorded runs, and clears them. Without a further verb it lists them.\n" + runArgHelp,
+		Use: "runs", Short: "list, show and delete runs", Long: "Lists, shows and deletes runs. Without a subcommand, it lists them.\n" + runArgHelp,
 		Example: "  hocket runs --status paused\n  hocket runs show RUN --logs\n  hocket runs events RUN --follow\n  hocket runs prune --ended 7d",
 		Args:    takes(), RunE: list.RunE,
 	}
@@ -130,13 +130,13 @@ func (a *app) runsListCmd() *cobra.Command {
 				return err
 			}
 			if more && !a.quiet {
-				fmt.Fprintf(a.Err, "these are the newest %d; --limit shows more\n", limit)
+				fmt.Fprintf(a.Err, "showing the newest %d; use --limit for more\n", limit)
 			}
 			return nil
 		},
 	}
 	a.addServerFlag(c)
-	c.Flags().StringSliceVar(&statuses, "status", nil, "only runs of this `STATUS`; may be given more than once")
+	c.Flags().StringSliceVar(&statuses, "status", nil, "only runs with this `STATUS` (repeatable)")
 	c.Flags().StringVar(&workflow, "workflow", "", "only runs of this `WORKFLOW`")
 	c.Flags().BoolVar(&interrupted, "interrupted", false, "only runs that no process drives")
 	c.Flags().IntVar(&limit, "limit", 50, "at most `N`")

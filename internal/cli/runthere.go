@@ -16,7 +16,7 @@ import (
 func onlyHere(c *cobra.Command, names ...string) error {
 	for _, name := range names {
 		if c.Flags().Changed(name) {
-			return usef("--%s and --server cannot be given together: the server uses what it was started with", name)
+			return usef("--%s and --server cannot be given together: the server uses its own setting", name)
 		}
 	}
 	return nil
@@ -68,7 +68,7 @@ func (a *app) runThere(c *cobra.Command, r *client.Remote, fl *runFlags, args []
 	rec, err := r.Read(ctx, o.ID)
 	switch {
 	case ctx.Err() != nil:
-		return &exit{ExitInterrupted, "stopped looking; run " + o.ID + " goes on at " + r.DB()}
+		return &exit{ExitInterrupted, "detached; run " + o.ID + " continues at " + r.DB()}
 	case err != nil:
 		return err
 	}

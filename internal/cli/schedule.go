@@ -18,7 +18,7 @@ func (a *app) scheduleCmd() *cobra.Command {
 	list := a.scheduleListCmd()
 	c := &cobra.Command{
 		Use: "schedule", Short: "list schedules, and preview their times",
-		Long: "Shows when workflows start by themselves. Without a further verb it lists the\nschedules of all published workflows. hocket scheduler runs them; see\n" +
+		Long: "Lists the schedules of all published workflows, and previews their times. Without\na subcommand, it lists them. `hocket scheduler` runs them; see\n" +
 			"docs/schedules.md.",
 		Example: "  hocket schedule list\n  hocket schedule preview feeds.json --branch daily --tz America/New_York",
 		Args:    takes(), RunE: list.RunE,
@@ -108,9 +108,9 @@ func (a *app) scheduleListCmd() *cobra.Command {
 			case len(list) == 0:
 				fmt.Fprintln(a.Err, "no schedules")
 			case alive:
-				fmt.Fprintf(a.Err, "minded by %s\n", leader)
+				fmt.Fprintf(a.Err, "run by %s\n", leader)
 			default:
-				fmt.Fprintln(a.Err, "nobody minds them now: hocket scheduler does")
+				fmt.Fprintln(a.Err, "no scheduler is running; start one with hocket scheduler")
 			}
 			return nil
 		},
@@ -151,7 +151,7 @@ func (a *app) scheduleTable(list []service.Scheduled) error {
 		case !sc.Next.IsZero():
 			next = sc.Next.Format("Mon 2006-01-02 15:04:05 -07:00")
 		case sc.Schedule.Mode == workflow.ModeContinuous:
-			next = "after the end of the run before"
+			next = "after the previous run ends"
 		default:
 			next = "once a scheduler has registered it"
 		}
@@ -183,9 +183,9 @@ func (a *app) schedulePreviewCmd() *cobra.Command {
 		asJSON   bool
 	)
 	c := &cobra.Command{
-		Use: "preview FILE", Short: "print the next times at which a workflow would start",
-		Long: "Prints the next times at which a branch of a document, or of a stored workflow,\nwould start by itself. It starts nothing. An interval counts from --from, as if\n" +
-			"it was registered then.",
+		Use: "preview FILE", Short: "print the next planned times of a workflow",
+		Long: "Prints the next planned times of a branch of a document or of a stored workflow.\nIt starts nothing. An interval counts from --from, as if the schedule was\n" +
+			"registered then.",
 		Example: "  hocket schedule preview feeds.json --branch daily --tz Europe/Berlin --count 3\n" +
 			"  hocket schedule preview feeds.json --from 2026-03-07T00:00:00Z --json\n  hocket schedule preview --workflow feeds --branch daily",
 		Args: takes("[FILE]"), ValidArgsFunction: firstIsDocument,
@@ -223,8 +223,8 @@ func (a *app) schedulePreviewCmd() *cobra.Command {
 	}
 	addLoadFlags(c, &opts)
 	c.Flags().StringVar(&q.Branch, "branch", "", "`ID` of the branch")
-	addZoneFlag(c, &tz, "time `ZONE`, such as Europe/Berlin, whatever the document says (default: the document's, else the machine's)")
-	c.Flags().StringVar(&from, "from", "", "`TIME` after which to look, such as 2026-03-07T12:00:00Z (default: now)")
+	addZoneFlag(c, &tz, "time `ZONE`, such as Europe/Berlin, overriding the document (default: the document's, else the machine's)")
+	c.Flags().StringVar(&from, "from", "", "print times after `TIME`, such as 2026-03-07T12:00:00Z (default: now)")
 	c.Flags().IntVar(&q.Count, "count", 10, "print `N` times")
 	c.Flags().StringVar(&stored, "workflow", "", "instead of FILE: `ID` of a stored workflow")
 	c.Flags().BoolVar(&asJSON, "json", false, "print a list of RFC 3339 times as JSON")
@@ -297,9 +297,9 @@ func (a *app) preview(p service.Preview, asJSON bool) error {
 	switch {
 	case a.quiet || p.Schedule.IsTimed():
 	case p.Schedule.Kind == schedule.KindContinuous:
-		fmt.Fprintf(a.Err, "continuous: the first run starts at once, the next one %s after the end of the one before; there are no planned times\n", p.Schedule.Every)
+		fmt.Fprintf(a.Err, "continuous: the first run starts at once, each further run %s after the end of the previous one; there are no planned times\n", p.Schedule.Every)
 	default:
-		fmt.Fprintln(a.Err, "one_time: it never starts by itself")
+		fmt.Fprintln(a.Err, "one_time: it has no schedule")
 	}
 	if asJSON {
 		times := make([]string, len(p.Times))

@@ -25,10 +25,10 @@ func (a *app) schedulerCmd() *cobra.Command {
 	)
 	c := &cobra.Command{
 		Use: "scheduler", Short: "run the schedules of published workflows until stopped",
-		Long: "Starts runs of published workflows when their schedules say so, drives them, and\ntakes up those that a former scheduler left, until it is stopped by Ctrl-C or\n" +
-			"SIGTERM. Then runs under way are stored and go on with the next scheduler.\n\n" +
-			"Several may run on one store: one minds the schedules, the others wait for its\nend. A planned time never has two runs. What was missed while nobody looked is\n" +
-			"made up for as --catch-up says: the last one of each branch, none, or all (at\nmost 100), one after the other.",
+		Long: "Starts runs of published workflows by their schedules, drives them, and continues\nthe runs that a previous scheduler left, until it is stopped by Ctrl-C or\n" +
+			"SIGTERM. Runs in progress are then stored, and the next scheduler continues them.\n\n" +
+			"Several schedulers may use one store: one is active, and the others wait until it\nstops. A planned time never starts two runs. --catch-up decides which planned times\n" +
+			"that were missed while no scheduler was running are run afterwards: the last one of\neach branch, none, or all (at most 100), one after the other.",
 		Example: "  hocket scheduler --tz Europe/Berlin\n  hocket scheduler --catch-up none --log-format json",
 		Args:    takes(),
 		RunE: func(c *cobra.Command, _ []string) error {
@@ -48,9 +48,9 @@ func (a *app) schedulerCmd() *cobra.Command {
 	}
 	f := c.Flags()
 	addZoneFlag(c, &tz, "time `ZONE` of calendars whose document names none (default: the machine's)")
-	f.StringVar(&catchUp, "catch-up", string(scheduler.CatchUpLast), "`POLICY` for planned times that were missed: last, none or all are made up for")
-	f.StringVar(&q.Model, "model", "", "`MODEL` of every agent, whatever the documents say")
-	f.BoolVar(&q.Trust, "trust", false, "let documents start the commands that they name and use the addresses that they name")
+	f.StringVar(&catchUp, "catch-up", string(scheduler.CatchUpLast), "`POLICY` for missed planned times: run the last one, none or all of them")
+	f.StringVar(&q.Model, "model", "", "`MODEL` of every agent, overriding the documents")
+	f.BoolVar(&q.Trust, "trust", false, "allow documents to start the commands and use the addresses that they name")
 	files.add(c)
 	addAllowUnknown(c, &files.allowUnknown)
 	must(c.RegisterFlagCompletionFunc("catch-up", cobra.FixedCompletions(policyNames(), cobra.ShellCompDirectiveNoFileComp)))
@@ -136,21 +136,21 @@ func (r *reporter) words(e scheduler.Event) (string, []any) {
 	add := func(text string, fields ...any) { parts, args = append(parts, text), append(args, fields...) }
 	switch e.Kind {
 	case scheduler.EventLeading:
-		add("this process minds the schedules")
+		add("this process runs the schedules")
 	case scheduler.EventWaiting:
-		add(e.Detail+" minds the schedules; waiting for its end", "leader", e.Detail)
+		add(e.Detail+" runs the schedules; waiting for it to stop", "leader", e.Detail)
 	case scheduler.EventRegistered:
 		add("schedule "+e.Detail, "schedule", e.Detail)
 	case scheduler.EventStarted:
 		add("run "+e.Run, "run", e.Run, "planned", e.Planned)
 		if e.CatchUp > 0 {
-			add("makes up for "+r.time(e.Planned), "catchUp", true)
+			add("catches up for "+r.time(e.Planned), "catchUp", true)
 		}
 	case scheduler.EventEnded:
 		add("run "+e.Run, "run", e.Run)
 		add(fmt.Sprintf("%s after %s", e.Status, duration(e.Took)), "status", string(e.Status), "tookMs", e.Took.Milliseconds())
 	case scheduler.EventSkipped:
-		text := "a run is just starting"
+		text := "a run is starting"
 		if e.Run != "" {
 			text = "run " + e.Run + " has not ended"
 		}
@@ -160,7 +160,7 @@ func (r *reporter) words(e scheduler.Event) (string, []any) {
 	case scheduler.EventRefused, scheduler.EventBroken:
 		add(reason(e.Err), "err", e.Err.Error())
 	case scheduler.EventClock:
-		add("the clock was set back by more than a day; it goes on from now", "planned", e.Planned)
+		add("the clock was set back by more than a day; schedules continue from the current time", "planned", e.Planned)
 	default:
 	}
 	if !e.Next.IsZero() {
@@ -180,15 +180,15 @@ func (r *reporter) missed(e scheduler.Event) string {
 	made := "dropped"
 	switch {
 	case e.CatchUp == 1:
-		made = "made up for"
+		made = "runs now"
 	case e.CatchUp > 1:
-		made = fmt.Sprintf("%d are made up for", e.CatchUp)
+		made = fmt.Sprintf("%d of them run now", e.CatchUp)
 	}
 	switch {
 	case e.Count == 1:
 		return r.time(e.Planned) + ", " + made
 	case e.CatchUp == 1:
-		made = "the last one is made up for"
+		made = "the last one runs now"
 	}
 	few := strconv.Itoa(e.Count)
 	if e.Count >= scheduler.MaxCatchUp {
@@ -236,9 +236,9 @@ func (r *reporter) line(e scheduler.Event, kind, text string, args ...any) {
 
 // stopped tells what was left.
 func (r *reporter) stopped() {
-	text := "no run is under way"
+	text := "no run is in progress"
 	if n := len(r.open); n > 0 {
-		text = counted(n, "run") + " under way; the next scheduler goes on with it"
+		text = counted(n, "run") + " in progress, stored for the next scheduler"
 	}
 	r.line(scheduler.Event{At: time.Now()}, "stopped", text, "open", len(r.open))
 }

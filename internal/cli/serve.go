@@ -24,10 +24,10 @@ func (a *app) serveCmd() *cobra.Command {
 	)
 	c := &cobra.Command{
 		Use: "serve", Short: "serve the HTTP API, and run schedules, until stopped",
-		Long: "Answers at --addr until it is stopped by Ctrl-C or SIGTERM. It drives the runs that\nare started there, takes up those that a former server left, and minds schedules as\n" +
-			"`hocket scheduler` does. When it ends, requests under way are waited for, runs are\nstored and go on with the next server. A second Ctrl-C ends it at once.\n\n" +
-			"Every request needs a token: HOCKET_TOKEN, or one that is stored. Where there is\nnone, the first start on a loopback address makes one and writes it into the file\n" +
-			"`token` beside the store. An address that others can reach is refused without one.",
+		Long: "Serves the HTTP API at --addr until it is stopped by Ctrl-C or SIGTERM. It drives the\nruns that are started there, continues the runs that a previous server left, and runs\nschedules as " +
+			"`hocket scheduler` does. On shutdown, it waits for requests in progress and\nstores runs; the next server continues them. A second Ctrl-C ends it at once.\n\n" +
+			"Every request needs a token: HOCKET_TOKEN, or a stored one. If there is none, the\nfirst start on a loopback address creates one and writes it to the file `token`\n" +
+			"beside the store; any other address is refused.",
 		Example: "  hocket serve\n  HOCKET_TOKEN=$(cat token) hocket serve --addr 0.0.0.0:7788 --host hocket.example.com --log-format json",
 		Args:    takes(),
 		RunE: func(c *cobra.Command, _ []string) error {
@@ -49,14 +49,14 @@ func (a *app) serveCmd() *cobra.Command {
 		},
 	}
 	f := c.Flags()
-	f.StringVar(&cfg.Addr, "addr", "", "`HOST:PORT` to listen at (default: hocket.yaml's, else "+server.DefaultAddr+")")
-	f.StringVar(&cfg.URL, "url", "", "`URL` under which others reach the server, behind a proxy")
-	f.StringSliceVar(&cfg.Hosts, "host", nil, "`NAME` by which others may call the server, also *.NAME; may be given several times")
-	f.StringSliceVar(&cfg.Origins, "origin", nil, "`ORIGIN` of web pages that may call the server, such as https://app.example.com; may be given several times")
-	f.BoolVar(&cfg.NoSchedules, "no-schedules", false, "leave schedules to other processes")
+	f.StringVar(&cfg.Addr, "addr", "", "`HOST:PORT` to listen on (default: from hocket.yaml, else "+server.DefaultAddr+")")
+	f.StringVar(&cfg.URL, "url", "", "public `URL` of the server, if it is behind a proxy")
+	f.StringSliceVar(&cfg.Hosts, "host", nil, "host `NAME` that requests may use, also *.NAME (repeatable)")
+	f.StringSliceVar(&cfg.Origins, "origin", nil, "`ORIGIN` of web pages that may call the server, such as https://app.example.com (repeatable)")
+	f.BoolVar(&cfg.NoSchedules, "no-schedules", false, "do not run schedules")
 	addZoneFlag(c, &tz, "time `ZONE` of calendars whose document names none (default: the machine's)")
-	f.StringVar(&catchUp, "catch-up", string(scheduler.CatchUpLast), "`POLICY` for planned times that were missed: last, none or all are made up for")
-	f.StringVar(&starts.Model, "model", "", "`MODEL` of every agent, whatever the documents say")
+	f.StringVar(&catchUp, "catch-up", string(scheduler.CatchUpLast), "`POLICY` for missed planned times: run the last one, none or all of them")
+	f.StringVar(&starts.Model, "model", "", "`MODEL` of every agent, overriding the documents")
 	files.add(c)
 	addAllowUnknown(c, &files.allowUnknown)
 	must(c.RegisterFlagCompletionFunc("catch-up", cobra.FixedCompletions(policyNames(), cobra.ShellCompDirectiveNoFileComp)))
@@ -87,7 +87,7 @@ func (a *app) serve(c *cobra.Command, cfg server.Config) error {
 		return err
 	}
 	if start.Token != "" && start.TokenFile == "" && !a.ErrTerminal {
-		return errors.Join(usef("a store that keeps nothing has no place for a token: set %s", server.EnvToken), ln.Close(), s.Close())
+		return errors.Join(usef("a store in memory cannot keep a token: set %s", server.EnvToken), ln.Close(), s.Close())
 	}
 	a.tellStart(cfg, start)
 	err = s.Serve(ctx, ln)
@@ -103,21 +103,21 @@ func (a *app) tellStart(cfg server.Config, st server.Start) {
 	a.tell("store", st.DB, "path", st.DB)
 	switch {
 	case st.TokenFile != "" && a.ErrTerminal:
-		a.tell("token", st.Token+" (made now, and kept in "+st.TokenFile+")", "file", st.TokenFile)
+		a.tell("token", st.Token+" (created, and stored in "+st.TokenFile+")", "file", st.TokenFile)
 	case st.TokenFile != "":
-		a.tell("token", "made now, in "+st.TokenFile, "file", st.TokenFile)
+		a.tell("token", "created, in "+st.TokenFile, "file", st.TokenFile)
 	case st.Token != "":
-		a.tell("token", st.Token+" (made now, for this process alone: the store keeps nothing)")
+		a.tell("token", st.Token+" (created for this process only: the store is in memory)")
 	case st.FromEnv:
-		a.tell("token", "that of "+server.EnvToken+", and those that are stored")
+		a.tell("token", "from "+server.EnvToken+", and stored tokens")
 	default:
-		a.tell("token", "those that are stored")
+		a.tell("token", "stored tokens")
 	}
 	if st.Exposed && !st.TLS {
-		a.tell("warning", "others can reach this address, and requests with their tokens are not encrypted: put a proxy with TLS before it")
+		a.tell("warning", "other machines can reach this address, and requests and their tokens are not encrypted: put a TLS proxy in front of it")
 	}
 	if cfg.NoSchedules {
-		a.tell("schedules", "are left to other processes")
+		a.tell("schedules", "not run by this process")
 	}
 	a.tell("listening", st.URL, "url", st.URL)
 }

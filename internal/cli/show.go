@@ -43,9 +43,9 @@ func (a *app) runsShowCmd() *cobra.Command {
 	}
 	a.addServerFlag(c)
 	c.Flags().BoolVar(&sh.json, "json", false, "print JSON: the run object, or the projection asked for")
-	c.Flags().BoolVar(&sh.logs, "logs", false, "the log entries")
-	c.Flags().BoolVar(&sh.trail, "trail", false, "input and output of each agent")
-	c.Flags().BoolVar(&sh.context, "context", false, "the step context")
+	c.Flags().BoolVar(&sh.logs, "logs", false, "show the log entries")
+	c.Flags().BoolVar(&sh.trail, "trail", false, "show the input and output of each agent")
+	c.Flags().BoolVar(&sh.context, "context", false, "show the step context")
 	c.Flags().BoolVar(&sh.full, "full", false, fullUsage)
 	return c
 }
@@ -106,7 +106,7 @@ func (a *app) noTrail(ctx context.Context, s sight, run string) error {
 	case err != nil || a.quiet:
 		return err
 	case len(below) > 0:
-		fmt.Fprintf(a.Err, "no agent ran in this run; the runs that it started have trails of their own: hocket runs show %s\n", quote(run))
+		fmt.Fprintf(a.Err, "no agent ran in this run; the runs that it started have their own trails: hocket runs show %s\n", quote(run))
 	default:
 		fmt.Fprintln(a.Err, "no agent ran in this run")
 	}
@@ -140,7 +140,7 @@ func (a *app) showRun(o project.Run, program string) error {
 	if o.Interrupted {
 		goesOn := "hocket resume " + quote(o.ID)
 		if program != "" {
-			goesOn = "it goes on in its program"
+			goesOn = "its program continues it"
 		}
 		status += " (interrupted: no process drives it; " + goesOn + ")"
 	}

@@ -24,7 +24,7 @@ type shown struct {
 // viewRoom is how much of the values kept in records a view holds.
 const viewRoom = 32 << 20
 
-const fullUsage = "show values above 32 KiB whole too"
+const fullUsage = "show values above 32 KiB in full"
 
 // wholeFields are the fields of the run object that are whole in JSON, however long they are.
 var wholeFields = []string{"input", "output", "outputs"}

@@ -16,7 +16,7 @@ const quietAfter = 15 * time.Second
 
 // addTakeOverFlag gives a verb --take-over.
 func addTakeOverFlag(c *cobra.Command, takeOver *bool) {
-	c.Flags().BoolVar(takeOver, "take-over", false, "take the run from the process that drives it, which hangs; calls that it has under way may be made again")
+	c.Flags().BoolVar(takeOver, "take-over", false, "take the run over from a process that hangs; its calls in progress may be made again")
 }
 
 // driven says which other process drives the run, and since when it has given no sign of life. With --take-over the run is taken from it.
@@ -32,7 +32,7 @@ func (a *app) driven(ctx context.Context, s backend, run string, takeOver bool) 
 	if takeOver {
 		former, err := here.TakeOver(ctx, run)
 		if err == nil && former.ID != "" && !a.quiet {
-			a.say(fmt.Sprintf("run %s was taken from %s", run, former))
+			a.say(fmt.Sprintf("run %s was taken over from %s", run, former))
 		}
 		return err
 	}
@@ -53,8 +53,8 @@ func drivenText(run string, o journal.Owner, now time.Time) string {
 	case o.Seen.IsZero():
 		return text + "; waiting for it"
 	case silent < quietAfter:
-		return text + fmt.Sprintf(", last sign of life %s ago; waiting for it", max(silent, 0).Round(time.Second))
+		return text + fmt.Sprintf(", last seen %s ago; waiting for it", max(silent, 0).Round(time.Second))
 	}
-	return text + fmt.Sprintf(", which has given no sign of life for %s, since %s\nwaiting for it; --take-over takes the run from it, and nothing that it does after that is stored",
+	return text + fmt.Sprintf(", which has not been seen for %s, since %s\nwaiting for it; --take-over takes the run over, and nothing that the process does after that is stored",
 		silent.Round(time.Second), o.Seen.UTC().Format(time.RFC3339))
 }

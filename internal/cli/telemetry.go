@@ -17,7 +17,7 @@ func (a *app) telemetry(log *slog.Logger) *telemetry.Config {
 	t, err := service.Exporter(service.OperatorTelemetry(a.operator, otlp.Config{Version: a.wiring.Version}), a.Env, a.keeper, log)
 	if err != nil && !a.toldTelemetry {
 		a.toldTelemetry = true
-		log.Warn("a variable of telemetry is not used", "err", err)
+		log.Warn("telemetry variable ignored", "err", err)
 	}
 	return t
 }

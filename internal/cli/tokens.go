@@ -21,8 +21,8 @@ import (
 func (a *app) tokensCmd() *cobra.Command {
 	list := a.tokensListCmd()
 	c := &cobra.Command{
-		Use: "tokens", Short: "make, list and revoke the tokens of a server",
-		Long: "Clients of `hocket serve` show a token. Each belongs to one namespace and has one\nrole: run starts, answers and cancels runs and sees definitions; edit also changes\n" +
+		Use: "tokens", Short: "create, list and revoke the tokens of a server",
+		Long: "Clients of `hocket serve` authenticate with a token. A token belongs to one namespace\nand has one role: run starts, answers and cancels runs and reads definitions; edit also\nchanges " +
 			"definitions and runs documents that are not stored; admin also manages tokens and\nwebhooks, and reads the audit log. Only a token with --approve answers approvals:\ngive it to people, not to agents.",
 		Args: takes(), RunE: list.RunE,
 	}
@@ -54,9 +54,9 @@ func (a *app) tokensCreateCmd() *cobra.Command {
 		asJSON        bool
 	)
 	c := &cobra.Command{
-		Use: "create NAME", Short: "make a token, and print it this once",
-		Long: "Makes a token and prints it on standard output, once: the store keeps a hash of\nit. NAME says what it is for. A namespace is made with its first token; its runs,\n" +
-			"workflows and agents are apart from those of all others, in a store of its own.",
+		Use: "create NAME", Short: "create a token and print it once",
+		Long: "Creates a token and prints it on standard output, once: the store keeps only a hash\nof it. NAME describes its purpose. A namespace is created with its first token; its\n" +
+			"runs, workflows and agents are in a store of its own.",
 		Example: "  hocket tokens create ci --role run --expires 90d\n  hocket tokens create ann --role edit --approve --namespace newsroom",
 		Args:    takes("NAME"), ValidArgsFunction: cobra.NoFileCompletions,
 		RunE: func(c *cobra.Command, args []string) error {
@@ -77,7 +77,7 @@ func (a *app) tokensCreateCmd() *cobra.Command {
 			}
 			defer s.Close()
 			if s.DB() == service.Memory {
-				return usef("a store that keeps nothing keeps no tokens either")
+				return usef("a store in memory cannot keep tokens")
 			}
 			text, made, err := access.NewTokens(access.Config{Store: store}).Create(c.Context(), g)
 			if err != nil {
@@ -98,9 +98,9 @@ func (a *app) tokensCreateCmd() *cobra.Command {
 		},
 	}
 	c.Flags().StringVar(&role, "role", "", "what the token may do (`ROLE`): run, edit or admin")
-	c.Flags().BoolVar(&g.Approve, "approve", false, "the token stands for a person, who may answer approvals")
-	c.Flags().StringVar(&expires, "expires", "", "`AGE` at which the token ends, such as 12h or 90d (default: never)")
-	c.Flags().BoolVar(&asJSON, "json", false, "print the token and what is known of it as JSON")
+	c.Flags().BoolVar(&g.Approve, "approve", false, "the token belongs to a person, who may answer approvals")
+	c.Flags().StringVar(&expires, "expires", "", "`AGE` at which the token expires, such as 12h or 90d (default: never)")
+	c.Flags().BoolVar(&asJSON, "json", false, "print the token and its properties as JSON")
 	must(c.RegisterFlagCompletionFunc("role", cobra.FixedCompletions(roleNames(), cobra.ShellCompDirectiveNoFileComp)))
 	return c
 }
@@ -140,7 +140,7 @@ func (a *app) record(ctx context.Context, log access.Log, namespace, action, tar
 func (a *app) tokensListCmd() *cobra.Command {
 	var asJSON bool
 	c := &cobra.Command{
-		Use: "list", Short: "list tokens, without their texts", Args: takes(),
+		Use: "list", Short: "list tokens, without their values", Args: takes(),
 		Long: "Lists the tokens of all namespaces, or of the one that --namespace names.",
 		RunE: func(c *cobra.Command, _ []string) error {
 			s, store, err := a.accessStore(c.Context(), true)
@@ -223,7 +223,7 @@ func (a *app) tokenTable(tokens []access.Token) error {
 
 func (a *app) tokensRevokeCmd() *cobra.Command {
 	return &cobra.Command{
-		Use: "revoke TOKEN", Short: "revoke a token by its id: whoever has it is turned away from now on",
+		Use: "revoke TOKEN", Short: "revoke a token by its id",
 		Args: takes("TOKEN"), ValidArgsFunction: once(a.completeTokens),
 		RunE: func(c *cobra.Command, args []string) error {
 			s, store, err := a.accessStore(c.Context(), true)
@@ -241,7 +241,7 @@ func (a *app) tokensRevokeCmd() *cobra.Command {
 			}
 			k, err := store.Revoke(c.Context(), tokens[i].Namespace, tokens[i].ID)
 			if errors.Is(err, access.ErrNone) {
-				return usef("the token %s was revoked just now", quote(args[0]))
+				return usef("token %s has already been revoked", quote(args[0]))
 			}
 			if err != nil {
 				return err

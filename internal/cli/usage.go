@@ -45,11 +45,11 @@ func takes(names ...string) cobra.PositionalArgs {
 		case len(args) < least:
 			return usef("%s needs %s; see hocket help %s", c.CommandPath(), strings.TrimSuffix(names[len(args)], "…"), verbPath(c))
 		case len(args) > most && most == 0:
-			return usef("%s takes no arguments, and there is %q", c.CommandPath(), args[0])
+			return usef("unexpected argument %q: %s takes no arguments", args[0], c.CommandPath())
 		case len(args) > most:
-			msg := fmt.Sprintf("%s takes %s and no more, and there is also %q", c.CommandPath(), strings.Join(names, " "), args[most])
+			msg := fmt.Sprintf("unexpected argument %q: %s takes only %s", args[most], c.CommandPath(), strings.Join(names, " "))
 			if slices.Contains(names, "[INPUT]") {
-				msg += "; quote an INPUT that has blanks"
+				msg += "; quote an INPUT that contains spaces"
 			}
 			return usef("%s", msg)
 		}
@@ -66,7 +66,7 @@ func verbPath(c *cobra.Command) string {
 var otherWords = map[string]string{
 	"new": "init", "create": "init", "template": "init --list", "templates": "init --list", "start": "run", "execute": "exec", "check": "validate", "lint": "validate", "draw": "show", "graph": "show", "export": "convert",
 	"ls": "runs list", "list": "runs list", "ps": "runs list", "status": "runs show", "logs": "runs show RUN --logs", "log": "runs show RUN --logs",
-	"events": "runs events", "watch": "runs events RUN --follow", "approve": "resume RUN --approve", "reject": "resume RUN --reject",
+	"events": "runs events", "approve": "resume RUN --approve", "reject": "resume RUN --reject",
 	"answer": "resume RUN --input", "continue": "resume", "stop": "cancel", "kill": "cancel", "abort": "cancel",
 	"rm": "runs prune", "delete": "runs prune", "prune": "runs prune", "gc": "runs prune",
 }
@@ -93,12 +93,12 @@ func unknownVerb(c *cobra.Command, word string) error {
 		}
 	}
 	if page := topics[strings.ToLower(word)]; meant == "" && page != "" && !c.HasParent() {
-		return usef("there is no verb %q; docs/%s.md tells of it, and hocket --help lists the verbs", word, page)
+		return usef("unknown command %q; docs/%s.md describes this topic, and hocket --help lists the commands", word, page)
 	}
 	if meant == "" {
-		return usef("there is no verb %q; see %s --help", word, c.CommandPath())
+		return usef("unknown command %q; see %s --help", word, c.CommandPath())
 	}
-	return usef("there is no verb %q; did you mean `%s`?", word, meant)
+	return usef("unknown command %q; did you mean `%s`?", word, meant)
 }
 
 // flagError words what the flag parser found wrong.
@@ -140,7 +140,7 @@ func unknownFlag(c *cobra.Command, e *pflag.NotExistError) error {
 		return unknownVerb(c, words[0])
 	}
 	if short := e.GetSpecifiedShortnames(); short != "" {
-		return usef("%s has no flag -%s; a text that begins with a dash goes after --", c.CommandPath(), short)
+		return usef("%s has no flag -%s; put a text that begins with a dash after --", c.CommandPath(), short)
 	}
 	var names []string
 	c.Flags().VisitAll(func(f *pflag.Flag) { names = append(names, f.Name) })
@@ -177,7 +177,7 @@ func (a *app) helpCmd() *cobra.Command {
 		return at, nil
 	}
 	return &cobra.Command{
-		Use: "help [VERB]", Short: "explain a verb, with its flags and examples", Long: "Explains a verb, with its flags and examples.",
+		Use: "help [COMMAND]", Short: "show the help of a command", Long: "Shows the description, flags and examples of a command.",
 		ValidArgsFunction: func(c *cobra.Command, args []string, prefix string) ([]string, cobra.ShellCompDirective) {
 			at, err := find(c, args)
 			if err != nil {

@@ -12,14 +12,14 @@ var usualHints = map[string]string{
 	"bad-condition":  "a condition is a CEL expression that is true or false, such as $steps.ID.output.contains(\"yes\")",
 	"duplicate-node": "give one of them another id",
 	"duplicate-key":  "remove one of the two",
-	"empty-document": "`hocket init` writes a document to begin with",
+	"empty-document": "`hocket init` creates an example document",
 	"missing-key":    "write the key, with a value",
 	"subagent-self":  "remove the connection",
 	"subagent-cycle": "remove one of the connections",
 	"syntax":         "look for a bracket or quotation mark that is not closed, or a wrong indentation",
-	"unknown-key":    "remove it, or look the keys up with `hocket schema`",
-	"unreadable":     "give the path of a document that is there",
-	"wrong-type":     "`hocket schema` tells what a key takes",
+	"unknown-key":    "remove it; `hocket schema` lists the keys",
+	"unreadable":     "give the path of an existing document",
+	"wrong-type":     "`hocket schema` shows the values that a key accepts",
 }
 
 // hinted gives problems without a hint the usual one of their code.

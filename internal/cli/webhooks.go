@@ -51,9 +51,9 @@ func (a *app) hooks(ctx context.Context) (*hooks.Hooks, *service.Service, error)
 func (a *app) webhooksCmd() *cobra.Command {
 	list := a.webhooksListCmd()
 	c := &cobra.Command{
-		Use: "webhooks", Short: "let other programs start workflows by HTTP",
-		Long: "Keeps incoming webhooks in the store: addresses below /hooks/ of hocket serve, at\nwhich other programs start a published workflow. Without a further verb it lists\n" +
-			"them. docs/webhooks.md tells how deliveries are signed.",
+		Use: "webhooks", Short: "manage webhooks, by which other programs start workflows",
+		Long: "Manages incoming webhooks: addresses below /hooks/ of hocket serve, at which other\nprograms start a published workflow. Without a subcommand, it lists\n" +
+			"them. docs/webhooks.md describes how deliveries are signed.",
 		Example: "  hocket webhooks create triage\n  hocket webhooks create triage --mode github --secret '${env.GITHUB_WEBHOOK_SECRET}'\n  hocket webhooks rotate wh_0123456789abcdef",
 		Args:    takes(), RunE: list.RunE,
 	}
@@ -102,7 +102,7 @@ func (a *app) madeWebhook(h *hooks.Hooks, c hooks.Created[hooks.Webhook], asJSON
 	if c.Secret != "" {
 		fmt.Fprintf(a.Out, "secret  %s\n", c.Secret)
 		if !a.quiet {
-			fmt.Fprintln(a.Err, "the secret is shown this once")
+			fmt.Fprintln(a.Err, "the secret is shown only once")
 		}
 	}
 	return nil
@@ -115,8 +115,8 @@ func (a *app) webhooksCreateCmd() *cobra.Command {
 		asJSON bool
 	)
 	c := &cobra.Command{
-		Use: "create WORKFLOW", Short: "make a webhook for a published workflow",
-		Long: "Makes an address at which another program starts the workflow, and a secret for\nit, which is shown this once. What is sent becomes the input of the run.",
+		Use: "create WORKFLOW", Short: "create a webhook for a published workflow",
+		Long: "Creates an address at which another program starts the workflow, and a secret for\nit, which is shown only once. The body of a request becomes the input of the run.",
 		Args: takes("WORKFLOW"), ValidArgsFunction: once(a.completeWorkflow),
 		RunE: func(c *cobra.Command, args []string) error {
 			h, s, err := a.hooks(c.Context())
@@ -134,10 +134,10 @@ func (a *app) webhooksCreateCmd() *cobra.Command {
 	}
 	f := c.Flags()
 	f.StringVar(&q.Branch, "branch", "", "`ID` of the branch to start")
-	f.StringVar(&q.Name, "name", "", "`TEXT` that people know it by")
-	f.StringVar(&mode, "mode", string(hooks.ModeStandard), "how deliveries are signed, `HOW`: standard, github or token")
+	f.StringVar(&q.Name, "name", "", "display name `TEXT`")
+	f.StringVar(&mode, "mode", string(hooks.ModeStandard), "signature `MODE` of deliveries: standard, github or token")
 	f.StringVar(&q.Header, "header", "", "with --mode token, the header `NAME` that holds it (default: "+hooks.DefaultTokenHeader+")")
-	f.StringVar(&q.SecretRef, "secret", "", "`REFERENCE` to a secret of your own, ${env.NAME} or file:PATH, in place of one that is made")
+	f.StringVar(&q.SecretRef, "secret", "", "`REFERENCE` to an existing secret, ${env.NAME} or file:PATH, instead of a generated one")
 	f.BoolVar(&asJSON, "json", false, "print it as JSON")
 	must(c.RegisterFlagCompletionFunc("mode", cobra.FixedCompletions([]string{"standard", "github", "token"}, cobra.ShellCompDirectiveNoFileComp)))
 	return c
@@ -197,7 +197,7 @@ func (a *app) webhooksRotateCmd() *cobra.Command {
 	)
 	c := &cobra.Command{
 		Use: "rotate WEBHOOK", Short: "give a webhook a new secret",
-		Long: "Gives a webhook a new secret, which is shown this once. The one before holds\nbeside it for a day, or as --overlap says.",
+		Long: "Gives a webhook a new secret, which is shown only once. The old secret stays valid\nfor a day, or for --overlap.",
 		Args: takes("WEBHOOK"), ValidArgsFunction: once(a.completeWebhooks),
 		RunE: func(c *cobra.Command, args []string) error {
 			if c.Flags().Changed("overlap") {
@@ -220,8 +220,8 @@ func (a *app) webhooksRotateCmd() *cobra.Command {
 		},
 	}
 	f := c.Flags()
-	f.StringVar(&overlap, "overlap", "", "`DURATION` for which the old secret still holds, such as 1h; 0s: it holds no longer (default: 24h)")
-	f.StringVar(&q.SecretRef, "secret", "", "`REFERENCE` to a secret of your own, in place of one that is made")
+	f.StringVar(&overlap, "overlap", "", "`DURATION` for which the old secret stays valid, such as 1h; 0s: not at all (default: 24h)")
+	f.StringVar(&q.SecretRef, "secret", "", "`REFERENCE` to an existing secret, instead of a generated one")
 	f.BoolVar(&asJSON, "json", false, "print it as JSON")
 	return c
 }
@@ -254,8 +254,8 @@ func (a *app) notificationsCmd() *cobra.Command {
 		asJSON bool
 	)
 	c := &cobra.Command{
-		Use: "notifications", Short: "look at what endpoints were told of runs, and send it again",
-		Long:    "Lists the newest notifications that hocket serve sends to the endpoints of\nhocket.yaml and of the API. Those that were given up on are `dead`.",
+		Use: "notifications", Short: "list notifications sent to endpoints, and send them again",
+		Long:    "Lists the newest notifications that hocket serve sends to the endpoints of\nhocket.yaml and of the API. `dead` means that all attempts have failed.",
 		Example: "  hocket notifications --state dead\n  hocket notifications retry msg_…",
 		Args:    takes(),
 		RunE: func(c *cobra.Command, _ []string) error {
@@ -290,14 +290,14 @@ func (a *app) notificationsCmd() *cobra.Command {
 			return nil
 		},
 	}
-	c.Flags().StringVar(&state, "state", "", "only those that are pending, delivered, dead or dropped: `STATE`")
-	c.Flags().StringVar(&q.Run, "run", "", "only those of this `RUN`")
+	c.Flags().StringVar(&state, "state", "", "only notifications in this `STATE`: pending, delivered, dead or dropped")
+	c.Flags().StringVar(&q.Run, "run", "", "only notifications of this `RUN`")
 	c.Flags().BoolVar(&asJSON, "json", false, "print a list as JSON")
 	must(c.RegisterFlagCompletionFunc("run", a.completeRuns))
 	must(c.RegisterFlagCompletionFunc("state", cobra.FixedCompletions(notificationStates[1:], cobra.ShellCompDirectiveNoFileComp)))
 	c.AddCommand(&cobra.Command{
-		Use: "retry NOTIFICATION", Short: "send a notification again that was given up on", Args: takes("NOTIFICATION"), ValidArgsFunction: once(a.completeNotifications),
-		Long: "Puts a notification back in line; a running hocket serve sends it.",
+		Use: "retry NOTIFICATION", Short: "send a failed notification again", Args: takes("NOTIFICATION"), ValidArgsFunction: once(a.completeNotifications),
+		Long: "Queues a notification again; a running hocket serve sends it.",
 		RunE: func(c *cobra.Command, args []string) error {
 			h, s, err := a.hooks(c.Context())
 			if err != nil {

@@ -17,9 +17,9 @@ import (
 func (a *app) workflowsCmd() *cobra.Command {
 	list := a.workflowsListCmd()
 	c := &cobra.Command{
-		Use: "workflows", Short: "keep workflows in the store, and publish them",
-		Long: "Keeps workflows in the store, in versions; run them by their id with\nhocket run --workflow ID. Without a further verb it lists them. The tables are\n" +
-			"open to other programs: see docs/catalog.md.",
+		Use: "workflows", Short: "store and publish workflows",
+		Long: "Manages workflows in the store, in versions; run them by their id with\nhocket run --workflow ID. Without a subcommand, it lists them. The tables are\n" +
+			"open to other programs; see docs/catalog.md.",
 		Example: "  hocket workflows apply newsroom.yaml\n  hocket workflows apply newsroom.yaml --draft && hocket run --workflow newsroom --draft\n" +
 			"  hocket workflows publish newsroom\n  hocket workflows show newsroom > newsroom.yaml",
 		Args: takes(), RunE: list.RunE,
@@ -49,10 +49,10 @@ func (a *app) workflowsApplyCmd() *cobra.Command {
 		asJSON bool
 	)
 	c := &cobra.Command{
-		Use: "apply FILE…", Short: "store documents, and publish them",
-		Long: "Stores documents as the next version of their workflows and publishes them.\nWhere one has errors, nothing is stored. A workflow's id is the one in the\n" +
-			"document, else --id, else the name of the file. The text of the present version\nagain changes nothing.\n\n" +
-			"The rows of a routes document are written into the tables of the store: rows\nwith the same id are changed, those that the file lacks are deleted.",
+		Use: "apply FILE…", Short: "store and publish documents",
+		Long: "Stores documents as the next version of their workflows and publishes them.\nIf one has errors, nothing is stored. A workflow's id is the one in the\n" +
+			"document, else --id, else the name of the file. Storing the text of the\ncurrent version again changes nothing.\n\n" +
+			"The rows of a routes document are written to the tables of the store: rows with\nthe same id are changed, and rows that are not in the file are deleted.",
 		Example: "  hocket workflows apply newsroom.yaml\n  hocket workflows apply chat.json --agents agents.json --replace",
 		Args:    takes("FILE…"), ValidArgsFunction: documents,
 		RunE: func(c *cobra.Command, args []string) error {
@@ -79,10 +79,10 @@ func (a *app) workflowsApplyCmd() *cobra.Command {
 	}
 	a.addServerFlag(c)
 	addLoadFlags(c, &q.LoadOptions)
-	c.Flags().Lookup("agents").Usage = "`FILE` with agent definitions, which are stored too; those in the document win"
+	c.Flags().Lookup("agents").Usage = "`FILE` with agent definitions, which are stored too; definitions in the document take precedence"
 	c.Flags().StringVar(&q.ID, "id", "", "`ID` of a document that has none of its own (default: the name of the file)")
-	c.Flags().BoolVar(&q.Draft, "draft", false, "store a draft and leave what is published alone")
-	c.Flags().BoolVar(&q.Replace, "replace", false, "delete all rows of the workflow and write them anew, in one transaction")
+	c.Flags().BoolVar(&q.Draft, "draft", false, "store a draft, and keep the published version")
+	c.Flags().BoolVar(&q.Replace, "replace", false, "delete all rows of the workflow and write them again, in one transaction")
 	c.Flags().BoolVar(&asJSON, "json", false, "print a list of what was stored as JSON")
 	return c
 }
@@ -96,7 +96,7 @@ func (a *app) documents(paths []string) ([]service.Document, error) {
 			stdin++
 		}
 		if stdin > 1 {
-			return nil, usef("standard input can be read only once, and `-` stands in several places")
+			return nil, usef("standard input can be read only once, but `-` is given several times")
 		}
 		data, err := service.ReadFile(path, a.In)
 		if err != nil {
@@ -136,9 +136,9 @@ func (a *app) applied(done service.Applied, draft, asJSON bool) error {
 		state := "published"
 		switch {
 		case w.Unchanged && w.Entry.Published == w.Version:
-			state = "unchanged, it is published"
+			state = "unchanged, already published"
 		case w.Unchanged:
-			state = "unchanged, it is the draft"
+			state = "unchanged, already the draft"
 		case draft:
 			state = "stored as a draft"
 		}
@@ -259,7 +259,7 @@ func (a *app) workflowsPublishCmd() *cobra.Command {
 	var number int
 	c := &cobra.Command{
 		Use: "publish ID", Short: "publish the draft of a stored workflow, or another version",
-		Long: "Publishes the draft, or the version that --version names. It is checked first,\nas apply does. Runs that were started keep the version that they have.",
+		Long: "Publishes the draft, or the version given by --version, after the same checks as\napply. Existing runs keep their version.",
 		Args: takes("ID"), ValidArgsFunction: once(a.completeWorkflow),
 		RunE: func(c *cobra.Command, args []string) error {
 			if c.Flags().Changed("version") && number < 1 {
@@ -291,7 +291,7 @@ func (a *app) workflowsPublishCmd() *cobra.Command {
 func (a *app) workflowsDeleteCmd() *cobra.Command {
 	c := &cobra.Command{
 		Use: "delete ID…", Short: "delete stored workflows with all their versions and rows",
-		Long: "Deletes stored workflows with all their versions and rows. Recorded runs stay,\nand go on if they are resumed: a run keeps its definition.",
+		Long: "Deletes stored workflows with all their versions and rows. Runs are kept,\nand can be resumed: a run keeps its definition.",
 		Args: takes("ID…"), ValidArgsFunction: a.completeWorkflow,
 		RunE: func(c *cobra.Command, args []string) error {
 			s, err := a.keeps(c, a.reads)

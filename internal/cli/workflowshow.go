@@ -39,7 +39,7 @@ func (a *app) workflowsShowCmd() *cobra.Command {
 	)
 	c := &cobra.Command{
 		Use: "show ID", Short: "print the document of a stored workflow, byte for byte",
-		Long:    "Prints the published document as it was stored, byte for byte. Rows that other\nprograms wrote are printed as the routes document that they are.",
+		Long:    "Prints the published document as it was stored, byte for byte. Rows that other\nprograms wrote are printed as a routes document.",
 		Example: "  hocket workflows show newsroom > newsroom.yaml\n  hocket workflows show newsroom --json | jq .versions",
 		Args:    takes("ID"), ValidArgsFunction: once(a.completeWorkflow),
 		RunE: func(c *cobra.Command, args []string) error {

@@ -157,7 +157,7 @@ func tooLate(t *testing.T, d decider) {
 func word(text string) string {
 	for is, of := range map[string][]string{
 		ambiguous: {engine.ErrWaitAmbiguous.Error(), "waits for 2 answers"},
-		answered:  {engine.ErrWaitAnswered.Error(), "has another answer already"},
+		answered:  {engine.ErrWaitAnswered.Error(), "already has another answer"},
 		closed:    {engine.ErrWaitClosed.Error(), "that wait is not open any more"},
 		unknown:   {engine.ErrWaitNotFound.Error(), "has no wait"},
 	} {

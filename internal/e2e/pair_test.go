@@ -81,7 +81,7 @@ func (s *side) answer(r modeltest.Request) modeltest.Answer {
 }
 
 // TestPair: two servers on one store are asked by keys, by webhook deliveries and by a schedule at once; each key and each delivery comes to both, again and again.
-// The one that minds the schedules is killed in the middle. Each key, each delivery and each planned time has one run, every accepted run ends, and no reply that
+// The one that runs the schedules is killed in the middle. Each key, each delivery and each planned time has one run, every accepted run ends, and no reply that
 // was journaled was asked for again (P19, P23, SEC18, D8).
 func TestPair(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), 4*time.Minute)
@@ -234,7 +234,7 @@ func (p *pair) ticked(ctx context.Context, more int) {
 	p.t.Fatalf("the schedule starts nothing: %s%s", p.a.p.said(), p.b.p.said())
 }
 
-// quiet waits until no run is under way.
+// quiet waits until no run is in progress.
 func (p *pair) quiet(ctx context.Context) {
 	p.t.Helper()
 	for p.count(ctx, "status=running")+p.count(ctx, "status=pending") > 0 {

@@ -250,7 +250,7 @@ func TestAttackHung(t *testing.T) {
 	close(release)
 
 	v := hocket(t, home, env, "cancel", runs[0].ID, "--take-over")
-	if v.status != 0 || !strings.Contains(v.err, fmt.Sprintf("was taken from hocket serve, process %d on ", hung.cmd.Process.Pid)) || !strings.Contains(v.err, "cancelled") {
+	if v.status != 0 || !strings.Contains(v.err, fmt.Sprintf("was taken over from hocket serve, process %d on ", hung.cmd.Process.Pid)) || !strings.Contains(v.err, "cancelled") {
 		t.Errorf("cancel --take-over: %+v", v)
 	}
 	t.Logf("cancel --take-over: status %d after %s: %s", v.status, v.took.Round(time.Millisecond), v.err)

@@ -39,7 +39,7 @@ func Decide(decision string) engine.Value { return expr.Quote(decision) }
 type NoApprovalError struct{ Run, Node string }
 
 func (e *NoApprovalError) Error() string {
-	return fmt.Sprintf("run %s asks a question at %s, no approval; answer it with an input", e.Run, e.Node)
+	return fmt.Sprintf("run %s asks a question at %s, not for an approval; answer it with an input", e.Run, e.Node)
 }
 
 // EndedError says that a run has ended, so that nothing of it can go on.
