@@ -37,7 +37,7 @@ func TestGoExamples(t *testing.T) {
 		t.Parallel()
 		first := `Draft: Good news: the town library opens on Sundays.
   - it names no day and no hour
-  - nobody will be excited
+  - readers will not be excited
 Publish it? Answer yes, or what to add.
 `
 		same(t, do(t, true, "review", "the town library opens on Sundays"), first)

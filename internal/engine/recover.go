@@ -14,10 +14,15 @@ func (r *Run) handleRecovered(d Recovered) {
 	r.takeUp(d.Lost, "the process that made the call died")
 }
 
-// wakeSettled has all branches and sub-flows looked at in which nothing lives any more: the past of a forked run may end before their owners went on.
+// wakeSettled has all branches and sub-flows looked at in which nothing lives any more: the past of a forked run may end before their owners went on. A sub-flow
+// that waits for its next attempt has not begun to run.
 func (r *Run) wakeSettled() {
 	for id := range r.s.Scopes {
-		if sc := r.scope(id); sc.Owner > 0 && sc.Live == 0 && !sc.Dead {
+		sc := r.scope(id)
+		if sc.Owner == 0 || sc.Live > 0 || sc.Dead {
+			continue
+		}
+		if _, waits := r.s.Timers[stepTimer(sc.Owner)]; !waits {
 			r.idle(id)
 		}
 	}

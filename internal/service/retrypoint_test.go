@@ -34,8 +34,6 @@ type retried struct {
 	kept map[string]bool
 	// breaks: calls fail and the run may be cancelled; crashes: the process dies now and then.
 	breaks, crashes bool
-	// held counts calls that a person was asked about first.
-	held int
 }
 
 func newRetried(t testing.TB, rt *rapid.T) *retried {

@@ -44,7 +44,7 @@ func check(_ context.Context, s *State) error {
 		s.Remarks = append(s.Remarks, "it names no day and no hour")
 	}
 	if !strings.Contains(s.Draft, "!") {
-		s.Remarks = append(s.Remarks, "nobody will be excited")
+		s.Remarks = append(s.Remarks, "readers will not be excited")
 	}
 	return nil
 }

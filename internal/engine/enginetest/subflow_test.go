@@ -52,3 +52,19 @@ func TestSubflowRetriesAfterCrash(t *testing.T) {
 	w.Finish("z", enginetest.Say("z"))
 	wantStatus(t, w, engine.StatusCompleted)
 }
+
+// A sub-flow that waits for its next attempt when the process dies is tried again, not completed: in the new attempt nothing has run yet.
+func TestSubflowWaitsForRetryAtCrash(t *testing.T) {
+	t.Parallel()
+	w := enginetest.New(t, subflow(enginetest.Graph(nodes("x"), ""), 1), nil)
+	w.Start("go")
+	w.Finish("s/x", enginetest.Fails("server", "boom"))
+	w.Crash()
+	wantStatus(t, w, engine.StatusRunning)
+	w.Fire("retry:1")
+	w.Crash()
+	w.Finish("s/x", enginetest.Say("x2"))
+	w.Finish("z", enginetest.Say("z"))
+	wantTrace(t, w, 0, "+s, +s/x, !s/x server, rs, resumed, +s/x, resumed, .s/x, .s, +z, .z, completed")
+	w.CheckPrefixes()
+}

@@ -1,0 +1,97 @@
+package hocket_test
+
+import (
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+// privateWords are phrases that texts for users do not have, each with what to write instead. CONTRIBUTING.md names the rule.
+var privateWords = []struct{ pattern, instead string }{
+	{`\b(nobody|somebody)\b`, "name who: no client, another process, or use the passive voice"},
+	{`\bwhoever\b`, "anyone who, the owner of, clients that"},
+	{`\bstands? (in|there|beside|twice|on|under|at|for it|behind|above|below|with)\b`, "is in, occurs twice, is listed under"},
+	{`\bstood in\b`, "was in"},
+	{`\b(is|are|was|were|be) told( of|\.|,|$)`, "is notified of, is sent"},
+	{`\bminds?( it| the| schedules)`, "runs, watches"},
+	{`\bwhatever it is\b`, "leave it out"},
+	{`\bwho calls\b`, "authentication"},
+	{`\blooks? after\b`, "manages"},
+	{`\bhas no say\b`, "does not decide"},
+	{`\bgets along\b`, "works"},
+	{`\bhears? of\b`, "receives, is notified of"},
+	{`\ball the same\b`, "leave it out, or: nevertheless"},
+	{`\bon its way\b`, "in flight"},
+}
+
+// wordsOf gives the texts of Go files outside of tests that are written for people, by place.
+func wordsOf(t *testing.T, path string, each func(line int, text string)) {
+	t.Helper()
+	fset := token.NewFileSet()
+	f, err := parser.ParseFile(fset, path, nil, parser.SkipObjectResolution)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ast.Inspect(f, func(n ast.Node) bool {
+		switch n := n.(type) {
+		case *ast.ImportSpec:
+			return false
+		case *ast.BasicLit:
+			if text, err := strconv.Unquote(n.Value); err == nil && n.Kind == token.STRING && strings.Contains(text, " ") {
+				each(fset.Position(n.Pos()).Line, text)
+			}
+		}
+		return true
+	})
+}
+
+// TestPlainWords: errors, diagnostics, help and documents are written in standard terms.
+func TestPlainWords(t *testing.T) {
+	t.Parallel()
+	var all []*regexp.Regexp
+	for _, p := range privateWords {
+		all = append(all, regexp.MustCompile(`(?i)`+p.pattern))
+	}
+	check := func(path string, line int, text string) {
+		for i, re := range all {
+			if word := re.FindString(text); word != "" {
+				t.Errorf("%s:%d: %q: %s", path, line, strings.TrimSpace(word), privateWords[i].instead)
+			}
+		}
+	}
+	texts := 0
+	err := filepath.WalkDir(".", func(path string, d fs.DirEntry, err error) error {
+		name := d.Name()
+		switch {
+		case err != nil:
+			return err
+		case d.IsDir() && (name == "testdata" || name == "node_modules" || name == "adr" || path != "." && strings.HasPrefix(name, ".")):
+			return fs.SkipDir
+		case strings.HasSuffix(name, ".go") && !strings.HasSuffix(name, "_test.go") && !strings.HasSuffix(filepath.Dir(path), "test"):
+			wordsOf(t, path, func(line int, text string) { texts++; check(path, line, text) })
+		case strings.HasSuffix(name, ".md") && name != "CHANGELOG.md" && name != "STATUS.md":
+			text, err := os.ReadFile(path)
+			if err != nil {
+				return err
+			}
+			for i, line := range strings.Split(string(text), "\n") {
+				texts++
+				check(path, i+1, line)
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if texts < 5000 {
+		t.Errorf("%d texts were read: the test looks in the wrong place", texts)
+	}
+}
