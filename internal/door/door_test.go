@@ -37,7 +37,7 @@ func TestProblemOf(t *testing.T) {
 		{&service.LimitError{Limit: "runs", Max: 3}, 429, "limit", "limit reached: 3 runs at most"},
 		{engine.ErrWaitClosed, 410, "gone", engine.ErrWaitClosed.Error()},
 		{fmt.Errorf("append to run r: %w", &journal.BusyError{Session: "s", Run: "q"}), 409, "conflict", `session "s" is busy: its run q has not ended`},
-		{fmt.Errorf("append to run r: %w", journal.ErrExists), 409, "conflict", "a run of this id is there already"},
+		{fmt.Errorf("append to run r: %w", journal.ErrExists), 409, "conflict", "a run with this id already exists"},
 		{fmt.Errorf("%w: claim run", service.ErrUnavailable), 503, "unavailable", "the store is temporarily unavailable; only stored changes took effect, and the request may be retried"},
 		{errors.New("dial /var/secret"), 500, "internal", ""},
 	} {

@@ -88,7 +88,7 @@ func whyNotReady(err error) string {
 	case errors.As(err, &write):
 		return "the store is read-only"
 	}
-	return "the store does not answer"
+	return "the store is temporarily unavailable"
 }
 
 // tell tells whether a reason is another one than before; "" is none.

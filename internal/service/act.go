@@ -73,7 +73,7 @@ func (s *Service) Answer(ctx context.Context, run string, a AnswerRequest) error
 }
 
 // errNoActor is a defect of a door: no answer is taken without its actor.
-var errNoActor = errors.New("an answer came without its actor")
+var errNoActor = errors.New("answer without an actor")
 
 // Actor says who gives an answer and by which way in. It is recorded with the answer.
 type Actor = engine.Actor
@@ -166,17 +166,17 @@ func raises(events []engine.Event, code string, l workflow.Limits) error {
 	switch {
 	case met == nil || met.Limit != code:
 	case met.Limit == engine.CodeMaxSteps && (l.MaxSteps == nil || int64(*l.MaxSteps) <= met.Max):
-		return invalidf("the run ended at its limit of %d steps; it goes on with a higher one", met.Max)
+		return invalidf("the run ended at its limit of %d steps; continue it with a higher limit", met.Max)
 	case met.Limit == engine.CodeMaxBytes:
-		return invalidf("the run ended at its size, max_bytes of %d; it does not go on", met.Max)
+		return invalidf("the run ended at its size, max_bytes of %d; it cannot be continued", met.Max)
 	case met.Limit == engine.CodeTimeout && time.Duration(l.Timeout).Milliseconds() <= met.Max:
-		return invalidf("the run ended at its time limit of %s; it goes on with a longer one", time.Duration(met.Max)*time.Millisecond)
+		return invalidf("the run ended at its time limit of %s; continue it with a longer one", time.Duration(met.Max)*time.Millisecond)
 	case met.Limit == engine.CodeBudget && met.Detail == "tokens" && l.MaxTokens <= met.Max:
-		return invalidf("the run ended at its budget of %d tokens; it goes on with a larger one", met.Max)
+		return invalidf("the run ended at its budget of %d tokens; continue it with a larger one", met.Max)
 	case met.Limit == engine.CodeBudget && met.Detail == "calls" && l.MaxCalls <= met.Max:
-		return invalidf("the run ended at its budget of %d calls; it goes on with a larger one", met.Max)
+		return invalidf("the run ended at its budget of %d calls; continue it with a larger one", met.Max)
 	case met.Limit == engine.CodeBudget && met.Detail == "micro-USD" && int64(l.MaxCostUSD*1e6) <= met.Max:
-		return invalidf("the run ended at its budget of %.2f USD; it goes on with a larger one", float64(met.Max)/1e6)
+		return invalidf("the run ended at its budget of %.2f USD; continue it with a larger one", float64(met.Max)/1e6)
 	}
 	return nil
 }

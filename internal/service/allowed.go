@@ -60,9 +60,9 @@ type AllowedElsewhereError struct {
 }
 
 func (e *AllowedElsewhereError) Error() string {
-	text := "run " + e.Run + ": what it may do on this machine has to be allowed again: " + strings.Join(e.Changed, "; ")
+	text := "run " + e.Run + ": its access to this machine must be allowed again: " + strings.Join(e.Changed, "; ")
 	if e.Dir != e.Here {
-		text += "; it was allowed in " + e.Dir + ", and this is " + e.Here
+		text += "; it was allowed in the folder " + e.Dir + ", and the current folder is " + e.Here
 	}
 	return text
 }
@@ -85,7 +85,7 @@ func allow(meta map[string]string, document, tools []tool.Spec) error {
 	}
 	b, err := json.Marshal(a)
 	if err != nil {
-		return fmt.Errorf("note what was allowed: %w", err)
+		return fmt.Errorf("record what was allowed: %w", err)
 	}
 	meta[metaAllowed] = string(b)
 	return nil
@@ -261,9 +261,9 @@ func (a *allowed) changes(tools bool) []string {
 		switch now := findProgram(a.Dir, p); {
 		case now == p:
 		case now.Path == p.Path:
-			out = append(out, p.Path+" is not the file that it was")
+			out = append(out, p.Path+" has changed")
 		case now.Path == "":
-			out = append(out, p.As+" was "+p.Path+" and is not there any more")
+			out = append(out, p.As+" was "+p.Path+" and no longer exists")
 		default:
 			out = append(out, p.As+" was "+orNothing(p.Path)+" and is "+now.Path)
 		}
@@ -302,7 +302,7 @@ func (k *kits) askAgain(run string, meta map[string]string) error {
 		if e.Dir, e.Here = a.Dir, here; tool.Plain(a.Dir) == tool.Plain(here) {
 			e.Here = a.Dir
 		} else {
-			e.Changed = append(e.Changed, "it is continued in another folder")
+			e.Changed = append(e.Changed, "it is continued in a different folder")
 		}
 		e.Changed = append(e.Changed, a.changes(g != nil && g.tools != nil)...)
 		e.Wants = CommandsError{Commands: a.Commands, Access: a.Access}

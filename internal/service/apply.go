@@ -71,7 +71,7 @@ func (s *Service) Apply(ctx context.Context, q ApplyRequest) (Applied, diag.List
 			return done, nil, err
 		}
 		if other, ok := taken[p.ID]; ok && p.ID != "" {
-			list.Errorf(diag.Span{File: d.File}, "id", "same-id", "the id %q is that of %s too", p.ID, other)
+			list.Errorf(diag.Span{File: d.File}, "id", "same-id", "duplicate id %q, also used by %s", p.ID, other)
 		}
 		taken[p.ID] = d.File
 		list.Sort()

@@ -177,7 +177,7 @@ func (s *Service) catchUp(ctx context.Context, run string, depth int) error {
 		if w.Kind == workflow.WaitApproval {
 			value = Decide(workflow.PortReject)
 		}
-		answer := engine.Answer{Wait: w.Wait, Value: value, Note: "run " + w.Below.Run + " waits no more", By: Actor{Channel: engine.ChannelClock}}
+		answer := engine.Answer{Wait: w.Wait, Value: value, Note: "run " + w.Below.Run + " is no longer waiting", By: Actor{Channel: engine.ChannelClock}}
 		for _, e := range below.Events { // what was answered there
 			if d, ok := e.Data.(*engine.WaitAnswered); ok && d.Wait == w.Below.Wait {
 				answer.Value, answer.Note, answer.By = d.Answer, d.Note, d.By

@@ -263,7 +263,7 @@ func TestApplyRefuses(t *testing.T) {
 		want string // a part of the problem or error
 	}{
 		{"a document with errors beside a good one", service.ApplyRequest{Documents: []service.Document{document("a.yaml", hello), document("b.json", "{")}}, "b.json"},
-		{"two of one id", service.ApplyRequest{Documents: []service.Document{document("x/a.yaml", hello), document("y/a.yaml", hello)}}, `the id "a" is that of x/a.yaml too`},
+		{"two of one id", service.ApplyRequest{Documents: []service.Document{document("x/a.yaml", hello), document("y/a.yaml", hello)}}, `duplicate id "a", also used by x/a.yaml`},
 		{"an id for two", service.ApplyRequest{Documents: []service.Document{document("a.yaml", hello), document("b.yaml", hello)}, ID: "c"}, "--id names one document"},
 		{"another id", service.ApplyRequest{Documents: []service.Document{document("a.json", lobby)}, ID: "c"}, `the document has the id "lobby", and --id says "c"`},
 		{"no name", service.ApplyRequest{Documents: []service.Document{document("-", hello)}}, "say one with --id"},

@@ -84,7 +84,7 @@ func (c childRuns) stopped(ctx context.Context, run string) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), cancelTime)
 	defer cancel()
 	if err := c.s.driver.Cancel(ctx, run, ""); err != nil && !errors.Is(err, engine.ErrEnded) && !errors.Is(err, journal.ErrNotFound) {
-		c.s.cfg.Logger.Warn("run was not cancelled with the one above", "run", run, "error", err)
+		c.s.cfg.Logger.Warn("run was not cancelled with its parent", "run", run, "error", err)
 	}
 	c.s.LeaveChild(ctx, run)
 }

@@ -49,7 +49,7 @@ func (s *Service) LeaveChild(ctx context.Context, run string) {
 		ctx = within
 	}
 	if _, err := s.tellAbove(ctx, run); err != nil && !errors.Is(err, engine.ErrCallLate) {
-		s.cfg.Logger.Debug("use of a run is not known to the one above", "run", run, "error", err)
+		s.cfg.Logger.Debug("usage of a run was not reported to its parent", "run", run, "error", err)
 	}
 }
 

@@ -120,7 +120,7 @@ func (s *Service) input(w *workflow.Workflow, text string) (input string, sends 
 	}
 	for _, name := range variables(c) {
 		if secretName.MatchString(name) {
-			return "", nil, invalidf("the command would send the variable %s to a model: its name says that it is a secret", name)
+			return "", nil, invalidf("the command would send the variable %s to a model: its name suggests a secret", name)
 		}
 		sends = append(sends, name+" to the model")
 	}

@@ -113,12 +113,12 @@ func toolReports() []ToolReport {
 		{"shell", "toolset in a document with --trust, or in --tools; programs of this machine"},
 		{"script", "toolset in a document with --trust, or in --tools; commands that the document declares"},
 		{"mcp", "toolset in a document or in --tools; commands need --trust, or --tools that names them"},
-		{"memory", "toolset in a document or in --tools; kept in the store, over runs"},
+		{"memory", "toolset in a document or in --tools; kept in the store, across runs"},
 		{"think", "toolset in a document or in --tools"},
 		{"todo", "toolset in a document or in --tools"},
 		{"user_prompt", "toolset in a document or in --tools; the run waits for the answer"},
 		{"workflow", "toolset in a document or in --tools that names a stored workflow"},
-		{"fetch", "toolset in a document or in --tools; private addresses need an allowed_domains of the operator"},
+		{"fetch", "toolset in a document or in --tools; private addresses need allowed_domains in hocket.yaml"},
 		{"api", "toolset in a document or in --tools; private addresses and variables need --trust, or --tools that names them"},
 		{"openapi", "toolset in a document or in --tools; files, private addresses and variables need --trust, or --tools that names them"},
 		{"web_search", "toolset, or a tool that agents list; needs TAVILY_API_KEY, BRAVE_API_KEY or SEARXNG_URL, or search: {native: true} in hocket.yaml"},
@@ -169,7 +169,7 @@ func canMake(path string) error {
 		case err != nil:
 			return err
 		case !st.IsDir():
-			return fmt.Errorf("%s is no folder", dir)
+			return fmt.Errorf("%s is not a folder", dir)
 		}
 		f, err := os.CreateTemp(dir, ".hocket-*")
 		if err != nil {

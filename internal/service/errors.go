@@ -37,7 +37,7 @@ const (
 )
 
 // ErrUnavailable says that the store did not answer in time.
-var ErrUnavailable = errors.New("the store does not answer")
+var ErrUnavailable = errors.New("the store is temporarily unavailable")
 
 // InvalidError says that a request was not acceptable. Diagnostics, where there are any, say where and why.
 type InvalidError struct {
@@ -108,7 +108,7 @@ type ChangedError struct {
 }
 
 func (e *ChangedError) Error() string {
-	return fmt.Sprintf("the %s %s is not as it was expected to be: somebody else has stored, changed or deleted it; read it again", e.What, e.ID)
+	return fmt.Sprintf("the %s %s was stored, changed or deleted by another client; read it again", e.What, e.ID)
 }
 
 // Is makes errors.Is(err, catalog.ErrChanged) hold.
@@ -156,7 +156,7 @@ func (e *CommandsError) Error() string {
 	for _, s := range e.Sends {
 		lines = append(lines, "send "+s)
 	}
-	return "the document wants to " + strings.Join(lines, ", ")
+	return "the document needs permission to " + strings.Join(lines, ", ")
 }
 
 // CodeOf sorts an error into its family.
@@ -215,7 +215,7 @@ func Reason(err error) string {
 		return text[max(0, strings.LastIndex(text, busy.Error())):]
 	}
 	for inside, outside := range map[error]string{
-		journal.ErrNotFound: "run not found", journal.ErrExists: "a run of this id is there already", journal.ErrCursor: "no such cursor: it is none that a page before gave",
+		journal.ErrNotFound: "run not found", journal.ErrExists: "a run with this id already exists", journal.ErrCursor: "invalid cursor: use one from a previous page",
 	} {
 		if errors.Is(err, inside) && strings.HasSuffix(text, inside.Error()) {
 			return outside

@@ -208,7 +208,7 @@ func promptFolders(dir, name string) []string {
 // link leads out of it (SEC16).
 func readPromptFile(dir, name string) (text, folder string, err error) {
 	if !workflow.IsLocalName(name) {
-		return "", "", invalidf("%q is no name of a prompt file: it leads out of the folder of the document", name)
+		return "", "", invalidf("invalid prompt file name %q: it leads out of the folder of the document", name)
 	}
 	for _, folder := range promptFolders(dir, name) {
 		data, err := readIn(folder, name)
@@ -256,8 +256,8 @@ func missingPromptFiles(w *workflow.Workflow, dir string) (out diag.List) {
 			continue // Validate says it
 		}
 		if _, folder, err := readPromptFile(dir, name); err == nil && folder == "" {
-			out.Warnf(diag.Span{File: w.Source.File}, "", "missing-file", "the prompt file %q is not there", name).Hint =
-				"it is looked for beside the document, in the folders above it, and in your home folder; the agent runs without it"
+			out.Warnf(diag.Span{File: w.Source.File}, "", "missing-file", "prompt file %q not found", name).Hint =
+				"it is searched in the folder of the document, its parent folders and your home folder; the agent runs without it"
 		}
 	}
 	return out

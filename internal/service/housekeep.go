@@ -34,7 +34,7 @@ func (s *Service) Housekeep(ctx context.Context) {
 		res, err := s.Prune(ctx, s.outdated(time.Now()))
 		switch {
 		case err != nil && ctx.Err() == nil:
-			s.cfg.Logger.Warn("old runs are not deleted", "err", err)
+			s.cfg.Logger.Warn("old runs were not deleted", "err", err)
 		case res.Runs > 0:
 			s.cfg.Logger.Info("old runs deleted", "runs", res.Runs, "values", res.Blobs, "bytes", res.Freed)
 		}

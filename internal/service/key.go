@@ -45,7 +45,7 @@ func (s *Service) Begin(ctx context.Context, q StartRequest) (Started, error) {
 		return Started{}, err
 	}
 	if q.RunID != "" {
-		return Started{}, invalidf("a request has a key or a run id: the id of its run follows from the key")
+		return Started{}, invalidf("a request has an idempotency key or a run id, not both: the key determines the run id")
 	}
 	hash, err := q.hash()
 	if err != nil {
@@ -118,7 +118,7 @@ func (q StartRequest) hash() (string, error) {
 func checkKey(what, key string) error {
 	bad := func(r rune) bool { return !unicode.IsPrint(r) }
 	if len(key) > MaxKey || !utf8.ValidString(key) || strings.ContainsFunc(key, bad) {
-		return invalidf("%s %q: it has at most %d bytes, which can be printed", what, clip(key), MaxKey)
+		return invalidf("invalid %s %q: at most %d bytes, printable characters only", what, clip(key), MaxKey)
 	}
 	return nil
 }

@@ -90,7 +90,7 @@ func TestLimitsByKind(t *testing.T) {
 			if refused := err != nil; refused != (tt.want == service.CodeInvalid) || refused && service.CodeOf(err) != tt.want {
 				t.Errorf("an input of %d bytes: %v", tt.input, err)
 			}
-			if err != nil && !strings.Contains(err.Error(), "at most") {
+			if err != nil && !strings.Contains(err.Error(), "the limit is") {
 				t.Errorf("%v does not name the limit", err)
 			}
 			q.Input = "x"

@@ -92,7 +92,7 @@ func checkNames(c *config.Config, s tool.Spec) error {
 	if taken = taken || slices.ContainsFunc(c.Toolsets, func(o tool.Spec) bool { return o.Name == s.Name }); s.Name == "" || !taken {
 		return nil
 	}
-	return invalidf("toolset %q of the document has the name of one that %s defines; name it otherwise, or refer to the operator's by `ref` alone", s.Name, config.Name)
+	return invalidf("toolset %q of the document is also defined in %s; rename it, or refer to the operator's toolset with `ref` alone", s.Name, config.Name)
 }
 
 // ceiling gives the limits that are to win over a document's: those of flags, and of the operator where he allows less (P20). What a part of the budget of the run above bounds needs no bound of the

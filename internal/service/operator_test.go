@@ -28,11 +28,11 @@ func TestOperatorsNames(t *testing.T) {
 		toolset string
 		want    string // "": it starts
 	}{
-		"remote":              {`{type: mcp, name: github, remote: {url: "https://example.com/"}}`, "name of one that"},
-		"ref of the document": {`{type: mcp, ref: github2, name: github}`, "name of one that"},
-		"ref of both":         {`{type: mcp, ref: both}`, "name of one that"},
-		"of another type":     {`{type: think, name: github}`, "name of one that"},
-		"a toolset of his":    {`{type: think, name: pages}`, "name of one that"},
+		"remote":              {`{type: mcp, name: github, remote: {url: "https://example.com/"}}`, "is also defined in"},
+		"ref of the document": {`{type: mcp, ref: github2, name: github}`, "is also defined in"},
+		"ref of both":         {`{type: mcp, ref: both}`, "is also defined in"},
+		"of another type":     {`{type: think, name: github}`, "is also defined in"},
+		"a toolset of his":    {`{type: think, name: pages}`, "is also defined in"},
 		"his by ref":          {`{type: mcp, ref: github}`, ""},
 		"a type is no name":   {`{type: todo}`, ""},
 		"another name":        {`{type: mcp, name: github2, remote: {url: "https://example.com/"}}`, ""},

@@ -98,7 +98,7 @@ func (q StartRequest) remember(specs []tool.Spec, meta map[string]string) (asks 
 			return nil, invalidf("toolset %q: a document that is neither stored nor a file of this machine has no memory of its own; store it as a workflow, or name a memory "+
 				"that workflows share (memory: NAME), which must be trusted", s.Title())
 		case origin[0] == originFile:
-			line := fmt.Sprintf("keep a memory over runs for %s (toolset %s)", origin[1], s.Title())
+			line := fmt.Sprintf("keep a memory across runs for %s (toolset %s)", origin[1], s.Title())
 			if !slices.Contains(asks, line) {
 				asks = append(asks, line)
 			}

@@ -56,7 +56,7 @@ func (s *Service) checkParcel(p journal.Parcel) error {
 		switch {
 		case b.most <= 0 || b.has > 0 && b.has <= b.most:
 		case b.has <= 0:
-			return invalidf("run %s has no budget of %s; budgets.run of %s allows at most %v, and a run that was begun elsewhere keeps its own", p.Run, b.name, config.Name, b.most)
+			return invalidf("run %s has no budget of %s; budgets.run of %s allows at most %v, and a run that was started elsewhere keeps its own", p.Run, b.name, config.Name, b.most)
 		default:
 			return invalidf("run %s has a budget of %v %s; budgets.run of %s allows at most %v", p.Run, b.has, b.name, config.Name, b.most)
 		}

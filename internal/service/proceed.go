@@ -192,7 +192,7 @@ func (r Recorded) Asked(q AnswerRequest) (Asked, error) {
 	case len(waits) > 0:
 		return *slices.MaxFunc(waits, func(a, b *Asked) int { return cmp.Compare(a.Ended, b.Ended) }), nil
 	case q.Node == "":
-		return Asked{}, fmt.Errorf("%w: the run waits for nothing", engine.ErrWaitNotFound)
+		return Asked{}, fmt.Errorf("%w: the run is not waiting", engine.ErrWaitNotFound)
 	}
 	return Asked{}, fmt.Errorf("%w: the run does not wait at node %q", engine.ErrWaitNotFound, q.Node)
 }

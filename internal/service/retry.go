@@ -89,7 +89,7 @@ func (s *Service) mayRetry(ctx context.Context, head journal.Head, w *workflow.W
 		case program == nil:
 			return &driver.ForeignError{Run: head.Run, Graph: w.Name, Program: head.Meta[MetaProgram]}
 		case q.With != nil:
-			return invalidf("run %s is one of a Go graph: no document takes its place", head.Run)
+			return invalidf("run %s belongs to a Go graph, which a document cannot replace", head.Run)
 		}
 	}
 	if err := s.checkRunID(ctx, q.RunID); err != nil {
@@ -179,7 +179,7 @@ func (s *Service) derive(ctx context.Context, run string, w *workflow.Workflow, 
 			break
 		}
 		if q.With != nil {
-			return "", &InvalidError{Message: "the new document does not fit what already ran: " + err.Error(), Err: err}
+			return "", &InvalidError{Message: "the new document does not match the steps that already ran: " + err.Error(), Err: err}
 		}
 	}
 	if errors.Is(err, embedded.ErrForkPoint) {
@@ -246,7 +246,7 @@ func (q *RetryRequest) past(run string, events []engine.Event, keep bool) ([]eng
 				return h.upTo(len(events), nil), &engine.Reopen{Limits: q.Limits, By: q.By}, nil
 			case engine.CodeMaxLoopIterations:
 				if q.With == nil && int64(q.Limits.MaxLoopIterations) <= met.Max {
-					return nil, nil, q.higher(run, invalidf("the run ended at its limit of %d passes of a loop; it goes on with a higher one", met.Max))
+					return nil, nil, q.higher(run, invalidf("the run ended at its limit of %d passes of a loop; continue it with a higher limit", met.Max))
 				}
 			}
 		}
@@ -335,7 +335,7 @@ func (s *Service) created(ctx context.Context, run string) (*engine.RunCreated, 
 	case err != nil && !errors.Is(err, stop):
 		return nil, err
 	case first == nil:
-		return nil, &journal.CorruptError{Run: run, Seq: 1, Reason: "it was never created"}
+		return nil, &journal.CorruptError{Run: run, Seq: 1, Reason: "the creation event is missing"}
 	}
 	return first, nil
 }

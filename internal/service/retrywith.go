@@ -76,7 +76,7 @@ func (h *history) replaced(old, now *workflow.Workflow) ([]engine.Event, error) 
 }
 
 func differs(format string, args ...any) error {
-	return invalidf("the new document differs in what already ran: "+format, args...)
+	return invalidf("the new document differs in steps that already ran: "+format, args...)
 }
 
 // flowPair is one workflow of a run, or one of its sub-flows, as it was and as it is to be. path is empty, or ends in a slash.

@@ -187,7 +187,7 @@ func (r scheduledRuns) start(ctx context.Context, slot scheduler.Slot, id string
 		return &InvalidError{Diagnostics: problems}
 	}
 	if w.Graph(slot.Branch) == nil {
-		return invalidf("workflow %s has no branch %q any more", slot.Workflow, slot.Branch)
+		return invalidf("workflow %s no longer has a branch %q", slot.Workflow, slot.Branch)
 	}
 	_, err = r.service.Start(ctx, StartRequest{
 		Workflow: w, Branch: slot.Branch, Stored: d.Entry.ID, Version: d.Version, RunID: id, Model: r.q.Model, Files: r.q.Files, Trust: r.q.Trust,

@@ -140,7 +140,7 @@ func (s *Service) AccountTool(ctx context.Context, key string) (settle func(), e
 	return func() {
 		err := ledger.Use(engine.CallUse{Key: grant.Key, Ended: true, Used: engine.Used{ToolCalls: 1, Borne: engine.Spent{Calls: 1}}})
 		if err != nil && !errors.Is(err, engine.ErrCallLate) {
-			s.cfg.Logger.Debug("tool call of a session is not counted", "error", err)
+			s.cfg.Logger.Debug("tool call of a session was not counted", "error", err)
 		}
 	}, nil
 }

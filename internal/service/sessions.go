@@ -34,10 +34,10 @@ func (q StartRequest) checkSession() error {
 	switch q.IfBusy {
 	case "", IfBusyReject, IfBusyQueue, IfBusyCancelPrevious:
 	default:
-		return invalidf("%q says nothing of a busy session: it is %s, %s or %s", clip(string(q.IfBusy)), IfBusyReject, IfBusyQueue, IfBusyCancelPrevious)
+		return invalidf("invalid value %q for a busy session: it must be %s, %s or %s", clip(string(q.IfBusy)), IfBusyReject, IfBusyQueue, IfBusyCancelPrevious)
 	}
 	if q.Session == "" && q.IfBusy != "" {
-		return invalidf("a run without a session is never in the way of another: leave %q out, or name a session", q.IfBusy)
+		return invalidf("%q needs a session: leave it out, or name a session", q.IfBusy)
 	}
 	return checkKey("the session", q.Session)
 }
@@ -84,9 +84,9 @@ func (s *Service) admit(ctx context.Context, spec driver.Spec) (run string, err 
 
 // makeRoom cancels a run that is in the way of a later one and waits for its end.
 func (s *Service) makeRoom(ctx context.Context, run string) error {
-	err := s.Cancel(ctx, run, "another run of its session took its place")
+	err := s.Cancel(ctx, run, "it was replaced by another run of its session")
 	if err != nil && !errors.Is(err, engine.ErrEnded) && !errors.Is(err, journal.ErrNotFound) {
-		return fmt.Errorf("cancel the run before: %w", err)
+		return fmt.Errorf("cancel the previous run: %w", err)
 	}
 	return s.untilEnded(ctx, run)
 }

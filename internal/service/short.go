@@ -144,7 +144,7 @@ func (p *parts) next() error {
 	p.buf.Reset(part)
 	p.offset, p.size = p.offset+int64(len(part)), size
 	if len(part) == 0 && p.offset < size || p.offset == size && hex.EncodeToString(p.sum.Sum(nil)) != p.hash {
-		return &journal.CorruptError{Run: p.run, Reason: "value aside has other content: " + p.hash}
+		return &journal.CorruptError{Run: p.run, Reason: "stored value has different content: " + p.hash}
 	}
 	return nil
 }

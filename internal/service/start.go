@@ -158,7 +158,7 @@ func (s *Service) prepare(ctx context.Context, q StartRequest) (spec driver.Spec
 		}
 	}
 	if most := s.cfg.MaxInput; most > 0 && int64(len(q.Input)) > most {
-		return spec, invalidf("the input has %d bytes; %d at most are taken", len(q.Input), most)
+		return spec, invalidf("the input has %d bytes; the limit is %d", len(q.Input), most)
 	}
 	input, variables, err := s.input(graph, q.Input)
 	if err != nil {
@@ -257,7 +257,7 @@ func (s *Service) checkRunID(ctx context.Context, id string) error {
 	}
 	bad := func(r rune) bool { return r == '/' || r == '\\' || unicode.IsSpace(r) || !unicode.IsPrint(r) }
 	if len(id) > maxRunID || strings.HasPrefix(id, "-") || strings.HasPrefix(id, ".") || strings.ContainsFunc(id, bad) || !utf8.ValidString(id) {
-		return invalidf("run id %q: it has at most %d bytes, no blanks, slashes and control characters, and begins with neither dash nor dot; without one the run gets an id of its own", id, maxRunID)
+		return invalidf("invalid run id %q: at most %d bytes, without spaces, slashes or control characters, and not beginning with a dash or dot; leave it out to get a generated id", id, maxRunID)
 	}
 	_, err := s.store.Head(ctx, id)
 	switch {
@@ -266,5 +266,5 @@ func (s *Service) checkRunID(ctx context.Context, id string) error {
 	case err != nil:
 		return err
 	}
-	return &InvalidError{Message: fmt.Sprintf("there is a run %s already", id), Err: journal.ErrExists}
+	return &InvalidError{Message: fmt.Sprintf("run %s already exists", id), Err: journal.ErrExists}
 }

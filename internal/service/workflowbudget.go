@@ -283,7 +283,7 @@ func (a *account) spentText() string {
 	if !a.since.IsZero() {
 		span = "since " + a.since.Format(time.DateOnly) + " (UTC)"
 	}
-	return fmt.Sprintf("the budget of all runs of workflow %q together leaves nothing for this call: they used %d tokens, %d calls and %.4f USD %s; see budgets.workflow of %s",
+	return fmt.Sprintf("the budget for all runs of workflow %q leaves nothing for this call: they used %d tokens, %d calls and %.4f USD %s; see budgets.workflow of %s",
 		a.workflow, a.told.tokens, a.told.calls, a.told.cost.USD(), span, config.Name)
 }
 

@@ -294,7 +294,7 @@ func TestDefect(t *testing.T) {
 	})
 }
 
-// TestStoreDown: while the store does not answer, callers wait for as long as they like and the run goes on when it does.
+// TestStoreDown: while the store is temporarily unavailable, callers wait for as long as they like and the run goes on when it does.
 func TestStoreDown(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -60,7 +60,7 @@ func (d *Driver) Tend(ctx context.Context) {
 }
 
 // Recover takes up all runs of the driver's kind that have no living owner and returns when each goes on or has been given up on. A run that
-// cannot be driven is logged once and left alone from then on (P18). While the store does not answer it is asked again. Errors: ctx's,
+// cannot be driven is logged once and left alone from then on (P18). While the store is temporarily unavailable it is asked again. Errors: ctx's,
 // ErrClosed.
 func (d *Driver) Recover(ctx context.Context) error {
 	var wg sync.WaitGroup

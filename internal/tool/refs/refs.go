@@ -89,7 +89,7 @@ func (e *Expander) keep(value string) {
 	}
 }
 
-// Named expands the value of a variable or a header and remembers it, if its name says that it is a secret, even where it is written into the file:
+// Named expands the value of a variable or a header and remembers it, if its name suggests a secret, even where it is written into the file:
 // the whole, and what follows a first word such as Bearer.
 func (e *Expander) Named(name, text string, secret bool) (string, error) {
 	value, err := e.Expand(text, secret || process.LooksSecret(name))
