@@ -244,7 +244,6 @@ func (w *retried) compare() {
 	case want.Ok && want.Calls >= 0 && calls != want.Calls:
 		w.T.Fatalf("%d calls succeeded, twin made %d: %s\n%s", calls, want.Calls, w.shape, w.Log())
 	}
-
 }
 
 // callID is the id of a command by the call and attempt of its events.
