@@ -332,7 +332,7 @@ func refused(err error, q service.AnswerRequest, rec service.Recorded) error {
 	case errors.Is(err, engine.ErrNotReopenable):
 		return usef("run %s did not end at a limit: it is %s; nothing was changed%s", run, rec.Head.Status, retryHint(rec))
 	case (errors.Is(err, engine.ErrWaitNotFound) || errors.Is(err, engine.ErrWaitClosed)) && q.Wait == "" && q.Node == "":
-		return usef("run %s is not waiting: it is %s; nothing was changed", run, rec.Head.Status)
+		return usef("run %s is not waiting: it is %s; nothing was changed%s", run, rec.Head.Status, retryHint(rec))
 	case errors.Is(err, engine.ErrWaitNotFound) && q.Wait != "":
 		return usef("run %s has no wait %q; nothing was changed", run, q.Wait)
 	case errors.Is(err, engine.ErrWaitAnswered):

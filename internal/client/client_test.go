@@ -135,7 +135,14 @@ func TestProblems(t *testing.T) {
 			t.Errorf("%q: %v, %d", text, err, service.CodeOf(err))
 		}
 	}
-	r := at(t, func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, "<html>") })
+	r := at(t, func(w http.ResponseWriter, _ *http.Request) {
+		w.WriteHeader(http.StatusUnauthorized)
+		fmt.Fprint(w, `{"title": "Authentication required", "status": 401, "code": "unauthorized"}`)
+	})
+	if _, err := r.Show(t.Context(), "r"); service.CodeOf(err) != service.CodeInvalid || !strings.Contains(err.Error(), "HOCKET_TOKEN") {
+		t.Errorf("no token: %v", err)
+	}
+	r = at(t, func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, "<html>") })
 	if _, err := r.Show(t.Context(), "r"); err == nil || !strings.Contains(err.Error(), "is not a Hocket server") {
 		t.Errorf("another server: %v", err)
 	}

@@ -124,6 +124,9 @@ func (r *Remote) problem(status int, body []byte) error {
 	if text == "" {
 		text = p.Title
 	}
+	if status == http.StatusUnauthorized {
+		return &service.InvalidError{Message: r.url + ": " + text + "; the command line sends the token of HOCKET_TOKEN"}
+	}
 	if status >= http.StatusInternalServerError {
 		return fmt.Errorf("%s: %s", r.url, text)
 	}

@@ -84,6 +84,10 @@ func TestStrictForm(t *testing.T) {
 	if len(p.Errors) != 1 || p.Errors[0].Location != "header.Content-Encoding" {
 		t.Errorf("packed: %+v", p)
 	}
+	p = ask(func(r *http.Request) { r.Header.Set("Content-Type", "application/x-www-form-urlencoded") }, body).problem(415, "invalid") // as curl -d sends
+	if !strings.Contains(p.Detail, "send Content-Type: application/json") {
+		t.Errorf("a form: %+v", p)
+	}
 	ask(func(r *http.Request) { r.Header.Set("Content-Encoding", "identity") }, body).is(201)
 	p = ask(func(*http.Request) {}, "{\"workflow\": \"poem\", \"input\": \"\xff\"}").problem(400, "invalid")
 	if !strings.Contains(p.Detail, "UTF-8") {

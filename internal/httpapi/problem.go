@@ -116,6 +116,9 @@ func ofModel(m *huma.ErrorModel) *Problem {
 		}
 		detail = strings.Join(texts, "; ")
 	}
+	if m.Status == http.StatusUnsupportedMediaType {
+		detail += "; send Content-Type: application/json"
+	}
 	return formProblem(m.Status, detail, errs...)
 }
 
