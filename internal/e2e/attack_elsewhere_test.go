@@ -144,7 +144,7 @@ func TestAttackResumeElsewhere(t *testing.T) {
 	}
 	body, _ := io.ReadAll(res.Body)
 	_ = res.Body.Close()
-	if tries++; res.StatusCode/100 != 4 || !strings.Contains(string(body), "another folder") {
+	if tries++; res.StatusCode/100 != 4 || !strings.Contains(string(body), "a different folder") {
 		t.Errorf("over HTTP: %d, %s; want it refused", res.StatusCode, body)
 	}
 	p.kill()

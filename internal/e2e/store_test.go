@@ -131,7 +131,7 @@ func TestAttackLock(t *testing.T) {
 		t.Logf("hocket %s under a lock: status %d after %s", strings.Join(args, " "), v.status, v.took.Round(time.Millisecond))
 	}
 	v := hocket(t, home, env, "run", "poem.yaml", "bees", "--lock-timeout", "3s")
-	if v.status != 1 || !strings.Contains(v.err, "another program has held it for 2s; waiting for 3s at most") || !strings.Contains(v.err, "nothing is lost") {
+	if v.status != 1 || !strings.Contains(v.err, "another program has held it for 2s; waiting at most 3s") || !strings.Contains(v.err, "nothing is lost") {
 		t.Errorf("run under a lock: %+v", v)
 	}
 	t.Logf("hocket run --lock-timeout 3s: status %d after %s: %s", v.status, v.took.Round(time.Millisecond), v.err)
@@ -271,7 +271,7 @@ func TestAttackHung(t *testing.T) {
 		t.Fatal(err)
 	}
 	hung.until(t, http.StatusOK)
-	for tick := time.NewTicker(100 * time.Millisecond); strings.Count(hung.said(), "another process has taken the run over") < 2; <-tick.C {
+	for tick := time.NewTicker(100 * time.Millisecond); strings.Count(hung.said(), "another process took over the run") < 2; <-tick.C {
 		if time.Since(began) > 2*time.Minute {
 			t.Fatalf("the server that was stopped does not notice: %s", hung.said())
 		}

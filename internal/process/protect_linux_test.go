@@ -14,7 +14,7 @@ func TestSupervisorKilled(t *testing.T) {
 	t.Parallel()
 	for name, line := range map[string]string{
 		"by the program":   `env -i setsid /bin/sh -c 'echo $$ >>pids; exec /bin/sleep 1000' & until test -s pids; do :; done; kill -9 $PPID; wait`,
-		"by a descendant":  `s=$PPID; export s; setsid /bin/sh -c 'kill -9 $s; echo $$ >>pids; env -i setsid /bin/sh -c "echo \$\$ >>pids; exec /bin/sleep 1000" & wait' & wait`,
+		"by a descendant":  `s=$PPID; export s; setsid /bin/sh -c 'echo $$ >>pids; kill -9 $s; env -i setsid /bin/sh -c "echo \$\$ >>pids; exec /bin/sleep 1000" & wait' & wait`,
 		"again and again":  `for i in 1 2 3 4 5 6 7 8; do env -i setsid /bin/sh -c 'echo $$ >>pids; exec /bin/sleep 1000' & done; until test "$(wc -l <pids)" = 8; do :; done; kill -9 $PPID; wait`,
 		"stopped for ever": `s=$PPID; export s; setsid /bin/sh -c 'echo $$ >>pids; while :; do kill -STOP $s 2>/dev/null || exec sleep 1000; done' & until test -s pids; do :; done; kill -9 $PPID; wait`,
 	} {
