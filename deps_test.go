@@ -44,7 +44,7 @@ var layers = []layer{
 	{"internal/format/rounds", []string{"internal/format/source", "internal/format/agents", "internal/format/lost", "internal/schedule", "workflow", "diag"}, "a format knows the graph, not its siblings; a schedule is rejected where it is written (S1-22)"},
 	{"internal/format/agents", []string{"internal/format/source", "internal/permit", "internal/schema", "workflow", "diag"}, "agent definitions belong to no one format"},
 	{"internal/format/lost", []string{"workflow"}, "it compares graphs, whatever they come from"},
-	{"internal/explain", nil, "a table of codes knows nobody who says them"},
+	{"internal/explain", nil, "a table of codes: it imports none of the packages that report them"},
 	{"internal/docschema", []string{"internal/format/agents", "internal/format/canvas", "internal/format/rounds", "internal/format/steps", "internal/config", "internal/model", "internal/tool"}, "schemas are made of the readers' tables of keys; no reader knows its schema"},
 	{"internal/format/formattest", []string{"internal/format/source", "workflow", "diag"}, "test support for all formats knows none"},
 	{"internal/format", []string{"internal/format/...", "internal/expr", "workflow", "diag"}, "the parent finds the language and asks the child; what converting changes is in expressions, too"},

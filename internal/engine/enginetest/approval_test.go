@@ -109,7 +109,7 @@ func TestApprovalNote(t *testing.T) {
 	}
 }
 
-// An approval that nobody answered in time gives no note: the one before it counts.
+// An approval without an answer before its deadline gives no note: the one before it counts.
 func TestApprovalNoteAfterDeadline(t *testing.T) {
 	t.Parallel()
 	late := enginetest.Approval("late")
