@@ -237,7 +237,12 @@ func (h *history) result(completed int) int {
 			continue
 		}
 		switch h.events[i].Data.(type) {
-		case *engine.ModelReplied, *engine.ToolReturned, *engine.FuncReturned, *engine.WaitAnswered:
+		case *engine.ToolReturned: // the engine makes it of the answer of a person: between the two the call would neither be open nor wait
+			if _, answered := h.events[i-1].Data.(*engine.WaitAnswered); answered && h.events[i-1].Step == step {
+				return i - 1
+			}
+			return i
+		case *engine.ModelReplied, *engine.FuncReturned, *engine.WaitAnswered:
 			return i
 		}
 	}
