@@ -1,0 +1,56 @@
+package text
+
+import (
+	"crypto/sha256"
+	"hash"
+)
+
+// state is the hash of all bytes up to the end of a node. It is cloned, never written to.
+type state struct{ hash.Cloner }
+
+// markBytes is the distance between the states that a rope keeps: each takes about 150 bytes.
+const markBytes = 1 << 10
+
+// Sum gives the SHA-256 of the text. It goes on from the state of the hash in the part that the text shares with one whose Sum was asked for: the sums of n
+// texts, each the one before it with something behind it, take time in proportion to the longest of them.
+func (t Text) Sum() [sha256.Size]byte {
+	if t.n == nil {
+		return sha256.Sum256([]byte(t.s))
+	}
+	var todo []*node
+	n := t.n
+	for ; n != nil && n.mark.Load() == nil; n = n.left {
+		todo = append(todo, n)
+	}
+	h := sha256.New()
+	if n != nil {
+		h = clone(n.mark.Load().Cloner)
+	}
+	var buf [512]byte
+	since := int64(0)
+	for i := len(todo) - 1; i >= 0; i-- {
+		n := todo[i]
+		for s := range (Text{s: n.lit, n: n.sub}).Chunks() {
+			since += int64(len(s))
+			for s != "" {
+				k := copy(buf[:], s)
+				h.Write(buf[:k])
+				s = s[k:]
+			}
+		}
+		if since >= markBytes {
+			n.mark.Store(&state{clone(h)})
+			since = 0
+		}
+	}
+	return [sha256.Size]byte(h.Sum(nil))
+}
+
+// clone copies the state of a SHA-256.
+func clone(h hash.Hash) hash.Cloner {
+	c, err := h.(hash.Cloner).Clone()
+	if err != nil {
+		panic("text: SHA-256 cannot be cloned: " + err.Error()) // crypto/sha256 says that it can
+	}
+	return c
+}

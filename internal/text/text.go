@@ -1,0 +1,246 @@
+package text
+
+import (
+	"bytes"
+	"encoding/json"
+	"io"
+	"iter"
+	"math"
+	"strings"
+	"sync/atomic"
+)
+
+// Text is an immutable text: a string, or a rope of strings that other texts may share. The zero Text is empty. A Text is two words and a pointer: it is
+// handed over by value. Safe for concurrent use.
+//
+// Texts are compared with [Text.Equal], not with ==.
+type Text struct {
+	s string // the text where n is nil
+	n *node
+}
+
+// node is a text that ends with its own content: lit, or that of sub. What comes before is left, nil for nothing.
+type node struct {
+	left *node
+	sub  *node
+	lit  string
+	size int64 // of all of it
+	// mark is the state of the hash at the end of the node, once it was needed.
+	mark atomic.Pointer[state]
+}
+
+// Of gives the text of a string.
+func Of(s string) Text { return Text{s: s} }
+
+// Join gives the text in which parts follow one another.
+func Join(parts ...Text) Text {
+	var t Text
+	for _, p := range parts {
+		t = t.Append(p)
+	}
+	return t
+}
+
+// Append gives the text t with u behind it, in constant time: it shares both.
+func (t Text) Append(u Text) Text {
+	switch {
+	case u.IsZero():
+		return t
+	case t.IsZero():
+		return u
+	}
+	n := &node{left: t.rope(), sub: u.n, lit: u.s, size: sum(t.Len(), u.Len())}
+	return Text{n: n}
+}
+
+// AppendString is Append(Of(s)).
+func (t Text) AppendString(s string) Text { return t.Append(Of(s)) }
+
+func (t Text) rope() *node {
+	if t.n == nil {
+		return &node{lit: t.s, size: int64(len(t.s))}
+	}
+	return t.n
+}
+
+// sum adds two lengths; what int64 cannot hold is its maximum.
+func sum(a, b int64) int64 {
+	if a > math.MaxInt64-b {
+		return math.MaxInt64
+	}
+	return a + b
+}
+
+// Len gives the length in bytes, in constant time. A length that int64 cannot hold is math.MaxInt64.
+func (t Text) Len() int64 {
+	if t.n == nil {
+		return int64(len(t.s))
+	}
+	return t.n.size
+}
+
+// IsZero tells whether the text is empty.
+func (t Text) IsZero() bool { return t.n == nil && t.s == "" }
+
+// Chunks gives the bytes of the text piece by piece, in order. Pieces are not empty.
+func (t Text) Chunks() iter.Seq[string] {
+	return func(yield func(string) bool) {
+		if t.n == nil {
+			if t.s != "" {
+				yield(t.s)
+			}
+			return
+		}
+		for stack := spine(nil, t.n); len(stack) > 0; {
+			n := stack[len(stack)-1]
+			stack = stack[:len(stack)-1]
+			switch {
+			case n.sub != nil:
+				stack = spine(stack, n.sub)
+			case n.lit != "":
+				if !yield(n.lit) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// spine appends n and all nodes before it to stack: the first one is on top.
+func spine(stack []*node, n *node) []*node {
+	for ; n != nil; n = n.left {
+		stack = append(stack, n)
+	}
+	return stack
+}
+
+// String gives the text as a string. It copies the bytes of a rope: what only passes them on writes them with WriteTo.
+func (t Text) String() string {
+	if t.n == nil {
+		return t.s
+	}
+	var b strings.Builder
+	b.Grow(int(t.Len()))
+	for s := range t.Chunks() {
+		b.WriteString(s)
+	}
+	return b.String()
+}
+
+// AppendTo appends the bytes of the text to b.
+func (t Text) AppendTo(b []byte) []byte {
+	for s := range t.Chunks() {
+		b = append(b, s...)
+	}
+	return b
+}
+
+// WriteTo implements io.WriterTo.
+func (t Text) WriteTo(w io.Writer) (int64, error) {
+	var total int64
+	for s := range t.Chunks() {
+		n, err := io.WriteString(w, s)
+		total += int64(n)
+		if err != nil {
+			return total, err
+		}
+	}
+	return total, nil
+}
+
+// Head gives the first n bytes of the text, all of it where it is shorter.
+func (t Text) Head(n int) string {
+	if t.n == nil {
+		return t.s[:min(n, len(t.s))]
+	}
+	b := make([]byte, 0, min(int64(n), t.Len()))
+	for s := range t.Chunks() {
+		if b = append(b, s[:min(len(s), n-len(b))]...); len(b) == n {
+			break
+		}
+	}
+	return string(b)
+}
+
+// Contains tells whether sub is in the text.
+func (t Text) Contains(sub string) bool {
+	if t.n == nil {
+		return strings.Contains(t.s, sub)
+	}
+	if sub == "" {
+		return true
+	}
+	var edge []byte // the last bytes before a chunk, fewer than sub has
+	for s := range t.Chunks() {
+		if strings.Contains(s, sub) {
+			return true
+		}
+		edge = append(edge, s[:min(len(s), len(sub)-1)]...)
+		if bytes.Contains(edge, []byte(sub)) {
+			return true
+		}
+		if len(s) >= len(sub) {
+			edge = append(edge[:0], s[len(s)-len(sub)+1:]...)
+		} else if more := len(edge) - (len(sub) - 1); more > 0 {
+			edge = append(edge[:0], edge[more:]...)
+		}
+	}
+	return false
+}
+
+// IsBlank tells whether the text has nothing but white space, as strings.TrimSpace has it.
+func (t Text) IsBlank() bool {
+	for s := range t.Chunks() {
+		if strings.TrimSpace(s) != "" {
+			return strings.TrimSpace(t.String()) == "" // a character may lie across chunks
+		}
+	}
+	return true
+}
+
+// Equal tells whether t and u have the same bytes.
+func (t Text) Equal(u Text) bool {
+	switch {
+	case t.Len() != u.Len():
+		return false
+	case t.n == u.n:
+		return t.s == u.s
+	}
+	next, stop := iter.Pull(u.Chunks())
+	defer stop()
+	var have string
+	for s := range t.Chunks() {
+		for s != "" {
+			if have == "" {
+				have, _ = next()
+			}
+			n := min(len(s), len(have))
+			if n == 0 || s[:n] != have[:n] {
+				return false
+			}
+			s, have = s[n:], have[n:]
+		}
+	}
+	return true
+}
+
+// MarshalJSON implements json.Marshaler: a JSON string.
+func (t Text) MarshalJSON() ([]byte, error) {
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	if err := e.Encode(t.String()); err != nil {
+		return nil, err
+	}
+	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), nil
+}
+
+// UnmarshalJSON implements json.Unmarshaler: a JSON string.
+func (t *Text) UnmarshalJSON(data []byte) error {
+	var s string
+	if err := json.Unmarshal(data, &s); err != nil {
+		return err
+	}
+	*t = Of(s)
+	return nil
+}
