@@ -13,7 +13,7 @@ import (
 	"github.com/hocket-run/hocket/internal/format/steps"
 )
 
-var update = flag.Bool("update", false, "write the tables of keys into the page on agents")
+var update = flag.Bool("update", false, "write what the tests derive into the pages")
 
 // tables gives the tables of the page on agents, as the code has them.
 func tables() map[string]string {
