@@ -26,6 +26,10 @@ func settle[S any](ctx context.Context, g *graph.Compiled[S], f *following) (*Re
 	}
 	st, last, err := f.wait(ctx)
 	switch {
+	case f.unbegun:
+		return nil, err
+	case last != nil:
+		return resultOf(g, f, *last)
 	case ctx.Err() != nil:
 		if err := f.leave(ctx); err != nil {
 			return nil, err
@@ -35,8 +39,6 @@ func settle[S any](ctx context.Context, g *graph.Compiled[S], f *following) (*Re
 		}
 	case err != nil:
 		return nil, f.closed(known(err))
-	case last != nil:
-		return resultOf(g, f, *last)
 	}
 	r, err := result(context.WithoutCancel(ctx), g, f)
 	switch {
@@ -50,9 +52,12 @@ func settle[S any](ctx context.Context, g *graph.Compiled[S], f *following) (*Re
 	return r, nil
 }
 
-// wait waits for the run. Where nobody observes it, its events are folded as this process stores them, which saves reading them back; what they fold to
-// is given where the run has ended, since one that can go on takes its journal along.
+// wait waits for the run. Where no observer needs its steps, its events are folded once: by the driver, or else as this process stores them, which saves reading
+// them back; what they fold to is given where the run has ended, since one that can go on takes its journal along.
 func (f *following) wait(ctx context.Context) (driver.State, *project.GraphState, error) {
+	if f.launched != nil {
+		return f.waitLaunched(ctx)
+	}
 	if f.observer != nil {
 		st, err := f.e.service.Wait(ctx, f.run)
 		return st, nil, err
@@ -72,6 +77,21 @@ func (f *following) wait(ctx context.Context) (driver.State, *project.GraphState
 		return st, nil, nil
 	}
 	return st, &last, nil
+}
+
+func (f *following) waitLaunched(ctx context.Context) (driver.State, *project.GraphState, error) {
+	begun, err := f.launched.Wait(ctx)
+	switch {
+	case !begun:
+		return driver.State{}, nil, f.notBegun(ctx, err)
+	case err != nil:
+		return driver.State{}, nil, err
+	}
+	if last := f.folder.State(); last.Status.Ended() {
+		return driver.State{Status: last.Status}, &last, nil
+	}
+	st, err := f.e.service.Wait(ctx, f.run)
+	return st, nil, err
 }
 
 // stream follows the run and gives its steps.

@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/project"
+	"github.com/hocket-run/hocket/internal/service"
 )
 
 // following is a run that somebody follows.
@@ -25,6 +27,18 @@ type following struct {
 	// observer is told of the run's events; nil: nobody is.
 	observer observer
 	self     *follower
+	// launched is a run that is followed to its end alone, folder what it comes to; nil for all others. unbegun: it was not stored.
+	launched *service.Launched
+	folder   *project.GraphFolder
+	unbegun  bool
+}
+
+// notBegun says that the run was not stored, because of err.
+func (f *following) notBegun(ctx context.Context, err error) error {
+	f.done()
+	f.unbegun = true
+	f.e.unbegun(ctx, f.run)
+	return known(err)
 }
 
 // left says that this one does not follow the run any more.

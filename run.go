@@ -10,6 +10,7 @@ import (
 
 	"github.com/hocket-run/hocket/graph"
 	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/project"
 	"github.com/hocket-run/hocket/internal/service"
 	"github.com/hocket-run/hocket/workflow"
 )
@@ -35,12 +36,15 @@ type Answer struct {
 //
 // Errors: *[InterruptedError]; [ErrExists]; [ErrClosed]; ctx's own where it was done before the run began, except in memory.
 func Run[S any](ctx context.Context, e *Engine, g *graph.Compiled[S], state S, options ...RunOptions[S]) (*Result[S], error) {
-	f, err := start(ctx, e, g, state, options)
+	f, err := start(ctx, e, g, state, options, true)
 	if err != nil {
 		return nil, err
 	}
-	defer e.tell(ctx, f.run)
-	return settle(ctx, g, f)
+	r, err := settle(ctx, g, f)
+	if !f.unbegun {
+		e.tell(ctx, f.run)
+	}
+	return r, err
 }
 
 // Stream is [Run] step by step: it gives each step when it settled. The run goes on meanwhile, so that a slow consumer holds up nothing. The last step
@@ -49,7 +53,7 @@ func Run[S any](ctx context.Context, e *Engine, g *graph.Compiled[S], state S, o
 // Leaving the loop interrupts the run as a done ctx does: [Resume] goes on with it. In memory it is cancelled.
 func Stream[S any](ctx context.Context, e *Engine, g *graph.Compiled[S], state S, options ...RunOptions[S]) iter.Seq2[Step[S], error] {
 	return func(yield func(Step[S], error) bool) {
-		f, err := start(ctx, e, g, state, options)
+		f, err := start(ctx, e, g, state, options, false)
 		if err != nil {
 			yield(Step[S]{}, err)
 			return
@@ -115,8 +119,8 @@ func (x *Executor[S]) ResumeStream(ctx context.Context, run string, answer ...An
 	return ResumeStream(ctx, x.engine, x.graph, run, answer...)
 }
 
-// start begins a run.
-func start[S any](ctx context.Context, e *Engine, g *graph.Compiled[S], state S, options []RunOptions[S]) (*following, error) {
+// start begins a run. toEnd: it is followed to its end alone, by settle, which tells then whether it could be stored.
+func start[S any](ctx context.Context, e *Engine, g *graph.Compiled[S], state S, options []RunOptions[S], toEnd bool) (*following, error) {
 	o, err := atMostOne(options, "RunOptions")
 	if err != nil {
 		return nil, err
@@ -164,10 +168,16 @@ func start[S any](ctx context.Context, e *Engine, g *graph.Compiled[S], state S,
 	f := follow(ctx, e, b, run)
 	f.model, f.observer = g.Running().Model, observe(ctx, e, g, run, 0, o)
 	// Under ctx it would not be known whether the run has begun.
-	if _, err := e.service.StartGraph(context.WithoutCancel(ctx), q); err != nil {
-		f.done()
-		e.unbegun(ctx, run)
-		return nil, known(err)
+	whole := context.WithoutCancel(ctx)
+	if toEnd && f.observer == nil {
+		f.folder = project.NewGraphObserver(b.plan)
+		q.Observe = f.folder.Observe
+		f.launched, err = e.service.LaunchGraph(whole, q)
+	} else {
+		_, err = e.service.StartGraph(whole, q)
+	}
+	if err != nil {
+		return nil, f.notBegun(ctx, err)
 	}
 	return f, nil
 }

@@ -70,6 +70,9 @@ type Spec struct {
 	Program Program
 	// Above is kept as engine.RunCreated.Above.
 	Above *workflow.Budget
+	// Observe, if not nil, is given the run and each batch of its events, in order and from the first event on, once they are durable, until the run leaves memory for
+	// the first time. It holds the run up, must not change what it is given, and must not use the run after it returned, unless the run has left memory.
+	Observe func(run *engine.Run, events []engine.Event)
 	// ParentRun and ForkedFrom name the run that this one belongs to.
 	ParentRun, ForkedFrom string
 	// Session is the session that the run belongs to; "" for none. At most one run of a session has not ended (P19).

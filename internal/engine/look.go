@@ -22,14 +22,22 @@ type StepView struct {
 
 // StepView shows a step; false where there is none of that number.
 func (r *Run) StepView(id int) (StepView, bool) {
+	v, ok := r.StepPlace(id)
+	if ok {
+		st := r.step(id)
+		v.State, v.Output = r.stateAt(st.Scope), st.Output
+	}
+	return v, ok
+}
+
+// StepPlace is [Run.StepView] without State and Output: what never changes once the step has started.
+func (r *Run) StepPlace(id int) (StepView, bool) {
 	if id < 1 || id > r.s.Steps.len() {
 		return StepView{}, false
 	}
 	st, n := r.step(id), r.stepNode(id)
 	sc := r.scope(st.Scope)
-	return StepView{
-		Node: n.ID, Hidden: n.Hidden, Kind: n.Kind, Nested: sc.Flow != 0, Outer: r.outer(id), Block: sc.Owner, State: r.stateAt(st.Scope), Output: st.Output,
-	}, true
+	return StepView{Node: n.ID, Hidden: n.Hidden, Kind: n.Kind, Nested: sc.Flow != 0, Outer: r.outer(id), Block: sc.Owner}, true
 }
 
 // outer gives the step of the graph itself in which a step stands.

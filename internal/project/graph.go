@@ -124,6 +124,23 @@ func (f *GraphFolder) Add(ev engine.Event) ([]GraphStep, error) {
 	return out, nil
 }
 
+// NewGraphObserver makes a folder of a run that another one folds, by Observe in the place of Add.
+func NewGraphObserver(p *engine.Plan) *GraphFolder {
+	return &GraphFolder{entry: p.Workflow().Entry, stateOnly: true}
+}
+
+// Observe notes events that run has folded already, from the first event of the run on. It is for folders made by NewGraphObserver alone. State shows run as it is
+// when State is called, and not before Observe was.
+func (f *GraphFolder) Observe(run *engine.Run, events []engine.Event) {
+	f.run = run
+	for i := range events {
+		ev := &events[i]
+		f.state.UpdatedAt = ev.At
+		f.settle(ev)
+		f.rest(ev, nil)
+	}
+}
+
 // release gives the held step on.
 func (f *GraphFolder) release(out []GraphStep, status engine.Status) []GraphStep {
 	if f.held == nil {
@@ -199,8 +216,16 @@ func (f *GraphFolder) settle(ev *engine.Event) *GraphStep {
 	switch ev.Data.(type) {
 	case *engine.FuncCalled, *engine.EdgeTaken, *engine.ConditionChecked:
 		return nil // most events, of which nothing follows
+	case *engine.StepStarted:
+		if f.stateOnly {
+			return nil
+		}
 	}
-	v, ok := f.run.StepView(ev.Step)
+	look := f.run.StepView
+	if f.stateOnly {
+		look = f.run.StepPlace
+	}
+	v, ok := look(ev.Step)
 	if ok && v.Nested {
 		f.inside(ev, v)
 	}
@@ -208,8 +233,11 @@ func (f *GraphFolder) settle(ev *engine.Event) *GraphStep {
 		return nil
 	}
 	st := f.open[ev.Step]
-	if st == nil {
+	if st == nil && !f.plain(ev) {
 		st = &graphStep{node: v.Node, started: ev.At, attempts: 1}
+		if f.open == nil {
+			f.open = map[int]*graphStep{}
+		}
 		f.open[ev.Step] = st
 	}
 	var (
@@ -234,7 +262,7 @@ func (f *GraphFolder) settle(ev *engine.Event) *GraphStep {
 		waits = true
 	case *engine.StepCompleted:
 		update, output, gotos = d.Update, v.Output, d.Goto
-		if v.Kind == workflow.KindFunc && d.Output == nil {
+		if !f.stateOnly && v.Kind == workflow.KindFunc && d.Output == nil {
 			output = st.output
 		}
 	case *engine.StepFailed:
@@ -261,6 +289,20 @@ func (f *GraphFolder) settle(ev *engine.Event) *GraphStep {
 	})
 }
 
+// plain tells whether an event needs nothing to be known of its step but what the run tells: of most steps nothing else is asked for State.
+func (f *GraphFolder) plain(ev *engine.Event) bool {
+	if !f.stateOnly {
+		return false
+	}
+	switch d := ev.Data.(type) {
+	case *engine.FuncReturned:
+		return d.Error == nil || d.Late
+	case *engine.SignalRaised, *engine.StepRetrying, *engine.StepFailed:
+		return false
+	}
+	return true
+}
+
 func (f *GraphFolder) told(s *GraphStep) *GraphStep {
 	if f.settled != nil {
 		f.settled(s)
@@ -273,7 +315,7 @@ func (f *GraphFolder) told(s *GraphStep) *GraphStep {
 func (f *GraphFolder) inside(ev *engine.Event, v engine.StepView) {
 	switch d := ev.Data.(type) {
 	case *engine.SignalRaised:
-		if st := f.open[v.Outer]; st != nil {
+		if st := f.open[v.Outer]; st != nil || f.stateOnly {
 			f.signal(ev, st, *d)
 		}
 	case *engine.WaitOpened:
@@ -283,26 +325,28 @@ func (f *GraphFolder) inside(ev *engine.Event, v engine.StepView) {
 
 // returned notes what a function gave.
 func (f *GraphFolder) returned(ev *engine.Event, st *graphStep, d *engine.FuncReturned) {
-	if d.Late {
-		return
-	}
-	if d.Error != nil {
+	switch {
+	case d.Late:
+	case d.Error != nil:
 		f.failed(ev, st, d.Error.Message)
-		return
+	case st != nil:
+		st.output = d.Output // its signals come as events of their own
 	}
-	st.output = d.Output // its signals come as events of their own
 }
 
 func (f *GraphFolder) signal(ev *engine.Event, st *graphStep, s engine.SignalRaised) {
-	if s.Event {
-		if s.At.IsZero() {
-			s.At = ev.At
-		}
-		st.emitted = append(st.emitted, s)
-		return
+	if s.At.IsZero() && s.Event {
+		s.At = ev.At
 	}
-	st.signals = append(st.signals, s)
-	f.state.Signals = append(f.state.Signals, s)
+	switch {
+	case !s.Event:
+		f.state.Signals = append(f.state.Signals, s)
+		if !f.stateOnly {
+			st.signals = append(st.signals, s)
+		}
+	case !f.stateOnly:
+		st.emitted = append(st.emitted, s)
+	}
 }
 
 // failed notes a failed attempt, once.

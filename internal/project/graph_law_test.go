@@ -77,6 +77,18 @@ func TestGraphFolderLaws(t *testing.T) {
 			rt.Fatalf("steps out of order: %+v", steps)
 		}
 		end := looked.State()
+		run, observer := engine.New(w.Plan, "r"), NewGraphObserver(w.Plan)
+		for rest := w.Events; len(rest) > 0; {
+			n := rapid.IntRange(1, len(rest)).Draw(rt, "batch")
+			if err := run.Apply(rest[:n]); err != nil {
+				rt.Fatal(err)
+			}
+			observer.Observe(run, rest[:n])
+			rest = rest[n:]
+		}
+		if diff := cmp.Diff(observer.State(), whole.State(), cmpopts.EquateEmpty()); diff != "" {
+			rt.Fatalf("observing gives another state than folding (-observed +folded):\n%s\n%s", diff, w.Log())
+		}
 		if len(steps) == 0 || steps[len(steps)-1].Status != end.Status || end.Status.Ended() != !end.EndedAt.IsZero() {
 			rt.Fatalf("the run is %s, the last of %d steps says otherwise\n%s", end.Status, len(steps), w.Log())
 		}

@@ -92,24 +92,46 @@ type GraphRequest struct {
 	Limits workflow.Limits
 	// Above is what the run leaves for this one whose call starts it: see BeginChild.
 	Above *workflow.Budget
+	// Observe is driver.Spec.Observe.
+	Observe func(*engine.Run, []engine.Event)
 }
 
 // StartGraph begins a run of a Go graph, which need not be registered. It returns once the run is stored. Errors: *InvalidError; journal.ErrExists.
 func (s *Service) StartGraph(ctx context.Context, q GraphRequest) (run string, err error) {
-	if err := s.checkRunID(ctx, q.RunID); err != nil {
+	spec, err := s.graphSpec(ctx, q)
+	if err != nil {
 		return "", err
+	}
+	return s.startTraced(ctx, spec)
+}
+
+// Launched is a run that was told to begin.
+type Launched = embedded.Launched
+
+// LaunchGraph is StartGraph that does not wait until the run is stored: Launched.Wait does.
+func (s *Service) LaunchGraph(ctx context.Context, q GraphRequest) (*Launched, error) {
+	spec, err := s.graphSpec(ctx, q)
+	if err != nil {
+		return nil, err
+	}
+	return s.driver.Launch(ctx, s.traced(ctx, spec))
+}
+
+func (s *Service) graphSpec(ctx context.Context, q GraphRequest) (driver.Spec, error) {
+	if err := s.checkRunID(ctx, q.RunID); err != nil {
+		return driver.Spec{}, err
 	}
 	q.Limits = ceiling(s.cfg.Operator.Budgets, q.Limits, q.Workflow.Limits, q.Above)
 	if err := workflow.CheckLimits(q.Limits); err != nil {
-		return "", invalidf("%v", err)
+		return driver.Spec{}, invalidf("%v", err)
 	}
 	spec := driver.Spec{
-		Run: q.RunID, Workflow: q.Workflow, Program: q.Program, Input: q.Input, Limits: q.Limits, Model: q.Model, Above: q.Above,
+		Run: q.RunID, Workflow: q.Workflow, Program: q.Program, Input: q.Input, Limits: q.Limits, Model: q.Model, Above: q.Above, Observe: q.Observe,
 	}
 	if s.cfg.Program != "" {
 		spec.Meta = map[string]string{MetaProgram: s.cfg.Program}
 	}
-	return s.startTraced(ctx, spec)
+	return spec, nil
 }
 
 // openProgram gives a run of a Go graph its functions, which the program that has them alone can do (D29).

@@ -8,9 +8,14 @@ import (
 	"github.com/hocket-run/hocket/internal/tracecontext"
 )
 
-// startTraced starts a run in the trace of its caller, which is kept in its meta for the process that goes on with it: the span in ctx, or for a child run one of the run
-// above it.
+// startTraced starts a run in the trace of its caller.
 func (s *Service) startTraced(ctx context.Context, spec driver.Spec) (run string, err error) {
+	return s.driver.Start(ctx, s.traced(ctx, spec))
+}
+
+// traced puts a run into the trace of its caller, which is kept in its meta for the process that goes on with it: the span in ctx, or for a child run one of the run
+// above it.
+func (s *Service) traced(ctx context.Context, spec driver.Spec) driver.Spec {
 	caller := tracecontext.From(ctx)
 	if spec.ParentRun != "" {
 		// What a Go function passes on may be of any trace; a child run is in that of the run above it. One that cannot be read keeps no run from starting.
@@ -21,7 +26,7 @@ func (s *Service) startTraced(ctx context.Context, spec driver.Spec) (run string
 		}
 	}
 	spec.Meta = tracecontext.Keep(spec.Meta, caller)
-	return s.driver.Start(ctx, spec)
+	return spec
 }
 
 // tracing gives how the calls of a run let others join its trace; nil where they do not.

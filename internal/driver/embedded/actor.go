@@ -48,9 +48,11 @@ type actor struct {
 	// takeover: the run was left by an owner that did not finish it, and nothing was written since.
 	takeover bool
 	// fresh: the commands that were open when the run was read have not been looked at.
-	fresh  bool
-	calls  map[string]*call
-	timers map[string]*timer
+	fresh bool
+	// observe is driver.Spec.Observe.
+	observe func(*engine.Run, []engine.Event)
+	calls   map[string]*call
+	timers  map[string]*timer
 	// left-over commands of a former owner, which were not begun here.
 	orphans  map[string]engine.Command
 	asked    map[string]bool // waits that ApproveAll answered

@@ -1,7 +1,6 @@
 package embedded
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -109,75 +108,6 @@ func (d *Driver) Close(ctx context.Context) error {
 		d.kill(driver.ErrClosed)
 		return fmt.Errorf("close driver: calls are still running: %w", ctx.Err())
 	}
-}
-
-// Start implements driver.Driver.
-func (d *Driver) Start(ctx context.Context, spec driver.Spec) (string, error) {
-	if spec.Workflow == nil {
-		return "", errors.New("start run: no workflow")
-	}
-	if spec.Input != nil && !json.Valid(spec.Input) {
-		return "", errors.New("start run: the input is not JSON")
-	}
-	definition, err := d.plans.definition(spec.Workflow)
-	if err != nil {
-		return "", fmt.Errorf("start run: %w", err)
-	}
-	p, err := d.plans.compile(definition.Hash, spec.Workflow, spec.Program, d.cfg.Program)
-	if err != nil {
-		return "", err
-	}
-	run := cmp.Or(spec.Run, driver.NewRunID(d.now()))
-	blobs := []journal.Blob{definition}
-	if len(withoutOwn(spec.Meta)) != len(spec.Meta) {
-		return "", fmt.Errorf("start run: meta keys that begin with %s are reserved", metaOwn) // else a client could name any file
-	}
-	files, meta := d.filesOf(&spec)
-	blobs = append(blobs, files...)
-	w := p.plan.Workflow()
-	id, name := spec.WorkflowID, spec.WorkflowName
-	if id == "" && name == "" {
-		id, name = w.ID, w.Name
-	}
-	a := d.newActor(run)
-	a.plan = p
-	a.blobs = blobs
-	a.create = &journal.NewRun{
-		Workflow: cmp.Or(id, name), WorkflowName: name, Format: w.Format, Parent: spec.ParentRun, Session: spec.Session, Kind: d.cfg.Kind,
-		Definition: definition.Hash, Created: d.now(), Meta: meta,
-	}
-	a.info = d.info(run, w, *a.create, func(_ context.Context, name string) ([]byte, error) {
-		if data, ok := spec.Files[name]; ok {
-			return data, nil
-		}
-		return nil, fmt.Errorf("file %q of run %s: %w", name, run, journal.ErrNotFound)
-	})
-	a.info.History = func(context.Context) (*driver.History, error) { return driver.NewHistory(run), nil }
-	if a.kit, err = d.open(ctx, a.info, p.program); err != nil {
-		return "", err
-	}
-	start := engine.Start{Created: engine.RunCreated{
-		Workflow: id, Name: name, Format: w.Format, Input: spec.Input, Limits: spec.Limits, Prices: spec.Prices,
-		ParentRun: spec.ParentRun, ForkedFrom: spec.ForkedFrom, Meta: spec.Meta, Facts: spec.Facts, Remind: workflow.Duration(spec.Remind),
-		Above: spec.Above,
-	}}
-	reply := make(chan error, 1)
-	a.mail = append(a.mail, &message{at: d.now(), data: start, done: func(err error) { reply <- err }})
-
-	d.mu.Lock()
-	switch {
-	case d.closed:
-		err = driver.ErrClosed
-	case d.runs[run] != nil:
-		err = fmt.Errorf("start run %s: %w", run, journal.ErrExists)
-	default:
-		d.launch(a)
-	}
-	d.mu.Unlock()
-	if err != nil {
-		return "", errors.Join(err, a.kit.Close())
-	}
-	return run, await(ctx, reply)
 }
 
 // Keys of NewRun.Meta that are the driver's own.

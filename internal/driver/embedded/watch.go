@@ -105,6 +105,9 @@ func (a *actor) publish(events []engine.Event) {
 	if fn := a.d.cfg.Hooks.Events; fn != nil {
 		fn(a.id, events)
 	}
+	if a.observe != nil {
+		a.observe(a.run, events)
+	}
 	subs := a.d.hubs.of(a.id)
 	if len(subs) == 0 {
 		return

@@ -1,0 +1,114 @@
+package embedded
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"github.com/hocket-run/hocket/internal/driver"
+	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/journal"
+	"github.com/hocket-run/hocket/workflow"
+)
+
+// Start implements driver.Driver.
+func (d *Driver) Start(ctx context.Context, spec driver.Spec) (string, error) {
+	l, err := d.Launch(ctx, spec)
+	if err != nil {
+		return "", err
+	}
+	return l.Run, await(ctx, l.begun)
+}
+
+// Launched is a run that a driver was told to begin.
+type Launched struct {
+	// Run is its id.
+	Run   string
+	actor *actor
+	begun chan error
+}
+
+// Wait waits until the run has left memory for the first time: it ended, paused, was interrupted, or could not be stored. begun tells whether it was stored, which is always
+// known when Wait returns. Errors: those of Start, where the run did not begin; ctx's, where it did and ctx was done first. To be called once.
+func (l *Launched) Wait(ctx context.Context) (begun bool, err error) {
+	select {
+	case <-l.actor.gone:
+	case <-ctx.Done():
+		err = ctx.Err()
+	}
+	if failed := <-l.begun; failed != nil {
+		return false, failed
+	}
+	return true, err
+}
+
+// Launch is Start that does not wait until the run is stored: [Launched.Wait] does, and waits for its end. Errors: those that are known before.
+func (d *Driver) Launch(ctx context.Context, spec driver.Spec) (*Launched, error) {
+	if spec.Workflow == nil {
+		return nil, errors.New("start run: no workflow")
+	}
+	if spec.Input != nil && !json.Valid(spec.Input) {
+		return nil, errors.New("start run: the input is not JSON")
+	}
+	definition, err := d.plans.definition(spec.Workflow)
+	if err != nil {
+		return nil, fmt.Errorf("start run: %w", err)
+	}
+	p, err := d.plans.compile(definition.Hash, spec.Workflow, spec.Program, d.cfg.Program)
+	if err != nil {
+		return nil, err
+	}
+	run := cmp.Or(spec.Run, driver.NewRunID(d.now()))
+	blobs := []journal.Blob{definition}
+	if len(withoutOwn(spec.Meta)) != len(spec.Meta) {
+		return nil, fmt.Errorf("start run: meta keys that begin with %s are reserved", metaOwn) // else a client could name any file
+	}
+	files, meta := d.filesOf(&spec)
+	blobs = append(blobs, files...)
+	w := p.plan.Workflow()
+	id, name := spec.WorkflowID, spec.WorkflowName
+	if id == "" && name == "" {
+		id, name = w.ID, w.Name
+	}
+	a := d.newActor(run)
+	a.plan, a.observe = p, spec.Observe
+	a.blobs = blobs
+	a.create = &journal.NewRun{
+		Workflow: cmp.Or(id, name), WorkflowName: name, Format: w.Format, Parent: spec.ParentRun, Session: spec.Session, Kind: d.cfg.Kind,
+		Definition: definition.Hash, Created: d.now(), Meta: meta,
+	}
+	a.info = d.info(run, w, *a.create, func(_ context.Context, name string) ([]byte, error) {
+		if data, ok := spec.Files[name]; ok {
+			return data, nil
+		}
+		return nil, fmt.Errorf("file %q of run %s: %w", name, run, journal.ErrNotFound)
+	})
+	a.info.History = func(context.Context) (*driver.History, error) { return driver.NewHistory(run), nil }
+	if a.kit, err = d.open(ctx, a.info, p.program); err != nil {
+		return nil, err
+	}
+	start := engine.Start{Created: engine.RunCreated{
+		Workflow: id, Name: name, Format: w.Format, Input: spec.Input, Limits: spec.Limits, Prices: spec.Prices,
+		ParentRun: spec.ParentRun, ForkedFrom: spec.ForkedFrom, Meta: spec.Meta, Facts: spec.Facts, Remind: workflow.Duration(spec.Remind),
+		Above: spec.Above,
+	}}
+	reply := make(chan error, 1)
+	a.mail = append(a.mail, &message{at: d.now(), data: start, done: func(err error) { reply <- err }})
+
+	d.mu.Lock()
+	switch {
+	case d.closed:
+		err = driver.ErrClosed
+	case d.runs[run] != nil:
+		err = fmt.Errorf("start run %s: %w", run, journal.ErrExists)
+	default:
+		d.launch(a)
+	}
+	d.mu.Unlock()
+	if err != nil {
+		return nil, errors.Join(err, a.kit.Close())
+	}
+	return &Launched{Run: run, actor: a, begun: reply}, nil
+}
