@@ -124,6 +124,9 @@ func (k *kits) open(ctx context.Context, info driver.Info) (*driver.Kit, error) 
 		if err := k.openProgram(info, kit); err != nil {
 			return nil, err
 		}
+		if !callsOut(info.Workflow) {
+			return kit, nil
+		}
 	}
 	if err := k.openModels(ctx, info, kit); err != nil {
 		return nil, err
@@ -136,6 +139,24 @@ func (k *kits) open(ctx context.Context, info driver.Info) (*driver.Kit, error) 
 		return nil, err
 	}
 	return kit, nil
+}
+
+// callsOut tells whether steps of a workflow call models or tools; functions of a program may do so by themselves.
+func callsOut(w *workflow.Workflow) bool {
+	if len(w.Agents) > 0 {
+		return true
+	}
+	for i := range w.Nodes {
+		if n := &w.Nodes[i]; n.Agent != nil || n.Tool != nil || n.Kind == workflow.KindExec {
+			return true
+		}
+	}
+	for _, f := range w.Flows {
+		if callsOut(f) {
+			return true
+		}
+	}
+	return false
 }
 
 func (k *kits) openModels(ctx context.Context, info driver.Info, kit *driver.Kit) error {
