@@ -49,7 +49,7 @@ var layers = []layer{
 	{"internal/docschema", []string{"internal/format/agents", "internal/format/canvas", "internal/format/rounds", "internal/format/steps", "internal/config", "internal/model", "internal/tool"}, "schemas are made of the readers' tables of keys; no reader knows its schema"},
 	{"internal/format/formattest", []string{"internal/format/source", "workflow", "diag"}, "test support for all formats knows none"},
 	{"internal/format", []string{"internal/format/...", "internal/expr", "workflow", "diag"}, "the parent finds the language and asks the child; what converting changes is in expressions, too"},
-	{"internal/journal", []string{"internal/engine", "internal/chat", "workflow"}, "the journal stores events; it runs nothing"},
+	{"internal/journal", []string{"internal/engine", "internal/chat", "internal/text", "workflow"}, "the journal stores events; it runs nothing"},
 	{"internal/journal/sqlite", []string{"internal/journal"}, "a store knows records, not events"},
 	{"internal/journal/journaltest", []string{"internal/journal"}, "one suite for all stores"},
 	{"internal/catalog", []string{"internal/format/source", "workflow", "diag"}, "the catalog keeps documents; it knows of them only where rows stand in them"},

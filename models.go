@@ -129,7 +129,7 @@ func (c modelClient) Call(ctx context.Context, req model.Request, onDelta func(m
 	}
 	for _, m := range req.Messages {
 		r.Messages = append(r.Messages, Message{
-			Role: string(m.Role), Text: m.Text, ToolCalls: toolUses(m.ToolCalls), ToolCallID: m.ToolCallID, ToolName: m.ToolName, IsError: m.IsError,
+			Role: string(m.Role), Text: m.Text.String(), ToolCalls: toolUses(m.ToolCalls), ToolCallID: m.ToolCallID, ToolName: m.ToolName, IsError: m.IsError,
 		})
 	}
 	for _, t := range req.Tools {
@@ -139,7 +139,7 @@ func (c modelClient) Call(ctx context.Context, req model.Request, onDelta func(m
 	if err != nil {
 		return model.Reply{}, modelError(err)
 	}
-	reply := model.Reply{Message: chat.Message{Role: chat.RoleAssistant, Text: out.Text}, StopReason: model.StopEnd}
+	reply := model.Reply{Message: chat.Message{Role: chat.RoleAssistant, Text: chat.NewText(out.Text)}, StopReason: model.StopEnd}
 	for _, u := range out.ToolCalls {
 		reply.Message.ToolCalls = append(reply.Message.ToolCalls, chat.ToolCall{ID: u.ID, Name: u.Name, Arguments: u.Arguments})
 	}

@@ -27,7 +27,7 @@ import (
 type models struct{}
 
 func (models) Call(context.Context, model.Request, func(model.Delta)) (model.Reply, error) {
-	return model.Reply{Message: chat.Message{Role: chat.RoleAssistant, Text: "x"}, Usage: &chat.Usage{InputTokens: 1, OutputTokens: 1}, Model: "none"}, nil
+	return model.Reply{Message: chat.Message{Role: chat.RoleAssistant, Text: chat.NewText("x")}, Usage: &chat.Usage{InputTokens: 1, OutputTokens: 1}, Model: "none"}, nil
 }
 
 func open(b testing.TB, path string) (*sqlite.Store, *embedded.Driver) {
@@ -256,7 +256,7 @@ const turnBytes = 5 << 10
 func (t *talker) Call(_ context.Context, r model.Request, _ func(model.Delta)) (model.Reply, error) {
 	t.turn++
 	if t.turn > 100 {
-		return model.Reply{Message: chat.Message{Role: chat.RoleAssistant, Text: "done"}}, nil
+		return model.Reply{Message: chat.Message{Role: chat.RoleAssistant, Text: chat.NewText("done")}}, nil
 	}
 	args := fmt.Sprintf(`{"input":%q}`, unique(t.turn))
 	return model.Reply{Message: chat.Message{Role: chat.RoleAssistant, ToolCalls: []chat.ToolCall{{ID: fmt.Sprint("c", t.turn), Name: "sub", Arguments: []byte(args)}}}}, nil

@@ -4,7 +4,14 @@
 // reply ([JSONIn]): conditions, structured output and routing read replies by that one rule.
 package chat
 
-import "encoding/json"
+import (
+	"encoding/json"
+
+	"github.com/hocket-run/hocket/internal/text"
+)
+
+// NewText is text.Of: the text of a message that is one string.
+func NewText(s string) text.Text { return text.Of(s) }
 
 // Role says who speaks in a message.
 type Role string
@@ -21,8 +28,9 @@ const (
 //
 // A Message is a value: nobody changes one that was handed over.
 type Message struct {
-	Role Role   `json:"role"`
-	Text string `json:"text,omitempty"`
+	Role Role `json:"role"`
+	// Text may be a rope that shares its parts with other messages: who passes it on writes it, and does not make a string of it.
+	Text text.Text `json:"text,omitzero"`
 	// Name is the agent that spoke, where several share one conversation.
 	Name       string     `json:"name,omitempty"`
 	ToolCalls  []ToolCall `json:"toolCalls,omitempty"`

@@ -82,7 +82,7 @@ func TestTraceGoesOut(t *testing.T) {
 					return modeltest.Answer{Text: "said"}
 				case len(r.Messages) > 2:
 					for _, m := range r.Messages {
-						if text, ok := strings.CutPrefix(m.Text, "meta "); ok && strings.Contains(m.ToolCallID, "near") {
+						if text, ok := strings.CutPrefix(m.Text.String(), "meta "); ok && strings.Contains(m.ToolCallID, "near") {
 							saw("near", text)
 						}
 					}

@@ -157,7 +157,7 @@ var canvasSubagent = []rule{
 		same(t, "system prompt of the sub-agent", w.request("k").System, "Check facts.")
 		same(t, "tools of l", tools(w.of("l")[0]), []string{"web_search"})
 		last := w.of("l")[1].Messages
-		if m := last[len(last)-1]; !m.IsError || !strings.Contains(m.Text, "web_search") {
+		if m := last[len(last)-1]; !m.IsError || !strings.Contains(m.Text.String(), "web_search") {
 			t.Errorf("the call of web_search gave %+v, want an error that names it", m)
 		}
 		same(t, "what p was told", transcript(w.of("p")[2])[1:], []string{

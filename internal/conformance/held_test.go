@@ -64,7 +64,7 @@ func (p *till) toolset() string {
 func passing(q model.Request, _ int) line {
 	switch last := q.Messages[len(q.Messages)-1]; {
 	case last.Role == chat.RoleTool:
-		return say("read: " + last.Text)
+		return say("read: " + last.Text.String())
 	case q.Tools[0].Name == "pay":
 		return use("pay", `{ "to": "Bob", "sum": 5 }`)
 	}

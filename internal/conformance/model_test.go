@@ -112,7 +112,7 @@ func (f *fake) Call(ctx context.Context, req model.Request, _ func(model.Delta))
 	if l.fail != nil {
 		return model.Reply{}, l.fail
 	}
-	return model.Reply{Message: chat.Message{Role: chat.RoleAssistant, Text: l.text, ToolCalls: l.tools}, Model: req.Model}, nil
+	return model.Reply{Message: chat.Message{Role: chat.RoleAssistant, Text: chat.NewText(l.text), ToolCalls: l.tools}, Model: req.Model}, nil
 }
 
 func (f *fake) next(req model.Request) line {
@@ -234,7 +234,7 @@ func tools(q model.Request) []string {
 func transcript(q model.Request) []string {
 	var out []string
 	for _, m := range q.Messages {
-		s := fmt.Sprintf("%s: %s", m.Role, m.Text)
+		s := fmt.Sprintf("%s: %s", m.Role, m.Text.String())
 		for _, c := range m.ToolCalls {
 			s += fmt.Sprintf("[%s %s]", c.Name, c.Arguments)
 		}

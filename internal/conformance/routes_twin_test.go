@@ -195,7 +195,7 @@ func paired(t *testing.T, msgs []chat.Message) {
 		if m.Role == chat.RoleTool {
 			i := slices.Index(open, m.ToolCallID)
 			if i < 0 {
-				t.Errorf("a result without its call: %s %q", m.ToolName, m.Text)
+				t.Errorf("a result without its call: %s %q", m.ToolName, m.Text.String())
 				continue
 			}
 			open = slices.Delete(open, i, i+1)

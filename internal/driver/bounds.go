@@ -22,7 +22,7 @@ const (
 
 // tooLarge refuses replies that would fill the run; nil where there is none. Trying again is left to nobody: it would cost as much, and most likely give as much.
 func (k *Kit) tooLarge(m chat.Message) *engine.Failure {
-	n := len(m.Text) + len(m.Extra)
+	n := int(m.Text.Len()) + len(m.Extra)
 	for _, c := range m.ToolCalls {
 		n += len(c.ID) + len(c.Name) + len(c.Arguments) + len(c.Extra)
 	}

@@ -106,11 +106,11 @@ func TestCallModel(t *testing.T) {
 		Price:        func(ref string, u chat.Usage) *float64 { return &price },
 		Models: clientFunc(func(_ context.Context, q model.Request, _ func(model.Delta)) (model.Reply, error) {
 			got = q
-			return model.Reply{Message: chat.Message{Text: "hi"}, Usage: &chat.Usage{InputTokens: 1}, StopReason: model.StopEnd, Source: 3}, nil
+			return model.Reply{Message: chat.Message{Text: chat.NewText("hi")}, Usage: &chat.Usage{InputTokens: 1}, StopReason: model.StopEnd, Source: 3}, nil
 		}),
 	}
 	cmd := &engine.CallModel{
-		ID: "1.0.1#2", Key: "r/1.0.1", Node: "n", Step: 1, Attempt: 2, System: "be kind", Messages: []chat.Message{{Role: chat.RoleUser, Text: "hello"}},
+		ID: "1.0.1#2", Key: "r/1.0.1", Node: "n", Step: 1, Attempt: 2, System: "be kind", Messages: []chat.Message{{Role: chat.RoleUser, Text: chat.NewText("hello")}},
 		Tools: own,
 		Agent: &workflow.Agent{ID: "a", Name: "Writer", Params: workflow.ModelParams{Temperature: &warm},
 			Output: &workflow.Output{Name: "out", Schema: json.RawMessage(`{}`), Strict: true}},
@@ -127,7 +127,7 @@ func TestCallModel(t *testing.T) {
 	if own[:2][1].Name != "spare" {
 		t.Error("the engine's list of tools was written over")
 	}
-	wantRes := engine.ModelResult{ID: "1.0.1#2", Message: chat.Message{Text: "hi"}, Usage: &chat.Usage{InputTokens: 1}, CostUSD: &price,
+	wantRes := engine.ModelResult{ID: "1.0.1#2", Message: chat.Message{Text: chat.NewText("hi")}, Usage: &chat.Usage{InputTokens: 1}, CostUSD: &price,
 		Model: "sim/default", Stop: "stop", Source: "3"}
 	if diff := cmp.Diff(wantRes, res); diff != "" {
 		t.Errorf("result:\n%s", diff)

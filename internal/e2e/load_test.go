@@ -313,7 +313,7 @@ func (l *load) journaled(t *testing.T) map[string]bool {
 			}
 			for _, e := range events {
 				if d, ok := e.Data.(*engine.ModelReplied); ok {
-					texts[d.Message.Text] = true
+					texts[d.Message.Text.String()] = true
 				}
 			}
 		}

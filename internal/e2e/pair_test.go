@@ -296,8 +296,8 @@ func (p *pair) check() {
 		for _, e := range events {
 			if d, ok := e.Data.(*engine.ModelReplied); ok {
 				replies++
-				journaled[d.Message.Text]++
-				ofRun[pairInput.FindString(d.Message.Text)] = h.Run
+				journaled[d.Message.Text.String()]++
+				ofRun[pairInput.FindString(d.Message.Text.String())] = h.Run
 			}
 		}
 		if replies != want {

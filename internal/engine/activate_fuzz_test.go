@@ -110,7 +110,7 @@ func (o odd) input() engine.InputData {
 	case 0:
 		return engine.Start{Created: engine.RunCreated{Input: o.value()}}
 	case 1, 2:
-		m := chat.Message{Role: "odd", Text: "\xff", Extra: o.value()}
+		m := chat.Message{Role: "odd", Text: chat.NewText("\xff"), Extra: o.value()}
 		for range o.int("calls", 3) {
 			m.ToolCalls = append(m.ToolCalls, chat.ToolCall{ID: rapid.SampledFrom([]string{"", "1", "\xff"}).Draw(o.rt, "call"), Name: "search", Arguments: o.value()})
 		}

@@ -200,10 +200,10 @@ func lastSaid(msgs []chat.Message) chat.Message {
 // answered ends a frame with its answer, or asks the model to mend it (P25).
 func (r *Run) answered(id, fr int, reply chat.Message) {
 	a := r.agent(id, fr)
-	out, reason := finalOutput(a, reply.Text)
+	out, reason := finalOutput(a, reply.Text.String())
 	if reason != "" {
 		if r.frame(id, fr).Repairs < a.Output.RepairLimit() && (r.s.Ending == nil || r.s.Ending.Limit) {
-			r.ask(id, fr, chat.Message{Role: chat.RoleUser, Text: "Your reply does not fit what was asked for: " + reason + "\nReply again with only the corrected JSON."})
+			r.ask(id, fr, chat.Message{Role: chat.RoleUser, Text: chat.NewText("Your reply does not fit what was asked for: " + reason + "\nReply again with only the corrected JSON.")})
 			return
 		}
 		r.frameFailed(id, fr, Failure{Code: CodeInvalidOutput, Message: fmt.Sprintf("reply of agent %s does not match its schema: %s", a.Title(), reason)}, r.failStep)

@@ -123,7 +123,7 @@ func TestToolCallIDs(t *testing.T) {
 			msgs := w.Asked("a").Messages
 			seen := map[string]bool{}
 			for i, m := range msgs[2:] {
-				if m.Text != fmt.Sprintf("r%d", i) || m.ToolCallID != msgs[1].ToolCalls[i].ID || seen[m.ToolCallID] {
+				if m.Text.String() != fmt.Sprintf("r%d", i) || m.ToolCallID != msgs[1].ToolCalls[i].ID || seen[m.ToolCallID] {
 					t.Errorf("result %d: %+v", i, m)
 				}
 				seen[m.ToolCallID] = true
@@ -240,7 +240,7 @@ func TestStructuredOutput(t *testing.T) {
 			for i, text := range tc.replies {
 				if i > 0 {
 					msgs := w.Asked("a").Messages
-					if last := msgs[len(msgs)-1]; last.Role != chat.RoleUser || !strings.HasPrefix(last.Text, "Your reply does not fit what was asked for: ") {
+					if last := msgs[len(msgs)-1]; last.Role != chat.RoleUser || !strings.HasPrefix(last.Text.String(), "Your reply does not fit what was asked for: ") {
 						t.Errorf("asked with %+v", last)
 					}
 					w.Crash()

@@ -102,7 +102,7 @@ func (r *Run) applyRun(ev *Event) error {
 			r.s.Scopes[0].View, r.s.Updated = fields, ev.At
 		}
 		if r.plan.root.w.Rules.SharedConversation {
-			r.conv(sharedConv, chat.Message{Role: chat.RoleUser, Text: expr.Text(d.Input)})
+			r.conv(sharedConv, chat.Message{Role: chat.RoleUser, Text: chat.NewText(expr.Text(d.Input))})
 		}
 	case *RunStarted:
 		r.s.Status = StatusRunning

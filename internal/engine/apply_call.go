@@ -196,7 +196,7 @@ func (r *Run) answerTurn(ev *Event, frameID int, result turnCall) error {
 func (r *Run) joinTurn(fr *frame) {
 	for _, t := range fr.Turn {
 		if t.Done {
-			r.conv(fr.Conv, chat.Message{Role: chat.RoleTool, Text: t.Text, ToolCallID: t.ID, ToolName: t.Name, IsError: t.Err})
+			r.conv(fr.Conv, chat.Message{Role: chat.RoleTool, Text: chat.NewText(t.Text), ToolCallID: t.ID, ToolName: t.Name, IsError: t.Err})
 		}
 	}
 	r.progressed(fr)
@@ -215,7 +215,7 @@ func (r *Run) applySubagent(ev *Event) error {
 		}
 		fr := r.openFrame(ev.Step, d.Agent, d.System, d.Parent)
 		fr.ToolCallID, fr.Call, fr.Depth = d.ToolCallID, d.Call, d.Depth
-		r.conv(fr.Conv, chat.Message{Role: chat.RoleUser, Text: d.Input})
+		r.conv(fr.Conv, chat.Message{Role: chat.RoleUser, Text: chat.NewText(d.Input)})
 	case *AgentHanded:
 		return r.applyHanded(ev, d)
 	case *SubagentCompleted:
@@ -304,7 +304,7 @@ func (r *Run) applyWait(ev *Event) error {
 			r.s.Used, r.s.Active, r.s.Trips = 0, 0, nil // steps and clock start again (S3-15)
 		}
 		if r.plan.root.w.Rules.SharedConversation && w.ofNode() && w.Kind == workflow.WaitQuestion {
-			r.conv(sharedConv, chat.Message{Role: chat.RoleUser, Text: expr.Text(d.Answer)})
+			r.conv(sharedConv, chat.Message{Role: chat.RoleUser, Text: chat.NewText(expr.Text(d.Answer))})
 		}
 		r.s.Open--
 		delete(r.s.Timers, waitTimer(d.Wait))

@@ -54,7 +54,7 @@ func (r *Run) applyStepStarted(ev *Event, d *StepStarted) error {
 	case workflow.KindAgent:
 		r.openFrame(ev.Step, n.Agent.Agent, d.System, -1)
 		if n.Agent.Prompt.Mode != workflow.PromptShared {
-			r.conv(p.Agent.Frames[0].Conv, chat.Message{Role: chat.RoleUser, Text: expr.Text(r.stepInput(ev.Step))})
+			r.conv(p.Agent.Frames[0].Conv, chat.Message{Role: chat.RoleUser, Text: chat.NewText(expr.Text(r.stepInput(ev.Step)))})
 		}
 	case workflow.KindExec:
 		r.openExec(ev.Step, d.From)
@@ -322,6 +322,6 @@ func (r *Run) renew(id int) {
 	}
 	r.openFrame(id, n.Agent.Agent, system, -1)
 	if old.Conv != sharedConv {
-		r.conv(st.Agent.Frames[st.Agent.Root].Conv, chat.Message{Role: chat.RoleUser, Text: expr.Text(r.stepInput(id))})
+		r.conv(st.Agent.Frames[st.Agent.Root].Conv, chat.Message{Role: chat.RoleUser, Text: chat.NewText(expr.Text(r.stepInput(id)))})
 	}
 }

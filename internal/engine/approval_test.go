@@ -32,7 +32,7 @@ func decides(w *enginetest.World, node, decision, note string) {
 func prompted(w *enginetest.World, node, want, reply string) {
 	w.T.Helper()
 	for range 2 {
-		if got := w.Asked(node).Messages[0].Text; got != want {
+		if got := w.Asked(node).Messages[0].Text.String(); got != want {
 			w.T.Errorf("prompt of %s: %q, want %q\n%s", node, got, want, w.Log())
 		}
 		w.Crash()

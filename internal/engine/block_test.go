@@ -60,7 +60,7 @@ func TestBlocks(t *testing.T) {
 			wantTrace(t, w, 0, tc.want)
 			if tc.input != "" {
 				last := w.Pending[len(w.Pending)-1].(*engine.CallModel)
-				if got := last.Messages[0].Text; got != tc.input {
+				if got := last.Messages[0].Text.String(); got != tc.input {
 					t.Errorf("z got %s, want %s", got, tc.input)
 				}
 			}
@@ -129,7 +129,7 @@ func TestRetry(t *testing.T) {
 	w.Finish("a", enginetest.Say("two"))
 	w.Finish("b", enginetest.Say("two"))
 	w.Finish("c", enginetest.Say("two"))
-	if got := w.Pending[0].(*engine.CallModel).Messages[0].Text; got != `{"a":"two","b":"two","c":"two"}` {
+	if got := w.Pending[0].(*engine.CallModel).Messages[0].Text.String(); got != `{"a":"two","b":"two","c":"two"}` {
 		t.Errorf("z got %s: all children run again (S4-23, D31)", got)
 	}
 }
@@ -342,7 +342,7 @@ func TestErrorEdge(t *testing.T) {
 	w := enginetest.New(t, enginetest.Graph(nodes("a", "z"), "a:error -> z"), nil)
 	w.Start("go")
 	w.Finish("a", enginetest.Fails("server", "boom"))
-	if got := w.Pending[0].(*engine.CallModel).Messages[0].Text; got != `{"error":{"code":"server","message":"boom","node":"a"}}` {
+	if got := w.Pending[0].(*engine.CallModel).Messages[0].Text.String(); got != `{"error":{"code":"server","message":"boom","node":"a"}}` {
 		t.Errorf("z got %s", got)
 	}
 	w.Finish("z", enginetest.Say("mended"))

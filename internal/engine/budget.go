@@ -163,7 +163,7 @@ func messageTokens(msgs []chat.Message) int64 {
 	n := 0
 	for i := range msgs {
 		m := &msgs[i]
-		size := len(m.Text) + len(m.Name) + len(m.ToolName) + len(m.Extra)
+		size := int(m.Text.Len()) + len(m.Name) + len(m.ToolName) + len(m.Extra)
 		for _, tc := range m.ToolCalls {
 			size += len(tc.Name) + len(tc.Arguments) + len(tc.Extra)
 		}

@@ -20,7 +20,7 @@ func (f Failure) clean() Failure {
 
 // cleanMessage gives a model's reply with texts that every store and every model can take.
 func cleanMessage(m chat.Message) chat.Message {
-	m.Role, m.Text = chat.RoleAssistant, clean(m.Text)
+	m.Role, m.Text = chat.RoleAssistant, chat.NewText(clean(m.Text.String()))
 	m.ToolCalls = slices.Clone(m.ToolCalls)
 	for i := range m.ToolCalls {
 		tc := &m.ToolCalls[i]

@@ -190,7 +190,7 @@ func (r *Run) replyText(step, fr int) Value {
 	msgs := r.s.Convs[r.frame(step, fr).Conv]
 	for _, m := range slices.Backward(msgs) {
 		if m.Role == chat.RoleAssistant {
-			return expr.Quote(m.Text)
+			return expr.Quote(m.Text.String())
 		}
 	}
 	return nil

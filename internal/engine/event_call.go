@@ -1,8 +1,6 @@
 package engine
 
 import (
-	"strings"
-
 	"github.com/hocket-run/hocket/internal/chat"
 )
 
@@ -54,7 +52,7 @@ func ReplyWarning(m *chat.Message, stop string) string {
 	switch {
 	case stop == stopRefusal:
 		return "the model refused to answer"
-	case len(m.ToolCalls) > 0 || strings.TrimSpace(m.Text) != "":
+	case len(m.ToolCalls) > 0 || !m.Text.IsBlank():
 		return ""
 	case stop == stopLength:
 		return "the model's answer is empty: it was cut off at its limit of output tokens"

@@ -52,7 +52,7 @@ func TestHandoff(t *testing.T) {
 			w.Crash()
 			w.Feed(engine.Answer{Value: enginetest.Text("yes")})
 			c := w.Pending[0].(*engine.CallModel)
-			if c.Node != tc.then || c.Messages[len(c.Messages)-1].Text != "yes" {
+			if c.Node != tc.then || c.Messages[len(c.Messages)-1].Text.String() != "yes" {
 				t.Fatalf("%s reads\n%s", c.Node, enginetest.Conv(c.Messages))
 			}
 			if got := timerAt(w, "timeout").Sub(w.Now); got != time.Minute {

@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
+	"github.com/hocket-run/hocket/internal/chat"
 	"github.com/hocket-run/hocket/internal/engine"
 	"github.com/hocket-run/hocket/internal/engine/enginetest"
 	"github.com/hocket-run/hocket/internal/expr"
@@ -134,7 +135,7 @@ func TestHandOverForEver(t *testing.T) {
 			w.Model = func(c *engine.CallModel) *engine.ModelResult {
 				calls++
 				r := handTo("1", map[string]string{"a": "b", "b": "a"}[c.Agent.ID])
-				r.Message.Text = tc.say(calls)
+				r.Message.Text = chat.NewText(tc.say(calls))
 				return r
 			}
 			w.Go(nil)

@@ -315,7 +315,7 @@ func TestHostFunctions(t *testing.T) {
 				} else if c, ok := w.Pending[0].(*engine.CallTool); ok {
 					got = string(c.Arguments)
 				} else {
-					got = w.Asked("a").Messages[0].Text
+					got = w.Asked("a").Messages[0].Text.String()
 				}
 				if got != want {
 					t.Errorf("%s: got %q, want %q", n.ID, got, want)

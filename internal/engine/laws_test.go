@@ -13,7 +13,7 @@ import (
 )
 
 func answer(c *engine.CallModel) *engine.ModelResult {
-	return enginetest.Reply(enginetest.ReplyTo(c.Node, c.Messages[len(c.Messages)-1].Text))
+	return enginetest.Reply(enginetest.ReplyTo(c.Node, c.Messages[len(c.Messages)-1].Text.String()))
 }
 
 // The engine gives what the slow twin gives, in whatever order results arrive; crashes between any two activations change nothing (D1, D8, P4); and

@@ -35,7 +35,7 @@ func digest(parts ...string) string {
 func wish(reply chat.Message, tc chat.ToolCall) string {
 	said := ""
 	if tc.Name == workflow.HandoffTool {
-		said = reply.Text
+		said = reply.Text.String()
 	}
 	return digest(tc.Name, string(tc.Arguments), said)
 }

@@ -143,7 +143,7 @@ func TestPromptTurns(t *testing.T) {
 	g.Limits.MaxRounds = 8
 	w := enginetest.New(t, g, nil)
 	w.Start("")
-	prompt := func() string { return w.Pending[0].(*engine.CallModel).Messages[0].Text }
+	prompt := func() string { return w.Pending[0].(*engine.CallModel).Messages[0].Text.String() }
 	if got := prompt(); got != "Execute your task." {
 		t.Errorf("first prompt %q", got)
 	}
@@ -270,8 +270,8 @@ func TestPrompts(t *testing.T) {
 			w.Start(tc.input)
 			w.Finish("a", enginetest.Say("%s", tc.reply))
 			c := w.Asked("b")
-			if c.Messages[0].Text != tc.prompt || c.System != tc.sys {
-				t.Errorf("prompt %q\nwant   %q\nsystem %q, want %q", c.Messages[0].Text, tc.prompt, c.System, tc.sys)
+			if c.Messages[0].Text.String() != tc.prompt || c.System != tc.sys {
+				t.Errorf("prompt %q\nwant   %q\nsystem %q, want %q", c.Messages[0].Text.String(), tc.prompt, c.System, tc.sys)
 			}
 			w.Crash()
 			if again := w.Asked("b"); again.System != tc.sys {

@@ -39,7 +39,7 @@ func (r *Run) ownCall(n *node, rules workflow.Rules, tool string) bool {
 func (r *Run) repliedShared(id, fr int, reply chat.Message) {
 	n, rules := r.stepNode(id), r.flowOf(id).w.Rules
 	route := n.Agent.Routing
-	next, text := "", reply.Text
+	next, text := "", reply.Text.String()
 	own := false
 	for _, tc := range reply.ToolCalls {
 		if r.ownCall(n, rules, tc.Name) {
@@ -58,7 +58,7 @@ func (r *Run) repliedShared(id, fr int, reply chat.Message) {
 		if tc.Name == endTool && rules.Conversational {
 			next, content = endNext, "message"
 		}
-		if said := member(tc.Arguments, content); reply.Text == "" && said != "" {
+		if said := member(tc.Arguments, content); reply.Text.IsZero() && said != "" {
 			text = said // of several calls the last one counts, as for next
 		}
 		r.emitStep(id, &ToolReturned{Frame: fr, ToolCallID: tc.ID, Text: "routed to " + next})
@@ -75,7 +75,7 @@ func (r *Run) repliedShared(id, fr int, reply chat.Message) {
 		said = expr.Quote(r.lastWords(id))
 	}
 	done := &StepCompleted{Output: said}
-	if bytes.Equal(said, expr.Quote(reply.Text)) {
+	if bytes.Equal(said, expr.Quote(reply.Text.String())) {
 		done = &StepCompleted{Reply: true}
 	}
 	switch {
@@ -157,36 +157,36 @@ func renderShared(msgs []chat.Message, a *agent) []chat.Message {
 				out = append(out, m)
 				for _, tc := range m.ToolCalls {
 					if !answeredLater(msgs[i+1:], tc.ID) {
-						out = append(out, chat.Message{Role: chat.RoleTool, Text: noResult, ToolCallID: tc.ID, ToolName: tc.Name, IsError: true})
+						out = append(out, chat.Message{Role: chat.RoleTool, Text: chat.NewText(noResult), ToolCallID: tc.ID, ToolName: tc.Name, IsError: true})
 					}
 				}
 				continue
 			}
 			var text strings.Builder
-			text.WriteString(m.Name + ": " + m.Text)
+			text.WriteString(m.Name + ": " + m.Text.String())
 			for _, tc := range m.ToolCalls {
 				fmt.Fprintf(&text, "\n[calls %s %s]", tc.Name, compact(tc.Arguments))
 			}
-			out = append(out, chat.Message{Role: chat.RoleUser, Text: text.String()})
+			out = append(out, chat.Message{Role: chat.RoleUser, Text: chat.NewText(text.String())})
 		case chat.RoleTool:
 			if mine {
 				out = append(out, m)
 				continue
 			}
-			out = append(out, chat.Message{Role: chat.RoleUser, Text: "[" + m.ToolName + " returned] " + m.Text})
+			out = append(out, chat.Message{Role: chat.RoleUser, Text: chat.NewText("[" + m.ToolName + " returned] " + m.Text.String())})
 		default:
 			switch {
-			case strings.TrimSpace(m.Text) != "":
+			case !m.Text.IsBlank():
 			case i == 0:
-				m.Text = noInput
+				m.Text = chat.NewText(noInput)
 			default:
-				m.Text = goOn
+				m.Text = chat.NewText(goOn)
 			}
 			out = append(out, m)
 		}
 	}
 	if len(out) > 0 && out[len(out)-1].Role == chat.RoleAssistant {
-		out = append(out, chat.Message{Role: chat.RoleUser, Text: goOn})
+		out = append(out, chat.Message{Role: chat.RoleUser, Text: chat.NewText(goOn)})
 	}
 	return out
 }
@@ -296,7 +296,7 @@ func (r *Run) execDone(id int) {
 	done := &StepCompleted{}
 	for _, m := range r.s.Convs[sharedConv] {
 		if m.Role == chat.RoleTool && m.ToolCallID == last.ID {
-			done.Output = expr.Quote(m.Text)
+			done.Output = expr.Quote(m.Text.String())
 		}
 	}
 	switch port := workflow.ToolPort(last.Name); {

@@ -80,21 +80,25 @@ func TestRouting(t *testing.T) {
 		replies []*engine.ModelResult
 		want    string
 	}{
-		"JSON next":                               {pair, []*engine.ModelResult{enginetest.Say(`{"next":"B"}`), enginetest.Say("bye")}, "a b a running"},
-		"JSON next in a fence":                    {pair, []*engine.ModelResult{enginetest.Say("```json\n{\"next\": \"B\"}\n```")}, "a b running"},
-		"routing tool":                            {pair, []*engine.ModelResult{enginetest.Asks(route("B", "over to you"))}, "a b running"},
-		"exact value only (S3-2)":                 {pair, []*engine.ModelResult{enginetest.Say(`{"next":"b"}`)}, `a ! no_route: no edge of "a" for next "b"`},
-		"unmatched takes the fallback":            {"a:B -> b; a:else -> b", []*engine.ModelResult{enginetest.Say(`{"next":"nobody"}`)}, "a b running"},
-		"unset takes the fallback":                {"a:B -> b; a:else -> b", []*engine.ModelResult{enginetest.Say("text")}, "a b running"},
-		"unset without fallback ends":             {"a:B -> b", []*engine.ModelResult{enginetest.Say("text")}, `a = "text"`},
-		"no edges at all ends":                    {"", []*engine.ModelResult{enginetest.Say(`{"next":"B"}`)}, `a = "{\"next\":\"B\"}"`},
-		"END halts without an edge (S3-5)":        {"a:B -> b; a:else -> b", []*engine.ModelResult{enginetest.Say(`{"next":"END"}`)}, `a = "{\"next\":\"END\"}"`},
-		"END by the tool, its content":            {pair, []*engine.ModelResult{enginetest.Asks(route("END", "done"))}, `a = "done"`},
-		"END without words: the last ones":        {pair, []*engine.ModelResult{enginetest.Say(`{"next":"B"}`), enginetest.Asks(route("END", ""))}, `a b = "{\"next\":\"B\"}"`},
-		"names of other ports are no values":      {pair, []*engine.ModelResult{enginetest.Say(`{"next":"calls"}`)}, `a ! no_route: no edge of "a" for next "calls"`},
-		"a stale next routes nobody (S3-12)":      {"a:B -> b; b:B -> a", []*engine.ModelResult{enginetest.Say(`{"next":"B"}`), enginetest.Say("no idea")}, `a b = "no idea"`},
-		"end tool with a message (S3-22)":         {pair, []*engine.ModelResult{end(`{"message":"good bye"}`)}, `a = "good bye"`},
-		"end tool: the text wins":                 {pair, []*engine.ModelResult{func() *engine.ModelResult { r := end(`{"message":"good bye"}`); r.Message.Text = "text"; return r }()}, `a = "text"`},
+		"JSON next":                          {pair, []*engine.ModelResult{enginetest.Say(`{"next":"B"}`), enginetest.Say("bye")}, "a b a running"},
+		"JSON next in a fence":               {pair, []*engine.ModelResult{enginetest.Say("```json\n{\"next\": \"B\"}\n```")}, "a b running"},
+		"routing tool":                       {pair, []*engine.ModelResult{enginetest.Asks(route("B", "over to you"))}, "a b running"},
+		"exact value only (S3-2)":            {pair, []*engine.ModelResult{enginetest.Say(`{"next":"b"}`)}, `a ! no_route: no edge of "a" for next "b"`},
+		"unmatched takes the fallback":       {"a:B -> b; a:else -> b", []*engine.ModelResult{enginetest.Say(`{"next":"nobody"}`)}, "a b running"},
+		"unset takes the fallback":           {"a:B -> b; a:else -> b", []*engine.ModelResult{enginetest.Say("text")}, "a b running"},
+		"unset without fallback ends":        {"a:B -> b", []*engine.ModelResult{enginetest.Say("text")}, `a = "text"`},
+		"no edges at all ends":               {"", []*engine.ModelResult{enginetest.Say(`{"next":"B"}`)}, `a = "{\"next\":\"B\"}"`},
+		"END halts without an edge (S3-5)":   {"a:B -> b; a:else -> b", []*engine.ModelResult{enginetest.Say(`{"next":"END"}`)}, `a = "{\"next\":\"END\"}"`},
+		"END by the tool, its content":       {pair, []*engine.ModelResult{enginetest.Asks(route("END", "done"))}, `a = "done"`},
+		"END without words: the last ones":   {pair, []*engine.ModelResult{enginetest.Say(`{"next":"B"}`), enginetest.Asks(route("END", ""))}, `a b = "{\"next\":\"B\"}"`},
+		"names of other ports are no values": {pair, []*engine.ModelResult{enginetest.Say(`{"next":"calls"}`)}, `a ! no_route: no edge of "a" for next "calls"`},
+		"a stale next routes nobody (S3-12)": {"a:B -> b; b:B -> a", []*engine.ModelResult{enginetest.Say(`{"next":"B"}`), enginetest.Say("no idea")}, `a b = "no idea"`},
+		"end tool with a message (S3-22)":    {pair, []*engine.ModelResult{end(`{"message":"good bye"}`)}, `a = "good bye"`},
+		"end tool: the text wins": {pair, []*engine.ModelResult{func() *engine.ModelResult {
+			r := end(`{"message":"good bye"}`)
+			r.Message.Text = chat.NewText("text")
+			return r
+		}()}, `a = "text"`},
 		"end tool: else the last text":            {pair, []*engine.ModelResult{enginetest.Asks(route("B", "said before")), end(`{}`)}, `a b = "said before"`},
 		"end tool without any text":               {pair, []*engine.ModelResult{end(`{}`)}, `a = ""`},
 		"names are exact":                         {pair, []*engine.ModelResult{enginetest.Say(`{"Next":"B","NEXT":"B"}`)}, `a = "{\"Next\":\"B\",\"NEXT\":\"B\"}"`},
@@ -103,7 +107,7 @@ func TestRouting(t *testing.T) {
 		"odd arguments are no next":               {pair, []*engine.ModelResult{enginetest.Asks(enginetest.Call("r", "route_to", `"B"`))}, `a = ""`},
 		"tool calls win over next (S3-9)": {pair, []*engine.ModelResult{func() *engine.ModelResult {
 			r := enginetest.Asks(enginetest.Call("1", "search", `{}`))
-			r.Message.Text = `{"next":"B"}`
+			r.Message.Text = chat.NewText(`{"next":"B"}`)
 			return r
 		}()}, "a x running"},
 		"a value named like a port of the engine": {"a:error -> b", []*engine.ModelResult{enginetest.Say(`{"next":"error"}`)}, "a b running"},
@@ -176,7 +180,7 @@ func TestSharedConversation(t *testing.T) {
 	}
 	check("a", "user: help me\n")
 	r := enginetest.Asks(route("B", "b, please"))
-	r.Message.Text = "I pass on."
+	r.Message.Text = chat.NewText("I pass on.")
 	w.FinishAt(0, r)
 	check("b", "user: help me\nuser: a: I pass on.\n[calls route_to {\"next\":\"B\",\"content\":\"b, please\"}]\nuser: [route_to returned] routed to B\n")
 	w.FinishAt(0, enginetest.Asks(enginetest.Call("1", "search", `{"q":1}`), enginetest.Call("2", "look", `{}`)))

@@ -28,7 +28,7 @@ func (r *Run) weight(ev *Event) int64 {
 		}
 		n += sizeOf(d.Update)
 	case *ModelReplied:
-		n += len(d.Message.Text) + len(d.Message.Extra)
+		n += int(d.Message.Text.Len()) + len(d.Message.Extra)
 		for _, c := range d.Message.ToolCalls {
 			n += len(c.ID) + len(c.Name) + len(c.Arguments) + len(c.Extra)
 		}

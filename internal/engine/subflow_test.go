@@ -29,7 +29,7 @@ func TestSubflowRetries(t *testing.T) {
 	w.Fire("retry:1")
 	w.Finish("s/y", enginetest.Say("y2"))
 	w.Finish("s/x", enginetest.Say("x2"))
-	if got := w.Asked("z").Messages[0].Text; got != "x2" {
+	if got := w.Asked("z").Messages[0].Text.String(); got != "x2" {
 		t.Errorf("z was given %q, want x2", got)
 	}
 	w.Finish("z", enginetest.Say("z"))

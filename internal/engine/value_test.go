@@ -25,7 +25,7 @@ func TestValuesAreNormal(t *testing.T) {
 		t.Errorf("arguments %s", got)
 	}
 	w.Finish("t", &engine.ToolResult{Text: "x", Structured: engine.Value("{\n\"html\": \"<p>\u2028\"}")})
-	if got := w.Asked("a").Messages[0].Text; got != "{\"html\":\"<p>\u2028\"}" {
+	if got := w.Asked("a").Messages[0].Text.String(); got != "{\"html\":\"<p>\u2028\"}" {
 		t.Errorf("prompt %q", got)
 	}
 	r := enginetest.Reply("bro\xffken")

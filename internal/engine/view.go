@@ -192,7 +192,7 @@ func (r *Run) prompt(n *node, t token, d *StepStarted) *Failure {
 		d.Input = expr.Quote(r.turnsPrompt(f, t, p.Text))
 	case workflow.PromptShared:
 		if msgs := renderShared(r.s.Convs[sharedConv], a); len(msgs) > 0 {
-			d.Input = expr.Quote(msgs[len(msgs)-1].Text)
+			d.Input = expr.Quote(msgs[len(msgs)-1].Text.String())
 		}
 	case workflow.PromptFunc:
 		v, err := r.plan.askValue(p.Text, func(h Host) (Value, error) {

@@ -70,7 +70,7 @@ func TestWaitsInEveryOrder(t *testing.T) {
 				t.Errorf("other answer: %v, want ErrWaitAnswered (P24)", err)
 			}
 		}
-		if got := w.Pending[0].(*engine.CallModel).Messages[0].Text; got != `{"a":"for a","b":"for b","c":"for c"}` {
+		if got := w.Pending[0].(*engine.CallModel).Messages[0].Text.String(); got != `{"a":"for a","b":"for b","c":"for c"}` {
 			t.Errorf("join got %s", got)
 		}
 		w.Go(nil)
@@ -228,7 +228,7 @@ func TestRejectCycle(t *testing.T) {
 		}
 	}
 	w.Approve("ok")
-	if got := w.Pending[0].(*engine.CallModel).Messages[0].Text; got != "three" {
+	if got := w.Pending[0].(*engine.CallModel).Messages[0].Text.String(); got != "three" {
 		t.Errorf("after the approval the prompt is %q, want the output before it (S0-33)", got)
 	}
 }

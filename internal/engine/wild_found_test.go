@@ -44,7 +44,7 @@ func TestJoinsInLoop(t *testing.T) {
 		w.Finish("c", enginetest.Say("c"))
 		w.Reject("b")
 	}
-	if got, want := w.Asked("z").Messages[0].Text, `{"inner":{"a":"a done"},"c":"c"}`; got != want {
+	if got, want := w.Asked("z").Messages[0].Text.String(), `{"inner":{"a":"a done"},"c":"c"}`; got != want {
 		t.Errorf("z was given %s, want %s", got, want)
 	}
 	w.Finish("z", enginetest.Say("z"))

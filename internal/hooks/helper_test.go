@@ -40,13 +40,13 @@ func (fake) Call(_ context.Context, q model.Request, _ func(model.Delta)) (model
 	text := ""
 	for _, m := range q.Messages {
 		if m.Role == chat.RoleUser {
-			text = m.Text
+			text = m.Text.String()
 		}
 	}
 	if strings.Contains(text, "fail now") {
 		return model.Reply{}, &model.Error{Kind: model.KindInvalidRequest, Message: "it cannot"}
 	}
-	return model.Reply{Message: chat.Message{Role: chat.RoleAssistant, Text: "heard: " + text}}, nil
+	return model.Reply{Message: chat.Message{Role: chat.RoleAssistant, Text: chat.NewText("heard: " + text)}}, nil
 }
 
 // world is the hooks of a server with one namespace.

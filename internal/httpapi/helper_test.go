@@ -28,11 +28,11 @@ var update = flag.Bool("update", false, "rewrite golden files")
 type says struct{}
 
 func (says) Call(_ context.Context, q model.Request, _ func(model.Delta)) (model.Reply, error) {
-	r := model.Reply{Message: chat.Message{Role: chat.RoleAssistant, Text: "by " + q.Agent}, Model: q.Model, StopReason: model.StopEnd}
+	r := model.Reply{Message: chat.Message{Role: chat.RoleAssistant, Text: chat.NewText("by " + q.Agent)}, Model: q.Model, StopReason: model.StopEnd}
 	last := q.Messages[len(q.Messages)-1]
 	switch {
 	case last.Role == chat.RoleTool:
-		r.Message.Text = last.Text
+		r.Message.Text = chat.NewText(last.Text.String())
 	case len(q.Tools) > 0:
 		r.StopReason = model.StopToolCalls
 		r.Message = chat.Message{Role: chat.RoleAssistant, ToolCalls: []chat.ToolCall{{ID: "c1", Name: "think", Arguments: json.RawMessage(`{"thought": "of ` + q.Agent + `"}`)}}}

@@ -20,7 +20,7 @@ import (
 type spell int
 
 func (n spell) Call(_ context.Context, q model.Request, _ func(model.Delta)) (model.Reply, error) {
-	return model.Reply{Message: chat.Message{Role: chat.RoleAssistant, Text: longText(q.Agent, int(n))}, Model: q.Model, StopReason: model.StopEnd}, nil
+	return model.Reply{Message: chat.Message{Role: chat.RoleAssistant, Text: chat.NewText(longText(q.Agent, int(n)))}, Model: q.Model, StopReason: model.StopEnd}, nil
 }
 
 func longText(name string, n int) string {
@@ -178,7 +178,7 @@ var pretended = []string{
 }
 
 func (pretends) Call(_ context.Context, q model.Request, _ func(model.Delta)) (model.Reply, error) {
-	r := model.Reply{Message: chat.Message{Role: chat.RoleAssistant, Text: "done"}, Model: q.Model, StopReason: model.StopEnd}
+	r := model.Reply{Message: chat.Message{Role: chat.RoleAssistant, Text: chat.NewText("done")}, Model: q.Model, StopReason: model.StopEnd}
 	if q.Messages[len(q.Messages)-1].Role == chat.RoleUser {
 		r.StopReason, r.Message = model.StopToolCalls, chat.Message{Role: chat.RoleAssistant}
 		for i, text := range pretended {

@@ -77,7 +77,7 @@ func TestEventsPages(t *testing.T) {
 type long struct{ text string }
 
 func (l long) Call(_ context.Context, q model.Request, _ func(model.Delta)) (model.Reply, error) {
-	return model.Reply{Message: chat.Message{Role: chat.RoleAssistant, Text: l.text}, Model: q.Model, StopReason: model.StopEnd}, nil
+	return model.Reply{Message: chat.Message{Role: chat.RoleAssistant, Text: chat.NewText(l.text)}, Model: q.Model, StopReason: model.StopEnd}, nil
 }
 
 // TestEventsPageBytes: a page of large events is small, since long values are references (SEC17).

@@ -13,7 +13,7 @@ import (
 func benchEvents() []engine.Event {
 	cost := 0.00012
 	data := []engine.Data{
-		&engine.ModelReplied{Call: "4.0.1", Attempt: 1, Message: chat.Message{Role: chat.RoleAssistant, Text: "Durable execution keeps what was done. It \"never\" repeats it."},
+		&engine.ModelReplied{Call: "4.0.1", Attempt: 1, Message: chat.Message{Role: chat.RoleAssistant, Text: chat.NewText("Durable execution keeps what was done. It \"never\" repeats it.")},
 			Usage: &chat.Usage{InputTokens: 120, OutputTokens: 42}, CostUSD: &cost, Model: "openai/gpt-5-mini", Stop: "stop"},
 		&engine.StepCompleted{Reply: true, Ports: []string{"out"}},
 		&engine.EdgeTaken{Edge: 3, To: "check", Token: 9},
@@ -23,7 +23,7 @@ func benchEvents() []engine.Event {
 		&engine.EdgeTaken{Edge: 5, To: "writer", Token: 10},
 		&engine.StepStarted{Tokens: []int{10}, Kind: "agent", Iteration: 1, Agent: "writer", Input: engine.Value(`"Write about durable execution."`)},
 		&engine.ModelCalled{Call: "6.0.1", Attempt: 1, Agent: "writer", Model: "openai/gpt-5-mini", Conversation: "6.0", Length: 1,
-			Added: []chat.Message{{Role: chat.RoleUser, Text: "Write about durable execution."}}},
+			Added: []chat.Message{{Role: chat.RoleUser, Text: chat.NewText("Write about durable execution.")}}},
 	}
 	events := make([]engine.Event, len(data))
 	for i, d := range data {

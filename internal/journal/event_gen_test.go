@@ -17,6 +17,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/text"
 )
 
 // eventTypes gives every event type that package engine declares, read from its source: a kind that NewData forgot fails here too.
@@ -85,6 +86,9 @@ func fill(t testing.TB, s source, v reflect.Value, name string, optional bool) {
 		return
 	case *time.Time:
 		*x = s.time()
+		return
+	case *text.Text:
+		*x = text.Of(s.text(name))
 		return
 	}
 	switch v.Kind() {

@@ -10,6 +10,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/hocket-run/hocket/internal/text"
 )
 
 // op is a way to write and read a Go value.
@@ -28,6 +30,7 @@ const (
 	opSlice   // of anything
 	opMap     // string keys; texts or values
 	opPointer // to anything; null is nil
+	opRope    // text.Text, as a text
 )
 
 // plan tells how values of one Go type are stored: as encoding/json would, but that every type, field and number must fit.
@@ -53,6 +56,7 @@ var plans sync.Map
 
 var (
 	typeValue = reflect.TypeFor[json.RawMessage]()
+	typeRope  = reflect.TypeFor[text.Text]()
 	typeTime  = reflect.TypeFor[time.Time]()
 	typeText  = reflect.TypeFor[encoding.TextMarshaler]()
 	typeParse = reflect.TypeFor[encoding.TextUnmarshaler]()
@@ -75,6 +79,9 @@ func newPlan(t reflect.Type) (*plan, error) {
 	switch {
 	case t == typeValue:
 		p.op = opValue
+		return p, nil
+	case t == typeRope:
+		p.op = opRope
 		return p, nil
 	case t == typeTime:
 		p.op = opTime
@@ -135,7 +142,7 @@ func (p *plan) addFields() error {
 		f := field{name: name, key: strconv.Quote(name) + ":", index: i, omit: opts != "", plan: fp}
 		switch {
 		case opts == "" || opts == "omitzero":
-		case opts == "omitempty" && fp.op != opTime && fp.op != opStruct:
+		case opts == "omitempty" && fp.op != opTime && fp.op != opStruct && fp.op != opRope:
 		default:
 			return fmt.Errorf("field %s.%s: option %q has no stored form", p.typ, sf.Name, opts)
 		}
@@ -151,6 +158,8 @@ func (p *plan) empty(v reflect.Value) bool {
 		return v.Len() == 0
 	case opPointer:
 		return v.IsNil()
+	case opRope:
+		return rope(v).IsZero()
 	case opTime:
 		return v.Interface().(time.Time).IsZero()
 	}
@@ -212,6 +221,11 @@ func (p *plan) fill(v reflect.Value, form string, data []byte) error {
 			return errPlace
 		}
 		v.SetString(string(data))
+	case p.op == opRope && form == asideText:
+		if !rope(v).IsZero() {
+			return errPlace
+		}
+		v.Set(reflect.ValueOf(text.Of(string(data))))
 	case p.op == opValue && (form == asideText || form == asideJSON):
 		if string(v.Bytes()) != "null" {
 			return errPlace
@@ -232,6 +246,12 @@ func (p *plan) fill(v reflect.Value, form string, data []byte) error {
 		return errPlace
 	}
 	return nil
+}
+
+// rope gives the text of a value of type text.Text.
+func rope(v reflect.Value) text.Text {
+	t, _ := reflect.TypeAssert[text.Text](v)
+	return t
 }
 
 // find gives the index of the field with that name, -1 where there is none. Fields come in their order, so the search begins at hint.

@@ -9,6 +9,8 @@ import (
 	"time"
 	"unicode/utf16"
 	"unicode/utf8"
+
+	"github.com/hocket-run/hocket/internal/text"
 )
 
 // maxDepth bounds how deep a Value may be nested; encoding/json has the same bound.
@@ -63,6 +65,8 @@ func (r *reader) value(p *plan, v reflect.Value) {
 	switch p.op {
 	case opString:
 		v.SetString(r.string())
+	case opRope:
+		v.Set(reflect.ValueOf(text.Of(r.string())))
 	case opBool:
 		switch {
 		case r.has("true"):

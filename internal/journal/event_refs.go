@@ -6,6 +6,7 @@ import (
 	"reflect"
 
 	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/text"
 )
 
 // Long names the content of a text or of a value in the data of an event.
@@ -109,6 +110,10 @@ func (p *plan) rewrite(v reflect.Value, change func(Leaf) (Leaf, bool)) {
 	case opString:
 		if l, ok := change(Leaf{Text: v.String()}); ok {
 			v.SetString(l.Text)
+		}
+	case opRope:
+		if l, ok := change(Leaf{Text: rope(v).String()}); ok {
+			v.Set(reflect.ValueOf(text.Of(l.Text)))
 		}
 	case opValue:
 		if v.Len() == 0 {

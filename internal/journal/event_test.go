@@ -79,8 +79,8 @@ func TestLargeValuesStandAside(t *testing.T) {
 	object := engine.Value(`{"a":"` + text + `"}`)
 	events := []engine.Event{
 		{Seq: 1, Step: 1, Data: &engine.StepStarted{Tokens: []int{1}, Input: quoted}},
-		{Seq: 2, Step: 1, Data: &engine.ModelCalled{Added: []chat.Message{{Role: "user", Text: "short"}, {Role: "user", Text: big}}}},
-		{Seq: 3, Step: 1, Data: &engine.ModelReplied{Message: chat.Message{Text: text}}},
+		{Seq: 2, Step: 1, Data: &engine.ModelCalled{Added: []chat.Message{{Role: "user", Text: chat.NewText("short")}, {Role: "user", Text: chat.NewText(big)}}}},
+		{Seq: 3, Step: 1, Data: &engine.ModelReplied{Message: chat.Message{Text: chat.NewText(text)}}},
 		{Seq: 4, Step: 1, Data: &engine.StepCompleted{Output: object, Update: map[string]engine.Value{"~a/b": object, "c": engine.Value(`1`)}}},
 	}
 	data, blobs, err := Encode(events)
@@ -113,7 +113,7 @@ func TestDecodeWithoutBlob(t *testing.T) {
 	t.Parallel()
 	data, _, err := Encode([]engine.Event{
 		{Seq: 7, Data: &engine.RunStarted{}},
-		{Seq: 8, Step: 1, Data: &engine.ModelReplied{Message: chat.Message{Text: strings.Repeat("x", AsideBytes+1)}}},
+		{Seq: 8, Step: 1, Data: &engine.ModelReplied{Message: chat.Message{Text: chat.NewText(strings.Repeat("x", AsideBytes+1))}}},
 	})
 	if err != nil {
 		t.Fatal(err)

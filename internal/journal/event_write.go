@@ -52,6 +52,8 @@ func (w *writer) value(p *plan, v reflect.Value) error {
 	switch p.op {
 	case opString:
 		w.text(v.String())
+	case opRope:
+		w.text(rope(v).String())
 	case opBool:
 		w.buf = strconv.AppendBool(w.buf, v.Bool())
 	case opInt:

@@ -40,7 +40,7 @@ func (s speaker) Call(ctx context.Context, q model.Request, say func(model.Delta
 		return model.Reply{}, err
 	}
 	return model.Reply{
-		Message: chat.Message{Role: chat.RoleAssistant, Text: text}, Usage: &chat.Usage{InputTokens: 1, OutputTokens: 1}, Model: q.Model, StopReason: model.StopEnd,
+		Message: chat.Message{Role: chat.RoleAssistant, Text: chat.NewText(text)}, Usage: &chat.Usage{InputTokens: 1, OutputTokens: 1}, Model: q.Model, StopReason: model.StopEnd,
 	}, nil
 }
 

@@ -48,7 +48,7 @@ func (r Request) LastText() string {
 	if len(r.Messages) == 0 {
 		return ""
 	}
-	return r.Messages[len(r.Messages)-1].Text
+	return r.Messages[len(r.Messages)-1].Text.String()
 }
 
 // Schema is the shape of a structured answer.

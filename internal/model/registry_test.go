@@ -56,8 +56,8 @@ func env(pairs ...string) model.Env {
 type where struct{ e model.Endpoint }
 
 func (w where) Call(_ context.Context, req model.Request, _ func(model.Delta)) (model.Reply, error) {
-	return model.Reply{Message: chat.Message{Text: fmt.Sprintf("%s|%s|%s|%s|key=%s|named=%t|own=%t",
-		w.e.Protocol, w.e.Provider, req.Model, w.e.BaseURL, w.e.Key, w.e.Named, w.e.Own)}}, nil
+	return model.Reply{Message: chat.Message{Text: chat.NewText(fmt.Sprintf("%s|%s|%s|%s|key=%s|named=%t|own=%t",
+		w.e.Protocol, w.e.Provider, req.Model, w.e.BaseURL, w.e.Key, w.e.Named, w.e.Own))}}, nil
 }
 
 func registry(cfg model.Config) *model.Registry {
@@ -108,7 +108,7 @@ func TestResolve(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if d := cmp.Diff(reply.Message.Text, tc.want); d != "" {
+			if d := cmp.Diff(reply.Message.Text.String(), tc.want); d != "" {
 				t.Errorf("-got +want\n%s", d)
 			}
 			parts := strings.Split(tc.want, "|")

@@ -103,7 +103,7 @@ func sentBytes(req Request) int64 {
 func receivedBytes(r Reply) int64 { return int64(messageBytes(&r.Message) + len(r.Reasoning)) }
 
 func messageBytes(m *chat.Message) int {
-	size := len(m.Text) + len(m.Name) + len(m.ToolName) + len(m.Extra)
+	size := int(m.Text.Len()) + len(m.Name) + len(m.ToolName) + len(m.Extra)
 	for _, tc := range m.ToolCalls {
 		size += len(tc.Name) + len(tc.Arguments) + len(tc.Extra)
 	}

@@ -34,8 +34,8 @@ func TestUsageIsPossible(t *testing.T) {
 			ReasoningTokens: count.Draw(t, "reasoning"),
 		}
 		ref := rapid.SampledFrom([]string{"openai/gpt-4o", "own/unknown", ""}).Draw(t, "model")
-		req := model.Request{Model: ref, Messages: []chat.Message{{Role: chat.RoleUser, Text: strings.Repeat("x", rapid.IntRange(1, 4000).Draw(t, "sent"))}}}
-		reply := model.Reply{Message: chat.Message{Role: chat.RoleAssistant, Text: strings.Repeat("y", rapid.IntRange(1, 4000).Draw(t, "received"))}, Usage: &u}
+		req := model.Request{Model: ref, Messages: []chat.Message{{Role: chat.RoleUser, Text: chat.NewText(strings.Repeat("x", rapid.IntRange(1, 4000).Draw(t, "sent")))}}}
+		reply := model.Reply{Message: chat.Message{Role: chat.RoleAssistant, Text: chat.NewText(strings.Repeat("y", rapid.IntRange(1, 4000).Draw(t, "received")))}, Usage: &u}
 		got, err := model.WithUsage(says{reply: reply}, nil).Call(t.Context(), req, nil)
 		if err != nil {
 			t.Fatal(err)
@@ -72,8 +72,8 @@ func TestUsageOfFailureIsPossible(t *testing.T) {
 // Item 6, P20: no tokens of input, or none of output, for a text is what an SDK makes of a number that it cannot read: an estimate counts.
 func TestUsageOfNoTokens(t *testing.T) {
 	t.Parallel()
-	req := model.Request{Model: "own/m", Messages: []chat.Message{{Role: chat.RoleUser, Text: strings.Repeat("x", 30_000)}}}
-	answer := chat.Message{Role: chat.RoleAssistant, Text: strings.Repeat("y", 3000)}
+	req := model.Request{Model: "own/m", Messages: []chat.Message{{Role: chat.RoleUser, Text: chat.NewText(strings.Repeat("x", 30_000))}}}
+	answer := chat.Message{Role: chat.RoleAssistant, Text: chat.NewText(strings.Repeat("y", 3000))}
 	for _, tc := range []struct {
 		reply     model.Reply
 		estimated bool

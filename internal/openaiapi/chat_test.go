@@ -244,7 +244,7 @@ func TestLeave(t *testing.T) {
 			case <-ctx.Done():
 				return chat.Message{}, ctx.Err()
 			}
-			return chat.Message{Text: "I begin and end."}, nil
+			return chat.Message{Text: chat.NewText("I begin and end.")}, nil
 		}})
 		ctx, leave := context.WithCancel(t.Context())
 		body := `{"model": "poet", "stream": true, "messages": [{"role": "user", "content": "x"}]}`

@@ -55,7 +55,7 @@ func (w *world) untilStreaming(t *testing.T) turn {
 	return func(ctx context.Context, _ model.Request, _ func(string)) (chat.Message, error) {
 		select {
 		case <-w.beats:
-			return chat.Message{Text: "notes"}, nil
+			return chat.Message{Text: chat.NewText("notes")}, nil
 		case <-ctx.Done():
 			return chat.Message{}, ctx.Err()
 		}

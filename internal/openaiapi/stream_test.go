@@ -100,11 +100,11 @@ func TestStreamIsLive(t *testing.T) {
 	}
 	w := newWorld(t, map[string]turn{
 		"First": func(ctx context.Context, _ model.Request, _ func(string)) (chat.Message, error) {
-			return chat.Message{Text: "notes"}, until(ctx, alive)
+			return chat.Message{Text: chat.NewText("notes")}, until(ctx, alive)
 		},
 		"Poet": func(ctx context.Context, _ model.Request, say func(string)) (chat.Message, error) {
 			say("Roses")
-			return chat.Message{Text: "Roses are red."}, until(ctx, heard)
+			return chat.Message{Text: chat.NewText("Roses are red.")}, until(ctx, heard)
 		},
 	})
 	lines, stop := w.open(t, `{"model": "pair", "stream": true, "messages": [{"role": "user", "content": "x"}]}`)

@@ -176,7 +176,7 @@ func TestQuestion(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, map[string]turn{"Clerk": func(_ context.Context, req model.Request, say func(string)) (chat.Message, error) {
 		if last := req.Messages[len(req.Messages)-1]; last.Role == chat.RoleTool {
-			say("Noted: " + last.Text)
+			say("Noted: " + last.Text.String())
 			return chat.Message{}, nil
 		}
 		say("I have to ask.")

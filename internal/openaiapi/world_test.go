@@ -46,7 +46,7 @@ func (m *models) Call(ctx context.Context, req model.Request, onDelta func(model
 	m.mu.Lock()
 	t := m.turns[req.Agent]
 	m.calls[req.Agent]++
-	m.asked = append(m.asked, req.Messages[len(req.Messages)-1].Text)
+	m.asked = append(m.asked, req.Messages[len(req.Messages)-1].Text.String())
 	m.mu.Unlock()
 	if t == nil {
 		return model.Reply{}, &model.Error{Kind: model.KindInvalidRequest, Message: "nobody answers for " + req.Agent}
@@ -61,8 +61,8 @@ func (m *models) Call(ctx context.Context, req model.Request, onDelta func(model
 	if err != nil {
 		return model.Reply{}, err
 	}
-	if msg.Role = chat.RoleAssistant; msg.Text == "" {
-		msg.Text = said
+	if msg.Role = chat.RoleAssistant; msg.Text.IsZero() {
+		msg.Text = chat.NewText(said)
 	}
 	return model.Reply{Message: msg, Usage: &chat.Usage{InputTokens: 10, OutputTokens: 3}, StopReason: model.StopEnd}, nil
 }

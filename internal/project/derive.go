@@ -37,7 +37,7 @@ func (f *Folder) completed(st *step, d *engine.StepCompleted) engine.Value {
 		return f.input(st)
 	case d.Reply:
 		if m := st.reply(st.root); m != nil {
-			return quote(m.Text)
+			return quote(m.Text.String())
 		}
 	case len(d.Output) > 0:
 		return d.Output
@@ -217,7 +217,7 @@ func (f *Folder) Expand(e engine.Event) engine.Event {
 		if d.Reply {
 			c := *d
 			if m := st.reply(d.Frame); m != nil {
-				c.Output, c.Reply = quote(m.Text), false
+				c.Output, c.Reply = quote(m.Text.String()), false
 			}
 			e.Data = &c
 		}

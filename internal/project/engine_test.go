@@ -188,7 +188,7 @@ func TestOutputsOfRandomWorkflows(t *testing.T) {
 		w := enginetest.New(t, def, nil)
 		w.SkipLaws = true
 		w.Model = func(c *engine.CallModel) *engine.ModelResult {
-			return enginetest.Reply(enginetest.ReplyTo(c.Node, c.Messages[len(c.Messages)-1].Text))
+			return enginetest.Reply(enginetest.ReplyTo(c.Node, c.Messages[len(c.Messages)-1].Text.String()))
 		}
 		w.Start("go")
 		w.Go(func(n int) int { return rapid.IntRange(0, n-1).Draw(rt, "pick") })

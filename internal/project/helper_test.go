@@ -58,7 +58,7 @@ func called(call string) *engine.ModelCalled {
 }
 
 func replied(call, text string) *engine.ModelReplied {
-	return &engine.ModelReplied{Call: call, Attempt: 1, Message: chat.Message{Role: chat.RoleAssistant, Text: text}, Usage: &chat.Usage{InputTokens: 10, OutputTokens: 3},
+	return &engine.ModelReplied{Call: call, Attempt: 1, Message: chat.Message{Role: chat.RoleAssistant, Text: chat.NewText(text)}, Usage: &chat.Usage{InputTokens: 10, OutputTokens: 3},
 		CostUSD: new(0.1)}
 }
 

@@ -24,7 +24,7 @@ func TestRunObject(t *testing.T) {
 		step(2, "n3", &engine.ModelFailed{Call: "2.0.1", Attempt: 1, Error: engine.Failure{Code: "rate_limit", Message: "slow down"}}).
 		step(2, "n3", &engine.StepRetrying{Attempt: 2, Call: "2.0.1", Error: engine.Failure{Code: "rate_limit", Message: "slow down"}}).
 		step(2, "n3", &engine.ModelCalled{Call: "2.0.1", Attempt: 2, Model: "anthropic/claude-sonnet-4-5"}, &engine.ModelReplied{
-			Call: "2.0.1", Attempt: 2, Message: chat.Message{Text: "Good"}, Usage: &chat.Usage{InputTokens: 5, OutputTokens: 1}, CostUSD: new(0.2),
+			Call: "2.0.1", Attempt: 2, Message: chat.Message{Text: chat.NewText("Good")}, Usage: &chat.Usage{InputTokens: 5, OutputTokens: 1}, CostUSD: new(0.2),
 		}, &engine.StepCompleted{Output: engine.Value(`{"ok":true}`)}).
 		run(&engine.RunCompleted{OutputStep: 2})
 	wantJSON(t, Fold("r1", def, j.events).Run(), `{

@@ -27,7 +27,7 @@ func (f answers) Call(ctx context.Context, q model.Request, _ func(model.Delta))
 	if err != nil {
 		return model.Reply{}, err
 	}
-	return model.Reply{Message: chat.Message{Role: chat.RoleAssistant, Text: text}, Model: q.Model, StopReason: model.StopEnd}, nil
+	return model.Reply{Message: chat.Message{Role: chat.RoleAssistant, Text: chat.NewText(text)}, Model: q.Model, StopReason: model.StopEnd}, nil
 }
 
 // modelled is the configuration of a server on a file, whose agents of the model own/m say what f gives.

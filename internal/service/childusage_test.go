@@ -61,9 +61,9 @@ func (m *market) Call(ctx context.Context, req model.Request, _ func(model.Delta
 	if m.fails != nil && m.fails(req.Agent, n) {
 		return model.Reply{}, &model.Error{Kind: model.KindContentFilter, Message: "withheld", Usage: m.sell(u)}
 	}
-	r := model.Reply{Message: chat.Message{Role: chat.RoleAssistant, Text: "done"}, Model: req.Model, StopReason: stop}
+	r := model.Reply{Message: chat.Message{Role: chat.RoleAssistant, Text: chat.NewText("done")}, Model: req.Model, StopReason: stop}
 	if len(req.Messages) == 1 && stop == model.StopEnd {
-		for i := range m.asks(req.Agent, req.Messages[0].Text) {
+		for i := range m.asks(req.Agent, req.Messages[0].Text.String()) {
 			r.Message.ToolCalls = append(r.Message.ToolCalls, chat.ToolCall{ID: fmt.Sprint("c", i), Name: req.Tools[0].Name, Arguments: engine.Value(fmt.Sprintf(`{"input":"part %d"}`, i))})
 		}
 	}

@@ -36,10 +36,10 @@ func (h *hostile) look() {
 
 func (h *hostile) Call(_ context.Context, q model.Request, _ func(model.Delta)) (model.Reply, error) {
 	h.look()
-	m := chat.Message{Role: chat.RoleAssistant, Text: "done"}
+	m := chat.Message{Role: chat.RoleAssistant, Text: chat.NewText("done")}
 	switch q.Node {
 	case "floods":
-		m.Text = h.flood
+		m.Text = chat.NewText(h.flood)
 	case "calls":
 		for i := range 100_000 {
 			m.ToolCalls = append(m.ToolCalls, chat.ToolCall{ID: fmt.Sprint(i), Name: "pages", Arguments: json.RawMessage(`{}`)})
@@ -47,7 +47,7 @@ func (h *hostile) Call(_ context.Context, q model.Request, _ func(model.Delta)) 
 	case "loops":
 		m.ToolCalls = []chat.ToolCall{{ID: "1", Name: "pages", Arguments: fmt.Appendf(nil, `{"page":%d}`, h.turns.Add(1))}}
 	case "large":
-		m.Text = strings.Repeat("x", 1<<20)
+		m.Text = chat.NewText(strings.Repeat("x", 1<<20))
 	}
 	return model.Reply{Message: m}, nil
 }

@@ -24,7 +24,7 @@ type modelFunc func(ctx context.Context, q model.Request) (string, error)
 
 func (f modelFunc) Call(ctx context.Context, q model.Request, _ func(model.Delta)) (model.Reply, error) {
 	text, err := f(ctx, q)
-	return model.Reply{Message: chat.Message{Role: chat.RoleAssistant, Text: text}, Model: q.Model, StopReason: model.StopEnd}, err
+	return model.Reply{Message: chat.Message{Role: chat.RoleAssistant, Text: chat.NewText(text)}, Model: q.Model, StopReason: model.StopEnd}, err
 }
 
 // says answers every call with the name of the agent.

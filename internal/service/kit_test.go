@@ -26,7 +26,7 @@ func (s slow) Call(ctx context.Context, _ model.Request, onDelta func(model.Delt
 	for {
 		select {
 		case <-end.C:
-			return model.Reply{Message: chat.Message{Role: chat.RoleAssistant, Text: "done"}}, nil
+			return model.Reply{Message: chat.Message{Role: chat.RoleAssistant, Text: chat.NewText("done")}}, nil
 		case <-alive.C:
 			onDelta(model.Delta{})
 		case <-ctx.Done():

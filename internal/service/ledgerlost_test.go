@@ -47,7 +47,7 @@ func (r *racing) Call(ctx context.Context, req model.Request, _ func(model.Delta
 		return model.Reply{}, &model.Error{Kind: model.KindNetwork, Message: "cut off", Usage: r.sell(chat.Usage{InputTokens: 70, OutputTokens: 7})}
 	}
 	<-r.waits
-	return model.Reply{Message: chat.Message{Role: chat.RoleAssistant, Text: "done"}, Usage: r.sell(chat.Usage{InputTokens: 500, OutputTokens: 30})}, nil
+	return model.Reply{Message: chat.Message{Role: chat.RoleAssistant, Text: chat.NewText("done")}, Usage: r.sell(chat.Usage{InputTokens: 500, OutputTokens: 30})}, nil
 }
 
 // P20: an attempt that lost a race and was cancelled counts with what its provider told of it, and the runs of a workflow add up to the provider's ledger.

@@ -225,7 +225,7 @@ func (e *echo) Call(_ context.Context, req model.Request, onDelta func(model.Del
 	if onDelta != nil {
 		onDelta(model.Delta{Text: e.text})
 	}
-	return model.Reply{Message: chat.Message{Role: chat.RoleAssistant, Text: e.text}, StopReason: model.StopEnd}, nil
+	return model.Reply{Message: chat.Message{Role: chat.RoleAssistant, Text: chat.NewText(e.text)}, StopReason: model.StopEnd}, nil
 }
 
 // TestDataIsNotEvaluated (SEC3), as a law over whole runs: what a model gives is inserted as it is, whatever it looks like, and what it inserts is
@@ -295,7 +295,7 @@ workflow:
 			rt.Fatalf("%d calls: the data decided", len(m.asked))
 		}
 		second := m.asked[1]
-		got, want := second.Messages[len(second.Messages)-1].Text, "<"+v+"|"+v+">"
+		got, want := second.Messages[len(second.Messages)-1].Text.String(), "<"+v+"|"+v+">"
 		switch name {
 		case "steps":
 			got = second.System

@@ -69,7 +69,7 @@ func (l *lab) Call(ctx context.Context, req model.Request, onDelta func(model.De
 		call := chat.ToolCall{ID: "c1", Name: req.Tools[0].Name, Arguments: json.RawMessage(`{}`)}
 		return model.Reply{Message: chat.Message{Role: chat.RoleAssistant, ToolCalls: []chat.ToolCall{call}}, StopReason: model.StopToolCalls, Usage: usage}, nil
 	}
-	return model.Reply{Message: chat.Message{Role: chat.RoleAssistant, Text: "heard: " + last.Text}, StopReason: model.StopEnd, Usage: usage}, nil
+	return model.Reply{Message: chat.Message{Role: chat.RoleAssistant, Text: chat.NewText("heard: " + last.Text.String())}, StopReason: model.StopEnd, Usage: usage}, nil
 }
 
 // button is a tool that was pressed or not; `stuck` ends with its context.

@@ -56,7 +56,7 @@ func TestPrivateAddresses(t *testing.T) {
 		},
 		"model": func(t *testing.T, k *kits, url string, trusted bool) error {
 			w := &workflow.Workflow{Providers: map[string]workflow.Provider{"mine": {Kind: "openai", BaseURL: url + "/v1"}}}
-			_, err := k.registry(w, trusted).Call(t.Context(), model.Request{Model: "mine/m", Messages: []chat.Message{{Role: chat.RoleUser, Text: "x"}}}, nil)
+			_, err := k.registry(w, trusted).Call(t.Context(), model.Request{Model: "mine/m", Messages: []chat.Message{{Role: chat.RoleUser, Text: chat.NewText("x")}}}, nil)
 			return err
 		},
 	} {

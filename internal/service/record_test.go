@@ -21,7 +21,7 @@ func TestRepliesOfRing(t *testing.T) {
 	for run, below := range map[string]string{"a": "b", "b": "a"} {
 		data, _, err := journal.Encode([]engine.Event{
 			{Seq: 1, At: time.Unix(1, 0), Data: &engine.ChildStarted{Run: below}},
-			{Seq: 2, At: time.Unix(1, 0), Data: &engine.ModelReplied{Message: chat.Message{Text: run}}},
+			{Seq: 2, At: time.Unix(1, 0), Data: &engine.ModelReplied{Message: chat.Message{Text: chat.NewText(run)}}},
 		})
 		if err != nil {
 			t.Fatal(err)

@@ -49,7 +49,7 @@ func cleanDeltas(k *secret.Keeper, onDelta func(model.Delta)) (write func(model.
 }
 
 func cleanMessage(k *secret.Keeper, m chat.Message) chat.Message {
-	m.Text, m.Extra = k.Redact(m.Text), k.RedactJSON(m.Extra)
+	m.Text, m.Extra = chat.NewText(k.Redact(m.Text.String())), k.RedactJSON(m.Extra)
 	var calls []chat.ToolCall
 	for _, c := range m.ToolCalls {
 		c.Name, c.Arguments, c.Extra = k.Redact(c.Name), k.RedactJSON(c.Arguments), k.RedactJSON(c.Extra)

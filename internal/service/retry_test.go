@@ -35,13 +35,13 @@ func (m *second) Call(_ context.Context, req model.Request, _ func(model.Delta))
 	u := &chat.Usage{InputTokens: 10, OutputTokens: 90}
 	if req.Node == "one" {
 		m.first.Add(1)
-		return model.Reply{Message: chat.Message{Role: chat.RoleAssistant, Text: "1"}, Usage: u, Model: req.Model, StopReason: model.StopEnd}, nil
+		return model.Reply{Message: chat.Message{Role: chat.RoleAssistant, Text: chat.NewText("1")}, Usage: u, Model: req.Model, StopReason: model.StopEnd}, nil
 	}
 	m.then.Add(1)
 	if !m.works.Load() {
 		return model.Reply{Usage: u}, &model.Error{Kind: model.KindOverloaded, Message: "busy"}
 	}
-	return model.Reply{Message: chat.Message{Role: chat.RoleAssistant, Text: "2"}, Usage: u, Model: req.Model, StopReason: model.StopEnd}, nil
+	return model.Reply{Message: chat.Message{Role: chat.RoleAssistant, Text: chat.NewText("2")}, Usage: u, Model: req.Model, StopReason: model.StopEnd}, nil
 }
 
 func startPair(t *testing.T, s *service.Service, limits workflow.Limits) string {

@@ -36,7 +36,7 @@ func (o *obeying) Call(_ context.Context, req model.Request, _ func(model.Delta)
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	o.sold, o.calls = o.sold+u.InputTokens+u.OutputTokens, o.calls+1
-	return model.Reply{Message: chat.Message{Role: chat.RoleAssistant, Text: "done"}, Usage: &u, Model: req.Model, StopReason: stop}, nil
+	return model.Reply{Message: chat.Message{Role: chat.RoleAssistant, Text: chat.NewText("done")}, Usage: &u, Model: req.Model, StopReason: stop}, nil
 }
 
 func (o *obeying) soldSoFar() (tokens int64, calls int) {

@@ -336,7 +336,7 @@ func outcome(events []engine.Event) map[string]any {
 		case *engine.StepCompleted:
 			add("ports "+e.Node, fmt.Sprint(d.Ports))
 		case *engine.ModelReplied:
-			add("reply "+e.Node, d.Message.Text)
+			add("reply "+e.Node, d.Message.Text.String())
 		case *engine.ToolReturned:
 			add("tool "+e.Node, d.Text)
 		case *engine.FuncReturned:

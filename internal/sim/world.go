@@ -193,10 +193,10 @@ func (m worldModels) Call(ctx context.Context, q model.Request, onDelta func(mod
 			return model.Reply{}, err
 		}
 	}
-	if onDelta != nil && reply.Message.Text != "" {
-		half := len(reply.Message.Text) / 2
-		onDelta(model.Delta{Text: reply.Message.Text[:half]})
-		onDelta(model.Delta{Text: reply.Message.Text[half:]})
+	if onDelta != nil && !reply.Message.Text.IsZero() {
+		half := int(reply.Message.Text.Len()) / 2
+		onDelta(model.Delta{Text: reply.Message.Text.String()[:half]})
+		onDelta(model.Delta{Text: reply.Message.Text.String()[half:]})
 	}
 	return reply, nil
 }
@@ -204,7 +204,7 @@ func (m worldModels) Call(ctx context.Context, q model.Request, onDelta func(mod
 // Reply makes a reply with a text.
 func Reply(format string, args ...any) model.Reply {
 	return model.Reply{
-		Message: chat.Message{Role: chat.RoleAssistant, Text: fmt.Sprintf(format, args...)},
+		Message: chat.Message{Role: chat.RoleAssistant, Text: chat.NewText(fmt.Sprintf(format, args...))},
 		Usage:   &chat.Usage{InputTokens: 2, OutputTokens: 1},
 	}
 }

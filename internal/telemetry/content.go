@@ -41,9 +41,9 @@ func written(m chat.Message) message {
 	w := message{Role: string(m.Role), Parts: []part{}}
 	switch {
 	case m.Role == chat.RoleTool:
-		w.Parts = append(w.Parts, part{Type: "tool_call_response", ID: m.ToolCallID, Response: m.Text})
-	case m.Text != "":
-		w.Parts = append(w.Parts, part{Type: "text", Content: m.Text})
+		w.Parts = append(w.Parts, part{Type: "tool_call_response", ID: m.ToolCallID, Response: m.Text.String()})
+	case !m.Text.IsZero():
+		w.Parts = append(w.Parts, part{Type: "text", Content: m.Text.String()})
 	}
 	for _, c := range m.ToolCalls {
 		w.Parts = append(w.Parts, part{Type: "tool_call", ID: c.ID, Name: c.Name, Arguments: c.Arguments})

@@ -72,7 +72,7 @@ func (c *content) began(o *open, step, frame int, system, input string) {
 	}
 	t := &talk{}
 	if input != "" {
-		t.messages = []chat.Message{{Role: chat.RoleUser, Text: input}}
+		t.messages = []chat.Message{{Role: chat.RoleUser, Text: chat.NewText(input)}}
 		o.set(Attr{InputMessages, messages(t.messages)})
 	}
 	c.talks[loop{step, frame}] = t
@@ -100,7 +100,7 @@ func (c *content) closed(step, frame int, output engine.Value) {
 	}
 	said := plain(output)
 	if n := len(t.messages); output == nil && n > 0 {
-		said = t.messages[n-1].Text
+		said = t.messages[n-1].Text.String()
 	}
 	delete(c.talks, loop{step, frame})
 	c.answered(step, t.above.frame, t.answers, said)
@@ -116,7 +116,7 @@ func (c *content) gave(step int, d *engine.StepCompleted) {
 	case d.Same:
 		c.given[step] = c.took[step]
 	case d.Reply && t != nil && len(t.messages) > 0:
-		c.given[step] = t.messages[len(t.messages)-1].Text
+		c.given[step] = t.messages[len(t.messages)-1].Text.String()
 	}
 }
 
@@ -180,6 +180,6 @@ func (c *content) result(o *open, d *engine.ToolReturned) {
 // answered adds the answer to a wish.
 func (c *content) answered(step, frame int, wish, said string) {
 	if t := c.at(step, frame); t != nil && wish != "" {
-		t.messages = append(t.messages, chat.Message{Role: chat.RoleTool, ToolCallID: wish, Text: said})
+		t.messages = append(t.messages, chat.Message{Role: chat.RoleTool, ToolCallID: wish, Text: chat.NewText(said)})
 	}
 }

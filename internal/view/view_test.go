@@ -74,7 +74,7 @@ func drawn(t *rapid.T) []engine.Event {
 			t.Fatal(err)
 		}
 		events = append(events, engine.Event{Seq: uint64(i + 1), At: at, Step: 1, Data: &engine.ModelReplied{
-			Call: "c", Message: chat.Message{Role: chat.RoleAssistant, Text: text, ToolCalls: []chat.ToolCall{{ID: "t", Name: "n", Arguments: value}}},
+			Call: "c", Message: chat.Message{Role: chat.RoleAssistant, Text: chat.NewText(text), ToolCalls: []chat.ToolCall{{ID: "t", Name: "n", Arguments: value}}},
 		}})
 	}
 	return events
@@ -167,7 +167,7 @@ func TestFill(t *testing.T) {
 	m := &memory{blobs: map[string][]byte{}}
 	const n = 300
 	for i := range n {
-		m.events = append(m.events, engine.Event{Seq: uint64(i + 1), At: time.Unix(0, 0).UTC(), Step: 1, Data: &engine.ModelReplied{Call: "c", Message: chat.Message{Text: fmt.Sprintf("%030000d", i)}}})
+		m.events = append(m.events, engine.Event{Seq: uint64(i + 1), At: time.Unix(0, 0).UTC(), Step: 1, Data: &engine.ModelReplied{Call: "c", Message: chat.Message{Text: chat.NewText(fmt.Sprintf("%030000d", i))}}})
 	}
 	r, err := Open(t.Context(), m, "r")
 	if err != nil {
@@ -213,7 +213,7 @@ func TestBounded(t *testing.T) {
 	t.Parallel()
 	m := &memory{blobs: map[string][]byte{}}
 	for i := range 400 {
-		m.events = append(m.events, engine.Event{Seq: uint64(i + 1), At: time.Unix(0, 0).UTC(), Step: 1, Data: &engine.ModelReplied{Call: "c", Message: chat.Message{Text: fmt.Sprintf("%032000d", i)}}})
+		m.events = append(m.events, engine.Event{Seq: uint64(i + 1), At: time.Unix(0, 0).UTC(), Step: 1, Data: &engine.ModelReplied{Call: "c", Message: chat.Message{Text: chat.NewText(fmt.Sprintf("%032000d", i))}}})
 	}
 	r, err := Open(t.Context(), m, "r")
 	if err != nil {

@@ -385,7 +385,7 @@ func callsTool(names ...string) func(context.Context, model.Request) (model.Repl
 		var results []string
 		for _, m := range q.Messages {
 			if m.Role == chat.RoleTool {
-				results = append(results, m.Text)
+				results = append(results, m.Text.String())
 			}
 		}
 		if len(results) < len(names) {

@@ -182,7 +182,7 @@ func outcome(events []engine.Event) map[string]any {
 		case *engine.ModelReplied:
 			key := "reply " + e.Node
 			list, _ := out[key].([]string)
-			out[key] = append(list, d.Message.Text)
+			out[key] = append(list, d.Message.Text.String())
 		case *engine.RunCompleted, *engine.RunFailed, *engine.RunCancelled:
 			out["end"] = e.Data.Type()
 		}

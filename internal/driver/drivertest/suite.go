@@ -273,7 +273,7 @@ func replies(events []engine.Event) map[string][]string {
 	out := map[string][]string{}
 	for _, e := range events {
 		if d, ok := e.Data.(*engine.ModelReplied); ok && !d.Late {
-			out[e.Node] = append(out[e.Node], d.Message.Text)
+			out[e.Node] = append(out[e.Node], d.Message.Text.String())
 		}
 	}
 	return out

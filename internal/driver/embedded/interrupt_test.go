@@ -83,7 +83,7 @@ func TestInterruptAsksNothing(t *testing.T) {
 	var taken atomic.Bool
 	w := &sim.World{
 		Model: func(_ context.Context, q model.Request) (model.Reply, error) {
-			r := model.Reply{Message: chat.Message{Role: chat.RoleAssistant, Text: "done"}}
+			r := model.Reply{Message: chat.Message{Role: chat.RoleAssistant, Text: chat.NewText("done")}}
 			if len(q.Messages) == 1 {
 				r.Message.ToolCalls = []chat.ToolCall{{ID: "c", Name: "act", Arguments: engine.Value(`{}`)}}
 			}

@@ -27,7 +27,7 @@ func (f clientFunc) Call(ctx context.Context, req model.Request, _ func(model.De
 }
 
 func reply(text string, u chat.Usage) model.Reply {
-	return model.Reply{Message: chat.Message{Role: chat.RoleAssistant, Text: text}, Usage: &u, StopReason: model.StopEnd}
+	return model.Reply{Message: chat.Message{Role: chat.RoleAssistant, Text: chat.NewText(text)}, Usage: &u, StopReason: model.StopEnd}
 }
 
 // broad is a fork of n agents, whose nodes each may change.

@@ -232,7 +232,7 @@ func Conv(messages []chat.Message) string {
 		if m.ToolCallID != "" {
 			b.WriteString(" " + m.ToolCallID)
 		}
-		b.WriteString(": " + m.Text)
+		b.WriteString(": " + m.Text.String())
 		for _, c := range m.ToolCalls {
 			fmt.Fprintf(&b, " [%s(%s) %s]", c.Name, c.Arguments, c.ID)
 		}

@@ -193,7 +193,7 @@ func (s *Shape) Answers(w *World) {
 		var heard strings.Builder
 		for _, m := range c.Messages {
 			if m.Role != chat.RoleAssistant {
-				heard.WriteString(m.Text)
+				heard.WriteString(m.Text.String())
 			}
 		}
 		if p := s.Find(id); p != nil && p.Kind == "helped" && len(c.Messages) == 1 {

@@ -276,7 +276,7 @@ func (w *World) Log() string { return Print(w.Events) }
 
 // Reply makes a model result with a text.
 func Reply(text string) *engine.ModelResult {
-	return &engine.ModelResult{Message: chat.Message{Text: text}, Usage: &chat.Usage{InputTokens: 1, OutputTokens: 1}}
+	return &engine.ModelResult{Message: chat.Message{Text: chat.NewText(text)}, Usage: &chat.Usage{InputTokens: 1, OutputTokens: 1}}
 }
 
 // Fails makes a failed model result.

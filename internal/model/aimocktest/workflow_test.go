@@ -214,7 +214,7 @@ func check(t *testing.T, rec service.Recorded, list []entry) {
 			failures = append(failures, d.Error.Code)
 		case *engine.ModelReplied:
 			if len(d.Message.ToolCalls) == 0 {
-				outputs = append(outputs, d.Message.Text)
+				outputs = append(outputs, d.Message.Text.String())
 			}
 		}
 	}

@@ -260,7 +260,7 @@ func (a *answer) reply() model.Reply {
 		layout = append(layout, block{Text: len(a.list), List: true})
 		keeps = true
 	}
-	r.Message.Text, r.Reasoning = text.String(), reasoning.String()
+	r.Message.Text, r.Reasoning = chat.NewText(text.String()), reasoning.String()
 	if keeps {
 		if raw, err := json.Marshal(extra{Anthropic: layout}); err == nil { // strings and numbers always encode
 			r.Message.Extra = raw

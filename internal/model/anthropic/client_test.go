@@ -55,18 +55,18 @@ func TestRequestBody(t *testing.T) {
 	req := model.Request{
 		Model: "claude-x", System: "sys", IdempotencyKey: "k1",
 		Messages: []chat.Message{
-			{Role: chat.RoleUser, Text: " "},
-			{Role: chat.RoleAssistant, Text: "wait", ToolCalls: []chat.ToolCall{
+			{Role: chat.RoleUser, Text: chat.NewText(" ")},
+			{Role: chat.RoleAssistant, Text: chat.NewText("wait"), ToolCalls: []chat.ToolCall{
 				{ID: "a", Name: "f", Arguments: json.RawMessage(`{"x":1}`)}, {ID: "b", Name: "g"}, {ID: "c", Name: "h", Arguments: json.RawMessage(`"{bro"`)},
 			}, Extra: json.RawMessage(`{"anthropic":[{"thinking":"hm","signature":"s1"},{"text":4},{"redacted":"xx"},{"call":0},{"call":1},{"call":2}]}`)},
-			{Role: chat.RoleTool, ToolCallID: "a", Text: "1"},
-			{Role: chat.RoleTool, ToolCallID: "b", Text: ""},
-			{Role: chat.RoleTool, ToolCallID: "c", Text: "no JSON", IsError: true},
-			{Role: chat.RoleSystem, Text: "be brief"},
-			{Role: chat.RoleUser, Text: "go on"},
+			{Role: chat.RoleTool, ToolCallID: "a", Text: chat.NewText("1")},
+			{Role: chat.RoleTool, ToolCallID: "b", Text: chat.NewText("")},
+			{Role: chat.RoleTool, ToolCallID: "c", Text: chat.NewText("no JSON"), IsError: true},
+			{Role: chat.RoleSystem, Text: chat.NewText("be brief")},
+			{Role: chat.RoleUser, Text: chat.NewText("go on")},
 			{Role: chat.RoleAssistant},
-			{Role: chat.RoleAssistant, Text: "other", Extra: json.RawMessage(`{"google":{"x":1}}`)},
-			{Role: chat.RoleUser, Text: "now"},
+			{Role: chat.RoleAssistant, Text: chat.NewText("other"), Extra: json.RawMessage(`{"google":{"x":1}}`)},
+			{Role: chat.RoleUser, Text: chat.NewText("now")},
 		},
 		Tools: []chat.ToolDef{{Name: "f", Description: "does f", Parameters: json.RawMessage(`{"type":"object","properties":{"x":{"type":"integer"}},"required":["x"],"$defs":{}}`)}, {Name: "g"}},
 		Params: model.Params{
@@ -122,7 +122,7 @@ func TestThinkingAndBounds(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			srv := modeltest.Start(t, func(modeltest.Request) modeltest.Answer { return modeltest.Answer{Text: "ok"} })
-			req := model.Request{Model: "m", Messages: []chat.Message{{Role: chat.RoleUser, Text: "hi"}}, Params: tc.params}
+			req := model.Request{Model: "m", Messages: []chat.Message{{Role: chat.RoleUser, Text: chat.NewText("hi")}}, Params: tc.params}
 			if _, err := newClient(t, srv, "").Call(t.Context(), req, nil); err != nil {
 				t.Fatal(err)
 			}
@@ -156,12 +156,12 @@ func TestSchema(t *testing.T) {
 			})
 			var deltas strings.Builder
 			reply, err := newClient(t, srv, "").Call(t.Context(), model.Request{
-				Model: tc.model, Messages: []chat.Message{{Role: chat.RoleUser, Text: "hi"}}, Schema: schema, Tools: tc.tools,
+				Model: tc.model, Messages: []chat.Message{{Role: chat.RoleUser, Text: chat.NewText("hi")}}, Schema: schema, Tools: tc.tools,
 			}, func(d model.Delta) { deltas.WriteString(d.Text) })
 			if err != nil {
 				t.Fatal(err)
 			}
-			if reply.Message.Text != `{"n":4}` || len(reply.Message.ToolCalls) != 0 || reply.StopReason != model.StopEnd {
+			if reply.Message.Text.String() != `{"n":4}` || len(reply.Message.ToolCalls) != 0 || reply.StopReason != model.StopEnd {
 				t.Errorf("got %+v", reply)
 			}
 			if !strings.HasSuffix(deltas.String(), `{"n":4}`) {
@@ -189,7 +189,7 @@ func TestThinkingRoundTrip(t *testing.T) {
 	t.Parallel()
 	srv := modeltest.Start(t, modeltest.Conformance)
 	c := newClient(t, srv, "")
-	req := model.Request{Model: "m", Messages: []chat.Message{{Role: chat.RoleUser, Text: modeltest.PromptTool}}, Tools: []chat.ToolDef{{Name: "get_weather"}}}
+	req := model.Request{Model: "m", Messages: []chat.Message{{Role: chat.RoleUser, Text: chat.NewText(modeltest.PromptTool)}}, Tools: []chat.ToolDef{{Name: "get_weather"}}}
 	reply, err := c.Call(t.Context(), req, nil)
 	if err != nil {
 		t.Fatal(err)
@@ -197,7 +197,7 @@ func TestThinkingRoundTrip(t *testing.T) {
 	if d := cmp.Diff(string(reply.Message.Extra), `{"anthropic":[{"thinking":"First I thought about it.","signature":"sig-1"},{"text":12},{"call":0}]}`); d != "" {
 		t.Errorf("extra: -got +want\n%s", d)
 	}
-	req.Messages = append(req.Messages, reply.Message, chat.Message{Role: chat.RoleTool, ToolCallID: reply.Message.ToolCalls[0].ID, Text: "18C"})
+	req.Messages = append(req.Messages, reply.Message, chat.Message{Role: chat.RoleTool, ToolCallID: reply.Message.ToolCalls[0].ID, Text: chat.NewText("18C")})
 	if _, err := c.Call(t.Context(), req, nil); err != nil {
 		t.Fatal(err)
 	}
@@ -218,7 +218,7 @@ func TestNew(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := c.Call(t.Context(), model.Request{Model: "m", Messages: []chat.Message{{Role: chat.RoleUser, Text: modeltest.PromptText}}}, nil); err != nil {
+	if _, err := c.Call(t.Context(), model.Request{Model: "m", Messages: []chat.Message{{Role: chat.RoleUser, Text: chat.NewText(modeltest.PromptText)}}}, nil); err != nil {
 		t.Error(err)
 	}
 	if got := srv.Requests()[0].Path; got != "/v1/messages" {

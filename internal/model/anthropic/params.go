@@ -129,8 +129,8 @@ func system(req model.Request) []sdk.TextBlockParam {
 		out = append(out, sdk.TextBlockParam{Text: req.System})
 	}
 	for _, m := range req.Messages {
-		if m.Role == chat.RoleSystem && m.Text != "" {
-			out = append(out, sdk.TextBlockParam{Text: m.Text})
+		if m.Role == chat.RoleSystem && !m.Text.IsZero() {
+			out = append(out, sdk.TextBlockParam{Text: m.Text.String()})
 		}
 	}
 	return out
@@ -158,7 +158,7 @@ func messages(list []chat.Message) []sdk.MessageParam {
 		case chat.RoleTool:
 			add(sdk.MessageParamRoleUser, toolResult(m))
 		default:
-			text := m.Text
+			text := m.Text.String()
 			if strings.TrimSpace(text) == "" {
 				text = emptyText
 			}
@@ -173,8 +173,8 @@ func toolResult(m chat.Message) sdk.ContentBlockParamUnion {
 	if m.IsError {
 		block.IsError = param.NewOpt(true)
 	}
-	if m.Text != "" {
-		block.Content = []sdk.ToolResultBlockParamContentUnion{{OfText: &sdk.TextBlockParam{Text: m.Text}}}
+	if !m.Text.IsZero() {
+		block.Content = []sdk.ToolResultBlockParamContentUnion{{OfText: &sdk.TextBlockParam{Text: m.Text.String()}}}
 	}
 	return sdk.ContentBlockParamUnion{OfToolResult: &block}
 }
@@ -200,7 +200,7 @@ func assistant(m chat.Message) []sdk.ContentBlockParamUnion {
 			found := param.Override[sdk.WebSearchToolResultBlockParam](b.Found)
 			out = append(out, sdk.ContentBlockParamUnion{OfWebSearchToolResult: &found})
 		default:
-			text := m.Text[at : at+b.Text]
+			text := m.Text.String()[at : at+b.Text]
 			at += b.Text
 			if !b.List && strings.TrimSpace(text) != "" {
 				out = append(out, sdk.NewTextBlock(text))
@@ -237,8 +237,8 @@ func layoutOf(m chat.Message) []block {
 		return kept.Anthropic
 	}
 	var out []block
-	if m.Text != "" {
-		out = append(out, block{Text: len(m.Text)})
+	if !m.Text.IsZero() {
+		out = append(out, block{Text: int(m.Text.Len())})
 	}
 	for i := range m.ToolCalls {
 		out = append(out, block{Call: &i})
@@ -261,5 +261,5 @@ func (e extra) fits(m chat.Message) bool {
 			calls++
 		}
 	}
-	return len(e.Anthropic) > 0 && text == len(m.Text) && calls == len(m.ToolCalls)
+	return len(e.Anthropic) > 0 && text == int(m.Text.Len()) && calls == len(m.ToolCalls)
 }

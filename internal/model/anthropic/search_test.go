@@ -25,7 +25,7 @@ func TestSearchRoundTrip(t *testing.T) {
 	})
 	c := newClient(t, srv, "k")
 	req := model.Request{
-		Model: "claude-sonnet-4-5", Search: true, Messages: []chat.Message{{Role: chat.RoleUser, Text: "Rain?"}},
+		Model: "claude-sonnet-4-5", Search: true, Messages: []chat.Message{{Role: chat.RoleUser, Text: chat.NewText("Rain?")}},
 		Tools: []chat.ToolDef{{Name: "f", Parameters: json.RawMessage(`{"type":"object","properties":{}}`)}},
 	}
 	reply, err := c.Call(t.Context(), req, nil)
@@ -33,14 +33,14 @@ func TestSearchRoundTrip(t *testing.T) {
 		t.Fatal(err)
 	}
 	const want = "It rained.\n\nSources:\n- Rain: https://rain.example/"
-	if d := cmp.Diff(reply.Message.Text, want); d != "" {
+	if d := cmp.Diff(reply.Message.Text.String(), want); d != "" {
 		t.Errorf("-got +want\n%s", d)
 	}
 	wantBody(t, srv.Requests()[0].Body, `{"model":"claude-sonnet-4-5","max_tokens":16384,"stream":true,
 		"messages":[{"role":"user","content":[{"type":"text","text":"Rain?"}]}],
 		"tools":[{"name":"f","input_schema":{"type":"object","properties":{}}},{"type":"web_search_20250305","name":"web_search","max_uses":5}]}`)
 
-	req.Messages = append(req.Messages, reply.Message, chat.Message{Role: chat.RoleUser, Text: "Sure?"})
+	req.Messages = append(req.Messages, reply.Message, chat.Message{Role: chat.RoleUser, Text: chat.NewText("Sure?")})
 	if _, err := c.Call(t.Context(), req, nil); err != nil {
 		t.Fatal(err)
 	}
@@ -76,7 +76,7 @@ func TestSearchRefused(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		_, err = c.Call(t.Context(), model.Request{Model: tc.model, Search: true, Messages: []chat.Message{{Role: chat.RoleUser, Text: "x"}}}, nil)
+		_, err = c.Call(t.Context(), model.Request{Model: tc.model, Search: true, Messages: []chat.Message{{Role: chat.RoleUser, Text: chat.NewText("x")}}}, nil)
 		var failed *model.Error
 		if !errors.As(err, &failed) || failed.Kind != model.KindInvalidRequest {
 			t.Errorf("%s: got %v; want an invalid request", name, err)
@@ -93,7 +93,7 @@ func TestPausedTurn(t *testing.T) {
 	srv := modeltest.Start(t, func(modeltest.Request) modeltest.Answer {
 		return modeltest.Answer{Text: "so far", Finish: "pause_turn"}
 	})
-	_, err := newClient(t, srv, "k").Call(t.Context(), model.Request{Model: "claude-x", Search: true, Messages: []chat.Message{{Role: chat.RoleUser, Text: "x"}}}, nil)
+	_, err := newClient(t, srv, "k").Call(t.Context(), model.Request{Model: "claude-x", Search: true, Messages: []chat.Message{{Role: chat.RoleUser, Text: chat.NewText("x")}}}, nil)
 	var failed *model.Error
 	if !errors.As(err, &failed) || failed.Kind != model.KindServer || failed.Usage == nil {
 		t.Errorf("got %v; want a server's failure that tells its usage", err)

@@ -53,10 +53,10 @@ func entryOf(req model.Request, reply model.Reply, err error) entry {
 		e.ToolCalls = append(e.ToolCalls, toolCall{ID: c.ID, Name: c.Name, Arguments: arguments(c.Arguments)})
 	}
 	switch {
-	case req.Schema != nil && isCompactJSON(m.Text):
-		e.JSON = json.RawMessage(m.Text)
-	case m.Text != "" || len(m.ToolCalls) == 0:
-		e.Text = &m.Text
+	case req.Schema != nil && isCompactJSON(m.Text.String()):
+		e.JSON = json.RawMessage(m.Text.String())
+	case !m.Text.IsZero() || len(m.ToolCalls) == 0:
+		e.Text = new(m.Text.String())
 	}
 	usual := model.StopEnd
 	if len(m.ToolCalls) > 0 {

@@ -66,7 +66,9 @@ func read(t testing.TB, path string) *script.Script {
 	return s
 }
 
-func user(text string) []chat.Message { return []chat.Message{{Role: chat.RoleUser, Text: text}} }
+func user(text string) []chat.Message {
+	return []chat.Message{{Role: chat.RoleUser, Text: chat.NewText(text)}}
+}
 
 func requests() []model.Request {
 	schema := &model.Schema{JSON: json.RawMessage(`{"type":"object"}`)}
@@ -144,11 +146,11 @@ func TestRecordAndReplay(t *testing.T) {
 func TestLooks(t *testing.T) {
 	t.Parallel()
 	replies := []model.Reply{
-		{Message: chat.Message{Text: "A first draft."}, StopReason: model.StopEnd, Usage: &chat.Usage{InputTokens: 10, OutputTokens: 3}},
-		{Message: chat.Message{Text: "# Title\n\nTwo: lines\n- and more\n"}, StopReason: model.StopEnd},
-		{Message: chat.Message{Text: "Wait.", ToolCalls: []chat.ToolCall{{ID: "c1", Name: "web_search", Arguments: json.RawMessage(`{"query": "go 1.26", "n": 3}`)}}}, StopReason: model.StopToolCalls},
-		{Message: chat.Message{Text: `{"is_approved":true}`}, StopReason: model.StopEnd},
-		{Message: chat.Message{Text: "yes"}, StopReason: model.StopLength},
+		{Message: chat.Message{Text: chat.NewText("A first draft.")}, StopReason: model.StopEnd, Usage: &chat.Usage{InputTokens: 10, OutputTokens: 3}},
+		{Message: chat.Message{Text: chat.NewText("# Title\n\nTwo: lines\n- and more\n")}, StopReason: model.StopEnd},
+		{Message: chat.Message{Text: chat.NewText("Wait."), ToolCalls: []chat.ToolCall{{ID: "c1", Name: "web_search", Arguments: json.RawMessage(`{"query": "go 1.26", "n": 3}`)}}}, StopReason: model.StopToolCalls},
+		{Message: chat.Message{Text: chat.NewText(`{"is_approved":true}`)}, StopReason: model.StopEnd},
+		{Message: chat.Message{Text: chat.NewText("yes")}, StopReason: model.StopLength},
 	}
 	i := 0
 	r, path := record(t, clientFunc(func(context.Context, model.Request) (model.Reply, error) {
@@ -200,7 +202,7 @@ func TestAnyText(t *testing.T) {
 		odd := rapid.SampledFrom([]string{"\n", " ", "\t", "#", ": ", "- ", "'", `"`, "\\", "{", "}", "|", "%", "\r", "\u2028", "\u00a0", "\x00", "\x7f", "\u0085", "\u009f", "\ufffe", "\uffff", "\U000fffff", "\ufeff", "~", "true", "0x1", "🌞", "é"})
 		text := rapid.Map(rapid.SliceOfN(rapid.OneOf(odd, rapid.String()), 0, 8), func(parts []string) string { return strings.Join(parts, "") })
 		call := chat.ToolCall{ID: text.Draw(rt, "id"), Name: "f" + text.Draw(rt, "name"), Arguments: mustJSON(map[string]any{text.Draw(rt, "key"): text.Draw(rt, "value")})}
-		reply := model.Reply{Message: chat.Message{Role: chat.RoleAssistant, Text: text.Draw(rt, "text")}, StopReason: model.StopEnd, Reasoning: text.Draw(rt, "reasoning")}
+		reply := model.Reply{Message: chat.Message{Role: chat.RoleAssistant, Text: chat.NewText(text.Draw(rt, "text"))}, StopReason: model.StopEnd, Reasoning: text.Draw(rt, "reasoning")}
 		if call.ID != "" {
 			reply.Message.ToolCalls, reply.StopReason = []chat.ToolCall{call}, model.StopToolCalls
 		}
@@ -265,7 +267,7 @@ func TestConcurrentCalls(t *testing.T) {
 			behind := clientFunc(func(_ context.Context, req model.Request) (model.Reply, error) {
 				arrived.Done()
 				arrived.Wait() // all are under way before the first answers
-				return model.Reply{Message: chat.Message{Text: "for " + req.Agent + req.Node + req.LastText()}, StopReason: model.StopEnd}, nil
+				return model.Reply{Message: chat.Message{Text: chat.NewText("for " + req.Agent + req.Node + req.LastText())}, StopReason: model.StopEnd}, nil
 			})
 			r, path := record(t, behind, "r.yaml")
 			for _, req := range reqs {
@@ -282,8 +284,8 @@ func TestConcurrentCalls(t *testing.T) {
 				for i := range reqs {
 					req := reqs[(i+shift)%len(reqs)]
 					got, err := replay.Call(t.Context(), req, nil)
-					if want := "for " + req.Agent + req.Node + req.LastText(); err != nil || got.Message.Text != want {
-						t.Errorf("shift %d: got %q, %v; want %q", shift, got.Message.Text, err, want)
+					if want := "for " + req.Agent + req.Node + req.LastText(); err != nil || got.Message.Text.String() != want {
+						t.Errorf("shift %d: got %q, %v; want %q", shift, got.Message.Text.String(), err, want)
 					}
 				}
 			}

@@ -35,9 +35,9 @@ func (a *answers) Call(context.Context, model.Request, func(model.Delta)) (model
 func TestContinue(t *testing.T) {
 	t.Parallel()
 	call := chat.Message{Role: chat.RoleAssistant, ToolCalls: []chat.ToolCall{{ID: "c1", Name: "add", Arguments: json.RawMessage(`{"n": 1.50, "s": "a: b\n# c"}`)}}}
-	text := chat.Message{Role: chat.RoleAssistant, Text: "two\nlines: \u2028 and \"more\"\n"}
-	object := chat.Message{Role: chat.RoleAssistant, Text: `{"ok":true}`}
-	lost := chat.Message{Role: chat.RoleAssistant, Text: "on its way"}
+	text := chat.Message{Role: chat.RoleAssistant, Text: chat.NewText("two\nlines: \u2028 and \"more\"\n")}
+	object := chat.Message{Role: chat.RoleAssistant, Text: chat.NewText(`{"ok":true}`)}
+	lost := chat.Message{Role: chat.RoleAssistant, Text: chat.NewText("on its way")}
 	for _, name := range []string{"rec.yaml", "rec.json"} {
 		path := filepath.Join(t.TempDir(), name)
 		client := &answers{list: []any{call, &model.Error{Kind: model.KindRateLimit, Message: "slow"}, text, object, lost, lost, text}}
@@ -84,7 +84,7 @@ func TestContinue(t *testing.T) {
 				}
 				continue
 			}
-			if m := want.(chat.Message); err != nil || reply.Message.Text != m.Text || len(reply.Message.ToolCalls) != len(m.ToolCalls) {
+			if m := want.(chat.Message); err != nil || reply.Message.Text.String() != m.Text.String() || len(reply.Message.ToolCalls) != len(m.ToolCalls) {
 				t.Errorf("%s: reply %d: %+v, %v, want %+v", name, i, reply.Message, err, m)
 			}
 		}
@@ -95,7 +95,7 @@ func TestContinue(t *testing.T) {
 			t.Errorf("left behind: %v, %v", left, err)
 		}
 		// A recording that lacks a reply of the run is another one.
-		for _, known := range [][]chat.Message{{text, text, text}, {{Text: "never"}}} {
+		for _, known := range [][]chat.Message{{text, text, text}, {{Text: chat.NewText("never")}}} {
 			if _, err := cassette.Continue(client, path, known); err == nil || !strings.Contains(err.Error(), "lacks replies") {
 				t.Errorf("%s: %v", name, err)
 			}

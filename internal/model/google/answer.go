@@ -141,14 +141,14 @@ func (a *answer) told() *chat.Usage {
 
 func (a *answer) reply() model.Reply {
 	r := model.Reply{
-		Message:    chat.Message{Role: chat.RoleAssistant, Text: a.text.String(), ToolCalls: a.calls},
+		Message:    chat.Message{Role: chat.RoleAssistant, Text: chat.NewText(a.text.String()), ToolCalls: a.calls},
 		Reasoning:  a.reasoning.String(),
 		Usage:      a.usage,
 		StopReason: model.StopEnd,
 		Model:      a.model,
 		ID:         a.id,
 	}
-	if r.Message.Text != "" {
+	if !r.Message.Text.IsZero() {
 		r.Message.Extra = extraOf(a.signature)
 	}
 	switch {

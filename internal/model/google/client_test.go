@@ -68,19 +68,19 @@ func TestRequestBody(t *testing.T) {
 	req := model.Request{
 		Model: "gemini-x", System: "sys", IdempotencyKey: "k1",
 		Messages: []chat.Message{
-			{Role: chat.RoleUser, Text: ""},
-			{Role: chat.RoleAssistant, Text: "wait", Extra: json.RawMessage(`{"google":{"signature":"AQI="}}`), ToolCalls: []chat.ToolCall{
+			{Role: chat.RoleUser, Text: chat.NewText("")},
+			{Role: chat.RoleAssistant, Text: chat.NewText("wait"), Extra: json.RawMessage(`{"google":{"signature":"AQI="}}`), ToolCalls: []chat.ToolCall{
 				{ID: "a", Name: "f", Arguments: json.RawMessage(`{"x":1}`), Extra: json.RawMessage(`{"google":{"signature":"AwQ="}}`)},
 				{ID: "b", Name: "g"}, {ID: "c", Name: "h", Arguments: json.RawMessage(`"{bro"`)},
 			}},
-			{Role: chat.RoleTool, ToolCallID: "a", Text: "1"},
-			{Role: chat.RoleTool, ToolCallID: "b", ToolName: "g", Text: ""},
-			{Role: chat.RoleTool, ToolCallID: "c", Text: "no JSON", IsError: true},
-			{Role: chat.RoleSystem, Text: "be brief"},
-			{Role: chat.RoleUser, Text: "go on"},
+			{Role: chat.RoleTool, ToolCallID: "a", Text: chat.NewText("1")},
+			{Role: chat.RoleTool, ToolCallID: "b", ToolName: "g", Text: chat.NewText("")},
+			{Role: chat.RoleTool, ToolCallID: "c", Text: chat.NewText("no JSON"), IsError: true},
+			{Role: chat.RoleSystem, Text: chat.NewText("be brief")},
+			{Role: chat.RoleUser, Text: chat.NewText("go on")},
 			{Role: chat.RoleAssistant},
-			{Role: chat.RoleAssistant, Text: "other", Extra: json.RawMessage(`{"anthropic":[]}`)},
-			{Role: chat.RoleUser, Text: "now"},
+			{Role: chat.RoleAssistant, Text: chat.NewText("other"), Extra: json.RawMessage(`{"anthropic":[]}`)},
+			{Role: chat.RoleUser, Text: chat.NewText("now")},
 		},
 		Tools:  []chat.ToolDef{{Name: "f", Description: "does f", Parameters: json.RawMessage(`{"type":"object","properties":{"x":{"type":"integer"}}}`)}, {Name: "g"}},
 		Schema: &model.Schema{JSON: json.RawMessage(`{"type":"object","properties":{}}`)},
@@ -145,7 +145,7 @@ func TestThinking(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			srv := modeltest.Start(t, ok)
-			req := model.Request{Model: "m", Messages: []chat.Message{{Role: chat.RoleUser, Text: "hi"}}, Params: tc.params}
+			req := model.Request{Model: "m", Messages: []chat.Message{{Role: chat.RoleUser, Text: chat.NewText("hi")}}, Params: tc.params}
 			if _, err := newClient(t, srv.URL(), "").Call(t.Context(), req, nil); err != nil {
 				t.Fatal(err)
 			}
@@ -176,13 +176,13 @@ func TestSchemaBesideTools(t *testing.T) {
 				return modeltest.Answer{Text: "Here:", ToolCalls: []chat.ToolCall{{Name: tool, Arguments: json.RawMessage(`{"n":4}`)}}}
 			})
 			reply, err := newClient(t, srv.URL(), "").Call(t.Context(), model.Request{
-				Model: name, Messages: []chat.Message{{Role: chat.RoleUser, Text: "hi"}}, Tools: []chat.ToolDef{{Name: "f"}},
+				Model: name, Messages: []chat.Message{{Role: chat.RoleUser, Text: chat.NewText("hi")}}, Tools: []chat.ToolDef{{Name: "f"}},
 				Schema: &model.Schema{JSON: json.RawMessage(`{"type":"object"}`)},
 			}, nil)
 			if err != nil {
 				t.Fatal(err)
 			}
-			if reply.Message.Text != `{"n":4}` || len(reply.Message.ToolCalls) != 0 || reply.StopReason != model.StopEnd {
+			if reply.Message.Text.String() != `{"n":4}` || len(reply.Message.ToolCalls) != 0 || reply.StopReason != model.StopEnd {
 				t.Errorf("got %+v", reply)
 			}
 			seen := srv.Requests()[0]
@@ -197,13 +197,13 @@ func TestSchemaBesideTools(t *testing.T) {
 func TestSignaturesAndIDs(t *testing.T) {
 	t.Parallel()
 	c := canned(t, `{"candidates":[{"content":{"parts":[{"text":"Let","thoughtSignature":"AQ=="},{"text":" me"},{"functionCall":{"name":"f"},"thoughtSignature":"Ag=="},{"functionCall":{"name":"g","args":{"a":1}}}]},"finishReason":"STOP"}]}`)
-	got, err := c.Call(t.Context(), model.Request{Model: "m", Messages: []chat.Message{{Role: chat.RoleUser, Text: "x"}}}, nil)
+	got, err := c.Call(t.Context(), model.Request{Model: "m", Messages: []chat.Message{{Role: chat.RoleUser, Text: chat.NewText("x")}}}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
 	want := model.Reply{
 		Message: chat.Message{
-			Role: chat.RoleAssistant, Text: "Let me", Extra: json.RawMessage(`{"google":{"signature":"AQ=="}}`),
+			Role: chat.RoleAssistant, Text: chat.NewText("Let me"), Extra: json.RawMessage(`{"google":{"signature":"AQ=="}}`),
 			ToolCalls: []chat.ToolCall{
 				{ID: "call_1_0", Name: "f", Arguments: json.RawMessage(`{}`), Extra: json.RawMessage(`{"google":{"signature":"Ag=="}}`)},
 				{ID: "call_1_1", Name: "g", Arguments: json.RawMessage(`{"a":1}`)},
@@ -245,7 +245,7 @@ func TestFinishReasons(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			_, err := canned(t, tc.event).Call(t.Context(), model.Request{Model: "m", Messages: []chat.Message{{Role: chat.RoleUser, Text: "x"}}}, nil)
+			_, err := canned(t, tc.event).Call(t.Context(), model.Request{Model: "m", Messages: []chat.Message{{Role: chat.RoleUser, Text: chat.NewText("x")}}}, nil)
 			var failed *model.Error
 			if !errors.As(err, &failed) || failed.Kind != tc.kind || !strings.Contains(failed.Message, tc.says) {
 				t.Errorf("got %v; want %s saying %q", err, tc.kind, tc.says)
@@ -266,9 +266,9 @@ func TestOpenEnd(t *testing.T) {
 		<-r.Context().Done()
 	}))
 	t.Cleanup(srv.Close)
-	reply, err := newClient(t, srv.URL, "").Call(t.Context(), model.Request{Model: "m", Messages: []chat.Message{{Role: chat.RoleUser, Text: "x"}}}, nil)
-	if err != nil || reply.Message.Text != "done" {
-		t.Errorf("got %q, %v", reply.Message.Text, err)
+	reply, err := newClient(t, srv.URL, "").Call(t.Context(), model.Request{Model: "m", Messages: []chat.Message{{Role: chat.RoleUser, Text: chat.NewText("x")}}}, nil)
+	if err != nil || reply.Message.Text.String() != "done" {
+		t.Errorf("got %q, %v", reply.Message.Text.String(), err)
 	}
 }
 

@@ -114,8 +114,8 @@ func system(req model.Request) *genai.Content {
 		parts = append(parts, &genai.Part{Text: req.System})
 	}
 	for _, m := range req.Messages {
-		if m.Role == chat.RoleSystem && m.Text != "" {
-			parts = append(parts, &genai.Part{Text: m.Text})
+		if m.Role == chat.RoleSystem && !m.Text.IsZero() {
+			parts = append(parts, &genai.Part{Text: m.Text.String()})
 		}
 	}
 	if parts == nil {
@@ -156,10 +156,10 @@ func contents(list []chat.Message) []*genai.Content {
 				key = "error"
 			}
 			add(genai.RoleUser, &genai.Part{FunctionResponse: &genai.FunctionResponse{
-				ID: m.ToolCallID, Name: name, Response: map[string]any{key: m.Text},
+				ID: m.ToolCallID, Name: name, Response: map[string]any{key: m.Text.String()},
 			}})
 		default:
-			text := m.Text
+			text := m.Text.String()
 			if text == "" {
 				text = emptyText
 			}
@@ -171,8 +171,8 @@ func contents(list []chat.Message) []*genai.Content {
 
 func assistant(m chat.Message) []*genai.Part {
 	var parts []*genai.Part
-	if m.Text != "" {
-		parts = append(parts, &genai.Part{Text: m.Text, ThoughtSignature: signatureOf(m.Extra)})
+	if !m.Text.IsZero() {
+		parts = append(parts, &genai.Part{Text: m.Text.String(), ThoughtSignature: signatureOf(m.Extra)})
 	}
 	for _, c := range m.ToolCalls {
 		parts = append(parts, &genai.Part{

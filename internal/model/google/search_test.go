@@ -19,12 +19,12 @@ func TestSearch(t *testing.T) {
 		return modeltest.Answer{Text: "It rained.", SearchQuery: "rain", Sources: []modeltest.Source{{Title: "Rain", URL: "https://rain.example/"}}}
 	})
 	reply, err := newClient(t, srv.URL(), "k").Call(t.Context(), model.Request{
-		Model: "gemini-2.5-flash", Search: true, Messages: []chat.Message{{Role: chat.RoleUser, Text: "Rain?"}},
+		Model: "gemini-2.5-flash", Search: true, Messages: []chat.Message{{Role: chat.RoleUser, Text: chat.NewText("Rain?")}},
 	}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if d := cmp.Diff(reply.Message.Text, "It rained.\n\nSources:\n- Rain: https://rain.example/"); d != "" {
+	if d := cmp.Diff(reply.Message.Text.String(), "It rained.\n\nSources:\n- Rain: https://rain.example/"); d != "" {
 		t.Errorf("-got +want\n%s", d)
 	}
 	wantBody(t, srv.Requests()[0].Body, `{"contents":[{"role":"user","parts":[{"text":"Rain?"}]}],"generationConfig":{},"tools":[{"googleSearch":{}}]}`)
@@ -48,7 +48,7 @@ func TestSearchRefused(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		req := model.Request{Model: tc.model, Search: true, Tools: tc.tools, Messages: []chat.Message{{Role: chat.RoleUser, Text: "x"}}}
+		req := model.Request{Model: tc.model, Search: true, Tools: tc.tools, Messages: []chat.Message{{Role: chat.RoleUser, Text: chat.NewText("x")}}}
 		_, err = c.Call(t.Context(), req, nil)
 		var failed *model.Error
 		if !errors.As(err, &failed) || failed.Kind != model.KindInvalidRequest {

@@ -56,7 +56,7 @@ func (anthropicWire) decode(_ string, body []byte) (Request, error) {
 	for _, m := range in.Messages {
 		var blocks []anthropicBlock
 		if json.Unmarshal(m.Content, &blocks) != nil {
-			req.Messages = append(req.Messages, chat.Message{Role: chat.Role(m.Role), Text: textOf(m.Content)})
+			req.Messages = append(req.Messages, chat.Message{Role: chat.Role(m.Role), Text: chat.NewText(textOf(m.Content))})
 			continue
 		}
 		req.Messages = append(req.Messages, fromBlocks(chat.Role(m.Role), blocks)...)
@@ -78,16 +78,16 @@ func fromBlocks(role chat.Role, blocks []anthropicBlock) []chat.Message {
 	for _, b := range blocks {
 		switch b.Type {
 		case "text":
-			msg.Text += b.Text
+			msg.Text = msg.Text.AppendString(b.Text)
 		case "thinking":
 			msg.Extra = json.RawMessage(toJSON(obj{"thinking": b.Thinking, "signature": b.Signature}))
 		case "tool_use":
 			msg.ToolCalls = append(msg.ToolCalls, chat.ToolCall{ID: b.ID, Name: b.Name, Arguments: b.Input})
 		case "tool_result":
-			out = append(out, chat.Message{Role: chat.RoleTool, Text: textOf(b.Content), ToolCallID: b.ToolUseID, IsError: b.IsError})
+			out = append(out, chat.Message{Role: chat.RoleTool, Text: chat.NewText(textOf(b.Content)), ToolCallID: b.ToolUseID, IsError: b.IsError})
 		}
 	}
-	if msg.Text != "" || msg.ToolCalls != nil || len(out) == 0 {
+	if !msg.Text.IsZero() || msg.ToolCalls != nil || len(out) == 0 {
 		out = append(out, msg)
 	}
 	return out

@@ -128,7 +128,7 @@ func afterTools(req Request) Answer {
 	got := map[string]string{}
 	for _, m := range slices.Backward(req.Messages) {
 		if m.Role == chat.RoleTool {
-			got[m.ToolCallID] = m.Text
+			got[m.ToolCallID] = m.Text.String()
 			continue
 		}
 		for _, c := range m.ToolCalls {

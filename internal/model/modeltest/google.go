@@ -89,17 +89,18 @@ func fromParts(role chat.Role, parts []googlePart) []chat.Message {
 			}
 			_ = json.Unmarshal(p.FunctionResponse.Response, &r) // the fake reads our own form only
 			m := chat.Message{Role: chat.RoleTool, ToolCallID: p.FunctionResponse.ID, ToolName: p.FunctionResponse.Name}
-			m.Text, _ = r.Output.(string)
+			said, _ := r.Output.(string)
 			if r.Error != nil {
-				m.Text, _ = r.Error.(string)
+				said, _ = r.Error.(string)
 				m.IsError = true
 			}
+			m.Text = chat.NewText(said)
 			out = append(out, m)
 		case !p.Thought:
-			msg.Text += p.Text
+			msg.Text = msg.Text.AppendString(p.Text)
 		}
 	}
-	if msg.Text != "" || msg.ToolCalls != nil || len(out) == 0 {
+	if !msg.Text.IsZero() || msg.ToolCalls != nil || len(out) == 0 {
 		out = append(out, msg)
 	}
 	return out

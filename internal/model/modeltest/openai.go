@@ -26,7 +26,7 @@ type obj = map[string]any
 func countWords(req Request, a Answer) *chat.Usage {
 	in := len(strings.Fields(req.System))
 	for _, m := range req.Messages {
-		in += len(strings.Fields(m.Text)) + 1
+		in += len(strings.Fields(m.Text.String())) + 1
 	}
 	return &chat.Usage{InputTokens: int64(in), OutputTokens: int64(len(strings.Fields(a.Text)) + 3*len(a.ToolCalls) + 1)}
 }
@@ -104,7 +104,7 @@ func (openaiWire) decode(_ string, body []byte) (Request, error) {
 			system = append(system, textOf(m.Content))
 			continue
 		}
-		msg := chat.Message{Role: chat.Role(m.Role), Text: textOf(m.Content), ToolCallID: m.ToolCallID}
+		msg := chat.Message{Role: chat.Role(m.Role), Text: chat.NewText(textOf(m.Content)), ToolCallID: m.ToolCallID}
 		for _, c := range m.ToolCalls {
 			msg.ToolCalls = append(msg.ToolCalls, chat.ToolCall{ID: c.ID, Name: c.Function.Name, Arguments: rawArguments(c.Function.Arguments)})
 		}

@@ -42,14 +42,14 @@ func (r Request) LastText() string {
 	if len(r.Messages) == 0 {
 		return ""
 	}
-	return r.Messages[len(r.Messages)-1].Text
+	return r.Messages[len(r.Messages)-1].Text.String()
 }
 
 // LastUser is the text of the last message of the user.
 func (r Request) LastUser() string {
 	for _, v := range slices.Backward(r.Messages) {
 		if v.Role == chat.RoleUser {
-			return v.Text
+			return v.Text.String()
 		}
 	}
 	return ""

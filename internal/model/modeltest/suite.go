@@ -60,7 +60,9 @@ func Run(t *testing.T, h Harness) {
 	}
 }
 
-func user(prompt string) []chat.Message { return []chat.Message{{Role: chat.RoleUser, Text: prompt}} }
+func user(prompt string) []chat.Message {
+	return []chat.Message{{Role: chat.RoleUser, Text: chat.NewText(prompt)}}
+}
 
 func (h Harness) request(prompt string) model.Request {
 	return model.Request{Model: h.Model, System: "You take part in a test.", Messages: user(prompt), Agent: "Tester", Node: "n1"}
@@ -124,7 +126,7 @@ func (h Harness) call(t *testing.T, req model.Request) (model.Reply, *watch) {
 
 func (h Harness) text(t *testing.T) {
 	reply, w := h.call(t, h.request(PromptText))
-	if d := cmp.Diff(reply.Message.Text, ReplyText); d != "" {
+	if d := cmp.Diff(reply.Message.Text.String(), ReplyText); d != "" {
 		t.Errorf("text: -got +want\n%s", d)
 	}
 	if got := w.text.String(); got != ReplyText || w.count < 2 {
@@ -145,8 +147,8 @@ func (h Harness) text(t *testing.T) {
 
 func (h Harness) nilOnDelta(t *testing.T) {
 	reply, err := h.Client.Call(t.Context(), h.request(PromptText), nil)
-	if err != nil || reply.Message.Text != ReplyText {
-		t.Errorf("got %q, %v", reply.Message.Text, err)
+	if err != nil || reply.Message.Text.String() != ReplyText {
+		t.Errorf("got %q, %v", reply.Message.Text.String(), err)
 	}
 }
 
@@ -155,8 +157,8 @@ func (h Harness) reasoning(t *testing.T) {
 	if reply.Reasoning != ReplyReasoning || w.reasoning.String() != ReplyReasoning {
 		t.Errorf("got reasoning %q, deltas %q; want %q", reply.Reasoning, w.reasoning.String(), ReplyReasoning)
 	}
-	if reply.Message.Text != ReplyText {
-		t.Errorf("got text %q; reasoning must stay out of it", reply.Message.Text)
+	if reply.Message.Text.String() != ReplyText {
+		t.Errorf("got text %q; reasoning must stay out of it", reply.Message.Text.String())
 	}
 }
 
@@ -187,10 +189,10 @@ func (h Harness) tool(t *testing.T) {
 
 	// The second turn: what the provider wants to see again goes back with the message.
 	req.Messages = append(req.Messages, reply.Message,
-		chat.Message{Role: chat.RoleTool, ToolCallID: call.ID, ToolName: call.Name, Text: ToolResult})
+		chat.Message{Role: chat.RoleTool, ToolCallID: call.ID, ToolName: call.Name, Text: chat.NewText(ToolResult)})
 	done, _ := h.call(t, req)
-	if done.Message.Text != ReplyToolDone || done.StopReason != model.StopEnd {
-		t.Errorf("second turn: got %q, %q", done.Message.Text, done.StopReason)
+	if done.Message.Text.String() != ReplyToolDone || done.StopReason != model.StopEnd {
+		t.Errorf("second turn: got %q, %q", done.Message.Text.String(), done.StopReason)
 	}
 }
 
@@ -205,10 +207,10 @@ func (h Harness) twoTools(t *testing.T) {
 	wantArguments(t, calls[0], "get_weather", `{"city":"Paris","days":3}`)
 	wantArguments(t, calls[1], "get_time", `{}`)
 	req.Messages = append(req.Messages, reply.Message,
-		chat.Message{Role: chat.RoleTool, ToolCallID: calls[0].ID, ToolName: calls[0].Name, Text: ToolResult},
-		chat.Message{Role: chat.RoleTool, ToolCallID: calls[1].ID, ToolName: calls[1].Name, Text: "no clock here", IsError: true})
-	if done, _ := h.call(t, req); done.Message.Text != ReplyToolDone {
-		t.Errorf("second turn: got %q", done.Message.Text)
+		chat.Message{Role: chat.RoleTool, ToolCallID: calls[0].ID, ToolName: calls[0].Name, Text: chat.NewText(ToolResult)},
+		chat.Message{Role: chat.RoleTool, ToolCallID: calls[1].ID, ToolName: calls[1].Name, Text: chat.NewText("no clock here"), IsError: true})
+	if done, _ := h.call(t, req); done.Message.Text.String() != ReplyToolDone {
+		t.Errorf("second turn: got %q", done.Message.Text.String())
 	}
 }
 
@@ -226,7 +228,7 @@ func (h Harness) badArguments(t *testing.T) {
 		t.Errorf("got arguments %s; want a JSON string of what the model wrote", call.Arguments)
 	}
 	req.Messages = append(req.Messages, reply.Message,
-		chat.Message{Role: chat.RoleTool, ToolCallID: call.ID, ToolName: call.Name, Text: "not JSON", IsError: true})
+		chat.Message{Role: chat.RoleTool, ToolCallID: call.ID, ToolName: call.Name, Text: chat.NewText("not JSON"), IsError: true})
 	h.call(t, req)
 }
 
@@ -249,8 +251,8 @@ func (h Harness) schema(t *testing.T) {
 	req := h.request(PromptSchema)
 	req.Schema = &model.Schema{Name: "the answer", Strict: true, JSON: json.RawMessage(
 		`{"type":"object","properties":{"ok":{"type":"boolean"},"items":{"type":"array","items":{"type":"string"}}},"required":["ok","items"],"additionalProperties":false}`)}
-	if reply, _ := h.call(t, req); !sameJSON(reply.Message.Text, ReplySchema) || len(reply.Message.ToolCalls) > 0 {
-		t.Errorf("got %q with %d calls; want %s", reply.Message.Text, len(reply.Message.ToolCalls), ReplySchema)
+	if reply, _ := h.call(t, req); !sameJSON(reply.Message.Text.String(), ReplySchema) || len(reply.Message.ToolCalls) > 0 {
+		t.Errorf("got %q with %d calls; want %s", reply.Message.Text.String(), len(reply.Message.ToolCalls), ReplySchema)
 	}
 }
 
@@ -261,12 +263,12 @@ func (h Harness) search(t *testing.T) {
 		req.Model = h.SearchModel
 	}
 	reply, w := h.call(t, req)
-	if reply.Message.Text != ReplySearch || w.text.String() != ReplySearch || len(reply.Message.ToolCalls) > 0 || len(w.calls) > 0 {
-		t.Errorf("got %q, deltas %q, calls %+v; want %q", reply.Message.Text, w.text.String(), reply.Message.ToolCalls, ReplySearch)
+	if reply.Message.Text.String() != ReplySearch || w.text.String() != ReplySearch || len(reply.Message.ToolCalls) > 0 || len(w.calls) > 0 {
+		t.Errorf("got %q, deltas %q, calls %+v; want %q", reply.Message.Text.String(), w.text.String(), reply.Message.ToolCalls, ReplySearch)
 	}
-	req.Messages = append(req.Messages, reply.Message, chat.Message{Role: chat.RoleUser, Text: PromptText})
-	if again, _ := h.call(t, req); again.Message.Text != ReplyText {
-		t.Errorf("second turn: got %q", again.Message.Text)
+	req.Messages = append(req.Messages, reply.Message, chat.Message{Role: chat.RoleUser, Text: chat.NewText(PromptText)})
+	if again, _ := h.call(t, req); again.Message.Text.String() != ReplyText {
+		t.Errorf("second turn: got %q", again.Message.Text.String())
 	}
 	req.Schema = &model.Schema{JSON: json.RawMessage(`{"type":"object"}`)}
 	var failed *model.Error
@@ -282,8 +284,8 @@ func (h Harness) length(t *testing.T) {
 }
 
 func (h Harness) empty(t *testing.T) {
-	if reply, _ := h.call(t, h.request(PromptEmpty)); reply.Message.Text != "" || reply.StopReason != model.StopEnd {
-		t.Errorf("got %q, %q; want nothing, well ended", reply.Message.Text, reply.StopReason)
+	if reply, _ := h.call(t, h.request(PromptEmpty)); !reply.Message.Text.IsZero() || reply.StopReason != model.StopEnd {
+		t.Errorf("got %q, %q; want nothing, well ended", reply.Message.Text.String(), reply.StopReason)
 	}
 }
 
@@ -291,8 +293,8 @@ func (h Harness) concurrent(t *testing.T) {
 	var wg sync.WaitGroup
 	for range 8 {
 		wg.Go(func() {
-			if reply, err := h.Client.Call(t.Context(), h.request(PromptText), nil); err != nil || reply.Message.Text != ReplyText {
-				t.Errorf("got %q, %v", reply.Message.Text, err)
+			if reply, err := h.Client.Call(t.Context(), h.request(PromptText), nil); err != nil || reply.Message.Text.String() != ReplyText {
+				t.Errorf("got %q, %v", reply.Message.Text.String(), err)
 			}
 		})
 	}
@@ -375,7 +377,7 @@ func (h Harness) wantError(t *testing.T, prompt string, kind model.ErrorKind) *m
 	reply, err := h.Client.Call(t.Context(), h.request(prompt), nil)
 	var failed *model.Error
 	if !errors.As(err, &failed) {
-		t.Errorf("got %q, %v; want a *model.Error of kind %s", reply.Message.Text, err, kind)
+		t.Errorf("got %q, %v; want a *model.Error of kind %s", reply.Message.Text.String(), err, kind)
 		return nil
 	}
 	if failed.Kind != kind || failed.Message == "" {

@@ -173,7 +173,7 @@ func (a *answer) told() *chat.Usage {
 
 func (a *answer) reply() model.Reply {
 	r := model.Reply{
-		Message:    chat.Message{Role: chat.RoleAssistant, Text: a.text.String()},
+		Message:    chat.Message{Role: chat.RoleAssistant, Text: chat.NewText(a.text.String())},
 		Reasoning:  a.reasoning.String(),
 		Usage:      a.usage,
 		StopReason: model.StopEnd,
@@ -194,8 +194,8 @@ func (a *answer) reply() model.Reply {
 		r.StopReason = model.StopToolCalls
 	case a.refusal.Len() > 0:
 		r.StopReason = model.StopRefusal
-		if r.Message.Text == "" {
-			r.Message.Text = a.refusal.String()
+		if r.Message.Text.IsZero() {
+			r.Message.Text = chat.NewText(a.refusal.String())
 		}
 	}
 	return r

@@ -70,13 +70,13 @@ func messages(req model.Request) []sdk.ChatCompletionMessageParamUnion {
 	for _, m := range req.Messages {
 		switch m.Role {
 		case chat.RoleSystem:
-			out = append(out, sdk.SystemMessage(m.Text))
+			out = append(out, sdk.SystemMessage(m.Text.String()))
 		case chat.RoleAssistant:
 			out = append(out, assistant(m))
 		case chat.RoleTool:
-			out = append(out, sdk.ToolMessage(m.Text, m.ToolCallID))
+			out = append(out, sdk.ToolMessage(m.Text.String(), m.ToolCallID))
 		default:
-			out = append(out, sdk.UserMessage(m.Text))
+			out = append(out, sdk.UserMessage(m.Text.String()))
 		}
 	}
 	return out
@@ -84,11 +84,11 @@ func messages(req model.Request) []sdk.ChatCompletionMessageParamUnion {
 
 func assistant(m chat.Message) sdk.ChatCompletionMessageParamUnion {
 	if len(m.ToolCalls) == 0 {
-		return sdk.AssistantMessage(m.Text)
+		return sdk.AssistantMessage(m.Text.String())
 	}
 	var a sdk.ChatCompletionAssistantMessageParam
-	if m.Text != "" {
-		a.Content.OfString = param.NewOpt(m.Text)
+	if !m.Text.IsZero() {
+		a.Content.OfString = param.NewOpt(m.Text.String())
 	}
 	for _, call := range m.ToolCalls {
 		a.ToolCalls = append(a.ToolCalls, sdk.ChatCompletionMessageToolCallUnionParam{

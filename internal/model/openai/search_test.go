@@ -19,12 +19,12 @@ func TestSearch(t *testing.T) {
 			return modeltest.Answer{Text: "It rained.", Fault: fault, Sources: []modeltest.Source{{Title: "Rain", URL: "https://rain.example/"}}}
 		})
 		reply, err := newClient(t, srv, "k", true).Call(t.Context(), model.Request{
-			Model: "gpt-4o-search-preview", Search: true, Messages: []chat.Message{{Role: chat.RoleUser, Text: "Rain?"}},
+			Model: "gpt-4o-search-preview", Search: true, Messages: []chat.Message{{Role: chat.RoleUser, Text: chat.NewText("Rain?")}},
 		}, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if d := cmp.Diff(reply.Message.Text, "It rained.\n\nSources:\n- Rain: https://rain.example/"); d != "" {
+		if d := cmp.Diff(reply.Message.Text.String(), "It rained.\n\nSources:\n- Rain: https://rain.example/"); d != "" {
 			t.Errorf("%q: -got +want\n%s", fault, d)
 		}
 		var got, want any
@@ -53,7 +53,7 @@ func TestSearchRefused(t *testing.T) {
 		"compatible server": {false, "gpt-4o-search-preview", nil}, "model without": {true, "gpt-5-mini", nil},
 		"beside tools": {true, "gpt-4o-search-preview", []chat.ToolDef{{Name: "f"}}},
 	} {
-		req := model.Request{Model: tc.model, Search: true, Tools: tc.tools, Messages: []chat.Message{{Role: chat.RoleUser, Text: "x"}}}
+		req := model.Request{Model: tc.model, Search: true, Tools: tc.tools, Messages: []chat.Message{{Role: chat.RoleUser, Text: chat.NewText("x")}}}
 		_, err := newClient(t, srv, "k", tc.own).Call(t.Context(), req, nil)
 		var failed *model.Error
 		if !errors.As(err, &failed) || failed.Kind != model.KindInvalidRequest {

@@ -22,16 +22,16 @@ func fullRequest() model.Request {
 	return model.Request{
 		Model: "m-1", System: "sys", IdempotencyKey: "run1/n1/1",
 		Messages: []chat.Message{
-			{Role: chat.RoleUser, Text: "hi", Name: "Some One"},
-			{Role: chat.RoleAssistant, Text: "wait", ToolCalls: []chat.ToolCall{
+			{Role: chat.RoleUser, Text: chat.NewText("hi"), Name: "Some One"},
+			{Role: chat.RoleAssistant, Text: chat.NewText("wait"), ToolCalls: []chat.ToolCall{
 				{ID: "a", Name: "f", Arguments: json.RawMessage(`{"x": 1}`)}, {ID: "b", Name: "g"}, {ID: "c", Name: "h", Arguments: json.RawMessage(`"{bro"`)},
 			}},
-			{Role: chat.RoleTool, ToolCallID: "a", Text: "1"},
-			{Role: chat.RoleTool, ToolCallID: "b", Text: ""},
-			{Role: chat.RoleTool, ToolCallID: "c", Text: "no JSON", IsError: true},
-			{Role: chat.RoleAssistant, Text: ""},
-			{Role: chat.RoleSystem, Text: "be brief"},
-			{Role: chat.RoleUser, Text: "go on <b>&"},
+			{Role: chat.RoleTool, ToolCallID: "a", Text: chat.NewText("1")},
+			{Role: chat.RoleTool, ToolCallID: "b", Text: chat.NewText("")},
+			{Role: chat.RoleTool, ToolCallID: "c", Text: chat.NewText("no JSON"), IsError: true},
+			{Role: chat.RoleAssistant, Text: chat.NewText("")},
+			{Role: chat.RoleSystem, Text: chat.NewText("be brief")},
+			{Role: chat.RoleUser, Text: chat.NewText("go on <b>&")},
 		},
 		Tools:  []chat.ToolDef{{Name: "f", Description: "does f", Parameters: json.RawMessage(`{"type":"object","properties":{"x":{"type":"integer"}}}`)}, {Name: "g"}},
 		Schema: &model.Schema{Name: "my schema!", JSON: json.RawMessage(`{"type":"object","properties":{}}`), Strict: true},
@@ -109,7 +109,7 @@ func TestRequestBody(t *testing.T) {
 func TestSmallRequestBody(t *testing.T) {
 	t.Parallel()
 	srv := modeltest.Start(t, func(modeltest.Request) modeltest.Answer { return modeltest.Answer{Text: "ok"} })
-	req := model.Request{Model: "m", Messages: []chat.Message{{Role: chat.RoleUser, Text: "hi"}}}
+	req := model.Request{Model: "m", Messages: []chat.Message{{Role: chat.RoleUser, Text: chat.NewText("hi")}}}
 	if _, err := newClient(t, srv, "k-1234", true).Call(t.Context(), req, nil); err != nil {
 		t.Fatal(err)
 	}
@@ -154,19 +154,19 @@ func TestOddServers(t *testing.T) {
 	}{
 		"whole answer": {
 			"application/json", `{"model":"m","choices":[{"message":{"role":"assistant","content":"hi","reasoning_content":"hm","tool_calls":[{"id":"a","type":"function","function":{"name":"f","arguments":"{}"}}]},"finish_reason":"tool_calls"}],"usage":{"prompt_tokens":3,"completion_tokens":2,"total_tokens":5}}`,
-			model.Reply{Message: chat.Message{Text: "hi", ToolCalls: []chat.ToolCall{call("a", "f", "{}")}}, Reasoning: "hm", StopReason: "tool_calls", Model: "m", Usage: &chat.Usage{InputTokens: 3, OutputTokens: 2}},
+			model.Reply{Message: chat.Message{Text: chat.NewText("hi"), ToolCalls: []chat.ToolCall{call("a", "f", "{}")}}, Reasoning: "hm", StopReason: "tool_calls", Model: "m", Usage: &chat.Usage{InputTokens: 3, OutputTokens: 2}},
 		},
 		"whole answer called a stream": {
 			sse, "\n  {\"choices\":[{\"message\":{\"content\":\"hi\"},\"finish_reason\":\"stop\"}]}",
-			model.Reply{Message: chat.Message{Text: "hi"}, StopReason: "stop"},
+			model.Reply{Message: chat.Message{Text: chat.NewText("hi")}, StopReason: "stop"},
 		},
 		"comments, CRLF, no space, no last empty line": {
 			sse, ": PROCESSING\r\n\r\n: PROCESSING\n\ndata:{\"choices\":[{\"delta\":{\"content\":\"a\"}}]}\r\n\r\ndata: {\"choices\":[{\"delta\":{\"content\":\"b\"},\"finish_reason\":\"stop\"}]}",
-			model.Reply{Message: chat.Message{Text: "ab"}, StopReason: "stop"},
+			model.Reply{Message: chat.Message{Text: chat.NewText("ab")}, StopReason: "stop"},
 		},
 		"no finish reason but an end mark": {
 			sse, "data: {\"choices\":[{\"delta\":{\"content\":\"a\"},\"finish_reason\":null}]}\n\ndata: [DONE]\n\n",
-			model.Reply{Message: chat.Message{Text: "a"}, StopReason: "stop"},
+			model.Reply{Message: chat.Message{Text: chat.NewText("a")}, StopReason: "stop"},
 		},
 		"calls all numbered 0, stop for finish": {
 			sse, `data: {"choices":[{"delta":{"tool_calls":[{"index":0,"id":"a","function":{"name":"f","arguments":"{\"x\":"}}]}}]}` + "\n\n" +
@@ -180,15 +180,15 @@ func TestOddServers(t *testing.T) {
 		},
 		"reasoning by another name": {
 			sse, "data: {\"choices\":[{\"delta\":{\"reasoning\":\"hm\",\"content\":null}}]}\n\ndata: {\"choices\":[{\"delta\":{\"content\":\"a\"},\"finish_reason\":\"stop\"}]}\n\n",
-			model.Reply{Message: chat.Message{Text: "a"}, Reasoning: "hm", StopReason: "stop"},
+			model.Reply{Message: chat.Message{Text: chat.NewText("a")}, Reasoning: "hm", StopReason: "stop"},
 		},
 		"refusal": {
 			sse, "data: {\"choices\":[{\"delta\":{\"refusal\":\"I will not.\"},\"finish_reason\":\"stop\"}]}\n\n",
-			model.Reply{Message: chat.Message{Text: "I will not."}, StopReason: "refusal"},
+			model.Reply{Message: chat.Message{Text: chat.NewText("I will not.")}, StopReason: "refusal"},
 		},
 		"second choice left out": {
 			sse, "data: {\"choices\":[{\"index\":1,\"delta\":{\"content\":\"no\"}},{\"index\":0,\"delta\":{\"content\":\"yes\"},\"finish_reason\":\"stop\"}]}\n\n",
-			model.Reply{Message: chat.Message{Text: "yes"}, StopReason: "stop"},
+			model.Reply{Message: chat.Message{Text: chat.NewText("yes")}, StopReason: "stop"},
 		},
 		"cut arguments": {
 			sse, `data: {"choices":[{"delta":{"tool_calls":[{"index":0,"id":"a","function":{"name":"f","arguments":"{\"x\":"}}]},"finish_reason":"length"}]}` + "\n\n",
@@ -196,7 +196,7 @@ func TestOddServers(t *testing.T) {
 		},
 		"null error": {
 			sse, "data: {\"error\":null,\"choices\":[{\"delta\":{\"content\":\"a\"},\"finish_reason\":\"stop\"}]}\n\n",
-			model.Reply{Message: chat.Message{Text: "a"}, StopReason: "stop"},
+			model.Reply{Message: chat.Message{Text: chat.NewText("a")}, StopReason: "stop"},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -300,7 +300,7 @@ func TestConnectionReuse(t *testing.T) {
 	c := newClient(t, srv, "", false)
 	ports := map[string]bool{}
 	for range 4 {
-		req := model.Request{Model: "m", Messages: []chat.Message{{Role: chat.RoleUser, Text: modeltest.PromptText}}}
+		req := model.Request{Model: "m", Messages: []chat.Message{{Role: chat.RoleUser, Text: chat.NewText(modeltest.PromptText)}}}
 		if _, err := c.Call(t.Context(), req, nil); err != nil {
 			t.Fatal(err)
 		}

@@ -58,10 +58,10 @@ func TestCalls(t *testing.T) {
 				t.Fatal(err)
 			}
 			reply, err := r.Call(t.Context(), model.Request{
-				Model: ref, System: "as " + ref, Messages: []chat.Message{{Role: chat.RoleUser, Text: modeltest.PromptText}},
+				Model: ref, System: "as " + ref, Messages: []chat.Message{{Role: chat.RoleUser, Text: chat.NewText(modeltest.PromptText)}},
 			}, nil)
-			if err != nil || reply.Message.Text != modeltest.ReplyText || reply.Model != want.full {
-				t.Fatalf("got %q of %q, %v", reply.Message.Text, reply.Model, err)
+			if err != nil || reply.Message.Text.String() != modeltest.ReplyText || reply.Model != want.full {
+				t.Fatalf("got %q of %q, %v", reply.Message.Text.String(), reply.Model, err)
 			}
 			for _, seen := range srv.Requests() {
 				if seen.System == "as "+ref && seen.Path != want.path {
@@ -85,7 +85,7 @@ func TestOneRequestPerCall(t *testing.T) {
 	for _, ref := range []string{"openai/m", "anthropic/m", "google/m"} {
 		for _, prompt := range prompts {
 			_, _ = r.Call(t.Context(), model.Request{ // what came of it is checked elsewhere
-				Model: ref, IdempotencyKey: "k", Messages: []chat.Message{{Role: chat.RoleUser, Text: prompt}},
+				Model: ref, IdempotencyKey: "k", Messages: []chat.Message{{Role: chat.RoleUser, Text: chat.NewText(prompt)}},
 			}, nil)
 			if calls++; srv.Count("") != calls {
 				t.Fatalf("%s, %s: the server saw %d requests after %d calls", ref, prompt, srv.Count(""), calls)
@@ -101,7 +101,7 @@ func TestPrivateAddressOfDocument(t *testing.T) {
 	for _, trusted := range []bool{false, true} {
 		t.Run(strconv.FormatBool(trusted), func(t *testing.T) { // one after the other: the calls are counted below
 			r := providers.New(model.Config{Providers: map[string]model.ProviderDef{"gw": {BaseURL: srv.BaseURL(), Trusted: trusted}}}, noProxy)
-			_, err := r.Call(t.Context(), model.Request{Model: "gw/m", Messages: []chat.Message{{Role: chat.RoleUser, Text: modeltest.PromptText}}}, nil)
+			_, err := r.Call(t.Context(), model.Request{Model: "gw/m", Messages: []chat.Message{{Role: chat.RoleUser, Text: chat.NewText(modeltest.PromptText)}}}, nil)
 			if refused := errors.Is(err, outbound.ErrRefused); refused == trusted {
 				t.Errorf("got %v", err)
 			}
@@ -121,7 +121,7 @@ func TestNothingOnTheLogger(t *testing.T) {
 	r := providers.New(model.Config{Env: env("OPENAI_BASE_URL", srv.BaseURL(), "ANTHROPIC_BASE_URL", srv.URL(), "GOOGLE_GEMINI_BASE_URL", srv.URL())}, noProxy)
 	for _, ref := range []string{"openai/m", "anthropic/m", "google/m"} {
 		for _, prompt := range []string{modeltest.PromptCut, modeltest.PromptEnd, modeltest.PromptMalformed, modeltest.PromptDrop} {
-			if _, err := r.Call(t.Context(), model.Request{Model: ref, Messages: []chat.Message{{Role: chat.RoleUser, Text: prompt}}}, nil); err == nil {
+			if _, err := r.Call(t.Context(), model.Request{Model: ref, Messages: []chat.Message{{Role: chat.RoleUser, Text: chat.NewText(prompt)}}}, nil); err == nil {
 				t.Errorf("%s, %s: got no error", ref, prompt)
 			}
 		}
@@ -145,7 +145,7 @@ func TestProcessEnvironmentIsLeftAlone(t *testing.T) {
 	srv := modeltest.Start(t, modeltest.Conformance)
 	r := providers.New(model.Config{Env: env("OPENAI_BASE_URL", srv.BaseURL(), "ANTHROPIC_BASE_URL", srv.URL(), "GOOGLE_GEMINI_BASE_URL", srv.URL())}, noProxy)
 	for _, ref := range []string{"openai/m", "anthropic/m", "google/m"} {
-		if _, err := r.Call(t.Context(), model.Request{Model: ref, Messages: []chat.Message{{Role: chat.RoleUser, Text: modeltest.PromptText}}}, nil); err != nil {
+		if _, err := r.Call(t.Context(), model.Request{Model: ref, Messages: []chat.Message{{Role: chat.RoleUser, Text: chat.NewText(modeltest.PromptText)}}}, nil); err != nil {
 			t.Errorf("%s: %v", ref, err)
 		}
 	}

@@ -50,7 +50,7 @@ func served(t *testing.T, protocol string, status int, header http.Header, body 
 	return c
 }
 
-var hello = model.Request{Model: "m", Messages: []chat.Message{{Role: chat.RoleUser, Text: "hello"}}}
+var hello = model.Request{Model: "m", Messages: []chat.Message{{Role: chat.RoleUser, Text: chat.NewText("hello")}}}
 
 // Item 18: what providers say of a used-up account, of a prompt that is too long, and of a wait, before and inside a stream.
 func TestErrorShapes(t *testing.T) {

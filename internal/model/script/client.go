@@ -63,7 +63,7 @@ func (c *Client) Call(ctx context.Context, req model.Request, onDelta func(model
 		return model.Reply{}, failed
 	}
 	reply := model.Reply{
-		Message:    chat.Message{Role: chat.RoleAssistant, Text: e.Text, ToolCalls: e.calls(source, use, req)},
+		Message:    chat.Message{Role: chat.RoleAssistant, Text: chat.NewText(e.Text), ToolCalls: e.calls(source, use, req)},
 		Reasoning:  e.Reasoning,
 		StopReason: e.stop(),
 		Model:      req.Model,
@@ -224,7 +224,7 @@ func stream(r model.Reply, onDelta func(model.Delta)) {
 	for piece := range pieces(r.Reasoning) {
 		onDelta(model.Delta{Reasoning: piece})
 	}
-	for piece := range pieces(r.Message.Text) {
+	for piece := range pieces(r.Message.Text.String()) {
 		onDelta(model.Delta{Text: piece})
 	}
 	for i, c := range r.Message.ToolCalls {

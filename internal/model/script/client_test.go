@@ -73,7 +73,7 @@ func TestConformance(t *testing.T) {
 // ask makes a call and gives what came of it on one line.
 func ask(t *testing.T, c model.Client, agent, node, last string) string {
 	t.Helper()
-	reply, err := c.Call(t.Context(), model.Request{Agent: agent, Node: node, Messages: []chat.Message{{Role: chat.RoleUser, Text: last}}}, nil)
+	reply, err := c.Call(t.Context(), model.Request{Agent: agent, Node: node, Messages: []chat.Message{{Role: chat.RoleUser, Text: chat.NewText(last)}}}, nil)
 	if err != nil {
 		var failed *model.Error
 		if !errors.As(err, &failed) {
@@ -81,7 +81,7 @@ func ask(t *testing.T, c model.Client, agent, node, last string) string {
 		}
 		return fmt.Sprintf("%d %s", failed.Source, failed.Kind)
 	}
-	return fmt.Sprintf("%d %s", reply.Source, reply.Message.Text)
+	return fmt.Sprintf("%d %s", reply.Source, reply.Message.Text.String())
 }
 
 const order = `replies:
@@ -152,7 +152,7 @@ func TestCallIDsOfAnotherScript(t *testing.T) {
 	t.Parallel()
 	c := script.New(parse(t, "replies: [{toolCalls: [{name: a}, {name: b}]}]\n"), nil)
 	reply, err := c.Call(t.Context(), model.Request{Agent: "W", Messages: []chat.Message{
-		{Role: chat.RoleAssistant, ToolCalls: []chat.ToolCall{{ID: "call_1_1_1"}, {ID: "call_1_1_1_2"}}}, {Role: chat.RoleTool, ToolCallID: "call_1_1_1", Text: "x"},
+		{Role: chat.RoleAssistant, ToolCalls: []chat.ToolCall{{ID: "call_1_1_1"}, {ID: "call_1_1_1_2"}}}, {Role: chat.RoleTool, ToolCallID: "call_1_1_1", Text: chat.NewText("x")},
 	}}, nil)
 	if err != nil {
 		t.Fatal(err)
@@ -181,7 +181,7 @@ func TestNoReply(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			_, err := script.New(parse(t, tc.replies), nil).Call(t.Context(), model.Request{
-				Agent: tc.agent, Node: tc.node, Messages: []chat.Message{{Role: chat.RoleUser, Text: tc.last}},
+				Agent: tc.agent, Node: tc.node, Messages: []chat.Message{{Role: chat.RoleUser, Text: chat.NewText(tc.last)}},
 			}, nil)
 			var failed *model.Error
 			if !errors.As(err, &failed) || failed.Kind != model.KindNoReply || failed.Source != 0 {
@@ -242,7 +242,7 @@ func TestConcurrentUse(t *testing.T) {
 			reply, err := c.Call(t.Context(), model.Request{}, nil)
 			mu.Lock()
 			defer mu.Unlock()
-			seen[fmt.Sprint(reply.Message.Text, err)]++
+			seen[fmt.Sprint(reply.Message.Text.String(), err)]++
 		})
 	}
 	wg.Wait()
@@ -280,7 +280,7 @@ func TestDelay(t *testing.T) {
 
 func BenchmarkCall(b *testing.B) {
 	c := script.New(parse(b, "replies:\n- {agent: Other, text: x}\n- {agent: Writer, text: A first draft, times: always, usage: {inputTokens: 1, outputTokens: 1}}\n"), nil)
-	req := model.Request{Agent: "Writer", Node: "n1", Messages: []chat.Message{{Role: chat.RoleUser, Text: "write about Go"}}}
+	req := model.Request{Agent: "Writer", Node: "n1", Messages: []chat.Message{{Role: chat.RoleUser, Text: chat.NewText("write about Go")}}}
 	ctx := b.Context()
 	b.ReportAllocs()
 	for b.Loop() {

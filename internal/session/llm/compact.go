@@ -54,7 +54,7 @@ func open(conv []entry, g group) []chat.ToolCall {
 func size(conv []entry, g group) int {
 	n := 0
 	for _, e := range conv[g.from:g.to] {
-		n += len(e.msg.Text) + len(e.msg.Extra)
+		n += int(e.msg.Text.Len()) + len(e.msg.Extra)
 		for _, c := range e.msg.ToolCalls {
 			n += len(c.Name) + len(c.Arguments)
 		}
@@ -119,7 +119,7 @@ func (s *session) shorten(ctx context.Context, least int) error {
 	for i, g := range stay {
 		conv = append(conv, s.conv[g.from:g.to]...)
 		if i == 0 {
-			e := entryOf(chat.Message{Role: chat.RoleUser, Text: summaryHead + text})
+			e := entryOf(chat.Message{Role: chat.RoleUser, Text: chat.NewText(summaryHead + text)})
 			e.summary = true
 			conv = append(conv, e)
 		}
@@ -143,7 +143,7 @@ const maxShown = 8 << 10
 func (s *session) summary(ctx context.Context, left []group) (string, error) {
 	var b strings.Builder
 	if groups := groupsOf(s.conv); len(groups) > 0 {
-		fmt.Fprintf(&b, "The task, which stays in the agent's memory:\n\n%s\n\nThe conversation to be summarized:\n", shown(s.conv[groups[0].from].msg.Text))
+		fmt.Fprintf(&b, "The task, which stays in the agent's memory:\n\n%s\n\nThe conversation to be summarized:\n", shown(s.conv[groups[0].from].msg.Text.String()))
 	}
 	for _, g := range left {
 		for _, e := range s.conv[g.from:g.to] {
@@ -152,17 +152,17 @@ func (s *session) summary(ctx context.Context, left []group) (string, error) {
 	}
 	a, err := s.call(ctx, "summary", digest(b.String()), model.Request{
 		Model: s.model, System: summaryPrompt, Agent: s.agent, Node: s.node,
-		Messages: []chat.Message{{Role: chat.RoleUser, Text: b.String()}},
+		Messages: []chat.Message{{Role: chat.RoleUser, Text: chat.NewText(b.String())}},
 	})
 	switch {
 	case err != nil:
 		return "", err
 	case a.Stop == model.StopRefusal:
-		return "", errors.New("the model declined: " + a.Message.Text)
-	case strings.TrimSpace(a.Message.Text) == "":
+		return "", errors.New("the model declined: " + a.Message.Text.String())
+	case a.Message.Text.IsBlank():
 		return "", errors.New("the model returned an empty summary")
 	}
-	return a.Message.Text, nil
+	return a.Message.Text.String(), nil
 }
 
 func transcribe(b *strings.Builder, e entry) {
@@ -176,8 +176,8 @@ func transcribe(b *strings.Builder, e entry) {
 	case m.Role == chat.RoleTool:
 		who = "tool " + m.ToolName
 	}
-	if m.Text != "" {
-		fmt.Fprintf(b, "\n[%s]\n%s\n", who, shown(m.Text))
+	if !m.Text.IsZero() {
+		fmt.Fprintf(b, "\n[%s]\n%s\n", who, shown(m.Text.String()))
 	}
 	for _, c := range m.ToolCalls {
 		fmt.Fprintf(b, "\n[%s calls %s]\n%s\n", who, c.Name, shown(string(c.Arguments)))

@@ -54,7 +54,7 @@ func TestLongSession(t *testing.T) {
 			check(t, r, task, said, keep)
 			tokens := int64(0)
 			for _, m := range r.Messages {
-				tokens += int64(len(m.Text)+len(m.ToolCalls)*20) / 4
+				tokens += (m.Text.Len() + int64(len(m.ToolCalls)*20)) / 4
 			}
 			reply := says(fmt.Sprint("answer ", id, strings.Repeat(" word", next(40))))
 			if todo > 0 {
@@ -66,7 +66,7 @@ func TestLongSession(t *testing.T) {
 				}
 			}
 			id++
-			said = append(said, reply.Message.Text)
+			said = append(said, reply.Message.Text.String())
 			return counted(reply, tokens, 10), nil
 		}
 		tools := toolbox{"look": func(_ context.Context, c llm.ToolCall) (llm.ToolResult, error) {
@@ -117,25 +117,25 @@ func longest(asked []model.Request) int {
 
 // check compares a request with everything that was said.
 func check(t *rapid.T, r model.Request, task string, said []string, keep int) {
-	if r.System != "SYSTEM" || len(r.Messages) == 0 || r.Messages[0].Text != task {
+	if r.System != "SYSTEM" || len(r.Messages) == 0 || r.Messages[0].Text.String() != task {
 		t.Fatalf("the task is lost: %q, %+v", r.System, r.Messages)
 	}
 	at, summaries := 0, 0
 	for i, m := range r.Messages {
-		if strings.Contains(m.Text, summaryWord) {
+		if strings.Contains(m.Text.String(), summaryWord) {
 			if summaries++; summaries > 1 || i != 1 {
 				t.Fatalf("message %d is a summary, the %d.", i, summaries)
 			}
 			continue
 		}
-		found := slices.Index(said[at:], m.Text)
+		found := slices.Index(said[at:], m.Text.String())
 		if found < 0 {
-			t.Fatalf("message %d (%q) is out of order or was never said", i, m.Text)
+			t.Fatalf("message %d (%q) is out of order or was never said", i, m.Text.String())
 		}
 		at += found + 1
 	}
 	// The very last group is always there word for word: the message of the user, or the results of the last calls.
-	if last := r.Messages[len(r.Messages)-1].Text; last != said[len(said)-1] {
+	if last := r.Messages[len(r.Messages)-1].Text.String(); last != said[len(said)-1] {
 		t.Fatalf("the last message is %q, want %q", last, said[len(said)-1])
 	}
 	// The newest message of the user is there, whatever came after it.
@@ -145,13 +145,13 @@ func check(t *rapid.T, r model.Request, task string, said []string, keep int) {
 			newest = i
 		}
 	}
-	if !slices.ContainsFunc(r.Messages, func(m chat.Message) bool { return m.Text == said[newest] }) {
+	if !slices.ContainsFunc(r.Messages, func(m chat.Message) bool { return m.Text.String() == said[newest] }) {
 		t.Fatalf("the newest message %q is lost", said[newest])
 	}
 	// So are the last groups before it, as far as they have room.
 	same, bytes := 0, 0
-	for same < len(r.Messages) && r.Messages[len(r.Messages)-1-same].Text == said[len(said)-1-same] {
-		bytes += len(r.Messages[len(r.Messages)-1-same].Text)
+	for same < len(r.Messages) && r.Messages[len(r.Messages)-1-same].Text.String() == said[len(said)-1-same] {
+		bytes += int(r.Messages[len(r.Messages)-1-same].Text.Len())
 		same++
 	}
 	if same < keep && bytes < 1500 && summaries > 0 {
@@ -183,7 +183,7 @@ func TestKept(t *testing.T) {
 		t.Fatalf("a second time: %v", err)
 	}
 	request := b.asked[5]
-	if !isSummaryRequest(request) || len(request.Tools) != 0 || !strings.Contains(request.Messages[0].Text, `got {"n":1}`) {
+	if !isSummaryRequest(request) || len(request.Tools) != 0 || !strings.Contains(request.Messages[0].Text.String(), `got {"n":1}`) {
 		t.Errorf("request for a summary: %+v", request)
 	}
 	if _, err := talk(t.Context(), s, "fourth"); err != nil {
@@ -191,7 +191,7 @@ func TestKept(t *testing.T) {
 	}
 	var got []string
 	for _, m := range b.asked[6].Messages {
-		got = append(got, string(m.Role)+": "+m.Text)
+		got = append(got, string(m.Role)+": "+m.Text.String())
 	}
 	want := []string{
 		"user: task", "user: Summary of what happened since then; the original messages were removed:\n\nIt was about numbers.",

@@ -81,7 +81,7 @@ func TestCrash(t *testing.T) {
 	if diff := cmp.Diff(messages[0][:3], messages[1][:3]); diff != "" || messages[1][3] != "text assistant: ok" || ids[0] != ids[1] {
 		t.Errorf("ids %q, last %q, the others, -before +after:\n%s", ids, messages[1][3], diff)
 	}
-	if last := b.asked[6].Messages; last[1].Text != b.asked[5].Messages[1].Text || len(last) != len(b.asked[5].Messages) {
+	if last := b.asked[6].Messages; last[1].Text.String() != b.asked[5].Messages[1].Text.String() || len(last) != len(b.asked[5].Messages) {
 		t.Errorf("the conversation is another one: %+v", last)
 	}
 }

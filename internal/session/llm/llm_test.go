@@ -51,7 +51,7 @@ func replies(list ...model.Reply) *brain {
 }
 
 func says(text string) model.Reply {
-	return model.Reply{Message: chat.Message{Role: chat.RoleAssistant, Text: text}, StopReason: model.StopEnd}
+	return model.Reply{Message: chat.Message{Role: chat.RoleAssistant, Text: chat.NewText(text)}, StopReason: model.StopEnd}
 }
 
 func calls(id, name, args string) model.Reply {
@@ -131,7 +131,7 @@ func talk(ctx context.Context, s graph.Session, message string) (string, error) 
 func TestStream(t *testing.T) {
 	t.Parallel()
 	first := calls("1", "look", `{"at":"x"}`)
-	first.Reasoning, first.Message.Text = "hm", "I look."
+	first.Reasoning, first.Message.Text = "hm", chat.NewText("I look.")
 	b := replies(first, says("It is x."), says("Bye."))
 	s := open(t, llm.Config{Models: b, Tools: toolbox{"look": echo, "other": echo}}, graph.SessionConfig{
 		Name: "Ann", Node: "n", SystemPrompt: "Be good.", Tools: []string{"look"},

@@ -69,7 +69,7 @@ func (s *session) turn(ctx context.Context, message string, yield func(graph.Age
 		}
 	}
 	before := len(s.conv)
-	s.conv = append(s.conv, entryOf(chat.Message{Role: chat.RoleUser, Text: message}))
+	s.conv = append(s.conv, entryOf(chat.Message{Role: chat.RoleUser, Text: chat.NewText(message)}))
 	s.sig, s.same = "", 0
 	for n := range s.cfg.MaxTurns {
 		if n > 0 && s.fuller(graph.BufferExhaustionThreshold) {
@@ -134,13 +134,13 @@ func (s *session) call(ctx context.Context, kind string, asked [sha256.Size]byte
 // take hands an answer on and carries out its calls. done: the turn is over.
 func (s *session) take(ctx context.Context, a answer, yield func(graph.AgentMessage) bool) (done bool, err error) {
 	m := a.Message
-	if m.Text != "" || len(m.ToolCalls) > 0 { // providers refuse an answer of nothing when it is sent back
+	if !m.Text.IsZero() || len(m.ToolCalls) > 0 { // providers refuse an answer of nothing when it is sent back
 		s.conv = append(s.conv, entryOf(m))
 	}
 	say := func(kind, text string) bool {
 		return text == "" || yield(graph.AgentMessage{Type: kind, Role: string(chat.RoleAssistant), Content: text})
 	}
-	if !say(graph.MessageThinking, a.Reasoning) || !say(graph.MessageText, m.Text) {
+	if !say(graph.MessageThinking, a.Reasoning) || !say(graph.MessageText, m.Text.String()) {
 		return true, errLeft
 	}
 	if len(m.ToolCalls) == 0 {
@@ -165,7 +165,7 @@ func (s *session) take(ctx context.Context, a answer, yield func(graph.AgentMess
 		if err != nil {
 			return true, err
 		}
-		s.conv = append(s.conv, entryOf(chat.Message{Role: chat.RoleTool, ToolCallID: c.ID, ToolName: c.Name, Text: r.Text, IsError: r.IsError}))
+		s.conv = append(s.conv, entryOf(chat.Message{Role: chat.RoleTool, ToolCallID: c.ID, ToolName: c.Name, Text: chat.NewText(r.Text), IsError: r.IsError}))
 		if !yield(graph.AgentMessage{
 			Type: graph.MessageToolResult, Role: string(chat.RoleTool), Tool: c.Name, ToolCallID: c.ID, Content: r.Text, IsError: r.IsError,
 		}) {
@@ -179,7 +179,7 @@ func (s *session) take(ctx context.Context, a answer, yield func(graph.AgentMess
 func stopped(a answer) error {
 	switch a.Stop {
 	case model.StopRefusal:
-		return &graph.StopError{Reason: graph.StopRefusal, Message: a.Message.Text}
+		return &graph.StopError{Reason: graph.StopRefusal, Message: a.Message.Text.String()}
 	case model.StopLength:
 		return &graph.StopError{Reason: graph.StopMaxTokens}
 	}
@@ -257,7 +257,7 @@ func (s *session) answerOpen() {
 	}
 	for _, c := range open(s.conv, groups[len(groups)-1]) {
 		s.conv = append(s.conv, entryOf(chat.Message{
-			Role: chat.RoleTool, ToolCallID: c.ID, ToolName: c.Name, Text: "the call was interrupted or never started; its effects are unknown", IsError: true,
+			Role: chat.RoleTool, ToolCallID: c.ID, ToolName: c.Name, Text: chat.NewText("the call was interrupted or never started; its effects are unknown"), IsError: true,
 		}))
 	}
 }
