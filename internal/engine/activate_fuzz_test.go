@@ -46,12 +46,12 @@ func activateOdd(t *testing.T, rt *rapid.T) {
 		if rapid.IntRange(0, 5).Draw(rt, "several") == 0 {
 			list = append(list, o.input())
 		}
-		before := snapshotOf(w.T, w.Run)
+		before := enginetest.State(w.Run)
 		err := w.Try(list...)
 		if err == nil {
-			before = snapshotOf(w.T, w.Fold(len(w.Events)))
+			before = enginetest.State(w.Fold(len(w.Events)))
 		}
-		if after := snapshotOf(w.T, w.Run); string(after) != string(before) {
+		if after := enginetest.State(w.Run); string(after) != string(before) {
 			w.T.Fatalf("%T %+v (error %v) left\n%s\nwant\n%s\n%s", list[0], list, err, after, before, w.Log())
 		}
 		known := err == nil || len(list) > 1 && strings.Contains(err.Error(), "only input")

@@ -42,9 +42,9 @@ const (
 
 // spending is what was used, or is reserved.
 type spending struct {
-	Tokens int64      `json:"t,omitempty"`
-	Cost   chat.Money `json:"c,omitempty"`
-	Calls  int64      `json:"n,omitempty"`
+	Tokens int64
+	Cost   chat.Money
+	Calls  int64
 }
 
 func (s spending) plus(o spending) spending {

@@ -13,14 +13,14 @@ import (
 
 // child is a run that a call of this one started.
 type child struct {
-	Call string `json:"c"`
-	Step int    `json:"s"`
+	Call string
+	Step int
 	// Ended: it uses no more, and nothing is kept for it.
-	Ended bool `json:"e,omitempty"`
+	Ended bool
 	// Part is what it may use in all, Used what of it is counted in Spent. Uncounted is that of its part.
-	Part      spending `json:"p,omitzero"`
-	Used      spending `json:"u,omitzero"`
-	Uncounted string   `json:"uc,omitempty"`
+	Part      spending
+	Used      spending
+	Uncounted string
 }
 
 // kept is what the child may still use beyond what was counted.

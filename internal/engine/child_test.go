@@ -290,24 +290,21 @@ func (f *family) reopen() bool {
 
 // keepsNothing checks that a run that has ended keeps parts for those runs only that a reopening goes on with.
 func (f *family) keepsNothing() {
-	raw, err := f.Run.Snapshot()
-	if err != nil {
-		f.rt.Fatalf("snapshot: %v", err)
-	}
+	raw := enginetest.State(f.Run)
 	var s struct {
 		State struct {
-			Calls    map[string]json.RawMessage `json:"calls"`
+			Calls    map[string]json.RawMessage
 			Children map[string]struct {
-				Call  string `json:"c"`
-				Ended bool   `json:"e"`
-			} `json:"children"`
+				Call  string
+				Ended bool
+			}
 		} `json:"state"`
 	}
 	if err := json.Unmarshal(raw, &s); err != nil {
-		f.rt.Fatalf("snapshot: %v", err)
+		f.rt.Fatalf("state: %v", err)
 	}
 	if len(s.State.Children) == 0 && len(f.kids.used) > 0 {
-		f.rt.Fatalf("the snapshot holds no runs below: %s", raw)
+		f.rt.Fatalf("the state holds no runs below: %s", raw)
 	}
 	for run, c := range s.State.Children {
 		if !c.Ended && (f.Run.EndedByLimit() == "" || s.State.Calls[c.Call] == nil) {

@@ -86,8 +86,8 @@ const MaxErrors = 100
 
 // Note is what a sub-step of a function gave. A nil Value is null.
 type Note struct {
-	Key   string `json:"k"`
-	Value Value  `json:"v,omitempty"`
+	Key   string
+	Value Value
 }
 
 // Outputs are the outputs of the nodes that a step can see. Its methods may be called by any goroutine, at any time.

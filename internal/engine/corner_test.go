@@ -1,7 +1,6 @@
 package engine_test
 
 import (
-	"errors"
 	"strings"
 	"testing"
 
@@ -9,30 +8,6 @@ import (
 	"github.com/hocket-run/hocket/internal/engine/enginetest"
 	"github.com/hocket-run/hocket/workflow"
 )
-
-// A snapshot of another version, of another definition, or that is none, is refused: the journal tells the same.
-func TestRestoreRefuses(t *testing.T) {
-	t.Parallel()
-	w := enginetest.New(t, subflow(enginetest.Graph(nodes("x"), ""), 0), nil)
-	w.Start("go")
-	snap := string(snapshotOf(t, w.Run))
-	for name, data := range map[string]string{
-		"no JSON":                   `{"version":`,
-		"another version":           strings.Replace(snap, `"version":11`, `"version":3`, 1),
-		"another definition":        strings.Replace(snap, w.Plan.Digest()[:8], "00000000", 1),
-		"steps that are no list":    strings.Replace(snap, `"steps":[`, `"steps":{"n":[`, 1),
-		"sub-flow of no step":       strings.Replace(snap, `"flows":[{"counts":[1,0]},{"step":1`, `"flows":[{"counts":[1,0]},{"step":9`, 1),
-		"sub-flow of another step":  strings.Replace(snap, `"flows":[{"counts":[1,0]},{"step":1`, `"flows":[{"counts":[1,0]},{"step":2`, 1),
-		"steps that are no objects": strings.Replace(snap, `"steps":[`, `"steps":[7,`, 1),
-	} {
-		if data == snap {
-			t.Fatalf("%s: nothing was changed in %s", name, snap)
-		}
-		if r, err := engine.Restore(w.Plan, "run1", []byte(data)); !errors.Is(err, engine.ErrSnapshot) || r != nil {
-			t.Errorf("%s: got %v, want ErrSnapshot", name, err)
-		}
-	}
-}
 
 // Limits of a run stand over those of its definition, one by one.
 func TestLimitsOfRun(t *testing.T) {

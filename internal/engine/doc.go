@@ -22,5 +22,5 @@
 // A part is what a call that starts a run sets aside for it of the budgets; what that run used is told by the call and counts here (child.go, ADR 30).
 //
 // Invariants: Seq has no gaps; every open call, timer and wait is a function of the state; a step's output never changes; a scope is settled
-// when no token and no step lives in it; state changes in apply only; events and snapshots from disk are doubted before they are used (fits.go, sound.go).
+// when no token and no step lives in it; state changes in apply only; events from disk are validated before they are used (fits.go).
 package engine

@@ -32,10 +32,10 @@ func (f *Failure) RetryAfter() time.Duration { return time.Duration(f.RetryAfter
 
 // FailedAttempt is one failure of a run with typed state: of a function's attempt, or of a step as a whole (S2-78).
 type FailedAttempt struct {
-	Node    string    `json:"n"`
-	Message string    `json:"m"`
-	At      time.Time `json:"at"`
-	Attempt int       `json:"a"` // from 1
+	Node    string
+	Message string
+	At      time.Time
+	Attempt int // from 1
 }
 
 // Codes of failures that the engine itself makes.

@@ -17,7 +17,7 @@ func answer(c *engine.CallModel) *engine.ModelResult {
 }
 
 // The engine gives what the slow twin gives, in whatever order results arrive; crashes between any two activations change nothing (D1, D8, P4); and
-// after every activation replay equals live, snapshot equals replay, and the open commands follow from the state (World checks these).
+// after every activation replay equals live, and the open commands follow from the state (World checks these).
 func TestTwin(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(rt *rapid.T) {

@@ -2,7 +2,6 @@ package engine
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 	"unicode/utf8"
 )
@@ -91,12 +90,4 @@ func (r *Run) oddNote(ev *Event, d *FuncNoted) string {
 		return err.Error()
 	}
 	return ""
-}
-
-// soundNotes tells whether only functions at work have notes.
-func soundNotes(st *step, n *node) bool {
-	if len(st.Notes) == 0 {
-		return true
-	}
-	return n.Func != nil && st.Status == stepRunning && !slices.ContainsFunc(st.Notes, func(n Note) bool { return n.Key == "" })
 }

@@ -13,12 +13,12 @@ import (
 
 // reservation is what a model call of a function or a tool may use.
 type reservation struct {
-	Call   string   `json:"c"`
-	Step   int      `json:"s"`
-	Part   spending `json:"p"`
-	Output int64    `json:"o,omitempty"`
-	Bound  string   `json:"b,omitempty"`
-	Detail string   `json:"d,omitempty"`
+	Call   string
+	Step   int
+	Part   spending
+	Output int64
+	Bound  string
+	Detail string
 }
 
 // ReservedFor gives the tokens of output that are granted to the model call of this key, and what the budget bounds that left no more, as in BudgetError; "" where the call's own

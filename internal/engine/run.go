@@ -1,10 +1,7 @@
 package engine
 
 import (
-	"bytes"
 	"cmp"
-	"encoding/json"
-	"errors"
 	"fmt"
 	"slices"
 	"strconv"
@@ -180,54 +177,6 @@ func (r *Run) Errors() []FailedAttempt { return slices.Clone(r.s.Errors) }
 
 // Updated is told at [Run.Errors].
 func (r *Run) Updated() time.Time { return r.s.Updated }
-
-// snapshot is the stored form of a state. Version guards against reading one that means something else.
-type snapshot struct {
-	Version int    `json:"version"`
-	Digest  string `json:"digest"`
-	State   state  `json:"state"`
-}
-
-// snapshotVersion changes whenever the state's form does; other versions are not read, the journal is folded instead.
-const snapshotVersion = 11
-
-// ErrSnapshot: the bytes are no snapshot of this plan by this version. The journal tells the same.
-var ErrSnapshot = errors.New("snapshot cannot be used")
-
-// Snapshot gives the state at Seq as JSON: a cache, never the truth.
-func (r *Run) Snapshot() ([]byte, error) {
-	var b bytes.Buffer
-	e := json.NewEncoder(&b)
-	e.SetEscapeHTML(false) // values come back byte for byte
-	if err := e.Encode(snapshot{Version: snapshotVersion, Digest: r.plan.digest, State: r.s}); err != nil {
-		return nil, fmt.Errorf("encode snapshot: %w", err)
-	}
-	return b.Bytes(), nil
-}
-
-// Restore makes the run that gave a snapshot. The error is ErrSnapshot, wrapped; fold the journal then.
-func Restore(p *Plan, id string, data []byte) (*Run, error) {
-	var s snapshot
-	if err := json.Unmarshal(data, &s); err != nil {
-		return nil, fmt.Errorf("%w: %w", ErrSnapshot, err)
-	}
-	if s.Version != snapshotVersion || s.Digest != p.digest {
-		return nil, fmt.Errorf("%w: it belongs to another version or definition", ErrSnapshot)
-	}
-	if !s.State.sound(p) {
-		return nil, fmt.Errorf("%w: it refers to missing parts", ErrSnapshot)
-	}
-	r := &Run{plan: p, id: id, s: s.State, flows: s.State.plans(p), held: true}
-	for _, c := range r.s.Calls {
-		r.count(c, 1)
-	}
-	for i := range r.s.Steps.len() {
-		if r.s.Steps.at(i).Due {
-			r.due++
-		}
-	}
-	return r, nil
-}
 
 func (r *Run) step(id int) *step       { return r.s.Steps.at(id - 1) }
 func (r *Run) scope(id int) *scope     { return &r.s.Scopes[id] }

@@ -1,10 +1,6 @@
 package engine
 
-import (
-	"bytes"
-	"encoding/json"
-	"math/bits"
-)
+import "math/bits"
 
 // slabMax bounds a block of a slab: what is kept of one value keeps its whole block.
 const slabMax = 32
@@ -67,34 +63,6 @@ func (l *stepList) add(s step) {
 	}
 	l.n++
 	*l.at(l.n - 1) = s
-}
-
-// MarshalJSON implements json.Marshaler: a plain list.
-func (l stepList) MarshalJSON() ([]byte, error) {
-	flat := make([]*step, l.n)
-	for i := range flat {
-		flat[i] = l.at(i)
-	}
-	var b bytes.Buffer
-	e := json.NewEncoder(&b)
-	e.SetEscapeHTML(false) // values come back byte for byte
-	if err := e.Encode(flat); err != nil {
-		return nil, err
-	}
-	return b.Bytes(), nil
-}
-
-// UnmarshalJSON implements json.Unmarshaler.
-func (l *stepList) UnmarshalJSON(b []byte) error {
-	var flat []step
-	if err := json.Unmarshal(b, &flat); err != nil {
-		return err
-	}
-	*l = stepList{}
-	for i := range flat {
-		l.add(flat[i])
-	}
-	return nil
 }
 
 // counts are counts by node.

@@ -237,7 +237,7 @@ func TestSubflowStateInBranches(t *testing.T) {
 	}
 }
 
-// A journal in which an edge carries a state to where none begins is refused, and so are snapshots whose flows lead nowhere.
+// A journal in which an edge carries a state to where none begins is refused.
 func TestSubflowStateIsDoubted(t *testing.T) {
 	t.Parallel()
 	world := func() *enginetest.World {
@@ -263,21 +263,5 @@ func TestSubflowStateIsDoubted(t *testing.T) {
 	}
 	if edges != 4 {
 		t.Errorf("%d edges were changed", edges)
-	}
-	w := world()
-	snap, err := w.Run.Snapshot()
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, odd := range [][2]string{
-		{`{"step":2,`, `{"step":2,"like":1,`}, {`{"step":2,`, `{"step":2,"like":-1,`}, {`"flow":1}`, `"flow":9}`}, {`"block":{"scopes":[1]}`, `"block":{"scopes":[]}`},
-	} {
-		changed := strings.Replace(string(snap), odd[0], odd[1], 1)
-		if changed == string(snap) {
-			t.Fatalf("%s is not in %s", odd[0], snap)
-		}
-		if _, err := engine.Restore(w.Plan, "run1", []byte(changed)); !errors.Is(err, engine.ErrSnapshot) {
-			t.Errorf("%s: %v", odd[1], err)
-		}
 	}
 }

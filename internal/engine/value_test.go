@@ -10,7 +10,7 @@ import (
 	"github.com/hocket-run/hocket/workflow"
 )
 
-// What comes in is kept so that a fold, a snapshot and the live run give the same bytes: blanks and broken UTF-8 are gone from the start (D1).
+// What comes in is kept so that a fold and the live run give the same bytes: blanks and broken UTF-8 are gone from the start (D1).
 func TestValuesAreNormal(t *testing.T) {
 	t.Parallel()
 	q := enginetest.Question("q")

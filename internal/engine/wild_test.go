@@ -228,34 +228,18 @@ func (w *wild) checkEnded() {
 	}
 }
 
-// checkPositions: at every position a snapshot is what a fold gives, and the rest of the journal on top of it gives the whole.
+// checkPositions: the fold of a part of the journal, and then of the rest, gives the whole run, wherever it is parted.
 func (w *wild) checkPositions() {
 	w.T.Helper()
-	whole := snapshotOf(w.T, w.Run)
+	whole := enginetest.State(w.Run)
 	for range 5 {
 		n := rapid.IntRange(0, len(w.Events)).Draw(w.rt, "position")
-		snap := snapshotOf(w.T, w.Fold(n))
-		r, err := engine.Restore(w.Plan, "run1", snap)
-		if err != nil {
-			w.T.Fatalf("restore at %d: %v\n%s", n, err, w.Log())
-		}
-		if got := snapshotOf(w.T, r); !bytes.Equal(got, snap) {
-			w.T.Fatalf("snapshot at %d differs from its fold\n%s\n%s", n, got, snap)
-		}
+		r := w.Fold(n)
 		if err := r.Apply(w.Events[n:]); err != nil {
-			w.T.Fatalf("snapshot at %d, then the rest: %v\n%s", n, err, w.Log())
+			w.T.Fatalf("fold to %d, then the rest: %v\n%s", n, err, w.Log())
 		}
-		if got := snapshotOf(w.T, r); !bytes.Equal(got, whole) {
-			w.T.Fatalf("snapshot at %d and the rest\ngot  %s\nwant %s", n, got, whole)
+		if got := enginetest.State(r); !bytes.Equal(got, whole) {
+			w.T.Fatalf("fold to %d and the rest\ngot  %s\nwant %s", n, got, whole)
 		}
 	}
-}
-
-func snapshotOf(t testing.TB, r *engine.Run) []byte {
-	t.Helper()
-	b, err := r.Snapshot()
-	if err != nil {
-		t.Fatal(err)
-	}
-	return b
 }

@@ -1,7 +1,7 @@
 // Package journal keeps what happened to runs: the port through which a driver stores records, and a store in memory.
 //
 // A run's journal is the only truth about it. The engine produces, per activation, a list of events; their encoding is one [Record], stored
-// in one transaction. A store knows nothing of events: records, snapshots and requests are opaque bytes, and everything that a list of runs
+// in one transaction. A store knows nothing of events: records and requests are opaque bytes, and everything that a list of runs
 // shows without reading them stands in the [Head].
 //
 // The package refuses to decide anything: it starts no goroutine, reads no clock, opens no file. Files are the business of journal/sqlite.
@@ -16,9 +16,8 @@
 // Invariants, the same for every store and checked by package journaltest:
 //
 //   - Records of a run are contiguous: First is the Last before it plus one, from 1 on.
-//   - An append happens whole or not at all: record, blobs, snapshot and head together.
+//   - An append happens whole or not at all: record, blobs and head together.
 //   - A run has at most one owner per epoch; an append of a former epoch fails with ErrFenced and changes nothing.
 //   - Every record carries a checksum over all records before it, and the head carries the last one, so that a flipped bit, a record missing
 //     in the middle and a journal cut at its end are each a *CorruptError, never an empty or shorter run (P17).
-//   - A snapshot is a cache: a store hands out a sound one or none.
 package journal

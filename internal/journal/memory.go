@@ -57,15 +57,12 @@ func (m *Memory) Open(kind Kind) Backend {
 }
 
 type memRun struct {
-	key      int64
-	head     Head // Interrupted is worked out when asked for
-	owner    Owner
-	sum      Sum
-	links    []Link
-	blobs    map[[sha256.Size]byte]bool
-	snapshot []byte
-	snapAt   uint64
-	snapSum  Sum
+	key   int64
+	head  Head // Interrupted is worked out when asked for
+	owner Owner
+	sum   Sum
+	links []Link
+	blobs map[[sha256.Size]byte]bool
 }
 
 type memBlob struct {
@@ -140,10 +137,6 @@ func (h *memHandle) Append(ctx context.Context, a Append) error {
 		r.head.Ended = time.Time{}
 	case r.head.Ended.IsZero():
 		r.head.Ended = r.head.Updated
-	}
-	if a.Snapshot != nil {
-		r.snapshot, r.snapAt = bytes.Clone(a.Snapshot), rec.Last
-		r.snapSum = SnapshotSum(a.Run, rec.Last, r.snapshot)
 	}
 	if a.Release {
 		r.head.Owner, r.owner = "", Owner{}
@@ -241,22 +234,6 @@ func (h *memHandle) Blob(ctx context.Context, hash string) ([]byte, error) {
 		return nil, &CorruptError{Reason: "blob " + hash + " has different data"}
 	}
 	return append([]byte{}, b.data...), nil
-}
-
-func (h *memHandle) Snapshot(ctx context.Context, run string) ([]byte, uint64, error) {
-	unlock, err := h.lock(ctx)
-	if err != nil {
-		return nil, 0, err
-	}
-	defer unlock()
-	r, err := h.m.run("read snapshot of run", run)
-	if err != nil {
-		return nil, 0, err
-	}
-	if r.snapshot == nil || r.snapAt > r.head.LastSeq || SnapshotSum(run, r.snapAt, r.snapshot) != r.snapSum {
-		return nil, 0, nil
-	}
-	return append([]byte{}, r.snapshot...), r.snapAt, nil
 }
 
 func (h *memHandle) Head(ctx context.Context, run string) (Head, error) {

@@ -148,7 +148,6 @@ func (q PruneQuery) takes(h Head) bool {
 func (m *Memory) drop(r *memRun) (blobs int, freed int64) {
 	delete(m.runs, r.head.Run)
 	m.notices = slices.DeleteFunc(m.notices, func(n Notice) bool { return n.Run == r.head.Run })
-	freed = int64(len(r.snapshot))
 	for _, l := range r.links {
 		freed += int64(len(l.Data))
 	}

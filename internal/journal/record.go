@@ -5,14 +5,11 @@ import (
 	"encoding/binary"
 	"encoding/hex"
 	"errors"
-	"fmt"
 )
 
 const (
 	// RecordVersion is the newest version of Record.Data that this program reads. Whoever changes the encoding of events raises it.
 	RecordVersion = 1
-	// SnapshotVersion is the version of Append.Snapshot. A snapshot of another version is none.
-	SnapshotVersion = 1
 )
 
 // Record is what one activation adds to a run: events First to Last, encoded. Stored whole, in one transaction, and never changed.
@@ -87,14 +84,6 @@ func VerifyChain(run string, after uint64, base Sum, links []Link, head uint64, 
 		return &CorruptError{Run: run, Seq: seq, Reason: "checksum does not match the head"}
 	}
 	return nil
-}
-
-// SnapshotSum is the checksum of a snapshot of run at event at.
-func SnapshotSum(run string, at uint64, data []byte) Sum {
-	h := sha256.New()
-	fmt.Fprintf(h, "hocket snapshot %d\x00%s\x00%d\x00", SnapshotVersion, run, at)
-	h.Write(data)
-	return Sum(h.Sum(nil)[:16])
 }
 
 // Blob is a value that lies beside the records under its content: large values, definitions, attachments. A store keeps equal blobs once

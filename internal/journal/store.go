@@ -28,8 +28,6 @@ type Append struct {
 	Release bool
 	// Notices tell of events in Record; of each, Seq and Type are stored.
 	Notices []Notice
-	// Snapshot, if not nil, takes the place of the former one and stands for the run at Record.Last. It is a cache.
-	Snapshot []byte
 }
 
 // Validate tells what no store accepts. Every Append calls it first.
@@ -86,9 +84,6 @@ type Store interface {
 	//
 	// Errors: ErrNotFound and *OwnedError for runs named in q.Runs, before anything is deleted.
 	Prune(ctx context.Context, q PruneQuery) (PruneResult, error)
-	// Snapshot gives the run's snapshot and the event at which it stands; nil and 0 where there is no sound one of this version. Errors:
-	// ErrNotFound for the run.
-	Snapshot(ctx context.Context, run string) (data []byte, at uint64, err error)
 	// Close waits for appends under way, gives up every run that the handle owns, and frees it. Every call after it fails with ErrClosed; a
 	// second Close does nothing.
 	Close() error

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -15,11 +16,20 @@ import (
 	"github.com/hocket-run/hocket/workflow"
 )
 
-// engineStep is what a snapshot of the engine tells of a step.
+// engineState is what [enginetest.State] tells of the status and the steps of a run.
+type engineState struct {
+	State struct {
+		Status engine.Status
+		Steps  struct {
+			Blocks [][]engineStep
+			N      int
+		}
+	}
+}
+
 type engineStep struct {
-	In   engine.Value `json:"in"`
-	Out  engine.Value `json:"out"`
-	From int          `json:"f"`
+	Input, Output string
+	From          int
 }
 
 func agentNode(id, parent, agent string) workflow.Node {
@@ -129,36 +139,31 @@ func sameAsEngine(t *testing.T, def *workflow.Workflow, w *enginetest.World) {
 		if diff := cmp.Diff(early, f.Expand(e)); diff != "" {
 			t.Fatalf("event %d expanded before and after Add: %s", e.Seq, diff)
 		}
-		b, err := w.Fold(i + 1).Snapshot()
-		if err != nil {
+		var engines engineState
+		if err := json.Unmarshal(enginetest.State(w.Fold(i+1)), &engines); err != nil {
 			t.Fatal(err)
 		}
-		var snap struct {
-			State struct {
-				Status engine.Status
-				Steps  []engineStep
-			}
+		if f.Run().Status != engines.State.Status {
+			t.Fatalf("after event %d the run is %s, in the engine %s", e.Seq, f.Run().Status, engines.State.Status)
 		}
-		if err := json.Unmarshal(b, &snap); err != nil {
-			t.Fatal(err)
+		steps := slices.Concat(engines.State.Steps.Blocks...)[:engines.State.Steps.N]
+		if len(steps) != len(f.steps) {
+			t.Fatalf("after event %d there are %d steps, in the engine %d", e.Seq, len(f.steps), len(steps))
 		}
-		if f.Run().Status != snap.State.Status {
-			t.Fatalf("after event %d the run is %s, in the engine %s", e.Seq, f.Run().Status, snap.State.Status)
-		}
-		for n, want := range snap.State.Steps {
+		for n, want := range steps {
 			st := f.steps[n+1]
 			if st == nil {
 				t.Fatalf("step %d is missing after event %d\n%s", n+1, e.Seq, w.Log())
 			}
-			if want.In == nil && want.From > 0 {
-				want.In = snap.State.Steps[want.From-1].Out
-			} else if want.In == nil {
-				want.In = w.Run.Created().Input
+			if want.Input == "" && want.From > 0 {
+				want.Input = steps[want.From-1].Output
+			} else if want.Input == "" {
+				want.Input = string(w.Run.Created().Input)
 			}
-			if diff := cmp.Diff(string(f.input(st)), string(want.In)); diff != "" {
+			if diff := cmp.Diff(string(f.input(st)), want.Input); diff != "" {
 				t.Fatalf("input of step %d %s after event %d (-got +want):\n%s\n%s", n+1, st.node, e.Seq, diff, w.Log())
 			}
-			if diff := cmp.Diff(string(st.output), string(want.Out)); diff != "" {
+			if diff := cmp.Diff(string(st.output), want.Output); diff != "" {
 				t.Fatalf("output of step %d %s after event %d (-got +want):\n%s\n%s", n+1, st.node, e.Seq, diff, w.Log())
 			}
 		}

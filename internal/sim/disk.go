@@ -202,15 +202,6 @@ func (d *Disk) Head(ctx context.Context, run string) (journal.Head, error) {
 	return b.Head(ctx, run)
 }
 
-// Snapshot implements journal.Store.
-func (d *Disk) Snapshot(ctx context.Context, run string) ([]byte, uint64, error) {
-	b, err := d.reader()
-	if err != nil {
-		return nil, 0, err
-	}
-	return b.Snapshot(ctx, run)
-}
-
 // Blob implements journal.Store.
 func (d *Disk) Blob(ctx context.Context, hash string) ([]byte, error) {
 	b, err := d.reader()

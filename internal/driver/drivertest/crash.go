@@ -274,7 +274,7 @@ func boolInt(b bool) int {
 	return 0
 }
 
-func testSnapshots(t *testing.T, c Cluster) {
+func testLong(t *testing.T, c Cluster) {
 	w := &sim.World{Model: callsTool(slices.Repeat([]string{"act"}, 400)...), Tools: map[string]sim.Tool{"act": {}}}
 	n := 0
 	w.Tools["act"] = sim.Tool{Policy: tool.PolicyRetry, Do: func(context.Context, tool.Call) (tool.Result, error) {

@@ -110,7 +110,7 @@ func Run(t *testing.T, open func(t *testing.T) Cluster) {
 		{"watch another process's run", testWatchRemote},
 		{"deltas (P22)", testDeltas},
 		{"reopen after a limit (D20)", testReopen},
-		{"long run with snapshots (P6)", testSnapshots},
+		{"long run (P6)", testLong},
 		{"node functions", testFuncs},
 		{"notes of sub-steps, faults at every write (D7, D8)", testNotes},
 		{"notes that are refused", testNotesRefused},

@@ -42,8 +42,8 @@ type actor struct {
 	owned  bool
 	create *journal.NewRun // until the first commit
 	blobs  []journal.Blob  // likewise
-	snapAt uint64          // event of the last snapshot
-	pause  backoff         // between appends that fail
+
+	pause backoff // between appends that fail
 
 	// takeover: the run was left by an owner that did not finish it, and nothing was written since.
 	takeover bool

@@ -22,12 +22,6 @@ var refusals = []error{
 	engine.ErrCallLate, engine.ErrNoRoom, engine.ErrAbove, engine.ErrPrice,
 }
 
-// Snapshots are written when the journal has doubled since the last one, so that all of them together cost no more than the journal (P6).
-const (
-	snapshotFrom   = 512
-	snapshotGrowth = 2
-)
-
 // commit stores the events of a decision. committed is false with a nil error where they are not stored and the run was read again; then the
 // same inputs may be given once more. After an error nothing may be given any more.
 func (a *actor) commit(dec engine.Decision) (committed bool, err error) {
@@ -59,11 +53,6 @@ func (a *actor) append(events []engine.Event) (journal.Append, error) {
 		Blobs:  append(slices.Clip(a.blobs), blobs...),
 		Status: journal.Status(status), Waiting: len(a.run.Waits()), Notices: notices(events),
 		Release: a.settled() && !a.hasMail() && len(a.unapproved()) == 0,
-	}
-	if last >= snapshotFrom && last >= snapshotGrowth*a.snapAt {
-		if ap.Snapshot, err = a.run.Snapshot(); err != nil {
-			return ap, err
-		}
 	}
 	return ap, ap.Validate()
 }
@@ -99,9 +88,6 @@ func (a *actor) stored(ap journal.Append) {
 	a.owned, a.pause = !ap.Release, backoff{}
 	if fn := a.d.cfg.Hooks.Notices; fn != nil && len(ap.Notices) > 0 {
 		fn(a.id)
-	}
-	if ap.Snapshot != nil {
-		a.snapAt = ap.Record.Last
 	}
 }
 

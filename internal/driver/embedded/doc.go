@@ -5,9 +5,9 @@
 //
 // One actor owns one active run. Its flow:
 //
-//  1. It claims the run, folds snapshot and records, and finds out what its former owner left open (load.go). A new run has nothing to fold.
+//  1. It claims the run, folds its records, and finds out what its former owner left open (load.go). A new run has nothing to fold.
 //  2. It takes everything that waits in its mailbox (results, timers, answers, cancellations) and activates it (actor.go).
-//  3. It appends the events of all that in one transaction, together with the status, a snapshot now and then, and the release of a run that
+//  3. It appends the events of all that in one transaction, together with the status and the release of a run that
 //     pauses or ends (commit.go). Watchers and callers hear of it only now.
 //  4. It carries out the commands: calls in goroutines of their own, bounded over all runs; timers; cancellations (carry.go).
 //     A function under way may have notes taken: they are inputs like results, and answered when they are durable (record.go).

@@ -184,7 +184,7 @@ func (d *Driver) Spent(ctx context.Context, run string) (spent engine.Spent, abo
 	if err != nil {
 		return engine.Spent{}, nil, journal.InRun(run, err)
 	}
-	r, _, err := d.fold(ctx, run, c.plan)
+	r, err := d.fold(ctx, run, c.plan)
 	if err != nil {
 		return engine.Spent{}, nil, err
 	}

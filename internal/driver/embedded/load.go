@@ -217,11 +217,7 @@ func (a *actor) history(ctx context.Context) (*driver.History, error) {
 
 // events reads the events after seq, record by record.
 func (d *Driver) events(ctx context.Context, run string, after uint64, fn func([]engine.Event) error) error {
-	records, err := d.cfg.Store.Read(ctx, run, after)
-	if err != nil {
-		return err
-	}
-	for _, r := range records {
+	return d.cfg.Store.Each(ctx, run, after, func(r journal.Record) error {
 		events, err := journal.Decode(r.Data, func(hash string) ([]byte, error) { return d.cfg.Store.Blob(ctx, hash) })
 		if err != nil {
 			return fmt.Errorf("read run %s: %w", run, journal.InRun(run, err))
@@ -230,13 +226,10 @@ func (d *Driver) events(ctx context.Context, run string, after uint64, fn func([
 			events = events[1:]
 		}
 		if len(events) == 0 {
-			continue
+			return nil
 		}
-		if err := fn(events); err != nil {
-			return err
-		}
-	}
-	return nil
+		return fn(events)
+	})
 }
 
 // reread makes the run in memory equal to the journal.
@@ -246,11 +239,11 @@ func (a *actor) reread() error {
 		return nil
 	}
 	return a.persist("read run", func() error {
-		run, at, err := a.d.fold(a.d.root, a.id, a.plan.plan)
+		run, err := a.d.fold(a.d.root, a.id, a.plan.plan)
 		if err != nil {
 			return err
 		}
-		a.run, a.snapAt = run, at
+		a.run = run
 		a.orphans = map[string]engine.Command{}
 		for _, c := range run.Open() {
 			if id := callID(c); id != "" && a.calls[id] == nil {
@@ -261,22 +254,12 @@ func (a *actor) reread() error {
 	})
 }
 
-// fold makes a run of its snapshot and the records after it, and tells at which event the snapshot stands.
-func (d *Driver) fold(ctx context.Context, id string, plan *engine.Plan) (run *engine.Run, snapAt uint64, err error) {
+// fold makes a run of its events.
+func (d *Driver) fold(ctx context.Context, id string, plan *engine.Plan) (run *engine.Run, err error) {
 	defer recovered(&err)
-	data, at, err := d.cfg.Store.Snapshot(ctx, id)
-	if err != nil {
-		return nil, 0, err
+	run = engine.New(plan, id)
+	if err := d.events(ctx, id, 0, run.Apply); err != nil {
+		return nil, err
 	}
-	if data != nil {
-		run, err = engine.Restore(plan, id, data)
-		if err != nil {
-			d.cfg.Logger.Info("snapshot not used", "run", id, "err", err)
-		}
-	}
-	if run == nil || run.Seq() != at {
-		run, at = engine.New(plan, id), 0
-	}
-	err = d.events(ctx, id, at, run.Apply)
-	return run, at, err
+	return run, nil
 }

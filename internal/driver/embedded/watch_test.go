@@ -13,7 +13,6 @@ import (
 	"github.com/hocket-run/hocket/internal/journal"
 	"github.com/hocket-run/hocket/internal/model"
 	"github.com/hocket-run/hocket/internal/sim"
-	"github.com/hocket-run/hocket/workflow"
 )
 
 // TestSlowWatcher: a watcher that falls far behind still gets every event once and in order.
@@ -59,41 +58,11 @@ type counting struct {
 	from []uint64
 }
 
-func (c *counting) Read(ctx context.Context, run string, after uint64) ([]journal.Record, error) {
+func (c *counting) Each(ctx context.Context, run string, after uint64, take func(journal.Record) error) error {
 	c.mu.Lock()
 	c.from = append(c.from, after)
 	c.mu.Unlock()
-	return c.Backend.Read(ctx, run, after)
-}
-
-// TestSnapshotIsUsed: a long run is not folded from its first event on (P6).
-func TestSnapshotIsUsed(t *testing.T) {
-	stateless := func(context.Context, driver.Info) (*driver.Kit, error) {
-		return &driver.Kit{Models: echo{}, Stateless: true}, nil
-	}
-	bubble(t, embedded.Config{Open: stateless}, func(t *testing.T, d *embedded.Driver, m *journal.Memory) {
-		ids := make([]string, 300)
-		for i := range ids {
-			ids[i] = "n" + strings.Repeat("i", i)
-		}
-		w := agents(ids...)
-		w.Nodes = append(w.Nodes, approval().Nodes...)
-		w.Edges = append(w.Edges, workflow.Edge{From: ids[len(ids)-1], To: "ok"})
-		run := start(t, d, w)
-		status(t, d, run)
-		c := &counting{Backend: m.Open(journal.KindServe)}
-		data, at, err := c.Snapshot(t.Context(), run)
-		head, _ := c.Head(t.Context(), run)
-		if err != nil || data == nil || at < head.LastSeq/4 {
-			t.Fatalf("snapshot of %d bytes at event %d of %d, %v", len(data), at, head.LastSeq, err)
-		}
-		if err := open(t, m, embedded.Config{Store: c, Open: stateless}).Answer(t.Context(), run, engine.Answer{Value: engine.Value(`"yes"`)}); err != nil {
-			t.Fatal(err)
-		}
-		if len(c.from) == 0 || c.from[0] != at {
-			t.Errorf("read from %v, want %d", c.from, at)
-		}
-	})
+	return c.Backend.Each(ctx, run, after, take)
 }
 
 type echo struct{}

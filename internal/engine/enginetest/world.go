@@ -75,11 +75,11 @@ func (w *World) Try(data ...engine.InputData) error {
 	}
 	var before []byte
 	if !w.SkipLaws {
-		before = w.snapshot(w.Run)
+		before = State(w.Run)
 	}
 	d, err := w.Run.Activate(inputs)
 	if err != nil {
-		if after := w.snapshot(w.Run); before != nil && !bytes.Equal(after, before) {
+		if after := State(w.Run); before != nil && !bytes.Equal(after, before) {
 			w.T.Fatalf("%v changed the run\nbefore %s\nafter  %s", err, before, after)
 		}
 		return err
@@ -260,15 +260,6 @@ func (w *World) Crash(lost ...engine.Lost) {
 		return
 	}
 	w.accept(w.Run.Open())
-}
-
-func (w *World) snapshot(r *engine.Run) []byte {
-	w.T.Helper()
-	b, err := r.Snapshot()
-	if err != nil {
-		w.T.Fatalf("snapshot: %v", err)
-	}
-	return b
 }
 
 // Log prints the journal, a line an event.

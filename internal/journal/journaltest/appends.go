@@ -9,8 +9,6 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/hocket-run/hocket/internal/journal"
 )
 
@@ -100,7 +98,6 @@ func testAppendAtomic(t *testing.T, m Medium) {
 	b := journal.NewBlob([]byte("value"))
 	for _, a := range []journal.Append{next("r1", 7), create("r1", 0), next("r8", 2)} {
 		a.Blobs = []journal.Blob{b}
-		a.Snapshot = []byte("snapshot")
 		a.Status = journal.StatusPaused
 		if err := h.Append(t.Context(), a); err == nil {
 			t.Fatal("append was taken")
@@ -108,9 +105,6 @@ func testAppendAtomic(t *testing.T, m Medium) {
 	}
 	if _, err := h.Blob(t.Context(), b.Hash); !errors.Is(err, journal.ErrNotFound) {
 		t.Errorf("blob of a refused append: got error %v", err)
-	}
-	if data, _, err := h.Snapshot(t.Context(), "r1"); data != nil || err != nil {
-		t.Errorf("snapshot of a refused append: got %q, %v", data, err)
 	}
 	if got := head(t, h, "r1").Status; got != journal.StatusRunning {
 		t.Errorf("status after refused appends: %s", got)
@@ -121,12 +115,11 @@ func testSlices(t *testing.T, m Medium) {
 	h := handle(t, m)
 	a := create("r1", 0)
 	a.Record.Data = []byte("record")
-	a.Snapshot = []byte("snapshot")
 	b := journal.NewBlob([]byte("blob"))
 	a.Blobs = []journal.Blob{b}
 	a.Create.Meta = map[string]string{"k": "v"}
 	mustAppend(t, h, a)
-	for _, mine := range [][]byte{a.Record.Data, a.Snapshot, b.Data} {
+	for _, mine := range [][]byte{a.Record.Data, b.Data} {
 		mine[0] = 'X'
 	}
 	a.Create.Meta["k"] = "X"
@@ -135,19 +128,15 @@ func testSlices(t *testing.T, m Medium) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		snapshot, _, err := h.Snapshot(t.Context(), "r1")
-		if err != nil {
-			t.Fatal(err)
-		}
 		blob, err := h.Blob(t.Context(), b.Hash)
 		if err != nil {
 			t.Fatal(err)
 		}
 		meta := head(t, h, "r1").Meta
-		if got, want := fmt.Sprintf("%s %s %s %s", records[0].Data, snapshot, blob, meta["k"]), "record snapshot blob v"; got != want {
+		if got, want := fmt.Sprintf("%s %s %s", records[0].Data, blob, meta["k"]), "record blob v"; got != want {
 			t.Errorf("got %s, want %s", got, want)
 		}
-		records[0].Data[0], snapshot[0], blob[0], meta["k"] = 'Y', 'Y', 'Y', "Y"
+		records[0].Data[0], blob[0], meta["k"] = 'Y', 'Y', "Y"
 	}
 }
 
@@ -258,31 +247,5 @@ func testBlobs(t *testing.T, m Medium) {
 	for _, hash := range []string{journal.HashOf([]byte("never")), "", "zz", strings.ToUpper(value.Hash), value.Hash + "00"} {
 		_, err := h.Blob(t.Context(), hash)
 		refused(t, "blob "+hash, err, journal.ErrNotFound)
-	}
-}
-
-func testSnapshots(t *testing.T, m Medium) {
-	h := handle(t, m)
-	get := func(want string, wantAt uint64) {
-		t.Helper()
-		data, at, err := h.Snapshot(t.Context(), "r1")
-		if err != nil || string(data) != want || at != wantAt || (data == nil) != (wantAt == 0) {
-			t.Errorf("snapshot: got %q at %d, %v, want %q at %d", data, at, err, want, wantAt)
-		}
-	}
-	_, _, err := h.Snapshot(t.Context(), "r1")
-	refused(t, "snapshot of no run", err, journal.ErrNotFound)
-	mustAppend(t, h, create("r1", 0))
-	get("", 0)
-	two := next("r1", 2)
-	two.Snapshot = []byte("at two")
-	mustAppend(t, h, two, next("r1", 3))
-	get("at two", 2)
-	four := next("r1", 4)
-	four.Snapshot = []byte{}
-	mustAppend(t, h, four)
-	get("", 4)
-	if diff := cmp.Diff(uint64(4), head(t, h, "r1").LastSeq); diff != "" {
-		t.Error(diff)
 	}
 }

@@ -174,14 +174,6 @@ func (f *Faulty) Prune(ctx context.Context, q journal.PruneQuery) (res journal.P
 	return res, err
 }
 
-// Snapshot implements journal.Store.
-func (f *Faulty) Snapshot(ctx context.Context, run string) ([]byte, uint64, error) {
-	if err := f.alive("read snapshot"); err != nil {
-		return nil, 0, err
-	}
-	return f.Backend.Snapshot(ctx, run)
-}
-
 // Claim implements journal.Leases.
 func (f *Faulty) Claim(ctx context.Context, run string) (h journal.Head, err error) {
 	err = f.write("claim run", func() (err error) {

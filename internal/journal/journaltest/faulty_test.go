@@ -73,20 +73,19 @@ func TestFaultyDead(t *testing.T) {
 	script(t, f)
 	ctx := t.Context()
 	for name, call := range map[string]func() error{
-		"append":   func() error { return f.Append(ctx, journal.Append{}) },
-		"read":     func() error { _, err := f.Read(ctx, "r", 0); return err },
-		"blob":     func() error { _, err := f.Blob(ctx, ""); return err },
-		"head":     func() error { _, err := f.Head(ctx, "r"); return err },
-		"list":     func() error { _, _, err := f.List(ctx, journal.Query{}); return err },
-		"prune":    func() error { _, err := f.Prune(ctx, journal.PruneQuery{}); return err },
-		"snapshot": func() error { _, _, err := f.Snapshot(ctx, "r"); return err },
-		"claim":    func() error { _, err := f.Claim(ctx, "r"); return err },
-		"release":  func() error { return f.Release(ctx, "r", 1) },
-		"alive":    func() error { _, err := f.Alive(ctx, ""); return err },
-		"post":     func() error { _, err := f.Post(ctx, journal.Request{Run: "r"}); return err },
-		"take":     func() error { _, err := f.Take(ctx); return err },
-		"settle":   func() error { return f.Settle(ctx, 1, nil) },
-		"result":   func() error { _, _, err := f.Result(ctx, 1); return err },
+		"append":  func() error { return f.Append(ctx, journal.Append{}) },
+		"read":    func() error { _, err := f.Read(ctx, "r", 0); return err },
+		"blob":    func() error { _, err := f.Blob(ctx, ""); return err },
+		"head":    func() error { _, err := f.Head(ctx, "r"); return err },
+		"list":    func() error { _, _, err := f.List(ctx, journal.Query{}); return err },
+		"prune":   func() error { _, err := f.Prune(ctx, journal.PruneQuery{}); return err },
+		"claim":   func() error { _, err := f.Claim(ctx, "r"); return err },
+		"release": func() error { return f.Release(ctx, "r", 1) },
+		"alive":   func() error { _, err := f.Alive(ctx, ""); return err },
+		"post":    func() error { _, err := f.Post(ctx, journal.Request{Run: "r"}); return err },
+		"take":    func() error { _, err := f.Take(ctx); return err },
+		"settle":  func() error { return f.Settle(ctx, 1, nil) },
+		"result":  func() error { _, _, err := f.Result(ctx, 1); return err },
 	} {
 		if err := call(); !errors.Is(err, journaltest.ErrInjected) {
 			t.Errorf("%s: got error %v", name, err)

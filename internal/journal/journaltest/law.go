@@ -122,9 +122,6 @@ func (l *law) append(rt *rapid.T) {
 		}
 		a.Blobs = append(a.Blobs, b)
 	}
-	if rapid.IntRange(0, 3).Draw(rt, "snapshot") == 0 {
-		a.Snapshot = fmt.Appendf(nil, "state at %d", a.Record.Last)
-	}
 	for range rapid.IntRange(0, 2).Draw(rt, "notices") {
 		a.Notices = append(a.Notices, journal.Notice{Seq: rapid.Uint64Range(a.Record.First, a.Record.Last).Draw(rt, "seq"), Type: "wait.opened"})
 	}
@@ -206,12 +203,6 @@ func (l *law) compare(rt *rapid.T, run string) {
 	l.same(rt, "read", err, werr)
 	if got != want {
 		rt.Fatalf("read %s after %d: got %s, twin %s", run, after, got, want)
-	}
-	gotSnap, gotAt, err := p.real.Snapshot(l.t.Context(), run)
-	wantSnap, wantAt, werr := p.twin.Snapshot(l.t.Context(), run)
-	l.same(rt, "snapshot", err, werr)
-	if string(gotSnap) != string(wantSnap) || gotAt != wantAt {
-		rt.Fatalf("snapshot: got %s at %d, twin %s at %d", gotSnap, gotAt, wantSnap, wantAt)
 	}
 	gotHead, err := p.real.Head(l.t.Context(), run)
 	wantHead, werr := p.twin.Head(l.t.Context(), run)

@@ -113,7 +113,7 @@ func testPruneBlobs(t *testing.T, m Medium) {
 	for i := range 3 {
 		a := create(fmt.Sprintf("r%d", i), i)
 		a.Blobs = []journal.Blob{shared, journal.NewBlob(fmt.Appendf(nil, "own %d", i))}
-		a.Snapshot, a.Release = []byte("snapshot"), true
+		a.Release = true
 		mustAppend(t, h, a)
 	}
 	for i := range 3 {

@@ -40,7 +40,7 @@ func (s *Store) Append(ctx context.Context, a journal.Append) error {
 	}
 	a.Record.Version = cmp.Or(a.Record.Version, journal.RecordVersion)
 	p := &pendingAppend{Append: a, digest: a.Record.Digest()}
-	size := len(a.Record.Data) + len(a.Snapshot)
+	size := len(a.Record.Data)
 	for _, b := range a.Blobs {
 		hash, _ := journal.ParseHash(b.Hash) // Validate saw it
 		p.hashes = append(p.hashes, hash)
@@ -258,12 +258,6 @@ func (w *writer) besides(c *conn, p *pendingAppend, t *target) error {
 	}
 	for _, n := range p.Notices {
 		if _, err := c.exec(sqlNotice, t.id, n.Seq, n.Type, Micros(p.At)); err != nil {
-			return err
-		}
-	}
-	if p.Snapshot != nil {
-		sum := journal.SnapshotSum(p.Run, t.last, p.Snapshot)
-		if _, err := c.exec(sqlSetSnapshot, t.id, t.last, journal.SnapshotVersion, sum[:], p.Snapshot); err != nil {
 			return err
 		}
 	}

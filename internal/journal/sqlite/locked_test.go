@@ -124,15 +124,15 @@ func TestRejected(t *testing.T) {
 	if err := s.Append(t.Context(), benchNext(1, 4, []byte("x"))); err != nil {
 		t.Errorf("another run: %v", err)
 	}
-	behind(t, path, `ALTER TABLE snapshots RENAME TO elsewhere`)
-	_, _, err := s.Snapshot(t.Context(), benchRun(1))
+	behind(t, path, `ALTER TABLE blobs RENAME TO elsewhere`)
+	_, err := s.Blob(t.Context(), journal.HashOf(nil))
 	rejected("SQLITE_ERROR by a reader", err)
 	rejected("SQLITE_ERROR by a lent transaction", s.Write(t.Context(), 0, func(tx sqlite.Tx) error {
-		_, err := tx.Exec(`INSERT INTO snapshots VALUES (1)`)
+		_, err := tx.Exec(`INSERT INTO blobs VALUES (1)`)
 		return err
 	}))
 	rejected("SQLITE_ERROR by a lent view", s.View(t.Context(), func(tx sqlite.Tx) error {
-		return tx.Query(`SELECT 1 FROM snapshots`, func([]any) error { return nil })
+		return tx.Query(`SELECT 1 FROM blobs`, func([]any) error { return nil })
 	}))
 }
 

@@ -78,7 +78,6 @@ func writeRun(ctx context.Context, s *sqlite.Store, i int) error {
 	}
 	for n := range writeSteps {
 		a := benchNext(i, uint64(4+3*n), make([]byte, benchRecord))
-		a.Snapshot = make([]byte, 1000)
 		if err := s.Append(ctx, a); err != nil {
 			return err
 		}

@@ -49,9 +49,6 @@ func TestPruneShrinks(t *testing.T) {
 				if n == 3 {
 					a.Blobs = []journal.Blob{journal.NewBlob(fmt.Appendf(nil, "%d %04000d", i, n))}
 				}
-				if n%5 == 4 {
-					a.Snapshot = make([]byte, 2000)
-				}
 				if err := s.Append(t.Context(), a); err != nil {
 					t.Error(err)
 					return
@@ -255,7 +252,7 @@ func TestLogStaysSmall(t *testing.T) {
 	largest := int64(0)
 	for i := range 75 {
 		a := benchNext(0, uint64(4+3*i), []byte("x"))
-		a.Snapshot = bytes.Repeat([]byte{byte(i)}, 1<<20)
+		a.Blobs = []journal.Blob{journal.NewBlob(bytes.Repeat([]byte{byte(i)}, 1<<20))}
 		if err := s.Append(t.Context(), a); err != nil {
 			t.Error(err)
 		}

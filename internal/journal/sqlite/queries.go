@@ -64,9 +64,6 @@ WHERE id = ? AND epoch = ? AND record = ?`)
 	sqlBlobID  = sqlText(`SELECT id FROM blobs WHERE hash = ?`)
 	sqlNewBlob = sqlText(`INSERT INTO blobs (hash, data) VALUES (?, ?)`)
 	sqlHold    = sqlText(`INSERT INTO holds (run, blob) VALUES (?, ?) ON CONFLICT DO NOTHING`)
-
-	sqlSetSnapshot = sqlText(`INSERT INTO snapshots (run, at, version, sum, data) VALUES (?, ?, ?, ?, ?)
-ON CONFLICT (run) DO UPDATE SET at = excluded.at, version = excluded.version, sum = excluded.sum, data = excluded.data`)
 )
 
 // Reading a run.
@@ -93,9 +90,6 @@ SELECT id, prev FROM chain`)
 
 	sqlBlob     = sqlText(`SELECT data FROM blobs WHERE hash = ?`)
 	sqlBlobPart = sqlText(`SELECT length(data), substr(data, ?, ?) FROM blobs WHERE hash = ?`)
-
-	sqlSnapshot = sqlText(`SELECT s.at, s.version, s.sum, s.data, h.last
-FROM runs r JOIN heads h ON h.id = r.id LEFT JOIN snapshots s ON s.run = r.id WHERE r.run = ?`)
 )
 
 // Heads. Lists are read newest first, in streams that an index gives in order; INDEXED BY makes a missing index an error, not a slow list.
@@ -193,7 +187,6 @@ WHERE r.status = ? AND r.created >= ? AND (r.created, r.id) > (?, ?) AND h.updat
 	sqlHeld       = sqlText(`SELECT blob FROM holds WHERE run = ?`)
 	sqlDropHolds  = sqlText(`DELETE FROM holds WHERE run = ?`)
 	sqlDropBlob   = sqlText(`DELETE FROM blobs WHERE id = ? AND NOT EXISTS (SELECT 1 FROM holds WHERE blob = blobs.id)`)
-	sqlDropSnap   = sqlText(`DELETE FROM snapshots WHERE run = ?`)
 	sqlDropInbox  = sqlText(`DELETE FROM inbox WHERE run = ?`)
 	sqlDropNotice = sqlText(`DELETE FROM notices WHERE run = ?`)
 	sqlDropHead   = sqlText(`DELETE FROM heads WHERE id = ?`)

@@ -111,29 +111,6 @@ func (s *Store) Blob(ctx context.Context, hash string) ([]byte, error) {
 	return data, nil
 }
 
-// Snapshot implements journal.Store.
-func (s *Store) Snapshot(ctx context.Context, run string) ([]byte, uint64, error) {
-	var r row
-	err := s.readers.read(ctx, func(c *conn) (err error) {
-		if r, err = c.one(ctx, sqlSnapshot, run); err == nil && r == nil {
-			err = journal.ErrNotFound
-		}
-		return err
-	})
-	if err != nil {
-		return nil, 0, fault("read snapshot of run", run, err)
-	}
-	at, data := uint64(r.int(0)), r.bytes(3)
-	if data == nil {
-		data = []byte{}
-	}
-	sum := journal.SnapshotSum(run, at, data)
-	if r.int(1) != journal.SnapshotVersion || at > uint64(r.int(4)) || string(r.bytes(2)) != string(sum[:]) {
-		return nil, 0, nil
-	}
-	return data, at, nil
-}
-
 // fault names the run in err, and in the damage that SQLite found on the way to it.
 func fault(verb, run string, err error) error {
 	if c, ok := errors.AsType[*journal.CorruptError](err); ok && c.Run == "" {

@@ -62,9 +62,7 @@ WHERE run = (SELECT id FROM runs WHERE run = ?) AND last = ?`,
 	journaltest.DropRecord: `DELETE FROM records WHERE run = (SELECT id FROM runs WHERE run = ?) AND last = ?`,
 	journaltest.NewerRecord: `UPDATE records SET seal = unhex('02' || substr(hex(seal), 3))
 WHERE run = (SELECT id FROM runs WHERE run = ?) AND last = ?`,
-	journaltest.FlipSnapshot:  `UPDATE snapshots SET data = CAST('S' || substr(data, 2) AS BLOB) WHERE run = (SELECT id FROM runs WHERE run = ?)`,
-	journaltest.NewerSnapshot: `UPDATE snapshots SET version = version + 1 WHERE run = (SELECT id FROM runs WHERE run = ?)`,
-	journaltest.FlipBlob:      `UPDATE blobs SET data = CAST('S' || substr(data, 2) AS BLOB) WHERE hash = unhex(?)`,
+	journaltest.FlipBlob: `UPDATE blobs SET data = CAST('S' || substr(data, 2) AS BLOB) WHERE hash = unhex(?)`,
 }
 
 func damage(t *testing.T, path string, d journaltest.Damage) {
@@ -73,8 +71,6 @@ func damage(t *testing.T, path string, d journaltest.Damage) {
 	switch d.Kind {
 	case journaltest.FlipBlob:
 		raw(t, path, query, d.Hash)
-	case journaltest.FlipSnapshot, journaltest.NewerSnapshot:
-		raw(t, path, query, d.Run)
 	default:
 		raw(t, path, query, d.Run, d.Seq)
 	}

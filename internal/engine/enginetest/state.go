@@ -1,0 +1,145 @@
+package enginetest
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"reflect"
+	"slices"
+	"strconv"
+
+	"github.com/hocket-run/hocket/internal/engine"
+)
+
+// derived are fields of the engine's state that are made again when they are needed, so they may differ between a run and the fold of its events.
+var derived = map[string]bool{"scope.now": true, "scope.shared": true, "block.settled": true, "Time.loc": true}
+
+// State gives all that a run knows as JSON with the engine's own names, without what is empty, so that two runs can be compared. The counters that the run keeps of its calls are part of it.
+func State(r *engine.Run) []byte {
+	run := reflect.ValueOf(r).Elem()
+	var b bytes.Buffer
+	b.WriteByte('{')
+	for _, name := range []string{"open", "late", "due"} {
+		fmt.Fprintf(&b, "%q:%d,", name, run.FieldByName(name).Int())
+	}
+	b.WriteString(`"state":`)
+	writeState(&b, run.FieldByName("s"))
+	b.WriteByte('}')
+	return b.Bytes()
+}
+
+// writeState writes a value by its kind alone: methods of fields that are not exported cannot be called.
+func writeState(b *bytes.Buffer, v reflect.Value) {
+	switch v.Kind() {
+	case reflect.Bool:
+		b.WriteString(strconv.FormatBool(v.Bool()))
+	case reflect.Int, reflect.Int8, reflect.Int16, reflect.Int32, reflect.Int64:
+		b.WriteString(strconv.FormatInt(v.Int(), 10))
+	case reflect.Uint, reflect.Uint8, reflect.Uint16, reflect.Uint32, reflect.Uint64:
+		b.WriteString(strconv.FormatUint(v.Uint(), 10))
+	case reflect.Float32, reflect.Float64:
+		b.WriteString(strconv.FormatFloat(v.Float(), 'g', -1, 64))
+	case reflect.String:
+		writeText(b, v.String())
+	case reflect.Pointer, reflect.Interface:
+		if v.IsNil() {
+			b.WriteString("null")
+			return
+		}
+		writeState(b, v.Elem())
+	case reflect.Slice, reflect.Array:
+		writeList(b, v)
+	case reflect.Map:
+		writeMap(b, v)
+	case reflect.Struct:
+		writeStruct(b, v)
+	default:
+		panic(fmt.Sprintf("the engine's state holds a %s", v.Type()))
+	}
+}
+
+func writeList(b *bytes.Buffer, v reflect.Value) {
+	if v.Kind() == reflect.Slice && v.Type().Elem().Kind() == reflect.Uint8 {
+		writeText(b, string(v.Bytes()))
+		return
+	}
+	b.WriteByte('[')
+	for i := range v.Len() {
+		if i > 0 {
+			b.WriteByte(',')
+		}
+		writeState(b, v.Index(i))
+	}
+	b.WriteByte(']')
+}
+
+// writeMap writes the entries in the order of their keys, which are texts or integers.
+func writeMap(b *bytes.Buffer, v reflect.Value) {
+	entries := make(map[string]reflect.Value, v.Len())
+	for it := v.MapRange(); it.Next(); {
+		var key bytes.Buffer
+		writeState(&key, it.Key())
+		entries[key.String()] = it.Value()
+	}
+	b.WriteByte('{')
+	for i, key := range slices.Sorted(maps.Keys(entries)) {
+		if i > 0 {
+			b.WriteByte(',')
+		}
+		name := key
+		if name[0] != '"' {
+			name = strconv.Quote(name)
+		}
+		b.WriteString(name + ":")
+		writeState(b, entries[key])
+	}
+	b.WriteByte('}')
+}
+
+func writeStruct(b *bytes.Buffer, v reflect.Value) {
+	t := v.Type()
+	b.WriteByte('{')
+	first := true
+	for i := range t.NumField() {
+		f := t.Field(i)
+		if isDerived(t, f) || isEmpty(v.Field(i)) {
+			continue
+		}
+		if !first {
+			b.WriteByte(',')
+		}
+		first = false
+		b.WriteString(strconv.Quote(f.Name) + ":")
+		writeState(b, v.Field(i))
+	}
+	b.WriteByte('}')
+}
+
+func isDerived(t reflect.Type, f reflect.StructField) bool {
+	return derived[t.Name()+"."+f.Name] || f.Tag.Get("json") == "-" // what the journal does not keep
+}
+
+// isEmpty takes nil and empty lists for the same.
+func isEmpty(v reflect.Value) bool {
+	switch v.Kind() {
+	case reflect.Slice, reflect.Map:
+		return v.Len() == 0
+	case reflect.Struct:
+		for i := range v.NumField() {
+			if !isDerived(v.Type(), v.Type().Field(i)) && !isEmpty(v.Field(i)) {
+				return false
+			}
+		}
+		return true
+	}
+	return v.IsZero()
+}
+
+func writeText(b *bytes.Buffer, s string) {
+	text, err := json.Marshal(s)
+	if err != nil {
+		panic(err)
+	}
+	b.Write(text)
+}
