@@ -153,7 +153,10 @@ func (r *Run) applyStep(ev *Event) error {
 			st.Output = f.value()
 		} else if sc.Failed == nil {
 			sc.Failed = &f
-			if sc.Owner == 0 && r.s.Ending == nil {
+			switch {
+			case sc.Owner > 0:
+				r.dropTokens([]int{st.Scope}) // nothing new starts in a branch that failed
+			case r.s.Ending == nil:
 				r.s.Ending = &ending{Status: StatusFailed, Failure: f}
 			}
 		}

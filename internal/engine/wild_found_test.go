@@ -96,3 +96,19 @@ func TestSettleTimerComesBack(t *testing.T) {
 	w.Fire("settle")
 	wantStatus(t, w, engine.StatusCompleted)
 }
+
+// D12: nothing new starts in a branch that failed while its block waits for the others, not even a join that has all that can still arrive.
+func TestFailedBranchRests(t *testing.T) {
+	t.Parallel()
+	g := enginetest.Graph(nodes(enginetest.Fork("f", workflow.Fork{OnFailure: workflow.FailCollect}, "x", "y"),
+		in("f", nodes(workflow.Node{ID: "s", Kind: workflow.KindStart}, "a", "b", workflow.Node{ID: "j", Kind: workflow.KindJoin, Join: &workflow.Join{}}, "c", "d"))),
+		"f:x -> s; s -> a; s -> b; a -> j; b -> j; j -> c; c -> f/join; f:y -> d; d -> f/join")
+	w := enginetest.New(t, g, nil)
+	w.Start("go")
+	w.Finish("a", enginetest.Say("a"))
+	w.Finish("b", enginetest.Fails("server", "boom"))
+	wantTrace(t, w, 0, "+f, +s, .s, +d, +a, +b, .a, !b server")
+	w.Finish("d", enginetest.Say("d"))
+	wantStatus(t, w, engine.StatusFailed)
+	w.CheckPrefixes()
+}

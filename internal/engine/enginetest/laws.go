@@ -62,10 +62,12 @@ func (w *World) openLaws(folded *engine.Run) {
 	}
 }
 
-// stepLaws checks that no step goes on after its end, and that none is left when the run has ended, unless a reopening may go on with it.
+// stepLaws checks that no step goes on after its end, that nothing starts in a branch or sub-flow that failed, and that no step is left when the run has ended, unless
+// a reopening may go on with it.
 func (w *World) stepLaws() {
 	w.T.Helper()
 	ended := map[int]engine.Type{}
+	scopes, failed := map[int]int{}, map[int]bool{}
 	started := 0
 	for i, e := range w.Events {
 		if e.Seq != uint64(i+1) {
@@ -76,11 +78,17 @@ func (w *World) stepLaws() {
 			if started++; e.Step != started {
 				w.T.Fatalf("event %d starts step %d, want %d\n%s", e.Seq, e.Step, started, w.Log())
 			}
+			if scopes[e.Step] = d.Scope; failed[d.Scope] {
+				w.T.Fatalf("event %d starts a step in scope %d, which has failed\n%s", e.Seq, d.Scope, w.Log())
+			}
 		case *engine.StepCompleted, *engine.StepFailed, *engine.StepCancelled, *engine.StepSkipped:
 			if was, ok := ended[e.Step]; ok {
 				w.T.Fatalf("event %d: step %d has ended by %s before\n%s", e.Seq, e.Step, was, w.Log())
 			}
 			ended[e.Step] = d.Type()
+			if f, ok := d.(*engine.StepFailed); ok && f.Port == "" && scopes[e.Step] > 0 {
+				failed[scopes[e.Step]] = true
+			}
 		case *engine.ModelCalled, *engine.ToolCalled, *engine.FuncCalled, *engine.StepRetrying, *engine.WaitOpened, *engine.SubagentStarted, *engine.AgentHanded:
 			if was, ok := ended[e.Step]; ok {
 				w.T.Fatalf("event %d: step %d goes on after %s\n%s", e.Seq, e.Step, was, w.Log())
