@@ -197,7 +197,8 @@ func TestRetryProperty(t *testing.T) {
 			if again > 2 {
 				break
 			}
-			limits := workflow.Limits{MaxSteps: new(1000 * (again + 1)), MaxTokens: int64(1_000_000 * (again + 1)), MaxLoopIterations: 10 * (again + 1)}
+			// Few passes: a sub-flow whose state holds its input and its output doubles the state with each pass of a loop around it.
+			limits := workflow.Limits{MaxSteps: new(1000 * (again + 1)), MaxTokens: int64(1_000_000 * (again + 1)), MaxLoopIterations: 6 + again}
 			w.shape.SetLoops(limits.MaxLoopIterations)
 			w, _ = w.retry(limits)
 			w.breaks = again < 2 && rapid.Bool().Draw(rt, "breaks again")
