@@ -152,9 +152,8 @@ func idsOf(events []engine.Event) map[string]bool {
 }
 
 // retry makes a run of the one that ended, as Service.derive does, and says whether all that succeeded beside the failure was kept.
-func (w *retried) retry(limits workflow.Limits) (next *retried, whole bool) {
+func (w *retried) retry(q RetryRequest) (next *retried, whole bool) {
 	w.T.Helper()
-	q := RetryRequest{Limits: limits}
 	for _, keep := range []bool{true, false} {
 		past, reopen, err := q.past("run1", slices.Clone(w.Events), keep)
 		if err != nil {
@@ -200,7 +199,7 @@ func TestRetryProperty(t *testing.T) {
 			// Few passes: a sub-flow whose state holds its input and its output doubles the state with each pass of a loop around it.
 			limits := workflow.Limits{MaxSteps: new(1000 * (again + 1)), MaxTokens: int64(1_000_000 * (again + 1)), MaxLoopIterations: 6 + again}
 			w.shape.SetLoops(limits.MaxLoopIterations)
-			w, _ = w.retry(limits)
+			w, _ = w.retry(RetryRequest{Limits: limits})
 			w.breaks = again < 2 && rapid.Bool().Draw(rt, "breaks again")
 			if !w.breaks {
 				again = 3
@@ -209,6 +208,37 @@ func TestRetryProperty(t *testing.T) {
 		}
 		w.compare()
 	})
+}
+
+// TestRetryFromProperty: a retry from any step that ran, of a run that ended in any way, comes to an end, and makes no call again whose success is kept.
+func TestRetryFromProperty(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(rt *rapid.T) {
+		w := newRetried(t, rt)
+		w.drive()
+		limits := workflow.Limits{MaxSteps: new(1000), MaxTokens: 1_000_000, MaxLoopIterations: 6}
+		w.shape.SetLoops(limits.MaxLoopIterations)
+		for range rapid.IntRange(1, 2).Draw(rt, "retries") {
+			nodes := w.started()
+			if len(nodes) == 0 {
+				return // it ended before any step
+			}
+			w, _ = w.retry(RetryRequest{Limits: limits, From: rapid.SampledFrom(nodes).Draw(rt, "from")})
+			w.breaks = rapid.Bool().Draw(rt, "breaks again")
+			w.drive()
+		}
+	})
+}
+
+// started gives the nodes of the steps that ran.
+func (w *retried) started() []string {
+	var nodes []string
+	for _, e := range w.Events {
+		if _, ok := e.Data.(*engine.StepStarted); ok && !slices.Contains(nodes, e.Node) {
+			nodes = append(nodes, e.Node)
+		}
+	}
+	return nodes
 }
 
 // compare holds a run to what the shape gives where no call fails.
