@@ -24,8 +24,10 @@ type World struct {
 	Tool  func(*engine.CallTool) *engine.ToolResult
 	Func  func(*engine.CallFunc) *engine.FuncResult
 
-	Now       time.Time
-	Events    []engine.Event
+	Now    time.Time
+	Events []engine.Event
+	// Last are the commands that the last activation, or the recovery of a run that was not running, gave.
+	Last      []engine.Command
 	Pending   []engine.Command
 	Timers    []*engine.StartTimer
 	Cancelled map[string]bool
@@ -96,6 +98,7 @@ func (w *World) Try(data ...engine.InputData) error {
 }
 
 func (w *World) accept(cmds []engine.Command) {
+	w.Last = cmds
 	for _, c := range cmds {
 		switch c := c.(type) {
 		case *engine.StartTimer:

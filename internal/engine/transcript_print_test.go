@@ -1,0 +1,355 @@
+package engine_test
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/hocket-run/hocket/internal/chat"
+	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/engine/enginetest"
+	"github.com/hocket-run/hocket/workflow"
+)
+
+// eventLine shows an event: its public number, its type, node#step, and the fields that matter to a reader.
+func eventLine(e *engine.Event) string {
+	where := e.Node
+	if e.Step > 0 {
+		where += "#" + strconv.Itoa(e.Step)
+	}
+	return strings.TrimRight(fmt.Sprintf("%3d %-18s %-9s %s", e.Seq, e.Data.Type(), where, strings.Join(eventFields(e), " ")), " ")
+}
+
+// fields gathers `name=value` for what is not at its zero value.
+type fields []string
+
+func (f *fields) add(name string, v any) {
+	switch v := v.(type) {
+	case string:
+		if v != "" {
+			*f = append(*f, name+"="+v)
+		}
+	case int:
+		if v != 0 {
+			*f = append(*f, name+"="+strconv.Itoa(v))
+		}
+	case int64:
+		f.add(name, int(v))
+	case bool:
+		if v {
+			*f = append(*f, name)
+		}
+	case engine.Value:
+		if v != nil {
+			*f = append(*f, name+"="+short(v))
+		}
+	case map[string]engine.Value:
+		if v != nil {
+			b, _ := json.Marshal(v) // values are valid JSON
+			f.add(name, engine.Value(b))
+		}
+	case []string:
+		f.add(name, strings.Join(v, ","))
+	case *engine.Failure:
+		if v != nil {
+			*f = append(*f, strings.TrimSpace(v.Code+" "+quoted(v.Message)))
+		}
+	case *workflow.Budget:
+		if v != nil {
+			*f = append(*f, name+"="+budgetText(*v))
+		}
+	}
+}
+
+// eventFields lists what a reader of a transcript needs of an event. What is left out, such as prompts, stands in the commands or does not matter to what the engine decides.
+func eventFields(e *engine.Event) (f fields) {
+	switch d := e.Data.(type) {
+	case *engine.RunCreated:
+		f.add("input", d.Input)
+		f.add("above", d.Above)
+	case *engine.RunPaused:
+		f.add("wait", d.Wait)
+	case *engine.RunResumed:
+		f.add("reason", d.Reason)
+		f.add("above", d.Above)
+	case *engine.RunCompleted:
+		f.add("output", "of#"+strconv.Itoa(d.OutputStep))
+	case *engine.RunFailed:
+		f.add("", &d.Error)
+	case *engine.RunCancelled:
+		f.add("reason", quoted(d.Reason))
+	case *engine.RunCancelling:
+		f.add("reason", quoted(d.Reason))
+	case *engine.LimitReached:
+		f.add("limit", d.Limit)
+		f.add("max", d.Max)
+		f.add("detail", d.Detail)
+	case *engine.TimerFired:
+		f.add("timer", d.Timer)
+	case *engine.SignalRaised:
+		f.add("signal", d.Signal)
+	case *engine.ToolsPinned:
+		f.add("pins", d.Pins)
+	case *engine.StepStarted, *engine.StepRetrying, *engine.StepCompleted, *engine.StepFailed, *engine.StepCancelled, *engine.StepSkipped, *engine.EdgeTaken, *engine.ConditionChecked:
+		return stepFields(e)
+	case *engine.WaitOpened, *engine.WaitAnswered, *engine.WaitReminded, *engine.WaitClosed:
+		return waitFields(e)
+	default:
+		return callFields(e)
+	}
+	return f
+}
+
+func stepFields(e *engine.Event) (f fields) {
+	switch d := e.Data.(type) {
+	case *engine.StepStarted:
+		f.add("from", origin(d.From))
+		f.add("tokens", numbers(d.Tokens))
+		f.add("scope", d.Scope)
+		if d.Iteration > 1 {
+			f.add("iteration", d.Iteration)
+		}
+	case *engine.StepRetrying:
+		f.add("call", d.Call)
+		f.add("attempt", d.Attempt)
+		f.add("in", d.Until.Sub(e.At).String())
+		f.add("", &d.Error)
+	case *engine.StepCompleted:
+		f.add("same", d.Same)
+		f.add("reply", d.Reply)
+		f.add("output", d.Output)
+		f.add("update", d.Update)
+		f.add("ports", d.Ports)
+		f.add("goto", d.Goto)
+	case *engine.StepFailed:
+		f.add("", &d.Error)
+		f.add("port", d.Port)
+	case *engine.StepCancelled:
+		f.add("reason", quoted(d.Reason))
+	case *engine.StepSkipped:
+		f.add("reason", quoted(d.Reason))
+	case *engine.EdgeTaken:
+		f.add("to", d.To)
+		f.add("token", d.Token)
+		f.add("scope", d.Scope)
+		f.add("branch", d.Branch)
+		f.add("held", d.Held)
+		f.add("state", d.State)
+	case *engine.ConditionChecked:
+		f.add("case", strconv.Itoa(d.Index))
+		f.add(cmp.Or(d.Op, "expression"), quoted(d.Text))
+		f.add("result", strconv.FormatBool(d.Result))
+	}
+	return f
+}
+
+func waitFields(e *engine.Event) (f fields) {
+	switch d := e.Data.(type) {
+	case *engine.WaitOpened:
+		f.add("wait", d.Wait)
+		f.add("kind", d.Kind)
+		f.add("call", d.Call)
+		f.add("binding", d.Binding)
+		if d.Limit != nil {
+			f.add("limit", d.Limit.Limit)
+		}
+		f.add("prompt", quoted(d.Prompt))
+	case *engine.WaitAnswered:
+		f.add("wait", d.Wait)
+		f.add("decision", d.Decision)
+		f.add("answer", d.Answer)
+		f.add("note", quoted(d.Note))
+	case *engine.WaitReminded:
+		f.add("wait", d.Wait)
+	case *engine.WaitClosed:
+		f.add("wait", d.Wait)
+		f.add("reason", d.Reason)
+	}
+	return f
+}
+
+func callFields(e *engine.Event) (f fields) {
+	call := func(key string, attempt int) { f.add("call", key+"#"+strconv.Itoa(attempt)) }
+	switch d := e.Data.(type) {
+	case *engine.ModelCalled:
+		call(d.Call, d.Attempt)
+		f.add("frame", d.Frame)
+		f.add("model", d.Model)
+		f.add("messages", d.Length)
+		if v := d.Reserved; v != nil {
+			f.add("reserved", fmt.Sprintf("%d+%d", v.Input, v.Output))
+			f.add("bound", v.Bound)
+		}
+	case *engine.ModelReplied:
+		call(d.Call, d.Attempt)
+		f.add("text", quoted(d.Message.Text.String()))
+		for _, tc := range d.Message.ToolCalls {
+			f.add("calls", tc.Name+string(tc.Arguments))
+		}
+		f.add("stop", d.Stop)
+		f.add("late", d.Late)
+	case *engine.ModelFailed:
+		call(d.Call, d.Attempt)
+		f.add("", &d.Error)
+		f.add("late", d.Late)
+	case *engine.ToolCalled:
+		call(d.Call, d.Attempt)
+		f.add("frame", d.Frame)
+		f.add("tool", d.Tool)
+		f.add("arguments", d.Arguments)
+	case *engine.ToolReturned:
+		if d.Call != "" {
+			call(d.Call, d.Attempt)
+		}
+		f.add("text", quoted(d.Text))
+		f.add("error", d.IsError)
+		f.add("late", d.Late)
+	case *engine.ToolFailed:
+		call(d.Call, d.Attempt)
+		f.add("", &d.Error)
+		f.add("late", d.Late)
+		f.add("unknown", d.Unknown)
+		f.add("kept", d.Kept)
+	case *engine.FuncCalled:
+		call(d.Call, d.Attempt)
+	case *engine.FuncReturned:
+		call(d.Call, d.Attempt)
+		f.add("output", d.Output)
+		f.add("update", d.Update)
+		f.add("goto", d.Goto)
+		f.add("", d.Error)
+		f.add("late", d.Late)
+		f.add("kept", d.Kept)
+	case *engine.FuncNoted:
+		call(d.Call, d.Attempt)
+		f.add("key", d.Key)
+		f.add("value", d.Value)
+	case *engine.SubagentStarted:
+		f.add("frame", d.Frame)
+		f.add("agent", d.Agent)
+		f.add("input", quoted(d.Input))
+	case *engine.SubagentCompleted:
+		f.add("frame", d.Frame)
+	case *engine.SubagentFailed:
+		f.add("frame", d.Frame)
+		f.add("", &d.Error)
+	case *engine.AgentHanded:
+		f.add("from", d.From)
+		f.add("to", d.Agent)
+	case *engine.ChildStarted:
+		call(d.Call, d.Attempt)
+		f.add("run", d.Run)
+		f.add("part", d.Part)
+	case *engine.CallUsed:
+		call(d.Call, d.Attempt)
+		f.add("run", d.Run)
+		f.add("key", d.Key)
+		f.add("tokens", d.Used.Borne.Tokens)
+		f.add("calls", d.Used.Borne.Calls)
+		f.add("ended", d.Ended)
+	case *engine.CallReserved:
+		call(d.Call, d.Attempt)
+		f.add("key", d.Key)
+		f.add("output", d.Output)
+		f.add("bound", d.Bound)
+		f.add("part", d.Part)
+	}
+	return f
+}
+
+// commandLine shows a command; "" for those that repeat an event.
+func commandLine(c engine.Command, now time.Time) string {
+	switch c := c.(type) {
+	case *engine.CallModel:
+		line := fmt.Sprintf("ask model   %s: %s", c.ID, lastMessage(c.Messages))
+		if c.MaxOutput > 0 {
+			line += fmt.Sprintf(", at most %d tokens", c.MaxOutput)
+		}
+		return line
+	case *engine.CallTool:
+		line := fmt.Sprintf("call tool   %s: %s(%s)", c.ID, c.Tool, c.Arguments)
+		if c.Approved != "" {
+			line += ", approved"
+		}
+		return line
+	case *engine.CallFunc:
+		line := fmt.Sprintf("call func   %s: %s", c.ID, c.Func)
+		if c.State != nil {
+			state, _ := json.Marshal(c.State) // values are valid JSON
+			line += " state=" + short(state)
+		}
+		for _, n := range c.Notes {
+			line += fmt.Sprintf(" note %s=%s", n.Key, short(n.Value))
+		}
+		return line
+	case *engine.StartTimer:
+		return fmt.Sprintf("start timer %s: in %s", c.ID, c.At.Sub(now).Round(time.Second))
+	case *engine.CancelCalls:
+		return "cancel      " + strings.Join(c.IDs, " ")
+	case *engine.OpenWait:
+		return "show wait   " + c.Wait
+	case *engine.Finish:
+		return "finish      " + string(c.Status)
+	}
+	return fmt.Sprintf("%T", c)
+}
+
+// lastMessage shows the last message of a conversation.
+func lastMessage(messages []chat.Message) string {
+	if len(messages) == 0 {
+		return "no messages"
+	}
+	m := messages[len(messages)-1]
+	return string(m.Role) + " " + quoted(m.Text.String())
+}
+
+// origin names the step that a value came from.
+func origin(step int) string {
+	if step == 0 {
+		return "input"
+	}
+	return "#" + strconv.Itoa(step)
+}
+
+func numbers(list []int) string {
+	var out []string
+	for _, n := range list {
+		out = append(out, strconv.Itoa(n))
+	}
+	return strings.Join(out, ",")
+}
+
+func quoted(s string) string {
+	if s == "" {
+		return ""
+	}
+	return short(enginetest.Text(s))
+}
+
+// short cuts a value where it is long.
+func short(v engine.Value) string {
+	const most = 90
+	s := []rune(string(v))
+	if len(s) <= most {
+		return string(s)
+	}
+	return strings.TrimSpace(string(slices.Concat(s[:most], []rune("…"))))
+}
+
+func budgetText(b workflow.Budget) string {
+	var out []string
+	if b.MaxTokens > 0 {
+		out = append(out, fmt.Sprintf("%dtokens", b.MaxTokens))
+	}
+	if b.MaxCostUSD > 0 {
+		out = append(out, fmt.Sprintf("%gUSD", b.MaxCostUSD))
+	}
+	if b.MaxCalls > 0 {
+		out = append(out, fmt.Sprintf("%dcalls", b.MaxCalls))
+	}
+	return strings.Join(out, "+")
+}
