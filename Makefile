@@ -28,8 +28,9 @@ test: lint $(PACKAGES) $(CHROMIUM) ## everything that must hold: lint, tests wit
 	$(ALL) HOCKET_KILLS=200 scripts/failures go test -race -timeout 20m -skip '^TestScripts$$' ./...
 	scripts/failures go test -timeout 10m -run '^TestScripts$$' ./internal/cli # its processes start ten times slower with -race; soak has them so
 
-bench: ## measure: engine, durable steps, cold start, paused runs, each beside its floor
-	go test -run '^$$' -bench . -benchtime 1s ./bench/...
+bench: ## measure: engine, durable steps, cold start, paused runs, each beside its floor; then how costs grow from n to 2n, beside the goals
+	go test -run '^$$' -bench . -benchtime 1s ./bench
+	go run ./bench/growth
 
 lint: $(LINT) $(ACTIONS) ## gofmt, vet, golangci-lint, actionlint, go.mod is tidy
 	go mod tidy -diff

@@ -1,0 +1,103 @@
+package main
+
+import (
+	"runtime"
+	"testing"
+)
+
+// quadratic lists the costs that grow faster than they may, by row and measure, each with its reason. A cost that has become linear must leave the
+// list: the test fails until it has.
+var quadratic = map[string]string{
+	"steps/disk":         "each prompt holds every output before it",
+	"steps/allocated":    "each prompt holds every output before it",
+	"state/disk":         "each step stores the whole list",
+	"state/allocated":    "each step encodes the whole list",
+	"elements/disk":      "each step stores the whole list",
+	"elements/stored":    "each step stores the whole list",
+	"elements/allocated": "each step encodes the whole list",
+	"elements/events":    "each event shows the whole list",
+}
+
+// TestGrowth measures counts and bytes of each row with n and with 2n.
+func TestGrowth(t *testing.T) {
+	t.Parallel()
+	empty, err := emptyStore(t.Context(), t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	listed := map[string]bool{}
+	for _, r := range rows {
+		costs := [2]map[string]int64{}
+		for i, n := range []int{r.small, 2 * r.small} {
+			c, err := costOf(t, r, n, empty)
+			if err != nil {
+				t.Fatalf("%s, n = %d: %v", r.name, n, err)
+			}
+			costs[i] = c
+		}
+		for _, name := range measures {
+			one, two := costs[0][name], costs[1][name]
+			if one == 0 && two == 0 {
+				continue
+			}
+			key := r.name + "/" + name
+			reason, marked := quadratic[key]
+			listed[key] = marked
+			ratio := float64(two) / float64(one)
+			t.Logf("%-18s %12d %12d %6.2f", key, one, two, ratio)
+			switch {
+			case one <= 0:
+				t.Errorf("%s: %d bytes for n = %d", key, one, r.small)
+			case !marked && ratio > most:
+				t.Errorf("%s grows %.2f times from n = %d (%d) to 2n (%d), at most %.1f are allowed", key, ratio, r.small, one, two, most)
+			case marked && ratio <= most:
+				t.Errorf("%s grows %.2f times and is linear: remove it from the list of costs that are quadratic (%s)", key, ratio, reason)
+			}
+		}
+	}
+	for key := range quadratic {
+		if !listed[key] {
+			t.Errorf("the list of costs that are quadratic names %s, which is not measured", key)
+		}
+	}
+}
+
+// measures are what TestGrowth compares: bytes on disk beyond those of an empty store, bytes of records, allocated bytes, bytes of answers.
+var measures = []string{"disk", "stored", "allocated", "get", "events", "logs", "trail"}
+
+func costOf(t *testing.T, r row, n int, empty int64) (map[string]int64, error) {
+	t.Helper()
+	ctx, db := t.Context(), storePath(t.TempDir())
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	d, err := r.run(ctx, db, n)
+	if err != nil {
+		return nil, err
+	}
+	runtime.ReadMemStats(&after)
+	size, err := fileSize(db)
+	if err != nil {
+		return nil, err
+	}
+	c := map[string]int64{"allocated": int64(after.TotalAlloc - before.TotalAlloc), "disk": size - empty}
+	if c["stored"], err = stored(ctx, db); err != nil {
+		return nil, err
+	}
+	read, err := openReader(ctx, db)
+	if err != nil {
+		return nil, err
+	}
+	defer func() {
+		if err := read.service.Close(); err != nil {
+			t.Error(err)
+		}
+	}()
+	for _, a := range answers {
+		if path := a.path(d.run); path != "" {
+			if c[a.name], err = read.get(ctx, path); err != nil {
+				return nil, err
+			}
+		}
+	}
+	return c, nil
+}

@@ -1,0 +1,266 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"strings"
+	"sync"
+	"sync/atomic"
+
+	"github.com/hocket-run/hocket"
+	"github.com/hocket-run/hocket/graph"
+	"github.com/hocket-run/hocket/internal/chat"
+	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/model"
+	"github.com/hocket-run/hocket/internal/service"
+	"github.com/hocket-run/hocket/internal/text"
+	"github.com/hocket-run/hocket/workflow"
+)
+
+// row is one kind of growth.
+type row struct {
+	name string
+	// what says what there is n of.
+	what string
+	// n is the smaller of the two numbers in the table, small that of the test.
+	n, small int
+	// run carries the work out on a new store at a path, and closes the store.
+	run func(ctx context.Context, db string, n int) (done, error)
+}
+
+// done is what a row has carried out.
+type done struct {
+	// run is the run to look at; "": a list of all runs is what is looked at.
+	run string
+	// unique is how many bytes the run took in and made, each counted once. steps is how many nodes ran.
+	unique, steps int
+}
+
+// outputBytes is the size of one output of an agent, a tool or a function.
+const outputBytes = 5 << 10
+
+// rows are all kinds of growth, in the order of the table.
+var rows = []row{
+	{"steps", "agent steps of a chain, 5 KB each", 200, 14, steps},
+	{"state", "Go steps that append 5 KB to a list", 200, 14, appending(outputBytes)},
+	{"elements", "Go steps that append 100 bytes to a list", 500, 70, appending(100)},
+	{"rounds", "rounds of two agents, 5 KB each", 100, 24, rounds},
+	{"turns", "turns of an agent with a tool, 5 KB each", 250, 16, turns},
+	{"branches", "branches after an output of 100 KB", 250, 12, branches},
+	{"children", "runs of sub-agents, 5 KB each", 50, 6, children},
+	{"events", "passes of a Go loop", 1000, 40, events},
+	{"runs", "stored runs of one step", 250, 12, storedRuns},
+}
+
+// unique gives n bytes that no other number has and nothing compresses.
+func unique(number, n int) string {
+	var s strings.Builder
+	x := uint64(number)*0x9e3779b97f4a7c15 + 1
+	for s.Len() < n {
+		x ^= x << 13
+		x ^= x >> 7
+		x ^= x << 17
+		fmt.Fprintf(&s, "%016x", x)
+	}
+	return s.String()[:n]
+}
+
+// writer answers each model call with a text of its own: the first with first bytes, the others with outputBytes. With turns it calls the tool think
+// that often before it answers.
+type writer struct {
+	first int
+	turns int64
+	calls atomic.Int64
+}
+
+// Call implements model.Client.
+func (w *writer) Call(context.Context, model.Request, func(model.Delta)) (model.Reply, error) {
+	n := w.calls.Add(1)
+	size := outputBytes
+	if n == 1 && w.first > 0 {
+		size = w.first
+	}
+	said := unique(int(n), size)
+	m := chat.Message{Role: chat.RoleAssistant, Text: text.Of(said)}
+	if n <= w.turns {
+		arguments, err := json.Marshal(map[string]string{"thought": said})
+		if err != nil {
+			return model.Reply{}, err
+		}
+		m = chat.Message{Role: chat.RoleAssistant, ToolCalls: []chat.ToolCall{{ID: fmt.Sprint("c", n), Name: "think", Arguments: arguments}}}
+	}
+	return model.Reply{Message: m, Usage: &chat.Usage{InputTokens: 1, OutputTokens: 1}, Model: "own/m"}, nil
+}
+
+// document runs a document to its end. Its agents name the model own/m.
+func document(ctx context.Context, db, name, source string, m model.Client, limits workflow.Limits) (id string, err error) {
+	s, err := service.Open(ctx, service.Config{DB: db, Env: noEnv, Models: map[string]model.Client{"own": m}})
+	if err != nil {
+		return "", err
+	}
+	defer func() { err = errors.Join(err, s.Close()) }()
+	w, list, err := s.Load(ctx, name, []byte(source), service.LoadOptions{})
+	if err != nil || list.HasErrors() {
+		return "", fmt.Errorf("load %s: %w", name, errors.Join(list.Err(), err))
+	}
+	if id, err = s.Start(ctx, service.StartRequest{Workflow: w, Input: "go", Limits: limits}); err != nil {
+		return "", err
+	}
+	st, err := s.Wait(ctx, id)
+	if err != nil {
+		return "", err
+	}
+	if st.Status != engine.StatusCompleted {
+		return "", fmt.Errorf("run %s is %s", id, st.Status)
+	}
+	return id, nil
+}
+
+func noEnv(string) string { return "" }
+
+func steps(ctx context.Context, db string, n int) (done, error) {
+	var doc strings.Builder
+	doc.WriteString("agents:\n  a: {model: own/m, instruction: x}\nworkflow:\n")
+	for i := range n {
+		fmt.Fprintf(&doc, "  - {id: n%d, type: agent, name: a}\n", i)
+	}
+	id, err := document(ctx, db, "steps.yaml", doc.String(), &writer{}, workflow.Limits{MaxSteps: new(n + 1)})
+	return done{id, n * outputBytes, n}, err
+}
+
+func rounds(ctx context.Context, db string, n int) (done, error) {
+	doc := fmt.Sprintf(`{"name": "rounds", "maxRounds": %d,
+ "agents": [{"id": "a", "name": "A", "model": "own/m", "systemPrompt": "x"}, {"id": "b", "name": "B", "model": "own/m", "systemPrompt": "x"}],
+ "nodes": [{"id": "n1", "type": "agent", "config": {"agentId": "a"}}, {"id": "n2", "type": "agent", "config": {"agentId": "b"}}],
+ "edges": [{"id": "e1", "from": "n1", "to": "n2"}, {"id": "e2", "from": "n2", "to": "n1"}]}`, n)
+	id, err := document(ctx, db, "rounds.json", doc, &writer{}, workflow.Limits{MaxSteps: new(2*n + 1)})
+	return done{id, 2 * n * outputBytes, 2 * n}, err
+}
+
+func turns(ctx context.Context, db string, n int) (done, error) {
+	doc := fmt.Sprintf("agents:\n  a: {model: own/m, instruction: x, max_iterations: %d, toolsets: [{type: think}]}\nworkflow:\n  - {type: agent, name: a}\n", n+1)
+	id, err := document(ctx, db, "turns.yaml", doc, &writer{turns: int64(n)}, workflow.Limits{})
+	return done{id, n * outputBytes, n}, err
+}
+
+func branches(ctx context.Context, db string, n int) (done, error) {
+	const first = 100 << 10
+	var doc strings.Builder
+	doc.WriteString("agents:\n  a: {model: own/m, instruction: x}\nworkflow:\n  - {id: first, type: agent, name: a}\n  - id: all\n    type: parallel\n    steps:\n")
+	for i := range n {
+		fmt.Fprintf(&doc, "      - {id: b%d, type: agent, name: a}\n", i)
+	}
+	id, err := document(ctx, db, "branches.yaml", doc.String(), &writer{first: first}, workflow.Limits{MaxSteps: new(n + 3)})
+	return done{id, first + n*outputBytes, n + 1}, err
+}
+
+// list is the state of the Go graphs.
+type list struct {
+	N     int      `json:"n"`
+	Items []string `json:"items"`
+}
+
+// program runs a Go graph to its end.
+func program(ctx context.Context, db string, g *graph.Compiled[list], options ...hocket.Option) (id string, err error) {
+	e, err := hocket.Open(ctx, hocket.Config{DB: db, Env: noEnv}, options...)
+	if err != nil {
+		return "", err
+	}
+	defer func() { err = errors.Join(err, e.Close()) }()
+	res, err := hocket.Run(ctx, e, g, list{}, hocket.RunOptions[list]{ID: "run"})
+	if err != nil {
+		return "", err
+	}
+	if res.Status != hocket.StatusCompleted {
+		return "", fmt.Errorf("run: %s %w", res.Status, res.Err)
+	}
+	return "run", nil
+}
+
+// appending gives a chain of steps that each append a text of a size to the list in the state.
+func appending(size int) func(context.Context, string, int) (done, error) {
+	return func(ctx context.Context, db string, n int) (done, error) {
+		b := graph.New[list]("appending")
+		for i := range n {
+			b.Then(graph.Do(fmt.Sprintf("n%d", i), func(_ context.Context, s *list) error {
+				s.Items = append(s.Items, unique(i, size))
+				return nil
+			}))
+		}
+		g, err := b.Compile(graph.Config{MaxSteps: new(n + 1)})
+		if err != nil {
+			return done{}, err
+		}
+		id, err := program(ctx, db, g)
+		return done{id, n * size, n}, err
+	}
+}
+
+func events(ctx context.Context, db string, n int) (done, error) {
+	until := func(s list) bool { return s.N >= n }
+	g, err := graph.New[list]("loop").Loop(graph.LoopConfig[list]{Until: until, MaxIterations: new(n + 1)}, graph.Do("body", func(_ context.Context, s *list) error {
+		s.N++
+		return nil
+	})).Compile(graph.Config{MaxSteps: new(3*n + 3)})
+	if err != nil {
+		return done{}, err
+	}
+	id, err := program(ctx, db, g)
+	return done{id, 8 * n, 2*n + 1}, err
+}
+
+// spoken answers as writer does, in the form of the public package.
+type spoken struct{ calls atomic.Int64 }
+
+// Call implements hocket.Model.
+func (s *spoken) Call(context.Context, hocket.ModelRequest) (hocket.ModelReply, error) {
+	return hocket.ModelReply{Text: unique(int(s.calls.Add(1)), outputBytes), Usage: &hocket.TokenUsage{InputTokens: 1, OutputTokens: 1}}, nil
+}
+
+func children(ctx context.Context, db string, n int) (done, error) {
+	b := graph.New[list]("children")
+	for i := range n {
+		b.Then(graph.SubagentConfig[list]{ID: fmt.Sprintf("n%d", i), Agent: "helper", Task: "help"})
+	}
+	g, err := b.Compile(graph.Config{MaxSteps: new(n + 1)})
+	if err != nil {
+		return done{}, err
+	}
+	id, err := program(ctx, db, g, hocket.WithModel("own", &spoken{}), hocket.WithAgent(hocket.Agent{Name: "helper", Model: "own/m"}))
+	return done{id, n * outputBytes, 2 * n}, err
+}
+
+func storedRuns(ctx context.Context, db string, n int) (d done, err error) {
+	s, err := service.Open(ctx, service.Config{DB: db, Env: noEnv, Models: map[string]model.Client{"own": &writer{}}})
+	if err != nil {
+		return done{}, err
+	}
+	defer func() { err = errors.Join(err, s.Close()) }()
+	w, list, err := s.Load(ctx, "one.yaml", []byte("agents:\n  a: {model: own/m, instruction: x}\nworkflow:\n  - {type: agent, name: a}\n"), service.LoadOptions{})
+	if err != nil || list.HasErrors() {
+		return done{}, errors.Join(list.Err(), err)
+	}
+	const at = 50 // runs at once
+	errs := make([]error, n)
+	slots := make(chan struct{}, at)
+	var wg sync.WaitGroup
+	for i := range n {
+		slots <- struct{}{}
+		wg.Go(func() {
+			defer func() { <-slots }()
+			id, err := s.Start(ctx, service.StartRequest{Workflow: w, Input: "go"})
+			if err == nil {
+				_, err = s.Wait(ctx, id)
+			}
+			errs[i] = err
+		})
+	}
+	wg.Wait()
+	return done{"", n * outputBytes, n}, errors.Join(errs...)
+}
+
+// storePath is where a row has its store.
+func storePath(dir string) string { return filepath.Join(dir, "hocket.db") }
