@@ -3,8 +3,10 @@ package engine
 import (
 	"encoding/json"
 	"fmt"
+	"math"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 )
 
 // check refuses inputs that this run cannot take, before anything changes.
@@ -12,6 +14,9 @@ func (r *Run) check(in InputData) error {
 	if d, ok := in.(Start); ok {
 		if r.s.Created != nil {
 			return ErrStarted
+		}
+		if err := checkCreated(&d.Created); err != nil {
+			return err
 		}
 		if err := checkValues("input of the run", d.Created.Input); err != nil || !r.plan.root.w.Rules.TypedState || isEmptyInput(d.Created.Input) {
 			return err
@@ -74,6 +79,32 @@ func (r *Run) check(in InputData) error {
 		}
 	default:
 		return fmt.Errorf("input %T: %w", in, ErrUnknownCommand)
+	}
+	return nil
+}
+
+// checkCreated refuses what no event can hold of what a run is started with.
+func checkCreated(c *RunCreated) error {
+	if err := checkNames("meta of the run", c.Meta); err != nil {
+		return err
+	}
+	if err := checkNames("facts of the run", c.Facts); err != nil {
+		return err
+	}
+	if !isFinite(c.Limits.MaxCostUSD) || c.Above != nil && !isFinite(c.Above.MaxCostUSD) {
+		return fmt.Errorf("limits of the run: the cost is not a finite number: %w", ErrInput)
+	}
+	return nil
+}
+
+func isFinite(f float64) bool { return !math.IsNaN(f) && !math.IsInf(f, 0) }
+
+// checkNames refuses names that no event can hold.
+func checkNames[V any](where string, m map[string]V) error {
+	for name := range m {
+		if !utf8.ValidString(name) {
+			return fmt.Errorf("%s: the name %q is not UTF-8 text: %w", where, name, ErrInput)
+		}
 	}
 	return nil
 }

@@ -95,6 +95,9 @@ func (p *Plan) askUpdate(name string, fn func(Host) (map[string]Value, error)) (
 		out, err = fn(h)
 		return err
 	})
+	if err == nil {
+		err = checkNames(fmt.Sprintf("function %q: field", name), out)
+	}
 	for _, field := range sortedKeys(out) {
 		if err == nil {
 			err = checkValues(fmt.Sprintf("function %q: field %q", name, field), out[field])

@@ -197,6 +197,9 @@ func (r *Run) handledByProgram(id int, key string, f *Failure, cause error) bool
 		act, err = h.OnError(n.OnError, asked, r.view(id, nil))
 		return err
 	})
+	if err == nil {
+		err = checkNames(fmt.Sprintf("function %q: field", n.OnError), act.Update)
+	}
 	for _, field := range sortedKeys(act.Update) {
 		if err == nil {
 			err = checkValues(fmt.Sprintf("function %q: field %q", n.OnError, field), act.Update[field])

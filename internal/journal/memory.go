@@ -12,6 +12,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/hocket-run/hocket/internal/engine"
 )
 
 // Memory is a store that is gone with the process: for `--db :memory:`, for tests and simulation. It is what several handles share; a handle
@@ -62,7 +64,9 @@ type memRun struct {
 	owner Owner
 	sum   Sum
 	links []Link
-	blobs map[[sha256.Size]byte]bool
+	// values are the events of the activations after links, which nobody has read.
+	values [][]engine.Event
+	blobs  map[[sha256.Size]byte]bool
 }
 
 type memBlob struct {
@@ -101,9 +105,12 @@ func (h *memHandle) Append(ctx context.Context, a Append) error {
 		return err
 	}
 	rec := a.Record
-	rec.Version = cmp.Or(rec.Version, RecordVersion)
-	rec.Data = bytes.Clone(rec.Data)
-	digest := rec.Digest()
+	var digest [sha256.Size]byte
+	if a.Events == nil {
+		rec.Version = cmp.Or(rec.Version, RecordVersion)
+		rec.Data = bytes.Clone(rec.Data)
+		digest = rec.Digest()
+	}
 	unlock, err := h.lock(ctx)
 	if err != nil {
 		return err
@@ -114,21 +121,28 @@ func (h *memHandle) Append(ctx context.Context, a Append) error {
 	if err != nil {
 		return fmt.Errorf("append to run %s: %w", a.Run, err)
 	}
-	for _, b := range a.Blobs {
-		hash, _ := ParseHash(b.Hash) // Validate saw it
-		if b.Data == nil && h.m.blobs[hash] == nil {
+	for i := range a.Blobs {
+		if b := &a.Blobs[i]; b.Data == nil && h.m.blobs[b.key()] == nil {
 			return fmt.Errorf("append to run %s: blob %s: %w", a.Run, b.Hash, ErrNotFound)
+		}
+	}
+	if a.Events == nil { // records come in order
+		if err := h.m.encode(r); err != nil {
+			return err
 		}
 	}
 
 	// Nothing fails from here on.
 	h.m.runs[a.Run] = r
 	h.m.note(a)
-	for _, b := range a.Blobs {
-		h.m.hold(r, b)
+	for i := range a.Blobs {
+		h.m.hold(r, &a.Blobs[i])
 	}
-	r.sum = r.sum.Next(rec, digest)
-	r.links = append(r.links, Link{Record: rec, Sum: r.sum})
+	if a.Events != nil {
+		r.values = append(r.values, a.Events)
+	} else {
+		r.link(rec, digest)
+	}
 	r.head.LastSeq = rec.Last
 	r.head.Updated = microseconds(a.At)
 	r.head.Status, r.head.Waiting = a.Status, a.Waiting
@@ -152,7 +166,7 @@ func (h *memHandle) target(a Append) (*memRun, error) {
 		return nil, ErrExists
 	case a.Create != nil:
 		h.m.keys++
-		r = &memRun{key: h.m.keys, owner: h.owner, sum: Genesis(a.Run), blobs: map[[sha256.Size]byte]bool{}}
+		r = &memRun{key: h.m.keys, owner: h.owner, sum: Genesis(a.Run)}
 		r.head = Head{Run: a.Run, NewRun: *a.Create, Epoch: 1, Owner: h.owner.ID}
 		r.head.Created = microseconds(a.Create.Created)
 		if other := h.m.busy(r.head.Session, a.Run); other != "" && !a.Status.IsEnded() {
@@ -176,12 +190,15 @@ func (h *memHandle) target(a Append) (*memRun, error) {
 	return r, nil
 }
 
-func (m *Memory) hold(r *memRun, b Blob) {
-	hash, _ := ParseHash(b.Hash)
+func (m *Memory) hold(r *memRun, b *Blob) {
+	hash := b.key()
 	stored := m.blobs[hash]
 	if stored == nil {
 		stored = &memBlob{data: bytes.Clone(b.Data)}
 		m.blobs[hash] = stored
+	}
+	if r.blobs == nil {
+		r.blobs = map[[sha256.Size]byte]bool{}
 	}
 	if !r.blobs[hash] {
 		r.blobs[hash] = true
@@ -196,6 +213,9 @@ func (h *memHandle) Read(ctx context.Context, run string, after uint64) ([]Recor
 	}
 	defer unlock()
 	r, err := h.m.run("read run", run)
+	if err == nil {
+		err = h.m.encode(r)
+	}
 	if err != nil {
 		return nil, err
 	}

@@ -94,6 +94,9 @@ type Blob struct {
 	// Data may be nil where the caller knows that the blob is stored: the run then only holds it too, and the append fails with ErrNotFound
 	// where it is not. An empty blob has data that is empty but not nil.
 	Data []byte
+	// sum is Hash as bytes where hashed is set: NewBlob made it of Data.
+	sum    [sha256.Size]byte
+	hashed bool
 }
 
 // NewBlob is the blob with this data. It keeps the slice.
@@ -101,7 +104,17 @@ func NewBlob(data []byte) Blob {
 	if data == nil {
 		data = []byte{}
 	}
-	return Blob{Hash: HashOf(data), Data: data}
+	sum := sha256.Sum256(data)
+	return Blob{Hash: hex.EncodeToString(sum[:]), Data: data, sum: sum, hashed: true}
+}
+
+// key gives the hash of a valid blob as bytes.
+func (b *Blob) key() [sha256.Size]byte {
+	if b.hashed {
+		return b.sum
+	}
+	sum, _ := ParseHash(b.Hash) // Validate saw it
+	return sum
 }
 
 // HashOf is the name of a blob: the SHA-256 of its data in lower-case hexadecimal.

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"time"
+
+	"github.com/hocket-run/hocket/internal/engine"
 )
 
 // Append adds one record to a run, and with it everything else that changes in the same transaction.
@@ -15,6 +17,8 @@ type Append struct {
 	// Epoch is the one in which the caller owns the run.
 	Epoch  uint64
 	Record Record
+	// Events are those of Record, for an [EventKeeper] and in the place of Record.Data; nil for all other stores. Nobody may change them afterwards.
+	Events []engine.Event
 	// Blobs are held by the run from now on, as long as it is there: the values that Record puts aside, and the definitions it was started
 	// with. Naming one again does nothing.
 	Blobs []Blob
@@ -39,14 +43,20 @@ func (a Append) Validate() error {
 		return fmt.Errorf("append journal: record of events %d to %d", r.First, r.Last)
 	case a.Create != nil && r.First != 1:
 		return fmt.Errorf("append journal: new run begins with event %d", r.First)
-	case len(r.Data) == 0:
+	case len(r.Data) == 0 && len(a.Events) == 0:
 		return errors.New("append journal: record has no data")
+	case len(a.Events) > 0 && (len(r.Data) > 0 || a.Events[0].Seq != r.First || a.Events[len(a.Events)-1].Seq != r.Last):
+		return fmt.Errorf("append journal: events %d to %d in a record of events %d to %d", a.Events[0].Seq, a.Events[len(a.Events)-1].Seq, r.First, r.Last)
 	case r.Version > RecordVersion:
 		return &NewerError{What: "record", Have: RecordVersion, Found: int(r.Version)}
 	case !a.Status.IsKnown():
 		return fmt.Errorf("append journal: unknown status %q", a.Status)
 	}
-	for _, b := range a.Blobs {
+	for i := range a.Blobs {
+		b := &a.Blobs[i]
+		if b.hashed {
+			continue
+		}
 		if _, err := ParseHash(b.Hash); err != nil {
 			return fmt.Errorf("append journal: blob %q: %w", b.Hash, err)
 		}

@@ -38,9 +38,16 @@ func (a *actor) commit(dec engine.Decision) (committed bool, err error) {
 
 // append builds what is stored in one transaction.
 func (a *actor) append(events []engine.Event) (journal.Append, error) {
-	data, blobs, err := journal.Encode(events)
-	if err != nil {
-		return journal.Append{}, err
+	var (
+		data  []byte
+		blobs []journal.Blob
+		err   error
+	)
+	values := a.d.keepsEvents && journal.IsEncodable(events)
+	if !values {
+		if data, blobs, err = journal.Encode(events); err != nil {
+			return journal.Append{}, err
+		}
 	}
 	status := a.run.Status()
 	if status == engine.StatusPaused && a.run.InFlight() > 0 {
@@ -53,6 +60,9 @@ func (a *actor) append(events []engine.Event) (journal.Append, error) {
 		Blobs:  append(slices.Clip(a.blobs), blobs...),
 		Status: journal.Status(status), Waiting: len(a.run.Waits()), Notices: notices(events),
 		Release: a.settled() && !a.hasMail() && len(a.unapproved()) == 0,
+	}
+	if values {
+		ap.Events = events
 	}
 	return ap, ap.Validate()
 }
@@ -205,8 +215,13 @@ func (d *Driver) holds(ap journal.Append) (bool, error) {
 	if err != nil || len(records) == 0 {
 		return false, err
 	}
-	r := records[0]
-	return r.First == ap.Record.First && r.Last == ap.Record.Last && bytes.Equal(r.Data, ap.Record.Data), nil
+	r, data := records[0], ap.Record.Data
+	if ap.Events != nil {
+		if data, _, err = journal.Encode(ap.Events); err != nil {
+			return false, err
+		}
+	}
+	return r.First == ap.Record.First && r.Last == ap.Record.Last && bytes.Equal(r.Data, data), nil
 }
 
 // quarantine gives the run up after a defect: it ends as failed if its journal still allows to say so (P18). It is logged here, once.

@@ -25,6 +25,8 @@ type Driver struct {
 	slots *Slots
 	line  line
 	loads chan struct{}
+	// keepsEvents: the store is a journal.EventKeeper.
+	keepsEvents bool
 	// spare hands calls to the goroutines that wait for one; spares counts these.
 	spare  chan *call
 	spares atomic.Int32
@@ -73,6 +75,7 @@ func New(cfg Config) (*Driver, error) {
 
 		interrupted: map[string]bool{},
 	}
+	_, d.keepsEvents = cfg.Store.(journal.EventKeeper)
 	d.root, d.kill = context.WithCancelCause(context.Background())
 	d.work, d.stop = context.WithCancelCause(d.root)
 	return d, nil

@@ -1,0 +1,117 @@
+package driver_test
+
+import (
+	"context"
+	"math"
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"github.com/hocket-run/hocket/internal/driver"
+	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/journal"
+	"github.com/hocket-run/hocket/workflow"
+)
+
+// hostile is a program that gives whatever it likes.
+type hostile struct {
+	engine.Host
+	rt *rapid.T
+}
+
+func (h hostile) value() engine.Value {
+	return rapid.SampledFrom([]engine.Value{nil, engine.Value(`1`), engine.Value(`2`), engine.Value(`""`), engine.Value(`[]`), engine.Value(`{"b":[]}`), engine.Value("\"\xff\""), engine.Value(`{`), engine.Value(`{"a":1}`), {}}).Draw(h.rt, "value")
+}
+
+func (h hostile) name() string {
+	return rapid.SampledFrom([]string{"a", "", "$usage", "b", "c", "\xff"}).Draw(h.rt, "name")
+}
+
+func (h hostile) fields() map[string]engine.Value {
+	out := map[string]engine.Value{}
+	for range rapid.IntRange(0, 2).Draw(h.rt, "fields") {
+		out[h.name()] = h.value()
+	}
+	return out
+}
+
+func (h hostile) Merge(string, map[string]engine.Value, engine.View) (map[string]engine.Value, error) {
+	return h.fields(), nil
+}
+
+func (h hostile) OnError(string, engine.Failure, engine.View) (engine.ErrorAction, error) {
+	return engine.ErrorAction{Kind: "skip", Update: h.fields()}, nil
+}
+
+func (h hostile) Call(context.Context, string, *engine.CallFunc, driver.Recorder) engine.FuncResult {
+	if rapid.IntRange(0, 4).Draw(h.rt, "fails") == 0 {
+		return engine.FuncResult{Failure: &engine.Failure{Code: h.name(), Message: h.name(), Stack: h.name()}, Output: h.value()}
+	}
+	return engine.FuncResult{
+		Update: h.fields(), Output: h.value(), Goto: rapid.SampledFrom([][]string{nil, nil, nil, nil, {"\xff"}}).Draw(h.rt, "goto"),
+		Signals: rapid.SampledFrom([][]engine.SignalRaised{nil, {{Signal: h.name(), Data: h.fields(), Event: true}}}).Draw(h.rt, "signals"),
+	}
+}
+
+// Whatever a program gives, and however a run is started: events that a store may keep as values can be encoded later.
+func TestEncodableEventsAreEncoded(t *testing.T) {
+	t.Parallel()
+	fork := workflow.Node{ID: "f", Kind: workflow.KindFork, Fork: &workflow.Fork{Join: "j", Shape: workflow.ShapeMap, Merge: "merge", Branches: []workflow.Branch{{ID: "a"}, {ID: "b"}}}}
+	w := &workflow.Workflow{
+		Entry: "f", Rules: workflow.Rules{TypedState: true},
+		Nodes: []workflow.Node{
+			fork, {ID: "j", Kind: workflow.KindJoin, Hidden: true, Join: &workflow.Join{Fork: "f"}},
+			{ID: "a", Parent: "f", Kind: workflow.KindFunc, Func: &workflow.FuncNode{Func: "x"}, OnError: "handler"},
+			{ID: "b", Parent: "f", Kind: workflow.KindFunc, Func: &workflow.FuncNode{Func: "x"}},
+			{ID: "c", Kind: workflow.KindFunc, Func: &workflow.FuncNode{Func: "x"}, OnError: "handler"},
+		},
+		Edges: []workflow.Edge{
+			{From: "f", Port: "a", To: "a"}, {From: "f", Port: "b", To: "b"}, {From: "a", To: "j"}, {From: "b", To: "j"}, {From: "f", To: "c"},
+		},
+	}
+	kept := 0
+	rapid.Check(t, func(rt *rapid.T) {
+		h := hostile{rt: rt}
+		plan, err := engine.Compile(w, h)
+		if err != nil {
+			rt.Fatal(err)
+		}
+		run, kit, info := engine.New(plan, "r"), &driver.Kit{Program: h}, &driver.Info{Run: "r"}
+		created := engine.RunCreated{Input: engine.Value(`{"a":1}`)}
+		if rapid.IntRange(0, 4).Draw(rt, "odd start") == 0 {
+			cost := rapid.SampledFrom([]float64{0, 1, math.NaN(), math.Inf(1)}).Draw(rt, "cost")
+			created = engine.RunCreated{Input: h.value(), Meta: map[string]string{h.name(): "\xff"}, Facts: map[string]string{h.name(): ""}, Limits: workflow.Limits{MaxCostUSD: cost}}
+		}
+		in := []engine.Input{{At: time.Unix(1, 0), Data: engine.Start{Created: created}}}
+		var queue []engine.Command
+		for {
+			dec, err := run.Activate(in)
+			if err != nil {
+				return // it was refused where it entered
+			}
+			if len(dec.Events) > 0 && journal.IsEncodable(dec.Events) {
+				kept++
+				if _, _, err := journal.Encode(dec.Events); err != nil {
+					rt.Fatal(err)
+				}
+			}
+			queue = append(queue, dec.Commands...)
+			for len(queue) > 0 {
+				if _, ok := queue[0].(*engine.CallFunc); ok {
+					break
+				}
+				queue = queue[1:]
+			}
+			if len(queue) == 0 {
+				return
+			}
+			c := queue[0].(*engine.CallFunc)
+			queue = queue[1:]
+			in = []engine.Input{{At: time.Unix(2, 0), Data: kit.CallFunc(t.Context(), info, c, nil)}}
+		}
+	})
+	if kept == 0 {
+		t.Error("no events were kept as values")
+	}
+}
