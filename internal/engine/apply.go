@@ -149,7 +149,7 @@ func (r *Run) applyLimit(ev *Event, d *LimitReached) {
 	default:
 		return // the failure of a step follows
 	}
-	if d.Detail == detailHandoff {
+	if d.IsHandoff() {
 		r.s.Used, r.s.Active, r.s.Trips = 0, 0, nil
 		for _, t := range r.s.Ready {
 			r.scope(t.Scope).Live--

@@ -47,7 +47,7 @@ func (r *Run) commands() []Command {
 		case *RunStarted, *RunResumed:
 			cmds = r.appendTimeout(cmds, ev.Seq)
 		case *LimitReached:
-			if d.Detail == detailHandoff { // the clock starts again
+			if d.IsHandoff() { // the clock starts again
 				cmds = r.appendTimeout(cmds, ev.Seq)
 			}
 		case *RunCompleted:

@@ -324,6 +324,9 @@ type LimitReached struct {
 	Detail string `json:"detail,omitempty"`
 }
 
+// IsHandoff tells whether the run goes on with the person to whom its workflow hands over at a bound (S3-15).
+func (d *LimitReached) IsHandoff() bool { return d.Detail == detailHandoff }
+
 // TimerFired says that the time of a timer has come.
 type TimerFired struct {
 	Timer string `json:"timer"`

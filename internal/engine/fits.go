@@ -126,7 +126,7 @@ func (r *Run) oddRun(ev *Event) string {
 			return "the run cannot be cancelled now"
 		}
 	case *LimitReached:
-		if d.Detail == detailHandoff && (r.plan.root.w.Rules.Handoff == "" || len(r.s.Running) > 0) {
+		if d.IsHandoff() && (r.plan.root.w.Rules.Handoff == "" || len(r.s.Running) > 0) {
 			return "no handoff is possible"
 		}
 	}

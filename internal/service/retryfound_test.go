@@ -65,3 +65,31 @@ func TestRetryAnswer(t *testing.T) {
 		})
 	}
 }
+
+// TestRetryHandedOver: a limit that handed the run over to a person did not end it: a retry goes on behind the handoff.
+func TestRetryHandedOver(t *testing.T) {
+	t.Parallel()
+	for name, steps := range map[string]int{engine.CodeMaxSteps: 2, engine.CodeOscillation: 100} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			g := enginetest.Graph([]workflow.Node{enginetest.Agent("a"), enginetest.Agent("b"), enginetest.Agent("h")}, "a -> b; b => a; h -> b")
+			g.Rules.Handoff, g.Limits.MaxSteps, g.Limits.MaxLoopIterations = "h", new(steps), 100
+			w := enginetest.New(t, g, nil)
+			w.Start("go")
+			for calls := 0; enginetest.Node(w.Pending[0]) != "h"; calls++ {
+				if calls > 10 {
+					t.Fatalf("no handoff\n%s", w.Log())
+				}
+				w.FinishAt(0, enginetest.Say("the same"))
+			}
+			w.Finish("h", enginetest.Fails("server", "boom"))
+			if w.Run.Status() != engine.StatusFailed {
+				t.Fatalf("the run is %s\n%s", w.Run.Status(), w.Log())
+			}
+			past, next := pastOf(t, w)
+			if got := next.PendingNodes(); got != "h" {
+				t.Errorf("the retry calls %q, want h\npast:\n%s\nrun:\n%s", got, enginetest.Print(past), w.Log())
+			}
+		})
+	}
+}

@@ -168,12 +168,16 @@ func (h *history) beforeFailure(keep bool) []engine.Event {
 	return h.upTo(h.beforeLimit(end), drop)
 }
 
-// beforeLimit gives the end of a past that ends at a position at the latest, and before the run was about to end by a limit: it would end so again.
+// beforeLimit gives the end of a past that ends at a position at the latest, and before the run was about to end by a limit: it would end so again. A limit that handed
+// the run over to a person did not end it.
 func (h *history) beforeLimit(end int) int {
 	at := -1
 	for i := range h.events[:end] {
 		switch d := h.events[i].Data.(type) {
 		case *engine.LimitReached:
+			if d.IsHandoff() {
+				continue
+			}
 			switch d.Limit {
 			case engine.CodeMaxSteps, engine.CodeMaxBytes, engine.CodeTimeout, engine.CodeBudget, engine.CodeParentBudget, engine.CodeWorkflowBudget, engine.CodeOscillation:
 				if step := h.events[i].Step; step > 0 {
