@@ -65,7 +65,7 @@ func (f *fields) add(name string, v any) {
 	}
 }
 
-// eventFields lists what a reader of a transcript needs of an event. What is left out, such as prompts, stands in the commands or does not matter to what the engine decides.
+// eventFields lists what a reader of a transcript needs of an event. What is left out, such as prompts, is in the commands or does not matter to what the engine decides.
 func eventFields(e *engine.Event) (f fields) {
 	switch d := e.Data.(type) {
 	case *engine.RunCreated:

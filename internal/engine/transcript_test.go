@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"flag"
 	"fmt"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -24,8 +23,7 @@ const transcriptDir = "testdata/transcripts"
 
 // TestTranscripts feeds each file's inputs to the engine, one after another, and compares what comes out with what the file shows. The engine's laws are checked after each input
 // (enginetest.World), and at the end that the run folded from any prefix of the journal goes on in the same way (D1). docs/engine.md explains the form.
-func TestTranscripts(t *testing.T) {
-	t.Parallel()
+func TestTranscripts(t *testing.T) { // not parallel: tests of what the files hold run after it
 	if *updateFiles {
 		if err := flag.Set("rewrite", "true"); err != nil { // datadriven's own flag
 			t.Fatal(err)
@@ -46,11 +44,7 @@ func TestTranscriptsHaveEveryEvent(t *testing.T) {
 	t.Parallel()
 	var all strings.Builder
 	for _, file := range transcripts(t) {
-		b, err := os.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
-		all.Write(b)
+		all.WriteString(readTranscript(t, file))
 	}
 	for _, typ := range engine.Types() {
 		if typ != (*engine.CheckpointSaved)(nil).Type() && !strings.Contains(all.String(), " "+string(typ)+" ") && !strings.Contains(all.String(), " "+string(typ)+"\n") {
@@ -203,7 +197,7 @@ func (s *script) timer(t *testing.T, d *datadriven.TestData) engine.InputData {
 	return engine.TimerDue{ID: id}
 }
 
-// forge folds the journal with one more event, as somebody else may have stored it, and shows what is wrong with it.
+// forge folds the journal with one more event, which the engine did not make, and shows what is wrong with it.
 func (s *script) forge(t *testing.T, d *datadriven.TestData) string {
 	t.Helper()
 	data, ok := engine.NewData(engine.Type(d.CmdArgs[0].Key))
