@@ -61,7 +61,7 @@ var layers = []layer{
 	{"internal/project", []string{"internal/engine", "internal/chat", "internal/expr", "workflow"}, "views are functions of events"},
 	{"internal/view", []string{"internal/project", "internal/journal", "internal/engine", "workflow"}, "views in bounded memory are built on projections and records; where those are is behind a port"},
 	{"internal/model", []string{"internal/chat", "internal/price", "diag"}, "the port knows no provider; context windows are in the table of models"},
-	{"internal/model/adapter", []string{"internal/model", "internal/chat", "internal/outbound"}, "what adapters share"},
+	{"internal/model/adapter", []string{"internal/model", "internal/chat", "internal/text", "internal/outbound"}, "what adapters share"},
 	{"internal/model/openai", []string{"internal/sse", "internal/model", "internal/model/adapter", "internal/chat"}, "an adapter knows its port, not its siblings"},
 	{"internal/model/anthropic", []string{"internal/sse", "internal/model", "internal/model/adapter", "internal/chat"}, "an adapter knows its port, not its siblings"},
 	{"internal/model/google", []string{"internal/model", "internal/model/adapter", "internal/chat"}, "an adapter knows its port, not its siblings"},

@@ -121,6 +121,10 @@ func TestCallModel(t *testing.T) {
 		Schema: &model.Schema{Name: "out", JSON: json.RawMessage(`{}`), Strict: true}, Params: model.Params{Temperature: &warm},
 		IdempotencyKey: "r/1.0.1", Agent: "Writer", Node: "n",
 	}
+	if got.Memo == nil {
+		t.Error("the request has no memo")
+	}
+	got.Memo = nil
 	if diff := cmp.Diff(wantReq, got); diff != "" {
 		t.Errorf("request:\n%s", diff)
 	}
@@ -188,22 +192,22 @@ func TestFailures(t *testing.T) {
 	call := func(k *driver.Kit) *engine.Failure {
 		return k.CallFunc(t.Context(), &driver.Info{}, &engine.CallFunc{Func: "f"}, nil).Failure
 	}
-	gives := func(r engine.FuncResult) driver.Kit { return driver.Kit{Program: gives{FuncResult: r}} }
+	gives := func(r engine.FuncResult) *driver.Kit { return &driver.Kit{Program: gives{FuncResult: r}} }
 	odd := map[string]engine.Value{"\xff": engine.Value("1")}
 	tests := []struct {
 		name string
 		do   func(*driver.Kit) *engine.Failure
-		kit  driver.Kit
+		kit  *driver.Kit
 		code string
 	}{
-		{"no models", ask, driver.Kit{}, "invalid_request"},
-		{"tools that do not open", ask, driver.Kit{Models: reply(chat.Message{}, nil), Tools: &tools{err: &tool.Error{Kind: tool.KindUntrusted, Message: "no"}}}, "untrusted"},
-		{"arguments that are not JSON", ask, driver.Kit{Models: reply(chat.Message{ToolCalls: []chat.ToolCall{{Arguments: bad}}}, nil)}, "server"},
-		{"a model that fails", ask, driver.Kit{Models: reply(chat.Message{}, &model.Error{Kind: model.KindContentFilter, Message: "no"})}, "content_filter"},
-		{"no tools", use, driver.Kit{}, "unknown_tool"},
-		{"a tool that fails", use, driver.Kit{Tools: result(tool.Result{}, &tool.Error{Kind: tool.KindFailed, Message: "no"})}, "failed"},
-		{"a result that is not JSON", use, driver.Kit{Tools: result(tool.Result{Structured: bad}, nil)}, "internal"},
-		{"no program", call, driver.Kit{}, engine.CodeFunc},
+		{"no models", ask, &driver.Kit{}, "invalid_request"},
+		{"tools that do not open", ask, &driver.Kit{Models: reply(chat.Message{}, nil), Tools: &tools{err: &tool.Error{Kind: tool.KindUntrusted, Message: "no"}}}, "untrusted"},
+		{"arguments that are not JSON", ask, &driver.Kit{Models: reply(chat.Message{ToolCalls: []chat.ToolCall{{Arguments: bad}}}, nil)}, "server"},
+		{"a model that fails", ask, &driver.Kit{Models: reply(chat.Message{}, &model.Error{Kind: model.KindContentFilter, Message: "no"})}, "content_filter"},
+		{"no tools", use, &driver.Kit{}, "unknown_tool"},
+		{"a tool that fails", use, &driver.Kit{Tools: result(tool.Result{}, &tool.Error{Kind: tool.KindFailed, Message: "no"})}, "failed"},
+		{"a result that is not JSON", use, &driver.Kit{Tools: result(tool.Result{Structured: bad}, nil)}, "internal"},
+		{"no program", call, &driver.Kit{}, engine.CodeFunc},
 		{"an update that is not JSON", call, gives(engine.FuncResult{Update: map[string]engine.Value{"n": bad}}), "internal"},
 		{"a field whose name is no text", call, gives(engine.FuncResult{Update: odd}), "internal"},
 		{"a signal with such a name", call, gives(engine.FuncResult{Signals: []engine.SignalRaised{{Data: odd}}}), "internal"},
@@ -211,7 +215,7 @@ func TestFailures(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			f := tt.do(&tt.kit)
+			f := tt.do(tt.kit)
 			if f == nil || f.Code != tt.code || f.Message == "" {
 				t.Errorf("failure %+v, want code %s and a message", f, tt.code)
 			}

@@ -82,6 +82,8 @@ type Kit struct {
 	MaxReplyBytes, MaxReplyCalls int
 	// ModelTimeout and ModelIdle bound model calls whose node says nothing; 0: the defaults of package model (P11).
 	ModelTimeout, ModelIdle time.Duration
+
+	memos memos
 }
 
 // Traced names a call as its events do. Exactly one of the kinds of calls is what it is.
@@ -147,6 +149,8 @@ func (k *Kit) CallModel(ctx context.Context, info *Info, c *engine.CallModel, on
 	if err != nil {
 		return engine.ModelResult{ID: c.ID, Failure: FailureOf(ctx, err)}
 	}
+	key := memoKey(c)
+	req.Memo = k.memos.take(key)
 	total := k.ModelTimeout
 	if c.Timeout > 0 {
 		total = c.Timeout
@@ -155,6 +159,9 @@ func (k *Kit) CallModel(ctx context.Context, info *Info, c *engine.CallModel, on
 	if err != nil {
 		used := model.UsageOf(err)
 		return engine.ModelResult{ID: c.ID, Model: req.Model, Usage: used, CostUSD: k.cost(req.Model, used), UsageEstimated: model.EstimatedOf(err), Source: source(model.SourceOf(err)), Details: model.DetailsOf(err), Failure: FailureOf(ctx, err)}
+	}
+	if len(reply.Message.ToolCalls) > 0 {
+		k.memos.keep(key, req.Memo)
 	}
 	if f := cmp.Or(k.tooLarge(reply.Message), badMessage(reply.Message)); f != nil {
 		return engine.ModelResult{ID: c.ID, Model: req.Model, Usage: reply.Usage, CostUSD: k.cost(cmp.Or(reply.Model, req.Model), reply.Usage), UsageEstimated: reply.UsageEstimated, Source: source(reply.Source), Details: reply.Details, Failure: f}

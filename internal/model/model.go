@@ -39,6 +39,8 @@ type Request struct {
 	Params Params
 	// IdempotencyKey goes along as the header Idempotency-Key; empty: no header.
 	IdempotencyKey string
+	// Memo is that of the conversation which Messages are, for adapters; nil: there is none.
+	Memo *Memo
 	// Agent and Node say who asks: the agent's name and the node's id. Scripts and recordings choose by them; providers never see them.
 	Agent, Node string
 }

@@ -38,6 +38,9 @@ func Begin(ctx context.Context, onBytes func()) (context.Context, *Exchange) {
 // Exchange is what was seen of one call. It belongs to the call's goroutine; what the transport's own goroutines add is guarded.
 type Exchange struct {
 	onBytes func()
+	// list is what requests carry in the place of mark, nil for nothing.
+	list *List
+	mark string
 
 	mu      sync.Mutex
 	status  int
@@ -66,11 +69,15 @@ type watcher struct{ next http.RoundTripper }
 
 // RoundTrip implements http.RoundTripper.
 func (w *watcher) RoundTrip(req *http.Request) (*http.Response, error) {
-	resp, err := w.next.RoundTrip(req)
 	x, ok := req.Context().Value(exchangeKey{}).(*Exchange)
 	if !ok {
-		return resp, err
+		return w.next.RoundTrip(req)
 	}
+	req, err := x.spliced(req)
+	if err != nil {
+		return nil, err
+	}
+	resp, err := w.next.RoundTrip(req)
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	x.sendErr = err

@@ -68,7 +68,11 @@ func (c *Client) Call(ctx context.Context, req model.Request, onDelta func(model
 	watched, cancel := context.WithCancel(watched)
 	defer cancel()
 
-	opts := []option.RequestOption{option.WithJSONSet("stream", true)}
+	value, err := field(x, req)
+	if err != nil {
+		return model.Reply{}, x.Failure(ctx, err, nil, c.cfg.Key)
+	}
+	opts := []option.RequestOption{option.WithJSONSet(messagesField, value), option.WithJSONSet("stream", true)}
 	if req.IdempotencyKey != "" {
 		opts = append(opts, option.WithHeader("Idempotency-Key", req.IdempotencyKey))
 	}
@@ -76,7 +80,7 @@ func (c *Client) Call(ctx context.Context, req model.Request, onDelta func(model
 		opts = append(opts, option.WithJSONSet(path, value))
 	}
 	var resp *http.Response
-	err := c.sdk.Post(watched, "v1/messages", params(req), &resp, opts...)
+	err = c.sdk.Post(watched, "v1/messages", params(req), &resp, opts...)
 	if resp != nil && resp.Body != nil {
 		defer resp.Body.Close()
 	}

@@ -21,13 +21,13 @@ const maxSearches = 5
 // emptyText stands where the API refuses an empty text: a workflow may well begin without input.
 const emptyText = "(empty)"
 
-// params builds the body of a request. The penalties have no counterpart here.
+// params builds the body of a request but for its messages. The penalties have no counterpart here.
 func params(req model.Request) sdk.MessageNewParams {
 	p := sdk.MessageNewParams{
 		Model:         req.Model,
 		MaxTokens:     defaultMaxTokens,
 		System:        system(req),
-		Messages:      messages(req.Messages),
+		Messages:      []sdk.MessageParam{},
 		Temperature:   opt(req.Params.Temperature),
 		TopP:          opt(req.Params.TopP),
 		StopSequences: req.Params.Stop,
@@ -131,80 +131,6 @@ func system(req model.Request) []sdk.TextBlockParam {
 	for _, m := range req.Messages {
 		if m.Role == chat.RoleSystem && !m.Text.IsZero() {
 			out = append(out, sdk.TextBlockParam{Text: m.Text.String()})
-		}
-	}
-	return out
-}
-
-// messages gives the conversation. Results of tools belong to the user, all those of one turn in one message and in front of whatever the
-// user says, so neighbours of one role become one message.
-func messages(list []chat.Message) []sdk.MessageParam {
-	var out []sdk.MessageParam
-	add := func(role sdk.MessageParamRole, blocks ...sdk.ContentBlockParamUnion) {
-		if len(blocks) == 0 {
-			return
-		}
-		if n := len(out); n > 0 && out[n-1].Role == role {
-			out[n-1].Content = append(out[n-1].Content, blocks...)
-			return
-		}
-		out = append(out, sdk.MessageParam{Role: role, Content: blocks})
-	}
-	for _, m := range list {
-		switch m.Role {
-		case chat.RoleSystem:
-		case chat.RoleAssistant:
-			add(sdk.MessageParamRoleAssistant, assistant(m)...)
-		case chat.RoleTool:
-			add(sdk.MessageParamRoleUser, toolResult(m))
-		default:
-			text := m.Text.String()
-			if strings.TrimSpace(text) == "" {
-				text = emptyText
-			}
-			add(sdk.MessageParamRoleUser, sdk.NewTextBlock(text))
-		}
-	}
-	return out
-}
-
-func toolResult(m chat.Message) sdk.ContentBlockParamUnion {
-	block := sdk.ToolResultBlockParam{ToolUseID: m.ToolCallID}
-	if m.IsError {
-		block.IsError = param.NewOpt(true)
-	}
-	if !m.Text.IsZero() {
-		block.Content = []sdk.ToolResultBlockParamContentUnion{{OfText: &sdk.TextBlockParam{Text: m.Text.String()}}}
-	}
-	return sdk.ContentBlockParamUnion{OfToolResult: &block}
-}
-
-// assistant gives the blocks of an answer, thinking in the places where it stood. An answer without text and calls has none.
-func assistant(m chat.Message) []sdk.ContentBlockParamUnion {
-	layout := layoutOf(m)
-	var out []sdk.ContentBlockParamUnion
-	at := 0
-	for _, b := range layout {
-		switch {
-		case b.Signature != "":
-			out = append(out, sdk.NewThinkingBlock(b.Signature, b.Thinking))
-		case b.Redacted != "":
-			out = append(out, sdk.NewRedactedThinkingBlock(b.Redacted))
-		case b.Call != nil:
-			call := m.ToolCalls[*b.Call]
-			out = append(out, sdk.NewToolUseBlock(call.ID, adapter.ArgumentsObject(call.Arguments), call.Name))
-		case b.Used != nil:
-			use := param.Override[sdk.ServerToolUseBlockParam](b.Used)
-			out = append(out, sdk.ContentBlockParamUnion{OfServerToolUse: &use})
-		case b.Found != nil:
-			found := param.Override[sdk.WebSearchToolResultBlockParam](b.Found)
-			out = append(out, sdk.ContentBlockParamUnion{OfWebSearchToolResult: &found})
-		default:
-			text := m.Text.String()[at : at+b.Text]
-			at += b.Text
-			if !b.List && strings.TrimSpace(text) != "" {
-				out = append(out, sdk.NewTextBlock(text))
-			}
 		}
 	}
 	return out

@@ -78,9 +78,13 @@ func (c *Client) Call(ctx context.Context, req model.Request, onDelta func(model
 		}
 	}()
 
+	l, err := list(req)
+	if err != nil {
+		return model.Reply{}, x.Failure(ctx, err, nil, c.key)
+	}
 	a := answer{turn: len(req.Messages), schemaTool: schemaTool(req)}
 	var grace *time.Timer
-	for chunk, chunkErr := range c.sdk.Models.GenerateContentStream(watched, req.Model, contents(req.Messages), config(req)) {
+	for chunk, chunkErr := range c.sdk.Models.GenerateContentStream(watched, req.Model, none, config(req, x.Splice(l))) {
 		if chunkErr != nil {
 			err = told(chunkErr)
 			break
@@ -104,6 +108,9 @@ func (c *Client) Call(ctx context.Context, req model.Request, onDelta func(model
 	a.cite(onDelta)
 	return a.reply(), nil
 }
+
+// none is a conversation that takes the place of the real one until the body is made: the SDK wants one.
+var none = genai.Text("none")
 
 // told turns an error that came inside the stream into one of ours; the SDK's other errors stay for Exchange.Failure.
 func told(err error) error {

@@ -15,8 +15,8 @@ import (
 // emptyText stands where the API refuses an empty part: a workflow may well begin without input.
 const emptyText = "(empty)"
 
-// config builds everything of a request but the conversation.
-func config(req model.Request) *genai.GenerateContentConfig {
+// config builds everything of a request but the conversation, for which contents stands.
+func config(req model.Request, contents any) *genai.GenerateContentConfig {
 	p := req.Params
 	cfg := &genai.GenerateContentConfig{
 		Temperature:       float(p.Temperature),
@@ -34,13 +34,12 @@ func config(req model.Request) *genai.GenerateContentConfig {
 	if req.IdempotencyKey != "" {
 		cfg.HTTPOptions.Headers = map[string][]string{"Idempotency-Key": {req.IdempotencyKey}}
 	}
-	if len(p.ProviderOptions) > 0 {
-		cfg.HTTPOptions.ExtrasRequestProvider = func(body map[string]any) map[string]any {
-			for path, value := range p.ProviderOptions {
-				setPath(body, strings.Split(path, "."), value)
-			}
-			return body
+	cfg.HTTPOptions.ExtrasRequestProvider = func(body map[string]any) map[string]any {
+		body["contents"] = contents
+		for path, value := range p.ProviderOptions {
+			setPath(body, strings.Split(path, "."), value)
 		}
+		return body
 	}
 	var functions []*genai.FunctionDeclaration
 	for _, tool := range req.Tools {
@@ -122,65 +121,6 @@ func system(req model.Request) *genai.Content {
 		return nil
 	}
 	return &genai.Content{Parts: parts}
-}
-
-// contents gives the conversation; neighbours of one role become one content, so that all results of a turn stand together.
-func contents(list []chat.Message) []*genai.Content {
-	var out []*genai.Content
-	names := map[string]string{}
-	add := func(role genai.Role, parts ...*genai.Part) {
-		if len(parts) == 0 {
-			return
-		}
-		if n := len(out); n > 0 && out[n-1].Role == string(role) {
-			out[n-1].Parts = append(out[n-1].Parts, parts...)
-			return
-		}
-		out = append(out, &genai.Content{Role: string(role), Parts: parts})
-	}
-	for _, m := range list {
-		switch m.Role {
-		case chat.RoleSystem:
-		case chat.RoleAssistant:
-			for _, c := range m.ToolCalls {
-				names[c.ID] = c.Name
-			}
-			add(genai.RoleModel, assistant(m)...)
-		case chat.RoleTool:
-			name := m.ToolName
-			if name == "" {
-				name = names[m.ToolCallID]
-			}
-			key := "output"
-			if m.IsError {
-				key = "error"
-			}
-			add(genai.RoleUser, &genai.Part{FunctionResponse: &genai.FunctionResponse{
-				ID: m.ToolCallID, Name: name, Response: map[string]any{key: m.Text.String()},
-			}})
-		default:
-			text := m.Text.String()
-			if text == "" {
-				text = emptyText
-			}
-			add(genai.RoleUser, &genai.Part{Text: text})
-		}
-	}
-	return out
-}
-
-func assistant(m chat.Message) []*genai.Part {
-	var parts []*genai.Part
-	if !m.Text.IsZero() {
-		parts = append(parts, &genai.Part{Text: m.Text.String(), ThoughtSignature: signatureOf(m.Extra)})
-	}
-	for _, c := range m.ToolCalls {
-		parts = append(parts, &genai.Part{
-			FunctionCall:     &genai.FunctionCall{ID: c.ID, Name: c.Name, Args: adapter.Object(adapter.ArgumentsObject(c.Arguments))},
-			ThoughtSignature: signatureOf(c.Extra),
-		})
-	}
-	return parts
 }
 
 // extra is the form of Message.Extra and ToolCall.Extra by which this adapter knows its own.

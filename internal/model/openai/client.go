@@ -68,7 +68,11 @@ func (c *Client) Call(ctx context.Context, req model.Request, onDelta func(model
 	watched, cancel := context.WithCancel(watched)
 	defer cancel()
 
-	opts := []option.RequestOption{option.WithJSONSet("stream", true), option.WithHeader("Accept", "text/event-stream, application/json")}
+	value, err := field(x, req)
+	if err != nil {
+		return model.Reply{}, c.failure(ctx, x, err, nil)
+	}
+	opts := []option.RequestOption{option.WithJSONSet(messagesField, value), option.WithJSONSet("stream", true), option.WithHeader("Accept", "text/event-stream, application/json")}
 	if req.IdempotencyKey != "" {
 		opts = append(opts, option.WithHeader("Idempotency-Key", req.IdempotencyKey))
 	}
@@ -76,7 +80,7 @@ func (c *Client) Call(ctx context.Context, req model.Request, onDelta func(model
 		opts = append(opts, option.WithJSONSet(path, value))
 	}
 	var resp *http.Response
-	err := c.sdk.Post(watched, "chat/completions", c.params(req), &resp, opts...)
+	err = c.sdk.Post(watched, "chat/completions", c.params(req), &resp, opts...)
 	if resp != nil && resp.Body != nil {
 		defer resp.Body.Close()
 	}

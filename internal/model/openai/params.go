@@ -7,16 +7,15 @@ import (
 	"github.com/openai/openai-go/v3/packages/param"
 	"github.com/openai/openai-go/v3/shared"
 
-	"github.com/hocket-run/hocket/internal/chat"
 	"github.com/hocket-run/hocket/internal/model"
 	"github.com/hocket-run/hocket/internal/model/adapter"
 )
 
-// params builds the body of a request. Params.ThinkingBudget has no counterpart in Chat Completions.
+// params builds the body of a request but for its messages. Params.ThinkingBudget has no counterpart in Chat Completions.
 func (c *Client) params(req model.Request) sdk.ChatCompletionNewParams {
 	p := sdk.ChatCompletionNewParams{
 		Model:            req.Model,
-		Messages:         messages(req),
+		Messages:         []sdk.ChatCompletionMessageParamUnion{},
 		StreamOptions:    sdk.ChatCompletionStreamOptionsParam{IncludeUsage: param.NewOpt(true)},
 		Temperature:      opt(req.Params.Temperature),
 		TopP:             opt(req.Params.TopP),
@@ -58,49 +57,6 @@ func opt[T comparable](v *T) param.Opt[T] {
 		return param.Opt[T]{}
 	}
 	return param.NewOpt(*v)
-}
-
-// messages gives the conversation. chat.Message.Name is not sent: names with spaces are refused, and the engine writes speakers into
-// the text where they matter (D30).
-func messages(req model.Request) []sdk.ChatCompletionMessageParamUnion {
-	out := make([]sdk.ChatCompletionMessageParamUnion, 0, len(req.Messages)+1)
-	if req.System != "" {
-		out = append(out, sdk.SystemMessage(req.System))
-	}
-	for _, m := range req.Messages {
-		switch m.Role {
-		case chat.RoleSystem:
-			out = append(out, sdk.SystemMessage(m.Text.String()))
-		case chat.RoleAssistant:
-			out = append(out, assistant(m))
-		case chat.RoleTool:
-			out = append(out, sdk.ToolMessage(m.Text.String(), m.ToolCallID))
-		default:
-			out = append(out, sdk.UserMessage(m.Text.String()))
-		}
-	}
-	return out
-}
-
-func assistant(m chat.Message) sdk.ChatCompletionMessageParamUnion {
-	if len(m.ToolCalls) == 0 {
-		return sdk.AssistantMessage(m.Text.String())
-	}
-	var a sdk.ChatCompletionAssistantMessageParam
-	if !m.Text.IsZero() {
-		a.Content.OfString = param.NewOpt(m.Text.String())
-	}
-	for _, call := range m.ToolCalls {
-		a.ToolCalls = append(a.ToolCalls, sdk.ChatCompletionMessageToolCallUnionParam{
-			OfFunction: &sdk.ChatCompletionMessageFunctionToolCallParam{
-				ID: call.ID,
-				Function: sdk.ChatCompletionMessageFunctionToolCallFunctionParam{
-					Name: call.Name, Arguments: adapter.ArgumentsText(call.Arguments),
-				},
-			},
-		})
-	}
-	return sdk.ChatCompletionMessageParamUnion{OfAssistant: &a}
 }
 
 // schemaName makes a name of the letters that the API takes, 64 of them at most.

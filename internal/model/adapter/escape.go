@@ -1,0 +1,159 @@
+package adapter
+
+import (
+	"encoding/binary"
+	"math/bits"
+	"strings"
+	"unicode/utf8"
+)
+
+// escaping is how texts are written between the quotes of a JSON string: as encoding/json does it, byte by byte, and with or without its SetEscapeHTML.
+type escaping struct {
+	// size is the length of each byte in the JSON. Bytes above ASCII are passed on.
+	size [256]uint8
+	masks
+}
+
+// masks find eight bytes at once those that are escaped. Bytes that differ in one bit are found together: quote and ampersand, less and greater.
+type masks struct{ quote, less, angle uint64 }
+
+var (
+	plain = newEscaping(false, masks{0, 0, ones * '\\'}) // the backslash, once more
+	html  = newEscaping(true, masks{ones * ('"' ^ '&'), ones * ('<' ^ '>'), ones * '<'})
+)
+
+func newEscaping(forHTML bool, m masks) *escaping {
+	e := &escaping{masks: m}
+	for i := range e.size {
+		switch b := byte(i); {
+		case b == '"', b == '\\', b == '\b', b == '\f', b == '\n', b == '\r', b == '\t':
+			e.size[b] = 2
+		case b < ' ', forHTML && (b == '<' || b == '>' || b == '&'):
+			e.size[b] = 6
+		default:
+			e.size[b] = 1
+		}
+	}
+	return e
+}
+
+const (
+	ones  = 0x0101010101010101
+	highs = 0x8080808080808080
+)
+
+// special marks bytes of x that are escaped, by their highest bit. Only the lowest mark is certain, and that there is none.
+func (m masks) special(x uint64) uint64 {
+	quote, less, back := x&^m.quote^ones*'"', x&^m.less^m.angle, x^ones*'\\'
+	return ((x-ones*' ')&^x | (quote-ones)&^quote | (less-ones)&^less | (back-ones)&^back) & highs
+}
+
+// load gives eight bytes of s from i on.
+func load(s string, i int) uint64 {
+	b := s[i : i+8]
+	return uint64(b[0]) | uint64(b[1])<<8 | uint64(b[2])<<16 | uint64(b[3])<<24 | uint64(b[4])<<32 | uint64(b[5])<<40 | uint64(b[6])<<48 | uint64(b[7])<<56
+}
+
+// length gives how long s is in JSON, without quotes. direct: writing s byte by byte is all that there is to do. Otherwise it has bytes that are not UTF-8, or line separators of Unicode.
+func (e *escaping) length(s string) (n int, direct bool) {
+	n = len(s)
+	var seen uint64
+	i, m := 0, e.masks
+	for ; i+8 <= len(s); i += 8 {
+		x := load(s, i)
+		seen |= x
+		if m.special(x) != 0 {
+			for _, b := range []byte(s[i : i+8]) {
+				n += int(e.size[b]) - 1
+			}
+		}
+	}
+	for ; i < len(s); i++ {
+		seen |= uint64(s[i])
+		n += int(e.size[s[i]]) - 1
+	}
+	if seen&highs == 0 {
+		return n, true
+	}
+	return n, utf8.ValidString(s) && !strings.Contains(s, "\u2028") && !strings.Contains(s, "\u2029")
+}
+
+const hex = "0123456789abcdef"
+
+// put writes b into dst as it is in JSON, and gives how long that is. dst has room for 6 bytes.
+func (e *escaping) put(dst []byte, b byte) int {
+	switch e.size[b] {
+	case 1:
+		dst[0] = b
+		return 1
+	case 2:
+		dst[0] = '\\'
+		switch b {
+		case '\b':
+			b = 'b'
+		case '\f':
+			b = 'f'
+		case '\n':
+			b = 'n'
+		case '\r':
+			b = 'r'
+		case '\t':
+			b = 't'
+		}
+		dst[1] = b
+		return 2
+	}
+	copy(dst, `\u00`)
+	dst[4], dst[5] = hex[b>>4], hex[b&0xF]
+	return 6
+}
+
+// slack is the room that write leaves at the end of dst where more of s is to come.
+const slack = 16
+
+// write writes as much of s as dst has room for and gives how many bytes it read and wrote. s is one that length calls direct; dst is longer than slack.
+func (e *escaping) write(dst []byte, s string) (read, wrote int) {
+	m := e.masks
+	for wrote+slack <= len(dst) && read+8 <= len(s) {
+		x := load(s, read)
+		binary.LittleEndian.PutUint64(dst[wrote:], x)
+		found := m.special(x)
+		if found == 0 {
+			read, wrote = read+8, wrote+8
+			continue
+		}
+		k := bits.TrailingZeros64(found) / 8
+		wrote += k
+		wrote += e.put(dst[wrote:], s[read+k])
+		read += k + 1
+	}
+	for wrote+slack <= len(dst) && read < len(s) {
+		wrote += e.put(dst[wrote:], s[read])
+		read++
+	}
+	return read, wrote
+}
+
+// append appends s to dst as it is in JSON, without quotes, whatever it holds.
+func (e *escaping) append(dst []byte, s string) []byte {
+	var room [6]byte
+	for i := 0; i < len(s); {
+		if b := s[i]; b < utf8.RuneSelf {
+			dst = append(dst, room[:e.put(room[:], b)]...)
+			i++
+			continue
+		}
+		r, size := utf8.DecodeRuneInString(s[i:])
+		switch {
+		case r == utf8.RuneError && size == 1:
+			dst = append(dst, `\ufffd`...)
+		case r == '\u2028', r == '\u2029':
+			dst = append(dst, `\u202`...)
+			dst = append(dst, hex[r&0xF])
+		default:
+			dst = append(dst, s[i:i+size]...)
+		}
+		i += size
+	}
+	return dst
+}

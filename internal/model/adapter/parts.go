@@ -1,0 +1,176 @@
+package adapter
+
+import (
+	"encoding/json"
+	"io"
+	"unicode/utf8"
+
+	"github.com/hocket-run/hocket/internal/text"
+)
+
+// minShared is the length from which on a text is shared with whoever made it. What is shorter is copied into the JSON around it.
+const minShared = 512
+
+// part is a stretch of JSON: s as it is, or what is between the quotes of the JSON string s.
+type part struct {
+	s string
+	// size is the length in the JSON. It differs from that of s where s is to be escaped.
+	size int
+}
+
+// Parts is JSON that grows at its end, as a list of parts. Long texts in it are not copied: they are escaped each time that they are sent. What was
+// added never changes, so that the JSON so far can be read while more is added. Not safe for concurrent use otherwise.
+type Parts struct {
+	esc  *escaping
+	list []part
+	size int64
+	tail []byte // JSON behind the last part
+	err  error
+}
+
+// NewParts makes empty Parts. escapeHTML is encoding/json's SetEscapeHTML.
+func NewParts(escapeHTML bool) *Parts {
+	if escapeHTML {
+		return &Parts{esc: html}
+	}
+	return &Parts{esc: plain}
+}
+
+// Raw adds JSON as it is.
+func (p *Parts) Raw(s string) { p.tail = append(p.tail, s...) }
+
+// JSON adds a value as encoding/json writes it, without the spaces in it. What is not JSON is an error of the request.
+func (p *Parts) JSON(v any) {
+	raw, err := json.Marshal(v)
+	if err != nil {
+		p.err = err
+		return
+	}
+	p.tail = append(p.tail, raw...)
+}
+
+// String adds a JSON string.
+func (p *Parts) String(s string) { p.Text(text.Of(s)) }
+
+// Text adds a JSON string. Long pieces of t are shared.
+func (p *Parts) Text(t text.Text) {
+	p.tail = append(p.tail, '"')
+	if valid(t) {
+		for s := range t.Chunks() {
+			p.piece(s)
+		}
+	} else {
+		p.tail = p.esc.append(p.tail, t.String()) // a character may be cut by the end of a piece
+	}
+	p.tail = append(p.tail, '"')
+}
+
+// valid tells whether each piece of t is UTF-8.
+func valid(t text.Text) bool {
+	for s := range t.Chunks() {
+		if !utf8.ValidString(s) {
+			return false
+		}
+	}
+	return true
+}
+
+// piece adds what is between the quotes of a JSON string.
+func (p *Parts) piece(s string) {
+	if len(s) >= minShared {
+		if size, direct := p.esc.length(s); direct {
+			p.flush()
+			p.add(part{s, size})
+			return
+		}
+	}
+	p.tail = p.esc.append(p.tail, s)
+}
+
+func (p *Parts) add(q part) {
+	p.list = append(p.list, q)
+	p.size += int64(q.size)
+}
+
+// flush makes a part of what is in the tail.
+func (p *Parts) flush() {
+	if len(p.tail) > 0 {
+		p.add(part{string(p.tail), len(p.tail)})
+		p.tail = p.tail[:0]
+	}
+}
+
+// body gives the JSON so far. It stays as it is when more is added to p.
+func (p *Parts) body() body {
+	p.flush()
+	return body{esc: p.esc, list: p.list[:len(p.list):len(p.list)], size: p.size}
+}
+
+// body is JSON that does not change any more. Safe for concurrent use.
+type body struct {
+	esc  *escaping
+	list []part
+	size int64
+}
+
+// reader reads bodies one behind the other.
+type reader struct {
+	rest []body
+	i    int // the part of rest[0] that is read
+	at   int // and how much of it was
+	// room holds what was written for a caller with too little room; left is what it did not get yet.
+	room [4 * slack]byte
+	left []byte
+}
+
+// Read implements io.Reader.
+func (r *reader) Read(b []byte) (n int, err error) {
+	switch {
+	case len(b) == 0:
+		return 0, nil
+	case len(r.left) > 0:
+	case len(b) >= len(r.room):
+		if n = r.fill(b); n == 0 {
+			return 0, io.EOF
+		}
+		return n, nil
+	default:
+		if r.left = r.room[:r.fill(r.room[:])]; len(r.left) == 0 {
+			return 0, io.EOF
+		}
+	}
+	n = copy(b, r.left)
+	r.left = r.left[n:]
+	return n, nil
+}
+
+// Close implements io.Closer.
+func (r *reader) Close() error { return nil }
+
+// fill fills b but for the slack at its end. 0: there is nothing more. b is longer than the slack.
+func (r *reader) fill(b []byte) (n int) {
+	for len(r.rest) > 0 {
+		list := r.rest[0].list
+		if r.i == len(list) {
+			r.rest, r.i = r.rest[1:], 0
+			continue
+		}
+		p := list[r.i]
+		read, wrote := 0, 0
+		if p.size == len(p.s) {
+			wrote = copy(b[n:], p.s[r.at:])
+			read = wrote
+		} else {
+			read, wrote = r.rest[0].esc.write(b[n:], p.s[r.at:])
+		}
+		n += wrote
+		if r.at += read; r.at < len(p.s) {
+			return n
+		}
+		r.i, r.at = r.i+1, 0
+		if n == len(b) {
+			return n
+		}
+	}
+	return n
+}

@@ -1,0 +1,133 @@
+package anthropic
+
+import (
+	"strings"
+
+	"github.com/hocket-run/hocket/internal/chat"
+	"github.com/hocket-run/hocket/internal/model"
+	"github.com/hocket-run/hocket/internal/model/adapter"
+	"github.com/hocket-run/hocket/internal/text"
+)
+
+const messagesField = "messages"
+
+// field gives the value of the field of the messages.
+func field(x *adapter.Exchange, req model.Request) (any, error) {
+	l, err := list(req)
+	if err != nil {
+		return nil, err
+	}
+	return x.Field(messagesField, l, req.Params.ProviderOptions)
+}
+
+// list writes the conversation without its system messages.
+func list(req model.Request) (*adapter.List, error) {
+	front := adapter.NewParts(true)
+	front.Raw("[")
+	return adapter.Messages(req.Memo, model.ProtocolAnthropic, front, req.Messages, func() (adapter.Writer, *adapter.Parts) { return &writer{}, adapter.NewParts(true) })
+}
+
+// writer writes the messages of the Messages API. Results of tools belong to the user, all those of one turn in one message and in front of whatever the
+// user says, so neighbours of one role become one message.
+type writer struct {
+	role chat.Role // of the message to which blocks are added; "": there is none
+}
+
+// Add implements adapter.Writer.
+func (w *writer) Add(p *adapter.Parts, m *chat.Message) {
+	switch m.Role {
+	case chat.RoleSystem:
+	case chat.RoleAssistant:
+		w.assistant(p, m)
+	case chat.RoleTool:
+		w.block(p, chat.RoleUser)
+		p.Raw(`{"tool_use_id":`)
+		p.String(m.ToolCallID)
+		if m.IsError {
+			p.Raw(`,"is_error":true`)
+		}
+		if !m.Text.IsZero() {
+			p.Raw(`,"content":[`)
+			said(p, m.Text)
+			p.Raw("]")
+		}
+		p.Raw(`,"type":"tool_result"}`)
+	default:
+		w.block(p, chat.RoleUser)
+		if m.Text.IsBlank() {
+			said(p, text.Of(emptyText))
+		} else {
+			said(p, m.Text)
+		}
+	}
+}
+
+// End implements adapter.Writer.
+func (w *writer) End() string {
+	if w.role == "" {
+		return "]"
+	}
+	return `],"role":"` + string(w.role) + `"}]`
+}
+
+// block begins a block of a message of this role.
+func (w *writer) block(p *adapter.Parts, role chat.Role) {
+	switch w.role {
+	case role:
+		p.Raw(",")
+		return
+	case "":
+	default:
+		p.Raw(`],"role":"` + string(w.role) + `"},`)
+	}
+	p.Raw(`{"content":[`)
+	w.role = role
+}
+
+func said(p *adapter.Parts, t text.Text) {
+	p.Raw(`{"text":`)
+	p.Text(t)
+	p.Raw(`,"type":"text"}`)
+}
+
+// assistant writes the blocks of an answer, thinking in the places where it stood. An answer without text and calls has none.
+func (w *writer) assistant(p *adapter.Parts, m *chat.Message) {
+	whole, at := m.Text.String(), 0 // a reply is a string
+	for _, b := range layoutOf(*m) {
+		if b.Signature == "" && b.Redacted == "" && b.Call == nil && b.Used == nil && b.Found == nil {
+			s := whole[at : at+b.Text]
+			at += b.Text
+			if !b.List && strings.TrimSpace(s) != "" {
+				w.block(p, chat.RoleAssistant)
+				said(p, text.Of(s))
+			}
+			continue
+		}
+		w.block(p, chat.RoleAssistant)
+		switch {
+		case b.Signature != "":
+			p.Raw(`{"signature":`)
+			p.String(b.Signature)
+			p.Raw(`,"thinking":`)
+			p.String(b.Thinking)
+			p.Raw(`,"type":"thinking"}`)
+		case b.Redacted != "":
+			p.Raw(`{"data":`)
+			p.String(b.Redacted)
+			p.Raw(`,"type":"redacted_thinking"}`)
+		case b.Call != nil:
+			call := m.ToolCalls[*b.Call]
+			p.Raw(`{"id":`)
+			p.String(call.ID)
+			p.Raw(`,"input":`)
+			p.JSON(adapter.ArgumentsObject(call.Arguments))
+			p.Raw(`,"name":`)
+			p.String(call.Name)
+			p.Raw(`,"type":"tool_use"}`)
+		case b.Used != nil:
+			p.JSON(b.Used)
+		default:
+			p.JSON(b.Found)
+		}
+	}
+}

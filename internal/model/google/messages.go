@@ -1,0 +1,129 @@
+package google
+
+import (
+	"github.com/hocket-run/hocket/internal/chat"
+	"github.com/hocket-run/hocket/internal/model"
+	"github.com/hocket-run/hocket/internal/model/adapter"
+)
+
+// list writes the conversation without its system messages.
+func list(req model.Request) (*adapter.List, error) {
+	front := adapter.NewParts(true)
+	front.Raw("[")
+	return adapter.Messages(req.Memo, model.ProtocolGoogle, front, req.Messages, func() (adapter.Writer, *adapter.Parts) {
+		return &writer{names: map[string]string{}}, adapter.NewParts(true)
+	})
+}
+
+// writer writes the contents of generateContent; neighbours of one role become one content, so that all results of a turn stand together.
+type writer struct {
+	role  string            // of the content to which parts are added; "": there is none
+	names map[string]string // of the functions that were called, by the id of the call
+}
+
+const roleUser, roleModel = "user", "model"
+
+// Add implements adapter.Writer.
+func (w *writer) Add(p *adapter.Parts, m *chat.Message) {
+	switch m.Role {
+	case chat.RoleSystem:
+	case chat.RoleAssistant:
+		w.assistant(p, m)
+	case chat.RoleTool:
+		w.part(p, roleUser)
+		w.result(p, m)
+	default:
+		w.part(p, roleUser)
+		p.Raw(`{"text":`)
+		if m.Text.IsZero() {
+			p.String(emptyText)
+		} else {
+			p.Text(m.Text)
+		}
+		p.Raw("}")
+	}
+}
+
+// End implements adapter.Writer.
+func (w *writer) End() string {
+	if w.role == "" {
+		return "]"
+	}
+	return `],"role":"` + w.role + `"}]`
+}
+
+// part begins a part of a content of this role.
+func (w *writer) part(p *adapter.Parts, role string) {
+	switch w.role {
+	case role:
+		p.Raw(",")
+		return
+	case "":
+	default:
+		p.Raw(`],"role":"` + w.role + `"},`)
+	}
+	p.Raw(`{"parts":[`)
+	w.role = role
+}
+
+func (w *writer) result(p *adapter.Parts, m *chat.Message) {
+	name := m.ToolName
+	if name == "" {
+		name = w.names[m.ToolCallID]
+	}
+	p.Raw(`{"functionResponse":{`)
+	field(p, "id", m.ToolCallID)
+	field(p, "name", name)
+	if m.IsError {
+		p.Raw(`"response":{"error":`)
+	} else {
+		p.Raw(`"response":{"output":`)
+	}
+	p.Text(m.Text)
+	p.Raw(`}}}`)
+}
+
+// field writes a member of an object that others follow, unless it is empty.
+func field(p *adapter.Parts, name, value string) {
+	if value != "" {
+		p.Raw(`"` + name + `":`)
+		p.String(value)
+		p.Raw(",")
+	}
+}
+
+func (w *writer) assistant(p *adapter.Parts, m *chat.Message) {
+	if !m.Text.IsZero() {
+		w.part(p, roleModel)
+		p.Raw(`{"text":`)
+		p.Text(m.Text)
+		signature(p, m.Extra)
+		p.Raw("}")
+	}
+	for _, c := range m.ToolCalls {
+		w.names[c.ID] = c.Name
+		w.part(p, roleModel)
+		p.Raw(`{"functionCall":`)
+		call := map[string]any{}
+		if args := adapter.Object(adapter.ArgumentsObject(c.Arguments)); len(args) > 0 {
+			call["args"] = args
+		}
+		if c.ID != "" {
+			call["id"] = c.ID
+		}
+		if c.Name != "" {
+			call["name"] = c.Name
+		}
+		p.JSON(call)
+		signature(p, c.Extra)
+		p.Raw("}")
+	}
+}
+
+// signature writes the member that a part has behind its content, where there is one.
+func signature(p *adapter.Parts, extra []byte) {
+	if s := signatureOf(extra); len(s) > 0 {
+		p.Raw(`,"thoughtSignature":`)
+		p.JSON(s)
+	}
+}

@@ -1,0 +1,82 @@
+package openai
+
+import (
+	"encoding/json"
+	"net/http"
+	"testing"
+
+	sdk "github.com/openai/openai-go/v3"
+	"github.com/openai/openai-go/v3/option"
+	"github.com/openai/openai-go/v3/packages/param"
+	"pgregory.net/rapid"
+
+	"github.com/hocket-run/hocket/internal/chat"
+	"github.com/hocket-run/hocket/internal/model"
+	"github.com/hocket-run/hocket/internal/model/adapter"
+	"github.com/hocket-run/hocket/internal/model/modeltest"
+)
+
+// The messages of a request are byte for byte those that the SDK writes.
+func TestBodyIsTheSDKs(t *testing.T) {
+	t.Parallel()
+	create := func(h *http.Client) *Client {
+		c, err := New(Config{BaseURL: "http://127.0.0.1:1", HTTP: h})
+		if err != nil {
+			panic(err)
+		}
+		return c
+	}
+	modeltest.CheckBodies(t, func(h *http.Client) model.Client { return create(h) }, func(h *http.Client, req model.Request) {
+		c := create(h)
+		opts := []option.RequestOption{option.WithJSONSet("stream", true)}
+		for path, value := range req.Params.ProviderOptions {
+			opts = append(opts, option.WithJSONSet(path, value))
+		}
+		p := c.params(req)
+		p.Messages = messages(req)
+		_ = c.sdk.Post(t.Context(), "chat/completions", p, nil, opts...) // nothing answers
+	}, func(*rapid.T, *chat.Message, int) json.RawMessage { return nil })
+}
+
+// messages gives the conversation. chat.Message.Name is not sent: names with spaces are refused, and the engine writes speakers into
+// the text where they matter (D30).
+func messages(req model.Request) []sdk.ChatCompletionMessageParamUnion {
+	out := make([]sdk.ChatCompletionMessageParamUnion, 0, len(req.Messages)+1)
+	if req.System != "" {
+		out = append(out, sdk.SystemMessage(req.System))
+	}
+	for _, m := range req.Messages {
+		switch m.Role {
+		case chat.RoleSystem:
+			out = append(out, sdk.SystemMessage(m.Text.String()))
+		case chat.RoleAssistant:
+			out = append(out, assistant(m))
+		case chat.RoleTool:
+			out = append(out, sdk.ToolMessage(m.Text.String(), m.ToolCallID))
+		default:
+			out = append(out, sdk.UserMessage(m.Text.String()))
+		}
+	}
+	return out
+}
+
+func assistant(m chat.Message) sdk.ChatCompletionMessageParamUnion {
+	if len(m.ToolCalls) == 0 {
+		return sdk.AssistantMessage(m.Text.String())
+	}
+	var a sdk.ChatCompletionAssistantMessageParam
+	if !m.Text.IsZero() {
+		a.Content.OfString = param.NewOpt(m.Text.String())
+	}
+	for _, call := range m.ToolCalls {
+		a.ToolCalls = append(a.ToolCalls, sdk.ChatCompletionMessageToolCallUnionParam{
+			OfFunction: &sdk.ChatCompletionMessageFunctionToolCallParam{
+				ID: call.ID,
+				Function: sdk.ChatCompletionMessageFunctionToolCallFunctionParam{
+					Name: call.Name, Arguments: adapter.ArgumentsText(call.Arguments),
+				},
+			},
+		})
+	}
+	return sdk.ChatCompletionMessageParamUnion{OfAssistant: &a}
+}
