@@ -51,7 +51,7 @@ func Messages(memo *model.Memo, protocol model.Protocol, front *Parts, messages 
 	if err := errors.Join(front.err, c.parts.err); err != nil {
 		return nil, err
 	}
-	c.messages = messages[:len(messages):len(messages)]
+	c.messages = slices.Clip(messages)
 	end := NewParts(false)
 	end.Raw(c.writer.End())
 	list := &List{front.body(), c.parts.body(), end.body()}

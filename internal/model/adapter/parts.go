@@ -3,6 +3,7 @@ package adapter
 import (
 	"encoding/json"
 	"io"
+	"slices"
 	"unicode/utf8"
 
 	"github.com/hocket-run/hocket/internal/text"
@@ -103,7 +104,7 @@ func (p *Parts) flush() {
 // body gives the JSON so far. It stays as it is when more is added to p.
 func (p *Parts) body() body {
 	p.flush()
-	return body{esc: p.esc, list: p.list[:len(p.list):len(p.list)], size: p.size}
+	return body{esc: p.esc, list: slices.Clip(p.list), size: p.size}
 }
 
 // body is JSON that does not change any more. Safe for concurrent use.
@@ -156,7 +157,7 @@ func (r *reader) fill(b []byte) (n int) {
 			continue
 		}
 		p := list[r.i]
-		read, wrote := 0, 0
+		var read, wrote int
 		if p.size == len(p.s) {
 			wrote = copy(b[n:], p.s[r.at:])
 			read = wrote

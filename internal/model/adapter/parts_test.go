@@ -3,6 +3,7 @@ package adapter
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"io"
 	"strings"
 	"testing"
@@ -116,7 +117,7 @@ func TestReader(t *testing.T) {
 				room := make([]byte, rapid.IntRange(1, 200).Draw(t, "room"))
 				n, err := r.Read(room)
 				got = append(got, room[:n]...)
-				if err == io.EOF {
+				if errors.Is(err, io.EOF) {
 					break
 				}
 			}
