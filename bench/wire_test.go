@@ -1,3 +1,5 @@
+//go:build unix
+
 package bench
 
 import (
@@ -141,7 +143,9 @@ func wireRun(b *testing.B, protocol string, turns int) {
 	e, err := hocket.Open(b.Context(), hocket.Config{DB: filepath.Join(b.TempDir(), "s.db"), Env: func(name string) string { return env[name] }}, provider.All(),
 		hocket.WithTool("look", "Looks a page up.", func(_ context.Context, in struct {
 			N int `json:"n"`
-		}) (string, error) { return page(in.N), nil }, hocket.ToolOptions{Idempotent: true}))
+		}) (string, error) {
+			return page(in.N), nil
+		}, hocket.ToolOptions{Idempotent: true}))
 	if err != nil {
 		b.Fatal(err)
 	}
