@@ -15,7 +15,7 @@ PACKAGES := $(OTHERS:%=scripts/%/node_modules/.package-lock.json)
 ALL      := HOCKET_AIMOCK=1 HOCKET_MCP=1 HOCKET_OPENAI=1 HOCKET_REDOCLY=1 HOCKET_BROWSER=1
 CHROMIUM := .cache/chromium
 
-.PHONY: help run test bench lint fuzz build docs soak snapshot release-check clean
+.PHONY: help run test bench bench-peers lint fuzz build docs soak snapshot release-check clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 16
@@ -31,6 +31,9 @@ test: lint $(PACKAGES) $(CHROMIUM) ## everything that must hold: lint, tests wit
 bench: ## measure: engine, durable steps, cold start, paused runs, each beside its floor; then how costs grow from n to 2n, beside the goals
 	go test -run '^$$' -bench . -benchtime 1s ./bench
 	go run ./bench/growth
+
+bench-peers: ## measure Hocket beside langgraphgo, Eino and DBOS, ROUNDS times (default 5); a module of its own, which is downloaded
+	cd bench/peers && go run . -rounds $(or $(ROUNDS),5)
 
 lint: $(LINT) $(ACTIONS) ## gofmt, vet, golangci-lint, actionlint, go.mod is tidy
 	go mod tidy -diff

@@ -1,0 +1,67 @@
+package main
+
+import (
+	"context"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"github.com/hocket-run/hocket/bench/internal/floor"
+)
+
+// goroutines is what the same work costs with a goroutine for each node and nothing else.
+type goroutines struct{}
+
+func (goroutines) name() string { return "goroutine per node" }
+
+func (goroutines) open(_ context.Context, w *workload, _ string) (func(context.Context) error, func() error, error) {
+	if w.durable {
+		return nil, nil, nil
+	}
+	if w == fanWork {
+		return func(context.Context) error {
+			var all sync.WaitGroup
+			for range fanBranches {
+				all.Go(func() {})
+			}
+			all.Wait()
+			return nil
+		}, nothingToClose, nil
+	}
+	return func(context.Context) error {
+		s := firstState()
+		for range int(w.steps) {
+			ended := make(chan struct{})
+			go func() {
+				if w == typedWork {
+					s.change()
+				}
+				close(ended)
+			}()
+			<-ended
+		}
+		return nil
+	}, nothingToClose, nil
+}
+
+// inserts is rows inserted into SQLite by one goroutine, a step a row.
+type inserts struct{}
+
+func (inserts) name() string { return "inserts into SQLite" }
+
+func (inserts) open(context.Context, *workload, string) (func(context.Context) error, func() error, error) {
+	return nil, nil, nil
+}
+
+// rate implements timer: a transaction for each row for runs one at a time, one for 1,000 rows for runs at once.
+func (inserts) rate(ctx context.Context, w *workload, dir string) (float64, bool, error) {
+	batch := 1
+	if !w.durable {
+		return 0, false, nil
+	}
+	if w.atOnce > 1 {
+		batch = 1000
+	}
+	rate, err := floor.Inserts(ctx, filepath.Join(dir, "raw.db"), batch, time.Second)
+	return rate, true, err
+}
