@@ -96,6 +96,8 @@ func (e *Engine) bind(w *workflow.Workflow, digest string, table *program.Table)
 	return b, nil
 }
 
+var _ service.Offerer = functions{}
+
 // functions are those of one run: its node functions get what the engine offers, and none begins once whoever follows the run has given it up (S2-36).
 type functions struct {
 	driver.Program
@@ -116,6 +118,11 @@ func (e *Engine) runtime(info driver.Info) graph.Runtime {
 	}
 }
 
+// Within implements service.Offerer.
+func (f functions) Within(ctx context.Context) context.Context {
+	return program.WithUncounted(program.WithServices(ctx, f.services), f.engine.service.AllowUncounted)
+}
+
 // Call implements driver.Program.
 func (f functions) Call(ctx context.Context, run string, c *engine.CallFunc, rec driver.Recorder) engine.FuncResult {
 	for wait := f.engine.followers.abandoned(run); wait != nil; wait = f.engine.followers.abandoned(run) {
@@ -127,7 +134,6 @@ func (f functions) Call(ctx context.Context, run string, c *engine.CallFunc, rec
 			return engine.FuncResult{Failure: &engine.Failure{Code: engine.CodeCancelled, Message: "cancelled"}}
 		}
 	}
-	ctx = program.WithUncounted(program.WithServices(ctx, f.services), f.engine.service.AllowUncounted)
 	return f.Program.Call(ctx, run, c, rec)
 }
 

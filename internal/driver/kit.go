@@ -75,6 +75,8 @@ type Kit struct {
 	Idles bool
 	// Program carries out CallFunc; nil for documents.
 	Program Program
+	// Within gives the context within which calls are made: it holds what the program offers its functions. It is asked once. Nil: the context as it is.
+	Within func(ctx context.Context) context.Context
 	// Trace gives the context of a call that others are asked under: with its span, where telemetry is on. Nil: the context as it is.
 	Trace func(ctx context.Context, c Traced) context.Context
 	// MaxReplyBytes bounds one reply of a model, and MaxReplyCalls the tool calls in it: a larger reply is a failure that names the bound, with what the call cost (SEC17).

@@ -41,11 +41,6 @@ type Grant struct {
 
 type ledgerKey struct{}
 
-// WithLedger gives the call that is made with the context a ledger.
-func WithLedger(ctx context.Context, l Ledger) context.Context {
-	return context.WithValue(ctx, ledgerKey{}, l)
-}
-
 // LedgerOf gives the ledger of the call that ctx belongs to; one that bounds and keeps nothing where there is none.
 func LedgerOf(ctx context.Context) Ledger {
 	if l, ok := ctx.Value(ledgerKey{}).(Ledger); ok {

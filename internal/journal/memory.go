@@ -64,7 +64,7 @@ type memRun struct {
 	owner Owner
 	sum   Sum
 	links []Link
-	// values are the events of the activations after links, which nobody has read.
+	// values are the events of the activations after links, which have not been read.
 	values [][]engine.Event
 	blobs  map[[sha256.Size]byte]bool
 }

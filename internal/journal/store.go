@@ -17,7 +17,7 @@ type Append struct {
 	// Epoch is the one in which the caller owns the run.
 	Epoch  uint64
 	Record Record
-	// Events are those of Record, for an [EventKeeper] and in the place of Record.Data; nil for all other stores. Nobody may change them afterwards.
+	// Events are those of Record, for an [EventKeeper] and in the place of Record.Data; nil for all other stores. They must not be changed afterwards.
 	Events []engine.Event
 	// Blobs are held by the run from now on, as long as it is there: the values that Record puts aside, and the definitions it was started
 	// with. Naming one again does nothing.

@@ -134,6 +134,11 @@ func (s *Service) graphSpec(ctx context.Context, q GraphRequest) (driver.Spec, e
 	return spec, nil
 }
 
+// Offerer is a program whose functions are called within a context that holds what it offers them: driver.Kit.Within.
+type Offerer interface {
+	Within(ctx context.Context) context.Context
+}
+
 // openProgram gives a run of a Go graph its functions, which the program that has them alone can do (D29).
 func (k *kits) openProgram(info driver.Info, kit *driver.Kit) error {
 	if info.Program == nil {
@@ -142,6 +147,9 @@ func (k *kits) openProgram(info driver.Info, kit *driver.Kit) error {
 	kit.Program = info.Program
 	if k.cfg.Functions != nil {
 		kit.Program, kit.Idles = k.cfg.Functions(info), k.cfg.Spawns
+		if p, ok := kit.Program.(Offerer); ok {
+			kit.Within = p.Within
+		}
 	}
 	return nil
 }

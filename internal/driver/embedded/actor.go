@@ -6,13 +6,11 @@ import (
 	"log/slog"
 	"slices"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/hocket-run/hocket/internal/driver"
 	"github.com/hocket-run/hocket/internal/engine"
 	"github.com/hocket-run/hocket/internal/journal"
-	"github.com/hocket-run/hocket/workflow"
 )
 
 // actor drives one run for as long as it is in memory. Everything below mu belongs to its goroutine alone.
@@ -28,6 +26,7 @@ type actor struct {
 
 	mu     sync.Mutex
 	mail   []*message
+	away   bool       // its goroutine makes a call: the next one to come for the run lets another be the actor
 	taken  []*message // what take gave last, to be used again
 	left   bool
 	notify chan struct{} // holds one token while there may be mail
@@ -57,32 +56,11 @@ type actor struct {
 	orphans  map[string]engine.Command
 	asked    map[string]bool // waits that ApproveAll answered
 	work     sync.WaitGroup  // calls
+	ready    []*call         // calls that are to be started
+	within   context.Context // what calls are made within: ctx, with what their program offers
+	here     [1]*message     // a batch of one
 	group    []engine.Input  // results that are decided together; kept between batches
 	roomless []*message      // calls that wait for room in a budget to start a run
-}
-
-// message is something for a run. done, where there is one, hears what became of it: the engine's refusal, or nil once it is durable.
-type message struct {
-	at   time.Time
-	data engine.InputData // nil for a touch, which fires deadlines that are due
-	// resume: continue the run if it was interrupted.
-	resume bool
-	// trace is the traceparent of a request to resume.
-	trace string
-	// asked is when a request out of the inbox was posted: an answer before the deadline of its wait counts, however late it is taken. Zero: it was given at at.
-	asked time.Time
-	// check: find out whether the run is still this process's.
-	check bool
-	done  func(error)
-	// refused is what the engine said of it, until it is known that the engine spoke of the run as it is.
-	refused error
-	// part is what a run may use that is to be started, once done is told nil.
-	part *workflow.Budget
-	// grant is the room of a model call that asked for it, once done is told nil; parked is called when it has to wait.
-	grant  driver.Grant
-	parked func()
-	// withdrawn: nobody waits for done any more.
-	withdrawn atomic.Bool
 }
 
 func (d *Driver) newActor(run string) *actor {
@@ -91,6 +69,7 @@ func (d *Driver) newActor(run string) *actor {
 		calls: map[string]*call{}, timers: map[string]*timer{}, orphans: map[string]engine.Command{}, asked: map[string]bool{},
 	}
 	a.ctx, a.cancel = context.WithCancelCause(d.work)
+	a.within = a.ctx
 	return a
 }
 
@@ -103,7 +82,7 @@ func (a *actor) put(m *message) {
 		return
 	}
 	a.mail = append(a.mail, m)
-	a.mu.Unlock()
+	a.stepAside()
 	select {
 	case a.notify <- struct{}{}:
 	default:
@@ -124,20 +103,38 @@ func (a *actor) swap() []*message {
 	return a.taken
 }
 
-// next waits for mail and gives all there is; nil when the run is to be interrupted. What a call that is cut off by that tells is never given: it would be a failure of
+// next waits for mail and gives all there is; nil when the run is to be interrupted, or another goroutine is the actor by now, which replaced tells. Without mail it makes a
+// lone call itself. What a call that is cut off by that tells is never given: it would be a failure of
 // the run. So the context is asked when no mail can come any more before it is taken.
-func (a *actor) next() []*message {
+func (a *actor) next() (batch []*message, replaced bool) {
+	lone := a.lone()
 	for {
 		a.mu.Lock()
-		if a.ctx.Err() != nil {
-			a.mu.Unlock()
-			return nil
+		cut := a.ctx.Err() != nil
+		if !cut {
+			batch = a.swap()
 		}
-		mail := a.swap()
+		a.away = lone != nil && !cut && len(batch) == 0
 		a.mu.Unlock()
-		if len(mail) > 0 {
-			return mail
+		if lone != nil && (cut || len(batch) > 0) {
+			a.ready = append(a.ready, lone)
 		}
+		if cut || len(batch) > 0 {
+			a.dispatch()
+			return batch, false
+		}
+		if lone != nil {
+			m, still := a.makeHere(lone)
+			if !still {
+				return nil, true
+			}
+			if lone = nil; m != nil {
+				a.here[0] = m
+				return a.here[:], false
+			}
+			continue
+		}
+		a.dispatch()
 		select {
 		case <-a.notify:
 		case <-a.ctx.Done():
@@ -146,15 +143,23 @@ func (a *actor) next() []*message {
 }
 
 // main is the actor's goroutine.
-func (a *actor) main() {
-	err := a.live()
+func (a *actor) main() { a.end(a.live()) }
+
+// errReplaced: another goroutine is the actor.
+var errReplaced = errors.New("another goroutine drives the run")
+
+// end takes the actor out of the driver, unless another goroutine goes on as the actor.
+func (a *actor) end(err error) {
+	if errors.Is(err, errReplaced) {
+		return
+	}
 	if errors.Is(err, journal.ErrFenced) {
 		a.log.Warn("another process took over the run; its calls in this process are cancelled", "err", err)
 	}
 	a.leave(err)
 }
 
-// live drives the run until it has paused, ended, been interrupted (all nil) or cannot be driven here.
+// live makes the run ready and drives it, as loop does.
 func (a *actor) live() error {
 	if a.create != nil {
 		a.run = engine.New(a.plan.plan, a.id)
@@ -162,8 +167,16 @@ func (a *actor) live() error {
 		reply(a.take(), err)
 		return err
 	}
+	return a.loop()
+}
+
+// loop drives the run until it has paused, ended, been interrupted (all nil), cannot be driven here, or another goroutine is the actor (errReplaced).
+func (a *actor) loop() error {
 	for {
-		batch := a.next()
+		batch, replaced := a.next()
+		if replaced {
+			return errReplaced
+		}
 		if batch == nil {
 			return a.windDown()
 		}
@@ -175,20 +188,6 @@ func (a *actor) live() error {
 		if a.settled() && (!a.owned || !a.hasMail()) {
 			return nil
 		}
-	}
-}
-
-func reply(batch []*message, err error) {
-	for _, m := range batch {
-		m.answer(err)
-	}
-}
-
-// answer tells the sender, once.
-func (m *message) answer(err error) {
-	if m.done != nil {
-		m.done(err)
-		m.done = nil
 	}
 }
 
@@ -314,14 +313,6 @@ func (a *actor) try(inputs []engine.Input) (err error) {
 	return err
 }
 
-// given is when a message was given by its sender.
-func (m *message) given() time.Time {
-	if m.asked.IsZero() || m.asked.After(m.at) {
-		return m.at
-	}
-	return m.asked
-}
-
 // due gives the timers of waits whose time has come by now, the earliest first, for a run that was just read (D21).
 func due(run *engine.Run, now time.Time) []*engine.StartTimer {
 	var due []*engine.StartTimer
@@ -369,6 +360,7 @@ func (a *actor) leave(err error) {
 	}
 	a.cancel(errInterrupted)
 	a.stopCalls()
+	a.dispatch() // they end at once
 	a.release()
 	reply(a.roomless, errStopped)
 	d := a.d

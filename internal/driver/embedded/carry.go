@@ -4,143 +4,12 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
-	"sync/atomic"
 	"time"
 
 	"github.com/hocket-run/hocket/internal/driver"
 	"github.com/hocket-run/hocket/internal/engine"
 	"github.com/hocket-run/hocket/internal/model"
 )
-
-// call is a command under way. The first result that is told counts: the call's own, or that it was given up.
-type call struct {
-	actor  *actor
-	cmd    engine.Command
-	do     func(context.Context) engine.InputData
-	limit  time.Duration
-	slots  bool        // it needs a slot
-	turn   driver.Turn // what it waits for before it takes one; nil: nothing
-	ctx    context.Context
-	cancel context.CancelCauseFunc
-	told   atomic.Bool
-	slot   atomic.Bool // it holds one of Driver.slots
-	begun  atomic.Bool // it took its turn
-	result message
-
-	stopped bool // it was cancelled; the actor's own
-}
-
-// tell gives the result to the actor, unless one was told before.
-func (c *call) tell(data engine.InputData) {
-	if c.told.CompareAndSwap(false, true) {
-		c.result = message{at: c.actor.d.now(), data: data}
-		c.actor.put(&c.result)
-	}
-}
-
-// admit waits for the call's turn and then for a slot: a call that waits for its provider holds none (P14). False: it was cancelled first.
-func (c *call) admit() bool {
-	if c.turn == nil {
-		return !c.slots || c.acquire()
-	}
-	for {
-		if c.turn.Ready(c.ctx) != nil || !c.acquire() {
-			c.turn.Leave()
-			return false
-		}
-		if c.turn.Start() {
-			c.begun.Store(true)
-			return true
-		}
-		c.release()
-	}
-}
-
-// leave ends the turn that the call took, if it did.
-func (c *call) leave(data engine.InputData) {
-	if res, ok := data.(engine.ModelResult); ok && c.begun.Load() {
-		c.turn.Done(res)
-	}
-}
-
-func (c *call) release() {
-	if c.slot.CompareAndSwap(true, false) {
-		c.actor.d.slots.release()
-	}
-}
-
-// giveUp tells that the call will have no result, and lets others have its slot.
-func (c *call) giveUp(why error) {
-	data := driver.GivenUp(c.cmd, why)
-	c.tell(data)
-	c.leave(data)
-	c.release()
-}
-
-func (c *call) overdue() {
-	c.giveUp(fmt.Errorf("no answer within %s, nor after the cancellation", c.limit))
-}
-
-// stop cancels the call and begins the time that it has to end, once.
-func (c *call) stop(why error, limit time.Duration) {
-	c.cancel(why)
-	if !c.stopped {
-		c.stopped = true
-		time.AfterFunc(limit, func() { c.giveUp(fmt.Errorf("no answer within %s of the cancellation", limit)) })
-	}
-}
-
-// acquire gets a slot; false where the call was cancelled first.
-func (c *call) acquire() bool {
-	if !c.actor.d.slots.acquire(c.ctx, &c.actor.d.line) {
-		return false
-	}
-	c.slot.Store(true)
-	return true
-}
-
-// run makes the call.
-func (c *call) run() {
-	defer c.actor.work.Done()
-	defer c.cancel(nil)
-	if !c.admit() {
-		c.tell(driver.Unsent(c.cmd))
-		return
-	}
-	defer c.release()
-	defer func() {
-		gone := driver.Gone(c.cmd)
-		c.leave(gone)
-		if !c.told.Load() {
-			c.tell(gone)
-		}
-	}()
-	if c.ctx.Err() != nil {
-		c.tell(driver.Unsent(c.cmd)) // it was never made
-		return
-	}
-	if c.limit > 0 {
-		t := time.AfterFunc(c.limit+grace, c.overdue)
-		defer t.Stop()
-	}
-	within := c.ctx
-	if c.slots && c.actor.kit.Idles {
-		within = driver.WithIdle(within, c.release)
-	}
-	var book *ledger
-	if id := callID(c.cmd); (c.actor.kit.Idles || c.actor.kit.Waits) && !isModelCall(c.cmd) {
-		book = &ledger{actor: c.actor, id: id, release: c.release}
-		within = driver.WithLedger(within, book)
-	}
-	data := c.do(within)
-	if book != nil {
-		data = book.mark(data)
-	}
-	c.cancel(nil) // before the result is known: what the call left behind can do nothing more in its name
-	c.leave(data)
-	c.tell(data)
-}
 
 type timer struct {
 	at    time.Time
@@ -156,12 +25,11 @@ func (a *actor) carry(cmds []engine.Command) {
 	for _, c := range cmds {
 		switch c := c.(type) {
 		case *engine.CallModel:
-			limit := cmp.Or(c.Timeout, a.kit.ModelTimeout, model.DefaultTotalTimeout)
-			a.begin(c.ID, c, limit, true, func(ctx context.Context) engine.InputData { return a.kit.CallModel(ctx, &a.info, c, a.say) })
+			a.begin(c.ID, c, cmp.Or(c.Timeout, a.kit.ModelTimeout, model.DefaultTotalTimeout), true)
 		case *engine.CallTool:
-			a.begin(c.ID, c, c.Timeout, !a.kit.Waits, func(ctx context.Context) engine.InputData { return a.kit.CallTool(ctx, &a.info, c) })
+			a.begin(c.ID, c, c.Timeout, !a.kit.Waits)
 		case *engine.CallFunc:
-			a.begin(c.ID, c, c.Timeout, true, func(ctx context.Context) engine.InputData { return a.kit.CallFunc(ctx, &a.info, c, a) })
+			a.begin(c.ID, c, c.Timeout, true)
 		case *engine.StartTimer:
 			a.startTimer(c)
 		case *engine.CancelCalls:
@@ -190,46 +58,6 @@ func callID(c engine.Command) string {
 func isModelCall(c engine.Command) bool {
 	_, ok := c.(*engine.CallModel)
 	return ok
-}
-
-// begin starts a call beside the actor. limit bounds it from the moment at which it gets its slot; 0: it bounds itself. Without slot it
-// needs none.
-func (a *actor) begin(id string, cmd engine.Command, limit time.Duration, slot bool, do func(context.Context) engine.InputData) {
-	if a.calls[id] != nil {
-		return
-	}
-	delete(a.orphans, id)
-	c := &call{actor: a, cmd: cmd, do: do, limit: limit, slots: slot}
-	if cm, ok := cmd.(*engine.CallModel); ok && a.kit.Admit != nil {
-		c.turn = a.kit.Admit(&a.info, cm)
-	}
-	c.ctx, c.cancel = context.WithCancelCause(a.ctx)
-	a.calls[id] = c
-	a.work.Add(1)
-	select {
-	case a.d.spare <- c:
-	default:
-		a.d.wg.Go(c.start)
-	}
-}
-
-// maxSpares bounds the goroutines that wait for their next call. A fresh one grows its stack anew, which short calls would pay for each time.
-const maxSpares = 16
-
-// start makes the call, and others after it while there are some at once or few goroutines wait for them.
-func (c *call) start() {
-	d := c.actor.d
-	for c != nil {
-		c.run()
-		c = nil // its run may be forgotten meanwhile
-		if d.spares.Add(1) <= maxSpares {
-			select {
-			case c = <-d.spare:
-			case <-d.work.Done():
-			}
-		}
-		d.spares.Add(-1)
-	}
 }
 
 // stopCalls stops all calls that are under way.
@@ -296,6 +124,7 @@ func (a *actor) lost() ([]engine.Lost, error) {
 // a tool call that is journaled and never made would have to be asked about when somebody resumes (P12).
 func (a *actor) windDown() error {
 	a.stopCalls()
+	a.dispatch()
 	if a.create != nil {
 		reply(a.take(), driver.ErrClosed)
 		return driver.ErrClosed

@@ -5,8 +5,9 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/hocket-run/hocket/internal/driver"
@@ -27,9 +28,7 @@ type Driver struct {
 	loads chan struct{}
 	// keepsEvents: the store is a journal.EventKeeper.
 	keepsEvents bool
-	// spare hands calls to the goroutines that wait for one; spares counts these.
-	spare  chan *call
-	spares atomic.Int32
+	crew        crew
 
 	// root lives until Close gives up waiting; stores are asked under it. work ends when Close begins; calls run under it.
 	root, work context.Context
@@ -68,7 +67,6 @@ func New(cfg Config) (*Driver, error) {
 		cfg:    cfg,
 		slots:  cfg.Slots,
 		loads:  make(chan struct{}, maxLoads),
-		spare:  make(chan *call),
 		runs:   map[string]*actor{},
 		parked: map[string]*parked{},
 		bad:    map[string]error{},
@@ -98,6 +96,10 @@ func (d *Driver) Close(ctx context.Context) error {
 	}
 	d.mu.Unlock()
 	d.stop(errInterrupted)
+	for _, a := range d.active() {
+		a.interrupt(errInterrupted)
+	}
+	d.crew.close()
 	done := make(chan struct{})
 	go func() {
 		d.wg.Wait()
@@ -219,7 +221,7 @@ func (d *Driver) Interrupt(ctx context.Context, run string) error {
 	d.mu.Lock()
 	d.interrupted[run] = true
 	d.mu.Unlock()
-	a.cancel(errInterrupted)
+	a.interrupt(errInterrupted)
 	select {
 	case <-a.gone:
 		return nil
@@ -245,6 +247,13 @@ func await(ctx context.Context, reply <-chan error) error {
 	case <-ctx.Done():
 		return ctx.Err()
 	}
+}
+
+// active gives the actors of the runs in memory.
+func (d *Driver) active() []*actor {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return slices.Collect(maps.Values(d.runs))
 }
 
 // post puts a message into the mailbox of a run. The message's done is called exactly once if post gives no error.
@@ -275,7 +284,7 @@ func (d *Driver) launch(a *actor) {
 		p.timer.Stop()
 		delete(d.parked, a.id)
 	}
-	d.wg.Go(a.main)
+	d.crew.run(d, a.main)
 	if !d.polling {
 		d.polling = true
 		d.wg.Go(d.poll)

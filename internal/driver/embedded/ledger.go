@@ -13,10 +13,8 @@ import (
 
 // ledger is that of one call.
 type ledger struct {
-	actor *actor
-	id    string
-	// release gives the call's slot back, where it has one.
-	release func()
+	call *call
+	id   string
 	// short is the detail of the last *engine.BudgetError.
 	short atomic.Pointer[string]
 }
@@ -26,8 +24,9 @@ var _ driver.Ledger = (*ledger)(nil)
 // Begin implements driver.Ledger.
 func (l *ledger) Begin(ctx context.Context, run string, shares int, more *workflow.Budget) (*workflow.Budget, error) {
 	told := make(chan error, 1)
-	m := &message{at: l.actor.d.now(), data: engine.ChildStart{ID: l.id, Run: run, Shares: shares, More: more}, done: func(err error) { told <- err }}
-	l.actor.put(m)
+	a := l.call.actor
+	m := &message{at: a.d.now(), data: engine.ChildStart{ID: l.id, Run: run, Shares: shares, More: more}, done: func(err error) { told <- err }}
+	a.put(m)
 	select {
 	case err := <-told:
 		if short, ok := errors.AsType[*engine.BudgetError](err); ok {
@@ -44,7 +43,8 @@ func (l *ledger) Begin(ctx context.Context, run string, shares int, more *workfl
 func (l *ledger) Use(u engine.CallUse) error {
 	u.ID = l.id
 	told := make(chan error, 1)
-	l.actor.put(&message{at: l.actor.d.now(), data: u, done: func(err error) { told <- err }})
+	a := l.call.actor
+	a.put(&message{at: a.d.now(), data: u, done: func(err error) { told <- err }})
 	return <-told
 }
 
@@ -55,8 +55,9 @@ func (l *ledger) Reserve(ctx context.Context, q engine.CallReserve) (driver.Gran
 		q.Key = l.id + "/" + q.Key
 	}
 	told := make(chan error, 1)
-	m := &message{at: l.actor.d.now(), data: q, done: func(err error) { told <- err }, parked: l.release}
-	l.actor.put(m)
+	a := l.call.actor
+	m := &message{at: a.d.now(), data: q, done: func(err error) { told <- err }, parked: l.call.release}
+	a.put(m)
 	select {
 	case err := <-told:
 		if short, ok := errors.AsType[*engine.BudgetError](err); ok {
@@ -74,7 +75,7 @@ func (l *ledger) Reserve(ctx context.Context, q engine.CallReserve) (driver.Gran
 func (l *ledger) Short(detail string) { l.short.Store(&detail) }
 
 // Info implements driver.Ledger.
-func (l *ledger) Info() *driver.Info { return &l.actor.info }
+func (l *ledger) Info() *driver.Info { return &l.call.actor.info }
 
 // mark says in the result of a call that failed that a budget left nothing for what it was to start.
 func (l *ledger) mark(data engine.InputData) engine.InputData {

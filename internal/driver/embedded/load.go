@@ -75,7 +75,9 @@ func (a *actor) load() error {
 		a.kit = &driver.Kit{}
 		return nil
 	}
-	a.kit, a.kitErr = a.equip(a.ctx)
+	kit, err := a.equip(a.ctx)
+	a.kitErr = err
+	a.use(kit)
 	return nil
 }
 
@@ -179,6 +181,14 @@ func (d *Driver) definition(ctx context.Context, digest string) (compiled, error
 		return compiled{}, &defectError{err}
 	}
 	return c, nil
+}
+
+// use takes the models, tools and functions of the run.
+func (a *actor) use(k *driver.Kit) {
+	a.kit = k
+	if k != nil && k.Within != nil {
+		a.within = k.Within(a.ctx)
+	}
 }
 
 // equip opens models and tools and gives stateful tools what they were told so far.

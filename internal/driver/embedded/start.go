@@ -86,9 +86,11 @@ func (d *Driver) Launch(ctx context.Context, spec driver.Spec) (*Launched, error
 		return nil, fmt.Errorf("file %q of run %s: %w", name, run, journal.ErrNotFound)
 	})
 	a.info.History = func(context.Context) (*driver.History, error) { return driver.NewHistory(run), nil }
-	if a.kit, err = d.open(ctx, a.info, p.program); err != nil {
+	kit, err := d.open(ctx, a.info, p.program)
+	if err != nil {
 		return nil, err
 	}
+	a.use(kit)
 	start := engine.Start{Created: engine.RunCreated{
 		Workflow: id, Name: name, Format: w.Format, Input: spec.Input, Limits: spec.Limits, Prices: spec.Prices,
 		ParentRun: spec.ParentRun, ForkedFrom: spec.ForkedFrom, Meta: spec.Meta, Facts: spec.Facts, Remind: workflow.Duration(spec.Remind),

@@ -1,0 +1,236 @@
+package embedded
+
+import (
+	"fmt"
+	"sync/atomic"
+	"time"
+
+	"github.com/hocket-run/hocket/internal/driver"
+	"github.com/hocket-run/hocket/internal/engine"
+)
+
+// call is a command under way. The first result that is told counts: the call's own, or that it was given up.
+type call struct {
+	callContext
+	actor *actor
+	cmd   engine.Command
+	limit time.Duration
+	slots bool        // it needs a slot
+	turn  driver.Turn // what it waits for before it takes one; nil: nothing
+	told  atomic.Bool
+	slot  atomic.Bool // it holds one of Driver.slots
+	begun atomic.Bool // it took its turn
+
+	result  message
+	book    ledger
+	stopped bool // it was cancelled; the actor's own
+}
+
+// begin makes a call ready; dispatch or next starts it. limit bounds it from the moment at which it gets its slot; 0: it bounds itself. Without slot it needs none.
+func (a *actor) begin(id string, cmd engine.Command, limit time.Duration, slot bool) {
+	if a.calls[id] != nil {
+		return
+	}
+	delete(a.orphans, id)
+	c := &call{actor: a, cmd: cmd, limit: limit, slots: slot}
+	if cm, ok := cmd.(*engine.CallModel); ok && a.kit.Admit != nil {
+		c.turn = a.kit.Admit(&a.info, cm)
+	}
+	c.parent = a.within
+	if a.kit.Idles && slot {
+		c.idle = c
+	}
+	if (a.kit.Idles || a.kit.Waits) && !isModelCall(cmd) {
+		c.book.call, c.book.id = c, id
+		c.ledger = &c.book
+	}
+	a.calls[id] = c
+	a.work.Add(1)
+	a.ready = append(a.ready, c)
+}
+
+// dispatch starts the calls that are ready beside the actor.
+func (a *actor) dispatch() {
+	if len(a.ready) > 0 {
+		a.d.crew.add(a.d, a.ready)
+		clear(a.ready)
+		a.ready = a.ready[:0]
+	}
+}
+
+// lone takes the call that the actor's own goroutine may make: a function, where it is the only call that is out. Nil: there is none.
+func (a *actor) lone() *call {
+	if len(a.ready) != 1 || len(a.calls) != 1 {
+		return nil
+	}
+	c := a.ready[0]
+	if _, ok := c.cmd.(*engine.CallFunc); !ok {
+		return nil
+	}
+	a.ready[0] = nil
+	a.ready = a.ready[:0]
+	return c
+}
+
+// makeHere makes a call on the actor's goroutine, without the cost of another one. Mail that comes meanwhile, the end of the actor's context, and a function that ends its
+// goroutine make another goroutine the actor (see stepAside). It gives the result, nil where it came by mail; false: this goroutine is the actor no more.
+//
+// a.away was set before.
+func (a *actor) makeHere(c *call) (*message, bool) {
+	data := c.make()
+	a.mu.Lock()
+	here := a.away
+	a.away = false
+	cut := a.ctx.Err() != nil
+	a.mu.Unlock()
+	if !here || cut { // the result of a call that was cut off is for windDown to judge
+		c.tell(data)
+		return nil, here
+	}
+	if !c.told.CompareAndSwap(false, true) {
+		return nil, true // it was given up, and says so by mail
+	}
+	c.result = message{at: a.d.now(), data: data}
+	return &c.result, true
+}
+
+// stepAside lets another goroutine be the actor where its own makes a call. a.mu is held, and released.
+func (a *actor) stepAside() {
+	away := a.away
+	a.away = false
+	a.mu.Unlock()
+	if away {
+		a.d.crew.run(a.d, a.goOn)
+	}
+}
+
+// goOn is the actor's goroutine after the one before it, which makes a call.
+func (a *actor) goOn() { a.end(a.loop()) }
+
+// interrupt ends the actor's context.
+func (a *actor) interrupt(why error) {
+	a.cancel(why)
+	a.mu.Lock()
+	a.stepAside()
+}
+
+// tell gives the result to the actor, unless one was told before.
+func (c *call) tell(data engine.InputData) {
+	if c.told.CompareAndSwap(false, true) {
+		c.result = message{at: c.actor.d.now(), data: data}
+		c.actor.put(&c.result)
+	}
+}
+
+// admit waits for the call's turn and then for a slot: a call that waits for its provider holds none (P14). False: it was cancelled first.
+func (c *call) admit() bool {
+	if c.turn == nil {
+		return !c.slots || c.acquire()
+	}
+	for {
+		if c.turn.Ready(c) != nil || !c.acquire() {
+			c.turn.Leave()
+			return false
+		}
+		if c.turn.Start() {
+			c.begun.Store(true)
+			return true
+		}
+		c.release()
+	}
+}
+
+// leave ends the turn that the call took, if it did.
+func (c *call) leave(data engine.InputData) {
+	if res, ok := data.(engine.ModelResult); ok && c.begun.Load() {
+		c.turn.Done(res)
+	}
+}
+
+// Release implements driver.Slot.
+func (c *call) Release() { c.release() }
+
+func (c *call) release() {
+	if c.slot.CompareAndSwap(true, false) {
+		c.actor.d.slots.release()
+	}
+}
+
+// giveUp tells that the call will have no result, and lets others have its slot.
+func (c *call) giveUp(why error) {
+	data := driver.GivenUp(c.cmd, why)
+	c.tell(data)
+	c.leave(data)
+	c.release()
+}
+
+func (c *call) overdue() {
+	c.giveUp(fmt.Errorf("no answer within %s, nor after the cancellation", c.limit))
+}
+
+// stop cancels the call and begins the time that it has to end, once.
+func (c *call) stop(why error, limit time.Duration) {
+	c.end(why)
+	if !c.stopped {
+		c.stopped = true
+		time.AfterFunc(limit, func() { c.giveUp(fmt.Errorf("no answer within %s of the cancellation", limit)) })
+	}
+}
+
+// acquire gets a slot; false where the call was cancelled first.
+func (c *call) acquire() bool {
+	if !c.actor.d.slots.acquire(c, &c.actor.d.line) {
+		return false
+	}
+	c.slot.Store(true)
+	return true
+}
+
+// run makes the call and tells its result.
+func (c *call) run() { c.tell(c.make()) }
+
+// make makes the call and gives its result. Where its function ends the goroutine, it tells that.
+func (c *call) make() (data engine.InputData) {
+	defer c.actor.work.Done()
+	returned := false
+	defer func() {
+		c.release()
+		c.end(nil)
+		if !returned {
+			gone := driver.Gone(c.cmd)
+			c.leave(gone)
+			c.tell(gone)
+		}
+	}()
+	switch {
+	case !c.admit(), c.Err() != nil:
+		data = driver.Unsent(c.cmd) // it was never made
+	default:
+		data = c.ask()
+	}
+	returned = true
+	return data
+}
+
+// ask asks the kit for the result.
+func (c *call) ask() (data engine.InputData) {
+	if c.limit > 0 {
+		t := time.AfterFunc(c.limit+grace, c.overdue)
+		defer t.Stop()
+	}
+	a := c.actor
+	switch cmd := c.cmd.(type) {
+	case *engine.CallModel:
+		data = a.kit.CallModel(c, &a.info, cmd, a.say)
+	case *engine.CallTool:
+		data = a.kit.CallTool(c, &a.info, cmd)
+	case *engine.CallFunc:
+		data = a.kit.CallFunc(c, &a.info, cmd, a)
+	}
+	if c.ledger != nil {
+		data = c.book.mark(data)
+	}
+	c.end(nil) // before the result is known: what the call left behind can do nothing more in its name
+	c.leave(data)
+	return data
+}
