@@ -1,6 +1,21 @@
 package main
 
-import "fmt"
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"runtime"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/hocket-run/hocket"
+	"github.com/hocket-run/hocket/graph"
+	"github.com/hocket-run/hocket/internal/driver/program"
+	"github.com/hocket-run/hocket/internal/engine"
+)
 
 // rowGoals are the goals that the rows themselves answer. A row that was not measured has none.
 func rowGoals(list []measured) []goal {
@@ -30,4 +45,148 @@ func rowGoals(list []measured) []goal {
 		goals = append(goals, goal{Name: "growth of memory by one answer, at most", Measured: float64(largest), Goal: 64 << 20, Unit: "B", Beside: by})
 	}
 	return goals
+}
+
+// otherGoals measures the goals that no row answers and that need no peer.
+func otherGoals(ctx context.Context) ([]goal, error) {
+	typed, err := typedGoals(ctx)
+	if err != nil {
+		return nil, err
+	}
+	paused, err := pausedGoal(ctx)
+	if err != nil {
+		return nil, err
+	}
+	turn, err := turnGoal(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return append(typed, paused, turn), nil
+}
+
+// five is a typed state of five fields.
+type five struct {
+	N     int      `json:"n"`
+	Topic string   `json:"topic"`
+	Draft string   `json:"draft,omitempty"`
+	Done  bool     `json:"done"`
+	Notes []string `json:"notes"`
+}
+
+// typedGoals measures a chain of 100 Go functions with a typed state on the engine alone: medians of five.
+func typedGoals(ctx context.Context) ([]goal, error) {
+	const nodes, runs, rounds = 100, 200, 5
+	b := graph.New[five]("typed")
+	for i := range nodes {
+		b.Then(graph.Do(fmt.Sprintf("n%d", i), func(_ context.Context, s *five) error {
+			s.Notes[s.N%len(s.Notes)] = "changed"
+			s.N++
+			return nil
+		}))
+	}
+	g, err := b.Compile()
+	if err != nil {
+		return nil, err
+	}
+	p := program.New(g.Running().Program())
+	plan, err := engine.Compile(g.Workflow(), p)
+	if err != nil {
+		return nil, err
+	}
+	input, err := json.Marshal(five{Topic: "a state as small ones are", Draft: "a sentence of some length, \"quoted\" once", Notes: []string{"one", "two", "three", "four"}})
+	if err != nil {
+		return nil, err
+	}
+	var took, allocations, allocated []float64
+	for range rounds {
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		began := time.Now()
+		for range runs {
+			if err := drive(ctx, plan, p, input, nodes); err != nil {
+				return nil, err
+			}
+		}
+		took = append(took, time.Since(began).Seconds()/runs/nodes)
+		runtime.ReadMemStats(&after)
+		allocations = append(allocations, float64(after.Mallocs-before.Mallocs)/runs/nodes)
+		allocated = append(allocated, float64(after.TotalAlloc-before.TotalAlloc)/runs/nodes)
+	}
+	const what = "typed state of 5 fields, engine alone, a step: "
+	return []goal{
+		{Name: what + "time", Measured: median(took), Goal: 1e-6, Unit: "s"},
+		{Name: what + "allocations", Measured: median(allocations), Goal: 5},
+		{Name: what + "bytes", Measured: median(allocated), Goal: 1000, Unit: "B"},
+	}, nil
+}
+
+// drive runs a graph in memory, each function called in place.
+func drive(ctx context.Context, plan *engine.Plan, p *program.Program, input engine.Value, want int) error {
+	at := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+	r := engine.New(plan, "run")
+	d, err := r.Activate([]engine.Input{{At: at, Data: engine.Start{Created: engine.RunCreated{Input: input}}}})
+	queue := slices.Clone(d.Commands)
+	for next := 0; err == nil && next < len(queue); {
+		c, ok := queue[next].(*engine.CallFunc)
+		if next++; next == len(queue) {
+			queue, next = queue[:0], 0
+		}
+		if !ok {
+			continue
+		}
+		res := p.Call(ctx, "run", c, nil)
+		res.ID = c.ID
+		d, err = r.Activate([]engine.Input{{At: at, Data: res}})
+		queue = append(queue, d.Commands...)
+	}
+	if err != nil {
+		return err
+	}
+	if n := string(r.State()["n"]); r.Status() != engine.StatusCompleted || n != strconv.Itoa(want) {
+		return fmt.Errorf("the run is %s, n is %s", r.Status(), n)
+	}
+	return nil
+}
+
+// pausedGoal stores runs that wait for a person after one step, and tells what each takes beyond what it took in and made.
+func pausedGoal(ctx context.Context) (g goal, err error) {
+	const runs = 500
+	dir, err := os.MkdirTemp("", "hocket-growth")
+	if err != nil {
+		return g, err
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
+	asks, err := graph.New[list]("paused").Start(graph.Do("a", func(_ context.Context, s *list) error {
+		s.N++
+		return nil
+	})).Wait("ok?").Compile()
+	if err != nil {
+		return g, err
+	}
+	e, err := hocket.Open(ctx, hocket.Config{DB: storePath(dir), Env: noEnv})
+	if err != nil {
+		return g, err
+	}
+	for range runs {
+		res, err := hocket.Run(ctx, e, asks, list{})
+		if err == nil && res.Status != hocket.StatusPaused {
+			err = fmt.Errorf("the run is %s", res.Status)
+		}
+		if err != nil {
+			return g, errors.Join(err, e.Close())
+		}
+	}
+	if err := e.Close(); err != nil {
+		return g, err
+	}
+	empty, err := emptyStore(ctx, dir)
+	if err != nil {
+		return g, err
+	}
+	full, err := fileSize(storePath(dir))
+	if err != nil {
+		return g, err
+	}
+	own := len(`{"n":0,"items":null}`) + len(`{"n":1}`) + len("ok?")
+	return goal{Name: "paused run on disk, beyond its own data", Measured: float64(full-empty)/runs - float64(own), Goal: 1500, Unit: "B"}, nil
 }

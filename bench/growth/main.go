@@ -33,6 +33,7 @@ func run(ctx context.Context, args []string, out, problems io.Writer) error {
 	asJSON := flags.Bool("json", false, "print JSON")
 	only := flags.String("row", "", "measure only the rows with these names, separated by commas")
 	budget := flags.Duration("budget", 6*time.Second, "repeat the work of a row up to five times while it has taken less than this")
+	goals := flags.Bool("goals", false, "with -row: measure the goals that no row answers, too")
 	switch err := flags.Parse(args); {
 	case errors.Is(err, flag.ErrHelp):
 		return nil
@@ -54,7 +55,14 @@ func run(ctx context.Context, args []string, out, problems io.Writer) error {
 		}
 		r.Rows = append(r.Rows, m)
 	}
-	r.Goals = rowGoals(r.Rows)
+	if r.Goals = rowGoals(r.Rows); *only == "" || *goals {
+		fmt.Fprintln(problems, "measuring goals")
+		more, err := otherGoals(ctx)
+		if err != nil {
+			return err
+		}
+		r.Goals = append(r.Goals, more...)
+	}
 	if *asJSON {
 		e := json.NewEncoder(out)
 		e.SetIndent("", "  ")

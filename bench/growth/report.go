@@ -126,7 +126,11 @@ func (r report) print(out io.Writer) error {
 		}
 		line(w, []string{g.Name, figure(g.Measured, g.Unit), sign + figure(g.Goal, g.Unit), verdict, g.Beside})
 	}
-	return w.Flush()
+	if err := w.Flush(); err != nil {
+		return err
+	}
+	_, err := fmt.Fprintln(out, "\nGoals beside other engines and beside inserts into SQLite are printed by make bench-peers.")
+	return err
 }
 
 // ratio gives what 2n cost beside n.

@@ -163,8 +163,8 @@ type list struct {
 	Items []string `json:"items"`
 }
 
-// program runs a Go graph to its end.
-func program(ctx context.Context, db string, g *graph.Compiled[list], options ...hocket.Option) (id string, err error) {
+// runGraph runs a Go graph to its end.
+func runGraph(ctx context.Context, db string, g *graph.Compiled[list], options ...hocket.Option) (id string, err error) {
 	e, err := hocket.Open(ctx, hocket.Config{DB: db, Env: noEnv}, options...)
 	if err != nil {
 		return "", err
@@ -194,7 +194,7 @@ func appending(size int) func(context.Context, string, int) (done, error) {
 		if err != nil {
 			return done{}, err
 		}
-		id, err := program(ctx, db, g)
+		id, err := runGraph(ctx, db, g)
 		return done{id, n * size, n}, err
 	}
 }
@@ -208,7 +208,7 @@ func events(ctx context.Context, db string, n int) (done, error) {
 	if err != nil {
 		return done{}, err
 	}
-	id, err := program(ctx, db, g)
+	id, err := runGraph(ctx, db, g)
 	return done{id, 8 * n, 2*n + 1}, err
 }
 
@@ -229,7 +229,7 @@ func children(ctx context.Context, db string, n int) (done, error) {
 	if err != nil {
 		return done{}, err
 	}
-	id, err := program(ctx, db, g, hocket.WithModel("own", &spoken{}), hocket.WithAgent(hocket.Agent{Name: "helper", Model: "own/m"}))
+	id, err := runGraph(ctx, db, g, hocket.WithModel("own", &spoken{}), hocket.WithAgent(hocket.Agent{Name: "helper", Model: "own/m"}))
 	return done{id, n * outputBytes, 2 * n}, err
 }
 
