@@ -23,10 +23,14 @@ help: ## list the targets
 run: ## run an example offline, with a reply script in place of a model
 	$(GO) run -ldflags="$(LDFLAGS)" ./cmd/hocket run examples/newsroom/newsroom.yaml --replies examples/newsroom/replies.yaml "The town library opens on Sundays"
 
+# The seed of all tests that draw at random (internal/randtest): the same code has the same verdict. The long forms draw one; make soak SEED=N plays it again.
+test: SEED := 1
+soak: SEED := $(shell od -An -N4 -tu4 /dev/urandom | tr -d ' ')
+
 test: lint $(PACKAGES) $(CHROMIUM) ## everything that must hold: lint, tests with the race detector, and beside programs of others
 	$(GO) build ./...
-	$(ALL) HOCKET_KILLS=200 scripts/failures go test -race -timeout 20m -skip '^TestScripts$$' ./...
-	scripts/failures go test -timeout 10m -run '^TestScripts$$' ./internal/cli # its processes start ten times slower with -race; soak has them so
+	$(ALL) HOCKET_SEED=$(SEED) HOCKET_KILLS=200 scripts/failures go test -race -timeout 20m -skip '^TestScripts$$' ./...
+	HOCKET_SEED=$(SEED) scripts/failures go test -timeout 10m -run '^TestScripts$$' ./internal/cli # its processes start ten times slower with -race; soak has them so
 
 bench: ## measure: engine, durable steps, cold start, paused runs, each beside its floor; then how costs grow from n to 2n, beside the goals
 	go test -run '^$$' -bench . -benchtime 1s ./bench
@@ -50,8 +54,9 @@ docs: ## regenerate what is made from the code: docs/cli, docs/llms.txt and NOTI
 	go run ./internal/cmd/docs
 	go run ./internal/cmd/notice
 
-soak: $(PACKAGES) $(CHROMIUM) ## the long forms: many kills, long fuzzing
-	HOCKET_SOAK=1 HOCKET_LOAD=1000 HOCKET_LOAD_BODIES=500 HOCKET_LOAD_SESSIONS=2000 HOCKET_LOAD_TOKENS=5000 $(ALL) go test -race -timeout 3h ./...
+soak: $(PACKAGES) $(CHROMIUM) ## the long forms: many kills, many random cases under a seed that is drawn and printed
+	@echo "make soak SEED=$(SEED) plays the same cases again"
+	HOCKET_SEED=$(SEED) RAPID_CHECKS=1000 HOCKET_SOAK=1 HOCKET_LOAD=1000 HOCKET_LOAD_BODIES=500 HOCKET_LOAD_SESSIONS=2000 HOCKET_LOAD_TOKENS=5000 $(ALL) go test -race -count=1 -timeout 3h ./...
 
 snapshot: $(RELEASER) ## build what a release has in dist/, without what needs docker, cosign and syft
 	$(RELEASER) release --snapshot --clean --skip=docker,sign,sbom

@@ -12,6 +12,7 @@ import (
 
 	"github.com/hocket-run/hocket/graph"
 	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/randtest"
 )
 
 // finish lets the pending call of a node run and feeds its result.
@@ -155,12 +156,12 @@ func TestReducers(t *testing.T) {
 	b := graph.New[state]("t").Parallel(graph.ParallelConfig[state]{Branches: []string{"a", "b", "c"}}).
 		Node(changes("a", add("a", 1))).Node(changes("b", add("b", 2))).Node(changes("c", add("c", 3)))
 	want := state{N: 16, Log: []string{"0", "a", "b", "c"}, Seen: map[string]int{"a": 1, "b": 2, "c": 3}, Text: "c"}
-	for seed := range int64(6) {
+	for seed := range randtest.Seeds(6) {
 		t.Run(fmt.Sprint("order ", seed), func(t *testing.T) {
 			t.Parallel()
 			w := newWorld(t, compiled(t, b, graph.Config{Reducers: all}))
 			w.StartWith(engine.RunCreated{Input: engine.Value(`{"n": 10, "log": ["0"], "seen": {"gone": 1}}`)})
-			w.Go(rand.New(rand.NewSource(seed)).Intn)
+			w.Go(rand.New(rand.NewSource(int64(seed))).Intn)
 			if d := cmp.Diff(w.state(), want); d != "" || w.Run.Status() != engine.StatusCompleted {
 				t.Errorf("%s, got - want +\n%s", w.Run.Status(), d)
 			}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/hocket-run/hocket/diag"
 	"github.com/hocket-run/hocket/internal/catalog"
+	_ "github.com/hocket-run/hocket/internal/randtest"
 )
 
 // TestAgentsDocument: keys of the definition stand beside the columns, which win, in the order in which they were stored (P29).

@@ -7,6 +7,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/hocket-run/hocket/internal/chat"
+	_ "github.com/hocket-run/hocket/internal/randtest"
 )
 
 // P20: costs are whole numbers, so the sum of parts is the cost of the whole, in any order.

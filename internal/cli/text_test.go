@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"pgregory.net/rapid"
+
+	_ "github.com/hocket-run/hocket/internal/randtest"
 )
 
 func TestClean(t *testing.T) {

@@ -15,6 +15,7 @@ import (
 
 	"github.com/hocket-run/hocket/internal/format"
 	"github.com/hocket-run/hocket/internal/model"
+	"github.com/hocket-run/hocket/internal/randtest"
 	"github.com/hocket-run/hocket/internal/service"
 	"github.com/hocket-run/hocket/workflow"
 )
@@ -172,7 +173,7 @@ func goodDocuments(t *testing.T) []string {
 // drawConvertible writes random documents of the shapes that formats have in common.
 func drawConvertible(n int) []string {
 	var out []string
-	for seed := range uint64(n) {
+	for seed := range randtest.Seeds(n) {
 		r := rand.New(rand.NewPCG(seed, 7))
 		size := 1 + r.IntN(4)
 		switch seed % 3 {

@@ -12,6 +12,7 @@ import (
 
 	"github.com/hocket-run/hocket/internal/chat"
 	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/randtest"
 )
 
 // way is an edge of a random routes document; value "" is ALWAYS, to "." is the end, "ghost" no node.
@@ -218,7 +219,7 @@ func paired(t *testing.T, msgs []chat.Message) {
 func TestRandomRoutes(t *testing.T) {
 	t.Parallel()
 	ends := map[string]int{}
-	for seed := range uint64(300) {
+	for seed := range randtest.Seeds(300) {
 		synctest.Test(t, func(t *testing.T) {
 			ways, conversational, replies := randomRoutes(rand.New(rand.NewPCG(seed, 3)))
 			var edges []string

@@ -14,6 +14,7 @@ import (
 
 	"github.com/hocket-run/hocket/internal/engine"
 	"github.com/hocket-run/hocket/internal/model"
+	"github.com/hocket-run/hocket/internal/randtest"
 )
 
 // twinDocuments is how many random documents are run; each has at most twinSteps steps.
@@ -27,7 +28,7 @@ const (
 func TestStepsTwin(t *testing.T) {
 	t.Parallel()
 	var completed, failed, looped, overlaid int
-	for seed := range uint64(twinDocuments) {
+	for seed := range randtest.Seeds(twinDocuments) {
 		d := drawDocument(seed)
 		tw := &stepsTwin{doc: d, calls: map[string]int{}, prompts: map[string][]string{}, loops: map[string]int{}}
 		code := tw.run()

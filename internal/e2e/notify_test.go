@@ -8,7 +8,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"math/rand/v2"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -20,6 +19,7 @@ import (
 	"time"
 
 	"github.com/hocket-run/hocket/internal/model/modeltest"
+	"github.com/hocket-run/hocket/internal/randtest"
 	standardwebhooks "github.com/standard-webhooks/standard-webhooks/libraries/go"
 )
 
@@ -183,15 +183,7 @@ const (
 // each, and a repeated message is the same under the same id (P23, P34); of webhook deliveries that are sent until they are answered, and once more, each starts
 // one run (SEC18).
 func TestNotificationsSurviveKills(t *testing.T) {
-	seed := uint64(time.Now().UnixNano())
-	if v := os.Getenv("HOCKET_SEED"); v != "" {
-		var err error
-		if seed, err = strconv.ParseUint(v, 10, 64); err != nil {
-			t.Fatal(err)
-		}
-	}
-	t.Logf("HOCKET_SEED=%d", seed)
-	random := rand.New(rand.NewPCG(seed, 1))
+	random := randtest.New(t)
 	d := &desk{t: t, bodies: map[string]string{}, ids: map[string]string{}, took: map[string]bool{}, heard: make(chan struct{}, 1), held: make(chan struct{}, 1)}
 	receiver := httptest.NewServer(d)
 	defer receiver.Close()

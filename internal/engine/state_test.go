@@ -9,6 +9,7 @@ import (
 
 	"github.com/hocket-run/hocket/internal/engine"
 	"github.com/hocket-run/hocket/internal/engine/enginetest"
+	"github.com/hocket-run/hocket/internal/randtest"
 	"github.com/hocket-run/hocket/workflow"
 )
 
@@ -139,7 +140,7 @@ func TestMergeIsOrderIndependent(t *testing.T) {
 		return enginetest.Text(fmt.Sprintf("%s+%s", mine, theirs)), nil
 	}}
 	var want string
-	for seed := range 200 {
+	for seed := range randtest.Seeds(200) {
 		rng := rand.New(rand.NewSource(int64(seed)))
 		w := enginetest.New(t, g, h)
 		w.SkipLaws = seed%20 != 0

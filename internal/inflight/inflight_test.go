@@ -10,6 +10,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/hocket-run/hocket/internal/inflight"
+	_ "github.com/hocket-run/hocket/internal/randtest"
 )
 
 // SEC17: what is held is the sum of the claims, no holder has more than the share, all have no more than the total, and a refusal changes nothing.

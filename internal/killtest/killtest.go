@@ -2,12 +2,13 @@ package killtest
 
 import (
 	"fmt"
-	"math/rand/v2"
 	"os"
 	"os/exec"
 	"strconv"
 	"testing"
 	"time"
+
+	"github.com/hocket-run/hocket/internal/randtest"
 )
 
 const (
@@ -48,9 +49,7 @@ func (h *Harness) Kill(t *testing.T, kills int) (runs int) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	seed := uint64(time.Now().UnixNano())
-	t.Logf("seed %d", seed)
-	rnd := rand.New(rand.NewPCG(seed, 1))
+	rnd := randtest.New(t)
 
 	// How long an undisturbed life takes tells where to strike.
 	begin, lives := time.Now(), 0

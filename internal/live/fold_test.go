@@ -15,6 +15,7 @@ import (
 	"github.com/hocket-run/hocket/internal/live"
 	"github.com/hocket-run/hocket/internal/model"
 	"github.com/hocket-run/hocket/internal/project"
+	"github.com/hocket-run/hocket/internal/randtest"
 	"github.com/hocket-run/hocket/internal/service"
 	"github.com/hocket-run/hocket/internal/sim"
 	"github.com/hocket-run/hocket/workflow"
@@ -57,7 +58,7 @@ func TestFoldedStreamIsTheRun(t *testing.T) {
 	})
 	srv, _ := serve(t, s, live.Config{RingBytes: 4000})
 	ended := map[engine.Status]int{}
-	for seed := range uint64(40) {
+	for seed := range randtest.Seeds(40) {
 		def := sim.Generate(seed)
 		for i := range def.Nodes {
 			if n := &def.Nodes[i]; n.Kind == workflow.KindFunc || n.Kind == workflow.KindTool { // no program and no tools here

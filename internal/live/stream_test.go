@@ -13,6 +13,7 @@ import (
 	"github.com/hocket-run/hocket/internal/engine/enginetest"
 	"github.com/hocket-run/hocket/internal/journal"
 	"github.com/hocket-run/hocket/internal/live"
+	"github.com/hocket-run/hocket/internal/randtest"
 	"github.com/hocket-run/hocket/workflow"
 )
 
@@ -122,7 +123,7 @@ func TestStreamCutLive(t *testing.T) {
 				shows = open(t, db, gated(nil))
 			}
 			srv, _ := serve(t, shows, live.Config{})
-			for seed := range uint64(6) {
+			for seed := range randtest.Seeds(6) {
 				rng := rand.New(rand.NewPCG(seed, 6))
 				run := start(t, drives, chain(3))
 				var got []message

@@ -11,6 +11,7 @@ import (
 
 	"github.com/hocket-run/hocket/internal/chat"
 	"github.com/hocket-run/hocket/internal/model"
+	_ "github.com/hocket-run/hocket/internal/randtest"
 )
 
 // says is a client that always gives the same.

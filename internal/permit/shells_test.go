@@ -5,7 +5,6 @@ package permit_test
 import (
 	"bytes"
 	"context"
-	"math/rand/v2"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -14,6 +13,7 @@ import (
 	"time"
 
 	"github.com/hocket-run/hocket/internal/permit"
+	"github.com/hocket-run/hocket/internal/randtest"
 )
 
 // tokens are what scripts for real shells are made of. None of them names a file outside of the folder that a script runs in, and rm is a stub on PATH.
@@ -103,7 +103,7 @@ func TestRulesAgainstShells(t *testing.T) {
 	if ran := b.ran(t, "/bin/sh", "(env rm x)"); ran != "rm x\n" {
 		t.Fatalf("the stub does not run: %q", ran)
 	}
-	random := rand.New(rand.NewPCG(33, 12))
+	random := randtest.New(t)
 	passed := 0
 	for passed < 50 {
 		choice := make([]byte, 1+random.IntN(14))

@@ -13,6 +13,7 @@ import (
 	"github.com/hocket-run/hocket/internal/chat"
 	"github.com/hocket-run/hocket/internal/engine"
 	"github.com/hocket-run/hocket/internal/engine/enginetest"
+	"github.com/hocket-run/hocket/internal/randtest"
 	"github.com/hocket-run/hocket/workflow"
 )
 
@@ -94,7 +95,7 @@ func TestOutputsAreTheEngines(t *testing.T) {
 	for name, def := range flows {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			for seed := range uint64(16) {
+			for seed := range randtest.Seeds(16) {
 				rnd := rand.New(rand.NewPCG(seed, 1))
 				w := enginetest.New(t, def, nil)
 				w.SkipLaws = true

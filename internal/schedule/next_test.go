@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	_ "github.com/hocket-run/hocket/internal/randtest"
 	"github.com/hocket-run/hocket/internal/schedule"
 	"pgregory.net/rapid"
 )

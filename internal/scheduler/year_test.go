@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/hocket-run/hocket/internal/journal"
+	"github.com/hocket-run/hocket/internal/randtest"
 	"github.com/hocket-run/hocket/internal/schedule"
 	"github.com/hocket-run/hocket/internal/scheduler"
 )
@@ -21,7 +22,7 @@ type outage struct{ from, to time.Time }
 // for a run under way, or was missed and is not the last one missed (P37, S1-23, S1-36, S1-37).
 func TestYear(t *testing.T) {
 	t.Parallel()
-	for seed := range uint64(seeds) {
+	for seed := range randtest.Seeds(seeds) {
 		for _, policy := range scheduler.Policies() {
 			t.Run(fmt.Sprintf("seed %d policy %s", seed, policy), func(t *testing.T) {
 				t.Parallel()

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"maps"
-	"math/rand/v2"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -15,6 +14,7 @@ import (
 	"time"
 
 	"github.com/hocket-run/hocket/internal/journal"
+	"github.com/hocket-run/hocket/internal/randtest"
 	"github.com/hocket-run/hocket/internal/scheduler"
 	"github.com/hocket-run/hocket/internal/service"
 )
@@ -160,6 +160,7 @@ func TestKillScheduler(t *testing.T) {
 	if _, problems := applyText(t, watch, "ticks.json", ticksDocument, false); problems.HasErrors() {
 		t.Fatal(problems)
 	}
+	random := randtest.New(t)
 	var all []told
 	beside := startMinder(t, db)
 	beside.until(scheduler.EventLeading, "-")
@@ -169,10 +170,10 @@ func TestKillScheduler(t *testing.T) {
 		next.until(scheduler.EventWaiting, "-")
 		beside.until(scheduler.EventStarted, "tick")
 		beside.until(scheduler.EventStarted, "loop")
-		timer := time.NewTimer(time.Duration(rand.IntN(1000)) * time.Millisecond)
+		timer := time.NewTimer(time.Duration(random.IntN(1000)) * time.Millisecond)
 		<-timer.C
 		all = append(all, beside.kill()...)
-		if rand.IntN(2) == 0 {
+		if random.IntN(2) == 0 {
 			all = append(all, next.kill()...)
 			next = startMinder(t, db)
 		}

@@ -13,5 +13,5 @@
 //     After each death another process recovers the run.
 //  4. Both must end alike, and no call may have been made whose result stood in the journal, no sub-step done whose note did (D8).
 //
-// The seed is printed with every failure; `go test ./internal/sim -run TestSeeds -sim.seed N` plays it again.
+// The seed is printed with every failure; `HOCKET_SEED=N go test ./internal/sim -run TestSeeds -sim.seeds 1` plays it again.
 package sim

@@ -21,30 +21,24 @@ import (
 	"github.com/hocket-run/hocket/internal/driver/embedded"
 	"github.com/hocket-run/hocket/internal/engine"
 	"github.com/hocket-run/hocket/internal/journal"
+	"github.com/hocket-run/hocket/internal/randtest"
 	"github.com/hocket-run/hocket/internal/sim"
 	"github.com/hocket-run/hocket/workflow"
 )
 
-var (
-	seeds = flag.Int("sim.seeds", 40, "how many seeds TestSeeds plays; make soak plays more")
-	only  = flag.Uint64("sim.seed", 0, "the one seed to play")
-)
+var seeds = flag.Int("sim.seeds", 40, "how many seeds TestSeeds plays; make soak plays ten times as many")
 
 // TestSeeds plays random workflows under random faults and compares them with the same workflows on a disk without faults (P4, P18, D7, D8).
 func TestSeeds(t *testing.T) {
 	t.Parallel()
-	first, n := uint64(1), uint64(*seeds)
-	if *only != 0 {
-		first, n = *only, 1
-	}
-	for seed := first; seed < first+n; seed++ {
+	for seed := range randtest.Seeds(*seeds) {
 		t.Run(fmt.Sprint("seed ", seed), func(t *testing.T) {
 			t.Parallel()
 			var want, got map[string]any
 			synctest.Test(t, func(t *testing.T) { want = play(t, seed, false) })
 			synctest.Test(t, func(t *testing.T) { got = play(t, seed, true) })
 			if diff := cmp.Diff(want, got); diff != "" {
-				t.Errorf("seed %d ends otherwise with faults than without; play it again with -sim.seed %d\n%s", seed, seed, diff)
+				t.Errorf("seed %d ends otherwise with faults than without; play it again with HOCKET_SEED=%d and -sim.seeds=1\n%s", seed, seed, diff)
 			}
 		})
 	}

@@ -11,6 +11,8 @@ import (
 	"testing"
 
 	"pgregory.net/rapid"
+
+	_ "github.com/hocket-run/hocket/internal/randtest"
 )
 
 // build makes a text of random parts, some of them shared, and the string that it must be.

@@ -9,6 +9,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/hocket-run/hocket/internal/catalog"
+	_ "github.com/hocket-run/hocket/internal/randtest"
 )
 
 // routes is a routes document with rows; the words are the ids of its nodes, and an edge leads to each.

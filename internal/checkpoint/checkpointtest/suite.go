@@ -14,6 +14,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/hocket-run/hocket/internal/checkpoint"
+	_ "github.com/hocket-run/hocket/internal/randtest"
 )
 
 // Store is hocket.Checkpointer, which stands above this package.

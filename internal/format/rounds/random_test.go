@@ -10,6 +10,7 @@ import (
 	"github.com/hocket-run/hocket/internal/format/formattest"
 	"github.com/hocket-run/hocket/internal/format/rounds"
 	"github.com/hocket-run/hocket/internal/format/source"
+	_ "github.com/hocket-run/hocket/internal/randtest"
 	"github.com/hocket-run/hocket/workflow"
 )
 

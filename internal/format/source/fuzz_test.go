@@ -8,6 +8,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/hocket-run/hocket/diag"
+	_ "github.com/hocket-run/hocket/internal/randtest"
 )
 
 func FuzzParse(f *testing.F) {

@@ -12,6 +12,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/hocket-run/hocket/internal/journal"
+	_ "github.com/hocket-run/hocket/internal/randtest"
 )
 
 // testLaw does the same random things to the store and to the one in memory, with three owners that die and come back, and compares every

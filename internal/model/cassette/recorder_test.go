@@ -23,6 +23,7 @@ import (
 	"github.com/hocket-run/hocket/internal/model/openai"
 	"github.com/hocket-run/hocket/internal/model/script"
 	"github.com/hocket-run/hocket/internal/outbound"
+	_ "github.com/hocket-run/hocket/internal/randtest"
 )
 
 func TestMain(m *testing.M) { leaktest.Main(m) }

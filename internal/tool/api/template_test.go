@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"pgregory.net/rapid"
+
+	_ "github.com/hocket-run/hocket/internal/randtest"
 )
 
 func TestTemplateRefuses(t *testing.T) {

@@ -3,12 +3,12 @@ package todo_test
 import (
 	"encoding/json"
 	"fmt"
-	"math/rand/v2"
 	"strings"
 	"sync"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/hocket-run/hocket/internal/randtest"
 	"github.com/hocket-run/hocket/internal/tool"
 	"github.com/hocket-run/hocket/internal/tool/todo"
 	"github.com/hocket-run/hocket/internal/tool/tooltest"
@@ -126,7 +126,7 @@ func TestRestore(t *testing.T) {
 				})
 			}
 			wg.Wait()
-			rand.Shuffle(len(finished), func(i, j int) { finished[i], finished[j] = finished[j], finished[i] })
+			randtest.New(t).Shuffle(len(finished), func(i, j int) { finished[i], finished[j] = finished[j], finished[i] })
 			restored := newSet(t, shared)
 			if err := restored.Restore(t.Context(), finished); err != nil {
 				t.Fatal(err)

@@ -1,0 +1,68 @@
+package randtest
+
+import (
+	"flag"
+	"fmt"
+	"hash/fnv"
+	"iter"
+	"math/rand/v2"
+	"os"
+	"strconv"
+	"testing"
+
+	_ "pgregory.net/rapid" // it defines the flag
+)
+
+const (
+	envSeed = "HOCKET_SEED"
+	envSoak = "HOCKET_SOAK"
+	// soakFactor is how many times as many seeds a soak test plays.
+	soakFactor = 10
+)
+
+func init() { //nolint:gochecknoinits // a flag has its default before a test runs
+	if _, chosen := os.LookupEnv("RAPID_SEED"); chosen {
+		return
+	}
+	if err := flag.Set("rapid.seed", strconv.FormatUint(Seed(), 10)); err != nil {
+		panic(err)
+	}
+}
+
+// Seed gives HOCKET_SEED, or 1. It panics where that is not a positive number: 0 would let rapid draw a seed.
+func Seed() uint64 {
+	v, ok := os.LookupEnv(envSeed)
+	if !ok {
+		return 1
+	}
+	seed, err := strconv.ParseUint(v, 10, 64)
+	if err != nil || seed == 0 {
+		panic(fmt.Sprintf("%s is %q, not a positive number", envSeed, v))
+	}
+	return seed
+}
+
+// New gives a source of random numbers that the seed and the name of the test determine, and logs the seed. Like every [rand.Rand] it is not safe for concurrent use.
+func New(t testing.TB) *rand.Rand {
+	t.Helper()
+	seed := Seed()
+	t.Logf("%s=%d", envSeed, seed)
+	h := fnv.New64a()
+	_, _ = h.Write([]byte(t.Name()))
+	return rand.New(rand.NewPCG(seed, h.Sum64()))
+}
+
+// Seeds gives n seeds that follow each other, the first of them [Seed]; ten times as many where HOCKET_SOAK is set.
+func Seeds(n int) iter.Seq[uint64] {
+	first := Seed()
+	if os.Getenv(envSoak) != "" {
+		n *= soakFactor
+	}
+	return func(yield func(uint64) bool) {
+		for i := range uint64(n) {
+			if !yield(first + i) {
+				return
+			}
+		}
+	}
+}
