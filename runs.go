@@ -212,12 +212,12 @@ func (e *Engine) Watch(ctx context.Context, run string) iter.Seq2[Event, error] 
 // WatchFrom is [Engine.Watch] from behind the event with that number on.
 func (e *Engine) WatchFrom(ctx context.Context, run string, after uint64) iter.Seq2[Event, error] {
 	return func(yield func(Event, error) bool) {
-		rec, err := e.service.Read(ctx, run)
+		_, w, err := e.service.RunDefinition(ctx, run)
 		if err != nil {
 			yield(Event{}, known(err))
 			return
 		}
-		folder := project.NewFolder(run, rec.Workflow)
+		folder := project.NewFolder(run, w)
 		for u, err := range e.service.Watch(ctx, run, 0) { // what an event refers to stands in those before it
 			var ev Event
 			if err == nil {

@@ -18,6 +18,7 @@ import (
 	"github.com/hocket-run/hocket/internal/catalog"
 	"github.com/hocket-run/hocket/internal/client"
 	"github.com/hocket-run/hocket/internal/driver"
+	"github.com/hocket-run/hocket/internal/engine"
 	"github.com/hocket-run/hocket/internal/journal"
 	"github.com/hocket-run/hocket/internal/server"
 	"github.com/hocket-run/hocket/internal/service"
@@ -29,6 +30,7 @@ type sight interface {
 	// DB names where the runs are: a path, or the address of a server.
 	DB() string
 	Read(ctx context.Context, run string) (service.Recorded, error)
+	EachEvent(ctx context.Context, run string, after uint64, take func(engine.Event) error) error
 	View(ctx context.Context, run string) (*view.Reader, error)
 	List(ctx context.Context, q journal.Query) ([]journal.Head, string, error)
 	Watch(ctx context.Context, run string, from uint64) iter.Seq2[driver.Update, error]

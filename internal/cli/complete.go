@@ -155,12 +155,12 @@ func (a *app) completeWaits(byNode bool) cobra.CompletionFunc {
 		if err != nil {
 			return nil, cobra.ShellCompDirectiveNoFileComp
 		}
-		o, err := s.Show(ctx, run)
+		rec, err := s.Read(ctx, run)
 		if err != nil {
 			return nil, cobra.ShellCompDirectiveNoFileComp
 		}
 		var words []string
-		for _, w := range o.Waiting {
+		for _, w := range rec.Object().Waiting {
 			word, about := w.ID, w.Kind+" at "+clean(w.Node)
 			if byNode {
 				word, about = clean(w.Node), w.Kind+" "+w.ID

@@ -58,24 +58,15 @@ func (a *app) newFollower() *follower {
 	return f
 }
 
-// watch begins to show the run. past are the events so far, which are taken in and not shown.
-func (f *follower) watch(ctx context.Context, run string, w *workflow.Workflow, past []engine.Event, events bool) {
+// watch begins to show the run. The events up to past are taken in and not shown.
+func (f *follower) watch(ctx context.Context, run string, w *workflow.Workflow, past uint64, events bool) error {
 	f.run = run
 	f.progress.name(w)
 	if events {
 		f.events = newEventPrinter(f.app, run, w)
 	}
-	now := time.Now()
-	for _, e := range past {
-		f.seq = e.Seq
-		shown := e
-		if f.left {
-			shown.At = now
-		}
-		f.progress.past(shown)
-		if f.events != nil {
-			f.events.skip(e)
-		}
+	if err := f.takePast(ctx, past); err != nil {
+		return err
 	}
 	ctx, f.leave = context.WithCancel(ctx)
 	from := f.seq
@@ -93,7 +84,36 @@ func (f *follower) watch(ctx context.Context, run string, w *workflow.Workflow, 
 			}
 		}
 	})
+	return nil
 }
+
+// takePast takes in the events up to last, which are not shown.
+func (f *follower) takePast(ctx context.Context, last uint64) error {
+	f.seq = last
+	if _, isSilent := f.progress.(silent); last == 0 || isSilent && f.events == nil {
+		return nil
+	}
+	now := time.Now()
+	err := f.service.EachEvent(ctx, f.run, 0, func(e engine.Event) error {
+		if e.Seq > last {
+			return errPast
+		}
+		if f.events != nil {
+			f.events.skip(e)
+		}
+		if f.left {
+			e.At = now
+		}
+		f.progress.past(e)
+		return nil
+	})
+	if errors.Is(err, errPast) {
+		return nil
+	}
+	return err
+}
+
+var errPast = errors.New("the past ends here")
 
 // show shows an event once. f.mu is held.
 func (f *follower) show(e engine.Event) {
@@ -118,10 +138,10 @@ func (f *follower) sync(ctx context.Context) (service.Recorded, error) {
 	if err != nil {
 		return rec, err
 	}
-	for _, e := range rec.Events {
+	return rec, f.service.EachEvent(ctx, f.run, f.seq, func(e engine.Event) error {
 		f.show(e)
-	}
-	return rec, nil
+		return nil
+	})
 }
 
 // close ends what the invocation drives and the drawing.
@@ -271,7 +291,14 @@ func (f *follower) result(ctx context.Context, rec service.Recorded) error {
 		}
 	}
 	if f.context {
-		text := string(indent(project.Fold(f.run, rec.Workflow, rec.Events).Context()))
+		folder := project.NewFolder(f.run, rec.Workflow)
+		if err := f.service.EachEvent(ctx, f.run, 0, func(e engine.Event) error {
+			folder.Add(e)
+			return nil
+		}); err != nil {
+			return err
+		}
+		text := string(indent(folder.Context()))
 		if f.ErrTerminal {
 			text = printable(text)
 		}

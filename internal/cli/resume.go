@@ -184,7 +184,9 @@ func (a *app) resume(c *cobra.Command, fl *resumeFlags, run string) error {
 		a.continueRecording(ctx, s, run)
 	}
 	fo.left = rec.Head.Interrupted
-	fo.watch(ctx, run, rec.Workflow, rec.Events, fl.events)
+	if err := fo.watch(ctx, run, rec.Workflow, rec.Head.LastSeq, fl.events); err != nil {
+		return err
+	}
 	err = s.Proceed(ctx, rec, p)
 	if again, ok := errors.AsType[*service.AllowedElsewhereError](err); ok && a.InTerminal && a.ErrTerminal {
 		fmt.Fprintln(a.Err, a.wantsAgain(again))

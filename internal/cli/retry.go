@@ -164,7 +164,9 @@ func (f *follower) retried(ctx context.Context, old string, events bool) error {
 		f.continueRecording(ctx, f.service, run)
 	}
 	f.left = true
-	f.watch(ctx, run, rec.Workflow, rec.Events, events)
+	if err := f.watch(ctx, run, rec.Workflow, rec.Head.LastSeq, events); err != nil {
+		return err
+	}
 	if err := f.service.TakeUp(ctx, run); err != nil && ctx.Err() == nil {
 		return err
 	}
@@ -277,17 +279,16 @@ func (a *app) completeSteps(c *cobra.Command, args []string, _ string) ([]string
 	if err != nil {
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}
-	rec, err := s.Read(ctx, run)
-	if err != nil {
-		return nil, cobra.ShellCompDirectiveNoFileComp
-	}
 	var out []string
 	seen := map[string]bool{}
-	for _, e := range rec.Events {
+	if err := s.EachEvent(ctx, run, 0, func(e engine.Event) error {
 		if _, ok := e.Data.(*engine.StepStarted); ok && !seen[e.Node] {
 			seen[e.Node] = true
 			out = append(out, clean(e.Node))
 		}
+		return nil
+	}); err != nil {
+		return nil, cobra.ShellCompDirectiveNoFileComp
 	}
 	return out, cobra.ShellCompDirectiveNoFileComp
 }

@@ -344,7 +344,9 @@ func (a *app) run(c *cobra.Command, fl *runFlags, args []string) error {
 	if e := service.Entry(graph); e != nil && e.Welcome != "" && a.ErrTerminal && !a.quiet {
 		fo.progress.say(printable(strings.TrimSpace(e.Welcome)) + "\n\n")
 	}
-	fo.watch(ctx, req.RunID, graph, nil, fl.events)
+	if err := fo.watch(ctx, req.RunID, graph, 0, fl.events); err != nil {
+		return err
+	}
 	return fo.follow(ctx)
 }
 

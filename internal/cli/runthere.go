@@ -72,7 +72,9 @@ func (a *app) runThere(c *cobra.Command, r *client.Remote, fl *runFlags, args []
 	case err != nil:
 		return err
 	}
-	fo.watch(ctx, o.ID, rec.Workflow, nil, fl.events)
+	if err := fo.watch(ctx, o.ID, rec.Workflow, 0, fl.events); err != nil {
+		return err
+	}
 	return fo.follow(ctx)
 }
 

@@ -40,7 +40,9 @@ func (a *app) watchCmd() *cobra.Command {
 				}
 				fo.progress.say(a.color.dim("run "+run+title) + "\n")
 			}
-			fo.watch(ctx, run, rec.Workflow, nil, events)
+			if err := fo.watch(ctx, run, rec.Workflow, 0, events); err != nil {
+				return err
+			}
 			return fo.follow(ctx)
 		},
 	}

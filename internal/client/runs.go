@@ -75,20 +75,6 @@ func some[T comparable](v T) *T {
 	return &v
 }
 
-// headOf gives what the first event and the last one tell of a run.
-func headOf(run string, events []engine.Event) journal.Head {
-	h := journal.Head{Run: run}
-	if len(events) == 0 {
-		return h
-	}
-	first, last := events[0], events[len(events)-1]
-	h.Created, h.Updated, h.LastSeq = first.At, last.At, last.Seq
-	if d, ok := first.Data.(*engine.RunCreated); ok {
-		h.Workflow, h.WorkflowName, h.Format, h.Parent, h.Meta = d.Workflow, d.Name, d.Format, d.ParentRun, d.Meta
-	}
-	return h
-}
-
 // maxPage is the largest page of runs that a server gives.
 const maxPage = 200
 

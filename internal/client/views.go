@@ -58,24 +58,20 @@ func (r *Remote) View(ctx context.Context, run string) (*view.Reader, error) {
 	return view.Open(ctx, r, run)
 }
 
-// Read gives the run as its journal tells it: the definition and all events, with all values whole. The store's own fields of the head are left out.
+// Read gives the run as its journal tells it. The store's own fields of the head are left out.
 func (r *Remote) Read(ctx context.Context, run string) (service.Recorded, error) {
-	h, w, err := r.RunDefinition(ctx, run)
-	if err != nil {
-		return service.Recorded{}, err
-	}
-	rec := service.Recorded{Workflow: w}
-	err = r.eachLine(ctx, run, 0, func(line []byte) error {
+	return service.Read(ctx, r, run)
+}
+
+// EachEvent gives take the events of a run after the event after, with all values whole.
+func (r *Remote) EachEvent(ctx context.Context, run string, after uint64, take func(engine.Event) error) error {
+	return r.eachLine(ctx, run, after, func(line []byte) error {
 		e, err := r.wholeEvent(ctx, run, line)
-		rec.Events = append(rec.Events, e)
-		return err
+		if err != nil {
+			return err
+		}
+		return take(e)
 	})
-	if err != nil {
-		return service.Recorded{}, err
-	}
-	rec.Head = headOf(run, rec.Events)
-	rec.Head.Interrupted, rec.Head.Status, rec.Head.Waiting = h.Interrupted, h.Status, h.Waiting
-	return rec, nil
 }
 
 // RunDefinition implements view.Source. Of the head it has what the run object tells.

@@ -212,14 +212,24 @@ func (r *run) show() project.Run {
 	return o
 }
 
+// journaled is a run with its events.
+type journaled struct {
+	service.Recorded
+	Events []engine.Event
+}
+
 // recorded reads the journal.
-func (r *run) recorded() service.Recorded {
+func (r *run) recorded() journaled {
 	r.w.t.Helper()
 	rec, err := r.w.Read(r.w.t.Context(), r.id)
 	if err != nil {
 		r.w.t.Fatal(err)
 	}
-	return rec
+	events, err := r.w.Events(r.w.t.Context(), r.id, 0)
+	if err != nil {
+		r.w.t.Fatal(err)
+	}
+	return journaled{rec, events}
 }
 
 // answer gives an answer, at a node where one is named.

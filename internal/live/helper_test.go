@@ -232,7 +232,11 @@ func stored(t testing.TB, s *service.Service, run string) []message {
 	}
 	f := project.NewFolder(run, rec.Workflow)
 	var out []message
-	for _, e := range rec.Events {
+	events, err := s.Events(t.Context(), run, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range events {
 		b, err := journal.MarshalEvent(run, f.Expand(e))
 		if err != nil {
 			t.Fatal(err)

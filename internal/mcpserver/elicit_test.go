@@ -48,12 +48,12 @@ func (d *deeds) take(_ context.Context, one door.Deed) error {
 // answersOf gives the answers that a run's journal has.
 func (w *world) answersOf(run string) []*engine.WaitAnswered {
 	w.t.Helper()
-	rec, err := w.service(access.DefaultNamespace).Read(w.t.Context(), run)
+	events, err := w.service(access.DefaultNamespace).Events(w.t.Context(), run, 0)
 	if err != nil {
 		w.t.Fatal(err)
 	}
 	var out []*engine.WaitAnswered
-	for _, e := range rec.Events {
+	for _, e := range events {
 		if d, ok := e.Data.(*engine.WaitAnswered); ok {
 			out = append(out, d)
 		}

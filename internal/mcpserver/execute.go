@@ -143,7 +143,7 @@ func (c *call) await(ctx context.Context, run string, limit time.Duration, after
 // nextDecision gives the oldest open wait that only a person answers, and that is not among those left.
 func nextDecision(rec service.Recorded, left map[string]bool) *engine.WaitOpened {
 	for _, w := range rec.Object().Waiting {
-		if d := opened(rec, w.ID); d != nil && service.NeedsPerson(d) && !left[w.ID] {
+		if d := rec.Opened(w.ID); d != nil && service.NeedsPerson(d) && !left[w.ID] {
 			return d
 		}
 	}

@@ -184,16 +184,6 @@ func answerRefused(err error, run string) error {
 	return err
 }
 
-// opened gives how a wait began; nil: there is none of that id.
-func opened(rec service.Recorded, wait string) *engine.WaitOpened {
-	for _, e := range rec.Events {
-		if d, ok := e.Data.(*engine.WaitOpened); ok && d.Wait == wait {
-			return d
-		}
-	}
-	return nil
-}
-
 // decide has a wait decided that only a person decides: by the client's person, or by the token's own right (D32).
 func (c *call) decide(ctx context.Context, rec service.Recorded, w service.Asked, args resumeArgs) error {
 	run := rec.Head.Run

@@ -119,7 +119,13 @@ func (x *exchange) isOurs(q quote) (w pending, ok bool, err error) {
 	if err != nil {
 		return w, false, err
 	}
-	if w, ok = asked(rec, q.wait); !ok || !isAsked(q.said, question(q.run, w)) {
+	w.Waiting, w.person, err = s.AskedAt(ctx, q.run, q.wait)
+	switch {
+	case errors.Is(err, engine.ErrWaitNotFound):
+		return w, false, nil
+	case err != nil:
+		return w, false, err
+	case !isAsked(q.said, question(q.run, w)):
 		return w, false, nil
 	}
 	o := rec.Object()
@@ -198,8 +204,11 @@ func (x *exchange) answer() error {
 	ctx, cancel := untilClosing(x.r.Context())
 	defer cancel()
 	s := x.stream()
-	l := newLive(x.rec.Workflow, x.rec.Events[:x.seen()])
-	var err error
+	l := newLive(x.rec.Workflow)
+	err := x.past(ctx, l)
+	if err != nil {
+		return s.fail(err)
+	}
 	if x.q.Stream {
 		take := func(u driver.Update) error {
 			if u.Event != nil {
@@ -243,16 +252,25 @@ func (x *exchange) answer() error {
 	return x.send(s, a, missing)
 }
 
-// seen counts the events that came before what is followed.
-func (x *exchange) seen() int {
-	n := 0
-	for _, e := range x.rec.Events {
-		if e.Seq <= x.from {
-			n++
-		}
+// past takes in the events that came before what is followed.
+func (x *exchange) past(ctx context.Context, l *live) error {
+	if x.from == 0 {
+		return nil
 	}
-	return n
+	err := x.caller.Service.EachEvent(ctx, x.run, 0, func(e engine.Event) error {
+		if e.Seq > x.from {
+			return errPast
+		}
+		l.event(e)
+		return nil
+	})
+	if errors.Is(err, errPast) {
+		return nil
+	}
+	return err
 }
+
+var errPast = errors.New("the past ends here")
 
 // untilClosing gives a context that is also done when the server begins to end.
 func untilClosing(ctx context.Context) (context.Context, func()) {

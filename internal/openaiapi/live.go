@@ -25,12 +25,8 @@ type live struct {
 	held  string // blanks at the end of what was heard: whether they belong to the output is seen by what follows
 }
 
-func newLive(w *workflow.Workflow, past []engine.Event) *live {
-	l := &live{ends: endings(w), open: map[int]string{}}
-	for _, e := range past {
-		l.event(e)
-	}
-	return l
+func newLive(w *workflow.Workflow) *live {
+	return &live{ends: endings(w), open: map[int]string{}}
 }
 
 // endings gives the agents whose whole text is the output of a run that ends with them.

@@ -10,7 +10,6 @@ import (
 	"github.com/hocket-run/hocket/internal/engine"
 	"github.com/hocket-run/hocket/internal/expr"
 	"github.com/hocket-run/hocket/internal/project"
-	"github.com/hocket-run/hocket/internal/service"
 	"github.com/hocket-run/hocket/workflow"
 )
 
@@ -71,23 +70,6 @@ func waitsOf(o project.Run) []pending {
 		list[i].Waiting = w
 	}
 	return list
-}
-
-// asked gives a wait of the run as it was when it opened; false where the run never had it.
-func asked(rec service.Recorded, wait string) (pending, bool) {
-	for i, e := range rec.Events {
-		d, ok := e.Data.(*engine.WaitOpened)
-		if !ok || d.Wait != wait {
-			continue
-		}
-		for _, w := range waitsOf(project.Fold(rec.Head.Run, rec.Workflow, rec.Events[:i+1]).Run()) {
-			if w.ID == wait {
-				w.person = service.NeedsPerson(d)
-				return w, true
-			}
-		}
-	}
-	return pending{}, false
 }
 
 // question is what a person reads of a wait, with the real tool and arguments where a call waits (SEC12). It is the same text at any time, so that it can be

@@ -73,11 +73,11 @@ func TestApproval(t *testing.T) {
 	if done.text() != "Printed." || done.json.Hocket.Run != run || done.json.Usage.Total != 13 {
 		t.Errorf("got %d %s", done.status, done.body)
 	}
-	o, err := w.service.Read(t.Context(), run)
+	events, err := w.service.Events(t.Context(), run, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, e := range o.Events {
+	for _, e := range events {
 		if a, ok := e.Data.(*engine.WaitAnswered); ok && (a.Decision != "approve" || a.Note != "looks good" || a.By.Name == "" || a.By.Channel != engine.ChannelOpenAI) {
 			t.Errorf("answer: %+v", a)
 		}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"iter"
+	"slices"
 	"time"
 
 	"github.com/hocket-run/hocket/internal/driver"
@@ -118,7 +119,7 @@ func (s *Service) Reopen(ctx context.Context, run string, limits workflow.Limits
 	if err := s.mayDrive(ctx, run); err != nil {
 		return err
 	}
-	rec, err := s.Read(ctx, run)
+	rec, err := s.ReadShort(ctx, run)
 	if err != nil {
 		return err
 	}
@@ -126,7 +127,7 @@ func (s *Service) Reopen(ctx context.Context, run string, limits workflow.Limits
 		return s.Answer(ctx, run, AnswerRequest{Wait: wait, Value: expr.Quote(limits.BudgetText()), By: by})
 	}
 	if o := rec.Object(); o.Status == engine.StatusFailed {
-		if err := raises(rec.Events, o.Error.Code, limits); err != nil {
+		if err := raises(rec.met, o.Error.Code, limits); err != nil {
 			return err
 		}
 	}
@@ -135,34 +136,19 @@ func (s *Service) Reopen(ctx context.Context, run string, limits workflow.Limits
 
 // askedForBudget gives the open question for a larger budget, "" where there is none.
 func (r Recorded) askedForBudget() string {
-	open := ""
-	for _, e := range r.Events {
-		switch d := e.Data.(type) {
-		case *engine.WaitOpened:
-			if d.Limit != nil {
-				open = d.Wait
+	for _, w := range slices.Backward(r.Waits) {
+		if w.Limit != nil {
+			if w.IsOpen() {
+				return w.Wait
 			}
-		case *engine.WaitAnswered:
-			if d.Wait == open {
-				open = ""
-			}
-		case *engine.WaitClosed:
-			if d.Wait == open {
-				open = ""
-			}
+			return ""
 		}
 	}
-	return open
+	return ""
 }
 
 // raises tells whether new limits let a run go on that failed with this code.
-func raises(events []engine.Event, code string, l workflow.Limits) error {
-	var met *engine.LimitReached
-	for _, e := range events {
-		if d, ok := e.Data.(*engine.LimitReached); ok {
-			met = d
-		}
-	}
+func raises(met *engine.LimitReached, code string, l workflow.Limits) error {
 	switch {
 	case met == nil || met.Limit != code:
 	case met.Limit == engine.CodeMaxSteps && (l.MaxSteps == nil || int64(*l.MaxSteps) <= met.Max):

@@ -21,7 +21,7 @@ func (r Recorded) hold() *tool.Hold {
 	for _, w := range r.open() {
 		return &tool.Hold{
 			Kind: w.Kind, Prompt: w.Prompt, Options: w.Options, Schema: w.Schema, Tool: w.Tool, Arguments: w.Arguments, Changed: w.Changed, Input: r.judged(w.Wait),
-			Below: &tool.Below{Run: r.Head.Run, Wait: w.Wait, Person: NeedsPerson(w)},
+			Below: &tool.Below{Run: r.Head.Run, Wait: w.Wait, Person: NeedsPerson(w.WaitOpened)},
 		}
 	}
 	return nil
@@ -37,33 +37,10 @@ func (r Recorded) judged(wait string) engine.Value {
 	return nil
 }
 
-// open gives the open waits, in the order in which they were opened.
-func (r Recorded) open() []*engine.WaitOpened {
-	var order []string
-	open := map[string]*engine.WaitOpened{}
-	for _, e := range r.Events {
-		switch d := e.Data.(type) {
-		case *engine.WaitOpened:
-			order, open[d.Wait] = append(order, d.Wait), d
-		case *engine.WaitAnswered:
-			delete(open, d.Wait)
-		case *engine.WaitClosed:
-			delete(open, d.Wait)
-		}
-	}
-	var out []*engine.WaitOpened
-	for _, id := range order {
-		if w := open[id]; w != nil && !r.Head.Status.IsEnded() {
-			out = append(out, w)
-		}
-	}
-	return out
-}
-
 // innermost follows the waits that repeat others, from one of a run down to the one that is asked by itself.
 func (s *Service) innermost(ctx context.Context, run string, a AnswerRequest) (string, AnswerRequest, error) {
 	for range maxNesting + 1 {
-		rec, err := s.Read(ctx, run)
+		rec, err := s.ReadShort(ctx, run)
 		if err != nil {
 			return run, a, err
 		}
@@ -104,7 +81,7 @@ func (s *Service) answerAbove(ctx context.Context, run string, a AnswerRequest) 
 		if err != nil || head.Parent == "" {
 			return err
 		}
-		rec, err := s.Read(ctx, head.Parent)
+		rec, err := s.ReadShort(ctx, head.Parent)
 		if errors.Is(err, journal.ErrNotFound) {
 			return nil
 		}
@@ -112,8 +89,8 @@ func (s *Service) answerAbove(ctx context.Context, run string, a AnswerRequest) 
 			return err
 		}
 		wait := ""
-		for _, e := range rec.Events { // the latest: a call that is made again repeats the wait once more
-			if w, ok := e.Data.(*engine.WaitOpened); ok && w.Below != nil && w.Below.Run == run && w.Below.Wait == a.Wait {
+		for _, w := range rec.Waits { // the latest: a call that is made again repeats the wait once more
+			if w.Below != nil && w.Below.Run == run && w.Below.Wait == a.Wait {
 				wait = w.Wait
 			}
 		}
@@ -121,7 +98,7 @@ func (s *Service) answerAbove(ctx context.Context, run string, a AnswerRequest) 
 			return nil
 		}
 		run, a.Wait = head.Parent, wait
-		if !slices.ContainsFunc(rec.open(), func(w *engine.WaitOpened) bool { return w.Wait == wait }) {
+		if !slices.ContainsFunc(rec.open(), func(w *Asked) bool { return w.Wait == wait }) {
 			continue
 		}
 		if err := s.mayDrive(ctx, run); err != nil {
@@ -148,7 +125,7 @@ func (s *Service) catchUp(ctx context.Context, run string, depth int) error {
 	if err != nil || head.Waiting == 0 || head.Status != journal.StatusPaused {
 		return err
 	}
-	rec, err := s.Read(ctx, run)
+	rec, err := s.ReadShort(ctx, run)
 	if err != nil {
 		return err
 	}
@@ -159,7 +136,7 @@ func (s *Service) catchUp(ctx context.Context, run string, depth int) error {
 		if err := s.catchUp(ctx, w.Below.Run, depth+1); err != nil && !isOver(err) {
 			return err
 		}
-		below, err := s.Read(ctx, w.Below.Run)
+		below, err := s.Read(ctx, w.Below.Run) // the answer is given on, whole
 		if err != nil && !errors.Is(err, journal.ErrNotFound) {
 			return err
 		}
@@ -178,8 +155,8 @@ func (s *Service) catchUp(ctx context.Context, run string, depth int) error {
 			value = Decide(workflow.PortReject)
 		}
 		answer := engine.Answer{Wait: w.Wait, Value: value, Note: "run " + w.Below.Run + " is no longer waiting", By: Actor{Channel: engine.ChannelClock}}
-		for _, e := range below.Events { // what was answered there
-			if d, ok := e.Data.(*engine.WaitAnswered); ok && d.Wait == w.Below.Wait {
+		for _, b := range below.Waits { // what was answered there
+			if d := b.Answer; d != nil && b.Wait == w.Below.Wait {
 				answer.Value, answer.Note, answer.By = d.Answer, d.Note, d.By
 				if d.Decision != "" {
 					answer.Value = Decide(d.Decision)

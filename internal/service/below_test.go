@@ -183,7 +183,7 @@ func TestForkAsksByItself(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	last := rec.Events[len(rec.Events)-1].Seq
+	last := rec.Head.LastSeq
 	fork, err := s.Fork(t.Context(), "r", last, service.ForkRights{})
 	if err != nil {
 		t.Fatal(err)

@@ -59,17 +59,17 @@ func (s *Service) TellAbove(ctx context.Context, run string) (short string, err 
 	if err != nil || had == nil {
 		return "", err
 	}
-	o, err := s.Show(ctx, run)
-	if err != nil || o.Error == nil {
+	rec, err := s.ReadShort(ctx, run)
+	if err != nil || rec.object.Error == nil {
 		return "", err
 	}
-	return o.Error.Limit, nil
+	return rec.object.Error.Limit, nil
 }
 
 // tellAbove reports what a child run has used. short, where not nil, is what was left for it: it ended because it had used that.
 func (s *Service) tellAbove(ctx context.Context, run string) (short *workflow.Budget, err error) {
 	ledger := driver.LedgerOf(ctx)
-	o, err := s.Show(ctx, run)
+	rec, err := s.ReadShort(ctx, run)
 	if errors.Is(err, journal.ErrNotFound) { // it was never stored
 		return nil, ledger.Use(engine.CallUse{Run: run, Ended: true})
 	}
@@ -80,6 +80,7 @@ func (s *Service) tellAbove(ctx context.Context, run string) (short *workflow.Bu
 	if err != nil {
 		return nil, err
 	}
+	o := rec.Object()
 	u := o.Usage
 	err = ledger.Use(engine.CallUse{Run: run, Ended: o.Status.Ended(), Used: engine.Used{
 		InputTokens: u.InputTokens, OutputTokens: u.OutputTokens, CostUSD: u.KnownCost.USD(), UnknownCosts: u.UnknownCosts, ModelCalls: u.ModelCalls, ToolCalls: u.ToolCalls,

@@ -1,6 +1,7 @@
 package service
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -8,13 +9,13 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"slices"
 	"strings"
 	"time"
 	"unicode"
 	"unicode/utf8"
 
 	"github.com/hocket-run/hocket/internal/driver"
-	"github.com/hocket-run/hocket/internal/engine"
 	"github.com/hocket-run/hocket/internal/journal"
 	"github.com/hocket-run/hocket/workflow"
 )
@@ -134,10 +135,9 @@ func clip(s string) string {
 
 // answeredWith gives the wait that was answered with a key at the node; "" where none was.
 func (r Recorded) answeredWith(key string, isAt func(node string) bool) string {
-	for _, e := range r.Events {
-		if d, ok := e.Data.(*engine.WaitAnswered); ok && d.Key == key && isAt(e.Node) {
-			return d.Wait
-		}
+	answered := slices.DeleteFunc(slices.Clone(r.Waits), func(w *Asked) bool { return w.Answer == nil || w.Answer.Key != key || !isAt(w.Node) })
+	if len(answered) > 0 {
+		return slices.MinFunc(answered, func(a, b *Asked) int { return cmp.Compare(a.Ended, b.Ended) }).Wait
 	}
 	return ""
 }

@@ -74,7 +74,11 @@ func TestLedger(t *testing.T) {
 	}
 	var byAttempt chat.Usage
 	failed := 0
-	for _, e := range rec.Events {
+	events, err := s.Events(t.Context(), run, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range events {
 		switch d := e.Data.(type) {
 		case *engine.ModelReplied:
 			byAttempt = byAttempt.Add(*d.Usage)
@@ -88,7 +92,11 @@ func TestLedger(t *testing.T) {
 	}
 	var input, output int64
 	var cost chat.Money
-	for _, st := range o.Steps {
+	shown, err := s.Show(t.Context(), run)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, st := range shown.Steps {
 		input, output, cost = input+st.Usage.InputTokens, output+st.Usage.OutputTokens, cost.Plus(st.Usage.KnownCost)
 	}
 	if input != want.InputTokens || output != want.OutputTokens || cost != o.Usage.KnownCost {

@@ -31,7 +31,7 @@ func TestNeedsPerson(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			c.Wait = "w1"
-			rec := service.Recorded{Head: journal.Head{NewRun: journal.NewRun{}, Run: "r"}, Workflow: &workflow.Workflow{}, Events: []engine.Event{{Seq: 1, Node: "n", Data: &c.WaitOpened}}}
+			rec := service.Recorded{Head: journal.Head{NewRun: journal.NewRun{}, Run: "r"}, Workflow: &workflow.Workflow{}, Waits: []*service.Asked{{WaitOpened: &c.WaitOpened, Node: "n"}}}
 			p := service.Proceed{By: engine.LocalBy(engine.ChannelProgram), Answer: &service.AnswerRequest{By: engine.LocalBy(engine.ChannelProgram), Wait: "w1", Value: expr.Quote(c.answer)}, MayApprove: func() error { return refusal }}
 			if _, err := rec.Addressed(p); errors.Is(err, refusal) != c.person || !c.person && err != nil {
 				t.Errorf("without the right: %v", err)

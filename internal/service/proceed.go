@@ -140,6 +140,8 @@ type Asked struct {
 	Node string
 	// Ended is the position of the event that answered or closed it; 0: it is open.
 	Ended uint64
+	// Answer is what it was answered with; nil for a wait that is open or was closed.
+	Answer *engine.WaitAnswered
 }
 
 // IsOpen tells whether the wait takes its first answer.
@@ -151,36 +153,20 @@ func (a Asked) IsOpen() bool { return a.Ended == 0 }
 //
 // Errors: engine.ErrWaitNotFound, engine.ErrWaitAmbiguous.
 func (r Recorded) Asked(q AnswerRequest) (Asked, error) {
-	var waits []*Asked
-	byID := map[string]*Asked{}
-	ended := func(id string, seq uint64) {
-		if w := byID[id]; w != nil && w.IsOpen() {
-			w.Ended = seq
-		}
-	}
-	for _, e := range r.Events {
-		switch d := e.Data.(type) {
-		case *engine.WaitOpened:
-			w := &Asked{WaitOpened: d, Node: e.Node}
-			waits, byID[d.Wait] = append(waits, w), w
-		case *engine.WaitAnswered:
-			ended(d.Wait, e.Seq)
-		case *engine.WaitClosed:
-			ended(d.Wait, e.Seq)
-		}
-	}
 	isAt := func(node string) bool { return q.Node == "" || node == q.Node || strings.HasSuffix(node, "/"+q.Node) }
 	wait := q.Wait
 	if wait == "" && q.Key != "" {
 		wait = r.answeredWith(q.Key, isAt)
 	}
-	if w := byID[wait]; w != nil {
-		return *w, nil
+	for _, w := range slices.Backward(r.Waits) {
+		if w.Wait == wait {
+			return *w, nil
+		}
 	}
 	if wait != "" {
 		return Asked{}, fmt.Errorf("%w: %q", engine.ErrWaitNotFound, wait)
 	}
-	waits = slices.DeleteFunc(waits, func(w *Asked) bool { return !isAt(w.Node) })
+	waits := slices.DeleteFunc(slices.Clone(r.Waits), func(w *Asked) bool { return !isAt(w.Node) })
 	open := slices.DeleteFunc(slices.Clone(waits), func(w *Asked) bool { return !w.IsOpen() })
 	switch {
 	case len(open) == 1, len(open) > 1 && q.Node == "" && r.Workflow.Rules.HoldWhilePaused:

@@ -11,27 +11,6 @@ import (
 	"github.com/hocket-run/hocket/workflow"
 )
 
-// Recorded is a run as its journal tells it.
-type Recorded struct {
-	Head     journal.Head
-	Workflow *workflow.Workflow
-	Events   []engine.Event
-}
-
-// Read reads the journal of a run with its definition. Errors: journal.ErrNotFound; *journal.CorruptError and *journal.NewerError, then nothing
-// is given (P17).
-func (s *Service) Read(ctx context.Context, run string) (Recorded, error) {
-	h, w, err := s.RunDefinition(ctx, run)
-	if err != nil {
-		return Recorded{}, err
-	}
-	events, err := s.Events(ctx, run, 0)
-	if err != nil {
-		return Recorded{}, err
-	}
-	return Recorded{Head: h, Workflow: w, Events: events}, nil
-}
-
 // RunDefinition gives a run's index entry and the workflow that it runs, without its events. Errors: those of Read.
 func (s *Service) RunDefinition(ctx context.Context, run string) (journal.Head, *workflow.Workflow, error) {
 	h, err := s.store.Head(ctx, run)
@@ -89,20 +68,22 @@ func (s *Service) Head(ctx context.Context, run string) (journal.Head, error) {
 	return s.store.Head(ctx, run)
 }
 
-// Show gives the run object.
+// Show gives the run object with all its steps and whole values.
 func (s *Service) Show(ctx context.Context, run string) (project.Run, error) {
-	rec, err := s.Read(ctx, run)
+	h, w, err := s.RunDefinition(ctx, run)
 	if err != nil {
 		return project.Run{}, err
 	}
-	return rec.Object(), nil
-}
-
-// Object gives the run object of a recorded run.
-func (r Recorded) Object() project.Run {
-	o := project.Fold(r.Head.Run, r.Workflow, r.Events).Run()
-	o.Interrupted = r.Head.Interrupted
-	return o
+	f := project.NewFolder(run, w)
+	if err := s.EachEvent(ctx, run, 0, func(e engine.Event) error {
+		f.Add(e)
+		return nil
+	}); err != nil {
+		return project.Run{}, err
+	}
+	o := f.Run()
+	o.Interrupted = h.Interrupted
+	return o, nil
 }
 
 // List gives a page of runs, newest first.

@@ -237,7 +237,7 @@ func (q *RetryRequest) past(run string, events []engine.Event, keep bool) ([]eng
 		if met := lastLimit(events); met != nil && met.Limit == code {
 			switch code {
 			case engine.CodeMaxSteps, engine.CodeTimeout, engine.CodeBudget, engine.CodeMaxBytes, engine.CodeWorkflowBudget, engine.CodeParentBudget:
-				if err := raises(events, code, q.Limits); err != nil {
+				if err := raises(met, code, q.Limits); err != nil {
 					return nil, nil, q.higher(run, err)
 				}
 				if h.failure() > 0 { // a step had failed before: the run would fail again

@@ -12,6 +12,7 @@ import (
 
 	"github.com/hocket-run/hocket/internal/engine"
 	"github.com/hocket-run/hocket/internal/journal"
+	"github.com/hocket-run/hocket/internal/project"
 	"github.com/hocket-run/hocket/internal/view"
 )
 
@@ -20,23 +21,6 @@ var _ view.Source = (*Service)(nil)
 // View begins to read a run for one view. Errors: those of RunDefinition.
 func (s *Service) View(ctx context.Context, run string) (*view.Reader, error) {
 	return view.Open(ctx, s, run)
-}
-
-// ReadShort is Read for callers that decide something by the events: they have tokens in the place of values that are stored beside the records.
-func (s *Service) ReadShort(ctx context.Context, run string) (Recorded, error) {
-	h, w, err := s.RunDefinition(ctx, run)
-	if err != nil {
-		return Recorded{}, err
-	}
-	rec := Recorded{Head: h, Workflow: w}
-	err = s.EachShort(ctx, run, 0, view.NewTable(), func(e engine.Event) error {
-		rec.Events = append(rec.Events, e)
-		return nil
-	})
-	if err != nil {
-		return Recorded{}, err
-	}
-	return rec, nil
 }
 
 // Opened gives how a wait of a run began, whole. Errors: engine.ErrWaitNotFound.
@@ -87,6 +71,32 @@ func (s *Service) Judged(ctx context.Context, run, wait string) (engine.Value, e
 		return text.Bytes(), nil
 	}
 	return nil, nil
+}
+
+// AskedAt gives an open or ended wait of a run as it was when it opened, whole, and whether only a person answers it. Errors: engine.ErrWaitNotFound.
+func (s *Service) AskedAt(ctx context.Context, run, wait string) (w project.Waiting, person bool, err error) {
+	r, err := s.View(ctx, run)
+	if err != nil {
+		return w, false, err
+	}
+	f := project.NewFolder(run, r.Workflow)
+	err = r.Each(ctx, 0, func(e engine.Event) error {
+		f.Add(e)
+		if d, ok := e.Data.(*engine.WaitOpened); ok && d.Wait == wait {
+			person = NeedsPerson(d)
+			return errOne
+		}
+		return nil
+	})
+	if err != nil && !errors.Is(err, errOne) {
+		return w, false, err
+	}
+	for _, one := range f.Run().Waiting {
+		if one.ID == wait {
+			return w, person, whole(ctx, r, one, &w)
+		}
+	}
+	return w, false, fmt.Errorf("run %s, wait %q: %w", run, wait, engine.ErrWaitNotFound)
 }
 
 var errOne = errors.New("one is enough")

@@ -94,13 +94,11 @@ func (b *branchRuns) spec(ctx context.Context, run string, w *workflow.Workflow,
 		Run: run, Workflow: w, WorkflowID: b.info.Workflow.ID, WorkflowName: b.info.Workflow.Name, Model: b.info.Model,
 		Meta: maps.Clone(b.info.Meta), Files: map[string][]byte{}, ParentRun: b.info.Run,
 	}
-	events, err := b.s.Events(ctx, b.info.Run, 0)
+	created, err := b.s.created(ctx, b.info.Run)
 	if err != nil {
 		return spec, err
 	}
-	if created, ok := events[0].Data.(*engine.RunCreated); ok { // the world is the same for all branches
-		spec.Facts = created.Facts
-	}
+	spec.Facts = created.Facts // the world is the same for all branches
 	delete(spec.Meta, metaTogether)
 	delete(spec.Meta, metaLimits)
 	spec.Meta[project.MetaTargetBranchID] = w.ID
@@ -140,10 +138,11 @@ func (b *branchRuns) spec(ctx context.Context, run string, w *workflow.Workflow,
 
 // result gives what the run of a branch came to.
 func (b *branchRuns) result(ctx context.Context, run, branch string) (tool.Result, error) {
-	o, err := b.s.Show(ctx, run)
+	rec, err := b.s.Read(ctx, run)
 	if err != nil {
 		return tool.Result{}, err
 	}
+	o := rec.Object()
 	switch {
 	case o.Status == engine.StatusCompleted && o.Output == nil:
 		return tool.Result{Structured: json.RawMessage(`null`)}, nil

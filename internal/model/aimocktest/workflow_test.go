@@ -171,13 +171,17 @@ func TestWorkflow(t *testing.T) {
 			if string(o.Output) != `"All is well."` {
 				t.Errorf("got %s, %+v", o.Output, o.Error)
 			}
-			check(t, rec, entries(t, origin))
+			events, err := s.Events(t.Context(), run, 0)
+			if err != nil {
+				t.Fatal(err)
+			}
+			check(t, rec, events, entries(t, origin))
 		})
 	}
 }
 
 // check compares what the run recorded with what aimock did.
-func check(t *testing.T, rec service.Recorded, list []entry) {
+func check(t *testing.T, rec service.Recorded, events []engine.Event, list []entry) {
 	t.Helper()
 	var want chat.Usage
 	got := map[string]int{}
@@ -208,7 +212,7 @@ func check(t *testing.T, rec service.Recorded, list []entry) {
 		t.Errorf("the run used %d and %d tokens; aimock says %d and %d", u.InputTokens, u.OutputTokens, want.InputTokens, want.OutputTokens)
 	}
 	var failures, outputs []string
-	for _, e := range rec.Events {
+	for _, e := range events {
 		switch d := e.Data.(type) {
 		case *engine.ModelFailed:
 			failures = append(failures, d.Error.Code)
