@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// serve serves h on loopback until the benchmark ends.
-func serve(b *testing.B, h http.Handler) string {
+// serve serves h on loopback until the test or benchmark ends.
+func serve(b testing.TB, h http.Handler) string {
 	b.Helper()
 	s := httptest.NewServer(h)
 	b.Cleanup(s.Close)

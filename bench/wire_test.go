@@ -134,7 +134,29 @@ func BenchmarkWire(b *testing.B) {
 	}
 }
 
-func wireRun(b *testing.B, protocol string, turns int) {
+// Two times the turns allocate two times the memory, though four times as many bytes are sent.
+func TestTurnsShareTheirConversation(t *testing.T) {
+	const turns = 40
+	for _, protocol := range []string{"openai", "anthropic", "google"} {
+		runAgent(t, protocol, 2, func(*toolServer, string) {}) // what is made once
+		allocated := func(turns int) (size uint64, sent int64) {
+			var before, after runtime.MemStats
+			runtime.ReadMemStats(&before)
+			runAgent(t, protocol, turns, func(s *toolServer, _ string) { sent = s.sent() })
+			runtime.ReadMemStats(&after)
+			return after.TotalAlloc - before.TotalAlloc, sent
+		}
+		once, sentOnce := allocated(turns)
+		twice, sentTwice := allocated(2 * turns)
+		if ratio := float64(twice) / float64(once); ratio > 2.2 || float64(sentTwice) < 3.5*float64(sentOnce) {
+			t.Errorf("%s: %d turns allocate %d bytes, %d turns %d, %.2f times as many; %d and %d bytes were sent", protocol, turns, once, 2*turns, twice, ratio, sentOnce, sentTwice)
+		}
+	}
+}
+
+// runAgent runs the agent and hands the server with its address to done.
+func runAgent(b testing.TB, protocol string, turns int, done func(*toolServer, string)) {
+	b.Helper()
 	s := &toolServer{turns: turns}
 	url := serve(b, s)
 	env := map[string]string{
@@ -154,26 +176,32 @@ func wireRun(b *testing.B, protocol string, turns int) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	runtime.GC()
-	var before, after runtime.MemStats
-	runtime.ReadMemStats(&before)
-	cpu, peak := cpuTime(b), watchHeap()
 	r, err := e.Run(b.Context(), w, hocket.StartOptions{Input: "go"})
 	if err != nil || r.Text() != "done" {
 		b.Fatalf("%v, %v", r, err)
 	}
-	used := cpuTime(b) - cpu
-	heap := peak()
-	runtime.ReadMemStats(&after)
-	late, size := s.late(b)
-	floor := writeFloor(b, url, size)
-	b.ReportMetric(float64(late.Microseconds())/1e3, "ms/turn")
-	b.ReportMetric(float64(floor.Microseconds())/1e3, "floor-ms")
-	b.ReportMetric(float64(late)/float64(floor), "×floor")
-	b.ReportMetric(float64(used.Microseconds())/1e3/float64(turns), "cpu-ms/turn")
-	b.ReportMetric(float64(after.TotalAlloc-before.TotalAlloc)/1024/float64(turns), "KB-alloc/turn")
-	b.ReportMetric(float64(s.sent())/1e6, "MB-sent")
-	b.ReportMetric(float64(heap)/1e6, "MB-heap")
+	done(s, url)
+}
+
+func wireRun(b *testing.B, protocol string, turns int) {
+	runtime.GC()
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	cpu, peak := cpuTime(b), watchHeap()
+	runAgent(b, protocol, turns, func(s *toolServer, url string) {
+		used := cpuTime(b) - cpu
+		heap := peak()
+		runtime.ReadMemStats(&after)
+		late, size := s.late(b)
+		floor := writeFloor(b, url, size)
+		b.ReportMetric(float64(late.Microseconds())/1e3, "ms/turn")
+		b.ReportMetric(float64(floor.Microseconds())/1e3, "floor-ms")
+		b.ReportMetric(float64(late)/float64(floor), "×floor")
+		b.ReportMetric(float64(used.Microseconds())/1e3/float64(turns), "cpu-ms/turn")
+		b.ReportMetric(float64(after.TotalAlloc-before.TotalAlloc)/1024/float64(turns), "KB-alloc/turn")
+		b.ReportMetric(float64(s.sent())/1e6, "MB-sent")
+		b.ReportMetric(float64(heap)/1e6, "MB-heap")
+	})
 }
 
 // writeFloor is the median time of plain requests with a body of n bytes.

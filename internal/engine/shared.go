@@ -7,7 +7,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/hocket-run/hocket/internal/chat"
 	"github.com/hocket-run/hocket/internal/expr"
@@ -162,18 +161,17 @@ func renderShared(msgs []chat.Message, a *agent) []chat.Message {
 				}
 				continue
 			}
-			var text strings.Builder
-			text.WriteString(m.Name + ": " + m.Text.String())
+			said := chat.NewText(m.Name + ": ").Append(m.Text)
 			for _, tc := range m.ToolCalls {
-				fmt.Fprintf(&text, "\n[calls %s %s]", tc.Name, compact(tc.Arguments))
+				said = said.AppendString(fmt.Sprintf("\n[calls %s %s]", tc.Name, compact(tc.Arguments)))
 			}
-			out = append(out, chat.Message{Role: chat.RoleUser, Text: chat.NewText(text.String())})
+			out = append(out, chat.Message{Role: chat.RoleUser, Text: said})
 		case chat.RoleTool:
 			if mine {
 				out = append(out, m)
 				continue
 			}
-			out = append(out, chat.Message{Role: chat.RoleUser, Text: chat.NewText("[" + m.ToolName + " returned] " + m.Text.String())})
+			out = append(out, chat.Message{Role: chat.RoleUser, Text: chat.NewText("[" + m.ToolName + " returned] ").Append(m.Text)})
 		default:
 			switch {
 			case !m.Text.IsBlank():

@@ -127,11 +127,10 @@ func (c *Client) Unused() []int {
 // calls gives the entry's tool calls with ids that no other use of an entry gives, and that the conversation of req does not have:
 // another script may have answered its beginning.
 func (e *Entry) calls(source, use int, req model.Request) []chat.ToolCall {
-	taken := map[string]bool{}
-	for _, m := range req.Messages {
-		for _, c := range m.ToolCalls {
-			taken[c.ID] = true
-		}
+	isTaken := func(id string) bool {
+		return slices.ContainsFunc(req.Messages, func(m chat.Message) bool {
+			return slices.ContainsFunc(m.ToolCalls, func(c chat.ToolCall) bool { return c.ID == id })
+		})
 	}
 	out := slices.Clone(e.ToolCalls)
 	for i := range out {
@@ -139,7 +138,7 @@ func (e *Entry) calls(source, use int, req model.Request) []chat.ToolCall {
 			continue
 		}
 		id := fmt.Sprintf("call_%d_%d_%d", source, use+1, i+1)
-		for n := 2; taken[id]; n++ {
+		for n := 2; isTaken(id); n++ {
 			id = fmt.Sprintf("call_%d_%d_%d_%d", source, use+1, i+1, n)
 		}
 		out[i].ID = id

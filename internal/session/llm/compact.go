@@ -125,6 +125,7 @@ func (s *session) shorten(ctx context.Context, least int) error {
 		}
 	}
 	s.cfg.Logger.Info("compaction", "session", s.id, "before", len(s.conv), "after", len(conv))
+	s.memo.Keep(nil) // it holds what was removed
 	s.conv, s.usage = conv, nil
 	return nil
 }

@@ -35,6 +35,8 @@ type session struct {
 	// sig and same count identical calls one after another.
 	sig  string
 	same int
+	// memo is what the client keeps of the conversation between calls.
+	memo model.Memo
 }
 
 var errDestroyed = errors.New("the session was destroyed")
@@ -106,7 +108,7 @@ func (s *session) ask(ctx context.Context) (answer, error) {
 		sums = append(sums, e.digest[:]...)
 	}
 	a, err := s.call(ctx, "model", digest(s.model, s.system, s.tools, sums), model.Request{
-		Model: s.model, System: s.system, Messages: s.messages(), Tools: s.tools, Params: s.cfg.Params, Agent: s.agent, Node: s.node,
+		Model: s.model, System: s.system, Messages: s.messages(), Memo: &s.memo, Tools: s.tools, Params: s.cfg.Params, Agent: s.agent, Node: s.node,
 	})
 	if err != nil {
 		return a, err
@@ -295,6 +297,7 @@ func (s *session) Summarize(ctx context.Context) error {
 
 // Destroy implements graph.Session.
 func (s *session) Destroy(context.Context) error {
+	s.memo.Keep(nil)
 	s.destroyed, s.conv = true, nil
 	return nil
 }
