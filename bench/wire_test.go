@@ -136,7 +136,7 @@ func BenchmarkWire(b *testing.B) {
 
 // Two times the turns allocate two times the memory, though four times as many bytes are sent.
 func TestTurnsShareTheirConversation(t *testing.T) {
-	const turns = 40
+	const turns = 24
 	for _, protocol := range []string{"openai", "anthropic", "google"} {
 		runAgent(t, protocol, 2, func(*toolServer, string) {}) // what is made once
 		allocated := func(turns int) (size uint64, sent int64) {
