@@ -38,7 +38,7 @@ func (a *app) runsEventsCmd() *cobra.Command {
 				return a.notFound(ctx, s, err, run)
 			}
 			r.Room(viewRoom)
-			p := &linePrinter{app: a, reader: r, folder: project.NewFolder(run, r.Workflow), after: after, short: a.OutTerminal && !asJSON, style: shown{full: full}.style(run)}
+			p := &linePrinter{app: a, reader: r, folder: r.Follow(project.NewFolder(run, r.Workflow)), after: after, short: a.OutTerminal && !asJSON, style: shown{full: full}.style(run)}
 			if err := r.Each(ctx, 0, func(e engine.Event) error { return p.add(ctx, e) }); err != nil {
 				return err
 			}

@@ -210,7 +210,7 @@ func (r *Run) answered(id, fr int, reply chat.Message) {
 		return
 	}
 	done := StepCompleted{Output: out}
-	if text := r.replyText(id, fr); string(text) == string(out) {
+	if string(r.replyText(id, fr).Value()) == string(out) {
 		done.Output, done.Reply = nil, true
 	}
 	if f := r.frame(id, fr); f.Parent >= 0 {

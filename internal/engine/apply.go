@@ -175,7 +175,8 @@ func (r *Run) applyEdge(ev *Event, d *EdgeTaken) error {
 			return r.diverge(ev, "step %d is not a fork", ev.Step)
 		}
 		b := r.step(ev.Step).Block
-		r.s.Scopes = append(r.s.Scopes, scope{Flow: r.stepScope(ev.Step).Flow, Owner: ev.Step, Branch: d.Branch, Base: b.Base, View: b.View})
+		r.s.Scopes = append(r.s.Scopes, scope{Flow: r.stepScope(ev.Step).Flow, Owner: ev.Step, Branch: d.Branch, Base: b.Base, View: b.View,
+			context: r.stepScope(ev.Step).context})
 		b.Scopes = append(b.Scopes, d.Scope)
 	}
 	if d.Scope < 0 || d.Scope >= len(r.s.Scopes) {

@@ -225,7 +225,7 @@ func (r *Run) applySubagent(ev *Event) error {
 		}
 		text := expr.Text(d.Output)
 		if d.Reply {
-			text = expr.Text(r.replyText(ev.Step, d.Frame))
+			text = r.replyText(ev.Step, d.Frame).Text().String()
 		}
 		delete(r.s.Convs, fr.Conv)
 		return r.answerTurn(ev, fr.Parent, turnCall{ID: fr.ToolCallID, Text: text})

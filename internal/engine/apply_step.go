@@ -5,7 +5,7 @@ import (
 	"strings"
 
 	"github.com/hocket-run/hocket/internal/chat"
-	"github.com/hocket-run/hocket/internal/expr"
+	"github.com/hocket-run/hocket/internal/engine/prompt"
 	"github.com/hocket-run/hocket/workflow"
 )
 
@@ -47,6 +47,9 @@ func (r *Run) applyStepStarted(ev *Event, d *StepStarted) error {
 		}
 		r.s.Seen[st.Node] = true
 	}
+	if err := r.applyPrompt(ev.Step, n, d); err != nil {
+		return r.diverge(ev, "%v", err)
+	}
 	r.s.Steps.add(st)
 	r.s.Running = append(r.s.Running, ev.Step)
 	p := r.step(ev.Step)
@@ -54,7 +57,7 @@ func (r *Run) applyStepStarted(ev *Event, d *StepStarted) error {
 	case workflow.KindAgent:
 		r.openFrame(ev.Step, n.Agent.Agent, d.System, -1)
 		if n.Agent.Prompt.Mode != workflow.PromptShared {
-			r.conv(p.Agent.Frames[0].Conv, chat.Message{Role: chat.RoleUser, Text: chat.NewText(expr.Text(r.stepInput(ev.Step)))})
+			r.conv(p.Agent.Frames[0].Conv, chat.Message{Role: chat.RoleUser, Text: r.stepText(ev.Step)})
 		}
 	case workflow.KindExec:
 		r.openExec(ev.Step, d.From)
@@ -115,17 +118,7 @@ func (r *Run) applyStep(ev *Event) error {
 		if r.plan.root.w.Rules.TypedState && !d.Same {
 			r.s.Updated = ev.At
 		}
-		st.Output = d.Output
-		switch {
-		case d.Same:
-			st.Output = r.stepInput(ev.Step)
-		case d.Reply:
-			st.Output = r.replyText(ev.Step, st.Agent.Root)
-		case n.Kind == workflow.KindFork:
-			st.Output = r.blockOutput(ev.Step)
-		case n.Kind == workflow.KindSubflow && d.Output == nil:
-			st.Output = r.flowOutput(ev.Step)
-		}
+		st.Output = r.outputOf(ev.Step, d)
 		sc.Last = ev.Step
 		r.approvalsBelow(ev.Step)
 		if n.Kind == workflow.KindEnd {
@@ -150,7 +143,7 @@ func (r *Run) applyStep(ev *Event) error {
 		}
 		f := d.Error
 		if d.Port != "" {
-			st.Output = f.value()
+			st.Output = outputFrom(f.value())
 		} else if sc.Failed == nil {
 			sc.Failed = &f
 			switch {
@@ -215,7 +208,7 @@ func (r *Run) killScopes(ids []int) {
 	for _, id := range ids {
 		sc := r.scope(id)
 		sc.Dead, sc.Live = true, 0
-		sc.Base, sc.Writes, sc.View, sc.now = nil, nil, nil, nil
+		sc.Base, sc.Writes, sc.View, sc.now, sc.context = nil, nil, nil, nil, prompt.Context{}
 	}
 }
 
@@ -325,6 +318,6 @@ func (r *Run) renew(id int) {
 	}
 	r.openFrame(id, n.Agent.Agent, system, -1)
 	if old.Conv != sharedConv {
-		r.conv(st.Agent.Frames[st.Agent.Root].Conv, chat.Message{Role: chat.RoleUser, Text: chat.NewText(expr.Text(r.stepInput(id)))})
+		r.conv(st.Agent.Frames[st.Agent.Root].Conv, chat.Message{Role: chat.RoleUser, Text: r.stepText(id)})
 	}
 }

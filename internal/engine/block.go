@@ -228,7 +228,7 @@ func (r *Run) restart(id int) {
 // isLimit tells whether a failure code is a bound that trying again would only meet again.
 func isLimit(code string) bool {
 	switch code {
-	case CodeMaxLoopIterations, CodeMaxSteps, CodeMaxBytes, CodeNoProgress, CodeMaxTurns, CodeBudget, CodeNodeBudget, CodeParentBudget, CodeWorkflowBudget:
+	case CodeMaxLoopIterations, CodeMaxSteps, CodeMaxBytes, CodeValueTooLarge, CodeNoProgress, CodeMaxTurns, CodeBudget, CodeNodeBudget, CodeParentBudget, CodeWorkflowBudget:
 		return true
 	}
 	return false

@@ -101,7 +101,7 @@ type Outputs struct {
 func (o Outputs) Get(node string) (Value, bool) {
 	for _, e := range o.seen {
 		if o.nodes[e.Node].ID == node {
-			return o.steps.at(e.Step - 1).Output, true
+			return o.steps.at(e.Step - 1).Output.Value(), true
 		}
 	}
 	return nil, false
@@ -111,7 +111,7 @@ func (o Outputs) Get(node string) (Value, bool) {
 func (o Outputs) All() iter.Seq2[string, Value] {
 	return func(yield func(string, Value) bool) {
 		for _, e := range o.seen {
-			if !yield(o.nodes[e.Node].ID, o.steps.at(e.Step-1).Output) {
+			if !yield(o.nodes[e.Node].ID, o.steps.at(e.Step-1).Output.Value()) {
 				return
 			}
 		}

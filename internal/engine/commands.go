@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"github.com/hocket-run/hocket/internal/chat"
-	"github.com/hocket-run/hocket/internal/expr"
 )
 
 // Timer ids of the run itself; those of calls, steps and waits are built by callTimer, stepTimer and waitTimer.
@@ -138,7 +137,7 @@ func (r *Run) command(key string, c *call) Command {
 			cmd.MaxOutput = c.Reserved.Output
 		}
 		if fr.named(a) {
-			cmd.Messages = renderShared(cmd.Messages, a)
+			cmd.Messages = renderShared(cmd.Messages, 0, a)
 		}
 		return cmd
 	case callTool:
@@ -185,13 +184,13 @@ func (r *Run) arguments(c *call) Value {
 	return nil
 }
 
-// replyText is the text of the last reply in a frame, as a JSON string.
-func (r *Run) replyText(step, fr int) Value {
+// replyText is the text of the last reply in a frame; none where there was no reply.
+func (r *Run) replyText(step, fr int) output {
 	msgs := r.s.Convs[r.frame(step, fr).Conv]
 	for _, m := range slices.Backward(msgs) {
 		if m.Role == chat.RoleAssistant {
-			return expr.Quote(m.Text.String())
+			return textOutput(m.Text)
 		}
 	}
-	return nil
+	return output{}
 }

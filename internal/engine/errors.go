@@ -44,6 +44,7 @@ const (
 	CodeMaxLoopIterations = "max_loop_iterations"
 	CodeMaxTurns          = "max_turns"
 	CodeMaxBytes          = "max_bytes"
+	CodeValueTooLarge     = "value_too_large"
 	CodeNoProgress        = "no_progress"
 	CodeTimeout           = "timeout"
 	CodeBudget            = "budget"

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/hocket-run/hocket/internal/chat"
+	"github.com/hocket-run/hocket/internal/engine/prompt"
 	"github.com/hocket-run/hocket/workflow"
 )
 
@@ -128,6 +129,8 @@ type StepStarted struct {
 	From int `json:"from,omitempty"`
 	// Input is what the step was given where it is not the output of From: for an agent, the user message; for a tool, its arguments.
 	Input Value `json:"input,omitempty"`
+	// Recipe is the input of an agent where it is a text that is made of others; Input is nil then.
+	Recipe *prompt.Recipe `json:"recipe,omitempty"`
 	// System is the agent's system prompt where templates made it differ from the definition's.
 	System string `json:"system,omitempty"`
 }

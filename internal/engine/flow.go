@@ -244,7 +244,7 @@ func (r *Run) holds(id int, c *workflow.Condition, compiled *expr.Condition, don
 	switch c.Language {
 	case workflow.LangMatch:
 		if done != nil {
-			return expr.Match(c.Op, c.Text, r.outputOf(id, done)), nil
+			return expr.Match(c.Op, c.Text, r.outputOf(id, done).Value()), nil
 		}
 		return expr.Match(c.Op, c.Text, r.stepInput(id)), nil
 	case workflow.LangExpr:

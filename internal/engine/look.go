@@ -25,7 +25,7 @@ func (r *Run) StepView(id int) (StepView, bool) {
 	v, ok := r.StepPlace(id)
 	if ok {
 		st := r.step(id)
-		v.State, v.Output = r.stateAt(st.Scope), st.Output
+		v.State, v.Output = r.stateAt(st.Scope), st.Output.Value()
 	}
 	return v, ok
 }

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/hocket-run/hocket/internal/engine/prompt"
 	"github.com/hocket-run/hocket/workflow"
 )
 
@@ -16,6 +17,9 @@ type Run struct {
 	plan *Plan
 	id   string
 	s    state
+	// texts are those of the recipes of steps, input is that of the run: they follow from the events.
+	texts prompt.Texts
+	input output
 	// flows are the compiled workflows beside s.Flows.
 	flows []*flow
 	mem   slabs
@@ -157,7 +161,7 @@ func (r *Run) Output() Value {
 	if len(r.s.Scopes) == 0 || r.scope(0).Last == 0 {
 		return nil
 	}
-	return r.step(r.scope(0).Last).Output
+	return r.value(r.scope(0).Last)
 }
 
 // Waits gives the open waits, oldest first. The slice is the caller's.

@@ -110,7 +110,7 @@ func member(object json.RawMessage, name string) string {
 func (r *Run) lastWords(id int) string {
 	for i := id - 1; i >= 1; i-- {
 		if st := r.step(i); st.Status == stepCompleted && r.stepNode(i).Kind == workflow.KindAgent {
-			if text := expr.Text(st.Output); text != "" {
+			if text := st.Output.Text().String(); text != "" {
 				return text
 			}
 		}
@@ -143,11 +143,12 @@ const goOn = "Go on."
 
 // renderShared shows the shared conversation to one agent (D30): its own messages as they are, those of others as text under their names. A call of
 // its own that was never answered, because a person took over, is answered here: no provider takes a call without a result. Nor does one take a
-// message without text: an empty input is shown as noInput, an empty answer of a person as goOn.
-func renderShared(msgs []chat.Message, a *agent) []chat.Message {
-	out := make([]chat.Message, 0, len(msgs)+1)
+// message without text: an empty input is shown as noInput, an empty answer of a person as goOn. It begins with the message from, which is the first or a reply.
+func renderShared(msgs []chat.Message, from int, a *agent) []chat.Message {
+	out := make([]chat.Message, 0, len(msgs)-from+1)
 	mine := false
-	for i, m := range msgs {
+	for i := from; i < len(msgs); i++ {
+		m := msgs[i]
 		switch m.Role {
 		case chat.RoleAssistant:
 			mine = m.Name == a.Title()
@@ -316,7 +317,7 @@ func (r *Run) trip(id int, to string) string {
 		return ""
 	}
 	h := sha256.New()
-	h.Write(r.step(id).Output)
+	h.Write(r.value(id))
 	if k := r.stepNode(id).Kind; r.plan.root.w.Rules.SharedConversation && (k == workflow.KindAgent || k == workflow.KindExec) {
 		for _, m := range slices.Backward(r.s.Convs[sharedConv]) {
 			if m.Role == chat.RoleAssistant {

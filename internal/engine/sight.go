@@ -17,6 +17,8 @@ type sight struct {
 	// own are the steps of those entries whose nodes are in branches, by node. They are steps of the branches around the scope, and newer than
 	// any entry of the blocks around it. Nil outside of branches.
 	own map[int]int
+	// bare: entries are given without their outputs, for who needs their steps alone.
+	bare bool
 }
 
 func (r *Run) sight(scopeID int) sight {
@@ -73,7 +75,10 @@ func (s sight) top() []entry {
 
 // entry shows one step's output, that of a block with its branches.
 func (s sight) entry(e entry) expr.Entry {
-	out := expr.Entry{Output: s.r.step(e.Step).Output, Agent: s.r.speakerName(s.f, e.Step)}
+	out := expr.Entry{Step: e.Step, Agent: s.r.speakerName(s.f, e.Step)}
+	if !s.bare {
+		out.Output = s.r.value(e.Step)
+	}
 	n := &s.f.nodes[e.Node]
 	if n.Kind != workflow.KindFork {
 		return out

@@ -21,10 +21,14 @@ func (r *Run) weight(ev *Event) int64 {
 	case *RunCreated:
 		n += len(d.Input)
 	case *StepStarted:
-		n += len(d.Input) + len(d.System)
+		n += len(d.Input) + d.Recipe.Size() + len(d.System)
 	case *StepCompleted:
 		if !d.Same && !d.Reply {
-			n += len(r.step(ev.Step).Output)
+			if d.Output != nil {
+				n += len(d.Output)
+			} else {
+				n += int(r.step(ev.Step).Output.size())
+			}
 		}
 		n += sizeOf(d.Update)
 	case *ModelReplied:
@@ -99,8 +103,7 @@ func (r *Run) roomFor(n *node, t token) bool {
 			return false
 		}
 		if p := n.Agent.Prompt; p.Mode == "" || p.Mode == workflow.PromptTemplate {
-			n := int64(strings.Count(p.Text, previousOutput))*int64(len(r.value(t.From))) + int64(strings.Count(p.Text, approvalNote))*int64(len(r.noteAt(t.From)))
-			return n <= left
+			return int64(strings.Count(p.Text, approvalNote))*int64(len(r.noteAt(t.From))) <= left
 		}
 	case workflow.KindTool:
 		return r.argSize(n.args, t, left) <= left
@@ -119,7 +122,8 @@ func (r *Run) argSize(v any, t token, most int64) int64 {
 	var n int64
 	switch x := v.(type) {
 	case argText:
-		n = int64(len(x)-1) * int64(len(r.value(t.From)))
+		given, _ := r.outputText(t.From)
+		n = int64(len(x)-1) * given.Len()
 		for _, p := range x {
 			if n <= most {
 				n += p.Size(env{r: r, scope: t.Scope}, most-n)
@@ -159,7 +163,7 @@ func (r *Run) blockSize(step int) int64 {
 	var n int64
 	for _, s := range r.step(step).Block.Scopes {
 		if sc := r.scope(s); sc.Arrived > 0 && r.outcome(s) == branchArrived {
-			n += int64(len(r.step(sc.Arrived).Output))
+			n += r.step(sc.Arrived).Output.size()
 		}
 	}
 	return n

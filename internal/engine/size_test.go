@@ -73,8 +73,6 @@ func TestMaxBytesGrowth(t *testing.T) {
 		t.Fatal(err)
 	}
 	system, argument := workflow.Agent{ID: "b", System: refs, Template: true}, workflow.Node{ID: "b", Kind: workflow.KindTool, Tool: &workflow.ToolNode{Tool: "t", Args: repeats}}
-	prompt := enginetest.Agent("b")
-	prompt.Agent.Prompt.Text = strings.Repeat("{{PREVIOUS_OUTPUT}}", 1000)
 	pass := func(id string) workflow.Node {
 		never := workflow.Condition{Language: workflow.LangMatch, Op: "equal", Text: "never"}
 		return workflow.Node{ID: id, Kind: workflow.KindDecide, Decide: &workflow.Decide{Cases: []workflow.Case{{Port: "out", When: never}}, Else: "out"}}
@@ -93,7 +91,6 @@ func TestMaxBytesGrowth(t *testing.T) {
 	for name, g := range map[string]*workflow.Workflow{
 		"system prompt": enginetest.Graph(nodes("a", enginetest.Agent("b")), "a -> b", workflow.Agent{ID: "a"}, system),
 		"arguments":     enginetest.Graph(nodes("a", argument), "a -> b"),
-		"prompt":        enginetest.Graph(nodes("a", prompt), "a -> b"),
 		"blocks":        chain(workflow.ShapeMap),
 		"blocks, list":  chain(""),
 	} {

@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/hocket-run/hocket/internal/chat"
+	"github.com/hocket-run/hocket/internal/engine/prompt"
 	"github.com/hocket-run/hocket/workflow"
 )
 
@@ -110,6 +111,8 @@ type scope struct {
 	now map[string]Value
 	// shared: Entries were handed out, so they are copied before one of them changes.
 	shared bool
+	// context is what the scope's last prompt of prior outputs showed.
+	context prompt.Context
 }
 
 type entry struct {
@@ -153,7 +156,7 @@ type step struct {
 	// Approval is the last answered approval on the path to the step, the step itself included: its place in Waits, from 1; 0: there is none.
 	Approval int
 	Input    Value
-	Output   Value
+	Output   output
 	Goto     []string
 	Retries  int
 	Calls    int // calls numbered so far

@@ -83,12 +83,12 @@ func (r *Run) endFlow(id int) {
 }
 
 // flowOutput is the output of a sub-flow that does not say one: what its last step gave, nothing where the state is what it gives.
-func (r *Run) flowOutput(id int) Value {
+func (r *Run) flowOutput(id int) output {
 	st := r.step(id)
 	if last := r.scope(st.Block.Scopes[0]).Last; last > 0 && !r.flows[st.Flow].w.Rules.TypedState {
 		return r.step(last).Output
 	}
-	return nil
+	return output{}
 }
 
 // stateObject writes a typed state as one value.

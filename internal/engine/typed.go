@@ -98,7 +98,7 @@ func (r *Run) mergeBranches(id int) (map[string]Value, *Failure) {
 		outputs := map[string]Value{}
 		for _, s := range st.Block.Scopes {
 			if sc := r.scope(s); r.outcome(s) == branchArrived && sc.Arrived > 0 {
-				outputs[n.Fork.Branches[sc.Branch-1].ID] = r.step(sc.Arrived).Output
+				outputs[n.Fork.Branches[sc.Branch-1].ID] = r.value(sc.Arrived)
 			}
 		}
 		v := r.view(id, nil)

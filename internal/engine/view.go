@@ -4,47 +4,25 @@ import (
 	"bytes"
 	"encoding/json"
 	"slices"
-	"strings"
 
+	"github.com/hocket-run/hocket/internal/engine/prompt"
 	"github.com/hocket-run/hocket/internal/expr"
 	"github.com/hocket-run/hocket/workflow"
 )
 
-// Tokens in prompts: previousOutput is replaced by the step's input (S0-11), approvalNote by the note of the last approval on the path to the step.
-const (
-	previousOutput = "{{PREVIOUS_OUTPUT}}"
-	approvalNote   = "{{APPROVAL_NOTE}}"
-)
-
-// value is the output of a step, or the run's input for step 0.
-func (r *Run) value(step int) Value {
-	if step == 0 {
-		return r.s.Created.Input
-	}
-	return r.step(step).Output
-}
-
-// stepInput is what a step was given.
-func (r *Run) stepInput(id int) Value {
-	if st := r.step(id); st.Input != nil {
-		return st.Input
-	}
-	return r.value(r.step(id).From)
-}
-
 // outputOf is the output that a step has once done is applied.
-func (r *Run) outputOf(id int, done *StepCompleted) Value {
+func (r *Run) outputOf(id int, done *StepCompleted) output {
 	switch {
 	case done.Same:
-		return r.stepInput(id)
+		return r.given(id)
 	case done.Reply:
 		return r.replyText(id, r.step(id).Agent.Root)
 	case done.Output == nil && r.stepNode(id).Kind == workflow.KindFork:
-		return r.blockOutput(id)
+		return output{value: r.blockOutput(id)}
 	case done.Output == nil && r.stepNode(id).Kind == workflow.KindSubflow:
 		return r.flowOutput(id)
 	}
-	return done.Output
+	return outputFrom(done.Output)
 }
 
 // seen gives the outputs that a scope sees: those at its fork under its own. They do not change afterwards; nobody may write them.
@@ -88,7 +66,7 @@ func (r *Run) outputs(scopeID int) map[string]Value {
 	out := make(map[string]Value, len(seen))
 	f := r.flows[r.scope(scopeID).Flow]
 	for _, e := range seen {
-		out[f.nodes[e.Node].ID] = r.step(e.Step).Output
+		out[f.nodes[e.Node].ID] = r.value(e.Step)
 	}
 	return out
 }
@@ -104,7 +82,7 @@ func (r *Run) view(id int, done *StepCompleted) View {
 	if v.Outputs == nil {
 		v.Outputs = map[string]Value{}
 	}
-	v.Outputs[n.ID] = r.outputOf(id, done)
+	v.Outputs[n.ID] = r.outputOf(id, done).Value()
 	v.State = overlaid(v.State, done.Update)
 	return v
 }
@@ -121,7 +99,7 @@ type env struct {
 func (e env) Step(id string) (expr.Entry, bool) {
 	f := e.r.flows[e.r.scope(e.scope).Flow]
 	if e.done != nil && e.r.stepNode(e.step).ID == id {
-		return expr.Entry{Output: e.r.outputOf(e.step, e.done), Agent: e.r.speakerName(f, e.step)}, true
+		return expr.Entry{Output: e.r.outputOf(e.step, e.done).Value(), Agent: e.r.speakerName(f, e.step)}, true
 	}
 	s := e.r.sight(e.scope)
 	if idx, known := f.index[id]; known {
@@ -172,117 +150,10 @@ func (r *Run) blockOutput(step int) Value {
 	for _, s := range r.step(step).Block.Scopes {
 		sc := r.scope(s)
 		if sc.Arrived > 0 && r.outcome(s) == branchArrived {
-			out = append(out, field{n.Fork.Branches[sc.Branch-1].ID, r.step(sc.Arrived).Output})
+			out = append(out, field{n.Fork.Branches[sc.Branch-1].ID, r.value(sc.Arrived)})
 		}
 	}
 	return object(out)
-}
-
-// prompt makes the user message and the system prompt of an agent step.
-func (r *Run) prompt(n *node, t token, d *StepStarted) *Failure {
-	f := r.flows[r.scope(t.Scope).Flow]
-	a := f.agents[n.Agent.Agent]
-	d.System = r.expandSystem(a, t.Scope)
-	input := r.value(t.From)
-	p := n.Agent.Prompt
-	switch p.Mode {
-	case workflow.PromptContext:
-		d.Input = expr.Quote(r.contextPrompt(t.Scope, p.Text))
-	case workflow.PromptTurns:
-		d.Input = expr.Quote(r.turnsPrompt(f, t, p.Text))
-	case workflow.PromptShared:
-		if msgs := renderShared(r.s.Convs[sharedConv], a); len(msgs) > 0 {
-			d.Input = expr.Quote(msgs[len(msgs)-1].Text.String())
-		}
-	case workflow.PromptFunc:
-		v, err := r.plan.askValue(p.Text, func(h Host) (Value, error) {
-			return h.Value(p.Text, View{Node: n.ID, Input: input, State: r.stateAt(t.Scope), Outputs: r.outputs(t.Scope)})
-		})
-		if err != nil {
-			return &Failure{Code: CodeFunc, Message: err.Error()}
-		}
-		d.Input = v
-	default:
-		if strings.TrimSpace(p.Text) != "" {
-			d.Input = expr.Quote(expr.ExpandTokens(p.Text, previousOutput, expr.Text(input), approvalNote, r.noteAt(t.From)))
-		}
-	}
-	if bytes.Equal(d.Input, input) {
-		d.Input = nil
-	}
-	return nil
-}
-
-// contextPrompt is the block of prior outputs, a blank line and the run's input (S4-3); the input alone where there are no outputs.
-func (r *Run) contextPrompt(scopeID int, missing string) string {
-	prompt := expr.Text(r.s.Created.Input)
-	if prompt == "" {
-		prompt = missing
-	}
-	var b strings.Builder
-	s := r.sight(scopeID)
-	for _, e := range s.top() {
-		r.writePrior(&b, "", expr.Child{ID: localID(s.f.nodes[e.Node].ID), Entry: s.entry(e)})
-	}
-	if b.Len() == 0 {
-		return prompt
-	}
-	return "--- Prior Step Outputs ---\n\n" + b.String() + "--- End Prior Step Outputs ---\n\n" + prompt
-}
-
-// writePrior writes one step's output, or those of its branches under the whole path of parallel ids (S4-13, S4-37). Empty ones are left out (S4-5).
-func (r *Run) writePrior(b *strings.Builder, path string, c expr.Child) {
-	if c.Entry.Children != nil {
-		for _, sub := range c.Entry.Children {
-			r.writePrior(b, path+c.ID+"/", sub)
-		}
-		return
-	}
-	text := expr.Text(c.Entry.Output)
-	if text == "" {
-		return
-	}
-	b.WriteString("[" + path + c.ID)
-	if c.Entry.Agent != "" {
-		b.WriteString(" (agent: " + c.Entry.Agent + ")")
-	}
-	b.WriteString("]:\n" + text + "\n\n")
-}
-
-// recentTurns is how many former turns a prompt of mode turns shows (S1-3).
-const recentTurns = 12
-
-// noInput is what an agent is told where neither the run nor the workflow says anything (S1-3).
-const noInput = "Execute your task."
-
-// turnsPrompt is the turn instruction, the recent turns and the last output (S1-3).
-func (r *Run) turnsPrompt(f *flow, t token, instruction string) string {
-	type turn struct{ name, text string }
-	var turns []turn // the last first: a long talk is not read anew for each turn
-	for i := r.s.Steps.len() - 1; i >= 0 && len(turns) < recentTurns; i-- {
-		if st := r.s.Steps.at(i); st.Status == stepCompleted && st.Scope == t.Scope && f.nodes[st.Node].Kind == workflow.KindAgent {
-			turns = append(turns, turn{r.speakerName(f, i+1), expr.Text(st.Output)})
-		}
-	}
-	var parts []string
-	if strings.TrimSpace(instruction) != "" {
-		parts = append(parts, instruction)
-	}
-	if input := expr.Text(r.s.Created.Input); strings.TrimSpace(input) != "" && len(turns) == 0 {
-		parts = append(parts, input)
-	}
-	if len(turns) > 0 {
-		lines := []string{"Recent turns:"}
-		for _, x := range slices.Backward(turns) {
-			lines = append(lines, x.name+": "+x.text)
-		}
-		last := turns[0]
-		parts = append(parts, strings.Join(lines, "\n"), "Output from "+last.name+":\n"+last.text)
-	}
-	if len(parts) == 0 {
-		return noInput
-	}
-	return strings.Join(parts, "\n\n")
 }
 
 // toolArguments makes the arguments of a tool node.
@@ -298,6 +169,9 @@ func (r *Run) toolArguments(n *node, t token, d *StepStarted) *Failure {
 		}
 		d.Input = v
 	case n.args != nil:
+		if r.argSize(n.args, t, prompt.MaxBytes) > prompt.MaxBytes {
+			return &Failure{Code: CodeValueTooLarge, Message: "arguments: " + prompt.ErrTooLarge.Error()}
+		}
 		out, err := r.expandArgs(n.args, t)
 		if err != nil {
 			return &Failure{Code: CodeTool, Message: "arguments: " + err.Error()}

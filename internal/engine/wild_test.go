@@ -42,8 +42,8 @@ func (s shrinking) Helper()                   {}
 func (s shrinking) Fatal(args ...any)         { s.rt.Fatal(args...) }
 func (s shrinking) Fatalf(f string, a ...any) { s.rt.Fatalf(f, a...) }
 
-// newWild draws a workflow and starts it.
-func newWild(t *testing.T, rt *rapid.T, depth int) *wild {
+// newWild draws a workflow, which change changes, and starts it.
+func newWild(t *testing.T, rt *rapid.T, depth int, change ...func(*workflow.Workflow)) *wild {
 	t.Helper()
 	s := enginetest.DrawWild(rt, depth)
 	s.SetLoops(rapid.IntRange(1, 4).Draw(rt, "loops"))
@@ -51,6 +51,9 @@ func newWild(t *testing.T, rt *rapid.T, depth int) *wild {
 	g.Limits.MaxConcurrency = max(0, rapid.IntRange(-3, 3).Draw(rt, "concurrency"))
 	g.Rules.HoldWhilePaused = rapid.IntRange(0, 3).Draw(rt, "hold") == 0
 	g.Rules.OnFailure = rapid.SampledFrom([]string{"", workflow.FailDrain}).Draw(rt, "on failure")
+	for _, c := range change {
+		c(g)
+	}
 	w := &wild{World: enginetest.New(shrinking{t, rt}, g, enginetest.Host{}), rt: rt, shape: s, done: map[string]bool{}, notes: map[int][]engine.Note{}}
 	w.SkipLaws = rapid.IntRange(0, 3).Draw(rt, "laws") > 0
 	w.holds = rapid.IntRange(0, 2).Draw(rt, "holds") == 0

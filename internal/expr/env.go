@@ -20,7 +20,9 @@ type Env interface {
 // then the object of S4-34 is built from the children where a reference asks for it. Output nil means "has not run". The slices stay the Env's;
 // nothing here changes them.
 type Entry struct {
-	Agent    string
+	Agent string
+	// Step is the number of the step for the Env's own use; nothing here reads it.
+	Step     int
 	Output   json.RawMessage
 	Children []Child
 }

@@ -121,7 +121,7 @@ func readWait(ctx context.Context, s *service.Service, run, wait string) (w *wai
 		return nil, head, err
 	}
 	head = r.Head
-	folder := project.NewFolder(run, r.Workflow)
+	folder := r.Follow(project.NewFolder(run, r.Workflow))
 	err = r.Each(ctx, 0, func(e engine.Event) error {
 		folder.Add(e)
 		switch d := e.Data.(type) {

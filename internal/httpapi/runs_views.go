@@ -97,7 +97,7 @@ func listEvents(ctx context.Context, c *door.Caller, in *eventsInput) (*viewed[E
 		return nil, err
 	}
 	var (
-		folder = project.NewFolder(in.ID, r.Workflow)
+		folder = r.Follow(project.NewFolder(in.ID, r.Workflow))
 		items  []Event
 		next   string
 	)

@@ -173,7 +173,7 @@ func runEvents(ctx context.Context, c *call) (any, error) {
 		Ended     bool              `json:"ended"`
 		Truncated string            `json:"truncated,omitempty"`
 	}{Events: []json.RawMessage{}, Next: args.After, Last: r.Head.LastSeq, Ended: r.Head.Status.IsEnded()}
-	folder, size := project.NewFolder(id, r.Workflow), 0
+	folder, size := r.Follow(project.NewFolder(id, r.Workflow)), 0
 	err = r.Each(ctx, 0, func(e engine.Event) error {
 		text, err := r.Event(folder.Expand(e))
 		if err != nil {
@@ -229,7 +229,7 @@ func (d *desk) readEvents(ctx context.Context, id string) ([]byte, error) {
 		return nil, noSuchRun(err, id)
 	}
 	var b bytes.Buffer
-	folder := project.NewFolder(id, r.Workflow)
+	folder := r.Follow(project.NewFolder(id, r.Workflow))
 	err = r.Each(ctx, 0, func(e engine.Event) error {
 		text, err := r.Event(folder.Expand(e))
 		if err != nil {

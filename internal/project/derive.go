@@ -17,6 +17,9 @@ func (f *Folder) input(st *step) engine.Value {
 	if len(st.data.Input) > 0 {
 		return st.data.Input
 	}
+	if st.data.Recipe != nil {
+		return f.assembled(st)
+	}
 	if st.data.From == 0 {
 		return f.created.Input
 	}
@@ -184,8 +187,27 @@ func quote(s string) engine.Value {
 	return bytes.TrimSuffix(b.Bytes(), []byte("\n"))
 }
 
-// Expand gives an event with all that follows from the events before it: the input of a step, its output, the arguments of a tool call. It is what
-// people are shown; e itself is not changed. The events before e must have been added, those after it not; whether e itself was does not matter.
+// ExpandAll is [Folder.Expand] with the inputs of steps as texts in the place of their recipes.
+func (f *Folder) ExpandAll(e engine.Event) engine.Event {
+	d, ok := e.Data.(*engine.StepStarted)
+	if !ok || d.Recipe == nil {
+		return f.Expand(e)
+	}
+	st := f.steps[e.Step]
+	if st == nil {
+		st = f.newStep(e, f.scopes[d.Scope], d)
+		f.assemble(st)
+	}
+	if in := f.assembled(st); in != nil {
+		c := *d
+		c.Input, c.Recipe = in, nil
+		e.Data = &c
+	}
+	return e
+}
+
+// Expand gives an event with all that follows from the events before it: the input of a step, its output, the arguments of a tool call. An input that has a recipe
+// stays one. It is what people are shown; e itself is not changed. The events before e must have been added, those after it not; whether e itself was does not matter.
 func (f *Folder) Expand(e engine.Event) engine.Event {
 	st := f.steps[e.Step]
 	if d, ok := e.Data.(*engine.StepStarted); ok && st == nil {
@@ -196,7 +218,7 @@ func (f *Folder) Expand(e engine.Event) engine.Event {
 	}
 	switch d := e.Data.(type) {
 	case *engine.StepStarted:
-		if len(d.Input) == 0 {
+		if len(d.Input) == 0 && d.Recipe == nil {
 			c := *d
 			c.Input = f.input(st)
 			e.Data = &c

@@ -13,6 +13,7 @@ import (
 	"github.com/hocket-run/hocket/internal/chat"
 	"github.com/hocket-run/hocket/internal/engine"
 	"github.com/hocket-run/hocket/internal/engine/enginetest"
+	"github.com/hocket-run/hocket/internal/engine/prompt"
 	"github.com/hocket-run/hocket/internal/randtest"
 	"github.com/hocket-run/hocket/workflow"
 )
@@ -156,7 +157,12 @@ func sameAsEngine(t *testing.T, def *workflow.Workflow, w *enginetest.World) {
 			if st == nil {
 				t.Fatalf("step %d is missing after event %d\n%s", n+1, e.Seq, w.Log())
 			}
-			if want.Input == "" && want.From > 0 {
+			if recipe := st.data.Recipe; recipe != nil {
+				if err := recipe.Check(prompt.OfJSON(f.input(st))); err != nil {
+					t.Fatalf("input of step %d: %v", n+1, err)
+				}
+				want.Input = string(f.input(st))
+			} else if want.Input == "" && want.From > 0 {
 				want.Input = steps[want.From-1].Output
 			} else if want.Input == "" {
 				want.Input = string(w.Run.Created().Input)

@@ -6,6 +6,8 @@ import (
 
 	"github.com/hocket-run/hocket/internal/chat"
 	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/engine/prompt"
+	"github.com/hocket-run/hocket/internal/text"
 	"github.com/hocket-run/hocket/workflow"
 )
 
@@ -41,6 +43,9 @@ type Folder struct {
 	nodes map[*workflow.Workflow]map[string]*workflow.Node
 	// keepsCalls: see KeepCalls.
 	keepsCalls bool
+	// texts are those of recipes; show is that of Assembled.
+	texts prompt.Texts
+	show  func(*prompt.Recipe, text.Text) engine.Value
 }
 
 // scope is what the engine calls a scope: the run's own (0), a branch of a fork, a sub-flow.
@@ -69,6 +74,8 @@ type step struct {
 	round              int
 
 	output  engine.Value
+	text    text.Text // that of output, once hasText
+	hasText bool
 	failure *engine.Failure
 	reason  string // of a cancellation or skip
 	sentTo  string

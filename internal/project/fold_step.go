@@ -16,6 +16,7 @@ func (f *Folder) startStep(e engine.Event, d *engine.StepStarted) {
 	st := f.newStep(e, f.scopes[d.Scope], d)
 	f.steps[e.Step] = st
 	f.order = append(f.order, st)
+	f.assemble(st)
 	if st.def.Kind == workflow.KindFork {
 		st.scope.fork = st
 	}

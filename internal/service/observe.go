@@ -7,12 +7,19 @@ import (
 	"github.com/hocket-run/hocket/internal/engine"
 	"github.com/hocket-run/hocket/internal/journal"
 	"github.com/hocket-run/hocket/internal/telemetry"
+	"github.com/hocket-run/hocket/workflow"
 )
 
 // journalSource reads for telemetry what it was not told.
 type journalSource struct{ *Service }
 
 var _ telemetry.Source = journalSource{}
+
+// Workflow implements telemetry.Source.
+func (s journalSource) Workflow(ctx context.Context, run string) (*workflow.Workflow, error) {
+	_, w, err := s.RunDefinition(ctx, run)
+	return w, err
+}
 
 // maxCounted bounds how many waiting runs are counted at a time.
 const maxCounted = 10_000

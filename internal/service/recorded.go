@@ -60,7 +60,7 @@ func readShort(ctx context.Context, src view.Source, run string) (Recorded, *vie
 	rec := Recorded{Workflow: r.Workflow}
 	waits := map[string]*Asked{}
 	var first, last engine.Event
-	f := project.NewFolder(run, r.Workflow)
+	f := r.Follow(project.NewFolder(run, r.Workflow))
 	if err := r.Each(ctx, 0, func(e engine.Event) error {
 		if last = e; e.Seq == 1 {
 			first = e

@@ -79,7 +79,7 @@ func (s *Service) AskedAt(ctx context.Context, run, wait string) (w project.Wait
 	if err != nil {
 		return w, false, err
 	}
-	f := project.NewFolder(run, r.Workflow)
+	f := r.Follow(project.NewFolder(run, r.Workflow))
 	err = r.Each(ctx, 0, func(e engine.Event) error {
 		f.Add(e)
 		if d, ok := e.Data.(*engine.WaitOpened); ok && d.Wait == wait {

@@ -11,6 +11,7 @@ import (
 
 	"github.com/hocket-run/hocket/internal/engine"
 	"github.com/hocket-run/hocket/internal/tracecontext"
+	"github.com/hocket-run/hocket/workflow"
 )
 
 // Exporter sends what was seen. Its methods are called by one goroutine at a time, and return when ctx is done at the latest.
@@ -25,6 +26,8 @@ type Exporter interface {
 type Source interface {
 	// Events gives the events of a run after the event after.
 	Events(ctx context.Context, run string, after uint64) ([]engine.Event, error)
+	// Workflow gives the definition of a run.
+	Workflow(ctx context.Context, run string) (*workflow.Workflow, error)
 	// Waiting counts the runs that wait for a person.
 	Waiting(ctx context.Context) (int, error)
 }
@@ -225,7 +228,15 @@ func (o *Observer) take(ctx context.Context, run string, from uint64, events []e
 	f := o.runs[run]
 	if f == nil {
 		f = &followed{live: from <= 1}
-		f.Tracer = NewTracer(run, TracerConfig{Content: o.cfg.Content, Sampled: o.cfg.sampled, Emit: func(s Span) { o.emit(f, s) }})
+		var def *workflow.Workflow
+		if o.cfg.Content {
+			var err error
+			if def, err = o.source.Workflow(ctx, run); err != nil {
+				o.log.Debug("telemetry misses events of a run", "run", run, "err", err)
+				return
+			}
+		}
+		f.Tracer = NewTracer(run, TracerConfig{Content: o.cfg.Content, Workflow: def, Sampled: o.cfg.sampled, Emit: func(s Span) { o.emit(f, s) }})
 		o.runs[run] = f
 	}
 	if f.Seq()+1 < from || events == nil {

@@ -61,6 +61,8 @@ func (m *memory) Events(_ context.Context, run string, after uint64) ([]engine.E
 	return all[after:], nil
 }
 
+func (m *memory) Workflow(context.Context, string) (*workflow.Workflow, error) { return nil, nil }
+
 func (m *memory) Waiting(context.Context) (int, error) { return 7, nil }
 
 // names counts spans by name.

@@ -5,6 +5,7 @@ import (
 
 	"github.com/hocket-run/hocket/internal/chat"
 	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/project"
 )
 
 // content puts what people wrote and models said into spans, where it is wanted; else it keeps and does nothing. Conversations are those that the journal tells of:
@@ -12,16 +13,23 @@ import (
 type content struct {
 	wanted bool
 	talks  map[loop]*talk
-	// given are outputs of steps, which are inputs of others; that of step 0 is the run's input. took are the inputs of steps at work.
-	given, took map[int]string
+	// folder knows what steps were given; nil where content is not wanted.
+	folder *project.Folder
 }
 
 // newContent makes the one of a run.
-func newContent(wanted bool) content {
-	if !wanted {
+func newContent(run string, cfg TracerConfig) content {
+	if !cfg.Content {
 		return content{}
 	}
-	return content{wanted: true, talks: map[loop]*talk{}, given: map[int]string{}, took: map[int]string{}}
+	return content{wanted: true, talks: map[loop]*talk{}, folder: project.NewFolder(run, cfg.Workflow)}
+}
+
+// add takes an event in, after its span was made.
+func (c *content) add(e engine.Event) {
+	if c.wanted {
+		c.folder.Add(e)
+	}
 }
 
 // loop names an agent loop: the step, and the frame of a sub-agent, 0 for the step's own.
@@ -42,24 +50,16 @@ func (c *content) at(step, frame int) *talk {
 	return c.talks[loop{step, 0}]
 }
 
-// start notes what the run was given.
-func (c *content) start(d *engine.RunCreated) {
-	if c.wanted {
-		c.given[0] = plain(d.Input)
-	}
-}
-
 // input gives what a step was given.
-func (c *content) input(step int, d *engine.StepStarted) string {
+func (c *content) input(e engine.Event) string {
 	if !c.wanted {
 		return ""
 	}
-	in := c.given[d.From]
-	if d.Input != nil {
-		in = plain(d.Input)
+	d, ok := c.folder.ExpandAll(e).Data.(*engine.StepStarted)
+	if !ok {
+		return ""
 	}
-	c.took[step] = in
-	return in
+	return plain(d.Input)
 }
 
 // began notes what an agent loop begins with.
@@ -106,23 +106,8 @@ func (c *content) closed(step, frame int, output engine.Value) {
 	c.answered(step, t.above.frame, t.answers, said)
 }
 
-// gave keeps the output of a step.
-func (c *content) gave(step int, d *engine.StepCompleted) {
-	t := c.talks[loop{step, 0}]
-	switch {
-	case !c.wanted:
-	case d.Output != nil:
-		c.given[step] = plain(d.Output)
-	case d.Same:
-		c.given[step] = c.took[step]
-	case d.Reply && t != nil && len(t.messages) > 0:
-		c.given[step] = t.messages[len(t.messages)-1].Text.String()
-	}
-}
-
 // forget drops the talks of a step.
 func (c *content) forget(step int) {
-	delete(c.took, step)
 	for k := range c.talks {
 		if k.step == step {
 			delete(c.talks, k)

@@ -12,6 +12,8 @@ import (
 type TracerConfig struct {
 	// Content lets prompts, replies, arguments, results and texts of errors into spans.
 	Content bool
+	// Workflow is the run's definition, for contents: without it what parallel blocks gave is not known.
+	Workflow *workflow.Workflow
 	// Sampled tells whether a trace is recorded, which began with the caller's span where caller is valid; nil: it is.
 	Sampled func(trace TraceID, caller tracecontext.SpanContext) bool
 	// Emit takes spans as they end, children before their parents.
@@ -56,7 +58,7 @@ func NewTracer(run string, cfg TracerConfig) *Tracer {
 	return &Tracer{
 		cfg: cfg, run: run, trace: TraceOf(run),
 		steps: map[int]*stepSpan{}, scopes: map[int]*stepSpan{}, calls: map[string]*callSpan{}, waits: map[string]*open{},
-		content: newContent(cfg.Content),
+		content: newContent(run, cfg),
 	}
 }
 
@@ -72,6 +74,7 @@ func (t *Tracer) Add(e engine.Event) {
 		return
 	}
 	t.seq = e.Seq
+	defer t.content.add(e)
 	t.decide(e)
 	switch d := e.Data.(type) {
 	case *engine.RunCreated:
@@ -103,7 +106,6 @@ func (t *Tracer) Add(e engine.Event) {
 
 func (t *Tracer) begin(e engine.Event, d *engine.RunCreated) {
 	t.created = *d
-	t.content.start(d)
 	t.caller = tracecontext.OfMeta(d.Meta)
 	t.trace = traceOf(t.run, t.caller)
 	t.unsampled = t.cfg.Sampled != nil && !t.cfg.Sampled(t.trace, t.caller)

@@ -31,7 +31,6 @@ func (t *Tracer) step(e engine.Event) {
 			t.scopes[d.Scope] = st
 		}
 	case *engine.StepCompleted:
-		t.content.gave(e.Step, d)
 		t.endStep(e, st, "completed", nil)
 	case *engine.StepFailed:
 		t.endStep(e, st, "failed", &d.Error)
@@ -55,7 +54,7 @@ func (t *Tracer) startStep(e engine.Event, d *engine.StepStarted) {
 		Attr{RunID, t.run}, Attr{NodeID, e.Node}, Attr{NodeType, d.Kind.In(t.created.Format)}, Attr{Step, int64(e.Step)}, Attr{Iteration, int64(d.Iteration)},
 	)
 	t.steps[e.Step] = st
-	input := t.content.input(e.Step, d)
+	input := t.content.input(e)
 	if d.Agent != "" {
 		st.agent = t.startAgent(st.open, e, "", 0, d.Agent)
 		t.content.began(st.agent, e.Step, 0, d.System, input)

@@ -44,10 +44,16 @@ func (r *Reader) measure(ctx context.Context, v *Ref) error {
 		return nil
 	}
 	m := meter{sum: sha256.New()}
-	if err := r.content(ctx, &m, v); err != nil {
+	if v.from == roped { // its recipe says the rest
+		m.enough = headBytes
+	}
+	if err := r.content(ctx, &m, v); err != nil && !errors.Is(err, errEnough) {
 		return err
 	}
-	v.Bytes, v.head = m.n, m.head
+	if v.head = m.head; v.from == roped {
+		return nil
+	}
+	v.Bytes = m.n
 	if v.from != inline {
 		v.Hash = hex.EncodeToString(m.sum.Sum(nil))
 	}
@@ -73,18 +79,27 @@ type meter struct {
 	}
 	n    int64
 	head []byte
+	// enough is how many bytes are taken; 0: all.
+	enough int64
 }
+
+var errEnough = errors.New("enough was read")
 
 // Write implements io.Writer.
 func (m *meter) Write(p []byte) (int, error) {
 	m.head = append(m.head, p[:min(len(p), headBytes-len(m.head))]...)
 	m.n += int64(len(p))
+	if m.enough > 0 && m.n >= m.enough {
+		return len(p), errEnough
+	}
 	return m.sum.Write(p)
 }
 
 // content writes all of a value: a text as it is, anything else as JSON.
 func (r *Reader) content(ctx context.Context, w io.Writer, v *Ref) error {
 	switch {
+	case v.from == roped:
+		return r.assembled(ctx, w, v)
 	case v.from == made && v.IsText:
 		return r.text(ctx, w, v.parts)
 	case v.from == made:
@@ -110,6 +125,27 @@ func (r *Reader) content(ctx context.Context, w io.Writer, v *Ref) error {
 	}
 	_, err = io.Copy(w, body)
 	return errors.Join(err, body.Close())
+}
+
+// assembled writes the text of a recipe, and compares it with what the recipe says.
+func (r *Reader) assembled(ctx context.Context, w io.Writer, v *Ref) error {
+	queue := r.queue
+	r.queue = nil
+	for chunk := range v.rope.Chunks() {
+		r.queue = append(r.queue, r.plan(chunk)...)
+	}
+	defer func() { r.queue = queue }()
+	sum := sha256.New()
+	to := io.MultiWriter(w, sum)
+	for chunk := range v.rope.Chunks() {
+		if err := r.text(ctx, to, chunk); err != nil {
+			return err
+		}
+	}
+	if hex.EncodeToString(sum.Sum(nil)) != v.Hash {
+		return &journal.CorruptError{Run: r.run, Reason: "the text of a recipe has different content: " + v.Hash}
+	}
+	return nil
 }
 
 // text writes a text in which tokens stand for their content.

@@ -32,6 +32,7 @@ func (r *Reader) Find(ctx context.Context, digest string, isText bool) (*Found, 
 		return nil, missing
 	}
 	logs := project.NewLogFolder(r.run, r.Workflow)
+	r.Follow(logs.Folder)
 	err := r.Each(ctx, 0, func(e engine.Event) error {
 		if isFound(r.table, digest, isText) {
 			return errFilled

@@ -5,8 +5,10 @@ import (
 	"fmt"
 
 	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/engine/prompt"
 	"github.com/hocket-run/hocket/internal/journal"
 	"github.com/hocket-run/hocket/internal/project"
+	"github.com/hocket-run/hocket/internal/text"
 	"github.com/hocket-run/hocket/workflow"
 )
 
@@ -85,7 +87,22 @@ func (r *Reader) FoldCalls(ctx context.Context) (*project.Folder, error) {
 	return r.fold(ctx, f)
 }
 
+// Follow makes a folder of the reader's events give long texts that are made of others as tokens.
+func (r *Reader) Follow(f *project.Folder) *project.Folder {
+	f.Assembled(r.assembly)
+	return f
+}
+
+// assembly gives the text of a recipe as a value, long ones as a token.
+func (r *Reader) assembly(recipe *prompt.Recipe, t text.Text) engine.Value {
+	if recipe.Bytes <= shortBytes {
+		return journal.AppendQuoted(nil, t.String())
+	}
+	return r.table.assemble(recipe, t).quoted()
+}
+
 func (r *Reader) fold(ctx context.Context, f *project.Folder) (*project.Folder, error) {
+	r.Follow(f)
 	err := r.Each(ctx, 0, func(e engine.Event) error {
 		f.Add(e)
 		return nil
@@ -175,6 +192,7 @@ func (r *Reader) Logs(ctx context.Context, p Page) ([]project.LogEntry, string, 
 // EachLog gives take the entries of the log.
 func (r *Reader) EachLog(ctx context.Context, take func(project.LogEntry) error) error {
 	f := project.NewLogFolder(r.run, r.Workflow)
+	r.Follow(f.Folder)
 	return r.Each(ctx, 0, func(e engine.Event) error {
 		for _, one := range f.Add(e) {
 			if err := take(r.Log(one)); err != nil {

@@ -11,7 +11,9 @@ import (
 	"strings"
 
 	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/engine/prompt"
 	"github.com/hocket-run/hocket/internal/journal"
+	"github.com/hocket-run/hocket/internal/text"
 )
 
 const (
@@ -52,6 +54,8 @@ type Ref struct {
 	// parts is JSON or a text with tokens, of which the content is made; of is the value that is escaped.
 	parts string
 	of    *Ref
+	// rope is a text of which the content is assembled: tokens in it stand for theirs.
+	rope text.Text
 }
 
 // origin says where the content of a Ref is.
@@ -62,6 +66,7 @@ const (
 	inline                // in an event
 	made                  // in several places: package project made it of values of events
 	escaped               // another value's, as it is written within a JSON string
+	roped                 // in many places: the text of a recipe
 )
 
 // tokenBytes is the length of what follows the prefix of a token.
@@ -150,6 +155,17 @@ func (t *Table) inline(l journal.Leaf, seq uint64) *Ref {
 		r.seq = seq
 	}
 	return r
+}
+
+// assemble gives the token of the text of a recipe: rope, in which tokens stand for long parts.
+func (t *Table) assemble(r *prompt.Recipe, rope text.Text) *Ref {
+	l := journal.Long{Hash: r.SHA256, IsText: true}
+	one := t.index[l]
+	if one == nil {
+		one = t.add(&Ref{Long: l, Bytes: r.Bytes, from: roped, rope: rope})
+		t.index[l] = one
+	}
+	return one
 }
 
 // compose gives the token of JSON, or of a text, that has tokens in it.

@@ -10,6 +10,8 @@ import (
 	"strconv"
 
 	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/expr"
+	"github.com/hocket-run/hocket/internal/text"
 )
 
 // derived are fields of the engine's state that are made again when they are needed, so they may differ between a run and the fold of its events.
@@ -53,10 +55,24 @@ func writeState(b *bytes.Buffer, v reflect.Value) {
 	case reflect.Map:
 		writeMap(b, v)
 	case reflect.Struct:
-		writeStruct(b, v)
+		switch {
+		case v.Type() == reflect.TypeFor[text.Text](): // however it is put together
+			writeText(b, textOf(v))
+		case v.Type().Name() == "output" && v.FieldByName("isText").Bool():
+			writeText(b, string(expr.Quote(textOf(v.FieldByName("text")))))
+		case v.Type().Name() == "output":
+			writeState(b, v.FieldByName("value"))
+		default:
+			writeStruct(b, v)
+		}
 	default:
 		panic(fmt.Sprintf("the engine's state holds a %s", v.Type()))
 	}
+}
+
+// textOf reads a text of a field that is not exported, of which no method can be called.
+func textOf(v reflect.Value) string {
+	return (*text.Text)(v.Addr().UnsafePointer()).String()
 }
 
 func writeList(b *bytes.Buffer, v reflect.Value) {

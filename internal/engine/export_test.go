@@ -1,0 +1,101 @@
+package engine
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/hocket-run/hocket/internal/expr"
+	"github.com/hocket-run/hocket/workflow"
+)
+
+// StepText is the text of what a step was given.
+func (r *Run) StepText(id int) string { return r.stepText(id).String() }
+
+// CopiedPrompt makes the prompt of the step that begins with a token by copying all outputs, which the recipe of that step must equal: it is the slow twin of
+// package prompt. The run is as before the step. False for prompts of functions and of shared conversations.
+func (r *Run) CopiedPrompt(id int) (string, bool) {
+	t, ok := r.waiting(id)
+	if !ok {
+		return "", false
+	}
+	f := r.flows[r.scope(t.Scope).Flow]
+	n := &f.nodes[t.Node]
+	if n.Kind != workflow.KindAgent {
+		return "", false
+	}
+	input := expr.Text(r.value(t.From))
+	switch p := n.Agent.Prompt; p.Mode {
+	case workflow.PromptContext:
+		return r.copiedContext(t.Scope, p.Text), true
+	case workflow.PromptTurns:
+		return r.copiedTurns(f, t, p.Text), true
+	case workflow.PromptTemplate, "":
+		if strings.TrimSpace(p.Text) == "" {
+			return input, true
+		}
+		return expr.ExpandTokens(p.Text, previousOutput, input, approvalNote, r.noteAt(t.From)), true
+	}
+	return "", false
+}
+
+func (r *Run) copiedContext(scopeID int, missing string) string {
+	input := expr.Text(r.s.Created.Input)
+	if input == "" {
+		input = missing
+	}
+	var b strings.Builder
+	s := r.sight(scopeID)
+	for _, e := range s.top() {
+		copyPrior(&b, "", expr.Child{ID: localID(s.f.nodes[e.Node].ID), Entry: s.entry(e)})
+	}
+	if b.Len() == 0 {
+		return input
+	}
+	return "--- Prior Step Outputs ---\n\n" + b.String() + "--- End Prior Step Outputs ---\n\n" + input
+}
+
+func copyPrior(b *strings.Builder, path string, c expr.Child) {
+	if c.Entry.Children != nil {
+		for _, sub := range c.Entry.Children {
+			copyPrior(b, path+c.ID+"/", sub)
+		}
+		return
+	}
+	text := expr.Text(c.Entry.Output)
+	if text == "" {
+		return
+	}
+	b.WriteString("[" + path + c.ID)
+	if c.Entry.Agent != "" {
+		b.WriteString(" (agent: " + c.Entry.Agent + ")")
+	}
+	b.WriteString("]:\n" + text + "\n\n")
+}
+
+func (r *Run) copiedTurns(f *flow, t token, instruction string) string {
+	type turn struct{ name, text string }
+	var turns []turn
+	for i := r.s.Steps.len() - 1; i >= 0 && len(turns) < 12; i-- {
+		if st := r.s.Steps.at(i); st.Status == stepCompleted && st.Scope == t.Scope && f.nodes[st.Node].Kind == workflow.KindAgent {
+			turns = append(turns, turn{r.speakerName(f, i+1), expr.Text(st.Output.Value())})
+		}
+	}
+	var parts []string
+	if strings.TrimSpace(instruction) != "" {
+		parts = append(parts, instruction)
+	}
+	if input := expr.Text(r.s.Created.Input); strings.TrimSpace(input) != "" && len(turns) == 0 {
+		parts = append(parts, input)
+	}
+	if len(turns) > 0 {
+		lines := []string{"Recent turns:"}
+		for _, x := range slices.Backward(turns) {
+			lines = append(lines, x.name+": "+x.text)
+		}
+		parts = append(parts, strings.Join(lines, "\n"), "Output from "+turns[0].name+":\n"+turns[0].text)
+	}
+	if len(parts) == 0 {
+		return noInput
+	}
+	return strings.Join(parts, "\n\n")
+}

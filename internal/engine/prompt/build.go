@@ -1,0 +1,154 @@
+package prompt
+
+import (
+	"encoding/hex"
+	"slices"
+	"strings"
+
+	"github.com/hocket-run/hocket/internal/text"
+)
+
+// Builder makes one recipe. It has no state but that of its recipe.
+type Builder struct {
+	texts   *Texts
+	outputs Outputs
+	parts   []Part
+	ends    []text.Text
+	// sealed is how many parts take nothing more: a stretch ends there.
+	sealed int
+	refers bool
+}
+
+// NewBuilder begins a recipe that may refer to what outputs and texts have.
+func NewBuilder(texts *Texts, outputs Outputs) *Builder {
+	return &Builder{texts: texts, outputs: outputs, ends: make([]text.Text, 1, 8)}
+}
+
+// Text gives the text so far.
+func (b *Builder) Text() text.Text { return b.ends[len(b.ends)-1] }
+
+// Literal appends a literal.
+func (b *Builder) Literal(s string) {
+	if s == "" {
+		return
+	}
+	if n := len(b.parts); n > b.sealed && b.parts[n-1].Text != "" {
+		s = b.parts[n-1].Text + s
+		b.parts, b.ends = b.parts[:n-1], b.ends[:n]
+	}
+	b.add(Part{Text: s}, text.Of(s))
+}
+
+// Output appends the output of a step, or the run's input where step is 0. It appends nothing where that is empty.
+func (b *Builder) Output(step int) {
+	one, ended := b.outputs(step)
+	if !ended || one.IsZero() {
+		return
+	}
+	b.refers = true
+	b.add(Part{Input: step == 0, Step: step}, one)
+}
+
+func (b *Builder) add(p Part, one text.Text) {
+	b.parts, b.ends = append(b.parts, p), append(b.ends, b.Text().Append(one))
+}
+
+// stretch appends the first parts of another step's recipe, whose text is given.
+func (b *Builder) stretch(step, parts int, one text.Text) {
+	b.refers = true
+	b.add(Part{Step: step, Parts: parts}, one)
+}
+
+// mark seals the parts so far and tells how many there are.
+func (b *Builder) mark() int {
+	b.sealed = len(b.parts)
+	return b.sealed
+}
+
+// Lone gives the step whose output is all of the recipe, 0 for the run's input; false where there is more or something else.
+func (b *Builder) Lone() (step int, ok bool) {
+	if len(b.parts) != 1 || b.parts[0].Text != "" || b.parts[0].Parts != 0 {
+		return 0, false
+	}
+	return b.parts[0].Step, true
+}
+
+// Recipe gives the recipe; nil where it refers to nothing, so that Text is as good. Errors: [ErrTooLarge].
+func (b *Builder) Recipe() (*Recipe, error) {
+	t := b.Text()
+	if t.Len() > MaxBytes {
+		return nil, ErrTooLarge
+	}
+	if !b.refers {
+		return nil, nil
+	}
+	sum := t.Sum()
+	return &Recipe{Parts: b.parts, Bytes: t.Len(), SHA256: hex.EncodeToString(sum[:])}, nil
+}
+
+// Keep does what [Texts.Add] does with r, where r is the recipe that the builder makes; else it does nothing and gives false.
+func (b *Builder) Keep(step int, r *Recipe) bool {
+	if r.Bytes != b.Text().Len() || !slices.Equal(r.Parts, b.parts) {
+		return false
+	}
+	b.texts.keep(step, b.ends)
+	return true
+}
+
+// Template appends s, in which tokens are replaced: an output for each token of outputs, a literal for each of literals. What is put in is not looked at again.
+func Template(b *Builder, s string, outputs map[string]int, literals map[string]string) {
+	for s != "" {
+		at, token := len(s), ""
+		find := func(one string) {
+			if i := strings.Index(s, one); i >= 0 && i < at {
+				at, token = i, one
+			}
+		}
+		for one := range outputs { // tokens do not overlap: the order does not matter
+			find(one)
+		}
+		for one := range literals {
+			find(one)
+		}
+		b.Literal(s[:at])
+		if step, ok := outputs[token]; ok {
+			b.Output(step)
+		}
+		b.Literal(literals[token])
+		s = s[min(len(s), at+len(token)):]
+	}
+}
+
+// Turn is one turn of an agent as [Turns] shows it.
+type Turn struct {
+	Speaker string
+	Step    int
+}
+
+// Turns appends an instruction, the turns (oldest first) and the output of the last one (S1-3). Where there are no turns it shows the run's input, and noInput
+// where there is nothing at all.
+func Turns(b *Builder, instruction string, turns []Turn, noInput string) {
+	gap := ""
+	if strings.TrimSpace(instruction) != "" {
+		b.Literal(instruction)
+		gap = "\n\n"
+	}
+	if len(turns) == 0 {
+		switch input, _ := b.outputs(0); {
+		case !input.IsBlank():
+			b.Literal(gap)
+			b.Output(0)
+		case gap == "":
+			b.Literal(noInput)
+		}
+		return
+	}
+	b.Literal(gap + "Recent turns:")
+	for _, t := range turns {
+		b.Literal("\n" + t.Speaker + ": ")
+		b.Output(t.Step)
+	}
+	last := turns[len(turns)-1]
+	b.Literal("\n\nOutput from " + last.Speaker + ":\n")
+	b.Output(last.Step)
+}

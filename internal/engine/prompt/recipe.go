@@ -1,0 +1,142 @@
+package prompt
+
+import (
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"github.com/hocket-run/hocket/internal/expr"
+	"github.com/hocket-run/hocket/internal/text"
+)
+
+// MaxBytes bounds the text of one recipe.
+const MaxBytes = 64 << 20
+
+// ErrTooLarge: the text of a recipe would exceed [MaxBytes].
+var ErrTooLarge = fmt.Errorf("the text would exceed the limit of %d MB for one assembled value", MaxBytes>>20)
+
+// Recipe says what a text is made of. It never changes.
+type Recipe struct {
+	// Parts follow one another. A stored recipe has at least one.
+	Parts []Part `json:"parts"`
+	// Bytes is the length of the text, SHA256 its hash in lower-case hexadecimal.
+	Bytes  int64  `json:"bytes"`
+	SHA256 string `json:"sha256"`
+}
+
+// Part is one piece of a recipe: exactly one of a literal, the run's input, the output of a step, or a stretch of a step's recipe.
+type Part struct {
+	// Text is the literal.
+	Text string `json:"text,omitempty"`
+	// Input: the text of the run's input.
+	Input bool `json:"input,omitempty"`
+	// Step: the text of the output of that step; with Parts a stretch, which is the first so many parts of that step's recipe.
+	Step  int `json:"step,omitempty"`
+	Parts int `json:"parts,omitempty"`
+}
+
+// Size is what a recipe counts where stored bytes are counted: its literals, and a little for each part.
+func (r *Recipe) Size() int {
+	if r == nil {
+		return 0
+	}
+	n := 0
+	for i := range r.Parts {
+		n += partBytes + len(r.Parts[i].Text)
+	}
+	return n
+}
+
+// partBytes is about what a part takes beside its literal.
+const partBytes = 16
+
+// Outputs gives the text of what a step gave, or of the run's input for step 0; false for a step that has not ended.
+type Outputs func(step int) (text.Text, bool)
+
+// OfJSON gives the text of a JSON value: a string is decoded, null and no value are empty, anything else is its compact JSON with numbers as they were written.
+// The bytes of what is no JSON are its text.
+func OfJSON(v json.RawMessage) text.Text { return text.Of(expr.Text(v)) }
+
+// Texts keeps the texts of the recipes of one run. The zero Texts has none. Not safe for concurrent use.
+type Texts struct {
+	// Short: in the place of long texts stand short ones that name them, so lengths are not compared.
+	Short bool
+	// made has, by step, the text of the first n parts of its recipe at n.
+	made map[int][]text.Text
+}
+
+// Of gives the text of a step's recipe; false where it has none.
+func (t *Texts) Of(step int) (text.Text, bool) {
+	ends := t.made[step]
+	if ends == nil {
+		return text.Text{}, false
+	}
+	return ends[len(ends)-1], true
+}
+
+// Add makes the text of the recipe of step, which must be above all added before, of what outputs gives, and keeps it. Errors, after which nothing has
+// changed: a recipe that cannot have been made by a [Builder].
+func (t *Texts) Add(step int, r *Recipe, outputs Outputs) (text.Text, error) {
+	if len(r.Parts) == 0 {
+		return text.Text{}, errors.New("a recipe without parts")
+	}
+	ends := make([]text.Text, 1, len(r.Parts)+1)
+	var all text.Text
+	for i := range r.Parts {
+		one, err := t.part(step, &r.Parts[i], outputs)
+		if err != nil {
+			return text.Text{}, fmt.Errorf("part %d of a recipe: %w", i, err)
+		}
+		if all = all.Append(one); all.Len() > MaxBytes {
+			return text.Text{}, ErrTooLarge
+		}
+		ends = append(ends, all)
+	}
+	if !t.Short && all.Len() != r.Bytes {
+		return text.Text{}, fmt.Errorf("a recipe gives %d bytes, not %d", all.Len(), r.Bytes)
+	}
+	t.keep(step, ends)
+	return all, nil
+}
+
+func (t *Texts) keep(step int, ends []text.Text) {
+	if t.made == nil {
+		t.made = map[int][]text.Text{}
+	}
+	t.made[step] = ends
+}
+
+// part gives the text of one part of the recipe of step.
+func (t *Texts) part(step int, p *Part, outputs Outputs) (text.Text, error) {
+	switch {
+	case p.Text != "" && *p == Part{Text: p.Text}:
+		return text.Of(p.Text), nil
+	case *p == Part{Input: true}:
+		one, _ := outputs(0)
+		return one, nil
+	case p.Text != "" || p.Input || p.Step < 1 || p.Parts < 0:
+		return text.Text{}, errors.New("it is none of a literal, the input, an output and a stretch")
+	case p.Step >= step:
+		return text.Text{}, fmt.Errorf("step %d is not below step %d", p.Step, step)
+	case p.Parts > 0:
+		ends := t.made[p.Step]
+		if p.Parts >= len(ends) {
+			return text.Text{}, fmt.Errorf("step %d has no recipe of %d parts", p.Step, p.Parts)
+		}
+		return ends[p.Parts], nil
+	}
+	one, ended := outputs(p.Step)
+	if !ended {
+		return text.Text{}, fmt.Errorf("step %d has not ended", p.Step)
+	}
+	return one, nil
+}
+
+// Check tells whether text is what the recipe says.
+func (r *Recipe) Check(t text.Text) error {
+	if sum := t.Sum(); hex.EncodeToString(sum[:]) != r.SHA256 {
+		return errors.New("the SHA-256 of a recipe's text is another one")
+	}
+	return nil
+}

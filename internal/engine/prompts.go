@@ -1,0 +1,167 @@
+package engine
+
+import (
+	"errors"
+	"slices"
+	"strings"
+
+	"github.com/hocket-run/hocket/internal/chat"
+	"github.com/hocket-run/hocket/internal/engine/prompt"
+	"github.com/hocket-run/hocket/internal/expr"
+	"github.com/hocket-run/hocket/workflow"
+)
+
+// Tokens in prompts: previousOutput is replaced by the step's input (S0-11), approvalNote by the note of the last approval on the path to the step.
+const (
+	previousOutput = "{{PREVIOUS_OUTPUT}}"
+	approvalNote   = "{{APPROVAL_NOTE}}"
+)
+
+// recentTurns is how many former turns a prompt of mode turns shows (S1-3).
+const recentTurns = 12
+
+// noInput is what an agent is told where neither the run nor the workflow says anything (S1-3).
+const noInput = "Execute your task."
+
+// prompt makes the user message and the system prompt of an agent step.
+func (r *Run) prompt(n *node, t token, d *StepStarted) *Failure {
+	f := r.flows[r.scope(t.Scope).Flow]
+	a := f.agents[n.Agent.Agent]
+	if a.system != nil && a.system.Size(env{r: r, scope: t.Scope}, prompt.MaxBytes) > prompt.MaxBytes {
+		return &Failure{Code: CodeValueTooLarge, Message: prompt.ErrTooLarge.Error()}
+	}
+	d.System = r.expandSystem(a, t.Scope)
+	p := n.Agent.Prompt
+	b := prompt.NewBuilder(&r.texts, r.outputText)
+	switch p.Mode {
+	case workflow.PromptContext:
+		r.context(b, t.Scope, p.Text)
+	case workflow.PromptTurns:
+		prompt.Turns(b, p.Text, r.turns(f, t.Scope), noInput)
+	case workflow.PromptShared:
+		r.lastShared(b, a, t.From)
+	case workflow.PromptFunc:
+		v, err := r.plan.askValue(p.Text, func(h Host) (Value, error) {
+			return h.Value(p.Text, View{Node: n.ID, Input: r.value(t.From), State: r.stateAt(t.Scope), Outputs: r.outputs(t.Scope)})
+		})
+		if err != nil {
+			return &Failure{Code: CodeFunc, Message: err.Error()}
+		}
+		if string(v) != string(r.value(t.From)) {
+			d.Input = v
+		}
+		return nil
+	default:
+		if strings.TrimSpace(p.Text) == "" {
+			return nil
+		}
+		prompt.Template(b, p.Text, map[string]int{previousOutput: t.From}, map[string]string{approvalNote: r.noteAt(t.From)})
+	}
+	recipe, err := b.Recipe()
+	switch {
+	case err != nil:
+		return &Failure{Code: CodeValueTooLarge, Message: err.Error()}
+	case r.isGiven(b, t.From):
+	case recipe == nil:
+		d.Input = expr.Quote(b.Text().String())
+	default:
+		d.Recipe = recipe
+	}
+	return nil
+}
+
+// isGiven tells whether the text of a prompt is the output of step from, which is a text too.
+func (r *Run) isGiven(b *prompt.Builder, from int) bool {
+	given := r.runInput()
+	if from > 0 {
+		given = r.step(from).Output
+	}
+	step, lone := b.Lone()
+	return given.isText && (lone && step == from || b.Text().Equal(given.text))
+}
+
+// context appends the prior outputs that a scope sees, and gives what the scope's next prompt shares.
+func (r *Run) context(b *prompt.Builder, scopeID int, missing string) prompt.Context {
+	s := r.sight(scopeID)
+	s.bare = true
+	top := s.top()
+	fixed := len(top)
+	if s.own != nil { // a block may show what the scope itself has changed in it
+		if i := slices.IndexFunc(top, func(e entry) bool { return s.f.nodes[e.Node].Kind == workflow.KindFork }); i >= 0 {
+			fixed = i
+		}
+	}
+	entries := make([]prompt.Entry, len(top))
+	for i, e := range top {
+		entries[i] = prompt.Entry(e)
+	}
+	priors := func(i int) []prompt.Prior {
+		return appendPriors(nil, "", expr.Child{ID: localID(s.f.nodes[top[i].Node].ID), Entry: s.entry(top[i])})
+	}
+	return r.scope(scopeID).context.Build(b, r.s.Steps.len()+1, entries, fixed, priors, missing)
+}
+
+// appendPriors appends one step's output, or those of its branches under the whole path of parallel ids (S4-13, S4-37).
+func appendPriors(out []prompt.Prior, path string, c expr.Child) []prompt.Prior {
+	if c.Entry.Children == nil {
+		return append(out, prompt.Prior{Name: path + c.ID, Agent: c.Entry.Agent, Step: c.Entry.Step})
+	}
+	for _, sub := range c.Entry.Children {
+		out = appendPriors(out, path+c.ID+"/", sub)
+	}
+	return out
+}
+
+// turns gives the last turns of a scope, oldest first. It looks at the last steps alone: a long talk is not read anew for each turn.
+func (r *Run) turns(f *flow, scopeID int) []prompt.Turn {
+	var turns []prompt.Turn
+	for i := r.s.Steps.len() - 1; i >= 0 && len(turns) < recentTurns; i-- {
+		if st := r.s.Steps.at(i); st.Status == stepCompleted && st.Scope == scopeID && f.nodes[st.Node].Kind == workflow.KindAgent {
+			turns = append(turns, prompt.Turn{Speaker: r.speakerName(f, i+1), Step: i + 1})
+		}
+	}
+	slices.Reverse(turns)
+	return turns
+}
+
+// lastShared appends the last message of the shared conversation as an agent sees it. Where it ends with the output of step from, it refers to that.
+func (r *Run) lastShared(b *prompt.Builder, a *agent, from int) {
+	msgs := r.s.Convs[sharedConv]
+	at := max(0, len(msgs)-1)
+	for at > 0 && msgs[at].Role != chat.RoleAssistant {
+		at--
+	}
+	shown := renderShared(msgs, at, a)
+	if len(shown) == 0 {
+		return
+	}
+	said := shown[len(shown)-1].Text.String()
+	if given, ok := r.outputText(from); ok && !given.IsZero() {
+		if head, ends := strings.CutSuffix(said, given.String()); ends {
+			b.Literal(head)
+			b.Output(from)
+			return
+		}
+	}
+	b.Literal(said)
+}
+
+// applyPrompt keeps the text of a started step's recipe, and what the next prompt in its scope shares with it. The error says why the recipe is damaged.
+func (r *Run) applyPrompt(id int, n *node, d *StepStarted) error {
+	if d.Recipe == nil {
+		return nil
+	}
+	if d.Input != nil {
+		return errors.New("the step has an input and a recipe")
+	}
+	if n.Kind == workflow.KindAgent && n.Agent.Prompt.Mode == workflow.PromptContext {
+		b := prompt.NewBuilder(&r.texts, r.outputText)
+		context := r.context(b, d.Scope, n.Agent.Prompt.Text)
+		if b.Keep(id, d.Recipe) {
+			r.scope(d.Scope).context = context
+			return nil
+		}
+	}
+	_, err := r.texts.Add(id, d.Recipe, r.outputText)
+	return err
+}

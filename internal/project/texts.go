@@ -1,0 +1,48 @@
+package project
+
+import (
+	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/engine/prompt"
+	"github.com/hocket-run/hocket/internal/expr"
+	"github.com/hocket-run/hocket/internal/text"
+)
+
+// Assembled makes the folder ask show for the values of texts that are made of others, instead of giving them whole: the text is a rope of what the events hold.
+// Where the events have short texts in the place of long ones, so has the rope. It is called before anything is added.
+func (f *Folder) Assembled(show func(*prompt.Recipe, text.Text) engine.Value) {
+	f.show, f.texts.Short = show, true
+}
+
+// assemble keeps the text of a step's recipe. What cannot be made, because the journal is damaged, is not shown.
+func (f *Folder) assemble(st *step) {
+	if r := st.data.Recipe; r != nil {
+		_, _ = f.texts.Add(st.n, r, f.outputText)
+	}
+}
+
+// assembled gives the input of a step that is made of others; nil where it cannot be made.
+func (f *Folder) assembled(st *step) engine.Value {
+	t, ok := f.texts.Of(st.n)
+	switch {
+	case !ok:
+		return nil
+	case f.show != nil:
+		return f.show(st.data.Recipe, t)
+	}
+	return expr.Quote(t.String())
+}
+
+// outputText gives the text of what a step gave, or of the run's input.
+func (f *Folder) outputText(n int) (text.Text, bool) {
+	if n == 0 {
+		return prompt.OfJSON(f.created.Input), true
+	}
+	st := f.steps[n]
+	if st == nil || st.status == StepRunning {
+		return text.Text{}, false
+	}
+	if !st.hasText {
+		st.text, st.hasText = prompt.OfJSON(st.output), true
+	}
+	return st.text, true
+}
