@@ -189,6 +189,7 @@ func (e *Engine) Run(ctx context.Context, w *Workflow, options ...StartOptions) 
 	if err != nil {
 		return nil, err
 	}
+	defer e.service.Hold(o.ID)()
 	// Under ctx it would not be known whether the run has begun.
 	if _, err := e.start(context.WithoutCancel(ctx), w, o, above); err != nil {
 		return nil, err
@@ -218,6 +219,7 @@ func stillbornRun(w *Workflow, o StartOptions) *RunInfo {
 // [ErrNotFound]; *[InterruptedError].
 func (e *Engine) Wait(ctx context.Context, run string) (*RunInfo, error) {
 	f := follow(ctx, e, nil, run)
+	defer f.release()
 	defer f.done()
 	st, err := e.service.Wait(ctx, run)
 	switch {

@@ -26,6 +26,10 @@ type Config struct {
 	// DB is the path of the store, a SQLite file that is made where it is not there. Several processes may use one at once. "" and [Memory] keep runs in
 	// memory alone: they are gone with the engine, and a run whose context is done is cancelled instead of interrupted.
 	DB string
+	// RetainRuns is how many ended runs a store in memory keeps, for [Engine.Get], [Engine.List], [Engine.Watch], [Engine.Fork] and [SnapshotOf]; those that ended first go
+	// first, and sooner where they have more than 100,000 events together. 0 is 1,000; a negative number keeps none, for programs that need no record of ended runs. A
+	// run is kept while it goes on, while a call waits for it or reads it, and while the run that started it goes on. A store in a file keeps all runs until they are pruned.
+	RetainRuns int
 	// Program is the name under which other people's tools, such as `hocket resume`, refer to this program; "" is its module path, or the name of its file.
 	Program string
 	// Env looks up variables of the environment: keys of models, HOCKET_MODEL. Nil is os.Getenv.
@@ -81,7 +85,7 @@ func Open(ctx context.Context, cfg Config, options ...Option) (*Engine, error) {
 	if e.log == nil {
 		e.log = slog.New(slog.DiscardHandler)
 	}
-	sc.DB, sc.Kind, sc.Env, sc.MaxCalls, sc.Logger, sc.Program = cmp.Or(cfg.DB, Memory), journal.KindProgram, cfg.Env, cfg.MaxCalls, cfg.Logger, e.program
+	sc.DB, sc.Kind, sc.Env, sc.MaxCalls, sc.Logger, sc.Program, sc.RetainRuns = cmp.Or(cfg.DB, Memory), journal.KindProgram, cfg.Env, cfg.MaxCalls, cfg.Logger, e.program, cfg.RetainRuns
 	sc.Functions, sc.Tools, sc.Models, sc.Adapters, sc.Agents = e.functionsOf, given.internalTools(), given.models, given.adapters, given.definitions()
 	sc.Spawns, sc.Pages, sc.Telemetry = true, given.pages, given.exporting(sc, e.log)
 	s, err := service.Open(ctx, sc)

@@ -31,11 +31,14 @@ type following struct {
 	launched *service.Launched
 	folder   *project.GraphFolder
 	unbegun  bool
+	// release lets a store in memory drop the run once it has ended.
+	release func()
 }
 
 // notBegun says that the run was not stored, because of err.
 func (f *following) notBegun(ctx context.Context, err error) error {
 	f.done()
+	f.release()
 	f.unbegun = true
 	f.e.unbegun(ctx, f.run)
 	return known(err)
@@ -49,9 +52,9 @@ func (f *following) left() {
 	f.done()
 }
 
-// follow notes who follows a run; done takes the note back.
+// follow notes who follows a run; done takes the note back, and release says that nothing of the run is read any more.
 func follow(ctx context.Context, e *Engine, b *bound, run string) *following {
-	return &following{e: e, b: b, run: run, self: e.followers.add(run, ctx)}
+	return &following{e: e, b: b, run: run, self: e.followers.add(run, ctx), release: e.service.Hold(run)}
 }
 
 func (f *following) done() { f.e.followers.remove(f.run, f.self) }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/hocket-run/hocket/internal/driver"
 	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/service"
 )
 
 // called is a program that tells that it was called.
@@ -21,7 +22,7 @@ func (called) Call(context.Context, string, *engine.CallFunc, driver.Recorder) e
 func TestCallOfRunThatWasLeft(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		e := &Engine{}
+		e := &Engine{service: &service.Service{}}
 		ctx, cancel := context.WithCancel(t.Context())
 		cancel()
 		f := follow(ctx, e, nil, "r")

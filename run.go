@@ -40,6 +40,7 @@ func Run[S any](ctx context.Context, e *Engine, g *graph.Compiled[S], state S, o
 	if err != nil {
 		return nil, err
 	}
+	defer f.release()
 	r, err := settle(ctx, g, f)
 	if !f.unbegun {
 		e.tell(ctx, f.run)
@@ -58,6 +59,7 @@ func Stream[S any](ctx context.Context, e *Engine, g *graph.Compiled[S], state S
 			yield(Step[S]{}, err)
 			return
 		}
+		defer f.release()
 		defer e.tell(ctx, f.run)
 		stream(ctx, g, f, yield)
 	}
@@ -75,6 +77,7 @@ func Resume[S any](ctx context.Context, e *Engine, g *graph.Compiled[S], run str
 	if err != nil {
 		return nil, err
 	}
+	defer f.release()
 	return settle(ctx, g, f)
 }
 
@@ -86,6 +89,7 @@ func ResumeStream[S any](ctx context.Context, e *Engine, g *graph.Compiled[S], r
 			yield(Step[S]{}, err)
 			return
 		}
+		defer f.release()
 		stream(ctx, g, f, yield)
 	}
 }
@@ -155,7 +159,7 @@ func start[S any](ctx context.Context, e *Engine, g *graph.Compiled[S], state S,
 	}
 	run := cmp.Or(o.ID, service.NewRunID())
 	if ctx.Err() != nil { // an aborted run executes nothing (S2-36)
-		return &following{e: e, b: b, run: run, stillborn: input}, nil //nolint:nilerr // its result says so
+		return &following{e: e, b: b, run: run, stillborn: input, release: func() {}}, nil //nolint:nilerr // its result says so
 	}
 	q := service.GraphRequest{
 		Graph: b.Graph, Input: input, RunID: run, Model: o.Model,
@@ -205,6 +209,7 @@ func resume[S any](ctx context.Context, e *Engine, g *graph.Compiled[S], run str
 	// Under ctx it would not be known whether the run goes on.
 	if err := e.goOn(context.WithoutCancel(ctx), run, answer, o.Limits); err != nil {
 		f.done()
+		f.release()
 		return nil, err
 	}
 	return f, nil

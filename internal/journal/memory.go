@@ -32,6 +32,8 @@ type Memory struct {
 
 	notices []Notice
 	noticed uint64 // the ID of the last that there was
+	gaps    int    // of notices, those of runs that are gone
+	kept    retention
 }
 
 // NewMemory gives an empty store.
@@ -66,7 +68,10 @@ type memRun struct {
 	links []Link
 	// values are the events of the activations after links, which have not been read.
 	values [][]engine.Event
-	blobs  map[[sha256.Size]byte]bool
+	// notices are the IDs of the run's notices; retained counts its events while it is among the ended runs of retention.
+	notices  []uint64
+	retained int
+	blobs    map[[sha256.Size]byte]bool
 }
 
 type memBlob struct {
@@ -134,7 +139,7 @@ func (h *memHandle) Append(ctx context.Context, a Append) error {
 
 	// Nothing fails from here on.
 	h.m.runs[a.Run] = r
-	h.m.note(a)
+	h.m.note(r, a)
 	for i := range a.Blobs {
 		h.m.hold(r, &a.Blobs[i])
 	}
@@ -154,6 +159,9 @@ func (h *memHandle) Append(ctx context.Context, a Append) error {
 	}
 	if a.Release {
 		r.head.Owner, r.owner = "", Owner{}
+	}
+	if a.Status.IsEnded() || r.retained > 0 {
+		h.m.ended(r)
 	}
 	return nil
 }

@@ -147,7 +147,8 @@ func (q PruneQuery) takes(h Head) bool {
 // drop removes a run and what only it held.
 func (m *Memory) drop(r *memRun) (blobs int, freed int64) {
 	delete(m.runs, r.head.Run)
-	m.notices = slices.DeleteFunc(m.notices, func(n Notice) bool { return n.Run == r.head.Run })
+	m.unnote(r)
+	m.reopened(r)
 	for _, l := range r.links {
 		freed += int64(len(l.Data))
 	}

@@ -62,7 +62,7 @@ func (h *memHandle) Notices(ctx context.Context, after uint64, limit int) ([]Not
 	defer unlock()
 	var found []Notice
 	for _, n := range h.m.notices {
-		if n.ID > after && len(found) < NoticePage(limit) {
+		if n.ID > after && n.Run != "" && len(found) < NoticePage(limit) {
 			found = append(found, n)
 		}
 	}
@@ -75,19 +75,12 @@ func (h *memHandle) LastNotice(ctx context.Context) (uint64, error) {
 		return 0, err
 	}
 	defer unlock()
-	if len(h.m.notices) == 0 {
-		return 0, nil
+	for _, n := range slices.Backward(h.m.notices) {
+		if n.Run != "" {
+			return n.ID, nil
+		}
 	}
-	return h.m.notices[len(h.m.notices)-1].ID, nil
-}
-
-// note keeps the notices of an append.
-func (m *Memory) note(a Append) {
-	for _, n := range a.Notices {
-		m.noticed++
-		n.ID, n.Run, n.At = m.noticed, a.Run, microseconds(a.At)
-		m.notices = append(m.notices, n)
-	}
+	return 0, nil
 }
 
 func (h *memHandle) Count(ctx context.Context, statuses ...Status) (int, error) {

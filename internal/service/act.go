@@ -169,11 +169,13 @@ func raises(met *engine.LimitReached, code string, l workflow.Limits) error {
 
 // Wait waits until the run has ended, is paused with no call in flight, or has no living owner.
 func (s *Service) Wait(ctx context.Context, run string) (driver.State, error) {
+	defer s.Hold(run)()
 	return s.driver.Wait(ctx, run)
 }
 
 // Stopped is Wait for a run that was cancelled: it waits for the runs that it started, too, which may have been left without it.
 func (s *Service) Stopped(ctx context.Context, run string) (driver.State, error) {
+	defer s.Hold(run)()
 	st, err := s.driver.Wait(ctx, run)
 	if err != nil {
 		return st, err
@@ -197,6 +199,7 @@ func (s *Service) Stopped(ctx context.Context, run string) (driver.State, error)
 
 // Follow is Wait that gives the events of the run meanwhile, all of them, in order.
 func (s *Service) Follow(ctx context.Context, run string, take func(*engine.Event) error) (driver.State, error) {
+	defer s.Hold(run)()
 	return s.driver.Follow(ctx, run, take)
 }
 
@@ -207,7 +210,10 @@ func (s *Service) Interrupt(ctx context.Context, run string) error {
 
 // Watch gives the events after from and then what happens, until the run ends or the consumer leaves.
 func (s *Service) Watch(ctx context.Context, run string, from uint64) iter.Seq2[driver.Update, error] {
-	return s.driver.Watch(ctx, run, from)
+	return func(yield func(driver.Update, error) bool) {
+		defer s.Hold(run)()
+		s.driver.Watch(ctx, run, from)(yield)
+	}
 }
 
 // Prune deletes runs as q says.

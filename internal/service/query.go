@@ -11,8 +11,17 @@ import (
 	"github.com/hocket-run/hocket/workflow"
 )
 
+// Hold keeps a run, one that is yet to begin too, from being dropped by a store in memory until release is called: see Config.RetainRuns.
+func (s *Service) Hold(run string) (release func()) {
+	if r, ok := s.store.(journal.Retainer); ok {
+		return r.Hold(run)
+	}
+	return func() {}
+}
+
 // RunDefinition gives a run's index entry and the workflow that it runs, without its events. Errors: those of Read.
 func (s *Service) RunDefinition(ctx context.Context, run string) (journal.Head, *workflow.Workflow, error) {
+	defer s.Hold(run)()
 	h, err := s.store.Head(ctx, run)
 	if err != nil {
 		return journal.Head{}, nil, err
@@ -46,6 +55,7 @@ func (s *Service) Events(ctx context.Context, run string, after uint64) ([]engin
 
 // EachEvent gives take the events of a run after the event after, in order, without holding all of them at once. An error of take ends it and is given back.
 func (s *Service) EachEvent(ctx context.Context, run string, after uint64, take func(engine.Event) error) error {
+	defer s.Hold(run)()
 	return s.store.Each(ctx, run, after, func(rec journal.Record) error {
 		evs, err := journal.Decode(rec.Data, func(hash string) ([]byte, error) { return s.store.Blob(ctx, hash) })
 		if err != nil {
@@ -70,6 +80,7 @@ func (s *Service) Head(ctx context.Context, run string) (journal.Head, error) {
 
 // Show gives the run object with all its steps and whole values.
 func (s *Service) Show(ctx context.Context, run string) (project.Run, error) {
+	defer s.Hold(run)()
 	h, w, err := s.RunDefinition(ctx, run)
 	if err != nil {
 		return project.Run{}, err

@@ -39,6 +39,8 @@ type Config struct {
 	DB string
 	// Kind is what kind of process this is (D15); "" is journal.KindRun.
 	Kind journal.Kind
+	// RetainRuns is how many ended runs Memory keeps; 0: 1,000, negative: none. See journal.Memory.Retain.
+	RetainRuns int
 	// LockTimeout is how long a caller that needs the store waits while another process holds it, before it gets a *journal.LockedError; 0: as long as it takes. Runs that are
 	// driven here wait on, whatever its value. Locked is called for waits, as sqlite.Config.Locked; nil: they are logged.
 	LockTimeout time.Duration
@@ -229,6 +231,12 @@ func Look(ctx context.Context, cfg Config) (*Service, error) {
 	return Open(ctx, cfg)
 }
 
+// Bounds of the ended runs that Memory keeps. Events bound them where runs are long.
+const (
+	defaultRetainRuns = 1000
+	maxRetainEvents   = 100_000
+)
+
 // Open opens the store and makes a Service on it. Close it.
 //
 // Errors: *StoreError around those of sqlite.Open; *InvalidError where no path can be told.
@@ -244,7 +252,9 @@ func Open(ctx context.Context, cfg Config) (*Service, error) {
 		memo   memory.Store
 	)
 	if cfg.DB == Memory {
-		store, stored, memo = journal.NewMemory().Open(cfg.Kind), &catalog.Memory{}, &memory.Kept{}
+		kept := journal.NewMemory()
+		kept.Retain(max(0, cmp.Or(cfg.RetainRuns, defaultRetainRuns)), maxRetainEvents)
+		store, stored, memo = kept.Open(cfg.Kind), &catalog.Memory{}, &memory.Kept{}
 	} else {
 		s, err := sqlite.Open(ctx, cfg.DB, cfg.file())
 		if err != nil {

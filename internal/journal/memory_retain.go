@@ -1,0 +1,140 @@
+package journal
+
+import (
+	"slices"
+	"sort"
+)
+
+// Retainer is implemented by stores that drop ended runs by themselves: see [Memory.Retain].
+type Retainer interface {
+	// Hold keeps a run, one that is yet to begin too, until release is called, which may be done more than once. Those who wait for a run, or read it in several steps, hold it
+	// meanwhile.
+	Hold(run string) (release func())
+}
+
+// retention is which ended runs a store in memory keeps.
+type retention struct {
+	on           bool
+	runs, events int
+	held         map[string]int
+	// queue are the ended runs, roughly in the order of their end; an entry whose run was reopened, or pruned, counts no more. size and total count those that do.
+	queue       []*memRun
+	size, total int
+}
+
+// Retain bounds the ended runs that the store keeps: those beyond runs, or those that have more than events together, are dropped with all they hold, the oldest
+// first, but not the last one for its events. A run is kept while it is held, and while the run that started it has not ended. 0 runs keeps none. To be called before the first run is made.
+func (m *Memory) Retain(runs, events int) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.kept = retention{on: true, runs: runs, events: events, held: map[string]int{}}
+}
+
+var _ Retainer = (*memHandle)(nil)
+
+// Hold implements Retainer.
+func (h *memHandle) Hold(run string) (release func()) {
+	k := &h.m.kept
+	h.m.mu.Lock()
+	defer h.m.mu.Unlock()
+	if !k.on {
+		return func() {}
+	}
+	k.held[run]++
+	done := false
+	return func() {
+		h.m.mu.Lock()
+		defer h.m.mu.Unlock()
+		if done {
+			return
+		}
+		done = true
+		if k.held[run]--; k.held[run] == 0 {
+			delete(k.held, run)
+		}
+		h.m.evict()
+	}
+}
+
+// ended notes whether a run has ended with the append that was stored last.
+func (m *Memory) ended(r *memRun) {
+	k := &m.kept
+	if !k.on {
+		return
+	}
+	m.reopened(r)
+	if !r.head.Status.IsEnded() {
+		return
+	}
+	r.retained = int(r.head.LastSeq)
+	k.queue = append(k.queue, r)
+	k.size++
+	k.total += r.retained
+	m.evict()
+}
+
+// reopened takes a run out of those that have ended.
+func (m *Memory) reopened(r *memRun) {
+	if r.retained == 0 {
+		return
+	}
+	k := &m.kept
+	k.size--
+	k.total -= r.retained
+	r.retained = 0
+	if i := slices.Index(k.queue, r); i >= 0 {
+		k.queue[i] = nil
+	}
+}
+
+// evict drops ended runs that are too many. Runs that are kept for others are looked at again later: an append or a release looks at two more runs than it must.
+func (m *Memory) evict() {
+	k := &m.kept
+	for looks := 0; len(k.queue) > 0 && (k.size > k.runs || k.total > k.events && k.size > 1) && looks < 2; {
+		r := k.queue[0]
+		k.queue[0] = nil
+		k.queue = k.queue[1:]
+		switch {
+		case r == nil:
+		case m.isKept(r):
+			k.queue = append(k.queue, r)
+			looks++
+		default:
+			k.size--
+			k.total -= r.retained
+			r.retained = 0
+			m.drop(r)
+		}
+	}
+}
+
+// isKept tells whether others need an ended run.
+func (m *Memory) isKept(r *memRun) bool {
+	if m.kept.held[r.head.Run] > 0 || r.head.Owner != "" {
+		return true
+	}
+	above := m.runs[r.head.Parent]
+	return above != nil && !above.head.Status.IsEnded()
+}
+
+// note keeps the notices of an append.
+func (m *Memory) note(r *memRun, a Append) {
+	for _, n := range a.Notices {
+		m.noticed++
+		n.ID, n.Run, n.At = m.noticed, a.Run, microseconds(a.At)
+		m.notices = append(m.notices, n)
+		r.notices = append(r.notices, n.ID)
+	}
+}
+
+// unnote takes the notices of a run away. They are left as gaps, without a run, until they are half of all.
+func (m *Memory) unnote(r *memRun) {
+	for _, id := range r.notices {
+		i := sort.Search(len(m.notices), func(i int) bool { return m.notices[i].ID >= id })
+		m.notices[i].Run = ""
+	}
+	m.gaps += len(r.notices)
+	if r.notices = nil; 2*m.gaps > len(m.notices) {
+		m.notices, m.gaps = slices.DeleteFunc(m.notices, func(n Notice) bool { return n.Run == "" }), 0
+	}
+}
