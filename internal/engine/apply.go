@@ -91,7 +91,8 @@ func (r *Run) applyRun(ev *Event) error {
 		if d.Version > Version {
 			return r.diverge(ev, "the run needs engine version %d; this is %d", d.Version, Version)
 		}
-		r.s.Created, r.s.Limits, r.s.Above, r.s.Status = d, d.Limits, d.Above, StatusPending
+		r.s.Created, r.s.Limits, r.s.Status = d, d.Limits, StatusPending
+		r.openLedger(d)
 		r.s.Flows, r.s.Scopes = []flowRun{{}}, []scope{{}}
 		r.flows = append(r.flows[:0], r.plan.root)
 		if r.plan.root.w.Rules.TypedState {
@@ -111,13 +112,14 @@ func (r *Run) applyRun(ev *Event) error {
 	case *RunResumed:
 		r.s.Status = StatusRunning
 		if d.Reason == reasonRecovered || d.Reason == reasonReopened {
-			r.s.Reservations = nil // the calls are made again, and reserve anew
+			r.s.Ledger.DropSessions()
 		}
 		if d.Above != nil {
-			r.s.Above = d.Above
+			r.s.Ledger.SetParentBudget(d.Above)
 		}
 		if d.Limits != nil {
-			r.s.Limits, r.s.Ending, r.s.Limit = *d.Limits, nil, ""
+			r.setLimits(*d.Limits)
+			r.s.Ending, r.s.Limit = nil, ""
 			if f := r.scope(0).Failed; f != nil { // a step failed for good while the limit was ending the run
 				r.s.Ending = &ending{Status: StatusFailed, Failure: *f}
 			}

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/hocket-run/hocket/internal/chat"
+	"github.com/hocket-run/hocket/internal/engine/ledger"
 	"github.com/hocket-run/hocket/internal/expr"
 	"github.com/hocket-run/hocket/workflow"
 )
@@ -67,7 +68,7 @@ func (r *Run) applyCall(ev *Event) error {
 			return err
 		}
 		r.s.Calls[d.Call].Args = d.Arguments
-		r.charge(ev, spending{Calls: 1})
+		r.charge(ev, ledger.Amount{Calls: 1})
 	case *ToolReturned:
 		if d.Call == "" { // answered by the engine itself
 			return r.answerTurn(ev, d.Frame, turnCall{ID: d.ToolCallID, Text: d.Text, Err: d.IsError})
@@ -131,7 +132,7 @@ func (r *Run) applyModelCalled(ev *Event, d *ModelCalled) error {
 	if err := r.beginCall(ev, d.Call, call{Kind: callModel, Frame: d.Frame, Attempt: d.Attempt, Reserved: d.Reserved}); err != nil {
 		return err
 	}
-	r.charge(ev, spending{Calls: 1})
+	r.charge(ev, ledger.Amount{Calls: 1})
 	if len(d.Added) > 0 {
 		fr.Repairs++
 		r.conv(fr.Conv, d.Added...)
@@ -144,6 +145,9 @@ func (r *Run) applyModelCalled(ev *Event, d *ModelCalled) error {
 	}
 	c := r.s.Calls[d.Call]
 	c.Model, c.Length = d.Model, d.Length
+	if v := d.Reserved; v != nil {
+		r.s.Ledger.Reserve(d.Call, ev.Step, d.Model, v.Input, v.Output)
+	}
 	if a := r.flowOf(ev.Step).agents[fr.Agent]; a != nil {
 		fr.Model = 1 + slices.Index(a.Fallbacks, d.Model)
 	}
@@ -276,7 +280,7 @@ func (r *Run) applyWait(ev *Event) error {
 		} else if c := r.s.Calls[d.Call]; c != nil {
 			r.setCall(c, callAsking)
 			if d.Binding != "" && (d.Kind == workflow.WaitApproval || d.Below != nil) { // it was not made; it counts when it is
-				r.charge(ev, spending{Calls: -1})
+				r.charge(ev, ledger.Amount{Calls: -1})
 			}
 		}
 		r.timeWait(ev, waitTimer(d.Wait), d.Deadline)
@@ -288,7 +292,7 @@ func (r *Run) applyWait(ev *Event) error {
 		}
 		w.Answer, w.Args, w.Ended = d, nil, ev.Seq
 		if d.Limits != nil {
-			r.s.Limits = *d.Limits
+			r.setLimits(*d.Limits)
 		}
 		r.approved(w)
 		if c := r.s.Calls[w.Call]; c != nil {

@@ -2,20 +2,19 @@ package engine
 
 import (
 	"fmt"
+	"iter"
 	"strconv"
 	"strings"
 
 	"github.com/hocket-run/hocket/internal/chat"
+	"github.com/hocket-run/hocket/internal/engine/ledger"
 	"github.com/hocket-run/hocket/workflow"
 )
 
-// A budget holds because every model call reserves, before it is made, what it can use at most: an estimate of its input, and an output at which its
-// provider is asked to stop. Reservations of calls that are out count as spent until the calls settle (P20).
+// What follows from budgets: package ledger says what fits, and here is decided what becomes of the run (P20).
 const (
 	// defaultOutput is reserved for the answer of an agent that sets no bound of its own: what current models take as a bound.
 	defaultOutput = 16_384
-	// minOutput is the least that is worth a call.
-	minOutput = 16
 	// bytesPerToken and tokensPerMessage estimate input.
 	bytesPerToken, tokensPerMessage, tokensPerCall = 3, 4, 16
 	// stopLength is the word for an answer that was cut at its bound.
@@ -24,121 +23,114 @@ const (
 	stopRefusal = "refusal"
 )
 
-// Details of LimitReached that name what a budget bounds.
-const (
-	detailTokens = "tokens"
-	detailMoney  = "micro-USD"
-	detailCalls  = "calls"
-)
+// BoundByWorkflow is the budget of all runs of a workflow, which drivers keep.
+const BoundByWorkflow = "workflow"
 
-// Which budget bounds a reservation.
-const (
-	boundByRun   = "run"
-	boundByNode  = "node"
-	boundByAbove = "above"
-	// BoundByWorkflow is the budget of all runs of a workflow, which drivers keep.
-	BoundByWorkflow = "workflow"
-)
+// world is the run as its ledger sees it.
+type world struct{ r *Run }
 
-// spending is what was used, or is reserved.
-type spending struct {
-	Tokens int64
-	Cost   chat.Money
-	Calls  int64
-}
-
-func (s spending) plus(o spending) spending {
-	return spending{chat.AddTokens(s.Tokens, o.Tokens), s.Cost.Plus(max(o.Cost, 0)), addCalls(s.Calls, o.Calls)}
-}
-
-// addCalls adds calls; a call that was counted and is not made is taken back by -1.
-func addCalls(a, b int64) int64 {
-	if b < 0 {
-		return max(a+b, 0)
-	}
-	return chat.AddTokens(a, b)
-}
-
-// rate gives the price of a model; false where it is not known.
-func (r *Run) rate(model string) (chat.Rate, bool) {
-	for i := range r.s.Created.Prices {
-		if p := &r.s.Created.Prices[i]; p.Model == model {
-			return p.Rate, true
+// Around implements ledger.World.
+func (w world) Around(step int) iter.Seq2[string, *workflow.Budget] {
+	return func(yield func(string, *workflow.Budget) bool) {
+		for ; step > 0; step = w.r.stepScope(step).Owner {
+			if b := w.r.stepNode(step).Budget; b != nil && !yield(w.r.nodeID(step), b) {
+				return
+			}
 		}
 	}
-	return chat.Rate{}, false
 }
 
-// most is what a reservation stands for.
-func (r *Run) most(model string, v *Reserved) spending {
-	s := spending{Tokens: chat.AddTokens(v.Input, v.Output)}
-	if rate, ok := r.rate(model); ok {
-		s.Cost = rate.Most(v.Input, v.Output)
+// Calls implements ledger.World.
+func (w world) Calls() iter.Seq[ledger.Call] {
+	return func(yield func(ledger.Call) bool) {
+		for key, c := range w.r.s.Calls {
+			if c.Kind != callModel && !yield(ledger.Call{Key: key, Step: c.Step, State: w.r.ledgerState(c)}) {
+				return
+			}
+		}
 	}
-	return s
 }
 
-func microUSD(usd float64) int64 { return int64(usd * 1e6) }
+// ledgerState is the state of a tool or function call as the ledger distinguishes it. A call that waits for its retry timer is none of them.
+func (r *Run) ledgerState(c *call) ledger.CallState {
+	switch {
+	case c.State == callOpen:
+		return ledger.CallOut
+	case c.State == callAsking && c.Kind == callTool:
+		return ledger.CallHeld
+	case c.State == callDue && c.Kind == callTool && c.Approved != "":
+		return ledger.CallApproved
+	case c.State == callDue || c.State == callFailed:
+		return ledger.CallIdle
+	}
+	return ledger.CallOther
+}
+
+// balances gives the budgets that a step's calls must fit.
+func (r *Run) balances(step int) []ledger.Balance { return r.s.Ledger.Balances(world{r}, step) }
+
+// endedByBudget tells whether the run ends by a limit after which nothing is called that uses something.
+func (r *Run) endedByBudget() bool {
+	return r.s.Ending != nil && r.s.Ending.Limit && isBudget(r.s.Limit)
+}
 
 // reserve asks the budgets for a model call. False: the call is not made now. Then either the limit was met, or the call waits for others to free
 // what they reserved, or for a person. Nil and true: no budget bounds it.
 func (r *Run) reserve(id, fr int, model string, added []chat.Message) (*Reserved, bool) {
-	if r.s.Ending != nil && r.s.Ending.Limit && isBudget(r.s.Limit) || r.full(id) {
+	if r.endedByBudget() || r.full(id) {
 		return nil, false
 	}
-	purses := r.purses(id)
-	if len(purses) == 0 {
+	balances := r.balances(id)
+	if len(balances) == 0 {
 		return nil, true
 	}
 	if r.askedForBudget() {
 		r.held = true
 		return nil, false
 	}
-	v := &Reserved{Input: r.inputTokens(id, fr, added), Output: outputBound(r.agent(id, fr))}
-	rate, priced := r.rate(model)
-	least := min(minOutput, v.Output)
-	for i := range purses {
-		p := &purses[i]
-		if room, detail, limit := p.room(v.Input, p.spent, rate, priced); room < least { // it does not fit whatever the others leave
-			r.meet(id, p, detail, limit)
-			return nil, false
-		}
-		room, _, _ := p.room(v.Input, p.spent.plus(p.reserved), rate, priced)
-		if room < least {
-			r.held = true
-			return nil, false
-		}
-		if room < v.Output {
-			v.Output, v.Bound = room, p.bound
-		}
+	rate, priced := r.s.Ledger.Rate(model)
+	v := &Reserved{Input: r.inputTokens(id, fr, added)}
+	fit := ledger.FitModel(balances, v.Input, outputBound(r.agent(id, fr)), rate, priced, false)
+	if !r.fitsBudget(id, fit) {
+		return nil, false
 	}
+	v.Output, v.Bound = fit.Output, fit.Bound
 	return v, true
+}
+
+// fitsBudget tells whether a call fits the budgets of its step. Where it does not, the budget is met or the call waits.
+func (r *Run) fitsBudget(id int, fit ledger.Fit) bool {
+	switch {
+	case fit.Met != nil:
+		r.budgetMet(id, fit.Met, fit.MetDetail, fit.MetLimit)
+		return false
+	case fit.Waits:
+		r.held = true
+		return false
+	}
+	return true
 }
 
 // mayCallTool asks the budgets for a tool call, which uses up nothing but a call. key is that of one that is made again, or empty.
 func (r *Run) mayCallTool(id int, key string) bool {
-	if r.s.Ending != nil && r.s.Ending.Limit && isBudget(r.s.Limit) || r.full(id) {
+	if r.endedByBudget() || r.full(id) {
 		return false
 	}
-	own := r.keptCall(key, r.s.Calls[key]).Calls
-	for _, p := range r.purses(id) {
-		if p.budget.MaxCalls <= 0 {
-			continue
-		}
-		if r.askedForBudget() {
-			r.held = true
-			return false
-		}
-		if p.spent.plus(r.keptIdle(key)).Calls >= p.budget.MaxCalls {
-			r.meet(id, &p, detailCalls, p.budget.MaxCalls)
-			return false
-		}
-		if p.spent.Calls+p.reserved.Calls-own >= p.budget.MaxCalls { // runs below hold what is left
-			r.held = true
-			return false
-		}
+	balances := r.balances(id)
+	if !ledger.BoundsCalls(balances) {
+		return true
 	}
-	return true
+	if r.askedForBudget() {
+		r.held = true
+		return false
+	}
+	own, idle := r.s.Ledger.Own(world{r}, key)
+	return r.fitsBudget(id, ledger.FitCalls(balances, own, idle))
+}
+
+// maySlot tells whether a call that was out before may be out again: it needs no slot where others that have one may wait for what its runs hold.
+func (r *Run) maySlot(key string, c *call) bool {
+	return r.step(c.Step).open > 0 || r.slot() || r.s.Ledger.HasReserved(key)
 }
 
 // inputTokens estimates the input of a frame's next call: by its bytes, and by what its last call had and what came since.
@@ -184,14 +176,14 @@ func outputBound(a *agent) int64 {
 	return most
 }
 
-// meet says that a budget is used up: the node fails, the run ends, or a person is asked for more.
-func (r *Run) meet(id int, p *purse, detail string, limit int64) {
+// budgetMet says that a budget is used up: the node fails, the run ends, or a person is asked for more.
+func (r *Run) budgetMet(id int, b *ledger.Balance, detail string, limit int64) {
 	switch {
-	case p.bound == boundByNode:
+	case b.Bound == ledger.BoundByNode:
 		r.emitStep(id, &LimitReached{Limit: CodeNodeBudget, Max: limit, Detail: detail})
-		r.failStep(id, Failure{Code: CodeNodeBudget, Limit: detail, Max: limit, Message: fmt.Sprintf("the budget of %q of %d %s is used up", p.node, limit, detail)})
+		r.failStep(id, Failure{Code: CodeNodeBudget, Limit: detail, Max: limit, Message: fmt.Sprintf("the budget of %q of %d %s is used up", b.Node, limit, detail)})
 	case r.s.Ending != nil: // the call waits for the reopening
-	case p.bound == boundByAbove:
+	case b.Bound == ledger.BoundByParent:
 		r.emitStep(id, &LimitReached{Limit: CodeParentBudget, Max: limit, Detail: detail})
 	case r.askedForBudget():
 		r.held = true
@@ -212,9 +204,9 @@ func sentence(s string) string { return strings.ToUpper(s[:1]) + s[1:] }
 // example is twice a budget, as people write it.
 func example(d *LimitReached) string {
 	switch d.Detail {
-	case detailTokens:
+	case ledger.DetailTokens:
 		return strconv.FormatInt(chat.AddTokens(d.Max, d.Max), 10)
-	case detailCalls:
+	case ledger.DetailCalls:
 		return fmt.Sprintf("%dcalls", chat.AddTokens(d.Max, d.Max))
 	}
 	return strconv.FormatFloat(2*float64(max(d.Max, 1))/1e6, 'f', -1, 64) + "USD"
@@ -249,13 +241,13 @@ func (r *Run) largerBudget(met *LimitReached, text string) (*workflow.Limits, er
 		return nil, nil //nolint:nilnil // the run is to end
 	}
 	if _, err := strconv.ParseFloat(text, 64); err == nil {
-		text += map[string]string{detailCalls: "calls", detailMoney: "USD"}[met.Detail]
+		text += map[string]string{ledger.DetailCalls: "calls", ledger.DetailMoney: "USD"}[met.Detail]
 	}
 	l, err := workflow.ParseBudget(text)
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w, or %s", ErrAnswer, err, workflow.BudgetStop)
 	}
-	more := map[string]int64{detailTokens: l.MaxTokens, detailCalls: l.MaxCalls, detailMoney: microUSD(l.MaxCostUSD)}[met.Detail]
+	more := map[string]int64{ledger.DetailTokens: l.MaxTokens, ledger.DetailCalls: l.MaxCalls, ledger.DetailMoney: ledger.MicroUSD(l.MaxCostUSD)}[met.Detail]
 	if more <= met.Max {
 		return nil, fmt.Errorf("%w: the run used up its budget of %d %s; answer with a larger one", ErrAnswer, met.Max, met.Detail)
 	}
@@ -282,55 +274,79 @@ func (r *Run) cutShort(key string, c *call, d ModelResult) {
 	f := Failure{Code: CodeBudget, Message: fmt.Sprintf("the answer was cut off after %d tokens, the rest of the budget", c.Reserved.Output), Node: r.nodeID(step)}
 	model := c.Model
 	r.emitStep(step, &ModelFailed{Call: key, Attempt: c.Attempt, Error: f, Model: d.Model, Usage: d.Usage, CostUSD: d.CostUSD, UsageEstimated: clean(d.UsageEstimated), Source: d.Source, Details: cleanDetails(d.Details)})
-	for _, p := range r.purses(step) {
-		if p.bound != bound || r.broken != nil {
+	balances := r.balances(step)
+	for i := range balances {
+		b := &balances[i]
+		if b.Bound != bound || r.broken != nil {
 			continue
 		}
-		rate, priced := r.rate(model)
-		_, detail, limit := p.room(0, p.spent.plus(p.reserved), rate, priced)
-		r.meet(step, &p, detail, limit)
+		rate, priced := r.s.Ledger.Rate(model)
+		_, detail, limit := b.RoomNow(0, rate, priced)
+		r.budgetMet(step, b, detail, limit)
 	}
 }
 
-// spend counts what a call used. A call of which nobody knows counts as what was reserved for it, unless it was turned away.
+// spend counts what a model call used. free: it was turned away before it cost anything; withheld: it was never made.
 func (r *Run) spend(ev *Event, key string, u *chat.Usage, costUSD *float64, free, withheld bool) {
 	c := r.s.Calls[key]
 	if c == nil {
 		return // endCall says what is wrong
 	}
-	var s spending
-	switch {
-	case withheld:
-		s.Calls = -1 // it was counted when it was asked for, and was never made
-	case u != nil:
-		s.Tokens = chat.AddTokens(u.InputTokens, u.OutputTokens)
-		if rate, ok := r.rate(c.Model); ok {
-			s.Cost = rate.Cost(*u)
-		}
-	case !free && c.Reserved != nil:
-		s = r.most(c.Model, c.Reserved)
+	used := r.s.Ledger.UseOfModel(key, c.Model, u, costUSD, free || withheld)
+	if withheld {
+		used.Calls = -1 // it was counted when it was asked for
 	}
-	if costUSD != nil {
-		s.Cost = max(0, chat.ToMoney(*costUSD))
-	}
-	r.charge(ev, s)
+	r.charge(ev, used)
 }
 
-// charge adds to what the run and the node of an event have used.
-func (r *Run) charge(ev *Event, s spending) { r.chargeStep(ev.Step, s) }
+// charge adds to what the run and the nodes around the step of an event have used.
+func (r *Run) charge(ev *Event, a ledger.Amount) { r.s.Ledger.Charge(world{r}, ev.Step, a) }
 
-func (r *Run) chargeStep(step int, s spending) {
-	r.s.Spent = r.s.Spent.plus(s)
-	for id := range r.around(step) {
-		if r.stepNode(id).Budget == nil {
-			continue
-		}
-		if r.s.NodeSpent == nil {
-			r.s.NodeSpent = map[string]spending{}
-		}
-		node := r.nodeID(id)
-		r.s.NodeSpent[node] = r.s.NodeSpent[node].plus(s)
+// closeAccount ends what is reserved for a call that is gone: what its runs and sessions may still use counts as used, because nothing reports it any more.
+func (r *Run) closeAccount(key string, c *call) {
+	if c.Kind == callModel {
+		r.s.Ledger.Release(key)
+	} else {
+		r.s.Ledger.CloseCall(world{r}, key)
 	}
+}
+
+// openLedger begins the account of a run.
+func (r *Run) openLedger(d *RunCreated) {
+	r.s.Ledger.SetBudget(d.Limits.Budget())
+	r.s.Ledger.SetParentBudget(d.Above)
+	for i := range d.Prices {
+		r.s.Ledger.SetRate(d.Prices[i].Model, d.Prices[i].Rate)
+	}
+}
+
+// setLimits puts other limits into force.
+func (r *Run) setLimits(l workflow.Limits) {
+	r.s.Limits = l
+	r.s.Ledger.SetBudget(l.Budget())
+}
+
+// isBudget tells whether a run that ended by this limit makes no calls any more that use something.
+func isBudget(limit string) bool {
+	return limit == CodeBudget || limit == CodeParentBudget || limit == CodeMaxBytes
+}
+
+// budgetMetBelow says that the budget of a step is used up by what its call started: the one that has least left of what is asked about.
+func (r *Run) budgetMetBelow(step int, detail string) {
+	if r.s.Ending != nil {
+		return // it waits for the reopening
+	}
+	if b, limit := ledger.LeastLeft(r.balances(step), detail); b != nil {
+		r.budgetMet(step, b, detail, limit)
+	}
+}
+
+// waitsForBudget tells whether a failed call that had too little budget stays, to be made again under a larger one.
+func (r *Run) waitsForBudget(step int, f *Failure, detail string, late bool) bool {
+	if f == nil || detail == "" || late || r.s.Ending != nil && !r.s.Ending.Limit {
+		return false
+	}
+	return ledger.BoundsDetail(r.balances(step), detail)
 }
 
 // isFree tells whether a model call that failed with this code was turned away before it cost anything. The codes are those of package model.

@@ -30,8 +30,7 @@ func (r *Run) setCall(c *call, s callState) {
 // forget takes a call out.
 func (r *Run) forget(key string, c *call) {
 	r.count(c, -1)
-	r.leaveChildren(key, c)
-	r.leaveReserved(key)
+	r.closeAccount(key, c)
 	delete(r.s.Calls, key)
 }
 
@@ -108,7 +107,11 @@ func (r *Run) failCall(ev *Event, key string, kind callKind, late bool) error {
 		r.forget(key, c)
 		return nil
 	}
-	r.leaveReserved(key)
+	if c.Kind == callModel {
+		r.s.Ledger.Release(key)
+	} else {
+		r.s.Ledger.CloseSessions(world{r}, key)
+	}
 	r.setCall(c, callFailed)
 	return nil
 }

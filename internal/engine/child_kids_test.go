@@ -31,7 +31,7 @@ type kids struct {
 var appetite = workflow.Budget{MaxTokens: 20_000, MaxCostUSD: 1, MaxCalls: 30}
 
 // part gives what a child may use in all, as it is recorded.
-func (k *kids) part(run string) *workflow.Budget { return k.w.Run.PartOf(run) }
+func (k *kids) part(run string) *workflow.Budget { return k.w.Run.Allotment(run) }
 
 // call carries out a tool call that starts a run. False: it waits for room.
 func (k *kids) call(c *engine.CallTool) bool {

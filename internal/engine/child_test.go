@@ -293,20 +293,22 @@ func (f *family) keepsNothing() {
 	raw := enginetest.State(f.Run)
 	var s struct {
 		State struct {
-			Calls    map[string]json.RawMessage
-			Children map[string]struct {
-				Call  string
-				Ended bool
+			Calls  map[string]json.RawMessage
+			Ledger struct {
+				Children map[string]struct {
+					Call  string
+					Ended bool
+				}
 			}
 		} `json:"state"`
 	}
 	if err := json.Unmarshal(raw, &s); err != nil {
 		f.rt.Fatalf("state: %v", err)
 	}
-	if len(s.State.Children) == 0 && len(f.kids.used) > 0 {
+	if len(s.State.Ledger.Children) == 0 && len(f.kids.used) > 0 {
 		f.rt.Fatalf("the state holds no runs below: %s", raw)
 	}
-	for run, c := range s.State.Children {
+	for run, c := range s.State.Ledger.Children {
 		if !c.Ended && (f.Run.EndedByLimit() == "" || s.State.Calls[c.Call] == nil) {
 			f.rt.Fatalf("a part is kept for %s, which nobody goes on with\n%s", run, f.Log())
 		}

@@ -19,7 +19,7 @@
 // or the whole run may see; a frame is one agent loop inside a step, the step's own or a sub-agent's.
 //
 // A note is what a sub-step of a Go function gave; it stands in the state until its step ends, and later attempts are given it (note.go, ADR 12).
-// A part is what a call that starts a run sets aside for it of the budgets; what that run used is told by the call and counts here (child.go, ADR 30).
+// An allotment (`part` in events) is what is reserved of the budgets for a run that a call starts; the call reports what that run used (package ledger, ADR 30).
 //
 // Invariants: Seq has no gaps; every open call, timer and wait is a function of the state; a step's output never changes; a scope is settled
 // when no token and no step lives in it; state changes in apply only; events from disk are validated before they are used (fits.go).

@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"time"
+
+	"github.com/hocket-run/hocket/internal/engine/ledger"
 )
 
 // Failure is why a call, a step or a run did not succeed. It is data: it stands in events, survives replay, and is never a Go error.
@@ -127,7 +129,7 @@ func (e *BudgetError) FailureCode() string { return CodeBudget }
 type UncountedError struct{ Bound string }
 
 func (e *UncountedError) Error() string {
-	of := map[string]string{boundByRun: "the run", boundByNode: "the node", boundByAbove: "the run above", BoundByWorkflow: "all runs of the workflow"}[e.Bound]
+	of := map[string]string{ledger.BoundByRun: "the run", ledger.BoundByNode: "the node", ledger.BoundByParent: "the run above", BoundByWorkflow: "all runs of the workflow"}[e.Bound]
 	return "its usage is not reported, and the budget of " + of + " limits tokens or cost; to start it anyway, set uncounted: allow in the budget"
 }
 

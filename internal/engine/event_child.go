@@ -2,6 +2,7 @@ package engine
 
 import (
 	"github.com/hocket-run/hocket/internal/chat"
+	"github.com/hocket-run/hocket/internal/engine/ledger"
 	"github.com/hocket-run/hocket/workflow"
 )
 
@@ -51,8 +52,8 @@ type Spent struct {
 	Calls   int64   `json:"calls,omitempty"`
 }
 
-func (s Spent) spending() spending {
-	return spending{max(s.Tokens, 0), max(chat.ToMoney(s.CostUSD), 0), max(s.Calls, 0)}
+func (s Spent) amount() ledger.Amount {
+	return ledger.Amount{Tokens: max(s.Tokens, 0), Cost: max(chat.ToMoney(s.CostUSD), 0), Calls: max(s.Calls, 0)}
 }
 
 // ChildStart asks what a run may use that an open tool or function call is about to start. It is no result: the call stays open. Asked again for a run that

@@ -9,7 +9,7 @@ import (
 
 // askHeld makes the calls that waited for others to free what they had reserved, or a slot. It tells whether any went on.
 func (r *Run) askHeld() bool {
-	if l := r.s.Limits; !r.held || l.MaxConcurrency <= 0 && l.MaxTokens <= 0 && l.MaxCostUSD <= 0 && l.MaxCalls <= 0 && len(r.s.NodeSpent) == 0 && r.s.Above == nil {
+	if !r.held || r.s.Limits.MaxConcurrency <= 0 && !r.s.Ledger.Bounds() {
 		return false
 	}
 	if r.broken != nil || r.s.Ending != nil || r.s.Status != StatusRunning || r.askedForBudget() {

@@ -178,10 +178,10 @@ func (r *Run) handleTool(d ToolResult) {
 	inAgent := c.ToolID != ""
 	d.Text, d.Structured = clean(d.Text), compacted(d.Structured)
 	var f Failure
-	if r.keptForMore(step, d.Failure, d.Budget, late) {
+	if r.waitsForBudget(step, d.Failure, d.Budget, late) {
 		f = Failure{Code: CodeBudget, Message: d.Failure.clean().Message}
 		r.emitStep(step, &ToolFailed{Call: key, Attempt: attempt, Error: f, Kept: true})
-		r.metBelow(step, d.Budget)
+		r.budgetMetBelow(step, d.Budget)
 		return
 	}
 	if d.Failure != nil {
@@ -220,7 +220,7 @@ func (r *Run) handleFunc(d FuncResult) {
 		d = FuncResult{Failure: &f, Output: d.Output, Budget: d.Budget}
 	}
 	ofWorkflow := d.Failure != nil && d.Budget == CodeWorkflowBudget && !late && (r.s.Ending == nil || r.s.Ending.Limit)
-	kept := ofWorkflow || r.keptForMore(step, d.Failure, d.Budget, late)
+	kept := ofWorkflow || r.waitsForBudget(step, d.Failure, d.Budget, late)
 	r.emitStep(step, r.mem.returned.put(FuncReturned{
 		Call: key, Attempt: attempt, Update: d.Update, Output: d.Output, Goto: d.Goto, Signals: d.Signals, Error: d.Failure, Late: late, Kept: kept,
 	}))
@@ -231,7 +231,7 @@ func (r *Run) handleFunc(d FuncResult) {
 	case ofWorkflow:
 		r.metWorkflow(step, d.Failure.Message)
 	case kept:
-		r.metBelow(step, d.Budget)
+		r.budgetMetBelow(step, d.Budget)
 	case d.Failure != nil:
 		f := *d.Failure
 		f.Err = cause

@@ -104,22 +104,8 @@ func (r *Run) drains() bool {
 	if r.cancelled() || r.open > 0 {
 		return false // functions may finish (ADR 15)
 	}
-	for _, c := range r.s.Calls {
-		if c.State == callCancelled && c.Kind != callFunc {
-			return false
-		}
-	}
-	late := func(key string) bool {
-		c := r.s.Calls[key]
-		return c != nil && c.State == callCancelled
-	}
-	for _, c := range r.s.Children {
-		if !c.Ended && late(c.Call) {
-			return false
-		}
-	}
-	for _, v := range r.s.Reservations {
-		if late(v.Call) {
+	for key, c := range r.s.Calls {
+		if c.State == callCancelled && (c.Kind != callFunc || r.s.Ledger.IsAwaited(key)) {
 			return false
 		}
 	}

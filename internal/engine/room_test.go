@@ -49,17 +49,17 @@ func TestPartOfRunBegunAgain(t *testing.T) {
 	w.Finish("a", lostItsRun)
 	b := callOf(t, w, "b")
 	w.Feed(engine.ChildStart{ID: b, Run: "rb"})
-	if part := w.Run.PartOf("rb"); part == nil || part.MaxTokens != 1000 {
+	if part := w.Run.Allotment("rb"); part == nil || part.MaxTokens != 1000 {
 		t.Fatalf("the only run below got %+v", part)
 	}
 	w.Fire(w.Timers[0].ID)
 	if err := w.Try(engine.ChildStart{ID: callOf(t, w, "a"), Run: "ra"}); !errors.Is(err, engine.ErrNoRoom) {
-		t.Fatalf("the run was begun again: %v, with %+v, beside one that holds all", err, w.Run.PartOf("ra"))
+		t.Fatalf("the run was begun again: %v, with %+v, beside one that holds all", err, w.Run.Allotment("ra"))
 	}
 	w.Feed(engine.CallUse{ID: b, Run: "rb", Ended: true, Used: engine.Used{Borne: engine.Spent{Tokens: 400}}})
 	w.Feed(engine.ChildStart{ID: callOf(t, w, "a"), Run: "ra"})
 	w.Feed(engine.ChildStart{ID: callOf(t, w, "a"), Run: "ra"})
-	if part := w.Run.PartOf("ra"); part == nil || part.MaxTokens != 300 {
+	if part := w.Run.Allotment("ra"); part == nil || part.MaxTokens != 300 {
 		t.Errorf("it got %+v; want the half of 600, since b may start another", part)
 	}
 	w.CheckPrefixes()
@@ -103,7 +103,7 @@ func TestCallsHeldByOwnRun(t *testing.T) {
 		w.Start("{}")
 		for _, id := range []string{"a", "b"}[:n] {
 			w.Feed(engine.ChildStart{ID: callOf(t, w, id), Run: "r" + id})
-			if part := w.Run.PartOf("r" + id); part == nil || part.MaxCalls != int64(10-n)/int64(n) {
+			if part := w.Run.Allotment("r" + id); part == nil || part.MaxCalls != int64(10-n)/int64(n) {
 				t.Fatalf("the run below got %+v", part)
 			}
 		}
@@ -134,7 +134,7 @@ func TestCallOfHeldCallIsKept(t *testing.T) {
 	w.Finish("b", enginetest.Held("bound", `{}`))
 	b := waitOf(t, w, "").ID
 	w.Feed(engine.ChildStart{ID: callOf(t, w, "a"), Run: "ra"})
-	if part := w.Run.PartOf("ra"); part == nil || part.MaxCalls != 9 {
+	if part := w.Run.Allotment("ra"); part == nil || part.MaxCalls != 9 {
 		t.Fatalf("the run below got %+v", part)
 	}
 	w.Finish("a", enginetest.Held("bound", `{}`))

@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/hocket-run/hocket/internal/chat"
+	"github.com/hocket-run/hocket/internal/engine/ledger"
 	"github.com/hocket-run/hocket/internal/engine/prompt"
 	"github.com/hocket-run/hocket/workflow"
 )
@@ -36,15 +37,9 @@ type state struct {
 	Used int // steps that count against MaxSteps
 	// Bytes count against MaxBytes; 0 where there is no such bound.
 	Bytes int64
-	// Spent is what budgets have to bear so far, NodeSpent that of nodes with a budget of their own.
-	Spent     spending
-	NodeSpent map[string]spending
-	// Above is what the run above leaves for this one; Children are the runs that calls of this one started, by id.
-	Above    *workflow.Budget
-	Children map[string]*child
-	// Reservations are those of model calls that functions and tools make themselves, by key.
-	Reservations map[string]*reservation
-	Round        int
+	// Ledger is what the run may use and has used.
+	Ledger ledger.Ledger
+	Round  int
 	// Seen are the nodes run in this round, while MaxRounds is set.
 	Seen map[int]bool
 	// Ending is set once the run can only end, by failure, limit or cancellation.

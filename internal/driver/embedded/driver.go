@@ -193,7 +193,7 @@ func (d *Driver) Spent(ctx context.Context, run string) (spent engine.Spent, abo
 	if err != nil {
 		return engine.Spent{}, nil, err
 	}
-	return r.Spent(), r.Above(), nil
+	return r.Spent(), r.ParentBudget(), nil
 }
 
 // Answer implements driver.Driver.

@@ -147,7 +147,7 @@ func (a *actor) reply(m *message) {
 	if m.refused == nil {
 		switch d := m.data.(type) {
 		case engine.ChildStart:
-			m.part = a.run.PartOf(d.Run)
+			m.part = a.run.Allotment(d.Run)
 		case engine.CallReserve:
 			m.grant.Output, m.grant.Short, m.grant.Reserved = a.run.ReservedFor(d.Key)
 		}

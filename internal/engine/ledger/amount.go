@@ -1,0 +1,131 @@
+package ledger
+
+import (
+	"math"
+
+	"github.com/hocket-run/hocket/internal/chat"
+	"github.com/hocket-run/hocket/workflow"
+)
+
+// What a budget bounds, as events and errors name it.
+const (
+	DetailTokens = "tokens"
+	DetailMoney  = "micro-USD"
+	DetailCalls  = "calls"
+)
+
+// Amount is what was used, or is reserved. Of a bound, zero means that nothing bounds it.
+type Amount struct {
+	Tokens int64
+	Cost   chat.Money
+	Calls  int64
+}
+
+// AmountOf gives the bounds of a budget; the zero Amount for nil.
+func AmountOf(b *workflow.Budget) Amount {
+	if b == nil {
+		return Amount{}
+	}
+	return Amount{max(b.MaxTokens, 0), max(chat.ToMoney(b.MaxCostUSD), 0), max(b.MaxCalls, 0)}
+}
+
+// Budget gives a budget with this amount as its bounds; nil for the zero Amount.
+func (a Amount) Budget() *workflow.Budget {
+	if a == (Amount{}) {
+		return nil
+	}
+	return &workflow.Budget{MaxTokens: a.Tokens, MaxCostUSD: a.Cost.USD(), MaxCalls: a.Calls}
+}
+
+// plus adds b. Negative tokens and money count as 0; a negative number of calls takes back calls that were counted and are not made.
+func (a Amount) plus(b Amount) Amount {
+	calls := chat.AddTokens(a.Calls, b.Calls)
+	if b.Calls < 0 {
+		calls = max(a.Calls+b.Calls, 0)
+	}
+	return Amount{chat.AddTokens(a.Tokens, b.Tokens), a.Cost.Plus(max(b.Cost, 0)), calls}
+}
+
+// atLeast gives the larger of both, field by field.
+func (a Amount) atLeast(b Amount) Amount {
+	return Amount{max(a.Tokens, b.Tokens), max(a.Cost, b.Cost), max(a.Calls, b.Calls)}
+}
+
+// beyond gives what of a exceeds b, field by field.
+func (a Amount) beyond(b Amount) Amount {
+	return Amount{max(a.Tokens-b.Tokens, 0), max(a.Cost-b.Cost, 0), max(a.Calls-b.Calls, 0)}
+}
+
+// fields are tokens, money and calls, in this order.
+type fields [3]int64
+
+// Details name the fields of an Amount, in their order.
+var Details = [3]string{DetailTokens, DetailMoney, DetailCalls}
+
+// leastAllotment is what a child run must get at least.
+var leastAllotment = fields{MinOutput, 1, 1}
+
+func (a Amount) fields() fields { return fields{a.Tokens, int64(a.Cost), a.Calls} }
+
+func (f fields) amount() Amount { return Amount{f[0], chat.Money(f[1]), f[2]} }
+
+// MicroUSD gives an amount of money as events name it.
+func MicroUSD(usd float64) int64 { return int64(usd * 1e6) }
+
+// Balance is a budget and what is left of it for one step.
+type Balance struct {
+	// Bound says whose budget it is: one of the Bound constants. Node is the node for BoundByNode, "" for others.
+	Bound  string
+	Node   string
+	Budget workflow.Budget
+	// Used has settled. Reserved is what calls that are out and child runs that have not ended may use beyond it.
+	Used, Reserved Amount
+}
+
+// Whose budget it is.
+const (
+	BoundByRun    = "run"
+	BoundByNode   = "node"
+	BoundByParent = "above" // the budget that the parent run left for this one
+)
+
+// Room gives how many tokens of output a call with that input may have after taken was used; below 0: not even the input fits. detail and limit name what bounds it.
+func (b *Balance) Room(input int64, taken Amount, rate chat.Rate, priced bool) (output int64, detail string, limit int64) {
+	output = math.MaxInt64
+	if most := b.Budget.MaxCalls; most > 0 && taken.Calls >= most {
+		output, detail, limit = -1, DetailCalls, most
+	}
+	if most := b.Budget.MaxTokens; most > 0 {
+		if left := most - chat.AddTokens(taken.Tokens, input); left < output {
+			output, detail, limit = left, DetailTokens, most
+		}
+	}
+	if usd := b.Budget.MaxCostUSD; usd > 0 {
+		left := chat.ToMoney(usd) - taken.Cost
+		most := int64(math.MaxInt64)
+		switch {
+		case left <= 0:
+			most = -1
+		case priced:
+			most = rate.MostOutput(input, left)
+		}
+		if most < output {
+			output, detail, limit = most, DetailMoney, MicroUSD(usd)
+		}
+	}
+	return output, detail, limit
+}
+
+// RoomNow is Room after all that was used and is reserved.
+func (b *Balance) RoomNow(input int64, rate chat.Rate, priced bool) (output int64, detail string, limit int64) {
+	return b.Room(input, b.Used.plus(b.Reserved), rate, priced)
+}
+
+// bound gives the bound of detail and what is left of it; 0 where nothing bounds it.
+func (b *Balance) bound(detail int) (most, left int64) {
+	most = AmountOf(&b.Budget).fields()[detail]
+	return most, most - b.Used.fields()[detail]
+}
+
+// countsUse tells whether a budget bounds tokens or money, which need reported use to compare with.
+func countsUse(b *workflow.Budget) bool { return b.MaxTokens > 0 || b.MaxCostUSD > 0 }

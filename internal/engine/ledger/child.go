@@ -1,0 +1,233 @@
+package ledger
+
+import (
+	"github.com/hocket-run/hocket/workflow"
+)
+
+// child is a run that a call of this one started. Its allotment is reserved from before its start until it has ended, so that parallel children cannot overspend together, and a crash loses
+// nothing of it (ADR 30).
+type child struct {
+	call  string
+	step  int
+	ended bool
+	// allotment is what it may use in all, used what of it is charged. uncounted is that of its budget.
+	allotment, used Amount
+	uncounted       string
+}
+
+// rest is what the child may still use beyond what is charged.
+func (c *child) rest() Amount {
+	if c.ended {
+		return Amount{}
+	}
+	return c.allotment.beyond(c.used)
+}
+
+// unborn tells whether the child may never have been stored: nothing is reserved for it any more, and it has used nothing of its allotment.
+func (c *child) unborn() bool { return c.ended && c.used == Amount{} && c.allotment != Amount{} }
+
+// Allotment gives what a child run may use in all; nil: no budget bounds it, or there is no such run.
+func (l *Ledger) Allotment(run string) *workflow.Budget {
+	c := l.children[run]
+	if c == nil {
+		return nil
+	}
+	b := c.allotment.Budget()
+	if b != nil {
+		b.Uncounted = c.uncounted
+	}
+	return b
+}
+
+// HasChild tells whether a run was started, and IsActive whether it has not ended.
+func (l *Ledger) HasChild(run string) bool { return l.children[run] != nil }
+
+// IsActive is told at [Ledger.HasChild].
+func (l *Ledger) IsActive(run string) bool { c := l.children[run]; return c != nil && !c.ended }
+
+// IsAllotted tells whether nothing is to be decided about a run: it has its allotment, or has ended and does not ask for more.
+func (l *Ledger) IsAllotted(run string, asksMore bool) bool {
+	c := l.children[run]
+	return c != nil && (!c.ended || !asksMore && !c.unborn())
+}
+
+// Allot decides what a child run of a call may use in all: one of shares equal parts of what the budgets leave, or, where had is what it had before, all of that on top of what it used. short
+// names what there is too little of; waits: there may be enough once others have settled.
+func (l *Ledger) Allot(w World, balances []Balance, call, run string, shares int, had *workflow.Budget) (a Amount, short string, waits bool) {
+	parts := int64(max(shares, 1) + l.rivals(w, call))
+	if had != nil {
+		parts = 1
+	}
+	a, short, waits = share(balances, parts)
+	if short != "" {
+		return Amount{}, short, false
+	}
+	if !waits {
+		old := l.children[run]
+		if had == nil || old == nil {
+			return a, "", false
+		}
+		if more, larger := raised(a, old.used, AmountOf(had)); larger {
+			return more, "", false
+		}
+	}
+	for i := range balances {
+		if balances[i].Reserved != (Amount{}) {
+			return Amount{}, Tightest(balances), true
+		}
+	}
+	return Amount{}, Tightest(balances), false
+}
+
+// share gives one of parts equal parts of what the budgets have neither used nor reserved; what they do not bound is 0. short names what there is too little of whatever others leave;
+// waits: there is too little of something before others have settled.
+func share(balances []Balance, parts int64) (a Amount, short string, waits bool) {
+	var all fields
+	for i := range balances {
+		reserved := balances[i].Reserved.fields()
+		for d := range Details {
+			most, left := balances[i].bound(d)
+			if most <= 0 {
+				continue
+			}
+			free := left - reserved[d]
+			switch {
+			case left < leastAllotment[d]:
+				return Amount{}, Details[d], false
+			case free < leastAllotment[d]:
+				waits = true
+				continue
+			}
+			if part := max(free/parts, leastAllotment[d]); all[d] == 0 || part < all[d] {
+				all[d] = part
+			}
+		}
+	}
+	return all.amount(), "", waits
+}
+
+// raised gives an allotment for a run that has used its own: what is free now on top of what it used. False: it is nowhere more than it had.
+func raised(free, used, had Amount) (Amount, bool) {
+	more := false
+	all, before, old := free.fields(), used.fields(), had.fields()
+	for d, have := range all {
+		if have > 0 {
+			all[d] += before[d]
+			more = more || all[d] > old[d]
+		}
+	}
+	return all.amount(), more
+}
+
+// rivals counts the other calls that may start runs too and for which nothing is reserved yet.
+func (l *Ledger) rivals(w World, call string) int {
+	has := map[string]bool{call: true}
+	for _, c := range l.children {
+		if !c.ended {
+			has[c.call] = true
+		}
+	}
+	n := 0
+	for c := range w.Calls() {
+		if c.State == CallOut && !has[c.Key] {
+			n++
+		}
+	}
+	return n
+}
+
+// AllowUncounted sets what the budget of a child run says of work whose use is never reported: what those of its parent say.
+func AllowUncounted(b *workflow.Budget, balances []Balance) {
+	if b != nil && countsUse(b) && RefusesUncounted(balances) == "" {
+		b.Uncounted = workflow.UncountedAllow
+	}
+}
+
+// StartChild reserves an allotment for a run that a call starts, or lets go on; nil: no budget bounds it.
+func (l *Ledger) StartChild(run, call string, step int, allotment *workflow.Budget) {
+	if l.children == nil {
+		l.children = map[string]*child{}
+	}
+	c := l.children[run]
+	if c == nil {
+		c = &child{}
+		l.children[run] = c
+	}
+	c.call, c.step, c.ended, c.allotment, c.uncounted = call, step, false, AmountOf(allotment), ""
+	if allotment != nil {
+		c.uncounted = allotment.Uncounted
+	}
+}
+
+// UseChild charges what a run used since it was told last. The run must have been started.
+func (l *Ledger) UseChild(w World, step int, run string, used Amount, ended bool) {
+	c := l.children[run]
+	l.Charge(w, step, used.beyond(c.used))
+	c.used, c.ended = c.used.atLeast(used), ended
+}
+
+// CloseCall charges what the runs and the model calls of a call that has its result may still use: their use is not reported any more.
+func (l *Ledger) CloseCall(w World, call string) {
+	for _, c := range l.children {
+		if c.call != call {
+			continue
+		}
+		if rest := c.rest(); rest != (Amount{}) {
+			l.Charge(w, c.step, rest)
+			c.used = c.used.plus(rest)
+		}
+		c.ended = true
+	}
+	l.CloseSessions(w, call)
+}
+
+// IsAwaited tells whether use of a call is still to be reported.
+func (l *Ledger) IsAwaited(call string) bool {
+	for _, c := range l.children {
+		if c.call == call && !c.ended {
+			return true
+		}
+	}
+	for _, v := range l.sessions {
+		if v.Call == call {
+			return true
+		}
+	}
+	return false
+}
+
+// HasReserved tells whether runs of a call may still use something.
+func (l *Ledger) HasReserved(call string) bool { return l.reservedBy(call) != Amount{} }
+
+// reservedBy is what the runs of one call may still use.
+func (l *Ledger) reservedBy(call string) (sum Amount) {
+	for _, c := range l.children {
+		if c.call == call {
+			sum = sum.plus(c.rest())
+		}
+	}
+	return sum
+}
+
+// reservedForCall is the call itself, where it is held or was just approved and its runs may still use something: it counts again once it is made.
+func (l *Ledger) reservedForCall(c Call) (a Amount) {
+	if (c.State == CallHeld || c.State == CallApproved) && l.HasReserved(c.Key) {
+		a.Calls = 1
+	}
+	return a
+}
+
+// Own gives the call that is reserved for a tool call which is to be made again, and the sum of what runs of idle calls hold, which nothing frees before; zero where it has no such runs.
+func (l *Ledger) Own(w World, call string) (own, idle Amount) {
+	idle = l.reservedBy(call)
+	has := idle != Amount{}
+	for c := range w.Calls() {
+		switch {
+		case c.Key == call:
+			own = l.reservedForCall(c)
+		case has && (c.State == CallIdle || c.State == CallApproved):
+			idle = idle.plus(l.reservedBy(c.Key)).plus(l.reservedForCall(c))
+		}
+	}
+	return own, idle
+}

@@ -1,0 +1,184 @@
+package ledger
+
+import (
+	"iter"
+
+	"github.com/hocket-run/hocket/internal/chat"
+	"github.com/hocket-run/hocket/workflow"
+)
+
+// World is what the ledger asks of the run that it belongs to.
+type World interface {
+	// Around gives the nodes with a budget of their own that a step is inside of, its own node first, then outward.
+	Around(step int) iter.Seq2[string, *workflow.Budget]
+	// Calls gives the tool and function calls that have no result, in any order.
+	Calls() iter.Seq[Call]
+}
+
+// Call is a tool or function call without a result.
+type Call struct {
+	Key   string
+	Step  int
+	State CallState
+}
+
+// CallState is what the ledger distinguishes of a call.
+type CallState uint8
+
+const (
+	// CallOther is any other state.
+	CallOther CallState = iota
+	// CallOut is being carried out.
+	CallOut
+	// CallHeld was not made: a person is asked about it. Nothing else makes it.
+	CallHeld
+	// CallApproved is held no longer and is to be made again.
+	CallApproved
+	// CallIdle is to be made again, and waits for nothing but room in a budget or a slot.
+	CallIdle
+)
+
+// Ledger is the account of one run. The zero Ledger has no budget and has used nothing. Not safe for concurrent use.
+type Ledger struct {
+	budget workflow.Budget  // the run's own
+	parent *workflow.Budget // what the parent run leaves for this one
+	rates  map[string]chat.Rate
+
+	used   Amount
+	byNode map[string]Amount // by node with a budget of its own
+	// models are the reservations of model calls of agents, by call, sessions those of model calls that functions and tools make themselves, by key.
+	models   map[string]reservation
+	sessions map[string]Session
+	children map[string]*child
+}
+
+// reservation is what a model call that is out may use.
+type reservation struct {
+	step   int
+	amount Amount
+}
+
+// SetBudget sets the run's own budget.
+func (l *Ledger) SetBudget(b workflow.Budget) { l.budget = b }
+
+// SetParentBudget sets what the parent run leaves for this one; nil: nothing bounds it from there.
+func (l *Ledger) SetParentBudget(b *workflow.Budget) { l.parent = b }
+
+// ParentBudget gives what the parent run leaves for this one; nil: nothing bounds it from there.
+func (l *Ledger) ParentBudget() *workflow.Budget { return l.parent }
+
+// SetRate sets the price of a model. The first one counts.
+func (l *Ledger) SetRate(model string, rate chat.Rate) {
+	if l.rates == nil {
+		l.rates = map[string]chat.Rate{}
+	}
+	if _, known := l.rates[model]; !known {
+		l.rates[model] = rate
+	}
+}
+
+// Rate gives the price of a model; false where it is not known.
+func (l *Ledger) Rate(model string) (chat.Rate, bool) {
+	rate, ok := l.rates[model]
+	return rate, ok
+}
+
+// Used gives what counts against the run's budgets so far.
+func (l *Ledger) Used() Amount { return l.used }
+
+// Bounds tells whether there may be a budget for a call to wait for.
+func (l *Ledger) Bounds() bool { return l.budget.Bounds() || l.parent != nil || len(l.byNode) > 0 }
+
+// Balances gives the budgets that the calls of a step must fit, that of the innermost node first.
+func (l *Ledger) Balances(w World, step int) []Balance {
+	var out []Balance
+	for node, budget := range w.Around(step) {
+		b := Balance{Bound: BoundByNode, Node: node, Budget: *budget, Used: l.byNode[node]}
+		b.Reserved = l.reserved(w, func(other int) bool {
+			for name := range w.Around(other) {
+				if name == node {
+					return true
+				}
+			}
+			return false
+		})
+		out = append(out, b)
+	}
+	all := func(int) bool { return true }
+	if l.parent != nil { // before the run's own: where both are used up, the parent run decides what follows
+		out = append(out, Balance{Bound: BoundByParent, Budget: *l.parent, Used: l.used, Reserved: l.reserved(w, all)})
+	}
+	if l.budget.Bounds() {
+		out = append(out, Balance{Bound: BoundByRun, Budget: l.budget, Used: l.used, Reserved: l.reserved(w, all)})
+	}
+	return out
+}
+
+// reserved sums what the model calls and child runs of matching steps may still use, and the calls that are reserved for held ones.
+func (l *Ledger) reserved(w World, match func(step int) bool) (sum Amount) {
+	for _, v := range l.models {
+		if match(v.step) {
+			sum = sum.plus(v.amount)
+		}
+	}
+	for c := range w.Calls() {
+		if match(c.Step) {
+			sum = sum.plus(l.reservedForCall(c))
+		}
+	}
+	for _, c := range l.children {
+		if match(c.step) {
+			sum = sum.plus(c.rest())
+		}
+	}
+	for _, v := range l.sessions {
+		if match(v.Step) {
+			sum = sum.plus(v.Amount)
+		}
+	}
+	return sum
+}
+
+// Charge counts what a step used.
+func (l *Ledger) Charge(w World, step int, a Amount) {
+	l.used = l.used.plus(a)
+	for node := range w.Around(step) {
+		if l.byNode == nil {
+			l.byNode = map[string]Amount{}
+		}
+		l.byNode[node] = l.byNode[node].plus(a)
+	}
+}
+
+// Reserve sets aside what a model call may use, until Release.
+func (l *Ledger) Reserve(call string, step int, model string, input, output int64) {
+	if l.models == nil {
+		l.models = map[string]reservation{}
+	}
+	a := Amount{Tokens: chat.AddTokens(input, output)}
+	if rate, ok := l.rates[model]; ok {
+		a.Cost = rate.Most(input, output)
+	}
+	l.models[call] = reservation{step, a}
+}
+
+// Release ends the reservation of a model call that has settled.
+func (l *Ledger) Release(call string) { delete(l.models, call) }
+
+// UseOfModel gives what a model call used. Where its usage is unknown it is what was reserved for it, unless the call was turned away before it cost anything (free). A cost that the
+// provider told counts before one that follows from the price.
+func (l *Ledger) UseOfModel(call, model string, u *chat.Usage, costUSD *float64, free bool) (a Amount) {
+	switch {
+	case u != nil:
+		a.Tokens = chat.AddTokens(u.InputTokens, u.OutputTokens)
+		if rate, ok := l.rates[model]; ok {
+			a.Cost = rate.Cost(*u)
+		}
+	case !free:
+		a = l.models[call].amount
+	}
+	if costUSD != nil {
+		a.Cost = max(0, chat.ToMoney(*costUSD))
+	}
+	return a
+}
