@@ -70,7 +70,7 @@ var layers = []layer{
 	{"internal/model/script", []string{"internal/model", "internal/model/adapter", "internal/chat", "internal/format/source", "diag"}, "a script is a document, so it uses the documents' loader"},
 	{"internal/model/cassette", []string{"internal/model", "internal/model/script", "internal/model/adapter", "internal/chat", "internal/format/source"}, "a recording is a reply script"},
 	{"internal/model/providers", []string{"internal/model/...", "internal/model", "internal/outbound"}, "the one place that knows every adapter"},
-	{"internal/model/modeltest", []string{"internal/model", "internal/chat", "internal/text"}, "one suite for all adapters"},
+	{"internal/model/modeltest", []string{"internal/randtest", "internal/model", "internal/chat", "internal/text"}, "one suite for all adapters"},
 	{"internal/permit", []string{"internal/permit/shellcmd"}, "patterns are compared with names and arguments, whatever they belong to"},
 	{"internal/permit/shellcmd", nil, "reading a script needs nothing of Hocket"},
 	{"internal/tool", []string{"internal/chat", "internal/permit", "internal/schema", "diag"}, "the port knows no tool"},

@@ -30,8 +30,8 @@ const (
 	seedPackage  = module + "internal/randtest"
 )
 
-// TestRandomSources: what tests draw at random follows from the seed of internal/randtest, so that `make test` has the same verdict for the same code.
-func TestRandomSources(t *testing.T) {
+// TestRandomImports: what tests draw at random follows from the seed of internal/randtest, so that `make test` has the same verdict for the same code.
+func TestRandomImports(t *testing.T) {
 	t.Parallel()
 	type use struct{ rapid, seed string }
 	uses := map[string]*use{} // by folder, and whether tests of it or others link the files

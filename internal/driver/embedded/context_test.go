@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"pgregory.net/rapid"
+
+	_ "github.com/hocket-run/hocket/internal/randtest"
 )
 
 // A call's context tells what one of package context would tell, whatever is asked of it and when.

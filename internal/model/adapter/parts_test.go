@@ -13,6 +13,7 @@ import (
 
 	"github.com/hocket-run/hocket/internal/chat"
 	"github.com/hocket-run/hocket/internal/model"
+	_ "github.com/hocket-run/hocket/internal/randtest"
 	"github.com/hocket-run/hocket/internal/text"
 )
 

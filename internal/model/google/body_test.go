@@ -13,6 +13,7 @@ import (
 	"github.com/hocket-run/hocket/internal/model"
 	"github.com/hocket-run/hocket/internal/model/adapter"
 	"github.com/hocket-run/hocket/internal/model/modeltest"
+	_ "github.com/hocket-run/hocket/internal/randtest"
 )
 
 // The messages of a request are byte for byte those that the SDK writes.
