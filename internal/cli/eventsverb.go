@@ -15,8 +15,8 @@ import (
 
 func (a *app) runsEventsCmd() *cobra.Command {
 	var (
-		follow, asJSON, full bool
-		after                uint64
+		follow, asJSON, full, expand bool
+		after                        uint64
 	)
 	c := &cobra.Command{
 		Use: "events RUN", Short: "print the events of a run", Args: takes("RUN"), ValidArgsFunction: a.completeRuns,
@@ -38,7 +38,7 @@ func (a *app) runsEventsCmd() *cobra.Command {
 				return a.notFound(ctx, s, err, run)
 			}
 			r.Room(viewRoom)
-			p := &linePrinter{app: a, reader: r, folder: r.Follow(project.NewFolder(run, r.Workflow)), after: after, short: a.OutTerminal && !asJSON, style: shown{full: full}.style(run)}
+			p := &linePrinter{app: a, reader: r, folder: r.Follow(project.NewFolder(run, r.Workflow)), after: after, short: a.OutTerminal && !asJSON, style: shown{full: full}.style(run), expand: expand}
 			if err := r.Each(ctx, 0, func(e engine.Event) error { return p.add(ctx, e) }); err != nil {
 				return err
 			}
@@ -76,6 +76,7 @@ func (a *app) runsEventsCmd() *cobra.Command {
 	c.Flags().Uint64Var(&after, "after", 0, "print only events after number `N`")
 	c.Flags().BoolVar(&asJSON, "json", false, "print one JSON line for each event, on a terminal too")
 	c.Flags().BoolVar(&full, "full", false, fullUsage)
+	c.Flags().BoolVar(&expand, "expand", false, "show inputs as texts, not as recipes")
 	return c
 }
 
@@ -88,6 +89,7 @@ type linePrinter struct {
 	last   uint64
 	short  bool // short lines for people
 	style  view.Style
+	expand bool
 
 	lines  []json.RawMessage
 	events []engine.Event
@@ -99,7 +101,11 @@ const lineBytes = 1 << 20
 
 func (p *linePrinter) add(ctx context.Context, e engine.Event) error {
 	if p.last = e.Seq; e.Seq > p.after {
-		line, err := p.reader.Event(p.folder.Expand(e))
+		shown := p.folder.Expand(e)
+		if p.expand {
+			shown = p.folder.ExpandAll(e)
+		}
+		line, err := p.reader.Event(shown)
 		if err != nil {
 			return err
 		}

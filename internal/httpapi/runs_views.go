@@ -87,6 +87,7 @@ type eventsInput struct {
 	Cursor uint64 `query:"cursor" doc:"Only events after this number"`
 	Limit  int    `query:"limit" minimum:"1" maximum:"1000" default:"200" doc:"Maximum number of events"`
 	Short  int    `query:"short" minimum:"256" maximum:"32768" default:"32768" doc:"Values above this size in bytes are references"`
+	Expand bool   `query:"expand" doc:"Show inputs of steps as texts (input), not as recipes (recipe)"`
 }
 
 var errPageFull = errors.New("the page is full")
@@ -107,7 +108,11 @@ func listEvents(ctx context.Context, c *door.Caller, in *eventsInput) (*viewed[E
 				next = strconv.FormatUint(e.Seq-1, 10)
 				return errPageFull
 			}
-			text, err := r.Event(folder.Expand(e))
+			shown := folder.Expand(e)
+			if in.Expand {
+				shown = folder.ExpandAll(e)
+			}
+			text, err := r.Event(shown)
 			if err != nil {
 				return err
 			}

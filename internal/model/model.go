@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 
 	"github.com/hocket-run/hocket/internal/chat"
+	"github.com/hocket-run/hocket/internal/text"
 )
 
 // Client answers model calls. Implementations are safe for concurrent use.
@@ -45,12 +46,15 @@ type Request struct {
 	Agent, Node string
 }
 
-// LastText is the text of the last message, or "".
-func (r Request) LastText() string {
+// LastText is the text of the last message, or "". It copies it: see Last.
+func (r Request) LastText() string { return r.Last().String() }
+
+// Last is the text of the last message, empty where there is none.
+func (r Request) Last() text.Text {
 	if len(r.Messages) == 0 {
-		return ""
+		return text.Text{}
 	}
-	return r.Messages[len(r.Messages)-1].Text.String()
+	return r.Messages[len(r.Messages)-1].Text
 }
 
 // Schema is the shape of a structured answer.

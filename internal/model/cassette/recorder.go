@@ -5,10 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 	"sync"
 
 	"github.com/hocket-run/hocket/internal/model"
+	"github.com/hocket-run/hocket/internal/text"
 )
 
 // Recorder is a client that writes down what the client behind it answers. Safe for concurrent use.
@@ -29,13 +31,16 @@ type agent struct {
 	nodes map[string]bool
 	// open are calls under way, past the last messages of calls before.
 	open []*call
-	past []string
+	past []text.Text
 	// crowded: two calls were under way at once, or two nodes asked. From then on every entry says more than the name.
 	crowded bool
 }
 
 // call is one call under way.
-type call struct{ node, last string }
+type call struct {
+	node string
+	last text.Text
+}
 
 // pastLimit is how many earlier questions an entry is told apart from.
 const pastLimit = 64
@@ -83,7 +88,7 @@ func (r *Recorder) Close() error {
 
 // Call implements model.Client. A recording that cannot be written does not fail the call: Close tells it.
 func (r *Recorder) Call(ctx context.Context, req model.Request, onDelta func(model.Delta)) (model.Reply, error) {
-	c := &call{node: req.Node, last: req.LastText()}
+	c := &call{node: req.Node, last: req.Last()}
 	name := r.begin(req, c)
 	reply, err := r.client.Call(ctx, req, onDelta)
 	r.finish(name, c, req, reply, err)
@@ -142,7 +147,7 @@ func (r *Recorder) tellApart(a *agent, c *call, e *entry) {
 	if c.node != "" && len(a.nodes) > 1 && !r.isSharedNode(a, c.node) {
 		e.Agent = c.node
 	}
-	others := append([]string(nil), a.past...)
+	others := slices.Clone(a.past)
 	for _, o := range a.open {
 		if o != c {
 			others = append(others, o.last)
@@ -166,37 +171,23 @@ const maxQuotation = 160
 
 // quotation gives a line of last, or a piece of one, that is in none of the others (messages equal to last count for nothing); "" where there is
 // none.
-func quotation(last string, others []string) string {
-	rivals := others[:0:0]
-	for _, o := range others {
-		if o != last {
-			rivals = append(rivals, o)
-		}
-	}
+func quotation(last text.Text, others []text.Text) string {
+	rivals := slices.DeleteFunc(slices.Clone(others), last.Equal)
 	if len(rivals) == 0 {
 		return ""
 	}
-	for line := range strings.Lines(last) {
+	for line := range strings.Lines(last.String()) {
 		line = strings.TrimSpace(line)
 		if line == "" {
 			continue
 		}
 		for _, piece := range []string{head(line), tail(line)} {
-			if !inAny(piece, rivals) {
+			if !slices.ContainsFunc(rivals, func(t text.Text) bool { return t.Contains(piece) }) {
 				return piece
 			}
 		}
 	}
 	return ""
-}
-
-func inAny(piece string, texts []string) bool {
-	for _, t := range texts {
-		if strings.Contains(t, piece) {
-			return true
-		}
-	}
-	return false
 }
 
 // head and tail cut at rune edges.

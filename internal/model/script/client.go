@@ -86,9 +86,9 @@ func (c *Client) take(req model.Request) (at, use int) {
 	for c.first < len(c.entries) && c.isUsedUp(c.first) {
 		c.first++
 	}
-	last := req.LastText()
+	last := req.Last()
 	for i := c.first; i < len(c.entries); i++ {
-		if e := &c.entries[i]; !c.isUsedUp(i) && e.isFor(req) && strings.Contains(last, e.Contains) {
+		if e := &c.entries[i]; !c.isUsedUp(i) && e.isFor(req) && last.Contains(e.Contains) {
 			c.used[i]++
 			return i, c.used[i] - 1
 		}
