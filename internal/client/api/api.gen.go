@@ -1886,6 +1886,9 @@ type ListEventsParams struct {
 
 	// Short Values above this size in bytes are references
 	Short *int64 `form:"short,omitempty" json:"short,omitempty"`
+
+	// Expand Show inputs of steps as texts (input), not as recipes (recipe)
+	Expand *bool `form:"expand,omitempty" json:"expand,omitempty"`
 }
 
 // GetLogsParams defines parameters for GetLogs.
@@ -5759,6 +5762,18 @@ func NewListEventsRequest(server string, id string, params *ListEventsParams) (*
 		if params.Short != nil {
 
 			if queryFrag, err := runtime.StyleParamWithOptions("form", false, "short", *params.Short, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "integer", Format: "int64"}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.Expand != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", false, "expand", *params.Expand, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "boolean", Format: ""}); err != nil {
 				return nil, err
 			} else {
 				for _, qp := range strings.Split(queryFrag, "&") {
