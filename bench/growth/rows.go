@@ -44,7 +44,7 @@ const outputBytes = 5 << 10
 
 // rows are all kinds of growth, in the order of the table.
 var rows = []row{
-	{"steps", "agent steps of a chain, 5 KB each", 200, 14, steps},
+	{"steps", "agent steps of a chain, 5 KB each", 200, 24, steps},
 	{"state", "Go steps that append 5 KB to a list", 200, 14, appending(outputBytes)},
 	{"elements", "Go steps that append 100 bytes to a list", 500, 70, appending(100)},
 	{"rounds", "rounds of two agents, 5 KB each", 100, 24, rounds},
