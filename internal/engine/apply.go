@@ -68,7 +68,7 @@ func (r *Run) applyData(ev *Event) error {
 		return r.applyWait(ev)
 	case *TimerFired:
 		return r.applyTimer(ev, d)
-	case *ConditionChecked, *SignalRaised, *CheckpointSaved, *ToolsPinned:
+	case *ConditionChecked, *SignalRaised, *ToolsPinned:
 		return nil
 	default:
 		return r.applyRun(ev)

@@ -334,8 +334,3 @@ func (d *LimitReached) IsHandoff() bool { return d.Detail == detailHandoff }
 type TimerFired struct {
 	Timer string `json:"timer"`
 }
-
-// CheckpointSaved names the position Event.Seq.
-type CheckpointSaved struct {
-	Label string `json:"label"`
-}

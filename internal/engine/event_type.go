@@ -42,7 +42,6 @@ func (*WaitClosed) Type() Type        { return "wait.closed" }
 func (*SignalRaised) Type() Type      { return "signal.raised" }
 func (*LimitReached) Type() Type      { return "limit.reached" }
 func (*TimerFired) Type() Type        { return "timer.fired" }
-func (*CheckpointSaved) Type() Type   { return "checkpoint.saved" }
 func (*ChildStarted) Type() Type      { return "child.started" }
 func (*CallUsed) Type() Type          { return "call.used" }
 
@@ -83,7 +82,6 @@ func (*WaitClosed) data()        {}
 func (*SignalRaised) data()      {}
 func (*LimitReached) data()      {}
 func (*TimerFired) data()        {}
-func (*CheckpointSaved) data()   {}
 func (*ChildStarted) data()      {}
 func (*CallUsed) data()          {}
 
@@ -138,7 +136,6 @@ var kinds = map[Type]func() Data{
 	"signal.raised":      func() Data { return new(SignalRaised) },
 	"limit.reached":      func() Data { return new(LimitReached) },
 	"timer.fired":        func() Data { return new(TimerFired) },
-	"checkpoint.saved":   func() Data { return new(CheckpointSaved) },
 	"child.started":      func() Data { return new(ChildStarted) },
 	"call.used":          func() Data { return new(CallUsed) },
 	"call.reserved":      func() Data { return new(CallReserved) },

@@ -64,7 +64,8 @@ func (r *Run) grant(key string, c *call, d CallReserve) (*ledger.Session, error)
 	if d.Rate != nil {
 		rate = *d.Rate
 	}
-	input, fit := max(d.Input, 0), ledger.Fit{}
+	var fit ledger.Fit
+	input := max(d.Input, 0)
 	if d.Tool {
 		fit = ledger.FitCalls(balances, ledger.Amount{}, ledger.Amount{})
 	} else {
