@@ -53,8 +53,7 @@ func (r *Run) applyData(ev *Event) error {
 			return r.diverge(ev, "step %d does not exist", ev.Step)
 		}
 		return r.applyStep(ev)
-	case *ModelCalled, *ModelReplied, *ModelFailed, *ToolCalled, *ToolReturned, *ToolFailed, *FuncCalled, *FuncNoted, *FuncReturned, *ChildStarted, *CallUsed,
-		*CallReserved:
+	case *ModelCalled, *ModelReplied, *ModelFailed, *ToolCalled, *ToolReturned, *ToolFailed, *FuncCalled, *FuncReturned:
 		if ev.Step < 1 || ev.Step > r.s.Steps.len() {
 			return r.diverge(ev, "step %d does not exist", ev.Step)
 		}
@@ -64,10 +63,9 @@ func (r *Run) applyData(ev *Event) error {
 			return r.diverge(ev, "step %d runs no agent", ev.Step)
 		}
 		return r.applySubagent(ev)
-	case *WaitOpened, *WaitAnswered, *WaitReminded, *WaitClosed:
-		return r.applyWait(ev)
-	case *TimerFired:
-		return r.applyTimer(ev, d)
+	case *WaitOpened, *WaitAnswered, *WaitReminded, *WaitClosed, *FuncNoted, *ChildStarted, *CallUsed, *CallReserved, *TimerFired:
+		kinds[ev.Data.Type()].apply(r, ev)
+		return nil
 	case *ConditionChecked, *SignalRaised, *ToolsPinned:
 		return nil
 	default:

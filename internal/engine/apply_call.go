@@ -2,7 +2,6 @@ package engine
 
 import (
 	"slices"
-	"time"
 
 	"github.com/hocket-run/hocket/internal/chat"
 	"github.com/hocket-run/hocket/internal/engine/ledger"
@@ -91,19 +90,6 @@ func (r *Run) applyCall(ev *Event) error {
 		return r.failCall(ev, d.Call, callTool, d.Late)
 	case *FuncCalled:
 		return r.beginCall(ev, d.Call, call{Kind: callFunc, Attempt: d.Attempt, Tool: d.Func})
-	case *FuncNoted:
-		c := r.s.Calls[d.Call]
-		if c == nil || c.Kind != callFunc || c.Step != ev.Step || c.State != callOpen {
-			return r.diverge(ev, "call %s is not open", d.Call)
-		}
-		st := r.step(ev.Step)
-		st.Notes = append(st.Notes, Note{Key: d.Key, Value: d.Value})
-	case *ChildStarted:
-		return r.applyChildStarted(ev, d)
-	case *CallUsed:
-		return r.applyCallUsed(ev, d)
-	case *CallReserved:
-		return r.applyReserved(ev, d)
 	case *FuncReturned:
 		if d.Error != nil {
 			if c := r.s.Calls[d.Call]; c != nil && d.Kept {
@@ -263,83 +249,4 @@ func (r *Run) closeFrame(step, id int) {
 			r.closeFrame(step, i)
 		}
 	}
-}
-
-func (r *Run) applyWait(ev *Event) error {
-	switch d := ev.Data.(type) {
-	case *WaitOpened:
-		if ev.Step < 1 || ev.Step > r.s.Steps.len() {
-			return r.diverge(ev, "step %d does not exist", ev.Step)
-		}
-		r.s.Waits = append(r.s.Waits, wait{ID: d.Wait, Step: ev.Step, Kind: d.Kind, Prompt: d.Prompt, Options: d.Options, Call: d.Call, Since: ev.At, Deadline: d.Deadline,
-			Tool: d.Tool, Args: d.Arguments, Binding: d.Binding, Changed: d.Changed, Schema: d.Schema, Limit: d.Limit, Below: d.Below})
-		r.s.Open++
-		r.s.Drain = drain{}
-		if d.Call == "" && d.Limit == nil {
-			r.step(ev.Step).Wait = d.Wait
-		} else if c := r.s.Calls[d.Call]; c != nil {
-			r.setCall(c, callAsking)
-			if d.Binding != "" && (d.Kind == workflow.WaitApproval || d.Below != nil) { // it was not made; it counts when it is
-				r.charge(ev, ledger.Amount{Calls: -1})
-			}
-		}
-		r.timeWait(ev, waitTimer(d.Wait), d.Deadline)
-		r.timeWait(ev, remindTimer(d.Wait), d.Remind)
-	case *WaitAnswered:
-		w := r.wait(d.Wait)
-		if w == nil || !w.open() {
-			return r.diverge(ev, "wait %s is not open", d.Wait)
-		}
-		w.Answer, w.Args, w.Ended = d, nil, ev.Seq
-		if d.Limits != nil {
-			r.setLimits(*d.Limits)
-		}
-		r.approved(w)
-		if c := r.s.Calls[w.Call]; c != nil {
-			switch {
-			case w.Binding == "" && expr.Text(d.Answer) == "retry":
-				r.setCall(c, callDue)
-			case w.Binding != "" && (d.Decision == workflow.PortApprove || w.Below != nil):
-				c.Approved = w.Binding
-				r.setCall(c, callDue)
-			}
-		}
-		if w.ofNode() && r.stepScope(w.Step).Flow == 0 && r.stepNode(w.Step).ID == r.plan.root.w.Rules.Handoff {
-			r.s.Used, r.s.Active, r.s.Trips = 0, 0, nil // steps and clock start again (S3-15)
-		}
-		if r.plan.root.w.Rules.SharedConversation && w.ofNode() && w.Kind == workflow.WaitQuestion {
-			r.conv(sharedConv, chat.Message{Role: chat.RoleUser, Text: chat.NewText(expr.Text(d.Answer))})
-		}
-		r.s.Open--
-		delete(r.s.Timers, waitTimer(d.Wait))
-		delete(r.s.Timers, remindTimer(d.Wait))
-		if r.plan.root.w.Rules.HoldWhilePaused && (w.ofNode() || w.Binding != "") {
-			st := r.step(w.Step)
-			st.Group = -w.Step
-			if !r.s.Drain.On {
-				r.s.Drain = drain{On: true, Group: st.Group}
-			}
-		}
-	case *WaitClosed:
-		w := r.wait(d.Wait)
-		if w == nil || !w.open() {
-			return r.diverge(ev, "wait %s is not open", d.Wait)
-		}
-		w.Closed, w.Args, w.Ended = d.Reason, nil, ev.Seq
-		r.s.Open--
-		delete(r.s.Timers, waitTimer(d.Wait))
-		delete(r.s.Timers, remindTimer(d.Wait))
-	}
-	return nil
-}
-
-// timeWait starts a timer of a wait that was opened; a zero at starts none.
-func (r *Run) timeWait(ev *Event, id string, at time.Time) {
-	if at.IsZero() {
-		return
-	}
-	if r.s.Timers == nil {
-		r.s.Timers = map[string]timer{}
-	}
-	r.s.Timers[id] = timer{At: at, Deadline: true, Step: ev.Step, Seq: ev.Seq}
 }

@@ -279,11 +279,15 @@ func (r *Run) callOfFailed(id int) bool {
 	return false
 }
 
-func (r *Run) applyTimer(ev *Event, d *TimerFired) error {
-	t, ok := r.s.Timers[d.Timer]
-	if !ok || t.Step != ev.Step {
-		return r.diverge(ev, "timer %s is not running", d.Timer)
+func (r *Run) checkTimerFired(ev *Event, d *TimerFired) string {
+	if t, ok := r.s.Timers[d.Timer]; !ok || t.Step != ev.Step {
+		return "timer " + d.Timer + " is not running"
 	}
+	return ""
+}
+
+func (r *Run) applyTimerFired(ev *Event, d *TimerFired) {
+	t := r.s.Timers[d.Timer]
 	delete(r.s.Timers, d.Timer)
 	switch {
 	case t.Deadline:
@@ -294,7 +298,6 @@ func (r *Run) applyTimer(ev *Event, d *TimerFired) error {
 			r.setCall(c, callDue)
 		}
 	}
-	return nil
 }
 
 // renew makes a step ready to begin anew: an agent with a new conversation, the step's own, whoever it handed over to.

@@ -95,34 +95,20 @@ func (r *Run) allot(key string, c *call, d ChildStart) (allotment *workflow.Budg
 	return allotment, true, nil
 }
 
-func (r *Run) applyChildStarted(ev *Event, d *ChildStarted) error {
-	c := r.s.Calls[d.Call]
-	if c == nil || c.Kind == callModel || c.Step != ev.Step || c.State != callOpen {
-		return r.diverge(ev, "call %s is not open", d.Call)
-	}
+func (r *Run) applyChildStarted(ev *Event, d *ChildStarted) {
 	r.s.Ledger.StartChild(d.Run, d.Call, ev.Step, d.Part)
-	return nil
 }
 
-func (r *Run) applyCallUsed(ev *Event, d *CallUsed) error {
-	c := r.s.Calls[d.Call]
-	if c == nil || c.Kind == callModel || c.Step != ev.Step {
-		return r.diverge(ev, "call %s does not exist", d.Call)
-	}
-	used := d.Used.Borne.amount()
-	if d.Run == "" {
+func (r *Run) applyCallUsed(ev *Event, d *CallUsed) {
+	if used := d.Used.Borne.amount(); d.Run == "" {
 		r.s.Ledger.UseSession(world{r}, ev.Step, d.Call, d.Key, used)
-		return nil
+	} else {
+		r.s.Ledger.UseChild(world{r}, ev.Step, d.Run, used, d.Ended)
 	}
-	if !r.s.Ledger.HasChild(d.Run) {
-		return r.diverge(ev, "run %s was not started", d.Run)
-	}
-	r.s.Ledger.UseChild(world{r}, ev.Step, d.Run, used, d.Ended)
-	return nil
 }
 
-// oddChild looks at a stored start of a run.
-func (r *Run) oddChild(ev *Event, d *ChildStarted) string {
+// checkChildStarted tells why a stored start of a run cannot be.
+func (r *Run) checkChildStarted(ev *Event, d *ChildStarted) string {
 	c, b := r.s.Calls[d.Call], d.Part
 	switch {
 	case c == nil || c.Kind == callModel || c.Step != ev.Step || c.Attempt != d.Attempt || c.State != callOpen:
@@ -135,8 +121,8 @@ func (r *Run) oddChild(ev *Event, d *ChildStarted) string {
 	return ""
 }
 
-// oddUse looks at a stored report of what a call used.
-func (r *Run) oddUse(ev *Event, d *CallUsed) string {
+// checkCallUsed tells why a stored report of what a call used cannot be.
+func (r *Run) checkCallUsed(ev *Event, d *CallUsed) string {
 	c := r.s.Calls[d.Call]
 	switch {
 	case c == nil || c.Kind == callModel || c.Step != ev.Step || c.Attempt != d.Attempt || c.State != callOpen && c.State != callCancelled:

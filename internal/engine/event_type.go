@@ -90,53 +90,9 @@ func Types() []Type { return slices.Sorted(maps.Keys(kinds)) }
 
 // NewData gives an empty value of the event type t, or false where this version does not know t.
 func NewData(t Type) (Data, bool) {
-	fresh, ok := kinds[t]
+	k, ok := kinds[t]
 	if !ok {
 		return nil, false
 	}
-	return fresh(), true
-}
-
-// kinds is never written after start.
-var kinds = map[Type]func() Data{
-	"run.created":        func() Data { return new(RunCreated) },
-	"run.started":        func() Data { return new(RunStarted) },
-	"run.paused":         func() Data { return new(RunPaused) },
-	"run.resumed":        func() Data { return new(RunResumed) },
-	"run.completed":      func() Data { return new(RunCompleted) },
-	"run.failed":         func() Data { return new(RunFailed) },
-	"run.cancelled":      func() Data { return new(RunCancelled) },
-	"run.cancelling":     func() Data { return new(RunCancelling) },
-	"step.started":       func() Data { return new(StepStarted) },
-	"step.retrying":      func() Data { return new(StepRetrying) },
-	"step.completed":     func() Data { return new(StepCompleted) },
-	"step.failed":        func() Data { return new(StepFailed) },
-	"step.cancelled":     func() Data { return new(StepCancelled) },
-	"step.skipped":       func() Data { return new(StepSkipped) },
-	"edge.taken":         func() Data { return new(EdgeTaken) },
-	"model.called":       func() Data { return new(ModelCalled) },
-	"model.replied":      func() Data { return new(ModelReplied) },
-	"model.failed":       func() Data { return new(ModelFailed) },
-	"tool.called":        func() Data { return new(ToolCalled) },
-	"tool.returned":      func() Data { return new(ToolReturned) },
-	"tool.failed":        func() Data { return new(ToolFailed) },
-	"tools.pinned":       func() Data { return new(ToolsPinned) },
-	"func.called":        func() Data { return new(FuncCalled) },
-	"func.returned":      func() Data { return new(FuncReturned) },
-	"func.noted":         func() Data { return new(FuncNoted) },
-	"subagent.started":   func() Data { return new(SubagentStarted) },
-	"subagent.completed": func() Data { return new(SubagentCompleted) },
-	"subagent.failed":    func() Data { return new(SubagentFailed) },
-	"agent.handed":       func() Data { return new(AgentHanded) },
-	"condition.checked":  func() Data { return new(ConditionChecked) },
-	"wait.opened":        func() Data { return new(WaitOpened) },
-	"wait.answered":      func() Data { return new(WaitAnswered) },
-	"wait.reminded":      func() Data { return new(WaitReminded) },
-	"wait.closed":        func() Data { return new(WaitClosed) },
-	"signal.raised":      func() Data { return new(SignalRaised) },
-	"limit.reached":      func() Data { return new(LimitReached) },
-	"timer.fired":        func() Data { return new(TimerFired) },
-	"child.started":      func() Data { return new(ChildStarted) },
-	"call.used":          func() Data { return new(CallUsed) },
-	"call.reserved":      func() Data { return new(CallReserved) },
+	return k.fresh(), true
 }

@@ -42,30 +42,14 @@ func (r *Run) fits(ev *Event) error {
 		}
 	case *ToolFailed:
 		why = r.oddResult(ev, callTool, d.Call, d.Attempt, d.Late)
-	case *FuncNoted:
-		why = r.oddNote(ev, d)
-	case *ChildStarted:
-		why = r.oddChild(ev, d)
-	case *CallUsed:
-		why = r.oddUse(ev, d)
-	case *CallReserved:
-		why = r.oddReserved(ev, d)
 	case *FuncReturned:
 		why = r.oddResult(ev, callFunc, d.Call, d.Attempt, d.Late)
 	case *SubagentStarted:
 		why = r.oddSubagent(ev, d)
 	case *AgentHanded:
 		why = r.oddHanded(ev, d)
-	case *WaitOpened:
-		why = r.oddWait(ev, d)
-	case *WaitAnswered:
-		if why = r.oddOpen(ev, d.Wait); why == "" && d.Limits != nil && r.wait(d.Wait).Limit == nil {
-			why = "it is not an answer about a budget"
-		}
-	case *WaitReminded:
-		why = r.oddOpen(ev, d.Wait)
-	case *WaitClosed:
-		why = r.oddOpen(ev, d.Wait)
+	case *WaitOpened, *WaitAnswered, *WaitReminded, *WaitClosed, *FuncNoted, *ChildStarted, *CallUsed, *CallReserved, *TimerFired:
+		why = kinds[ev.Data.Type()].check(r, ev)
 	default:
 		why = r.oddRun(ev)
 	}
@@ -343,39 +327,6 @@ func (r *Run) oddSubagent(ev *Event, d *SubagentStarted) string {
 	}
 	if d.Parent < 0 || d.Parent >= len(r.step(ev.Step).Agent.Frames) || !r.asked(ev.Step, d.Parent, d.ToolCallID) {
 		return "tool call " + d.ToolCallID + " is not open"
-	}
-	return ""
-}
-
-func (r *Run) oddWait(ev *Event, d *WaitOpened) string {
-	switch {
-	case ev.Step == 0 || r.step(ev.Step).Status != stepRunning:
-		return "the step is not running"
-	case r.wait(d.Wait) != nil:
-		return "wait " + d.Wait + " already exists"
-	}
-	if d.Limit != nil {
-		if d.Call != "" || d.Kind != workflow.WaitQuestion || !effect(r.stepNode(ev.Step).Kind) {
-			return "the step has no budget"
-		}
-		return ""
-	}
-	if d.Call != "" {
-		if c := r.s.Calls[d.Call]; c == nil || c.Step != ev.Step || c.Kind != callTool || c.State != callOpen && c.State != callFailed || d.Binding == "" && d.Kind != workflow.WaitQuestion {
-			return "call " + d.Call + " is not open"
-		}
-		return ""
-	}
-	if n := r.stepNode(ev.Step); n.Kind != workflow.KindWait || n.Wait.Kind != d.Kind {
-		return "the node does not open waits of this kind"
-	}
-	return ""
-}
-
-// oddOpen looks at what is said of a wait that is open.
-func (r *Run) oddOpen(ev *Event, id string) string {
-	if w := r.wait(id); w == nil || !w.open() || w.Step != ev.Step {
-		return "wait " + id + " is not open"
 	}
 	return ""
 }

@@ -77,8 +77,8 @@ func noteValue(v Value) Value {
 	return v
 }
 
-// oddNote looks at a stored note: its call must be out, and its step must have room for it.
-func (r *Run) oddNote(ev *Event, d *FuncNoted) string {
+// checkFuncNoted tells why a stored note cannot be taken: its call must be out, and its step must have room for it.
+func (r *Run) checkFuncNoted(ev *Event, d *FuncNoted) string {
 	c := r.s.Calls[d.Call]
 	switch {
 	case c == nil || c.Kind != callFunc || c.Step != ev.Step:
@@ -90,4 +90,9 @@ func (r *Run) oddNote(ev *Event, d *FuncNoted) string {
 		return err.Error()
 	}
 	return ""
+}
+
+func (r *Run) applyFuncNoted(ev *Event, d *FuncNoted) {
+	st := r.step(ev.Step)
+	st.Notes = append(st.Notes, Note{Key: d.Key, Value: d.Value})
 }

@@ -86,17 +86,12 @@ func (r *Run) grant(key string, c *call, d CallReserve) (*ledger.Session, error)
 	return &ledger.Session{Amount: ledger.AmountOfModel(input, fit.Output, rate), Output: fit.Output, Bound: fit.Bound, Detail: fit.Detail}, nil
 }
 
-func (r *Run) applyReserved(ev *Event, d *CallReserved) error {
-	c := r.s.Calls[d.Call]
-	if c == nil || c.Kind == callModel || c.Step != ev.Step || c.State != callOpen {
-		return r.diverge(ev, "call %s is not open", d.Call)
-	}
+func (r *Run) applyCallReserved(ev *Event, d *CallReserved) {
 	r.s.Ledger.StartSession(d.Key, ledger.Session{Call: d.Call, Step: ev.Step, Amount: ledger.AmountOf(d.Part), Output: d.Output, Bound: d.Bound, Detail: d.Detail})
-	return nil
 }
 
-// oddReserved looks at a stored reservation.
-func (r *Run) oddReserved(ev *Event, d *CallReserved) string {
+// checkCallReserved tells why a stored reservation cannot be.
+func (r *Run) checkCallReserved(ev *Event, d *CallReserved) string {
 	c, b := r.s.Calls[d.Call], d.Part
 	_, reserved := r.s.Ledger.Session(d.Key)
 	switch {

@@ -1,0 +1,70 @@
+package engine
+
+// kind is all that the engine knows of an event type beside who makes it: what a stored event of it needs, and what one does to the state (ADR 66). Types without check and apply
+// are still checked by fits and applied by applyData.
+type kind struct {
+	fresh func() Data
+	// check tells why a stored event cannot follow the state; "" where it can. That its step exists, where it has one, and is one of its node was asked before. It reads only.
+	check func(r *Run, ev *Event) string
+	// apply changes the state. It cannot fail: check accepts the event.
+	apply func(r *Run, ev *Event)
+}
+
+// kindOf makes the entry of the event type with data D.
+func kindOf[D any, P interface {
+	*D
+	Data
+}](check func(*Run, *Event, P) string, apply func(*Run, *Event, P)) kind {
+	return kind{
+		fresh: func() Data { return P(new(D)) },
+		check: func(r *Run, ev *Event) string { return check(r, ev, ev.Data.(P)) },
+		apply: func(r *Run, ev *Event) { apply(r, ev, ev.Data.(P)) },
+	}
+}
+
+// nothing is the apply of events that change nothing.
+func nothing[P Data](*Run, *Event, P) {}
+
+// kinds is never written after start. That no check and no apply makes events is proved by the compiler: emit reads this table, so the table would refer to itself.
+var kinds = map[Type]kind{
+	"run.created":        {fresh: func() Data { return new(RunCreated) }},
+	"run.started":        {fresh: func() Data { return new(RunStarted) }},
+	"run.paused":         {fresh: func() Data { return new(RunPaused) }},
+	"run.resumed":        {fresh: func() Data { return new(RunResumed) }},
+	"run.completed":      {fresh: func() Data { return new(RunCompleted) }},
+	"run.failed":         {fresh: func() Data { return new(RunFailed) }},
+	"run.cancelled":      {fresh: func() Data { return new(RunCancelled) }},
+	"run.cancelling":     {fresh: func() Data { return new(RunCancelling) }},
+	"step.started":       {fresh: func() Data { return new(StepStarted) }},
+	"step.retrying":      {fresh: func() Data { return new(StepRetrying) }},
+	"step.completed":     {fresh: func() Data { return new(StepCompleted) }},
+	"step.failed":        {fresh: func() Data { return new(StepFailed) }},
+	"step.cancelled":     {fresh: func() Data { return new(StepCancelled) }},
+	"step.skipped":       {fresh: func() Data { return new(StepSkipped) }},
+	"edge.taken":         {fresh: func() Data { return new(EdgeTaken) }},
+	"model.called":       {fresh: func() Data { return new(ModelCalled) }},
+	"model.replied":      {fresh: func() Data { return new(ModelReplied) }},
+	"model.failed":       {fresh: func() Data { return new(ModelFailed) }},
+	"tool.called":        {fresh: func() Data { return new(ToolCalled) }},
+	"tool.returned":      {fresh: func() Data { return new(ToolReturned) }},
+	"tool.failed":        {fresh: func() Data { return new(ToolFailed) }},
+	"tools.pinned":       {fresh: func() Data { return new(ToolsPinned) }},
+	"func.called":        {fresh: func() Data { return new(FuncCalled) }},
+	"func.returned":      {fresh: func() Data { return new(FuncReturned) }},
+	"func.noted":         kindOf((*Run).checkFuncNoted, (*Run).applyFuncNoted),
+	"subagent.started":   {fresh: func() Data { return new(SubagentStarted) }},
+	"subagent.completed": {fresh: func() Data { return new(SubagentCompleted) }},
+	"subagent.failed":    {fresh: func() Data { return new(SubagentFailed) }},
+	"agent.handed":       {fresh: func() Data { return new(AgentHanded) }},
+	"condition.checked":  {fresh: func() Data { return new(ConditionChecked) }},
+	"wait.opened":        kindOf((*Run).checkWaitOpened, (*Run).applyWaitOpened),
+	"wait.answered":      kindOf((*Run).checkWaitAnswered, (*Run).applyWaitAnswered),
+	"wait.reminded":      kindOf((*Run).checkWaitReminded, nothing[*WaitReminded]),
+	"wait.closed":        kindOf((*Run).checkWaitClosed, (*Run).applyWaitClosed),
+	"signal.raised":      {fresh: func() Data { return new(SignalRaised) }},
+	"limit.reached":      {fresh: func() Data { return new(LimitReached) }},
+	"timer.fired":        kindOf((*Run).checkTimerFired, (*Run).applyTimerFired),
+	"child.started":      kindOf((*Run).checkChildStarted, (*Run).applyChildStarted),
+	"call.used":          kindOf((*Run).checkCallUsed, (*Run).applyCallUsed),
+	"call.reserved":      kindOf((*Run).checkCallReserved, (*Run).applyCallReserved),
+}
