@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"slices"
+	"sync"
 	"testing"
 
 	"github.com/hocket-run/hocket"
@@ -166,6 +167,48 @@ func BenchmarkGraph(b *testing.B) {
 	}
 }
 
+// BenchmarkGraphThousandRuns runs 1,000 graphs of ten nodes at once, in memory, by hocket.Run: what a step costs, and what a run costs beside its steps.
+func BenchmarkGraphThousandRuns(b *testing.B) {
+	const runs, length = 1000, 10
+	g := graph.New[small]("chain")
+	for i := range length {
+		g.Then(changing(fmt.Sprintf("n%d", i)))
+	}
+	c, err := g.Compile()
+	if err != nil {
+		b.Fatal(err)
+	}
+	for _, bc := range []struct {
+		name   string
+		retain int
+	}{{"ended runs kept", 0}, {"none kept", -1}} {
+		b.Run(bc.name, func(b *testing.B) {
+			eng, err := hocket.Open(b.Context(), hocket.Config{RetainRuns: bc.retain})
+			if err != nil {
+				b.Fatal(err)
+			}
+			b.Cleanup(func() {
+				if err := eng.Close(); err != nil {
+					b.Error(err)
+				}
+			})
+			b.ReportAllocs()
+			perStep(b, runs*length, func() {
+				var wg sync.WaitGroup
+				for range runs {
+					wg.Go(func() {
+						if res, err := hocket.Run(b.Context(), eng, c, first()); err != nil || res.State.N != length {
+							b.Errorf("%+v, %v", res, err)
+						}
+					})
+				}
+				wg.Wait()
+			})
+			b.ReportMetric(float64(b.N)*runs*length/b.Elapsed().Seconds(), "steps/s")
+		})
+	}
+}
+
 // BenchmarkFloorGraph is the same work without an engine: as calls of closures on one state, and with a round trip of the state through JSON around
 // each call, which is what a copy that survives JSON (D27) costs with encoding/json. A step is a call here.
 func BenchmarkFloorGraph(b *testing.B) {
@@ -213,6 +256,7 @@ func perStep(b *testing.B, steps int, run func()) {
 	runtime.ReadMemStats(&after)
 	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(n)/float64(steps), "ns/step")
 	b.ReportMetric(float64(after.Mallocs-before.Mallocs)/float64(n)/float64(steps), "allocs/step")
+	b.ReportMetric(float64(after.TotalAlloc-before.TotalAlloc)/float64(n)/float64(steps), "B/step")
 }
 
 // driveGraph runs a graph in memory, each function called in place.
