@@ -114,7 +114,7 @@ func (r *Run) applyStep(ev *Event) error {
 		if n.Agent != nil && r.speaker(ev.Step) != n.Agent.Agent {
 			st.By = r.speaker(ev.Step)
 		}
-		st.Status, st.Goto, st.Update = stepCompleted, d.Goto, d.Update
+		st.Status, st.Goto = stepCompleted, d.Goto
 		if r.plan.root.w.Rules.TypedState && !d.Same {
 			r.s.Updated = ev.At
 		}

@@ -27,11 +27,14 @@ func (r *Run) setCall(c *call, s callState) {
 	r.count(c, 1)
 }
 
-// forget takes a call out.
+// forget takes a call out. It stays as it is until another one begins.
 func (r *Run) forget(key string, c *call) {
 	r.count(c, -1)
 	r.closeAccount(key, c)
 	delete(r.s.Calls, key)
+	if c.Kind == callFunc {
+		r.spare = append(r.spare, c)
+	}
 }
 
 // dropCalls marks calls that are out as cancelled and forgets those that wait for nothing outside.
@@ -76,10 +79,22 @@ func (r *Run) beginCall(ev *Event, key string, c call) error {
 	if st.Agent == nil {
 		st.Tries = c.Attempt
 	}
-	p := r.mem.calls.put(c)
+	p := r.newCall(c)
 	r.s.Calls[key] = p
 	r.count(p, 1)
 	return nil
+}
+
+// newCall gives a place to a call, of a function that has returned where there is one.
+func (r *Run) newCall(c call) *call {
+	n := len(r.spare)
+	if n == 0 {
+		return r.mem.calls.put(c)
+	}
+	p := r.spare[n-1]
+	r.spare = r.spare[:n-1]
+	*p = c
+	return p
 }
 
 // endCall takes a call out. It gives nil where the answer came too late to matter.

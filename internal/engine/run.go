@@ -23,6 +23,7 @@ type Run struct {
 	// flows are the compiled workflows beside s.Flows.
 	flows []*flow
 	mem   slabs
+	spare []*call // calls that have ended, to be used again
 	open  int // calls that are out
 	late  int // cancelled calls that have not settled
 	due   int // calls and steps that are to be tried again as soon as there is a slot
@@ -90,7 +91,7 @@ func (r *Run) Activate(inputs []Input) (Decision, error) {
 			return Decision{}, err
 		}
 	}
-	r.out, r.opened, r.wake, r.broken = make([]Event, 0, max(6, r.hint)), nil, r.wake[:0], nil
+	r.out, r.opened, r.wake, r.broken = make([]Event, 0, cmp.Or(r.hint, 6)), nil, r.wake[:0], nil
 	for _, in := range inputs {
 		if at := in.At.UTC().Truncate(time.Microsecond); at.After(r.s.At) {
 			r.now = at

@@ -42,24 +42,37 @@ type slabs struct {
 
 // stepList is a growing list of steps that never move: commands on their way look at those that have ended while more are added.
 type stepList struct {
-	blocks [][]step // block i holds firstBlock<<i steps
+	blocks [][]step
 	n      int
+	room   int // places in blocks
 }
 
-const firstBlock = 8
+// The first blocks hold 4, 8 and 16 steps, all others 32: few places stay empty, in short runs and in long ones.
+const (
+	firstBlock = 4
+	growing    = 3
+	grown      = firstBlock<<growing - firstBlock // steps in the first blocks
+	lastBlock  = firstBlock << growing
+)
 
 func (l *stepList) len() int { return l.n }
 
 // at gives step i, counted from 0. It stays where it is.
 func (l *stepList) at(i int) *step {
+	if i >= grown {
+		i -= grown
+		return &l.blocks[growing+i/lastBlock][i%lastBlock]
+	}
 	j := uint(i + firstBlock)
 	b := bits.Len(j) - bits.Len(firstBlock)
 	return &l.blocks[b][j-firstBlock<<b]
 }
 
 func (l *stepList) add(s step) {
-	if l.n == firstBlock<<len(l.blocks)-firstBlock {
-		l.blocks = append(l.blocks, make([]step, firstBlock<<len(l.blocks)))
+	if l.n == l.room {
+		size := firstBlock << min(len(l.blocks), growing)
+		l.blocks = append(l.blocks, make([]step, size))
+		l.room += size
 	}
 	l.n++
 	*l.at(l.n - 1) = s

@@ -158,7 +158,6 @@ type step struct {
 	Tries    int // attempts of the call of a tool or function node so far
 	Last     *Failure
 	Wait     string
-	Update   map[string]Value
 	// Seen and View are what a function sees: the outputs and the state as they were when the step started. They are gone when it ends.
 	Seen []entry
 	View map[string]Value
