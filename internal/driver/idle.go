@@ -7,19 +7,25 @@ type idleKey struct{}
 // Slot is the place that a call holds among those in flight. Release gives it back; it may be called several times.
 type Slot interface{ Release() }
 
-// CallValue gives what a context of a call holds under key, for [Idle] and [LedgerOf]; false where key is not theirs, or they hold nothing.
-func CallValue(key any, s Slot, l Ledger) (any, bool) {
+// Asked is what a key of a context asks for.
+type Asked int
+
+// What [Idle] and [LedgerOf] ask a context for, as a Slot and a Ledger, and all else.
+const (
+	AskedElse Asked = iota
+	AskedSlot
+	AskedLedger
+)
+
+// AskedOf tells what a key asks for, for contexts of calls, which answer by their method Value.
+func AskedOf(key any) Asked {
 	switch key.(type) {
 	case idleKey:
-		if s != nil {
-			return s, true
-		}
+		return AskedSlot
 	case ledgerKey:
-		if l != nil {
-			return l, true
-		}
+		return AskedLedger
 	}
-	return nil, false
+	return AskedElse
 }
 
 // Idle says that the call does nothing any more but wait for other runs, which need slots themselves: it holds none from now on (P14). It does nothing where

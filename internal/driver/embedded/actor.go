@@ -59,6 +59,7 @@ type actor struct {
 	ready    []*call         // calls that are to be started
 	within   context.Context // what calls are made within: ctx, with what their program offers
 	here     [1]*message     // a batch of one
+	used     *call           // one that has ended, to be used again
 	group    []engine.Input  // results that are decided together; kept between batches
 	roomless []*message      // calls that wait for room in a budget to start a run
 }

@@ -10,9 +10,10 @@ import (
 )
 
 // call is a command under way. The first result that is told counts: the call's own, or that it was given up.
+//
+// The place of one may be used for another when its result was taken and nothing holds it any more: its function has its context alone.
 type call struct {
-	callContext
-	actor *actor
+	*callContext
 	cmd   engine.Command
 	limit time.Duration
 	slots bool        // it needs a slot
@@ -22,7 +23,6 @@ type call struct {
 	begun atomic.Bool // it took its turn
 
 	result  message
-	book    ledger
 	stopped bool // it was cancelled; the actor's own
 }
 
@@ -32,18 +32,16 @@ func (a *actor) begin(id string, cmd engine.Command, limit time.Duration, slot b
 		return
 	}
 	delete(a.orphans, id)
-	c := &call{actor: a, cmd: cmd, limit: limit, slots: slot}
+	c := a.used
+	if a.used = nil; c == nil {
+		c = &call{}
+	}
+	*c = call{callContext: &callContext{parent: a.within, actor: a, id: id, call: c}, cmd: cmd, limit: limit, slots: slot}
 	if cm, ok := cmd.(*engine.CallModel); ok && a.kit.Admit != nil {
 		c.turn = a.kit.Admit(&a.info, cm)
 	}
-	c.parent = a.within
-	if a.kit.Idles && slot {
-		c.idle = c
-	}
-	if (a.kit.Idles || a.kit.Waits) && !isModelCall(cmd) {
-		c.book.call, c.book.id = c, id
-		c.ledger = &c.book
-	}
+	c.idles = a.kit.Idles && slot
+	c.tells = (a.kit.Idles || a.kit.Waits) && !isModelCall(cmd)
 	a.calls[id] = c
 	a.work.Add(1)
 	a.ready = append(a.ready, c)
@@ -91,6 +89,9 @@ func (a *actor) makeHere(c *call) (*message, bool) {
 		return nil, true // it was given up, and says so by mail
 	}
 	c.result = message{at: a.d.now(), data: data}
+	if c.limit == 0 && !c.stopped { // else a timer may look at it yet
+		a.used = c
+	}
 	return &c.result, true
 }
 
@@ -128,7 +129,7 @@ func (c *call) admit() bool {
 		return !c.slots || c.acquire()
 	}
 	for {
-		if c.turn.Ready(c) != nil || !c.acquire() {
+		if c.turn.Ready(c.callContext) != nil || !c.acquire() {
 			c.turn.Leave()
 			return false
 		}
@@ -146,9 +147,6 @@ func (c *call) leave(data engine.InputData) {
 		c.turn.Done(res)
 	}
 }
-
-// Release implements driver.Slot.
-func (c *call) Release() { c.release() }
 
 func (c *call) release() {
 	if c.slot.CompareAndSwap(true, false) {
@@ -179,7 +177,7 @@ func (c *call) stop(why error, limit time.Duration) {
 
 // acquire gets a slot; false where the call was cancelled first.
 func (c *call) acquire() bool {
-	if !c.actor.d.slots.acquire(c, &c.actor.d.line) {
+	if !c.actor.d.slots.acquire(c.callContext, &c.actor.d.line) {
 		return false
 	}
 	c.slot.Store(true)
@@ -221,15 +219,13 @@ func (c *call) ask() (data engine.InputData) {
 	a := c.actor
 	switch cmd := c.cmd.(type) {
 	case *engine.CallModel:
-		data = a.kit.CallModel(c, &a.info, cmd, a.say)
+		data = a.kit.CallModel(c.callContext, &a.info, cmd, a.say)
 	case *engine.CallTool:
-		data = a.kit.CallTool(c, &a.info, cmd)
+		data = a.kit.CallTool(c.callContext, &a.info, cmd)
 	case *engine.CallFunc:
-		data = a.kit.CallFunc(c, &a.info, cmd, a)
+		data = a.kit.CallFunc(c.callContext, &a.info, cmd, a)
 	}
-	if c.ledger != nil {
-		data = c.book.mark(data)
-	}
+	data = c.mark(data)
 	c.end(nil) // before the result is known: what the call left behind can do nothing more in its name
 	c.leave(data)
 	return data

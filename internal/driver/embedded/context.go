@@ -3,18 +3,23 @@ package embedded
 import (
 	"context"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/hocket-run/hocket/internal/driver"
 )
 
 // callContext is the context of one call. Most functions never ask for its end, so what tells of that is made when it is asked for: the context costs no more than its
-// place in the call. It is never used for another call, since functions may keep it.
+// own place. It is the call's ledger and slot too. It is never used for another call, since functions may keep it.
 type callContext struct {
 	parent context.Context //nolint:containedctx // it is a context
-	// idle and ledger are what driver.Idle and driver.LedgerOf find; nil: nothing.
-	idle   driver.Slot
-	ledger driver.Ledger
+	actor  *actor
+	id     string // of the call's command
+	call   *call  // not to be looked at once the context is over
+	// idles and tells: driver.Idle and driver.LedgerOf find it.
+	idles, tells bool
+	// short is the detail of the last *engine.BudgetError.
+	short atomic.Pointer[string]
 
 	mu     sync.Mutex
 	done   context.Context //nolint:containedctx // made of parent when it is asked for
@@ -37,6 +42,15 @@ func (c *callContext) end(cause error) {
 	c.over = true
 	if c.cancel != nil {
 		c.cancel(cause)
+	}
+}
+
+// Release implements driver.Slot.
+func (c *callContext) Release() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if !c.over {
+		c.call.release()
 	}
 }
 
@@ -78,8 +92,16 @@ func (c *callContext) Err() error {
 
 // Value implements context.Context.
 func (c *callContext) Value(key any) any {
-	if v, ok := driver.CallValue(key, c.idle, c.ledger); ok {
-		return v
+	switch driver.AskedOf(key) {
+	case driver.AskedSlot:
+		if c.idles {
+			return driver.Slot(c)
+		}
+	case driver.AskedLedger:
+		if c.tells {
+			return driver.Ledger(c)
+		}
+	case driver.AskedElse:
 	}
 	c.mu.Lock()
 	from := c.parent

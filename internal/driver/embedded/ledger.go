@@ -4,27 +4,18 @@ import (
 	"context"
 	"errors"
 	"slices"
-	"sync/atomic"
 
 	"github.com/hocket-run/hocket/internal/driver"
 	"github.com/hocket-run/hocket/internal/engine"
 	"github.com/hocket-run/hocket/workflow"
 )
 
-// ledger is that of one call.
-type ledger struct {
-	call *call
-	id   string
-	// short is the detail of the last *engine.BudgetError.
-	short atomic.Pointer[string]
-}
-
-var _ driver.Ledger = (*ledger)(nil)
+var _ driver.Ledger = (*callContext)(nil)
 
 // Begin implements driver.Ledger.
-func (l *ledger) Begin(ctx context.Context, run string, shares int, more *workflow.Budget) (*workflow.Budget, error) {
+func (l *callContext) Begin(ctx context.Context, run string, shares int, more *workflow.Budget) (*workflow.Budget, error) {
 	told := make(chan error, 1)
-	a := l.call.actor
+	a := l.actor
 	m := &message{at: a.d.now(), data: engine.ChildStart{ID: l.id, Run: run, Shares: shares, More: more}, done: func(err error) { told <- err }}
 	a.put(m)
 	select {
@@ -40,23 +31,23 @@ func (l *ledger) Begin(ctx context.Context, run string, shares int, more *workfl
 }
 
 // Use implements driver.Ledger.
-func (l *ledger) Use(u engine.CallUse) error {
+func (l *callContext) Use(u engine.CallUse) error {
 	u.ID = l.id
 	told := make(chan error, 1)
-	a := l.call.actor
+	a := l.actor
 	a.put(&message{at: a.d.now(), data: u, done: func(err error) { told <- err }})
 	return <-told
 }
 
 // Reserve implements driver.Ledger.
-func (l *ledger) Reserve(ctx context.Context, q engine.CallReserve) (driver.Grant, error) {
+func (l *callContext) Reserve(ctx context.Context, q engine.CallReserve) (driver.Grant, error) {
 	q.ID = l.id
 	if q.Key != "" {
 		q.Key = l.id + "/" + q.Key
 	}
 	told := make(chan error, 1)
-	a := l.call.actor
-	m := &message{at: a.d.now(), data: q, done: func(err error) { told <- err }, parked: l.call.release}
+	a := l.actor
+	m := &message{at: a.d.now(), data: q, done: func(err error) { told <- err }, parked: l.Release}
 	a.put(m)
 	select {
 	case err := <-told:
@@ -72,13 +63,13 @@ func (l *ledger) Reserve(ctx context.Context, q engine.CallReserve) (driver.Gran
 }
 
 // Short implements driver.Ledger.
-func (l *ledger) Short(detail string) { l.short.Store(&detail) }
+func (l *callContext) Short(detail string) { l.short.Store(&detail) }
 
 // Info implements driver.Ledger.
-func (l *ledger) Info() *driver.Info { return &l.call.actor.info }
+func (l *callContext) Info() *driver.Info { return &l.actor.info }
 
 // mark says in the result of a call that failed that a budget left nothing for what it was to start.
-func (l *ledger) mark(data engine.InputData) engine.InputData {
+func (l *callContext) mark(data engine.InputData) engine.InputData {
 	short := l.short.Load()
 	if short == nil {
 		return data
