@@ -24,17 +24,16 @@ type Run struct {
 	flows []*flow
 	mem   slabs
 	spare []*call // calls that have ended, to be used again
-	open  int // calls that are out
-	late  int // cancelled calls that have not settled
-	due   int // calls and steps that are to be tried again as soon as there is a slot
-	busy  int // steps with a call that is out: they hold the slots of MaxConcurrency
+	open  int     // calls that are out
+	late  int     // cancelled calls that have not settled
+	due   int     // calls and steps that are to be tried again as soon as there is a slot
+	busy  int     // steps with a call that is out: they hold the slots of MaxConcurrency
 	// held: there may be calls that a budget, or the want of a slot, withholds until others have settled.
 	held bool
 
 	// What one activation gathers; empty between activations.
 	now    time.Time
 	out    []Event
-	hint   int // how many events the activation before gave
 	opened []Command
 	wake   []int // scopes that may have settled
 	awake  []int // those that closeScopes looks at
@@ -91,7 +90,7 @@ func (r *Run) Activate(inputs []Input) (Decision, error) {
 			return Decision{}, err
 		}
 	}
-	r.out, r.opened, r.wake, r.broken = make([]Event, 0, cmp.Or(r.hint, 6)), nil, r.wake[:0], nil
+	r.out, r.opened, r.wake, r.broken = r.mem.room(), nil, r.wake[:0], nil
 	for _, in := range inputs {
 		if at := in.At.UTC().Truncate(time.Microsecond); at.After(r.s.At) {
 			r.now = at
@@ -101,13 +100,13 @@ func (r *Run) Activate(inputs []Input) (Decision, error) {
 		r.handle(in.Data)
 		r.advance()
 	}
-	r.hint = len(r.out)
 	d := Decision{Events: r.out, Commands: r.commands()}
 	err := r.broken
 	r.out, r.opened, r.broken = nil, nil, nil
 	if err != nil {
 		return Decision{}, err
 	}
+	d.Events = r.mem.taken(d.Events)
 	return d, nil
 }
 

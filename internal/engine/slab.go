@@ -1,6 +1,9 @@
 package engine
 
-import "math/bits"
+import (
+	"math/bits"
+	"slices"
+)
 
 // slabMax bounds a block of a slab: what is kept of one value keeps its whole block.
 const slabMax = 32
@@ -38,6 +41,39 @@ type slabs struct {
 	funcs     slab[CallFunc]
 	tokens    slab[int]
 	commands  slab[Command]
+	// events is the block in which events of activations stand one behind the other.
+	events []Event
+	// gave and before are how many events the last two activations gave, blocks is for how many of that size the last block had room.
+	gave, before, blocks int
+}
+
+// maxActivations bounds for how many activations a block of events has room: what is kept of one keeps its whole block.
+const maxActivations = 4
+
+// firstEvents is the room for those of the first activation of a run.
+const firstEvents = 6
+
+// room gives an empty list with room for the events of an activation.
+func (m *slabs) room() []Event {
+	if need := max(m.gave, m.before); need == 0 {
+		m.events = make([]Event, 0, firstEvents)
+	} else if cap(m.events)-len(m.events) < need {
+		m.blocks = min(max(1, 2*m.blocks), maxActivations)
+		m.events = make([]Event, 0, m.blocks*need)
+	}
+	return m.events[len(m.events):]
+}
+
+// taken keeps the room that an activation used, unless it needed more and had to move. The list that it gives has no room for more.
+func (m *slabs) taken(out []Event) []Event {
+	if len(out) > 0 {
+		m.gave, m.before = len(out), m.gave
+	}
+	n := len(m.events)
+	if len(out) > 0 && &out[0] == &m.events[:n+1][n] {
+		m.events = m.events[:n+len(out)]
+	}
+	return slices.Clip(out)
 }
 
 // stepList is a growing list of steps that never move: commands on their way look at those that have ended while more are added.

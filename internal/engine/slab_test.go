@@ -25,6 +25,38 @@ func TestStepListNeverMoves(t *testing.T) {
 	})
 }
 
+// Events of one activation never reach those of another, however many there are and whatever becomes of the list.
+func TestRoomForEvents(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		var m slabs
+		var lists [][]Event
+		for i := range rapid.IntRange(1, 60).Draw(t, "activations") {
+			out := m.room()
+			for range rapid.IntRange(0, 100).Draw(t, "events") {
+				out = append(out, Event{Step: i})
+			}
+			if rapid.Bool().Draw(t, "fails") {
+				continue
+			}
+			out = m.taken(out)
+			lists = append(lists, out)
+			_ = append(out, Event{Step: -1})
+		}
+		at := 0
+		for _, list := range lists {
+			for _, ev := range list {
+				if ev.Step != list[0].Step || ev.Step < at {
+					t.Fatalf("an event of activation %d in a list of activation %d", ev.Step, list[0].Step)
+				}
+			}
+			if len(list) > 0 {
+				at = list[0].Step
+			}
+		}
+	})
+}
+
 // What a slab hands out is apart from everything else that it hands out.
 func TestSlabValuesAreApart(t *testing.T) {
 	t.Parallel()

@@ -173,7 +173,10 @@ func (d *Driver) derived(ctx context.Context, head journal.Head, q *Derived, pas
 
 // filesOf gives the files of a run that begins, and its meta with the driver's own keys.
 func (d *Driver) filesOf(spec *driver.Spec) ([]journal.Blob, map[string]string) {
-	meta := withoutOwn(spec.Meta)
+	if spec.Model == "" && spec.Remind <= 0 && len(spec.Files) == 0 {
+		return nil, withoutOwn(spec.Meta)
+	}
+	meta := ownMeta(spec.Meta)
 	if spec.Model != "" {
 		meta[metaModel] = spec.Model
 	}

@@ -56,7 +56,7 @@ func (d *Driver) Import(ctx context.Context, p journal.Parcel, w *workflow.Workf
 	if err != nil {
 		return fmt.Errorf("import run %s: %w", p.Run, err)
 	}
-	meta := withoutOwn(created.Meta)
+	meta := ownMeta(created.Meta)
 	if p.Model != "" {
 		meta[metaModel] = p.Model
 	}

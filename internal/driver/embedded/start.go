@@ -62,7 +62,7 @@ func (d *Driver) Launch(ctx context.Context, spec driver.Spec) (*Launched, error
 	}
 	run := cmp.Or(spec.Run, driver.NewRunID(d.now()))
 	blobs := []journal.Blob{definition}
-	if len(withoutOwn(spec.Meta)) != len(spec.Meta) {
+	if hasOwn(spec.Meta) {
 		return nil, fmt.Errorf("start run: meta keys that begin with %s are reserved", metaOwn) // else a client could name any file
 	}
 	files, meta := d.filesOf(&spec)
